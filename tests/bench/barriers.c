@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Barrier packets through one queue of the real runtime, as fast as the ring takes them: one
- * thread writes whenever there is room and rings once a batch. In turns with the least that
- * could take them: a thread that looks at a ring of the same size as often as kfdsim does,
- * and marks each packet as free.
+ * Measures the rate of barrier packets through one queue of the real runtime: one thread writes a
+ * batch whenever there is room in the ring, and rings the doorbell once a batch. The floor,
+ * measured alternately, is a thread that polls a ring of the same size as often as kfdsim does and
+ * marks each packet as free.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -14,15 +14,16 @@
 #include "tests/bench/gpu.h"
 #include "tests/bench/report.h"
 
-#define RING 16384u /* what HIP asks for */
+#define RING 16384u /* packets; HIP's size */
 #define BATCH 64u
 #define ROUNDS 9
-#define TURN_NS 200000000u /* equally long, so that a busy machine is as busy in both */
+/* ns; the two alternate and last equally long, so that other load on the machine affects both */
+#define TURN_NS 200000000u
 #define LOOK_US 20
 
-/* Where packets go. */
+/* The receiver of the packets. */
 struct target {
-	hsa_queue_t *queue; /* of the runtime, or of the loop: its memory alone */
+	hsa_queue_t *queue; /* the runtime's queue; for the loop only the memory of a ring */
 	bool bare;
 	hsa_signal_t done;
 	uint64_t wptr, rptr; /* of the loop; atomic */
@@ -58,7 +59,7 @@ static void finish(struct target *t)
 					  HSA_WAIT_STATE_ACTIVE);
 }
 
-/* Packets a second, until the last one has been taken. */
+/* Returns packets per second. The time ends when the last packet has been taken. */
 static double run(struct target *t)
 {
 	const hsa_signal_t none = {0};
@@ -82,6 +83,7 @@ static double run(struct target *t)
 	return (double)written * 1e9 / (double)(clock_ns() - start);
 }
 
+/* The loop: takes packets until `ending` is set. */
 static void *take_all(void *arg)
 {
 	struct target *t = arg;
@@ -103,7 +105,7 @@ static void *take_all(void *arg)
 	return NULL;
 }
 
-/* In turns. */
+/* Measures both alternately. */
 static void measure(struct target *gpu, double *rates, double *bare_rates)
 {
 	hsa_queue_t memory = {.size = RING};

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * The scheduler's core alone: how many instructions an event costs (counted by callgrind, so
- * the same on every day), and how many events it takes a second of a core. An event is a
- * client that becomes active or idle, with the decision that follows, or the answer to an
- * action. Two populations: 1,000 clients, 125 on each of 8 nodes, of which a random one
- * changes; and the worst for a few, 16 on one node, of which the online one begins and
- * ends all the time, so that each event concerns all others.
+ * Measures the scheduler's core alone: the number of instructions of an event (counted by
+ * callgrind, so that it is the same in every run), and the events per second of a core. An event is
+ * a client that becomes active or idle, with the decision that follows, or the completion of an
+ * action. There are two populations. In the first, a random one of 1,000 clients changes, 125 on
+ * each of 8 nodes. The second is the worst case for few clients: 16 on one node, of which the
+ * online one starts and finishes all the time, so that each event concerns all others.
  *
- * And how that grows from 10 to 100 and 1,000 clients, on 8 nodes by deadline, with all nodes asked
- * for their sums after each event, as the daemon's loop does: of containers (each a tenant, with an
- * online and an offline client on one node), and of one tenant (a sixteenth of its clients online).
+ * Measures also the growth from 10 to 100 and 1,000 clients, on 8 nodes with the policy deadline.
+ * After each event the sums of all nodes are read, as the daemon's loop does. The clients are
+ * containers (each a tenant, with an online and an offline client on one node), or of one tenant (a
+ * sixteenth of them online).
  *
  *     bench_core                          measures
- *     bench_core few|many                 what callgrind counts, nothing else
- *     bench_core containers|tenant N      the same of N clients
+ *     bench_core few|many                 the part that callgrind counts, and nothing else
+ *     bench_core containers|tenant N      the same with N clients
  */
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +42,7 @@ struct play {
 	uint64_t rng;
 };
 
-/* Of this process: what else runs on the machine has no part in it. */
+/* CPU time of this process, which other load on the machine does not change. */
 static uint64_t cpu_ns(void)
 {
 	return clock_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -75,7 +76,8 @@ static void begin(struct play *play, uint32_t clients)
 	}
 }
 
-/* One event, what is decided, and the answers 20 us later. */
+/* One change of a client's activity, the decision, and the completion of its actions 20 us
+ * later. */
 static void event(struct play *play, uint32_t client, uint32_t node, bool active)
 {
 	static struct core_action actions[ACTIONS];
@@ -116,7 +118,7 @@ __attribute__((noinline)) void play_many(struct play *play, unsigned n)
 
 #define NODES 8u
 
-/* Client i of either population is on that node. */
+/* Returns the node of client i, in either population. */
 static uint32_t node_of(bool containers, uint32_t i)
 {
 	return (containers ? i / 2 : i) % NODES;
@@ -162,7 +164,7 @@ static void begin_few(struct play *play)
 	play->events = play->actions = 0;
 }
 
-/* Millions of events a second of a core. */
+/* Returns millions of events per second of a core. */
 static double few(struct play *play)
 {
 	uint64_t start;
@@ -183,7 +185,7 @@ static double many(struct play *play)
 	return (double)(play->events + play->actions) * 1e3 / (double)(cpu_ns() - start);
 }
 
-/* Says on stdout how many events there were. An exit status. */
+/* Plays a population and prints the number of events on stdout. Returns an exit status. */
 static int counted(const char *what, uint32_t clients)
 {
 	bool containers = !strcmp(what, "containers");
@@ -204,7 +206,7 @@ static int counted(const char *what, uint32_t clients)
 	return 0;
 }
 
-/* The last line of callgrind's file with a sum; -1: there is none. */
+/* Returns the sum in the last "totals:" line of callgrind's file; -1 if there is none. */
 static double total(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -218,7 +220,8 @@ static double total(const char *path)
 	return all;
 }
 
-/* Instructions an event, in play_WHAT. Ends the program if callgrind does not come to its end. */
+/* Returns the instructions per event, counted in play_WHAT(). Ends the program if callgrind
+ * fails. */
 static double count(const char *self, const char *play, const char *what)
 {
 	char path[] = "/tmp/kfdshim-bench-XXXXXX", command[4096];
@@ -241,7 +244,7 @@ static double count(const char *self, const char *play, const char *what)
 	return all > 0 ? all / events : NAN;
 }
 
-/* What 1,000 clients cost in place of 10. */
+/* Adds the instructions with 10, 100 and 1,000 clients, and their growth from 10 to 1,000. */
 static void growth(struct bench *bench, const char *self, const char *what, const char *name)
 {
 	char arguments[64], label[128];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the programs here that use AMD's runtime share. What fails ends the program
- * with one line and exit code 1.
+ * Helpers of the benchmarks that use AMD's runtime. A failed call ends the program with one line on
+ * stderr and exit code 1.
  */
 #ifndef KFDSHIM_TESTS_BENCH_GPU_H
 #define KFDSHIM_TESTS_BENCH_GPU_H
@@ -9,13 +9,16 @@
 #include <hsa/hsa.h>
 #include <string.h>
 
+/* Ends the program unless `status` is HSA_STATUS_SUCCESS or HSA_STATUS_INFO_BREAK. `what`: the name
+ * of the call, for the message. */
 void gpu_must(hsa_status_t status, const char *what);
-/* The first GPU of an initialised runtime. */
+/* Returns the first GPU of the runtime, which is initialised; a handle of 0 if it has none. */
 hsa_agent_t gpu_first(void);
-/* A queue for any thread, with room for so many packets. */
+/* Creates a queue that any thread can use, with room for `packets` packets (a power of two). */
 hsa_queue_t *gpu_queue(hsa_agent_t gpu, uint32_t packets);
 
-/* A barrier packet in slot `at`; either signal may be 0. Nobody has rung for it. */
+/* Writes a barrier-AND packet to slot `at` (modulo the ring's size), without a doorbell. Either
+ * signal may be 0: the packet then waits for nothing, or completes nothing. */
 static inline void gpu_barrier(hsa_queue_t *queue, uint64_t at, hsa_signal_t wait_for,
 			       hsa_signal_t completion)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the host costs, which virtual worlds charge instead of measuring it (kfdsim --virtual):
- * a wake of a process that sleeps on another CPU, a call of a driver that answers at once, a
- * dispatch by AMD's runtime. Beside each stands what a profile charges for it. The runtime's
- * part of a dispatch alone: the doorbell's way over PCIe is in none of these, for the doorbell
- * is memory here.
+ * Measures the costs of the host that virtual time charges as fixed settings instead of measuring
+ * them (kfdsim --virtual): the wake of a process that sleeps on another CPU, an ioctl of a driver
+ * that returns at once, and a dispatch by AMD's runtime. Beside each stands the value that a
+ * profile charges. Of a dispatch only the runtime's part is measured: the doorbell is memory here,
+ * so its latency over PCIe is not included.
  *
  *     bench_host KFDSIM PROFILE.ini
  */
@@ -24,12 +24,12 @@
 #include "tests/bench/seccomp_floor.h"
 
 #define ROUNDS 9u
-#define WAKES 400u   /* a round */
-#define BATCHES 200u /* of calls, and of dispatches; a round */
-#define BATCH 128u   /* in one */
+#define WAKES 400u   /* per round */
+#define BATCHES 200u /* of calls, and of dispatches; per round */
+#define BATCH 128u   /* operations in a batch */
 #define RING 1024u
 
-/* ns of one of a batch. */
+/* Measures driver calls: ns of one call, for each batch. */
 static void calls(double *ns)
 {
 	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC), bits;
@@ -37,7 +37,7 @@ static void calls(double *ns)
 	for (unsigned b = 0; b < BATCHES; b++) {
 		uint64_t start = clock_ns();
 
-		/* The device's own function runs, and copies its answer out. */
+		/* RNDGETENTCNT executes the driver's own function, which copies its result out. */
 		for (unsigned i = 0; i < BATCH; i++)
 			if (ioctl(fd, RNDGETENTCNT, &bits))
 				exit(1);
@@ -46,7 +46,8 @@ static void calls(double *ns)
 	close(fd);
 }
 
-/* Slot, packet and doorbell, of packets that wait until the batch is over. */
+/* Returns the ns of one dispatch: slot, packet and doorbell. The packets wait for `gate` until the
+ * batch has been submitted. */
 static double dispatch_ns(hsa_queue_t *queue, hsa_signal_t gate, hsa_signal_t done)
 {
 	const hsa_signal_t none = {0};
@@ -69,7 +70,7 @@ static double dispatch_ns(hsa_queue_t *queue, hsa_signal_t gate, hsa_signal_t do
 	return (double)(end - start) / (BATCH + 1);
 }
 
-/* Within kfdsim: a round's dispatches to stdout. */
+/* Runs within kfdsim: writes the dispatches of a round to stdout. */
 static int dispatches(void)
 {
 	hsa_signal_t gate, done;
@@ -103,7 +104,8 @@ static int round_of_dispatches(const char *kfdsim, const char *self, double *ns)
 	return pclose(from) || n != BATCHES ? -1 : 0;
 }
 
-/* What a profile charges: "KEY = VALUE". us; NaN, which bench_end() refuses: it has no such key. */
+/* Returns the charge in us that a line "KEY = VALUE" of the profile sets. Returns NaN, which
+ * bench_end() refuses, if the profile has no such key. */
 static double charge(const char *profile, const char *key)
 {
 	FILE *f = fopen(profile, "re");

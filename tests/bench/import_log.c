@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * kfdsched import-log: how many MB of a log of HIP it reads a second, and what memory it
- * takes for 64 MB and for 1 GB of one; in turns with a loop that only takes the same file
- * line by line. The log is the real one of HIP 7.2.4 at level 5, as
- * it goes on, of 16 processes; its queues and their packets are as they were. Usage:
- * bench_import_log KFDSCHED LOG FOLDER (with room for 1 GB; in memory, or it is the disk
- * that is measured).
+ * Measures `kfdsched import-log`: the MB of a HIP log that it reads per second, and its peak memory
+ * for logs of 64 MB and of 1 GB, alternately with a loop that only reads the same file line by
+ * line. The log is the recorded one of HIP 7.2.4 at level 5, repeated for 16 processes; its queues
+ * and their packets are unchanged.
+ *
+ *     bench_import_log KFDSCHED LOG DIRECTORY
+ *
+ * DIRECTORY needs room for 1 GB, and should be in memory because the disk would be measured
+ * otherwise.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +29,7 @@
 #define BLOCK (4u << 20)
 
 struct run {
-	double seconds; /* of a core */
+	double seconds; /* CPU time */
 	double peak_kb;
 };
 
@@ -48,7 +51,7 @@ static char *load(const char *path)
 	return text;
 }
 
-/* One line of the log as process `pid` of the block would have written it. */
+/* Copies one line of the log, with `pid` in place of its pid. Returns the length. */
 static size_t line_of(char *to, const char *line, size_t bytes, unsigned pid)
 {
 	const char *at = memmem(line, bytes, "[pid:", 5);
@@ -67,8 +70,8 @@ static size_t line_of(char *to, const char *line, size_t bytes, unsigned pid)
 	return n + bytes - before - digits;
 }
 
-/* What is written again and again: the processes in turns, a line each. What makes and
- * ends queues is in the first of it alone. */
+/* Fills the block that is written again and again: each line once for each process. The lines that
+ * create and delete queues occur only once, in the first block. */
 static size_t make_block(char *block, const char *log, bool first)
 {
 	size_t n = 0;
@@ -109,8 +112,8 @@ static void write_log(const char *path, const char *from, size_t bytes)
 	}
 }
 
-/* In a process of its own: what a process has had at most before it became kfdsched counts
- * as kfdsched's, and ours is inherited. */
+/* Writes the log in a child process, because kfdsched's peak memory would otherwise include that of
+ * this process: the peak before exec() counts, and is inherited from the parent. */
 static void make_log(const char *path, const char *from, size_t bytes)
 {
 	int status = 1;
@@ -126,7 +129,7 @@ static void make_log(const char *path, const char *from, size_t bytes)
 	}
 }
 
-/* The least that reading it could take. An exit status. */
+/* The floor: reads the file line by line. Returns an exit status. */
 static int read_lines(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -140,7 +143,7 @@ static int read_lines(const char *path)
 	return !feof(file);
 }
 
-/* Without kfdsched: of the loop. */
+/* Measures kfdsched, or the loop if `kfdsched` is NULL. */
 static struct run measure(const char *kfdsched, const char *path)
 {
 	struct rusage usage;

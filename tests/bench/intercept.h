@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a tools library of the HSA runtime does that sees work as profilers do: each
- * queue that the program makes is an intercept queue, and every packet comes by a
- * handler, which passes it on as it is. For one source file of such a library.
+ * A tools library of the HSA runtime that observes packets as profilers do. Each queue that the
+ * program creates becomes an intercept queue: every packet passes through a handler, which forwards
+ * it unchanged. To be included by one source file of such a library.
  */
 #ifndef KFDSHIM_TESTS_BENCH_INTERCEPT_H
 #define KFDSHIM_TESTS_BENCH_INTERCEPT_H
@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* hsa_api_trace.h is C++: where things stand in the tables. Of the root table's
- * major version (OnLoad's `version`) 3 on, ROCr 6 and 7, two functions stand before
- * that of intercept queues that ROCr 5 has not. */
+/* Offsets in bytes in the API tables, because hsa_api_trace.h is C++. `version` is the major
+ * version of the root table that OnLoad() receives. From version 3 on (ROCr 6 and 7), two functions
+ * that ROCr 5 does not have stand before those of intercept queues. */
 #define ROOT_CORE 16
 #define ROOT_AMD 24
 #define CORE_QUEUE_CREATE 72
@@ -30,9 +30,11 @@ typedef void handler_fn(const void *packets, uint64_t count, uint64_t index, voi
 			write_fn *write);
 typedef hsa_status_t register_fn(hsa_queue_t *queue, handler_fn *handler, void *data);
 
+/* The functions of the runtime that create an intercept queue and register its handler. */
 static create_fn *intercept_create;
 static register_fn *intercept_register;
 
+/* The handler: forwards the packets. */
 static void intercept_pass_on(const void *packets, uint64_t count, uint64_t index, void *data,
 			      write_fn *write)
 {
@@ -41,6 +43,7 @@ static void intercept_pass_on(const void *packets, uint64_t count, uint64_t inde
 	write(packets, count);
 }
 
+/* Replaces hsa_queue_create() in the table. */
 static hsa_status_t intercepted_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
 				       void (*callback)(hsa_status_t, hsa_queue_t *, void *),
 				       void *data, uint32_t private_bytes, uint32_t group_bytes,
@@ -53,7 +56,7 @@ static hsa_status_t intercepted_create(hsa_agent_t agent, uint32_t size, hsa_que
 					    : status;
 }
 
-/* A pointer in a table. */
+/* Returns the pointer at offset `at` of a table. */
 static void *intercept_entry(const char *table, size_t at)
 {
 	void *value;
@@ -62,7 +65,7 @@ static void *intercept_entry(const char *table, size_t at)
 	return value;
 }
 
-/* In OnLoad, with its table and version. */
+/* Makes all queues intercept queues. To be called in OnLoad(), with its table and version. */
 static void intercept_queues(char *table, uint64_t version)
 {
 	char *core = intercept_entry(table, ROOT_CORE), *amd = intercept_entry(table, ROOT_AMD);

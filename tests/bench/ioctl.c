@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a trapped ioctl costs: GET_CLOCK_COUNTERS (arguments copied in and back)
- * and GET_VERSION (back only) on the simulated device, beside an ioctl that the
- * filter lets through and a bare system call. In turns with it, outside kfdsim:
- * the bare round trip of a trapped call, which is the kernel's part.
+ * Measures the cost of a trapped ioctl: GET_CLOCK_COUNTERS (its struct is copied in and out) and
+ * GET_VERSION (copied out only) on the simulated device, beside an ioctl that the filter passes and
+ * a system call that is not trapped. The floor, measured alternately outside kfdsim, is the bare
+ * round trip of a trapped call, which is the kernel's part.
  *
  *     bench_ioctl KFDSIM
  */
@@ -22,9 +22,9 @@
 #include "tests/bench/seccomp_floor.h"
 
 #define ROUNDS 20u
-#define SAMPLES 1000u /* a round */
+#define SAMPLES 1000u /* per round */
 
-/* One round, as the part inside writes it. */
+/* One round, in us, as the half within kfdsim writes it to stdout. */
 struct round {
 	double trapped[SAMPLES], version_only[SAMPLES], passed[SAMPLES], plain[SAMPLES];
 };
@@ -34,6 +34,7 @@ static double us_since(uint64_t start_ns)
 	return (double)(clock_ns() - start_ns) / 1000.0;
 }
 
+/* The half within kfdsim. */
 static int inside(void)
 {
 	static struct round round;
@@ -56,7 +57,7 @@ static int inside(void)
 			return 1;
 		round.version_only[i] = us_since(start);
 		start = clock_ns();
-		ioctl(null, TCGETS, &terminal); /* of another type: not trapped */
+		ioctl(null, TCGETS, &terminal); /* of another type, so the filter passes it */
 		round.passed[i] = us_since(start);
 		start = clock_ns();
 		syscall(SYS_getppid);
@@ -65,7 +66,7 @@ static int inside(void)
 	return fwrite(&round, sizeof round, 1, stdout) != 1;
 }
 
-/* kfdsim runs this program's other half. 0 or -1. */
+/* Runs the other half of this program within kfdsim. Returns 0 or -1. */
 static int round_inside(const char *kfdsim, const char *self, struct round *round)
 {
 	int out[2], status = 0;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * What kfdschedd takes with 1,000 clients of 8 queues each on 8 nodes, each beginning
- * and ending work ten times a second: 125 clients a node, one of them online. The clients
- * are real to the daemon, a process with a socket and a lane each; what they do with
- * their lanes one program does for all of them. Nobody has a GPU or a runtime.
+ * Measures the costs of kfdschedd with 1,000 clients of 8 queues each on 8 nodes. Each client
+ * starts and finishes work ten times a second; of the 125 clients of a node, one is online. For the
+ * daemon the clients are real: each is a process with a socket and shared memory (`struct lane`).
+ * This program makes all their changes in that memory. There is no GPU and no runtime.
  *
- *   seen   as shims have it whose processes cannot be held: the daemon sees and decides
- *   held   the others are held by orders (level gate), which are obeyed at once
+ *   seen   the shim of no client can hold its process: the daemon scans and decides
+ *   held   the daemon holds the offline clients by hold commands (level gate), which are carried out
+ *          at once
  *
- * Every other second the clients' wakes go to another process instead, the least that could
- * take them: it waits for all of them by epoll, reads each, and does nothing.
+ * Every other second the clients' wakes go to another process, the floor: it waits for all of them
+ * by epoll, reads each eventfd, and does nothing else.
  *
  *     bench_load KFDSCHEDD
  */
@@ -42,7 +43,7 @@
 #define PER_NODE (CLIENTS / NODES)
 #define PERIOD_NS 100000000u
 #define WARM_S 2
-#define TURNS 10 /* of the daemon and of the bare process, a second each */
+#define TURNS 10 /* of the daemon and of the bare process, for one second each */
 #define ASKS 15
 #define WAIT_MS 10000
 
@@ -50,21 +51,22 @@ struct one {
 	pid_t pid;
 	struct lane *lane;
 	const struct board *board;
-	int wake_fd, socket; /* the daemon wakes it by the latter */
-	int bare_fd;	     /* an eventfd: it wakes the bare process */
+	int wake_fd, socket; /* `socket`: the daemon wakes the client by it */
+	int bare_fd;	     /* an eventfd that wakes the bare process */
 	uint32_t node;
 	bool active;
 };
 
 static struct one clients[CLIENTS];
-static uint32_t order_of[2 * CLIENTS]; /* who changes in turn, in one period */
-static uint64_t at[2 * CLIENTS];       /* when, in the period */
+/* the changes of a period, sorted by time; client: modulo CLIENTS */
+static uint32_t order_of[2 * CLIENTS];
+static uint64_t at[2 * CLIENTS]; /* time of a change in the period, ns */
 static char folder[] = "/tmp/kfdshim-load-XXXXXX";
 static char path[64];
 static uint32_t gpu_ids[NODES];
 static pid_t daemon_pid, worker_pid;
 static pid_t bare_pid;
-static volatile bool ending, to_bare; /* wakes go to the bare process */
+static volatile bool ending, to_bare; /* to_bare: wakes go to the bare process */
 
 static void must(bool ok, const char *what)
 {
@@ -76,6 +78,7 @@ static void must(bool ok, const char *what)
 
 /* ---- clients ---- */
 
+/* Wakes the daemon if it sleeps, as the agent does. */
 static void wake(const struct one *one)
 {
 	uint64_t count = 1;
@@ -85,6 +88,7 @@ static void wake(const struct one *one)
 		(void)!write(one->wake_fd, &count, sizeof(count));
 }
 
+/* Changes the client's activity and wakes the daemon, or only wakes the bare process. */
 static void change(struct one *one)
 {
 	const uint64_t count = 1;
@@ -98,7 +102,8 @@ static void change(struct one *one)
 	wake(one);
 }
 
-/* The process that the daemon sees: it hands on what it gets, and stays. */
+/* The client's process: registers with the daemon, passes the file descriptors on to this program,
+ * and waits to be killed. */
 static void be_client(const struct protocol_hello *hello, int parent)
 {
 	struct protocol_welcome welcome;
@@ -173,7 +178,7 @@ static void end_clients(void)
 	}
 }
 
-/* ---- what they do ---- */
+/* ---- their work ---- */
 
 static int by_time(const void *a, const void *b)
 {
@@ -182,7 +187,8 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A change of each client at a random time of the period, and back half a period later. */
+/* Plans one change of each client at a random time of the period, and the opposite one half a
+ * period later. */
 static void plan(void)
 {
 	srandom(5);
@@ -220,7 +226,7 @@ static void *toggle_all(void *count)
 	return NULL;
 }
 
-/* Carries out every order at once. */
+/* Carries out every hold command at once. */
 static void *obey_all(void *count)
 {
 	struct epoll_event events[64];
@@ -251,7 +257,7 @@ static void *obey_all(void *count)
 	return NULL;
 }
 
-/* ---- the least that could be woken so often ---- */
+/* ---- the floor of the wakes ---- */
 
 static void be_bare(void)
 {
@@ -286,7 +292,7 @@ static void start_bare(void)
 
 /* ---- the daemon ---- */
 
-/* Its state; the caller owns it. */
+/* Returns the daemon's state. The caller owns it. */
 static json_t *ask(void)
 {
 	const struct protocol_hello hello = {.magic = PROTOCOL_MAGIC,
@@ -330,7 +336,7 @@ static void start_daemon(const char *program)
 	must(worker_pid > 0, "finding the worker");
 }
 
-/* The most it ever had, shared pages and all. */
+/* Returns the peak of the resident memory, including shared pages. */
 static double peak_mib(pid_t pid)
 {
 	char name[64], line[128];
@@ -347,6 +353,8 @@ static double peak_mib(pid_t pid)
 	return kib / 1024;
 }
 
+/* Reads the histogram of the durations of the daemon's loop iterations. Takes ownership of
+ * `state`. */
 static void take_turns(json_t *state, struct hist *out)
 {
 	must(!hist_from_json(json_object_get(json_object_get(state, "totals"), "turn_ns"), out),
@@ -354,7 +362,7 @@ static void take_turns(json_t *state, struct hist *out)
 	json_decref(state);
 }
 
-/* How long it takes to write the same answer, at once. ms. */
+/* Returns the ms that it takes to write the same reply in one go. */
 static double dump_ms(const json_t *state)
 {
 	uint64_t begin = clock_ns();
@@ -365,9 +373,9 @@ static double dump_ms(const json_t *state)
 	return (double)(clock_ns() - begin) / 1e6;
 }
 
-/* The longest turn of the loop while the daemon writes the status of all, in turns with
- * writing the same at once. The turns in an answer are those before it was begun, so those of
- * its making stand in the next one. */
+/* Measures the longest iteration of the daemon's loop while the daemon writes the status of all
+ * clients, alternately with the time to write the same reply in one go. A reply contains the
+ * iterations before it was begun; those in which it was made are in the next reply. */
 static void measure_asks(struct bench *bench)
 {
 	double ms[ASKS], longest[ASKS], at_once[ASKS];
@@ -390,8 +398,9 @@ static void measure_asks(struct bench *bench)
 		     bench_median(longest, ASKS), "ms", NULL, 0);
 	bench_figure(bench, "... to write the same at once", bench_median(at_once, ASKS), "ms",
 		     NULL, 0);
-	/* A turn is over by the clock after a millisecond, so one in which the daemon had to wait
-	 * for a core says nothing. bench_median() has sorted them. */
+	/* The loop limits an iteration to one millisecond of wall time, so an iteration in which
+	 * the daemon had to wait for a core is meaningless. Compare the minima; bench_median() has
+	 * sorted both arrays. */
 	bench_figure(bench, "... longest turn / writing it at once, the least of each",
 		     longest[0] / at_once[0], "x", "at_most", 0.75);
 	bench_figure(bench, "status of all: until it is answered", bench_median(ms, ASKS), "ms",
@@ -403,7 +412,7 @@ static double daemon_cpu_ns(void)
 	return spent_cpu_ns(worker_pid) + spent_cpu_ns(daemon_pid);
 }
 
-/* Its share of a core for a second in which it is woken, in percent. */
+/* Wakes the daemon or the bare process for one second. Returns its share of a core in percent. */
 static double turn(bool bare)
 {
 	double before;

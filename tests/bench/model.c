@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * How fast the model of the GPU is (sim/gpu): for how many seconds of a GPU's time a second
- * of a core is enough, on GPUs of the size of an MI210 and of an MI300X. The worst for it
- * are queues that saturate the GPU and are out of step.
+ * Measures the speed of the GPU model (sim/gpu): how many seconds of GPU time it computes in one
+ * second of a core, for GPUs of the size of an MI210 and of an MI300X. The worst case are queues
+ * that saturate the GPU and whose workgroups end at different times.
  *
  *     bench_model ONLINE.csv OFFLINE.csv      the traces of the last figures
  */
@@ -15,16 +15,16 @@
 #include "tests/bench/report.h"
 
 #define QUEUES_MAX 4u
-#define AHEAD 16u /* dispatches, as a process that keeps its queue full */
+#define AHEAD 16u /* dispatches in a queue, as of a process that keeps its queue full */
 #define MODEL_NS 50000000u
 
 struct load {
 	const char *name;
 	uint32_t queues;
-	uint32_t wgs, units;	/* of every dispatch */
-	uint64_t wg_ns, add_ns; /* queue q's workgroups take wg_ns + q * add_ns */
-	bool bounces;		/* one a ms */
-	double least;		/* 0: no bound */
+	uint32_t wgs, units;	/* workgroups and wave slots of each dispatch */
+	uint64_t wg_ns, add_ns; /* workgroups of queue q take wg_ns + q * add_ns */
+	bool bounces;		/* one runlist update ("bounce") per ms */
+	double least;		/* bound; 0: none */
 };
 
 static const struct load loads[] = {
@@ -41,11 +41,11 @@ static const struct shape {
 	bool bounded;
 } shapes[] = {{"MI210", 1, 104, true}, {"MI300X", 8, 304, false}};
 
-/* What a queue's process submits: dispatches all alike, or a trace over and over. */
+/* The packets that a queue's process submits: equal dispatches, or a trace again and again. */
 struct source {
 	uint32_t queue;
 	struct gpu_packet packet;
-	const struct plan *plan; /* NULL: `packet` each time */
+	const struct plan *plan; /* NULL: submit `packet` each time */
 	size_t at;
 };
 
@@ -70,7 +70,7 @@ static struct gpu *gpu_of(const struct shape *shape)
 	return gpu;
 }
 
-/* The next dispatch of it; copies are left out. */
+/* Returns the next dispatch of the source. Copies of a trace are skipped. */
 static const struct gpu_packet *next_packet(struct source *source)
 {
 	const struct plan_op *op;
@@ -93,7 +93,7 @@ static void feed(struct gpu *gpu, struct source *source)
 			exit(1);
 }
 
-/* Seconds of the GPU's time for one of a core. */
+/* Returns the seconds of GPU time computed in one second of a core. */
 static double play(struct gpu *gpu, struct source *sources, uint32_t n, bool bounces)
 {
 	uint64_t start = clock_of(CLOCK_PROCESS_CPUTIME_ID), next_bounce = 0;

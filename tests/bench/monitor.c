@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What `kfdsched monitor` costs at a thousand samples a second of a process with 24 queues,
- * this one: its share of a core, and whether it takes all the samples; in turns with the
- * least that this could take, a loop that reads the same folder a thousand times a second.
+ * Measures `kfdsched monitor` at a thousand samples per second of a process with 24 queues (this
+ * one): its share of a core, and whether it takes all samples. The floor, measured alternately, is
+ * a loop that reads the same directory a thousand times per second.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,8 +24,8 @@
 #define SECONDS 2
 #define DUE (SECONDS * 1000 + 1) /* samples */
 
-/* The same work by ten lines: the names of the queues, at each full millisecond that it is
- * there for. Samples taken. */
+/* The floor: reads the names of the queues at each full millisecond, and skips those that are
+ * already over. Returns the number of samples. */
 static int bare_loop(const char *folder)
 {
 	uint64_t start = clock_ns(), ms = 0;
@@ -44,7 +44,7 @@ static int bare_loop(const char *folder)
 	return samples;
 }
 
-/* In the child: what becomes of it. */
+/* The child process: becomes kfdsched, or runs the loop. */
 static void be_child(const char *kfdsched, int out)
 {
 	char pid[16], seconds[16], folder[64];
@@ -63,7 +63,8 @@ static void be_child(const char *kfdsched, int out)
 	_exit(127);
 }
 
-/* The verb's JSON, from its stdout; without a verb that of the bare loop. */
+/* Runs `kfdsched monitor`, or the loop if `kfdsched` is NULL. Returns the JSON of its stdout.
+ * *share: its share of a core, in percent. */
 static json_t *run(const char *kfdsched, double *share)
 {
 	uint64_t start = clock_ns();
@@ -89,7 +90,7 @@ static json_t *run(const char *kfdsched, double *share)
 	return said;
 }
 
-/* Samples taken of those due, in percent. */
+/* Returns the samples taken in percent of those due. Frees the object. */
 static double taken_of(json_t *said)
 {
 	json_int_t samples = json_integer_value(json_object_get(said, "samples"));
@@ -98,6 +99,7 @@ static double taken_of(json_t *said)
 	return 100.0 * (double)samples / DUE;
 }
 
+/* Returns whether the samples contain all queues, and the same ones each time. */
 static bool saw_all(const json_t *said)
 {
 	const json_t *queues = json_object_get(said, "queues");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What 64 processes without a daemon cost one of them: its system calls are counted. The agent's own
- * sources are in this program, with a driver that it plays; one process plays the other 63.
+ * Measures the costs that 64 processes without a daemon cause in one of them, by counting its
+ * system calls. The agent's sources are linked into this program, with a mock of the driver; one
+ * other process plays the other 63.
  *
  *     bench_peers
  */
@@ -18,6 +19,8 @@
 static struct fake_queue queue;
 static struct fake_signal last = {.kind = 1};
 
+/* Starts the peers with priority `theirs` and the agent with `priority`, and waits until all peers
+ * have received a datagram. */
 static void meet(const char *priority, int theirs)
 {
 	many_start(theirs);
@@ -29,7 +32,8 @@ static void meet(const char *priority, int theirs)
 	sleep_ns(SECOND_NS / 5);
 }
 
-/* In a child each, for a process has one agent. The result comes by a file. */
+/* The two measurements. Each runs in a child process, because a process can start the agent only
+ * once; the child returns its result through a pipe. */
 static void quiet(double *out)
 {
 	meet("offline", PRIORITY_ONLINE);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * bench_show FOLDER FILE.json...: the figures of all benchmarks as one table on
- * stdout, and for each benchmark a plot FOLDER/NAME.svg: the distributions as
- * curves (share of the samples below a value, logarithmic), the bounded
- * figures as bars against their bounds. Exit 1 if a bound is not kept.
+ * bench_show DIRECTORY FILE.json...: prints the figures of all benchmarks as one table on stdout,
+ * and writes a plot DIRECTORY/NAME.svg for each benchmark. The plot has the distributions as curves
+ * (share of the samples below a value, on a logarithmic axis), and the bounded figures as bars
+ * beside their bounds. The exit status is 1 if a bound is exceeded.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -20,7 +20,7 @@
 #define LEFT 70
 #define RIGHT 30
 #define TOP 60
-#define CURVES 300 /* height of their panel */
+#define CURVES 300 /* height of the panel of curves, in px */
 #define ROW 44
 #define COLOURS 4
 
@@ -57,7 +57,7 @@ static bool kept(const json_t *figure)
 	return strcmp(text_of(figure, "bound"), "at_most") ? value >= limit : value <= limit;
 }
 
-/* The decades that hold all samples of all series. */
+/* Computes the decades that contain all samples of all series. */
 static void range_of(const json_t *series, double *low, double *high)
 {
 	size_t i, k;
@@ -134,7 +134,7 @@ static void curves(FILE *out, const json_t *series)
 	}
 }
 
-/* A bar's full width is twice the bound. */
+/* Draws a figure. The full width of a bar is twice the bound. */
 static void bar(FILE *out, double y, const json_t *figure)
 {
 	double width = WIDTH - LEFT - RIGHT, share, limit = number_of(figure, "limit");

@@ -14,7 +14,7 @@ void bench_begin(struct bench *bench, const char *name, const char *title)
 	bench->failed = false;
 }
 
-/* jansson has no such numbers: it would leave out what holds one. */
+/* jansson does not support such numbers: an object that contains one would be missing. */
 static bool is_number(struct bench *bench, const char *name, double value)
 {
 	if (isfinite(value))
@@ -24,7 +24,7 @@ static bool is_number(struct bench *bench, const char *name, double value)
 	return false;
 }
 
-/* Takes `entry` (may be NULL: no memory). */
+/* Appends `entry` and takes ownership of it. NULL (no memory) is recorded as a failure. */
 static void append(struct bench *bench, const char *list, const char *name, json_t *entry)
 {
 	if (!json_array_append_new(json_object_get(bench->root, list), entry))

@@ -19,16 +19,16 @@
 #include "common/clock.h"
 #include "tests/bench/wake.h"
 
-/* Linux 6.6; not in Debian 12's headers. */
+/* SECCOMP_IOCTL_NOTIF_SET_FLAGS, since Linux 6.6; missing in the headers of Debian 12. */
 #define SET_FLAGS SECCOMP_IOW(4, uint64_t)
 #define SYNC_WAKE_UP 1ull
 
 struct board {
-	int listener; /* the child's number of it; -1: none */
+	int listener; /* the fd number of the listener in the child; -1: none */
 	double us[];
 };
 
-/* getppid() is handed over from here on; the listener, or -1. */
+/* From now on getppid() is forwarded to another process. Returns the listener's fd, or -1. */
 static int trap_getppid(void)
 {
 	struct sock_filter code[] = {
@@ -45,6 +45,7 @@ static int trap_getppid(void)
 			    &program);
 }
 
+/* The child: makes n trapped calls, and measures each. */
 static void call(struct board *board, unsigned n, int ready, int go)
 {
 	char byte = 0;
@@ -61,9 +62,11 @@ static void call(struct board *board, unsigned n, int ready, int go)
 	_exit(0);
 }
 
+/* Replies to n trapped calls. */
 static int answer(int listener, unsigned n)
 {
-	ioctl(listener, SET_FLAGS, SYNC_WAKE_UP); /* an older kernel goes without */
+	/* fails on an older kernel, which has no such flag */
+	ioctl(listener, SET_FLAGS, SYNC_WAKE_UP);
 	for (unsigned i = 0; i < n; i++) {
 		struct seccomp_notif request = {0};
 		struct seccomp_notif_resp response = {0};
@@ -77,7 +80,7 @@ static int answer(int listener, unsigned n)
 	return 0;
 }
 
-/* The child's descriptor of that number, in this process. */
+/* Duplicates file descriptor `fd` of the child into this process. */
 static int fetch(pid_t child, int fd)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
@@ -125,10 +128,10 @@ int bare_round_trips(double *us, unsigned n)
 }
 
 struct wake_slot {
-	uint64_t awake_ns; /* atomic; 0: not yet */
+	uint64_t awake_ns; /* ns; atomic; 0: not yet */
 };
 
-/* The woken one, for as long as its parent lives. */
+/* The process that is woken. It lives until its parent ends. */
 static void sleep_and_wake(struct wake_slot *slot, int fd)
 {
 	uint64_t count;

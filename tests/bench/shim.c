@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What libkfdshim.so costs a program with AMD's runtime, in turns with the program
- * alone and, for the dispatch, with two other ways to see work (tool.c): a hook in the
- * runtime's API table and an intercept queue. Instructions are counted by callgrind,
- * the rest is measured (shim_work.c).
+ * Measures the costs of libkfdshim.so in a program with AMD's runtime, alternately with the program
+ * alone. For the dispatch it also measures two other ways to observe work (tool.c): a hook in the
+ * runtime's API table and an intercept queue. Instructions are counted by callgrind; the other
+ * figures are measured (shim_work.c).
  *
  *     bench_shim KFDSIM LIBKFDSHIM WORK TOOL
  */
@@ -20,7 +20,7 @@
 #define ROUNDS 9u
 #define STARTS 61u
 #define SAMPLES(n) (ROUNDS * (n))
-#define FUNCTIONS 256u /* that are told apart in a profile */
+#define FUNCTIONS 256u /* maximum number of functions that are counted in a profile */
 
 enum arm { ALONE, SHIM, TABLE, INTERCEPT, ARMS };
 static const char *const names[ARMS] = {"alone", "the shim", "an OnLoad table hook",
@@ -28,20 +28,22 @@ static const char *const names[ARMS] = {"alone", "the shim", "an OnLoad table ho
 
 enum { START_ALONE, START_SHIM, START_HELD, START_ARMS };
 
-/* What callgrind has seen of all calls that a counted function made. */
+/* What callgrind has counted in the calls made by a counted function. */
 struct counted {
 	double instructions;
 	unsigned functions;
-	bool shim, tool; /* some of them are libkfdshim.so's, the tools library's */
+	bool shim, tool; /* code of libkfdshim.so, or of the tools library, was executed */
 };
 
 static struct shim_round rounds[ARMS][ROUNDS];
-static struct shim_round held[ROUNDS]; /* with the shim, holding itself for a peer */
-/* Processes that only start, many of them: one start varies by more than what is asked. */
+static struct shim_round held[ROUNDS]; /* with the shim, on hold for a peer */
+/* Processes that are only started. Many are needed, because one start varies by more than the
+ * difference that is measured. */
 static struct shim_start starts[START_ARMS][STARTS];
 static const char *kfdsim, *shim, *work, *tool;
 
-/* The command's own output goes to `out`. 0 or -1. */
+/* Runs the work program in an arm, under the command prefix `before`, and reads `bytes` bytes of
+ * its stdout to `out`. Returns 0 or -1. */
 static int run(enum arm arm, const char *before, const char *what, void *out, size_t bytes)
 {
 	static const char *const environments[ARMS] = {
@@ -72,7 +74,8 @@ static bool same_file(const char *a, const char *b)
 	       one.st_ino == other.st_ino;
 }
 
-/* One function may stand in several places of the file. */
+/* Returns whether the function is not in `seen`, and adds it. A function can occur several times in
+ * the file. */
 static bool is_new(unsigned number, unsigned *seen, unsigned n)
 {
 	for (unsigned i = 0; i < n && i < FUNCTIONS; i++)
@@ -84,11 +87,13 @@ static bool is_new(unsigned number, unsigned *seen, unsigned n)
 }
 
 /*
- * callgrind's file: for each function "fn=(number) name" and then lines "position
- * cost", of which one after "calls=" is the called function's, which "cfn=(number)
- * name" names; a name stands at its number's first mention only. The same of objects,
- * "ob=(number) path" and "cob=". At the end "totals:", from which we take the counted
- * function's own.
+ * Reads the instructions that `function` caused in its callees from callgrind's file.
+ *
+ * The file has "fn=(number) name" for each function, followed by lines "position cost". A line
+ * after "calls=" has the cost of the called function, which "cfn=(number) name" names. A name
+ * stands only at the first mention of its number. Objects are named in the same way: "ob=(number)
+ * path" and "cob=(number) path". At the end stands "totals:", from which the function's own cost is
+ * subtracted.
  */
 static int read_profile(const char *path, const char *function, struct counted *counted)
 {
@@ -147,7 +152,7 @@ static int count(enum arm arm, const char *what, const char *function, struct co
 	return bad;
 }
 
-/* It was there, so it has cost something. */
+/* Fails if the arm's code was executed but no additional instructions were counted. */
 static int more_than_alone(enum arm arm, const struct counted *one, const struct counted *alone)
 {
 	if (one->instructions > alone->instructions)
@@ -158,6 +163,7 @@ static int more_than_alone(enum arm arm, const struct counted *one, const struct
 	return -1;
 }
 
+/* The median of a field over an array of results. */
 #define MEDIAN(samples, field)                                                                     \
 	({                                                                                         \
 		double v_[sizeof(samples) / sizeof((samples)[0])];                                 \
@@ -167,7 +173,7 @@ static int more_than_alone(enum arm arm, const struct counted *one, const struct
 		bench_median(v_, sizeof(v_) / sizeof(v_[0]));                                      \
 	})
 
-/* The median of the ratios of two that were measured in turns. */
+/* The median of the ratios of two fields that were measured alternately. */
 #define RATIO_OF(samples, field, others, other_field)                                              \
 	({                                                                                         \
 		double a_[sizeof(samples) / sizeof((samples)[0])];                                 \
@@ -180,7 +186,7 @@ static int more_than_alone(enum arm arm, const struct counted *one, const struct
 		bench_ratio(a_, b_, sizeof(a_) / sizeof(a_[0]));                                   \
 	})
 
-/* Instructions of a doorbell and of a dispatch (slot, packet, doorbell). */
+/* Adds the figures of the instructions of a doorbell and of a dispatch (slot, packet, doorbell). */
 static int instructions(struct bench *b)
 {
 	struct counted bare, ours, dispatches[ARMS];
@@ -197,7 +203,7 @@ static int instructions(struct bench *b)
 		     (ours.instructions - bare.instructions) / COUNTED_N, "", "at_most", 12);
 	bench_figure(b, "doorbell, instructions with the shim", ours.instructions / COUNTED_N, "",
 		     NULL, 0);
-	/* It and nothing else: no allocator, no lock's function. */
+	/* One additional function, the hook itself: it calls no allocator and no lock function. */
 	bench_figure(b, "doorbell, functions beside the bare call's",
 		     (double)ours.functions - bare.functions, "", "at_most", 1);
 	for (enum arm arm = ALONE; arm < ARMS; arm++)
@@ -239,7 +245,8 @@ static void dispatch_figures(struct bench *b)
 	}
 }
 
-/* Found by the thread that returns from the wait: no wake is in it, so it takes less than one. */
+/* The idle state is found by the thread that returns from the wait. No wake of another thread is
+ * involved, so it has to take less time than a wake. */
 static void idle_figures(struct bench *b)
 {
 	double idle[SAMPLES(IDLES)], bare[SAMPLES(IDLES)], early = 0, ratio;
@@ -279,9 +286,9 @@ static void times(struct bench *b)
 	idle_figures(b);
 }
 
-/* How often it wakes is its own doing, and the bounds are twice what its periods say
- * (16 ms, shim/look.c); what a wake costs is the machine's, so it is compared with as many
- * wakes of a thread that does nothing. */
+/* The number of wakes depends on the agent alone: its bound is twice the number that follows from
+ * its polling period (16 ms, shim/look.c). The cost of a wake depends on the machine, so it is
+ * compared with the same number of wakes of a thread that does nothing. */
 static void agent_thread(struct bench *b)
 {
 	bench_figure(b, "agent's wakes a second beside 16 quiet queues",
@@ -290,7 +297,8 @@ static void agent_thread(struct bench *b)
 	bench_figure(b, "... / as many bare wakes",
 		     RATIO_OF(rounds[SHIM], quiet_share, rounds[SHIM], bare_quiet_share), "x",
 		     "at_most", 5);
-	/* An offline process is never blocked, so this is what kernels cost. */
+	/* Taken from the run on hold, because the queues of an offline process are never published
+	 * as blocked: this is the cost beside running kernels. */
 	bench_figure(b, "agent's wakes a second beside 16 busy queues", MEDIAN(held, busy_wakes),
 		     "", "at_most", 125);
 	bench_figure(b, "... of a core", MEDIAN(held, busy_share), "%", NULL, 0);
@@ -335,7 +343,8 @@ static void the_rest(struct bench *b)
 		     MEDIAN(held, threads) - MEDIAN(rounds[ALONE], threads), "", "at_most", 1);
 }
 
-/* With the shim, offline, without a daemon: it holds itself, or would. */
+/* Runs the work program with the shim, offline and without a daemon, so that it holds itself when a
+ * peer is more urgent. */
 static int run_by_itself(const char *what, void *out, size_t bytes)
 {
 	char folder[] = "/tmp/kfdshim-bench-XXXXXX", environment[256], path[64];
@@ -349,12 +358,12 @@ static int run_by_itself(const char *what, void *out, size_t bytes)
 		 folder, folder);
 	bad = run(SHIM, environment, what, out, bytes);
 	snprintf(path, sizeof path, "%s/kfdshim", folder);
-	rmdir(path); /* the files in it go with their process */
+	rmdir(path); /* the processes have removed their files from it */
 	rmdir(folder);
 	return bad;
 }
 
-/* All arms in turns. */
+/* Runs all arms alternately. */
 static int a_round(unsigned i)
 {
 	int bad = 0;

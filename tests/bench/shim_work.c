@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * One process with AMD's runtime, measured from within; bench_shim starts it with and
- * without libkfdshim.so, or with another tool.
+ * One process with AMD's runtime that measures itself. bench_shim starts it with libkfdshim.so,
+ * without it, or with another tool. It writes the structs of shim_work.h to stdout.
  *
- *     bench_shim_work round|agent|held  all of shim_work.h; "agent": ours is there, and a
- *                                       daemon; "held": ours, and its memory is taken
- *                                       while it holds itself for a peer
- *     bench_shim_work doorbells|dispatches      what callgrind counts, nothing else
- *     bench_shim_work peer              has a request for as long as it lives
+ *     bench_shim_work round               struct shim_round, without the agent
+ *     bench_shim_work agent               the same with the agent, and a stub of the daemon
+ *     bench_shim_work held                the same with the agent and without a daemon; memory and
+ *                                         threads are counted while it is on hold for a peer
+ *     bench_shim_work start|start-agent   struct shim_start, without and with a stub of the daemon
+ *     bench_shim_work doorbells|dispatches     what callgrind counts, and nothing else
+ *     bench_shim_work peer                has an open request for as long as it lives
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -31,16 +33,16 @@
 #include "tests/bench/shim_work.h"
 #include "tests/bench/stub_daemon.h"
 
-#ifndef PR_SET_SYSCALL_USER_DISPATCH /* Linux 5.11 */
+#ifndef PR_SET_SYSCALL_USER_DISPATCH /* since Linux 5.11 */
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 
-#define QUEUES 14 /* and two of the runtime's and ours before: 16 */
+#define QUEUES 14 /* with the two that exist before, the runtime's and this program's: 16 */
 #define HOLD_TRIES 40
 #define RING 1024u
-#define SIGNAL_VALUE 8 /* in an amd_signal_t */
+#define SIGNAL_VALUE 8 /* offset of the value in an amd_signal_t */
 #define EARLY_MOST (20 * IDLES)
-#define IDLE_NS 5000000000ull /* by then a node is idle that has nothing to do */
+#define IDLE_NS 5000000000ull /* time limit within which a node without work becomes idle */
 
 static hsa_agent_t gpu;
 static hsa_queue_t *queue;
@@ -59,6 +61,7 @@ static double thread_cpu_ms(void)
 	return (double)clock_of(CLOCK_THREAD_CPUTIME_ID) / 1e6;
 }
 
+/* Initialises the runtime and creates the queue. Returns the duration. */
 static struct shim_start begin(void)
 {
 	struct shim_start took;
@@ -76,6 +79,7 @@ static struct shim_start begin(void)
 	return took;
 }
 
+/* Submits a barrier packet: slot, packet and doorbell. */
 static void submit(hsa_signal_t wait_for, hsa_signal_t completion)
 {
 	uint64_t at = hsa_queue_add_write_index_screlease(queue, 1);
@@ -84,13 +88,14 @@ static void submit(hsa_signal_t wait_for, hsa_signal_t completion)
 	hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)at);
 }
 
-/* The queue stands before a packet from here to finish(). */
+/* Submits a packet that waits, so that work is pending until finish(). */
 static void stand(void)
 {
 	hsa_signal_store_relaxed(gate, 1);
 	submit(gate, none);
 }
 
+/* Lets the packet of stand() complete, and waits until the queue is drained. */
 static void finish(void)
 {
 	hsa_signal_store_relaxed(done, 1);
@@ -115,7 +120,7 @@ __attribute__((noinline)) void counted_dispatches(unsigned n)
 		submit(none, none);
 }
 
-/* The least of many batches: what it takes if nobody comes between. */
+/* Returns the shortest of many batches: the time that a doorbell takes without interruptions. */
 static double doorbell_ns(void)
 {
 	uint64_t at = hsa_queue_load_write_index_relaxed(queue) - 1, start, ns, least = UINT64_MAX;
@@ -149,11 +154,11 @@ static void count_call(int number)
 {
 	(void)number;
 	calls++;
-	selector = 0; /* allow; sigreturn is one too */
+	selector = 0; /* allow system calls, of which sigreturn is the next */
 }
 
-/* Each system call of this thread becomes a signal; so does one of ours at the end,
- * which shows that it would. */
+/* Returns the number of system calls in SILENT_N doorbells. Each system call of this thread becomes
+ * a signal (syscall user dispatch). A system call at the end proves that the counter works. */
 static double system_calls(void)
 {
 	struct sigaction action = {.sa_handler = count_call};
@@ -178,8 +183,9 @@ static double system_calls(void)
 	return found;
 }
 
-/* A queue that stood before a barrier is told as blocked, its node as idle, up to the
- * next look: a burst of then would go by without a change of the node. */
+/* Returns whether all queues are idle. The agent publishes a queue that waited at a barrier as
+ * blocked, and its node as idle, until the agent's next poll. A burst of work before that poll
+ * would not change the node's activity. */
 static bool all_drained(const struct lane *lane)
 {
 	struct lane_queue q;
@@ -193,8 +199,8 @@ static bool all_drained(const struct lane *lane)
 	return true;
 }
 
-/* The node's changes of state so far, as soon as there are at least `changes` and it is
- * idle; *idle_ns: since when. */
+/* Waits until the node is idle and its activity has changed at least `changes` times. Returns the
+ * number of changes so far; *idle_ns: when the node became idle. */
 static uint64_t await_idle(const struct lane *lane, uint64_t changes, uint64_t *idle_ns)
 {
 	uint64_t until = clock_ns() + IDLE_NS;
@@ -216,6 +222,7 @@ static struct {
 	uint64_t awake_ns;
 } sleeper;
 
+/* The thread that is woken. */
 static void *sleep_and_wake(void *arg)
 {
 	uint64_t count;
@@ -225,12 +232,12 @@ static void *sleep_and_wake(void *arg)
 	return arg;
 }
 
-/* From here to a thread's return from a read that it sleeps in. */
+/* Returns the time in us from a write() to the return of a sleeping thread's read(). */
 static double bare_wake_us(void)
 {
 	uint64_t one = 1, before, awake_ns;
 
-	usleep(1000); /* it sleeps */
+	usleep(1000); /* until the thread sleeps */
 	__atomic_store_n(&sleeper.awake_ns, 0, __ATOMIC_RELEASE);
 	before = clock_ns();
 	if (write(sleeper.fd, &one, sizeof one) != sizeof one)
@@ -249,15 +256,15 @@ static void start_sleeper(void)
 
 static void end_sleeper(void)
 {
-	pthread_cancel(sleeper.thread); /* out of its read */
+	pthread_cancel(sleeper.thread); /* interrupts its read() */
 	pthread_join(sleeper.thread, NULL);
 	close(sleeper.fd);
 }
 
-/* The burst is over before the wait, so the runtime's wait returns at once, and all
- * of what is measured is what the agent does after it. Where this thread had to wait
- * for a CPU meanwhile, the sampler may have found the end first: that is another
- * path's time. Such a burst is counted, and measured again. */
+/* Measures IDLES ends of work. Each burst has completed before the wait, so that the runtime's wait
+ * returns at once and only the agent's work after it is measured. If this thread had to wait for a
+ * CPU in between, the sampler may have found the end first, which is a different path. Such a burst
+ * is counted in idles_early and repeated. */
 static void idles(const struct lane *lane, struct shim_round *round)
 {
 	const int64_t *value = (const int64_t *)(uintptr_t)(done.handle + SIGNAL_VALUE);
@@ -277,7 +284,7 @@ static void idles(const struct lane *lane, struct shim_round *round)
 		before = clock_ns();
 		hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
 					  HSA_WAIT_STATE_ACTIVE);
-		/* Active, and idle again. */
+		/* Two changes: active, and idle again. */
 		changes = await_idle(lane, changes + 2, &idle_ns);
 		if (idle_ns >= before) {
 			round->idle_us[n] = (double)(idle_ns - before) / 1e3;
@@ -289,7 +296,7 @@ static void idles(const struct lane *lane, struct shim_round *round)
 	end_sleeper();
 }
 
-/* All that it has written to, shared or not. */
+/* Returns the memory in KiB that the process has written to, private and shared. */
 static double memory_kib(void)
 {
 	FILE *f = fopen("/proc/self/smaps_rollup", "re");
@@ -308,7 +315,7 @@ static double memory_kib(void)
 	return kib;
 }
 
-/* What a thread has had: CPU time, and how often it gave up the CPU by itself. */
+/* The resources that a thread has used: CPU time, and voluntary context switches. */
 struct spent {
 	double cpu_ns, wakes;
 };
@@ -334,8 +341,8 @@ static struct spent spent_by(const char *task)
 	return s;
 }
 
-/* All threads; *agent: of the agent's, which must be there with libkfdshim.so and must
- * not without it: otherwise 0 would be taken for its costs. */
+/* Returns the number of threads. *agent: the resources of the agent's thread. It must exist exactly
+ * if libkfdshim.so is there, because otherwise 0 would be taken for the agent's costs. */
 static double threads(struct spent *agent)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -368,7 +375,7 @@ static double threads(struct spent *agent)
 	return n;
 }
 
-/* % of a core of the agent's thread from now on, and its wakes a second. */
+/* Measures the agent's thread for `us` microseconds: % of a core, and wakes per second. */
 static void share(unsigned us, double *percent, double *wakes)
 {
 	uint64_t start = clock_ns();
@@ -383,8 +390,8 @@ static void share(unsigned us, double *percent, double *wakes)
 	*wakes = (after.wakes - before.wakes) * 1e9 / ns;
 }
 
-/* % of a core of a thread that wakes so often and does nothing: measured with this one,
- * in half a second. */
+/* Returns the share, in % of a core, of a thread that wakes as often and does nothing. Measured
+ * with the calling thread in half a second. */
 static double bare_share(double wakes_a_second)
 {
 	unsigned n = (unsigned)(wakes_a_second / 2 + 0.5);
@@ -398,14 +405,14 @@ static double bare_share(double wakes_a_second)
 	return 100 * (thread_cpu_ms() - cpu_ms) / n * wakes_a_second / 1e3;
 }
 
-/* As most programs have one: some calls of the kernel are dearer then. */
+/* A second thread, as most programs have one, because some system calls are slower then. */
 static void *other_thread(void *arg)
 {
 	pause();
 	return arg;
 }
 
-/* All queues but the runtime's own stand before a packet, from here to finish(). */
+/* Work is pending in all queues but the runtime's own, until finish(). */
 static void stand_all(hsa_queue_t *const *queues)
 {
 	hsa_queue_t *first = queue;
@@ -418,8 +425,9 @@ static void stand_all(hsa_queue_t *const *queues)
 	queue = first;
 }
 
-/* Somebody more urgent, who is there until it is killed: this process holds itself from
- * then on, so that a packet with nothing to wait for is not carried out. */
+/* Starts a peer of higher priority, which lives until it is killed. From then on this process holds
+ * itself, which shows in that a packet without a dependency is not executed. Returns the peer's
+ * pid. */
 static pid_t hold(hsa_queue_t *const *queues)
 {
 	char *command[] = {"/proc/self/exe", "peer", NULL};
@@ -443,6 +451,7 @@ static pid_t hold(hsa_queue_t *const *queues)
 	fail("it does not hold itself for a peer");
 }
 
+/* Ends the peer, and waits until this process has released itself. */
 static void release(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -495,7 +504,7 @@ static int measure(bool agent, bool held)
 	begin();
 	if (agent)
 		lane = greeter_accept();
-	usleep(20000); /* the agent's thread has begun */
+	usleep(20000); /* until the agent's thread has started */
 	stand();
 	round.doorbell_ns = doorbell_ns();
 	round.system_calls = system_calls();
@@ -522,14 +531,15 @@ static int measure(bool agent, bool held)
 		release(peer);
 	else
 		finish();
-	/* hsa_shut_down leaves a program's queues to the driver, in ROCr 5.2.3. */
+	/* hsa_shut_down() of ROCr 5.2.3 does not destroy the program's queues, but leaves them to
+	 * the driver. */
 	for (int i = 0; i < QUEUES; i++)
 		gpu_must(hsa_queue_destroy(queues[i]), "hsa_queue_destroy");
 	gpu_must(hsa_queue_destroy(queue), "hsa_queue_destroy");
 	gpu_must(hsa_signal_destroy(gate), "hsa_signal_destroy");
 	gpu_must(hsa_signal_destroy(done), "hsa_signal_destroy");
 	gpu_must(hsa_shut_down(), "hsa_shut_down");
-	usleep(300000); /* it sees that nothing is left to look at, and sleeps */
+	usleep(300000); /* until the agent's thread has found no queue left, and sleeps */
 	share(200000, &round.none_share, &round.none_wakes);
 	return fwrite(&round, sizeof round, 1, stdout) != 1;
 }

@@ -24,7 +24,7 @@ double spent_cpu_ns(pid_t pid)
 	return (double)clock_of(id);
 }
 
-/* -1: the thread has ended meanwhile. */
+/* Returns -1 if the thread has ended meanwhile. */
 static double sleeps_of(pid_t pid, const char *thread)
 {
 	char path[320], line[128];

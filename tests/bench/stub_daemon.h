@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's end of the handshake inside a benchmark's own process, so that it can
- * read in the lane what the agent tells, and when. It suspends nobody.
+ * A stub of the daemon inside a benchmark's own process. It performs the handshake with the agent,
+ * so that the benchmark can read what the agent publishes in its shared memory (`struct lane`), and
+ * when. It never suspends a client.
  *
- * Threads: one. A failed call ends the process with 1 and a line on stderr.
+ * Threads: one. A failed call ends the process with exit code 1 and a line on stderr.
  */
 #ifndef KFDSHIM_TESTS_BENCH_STUB_DAEMON_H
 #define KFDSHIM_TESTS_BENCH_STUB_DAEMON_H
 
 #include "channel/lane.h"
 
-/* Listens at a path of its own, which KFDSHIM_SOCKET names from then on. */
+/* Listens on a socket in a temporary directory, and sets KFDSHIM_SOCKET to its path. */
 void greeter_open(void);
-/* Waits up to 5 s for the agent; its lane. Removes the path. */
+/* Waits up to 5 s for the agent. Returns the agent's shared memory. Removes the socket. */
 const struct lane *greeter_accept(void);
 
 #endif

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What kfdsim itself takes, measured from outside while bench_tenants runs
- * inside: memory with 64 processes of 8 queues each, what stays of it when they
- * have gone (a leak shows from round to round), and while queues are there and have no
- * work how often it wakes, and what of a core that takes, beside a thread that wakes as
- * often and does nothing.
+ * Measures the resources of kfdsim itself, from outside, while bench_tenants runs within it: the
+ * memory with 64 processes of 8 queues each, the memory that remains after their end (a leak shows
+ * as growth from round to round), and, while queues exist without work, the number of its wakes and
+ * its share of a core, beside a thread that wakes as often and does nothing.
  *
  *     bench_supervisor KFDSIM TENANTS
  */
@@ -23,9 +22,9 @@
 #define PROCESSES "64"
 #define QUEUES "8"
 #define ROUNDS 4
-#define QUIET_S 20 /* kfdsim looks less often after a pause */
+#define QUIET_S 20 /* s; kfdsim polls less often after a pause */
 #define IDLE_S 10
-#define IDLES 5 /* turns with the bare thread */
+#define IDLES 5 /* alternately with the bare thread */
 
 struct run {
 	pid_t pid;
@@ -66,7 +65,8 @@ static void go_on(struct run *run)
 	fflush(run->to);
 }
 
-/* Memory of its own and, of the files it shares with its world, its part. */
+/* Returns the memory of the process in MiB, with its proportional share of the files that it shares
+ * with the simulated processes (Pss). */
 static double memory_mib(pid_t pid)
 {
 	char path[64], line[128];
@@ -107,7 +107,8 @@ static int memory(struct bench *bench, char **argv)
 	return 0;
 }
 
-/* CPU time of one wake of a thread that does nothing: this one. ns. */
+/* Returns the CPU time in ns of one wake of a thread that does nothing. Measured with the calling
+ * thread. */
 static double bare_wake_ns(double wakes_a_second)
 {
 	const struct timespec pause = clock_timespec((uint64_t)(1e9 / wakes_a_second));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * So many processes with so many quiet AQL queues each, until stdin ends; says
- * "ready" on stdout when all are there and "gone" when they have left, and
- * repeats as often as it is told:
+ * Runs PROCESSES processes with QUEUES quiet AQL queues each. In each of ROUNDS rounds it prints
+ * "ready" on stdout when all queues exist, reads one line from stdin, ends the processes, prints
+ * "gone", and reads another line.
  *
  *     bench_tenants PROCESSES QUEUES ROUNDS      one line on stdin = go on
  */
@@ -21,8 +21,8 @@ static void tenant(int from, int to)
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	/* All in the same buffers: they stay quiet, and save areas of their own
-	 * would be 64 times 8 times 64 MB. */
+	/* All queues use the same buffers. They stay quiet, and separate save areas would take 64
+	 * times 8 times 64 MB. */
 	queue_args(&gpu, &queue, &args);
 	for (unsigned i = 0; i < n_queues; i++)
 		CHECK_IS(queue_create(&gpu, &queue, &args), 0);
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 			CHECK_IS(child_end(&children[i]), 0);
 			close(children[i].from);
 		}
-		sleep_ms(200); /* the driver notices an end by its next look */
+		sleep_ms(200); /* the driver notices the end of a process at its next poll */
 		puts("gone");
 		CHECK(fgets(line, sizeof line, stdin));
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A tools library of the HSA runtime, as others see work: for comparison. With
- * BENCH_TOOL=table it stands in the API table before each store and marks doorbells;
- * with BENCH_TOOL=intercept each queue is an intercept queue, and every packet comes
- * by a handler that passes it on as it is.
+ * A tools library of the HSA runtime, for comparison: two other ways to observe work. With
+ * BENCH_TOOL=table it hooks the signal stores in the API table and records doorbells. With
+ * BENCH_TOOL=intercept each queue is an intercept queue, whose handler forwards every packet
+ * unchanged.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,11 +18,11 @@
 typedef void store_fn(hsa_signal_t signal, hsa_signal_value_t value);
 
 static store_fn *next_relaxed, *next_screlease;
-static uint64_t rung; /* atomic: the last doorbell */
+static uint64_t rung; /* the last doorbell; atomic */
 
 bool OnLoad(char *table, uint64_t version, uint64_t failed_count, const char *const *failed);
 
-/* An amd_signal_t begins with its kind; a doorbell's is negative. */
+/* Records a doorbell. An amd_signal_t begins with its kind, which is negative for a doorbell. */
 static void mark(hsa_signal_t signal)
 {
 	if (*(const int64_t *)(uintptr_t)signal.handle < 0)

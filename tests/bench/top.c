@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What kfdsched top takes of a core at ten looks a second, on a terminal of 120x40, while 64
- * processes have 4 queues each: under a daemon, which tells of them, and without one, where
- * sysfs does. debugfs is read in either case, as often as top does by itself. In the same
- * seconds a loop reads what top has to read, as often: the daemon's status and each process'
- * stat at every look, sysfs every second.
+ * Measures the share of a core of `kfdsched top` at ten samples per second, on a terminal of
+ * 120x40, while 64 processes have 4 queues each: with a daemon, which reports the processes, and
+ * without one, where sysfs is read. debugfs is read in both cases, as often as top reads it by
+ * default. The floor, in the same seconds, is a loop that reads as often what top has to read: the
+ * daemon's status and the stat file of each process in every sample, sysfs once a second.
  *
  *     bench_top KFDSCHED KFDSCHEDD SHIM TENANTS      within kfdsim
  */
@@ -32,7 +32,7 @@
 #define SECONDS 10
 #define WARM_S 2
 #define PATIENCE_S 60
-#define LOOKS 10 /* a second */
+#define LOOKS 10 /* per second */
 #define DRIVER "/sys/class/kfd/kfd/proc"
 
 static char folder[] = "/tmp/kfdshim-top-XXXXXX";
@@ -53,7 +53,7 @@ static void nap_ms(long ms)
 	nanosleep(&nap, NULL);
 }
 
-/* Ends with us. */
+/* Starts a program that ends with this process. */
 static pid_t start(int in, int out, char *const *words)
 {
 	pid_t pid = fork();
@@ -69,7 +69,7 @@ static pid_t start(int in, int out, char *const *words)
 	_exit(127);
 }
 
-/* How many processes with all their queues the daemon knows. */
+/* Returns the number of processes of which the daemon knows all queues. */
 static unsigned known(struct kfdsched *daemon)
 {
 	char *text = NULL;
@@ -108,7 +108,7 @@ static int visit(const char *name, const struct stat *st, int type, struct FTW *
 	return 0;
 }
 
-/* What top has to read for one look, and nothing done with it. daemon: NULL: there is none. */
+/* Reads what top has to read for one sample, without using it. daemon: NULL if there is none. */
 static void bare_look(struct kfdsched *daemon, bool sysfs)
 {
 	DIR *processes = opendir(DRIVER);
@@ -128,7 +128,7 @@ static void bare_look(struct kfdsched *daemon, bool sysfs)
 		nftw(DRIVER, visit, 16, FTW_PHYS);
 }
 
-/* CPU time of it. ns. */
+/* Returns the CPU time in ns of one such read. */
 static double bare_look_ns(struct kfdsched *daemon, bool sysfs)
 {
 	uint64_t before = clock_of(CLOCK_THREAD_CPUTIME_ID);
@@ -137,7 +137,7 @@ static double bare_look_ns(struct kfdsched *daemon, bool sysfs)
 	return (double)(clock_of(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
-/* What a terminal has been sent, which somebody has to take. Bytes. */
+/* Reads what was written to the terminal, so that the writer does not block. Returns the bytes. */
 static size_t take(int terminal)
 {
 	char text[8192];
@@ -149,12 +149,12 @@ static size_t take(int terminal)
 	return all;
 }
 
-/* Percent of a core. */
+/* Percent of a core, in each second. */
 struct shares {
 	double top[SECONDS], bare[SECONDS];
 };
 
-/* One second of it: what top had of it and what the loop had, in ns. */
+/* Measures one second: the CPU time of top and of the loop, in ns. */
 static void second(pid_t top, int terminal, struct kfdsched *daemon, size_t *sent, double *top_ns,
 		   double *bare_ns)
 {

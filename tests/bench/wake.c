@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * How soon the scheduler acts: from an online process' doorbell (AMD's runtime and the
- * shim's hook of its store) to the daemon's call of SUSPEND on an offline one, in turns
- * with the least that this could take, an eventfd that wakes a process of the daemon's
- * scheduling class on another CPU. The call is timed in the daemon's thread just before
- * the system call (wake_entry.c), not where the simulated driver receives it.
+ * Measures how soon the scheduler acts: the time from the doorbell of an online process (with AMD's
+ * runtime and the shim's hook of the store) to the daemon's SUSPEND call on an offline process. The
+ * floor, measured alternately, is the wake of a process by an eventfd on another CPU; that process
+ * has the daemon's scheduling class. The SUSPEND is timed in the daemon's thread just before the
+ * system call (wake_entry.c), not where the simulated driver receives it.
  *
- *     bench_wake KFDSCHEDD LIBKFDSHIM WORK ENTRY      in a world with a GPU
+ *     bench_wake KFDSCHEDD LIBKFDSHIM WORK ENTRY      within kfdsim, with a GPU
  */
 #include <sched.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ static pid_t child(void)
 	return pid;
 }
 
-/* stdout is for the figures alone. */
+/* Starts a program. Its stdout goes to stderr, because stdout is reserved for the figures. */
 static void start(const char *preload, const char *priority, char *const argv[])
 {
 	if (child() != 0)
@@ -62,7 +62,7 @@ static void start(const char *preload, const char *priority, char *const argv[])
 	_exit(1);
 }
 
-/* As the daemon's loop is: by what it may. */
+/* Takes the scheduling class of the daemon's loop, or its nice value if that is not permitted. */
 static void be_urgent(void)
 {
 	const struct sched_param low = {.sched_priority = sched_get_priority_min(SCHED_RR) + 1};
@@ -97,7 +97,7 @@ static bool prepare(void)
 	f = fopen(config_path, "we");
 	if (!f)
 		return false;
-	/* A slow machine is no reason to spare the offline process. */
+	/* The offline process must not be exempted from suspension because the machine is slow. */
 	fputs("[scheduler]\nslow_suspend = 10s\nhold_over = no\n", f);
 	fclose(f);
 	fd = open(page_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -111,6 +111,7 @@ static bool prepare(void)
 	return page && wake_fd >= 0;
 }
 
+/* Polls `there` until it returns true, for up to 10 s. */
 static bool comes(bool (*there)(void))
 {
 	for (unsigned us = 0; us < START_US; us += 10000) {
@@ -153,7 +154,8 @@ static bool run(char **argv)
 	return waitpid(children[--child_count], &status, 0) > 0 && status == 0;
 }
 
-/* The daemon first: it resumes, and then nobody wonders where it is. */
+/* Ends the remaining children in the reverse order of their start. The daemon, the second child,
+ * gets SIGTERM, so that it can end regularly. */
 static void clean_up(void)
 {
 	while (child_count) {

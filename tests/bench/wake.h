@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the processes of bench_wake share: a page that BENCH_WAKE_PAGE names.
+ * The data that the processes of bench_wake share: a page in the file that BENCH_WAKE_PAGE names.
  *
- * Threads: every word has one writer at a time; they are loaded and stored atomically.
+ * Threads: each word has one writer at a time; loads and stores are atomic.
  */
 #ifndef KFDSHIM_TESTS_BENCH_WAKE_H
 #define KFDSHIM_TESTS_BENCH_WAKE_H
@@ -14,23 +14,26 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* wakes, and suspends, that are measured */
 #define WAKE_PAIRS 10000u
 #define WAKE_PAGE_VARIABLE "BENCH_WAKE_PAGE"
-#define WAKE_FD_VARIABLE "BENCH_WAKE_FD" /* an eventfd: the bare wake */
+#define WAKE_FD_VARIABLE "BENCH_WAKE_FD" /* number of an eventfd: the bare wake */
 
 struct wake_page {
-	uint32_t standing; /* 1: the offline process has its work */
-	/* 1 from before a doorbell to the next SUSPEND, which takes it and says when it was */
+	uint32_t standing; /* 1: the offline process has work */
+	/* 1 from before a doorbell until the next SUSPEND, which clears it and sets entry_ns */
 	uint32_t armed;
+	/* ns: when that SUSPEND was called */
 	uint64_t entry_ns;
-	uint64_t resumes; /* calls that have come back */
-	uint64_t bare_ns; /* when the other process was awake; 0: it is not yet */
+	uint64_t resumes; /* number of RESUME calls that have returned */
+	uint64_t bare_ns; /* ns: when the bare process woke up; 0: not yet */
 	double bare_us[WAKE_PAIRS], suspend_us[WAKE_PAIRS];
-	uint32_t lost; /* doorbells without a SUSPEND within a second */
+	uint32_t lost; /* doorbells without a SUSPEND within one second */
 };
 
-/* The calling thread on the nth of its CPUs, if it has so many. A wake is of another CPU:
- * whoever wakes goes on, as a program that has rung its doorbell does. */
+/* Binds the calling thread to the nth of its CPUs (from 0), if there are so many. The waker and the
+ * sleeper stand on different CPUs, because a program goes on running after it has rung its
+ * doorbell. */
 static inline void wake_stand_on(unsigned n)
 {
 	cpu_set_t all, one;
@@ -46,7 +49,7 @@ static inline void wake_stand_on(unsigned n)
 	sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* NULL: there is none. */
+/* Maps the page. Returns NULL if there is none. */
 static inline struct wake_page *wake_page_map(void)
 {
 	const char *path = getenv(WAKE_PAGE_VARIABLE);

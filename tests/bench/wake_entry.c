@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Preloaded into kfdschedd by bench_wake: says when it calls SUSPEND, in the thread that
- * does, just before the system call; and when a RESUME has come back.
+ * A library that bench_wake preloads into kfdschedd. It records the time of a SUSPEND call, in the
+ * thread that makes it and just before the system call, and counts the RESUME calls that have
+ * returned.
  */
 #include <dlfcn.h>
 #include <stdarg.h>

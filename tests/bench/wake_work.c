@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A process with AMD's runtime under libkfdshim.so; bench_wake starts two:
+ * A process with AMD's runtime under libkfdshim.so. bench_wake starts two of them:
  *
- *     bench_wake_work offline    has work for as long as it lives, and uses no CPU
- *     bench_wake_work online     rings its doorbell and waits for the SUSPEND, in turns
- *                                with a bare wake of another process
+ *     bench_wake_work offline    has pending work for as long as it lives, and uses no CPU
+ *     bench_wake_work online     alternately rings its doorbell and waits for the SUSPEND, and
+ *                                performs a bare wake of another process
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,11 +15,11 @@
 #include "tests/bench/wake.h"
 
 #define RING 1024u
-#define WPTR 56 /* of an amd_queue_t */
+#define WPTR 56 /* offset of the write pointer in an amd_queue_t */
 #define POLL_US 100
-#define PAUSE_US 1000 /* at most, before a wake: whoever is woken sleeps */
+#define PAUSE_US 1000 /* longest pause before a wake, so that the process to be woken sleeps */
 #define LOST_US 1000000
-#define FIRST_TRIES 60 /* until the daemon has the offline process */
+#define FIRST_TRIES 60 /* doorbells without a SUSPEND until the daemon knows the offline process */
 
 static struct wake_page *page;
 static hsa_queue_t *queue;
@@ -34,10 +34,11 @@ static void begin(void)
 	gpu_must(hsa_signal_create(1, 0, NULL, &done), "hsa_signal_create");
 }
 
-/* Takes a slot and rings for it, before there is a packet in it: until there is, the GPU
- * has work that does not end, and that is not taken for a queue which stands on somebody's
- * signal. No function of the runtime reserves the slot, which the shim would take as a
- * hint: the doorbell is the first that is heard of it. Returns when it was rung. */
+/* Takes a slot and rings the doorbell before there is a packet in the slot. Until there is one, the
+ * GPU has work that does not end, and the shim does not take the queue for one that waits for the
+ * signal of another process. The slot is taken without a function of the runtime, because the shim
+ * uses such a call as a hint: the doorbell has to be the first event. Returns the time of the
+ * doorbell in ns. */
 static uint64_t ring(uint64_t *at)
 {
 	uint64_t *wptr = (uint64_t *)(void *)((char *)queue + WPTR), rung_ns;
@@ -66,7 +67,7 @@ static void rest(void)
 	usleep(PAUSE_US / 4 + (useconds_t)random() % (PAUSE_US * 3 / 4));
 }
 
-/* From the write to the other process' return from read(). */
+/* Returns the time in us from the write() to the other process's return from read(). */
 static double bare_us(void)
 {
 	uint64_t one = 1, written_ns, awake_ns;
@@ -81,7 +82,8 @@ static double bare_us(void)
 	return (double)(awake_ns - written_ns) / 1e3;
 }
 
-/* From the doorbell to the SUSPEND; false: there was none. Afterwards all is as before. */
+/* Measures the time in us from the doorbell to the SUSPEND. Returns false if there was none within
+ * a second. On return the queue is drained and the offline process has been resumed. */
 static bool suspend_us(double *us)
 {
 	uint64_t resumes = __atomic_load_n(&page->resumes, __ATOMIC_ACQUIRE), rung_ns, at;
@@ -111,7 +113,7 @@ static int online(void)
 
 	wake_fd = atoi(getenv(WAKE_FD_VARIABLE));
 	begin();
-	wake_stand_on(0); /* its main thread; the daemon stands where it likes */
+	wake_stand_on(0); /* only the main thread; the daemon's threads are not bound */
 	while (!suspend_us(&us))
 		if (++tries == FIRST_TRIES) {
 			fprintf(stderr, "bench_wake: the daemon suspends nobody\n");

@@ -13,8 +13,8 @@
 
 #define AT_ONCE 2u
 #define ROUND_NS 400000000u
-#define DEATH_NS 10000000000u /* as long as a killed process may take to end */
-#define WORK_MS 20000u	      /* as long as the neighbour's work may take */
+#define DEATH_NS 10000000000u /* ns; a killed process has to end within this time */
+#define WORK_MS 20000u	      /* ms; the neighbour's work has to complete within this time */
 #define COPY_DWORDS 4096u
 #define SEEDS_APART 0x9e3779b97f4a7c15ull
 
@@ -46,12 +46,14 @@ void noise(struct dice *dice, void *to, size_t bytes)
 	}
 }
 
+/* Adds a new buffer to the pool. */
 static void place_new(struct pool *pool, uint64_t bytes, uint32_t flags)
 {
 	if (!buffer_new(&pool->gpu, bytes, flags, &pool->places[pool->n_places]))
 		pool->n_places++;
 }
 
+/* Adds an existing buffer, for example of a queue, to the pool. */
 static void place_known(struct pool *pool, const struct buffer *buffer)
 {
 	if (buffer->cpu && pool->n_places < PLACES_MAX)
@@ -90,7 +92,7 @@ void pool_new(struct pool *pool, uint64_t seed)
 
 		queue_args(&pool->gpu, queue, &args);
 		args.queue_type = types[i];
-		args.queue_priority = below(&pool->dice, 11); /* not above the neighbour's */
+		args.queue_priority = below(&pool->dice, 11); /* below the neighbour's */
 		if (queue_create(&pool->gpu, queue, &args))
 			break;
 		pool->n_queues++;
@@ -114,11 +116,11 @@ uint64_t any_address(struct pool *pool)
 	case 1:
 		return roll(dice);
 	case 2:
-		return roll(dice) >> 17; /* user space */
+		return roll(dice) >> 17; /* in user space */
 	case 3:
-		return at + place->size - below(dice, 16); /* across its end */
+		return at + place->size - below(dice, 16); /* across the end of the buffer */
 	case 4:
-		return (uint64_t)(uintptr_t)&pool->event; /* the process's own */
+		return (uint64_t)(uintptr_t)&pool->event; /* memory that is not the GPU's */
 	case 5:
 		return (uint64_t)(uintptr_t)pool->queues[0].doorbell;
 	case 6:
@@ -164,6 +166,7 @@ uint64_t any_value(struct pool *pool)
 
 /* ---- the neighbour ---- */
 
+/* Copies random data by SDMA and checks the result. */
 static void copy_right(struct word_queue *sdma, struct dice *dice, const struct buffer *from,
 		       const struct buffer *to, struct signal *signal)
 {
@@ -179,6 +182,7 @@ static void copy_right(struct word_queue *sdma, struct dice *dice, const struct 
 	CHECK(!memcmp(from->cpu, to->cpu, 4ull * COPY_DWORDS));
 }
 
+/* Executes dispatches and barriers, and checks their completion signals, timestamps and order. */
 static void compute_right(struct raw_queue *queue, struct signal *signals)
 {
 	for (unsigned i = 0; i < 4; i++)
@@ -208,7 +212,8 @@ static void neighbour(int from, int to)
 
 	gpu_open(&gpu);
 	signals = signals_new(&gpu);
-	/* Above all that the rounds make: who starves whom is not the question. */
+	/* The priority is above that of all queues of the rounds, because starvation is not tested
+	 * here. */
 	queue_args(&gpu, &queue, &args);
 	args.queue_priority = 15;
 	CHECK_IS(queue_create(&gpu, &queue, &args), 0);
@@ -238,6 +243,8 @@ struct running {
 	bool killed;
 };
 
+/* Starts a round in a child process. `beside`: the neighbour's pid, one of the pids that the round
+ * may use. */
 static pid_t start(uint64_t seed, void (*round)(struct pool *), pid_t beside,
 		   const struct running *running)
 {
@@ -247,7 +254,7 @@ static pid_t start(uint64_t seed, void (*round)(struct pool *), pid_t beside,
 	CHECK(pid >= 0);
 	if (pid)
 		return pid;
-	CHECK(freopen("/dev/null", "w", stderr)); /* what it finds odd says nothing */
+	CHECK(freopen("/dev/null", "w", stderr)); /* messages about bad input are of no interest */
 	pool.others[0] = beside;
 	pool.others[1] = running[0].pid;
 	pool.others[2] = getpid();
@@ -256,7 +263,7 @@ static pid_t start(uint64_t seed, void (*round)(struct pool *), pid_t beside,
 	_exit(0);
 }
 
-/* Ends what has run for long enough; true: it has ended. */
+/* Returns whether the round has ended. Kills it when its time is over. */
 static bool over(struct running *one)
 {
 	uint64_t now = clock_ns();
@@ -267,7 +274,7 @@ static bool over(struct running *one)
 		return true;
 	if (now < one->until_ns)
 		return false;
-	CHECK(!one->killed); /* else it cannot be killed */
+	CHECK(!one->killed); /* otherwise the process cannot be killed */
 	kill(one->pid, SIGKILL);
 	one->killed = true;
 	one->until_ns = now + DEATH_NS;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* ioctls of every number, known and not, with random and half-right structures,
- * sizes and pointers, on the device and on the render node. */
+/*
+ * Proves that the simulated driver survives ioctls of every number, known and unknown, on the KFD
+ * device and on the render node, with random and partly valid structs, sizes and pointers.
+ */
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -11,9 +13,10 @@
 #define CALLS 600u
 #define CELLS 64u
 #define DRM_TYPE 'd'
-#define DRM_DRIVER 0x40u /* the first of amdgpu's own */
+#define DRM_DRIVER 0x40u /* first of amdgpu's own ioctl numbers */
 
-/* Right arguments, as far as the number has any that matter, to be varied. */
+/* Writes valid arguments of ioctl `nr` to `to`, which the caller then changes at random. Returns
+ * their size in bytes; 0 if the number needs no particular arguments. */
 static size_t good(struct pool *pool, unsigned nr, void *to)
 {
 	struct dice *dice = &pool->dice;
@@ -112,7 +115,8 @@ static size_t good(struct pool *pool, unsigned nr, void *to)
 	return size;
 }
 
-/* Where the structure lies: in the middle of a page, before a hole, in one. */
+/* Returns the address to pass for the struct: inside the page, overlapping the unmapped page behind
+ * it, at the start of that page, or any address. */
 static char *somewhere(struct pool *pool, char *pages, size_t size)
 {
 	switch (below(&pool->dice, 12)) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Queues run while their process writes over whatever it has mapped (pointers,
- * rings, signals, save areas, event page, every doorbell of the page), unmaps it,
- * takes it from the GPU, frees it, closes descriptors. */
+/*
+ * Proves that the simulated GPU survives a process that corrupts its own memory while its queues
+ * run. The process overwrites everything that it has mapped (pointers, rings, signals, save areas,
+ * the event page, every doorbell of the page), unmaps it, takes it from the GPU, frees it, and
+ * closes file descriptors.
+ */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,7 +15,7 @@
 #define STEPS 300u
 #define DOORBELL_WORDS 1024u
 
-/* Ordinary work, for as long as the queues can do any. */
+/* Submits ordinary work as long as the queues accept it. */
 static void work(struct pool *pool, struct signal *signals)
 {
 	struct raw_queue *sdma = &pool->queues[2];
@@ -35,6 +38,7 @@ static void work(struct pool *pool, struct signal *signals)
 	__atomic_store_n(sdma->doorbell, 4 * sdma->written, __ATOMIC_RELEASE);
 }
 
+/* Overwrites a word or a part of the buffer. */
 static void scribble(struct pool *pool, struct buffer *place)
 {
 	struct dice *dice = &pool->dice;
@@ -48,6 +52,7 @@ static void scribble(struct pool *pool, struct buffer *place)
 		memcpy((char *)place->cpu + (at < room - 8 ? at : 0), &value, 8);
 }
 
+/* Removes a buffer in one of several ways. */
 static void take_away(struct pool *pool, struct buffer *place)
 {
 	struct dice *dice = &pool->dice;
@@ -58,7 +63,7 @@ static void take_away(struct pool *pool, struct buffer *place)
 	struct kfd_ioctl_free_memory_of_gpu_args release = {.handle = place->handle};
 
 	switch (below(dice, 5)) {
-	case 0: /* the processor's side alone: later writes go into a new page */
+	case 0: /* only the CPU's mapping is replaced: later writes go to a new page */
 		mmap(place->cpu, place->size, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 		break;
@@ -70,7 +75,8 @@ static void take_away(struct pool *pool, struct buffer *place)
 		lab_ioctl(pool->gpu.kfd, KFDABI_FREE_MEMORY_OF_GPU, &release, sizeof release);
 		break;
 	case 3:
-		munmap(place->cpu, place->size); /* the next write to it is the end */
+		/* the next write of the process to it is a SIGSEGV */
+		munmap(place->cpu, place->size);
 		break;
 	default:
 		madvise(place->cpu, place->size, MADV_REMOVE);
@@ -78,6 +84,7 @@ static void take_away(struct pool *pool, struct buffer *place)
 	}
 }
 
+/* Rings many doorbells of the page with arbitrary values. */
 static void doorbells(struct pool *pool)
 {
 	struct dice *dice = &pool->dice;
@@ -89,6 +96,7 @@ static void doorbells(struct pool *pool)
 			page[i] = once_in(dice, 2) ? below(dice, 200) : any_value(pool);
 }
 
+/* Issues a valid control operation on a queue. */
 static void control(struct pool *pool)
 {
 	struct dice *dice = &pool->dice;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Rings of AQL, PM4 and SDMA queues, and the indirect buffers they name, with
- * random bytes and with packets that are right but for a few bits; doorbells and
- * write pointers of any value. */
+/*
+ * Proves that the packet processors survive arbitrary contents of AQL, PM4 and SDMA rings and of
+ * the indirect buffers that packets name: random bytes, packets that are valid but for a few bits,
+ * and arbitrary values of doorbells and write pointers.
+ */
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
@@ -16,6 +18,7 @@ static uint32_t any_bits(struct pool *pool)
 	return (uint32_t)(once_in(&pool->dice, 3) ? any_value(pool) : below(&pool->dice, 64));
 }
 
+/* Flips up to two bits. */
 static void flip(struct pool *pool, uint32_t *d, unsigned dwords)
 {
 	for (unsigned i = below(&pool->dice, 3); i; i--)
@@ -30,13 +33,15 @@ static void put_address(struct pool *pool, uint32_t *d)
 	d[1] = HI(at);
 }
 
-/* ---- words ---- */
+/* ---- packets of dwords ---- */
 
+/* Write a packet with random operands and plausible addresses to `d`. Return its length in
+ * dwords. */
 static unsigned pm4_words(struct pool *pool, uint32_t *d)
 {
 	static const struct {
 		uint8_t op, dwords;
-		uint8_t addresses[2]; /* where; 0: none */
+		uint8_t addresses[2]; /* index of the address dwords; 0: none */
 	} packets[] = {
 		{0x10, 3, {0}}, {0x15, 5, {0}},	   {0x1e, 9, {2}},    {0x37, 6, {2}},
 		{0x3c, 7, {2}}, {0x3f, 4, {1}},	   {0x40, 6, {2, 4}}, {0x46, 2, {0}},
@@ -101,7 +106,8 @@ static void fill_words(struct pool *pool, uint32_t *at, unsigned dwords, bool pm
 
 		if (once_in(&pool->dice, 8))
 			flip(pool, packet, more);
-		/* Nothing is cut off, but the ring's end is filled. */
+		/* A packet that does not fit is not truncated: the end of the ring is filled with
+		 * NOPs. */
 		while (more > dwords - n && n < dwords)
 			at[n++] = pm4 ? 2u << 30 : 0;
 		if (n == dwords)
@@ -111,7 +117,7 @@ static void fill_words(struct pool *pool, uint32_t *at, unsigned dwords, bool pm
 	}
 }
 
-/* ---- packets ---- */
+/* ---- AQL packets ---- */
 
 static void dispatch(struct pool *pool, uint32_t *d)
 {
@@ -143,14 +149,14 @@ static void aql(struct pool *pool, uint32_t *d)
 		for (unsigned i = below(dice, 6); i; i--)
 			put_address(pool, d + 2 * i);
 		break;
-	case 3: /* PM4 elsewhere */
+	case 3: /* a vendor packet with PM4 in an indirect buffer */
 		d[0] = 1u << 16;
 		d[1] = PM4(0x3f, 4);
 		put_address(pool, d + 2);
 		d[4] = below(dice, IB_DWORDS) | 1u << 23;
 		d[5] = 10;
 		break;
-	default: /* until a value comes */
+	default: /* a vendor packet that waits for a value */
 		d[0] = 2u << 16;
 		put_address(pool, d + 2);
 		for (unsigned i = 4; i < 9; i++)
@@ -196,7 +202,7 @@ static void burst(struct pool *pool, struct raw_queue *queue, unsigned which)
 	__atomic_store_n(queue->doorbell, value, __ATOMIC_RELEASE);
 }
 
-/* A queue that has stopped at an error makes room for a new one. */
+/* Destroys a queue that may have stopped at an error, and creates a new one in its memory. */
 static void renew(struct pool *pool, unsigned which)
 {
 	struct raw_queue *queue = &pool->queues[which];

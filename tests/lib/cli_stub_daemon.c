@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Stands in for kfdschedd, and takes its options: answers every PROTOCOL_ASK (with a
- * fault every other question, too) with what the shell command FAKE_ANSWER prints. FAKE_FAULT=version answers
- * as another version, =refuse refuses with EPERM, =garbage sends text that is
- * no JSON, =silent never answers, =resumed says of the second order that its process
- * was resumed, =lost answers so, too, but the first order not at all. FAKE_COPY: a file that gets the --config.
+ * A stub of kfdschedd for the tests of the command. It takes the daemon's options and replies to
+ * every request of kind PROTOCOL_ASK with the output of the shell command FAKE_ANSWER. With
+ * FAKE_FAULT it replies to requests of any kind. Environment:
+ *
+ *   FAKE_ANSWER          shell command; its output is the text of the reply
+ *   FAKE_FAULT=version   the reply carries the next protocol version
+ *   FAKE_FAULT=refuse    the reply is EPERM
+ *   FAKE_FAULT=garbage   the text of the reply is not JSON
+ *   FAKE_FAULT=silent    no request is ever answered
+ *   FAKE_FAULT=resumed   the second request is answered with ECANCELED: its process was resumed
+ *   FAKE_FAULT=lost      the first connection is closed without a reply; each later request is
+ *                        answered as the second one of "resumed"
+ *   FAKE_COPY            path to which the file of --config is copied
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -29,6 +37,7 @@ static size_t answer(char *text, size_t size)
 	return n;
 }
 
+/* Serves one connection. `fault`: FAKE_FAULT, or "". */
 static void serve(int fd, const char *fault)
 {
 	struct protocol_hello hello;
@@ -76,7 +85,8 @@ static void copy_config(const char *from)
 		fclose(out);
 }
 
-/* Under another name until it listens: who sees the socket is answered. */
+/* Binds the socket under a temporary name and renames it after listen(), so that a client that
+ * finds the socket can connect at once. */
 static bool listens(int listener, const struct sockaddr_un *address)
 {
 	struct sockaddr_un first = *address;
@@ -108,7 +118,7 @@ int main(int argc, char **argv)
 		if (fd < 0)
 			return 1;
 		if (strcmp(fault, "silent") == 0)
-			continue; /* stays open */
+			continue; /* the client's connection stays open */
 		serve(fd, fault);
 		close(fd);
 	}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of diagnose's judgement share: a process with which all is well, to be
- * changed by the test, and what is said of it. Included after cmocka.h. */
+/*
+ * Fixture of the tests of `kfdsched diagnose`: the facts of a process without any obstacle, which a
+ * test changes, and assertions on the resulting diagnosis. Include it after cmocka.h.
+ */
 #ifndef TESTS_LIB_DIAGNOSED_H
 #define TESTS_LIB_DIAGNOSED_H
 
@@ -15,8 +17,8 @@ static struct diagnose_facts facts;
 static struct diagnosis got;
 static struct doctor_process *p;
 
-/* A training of the daemon's, at level trap, with two AQL queues and one of SDMA on one
- * MI210, on a machine on which all is well. */
+/* Setup: a training process known to the daemon, at level trap, with two AQL queues and one SDMA
+ * queue on one MI210, on a machine without faults. */
 static inline int begin(void **state)
 {
 	static const enum observe_type types[] = {OBSERVE_AQL, OBSERVE_AQL, OBSERVE_SDMA};
@@ -68,6 +70,7 @@ static inline int begin(void **state)
 	return 0;
 }
 
+/* Teardown. */
 static inline int end(void **state)
 {
 	(void)state;
@@ -75,6 +78,7 @@ static inline int end(void **state)
 	return 0;
 }
 
+/* Evaluates `facts` into `got`, and asserts that each finding is an obstacle with an advice. */
 static inline void judge(void)
 {
 	diagnosis_free(&got);
@@ -87,12 +91,14 @@ static inline void judge(void)
 	}
 }
 
+/* Asserts that the summary of the diagnosis contains `part`. */
 static inline void says(const char *part)
 {
 	if (!strstr(got.sentence, part))
 		fail_msg("'%s' is not in '%s'", part, got.sentence);
 }
 
+/* Returns the diagnosis of the level of that name; fails the test if there is none. */
 static inline const struct diagnose_level *level(const char *name)
 {
 	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++)
@@ -102,6 +108,7 @@ static inline const struct diagnose_level *level(const char *name)
 	return NULL;
 }
 
+/* Asserts the verdict of a level, and that its reason contains `why`. */
 static inline void check(const struct diagnose_level *l, enum diagnose_can can, const char *why)
 {
 	if (l->can != can || !strstr(l->why, why))
@@ -114,13 +121,14 @@ static inline void check_level(const char *name, enum diagnose_can can, const ch
 	check(level(name), can, why);
 }
 
+/* Returns the finding of that check; fails the test if there is none. */
 static inline const struct doctor_finding *obstacle(const char *check)
 {
 	for (size_t i = 0; i < got.findings.count; i++)
 		if (!strcmp(got.findings.list[i].check, check))
 			return &got.findings.list[i];
 	fail_msg("nothing about %s; '%s'", check, got.sentence);
-	abort(); /* fail_msg() does not come back */
+	abort(); /* unreachable: fail_msg() does not return */
 }
 
 #endif

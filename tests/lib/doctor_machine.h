@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of doctor's judgement share: a machine on which all is well, to be
- * changed by the test, and its lines. Included after cmocka.h. */
+/*
+ * Fixture of the tests of `kfdsched doctor`: the facts of a machine without faults, which a test
+ * changes, and assertions on the resulting findings. Include it after cmocka.h.
+ */
 #ifndef TESTS_LIB_DOCTOR_MACHINE_H
 #define TESTS_LIB_DOCTOR_MACHINE_H
 
@@ -16,7 +18,9 @@
 static struct doctor_node nodes[2];
 static struct doctor_process processes[3];
 
-/* A machine on which all is well, with one MI210 and no processes. */
+/* Returns the facts of a machine without faults, with one MI210 and no processes. The facts
+ * point to the static arrays above, so a second call overwrites the node and the processes of
+ * the first. */
 static inline struct doctor_facts good(void)
 {
 	struct doctor_facts f;
@@ -72,6 +76,7 @@ static inline struct doctor_facts good(void)
 	return f;
 }
 
+/* Returns the finding of that check; fails the test if there is none. */
 static inline const struct doctor_finding *find(const struct doctor_findings *findings,
 						const char *check)
 {
@@ -82,7 +87,9 @@ static inline const struct doctor_finding *find(const struct doctor_findings *fi
 	return NULL;
 }
 
-/* Every line is as it has to be: an advice where something is amiss, else none. */
+/* Asserts that each finding is well formed: it has an advice exactly if it is a warning or a
+ * missing part (an unknown one may have an advice), and a text of what was found. The text of an
+ * unknown fact contains "-". */
 static inline void check_lines(const struct doctor_findings *findings)
 {
 	for (size_t i = 0; i < findings->count; i++) {

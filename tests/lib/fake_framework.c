@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Stands in for libamdhip64: calls the runtime through its PLT. */
+/* A stub of libamdhip64, which calls the runtime through its PLT. */
 #include <stdint.h>
 
 #define EXPORT __attribute__((visibility("default")))

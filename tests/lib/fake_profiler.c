@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A tools library that does as profilers do: each queue that a program makes is an
- * intercept queue, which passes every packet on as it is. */
+/*
+ * A tools library of the HSA runtime that intercepts queues as profilers do: each queue that the
+ * program creates becomes an intercept queue, whose handler forwards every packet unchanged.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 

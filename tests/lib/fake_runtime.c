@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Stands in for libhsa-runtime64.so.1 where only symbol look-up is tested. */
+/* A stub of libhsa-runtime64.so.1 for tests of symbol lookup. */
 #include <stdint.h>
 
 #define EXPORT __attribute__((visibility("default")))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Stands in for libkfdshim.so where only being preloaded matters. */
+/* A stub of libkfdshim.so for tests in which it matters only that a library is preloaded. */
 void cli_fake_shim(void);
 
 __attribute__((visibility("default"))) void cli_fake_shim(void)

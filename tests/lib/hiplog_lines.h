@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of HIP's log as the versions write them: 5.2, 6.4 and 7.2 from runs on kfdsim (all
- * of them: logs/), the others as their sources have the format. */
+/*
+ * Sample lines of HIP's log in the format of each version. The lines of 5.2, 6.4 and 7.2 were
+ * recorded in runs on kfdsim (the complete logs are in logs/); the others follow the format strings
+ * in the sources of their version.
+ */
 #ifndef KFDSHIM_TESTS_HIPLOG_LINES_H
 #define KFDSHIM_TESTS_HIPLOG_LINES_H
 

@@ -11,14 +11,18 @@
 
 #define MS 1000000u
 #define TICK_MS 5
-#define LATE_MS 60u /* for 50 ms the kernel itself keeps real-time threads off a core */
+/* Above 50 ms, because the kernel's real-time throttling alone can keep such a thread off its core
+ * for that long. */
+#define LATE_MS 60u
 
-/* The sum is written first: who reads in between counts a moment twice, and none never. */
+/* Stalls of one core. tick() adds to sum_ns before it stores last_ns. A reader between the two
+ * stores counts a stall twice; with the opposite order it would miss the stall. */
 static struct core {
 	_Atomic uint64_t sum_ns;
-	_Atomic uint64_t last_ns; /* 0: not watched */
+	_Atomic uint64_t last_ns; /* ns, the thread's last wake; 0: not watched */
 } cores[CPU_SETSIZE];
 
+/* Returns the length in ns of a stall between two wakes; 0 if the second one was not late. */
 static uint64_t late(uint64_t last, uint64_t now)
 {
 	return now > last + LATE_MS * MS ? now - last - TICK_MS * MS : 0;
@@ -74,6 +78,7 @@ bool away_watch(void)
 	return true;
 }
 
+/* Returns the stalled time of a core in ns, including a stall that has not ended yet. */
 static uint64_t away(size_t cpu)
 {
 	uint64_t last = cores[cpu].last_ns, sum = cores[cpu].sum_ns;

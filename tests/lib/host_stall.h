@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long the host had taken this machine's cores away: no load of our own counts.
+ * Measures for how long the host took the cores away from this machine (steal time). Load of this
+ * machine itself is not counted.
  *
- * A thread for each core, above the real-time priorities of kfdsim and kfdschedd, sums up
- * by how much it woke late. (What /proc/stat says was stolen does not tell: a core that
- * sleeps often is 8 % stolen on a quiet host.)
+ * One thread on each core, with a real-time priority above those of kfdsim and kfdschedd, adds up
+ * by how much its wakes were late. The steal time of /proc/stat is of no use here: for a core that
+ * sleeps often it shows 8 % even on a quiet host.
  */
 #ifndef KFDSHIM_TESTS_LIB_HOST_STALL_H
 #define KFDSHIM_TESTS_LIB_HOST_STALL_H
@@ -12,11 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From now on. false: there is no right to real-time priority, so little is known. Once in
- * a process, by its first thread. */
+/* Starts the measurement. To be called once in a process, by its first thread. Returns false if a
+ * core cannot be watched, because the process has no right to real-time priorities. */
 bool away_watch(void);
-/* Of the core that was away longest, and of all together, until now; also what is not over
- * yet. 0 without away_watch(). Any thread. */
+/* Return the stalled time in ns since away_watch(), including stalls that have not ended yet:
+ * away_worst_ns() of the core with the most, away_sum_ns() of all cores together. Both return 0
+ * without away_watch(). Any thread. */
 uint64_t away_worst_ns(void);
 uint64_t away_sum_ns(void);
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One process that plays many peers of another (shim/peers.h), each with a lane that it has locked and
- * a socket, and the system calls of this one, which is linked with
- * -Wl,--wrap=pread,--wrap=pwrite,--wrap=sendto,--wrap=recvfrom,--wrap=fcntl. Included once by a program.
+ * One process that plays many peers of the process under test (shim/peers.h). Each peer has a
+ * shared-memory file that the playing process has locked, and a socket.
+ *
+ * The system calls of the process under test are counted, so a program that includes this file is
+ * linked with -Wl,--wrap=pread,--wrap=pwrite,--wrap=sendto,--wrap=recvfrom,--wrap=fcntl. Include it
+ * once in a program.
  */
 #ifndef KFDSHIM_TESTS_MANY_PEERS_H
 #define KFDSHIM_TESTS_MANY_PEERS_H
@@ -25,9 +28,10 @@
 #include "channel/protocol.h"
 #include "tests/lib/mock_kfd.h"
 
-#define MANY 63 /* and this process: 64 */
+#define MANY 63 /* peers; with the process under test: 64 */
 
-/* Made by each thread: of the program, which rings, and of the agent. */
+/* System calls of the program's main thread, which rings the doorbell, and of the agent's thread;
+ * the pread()s of both together. */
 static _Atomic unsigned calls_of_program, calls_of_agent, lanes_read;
 
 static inline void count_call(void)
@@ -92,8 +96,10 @@ int __wrap_fcntl(int fd, int command, ...)
 	return __real_fcntl(fd, command, arg);
 }
 
+/* Directory of the peers. */
 static char many_folder[80];
 
+/* The playing process: its pid, and the pipes to it and from it. */
 static struct many {
 	pid_t pid;
 	int to, from;
@@ -107,6 +113,7 @@ static inline struct sockaddr_un many_address(const char *name)
 	return address;
 }
 
+/* Returns a bound datagram socket for peer `number`. */
 static inline int many_bind(int number)
 {
 	struct sockaddr_un address;
@@ -119,6 +126,7 @@ static inline int many_bind(int number)
 	return fd;
 }
 
+/* Creates the shared-memory file of peer `number`, which is active on FAKE_GPU, and locks it. */
 static inline void many_lane(int number, int priority)
 {
 	static struct lane lane;
@@ -138,7 +146,8 @@ static inline void many_lane(int number, int priority)
 	CHECK(__real_fcntl(fd, F_SETLK, &whole) == 0);
 }
 
-/* A datagram of the first peer to the other process. */
+/* Sends a datagram, as a peer does after a change, to each socket that is not of the playing
+ * process. */
 static inline void many_send(int fd)
 {
 	struct sockaddr_un address;
@@ -157,7 +166,9 @@ static inline void many_send(int fd)
 	closedir(dir);
 }
 
-/* 's': sends one; 'n': how many have got any since it was asked last. */
+/* The playing process: reads commands of one byte from `from` and replies with one byte to `to`.
+ * 's': the first peer sends a datagram. 'n': the reply is the number of peers that have received a
+ * datagram since the last 'n'. Ends when the pipe is closed. */
 static inline void many_play(int priority, int from, int to)
 {
 	int sockets[MANY];
@@ -186,6 +197,7 @@ static inline void many_play(int priority, int from, int to)
 	_exit(0);
 }
 
+/* Sends a command (see many_play()) and returns the reply. */
 static inline int many_tell(char word)
 {
 	char got;
@@ -194,7 +206,8 @@ static inline int many_tell(char word)
 	return got;
 }
 
-/* Before the agent is started. The folder of peers is there then, and in the environment. */
+/* Starts the playing process. To be called before the agent is started. On return the directory of
+ * the peers exists and the environment names it. */
 static inline void many_start(int priority)
 {
 	static char runtime[] = "/tmp/kfdshim-many-XXXXXX";
@@ -217,6 +230,7 @@ static inline void many_start(int priority)
 	CHECK(many.pid > 0 && read(many.from, &byte, 1) == 1);
 }
 
+/* Ends the playing process and removes its directory. */
 static inline void many_end(void)
 {
 	char command[160];
@@ -224,7 +238,7 @@ static inline void many_end(void)
 	kill(many.pid, SIGKILL);
 	CHECK(waitpid(many.pid, NULL, 0) == many.pid);
 	snprintf(command, sizeof(command), "rm -rf %.60s/..", many_folder);
-	command[strlen(command) - 3] = '\0'; /* the folder above */
+	command[strlen(command) - 3] = '\0'; /* cut "/..": remove the parent directory */
 	CHECK(system(command) == 0);
 }
 

@@ -126,8 +126,8 @@ static int answer(struct kfdabi_dbg_trap *args)
 	}
 }
 
-/* The driver looks for the memory of the thread that is named: one that has ended has
- * none, the process's first thread included. */
+/* Returns whether thread `tid` has memory. The driver looks up the memory of the named thread and
+ * fails if that thread has ended, even if it was the first thread of a process that still runs. */
 static bool has_memory(uint32_t tid)
 {
 	char from = 0, to;

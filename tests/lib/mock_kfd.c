@@ -69,7 +69,7 @@ static int destroy(const struct kfd_ioctl_destroy_queue_args *args)
 
 static uint32_t handles;
 
-/* Spread as those of the driver, whose upper half is the gpu_id. */
+/* The upper half of a handle is the gpu_id, as in the driver's handles. */
 static uint64_t next_handle(void)
 {
 	return (uint64_t)FAKE_GPU << 32 | __atomic_fetch_add(&handles, 1, __ATOMIC_RELAXED);
@@ -80,7 +80,7 @@ void fake_handles_begin(uint32_t index)
 	__atomic_store_n(&handles, index, __ATOMIC_RELAXED);
 }
 
-/* The agent's own thread calls, too. */
+/* Appends a letter to fake.calls. Atomic, because the agent's own thread issues calls, too. */
 static void note(char letter)
 {
 	char none;
@@ -265,7 +265,7 @@ void fake_submit(struct fake_queue *q, struct fake_signal *completion)
 	uint64_t *packet = (uint64_t *)((char *)q->memory + PAGE + (*q->wptr % FAKE_PACKETS) * 64);
 
 	memset(packet, 0, 64);
-	*(uint16_t *)packet = 2; /* a kernel's */
+	*(uint16_t *)packet = 2; /* the packet type: a kernel dispatch */
 	if (completion)
 		completion->value = 1;
 	__atomic_store_n(&packet[7], (uint64_t)(uintptr_t)completion, __ATOMIC_RELAXED);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that find each other without a daemon: each is a process of its own
- * with the agent in it, on a driver that the test plays; what hold.c would do is
- * only recorded here. Included once by a program.
+ * Processes that find each other without a daemon (shim/peers.h). Each is a separate process with
+ * the agent in it, on the mocked driver. The functions of shim/hold.h are stubs here that only
+ * record whether the process would be held. Include it once in a program.
  */
 #ifndef KFDSHIM_TESTS_PEERS_PLAY_H
 #define KFDSHIM_TESTS_PEERS_PLAY_H
@@ -31,8 +31,11 @@
 #define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
 #define OTHER_GPU 777
 
-/* ---- in place of hold.c ---- */
+/* ---- stubs of hold.c ---- */
 
+/* `held`: on hold for a peer. The counters: calls of hold_hand_over(), the error that hold_set()
+ * returns, attempts to hold, holds, and releases. `hold_cost_us`: duration of a hold or a
+ * release. */
 static bool held;
 static _Atomic int handed_over, hold_error, tries, takes, releases;
 static _Atomic unsigned hold_cost_us;
@@ -147,6 +150,7 @@ void hold_forget(void)
 
 static char runtime_folder[64], folder[80];
 
+/* A process that plays a peer: its pid, and the pipes to it and from it. */
 struct process {
 	pid_t pid;
 	int to, from;
@@ -155,6 +159,7 @@ struct process {
 static struct fake_queue queue;
 static struct fake_signal last;
 
+/* Becomes a process of that priority and group, with one AQL queue on node `gpu` (0: FAKE_GPU). */
 static inline void be(const char *priority, const char *group, int gpu)
 {
 	setenv("KFDSHIM_PRIORITY", priority, 1);
@@ -165,11 +170,13 @@ static inline void be(const char *priority, const char *group, int gpu)
 	CHECK(fake_queue_create(&queue, AQL) == 0);
 }
 
+/* Submits a dispatch and rings the doorbell. */
 static inline void work(void)
 {
 	fake_ring(&queue, &last);
 }
 
+/* Completes the dispatch of work(). */
 static inline void finish(void)
 {
 	fake_drain(&queue);
@@ -188,6 +195,9 @@ static inline void request(bool begins)
 	fake.agent->wishes_changed();
 }
 
+/* Executes commands of one byte, and replies with the same byte after each: 'w' work(), 'f'
+ * finish(), 'o' change to the offline priority, 'b' and 'e' begin and end a request, 'd' destroy
+ * the queue, 'x' execute the program again, 'q' end the process. */
 static inline void obey(int from, int to, char **argv)
 {
 	char word;
@@ -203,18 +213,19 @@ static inline void obey(int from, int to, char **argv)
 			request(word == 'b');
 		else if (word == 'd')
 			CHECK(fake_queue_destroy(&queue) == 0);
-		else if (word == 'x') /* the new program answers */
+		else if (word == 'x') /* the new program replies */
 			execv("/proc/self/exe", argv);
 		CHECK(write(to, &word, 1) == 1);
 	}
 	_exit(0);
 }
 
-/* Descriptors of a process that plays a peer. */
+/* File descriptors of the pipes in a process that plays a peer. */
 enum { PLAY_FROM = 100, PLAY_TO };
 
-/* A program of its own: a copy of a process with threads is no place to start one
- * in, for the sanitizer's locks may be held in it. */
+/* Starts a process that plays a peer and waits until it has created its queue. It executes the
+ * program again, because after fork() from a process with threads the sanitizer's locks may be held
+ * for ever. */
 static inline struct process start(const char *priority, const char *group, int gpu)
 {
 	int in[2], out[2];
@@ -238,7 +249,8 @@ static inline struct process start(const char *priority, const char *group, int 
 	return p;
 }
 
-/* First thing in main: what start() has begun. */
+/* To be called first in main(): runs the process of start(). Returns if the program was started
+ * normally. */
 static inline void play(int argc, char **argv)
 {
 	if (argc != 4)
@@ -248,11 +260,13 @@ static inline void play(int argc, char **argv)
 	obey(PLAY_FROM, PLAY_TO, argv);
 }
 
+/* Sends a command (see obey()) and waits for its reply. */
 static inline void tell(struct process *p, char word)
 {
 	CHECK(write(p->to, &word, 1) == 1 && read(p->from, &word, 1) == 1);
 }
 
+/* Returns the number of files in the directory of peers whose name ends with `end`. */
 static inline int files_count(const char *end)
 {
 	DIR *dir = opendir(folder);
@@ -269,7 +283,7 @@ static inline int files_count(const char *end)
 	return count;
 }
 
-/* How often the agent's thread of this process has slept. */
+/* Returns how often the agent's thread of this process has slept. */
 static inline unsigned long agent_sleeps(void)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -296,6 +310,7 @@ static inline unsigned long agent_sleeps(void)
 	return n;
 }
 
+/* Ends a process with `signal`, or with the command 'q' if it is 0. */
 static inline void end(struct process *p, int signal)
 {
 	int status;
@@ -309,6 +324,7 @@ static inline void end(struct process *p, int signal)
 	CHECK(waitpid(p->pid, &status, 0) == p->pid);
 }
 
+/* Creates an empty runtime directory, and sets the environment so that no daemon is found. */
 static inline void prepare(void)
 {
 	strcpy(runtime_folder, "/tmp/kfdshim-peers-XXXXXX");
@@ -326,6 +342,7 @@ static inline void clean(void)
 	CHECK(system(command) == 0);
 }
 
+/* Asserts that this process is not held for 150 ms. */
 static inline void never_held(void)
 {
 	for (int i = 0; i < 30; i++) {
@@ -334,7 +351,8 @@ static inline void never_held(void)
 	}
 }
 
-/* This process is held while `other` works, and not when it has finished, so many times. */
+/* Asserts, `times` times, that this process is held when `other` starts work, and released when
+ * `other` has finished it. */
 static inline void held_while_it_works(struct process *other, int times)
 {
 	for (int i = 0; i < times; i++) {

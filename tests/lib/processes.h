@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of single parts of the daemon share about processes: a part of a test that runs
- * in a child, a child that does nothing, and the descriptors of the test itself.
+ * Helpers of the daemon's unit tests: run a part of a test in a child process, start an idle child,
+ * count the open file descriptors of the test itself.
  */
 #ifndef KFDSHIM_TESTS_LIB_PROCESSES_H
 #define KFDSHIM_TESTS_LIB_PROCESSES_H
@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <dirent.h>
 #include <signal.h>
@@ -18,14 +18,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In a child, where cmocka's assertions have no effect: the exit code, of eight bits, is the line. */
+/* An assertion for a child process, where those of cmocka have no effect. The child's exit code
+ * encodes the line: line modulo 250, plus 1, because it has eight bits. */
 #define MUST(condition)                                                                            \
 	do {                                                                                       \
 		if (!(condition))                                                                  \
 			_exit(__LINE__ % 250 + 1);                                                 \
 	} while (0)
 
-/* Fails the test if the child does. */
+/* Runs `what` in a child process. Fails the test if the child fails. */
 static inline void in_a_child(void (*what)(void))
 {
 	int status;
@@ -41,12 +42,14 @@ static inline void in_a_child(void (*what)(void))
 			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
+/* Returns an idle child process, to be ended with end_child(). */
 static inline pid_t start_child(void)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed assertion does not end it */
+		/* a failed assertion would otherwise leave it behind */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
 	}
@@ -60,6 +63,7 @@ static inline void end_child(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+/* Returns the number of entries in /proc/self/fd, for comparison with an earlier one. */
 static inline unsigned open_files(void)
 {
 	DIR *dir = opendir("/proc/self/fd");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What goes between a shim and a daemon in version 4 of the protocol, as libkfdshim.so had it then: its
- * structs and numbers, under names of their own. They are never changed: a daemon serves such a shim
- * (channel/protocol.h), and the tests that include this send and read its bytes.
+ * The messages and shared-memory layouts of protocol version 4, copied from libkfdshim.so of that
+ * version under names of their own. They must never change: a daemon still serves such a shim
+ * (channel/protocol.h), and the tests that include this file send and read its bytes.
  */
 #ifndef KFDSHIM_TESTS_PROTOCOL_4_H
 #define KFDSHIM_TESTS_PROTOCOL_4_H

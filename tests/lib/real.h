@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests that play clients of the real daemon ($BUILD/kfdschedd), which runs in a
- * folder of its own with its log in a file there. Included after cmocka.h.
+ * Fixture of tests that act as clients of the real daemon ($BUILD/kfdschedd). The daemon runs in a
+ * temporary directory and writes its log to a file there. Include it after cmocka.h.
  */
 #ifndef KFDSHIM_TESTS_LIB_REAL_H
 #define KFDSHIM_TESTS_LIB_REAL_H
@@ -25,6 +25,7 @@
 
 #define ANSWER_BYTES (64u << 20)
 
+/* Directory, socket, log file and process of the running daemon; pid of its worker. */
 static char folder[] = "/tmp/kfdschedd-real-XXXXXX";
 static char path[64], log_file[64];
 static pid_t daemon_pid;
@@ -45,6 +46,7 @@ static inline struct protocol_hello hello_of(uint32_t kind, int priority)
 				       .priority = priority};
 }
 
+/* Returns a connection to the daemon; retries for 10 s, then fails the test. */
 static inline int connect_daemon(void)
 {
 	int fd = -1;
@@ -55,8 +57,8 @@ static inline int connect_daemon(void)
 	return fd;
 }
 
-/* The daemon's state, or all of process `pid`; the caller owns it. NULL: no answer within
- * 5 s. */
+/* Returns the daemon's state (pid 0), or all of process `pid`. The caller owns the object. Returns
+ * NULL without a reply within 5 s. */
 static inline json_t *ask_of(int pid)
 {
 	struct protocol_hello hello = hello_of(PROTOCOL_ASK, PRIORITY_UNSET);
@@ -78,7 +80,7 @@ static inline json_t *ask(void)
 	return ask_of(0);
 }
 
-/* One number of the state: of its object `group`. */
+/* Returns the number `key` of the object `group` in the daemon's state. */
 static inline json_int_t ask_number(const char *group, const char *key)
 {
 	json_t *state = ask();
@@ -106,7 +108,8 @@ static inline size_t process_count(void)
 	return n;
 }
 
-/* stderr_fd < 0: the log goes to a file. */
+/* Starts the daemon and waits until it replies. `stderr_fd`: where its log goes; below 0: to
+ * log_file. Returns 0 or -1. */
 static inline int start_with(int stderr_fd)
 {
 	char program[512];
@@ -129,12 +132,14 @@ static inline int start_with(int stderr_fd)
 	return worker > 0 ? 0 : -1;
 }
 
+/* Setup: starts the daemon. */
 static inline int start(void **state)
 {
 	(void)state;
 	return start_with(-1);
 }
 
+/* Teardown: ends the daemon. Returns -1 if it failed or left its socket or lock behind. */
 static inline int stop(void **state)
 {
 	int status;
@@ -143,18 +148,19 @@ static inline int stop(void **state)
 	kill(daemon_pid, SIGTERM);
 	waitpid(daemon_pid, &status, 0);
 	unlink(log_file);
-	if (rmdir(folder) != 0) /* socket and lock are its own to remove */
+	if (rmdir(folder) != 0) /* fails unless the daemon has removed its socket and lock */
 		return -1;
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
+/* Teardown of one test: returns 0 if the worker has not been restarted, -1 otherwise. */
 static inline int unharmed(void **state)
 {
 	(void)state;
 	return ask_worker() == worker ? 0 : -1;
 }
 
-/* How many lines of the log have this in them. */
+/* Returns the number of lines of the log that contain `text`. */
 static inline size_t log_lines(const char *text)
 {
 	FILE *f = fopen(log_file, "re");
@@ -168,6 +174,7 @@ static inline size_t log_lines(const char *text)
 	return n;
 }
 
+/* Returns the number of the worker's file descriptors below 2048. */
 static inline size_t open_files(void)
 {
 	char name[64];
@@ -182,9 +189,10 @@ static inline size_t open_files(void)
 	return n;
 }
 
-static uint32_t level; /* of the next client */
+static uint32_t level; /* level that the next client requests */
 
-/* In a child of its own: registers, calls `act` with the lane, ends. */
+/* Starts a child process that registers as a client, calls `act` with its shared memory and the
+ * eventfd that wakes the daemon, and then ends with exit code 0. Returns its pid. */
 static inline pid_t client(int priority, void (*act)(struct lane *, int wake))
 {
 	struct protocol_hello h = hello_of(PROTOCOL_SHIM, priority);
@@ -197,8 +205,8 @@ static inline pid_t client(int priority, void (*act)(struct lane *, int wake))
 
 	if (pid)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody who is restless */
-	/* a group that is no UTF-8, and not that of one with another priority */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* no client is left behind when a test fails */
+	/* a group name that is not UTF-8, and differs between priorities */
 	memset(h.group, 0xe0 + (priority & 15), 10);
 	h.level = level;
 	fd = protocol_connect(path);
@@ -210,7 +218,8 @@ static inline pid_t client(int priority, void (*act)(struct lane *, int wake))
 	_exit(0);
 }
 
-/* What the children of the test see too; false. Lives as long as the program. */
+/* Returns a flag, initially false, that is shared with the test's child processes. It is never
+ * freed. */
 static inline bool *shared_flag(void)
 {
 	bool *flag = mmap(NULL, sizeof(*flag), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -230,6 +239,7 @@ static inline void set(bool *flag)
 	__atomic_store_n(flag, true, __ATOMIC_SEQ_CST);
 }
 
+/* Asserts that the child has ended with exit code 0. */
 static inline void ended_well(pid_t pid)
 {
 	int status;
@@ -238,11 +248,11 @@ static inline void ended_well(pid_t pid)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* Until it is true, for 10 s at most. */
+/* Fails unless `condition` becomes true within 10 s. */
 #define EVENTUALLY(condition)                                                                      \
 	do {                                                                                       \
 		uint64_t give_up = clock_ns() + 10000000000u;                                      \
-		bool came = false; /* once is enough: it may pass */                               \
+		bool came = false; /* stop at the first true: the condition may be brief */        \
 		while (!(came = (condition)) && clock_ns() < give_up)                              \
 			sleep_ms(10);                                                              \
 		assert_true(came);                                                                 \

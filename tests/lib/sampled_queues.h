@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queues of the agent's and looks at them in virtual time: the sampler's looks are called
- * here, with no thread of the agent's. Hooks read the real clock.
+ * Fixture for tests of the agent's sampler in virtual time. The test itself calls the sampler
+ * (look_at_queues()) at the times that it chooses; the agent's thread does not run. Hooks still
+ * read the real clock.
  */
 #ifndef KFDSHIM_TESTS_SAMPLED_QUEUES_H
 #define KFDSHIM_TESTS_SAMPLED_QUEUES_H
@@ -20,16 +21,19 @@
 #define MS 1000000ull
 #define SECOND 1000000000ull
 
+/* The queues, and their entries in the agent. `now`, `due`: virtual time and the time of the next
+ * poll, ns of CLOCK_MONOTONIC; due is UINT64_MAX if no poll is scheduled. */
 static struct fake_queue made[17];
 static struct queue *q[17];
 static uint64_t now, due;
 
+/* Creates queue `i`. `runtime`: it is a queue of the HSA runtime, with an hsa_queue_t. */
 static inline void queue_of(unsigned i, uint32_t type, bool runtime)
 {
 	struct kfdabi_create_queue args;
 
 	fake_queue_memory(&made[i], type, &args);
-	if (!runtime) /* no hsa_queue_t says where the ring is */
+	if (!runtime) /* no hsa_queue_t contains the address of the ring */
 		((uint64_t *)made[i].memory)[1] = 0;
 	args.queue_id = made[i].id = i;
 	q[i] = queue_new(0, &args, sizeof(args));
@@ -50,10 +54,11 @@ static inline void queue(unsigned i, uint32_t type)
 static inline void begin(void)
 {
 	fake_start();
-	now = clock_ns(); /* hooks read the real clock */
+	now = clock_ns(); /* because hooks read the real clock */
 	due = UINT64_MAX;
 }
 
+/* Polls the queues once, at `now`, and schedules the next poll. */
 static inline void look(void)
 {
 	uint64_t after;
@@ -65,7 +70,7 @@ static inline void look(void)
 	CHECK(after > 0);
 }
 
-/* Looks whenever one is due until then; how many there were. */
+/* Polls the queues whenever a poll is due until `end` (ns). Returns the number of polls. */
 static inline unsigned until(uint64_t end)
 {
 	unsigned looks = 0;
@@ -78,12 +83,14 @@ static inline unsigned until(uint64_t end)
 	return looks;
 }
 
+/* Advances the time by `ns`. Returns the number of polls. */
 static inline unsigned pass(uint64_t ns)
 {
 	return until(now + ns);
 }
 
-/* How long until the queue is (not) active; at most 20 s. */
+/* Advances the time until the queue's activity is `active`, by at most 20 s. Returns the time in ns
+ * that it took. */
 static inline uint64_t wait_for(const struct queue *which, bool active)
 {
 	uint64_t start = now;

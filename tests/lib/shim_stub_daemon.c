@@ -76,7 +76,8 @@ int fake_daemon_accept(struct fake_daemon *d, int ms)
 	struct pollfd poll_fd = {.fd = d->listener, .events = POLLIN};
 	int err;
 
-	/* A client whom we kept waiting for a second has gone, and asks again. */
+	/* A client that had to wait for more than a second has closed its connection and connects
+	 * again. */
 	do {
 		if (poll(&poll_fd, 1, ms) != 1)
 			return -EAGAIN;

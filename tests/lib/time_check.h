@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For programs that check how waits and clocks behave. Each is a table of cases, and runs twice:
- * `PROGRAM virtual` under kfdsim --virtual, where a wait of one UNIT (a second) lasts that long to
- * the millisecond, and `PROGRAM real` under kfdsim, where the unit is short and a wait may only
- * be late. So what is expected of virtual time is what Linux does.
+ * Framework for programs that check the behaviour of waits and clocks. Each program is a table of
+ * cases and runs twice, so that virtual time is checked against what Linux does:
  *
- * `PROGRAM virtual CASE...` runs these cases alone.
+ *   PROGRAM virtual   under kfdsim --virtual: UNIT is 1 s, and a wait of one unit lasts that long
+ *                     with a tolerance of 1 ms
+ *   PROGRAM real      under kfdsim: UNIT is 20 ms, and a wait may be late, but not early
+ *
+ * `PROGRAM virtual CASE...` runs only these cases.
  */
 #ifndef KFDSHIM_TESTS_LIB_TIME_CHECK_H
 #define KFDSHIM_TESTS_LIB_TIME_CHECK_H
@@ -28,7 +30,7 @@
 #ifndef VIRTUAL_UNIT_NS
 #define VIRTUAL_UNIT_NS S_NS
 #endif
-#define LATE_NS (20 * S_NS) /* in real time a wait may be this late: the machine may be busy */
+#define LATE_NS (20 * S_NS) /* tolerance in real time, because the machine may be busy */
 
 struct time_case {
 	const char *name;
@@ -40,9 +42,10 @@ static bool failed;
 static const char *current;
 
 #define UNIT (is_virtual ? VIRTUAL_UNIT_NS : REAL_UNIT_NS)
-/* How long to wait for what comes sooner: in real time it may be late. */
+/* Upper limit in units for something that comes earlier; in real time it may be late. */
 #define AMPLE(units) (is_virtual ? (units) : 1000)
 
+/* Reports a failure and goes on; the program fails at its end. */
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \
 		if (!(condition)) {                                                                \
@@ -77,7 +80,7 @@ __attribute__((unused)) static uint64_t mono(void)
 	return clock_now(CLOCK_MONOTONIC);
 }
 
-/* @units from now, as an absolute time of @clock. */
+/* Returns the time `units` from now, as an absolute time of `clock`. */
 __attribute__((unused)) static struct timespec after(clockid_t clock, double units)
 {
 	return timespec_of(clock_now(clock) + (uint64_t)(units * (double)UNIT));
@@ -91,7 +94,7 @@ __attribute__((unused)) static void sleep_units(double units)
 		;
 }
 
-/* Since @begin_ns as many units have passed: not fewer, and no more than @late_ns above that. */
+/* Checks that at least `units` have passed since begin_ns, and at most late_ns more. */
 static void took_within(uint64_t begin_ns, double units, uint64_t late_ns, int line)
 {
 	uint64_t took = mono() - begin_ns, wanted = (uint64_t)(units * (double)UNIT);
@@ -121,7 +124,7 @@ static void *call_later(void *arg)
 	return NULL;
 }
 
-/* Sends the calling thread @signal in @units; must be joined with signal_joined(). */
+/* Sends `signal` to the calling thread in `units`. Finish with signal_joined(). */
 __attribute__((unused)) static void signal_later(struct caller *caller, int signal, double units)
 {
 	sigset_t all, old;
@@ -145,7 +148,7 @@ __attribute__((unused)) static void on_signal(int signal, void (*handler)(int), 
 	CHECK(!sigaction(signal, &action, NULL));
 }
 
-/* A signal that is blocked comes in wait_for_signals() alone, so that none is missed. */
+/* Blocks a signal, so that it is delivered only in wait_for_signals() and none is missed. */
 __attribute__((unused)) static void block_signal(int signal)
 {
 	sigset_t block;
@@ -163,7 +166,7 @@ __attribute__((unused)) static void allow_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Until a handler has counted @n. */
+/* Waits until a handler has counted `n` signals. */
 __attribute__((unused)) static void wait_for_signals(const volatile sig_atomic_t *counted, int n)
 {
 	sigset_t none;
@@ -173,14 +176,14 @@ __attribute__((unused)) static void wait_for_signals(const volatile sig_atomic_t
 		CHECK(sigsuspend(&none) == -1 && errno == EINTR);
 }
 
-/* Of a timer: its first time and its period, in units. */
+/* Returns a timer's setting: its first expiration and its period, in units. */
 __attribute__((unused)) static struct itimerspec timer_spec(double value, double interval)
 {
 	return (struct itimerspec){timespec_of((uint64_t)(interval * (double)UNIT)),
 				   timespec_of((uint64_t)(value * (double)UNIT))};
 }
 
-/* The child's exit code; 256 + N: signal N ended it. */
+/* Waits for the child. Returns its exit code, or 256 + N if signal N ended it. */
 __attribute__((unused)) static int ended(pid_t pid)
 {
 	int status = 0;
@@ -189,7 +192,7 @@ __attribute__((unused)) static int ended(pid_t pid)
 	return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Runs @run as a process, which exits with 0 if no check failed. */
+/* Runs `run` in a child process, which exits with 0 if no check failed. Returns its pid. */
 __attribute__((unused)) static pid_t start_process(void (*run)(void *), void *arg)
 {
 	pid_t pid;
@@ -221,7 +224,7 @@ static int time_main(int argc, char **argv, const struct time_case *cases, size_
 		printf("usage: %s real|virtual [CASE]...\n", argv[0]);
 		return 2;
 	}
-	closefrom(3); /* what the caller of the tests left open */
+	closefrom(3); /* file descriptors that the caller of the tests left open */
 	for (size_t i = 0; i < n; i++) {
 		if (!is_wanted(cases[i].name, argc, argv))
 			continue;

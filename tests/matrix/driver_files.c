@@ -34,8 +34,8 @@ int hqds_active(void)
 
 	if (!f)
 		return -errno;
-	/* A slot's registers begin in the line after its name; CP_HQD_ACTIVE is the
-	 * third, behind the two of CP_MQD_BASE_ADDR. SDMA's have other names. */
+	/* The registers of a slot begin in the line after its name. CP_HQD_ACTIVE is the third one,
+	 * after the two of CP_MQD_BASE_ADDR. SDMA slots have other names. */
 	while (fgets(line, sizeof(line), f)) {
 		if (compute &&
 		    sscanf(line, " %x: %x %x %x", &at, &words[0], &words[1], &words[2]) == 4)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What the driver's files say of the calling process and of the hardware slots. */
+/* Reads the queues of the calling process and the hardware slots from the driver's files. */
 #ifndef KFDSHIM_TESTS_MATRIX_DRIVER_FILES_H
 #define KFDSHIM_TESTS_MATRIX_DRIVER_FILES_H
 
-/* Queues of this process in sysfs (kfd/proc/PID/queues); negative errno. */
+/* Returns the number of queues of this process in sysfs (kfd/proc/PID/queues), or a negative
+ * errno. */
 int queues_listed(void);
-/* Compute slots of all GPUs and XCCs whose CP_HQD_ACTIVE is set in debugfs hqds;
- * negative errno. Needs root. */
+/* Returns the number of compute slots of all GPUs and XCCs whose CP_HQD_ACTIVE is set in debugfs
+ * hqds, or a negative errno. Needs root. */
 int hqds_active(void);
 
 #endif

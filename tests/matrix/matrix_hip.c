@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What every program does through HIP, whichever generation is there, on the
- * first GPU: module, launch, streams, events, copies, fill, memory shared with
- * another process. Argument: the folder with the code objects.
+ * Proves that the common operations of HIP work on the first GPU, in the generation that is
+ * installed: module, launch, streams, events, copies, fill, memory shared with another process.
+ * Argument: the directory of the code objects.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -45,8 +45,7 @@ static void fill(void *device, unsigned char *host, void *stream)
 	}
 }
 
-/* Two streams: each copies there, and the second comes back after an event of
- * the first. */
+/* One stream copies to the device; a second one copies back after an event of the first. */
 static void streams(const unsigned char *one, unsigned char *back)
 {
 	void *a = hip_stream(), *b = hip_stream(), *event = NULL,
@@ -85,7 +84,7 @@ static void events(void *kernel, uint32_t *cells, void *stream)
 	hip_check_cells(cells, GROUPS, 11);
 }
 
-/* The other process: opens the memory, checks it and writes its own there. */
+/* The other process: opens the shared memory, checks it, and writes its own pattern to it. */
 static int other_process(int in)
 {
 	struct ipc_handle handle;
@@ -94,7 +93,7 @@ static int other_process(int in)
 
 	step("ipc");
 	if (!want || read(in, &handle, sizeof(handle)) != sizeof(handle))
-		_exit(1); /* the first process has failed, and said why */
+		_exit(1); /* the first process has failed and printed the reason */
 	hip_open();
 	host = hip_host_memory(BYTES);
 	HIP(hipIpcOpenMemHandle, (void **, struct ipc_handle, unsigned), &device, handle, IPC_LAZY);
@@ -109,7 +108,7 @@ static int other_process(int in)
 	return 0;
 }
 
-/* Started before HIP is: a fork of a process that has it open is of no use. */
+/* To be called before hip_open(): a process that was forked with HIP open cannot use it. */
 static pid_t start_other(const char *program, int *to)
 {
 	int pipes[2];
@@ -155,7 +154,7 @@ static void ipc(pid_t other, int to, void *device, unsigned char *host)
 	if (waitpid(other, &status, 0) != other || WIFSIGNALED(status))
 		step_fail("the other process failed (status 0x%x)", status);
 	if (status)
-		_exit(1); /* it has said why */
+		_exit(1); /* the other process has printed the reason */
 	HIP(hipMemcpy, (void *, const void *, size_t, int), host, device, BYTES, HIP_TO_HOST);
 	pattern(want, 13);
 	if (memcmp(host, want, BYTES))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What every program does through ROCr, on the first GPU: a queue, barrier
- * packets that wait for signals, a kernel whose work is checked, copies both
- * ways with checked data, a fill. Argument: the folder with the code objects.
+ * Proves that the common operations of ROCr work on the first GPU: a queue, barrier packets that
+ * wait for signals, a kernel whose work is checked, copies in both directions with checked data, a
+ * fill. Argument: the directory of the code objects.
  */
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -108,7 +108,8 @@ static uint16_t header_of(hsa_packet_type_t type)
 			  HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
 }
 
-/* A barrier that waits for a signal this side sets, and one for that one's. */
+/* One barrier packet waits for a signal that the host sets, a second one for the completion signal
+ * of the first. */
 static void barriers(hsa_queue_t *queue)
 {
 	hsa_signal_t gate = new_signal(1), first = new_signal(1), second = new_signal(1);

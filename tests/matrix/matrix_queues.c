@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Three queues on every GPU by the runtime, of which one is its own: every
- * generation makes it at a GPU's first hsa_queue_create and keeps it to the end. The
- * driver's files must show each once in sysfs, and active in one hardware slot of
- * every XCC in debugfs. Needs root. With --hold they stay, after "hold" was told, until
- * stdin ends.
+ * Proves that the driver's files list the runtime's queues correctly. Each GPU gets two queues of
+ * this program and one of the runtime, which every generation creates at the first
+ * hsa_queue_create() of a GPU and keeps until its end. sysfs must list each queue once, and debugfs
+ * must show it active in one hardware slot of every XCC. Needs root. With --hold the program
+ * reports the step "in hqds" as passed and then keeps the queues until the end of stdin.
  */
 #include <hsa/hsa.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ static hsa_status_t on_agent(hsa_agent_t agent, void *arg)
 	return HSA_STATUS_SUCCESS;
 }
 
-/* Of all GPUs: a node with SIMDs is one. */
+/* Returns the number of XCCs of all GPUs. A node with SIMDs is a GPU. */
 static int xccs_of_the_machine(void)
 {
 	int sum = 0;

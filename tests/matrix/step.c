@@ -50,11 +50,12 @@ void step_fail(const char *format, ...)
 	va_end(args);
 	printf("\n");
 	fflush(stdout);
-	/* The runtime's threads may be anywhere: nothing is cleaned up. */
+	/* Nothing is cleaned up, because the runtime's threads may still use it. */
 	_exit(1);
 }
 
-/* "gfx90a" out of 90010: major, minor and stepping, the last one in hex. */
+/* Writes the compiler's name of the first GPU, "gfx90a" for 90010: major, minor, and stepping in
+ * hex. */
 static void gpu_name(char *out, size_t size)
 {
 	FILE *file = fopen(FIRST_GPU, "re");
@@ -67,7 +68,7 @@ static void gpu_name(char *out, size_t size)
 		fclose(file);
 	if (!version)
 		step_fail("the topology has no GPU");
-	/* The driver counts gfx940 to gfx942 as 9.4.x, the compiler too. */
+	/* The driver numbers gfx940 to gfx942 as 9.4.x, as the compiler does. */
 	snprintf(out, size, "gfx%u%u%x", version / 10000, version / 100 % 100, version % 100);
 }
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a program of the matrix tells what it did: on stdout one line a step,
- * NAME, a tab, and "pass", "not applicable: WHY", or the reason why it failed. The
- * first step that fails ends the program (exit status 1), as later ones build on it.
+ * The result format of the matrix programs: on stdout one line per step with the name, a tab, and
+ * "pass", "not applicable: WHY", or the reason of the failure. The first failed step ends the
+ * program with exit status 1, because later steps depend on it.
  */
 #ifndef KFDSHIM_TESTS_MATRIX_STEP_H
 #define KFDSHIM_TESTS_MATRIX_STEP_H
 
 #include <stddef.h>
 
-/* The step that everything is part of from now on; the one before has passed. */
+/* Begins a step. The previous step has passed. */
 void step(const char *name);
-/* All is done. Returns the program's exit status. */
+/* Ends the last step. Returns the program's exit status. */
 int step_end(void);
-/* The present step is over: it cannot be done by this runtime with this driver. */
+/* Ends the current step: this runtime cannot do it with this driver. */
 void step_not_applicable(const char *why);
-/* Ends the program. */
+/* Fails the current step with a reason, and ends the program. */
 _Noreturn void step_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The code object of kfdreplay_spin for the first GPU of the topology, from the
- * folder of built programs. Never NULL; lives as long as the program. */
+/* Returns the code object of kfdreplay_spin for the first GPU of the topology, from the directory
+ * of built programs. Never NULL; it stays mapped. *bytes: its size. */
 const void *step_code_object(const char *folder, size_t *bytes);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * disturb COMMAND...: runs a command while each core is taken away again and again, as a
- * busy host does it: for 0 to 200 ms at random, then not for 0 to 400 ms, so a third of
- * the time. One thread for each core burns at a real-time priority above those of kfdsim,
- * kfdschedd and host_stall.h.
+ * disturb COMMAND...: runs a command while each core is taken away again and again, as a busy host
+ * does. On each core a thread with a real-time priority above those of kfdsim, kfdschedd and
+ * host_stall.h burns CPU time for 0 to 200 ms at random and then pauses for 0 to 400 ms, that is
+ * for a third of the time.
  *
- * DISTURB_SEED repeats one sequence; without it the seed is drawn, and printed in any case.
- * The disturbance ends with the command, or after an hour. Exit code: the command's; without
- * the right to real-time priority 1, and the command is not run.
+ * DISTURB_SEED repeats a sequence. Without it the seed is drawn at random. The seed is always
+ * printed. The disturbance ends with the command, or after an hour. The exit code is the command's;
+ * without the right to real-time priorities the command is not run, and the exit code is 1.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@
 
 static struct core {
 	unsigned seed;
-	_Atomic uint64_t burnt_ns; /* 0: no thread */
+	_Atomic uint64_t burnt_ns; /* total; 0: no thread */
 } cores[CPU_SETSIZE];
 
 static void burn_until(uint64_t end)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Forks and execs with the device open: a forked child may not use what its
- * parent opened, may open the device itself, and forgets everything at exec.
+ * Proves that the device behaves correctly across fork and exec: a forked child cannot use the file
+ * descriptors that its parent has opened, can open the device itself, and loses its state at exec.
  */
 #include <fcntl.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A short life with HIP: streams, kernels whose workgroups are counted, copies
- * and fills whose bytes are checked. Argument: the folder with the code objects.
+ * A short program that uses HIP: streams, kernels whose workgroups are counted, and copies and
+ * fills whose bytes are checked. Argument: the directory of the code objects.
  */
 #include <string.h>
 
@@ -13,8 +13,9 @@
 #define BYTES (1u << 20)
 #define GROUPS 104u
 #define SPINS 5u
-#define SPIN_TICKS 20000u /* 200 us */
+#define SPIN_TICKS 20000u /* 200 us of the 100 MHz counter */
 
+/* One stream and its buffers. */
 struct lane {
 	void *stream;
 	unsigned char *in, *out, *device;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* A short life with the real runtime: queues, barriers, copies that are checked. */
+/*
+ * A short program that uses the real runtime: queues, barriers, and copies whose bytes are checked.
+ */
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <stdio.h>

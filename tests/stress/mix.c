@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * A mix of GPU programs under random kill -9 and SIGSTOP, for so many seconds:
+ * Runs a random mix of GPU programs for SECONDS seconds, under random SIGKILL and SIGSTOP:
  *
  *     chaos_mix SECONDS SEED SLOTS COMMANDS
  *
- * COMMANDS is a file with one command a line (sh -c). SLOTS of them run at any
- * time, chosen at random; one that ends by itself must end with 0, and within
- * LIFE_S of the time in which it was not stopped. At the end everything is
- * killed, and the driver must have forgotten every process and have all its
- * memory again. Prints what happened as one JSON object.
+ * COMMANDS is a file with one shell command per line. At any time SLOTS of them run, chosen at
+ * random. A command that is not killed has to end with status 0, within LIFE_S seconds in which it
+ * was not stopped. At the end all commands are killed; the driver then has to list no other process
+ * and to have all its memory free again. Prints the result as one JSON object.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,10 +30,10 @@
 #define PROC "/sys/class/kfd/kfd/proc"
 
 struct slot {
-	pid_t pid;  /* and process group; 0: empty */
-	int output; /* what it printed: shown if it fails */
+	pid_t pid;  /* also the process group; 0: empty slot */
+	int output; /* memfd with its output, which is printed on failure */
 	unsigned command;
-	uint64_t started_ns, continue_ns; /* continue_ns 0: runs */
+	uint64_t started_ns, continue_ns; /* continue_ns: end of a SIGSTOP; 0: runs */
 	bool killed;
 };
 
@@ -102,7 +101,7 @@ static void reap(struct slot *slot)
 
 	if (waitpid(slot->pid, &status, WNOHANG) != slot->pid)
 		return;
-	kill(-slot->pid, SIGKILL); /* what it left behind */
+	kill(-slot->pid, SIGKILL); /* processes that the command has left behind */
 	if (!slot->killed && WIFEXITED(status) && !WEXITSTATUS(status)) {
 		tally.done++;
 		tally.done_by[slot->command]++;
@@ -120,7 +119,7 @@ static void disturb(struct slot *slot, uint64_t now)
 		slot->continue_ns = 0;
 		kill(-slot->pid, SIGCONT);
 	}
-	/* Each about once in so many ticks. */
+	/* Each happens about once in that many ticks. */
 	if (!chance(600)) {
 		slot->killed = true;
 		kill(-slot->pid, SIGKILL);
@@ -128,7 +127,8 @@ static void disturb(struct slot *slot, uint64_t now)
 	} else if (!slot->continue_ns && !chance(300)) {
 		kill(-slot->pid, SIGSTOP);
 		slot->continue_ns = now + (50 + chance(1000)) * 1000000;
-		slot->started_ns += slot->continue_ns - now; /* does not count as its life */
+		/* the time on SIGSTOP does not count */
+		slot->started_ns += slot->continue_ns - now;
 		tally.stopped++;
 	}
 	if (!slot->killed && now > slot->started_ns &&
@@ -151,7 +151,7 @@ static void end_all(void)
 			reap(&slots[i]);
 			sleep_ms(1);
 		}
-	/* Children of children came to us (subreaper). */
+	/* Orphaned grandchildren are children of this process (PR_SET_CHILD_SUBREAPER). */
 	while (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
 		sleep_ms(1);
 }
@@ -219,8 +219,8 @@ int main(int argc, char **argv)
 				reap(&slots[i]);
 		}
 	end_all();
-	/* The driver forgets them a little later, on a busy machine a good deal; our own process
-	 * stays. */
+	/* The driver removes the processes some time later, on a busy machine much later.
+	 * This process stays listed. */
 	for (unsigned i = 0; i < 2000; i++, sleep_ms(10)) {
 		left = processes_known();
 		after = free_memory(&gpu);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sends descriptors of which a close blocks the process that does it, with every kind of
- * message that the daemon may receive or throw away, for SECONDS. The last line says how many
- * descriptors were sent, and how many the kernel refused to send.
+ * Sends descriptors whose close() blocks the closing process, with every kind of message that the
+ * daemon may receive or discard, for SECONDS. The last line reports how many descriptors were sent,
+ * and how many the kernel refused to send.
  *
  *   attack_blocking_descriptors SOCKET SECONDS flush FUSE_DEVICE
  *   attack_blocking_descriptors SOCKET SECONDS linger
@@ -24,14 +24,15 @@
 #define SECOND_NS 1000000000u
 #define LINGER_S 30
 #define SINK_ROOM 1000u
-#define ENOUGH 100 /* descriptors */
+#define ENOUGH 100 /* number of descriptors that make a valid test */
 #define PATIENCE_NS (60 * SECOND_NS)
 #define CONNECTIONS 8u /* of each kind of message before the next round */
 
 static struct fuse fuse;
-static int sink = -1; /* a listener that accepts nothing, so that no connection is ever read */
+/* a listening socket that accepts nothing, so that no connection to it is ever read */
+static int sink = -1;
 static struct sockaddr_in sink_address;
-static unsigned sink_room; /* connections that its queue takes */
+static unsigned sink_room; /* number of connections for which its backlog has room */
 static unsigned long sent, refused;
 
 /* ---- descriptors ---- */
@@ -44,7 +45,7 @@ static void make_sink(void)
 	sink_address = (struct sockaddr_in){.sin_family = AF_INET,
 					    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	sink_room = SINK_ROOM;
-	/* the one before stays open for as long as its connections are needed */
+	/* The previous socket stays open, because its connections are still in use. */
 	sink = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(sink, SOL_SOCKET, SO_RCVBUF, &least, sizeof(least));
 	if (bind(sink, (const struct sockaddr *)&sink_address, sizeof(sink_address)) ||
@@ -53,7 +54,7 @@ static void make_sink(void)
 		attack_fail("no listener on loopback", errno);
 }
 
-/* A connection with data that cannot be sent: its last close waits LINGER_S. */
+/* Opens a connection with data that cannot be sent, so that its last close() waits LINGER_S. */
 static int lingering(void)
 {
 	const struct linger on = {.l_onoff = 1, .l_linger = LINGER_S};
@@ -75,7 +76,8 @@ static int lingering(void)
 
 /* ---- messages ---- */
 
-/* What is sent right before the descriptors, so that the door has them all when it looks. */
+/* Sends other packets right before the descriptors, so that the accepting process finds all of them
+ * at once. */
 static void (*send_before)(int sock);
 
 static void send_hello_and_nothing(int sock)
@@ -92,7 +94,7 @@ static void send_nothing_twice(int sock)
 	attack_send(sock, "", 0, NULL, 0);
 }
 
-/* 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 static int send_new(int sock, const void *data, size_t size, size_t n)
 {
 	int fds[ATTACK_FDS], error = 0;
@@ -116,8 +118,8 @@ static int send_new(int sock, const void *data, size_t size, size_t n)
 	return error;
 }
 
-/* In a process of its own if they linger: the end of a process closes without that, and so it
- * is not the attacker that waits if the daemon was faster. */
+/* Lingering descriptors are sent from a child: at the end of a process they are closed without the
+ * wait, so the attacker itself never waits if the daemon was faster. */
 static int send_from_child(int sock, const void *data, size_t size, size_t n)
 {
 	int status = 0;
@@ -140,7 +142,7 @@ static void send_with(int sock, const void *data, size_t size, size_t n)
 
 	sent += error ? 0 : n;
 	refused += error == -EPERM ? n : 0;
-	/* If the kernel takes none, the daemon gets the message alone. */
+	/* If the kernel refuses the descriptors, the daemon gets the message alone. */
 	if (error == -EPERM)
 		attack_send(sock, data, size, NULL, 0);
 }
@@ -167,7 +169,7 @@ static void workload_with_many(int sock)
 	send_with(sock, &hello, sizeof(hello), ATTACK_FDS);
 }
 
-/* They wait behind the hello, whose answer may end the connection. */
+/* The messages wait behind the hello, whose reply may end the connection. */
 static void messages_behind(int sock)
 {
 	const struct protocol_hello hello = attack_hello(PROTOCOL_EVENTS, 0);
@@ -177,7 +179,7 @@ static void messages_behind(int sock)
 		send_with(sock, &hello, sizeof(hello), 8);
 }
 
-/* A packet of no bytes is not the end. */
+/* An empty packet does not mean that the connection has ended. */
 static void behind_an_empty_packet(int sock)
 {
 	send_before = send_hello_and_nothing;
@@ -204,7 +206,7 @@ static void attack(const char *path, uint64_t until)
 					     behind_an_empty_packet, behind_two_empty_packets,
 					     a_byte_with_some};
 
-	/* On a machine without a core for it, it goes on until it has sent enough. */
+	/* Without a free core the attack continues until enough descriptors were sent. */
 	for (size_t kind = 0;
 	     clock_ns() < until || (sent + refused < ENOUGH && clock_ns() < until + PATIENCE_NS);
 	     kind = (kind + 1) % (sizeof(kinds) / sizeof(*kinds))) {

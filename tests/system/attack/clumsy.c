@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Clients that mean no harm and do everything wrong. WHAT:
+ * Clients that do everything wrong without bad intent. WHAT:
  *
  *   packets   each kind of bad packet in turn; a line for each that was not refused
  *   stopped   one client for each phase in which it can be stopped, all at once, for SECONDS
- *   few       a client that has no room for the descriptors of its welcome, again and again
- *   obedient  a workload that does what the daemon orders, until it is killed
+ *   few       a client that has no room for the descriptors of its welcome, repeatedly
+ *   obedient  a workload that executes the daemon's orders, until it is killed
  *
- * The last line says how many clients that were. Exit code: 0, the daemon refused what is wrong
- * within WAIT_MS; 1, it did not.
+ * The last line reports how many clients there were. Exit code: 0 if the daemon refused what is
+ * wrong within WAIT_MS, 1 if it did not.
  *
  *   attack_clumsy SOCKET WHAT [SECONDS]
  */
@@ -51,7 +51,7 @@ static void send_bad(const char *what, unsigned value, const void *data, size_t 
 {
 	int sock = enter(), status = -EMSGSIZE;
 
-	/* -EMSGSIZE, -ENOBUFS: the kernel takes no such packet */
+	/* -EMSGSIZE, -ENOBUFS: the kernel itself refuses such a packet */
 	if (attack_send(sock, data, size, NULL, 0) == 0)
 		status = attack_status(sock, WAIT_MS);
 	if (status == 0 || status == ETIMEDOUT) {
@@ -125,7 +125,7 @@ static void few(void)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 		sock = enter();
-		files.rlim_cur = (rlim_t)sock + 2; /* one of the welcome's */
+		files.rlim_cur = (rlim_t)sock + 2; /* room for one descriptor of the welcome */
 		setrlimit(RLIMIT_NOFILE, &files);
 		attack_send(sock, &hello, sizeof(hello), NULL, 0);
 		if (protocol_receive(sock, &welcome, sizeof(welcome), fds, &room, WAIT_MS) ==
@@ -173,7 +173,7 @@ static void register_as(struct attack_shim *shim, int priority, enum protocol_le
 	attack_active(shim, true);
 }
 
-/* The one that is to make way, and that it is to make way for. */
+/* A client that is stopped before it gets an order, and below the client for which it is held. */
 static void before_an_order(void)
 {
 	struct attack_shim shim;
@@ -215,7 +215,7 @@ static void stopped(unsigned seconds)
 	}
 }
 
-/* ---- a workload without fault ---- */
+/* ---- a workload without errors ---- */
 
 static void obedient(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Eight processes that connect as fast as they can, for SECONDS: half of them close at once,
- * the others say hello before. Or with FIRST_ID, as root: silent connections of IDS users, from
- * that id on, EACH of every one. The last line says how many connections that were.
+ * Eight processes connect as fast as they can, for SECONDS: half of them close at once, the others
+ * send a hello first. With FIRST_ID, which needs root: silent connections of IDS users, from that
+ * uid on, EACH of each user. The last line reports how many connections were made.
  *
  *   attack_connect_loop SOCKET SECONDS [FIRST_ID]
  */
@@ -43,7 +43,7 @@ static void loop(bool says_hello)
 	}
 }
 
-/* A connection is of the user that the process is while it connects. */
+/* A connection belongs to the user that the process has while it connects. */
 static void connect_as(uid_t id, int *socks)
 {
 	if (setegid(id) || seteuid(id))
@@ -56,7 +56,7 @@ static void connect_as(uid_t id, int *socks)
 		attack_fail("cannot be root again", errno);
 }
 
-/* The daemon drops silent connections after a second. */
+/* The daemon closes silent connections after a second, so they are renewed. */
 static void occupy(uid_t first)
 {
 	static int socks[IDS][EACH];

@@ -21,7 +21,7 @@
 
 #define REQUEST_BYTES (FUSE_MIN_READ_BUFFER + 65536)
 
-/* ---- answers ---- */
+/* ---- replies ---- */
 
 static int device_fd;
 static unsigned never_answered;
@@ -68,7 +68,7 @@ static void reply_attributes(const struct fuse_in_header *in)
 	reply(in, 0, &attributes, sizeof(attributes));
 }
 
-/* Of the attacker itself? Its own calls have to return. */
+/* Returns whether the request comes from the attacker itself, whose own calls must return. */
 static bool is_ours(const struct fuse_in_header *in)
 {
 	return in->pid && getpgid((pid_t)in->pid) == getpgrp();
@@ -118,7 +118,7 @@ static void serve(void)
 		if (n >= (ssize_t)sizeof(*in))
 			answer(in, packet + sizeof(*in));
 		else if (n >= 0 || (errno != EINTR && errno != ENOENT && errno != EAGAIN))
-			_exit(0); /* unmounted */
+			_exit(0); /* the file system was unmounted */
 	}
 }
 
@@ -142,14 +142,14 @@ static int write_text(const char *path, const char *text)
 	return written ? 0 : failed(path);
 }
 
-/* With this user's ids as they are. */
+/* Enters a user and a mount namespace in which this user keeps its uid and gid. */
 static int enter_namespaces(void)
 {
 	unsigned uid = geteuid(), gid = getegid();
 	char map[64];
 	int error;
 
-	/* /proc/self of a process that changed its user belongs to root otherwise */
+	/* otherwise /proc/self belongs to root after a change of user */
 	prctl(PR_SET_DUMPABLE, 1);
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
 		return failed("a user and mount namespace");
@@ -161,7 +161,7 @@ static int enter_namespaces(void)
 	return error ? error : write_text("/proc/self/gid_map", map);
 }
 
-/* Over the device node, which nothing else needs in this namespace. */
+/* Mounts over the device node, which nothing else needs in this namespace. */
 static int mount_file(const char *device)
 {
 	char options[128];
@@ -179,14 +179,14 @@ static int mount_file(const char *device)
 	return 0;
 }
 
-/* ---- open files for the caller ---- */
+/* ---- open files for the client ---- */
 
 static int open_file(const char *path)
 {
 	struct stat st;
 	int fd;
 
-	/* Size and owner are not known before. */
+	/* The kernel learns size and owner of the file by stat(). */
 	if (stat(path, &st) != 0)
 		return -errno;
 	fd = open(path, O_RDWR | O_CLOEXEC);
@@ -201,14 +201,14 @@ static void hand_out(int requests, const char *path)
 		int fd = open_file(path), error;
 
 		error = protocol_send(requests, &fd, sizeof(fd), &fd, fd >= 0 ? 1 : 0);
-		if (error) /* so many are on their way that the kernel takes no more */
+		if (error) /* too many descriptors are in flight, so the kernel refuses this one */
 			protocol_send(requests, &error, sizeof(error), NULL, 0);
 		if (fd >= 0)
 			close(fd);
 	}
 }
 
-/* In a process of its own, which makes the one that serves. */
+/* Runs in a process of its own, which forks the server process. */
 static void run(int requests, const char *device)
 {
 	int error = mount_file(device);
@@ -221,7 +221,7 @@ static void run(int requests, const char *device)
 			close(requests);
 			serve();
 		}
-		close(device_fd); /* so that the server's end is the end of the file system */
+		close(device_fd); /* so that the end of the server is the end of the file system */
 		error = server < 0 ? -errno : 0;
 	}
 	protocol_send(requests, &error, sizeof(error), NULL, 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Registers as a workload that can be held by order, and reads and writes each descriptor that
- * it got, its connection included, with memory whose pages never come: what the kernel locks
- * for a read or a write stays locked. A second process of the same user is active and idle in
- * turn, so that the daemon has orders to give. After SECONDS the last line says how many
- * orders came.
+ * Registers as a workload that can be held by orders, and then reads and writes each descriptor
+ * that it has received, and its connection, with a buffer whose pages never arrive: what the kernel
+ * locks for such a read or write stays locked. A second process of the same user is active and idle
+ * in turn, so that the daemon has orders to send. After SECONDS the last line says how many orders
+ * came.
  *
  *   attack_locked_pipe SOCKET SECONDS FUSE_DEVICE
  */
@@ -25,7 +25,8 @@
 
 #define SECOND_NS 1000000000u
 #define PAGE 4096u
-#define GPU 4711u /* of no node, so that the online client of the test is not mistaken */
+/* on no real node, so that this client does not affect the test's own online client */
+#define GPU 4711u
 
 struct lock {
 	int fd;
@@ -57,7 +58,7 @@ static void lock_all(const struct attack_shim *shim, char *pages)
 		bool is_socket = i == shim->nfds;
 		int fd = is_socket ? shim->sock : shim->fds[i];
 
-		/* O_NONBLOCK belongs to this end alone */
+		/* O_NONBLOCK of a socket concerns this end only */
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 		for (int writes = 0; writes < (is_socket ? 1 : 2); writes++) {
 			pthread_t thread;
@@ -70,7 +71,7 @@ static void lock_all(const struct attack_shim *shim, char *pages)
 	}
 }
 
-/* The more urgent one. */
+/* The more urgent client, for which this workload is held. */
 static void rival(const char *path)
 {
 	struct attack_shim shim;
@@ -86,7 +87,7 @@ static void rival(const char *path)
 	}
 }
 
-/* It does what it is ordered, so that there are more orders. How many came. */
+/* Acknowledges all orders, so that more of them come. Returns how many came. */
 static unsigned obey(struct attack_shim *shim, uint64_t until)
 {
 	unsigned orders = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * PROCESSES workloads with full tables of queues and events, each of which asks for the status
- * of every other one, again and again, and reads no answer, for SECONDS. The last line says how
- * many questions that were, and how many KiB of answers lay unread at the end.
+ * PROCESSES workloads with full tables of queues and events. Each requests the status of every
+ * other one, repeatedly, and reads no reply, for SECONDS. The last line reports how many requests
+ * were sent, and how many KiB of replies lay unread at the end.
  *
  *   attack_memory_of_answers SOCKET SECONDS
  */
@@ -24,16 +24,16 @@
 
 #define SECOND_NS 1000000000u
 #define PROCESSES 100u
-#define CONNECTIONS 100u /* of a process, the oldest of which is closed for the next */
+#define CONNECTIONS 100u /* per process; the oldest one is closed for the next */
 #define GPU 4711u
 #define FILES 65536u
 
-/* Of all processes. */
+/* Memory that all processes share. */
 static struct {
 	pid_t pids[PROCESSES];
 	unsigned registered;
 	unsigned long asked, unread_bytes;
-	ino_t counted[FILES]; /* files of which the size was added */
+	ino_t counted[FILES]; /* files whose size was added */
 } * all;
 
 static const char *path;
@@ -74,7 +74,8 @@ static int ask(pid_t pid)
 	return sock;
 }
 
-/* One answer may have gone to several connections. */
+/* Returns whether the file is counted for the first time: one reply can be sent on several
+ * connections. */
 static bool is_new(ino_t inode)
 {
 	for (size_t at = inode % FILES, tries = 0; tries < FILES; at = (at + 1) % FILES, tries++) {
@@ -89,7 +90,7 @@ static bool is_new(ino_t inode)
 	return false;
 }
 
-/* What waits in a connection, and in a file that was sent with it. */
+/* Adds the bytes that wait in a connection and in files that were sent with them. */
 static void count_unread(int sock)
 {
 	unsigned char packet[4096];

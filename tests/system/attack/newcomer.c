@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Registers as a workload once. Exit code: 0, it was welcomed within a second; 1, it was not,
- * with a line that says why.
+ * Registers as a workload once. Exit code: 0 if the welcome came within a second; otherwise 1, with
+ * a line that gives the reason.
  *
  *   attack_newcomer SOCKET
  */

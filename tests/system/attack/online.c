@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The online client of the attackers' tests: registers without a GPU, and for each line
- * `N MS` on standard input becomes active on the GPU N times, MS milliseconds apart, each
- * time until the daemon says that another process is suspended for it. Answers with one line:
- * the median and the longest time from active to suspended in microseconds, and how often that
- * or the resume took WAIT_NS or longer, which it tries GIVE_UP times at most.
+ * The online client of the attackers' tests. It registers without a GPU. For each line `N MS` on
+ * standard input it becomes active on the GPU N times, MS milliseconds apart, each time until the
+ * daemon publishes that another process is suspended for it. It prints one line: the median and the
+ * maximum time from active to suspended in microseconds, and how often that or the resume took
+ * WAIT_NS or longer; after GIVE_UP such cases it stops.
  *
  *   attack_online SOCKET GPU_ID
  */
@@ -15,7 +15,7 @@
 #include "tests/system/attack/attack.h"
 
 #define WAIT_NS 1000000000u
-#define GIVE_UP 3u /* after so many that took longer */
+#define GIVE_UP 3u /* number of slow cases after which it stops */
 #define TIMES 1000u
 
 static const struct board_node *node_of(const struct board *board, uint32_t gpu_id)
@@ -26,8 +26,8 @@ static const struct board_node *node_of(const struct board *board, uint32_t gpu_
 	return NULL;
 }
 
-/* Becomes active (idle). Nanoseconds until the daemon has suspended (resumed) the others;
- * WAIT_NS: not by then. */
+/* Becomes active (or idle). Returns the ns until the daemon has suspended (or resumed) the others;
+ * WAIT_NS if it had not by then. */
 static uint64_t becomes(struct attack_shim *shim, const struct board_node *node, bool suspended)
 {
 	const struct timespec nap = {.tv_nsec = 50000};

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Orders the daemon to suspend and to change a process that is outside of its own namespaces,
- * of which it got a pidfd. KIND says from where:
+ * Orders the daemon to suspend and to change a process outside of this program's namespaces, of
+ * which it has a pidfd. KIND is where the orders come from:
  *
  *   container      root in a PID namespace of its own
  *   user           any user, as root of a user and PID namespace of its own
  *   mapped_group   any user, in a user namespace in which its group has the number GROUP
  *   lent_group     a process in a user namespace that was given GROUP itself, as newgidmap
- *                  gives a user the groups of /etc/subgid (run as root, which plays newgidmap)
+ *                  gives a user the groups of /etc/subgid (run as root, which acts as newgidmap)
  *
- * One line an order, with the daemon's answer. Exit code: 0, each one was refused; 3, one was
+ * Prints one line an order, with the daemon's reply. Exit code: 0 if each was refused, 3 if one was
  * not.
  *
  *   attack_other_namespace SOCKET PID KIND GROUP
@@ -32,12 +32,12 @@
 #include "tests/system/attack/attack.h"
 
 static const char *path;
-static pid_t victim; /* as it is numbered outside */
+static pid_t victim; /* PID in the outer namespace */
 static int victim_fd;
 
 /* ---- orders ---- */
 
-/* The status of the answer; > 0: there was none. */
+/* Returns the status of the reply; > 0: there was none. */
 static int order(const struct protocol_hello *hello, bool sends_pidfd)
 {
 	int sock = attack_connect(path, clock_ns() + 5000000000u), error, status;
@@ -50,7 +50,7 @@ static int order(const struct protocol_hello *hello, bool sends_pidfd)
 	return status;
 }
 
-/* Whether it was obeyed. */
+/* Returns whether the daemon has executed the order. */
 static bool try_order(const char *name, const struct protocol_hello *hello, bool sends_pidfd)
 {
 	int status = order(hello, sends_pidfd);
@@ -111,7 +111,7 @@ static void write_text(const char *file, const char *text)
 	close(fd);
 }
 
-/* The number `inside` for the id `outside`. */
+/* Maps the id `outside` to the number `inside`. */
 static void map_id(pid_t pid, const char *file, unsigned inside, unsigned outside)
 {
 	char name[64], map[64];
@@ -128,7 +128,7 @@ static void enter(int namespaces)
 		attack_fail("no namespace", errno);
 }
 
-/* A user namespace in which its own group is called `group`. */
+/* Enters a user namespace in which its own group has the number `group`. */
 static void enter_with_group(gid_t group)
 {
 	uid_t uid = geteuid();
@@ -140,7 +140,7 @@ static void enter_with_group(gid_t group)
 	map_id(getpid(), "gid_map", group, gid);
 }
 
-/* Another process, which may, writes the maps of the calling one. */
+/* Lets another process, which has the right, write the id maps of this one. */
 static void be_lent(gid_t group, uid_t user)
 {
 	int ready[2], mapped[2], status;
@@ -165,7 +165,7 @@ static void be_lent(gid_t group, uid_t user)
 		attack_fail("the ids are not mapped", EPERM);
 }
 
-/* In the namespaces that were entered, which a new process is in. */
+/* Sends the orders from a child, because only a new process is in the entered PID namespace. */
 static int in_child(void)
 {
 	int status;

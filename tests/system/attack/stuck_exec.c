@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * PROCESSES processes, one after the other, each of which begins another program with a FUSE
- * file open whose close is never answered: the exec does not end, and a read of some of its
- * files in /proc (stat, exe, ns) waits for that. The daemon reads them when a workload hangs
- * up, and when a connection says hello, so every second process is a workload whose connection
- * a child of it shuts down then, and every other one has a child say hello on its connection.
+ * Starts PROCESSES processes one after the other. Each executes another program while it has a FUSE
+ * file open whose close() is never answered: the exec does not finish, and a read of some of the
+ * process's files in /proc (stat, exe, ns) waits for it. The daemon reads these files when a
+ * workload closes its connection, and when a connection sends its hello. Therefore every second
+ * process is a workload whose connection is then shut down by a child, and for every other process
+ * a child sends a hello on its connection.
  *
  *   attack_stuck_exec SOCKET DEVICE PROCESSES
  */
@@ -23,12 +24,12 @@
 #include "tests/system/attack/fuse.h"
 
 #define SECOND_NS 1000000000u
-#define BEGIN_MS 300 /* until the exec waits */
-#define HIGH_FD 300  /* closed after the others */
+#define BEGIN_MS 300 /* until the exec blocks */
+#define HIGH_FD 300  /* a number that is closed after the others */
 
 static const char *path;
 
-/* The socket of a workload; or of a connection without a hello. */
+/* Returns the socket of a workload, or of a connection without a hello. */
 static int begin(bool workload)
 {
 	struct attack_shim shim;
@@ -45,12 +46,12 @@ static _Noreturn void never_execute(struct fuse *fuse, bool workload)
 	const struct protocol_hello hello = attack_hello(PROTOCOL_SHIM, PRIORITY_OFFLINE);
 	int fd = fuse_file(fuse), sock;
 
-	/* The server does not answer other process groups. */
+	/* The FUSE server leaves requests of other process groups unanswered. */
 	setpgid(0, 0);
 	if (fd < 0 || fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD) < 0)
 		attack_fail("no file that blocks", fd < 0 ? fd : -errno);
 	fcntl(fd, F_SETFD, 0);
-	sock = begin(workload); /* refused for a while when a read has waited */
+	sock = begin(workload); /* the daemon refuses it for a while after a read has blocked */
 	if (fork() == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		attack_sleep_ms(BEGIN_MS);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Asks the daemon in every way and never reads an answer, for SECONDS: processes that keep
- * their connections, that pass them on in messages which are never received, and that leave
- * them to another process and end; and workloads that register, leave their connections to
- * another process with the welcome unread, and end. The last line says how often.
+ * Sends the daemon every kind of request and never reads a reply, for SECONDS:
+ *  - processes that keep their connections;
+ *  - processes that pass their connections on in messages which are never received;
+ *  - processes that leave their connections to another process and end;
+ *  - workloads that register, leave their connections to another process with the welcome unread,
+ *    and end.
+ *
+ * The last line reports how many requests were sent.
  *
  *   attack_unread_answers SOCKET SECONDS
  */
@@ -24,13 +28,13 @@
 #define SECOND_NS 1000000000u
 #define KEEPERS 4u
 #define HEIRS 2u
-#define SPARE 32u /* descriptors of a process beside its connections */
+#define SPARE 32u /* descriptors of a process besides its connections */
 
 static const char *path;
 static uint64_t until;
 static unsigned long *asked; /* shared by all processes */
 
-/* A question of the kind that is next, in a connection of its own. */
+/* Sends a request of the next kind on a connection of its own. */
 static int ask(unsigned kind)
 {
 	struct protocol_hello hello = attack_hello(PROTOCOL_ASK, 0);
@@ -63,7 +67,7 @@ static void wait_for_the_end(void)
 		attack_sleep_ms(10);
 }
 
-/* As many as it may have, and then stays. */
+/* Opens as many connections as the process can have, and keeps them. */
 static void keep(unsigned kind)
 {
 	struct rlimit files;
@@ -74,7 +78,7 @@ static void keep(unsigned kind)
 	wait_for_the_end();
 }
 
-/* Its own end lies in a queue that is never read. */
+/* The process's own end lies in a queue that is never read. */
 static void pass_on(unsigned kind)
 {
 	int ends[2] = {-1, -1}, sock;
@@ -92,7 +96,7 @@ static void pass_on(unsigned kind)
 	wait_for_the_end();
 }
 
-/* A workload that ends, and leaves its connection to `heir`. */
+/* A workload that ends and leaves its connection to `heir`. */
 static void register_and_leave(int heir)
 {
 	const struct protocol_hello hello = attack_hello(PROTOCOL_SHIM, PRIORITY_OFFLINE);
@@ -101,7 +105,7 @@ static void register_and_leave(int heir)
 	if (sock >= 0 && attack_send(sock, &hello, sizeof(hello), NULL, 0) == 0) {
 		__atomic_add_fetch(asked, 1, __ATOMIC_RELAXED);
 		attack_send(heir, "", 1, &sock, 1);
-		attack_sleep_ms(5); /* in which it is welcomed */
+		attack_sleep_ms(5); /* time for the welcome */
 	}
 	_exit(0);
 }
@@ -121,7 +125,8 @@ static void inherit(unsigned kind)
 		if (pid == 0)
 			register_and_leave(ends[1]);
 		if (protocol_receive(ends[0], &any, 1, &sock, &room, 100) != 0 || room != 1)
-			attack_sleep_ms(1); /* no descriptors are left: it keeps what it has */
+			/* without a free descriptor it keeps those that it has */
+			attack_sleep_ms(1);
 		waitpid(pid, NULL, 0);
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs a command for which SO_PASSRIGHTS does not exist, as before Linux 6.16.
+ * Runs a command as on a kernel without SO_PASSRIGHTS (before Linux 6.16).
  *
  *   attack_without_passrights COMMAND ARGUMENT...
  */
@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PASSRIGHTS 83 /* SO_PASSRIGHTS */
+#define PASSRIGHTS 83 /* value of SO_PASSRIGHTS */
 
 int main(int argc, char **argv)
 {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Proves: what an unprivileged process holds, or has in its root folder, where kfdsched expects
- * a lane or podman's file is not opened if it is a pipe, a device or a link, and a FUSE file
- * that is never answered makes no command wait; a true lane's and a true container's file are
- * still read. Opens are seen by inotify. Environment: BUILD. */
+/* Proves: if an unprivileged process has, among its descriptors or in its root directory, a pipe, a
+ * device or a link where kfdsched expects the shared memory of a client or podman's file, then
+ * kfdsched does not open it; and a FUSE file that is never answered makes no command wait. The file
+ * of a real client and of a real container is still read. Opens are detected by inotify.
+ *
+ * Environment: BUILD. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -21,7 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka wants some of the above first */
+/* clang-format off: cmocka.h needs some of the headers above */
 #include <cmocka.h>
 /* clang-format on */
 
@@ -31,14 +33,15 @@
 #include "scheduler/observe/sources.h"
 
 #define NOBODY 65534
-#define USUAL_S 10 /* a command that waits for the attacker waits for ever */
+#define USUAL_S 10 /* limit, in s; a command that waits for the attacker would wait for ever */
 #define LANE_FILE "4711-1.lane"
 #define PODMAN "engine=\"podman-4.3.1\"\nname=\"innocent\"\n"
 
-static char folder[32]; /* of the running case; "/kfdshim" is in the names of lanes */
-static char bait[64];	/* what must not be opened */
+/* directory of the running test; "/kfdshim" is part of the names of shared memory files */
+static char folder[32];
+static char bait[64]; /* the file that must not be opened */
 static int terminal = -1;
-static int opens = -1; /* inotify */
+static int opens = -1; /* inotify descriptor */
 
 static void must(bool done)
 {
@@ -56,7 +59,7 @@ static void put(const char *path, const char *text)
 	close(fd);
 }
 
-/* A user namespace and mounts of its own, as any user may have them. */
+/* Enters a user and a mount namespace of its own, as any user can. */
 static void become_unprivileged(void)
 {
 	uid_t uid = geteuid() ? geteuid() : NOBODY;
@@ -97,7 +100,7 @@ static void holds_a_device(void)
 	hold(LANE_FILE);
 }
 
-/* The file is the root of a file system that is never served. */
+/* The file is the root of a FUSE file system that is never served. */
 static void holds_fuse(void)
 {
 	char path[64], options[96];
@@ -114,7 +117,7 @@ static void holds_fuse(void)
 	must(prctl(PR_SET_DUMPABLE, 1) == 0);
 }
 
-/* The folder is its root. */
+/* The directory becomes the root directory of the process. */
 static void lives_in_it(void)
 {
 	become_unprivileged();
@@ -178,7 +181,7 @@ static void end(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* ---- what is set up before, and seen after ---- */
+/* ---- setup and checks ---- */
 
 static void watch(const char *path)
 {
@@ -230,7 +233,7 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-/* Ends within its usual time, whatever it answers. */
+/* Runs a command, which must end within USUAL_S; its result does not matter. */
 static void command(const char *verb, pid_t pid)
 {
 	char program[512], number[16];
@@ -270,7 +273,7 @@ static void all_commands(pid_t pid)
 	}
 }
 
-/* ---- the cases ---- */
+/* ---- tests ---- */
 
 static void a_pipe_is_no_lane(void **state)
 {
@@ -311,7 +314,8 @@ static void fuse_keeps_no_command(void **state)
 	end(pid);
 }
 
-/* The same judgement without FUSE: procfs is not a file system of lanes either. */
+/* The same check without FUSE: procfs is not a file system that contains shared memory of clients
+ * either. */
 static void other_file_systems_are_refused(void **state)
 {
 	struct proc_files files;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Writes one SVG for each kind of run into the folder that is named. */
+/* Writes one SVG for each kind of colocate run into the named directory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "scheduler/cli/colocate_svg.h"
 
 static struct colocation run;
-/* A quarter of the 4 s. */
+/* busy times, a quarter of the 4 s */
 static struct request_time times[] = {{1e6, 1.5e6}, {3e6, 3.5e6}};
 
 static struct online_figures latencies(double p50, double p99, bool keeps_up)
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 		hist_add(&run.doorbell, 90000000);
 	save(argv[1], "invalid");
 
-	/* Sharing that is slow, but keeps up: two decades more on the axis. */
+	/* Sharing is slow but keeps up: the axis has two decades more. */
 	usual();
 	run.arms[ARM_SHARED].online = latencies(41000, 290000, true);
 	save(argv[1], "slow");
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	run.arms[ARM_ALONE].ran = run.arms[ARM_SHARED].ran = false;
 	save(argv[1], "one_arm");
 
-	/* Several clients: what each did is in the table alone. */
+	/* With several clients only the table shows what each did. */
 	usual();
 	run.online = "online_resnet50_b1 + online_llama1b_decode_b1";
 	run.offline = "2 x offline_gpt2m_train_8x1024 (a) + 2 x offline_gemm4000_f32 (b)";
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
 	usual();
 	run.online = "a && b <script>";
 	run.offline = "c";
-	/* Nothing was completed at all. */
+	/* Nothing was completed. */
 	for (unsigned i = 0; i < ARM_COUNT; i++) {
 		run.arms[i].online = latencies(NAN, NAN, i != ARM_SHARED);
 		run.arms[i].offline.steps = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves: no user takes all connections, being out of descriptors is answered and costs
- * no spinning, and the log neither waits for who reads it nor is flooded by a client. The
- * real daemon runs ($BUILD), as root.
+ * Proves, against the real daemon ($BUILD), as root: no user can take all connections; a daemon
+ * without free descriptors still replies and does not spin; and the log neither blocks on a reader
+ * that does not read nor can be flooded by a client.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
@@ -20,9 +20,10 @@
 
 #define NOBODY 65534
 #define MANY 1100
-#define REFUSED 10 /* of them at least */
+#define REFUSED 10 /* minimum of refused connections */
 
-/* What one packet says: its status; 0 also for nothing, or a hang-up. */
+/* Returns the status in one received packet; 0 also if there is none or the connection has
+ * ended. */
 static int told(int fd)
 {
 	struct protocol_welcome welcome = {0};
@@ -31,10 +32,11 @@ static int told(int fd)
 										    : 0;
 }
 
-static bool *counted; /* the crowd's connections were, once at least */
+static bool *counted; /* set when the crowd's connections have been counted at least once */
 
-/* As another user: asks as often as it can and reads nothing until some were refused and
- * the connections were counted. Its exit code is how many were refused, in tens. */
+/* Runs as another user: connects as often as it can and reads nothing until some connections
+ * were refused and the others were counted. Its exit code is the number of refused ones divided
+ * by 10. */
 static void crowd(void)
 {
 	const struct protocol_hello h = hello_of(PROTOCOL_ASK, PRIORITY_UNSET);
@@ -62,7 +64,7 @@ static void crowd(void)
 	_exit(refused / 10);
 }
 
-/* A number of the state, three keys deep. */
+/* Returns a number of the daemon's status by three keys. */
 static json_int_t state_of(const char *a, const char *b, const char *c)
 {
 	json_t *all = ask();
@@ -86,7 +88,7 @@ static void a_user_has_half_at_most(void **state)
 	if (pid == 0)
 		crowd();
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		/* root is let in throughout */
+		/* root can connect all the time */
 		open_now = state_of("daemon", "connections", "open");
 		most = open_now > most ? open_now : most;
 		if (most > 1)
@@ -96,11 +98,11 @@ static void a_user_has_half_at_most(void **state)
 	assert_in_range(WEXITSTATUS(status) * 10, 1, MANY);
 	assert_in_range(most, 2, room / 2 + 4);
 	EVENTUALLY(log_lines("is refused: the user has half of all connections already") > 0);
-	/* one user's lines do not fill the log */
+	/* The lines about one user do not fill the log. */
 	assert_true(log_lines("is refused") < 400);
 }
 
-/* One more than the highest descriptor of the worker, but for that of its log. */
+/* Returns the worker's highest descriptor plus one, ignoring the descriptor of its log. */
 static rlim_t free_file(void)
 {
 	rlim_t free = 0;
@@ -137,7 +139,7 @@ static void out_of_descriptors(void **state)
 		close(fds[i]);
 	}
 	assert_in_range(refused, 1, 40);
-	/* a look at the door every 0.1 s, heartbeats, and what came after */
+	/* one try to accept every 0.1 s, heartbeats, and what followed */
 	assert_in_range(state_of("totals", "turn_ns", "count") - turns, 1, 1000);
 	assert_true(log_lines("a connection cannot be taken: Too many open files") > 0);
 }
@@ -183,12 +185,12 @@ static void nobody_reads_the_log(void **state)
 	fcntl(ends[1], F_SETFL, O_NONBLOCK);
 	while (write(ends[1], bytes, sizeof(bytes)) > 0)
 		continue;
-	fcntl(ends[1], F_SETFL, 0); /* whoever writes to it now, waits */
+	fcntl(ends[1], F_SETFL, 0); /* every write blocks from now on */
 	assert_int_equal(start_with(ends[1]), 0);
 	for (int i = 0; i < 5; i++)
 		ended_well(client(2, fickle));
 	assert_int_equal(ask_worker(), worker);
-	/* read again: what is missing is told */
+	/* The log is read again: it contains the number of missing lines. */
 	p.fd = ends[0];
 	while (poll(&p, 1, 0) > 0 && read(ends[0], bytes, sizeof(bytes)) > 0)
 		continue;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves: no packet and no lane can kill the daemon, make it serve a liar, or
- * keep it from answering others. The real daemon runs ($BUILD); each test ends
- * with the same worker answering a well-behaved question.
+ * Proves: no packet and no content of a client's shared memory can kill the daemon, make it serve a
+ * client with wrong data, or keep it from replying to others. The real daemon runs ($BUILD). Each
+ * test ends with a correct request to the same worker.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
@@ -18,14 +18,14 @@
 
 #include "tests/lib/real.h"
 
-/* The worker has no more open files than `before`, when all is over: a count that was taken
- * just behind an answer may still have that answer's own. */
+/* Waits until the worker has at most `before` open files. A count taken right after a reply may
+ * still include that reply's own files. */
 static void none_is_kept(size_t before)
 {
 	EVENTUALLY(open_files() <= before);
 }
 
-static bool *enough; /* shared with clients that go on until then */
+static bool *enough; /* shared flag; clients that run without limit stop when it is set */
 
 static int anew(void **state)
 {
@@ -34,7 +34,7 @@ static int anew(void **state)
 	return 0;
 }
 
-/* Sends this and expects to be refused, or hung up on. */
+/* Sends the data and expects a refusal or the end of the connection. */
 static void refused(const void *data, size_t size)
 {
 	struct protocol_welcome welcome;
@@ -86,7 +86,7 @@ static void wrong_packets(void **state)
 	refused(&h, sizeof(h));
 }
 
-/* Refused by the kernel, or closed by the door. */
+/* Descriptors are refused by the kernel, or closed by the process that accepts connections. */
 static void descriptors_are_refused(void **state)
 {
 	struct protocol_hello h = hello_of(PROTOCOL_SHIM, 2);
@@ -112,7 +112,7 @@ static void descriptors_are_refused(void **state)
 	none_is_kept(before);
 }
 
-/* The status of an order; > 0: there is no answer. */
+/* Returns the status of an order; > 0: there was no reply. */
 static int order(const struct protocol_hello *h)
 {
 	int fd = connect_daemon(), rc;
@@ -122,7 +122,7 @@ static int order(const struct protocol_hello *h)
 	rc = protocol_receive_text(fd, &text, 1000, 5000);
 	if (rc == -ECONNRESET)
 		rc = 1;
-	/* an order is answered with a sentence, a broken packet with none */
+	/* the reply to an order has a message, the reply to a malformed packet has none */
 	if (text)
 		assert_in_range(strlen(text), 10, 511);
 	free(text);
@@ -130,7 +130,7 @@ static int order(const struct protocol_hello *h)
 	return rc;
 }
 
-/* The same about process `pid`, which has this pidfd. */
+/* Sends an order about the process `pid`, whose pidfd is `pidfd`. */
 static int order_about(struct protocol_hello *h, pid_t pid, int pidfd)
 {
 	struct stat st;
@@ -165,9 +165,10 @@ static void orders_without_sense(void **state)
 		h.target_pid = INT32_MAX;
 		assert_int_equal(order(&h), -ESRCH);
 		assert_int_equal(order_about(&h, pid, gone), -ESRCH);
-		/* the number of one process, and the pidfd of another */
+		/* the PID of one process and the pidfd of another */
 		assert_int_equal(order_about(&h, getppid(), ours), -ESRCH);
-		/* it is no workload, and has no GPU open that it could be tagged for */
+		/* this process is not a workload, and has no GPU open for which it could be
+		 * tagged */
 		assert_int_equal(order_about(&h, getpid(), ours),
 				 h.verb == PROTOCOL_PRIORITY ? -ENODEV : -ESRCH);
 	}
@@ -206,7 +207,8 @@ static void orders_without_sense(void **state)
 	none_is_kept(before);
 }
 
-/* One event; its number, and into *count what "lost" says. 0: none any more. */
+/* Reads one event. Returns its number and adds its "lost" value to *count; returns 0 if there is no
+ * event. */
 static json_int_t next_event(int fd, json_int_t *lost)
 {
 	char text[PROTOCOL_EVENT_MAX];
@@ -248,16 +250,16 @@ static void a_reader_that_sleeps_loses_and_is_told(void **state)
 		last = number;
 		got++;
 	}
-	/* told in its place, before what comes next */
+	/* "lost" is reported in its place, before the next event. */
 	assert_int_equal(order(&h), 0);
 	for (int tries = 0; got + lost < 2002 && tries < 1000; tries++, sleep_ms(10))
 		got += next_event(fd, &lost) != 0;
 	sleep_ms(200);
 	got += next_event(fd, &lost) != 0;
 	assert_true(lost > 100);
-	assert_int_equal(got + lost, 2002); /* and that it listens */
+	assert_int_equal(got + lost, 2002); /* one of them is the event that this reader listens */
 	close(fd);
-	/* There is room for some, and again when they are gone. */
+	/* 16 readers are accepted, and again after they have gone. */
 	for (int round = 0; round < 2; round++) {
 		sleep_ms(200);
 		h = hello_of(PROTOCOL_EVENTS, 2);
@@ -322,9 +324,9 @@ static void garbage_in_lanes(void **state)
 }
 
 #ifndef __SANITIZE_ADDRESS__
-#define CAPPED_TRIES 500 /* 10 s */
+#define CAPPED_TRIES 500 /* 20 ms each, 10 s in all */
 
-/* As fast as it can, a million times a second or so; and wakes, now and then. */
+/* Writes as fast as it can, about a million times a second, and wakes the daemon now and then. */
 static void restless(struct lane *lane, int wake)
 {
 	const uint64_t one = 1;
@@ -363,13 +365,13 @@ static void restless_lanes_are_looked_at_so_often(void **state)
 		assert_in_range(i, 0, CAPPED_TRIES);
 		sleep_ms(20);
 	}
-	sleep_ms(300); /* capped for some time */
+	sleep_ms(300); /* rate-limited for some time */
 	set(enough);
 	for (int i = 0; i < 3; i++)
 		ended_well(pids[i]);
 	ms = (clock_ns() - begin) / 1000000u + 1;
 	looks = ask_number("totals", "looks") - looks;
-	/* 100 at once and 2 each millisecond, of each */
+	/* per client: a burst of 100 and 2 each millisecond */
 	assert_in_range(looks, 300, 3 * (100 + 2 * ms));
 	assert_int_equal(log_lines("is restless") - named, 3);
 }
@@ -379,7 +381,7 @@ static void restless_lanes_are_looked_at_so_often(void **state)
 
 static struct lane *torn_lane;
 
-/* Half an entry at a time, a right one now and then; sizes and counts that are none. */
+/* Writes half an entry at a time, sometimes a valid one, and invalid sizes and counts. */
 static void *tear(void *seed)
 {
 	unsigned state = (unsigned)(uintptr_t)seed;
@@ -442,7 +444,8 @@ static void wake_fd_is_abused(struct lane *lane, int wake)
 	uint64_t most = UINT64_MAX - 1, value;
 
 	(void)lane;
-	fcntl(wake, F_SETFL, 0); /* blocking, for everybody who holds it */
+	/* blocking mode, which every process with this open file then has */
+	fcntl(wake, F_SETFL, 0);
 	(void)!write(wake, &most, sizeof(most));
 	sleep_ms(100);
 	fcntl(wake, F_SETFL, O_NONBLOCK);
@@ -490,15 +493,15 @@ static bool is_ordered(const struct lane *lane)
 	return __atomic_load_n(&lane->order, __ATOMIC_SEQ_CST) != 0;
 }
 
-/* Reads none of the wakes that it is sent. */
+/* Never reads the wake packets that it receives. */
 static void be_deaf(struct lane *lane, int wake)
 {
 	become_active(lane, wake);
 	for (int i = 0; i < 1000 && !is_ordered(lane); i++)
 		sleep_ms(10);
-	if (!is_ordered(lane)) /* it was not even tried */
+	if (!is_ordered(lane)) /* the daemon did not even send an order */
 		_exit(1);
-	sleep_ms(500); /* and what else the daemon may write then */
+	sleep_ms(500); /* time for further packets of the daemon */
 }
 
 static void unread_wakes_harm_no_client(void **state)
@@ -527,7 +530,8 @@ static void death_is_seen_through_a_forked_child(void **state)
 	EVENTUALLY(process_count() == 0);
 	pid = fork();
 	if (pid == 0) {
-		/* dies when it is told to; its child keeps the socket as long as we want */
+		/* The client ends when `to_it` is closed. Its child keeps the socket open until
+		 * `to_its_child` is. */
 		struct protocol_hello h = hello_of(PROTOCOL_SHIM, 2);
 		int fd = protocol_connect(path);
 
@@ -570,7 +574,7 @@ static void who_comes_again_replaces_himself(void **state)
 	close(first);
 	close(second);
 	sleep_ms(100);
-	/* a hang-up alone is not an end */
+	/* The end of the connection does not count as the end of the process. */
 	assert_int_equal(process_count(), 1);
 }
 
@@ -599,7 +603,7 @@ int main(void)
 		HERE(a_reader_that_sleeps_loses_and_is_told),
 		HERE(silent_connections_are_dropped),
 		HERE(garbage_in_lanes),
-#ifndef __SANITIZE_ADDRESS__ /* with it the worker may be slower than the limit */
+#ifndef __SANITIZE_ADDRESS__ /* with a sanitizer the worker may be slower than the limit */
 		HERE(restless_lanes_are_looked_at_so_often),
 #endif
 		HERE(torn_lanes_are_told_as_far_as_they_can_be),

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program that works on a GPU without the shim and registers with the daemon later, as
- * the shim does. It has one queue, its runtime is enabled, and it does what standard input
- * says, one word a line, answering each with the same word when it is done; "ready" first.
+ * A program that works on a GPU without the shim and registers with the daemon later, as the shim
+ * does. It has one queue, and its runtime is enabled. It executes the commands on standard input,
+ * one word a line, and prints the same word when the command is done; at first it prints "ready".
  *
  *   latecomer SOCKET PRIORITY
  *
  *   hello    registers with this priority: its node is active, its runtime enabled
  *   work     submits a packet and waits for its end, at most 20 s
- *   exec     becomes another program, which is this one: it answers "ready"
+ *   exec     executes this program again, which prints "ready"
  */
 #include <errno.h>
 #include <stdio.h>
@@ -76,7 +76,8 @@ int main(int argc, char **argv)
 		else if (strcmp(line, "work") == 0)
 			work(&queue, signal);
 		else if (strcmp(line, "exec") == 0)
-			return execv(argv[0], argv); /* its stack may begin where it did */
+			/* the stack of the new program may begin at the same address */
+			return execv(argv[0], argv);
 		else
 			return 2;
 		puts(line);

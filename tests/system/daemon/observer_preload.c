@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Preloaded into an unmodified GPU program that knows nothing of us, to see from outside
- * what it goes through:
+ * Preloaded into an unmodified GPU program, to observe from outside what happens to it:
  *
- *   WITNESS=PREFIX        PREFIX.usr1 is made by the handler of SIGUSR1; PREFIX.queue has the
- *                         address of the read pointer of its largest AQL queue so far
+ *   WITNESS=PREFIX        the handler of SIGUSR1 creates PREFIX.usr1; PREFIX.queue contains the
+ *                         address of the read pointer of the largest AQL queue so far
  *   WITNESS_RAISES=N      that handler first raises SIGURG, which is ignored, N times
  *   WITNESS_RUNTIME=1     enables the runtime before ROCr begins, as ROCr 6 does by itself
  */
@@ -40,7 +39,7 @@ static void enable_runtime(void)
 	struct kfdabi_runtime_enable args = {.mode_mask = KFDABI_RUNTIME_MODE_ENABLE};
 	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 
-	/* The file stays open: it is the process that is enabled. */
+	/* The file stays open, because the runtime is enabled for the process. */
 	if (fd < 0 || ioctl(fd, KFDABI_IOC_RUNTIME_ENABLE, &args) < 0)
 		perror("witness: cannot enable the runtime");
 }
@@ -58,7 +57,7 @@ __attribute__((constructor)) static void begin(void)
 	sigaction(SIGUSR1, &action, NULL);
 	if (getenv("WITNESS_RUNTIME"))
 		enable_runtime();
-	unsetenv("WITNESS"); /* children are others */
+	unsetenv("WITNESS"); /* not for child processes */
 }
 
 static void tell_queue(const struct kfd_ioctl_create_queue_args *args)

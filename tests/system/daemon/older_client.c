@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * A shim of version 4 of the protocol, as far as a daemon sees one, with nothing of this version: it
- * sends the bytes of then, takes nothing that a library of then would refuse, and does with its lane what
- * standard input says, one word a line, answering each with the same word when it is done; "ready" first.
+ * A client that acts as a shim of version 4 of the protocol, without any definition of the current
+ * version: it sends the bytes of version 4 and refuses what a library of version 4 would refuse. It
+ * executes the commands on standard input, one a line, on its shared memory, and prints the same
+ * word when the command is done; at first it prints "ready".
  *
  *   older_client SOCKET PRIORITY GPU_ID...
  *
- *   on N, off N   the node that was named as the Nth becomes active, idle
- *   holds N       waits until the board says that work is held for that node
+ *   on N, off N   the Nth of the named nodes becomes active, idle
+ *   holds N       waits until the daemon publishes that work is held for that node
  */
 #include <errno.h>
 #include <fcntl.h>

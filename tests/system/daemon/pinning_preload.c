@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Preloaded into a GPU program: while a file named PINNING exists, a thread of it allocates memory
- * of its own pages on the first GPU again and again, with a pause between, so that it holds the
- * process's mutex in the driver most of the time (kfdsim --set pin_us).
+ * Preloaded into a GPU program: while a file named PINNING exists, a thread allocates memory from
+ * its own pages on the first GPU, repeatedly with a short pause, so that it holds the process's
+ * mutex in the driver most of the time (kfdsim --set pin_us).
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include "abi/kfd_abi.h"
 
 #define BYTES 2097152u
-#define PAUSE_US 200 /* between two */
+#define PAUSE_US 200 /* between two allocations */
 
 static uint32_t first_gpu(void)
 {
@@ -42,7 +42,7 @@ static void pin(int fd, uint32_t gpu_id, void *page)
 	struct kfd_ioctl_free_memory_of_gpu_args back;
 
 	if (ioctl(fd, AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &args) < 0)
-		return; /* ROCr has not begun yet */
+		return; /* ROCr has not initialised the device yet */
 	back = (struct kfd_ioctl_free_memory_of_gpu_args){.handle = args.handle};
 	ioctl(fd, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &back);
 }
@@ -66,7 +66,7 @@ __attribute__((constructor)) static void begin(void)
 	char *name = getenv("PINNING");
 	pthread_t thread;
 
-	unsetenv("LD_PRELOAD"); /* of what it runs */
+	unsetenv("LD_PRELOAD"); /* not for the programs that it starts */
 	if (name && pthread_create(&thread, NULL, run, name) == 0)
 		pthread_detach(thread);
 }

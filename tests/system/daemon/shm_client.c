@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 /*
- * A client of the daemon that has no GPU: it registers as a shim does and does
- * with its lane what standard input says, one word a line, answering each with
- * the same word on standard output when it is done.
+ * A client of the daemon without a GPU. It registers as a shim does and executes the commands on
+ * standard input, one a line, on its shared memory (struct lane). It prints the same word on
+ * standard output when the command is done.
  *
  *   lane_client SOCKET PRIORITY GPU_ID [LEVEL]
  *
- *   use GPU_ID         what follows is about this node
+ *   use GPU_ID         the following commands are about this node
  *   on, off            the node becomes active, idle
  *   random SEED N US   N times on and off, each for up to US microseconds
- *   play SEED MS US    the same, until MS milliseconds are over
- *   cycle SEED N US    the same, but on until somebody is suspended for it and
- *                      off until nobody is, and then for up to US more
- *   enable             the runtime is enabled
- *   leave, left        it enters and leaves a call that a suspension would block
+ *   play SEED MS US    the same, until MS milliseconds have passed
+ *   cycle SEED N US    the same, but on until a process is suspended for it and
+ *                      off until none is, and then for up to US more
+ *   enable             publishes that the runtime is enabled
+ *   leave, left        enters and leaves a call that a suspension would block
  *   released MS        waits until the daemon has served `leave`, at most MS
- *   suspended MS       waits until it is said to be suspended, at most MS
- *   obey MS            acknowledges the next order, waits for it at most MS
- *   lose ERRNO         says that it is not held any more
- *   priority N         it has another priority from now on
- *   slo US             what its requests may take from now on
- *   queue N TYPE       entry N of its table is a queue of this type (lane.h)
- *   events N           N events of queue 0, of which the lane keeps the last
- *   hang_up            closes the socket, keeps the rest
+ *   suspended MS       waits until its memory shows that it is suspended, at most MS
+ *   obey MS            waits for the next order, at most MS, and acknowledges it
+ *   lose ERRNO         publishes that it is not held any more
+ *   priority N         changes its priority
+ *   slo US             changes the objective for its requests
+ *   queue N TYPE       makes entry N of its table a queue of this type (lane.h)
+ *   events N           writes N events of queue 0; the memory keeps the last ones
+ *   hang_up            closes the socket and keeps the rest
  */
 #include <errno.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static void toggle(unsigned max_us)
 	sleep_us((unsigned)random() % max_us);
 }
 
-/* Waits for *word == value; false: not within ms. */
+/* Waits until *word == value. Returns false if that takes longer than ms. */
 static bool reaches(const uint32_t *word, uint32_t value, unsigned ms)
 {
 	uint64_t end = clock_ns() + ms * 1000000ull;
@@ -92,7 +92,7 @@ static bool reaches(const uint32_t *word, uint32_t value, unsigned ms)
 	return true;
 }
 
-/* Waits until anybody, or nobody, is suspended on the node. */
+/* Waits until a process is suspended on the node, or (`somebody` false) until none is. */
 static bool preempts(bool somebody, uint32_t gpu_id)
 {
 	const struct board_node *n = board->nodes;
@@ -145,7 +145,7 @@ static void bump(uint32_t *word)
 	wake();
 }
 
-/* 0: done. */
+/* Executes one command. Returns 0 if it is done. */
 static int obey(const char *line)
 {
 	unsigned a, b, c;
@@ -246,7 +246,7 @@ static int handshake(const char *path, int priority, enum protocol_level level)
 	return error;
 }
 
-/* As a shim does it: a daemon that is busy is asked again. */
+/* Connects as a shim does: if the daemon is busy, it tries again. */
 static int connect_to(const char *path, int priority, enum protocol_level level)
 {
 	int error = -EAGAIN;

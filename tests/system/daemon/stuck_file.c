@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * A file whose reading never ends, and cannot be killed.
+ * Makes a file whose reads never finish and cannot be killed.
  *
  *   stuck_file PATH
  *
- * Mounts a FUSE file system of one file over the regular file PATH, prints "ready", and
- * answers everything but READ, of which it prints "read". A thread that reads PATH waits, and
- * when it is killed it waits in state D, where SIGKILL has no effect, as a thread does that
- * waits for a mutex of the driver. When this program ends, the connection does, and so does
- * the wait.
+ * Mounts a FUSE file system with one file over the regular file PATH, prints "ready", and answers
+ * every request except READ, for which it prints "read". A thread that reads PATH waits; when it is
+ * killed it waits in state D, where SIGKILL has no effect, as a thread that waits for a mutex of
+ * the driver. The end of this program ends the FUSE connection and the wait.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -86,7 +85,7 @@ static void serve(const char *request)
 		break;
 	case FUSE_INTERRUPT:
 	case FUSE_FORGET:
-		break; /* they want no answer */
+		break; /* these requests have no reply */
 	case FUSE_FLUSH:
 	case FUSE_RELEASE:
 		reply(in->unique, 0, NULL, 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Preloaded into kfdschedd: a driver call on a process that a file in $STUCK is named after
- * (by its pid) first reads that file, which is a link to the one of stuck_file.c. Thus the
- * calling thread waits in state D, as it does in the driver's DBG_TRAP for the mutex of its
- * target, which a target can hold for as long as a page of its own is missing.
+ * Preloaded into kfdschedd: before a driver call on process PID it reads the file $STUCK/PID, if it
+ * exists, which is a link to the file of stuck_file.c. The calling thread then waits in state D, as
+ * it does in the driver's DBG_TRAP for the mutex of its target, which a target can hold as long as
+ * a page of its own memory is missing.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

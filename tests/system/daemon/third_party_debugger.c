@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * A debugger as rocgdb is one: starts a program, opens a debug session on it before its
+ * A debugger that acts as rocgdb does: it starts a program, opens a debug session on it before its
  * runtime begins, and lets it run.
  *
  *   foreign traced|untraced LIBRARY COMMAND...
  *
- * LIBRARY is preloaded into the program. traced: it stays the tracer and answers when the
- * runtime begins or ends. untraced: it answers ahead and lets go of the thread; the
- * session stays (from Linux 6.12.103 on it could also be used). Prints the pid of the
- * program, and is there until it is killed, by which the driver ends the session, or the
- * program ends.
+ * LIBRARY is preloaded into the program. traced: the debugger stays the tracer and sends the
+ * runtime events when the runtime begins or ends. untraced: it sends runtime events in advance and
+ * detaches from the thread; the session stays (from Linux 6.12.103 on it could also be used).
+ *
+ * Prints the PID of the program and runs until the program ends or it is killed itself, in which
+ * case the driver ends the session.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,8 @@
 
 #include "abi/kfd_abi.h"
 
-#define AHEAD 8 /* runtime events for who is not there to answer */
+/* runtime events sent in advance, because an untraced target gets no replies later */
+#define AHEAD 8
 
 static int kfd;
 static pid_t child;
@@ -70,7 +72,7 @@ static int enable(void)
 	return ends[0];
 }
 
-/* Starts it and stops it behind its exec: a session does not outlive one. */
+/* Starts the program and stops it after its exec, because a session does not survive an exec. */
 static void start(const char *library, char **argv)
 {
 	int status;
@@ -116,7 +118,7 @@ int main(int argc, char **argv)
 	for (int i = 0; !traced && i < AHEAD; i++)
 		answer();
 	ptrace(traced ? PTRACE_CONT : PTRACE_DETACH, child, NULL, NULL);
-	/* Not before: it is to be found as it stays. */
+	/* Printed only now, because the state that a test finds must be the final one. */
 	printf("%d\n", (int)child);
 	fflush(stdout);
 	for (;;) {

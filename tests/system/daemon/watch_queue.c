@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Does a queue move? Looks at the read pointer of a queue in another process.
+ * Checks whether a queue makes progress, by the read pointer of a queue in another process.
  *
  *   watch_queue PID RPTR_ADDRESS STILL_MS MOVES_MS [VICTIM SIGNAL]
  *
- * When it has stood still for STILL_MS, which is longer than its kernels and
- * so says that it is suspended, VICTIM gets SIGNAL, and the queue must move
- * within MOVES_MS. Prints after how many milliseconds it did. Exit code 1: it
- * did not stand still in ten seconds, or did not move in time. Time in which the
- * host had taken a core away (host_stall.h) is nobody's: it comes on top of both.
+ * Waits until the pointer has not moved for STILL_MS, which is longer than the queue's kernels and
+ * so shows that the queue is suspended. Then sends SIGNAL to VICTIM, and the pointer must move
+ * within MOVES_MS. Prints the milliseconds until it moved. Exit code 1 if the pointer did not stand
+ * still in ten seconds, or did not move in time.
+ *
+ * Time during which the host had taken a core away (host_stall.h) is added to both limits.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -22,7 +23,8 @@
 #include "common/clock.h"
 #include "tests/lib/host_stall.h"
 
-static int memory; /* /proc/PID/mem: it may be GTT, which process_vm_readv refuses */
+/* /proc/PID/mem, because the pointer may be in GTT, which process_vm_readv refuses */
+static int memory;
 static off_t address;
 
 static uint64_t value(void)
@@ -36,7 +38,8 @@ static uint64_t value(void)
 	return v;
 }
 
-/* Milliseconds until it differs from `from`; -1: not within ms that the machine had. */
+/* Returns the ms until the value differs from `from`, or -1 if it did not within ms of time that
+ * the machine had cores. */
 static double moves_within(uint64_t from, double ms)
 {
 	const struct timespec pause = {.tv_nsec = 200000};

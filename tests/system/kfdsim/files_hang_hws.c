@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * debugfs hang_hws: a gpu_id written to it makes that GPU's firmware fail at the
- * next preemption; SMI events tell of the eviction and the reset. Another number
- * does nothing.
+ * Proves debugfs hang_hws: after a gpu_id is written to it, that GPU's firmware fails at the next
+ * preemption, and SMI events report the eviction and the reset. Any other number has no effect.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -14,8 +13,8 @@
 #define HANG_HWS "/sys/kernel/debug/kfd/hang_hws"
 #define LATE_MS 5000
 
-/* Does reading tell what is to be written, as it does but for what kfdsim has not yet
- * taken? */
+/* Returns whether a read returns the usage text. It does not while kfdsim has a written number that
+ * it has not processed yet. */
 static bool tells_its_use(void)
 {
 	char text[5] = "";
@@ -26,7 +25,8 @@ static bool tells_its_use(void)
 	return !strcmp(text, "echo");
 }
 
-/* kfdsim notices the write after the fact. */
+/* Writes a number and waits until kfdsim has processed it, which it does some time after the
+ * write. */
 static void write_id(uint32_t id)
 {
 	int fd = open(HANG_HWS, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -39,7 +39,7 @@ static void write_id(uint32_t id)
 	CHECK(tells_its_use());
 }
 
-/* Reads until a line like that has come. */
+/* Reads until the given line has come. */
 static void expect(int fd, const char *line)
 {
 	static char text[4096];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The device is first used by another thread than the lead thread: kfd/proc has the
- * process's number all the same (kfd_create_process takes thread->group_leader).
+ * Proves: if a thread other than the first one is the first to use the device, kfd/proc still shows
+ * the PID of the process (kfd_create_process() uses thread->group_leader).
  */
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Three queues on each GPU there is: kfd/proc lists them all, and each is active
- * in one hardware slot of every XCC; once they are destroyed nothing is.
+ * Proves, with three queues on each GPU: kfd/proc lists all queues, each one is active in one
+ * hardware slot of every XCC, and none is left after the queues are destroyed.
  */
 #include "conform/lab.h"
 #include "tests/matrix/driver_files.h"
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 			CHECK_IS(queue_destroy(&gpus[i], queues[i][k].id), 0);
 	CHECK_IS(queues_listed(), 0);
 	CHECK_IS(hqds_active(), 0);
-	/* An MI308X has four XCCs: of eight, 24 and 96. */
+	/* An MI308X has four XCCs, so eight of them give 24 queues and 96 active slots. */
 	printf("%u queues, %u active HQDs\n", queues_wanted, hqds_wanted);
 	if (argc == 3) {
 		CHECK_IS(queues_wanted, atoi(argv[1]));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an SMI descriptor holds is limited (1024 bytes by the rules of 6.12):
- * events that do not fit are lost as a whole, and after reading there is room
- * again. A descriptor that is closed is let go of. The faults are kept by a debugger, so that
- * the first does not evict the process.
+ * Proves: the buffer of an SMI descriptor is limited (1024 bytes by the rules of 6.12), an event
+ * that does not fit is lost as a whole, and after a read there is room again. A closed descriptor
+ * is released. A debugger takes the faults, so that the first fault does not evict the process.
  */
 #include <string.h>
 #include <unistd.h>
@@ -11,14 +10,14 @@
 #include "conform/lab.h"
 
 #define FIFO_BYTES 1024
-#define FAULTS 70 /* each about 20 bytes */
+#define FAULTS 70 /* about 20 bytes each */
 #define BAD_ADDRESS 0x20000u
 #define VIOLATION_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
 
 static int smi_open(const struct gpu_file *gpu)
 {
 	struct kfd_ioctl_smi_events_args a = {.gpuid = gpu->gpu_id};
-	uint64_t mask = 1; /* VMFAULT */
+	uint64_t mask = 1; /* bit of VMFAULT */
 
 	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_SMI_EVENTS, &a, sizeof a), 0);
 	CHECK_IS(write((int)a.anon_fd, &mask, sizeof mask), sizeof mask);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Packets that move very many bytes: every byte arrives, in order with what comes
- * before and after; a neighbour is answered while they are under way; and they end
- * with their queue, their memory, their process.
- * Writes "ended" when none is under way any more, and ends itself when it reads
- * a line.
+ * Proves, for packets that move very many bytes: every byte arrives, in order with the packets
+ * before and after; calls of other processes are answered meanwhile; and the copies end with their
+ * queue, their memory or their process. Prints "ended" when no copy is in progress any more, and
+ * exits when it reads a line.
  */
 #include <signal.h>
 #include <string.h>
@@ -20,17 +19,17 @@
 	1u | (flags), (uint32_t)(bytes)-1u, 0, LO(from), HI(from), LO(to), HI(to)
 #define FILL(address, value, bytes)                                                                \
 	11u | 2u << 30, LO(address), HI(address), value, (uint32_t)(bytes)-1u
-/* Of bytes: rows, slices and width as the fields have them, less 1. */
+/* In bytes: rows, slices and width are the values of the fields, that is minus 1. */
 #define RECT(to, from, pitch, slice, width, rows, slices)                                          \
 	1u | 4u << 8, LO(from), HI(from), 0, (uint32_t)(pitch) << 13, slice, LO(to), HI(to), 0,    \
 		(uint32_t)(pitch) << 13, slice, (width) | (uint32_t)(rows) << 16, slices
-/* As many rows as there can be, over the same few pages. */
+/* The maximum of rows, all over the same few pages. */
 #define HOSTILE(to, from) RECT(to, from, 0, 0, 0, 0x3fff, 0x7ff)
 #define CELLS 512u
 
 static struct gpu_file gpu;
 static struct buffer from, to, more, small;
-static volatile uint64_t *cells; /* CELLS */
+static volatile uint64_t *cells; /* array of CELLS cells */
 
 static bool becomes(unsigned cell, uint64_t wanted, unsigned ms)
 {
@@ -83,7 +82,7 @@ static void broadcast_and_fill(struct word_queue *queue)
 		CHECK(((uint32_t *)(dst + MIB))[i] == 0x04030201);
 }
 
-/* 32 slices of 4096 rows of 400 bytes. */
+/* 32 slices with 4096 rows of 400 bytes each. */
 static void rectangle(struct word_queue *queue)
 {
 	char *src = from.cpu, *dst = to.cpu;
@@ -99,7 +98,7 @@ static void rectangle(struct word_queue *queue)
 	}
 }
 
-/* What comes behind a DMA_DATA that does not wait for it comes behind its bytes. */
+/* A packet behind a DMA_DATA that does not wait for it is still executed after its bytes. */
 static void pm4(void)
 {
 	enum { RELEASE_MEM = 0x49, DMA_DATA = 0x50, WRITE_DATA = 0x37 };
@@ -133,7 +132,8 @@ static void bytes_arrive(void)
 	pm4();
 }
 
-/* Hostile rectangles, the first of them under way, and a fence. */
+/* Starts a queue with several hostile rectangles, waits until the first is in progress, and adds a
+ * fence. */
 static void begin_hostile(struct word_queue *queue)
 {
 	char *src = from.cpu;
@@ -162,7 +162,7 @@ static void destroyed(void)
 	CHECK_IS(cells[0], 0);
 }
 
-/* Told as any fault, with the address. */
+/* The fault is reported as any other, with the address. */
 static void unmapped(void)
 {
 	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_MEMORY};
@@ -182,7 +182,7 @@ static void unmapped(void)
 	CHECK_IS(queue_destroy(&gpu, queue.raw.id), 0);
 }
 
-/* The children: what they have begun is not over when they are asked. */
+/* The children: the copies that they have started are not finished when the parent checks. */
 static void moves_rows(int in, int out)
 {
 	struct word_queue queue;
@@ -196,7 +196,7 @@ static void moves_rows(int in, int out)
 	hear(in);
 }
 
-/* 16 GiB. */
+/* 64 copies of 256 MiB, 16 GiB in all. */
 static void moves_bytes(int in, int out)
 {
 	struct word_queue queue;
@@ -262,7 +262,7 @@ static void neighbours(void)
 		CHECK_IS(kill(children[i].pid, SIGKILL), 0);
 		CHECK(WIFSIGNALED(child_end(&children[i])));
 	}
-	/* Some is this process's own by now. */
+	/* Part of the memory is in use by this process. */
 	for (unsigned i = 0; i < 100 && available() < before - 32 * MIB; i++)
 		sleep_ms(50);
 	CHECK(available() > before - 32 * MIB);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Every change of a queue stops all queues of the node for the length of a
- * bounce, those of other processes too; the ioctl returns at half of it, when the
- * old queues are off. How long a kernel took is read from its stamps, which are the
- * GPU's own time. Run with unknown_kernel_us = 50000, bounce_us = 200000. */
+/* Proves: every change of a queue stops all queues of the node, including those of other processes,
+ * for the duration of a runlist update ("bounce"). The ioctl returns after half of it, when the old
+ * queues are off the GPU. Durations of kernels are taken from their time stamps, which are the
+ * GPU's own time.
+ *
+ * Run with unknown_kernel_us = 50000, bounce_us = 200000. */
 #include "common/clock.h"
 #include "conform/lab.h"
 
@@ -29,7 +31,7 @@ static void neighbour(int from, int to)
 	}
 }
 
-/* In ns; the stamps count 100 MHz. */
+/* Returns ns; the time stamps count at 100 MHz. */
 static int64_t length(const struct signal *signal)
 {
 	return (int64_t)(signal->end_ts - signal->start_ts) * 10;
@@ -52,13 +54,13 @@ int main(void)
 
 	gpu_open(&gpu);
 	signal = signals_new(&gpu);
-	/* There is no list on the GPU yet, so nothing is waited for. */
+	/* There is no runlist on the GPU yet, so the call does not wait. */
 	start = clock_ns();
 	queue_new(&gpu, &queue);
 	CHECK(clock_ns() - start < 50 * MS);
 	child_start(&child, neighbour);
 	hear(child.from);
-	sleep_ms(300); /* the bounce of the own queue is over */
+	sleep_ms(300); /* until the update for its own queue is over */
 
 	signal->value = 1;
 	queue_dispatch(&queue, 1, signal);
@@ -66,8 +68,8 @@ int main(void)
 	CHECK(comes(&signal->value, 0, 5000));
 	CHECK(about(length(signal), 50 * MS));
 
-	/* Once more where the machine stood still and the kernel was over before the
-	 * neighbour came. */
+	/* Tried again if the machine stalled and the kernel was over before the neighbour's
+	 * change. */
 	for (;;) {
 		signal->value = 1;
 		queue_dispatch(&queue, 1, signal);
@@ -86,13 +88,14 @@ int main(void)
 	fprintf(stderr, "with a bounce: %lld ns\n", (long long)length(signal));
 	CHECK(about(length(signal), 250 * MS));
 
-	/* One that changes nothing costs the same. */
+	/* An update that changes nothing costs the same. */
 	start = clock_ns();
 	CHECK_IS(queue_update(&gpu, &queue, 100), 0);
 	CHECK(clock_ns() - start >= 99 * MS);
 	CHECK_IS(child_end(&child), 0);
 
-	/* With the last queue the list is empty, and is not put on again. */
+	/* Without its last queue the runlist is empty, and is not mapped again: half of the
+	 * cost. */
 	cost = lab_settled("bounce_ns");
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
 	CHECK_IS(lab_settled("bounce_ns") - cost, 100 * MS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* destroy_suspended_fails=1: DESTROY_QUEUE of a suspended queue is EIO and leaves it
- * as it was. */
+/* Proves destroy_suspended_fails=1: DESTROY_QUEUE of a suspended queue fails with EIO and leaves
+ * the queue unchanged. */
 #include "conform/desk.h"
 
 int main(void)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * RESUME on two GPUs, of which the first does not answer: a DESTROY_QUEUE that sleeps goes on where
- * the driver could resume. Two GPUs; run with preempt_fails_at = 5 and
- * queue_preemption_timeout_ms = 100.
+ * Proves, for RESUME on two GPUs of which the first does not answer: a sleeping DESTROY_QUEUE
+ * continues where the driver was able to resume.
+ *
+ * Two GPUs; run with preempt_fails_at = 5 and queue_preemption_timeout_ms = 100.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ int main(void)
 	desk_prepare(&desk);
 	gpu_open_too(&second, &desk.gpu, 1);
 	desk_enable(&desk, 0);
-	for (unsigned i = 0; i < 3; i++) /* the first GPU's bounces 1 to 3 */
+	for (unsigned i = 0; i < 3; i++) /* runlist updates 1 to 3 of the first GPU */
 		queue_new(&desk.gpu, &desk.queues[i]);
 	queue_new(&second, &far);
 	desk_collect(&desk);

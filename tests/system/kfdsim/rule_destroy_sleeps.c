@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* DESTROY_QUEUE of a suspended queue sleeps until it is resumed; a target that
- * is killed meanwhile takes its queues with it and leaves the debugger ESRCH. */
+/* Proves: DESTROY_QUEUE of a suspended queue sleeps until the queue is resumed. If the target is
+ * killed meanwhile, its queues are destroyed and the debugger gets ESRCH. */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -40,7 +40,7 @@ int main(void)
 	CHECK_IS(trap_suspend(gpu.kfd, child.pid, ids, 2, 0), 2);
 	tell(child.to);
 	CHECK(!hears(child.from, 200));
-	/* A queue on its way out cannot be suspended once more. */
+	/* A queue that is being destroyed cannot be suspended again. */
 	ids[0] = 0;
 	CHECK_IS(trap_resume(gpu.kfd, child.pid, ids, 1), 1);
 	CHECK(hears(child.from, 10000));
@@ -48,7 +48,7 @@ int main(void)
 	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, 0, NULL, &n), 0);
 	CHECK_IS(n, 1);
 
-	tell(child.to); /* destroys the other one, which is still suspended */
+	tell(child.to); /* destroys the second queue, which is still suspended */
 	CHECK(!hears(child.from, 200));
 	CHECK(!kill(child.pid, SIGKILL));
 	CHECK(WIFSIGNALED(child_end(&child)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Where ENABLE leaves the queues unmapped, they run again after a RESUME that
- * names them or all, or after DISABLE. */
+/* Proves, if ENABLE leaves the queues unmapped: they run again after a RESUME that names them or
+ * all queues, or after DISABLE. */
 #include <unistd.h>
 
 #include "conform/lab.h"
@@ -8,7 +8,7 @@
 static struct gpu_file gpu;
 static struct raw_queue queue;
 
-/* Does a dispatch get done in this time? */
+/* Returns whether a dispatch is completed within `ms`. */
 static bool runs(struct signal *signal, unsigned ms)
 {
 	signal->value = 1;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Evictions for memory, and suspensions: each has its own flag, and a queue runs when neither is
- * set. Two GPUs; evict_at is the bounce of the first GPU by which the process suspends a queue
- * ("suspended") or makes its last one ("running").
+ * Proves, for memory evictions and suspensions: each has its own flag, and a queue runs only if
+ * neither is set.
+ *
+ * Two GPUs. evict_at is the runlist update of the first GPU at which the process suspends a queue
+ * (argument "suspended") or creates its last queue ("running").
  */
 #include <string.h>
 #include <unistd.h>
@@ -29,7 +31,7 @@ static int smi_open(void)
 	return (int)a.anon_fd;
 }
 
-/* Waits for the next event: '9' eviction by TTM, 'a' restore. */
+/* Waits for the next event. `number`: '9' for an eviction by TTM, 'a' for a restore. */
 static void event_comes(char number)
 {
 	char line[128];
@@ -72,8 +74,9 @@ static void restored(void)
 	CHECK(evicted_ms(&second) >= RESTORE_MS);
 }
 
-/* The driver evicts right after the suspension: RESUME does not bring the queue back, the restore
- * does, and what was under way goes on. On the other GPU nothing runs meanwhile either. */
+/* The driver evicts right after the suspension: RESUME does not bring the queue back, but the
+ * restore does, and the interrupted work continues. Nothing runs on the other GPU meanwhile
+ * either. */
 static void while_suspended(void)
 {
 	struct signal *work, *other = signals_new(&second), *young;
@@ -93,7 +96,8 @@ static void while_suspended(void)
 	CHECK(comes(&other->value, 0, LATE_MS));
 }
 
-/* Evicted first, then suspended: it counts, and the restore does not bring the queue back. */
+/* First evicted, then suspended: the suspension takes effect, and the restore does not bring the
+ * queue back. */
 static void while_running(void)
 {
 	struct signal *work, *other;
@@ -103,11 +107,12 @@ static void while_running(void)
 	desk_suspend_one(&desk, &desk.queues[0]);
 	other = send_far(signals_new(&second));
 	restored();
-	CHECK(comes(&other->value, 0, LATE_MS)); /* it was not suspended */
+	CHECK(comes(&other->value, 0, LATE_MS)); /* the other GPU's queue was not suspended */
 	CHECK(desk_stands(&desk, work));
 	desk_resume_one(&desk, &desk.queues[0]);
 	CHECK(desk_done(work));
-	CHECK(evicted_ms(&desk.gpu) < 2 * RESTORE_MS); /* the suspension does not count */
+	/* the time of the suspension is not counted as evicted */
+	CHECK(evicted_ms(&desk.gpu) < 2 * RESTORE_MS);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* A process that fills what it allocates, in a world whose memory has no room:
- * it is told ENOMEM, of VRAM and of system memory, before anything it touches is
- * missing. Gives all back, and has it again. */
+/* Proves, for a process that fills what it allocates while the simulation's memory has no room: an
+ * allocation of VRAM or system memory fails with ENOMEM before any page that the process touches is
+ * missing. After the process has freed everything it can allocate the same again. */
 #include <string.h>
 
 #include "conform/lab.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* With firmware that cannot have both, a process uses global wave sync or is
- * debugged: whoever comes second gets EBUSY, an open session before that
- * EALREADY, and a bad dbg_fd is looked at later. Run as an MI100 with
- * fw_version 40. */
+/* Proves, for firmware that cannot do both: a process either uses global wave sync or is debugged,
+ * and the later request gets EBUSY. An open session is checked before that and gives EALREADY; a
+ * bad dbg_fd is checked later.
+ *
+ * Run as an MI100 with fw_version 40. */
 #include <unistd.h>
 
 #include "conform/lab.h"

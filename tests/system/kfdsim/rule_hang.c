@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A node's third bounce is not answered, whatever asks for it; what waits behind it
- * and what comes during the reset fails at once. Run with preempt_fails_at = 3,
- * queue_preemption_timeout_ms = 1000, gpu_reset_ms = 1000. */
+/* Proves: the third runlist update of a node is not answered, whichever call needs it; calls that
+ * wait behind it, and calls during the reset, fail at once.
+ *
+ * Run with preempt_fails_at = 3, queue_preemption_timeout_ms = 1000, gpu_reset_ms = 1000. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -9,7 +10,7 @@
 
 static struct gpu_file gpu;
 
-/* Waits behind the call that hangs. */
+/* A process whose call waits behind the call that hangs. */
 static void second(int from, int to)
 {
 	struct kfdabi_create_queue args;
@@ -20,11 +21,11 @@ static void second(int from, int to)
 	queue_args(&own, &queue, &args);
 	tell(to);
 	hear(from);
-	until_asleep(getppid()); /* the other call has asked, and waits */
+	until_asleep(getppid()); /* the parent is in its call and waits */
 	CHECK_IS(queue_create(&own, &queue, &args), -EIO);
 	tell(to);
 	hear(from);
-	/* After the reset it works, for a process that has come since. */
+	/* Only a process that starts after the reset (third()) can use the GPU again. */
 }
 
 static void third(int from, int to)
@@ -61,7 +62,8 @@ int main(void)
 	hear(behind.from);
 	tell(behind.to);
 	CHECK_IS(child_end(&behind), 0);
-	/* The queue that could not be made is gone; those there were go without a bounce. */
+	/* The queue that could not be created does not exist. The existing queues are destroyed
+	 * without a runlist update. */
 	CHECK_IS(queue_destroy(&gpu, queues[1].id + 1), -EINVAL);
 	CHECK_IS(queue_destroy(&gpu, queues[1].id), 0);
 	sleep_ms(1500);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The HIP runtime's copies and fills move the right bytes: sizes and offsets
- * that are odd, fills of every width, rectangles, async ones in order. The
- * library may be another: its functions are the same in all generations.
+ * Proves: copies and fills of the HIP runtime move the right bytes, with odd sizes and offsets,
+ * fills of every width, rectangles, and asynchronous copies in order. The argument can name another
+ * library, because these functions are the same in all generations.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -114,7 +114,7 @@ static void fills(void)
 	same(b);
 }
 
-/* Each of a stream's operations sees what the one before it has left. */
+/* Each operation of a stream sees the result of the one before it. */
 static void in_order(void)
 {
 	void *stream;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* The real runtime's copies and fills move the right bytes: both directions,
- * odd sizes and addresses, device to device, locked host memory, rectangles,
- * and asynchronous ones that wait for each other. */
+/* Proves: copies and fills of the real HSA runtime move the right bytes, in both directions, with
+ * odd sizes and addresses, from device to device, with locked host memory, rectangles, and
+ * asynchronous copies that wait for each other. */
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <string.h>
@@ -95,7 +95,7 @@ int main(void)
 		memset(back, 0, BYTES);
 		for (int k = 0; k < 3; k++)
 			hsa_signal_store_relaxed(signals[k], 1);
-		/* Issued backwards in dependence: host -> device -> device -> host. */
+		/* A chain of dependent copies: host -> device -> device -> host. */
 		copy(device + shapes[i].to, gpu, source + shapes[i].from, cpu, shapes[i].n, 0, NULL,
 		     signals[0]);
 		copy(other + shapes[i].from, gpu, device + shapes[i].to, gpu, shapes[i].n, 1,
@@ -112,7 +112,7 @@ int main(void)
 	for (size_t i = 0; i < BYTES / 4; i++)
 		CHECK_IS(((uint32_t *)back)[i], 0xa1b2c3d4);
 
-	/* Memory of the program's own. */
+	/* Memory of the program itself. */
 	{
 		uint8_t *own = malloc(BYTES);
 
@@ -126,13 +126,14 @@ int main(void)
 		OK(hsa_memory_copy(back, device, BYTES));
 		CHECK(!memcmp(back, own, BYTES));
 		number(own, 100);
-		OK(hsa_memory_copy(device, own, BYTES)); /* the runtime stages it */
+		/* not locked, so the runtime copies through its staging buffers */
+		OK(hsa_memory_copy(device, own, BYTES));
 		OK(hsa_memory_copy(back, device, BYTES));
 		CHECK(!memcmp(back, own, BYTES));
 		free(own);
 	}
 
-	/* A window of 100 x 20 x 3 bytes out of one box into another. */
+	/* Copies a window of 100 x 20 x 3 bytes from one box into another. */
 	{
 		hsa_pitched_ptr_t from = {device, 512, 512 * 64}, to = {other, 256, 256 * 32};
 		hsa_dim3_t range = {100, 20, 3}, at = {8, 4, 1}, into = {4, 2, 0};

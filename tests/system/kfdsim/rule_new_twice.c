@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Under an open session a queue becomes "new" twice: at birth, and when
- * CREATE_QUEUE has let go of the process. A snapshot that waits for the process
- * meanwhile clears the first in vain. The bounce is long (bounce_us = 1000000), so
- * that the snapshot surely falls into it. */
+/* Proves: under an open session a queue becomes "new" twice, when it is created and when
+ * CREATE_QUEUE releases the process. A snapshot that waits for the process between the two
+ * clears only the first mark.
+ *
+ * The runlist update is long (bounce_us = 1000000), so that the snapshot certainly falls into
+ * it. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -42,12 +44,12 @@ int main(void)
 	CHECK_IS(trap_enable(gpu.kfd, child.pid, NEW_MASK, events[1], &info), 0);
 	tell(child.to);
 	hear(child.from);
-	until_asleep(child.pid); /* in CREATE_QUEUE: there is nothing else between */
+	until_asleep(child.pid); /* asleep in CREATE_QUEUE; the child makes no other call here */
 	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, NEW_MASK, &entry, &n), 0);
 	CHECK_IS(n, 1);
 	CHECK_IS(entry.exception_status, NEW_MASK);
 	hear(child.from);
-	CHECK(hears(events[0], 5000)); /* told once: the birth itself writes nothing */
+	CHECK(hears(events[0], 5000)); /* one event only, because the creation itself raises none */
 	CHECK(!hears(events[0], 20));
 	CHECK_IS(trap_suspend(gpu.kfd, child.pid, &id, 1, 0), 0);
 	CHECK_IS(id, KFDABI_QUEUE_INVALID);

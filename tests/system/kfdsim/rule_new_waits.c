@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* new_queue_waits=1: while a session subscribes to new queues, one that nobody has
- * collected does not run; collecting starts it. Without that subscription, and for
- * queues that were collected, nothing is different. */
+/* Proves new_queue_waits=1: while a session subscribes to new queues, a queue does not run until
+ * the debugger has collected it. Without that subscription, and for collected queues, nothing
+ * changes. */
 #include "conform/desk.h"
 
 static void collect_by_query(struct desk *desk)
@@ -21,7 +21,7 @@ int main(void)
 	desk_open(&desk, 1);
 	CHECK(desk_runs(&desk, &desk.queues[0]));
 	queue_new(&desk.gpu, &desk.queues[1]);
-	CHECK(desk_runs(&desk, &desk.queues[1])); /* nobody subscribes */
+	CHECK(desk_runs(&desk, &desk.queues[1])); /* no session subscribes */
 	CHECK_IS(desk_trap(&desk, &subscribe, KFDABI_TRAP_SET_EXCEPTIONS_ENABLED), 0);
 
 	queue_new(&desk.gpu, &desk.queues[2]);

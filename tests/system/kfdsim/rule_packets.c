@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* The packet processor: order, barriers on signals, invalid headers, the ring's
- * bookkeeping, time stamps, errors. Run with unknown_kernel_us = 2000. */
+/* Proves the packet processor: order, barriers on signals, invalid headers, the bookkeeping of the
+ * ring, time stamps, errors. Run with unknown_kernel_us = 2000. */
 #include <string.h>
 
 #include "conform/lab.h"
 
-#define LATE_MS 10000u /* for what must come: the machine stands still now and then */
+#define LATE_MS 10000u /* for events that must come, because the machine can stall */
 
 static uint64_t gpu_clock(const struct gpu_file *gpu)
 {
@@ -28,8 +28,8 @@ int main(void)
 	for (int i = 0; i < 16; i++)
 		signals[i].value = 1;
 
-	/* Stamps lie between two readings of the counter and are as far apart as
-	 * the kernel is long (100 MHz). */
+	/* The time stamps lie between two reads of the counter, and their difference is the length
+	 * of the kernel (100 MHz). */
 	before = gpu_clock(&gpu);
 	queue_dispatch(&queue, 1, &signals[0]);
 	queue_ring(&queue);
@@ -40,7 +40,7 @@ int main(void)
 	CHECK_IS(*queue_rptr(&queue), 1);
 	CHECK_IS(*(uint16_t *)queue.ring.cpu, 1); /* the slot is free again */
 
-	/* A barrier holds what is behind it until its signal is 0. */
+	/* A barrier holds the packets behind it until its signal is 0. */
 	queue_barrier(&queue, &signals[1], &signals[2]);
 	queue_dispatch(&queue, 1, &signals[3]);
 	queue_ring(&queue);
@@ -51,7 +51,7 @@ int main(void)
 	CHECK(comes(&signals[3].value, 0, LATE_MS));
 	CHECK(signals[3].start_ts >= signals[2].end_ts);
 
-	/* The doorbell may pass a packet that is not published yet. */
+	/* The doorbell may be ahead of a packet whose header is not written yet. */
 	{
 		uint16_t *late;
 
@@ -66,7 +66,7 @@ int main(void)
 		CHECK(comes(&signals[4].value, 0, LATE_MS));
 	}
 
-	/* Round the ring: more packets than it has slots. */
+	/* More packets than the ring has slots. */
 	signals[5].value = 200;
 	for (unsigned i = 0; i < 200; i++) {
 		while (queue.written - *queue_rptr(&queue) >= RING_PACKETS)
@@ -76,8 +76,8 @@ int main(void)
 	}
 	CHECK(comes(&signals[5].value, 0, LATE_MS));
 
-	/* A packet that is none stops the queue and is told in its inactive signal
-	 * (amd_queue_t, 192 bytes from its start). */
+	/* An invalid packet stops the queue and is reported in the queue's inactive signal
+	 * (amd_queue_t, at offset 192). */
 	queue_new(&gpu, &broken);
 	inactive = &signals[6];
 	inactive->value = 0;
@@ -87,7 +87,7 @@ int main(void)
 	memset(queue_packet(&broken), 0, 64);
 	*(uint16_t *)((char *)broken.ring.cpu + 64) = 77;
 	queue_ring(&broken);
-	CHECK(comes(&signals[7].value, 0, LATE_MS)); /* what was before it is done */
+	CHECK(comes(&signals[7].value, 0, LATE_MS)); /* packets before it are completed */
 	CHECK(comes(&inactive->value, 32, LATE_MS));
 	queue_dispatch(&broken, 1, &signals[8]);
 	queue_ring(&broken);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* PM4 queues, without a runtime: what each synchronising packet does, order
- * round the ring, indirect buffers (in AQL packets, too), a timed dispatch,
- * interrupts, errors. Run with unknown_kernel_us = 2000. */
+/* Proves PM4 queues without a runtime: the effect of each synchronising packet, order at the end of
+ * the ring, indirect buffers (also in AQL packets), a timed dispatch, interrupts, errors. Run with
+ * unknown_kernel_us = 2000. */
 #include <string.h>
 
 #include "tests/lib/words.h"
@@ -18,14 +18,14 @@
 #define IB(address, dwords) PM4(0x3f, 4), LO(address), HI(address), (dwords) | 1u << 23
 
 static struct gpu_file gpu;
-static volatile uint64_t *cells; /* 512 */
+static volatile uint64_t *cells; /* array of 512 cells */
 
 static bool becomes(unsigned cell, uint64_t wanted, unsigned ms)
 {
 	return comes((volatile int64_t *)&cells[cell], (int64_t)wanted, ms);
 }
 
-/* The GPU's clock comes into that cell. */
+/* Waits until the GPU has written its clock into that cell. */
 static void stamped(unsigned cell)
 {
 	for (unsigned i = 0; i < LATE_MS && !cells[cell]; i++)
@@ -38,7 +38,7 @@ static void simple_packets(struct word_queue *queue)
 	cells[1] = 40;
 	PUT(queue, PM4(0x10, 3), 0xdead, 0xbeef);
 	PUT(queue, 3u << 30 | 0x3fffu << 16 | 0x10 << 8); /* a NOP of one dword */
-	PUT(queue, 2u << 30);				  /* and one of type 2 */
+	PUT(queue, 2u << 30);				  /* a NOP of type 2 */
 	PUT(queue, PM4(0x37, 7), MEMORY, LO(&cells[2]), HI(&cells[2]), 11, 12, 13);
 	PUT(queue, PM4(0x58, 7), 0, 0xffffffff, 0xff, 0, 0, 10);
 	PUT(queue, PM4(0x46, 2), 7 | 4u << 8);
@@ -96,7 +96,7 @@ static void atomics(struct word_queue *queue)
 		CHECK_IS(cells[32 + i], cases[i].after);
 }
 
-/* A wait holds what is behind it; the clock stamps lie in order. */
+/* A wait holds the packets behind it; the clock stamps are in order. */
 static void waits(struct word_queue *queue)
 {
 	cells[64] = cells[65] = cells[66] = cells[67] = cells[68] = 0;
@@ -106,7 +106,7 @@ static void waits(struct word_queue *queue)
 	PUT(queue, PM4(0x93, 9), 1u << 4 | 3, LO(&cells[66]), HI(&cells[66]), 0, 5, 0, 0xff, 4);
 	PUT(queue, FENCE(&cells[68], 3u, 0u, 0, 0));
 	words_ring(queue);
-	stamped(67); /* from here on the time is counted */
+	stamped(67); /* the time is measured from here */
 	CHECK(!becomes(65, 1, 50));
 	cells[64] = 2;
 	CHECK(!becomes(65, 1, 50));
@@ -116,10 +116,10 @@ static void waits(struct word_queue *queue)
 	CHECK_IS(cells[68], 0);
 	cells[66] = 5ull << 32 | 77;
 	stamped(68);
-	CHECK(cells[68] - cells[67] >= 10000000); /* 100 ms of a 100 MHz clock */
+	CHECK(cells[68] - cells[67] >= 10000000); /* 100 ms at 100 MHz */
 }
 
-/* What comes later than the doorbell of the ring's end does. */
+/* Packets that are written later than the doorbell at the end of the ring are executed, too. */
 static void round_the_ring(struct word_queue *queue)
 {
 	for (unsigned i = 1; i <= 300; i++) {
@@ -134,7 +134,7 @@ static void round_the_ring(struct word_queue *queue)
 		    (int64_t)(queue->written % (RING_PACKETS * 16)), LATE_MS));
 }
 
-/* Two levels, one of them a chain; the second is written by the first. */
+/* Two levels of indirect buffers, one of them chained; the first writes the second. */
 static unsigned build_indirect(uint32_t *code, uint32_t *inner, uint64_t mark)
 {
 	const uint32_t first[] = {
@@ -189,8 +189,7 @@ static void in_aql(uint32_t *code, struct signal *signals)
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
 }
 
-/* 3 workgroups of 2 ms each run at once; a fence waits for them, a plain
- * write does not. */
+/* 3 workgroups of 2 ms each run at once. A fence waits for them, a plain write does not. */
 static void dispatch(struct word_queue *queue)
 {
 	cells[90] = cells[91] = cells[92] = 0;
@@ -216,7 +215,8 @@ static void interrupt(struct word_queue *queue)
 		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = 2000};
 	struct buffer page;
 
-	/* The slots' page: with it, an id of 0 means to look at all of them. */
+	/* The page of event slots: with it, an interrupt with id 0 makes the driver check all
+	 * slots. */
 	CHECK_IS(buffer_new(&gpu, 32768, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
 	event.event_page_offset = page.handle;
 	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
@@ -231,7 +231,7 @@ static void interrupt(struct word_queue *queue)
 		CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
 		CHECK_IS(wait.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
 	}
-	/* No slot written: nobody is woken. */
+	/* No slot was written, so no waiter is woken. */
 	PUT(queue, FENCE(&cells[100], 2u, 2u, 1, event.event_trigger_data));
 	words_ring(queue);
 	CHECK(becomes(100, 1, LATE_MS));
@@ -240,7 +240,7 @@ static void interrupt(struct word_queue *queue)
 	CHECK_IS(wait.wait_result, KFD_IOC_WAIT_RESULT_TIMEOUT);
 }
 
-/* What is before an unknown packet is done, what is behind it is not. */
+/* Packets before an unknown packet are executed, those behind it are not. */
 static void unknown(struct word_queue *other)
 {
 	struct word_queue queue;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A compute queue that does not come off the GPU: the firmware gives up on it, the driver resets it
- * alone, and the SUSPEND that asked succeeds. Run with preempt_stuck = queue and
- * unmap_latency_ms = 200.
+ * Proves, for a compute queue that does not come off the GPU: the firmware gives up on it, the
+ * driver resets that queue alone, and the SUSPEND that needed it succeeds.
+ *
+ * Run with preempt_stuck = queue and unmap_latency_ms = 200.
  */
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@ static uint32_t hw_event(const struct gpu_file *gpu)
 	return a.event_id;
 }
 
-/* Has it come? */
+/* Returns whether the event has been raised. */
 static bool hw_event_is_set(const struct gpu_file *gpu, uint32_t id)
 {
 	struct kfd_event_data data = {.event_id = id};
@@ -38,7 +39,7 @@ static bool hw_event_is_set(const struct gpu_file *gpu, uint32_t id)
 	return true;
 }
 
-/* Another process of the GPU: its work goes on, and it gets no event. */
+/* Another process on the GPU: its work continues, and it gets no event. */
 static void neighbour(int from, int to)
 {
 	struct raw_queue queue;
@@ -59,7 +60,7 @@ static void neighbour(int from, int to)
 	CHECK(!hw_event_is_set(&gpu, event));
 }
 
-/* Both queues count, and the stuck one has cost the firmware's patience. */
+/* The call counts both queues, and lasts as long as the firmware waits for the stuck one. */
 static void suspend_both(struct desk *desk)
 {
 	uint32_t ids[2] = {desk->queues[0].id, desk->queues[1].id};
@@ -89,7 +90,8 @@ int main(void)
 	suspend_both(&desk);
 	CHECK(hw_event_is_set(&desk.gpu, event));
 
-	/* The next suspension is as quick as any; what was reset does not run again, the rest does. */
+	/* The next suspension is not slow. The queue that was reset does not run again, the others
+	 * do. */
 	desk_resume_one(&desk, &desk.queues[1]);
 	CHECK(desk_runs(&desk, &desk.queues[1]));
 	desk_resume_one(&desk, &desk.queues[0]);

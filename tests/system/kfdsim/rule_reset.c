@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Firmware that does not preempt, and the GPU reset that follows. Two GPUs, live
- * work on the first. Run with preempt_us = 10^7, queue_preemption_timeout_ms = 100,
- * gpu_reset_ms = 200, so that what has live work cannot be taken off in time.
+ * Proves what follows when the firmware does not preempt: the errors and the GPU reset. Two GPUs,
+ * with a running kernel on the first.
+ *
+ * Run with preempt_us = 10^7, queue_preemption_timeout_ms = 100, gpu_reset_ms = 200, so that a
+ * queue with a running kernel cannot be preempted in time.
  */
 #include <pthread.h>
 #include <string.h>
@@ -13,8 +15,8 @@
 
 #define TIMEOUT_MS 100
 #define RESET_MS 200
-#define LATE_MS 10000u /* for what must come: the machine stands still now and then */
-#define STANDS_MS 600u /* long enough to tell that it does not */
+#define LATE_MS 10000u /* for events that must come, because the machine can stall */
+#define STANDS_MS 600u /* long enough to prove that the work does not end */
 
 static struct desk desk;
 static struct gpu_file second;
@@ -28,9 +30,9 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* A process of its own with a queue on each GPU; for each byte it hears, it tells
- * whether both still run: a byte, or its end. The first time they have to, the second
- * time they stand. */
+/* Another process with a queue on each GPU. For each byte that it receives it checks whether both
+ * queues still run, and answers with a byte or by its end. In the first round they must run, in the
+ * next ones they are expected not to. */
 static void neighbour(int from, int to)
 {
 	struct raw_queue queues[2];
@@ -86,7 +88,7 @@ static void *destroy(void *arg)
 	return arg;
 }
 
-/* The whole suspension: its errors, its time, and the other GPU's part of it. */
+/* Checks the whole suspension: its errors, its duration, and the result on the other GPU. */
 static void suspend_fails(void)
 {
 	uint32_t ids[3] = {desk.queues[0].id, far.id, desk.queues[1].id};
@@ -95,14 +97,14 @@ static void suspend_fails(void)
 	start = now_ms();
 	CHECK_IS(desk_suspend(&desk, ids, 3), 1);
 	took = now_ms() - start;
-	CHECK(took >= TIMEOUT_MS && took < 5000); /* not preempt_us, with room for a late CPU */
+	CHECK(took >= TIMEOUT_MS && took < 5000); /* not preempt_us, with a margin for a late CPU */
 	CHECK_IS(ids[0], desk.queues[0].id | KFDABI_QUEUE_ERROR);
 	CHECK_IS(ids[1], far.id);
-	/* Still new, so not meant, but an entry of that GPU. */
+	/* This queue is still new, so it is not suspended, but it gets the error of its GPU. */
 	CHECK_IS(ids[2], desk.queues[1].id | KFDABI_QUEUE_ERROR | DESK_INVALID);
 }
 
-/* It stays flagged: its DESTROY_QUEUE sleeps until RESUME has cleared that. */
+/* The queue stays marked as suspended: its DESTROY_QUEUE sleeps until RESUME clears the mark. */
 static void stays_flagged(void)
 {
 	pthread_t destroyer;
@@ -139,11 +141,12 @@ int main(void)
 	suspend_fails();
 	hw_event_came(event);
 	queue_args(&desk.gpu, &extra, &args);
-	CHECK_IS(queue_create(&desk.gpu, &extra, &args), 0); /* evicted: it waits for nobody */
+	/* the process is evicted, so the call does not wait */
+	CHECK_IS(queue_create(&desk.gpu, &extra, &args), 0);
 	CHECK_IS(desk_update(&desk, &desk.queues[1], true, 100), -EACCES);
 	sleep_ms(RESET_MS + 50);
 
-	/* What was there stays evicted, on both GPUs, whatever is resumed. */
+	/* The queues that existed stay evicted on both GPUs, whatever is resumed. */
 	desk_resume_one(&desk, &far);
 	sent = signals_new(&second);
 	sent->value = 1;
@@ -158,13 +161,13 @@ int main(void)
 	CHECK_IS(WEXITSTATUS(child_end(&old)), 10);
 	stays_flagged();
 
-	/* Who comes now has working GPUs. */
+	/* A process that starts now has working GPUs. */
 	child_start(&young, neighbour);
 	hear(young.from);
 	tell(young.to);
 	hear(young.from);
-	/* UPDATE_QUEUE where the process has lost queues: the list goes off and not on
-	 * again, until the next bounce of somebody else. */
+	/* UPDATE_QUEUE of a process that has lost queues: the runlist is unmapped and not mapped
+	 * again until another process causes a runlist update. */
 	CHECK_IS(desk_update(&desk, &desk.queues[1], true, 100), -EACCES);
 	CHECK_IS(desk_update(&desk, &far, true, 100), 0);
 	tell(young.to);

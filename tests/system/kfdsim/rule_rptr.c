@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Where the read pointer of an AQL queue stands while a kernel runs: before it,
- * or (rptr_at_consumption=1, argument "consumption") behind it, with its slot
- * free. Run with unknown_kernel_us = 100000. */
+/* Proves where the read pointer of an AQL queue is while a kernel runs: before its packet, or
+ * (rptr_at_consumption=1, argument "consumption") behind it, with its slot free. Run with
+ * unknown_kernel_us = 100000. */
 #include <string.h>
 
 #include "conform/lab.h"
@@ -14,8 +14,8 @@ static uint16_t slot_type(const struct raw_queue *queue, unsigned slot)
 static struct raw_queue queue;
 static bool consumption;
 
-/* Sees a kernel of this signal run, its packet being the queue's nth. False where the
- * machine stood still and the kernel was over before it was looked at. */
+/* Checks a kernel with this signal while it runs; its packet is number `nth` of the queue. Returns
+ * false if the machine stalled and the kernel was over before it was checked. */
 static bool seen_running(struct signal *signal, unsigned nth)
 {
 	uint64_t rptr;
@@ -33,7 +33,7 @@ static bool seen_running(struct signal *signal, unsigned nth)
 	return true;
 }
 
-/* The whole, from the queue's nth packet on; three packets. */
+/* Plays the whole test from packet number `nth` on; it needs three packets. */
 static bool turn(struct signal *signals, unsigned nth)
 {
 	bool seen;
@@ -47,7 +47,7 @@ static bool turn(struct signal *signals, unsigned nth)
 	CHECK_IS(*queue_rptr(&queue), nth + 1);
 	CHECK_IS(slot_type(&queue, nth), 1);
 
-	/* A barrier holds it either way, and so does a kernel behind one. */
+	/* A barrier stops the read pointer in both modes, and so does a kernel behind a barrier. */
 	queue_barrier(&queue, &signals[1], &signals[2]);
 	queue_dispatch(&queue, 1, &signals[3]);
 	queue_ring(&queue);
@@ -73,7 +73,8 @@ int main(int argc, char **argv)
 	queue_new(&gpu, &queue);
 	while (!turn(signals, nth)) {
 		nth += 3;
-		CHECK(nth < 60); /* the ring has 64 slots; nobody looks late twenty times */
+		/* the ring has 64 slots, and twenty stalls in a row are not expected */
+		CHECK(nth < 60);
 	}
 	return 0;
 }

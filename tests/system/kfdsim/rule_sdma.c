@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* SDMA queues of each type, without a runtime: what each packet does, order
- * round the ring, an indirect buffer, interrupts, unknown packets. */
+/* Proves SDMA queues of each type without a runtime: the effect of each packet, order at the end of
+ * the ring, an indirect buffer, interrupts, unknown packets. */
 #include <string.h>
 
 #include "tests/lib/words.h"
@@ -16,7 +16,7 @@
 	10u | (uint32_t)(op) << 25, LO(address), HI(address), value, 0, compare, 0, 0
 
 static struct gpu_file gpu;
-static volatile uint64_t *cells; /* 512 */
+static volatile uint64_t *cells; /* array of 512 cells */
 
 static bool becomes(unsigned cell, uint64_t wanted, unsigned ms)
 {
@@ -35,7 +35,7 @@ static void simple_packets(struct word_queue *queue)
 	PUT(queue, FILL(2, &cells[40], 0x01020304, 20));
 	PUT(queue, FILL(0, (const char *)&cells[44] + 3, 0xaa, 5));
 	PUT(queue, 13u | 2u << 8, LO(&cells[50]), HI(&cells[50]));
-	/* 2 rows of 3 bytes, from (1, 1) of 8-byte rows to (2, 0) of 16-byte rows */
+	/* 2 rows of 3 bytes, from (1, 1) in rows of 8 bytes to (2, 0) in rows of 16 bytes */
 	PUT(queue, 1u | 4u << 8, LO(&cells[0]), HI(&cells[0]), 1 | 1u << 16, 7u << 13, 63,
 	    LO(&cells[60]), HI(&cells[60]), 2, 15u << 13, 127, 2 | 1u << 16, 0);
 	PUT(queue, 17u, 0, 0, 0, 0); /* GCR */
@@ -91,7 +91,7 @@ static void round_the_ring(struct word_queue *queue)
 	CHECK(queue->written > RING_PACKETS * 16);
 }
 
-/* Its second half is written by the first packet in front of it. */
+/* The second half of the indirect buffer is written by the packet in front of it. */
 static void indirect(struct word_queue *queue, uint32_t *code)
 {
 	const uint32_t first[] = {WRITE(&cells[100], 1), POLL(4, &cells[103], 0, ~0u),

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* What a session costs on a GPU that has a queue: one bounce for ENABLE, four
- * for DISABLE, one more for each watchpoint; nothing where there is no queue.
- * Run with bounce_us = 100000, on a part that is debugged by VMID. A call
- * returns when the last of its old lists is off: half a bounce earlier. */
+/* Proves what a debug session costs on a GPU that has a queue: one runlist update ("bounce") for
+ * ENABLE, four for DISABLE, and one more for each watchpoint; nothing if there is no queue. A call
+ * returns when the last of its old runlists is off, which is half an update earlier.
+ *
+ * Run with bounce_us = 100000, on a GPU that is debugged by VMID. */
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "conform/lab.h"
 
 #define BOUNCE_MS 100
-#define LAG_US 50     /* what the GPU's time may be behind at a call */
-#define TURNS 20      /* in one of which each call is in time */
-#define QUIET_MS 2200 /* after that it is looked at every few milliseconds */
+#define LAG_US 50     /* by how much the GPU's time may be behind at a call */
+#define TURNS 20      /* in one of which each call must be in time */
+#define QUIET_MS 2200 /* after this time kfdsim checks the GPU every few milliseconds only */
 
 static struct gpu_file gpu;
 static uint64_t began;
@@ -23,9 +24,10 @@ static void begin(void)
 	began = clock_ns();
 }
 
-/* It asked for so many bounces since begin(), and waited for them, less what is not
- * waited for. Never less: nothing begins before it was asked for, however seldom a
- * quiet GPU is looked at. True where it was no longer either; a busy machine is late. */
+/* Checks that `wanted` updates were made since begin(), and that the calls waited for them, less
+ * the half that is not waited for. A shorter time is always an error, because nothing starts before
+ * it is requested, however rarely a quiet GPU is checked. Returns whether the time was not longer
+ * either; on a busy machine it may be. */
 static bool took(unsigned wanted)
 {
 	long least = wanted ? (long)wanted * BOUNCE_MS - BOUNCE_MS / 2 : 0;
@@ -45,7 +47,7 @@ static void enable(void)
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_ENABLED);
 }
 
-/* A bit for each call that was in time. */
+/* Returns a bit for each call that was in time. */
 static unsigned session(struct kfdabi_dbg_trap *watch)
 {
 	unsigned in_time;

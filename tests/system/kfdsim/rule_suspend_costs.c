@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * rule_suspend_costs (GRACE NS)...: what a SUSPEND with that grace period costs
- * while the queue has live work, in model time, as simulation.json tells it. One
- * queue for all, so that the first pair is its first suspend. With GRACE "flags" it
- * is a SET_FLAGS.
+ * Proves the cost of a SUSPEND while the queue has running work.
+ *
+ *   rule_suspend_costs (GRACE NS)...
+ *
+ * GRACE is the grace period, NS the expected cost in model time, as in simulation.json. All pairs
+ * use one queue, so the first pair is its first suspend. GRACE "flags" means SET_FLAGS instead.
  */
 #include <string.h>
 
 #include "conform/desk.h"
 
-/* One of the driver's own bounces for the debugger. */
+/* Causes one of the driver's own runlist updates for a debugger. */
 static void set_flags(struct desk *desk)
 {
 	struct kfdabi_dbg_trap a = {0};
@@ -32,7 +34,7 @@ int main(int argc, char **argv)
 	struct signal *work;
 	struct desk desk;
 
-	desk_open(&desk, 2); /* the second one keeps the list from being empty */
+	desk_open(&desk, 2); /* so that the runlist is never empty */
 	work = &desk.signals[desk.sent++];
 	for (int i = 1; i + 1 < argc; i += 2) {
 		long long cost;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* The time scale slows the GPU, not its clock: a kernel of 20 ms takes 200 ms at
- * scale 0.1, by the stamps as by the CPU's clock. Run with --time-scale 0.1 and
- * unknown_kernel_us = 20000. */
+/* Proves: the time scale slows the GPU but not its clock. A kernel of 20 ms takes 200 ms at scale
+ * 0.1, by its time stamps and by the CPU's clock. Run with --time-scale 0.1 and unknown_kernel_us =
+ * 20000. */
 #include "common/clock.h"
 #include "conform/lab.h"
 
@@ -15,8 +15,8 @@ int main(void)
 	gpu_open(&gpu);
 	signal = signals_new(&gpu);
 	queue_new(&gpu, &queue);
-	/* The first one may begin without its doorbell, because the driver reads the write pointer
-	 * when it maps the queue. */
+	/* The first kernel can start before its doorbell, because the driver reads the write
+	 * pointer when it maps the queue. Therefore the second one is measured. */
 	for (int i = 0; i < 2; i++) {
 		signal->value = 1;
 		queue_dispatch(&queue, 1, signal);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* VRAM is counted: what does not fit is ENOMEM (a full file system would be a
- * SIGBUS later), and what is freed can be had again, as zeros. Run with
- * vram_bytes = 72 MiB: the driver keeps 8 for page tables. */
+/* Proves: VRAM is counted. An allocation that does not fit fails with ENOMEM (a full file system
+ * would cause a SIGBUS later), and freed memory can be allocated again and contains zeros. Run with
+ * vram_bytes = 72 MiB, of which the driver keeps 8 for page tables. */
 #include <string.h>
 
 #include "conform/lab.h"
@@ -16,7 +16,7 @@ static uint64_t available(const struct gpu_file *gpu)
 	return a.available;
 }
 
-/* As monitors read it. */
+/* Returns the value that monitoring programs read. */
 static unsigned long long vram_used(void)
 {
 	FILE *file = fopen("/sys/class/drm/card0/device/mem_info_vram_used", "r");
@@ -42,7 +42,7 @@ int main(void)
 	CHECK_IS(buffer_new(&gpu, 25 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &second), -ENOMEM);
 	CHECK_IS(buffer_new(&gpu, 24 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &second), 0);
 	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &third), -ENOMEM);
-	/* System memory is another account. */
+	/* System memory is counted apart. */
 	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &third), 0);
 	CHECK_IS(buffer_free(&gpu, &first), 0);
 	CHECK_IS(buffer_free(&gpu, &first), -EINVAL);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs a command on a system that lacks something kfdsim needs, or, as
- * "listener", under a seccomp listener, as a container runtime may:
+ * Runs a command on a system that lacks a feature which kfdsim needs, or (argument "listener")
+ * under a seccomp listener, as some container runtimes do:
+ *
  *   run_deny notification|sync_wake|namespaces|mount|futex_waitv|listener|ptrace COMMAND ...
  */
 #include <errno.h>
@@ -15,9 +16,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* SECCOMP_IOCTL_NOTIF_SET_FLAGS, which system headers before Linux 6.6 lack. */
+/* SECCOMP_IOCTL_NOTIF_SET_FLAGS, which is missing in system headers before Linux 6.6. */
 #define NOTIF_SET_FLAGS _IOW('!', 4, uint64_t)
-#define FUTEX_WAITV 449 /* likewise, before Linux 5.16 */
+#define FUTEX_WAITV 449 /* missing in system headers before Linux 5.16 */
 
 static int deny(scmp_filter_ctx filter, const char *what)
 {
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
 			"listener|ptrace COMMAND ...\n");
 		return 2;
 	}
-	/* It counts as long as somebody holds it. */
+	/* The listener exists as long as its descriptor is open. */
 	if (!strcmp(argv[1], "listener") && fcntl(seccomp_notify_fd(filter), F_SETFD, 0))
 		return 1;
 	execvp(argv[2], argv + 2);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs a command under a seccomp profile of the form that container engines take, of which it
- * knows what our own uses: defaultAction, architectures, and of syscalls names, action and
- * errnoRet. Anything else is an error.
+ * Runs a command under a seccomp profile in the format of container engines. Only the keys that the
+ * project's own profile uses are supported: defaultAction, architectures, and of syscalls names,
+ * action and errnoRet. Any other key is an error.
+ *
  *   run_profile FILE.json COMMAND ...
- * Or prints what the profile makes of each call, as "NAME ERRNO":
+ *
+ * Or prints the effect of the profile on each call, as "NAME ERRNO":
+ *
  *   run_profile FILE.json --try NAME ...
  */
 #include <errno.h>
@@ -45,7 +48,7 @@ static void check_keys(json_t *object, const char *known)
 	}
 }
 
-/* A name that this machine's libseccomp does not know is left out, as runc does. */
+/* A name that is unknown to this machine's libseccomp is ignored, as in runc. */
 static void add(scmp_filter_ctx filter, const char *name, uint32_t action)
 {
 	int number = seccomp_syscall_resolve_name(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* For run_killed.sh: four threads that sleep in calls which nothing ends. */
+/* Used by run_killed.sh: four threads that sleep in calls which nothing ends. */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ static void *wait_for_ever(void *arg)
 	struct kfd_ioctl_wait_events_args a = {
 		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = UINT32_MAX};
 
-	/* An error is what the kernel gives when there is nobody to answer. */
+	/* When there is no server any more, the kernel returns an error, which is expected. */
 	if (!lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a)) {
 		puts("a wait was answered");
 		fflush(stdout);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Threads, time, and what a process knows of itself. */
+/*
+ * The simulated calls for threads, time, and facts about the calling process. Names and results as
+ * in libc.
+ */
 #include "tests/system/seeded/calls.h"
 
 #include <linux/futex.h>
@@ -145,7 +148,7 @@ int played_pthread_setcancelstate(int state, int *old)
 	return 0;
 }
 
-/* The first word of a mutex is the number of the fiber that has it. */
+/* The first word of a mutex is the number of the fiber that holds it. */
 static bool is_free(void *mutex)
 {
 	return *(unsigned *)mutex == 0;

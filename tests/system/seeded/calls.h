@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the object files of a played process call in place of libc's functions (edges.txt): same
- * arguments, same results, errno, too. Each is a point at which another fiber may run.
+ * The functions that the object files of a simulated process call instead of libc's (edges.txt
+ * renames them): same arguments, same results, and the same errno. Another fiber may run at each
+ * call.
+ *
+ * Threads: fibers of one real thread (fiber.h).
  */
 #ifndef KFDSHIM_TESTS_SEEDED_CALLS_H
 #define KFDSHIM_TESTS_SEEDED_CALLS_H

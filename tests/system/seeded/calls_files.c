@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Files. */
+/*
+ * The simulated calls on files, memory, sockets and epoll.
+ */
 #include <linux/sockios.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -128,7 +130,7 @@ int played_fcntl(int fd, int command, ...)
 		return 0;
 	case F_GETSIG:
 		return file->mark;
-	case F_GET_SEALS: /* that they are asked for and set is tests/unit/channel's */
+	case F_GET_SEALS: /* setting and checking of seals is tested by tests/unit/channel */
 		return F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 	case F_DUPFD_CLOEXEC:
 		return file_open(fiber_process(), file_hold(file));
@@ -164,7 +166,8 @@ ssize_t played_pwrite(int fd, const void *from, size_t size, off_t offset)
 	return (ssize_t)size;
 }
 
-/* The file stays mapped until the run ends: another process may use it after this one unmaps it. */
+/* The memory stays mapped until the run ends, because another process may use it after this one has
+ * unmapped it. */
 void *played_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
 	HARNESS;
@@ -361,7 +364,7 @@ int played_shutdown(int fd, int how)
 	return 0;
 }
 
-/* What the other end has not read. */
+/* Counts what the other end has not read. */
 static int count_unread(const struct file *file, int *bytes)
 {
 	*bytes = file->peer && file->peer->packets ? 1 : 0;
@@ -407,7 +410,7 @@ struct polling {
 	struct process *owner;
 };
 
-/* In any fiber, so the files were looked up before. */
+/* Called in any fiber, so it uses the files of `owner` instead of those of the current process. */
 static bool any_ready(void *arg)
 {
 	const struct polling *polling = arg;
@@ -494,7 +497,7 @@ int played_epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 		at->file = NULL;
 		return 0;
 	}
-	/* What was there before is news once more. */
+	/* An existing state counts as a new event, as after EPOLL_CTL_MOD. */
 	*at = (struct watch){.fd = fd,
 			     .file = file,
 			     .events = event->events,
@@ -527,7 +530,7 @@ static bool any_event(void *arg)
 	return false;
 }
 
-/* From anywhere on: in which order they are is the kernel's. */
+/* Begins at a random entry, because the kernel does not define the order of events. */
 static int take_events(struct file *set, struct epoll_event *out, int most)
 {
 	unsigned from = (unsigned)random_below(WATCHES);

@@ -10,22 +10,23 @@
 #include "tests/system/seeded/driver.h"
 #include "tests/system/seeded/program.h"
 
-#define SETTLED_NS (30 * MS) /* from a change of a process to what it must have led to */
-#define BEAT_NS (100 * MS)   /* as lane.h promises */
-#define UNSEEN_NS (600 * US) /* the worker's loop has a budget, which is shorter */
-#define STOPPED_NS MS	     /* until a stopped executor is killed, and its sessions end */
-#define WORK_NS (200 * MS)   /* in which each program has done a packet */
-#define SLOTS 256	     /* of clients and executors */
+#define SETTLED_NS (30 * MS) /* from a change of a process to its required effect */
+#define BEAT_NS (100 * MS)   /* the limit that lane.h promises */
+#define UNSEEN_NS (600 * US) /* the delay that the worker's rate limit allows is shorter */
+#define STOPPED_NS MS	     /* until a stopped executor is killed and its sessions end */
+#define WORK_NS (200 * MS)   /* time in which each program completes a packet */
+#define SLOTS 256	     /* maximum of clients and of executors */
 
 static struct check_bounds bounds;
 static uint64_t disturbed_ns, cause_ns[PROGRAMS];
-/* What is new in a lane: at NODES and on, the activity of each node. */
+/* The values in a client's shared memory that can change; from NODES on, the activity of each
+ * node. */
 enum { LEAVING, LEFT, QUEUES_CHANGED, RUNTIME, PRIORITY, ORDER_DONE, NODES };
 #define NEWS (NODES + LANE_NODES)
-/* Since when there is something new for whoever sleeps; 0: there is nothing. */
+/* Time, in ns, since there is something to do for a sleeping thread; 0: there is nothing. */
 static struct {
 	uint64_t lane[SLOTS][NEWS], order[SLOTS], request[SLOTS], outcome[SLOTS], target[SLOTS];
-	uint64_t seen[SLOTS][NEWS]; /* by the worker, of each lane */
+	uint64_t seen[SLOTS][NEWS]; /* values that the worker has seen, per client */
 	bool known[SLOTS];
 } unseen;
 
@@ -62,7 +63,8 @@ static const struct client *client_of(const struct program *program)
 	return NULL;
 }
 
-/* Would `a`, if it is more urgent, have a right to the node that `b` uses? */
+/* Returns whether `a`, if it is more urgent, has the right to preempt `b`, and both use one
+ * node. */
 static bool may(const struct program *a, const struct program *b)
 {
 	const struct authority *authority = &daemon_config()->authority;
@@ -75,7 +77,7 @@ static bool may(const struct program *a, const struct program *b)
 	return same && a != b && a->ways.node == b->ways.node;
 }
 
-/* As a rule has it, or as it says itself. */
+/* Returns the priority that a rule sets, else the program's own. */
 static int priority_of(const struct program *program)
 {
 	const struct rules *rules = &daemon_config()->rules;
@@ -91,7 +93,7 @@ static bool is_before(const struct program *a, const struct program *b)
 	return priority_of(a) > priority_of(b) && priority_of(b) >= 0 && may(a, b);
 }
 
-/* Is there, or was there, one for which it can have been suspended? */
+/* Returns whether there is, or was, a process for which this one can have been suspended. */
 static bool has_rival(const struct program *program)
 {
 	for (int k = 0; k < PROGRAMS && programs[k].process; k++)
@@ -100,7 +102,8 @@ static bool has_rival(const struct program *program)
 	return false;
 }
 
-/* Both have been known for a while, and so has what could delay it. */
+/* Returns whether the daemon has known the program for a while, and delays it can have caused are
+ * over. */
 static bool is_settled(const struct program *program, uint64_t *since)
 {
 	const struct client *client = client_of(program);
@@ -145,7 +148,8 @@ static void look_at(unsigned i)
 		fail("%d is suspended for %.3f ms, and %.3f ms without a cause",
 		     (int)program->process->pid, (double)(now_ns() - its.suspended_ns) / 1e6,
 		     (double)(now_ns() - cause_ns[i]) / 1e6);
-	/* A new session suspends for a moment, until it is known that it need not. */
+	/* A new session suspends the process for a moment, until the daemon has found that it need
+	 * not. */
 	if (bounds.contention_ns && its.suspended && !has_rival(program) &&
 	    now_ns() > later(later(its.suspended_ns, its.session_ns), disturbed_ns + SETTLED_NS) +
 			       bounds.contention_ns)
@@ -159,7 +163,7 @@ static void look_at(unsigned i)
 			     (double)(now_ns() - program->destroys_ns[k]) / 1e6);
 }
 
-/* ---- nothing new is overlooked ---- */
+/* ---- no change is overlooked ---- */
 
 static void must_be_seen(uint64_t *since, bool something, uint64_t most_ns, const char *what,
 			 int pid)
@@ -173,14 +177,15 @@ static void must_be_seen(uint64_t *since, bool something, uint64_t most_ns, cons
 		     (double)(now_ns() - *since) / 1e6);
 }
 
-/* As far as an agent wakes the worker for it: does its lane say something else than the worker has
- * seen last, which is *seen? */
+/* Returns whether the shared memory has a value that the worker has not seen and for which an agent
+ * wakes the worker. *seen is the worker's last value. */
 static bool is_new(const struct client *client, int news, uint64_t *seen)
 {
 	const struct lane *lane = client->lane;
 
 	switch (news) {
-	case LEAVING: /* A call that a suspension blocks is reported only while there is one. */
+	/* A call that a suspension would block is reported only while the process is suspended. */
+	case LEAVING:
 		*seen = client->leaving;
 		return lane->suspended && lane->leaving != *seen;
 	case LEFT:
@@ -205,7 +210,8 @@ static bool is_new(const struct client *client, int news, uint64_t *seen)
 	}
 }
 
-/* What is new although the worker has seen something since the last look is newer than that. */
+/* If the worker has seen another value since the last check, a value that is new now is newer than
+ * that check. */
 static void look_at_lane(unsigned i, const struct client *client)
 {
 	bool known = client && client->phase == CLIENT_SERVED && !client->look.late;

@@ -14,7 +14,7 @@
 #include "tests/system/seeded/images.h"
 #include "tests/system/seeded/listener.h"
 
-#define LOOK_NS (50 * MS) /* as the watchdog's */
+#define LOOK_NS (50 * MS) /* as in the watchdog */
 
 struct image watchdog_image, worker_image, executor_images[EXECUTOR_IMAGES];
 
@@ -32,9 +32,10 @@ static struct {
 	struct process *watchdog, *worker;
 	struct process *children[EXECUTOR_PROCESSES];
 	const struct worker *state;
-	struct file *channel[2]; /* the worker's end, and the door's */
+	/* the ends of the worker and of the process that accepts connections */
+	struct file *channel[2];
 	bool leaving, children_ended, worker_ended;
-	const struct process *stopped; /* the child; NULL: none is */
+	const struct process *stopped; /* the stopped child; NULL: none */
 	uint64_t stopped_ns;
 } it;
 
@@ -62,8 +63,8 @@ static void child_gone(struct process *process)
 	fiber_changed();
 }
 
-/* The watchdog starts each that is wanted at once, so that the first of them without a process is
- * the one that is meant. */
+/* Replaces the watchdog's child_start(). The watchdog starts each wanted process at once, so the
+ * first wanted entry without a process is the right one. */
 pid_t child_start(struct child *child, uint64_t now)
 {
 	HARNESS;
@@ -91,7 +92,7 @@ pid_t child_start(struct child *child, uint64_t now)
 	return process->pid;
 }
 
-/* Where fork would return 0: child_start() above does not. */
+/* fork() would return 0 here. child_start() above does not, so this is never called. */
 int executor_run(struct executor_table *table, uint32_t number, int done_fd, uint64_t *refused)
 {
 	(void)table;
@@ -160,7 +161,7 @@ void daemon_stop_executor(void)
 	fiber_freeze(process, true);
 	it.stopped = process;
 	it.stopped_ns = now_ns();
-	child_gone(process); /* SIGCHLD */
+	child_gone(process); /* the parent gets SIGCHLD */
 }
 
 uint64_t daemon_stopped_ns(void)
@@ -173,7 +174,7 @@ uint64_t daemon_stopped_ns(void)
 static void run_worker(void *arg)
 {
 	(void)arg;
-	/* Nothing comes from the process that reads (played_parts.c). */
+	/* The process that reads in /proc is a stub without a connection (played_parts.c). */
 	worker_run(file_open(fiber_process(), file_hold(it.channel[0])),
 		   file_open(fiber_process(), file_new(EVENT)), &it.reload, &it.beat, &it.door_beat,
 		   it.executors);
@@ -233,7 +234,7 @@ static void run_watchdog(void *arg)
 	}
 }
 
-/* ---- the door ---- */
+/* ---- the process that accepts connections ---- */
 
 static bool any_hello(void *arg)
 {
@@ -259,7 +260,7 @@ static void run_door(void *arg)
 	}
 }
 
-/* ---- from outside ---- */
+/* ---- functions for the scenario ---- */
 
 void daemon_begin(const struct config *config)
 {
@@ -360,7 +361,7 @@ bool reload_take(const struct reload *reload, uint32_t *number, struct config *o
 	return true;
 }
 
-/* At every turn of the worker's loop. */
+/* The worker calls this in every iteration of its loop. */
 void metrics_publish(struct worker *worker, uint64_t now)
 {
 	(void)now;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's processes: worker, executor processes and the watchdog's side of these are the real
- * code, each in its image; the rest of the watchdog, the process that accepts connections, the one
- * that reads in /proc, privileges and metrics are played here.
+ * The daemon's processes. Worker, executor processes and the watchdog's handling of these are the
+ * real code, each in an image of its own. Stubs replace the rest of the watchdog, the process that
+ * accepts connections, the one that reads in /proc, privileges and metrics.
+ *
+ * Threads: fibers of one real thread (fiber.h).
  */
 #ifndef KFDSHIM_TESTS_SEEDED_DAEMON_H
 #define KFDSHIM_TESTS_SEEDED_DAEMON_H
@@ -18,35 +20,37 @@ struct config;
 struct executor_table;
 struct worker;
 
-/* The images; filled in once. */
+/* The images; filled once by main(). */
 extern struct image watchdog_image, worker_image, executor_images[EXECUTOR_IMAGES];
 
-/* Starts the watchdog, which starts the rest. */
+/* Starts the watchdog, which starts the other processes. */
 void daemon_begin(const struct config *config);
-/* Another configuration, and the signal that says so. */
+/* Sets another configuration and sends the signal to reload it. */
 void daemon_configure(const struct config *config);
-/* SIGTERM, and no other worker is started. */
+/* Sends SIGTERM; no other worker is started. */
 void daemon_leave(void);
+/* Sends SIGKILL to the worker, if it runs. */
 void daemon_kill_worker(void);
-/* One of them, if there is any: SIGKILL, SIGSTOP. */
+/* Sends SIGKILL, or SIGSTOP, to one executor process, if there is one. */
 void daemon_kill_executor(void);
 void daemon_stop_executor(void);
-/* Since when one has been stopped; 0: none is. */
+/* Returns the time, in ns, at which an executor was stopped; 0: none is. */
 uint64_t daemon_stopped_ns(void);
 
-/* In force, or soon. */
+/* Returns the configuration that is in force, or will soon be. */
 const struct config *daemon_config(void);
-/* NULL: it does not run. */
+/* Returns the worker's process, or NULL if it does not run. */
 struct process *daemon_worker(void);
-/* What the worker knows; NULL until its loop has turned once, and when it does not run. */
+/* Returns the worker's state, or NULL before the first iteration of its loop and when it does not
+ * run. */
 const struct worker *daemon_state(void);
-/* When its heart beat last; 0: it does not serve yet. */
+/* Returns the time of the worker's last heartbeat, in ns; 0: it does not serve yet. */
 uint64_t daemon_beat_ns(void);
-/* NULL: not yet. And: does the executor process of this number run (it is not stopped), and is it
- * to? */
+/* Returns the executors' table, or NULL before the daemon has made it. daemon_executor_runs():
+ * whether the executor process of this number runs, is not stopped, and is wanted. */
 const struct executor_table *daemon_table(void);
 bool daemon_executor_runs(uint32_t number);
-/* Slots of the executors' table that are in use, and executor processes. */
+/* Return the number of slots in use in the executors' table, and of executor processes. */
 unsigned daemon_slots(void);
 unsigned daemon_executors(void);
 

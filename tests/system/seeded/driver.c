@@ -14,26 +14,30 @@
 
 struct queue {
 	bool exists, is_new, suspended;
-	bool waits, unmapped; /* as a new one, and since a session began: see quirks */
+	/* `waits`: stopped as a new queue; `unmapped`: stopped since a session began (see
+	 * quirks) */
+	bool waits, unmapped;
 	uint32_t type;
 	uint64_t *rptr, *wptr;
 	int64_t *signal;
-	uint64_t left_ns, since_ns; /* of its packet; 0: it has none */
+	/* remaining time of its packet, 0 if it has none; start of its last run (both ns) */
+	uint64_t left_ns, since_ns;
 };
 
-/* What the driver keeps of a process. */
+/* The driver's data about one process. */
 struct context {
 	struct process *process;
 	struct queue queues[QUEUES];
 	uint32_t runtime;
-	bool raised; /* its runtime has changed */
+	bool raised; /* the runtime's state has changed */
 	unsigned posted;
-	/* the session on it */
-	struct process *by; /* NULL: none */
+	/* The session on the process. */
+	struct process *by; /* owner; NULL: none */
 	const struct fiber *by_thread;
 	struct file *events;
 	uint64_t subscribed;
-	const struct process *busy; /* whose call on it is under way; NULL: none */
+	/* the process whose call on this session is in progress; NULL: none */
+	const struct process *busy;
 	const struct fiber *tracer;
 	struct process *tracer_of;
 	struct driver_view view;
@@ -42,7 +46,7 @@ struct context {
 static struct context contexts[CONTEXTS];
 static unsigned context_count;
 static struct driver_ways ways;
-/* What hardware was seen to do otherwise (sim/kfd/world.h); drawn for each run. */
+/* Differences that hardware was seen to have (sim/kfd/world.h); drawn for each run. */
 static struct {
 	bool destroy_suspended_fails, new_queue_waits, enable_leaves_unmapped;
 } quirks;
@@ -61,7 +65,7 @@ static struct context *context_of(const struct process *process)
 	return NULL;
 }
 
-/* Made by the first use. */
+/* The context is created at the first use. */
 static struct context *context_for(struct process *process)
 {
 	struct context *context = context_of(process);
@@ -84,7 +88,7 @@ static bool runs(const struct queue *q)
 	return q->exists && q->left_ns && !q->suspended && !q->waits && !q->unmapped;
 }
 
-/* After a change of any queue: what the view says of the process since when. */
+/* Called after a change of any queue: updates the times in the process's view. */
 static void review(struct context *c)
 {
 	bool work = false, suspended = false, running = false;
@@ -153,7 +157,7 @@ static void gpu(void *arg)
 	}
 }
 
-/* For one of the reasons that are bits of it. */
+/* Stops the queue for one of the reasons that are its flags. */
 static void stop_queue(struct queue *q, bool *reason)
 {
 	if (runs(q)) {
@@ -205,7 +209,7 @@ static void end_session(struct context *c)
 	resume_all(c);
 }
 
-/* The session's owner hears of it by its pipe. */
+/* Notifies the session's owner through its pipe. */
 static void raise_event(struct context *c, unsigned code)
 {
 	if (!c->by || !(c->subscribed & kfdabi_ec_mask(code)) || !c->events || !c->events->peer)
@@ -228,7 +232,7 @@ void driver_process_ended(struct process *process)
 	}
 	if (!c)
 		return;
-	/* The tracer gets a signal. */
+	/* The end of the target raises SIGCHLD in the tracer. */
 	if (c->tracer)
 		process_signal(c->tracer_of, SIGCHLD);
 	end_session(c);
@@ -376,7 +380,8 @@ static int resume(struct context *c, struct kfdabi_dbg_trap *a)
 			ids[i] |= KFDABI_QUEUE_INVALID;
 			continue;
 		}
-		/* Runtime or session may have ended meanwhile, and another may have begun. */
+		/* No error if the runtime or the session has ended in the meantime, and another may
+		 * have begun. */
 		if (!q->suspended && !q->unmapped && c->by && c->by_thread == fiber_self() &&
 		    c->runtime == KFDABI_RUNTIME_ENABLED)
 			fail("queue %u of %d is to be resumed, and is not suspended", ids[i],
@@ -391,7 +396,7 @@ static int resume(struct context *c, struct kfdabi_dbg_trap *a)
 	return count;
 }
 
-/* A session has begun, or a queue with one: it may have to wait. */
+/* Called when a session or a queue begins: a new queue may have to wait until it is collected. */
 static void hold_as_new(struct context *c, struct queue *q)
 {
 	if (q->exists && q->is_new && quirks.new_queue_waits && c->by &&
@@ -513,7 +518,7 @@ static bool may_go_on(void *arg)
 	return !c->by || c->posted;
 }
 
-/* With a session on it the process waits for an event that is posted. */
+/* While there is a session on it, the process waits for a posted event. */
 static int set_runtime(struct context *c, const struct kfdabi_runtime_enable *a)
 {
 	bool on = a->mode_mask & KFDABI_RUNTIME_MODE_ENABLE;

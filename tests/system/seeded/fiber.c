@@ -10,7 +10,7 @@
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef SEEDED_THREAD_SANITIZER /* this file itself is not instrumented */
+#ifdef SEEDED_THREAD_SANITIZER /* this file itself is compiled without instrumentation */
 #include <sanitizer/tsan_interface.h>
 void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);
@@ -20,7 +20,7 @@ void AnnotateIgnoreWritesEnd(const char *file, int line);
 
 #define FIBERS 128
 #define STACK_BYTES (512u * 1024u)
-#define CLOCK_NS 50 /* what a look at the clock takes */
+#define CLOCK_NS 50 /* time that a read of the clock takes */
 
 enum state { FREE, READY, WAITING, ENDED };
 
@@ -33,16 +33,16 @@ struct fiber {
 	void *arg;
 	ucontext_t context;
 	char *stack;
-	unsigned weight; /* how often it is chosen */
-	int error;	 /* its errno */
+	unsigned weight; /* relative probability of being chosen */
+	int error;	 /* the fiber's errno */
 	const void *specific;
-	/* WAITING */
+	/* while WAITING */
 	bool (*ready)(void *arg);
 	void *ready_arg;
 	uint64_t until_ns, seen;
 	const void *futex;
 	bool woken, frozen;
-	/* sanitizers */
+	/* for the sanitizers */
 	void *fake_stack, *thread;
 	unsigned ignoring;
 };
@@ -51,7 +51,8 @@ static struct fiber fibers[FIBERS], first, *current;
 static struct {
 	uint64_t now_ns, end_ns, random, changes, switches;
 	unsigned end, numbers;
-	unsigned points, points_mean; /* until the next switch at a point */
+	/* number of points until the next switch at a point, and its mean */
+	unsigned points, points_mean;
 	bool stopped;
 	void (*idle)(void);
 } run;
@@ -137,7 +138,8 @@ void harness_end(const int *unused)
 	AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
 }
 
-/* What an ended fiber did comes before all that follows in this one. */
+/* Makes ThreadSanitizer order what an ended fiber did before everything that follows in this
+ * one. */
 static void thread_end(struct fiber *fiber)
 {
 	struct fiber *me = current ? current : &first;
@@ -279,7 +281,7 @@ static bool can_run(struct fiber *fiber)
 	return false;
 }
 
-/* NULL: none can. */
+/* Returns a random fiber that can run; NULL: none can. */
 static struct fiber *choose(void)
 {
 	struct fiber *chosen = NULL;
@@ -307,7 +309,7 @@ static uint64_t next_deadline(void)
 	return next;
 }
 
-/* The fiber that runs next; the first: the run is over. */
+/* Returns the fiber that runs next; `first` when the run is over. */
 static struct fiber *next_fiber(void)
 {
 	while (!run.stopped) {
@@ -355,7 +357,7 @@ bool fiber_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns)
 {
 	HARNESS;
 
-	/* Whoever waits may lose its turn, even if there is nothing to wait for. */
+	/* A fiber that waits may be switched away, even if its condition already holds. */
 	current->ready = ready;
 	current->ready_arg = arg;
 	current->until_ns = until_ns;

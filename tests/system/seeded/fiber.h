@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads of the played processes, as fibers of one real thread: exactly one runs, and a random
- * number generator with a seed decides which, at every point where it matters (points.h, and
- * each played call). Time is played, too: it stands still while a fiber can run, and jumps to
- * the next deadline when none can. So a run depends on its seed alone.
+ * Threads of the simulated processes, as fibers of one real thread: exactly one runs. A random
+ * number generator with a seed decides which one runs next, at every point where it matters
+ * (points.h, and each simulated call). Time is simulated, too: it stands still while a fiber can
+ * run, and jumps to the next deadline when none can. So the result of a run depends only on its
+ * seed.
  *
- * ThreadSanitizer takes each fiber for a thread. A switch is no synchronisation for it: only
- * what the code itself does is (atomics, locks, and a played file or futex that one fiber has
- * written and another waited for), so that it finds races of fibers that never run at once.
- * All of this folder is compiled without its instrumentation.
+ * ThreadSanitizer sees each fiber as a thread. A switch does not count as synchronisation; only
+ * what the code itself does counts (atomics, locks, and a simulated file or futex that one fiber
+ * has written and another has waited for). So it finds races of fibers that never run at the same
+ * time. All files of this directory are compiled without its instrumentation.
  */
 #ifndef KFDSHIM_TESTS_SEEDED_FIBER_H
 #define KFDSHIM_TESTS_SEEDED_FIBER_H
@@ -28,71 +29,81 @@ struct process;
 
 /* ---- a run ---- */
 
-/* Before the first fiber of a run: time, and the random numbers, begin anew. */
+/* Resets time and random numbers; called before the first fiber of a run. */
 void fiber_begin(uint64_t seed);
-/* Runs fibers until the time is end_ns, no fiber has anything to wait for, or fiber_stop().
- * `idle` is called whenever no fiber can run, before time goes on. Then all fibers have ended. */
+/* Runs fibers until the time is end_ns, no fiber waits for anything, or fiber_stop() is called.
+ * `idle` is called whenever no fiber can run, before the time advances. All fibers have ended at
+ * the return. */
 void fiber_run(uint64_t end_ns, void (*idle)(void));
 /* Ends the run at the next switch. */
 void fiber_stop(void);
-/* How many switches there were. */
+/* Returns the number of switches of this run. */
 uint64_t fiber_switches(void);
 
+/* Returns the simulated time. */
 uint64_t now_ns(void);
-/* The same for played code: another fiber may run first, and a little time passes. */
+/* The same for simulated code: another fiber may run first, and the time advances a little. */
 uint64_t played_clock_ns(void);
-/* From 0 to below - 1. */
+/* Returns a random number from 0 to below - 1. */
 uint64_t random_below(uint64_t below);
-/* From `least` to `most`. */
+/* Returns a random number from `least` to `most`. */
 uint64_t random_between(uint64_t least, uint64_t most);
+/* Returns true with a probability of 1/n. */
 bool one_in(unsigned n);
 
 /* ---- fibers ---- */
 
+/* Starts a fiber of `owner` (NULL: of no process). `name` must stay valid. */
 struct fiber *fiber_start(struct process *owner, const char *name, void (*body)(void *), void *arg);
-/* NULL before the first, and between two runs. */
+/* Return the current fiber and its process; NULL before the first fiber and between two runs. */
 struct fiber *fiber_self(void);
 struct process *fiber_process(void);
 const char *fiber_name(const struct fiber *fiber);
-/* From 1 on, in the order of their starts. */
+/* Returns the fiber's number, from 1 on in the order of their starts. */
 unsigned fiber_number(const struct fiber *fiber);
-/* All fibers of a process end where they are; does not return if this is one of them. For
- * ThreadSanitizer they release the process. */
+/* Ends all fibers of a process where they are. Does not return if the caller is one of them. For
+ * ThreadSanitizer the fibers release the process. */
 void fiber_kill(const struct process *owner);
-/* None of them runs until it is false again, or they are killed (SIGSTOP). */
+/* `frozen`: no fiber of the process runs until this is called with false, or they are killed
+ * (SIGSTOP). */
 void fiber_freeze(const struct process *owner, bool frozen);
+/* Returns whether the process has a fiber. */
 bool fiber_any(const struct process *owner);
 
-/* Each has its own errno. */
+/* Each fiber has its own errno. */
 int *fiber_errno(void);
 #undef errno
 #define errno (*fiber_errno())
 
-/* What it keeps by pthread_setspecific(): a process has one key. NULL at first. */
+/* Returns the place of the fiber's value for pthread_setspecific(), NULL at first. A process has
+ * one key. */
 const void **fiber_specific(void);
 
-/* Another fiber may run now. And the same at a point (points.h), mostly not. */
+/* Lets another fiber run. played_point() does the same at a point (points.h), but rarely. */
 void fiber_yield(void);
 void played_point(void);
-/* Until ready(arg) or until_ns: was it ready? `ready` is called in any fiber, and only after
- * fiber_changed(). */
+/* Waits until ready(arg) or until_ns, and returns ready(arg). `ready` is called in any fiber, and
+ * only after fiber_changed(). */
 bool fiber_wait(bool (*ready)(void *arg), void *arg, uint64_t until_ns);
+/* Waits for `ns`. */
 void fiber_sleep(uint64_t ns);
-/* Something that a fiber may wait for is another now. */
+/* Must be called after a change of anything that a fiber can wait for. */
 void fiber_changed(void);
 
-/* futex(2): is the waiter woken, or is it `until_ns`? And: how many were woken. */
+/* futex(2). fiber_futex_wait() returns true if the fiber was woken, false if `until_ns` has come;
+ * fiber_futex_wake() returns the number of woken fibers. */
 bool fiber_futex_wait(const void *word, uint64_t until_ns);
 int fiber_futex_wake(const void *word, int most);
 
 /* ---- ThreadSanitizer ---- */
 
-/* What one fiber does before the release comes before what another does after its acquire of
- * the same address. */
+/* Orders what one fiber does before its release before what another does after its acquire of the
+ * same address. */
 void fiber_release(const void *at);
 void fiber_acquire(const void *at);
 
-/* To the end of the block, what libc's functions do is none of its business. */
+/* HARNESS makes ThreadSanitizer ignore the accesses of the rest of the block, because they belong
+ * to the simulation and not to the tested code. */
 void harness_begin(void);
 void harness_end(const int *unused);
 #define HARNESS                                                                                    \

@@ -8,7 +8,7 @@
 #define KEPT 1024
 #define SETS 64
 
-static struct file *kept[KEPT]; /* mapped memory, to the end of the run */
+static struct file *kept[KEPT]; /* memory files that stay to the end of the run */
 static unsigned kept_count;
 static struct file *sets[SETS]; /* all epoll files; NULL: free */
 
@@ -51,7 +51,8 @@ void packet_free(struct packet *packet)
 	free(packet);
 }
 
-/* An epoll file does not keep what it watches. */
+/* An epoll file does not hold the files that it watches, so a file that is freed must be removed
+ * from all of them. */
 static void forget(const struct file *file)
 {
 	for (int i = 0; i < SETS; i++) {

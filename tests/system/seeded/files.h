@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Played files: what the kernel has behind a descriptor. Descriptors of one file share it, also
- * when it was sent to another process.
+ * Simulated files: the kernel's object behind a descriptor. Descriptors of one file share it, also
+ * after it was sent to another process. Files are reference-counted (`holders`).
  */
 #ifndef KFDSHIM_TESTS_SEEDED_FILES_H
 #define KFDSHIM_TESTS_SEEDED_FILES_H
@@ -12,12 +12,14 @@
 
 #include "tests/system/seeded/process.h"
 
+/* Kind of a simulated file. EVENT: eventfd; MEMORY: memfd; SIGNALS: signalfd; DEVICE: /dev/kfd. */
 enum kind { EVENT, EPOLL, PIPE_IN, PIPE_OUT, SOCKET, MEMORY, PIDFD, SIGNALS, DEVICE, OTHER };
 
 #define PACKET_BYTES 256
 #define PACKET_FILES 3
-#define WATCHES 64 /* of one epoll file */
+#define WATCHES 64 /* maximum for one epoll file */
 
+/* A message in a SOCKET, with the files that were sent with it. */
 struct packet {
 	struct packet *next;
 	size_t size;
@@ -26,53 +28,62 @@ struct packet {
 	size_t file_count;
 };
 
+/* An entry of an epoll file. */
 struct watch {
 	int fd;
-	struct file *file; /* NULL: free */
+	struct file *file; /* NULL: this entry is free */
 	uint32_t events;
 	uint64_t data, seen;
 };
 
+/* The kernel's object behind one or more descriptors. */
 struct file {
 	enum kind kind;
 	unsigned holders;
-	uint64_t count;		/* EVENT; PIPE: bytes; SIGNALS: a set */
-	uint64_t changes;	/* + 1 whenever it becomes readable or hangs up */
-	struct file *peer;	/* PIPE, SOCKET; NULL: it has hung up */
-	struct packet *packets; /* SOCKET: the oldest */
-	struct process *whose;	/* PIDFD: it; SOCKET, DEVICE: by which it was made */
+	uint64_t count;		/* EVENT: value; PIPE: bytes; SIGNALS: set of signals */
+	uint64_t changes;	/* incremented whenever the file becomes readable or hangs up */
+	struct file *peer;	/* PIPE, SOCKET: the other end; NULL: it has hung up */
+	struct packet *packets; /* SOCKET: the oldest packet */
+	/* PIDFD: the process; SOCKET, DEVICE: the process that created it */
+	struct process *whose;
 	void *memory;
 	size_t size;
-	int mark;	       /* F_SETSIG */
-	struct watch *watches; /* EPOLL */
+	int mark;	       /* value of F_SETSIG */
+	struct watch *watches; /* EPOLL: array of WATCHES */
 };
 
-/* A new descriptor of the process; takes over one holding. NULL: the run itself keeps it. */
+/* Opens a new descriptor of the process and takes over one reference. `owner` NULL: the run itself
+ * keeps the file. Returns the descriptor. */
 int file_open(struct process *owner, struct file *file);
+/* Create a file with one reference, add a reference, and drop one. */
 struct file *file_new(enum kind kind);
 struct file *file_hold(struct file *file);
 void file_drop(struct file *file);
-/* NULL and errno: it is not open. */
+/* Returns the file of a descriptor of the calling process, or NULL with errno set if it is not
+ * open. */
 struct file *file_of(int fd);
-/* The same for any process. */
+/* Returns the file of a descriptor of any process; NULL: not open. */
 struct file *file_at(int fd, const struct process *owner);
+/* Closes a descriptor of the calling process, as close(2). */
 int file_close(int fd);
-/* All descriptors of a process. */
+/* Closes all descriptors of a process. */
 void files_close_of(struct process *owner);
-/* What the run itself has kept. */
+/* Drops the files that the run itself has kept. */
 void files_end(void);
+/* Returns the number of open descriptors of a process. */
 unsigned files_open(const struct process *owner);
 
+/* Return whether a read would return at once, and whether the other end has hung up. */
 bool file_readable(const struct file *file);
 bool file_hung_up(const struct file *file);
-/* It has become readable. */
+/* Notes that the file has become readable. */
 void file_news(struct file *file);
-/* Two ends; each belongs to the caller. */
+/* Makes a connected pair of sockets; each belongs to the caller. */
 void file_pair(struct file *ends[2]);
-/* -EPIPE; else 0. */
+/* Sends a packet with `count` files to the other end. Returns 0 or -EPIPE. */
 int file_send(struct file *file, const void *data, size_t size, struct file *const *files,
 	      size_t count);
-/* The oldest packet, the caller's to free; NULL: there is none. */
+/* Takes the oldest packet, which the caller frees with packet_free(); NULL: there is none. */
 struct packet *file_receive(struct file *file);
 void packet_free(struct packet *packet);
 

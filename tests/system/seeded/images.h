@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the images' programs begin; image.cmake gives each copy names of its own. */
+/* Entry points of the programs in the images; image.cmake gives each copy of the object files names
+ * of its own. */
 #ifndef KFDSHIM_TESTS_SEEDED_IMAGES_H
 #define KFDSHIM_TESTS_SEEDED_IMAGES_H
 
@@ -23,7 +24,7 @@ extern kfdshim_agent_start_fn kfdshim_agent_start_0, kfdshim_agent_start_1, kfds
 			kfdshim_agent_start_3, kfdshim_agent_start_4, kfdshim_agent_start_5        \
 	}
 
-/* Of the linker: where the data of image `name` begins and ends. */
+/* Symbols of the linker: begin and end of the data of image `name`. */
 #define IMAGE_SYMBOLS(name) extern char __start_image_##name[], __stop_image_##name[]
 #define IMAGE(name)                                                                                \
 	{                                                                                          \

@@ -12,7 +12,7 @@ static unsigned count;
 
 void listener_begin(void)
 {
-	count = 0; /* the files were the last run's */
+	count = 0; /* the files of the previous run are gone */
 }
 
 int played_protocol_connect(const char *path)

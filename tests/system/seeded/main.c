@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * seeded [--seed N | --from N] [--seeds N] [--scenario NAME] [--verbose]
+ * Proves, by many seeds: the rules of checks.h hold for worker, executors, the watchdog's handling
+ * of these, and agents, in any order of their threads' steps. All of these are the real code; the
+ * driver is a mock; a scheduler with a seed (fiber.h) decides which thread runs.
  *
- * Worker, executors, watchdog's side of these, and agents, all of it the real code, beside a
- * played driver, under a scheduler with a seed (fiber.h). A failure prints its seed, with which
- * --seed N (or SEED=N) repeats it, and the last of what happened. SEEDS=N is --seeds N.
- * Exit code 0: all runs passed; 1: one failed; 2: wrong use.
+ *   seeded [--seed N | --from N] [--seeds N] [--scenario NAME] [--verbose]
+ *
+ * A failure prints its seed, with which --seed N (or SEED=N in the environment) repeats the run,
+ * and the last lines of its log. SEEDS=N is the same as --seeds N. Exit code 0: all runs passed; 1:
+ * a run failed; 2: wrong use.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -19,7 +22,7 @@
 #include "tests/system/seeded/scenarios.h"
 
 #define SEEDS 500
-#define LINES 60 /* of a failed run */
+#define LINES 60 /* log lines printed of a failed run */
 
 IMAGE_SYMBOLS(watchdog_0);
 IMAGE_SYMBOLS(worker_0);
@@ -34,9 +37,10 @@ IMAGE_SYMBOLS(agent_4);
 IMAGE_SYMBOLS(agent_5);
 
 #ifdef SEEDED_THREAD_SANITIZER
-/* Plain stores into the executors' table while others read its words by atomics: the worker fills
- * a slot that the watchdog looks at, which decides nothing by one look; and the watchdog empties
- * the table while processes that are asked to quit still look for new targets. */
+/* Known races in the executors' table, by plain stores while other processes read the words by
+ * atomics: the worker fills a slot that the watchdog reads, but the watchdog decides nothing by one
+ * read; and the watchdog clears the table while processes that have got the request to quit still
+ * search it for new targets. */
 __attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What stands in place of files of daemon, shim and kfd that have no part in what is tested here:
- * what /proc, sysfs and ptrace say, privileges, answers to commands, metrics, peers. */
+/*
+ * Stubs for the files of daemon, shim and kfd that do not take part in this test: reads of /proc,
+ * sysfs and ptrace, privileges, replies to commands, metrics, peers.
+ */
 #include <stdarg.h>
 #include <string.h>
 
@@ -43,7 +45,7 @@ void log_set_verbose(bool wanted)
 	(void)wanted;
 }
 
-/* ---- the recording: there is none ---- */
+/* ---- the recording: none ---- */
 
 int record_pipe(void)
 {
@@ -55,7 +57,7 @@ uint64_t record_start_ns(void)
 	return 0;
 }
 
-/* ---- what other processes are ---- */
+/* ---- facts about other processes ---- */
 
 static int facts(pid_t pid, struct peer_facts *out)
 {
@@ -120,7 +122,7 @@ int reader_right_has_come(pid_t pid)
 	return false;
 }
 
-/* Its answers come at once. */
+/* The stub replies at once. */
 void reader_step(uint64_t now)
 {
 	(void)now;
@@ -202,7 +204,7 @@ int peer_of(pid_t pid, int pidfd, const struct peer_facts *its, struct peer *out
 	(void)pidfd;
 	(void)its;
 	(void)out;
-	return -ESRCH; /* as reader_target() */
+	return -ESRCH; /* not simulated, as reader_target() */
 }
 
 bool peer_ended(const struct peer *peer)
@@ -277,7 +279,7 @@ bool topology_saves_waves(void)
 	return true;
 }
 
-/* The daemon's own look. */
+/* The daemon's own check. */
 bool cwsr_is_missing(char why[static CWSR_WHY])
 {
 	why[0] = '\0';
@@ -454,7 +456,7 @@ int played_protocol_send_text(int fd, const struct protocol_welcome *head, const
 	return 0;
 }
 
-/* ---- peers: there is always a daemon ---- */
+/* ---- peers: none, because there is always a daemon ---- */
 
 uint64_t peers_step(uint64_t now_ns, bool alone)
 {

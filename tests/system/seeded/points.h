@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Included before each file of a played process (image.cmake): before each access to memory that
- * others may read or write at the same time, another fiber may run.
+ * Included before each file of a simulated process (image.cmake): before each atomic access to
+ * memory that others may read or write at the same time, another fiber may run.
  */
 #ifndef KFDSHIM_TESTS_SEEDED_POINTS_H
 #define KFDSHIM_TESTS_SEEDED_POINTS_H
 
-/* Mostly returns at once. */
+/* Mostly returns at once; otherwise switches to another fiber. */
 void played_point(void);
 
 #define __atomic_load_n(...) (played_point(), __atomic_load_n(__VA_ARGS__))

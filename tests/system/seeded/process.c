@@ -10,7 +10,7 @@
 
 #define PROCESSES 128
 #define FIRST_PID 1000
-#define GONE_MOST_NS (2 * MS) /* from a kill to what the pidfd says */
+#define GONE_MOST_NS (2 * MS) /* maximum from a kill until the pidfd becomes readable */
 
 struct allocation {
 	struct allocation *next, **at;
@@ -23,7 +23,8 @@ static unsigned process_count;
 
 /* ---- images ---- */
 
-/* Byte by byte: what lies between two objects is the sanitizer's. */
+/* Copies words instead of calling memcpy(), because the memory between two objects is poisoned by
+ * the sanitizer. */
 __attribute__((no_sanitize_address, optimize("no-tree-loop-distribute-patterns"))) static void
 copy(char *to, const char *from, size_t size)
 {
@@ -191,7 +192,7 @@ static bool is_gone(void *arg)
 	return false;
 }
 
-/* What is left of a process after its threads. */
+/* Releases what remains of a process after the end of its threads. */
 static void bury(void *arg)
 {
 	struct process *process = arg;

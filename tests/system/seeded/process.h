@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Played processes. The program of each is an image (image.cmake): a copy of the real object
- * files whose data is put back to what it was when a process starts in it. A process has its own
- * descriptors (files.h) and its own heap, and loses both when it ends or is killed, at any point.
+ * Simulated processes. The program of each is an image (image.cmake): a copy of the real object
+ * files, whose data is reset when a process starts in it. A process has its own descriptors
+ * (files.h) and its own heap, and loses both when it ends or is killed, at any point.
+ *
+ * Threads: fibers of one real thread (fiber.h).
  */
 #ifndef KFDSHIM_TESTS_SEEDED_PROCESS_H
 #define KFDSHIM_TESTS_SEEDED_PROCESS_H
@@ -19,47 +21,49 @@
 /* The data of an image, between two symbols of the linker. */
 struct image {
 	char *begin, *end;
-	char *initial;		     /* what it was at the start of the program */
+	char *initial;		     /* content at the start of the program */
 	struct process *user, *last; /* NULL: none */
 };
 
+/* A simulated process. It stays valid until the end of the run, also after its own end. */
 struct process {
 	pid_t pid;
 	char name[16];
-	struct image *image; /* NULL: it has none */
-	bool running;	     /* not killed, and not ended by itself */
-	bool gone;	     /* as its pidfd says */
+	struct image *image; /* NULL: a process without an image */
+	bool running;	     /* neither killed nor ended by itself */
+	bool gone;	     /* state of its pidfd */
 	uint64_t gone_ns;
-	uint32_t program; /* + 1 with each exec */
+	uint32_t program; /* incremented by each exec */
 	uid_t uid;
 	uint64_t pid_ns, user_ns;
 	struct allocation *heap;
 	struct file *files[DESCRIPTORS];
-	void (*on_gone)(struct process *process); /* its parent hears of it */
+	void (*on_gone)(struct process *process); /* notifies the parent */
 	const char *(*environment)(const struct process *process, const char *name);
-	void *own; /* of what plays it */
+	void *own; /* data of the code that simulates it */
 };
 
-/* At the start of the program; `count` images. */
+/* Saves the initial data of `count` images; called at the start of the program. */
 void images_keep(struct image *images, unsigned count);
 
-/* Before a run, and after it: all processes are gone, with what they had. */
+/* Called before and after a run: all processes are removed with everything that they had. */
 void processes_begin(void);
 void processes_end(void);
-/* image NULL: it has none. */
+/* Starts a process with a first thread that runs body(arg). `image` NULL: it has none. */
 struct process *process_start(const char *name, struct image *image, void (*body)(void *),
 			      void *arg);
-/* Its threads and descriptors go at once; its pidfd says so a little later. Does not return if
- * it is the caller's. */
+/* Ends a process: its threads and descriptors go at once, its pidfd becomes readable a little
+ * later. Does not return if it is the caller's process. */
 void process_kill(struct process *process);
-/* exec, of another process: threads, descriptors and memory go; it goes on with `body`. */
+/* exec of another process: its threads, descriptors and memory go, and it continues with `body`. */
 void process_exec(struct process *process, void (*body)(void *), void *arg);
+/* Returns the process with this PID, also after its end; NULL: none had it. */
 struct process *process_of(pid_t pid);
-/* fork: the descriptor of the calling process is also the new one's, by the same number. */
+/* As fork: the new process gets a descriptor of the calling process under the same number. */
 void process_inherit(struct process *process, int fd);
-/* A signal that it reads from a signalfd. */
+/* Raises a signal that the process reads from a signalfd. */
 void process_signal(struct process *process, int number);
-/* The next of all that were started; NULL: the first. */
+/* Returns the process started after this one; with NULL the first; NULL: there is none. */
 struct process *process_next(const struct process *process);
 
 /* The heap of the calling process. */
@@ -70,12 +74,14 @@ void played_free(void *at);
 
 /* ---- the log of a run ---- */
 
+/* Writes a line into the log of the run. */
 __attribute__((format(printf, 1, 2))) void note(const char *format, ...);
-/* The run has failed and ends. Only the first failure is printed. */
+/* Fails and ends the run. Only the first failure is printed. */
 __attribute__((format(printf, 1, 2))) void fail(const char *format, ...);
+/* Return whether the run has failed, and the text of the failure. */
 bool has_failed(void);
 const char *failure(void);
-/* The last `lines` of what was noted. */
+/* Prints the last `lines` lines of the log. */
 void notes_print(unsigned lines);
 
 #endif

@@ -10,7 +10,7 @@
 #define RING 16u
 #define PACKET 64u
 
-/* As ROCr lays them out (shim/queues.c). */
+/* The layout that ROCr uses (see shim/queues.c). */
 struct amd_queue {
 	uint64_t type, base, doorbell, size, id, pad[2], wptr, pad2[8], rptr, pad3[15];
 };
@@ -38,7 +38,7 @@ struct memory {
 	const struct kfdshim_agent *agent;
 	struct app_queue queues[2];
 	int device;
-	bool churns; /* its second thread lives */
+	bool churns; /* the second thread still runs */
 };
 
 struct image agent_images[AGENT_IMAGES];
@@ -104,7 +104,7 @@ static bool is_done(void *arg)
 	return __atomic_load_n((int64_t *)arg, __ATOMIC_ACQUIRE) == 0;
 }
 
-/* One packet, from its slot to its end. */
+/* Plays one packet from the reservation of its slot to its end. */
 static void work(struct program *program, struct app_queue *q)
 {
 	struct memory *m = memory_of(program);
@@ -257,7 +257,7 @@ static bool is_to_end(void *arg)
 	return ((const struct program *)arg)->ends;
 }
 
-/* It has no agent, and nothing to do with GPUs. */
+/* Plays a program that has no agent and does not use the GPU. */
 static void run_other(void *arg)
 {
 	struct program *program = arg;

@@ -6,11 +6,11 @@
 #include "tests/system/seeded/listener.h"
 #include "tests/system/seeded/program.h"
 
-#define BUSY_NS (150 * MS) /* how long programs work */
+#define BUSY_NS (150 * MS) /* time for which the programs work */
 #define EVENTS_MAX 16
 #define IDLE_NS (3200 * MS)  /* an executor process without a target ends after 3 s */
-#define QUIT_NS (400 * MS)   /* executors are asked to quit 200 ms before they are killed */
-#define CLIMB_NS (3000 * MS) /* a level that was left may be tried again */
+#define QUIT_NS (400 * MS)   /* executors get a request to quit 200 ms before they are killed */
+#define CLIMB_NS (3000 * MS) /* time after which a level that was left may be tried again */
 #define LIMIT_NS (60 * SECOND)
 #define USER 1001u
 
@@ -23,7 +23,8 @@
 		.contention_ns = 12 * MS, .release_ns = 150 * MS, .destroy_ns = 4 * MS,            \
 		.order_ns = 10 * MS                                                                \
 	}
-/* After a kill of one of its processes the daemon, and the agents' leases, need time. */
+/* After a kill of one of the daemon's processes, the daemon and the leases of the agents need
+ * time. */
 #define PATIENT                                                                                    \
 	{                                                                                          \
 		.release_ns = 4000 * MS, .destroy_ns = 400 * MS, .order_ns = 10 * MS               \
@@ -98,7 +99,7 @@ const struct scenario scenarios[] = {
 	 .churn = 2,
 	 .kills = 1,
 	 .driver = {.suspend_ns = 5 * MS, .slow_one_in = 2},
-	 /* what a suspend cost is what a unit is held over by (hold_over_ns) */
+	 /* the cost of a suspend determines how long a gang is held over (hold_over_ns) */
 	 .bounds = {.release_ns = 2500 * MS, .destroy_ns = 200 * MS, .order_ns = 150 * MS}},
 	{.name = "they hold themselves",
 	 .online = 1,
@@ -150,7 +151,8 @@ const struct scenario scenarios[] = {
 const unsigned scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);
 
 static const struct scenario *it;
-static unsigned apart; /* tenants are by: 0 their users, 1 PID namespaces, 2 user namespaces */
+/* what separates the tenants: 0 users, 1 PID namespaces, 2 user namespaces */
+static unsigned apart;
 static bool finished;
 
 static void start_program(bool online)
@@ -185,7 +187,7 @@ static struct program *any_program(void)
 	return NULL;
 }
 
-/* Valid until the next call. */
+/* Returns a random configuration, valid until the next call. */
 static const struct config *any_config(void)
 {
 	static struct config config;
@@ -206,7 +208,7 @@ static const struct config *any_config(void)
 	return &config;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void kill_program(void)
 {
@@ -302,7 +304,7 @@ static bool has_left(void *arg)
 	return !daemon_worker();
 }
 
-/* Before the programs do, in the middle of their work, which goes on without. */
+/* The daemon leaves before the programs end, in the middle of their work, which must continue. */
 static void leave_early(void)
 {
 	checks_disturbed();

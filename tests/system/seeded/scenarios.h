@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run is about; what it draws at random stands in scenarios.c. */
+/*
+ * The scenarios: what happens in a run at most. scenarios.c draws the details at random.
+ */
 #ifndef KFDSHIM_TESTS_SEEDED_SCENARIOS_H
 #define KFDSHIM_TESTS_SEEDED_SCENARIOS_H
 
@@ -8,15 +10,18 @@
 #include "tests/system/seeded/checks.h"
 #include "tests/system/seeded/driver.h"
 
+/* One kind of run. */
 struct scenario {
 	const char *name;
-	unsigned online, offline; /* programs of each that there are at first, at most */
-	const char *level;	  /* KFDSHIM_LEVEL of those that are offline */
-	unsigned churn;		  /* one in so many of these makes and destroys queues; 0: none */
-	/* at most so many, at random times */
+	unsigned online, offline; /* maximum of programs of each kind at the start */
+	const char *level;	  /* KFDSHIM_LEVEL of the offline programs */
+	/* one in this number of offline programs creates and destroys queues; 0: none */
+	unsigned churn;
+	/* Maximum number of each event, at random times. */
 	unsigned kills, execs, wishes, reloads, worker_kills, executor_kills, executor_stops;
 	unsigned tenants;
-	bool grants; /* at times uid 1001 may preempt uid 1002, and a rule is about that */
+	/* sometimes uid 1001 has a grant to preempt uid 1002, and a rule concerns one of them */
+	bool grants;
 	struct driver_ways driver;
 	struct check_bounds bounds;
 };
@@ -24,7 +29,7 @@ struct scenario {
 extern const struct scenario scenarios[];
 extern const unsigned scenario_count;
 
-/* One run of a scenario, to its end; the time, and fibers, have begun. */
+/* Plays one run of a scenario to its end, after fiber_begin(). */
 void scenario_run(const struct scenario *scenario);
 
 #endif

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Level self under libkfdshim.so on the simulated driver: a program closes all that it
- * has not opened, the agent's own descriptor of the device too, while it is held. It is
- * released all the same, also if the number is another file's by then. What the program
- * has opened there itself stays open, be it the device. This program is workload, runtime
- * and daemon.
+ * Proves, for level self under libkfdshim.so on the simulated driver: a program that closes all
+ * descriptors which it has not opened, including the agent's descriptor of the device, while it is
+ * held, is still released, even if that number belongs to another file by then. What the program
+ * has opened under that number itself stays open, even if it is the device.
+ *
+ * This program is the workload, the runtime and the daemon.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,7 +15,7 @@
 #include "conform/lab.h"
 #include "tests/lib/shim_stub_daemon.h"
 
-#define STANDS_MS 150 /* work of 5 ms that is not done by then is not being done */
+#define STANDS_MS 150 /* ms; work of 5 ms that has not finished by then is not running */
 #define RUNS_MS 5000
 
 static struct fake_daemon daemon_;
@@ -43,7 +44,8 @@ static void order(bool hold)
 	CHECK_IS(daemon_.lane->order_errno, 0);
 }
 
-/* Its own stays open. Returns one of those that it closed. */
+/* Closes all descriptors of the device except the program's own. Returns one of those that it has
+ * closed. */
 static int close_device(void)
 {
 	struct stat own, st;
@@ -103,7 +105,8 @@ int main(void)
 	device = close_device();
 	CHECK(dup3(gpu.kfd, device, O_CLOEXEC) == device);
 	CHECK_IS(runtime_enable(&gpu, 0), 0);
-	CHECK(fcntl(fd, F_GETFD) >= 0 && fcntl(device, F_GETFD) >= 0); /* the program's */
+	/* these are the program's own */
+	CHECK(fcntl(fd, F_GETFD) >= 0 && fcntl(device, F_GETFD) >= 0);
 	CHECK_IS(runtime_enable(&gpu, 1), 0);
 	CHECK_IS(runtime_enable(&gpu, 0), 0);
 	CHECK(fcntl(device, F_GETFD) >= 0);

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* A row of the dump has 32 bytes. CP_HQD_QUEUE_PRIORITY and CP_HQD_PQ_BASE, of
- * v9_mqd; the ring's address is shifted by 8. */
+/* Rows and columns of the dump (32 bytes a row): CP_HQD_QUEUE_PRIORITY and CP_HQD_PQ_BASE of
+ * v9_mqd. The address of the ring is shifted right by 8. */
 #define PRIORITY_ROW 0x200u
 #define PRIORITY_AT 6
 #define RING_ROW 0x220u

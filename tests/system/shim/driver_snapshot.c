@@ -25,7 +25,7 @@ void driver_snapshot_open(pid_t pid)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_ENABLE};
 	struct kfdabi_runtime_info info = {0};
-	int events = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); /* ENABLE wants one */
+	int events = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); /* ENABLE needs an event descriptor */
 
 	target = pid;
 	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver's own word for which queues a process has: GET_QUEUE_SNAPSHOT by a
- * debug session on it. What fails ends the program (tests/matrix/step.h).
+ * The driver's list of a process's queues: GET_QUEUE_SNAPSHOT by a debug session on the process. An
+ * error ends the program (tests/matrix/step.h).
  */
 #ifndef KFDSHIM_TESTS_DRIVER_SNAPSHOT_H
 #define KFDSHIM_TESTS_DRIVER_SNAPSHOT_H
@@ -11,10 +11,11 @@
 
 #include "abi/kfd_abi.h"
 
-/* Opens the session, once, by the thread that will ask; nothing is suspended by it.
- * The process is a child of this one and has its runtime enabled. */
+/* Opens the session; called once, by the thread that will call driver_snapshot(). Nothing is
+ * suspended by it. The process must be a child of this one and have its runtime enabled. */
 void driver_snapshot_open(pid_t pid);
-/* All queues of it, compute and SDMA; returns how many, *out stays ours. */
+/* Returns the number of all queues of the process, compute and SDMA. *out belongs to this module
+ * and is valid until the next call. */
 uint32_t driver_snapshot(const struct kfdabi_queue_snapshot **out);
 
 #endif

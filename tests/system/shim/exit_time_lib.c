@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* A library that does not depend on the HSA runtime, and whose destructor uses it: its
- * last doorbell, and the end of its queue. Calls by symbol, through whoever wraps it. */
+/* A library that does not depend on the HSA runtime and whose destructor uses it: it rings a
+ * doorbell and destroys its queue. It calls by symbol, so that a library that wraps these functions
+ * sees the calls. */
 #include <dlfcn.h>
 #include <hsa/hsa.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static struct {
 
 void begin(void *runtime);
 
-/* As the linker would find it, so a preloaded library's first. */
+/* Finds the symbol as the linker would, so the one of a preloaded library first. */
 static void *symbol(const char *name)
 {
 	void *at = dlsym(RTLD_DEFAULT, name);
@@ -86,7 +87,8 @@ __attribute__((destructor)) static void end(void)
 
 	if (!queue)
 		return;
-	/* The runtime has gone before it, and its queues with it: it says so itself. */
+	/* If the runtime was shut down before this destructor, its queues are gone, and it returns
+	 * an error itself. */
 	if (call.info(gpu, HSA_AGENT_INFO_DEVICE, line) == HSA_STATUS_SUCCESS)
 		ring();
 	n = snprintf(line, sizeof(line), "destroyed %#x\n", (unsigned)call.destroy(queue));

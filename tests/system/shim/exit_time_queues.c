@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * last_words ORDER DESTROYER: a program whose end has still something to say: a
- * library's destructor rings and destroys a queue. ORDER: early (that library is there
- * before the HSA runtime), late (after it), thread (late, and a second thread
- * calls exit).
+ * A program that still uses the GPU at its end: a library's destructor rings a doorbell and
+ * destroys a queue.
+ *
+ *   last_words ORDER DESTROYER
+ *
+ * DESTROYER is the library. ORDER: early (it is loaded before the HSA runtime), late (after it),
+ * thread (late, and a second thread calls exit).
  */
 #include <dlfcn.h>
 #include <pthread.h>

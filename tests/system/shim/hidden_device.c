@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program that has opened the device, has queues, and then hides the name from itself
- * (chroot, another root, a sandbox): libkfdshim.so still knows the device by the
- * descriptor. Here a filter answers every look-up of a file's status by name with
- * ENOENT. This program is both workload and daemon.
+ * Proves, for a program that opens the device, creates queues, and then hides the name of the
+ * device from itself (chroot, another root, a sandbox): libkfdshim.so still recognises the device
+ * by its descriptor. Here a seccomp filter answers every stat by name with ENOENT. This program is
+ * both workload and daemon.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static bool has_queues(int wanted)
 	return fake_daemon_queue_count(&daemon_) == wanted;
 }
 
-/* fstat is the same call, with a descriptor in the first place. */
+/* fstat is the same system call with a descriptor as first argument. */
 static void hide_names(void)
 {
 	struct sock_filter code[] = {

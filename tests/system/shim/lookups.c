@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * When libkfdshim.so looks for the functions that it wraps: the next ioctl before
- * main, those of HSA when the device is first used, if a runtime is there. So the
- * first ioctl, the first queue and the first doorbell do not look up, load or allocate anything. This
- * program counts: its dlsym, dlopen and malloc stand before libc's.
- * Usage: test_shim_lookups CASE FOLDER-OF-THE-FAKE-LIBRARIES, with libkfdshim.so
- * preloaded, where a (simulated) device is.
+ * Proves when libkfdshim.so looks up the functions that it wraps: the next ioctl before main, those
+ * of HSA when the device is first used, if a runtime is loaded. So the first ioctl, the first queue
+ * and the first doorbell look up, load and allocate nothing. This program counts: its dlsym, dlopen
+ * and malloc precede libc's.
+ *
+ *   test_shim_lookups CASE DIRECTORY    DIRECTORY contains the fake libraries
+ *
+ * Runs with libkfdshim.so preloaded, on a machine with a (simulated) device.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,8 +26,8 @@
 typedef int64_t framework_fn(int64_t kind, int64_t value);
 typedef void store_fn(uint64_t signal, int64_t value);
 
-/* Of this thread: the agent has one of its own. Volatile, for libc's headers say that
- * ioctl does not call back (leaf). */
+/* Per thread, because the agent has a thread of its own. Volatile, because libc's headers declare
+ * that ioctl does not call back (leaf). */
 static _Thread_local volatile bool counting;
 static _Thread_local volatile unsigned lookups, loads, allocations;
 
@@ -36,7 +38,7 @@ static void *(*real_dlopen)(const char *path, int flags);
 void *dlsym(void *handle, const char *name)
 {
 	lookups += counting;
-	if (!real_dlsym) /* before main */
+	if (!real_dlsym) /* called before main */
 		*(void **)&real_dlsym = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
 	return real_dlsym(handle, name);
 }
@@ -69,7 +71,7 @@ static void nothing_counted(void)
 	CHECK_IS(allocations, 0);
 }
 
-/* The counters count. */
+/* Checks that the counters count. */
 static void counts(void)
 {
 	count(true);
@@ -80,8 +82,8 @@ static void counts(void)
 	CHECK(allocations > 0);
 }
 
-/* The program's first, and one of the console, whose type is KFD's too. A message that
- * it has not asked for yet is still there. */
+/* Checks the program's first ioctl, and one of the console, whose type is KFD's, too. A dlerror()
+ * message that the program has not read yet must still be there. */
 static void first_ioctl(void)
 {
 	struct winsize size;
@@ -99,8 +101,9 @@ static void first_ioctl(void)
 	CHECK(!dlerror());
 }
 
-/* Before any library's constructor: it finds its way, and the next one need not. */
-static int before_constructors = -1; /* errno */
+/* Makes an ioctl before any library's constructor: it is forwarded, and the next one needs no
+ * lookup. */
+static int before_constructors = -1; /* errno of that call */
 static unsigned lookups_before;
 
 static void before(int argc, char **argv, char **environment)
@@ -132,8 +135,8 @@ static int open_device(void)
 }
 
 /* A runtime holds locks of its own around CREATE_QUEUE, which a library that another thread loads
- * may want: before it goes to the driver, the runtime is announced without a look-up. (The driver
- * refuses this queue; that comes after.) */
+ * may need. Therefore the runtime must be enabled without a lookup before CREATE_QUEUE is
+ * forwarded. (The driver refuses this queue; that happens later.) */
 static void first_queue(int fd)
 {
 	struct kfdabi_create_queue args = {.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL};
@@ -167,7 +170,7 @@ static framework_fn *open_framework(const char *folder, int flags)
 	return call;
 }
 
-/* Its doorbell's store and wait reach the runtime, the first ones and others. */
+/* The doorbell's store and its wait reach the runtime, at the first call and later. */
 static void call_twice(framework_fn *call)
 {
 	int64_t values[2];
@@ -180,7 +183,7 @@ static void call_twice(framework_fn *call)
 	CHECK_IS(values[1], 1043);
 }
 
-/* A function that no runtime here has: it does nothing, and leaves no message. */
+/* A function that no loaded runtime has does nothing and leaves no dlerror() message. */
 static void call_what_is_nowhere(void)
 {
 	int64_t signal[8] = {1};
@@ -217,9 +220,9 @@ int main(int argc, char **argv)
 		nothing_counted();
 		call_what_is_nowhere();
 	} else {
-		/* The device is used before a runtime is there, which is found at its
-		 * first call, also where another library wraps the same functions before
-		 * us: that one is not the runtime. */
+		/* The device is used before a runtime is loaded. The runtime is then found at its
+		 * first call, even if another library wraps the same functions before
+		 * libkfdshim.so: that library is not the runtime. */
 		CHECK(strcmp(name, "late") == 0 || strcmp(name, "beside") == 0);
 		open_device();
 		call = open_framework(argv[2], RTLD_LOCAL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program that never touches a GPU: uses ioctl, changes its folder, and ends
- * with 7 if it has one thread and as many descriptors as its argument says.
- * Without an argument it prints how many it has.
+ * A program that never uses a GPU. It calls ioctl, changes its directory, and exits with 7 if it
+ * has one thread and as many descriptors as its argument specifies. Without an argument it prints
+ * the number of its descriptors.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -32,13 +32,13 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return printf("%d\n", fds) < 0;
-	/* A command of the console, whose type is KFD's too, and two others. */
+	/* A command of the console, whose type is KFD's, too, and two others. */
 	(void)ioctl(0, 0x4b33, byte);
 	(void)ioctl(0, TIOCGWINSZ, &size);
 	(void)ioctl(99, 0xc0584b02, byte);
 	if (chdir("/") != 0)
 		return 1;
-	if (count("/proc/self/task") != 3) /* one, and . and .. */
+	if (count("/proc/self/task") != 3) /* one thread, and "." and ".." */
 		return 2;
 	if (fds != count("/proc/self/fd") || fds != atoi(argv[1]))
 		return 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Another preloaded library: wraps what ours wraps, counts, and passes on. What it
- * has counted it writes to the file that OTHER_REPORT names, at exit. */
+/* Another preloaded library that wraps the same functions as libkfdshim.so, counts the calls and
+ * forwards them. At exit it writes the counts into the file that OTHER_REPORT names. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -12,17 +12,17 @@
 
 struct account {
 	uint32_t id, type;
-	uint64_t address; /* of its write pointer */
-	uint64_t wptr;	  /* as last read */
-	uint64_t told;	  /* as the shim last told it */
-	bool active;	  /* so it said */
-	bool moved;	  /* as last read */
+	uint64_t address; /* address of its write pointer */
+	uint64_t wptr;	  /* write pointer at the last read */
+	uint64_t told;	  /* write pointer in the shim's last event */
+	bool active;	  /* state in the shim's last event */
+	bool moved;	  /* the write pointer had moved at the last read */
 };
 
 static struct {
 	const struct lane *lane;
-	int memory;	 /* the workload's, as /proc has it: GTT, too */
-	uint64_t events; /* of the lane, taken so far */
+	int memory;	 /* /proc/PID/mem of the workload, which also reads GTT */
+	uint64_t events; /* number of events read so far */
 	uint32_t generation;
 	struct account accounts[ACCOUNTS];
 	unsigned n;
@@ -45,7 +45,7 @@ static struct account *find(uint32_t id)
 	return NULL;
 }
 
-/* A queue that is made while bursts run begins at 0. */
+/* A queue that is created while bursts run begins at 0. */
 static void open_accounts(bool first)
 {
 	uint32_t generation = __atomic_load_n(&books.lane->queue_generation, __ATOMIC_ACQUIRE);
@@ -109,7 +109,7 @@ static void take_event(const struct lane_event *event)
 		   event->kind != LANE_EVENT_QUEUE_BLOCKED))
 		return;
 	CHECK(event->value >= a->told && event->value <= word(a->address));
-	/* What stood still, as the runtime's own queue, has no part of that packet. */
+	/* A queue that has not moved, such as the runtime's own, has no part in that kernel. */
 	if (event->kind == LANE_EVENT_QUEUE_IDLE && a->moved && event->value == a->wptr &&
 	    event->ns < books.lasts_until_ns) {
 		fprintf(stderr, "queue %u is told idle at %llu %.3f ms before its kernel can end\n",

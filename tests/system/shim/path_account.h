@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The books of a workload's queues: what their write pointers are, read from its
- * memory, and what the shim has told of them, in the events of its lane. For a
- * parent of the workload, which may read it.
+ * Compares the write pointers of a workload's queues, read from its memory, with what the shim has
+ * reported in the events of its shared memory (struct lane). For a parent of the workload, which is
+ * allowed to read its memory. A violation ends the test.
  */
 #ifndef KFDSHIM_TESTS_PATH_ACCOUNT_H
 #define KFDSHIM_TESTS_PATH_ACCOUNT_H
@@ -13,26 +13,26 @@
 
 #include "channel/lane.h"
 
-/* What the write pointers moved by: AQL packets, and bytes of SDMA rings. */
+/* By how much write pointers have moved: AQL packets, and bytes of SDMA rings. */
 struct account_moved {
 	uint64_t packets, sdma_bytes;
 };
 
-/* Begins with queues that are idle; what they did before is not counted. */
+/* Begins with queues that must be idle; what they did earlier is not counted. */
 void account_begin(const struct lane *lane, pid_t workload);
-/* Reads all write pointers, those of new queues too; what they moved by since the
- * last call. */
+/* Reads all write pointers, including those of new queues. Returns by how much they have moved
+ * since the last call. */
 struct account_moved account_read(void);
-/* The last packet of what account_read has found is not over before then: an IDLE of it
- * that is older ends the test. */
+/* `ns`: the earliest time at which the last packet that account_read() has found can be over. An
+ * IDLE event of it with an earlier time ends the test. */
 void account_lasts_until(uint64_t ns);
 /*
- * Takes the events that are new. Is every queue either told as active, or as idle
- * with the write pointer that account_read last found? An IDLE beyond it, or one
- * that goes back, ends the test.
+ * Reads the new events. Returns whether every queue is reported either as active, or as idle with
+ * the write pointer that account_read() found last. An IDLE event with a later or an earlier write
+ * pointer than possible ends the test.
  */
 bool account_told(void);
-/* All queues, and no more than that: idle, everything seen. */
+/* Returns whether all queues are idle and everything, but nothing more, has been seen. */
 bool account_closed(void);
 
 #endif

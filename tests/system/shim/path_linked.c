@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* shim_path_linked PATH: a program that is linked with the HSA runtime, as path_work.c
- * uses it. */
+/* shim_path_linked PATH: a program that is linked with the HSA runtime, for path_work.c. */
 #include "tests/system/shim/path_work.h"
 
 int main(int argc, char **argv)

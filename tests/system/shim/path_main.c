@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * shim_path PATH [LIBRARY]: submits work by one path, as path_work.h says. It knows no
- * runtime: "raw" is queues by ioctl, and every other path is LIBRARY's, which is opened
- * with RTLD_LOCAL and brings its runtime along.
+ * shim_path PATH [LIBRARY]: submits work by one path, as path_work.h describes. The program itself
+ * is not linked with a runtime: "raw" makes queues by ioctl, and every other path is in LIBRARY,
+ * which is opened with RTLD_LOCAL and loads its runtime.
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 	CHECK(library);
 	*(void **)&run = dlsym(library, "path_run");
 	CHECK(run);
-	/* Else it would show nothing: a runtime that the program itself brought. */
+	/* If the program itself had a runtime, the test would prove nothing. */
 	CHECK(!dlsym(RTLD_DEFAULT, "hsa_system_get_info"));
 	return run(argv[1]);
 }

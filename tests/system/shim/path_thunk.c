@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Bursts by way of AMD's thunk, without an HSA runtime: hsaKmtCreateQueue. A library
- * that shim_path opens, so that only it needs libhsakmt. Its packets are barriers.
+ * Bursts through AMD's thunk without an HSA runtime: hsaKmtCreateQueue. A library that shim_path
+ * opens, so that only this library needs libhsakmt. Its packets are barriers.
  */
 #include <hsakmt.h>
 #include <sched.h>
@@ -13,21 +13,21 @@
 
 #define RING_BYTES 65536u
 #define PAGE 4096u
-#define AQL_BARRIER_AND (3u | 1u << 8) /* HSA 1.2, 2.9: the type, and the barrier bit */
+#define AQL_BARRIER_AND (3u | 1u << 8) /* type and barrier bit (HSA 1.2, section 2.9) */
 
 struct packet {
 	uint32_t header, reserved;
 	uint64_t waits_for[5], reserved2, completion;
 };
 
-/* amd_signal_t. */
+/* Layout of amd_signal_t. */
 struct signal {
 	int64_t kind;
 	volatile int64_t value;
 	uint64_t rest[6];
 };
 
-/* In one page: what the queue and its packets refer to. */
+/* One page with everything that the queue and its packets refer to. */
 static struct {
 	uint64_t wptr, pad[7], rptr, pad2[7];
 	struct signal done;
@@ -78,9 +78,9 @@ static void begin(void)
 	gpu = find_gpu();
 	ring = memory(RING_BYTES);
 	shared = memory(PAGE);
-	shared->done.kind = 1; /* its value is what counts */
+	shared->done.kind = 1; /* kind of a signal whose value is used */
 	for (size_t i = 0; i < RING_BYTES / sizeof(*ring); i++)
-		ring[i].header = 1; /* invalid: not there yet */
+		ring[i].header = 1; /* type invalid: the packet is not there yet */
 	queue.Queue_write_ptr_aql = &shared->wptr;
 	queue.Queue_read_ptr_aql = &shared->rptr;
 	must(hsaKmtCreateQueue(gpu, HSA_QUEUE_COMPUTE_AQL, 100, HSA_QUEUE_PRIORITY_NORMAL, ring,

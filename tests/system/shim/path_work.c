@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Bursts by way of the HSA runtime, one for each byte on stdin, answered when the
- * burst is over: linked into shim_path_linked, and once more as a library that shim_path
- * opens with RTLD_LOCAL, as a framework would. Its waits are on memory, so that no hook
- * shows an end, but for the path "store".
+ * Bursts through the HSA runtime, one for each byte on standard input, answered when the burst is
+ * over. Linked into shim_path_linked, and also built as a library that shim_path opens with
+ * RTLD_LOCAL, as a framework would. Except for the path "store" its waits poll memory, so that no
+ * hook sees an end.
  */
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -16,8 +16,8 @@
 #include "tests/system/shim/spin.h"
 
 #define COPY_BYTES 65536u
-#define WPTR 56 /* of an amd_queue_t */
-#define VALUE 8 /* of an amd_signal_t; of a doorbell's, where the doorbell is */
+#define WPTR 56 /* offset in amd_queue_t */
+#define VALUE 8 /* offset in amd_signal_t; in a doorbell signal it holds the doorbell's address */
 
 static hsa_agent_t cpu, gpu;
 static hsa_amd_memory_pool_t host_pool, vram_pool;
@@ -104,7 +104,7 @@ static void write_kernel(uint64_t at)
 	__atomic_store_n(&packet->header, header, __ATOMIC_RELEASE);
 }
 
-/* The `i`th of a burst, from 1. */
+/* Writes packet number `i` of a burst, counted from 1. */
 static void write_packet(uint64_t at, unsigned i, const struct path_order *order)
 {
 	const hsa_signal_t none = {0};
@@ -127,7 +127,7 @@ static void by_store(const struct path_order *order)
 				  HSA_WAIT_STATE_ACTIVE);
 }
 
-/* As a code generator does that has looked up where things are. */
+/* Writes as a code generator does that has looked up the addresses. */
 static void by_memory(const struct path_order *order)
 {
 	volatile uint64_t *doorbell =

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * Work by every path reaches the daemon. This program plays the daemon and orders
- * bursts of 1 to 16 packets at random times: into idleness, where activity must then
- * be told, and close behind one another.
- * - The write pointers, read from the workload's memory, moved by what was ordered,
- *   on a queue of the path's kind.
- * - Every such advance is accounted for: its queue is told as active, or as idle with
- *   that very write pointer (path_account.h).
- * - One burst in 16, or a thousand of them, end with a kernel of 20 ms, where the path
- *   has kernels: idle is not told before it can be over.
- * - Idle is found in time. This machine's timers are late, by milliseconds on a busy
- *   virtual one, and late for both ends: so medians are held to the bound, which is
- *   widened by twice the median lateness of this program's own sleeps. Nine in ten are
- *   held to it too. What looks find needs some four timers in turn, and of four one is
- *   among the latest 2.5 % in a case of ten: these are widened by four times that
- *   lateness. The rest is printed.
- * - Idle at the end, for good, with every advance seen.
- * Usage: test_paths BURSTS PATH WORKLOAD...; BUILD names the libraries.
+ * Proves that work by every path reaches the daemon. This program acts as the daemon and orders
+ * bursts of 1 to 16 packets at random times: some while the queue is idle, when activity must then
+ * be reported, and some close behind one another.
+ *  - The write pointers, read from the workload's memory, have moved by what was ordered, on a
+ *    queue of the path's kind.
+ *  - Every such change is accounted for: its queue is reported as active, or as idle with exactly
+ *    that write pointer (path_account.h).
+ *  - One burst in 16, or a thousand of them, ends with a kernel of 20 ms, if the path has kernels:
+ *    idle is not reported before it can be over.
+ *  - Idle is found in time. This machine's timers are late, by milliseconds on a busy virtual one,
+ *    for both processes. Therefore medians are compared with the bound, which is widened by twice
+ *    the median lateness of this program's own sleeps. Nine in ten are compared with it, too. What
+ *    polls find needs about four timers in a row, and one of four is among the latest 2.5 % in one
+ *    case of ten: these are widened by four times that lateness. The rest is printed.
+ *  - At the end everything is idle and stays so, and every change was seen.
+ *
+ *   test_paths BURSTS PATH WORKLOAD...
+ *
+ * BUILD in the environment names the directory of the libraries.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,26 +33,28 @@
 #include "tests/system/shim/path_work.h"
 
 #define SEED 4u
-#define SOON_MS 3000 /* of a busy machine; the sampling period is at most 16 ms */
+#define SOON_MS 3000 /* for a busy machine; the sampling period is at most 16 ms */
 #define MS 1e6
-#define SELDOM 16	   /* one burst in so many; a thousand, of more than 16,000 */
-#define WAITS_SELDOM 32	   /* at most one in so many waits for idleness */
-#define COPIED_NS (2 * MS) /* the runtime takes a copy within it */
+/* one burst in this number ends with a kernel; of more than 16,000 bursts a thousand do */
+#define SELDOM 16
+#define WAITS_SELDOM 32	   /* at most one burst in this number waits for idleness */
+#define COPIED_NS (2 * MS) /* ns within which the runtime takes a copy */
 
-/* shim/look.c's: the shortest quiet time, and the sampling period. */
+/* The values of shim/look.c: the shortest quiet time, and the limits of the sampling period. */
 #define QUIET_NS (2 * MS)
 #define LOOK_MIN_NS MS
 #define LOOK_MAX_NS (16 * MS)
-#define HOOKED_NS 100e3 /* what a hook sees is told: work, and the end with a wait's return */
+#define HOOKED_NS 100e3 /* ns for a hook to report work, or the end at the return of a wait */
 
-/* What is known of each path. */
+/* The properties of each path. */
 static const struct path {
 	const char *name;
-	bool sdma;   /* its work is on SDMA rings, else on AQL rings */
-	bool exact;  /* a packet ordered is a packet written, neither more nor less */
+	bool sdma;   /* its work is on SDMA rings, otherwise on AQL rings */
+	bool exact;  /* the number of written packets is exactly the ordered number */
 	bool waited; /* a hooked wait shows the end */
-	bool signal; /* the last packet's signal shows the end, whatever kernels last */
-	bool copies; /* seen when the runtime has taken them */
+	/* the last packet's signal shows the end, whatever length was learned for kernels */
+	bool signal;
+	bool copies; /* seen when the runtime has taken the copies */
 	bool kernels;
 } paths[] = {
 	{"store", .exact = true, .waited = true, .kernels = true},
@@ -71,19 +75,20 @@ struct samples {
 static struct fake_daemon daemon_;
 static int to, from;
 static const struct path *path;
-static struct path_answer last; /* of the workload */
-static uint64_t last_order_ns;	/* when the burst before this one was ordered */
-static double longest_ns;	/* at most this has the shim learned as a kernel's length */
+static struct path_answer last; /* the workload's last answer */
+static uint64_t last_order_ns;	/* ns; when the previous burst was ordered */
+/* ns; maximum that the shim can have learned as a kernel's length */
+static double longest_ns;
 static uint64_t packets_ordered;
-static unsigned seldom;	      /* of so many bursts one ends with a kernel */
-static unsigned waits_seldom; /* and of so many one waits for idleness */
+static unsigned seldom;	      /* one burst in this number ends with a kernel */
+static unsigned waits_seldom; /* one burst in this number waits for idleness */
 static unsigned from_idle, kernels;
-static struct samples timer_late;  /* of this program's sleeps */
-static struct samples work_late;   /* from a burst's begin in idleness to activity */
-static struct samples seen_late;   /* from a burst's end to its being accounted for */
+static struct samples timer_late;  /* lateness of this program's sleeps */
+static struct samples work_late;   /* from a burst's begin while idle to the report of activity */
+static struct samples seen_late;   /* from a burst's end until it is accounted for */
 static struct samples idle_late;   /* from a burst's end to idleness */
-static struct samples idle_bounds; /* for each of these, what it may be */
-static struct samples idle_excess; /* idle_late beyond that */
+static struct samples idle_bounds; /* the bound for each of these */
+static struct samples idle_excess; /* the part of idle_late above its bound */
 
 static pid_t start(char **argv)
 {
@@ -147,7 +152,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* In ms; sorts them. */
+/* Returns a quantile in ms; sorts the samples. */
 static double quantile(struct samples *samples, double q)
 {
 	qsort(samples->values, samples->n, sizeof(double), by_value);
@@ -167,7 +172,8 @@ static double limited(double ns, double least, double most)
 	return ns < least ? least : ns > most ? most : ns;
 }
 
-/* One look to notice the last move, and the quiet time (architecture.md). */
+/* Returns the bound, in ns: one poll to notice the last change, and the quiet time
+ * (architecture.md). */
 static double idle_bound(const struct lane_node *at)
 {
 	double look, notice, quiet;
@@ -182,7 +188,7 @@ static double idle_bound(const struct lane_node *at)
 	return notice + quiet;
 }
 
-/* From a burst's begin to its being told as active. */
+/* Returns the bound, in ns, from a burst's begin to the report of activity. */
 static double work_bound(void)
 {
 	return path->waited ? HOOKED_NS : path->copies ? COPIED_NS : LOOK_MAX_NS;
@@ -203,7 +209,7 @@ static void measure_idle(void)
 	longest_ns -= longest_ns / 16;
 }
 
-/* A queue that stood between two looks may be taken for a kernel of that length. */
+/* If a queue did not move between two polls, the shim may take that time for a kernel's length. */
 static void learn(void)
 {
 	double stood = (double)(last.end_ns - last.begin_ns) + LOOK_MIN_NS;
@@ -238,7 +244,8 @@ static void burst(void)
 	CHECK(write(to, &order, 1) == 1);
 	answered();
 	check_moved(packets);
-	/* The simulated GPU's own word comes first: else it is not the shim's fault. */
+	/* The simulated GPU's own time is checked first, so that an error of the simulator is not
+	 * taken for one of the shim. */
 	CHECK(!kernel || last.end_ns >= last.begin_ns + PATH_KERNEL_MS * 1000000u);
 	account_lasts_until(kernel ? last.begin_ns + PATH_KERNEL_MS * 1000000u : 0);
 	kernels += kernel;
@@ -266,8 +273,8 @@ static void make_room(unsigned bursts)
 	}
 }
 
-/* More than a tenth of them above it, and more than three standard deviations make likely
- * of a few? */
+/* Returns whether more than a tenth of the samples are above the allowance, by more than three
+ * standard deviations. */
 static bool tail_is_above(const struct samples *samples, double allowance_ms)
 {
 	double above = 0;
@@ -301,8 +308,8 @@ static void tell(unsigned bursts)
 	       quantile(&timer_late, 0.5), quantile(&timer_late, 0.975),
 	       quantile(&timer_late, 0.99));
 	fflush(stdout);
-	/* A hook needs no timer, but its program needs a core: it may have to wait for one
-	 * between the begin of a burst and the first doorbell. */
+	/* A hook needs no timer, but its program needs a core, and may have to wait for one between
+	 * the begin of a burst and the first doorbell. */
 	CHECK(quantile(&work_late, 0.5) <= work_bound() / MS + allowance);
 	CHECK(excess <= (path->waited ? 0 : allowance));
 	CHECK(!tail_is_above(&idle_excess, tail_allowance));
@@ -339,8 +346,8 @@ int main(int argc, char **argv)
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	answered();
-	/* A small workload is ready before its agent has met us; and what its queue did at
-	 * first may be found only then. */
+	/* A small workload is ready before its agent has connected, and the first work of its queue
+	 * may be found only then. */
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) > 0, 5000);
 	EVENTUALLY(stands_still(), 5000);
 	account_begin(daemon_.lane, pid);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * random_queues_raw, random_queues_hsa [STEPS [SEED]]: a process with libkfdshim.so preloaded
- * whose eight threads create, update and destroy queues at random. At 500 barriers
- * the shim's table (its lane, of which this process plays the daemon), the
- * driver's (kfd/proc in sysfs, and its snapshot for debuggers), what the threads know,
- * and what the shim's log (KFDSHIM_LOG=debug) says happened in between must be the
- * same.
+ * Proves, for a process with libkfdshim.so preloaded whose eight threads create, update and destroy
+ * queues at random: at 500 barriers all of these agree: the shim's table (in its shared memory;
+ * this process acts as the daemon), the driver's table (kfd/proc in sysfs, and its snapshot for
+ * debuggers), the threads' own data, and the events in the shim's log (KFDSHIM_LOG=debug).
  *
- * Tells its steps as tests/matrix/step.h does. libkfdshim.so stands beside it.
+ *   random_queues_raw, random_queues_hsa [STEPS [SEED]]
+ *
+ * Prints its steps as tests/matrix/step.h does. libkfdshim.so is in the same directory.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@
 #define IDS 1024u
 #define MEETINGS 5
 
-/* A queue as the log tells it. */
+/* A queue as the log describes it. */
 struct logged {
 	bool there;
 	uint32_t gpu_id, type;
@@ -47,13 +47,13 @@ static uint64_t log_number, log_changes;
 static FILE *log_file;
 static pid_t workload;
 
-/* The workload. */
+/* The workload process. */
 
 static pthread_barrier_t barrier;
 static unsigned rounds;
 static long seed;
 
-/* "At a barrier": the other process looks, and answers with a byte. */
+/* At a barrier: the other process compares, and answers with a byte. */
 static void let_look(void)
 {
 	char byte = '.';
@@ -96,10 +96,10 @@ static int workload_main(int shared)
 		pthread_join(threads[i], NULL);
 	work_kind.end(truth);
 	let_look();
-	_exit(0); /* whatever is left of a runtime goes with the process */
+	_exit(0); /* the rest of a runtime ends with the process */
 }
 
-/* The one who looks. */
+/* The comparing process. */
 
 static void read_line(const char *line)
 {
@@ -162,7 +162,7 @@ static bool driver_number(int id, const char *file, uint64_t *out)
 	return ok;
 }
 
-/* Is it in the shim's table as in the driver's? */
+/* Compares a queue of the driver with the shim's table. */
 static void compare_driver(int id)
 {
 	uint64_t gpu_id, bytes, type;
@@ -201,7 +201,7 @@ static int compare_driver_all(void)
 	return n;
 }
 
-/* Every queue, with its addresses. */
+/* Compares every queue of the snapshot, with its addresses. */
 static uint32_t compare_snapshot(void)
 {
 	const struct kfdabi_queue_snapshot *all;
@@ -239,7 +239,7 @@ static bool is(const struct work_queue *known, const struct lane_queue *q)
 	return known->hsa_queue ? known->hsa_queue == q->hsa_queue : known->id == q->queue_id;
 }
 
-/* The same number for the same level, and more for a higher one. */
+/* Checks that one level always has the same number, and a higher level a larger one. */
 static void compare_level(enum work_level level, const struct lane_queue *q)
 {
 	static uint32_t numbers[WORK_LEVEL_HIGH + 1];
@@ -257,7 +257,7 @@ static void compare_level(enum work_level level, const struct lane_queue *q)
 	numbers[level] = q->priority;
 }
 
-/* What the thread that has it knows of it. */
+/* Compares a queue with the data of the thread that owns it. */
 static void compare_truth(const struct work_queue *known)
 {
 	struct lane_queue q = {0};
@@ -322,14 +322,14 @@ static void look(void)
 	compare_log();
 }
 
-/* Of one queue at a time: which of the threads' are in the lane is known only
- * once the shim has met the daemon. */
+/* Waits until the shim has connected: only then is it known which of the threads' queues are in the
+ * shared memory. */
 static void meet(void)
 {
 	struct timespec pause = {.tv_nsec = 1000000};
 	int error = -EAGAIN;
 
-	/* On a busy machine a shim gives up a first try, and asks again. */
+	/* On a busy machine a shim can give up its first try, and tries again. */
 	for (int i = 0; i < MEETINGS && error; i++) {
 		if (i)
 			fprintf(stderr, "tried again: the shim had given up (%s)\n",
@@ -340,7 +340,8 @@ static void meet(void)
 		step_fail("the shim does not come to the daemon: %s", strerror(-error));
 	fake_daemon_remove(&daemon_);
 	for (int i = 0; i < 5000 && !__atomic_load_n(&daemon_.lane->runtime, __ATOMIC_ACQUIRE); i++)
-		nanosleep(&pause, NULL); /* the last word that a new lane is given */
+		/* `runtime` is the last field that the shim writes into new shared memory */
+		nanosleep(&pause, NULL);
 }
 
 static void start(char **argv, int shared, int *to, int *from)
@@ -357,7 +358,8 @@ static void start(char **argv, int shared, int *to, int *from)
 	fake_daemon_open(&daemon_);
 	snprintf(log_path, sizeof(log_path), "%s/log", daemon_.folder);
 	log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	log_file = fopen(log_path, "re"); /* with a place of its own in the file */
+	/* opened again, so that it has a file position of its own */
+	log_file = fopen(log_path, "re");
 	if (log_fd < 0 || !log_file)
 		step_fail("%s: %s", log_path, strerror(errno));
 	unlink(log_path);
@@ -394,7 +396,8 @@ static int watch(char **argv)
 	if (truth == MAP_FAILED)
 		step_fail("no shared memory: %s", strerror(errno));
 	start(argv, shared, &to, &from);
-	for (unsigned i = 0; i <= rounds; i++) { /* the last: when all are destroyed */
+	/* in the last round all queues have been destroyed */
+	for (unsigned i = 0; i <= rounds; i++) {
 		if (read(from, &byte, 1) != 1)
 			step_fail("the workload ended at barrier %u", i);
 		if (i == 0) {

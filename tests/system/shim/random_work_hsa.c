@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Queues by the HSA runtime; it has some of its own besides. */
+/*
+ * The workload of random_queues by the HSA runtime, which has some more queues of its own.
+ */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <hsa/hsa.h>
@@ -15,7 +17,7 @@
 
 #define PACKETS 256u
 #define GPUS 8u
-#define EVENTS 8u /* ids from 0; what the queues share is among the runtime's first */
+#define EVENTS 8u /* ids from 0; the event that the queues share is among the runtime's first */
 #define WAKE_US 100000
 
 static hsa_agent_t gpus[GPUS];
@@ -35,7 +37,7 @@ static void check(hsa_status_t status, const char *what)
 }
 #define CHECK(call) check(call, #call)
 
-/* As the driver names it. */
+/* Returns the driver's gpu_id of an agent. */
 static uint32_t gpu_id_of(hsa_agent_t agent)
 {
 	unsigned gpu_id = 0;
@@ -69,10 +71,9 @@ static hsa_status_t on_agent(hsa_agent_t agent, void *arg)
 }
 
 /*
- * Everything once, before there are threads. The runtime is compiled without guards
- * around the static variables of its functions: of several first calls of
- * hsa_amd_queue_set_priority at once one was seen to fail (7.2.4), without the shim,
- * too.
+ * Calls every function once before there are threads. The runtime is compiled without guards for
+ * the static variables of its functions: of several concurrent first calls of
+ * hsa_amd_queue_set_priority one was seen to fail (7.2.4), also without the shim.
  */
 static void warm_up(void)
 {
@@ -87,12 +88,12 @@ static void warm_up(void)
 }
 
 /*
- * ROCr 5 may wait for ever in hsa_queue_destroy(), without the shim, too: its queues share
- * an auto-reset event, on which the destroyer and the runtime's own thread wait for each
- * other, and whoever comes first takes the wake that was the other's. One destroyer is
- * enough where the runtime's thread comes late. Either looks at the signal again after a
- * wake that was nobody's, so such a wake comes ten times a second. ROCr 6 asks by the
- * event's age, and is known by a function that it brought.
+ * Returns whether the runtime is ROCr 5. There hsa_queue_destroy() can wait for ever, also without
+ * the shim: its queues share an auto-reset event, on which the destroying thread and the runtime's
+ * own thread wait for each other, and the first of them takes the wake that was meant for the
+ * other. One destroying thread is enough if the runtime's thread comes late. Both check the signal
+ * again after a wake that was not for them, so this workload raises such a wake ten times a second.
+ * ROCr 6 waits by the event's age, and is recognised by a function that is new in it.
  */
 static bool may_lose_wakes(void)
 {
@@ -107,7 +108,8 @@ static void *wake_all(void *arg)
 		for (uint32_t id = 0; id < EVENTS; id++) {
 			struct kfd_ioctl_set_event_args event = {.event_id = id};
 
-			ioctl(device, AMDKFD_IOC_SET_EVENT, &event); /* or there is none */
+			/* or the event does not exist */
+			ioctl(device, AMDKFD_IOC_SET_EVENT, &event);
 		}
 		usleep(WAKE_US);
 	}
@@ -155,7 +157,7 @@ static void create(struct work_truth *truth, struct work_queue *q, hsa_queue_t *
 		.ring = (uint64_t)(uintptr_t)(*at)->base_address,
 		.ring_bytes = (uint64_t)(*at)->size * 64,
 		.hsa_queue = (uint64_t)(uintptr_t)*at,
-		.level = WORK_LEVEL_NORMAL, /* every queue, at first */
+		.level = WORK_LEVEL_NORMAL, /* the initial level of every queue */
 	};
 	work_count(&truth->creates);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Queues by ioctl, as the thunk makes them, over two descriptors of the device. */
+/*
+ * The workload of random_queues by ioctl, as the thunk makes queues, over two descriptors of the
+ * device.
+ */
 #include <fcntl.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -8,13 +11,13 @@
 #include "tests/system/shim/random_work.h"
 
 #define SHORT_CREATE offsetof(struct kfdabi_create_queue, sdma_engine_id)
-#define NO_QUEUE 1023u /* an id that is not given before a thousand others */
+#define NO_QUEUE 1023u /* an id that is not used before a thousand others */
 
 #define GPUS 2u
 
 static struct gpu_file gpus[GPUS];
 static int other_kfd;
-/* Their memory is used again and again: addresses say nothing of a queue. */
+/* The memory of the queues is reused, so that an address does not identify a queue. */
 static struct raw_queue memory[WORK_THREADS][WORK_QUEUES];
 static struct kfdabi_create_queue plain[WORK_THREADS][WORK_QUEUES];
 
@@ -102,13 +105,13 @@ static void destroy(struct work_truth *truth, struct work_queue *q, int kfd)
 {
 	struct kfd_ioctl_destroy_queue_args args = {.queue_id = q->id};
 
-	/* Not there any more from now on, whoever looks. */
+	/* From now on the queue must not be found by any reader. */
 	CHECK_IS(lab_ioctl(kfd, KFDABI_DESTROY_QUEUE, &args, sizeof(args)), 0);
 	q->there = false;
 	work_count(&truth->destroys);
 }
 
-/* What the driver refuses changes nothing. */
+/* Makes a call that the driver refuses, which must change nothing. */
 static void try_what_cannot_be(struct work_truth *truth, struct work_queue *q,
 			       const struct kfdabi_create_queue *model, unsigned short *random)
 {

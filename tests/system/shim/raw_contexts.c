@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libkfdshim.so in a process that speaks to the driver without a runtime and has
- * several KFD contexts. This program is both workload and daemon.
+ * Proves libkfdshim.so in a process that calls the driver without a runtime and has several KFD
+ * contexts. This program is both workload and daemon.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -74,7 +74,7 @@ int main(void)
 	changes = fake_daemon_transitions(&daemon_, gpu_id());
 	queue_work(&queues[1], 30, NULL);
 	queue_ring(&queues[1]);
-	/* It may be over when we come to look. */
+	/* The work may be over before this thread checks, so the transitions are checked. */
 	for (int i = 0; i < 5000 && fake_daemon_transitions(&daemon_, gpu_id()) == changes; i++)
 		sleep_ms(1);
 	CHECK(fake_daemon_transitions(&daemon_, gpu_id()) > changes);
@@ -84,7 +84,7 @@ int main(void)
 
 	CHECK_IS(queue_destroy(&contexts[0], queues[0].id), 0);
 	CHECK(!listed(1, &queues[0]) && listed(2, &queues[1]) && listed(0, &first));
-	CHECK_IS(queue_destroy(&own, other.id), 0); /* by the other descriptor */
+	CHECK_IS(queue_destroy(&own, other.id), 0); /* through the other descriptor */
 	CHECK(!listed(0, &other) && listed(0, &first));
 	CHECK_IS(queue_destroy(&again, first.id), 0);
 	CHECK(!listed(0, &first) && listed(2, &queues[1]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * DRM user queues are seen and named. kfdsim has no AMDGPU_USERQ: its render node
- * and topology serve here, the driver's answer is the test's own.
+ * Proves: DRM user queues are seen and named. kfdsim has no AMDGPU_USERQ, so only its render node
+ * and topology are used, and this test plays the driver's part.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ static void seen_and_named(void)
 	CHECK(fake_queue_create(&q, KFD_IOC_QUEUE_TYPE_SDMA) == 0);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
-	fake.userq_id = q.id; /* the same number, of another kind */
+	fake.userq_id = q.id; /* the same id as a queue of another kind */
 	CHECK(fake.agent->ioctl(node, USERQ, &args) == 0 && args.op == q.id);
 	CHECK(dup2(own, STDERR_FILENO) >= 0);
 	CHECK(pread(said, text, sizeof(text) - 1, 0) > 0);
@@ -64,7 +64,8 @@ static void seen_and_named(void)
 	CHECK(find(LANE_TYPE_DRM, q.id, &entry) == 0 && entry.gpu_id != 0);
 	CHECK(entry.ring_address == 0x1000000 && entry.wptr_address == 0x2000008);
 	CHECK(entry.context != 0 && entry.hsa_queue == 0);
-	fake_sleep_us(10000); /* nobody reads the GPU's addresses */
+	/* time in which a read of the GPU's addresses by the agent would crash */
+	fake_sleep_us(10000);
 	args = (struct render_userq){.op = RENDER_FREE, .queue_id = q.id};
 	fake.other_errno = EBUSY;
 	CHECK(fake.agent->ioctl(node, USERQ, &args) == -1 && errno == EBUSY);
@@ -73,14 +74,14 @@ static void seen_and_named(void)
 	CHECK(fake.agent->ioctl(node, USERQ, &args) == 0);
 	CHECK(find(LANE_TYPE_DRM, q.id, &entry) == -ENOENT);
 	CHECK(find(KFD_IOC_QUEUE_TYPE_SDMA, q.id, &entry) == 0);
-	/* Another device's: none of ours. */
+	/* The call on another device creates no queue. */
 	args = (struct render_userq){.op = RENDER_CREATE};
 	CHECK(fake.agent->ioctl(open("/dev/null", O_RDWR), USERQ, &args) == 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 	fake_daemon_remove(&daemon_);
 }
 
-/* A process that has no other is listed, too. */
+/* The queue is also listed if the process has no other. */
 static void the_only_queue(void)
 {
 	struct render_userq args = {.op = RENDER_CREATE};

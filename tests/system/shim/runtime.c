@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * RUNTIME_ENABLE: who issues it, when, and what the lane says. Runs where a
- * node with debug capability is in sysfs (a simulated one), with a driver that
- * the test plays.
+ * Proves when RUNTIME_ENABLE is issued, and by which side, and what the shared memory then
+ * contains. Runs on a machine with a (simulated) node with debug capability in sysfs, with a mock
+ * driver.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -26,18 +26,18 @@ static struct fake_queue q, other;
 
 static unsigned looks;
 
-/* The linker's --wrap gives the name. */
+/* The linker's --wrap defines the names. */
 uint64_t __wrap_topology_capability(uint32_t gpu_id);
 uint64_t __real_topology_capability(uint32_t gpu_id);
 
-/* Each is some reads of sysfs. */
+/* Counts the calls, because each makes several reads of sysfs. */
 uint64_t __wrap_topology_capability(uint32_t gpu_id)
 {
 	looks++;
 	return __real_topology_capability(gpu_id);
 }
 
-/* The gpu_id of the first GPU in sysfs. */
+/* Returns the gpu_id of the first GPU in sysfs. */
 static int first_gpu(void)
 {
 	char path[128];
@@ -63,7 +63,7 @@ static void begin(void)
 	fake.other_gpu = first_gpu();
 }
 
-/* Lets the daemon in; returns what the lane says. */
+/* Accepts the agent's connection and returns `runtime` of its shared memory. */
 static uint32_t lane_runtime(void)
 {
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
@@ -91,7 +91,7 @@ static void not_if_the_runtime_does(void)
 	CHECK(lane_runtime() == LANE_RUNTIME_ENABLED);
 }
 
-/* The runtime tried and failed: then it is ours to try. */
+/* The runtime has tried and failed, so the agent must try. */
 static void also_if_the_runtime_failed(void)
 {
 	begin();
@@ -133,16 +133,17 @@ static void old_driver_is_not_asked(void)
 static void node_without_debugging_is_not_asked(void)
 {
 	begin();
-	fake.other_gpu = 1; /* no such node */
+	fake.other_gpu = 1; /* a node that does not exist */
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(strcmp(fake.calls, "VC") == 0);
 	CHECK(lane_runtime() == LANE_RUNTIME_NEVER);
-	fake.other_gpu = first_gpu(); /* nothing was decided by that */
+	fake.other_gpu = first_gpu(); /* the previous node did not decide this one */
 	CHECK(fake_queue_create(&other, AQL) == 0);
 	CHECK(strcmp(fake.calls, "VCVEC") == 0);
 }
 
-/* A newer runtime beside an older one: its hsa_init must not fail because of us. */
+/* A newer runtime beside an older one: its hsa_init must not fail because the agent has enabled the
+ * runtime. */
 static void runtime_after_us_succeeds(void)
 {
 	begin();
@@ -152,7 +153,7 @@ static void runtime_after_us_succeeds(void)
 	CHECK(lane_runtime() == LANE_RUNTIME_ENABLED);
 }
 
-/* But its own second call fails as it would without us. */
+/* But the runtime's own second call fails as it would without the shim. */
 static void busy_by_itself_stays_busy(void)
 {
 	begin();
@@ -201,7 +202,8 @@ static void *create_other(void *arg)
 	return NULL;
 }
 
-/* Two first queues at once: neither is created before the enable is over. */
+/* Two threads create a first queue at the same time: neither queue is created before RUNTIME_ENABLE
+ * has returned. */
 static void first_queues_race(void)
 {
 	pthread_t thread;

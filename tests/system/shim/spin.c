@@ -9,12 +9,12 @@
 #include "replay/code_objects.h"
 
 #define KERNEL "kfdreplay_spin.kd"
-#define GROUP 256u	   /* work-items, as the kernel demands */
-#define TICKS_A_MS 100000u /* the 100 MHz counter */
+#define GROUP 256u	   /* work-items, as the kernel requires */
+#define TICKS_A_MS 100000u /* ticks per ms of the 100 MHz counter */
 #define ARGS_BYTES 256u
 
 static struct {
-	uint64_t ticks, cells; /* cells: where it leaves marks; 0: nowhere */
+	uint64_t ticks, cells; /* cells: address for its marks; 0: none */
 } * args;
 static uint64_t kernel;
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * API tables of runtimes that are not there, as the runtime gives them to a tools
- * library: of two copies in one process, of one whose functions are called by symbol,
- * and where nothing may be hooked.
- * Usage: test_shim_tables RUNTIME, or, with KFDSHIM_DISABLE=1, test_shim_tables RUNTIME
- * disabled; with libkfdshim.so preloaded, where a (simulated) device is. RUNTIME is the
- * fake one, whose functions are found when the device is opened.
+ * Proves how API tables are hooked that a runtime passes to a tools library: tables of two copies
+ * of the runtime in one process, of one whose functions are also called by symbol, and where
+ * hooking is disabled. The runtimes are simulated.
+ *
+ *   test_shim_tables RUNTIME
+ *   test_shim_tables RUNTIME disabled    with KFDSHIM_DISABLE=1
+ *
+ * Runs with libkfdshim.so preloaded, on a machine with a (simulated) device. RUNTIME is the fake
+ * runtime, whose functions are found when the device is opened.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -16,7 +19,7 @@
 #include "abi/kfd_abi.h"
 #include "conform/lab.h"
 
-/* As in hsa_api_trace.h: a version, whose minor number is the size, and functions. */
+/* Layout of hsa_api_trace.h: a version, whose minor number is the size, and functions. */
 enum {
 	INIT = 0,
 	LOAD_RELAXED = 39,
@@ -47,7 +50,7 @@ struct root {
 	struct core *core;
 };
 
-static int called; /* 1, 2: which copy's function */
+static int called; /* 1, 2: the copy whose function was called */
 
 static int64_t get_1(uint64_t signal)
 {
@@ -99,8 +102,8 @@ static int64_t wait_2(uint64_t signal, unsigned condition, int64_t compare, uint
 	return compare;
 }
 
-static struct core cores[3]; /* 1 and 2 */
-static struct core bare[3];  /* what they were */
+static struct core cores[3]; /* indexed by copy, 1 and 2 */
+static struct core bare[3];  /* the original tables */
 static load_fn *load;
 static unload_fn *unload;
 
@@ -117,7 +120,7 @@ static void core_fill(int copy, get_fn *get, store_fn *store, wait_fn *wait)
 	bare[copy] = *core;
 }
 
-/* As in hsa_init. */
+/* Calls OnLoad as hsa_init does. */
 static void begin(int copy)
 {
 	struct root root = {.major = 3, .minor = sizeof(root), .core = &cores[copy]};
@@ -125,7 +128,7 @@ static void begin(int copy)
 	CHECK(load(&root, 3, 0, NULL));
 }
 
-/* Is it hooked, all of it, or as it was, all of it? */
+/* Returns whether the six functions of the table are hooked. Either all or none must be. */
 static bool hooked(int copy)
 {
 	int n = 0;
@@ -136,7 +139,7 @@ static bool hooked(int copy)
 	return n == 6;
 }
 
-/* Each call reaches the copy whose table it went by. */
+/* Checks that each call through a table reaches the copy that the table belongs to. */
 static void call(int copy)
 {
 	static int64_t signal[8] __attribute__((aligned(64))) = {1};
@@ -177,7 +180,7 @@ static void two_runtimes(void)
 	CHECK(hooked(1) && !hooked(2));
 	call(1);
 	call(2);
-	begin(1); /* newer runtimes have two names for us */
+	begin(1); /* newer runtimes call OnLoad twice, because libkfdshim.so is named twice */
 	CHECK(hooked(1));
 	call(1);
 	unload();
@@ -197,11 +200,11 @@ static void store_by_another_tool(uint64_t signal, int64_t value)
 	called = 3;
 }
 
-/* Calls by symbol leave the table's hooks in place, for other code of the process goes by them. They
- * pass over those of the runtime that they reach, and over no other tool's. */
+/* A call by symbol leaves the table's hooks in place, because other code of the process calls
+ * through the table. It skips the hook of the runtime that it reaches, but no other tool's. */
 static void called_by_symbol(void *runtime)
 {
-	/* a doorbell, of a queue that is none of ours */
+	/* a doorbell of a queue that is unknown to the agent */
 	static int64_t signal[8] __attribute__((aligned(64))) = {-1};
 	const uint64_t handle = (uint64_t)(uintptr_t)signal;
 	any_fn **now = cores[1].functions;
@@ -209,21 +212,21 @@ static void called_by_symbol(void *runtime)
 
 	*(void **)&store = dlsym(RTLD_DEFAULT, "hsa_signal_store_screlease");
 	CHECK(store);
-	begin(1); /* another copy's table */
+	begin(1); /* the table of another copy */
 	store(handle, 7);
-	CHECK_IS(signal[1], 7); /* the fake runtime's */
+	CHECK_IS(signal[1], 7); /* the call reached the fake runtime */
 	CHECK(hooked(1));
 	unload();
 
 	*(void **)&now[INIT] = dlsym(runtime, "hsa_signal_store_screlease");
-	begin(1); /* its own */
+	begin(1); /* the table of the fake runtime itself */
 	called = 0;
 	store(handle, 8);
 	CHECK(called == 1 && signal[1] == 7);
 	CHECK(hooked(1));
 	call(1);
 
-	/* The fake runtime goes by no table, so that is where the call must come. */
+	/* The fake runtime does not call through a table, so the call must reach it directly. */
 	now[STORE_SCRELEASE] = (any_fn *)store_by_another_tool;
 	store(handle, 9);
 	CHECK_IS(signal[1], 9);
@@ -244,7 +247,7 @@ int main(int argc, char **argv)
 	core_fill(1, get_1, store_1, wait_1);
 	core_fill(2, get_2, store_2, wait_2);
 	begin(1);
-	CHECK(!hooked(1)); /* there is no agent yet */
+	CHECK(!hooked(1)); /* the agent is not loaded yet */
 	open_device();
 	if (disabled) {
 		begin(1);

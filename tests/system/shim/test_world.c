@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * libkfdshim.so in a real process with the real HSA runtime on a (simulated)
- * GPU. This program plays the daemon and gives a workload its orders.
- * Usage: test_shim_world CASE WORKLOAD [ARGUMENT]; BUILD names the libraries.
+ * Proves libkfdshim.so in a real process with the real HSA runtime on a (simulated) GPU. This
+ * program acts as the daemon and orders a workload what to do.
+ *
+ *   test_shim_world CASE WORKLOAD [ARGUMENT]
+ *
+ * BUILD in the environment names the directory of the libraries.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +27,7 @@
 
 #define TIMES 20
 
-/* Queues, their hsa_queue_t, and RUNTIME_ENABLE for a runtime that cannot. */
+/* Queues, their hsa_queue_t, and RUNTIME_ENABLE for a runtime that does not make it. */
 static void queues(void)
 {
 	world_start();
@@ -41,7 +44,8 @@ static void hooks(void)
 {
 	int silent, probed;
 
-	/* Who is not offline is called blocked, and not active, within milliseconds. */
+	/* A queue of a process that is not offline would be reported as blocked, and not as active,
+	 * within milliseconds. */
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	world_start();
 	world_create();
@@ -54,18 +58,19 @@ static void hooks(void)
 	world_tell("block");
 	CHECK(sscanf(world_tell("ring 100000"), "%d %d", &silent, &probed) == 2);
 	CHECK(silent == 0);
-	CHECK(probed == 1); /* the instrument works */
+	CHECK(probed == 1); /* proves that the counter works */
 	CHECK(strstr(world_tell("threads"), "kfdshim") != NULL);
 	world_tell("finish");
 	world_end();
 }
 
-/* Another library wraps the same functions. Each of the two sees every call, and
- * ours at once. */
+/* Another library wraps the same functions. Each of the two sees every call, and the shim reports
+ * it at once. */
 static void beside_another(void)
 {
 	unsigned ioctls = 0, stores = 0, waits = 0;
-	char path[] = "/tmp/kfdshim-other-XXXXXX"; /* worlds have the same process ids */
+	/* not by PID, because several simulations have the same PIDs */
+	char path[] = "/tmp/kfdshim-other-XXXXXX";
 	int fd = mkostemp(path, O_CLOEXEC);
 	FILE *report;
 
@@ -81,12 +86,13 @@ static void beside_another(void)
 	CHECK(ioctls > 10 && stores >= 21 && waits >= 21);
 }
 
-/* Whatever hooks see nothing of: within some sampling periods. */
+/* Work that no hook sees is found within a few sampling periods. */
 static void sampled(void)
 {
 	struct lane_queue q;
 
-	/* Its queue stands on a signal; who is not offline would be blocked. */
+	/* The queue waits for a signal; in a process that is not offline it would be reported as
+	 * blocked. */
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	world_start();
 	world_create();
@@ -104,7 +110,7 @@ static void sampled(void)
 	world_end();
 }
 
-/* A reserved slot is work. */
+/* A reserved slot counts as work. */
 static void hints(void)
 {
 	world_start();
@@ -118,8 +124,8 @@ static void hints(void)
 	world_end();
 }
 
-/* It stands on a signal that the program sets: seen at once, then blocked and not
- * active, then work again, and idle with the wait. */
+/* A queue that waits for a signal of the program: active at once, then blocked and not active, then
+ * active again, and idle when the wait returns. */
 static void blocked(void)
 {
 	setenv("KFDSHIM_PRIORITY", "online", 1);
@@ -139,8 +145,8 @@ static void blocked(void)
 	world_end();
 }
 
-/* A program that resolves by handle, and the API table: store and wait, each in its two
- * forms, are seen as early and late as by symbol. */
+/* A program that resolves by handle, with the API table: store and wait, each in its two forms, are
+ * seen as early as by symbol. */
 static void all_by_table(void)
 {
 	uint64_t hsa_queue = strtoull(world_tell("queue"), NULL, 16);
@@ -162,10 +168,11 @@ static void all_by_table(void)
 	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
 }
 
-/* After hsa_shut_down and hsa_init, too. */
+/* The same after hsa_shut_down and hsa_init. */
 static void tabled_unasked(void)
 {
-	/* Who is not offline would be told as blocked, and the end not be seen. */
+	/* A queue of a process that is not offline would be reported as blocked, and its end would
+	 * not be seen. */
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	world_start();
 	world_tell("queue");
@@ -177,7 +184,7 @@ static void tabled_unasked(void)
 	world_end();
 }
 
-/* ROCr 5 finds tools by nothing else; newer ones then have it named twice. */
+/* ROCr 5 finds tools only by HSA_TOOLS_LIB; for newer versions the library is then named twice. */
 static void tabled(void)
 {
 	char tool[512];
@@ -187,8 +194,8 @@ static void tabled(void)
 	tabled_unasked();
 }
 
-/* What the program says of itself (kfdshim.h): a request counts as work without
- * any, and a new priority or SLO is told at once. */
+/* What the program declares by kfdshim.h: a request counts as work without any, and a new priority
+ * or SLO is published at once. */
 static void requests(void)
 {
 	world_start();
@@ -217,8 +224,8 @@ static void requests(void)
 	world_end();
 }
 
-/* Every queue of the program is a profiler's: known by the program's handle, and
- * its doorbell is heard although the queue's own is another. */
+/* Every queue of the program belongs to a profiler: it is known by the program's handle, and its
+ * doorbell is seen although the real queue has another. */
 static void intercepted(void)
 {
 	uint64_t hsa_queue;
@@ -236,7 +243,7 @@ static void intercepted(void)
 		world_tell("finish");
 	}
 	EVENTUALLY(world_active() == 0, 3000);
-	/* Not the queue's own doorbell. */
+	/* The doorbell that was seen is not the queue's own. */
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
 		CHECK(fake_daemon_entry(&world.daemon, i, &q) != 0 || q.hsa_queue != hsa_queue ||
 		      !q.hooked);
@@ -256,8 +263,8 @@ static int count(const char *text, const char *word)
 	return n;
 }
 
-/* What a child of the same program has, without the library: a newer runtime's own
- * eventfd is open in there. */
+/* Returns the number of eventfds in a child of the same program without the library, because a
+ * newer runtime has an eventfd of its own. */
 static int eventfds_of_a_bare_child(void)
 {
 	char command[512], line[512];
@@ -274,8 +281,8 @@ static int eventfds_of_a_bare_child(void)
 	return n;
 }
 
-/* The agent's thread closes what the daemon has sent once it has mapped it, and a child that is
- * forked before has it, too. */
+/* The agent's thread closes the daemon's files once it has mapped them. A child that is forked
+ * before that inherits them. */
 static bool has_memfd(void)
 {
 	char folder[64], file[256];
@@ -308,17 +315,17 @@ static void forked(void)
 	activity = world.daemon.lane->nodes[0].activity;
 	world_tell("fork");
 	CHECK(strncmp(world.answer, "threads ", 8) == 0);
-	CHECK(strstr(world.answer, "kfdshim") == NULL); /* neither thread nor memfd */
+	CHECK(strstr(world.answer, "kfdshim") == NULL); /* neither the agent's thread nor a memfd */
 	CHECK(strstr(world.answer, "socket") == NULL && count(world.answer, "eventfd") == eventfds);
 	CHECK(world.daemon.lane->nodes[0].activity == activity);
-	/* The parent's is as it was. */
+	/* The parent works as before. */
 	world_tell_work("block");
 	world_tell("finish");
 	EVENTUALLY(world_active() == 0, LATE_MS);
 	world_end();
 }
 
-/* hsa_shut_down and hsa_init again. */
+/* hsa_shut_down, and hsa_init again. */
 static void again(void)
 {
 	world_start();
@@ -336,7 +343,7 @@ static void again(void)
 	world_end();
 }
 
-/* What the driver says that the workload has, of sysfs. */
+/* Returns the workload's VRAM in bytes as sysfs shows it. */
 static uint64_t driver_vram(uint32_t gpu_id)
 {
 	unsigned long long bytes = UINT64_MAX;
@@ -361,7 +368,7 @@ static uint64_t lane_vram(uint32_t *gpu_id)
 	return node.vram_bytes;
 }
 
-/* The runtime meets the limit as it would a full card, and goes on. */
+/* For the runtime the limit looks like a full card, and it continues. */
 static void vram(void)
 {
 	uint64_t before, bytes;
@@ -387,8 +394,8 @@ static void vram(void)
 	world_end();
 }
 
-/* The program waits at the gate, for a second at most; the runtime's own thread, on
- * which it may be called back, never. */
+/* The program waits at the gate for at most a second. The runtime's own thread, on which the
+ * program may be called back, never waits. */
 static void gated(void)
 {
 	uint64_t begun;
@@ -438,6 +445,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_beside_another), cmocka_unit_test(test_gated),
 	};
 
-	closefrom(3); /* what the caller of the tests left open is not the workload's */
+	/* the workload must not inherit descriptors that the caller of the tests left open */
+	closefrom(3);
 	return world_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Level self by UPDATE_QUEUE (KFDSHIM_UPDATE_QUEUE), under libkfdshim.so and on the
- * simulated driver: what the runtime says of its queues while they are held neither
- * starts them nor is forgotten. This program is workload, runtime and daemon; what
- * counts is whether work is done, and the driver's own list of mapped queues.
+ * Proves level self by UPDATE_QUEUE (KFDSHIM_UPDATE_QUEUE) under libkfdshim.so on the simulated
+ * driver: updates of queues by the runtime while they are held neither start them nor get lost.
+ * This program is workload, runtime and daemon. The checks use whether work is done, and the
+ * driver's own list of mapped queues.
  */
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "tests/lib/shim_stub_daemon.h"
 #include "tests/matrix/driver_files.h"
 
-#define STANDS_MS 150 /* work of 5 ms that is not done by then is not being done */
+#define STANDS_MS 150 /* ms; work of 5 ms that has not finished by then is not running */
 #define RUNS_MS 5000
 
 static struct fake_daemon daemon_;
@@ -43,7 +43,7 @@ static void order(bool hold)
 	CHECK_IS(daemon_.lane->order_errno, 0);
 }
 
-/* So many milliseconds of work; its signal. */
+/* Submits work of `ms` milliseconds and returns its completion signal. */
 static struct signal *submit(struct raw_queue *queue, unsigned ms)
 {
 	struct signal *signal = &signals[used++ % 32];
@@ -90,7 +90,8 @@ static void held_and_released(void)
 	struct signal *work;
 
 	CHECK(runs(submit(&q, 5)));
-	/* In the middle of a kernel, before a busy machine has let it end. */
+	/* Holds the process in the middle of a kernel. On a busy machine the kernel may end before;
+	 * then it is tried again. */
 	for (int i = 0;; i++) {
 		work = submit(&q, 300);
 		sleep_ms(20);
@@ -117,7 +118,7 @@ static void no_session(void)
 	CHECK_IS(trap_snapshot(gpu.kfd, getpid(), 0, NULL, &n), -EINVAL);
 }
 
-/* As ROCr's SetPriority does it: percentage 100. */
+/* ROCr's SetPriority passes percentage 100. */
 static void priority_is_set(void)
 {
 	struct signal *work;
@@ -133,7 +134,7 @@ static void priority_is_set(void)
 	CHECK(listed(&q).priority == 11);
 }
 
-/* Suspend after a fault is not undone by the release, and Resume is not by the hold. */
+/* A Suspend after a fault is not undone by the release, and a Resume is not undone by the hold. */
 static void stopped_by_the_runtime(void)
 {
 	struct signal *work;
@@ -153,7 +154,7 @@ static void stopped_by_the_runtime(void)
 	order(false);
 	CHECK(runs(work));
 
-	/* ... nor when it was before. */
+	/* The same if the runtime has stopped the queue before the hold. */
 	CHECK_IS(update(&q, 0, 7), 0);
 	work = submit(&q, 5);
 	order(true);
@@ -163,7 +164,7 @@ static void stopped_by_the_runtime(void)
 	CHECK(runs(work));
 }
 
-/* Scratch reclaim: Suspend and Resume, both while it is held. */
+/* Scratch reclaim: Suspend and Resume, both during the hold. */
 static void stopped_and_started(void)
 {
 	struct signal *work;
@@ -188,7 +189,7 @@ static void destroyed_while_held(void)
 	work = submit(&other, 5);
 	begun = clock_ns();
 	CHECK_IS(queue_destroy(&gpu, third.id), 0);
-	CHECK(clock_ns() - begun < 5000000000u); /* rather than until it is released */
+	CHECK(clock_ns() - begun < 5000000000u); /* at once, and not only after the release */
 	CHECK(stands(work));
 	CHECK_IS(hqds_active(), 0);
 	order(false);
@@ -212,7 +213,7 @@ static void created_while_held(void)
 	CHECK_IS(queue_destroy(&gpu, third.id), 0);
 }
 
-/* Its end releases, although the order stands. */
+/* The end of the runtime releases the queues, although the order still stands. */
 static void runtime_ends_while_held(void)
 {
 	struct signal *work;

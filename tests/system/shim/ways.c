@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each single way in which a program tells the HSA runtime of work, or waits for its
- * end, is heard; kinds of queues, and what the levels do to them, as the driver has it.
- * Usage: test_shim_ways CASE WORKLOAD; BUILD names the libraries.
+ * Proves that each function with which a program announces work to the HSA runtime, or waits for
+ * its end, is seen; and kinds of queues, and the effect of the levels on them as the driver shows
+ * it.
+ *
+ *   test_shim_ways CASE WORKLOAD
+ *
+ * BUILD in the environment names the directory of the libraries.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -22,9 +26,9 @@
 #include "tests/system/shim/world.h"
 
 #define TIMES 8
-#define TURNS 30 /* at most; those in which the machine stood still do not count */
+#define TURNS 30 /* maximum; turns in which the machine stalled do not count */
 #define MS 1000000ull
-#define STOOD_STILL_MS 30 /* no look for so long, of looks that are a millisecond apart */
+#define STOOD_STILL_MS 30 /* ms without a check, of checks that are a millisecond apart */
 
 static const char *order_of(const char *word, int n)
 {
@@ -34,7 +38,7 @@ static const char *order_of(const char *word, int n)
 	return order;
 }
 
-/* A slot that is reserved is work, by which ever function. */
+/* A reserved slot counts as work, whichever function reserved it. */
 static void reserved(void)
 {
 	char order[32];
@@ -53,7 +57,7 @@ static void reserved(void)
 	world_end();
 }
 
-/* A doorbell that is the first to tell, by each function; and each wait and load. */
+/* A doorbell is the first sign of work, by each function; and each wait and load shows the end. */
 static void rung(void)
 {
 	char bell[32], await[32];
@@ -73,19 +77,19 @@ static void rung(void)
 	world_end();
 }
 
-/* A copy is seen when the runtime has taken it: the sampler needs up to 16 ms. */
+/* A copy is seen when the runtime has taken it, whereas the sampler needs up to 16 ms. */
 static void copied(void)
 {
 	world_start();
 	world_create();
 	for (int way = 0; way < COPY_WAYS; way++) {
-		/* At first, where the runtime makes its queues and asks for its memory. */
+		/* The first copy, at which the runtime creates its queues and allocates memory. */
 		if (strcmp(world_tell(order_of("copy", way)), "none") == 0)
 			continue;
 		world_tell("await");
 		while (world_again(order_of("copy", way), 2 * TIMES, 1)) {
 			EVENTUALLY(world_active() == 0, 1000);
-			fake_sleep_us(40000); /* the sampler looks seldom now */
+			fake_sleep_us(40000); /* so that the sampler polls at its longest period */
 			world_tell_work(order_of("copy", way));
 			world_tell("await");
 		}
@@ -94,9 +98,9 @@ static void copied(void)
 }
 
 /*
- * Active until `ms` after `begun_ns`. False if that was not looked at: where the machine
- * stood still for a while, the shim's own looks, and a wait that is to go on from one to
- * the next, may have come too late.
+ * Checks that the node is active until `ms` after `begun_ns`. Returns false if that was not checked
+ * all the time: if the machine stalled, the shim's own polls may have come too late, too, and so
+ * may a wait that continues from one to the next.
  */
 static bool stays_active(uint64_t begun_ns, unsigned ms)
 {
@@ -116,7 +120,7 @@ static bool stays_active(uint64_t begun_ns, unsigned ms)
 	}
 }
 
-/* The others were not looked at throughout (stays_active). */
+/* Reports turns that were not checked all the time (see stays_active()). */
 static void say_turns(int seen, int turns)
 {
 	if (turns > seen)
@@ -135,11 +139,11 @@ static bool worked_once(const struct lane_queue *q, bool consumed)
 	do
 		equal = world_word(q->rptr_address) == world_word(q->wptr_address);
 	while (equal != consumed && clock_ns() - begun < 50 * MS);
-	/* Now it may be over: the answer came late on a busy machine. */
+	/* On a busy machine the answer can be so late that the kernel may be over by now. */
 	looked = clock_ns() - begun < 90 * MS;
 	CHECK(equal == consumed || !looked);
 	looked = looked && stays_active(begun, 90);
-	EVENTUALLY(world_active() == 0, 2000); /* nobody has waited */
+	EVENTUALLY(world_active() == 0, 2000); /* no thread has waited for it */
 	begun = clock_ns();
 	world_tell_work("work 250");
 	world_order("await");
@@ -150,9 +154,9 @@ static bool worked_once(const struct lane_queue *q, bool consumed)
 }
 
 /*
- * A kernel runs, and is alone in its queue. Where the read pointer passes it when it
- * is taken up (RPTR=consumption), both pointers are equal all the time: its signal
- * has to tell, for 100 ms, and for as long as somebody waits for it.
+ * A kernel runs alone in its queue. Where the read pointer passes it when it is taken up
+ * (RPTR=consumption), both pointers are equal all the time. Its signal must then keep the queue
+ * active: for 100 ms, and as long as a thread waits for it.
  */
 static void worked(void)
 {
@@ -163,7 +167,7 @@ static void worked(void)
 
 	world_start();
 	mine = world_create();
-	world_tell("work 1"); /* the kernel is loaded */
+	world_tell("work 1"); /* so that the kernel is loaded */
 	world_tell("await");
 	CHECK(world_queue(mine, &q));
 	while (seen < 3 && turns < TURNS)
@@ -174,8 +178,8 @@ static void worked(void)
 	world_end();
 }
 
-/* One packet stands for 2250 kernels of 40 us, one after the other: the write pointer
- * moves by 1, no hook is told, and it is work until the last of them is over. */
+/* One packet stands for 2250 kernels of 40 us, one after the other: the write pointer moves by 1,
+ * no hook is called, and the queue is active until the last kernel is over. */
 static void jumped(void)
 {
 	struct lane_queue q;
@@ -193,7 +197,7 @@ static void jumped(void)
 		world_tell("jump 2250");
 		CHECK(world_word(q.wptr_address) == before + 1);
 		EVENTUALLY(world_changes() > changes, LATE_MS);
-		/* On a busy machine the sampler may come when it is nearly over. */
+		/* On a busy machine the sampler may poll when the work is nearly over. */
 		if (clock_ns() - begun > 50 * MS)
 			continue;
 		seen += stays_active(begun, 90);
@@ -203,8 +207,8 @@ static void jumped(void)
 	world_end();
 }
 
-/* No slot is taken while the gate is closed, by which ever function: the write pointer
- * stands where it was. When the gate opens the program goes on. */
+/* While the gate is closed no slot is taken, by whichever function: the write pointer does not
+ * move. When the gate opens the program continues. */
 static void gated(void)
 {
 	struct lane_queue q;
@@ -229,7 +233,7 @@ static void gated(void)
 	world_end();
 }
 
-/* Is that word of the workload in memory that it has from a render node? */
+/* Returns whether this address of the workload is in memory that is mapped from a render node. */
 static bool in_device_memory(uint64_t address)
 {
 	unsigned long long from, to;
@@ -248,7 +252,7 @@ static bool in_device_memory(uint64_t address)
 	return found;
 }
 
-/* Of each queue that is listed; how many those are. */
+/* Checks the pointers of each listed queue, and returns the number of queues. */
 static unsigned words_in_device_memory(void)
 {
 	struct lane_queue q;
@@ -263,7 +267,7 @@ static unsigned words_in_device_memory(void)
 	return n;
 }
 
-/* As the kernel would, not only by where it lies. */
+/* Checks with the kernel itself that process_vm_readv refuses the address. */
 static bool is_refused(uint64_t address)
 {
 	uint64_t value;
@@ -273,8 +277,8 @@ static bool is_refused(uint64_t address)
 	return process_vm_readv(world.workload, &local, 1, &remote, 1, 0) == -1 && errno == EFAULT;
 }
 
-/* The runtime's memory is GTT, and so are its queues' words, which process_vm_readv
- * refuses. Work is seen by hooks, by the words alone, and as a copy. */
+/* The runtime's memory is GTT, and so are its queues' pointers, which process_vm_readv refuses.
+ * Work is still seen by hooks, by the pointers alone, and as a copy. */
 static void in_gtt(void)
 {
 	struct lane_queue q;
@@ -286,9 +290,9 @@ static void in_gtt(void)
 	mine = world_create();
 	CHECK(world_queue(mine, &q) && in_device_memory(mine));
 	CHECK(words_in_device_memory() == 2 && is_refused(q.rptr_address));
-	world_tell("work 1"); /* the kernel is loaded */
+	world_tell("work 1"); /* so that the kernel is loaded */
 	world_tell("await");
-	world_tell("copy 0"); /* its queues are made */
+	world_tell("copy 0"); /* so that the queues for copies exist */
 	world_tell("await");
 	CHECK(words_in_device_memory() > 2);
 	for (; turns < TURNS && seen < 3; turns++) {
@@ -298,9 +302,9 @@ static void in_gtt(void)
 		world_tell("work 90");
 		EVENTUALLY(world_changes() > changes, LATE_MS);
 		seen += stays_active(begun, 90);
-		EVENTUALLY(world_active() == 0, 2000); /* nobody has waited */
+		EVENTUALLY(world_active() == 0, 2000); /* no thread has waited for it */
 		changes = world_changes();
-		world_tell("jump 100"); /* no hook is told */
+		world_tell("jump 100"); /* no hook is called */
 		EVENTUALLY(world_changes() > changes, LATE_MS);
 		EVENTUALLY(world_active() == 0, 2000);
 		changes = world_changes();
@@ -314,7 +318,7 @@ static void in_gtt(void)
 	world_end();
 }
 
-/* A cooperative queue, and a CU mask, are told as the runtime has made them. */
+/* A cooperative queue and a CU mask are reported as the runtime has made them. */
 static void kinds(void)
 {
 	struct lane_queue q;
@@ -331,7 +335,8 @@ static void kinds(void)
 	world_end();
 }
 
-/* The driver's own word: the lowest priority while held, and the program's after. */
+/* Checks the driver's own value: the lowest priority during the hold, and the program's after
+ * it. */
 static void weighed(void)
 {
 	struct lane_queue q;
@@ -346,21 +351,21 @@ static void weighed(void)
 	for (int i = 0; i < 3; i++) {
 		world_order_hold(LANE_LEVEL_WEIGHT, true);
 		EVENTUALLY(driver_mqds_priority(world.workload, q.ring_address) == 0, 1000);
-		CHECK(world_queue(mine, &q) && q.priority == 7); /* what the runtime said */
+		CHECK(world_queue(mine, &q) && q.priority == 7); /* the runtime's value */
 		world_order_hold(LANE_LEVEL_WEIGHT, false);
 		EVENTUALLY(driver_mqds_priority(world.workload, q.ring_address) == 7, 1000);
 	}
 	world_end();
 }
 
-/* The runtime sets the queue's priority while it is held: of the driver it then has
- * the lowest, or that one. Returns what the runtime said. */
+/* Lets the runtime set the queue's priority during the hold. `lowest`: the driver must keep the
+ * lowest priority, otherwise it gets the new one. Returns the runtime's value. */
 static uint32_t set_while_held(uint64_t mine, int urgency, bool lowest)
 {
 	struct lane_queue q;
 	int has;
 
-	fake_sleep_us(100000); /* the driver's file lags: it has the hold now */
+	fake_sleep_us(100000); /* the driver's file lags; after this time it shows the hold */
 	CHECK(strcmp(world_tell(order_of("urgency", urgency)), "ok") == 0);
 	CHECK(world_queue(mine, &q));
 	has = lowest ? 0 : (int)q.priority;
@@ -370,8 +375,8 @@ static uint32_t set_while_held(uint64_t mine, int urgency, bool lowest)
 	return q.priority;
 }
 
-/* What the runtime sets while its queue has the lowest priority does not undo that, and
- * is not lost by it. */
+/* A priority that the runtime sets while its queue has the lowest one neither undoes that nor gets
+ * lost. */
 static void set_while_weighed(void)
 {
 	struct lane_queue q;
@@ -396,9 +401,9 @@ static void set_while_weighed(void)
 	world_end();
 }
 
-/* The same while it is stopped by UPDATE_QUEUE: the runtime's call, which names the full
- * percentage, starts nothing. The driver has the new priority at once, and maps no queue
- * before the release. */
+/* The same while the queue is stopped by UPDATE_QUEUE: the runtime's call, which passes the full
+ * percentage, starts nothing. The driver has the new priority at once, and maps no queue before the
+ * release. */
 static void set_while_stopped(void)
 {
 	struct lane_queue q;
@@ -412,7 +417,7 @@ static void set_while_stopped(void)
 	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
 	EVENTUALLY(world.daemon.lane->own_session == LANE_OWN_UPDATES, 1000);
 	EVENTUALLY(fake_daemon_queue_count(&world.daemon) == 2, 1000);
-	world_tell("work 1"); /* the kernel is loaded */
+	world_tell("work 1"); /* so that the kernel is loaded */
 	world_tell("await");
 	CHECK(world_queue(mine, &q) && q.priority == 7);
 	for (int urgency = 2; urgency >= 1; urgency--) {

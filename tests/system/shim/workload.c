@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A small HSA program that does what it is told on stdin, a word and perhaps a number
- * a line (orders[] below), and answers with one line. An argument is a folder to go
- * to first. Its work is mostly barrier packets: one that waits for a signal keeps its
- * queue busy for as long as the test likes. It knows nothing of libkfdshim.so but
- * kfdshim.h.
+ * A small HSA program that executes orders from standard input, a word and perhaps a number a line
+ * (orders[] below), and answers each with one line. Its argument is a directory to change to first.
+ * Its work is mostly barrier packets: a barrier that waits for a signal keeps its queue busy as
+ * long as the test needs. Of libkfdshim.so it uses kfdshim.h only.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -82,7 +81,7 @@ static uint64_t submit(hsa_signal_t wait_for, hsa_signal_t completion)
 	return index;
 }
 
-/* A queue that stands until "finish". */
+/* Makes the queue wait until "finish". */
 static void block(int relaxed)
 {
 	const hsa_signal_t none = {0};
@@ -101,7 +100,7 @@ static void finish(int relaxed)
 	way_await(relaxed);
 }
 
-static long handler_ms; /* atomic; -1: not yet */
+static long handler_ms; /* atomic; -1: not yet known */
 
 static long now_ms(void)
 {
@@ -111,7 +110,7 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* On a thread of the runtime's own. */
+/* Runs on a thread of the runtime. */
 static bool submit_in_handler(hsa_signal_value_t value, void *arg)
 {
 	const hsa_signal_t none = {0};
@@ -124,7 +123,7 @@ static bool submit_in_handler(hsa_signal_value_t value, void *arg)
 	return false;
 }
 
-/* How long a submission takes there. */
+/* Prints how long a submission takes on that thread. */
 static void async(int n)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -148,11 +147,11 @@ static void count_call(int number)
 {
 	(void)number;
 	calls++;
-	selector = 0; /* allow; sigreturn is one too */
+	selector = 0; /* allow system calls again, because sigreturn is one, too */
 }
 
-/* Rings `n` doorbells with every system call of this thread diverted into a
- * signal; says how many there were. */
+/* Rings `n` doorbells while every system call of this thread is diverted into a signal. Returns the
+ * number of system calls. `probe`: makes one more call, which must be counted. */
 static int ring_counted(int n, int probe)
 {
 	struct sigaction action = {.sa_handler = count_call};
@@ -168,14 +167,14 @@ static int ring_counted(int n, int probe)
 		hsa_signal_store_relaxed(queue->doorbell_signal, (int64_t)index);
 	}
 	if (probe)
-		syscall(SYS_getppid); /* shows that one would be counted */
+		syscall(SYS_getppid); /* proves that a call would be counted */
 	selector = 0;
 	prctl(PR_SET_SYSCALL_USER_DISPATCH, 0, 0, 0, 0);
 	return calls;
 }
 
-/* A thread that has just been made has its maker's name until it first runs. The others
- * here sleep, once they have done what they had to. */
+/* Waits until all threads have their names: a new thread has the name of its creator until it first
+ * runs. The other threads sleep once they have done their work. */
 static void wait_for_threads(void)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -195,7 +194,7 @@ static void wait_for_threads(void)
 		closedir(dir);
 }
 
-/* The descriptor by which the clock of a virtual world ends a wait. */
+/* Returns whether this is the descriptor by which the clock of a virtual simulation ends a wait. */
 static bool is_worlds(int fd)
 {
 	return fcntl(fd, F_GETSIG) == TIME_EVENT_SIGNAL;
@@ -230,7 +229,7 @@ static void list(const char *folder, int comm)
 		closedir(dir);
 }
 
-/* What a forked child has: its threads and descriptors. */
+/* Prints the threads and descriptors of a forked child. */
 static void fork_and_tell(int n)
 {
 	int status = 0;
@@ -267,7 +266,7 @@ static hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void *data)
 	return HSA_STATUS_INFO_BREAK;
 }
 
-/* One buffer more in device memory. */
+/* Allocates one more buffer in device memory. */
 static void vram(int mib)
 {
 	hsa_amd_memory_pool_t pool;
@@ -299,7 +298,7 @@ static void destroy_queue(int n)
 	puts("ok");
 }
 
-/* Bits of the first `n` compute units. */
+/* Sets a mask of the first `n` compute units. */
 static void set_cu_mask(int n)
 {
 	uint32_t mask[4];
@@ -310,7 +309,7 @@ static void set_cu_mask(int n)
 	puts("ok");
 }
 
-/* 0: low, 1: normal, 2: high. */
+/* `n`: 0: low, 1: normal, 2: high. */
 static void set_queue_priority(int n)
 {
 	must(hsa_amd_queue_set_priority(queue, (hsa_amd_queue_priority_t)n),

@@ -11,16 +11,17 @@
 
 #include "tests/system/shim/spin.h"
 
-#define WPTR 56 /* of an amd_queue_t */
+#define WPTR 56 /* offset in amd_queue_t */
 #define COPY_BYTES 65536u
 #define ROW_BYTES 256u
-#define SIGNAL_VALUE 8	  /* of an amd_signal_t; a doorbell's holds where the doorbell is */
-#define NO_RUNTIME 0x1000 /* a wrapper's answer where the runtime has no such function */
+/* offset in amd_signal_t; in a doorbell signal it holds the doorbell's address */
+#define SIGNAL_VALUE 8
+#define NO_RUNTIME 0x1000 /* result of a wrapper if the runtime has no such function */
 
 typedef uint64_t add_fn(const hsa_queue_t *queue, uint64_t value);
 typedef uint64_t cas_fn(const hsa_queue_t *queue, uint64_t expected, uint64_t value);
 typedef void store_fn(const hsa_queue_t *queue, uint64_t value);
-/* Of runtimes newer than the headers; its last arguments are an enum and a bool. */
+/* A function that is newer than the headers; its last arguments are an enum and a bool. */
 typedef hsa_status_t engine_fn(void *to, hsa_agent_t to_agent, const void *from,
 			       hsa_agent_t from_agent, size_t size, uint32_t waits,
 			       const hsa_signal_t *wait_for, hsa_signal_t completion,
@@ -191,11 +192,11 @@ static hsa_status_t find_cpu(hsa_agent_t agent, void *data)
 	return HSA_STATUS_INFO_BREAK;
 }
 
-/* PM4: DISPATCH_DIRECT of one workgroup, and EVENT_WRITE of CS_PARTIAL_FLUSH, which
- * lets the next one wait for its end. */
+/* PM4: DISPATCH_DIRECT of one workgroup, and EVENT_WRITE of CS_PARTIAL_FLUSH, which makes the next
+ * one wait for its end. */
 static const uint32_t one_kernel[] = {0xc0031500, 1, 1, 1, 1, 0xc0004600, 7 | 4 << 8};
 
-/* hsa_amd_aql_pm4_ib: a vendor packet whose words are a jump to so many words. */
+/* Writes an hsa_amd_aql_pm4_ib: a vendor packet that contains a jump to `words` words of PM4. */
 static void write_jump(uint64_t index, const void *code, uint32_t words)
 {
 	const uint64_t at = (uint64_t)(uintptr_t)code;
@@ -207,7 +208,7 @@ static void write_jump(uint64_t index, const void *code, uint32_t words)
 	packet[2] = (uint32_t)at;
 	packet[3] = (uint32_t)(at >> 32);
 	packet[4] = words | 1u << 23;
-	packet[5] = 10; /* words of the packet that are left */
+	packet[5] = 10; /* number of remaining words of the packet */
 	memcpy(packet + 14, &last.handle, sizeof(last.handle));
 	__atomic_store_n(packet, HSA_PACKET_TYPE_VENDOR_SPECIFIC | 1u << 16, __ATOMIC_RELEASE);
 }

@@ -63,7 +63,7 @@ bool world_answered(int ms)
 	return poll(&fd, 1, ms) == 1;
 }
 
-/* It answers with one line, and is told nothing more before. */
+/* The workload answers each order with one line, and gets no further order before that. */
 const char *world_answer(void)
 {
 	size_t n = 0;
@@ -153,7 +153,8 @@ uint64_t world_create(void)
 
 	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
 	EVENTUALLY(world.daemon.lane->runtime != LANE_RUNTIME_UNKNOWN, 1000);
-	EVENTUALLY(fake_daemon_queue_count(&world.daemon) == 2, 1000); /* its own, and ROCr's */
+	/* the program's own and ROCr's */
+	EVENTUALLY(fake_daemon_queue_count(&world.daemon) == 2, 1000);
 	CHECK(hsa_queue != 0 && world_listed(hsa_queue));
 	return hsa_queue;
 }
@@ -164,7 +165,7 @@ void world_order_hold(enum lane_level level, bool hold)
 	struct fake_daemon *d = &world.daemon;
 	uint32_t word = LANE_ORDER(level, hold, ++number);
 
-	/* It lives, for as long as a case lasts. */
+	/* The heartbeat is valid for as long as a test lasts. */
 	__atomic_store_n(&d->board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
 	__atomic_store_n(&d->lane->order, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(d);

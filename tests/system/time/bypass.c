@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* A program that calls the kernel by itself: `PROGRAM CALL` waits in that call for a thousand seconds
- * of the machine's. It is linked dynamically (time_bypass) and statically (time_static). For
- * bypasses.sh. */
+/* A program that calls the kernel without libc: `PROGRAM CALL` waits in that call for a thousand
+ * seconds of real time. It is linked dynamically (time_bypass) and statically (time_static). Used
+ * by bypasses.sh. */
 #include <linux/futex.h>
 #include <poll.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Past syscall(), which the time library has. */
+/* Bypasses syscall(), which the time library replaces. */
 static long call(long nr, long a, long b, long c, long d)
 {
 	register long r10 __asm__("r10") = d, r8 __asm__("r8") = 0, r9 __asm__("r9") = 0;
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 		call(SYS_poll, (long)&none, 1, 1000000, 0);
 	else if (!strcmp(argv[1], "futex"))
 		call(SYS_futex, (long)&word, FUTEX_WAIT_PRIVATE, 0, (long)&t);
-	else if (!strcmp(argv[1], "read")) /* which has no end by itself */
+	else if (!strcmp(argv[1], "read")) /* a read that never returns by itself */
 		call(SYS_read, 0, (long)&word, 1, 0);
 	return 1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Threads that are cancelled in a wait: each wait is a cancellation point, locks are none. */
+/* Proves: a thread can be cancelled in each kind of wait, because each is a cancellation point;
+ * waits for locks are not. */
 #include <poll.h>
 #include <semaphore.h>
 #include <sys/epoll.h>
@@ -85,7 +86,7 @@ static void in_timedjoin(void)
 
 static void unlock(void *arg)
 {
-	CHECK(pthread_mutex_trylock(&mutex) == EBUSY); /* it is held again */
+	CHECK(pthread_mutex_trylock(&mutex) == EBUSY); /* the mutex is held again */
 	pthread_mutex_unlock(arg);
 }
 
@@ -169,7 +170,7 @@ static void in_each_wait(void)
 	CHECK(!pthread_join(for_ever, NULL));
 }
 
-/* Cancelled before it waits. */
+/* A thread that is cancelled before it waits. */
 static void *cancelled_before(void *arg)
 {
 	CHECK(!pthread_cancel(pthread_self()));
@@ -191,7 +192,8 @@ static void pending(void)
 
 static volatile bool got_through;
 
-/* A thread that forbids it, and one that waits for a lock, wait to the end. */
+/* A thread that has disabled cancellation, and one that waits for a lock, are cancelled only after
+ * their wait. */
 static void *forbids(void *arg)
 {
 	struct timespec at = after(CLOCK_REALTIME, 3);

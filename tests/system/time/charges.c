@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What a wake costs (host_wake_us, here 10 ms) is charged once to each wait, whatever it waits for. */
+/* Proves: the cost of a wake (host_wake_us, here 10 ms) is charged once to each wait, whatever it
+ * waits for. */
 #include <poll.h>
 #include <semaphore.h>
 #include <sys/timerfd.h>
@@ -50,7 +51,7 @@ static void timer_is_read(void)
 	close(fd);
 }
 
-/* A read that does not wait costs nothing. */
+/* A read that does not wait is not charged. */
 static void timer_is_over(void)
 {
 	struct pollfd ready = {.fd = timer(1, 0), .events = POLLIN};

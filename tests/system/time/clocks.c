@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* The clocks: they agree with each other, go on while a program sleeps or spins on them, and
- * stand still while it computes. */
+/* Proves, for the clocks: they agree with each other, advance while a program sleeps or polls them,
+ * and stand still while it computes. */
 #include <poll.h>
 #include <sched.h>
 #include <sys/time.h>
 
 #include "tests/lib/time_check.h"
 
-#define COARSE_NS (20 * MS_NS) /* how far a coarse clock may be behind */
+#define COARSE_NS (20 * MS_NS) /* maximum by which a coarse clock may be behind */
 
 static const clockid_t clocks[] = {
 	CLOCK_REALTIME,		CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE,
@@ -41,12 +41,13 @@ static void agree(void)
 	CHECK(time(&seconds) == seconds);
 	CHECK(ns_of(&standard) - real < LATE_NS);
 	CHECK((uint64_t)day.tv_sec * S_NS + (uint64_t)day.tv_usec * 1000 + 1000 - real < LATE_NS);
-	/* time() reads a coarse clock: just after a second's end it may still give the last one. */
+	/* time() reads a coarse clock: just after the end of a second it may still return the
+	 * previous one. */
 	CHECK((uint64_t)seconds * S_NS + S_NS + COARSE_NS - real <= LATE_NS + S_NS + COARSE_NS);
 	CHECK(clock_now(CLOCK_BOOTTIME) >= since_start);
 }
 
-/* Sleeping uses no CPU time. */
+/* A sleep uses no CPU time. */
 static void cpu_clocks_are_real(void)
 {
 	uint64_t process = clock_now(CLOCK_PROCESS_CPUTIME_ID);
@@ -92,7 +93,7 @@ static uint64_t by_poll(void)
 	return mono();
 }
 
-/* A program that waits by reading the clock again and again, in each of the usual ways. */
+/* A program that waits by reading the clock repeatedly, in each of the usual ways. */
 static void spin_until(void)
 {
 	static uint64_t (*const ways[])(void) = {mono, by_real, by_day, by_yield, by_poll};
@@ -118,8 +119,8 @@ static void raw_spin(void)
 	CHECK(is_virtual ? looks < 1000 : at - begin < LATE_NS);
 }
 
-/* If the core is taken away in the middle, this clock goes on meanwhile, and faster than the machine's
- * time: a program that measures the processor's counter with it must not find the counter slow. */
+/* If the core is taken away in the middle, this clock advances meanwhile, faster than real time: a
+ * program that calibrates the processor's counter with it must not find the counter slow. */
 static void raw_spin_interrupted(void)
 {
 	uint64_t begin = clock_now(CLOCK_MONOTONIC_RAW), cpu = clock_now(CLOCK_THREAD_CPUTIME_ID),
@@ -147,7 +148,7 @@ static void never_goes_back(void)
 	}
 }
 
-/* 20 ms of a processor, more or less; only virtual time stands still meanwhile. */
+/* About 20 ms of a processor. Only virtual time stands still meanwhile. */
 static void computing_takes_no_time(void)
 {
 	uint64_t begin = mono();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Many processes: short ones in which no time passes, and two hundred that sleep. */
+/* Proves, with many processes: no time passes in short ones, and two hundred can sleep at the same
+ * time. */
 #include <sys/mman.h>
 
 #include "tests/lib/time_check.h"
@@ -8,7 +9,7 @@
 #define CROWD 200u
 #define STEPS 3u
 
-/* Runs for a while after its birth, in which the world is not idle. */
+/* Computes for a while after its start, so that the simulation is not idle. */
 static void compute(void *arg)
 {
 	uint64_t begin = *(uint64_t *)arg;
@@ -18,7 +19,7 @@ static void compute(void *arg)
 	CHECK(!is_virtual || mono() == begin);
 }
 
-/* A sleeper waits all the while: its time must not come while a child runs. */
+/* A thread that sleeps all the time: its deadline must not come while a child runs. */
 static void *sleep_long(void *arg)
 {
 	sleep_units(*(double *)arg);
@@ -43,7 +44,7 @@ static void storm(void)
 
 static _Atomic unsigned *good_orphans;
 
-/* The same with children of children, of which the parent is gone at once. */
+/* The same with children of children, whose parent ends at once. */
 static void compute_orphaned(void *arg)
 {
 	if (fork())
@@ -67,7 +68,7 @@ static void orphans(void)
 		TOOK(begin, 2);
 }
 
-/* Each has two children, down to the last, which sleep: 255 processes at once. */
+/* Each process starts two children, down to the last ones, which sleep: 255 processes at a time. */
 static void grow(unsigned depth)
 {
 	pid_t pids[2] = {0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Waiting for descriptors in processes that have many, no more, or have closed all of them. */
+/* Proves: waits for descriptors work in a process that has many descriptors, has no free one, or
+ * has closed all of them. */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -35,7 +36,8 @@ static void *write_later(void *arg)
 	return NULL;
 }
 
-/* Written to after a unit, and found then. @late_ns: how long the search may take. */
+/* A thread writes to the descriptor after one unit, and the wait must find it. @late_ns: maximum
+ * duration of the search. */
 static void find_in(struct pollfd *fds, nfds_t n, nfds_t at, uint64_t late_ns)
 {
 	struct writer writer = {.fd = fds[at].fd};
@@ -61,7 +63,7 @@ static void many(void *unused)
 	wait_for_none();
 }
 
-/* As many entries as the process may have descriptors. */
+/* As many entries as the process can have descriptors. */
 static void many_entries(void *unused)
 {
 	static struct pollfd fds[MANY];
@@ -79,7 +81,7 @@ static void many_entries(void *unused)
 	find_in(fds, MANY, 7, 2 * MS_NS);
 }
 
-/* No descriptor is left for the library. */
+/* No descriptor is free for the time library. */
 static void no_more(void *unused)
 {
 	struct rlimit limit = {16, 16};
@@ -95,7 +97,7 @@ static void no_more(void *unused)
 	CHECK(eventfd(0, 0) == -1);
 }
 
-/* Between two waits the program closes what is not its own. */
+/* Between two waits the program closes all descriptors that it has not opened. */
 static void all_closed(void *unused)
 {
 	struct pollfd one = {.events = POLLIN};
@@ -114,7 +116,7 @@ static void all_closed(void *unused)
 	wait_for_none();
 }
 
-/* And has it while another thread waits. */
+/* The program closes them while another thread waits. */
 static void *close_later(void *unused)
 {
 	sleep_units(1);
@@ -136,7 +138,7 @@ static void closed_meanwhile(void *unused)
 	wait_for_none();
 }
 
-/* Every number of the table is the program's, and each file can be read. */
+/* The program has opened every number of the table, and each of its files is readable. */
 static void numbers_taken(void *unused)
 {
 	struct pollfd one = {.fd = eventfd(0, 0), .events = POLLIN};
@@ -157,8 +159,8 @@ static void numbers_taken(void *unused)
 	find_in(&one, 1, 0, 2 * MS_NS);
 }
 
-/* The library's own descriptor, which the program does not know, is replaced between two waits. In
- * real time there is none, and another one takes its place. */
+/* The program replaces the time library's own descriptor, of which it is not aware, between two
+ * waits. In real time there is no such descriptor, and another one takes its place. */
 static void replaced(void *unused)
 {
 	int ends[2], files[2], top;
@@ -178,12 +180,12 @@ static void replaced(void *unused)
 		wait_for_none();
 		CHECK(!fstat(files[i], &own) && !fstat(top, &there) && own.st_ino == there.st_ino);
 	}
-	/* The program's are still where it put them. */
+	/* The program's files are still at the numbers where it has put them. */
 	CHECK(write(files[1], &(uint64_t){5}, 8) == 8);
 	CHECK(read(top, &(uint64_t){0}, 8) == 8);
 }
 
-/* A child does not take its parent's wake, nor the parent the child's. */
+/* A child does not receive its parent's wake, nor the parent the child's. */
 static void two_processes(void *unused)
 {
 	pid_t pid;
@@ -210,7 +212,7 @@ static void not_inherited(void *unused)
 	(void)unused;
 	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
 	wait_for_none();
-	/* The library's own descriptor is the last one. */
+	/* The time library's own descriptor has the last number. */
 	execl("/bin/sh", "sh", "-c", "[ ! -e /proc/$$/fd/63 ]", NULL);
 	CHECK(!"exec");
 }

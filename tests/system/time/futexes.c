@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Waits by the number of their system call, as libraries make them that have locks of their
- * own (libstdc++, libhsakmt). */
+/* Proves waits by system call number, as libraries with locks of their own make them (libstdc++,
+ * libhsakmt). */
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -107,7 +107,8 @@ static void interrupted(void)
 		on_signal(SIGUSR1, nothing, i ? SA_RESTART : 0);
 		signal_later(&caller, SIGUSR1, 1);
 		CHECK(wait_for(AMPLE(3) * UNIT, 0) == -1);
-		/* A wait for two words, as the time library's, is made again with SA_RESTART. */
+		/* A wait for two words, which the time library uses, is restarted with
+		 * SA_RESTART. */
 		CHECK(errno == EINTR || (is_virtual && i && errno == ETIMEDOUT));
 		if (errno == EINTR)
 			TOOK(begin, 1);
@@ -130,7 +131,7 @@ static void other_calls(void)
 	CHECK(syscall(SYS_nanosleep, &t, NULL) == -1 && errno == EINVAL);
 }
 
-/* struct futex_waitv, which system headers before Linux 5.16 lack. */
+/* struct futex_waitv, which is missing in system headers before Linux 5.16. */
 struct futex_word {
 	uint64_t value, address;
 	uint32_t flags, reserved;
@@ -185,7 +186,7 @@ static void descriptors(void)
 	CHECK(syscall(SYS_poll, &none, 1, ms) == 0);
 	TOOK(begin, 1);
 	CHECK(syscall(SYS_ppoll, &none, 1, &t, NULL, 8) == 0);
-	t = timespec_of(UNIT); /* the kernel writes what is left */
+	t = timespec_of(UNIT); /* the kernel has written the remaining time into t */
 	CHECK(syscall(SYS_epoll_wait, epoll, &event, 1, ms) == 0);
 	CHECK(syscall(SYS_epoll_pwait, epoll, &event, 1, ms, NULL, 8) == 0);
 	TOOK(begin, 4);

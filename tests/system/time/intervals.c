@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* ITIMER_REAL: setitimer, alarm and ualarm, over fork and exec. */
+/* Proves ITIMER_REAL: setitimer, alarm and ualarm, also across fork and exec. */
 #include <sys/time.h>
 
 #include "tests/lib/time_check.h"
@@ -71,7 +71,8 @@ static void periodic(void)
 	CHECK(alarms == 5 || !is_virtual);
 }
 
-/* It ends a sleep, which returns what is left. In real time it may come before the sleep. */
+/* The timer ends a sleep, which returns the remaining time. In real time it could expire before the
+ * sleep, so the test runs in virtual time only. */
 static void interrupts(void)
 {
 	struct timespec t = timespec_of(5 * UNIT), left = {0};
@@ -128,7 +129,7 @@ static void alarm_itself(void)
 	TOOK(begin, 0.5);
 }
 
-/* A child has none of its own, and its parent's goes on. */
+/* A child does not inherit the timer, and the parent's timer continues. */
 static void check_none(void *arg)
 {
 	struct itimerval now;
@@ -152,7 +153,7 @@ static void forked(void)
 	TOOK(begin, 2);
 }
 
-/* The next program inherits it, and is ended by it. */
+/* After exec the new program has the timer, whose signal ends it. */
 static void become_sleep(void *arg)
 {
 	(void)arg;
@@ -170,7 +171,7 @@ static void executed(void)
 	TOOK(begin, 2);
 }
 
-/* While it is blocked one is pending, and no more. */
+/* While the signal is blocked, one is pending and no more. */
 static void blocked(void)
 {
 	begin_counting();
@@ -190,7 +191,7 @@ static void refused(void)
 	CHECK(setitimer(ITIMER_REAL, &bad, NULL) == -1 && errno == EINVAL);
 	bad = (struct itimerval){.it_value = {-1, 0}};
 	CHECK(setitimer(ITIMER_REAL, &bad, NULL) == -1 && errno == EINVAL);
-	/* Timers of CPU time are the kernel's. */
+	/* Timers of CPU time are handled by the kernel. */
 	CHECK(!setitimer(ITIMER_PROF, &cpu, NULL));
 	CHECK(!getitimer(ITIMER_PROF, &now) && now.it_value.tv_sec >= 99);
 	cpu = (struct itimerval){0};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Waiting with a time-out for condition variables, semaphores, locks and threads. */
+/* Proves waits with a timeout for condition variables, semaphores, locks and threads. */
 #include <semaphore.h>
 #include <threads.h>
 
-#define VIRTUAL_UNIT_NS 100000000ull /* locks are tried again every millisecond */
+/* longer than usual, because locks are retried every millisecond */
+#define VIRTUAL_UNIT_NS 100000000ull
 
 #include "tests/lib/time_check.h"
 
@@ -18,7 +19,7 @@ static struct {
 	pthread_t sleeper;
 } it;
 
-/* Each takes what it waits for, or answers ETIMEDOUT. */
+/* Takes what it waits for and returns 0, or returns ETIMEDOUT. */
 typedef int take_function(const struct timespec *at);
 
 static int for_cond(const struct timespec *at)
@@ -143,7 +144,7 @@ static const struct way {
 	const char *name;
 	take_function *take;
 	clockid_t clock;
-	uint64_t late_ns; /* what is tried again and again is noticed a little late */
+	uint64_t late_ns; /* a lock that is retried is noticed a little late */
 } ways[] = {
 	{"cond_timedwait", for_cond, CLOCK_REALTIME, 0},
 	{"cond_timedwait (monotonic)", for_mono_cond, CLOCK_MONOTONIC, 0},
@@ -162,7 +163,7 @@ static const struct way {
 	{"clockjoin_np", for_thread_by_mono, CLOCK_MONOTONIC, 2 * MS_NS},
 };
 
-/* Holds all locks for four units, and gives then what is waited for. */
+/* Holds all locks for four units, and then releases what the other thread waits for. */
 static void *hold(void *arg)
 {
 	pthread_barrier_t *held = arg;
@@ -178,7 +179,7 @@ static void *hold(void *arg)
 	return NULL;
 }
 
-/* The same for what needs its mutex. */
+/* The same for waits that need the mutex. */
 static void *give(void *arg)
 {
 	pthread_barrier_wait(arg);
@@ -221,7 +222,7 @@ static void one_way(const struct way *way)
 	prepare();
 	pthread_barrier_init(&held, NULL, 2);
 	CHECK(!pthread_create(&it.sleeper, NULL, needs_mutex ? give : hold, &held));
-	begin = mono(); /* before the holder's time begins */
+	begin = mono(); /* before the time of the holder starts */
 	pthread_barrier_wait(&held);
 	past = after(way->clock, -1);
 	CHECK(way->take(&past) == ETIMEDOUT);
@@ -256,7 +257,8 @@ static void bad_times(void)
 	CHECK(pthread_cond_timedwait(&it.cond, &it.mutex, &bad) == EINVAL);
 	pthread_mutex_unlock(&it.mutex);
 	CHECK(sem_timedwait(&it.sem, &bad) == -1 && errno == EINVAL);
-	CHECK(pthread_mutex_timedlock(&it.mutex, &bad) == 0); /* nothing to wait for */
+	/* the mutex is free, so the time is not used */
+	CHECK(pthread_mutex_timedlock(&it.mutex, &bad) == 0);
 	pthread_mutex_unlock(&it.mutex);
 }
 
@@ -266,7 +268,7 @@ static void nap(int signal)
 	sleep_units(1);
 }
 
-/* A handler that waits itself, in the midst of a wait: that one's time is not lost. */
+/* A handler that waits itself during a wait: the outer wait still ends at its own deadline. */
 static void signals(void)
 {
 	for (int i = 0; i < 2; i++) {
@@ -285,7 +287,8 @@ static void signals(void)
 		at = after(CLOCK_REALTIME, AMPLE(4));
 		signal_later(&caller, SIGUSR1, 1);
 		CHECK(sem_timedwait(&it.sem, &at) == -1);
-		/* signal(7): made again with SA_RESTART. The kernel does not, the time library does. */
+		/* signal(7): restarted with SA_RESTART. The kernel does not restart it, the time
+		 * library does. */
 		CHECK(errno == EINTR || (is_virtual && i && errno == ETIMEDOUT));
 		if (errno == EINTR)
 			TOOK(begin, 2);
@@ -313,7 +316,7 @@ static void *wait_in_crowd(void *arg)
 	return NULL;
 }
 
-/* Each has its own time; the broadcast wakes all that are left. */
+/* Each waiter has its own deadline; the broadcast wakes all that are left. */
 static void broadcast(void)
 {
 	struct waiter waiters[CROWD] = {0};
@@ -347,7 +350,7 @@ static void *wait_once(void *arg)
 	return NULL;
 }
 
-/* A condition variable may be destroyed, and its memory used anew, once its waiters were woken. */
+/* A condition variable can be destroyed, and its memory reused, once its waiters were woken. */
 static void destroyed(void)
 {
 	static const uint8_t others = 0xa5;

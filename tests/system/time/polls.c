@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Waiting for one descriptor until a time, in each of the ways that Linux has. */
+/* Proves waits for one descriptor with a timeout, by each function that Linux has. */
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -11,7 +11,7 @@ extern int __poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t bytes);
 extern int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask,
 		       size_t bytes);
 
-/* Waits until @fd can be read: 1, 0 after @ns, or -1. @mask may be NULL. */
+/* Waits until @fd is readable. Returns 1, 0 after @ns, or -1. @mask may be NULL. */
 typedef int wait_function(int fd, uint64_t ns, const sigset_t *mask);
 
 static int ms_of(uint64_t ns)
@@ -181,7 +181,7 @@ static void one_of_each(const struct way *way)
 	TOOK(begin, 1);
 	CHECK(!pthread_join(writer.thread, NULL));
 	begin = mono();
-	CHECK(way->wait(fds[0], AMPLE(3) * UNIT, NULL) == 1); /* it still is */
+	CHECK(way->wait(fds[0], AMPLE(3) * UNIT, NULL) == 1); /* it is still readable */
 	CHECK(!is_virtual || mono() == begin);
 	close(fds[1]);
 	close(fds[0]);
@@ -219,7 +219,8 @@ static void by_signal(const struct way *way)
 		TOOK(begin, 1 + i / 2);
 		signal_joined(&caller);
 		begin = mono();
-		CHECK(way->wait(fds[0], UNIT, NULL) == 0); /* nothing is left of it */
+		/* no wake of the interrupted wait is left */
+		CHECK(way->wait(fds[0], UNIT, NULL) == 0);
 		TOOK(begin, 1);
 	}
 	close(fds[0]);
@@ -247,7 +248,7 @@ static void one_mask(const struct way *way)
 	sigaddset(&blocked, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &blocked, &old);
 	raise(SIGUSR1);
-	CHECK(way->wait(fds[0], UNIT, NULL) == 0); /* it stays blocked */
+	CHECK(way->wait(fds[0], UNIT, NULL) == 0); /* the signal stays blocked */
 	TOOK(begin, 1);
 	begin = mono();
 	CHECK(way->wait(fds[0], AMPLE(3) * UNIT, &open) == -1 && errno == EINTR);
@@ -282,7 +283,8 @@ static void hung_up(void)
 	in_each_way(end_of_file);
 }
 
-/* What only select() has: the rest of the time, and sets that hang-ups do not end. */
+/* Properties of select() only: it returns the remaining time, and a hang-up does not end every
+ * set. */
 static void select_details(void)
 {
 	struct timeval t = {(time_t)(AMPLE(4) * UNIT / S_NS), 0};
@@ -334,7 +336,7 @@ static void errors(void)
 	CHECK(epoll_wait(0, &event, 0, 1000) == -1 && errno == EINVAL);
 }
 
-/* Signals that are waited for, and one that is not. */
+/* sigtimedwait() with signals of its set, and with another one. */
 static void sigtimedwait_kinds(void)
 {
 	struct timespec t = timespec_of(AMPLE(3) * UNIT), short_time = timespec_of(3 * UNIT);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* POSIX timers: signals to a process and to a thread, threads, overrun, and what ends them. */
+/* Proves POSIX timers: signals to a process and to a thread, notification by threads, overrun, and
+ * what ends a timer. */
 #include <sys/syscall.h>
 
 #include "tests/lib/time_check.h"
@@ -67,7 +68,7 @@ static void to_process(void)
 	}
 }
 
-/* Without an event: SIGALRM. */
+/* Without an event a timer raises SIGALRM. */
 static void default_event(void)
 {
 	uint64_t begin = mono();
@@ -110,7 +111,7 @@ static void to_thread(void)
 	begin_counting(SIGUSR1);
 	CHECK(!pthread_create(&thread, NULL, wait_in_thread, NULL));
 	CHECK(!pthread_join(thread, NULL));
-	other._sigev_un._tid = 1; /* of another process */
+	other._sigev_un._tid = 1; /* a thread of another process */
 	CHECK(timer_create(CLOCK_MONOTONIC, &other, &timer) == -1 && errno == EINVAL);
 }
 
@@ -144,7 +145,7 @@ static void in_threads(void)
 		TOOK(begin, 6.5);
 }
 
-/* While a signal is pending the others are counted, also a real-time one's. */
+/* While a signal is pending, further expirations are counted, also for a real-time signal. */
 static void overrun(void)
 {
 	timer_t timer = make(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGRTMIN + 2, 0);
@@ -203,7 +204,7 @@ static void forked(void)
 	CHECK(!timer_delete(timer));
 }
 
-/* The next program does not inherit it. In real time it must be there before it expires. */
+/* After exec the timer is gone. In real time the exec must happen before the timer expires. */
 static void become_sleep(void *arg)
 {
 	(void)arg;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Processes and threads that begin, end, are replaced, stopped and killed while others sleep. */
+/* Proves: processes and threads can start, end, exec, be stopped and be killed while others
+ * sleep. */
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -59,7 +60,7 @@ static void vforked(void)
 	TOOK(begin, 3);
 }
 
-/* `sleep` of another program, and this one as a new program. */
+/* The process executes another program, `sleep`. */
 static void executed(void)
 {
 	uint64_t begin = mono();
@@ -98,7 +99,7 @@ static void exec_of_a_thread(void *text)
 	sleep_long(NULL);
 }
 
-/* By a thread that is not the first: the others and their waits end. */
+/* exec by a thread that is not the first: the other threads and their waits end. */
 static void executed_by_thread(void)
 {
 	uint64_t begin = mono();
@@ -145,7 +146,7 @@ static void first_thread_ends(void *arg)
 	pthread_exit(NULL);
 }
 
-/* A process whose first thread has ended is a zombie that goes on. */
+/* A process whose first thread has ended is a zombie that continues. */
 static void leader_gone(void)
 {
 	uint64_t begin = mono();
@@ -159,7 +160,7 @@ static void leader_gone(void)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1),                                           \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/* What the program itself calls, and nothing that only the time library does. */
+/* Allows the calls of the program itself, and none that only the time library makes. */
 static struct sock_filter strict[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 	ALLOW(SYS_clock_nanosleep),
@@ -226,7 +227,7 @@ static void step(void *unused)
 	}
 }
 
-/* For 10 units; it was stopped 3.5 units after @begin. */
+/* Checks that the process makes no step for 10 units; it was stopped 3.5 units after @begin. */
 static void makes_no_step(uint64_t begin)
 {
 	unsigned steps = shared->steps;
@@ -253,10 +254,10 @@ static void stopped(void)
 	CHECK(!ended(pid));
 	CHECK(shared->steps == 10);
 	if (is_virtual)
-		TOOK(begin, 13.5 + 6); /* the fourth step was over while it was stopped */
+		TOOK(begin, 13.5 + 6); /* the fourth step ended while it was stopped */
 }
 
-/* In a debugger: its parent, which sleeps meanwhile. */
+/* The process is in a debugger, its parent, which sleeps meanwhile. */
 static void traced(void)
 {
 	uint64_t begin = mono();
@@ -301,7 +302,7 @@ static void note_in_process(void *arg)
 	note_order(arg);
 }
 
-/* Half of them threads, half processes: they wake in the order of their times. */
+/* Half of the sleepers are threads, half processes: they wake in the order of their deadlines. */
 static void order(void)
 {
 	pthread_t threads[SLEEPERS];

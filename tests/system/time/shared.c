@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Condition variables, semaphores and mutexes that two processes share. */
+/* Proves condition variables, semaphores and mutexes that two processes share. */
 #include <semaphore.h>
 #include <sys/mman.h>
 
@@ -34,7 +34,7 @@ static void prepare(void)
 	sem_init(&shared->answer, 1, 0);
 }
 
-/* Takes each second turn, after a hundredth of a unit. */
+/* Takes every second turn, each after a hundredth of a unit. */
 static void play(unsigned first)
 {
 	struct timespec at;
@@ -140,7 +140,7 @@ static void wait_in_vain(void *unused)
 	CHECK(!"reached");
 }
 
-/* One that is killed in its wait leaves the others theirs. */
+/* A waiter that is killed does not affect the other waiters. */
 static void waiter_killed(void)
 {
 	uint64_t begin = mono();

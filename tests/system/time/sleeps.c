@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Sleeping: for how long, what is left after a signal, and what is refused. */
+/* Proves, for sleeps: the duration, the remaining time after a signal, and refused arguments. */
 #include <threads.h>
 
 #include "tests/lib/time_check.h"
@@ -12,7 +12,7 @@ static void count(int signal)
 	handled++;
 }
 
-/* A handler may sleep itself, in the midst of a sleep. */
+/* A handler that sleeps itself during a sleep. */
 static void sleep_in_handler(int signal)
 {
 	(void)signal;
@@ -36,14 +36,14 @@ static void kinds(void)
 	begin = mono();
 	CHECK(!sleep(0));
 	TOOK(begin, 0);
-	if (is_virtual) { /* whole seconds */
+	if (is_virtual) { /* in virtual time a test can sleep for whole seconds */
 		begin = mono();
 		CHECK(!sleep(7));
 		TOOK(begin, 7);
 		t = timespec_of(UNIT + 1);
 		begin = mono();
 		CHECK(!nanosleep(&t, NULL));
-		CHECK(mono() - begin == UNIT + 1); /* to the nanosecond */
+		CHECK(mono() - begin == UNIT + 1); /* exact to the nanosecond */
 	}
 	begin = mono();
 	at = after(CLOCK_MONOTONIC, -1);
@@ -68,7 +68,7 @@ static void clocks(void)
 	}
 }
 
-/* With and without SA_RESTART: a sleep is not made again. */
+/* With and without SA_RESTART a sleep is not restarted. */
 static void interrupted(void)
 {
 	static const int flags[] = {0, SA_RESTART};
@@ -125,7 +125,7 @@ static void handler_sleeps(void)
 	}
 }
 
-/* An ignored signal, and one of which the process stops and goes on, end no sleep. */
+/* An ignored signal does not end a sleep, nor does a stop and continue of the process. */
 static void goes_on_after_stop(void)
 {
 	uint64_t begin = mono();
@@ -171,7 +171,8 @@ static void *sleep_for_ever(void *arg)
 	return NULL;
 }
 
-/* Times that no clock reaches are slept, and do not move the world's. */
+/* Deadlines that no clock reaches: the threads sleep, and the time of the simulation does not jump
+ * to them. */
 static void for_ever(void)
 {
 	static const struct timespec ever[] = {
@@ -187,7 +188,7 @@ static void for_ever(void)
 	TOOK(begin, 3);
 }
 
-/* In real time a signal ends it. */
+/* In real time a signal ends this sleep. */
 static void year(void)
 {
 	struct timespec t = {365 * 86400, 0};

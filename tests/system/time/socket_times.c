@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Time-outs of sockets: SO_RCVTIMEO and SO_SNDTIMEO in each call that they apply to. */
+/* Proves timeouts of sockets: SO_RCVTIMEO and SO_SNDTIMEO in each call that they apply to. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -9,7 +9,8 @@
 
 #include "tests/lib/time_check.h"
 
-/* The kernel counts these times in ticks of 10 ms at most. */
+/* Sets the timeout and checks that it reads back. The kernel counts it in ticks of at most 10
+ * ms. */
 static void set(int fd, int option, double units)
 {
 	struct timespec t = timespec_of((uint64_t)(units * (double)UNIT));
@@ -60,7 +61,7 @@ static void receiving(void)
 	CHECK(!fcntl(fds[0], F_SETFL, O_NONBLOCK));
 	TIMES_OUT(read(fds[0], buffer, 10), 0);
 	CHECK(!fcntl(fds[0], F_SETFL, 0));
-	/* What is there is received at once, and so is the end. */
+	/* Available data is received at once, and so is the end of the stream. */
 	CHECK(write(fds[1], "abc", 3) == 3);
 	CHECK(recv(fds[0], buffer, 10, 0) == 3 && !memcmp(buffer, "abc", 3));
 	close(fds[1]);
@@ -94,7 +95,7 @@ static pthread_t sending(struct sender *sender)
 	return thread;
 }
 
-/* In real time the other thread may be late, but so are these times not. */
+/* Sends two messages after one unit; in real time the thread can be later. */
 static void *send_two_later(void *fd)
 {
 	struct mmsghdr two[2] = {{{.msg_iov = &parts[0], .msg_iovlen = 1}, 0},
@@ -105,8 +106,8 @@ static void *send_two_later(void *fd)
 	return NULL;
 }
 
-/* recvmmsg(2): after its first message a time-out ends it with what has come; its own time-out is
- * checked after a message. */
+/* recvmmsg(2): after the first message a timeout ends it with the messages so far; its own timeout
+ * is checked after each message. */
 static void several_messages(void)
 {
 	struct mmsghdr some[3] = {{{.msg_iov = &parts[0], .msg_iovlen = 1}, 0},
@@ -136,7 +137,7 @@ static void several_messages(void)
 	CHECK(recvmmsg(fds[0], some, 3, 0, &half) == 1);
 	TOOK(begin, 1);
 	CHECK(!pthread_join(thread, NULL));
-	/* The other end takes nothing. */
+	/* The other end reads nothing. */
 	TIMES_OUT(({
 			  int r;
 			  while ((r = sendmmsg(fds[0], some, 1, 0)) == 1)
@@ -168,7 +169,7 @@ static void data_comes(void)
 	close_pair(fds);
 }
 
-/* All of it, or what has come when the time is over. */
+/* MSG_WAITALL receives all bytes, or those that have come before the timeout. */
 static void all_of_it(void)
 {
 	struct msghdr message = {.msg_iov = (struct iovec[]){{buffer, 4}, {buffer + 4, 8}},
@@ -222,7 +223,7 @@ static void sending_fails(void)
 	}
 }
 
-/* A stream takes a part of it, and how much is the result. */
+/* A stream accepts a part of the data, and the result is the size of that part. */
 static void sent_in_part(void)
 {
 	struct iovec two[2] = {{buffer, sizeof(buffer)}, {buffer, sizeof(buffer)}};
@@ -290,11 +291,11 @@ static void accepting(void)
 	close(fd);
 }
 
-/* A local socket whose queue of connections is full. */
+/* A local socket whose backlog is full. */
 static void connecting(void)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	socklen_t size = sizeof(sa_family_t); /* a name that the kernel chooses */
+	socklen_t size = sizeof(sa_family_t); /* the kernel chooses the name */
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0), clients[3], accepted;
 
 	CHECK(!bind(fd, (struct sockaddr *)&at, size));
@@ -316,7 +317,8 @@ static void connecting(void)
 	close(fd);
 }
 
-/* A listener that does not accept: the kernel drops what comes when its queue is full. */
+/* A listening socket that does not accept: the kernel drops connections when its backlog is
+ * full. */
 static void connecting_by_network(void)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET};
@@ -345,7 +347,7 @@ static void connecting_by_network(void)
 	close(fd);
 }
 
-/* The time belongs to the socket: a child and a duplicate have it, the next one has not. */
+/* The timeout belongs to the socket: a child and a duplicate have it, another socket does not. */
 static void receive_in_child(void *arg)
 {
 	TIMES_OUT(recv(*(int *)arg, buffer, 10, 0), 2);
@@ -379,7 +381,7 @@ static void count(int signal)
 	(void)signal;
 }
 
-/* A handler ends it, also one that restarts other calls. */
+/* A handler ends the call even if it is installed with SA_RESTART. */
 static void interrupted(void)
 {
 	struct caller caller;
@@ -389,7 +391,7 @@ static void interrupted(void)
 	pair(SOCK_STREAM, fds);
 	set(fds[0], SO_RCVTIMEO, is_virtual ? 2 : 1000);
 	on_signal(SIGUSR1, count, SA_RESTART);
-	/* In real time it must not come before the call. */
+	/* In real time the signal must not come before the call. */
 	signal_later(&caller, SIGUSR1, is_virtual ? 1 : 10);
 	CHECK(recv(fds[0], buffer, 10, 0) == -1 && errno == EINTR);
 	TOOK(begin, 1);

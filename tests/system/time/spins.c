@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Programs that do not wait: they compute, or read memory again and again. And one that
- * waits for its standard input. For spins.sh and input.sh. */
+/* Programs that do not wait but compute, or read memory repeatedly; and one that waits for its
+ * standard input. Used by spins.sh and input.sh. */
 #include <sys/mman.h>
 
 #include "tests/lib/time_check.h"
 
-/* Of CPU time: more than twice what a process may run for before the clock moves. */
+/* CPU time of more than twice what a process may run before the clock advances. */
 static void computes(void)
 {
 	uint64_t begin = mono(), until = clock_now(CLOCK_PROCESS_CPUTIME_ID) + UNIT * 5 / 2;
@@ -70,7 +70,7 @@ static void *answer(void *arg)
 	return arg;
 }
 
-/* Spins for a thread that could run: where threads share a core it must come to its turn. */
+/* Spins for a thread that is able to run: where threads share a core, that thread must get it. */
 static void handover(void)
 {
 	pthread_t thread;
@@ -91,7 +91,7 @@ static void quiet(void)
 	sleep_units(5);
 }
 
-/* Says that it begins to wait, and reads. */
+/* Prints that it begins to wait, and reads. */
 static void reads(void)
 {
 	uint64_t begin = mono();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Two processes that talk, each with a time-out: what was written comes before any time passes. */
+/* Proves, for two processes that exchange bytes, each with a timeout: what was written arrives
+ * before any time passes. */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -11,7 +12,7 @@
 
 struct line {
 	int in, out;
-	double pause; /* units, before each answer */
+	double pause; /* in units, before each answer */
 };
 
 static bool hear(int fd)
@@ -47,7 +48,7 @@ static void talk(struct line here, struct line there)
 	CHECK(!ended(pid));
 }
 
-/* With answers at once, and with answers that take time. */
+/* Once with immediate answers, and once with answers that take time. */
 static void both(int fds[4])
 {
 	struct line here = {fds[0], fds[1], 0}, there = {fds[2], fds[3], 0};

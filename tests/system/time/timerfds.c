@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Timer descriptors: when they expire, what a read returns, and which processes have them. */
+/* Proves timer descriptors: when they expire, what a read returns, and which processes have
+ * them. */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -26,7 +27,7 @@ static uint64_t count_of(int fd)
 	return count;
 }
 
-/* In real time a reader may come too late for some: then they are counted together. */
+/* In real time a reader may be late for some expirations, which are then counted together. */
 static void periodic(void)
 {
 	uint64_t begin = mono(), count = 0, reads = 0;
@@ -53,7 +54,8 @@ static void once(void)
 		CHECK(poll(&ready, 1, 0) == 0 || !is_virtual);
 		CHECK(count_of(fd) == 1);
 		TOOK(begin, 1.5);
-		CHECK(poll(&ready, 1, (int)(UNIT / MS_NS)) == 0); /* it does not expire again */
+		/* a timer without an interval expires once */
+		CHECK(poll(&ready, 1, (int)(UNIT / MS_NS)) == 0);
 		TOOK(begin, 2.5);
 		close(fd);
 	}
@@ -71,7 +73,8 @@ static void absolute(void)
 		CHECK(!timerfd_settime(fd, TFD_TIMER_ABSTIME, &at, NULL));
 		CHECK(count_of(fd) == 1);
 		TOOK(begin, 2);
-		/* A time that is over: it expires at once, and has as often as fits. */
+		/* A time in the past: the timer expires at once, and counts all expirations until
+		 * now. */
 		begin = mono();
 		at = (struct itimerspec){timespec_of(UNIT),
 					 timespec_of(clock_now(clocks[i]) - 7 * UNIT / 2)};
@@ -84,7 +87,7 @@ static void absolute(void)
 	}
 }
 
-/* Expirations that were not read add up; setting the timer forgets them. */
+/* Expirations that were not read add up; setting the timer clears them. */
 static void late(void)
 {
 	uint64_t begin = mono(), count;
@@ -151,7 +154,7 @@ static void set_and_leave(void *arg)
 	CHECK(!timerfd_settime(shared->fd, 0, &new, NULL));
 }
 
-/* It is inherited, may be set by a child, and goes on when that has ended. */
+/* A child inherits the timer and can set it, and the timer continues after the child's end. */
 static void inherited(void)
 {
 	struct shared shared = {.begin_ns = mono()};
@@ -165,7 +168,7 @@ static void inherited(void)
 	close(shared.fd);
 }
 
-/* The process that has made it ends, and another has it. */
+/* The process that has created the timer ends, and another process has its descriptor. */
 static void make_and_send(void *arg)
 {
 	int fd = timer(CLOCK_MONOTONIC, 0, 2, 0);
@@ -217,7 +220,7 @@ static void passed_on(void)
 	close(pair[1]);
 }
 
-/* Many that are closed: the world's other times stay what they are. */
+/* Many timers that are closed do not change other deadlines of the simulation. */
 static void closed(void)
 {
 	uint64_t begin = mono();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* A lane or board that is not ours is refused; what a hostile client writes
- * into its lane never gets past the accessors. */
+/*
+ * Proves that shared memory (`struct lane`, `struct board`) with a wrong header, size or seals is
+ * refused, and that the accessors reject invalid values that a hostile client writes to its shared
+ * memory.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -15,6 +18,7 @@
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
+/* Returns a memfd with this header, size and seals. */
 static int make(const void *head, size_t head_size, size_t size, int seals)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -72,7 +76,7 @@ static void foreign_boards(void **state)
 	int fd = make(&head, sizeof(head), sizeof(struct board), SEALS);
 
 	(void)state;
-	/* Anybody could go on writing this one. */
+	/* Without F_SEAL_FUTURE_WRITE any holder of the fd could still write to this one. */
 	assert_int_equal(board_map(fd, &board), -EPROTO);
 	close(fd);
 	head.magic = LANE_MAGIC;
@@ -106,7 +110,7 @@ static void torn_entries(void **state)
 	lane->queues[0].used = 1;
 	lane->queues[0].gpu_id = 1;
 	assert_int_equal(lane_queue_read(lane, 0, &out), 0);
-	lane->queues[0].seq = 7; /* a writer that never finishes */
+	lane->queues[0].seq = 7; /* as of a writer that never finishes */
 	assert_int_equal(lane_queue_read(lane, 0, &out), -EAGAIN);
 	lane_unmap(lane);
 	close(fd);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What a client writes into a lane, the daemon reads from it. */
+/*
+ * Proves that the daemon reads from a client's shared memory (`struct lane`) what the client writes
+ * to it.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -162,8 +165,8 @@ static void *write_for_ever(void *stop)
 	return NULL;
 }
 
-/* All fields of an entry that was read belong to one write. The writer may be late, or
- * have no core in the middle of an entry: so much time there is for it. */
+/* All fields of an entry that was read belong to the same write. The time limit is long, because
+ * the writer may start late or lose its core in the middle of an entry. */
 static void reads_are_consistent(void **state)
 {
 	const uint64_t until = clock_ns() + 20000000000u;
@@ -193,7 +196,7 @@ static void reads_are_consistent(void **state)
 static struct lane_queue *watched;
 static char *guarded;
 static long page_bytes;
-static uint32_t seq_within; /* of the entry, half written */
+static uint32_t seq_within; /* sequence number of the half-written entry */
 
 static void on_write(int number)
 {
@@ -203,8 +206,8 @@ static void on_write(int number)
 		_exit(1);
 }
 
-/* An entry whose end lies on the next page, which may not be written at first: there
- * the writer is stopped half way. */
+/* The end of the entry lies on the next page, which is write-protected at first, so that the writer
+ * is stopped in the middle of the entry. */
 static void seq_is_odd_while_it_is_written(void **state)
 {
 	struct sigaction action = {.sa_handler = on_write}, before;

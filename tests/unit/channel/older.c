@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What a shim or a daemon of version 4 writes and reads stands where it stood, with its meaning. */
+/*
+ * Proves that the fields of protocol version 4 still have the same places and meanings, so that a
+ * shim or a daemon of that version can be served.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,7 +93,7 @@ static void hello_of_then_is_known(void **state)
 	assert_int_equal(protocol_common(&now), 0);
 }
 
-/* A daemon of version 4 takes no other number, and no other size. */
+/* A daemon of version 4 accepts no other version and no other size. */
 static void hello_of_now_is_known_then(void **state)
 {
 	(void)state;
@@ -98,7 +101,7 @@ static void hello_of_now_is_known_then(void **state)
 	assert_int_equal(sizeof(struct protocol_hello), sizeof(struct v4_hello));
 }
 
-/* A lane as a library of then takes it, seen from both sides. */
+/* Shared memory of a client of version 4, seen from both sides. */
 static void lane_of_then(void **state)
 {
 	struct lane *daemons, *clients;
@@ -119,7 +122,7 @@ static void lane_of_then(void **state)
 		assert_int_equal(then->nodes[i].gpu_id, 100 + i);
 	}
 	assert_int_equal(lane_node_slot(clients, 99), -ENOSPC);
-	/* What is behind it is there for neither side. */
+	/* Neither side accesses nodes beyond those of version 4. */
 	clients->more_nodes[sizeof(clients->more_nodes) / sizeof(node) - 1].gpu_id = 1;
 	assert_int_equal(lane_node_read(daemons, V4_NODES - 1, &node), 0);
 	assert_int_equal(lane_node_read(daemons, V4_NODES, &node), -ENOENT);

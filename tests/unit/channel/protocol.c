@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* The handshake's packets: exact sizes, descriptors counted and never leaked. */
+/*
+ * Proves the packets of the handshake: exact sizes; file descriptors are counted and never leaked.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +48,8 @@ static int open_fds(void)
 	return n;
 }
 
-/* From the oldest to the newest that a sender speaks; one of version 4 knows no range. */
+/* A sender supports the versions from `oldest` to `newest`. One of version 4 has no range: its
+ * `newest` is 0. */
 static void version_in_common(void **state)
 {
 	static const struct {
@@ -100,7 +103,8 @@ static void packet_and_descriptors(void **state)
 	close(null);
 }
 
-/* `size` bytes and `sent` descriptors to one who wants a hello and has room. */
+/* Sends `size` bytes and `sent` file descriptors to a receiver that expects a hello and has room
+ * for `room` file descriptors. Asserts that it refuses the packet. */
 static void refused(size_t size, size_t sent, size_t room)
 {
 	int null = open("/dev/null", O_RDONLY), before, fds[16], got[4] = {-1, -1, -1, -1};
@@ -131,7 +135,8 @@ static void wrong_packets_leak_nothing(void **state)
 	refused(right, 1, 0);
 }
 
-/* More descriptors than the receiver's buffer holds: the kernel cuts, we refuse. */
+/* More file descriptors than the receiver's buffer holds: the kernel truncates, and the receiver
+ * refuses the packet. */
 static void flood_of_descriptors(void **state)
 {
 	struct protocol_hello out;
@@ -155,7 +160,8 @@ static void flood_of_descriptors(void **state)
 	assert_int_equal(open_fds(), before);
 }
 
-/* No number is free for the descriptors: that is no other version's packet. */
+/* No fd number is free for the file descriptors: the error must not be that of a packet of another
+ * version. */
 static void no_room_for_descriptors(void **state)
 {
 	int null = open("/dev/null", O_RDONLY), fds[3] = {null, null, null}, got[3], before;
@@ -188,7 +194,7 @@ static void silence_and_hang_up(void **state)
 	close(pair[0]);
 	assert_int_equal(protocol_receive(pair[1], &out, sizeof(out), NULL, &room, 1000),
 			 -ECONNRESET);
-	/* No SIGPIPE. */
+	/* An error, and no SIGPIPE. */
 	assert_int_equal(protocol_send(pair[1], &out, sizeof(out), NULL, 0), -EPIPE);
 	pair[0] = dup(pair[1]);
 }
@@ -215,7 +221,7 @@ static void connects(void **state)
 	client = protocol_connect(path);
 	assert_true(client >= 0);
 	assert_int_equal(fcntl(client, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-	/* Nobody accepts: it does not wait. */
+	/* No process accepts the connection: protocol_connect() does not wait. */
 	assert_int_equal(protocol_connect(path), -EAGAIN);
 	close(client);
 	close(server);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What a recording says and how two of them differ: slots by XCC, settings that change, a
- * course of any length in bounded memory, ids that can be foretold, slots that do not suffice. */
+/*
+ * Proves the analysis of a recording and the comparison of two: slots by XCC, changed settings, a
+ * course of any length in bounded memory, predictable ids, and too few slots.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +14,8 @@
 
 #include "scheduler/cli/comparison.h"
 
-/* A sample of one process with these ids, on node 1 + id % nodes, in `hqds` slots each. */
+/* Returns a sample of one process with `count` queue ids from `first` on. The queue `id` is on node
+ * 1 + id % nodes, and active in `hqds` slots. */
 static struct recorded_sample of(pid_t pid, double seconds, uint32_t first, uint32_t count,
 				 uint32_t nodes, uint64_t hqds)
 {
@@ -46,6 +49,7 @@ static void add(struct analysis *a, struct recorded_sample sample)
 	recorded_sample_free(&sample);
 }
 
+/* Returns an empty analysis of 8 nodes with this number of slots and XCCs. */
 static struct analysis *new_analysis(int64_t slots, int64_t xccs)
 {
 	struct analysis *a = calloc(1, sizeof(*a));
@@ -67,6 +71,7 @@ static void end(struct analysis *a)
 	free(a);
 }
 
+/* Returns whether a line of the list contains `words`. Frees the list. */
 static bool concludes(json_t *list, const char *words)
 {
 	const json_t *sentence;
@@ -89,7 +94,8 @@ static void test_slots_by_xcc(void **state)
 		char words[32];
 
 		add(a, of(5, 0, 0, 24, 8, ratios[i]));
-		add(a, of(5, 1, 0, 24, 8, 0)); /* idle: in no slot, and no contradiction */
+		/* idle: active in no slot, which is no contradiction */
+		add(a, of(5, 1, 0, 24, 8, 0));
 		assert_int_equal(a->nodes, 8);
 		assert_int_equal(a->node[0].hqds, 3 * ratios[i]);
 		assert_int_equal(a->node[0].mapped, 3);
@@ -111,7 +117,7 @@ static void test_settings(void **state)
 	(void)state;
 	add(a, of(5, 0, 0, 2, 1, 1));
 	sample.process->queues.queue[1].field[OBSERVE_PRIORITY].value = 11;
-	/* These move by themselves, or are only vaguer. */
+	/* These fields change by themselves, or are only less exact. */
 	sample.process->queues.queue[0].field[OBSERVE_HQDS].value = 0;
 	sample.process->queues.queue[0].field[OBSERVE_TYPE].value = OBSERVE_COMPUTE;
 	sample.process->queues.queue[0].field[OBSERVE_PRIORITY] = (struct observe_value){0};
@@ -143,7 +149,7 @@ static void test_long_course(void **state)
 	end(a);
 }
 
-/* A number that another process has now, and one that ended: each by itself. */
+/* Two processes with the same pid, one after the other, are analysed separately. */
 static void test_processes(void **state)
 {
 	struct analysis *a = new_analysis(24, 1);
@@ -160,7 +166,7 @@ static void test_processes(void **state)
 	size_t points = a->points;
 
 	add(a, unknown);
-	assert_int_equal(a->points, points); /* what nobody knows is no 0 */
+	assert_int_equal(a->points, points); /* an unknown sample does not count as 0 */
 	assert_int_equal(a->process[1].sampling.unknown, 1);
 	end(a);
 }
@@ -186,14 +192,14 @@ static void test_comparison(void **state)
 	assert_true(c.same_process);
 	comparison_free(&c);
 
-	/* One that changes, though in the end both had the same. */
+	/* The ids change in between, although both have the same ones in the end. */
 	add(b, of(9, 4, 0, 15, 1, 1));
 	assert_int_equal(comparison_make(a, b, &c), 0);
 	assert_int_equal(c.predictable, 0);
 	comparison_free(&c);
 	end(b);
 
-	/* Other nodes for the same ids, and ids beyond. */
+	/* The same ids on other nodes, and additional ids. */
 	b = new_analysis(24, 1);
 	for (unsigned i = 0; i < 2; i++)
 		add(b, of(9, i, 0, 20, 2, 1));
@@ -205,7 +211,7 @@ static void test_comparison(void **state)
 	comparison_free(&c);
 	end(b);
 
-	/* One sample says nothing of stability. */
+	/* The stability is unknown after one sample. */
 	b = new_analysis(24, 1);
 	add(b, of(9, 0, 0, 16, 1, 1));
 	assert_int_equal(comparison_make(a, b, &c), 0);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Proves: a container's engine, id and pod are read from its cgroup as each engine lays
- * them out, with cgroups of version 1 and 2, by systemd and without; of nested ones the
- * innermost counts; where the cgroup cannot be seen, from what engines leave in it; and
- * what only looks like one is none. */
+/*
+ * Proves that a container's engine, id and pod are read from its cgroup in the layout of each
+ * engine, for cgroups of version 1 and 2, with and without systemd. Of nested containers the
+ * innermost one counts. If the cgroup is not visible, the files that an engine mounts are used. A
+ * path that only resembles a container's is not taken for one.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,13 +62,13 @@ static const struct {
 	{"0::/system.slice/containerd.service/kubepods-burstable-pod" UID_SLICE
 	 ".slice:cri-containerd:" ID "\n",
 	 CONTAINER_CONTAINERD, ID, UID},
-	/* Kubernetes without systemd does not say which engine. */
+	/* Kubernetes without systemd does not name the engine. */
 	{"0::/kubepods/besteffort/pod" UID "/" ID "\n", CONTAINER_UNKNOWN, ID, UID},
 	{"11:memory:/kubepods/pod" UID "/" ID "\n0::/\n", CONTAINER_UNKNOWN, ID, UID},
 	{"0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" UID_SLICE
 	 ".slice/docker-" ID ".scope\n",
 	 CONTAINER_DOCKER, ID, UID},
-	/* a pod's own cgroup */
+	/* the cgroup of a pod itself */
 	{"0::/kubepods/burstable/pod" UID "\n", CONTAINER_UNKNOWN, "", UID},
 	/* CRI-O */
 	{"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_SLICE
@@ -75,21 +77,21 @@ static const struct {
 	{"0::/kubepods.slice/kubepods-pod" UID_SLICE ".slice/crio-" ID ".scope/container\n",
 	 CONTAINER_CRIO, ID, UID},
 	{"7:cpuset:/kubepods/burstable/pod" UID "/crio-" ID "\n", CONTAINER_CRIO, ID, UID},
-	/* one in another: the innermost, in the pod of the outer */
+	/* nested: the innermost container, and the pod of the outer one */
 	{"0::/docker/" OUTER "/docker/" ID "\n", CONTAINER_DOCKER, ID, ""},
 	{"0::/system.slice/docker-" OUTER ".scope/libpod_parent/libpod-" ID "\n", CONTAINER_PODMAN,
 	 ID, ""},
 	{"0::/kubepods.slice/kubepods-pod" UID_SLICE ".slice/cri-containerd-" OUTER
 	 ".scope/docker/" ID "\n",
 	 CONTAINER_DOCKER, ID, UID},
-	/* from another cgroup namespace */
+	/* seen from another cgroup namespace */
 	{"0::/../docker-" ID ".scope\n", CONTAINER_DOCKER, ID, ""},
 	{"0::/../" ID "\n", CONTAINER_UNKNOWN, ID, ""},
 	{"0::/../../../kubepods-pod" UID_SLICE ".slice/crio-" ID ".scope\n", CONTAINER_CRIO, ID,
 	 UID},
-	/* the controller that says whose it is */
+	/* the controller that names the engine counts */
 	{"3:cpu:/x/" ID "\n2:memory:/docker/" ID "\n", CONTAINER_DOCKER, ID, ""},
-	/* none */
+	/* no container */
 	{"", CONTAINER_NONE, "", ""},
 	{"0::/\n", CONTAINER_NONE, "", ""},
 	{"0::" USER "/app.slice/app-org.example.scope\n", CONTAINER_NONE, "", ""},
@@ -133,7 +135,7 @@ static const struct {
 	 CONTAINER_DOCKER, ID, ""},
 	/* /var/lib/docker is a file system of its own */
 	{OVERLAY MOUNT("/containers/" ID "/hosts", "/etc/hosts"), CONTAINER_DOCKER, ID, ""},
-	/* docker in a pod: what is shared is the pod's */
+	/* docker in a pod: the shared files are the pod's */
 	{MOUNT("/var/lib/docker/containers/" ID "/hostname", "/etc/hostname")
 		 MOUNT("/var/lib/kubelet/pods/" UID "/etc-hosts", "/etc/hosts"),
 	 CONTAINER_DOCKER, "", UID},
@@ -152,7 +154,7 @@ static const struct {
 	 CONTAINER_PODMAN, ID, ""},
 	{MOUNT("/var/lib/kubelet/pods/" UID "/etc-hosts", "/etc/hosts"), CONTAINER_UNKNOWN, "",
 	 UID},
-	/* a host that has containers */
+	/* a host that runs containers */
 	{OVERLAY MOUNT("/", "/var/lib/docker/containers/" ID "/mounts/shm")
 		 MOUNT("/etc/hosts", "/etc/hosts"),
 	 CONTAINER_NONE, "", ""},
@@ -213,7 +215,7 @@ static void hostile_texts(void **state)
 		text[i + 1] = 'a';
 	text[4000] = '\0';
 	assert_false(container_of_cgroup(text, &out));
-	/* a uid that does not fit */
+	/* a uid that is too long */
 	strcpy(text, "0::/kubepods/pod");
 	memset(text + strlen(text), '0', 200);
 	text[216] = '\0';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is read from the texts of debugfs kfd/mqds and kfd/hqds: the driver's formats of
- * several releases, one and several XCCs, other generations, and texts that are broken.
+ * Proves the parser of debugfs kfd/mqds and kfd/hqds: the driver's formats of several releases, one
+ * and several XCCs, other GPU generations, and damaged texts.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #define MQD 512
 #define SDMA 128
 #define HQD 56
-#define SDMA_SLOT 44 /* since 9.4.3 */
+#define SDMA_SLOT 44 /* dwords, since gfx 9.4.3 */
 
 static const struct topology_gpu gpus[] = {
 	{.gpu_id = 0xd8f1,
@@ -41,6 +41,7 @@ static FILE *to;
 static char why[OBSERVE_WHY];
 static struct observe_list list;
 
+/* Begins a new text in `to`. */
 static void begin(void)
 {
 	free(text);
@@ -51,7 +52,7 @@ static void begin(void)
 	assert_non_null(to);
 }
 
-/* Rows of eight words from `offset` on. */
+/* Writes rows of eight words, with offsets from `offset` on. */
 static void dump(uint32_t offset, const uint32_t *words, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -61,6 +62,7 @@ static void dump(uint32_t offset, const uint32_t *words, unsigned n)
 	}
 }
 
+/* Completes the text and returns it with the topology. */
 static struct debugfs_text whole(void)
 {
 	if (to)
@@ -83,13 +85,13 @@ static int hqds(void)
 	return debugfs_hqds(&t, &list, why);
 }
 
-/* An AQL queue of 64 KiB as the driver describes it; `xcc` of the newer parts. */
+/* Fills the MQD of an AQL queue of 64 KiB, as the driver writes it. */
 static void aql_words(uint32_t words[MQD], uint64_t ring, uint32_t doorbell)
 {
 	memset(words, 0, 4 * MQD);
 	words[0] = 0xc0310800;
 	words[23] = words[24] = words[26] = words[27] = UINT32_MAX;
-	words[39] = 2; /* no CU mask on 9.4.3 */
+	words[39] = 2; /* gfx 9.4.3: no CU mask */
 	words[133] = 1;
 	words[134] = 8;
 	words[136] = (uint32_t)(ring >> 8);
@@ -105,6 +107,7 @@ static void aql_words(uint32_t words[MQD], uint64_t ring, uint32_t doorbell)
 	words[177] = 0x10000;
 }
 
+/* Writes a compute queue with one MQD for each XCC. */
 static void compute(const char *device, unsigned xccs, const uint32_t *words)
 {
 	fprintf(to, "  Compute queue on device %s\n", device);
@@ -124,6 +127,7 @@ static void sdma_words(uint32_t words[SDMA], uint64_t ring, uint32_t engine)
 	words[126] = engine;
 }
 
+/* Writes an SDMA queue, dumped `times` times. */
 static void sdma(const char *device, unsigned times, const uint32_t *words)
 {
 	fprintf(to, "  SDMA queue on device %s\n", device);
@@ -175,7 +179,7 @@ static void test_compute(void **state)
 	is(&list.queue[0], OBSERVE_PASID, 0x8001);
 	is(&list.queue[0], OBSERVE_DOORBELL, 0x3010);
 	is(&list.queue[0], OBSERVE_MQDS, 4);
-	/* They are from when it was unmapped last. */
+	/* The dumped pointers are those of the last unmap. */
 	is_not_known(&list.queue[0], OBSERVE_WPTR);
 	is_not_known(&list.queue[0], OBSERVE_RPTR);
 	is(&list.queue[1], OBSERVE_TYPE, OBSERVE_PM4);
@@ -199,7 +203,7 @@ static void test_later_headers(void **state)
 		assert_int_equal(mqds(4711), 0);
 		assert_int_equal(list.count, 1);
 		is_not_known(&list.queue[0], OBSERVE_PASID);
-		/* 0 to 6, or not written. */
+		/* Either 0 to 6, or not written by the driver. */
 		is_not_known(&list.queue[0], OBSERVE_PRIORITY);
 	}
 	begin();
@@ -229,7 +233,7 @@ static void test_cu_mask(void **state)
 	is(&list.queue[1], OBSERVE_CU_BITS, 7);
 }
 
-/* One that is listed behind a compute queue is dumped once for each of that one's XCCs. */
+/* An SDMA queue that is listed after a compute queue is dumped once for each XCC of that queue. */
 static void test_sdma(void **state)
 {
 	uint32_t words[SDMA], aql[MQD];
@@ -269,7 +273,7 @@ static void test_nobody(void **state)
 	assert_int_equal(mqds(7), -ENOENT);
 }
 
-/* gfx11, and a GPU that sysfs does not show: there is a queue, and no more is said. */
+/* For gfx11, and for a GPU that sysfs does not show, only the existence of the queue is known. */
 static void test_other_generations(void **state)
 {
 	uint32_t words[MQD];
@@ -382,11 +386,11 @@ static void test_slots(void **state)
 			 : "   Inst 0, HIQ on MEC 2 Pipe 0 Queue 0");
 		active_words(words, 0x7f0012340000, 0x3010);
 		slot(inst, 0, 2, words);
-		/* Another process' ring has the same address. */
+		/* A ring of another process has the same address. */
 		active_words(words, 0x7f0012340000, 0x5010);
 		slot(inst, 1, 2, words);
 		slot(inst, 2, 2, idle);
-		words[2] = 0; /* of a queue that was there */
+		words[2] = 0; /* left over from an earlier queue */
 		slot(inst, 3, 2, words);
 	}
 	sdma_words(dma, 0x7f0000200000, 0);
@@ -394,7 +398,7 @@ static void test_slots(void **state)
 	fprintf(to, "  SDMA Engine 1, RLC 0\n");
 	dump(0x1000, dma, SDMA_SLOT);
 	dma[1] += 0x1000;
-	fprintf(to, "  SDMA Engine 11, RLC 0\n"); /* of the card's second node */
+	fprintf(to, "  SDMA Engine 11, RLC 0\n"); /* of the second node of the card */
 	dump(0x2000, dma, SDMA_SLOT);
 	fprintf(to, "Node 2, gpu_id 3098:\n Device is stopped\n");
 	assert_int_equal(hqds(), 0);
@@ -448,7 +452,7 @@ static void test_by_xcc(void **state)
 	assert_int_equal(by_xcc[3], 1);
 }
 
-/* Before Linux 6.5. */
+/* The format before Linux 6.5. */
 static void test_one_xcc_unnumbered(void **state)
 {
 	uint32_t words[HQD];
@@ -509,7 +513,8 @@ static void test_broken_hqds(void **state)
 	assert_int_equal(list.queue[0].gpu_id, 0x3098);
 }
 
-/* Bytes that change, and ends anywhere: an answer, and nothing read beyond the text. */
+/* Changed bytes and truncation at any place: the parser returns, and reads nothing beyond the
+ * text. */
 static void test_hostile(void **state)
 {
 	uint32_t words[MQD], dma[SDMA], regs[HQD];

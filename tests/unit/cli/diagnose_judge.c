@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What diagnose says of made-up processes: one verdict, what it is doing, and the level
- * that it has and can have. */
+/*
+ * Proves the diagnosis of made-up processes: one summary, the activity of the process, and the
+ * level that it has and can have.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,6 +34,7 @@ static void test_well(void **state)
 	check_level("weight", DIAGNOSE_YES, "KFDSHIM_LEVEL=weight");
 }
 
+/* Asserts that the advice for a cgroup that is frozen by `file` ends with `end`. */
 static void thaws(const char *file, const char *end)
 {
 	const char *advice;
@@ -77,7 +80,7 @@ static void test_states(void **state)
 	thaws("/sys/fs/cgroup/;rm -rf ~;/c", ": echo 0 > '/sys/fs/cgroup/;rm -rf ~;/c'");
 	thaws("/sys/fs/cgroup/$(reboot)'`id`/c",
 	      ": echo 0 > '/sys/fs/cgroup/$(reboot)'\\''`id`/c'");
-	/* What cannot be copied is in no command. */
+	/* A path that cannot be copied from a terminal is not part of a command. */
 	thaws("/sys/fs/cgroup/a\nreboot\n/c", "or its cgroup.freeze");
 	thaws("/sys/fs/cgroup/\xe2\x80\xae/c", "or its cgroup.freeze");
 }
@@ -94,7 +97,7 @@ static void test_dead(void **state)
 	assert_int_equal(got.preemptible, DOCTOR_NO);
 	assert_int_equal(got.findings.count, 0);
 	check_level("trap", DIAGNOSE_NO, "it has ended");
-	/* Its first thread alone. */
+	/* Only the first thread of the process has ended. */
 	facts.threads = 9;
 	judge();
 	says("can be preempted at level trap");
@@ -111,7 +114,7 @@ static void test_dead(void **state)
 static void test_no_gpu(void **state)
 {
 	(void)state;
-	facts.machine.yama = 3; /* concerns others */
+	facts.machine.yama = 3; /* concerns other processes */
 	p->registered = p->shim = p->uses_gpu = p->kfd_open = DOCTOR_NO;
 	p->rocr[0] = p->runtime[0] = p->level[0] = '\0';
 	facts.seen.queues.count = 0;
@@ -122,7 +125,7 @@ static void test_no_gpu(void **state)
 	check_level("trap", DIAGNOSE_NO, "no GPU");
 }
 
-/* It may not be looked into, so nothing is said to be missing. */
+/* The process cannot be inspected, so nothing is reported as missing. */
 static void test_forbidden(void **state)
 {
 	(void)state;
@@ -148,7 +151,7 @@ static void test_forbidden(void **state)
 	assert_non_null(strstr(obstacle("rights")->found, "not dumpable"));
 }
 
-/* Without the shim, and without a word to the daemon. */
+/* A process without the shim, which is unknown to the daemon. */
 static void bare(void)
 {
 	p->registered = p->shim = DOCTOR_NO;
@@ -191,7 +194,7 @@ static void test_no_shim(void **state)
 		check_level("trap", DIAGNOSE_YES, "kfdsched set 4711 PRIORITY");
 		assert_int_equal(level("gate")->can, DIAGNOSE_NO);
 	}
-	/* A runtime that nobody enables. */
+	/* A runtime that is never enabled for debugging. */
 	end(NULL);
 	begin(NULL);
 	bare();
@@ -203,12 +206,12 @@ static void test_no_shim(void **state)
 	check(&got.by_hand, DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
 	says("cannot be preempted as it is: ");
 	says("do: start it with 'kfdsched run");
-	/* A newer one: only who tries knows. */
+	/* A newer runtime: only an attempt shows whether it is enabled. */
 	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
 	judge();
 	assert_int_equal(got.debug_enabled, DOCTOR_UNKNOWN);
 	check(&got.by_hand, DIAGNOSE_UNKNOWN, "kfdsched preempt 4711 -n 1");
-	/* Nobody there to tag it. */
+	/* No daemon is there that could hold it by a tag. */
 	facts.machine.daemon.error = ENOENT;
 	judge();
 	check_level("trap", DIAGNOSE_NO, "no kfdschedd answers at /run/kfdsched/socket");
@@ -254,7 +257,7 @@ static void test_priorities(void **state)
 	says("is preempted by nobody as it is: it has no priority; do: give it one: 'kfdsched set "
 	     "4711");
 	check_level("gate", DIAGNOSE_YES, "once it has a priority");
-	/* It has just begun. */
+	/* The process has just started. */
 	p->priority = 2;
 	strcpy(p->reason, "has not enabled its runtime yet");
 	judge();
@@ -262,7 +265,7 @@ static void test_priorities(void **state)
 	check_level("trap", DIAGNOSE_YES, "has not enabled its runtime yet");
 }
 
-/* 'kfdsched suspend' and 'preempt': by the daemon, or by a session of their own. */
+/* `kfdsched suspend` and `preempt`: through the daemon, or with a debug session of their own. */
 static void test_by_hand(void **state)
 {
 	struct doctor_facts *machine = &facts.machine;
@@ -288,7 +291,7 @@ static void test_by_hand(void **state)
 	strcpy(p->env_priority, "offline");
 	judge();
 	check(&got.by_hand, DIAGNOSE_NO, "the one debug session that there is");
-	/* That one never holds itself back. */
+	/* A process of that priority never holds itself. */
 	strcpy(p->env_priority, "online");
 	judge();
 	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched's own");
@@ -312,7 +315,7 @@ static void test_by_hand(void **state)
 	check(&got.by_hand, DIAGNOSE_NO, "nothing to hold");
 }
 
-/* Other processes' GPUs are not in the way, and neither is what only we may not open. */
+/* GPUs of other processes are no obstacle, nor is a device that only the caller cannot open. */
 static void test_of_others(void **state)
 {
 	(void)state;
@@ -339,7 +342,7 @@ static void test_held(void **state)
 	strcpy(p->state, "running");
 	judge();
 	assert_int_equal(got.held, DOCTOR_NO);
-	/* Without a daemon its queues tell. */
+	/* Without a daemon the state of the queues shows it. */
 	p->state[0] = '\0';
 	judge();
 	assert_int_equal(got.held, DOCTOR_UNKNOWN);
@@ -349,7 +352,7 @@ static void test_held(void **state)
 	assert_int_equal(got.held, DOCTOR_YES);
 }
 
-/* What several sources say of one process is counted once. */
+/* A queue that several sources report is counted once. */
 static void test_queues(void **state)
 {
 	(void)state;

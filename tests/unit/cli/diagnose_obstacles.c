@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What diagnose says is in the way of a better level: each thing by itself, with the advice
- * that mends it. */
+/*
+ * Proves that diagnose reports each obstacle to a better level separately, with the advice that
+ * removes it.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +13,7 @@
 
 #include "tests/lib/diagnosed.h"
 
-/* One thing in the way each; of a process at `level` by the daemon. */
+/* Each function adds one obstacle to a process that the daemon holds at `level`. */
 static void old_kernel(void)
 {
 	strcpy(facts.machine.release, "6.1.0-31-amd64");
@@ -153,7 +155,8 @@ static void test_one_by_one(void **state)
 	}
 }
 
-/* The one session of a GPU: who has it is not in his own way. */
+/* On a GPU with a single debug session, the process that has the session is not obstructed by
+ * it. */
 static void test_who_has_it(void **state)
 {
 	(void)state;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* doctor's judgement of made-up machines: each fault changes its own line alone,
- * with one advice; what is not known is never taken for a fault. */
+/*
+ * Proves doctor's checks on made-up machines: each fault changes only its own line, with one
+ * advice, and an unknown fact is never taken for a fault.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +30,7 @@ static void test_good_machine(void **state)
 	doctor_findings_free(&findings);
 }
 
-/* One fault each. */
+/* Each function adds one fault. */
 static void old_kernel(struct doctor_facts *f)
 {
 	strcpy(f->release, "6.1.0-31-amd64");
@@ -321,7 +323,7 @@ static void test_each_fault_has_its_line(void **state)
 	}
 }
 
-/* Nothing could be found out: nothing but the GPU is called missing. */
+/* No fact could be determined: nothing is reported as missing or as a warning. */
 static void test_unknown_is_no_fault(void **state)
 {
 	struct doctor_findings findings;
@@ -355,7 +357,7 @@ static void test_unknown_is_no_fault(void **state)
 	doctor_findings_free(&findings);
 }
 
-/* They cannot be listed, and take their places all the same. */
+/* Processes in other pid namespaces cannot be listed, but occupy slots of the daemon. */
 static void test_processes_elsewhere(void **state)
 {
 	struct doctor_facts f = good();
@@ -409,7 +411,7 @@ static void test_kernel_rules(void **state)
 	doctor_findings_free(&findings);
 }
 
-/* What a daemon outside the container makes good. */
+/* A daemon outside the container compensates for what is missing in the container. */
 static void test_daemon_outside(void **state)
 {
 	struct doctor_facts f = good();
@@ -426,7 +428,7 @@ static void test_daemon_outside(void **state)
 	assert_int_equal(find(&findings, "sys_ptrace")->verdict, DOCTOR_CANNOT_KNOW);
 	doctor_findings_free(&findings);
 
-	f = good(); /* without a daemon the folder is needed */
+	f = good(); /* without a daemon the directory is needed */
 	f.daemon.error = ENOENT;
 	strcpy(f.runtime_problem, "belongs to uid 0");
 	doctor_judge(&f, &findings);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* doctor's judgement of made-up processes on a machine on which all is well: how each
- * can be preempted, and what stands in the way of a better level. */
+/*
+ * Proves doctor's checks of made-up processes on a machine without faults: how each can be
+ * preempted, and what prevents a better level.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +13,8 @@
 
 #include "tests/lib/doctor_machine.h"
 
+/* Sets up two processes with these VRAM limits (bytes; -1: none). second_read: whether the
+ * environment of the second one can be read. */
 static void limits(int64_t first, int64_t second, enum doctor_known second_read)
 {
 	for (int i = 0; i < 2; i++) {
@@ -48,7 +52,7 @@ static void test_vram_limits(void **state)
 		doctor_judge(&f, &findings);
 		assert_int_equal(find(&findings, "vram_limits")->verdict, cases[i].verdict);
 		doctor_findings_free(&findings);
-		processes[1].gpu_ids[0] = GPU + 1; /* another card's */
+		processes[1].gpu_ids[0] = GPU + 1; /* on another GPU */
 		doctor_judge(&f, &findings);
 		assert_int_equal(find(&findings, "vram_limits")->verdict, DOCTOR_OK);
 		doctor_findings_free(&findings);
@@ -164,7 +168,7 @@ static void test_without_daemon(void **state)
 	}
 }
 
-/* Of one process: its own lines, and of the machine what is not well. */
+/* For one process: its own lines, and those of the machine that are not OK. */
 static void test_one_process(void **state)
 {
 	struct doctor_facts f = good();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A line of HIP's log, of each version, becomes what it says, and no more. */
+/*
+ * Proves that a line of HIP's log, in the format of each version, is parsed completely and contains
+ * no field that the line does not have.
+ */
 #include "tests/lib/hiplog_lines.h"
 
 #include <setjmp.h>
@@ -45,7 +48,7 @@ static void test_prefixes(void **state)
 	r = read_line(LINE_7_2_DISPATCH);
 	assert_int_equal(r.pid, 4711);
 	assert_int_equal(r.thread, 0x7fefa9a2f780);
-	/* From 6.4 on, at level 3, nobody is named. */
+	/* Since 6.4, lines of level 3 name no process and no thread. */
 	r = read_line(LINE_7_2_CREATED_3);
 	assert_int_equal(r.kind, HIPLOG_CREATED);
 	assert_false(r.has & WHO);
@@ -83,7 +86,7 @@ static void test_packets(void **state)
 	assert_int_equal(r.wptr, 10);
 	assert_int_equal(r.has, WHO | HIPLOG_HAS_HSA_QUEUE | HIPLOG_HAS_RING | HIPLOG_HAS_HSA_ID |
 					HIPLOG_HAS_RPTR | HIPLOG_HAS_WPTR);
-	/* More fields between, as in releases to come. */
+	/* Additional fields in between, as of a later release. */
 	r = read_line(LINE_NEWER_DISPATCH);
 	assert_int_equal(r.kind, HIPLOG_DISPATCH);
 	assert_int_equal(r.hsa_id, 12);
@@ -147,7 +150,7 @@ static void test_work(void **state)
 	assert_int_equal(r.kind, HIPLOG_COPY);
 	assert_int_equal(r.bytes, 65536);
 	assert_int_equal(r.engines, 2);
-	/* How a copy is done is not a copy. */
+	/* A line about the method of a copy is not a copy. */
 	assert_int_equal(read_line(LINE_7_2_STAGED).kind, HIPLOG_OTHER);
 
 	r = read_line(LINE_7_2_KERNEL);
@@ -191,7 +194,8 @@ static void test_other_text(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
 		assert_false(hiplog_parse(none[i], strlen(none[i]), &r));
-	/* What stands before: mpirun's rank, a container's time, another program's dot. */
+	/* Text before the line: mpirun's rank, a container's timestamp, a dot of another
+	 * program. */
 	r = read_line("[1,0]<stderr>:" LINE_7_2_RELEASED);
 	assert_int_equal(r.kind, HIPLOG_RELEASED);
 	assert_int_equal(r.before.bytes, strlen("[1,0]<stderr>:"));
@@ -202,13 +206,13 @@ static void test_other_text(void **state)
 	assert_int_equal(r.kind, HIPLOG_DISPATCH);
 	assert_int_equal(r.level, 4);
 	assert_int_equal(r.before.bytes, strlen("epoch 1: ....:3:rocd"));
-	/* Lines of Windows, and colours around everything. */
+	/* Windows line ends, and colours around the line. */
 	r = read_line(LINE_7_2_DISPATCH "\r\n");
 	assert_int_equal(r.wptr, 10);
 	assert_int_equal(r.before.bytes, 0);
 	r = read_line("\033[31m\033[1m" LINE_7_2_RELEASED "\033[0m");
 	assert_int_equal(r.kind, HIPLOG_RELEASED);
-	/* Addresses that no process has. */
+	/* Addresses that no process can have. */
 	r = read_line(PREFIX_7_2 "SWq=0x0, HWq=0x0, id=1, Dispatch Header = 0x0");
 	assert_int_equal(r.kind, HIPLOG_DISPATCH);
 	assert_false(r.has & (HIPLOG_HAS_HSA_QUEUE | HIPLOG_HAS_RING | HIPLOG_HAS_HWQ));
@@ -216,8 +220,8 @@ static void test_other_text(void **state)
 	assert_false(r.has & HIPLOG_HAS_HWQ);
 }
 
-/* Every line, cut at every byte, at the end of what may be read: a sanitizer would see
- * one byte beyond. What is told of a part, is told of the whole. */
+/* Each line is truncated at every byte, at the end of the allocated memory, so that a sanitizer
+ * detects a read beyond it. A field parsed from a part must also be in the whole line. */
 static void test_cut(void **state)
 {
 	static const char *const lines[] = {

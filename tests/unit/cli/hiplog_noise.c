@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Lines of HIP's log that were damaged at random: whatever is made of one lies within it
- * (under a sanitizer: nothing beyond it is read), and what they add up to agrees with
- * itself, line by line. SEED and LINES (environment) play other and more ones.
+ * Proves that randomly damaged lines of HIP's log are parsed safely: each result lies within its
+ * line (a sanitizer detects reads beyond it), and the sums are consistent. SEED and LINES in the
+ * environment select other and more lines.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static uint32_t draw(uint32_t n)
 	return (uint32_t)(state >> 33) % n;
 }
 
-/* What a damage is made of: what the parser looks for, and what it must not trust. */
+/* Returns a character for the damage: one that the parser searches for, or any other. */
 static char letter(void)
 {
 	static const char likely[] = "0123456789abcdefx=,:[]() \033\r\tHSWqrptid-";
@@ -44,6 +44,7 @@ static char letter(void)
 	return draw(4) ? likely[draw(sizeof(likely) - 1)] : (char)draw(256);
 }
 
+/* Damages the line at random. Returns its new length. */
 static size_t damage(char *line, size_t bytes)
 {
 	for (uint32_t n = draw(4); n > 0; n--) {
@@ -52,14 +53,14 @@ static size_t damage(char *line, size_t bytes)
 		size_t from = draw((uint32_t)strlen(other));
 
 		switch (draw(5)) {
-		case 0: /* cut */
+		case 0: /* truncate */
 			bytes = at;
 			break;
-		case 1: /* another byte, or a different number of many */
+		case 1: /* overwrite some bytes */
 			for (uint32_t i = 1 + draw(6); i > 0 && at < bytes; i--)
 				line[at++] = letter();
 			break;
-		case 2: /* something taken out */
+		case 2: /* remove a part */
 			if (bytes) {
 				size_t out = draw((uint32_t)(bytes - at) + 1);
 
@@ -67,13 +68,13 @@ static size_t damage(char *line, size_t bytes)
 				bytes -= out;
 			}
 			break;
-		case 3: /* another line goes on from here */
+		case 3: /* replace the rest by a part of another line */
 			bytes = at + strlen(other + from);
 			if (bytes > LONGEST)
 				bytes = LONGEST;
 			memcpy(line + at, other + from, bytes - at);
 			break;
-		default: /* a letter again and again */
+		default: /* insert bytes */
 			for (uint32_t i = draw(40); i > 0 && bytes < LONGEST; i--) {
 				memmove(line + at + 1, line + at, bytes - at);
 				line[at] = letter();
@@ -124,8 +125,8 @@ static uint64_t packets_of(const struct tally_packets *packets)
 	return packets->dispatches + packets->barriers + packets->others;
 }
 
-/* Every line that had room is in one thread and one process; every packet with an address
- * in one queue and one use of it. */
+/* Every line that had room belongs to one thread and one process, every packet with an address to
+ * one queue and one use of it. */
 static void assert_agrees(const struct tally *tally)
 {
 	uint64_t of_processes = 0, of_threads = 0, seen = 0;
@@ -178,7 +179,7 @@ static void play(uint64_t count)
 	for (uint64_t i = 0; i < count; i++)
 		play_line(tally);
 	assert_agrees(tally);
-	/* They were damaged, not destroyed. */
+	/* The lines were damaged, not destroyed. */
 	assert_true(tally->records > count / 4 && tally->queues > 1);
 	tally_free(tally);
 }
@@ -191,7 +192,7 @@ static void test_noise(void **unused)
 		play(setting("LINES", 40000) / 8);
 }
 
-/* More of everything than there is room for. */
+/* More processes, threads, queues and uses than there is room for. */
 static void test_full(void **unused)
 {
 	struct tally *tally = tally_new(0);
@@ -212,8 +213,8 @@ static void test_full(void **unused)
 	tally_free(tally);
 }
 
-/* A queue that there is no room for must not give its packets to the one before it at
- * the same address. */
+/* The packets of a queue for which there is no room must not be added to an earlier queue at the
+ * same address. */
 static void test_address_again(void **unused)
 {
 	struct tally *tally = tally_new(0);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Proves: without a daemon a process's lane is the one that it holds the lock of, not a
- * peer's that it has open, too; kept between looks, it is told with every change, and no
- * more once the process has closed it, has another, runs another program or has ended. */
+/*
+ * Proves that without a daemon the source `lane` finds a process's shared-memory file by the lock
+ * that the process holds, and does not take the file of a peer that the process has open. The file
+ * is kept open between reads. Every change is reported. The file is no longer used when the process
+ * has closed it, has another one, has executed another program, or has ended.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,17 +26,17 @@
 #include "channel/lane.h"
 #include "scheduler/observe/sources.h"
 
-#define LATE_US 2000000 /* a lane that comes later may be told so late */
+#define LATE_US 2000000 /* a new file may be reported this late */
 
 static char folder[] = "/tmp/kfdshim.XXXXXX";
 static struct source_lane *kept;
 static struct observe_list list;
 
-/* ---- a process with a lane, as shim/peers_files.c makes it ---- */
+/* ---- a process with shared memory, as shim/peers_files.c creates it ---- */
 
 static struct lane lane;
-static int lane_fd = -1, to_us, from_us; /* the child's ends */
-static pid_t peer;			 /* another one, that has lane '1' */
+static int lane_fd = -1, to_us, from_us; /* the child's ends of the pipes */
+static pid_t peer;			 /* another process, whose file has the number '1' */
 
 static void write_all(void)
 {
@@ -72,6 +75,9 @@ static void add_queue(uint32_t slot, uint32_t id)
 	write_all();
 }
 
+/* The child: executes commands of one byte. '1' to '9': create and lock a file of that number; 'a'
+ * to 'z': add a queue of id 0 to 25; 'C': close the file; 'P': open the peer's file; 'X': execute
+ * another program. */
 static void serve(void)
 {
 	char *const quiet[] = {"sleep", "100", NULL};
@@ -109,7 +115,8 @@ static struct child start(void)
 	child.pid = fork();
 	assert_true(child.pid >= 0);
 	if (child.pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not go on */
+		/* a failed assertion would otherwise leave it behind */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		to_us = down[0];
 		from_us = up[1];
 		close(down[1]);
@@ -123,7 +130,7 @@ static struct child start(void)
 	return child;
 }
 
-/* Each letter's work is done when it comes back; an exec ends the pipe instead. */
+/* Sends commands. Each is done when its byte comes back; after 'X' the pipe is closed instead. */
 static void tell(const struct child *child, const char *what)
 {
 	for (; *what; what++) {
@@ -143,7 +150,7 @@ static void end(const struct child *child)
 	close(child->from);
 }
 
-/* ---- who looks ---- */
+/* ---- the reader ---- */
 
 static int look(pid_t pid)
 {
@@ -187,7 +194,7 @@ static void every_change_is_told(void **state)
 	tell(&child, "1");
 	finds(child.pid, 0, 0);
 	tell(&child, "a");
-	assert_int_equal(look(child.pid), 0); /* known now: at once */
+	assert_int_equal(look(child.pid), 0); /* the file is known now, so it is read at once */
 	finds(child.pid, 1, 0);
 	finds(child.pid, 1, 0);
 	tell(&child, "bc");
@@ -206,7 +213,7 @@ static void another_lane_is_found(void **state)
 	assert_int_equal(look(child.pid), -ENOENT);
 	tell(&child, "2c");
 	finds(child.pid, 1, 2);
-	/* At the same number, before anybody looks. */
+	/* With the same fd number, before the next read. */
 	tell(&child, "C3de");
 	finds(child.pid, 2, 4);
 	end(&child);
@@ -220,7 +227,7 @@ static void another_program_has_none(void **state)
 	tell(&child, "1a");
 	finds(child.pid, 1, 0);
 	tell(&child, "X");
-	/* The pipe may be closed before the lane is. */
+	/* The pipe may be closed before the file is. */
 	for (unsigned us = 0; look(child.pid) == 0 && us < LATE_US; us += 1000)
 		usleep(1000);
 	assert_int_equal(look(child.pid), -ENOENT);
@@ -238,7 +245,7 @@ static void one_that_has_ended_has_none(void **state)
 	assert_int_equal(look(child.pid), -ENOENT);
 }
 
-/* Its own may have the higher number: the program has closed what stood before. */
+/* The peer's file may have the lower fd number, if the program had closed a file before. */
 static void a_peers_lane_is_not_its_own(void **state)
 {
 	struct child other = start(), child;
@@ -251,7 +258,7 @@ static void a_peers_lane_is_not_its_own(void **state)
 	assert_int_equal(look(child.pid), -ENOENT);
 	tell(&child, "1a");
 	finds(child.pid, 1, 0);
-	/* What is kept is not told of another process either. */
+	/* The file that is kept open is not used for another process. */
 	finds(other.pid, 1, 25);
 	end(&child);
 	end(&other);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A verb's options and words: every kind of value with its bounds, what is said of a wrong
- * one, and that nothing of one reading is left for the next. */
+/*
+ * Proves the options and words of a command: every type of value with its bounds, the messages
+ * about wrong values, and that no state of one parse remains for the next.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +31,7 @@ static struct {
 	int other, pid;
 	size_t bytes;
 } got;
-static char line[512]; /* what the last reading said on stderr */
+static char line[512]; /* the last parse's output on stderr */
 static char **rest;
 
 static int read_bytes(const char *text, void *into)
@@ -65,7 +67,7 @@ static const struct verb_option with_words[] = {
 	{0},
 };
 
-/* Each reading has a command line of its own, which getopt turns about. */
+/* Each parse gets a command line of its own, because getopt reorders it. */
 static int code_of(const struct verb_option *options, bool command, const char *const *words)
 {
 	static char *argv[WORDS + 2];
@@ -92,7 +94,7 @@ static int code_of(const struct verb_option *options, bool command, const char *
 #define READ(OPTIONS, ...)                                                                         \
 	assert_int_equal(code_of(OPTIONS, false, (const char *const[]){__VA_ARGS__, NULL}),        \
 			 CLI_GO_ON)
-/* Also: one line, which ends with the usage. */
+/* Asserts also that the message is one line, which ends with the usage. */
 #define WRONG(OPTIONS, SAYS, ...)                                                                  \
 	do {                                                                                       \
 		const char *const words[] = {__VA_ARGS__, NULL};                                   \
@@ -220,7 +222,7 @@ static void a_command_is_left_alone(void **state)
 	assert_null(rest[0]);
 }
 
-/* getopt keeps where it is, also within a bundle of letters. */
+/* getopt keeps its position, also within a group of letters. */
 static void every_reading_begins_anew(void **state)
 {
 	(void)state;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What a scheduler that knows the future could do: cases by hand, and the figures that are
- * known for Poisson arrivals of equal length. */
+/*
+ * Proves the calculation of what a scheduler that knows the future could achieve: cases calculated
+ * by hand, and known figures for Poisson arrivals of equal length.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -32,18 +34,18 @@ static bool near(double value, double wanted)
 
 static void test_gaps(void **state)
 {
-	/* 1050..1150, 1150..1220 (it waits), 1240..1300 (20 us of gap are too short) */
+	/* 1050..1150, 1150..1220 (it waits), 1240..1300 (the gap of 20 us is too short) */
 	const struct possible_request requests[] = {{1000, 100}, {1120, 70}, {1240, 60}};
 
 	(void)state;
 	play(requests, 3, 2080);
 	assert_true(near(out.share * 2080, 970 + (2080 - 1300 - 30)));
 	assert_int_equal(out.suspends, 1);
-	assert_true(near(out.p50_us, 100)); /* 100, 60 and 150 */
+	assert_true(near(out.p50_us, 100)); /* of 100, 60 and 150 */
 	assert_true(near(out.p99_us, 150));
 }
 
-/* A gap as long as the resume gives nothing, and costs nothing. */
+/* A gap as long as the resume gains nothing and costs nothing. */
 static void test_the_shortest_gap(void **state)
 {
 	const struct possible_request at[] = {{30, 10}}, above[] = {{31, 10}};
@@ -55,15 +57,16 @@ static void test_the_shortest_gap(void **state)
 	assert_true(near(out.share * 91, 1) && out.suspends == 1 && near(out.p99_us, 60));
 }
 
-/* The delay of one request shortens the gap behind it: 85 of 100 us are left after the first,
- * less the resume; after the second, which is delayed in its turn, too little for another. */
+/* The delay of a request shortens the gap after it: after the first request 85 of 100 us are left,
+ * less the resume. After the second, which is delayed in turn, too little is left for another
+ * suspend. */
 static void test_delay_is_played_on(void **state)
 {
 	const struct possible_request requests[] = {{35, 100}, {270, 100}, {450, 100}};
 
 	(void)state;
 	play(requests, 3, 550);
-	/* 35..185, 270..420 (85 us of gap), 450..550 (30 us) */
+	/* 35..185, 270..420 (gap of 85 us), 450..550 (gap of 30 us) */
 	assert_true(near(out.share * 550, 5 + 55));
 	assert_int_equal(out.suspends, 2);
 	assert_true(near(out.p50_us, 150));
@@ -76,7 +79,7 @@ static void test_no_request(void **state)
 	assert_true(near(out.share, 0.9) && out.suspends == 0 && isnan(out.p50_us));
 }
 
-/* One that lasts beyond the window leaves nothing behind it, and has no latency. */
+/* A request that lasts beyond the window leaves no gap after it, and has no latency. */
 static void test_unfinished(void **state)
 {
 	const struct possible_request requests[] = {{100, 10}, {200, INFINITY}, {220, INFINITY}};
@@ -100,7 +103,7 @@ static void test_service(void **state)
 	assert_true(isinf(requests[3].service_us) && isinf(requests[4].service_us));
 }
 
-/* Two clients, merged: where they meet, the second waits. */
+/* The requests of two clients, merged: where two overlap, the second one waits. */
 static void test_merged(void **state)
 {
 	struct possible_request requests[] = {{100, 40}, {400, 40}, {110, 20}, {390, INFINITY}};
@@ -110,7 +113,7 @@ static void test_merged(void **state)
 	play(requests, 3, 440);
 	assert_true(near(out.share * 440, 70 + (400 - 210 - 30)));
 	assert_true(near(out.p99_us, 100) && near(out.p50_us, 90));
-	/* Behind one that lasts on, none is completed. */
+	/* No request is completed after one that does not end. */
 	possible_merge(requests, 4);
 	play(requests, 4, 600);
 	assert_true(near(out.share * 600, 70 + (390 - 210 - 30)));
@@ -174,8 +177,8 @@ static void test_reads_times(void **state)
 	assert_int_equal(request_list_read("/nowhere/times", &list), -ENOENT);
 }
 
-/* Poisson arrivals of requests of equal length, for two minutes, beside the figures of another
- * program, of ten minutes with its own random numbers: the P99 depends on them most. */
+/* Poisson arrivals of requests of equal length for two minutes, compared with the figures of
+ * another program for ten minutes with other random numbers. The P99 depends most on these. */
 static void test_known_figures(void **state)
 {
 	static const struct {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves the figures of preempt and suspend's list of queues: quantiles of all rounds but
- * the first; a histogram whose buckets hold every value once, whose lines stand in columns
- * and are no more than can be read, in ASCII and in blocks; a plot without a number that is
- * none, whatever was measured.
+ * Proves the statistics of preempt and the queue list of suspend. Quantiles are of all rounds but
+ * the first. Each value is in exactly one bucket of the histogram, whose lines are aligned and few
+ * enough to be read, in ASCII and in blocks. A plot contains no NaN or infinity, whatever was
+ * measured.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <errno.h>
 #include <math.h>
@@ -21,6 +21,8 @@
 #include "scheduler/cli/preempt.h"
 #include "scheduler/cli/suspend.h"
 
+/* Returns a result of n rounds, to be freed. us: time of a suspend; a hold takes three times, a
+ * resume twice as long. */
 static struct preempt_result *rounds(unsigned n, const double *us)
 {
 	struct preempt_result *result = calloc(1, sizeof(*result) + n * sizeof(result->rounds[0]));
@@ -58,7 +60,7 @@ static void quantiles_are_by_nearest_rank(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 101; i++)
-		us[i] = 101 - i; /* 100 to 1 behind the first */
+		us[i] = 101 - i; /* 100 to 1 after the first */
 	result = rounds(101, us);
 	assert_int_equal(preempt_figures(result, &figures), 0);
 	assert_true(figures.suspend.p50 == 50 && figures.suspend.p90 == 90);
@@ -84,7 +86,7 @@ static void without_rounds_nothing_is_known(void **state)
 	}
 }
 
-/* What it prints; to be freed. */
+/* Returns the printed histogram, to be freed. */
 static char *printed(const struct histogram_series *series, unsigned n, unsigned columns,
 		     bool blocks)
 {
@@ -147,8 +149,9 @@ static void each_value_is_in_one_bucket(void **state)
 
 		for (unsigned i = 0; i < 500; i++)
 			us[i] = 100 * pow(10, spread * 0.5 * rand() / RAND_MAX);
-		us[0] = us[1] = 128;	      /* an edge */
-		us[2] = spread > 2 ? 0 : 128; /* a daemon's whole microseconds */
+		us[0] = us[1] = 128; /* the edge of a bucket */
+		us[2] = spread > 2 ? 0
+				   : 128; /* 0, as of a daemon: its values are whole microseconds */
 		text = printed(&series, 1, spread * 30, spread % 2);
 		assert_int_equal(sum_of_counts(text, &rows), 500);
 		assert_in_range(rows, 1, HISTOGRAM_ROWS);

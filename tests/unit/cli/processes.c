@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Proves: who a process is is read as it is: this one, one that has ended and not been
- * waited for, one in a pid namespace of its own, one whose arguments could do harm in a
- * terminal; and what is no process gets a clear answer. */
+/*
+ * Proves that the identity of a process is read correctly: of this process, of a zombie, of one in
+ * a pid namespace of its own, of one whose arguments could damage a terminal. A pid that is no
+ * process is reported clearly.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -41,10 +43,10 @@ static void this_process(void **state)
 	assert_false(who.kernel);
 	assert_true(process_is(&who));
 	who.started++;
-	assert_false(process_is(&who)); /* the number is another's now */
+	assert_false(process_is(&who)); /* the pid belongs to another process now */
 }
 
-/* A copy of /bin/sleep that is called so, in a folder of its own; its number. */
+/* Starts a copy of /bin/sleep under that name, in a directory of its own. Returns its pid. */
 static pid_t start_called(const char *folder, const char *name)
 {
 	char path[128], command[300];
@@ -65,7 +67,8 @@ static pid_t start_called(const char *folder, const char *name)
 	return pid;
 }
 
-/* By its exact name and, where that can be read, by its program, which may have been replaced. */
+/* process_is_ours() recognises a process by its exact name and, if that can be read, by its program,
+ * whose file may have been replaced. */
 static void what_is_ours(void **state)
 {
 	static const struct {
@@ -178,7 +181,7 @@ static void harmful_arguments(void **state)
 	pid_t pid = start(argv, &end);
 
 	(void)state;
-	/* The name is read before the command, and the exec may lie between the two. */
+	/* The name is read before the command line, and the exec may happen in between. */
 	for (int i = 0;
 	     i < 500 && (strncmp(who.command, "cat?", 4) != 0 || strcmp(who.comm, "cat") != 0);
 	     i++) {
@@ -201,7 +204,7 @@ static void harmful_arguments(void **state)
 	waitpid(pid, NULL, 0);
 }
 
-/* Its numbers, and that it is told to be in some container. */
+/* Its pids in both namespaces are read, and it is reported to be in some container. */
 static void in_a_namespace(void **state)
 {
 	pid_t pid;

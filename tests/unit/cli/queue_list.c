@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Joining what several sources tell of queues: who is believed, what fits what, and that
- * nothing unknown becomes 0, also through JSON and back. */
+/*
+ * Proves the merge of several sources' lists of queues: which source takes precedence, which queues
+ * are the same, and that no unknown value becomes 0, also in JSON and back.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +49,7 @@ static void the_stronger_source_is_believed(void **state)
 	observe_set(queue, OBSERVE_RING_BYTES, 3, OBSERVE_DAEMON);
 	assert_int_equal(queue->field[OBSERVE_RING_BYTES].value, 3);
 	assert_int_equal(queue->field[OBSERVE_RING_BYTES].source, OBSERVE_DAEMON);
-	/* But "compute" says less than "aql". */
+	/* But "compute" is less exact than "aql". */
 	observe_set(queue, OBSERVE_TYPE, OBSERVE_COMPUTE, OBSERVE_SYSFS);
 	observe_set(queue, OBSERVE_TYPE, OBSERVE_AQL, OBSERVE_MQD);
 	assert_int_equal(queue->field[OBSERVE_TYPE].value, OBSERVE_AQL);
@@ -103,7 +105,7 @@ static void another_doorbell_is_another_queue(void **state)
 	(void)state;
 	observe_set(add_ring(&into, OBSERVE_NO_ID, OBSERVE_MQD, 0x1000, 65536), OBSERVE_DOORBELL, 8,
 		    OBSERVE_MQD);
-	/* The same ring address, in another process. */
+	/* The same ring address in another process. */
 	observe_set(add_ring(&from, OBSERVE_NO_ID, OBSERVE_HQD, 0x1000, 65536), OBSERVE_DOORBELL,
 		    16, OBSERVE_HQD);
 	assert_int_equal(observe_merge(&into, &from, &unmatched), 0);
@@ -120,8 +122,8 @@ static void add_described(struct observe_list *list, uint64_t ring, uint64_t byt
 	observe_set(queue, OBSERVE_HQDS, hqds, OBSERVE_HQD);
 }
 
-/* sysfs knows ids, debugfs rings: with one queue of a kind there is no doubt, and of several
- * each has what all of them have. */
+/* sysfs has ids, debugfs has rings. With one queue of a kind the match is certain; of several, each
+ * gets only the values that all of them share. */
 static void alike_are_found_by_kind(void **state)
 {
 	struct observe_list into = {0}, from = {0};
@@ -153,7 +155,7 @@ static void alike_are_found_by_kind(void **state)
 	observe_list_free(&from);
 }
 
-/* A slot that may be anybody's is not taken for the only queue of its kind. */
+/* A slot that may belong to any process is not matched with the only queue of its kind. */
 static void a_stranger_joins_nobody(void **state)
 {
 	struct observe_list into = {0}, from = {0};

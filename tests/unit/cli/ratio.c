@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How queues lie in hardware: MQDs and active HQDs by GPU and in all. */
+/* Proves the ratio of queues to hardware slots: MQDs and active HQDs by GPU and in total. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static struct observe_list list;
 static struct ratio each[4], all;
 static size_t n;
 
-/* UNKNOWN: that is not told. */
+/* mqds, hqds: UNKNOWN if no source reports the number. */
 #define UNKNOWN (-1)
 static void queue(uint32_t gpu_id, enum observe_type type, int mqds, int hqds)
 {
@@ -75,7 +75,7 @@ static void test_parts_that_differ(void **state)
 	(void)state;
 	queue(10, OBSERVE_AQL, 4, 4);
 	queue(20, OBSERVE_AQL, 8, 8);
-	queue(99, OBSERVE_AQL, 6, 6); /* so that the mean would be whole */
+	queue(99, OBSERVE_AQL, 6, 6); /* with 6, so that the mean is a whole number */
 	sum();
 	assert_int_equal(n, 3);
 	is(&each[0], "1:4");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* From the figures of a run to its verdict, its table and its JSON: the
- * validity rule, the floor, what an online client that does not keep up looks
- * like, and that what is not known is null and "-". */
+/*
+ * Proves the way from the figures of a colocate run to its verdict, table and JSON: the rule of
+ * validity, the floor, the presentation of an online client that does not keep up, and that unknown
+ * values are null and "-".
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -19,7 +21,7 @@ static struct colocation run;
 static struct verdict verdict;
 static struct simulation window;
 
-/* alone 900 / 2000 us, trap 1000 / 2600 us, bounce 200 us, save 32 us. */
+/* Setup: alone 900 / 2000 us, trap 1000 / 2600 us, runlist update 200 us, save 32 us. */
 static int fresh(void **state)
 {
 	(void)state;
@@ -95,7 +97,7 @@ static void test_floor_and_bound(void **state)
 {
 	(void)state;
 	result_judge(&run, &verdict);
-	/* A histogram's value is at most 3.2 % too large, and never too small. */
+	/* A value of a histogram is at most 3.2 % too large, and never too small. */
 	assert_true(verdict.save_us >= 32 && verdict.save_us <= 33.1);
 	assert_true(verdict.restore_us >= 16 && verdict.restore_us <= 16.6);
 	assert_true(verdict.floor_us == 2000 + 400 + verdict.save_us);
@@ -109,7 +111,7 @@ static void test_floor_and_bound(void **state)
 static void test_doorbell_rule(void **state)
 {
 	(void)state;
-	/* 5 % of 900 us is 45 us model time, 450 us wall. */
+	/* 5 % of 900 us is 45 us of model time, 450 us of wall time. */
 	memset(&run.doorbell, 0, sizeof(run.doorbell));
 	for (unsigned i = 0; i < 100; i++)
 		hist_add(&run.doorbell, i < 98 ? 1000 : 440000);
@@ -122,7 +124,7 @@ static void test_doorbell_rule(void **state)
 	assert_int_equal(verdict.validity, RESULT_INVALID);
 	assert_non_null(strstr(verdict.reason, "doorbell delay"));
 	assert_says("INVALID: P99 doorbell delay");
-	/* The same delay hides less of a slower GPU. */
+	/* The same delay hides a smaller part of the work of a slower GPU. */
 	run.time_scale = 0.01;
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
@@ -131,7 +133,7 @@ static void test_doorbell_rule(void **state)
 static void test_slow_host(void **state)
 {
 	(void)state;
-	/* 800 us of GPU time at load 0.2: 900 us on average, queueing included. */
+	/* 800 us of GPU time at load 0.2: 900 us on average, with queueing. */
 	run.arms[ARM_ALONE].online.p50_us = 1790;
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
@@ -139,18 +141,18 @@ static void test_slow_host(void **state)
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_INVALID);
 	assert_says("INVALID: the online P50 alone (1.81 ms) is more than 2 x what");
-	/* At a higher load more of it is queueing. */
+	/* At a higher load a larger part of it is queueing. */
 	run.arms[ARM_ALONE].online.gpu_busy_ratio = 0.5;
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
-	/* Hardware has no time scale to blame. */
+	/* Hardware has no time scale that could be the cause. */
 	run.arms[ARM_ALONE].online.p50_us = 18000;
 	run.simulated = false;
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
 }
 
-/* Beside two requests of 100 ms each in 20 s x 0.1. */
+/* Two requests of 100 ms each in 20 s x 0.1. */
 static void test_possible(void **state)
 {
 	static struct request_time times[] = {{500000, 600000}, {1000000, 1100000}};
@@ -164,7 +166,7 @@ static void test_possible(void **state)
 	save = verdict.save_us;
 	assert_true(verdict.possible_costs.suspend_us == 200 + save);
 	assert_true(verdict.possible_costs.resume_us == 200 + verdict.restore_us);
-	/* Three gaps, each with a resume, and two suspends that shorten what follows. */
+	/* Three gaps, each with a resume, and two suspends that shorten the gap after them. */
 	offline = 2e6 - 2e5 - 2 * verdict.possible_costs.suspend_us -
 		  3 * verdict.possible_costs.resume_us;
 	share = offline / 2e6;
@@ -176,7 +178,8 @@ static void test_possible(void **state)
 	assert_says("possible, if the future were known: offline keeps 89.9 %, online P99 100 ms; "
 		    "trap keeps 75.0 % (83 % of that), P99 2.60 ms (0.03 x)");
 
-	/* Seeds: the mean of the shares, the median of the percentiles; one without is no figure. */
+	/* Over seeds: the mean of the shares and the median of the percentiles. If one seed is
+	 * unknown, the result is unknown. */
 	run.seeds = 2;
 	run.requests[1][0] = (struct request_list){late, 1};
 	result_judge(&run, &verdict);
@@ -187,13 +190,13 @@ static void test_possible(void **state)
 	result_judge(&run, &verdict);
 	assert_true(isnan(verdict.possible.share));
 
-	/* Nothing was saved: no cost of it is known, and none is assumed. */
+	/* Nothing was saved: the cost of a save is unknown, and none is assumed. */
 	run.seeds = 1;
 	memset(&run.arms[ARM_TRAP].save, 0, sizeof(run.arms[ARM_TRAP].save));
 	result_judge(&run, &verdict);
 	assert_true(verdict.possible_costs.suspend_us == 200);
 
-	/* Hardware: what the daemon's calls took; unknown where it made none. */
+	/* On hardware: the durations of the daemon's calls; unknown if it made none. */
 	run.simulated = false;
 	result_judge(&run, &verdict);
 	assert_true(isnan(verdict.possible.share));
@@ -228,7 +231,7 @@ static void test_arrivals_are_told(void **state)
 	run.arrivals = "file:gaps";
 	assert_string_equal(result_arrivals(&run, text, sizeof(text)),
 			    "recorded arrivals, 50 requests/s");
-	/* Bursts wait for each other: that is not the machine's doing. */
+	/* Requests of a burst wait for each other: the machine is not the cause. */
 	run.arms[ARM_ALONE].online.p50_us = 1810;
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
@@ -274,7 +277,7 @@ static void test_does_not_keep_up(void **state)
 	assert_null(strstr(row, "2.00 ms"));
 	free(text);
 
-	/* Then there is no bound to speak of. */
+	/* Then there is no bound. */
 	run.arms[ARM_TRAP].online.keeps_up = false;
 	result_judge(&run, &verdict);
 	assert_true(isnan(verdict.bound));
@@ -328,9 +331,9 @@ static void test_json_of_a_simulated_run(void **state)
 	json_decref(json);
 }
 
-/* Of seeds: the median of a percentile, the mean of the steps, the sum of times and of what was
- * counted, and the lowest and the highest beside. An arm of which one seed does not keep up
- * does not. */
+/* Over seeds: the median of a percentile, the mean of the steps, the sum of times and counts,
+ * and the lowest and highest values beside. If one seed of an arm does not keep up, the arm does
+ * not. */
 static void test_seeds(void **state)
 {
 	static const double p99_us[] = {2000, 2900, 2300}, steps[] = {10, 13, 7};

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Several clients of a kind: from the figures of each to those of all, and what they are called. */
+/*
+ * Proves the figures of several clients of a kind: from those of each client to the total, and
+ * their names.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +17,7 @@
 
 static struct colocation run;
 
-/* Two online clients, and three offline ones, two of them in a group. */
+/* Setup: two online clients, and three offline ones, of which two are in a group. */
 static int fresh(void **state)
 {
 	(void)state;
@@ -50,17 +53,17 @@ static void test_requests_of_all(void **state)
 
 	(void)state;
 	assert_int_equal(result_all_online(&run, lists, &arm), 0);
-	/* 10, 20, 30 and 40; the one that was not completed does not count. */
+	/* 10, 20, 30 and 40; the request that was not completed does not count. */
 	assert_true(arm.online.p50_us == 20 && arm.online.p90_us == 40 && arm.online.p999_us == 40);
 	assert_int_equal(arm.online.requests, 4);
 	assert_true(near(arm.online.gpu_busy_ratio, 0.3) && near(arm.online.gpu_us, 20));
 	assert_true(arm.online.keeps_up);
 	assert_ptr_equal(client_online(&run, &arm, 1), &arm.online_of[1]);
-	/* If one does not keep up, all together do not. */
+	/* If one client does not keep up, the total does not. */
 	arm.online_of[1].keeps_up = false;
 	assert_int_equal(result_all_online(&run, lists, &arm), 0);
 	assert_false(arm.online.keeps_up);
-	/* Of one client they are its own, whatever its requests. */
+	/* The total of one client is its own figures, whatever its requests. */
 	run.online_clients.count = 1;
 	assert_int_equal(result_all_online(&run, NULL, &arm), 0);
 	assert_memory_equal(&arm.online, &arm.online_of[0], sizeof(arm.online));
@@ -77,7 +80,8 @@ static void test_no_request_at_all(void **state)
 	assert_true(isnan(arm.online.p50_us) && isnan(arm.online.p999_us));
 }
 
-/* The share of all is each one's share, weighted by the GPU time that it had alone. */
+/* The total share is the mean of the clients' shares, weighted by the GPU time that each had
+ * alone. */
 static void test_steps_of_all(void **state)
 {
 	struct arm_figures *alone = &run.arms[ARM_ALONE], *trap = &run.arms[ARM_TRAP];
@@ -127,7 +131,7 @@ static void test_seeds_of_each(void **state)
 	assert_true(run.arms[ARM_TRAP].offline_of[2].steps == 3);
 }
 
-/* The requests of all are one list, and a suspension takes a call for each client of a unit. */
+/* The requests of all clients are one list. A suspend takes one call for each client of a gang. */
 static void test_possible(void **state)
 {
 	struct request_time serve[] = {{500050, 500250}}, chat[] = {{500000, 500100}};
@@ -147,11 +151,11 @@ static void test_possible(void **state)
 	assert_int_equal(verdict.possible.suspends, 1);
 	/* chat 500060..500160, serve 500160..500360 */
 	assert_true(near(verdict.possible.p99_us, 250 + verdict.possible_costs.suspend_us));
-	/* One that is in no group is a unit. */
+	/* A client without a group is a gang of its own. */
 	run.offline_clients.groups[2] = NULL;
 	result_judge(&run, &verdict);
 	assert_true(fabs(verdict.possible_costs.suspend_us - 20) < 1);
-	/* The second client's are missing. */
+	/* The requests of the second client are missing. */
 	run.requests[0][1] = (struct request_list){0};
 	result_judge(&run, &verdict);
 	assert_true(isnan(verdict.possible.share));

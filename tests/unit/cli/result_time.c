@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* From two readings of simulation.json and of the daemon to shares of the GPU's time: they add up
- * to the whole even if the two disagree, and what is not known is no 0. */
+/*
+ * Proves the shares of the GPU's time, calculated from two readings of simulation.json and of the
+ * daemon: they add up to the whole even if the two disagree, and an unknown value is not 0.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -87,7 +89,8 @@ static void test_refuses_what_is_not_documented(void **state)
 	assert_int_equal(time_read("/nonexistent/simulation.json", 3, &first), -ENOENT);
 }
 
-/* Readings whose difference is this, in ns, on the second GPU of two, the first being idle. */
+/* Sets up two readings with this difference in ns on the second of two GPUs; the first GPU is
+ * idle. */
 static void spend(const uint64_t ns[TIME_PARTS], uint64_t process_ns, double held_over_us)
 {
 	first = (struct time_reading){.n_gpus = 2, .held_over_us = 5, .wall_ns = 1000};
@@ -124,7 +127,7 @@ static void test_shares(void **state)
 	assert_true(result.all_us == 100);
 }
 
-/* Of several processes it is not known for how long work of any of them ran. */
+/* With several processes it is unknown how long work of any of them ran. */
 static void test_several_processes(void **state)
 {
 	(void)state;
@@ -137,7 +140,7 @@ static void test_several_processes(void **state)
 	assert_true(time_percent(&result, TIME_OWN_GAPS) == 20);
 }
 
-/* The daemon's reading and the GPU's are not of the same instant. */
+/* The readings of the daemon and of the GPU are not from the same instant. */
 static void test_what_cannot_be_is_cut(void **state)
 {
 	(void)state;
@@ -152,7 +155,8 @@ static void test_time_scale(void **state)
 {
 	(void)state;
 	SPEND(0, 40, [PART_HELD] = 10000, [PART_IDLE] = 10000);
-	time_between(&first, &second, 0.1, &result); /* 40 us of wall time are 4 of the GPU's */
+	/* 40 us of wall time are 4 us of the GPU's time */
+	time_between(&first, &second, 0.1, &result);
 	adds_up();
 	assert_true(time_percent(&result, TIME_HOLD_OVER) == 20);
 	assert_true(time_percent(&result, TIME_DETECTION) == 30);
@@ -172,7 +176,7 @@ static void nothing_but(bool held_over)
 static void test_what_is_not_known(void **state)
 {
 	(void)state;
-	SPEND(1, NAN, [PART_RUN] = 10); /* the daemon did not say */
+	SPEND(1, NAN, [PART_RUN] = 10); /* not reported by the daemon */
 	nothing_but(false);
 	SPEND(1, 0, [PART_RUN] = 10); /* the process has ended */
 	second.gpus[1].process_ns = 0;
@@ -187,7 +191,7 @@ static void test_what_is_not_known(void **state)
 	assert_true(result.us[TIME_DETECTION] == 0);
 	result = time_unknown();
 	nothing_but(false);
-	/* Hardware. */
+	/* On hardware. */
 	first.n_gpus = second.n_gpus = 0;
 	second.held_over_us = first.held_over_us + 25;
 	time_between(&first, &second, 1, &result);

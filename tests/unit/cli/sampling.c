@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What a process' queues are over time is counted right: ids, changes, presence, and what
- * it means; and a source that names no ids is not taken for a process without queues. */
+/*
+ * Proves the statistics of a process's queues over time: ids, changes, presence, and their
+ * interpretation. A source without ids is not taken for a process without queues.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +14,7 @@
 
 #include "scheduler/cli/sampling.h"
 
-/* A list of these ids, on node 1, AQL, told by sysfs. */
+/* Returns a list of these ids, on node 1, of type AQL, as reported by sysfs. */
 static struct observe_list of(size_t count, const uint32_t *ids)
 {
 	struct observe_list list = {0};
@@ -60,7 +62,7 @@ static void test_stable(void **state)
 	ADD(&s, 0, 1, 2, 3);
 	assert_int_equal(sampling_verdict(&s), SAMPLING_ONCE);
 	assert_false(s.changed);
-	ADD(&s, 3, 1, 0, 2); /* their order says nothing */
+	ADD(&s, 3, 1, 0, 2); /* the order has no meaning */
 	ADD(&s, 0, 1, 2, 3);
 	ids_are(&s, "0-3");
 	assert_int_equal(sampling_verdict(&s), SAMPLING_STABLE);
@@ -98,7 +100,7 @@ static void test_changes(void **state)
 	sampling_free(&s);
 }
 
-/* The same number of queues, the same ids, and yet others. */
+/* The same number of queues and the same ids, but different queues. */
 static void test_another_queue_of_that_id(void **state)
 {
 	struct sampling s = {0};
@@ -106,7 +108,7 @@ static void test_another_queue_of_that_id(void **state)
 
 	(void)state;
 	assert_int_equal(sampling_add(&s, &list, OBSERVE_SYSFS), 0);
-	/* Vaguer or more than before is no contradiction. */
+	/* A less exact or additional value is no contradiction. */
 	list.queue[0].field[OBSERVE_TYPE].value = OBSERVE_COMPUTE;
 	list.queue[0].field[OBSERVE_RING_BYTES] = (struct observe_value){0};
 	list.queue[0].field[OBSERVE_RING_ADDRESS] =
@@ -149,7 +151,7 @@ static void test_unknown_is_not_none(void **state)
 	sampling_free(&s);
 }
 
-/* debugfs names no ids: the count is right, and a change of rings is noticed. */
+/* debugfs has no ids: the count is right, and a change of rings is detected. */
 static void test_without_ids(void **state)
 {
 	struct sampling s = {0};
@@ -175,7 +177,7 @@ static void test_without_ids(void **state)
 	sampling_free(&s);
 }
 
-/* A recording says what it likes: an id twice, contexts, more ids than there can be. */
+/* A recording can contain anything: an id twice, contexts, more ids than are possible. */
 static void test_hostile_lists(void **state)
 {
 	struct sampling s = {0};

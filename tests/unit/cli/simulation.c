@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* simulation.json: read as documented, differences of two states, and a file
- * that is not as documented is an error, never hardware. */
+/*
+ * Proves the reader of simulation.json: it is read as documented, two states are subtracted, and a
+ * file that deviates from the documentation is an error, never taken for hardware.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

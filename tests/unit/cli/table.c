@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Tables are aligned whatever stands in them; quantities carry their unit. */
+/* Proves that tables are aligned whatever the cells contain, and that quantities have a unit. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * kfdsched top: two looks at a machine that was made up come to the right shares and rates,
- * what cannot be known is not known, and rows are sorted and filtered.
+ * Proves that kfdsched top calculates the right shares and rates from two samples of a made-up
+ * machine, treats unknown values as unknown, and sorts and filters the rows.
  */
 // clang-format off
 #include <stdarg.h>
@@ -19,8 +19,8 @@
 #include "scheduler/top/frame.h"
 #include "scheduler/top/once_json.h"
 
-/* What a daemon answers: suspends so far (each took so many us), work of node 7 and 11 so
- * far, and how long process 30 was held. */
+/* Returns a daemon's status: the number of suspends so far (each of took_us), the working time of
+ * the nodes 7 and 11 so far, and how long process 30 was held. */
 static json_t *answer(int worker, int suspends, int took_us, int work7_us, int work11_us,
 		      int held_us)
 {
@@ -71,6 +71,7 @@ static json_t *answer(int worker, int suspends, int took_us, int work7_us, int w
 	return status;
 }
 
+/* Makes a sample at `second` from a status. Frees the status. */
 static void look(struct top_state *state, double second, json_t *status)
 {
 	top_state_clear(state);
@@ -89,7 +90,7 @@ static void test_rates(void **data)
 	(void)data;
 	look(&before, 0, answer(2, 100, 50, 1000000, 0, 500000));
 	look(&now, 2, answer(2, 120, 800, 2000000, 3000000, 1500000));
-	/* The earlier 100 took 50 us, and are in the later answer, too. */
+	/* The earlier 100 suspends took 50 us; they are also in the later status. */
 	now.totals->suspend = before.totals->suspend;
 	for (int i = 0; i < 20; i++)
 		hist_add(&now.totals->suspend, 800000);
@@ -99,7 +100,7 @@ static void test_rates(void **data)
 	assert_true(fabs(frame.suspends_per_s - 10) < 1e-9);
 	assert_true(fabs(frame.resumes_per_s - 10) < 1e-9);
 	assert_true(frame.failures_per_s == 0);
-	/* Of the 20 between the two looks, not of all 120. */
+	/* Of the 20 between the two samples, not of all 120. */
 	assert_true(frame.suspend_p50_us >= 800 && frame.suspend_p50_us < 830);
 	assert_true(frame.suspend_p99_us >= 800 && frame.suspend_p99_us < 830);
 
@@ -107,7 +108,7 @@ static void test_rates(void **data)
 	assert_int_equal(frame.nodes[0].node->gpu_id, 7);
 	assert_true(fabs(frame.nodes[0].busy_ratio - 0.5) < 1e-9);
 	assert_int_equal(frame.nodes[0].busy_by, TOP_BUSY_DAEMON);
-	assert_true(frame.nodes[1].busy_ratio == 1); /* no more than all of the time */
+	assert_true(frame.nodes[1].busy_ratio == 1); /* limited to the whole time */
 	assert_int_equal(frame.nodes[0].node->queues, 1);
 	assert_int_equal(frame.nodes[1].node->queues, 1);
 
@@ -122,7 +123,8 @@ static void test_rates(void **data)
 	top_state_free(&now);
 }
 
-/* -, never 0: no earlier look, another worker's counts, values that were not told. */
+/* Unknown is "-", never 0: without an earlier sample, with counts of another worker, or with values
+ * that were not reported. */
 static void test_unknown(void **data)
 {
 	struct top_state before = {0}, now = {0};
@@ -147,7 +149,7 @@ static void test_unknown(void **data)
 	assert_true(isnan(frame.suspends_per_s) && isnan(frame.nodes[0].busy_ratio));
 	assert_true(isnan(frame.rows[1].held_ratio));
 
-	/* No suspends between the two: no latency, but a rate. */
+	/* Without suspends between the two samples the rate is known, but not the latency. */
 	look(&before, 0, answer(2, 120, 800, 2000000, 3000000, 1500000));
 	assert_int_equal(top_frame_make(&frame, &before, &now, &all), 0);
 	assert_true(frame.suspends_per_s == 0 && isnan(frame.suspend_p50_us));
@@ -157,7 +159,7 @@ static void test_unknown(void **data)
 	top_state_free(&now);
 }
 
-/* Without a daemon: the share of the compute units. */
+/* Without a daemon: the share of the compute units that are occupied. */
 static void test_without_daemon(void **data)
 {
 	struct top_state now = {.ns = 1};
@@ -231,7 +233,8 @@ static void test_sort_and_filter(void **data)
 	}
 	order_is(&now, &(struct top_view){.sort = TOP_PID}, "3 5 9 700 ");
 	order_is(&now, &(struct top_view){.sort = TOP_PID, .reverse = true}, "700 9 5 3 ");
-	/* The same: by pid. What is not known: last, in either direction. */
+	/* Equal rows are sorted by pid. Rows with an unknown value are last, in either
+	 * direction. */
 	order_is(&now, &(struct top_view){.sort = TOP_QUEUES, .reverse = true}, "3 700 9 5 ");
 	order_is(&now, &(struct top_view){.sort = TOP_PRIORITY}, "9 700 5 3 ");
 	order_is(&now, &(struct top_view){.sort = TOP_PRIORITY, .reverse = true}, "5 9 700 3 ");
@@ -246,7 +249,7 @@ static void test_sort_and_filter(void **data)
 	top_state_free(&now);
 }
 
-/* A daemon that tells how many queues there are, and not which. */
+/* A daemon that reports the number of queues instead of the queues. */
 static void test_counts(void **data)
 {
 	struct top_state state = {0};
@@ -271,7 +274,7 @@ static void test_counts(void **data)
 	top_state_free(&state);
 }
 
-/* Answers of something that is no daemon of ours. */
+/* Replies of a program that is not the daemon. */
 static void test_bad_answers(void **data)
 {
 	static const char *const bad[] = {

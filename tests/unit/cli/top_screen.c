@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * kfdsched top: nothing is wider than the screen at any size, hostile names stay harmless,
- * columns go by what they are worth, and keys do what the help says.
+ * Proves that the screen of kfdsched top is never wider than the terminal, that hostile names are
+ * made harmless, that the most useful columns are shown first, and that the keys work as documented
+ * in the help.
  */
 // clang-format off
 #include <stdarg.h>
@@ -23,6 +24,7 @@ static struct top_frame frame;
 static struct screen screen = {.utf8 = true};
 static struct top_ui ui;
 
+/* Adds a process. */
 static void one_more(pid_t pid, const char *command)
 {
 	struct top_process *process = top_state_process(&now, pid);
@@ -59,7 +61,7 @@ static void redraw(unsigned width, unsigned height, const struct observation *qu
 	assert_int_equal(top_frame_make(&frame, NULL, &now, &ui.view), 0);
 	assert_int_equal(screen_begin(&screen, width, height), 0);
 	draw(&screen, &ui, &frame, queues);
-	/* No line is wider than the screen, as a terminal counts. */
+	/* The width of each line, as a terminal counts it. */
 	for (unsigned y = 0; y < height; y++) {
 		wchar_t wide[2048];
 
@@ -113,7 +115,7 @@ static void test_what_fits(void **data)
 {
 	(void)data;
 	redraw(80, 24, NULL);
-	/* What an operator asks for first is there at 80x24, the rest when it fits. */
+	/* The most important columns are shown at 80x24, the others where they fit. */
 	assert_true(ui.shown[TOP_LEVEL] && ui.shown[TOP_STATE] && ui.shown[TOP_QUEUES] &&
 		    ui.shown[TOP_HQDS] && ui.shown[TOP_RATIO] && ui.shown[TOP_VRAM]);
 	assert_false(ui.shown[TOP_RATE]);
@@ -121,7 +123,7 @@ static void test_what_fits(void **data)
 	assert_true(shows("96   1:4"));
 	redraw(120, 40, NULL);
 	assert_true(ui.shown[TOP_RATE] && ui.shown[TOP_HELD] && ui.shown[TOP_ROLE]);
-	assert_false(ui.shown[TOP_INNER_PID]); /* nobody is in a container */
+	assert_false(ui.shown[TOP_INNER_PID]); /* no process is in a container */
 	now.processes[0].inner_pid = 7;
 	redraw(140, 40, NULL);
 	assert_true(ui.shown[TOP_INNER_PID]);
@@ -140,17 +142,18 @@ static void test_hostile(void **data)
 		{"\x1b[2J\x07\n\t\x7f", "?[2J????", 80, 8},
 		{"a\xc2\x9b"
 		 "2J",
-		 "a?2J", 80, 4},			       /* C1 */
+		 "a?2J", 80, 4},			       /* C1 control character */
 		{"\xff\xc0\xaf\xed\xa0\x80", "??????", 80, 6}, /* no UTF-8 */
 		{"\xe8\xa8\x93\xe7\xb7\xb4", "\xe8\xa8\x93\xe7\xb7\xb4", 80,
-		 4},						    /* two columns each */
-		{"\xe8\xa8\x93\xe7\xb7\xb4", "\xe8\xa8\x93", 3, 2}, /* none is cut in two */
+		 4}, /* two columns each */
+		/* a wide character is not split */
+		{"\xe8\xa8\x93\xe7\xb7\xb4", "\xe8\xa8\x93", 3, 2},
 		{"a\xe2\x80\xae"
 		 "b",
-		 "a?b", 80, 3},				   /* from right to left */
-		{"e\xcc\x81", "e?", 80, 2},		   /* combines with the one before */
-		{"\xe2\x80\x8b\xef\xbb\xbf", "??", 80, 2}, /* without a width */
-		{"\xf0\x9f", "??", 80, 2},		   /* cut */
+		 "a?b", 80, 3},				   /* right-to-left override */
+		{"e\xcc\x81", "e?", 80, 2},		   /* a combining character */
+		{"\xe2\x80\x8b\xef\xbb\xbf", "??", 80, 2}, /* characters of zero width */
+		{"\xf0\x9f", "??", 80, 2},		   /* truncated */
 		{"abc", "ab", 2, 2},
 		{"abc", "", 0, 0},
 	};
@@ -163,7 +166,7 @@ static void test_hostile(void **data)
 			cases[i].used);
 		assert_string_equal(text, cases[i].out);
 	}
-	/* Elsewhere than in UTF-8 a byte is a byte. */
+	/* In a locale other than UTF-8 each byte is a character. */
 	screen_harmless(text, sizeof(text), "\xe8\xa8\x93z", 80, false);
 	assert_string_equal(text, "?z");
 	assert_int_equal(screen_harmless(text, 3, "abcdef", 80, true), 2);
@@ -186,7 +189,7 @@ static void test_moving(void **data)
 	assert_int_equal(ui.chosen, 102);
 	press('k');
 	press(UI_KEY_UP);
-	press(UI_KEY_UP); /* not beyond the first */
+	press(UI_KEY_UP); /* not beyond the first row */
 	redraw(80, 24, NULL);
 	assert_int_equal(ui.chosen, 100);
 	press(UI_KEY_END);
@@ -196,7 +199,7 @@ static void test_moving(void **data)
 	press(UI_KEY_DOWN);
 	redraw(80, 24, NULL);
 	assert_int_equal(ui.chosen, 139);
-	/* It follows its process, and when that has gone, its place. */
+	/* The selection follows its process; when the process has ended, it stays in its place. */
 	press('I');
 	redraw(80, 24, NULL);
 	assert_int_equal(ui.chosen, 139);
@@ -221,7 +224,7 @@ static void test_sort_and_filter_keys(void **data)
 	(void)data;
 	redraw(80, 24, NULL);
 	press('>');
-	assert_int_equal(ui.view.sort, TOP_LEVEL); /* CPID is not shown */
+	assert_int_equal(ui.view.sort, TOP_LEVEL); /* CPID is not shown, and therefore skipped */
 	press('<');
 	assert_int_equal(ui.view.sort, TOP_PID);
 	press('<');
@@ -238,7 +241,7 @@ static void test_sort_and_filter_keys(void **data)
 		press('j');
 	press(UI_KEY_ENTER);
 	assert_int_equal(ui.view.sort, TOP_VRAM);
-	assert_true(ui.view.reverse); /* the largest first */
+	assert_true(ui.view.reverse); /* the largest value first */
 
 	press('/');
 	type("qqq");
@@ -250,7 +253,7 @@ static void test_sort_and_filter_keys(void **data)
 	redraw(80, 24, NULL);
 	assert_true(shows("Filter: 11"));
 	assert_true(screen.cursor);
-	assert_int_equal(frame.row_count, 10); /* 110 to 119, while it is typed */
+	assert_int_equal(frame.row_count, 10); /* 110 to 119, while the filter is typed */
 	press(UI_KEY_ENTER);
 	redraw(80, 24, NULL);
 	assert_int_equal(frame.row_count, 10);
@@ -263,7 +266,7 @@ static void test_sort_and_filter_keys(void **data)
 	press(UI_KEY_BACKSPACE); /* a character, not a byte */
 	assert_string_equal(ui.word, "");
 	for (int i = 0; i < 300; i++)
-		press('x'); /* as much as there is room for */
+		press('x'); /* limited by the size of the field */
 	redraw(80, 24, NULL);
 	press(UI_KEY_ENTER);
 }
@@ -283,7 +286,7 @@ static void test_orders(void **data)
 	assert_int_equal(press('y'), UI_SUSPEND);
 	assert_int_equal(ui.subject, 101);
 	press('R');
-	assert_int_equal(press(UI_KEY_ENTER), UI_NOTHING); /* y alone is yes */
+	assert_int_equal(press(UI_KEY_ENTER), UI_NOTHING); /* only y means yes */
 	press('R');
 	assert_int_equal(press('y'), UI_RESUME);
 	press('t');
@@ -306,7 +309,7 @@ static void test_orders(void **data)
 	assert_int_equal(press('S'), UI_NOTHING);
 	redraw(80, 24, NULL);
 	assert_true(shows("Only a daemon can do that"));
-	/* Its numbers are others' here. */
+	/* The pids of a daemon in another namespace are different here. */
 	now.by_daemon = now.elsewhere = true;
 	redraw(80, 24, NULL);
 	for (const char *key = "SRt\r"; *key; key++) {
@@ -342,7 +345,7 @@ static void test_queues(void **data)
 	press(UI_KEY_PAGE_DOWN);
 	redraw(80, 24, &seen);
 	assert_true(shows("   39 29885"));
-	/* The question is about it, not about the list's row. */
+	/* The question is about the displayed process, not about the row in the list. */
 	press('S');
 	assert_int_equal(press('y'), UI_SUSPEND);
 	assert_int_equal(ui.subject, 101);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The timeline of kfdsched trace: its order and bound, what the daemon, the shim and HIP say
- * as moments, and texts from elsewhere in it. argv[1]: writes made-up moments of all kinds as
- * Perfetto's JSON there (trace_alone.sh looks at it).
+ * Proves the timeline of kfdsched trace: its order and limit, the conversion of events of the
+ * daemon, the shim and HIP, and texts from other programs in it.
+ *
+ * With argv[1] it writes made-up events of all kinds to that file, in Perfetto's JSON format
+ * (trace_alone.sh checks it).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +43,7 @@ static void moments_come_out_by_their_time(void **state)
 
 		timeline_add(timeline, &event);
 		timeline_flush(timeline, now);
-		/* what may still be overtaken is kept back */
+		/* events that may still be overtaken are kept back */
 		assert_true(seen.count == 0 || seen.ns[seen.count - 1] + 100 <= now || now > 1050);
 	}
 	timeline_flush(timeline, UINT64_MAX);
@@ -61,7 +63,7 @@ static void too_many_go_out_early_and_none_is_lost(void **state)
 	for (uint64_t ns = 1; ns <= 10; ns++)
 		timeline_add(timeline, &(struct trace_event){.ns = ns});
 	assert_int_equal(seen.count, 6);
-	timeline_free(timeline); /* with some left */
+	timeline_free(timeline); /* with some events left */
 }
 
 static void hostile_texts_are_made_harmless(void **state)
@@ -74,7 +76,7 @@ static void hostile_texts_are_made_harmless(void **state)
 	trace_copy(text, sizeof(text), "\xc3\xa4\xff\xc3(\xe2\x82\xac\xc2\x9b", 11);
 	assert_string_equal(text, "\xc3\xa4?"
 				  "?(\xe2\x82\xac??");
-	trace_copy(text, 4, "ab\xe2\x82\xac", 5); /* no half characters */
+	trace_copy(text, 4, "ab\xe2\x82\xac", 5); /* no partial characters */
 	assert_string_equal(text, "ab");
 	trace_copy(text, sizeof(text), "\xe2\x82", 2);
 	assert_string_equal(text, "??");
@@ -103,9 +105,9 @@ static void decisions_know_their_cause(void **state)
 	assert_int_equal(event.cause_pid, 8);
 	assert_int_equal(event.cause_ns, 4000000000 - 960000);
 	assert_int_equal(event.gpu_ids[1], 12);
-	assert_int_equal(event.gpu_id, 0); /* of two */
+	assert_int_equal(event.gpu_id, 0); /* there are two nodes */
 	assert_non_null(strstr(event.text, "for the work of process 8"));
-	/* one that failed suspends nothing */
+	/* a failed suspend suspends nothing */
 	json_object_set_new(json, "error", json_string("Device or resource busy"));
 	assert_true(told_by_daemon(json, 1000000000, &event));
 	assert_int_equal(event.mark, TRACE_POINT);
@@ -161,18 +163,18 @@ static void a_call_of_hip_is_a_span(void **state)
 	assert_int_equal(event.ns, 1000000);
 	assert_int_equal(event.duration_ns, 250000);
 	assert_int_equal(event.pid, 5);
-	/* of which no beginning is known */
+	/* a return whose call is unknown */
 	assert_true(told_by_hip(&end, 0, &open, &event));
 	assert_int_equal(event.mark, TRACE_POINT);
 	assert_int_equal(event.ns, 1250000);
-	/* what the log says itself counts more */
+	/* the duration in the log takes precedence */
 	end.has |= HIPLOG_HAS_DURATION;
 	end.duration_us = 50;
 	assert_true(told_by_hip(&end, 0, &open, &event));
 	assert_int_equal(event.ns, 1200000);
 }
 
-/* ---- a picture of everything ---- */
+/* ---- a trace with everything ---- */
 
 static void write_picture(const char *path)
 {
@@ -210,8 +212,7 @@ static void write_picture(const char *path)
 	for (uint64_t round = 0; round < 400; round++) {
 		uint64_t base = 1000000000 + round * 10000000;
 
-		queue.queue_id =
-			(uint32_t)(round % 300); /* more tracks than there is room at first */
+		queue.queue_id = (uint32_t)(round % 300); /* more tracks than the initial room */
 		for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
 			queue.ns = base + i * 1000;
 			queue.mark = marks[i];
@@ -226,7 +227,7 @@ static void write_picture(const char *path)
 		act.mark = TRACE_RESUMED;
 		act.ns = base + 4000000;
 		act.cause_ns = 0;
-		if (round % 7) /* some resumes are never told */
+		if (round % 7) /* some resumes are missing */
 			perfetto_add(p, &act);
 	}
 	queue.mark = TRACE_QUEUE_ACTIVE;

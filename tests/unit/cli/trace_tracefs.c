@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The driver's side of kfdsched trace, with a made-up tracefs: what is switched on and where,
- * that the global buffer is not touched, which instances are taken for leftovers, what each
- * way of having nothing says, and what each form of a line means.
+ * Proves the driver's part of kfdsched trace, on a made-up tracefs: what is enabled and where, that
+ * the global buffer is not changed, which instances are removed as left over, the message of each
+ * case without events, and the meaning of each form of a line.
  */
 #include <fcntl.h>
 #include <ftw.h>
@@ -21,6 +21,7 @@
 
 static char root[64];
 
+/* Creates a file below `root`, with its directories. text: NULL for a directory. */
 static void make(const char *name, const char *text)
 {
 	char path[512];
@@ -85,7 +86,8 @@ static int teardown(void **state)
 	return nftw(root, drop, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A kernel with amdgpu as a module; the instance's files stand there as if it were made. */
+/* A kernel with amdgpu as a module. The files of the instance exist already, as if the kernel had
+ * created them. */
 static void make_kernel(void)
 {
 	static const char *const files[] = {"trace_clock",
@@ -127,7 +129,7 @@ static void an_instance_is_set_up_and_nothing_else(void **state)
 	assert_string_equal(text_of("instances/mine/trace_clock"), "mono");
 	assert_string_equal(text_of("instances/mine/current_tracer"), "function_graph");
 	assert_string_equal(text_of("instances/mine/options/funcgraph-abstime"), "1");
-	/* appended: the kernel takes one at a time, this file keeps both */
+	/* appended: the kernel takes one function per write, this file keeps both */
 	assert_string_equal(text_of("instances/mine/set_ftrace_filter"),
 			    "kfd_ioctl\nsuspend_queues\n");
 	assert_string_equal(text_of("instances/mine/events/amdgpu/amdgpu_iv/enable"), "1");
@@ -137,7 +139,7 @@ static void an_instance_is_set_up_and_nothing_else(void **state)
 	assert_non_null(strstr(tracefs.why, "2 functions of amdkfd and 2 events"));
 	tracefs_close(&tracefs);
 	assert_int_equal(text_of("instances/mine/tracing_on")[0], '0');
-	/* whoever uses the global buffer */
+	/* the global buffer, which other tools use */
 	assert_string_equal(text_of("tracing_on"), "1");
 	assert_string_equal(text_of("current_tracer"), "nop");
 	assert_string_equal(text_of("set_ftrace_filter"), "");
@@ -147,7 +149,7 @@ static void count(void *context, struct trace_event *event)
 {
 	struct trace_event *last = context;
 
-	event->queue_id = last->queue_id + 1; /* how many */
+	event->queue_id = last->queue_id + 1; /* the number of events */
 	*last = *event;
 }
 
@@ -193,7 +195,8 @@ static void what_is_missing_is_said(void **state)
 
 	chmod(root, 0);
 	if (is_root)
-		assert_int_equal(setresuid(65534, 65534, 0), 0); /* root can read everything */
+		/* because root can read everything */
+		assert_int_equal(setresuid(65534, 65534, 0), 0);
 	assert_int_not_equal(tracefs_open(&tracefs, root, "mine"), 0);
 	if (is_root)
 		assert_int_equal(setresuid(0, 0, 0), 0);
@@ -208,7 +211,7 @@ static void leftovers_alone_are_removed(void **state)
 	(void)state;
 	tracefs_name(name);
 	snprintf(path, sizeof(path), "instances/%s", name);
-	make(path, NULL);				/* ours */
+	make(path, NULL);				/* this process's own */
 	make("instances/kfdsched-1-99999999999", NULL); /* of an earlier process 1 */
 	make("instances/kfdsched-4194303-1", NULL);
 	make("instances/kfdsched-4194303-1x", NULL);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What differs between the sources, what only seems to, and what cannot be told. */
+/*
+ * Proves what `kfdsched verify` reports of several sources: real differences, apparent ones that
+ * are none, and what cannot be determined.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +60,7 @@ static struct observe_queue *in_lane(uint32_t id, uint64_t bytes)
 	return queue;
 }
 
-/* nth: whose ring it has; hqds 0: in no slot. */
+/* nth: number of the queue whose ring it has. hqds: active slots; 0: none. */
 static struct observe_queue *in_debugfs(uint32_t nth, uint64_t bytes, unsigned hqds)
 {
 	struct observe_queue *queue, *slot;
@@ -78,6 +81,7 @@ static struct observe_queue *in_debugfs(uint32_t nth, uint64_t bytes, unsigned h
 	return queue;
 }
 
+/* Merges the lists of all sources and compares them. */
 static void compare(void)
 {
 	size_t unmatched;
@@ -90,6 +94,7 @@ static void compare(void)
 	assert_int_equal(verify_compare(&seen, gpus, 1, &v), 0);
 }
 
+/* Asserts the text of the nth difference. */
 static void says(size_t n, const char *sentence)
 {
 	char text[VERIFY_TEXT];
@@ -105,7 +110,7 @@ static void test_agree(void **state)
 		in_lane(id, 65536);
 		in_sysfs(id, 65536);
 	}
-	/* Newest first, and one is off the GPU. */
+	/* The newest is listed first, and one is not mapped. */
 	in_debugfs(2, 65536, 4);
 	in_debugfs(1, 65536, 0);
 	in_debugfs(0, 65536, 4);
@@ -177,7 +182,8 @@ static void test_values(void **state)
 	in_sysfs(0, 4096);
 	queue = in_debugfs(0, 65536, 4);
 	observe_set(queue, OBSERVE_PRIORITY, 9, OBSERVE_MQD);
-	queue->field[OBSERVE_RING_ADDRESS].value += 0x1000; /* the pointers are the same */
+	/* the pointers are the same, so it is the same queue */
+	queue->field[OBSERVE_RING_ADDRESS].value += 0x1000;
 	seen.answer[OBSERVE_HQD].list.queue[0].field[OBSERVE_RING_ADDRESS].value += 0x1000;
 	compare();
 	assert_int_equal(v.rows, 1);
@@ -185,7 +191,7 @@ static void test_values(void **state)
 	says(1, "queue 0 (node 12440): ring_address is 0x7f0000100000 to lane, and 0x7f0000101000 "
 		"to mqd");
 	says(3, "queue 0 (node 12440): queue_priority is 7 to lane, and 9 to mqd");
-	assert_int_equal(v.differences, 4); /* the slot's ring, too */
+	assert_int_equal(v.differences, 4); /* the ring of the slot differs, too */
 }
 
 static void test_types(void **state)
@@ -212,7 +218,7 @@ static void test_counts(void **state)
 	says(1, "queue 0 (node 12440): it is active in 3 hardware slots, and its node has 4 XCCs");
 }
 
-/* Level weight tells the driver another priority than the process did. */
+/* Level weight gives the driver a lower priority than the process has. */
 static void test_lowered(void **state)
 {
 	(void)state;
@@ -229,7 +235,7 @@ static void test_lowered(void **state)
 	assert_int_equal(v.lowered, 0);
 }
 
-/* Others do not know these. */
+/* The other sources do not list these queues. */
 static void test_not_for_all(void **state)
 {
 	(void)state;
@@ -248,13 +254,13 @@ static void test_cannot_tell(void **state)
 	in_sysfs(0, 65536);
 	compare();
 	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
-	/* The daemon has it from the lane. */
+	/* The daemon's list is derived from the shim's. */
 	clean(NULL);
 	in_lane(0, 65536);
 	add(OBSERVE_DAEMON, 0, OBSERVE_AQL, 65536);
 	compare();
 	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
-	/* One that failed is none, and what it lacks is no difference. */
+	/* A source that failed does not count, and queues missing in it are no difference. */
 	seen.answer[OBSERVE_SYSFS].asked = true;
 	seen.answer[OBSERVE_SYSFS].error = -ENOENT;
 	compare();
@@ -275,7 +281,7 @@ static void test_what_differs_again(void **state)
 	before = v;
 	v = (struct verify){0};
 	clean(NULL);
-	/* The second has come to the lane; the first has another size now, wrong again. */
+	/* The shim lists the second queue now. The first has another size, which is wrong again. */
 	in_lane(0, 65536);
 	in_lane(1, 65536);
 	in_lane(2, 65536);

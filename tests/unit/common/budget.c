@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* Proves: a budget grants its burst, then one in each period, whatever is asked of it and
- * however it is asked; and it says itself when it grants again. */
+/*
+ * Proves that a rate limit (`struct budget`) grants its burst and then one event per period,
+ * however often it is requested, and that budget_next() returns the time of the next grant.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <stdlib.h>
 
@@ -57,7 +59,7 @@ static void it_says_when(void **state)
 	assert_int_equal(now, 1 + 100 * 10 * MS);
 }
 
-/* Asked a million times a second, or at random times. */
+/* Requests a million times a second, and at random times. */
 static void never_more(void **state)
 {
 	struct budget often = {0}, random_times = {0};

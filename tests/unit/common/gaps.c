@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves, for gaps of several kinds, what holding on as gaps.h says gains: at least 85 % of what
- * an oracle gains that knows each gap, where any bounded hold without foresight could; else 95 %
- * of what the best such hold gains. Gaps that become short for good are learned within 128. No
- * hold is longer than the bound, and gaps made to harm it lose no more than ski rental does.
- * Extreme costs overflow nothing.
+ * Proves, for several kinds of gaps, how much the hold-over of gaps.h gains: at least 85 % of the
+ * gain of an oracle that knows each gap, where any bounded hold-over without foresight could reach
+ * that; otherwise 95 % of the gain of the best constant hold-over. Gaps that become short for good
+ * are learned within 128 gaps. No hold-over is longer than the bound, and gaps made to harm it lose
+ * no more than ski rental does. Extreme costs cause no overflow.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-/* cmocka needs some of the above */
+/* cmocka.h needs some of the headers above */
 #include <cmocka.h>
 
 #include "common/gaps.h"
@@ -51,10 +51,10 @@ static uint64_t poisson(unsigned i)
 static uint64_t busy_poisson(unsigned i)
 {
 	(void)i;
-	return exponential(1100 * US); /* 50 % */
+	return exponential(1100 * US); /* a load of 50 % */
 }
 
-/* On for 200 ms, off for 300 ms. */
+/* Bursts of 200 ms with pauses of 300 ms. */
 static uint64_t bursts(unsigned i)
 {
 	static uint64_t on;
@@ -67,7 +67,7 @@ static uint64_t bursts(unsigned i)
 	return gap + 300 * MS;
 }
 
-/* A server that answers in steps of 15 ms. */
+/* A server that replies in steps of 15 ms. */
 static uint64_t steps(unsigned i)
 {
 	(void)i;
@@ -98,8 +98,10 @@ static void make(uint64_t (*kind)(unsigned i))
 		gap_list[i] = kind(i);
 }
 
-/* ---- an account of its own ---- */
+/* ---- independent calculation of the gain ---- */
 
+/* Returns the gain of one gap in ns: the time for which the held gang runs, minus the weighted
+ * costs of the suspend and of a resume that the end of the gap cuts short. */
 static double gain(uint64_t gap, uint64_t hold, const struct gaps_costs *c)
 {
 	double ran = (double)gap - (double)hold - (double)c->resume_ns;
@@ -141,7 +143,8 @@ static double best_hold(const struct gaps_costs *c)
 	return best;
 }
 
-/* The first ones are learned on the way, as all are. */
+/* Returns the gain of the learned hold-over. It includes the first gaps, of which nothing is known
+ * yet. */
 static double learned(const struct gaps_costs *c)
 {
 	struct gaps gaps = {0};
@@ -175,7 +178,8 @@ static void share_of_the_oracle(void **state)
 		{"20 %", poisson, &usual, 0.97},
 		{"50 %, cheap", busy_poisson, &cheap, 0.85},
 		{"50 %, weight 1", busy_poisson, &even, 0.78},
-		{"50 %", busy_poisson, &usual, 0.42}, /* memoryless: one is as another */
+		/* memoryless: the end of a gap does not depend on its past */
+		{"50 %", busy_poisson, &usual, 0.42},
 		{"bursts, cheap", bursts, &cheap, 0.95},
 		{"bursts", bursts, &usual, 0.9},
 		{"steps", steps, &usual, 0.99},
@@ -202,8 +206,8 @@ static void share_of_the_oracle(void **state)
 	}
 }
 
-/* Not to let go for a gap that is just too short, nor to miss one that is just long enough: all
- * gaps are of one bucket. */
+/* The decision is exact at the margin: no release for a gap that is just too short, and a release
+ * for one that is just long enough. Both lengths are in one bucket. */
 static void margin_is_exact(void **state)
 {
 	static const uint64_t lengths[] = {830 * US, 850 * US};
@@ -218,13 +222,13 @@ static void margin_is_exact(void **state)
 	}
 }
 
-/* Is the unit let go in a gap as long as that? */
+/* Returns whether the gang is released during a gap of that length. */
 static bool is_used(const struct gaps *gaps, uint64_t gap)
 {
 	return gaps_hold_ns(gaps, &usual) < gap;
 }
 
-/* How many gaps of `after` there are until they are used as they should. */
+/* Returns how many gaps of `after` it takes until they are treated as `used` demands. */
 static unsigned changes_within(uint64_t before, uint64_t after, bool used)
 {
 	struct gaps gaps = {0};
@@ -241,19 +245,20 @@ static void change_is_learned(void **state)
 {
 	(void)state;
 	assert_in_range(changes_within(8 * MS, 400 * US, false), 1, 128);
-	assert_int_equal(changes_within(400 * US, 8 * MS, true), 0); /* the bound sees to it */
+	/* because of the bound of the hold-over */
+	assert_int_equal(changes_within(400 * US, 8 * MS, true), 0);
 }
 
-/* What is lost of a gap against an oracle. */
+/* The loss in a gap, compared with an oracle. */
 static void loss_is_bounded(void **state)
 {
 	const struct gaps_costs *c =
-		&even; /* of which a way back that is cut short costs no more */
+		&even; /* with weight 1, a resume that is cut short costs no more than its time */
 	double lost = 0, least = 0;
 	struct gaps gaps = {0};
 
 	(void)state;
-	/* an adversary: each gap ends right after the unit was let go */
+	/* an adversary: each gap ends right after the release */
 	for (unsigned i = 0; i < GAPS; i++) {
 		uint64_t hold = gaps_hold_ns(&gaps, c), gap = hold + 1;
 
@@ -263,7 +268,7 @@ static void loss_is_bounded(void **state)
 	}
 	print_message("%.2f times the least is lost to an adversary\n", lost / least);
 	assert_true(lost <= 2.1 * least);
-	/* nothing is known: exactly the bound */
+	/* without knowledge, the hold-over is exactly the bound */
 	memset(&gaps, 0, sizeof(gaps));
 	assert_int_equal(gaps_hold_ns(&gaps, c), bound_of(c));
 	gaps_learn(&gaps, 60 * S);
@@ -315,7 +320,7 @@ static void costs_may_be_anything(void **state)
 	assert_int_equal(gaps_hold_ns(&gaps, &none), 0);
 	assert_int_equal(gaps_hold_ns(&gaps, &free_of_weight), 0);
 	assert_int_equal(gaps_hold_ns(&gaps, &huge), hour + GAPS_WEIGHT_MAX * hour);
-	/* those without length are waited out, and no more */
+	/* it waits out the gaps of length 0, and no longer */
 	assert_in_range(gaps_hold_ns(&gaps, &heavy), 1, 10 * US);
 }
 

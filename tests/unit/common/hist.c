@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The histogram: how exact it is, what subtracting gives, and its JSON. */
+/* Proves the histogram: its accuracy, subtraction, and its JSON. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static void buckets_cover_everything(void **state)
 	(void)state;
 	for (uint64_t value = 0; value < 32; value++)
 		assert_int_equal(hist_bucket_upper(hist_bucket(value)), value);
-	/* A value lies in its bucket, and the value after a bucket's end in the next. */
+	/* A value is in its bucket, and the value after a bucket's end is in the next one. */
 	for (unsigned bucket = 0; bucket + 1 < HIST_BUCKETS; bucket++) {
 		assert_int_equal(hist_bucket(hist_bucket_upper(bucket)), bucket);
 		assert_int_equal(hist_bucket(hist_bucket_upper(bucket) + 1), bucket + 1);
@@ -46,8 +46,8 @@ static void buckets_cover_everything(void **state)
 	assert_int_equal(hist_bucket_upper(HIST_BUCKETS - 1), UINT64_MAX);
 }
 
-/* Values over nine orders of magnitude: the percentile of the sorted values
- * and at most 3.2 % more. */
+/* Values over nine orders of magnitude: the histogram's percentile is between that of the sorted
+ * values and 3.2 % more. */
 static void percentiles(void **state)
 {
 	static struct hist hist;

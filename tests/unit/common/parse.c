@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Proves: numbers, times and sizes have one grammar, to the nanosecond and the byte; what is none
- * of them, or does not fit, leaves the result alone. */
+/*
+ * Proves that numbers, times and sizes have one grammar, exact to the nanosecond and the byte. A
+ * text that is none of them, or out of range, leaves the result unchanged.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What becomes of texts that are no text. */
+/*
+ * Proves that text with control characters, invisible characters or invalid UTF-8 is made safe to
+ * print.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,15 +38,15 @@ static void test_terminals(void **state)
 	becomes(plain_text, "cut \xc2", "cut ?");
 }
 
-/* The first and the last of each class; each byte of one becomes a '?'. */
+/* The first and the last character of each class; each of their bytes becomes a '?'. */
 static void test_hidden(void **state)
 {
 	static const char *const texts[] = {
-		"\xc2\x80",	    "\xc2\x9f",		/* C1 */
-		"\xc2\xad",				/* a hyphen that is not shown */
+		"\xc2\x80",	    "\xc2\x9f",		/* C1 control characters */
+		"\xc2\xad",				/* soft hyphen */
 		"\xd8\x9c",				/* Arabic letter mark */
-		"\xe2\x80\x8b",	    "\xe2\x80\x8f",	/* no width; marks of direction */
-		"\xe2\x80\xa8",	    "\xe2\x80\xa9",	/* ends of lines and paragraphs */
+		"\xe2\x80\x8b",	    "\xe2\x80\x8f",	/* zero width; direction marks */
+		"\xe2\x80\xa8",	    "\xe2\x80\xa9",	/* line and paragraph separators */
 		"\xe2\x80\xaa",	    "\xe2\x80\xae",	/* embeddings, overrides */
 		"\xe2\x81\xa0",	    "\xe2\x81\xa6",	/* joiner; isolates */
 		"\xe2\x81\xa9",	    "\xe3\x85\xa4",	/* filler */
@@ -62,7 +65,8 @@ static void test_hidden(void **state)
 		becomes(plain_text, from, to);
 		assert_true(plain_is(to));
 	}
-	/* Their neighbours stay: a full block, a figure dash, a letter of Hebrew, a smiley. */
+	/* Neighbours of these classes stay: a full block, a figure dash, a Hebrew letter, a
+	 * smiley. */
 	becomes(plain_text, "\xe2\x96\x88\xe2\x80\x92\xd7\x90\xf0\x9f\x99\x82",
 		"\xe2\x96\x88\xe2\x80\x92\xd7\x90\xf0\x9f\x99\x82");
 }
@@ -72,11 +76,11 @@ static void test_no_utf8(void **state)
 	(void)state;
 	becomes(plain_text, "\x9b[31m", "?[31m"); /* CSI of an 8-bit terminal */
 	becomes(plain_text, "\xff\xfe", "??");
-	becomes(plain_text, "\xc0\x8a", "??"); /* a newline, too long */
+	becomes(plain_text, "\xc0\x8a", "??"); /* an overlong newline */
 	becomes(plain_text, "\xe0\x80\x9b", "???");
 	becomes(plain_text, "\xed\xa0\x80", "???");	 /* a surrogate */
 	becomes(plain_text, "\xf4\x90\x80\x80", "????"); /* above U+10FFFF */
-	becomes(plain_text, "\xe2\x80", "??");		 /* cut */
+	becomes(plain_text, "\xe2\x80", "??");		 /* truncated */
 	becomes(plain_text, "\xf3\xa0\x81", "???");
 	becomes(plain_text, "\xe2\x80z", "??z");
 	becomes(plain_text, "\xe2\xe2\x82\xac", "?\xe2\x82\xac");
@@ -107,7 +111,8 @@ static void test_json(void **state)
 	assert_true(json_is_null(plain_or_null(NULL)));
 }
 
-/* Printed as JSON a name stays the same, in ASCII; what another program answers does not. */
+/* A name that is printed as JSON keeps its value, in ASCII. In a reply of another program it is
+ * replaced. */
 static void test_json_as_a_whole(void **state)
 {
 	static const char name[] = "a\xe2\x80\xae\xc2\x9b"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* /proc/PID/maps: files that are in a process's memory, that are not, and processes that
- * have none. */
+/*
+ * Proves the search in /proc/PID/maps: files that are mapped, files that are not, and processes
+ * without memory.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -20,7 +22,7 @@
 
 #include "common/proc_maps.h"
 
-static char folder[] = "/tmp/libproc_maps.XXXXXX"; /* no library, by its name one */
+static char folder[] = "/tmp/libproc_maps.XXXXXX"; /* a directory that is named like a library */
 
 static int make_folder(void **state)
 {

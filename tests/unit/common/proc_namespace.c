@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* /proc/PID/ns: of ourselves, of a child in a user namespace of its own, of nobody. */
+/*
+ * Proves the reader of /proc/PID/ns: of this process, of a child in a user namespace of its own,
+ * and of a process that has ended.
+ */
 #include <errno.h>
 #include <sched.h>
 #include <setjmp.h>

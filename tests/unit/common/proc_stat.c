@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* /proc/PID/stat: of a process whose name looks like the rest of the line, running,
- * stopped, dead and gone. */
+/*
+ * Proves the reader of /proc/PID/stat: of a process whose name looks like the rest of the line, and
+ * of a process that runs, is stopped, is a zombie, or has ended.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -26,7 +28,7 @@ static void of_ourselves(void **state)
 	assert_true(proc_stat(getpid(), &own));
 	assert_int_equal(own.state, 'R');
 	assert_true(own.started > 0);
-	assert_true((uintptr_t)&own < own.stack); /* which grows downwards */
+	assert_true((uintptr_t)&own < own.stack); /* the stack grows downwards */
 	assert_true((uintptr_t)&own > own.stack - (64u << 20));
 	assert_true(proc_stat(getppid(), &parent));
 	assert_true(parent.started <= own.started);
@@ -52,7 +54,8 @@ static void of_a_child(void **state)
 
 	(void)state;
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not go on */
+		/* a failed assertion would otherwise leave it behind */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		raise(SIGSTOP);
 		_exit(0);
 	}

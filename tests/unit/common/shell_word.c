@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Proves: a shell takes the word for the very name, whatever stands in it, and runs nothing of
- * it; a name that cannot be copied from a terminal, or is too long, is no word. */
+/*
+ * Proves that a shell reads the quoted word as the original name, whatever characters it contains,
+ * and executes no part of it. A name that cannot be copied from a terminal, or is too long, is
+ * refused.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +20,7 @@
 
 #define RUN "/tmp/kfdshim-shell-word-was-run"
 
-/* What a shell makes of it, as an argument and as the target of a redirection. */
+/* Asserts that a shell reads the quoted name as an argument unchanged, and executes nothing. */
 static void shell_takes(const char *name)
 {
 	char word[512], line[640], got[512] = "";

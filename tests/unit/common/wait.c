@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Waits end in time, or by what they wait for; a signal handler ends only those that say so. */
+/*
+ * Proves that waits end at their time or at their event, and that a signal handler interrupts only
+ * the functions whose contract says so.
+ */
 #include "common/wait.h"
 
 #include <errno.h>
@@ -18,7 +21,7 @@
 
 #define MS UINT64_C(1000000)
 #define LONG_NS (30 * MS)
-#define BETWEEN_US 2000 /* two signals */
+#define BETWEEN_US 2000 /* us between two signals */
 
 static volatile sig_atomic_t signals;
 

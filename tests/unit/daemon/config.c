@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Proves: what the configuration file says comes out, in its units; of a file with a
- * mistake nothing is taken, and the sentence names file, line, and what is allowed. */
+/* Proves: config_load() returns each value of the configuration file in its unit. If the file has a
+ * mistake, nothing of it takes effect, and the message names the file, the line and the allowed
+ * values. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-/* clang-format off: cmocka wants some of the above first */
+/* clang-format off: cmocka.h needs some of the headers above */
 #include <cmocka.h>
 /* clang-format on */
 
@@ -44,7 +45,8 @@ static void good(const char *text)
 		fail_msg("%s: %s", text, problem);
 }
 
-/* `line` 0: it is not of a line. */
+/* Checks that `problem` is one line with the file, `line` and `what`. `line` 0: the problem
+ * concerns the whole file. */
 static void is_told(int line, const char *what)
 {
 	char begin[96];
@@ -89,7 +91,7 @@ static void times(void **state)
 		assert_false(value_time(*word, 0, UINT64_MAX, &ns));
 	assert_false(value_time("9us", 10000, 20000, &ns));
 	assert_false(value_time("21us", 10000, 20000, &ns));
-	assert_int_equal(ns, 18446744073000000000u); /* untouched */
+	assert_int_equal(ns, 18446744073000000000u); /* unchanged by the refused values */
 	value_time_text(0, text);
 	assert_string_equal(text, "0us");
 	value_time_text(1500000, text);
@@ -187,7 +189,7 @@ static void all_of_it(void **state)
 	assert_string_equal(config.rules.rule[1].group, "job.1");
 	assert_int_equal(config.metrics_port, 9464);
 	assert_true(config.verbose);
-	/* and nothing of the last one stays */
+	/* No value of the previous file remains. */
 	good("");
 	assert_int_equal(config.rules.count, 0);
 	assert_int_equal(config.metrics_port, 0);
@@ -195,7 +197,8 @@ static void all_of_it(void **state)
 	good("[scheduler]\n[log]\n[metrics]\nlisten = off");
 }
 
-/* What an earlier version wrote is no reason not to start after an upgrade. */
+/* A file that was written for an earlier version must not keep the daemon from starting after an
+ * upgrade: a retired key is reported and has no effect. */
 static void retired(void **state)
 {
 	(void)state;
@@ -226,12 +229,14 @@ static void mistakes(void **state)
 	bad(2, "yes or no", "[scheduler]\nhold_over = 1\n");
 	bad(3, "is there twice", "[scheduler]\nhold_over = no\nhold_over = no\n");
 	bad(1, "[scheduler], [node GPU_ID|all]", "[sched]\nmin_run_us = 1\n");
-	bad(2, "known are [scheduler]", "[log]\n[shceduler]\n"); /* also without keys */
+	/* a wrong section is reported even if it has no keys */
+	bad(2, "known are [scheduler]", "[log]\n[shceduler]\n");
 	bad(1, "unknown section [scheduler x]", "[scheduler x]\n");
 	bad(1, "unknown section [rule]", "[rule]\n");
 	bad(1, "before any section", "min_run_us = 1\n");
 	bad(2, "key = value", "[scheduler]\nnonsense\n");
-	bad(2, "key = value", "[scheduler]\nnonsense\nmin_run = nonsense\n"); /* the first */
+	/* the first mistake is reported */
+	bad(2, "key = value", "[scheduler]\nnonsense\nmin_run = nonsense\n");
 	bad(1, "key = value", "[scheduler\n");
 	bad(2, "must be strict, share, deadline or observe", "[node 1]\npolicy = fair\n");
 	bad(2, "1%..99%", "[node 1]\nshare = 100%\n");
@@ -312,7 +317,8 @@ static void no_file(void **state)
 	assert_int_equal(config_load(path, &config, problem, sizeof(problem)), -EINVAL);
 	is_told(0, "is a folder");
 	rmdir(path);
-	assert_int_equal(mkfifo(path, 0600), 0); /* it does not wait for somebody to write */
+	/* config_load() does not block on a FIFO without a writer */
+	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(config_load(path, &config, problem, sizeof(problem)), -EINVAL);
 	is_told(0, "not a regular file");
 	unlink(path);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-/* Proves: one user has at most half of the executor processes and of the slots for targets,
- * however many tenants it is and however many of its processes do not end, so that another
- * user's target gets a process that no target of the first user is in; users together leave
- * the last sixteenth to root; and four processes that do not end are the most that a tenant
- * can have, also if it has left and come again meanwhile. And: of all targets those alone are
- * looked at that have something to tell. */
+/* Proves:
+ *  - One user has at most half of the executor processes and half of the slots for targets, however
+ *    many tenants the user has and however many of its processes do not end. Therefore another
+ *    user's target gets a process that holds no target of the first user.
+ *  - All users together leave the last sixteenth to root.
+ *  - A tenant has at most four processes that do not end, even if the tenant has left and come back
+ *    in the meantime.
+ *  - executor_collect() handles only the targets that have something to report. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -19,14 +21,14 @@
 
 #include "scheduler/daemon/executor_table.h"
 
-#define ALICE (geteuid() + 1) /* the daemon's own user is trusted */
+#define ALICE (geteuid() + 1) /* not geteuid(), because the daemon's own user has no limit */
 #define BOB (geteuid() + 2)
 #define SUBORDINATE (geteuid() + 1000123)
 
 static struct executor_table *table;
 static int want_fd;
 
-/* The watchdog's part: what is wanted runs. */
+/* Stands in for the watchdog: starts every process that is wanted. */
 static void start_all(void)
 {
 	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
@@ -48,7 +50,8 @@ static void look(void)
 	executor_collect(note, NULL);
 }
 
-/* A target of the uid's tenant of this number. Its process; or a negative errno. */
+/* Adds a target of the given tenant of a user. Returns the index of its process, or a negative
+ * errno. */
 static int target_of_uid(uid_t uid, uid_t owner, uint64_t tenant, struct executor **out)
 {
 	const struct executor_tenant from = {
@@ -73,7 +76,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* The kernel does not end it. */
+/* Simulates an executor process that does not end after SIGKILL. */
 static void kill_process(int number)
 {
 	table->processes[number].state = EXECUTOR_KILLED;
@@ -93,7 +96,7 @@ static void a_user_of_many_tenants_has_half_of_the_processes(void **state)
 	bobs = target_of(BOB, 1, NULL);
 	assert_true(bobs >= 0);
 	assert_int_equal(table->processes[bobs].load, 1);
-	/* None of the first user's targets comes to it later. */
+	/* No later target of ALICE is put into BOB's process. */
 	for (uint64_t tenant = 301; tenant <= 600; tenant++)
 		target_of(ALICE, tenant, NULL);
 	assert_int_equal(table->processes[bobs].load, 1);
@@ -132,7 +135,8 @@ static void users_together_leave_some_to_root(void **state)
 		assert_int_not_equal(target_of(other, 1, NULL), roots);
 }
 
-/* As in containers whose uids /etc/subuid assigns to root. */
+/* /etc/subuid can assign uids to root for containers. Such a uid has the limits of an ordinary
+ * user. */
 static void subordinate_uids_of_root_are_not_root(void **state)
 {
 	uint32_t processes, stuck;
@@ -181,18 +185,20 @@ static void four_stuck_processes_are_a_tenants_most(void **state)
 
 		assert_true(number >= 0);
 		kill_process(number);
-		executor_free(executor); /* its client is gone, and the tenant has no other */
+		/* the client has gone and the tenant has no other client */
+		executor_free(executor);
 	}
 	assert_int_equal(target_of(ALICE, 1, NULL), -EBUSY);
 	assert_true(target_of(ALICE, 2, NULL) >= 0);
 	assert_true(target_of(BOB, 1, NULL) >= 0);
-	/* The kernel has ended one. */
+	/* One of the killed processes has ended, so the tenant can have another. */
 	table->processes[executor->process].state = EXECUTOR_DIED;
 	look();
 	assert_true(target_of(ALICE, 1, NULL) >= 0);
 }
 
-/* However many others there are. */
+/* However many targets there are, executor_collect() reports only those with something to
+ * report. */
 static void those_alone_are_looked_at_that_tell(void **state)
 {
 	struct executor *executors[100];
@@ -217,7 +223,7 @@ static void those_alone_are_looked_at_that_tell(void **state)
 	}
 	look();
 	assert_int_equal(told_count, 0);
-	/* Its process is killed before it could tell. */
+	/* The process of target 3 is killed before the outcome was collected. */
 	executors[3]->outcome = EXECUTOR_ACTED;
 	table->processes[executors[3]->process].state = EXECUTOR_KILLED;
 	look();

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Proves: what the feed records of random calls is played without a difference, also if the
- * worker passes times that go back, and after another worker; no recording, no line; a decision
- * that can change nothing is not recorded; and a reader that stands still, or has gone, ends the
- * recording and not the feed. SEED repeats a run. */
+/* Proves:
+ *  - The recording that the feed writes of random calls plays back without a difference, also if
+ *    the worker passes times that go back, and after a restart of the worker.
+ *  - Without --record no line is written.
+ *  - A decision that cannot change anything is not recorded.
+ *  - A reader that does not read, or has closed the pipe, ends the recording but not the feed.
+ *
+ * SEED=N in the environment repeats a run. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* cmocka needs the first four above */
+/* cmocka.h needs the first four headers above */
 #include <cmocka.h>
 #include <errno.h>
 
@@ -41,7 +45,7 @@ static uint32_t draw(uint32_t n)
 	return (uint32_t)(rng >> 33) % n;
 }
 
-/* What is in the pipe; each read sees whole lines. */
+/* Appends the content of the pipe to `text`. Each read must return whole lines. */
 static void drain(void)
 {
 	ssize_t n;
@@ -95,7 +99,8 @@ static void assert_played(struct recording_counts *counts)
 	fclose(in);
 }
 
-/* The turn's time: the core has often decided with a later one meanwhile. */
+/* Returns the time of the current loop iteration. It is often earlier than the time of the core's
+ * last decision. */
 static uint64_t turn(void)
 {
 	return draw(4) ? now : now - draw(3) * MS;
@@ -202,7 +207,7 @@ static void random_calls_are_played(void **state)
 			decide();
 		feed_turn(&feed, now);
 		drain();
-		if (i % 10000 == 9999) { /* another worker */
+		if (i % 10000 == 9999) { /* the worker is restarted */
 			decide();
 			feed_flush(&feed);
 			drain();
@@ -216,11 +221,11 @@ static void random_calls_are_played(void **state)
 	print_message("%zu bytes, %llu calls, %llu decisions, %llu actions\n", used,
 		      (unsigned long long)counts.calls, (unsigned long long)counts.decisions,
 		      (unsigned long long)counts.actions);
-	/* or the test would prove nothing */
+	/* Without enough calls and actions the test would prove nothing. */
 	assert_true(counts.workers == 5 && counts.calls > 30000 && counts.actions > 1000);
 }
 
-/* The feed goes on as before. */
+/* Checks that the feed still passes calls on to the core. */
 static void assert_alive(void)
 {
 	core_id c = feed_add(&feed, 1, 0, 15, now);
@@ -244,7 +249,7 @@ static void nothing_new_is_not_recorded(void **state)
 		now += MS;
 		decide();
 	}
-	feed_remove(&feed, 0); /* a connection that never was a client */
+	feed_remove(&feed, 0); /* this id was never a client */
 	feed_set_priority(&feed, 65536, 3);
 	assert_int_equal(feed.used, before);
 }
@@ -261,7 +266,7 @@ static void without_recording(void **state)
 	drain();
 }
 
-/* Whole lines up to the last, and no more. */
+/* The recording ends with the last whole line that fitted into the pipe. */
 static void slow_reader_ends_it(void **state)
 {
 	const struct core_policy policy = {CORE_SHARE, 10};
@@ -269,7 +274,7 @@ static void slow_reader_ends_it(void **state)
 
 	(void)state;
 	decide();
-	for (unsigned i = 0; i < 5000; i++) /* more than the pipe takes */
+	for (unsigned i = 0; i < 5000; i++) /* more than the pipe can hold */
 		feed_set_policy(&feed, i, &policy);
 	feed_flush(&feed);
 	assert_true(feed.used > 0);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* Proves: under the filters of worker and executor process what they do goes on, and what
- * one that was taken over would like to do fails with EPERM, is counted, and kills no process;
- * also in threads, and on top of the watchdog's, which alone may fork and kill. An executor
- * process alone may trace and call the driver, a worker alone use sockets. The process that
- * serves metrics can serve a connection and nothing else; the one that accepts connections can
- * do this, and fork, but opens nothing, signals nothing and cannot change the rights of memory;
- * the one that writes a recording reads and writes what is open, and nothing else. */
+/* Proves, for the seccomp filters of the daemon's processes:
+ *  - Under the filters of worker and executor process their normal work succeeds. Every call
+ *    that an attacker in such a process could use fails with EPERM, is counted, and does not
+ *    kill the process. This also holds in threads, and on top of the watchdog's filter.
+ *  - Only the watchdog can fork and kill. Only an executor process can trace and call the
+ *    driver. Only a worker can use sockets.
+ *  - The process that serves metrics can serve a connection and nothing else.
+ *  - The process that accepts connections can accept and fork. It cannot open files, send
+ *    signals or change the protection of memory.
+ *  - The process that writes a recording can read and write its open descriptors and nothing
+ *    else. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,10 +47,10 @@
 #include "scheduler/daemon/filter.h"
 #include "tests/lib/processes.h"
 
-#define NO_PROCESS (1 << 22) /* above every process number */
+#define NO_PROCESS (1 << 22) /* above every possible PID */
 
-static volatile uint64_t *refused, *done; /* shared with the children */
-static int pair[2];			  /* of sockets */
+static volatile uint64_t *refused, *done; /* in memory that is shared with the children */
+static int pair[2];			  /* connected sockets */
 
 #define REFUSED(call)                                                                              \
 	do {                                                                                       \
@@ -77,9 +81,9 @@ static void work_goes_on(void)
 	MUST(prctl(PR_SET_NAME, "name") == 0);
 }
 
-/* Calls that no process of the daemon has, whatever their arguments. */
+/* System calls that no process of the daemon uses, whatever their arguments. */
 static const long absent[] = {
-	/* programs and processes */
+	/* start of programs and processes */
 	SYS_execveat,
 #ifdef SYS_fork
 	SYS_fork,
@@ -94,7 +98,7 @@ static const long absent[] = {
 	SYS_pidfd_send_signal,
 	SYS_timer_create,
 	SYS_mq_notify,
-	/* another process */
+	/* access to other processes */
 	SYS_pidfd_getfd,
 	SYS_process_vm_readv,
 	SYS_process_vm_writev,
@@ -137,7 +141,7 @@ static const long absent[] = {
 	SYS_socketpair,
 	SYS_bind,
 	SYS_listen,
-	/* what else has a wide surface */
+	/* other calls with a large attack surface */
 	SYS_bpf,
 	SYS_io_uring_setup,
 	SYS_io_setup,
@@ -162,7 +166,7 @@ static void absent_are_refused(void)
 	for (size_t i = 0; i < sizeof(absent) / sizeof(*absent); i++)
 		REFUSED(syscall(absent[i], -1L, -1L, -1L, -1L, -1L, -1L));
 #ifdef __x86_64__
-	REFUSED(syscall(0x40000000L | SYS_getpid)); /* of the x32 table */
+	REFUSED(syscall(0x40000000L | SYS_getpid)); /* a call of the x32 table */
 #endif
 }
 
@@ -176,7 +180,8 @@ static void itself_alone(void)
 	MUST(setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0)) == 0);
 	MUST(getrlimit(RLIMIT_NOFILE, &limit) == 0);
 	REFUSED(sched_setscheduler(parent, SCHED_OTHER, &ordinary));
-	/* Where one of them passes the filter, it changes nothing or finds nothing. */
+	/* The filter lets some of these arguments pass. The call must then change nothing, or find
+	 * no target. */
 	REFUSED(setpriority(PRIO_PROCESS, (id_t)parent, getpriority(PRIO_PROCESS, (id_t)parent)));
 	REFUSED(setpriority(PRIO_PGRP, NO_PROCESS, 0));
 	REFUSED(setpriority(PRIO_USER, 0x7ffffffe, 0));
@@ -202,7 +207,7 @@ static void no_signal_to_others(void)
 	REFUSED(syscall(SYS_tgkill, parent, parent, 0));
 	REFUSED(kill(parent, 0));
 	REFUSED(kill(getpid(), 0));
-	/* would kill its target when the tracer ends */
+	/* PTRACE_O_EXITKILL would kill the target when the tracer ends. */
 	REFUSED(ptrace(PTRACE_SEIZE, NO_PROCESS, NULL, (void *)PTRACE_O_EXITKILL));
 	REFUSED(ptrace(PTRACE_KILL, parent, NULL, NULL));
 }
@@ -257,7 +262,7 @@ static void driver_is_called(void)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct kfdabi_dbg_trap args = {0};
 
-	/* as the driver answers, here none */
+	/* The call must reach the file: /dev/null answers every ioctl with ENOTTY. */
 	MUST(ioctl(null, KFDABI_IOC_DBG_TRAP, &args) == -1 && errno == ENOTTY);
 	MUST(ptrace(PTRACE_SEIZE, NO_PROCESS, NULL, NULL) == -1 && errno == ESRCH);
 	MUST(ptrace(PTRACE_INTERRUPT, getppid(), NULL, NULL) == -1 && errno == ESRCH);
@@ -278,7 +283,7 @@ static void a_worker(void)
 	MUST(recv(pair[0], &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
 }
 
-/* A listening socket on loopback, and one that is connected to it. */
+/* Opens a listening socket on loopback and a second socket that is connected to it. */
 static void listen_and_connect(int *listener, int *client)
 {
 	struct sockaddr_in here = {.sin_family = AF_INET,
@@ -292,7 +297,7 @@ static void listen_and_connect(int *listener, int *client)
 	MUST(connect(*client, (struct sockaddr *)&here, size) == 0);
 }
 
-/* Serves one connection, and can do nothing else. */
+/* The metrics server can serve one connection and do nothing else. */
 static void a_metrics_server(void)
 {
 	int listener, client, connection, epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -302,7 +307,8 @@ static void a_metrics_server(void)
 	char byte;
 
 	listen_and_connect(&listener, &client);
-	/* as in the daemon, where it is a child of the watchdog */
+	/* The watchdog's filter comes first, because in the daemon this process is a child of the
+	 * watchdog. */
 	MUST(filter_install(FILTER_WATCHDOG, (uint64_t *)refused) == 0);
 	MUST(filter_install(FILTER_METRICS, (uint64_t *)refused) == 0);
 	connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -348,12 +354,13 @@ static void a_door(void)
 	void *page;
 	int status;
 
-	/* as in the daemon, where it is a child of the watchdog */
+	/* The watchdog's filter comes first, because in the daemon this process is a child of the
+	 * watchdog. */
 	MUST(filter_install(FILTER_WATCHDOG, (uint64_t *)refused) == 0);
 	page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	MUST(page != MAP_FAILED && filter_install(FILTER_DOOR, (uint64_t *)refused) == 0);
 	MUST(recvmsg(pair[0], &msg, MSG_DONTWAIT) == -1 && errno == EAGAIN);
-	/* one that closes descriptors */
+	/* The process forks helpers that close descriptors (each close() can block). */
 	child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (child == 0)
 		_exit(0);
@@ -399,7 +406,7 @@ static void an_executor(void)
 	MUST(send(STDERR_FILENO, &byte, 1, MSG_DONTWAIT) == 1);
 }
 
-/* Reads of other processes, and nothing else. */
+/* kfdschedd-read can read files of other processes and do nothing else. */
 static void a_reader(void)
 {
 	struct kfdabi_dbg_trap args = {0};
@@ -415,14 +422,15 @@ static void a_reader(void)
 	REFUSED(accept4(pair[0], NULL, NULL, 0));
 }
 
-/* Reads a pipe, writes a file and a line of the log, and nothing else. */
+/* kfdschedd-rec can read a pipe, write a file and send a log line, and do nothing else. */
 static void a_recorder(void)
 {
 	pid_t parent = getppid();
 	char byte = 0;
 
 	log_to_a_socket();
-	/* as in the daemon, where it is a child of the watchdog */
+	/* The watchdog's filter comes first, because in the daemon this process is a child of the
+	 * watchdog. */
 	MUST(filter_install(FILTER_WATCHDOG, (uint64_t *)refused) == 0);
 	MUST(filter_install(FILTER_RECORD, (uint64_t *)refused) == 0);
 	MUST(write(pair[0], &byte, 1) == 1 && read(pair[1], &byte, 1) == 1);
@@ -453,7 +461,7 @@ static void an_executor_alone(void)
 	an_executor();
 }
 
-/* In a process that the watchdog forks. */
+/* Runs `what` in a forked child, as the watchdog starts its processes, and kills the child. */
 static void forked(void (*what)(void))
 {
 	int status;
@@ -465,7 +473,7 @@ static void forked(void (*what)(void))
 		*done = 1;
 		poll(NULL, 0, -1);
 	}
-	/* it ends by itself only if something is wrong */
+	/* If a check fails in the child, the child ends by itself and `done` stays 0. */
 	for (int i = 0; i < 100 && *done == 0; i++)
 		poll(NULL, 0, 100);
 	MUST(*done == 1);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Proves, where the kernel has Landlock: the process that reads the configuration can read and
- * nothing else, also as root: no file is written, made, removed or run, no other process is
- * traced or signalled. And that any such domain forbids to trace, which is why the worker and
- * the watchdog, whose children inherit it, have none. */
+/* Proves, if the kernel has Landlock:
+ *  - The process that reads the configuration can only read, even as root: it cannot write, create,
+ *    remove or execute a file, and cannot trace or signal another process.
+ *  - Any Landlock domain forbids ptrace. Therefore the worker is in no domain, and the watchdog
+ *    neither, because its children would inherit the domain. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -50,7 +51,7 @@ static void reads(void)
 	MUST(fd >= 0 && read(fd, text, sizeof(text)) == 4 && memcmp(text, "text", 4) == 0);
 	MUST(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0);
 	MUST(open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0);
-	/* Names of users may come from a service of this machine. */
+	/* Looking up a user name can require a socket to a name service of this machine. */
 	MUST(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0);
 }
 
@@ -81,7 +82,7 @@ static void traces_without(void)
 	MUST(ptrace(PTRACE_SEIZE, target, NULL, NULL) == 0);
 }
 
-/* In place of the daemon's: a file that makes its reader write. */
+/* Replaces the daemon's config_load(): tries to open the file for writing, which must fail. */
 int config_load(const char *path, struct config *config, char *problem, size_t size)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -96,7 +97,7 @@ int config_load(const char *path, struct config *config, char *problem, size_t s
 
 static void reloads(void)
 {
-	static struct config config; /* large */
+	static struct config config; /* static, because it is large */
 	struct reload *reload = reload_create(file, &config);
 	bool good = false;
 

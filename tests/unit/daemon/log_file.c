@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* Proves: while a write to the daemon's log, a regular file, does not return, the process that logs
- * goes on; lines that the pipe has no room for are counted, and the file has all others in order,
- * each whole, before log_file_end() returns. Without the process that writes, lines go to the file
- * directly. */
+/* Proves:
+ *  - While a write to the daemon's log (a regular file) blocks, the process that logs goes on.
+ *    Lines that do not fit into the pipe are counted. The file has all other lines, complete and in
+ *    order, before log_file_end() returns.
+ *  - If the writing process has ended, lines are written to the file directly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,11 +20,11 @@
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/log_file.h"
 
-#define LINES 2000 /* more than a pipe has room for */
+#define LINES 2000 /* more lines than a pipe can hold */
 
 static struct {
-	volatile sig_atomic_t stands; /* a write to the file */
-	volatile unsigned own;	      /* writes to the file by the process that logs */
+	volatile sig_atomic_t stands; /* while set, a write to the file blocks */
+	volatile unsigned own;	      /* number of writes to the file by the process that logs */
 } * played;
 static pid_t self;
 
@@ -64,7 +65,8 @@ static int end(void **state)
 	return munmap(played, 4096);
 }
 
-/* Lines of the file, which are numbered; what is missing must have been counted. */
+/* Reads the numbered lines of the file and checks that every missing number was counted. Returns
+ * the number of lines. */
 static unsigned check_lines(void)
 {
 	unsigned lines = 0, number, next = 0, missing = 0, counted = 0;
@@ -103,7 +105,7 @@ static void a_write_that_stands_holds_up_nothing(void **state)
 	log_info("line %u", LINES);
 	log_file_end();
 	lines = check_lines();
-	assert_in_range(lines, 100, LINES); /* what a pipe has room for, at least */
+	assert_in_range(lines, 100, LINES); /* at least the lines that fit into a pipe */
 }
 
 static void without_its_process_lines_are_written_all_the_same(void **state)

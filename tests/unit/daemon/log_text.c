@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Proves: a line of the daemon's log is one line that a terminal only shows, whatever a name in
- * it holds. */
+/* Proves: an entry of the daemon's log is a single line of printable text, whatever bytes a name in
+ * it contains, so that a name can neither forge a line nor control the terminal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-/* clang-format off: cmocka wants some of the above first */
+/* clang-format off: cmocka.h needs some of the headers above */
 #include <cmocka.h>
 /* clang-format on */
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves: what the worker publishes is what the reader gets, whole, also from a worker
- * that was killed in the middle of a snapshot; the reader cannot write the memory, nor map
- * it so, and keeps no other shared memory that it could write; its own counts outlive it.
+ * Proves: the reader gets complete snapshots that the worker has published, also if a worker was
+ * killed in the middle of writing one. The reader can neither write that memory nor map it
+ * writable, and keeps no other shared memory that it could write. The reader's own counters survive
+ * the reader.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +23,7 @@
 #include "scheduler/daemon/metrics_share.h"
 #include "tests/lib/processes.h"
 
-static uint32_t *of_the_worker; /* memory that the processes of a daemon share */
+static uint32_t *of_the_worker; /* stands for memory that the daemon's processes share */
 
 static void publish(uint64_t uptime)
 {
@@ -55,7 +56,7 @@ static void read_the_third(void)
 	MUST(metrics_share_read_only() == 0);
 	MUST(metrics_share_current());
 	MUST(metrics_share_read(&snapshot) && snapshot.uptime_ns == 3);
-	/* the last byte of it, too */
+	/* The last byte proves that the whole snapshot was copied. */
 	MUST(((unsigned char *)&snapshot)[sizeof(snapshot) - 1] == 3);
 	metrics_share_counts()->refused_calls++;
 }
@@ -119,7 +120,7 @@ static void ends_by_segv(void (*what)(void))
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		signal(SIGSEGV, SIG_DFL); /* a sanitizer's is not wanted here */
+		signal(SIGSEGV, SIG_DFL); /* overrides a sanitizer's handler */
 		what();
 		_exit(0);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Proves: a text is what its snapshot says, to the byte where it matters: labels are
- * escaped, times are exact seconds, buckets add up, nothing is told of nobody. */
+/* Proves: the metrics text shows exactly what the snapshot contains: labels are escaped, times are
+ * exact seconds, histogram buckets are cumulative, and there is no line for a client that does not
+ * exist. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 
 #include "scheduler/daemon/metrics_text.h"
 
-static struct metrics_snapshot snapshot; /* large */
+static struct metrics_snapshot snapshot; /* static, because it is large */
 static char *text;
 
 static void render(void)
@@ -33,7 +34,7 @@ static int forget(void **state)
 	return 0;
 }
 
-/* A whole line. */
+/* Checks that `line` is a complete line of the text. */
 static void has(const char *line)
 {
 	const char *at = strstr(text, line);
@@ -77,7 +78,7 @@ static void buckets_add_up(void **state)
 
 	(void)state;
 	metrics_histogram_add(h, 0);
-	metrics_histogram_add(h, 20000); /* at most: the bound itself belongs to it */
+	metrics_histogram_add(h, 20000); /* a bucket includes its upper bound */
 	metrics_histogram_add(h, 20001);
 	metrics_histogram_add(h, 10000000001u);
 	render();

@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-/* cmocka needs the three above */
+/* cmocka.h needs the three headers above */
 #include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
@@ -91,7 +91,8 @@ static int play_resume(struct kfdabi_dbg_trap *a)
 			ids[i] |= KFDABI_QUEUE_INVALID;
 			continue;
 		}
-		assert_true(q->suspended); /* never resume what was not suspended */
+		/* The daemon must never resume a queue that it has not suspended. */
+		assert_true(q->suspended);
 		q->suspended = false;
 		count++;
 	}
@@ -154,7 +155,7 @@ bool played_is_traced(void)
 	return tracer != 0;
 }
 
-/* cmocka's wrapper of ioctl: everything goes to the played driver. */
+/* Replaces ioctl() (linker option --wrap): every call goes to the mock driver. */
 int __wrap_ioctl(int fd, unsigned long request, void *arg)
 {
 	struct kfdabi_dbg_trap *a = arg;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver's side of one debug session, played: its program is linked with
- * --wrap=ioctl, and each call goes here. It fails the test (cmocka) where the driver's
- * rules are broken: another target, a grace period that is not the shortest, SDMA, the
- * resume of what was not suspended. Threads: the first.
+ * A mock of the driver's side of one debug session. The test program is linked with --wrap=ioctl,
+ * so that each ioctl() is a call of this mock.
+ *
+ * The mock fails the test (cmocka) if a call breaks the driver's rules: another target process, a
+ * grace period other than the shortest, an SDMA queue, or the resume of a queue that was not
+ * suspended.
+ *
+ * Threads: the test's main thread only.
  */
 #ifndef KFDSHIM_TESTS_PLAYED_KFD_H
 #define KFDSHIM_TESTS_PLAYED_KFD_H
@@ -14,25 +18,28 @@
 
 #include "abi/kfd_abi.h"
 
-#define PLAYED_FD 1000 /* /dev/kfd: a descriptor that nobody has */
+#define PLAYED_FD 1000 /* stands for /dev/kfd; no open file has this number */
 #define PLAYED_QUEUES 8
 
+/* A queue of the target; its index in `queues` is its id. */
 struct played_queue {
 	bool exists, is_new, suspended;
 	uint32_t type, gpu_id;
-	unsigned new_again; /* becomes new so many times after a snapshot */
+	unsigned new_again; /* number of further snapshots that report the queue as new */
 };
 
+/* State of the mock. A test sets the first fields before it makes a call and reads the counters
+ * after it. */
 struct played_kfd {
 	pid_t target;
 	bool session, lost_right;
-	bool tracer_only; /* before Linux 6.12.103 */
+	bool tracer_only; /* rule of Linux before 6.12.103: only the tracing thread can act */
 	unsigned runtime_state;
 	int enable_error;
 	bool firmware_fails;
 	int suspend_error;
-	unsigned suspend_us, snapshot_us; /* how long they take */
-	unsigned posted;		  /* runtime events */
+	unsigned suspend_us, snapshot_us; /* duration of the call */
+	unsigned posted;		  /* number of runtime events that wait to be used */
 	unsigned suspends, resumes, snapshots, disables;
 	int dbg_fd;
 	uint64_t subscribed;
@@ -41,13 +48,15 @@ struct played_kfd {
 };
 extern struct played_kfd played;
 
-/* The target makes a queue: a new one, also where there was one of that id. */
+/* Adds a queue that counts as new. A queue with the same id is replaced, as when the target has
+ * destroyed it and the driver uses the id again. */
 void played_queue_made(uint32_t id, uint32_t type);
-/* Tells of an exception, if somebody has a session and wants to hear of it. */
+/* Raises the exceptions of `mask`: writes to the session's dbg_fd if a session exists and is
+ * subscribed to one of them. */
 void played_event(uint64_t mask);
-/* By whomever: the driver resumes all. */
+/* Ends the session, as DISABLE or the death of its owner does: the driver resumes all queues. */
 void played_session_end(void);
-/* Does somebody trace the target? This is not played. */
+/* Returns whether the target has a tracer. This is read from /proc, not simulated. */
 bool played_is_traced(void);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves: a uid that subuid(5) assigns to a user counts as that user, also at the ends of a
- * range; a line that is none of subuid(5) is counted and changes nothing else.
+ * Proves: a uid that subuid(5) assigns to a user counts as that user, including the first and last
+ * uid of a range. A malformed line is counted and has no other effect.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void bad_lines_are_counted(void **state)
 	assert_int_equal(owners.bad_lines, 8);
 	assert_int_equal(owners.count, 1);
 	assert_int_equal(owners_find(&owners, 7), 1000);
-	/* The end of a line that is too long is no line. */
+	/* The rest of a line that is too long does not count as a line. */
 	memset(longest, '1', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	snprintf(text, sizeof(text), "%s:2:3\n1000:9:1\n", longest);

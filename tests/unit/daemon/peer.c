@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves: on a kernel without SO_PEERPIDFD (getsockopt is replaced here) a client is taken
- * by its number only if the process found under that number has the user of the
- * connection and began before it; a process of another user that has got the number, a
- * later process, and one that has ended are refused, and no descriptor stays open.
+ * Proves, for a kernel without SO_PEERPIDFD (simulated by a replaced getsockopt()): a client is
+ * accepted by its PID only if the process with that PID has the user of the connection and started
+ * before the connection. The daemon refuses a process of another user that has got the PID, a
+ * process that started later, and a process that has ended; no descriptor stays open.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +27,7 @@
 #define SO_PEERPIDFD 77
 #endif
 
-static struct ucred credentials; /* that the replaced kernel answers */
+static struct ucred credentials; /* reply of the replaced getsockopt() */
 
 int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
@@ -80,8 +80,8 @@ static void the_client_itself_is_taken(void **state)
 	end_child(child);
 }
 
-/* The credentials are of a user whose process has ended; its number has a process of this
- * test's user now, which began before `accepted_ns` as far as clock ticks can show. */
+/* The credentials name a user whose process has ended. A process of the test's user now has that
+ * PID, and started before `accepted_ns` as far as the resolution of clock ticks can show. */
 static void a_number_of_another_user_is_refused(void **state)
 {
 	pid_t child = start_child();
@@ -108,7 +108,7 @@ static void an_ended_process_is_refused(void **state)
 	(void)state;
 	end_child(child);
 	refused(child, geteuid(), clock_ns());
-	refused(0, geteuid(), clock_ns()); /* of another pid namespace */
+	refused(0, geteuid(), clock_ns()); /* PID 0: a peer of another PID namespace */
 }
 
 int main(void)

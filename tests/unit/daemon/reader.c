@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves, with a played kfdschedd-read at the other end of the connection: nothing waits for an
- * answer, and the code that asks gets it when it runs again, and again until it asks nothing more;
- * requests are sent one after the other, also when the code that asked for one is gone; an answer
- * to an earlier request is not taken; a reader that runs is waited for, one that waits, or is
- * stopped, is to be killed; the user of the process that was read, or the owner of that
- * subordinate user, is then left alone, other users are not, and of a trusted user only that
- * process is; waits that are short add up, and count by looks, so that a loop without a core
- * blames no user; while a killed reader ends, no other user is left alone, and its successor gets
- * the request; without a reader for a while nothing is asked.
+ * Proves, with a stub of kfdschedd-read at the other end of the connection:
+ *  - No call waits for a reply. The requesting code gets the reply when it runs again, and runs
+ *    again until it has no open request.
+ *  - Requests are sent one at a time, even if the code that made the request has gone.
+ *  - A reply to an earlier request is ignored.
+ *  - A reader that runs is waited for. A reader that sleeps or is stopped is marked to be killed.
+ *  - After that the user of the process that was read (or the owner of its subordinate uid) is not
+ *    read for a while; other users are. Of a trusted user only that process is not read.
+ *  - Short waits add up. Waits are counted in checks, not in time, so that no user is blamed if the
+ *    loop itself had no core.
+ *  - While a killed reader ends, no other user is blocked, and its successor gets the request.
+ *  - While there is no reader, no request is made.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
@@ -29,33 +32,33 @@
 #include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/reader_message.h"
 
-#define USER (geteuid() + 1) /* the daemon's own user is trusted */
+#define USER (geteuid() + 1) /* not geteuid(), because the daemon's own user is trusted */
 #define SUBORDINATE 3000000005u
 #define FRIEND (geteuid() + 2)
-#define SAME 64u   /* askers that are so far apart are in one list */
-#define SHORT 10u  /* looks: less than the limit, and more than a third of it */
-#define AWAY_MS 30 /* more than the limit */
+#define SAME 64u   /* requesters whose numbers differ by this share one hash list */
+#define SHORT 10u  /* checks: below the limit, above a third of it */
+#define AWAY_MS 30 /* longer than the limit */
 
-/* What the reader does with a request about a process. */
+/* Reaction of the stub reader to a request about a process. */
 enum play {
 	PLAY_ANSWER,
-	PLAY_OLD,   /* answers an earlier request first */
-	PLAY_WAIT,  /* never answers */
-	PLAY_SHORT, /* answers at the look numbered SHORT */
+	PLAY_OLD,   /* replies to an earlier request first */
+	PLAY_WAIT,  /* never replies */
+	PLAY_SHORT, /* replies at check number SHORT */
 };
 
 static struct {
 	int ends[2], wake;
 	struct reader_state state;
 	enum play play;
-	char process_state; /* of the reader */
-	uint64_t waits;	    /* for its answer: the number of a request */
-	unsigned looks;	    /* at its state, since the request */
-	unsigned away_at;   /* after this look the loop has no core for AWAY_MS */
-	uint64_t now_ns;    /* of the loop's turns */
+	char process_state; /* state of the reader process in /proc */
+	uint64_t waits;	    /* number of the request that waits for a reply */
+	unsigned looks;	    /* checks of the reader's state since the request */
+	unsigned away_at;   /* after this number of checks the loop has no core for AWAY_MS */
+	uint64_t now_ns;    /* time of the loop's iteration */
 	pid_t read_pid;
-	uid_t uid;	/* of each process */
-	unsigned taken; /* requests */
+	uid_t uid;	/* reply of peer_uid() for every process */
+	unsigned taken; /* number of requests received */
 	pthread_t thread;
 } played;
 
@@ -158,7 +161,7 @@ static void plays(enum play how, char process_state)
 	__atomic_store_n(&played.process_state, process_state, __ATOMIC_RELEASE);
 }
 
-/* One run of the code that asks; the answer is the number of the process. */
+/* Runs the requesting code once. Returns the PID if the reply is there, else -EINPROGRESS. */
 static pid_t run(uint64_t asker, pid_t pid)
 {
 	pid_t result;
@@ -170,14 +173,14 @@ static pid_t run(uint64_t asker, pid_t pid)
 	return result;
 }
 
-/* Turns of the loop until an answer has come for an asker: which. */
+/* Runs loop iterations until a reply has come. Returns its requester; 0: none will come. */
 static uint64_t turns(void)
 {
 	uint64_t asker;
 
 	reader_step(played.now_ns);
 	while ((asker = reader_answered()) == 0) {
-		/* When something comes, or when the reader is to be looked at. */
+		/* Wait for a reply, or for the next check of the reader's state. */
 		struct pollfd p = {.fd = played.ends[0], .events = POLLIN};
 
 		if (reader_next() == UINT64_MAX)
@@ -211,7 +214,7 @@ static bool is_to_be_killed(void)
 	       read(played.wake, &count, sizeof(count)) == sizeof(count);
 }
 
-/* The watchdog has killed it and started another. */
+/* Simulates the watchdog: the reader was killed and its successor has started. */
 static void another(void)
 {
 	assert_true(is_to_be_killed());
@@ -260,7 +263,7 @@ static void of_root_only_the_process_is(void **state)
 	assert_true(reads(11, 0));
 }
 
-/* As in a read that waits by interruptible sleep. */
+/* An interruptible sleep counts as waiting, too. */
 static void a_sleep_is_a_wait(void **state)
 {
 	(void)state;
@@ -306,14 +309,14 @@ static void while_it_ends_no_other_user_is_blamed(void **state)
 	}
 	assert_int_equal(reader_answered(), 0);
 	while (__atomic_load_n(&played.taken, __ATOMIC_ACQUIRE) < 2)
-		usleep(1000); /* the dying one has taken it */
+		usleep(1000); /* until the reader that is ending has received the request */
 	another();
 	assert_int_equal(turns(), 8);
 	assert_int_equal(run(8, 11), 11);
 	assert_true(reads(12, FRIEND));
 }
 
-/* What was asked before is still there in the run that asks the next. */
+/* Replies to earlier requests stay available in the run that makes the next request. */
 static void a_run_has_all_its_answers(void **state)
 {
 	(void)state;
@@ -326,7 +329,8 @@ static void a_run_has_all_its_answers(void **state)
 		if (answers < 2)
 			assert_int_equal(turns(), 7);
 	}
-	assert_int_equal(run(7, 10), -EINPROGRESS); /* anew */
+	/* a new sequence of runs begins without replies */
+	assert_int_equal(run(7, 10), -EINPROGRESS);
 }
 
 static void answers_are_of_who_asked(void **state)
@@ -337,7 +341,7 @@ static void answers_are_of_who_asked(void **state)
 	assert_int_equal(run(7 + 2 * SAME, 12), -EINPROGRESS);
 	reader_forget(7 + SAME);
 	assert_int_equal(turns(), 7);
-	assert_int_equal(run(7 + SAME, 10), -EINPROGRESS); /* not that of 7 */
+	assert_int_equal(run(7 + SAME, 10), -EINPROGRESS); /* not the reply to requester 7 */
 	assert_int_equal(turns(), 7 + 2 * SAME);
 	assert_int_equal(turns(), 7 + SAME);
 	assert_int_equal(turns(), 0);
@@ -345,7 +349,8 @@ static void answers_are_of_who_asked(void **state)
 	assert_int_equal(run(7, 10), 10);
 }
 
-/* Nothing will run again for it, and the reader waits for its process all the same. */
+/* If the requester is forgotten while the reader waits, the reader is still checked and
+ * replaced. */
 static void a_forgotten_request_is_looked_after(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Proves: kfdschedd --record writes a new file, or one that is a recording of its user; anything
- * else is refused with a reason and stays as it was; and the copy into the file ends at its bound
- * with a whole line, at the end of the pipe, and at an error, which it returns. */
+/* Proves: kfdschedd --record writes a new file, or overwrites a recording of its own user. Every
+ * other file is refused with a reason and stays unchanged. The copy into the file ends with a whole
+ * line at the size limit, at the end of the pipe, and at an error, which record_copy() returns. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* cmocka needs the first four above */
+/* cmocka.h needs the first four headers above */
 #include <cmocka.h>
 
 #include "scheduler/daemon/record.h"
@@ -45,7 +45,7 @@ static const char *read_file(const char *name)
 	return text;
 }
 
-/* As if another daemon began. */
+/* Releases the recording, so that the next record_open() acts as that of another daemon. */
 static void forget(void)
 {
 	int files[RECORD_FILES];
@@ -130,13 +130,14 @@ static void others_are_refused(void **state)
 	assert_string_equal(read_file("target"), "kfdschedd-record 1\n");
 }
 
-/* The files of root are another user's for root of a user namespace, too. */
+/* Files of root count as another user's also for the root of a user namespace. */
 static void another_users_is_refused(void **state)
 {
 	(void)state;
 	write_file("theirs", "");
 	if (chown("theirs", 65534, (gid_t)-1) != 0) {
-		assert_int_equal(errno, EPERM); /* a plain user: the file system refuses already */
+		/* The test runs as an ordinary user, so chown() is refused. */
+		assert_int_equal(errno, EPERM);
 		return;
 	}
 	chmod("theirs", 0666);
@@ -147,11 +148,11 @@ static void another_daemons_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(record_open("file", problem, sizeof(problem)), 0);
-	record_close(); /* the file itself stays open */
+	record_close(); /* the file itself stays open, and so does its lock */
 	assert_refused("file", "another daemon writes it");
 }
 
-/* record_copy() of the text into a new file. */
+/* Calls record_copy() with `text` in a pipe and a new file as the destination. */
 static int copy(const char *text, uint64_t written, uint64_t max, rlim_t limit)
 {
 	struct rlimit bound = {limit, RLIM_INFINITY}, before;
@@ -182,7 +183,7 @@ static void copy_ends(void **state)
 	assert_string_equal(read_file("out"), "1 a\n2 ");
 }
 
-/* Of a line whose begin is in the file already the rest is written, too. */
+/* If the file already contains the beginning of a line, the rest of that line is still written. */
 static void bound_ends_a_line(void **state)
 {
 	int ends[2], out = open("out", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Proves: which rule applies to a process and which grants it has part in: each condition
- * alone and together, what is not known fits nothing, the first rule is the one; and what
- * is read of this process itself, and of the cgroups that container runtimes make. */
+/* Proves: which [rule] applies to a process and which grants concern it. Each condition is tested
+ * alone and combined with others; an unknown attribute matches no condition; the first matching
+ * rule wins. Also proves that the attributes of this process are read correctly, and the cgroup
+ * paths that container runtimes create. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka wants some of the above first */
+/* clang-format off: cmocka.h needs some of the headers above */
 #include <cmocka.h>
 /* clang-format on */
 
@@ -45,7 +46,7 @@ static int fresh(void **state)
 	return 0;
 }
 
-/* A new rule, which has an effect. */
+/* Adds a rule that sets a priority. */
 static struct rule *rule(const char *name, uint32_t conditions)
 {
 	struct rule *r = &rules.rule[rules.count++];
@@ -57,7 +58,7 @@ static struct rule *rule(const char *name, uint32_t conditions)
 	return r;
 }
 
-/* The only rule there is: does it apply? */
+/* Returns whether the only rule matches `subject`. */
 static bool applies(void)
 {
 	bool does = rules_match(&rules, &subject, &verdict);
@@ -78,7 +79,7 @@ static void users_and_groups(void **state)
 	r->conditions = RULE_GID;
 	assert_true(rules_take_gids(&r->gids, "109,7"));
 	assert_true(applies());
-	subject.gid_count = 2; /* 109 was the third */
+	subject.gid_count = 2; /* 109 was the third group id */
 	assert_false(applies());
 }
 
@@ -91,7 +92,7 @@ static void patterns(void **state)
 	assert_true(applies());
 	strcpy(subject.cgroup, "/other/user.slice/docker-1");
 	assert_false(applies());
-	strcpy(subject.cgroup, "/system.slice/a.service/b/c"); /* a * stands for / too */
+	strcpy(subject.cgroup, "/system.slice/a.service/b/c"); /* a * also matches / */
 	assert_true(applies());
 	r->conditions = RULE_EXECUTABLE;
 	assert_true(rules_take_paths(&r->executables, "/usr/bin/python3.1[0-9]"));
@@ -176,7 +177,7 @@ static void lists_have_bounds(void **state)
 	assert_false(rules_take_uids(&ids, "nobody-of-that-name"));
 	assert_true(rules_take_uids(&ids, "root"));
 	assert_int_equal(ids.id[0], 0);
-	assert_false(rules_take_uids(&ids, "4294967295")); /* -1: nobody */
+	assert_false(rules_take_uids(&ids, "4294967295")); /* (uid_t)-1 means "no user" */
 	assert_false(rules_take_paths(&texts, "*"));
 	assert_false(rules_take_paths(&texts, "/a,b"));
 	assert_false(rules_take_containers(&texts, "3f2a9"));
@@ -203,7 +204,7 @@ static void grants(void **state)
 	has(1 | 2, 2 | 4);
 	subject.uid = 1001;
 	has(2, 1 | 2 | 4);
-	/* every container's root has uid 0: by number only who is at home is meant */
+	/* The root of every container has uid 0, so a uid in a grant means the host's user only. */
 	subject.native = false;
 	has(0, 2 | 4);
 	subject.cgroup[0] = '\0';

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves: a number that somebody gives the daemon names one process or is refused with a
- * sentence that says why: none, gone, a zombie, a thread, the kernel's, the daemon's own,
- * one that has nothing to do with a GPU. Nothing stays open behind a refusal.
+ * Proves: a PID that an operator passes to the daemon either names one process or is refused with a
+ * reason. Refused are: a missing or ended process, a zombie, a thread that is not a leader, a
+ * kernel thread, the daemon's own processes, and a process that does not use a GPU. A refusal
+ * leaves no descriptor open.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
@@ -48,7 +49,7 @@ static void ourselves(void **state)
 {
 	(void)state;
 	refused(getpid(), -EINVAL, "kfdschedd itself");
-	refused(getppid(), -EINVAL, "kfdschedd itself"); /* the watchdog */
+	refused(getppid(), -EINVAL, "kfdschedd itself"); /* the parent stands for the watchdog */
 }
 
 static void gone_and_zombies(void **state)
@@ -121,7 +122,7 @@ static void without_a_gpu(void **state)
 	end_child(pid);
 }
 
-/* That one it is, and none that gets its number later. */
+/* The pidfd names this process, and never a later process that gets the same PID. */
 static void a_process_is_held_by_its_pidfd(void **state)
 {
 	struct peer peer, again;
@@ -142,7 +143,7 @@ static void a_process_is_held_by_its_pidfd(void **state)
 	assert_int_equal(peer_open(pid, peer_read, &again), -ESRCH);
 }
 
-/* With an argument only what needs threads of the kernel to be seen (CMakeLists.txt). */
+/* With an argument only the test that needs visible kernel threads runs (see CMakeLists.txt). */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest of_the_kernel[] = {cmocka_unit_test(the_kernels)};

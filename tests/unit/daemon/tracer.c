@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves: a process that is traced does not notice. Every signal arrives, job
- * control stops and continues it, its parent sees its end and its stops, and
- * it lives on when it is let go or when the tracing thread ends.
+ * Proves: a traced process does not notice the tracer. Every signal arrives, job control stops and
+ * continues it, its parent sees its stops and its end, and it survives the detach and the end of
+ * the tracing thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
@@ -50,9 +50,10 @@ static char state_of(pid_t pid)
 	return proc_stat(pid, &process) ? process.state : '-';
 }
 
-#define TRIES 10000 /* of a millisecond: a stall of the host breaks nothing */
+#define TRIES 10000 /* tries, 1 ms each: a stall of the host must not fail the test */
 
-/* Does it come to this, soon? A signal is counted before its handler has returned. */
+/* Waits up to TRIES ms until the process has this state. It does not have it at once: for example,
+ * a signal is counted before its handler has returned. */
 static bool becomes(pid_t pid, char state)
 {
 	for (int tries = 0; state_of(pid) != state && tries < TRIES; tries++)
@@ -60,8 +61,8 @@ static bool becomes(pid_t pid, char state)
 	return state_of(pid) == state;
 }
 
-/* The target is a grandchild that its own parent waits for, as in life: what
- * that parent sees comes back by the pipe. */
+/* The target is a grandchild, so that its parent waits for it as in real use. The parent writes
+ * each status that waitpid() returns into this pipe. */
 static int parent_reports[2];
 static pid_t parent;
 
@@ -80,8 +81,8 @@ static void run_parent(int pids)
 	int status;
 
 	if (child == 0) {
-		/* A group whose parents are all in it is orphaned, and SIGTSTP does
-		 * nothing there; whose we are depends on who started the test. */
+		/* The child gets a process group of its own with its parent outside of it: SIGTSTP
+		 * has no effect in an orphaned group, and the group of the test may be orphaned. */
 		setpgid(0, 0);
 		run_target();
 	}
@@ -131,7 +132,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What its parent hears next, while the target is served. */
+/* Serves the target until its parent has reported a status. Returns that status. */
 static int report(void)
 {
 	struct pollfd p = {.fd = parent_reports[0], .events = POLLIN};
@@ -164,8 +165,9 @@ static void job_control_works(void **state)
 	for (int i = 0; i < 5; i++) {
 		kill(target, i % 2 ? SIGTSTP : SIGSTOP);
 		assert_true(WIFSTOPPED(report()));
-		assert_int_equal(state_of(target), 't'); /* as a traced stop looks */
-		/* and it stays stopped */
+		/* state of a process that a tracer has stopped */
+		assert_int_equal(state_of(target), 't');
+		/* The target stays stopped. */
 		for (int tries = 0; tries < 20; tries++) {
 			tracer_serve(target);
 			millisecond();
@@ -211,7 +213,7 @@ static void detach_leaves_it_running(void **state)
 		millisecond();
 	assert_int_equal(*seen, 1);
 	assert_true(becomes(target, 'S'));
-	assert_int_equal(tracer_seize(target, reason), 0); /* for somebody else */
+	assert_int_equal(tracer_seize(target, reason), 0); /* another tracer can attach */
 }
 
 static void detach_loses_no_signal(void **state)
@@ -219,7 +221,8 @@ static void detach_loses_no_signal(void **state)
 	(void)state;
 	kill(target, SIGUSR1);
 	millisecond();
-	assert_int_equal(tracer_detach(target), 0); /* in the signal's stop */
+	/* the target is in the stop of the signal's delivery */
+	assert_int_equal(tracer_detach(target), 0);
 	for (int tries = 0; !*seen && tries < TRIES; tries++)
 		millisecond();
 	assert_int_equal(*seen, 1);
@@ -232,7 +235,7 @@ static void detach_leaves_a_stopped_one_stopped(void **state)
 	assert_true(WIFSTOPPED(report()));
 	assert_int_equal(tracer_detach(target), 0);
 	assert_true(becomes(target, 'T'));
-	/* and it stays stopped */
+	/* The target stays stopped. */
 	for (int i = 0; i < 50; i++)
 		millisecond();
 	assert_int_equal(state_of(target), 'T');
@@ -279,7 +282,7 @@ static void traced_already_is_told(void **state)
 	assert_non_null(strstr(reason, expected));
 }
 
-/* What is not -EAGAIN. */
+/* Retries tracer_seize() until the result is not -EAGAIN. */
 static int seize_after(void)
 {
 	char why[KFD_REASON];
@@ -297,7 +300,8 @@ static void *seize_after_another(void *arg)
 	return NULL;
 }
 
-/* Whoever has it lets go between the kernel's refusal and the look at who that is. */
+/* Another tracer can detach between the kernel's refusal and the read of TracerPid. That must not
+ * be reported as a missing right. */
 static void a_predecessor_is_no_lack_of_rights(void **state)
 {
 	(void)state;
@@ -307,7 +311,7 @@ static void a_predecessor_is_no_lack_of_rights(void **state)
 
 		pthread_create(&thread, NULL, seize_after_another, &error);
 		assert_int_equal(tracer_detach(target), 0);
-		pthread_join(thread, NULL); /* which lets go */
+		pthread_join(thread, NULL); /* the end of the thread detaches the target */
 		assert_int_equal(error, 0);
 		assert_int_equal(seize_after(), 0);
 	}

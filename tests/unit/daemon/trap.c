@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves the trap level's dealings with the driver, against a driver that is played
- * (mock_kfd_daemon.h): new queues are collected, skipped ones are tried again, failures are
- * undone, nothing is resumed that was not suspended, sessions are opened in the right
- * state only and never over another's.
+ * Proves how level trap uses the driver, against a mock driver (mock_kfd_daemon.h): new queues are
+ * collected, skipped queues are tried again, a failed suspend is undone, only suspended queues are
+ * resumed, and a session is opened only in the right runtime state and never beside another
+ * debugger's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
@@ -64,13 +64,13 @@ static void opens_a_session_and_settles_queues(void **state)
 	played_queue_made(1, KFD_IOC_QUEUE_TYPE_SDMA);
 	attach();
 	assert_true(played.session);
-	assert_int_equal(played.posted, 1); /* one runtime event ahead */
+	assert_int_equal(played.posted, 1); /* one runtime event is posted ahead */
 	assert_int_equal(played.suspends, 1);
 	assert_int_equal(played.resumes, 1);
 	assert_false(played.queues[0].suspended);
 	trap_detach(trap);
 	assert_int_equal(played.disables, 1);
-	assert_true(played.posted >= 2); /* and one before the end */
+	assert_true(played.posted >= 2); /* and another one before DISABLE */
 }
 
 static void no_queues_no_bounce(void **state)
@@ -80,7 +80,7 @@ static void no_queues_no_bounce(void **state)
 	assert_int_equal(played.suspends + played.resumes, 0);
 }
 
-/* Which of the two a driver is shows by what it does. */
+/* Whether a driver requires the tracer (Linux before 6.12.103) is found by trying without. */
 static void lets_go_of_the_thread_where_the_driver_allows_it(void **state)
 {
 	(void)state;
@@ -139,7 +139,8 @@ static void one_call_in_the_steady_state(void **state)
 	assert_int_equal(trap_resume(trap, &cost), 0);
 	assert_int_equal(played.suspends + played.snapshots + played.resumes, before + 2);
 	assert_false(played.queues[0].suspended || played.queues[5].suspended);
-	assert_int_equal(trap_resume(trap, &cost), 0); /* nothing: no call */
+	/* no queue is suspended, so no ioctl is made */
+	assert_int_equal(trap_resume(trap, &cost), 0);
 	assert_int_equal(played.suspends + played.snapshots + played.resumes, before + 2);
 	assert_int_equal(cost.entry_ns, 0);
 }
@@ -181,7 +182,7 @@ static void born_while_suspended_is_suspended(void **state)
 	assert_true(played.queues[1].suspended);
 	assert_int_equal(trap_resume(trap, &cost), 0);
 	assert_false(played.queues[0].suspended || played.queues[1].suspended);
-	/* and once resumed, a new one runs */
+	/* After the resume a new queue keeps running. */
 	played_queue_made(3, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	assert_int_equal(trap_collect(trap), 0);
 	assert_false(played.queues[3].suspended);
@@ -206,7 +207,7 @@ static void chosen_queues_alone_are_suspended(void **state)
 	assert_false(played.queues[0].suspended);
 	assert_int_equal(trap_suspended(trap, ids, PLAYED_QUEUES), 2);
 	assert_true(ids[0] == 1 && ids[1] == 5);
-	/* neither a new one, nor one that has taken the number of a chosen one */
+	/* Neither a new queue is suspended, nor a new queue that has got the id of a chosen one. */
 	played_queue_made(3, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	assert_int_equal(trap_collect(trap), 0);
@@ -237,13 +238,15 @@ static bool told(void)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* As the driver: the state changes, it is told, and what was posted ahead is used. */
+/* Simulates a change of the runtime state as the driver makes it: the state changes, the event is
+ * raised, and one event that was posted ahead is used up. */
 static void turn_runtime(unsigned state)
 {
 	played.runtime_state = state;
 	played.runtime_raised = true;
 	played_event(kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME));
-	assert_true(played.posted > 0); /* or the target would sleep */
+	/* without a posted event the target would sleep in its ioctl */
+	assert_true(played.posted > 0);
 	played.posted--;
 }
 
@@ -264,7 +267,8 @@ static void who_is_watched_tells_of_queues_by_events(void **state)
 	assert_false(told());
 	assert_true(enabled);
 	assert_true(played.queues[1].suspended && played.queues[2].suspended);
-	assert_int_equal(played.posted, 1); /* as ENABLE left it: no runtime event was used */
+	/* the value after ENABLE: no runtime event was used up */
+	assert_int_equal(played.posted, 1);
 	assert_int_equal(trap_resume(trap, &cost), 0);
 }
 
@@ -280,7 +284,7 @@ static void its_runtime_never_waits(void **state)
 		assert_int_equal(trap_answer_events(trap, &enabled), 0);
 		assert_false(enabled);
 		turn_runtime(KFDABI_RUNTIME_ENABLED);
-		/* between the event and our answer it makes a queue */
+		/* The target creates a queue between the event and the daemon's reply. */
 		played_queue_made((uint32_t)i, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 		assert_int_equal(trap_answer_events(trap, &enabled), 0);
 		assert_true(enabled);
@@ -294,7 +298,8 @@ static void an_id_used_again_is_another_queue(void **state)
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
 	assert_int_equal(trap_suspend(trap, &cost), 0);
-	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL); /* destroyed and created */
+	/* the queue was destroyed and its id was given to another one */
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	assert_int_equal(trap_collect(trap), 0);
 	assert_true(played.queues[0].suspended);
 	assert_int_equal(trap_resume(trap, &cost), 0);
@@ -321,7 +326,7 @@ static void a_firmware_failure_is_undone(void **state)
 	attach();
 	played.firmware_fails = true;
 	assert_int_equal(trap_suspend(trap, &cost), -EIO);
-	assert_true(played.queues[0].suspended); /* it stays flagged */
+	assert_true(played.queues[0].suspended); /* the driver keeps it marked as suspended */
 	assert_int_equal(trap_resume(trap, &cost), 0);
 	assert_false(played.queues[0].suspended);
 }
@@ -333,13 +338,14 @@ static void a_session_of_another_is_left_alone(void **state)
 	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), -EAGAIN);
 	assert_int_equal(played.disables, 0);
 	assert_non_null(strstr(reason, "session already"));
-	/* not even one that came between the look and the ENABLE */
+	/* Another debugger may open its session between the probe and ENABLE: it is not disabled
+	 * either. */
 	played.session = false;
 	played.enable_error = EALREADY;
 	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), -EALREADY);
 	assert_int_equal(played.disables, 0);
 	played.enable_error = 0;
-	attach(); /* nothing was left behind */
+	attach(); /* the failed attempts left no state behind */
 }
 
 static void only_state_one_counts(void **state)
@@ -352,7 +358,7 @@ static void only_state_one_counts(void **state)
 		played.posted = played.disables = 0;
 		assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason),
 				 s == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO);
-		assert_int_equal(played.posted, 1); /* the event, then DISABLE */
+		assert_int_equal(played.posted, 1); /* runtime event, then DISABLE */
 		assert_int_equal(played.disables, 1);
 		assert_false(played.session);
 		assert_non_null(strstr(reason, "runtime is in state"));
@@ -424,13 +430,14 @@ static void resumed(void)
 	assert_int_equal(trap_resume(trap, &resume), 0);
 }
 
-/* Other calls of the process have its mutex. */
+/* A suspend waits for the target's mutex while other calls of the target hold it. That time is
+ * measured apart from the GPU's. */
 static void a_wait_for_the_mutex_is_told_apart(void **state)
 {
 	(void)state;
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
-	suspend_takes(15000, 0); /* no call more while suspends are quick */
+	suspend_takes(15000, 0); /* no additional call while suspends are quick */
 	assert_int_equal(trap_gpu_ns(&cost), cost.duration_ns);
 	resumed();
 	played.snapshot_us = 5000;
@@ -441,7 +448,7 @@ static void a_wait_for_the_mutex_is_told_apart(void **state)
 	played.snapshot_us = 0;
 	suspend_takes(0, 1);
 	if (cost.duration_ns > TRAP_QUICK_NS || cost.waited_ns >= TRAP_FREE_NS)
-		return; /* this machine stood still */
+		return; /* the host stalled: the rest proves nothing */
 	resumed();
 	suspend_takes(0, 0);
 }

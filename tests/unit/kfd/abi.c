@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Our declarations of the KFD ABI agree with the system's header, as far as
-// that one goes (Debian 12's ends before RUNTIME_ENABLE and DBG_TRAP).
+/*
+ * Proves that the project's declarations of the KFD ABI agree with the system's header, as far as
+ * that header goes: the one of Debian 12 has neither RUNTIME_ENABLE nor DBG_TRAP.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +47,7 @@ static void numbers_agree(void **state)
 	assert_int_equal(_IOC_TYPE(AMDKFD_IOC_CREATE_QUEUE), KFDABI_TYPE);
 }
 
-/* Known command words: kernel 6.5 and later. */
+/* Command words of Linux 6.5 and later. */
 static void command_words(void **state)
 {
 	(void)state;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Proves: GPUs are named by index, PCI address, render node, marketing name and partition as
- * sysfs and libdrm's list have them; a word names one GPU or none. */
+/*
+ * Proves that GPUs are named by index, PCI address, render node, marketing name and partition, as
+ * sysfs and libdrm's list have them, and that a word names one GPU or none.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +22,7 @@
 
 static char root[] = "/tmp/kfdshim-gpus-XXXXXX";
 
+/* Creates a file below `root`, with its directories. */
 static void put(const char *path, const char *text)
 {
 	char whole[512];
@@ -37,6 +40,7 @@ static void put(const char *path, const char *text)
 	fclose(file);
 }
 
+/* Creates a node of the topology. */
 static void node(unsigned number, unsigned gpu_id, unsigned location, unsigned minor)
 {
 	char path[128], text[256];
@@ -56,12 +60,12 @@ static int make_machine(void **state)
 	assert_non_null(mkdtemp(root));
 	put("/usr/share/libdrm/amdgpu.ids",
 	    "# a list\n1.0.0\n740F,\t01,\tanother\n740F,\t02,\tAMD Instinct MI210\n");
-	node(0, 0, 0, 0); /* a CPU */
+	node(0, 0, 0, 0); /* a CPU node */
 	node(1, 4711, 0x4300, 128);
 	put(DEVICES "/0000:43:00.0/vendor", "0x1002\n");
 	put(DEVICES "/0000:43:00.0/device", "0x740f\n");
 	put(DEVICES "/0000:43:00.0/revision", "0x02\n");
-	/* Two partitions of one device, which AMD's driver counts in the function. */
+	/* Two partitions of one device: amdgpu numbers them in the function of the PCI address. */
 	put(DEVICES "/0000:c1:00.0/vendor", "0x1002\n");
 	put(DEVICES "/0000:c1:00.0/product_name", "AMD Instinct MI300X OAM\n");
 	put(DEVICES "/0000:c1:00.0/current_compute_partition", "CPX\n");
@@ -109,13 +113,13 @@ static void words(void **state)
 		{"gpu0", 4711},
 		{"GPU2", 52},
 		{"2", 52},
-		{"1", 1}, /* a gpu_id before an index */
+		{"1", 1}, /* a gpu_id takes precedence over an index */
 		{"gpu1", 51},
 		{"0000:43:00.0", 4711},
 		{"43:00.0", 4711},
 		{"renderD130", 52},
 		{"/dev/dri/renderD131", 1},
-		{"C1:00.0", 0}, /* two partitions */
+		{"C1:00.0", 0}, /* ambiguous: two partitions */
 		{"4", 0},
 		{"gpu", 0},
 		{"renderD1", 0},

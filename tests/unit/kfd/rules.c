@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What abi/rules.h says of parts that kfdsim has no profile of. */
+/* Proves that kfdabi_per_vmid() is right for GPUs of which kfdsim has no profile, too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Arrivals in bursts and from a file, and the times of requests: room is made for all that can
-// arrive, and the file has a line for each.
+/*
+ * Proves the arrivals in bursts and from a file, and the table of request times: it has room for
+ * all requests that can arrive, and the file has a line for each.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -74,7 +76,7 @@ static void recorded(void **state)
 	assert_int_equal(arrivals_next(&a), 200250);
 	assert_int_equal(arrivals_next(&a), 800000);
 	assert_int_equal(arrivals_next(&a), 850000);
-	/* another seed begins elsewhere, and has the same gaps */
+	/* another seed begins at another gap, and has the same gaps */
 	arrivals_start_recorded(&a, &gaps, 5000, 2);
 	for (unsigned i = 0; i < 3; i++)
 		arrivals_next(&a);
@@ -118,7 +120,7 @@ static void room_for_all(void **state)
 	assert_int_equal(request_times_open(&times, &a, UINT64_MAX, 5), 0);
 	assert_int_equal(times.room, 6);
 	request_times_free(&times);
-	/* The stream was not moved. */
+	/* request_times_open() does not advance the stream of arrivals. */
 	assert_int_equal(arrivals_next(&a), 1000000);
 	arrivals_start(&a, ARRIVALS_FIXED, 1e6, 1);
 	assert_int_equal(request_times_open(&times, &a, UINT64_MAX, 0), -ENOMEM);

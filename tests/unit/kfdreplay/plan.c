@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A plan asks of the GPU what the recording says, whatever its number of compute units.
+/*
+ * Proves that a plan asks of the GPU what the recording contains, for any number of compute units.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -16,6 +18,7 @@
 
 static const uint32_t sizes[] = {1, 40, 104, 132, 304};
 
+/* Returns the planned operation of one row. */
 static struct plan_op plan_one(const struct trace_row *row, uint32_t units)
 {
 	struct trace_request request = {0, 1, row->duration_ns};
@@ -40,7 +43,7 @@ static void expect_shared(uint64_t groups, uint64_t threads, uint64_t ns, uint32
 	assert_int_equal(op.ticks, ticks);
 }
 
-/* One workgroup on a multiprocessor at a time. */
+/* A kernel of which one workgroup fits on a multiprocessor at a time. */
 static void expect_kernel(uint64_t groups, uint64_t ns, uint32_t units, uint32_t workgroups,
 			  uint64_t ticks)
 {
@@ -50,12 +53,12 @@ static void expect_kernel(uint64_t groups, uint64_t ns, uint32_t units, uint32_t
 static void workgroups_share(void **state)
 {
 	(void)state;
-	/* eight of 128 threads on each multiprocessor: one wave of 1056, then two */
+	/* eight workgroups of 128 threads on each multiprocessor: one wave of 1056, then two */
 	expect_shared(1056, 128, 20000, 104, 104, 2000);
 	expect_shared(2112, 128, 20000, 104, 208, 1000);
-	/* a wave that is not full is one all the same */
+	/* a wave that is not full counts as one */
 	expect_shared(132, 128, 20000, 104, 104, 2000);
-	/* 384 threads leave room for two; more than 512 for one */
+	/* two workgroups of 384 threads fit; of more than 512 threads one */
 	expect_shared(528, 384, 20000, 104, 208, 1000);
 	expect_shared(264, 513, 20000, 104, 208, 1000);
 	expect_shared(264, 4096, 20000, 104, 208, 1000);
@@ -64,25 +67,25 @@ static void workgroups_share(void **state)
 static void follows_the_rules(void **state)
 {
 	(void)state;
-	/* a full GPU stays full, as many waves as there were */
+	/* a full GPU stays full, with as many waves as recorded */
 	expect_kernel(132, 332060, 104, 104, 33206);
 	expect_kernel(264, 20000, 104, 208, 1000);
 	expect_kernel(1320, 100000, 104, 1040, 1000);
-	/* 197 is a wave and a half at most: 1; 198 is two */
+	/* 197 workgroups round to one wave, 198 to two */
 	expect_kernel(197, 20000, 104, 104, 2000);
 	expect_kernel(198, 20000, 104, 208, 1000);
-	/* no wave shorter than 1 us */
+	/* no wave is shorter than 1 us */
 	expect_kernel(132 * 100, 3999, 104, 312, 133);
 	expect_kernel(132 * 100, 999, 104, 104, 100);
-	/* a part of the GPU stays that part */
+	/* a part of the GPU stays the same part */
 	expect_kernel(131, 5000, 132, 131, 500);
 	expect_kernel(66, 5000, 104, 52, 500);
 	expect_kernel(1, 5000, 104, 1, 500);
 	expect_kernel(1, 5000, 1, 1, 500);
-	/* less than a tick is a tick */
+	/* less than a tick becomes a tick */
 	expect_kernel(1, 9, 104, 1, 1);
 	expect_kernel(1, 0, 104, 1, 1);
-	/* a grid that an AQL packet cannot hold becomes the largest that it can */
+	/* a grid that does not fit into an AQL packet becomes the largest that does */
 	expect_kernel(TRACE_GRID_MAX, TRACE_DURATION_MAX, 304, 55188u * 304u, 108719);
 }
 
@@ -133,7 +136,7 @@ static void check_plan(const struct trace *trace, const struct plan *plan)
 		assert_int_equal(op->duration_ns, trace->rows[i].duration_ns);
 		if (op->kind != PLAN_SPIN)
 			continue;
-		/* half a tick is 1 % of 500 ns: shorter ones cannot be nearer */
+		/* half a tick is 1 % of 500 ns: shorter kernels cannot be planned more exactly */
 		if (off(ns, (double)op->duration_ns) > 0.01 && op->duration_ns >= 500)
 			fail_msg("%s row %zu: %g ns planned, %" PRIu64 " recorded", trace->name, i,
 				 ns, op->duration_ns);

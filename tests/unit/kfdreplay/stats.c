@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Percentiles are exact, arrivals are what was asked for, and keeps_up tells a
-// growing backlog from a busy server.
+/*
+ * Proves that percentiles are exact, that arrivals have the requested rate, and that keeps_up
+ * distinguishes a growing backlog from a busy server.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +28,7 @@ static void percentiles(void **state)
 	assert_int_equal(stats_summarise(&stats, &s), 0);
 	assert_true(s.p50_us == 5000 && s.p90_us == 9000 && s.p99_us == 9900);
 	assert_true(s.p999_us == 9990 && s.max_us == 10000 && s.mean_us == 5000.5);
-	/* the order of completion is still there */
+	/* the order of completion is kept */
 	assert_int_equal(stats.latency_ns[0], 10000000);
 	stats_free(&stats);
 	stats_add(&stats, 7000);
@@ -55,14 +57,15 @@ static void arrivals_have_the_rate(void **state)
 		last = at;
 	}
 	assert_true(fabs(last / gaps / 4e6 - 1) < 0.02);
-	/* an exponential distribution's mean square is twice its mean squared */
+	/* the mean square of an exponential distribution is twice its squared mean */
 	assert_true(fabs(squares / gaps / 4e6 / 4e6 - 2) < 0.1);
 	arrivals_start(&b, ARRIVALS_POISSON, 250, 2);
 	arrivals_start(&a, ARRIVALS_POISSON, 250, 1);
 	assert_true(arrivals_next(&a) != arrivals_next(&b));
 }
 
-/* A server of one request at a time, in order, for `seconds`: is it said to keep up? */
+/* Simulates a server that executes one request at a time, in order, for `seconds`, with a stall
+ * from stall_from to stall_to (s). Returns whether stats_keeps_up() reports that it keeps up. */
 static bool serve(enum arrivals_kind kind, double load, double seconds, uint64_t seed,
 		  double stall_from, double stall_to)
 {
@@ -117,7 +120,7 @@ static void does_not_keep_up(void **state)
 			for (double seconds = 0.1; seconds < 5; seconds *= 6)
 				assert_false(
 					serve(ARRIVALS_POISSON, loads[i], seconds, seed, 0, 0));
-		/* a hundred arrivals at this load may by chance be no overload at all */
+		/* fewer arrivals at this load may by chance be no overload */
 		assert_false(serve(ARRIVALS_POISSON, 1.4, 0.6, seed, 0, 0));
 	}
 }
@@ -132,9 +135,10 @@ static void edges(void **state)
 	for (int i = 0; i < 7; i++)
 		stats_add(&stats, 1000);
 	assert_true(stats_keeps_up(&stats, 12));
-	assert_false(stats_keeps_up(&stats, 13)); /* too few to see a recovery */
+	assert_false(stats_keeps_up(&stats, 13)); /* too few completions to detect a recovery */
 	stats_add(&stats, 1000);
-	assert_true(stats_keeps_up(&stats, 14)); /* all alike: it does not grow */
+	/* all latencies are equal: the backlog does not grow */
+	assert_true(stats_keeps_up(&stats, 14));
 	stats_free(&stats);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The trace reader takes what is right and names the line and column of what is not.
+/* Proves that the trace reader accepts valid files, and reports the line and column of an error. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A libkfdsched without a daemon: it keeps the last call as text and answers what the test has
- * put into its variables.
+ * A stub of libkfdsched for the tests of the Python package, without a daemon. It records the calls
+ * as text and returns what the test has set in its variables.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,12 +16,13 @@
 
 #define API __attribute__((visibility("default")))
 
-/* Each call is a line here. */
+/* The calls so far, one a line. */
 API char stub_calls[4096];
-/* What the next calls return, and why: 0, or a negative errno. */
+/* The results of the next calls (0 or a negative errno) and their error message, replies and
+ * event. */
 API int stub_result, stub_resume_result, stub_open_handles;
 API char stub_sentence[128] = "a sentence", stub_json[2048], stub_event[256];
-/* A signal during kfdsched_suspend(). */
+/* kfdsched_suspend() raises SIGINT. */
 API bool stub_interrupts;
 
 struct kfdsched {
@@ -116,7 +117,7 @@ API int kfdsched_events(struct kfdsched *k)
 	return stub_result ? stub_result : dup(0);
 }
 
-/* Each event once. */
+/* Returns each event once. */
 API ssize_t kfdsched_next_event(struct kfdsched *k, int fd, char *text, size_t size, int timeout_ms)
 {
 	int length = snprintf(text, size, "%s", stub_event);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A libkfdshim.so that only counts: what kfdshim.h has, and what the tests read. */
+/*
+ * A stub of libkfdshim.so for the tests of the Python package: the functions of kfdshim.h, which
+ * record their calls in variables that the tests read.
+ */
 #include <signal.h>
 
 #define KFDSHIM_NO_MACROS

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A second and independent account of what the core is told (random.c), which keeps no
- * counts but looks at every pair each time, and what it says of each decision: decide()
- * lets the core decide and fails where the two differ. Its models are the test's to change.
+ * A second, independent model of the scheduling rules, for random.c. It keeps no counters but
+ * compares every pair of clients each time, and checks every decision of the core: decide() calls
+ * core_decide() until there is no further action, and fails the test if the core and this model
+ * differ.
+ *
+ * random.c changes the models (the clients) together with the core.
  */
 #ifndef TESTS_UNIT_SCHEDULER_CORE_ACCOUNT_H
 #define TESTS_UNIT_SCHEDULER_CORE_ACCOUNT_H
@@ -11,36 +14,42 @@
 
 #define CLIENTS 10
 #define GPUS 3
-#define COST_MAX (60 * MS) /* of a suspend, or a resume */
+#define COST_MAX (60 * MS) /* longest suspend or resume */
 #define WEIGHT_MAX 4
 #define REST (200 * MS)
 #define WINDOW (1 * S)
 
+/* State of a client: on the GPU, its suspend in flight, off the GPU, its resume in flight. */
 enum model_state { RUNS, GOES, OFF, COMES };
 
+/* What the test has told the core about one client, and what has happened to it. Times are ns. */
 struct model {
-	core_id id; /* 0: nobody */
+	core_id id; /* 0: this entry is unused */
 	unsigned tenant, may, lets, group;
 	int priority;
 	bool able, refused, spared, leaving, broken;
-	bool early;	       /* resumed because it was leaving */
-	bool stray;	       /* off when it came to others that are not: on its way */
+	bool early; /* it was resumed because it was leaving */
+	/* it was off the GPU when it joined a gang that is not: its resume is on its way */
+	bool stray;
 	uint32_t active, held; /* bit: GPU */
-	uint32_t named;	       /* the same: those of which it has said anything */
+	/* bit: GPU on which the client has reported activity at least once */
+	uint32_t named;
 	enum model_state state;
-	unsigned slow; /* suspends in a row */
+	unsigned slow; /* number of slow suspends in a row */
 	uint64_t slow_until;
 	uint64_t not_before, off_since, lease_until, slo, busy_since;
 };
 
-/* Of a group, or of one client without: when it was held. */
+/* The times of one gang (a group, or a client without a group): when it was held and when it
+ * ran. */
 struct history {
 	bool held, starved;
-	bool let_go; /* in the decision under way */
+	bool let_go; /* released in the current decision */
 	uint64_t held_since, runs_since, rest_until;
 	uint64_t off_total, on_total; /* since its last full rest */
-	uint64_t cause_gone;	      /* since when it is held without one; 0: it has one */
-	uint64_t rest_unseen;	      /* it may run until then */
+	/* ns; since then the gang is held without a cause; 0: it has a cause */
+	uint64_t cause_gone;
+	uint64_t rest_unseen; /* ns; until then the gang is allowed to run */
 	uint64_t window, window_off;
 };
 
@@ -48,13 +57,14 @@ static struct model models[CLIENTS];
 #define GROUPS 3
 static struct history groups[8][GROUPS], singles[CLIENTS];
 static struct core_config config;
-static struct core_policy own; /* of GPU 0 */
-/* Alone, one action is asked for at a time: they come in the order in which they are
- * decided, each with the reason that it had. A group's come together, after whatever else
- * is suspended; there nobody is starved, for it could not be told who is. */
+static struct core_policy own; /* policy of GPU 0 */
+/* grouped: the clients form groups. Without groups `room` is 1, so that core_decide() returns the
+ * actions in the order of its decisions, and each can be checked against its reason. The actions of
+ * a group come together, after other suspends. With groups there is no starvation, because this
+ * model could not find out which gang has starved. */
 static bool grouped;
 static size_t room;
-/* How often each has come about: without, a run proves nothing. */
+/* How often each case has occurred. Without enough of each, a run proves nothing. */
 static unsigned long seen_suspend, seen_resume, seen_starved, seen_share, seen_slack, seen_over,
 	seen_grouped, seen_foreign;
 
@@ -65,17 +75,20 @@ static unsigned long seen_suspend, seen_resume, seen_starved, seen_share, seen_s
 	FOR_ALL (m)                                                                                \
 		if (together(m, of))
 
+/* Returns whether both clients are in one gang. */
 static bool together(const struct model *a, const struct model *b)
 {
 	return a == b || (a->group && a->group == b->group && a->tenant == b->tenant &&
 			  a->may == b->may && a->lets == b->lets);
 }
 
+/* Returns whether `a`, if it is more urgent, has the right to preempt `b`. */
 static bool may_preempt(const struct model *a, const struct model *b)
 {
 	return a->tenant == b->tenant || (a->may & b->lets);
 }
 
+/* Returns the times of the client's gang. */
 static struct history *history_of(const struct model *m)
 {
 	unsigned whose = m->tenant | m->may << 1 | m->lets << 2;
@@ -83,6 +96,7 @@ static struct history *history_of(const struct model *m)
 	return m->group ? &groups[whose][m->group] : &singles[m - models];
 }
 
+/* Returns the priority of the client's gang: the highest of its members, -1 if none has one. */
 static int urgency(const struct model *of)
 {
 	int most = -1;
@@ -92,7 +106,7 @@ static int urgency(const struct model *of)
 	return most;
 }
 
-/* Does a request of `o` leave no time any more for others beside it? */
+/* Returns whether a request of `o` is so late that no other gang is allowed to run beside it. */
 static bool is_late(const struct model *o)
 {
 	struct core_view view;
@@ -102,19 +116,20 @@ static bool is_late(const struct model *o)
 	       now >= o->busy_since + o->slo - view.request_ns;
 }
 
-/* Where it works by its own word. */
+/* Returns the GPUs on which the client itself works. */
 static uint32_t works_on(const struct model *m)
 {
 	return m->priority < 0 ? 0 : m->state == RUNS ? m->active : m->held;
 }
 
-/* `there`: only if it is on the GPU. */
+/* `there`: count the client only if it is on the GPU. */
 static bool presses(const struct model *m, bool there)
 {
 	return m->priority >= 0 && m->active && !(there && (m->state == GOES || m->state == OFF));
 }
 
-/* Of a group each works, and presses, on all its nodes while any does. */
+/* While any member of a group works, every member counts as working, and contends, on all of the
+ * group's nodes. */
 static uint32_t counts_on(const struct model *of)
 {
 	if (!of->group)
@@ -137,7 +152,7 @@ static uint32_t presses_on(const struct model *of, bool there)
 	return 0;
 }
 
-/* What presses it, all that does. */
+/* The ways in which a gang is contended; several can be set. */
 enum pressure { NONE, SLACK = 1, PART = 2, FULL = 4 };
 
 static unsigned pressure_by(const struct model *o, int gpu)
@@ -159,7 +174,7 @@ static unsigned pressure_by(const struct model *o, int gpu)
 	}
 }
 
-/* `there`: only those that are on the GPU press. */
+/* `there`: only clients that are on the GPU contend. */
 static unsigned pressure_of(const struct model *of, bool there)
 {
 	int urgent = urgency(of);
@@ -188,6 +203,7 @@ static unsigned pressure_on(const struct model *of)
 	return pressure_of(of, true);
 }
 
+/* Returns whether an operator has suspended a member of the gang (a lease). */
 static bool is_leased(const struct model *of)
 {
 	FOR_UNIT (m, of)
@@ -196,12 +212,13 @@ static bool is_leased(const struct model *of)
 	return false;
 }
 
-/* Who has no priority is only seen, unless it is leased. */
+/* A client without a priority is only observed, unless it is leased. */
 static bool takes_part(const struct model *m)
 {
 	return m->priority >= 0 || is_leased(m);
 }
 
+/* Returns whether the gang cannot be held because of one of its members. */
 static bool is_hindered(const struct model *of)
 {
 	FOR_UNIT (m, of)
@@ -221,7 +238,7 @@ static bool must_run(const struct model *of)
 static bool somebody_off(const struct model *of)
 {
 	FOR_UNIT (m, of)
-		/* not whose resume has failed: it is on its way */
+		/* not a stray one: its resume has failed and is repeated */
 		if (!m->stray &&
 		    (m->state == GOES || (!m->leaving && m->state == OFF && now >= m->not_before)))
 			return true;
@@ -236,6 +253,7 @@ static bool suspend_in_flight(const struct model *of)
 	return false;
 }
 
+/* Returns for how many ns the gang has been held since its last full rest. */
 static uint64_t off_for(const struct history *h)
 {
 	return h->off_total + (h->held ? now - h->held_since : 0);
@@ -256,7 +274,8 @@ static uint64_t off_allowed(void)
 	return WINDOW / 100 * (100 - own.share_percent);
 }
 
-/* What the way back will cost is its own guess. */
+/* The core also subtracts its estimate of the resume, which this model does not have: it allows
+ * COST_MAX for it. */
 static bool share_is_used_up(const struct history *h)
 {
 	return off_in_window(h) + COST_MAX >= off_allowed();
@@ -310,8 +329,8 @@ static void keep_history(const struct model *of, unsigned pressure)
 
 static void apply_suspend(struct model *m)
 {
-	assert_int_equal(m->state, RUNS); /* one in flight */
-	/* a suspend was cancelled, which ended the hold, and this is another */
+	assert_int_equal(m->state, RUNS); /* no other action of the client is in flight */
+	/* A suspend was cancelled, which ended the hold. This is the next hold. */
 	if (history_of(m)->held && !somebody_off(m))
 		keep_history(m, NONE);
 	assert_true(m->able && !m->spared && !m->leaving && now >= m->not_before);
@@ -338,7 +357,8 @@ static void apply_resume(struct model *m)
 	m->state = COMES;
 	m->early = m->leaving;
 	seen_resume++;
-	/* After a resume that failed it is held again, which this account does not see. */
+	/* After a failed resume the gang is held again. This model does not see that hold, so it
+	 * allows the gang to run for a while. */
 	if (!h->held && (pressure & FULL) && last_starved == now)
 		h->rest_unseen = now + 2 * REST;
 	if (m->leaving || must_run(m) || !takes_part(m) || m->refused || m->broken || !h->held ||
@@ -348,7 +368,8 @@ static void apply_resume(struct model *m)
 	assert_false(is_leased(m));
 	if (pressure & FULL) {
 		seen_starved++;
-		/* its own bound, or beside one that has reached it now */
+		/* The gang has reached its own bound, or it runs beside one that reaches its bound
+		 * now. */
 		if (off_for(h) >= config.max_suspended_ns)
 			last_starved = now;
 		assert_true(last_starved == now);
@@ -377,10 +398,11 @@ static void check_running(const struct model *m, unsigned pressure)
 	}
 	if (!m->active)
 		return;
-	assert_false(somebody_off(m)); /* all of a group, or none */
+	assert_false(somebody_off(m)); /* either all members of a group are held or none is */
 	if (!(pressure & (FULL | PART)) || now < h->rest_unseen)
 		return;
-	/* all that it may be held it was, and it has not run for long enough since */
+	/* The gang has been held for the maximum, and has not run for min_run since: it is not held
+	 * again before that. */
 	if (h->off_total >= config.max_suspended_ns && h->on_total < REST &&
 	    rest < h->runs_since + REST - h->on_total)
 		rest = h->runs_since + REST - h->on_total;
@@ -390,6 +412,7 @@ static void check_running(const struct model *m, unsigned pressure)
 		assert_true(share_is_used_up(h) || now < rest);
 }
 
+/* Returns the longest possible hold-over, in ns, for any costs that the test reports. */
 static uint64_t hold_over_max(void)
 {
 	uint64_t most = config.hold_over ? (1 + 4 * config.online_weight) * COST_MAX : 0;
@@ -407,7 +430,7 @@ static void check_suspended(const struct model *m, unsigned pressure)
 			assert_true(deadline <= m->not_before);
 		return;
 	}
-	if (suspend_in_flight(m)) /* it is awaited */
+	if (suspend_in_flight(m)) /* the core waits for its end */
 		return;
 	assert_false(m->leaving || must_run(m) || !takes_part(m) || !h->held);
 	if (is_leased(m))
@@ -417,13 +440,13 @@ static void check_suspended(const struct model *m, unsigned pressure)
 		assert_true(off_in_window(h) < off_allowed());
 	if (!h->cause_gone)
 		return;
-	/* held over */
+	/* The gang is in its hold-over. */
 	seen_over++;
 	until = h->cause_gone + hold_over_max();
 	assert_true(now < until && deadline <= until);
 }
 
-/* As the core has it. */
+/* Returns whether the core counts the client's gang as held. */
 static bool is_held(const struct model *m)
 {
 	struct core_view view;
@@ -432,7 +455,7 @@ static bool is_held(const struct model *m)
 	return view.held;
 }
 
-/* Does anybody work there beside somebody more urgent? */
+/* Returns whether a client works on the GPU while a more urgent one, which can preempt it, does. */
 static bool is_urgent_on(unsigned gpu)
 {
 	FOR_ALL (m) {
@@ -458,6 +481,8 @@ static void check_node(unsigned gpu)
 	assert_int_equal(urgent, is_urgent_on(gpu));
 }
 
+/* Lets the core decide until it has no further action, and checks each action and the state of
+ * every client. */
 static void decide(void)
 {
 	unsigned pressure[CLIENTS];
@@ -467,7 +492,7 @@ static void decide(void)
 		for (size_t i = 0; i < n; i++) {
 			struct model *m = by_id(actions[i].client);
 
-			assert_non_null(m); /* nothing for the dead */
+			assert_non_null(m); /* no action for a removed client */
 			if (actions[i].verb == CORE_SUSPEND)
 				apply_suspend(m);
 			else

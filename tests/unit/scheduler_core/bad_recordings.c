@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-/* Proves: a recording that is none, is not whole, or holds what no daemon writes is refused with
- * its line and what is allowed there, and never harms the player; and another decision than the
- * recorded one is found, in each of its parts. */
+/* Proves: a text that is not a recording, is incomplete, or contains what no daemon writes is
+ * refused with the number of the line and the values that are allowed there, and never harms the
+ * player. The player finds a decision that differs from the recorded one in any of its parts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-/* cmocka needs the first four above */
+/* cmocka.h needs the first four headers above */
 #include <cmocka.h>
 
 #include "tests/unit/scheduler_core/recording.h"
 
 #define HEAD "kfdschedd-record 1\nstart 1000\n"
 #define WORKER HEAD "0 worker 8\n"
-/* An offline client works; an online one comes, preempts it, and goes. */
+/* An offline client works. An online client comes, preempts the offline client, and goes. */
 #define GOOD                                                                                       \
 	WORKER "# two clients\n\n"                                                                 \
 	       "0 config online_weight=1 hold_over=no\n"                                           \
@@ -167,7 +167,8 @@ static void difference_is_found(void **state)
 		expect(RECORDING_DIFFERS, other[i].text, other[i].says);
 }
 
-/* Cut at each byte, and with each byte replaced: played, or refused with a sentence. */
+/* The text is cut at each byte, and each byte is replaced: the player plays it or refuses it with a
+ * message. */
 static void broken_is_harmless(void **state)
 {
 	static const char good[] = GOOD LAST, bytes[] = "\n 9-x#\xff";
@@ -177,7 +178,8 @@ static void broken_is_harmless(void **state)
 	(void)state;
 	for (size_t i = 1; i < sizeof(good) - 1; i++)
 		refused += play(good, i) == RECORDING_BAD;
-	assert_true(refused > sizeof(good) * 9 / 10); /* but at the ends of lines */
+	/* a cut at the end of a line can leave a valid recording */
+	assert_true(refused > sizeof(good) * 9 / 10);
 	for (size_t i = 0; i < sizeof(good) - 1; i++)
 		for (size_t b = 0; b < sizeof(bytes); b++) {
 			memcpy(text, good, sizeof(good));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Proves: a client whose suspend failed, or of which several in a row were slow, is never
- * suspended again and never left suspended; after a slow one it is left alone for a while, twice as
- * long after the next, and one that is not slow ends the row; a failed resume is repeated until it
- * works. */
+/* Proves:
+ *  - A client whose suspend failed, or with several slow suspends in a row, is never suspended
+ *    again and never left suspended.
+ *  - After a slow suspend the client is exempt for a pause, which doubles with the next one. A
+ *    suspend that is not slow ends the row.
+ *  - A failed resume is repeated until it succeeds. */
 #include "tests/unit/scheduler_core/play.h"
 
 static core_id low, high;
@@ -50,17 +52,17 @@ static void failed_suspend_is_undone_and_the_last(void **state)
 	assert_int_equal(view.failures, 1);
 }
 
-/* The suspend that is in flight took so long, and its cause is over. */
+/* The suspend in flight has taken `duration_ns`. Then its cause ends. */
 static void suspend_took(uint64_t duration_ns)
 {
 	core_finished(core, low, 0, duration_ns, now);
-	play_expect_nothing(); /* it succeeded, so it holds */
+	play_expect_nothing(); /* the suspend succeeded, so the client stays held */
 	play_idle(high, GPU);
 	play_expect(CORE_RESUME, low);
 	play_done(low);
 }
 
-/* It is left alone for so long, although there is a cause. */
+/* Checks that the client is not suspended for `pause_ns`, although there is a cause. */
 static void expect_pause(uint64_t pause_ns)
 {
 	play_active(high, GPU);
@@ -97,7 +99,8 @@ static void a_quick_suspend_ends_the_row(void **state)
 	}
 }
 
-/* Who is held by other means from now on has a new beginning. */
+/* core_forgive() clears the exemption, for example when the client is held by another level from
+ * now on. */
 static void the_forgiven_are_suspended_again(void **state)
 {
 	(void)state;

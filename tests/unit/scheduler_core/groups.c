@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Proves: the clients of a group are held and let go together, wherever they work; with
- * the priority of the most urgent; not at all if one of them cannot be. A group works, and presses
- * others, on all nodes of its clients while any of them works. */
+/* Proves: the clients of a group are held and released together, on whatever nodes they work; the
+ * group has the priority of its most urgent client; no client of the group is held if one of them
+ * cannot be. While any client of a group works, the group counts as active, and contends with
+ * others, on all nodes of its clients. */
 #include "tests/unit/scheduler_core/play.h"
 
 #define RANKS 4
@@ -17,7 +18,7 @@ static core_id add(unsigned group, int priority)
 	return c;
 }
 
-/* Each on a node of its own; `high` on the first one's. */
+/* Each rank works on a node of its own; `high` is on the node of the first. */
 static int setup(void **state)
 {
 	if (play_setup(state))
@@ -56,7 +57,7 @@ static void together(void **state)
 	}
 }
 
-/* Who has nothing in flight is left alone until it has. */
+/* A rank with nothing in flight is not suspended until it has work. */
 static void idle_ranks_follow(void **state)
 {
 	(void)state;
@@ -71,7 +72,8 @@ static void idle_ranks_follow(void **state)
 	expect_all(CORE_RESUME, RANKS);
 }
 
-/* The others wait for the one that works: who preempts the node of one of these holds it up. */
+/* The idle ranks wait for the one that works. Their nodes count, because the working rank will need
+ * them. */
 static void an_idle_rank_has_its_node(void **state)
 {
 	(void)state;
@@ -88,7 +90,7 @@ static void an_idle_rank_has_its_node(void **state)
 	play_expect_nothing();
 }
 
-/* A group that is urgent has its nodes while any of it works. */
+/* While any client of an urgent group works, the group is active on all its nodes. */
 static void an_urgent_group_has_all_its_nodes(void **state)
 {
 	core_id online[2] = {add(9, 15), add(9, 15)}, low = play_add(1);
@@ -107,11 +109,12 @@ static void an_urgent_group_has_all_its_nodes(void **state)
 	play_active(online[0], 20);
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
-	core_remove(core, online[0]); /* with what it had in flight */
+	core_remove(core, online[0]); /* its activity ends with it */
 	play_expect(CORE_RESUME, low);
 }
 
-/* Of what others of its group work on, too: a request that takes a group has one objective. */
+/* The deadline of an online client also applies on nodes where only others of its group have
+ * queues: a request that uses a group has one objective. */
 static void a_deadline_is_of_who_works(void **state)
 {
 	core_id online[2] = {add(9, 15), add(9, 15)}, low = play_add(1);
@@ -119,7 +122,7 @@ static void a_deadline_is_of_who_works(void **state)
 	(void)state;
 	assert_true(core_set_policy(core, 21, &(struct core_policy){.rule = CORE_DEADLINE}));
 	core_set_slo(core, online[0], 100 * MS);
-	for (int i = 0; i < 8; i++) { /* until what a request takes is known */
+	for (int i = 0; i < 8; i++) { /* until the duration of a request is known */
 		play_active(online[0], 20);
 		now += 10 * MS;
 		play_idle(online[0], 20);
@@ -129,13 +132,14 @@ static void a_deadline_is_of_who_works(void **state)
 	now += 10 * S;
 	play_active(low, 21);
 	play_active(online[0], 20);
-	play_expect_nothing(); /* there is time */
+	play_expect_nothing(); /* the request still has slack */
 	assert_true(deadline > now && deadline < now + 100 * MS);
 	now = deadline;
 	play_expect(CORE_SUSPEND, low);
 }
 
-/* Another of the group begins to work, which has no objective, where all of it counts already. */
+/* A second client of the online group, without an objective, begins to work on a node on which the
+ * group counts as active already. */
 static void each_that_works_has_its_deadline(void **state)
 {
 	core_id online[2] = {add(9, 15), add(9, 15)}, low = play_add(1);
@@ -169,11 +173,12 @@ static void newcomers_too(void **state)
 	play_active(late, 9);
 	play_expect(CORE_SUSPEND, late);
 	play_done(late);
-	/* another tenant's group of the same name, and who has none */
+	/* A group with the same name of another tenant, and a client without a group, are not
+	 * affected. */
 	assert_int_not_equal(core_add(core, 2, 7, 2, now), 0);
 	play_active(add(0, 2), 9);
 	play_expect_nothing();
-	core_remove(core, rank[0]); /* the one for which they were held */
+	core_remove(core, rank[0]); /* the client on whose node the group was contended */
 	expect_all(CORE_RESUME, RANKS);
 }
 
@@ -210,7 +215,7 @@ static void a_failure_is_everybodys(void **state)
 	assert_int_equal(deadline, CORE_NEVER);
 }
 
-/* What one of them may not be held in is its own matter. */
+/* A client that leaves is released alone, because only its own call would block. */
 static void leaving_is_ones_own(void **state)
 {
 	(void)state;
@@ -241,7 +246,7 @@ static void the_most_urgent_speaks_for_all(void **state)
 	core_remove(core, high);
 	expect_all(CORE_RESUME, RANKS);
 	all_done();
-	/* as one of them it does not press the others */
+	/* As a member of the group it does not contend with the other members. */
 	play_active(add(7, 15), 2);
 	play_expect_nothing();
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Proves: when more urgent work ends, a unit is held on for as long as gaps.h says of the gaps in
- * such work where the unit works, or worked last, wherever else there is some; with the costs that
- * were measured and the weight that is configured; and it makes no difference whether the unit
- * itself had work when a gap began. */
+/* Proves: when more urgent work ends, a gang stays held for the time that gaps.h computes from the
+ * gaps in that work on the nodes where the gang works or worked last, whatever happens on other
+ * nodes. The computation uses the measured costs and the configured weight. It makes no difference
+ * whether the gang itself had work when a gap began. */
 #include "tests/unit/scheduler_core/play.h"
 
-/* The way back counts as the suspend, which takes longer; that weighs twice as much. */
+/* The cost of a resume is estimated by the suspend, which takes longer; a suspend counts twice
+ * (weight 2). */
 #define SUSPEND (6 * MS)
 #define RESUME (4 * MS)
 #define BOUND (3 * SUSPEND)
@@ -40,7 +41,7 @@ static void finish(void)
 			      actions[i].verb == CORE_SUSPEND ? SUSPEND : RESUME, now);
 }
 
-/* A gap begins; returns how much of it `low` spends held. */
+/* Plays one gap. Returns the part of it, in ns, during which `low` is held. */
 static uint64_t gap(uint64_t length)
 {
 	uint64_t begin = now, held = length;
@@ -56,7 +57,7 @@ static uint64_t gap(uint64_t length)
 	return held;
 }
 
-/* One request of 50 ms, then a gap. */
+/* Plays a request of 50 ms and then a gap. */
 static uint64_t request_on(uint32_t gpu_id, uint64_t length)
 {
 	play_active(high, gpu_id);
@@ -79,7 +80,7 @@ static void costs_bound_it_at_first(void **state)
 	assert_int_equal(request(5 * MS), 5 * MS);
 	assert_int_equal(request(1 * S), BOUND);
 	assert_int_equal(request(1 * S), BOUND);
-	assert_true(request(1 * S) < BOUND); /* four are over */
+	assert_true(request(1 * S) < BOUND); /* the lengths of four gaps are known */
 }
 
 static void short_gaps_are_held(void **state)
@@ -88,7 +89,8 @@ static void short_gaps_are_held(void **state)
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(request(5 * MS), 5 * MS);
 	assert_int_equal(request(1 * S), BOUND);
-	assert_in_range(request(1 * S), 5 * MS, BOUND - 1); /* one is known */
+	/* the length of one long gap is known */
+	assert_in_range(request(1 * S), 5 * MS, BOUND - 1);
 }
 
 static void long_gaps_are_not(void **state)
@@ -103,7 +105,7 @@ static void long_gaps_are_not(void **state)
 	assert_int_equal(request(2 * MS), 2 * MS);
 }
 
-/* 15 ms are more than one way back and one suspend, and less than one and two. */
+/* 15 ms are longer than a resume and one suspend, and shorter than a resume and two suspends. */
 static void weight_decides(void **state)
 {
 	(void)state;
@@ -119,7 +121,8 @@ static void weight_decides(void **state)
 		assert_int_equal(request(1 * S), 1 * S);
 }
 
-/* A batch job between two batches: the gaps that it does not see itself are known, too. */
+/* The gaps during which the client itself has no work (a batch job between two batches) count,
+ * too. */
 static void gaps_without_work_count(void **state)
 {
 	(void)state;
@@ -131,13 +134,13 @@ static void gaps_without_work_count(void **state)
 	assert_int_equal(request(100 * MS), 0);
 }
 
-/* Another node's gaps are none of its own, until it works there, too. */
+/* The gaps of another node do not count until the client works there. */
 static void nodes_of_its_own_count(void **state)
 {
 	core_id other = play_add(15);
 
 	(void)state;
-	play_idle(low, OTHER_GPU); /* known, and without work ever */
+	play_idle(low, OTHER_GPU); /* the client has a queue there, but never had work */
 	play_active(other, OTHER_GPU);
 	for (int i = 0; i < 8; i++)
 		request(100 * MS);
@@ -147,7 +150,7 @@ static void nodes_of_its_own_count(void **state)
 	for (int i = 0; i < 200; i++)
 		request_on(i % 2 ? GPU : OTHER_GPU, 2 * MS);
 	assert_int_equal(request(2 * MS), 2 * MS);
-	/* where both nodes are busy by turns without a pause there is no gap */
+	/* While one of the two nodes is always busy there is no gap. */
 	play_active(other, OTHER_GPU);
 	assert_int_equal(request(2 * MS), 2 * MS);
 	now += 100 * MS;
@@ -156,7 +159,7 @@ static void nodes_of_its_own_count(void **state)
 	assert_in_range(gap(1 * S), 2 * MS, BOUND);
 }
 
-/* Two of a group, on a node each: the gaps of both nodes are the group's. */
+/* The group has one client on each of two nodes: the gaps of both nodes count for the group. */
 static void gaps_are_the_groups(void **state)
 {
 	core_id rank[2], busy = play_add(15);
@@ -177,7 +180,7 @@ static void gaps_are_the_groups(void **state)
 	assert_int_equal(play_state(rank[1]), CORE_SUSPENDED);
 }
 
-/* What does not press it ends no gap. */
+/* Work that does not contend with the client (policy observe) does not end a gap. */
 static void observed_nodes_do_not_count(void **state)
 {
 	core_id seen = play_add(15);
@@ -192,7 +195,7 @@ static void observed_nodes_do_not_count(void **state)
 	assert_int_equal(request(100 * MS), 0);
 }
 
-/* It begins with what its predecessor did: not knowing. */
+/* A new client begins without knowledge of gaps, as its predecessor did. */
 static void newcomers_know_nothing(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Proves: a client in a call that a suspension would block is resumed and left
- * alone until the call is over, and a little longer if that happens all the time; one that
- * cannot be suspended never is. */
+/* Proves: a client in a call that a suspension would block is resumed and not suspended until the
+ * call has returned, and for a short time longer if such calls follow each other. A client that
+ * cannot be suspended is never suspended. */
 #include "tests/unit/scheduler_core/play.h"
 
 static void leaving_is_resumed(void **state)
@@ -14,7 +14,7 @@ static void leaving_is_resumed(void **state)
 	play_active(high, GPU);
 	play_expect(CORE_SUSPEND, low);
 	core_set_leaving(core, low, true);
-	play_expect_nothing(); /* after the one in flight */
+	play_expect_nothing(); /* the resume waits for the suspend in flight */
 	play_done(low);
 	play_expect(CORE_RESUME, low);
 	play_done(low);
@@ -25,7 +25,7 @@ static void leaving_is_resumed(void **state)
 	assert_false(actions[0].prompt);
 }
 
-/* It is preempted no more often for it. */
+/* Repeated calls do not make the client's node be preempted more often. */
 static void leaving_again_and_again(void **state)
 {
 	core_id low = play_add(2), high = play_add(15);
@@ -47,7 +47,7 @@ static void leaving_again_and_again(void **state)
 		assert_int_equal(deadline, begin + CORE_RETRY_NS);
 		now = deadline;
 	}
-	/* it is no end to what others want */
+	/* The pause ends, and the client can be suspended again. */
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
 	play_idle(high, GPU);

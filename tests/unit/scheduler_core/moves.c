@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Proves: who may preempt whom beyond a tenant, in the direction of the right alone; and a
- * client that moves while it is held is neither let go before its hold-over ends, nor held
- * beyond the starvation bound, and no action is lost or doubled by it. */
+/* Proves: a right lets one tenant preempt another, only in the direction of the right. A client
+ * that moves to another tenant or group while it is held is neither released before its hold-over
+ * ends nor held beyond the starvation bound, and no action is lost or issued twice. */
 #include "tests/unit/scheduler_core/play.h"
 
 static core_id add(unsigned tenant, unsigned group, int priority)
@@ -32,10 +32,10 @@ static void rights_have_a_direction(void **state)
 	move(low, 2, 0, 4 | 1, 0);
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
-	move(low, 2, 4, 1, 0); /* now it may, and nobody may it */
+	move(low, 2, 4, 1, 0); /* now `low` can preempt `high`, and no client can preempt `low` */
 	play_expect(CORE_RESUME, low);
 	play_done(low);
-	move(high, 1, 0, 4, 0); /* the other may, who is less urgent */
+	move(high, 1, 0, 4, 0); /* `high` could be preempted, but `low` is less urgent */
 	play_expect_nothing();
 	core_set_priority(core, high, 1);
 	play_expect(CORE_SUSPEND, high);
@@ -61,7 +61,7 @@ static void rights_within_a_tenant_matter_not(void **state)
 	play_expect(CORE_RESUME, low);
 }
 
-/* What it has learned, and that it is held on. */
+/* The hold-over and the learned costs move with the client. */
 static void hold_over_goes_along(void **state)
 {
 	struct core_config config = CORE_CONFIG_DEFAULT;
@@ -72,9 +72,9 @@ static void hold_over_goes_along(void **state)
 	play_expect(CORE_SUSPEND, low);
 	core_finished(core, low, 0, 20 * MS, now);
 	now += 40 * MS;
-	move(low, 2, 0, 0, 7); /* nothing presses it there */
+	move(low, 2, 0, 0, 7); /* no client contends with it there */
 	play_expect_nothing();
-	assert_int_equal(deadline, now + 60 * MS); /* the way back, and twice a suspension */
+	assert_int_equal(deadline, now + 60 * MS); /* the cost of a resume and of two suspends */
 	now = deadline;
 	play_expect(CORE_RESUME, low);
 	assert_int_equal(play_state(high), CORE_RUNNING);
@@ -100,7 +100,7 @@ static void one_of_a_group_goes(void **state)
 	assert_int_equal(play_decide(), 2);
 }
 
-/* 20 s here and 20 s there are more than 30 s. */
+/* Held for 20 s in the first group and 20 s in the second, the client exceeds the bound of 30 s. */
 static void the_bound_goes_along(void **state)
 {
 	core_id high = add(1, 0, 15), a = add(1, 1, 2), b;
@@ -127,7 +127,7 @@ static void who_is_gone_moves_nowhere(void **state)
 	(void)state;
 	core_remove(core, low);
 	move(low, 1, 0, 0, 0);
-	move(high, 1, 0, 0, 0); /* where it is */
+	move(high, 1, 0, 0, 0); /* no change of place */
 	play_expect_nothing();
 }
 

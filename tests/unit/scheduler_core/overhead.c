@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* Proves: with max_online_overhead what more urgent work pays for suspensions stays within that
- * part of its time, but for what may be spent in advance; a hold is paid once, also if its clients
- * come and go, and one that such work did not cause not at all; and a budget that is used up holds
- * a unit neither for longer than a second without such work, nor beyond the starvation bound. */
+/* Proves, for max_online_overhead:
+ *  - The time that more urgent work loses to suspensions stays within that percentage of its time,
+ *    plus what can be spent in advance.
+ *  - A hold is charged once, even if its clients come and go. A hold that such work did not cause
+ *    is not charged.
+ *  - A budget that is used up keeps a gang held for at most a second without more urgent work, and
+ *    never beyond the starvation bound. */
 #include "tests/unit/scheduler_core/play.h"
 
 #define PERCENT 1
-#define ADVANCE (10 * MS) /* that part of a second */
+#define ADVANCE (10 * MS) /* PERCENT of one second */
 
 static core_id low, high;
 
@@ -37,7 +40,8 @@ static void finish(uint64_t cost)
 		core_finished(core, actions[i].client, 0, cost, now);
 }
 
-/* A request of `work`, for which `low` is suspended if it runs. Is it let go when that ends? */
+/* Plays a request of `work` ns, for which `low` is suspended if it runs. Returns whether `low` is
+ * released when the request ends. */
 static bool request(uint64_t work, uint64_t cost)
 {
 	play_active(high, GPU);
@@ -51,7 +55,7 @@ static bool request(uint64_t work, uint64_t cost)
 	return play_state(low) == CORE_RUNNING;
 }
 
-/* How often in succession it is let go at once. */
+/* Returns how often in a row `low` is released at once. */
 static unsigned spend(uint64_t cost)
 {
 	unsigned n = 0;
@@ -76,23 +80,23 @@ static void budget_is_kept(void **state)
 		assert_true(paid <= ADVANCE + 1 * MS + worked / 100 * PERCENT);
 		now += 20 * MS;
 	}
-	assert_true(paid >= worked / 100 * PERCENT); /* and it is used */
+	assert_true(paid >= worked / 100 * PERCENT); /* the budget is also used */
 }
 
 static void advance_is_of_one_second(void **state)
 {
 	(void)state;
-	/* the last one finds no room for another */
+	/* The last one leaves no room for another. */
 	assert_int_equal(spend(1 * MS), 9);
-	assert_true(request(200 * MS, 1 * MS)); /* pays for two */
+	assert_true(request(200 * MS, 1 * MS)); /* earns two suspensions */
 	now += 1 * MS;
 	assert_int_equal(spend(1 * MS), 1);
-	request(20 * S, 1 * MS); /* pays for all, and no more */
+	request(20 * S, 1 * MS); /* earns all suspensions, but no more than the maximum */
 	now += 1 * MS;
 	assert_int_equal(spend(1 * MS), 9);
 }
 
-/* One is always granted, and paid before the next. */
+/* A single suspension above the budget is granted once the debt is paid. */
 static void more_than_the_budget(void **state)
 {
 	(void)state;
@@ -142,7 +146,8 @@ static void starvation_ends_it(void **state)
 	play_expect(CORE_RESUME, low);
 }
 
-/* Two of a group are suspended at the same time; and one of them leaves in between. */
+/* Two clients of a group are suspended at the same time, and one of them leaves repeatedly during
+ * the hold. That counts as one suspension. */
 static void a_hold_is_paid_once(void **state)
 {
 	core_id other;
@@ -179,7 +184,7 @@ static void a_hold_is_paid_once(void **state)
 static void what_never_was_is_free(void **state)
 {
 	(void)state;
-	request(1, 1 * MS); /* the cost is known */
+	request(1, 1 * MS); /* so that the cost of a suspension is known */
 	for (int i = 0; i < 50; i++) {
 		now += 20 * MS;
 		play_active(high, GPU);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the programs of this folder share: a core, a clock, and short words. */
+/*
+ * Fixture of the tests in this directory: one core, a clock (`now`, in ns) and short helpers that
+ * make one call of the core, or one call and its checks. play_setup() creates the core,
+ * play_teardown() destroys it. Threads: one.
+ */
 #ifndef TESTS_UNIT_SCHEDULER_CORE_PLAY_H
 #define TESTS_UNIT_SCHEDULER_CORE_PLAY_H
 
@@ -7,7 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* cmocka needs the four above */
+/* cmocka.h needs the four headers above */
 #include <cmocka.h>
 #include <errno.h>
 
@@ -24,12 +28,13 @@ static uint64_t deadline;
 static struct core_action actions[64];
 static size_t action_count;
 
+/* Setup and teardown of a test: create and destroy the core. */
 static inline int play_setup(void **state)
 {
 	struct core_config config = CORE_CONFIG_DEFAULT;
 
 	(void)state;
-	/* which tests of their own switch on */
+	/* Tests of the hold-over enable it. */
 	config.hold_over = false;
 	now = 1000 * S;
 	core = core_create(&config, 64);
@@ -43,7 +48,7 @@ static inline int play_teardown(void **state)
 	return 0;
 }
 
-/* A client of tenant 1 that can be suspended. */
+/* Adds a client of tenant 1 that can be suspended. */
 static inline core_id play_add(int priority)
 {
 	core_id c = core_add(core, 1, 0, priority, now);
@@ -53,12 +58,14 @@ static inline core_id play_add(int priority)
 	return c;
 }
 
+/* Decides at `now`. Returns the number of actions, which are in `actions`. */
 static inline size_t play_decide(void)
 {
 	action_count = core_decide(core, now, actions, 64, &deadline);
 	return action_count;
 }
 
+/* Reports that the client works on the node. */
 static inline void play_active(core_id c, uint32_t gpu_id)
 {
 	assert_true(core_set_activity(core, c, gpu_id, true, now));
@@ -69,7 +76,7 @@ static inline void play_idle(core_id c, uint32_t gpu_id)
 	assert_true(core_set_activity(core, c, gpu_id, false, now));
 }
 
-/* Deciding now gives this one action and no other. */
+/* Checks that a decision now consists of exactly this action. */
 static inline void play_expect(enum core_verb verb, core_id c)
 {
 	assert_int_equal(play_decide(), 1);
@@ -77,11 +84,13 @@ static inline void play_expect(enum core_verb verb, core_id c)
 	assert_int_equal(actions[0].verb, verb);
 }
 
+/* Checks that a decision now consists of no action. */
 static inline void play_expect_nothing(void)
 {
 	assert_int_equal(play_decide(), 0);
 }
 
+/* Reports that the client's action in flight has succeeded and took 1 ms. */
 static inline void play_done(core_id c)
 {
 	core_finished(core, c, 0, 1 * MS, now);

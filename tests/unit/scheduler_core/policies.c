@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Proves what each policy of a node says, and that a node has its own: share, deadline
- * and observe (strict is everybody else's), and a lease. */
+/* Proves how each node policy decides (share, deadline and observe; every other test covers
+ * strict), that each node has its own policy, and that a lease works beside them. */
 #include "tests/unit/scheduler_core/play.h"
 
 #define PERCENT 30
@@ -14,13 +14,13 @@ static void start(const struct core_policy *policy)
 	config.hold_over = false;
 	config.policy = *policy;
 	core_configure(core, &config);
-	now = 1000 * S; /* where a window begins */
+	now = 1000 * S; /* the start of a window */
 	low = play_add(2);
 	high = play_add(15);
 	play_active(low, GPU);
 }
 
-/* In each window it is held for what is not its share, in one piece. */
+/* In each window the client is held, in one piece, for the part that is not its share. */
 static void share_of_each_window(void **state)
 {
 	(void)state;
@@ -32,7 +32,8 @@ static void share_of_each_window(void **state)
 		play_expect(CORE_SUSPEND, low);
 		play_done(low);
 		play_expect_nothing();
-		/* its way back, once it is known, is not at its cost */
+		/* Once the duration of a resume is known, it is taken from the time on hold and not
+		 * from the client's share. */
 		assert_int_equal(deadline, begin + (window ? 699 : 700) * MS);
 		now = deadline - 1;
 		play_expect_nothing();
@@ -47,7 +48,7 @@ static void share_of_each_window(void **state)
 	}
 }
 
-/* What it was held before counts, also over the end of a window. */
+/* All holds count, also those that continue over the end of a window. */
 static void share_is_added_up(void **state)
 {
 	(void)state;
@@ -76,7 +77,7 @@ static void share_is_added_up(void **state)
 	play_expect(CORE_SUSPEND, low);
 }
 
-/* Off is who is not back yet. */
+/* A client counts as held until its resume has finished. */
 static void share_counts_the_way_back(void **state)
 {
 	uint64_t begin;
@@ -96,11 +97,11 @@ static void share_counts_the_way_back(void **state)
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
 	play_expect_nothing();
-	/* 700 in all, of which 150 are gone and 50 will be */
+	/* 700 ms in all, of which 150 ms have passed and the resume will take 50 ms */
 	assert_int_equal(deadline, begin + 650 * MS);
 }
 
-/* Who may not run at all on one node has no share on another. */
+/* A client that must not run on one node (strict) gets no share on another node. */
 static void strict_beats_share(void **state)
 {
 	(void)state;
@@ -117,7 +118,7 @@ static void strict_beats_share(void **state)
 	play_expect(CORE_RESUME, low);
 }
 
-/* Requests of 10 ms, 20 ms apart. */
+/* Plays requests of 10 ms with pauses of 20 ms. */
 static void learn_requests(void)
 {
 	for (int i = 0; i < 100; i++) {
@@ -154,7 +155,7 @@ static void deadline_leaves_slack(void **state)
 	play_idle(high, GPU);
 	play_expect(CORE_RESUME, low);
 	play_done(low);
-	/* a request that ends in time costs nobody anything */
+	/* A request that ends in time causes no suspension. */
 	play_active(high, GPU);
 	play_expect_nothing();
 	now += 50 * MS;
@@ -163,7 +164,8 @@ static void deadline_leaves_slack(void **state)
 	assert_int_equal(deadline, CORE_NEVER);
 }
 
-/* Without an objective, one that its requests cannot keep, or with nothing learned. */
+/* deadline acts as strict if there is no objective, an objective that the requests do not meet
+ * anyway, or no known request. */
 static void deadline_without_slack_is_strict(void **state)
 {
 	(void)state;
@@ -187,7 +189,7 @@ static void deadline_without_slack_is_strict(void **state)
 	play_expect(CORE_SUSPEND, low);
 }
 
-/* A suspension changes nothing about when its request is due. */
+/* The deadline of a request does not move if its client is suspended. */
 static void deadline_of_who_was_suspended(void **state)
 {
 	uint64_t begun;
@@ -245,13 +247,14 @@ static void observe_holds_nobody(void **state)
 	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){CORE_STRICT, 0}));
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
-	/* the configuration is read again, and has no such line any more */
+	/* The configuration is read again and has no line for this node any more. */
 	start(&(struct core_policy){CORE_OBSERVE, 0});
 	assert_int_equal(play_decide(), 1);
 	assert_int_equal(actions[0].verb, CORE_RESUME);
 }
 
-/* More often than there is room for nodes; and 0 is all that have none of their own. */
+/* Sets the policy of a node more often than there is room for nodes. GPU id 0 stands for all nodes
+ * without a policy of their own. */
 static void policies_are_replaced(void **state)
 {
 	(void)state;
@@ -290,7 +293,7 @@ static void lease(void **state)
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
 	play_expect_nothing();
-	assert_int_equal(deadline, now + 100 * S); /* no bound but its end */
+	assert_int_equal(deadline, now + 100 * S); /* a lease has no other bound than its end */
 	now += 50 * S;
 	core_set_leaving(core, low, true);
 	play_expect(CORE_RESUME, low);

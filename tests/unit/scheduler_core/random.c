@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves, over random events (160,000; EVENTS says how many, a SEED repeats a run) in
- * worlds of each policy, of which one node may have another, against a second account of
- * the same world (account.h), after every decision:
- * - nobody less urgent runs beside a more urgent one beyond what the node's policy, the
- *   starvation bound and the exceptions allow;
- * - nothing stays suspended without a cause longer than hold-over and budget allow, nor
- *   beyond the bound, however the cause went; at the end everything runs;
- * - the clients of a group are held together, or not at all, and each presses and is pressed on
- *   all nodes of the group while any of them works;
- * - nobody presses another tenant without a right; who moves to another tenant or group
- *   while he is held, or others of his group are, is neither let go early nor held longer;
- * - a unit has its share of each window; who is only observed is not held;
- * - a client that leaves again and again is not suspended as often, nor one whose suspends are
- *   slow, and after several in a row not at all;
- * - no action for the dead, one in flight for a client, each answered, also with failure,
- *   and it asks to be called in time;
- * - what is asked of a node is so at any time, and when all are gone nothing is left in the
- *   counts.
+ * Proves, by random events in simulated machines of each policy (one node can have another policy),
+ * against a second model of the rules (account.h), after every decision:
+ *  - No less urgent gang runs beside a more urgent one, except as far as the node's policy, the
+ *    starvation bound and the listed exceptions allow.
+ *  - No gang stays suspended without a cause for longer than hold-over and budget allow, nor beyond
+ *    the bound, in whatever way the cause ended. At the end everything runs.
+ *  - The clients of a group are either all held or not at all. While any of them works, each
+ *    contends and is contended on all nodes of the group.
+ *  - No client contends with another tenant's without a right. A client that moves to another
+ *    tenant or group, while it or others of its group are held, is neither released early nor held
+ *    longer.
+ *  - A gang has its share of each window. A client that is only observed is not held.
+ *  - A client that leaves repeatedly is not suspended as often, nor is one whose suspends are slow;
+ *    after several slow ones in a row it is not suspended at all.
+ *  - Removed clients get no action, a client has one action in flight, each action is answered
+ *    (also with a failure), and the deadline that the core returns is early enough.
+ *  - The counts of a node are right at any time, and 0 when all clients have gone.
+ *
+ * 160,000 events by default; EVENTS in the environment sets another number, SEED repeats a run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@
 
 #include "tests/unit/scheduler_core/account.h"
 
-#define WORLD 5000 /* events until the next world */
+#define WORLD 5000 /* events until the next simulated machine */
 
 static uint64_t rng;
 static unsigned long seen_early, seen_failed, seen_configured, seen_moved, seen_slow;
@@ -126,7 +127,7 @@ static void change_activity(struct model *m)
 	assert_true(core_set_activity(core, m->id, 100 + gpu, active, now));
 }
 
-/* As a reload does, and as a person who changes a node's policy. */
+/* A reload changes the configuration, and an operator changes a node's policy. */
 static void configure(void)
 {
 	enum core_rule rule = own.rule;
@@ -155,7 +156,7 @@ static unsigned others(const struct model *of)
 	return n;
 }
 
-/* As a rule of another configuration does, or a grant. */
+/* A changed rule or grant of the configuration moves the client. */
 static void move(struct model *m)
 {
 	const struct model old = *m;
@@ -238,7 +239,8 @@ static void event(void)
 	}
 }
 
-/* Whoever is left is running again, and then gone without a trace. */
+/* Ends all activity. Every remaining client must run again, and leave no count behind when it is
+ * removed. */
 static void end_world(void)
 {
 	uint32_t suspended;
@@ -276,7 +278,8 @@ static void play_world(enum core_rule rule)
 	config = (struct core_config)CORE_CONFIG_DEFAULT;
 	config.policy = (struct core_policy){rule, 1 + draw(99)};
 	own = config.policy;
-	/* what is starved shows in strict worlds; elsewhere it would blur their rules */
+	/* Starvation is tested in strict machines only; in others it would hide violations of their
+	 * policies. */
 	config.max_suspended_ns = rule == CORE_STRICT && !grouped ? 3 * S : 1000000 * S;
 	core_destroy(core);
 	core = core_create(&config, CLIENTS);
@@ -312,7 +315,7 @@ static void random_events(void **state)
 		      seen_suspend, seen_grouped, seen_resume, seen_starved, seen_share, seen_early,
 		      seen_failed, seen_over, seen_slack, seen_configured, seen_moved,
 		      seen_foreign);
-	/* or the test would prove nothing */
+	/* Without enough of each case the test would prove nothing. */
 	assert_true(seen_suspend > 1000 && seen_resume > 1000 && seen_starved > 2 &&
 		    seen_share > 10 && seen_early > 10 && seen_failed > 100 && seen_over > 100 &&
 		    seen_slack > 100 && seen_grouped > 100 && seen_moved > 100 &&

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * record_play FILE...: plays recordings of kfdschedd --record (recording.h) and says of each what it
- * played, or the first difference. Exit code: 1, something is decided differently; 2, a file is
- * no recording; 0, neither.
+ * record_play FILE...: plays recordings of kfdschedd --record (recording.h) and prints for each
+ * what it has played, or the first difference.
+ *
+ * Exit code: 0 if all decisions are the same, 1 if a decision differs, 2 if a file is not a
+ * recording.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -40,7 +40,7 @@ static bool take_bits(const char *text, uint64_t *out)
 	return true;
 }
 
-/* -low..high; as two's complement. */
+/* A number from -low to high; a negative one is returned as two's complement. */
 static bool take_signed(const char *text, uint64_t low, uint64_t high, uint64_t *out)
 {
 	bool negative = *text == '-';
@@ -52,7 +52,7 @@ static bool take_signed(const char *text, uint64_t low, uint64_t high, uint64_t 
 	return true;
 }
 
-/* The number of the word in a list that ends with NULL. */
+/* Returns in `out` the index of the word in a list that ends with NULL. */
 static bool take_word(const char *text, const char *const *words, uint64_t *out)
 {
 	for (*out = 0; words[*out]; (*out)++)
@@ -65,7 +65,7 @@ static const char *const rules[] = {"strict", "share", "deadline", "observe", NU
 static const char *const capabilities[] = {"pending", "able", "refused", NULL};
 static const char *const yes_no[] = {"no", "yes", NULL};
 
-/* A time after the start, or never (and in place of 0: none). */
+/* A time in ns after the start, or "never". `none`: "none" is also allowed and gives 0. */
 static bool take_time(const char *text, uint64_t start_ns, bool none, uint64_t *out)
 {
 	if (strcmp(text, "never") == 0) {

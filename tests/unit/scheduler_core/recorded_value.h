@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The values in a line of a recording (docs/formats.md), each of a kind that one letter names:
+ * Parses the values in a line of a recording (docs/formats.md). One letter names the kind of a
+ * value:
+ *
  *   i  a number                    t  a duration            d  a time or never
  *   k  a number of clients         p  a priority            l  a time, never or none
  *   %  a share                     e  0 or a negative errno x  a set of bits
  *   r  a policy                    a  a capability          y  yes or no
  *   c  a client                    n  a new client
+ *
  * Threads: any.
  */
 #ifndef TESTS_UNIT_SCHEDULER_CORE_RECORDED_VALUE_H
@@ -14,15 +17,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a time and a duration: sums of a few of them do not overflow. */
+/* Largest time or duration, in ns: sums of a few of them do not overflow. */
 #define RECORDED_TIME_MAX (UINT64_C(1) << 60)
 
-/* Decimal digits alone; false: it is not, or above `max`. */
+/* Parses a number that consists of decimal digits only. Returns false if `text` is not such a
+ * number, or if it is above `max`. */
 bool recorded_number(const char *text, uint64_t max, uint64_t *out);
-/* A value of any kind but c and n: an enumerator, a number (a negative one as two's complement),
- * or for a time ns of the clock on which the recording began at `start_ns`. false: not allowed. */
+/* Parses a value of any kind but c and n. `out` is an enumerator, a number (a negative one as two's
+ * complement), or for a time ns of the clock on which the recording started at `start_ns`. Returns
+ * false if the value is not allowed. */
 bool recorded_value(char kind, const char *text, uint64_t start_ns, uint64_t *out);
-/* What is: it completes "VALUE: must be". */
+/* Returns a text that names the allowed values of a kind; it completes "VALUE: must be". */
 const char *recorded_allowed(char kind);
 
 #endif

@@ -27,21 +27,21 @@ struct player {
 	struct core *core;
 	uint32_t max_clients;
 	struct {
-		uint32_t recorded; /* 0: none */
+		uint32_t recorded; /* id in the recording; 0: unused */
 		core_id id;
-	} * clients; /* by core_index() of the recorded one */
+	} * clients; /* indexed by core_index() of the recorded id */
 	struct core_action *actions;
-	size_t decided, compared, recorded; /* actions of the last decision */
+	size_t decided, compared, recorded; /* number of actions of the last decision */
 	uint64_t deadline_ns, recorded_deadline_ns;
 };
 
 struct event {
 	const char *name;
-	const char *values; /* a kind each */
+	const char *values; /* the kind of each value (recorded_value.h) */
 	void (*apply)(struct player *player, const uint64_t *v);
 };
 
-/* ---- what is wrong ---- */
+/* ---- errors ---- */
 
 __attribute__((format(printf, 3, 4))) static bool
 fail(struct player *p, enum recording_result result, const char *format, ...)
@@ -49,7 +49,7 @@ fail(struct player *p, enum recording_result result, const char *format, ...)
 	va_list args;
 	int n;
 
-	if (p->result != RECORDING_SAME) /* the first one counts */
+	if (p->result != RECORDING_SAME) /* only the first error is reported */
 		return false;
 	p->result = result;
 	n = snprintf(p->problem, p->size, "%s:%u: ", p->name, p->line);
@@ -119,7 +119,8 @@ static const char *deadline_text(const struct player *p, uint64_t at, char text[
 	return text;
 }
 
-/* All actions of a decision have been compared: are there more, and when is the next? */
+/* All actions of a decision have been compared. Checks that the core has decided no further action,
+ * and the same next deadline. */
 static void end_decision(struct player *p)
 {
 	char core[48], time[24];
@@ -151,7 +152,7 @@ static void decide(struct player *p, const uint64_t *v)
 		end_decision(p);
 }
 
-/* An action that was recorded. */
+/* Compares a recorded action with the next one that the core has decided. */
 static void compare(struct player *p, enum core_verb verb, const uint64_t *v)
 {
 	const struct core_action recorded = {(core_id)v[0], verb, v[1]}, *core;
@@ -363,7 +364,7 @@ static bool take_key(struct player *p, char *word, struct figures *figures)
 	return BAD(p, "unknown key %.40s of the configuration", word);
 }
 
-/* What is not named has its default. */
+/* A key that is not named has its default value. */
 static bool configure(struct player *p, char **words, unsigned count)
 {
 	struct core_config config = CORE_CONFIG_DEFAULT;
@@ -436,7 +437,7 @@ static bool play_event(struct player *p, char **words, unsigned count)
 	return BAD(p, "unknown event %.40s", words[0]);
 }
 
-/* TIME EVENT VALUE... */
+/* Plays one line: TIME EVENT VALUE... */
 static bool play_line(struct player *p, char **words, unsigned count)
 {
 	uint64_t at;
@@ -453,7 +454,7 @@ static bool play_line(struct player *p, char **words, unsigned count)
 	return play_event(p, words + 1, count - 1);
 }
 
-/* The first two lines. */
+/* Checks the first two lines. */
 static bool take_header(struct player *p, unsigned number, char **words, unsigned count)
 {
 	if (number == 1) {
@@ -473,7 +474,7 @@ static bool take_header(struct player *p, unsigned number, char **words, unsigne
 	return true;
 }
 
-/* Its words; 0: none, or a comment. */
+/* Splits a line into words. `count` 0: the line is empty or a comment. */
 static bool split(struct player *p, char *text, char **words, unsigned *count)
 {
 	char *rest = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Proves: 30 s suspended at most, then 200 ms of running in one piece; short
- * rests in between do not renew the 30 s, a full one does. */
+/* Proves: a client is suspended for at most 30 s, then runs for 200 ms in one piece. A shorter run
+ * in between does not restart the 30 s; one of 200 ms does. */
 #include <time.h>
 
 #include "tests/unit/scheduler_core/play.h"
@@ -41,10 +41,10 @@ static void one_stretch(void **state)
 	assert_false(actions[0].prompt);
 	play_done(low);
 	play_expect_nothing();
-	assert_int_equal(deadline, now + 30 * S); /* and again */
+	assert_int_equal(deadline, now + 30 * S); /* the next 30 s have started */
 }
 
-/* Lets it rest for `ns`, then suspends it again. */
+/* Lets `low` run for `ns`, then suspends it again. */
 static void rest(uint64_t ns)
 {
 	play_idle(high, GPU);
@@ -101,7 +101,8 @@ static core_id held(core_id c, uint32_t gpu_id)
 	return c;
 }
 
-/* Held at different times, all of a GPU run in the same 200 ms; those of another do later. */
+/* Clients of one GPU that were held at different times run in the same 200 ms. Clients of another
+ * GPU run later. */
 static void all_of_a_gpu_run_at_once(void **state)
 {
 	core_id late, elsewhere;
@@ -127,7 +128,7 @@ static void all_of_a_gpu_run_at_once(void **state)
 	play_expect(CORE_RESUME, elsewhere);
 }
 
-/* A group takes the moment to all of its GPUs. */
+/* If a member of a group must run, the clients held on all GPUs of the group run, too. */
 static void all_gpus_of_a_group_do(void **state)
 {
 	core_id here, there, beside;
@@ -150,7 +151,7 @@ static void all_gpus_of_a_group_do(void **state)
 	assert_int_equal(play_state(beside), CORE_RESUMING);
 }
 
-/* A GPU on which a unit has no work, though it had some, is none of its own. */
+/* A GPU on which the gang had work earlier, but has none now, does not belong to the gang. */
 static void a_gpu_without_its_work_does_not(void **state)
 {
 	core_id both, elsewhere;
@@ -173,7 +174,8 @@ static void a_gpu_without_its_work_does_not(void **state)
 	assert_int_equal(play_state(elsewhere), CORE_SUSPENDED);
 }
 
-/* Held by an order, it stays so, also beside one that must run. */
+/* A client that an operator has suspended (a lease) stays suspended beside a client that must
+ * run. */
 static void a_lease_is_not_ended(void **state)
 {
 	core_id leased;
@@ -190,9 +192,9 @@ static void a_lease_is_not_ended(void **state)
 	assert_int_equal(play_state(leased), CORE_SUSPENDED);
 }
 
-#define FAR 16 /* GPUs that another tenant's lanes name, and no other */
+#define FAR 16 /* number of GPUs that only the shared memory of another tenant names */
 
-/* Does what is due until then; how often `low` was resumed. */
+/* Executes all actions and deadlines up to `end`. Returns how often `low` was resumed. */
 static unsigned resumes_until(uint64_t end)
 {
 	unsigned resumes = 0;
@@ -213,8 +215,8 @@ static unsigned resumes_until(uint64_t end)
 	return resumes;
 }
 
-/* Another tenant has units held elsewhere, as many as it likes, each of which comes to this GPU a second
- * before its bound. Beside them `low` runs no more often than by its own bound. */
+/* Another tenant has many gangs held on other GPUs. Each of them moves to this GPU a second before
+ * its bound. Beside them `low` must run no more often than by its own bound. */
 static void bounds_of_others_add_no_release(void **state)
 {
 	core_id there[FAR] = {0}, online = core_add(core, 2, 0, 15, now);
@@ -247,8 +249,8 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * S + (uint64_t)t.tv_nsec;
 }
 
-/* With a thousand clients of 16 GPUs each, all let go at once: no search for each of those GPUs, which would
- * take what adding them took. */
+/* A thousand clients with 16 GPUs each are released at once. The decision must not search for each
+ * of those GPUs, which would take as long as adding all clients did. */
 static void thousand_clients_are_released_soon(void **state)
 {
 	struct core_config config = CORE_CONFIG_DEFAULT;

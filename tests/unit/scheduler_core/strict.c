@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Proves: the less urgent client is suspended while a more urgent one of its
- * tenant is active on a node where it is active too, and only then. */
+/* Proves: a less urgent client is suspended while, and only while, a more urgent one of its tenant
+ * is active on a node on which the less urgent one is active, too. */
 #include "tests/unit/scheduler_core/play.h"
 
 static void active_preempts_active(void **state)
@@ -15,9 +15,9 @@ static void active_preempts_active(void **state)
 	play_active(high, GPU);
 	play_expect(CORE_SUSPEND, low);
 	assert_true(actions[0].prompt);
-	play_expect_nothing(); /* one in flight */
+	play_expect_nothing(); /* one action is in flight */
 	play_idle(high, GPU);
-	play_expect_nothing(); /* still in flight */
+	play_expect_nothing(); /* the suspend is still in flight */
 	play_done(low);
 	play_expect(CORE_RESUME, low);
 	play_done(low);
@@ -36,14 +36,14 @@ static void idle_is_left_alone_until_it_works(void **state)
 	play_active(low, GPU);
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
-	/* a suspended queue may look idle: no reason to resume it */
+	/* A suspended queue can look idle. That is no reason to resume it. */
 	play_idle(low, GPU);
 	play_expect_nothing();
 	play_idle(high, GPU);
 	play_expect(CORE_RESUME, low);
 }
 
-/* What is counted for whom follows, and nothing else of the client changes. */
+/* A change of priority changes what counts for and against the client, and nothing else of it. */
 static void a_priority_may_change(void **state)
 {
 	core_id low = play_add(2);
@@ -64,7 +64,7 @@ static void a_priority_may_change(void **state)
 	core_set_priority(core, low, CORE_PRIORITY_UNSET);
 	play_expect(CORE_RESUME, high);
 	play_done(high);
-	core_set_priority(core, high, 99); /* is none */
+	core_set_priority(core, high, 99); /* not a valid priority, so nothing changes */
 	core_set_priority(core, low, 2);
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
@@ -87,8 +87,8 @@ static void nodes_are_apart(void **state)
 	play_expect(CORE_SUSPEND, low);
 }
 
-/* Two machines like eight MI300X in mode CPX have so many: the clients meet on each, by turns, also when
- * the less urgent one is of another group meanwhile, and its policy is each node's own. */
+/* 128 nodes, as two machines with eight MI300X in mode CPX have. The clients are active on each in
+ * turn, also while the less urgent one is in another group, and each node has its own policy. */
 static void many_nodes_are_apart(void **state)
 {
 	const struct core_policy observe = {.rule = CORE_OBSERVE};
@@ -152,12 +152,13 @@ static void unset_is_never_scheduled(void **state)
 	(void)state;
 	play_active(unset, GPU);
 	play_active(zero, GPU);
-	play_expect_nothing(); /* it does not preempt */
+	play_expect_nothing(); /* the client without priority does not preempt */
 	play_active(high, GPU);
 	play_expect(CORE_SUSPEND, zero); /* and is not preempted */
 }
 
-/* It is held as any other, and holds nobody, whatever its priority becomes. */
+/* A passive client can be held as any other, but never holds another, even if its priority
+ * changes. */
 static void the_passive_hold_nobody(void **state)
 {
 	core_id low = play_add(2);
@@ -200,7 +201,8 @@ static void the_suspended_preempt_nobody(void **state)
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
 	play_active(high, GPU);
-	assert_int_equal(play_decide(), 2); /* middle off both nodes, low gets the other */
+	/* `middle` leaves both nodes, so `low` can run on the other one */
+	assert_int_equal(play_decide(), 2);
 	assert_int_equal(actions[0].client, middle);
 	assert_int_equal(actions[0].verb, CORE_SUSPEND);
 	assert_int_equal(actions[1].client, low);
@@ -208,12 +210,13 @@ static void the_suspended_preempt_nobody(void **state)
 	play_done(middle);
 	play_done(low);
 	play_idle(high, GPU);
-	assert_int_equal(play_decide(), 2); /* and back */
+	assert_int_equal(play_decide(), 2); /* the previous state returns */
 	assert_int_equal(play_state(middle), CORE_RESUMING);
 	assert_int_equal(play_state(low), CORE_SUSPENDING);
 }
 
-/* Whoever was held for its sake goes on being held for the next: two bounces less. */
+/* A client that was held for `middle` stays held for `high`. This saves two runlist updates
+ * ("bounces"). */
 static void the_most_urgent_is_resumed_first(void **state)
 {
 	core_id high = play_add(15);
@@ -250,7 +253,7 @@ static void the_dead_press_nobody(void **state)
 	core_remove(core, high);
 	play_expect(CORE_RESUME, low);
 	core_remove(core, low);
-	play_done(low); /* late news of the dead */
+	play_done(low); /* a late result of a removed client */
 	play_expect_nothing();
 	assert_int_equal(play_add(2) == low, 0);
 }
@@ -272,8 +275,8 @@ static void rooms_end(void **state)
 	assert_int_not_equal(core_add(core, 1, 0, 2, now), 0);
 }
 
-/* All that a daemon has room for, each on all nodes it may know, with less room for actions
- * than there are: none is left out, and nothing of them stays. */
+/* As many clients as a daemon can have, each on the maximum of nodes, with room for fewer actions
+ * than are needed: no action is left out, and no state remains. */
 static void full_house(void **state)
 {
 	enum { CLIENTS = 1024, NODES = CORE_NODES };
@@ -297,7 +300,7 @@ static void full_house(void **state)
 			if (i)
 				play_active(clients[i], gpu);
 	}
-	/* Of all levels the highest works, the others stand. */
+	/* The most urgent client works, so all others are suspended. */
 	play_active(clients[0], NODES);
 	while (play_decide()) {
 		for (size_t i = 0; i < action_count; i++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Proves, by hand and over random histories: each nanosecond since a client came is in one of its
- * times, and in the one that its state, and what its unit is held for, say. */
+/* Proves, by examples and random histories: each nanosecond since a client was added is counted in
+ * exactly one of its times, the one that follows from its state and from the reason for which its
+ * gang is held. */
 #include <stdio.h>
 #include <string.h>
 
@@ -70,8 +71,8 @@ static void one_suspension(void **state)
 	assert_int_equal(look(high).time_ns[CORE_TIME_RUNNING], now - 1000 * S);
 }
 
-/* An order is the cause while it lasts, with more urgent work or without; a failed resume is no
- * hold. */
+/* While an order lasts it is the reason of the hold, with or without more urgent work. The time
+ * after a failed resume does not count as held. */
 static void orders_and_failures(void **state)
 {
 	(void)state;
@@ -100,7 +101,7 @@ static void orders_and_failures(void **state)
 #define EVENTS 40000
 
 static struct random_client {
-	core_id id; /* 0: none */
+	core_id id; /* 0: this entry is unused */
 	uint64_t came, lease_until;
 	unsigned group;
 	uint64_t time_ns[CORE_TIMES];
@@ -124,7 +125,7 @@ static bool leased(const struct random_client *of)
 	return false;
 }
 
-/* What the client's time goes into from now on, as all have been decided. */
+/* Returns the time in which the client's next nanoseconds are counted, after the last decision. */
 static enum core_time time_now(const struct random_client *c)
 {
 	struct core_view view = look(c->id);
@@ -175,7 +176,7 @@ static void random_event(struct random_client *c)
 	}
 }
 
-/* What was decided lasts until the next decision. */
+/* What was decided stays until the next decision. */
 static void pass(uint64_t ns)
 {
 	for (struct random_client *c = clients; c < clients + CLIENTS; c++)

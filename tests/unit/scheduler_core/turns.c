@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* Proves: of the units of one priority that are held for the same work, one is resumed when a gap
- * begins, the one that ran longest ago; the others follow when it has no work there any more, or
- * at the time that promises most if they gain a quarter of what they run. Units that wait for no
- * gap there, that are not resumed in so short a gap, or cannot be suspended, have no turn. */
+/* Proves: of several gangs with one priority that are held for the same work, one is resumed when a
+ * gap begins: the one that ran longest ago. The others follow when that one has no work there any
+ * more, or at the time that gains most, if each gains a quarter of the time that it runs. A gang
+ * that waits for no gap there, that is not resumed in so short a gap, or that cannot be suspended
+ * has no turn. */
 #include "tests/unit/scheduler_core/play.h"
 
 #define COST (2 * MS)
-#define FIRST (3 * COST) /* costs_bound_it_at_first: the way back, and a suspend of weight 2 */
+/* hold-over with unknown gaps (see costs_bound_it_at_first): a resume, and a suspend of weight 2 */
+#define FIRST (3 * COST)
 #define BESIDE (9 * COST)
 #define UNITS 3
 
 static core_id low[UNITS], high;
-static uint64_t first_costs; /* what a call costs low[0] */
+static uint64_t first_costs; /* ns; duration of a suspend or resume of low[0] */
 
 static int setup(void **state)
 {
@@ -37,7 +39,7 @@ static void decide(void)
 			      actions[i].client == low[0] ? first_costs : COST, now);
 }
 
-/* All deadlines until then. */
+/* Executes all deadlines up to `end`. */
 static void until(uint64_t end)
 {
 	for (decide(); action_count || deadline <= end; decide())
@@ -58,7 +60,7 @@ static bool runs(core_id c)
 	return play_state(c) == CORE_RUNNING;
 }
 
-/* Bit: low[i] runs. */
+/* Bit i: low[i] runs. */
 static unsigned running(void)
 {
 	unsigned all = 0;
@@ -108,7 +110,7 @@ static void others_follow_in_a_long_gap(void **state)
 	assert_int_equal(running(), 7);
 }
 
-/* At once, because the hold of all is over; and one after the other. */
+/* The next gang follows at once, because the hold of all is over, and then one after the other. */
 static void next_follows_when_the_work_ends(void **state)
 {
 	unsigned one = running_after(FIRST + 1 * MS), two;
@@ -124,7 +126,7 @@ static void next_follows_when_the_work_ends(void **state)
 	assert_int_equal(play_state(low[__builtin_ctz(7 & ~two)]), CORE_RUNNING);
 }
 
-/* A unit that is ordered to be suspended runs in no gap. */
+/* A gang that an operator has suspended runs in no gap. */
 static void order_is_no_turn(void **state)
 {
 	(void)state;
@@ -146,7 +148,7 @@ static void pressed_units_have_no_turn(void **state)
 	assert_int_equal(running_after(FIRST), 2);
 }
 
-/* The gaps are too short for it: it does not keep the others from them. */
+/* The gaps are too short for low[0], which must not keep the others from them. */
 static void units_that_wait_longer_have_no_turn(void **state)
 {
 	unsigned last = 0;
@@ -162,7 +164,8 @@ static void units_that_wait_longer_have_no_turn(void **state)
 	}
 }
 
-/* By little: then the others wait for it, instead of one suspension more. */
+/* If low[0] has to be held over a little longer, the others wait for it, because that costs less
+ * than one more suspension. */
 static void units_that_wait_little_longer_have_turns(void **state)
 {
 	(void)state;
@@ -170,7 +173,8 @@ static void units_that_wait_little_longer_have_turns(void **state)
 	assert_int_equal(running_after(FIRST + FIRST / 2), 1);
 }
 
-/* In a gap that is long enough for it its turn is not that of those that ran before it. */
+/* In a gap that is long enough for low[0] it does not wait for the gangs that began to run in this
+ * gap before it, because they are behind it in turn. */
 static void units_behind_do_not_keep_a_turn(void **state)
 {
 	(void)state;
@@ -180,7 +184,7 @@ static void units_behind_do_not_keep_a_turn(void **state)
 	assert_int_equal(running(), 7);
 }
 
-/* Its work does not show: it may have none, so it runs beside that of the others. */
+/* A passive client may have no work, so it neither takes a turn nor waits for one. */
 static void passive_units_have_no_turn(void **state)
 {
 	unsigned last = 0;
@@ -196,7 +200,7 @@ static void passive_units_have_no_turn(void **state)
 	}
 }
 
-/* It is not suspended, so it has no share in the gaps. */
+/* A client that is leaving is not suspended, so it takes no turn. */
 static void leaving_units_have_no_turn(void **state)
 {
 	(void)state;
@@ -204,7 +208,7 @@ static void leaving_units_have_no_turn(void **state)
 	assert_int_equal(__builtin_popcount(running_after(FIRST) & ~1u), 1);
 }
 
-/* One that goes on while others are held has no share in their gaps. */
+/* A gang that runs while others are held does not take part in their turns. */
 static void others_that_go_on_have_no_turn(void **state)
 {
 	(void)state;
@@ -212,7 +216,7 @@ static void others_that_go_on_have_no_turn(void **state)
 	assert_int_equal(__builtin_popcount(running_after(FIRST) & ~1u), 1);
 }
 
-/* Nor has a group, because of one that cannot be suspended. */
+/* The same holds for a group that cannot be held because of one of its clients. */
 static void groups_that_go_on_have_no_turn(void **state)
 {
 	core_id rank[2];
@@ -236,11 +240,11 @@ static void other_priorities_do_not_wait(void **state)
 	play_active(lower, GPU);
 	for (int i = 1; i < UNITS; i++)
 		play_idle(low[i], GPU);
-	for (int i = 0; i < 2; i++) { /* in the second it has been held for longer */
+	for (int i = 0; i < 2; i++) { /* in the second round `lower` has been held for longer */
 		request();
 		until(now + FIRST);
 		assert_true(runs(low[0]));
-		assert_false(runs(lower)); /* pressed */
+		assert_false(runs(lower)); /* low[0] contends with it */
 	}
 	play_idle(low[0], GPU);
 	until(now + FIRST);
@@ -264,7 +268,7 @@ static void nodes_have_turns_of_their_own(void **state)
 	assert_int_equal(__builtin_popcount(running() & ~1u), 1);
 }
 
-/* They are not held for the same work. */
+/* Gangs of different tenants are not held for the same work. */
 static void tenants_have_turns_of_their_own(void **state)
 {
 	core_id busy = core_add(core, 2, 0, 2, now);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Active from the first sign of work until its end is shown. */
+/* Proves: a queue and its node count as active from the first sign of work until the end of the
+ * work is shown (by a wait, by the sampler, or by the end of the queue). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,11 +32,11 @@ static void begin(struct fake_queue *q)
 }
 
 /*
- * A hook that meets the agent's thread with the lock held leaves a request, which
- * that thread serves before it lets go: once we have had the lock, all is served.
- * That takes as long as the machine wants, but leaves nothing to chance. (So a queue
- * that must stay active here has packets left: how long a pause of this thread's was
- * does not matter then.)
+ * If a hook finds the agent's lock taken by the agent's thread, it leaves a request, which that
+ * thread serves before it releases the lock. So once this function has had the lock, all requests
+ * are served. It can take any time, but the result does not depend on timing. (A queue that must
+ * stay active in a test therefore has packets left, so that a pause of the test's thread does not
+ * matter.)
  */
 static void settle(void)
 {
@@ -71,7 +72,8 @@ static bool queue_active(const struct fake_queue *q)
 	return entry.state == LANE_QUEUE_ACTIVE;
 }
 
-/* The mark comes before the store is forwarded, and the second ring costs nothing. */
+/* The queue is marked active before the store is forwarded to the runtime, and a second doorbell
+ * makes no call. */
 static void doorbell_marks_at_once(void)
 {
 	struct lane_queue entry;
@@ -113,17 +115,18 @@ static void wait_on_the_last_packet_ends_it(void)
 	begin(&q);
 	ring(&q, &first);
 	ring(&q, &last);
-	fake_waited(&first); /* not the last one */
+	fake_waited(&first); /* not the signal of the last packet */
 	CHECK(active());
-	/* The read pointer may lag behind what the wait has shown. (If it does so for
-	 * long, it is active again: so the transitions tell.) */
+	/* The read pointer may lag behind the end that the wait has shown. (If it lags for long,
+	 * the queue is active again; therefore the test checks the transitions.) */
 	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 	fake_waited(&last);
 	settle();
 	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions);
 	fake_drain(&q);
 	EVENTUALLY(!active() && !queue_active(&q), 1000);
-	CHECK(ring(&q, &first)); /* not hot any more */
+	/* the doorbell is not in the table of active doorbells (fake.hot) any more */
+	CHECK(ring(&q, &first));
 	CHECK(active());
 }
 
@@ -139,7 +142,7 @@ static void wait_without_its_condition_ends_nothing(void)
 	CHECK(active());
 }
 
-/* Submitted, but its doorbell not rung yet: the write pointer tells. */
+/* A packet is submitted whose doorbell has not been rung yet. The write pointer shows it. */
 static void newer_submission_keeps_it_active(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -164,7 +167,7 @@ static void node_is_idle_when_its_last_queue_is(void)
 	fake_drain(&q);
 	fake_waited(&a);
 	CHECK(active() && !queue_active(&q) && queue_active(&other));
-	fake_drain(&other); /* not before: what is drained is believed to run for 100 ms */
+	fake_drain(&other); /* not earlier, because a drained queue counts as running for 100 ms */
 	fake_waited(&b);
 	CHECK(!active());
 }
@@ -181,7 +184,7 @@ static void nodes_are_apart(void)
 	CHECK(node_is_active(777));
 }
 
-/* Direct doorbells, ctypes: no hook sees them. */
+/* No hook sees direct doorbells, nor those of Python's ctypes. */
 static void sampler_sees_the_write_pointer(void)
 {
 	struct fake_queue q;
@@ -190,7 +193,7 @@ static void sampler_sees_the_write_pointer(void)
 	fake_submit(&q, NULL);
 	EVENTUALLY(active(), 1000);
 	fake_sleep_us(20 * MS);
-	CHECK(active()); /* not drained */
+	CHECK(active()); /* the queue is not drained */
 	fake_drain(&q);
 	EVENTUALLY(!active(), 1000);
 }
@@ -209,8 +212,8 @@ static void drained_burst_counts_as_seen(void)
 	}
 }
 
-/* An SDMA burst between two looks is over for certain; while a wait comes back
- * it is accounted for without any later activity. */
+/* An SDMA burst between two polls of the sampler is certainly over. When a wait returns, the burst
+ * is accounted for, without any later activity. */
 static void copies_end_with_the_wait(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -232,7 +235,7 @@ static void copies_end_with_the_wait(void)
 	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions);
 }
 
-/* The runtime has taken a copy: seen at once, though no doorbell was. */
+/* The runtime has queued a copy: the queue is active at once, although no doorbell was seen. */
 static void copies_are_seen_at_once(void)
 {
 	struct fake_queue q, sdma;
@@ -249,15 +252,15 @@ static void copies_are_seen_at_once(void)
 	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 	fake_submit(&sdma, NULL);
 	fake_drain(&sdma);
-	fake.agent->copied(0); /* over already */
-	/* At once, or the thread has seen it between submission and end. */
+	fake.agent->copied(0); /* the copy has ended already */
+	/* The hook reports it at once, or the thread has seen it between submission and end. */
 	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2, 1000);
 	fake.agent->copied(0);
 	settle();
 	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2);
 }
 
-/* A kernel of 40 ms was seen: a gap of 30 ms is not its end. */
+/* After a kernel of 40 ms, a pause of 30 ms must not count as its end. */
 static void longest_kernel_is_learned(void)
 {
 	struct fake_queue q;
@@ -267,14 +270,15 @@ static void longest_kernel_is_learned(void)
 	fake_submit(&q, NULL);
 	EVENTUALLY(active(), 1000);
 	fake_sleep_us(40 * MS);
-	t = clock_ns(); /* the end is seen later than that, however late we are */
+	t = clock_ns(); /* the sampler finds the end later than this, even if this thread is late */
 	fake_drain(&q);
 	EVENTUALLY(!active(), 1000);
-	CHECK(clock_ns() - t > 30000000u); /* 1.5 x about 40 ms; without learning, 2 ms */
+	/* 1.5 times about 40 ms; without learning it would be 2 ms */
+	CHECK(clock_ns() - t > 30000000u);
 }
 
-/* Standing while suspended says nothing about the length of kernels; what it stands
- * afterwards, where this thread is late to drain it, may. */
+/* Time during which the queue is suspended does not count as the length of a kernel. Time after the
+ * suspension, when this thread is late to drain the queue, may count. */
 static void suspension_is_not_a_long_kernel(void)
 {
 	struct fake_queue q;
@@ -293,8 +297,8 @@ static void suspension_is_not_a_long_kernel(void)
 	agent_unlock();
 }
 
-/* Parts whose read pointer passes a packet when it is taken up: pointers equal,
- * the kernel runs, and a thread waits for it. */
+/* On some parts the read pointer passes a packet when the packet is taken up: the pointers are
+ * equal while the kernel runs, and a thread waits for it. */
 static void equal_pointers_are_not_idle(void)
 {
 	struct fake_signal last = {.kind = 1}, unrelated = {.kind = 1};
@@ -306,7 +310,7 @@ static void equal_pointers_are_not_idle(void)
 	ring(&q, &last);
 	ticket = fake.agent->wait_begin(handle);
 	fake_drain(&q);
-	fake_sleep_us(150 * MS); /* without a wait it would be believed to run for 100 ms */
+	fake_sleep_us(150 * MS); /* without a wait the queue would count as running for 100 ms */
 	last.value = 0;
 	CHECK(active());
 	fake.agent->wait_end(ticket, handle, true);
@@ -336,7 +340,7 @@ static void foreign_doorbells_are_nothing(void)
 	CHECK(!active());
 }
 
-/* Two doorbells that share a place in the hot table. */
+/* Two doorbells have the same slot in the table of active doorbells. */
 static void hot_table_collision(void)
 {
 	struct fake_queue q, other;

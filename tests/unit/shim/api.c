@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* kfdshim.h in libkfdshim.so itself: counts, bounds, and what a fork child has. */
+/* Proves the functions of kfdshim.h in libkfdshim.so: requests are counted, values have bounds, and
+ * a forked child starts without requests. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@ const struct kfdshim_agent *agent_loaded;
 
 static int told;
 
-/* The object changes, although it is const to who only reads it. */
+/* The object changes, although it is const for modules that only read it. */
 static struct kfdshim_wishes wishes(void)
 {
 	const volatile struct kfdshim_wishes *now = &program_wishes;
@@ -36,7 +37,7 @@ static const struct kfdshim_agent agent = {.wishes_changed = wishes_changed};
 static void requests_are_counted(void **state)
 {
 	(void)state;
-	kfdshim_request_end(); /* one too many is no debt */
+	kfdshim_request_end(); /* A kfdshim_request_end() without a begin is ignored. */
 	kfdshim_request_begin();
 	assert_int_equal(wishes().requests, 1);
 	agent_loaded = &agent;
@@ -44,7 +45,8 @@ static void requests_are_counted(void **state)
 	errno = 0;
 	kfdshim_request_begin();
 	kfdshim_request_end();
-	assert_int_equal(told, 0); /* the first and the last are news */
+	/* only the first begin and the last end are reported to the agent */
+	assert_int_equal(told, 0);
 	kfdshim_request_end();
 	assert_int_equal(told, 1);
 	assert_int_equal(wishes().requests, 0);
@@ -64,7 +66,7 @@ static void values_have_bounds(void **state)
 	assert_int_equal(wishes().slo_us, 20000);
 }
 
-/* What its parent has begun it can neither end nor owe. */
+/* A forked child does not inherit the parent's requests: it has none to end. */
 static void a_child_has_no_requests(void **state)
 {
 	int status;

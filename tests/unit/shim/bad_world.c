@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A world that is not as it should be: the driver answers as if the shim were
- * absent, and with KFDSHIM_LOG=error one line says what is wrong and what to do.
+ * Proves, for an environment with faults (a bad daemon, missing descriptors or memory, forbidden
+ * calls, wrong directories): the driver's results are the same as without the shim, and with
+ * KFDSHIM_LOG=error one line reports what is wrong and what to do.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +50,7 @@ static void begin(void)
 	CHECK(said_fd >= 0 && stderr_fd >= 0 && dup2(said_fd, STDERR_FILENO) >= 0);
 }
 
-/* All that a runtime does has the answers of the driver alone. */
+/* Makes the calls of a runtime and checks that they return the driver's results. */
 static void run(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -94,7 +95,7 @@ static void remove_folder(void)
 	CHECK(system(command) == 0);
 }
 
-/* One line with both in it, and no more come. */
+/* Checks that the log is one line that contains both texts. */
 static void said(const char *what, const char *remedy)
 {
 	char text[4096] = "";
@@ -102,7 +103,8 @@ static void said(const char *what, const char *remedy)
 
 	for (int i = 0; i < 3000 && lines(text, sizeof(text)) == 0; i++)
 		fake_sleep_us(1000);
-	fake_sleep_us(1200000); /* over the next tries */
+	/* longer than the next tries, so that a repeated line would be found */
+	fake_sleep_us(1200000);
 	right = lines(text, sizeof(text)) == 1 && strstr(text, what) && strstr(text, remedy);
 	CHECK(fake_queue_destroy(&queue) == 0);
 	CHECK(strncmp(fake.calls, "V", 1) == 0 || strncmp(fake.calls, "C", 1) == 0);
@@ -165,8 +167,8 @@ static void a_socket_that_is_a_file(void)
 
 static struct fake_daemon daemon_;
 
-/* A daemon in a process of its own, that answers each hello with this, and with `fd` in
- * the place of one of the four descriptors; -1: all are right. */
+/* Starts a daemon in a child process that answers each hello with `welcome` and with `fd` in place
+ * of descriptor number `place` of the four. `fd` -1: all descriptors are right. */
 static pid_t answering(struct protocol_welcome welcome, unsigned place, int fd)
 {
 	struct protocol_hello hello;
@@ -229,7 +231,7 @@ static void a_lane_of_the_wrong_size(void)
 	finish(pid);
 }
 
-/* Nobody reads it any more: a write is a SIGPIPE. */
+/* The pipe has no reader, so a write to it raises SIGPIPE. */
 static void a_wake_that_is_a_pipe(void)
 {
 	int ends[2];
@@ -254,7 +256,7 @@ static void no_descriptor_left(void)
 	said("(Too many open files): nothing is scheduled", "raise the limit of open files");
 }
 
-/* ... when the thread is there already. */
+/* The limit is reached when the agent's thread runs already. */
 static void the_table_fills_later(void)
 {
 	begin();
@@ -266,7 +268,7 @@ static void the_table_fills_later(void)
 	said("Too many open files", "raise the limit of open files");
 }
 
-static _Atomic unsigned sleeps; /* that the agent's thread has asked for */
+static _Atomic unsigned sleeps; /* number of sleeps that the agent's thread has started */
 
 int __real_poll_until_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
 int __wrap_poll_until_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns);
@@ -277,7 +279,8 @@ int __wrap_poll_until_ns(struct pollfd *fds, nfds_t n, uint64_t moment_ns)
 	return __real_poll_until_ns(fds, n, moment_ns);
 }
 
-/* ppoll refuses more entries than the limit is: the thread sleeps all the same, and sees work. */
+/* ppoll() fails if it has more entries than RLIMIT_NOFILE allows. The agent's thread must still
+ * sleep, and must see work. */
 static void fewer_files_than_are_polled(void)
 {
 	struct fake_queue q;
@@ -295,7 +298,7 @@ static void fewer_files_than_are_polled(void)
 	EVENTUALLY(__atomic_load_n(&fake.active, __ATOMIC_SEQ_CST) == 0, 1000);
 }
 
-/* The socket is there from the start, its daemon answers once the limit is set. */
+/* The socket exists from the start. Its daemon answers once the limit is set. */
 static void no_memory_to_map(void)
 {
 	pid_t pid;
@@ -394,7 +397,8 @@ static void a_folder_that_is_a_file(void)
 	with_folder(make_file);
 }
 
-/* Nobody else can give a folder away, or open one of mode 0700 that is not his. */
+/* This case needs root: an ordinary user can neither give a directory away nor open another user's
+ * directory of mode 0700. */
 static void root_and_a_folder_of_somebody_else(void)
 {
 	with_folder(make_foreign);
@@ -416,7 +420,7 @@ IN_CHILD(a_folder_that_is_a_link)
 IN_CHILD(a_folder_that_is_a_file)
 IN_CHILD(root_and_a_folder_of_somebody_else)
 
-/* With an argument: only the case that needs root. */
+/* With an argument only the case that needs root runs. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {

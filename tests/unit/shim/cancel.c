@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A thread that somebody has cancelled comes by the hooks on its way to its next
- * cancellation point. None of them is one: it comes out of each, and no lock of ours
- * goes with it.
+ * Proves: a cancelled thread that runs through the agent's hooks is not cancelled in them, because
+ * for the program they are no cancellation points. The thread returns from each hook, and no lock
+ * of the agent stays taken.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static struct fake_daemon daemon_;
 static struct fake_queue q;
 static bool came_out;
 
-/* The daemon sleeps: each change that it is told of is a write. */
+/* The daemon is asleep, so that each change that is published for it also writes its eventfd. */
 static void begin(void)
 {
 	fake_begin(&daemon_, &q);
@@ -67,7 +67,8 @@ static void in_a_doorbell(void)
 	begin();
 	cancelled_in(ring);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
-	EVENTUALLY(fake_daemon_wakes(&daemon_) > 0, 1000); /* it is told behind that */
+	/* the wake is written after the change */
+	EVENTUALLY(fake_daemon_wakes(&daemon_) > 0, 1000);
 }
 
 static void wish(void)
@@ -93,7 +94,7 @@ static void *end_read(void *arg)
 	return NULL;
 }
 
-/* A reader is not through yet: DESTROY_QUEUE sleeps until it is. */
+/* DESTROY_QUEUE sleeps, because a reader of the table has not finished. */
 static void destroy(void)
 {
 	CHECK(fake_queue_destroy(&q) == 0);
@@ -121,7 +122,7 @@ static void create(void)
 	CHECK(fake_queue_create(&other, AQL) == 0);
 }
 
-/* The first one asks sysfs whether the node can be debugged. */
+/* The first CREATE_QUEUE reads in sysfs whether the node can be debugged. */
 static void in_the_first_create(void)
 {
 	fake_daemon_open(&daemon_);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * How often the agent's thread looks while less urgent work is held on the GPU: its wakes and looks
- * take 2 % of a core at most, also where these take long, and none of that in a process for which
- * no work is held.
+ * Proves how often the agent's thread polls the queues while less urgent work is held on the GPU:
+ * its wakes and polls take at most 2 % of a core, also where they take long. A process for which no work
+ * is held polls at the ordinary rate.
  *
- *     close_looks WAKE_US    what a wake takes in this world (kfdsim --set host_wake_us)
+ *   close_looks WAKE_US    duration of a wake in this simulation (kfdsim --set host_wake_us)
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,14 +17,15 @@
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/shim_stub_daemon.h"
 
-#define SETTLE_US 200000u /* what it may do at once is done */
-#define REGULAR_MOST 200  /* two each 16 ms */
+#define SETTLE_US 200000u /* after this time the immediate work is done */
+/* polls per second at the ordinary rate: two in each 16 ms (125), and a margin */
+#define REGULAR_MOST 200
 
 static struct fake_daemon daemon_;
 static struct fake_queue q;
-static unsigned looks; /* atomic */
+static unsigned looks; /* number of polls; accessed atomically */
 static unsigned wake_us;
-static unsigned look_us; /* what a look takes more */
+static unsigned look_us; /* additional duration of a poll */
 
 void __real_link_look_at_board(uint64_t now_ns);
 void __wrap_link_look_at_board(uint64_t now_ns);
@@ -36,7 +37,8 @@ void __wrap_link_look_at_board(uint64_t now_ns)
 		fake_sleep_us(look_us);
 }
 
-/* In a second of a long kernel, after an end that a look has found. */
+/* Returns the number of polls in one second of a long kernel, after a poll has found the end of the
+ * previous work. */
 static unsigned looks_a_second(const char *priority)
 {
 	unsigned before;
@@ -68,7 +70,7 @@ static void online_looks_closely(void)
 	CHECK(n * wake_us <= 21000);
 }
 
-/* Of many queues, say, each of which costs a system call. */
+/* As with many queues, each of which costs a system call. */
 static void looks_that_take_long_are_rare(void)
 {
 	look_us = 300;

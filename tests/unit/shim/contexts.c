@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * KFD contexts, masks of CUs and GWS, and the order of events: what the ioctls of
- * several descriptors tell.
+ * Proves what the agent learns from ioctls on several descriptors: KFD contexts, CU masks and GWS,
+ * and the order of the events.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static void begin(struct fake_queue *q)
 	fake_daemon_remove(&daemon_);
 }
 
-/* An open file that the agent is told to be the driver's. */
+/* Returns an open file that stands for one of the driver. */
 static int open_file(void)
 {
 	int fd = memfd_create("kfd", MFD_CLOEXEC);
@@ -51,7 +51,7 @@ static int listed(uint32_t context, uint32_t id)
 	return n;
 }
 
-/* The driver gives each context ids from 0 on. */
+/* The driver numbers the queues of each context from 0. */
 static void new_context(int fd)
 {
 	fake.fd = fd;
@@ -126,7 +126,8 @@ static void context_gone_with_its_memory(void)
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
 }
 
-/* Its last descriptor is closed, and nothing else: the entries go all the same. */
+/* The last descriptor of a context is closed and nothing else happens. The entries of its queues
+ * must be removed. */
 static void an_ended_context_is_forgotten(void)
 {
 	struct fake_queue q, other, more;
@@ -140,7 +141,7 @@ static void an_ended_context_is_forgotten(void)
 	CHECK(listed(1, other.id) == 1 && listed(1, more.id) == 1);
 	CHECK(close(file) == 0);
 	fake_sleep_us(3500000);
-	CHECK(listed(1, other.id) == 1 && listed(1, more.id) == 1); /* the copy is open */
+	CHECK(listed(1, other.id) == 1 && listed(1, more.id) == 1); /* the copy is still open */
 	n = daemon_.lane->events_number;
 	CHECK(close(copy) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 5000);
@@ -148,13 +149,14 @@ static void an_ended_context_is_forgotten(void)
 	while (n < daemon_.lane->events_number)
 		CHECK(lane_event_read(daemon_.lane, ++n, &event) == 0);
 	CHECK(event.kind == LANE_EVENT_QUEUE_DESTROYED && event.context == 1);
-	/* Its number is free for another. */
+	/* The number of the context is free for another one. */
 	file = open_file();
 	new_context(file);
 	CHECK(fake_queue_create(&other, AQL) == 0 && listed(1, other.id) == 1);
 }
 
-/* Handles are each context's own, and memory of one that has ended is free again. */
+/* Memory handles belong to one context. The memory of a context that has ended is not counted any
+ * more. */
 static void memory_is_a_contexts_own(void)
 {
 	const uint64_t page = 4096;
@@ -177,7 +179,7 @@ static void memory_is_a_contexts_own(void)
 	EVENTUALLY(daemon_.lane->nodes[0].vram_bytes == 0, 5000);
 }
 
-/* What another context says of its runtime is nothing to this process's own. */
+/* RUNTIME_ENABLE of another context does not change the state of the process's own runtime. */
 static void the_runtime_is_the_primarys(void)
 {
 	struct fake_queue q;
@@ -196,7 +198,8 @@ static void the_runtime_is_the_primarys(void)
 	CHECK(daemon_.lane->runtime == LANE_RUNTIME_ENABLED);
 }
 
-/* Too many at a time: those are seen that can be. When some have ended, others are. */
+/* With more contexts than marks, those with a mark are seen. When some contexts have ended, others
+ * can be seen. */
 static void more_contexts_than_marks(void)
 {
 	struct fake_queue q, other;
@@ -209,7 +212,8 @@ static void more_contexts_than_marks(void)
 			first = last;
 		new_context(last);
 	}
-	CHECK(!descriptor_is_ours(last)); /* its mark is no file's of ours */
+	/* the mark of a context is never taken for the mark of the agent's own files */
+	CHECK(!descriptor_is_ours(last));
 	CHECK(fake_queue_create(&other, SDMA) == 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1 && listed(0, 0) == 1);
 	CHECK(close(first) == 0);
@@ -258,7 +262,7 @@ static void mask_is_counted(void)
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.cu_bits == 9);
 }
 
-/* The next event of a queue's life after number *n. */
+/* Returns the next event of a queue's life after number *n. */
 static struct lane_event next_life(uint64_t *n)
 {
 	struct lane_event event;
@@ -322,7 +326,7 @@ IN_CHILD(an_ended_context_is_forgotten)
 IN_CHILD(memory_is_a_contexts_own)
 IN_CHILD(more_contexts_than_marks)
 #else
-/* Compiled all the same. */
+/* The tests are compiled but not run. */
 __attribute__((used)) static void (*const not_under_tsan[])(void) = {
 	an_ended_context_is_forgotten, memory_is_a_contexts_own, more_contexts_than_marks};
 #endif
@@ -340,8 +344,8 @@ int main(void)
 		cmocka_unit_test(test_unknown_to_the_driver_is_gone),
 		cmocka_unit_test(test_the_runtime_is_the_primarys),
 #ifndef __SANITIZE_THREAD__
-		/* Descriptors that are closed beside those who look at them, and a fake
-		 * driver without locks, are no races of the agent. */
+		/* These tests close descriptors while other threads use them, and the mock driver
+		 * has no locks: ThreadSanitizer would report races that are not the agent's. */
 		cmocka_unit_test(test_an_ended_context_is_forgotten),
 		cmocka_unit_test(test_memory_is_a_contexts_own),
 		cmocka_unit_test(test_more_contexts_than_marks),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Daemons that come, die, come back, lie or say nothing; leaving while suspended. */
+/* Proves how the agent meets its daemon: a daemon that starts late, dies, restarts, sends wrong
+ * data or nothing; and how long DESTROY_QUEUE and a runtime disable wait while the process is
+ * suspended. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -51,7 +53,8 @@ static void observe_is_never_scheduled(void)
 	setenv("KFDSHIM_LEVEL", "observe", 1);
 	begin(&q);
 	CHECK(daemon_.hello.priority == PRIORITY_UNSET);
-	CHECK(strcmp(fake.calls, "C") == 0); /* no RUNTIME_ENABLE of ours, nor its questions */
+	/* the agent makes no RUNTIME_ENABLE, and none of the calls before it */
+	CHECK(strcmp(fake.calls, "C") == 0);
 	CHECK(fake_runtime(1) == 0);
 	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
 	fake_daemon_remove(&daemon_);
@@ -85,7 +88,7 @@ static void restart_is_adopted(void)
 	for (int i = 0; i < 3; i++) {
 		fake_daemon_die(&daemon_);
 		fake_sleep_us(20000);
-		fake_ring(&q, NULL); /* nobody there: nothing happens */
+		fake_ring(&q, NULL); /* without a daemon a doorbell has no effect */
 		fake_daemon_listen(&daemon_);
 		CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 		EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
@@ -95,7 +98,7 @@ static void restart_is_adopted(void)
 	fake_daemon_remove(&daemon_);
 }
 
-/* Answers one client with what is given; returns the connection. */
+/* Accepts one client and answers its hello with `data` and `fds`. Returns the connection. */
 static int answer(const void *data, size_t size, const int *fds, size_t nfds)
 {
 	struct protocol_hello hello;
@@ -117,7 +120,8 @@ static void liars_are_refused(void)
 	fake_start();
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	fds[0] = fds[1] = fds[2] = fds[3] = daemon_.event_fd;
-	client = answer(&welcome, sizeof(welcome), fds, 3); /* an eventfd is no lane */
+	/* an eventfd is not the client's shared memory */
+	client = answer(&welcome, sizeof(welcome), fds, 3);
 	close(client);
 	fds[0] = daemon_.board_fd;
 	client = answer(&welcome, sizeof(welcome), fds, 2);
@@ -128,7 +132,7 @@ static void liars_are_refused(void)
 	close(client);
 	welcome.status = -EACCES;
 	client = answer(&welcome, sizeof(welcome), NULL, 0);
-	/* Refused each time, still there, and asking again. */
+	/* The client was refused each time, still runs, and connects again. */
 	CHECK(fake_ring(&q, NULL));
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
@@ -136,7 +140,7 @@ static void liars_are_refused(void)
 	fake_daemon_remove(&daemon_);
 }
 
-/* Accepts, and never says anything. */
+/* A daemon that accepts the connection and never sends anything. */
 static void silent_daemon(void)
 {
 	struct fake_queue q;
@@ -148,7 +152,8 @@ static void silent_daemon(void)
 	client = accept(daemon_.listener, NULL, NULL);
 	CHECK(client >= 0);
 	CHECK(fake_ring(&q, NULL));
-	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0); /* it asks anew, for it has a queue */
+	/* the client connects again, because it has a queue */
+	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	CHECK(fake_queue_destroy(&q) == 0);
 	close(client);
 	fake_daemon_remove(&daemon_);
@@ -197,7 +202,7 @@ static void destroy_waits_10_ms_at_most(void)
 
 	begin(&q);
 	fake.on_destroy = note_entry;
-	daemon_.lane->suspended = 1; /* and nobody resumes */
+	daemon_.lane->suspended = 1; /* and no resume follows */
 	for (int i = 0; i < 5; i++) {
 		CHECK(fake_queue_create(&next, AQL) == 0);
 		t = clock_ns();
@@ -206,7 +211,7 @@ static void destroy_waits_10_ms_at_most(void)
 		if (entered_ns - t < shortest)
 			shortest = entered_ns - t;
 	}
-	CHECK(shortest < 100000000u); /* the rest is this machine's noise */
+	CHECK(shortest < 100000000u); /* the rest is the noise of this machine */
 	CHECK(daemon_.lane->left == daemon_.lane->leaving);
 	fake_daemon_remove(&daemon_);
 }
@@ -244,7 +249,7 @@ static void runtime_disable_waits_too(void)
 	fake_daemon_remove(&daemon_);
 }
 
-/* The daemon dies while a thread waits for it. */
+/* The daemon dies while a thread waits for its resume. */
 static void daemon_dies_during_the_wait(void)
 {
 	struct fake_queue q, other;

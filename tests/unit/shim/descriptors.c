@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program closes all that it has not opened, and its next files have the numbers of
- * ours. Nothing of ours is written into them, taken out of them or done to them.
+ * Proves: if the program closes all descriptors that it has not opened, and its next files get the
+ * numbers of the agent's files, then the agent neither writes into these files, nor reads from
+ * them, nor changes them.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,10 +33,10 @@
 static struct fake_daemon daemon_;
 static struct fake_queue q;
 
-static bool before[NUMBERS]; /* open before the agent was */
+static bool before[NUMBERS]; /* descriptors that were open before the agent started */
 static struct taken {
-	int fd;	   /* once the agent's, now a file of this program */
-	int other; /* its other end, or the same file by another number */
+	int fd;	   /* number that was the agent's and now is a file of this program */
+	int other; /* the other end, or the same file by another number */
 	struct stat st;
 } taken[NUMBERS];
 static unsigned count;
@@ -46,14 +47,14 @@ static void note_open(void)
 		before[fd] = fcntl(fd, F_GETFD) >= 0;
 }
 
-/* A socket with a byte in it, that may be read by its owner alone. */
+/* Makes a socket that contains a byte, which only the program must read. */
 static void make_socket(int ends[2])
 {
 	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
 	CHECK(write(ends[1], "x", 1) == 1);
 }
 
-/* A file that nobody but its owner makes longer. */
+/* Makes a file whose size only the program must change. */
 static void make_file(int ends[2])
 {
 	ends[0] = memfd_create("program's", MFD_CLOEXEC);
@@ -65,7 +66,7 @@ static void take_numbers(void (*make)(int ends[2]))
 {
 	int ends[2];
 
-	/* Those that it keeps: it may close what it is just reading. */
+	/* Only descriptors that the agent keeps open: it can close others at any time. */
 	for (int fd = 3; fd < NUMBERS; fd++)
 		if (!before[fd] && fcntl(fd, F_GETSIG) == DESCRIPTOR_MARK)
 			taken[count++].fd = fd;
@@ -97,8 +98,8 @@ static void nothing_was_done_to_them(void)
 	}
 }
 
-/* Bursts that hooks see, with gaps over which the agent's thread goes to sleep, and
- * one that it has to see itself. */
+/* Makes bursts that hooks see, with pauses in which the agent's thread falls asleep, and one burst
+ * that only the sampler can see. */
 static void work(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -117,7 +118,7 @@ static void work(void)
 	fake_queue_unmap(&other);
 }
 
-/* One queue, a daemon that knows it, and a note of what was open before. */
+/* Creates one queue, accepts the agent's connection, and notes what was open before. */
 static void link_up(void)
 {
 	fake_daemon_open(&daemon_);
@@ -131,7 +132,8 @@ static void link_up(void)
 
 static void of_the_link(void (*make)(int ends[2]))
 {
-	setenv("KFDSHIM_LEVEL", "weight", 1); /* keeps the device from the first queue on */
+	/* at this level the agent keeps the device open from the first queue on */
+	setenv("KFDSHIM_LEVEL", "weight", 1);
 	link_up();
 	before[daemon_.client] = true;
 	__atomic_store_n(&daemon_.board->asleep, 1, __ATOMIC_SEQ_CST);
@@ -182,11 +184,11 @@ static void of_peers(void (*make)(int ends[2]))
 	fake_start();
 	note_open();
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	EVENTUALLY(has_lane(folder), 5000); /* the last of what it makes there */
+	EVENTUALLY(has_lane(folder), 5000); /* the last file that the agent makes there */
 	fake_sleep_us(100000);
 	take_numbers(make);
 	work();
-	fake.wishes.priority = 3; /* is told to peers */
+	fake.wishes.priority = 3; /* a change that is sent to peers */
 	fake.agent->wishes_changed();
 	work();
 	CHECK(fake_queue_destroy(&q) == 0);
@@ -205,7 +207,7 @@ static void files_for_peers(void)
 	of_peers(make_file);
 }
 
-/* The agent's first eventfd: by it its thread is woken. */
+/* Returns the agent's first eventfd, which wakes its thread. */
 static int wake_descriptor(void)
 {
 	char name[32], file[64];
@@ -228,8 +230,8 @@ static int begin_with_a_link(void)
 	return wake_descriptor();
 }
 
-/* Nothing is left to look at, so the thread sleeps until a doorbell; the end of what
- * that begins nobody else finds. */
+/* There is nothing left to poll, so the agent's thread sleeps until a doorbell. Only that thread
+ * can find the end of the work which the doorbell starts. */
 static void its_thread_is_woken(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -248,7 +250,7 @@ static void its_thread_is_woken(void)
 	}
 }
 
-/* The number is that of a file that has nothing to tell. */
+/* A file that never becomes readable has got the number of the wake eventfd. */
 static void woken_beside_a_silent_file(void)
 {
 	int wake = begin_with_a_link(), ends[2];
@@ -257,10 +259,10 @@ static void woken_beside_a_silent_file(void)
 	CHECK(dup3(ends[0], wake, O_CLOEXEC) == wake);
 	fake_sleep_us(50000);
 	its_thread_is_woken();
-	CHECK(fcntl(wake, F_GETSIG) != DESCRIPTOR_MARK); /* the program's still */
+	CHECK(fcntl(wake, F_GETSIG) != DESCRIPTOR_MARK); /* the program's file was not changed */
 }
 
-/* It is closed while there is no other to be had. */
+/* The wake eventfd is closed while no other descriptor can be opened. */
 static void woken_after_the_table_was_full(void)
 {
 	int wake = begin_with_a_link(), fd;
@@ -268,7 +270,7 @@ static void woken_after_the_table_was_full(void)
 
 	CHECK(getrlimit(RLIMIT_NOFILE, &old) == 0);
 	low = (struct rlimit){.rlim_cur = (rlim_t)wake, .rlim_max = old.rlim_max};
-	CHECK(wake >= 4 && setrlimit(RLIMIT_NOFILE, &low) == 0); /* ppoll wants 4 */
+	CHECK(wake >= 4 && setrlimit(RLIMIT_NOFILE, &low) == 0); /* ppoll() needs 4 entries */
 	do
 		fd = dup(STDERR_FILENO);
 	while (fd >= 0);
@@ -278,10 +280,10 @@ static void woken_after_the_table_was_full(void)
 	CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
 	fake_sleep_us(50000);
 	its_thread_is_woken();
-	CHECK(fcntl(wake, F_GETSIG) == DESCRIPTOR_MARK); /* made again */
+	CHECK(fcntl(wake, F_GETSIG) == DESCRIPTOR_MARK); /* the agent has made a new eventfd */
 }
 
-/* It is closed when the thread sleeps by it already. */
+/* The wake eventfd is closed while the thread already sleeps on it. */
 static void woken_although_closed_in_its_sleep(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -301,7 +303,7 @@ static void woken_although_closed_in_its_sleep(void)
 	fake_drain(&q);
 	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) == before_it + 2, 2000);
 	its_thread_is_woken();
-	CHECK(fcntl(wake, F_GETSIG) == DESCRIPTOR_MARK); /* made again */
+	CHECK(fcntl(wake, F_GETSIG) == DESCRIPTOR_MARK); /* the agent has made a new eventfd */
 
 	CHECK(fake_queue_destroy(&q) == 0);
 	fake_sleep_us(50000);

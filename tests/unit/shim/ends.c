@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A queue has ended when a thread of the program sees the end of what came last: by a wait for another
- * signal, a load, or the driver's wait for events. There is no thread of the agent's here.
+ * Proves: a queue has ended when a thread of the program sees the end of the last work: by a wait
+ * for another signal, by a load, or by the return of the driver's wait for events. The agent's
+ * thread does not run in this test.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,7 @@
 
 static struct fake_queue made[2];
 static struct queue *q[2];
-static bool forbidden; /* process_vm_writev */
+static bool forbidden; /* true: process_vm_writev is forbidden */
 
 bool __real_memory_read(void *to, uint64_t address, size_t size);
 bool __wrap_memory_read(void *to, uint64_t address, size_t size);
@@ -56,7 +57,7 @@ static void loaded(const struct fake_signal *signal)
 	fake.agent->loaded((uint64_t)(uintptr_t)signal);
 }
 
-/* All that the program waits for is the copy of the result. */
+/* The program waits only for the copy of its result. */
 static void wait_for_what_came_after_it_ends_it(void)
 {
 	struct fake_signal last = {.kind = 1}, copy = {.kind = 1};
@@ -64,13 +65,14 @@ static void wait_for_what_came_after_it_ends_it(void)
 	begin(&last);
 	fake_drain(&made[0]);
 	fake_waited(&copy);
-	CHECK(q[0]->active); /* its last packet is not over */
+	CHECK(q[0]->active); /* the last packet has not finished */
 	last.value = 0;
 	fake_waited(&copy);
 	CHECK(!q[0]->active && fake.active == 0);
 }
 
-/* Before its last packet it has not ended, even if that packet's signal has an old value that is final. */
+/* A queue with packets before its last one has not ended, even if the last packet's signal has an
+ * old final value. */
 static void packets_that_are_left_keep_it(void)
 {
 	struct fake_signal last = {.kind = 1}, copy = {.kind = 1};
@@ -79,7 +81,7 @@ static void packets_that_are_left_keep_it(void)
 	last.value = 0;
 	fake_waited(&copy);
 	CHECK(q[0]->active);
-	fake_drain_but_last(&made[0]); /* the read pointer may lag behind by one */
+	fake_drain_but_last(&made[0]); /* the read pointer may lag behind by one packet */
 	fake_waited(&copy);
 	CHECK(!q[0]->active);
 }
@@ -90,7 +92,7 @@ static void load_of_the_last_signal_ends_it(void)
 
 	begin(&last);
 	fake_drain(&made[0]);
-	loaded(&last); /* used again since the program's thread has seen its end */
+	loaded(&last); /* the signal is in use again since the program's thread has seen its end */
 	CHECK(q[0]->active);
 	last.value = 0;
 	loaded(&other);
@@ -99,7 +101,7 @@ static void load_of_the_last_signal_ends_it(void)
 	CHECK(!q[0]->active);
 }
 
-/* A sandbox may forbid the call by which signals are read that may be gone. */
+/* A sandbox may forbid the system call by which the agent reads signals that could be freed. */
 static void own_signal_is_read_in_a_sandbox(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -129,7 +131,8 @@ static void load_of_a_newer_submission_ends_nothing(void)
 	CHECK(q[0]->active);
 }
 
-/* The signal that a copy was asked for with: its first final value, and no load after it. */
+/* For the completion signal of a copy, the first load of a final value is an end. Later loads are
+ * not. */
 static void load_of_a_copy_ends_what_it_waited_for(void)
 {
 	struct fake_signal last = {.kind = 1}, copy = {.kind = 1};
@@ -171,7 +174,8 @@ static uint64_t *queue_end_signal(const struct fake_queue *queue)
 			    56);
 }
 
-/* Freed by the program while another thread's hook is on its way: it ends nothing, and does not crash. */
+/* The program frees the signal while another thread's hook is about to read it: the hook ends
+ * nothing and does not crash. */
 static void signal_that_is_gone_ends_nothing(void)
 {
 	static const uint64_t nowhere = 64;
@@ -188,7 +192,8 @@ static void signal_that_is_gone_ends_nothing(void)
 	CHECK(q[0]->active);
 }
 
-/* A ring that has been used up once: its next slot holds an old packet, whose signal is final. */
+/* Uses up all slots of the ring once. The next slot then contains an old packet, whose signal has a
+ * final value. */
 static void begin_second_lap(struct fake_signal *old)
 {
 	fake_start();
@@ -204,14 +209,15 @@ static void reserve(unsigned i)
 	__atomic_add_fetch(made[i].wptr, 1, __ATOMIC_SEQ_CST);
 }
 
-/* What another thread reserves and fills. */
+/* Reserves and fills a slot as another thread of the program would. */
 static void fill_last(unsigned i, struct fake_signal *completion)
 {
 	__atomic_sub_fetch(made[i].wptr, 1, __ATOMIC_SEQ_CST);
 	fake_submit(&made[i], completion);
 }
 
-/* A thread sees an end between another's reservation and its doorbell, and comes to the lock after that. */
+/* A thread sees an end between another thread's reservation and doorbell, but gets the lock only
+ * after the doorbell. */
 static void slot_that_is_filled_meanwhile_is_no_end(void)
 {
 	struct fake_signal old = {.kind = 1}, last = {.kind = 1};
@@ -219,13 +225,14 @@ static void slot_that_is_filled_meanwhile_is_no_end(void)
 
 	begin_second_lap(&old);
 	bell = (uint64_t)(uintptr_t)made[0].doorbell;
-	fake.agent->doorbell(bell); /* the hint */
+	fake.agent->doorbell(bell); /* stands for a reservation, the early hint of work */
 	CHECK(q[0]->active);
 	reserve(0);
 	agent_lock();
 	fake.agent->events_end();
 	fill_last(0, &last);
-	CHECK(fake.hot[kfdshim_hot(bell)] == bell); /* so the hook of its doorbell passes it on */
+	/* so the hook of the doorbell returns without a call of the agent */
+	CHECK(fake.hot[kfdshim_hot(bell)] == bell);
 	agent_unlock();
 	CHECK(q[0]->active);
 	last.value = 0;
@@ -233,7 +240,7 @@ static void slot_that_is_filled_meanwhile_is_no_end(void)
 	CHECK(!q[0]->active);
 }
 
-/* No hook hears the doorbell that is rung when the slot is full. */
+/* The doorbell that is rung when the slot is filled is not seen by any hook. */
 static void slot_of_an_unhooked_queue_is_no_end(void)
 {
 	struct fake_signal old = {.kind = 1}, last = {.kind = 1};
@@ -253,7 +260,7 @@ static void slot_of_an_unhooked_queue_is_no_end(void)
 	CHECK(!q[0]->active);
 }
 
-/* Nor is it heard, perhaps, if this queue was rung past the hooks lately. */
+/* The doorbell may also be missed if this queue was rung past the hooks lately. */
 static void slot_rung_past_the_hooks_is_no_end(void)
 {
 	struct fake_signal old = {.kind = 1};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Level gate: threads wait before they reserve a slot while the process is held, those of
- * the runtime do not, with a driver and a daemon that the test plays.
+ * Proves level gate, with a mock driver and a stub daemon: while the process is held, threads of
+ * the program wait before they reserve a slot, and threads of the runtime do not.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ static void meet(void)
 	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
 }
 
-/* Returns the client's errno. */
+/* Sends an order to the client and waits until it is acknowledged. Returns the client's errno. */
 static int order(enum lane_level level, unsigned what)
 {
 	uint32_t word = LANE_ORDER(level, what, ++number);
@@ -61,7 +61,7 @@ static uint32_t gate(void)
 	return __atomic_load_n(&fake.gate, __ATOMIC_SEQ_CST);
 }
 
-/* hsa_signal_wait_*, which sleeps in WAIT_EVENTS. */
+/* Makes the calls of hsa_signal_wait_*, which sleeps in WAIT_EVENTS. */
 static void wait_in_the_driver(void)
 {
 	uint32_t ticket = fake.agent->wait_begin(0);
@@ -71,7 +71,7 @@ static void wait_in_the_driver(void)
 	fake.agent->wait_end(ticket, 0, false);
 }
 
-/* A thread that reserves a slot, as libkfdshim.so tells it. */
+/* Reserves a slot with the calls that libkfdshim.so makes. */
 static void *reserve(void *arg)
 {
 	uint64_t begun = clock_ns();
@@ -153,7 +153,8 @@ static void gate_is_open_for_the_runtime(void)
 	CHECK(passer.ns < 1000000000u && gate() == 1);
 }
 
-/* ... also where the daemon has come to the gate by itself: nothing better works, or a rule wants it. */
+/* The same holds if the daemon has chosen the gate by itself, because no better level works or
+ * because a rule requires it. */
 static void gate_of_auto_is_open_for_the_runtime(void)
 {
 	begin_gated_at("auto");
@@ -179,7 +180,7 @@ static void *wait_once(void *arg)
 	return NULL;
 }
 
-/* More threads at a time than any table would have had room for, and the gate holds. */
+/* More threads at a time than a table of fixed size would hold: the gate still holds. */
 static void gate_holds_among_many_threads(void)
 {
 	enum { MANY = 300 };
@@ -205,8 +206,8 @@ static void gate_holds_among_many_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
-/* Without thread-specific data the program's threads are not known: such a gate would hold the runtime's,
- * or hold none. */
+/* Without thread-specific data the agent cannot distinguish the program's threads from the
+ * runtime's. Such a gate would hold the runtime's threads, or none. */
 static void gate_that_knows_no_threads_is_refused(void)
 {
 	pthread_key_t key;
@@ -222,7 +223,7 @@ static void gate_that_knows_no_threads_is_refused(void)
 	CHECK(passer.ns < 1000000000u);
 }
 
-/* Two packets may be in flight: there are two, then one ends. */
+/* Two packets are allowed in flight: two are, then one ends. */
 static void gate_with_a_limit(void)
 {
 	pthread_t thread;
@@ -247,7 +248,7 @@ static void gate_opens_when_the_daemon_dies(void)
 	EVENTUALLY(gate() == 0, 1000);
 }
 
-/* The runtime's threads poll: only who is known to be the program's waits. */
+/* The runtime's threads poll. Only a thread that is known to belong to the program waits. */
 static void gate_without_interrupts(void)
 {
 	pthread_t thread;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Holding back from within: the daemon's order is carried out by a debug session
- * of the process on itself (level self) or by UPDATE_QUEUE, with a driver and a
- * daemon that the test plays. Level gate: gate.c.
+ * Proves how a process holds itself: it executes the daemon's order by a debug session on itself
+ * (level self) or by UPDATE_QUEUE. The driver is a mock, the daemon a stub. For level gate see
+ * gate.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static void meet(void)
 	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
 }
 
-/* Returns the client's errno. */
+/* Sends an order to the client and waits until it is acknowledged. Returns the client's errno. */
 static int order(enum lane_level level, unsigned what)
 {
 	uint32_t word = LANE_ORDER(level, what, ++number);
@@ -63,7 +63,7 @@ static void nothing_forbidden(void)
 	CHECK(fake_trap.unasked == 0);
 }
 
-/* With two queues, met by the daemon, at level self. */
+/* Starts the agent with two queues and a daemon, held at level self. */
 static void begin_held(void)
 {
 	begin("self");
@@ -79,7 +79,7 @@ static void session_from_the_runtime_on(void)
 	begin("self");
 	CHECK(fake_trap.session);
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	EVENTUALLY(!fake_trap.fresh[q.id], 1000); /* collected */
+	EVENTUALLY(!fake_trap.fresh[q.id], 1000); /* the agent has collected the new queue */
 	meet();
 	EVENTUALLY(daemon_.lane->own_session == 1, 1000);
 	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
@@ -125,7 +125,7 @@ static void destroyed_while_held(void)
 	begin_held();
 	CHECK(fake_queue_destroy(&q) == 0);
 	nothing_forbidden();
-	EVENTUALLY(fake_trap_standing() == 1, 1000); /* the other one again */
+	EVENTUALLY(fake_trap_standing() == 1, 1000); /* the remaining queue is suspended again */
 	CHECK(order(LANE_LEVEL_SELF, false) == 0);
 	CHECK(fake_trap_standing() == 0);
 }
@@ -161,8 +161,8 @@ static void daemon_dies(void)
 	nothing_forbidden();
 }
 
-/* It lives, but its heart does not beat: the lease is over, long before the 30 s
- * after which anybody runs for a moment. */
+/* The daemon lives, but its heartbeat has stopped: the lease ends, long before the 30 s after which
+ * every held process runs for a moment. */
 static void daemon_hangs(void)
 {
 	uint64_t begun = clock_ns();
@@ -189,7 +189,8 @@ static void session_of_somebody_else(void)
 	CHECK(order(LANE_LEVEL_SELF, true) == EALREADY);
 }
 
-/* Level auto has a session on itself when the daemon says so, and as long. */
+/* At level auto the process opens a session on itself when the daemon orders it, and keeps it until
+ * the daemon ends it. */
 static void prepares_as_told(void)
 {
 	begin("auto");
@@ -249,7 +250,7 @@ static void fork_child_forgets(void)
 	CHECK(fake_trap_standing() == 0);
 }
 
-/* What the runtime says meanwhile counts after, and a new queue is held too. */
+/* Updates by the runtime during the hold take effect at the release. A new queue is held, too. */
 static void weight_is_merged(void)
 {
 	struct lane_queue entry;
@@ -274,7 +275,7 @@ static void weight_is_merged(void)
 	CHECK(!fake_trap.session);
 }
 
-/* By UPDATE_QUEUE: only what changes is told, and XCC bits stay. */
+/* By UPDATE_QUEUE: the driver is called only for changes, and the XCC bits stay. */
 static void stopped_by_updates(void)
 {
 	setenv("KFDSHIM_UPDATE_QUEUE", "may-reset-the-gpu", 1);
@@ -295,7 +296,8 @@ static void stopped_by_updates(void)
 	CHECK(fake_queue_destroy(&q) == 0);
 }
 
-/* Half a hold is none; and what cannot be released is tried again. */
+/* If one queue cannot be held, the hold fails as a whole. A queue that cannot be released is tried
+ * again. */
 static void updates_fail(void)
 {
 	setenv("KFDSHIM_UPDATE_QUEUE", "may-reset-the-gpu", 1);
@@ -321,7 +323,7 @@ static void updates_need_the_danger_named(void)
 	CHECK(fake.updates == 0);
 }
 
-/* A new queue that cannot be held: the daemon hears of it after its order was done. */
+/* A new queue cannot be held. The daemon sees the errno after its order was acknowledged. */
 static void lost_hold_is_told(void)
 {
 	struct fake_queue third;
@@ -337,9 +339,9 @@ static void lost_hold_is_told(void)
 	nothing_forbidden();
 }
 
-#define STRETCH_NS 800000000u /* longer than this thread may stand still at its begin */
+#define STRETCH_NS 800000000u /* longer than a stall of this thread at the beginning */
 
-static _Atomic uint64_t released_ns, held_again_ns; /* of the first time each */
+static _Atomic uint64_t released_ns, held_again_ns; /* time of the first call each */
 
 static void note_release(void)
 {
@@ -358,8 +360,8 @@ static void note_hold(void)
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* Held for as long as may be, it runs for 200 ms and is held again. When, the driver
- * notes: this thread may come to see it late. */
+/* After the longest hold the process runs for 200 ms and is held again. The mock driver notes the
+ * times, because this thread may see the changes late. */
 static void runs_after_a_stretch(void)
 {
 	uint64_t begun = clock_ns();
@@ -378,7 +380,8 @@ static void runs_after_a_stretch(void)
 	nothing_forbidden();
 }
 
-/* Also if a queue is destroyed every 20 ms, for which it runs a moment each time. */
+/* The same limit holds if a queue is destroyed every 20 ms, for which the process is resumed for a
+ * moment each time. */
 static void runs_after_a_stretch_of_pieces(void)
 {
 	uint64_t now = clock_ns(), end = now + 6000000000u, standing = now, destroyed = now;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Holding back from within where no daemon is: when the debug session of a process on
- * itself is opened and given up.
+ * Proves, without a daemon: when a process opens a debug session on itself, and when it gives the
+ * session up.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,8 @@ static void nothing_forbidden(void)
 	CHECK(fake_trap.slept == 0 && fake_trap.not_suspended == 0 && fake_trap.unasked == 0);
 }
 
-/* Before there is a queue, for who may be held by a peer and has nobody else for it. */
+/* The session is opened before there is a queue, if a peer can hold the process and there is no
+ * daemon that would. */
 static void session_at_once_without_a_daemon(void)
 {
 	static const struct {
@@ -53,7 +54,7 @@ static void session_at_once_without_a_daemon(void)
 	nothing_forbidden();
 }
 
-/* Where a daemon listens, or has taken it, the session is the daemon's. */
+/* If a daemon listens, or has accepted the process, opening a session is left to the daemon. */
 static void session_left_to_the_daemon(void)
 {
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
@@ -72,7 +73,7 @@ static void session_left_to_the_daemon(void)
 	nothing_forbidden();
 }
 
-/* One that has died is none; one that comes later gets what there is. */
+/* A daemon that has died does not count. A daemon that starts later gets the session. */
 static void session_given_to_a_later_daemon(void)
 {
 	char folder[80];
@@ -80,7 +81,7 @@ static void session_given_to_a_later_daemon(void)
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	fake_daemon_open(&daemon_);
 	setenv("XDG_RUNTIME_DIR", daemon_.folder, 1);
-	fake_daemon_die(&daemon_); /* the socket is still to be seen */
+	fake_daemon_die(&daemon_); /* the socket file still exists */
 	setenv("KFDSHIM_LEVEL", "auto", 1);
 	fake_start();
 	CHECK(fake_runtime(1) == 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A hold that was acknowledged is the daemon's truth: it outlives what ends it for a
- * time, and a driver that is slow, without another order.
+ * Proves: the daemon relies on a hold that was acknowledged, so the hold survives an interruption
+ * (the end of the runtime) and a slow driver, without another order.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static struct fake_daemon daemon_;
 static struct fake_queue q, other;
 static unsigned number;
 
-/* Returns the client's errno. */
+/* Sends an order to the client and waits until it is acknowledged. Returns the client's errno. */
 static int order(enum lane_level level, bool hold)
 {
 	uint32_t word = LANE_ORDER(level, hold, ++number);
@@ -56,7 +56,7 @@ static void nothing_forbidden(void)
 	CHECK(fake_trap.unasked == 0);
 }
 
-/* hsa_shut_down and hsa_init within one hold. */
+/* hsa_shut_down() and hsa_init() during one hold. */
 static void over_an_end_of_the_runtime(void)
 {
 	begin("self");
@@ -73,7 +73,7 @@ static void over_an_end_of_the_runtime(void)
 	nothing_forbidden();
 }
 
-/* The order came and went in between: it runs. */
+/* The hold was ordered and released before the runtime starts again, so the process runs. */
 static void released_without_a_runtime(void)
 {
 	begin("self");
@@ -86,7 +86,7 @@ static void released_without_a_runtime(void)
 	nothing_forbidden();
 }
 
-/* What is ordered without a runtime is refused, and stays so. */
+/* An order without a runtime is refused, and does not take effect later. */
 static void refused_without_a_runtime(void)
 {
 	begin("self");
@@ -103,7 +103,7 @@ static void slowly(void)
 	fake_sleep_us(800000);
 }
 
-/* Longer than a lease lasts. */
+/* The suspend takes longer than the lease lasts. */
 static void over_a_slow_suspend(void)
 {
 	unsigned resumes;
@@ -121,7 +121,8 @@ static void over_a_slow_suspend(void)
 	nothing_forbidden();
 }
 
-/* Nothing to release, and the lane says so; the next order opens one anew. */
+/* There is nothing to release, and the shared memory shows that. The next order opens a new
+ * session. */
 static void session_ended_while_held(void)
 {
 	begin("self");
@@ -136,7 +137,7 @@ static void session_ended_while_held(void)
 	nothing_forbidden();
 }
 
-/* It runs from then on, and whoever holds it learns that. */
+/* The process runs from then on, and the daemon finds an errno in the shared memory. */
 static void session_ended_is_told(void)
 {
 	begin("self");

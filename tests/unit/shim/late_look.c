@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The agent's thread can be late: between two looks at the queues it carries out orders,
- * which takes the driver as long as it takes. What a hook says meanwhile is younger than
- * the beginning of that turn, and is not over at its end.
+ * Proves: a hint that a hook gives during a late iteration of the agent's thread is kept. Between
+ * two polls of the queues the thread executes orders, which can take the driver any time. The hint
+ * is then newer than the beginning of the iteration, and must not count as over at its end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #include "tests/lib/shim_stub_daemon.h"
 
 #define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
-#define QUIET_NS 2000000u /* the shortest quiet time (docs/architecture.md) */
+#define QUIET_NS 2000000u /* the shortest quiet time, ns (docs/architecture.md) */
 
 static struct fake_daemon daemon_;
 static struct fake_queue q;
@@ -37,8 +37,8 @@ static void order(bool hold)
 	CHECK(daemon_.lane->order_errno == 0);
 }
 
-/* A slot is reserved in the last moment of a release that took long: the queue is
- * active, and nothing is submitted yet. */
+/* At the last moment of a slow release a slot is reserved: the queue is active, but no packet has
+ * been submitted. */
 static void reserve_late(void)
 {
 	fake_sleep_us(5000);
@@ -55,7 +55,7 @@ static uint64_t changed_ns(void)
 	return ns;
 }
 
-/* The time of the last event of its kind; 0: there is none. */
+/* Returns the time of the last QUEUE_IDLE event, in ns; 0: there is none. */
 static uint64_t idle_ns(void)
 {
 	uint64_t last = __atomic_load_n(&daemon_.lane->events_number, __ATOMIC_ACQUIRE);

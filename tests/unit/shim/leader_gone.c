@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * main has called pthread_exit, and the process lives on in its other threads: the
- * kernel finds neither memory nor descriptors under the process's own number then.
+ * Proves: the agent works when main has called pthread_exit() and the process continues in its
+ * other threads. The kernel then finds neither memory nor descriptors under the process's own PID.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ static void begin(const char *level)
 	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
 }
 
-/* Returns the client's errno. */
+/* Sends an order to the client and waits until it is acknowledged. Returns the client's errno. */
 static int order(enum lane_level level, bool hold)
 {
 	uint32_t word = LANE_ORDER(level, hold, ++number);
@@ -69,7 +69,7 @@ static void *outlive(void *arg)
 	_exit(0);
 }
 
-/* This thread, the process's first, ends; another goes on with `rest`. */
+/* Ends this thread, the first of the process; another thread continues with `rest`. */
 static void without_main(void (*rest)(void))
 {
 	pthread_t thread;
@@ -79,15 +79,16 @@ static void without_main(void (*rest)(void))
 	pthread_exit(NULL);
 }
 
-/* Read, but not over, as its completion signal tells: by a system call. That is believed
- * for 100 ms; false where we looked later. */
+/* The packet has been read but has not finished, as its completion signal shows, which the agent
+ * reads by a system call. The queue therefore counts as active for 100 ms. Returns false if this
+ * thread checked too late. */
 static bool stays_active(void)
 {
 	static struct fake_signal done = {.kind = 1};
 	uint64_t before = fake_daemon_transitions(&daemon_, FAKE_GPU), drained;
 	bool active;
 
-	fake_submit(&other, &done); /* its bell is not heard */
+	fake_submit(&other, &done); /* the doorbell is not seen by a hook */
 	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) > before, 1000);
 	drained = clock_ns();
 	fake_drain(&other);
@@ -99,7 +100,7 @@ static bool stays_active(void)
 	return active;
 }
 
-/* The sampler looks at both queues, until each is destroyed and its memory goes. */
+/* The sampler polls both queues until each is destroyed and its memory is unmapped. */
 static void destroy_both(void)
 {
 	bool seen = false;
@@ -185,7 +186,7 @@ static void memory_is_counted(void)
 	without_main(alloc_and_free);
 }
 
-/* Contexts are looked for once a second, and missed twice before they are forgotten. */
+/* The agent scans for contexts once a second, and forgets a context after two scans without it. */
 static void look_for_contexts(void)
 {
 	fake_sleep_us(2300000);

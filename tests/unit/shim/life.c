@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* fork, vfork and clone, the thread's signals, closed descriptors, and values in the
- * environment that make no sense. */
+/* Proves how the agent treats fork, vfork and clone, the signals of its thread, closed descriptors,
+ * and invalid values in the environment. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static void begin(struct fake_queue *q)
 	fake_begin(&daemon_, q);
 }
 
-/* A child rings, waits, destroys: nothing of it reaches its parent's lane. */
+/* A forked child rings, waits and destroys: nothing of that changes the parent's shared memory. */
 static void child_forgets(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -43,7 +43,7 @@ static void child_forgets(void)
 	leaving = daemon_.lane->leaving;
 	pid = fork();
 	if (pid == 0) {
-		CHECK(fake_ring(&q, &last)); /* nothing is hot here */
+		CHECK(fake_ring(&q, &last)); /* the child's table of active doorbells is empty */
 		fake_waited(&last);
 		CHECK(fake_queue_destroy(&q) == 0);
 		_exit(0);
@@ -52,11 +52,12 @@ static void child_forgets(void)
 	CHECK(daemon_.lane->leaving == leaving);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
-	CHECK(!fake_ring(&q, &last)); /* still hot here */
+	CHECK(!fake_ring(&q, &last)); /* the parent's doorbell is still in the table */
 	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 	fake_waited(&last);
-	/* If the agent's thread has the lock just now, a moment later; by nothing else,
-	 * for the packet stands. (For long, and it is active again.) */
+	/* If the agent's thread has the lock now, the change comes a moment later. Nothing else can
+	 * cause it, because the packet is not drained. (If the packet stays for long, the queue is
+	 * active again.) */
 	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions, 1000);
 	fake_daemon_remove(&daemon_);
 }
@@ -84,7 +85,7 @@ static void child_starts_anew(void)
 	fake_daemon_remove(&daemon_);
 }
 
-/* A bare clone runs no fork handler: everything passes through. */
+/* A bare clone() runs no fork handler: every call passes through to the driver. */
 static void bare_clone_passes_through(void)
 {
 	struct lane_queue entry;
@@ -104,8 +105,8 @@ static void bare_clone_passes_through(void)
 	fake_daemon_remove(&daemon_);
 }
 
-/* A child of vfork has its parent's memory: what it does there is not its
- * parent's, and its parent's stays. */
+/* A child of vfork() shares its parent's memory: the child's calls must not change the parent's
+ * entries. */
 static void vfork_child_passes_through(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -129,13 +130,15 @@ static void vfork_child_passes_through(void)
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 	fake_waited(&last);
-	/* If the agent's thread has the lock just now, a moment later; by nothing else,
-	 * for the packet stands. (For long, and it is active again.) */
+	/* If the agent's thread has the lock now, the change comes a moment later. Nothing else can
+	 * cause it, because the packet is not drained. (If the packet stays for long, the queue is
+	 * active again.) */
 	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) > transitions, 1000);
 	fake_daemon_remove(&daemon_);
 }
 
-/* A program's handlers run in its own threads. libc keeps signals 32 and 33. */
+/* A program's signal handlers run in the program's threads only, so the agent's thread blocks all
+ * signals except 32 and 33, which libc needs. */
 static void its_thread_takes_no_signal(void)
 {
 	const uint64_t never = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | 3ull << 31;
@@ -167,8 +170,9 @@ static void its_thread_takes_no_signal(void)
 
 /* ---- descriptors ---- */
 
-/* Longer than between the kernel's giving a number and our taking another, also where
- * the thread has no core just then. */
+/* Returns whether a standard descriptor stays open for 5 s. That is longer than the time between
+ * the kernel giving the agent such a number and the agent moving the file to another, even if the
+ * thread has no core in between. */
 static bool something_stays_below_3(void)
 {
 	for (int i = 0; i < 5000; i++) {
@@ -179,7 +183,8 @@ static bool something_stays_below_3(void)
 	return true;
 }
 
-/* What a program writes to an output that it has closed goes nowhere. */
+/* If the program has closed its standard descriptors, the agent's files must not get their numbers:
+ * the program's output would go into them. */
 static void standard_descriptors_stay_closed(void)
 {
 	struct fake_queue q;
@@ -191,7 +196,7 @@ static void standard_descriptors_stay_closed(void)
 		close(fd);
 	if (fake_queue_create(&q, AQL) != 0)
 		_exit(10);
-	if (fake_daemon_accept(&daemon_, MEETS_MS) != 0) /* its own end is fd 0 now */
+	if (fake_daemon_accept(&daemon_, MEETS_MS) != 0) /* the stub daemon's own end is fd 0 now */
 		_exit(11);
 	CHECK(fcntl(daemon_.client, F_DUPFD, 10) >= 0 && close(daemon_.client) == 0);
 	for (int i = 0; i < 1000 && fake_daemon_queue_count(&daemon_) < 1; i++)
@@ -203,8 +208,8 @@ static void standard_descriptors_stay_closed(void)
 	fake_daemon_remove(&daemon_);
 }
 
-/* Nor is any of what it has without a daemon among them: peers' files, a session on
- * itself, a copy of the device. Exit codes, for it has no place to say more. */
+/* The same for the files that the agent has without a daemon: peers' files, a session on itself, a
+ * copy of the device. The child reports by its exit code, because it has no output. */
 static void without_a_daemon(const char *level)
 {
 	char folder[] = "/tmp/kfdshim-life-XXXXXX", command[64];
@@ -216,7 +221,7 @@ static void without_a_daemon(const char *level)
 	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	setenv("KFDSHIM_LEVEL", level, 1);
-	setenv("KFDSHIM_LOG", "debug", 1); /* which goes nowhere, then */
+	setenv("KFDSHIM_LOG", "debug", 1); /* the log is discarded, because stderr is closed */
 	fake_start();
 	for (int fd = 0; fd < 3; fd++)
 		close(fd);
@@ -245,7 +250,7 @@ static void without_a_daemon(const char *level)
 static void standard_descriptors_stay_closed_at_self(void)
 {
 	without_a_daemon("self");
-	if (!strchr(fake.calls, 'T')) /* it has asked for a session */
+	if (!strchr(fake.calls, 'T')) /* it has tried to open a session */
 		_exit(14);
 }
 
@@ -263,8 +268,8 @@ static uint64_t cpu_us(void)
 	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* A program closes all that it has not opened: no thread of ours runs hot, and the
- * queues work on. */
+/* The program closes all descriptors that it has not opened: the agent's thread must not spin, and
+ * the queues keep working. */
 static void all_descriptors_closed_behind_us(void)
 {
 	char folder[] = "/tmp/kfdshim-life-XXXXXX";
@@ -284,7 +289,8 @@ static void all_descriptors_closed_behind_us(void)
 	for (int fd = 3; fd < 1024; fd++)
 		close(fd);
 	fake_sleep_us(50000);
-	/* What the host takes away may count as ours, once. */
+	/* CPU time that the host takes away can be charged to this process, so the test tries
+	 * several times. */
 	for (int i = 0; i < 4 && hot; i++) {
 		before = cpu_us();
 		fake_sleep_us(500000);
@@ -301,7 +307,7 @@ static void all_descriptors_closed_behind_us(void)
 	CHECK(system(command) == 0);
 }
 
-/* What the agent says on stderr when it starts with these values. */
+/* Returns the number of lines that the agent writes to stderr when it starts with these values. */
 static int lines_said(const char *log, const char *priority, const char *group, const char *level)
 {
 	char text[2048];
@@ -370,7 +376,7 @@ IN_CHILD(bad_priority_is_unset)
 #ifndef __SANITIZE_THREAD__
 IN_CHILD(all_descriptors_closed_behind_us)
 #else
-/* Compiled all the same. */
+/* The test is compiled but not run. */
 __attribute__((used)) static void (*const not_under_tsan)(void) = all_descriptors_closed_behind_us;
 #endif
 
@@ -388,8 +394,8 @@ int main(void)
 		cmocka_unit_test(test_bad_values_are_said_once),
 		cmocka_unit_test(test_bad_priority_is_unset),
 #ifndef __SANITIZE_THREAD__
-		/* Descriptors that are closed beside those who look at them are no race of
-		 * the agent. */
+		/* Descriptors are closed while other threads use them: ThreadSanitizer would report
+		 * races that are not the agent's. */
 		cmocka_unit_test(test_all_descriptors_closed_behind_us),
 #endif
 	};

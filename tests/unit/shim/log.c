@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* KFDSHIM_LOG: what happens is said once each with info, and not at all without; nor
- * where a line would end or block the program. */
+/* Proves KFDSHIM_LOG: with info each event is logged once, by default nothing is. A log line
+ * neither kills nor blocks the program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static int lines_with(const char *what)
 	return count;
 }
 
-/* A daemon that comes late and dies, and a GPU without the debug capability. */
+/* Plays a daemon that comes late and dies, and a GPU without the debug capability. */
 static void a_life(const char *level)
 {
 	struct fake_queue q;
@@ -56,7 +56,7 @@ static void a_life(const char *level)
 	fake_start();
 	CHECK(fake_queue_create(&q, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
 	CHECK(fake_alloc(FAKE_GPU, 8192, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &handle) == -1);
-	fake_sleep_us(1200000); /* over a second try */
+	fake_sleep_us(1200000); /* longer than a second try */
 	fake_daemon_listen(&daemon_);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
@@ -107,7 +107,7 @@ static void silent_by_default(void)
 	CHECK(lines_with("\n") == 0);
 }
 
-/* The errno that say leaves. A write there would meet SIGPIPE, or block. */
+/* Returns the errno after say(). A write to `fd` would raise SIGPIPE, or block. */
 static int say_into(int fd)
 {
 	int own = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), left;
@@ -145,7 +145,7 @@ static void a_pipe_that_is_full(void)
 		written += (size_t)n;
 	CHECK(written > 0 && fcntl(ends[1], F_SETFL, 0) == 0);
 	CHECK(say_into(ends[1]) == EXDEV);
-	/* Nothing came in; when there is room, the next line does. */
+	/* The line was dropped. When the pipe has room again, the next line is written. */
 	CHECK(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0);
 	while ((n = read(ends[0], text, sizeof(text))) > 0)
 		have += (size_t)n;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Flag, then look again: what is submitted in the one moment between the agent's
- * verdict and its flag is seen. The moment is made here: calls of the agent's are
- * caught by the linker (--wrap), and the program submits within them.
+ * Proves: after the agent has marked a queue idle it polls the queue again, so that work submitted
+ * in the short time between its decision and the mark is seen. The test makes that moment: calls of
+ * the agent are intercepted by the linker (--wrap), and the program submits within them.
  */
 #include <linux/membarrier.h>
 #include <setjmp.h>
@@ -24,8 +24,9 @@
 #define MS 1000000ull
 
 static struct fake_queue made;
-static struct queue *judged; /* when its flag is down the program submits, once */
-static bool at_barrier;	     /* atomic; at the next barrier it does */
+static struct queue *judged; /* when this queue is marked idle, the program submits once */
+/* true: the program submits at the next barrier; accessed atomically */
+static bool at_barrier;
 
 bool __real_memory_read(void *to, uint64_t address, size_t size);
 bool __wrap_memory_read(void *to, uint64_t address, size_t size);
@@ -41,8 +42,7 @@ bool __wrap_memory_read(void *to, uint64_t address, size_t size)
 	return __real_memory_read(to, address, size);
 }
 
-/* A plain store may stand in its processor's buffer for as long as it likes, but not
- * beyond a barrier. */
+/* A plain store can stay in the processor's store buffer for any time, but not across a barrier. */
 long __wrap_syscall(long number, ...)
 {
 	long a[6], result;
@@ -59,7 +59,7 @@ long __wrap_syscall(long number, ...)
 	return result;
 }
 
-/* Its pointers are read by memory_read, for it is of a second context. */
+/* Makes a queue of a second context, whose pointers the agent reads by memory_read(). */
 static struct queue *careful_queue(void)
 {
 	struct kfdabi_create_queue args;
@@ -75,7 +75,7 @@ static struct queue *careful_queue(void)
 	return q;
 }
 
-/* One look of the sampler's; there is no thread here. */
+/* Polls the queues once, as the sampler does; the agent's thread does not run here. */
 static void look(uint64_t now_ns)
 {
 	agent_lock();
@@ -99,7 +99,7 @@ static void idle_is_judged_twice(void)
 		judged = q;
 		for (int j = 0; j < 100 && judged; j++)
 			look(now += MS);
-		CHECK(!judged); /* it was about to be idle */
+		CHECK(!judged); /* the queue was about to become idle */
 		CHECK(q->active && queues.nodes[0].active == 1);
 		fake_drain(&made);
 		for (int j = 0; j < 100 && q->active; j++)
@@ -108,8 +108,8 @@ static void idle_is_judged_twice(void)
 	}
 }
 
-/* Such work counts as missed by the hooks, so it takes some that they see until the thread sleeps
- * without an end again. */
+/* Such work counts as missed by the hooks, so the hooks must see several bursts until the thread
+ * sleeps without a timeout again. */
 static void be_covered(struct fake_daemon *daemon, struct fake_signal *last)
 {
 	for (int i = 0; i < 20; i++) {
@@ -120,8 +120,9 @@ static void be_covered(struct fake_daemon *daemon, struct fake_signal *last)
 	}
 }
 
-/* Known to the hooks and drained, so the thread would sleep without an end. No doorbell
- * is seen: its look at the hot table came before the store of the write pointer. */
+/* The hooks have seen the queue and it is drained, so the thread would sleep without a timeout. No
+ * doorbell is seen, because its check of the table of active doorbells came before the store of the
+ * write pointer. */
 static void sleep_is_looked_at_twice(void)
 {
 	struct fake_signal last = {.kind = 1};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A process that uses 128 GPUs, as two machines of eight MI300X in mode CPX would have: the work on
- * each is told, and KFDSHIM_VRAM_LIMIT binds on each. What is beyond is said once. A daemon of the
- * version before is told of 16.
+ * Proves, for a process that uses 128 GPUs (as two machines with eight MI300X in mode CPX have):
+ * the work on each GPU is reported to the daemon, and KFDSHIM_VRAM_LIMIT applies on each. One more
+ * GPU is reported once in the log. A daemon of the previous version gets 16.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static void queue_on(uint32_t i)
 	agent_unlock();
 }
 
-/* One queue is the driver's: it makes the agent look for the daemon. */
+/* Only the first queue is created through the driver: it makes the agent connect to the daemon. */
 static void begin(uint32_t version)
 {
 	struct fake_queue first;
@@ -66,7 +66,7 @@ static void begin(uint32_t version)
 	fake_daemon_remove(&daemon_);
 }
 
-/* How often the log has a text. */
+/* Returns how often the log contains a text. */
 static unsigned said(const char *what)
 {
 	static char text[1 << 16];
@@ -90,7 +90,7 @@ static void work(uint32_t i, int while_it_works, int after)
 	CHECK(fake_daemon_active(&daemon_, FIRST + i) == after);
 }
 
-/* The first queue's GPU is one of them. */
+/* The GPU of the first queue is one of the 128. */
 static void work_is_told_of_128(void)
 {
 	begin(PROTOCOL_VERSION);
@@ -139,7 +139,7 @@ static void older_daemon_is_told_of_16(void)
 	CHECK(said("GPUs") == 1);
 }
 
-/* The files by which processes meet without a daemon. */
+/* The same for the files by which processes without a daemon meet. */
 static void peers_lanes_have_128(void)
 {
 	static struct lane own = {

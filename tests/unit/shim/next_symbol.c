@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Finding the next symbol. This program is itself preloaded with libkfdshim.so
- * (it starts itself anew) and loads a runtime in the ways that programs do.
- * Usage: test_shim_next_symbol FOLDER-OF-THE-FAKE-LIBRARIES; BUILD names ours.
+ * Proves that libkfdshim.so finds the next symbol of a wrapped function. This program starts itself
+ * again with libkfdshim.so preloaded, and loads a runtime in the ways that programs do.
+ *
+ *   test_shim_next_symbol DIRECTORY    directory of the fake libraries
+ *
+ * BUILD in the environment names the directory of libkfdshim.so.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -22,8 +25,8 @@ static char self[512];
 
 typedef int64_t framework_fn(int64_t kind, int64_t value);
 
-/* In the preloaded process. RTLD_NEXT finds nothing: the runtime is in no
- * global scope. */
+/* Runs in the preloaded process. RTLD_NEXT finds nothing, because the runtime is in no global
+ * scope. */
 static int through_framework(int flags)
 {
 	framework_fn *call;
@@ -39,25 +42,25 @@ static int through_framework(int flags)
 		return 11;
 	if (call(1, 42) != 1042) /* an ordinary signal */
 		return 12;
-	if (call(-1, 43) != 1043) /* a doorbell; no agent is there to be told */
+	if (call(-1, 43) != 1043) /* a doorbell; no agent is loaded that it would be reported to */
 		return 13;
 	return call(1, -5) == 995 ? 0 : 14;
 }
 
-/* Nothing is loaded that has the name: no crash, no endless way round. */
+/* No loaded library defines the symbol: no crash and no endless recursion. */
 static int nothing_loaded(void)
 {
 	int64_t signal[8] = {1};
 	void (*store)(uint64_t, int64_t) =
 		(void (*)(uint64_t, int64_t))dlsym(RTLD_DEFAULT, "hsa_signal_store_relaxed");
 
-	if (!store) /* not preloaded */
+	if (!store) /* libkfdshim.so is not preloaded */
 		return 20;
 	store((uint64_t)(uintptr_t)signal, 1);
 	return signal[1] == 0 ? 0 : 21;
 }
 
-/* The runtime is closed after its first use: its code must stay. */
+/* The program closes the runtime after its first use. The runtime's code must stay mapped. */
 static int unloaded_again(void)
 {
 	framework_fn *call;

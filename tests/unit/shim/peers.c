@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Who holds back for whom without a daemon, and files that are not what they seem. */
+/* Proves, without a daemon: which process holds itself for which peer, and that files of peers with
+ * wrong content do no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -42,7 +43,8 @@ static void a_lower_one_holds_nobody(void)
 	clean();
 }
 
-/* Unset takes no part, on either side, and leaves no trace. */
+/* A process without a priority takes no part, neither as the holder nor as the held one, and makes
+ * no files. */
 static void without_priority_no_part(void)
 {
 	struct process other;
@@ -133,7 +135,7 @@ static void a_dead_one_holds_nobody(void)
 	clean();
 }
 
-/* One that stands (SIGSTOP, a debugger) is still there. */
+/* A stopped peer (SIGSTOP, a debugger) still counts. */
 static void a_stopped_one_is_still_there(void)
 {
 	struct process online;
@@ -162,7 +164,7 @@ static void a_group_is_one_unit(void)
 	EVENTUALLY(files_count(".lane") == 3, 2000);
 	work();
 	never_held();
-	tell(&there, 'w'); /* its group has queues here */
+	tell(&there, 'w'); /* its group has queues on this node */
 	EVENTUALLY(is_held(), 1000);
 	tell(&there, 'f');
 	EVENTUALLY(!is_held(), 1000);
@@ -171,7 +173,7 @@ static void a_group_is_one_unit(void)
 	clean();
 }
 
-/* A rank that stands makes the others spin: all are held. */
+/* A rank that is held makes the others spin, so all members of the group are held. */
 static void a_group_is_held_as_one(void)
 {
 	struct process rank, online;
@@ -207,7 +209,7 @@ static void ones_own_group_holds_nobody(void)
 	clean();
 }
 
-/* A daemon comes, falls silent, comes again, and dies. */
+/* A daemon starts, hangs, starts again, and dies. */
 static void daemons_come_and_go(void)
 {
 	struct fake_daemon daemon;
@@ -238,14 +240,14 @@ static void daemons_come_and_go(void)
 	EVENTUALLY(!is_held(), 1000);
 	fake_sleep_us(2000000);
 	early = is_held();
-	CHECK(!early || clock_ns() - beat_ns >= 3000000000u); /* where we come too late */
-	EVENTUALLY(is_held(), 2000);			      /* no beat for 3 s */
+	CHECK(!early || clock_ns() - beat_ns >= 3000000000u); /* this thread checked too late */
+	EVENTUALLY(is_held(), 2000);			      /* no heartbeat for 3 s */
 	fake_daemon_remove(&daemon);
 	end(&online, SIGKILL);
 	clean();
 }
 
-/* Puts a file there whose lock `pid` has, as the owner's would be. */
+/* Writes a file and, with `lock`, takes the lock that shows that the owner lives. */
 static void put(const char *name, const void *data, size_t size, bool lock)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -258,7 +260,7 @@ static void put(const char *name, const void *data, size_t size, bool lock)
 	CHECK(!lock || fcntl(fd, F_SETLK, &whole) == 0);
 }
 
-/* It is told by its name, for others have files there too. */
+/* Waits for the file with the peer's PID in its name, because other files are there, too. */
 static void has_arrived(const struct process *p)
 {
 	struct dirent *entry;
@@ -300,7 +302,7 @@ static void good_lane(void)
 	bad.nodes[0].activity = 3;
 }
 
-/* Written by a process of the test, which has locked them. */
+/* Writes a bad file as a process of the test that owns and locks it. */
 static void *hostile(int how)
 {
 	char name[64], path[160];
@@ -308,7 +310,7 @@ static void *hostile(int how)
 	good_lane();
 	switch (how) {
 	case 0:
-		put_bad(how, sizeof(bad)); /* a good one: the instrument works */
+		put_bad(how, sizeof(bad)); /* a valid file, which proves that the method works */
 		break;
 	case 1:
 		put_bad(how, sizeof(bad) - 1);
@@ -325,7 +327,7 @@ static void *hostile(int how)
 		bad.version++;
 		put_bad(how, sizeof(bad));
 		break;
-	case 5: /* of another pid namespace: not the pid that has the lock */
+	case 5: /* The name has another PID than the lock's owner, as in another PID namespace. */
 		snprintf(name, sizeof(name), "%d-7.lane", (int)getppid());
 		put(name, &bad, sizeof(bad), true);
 		break;
@@ -369,7 +371,8 @@ static void hostile_lanes_are_left_alone(void)
 			pause();
 		}
 		CHECK(read(ready[0], &word, 1) == 1);
-		other = start("offline", "", OTHER_GPU); /* its arrival makes all look */
+		/* its arrival makes all peers read the files */
+		other = start("offline", "", OTHER_GPU);
 		has_arrived(&other);
 		if (how == 0)
 			EVENTUALLY(is_held(), 1000);
@@ -385,7 +388,7 @@ static void hostile_lanes_are_left_alone(void)
 	clean();
 }
 
-/* Cut short under our eyes, while it holds us. */
+/* The file of a peer is truncated while the peer holds this process. */
 static void a_lane_cut_short(void)
 {
 	struct process online;
@@ -408,7 +411,7 @@ static void a_lane_cut_short(void)
 	}
 	closedir(dir);
 	EVENTUALLY(!is_held(), 1000);
-	tell(&online, 'f'); /* it writes on, and lives */
+	tell(&online, 'f'); /* the peer keeps writing its file and survives */
 	tell(&online, 'w');
 	end(&online, 0);
 	clean();

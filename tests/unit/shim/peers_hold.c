@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* When a process without a daemon takes its queues off the GPU and gives them back,
- * by which level, and what comes of tries that fail. */
+/* Proves, for a process without a daemon: when it takes its queues off the GPU and gives them back,
+ * by which level, and what follows a hold that fails. */
 #include <errno.h>
 #include <sys/mman.h>
 
 #include "common/clock.h"
 #include "tests/lib/peers_play.h"
 
-/* The agent's waits for a core are the test's: at each look they are longer by waits_ns. Those
- * of the machine would be subtracted from what a hold took, wherever they happened. */
+/* The test plays the agent's waits for a core: at each read they have grown by waits_ns. The
+ * machine's own waits would be subtracted from the duration of a hold, wherever they happened. */
 static _Atomic bool waits_are_played;
 static _Atomic unsigned long long waits_ns, waited_ns;
 
@@ -42,7 +42,7 @@ bool __wrap_topology_saves_waves(void)
 	return saves_waves;
 }
 
-/* Where the driver saves no waves; self would reset the GPU. */
+/* The driver does not save waves here, so level self would reset the GPU. */
 static void without_cwsr_by_the_gate(void)
 {
 	struct process online;
@@ -64,7 +64,7 @@ static void a_refused_hold_is_no_hold(void)
 	struct process online;
 
 	prepare();
-	hold_error = -ECANCELED; /* it is only not possible just now */
+	hold_error = -ECANCELED; /* the hold is only impossible at this moment */
 	be("offline", "", 0);
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
@@ -82,8 +82,8 @@ static void a_refused_hold_is_no_hold(void)
 	clean();
 }
 
-/* Once in 100 ms, 200 ms, ...: how often a hold is tried that fails so, within that time
- * from the first on; and then with `more`, once more. */
+/* Counts how often a hold is tried that fails with `error` (the pauses are 100 ms, 200 ms, ...),
+ * within `us` of the first try. `more`: waits for one more try after that. */
 static int tries_failing(int error, unsigned us, bool more)
 {
 	struct process online;
@@ -113,10 +113,11 @@ static void failures_are_tried_more_rarely(void)
 {
 	int n = tries_failing(-EPERM, 1000000, true);
 
-	CHECK(n >= 2 && n <= 5); /* at 0, 100, 300, 700 ms; late, at 1500 */
+	/* tries at 0, 100, 300 and 700 ms; if this thread is late, also at 1500 ms */
+	CHECK(n >= 2 && n <= 5);
 }
 
-/* The driver would reset the GPU. */
+/* Another try would make the driver reset the GPU. */
 static void firmware_that_fails_is_not_asked_again(void)
 {
 	CHECK(tries_failing(-EIO, 200000, false) == 1);
@@ -142,7 +143,7 @@ static void slow_firmware_is_not_asked_again(void)
 	clean();
 }
 
-/* Nor are its waits for a core the firmware's, whenever they are; they lengthen no hold either. */
+/* Waits for a core do not count as the firmware's time, whenever they happen. */
 static void waits_for_a_core_are_not_the_firmware(void)
 {
 	struct process online;
@@ -171,8 +172,8 @@ static void waits_for_a_core_are_not_the_firmware(void)
 	clean();
 }
 
-/* Gaps in the other's work that are shorter than giving the GPU back and taking it
- * again are held over; longer ones are not. */
+/* Gaps in the peer's work that are shorter than a release and another hold are held over; longer
+ * gaps are not. */
 static void short_gaps_are_held_over(void)
 {
 	struct process online;
@@ -188,7 +189,7 @@ static void short_gaps_are_held_over(void)
 	tell(&online, 'w');
 	EVENTUALLY(is_held(), 1000);
 	tell(&online, 'f');
-	EVENTUALLY(!is_held(), 1000); /* what both cost is known now */
+	EVENTUALLY(!is_held(), 1000); /* the costs of a hold and of a release are known now */
 	tell(&online, 'w');
 	EVENTUALLY(is_held(), 1000);
 	releases = 0;
@@ -197,17 +198,18 @@ static void short_gaps_are_held_over(void)
 		tell(&online, 'f');
 		fake_sleep_us(1000);
 		tell(&online, 'w');
-		longer += clock_ns() - begun > 8000000u; /* it is held over for 15 ms */
+		longer += clock_ns() - begun > 8000000u; /* the hold-over is 15 ms */
 		fake_sleep_us(2000);
 	}
-	CHECK(releases <= 5 + longer); /* this machine makes some of the gaps long */
+	/* this machine makes some of the gaps longer than intended */
+	CHECK(releases <= 5 + longer);
 	tell(&online, 'f');
 	EVENTUALLY(!is_held(), 1000);
 	end(&online, 0);
 	clean();
 }
 
-/* Also where both are slow: after a gap of 15 ms it would not be back yet. */
+/* The same holds if both are slow: after a gap of 15 ms the release would not have finished. */
 static void gaps_that_gain_nothing_are_held_over(void)
 {
 	struct process online;
@@ -234,7 +236,7 @@ static void gaps_that_gain_nothing_are_held_over(void)
 	clean();
 }
 
-/* Once some are known to be long, it is given back at the end of the work. */
+/* Once some gaps are known to be long, the GPU is given back when the peer's work ends. */
 static void long_gaps_are_not(void)
 {
 	struct process online;
@@ -256,7 +258,7 @@ static void long_gaps_are_not(void)
 	ended = clock_ns();
 	tell(&online, 'f');
 	EVENTUALLY(!is_held(), 1000);
-	CHECK(clock_ns() - ended < 8000000u); /* giving back takes 5 ms of it */
+	CHECK(clock_ns() - ended < 8000000u); /* the release takes 5 ms of this */
 	end(&online, 0);
 	clean();
 }
@@ -287,14 +289,14 @@ static void weight_too(void)
 	held_by_level("weight", LANE_LEVEL_WEIGHT);
 }
 
-/* No debugger is there without a daemon. */
+/* Level trap becomes self, because without a daemon there is no debugger. */
 static void trap_is_self(void)
 {
 	held_by_level("trap", LANE_LEVEL_SELF);
 }
 
-/* Work begins while somebody more urgent is at it, at a moment when the sampler
- * sleeps for a short time only. */
+/* The process starts to work while a more urgent peer works, at a moment when the sampler sleeps
+ * for a short time only. */
 static void work_that_begins_late_is_held_at_once(void)
 {
 	struct fake_queue sdma;
@@ -302,14 +304,14 @@ static void work_that_begins_late_is_held_at_once(void)
 
 	prepare();
 	be("offline", "", 0);
-	/* No hook sees it: the sampler looks again and again. */
+	/* No hook sees this queue, so the sampler keeps polling. */
 	CHECK(fake_queue_create(&sdma, KFD_IOC_QUEUE_TYPE_SDMA) == 0);
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	tell(&online, 'w');
 	never_held();
 	for (int i = 0; i < 10; i++) {
-		__atomic_add_fetch(sdma.wptr, 1, __ATOMIC_SEQ_CST); /* a copy a moment ago */
+		__atomic_add_fetch(sdma.wptr, 1, __ATOMIC_SEQ_CST); /* the previous copy */
 		__atomic_store_n(sdma.rptr, *sdma.wptr, __ATOMIC_SEQ_CST);
 		fake_sleep_us(30000);
 		work();

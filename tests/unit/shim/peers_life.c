@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* What becomes of a process among peers: another program, a child, no queues (yet), no
- * folder to meet in, news that got lost. */
+/* Proves how peers treat changes of a process: an exec, a fork, no queues (yet), no directory to
+ * meet in, and notifications that got lost. */
 #include "tests/lib/peers_play.h"
 
-/* The same pid; other files, another lock. */
+/* exec: the PID stays, but the files and the lock are new. */
 static void another_program_in_the_same_process(void)
 {
 	struct process online;
@@ -16,7 +16,7 @@ static void another_program_in_the_same_process(void)
 		tell(&online, 'w');
 		EVENTUALLY(is_held(), 2000);
 		tell(&online, 'x');
-		EVENTUALLY(!is_held(), 2000); /* it has no work yet */
+		EVENTUALLY(!is_held(), 2000); /* the new program has no work yet */
 		EVENTUALLY(files_count(".lane") == 2 && files_count(".socket") == 2, 2000);
 	}
 	tell(&online, 'w');
@@ -27,7 +27,7 @@ static void another_program_in_the_same_process(void)
 	clean();
 }
 
-/* Whoever has no queue is in nobody's way, and asks for nothing. */
+/* A process without queues obstructs no peer, and its agent does not wake. */
 static void without_queues_it_sleeps(void)
 {
 	unsigned long before = 1, after = 0;
@@ -42,18 +42,18 @@ static void without_queues_it_sleeps(void)
 	EVENTUALLY(is_held(), 1000);
 	CHECK(fake_queue_destroy(&queue) == 0);
 	EVENTUALLY(!is_held(), 1000);
-	/* It may have been late with the last of it. */
+	/* The agent may have been late with its last work. */
 	for (int i = 0; i < 5 && before != after; i++) {
 		fake_sleep_us(200000);
 		before = agent_sleeps();
-		for (int j = 0; j < 30; j++) /* more than its socket takes */
+		for (int j = 0; j < 30; j++) /* more notifications than its socket can hold */
 			tell(&online, j % 2 ? 'w' : 'f');
 		fake_sleep_us(100000);
 		after = agent_sleeps();
 	}
 	CHECK(before == after);
 	end(&online, SIGKILL);
-	online = start("online", "", 0); /* which finds no room to say so */
+	online = start("online", "", 0); /* its notification is lost, because the socket is full */
 	tell(&online, 'w');
 	never_held();
 	CHECK(fake_queue_create(&queue, AQL) == 0);
@@ -63,7 +63,8 @@ static void without_queues_it_sleeps(void)
 	clean();
 }
 
-/* One that comes while our thread is late, and finds no room to say so. */
+/* A peer starts while the agent's thread is late, and its notification is lost, because the socket
+ * is full. */
 static void an_arrival_that_was_lost(void)
 {
 	struct process online, other;
@@ -91,8 +92,8 @@ static void an_arrival_that_was_lost(void)
 	clean();
 }
 
-/* A request that begins when it has no queue, before somebody of whom it does not know,
- * for without queues it does not listen: who works looks, at each of its samples. */
+/* A request begins while the process has no queue, beside a peer that it has not met, because it
+ * does not listen without queues. A peer that works reads the files at each of its polls. */
 static void a_request_before_the_first_queue(void)
 {
 	struct process online;
@@ -122,7 +123,8 @@ static void remove_from_shm(pid_t pid)
 	CHECK(system(command) == 0);
 }
 
-/* Real ones of this user may be there too; a node that nobody else has keeps us apart. */
+/* Real files of this user may be in this directory, too. A node number that no other process uses
+ * keeps the test apart from them. */
 static void meet_in_shm(const char *runtime)
 {
 	int own_node = (int)getpid() + 100000;
@@ -159,7 +161,7 @@ static void with_a_runtime_folder_that_is_not_there(void)
 	meet_in_shm("/nowhere/run");
 }
 
-/* As under su, and under sudo -E: there nothing may be made, though root could. */
+/* As under su and sudo -E: nothing must be created in that directory, even if root could. */
 static void with_a_runtime_folder_of_somebody_else(void)
 {
 	char theirs[] = "/tmp/kfdshim-theirs-XXXXXX", path[64];
@@ -173,7 +175,7 @@ static void with_a_runtime_folder_of_somebody_else(void)
 	CHECK(rmdir(theirs) == 0);
 }
 
-/* The program may change its environment whenever it likes: what counts is what it was
+/* The program can change its environment at any time. The values that count are those at the moment
  * when the process opened the GPU. */
 static void an_environment_that_changes(void)
 {

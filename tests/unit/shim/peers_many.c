@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What peers cost where there are 64 of them: system calls, counted. */
+/* Proves what 64 peers cost, as a number of system calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 static struct fake_queue queue;
 static struct fake_signal last = {.kind = 1};
 
-/* The agent has met them all: each got its greeting. */
+/* Returns when the agent has met all peers: each has received a notification. */
 static void meet(const char *priority, int theirs)
 {
 	many_start(theirs);
@@ -25,7 +25,7 @@ static void meet(const char *priority, int theirs)
 	fake_sleep_us(100000);
 }
 
-/* A kernel stands, so the sampler looks at it 62 times a second. Of the peers nothing is new. */
+/* A kernel runs, so the sampler polls 62 times a second. No peer reports anything. */
 static void peers_that_say_nothing_are_not_read(void)
 {
 	meet("offline", PRIORITY_ONLINE);
@@ -34,8 +34,8 @@ static void peers_that_say_nothing_are_not_read(void)
 	lanes_read = calls_of_agent = 0;
 	fake_sleep_us(1000000);
 	CHECK(lanes_read == 0);
-	CHECK(calls_of_agent <= 400); /* a few a look */
-	/* One says that something is: that one is read. */
+	CHECK(calls_of_agent <= 400); /* a few in each poll */
+	/* One peer sends a notification: only its file is read. */
 	many_tell('s');
 	EVENTUALLY(lanes_read > 0, 1000);
 	fake_sleep_us(100000);
@@ -43,7 +43,8 @@ static void peers_that_say_nothing_are_not_read(void)
 	many_end();
 }
 
-/* Work of the most urgent one begins, and ends: all others are told, few of them by its own thread. */
+/* Work of the most urgent process begins and ends: all peers are notified, but few of them by the
+ * thread that rings. */
 static void doorbell_wakes_few(void)
 {
 	meet("online", PRIORITY_OFFLINE);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Proves: where another user has made the folder in /dev/shm in which peers meet,
- * the shim uses nothing of it, the program runs on, and one line says whose it is
- * and what to do. */
+/* Proves: if another user has created the directory in /dev/shm in which peers meet, the shim uses
+ * nothing in it, the program runs on, and one log line names the owner and what to do. */
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -17,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* clang-format off: cmocka wants some of the above first */
+/* clang-format off: cmocka.h needs some of the headers above */
 #include <cmocka.h>
 /* clang-format on */
 
@@ -42,7 +41,7 @@ static bool said(char *line, size_t size, const char *what)
 	return at;
 }
 
-/* Its user has no daemon and no runtime folder. */
+/* Runs the program as a user that has no daemon and no runtime directory. */
 static void run_program(void)
 {
 	struct fake_queue queue;
@@ -71,8 +70,8 @@ static void put(const char *path, const char *text)
 	close(fd);
 }
 
-/* In namespaces of its own, where this user has number 1000, and root, which has no number
- * there, is shown as 65534: so a folder of root's stands for one that another user has made. */
+/* Enters namespaces in which this user has uid 1000. root has no uid there and is shown as 65534,
+ * so a directory of root stands for one that another user has created. */
 static void be_second(const char *theirs)
 {
 	char map[32], groups[32];
@@ -118,7 +117,7 @@ static void finds_it_taken(const char *theirs)
 static void a_folder_of_another_user(void **state)
 {
 	(void)state;
-	finds_it_taken("/root"); /* 0700 */
+	finds_it_taken("/root"); /* mode 0700 */
 }
 
 static void one_that_is_open_to_all(void **state)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The queue table: what the ioctls tell, and nothing of a destroyed queue. */
+/* Proves that the queue table follows the ioctls, and that the agent never uses memory of a
+ * destroyed queue. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -25,7 +26,7 @@
 
 static struct fake_daemon daemon_;
 
-/* A first queue, and the daemon that has been told of it. */
+/* Starts the agent with one queue and a daemon that has been informed of it. */
 static void begin(struct fake_queue *q)
 {
 	fake_begin(&daemon_, q);
@@ -82,8 +83,8 @@ static void *move_ring(void *arg)
 	return NULL;
 }
 
-/* UPDATE_QUEUE gives it another ring: when it returns, nobody is left who has found
- * the old one. */
+/* UPDATE_QUEUE changes the ring: when the call returns, no reader that has found the old ring is
+ * left. */
 static void an_old_ring_has_no_readers(void)
 {
 	struct fake_queue q;
@@ -100,8 +101,8 @@ static void an_old_ring_has_no_readers(void)
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
-/* A smaller ring at the same place is another ring: what the old one had of packets
- * is not looked for in it. */
+/* A smaller ring at the same address counts as another ring: packets of the old ring are not
+ * searched in it. */
 static void a_smaller_ring_is_another(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -114,7 +115,7 @@ static void a_smaller_ring_is_another(void)
 	args.queue_id = q.id;
 	CHECK(fake.agent->ioctl(fake.fd, AMDKFD_IOC_UPDATE_QUEUE, &args) == 0);
 	fake_waited(&last);
-	agent_lock(); /* who has it now serves what the wait has left */
+	agent_lock(); /* the holder of the lock serves the request that the wait has left */
 	agent_unlock();
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
 	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == 1);
@@ -127,7 +128,7 @@ static void gone_already(void)
 	struct lane_queue entry;
 
 	CHECK(fake_daemon_queue(&daemon_, destroyed->id, &entry) == -ENOENT);
-	/* If anything of the agent still reads it, this test dies. */
+	/* If the agent still read this memory, the test would crash. */
 	fake_queue_unmap(destroyed);
 	fake_sleep_us(20000);
 	fake.agent->doorbell((uint64_t)(uintptr_t)destroyed->doorbell);
@@ -140,7 +141,7 @@ static void gone_before_destroy(void)
 	begin(&q);
 	CHECK(fake_queue_create(&other, AQL) == 0);
 	fake_ring(&q, NULL);
-	fake_ring(&other, NULL); /* keeps the sampler looking */
+	fake_ring(&other, NULL); /* keeps the sampler polling */
 	fake_sleep_us(5000);
 	destroyed = &q;
 	fake.on_destroy = gone_already;
@@ -160,7 +161,7 @@ static void back_if_destroy_fails(void)
 	errno = 0;
 	CHECK(fake_queue_destroy(&q) == -1 && errno == EBUSY);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.hsa_queue == q.hsa_queue);
-	/* It works as before. */
+	/* The queue works as before. */
 	fake_ring(&q, NULL);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 	fake_drain(&q);
@@ -170,7 +171,7 @@ static void back_if_destroy_fails(void)
 	CHECK(fake_daemon_queue_count(&daemon_) == 0);
 }
 
-/* ROCr frees the memory of a queue whether its DESTROY succeeded or not. */
+/* ROCr frees the memory of a queue even if its DESTROY_QUEUE has failed. */
 static void back_but_freed(void)
 {
 	struct fake_queue q;
@@ -184,7 +185,7 @@ static void back_but_freed(void)
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
 }
 
-/* ... and the next queue is made in that memory. */
+/* The next queue is made in that memory. */
 static void back_but_replaced(bool noticed)
 {
 	struct fake_signal last = {.kind = 1};
@@ -233,7 +234,7 @@ static void back_but_replaced_later(void)
 	back_but_replaced(true);
 }
 
-/* Its doorbell was heard, and then its memory was gone. */
+/* The doorbell was seen, and then the queue's memory was gone. */
 static void no_bell_of_a_lost_queue(void)
 {
 	struct fake_queue q;
@@ -269,7 +270,7 @@ static void ids_come_again(void)
 	CHECK(fake_queue_destroy(&q) == 0);
 	CHECK(fake_queue_create(&next, SDMA) == 0 && next.id == q.id);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.type == SDMA);
-	/* ... even where a DESTROY by a bare system call was not seen. */
+	/* The same holds if a DESTROY_QUEUE by a bare system call was not seen. */
 	memset(fake.ids, 0, sizeof(fake.ids));
 	CHECK(fake_queue_create(&q, AQL) == 0 && q.id == next.id);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.type == AQL);
@@ -287,7 +288,7 @@ static void failed_create_is_no_queue(void)
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 }
 
-/* KFD 1.17 made CREATE_QUEUE's struct longer; the older one is 88 bytes. */
+/* KFD 1.17 made the struct of CREATE_QUEUE longer; the older one has 88 bytes. */
 static void structs_of_any_size(void)
 {
 	union {
@@ -308,7 +309,7 @@ static void structs_of_any_size(void)
 	fake.args_bytes = 88;
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(fake_daemon_queue(&daemon_, 1, &entry) == 0 && entry.cwsr_bytes == 0x2000);
-	fake.args_bytes = 48; /* too short to tell the id */
+	fake.args_bytes = 48; /* too short to contain the id */
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == 2);
 	fake.args_bytes = 200;
@@ -316,8 +317,9 @@ static void structs_of_any_size(void)
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.hsa_queue == q.hsa_queue);
 }
 
-/* A thread that never ends its read of the table: it stands in a debugger, or a signal handler has jumped
- * out of it. The program's DESTROY_QUEUE comes back all the same, and what the thread may read stays. */
+/* A thread never finishes its read of the table: it stands in a debugger, or a signal handler has
+ * jumped out of it. The program's DESTROY_QUEUE still returns, and the memory that the thread may
+ * read is never freed. */
 static void reader_that_never_ends(void)
 {
 	struct queue *read;
@@ -332,12 +334,13 @@ static void reader_that_never_ends(void)
 	begun = clock_ns();
 	CHECK(fake_queue_destroy(&q) == 0);
 	CHECK(clock_ns() - begun < 1000000000u);
-	CHECK(read->id == q.id); /* a sanitizer sees whether it was freed */
+	CHECK(read->id == q.id); /* a sanitizer reports if it was freed */
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 }
 
-/* As libkfdshim.so does with a signal that no doorbell need be. Was the agent called? */
+/* Does what libkfdshim.so does with a signal, which need not be a doorbell. Returns whether the
+ * agent was called. */
 static bool store_by_the_program(const struct fake_signal *signal)
 {
 	uint64_t handle = (uint64_t)(uintptr_t)signal;
@@ -348,12 +351,13 @@ static bool store_by_the_program(const struct fake_signal *signal)
 	return true;
 }
 
-/* A profiler's queue before the real one: while that is known to be active, its doorbell costs what any
- * other does; and its place in the table does not outlive it. */
+/* A profiler puts an intercept queue before the real one. While the real queue is known to be
+ * active, the intercept queue's doorbell costs as little as any other. Its slot in the table of
+ * active doorbells is freed with it. */
 static void intercept_queue_enters_the_hot_table(void)
 {
 	static struct fake_signal bell = {.kind = 1}, last = {.kind = 1};
-	static uint64_t upper[8]; /* an hsa_queue_t: doorbell at 16, id at 32 */
+	static uint64_t upper[8]; /* a fake hsa_queue_t: doorbell at offset 16, id at 32 */
 	struct fake_queue q;
 
 	begin(&q);
@@ -376,8 +380,8 @@ static void intercept_queue_enters_the_hot_table(void)
 	CHECK(fake.uppers == 0 && store_by_the_program(&bell));
 }
 
-/* An AQL queue that no HSA runtime made: no hsa_queue_t is made up for it, and
- * looking for one before the read pointer's page does not crash. */
+/* An AQL queue that no HSA runtime made: the agent reports no hsa_queue_t for it, and the search
+ * for one before the page of the read pointer does not crash. */
 static void raw_queue(void)
 {
 	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -393,7 +397,7 @@ static void raw_queue(void)
 	args.write_pointer_address = (uint64_t)(uintptr_t)(page + 4096 + 8);
 	CHECK(fake.agent->ioctl(FAKE_FD, _IOWR('K', 2, struct kfdabi_create_queue), &args) == 0);
 	CHECK(fake_daemon_queue(&daemon_, args.queue_id, &entry) == 0 && entry.hsa_queue == 0);
-	/* The sampler sees its work all the same. */
+	/* The sampler still sees its work. */
 	__atomic_store_n((uint64_t *)(page + 4096 + 8), 5, __ATOMIC_SEQ_CST);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 }
@@ -403,7 +407,7 @@ static void bad_pointers_go_to_the_driver(void)
 	struct fake_queue q;
 
 	begin(&q);
-	fake.destroy_errno = EFAULT; /* what the driver would say */
+	fake.destroy_errno = EFAULT; /* the driver's error */
 	memset(fake.calls, 0, sizeof(fake.calls));
 	CHECK(fake.agent->ioctl(FAKE_FD, AMDKFD_IOC_DESTROY_QUEUE, (void *)8) == -1 &&
 	      errno == EFAULT);
@@ -424,7 +428,7 @@ static void more_queues_than_the_lane_shows(void)
 		CHECK(fake.agent->ioctl(FAKE_FD, _IOWR('K', 2, struct kfdabi_create_queue),
 					&args) == 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == (int)LANE_QUEUES);
-	/* Those beyond still count as work of their node. */
+	/* Queues beyond the table still count as work of their node. */
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 0);
 	fake_ring(&q, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Threads that make, use and destroy queues beside each other, and beside forks, spawns,
- * signal handlers that do so, too, and the end of the process. */
+/* Proves: threads can create, use and destroy queues in parallel with each other, with forks,
+ * spawns and signal handlers that do the same, and with the end of the process. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -67,7 +67,7 @@ static void *creates_and_destroys(void *arg)
 
 	(void)arg;
 	for (int i = 0; i < 200; i++) {
-		pthread_mutex_lock(&driver); /* the fake driver's table */
+		pthread_mutex_lock(&driver); /* protects the mock driver's table */
 		CHECK(fake_queue_create(&q, AQL) == 0);
 		pthread_mutex_unlock(&driver);
 		for (int j = 0; j < 5; j++) {
@@ -77,7 +77,7 @@ static void *creates_and_destroys(void *arg)
 		pthread_mutex_lock(&driver);
 		CHECK(fake_queue_destroy(&q) == 0);
 		pthread_mutex_unlock(&driver);
-		fake_queue_unmap(&q); /* from here on a read of it is the end */
+		fake_queue_unmap(&q); /* a read of it by the agent crashes from here on */
 		free(q.doorbell);
 	}
 	return NULL;
@@ -121,7 +121,7 @@ static void threads_and_spawns_race(void)
 static struct fake_queue rung_by_handler;
 static volatile sig_atomic_t rung;
 
-/* Rings a doorbell, and ends that work, wherever the thread just was. */
+/* Rings a doorbell and ends that work, wherever the interrupted thread was. */
 static void ring_and_wait(int number)
 {
 	static struct fake_signal last = {.kind = 1};
@@ -164,11 +164,11 @@ static void *works_for_ever(void *arg)
 	return NULL;
 }
 
-/* Destructors run while threads still work, ours and those of our libraries among
- * them, and destroy queues themselves. */
+/* Destructors run while threads still work, including those of the agent and its libraries, and
+ * destroy queues themselves. */
 static struct fake_queue left_to_the_end;
 
-/* Their queues are static for LeakSanitizer, which looks while threads still work. */
+/* The queues are static for LeakSanitizer, which checks while threads still work. */
 static void destroys_at_exit(void)
 {
 	static struct fake_queue q;
@@ -219,7 +219,7 @@ IN_CHILD(signals_at_any_point)
 #ifndef __SANITIZE_THREAD__
 IN_CHILD(exits_while_threads_work)
 #else
-/* Compiled all the same. */
+/* The test is compiled but not run. */
 __attribute__((used)) static void (*const not_under_tsan)(void) = exits_while_threads_work;
 #endif
 
@@ -231,7 +231,8 @@ int main(void)
 		cmocka_unit_test(test_threads_and_spawns_race),
 		cmocka_unit_test(test_signals_at_any_point),
 #ifndef __SANITIZE_THREAD__
-		/* A fake driver without locks is no race of the agent. */
+		/* The mock driver has no locks: ThreadSanitizer would report races that are not the
+		 * agent's. */
 		cmocka_unit_test(test_exits_while_threads_work),
 #endif
 	};

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * How often the agent's thread wakes: with 16 queues no oftener than its periods say
- * (docs/architecture.md), without queues not at all, and not for a queue that hooks
- * follow and that is drained. A count, because what a wake costs in CPU time depends
- * on the machine (in a virtual one whose host is busy, many times what it takes
- * elsewhere).
+ * Proves how often the agent's thread wakes: with 16 queues no more often than its periods allow
+ * (docs/architecture.md), without queues never, and never for a drained queue that hooks follow.
+ * The test counts wakes, because the CPU time of a wake depends on the machine (in a virtual
+ * machine on a busy host it is many times as long as elsewhere).
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -26,11 +25,11 @@
 
 #define QUEUES 16
 #define SPAN_US 2000000u
-#define SETTLE_US 100000u /* it wakes once more, and asks for barriers the first time */
+#define SETTLE_US 100000u /* it wakes once more, and registers for barriers the first time */
 /*
- * A second: a look each 16 ms, and some more at first, when the periods are short; on
- * two busy cores 61 to 67. Twice that number: a thread that is woken for something else,
- * too, or that looks twice each time, is beyond it.
+ * Limit per second: one poll each 16 ms, and a few more at first, when the periods are short. On
+ * two busy cores 61 to 67 were measured. The limit is twice that number: a thread that is also
+ * woken for other reasons, or that polls twice each time, exceeds it.
  */
 #define WAKES_MOST (2 * 1000 / 16)
 
@@ -38,7 +37,7 @@ static struct fake_daemon daemon_;
 static struct fake_queue queues[QUEUES];
 static char agent_task[300];
 
-/* The agent's thread: its name is the contract. */
+/* Finds the agent's thread by its name, which is part of the interface. */
 static void find_thread(void)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -60,7 +59,7 @@ static void find_thread(void)
 	CHECK(agent_task[0]);
 }
 
-/* CPU time of a thread, and how often it gave up the CPU by itself. */
+/* CPU time of a thread, and the number of its voluntary context switches. */
 struct spent {
 	uint64_t cpu_ns, wakes;
 };
@@ -88,7 +87,7 @@ static struct spent spent(const char *task)
 	return s;
 }
 
-/* How often a second it wakes; and what that costs here, for who reads the log. */
+/* Returns the number of wakes per second, and prints their CPU time for the log. */
 static double wakes_a_second(const char *when)
 {
 	struct spent before, after;
@@ -106,8 +105,8 @@ static double wakes_a_second(const char *when)
 	return wakes / seconds;
 }
 
-/* Not a wake in more than a second. It may have been late with the last of what it had to
- * do: then once more. */
+/* Returns whether the thread does not wake for more than a second. It may have been late with its
+ * last work, so the test tries again. */
 static bool sleeps(void)
 {
 	struct spent before, after;
@@ -146,7 +145,7 @@ static void sixteen_queues(void)
 	CHECK(sleeps());
 }
 
-/* All queues known to the hooks, and drained: it sleeps. */
+/* The hooks have seen all queues, and these are drained: the thread sleeps. */
 static void covered_and_drained(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -161,8 +160,8 @@ static void covered_and_drained(void)
 	fake_waited(&last);
 	find_thread();
 	CHECK(sleeps());
-	/* ... and not too deeply: a plain store that no hook follows is not
-	 * seen, but the next doorbell is, and from there on everything. */
+	/* A plain store that no hook sees is not noticed while the thread sleeps, but the next
+	 * doorbell is, and from then on everything. */
 	CHECK(fake_ring(&queues[0], NULL));
 	fake_drain(&queues[0]);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
@@ -176,8 +175,8 @@ static int remove_all(const char *folder)
 	return system(command);
 }
 
-/* Without a daemon too: nobody is asked for, and no peer heard; but a daemon that has
- * come meanwhile is found when there is a queue again. */
+/* Without a daemon the thread neither tries to connect nor reads peers. A daemon that has started
+ * in the meantime is found when there is a queue again. */
 static void nobody_there(void)
 {
 	char meeting[80];

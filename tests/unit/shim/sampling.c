@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * When the sampler looks, and what it finds: its looks are called here, in virtual
- * time, with no thread of the agent's. Wakes are counted, never measured.
+ * Proves when the sampler polls and what it finds. The test calls its polls in virtual time,
+ * without the agent's thread, and counts wakes instead of measuring them.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #include "tests/lib/sampled_queues.h"
 
-/* 0.5 % of a core where a wake costs 40 us, as in a virtual machine. */
+/* 0.5 % of a core if a wake costs 40 us, as in a virtual machine */
 #define WAKES_A_SECOND 125u
 
 static uint64_t period_after(uint64_t ns)
@@ -26,7 +26,7 @@ static void quiet_queues_cost_little(void)
 {
 	begin();
 	look();
-	CHECK(due == UINT64_MAX); /* no queues */
+	CHECK(due == UINT64_MAX); /* no queues, so no poll */
 	for (unsigned i = 0; i < 16; i++)
 		queue(i, i & 1 ? SDMA : AQL);
 	pass(100 * MS);
@@ -56,7 +56,7 @@ static void busy_queues_cost_little(void)
 	CHECK(looks <= 10 * WAKES_A_SECOND);
 }
 
-/* A long kernel in each of them. */
+/* Each queue runs a long kernel. */
 static void standing_queues_cost_little(void)
 {
 	begin();
@@ -69,7 +69,7 @@ static void standing_queues_cost_little(void)
 	CHECK(q[0]->active);
 }
 
-/* Known to the hooks and drained: no wakes at all. */
+/* Queues that the hooks have seen and that are drained cause no wakes at all. */
 static void covered_queues_cost_nothing(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -86,7 +86,7 @@ static void covered_queues_cost_nothing(void)
 	CHECK(pass(10 * SECOND) == 1 && due == UINT64_MAX);
 }
 
-/* Ended by a wait, at the real clock: hooks read that, and from there time goes on. */
+/* Ends the work by a wait. Hooks read the real clock, so the virtual time continues from there. */
 static void wait_on(struct fake_signal *last)
 {
 	fake_waited(last);
@@ -94,8 +94,8 @@ static void wait_on(struct fake_signal *last)
 	now = due = q[0]->idle_ns;
 }
 
-/* Packets without the barrier bit: one waits for the last, and the first still runs, or
- * the one after it. */
+/* Packets without the barrier bit: the program waits for the last one while the first, or the one
+ * after it, still runs. */
 static void work_behind_a_wait_is_found(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -118,8 +118,8 @@ static void work_behind_a_wait_is_found(void)
 	}
 }
 
-/* ... and stays active, however often a thread sees that value: or each of them would give back what is
- * held for it, until the next look takes it again. */
+/* The queue stays active, however often a thread loads the final value. Otherwise each load would
+ * release the processes that are held for it, until the next poll holds them again. */
 static void work_behind_a_load_stays_active(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -136,17 +136,17 @@ static void work_behind_a_load_stays_active(void)
 		CHECK(q[0]->active);
 		pass(MS);
 	}
-	fake_drain(&made[0]); /* all of it: the value says that it is over */
+	fake_drain(&made[0]); /* all of it has finished, as the value shows */
 	fake.agent->loaded(handle);
 	CHECK(!q[0]->active);
-	fake_ring(&made[0], &last); /* what was submitted since is another matter */
+	fake_ring(&made[0], &last); /* work that was submitted later is not covered by that value */
 	last.value = 0;
 	fake.agent->loaded(handle);
 	CHECK(!q[0]->active);
 }
 
-/* The read pointer lags behind what the wait has shown: no work, and no looks when it
- * has come up. */
+/* The read pointer lags behind the end that the wait has shown: that is no work, and when the
+ * pointer has caught up there are no polls. */
 static void lagging_read_pointer_is_no_work(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -166,8 +166,8 @@ static void lagging_read_pointer_is_no_work(void)
 	}
 }
 
-/* What no hook sees is seen after a quarter of the quiet time before it, at most
- * 16 ms. */
+/* Work that no hook sees is noticed after at most a quarter of the quiet time before it, and at
+ * most 16 ms. */
 static void unseen_work_is_noticed(void)
 {
 	static const uint64_t quiet[] = {MS, 5 * MS, 17 * MS, 60 * MS, 3 * SECOND};
@@ -186,7 +186,7 @@ static void unseen_work_is_noticed(void)
 		}
 }
 
-/* As the sampler's thread, which sleeps 10 s at most. */
+/* Waits as the sampler's thread does, which sleeps 10 s at most. */
 static uint64_t noticed(const struct queue *which)
 {
 	if (due == UINT64_MAX)
@@ -194,9 +194,9 @@ static uint64_t noticed(const struct queue *which)
 	return wait_for(which, true);
 }
 
-/* A queue that is rung by a hook and past the hooks (a framework that links with the runtime, and a script
- * that resolves by handle). The first time past them can be found late, no other; what comes by the
- * hooks again costs no looks in the end. */
+/* A queue is rung by a hook and also past the hooks (a framework that is linked with the runtime,
+ * and a script that resolves symbols by handle). Only the first time past the hooks may be found
+ * late. If all later work comes by the hooks again, the polls end. */
 static void work_past_the_hooks_is_noticed_again(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -224,8 +224,8 @@ static void work_past_the_hooks_is_noticed_again(void)
 	CHECK(due == UINT64_MAX);
 }
 
-/* One sampling period to see the last move, then the quiet time: 2 ms, or the
- * period where that is longer. */
+/* One sampling period to see the last change, then the quiet time: 2 ms, or the period if that is
+ * longer. */
 static void idle_is_found_in_time(void)
 {
 	static const uint64_t lasts[] = {MS, 5 * MS, 17 * MS, 60 * MS, SECOND};
@@ -251,8 +251,8 @@ static void idle_is_found_in_time(void)
 		}
 }
 
-/* A kernel of any length is learned, no shorter than it was and at most a period
- * (a quarter of it) longer; of a very long one 100 ms. */
+/* A kernel of any length is learned: at least its length, and at most one period (a quarter of it)
+ * more; for a very long kernel 100 ms. */
 static void kernels_are_measured(void)
 {
 	static const uint64_t lasts[] = {7 * MS, 23 * MS, 90 * MS, 700 * MS};
@@ -275,8 +275,8 @@ static void kernels_are_measured(void)
 	}
 }
 
-/* The last packet's signal says that it is over: the shortest quiet time will do,
- * however long this queue's kernels last. Also of a queue that no runtime made. */
+/* If the last packet's signal is final, the shortest quiet time is enough, however long this
+ * queue's kernels last. This also holds for a queue that no runtime made. */
 static void final_value_ends_it(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -293,7 +293,7 @@ static void final_value_ends_it(void)
 	}
 }
 
-/* As the sampler does it while the daemon holds others. */
+/* Polls as the sampler does while the daemon holds other processes. */
 static uint64_t held_until_idle(const struct queue *which)
 {
 	uint64_t start = now;
@@ -306,7 +306,8 @@ static uint64_t held_until_idle(const struct queue *which)
 	return now - start;
 }
 
-/* An end that no thread shows: found late at first, then soon, as long as others are held for it. */
+/* An end that no thread shows is found late at first, and then soon, as long as others are held for
+ * this queue. */
 static void held_work_is_given_back_soon(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -327,11 +328,11 @@ static void held_work_is_given_back_soon(void)
 	fake_submit(&made[0], NULL);
 	due = now;
 	wait_for(q[0], true);
-	pass(150 * MS); /* none is held any more */
+	pass(150 * MS); /* no process is held any more */
 	CHECK(due - now >= MS);
 }
 
-/* After copies, a quarter of the burst is quiet enough. */
+/* After copies, a quarter of the burst is a sufficient quiet time. */
 static void short_bursts_end_soon(void)
 {
 	uint64_t start;
@@ -355,8 +356,9 @@ static void short_bursts_end_soon(void)
 	}
 }
 
-/* Where the read pointer passes a packet when it is taken up, equal pointers are no end: a kernel without
- * a signal keeps its queue for the shortest quiet time, also while others are held for it. */
+/* Where the read pointer passes a packet when it is taken up, equal pointers do not show the end. A
+ * kernel without a signal keeps its queue active for the shortest quiet time, also while others are
+ * held for it. */
 static void kernels_outlast_a_short_quiet_time(void)
 {
 	begin();
@@ -378,7 +380,7 @@ static void kernels_outlast_a_short_quiet_time(void)
 		}
 }
 
-/* A queue is not looked at more often if threads show its ends. */
+/* A queue whose ends are shown by threads is not polled more often. */
 static void shown_ends_want_no_close_looks(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -397,8 +399,8 @@ static void shown_ends_want_no_close_looks(void)
 	CHECK(due - now >= MS);
 }
 
-/* Where it is over and nobody knows, the pointers are equal and the kernel runs: its
- * signal keeps a raw queue, too. Who has a ring that cannot be read has no signal. */
+/* The end is not shown by a thread, the pointers are equal and the kernel runs: the packet's signal
+ * keeps a raw queue active, too. A queue whose ring cannot be read has no signal. */
 static void raw_queue_has_a_signal(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -421,8 +423,8 @@ static void raw_queue_has_a_signal(void)
 	CHECK(wait_for(q[1], false) <= 4 * MS);
 }
 
-/* ... and one that is not over, although the pointers are equal: active until it
- * is, while somebody waits for it; else for 100 ms. */
+/* A signal that is not final keeps the queue active although the pointers are equal: while a thread
+ * waits for it until it is final, otherwise for 100 ms. */
 static void unfinished_signal_keeps_it(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -438,7 +440,7 @@ static void unfinished_signal_keeps_it(void)
 	pass(SECOND / 2);
 	CHECK(q[0]->active);
 	last.value = 0;
-	CHECK(wait_for(q[0], false) <= 20 * MS); /* the waiter has not come back yet */
+	CHECK(wait_for(q[0], false) <= 20 * MS); /* the waiting thread has not returned yet */
 	fake.agent->wait_end(ticket, handle, true);
 	CHECK(!q[0]->active);
 
@@ -456,11 +458,11 @@ static void *leave_in_a_wait(void *signal)
 	return NULL;
 }
 
-/* Threads that end in the runtime's wait, or jump out of it, more often than there are
- * places to remember waits: the next one is remembered all the same. */
+/* Threads end inside the runtime's wait, or jump out of it, more often than there are slots for
+ * waits. The next wait must still be recorded. */
 static void left_waits_do_not_use_places_up(void)
 {
-	static char stack[1 << 21] __attribute__((aligned(4096))); /* sanitizers want some */
+	static char stack[1 << 21] __attribute__((aligned(4096))); /* size that sanitizers need */
 	struct fake_signal last = {.kind = 1}, left = {.kind = 1};
 	uint64_t handle = (uint64_t)(uintptr_t)&last;
 	pthread_attr_t attr;
@@ -488,7 +490,7 @@ static void left_waits_do_not_use_places_up(void)
 	CHECK(!q[0]->active);
 }
 
-/* The slot is reserved, nothing is published: the old packet's signal says nothing. */
+/* The slot is reserved but not filled: the old packet's signal proves nothing. */
 static void old_signal_is_no_evidence(void)
 {
 	struct fake_signal last = {.kind = 1};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A sandbox that closes when the program has started, queues and all: it forbids
- * reading the process's own memory by system call. What the program says to the
- * driver from then on is seen all the same.
+ * Proves, for a sandbox that is closed when the program has started and has queues, and that
+ * forbids the system calls which read the process's own memory: what the program passes to the
+ * driver after that is still seen.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -56,7 +56,7 @@ static void begin(const char *level)
 	forbid();
 }
 
-/* Its words are found by loads. */
+/* The agent reads the new queue's pointers by plain loads. */
 static void a_new_queue_is_seen(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -80,11 +80,11 @@ static void a_new_queue_is_seen(void)
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 }
 
-/* The sampler must have lost sight of it before its memory goes. */
+/* The sampler must have stopped reading a queue before its memory is unmapped. */
 static void queues_are_still_seen(void)
 {
 	begin("auto");
-	fake_submit(&q, NULL); /* its bell is not heard */
+	fake_submit(&q, NULL); /* the doorbell is not seen by a hook */
 	EVENTUALLY(fake_daemon_transitions(&daemon_, FAKE_GPU) == 1, 1000);
 	CHECK(fake_queue_destroy(&q) == 0);
 	fake_queue_unmap(&q);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues whose read pointer stands: at a barrier, because the runtime has stopped them, and how
- * long their kernels are taken to last after it. In virtual time (sampled_queues.h).
+ * Proves, in virtual time (sampled_queues.h), how queues with a read pointer that does not move are
+ * treated: at a barrier, and after the runtime has stopped them; and how long their kernels are
+ * expected to last after that.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@ static void barrier(unsigned i, uint16_t type, const struct fake_signal *on)
 	head(i)[2] = (uint64_t)(uintptr_t)on;
 }
 
-/* It stands on a signal that somebody else has to set. */
+/* The queue waits at a barrier for a signal that another process has to set. */
 static void blocked_is_not_active(void)
 {
 	static const uint16_t types[] = {3, 5};
@@ -41,7 +42,7 @@ static void blocked_is_not_active(void)
 		CHECK(q[0]->blocked && queues.nodes[0].active == 0);
 		pass(SECOND);
 		CHECK(q[0]->blocked);
-		CHECK(q[0]->longest_ns == 0); /* that was no kernel */
+		CHECK(q[0]->longest_ns == 0); /* the wait was not a kernel */
 		foreign.value = 0;
 		pass(16 * MS);
 		CHECK(!q[0]->blocked && q[0]->active && queues.nodes[0].active == 1);
@@ -63,14 +64,14 @@ static void blocked_revives_with_progress(void)
 	wait_for(q[0], true);
 	pass(20 * MS);
 	CHECK(q[0]->blocked);
-	/* More behind it is no progress. */
+	/* More packets behind the barrier are no progress. */
 	fake_submit(&made[0], &last);
 	pass(20 * MS);
 	CHECK(q[0]->blocked);
 	__atomic_add_fetch(made[0].rptr, 1, __ATOMIC_SEQ_CST);
 	pass(16 * MS);
 	CHECK(!q[0]->blocked && queues.nodes[0].active == 1);
-	/* An end that a wait shows ends a blocked one, too. */
+	/* A wait that shows the end also ends a blocked queue. */
 	barrier(0, 3, &foreign);
 	fake_drain(&made[0]);
 	__atomic_sub_fetch(made[0].rptr, 1, __ATOMIC_SEQ_CST);
@@ -85,7 +86,7 @@ static void blocked_revives_with_progress(void)
 	CHECK(queues.nodes[0].active == 0 && *queues.active == 0);
 }
 
-/* hsa_amd_barrier_value_packet_t: (value & mask) >= compared. */
+/* Condition of hsa_amd_barrier_value_packet_t: (value & mask) >= compared. */
 static void barrier_value_blocks(void)
 {
 	struct fake_signal foreign = {.kind = 1, .value = 0x105};
@@ -116,18 +117,21 @@ static void these_are_not_blocked(void)
 	queue(5, KFD_IOC_QUEUE_TYPE_SDMA);
 	barrier(0, 3, &met);
 	barrier(1, 5, &unmet);
-	head(1)[3] = (uint64_t)(uintptr_t)&met; /* one of two is enough */
+	/* for a barrier-or, one of the two signals is enough */
+	head(1)[3] = (uint64_t)(uintptr_t)&met;
 	barrier(2, 3, NULL);
-	barrier(3, 3, (const struct fake_signal *)64); /* freed */
+	barrier(3, 3, (const struct fake_signal *)64); /* a freed signal */
 	barrier(4, 2, &unmet);			       /* a kernel */
-	barrier(5, 3, &unmet);			       /* its ring is not ours to read */
+	/* the agent must not read the ring of an SDMA queue */
+	barrier(5, 3, &unmet);
 	pass(SECOND);
 	for (unsigned i = 0; i < 6; i++)
 		CHECK(q[i]->active && !q[i]->blocked);
 	CHECK(queues.nodes[0].active == 6);
 }
 
-/* It could run beside somebody's request at any moment. */
+/* An offline queue is never "blocked": it could start to run beside another process's request at
+ * any moment. */
 static void offline_is_never_blocked(void)
 {
 	struct fake_signal foreign = {.kind = 1, .value = 1};
@@ -140,7 +144,7 @@ static void offline_is_never_blocked(void)
 	CHECK(q[0]->active && !q[0]->blocked);
 }
 
-/* UPDATE_QUEUE, as the runtime does it. */
+/* Makes the UPDATE_QUEUE of a runtime. */
 static void update(unsigned i, bool ring, uint32_t percent)
 {
 	struct kfd_ioctl_update_queue_args args = {
@@ -160,8 +164,8 @@ static bool all_is_idle(void)
 	return !q[0]->active && queues.nodes[0].active == 0 && *queues.active == 0;
 }
 
-/* A packet of a queue that faulted, which its runtime has stopped: it never ends, and it is no work. The
- * driver takes a queue off the GPU whose percentage or ring is 0. */
+/* The runtime has stopped a queue that faulted: its packet never ends and does not count as work.
+ * The driver takes a queue with percentage 0 or ring 0 off the GPU. */
 static void stopped_by_the_runtime_is_idle(void)
 {
 	struct fake_signal last = {.kind = 1};
@@ -176,7 +180,7 @@ static void stopped_by_the_runtime_is_idle(void)
 		update(0, ring, ring ? 0 : 100);
 		CHECK(all_is_idle());
 		CHECK(pass(10 * SECOND) <= 1 && all_is_idle());
-		/* More of it is no work either. */
+		/* More packets in it do not count as work either. */
 		fake_submit(&made[0], &last);
 		fake_ring(&made[0], &last);
 		look();
@@ -189,7 +193,7 @@ static void stopped_by_the_runtime_is_idle(void)
 	}
 	update(0, true, 0);
 	update(0, true, 100);
-	CHECK(all_is_idle()); /* there is nothing to do */
+	CHECK(all_is_idle()); /* the queue is empty */
 }
 
 static void burst(unsigned i, uint64_t ns)
@@ -200,8 +204,8 @@ static void burst(unsigned i, uint64_t ns)
 	}
 }
 
-/* After a kernel of 2 s each burst counts as work for a moment longer, not for seconds. No signal says
- * when it ends. */
+/* After a kernel of 2 s each burst counts as work for a short time longer, not for seconds. No
+ * signal shows when it ends. */
 static void long_kernel_is_not_expected_for_ever(void)
 {
 	begin();
@@ -221,8 +225,8 @@ static void long_kernel_is_not_expected_for_ever(void)
 	}
 }
 
-/* SIGSTOP, or a machine without a core for it: what happened meanwhile was not seen, so how long a packet
- * stood is not known. */
+/* SIGSTOP, or a machine without a free core: the polls in between are missing, so the duration of a
+ * packet is unknown. */
 static void stop_of_the_process_is_no_kernel(void)
 {
 	begin();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Device memory: counted as the driver counts it, and not beyond the limit. */
+/* Proves: device memory is counted as the driver counts it, and the limit is enforced. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -56,9 +56,9 @@ static void beyond_the_limit_is_enomem(void)
 	CHECK(told(FAKE_GPU) == 2 * MIB);
 	errno = 0;
 	CHECK(fake_alloc(FAKE_GPU, MIB + 1, VRAM, &b) == -1 && errno == ENOMEM);
-	CHECK(strcmp(fake.calls, "A") == 0); /* the driver was not asked */
+	CHECK(strcmp(fake.calls, "A") == 0); /* the driver was not called */
 	CHECK(told(FAKE_GPU) == 2 * MIB);
-	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &b) == 0); /* just fits */
+	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &b) == 0); /* exactly up to the limit */
 	CHECK(fake_alloc(FAKE_GPU, 1, VRAM, &b) == -1 && errno == ENOMEM);
 	CHECK(fake_free(a) == 0);
 	CHECK(told(FAKE_GPU) == MIB);
@@ -87,13 +87,14 @@ static void system_memory_is_not_limited(void)
 	CHECK(fake_alloc(FAKE_GPU, 64 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR, &a) == 0);
 	CHECK(fake_free(a) == 0);
 	CHECK(told(FAKE_GPU) == 0 || told(FAKE_GPU) == UINT64_MAX);
-	/* A handle that IMPORT_DMABUF gave: whoever allocated it pays. */
+	/* A handle from IMPORT_DMABUF is not counted: the memory belongs to the process that
+	 * allocated it. */
 	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &a) == 0);
 	CHECK(fake_free(a + 1000) == 0);
 	CHECK(told(FAKE_GPU) == MIB);
 }
 
-/* Whole pages; AQL queue memory is mapped twice and there once. */
+/* Sizes are rounded up to whole pages. AQL queue memory is mapped twice but counted once. */
 static void counted_as_the_driver_does(void)
 {
 	uint64_t a;
@@ -127,7 +128,7 @@ static void failed_calls_change_nothing(void)
 	CHECK(fake.agent->ioctl(FAKE_FD, AMDKFD_IOC_FREE_MEMORY_OF_GPU, (void *)8) == 0);
 }
 
-/* Thousands, freed in another order: no byte is left or lost. */
+/* Thousands of buffers are freed in another order: the sum stays exact. */
 static void many_buffers(void)
 {
 	static uint64_t handles[5000];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a hooked wait tells the agent. preload/ is part of this program, and runtime and
- * agent are played here.
+ * Proves what a hooked wait reports to the agent. preload/ is linked into this program; runtime and
+ * agent are stubs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +13,8 @@
 
 enum condition { EQ, NE, LT, GTE };
 
-static int64_t found; /* what the runtime's wait returns */
-static int told;      /* -1: nothing */
+static int64_t found; /* result of the stub runtime's wait */
+static int told;      /* last report to the agent; -1: none */
 
 static int64_t runtimes_wait(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
 			     unsigned state)
@@ -49,7 +49,7 @@ static bool over(enum condition condition, int64_t compare, int64_t value)
 	return told;
 }
 
-/* Timed out, as the value shows. */
+/* The wait timed out, as the value shows. */
 static void unmet_is_not_over(void **state)
 {
 	(void)state;
@@ -68,7 +68,7 @@ static void last_value_is_over(void **state)
 	assert_true(over(LT, 1, -1));
 }
 
-/* Several packets share the signal: the program waits for the first of them. */
+/* Several packets share the signal, and the program waits for the first of them. */
 static void counter_above_0_is_not_over(void **state)
 {
 	(void)state;
@@ -83,7 +83,8 @@ typedef int64_t wait_fn(uint64_t signal, unsigned condition, int64_t compare, ui
 			unsigned state);
 wait_fn hsa_signal_wait_relaxed, hsa_signal_wait_scacquire, hsa_signal_wait_acquire;
 
-/* By each of its names. There is no runtime, so each comes back with what it waited for. */
+/* Each of the function's names is wrapped. There is no runtime, so each call returns the value that
+ * it waits for. */
 static void each_name_is_watched(void **state)
 {
 	wait_fn *const names[] = {hsa_signal_wait_relaxed, hsa_signal_wait_scacquire,

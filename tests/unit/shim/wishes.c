@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdshim.h, on the agent's side: requests, priority and SLO at run time. */
+/* Proves the agent's side of kfdshim.h: requests, priority and SLO that change at run time. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,18 +40,18 @@ static void a_request_is_activity(void)
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 0);
 	requests(1);
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
-	/* Work of a queue within it changes nothing. */
+	/* Work of a queue within the request changes nothing. */
 	fake_ring(&q, NULL);
 	fake_drain(&q);
 	fake_sleep_us(30000);
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
 	CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == 1);
-	/* A node that is new while it lasts has it, too. */
+	/* A node that is new during the request is active, too. */
 	fake.other_gpu = 777;
 	CHECK(fake_queue_create(&far, AQL) == 0);
 	CHECK(fake_daemon_active(&daemon_, 777) == 1);
 	requests(0);
-	/* Later only if the queue's end was not seen yet. */
+	/* Only the end of the queue's work can still delay this. */
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
 	CHECK(fake_daemon_active(&daemon_, 777) == 0);
 	fake_daemon_remove(&daemon_);
@@ -71,7 +71,8 @@ static void a_queue_outlasts_the_request(void)
 	fake_daemon_remove(&daemon_);
 }
 
-/* By the lane, which stays: all that the daemon does for the process goes on. */
+/* The change is published in the shared memory, which stays, so all that the daemon does for the
+ * process continues. */
 static void the_daemon_is_told(void)
 {
 	struct fake_queue q;
@@ -89,16 +90,16 @@ static void the_daemon_is_told(void)
 	CHECK(daemon_.lane->priority == 12 && daemon_.lane->slo_us == 7000);
 	CHECK(fake_daemon_wakes(&daemon_) > 0);
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
-	/* The same once more is nothing new. */
+	/* The same values once more are not a change. */
 	fake.agent->wishes_changed();
 	CHECK(fake_daemon_wakes(&daemon_) == 0);
-	/* There is one link, all the time. */
+	/* The connection stays the same all the time. */
 	CHECK(fake_daemon_accept(&daemon_, 1500) != 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 	fake_daemon_remove(&daemon_);
 }
 
-/* Said while there is no daemon: the next one hears it. */
+/* The values change while there is no daemon: the next one gets them. */
 static void the_next_daemon_is_told(void)
 {
 	struct fake_queue q;
@@ -123,7 +124,8 @@ static void *change(void *arg)
 	return NULL;
 }
 
-/* Who has to wait for another applies what is newest then, not what it was before. */
+/* A thread that had to wait for another applies the values that are the newest at that time, not
+ * the earlier ones. */
 static void the_last_word_counts(void)
 {
 	struct fake_queue q;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A dispatch alone takes packet_ns and its waves, and its queue's figures say so. */
+/*
+ * Proves that a dispatch alone on the GPU takes packet_ns plus the time of its waves of workgroups,
+ * and that the statistics of its queue agree.
+ */
 #include "tests/unit/sim_gpu/world.h"
 
 static void takes_packet_and_waves(uint32_t wgs, uint32_t units, uint64_t waves)
@@ -43,12 +46,12 @@ static void waves(void **state)
 	takes_packet_and_waves(50, 2, 1);
 	takes_packet_and_waves(51, 2, 2);
 	takes_packet_and_waves(20, 4, 1);
-	takes_packet_and_waves(21, 4, 2);  /* two on a CU: of each, 2 units lie idle */
-	takes_packet_and_waves(30, 10, 3); /* one on a CU */
+	takes_packet_and_waves(21, 4, 2);  /* two per CU: 2 wave slots of each CU stay idle */
+	takes_packet_and_waves(30, 10, 3); /* one per CU */
 	takes_packet_and_waves(400000000u, 1, 4000000);
 }
 
-/* Workgroups that start together end together: one event for all of them. */
+/* Workgroups that start together end together and are reported in one event. */
 static void a_wave_is_one_event(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -71,7 +74,7 @@ static void a_wave_is_one_event(void **state)
 	gpu_free(gpu);
 }
 
-/* A WORK packet keeps the queue's own command processor busy, and no unit. */
+/* A WORK packet occupies the queue's own command processor, and no wave slot. */
 static void work_uses_no_unit(void **state)
 {
 	struct gpu *gpu = world_small();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The order within a queue: the barrier bit, overlap without it, retirement. */
+/* Proves the order of packets within a queue: the barrier bit, overlap without it, retirement. */
 #include "tests/unit/sim_gpu/world.h"
 
 static void barrier_waits_for_all(void **state)
@@ -12,7 +12,7 @@ static void barrier_waits_for_all(void **state)
 	world_submit(gpu, queue, dispatch(1, 10, 1, 30000));
 	world_submit(gpu, queue, dispatch(2, 10, 1, 1000));
 	world_submit(gpu, queue, barrier_of(dispatch(3, 1, 1, 1000)));
-	/* The packet's time starts when the barrier is satisfied. */
+	/* The time of a packet starts when its barrier is satisfied. */
 	assert_int_equal(world_until(gpu, GPU_EVENT_STARTED, 3).t, t + 2 * PACKET_NS + 30000);
 	assert_int_equal(gpu_queue_depth(gpu, queue), 1);
 	gpu_free(gpu);
@@ -27,9 +27,10 @@ static void overlap_without_barrier(void **state)
 	(void)state;
 	world_submit(gpu, queue, dispatch(1, 150, 1, 30000));
 	world_submit(gpu, queue, dispatch(2, 10, 1, 1000));
-	/* The first launches its last workgroups with its second wave ... */
+	/* The first dispatch launches its last workgroups with its second wave, so the second
+	 * starts here. */
 	assert_int_equal(world_until(gpu, GPU_EVENT_STARTED, 2).t, t + 2 * PACKET_NS + 30000);
-	/* ... and what ends before it retires after it all the same. */
+	/* The second dispatch ends before the first, but retires after it. */
 	assert_int_equal(world_stats(gpu, queue).wgs_done, 100);
 	struct gpu_event event = world_event(gpu);
 
@@ -46,7 +47,7 @@ static void overlap_without_barrier(void **state)
 	gpu_free(gpu);
 }
 
-/* Ten at once where ten fit; with the barrier bit, one after another. */
+/* Ten dispatches run at once if they fit; with the barrier bit they run one after another. */
 static void many_overlap(void **state)
 {
 	(void)state;

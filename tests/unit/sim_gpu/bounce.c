@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What a bounce costs, whom it stops, and what comes back first after it. */
+/*
+ * Proves the cost of a runlist update ("bounce"), which queues it stops, and the order in which
+ * work continues after it.
+ */
 #include "tests/unit/sim_gpu/world.h"
 
 static void advance(struct gpu *gpu, uint64_t until)
@@ -10,7 +13,7 @@ static void advance(struct gpu *gpu, uint64_t until)
 		;
 }
 
-/* All queues stand still for unmap + save + map + restore, whatever is changed. */
+/* A runlist update stops all queues for unmap + save + map + restore, even without a change. */
 static void stops_every_queue(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -52,7 +55,7 @@ static void stops_every_queue(void **state)
 	gpu_free(gpu);
 }
 
-/* The command processor's own time is stopped and goes on, too. */
+/* The command processor's own time is interrupted and continues, too. */
 static void packet_time_goes_on(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -85,7 +88,8 @@ static void costs_nothing_to_save_when_idle(void **state)
 	gpu_free(gpu);
 }
 
-/* What stays off is not restored, and costs no restore until it is mapped. */
+/* The state of a queue that stays unmapped is not restored, and costs no restore before it is
+ * mapped. */
 static void restores_what_is_mapped(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -154,7 +158,7 @@ static void one_after_another(void **state)
 	gpu_free(gpu);
 }
 
-/* Saved state has its units again before anything new of any queue. */
+/* Saved workgroups get their wave slots back before new workgroups of any queue start. */
 static void restored_before_anything_new(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -175,9 +179,9 @@ static void restored_before_anything_new(void **state)
 	gpu_free(gpu);
 }
 
-/* Two queues whose saved state together exceeds the GPU, because one ran while
- * the other was off: what was running goes on, the rest follows as units become
- * free, and before anything new. */
+/* The saved state of two queues together exceeds the GPU, because one ran while the other was
+ * unmapped. What was running continues. The rest follows as wave slots become free, and before new
+ * workgroups. */
 static void saved_state_beyond_the_gpu(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -189,16 +193,16 @@ static void saved_state_beyond_the_gpu(void **state)
 	world_submit(gpu, a, dispatch(1, 150, 1, 100000));
 	world_until(gpu, GPU_EVENT_STARTED, 1);
 	advance(gpu, gpu_now(gpu) + 60000);
-	world_bounce(gpu, a, false); /* 100 workgroups saved with 40000 ns left */
+	world_bounce(gpu, a, false); /* 100 workgroups saved, with 40000 ns left */
 	world_submit(gpu, b, dispatch(2, 200, 1, 50000));
 	world_until(gpu, GPU_EVENT_STARTED, 2);
-	advance(gpu, gpu_now(gpu) + 20000); /* 100 with 30000 ns left */
+	advance(gpu, gpu_now(gpu) + 20000); /* 100 running, with 30000 ns left */
 	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
 	struct gpu_event event = world_until(gpu, GPU_EVENT_MAPPED, 9);
 	uint64_t t = event.t;
 
 	assert_int_equal(event.restore_ns, UNITS * RESTORE_NS);
-	/* b's first hundred, then a's saved ones, and only then both's new ones. */
+	/* First b's 100 running workgroups, then a's saved ones, and only then new ones of both. */
 	advance(gpu, t + 29999);
 	assert_int_equal(world_stats(gpu, b).wgs_done, 0);
 	assert_int_equal(world_stats(gpu, a).unit_ns, 100 * 60000);
@@ -216,7 +220,7 @@ static void saved_state_beyond_the_gpu(void **state)
 	gpu_free(gpu);
 }
 
-/* A saved workgroup that does not fit yet is not passed by small new ones. */
+/* Small new workgroups do not overtake a saved one that does not fit yet. */
 static void saved_state_is_not_passed(void **state)
 {
 	struct gpu_config config = world_config();
@@ -246,7 +250,7 @@ static void saved_state_is_not_passed(void **state)
 	gpu_free(gpu);
 }
 
-/* Within a queue, too, what was running goes on before what still waits for units. */
+/* Within a queue, too, what was running continues before what still waits for wave slots. */
 static void running_part_goes_on_first(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -262,7 +266,7 @@ static void running_part_goes_on_first(void **state)
 	world_submit(gpu, b, dispatch(2, 40, 1, 1000000));
 	world_until(gpu, GPU_EVENT_STARTED, 2);
 	advance(gpu, gpu_now(gpu) + 1000);
-	/* The first brings back 60 of the 100; the second finds them running. */
+	/* The first update restores 60 of the 100 workgroups; the second finds these 60 running. */
 	assert_int_equal(gpu_bounce(gpu, 8, &on, 1), 0);
 	world_until(gpu, GPU_EVENT_MAPPED, 8);
 	advance(gpu, gpu_now(gpu) + 9000);
@@ -280,7 +284,7 @@ static void running_part_goes_on_first(void **state)
 	gpu_free(gpu);
 }
 
-/* Calls during a bounce: packets are taken, and wait for its end. */
+/* During a runlist update calls are accepted: packets are queued and start after it. */
 static void calls_during_a_bounce(void **state)
 {
 	struct gpu *gpu = world_small();

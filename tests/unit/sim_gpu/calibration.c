@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Alone on the GPU, what kfdreplay makes of a recording keeps the GPU busy as long
- * as it was when it was recorded: within 2 % for each request, on every profile.
+ * Proves that kfdreplay's plan of a recording, alone on the simulated GPU, keeps the GPU busy as
+ * long as it was when it was recorded: within 2 % for each request, on every profile.
  *
- * Copies are left out on both sides: they take what they take on this machine.
+ * Copies are left out on both sides, because their duration is that of the host.
  */
 #include "tests/unit/sim_gpu/world.h"
 
@@ -14,7 +14,8 @@
 #include "replay/plan.h"
 #include "sim/run/profile.h"
 
-/* Their kernels, as kfdreplay submits them: in order, each holding whole CUs. */
+/* Plays the kernels of a request as kfdreplay submits them: in order, each occupying whole CUs.
+ * Returns the busy time in ns. */
 static uint64_t busy_ns(struct gpu *gpu, uint32_t queue, const struct plan *plan,
 			const struct plan_request *request, uint32_t units)
 {
@@ -34,6 +35,7 @@ static uint64_t busy_ns(struct gpu *gpu, uint32_t queue, const struct plan *plan
 	return world_stats(gpu, queue).busy_ns - before;
 }
 
+/* Returns the recorded duration of the request's kernels in ns. */
 static uint64_t recorded_ns(const struct plan *plan, const struct plan_request *request)
 {
 	uint64_t sum = 0;

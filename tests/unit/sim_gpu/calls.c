@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The calls themselves: errors, ids, and what gpu_step and gpu_next promise. */
+/*
+ * Proves the interface of sim/gpu: errors, queue ids, and the guarantees of gpu_step() and
+ * gpu_next().
+ */
 #include <errno.h>
 
 #include "tests/unit/sim_gpu/world.h"
@@ -16,7 +19,7 @@ static void bad_configurations(void **state)
 	assert_null(gpu_new(&config));
 	config.xccs = 17;
 	assert_null(gpu_new(&config));
-	config.xccs = 3; /* not as many CUs in each */
+	config.xccs = 3; /* 10 CUs cannot be divided by 3 */
 	assert_null(gpu_new(&config));
 	config = world_config();
 	config.cus = 129;
@@ -60,7 +63,7 @@ static void unknown_queues(void **state)
 		assert_false(gpu_queue_mapped(gpu, unknown[i]));
 		assert_int_equal(gpu_queue_depth(gpu, unknown[i]), 0);
 	}
-	world_is_still(gpu); /* a refused bounce is none */
+	world_is_still(gpu); /* a refused runlist update has no effect */
 	gpu_free(gpu);
 }
 
@@ -102,7 +105,7 @@ static void full_queue(void **state)
 	gpu_free(gpu);
 }
 
-/* Ids are dense and used again; a new owner of an id starts from nothing. */
+/* Ids are dense and reused; a new queue does not inherit the state of an earlier one. */
 static void ids_are_used_again(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -121,8 +124,8 @@ static void ids_are_used_again(void **state)
 	gpu_free(gpu);
 }
 
-/* A bounce asked for with a queue that is removed before it takes effect does
- * nothing to the next owner of the id. */
+/* A runlist update that names a queue which is removed before it takes effect does not affect the
+ * next queue with this id. */
 static void removed_before_its_bounce(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -139,7 +142,8 @@ static void removed_before_its_bounce(void **state)
 	gpu_free(gpu);
 }
 
-/* gpu_step stops at `until`, never goes back, and gpu_next says where to look. */
+/* gpu_step() stops at `until` and never goes back in time; gpu_next() returns the time of the next
+ * event. */
 static void step_and_next(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -170,8 +174,8 @@ static void step_and_next(void **state)
 	gpu_free(gpu);
 }
 
-/* Calls between steps happen at the time of the event, and what falls due by
- * them at that very time is reported before time goes on. */
+/* A call between two steps takes effect at the time of the last event. What becomes due by the call
+ * at that very time is reported before the time advances. */
 static void calls_between_steps(void **state)
 {
 	struct gpu_config config = world_config();

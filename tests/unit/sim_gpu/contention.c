@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Queues that compete for units: who waits for what, and who gets how much. */
+/* Proves how queues share wave slots: the order in which they wait, and their shares. */
 #include <errno.h>
 
 #include "tests/unit/sim_gpu/world.h"
 
-/* A kernel of one workgroup behind a full GPU waits for the rest of a
- * workgroup of the large kernel, not for the kernel. */
+/* A kernel of one workgroup behind a full GPU waits for the end of one workgroup of the large
+ * kernel, not for the end of that kernel. */
 static void small_behind_large(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -17,7 +17,7 @@ static void small_behind_large(void **state)
 	uint64_t t = gpu_now(gpu);
 
 	world_submit(gpu, large, dispatch(1, 100000, 1, 50000));
-	/* In the middle of the third wave. */
+	/* in the middle of the third wave */
 	while (gpu_step(gpu, t + PACKET_NS + 120000, &event))
 		;
 	assert_int_equal(gpu_live_units(gpu), UNITS);
@@ -34,6 +34,8 @@ static void saturate(struct gpu *gpu, uint32_t queue, uint32_t units, uint64_t w
 		world_submit(gpu, queue, dispatch(i, 1000, units, wg_ns));
 }
 
+/* Asserts that two queues that saturate the GPU get equal shares of it. Per queue: wave slots and
+ * ns of a workgroup. */
 static void shares(uint32_t xccs, uint32_t units_a, uint64_t ns_a, uint32_t units_b, uint64_t ns_b)
 {
 	struct gpu_config config = world_config();
@@ -56,7 +58,7 @@ static void shares(uint32_t xccs, uint32_t units_a, uint64_t ns_a, uint32_t unit
 	if (of_a / (of_a + of_b) < 0.48 || of_a / (of_a + of_b) > 0.52)
 		fail_msg("%u x %lu ns beside %u x %lu ns: %.3f of the units", units_a, ns_a,
 			 units_b, ns_b, of_a / (of_a + of_b));
-	/* And between them they use the GPU. */
+	/* together they use the whole GPU */
 	assert_true(of_a + of_b > 0.97 * UNITS * 20000000);
 	gpu_free(gpu);
 }
@@ -71,8 +73,8 @@ static void equals_share_equally(void **state)
 	}
 }
 
-/* The turn is by workgroup: of three queues with the same workgroups each gets
- * a third, and one that wants less leaves its part to the others. */
+/* Queues take turns workgroup by workgroup: each of three queues with equal workgroups gets a
+ * third, and a queue that needs less leaves the rest to the others. */
 static void turn_by_turn(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -95,7 +97,7 @@ static void turn_by_turn(void **state)
 	gpu_free(gpu);
 }
 
-/* A workgroup that needs a whole CU waits, but not for ever. */
+/* A workgroup that needs a whole CU waits, but is not starved. */
 static void large_workgroup_is_not_starved(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -106,7 +108,7 @@ static void large_workgroup_is_not_starved(void **state)
 	for (int i = 0; i < 2; i++)
 		small[i] = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	large = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	/* Two streams whose workgroups never all end together. */
+	/* Two queues whose workgroups never all end at the same time. */
 	saturate(gpu, small[0], 1, 10000);
 	saturate(gpu, small[1], 1, 13000);
 	while (gpu_step(gpu, gpu_now(gpu) + 100000, &event))
@@ -116,9 +118,9 @@ static void large_workgroup_is_not_starved(void **state)
 
 	world_submit(gpu, large, dispatch(1000, 2, CU_UNITS, 5000));
 	event = world_until(gpu, GPU_EVENT_RETIRED, 1000);
-	/* Its turn comes with the first units to become free, after one more
-	 * workgroup of each of the others; then one CU drains, and it runs. So again
-	 * for its second workgroup. Meanwhile the others have the rest. */
+	/* The turn of the large queue comes with the first wave slots that become free, after one
+	 * more workgroup of each of the others. Then one CU drains, and the workgroup runs. The
+	 * same holds for its second workgroup. Meanwhile the others use the rest of the GPU. */
 	assert_in_range(event.t, t + PACKET_NS + 2 * 5000,
 			t + PACKET_NS + 13000 + 2 * (13000 + 5000));
 	assert_true(world_stats(gpu, small[0]).unit_ns + world_stats(gpu, small[1]).unit_ns >

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* CU masks: confine, slow down in proportion, and keep queues out of each other's way. */
+/*
+ * Proves that CU masks confine queues, slow them down in proportion, and isolate queues on
+ * different CUs.
+ */
 #include "tests/unit/sim_gpu/world.h"
 
 #define LOW_HALF 0x1fu
@@ -38,7 +41,7 @@ static void half_the_cus_half_the_speed(void **state)
 	advance(gpu, t + 5000);
 	assert_int_equal(gpu_live_units(gpu), UNITS / 2);
 	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 20 * 10000);
-	/* And back: no bits are all CUs. */
+	/* And back: a mask without bits means all CUs. */
 	assert_int_equal(gpu_queue_set_cu_mask(gpu, queue, NULL, 0), 0);
 	bounce(gpu);
 	t = gpu_now(gpu) + PACKET_NS;
@@ -47,8 +50,8 @@ static void half_the_cus_half_the_speed(void **state)
 	gpu_free(gpu);
 }
 
-/* Queues on different CUs are each as fast as alone there, whatever the other's
- * workgroups hold and how long they run. */
+/* Each of two queues on different CUs is as fast as alone there, whatever the size and duration of
+ * the other's workgroups. */
 static void no_disturbance(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -73,7 +76,7 @@ static void no_disturbance(void **state)
 	gpu_free(gpu);
 }
 
-/* Where masks overlap, there is the contest, and only there. */
+/* Queues compete only on the CUs on which their masks overlap. */
 static void overlap(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -98,7 +101,7 @@ static void overlap(void **state)
 	gpu_free(gpu);
 }
 
-/* Bit i is CU i / xccs of XCC i mod xccs. */
+/* Bit i of a mask is CU i / xccs of XCC i mod xccs. */
 static void bits_go_over_the_xccs(void **state)
 {
 	struct gpu_config config = world_config();
@@ -121,7 +124,7 @@ static void bits_go_over_the_xccs(void **state)
 	event = world_until(gpu, GPU_EVENT_WORKGROUPS, 1);
 	assert_int_equal(event.t, t + 2000);
 	assert_int_equal(event.first, 3);
-	/* XCC 1 is left without a CU: its workgroups wait for ever. */
+	/* XCC 1 has no CU left: its workgroups wait for ever. */
 	set(gpu, queue, 0x5);
 	bounce(gpu);
 	t = gpu_now(gpu) + PACKET_NS;
@@ -138,8 +141,8 @@ static void bits_go_over_the_xccs(void **state)
 	gpu_free(gpu);
 }
 
-/* A mask set while workgroups run: from the bounce on they run where it allows,
- * with what is left of them, and nothing is lost. */
+/* A mask that is set while workgroups run takes effect at the next runlist update: the workgroups
+ * continue with the rest of their work on the CUs of the mask, and nothing is lost. */
 static void moves_what_runs(void **state)
 {
 	struct gpu *gpu = world_small();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The same calls give the same events; other calls give others. */
+/* Proves that the same calls produce the same events, and different calls different ones. */
 #include <stdlib.h>
 
 #include "tests/unit/sim_gpu/script.h"
@@ -18,7 +18,7 @@ static void same_calls_same_events(void **state)
 					.oversubscribed = seed % 3 == 0,
 					.failures = seed % 5 == 0};
 		struct script_result first = script_run(&script);
-		/* Other addresses the second time. */
+		/* Makes the second run use different addresses. */
 		void *in_the_way = malloc(1000 + seed * 700);
 		struct script_result second = script_run(&script);
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* Copies over links: bandwidth shared, engines named, the rest after a bounce. */
+/*
+ * Proves how copies use links: the bandwidth is shared, engines can be named, and a copy continues
+ * after a runlist update.
+ */
 #include <errno.h>
 
 #include "tests/unit/sim_gpu/world.h"
 
-#define HOST_BYTES_US 25000u /* 25 bytes a ns */
+#define HOST_BYTES_US 25000u /* 25 bytes per ns */
 #define PEER_BYTES_US 50000u
 #define LOCAL_BYTES_US 400000u
 #define BYTES 1000000u
@@ -26,6 +29,7 @@ static struct gpu_packet copy(uint64_t tag, uint32_t link, uint64_t bytes)
 		.kind = GPU_PACKET_COPY, .tag = tag, .link = link, .bytes = bytes};
 }
 
+/* Returns the time at which the packet retires. */
 static uint64_t retired_at(struct gpu *gpu, uint64_t tag)
 {
 	return world_until(gpu, GPU_EVENT_RETIRED, tag).t;
@@ -52,7 +56,7 @@ static void alone(void **state)
 	gpu_free(gpu);
 }
 
-/* Two engines on one link have half of it each, as long as both copy. */
+/* Two engines that copy over one link get half of its bandwidth each while both copy. */
 static void one_link_is_shared(void **state)
 {
 	struct gpu *gpu = world_with(links_config());
@@ -64,7 +68,7 @@ static void one_link_is_shared(void **state)
 	world_submit(gpu, a, copy(1, GPU_LINK_HOST, BYTES));
 	world_submit(gpu, b, copy(2, GPU_LINK_HOST, 3 * BYTES));
 	assert_int_equal(retired_at(gpu, 1), t + 2 * BYTES / 25);
-	/* From there on alone: it has 2 of its 3 parts left. */
+	/* From then on the second copy is alone, with 2 of its 3 parts left. */
 	assert_int_equal(retired_at(gpu, 2), t + 4 * BYTES / 25);
 	gpu_free(gpu);
 }
@@ -87,7 +91,7 @@ static void other_links_do_not_matter(void **state)
 	gpu_free(gpu);
 }
 
-/* No copy is faster than its engine: two may then have the link to themselves. */
+/* A copy is not faster than its engine, so that two can run at full speed on one link. */
 static void engine_is_the_limit(void **state)
 {
 	struct gpu_config config = links_config();
@@ -106,10 +110,10 @@ static void engine_is_the_limit(void **state)
 	gpu_free(gpu);
 }
 
-/* XGMI queues have engines of their own; a named engine is taken whatever it is. */
+/* XGMI queues have engines of their own; a named engine is used whatever its type. */
 static void engines(void **state)
 {
-	struct gpu *gpu = world_with(links_config()); /* 2 + 2 */
+	struct gpu *gpu = world_with(links_config()); /* 2 SDMA engines and 2 XGMI engines */
 	struct gpu_queue_config named = {.kind = GPU_QUEUE_SDMA, .engine = 3};
 	struct gpu_config none = world_config();
 	uint32_t sdma[2], xgmi[2], other;
@@ -126,7 +130,7 @@ static void engines(void **state)
 	world_bounce(gpu, other, true);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
-	/* All four have an engine each; the named one shares with the second XGMI queue. */
+	/* Each of the four queues has an engine; the named queue shares the second XGMI queue's. */
 	for (uint64_t i = 0; i < 2; i++) {
 		world_submit(gpu, sdma[i], work(i, 1000));
 		world_submit(gpu, xgmi[i], work(10 + i, 1000));
@@ -145,7 +149,7 @@ static void engines(void **state)
 	gpu_free(gpu);
 }
 
-/* A bounce stops copies in the middle; they go on with what is left. */
+/* A runlist update interrupts copies; they continue with the rest. */
 static void rest_after_a_bounce(void **state)
 {
 	struct gpu *gpu = world_with(links_config());
@@ -159,7 +163,7 @@ static void rest_after_a_bounce(void **state)
 	world_submit(gpu, b, copy(2, GPU_LINK_HOST, BYTES));
 	while (gpu_step(gpu, t + 10000, &event))
 		;
-	/* 125000 bytes of each are done; b stays off, and a has the link. */
+	/* 125000 bytes of each are copied; b stays unmapped, so a has the whole link. */
 	world_bounce(gpu, b, false);
 	lost = gpu_now(gpu) - (t + 10000);
 	assert_int_equal(lost, UNMAP_NS + MAP_NS);
@@ -171,7 +175,7 @@ static void rest_after_a_bounce(void **state)
 	gpu_free(gpu);
 }
 
-/* A queue that goes leaves its share to the others. */
+/* A removed queue leaves its share of the link to the others. */
 static void removed_in_mid_copy(void **state)
 {
 	struct gpu *gpu = world_with(links_config());

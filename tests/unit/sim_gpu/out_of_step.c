@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues that saturate the GPU with workgroups that are out of step: the model has few
- * events all the same, and what it saves by that changes neither what the queues get nor
- * when a dispatch ends.
+ * Proves that the model needs few events for queues that saturate the GPU with workgroups that end
+ * at different times, and that the simplification changes neither the shares of the queues nor the
+ * end of a dispatch.
  */
 #include <stdlib.h>
 
 #include "tests/unit/sim_gpu/world.h"
 
-#define EARLY_NS 500u /* how early a workgroup may end: sim/gpu/cohort.c */
+#define EARLY_NS 500u /* limit in ns by which a workgroup may end early: sim/gpu/cohort.c */
 #define MS 1000000u
 #define QUEUES 3u
 
-/* As large as an MI210. */
+/* A GPU of the size of an MI210. */
 static struct gpu *large(uint32_t xccs)
 {
 	struct gpu_config config = world_config();
@@ -28,12 +28,13 @@ struct load {
 	uint64_t wg_ns[QUEUES];
 };
 
-/* What came of it in so many ms. */
+/* The result of a run of some ms. */
 struct result {
 	uint64_t events, retired[QUEUES];
 	double unit_ns[QUEUES];
 };
 
+/* Fills the queues up to 4 packets each. */
 static void keep_busy(struct gpu *gpu, const uint32_t *queues, const struct load *load)
 {
 	for (uint32_t q = 0; q < load->queues; q++)
@@ -68,8 +69,8 @@ static struct result saturate(const struct load *load, uint32_t xccs, uint32_t m
 	return result;
 }
 
-/* One event stands for a cohort. The first of these loads would have 86,000 in a millisecond with
- * an event for each workgroup, and 16,800 with one for those that begin together. */
+/* One event stands for a cohort. The first of these loads would need 86,000 events per millisecond
+ * with one for each workgroup, and 16,800 with one for those that start together. */
 static void two_processes_make_few_events(void **state)
 {
 	static const struct load loads[] = {
@@ -89,8 +90,8 @@ static void two_processes_make_few_events(void **state)
 	}
 }
 
-/* Turn by turn each gets as many workgroups as the others: so much of the GPU as its own
- * take of all, and the GPU is busy. */
+/* The queues take turns, so each starts as many workgroups as the others. The share of a queue is
+ * therefore that of its wg_ns in the sum of all, and the GPU is busy. */
 static void shares_are_what_they_were(void **state)
 {
 	static const struct load loads[] = {
@@ -121,8 +122,8 @@ static void shares_are_what_they_were(void **state)
 	}
 }
 
-/* What is held is counted here, instant by instant: all workgroups together hold their units
- * for as long as they run, but for what is still to be made up for in the end. */
+/* Counts the wave slots held at every instant: all workgroups together hold their slots for as long
+ * as they run, up to a difference at the end that the model could not make up for. */
 static void no_work_is_saved(void **state)
 {
 	struct gpu *gpu = large(1);
@@ -160,8 +161,8 @@ static void no_work_is_saved(void **state)
 	gpu_free(gpu);
 }
 
-/* Two halves of the GPU, each with waves of its own: that they end within EARLY_NS of one
- * another at times neither slows the one nor speeds the other. */
+/* Two halves of the GPU with independent waves: when ends of both fall within EARLY_NS of each
+ * other, neither half becomes slower or faster. */
 static void halves_do_not_pull_each_other(void **state)
 {
 	static const uint64_t wg_ns[] = {10000, 10130};
@@ -189,8 +190,8 @@ static void halves_do_not_pull_each_other(void **state)
 	gpu_free(gpu);
 }
 
-/* What a host waits for is exact: beside a crowd, a kernel that has CUs of its own takes
- * what it would take alone. */
+/* The end of a dispatch, for which the host waits, is exact: beside two busy queues, a kernel on
+ * CUs of its own takes as long as alone. */
 static void dispatches_end_in_time(void **state)
 {
 	const struct load crowd = {.queues = 2, .wgs = 4000, .units = 4, .wg_ns = {9000, 10373}};

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Priorities: three classes, a higher one first, from the next bounce on. */
+/*
+ * Proves that there are three classes of priority, that a higher one goes first, and that a change
+ * takes effect at the next runlist update.
+ */
 #include "tests/unit/sim_gpu/world.h"
 
 static void saturate(struct gpu *gpu, uint32_t queue)
@@ -19,7 +22,7 @@ static void bounce(struct gpu *gpu)
 	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 }
 
-/* What part of the GPU `a` has of what both have, for 5 ms. */
+/* Returns the share of `a` in what both queues use during 5 ms. */
 static double share(uint32_t priority_a, uint32_t priority_b)
 {
 	struct gpu *gpu = world_small();
@@ -44,7 +47,7 @@ static double share(uint32_t priority_a, uint32_t priority_b)
 	return of_a / (of_a + of_b);
 }
 
-/* The driver's map: 0-6 low, 7-10 medium, 11-15 high. */
+/* The driver's mapping: 0-6 low, 7-10 medium, 11-15 high. */
 static void classes(void **state)
 {
 	static const uint32_t equal[][2] = {{0, 6}, {7, 10}, {11, 15}, {7, 7}};
@@ -55,13 +58,14 @@ static void classes(void **state)
 		double equals = share(equal[i][0], equal[i][1]);
 
 		assert_true(equals > 0.48 && equals < 0.52);
-		/* But for what the other begins between two of its dispatches. */
+		/* The rest is what the lower queue starts between two dispatches of the higher
+		 * one. */
 		assert_true(share(above[i][0], above[i][1]) > 0.9);
 		assert_true(share(above[i][1], above[i][0]) < 0.1);
 	}
 }
 
-/* What a higher class leaves, a lower one has. */
+/* A lower class uses what a higher class leaves. */
 static void the_rest_is_for_the_others(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -84,8 +88,8 @@ static void the_rest_is_for_the_others(void **state)
 	gpu_free(gpu);
 }
 
-/* A kernel of a higher class behind a full GPU waits for one workgroup, with all
- * of the lower class's waiting behind it. */
+/* A kernel of a higher class behind a full GPU waits for one workgroup, and goes ahead of all that
+ * the lower class has waiting. */
 static void goes_ahead_of_what_waits(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -106,7 +110,7 @@ static void goes_ahead_of_what_waits(void **state)
 	gpu_free(gpu);
 }
 
-/* Nothing changes before a bounce. */
+/* A change of priority has no effect before a runlist update. */
 static void from_the_next_bounce_on(void **state)
 {
 	struct gpu *gpu = world_small();

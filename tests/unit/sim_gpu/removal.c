@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* A queue can be removed at any time, and nothing of it is left: no event, no
- * unit, no turn, no engine, no change in a bounce to come. The sanitizers'
- * build looks for what would dangle. */
+/*
+ * Proves that a queue can be removed at any time and leaves nothing behind: no event, no wave slot,
+ * no turn, no engine, no change in a later runlist update. The sanitizer build detects dangling
+ * pointers.
+ */
 #include "tests/unit/sim_gpu/script.h"
 #include "tests/unit/sim_gpu/world.h"
 
@@ -19,7 +21,7 @@ static void at_random_times(void **state)
 	assert_true(removed > 500);
 }
 
-/* The units of a removed queue are its neighbour's at once. */
+/* The wave slots of a removed queue are available to others at once. */
 static void frees_its_units(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -46,7 +48,7 @@ static void frees_its_units(void **state)
 	gpu_free(gpu);
 }
 
-/* Removed between an event and the others of the same instant. */
+/* A queue is removed between two events of the same time. */
 static void between_events_of_an_instant(void **state)
 {
 	struct gpu *gpu = world_small();

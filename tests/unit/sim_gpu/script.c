@@ -8,28 +8,31 @@
 
 #define QUEUES 8u
 #define CLIENTS 4u
-#define PACKETS_MAX 300u /* in one life of a queue */
+#define PACKETS_MAX 300u /* per life of a queue */
 #define WGS_MAX 600u
 
+/* A submitted packet and what was reported of it. */
 struct known_packet {
 	struct gpu_packet p;
 	bool started, waiting, released;
-	uint64_t submitted; /* when */
+	uint64_t submitted; /* ns of model time */
 	uint8_t seen[WGS_MAX];
 	uint32_t ended;
 };
 
+/* A queue and what was submitted to it. */
 struct known_queue {
 	bool exists;
 	enum gpu_queue_kind kind;
-	uint32_t life; /* of this id: part of the tags */
+	uint32_t life; /* number of the life of this id; part of the tags */
 	uint32_t n, retired;
-	uint64_t unit_ns, wgs; /* of everything submitted */
-	bool copies;	       /* which take longer the more there are */
-	bool lost;	       /* some of it */
+	uint64_t unit_ns, wgs; /* of all submitted packets */
+	bool copies; /* copies were submitted: the more there are, the longer each takes */
+	bool lost;   /* a packet was lost */
 	struct known_packet packets[PACKETS_MAX];
 };
 
+/* The state of a run. */
 struct life {
 	const struct script *script;
 	struct gpu *gpu;
@@ -37,8 +40,8 @@ struct life {
 	uint64_t random;
 	struct known_queue queues[QUEUES];
 	uint64_t bounces_asked, bounces_done, asked_at;
-	bool hung;     /* a bounce failed, and no reset yet */
-	bool unmapped; /* the bounce under way has come to UNMAPPED */
+	bool hung;     /* a runlist update failed, and there was no reset since */
+	bool unmapped; /* the current runlist update has reported UNMAPPED */
 	uint64_t last_t;
 	struct script_result result;
 };
@@ -48,6 +51,7 @@ static uint64_t below(struct life *life, uint64_t limit)
 	return world_below(&life->random, limit);
 }
 
+/* Adds a value to the hash of all events. */
 static void mix(struct life *life, uint64_t value)
 {
 	life->result.hash = (life->result.hash ^ value) * UINT64_C(0x100000001b3);
@@ -71,6 +75,7 @@ static void see_workgroups(struct known_packet *packet, const struct gpu_event *
 	packet->ended += event->count;
 }
 
+/* Checks an event of a packet. */
 static void see_packet(struct life *life, const struct gpu_event *event)
 {
 	assert_true(event->queue < QUEUES);
@@ -99,7 +104,8 @@ static void see_packet(struct life *life, const struct gpu_event *event)
 			assert_int_equal(packet->ended, packet->p.wgs);
 		return;
 	}
-	/* What ended at the very time of a bounce may be told after it was asked for. */
+	/* What ended at the very time at which an update was requested may be reported after the
+	 * request. */
 	if (event->type != GPU_EVENT_WORKGROUPS || event->t != life->asked_at) {
 		assert_true(gpu_queue_mapped(life->gpu, event->queue));
 		assert_int_equal(life->bounces_asked, life->bounces_done);
@@ -120,6 +126,7 @@ static void see_packet(struct life *life, const struct gpu_event *event)
 	}
 }
 
+/* Checks an event. */
 static void see(struct life *life, const struct gpu_event *event)
 {
 	assert_int_equal(event->t, gpu_now(life->gpu));
@@ -207,6 +214,7 @@ static void submit(struct life *life, uint32_t id)
 	}
 }
 
+/* Requests a runlist update that maps or unmaps random queues, or maps all. */
 static void bounce(struct life *life, bool map_all)
 {
 	struct gpu_change changes[QUEUES];
@@ -225,7 +233,8 @@ static void bounce(struct life *life, bool map_all)
 	assert_int_equal(gpu_live_units(life->gpu), 0);
 }
 
-/* At least one CU of each XCC, for otherwise its workgroups never run. */
+/* Changes the priority or the CU mask of a queue. The mask has at least one CU of each XCC, because
+ * the workgroups of an XCC without one would never run. */
 static void change_share(struct life *life, uint32_t id)
 {
 	uint32_t mask = (uint32_t)below(life, 1u << (UNITS / CU_UNITS)),
@@ -281,7 +290,7 @@ static void reset(struct life *life)
 	assert_int_equal(gpu_live_units(life->gpu), 0);
 }
 
-/* Waits that nobody releases would end a life early. */
+/* Releases a WAIT packet, because a queue whose packet is never released makes no more progress. */
 static void release(struct life *life, uint32_t id)
 {
 	struct known_queue *known = &life->queues[id];
@@ -296,7 +305,8 @@ static void release(struct life *life, uint32_t id)
 	}
 }
 
-/* Each nanosecond is in one of the times; a client ran for no longer than all did. */
+/* Checks that the GPU's times add up to the time that has passed, and that no client ran longer
+ * than all together. */
 static void check_times(const struct life *life)
 {
 	struct gpu_times times;
@@ -310,8 +320,8 @@ static void check_times(const struct life *life)
 		assert_true(gpu_client_run_ns(life->gpu, client) <= times.ns[GPU_TIME_RUN]);
 }
 
-/* All queues are there yet: something ran for as long as each of them, and for no longer than all
- * of them, one after the other. */
+/* To be called while all queues exist: the GPU ran for at least as long as each of them, and at
+ * most as long as the sum of all. */
 static void compare_times(struct life *life)
 {
 	uint64_t longest = 0, all = 0;
@@ -360,7 +370,7 @@ static void step(struct life *life)
 	case 7:
 	case 8:
 	case 9:
-		/* Only one event, so that calls come between those of one instant. */
+		/* only one event, so that calls come between events of the same time */
 		if (gpu_step(life->gpu, gpu_now(life->gpu) + below(life, 40000), &event))
 			see(life, &event);
 		break;
@@ -383,7 +393,7 @@ static void step(struct life *life)
 	}
 }
 
-/* Maps everything, over all failures. */
+/* Maps all queues, and repeats that after failures. */
 static void map_all(struct life *life)
 {
 	struct gpu_event event;
@@ -405,7 +415,7 @@ static void finish(struct life *life)
 	struct gpu_event event;
 
 	map_all(life);
-	/* Slices go on while anybody waits: waits are released as they come. */
+	/* Time slices go on while a packet waits, so WAIT packets are released as they appear. */
 	for (;;) {
 		for (uint32_t id = 0; id < QUEUES; id++)
 			if (life->queues[id].exists)
@@ -440,7 +450,7 @@ struct script_result script_run(const struct script *script)
 	assert_non_null(life);
 	life->script = script;
 	life->random = script->seed;
-	/* Bounces short beside the work, so that a life sees many. */
+	/* Runlist updates are short compared with the work, so that a run has many. */
 	config.unmap_ns = 3000;
 	config.map_ns = 2000;
 	config.save_bytes_us = 100;

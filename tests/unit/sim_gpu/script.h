@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A random life of a GPU with up to eight queues of both kinds: packets,
- * bounces, releases, removals, all from one seed. Whatever comes back is held
- * against the contract as it comes: order, barriers, each workgroup once,
- * nothing of a queue that is off or gone, nothing during a bounce but what had
- * ended. Fails the running cmocka test where it does not hold.
+ * A random run of a GPU with up to eight queues of all kinds: packets, runlist updates, releases
+ * and removals, all derived from one seed. Each event is checked against the contract of sim/gpu as
+ * it comes: the order, barriers, each workgroup once, no event of a queue that is unmapped or
+ * removed, and no event during a runlist update except of what had ended before. A violation fails
+ * the running cmocka test.
  */
 #ifndef KFDSHIM_TESTS_UNIT_SIM_GPU_SCRIPT_H
 #define KFDSHIM_TESTS_UNIT_SIM_GPU_SCRIPT_H
@@ -18,9 +18,9 @@ struct script {
 	uint64_t seed;
 	uint32_t steps;
 	bool removals;	     /* queues are removed at any time */
-	bool oversubscribed; /* more clients and queues than there are slots for */
-	bool failures;	     /* bounces that cost more or fail, and resets */
-	bool finish;	     /* map everything at the end, and run until all is done */
+	bool oversubscribed; /* there are more clients and queues than slots */
+	bool failures;	     /* runlist updates that are slow or fail, and resets */
+	bool finish;	     /* at the end, map all queues and run until all work is done */
 };
 
 struct script_result {
@@ -30,6 +30,7 @@ struct script_result {
 	uint64_t times[GPU_TIMES]; /* only without removals */
 };
 
+/* Executes the script. Returns what happened in it. */
 struct script_result script_run(const struct script *script);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* SDMA queues share engines: bound to the least loaded, in turn packet by packet. */
+/*
+ * Proves that SDMA queues share engines: a queue is bound to the least loaded engine, and the
+ * queues of an engine take turns packet by packet.
+ */
 #include <errno.h>
 
 #include "tests/unit/sim_gpu/world.h"
@@ -28,9 +31,9 @@ static void queues_of_an_engine_take_turns(void **state)
 	struct gpu *gpu = world_small();
 	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
-	uint32_t c = world_queue(gpu, GPU_QUEUE_SDMA); /* beside a */
+	uint32_t c = world_queue(gpu, GPU_QUEUE_SDMA); /* on the same engine as a */
 	uint64_t t = gpu_now(gpu);
-	/* a's packets are submitted first; c's come between them. */
+	/* The packets of a are submitted first; those of c come between them. */
 	const uint64_t order[] = {10, 30, 11, 31, 12, 13};
 
 	(void)state;
@@ -47,7 +50,7 @@ static void queues_of_an_engine_take_turns(void **state)
 	gpu_free(gpu);
 }
 
-/* Three on one engine: none is passed over. */
+/* Three queues on one engine: each gets its turn. */
 static void three_take_turns(void **state)
 {
 	struct gpu_config config = world_config();
@@ -71,7 +74,7 @@ static void three_take_turns(void **state)
 	gpu_free(gpu);
 }
 
-/* A removed queue makes its engine the least loaded. */
+/* The engine of a removed queue becomes the least loaded one. */
 static void least_loaded_after_removal(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -90,7 +93,7 @@ static void least_loaded_after_removal(void **state)
 	gpu_free(gpu);
 }
 
-/* A queue that waits lets the other queue of its engine go on. */
+/* A queue that waits does not block the other queue of its engine. */
 static void wait_leaves_the_engine(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -113,8 +116,8 @@ static void wait_leaves_the_engine(void **state)
 	gpu_free(gpu);
 }
 
-/* A bounce stops a copy in the middle; it goes on before its neighbour's. If its
- * queue stays off, the neighbour has the engine. */
+/* A runlist update interrupts a copy, which then continues before that of the other queue. If its
+ * queue stays unmapped, the other queue uses the engine. */
 static void bounce_in_mid_copy(void **state)
 {
 	(void)state;
@@ -153,7 +156,7 @@ static void bounce_in_mid_copy(void **state)
 	}
 }
 
-/* The one that was interrupted goes on, not the one that was created first. */
+/* The interrupted queue continues first, not the one that was created first. */
 static void interrupted_goes_on_first(void **state)
 {
 	struct gpu *gpu = world_small();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Oversubscription: more clients than VMIDs, or more compute queues than slots. */
+/*
+ * Proves the time slices of an oversubscribed GPU: more clients than VMIDs, or more compute queues
+ * than slots.
+ */
 #include "tests/unit/sim_gpu/world.h"
 
 #define VMIDS 3u
@@ -34,14 +37,15 @@ static void add(struct gpu *gpu, uint32_t *queues, uint32_t n, bool own_clients)
 	}
 }
 
-/* Each a kernel of 10 units that never ends. */
+/* Starts a kernel of one whole CU (10 wave slots) on each queue; it never ends. */
 static void start_all(struct gpu *gpu, const uint32_t *queues, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		world_submit(gpu, queues[i], dispatch(i, 1, CU_UNITS, UINT64_C(1) << 50));
 }
 
-/* How many slices end until `until`, and what each cost. */
+/* Returns the number of slices that end until `until`; *cost: ns of save and restore in all of
+ * them. */
 static uint32_t slices(struct gpu *gpu, uint64_t until, uint64_t *cost)
 {
 	struct gpu_event event;
@@ -73,7 +77,7 @@ static void no_slices_without(void **state)
 	gpu_free(gpu);
 }
 
-/* n in `slots` places with a quantum: all have the same part, in turn. */
+/* n clients or queues share `slots` slots by a quantum: all get the same share, in turn. */
 static void shares(bool own_clients, uint32_t n, uint32_t slots, uint64_t quantum)
 {
 	struct gpu *gpu = sliced_new();
@@ -84,7 +88,7 @@ static void shares(bool own_clients, uint32_t n, uint32_t slots, uint64_t quantu
 	start_all(gpu, queues, n);
 	uint64_t span = 60 * quantum, t = gpu_now(gpu);
 	uint32_t count = slices(gpu, t + span, &cost);
-	/* Each change: what it costs to stop and start comes on top of the quantum. */
+	/* The cost of stopping and starting comes on top of the quantum at each change. */
 	uint64_t round = (span - cost) / count;
 
 	assert_in_range(round, quantum + SWITCH_NS - quantum / 30,
@@ -97,7 +101,7 @@ static void shares(bool own_clients, uint32_t n, uint32_t slots, uint64_t quantu
 		most = ns > most ? ns : most;
 	}
 	assert_true(least * 10 > most * 9);
-	/* The quanta are theirs, in full; who keeps a slot also has the change. */
+	/* The quanta are complete; those that keep their slot also run during the change. */
 	assert_true(least * n > count * quantum * slots * 9 / 10);
 	assert_true(most * n < span * slots * 11 / 10);
 	assert_true(world_stats(gpu, queues[0]).preempted > 5);
@@ -119,7 +123,7 @@ static void queues_share_in_turn(void **state)
 	shares(false, 2 * SLOTS, SLOTS, QUEUE_QUANTUM);
 }
 
-/* A client is counted while it has any queue, even one that is off. */
+/* A client counts while it has any queue, even an unmapped one. */
 static void clients_of_queues_that_are_off_count(void **state)
 {
 	struct gpu *gpu = sliced_new();
@@ -130,12 +134,12 @@ static void clients_of_queues_that_are_off_count(void **state)
 	add(gpu, queues, VMIDS + 1, true);
 	world_bounce(gpu, queues[0], false);
 	start_all(gpu, queues, VMIDS + 1);
-	/* Oversubscribed by the count, but nobody waits for a slot. */
+	/* Oversubscribed by the count, but no queue waits for a slot. */
 	assert_int_equal(slices(gpu, gpu_now(gpu) + 100000000, &cost), 0);
 	assert_int_equal(world_stats(gpu, queues[0]).unit_ns, 0);
 	world_bounce(gpu, queues[0], true);
 	assert_true(slices(gpu, gpu_now(gpu) + 100000000, &cost) > 5);
-	/* With one gone for good, it is over. */
+	/* Without that queue the GPU is not oversubscribed any more. */
 	assert_int_equal(gpu_queue_remove(gpu, queues[0]), 0);
 	assert_int_equal(gpu_bounce(gpu, MAP_TAG, NULL, 0), 0);
 	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
@@ -143,7 +147,7 @@ static void clients_of_queues_that_are_off_count(void **state)
 	gpu_free(gpu);
 }
 
-/* Whoever has no packets takes no quantum from others, and is served when it has. */
+/* A client without packets takes no quantum from others, and is served when it has packets. */
 static void idle_ones_leave_their_slot(void **state)
 {
 	struct gpu *gpu = sliced_new();
@@ -156,14 +160,14 @@ static void idle_ones_leave_their_slot(void **state)
 	assert_int_equal(slices(gpu, gpu_now(gpu) + 100000000, &cost), 0);
 	uint64_t t = gpu_now(gpu);
 
-	world_submit(gpu, queues[5], dispatch(50, 1, 1, 1000)); /* it had no slot */
+	world_submit(gpu, queues[5], dispatch(50, 1, 1, 1000)); /* a queue that had no slot */
 	uint64_t end = world_until(gpu, GPU_EVENT_RETIRED, 50).t;
 
 	assert_in_range(end, t + PACKET_NS + 1000, t + SWITCH_NS + PACKET_NS + 1000);
-	/* The busy ones were not disturbed. */
+	/* the busy queues were not disturbed */
 	assert_int_equal(world_stats(gpu, queues[0]).preempted, 0);
 	assert_int_equal(world_stats(gpu, queues[1]).preempted, 0);
-	/* All idle: nothing ticks. */
+	/* All are idle: no more events. */
 	for (uint32_t i = 0; i < VMIDS - 1; i++)
 		assert_int_equal(gpu_queue_remove(gpu, queues[i]), 0);
 	while (gpu_next(gpu) != UINT64_MAX) {
@@ -175,7 +179,7 @@ static void idle_ones_leave_their_slot(void **state)
 	gpu_free(gpu);
 }
 
-/* Bounces more frequent than the quantum do not keep anybody from his turn. */
+/* Runlist updates that are more frequent than the quantum do not starve any client. */
 static void bounces_do_not_starve(void **state)
 {
 	struct gpu *gpu = sliced_new();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A queue taken off in mid-dispatch keeps what is left of it, to the nanosecond
- * and to the workgroup. */
+/*
+ * Proves that a queue that is unmapped during a dispatch keeps the rest of its work, exact to the
+ * nanosecond and the workgroup.
+ */
 #include <string.h>
 
 #include "tests/unit/sim_gpu/world.h"
@@ -40,7 +42,7 @@ static void keeps_what_is_left(void **state)
 	gpu_free(gpu);
 }
 
-/* The others have the GPU while a queue is off. */
+/* Other queues have the GPU while a queue is unmapped. */
 static void others_have_the_gpu(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -62,11 +64,13 @@ static void others_have_the_gpu(void **state)
 #define WGS 3000u
 #define DISPATCHES 40u
 
+/* The events seen: how often each workgroup ended, and the number of retired dispatches. */
 struct seen {
 	uint8_t wgs[DISPATCHES][WGS];
 	uint32_t retired;
 };
 
+/* Checks an event. `off`: the queue is unmapped. */
 static void look_at(struct seen *seen, const struct gpu_event *event, uint32_t queue, bool off)
 {
 	switch (event->type) {
@@ -97,7 +101,7 @@ static void look_at(struct seen *seen, const struct gpu_event *event, uint32_t q
 	}
 }
 
-/* 1000 suspends and resumes at random: no progress while it is off, each
+/* 1000 suspends and resumes at random times: no progress while the queue is unmapped, each
  * workgroup ends once, and no work is added or lost. */
 static void thousand_at_random(void **state)
 {
@@ -133,7 +137,7 @@ static void thousand_at_random(void **state)
 			look_at(&seen, &event, queue, true);
 		} while (event.type != GPU_EVENT_MAPPED);
 	}
-	/* It was in the thick of it, not done long before. */
+	/* the suspends interrupted the work, and did not come after its end */
 	assert_true(world_stats(gpu, queue).preempted > 950);
 	while (seen.retired < DISPATCHES) {
 		event = world_event(gpu);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What is off by default: the first suspend, preemption that is slow or fails, and
- * the reset that follows. */
+/*
+ * Proves behaviour that is off by default: an expensive first suspend, preemption that is slow or
+ * fails, and the reset after a failure.
+ */
 #include <errno.h>
 
 #include "tests/unit/sim_gpu/world.h"
@@ -18,7 +20,7 @@ static void advance(struct gpu *gpu, uint64_t span)
 		;
 }
 
-/* From the request to UNMAPPED. */
+/* Suspends a queue. Returns the ns from the request to UNMAPPED. */
 static uint64_t suspend(struct gpu *gpu, uint32_t queue)
 {
 	struct gpu_change off = {.queue = queue, .suspend = true};
@@ -46,12 +48,12 @@ static void first_suspend(void **state)
 
 		world_submit(gpu, live, dispatch(1, 1, 1, 1000000000));
 		advance(gpu, 2 * PACKET_NS);
-		/* With live state or without, once a queue. */
+		/* With live state or without, the cost is charged once per queue. */
 		assert_int_equal(suspend(gpu, idle), UNMAP_NS + SAVE_NS + (on ? FIRST_NS : 0));
 		world_bounce(gpu, idle, true);
 		assert_int_equal(suspend(gpu, idle), UNMAP_NS + SAVE_NS);
 		assert_int_equal(suspend(gpu, live), UNMAP_NS + SAVE_NS + (on ? FIRST_NS : 0));
-		/* Taking a queue off for another reason is no suspend. */
+		/* An unmap for another reason is not a suspend. */
 		uint64_t t = gpu_now(gpu);
 
 		world_bounce(gpu, left, false);
@@ -71,7 +73,7 @@ static void slow_preemption(void **state)
 	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
 
-	/* Bounces that find nothing do not count. */
+	/* Runlist updates that find no live state do not count. */
 	assert_int_equal(suspend(gpu, b), UNMAP_NS);
 	world_submit(gpu, a, dispatch(1, 1, 1, 1000000000));
 	advance(gpu, 2 * PACKET_NS);
@@ -89,8 +91,8 @@ static struct gpu *failing_new(void)
 	return world_with(config);
 }
 
-/* It is said after the timeout; nothing runs from the request on, and nothing
- * after it; every other bounce fails at once. */
+/* The failure is reported after the timeout. Nothing runs from the request on, nor after the
+ * failure, and every other runlist update fails at once. */
 static void failed_preemption(void **state)
 {
 	struct gpu *gpu = failing_new();
@@ -111,7 +113,7 @@ static void failed_preemption(void **state)
 	assert_int_equal(event.type, GPU_EVENT_FAILED);
 	assert_int_equal(event.tag, 8);
 	assert_int_equal(event.t, t + TIMEOUT_NS);
-	assert_false(gpu_queue_mapped(gpu, b)); /* the change is in effect */
+	assert_false(gpu_queue_mapped(gpu, b)); /* the change has taken effect */
 	world_is_still(gpu);
 	world_submit(gpu, copy, work(3, 1000));
 	world_is_still(gpu);
@@ -125,8 +127,8 @@ static void failed_preemption(void **state)
 	gpu_free(gpu);
 }
 
-/* What had begun is lost and said to be, in order; the rest runs once it is
- * mapped again. */
+/* Packets that had started are lost and reported as lost, in order; the others run after the next
+ * map. */
 static void reset(void **state)
 {
 	struct gpu *gpu = failing_new();
@@ -162,14 +164,14 @@ static void reset(void **state)
 	assert_false(gpu_queue_mapped(gpu, a));
 	assert_int_equal(gpu_queue_depth(gpu, a), 1);
 	assert_int_equal(gpu_queue_depth(gpu, b), 0);
-	world_bounce(gpu, a, true); /* nothing is live: this one does not fail */
+	world_bounce(gpu, a, true); /* no state is live, so this one does not fail */
 	t = gpu_now(gpu);
 	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 3).t, t + PACKET_NS + 10000);
 	gpu_free(gpu);
 }
 
-/* The caller may know better than to wait for the timeout; bounces that wait
- * behind the failing one are served after the reset. */
+/* A caller that knows of the failure earlier can reset before the timeout. Runlist updates that are
+ * queued behind the failing one are served after the reset. */
 static void reset_before_the_timeout(void **state)
 {
 	struct gpu *gpu = failing_new();
@@ -197,8 +199,8 @@ static void reset_before_the_timeout(void **state)
 	gpu_free(gpu);
 }
 
-/* One queue alone, between the halves of a bounce: what had begun in it is lost, the rest of it and
- * all that others had goes on. */
+/* A reset of a single queue, between unmap and map: its packets that had started are lost, its
+ * other packets and all of the other queues go on. */
 static void reset_of_one(void **state)
 {
 	struct gpu *gpu = world_with(world_config());

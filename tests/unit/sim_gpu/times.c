@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What the GPU's time goes into, to the nanosecond: work, the parts of a bounce, and what it is
- * idle for while a client is suspended. */
+/*
+ * Proves the account of the GPU's time, exact to the nanosecond: work, the parts of a runlist
+ * update, and the idle time while a client is suspended.
+ */
 #include <errno.h>
 
 #include "tests/unit/sim_gpu/world.h"
@@ -21,6 +23,7 @@ static uint32_t add(uint64_t client, enum gpu_queue_kind kind)
 	return (uint32_t)id;
 }
 
+/* Lets `ns` nanoseconds pass. */
 static void pass(uint64_t ns)
 {
 	uint64_t until = gpu_now(gpu) + ns;
@@ -37,7 +40,7 @@ static void suspend(uint32_t queue, bool on)
 	assert_int_equal(gpu_bounce(gpu, MAP_TAG, &change, 1), 0);
 }
 
-/* Since the last call, in the order of enum gpu_time. */
+/* Asserts the times since the last call, in the order of enum gpu_time. */
 static void expect(const uint64_t (*wanted)[GPU_TIMES])
 {
 	struct gpu_times now;
@@ -72,11 +75,11 @@ static void one_suspension(void **state)
 
 	(void)state;
 	gpu_times(gpu, &before);
-	world_submit(gpu, offline, dispatch(1, 100, 1, 100000)); /* all units */
+	world_submit(gpu, offline, dispatch(1, 100, 1, 100000)); /* all wave slots */
 	pass(PACKET_NS + 40000);
 	EXPECT([GPU_TIME_RUN] = 40000, [GPU_TIME_IDLE] = PACKET_NS);
 
-	/* A reader may come in the midst of any part. */
+	/* The times can be read in the middle of any part. */
 	suspend(offline, true);
 	pass(UNMAP_NS - 1000);
 	EXPECT([GPU_TIME_BOUNCE] = UNMAP_NS - 1000);
@@ -102,7 +105,7 @@ static void one_suspension(void **state)
 	assert_int_equal(gpu_client_run_ns(gpu, 3), 0);
 }
 
-/* A suspended queue without packets holds nothing back, until there is more for it. */
+/* A suspended queue without packets holds nothing back, unless more work is expected for it. */
 static void what_is_to_come_is_work(void **state)
 {
 	uint32_t offline = add(OFFLINE, GPU_QUEUE_COMPUTE);
@@ -121,8 +124,9 @@ static void what_is_to_come_is_work(void **state)
 	assert_int_equal(gpu_queue_expect(gpu, offline, true), -ENOENT);
 }
 
-/* Its other queues are as little another client's as it is on the GPU itself; what a bounce
- * without a suspend takes off is not held. */
+/* The idle time beside a suspended client is HELD_READY only while another client has work that is
+ * ready; work of the suspended client's other queues does not count. A queue that a runlist update
+ * unmaps without a suspend is not held. */
 static void whose_queues(void **state)
 {
 	uint32_t offline = add(OFFLINE, GPU_QUEUE_COMPUTE), copies = add(OFFLINE, GPU_QUEUE_SDMA);
@@ -148,7 +152,7 @@ static void whose_queues(void **state)
 	EXPECT([GPU_TIME_IDLE] = 1000);
 }
 
-/* What runs beside something counts once; of each client it counts. */
+/* Time in which several queues run counts once; for the clients it counts for each. */
 static void together(void **state)
 {
 	uint32_t a = add(OFFLINE, GPU_QUEUE_COMPUTE), b = add(OFFLINE, GPU_QUEUE_COMPUTE);

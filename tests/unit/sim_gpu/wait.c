@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* WAIT packets: told once, hold the queue until gpu_release(), at any time. */
+/*
+ * Proves WAIT packets: each is reported once, and holds its queue until gpu_release(), at any time.
+ */
 #include <errno.h>
 
 #include "tests/unit/sim_gpu/world.h"
@@ -15,7 +17,7 @@ static void holds_until_released(void **state)
 	world_submit(gpu, queue, dispatch(1, 1, 1, 5000));
 	world_submit(gpu, queue, barrier_of(wait_packet(2)));
 	world_submit(gpu, queue, dispatch(3, 1, 1, 5000));
-	assert_int_equal(gpu_release(gpu, queue), -EINVAL); /* not there yet */
+	assert_int_equal(gpu_release(gpu, queue), -EINVAL); /* not reached yet */
 	assert_int_equal(world_until(gpu, GPU_EVENT_STARTED, 2).t, t + 2 * PACKET_NS + 5000);
 	struct gpu_event event = world_event(gpu);
 
@@ -35,8 +37,8 @@ static void holds_until_released(void **state)
 	gpu_free(gpu);
 }
 
-/* Without the barrier bit a WAIT is reached while the dispatch before it runs,
- * and retires after it. */
+/* Without the barrier bit a WAIT is reached while the dispatch before it runs, and retires after
+ * that dispatch. */
 static void released_before_predecessor_ends(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -77,7 +79,8 @@ static void each_by_itself(void **state)
 	gpu_free(gpu);
 }
 
-/* Told once only, whatever happens; the release counts though the queue is off. */
+/* A WAIT is reported only once, whatever happens; a release takes effect even while the queue is
+ * unmapped. */
 static void across_unmapped_times(void **state)
 {
 	struct gpu *gpu = world_small();
@@ -91,7 +94,7 @@ static void across_unmapped_times(void **state)
 	assert_int_equal(gpu_bounce(gpu, 7, NULL, 0), 0);
 	assert_int_equal(world_event(gpu).type, GPU_EVENT_UNMAPPED);
 	assert_int_equal(world_event(gpu).type, GPU_EVENT_MAPPED);
-	assert_false(gpu_step(gpu, gpu_now(gpu) + 1000000, &event)); /* not told again */
+	assert_false(gpu_step(gpu, gpu_now(gpu) + 1000000, &event)); /* not reported again */
 	assert_int_equal(gpu_next(gpu), UINT64_MAX);
 
 	assert_int_equal(gpu_bounce(gpu, 8, &off, 1), 0);

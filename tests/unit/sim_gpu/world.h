@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A small GPU to test on: 10 CUs of 10 units, round costs, and short words for
- * calls. */
+/*
+ * Fixture of the tests of sim/gpu: a small GPU of 10 CUs with 10 wave slots ("units") each and
+ * round costs, and helpers to call it. A helper whose call fails fails the test.
+ */
 #ifndef KFDSHIM_TESTS_UNIT_SIM_GPU_WORLD_H
 #define KFDSHIM_TESTS_UNIT_SIM_GPU_WORLD_H
 
@@ -19,12 +21,13 @@
 #define PACKET_NS 500u
 #define UNMAP_NS 30000u
 #define MAP_NS 20000u
-/* 10 bytes a unit at 1 byte per microsecond saved, 2 restored. */
+/* A wave slot has 10 bytes, saved at 1 byte per microsecond and restored at 2. */
 #define SAVE_NS 10000u
 #define RESTORE_NS 5000u
 
 #define MAP_TAG UINT64_C(0xb0)
 
+/* Returns the configuration of the small GPU. */
 static inline struct gpu_config world_config(void)
 {
 	return (struct gpu_config){
@@ -54,7 +57,7 @@ static inline struct gpu *world_small(void)
 	return world_with(world_config());
 }
 
-/* The next event, however late. */
+/* Steps to the next event, however late it is. Fails the test if there is none. */
 static inline struct gpu_event world_event(struct gpu *gpu)
 {
 	struct gpu_event event = {0};
@@ -66,6 +69,7 @@ static inline struct gpu_event world_event(struct gpu *gpu)
 	return event;
 }
 
+/* Steps to the event of that type and tag, and skips the others. */
 static inline struct gpu_event world_until(struct gpu *gpu, enum gpu_event_type type, uint64_t tag)
 {
 	struct gpu_event event;
@@ -76,7 +80,7 @@ static inline struct gpu_event world_until(struct gpu *gpu, enum gpu_event_type 
 	return event;
 }
 
-/* Only calls can bring anything new. */
+/* Asserts that nothing happens any more without a further call. */
 static inline void world_is_still(struct gpu *gpu)
 {
 	struct gpu_event event;
@@ -85,7 +89,7 @@ static inline void world_is_still(struct gpu *gpu)
 	assert_int_equal(gpu_next(gpu), UINT64_MAX);
 }
 
-/* One bounce, from its request to its end. */
+/* Executes one runlist update, from the request to its end, that maps or unmaps the queue. */
 static inline void world_bounce(struct gpu *gpu, uint32_t queue, bool map)
 {
 	struct gpu_change change = {.queue = queue, .map = map};
@@ -94,6 +98,7 @@ static inline void world_bounce(struct gpu *gpu, uint32_t queue, bool map)
 	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 }
 
+/* Adds an unmapped queue. Returns its id or a negative errno. */
 static inline int world_add(struct gpu *gpu, enum gpu_queue_kind kind)
 {
 	struct gpu_queue_config config = {.kind = kind, .engine = GPU_ENGINE_ANY};
@@ -102,6 +107,7 @@ static inline int world_add(struct gpu *gpu, enum gpu_queue_kind kind)
 	return id;
 }
 
+/* Adds a queue and maps it. Returns its id. */
 static inline uint32_t world_queue(struct gpu *gpu, enum gpu_queue_kind kind)
 {
 	int id = world_add(gpu, kind);
@@ -116,6 +122,7 @@ static inline void world_submit(struct gpu *gpu, uint32_t queue, struct gpu_pack
 	assert_int_equal(gpu_submit(gpu, queue, &packet), 0);
 }
 
+/* Packets to submit. wgs: workgroups; units: wave slots of each; wg_ns: duration of each. */
 static inline struct gpu_packet dispatch(uint64_t tag, uint32_t wgs, uint32_t units, uint64_t wg_ns)
 {
 	return (struct gpu_packet){
@@ -149,7 +156,7 @@ static inline struct gpu_packet wait_packet(uint64_t tag)
 	return (struct gpu_packet){.kind = GPU_PACKET_WAIT, .tag = tag};
 }
 
-/* For random tests: the same numbers everywhere. */
+/* A pseudo-random number generator: the same numbers on every machine. */
 static inline uint64_t world_random(uint64_t *state)
 {
 	uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* Several XCCs: workgroups go over them in turn, and each works for itself; a
- * workgroup lies on one CU. */
+/*
+ * Proves the behaviour of several XCCs: workgroups are distributed over them in turn, each XCC
+ * works independently, and a workgroup is on one CU.
+ */
 #include "tests/unit/sim_gpu/world.h"
 
 #define XCCS 4u
 
-/* 4 XCCs of 2 CUs of 10 units. */
+/* 4 XCCs of 2 CUs of 10 wave slots. */
 static struct gpu *xccs_new(void)
 {
 	struct gpu_config config = world_config();
@@ -23,12 +25,12 @@ static void over_the_xccs_in_turn(void **state)
 	struct gpu_event event;
 
 	(void)state;
-	/* Eight that take a CU each run at once, nine do not: the ninth is XCC 0's. */
+	/* Eight workgroups of one CU each run at once. Nine do not: the ninth belongs to XCC 0. */
 	world_submit(gpu, queue, barrier_of(dispatch(1, 8, CU_UNITS, 1000)));
 	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 1000);
 	world_submit(gpu, queue, barrier_of(dispatch(2, 9, CU_UNITS, 1000)));
 	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000 + PACKET_NS + 2000);
-	/* All told as one: they begin together on all XCCs. */
+	/* They are reported in one event, because they start together on all XCCs. */
 	world_submit(gpu, queue, traced(dispatch(3, 7, 1, 1000)));
 	event = world_until(gpu, GPU_EVENT_WORKGROUPS, 3);
 	assert_int_equal(event.first, 0);
@@ -37,7 +39,7 @@ static void over_the_xccs_in_turn(void **state)
 	gpu_free(gpu);
 }
 
-/* Where one XCC is full, its workgroups wait, and those of the others do not. */
+/* If one XCC is full, its workgroups wait, but those of the other XCCs do not. */
 static void each_for_itself(void **state)
 {
 	struct gpu *gpu = xccs_new();
@@ -47,7 +49,7 @@ static void each_for_itself(void **state)
 	uint32_t seen = 0;
 
 	(void)state;
-	/* Single workgroups are XCC 0's: these two fill it. */
+	/* A single workgroup belongs to XCC 0: these two fill it. */
 	world_submit(gpu, a, dispatch(1, 1, CU_UNITS, 5000));
 	world_submit(gpu, a, dispatch(2, 1, CU_UNITS, 5000));
 	world_until(gpu, GPU_EVENT_STARTED, 2);
@@ -67,12 +69,12 @@ static void each_for_itself(void **state)
 	assert_int_equal(event.first, 0);
 	assert_int_equal(event.count, 3);
 	assert_int_equal(seen + event.count, 10);
-	/* a's first had begun PACKET_NS before its second. */
+	/* The first dispatch of a started PACKET_NS before its second one. */
 	assert_int_equal(event.t, t - 2 * PACKET_NS + 5000 + 1000);
 	gpu_free(gpu);
 }
 
-/* Free units on two CUs do not make room for one workgroup. */
+/* Free wave slots on two CUs do not make room for one workgroup. */
 static void a_workgroup_lies_on_one_cu(void **state)
 {
 	struct gpu_config config = world_config();
@@ -92,7 +94,7 @@ static void a_workgroup_lies_on_one_cu(void **state)
 	gpu_free(gpu);
 }
 
-/* What was saved comes back on its XCC: a bounce changes nothing about that. */
+/* Saved workgroups are restored on their XCC: a runlist update does not change it. */
 static void restored_on_its_xcc(void **state)
 {
 	struct gpu *gpu = xccs_new();

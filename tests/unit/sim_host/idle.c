@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The proof that no thread of a world can run, against processes of every state. */
+/* Proves the check that no thread of a simulation can run, against processes in every state. */
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <poll.h>
@@ -60,7 +60,7 @@ static int end_started(void **state)
 	return 0;
 }
 
-/* A group of its own, which ends with this test. */
+/* Starts a process in a process group of its own, which ends with this test. */
 static pid_t start(void (*run)(void))
 {
 	pid_t parent = getpid();
@@ -106,7 +106,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A proof may fail for what else the machine does; not for long. */
+/* Checks until the process is proved idle. A proof may fail because of other load on the machine,
+ * but not for long. */
 static bool becomes_idle(struct idle *idle)
 {
 	uint64_t end = now_ns() + 60000000000u;
@@ -144,7 +145,7 @@ static void no_such_process(void **state)
 	assert_int_equal(idle_open(pid, &idle), -ESRCH);
 }
 
-/* Never idle, and the one that keeps it so is named. */
+/* A running process is never idle, and is reported as the one that is busy. */
 static void running(void **state)
 {
 	pid_t pid = start(spin);
@@ -162,7 +163,7 @@ static void running(void **state)
 	idle_name(pid, name, sizeof(name));
 	assert_string_equal(name, "unit_sim_host_i");
 	shared->stop = true;
-	assert_true(becomes_idle(idle)); /* a zombie */
+	assert_true(becomes_idle(idle)); /* it is a zombie now */
 	idle_close(idle);
 }
 
@@ -172,7 +173,7 @@ static void ended(void *context, pid_t tid)
 	*(pid_t *)context = -1;
 }
 
-/* A zombie is idle, and the end is reported once it is reaped. */
+/* A zombie is idle, and its end is reported when it has been reaped. */
 static void zombie(void **state)
 {
 	pid_t pid = start(spin), expected = pid;
@@ -230,7 +231,7 @@ static void dozes_elsewhere(void)
 		_exit(1);
 }
 
-/* No descriptor from @n on can be opened. Returns the limit that was. */
+/* Limits the file descriptors to those below n. Returns the previous limit. */
 static struct rlimit limit_files(rlim_t n)
 {
 	struct rlimit limit, few;
@@ -249,7 +250,8 @@ static rlim_t lowest_free(void)
 	return (rlim_t)fd;
 }
 
-/* A thread whose files cannot be opened for want of descriptors has not ended. */
+/* A thread whose files cannot be opened for lack of file descriptors is not taken for one that has
+ * ended. */
 static void no_descriptors(void **state)
 {
 	pid_t pid = start(dozes_elsewhere);
@@ -260,7 +262,8 @@ static void no_descriptors(void **state)
 	await(&shared->begun, 1);
 	assert_true(becomes_idle(idle));
 	limit = limit_files(3);
-	/* It sleeps where none has been seen to, so that its files are needed. */
+	/* Let it sleep at a place where the check has not seen it, so that the check needs its
+	 * files. */
 	kill(pid, SIGUSR1);
 	await(&shared->done, 1);
 	for (int i = 0; i < 1000; i++)
@@ -271,7 +274,7 @@ static void no_descriptors(void **state)
 	idle_close(idle);
 }
 
-/* The others have taken all that there are: the reserve is enough for a proof. */
+/* When all other file descriptors are in use, the reserve of the checker is enough for a proof. */
 static void last_descriptors(void **state)
 {
 	pid_t pid = start(dozes_elsewhere);
@@ -301,7 +304,7 @@ static void go_on(int number)
 	(void)number;
 }
 
-/* Four threads more at each signal. */
+/* Starts four more threads at each signal. */
 static void grows(void)
 {
 	pthread_t thread;
@@ -315,7 +318,7 @@ static void grows(void)
 	}
 }
 
-/* New threads take no descriptor of the reserve for good. */
+/* New threads do not use up the reserve of file descriptors. */
 static void new_threads_with_the_last_descriptors(void **state)
 {
 	pid_t pid = start(grows);
@@ -352,7 +355,7 @@ static void many(void)
 	doze();
 }
 
-/* One of many threads that runs. */
+/* One of many threads runs. */
 static void many_threads(void **state)
 {
 	pid_t pid = start(many);
@@ -366,11 +369,12 @@ static void many_threads(void **state)
 	assert_int_equal(idle_busy(idle, &cpu), pid);
 	shared->stop = true;
 	assert_true(becomes_idle(idle));
-	assert_int_equal(idle_threads(idle), THREADS); /* the first one, and all but that one */
+	/* the first thread, and all others but the one that has ended */
+	assert_int_equal(idle_threads(idle), THREADS);
 	idle_close(idle);
 }
 
-/* The first thread has ended; the process goes on without it. */
+/* The first thread of the process has ended; the process goes on without it. */
 static void *leader_ends(void *arg)
 {
 	shared->begun++;
@@ -412,7 +416,7 @@ static void vforks(void)
 	}
 }
 
-/* The parent waits in the kernel as if for a disk. */
+/* The parent of a vfork() waits uninterruptibly in the kernel, as for a disk. */
 static void vforked(void **state)
 {
 	struct idle *idle = watch(start(vforks));
@@ -433,8 +437,8 @@ static void excuses(void **state)
 	assert_false(idle_check(idle));
 	assert_int_equal(idle_excused(idle), 0);
 	idle_excuse(idle, pid);
-	idle_excuse(idle, pid); /* once is enough */
-	idle_excuse(idle, 1);	/* not of this world */
+	idle_excuse(idle, pid); /* a second call has no effect */
+	idle_excuse(idle, 1);	/* not a process of this simulation */
 	assert_int_equal(idle_excused(idle), 1);
 	assert_true(becomes_idle(idle));
 	idle_excuse_none(idle);
@@ -444,7 +448,7 @@ static void excuses(void **state)
 	idle_close(idle);
 }
 
-/* Children, one after the other, of which each computes for a moment. They say when they run. */
+/* Forks children one after the other; each computes for a moment and counts itself. */
 static void storm(void)
 {
 	for (unsigned i = 0; i < STORM; i++) {
@@ -461,7 +465,7 @@ static void storm(void)
 	doze();
 }
 
-/* No proof holds while a process exists that was forked a moment ago and computes. */
+/* No proof succeeds while a process exists that has just been forked and computes. */
 static void just_forked(void **state)
 {
 	struct idle *idle = watch(start(storm));
@@ -491,7 +495,7 @@ static void fork_on_go(void)
 	doze();
 }
 
-/* A world that was idle once has a new process, which computes while its parent sleeps. */
+/* After a successful proof a new process appears, which computes while its parent sleeps. */
 static void forked_after_a_proof(void **state)
 {
 	struct idle *idle;
@@ -506,13 +510,13 @@ static void forked_after_a_proof(void **state)
 		assert_false(idle_check(idle));
 	shared->stop = true;
 	assert_true(becomes_idle(idle));
-	assert_int_equal(idle_threads(idle), 2); /* a zombie is one */
+	assert_int_equal(idle_threads(idle), 2); /* including the zombie */
 	idle_close(idle);
 	close(go);
 }
 
-/* Each wakes the next one and sleeps, so that always one runs, and each is seen asleep: in two
- * processes, because a proof reads the CPU time of each. */
+/* Each thread wakes the next one and sleeps. One thread always runs, although each is seen asleep.
+ * The threads belong to two processes, because a proof reads the CPU time of each process. */
 static int ring[THREADS];
 
 static void *pass_on(void *arg)
@@ -565,7 +569,8 @@ static void use_cores(const cpu_set_t *cores)
 	assert_int_equal(sched_setaffinity(0, sizeof(*cores), cores), 0);
 }
 
-/* Sleeps uninterruptibly for a grace period of the kernel, again and again, and in between not. */
+/* Repeatedly sleeps uninterruptibly for a grace period of the kernel, with interruptible sleeps in
+ * between. */
 static void wait_for_graces(void)
 {
 	const struct timespec moment = {0, 100000};
@@ -581,7 +586,7 @@ static void wait_for_graces(void)
 	doze();
 }
 
-/* On one core, so that it takes the core from a check when its sleep ends. */
+/* All on one core, so that the process takes the core from a check when its sleep ends. */
 static void grace_periods(void **state)
 {
 	unsigned begun, done;
@@ -600,7 +605,7 @@ static void grace_periods(void **state)
 		begun = shared->begun;
 		done = shared->done;
 		proved = idle_check(idle);
-		/* One grace period from the beginning of the check to its end. */
+		/* the same grace period lasted from the start of the check to its end */
 		assert_false(proved && begun > done && done == shared->done);
 		assert_false(shared->ran);
 	}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The supervisor's side of the time page: which thread is woken, in which order, and how. */
+/*
+ * Proves the simulator's side of the page of virtual time: which thread is woken, in which order,
+ * and how.
+ */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -23,12 +26,12 @@
 #include "sim/time/page.h"
 
 #define START 1000u
-#define NO_TASK 5000000 /* above every kernel's greatest thread number (PID_MAX_LIMIT) */
+#define NO_TASK 5000000 /* above the greatest thread id of any kernel (PID_MAX_LIMIT) */
 
 struct fixture {
 	int fd;
 	struct time_slots *slots;
-	struct time_page *page; /* as a program of the world has mapped it */
+	struct time_page *page; /* as a simulated program has it mapped */
 };
 
 static int open_slots(void **state)
@@ -54,7 +57,7 @@ static int close_slots(void **state)
 	return 0;
 }
 
-/* As the time library does it for the thread @tid. */
+/* Begins a wait, as the time library does for thread `tid`. Returns its slot. */
 static int wait_until(struct fixture *f, pid_t tid, uint64_t deadline, enum time_wait wait)
 {
 	int at = time_slots_of(f->slots, tid);
@@ -93,7 +96,7 @@ static void clock_never_goes_back(void **state)
 	assert_int_equal(f->page->now_ns, START + 5);
 }
 
-/* Which slot was woken by the next wake; -1: none. */
+/* Wakes once. Returns the slot that was woken; -1: none. */
 static int next_woken(struct fixture *f)
 {
 	uint32_t before[64];
@@ -118,18 +121,18 @@ static void earliest_is_first(void **state)
 	for (int i = 0; i < 4; i++)
 		at[i] = wait_until(f, NO_TASK + i, times[i], TIME_WAIT_FUTEX);
 	assert_int_equal(time_slots_first(f->slots), START + 10);
-	assert_int_equal(next_woken(f), -1); /* not yet */
+	assert_int_equal(next_woken(f), -1); /* not due yet */
 	time_slots_set_clock(f->slots, START + 9);
 	assert_int_equal(next_woken(f), -1);
 	time_slots_set_clock(f->slots, START + 25);
-	assert_int_equal(next_woken(f), at[1]); /* of one instant: the lower slot */
+	assert_int_equal(next_woken(f), at[1]); /* due at the same time: the lower slot first */
 	assert_int_equal(next_woken(f), at[3]);
 	assert_int_equal(next_woken(f), at[2]);
 	assert_int_equal(next_woken(f), -1);
 	assert_int_equal(time_slots_first(f->slots), START + 30);
 }
 
-/* What was woken is not woken again, until it has waited again. */
+/* A woken slot is not woken again before it has begun another wait. */
 static void woken_once(void **state)
 {
 	struct fixture *f = *state;
@@ -142,7 +145,7 @@ static void woken_once(void **state)
 	assert_int_equal(next_woken(f), at);
 }
 
-/* A wait without an end is none that the clock could go to. */
+/* A wait without an end gives no time to which the clock could advance. */
 static void never_is_no_time(void **state)
 {
 	struct fixture *f = *state;
@@ -167,12 +170,12 @@ static void effect_ends_a_spin(void **state)
 	assert_int_equal(time_slots_first(f->slots), START);
 	assert_int_equal(next_woken(f), spins);
 	assert_int_equal(next_woken(f), -1);
-	/* The effect was before this one began. */
+	/* The effect was before this wait began. */
 	wait_until(f, NO_TASK, START + 100, TIME_WAIT_SPIN);
 	assert_int_equal(next_woken(f), -1);
 }
 
-/* The order of those of one instant, as a text. */
+/* Writes the order in which slots due at the same time are woken, as a text. */
 static void order_of(struct fixture *f, char text[static 33])
 {
 	for (int i = 0; i < 16; i++)
@@ -203,7 +206,7 @@ static void seed_draws_the_order(void **state)
 		assert_non_null(strchr(one, c));
 }
 
-/* A seed orders those of one instant, and no others. */
+/* A seed changes the order of slots that are due at the same time, and of no others. */
 static void seed_keeps_time(void **state)
 {
 	struct fixture *f = *state;
@@ -228,13 +231,13 @@ static void slots_are_used_again(void **state)
 	assert_int_not_equal(one, two);
 	assert_int_equal(time_slots_of(f->slots, NO_TASK + 1), two);
 	time_slots_end(f->slots, NO_TASK);
-	assert_int_equal(next_woken(f), -1); /* it waits no more */
-	time_slots_end(f->slots, NO_TASK);   /* no harm */
+	assert_int_equal(next_woken(f), -1); /* it does not wait any more */
+	time_slots_end(f->slots, NO_TASK);   /* a second call has no effect */
 	assert_int_equal(time_slots_of(f->slots, NO_TASK + 2), one);
 	assert_int_equal(next_woken(f), -1);
 }
 
-/* A thread that asks again (after exec) has left its wait. */
+/* A thread that asks for its slot again (after exec) does not wait any more. */
 static void asking_ends_the_wait(void **state)
 {
 	struct fixture *f = *state;
@@ -262,18 +265,19 @@ static void event_is_written(void **state)
 	assert_false(is_readable(event));
 	assert_int_equal(next_woken(f), at);
 	assert_true(is_readable(event));
-	assert_false(is_readable(old)); /* it was replaced */
+	assert_false(is_readable(old)); /* replaced by the newer one */
 	assert_int_equal(read(event, &count, sizeof(count)), sizeof(count));
 	assert_int_equal(count, 1);
 	wait_until(f, NO_TASK, START, TIME_WAIT_FUTEX);
-	/* Asking anew took the descriptor away; and a wait of another kind writes none. */
+	/* time_slots_of() has removed the eventfd; besides, this kind of wait does not write
+	 * one. */
 	assert_int_equal(next_woken(f), at);
 	assert_false(is_readable(event));
 	close(old);
 	close(event);
 }
 
-/* One that is due without a descriptor, of a thread that ends meanwhile, is passed over. */
+/* A slot that is due without an eventfd, because its thread is ending, is skipped. */
 static void event_without_descriptor(void **state)
 {
 	struct fixture *f = *state;
@@ -307,7 +311,7 @@ static void descriptors_are_closed(void **state)
 	assert_int_equal(open_descriptors(), before);
 }
 
-/* A full table gives the slots of threads that have ended, and only those. */
+/* If the table is full, slots of threads that have ended are reused, and no others. */
 static void full_table(void **state)
 {
 	struct fixture *f = *state;
@@ -340,7 +344,7 @@ static void await_sleep(void)
 		sched_yield();
 }
 
-/* A thread that sleeps in the kernel on the page of another mapping runs again. */
+/* A thread that sleeps in the kernel on another mapping of the page is woken. */
 static void sleeper_runs(void **state)
 {
 	struct fixture *f = *state;
