@@ -47,10 +47,17 @@ static void draw_bar(struct screen *screen, unsigned line, double share, unsigne
 	screen_text(screen, line, INK_PLAIN, "]");
 }
 
-static void draw_node(struct screen *screen, unsigned line, const struct top_node_row *row)
+static const char *short_name(char text[static GPU_NAME_SHORT], const struct top_node *node)
+{
+	return gpu_name_short(text, node->gpu.gpu_id ? &node->gpu : NULL, node->gpu_id);
+}
+
+/* `columns`: width of the short names. A wide screen also has the other names, at the end. */
+static void draw_node(struct screen *screen, unsigned line, const struct top_node_row *row,
+		      int columns)
 {
 	const struct top_node *node = row->node;
-	char queues[16] = "-", slots[16] = "-", share[16] = "-";
+	char queues[16] = "-", slots[16] = "-", share[16] = "-", gpu[GPU_NAME_LONG];
 
 	if (!isnan(row->busy_ratio))
 		snprintf(share, sizeof(share), "%.0f%%", 100 * row->busy_ratio);
@@ -58,7 +65,7 @@ static void draw_node(struct screen *screen, unsigned line, const struct top_nod
 		snprintf(queues, sizeof(queues), "%d", node->queues);
 	if (node->slots >= 0)
 		snprintf(slots, sizeof(slots), "%d", node->slots);
-	screen_print(screen, line, INK_PLAIN, "%5u ", node->gpu_id);
+	screen_print(screen, line, INK_PLAIN, "%*s ", columns, short_name(gpu, node));
 	draw_bar(screen, line, row->busy_ratio, screen->width < WIDE ? BAR : BAR_WIDE);
 	screen_cell(screen, line, INK_PLAIN, share, 5, false);
 	screen_cell(screen, line, INK_FAINT,
@@ -78,6 +85,22 @@ static void draw_node(struct screen *screen, unsigned line, const struct top_nod
 			     node->suspended);
 	if (node->policy[0])
 		screen_print(screen, line, INK_PLAIN, "  %s", node->policy);
+	if (node->gpu.gpu_id && screen->width >= WIDE)
+		screen_print(screen, line, INK_FAINT, "  %s", gpu_name_long(gpu, &node->gpu));
+}
+
+/* Returns the width of the longest short name. */
+static int gpu_columns(const struct top_frame *frame)
+{
+	char gpu[GPU_NAME_SHORT];
+	size_t most = strlen("GPU");
+
+	for (size_t i = 0; i < frame->node_count; i++) {
+		size_t bytes = strlen(short_name(gpu, frame->nodes[i].node));
+
+		most = bytes > most ? bytes : most;
+	}
+	return (int)most;
 }
 
 /* Returns the next free line. */
@@ -85,14 +108,15 @@ static unsigned draw_nodes(struct screen *screen, const struct top_frame *frame)
 {
 	unsigned most = screen->height > LIST_LEAST ? (screen->height - LIST_LEAST) / 2 : 0;
 	size_t shown = frame->node_count;
+	int columns = gpu_columns(frame);
 	unsigned line = 1;
 
 	if (shown > most)
 		shown = most ? most - 1 : 0;
 	for (size_t i = 0; i < shown; i++)
-		draw_node(screen, line++, &frame->nodes[i]);
+		draw_node(screen, line++, &frame->nodes[i], columns);
 	if (shown < frame->node_count && most)
-		screen_print(screen, line++, INK_FAINT, "      and %zu more nodes",
+		screen_print(screen, line++, INK_FAINT, "%*s and %zu more nodes", columns, "",
 			     frame->node_count - shown);
 	return line;
 }

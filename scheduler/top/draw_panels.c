@@ -16,7 +16,7 @@ static const struct {
 	enum observe_field field;
 } columns[] = {
 	{"QUEUE", 5, false, OBSERVE_FIELDS},
-	{"NODE", 5, false, OBSERVE_FIELDS},
+	{"GPU", 7, false, OBSERVE_FIELDS},
 	{"TYPE", 7, true, OBSERVE_TYPE},
 	{"RING", 8, false, OBSERVE_RING_BYTES},
 	{"WPTR", 9, false, OBSERVE_WPTR},
@@ -32,8 +32,8 @@ static const struct {
 };
 #define QUEUE_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static const char *cell(char text[static OBSERVE_TEXT], const struct observe_queue *queue,
-			size_t column)
+static const char *cell(char text[static OBSERVE_TEXT], const struct top_state *now,
+			const struct observe_queue *queue, size_t column)
 {
 	/* A queue without a CU mask can use all CUs. */
 	if (columns[column].field == OBSERVE_CU_BITS && observe_known(queue, OBSERVE_CU_BITS) &&
@@ -41,10 +41,12 @@ static const char *cell(char text[static OBSERVE_TEXT], const struct observe_que
 		return strcpy(text, "all");
 	if (columns[column].field != OBSERVE_FIELDS)
 		return observe_text(text, queue, columns[column].field);
-	if (column == 0 && queue->id == OBSERVE_NO_ID)
+	if (column == 1)
+		return top_gpu_text(text, now, queue->gpu_id);
+	if (queue->id == OBSERVE_NO_ID)
 		strcpy(text, "-");
 	else
-		snprintf(text, OBSERVE_TEXT, "%u", column == 0 ? queue->id : queue->gpu_id);
+		snprintf(text, OBSERVE_TEXT, "%u", queue->id);
 	return text;
 }
 
@@ -59,7 +61,7 @@ static size_t columns_that_fit(unsigned width)
 }
 
 static void draw_queue_lines(struct screen *screen, unsigned line, struct top_ui *ui,
-			     const struct observation *seen)
+			     const struct top_state *now, const struct observation *seen)
 {
 	size_t fit = columns_that_fit(screen->width);
 	char text[OBSERVE_TEXT];
@@ -75,8 +77,8 @@ static void draw_queue_lines(struct screen *screen, unsigned line, struct top_ui
 
 		for (size_t c = 0; c < fit; c++) {
 			screen_text(screen, line, INK_PLAIN, c ? " " : "");
-			screen_cell(screen, line, INK_PLAIN, cell(text, queue, c), columns[c].width,
-				    columns[c].left);
+			screen_cell(screen, line, INK_PLAIN, cell(text, now, queue, c),
+				    columns[c].width, columns[c].left);
 		}
 		line++;
 	}
@@ -125,7 +127,7 @@ void draw_queues(struct screen *screen, struct top_ui *ui, const struct top_fram
 	if (!seen)
 		return;
 	draw_sources(screen, 1, seen);
-	draw_queue_lines(screen, titles, ui, seen);
+	draw_queue_lines(screen, titles, ui, frame->now, seen);
 }
 
 /* ---- sort column ---- */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "scheduler/kfd/gpu_name.h"
 #include "scheduler/kfd/sysfs.h"
 #include "scheduler/kfd/topology.h"
 #include "scheduler/observe/observe.h"
@@ -21,6 +22,7 @@
 struct gpu {
 	uint32_t gpu_id;
 	char name[24];
+	struct gpu_name names; /* gpu_id 0: not known */
 	int32_t slots, compute_units;
 };
 
@@ -72,11 +74,14 @@ static int64_t read_number(const char *path)
 static void read_gpus(struct driver *driver)
 {
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
+	struct gpu_name names[TOPOLOGY_GPUS];
+	size_t named = gpu_names_read("", names, TOPOLOGY_GPUS);
 	char path[sizeof(TOPOLOGY) + 32];
 
 	driver->gpu_count = topology_gpus(gpus, TOPOLOGY_GPUS);
 	for (size_t g = 0; g < driver->gpu_count; g++) {
 		struct gpu *gpu = &driver->gpus[g];
+		const struct gpu_name *name = gpu_name_of(names, named, gpus[g].gpu_id);
 
 		*gpu = (struct gpu){
 			.gpu_id = gpus[g].gpu_id,
@@ -88,6 +93,8 @@ static void read_gpus(struct driver *driver)
 		snprintf(path, sizeof(path), TOPOLOGY "/%u/name", gpus[g].node);
 		if (read_text(path, gpu->name, sizeof(gpu->name)))
 			gpu->name[strcspn(gpu->name, "\n")] = '\0';
+		if (name)
+			gpu->names = *name;
 	}
 }
 
@@ -194,6 +201,7 @@ static int add_nodes(const struct driver *driver, struct top_state *state)
 		if (!node)
 			return -ENOMEM;
 		memcpy(node->name, gpu->name, sizeof(node->name));
+		node->gpu = gpu->names;
 		node->slots = gpu->slots;
 		node->compute_units = gpu->compute_units;
 		if (node->queues < 0)

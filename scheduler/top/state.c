@@ -76,6 +76,14 @@ struct top_node *top_find_node(const struct top_state *state, uint32_t gpu_id)
 	return NULL;
 }
 
+const char *top_gpu_text(char text[static GPU_NAME_SHORT], const struct top_state *state,
+			 uint32_t gpu_id)
+{
+	const struct top_node *node = top_find_node(state, gpu_id);
+
+	return gpu_name_short(text, node && node->gpu.gpu_id ? &node->gpu : NULL, gpu_id);
+}
+
 struct top_process *top_find_process(const struct top_state *state, pid_t pid)
 {
 	for (size_t i = 0; i < state->process_count; i++)

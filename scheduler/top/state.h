@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "common/hist.h"
+#include "scheduler/kfd/gpu_name.h"
 
 #define TOP_UNKNOWN (-1)
 #define TOP_WORD 16u /* bytes of a word such as a level or a state, with its NUL */
@@ -25,7 +26,8 @@
 
 struct top_node {
 	uint32_t gpu_id;
-	char name[24]; /* name of the GPU in the driver's topology */
+	char name[24];	     /* name of the GPU in the driver's topology */
+	struct gpu_name gpu; /* names for users; gpu_id 0: this machine has no such GPU */
 	char policy[TOP_WORD];
 	int64_t work_us;       /* daemon: total time for which a process had work here; us */
 	int32_t compute_units; /* of the node */
@@ -82,6 +84,9 @@ struct top_process *top_state_process(struct top_state *state, pid_t pid);
 /* Return the entry, or NULL if there is none. */
 struct top_node *top_find_node(const struct top_state *state, uint32_t gpu_id);
 struct top_process *top_find_process(const struct top_state *state, pid_t pid);
+/* Writes the short name of a GPU, "0"; "[GPU_ID]" if it is not known. Returns `text`. */
+const char *top_gpu_text(char text[static GPU_NAME_SHORT], const struct top_state *state,
+			 uint32_t gpu_id);
 void top_state_clear(struct top_state *state); /* empties the state, keeps its memory */
 void top_state_free(struct top_state *state);
 

@@ -132,6 +132,25 @@ static void test_what_fits(void **data)
 	assert_false(ui.shown[TOP_HQDS]);
 }
 
+static void test_names_of_gpus(void **data)
+{
+	(void)data;
+	now.nodes[0].gpu = (struct gpu_name){.gpu_id = 1,
+					     .bdf = "0000:43:00.0",
+					     .render_minor = 128,
+					     .product = "AMD Instinct MI210",
+					     .partitions = 1};
+	redraw(180, 40, NULL);
+	assert_memory_equal(screen.line[1].text, "  0 [", 5);
+	assert_non_null(strstr(screen.line[1].text,
+			       "AMD Instinct MI210, 0000:43:00.0, renderD128, gpu_id 1"));
+	/* A GPU of another machine has its gpu_id alone. */
+	assert_memory_equal(screen.line[2].text, "[2] [", 5);
+	redraw(80, 24, NULL);
+	assert_memory_equal(screen.line[1].text, "  0 [", 5);
+	assert_false(shows("AMD Instinct"));
+}
+
 static void test_hostile(void **data)
 {
 	static const struct {
@@ -338,13 +357,13 @@ static void test_queues(void **data)
 	assert_int_equal(ui.subject, 101);
 	redraw(80, 24, &seen);
 	assert_true(shows("Process 101, level trap, suspended: python3 train.py"));
-	assert_true(shows("    3 29885 aql"));
-	assert_false(shows("   39 29885"));
+	assert_true(shows("    3 [29885] aql"));
+	assert_false(shows("   39 [29885]"));
 	press(UI_KEY_PAGE_DOWN);
 	press(UI_KEY_PAGE_DOWN);
 	press(UI_KEY_PAGE_DOWN);
 	redraw(80, 24, &seen);
-	assert_true(shows("   39 29885"));
+	assert_true(shows("   39 [29885]"));
 	/* The question is about the displayed process, not about the row in the list. */
 	press('S');
 	assert_int_equal(press('y'), UI_SUSPEND);
@@ -368,6 +387,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_any_size, begin),
 		cmocka_unit_test_setup(test_what_fits, begin),
+		cmocka_unit_test_setup(test_names_of_gpus, begin),
 		cmocka_unit_test_setup(test_hostile, begin),
 		cmocka_unit_test_setup(test_moving, begin),
 		cmocka_unit_test_setup(test_sort_and_filter_keys, begin),
