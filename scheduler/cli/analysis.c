@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scheduler/cli/gpus.h"
 #include "scheduler/observe/ratio.h"
 
 void analysis_free(struct analysis *a)
@@ -76,7 +77,14 @@ void analysis_nodes(struct analysis *a, const json_t *nodes)
 		if (a->gpus < TOPOLOGY_GPUS && node->xccs > 0 && node->xccs <= UINT32_MAX)
 			a->gpu[a->gpus++] = (struct topology_gpu){.gpu_id = (uint32_t)gpu_id,
 								  .xccs = (uint32_t)node->xccs};
+		if (a->names < TOPOLOGY_GPUS)
+			a->names += gpus_read(entry, &a->name[a->names]);
 	}
+}
+
+const struct gpu_name *analysis_gpu(const struct analysis *a, uint32_t gpu_id)
+{
+	return gpu_name_of(a->name, a->names, gpu_id);
 }
 
 /* Counts of one sample on one node, all processes together. */

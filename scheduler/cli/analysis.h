@@ -19,6 +19,7 @@
 
 #include "scheduler/cli/recording.h"
 #include "scheduler/cli/sampling.h"
+#include "scheduler/kfd/gpu_name.h"
 #include "scheduler/kfd/topology.h"
 
 /* Points of the curve of the queue count. When all are used, neighbours are merged in pairs, so
@@ -79,14 +80,16 @@ struct analysis {
 	size_t nodes;
 	struct topology_gpu gpu[TOPOLOGY_GPUS]; /* GPUs of the machine that was recorded */
 	size_t gpus;
+	struct gpu_name name[TOPOLOGY_GPUS]; /* of these GPUs, as far as the recording has names */
+	size_t names;
 	struct analysed_point point[ANALYSIS_POINTS];
 	size_t points;
 	size_t per_point, in_point; /* samples a full point has; samples in the last point */
 	struct analysed_others before, after;
 };
 
-/* Takes the compute slots and XCCs of the GPUs from `nodes`, the array in the recording's first
- * line. To be called before the first analysis_add(). Entries without a gpu_id are ignored. */
+/* Takes the compute slots, XCCs and names of the GPUs from `nodes`, the array in the recording's
+ * first line. To be called before the first analysis_add(). Entries without a gpu_id are ignored. */
 void analysis_nodes(struct analysis *analysis, const json_t *nodes);
 /*
  * Adds the next sample of the recording. A sample of the time before the command began or after
@@ -95,6 +98,8 @@ void analysis_nodes(struct analysis *analysis, const json_t *nodes);
  */
 int analysis_add(struct analysis *analysis, const struct recorded_sample *sample);
 void analysis_free(struct analysis *analysis);
+/* Returns the names of a GPU of the recorded machine. NULL: the recording has none. */
+const struct gpu_name *analysis_gpu(const struct analysis *analysis, uint32_t gpu_id);
 
 /* Returns true if a change of the field means that the queue was reconfigured (ring, priority,
  * CU mask, ...), false for fields that change while it runs: pointers, backlog, activity,

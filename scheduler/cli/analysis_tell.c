@@ -4,6 +4,7 @@
 
 #include "scheduler/cli/analysis.h"
 #include "scheduler/cli/field.h"
+#include "scheduler/cli/gpus.h"
 
 #define CHART_WIDTH 60u
 #define CHART_HEIGHT 8u
@@ -132,7 +133,7 @@ static void say_ratio(const struct analysis *a, size_t first, json_t *list)
 	const struct analysed_node *n = &a->node[first];
 	unsigned long long least = n->least, most = n->most, hqds = 0;
 	size_t queues = 0, others = 0;
-	char where[64];
+	char where[64], gpu[GPU_NAME_SHORT];
 
 	for (size_t i = first; i < a->nodes; i++) {
 		if (!same_mapping(&a->node[i], n))
@@ -141,7 +142,8 @@ static void say_ratio(const struct analysis *a, size_t first, json_t *list)
 		hqds += a->node[i].hqds;
 		others += i > first;
 	}
-	snprintf(where, sizeof(where), others ? "On node %u and %zu more" : "On node %u", n->gpu_id,
+	gpu_name_short(gpu, analysis_gpu(a, n->gpu_id), n->gpu_id);
+	snprintf(where, sizeof(where), others ? "On GPU %s and %zu more" : "On GPU %s", gpu,
 		 others);
 	if (least == most)
 		field_say(list,
@@ -179,12 +181,14 @@ static void say_mapping(const struct analysis *a, json_t *list)
 			  "read: record as root.");
 	for (size_t i = 0; i < a->nodes; i++) {
 		const struct analysed_node *n = &a->node[i];
+		char gpu[GPU_NAME_SHORT];
 
 		if (n->compute_slots > 0 && n->compute > (uint64_t)n->compute_slots)
 			field_say(list,
-				  "Node %u has %lld slots for %zu compute queues: they take turns, "
+				  "GPU %s has %lld slots for %zu compute queues: they take turns, "
 				  "and every turn costs a switch.",
-				  n->gpu_id, (long long)n->compute_slots, n->compute);
+				  gpu_name_short(gpu, analysis_gpu(a, n->gpu_id), n->gpu_id),
+				  (long long)n->compute_slots, n->compute);
 	}
 }
 
@@ -321,8 +325,8 @@ json_t *analysis_json(const struct analysis *a)
 		json_array_append_new(processes, process_json(&a->process[i]));
 	for (size_t i = 0; i < a->nodes; i++)
 		json_array_append_new(nodes, node_json(&a->node[i]));
-	return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "samples", (json_int_t)a->samples,
-			 "count_over_time", points, "processes", processes, "nodes", nodes,
-			 "baseline", others_json(&a->before), "final", others_json(&a->after),
-			 "conclusion", analysis_conclusion(a));
+	return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "samples", (json_int_t)a->samples,
+			 "count_over_time", points, "processes", processes, "nodes", nodes, "gpus",
+			 gpus_list(a->name, a->names), "baseline", others_json(&a->before), "final",
+			 others_json(&a->after), "conclusion", analysis_conclusion(a));
 }

@@ -8,6 +8,7 @@
 
 #include "common/plain_text.h"
 #include "scheduler/cli/analysis.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/table.h"
 
@@ -33,7 +34,7 @@ static const char *changed_text(const struct analysed_queue *queue, char *text, 
 
 /* Prints how each queue of the process was configured. The column of contexts is only there if the
  * process has several, which the last queue shows, because queues are sorted by context. */
-static void attribute_table(const struct analysed_process *p)
+static void attribute_table(const struct analysis *a, const struct analysed_process *p)
 {
 	static const enum observe_field shown[] = {
 		OBSERVE_TYPE,	 OBSERVE_RING_BYTES, OBSERVE_RING_ADDRESS, OBSERVE_PRIORITY,
@@ -41,11 +42,11 @@ static void attribute_table(const struct analysed_process *p)
 	};
 	bool contexts = p->queue[p->count - 1].last.context > 0;
 	struct table *table =
-		table_new(contexts ? "CONTEXT|QUEUE|NODE|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|"
+		table_new(contexts ? "CONTEXT|QUEUE|GPU|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|"
 				     "CUS|SAVE AREA|MQDS|<SET ANEW"
-				   : "QUEUE|NODE|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|CUS|"
+				   : "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|CUS|"
 				     "SAVE AREA|MQDS|<SET ANEW");
-	char text[OBSERVE_TEXT], changed[512];
+	char text[OBSERVE_TEXT], changed[512], gpu[GPU_NAME_SHORT];
 
 	for (size_t i = 0; table && i < p->count; i++) {
 		const struct analysed_queue *queue = &p->queue[i];
@@ -54,7 +55,9 @@ static void attribute_table(const struct analysed_process *p)
 		if (contexts)
 			table_cell(table, "%u", queue->last.context);
 		table_cell(table, "%u", queue->last.id);
-		table_cell(table, "%u", queue->last.gpu_id);
+		table_cell(table, "%s",
+			   gpu_name_short(gpu, analysis_gpu(a, queue->last.gpu_id),
+					  queue->last.gpu_id));
 		for (size_t f = 0; f < sizeof(shown) / sizeof(shown[0]); f++)
 			table_cell(table, "%s", observe_text(text, &queue->last, shown[f]));
 		table_cell(table, "%s", changed_text(queue, changed, sizeof(changed)));
@@ -88,15 +91,15 @@ static const char *in_each_xcc(const struct analysed_node *n, char *text, size_t
 /* Prints the maxima of each node. */
 static void node_table(const struct analysis *a)
 {
-	struct table *table = table_new("NODE|XCCS|QUEUES|COMPUTE|SLOTS|MQDS|ACTIVE HQDS|"
+	struct table *table = table_new("GPU|XCCS|QUEUES|COMPUTE|SLOTS|MQDS|ACTIVE HQDS|"
 					"QUEUES IN THEM|<HQDS A QUEUE|<XCC:QUEUES IN IT");
 
 	for (size_t i = 0; table && i < a->nodes; i++) {
 		const struct analysed_node *n = &a->node[i];
-		char xccs[256];
+		char xccs[256], gpu[GPU_NAME_SHORT];
 
 		table_row(table);
-		table_cell(table, "%u", n->gpu_id);
+		table_cell(table, "%s", gpu_name_short(gpu, analysis_gpu(a, n->gpu_id), n->gpu_id));
 		number_cell(table, n->xccs > 0, (uint64_t)n->xccs);
 		table_cell(table, "%zu", n->queues);
 		table_cell(table, "%zu", n->compute);
@@ -143,7 +146,7 @@ static void show(const struct analysis *a)
 		process_line(&a->process[i]);
 		sampling_counts(&a->process[i].sampling, stdout);
 		if (a->process[i].sampling.count > 0)
-			sampling_table(&a->process[i].sampling, stdout);
+			sampling_table(&a->process[i].sampling, a->name, a->names, stdout);
 	}
 	if (a->count == 0)
 		puts("\n-");
@@ -152,7 +155,7 @@ static void show(const struct analysis *a)
 		putchar('\n');
 		process_line(&a->process[i]);
 		if (a->process[i].count > 0)
-			attribute_table(&a->process[i]);
+			attribute_table(a, &a->process[i]);
 		else
 			puts(TABLE_UNKNOWN);
 	}

@@ -164,12 +164,16 @@ static void share_cell(struct table *table, const struct sampled_queue *queue, d
 		table_cell(table, "%s", TABLE_UNKNOWN);
 }
 
-/* Node and type of a queue: "12440 aql". */
-static const char *kind_of(const struct sampled_queue *queue, char text[64])
+/* GPU and type of a queue: "0 aql". */
+static const char *kind_of(const struct side *side, const struct sampled_queue *queue,
+			   char text[64])
 {
+	char gpu[GPU_NAME_SHORT];
+
 	if (!queue)
 		return TABLE_UNKNOWN;
-	snprintf(text, 64, "%u %s", queue->gpu_id,
+	gpu_name_short(gpu, analysis_gpu(&side->analysis, queue->gpu_id), queue->gpu_id);
+	snprintf(text, 64, "%s %s", gpu,
 		 queue->type.source == OBSERVE_NOBODY ? TABLE_UNKNOWN
 						      : observe_type_name(queue->type.value));
 	return text;
@@ -192,8 +196,8 @@ static void show_side(char letter, const struct side *side)
 static void show(const struct comparison *c, const struct side *sides)
 {
 	static const char *const words[COMPARED_KINDS] = {"both", "differs", "only A", "only B"};
-	struct table *table = table_new(
-		"PROCESS|CONTEXT|QUEUE|<IN|<A: NODE, TYPE|PRESENT|<B: NODE, TYPE|PRESENT");
+	struct table *table =
+		table_new("PROCESS|CONTEXT|QUEUE|<IN|<A: GPU, TYPE|PRESENT|<B: GPU, TYPE|PRESENT");
 	json_t *conclusion = comparison_conclusion(c, "A", "B");
 	const json_t *sentence;
 	char text[64];
@@ -210,9 +214,9 @@ static void show(const struct comparison *c, const struct side *sides)
 		table_cell(table, "%u", q->context);
 		table_cell(table, "%u", q->id);
 		table_cell(table, "%s", words[q->where]);
-		table_cell(table, "%s", kind_of(q->a, text));
+		table_cell(table, "%s", kind_of(&sides[0], q->a, text));
 		share_cell(table, q->a, q->a_share);
-		table_cell(table, "%s", kind_of(q->b, text));
+		table_cell(table, "%s", kind_of(&sides[1], q->b, text));
 		share_cell(table, q->b, q->b_share);
 	}
 	if (table && c->count > 0)

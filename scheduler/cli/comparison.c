@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "scheduler/cli/field.h"
+#include "scheduler/cli/gpus.h"
 
 void comparison_free(struct comparison *c)
 {
@@ -248,6 +249,18 @@ static void say_ids(const struct comparison *c, json_t *list, const char *a, con
 			  "id, or too few samples.");
 }
 
+/* Writes the short name of a GPU. On two machines, the same gpu_id can belong to GPUs with two
+ * names; then its gpu_id is written. */
+static const char *gpu_text(char text[static GPU_NAME_SHORT], const struct comparison *c,
+			    uint32_t gpu_id)
+{
+	const struct gpu_name *a = analysis_gpu(c->a, gpu_id), *b = analysis_gpu(c->b, gpu_id);
+
+	if (a && b && a->index != b->index)
+		a = b = NULL;
+	return gpu_name_short(text, a ? a : b, gpu_id);
+}
+
 /* Adds sentences about the GPUs that both would share when they run at the same time, and whether
  * their compute queues fit into the hardware slots. */
 static void say_overlap(const struct comparison *c, json_t *list, const char *a, const char *b)
@@ -268,19 +281,21 @@ static void say_overlap(const struct comparison *c, json_t *list, const char *a,
 		  c->shared, c->shared == 1 ? "" : "s");
 	for (size_t i = 0; i < c->nodes; i++) {
 		const struct compared_node *n = &c->node[i];
+		char gpu[GPU_NAME_SHORT];
 
 		if (n->a == 0 || n->b == 0)
 			continue;
+		gpu_text(gpu, c, n->gpu_id);
 		if (n->slots < 0) {
 			field_say(list,
-				  "Node %u: %zu and %zu compute queues; its slots are not known.",
-				  n->gpu_id, n->a, n->b);
+				  "GPU %s: %zu and %zu compute queues; its slots are not known.",
+				  gpu, n->a, n->b);
 			over = true;
 		} else if (n->a + n->b > (size_t)n->slots) {
 			field_say(list,
-				  "Node %u: %zu and %zu compute queues are more than its %lld "
+				  "GPU %s: %zu and %zu compute queues are more than its %lld "
 				  "slots: they would take turns, at the cost of a switch each.",
-				  n->gpu_id, n->a, n->b, (long long)n->slots);
+				  gpu, n->a, n->b, (long long)n->slots);
 			over = true;
 		}
 	}
@@ -334,8 +349,9 @@ static json_t *side_json(const struct analysis *a, const char *name)
 		json_object_set_new(out, "comm", comm ? comm : json_null());
 		json_array_append_new(processes, out);
 	}
-	return json_pack("{s:o,s:I,s:o}", "name", called ? called : json_null(), "samples",
-			 (json_int_t)a->samples, "processes", processes);
+	return json_pack("{s:o,s:I,s:o,s:o}", "name", called ? called : json_null(), "samples",
+			 (json_int_t)a->samples, "processes", processes, "gpus",
+			 gpus_list(a->name, a->names));
 }
 
 json_t *comparison_json(const struct comparison *c, const char *a, const char *b)

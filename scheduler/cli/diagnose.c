@@ -7,6 +7,7 @@
 
 #include "common/plain_text.h"
 #include "scheduler/cli/diagnose.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 
@@ -67,8 +68,8 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 			code = CLI_DONE;
 	}
 	if (job->json && code == CLI_DONE) {
-		json_t *root =
-			json_pack("{sb sO}", "simulated", (int)job->simulated, "processes", list);
+		json_t *root = json_pack("{sb sO so}", "simulated", (int)job->simulated,
+					 "processes", list, "gpus", gpus_json());
 
 		plain_json_print(root, stdout, JSON_INDENT(2));
 		putchar('\n');

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "scheduler/cli/doctor_judge.h"
+#include "scheduler/kfd/gpu_name.h"
 #include "scheduler/observe/observe.h"
 #include "scheduler/observe/process.h"
 
@@ -63,6 +64,7 @@ struct diagnose_level {
 	char why[320];	   /* reason or condition; "": none */
 	char advice[320];  /* remedy if `can` is NO; "": there is none, or none is needed */
 	const char *check; /* name of the finding that prevents the level; NULL: no single one */
+	uint32_t gpu_id;   /* of the GPU that `why` is about; 0: of no single one */
 };
 #define DIAGNOSE_LEVELS 5
 
@@ -102,6 +104,9 @@ void diagnosis_free(struct diagnosis *diagnosis);
 
 /* Prints the diagnosis as text on stdout. Returns 0 or -ENOMEM. */
 int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *diagnosis);
+/* Writes level->why, with the short name of its GPU in front if it is about one. Returns `text`. */
+#define DIAGNOSE_WHY (320 + GPU_NAME_SHORT + 8)
+const char *diagnose_why(char text[static DIAGNOSE_WHY], const struct diagnose_level *level);
 /* Returns the diagnosis as a JSON object with the keys of docs/formats.md, owned by the caller.
  * NULL: no memory. */
 json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis);

@@ -122,11 +122,14 @@ static json_t *gpu_json(const struct diagnose_facts *facts, const struct diagnos
 /* Returns whether a level is possible, and why not. */
 static json_t *can_json(const struct diagnose_level *level)
 {
+	char why[DIAGNOSE_WHY];
+
 	return json_pack("{so so so}", "can",
 			 level->can == DIAGNOSE_UNKNOWN
 				 ? json_null()
 				 : json_string(diagnose_can_name(level->can)),
-			 "why", plain_or_null(level->why), "advice", plain_or_null(level->advice));
+			 "why", plain_or_null(diagnose_why(why, level)), "advice",
+			 plain_or_null(level->advice));
 }
 
 /* Returns the levels, the best first. */

@@ -44,6 +44,7 @@ static void no(struct diagnose_level *level, const char *advice, const char *why
 	va_list ap;
 
 	level->can = DIAGNOSE_NO;
+	level->gpu_id = 0;
 	va_start(ap, why);
 	vsnprintf(level->why, sizeof(level->why), why, ap);
 	va_end(ap);
@@ -53,11 +54,9 @@ static void no(struct diagnose_level *level, const char *advice, const char *why
 /* Makes the level impossible because of a finding, whose text and advice it takes over. */
 static void no_because_of(struct diagnose_level *level, const struct doctor_finding *finding)
 {
-	if (finding->gpu_id)
-		no(level, finding->advice, "GPU %u: %.290s", finding->gpu_id, finding->found);
-	else
-		no(level, finding->advice, "%.310s", finding->found);
+	no(level, finding->advice, "%.310s", finding->found);
 	level->check = finding->check;
+	level->gpu_id = finding->gpu_id;
 }
 
 static void yes(struct diagnose_level *level, const char *why)
@@ -298,6 +297,7 @@ static void judge_ordered(const struct diagnosis *out, struct diagnose_level *le
 		yes(level, "kfdschedd does it");
 	} else if (trap->can == DIAGNOSE_NO) {
 		no(level, trap->advice, "%s", trap->why);
+		level->gpu_id = trap->gpu_id;
 	} else {
 		level->can = trap->can;
 		snprintf(level->why, sizeof(level->why), "kfdschedd does it, by level trap");

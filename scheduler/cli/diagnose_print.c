@@ -7,7 +7,20 @@
 
 #include "common/plain_text.h"
 #include "scheduler/cli/diagnose.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/table.h"
+
+const char *diagnose_why(char text[static DIAGNOSE_WHY], const struct diagnose_level *level)
+{
+	char gpu[GPU_NAME_SHORT];
+
+	if (level->gpu_id)
+		snprintf(text, DIAGNOSE_WHY, "GPU %s: %s", gpus_short(gpu, level->gpu_id),
+			 level->why);
+	else
+		snprintf(text, DIAGNOSE_WHY, "%s", level->why);
+	return text;
+}
 
 static void say(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -94,7 +107,7 @@ static void print_process(const struct diagnose_facts *facts, const struct diagn
 /* Prints the queues, one line per GPU, type and source; only the first line has the label. */
 static void print_queues(const struct diagnosis *diagnosis)
 {
-	char what[16] = "queues";
+	char what[16] = "queues", gpu[GPU_NAME_SHORT];
 
 	if (!diagnosis->queues_known) {
 		say(what, TABLE_UNKNOWN);
@@ -105,8 +118,8 @@ static void print_queues(const struct diagnosis *diagnosis)
 	for (size_t i = 0; i < diagnosis->queue_kinds; i++) {
 		const struct diagnose_queues *q = &diagnosis->queues[i];
 
-		say(what, "%u %s on GPU %u, as %s tells", q->count, observe_type_name(q->type),
-		    q->gpu_id, observe_source_name(q->source));
+		say(what, "%u %s on GPU %s, as %s tells", q->count, observe_type_name(q->type),
+		    gpus_short(gpu, q->gpu_id), observe_source_name(q->source));
 		what[0] = '\0';
 	}
 }
@@ -130,6 +143,7 @@ static void say_held(const struct doctor_process *p, enum doctor_known held)
 static void print_gpu(const struct doctor_process *p, const struct diagnosis *diagnosis)
 {
 	static const char *const answers[] = {"no", "yes"};
+	char why[DIAGNOSE_WHY];
 
 	printf("\nGPU\n");
 	say("uses one", "%s%s%s",
@@ -141,7 +155,7 @@ static void print_gpu(const struct doctor_process *p, const struct diagnosis *di
 	say_held(p, diagnosis->held);
 	say("runtime", "%s", diagnosis->runtime);
 	say("by hand", "%s%s%s%s%s", diagnose_can_name(diagnosis->by_hand.can),
-	    diagnosis->by_hand.why[0] ? ": " : "", diagnosis->by_hand.why,
+	    diagnosis->by_hand.why[0] ? ": " : "", diagnose_why(why, &diagnosis->by_hand),
 	    diagnosis->by_hand.advice[0] ? "; do: " : "", diagnosis->by_hand.advice);
 }
 
@@ -149,6 +163,7 @@ static void print_gpu(const struct doctor_process *p, const struct diagnosis *di
 static int print_levels(const struct diagnosis *diagnosis)
 {
 	struct table *table = table_new("<LEVEL|<CAN IT|<WHY");
+	char why[DIAGNOSE_WHY];
 	int rc;
 
 	if (!table)
@@ -159,7 +174,7 @@ static int print_levels(const struct diagnosis *diagnosis)
 		table_row(table);
 		table_cell(table, "%s", level->name);
 		table_cell(table, "%s", diagnose_can_name(level->can));
-		table_cell(table, "%s", level->why);
+		table_cell(table, "%s", diagnose_why(why, level));
 	}
 	printf("\n");
 	rc = table_print(table, stdout);
@@ -171,7 +186,7 @@ static int print_levels(const struct diagnosis *diagnosis)
 static int print_findings(const struct doctor_findings *findings)
 {
 	struct table *table = table_new("<WHAT IS IN THE WAY|<FOUND|<WHAT MENDS IT");
-	char what[64];
+	char what[64], gpu[GPU_NAME_SHORT];
 	int rc;
 
 	if (!table)
@@ -180,7 +195,8 @@ static int print_findings(const struct doctor_findings *findings)
 		const struct doctor_finding *f = &findings->list[i];
 
 		if (f->gpu_id)
-			snprintf(what, sizeof(what), "GPU %u %s", f->gpu_id, f->check);
+			snprintf(what, sizeof(what), "GPU %s %s", gpus_short(gpu, f->gpu_id),
+				 f->check);
 		else
 			snprintf(what, sizeof(what), "%s", f->check);
 		for (char *c = what; *c; c++)

@@ -6,6 +6,7 @@
 
 #include "channel/lane.h"
 #include "scheduler/cli/field.h"
+#include "scheduler/cli/gpus.h"
 
 /* Prints the identity of the process, its level and its debug sessions. */
 static void print_process(const json_t *process, const json_t *lane)
@@ -54,7 +55,7 @@ static void node_row(struct table *table, const json_t *node)
 	char text[FIELD_BYTES], quantity[QUANTITY_BYTES];
 
 	table_row(table);
-	table_cell(table, "%s", field_integer(text, node, "gpu_id"));
+	gpus_short_cell(table, node);
 	table_cell(table, "%s", field_yes(node, "active"));
 	table_cell(table, "%s", field_integer(text, node, "transitions"));
 	table_cell(table, "%s", quantity_us(quantity, field_number(node, "active_age_us")));
@@ -66,7 +67,7 @@ static void node_row(struct table *table, const json_t *node)
 
 static int print_nodes(const json_t *nodes)
 {
-	return field_table("NODE|<GPU WORK|CHANGES|LAST BEGAN BEFORE|LAST ENDED BEFORE|VRAM", nodes,
+	return field_table("GPU|<WORK|CHANGES|LAST BEGAN BEFORE|LAST ENDED BEFORE|VRAM", nodes,
 			   node_row);
 }
 
@@ -79,7 +80,7 @@ static void queue_row(struct table *table, const json_t *queue)
 	table_row(table);
 	table_cell(table, "%s", field_integer(text, queue, "context"));
 	table_cell(table, "%s", field_integer(text, queue, "id"));
-	table_cell(table, "%s", field_integer(text, queue, "gpu_id"));
+	gpus_short_cell(table, queue);
 	table_cell(table, "%s", field_text(queue, "type"));
 	table_cell(table, "%s", field_text(queue, "state"));
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
@@ -99,7 +100,7 @@ static void queue_row(struct table *table, const json_t *queue)
 
 static int print_queues(const json_t *queues)
 {
-	return field_table("CONTEXT|QUEUE|NODE|<TYPE|<STATE|PRIORITY|PERCENT|CUS|<HOOKED|"
+	return field_table("CONTEXT|QUEUE|GPU|<TYPE|<STATE|PRIORITY|PERCENT|CUS|<HOOKED|"
 			   "<COOPERATIVE|<RING|SIZE|<RPTR|<WPTR|<HSA QUEUE|<SAVE AREA|"
 			   "<WHY NOT SUSPENDABLE",
 			   queues, queue_row);
@@ -136,13 +137,13 @@ static void event_row(struct table *table, const json_t *event)
 	table_cell(table, "%s", field_text(event, "kind"));
 	table_cell(table, "%s", field_integer(text, event, "context"));
 	table_cell(table, "%s", field_integer(text, event, "queue_id"));
-	table_cell(table, "%s", field_integer(text, event, "gpu_id"));
+	gpus_short_cell(table, event);
 	value_cell(table, event);
 }
 
 static int print_events(const json_t *events)
 {
-	return field_table("EVENT|BEFORE|<WHAT|CONTEXT|QUEUE|NODE|<VALUE", events, event_row);
+	return field_table("EVENT|BEFORE|<WHAT|CONTEXT|QUEUE|GPU|<VALUE", events, event_row);
 }
 
 /* Prints an empty line, then the list with print(), or the text `none` if the list is empty. */

@@ -10,6 +10,7 @@
 
 #include "common/plain_text.h"
 #include "scheduler/cli/field.h"
+#include "scheduler/cli/gpus.h"
 
 /* A text that is being composed, of EVENT_TEXT bytes. */
 struct line {
@@ -70,18 +71,21 @@ static void put_by(struct line *line, const json_t *event)
 		    field_integer(uid, event, "by_uid"));
 }
 
-/* Appends the nodes of the event. */
-static void put_nodes(struct line *line, const json_t *event)
+/* Appends the GPUs of the event. */
+static void put_gpus(struct line *line, const json_t *event)
 {
 	json_t *list = json_object_get(event, "gpu_ids");
-	const json_t *node;
+	const json_t *gpu_id;
+	char gpu[GPU_NAME_SHORT];
 	size_t i;
 
-	json_array_foreach(list, i, node) put(line, "%s%lld",
-					      i				  ? ", "
-					      : json_array_size(list) > 1 ? " on nodes "
-									  : " on node ",
-					      (long long)json_integer_value(node));
+	json_array_foreach(list, i, gpu_id)
+	{
+		const char *before = json_array_size(list) > 1 ? " on GPUs " : " on GPU ";
+
+		put(line, "%s%s", i ? ", " : before,
+		    gpus_short(gpu, (uint32_t)json_integer_value(gpu_id)));
+	}
 }
 
 /* Appends the reason as a clause. clauses[]: the reasons of docs/formats.md; "process %s" stands
@@ -121,7 +125,7 @@ static void put_reason(struct line *line, const json_t *event)
 	    has(event, "reason") ? reason : "");
 }
 
-/* Writes a suspend or resume: what, on which nodes, why, how long after the cause, how long it
+/* Writes a suspend or resume: what, on which GPUs, why, how long after the cause, how long it
  * took. */
 static void put_act(struct line *line, const json_t *event, const char *kind)
 {
@@ -129,7 +133,7 @@ static void put_act(struct line *line, const json_t *event, const char *kind)
 
 	put_process(line, event);
 	put(line, has(event, "error") ? " could not be %s" : " %s", verb);
-	put_nodes(line, event);
+	put_gpus(line, event);
 	put_reason(line, event);
 	put_us(line, event, "latency_us", ", ", " after the cause");
 	put_us(line, event, "duration_us", ", took ", "");
@@ -148,18 +152,20 @@ static void put_priority(struct line *line, const json_t *event)
 		put(line, "no priority");
 }
 
-/* Writes a change of the policy: of one node, or of all nodes without a policy of their own. */
+/* Writes a change of the policy: of one GPU, or of all GPUs without a policy of their own. */
 static void put_policy(struct line *line, const json_t *event)
 {
-	char node[FIELD_BYTES], percent[FIELD_BYTES];
+	char gpu[GPU_NAME_SHORT], percent[FIELD_BYTES];
 
 	put(line, "policy %s", field_text(event, "policy"));
 	if (has(event, "share_percent"))
 		put(line, " with %s %%", field_integer(percent, event, "share_percent"));
 	if (has(event, "gpu_id"))
-		put(line, " on node %s", field_integer(node, event, "gpu_id"));
+		put(line, " on GPU %s",
+		    gpus_short(gpu,
+			       (uint32_t)json_integer_value(json_object_get(event, "gpu_id"))));
 	else
-		put(line, " on all nodes that have none of their own");
+		put(line, " on all GPUs that have none of their own");
 	put_by(line, event);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Formats an event of the daemon (docs/formats.md, kfdsched events) as a sentence. Control
- * characters in names become '?'. Threads: any; no state.
+ * characters in names become '?', and GPUs have the names of this machine's (gpus.h).
+ * Threads: none.
  */
 #ifndef KFDSHIM_CLI_EVENT_TEXT_H
 #define KFDSHIM_CLI_EVENT_TEXT_H

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/wait.h"
 #include "scheduler/cli/event_text.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/stop.h"
 #include "scheduler/lib/kfdsched.h"
@@ -45,17 +46,59 @@ static int parse(int argc, char **argv, struct options *out)
 	return code;
 }
 
+static bool listed(const json_t *gpus, const struct gpu_name *name)
+{
+	const json_t *gpu;
+	size_t i;
+
+	json_array_foreach(gpus, i, gpu)
+	{
+		if (json_integer_value(json_object_get(gpu, "gpu_id")) == name->gpu_id)
+			return true;
+	}
+	return false;
+}
+
+/* Adds the names of the GPUs that the event has by their gpu_ids; nothing if it has none. */
+static void add_gpus(json_t *event)
+{
+	static const char *const keys[] = {"gpu_id", "cause_gpu_id"};
+	json_t *ids = json_deep_copy(json_object_get(event, "gpu_ids")), *list = json_array();
+	const json_t *id;
+	size_t i;
+
+	ids = ids ? ids : json_array();
+	for (i = 0; i < 2; i++)
+		if (json_is_integer(json_object_get(event, keys[i])))
+			json_array_append(ids, json_object_get(event, keys[i]));
+	json_array_foreach(ids, i, id)
+	{
+		const struct gpu_name *name = gpus_name((uint32_t)json_integer_value(id));
+
+		if (name && !listed(list, name))
+			json_array_append_new(list, gpus_entry(name));
+	}
+	if (json_array_size(ids) || json_object_get(event, "gpu_ids"))
+		json_object_set(event, "gpus", list);
+	json_decref(list);
+	json_decref(ids);
+}
+
 /* Prints one event as a line. Returns false if stdout cannot be written any more. */
 static bool print_event(json_t *event, bool as_json)
 {
 	char text[EVENT_TEXT], time[EVENT_TIME];
-	char *line = as_json ? json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	char *line;
 
-	if (!as_json)
+	if (as_json) {
+		add_gpus(event);
+		line = json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII);
+		if (line)
+			puts(line);
+		free(line);
+	} else {
 		printf("%s %s\n", event_time(time, event), event_text(text, event));
-	else if (line)
-		puts(line);
-	free(line);
+	}
 	return fflush(stdout) == 0;
 }
 
@@ -202,7 +245,7 @@ const struct verb verb_events = {
 	.usage = "[--follow] [--last N] [--count N] [--json] [--socket PATH]",
 	.help = "Prints the last events that the daemon keeps (256 at most, since its worker was\n"
 		"started), one a line: each suspension and resumption with its reason, who caused\n"
-		"it, on which node, how long after the cause and how long it took; each process\n"
+		"it, on which GPU, how long after the cause and how long it took; each process\n"
 		"that comes and goes; each change of a level, a priority or a policy with who made\n"
 		"it.\n"
 		"\n"

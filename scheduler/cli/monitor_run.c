@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/plain_text.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/monitor.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/progress.h"
@@ -385,6 +386,8 @@ int monitor_open(const struct verb *verb, const struct monitor_options *options,
 static void tell_all(const struct monitor *m)
 {
 	char meaning[SAMPLING_MEANING];
+	size_t gpus;
+	const struct gpu_name *names = gpus_all(&gpus);
 
 	printf("\nprocess %s (%s)", m->whose, m->process.comm);
 	if (m->process.host_pid > 0 && m->process.host_pid != m->options.pid)
@@ -393,7 +396,7 @@ static void tell_all(const struct monitor *m)
 	       seconds_since(m, m->last_ns), m->ended ? "; then it ended" : "");
 	sampling_counts(&m->sampling, stdout);
 	if (m->sampling.count > 0)
-		sampling_table(&m->sampling, stdout);
+		sampling_table(&m->sampling, names, gpus, stdout);
 	puts(sampling_meaning(&m->sampling, m->whose, meaning));
 	if (m->missed > 0)
 		printf("%llu samples were left out, for one took longer than the interval.\n",
@@ -407,14 +410,15 @@ static json_t *whole_json(const struct monitor *m)
 	json_t *comm = json_string(m->process.comm);
 	json_t *host = m->process.host_pid > 0 ? json_integer(m->process.host_pid) : json_null();
 	json_t *out = sampling_json(&m->sampling);
-	json_t *mine = json_pack("{s:I,s:o,s:o,s:f,s:I,s:b,s:I,s:o,s:s,s:o}", "pid",
+	json_t *mine = json_pack("{s:I,s:o,s:o,s:f,s:I,s:b,s:I,s:o,s:s,s:o,s:o}", "pid",
 				 (json_int_t)m->options.pid, "host_pid", host, "comm",
 				 comm ? comm : json_null(), "seconds", seconds_since(m, m->last_ns),
 				 "interval_us", (json_int_t)m->options.interval_us, "process_ended",
 				 m->ended, "missed_samples", (json_int_t)m->missed, "changes",
 				 json_incref(m->changes), "meaning",
 				 sampling_meaning(&m->sampling, m->whose, meaning), "recorded_in",
-				 m->options.record ? json_string(m->options.record) : json_null());
+				 m->options.record ? json_string(m->options.record) : json_null(),
+				 "gpus", gpus_json());
 
 	json_object_update(out, mine);
 	json_decref(mine);

@@ -17,6 +17,7 @@
 #include "common/proc_stat.h"
 #include "common/wait.h"
 #include "scheduler/cli/descendants.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/recording.h"
 #include "scheduler/cli/shown.h"
@@ -322,6 +323,7 @@ static void tell(const struct session *s, bool stopped)
 			    s->taken ? json_integer((json_int_t)s->most) : json_null());
 	json_object_set_new(out, "seconds", json_real(seconds_now(s)));
 	json_object_set_new(out, "complete", json_boolean(!s->broken && !s->shown.lost));
+	json_object_set_new(out, "gpus", gpus_json());
 	plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	putchar('\n');
 	json_decref(out);

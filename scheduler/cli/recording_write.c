@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/plain_text.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/recording.h"
 #include "scheduler/kfd/topology.h"
 
@@ -41,16 +42,16 @@ json_t *recording_nodes(void)
 
 	for (size_t i = 0; nodes && i < count; i++) {
 		const struct topology_gpu *g = &gpus[i];
+		json_t *node = json_pack(
+			"{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "gpu_id", (json_int_t)g->gpu_id,
+			"node", (json_int_t)g->node, "gfx_target_version",
+			(json_int_t)g->gfx_target_version, "xccs", (json_int_t)g->xccs,
+			"compute_slots", (json_int_t)g->cp_queues, "sdma_engines",
+			(json_int_t)g->sdma_engines, "xgmi_engines", (json_int_t)g->xgmi_engines,
+			"sdma_queues", (json_int_t)g->sdma_queues);
 
-		json_array_append_new(nodes, json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}",
-						       "gpu_id", (json_int_t)g->gpu_id, "node",
-						       (json_int_t)g->node, "gfx_target_version",
-						       (json_int_t)g->gfx_target_version, "xccs",
-						       (json_int_t)g->xccs, "compute_slots",
-						       (json_int_t)g->cp_queues, "sdma_engines",
-						       (json_int_t)g->sdma_engines, "xgmi_engines",
-						       (json_int_t)g->xgmi_engines, "sdma_queues",
-						       (json_int_t)g->sdma_queues));
+		gpus_add(node, gpus_name(g->gpu_id));
+		json_array_append_new(nodes, node);
 	}
 	return nodes;
 }

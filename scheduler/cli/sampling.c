@@ -378,17 +378,17 @@ static double share_of(const struct sampling *s, const struct sampled_queue *que
 	return s->named ? (double)queue->seen / (double)s->named : 0;
 }
 
-int sampling_table(const struct sampling *s, FILE *out)
+int sampling_table(const struct sampling *s, const struct gpu_name *gpus, size_t n, FILE *out)
 {
 	bool contexts = s->count > 0 && s->queue[s->count - 1].context > 0;
-	struct table *table = table_new(contexts ? "CONTEXT|QUEUE|NODE|<TYPE|RING|SAMPLES|PRESENT"
-						 : "QUEUE|NODE|<TYPE|RING|SAMPLES|PRESENT");
+	struct table *table = table_new(contexts ? "CONTEXT|QUEUE|GPU|<TYPE|RING|SAMPLES|PRESENT"
+						 : "QUEUE|GPU|<TYPE|RING|SAMPLES|PRESENT");
 
 	if (!table)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->count; i++) {
 		const struct sampled_queue *queue = &s->queue[i];
-		char text[QUANTITY_BYTES] = TABLE_UNKNOWN;
+		char text[QUANTITY_BYTES] = TABLE_UNKNOWN, gpu[GPU_NAME_SHORT];
 
 		if (queue->ring_bytes.source != OBSERVE_NOBODY)
 			quantity_bytes(text, queue->ring_bytes.value);
@@ -396,7 +396,8 @@ int sampling_table(const struct sampling *s, FILE *out)
 		if (contexts)
 			table_cell(table, "%u", queue->context);
 		table_cell(table, "%u", queue->id);
-		table_cell(table, "%u", queue->gpu_id);
+		table_cell(table, "%s",
+			   gpu_name_short(gpu, gpu_name_of(gpus, n, queue->gpu_id), queue->gpu_id));
 		table_cell(table, "%s", type_of(queue));
 		table_cell(table, "%s", text);
 		table_cell(table, "%zu", queue->seen);

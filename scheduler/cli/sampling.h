@@ -17,6 +17,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "scheduler/kfd/gpu_name.h"
 #include "scheduler/observe/queue.h"
 
 /* Limit of the different queues that are tracked one by one. Further ones are counted in each
@@ -93,9 +94,11 @@ void sampling_ids(const struct sampling *sampling, FILE *out);
 /* Prints one line with the number of queues, the stability and the sources: "queues: 24 in each of
  * 7 samples, stable; told by sysfs". */
 void sampling_counts(const struct sampling *sampling, FILE *out);
-/* Prints a table: each queue with the share of the samples in which it was present.
+/* Prints a table: each queue with the share of the samples in which it was present. `gpus`, `n`:
+ * names of the GPUs of the sampled machine; a GPU that is not in the list is shown by its gpu_id.
  * Returns 0 or -ENOMEM. */
-int sampling_table(const struct sampling *sampling, FILE *out);
+int sampling_table(const struct sampling *sampling, const struct gpu_name *gpus, size_t n,
+		   FILE *out);
 /* Returns the statistics as JSON (docs/formats.md, kfdsched monitor --json); NULL if
  * memory is short. */
 json_t *sampling_json(const struct sampling *sampling);

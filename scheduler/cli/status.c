@@ -207,6 +207,8 @@ static int run(int argc, char **argv)
 		return code;
 	code = CLI_DONE;
 	if (as_json) {
+		if (dump)
+			json_object_set_new(status, "gpus", gpus_json());
 		plain_json_print(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 		putchar('\n');
 	} else {

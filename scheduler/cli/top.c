@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/plain_text.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/stop.h"
@@ -62,6 +63,7 @@ static int show(const struct options *options, const struct top_state *before,
 				  options->pid, options->pid);
 	} else if (!rc && options->json) {
 		json = once_json(&frame);
+		json_object_set_new(json, "gpus", gpus_json());
 		rc = json ? plain_json_print(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))
 			  : -ENOMEM;
 		putchar('\n');

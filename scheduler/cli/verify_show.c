@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/plain_text.h"
+#include "scheduler/cli/gpus.h"
 #include "scheduler/cli/table.h"
 
 #define NAMES 64
@@ -76,11 +77,11 @@ static int print_queues(const struct verified *v)
 {
 	bool trap = answer_of(v, OBSERVE_TRAP)->asked;
 	struct table *table =
-		table_new(trap ? "QUEUE|NODE|<TYPE|RING|<RING ADDRESS|<DAEMON|<LANE|<TRAP|<SYSFS|"
+		table_new(trap ? "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|<DAEMON|<LANE|<TRAP|<SYSFS|"
 				 "MQDS|ACTIVE HQDS"
-			       : "QUEUE|NODE|<TYPE|RING|<RING ADDRESS|<DAEMON|<LANE|<SYSFS|MQDS|"
+			       : "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|<DAEMON|<LANE|<SYSFS|MQDS|"
 				 "ACTIVE HQDS");
-	char text[OBSERVE_TEXT];
+	char text[OBSERVE_TEXT], gpu[GPU_NAME_SHORT];
 	int r = -ENOMEM;
 
 	for (size_t i = 0; table && i < v->verify.rows; i++) {
@@ -89,7 +90,7 @@ static int print_queues(const struct verified *v)
 		table_row(table);
 		queue_name(text, row->queue);
 		table_cell(table, "%s", text);
-		table_cell(table, "%u", row->queue->gpu_id);
+		table_cell(table, "%s", gpus_short(gpu, row->queue->gpu_id));
 		table_cell(table, "%s", observe_text(text, row->queue, OBSERVE_TYPE));
 		table_cell(table, "%s", observe_text(text, row->queue, OBSERVE_RING_BYTES));
 		table_cell(table, "%s", observe_text(text, row->queue, OBSERVE_RING_ADDRESS));
@@ -173,12 +174,13 @@ static void counts(struct table *table, const struct ratio *ratio)
 static int print_ratios(const struct verified *v)
 {
 	struct table *table =
-		table_new("<NODE|XCCS|COMPUTE QUEUES|MQDS|ACTIVE HQDS|QUEUES TO HQDS|IN NO SLOT");
+		table_new("<GPU|XCCS|COMPUTE QUEUES|MQDS|ACTIVE HQDS|QUEUES TO HQDS|IN NO SLOT");
+	char gpu[GPU_NAME_SHORT];
 	int r = -ENOMEM;
 
 	for (size_t i = 0; table && i < v->ratios; i++) {
 		table_row(table);
-		table_cell(table, "%u", v->ratio[i].gpu_id);
+		table_cell(table, "%s", gpus_short(gpu, v->ratio[i].gpu_id));
 		counts(table, &v->ratio[i]);
 	}
 	if (table && v->ratios != 1) {
@@ -202,7 +204,7 @@ static void print_idle(const struct verified *v)
 		const struct verify_row *row = &v->verify.row[i];
 		const struct observe_value *suspended = &row->queue->field[OBSERVE_SUSPENDED];
 		const char *why = "idle, evicted, held by somebody, or waiting for its turn";
-		char text[32];
+		char text[32], gpu[GPU_NAME_SHORT];
 
 		if (row->told[OBSERVE_HQD] != VERIFY_NOT || !row->by[OBSERVE_MQD] ||
 		    !observe_is_compute(row->queue->field[OBSERVE_TYPE].value))
@@ -210,8 +212,8 @@ static void print_idle(const struct verified *v)
 		if (suspended->source && suspended->value)
 			why = "it is suspended";
 		queue_name(text, row->queue);
-		printf("queue %s of node %u is in no hardware slot: %s\n", text, row->queue->gpu_id,
-		       why);
+		printf("queue %s of GPU %s is in no hardware slot: %s\n", text,
+		       gpus_short(gpu, row->queue->gpu_id), why);
 	}
 }
 
@@ -229,6 +231,13 @@ static void print_alone(const struct verified *v)
 	puts("");
 }
 
+static const char *sentence(char text[VERIFY_TEXT], const struct verify_difference *d)
+{
+	char gpu[GPU_NAME_SHORT];
+
+	return verify_sentence(text, d, gpus_short(gpu, d->gpu_id));
+}
+
 static void print_verdict(const struct verified *v)
 {
 	char text[VERIFY_TEXT], who[NAMES];
@@ -238,7 +247,7 @@ static void print_verdict(const struct verified *v)
 		       "process: so it is while level weight holds it back\n",
 		       v->verify.lowered, v->verify.lowered == 1 ? " has" : "s have");
 	for (size_t i = 0; i < v->verify.differences; i++)
-		printf("differs: %s\n", verify_sentence(text, &v->verify.difference[i]));
+		printf("differs: %s\n", sentence(text, &v->verify.difference[i]));
 	switch (verify_verdict(&v->verify)) {
 	case VERIFY_DIFFER:
 		printf("differ: %zu difference%s, the same at %u looks\n", v->verify.differences,
@@ -361,7 +370,7 @@ static json_t *difference_json(const struct verify_difference *d)
 			 "gpu_id", (json_int_t)d->gpu_id, "key",
 			 d->what == VERIFY_FIELD ? observe_field_info(d->field)->key : NULL,
 			 "believed", d->a != OBSERVE_NOBODY ? observe_source_name(d->a) : NULL,
-			 "other", observe_source_name(d->b), "sentence", verify_sentence(text, d));
+			 "other", observe_source_name(d->b), "sentence", sentence(text, d));
 }
 
 int verify_print_json(const struct verified *v)
@@ -376,8 +385,12 @@ int verify_print_json(const struct verified *v)
 	FOR_VERIFIED (s)
 		if (whole && answer_of(v, s)->asked)
 			whole = json_array_append_new(sources, source_json(v, s)) == 0;
-	for (size_t i = 0; whole && i < v->ratios; i++)
-		whole = json_array_append_new(gpus, ratio_json(&v->ratio[i])) == 0;
+	for (size_t i = 0; whole && i < v->ratios; i++) {
+		json_t *ratio = ratio_json(&v->ratio[i]);
+
+		gpus_add(ratio, gpus_name(v->ratio[i].gpu_id));
+		whole = json_array_append_new(gpus, ratio) == 0;
+	}
 	for (size_t i = 0; whole && i < v->verify.differences; i++)
 		whole = json_array_append_new(differences,
 					      difference_json(&v->verify.difference[i])) == 0;

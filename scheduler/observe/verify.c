@@ -448,31 +448,31 @@ static void value_text(char text[OBSERVE_TEXT], enum observe_field field, uint64
 	observe_text(text, &queue, field);
 }
 
-static void queue_text(char text[64], const struct verify_difference *d)
+static void queue_text(char text[72], const struct verify_difference *d, const char *gpu)
 {
 	if (d->id != OBSERVE_NO_ID && d->context)
-		snprintf(text, 64, "queue %u.%u (node %u)", d->context, d->id, d->gpu_id);
+		snprintf(text, 72, "queue %u.%u (GPU %s)", d->context, d->id, gpu);
 	else if (d->id != OBSERVE_NO_ID)
-		snprintf(text, 64, "queue %u (node %u)", d->id, d->gpu_id);
+		snprintf(text, 72, "queue %u (GPU %s)", d->id, gpu);
 	else if (d->ring)
-		snprintf(text, 64, "a queue of node %u with its ring at 0x%" PRIx64, d->gpu_id,
-			 d->ring);
+		snprintf(text, 72, "a queue of GPU %s with its ring at 0x%" PRIx64, gpu, d->ring);
 	else
-		snprintf(text, 64, "a queue of node %u", d->gpu_id);
+		snprintf(text, 72, "a queue of GPU %s", gpu);
 }
 
-const char *verify_sentence(char text[VERIFY_TEXT], const struct verify_difference *d)
+const char *verify_sentence(char text[VERIFY_TEXT], const struct verify_difference *d,
+			    const char *gpu)
 {
 	const char *a = observe_source_name(d->a), *b = observe_source_name(d->b);
-	char queue[64], value_a[OBSERVE_TEXT], value_b[OBSERVE_TEXT];
+	char queue[72], value_a[OBSERVE_TEXT], value_b[OBSERVE_TEXT];
 
-	queue_text(queue, d);
+	queue_text(queue, d, gpu);
 	switch (d->what) {
 	case VERIFY_MISSING:
 		snprintf(text, VERIFY_TEXT, "%s: %s lists it, %s does not", queue, a, b);
 		break;
 	case VERIFY_NODE:
-		snprintf(text, VERIFY_TEXT, "%s: %s and %s do not name the same node", queue, a, b);
+		snprintf(text, VERIFY_TEXT, "%s: %s and %s do not name the same GPU", queue, a, b);
 		break;
 	case VERIFY_MQD_COUNT:
 		snprintf(text, VERIFY_TEXT,

@@ -91,9 +91,10 @@ void verify_free(struct verify *verify);
  * than two independent sources listed queues, else VERIFY_AGREE. */
 enum verify_verdict verify_verdict(const struct verify *verify);
 
-/* Writes a difference as a sentence: "queue 3 (node 12440): ring_bytes is 4 KiB to sysfs, and 8 KiB
- * to mqd". Returns `text`. */
+/* Writes a difference as a sentence: "queue 3 (GPU 0): ring_bytes is 4 KiB to sysfs, and 8 KiB to
+ * mqd". gpu: short name of the GPU. Returns `text`. */
 #define VERIFY_TEXT 192
-const char *verify_sentence(char text[VERIFY_TEXT], const struct verify_difference *difference);
+const char *verify_sentence(char text[VERIFY_TEXT], const struct verify_difference *difference,
+			    const char *gpu);
 
 #endif

@@ -43,10 +43,10 @@ jq -es "[.[]|select(.kind == \"suspend\")][0] | .pid == $offline and .cause_pid 
 	fail "nobody listened, and the suspend is not told: $(cat "$work/events")"
 [ "$(numbers_of "$work/events")" = true ] || fail "a gap: $(cat "$work/events")"
 
-# As sentences: golden but for times, pids and the node.
+# As sentences: golden but for times, and pids.
 TZ=UTC events >"$work/text"
 sed -E "s/^[0-9:.]+ /TIME /; s/process $offline /process A /; s/process $online([ ,])/process B\1/g
-	s/node [0-9]+/node N/; s/[0-9.]+ (us|ms|s) after/T after/; s/took [0-9.]+ (us|ms|s),/took T,/
+	s/[0-9.]+ (us|ms|s) after/T after/; s/took [0-9.]+ (us|ms|s),/took T,/
 	s/user [0-9]+/user U/" "$work/text" >"$work/golden"
 diff -u "$SOURCE/tests/system/cli/events.golden" <(head -n 5 "$work/golden") || fail "other sentences"
 [ "$(events --last 2 --json | jq -c .number)" = "$(tail -n 2 "$work/events" | jq -c .number)" ] ||

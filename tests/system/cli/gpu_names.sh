@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # GPUs have the names that people use: status, policy, queues, top and doctor print index, marketing
-# name, PCI address, render node and partition, and `policy` takes any of them. doctor prints what
+# name, PCI address, render node and partition, and `policy` takes any of them. monitor, record,
+# analyze, compare, verify, diagnose, events and status --dump print the index, and all names in JSON. doctor prints what
 # is amiss, what is the same on several GPUs once, and a summary; -v prints all.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
@@ -39,6 +40,56 @@ done
 expect 0 "$kfdsched" queues "$offline"
 grep -qE "^.* GPU +TOLD BY" "$work/out" || fail "queues has no column GPU: $(cat "$work/out")"
 grep -qE " 0 +daemon" "$work/out" || fail "queues has no GPU: $(cat "$work/out")"
+
+# has_names WHERE: the GPU of a list in the JSON has all its names, and is the only one.
+has_names() {
+	jq -e --arg bdf "$bdf" --argjson id "$id" "[$1] | length == 1 and (.[0] | .gpu_id == \$id and
+		.bdf == \$bdf and .index == 0 and .render_minor == 128 and .partitions == 1)" "$work/out" >/dev/null ||
+		fail "no names at $1: $(head -c 2000 "$work/out")"
+}
+# has_row PATTERN: a line of the output.
+has_row() {
+	grep -qE "$1" "$work/out" || fail "no line '$1': $(cat "$work/out")"
+}
+expect 0 "$kfdsched" monitor "$offline" --seconds 100ms --interval 50ms --record "$work/recording" --json
+has_names ".gpus[]"
+for dir in "$work/recording" "$work/recorded"; do
+	expect 0 "$kfdsched" analyze "$dir" --json
+	has_names ".gpus[]"
+	expect 0 "$kfdsched" analyze "$dir"
+	has_row "^ +[0-9]+ +0  (aql|compute) "
+	[ "$dir" = "$work/recording" ] || break
+	expect 0 "$kfdsched" record -o "$work/recorded" --samples 1 --interval 300ms --json -- \
+		"$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 1
+	has_names ".gpus[]"
+done
+expect 0 "$kfdsched" compare "$work/recording" "$work/recorded" --json
+has_names ".a.gpus[]"
+has_names ".b.gpus[]"
+expect 0 "$kfdsched" verify "$offline" --json
+has_names ".gpus[]"
+expect 0 "$kfdsched" verify "$offline"
+has_row "^ +[0-9]+ +0  aql "
+expect 0 "$kfdsched" diagnose "$offline" --json
+has_names ".gpus[]"
+expect 0 "$kfdsched" diagnose "$offline"
+has_row "[0-9] aql on GPU 0, as "
+expect 0 "$kfdsched" status "$offline" --dump --json
+has_names ".gpus[]"
+expect 0 "$kfdsched" status "$offline" --dump
+has_row "^ +0  (yes|no) "
+expect 0 "$kfdsched" top --once --interval 50ms --json
+has_names ".gpus[]"
+"$kfdsched" suspend "$offline" --for 60 >/dev/null
+"$kfdsched" resume "$offline" >/dev/null
+was_suspended() {
+	"$kfdsched" events --json | jq -s '[.[] | select(.kind == "suspend")][0]' >"$work/out" &&
+		[ "$(cat "$work/out")" != null ]
+}
+until_true 100 was_suspended || fail "no event"
+has_names ".gpus[]"
+expect 0 "$kfdsched" events
+has_row " suspended on GPU 0 "
 for word in 0 gpu0 "$bdf" "${bdf#0000:}" renderD128 /dev/dri/renderD128 "$id"; do
 	expect 0 "$kfdsched" policy "$word" observe
 	says ".nodes[0].policy == \"observe\"" || fail "'$word' is not the GPU"

@@ -64,6 +64,23 @@ jq -e '.ids_predictable and .common == 24 and .only_a + .only_b + .differing == 
 expect 0 "$kfdsched" compare again moving --json
 jq -e '.ids_predictable == false' "$work/out" >/dev/null || fail "ids of what moves are foretold"
 
+# Names of GPUs are those of the recorded machine: the index in text, all of them in JSON.
+mkdir named
+jq -c 'if .nodes then .nodes |= [to_entries[] | .value + {index: (7 - .key), bdf: "0000:0\(.key):00.0",
+	render_minor: (128 + .key), product: "A GPU", compute_partition: null, partition: 0, partitions: 1}] else . end' \
+	server/index.jsonl >named/index.jsonl
+expect 0 "$kfdsched" analyze named
+grep -qE "^ +0 +7  aql" "$work/out" || fail "queue 0 is not on GPU 7: $(cat "$work/out")"
+printed "On GPU 7 and 7 more"
+expect 0 "$kfdsched" analyze named --json
+schema analyze "$work/out"
+holds "$work/out" '[.gpus[] | [.gpu_id, .index, .bdf]][0] == [1001, 7, "0000:00:00.0"]' '.nodes[0].gpu_id == 1001'
+expect 0 "$kfdsched" compare named server
+grep -qE "both +7 aql +100.0 % +\[1001\] aql" "$work/out" || fail "each side has not its names: $(cat "$work/out")"
+expect 0 "$kfdsched" compare named server --json
+schema compare "$work/out"
+holds "$work/out" '(.a.gpus | length) == 8 and .b.gpus == []'
+
 # What is none.
 for verb in analyze "compare server"; do
 	# shellcheck disable=SC2086 # a verb and what stands before the folder

@@ -84,6 +84,35 @@ static bool concludes(json_t *list, const char *words)
 	return found;
 }
 
+/* Names of the recorded machine, not of this one. A GPU without a name has its gpu_id. */
+static void test_names_of_gpus(void **state)
+{
+	struct analysis *a = calloc(1, sizeof(*a));
+	json_t *nodes = json_pack("[{s:i,s:i,s:i,s:s,s:n,s:s,s:i,s:i},{s:i,s:i,s:n}]", "gpu_id", 1,
+				  "xccs", 1, "index", 3, "bdf", "0000:43:00.0", "product",
+				  "compute_partition", "C\033PX", "partition", 1, "partitions", 2,
+				  "gpu_id", 2, "xccs", 4, "index");
+
+	(void)state;
+	assert_non_null(a);
+	assert_non_null(nodes);
+	analysis_nodes(a, nodes);
+	json_decref(nodes);
+	assert_int_equal(a->names, 1);
+	assert_int_equal(analysis_gpu(a, 1)->index, 3);
+	assert_string_equal(analysis_gpu(a, 1)->bdf, "0000:43:00.0");
+	assert_string_equal(analysis_gpu(a, 1)->product, "");
+	assert_string_equal(analysis_gpu(a, 1)->mode, "C?PX");
+	assert_null(analysis_gpu(a, 2));
+	add(a, of(5, 0, 0, 2, 1, 1));
+	assert_true(concludes(analysis_conclusion(a), "On GPU 3 each active"));
+	end(a);
+	a = new_analysis(24, 1);
+	add(a, of(5, 0, 0, 2, 1, 1));
+	assert_true(concludes(analysis_conclusion(a), "On GPU [1] each active"));
+	end(a);
+}
+
 static void test_slots_by_xcc(void **state)
 {
 	static const uint64_t ratios[] = {1, 4, 8};
@@ -224,9 +253,9 @@ static void test_comparison(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slots_by_xcc), cmocka_unit_test(test_settings),
-		cmocka_unit_test(test_long_course),  cmocka_unit_test(test_processes),
-		cmocka_unit_test(test_comparison),
+		cmocka_unit_test(test_slots_by_xcc), cmocka_unit_test(test_names_of_gpus),
+		cmocka_unit_test(test_settings),     cmocka_unit_test(test_long_course),
+		cmocka_unit_test(test_processes),    cmocka_unit_test(test_comparison),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

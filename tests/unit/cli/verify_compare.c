@@ -100,7 +100,7 @@ static void says(size_t n, const char *sentence)
 	char text[VERIFY_TEXT];
 
 	assert_true(n < v.differences);
-	assert_string_equal(verify_sentence(text, &v.difference[n]), sentence);
+	assert_string_equal(verify_sentence(text, &v.difference[n], "0"), sentence);
 }
 
 static void test_agree(void **state)
@@ -154,8 +154,8 @@ static void test_missing(void **state)
 	in_debugfs(0, 65536, 4);
 	compare();
 	assert_int_equal(v.differences, 2);
-	says(0, "queue 1 (node 12440): sysfs lists it, lane does not");
-	says(1, "queue 1 (node 12440): sysfs lists it, mqd does not");
+	says(0, "queue 1 (GPU 0): sysfs lists it, lane does not");
+	says(1, "queue 1 (GPU 0): sysfs lists it, mqd does not");
 	assert_int_equal(verify_verdict(&v), VERIFY_DIFFER);
 }
 
@@ -168,7 +168,7 @@ static void test_only_in_debugfs(void **state)
 	compare();
 	assert_int_equal(v.rows, 2);
 	assert_int_equal(v.differences, 1);
-	says(0, "a queue of node 12440 with its ring at 0x7f0000200000: mqd lists it, sysfs does "
+	says(0, "a queue of GPU 0 with its ring at 0x7f0000200000: mqd lists it, sysfs does "
 		"not");
 }
 
@@ -187,10 +187,10 @@ static void test_values(void **state)
 	seen.answer[OBSERVE_HQD].list.queue[0].field[OBSERVE_RING_ADDRESS].value += 0x1000;
 	compare();
 	assert_int_equal(v.rows, 1);
-	says(0, "queue 0 (node 12440): ring_bytes is 64 KiB to lane, and 4 KiB to sysfs");
-	says(1, "queue 0 (node 12440): ring_address is 0x7f0000100000 to lane, and 0x7f0000101000 "
+	says(0, "queue 0 (GPU 0): ring_bytes is 64 KiB to lane, and 4 KiB to sysfs");
+	says(1, "queue 0 (GPU 0): ring_address is 0x7f0000100000 to lane, and 0x7f0000101000 "
 		"to mqd");
-	says(3, "queue 0 (node 12440): queue_priority is 7 to lane, and 9 to mqd");
+	says(3, "queue 0 (GPU 0): queue_priority is 7 to lane, and 9 to mqd");
 	assert_int_equal(v.differences, 4); /* the ring of the slot differs, too */
 }
 
@@ -203,7 +203,7 @@ static void test_types(void **state)
 	assert_int_equal(v.differences, 0);
 	add(OBSERVE_LANE, 0, OBSERVE_AQL, 65536);
 	compare();
-	says(0, "queue 0 (node 12440): type is aql to lane, and pm4 to trap");
+	says(0, "queue 0 (GPU 0): type is aql to lane, and pm4 to trap");
 	assert_int_equal(v.differences, 1);
 }
 
@@ -214,8 +214,8 @@ static void test_counts(void **state)
 	in_debugfs(0, 65536, 3)->field[OBSERVE_MQDS].value = 2;
 	compare();
 	assert_int_equal(v.differences, 2);
-	says(0, "queue 0 (node 12440): it has 2 MQDs, and its node 4 XCCs");
-	says(1, "queue 0 (node 12440): it is active in 3 hardware slots, and its node has 4 XCCs");
+	says(0, "queue 0 (GPU 0): it has 2 MQDs, and its node 4 XCCs");
+	says(1, "queue 0 (GPU 0): it is active in 3 hardware slots, and its node has 4 XCCs");
 }
 
 /* Level weight gives the driver a lower priority than the process has. */
@@ -291,7 +291,7 @@ static void test_what_differs_again(void **state)
 	assert_int_equal(v.differences, 2);
 	verify_keep(&v, &before);
 	assert_int_equal(v.differences, 1);
-	says(0, "queue 0 (node 12440): ring_bytes is 64 KiB to lane, and 8 KiB to sysfs");
+	says(0, "queue 0 (GPU 0): ring_bytes is 64 KiB to lane, and 8 KiB to sysfs");
 	verify_free(&before);
 }
 
