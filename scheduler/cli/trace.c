@@ -32,14 +32,47 @@ static int add_pid(const char *text, void *into)
 	return 0;
 }
 
+/* Adds the processes of the container that use a GPU now. Returns CLI_GO_ON or the exit code. */
+static int add_container(struct trace_options *out, const char *container)
+{
+	const struct people_wish wish = {
+		.container = container, .gpu = true, .socket = out->socket};
+	struct container_names *names = container_names_new();
+	struct people people = {0};
+	int rc = names ? people_read(&people, &wish, names) : -ENOMEM, code = CLI_GO_ON;
+	unsigned chosen = out->pids;
+
+	for (size_t i = 0; i < people.count && out->pids < TRACE_PIDS; i++)
+		out->pid[out->pids++] = people.list[i].who.pid;
+	if (rc < 0)
+		code = cli_failed(&verb_trace, "the list of processes cannot be read: %s",
+				  strerror(-rc));
+	else if (chosen + people.count > TRACE_PIDS)
+		code = cli_failed(&verb_trace,
+				  "container %s has %zu GPU processes, and %u processes can be "
+				  "traced at once",
+				  container, people.count, TRACE_PIDS - chosen);
+	else if (!people.count)
+		code = cli_failed(
+			&verb_trace,
+			"no process of container %s uses a GPU%s: 'kfdsched pidmap' lists "
+			"those that do",
+			container, people.hidden ? ", as far as this user can see" : "");
+	people_free(&people);
+	container_names_free(names);
+	return code;
+}
+
 static int parse(int argc, char **argv, struct trace_options *out)
 {
+	const char *container = NULL;
 	struct option_number seconds = {0};
 	unsigned long hip = 0;
 	const struct verb_option options[] = {
 		{OPTION_NUMBER("seconds", &seconds, SECONDS_MAX, "a number above 0")},
 		{OPTION_TEXT("perfetto", &out->perfetto)},
 		{OPTION_READ("pid", out, add_pid, "a process id, 64 times at most")},
+		{OPTION_CONTAINER(&container)},
 		{OPTION_TEXT("hip-log", &out->hip_log)},
 		{OPTION_COUNT("hip", &hip, 1, 5, "a level of 1 to 5"), .without = HIP_LEVEL},
 		{OPTION_JSON(&out->json)},
@@ -52,6 +85,8 @@ static int parse(int argc, char **argv, struct trace_options *out)
 
 	for (unsigned i = 0; code == CLI_GO_ON && i < out->pids; i++)
 		code = people_one(&verb_trace, out->pid[i], &process);
+	if (code == CLI_GO_ON && container)
+		code = add_container(out, container);
 	if (code != CLI_GO_ON)
 		return code;
 	if (*command && strcmp(command[-1], "--") != 0)
@@ -82,8 +117,9 @@ static int run(int argc, char **argv)
 const struct verb verb_trace = {
 	.name = "trace",
 	.summary = "one timeline of shim, daemon, driver and HIP, as a table or for Perfetto",
-	.usage = "[--seconds N] [--perfetto FILE] [--pid PID]... [--hip-log FILE] [--hip[=LEVEL]] "
-		 "[--json] [--socket PATH] [-- COMMAND [ARGUMENT]...]",
+	.usage = "[--seconds N] [--perfetto FILE] [--pid PID]... [--container NAME|ID] "
+		 "[--hip-log FILE] [--hip[=LEVEL]] [--json] [--socket PATH] "
+		 "[-- COMMAND [ARGUMENT]...]",
 	.help = "Brings onto one timeline what the shim tells of queues, what the daemon decides\n"
 		"and does, what the driver does (by tracefs, as root, in a trace instance of its\n"
 		"own), and what HIP logs; until COMMAND ends, the time is over, or Ctrl-C. What\n"
@@ -95,6 +131,8 @@ const struct verb verb_trace = {
 		"                   Without it: a table on stdout\n"
 		"  --pid PID        only this process, and what is done because of it; may be given\n"
 		"                   several times\n"
+		"  --container X    the processes of that container that use a GPU when it begins: its name,\n"
+		"                   the beginning of its id (4 digits), or the uid of its pod\n"
 		"  --hip-log FILE   a log that HIP writes (AMD_LOG_LEVEL) or has written\n"
 		"  --hip[=LEVEL]    sets AMD_LOG_LEVEL (4) for COMMAND, whose log is read and not\n"
 		"                   shown; HIP is slower then\n"
