@@ -20,7 +20,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define CHILDREN 17 /* eight clients of each kind, and their daemon */
+#include "common/nodes.h"
+
+#define CHILDREN                                                                                   \
+	(GPU_NODES_MAX + 1) /* a process on each GPU, or two sets of clients and a daemon */
 
 struct child {
 	char name[48]; /* prefix of its lines on stderr */

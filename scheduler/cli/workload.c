@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "scheduler/cli/options.h"
-
-#define ARGUMENTS 24
+#include "scheduler/cli/workload.h"
 
 /* Online models get requests at a low load, offline models run as fast as they can. */
 static const struct preset {
@@ -30,7 +29,7 @@ struct job {
 	const struct preset *preset;
 	struct option_number seconds;
 	const char *priority, *api, *device;
-	bool json;
+	bool all_gpus, json;
 };
 
 /* Finds a trace in traces/ of the build, or where an installation has it. */
@@ -47,6 +46,61 @@ static int find_trace(const char *name, char path[PATH_MAX])
 	return -ENOENT;
 }
 
+/* Fills list[] with kfdreplay and the arguments that do not depend on the GPU. Returns their
+ * number. */
+static size_t replay_arguments(const struct job *job, const char *replay, const char *trace,
+			       const char *list[static WORKLOAD_ARGUMENTS])
+{
+	size_t n = 0;
+
+	list[n++] = replay;
+	list[n++] = "--trace";
+	list[n++] = trace;
+	list[n++] = "--seconds";
+	list[n++] = job->seconds.text;
+	list[n++] = job->preset->load ? "--load" : "--closed";
+	if (job->preset->load)
+		list[n++] = job->preset->load;
+	if (job->api) {
+		list[n++] = "--api";
+		list[n++] = job->api;
+	}
+	list[n] = NULL;
+	return n;
+}
+
+/* Becomes kfdreplay on one GPU, so that the process id stays the same. Returns the exit code if
+ * that fails. */
+static int become_replay(const struct job *job, const char *replay, const char *trace)
+{
+	const char *list[WORKLOAD_ARGUMENTS + 8];
+	char self[PATH_MAX];
+	size_t n = 0;
+
+	if (job->priority) {
+		/* "kfdsched run" starts the same command with libkfdshim.so. */
+		if (cli_beside("kfdsched", self))
+			return cli_failed(&verb_workload, "kfdsched does not find itself");
+		list[n++] = self;
+		list[n++] = "run";
+		list[n++] = "--priority";
+		list[n++] = job->priority;
+		list[n++] = "--";
+	}
+	n += replay_arguments(job, replay, trace, list + n);
+	if (job->device) {
+		list[n++] = "--device";
+		list[n++] = job->device;
+	}
+	if (job->json) {
+		list[n++] = "--json";
+		list[n++] = "-";
+	}
+	list[n] = NULL;
+	execv(list[0], (char *const *)(uintptr_t)list);
+	return cli_failed(&verb_workload, "cannot start %s: %s", list[0], strerror(errno));
+}
+
 static int run(int argc, char **argv)
 {
 	const char *names[PRESETS + 1] = {NULL};
@@ -57,13 +111,13 @@ static int run(int argc, char **argv)
 		{OPTION_PRIORITY(&job.priority)},
 		{OPTION_TEXT("api", &job.api)},
 		{OPTION_TEXT("device", &job.device)},
+		{OPTION_FLAG("all-gpus", &job.all_gpus)},
 		{OPTION_JSON(&job.json)},
 		{OPTION_CHOICE("workload", &preset, names), .word = true},
 		{0},
 	};
-	char self[PATH_MAX], replay[PATH_MAX], trace[PATH_MAX];
-	const char *list[ARGUMENTS];
-	size_t n = 0;
+	char replay[PATH_MAX], trace[PATH_MAX];
+	const char *list[WORKLOAD_ARGUMENTS];
 	int code;
 
 	for (size_t i = 0; i < PRESETS; i++)
@@ -71,6 +125,8 @@ static int run(int argc, char **argv)
 	code = options_read(&verb_workload, argc, argv, options);
 	if (code != CLI_GO_ON)
 		return code;
+	if (job.all_gpus && job.device)
+		return cli_usage(&verb_workload, "--all-gpus and --device exclude each other");
 	job.preset = &presets[preset];
 	if (cli_beside("kfdreplay", replay))
 		return cli_failed(&verb_workload, "kfdreplay is not in the folder of kfdsched: "
@@ -80,48 +136,19 @@ static int run(int argc, char **argv)
 				  "%s is neither in traces/ beside kfdsched nor in "
 				  "../share/kfdshim/traces: build or install it there",
 				  job.preset->trace);
-	if (job.priority) {
-		/* "kfdsched run" starts the same command with libkfdshim.so. */
-		if (cli_beside("kfdsched", self))
-			return cli_failed(&verb_workload, "kfdsched does not find itself");
-		list[n++] = self;
-		list[n++] = "run";
-		list[n++] = "--priority";
-		list[n++] = job.priority;
-		list[n++] = "--";
-	}
-	list[n++] = replay;
-	list[n++] = "--trace";
-	list[n++] = trace;
-	list[n++] = "--seconds";
-	list[n++] = job.seconds.text;
-	list[n++] = job.preset->load ? "--load" : "--closed";
-	if (job.preset->load)
-		list[n++] = job.preset->load;
-	if (job.api) {
-		list[n++] = "--api";
-		list[n++] = job.api;
-	}
-	if (job.device) {
-		list[n++] = "--device";
-		list[n++] = job.device;
-	}
-	if (job.json) {
-		list[n++] = "--json";
-		list[n++] = "-";
-	}
-	list[n] = NULL;
-	fprintf(stderr, "kfdsched workload: process %d: %s, for %s s\n", (int)getpid(),
-		job.preset->what, job.seconds.text);
-	execv(list[0], (char *const *)(uintptr_t)list);
-	return cli_failed(&verb_workload, "cannot start %s: %s", list[0], strerror(errno));
+	fprintf(stderr, "kfdsched workload: process %d: %s, for %s s%s\n", (int)getpid(),
+		job.preset->what, job.seconds.text, job.all_gpus ? ", on each GPU" : "");
+	if (!job.all_gpus)
+		return become_replay(&job, replay, trace);
+	replay_arguments(&job, replay, trace, list);
+	return workload_on_all(&(struct workload){list, job.priority, job.json});
 }
 
 const struct verb verb_workload = {
 	.name = "workload",
 	.summary = "GPU work to try things on: a recorded model",
 	.usage = "gemm|cnn|transformer|llm-decode [--seconds N] [--priority P] [--api hsa|hip] "
-		 "[--device N] [--json]",
+		 "[--device N | --all-gpus] [--json]",
 	.help = "Plays a recorded model through the GPU's runtime until the time is over, or Ctrl-C, and\n"
 		"tells how long its requests took. It is kfdreplay, with these recordings:\n"
 		"\n"
@@ -135,10 +162,13 @@ const struct verb verb_workload = {
 		"                 without it the shim is not there\n"
 		"  --api NAME     hsa (without it) or hip\n"
 		"  --device N     which GPU, from 0 on\n"
+		"  --all-gpus     a process on each GPU, all at once; with a priority they are one group,\n"
+		"                 which is suspended and resumed together\n"
 		"  --json         the result on stdout (docs/formats.md, kfdreplay)\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched workload transformer --priority offline --seconds 600 &\n"
-		"  kfdsched workload cnn --priority online --seconds 20\n",
+		"  kfdsched workload cnn --priority online --seconds 20\n"
+		"  kfdsched workload gemm --all-gpus --json | jq '.gpus[] | {index, rate: .result.rate_per_s}'\n",
 	.run = run,
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # kfdsched workload: each preset runs on a GPU, with the shim where a priority is given; its
-# JSON is kfdreplay's.
+# JSON is kfdreplay's. With --all-gpus a process runs on each GPU, and with a priority they are one group.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -37,10 +37,35 @@ expect 0 "$BUILD/kfdsim" --gpu mi210 -- bash -c '
 	done
 	exit 1' - "$kfdsched"
 
+# A process on each GPU, and a result of each.
+expect 0 "$BUILD/kfdsim" --gpu mi210 --gpus 3 -- "$kfdsched" workload gemm --all-gpus --seconds 2 --json
+schema workload-all-gpus "$work/out"
+holds "$work/out" '[.gpus[].index] == [0, 1, 2]' 'all(.gpus[].result; .requests > 0 and .trace == "offline_gemm4000_f32")' \
+	'[.gpus[].gpu_id] | unique | length == 3'
+# As one group where they have a priority. Asked to end, they leave their results.
+# shellcheck disable=SC2016 # of the world's shell
+expect 0 env KFDSHIM_SOCKET="$work/socket" "$BUILD/kfdsim" --gpu mi210 --gpus 2 -- bash -c '
+	"$2" --foreground --socket "$KFDSHIM_SOCKET" 2>/dev/null &
+	"$1" workload transformer --all-gpus --seconds 300 --priority offline >"$3" 2>/dev/null &
+	workload=$! grouped=1
+	for _ in $(seq 300); do
+		! "$1" status --json 2>/dev/null | jq -e ".processes as \$p | (\$p | length) == 2 and
+			(\$p[0].group | test(\"^workload-\")) and \$p[0].group == \$p[1].group and
+			([\$p[].queues[] | select(.type == \"aql\").gpu_id] | unique | length) == 2" >/dev/null || { grouped=0; break; }
+		sleep 0.1
+	done
+	"$1" status --json | jq -c "[.processes[] | [.group, .nodes]]" >&2
+	kill -TERM "$workload"
+	wait "$workload" && exit "$grouped"' - "$kfdsched" "$BUILD/kfdschedd" "$work/table"
+grep -qE "^ +1 +[0-9]+ " "$work/table" || fail "no row of GPU 1: $(cat "$work/table") $(cat "$work/err")"
+
 refused 2 "" "$kfdsched" workload
 expect 2 "$kfdsched" workload bert
 said "'bert' is no workload: gemm, cnn, transformer or llm-decode"
 expect 2 "$kfdsched" workload gemm --seconds -1
 expect 2 "$kfdsched" workload gemm --priority fast
+expect 2 "$kfdsched" workload gemm --all-gpus --device 1
+said "exclude each other"
 # A machine without a GPU says so.
 expect 77 "$kfdsched" workload gemm
+expect 77 "$kfdsched" workload gemm --all-gpus
