@@ -39,7 +39,7 @@ struct options {
 	unsigned long times;		   /* 0: not given */
 	double hold_us, pause_us, slow_us; /* 0: not given */
 	bool stress, json, yes;
-	const char *svg, *socket;
+	const char *svg, *online, *socket;
 };
 
 /* ---- child and parent ---- */
@@ -188,6 +188,7 @@ static int read_options(int argc, char **argv, struct options *out)
 		{OPTION_TIME("slow", &out->slow_us, 0, HOLD_MAX_US,
 			     "a time such as 50ms, at most 30s")},
 		{OPTION_TEXT("svg", &out->svg)},
+		{OPTION_TEXT("online", &out->online)},
 		{OPTION_FLAG("stress", &out->stress)},
 		{OPTION_FLAG("yes", &out->yes), .letter = 'y'},
 		{OPTION_JSON(&out->json)},
@@ -215,6 +216,7 @@ static void set_up(const struct options *options, struct preempt_job *job)
 	job->slow_us = options->slow_us > 0 ? options->slow_us
 		       : job->simulated	    ? INFINITY
 					    : SLOW_US;
+	job->online = options->online;
 	job->socket = options->socket;
 	job->daemon_pid = ask_number(options->socket, options->pid);
 }
@@ -254,12 +256,17 @@ static int measure(const struct preempt_job *job, const struct options *options)
 				       job->times * sizeof(work.result->rounds[0])),
 	};
 	enum actor_end end;
-	int code;
+	int code = CLI_GO_ON;
 
 	if (!work.result)
 		return cli_failed(&verb_preempt, "no memory for %u preemptions", job->times);
 	work.result->opening_us = NAN;
+	if (job->online)
+		code = preempt_online_start(job->online, &work.result->online);
+	if (code != CLI_GO_ON)
+		return code;
 	code = actor_run(&verb_preempt, act, &work, &end);
+	preempt_online_stop(work.result->online);
 	if (end == ACTOR_RETURNED && code != CLI_DONE)
 		return code;
 	tell_end(job, end, work.result);
@@ -290,8 +297,8 @@ static int run(int argc, char **argv)
 const struct verb verb_preempt = {
 	.name = "preempt",
 	.summary = "take a process off the GPU and give it back, to see what that takes",
-	.usage = "PID [-n TIMES] [--hold TIME] [--pause TIME] [--stress] [--slow TIME] [--svg "
-		 "FILE] [--yes] [--json] [--socket PATH]",
+	.usage = "PID [-n TIMES] [--hold TIME] [--pause TIME] [--stress] [--slow TIME] "
+		 "[--online COMMAND] [--svg FILE] [--yes] [--json] [--socket PATH]",
 	.help = "Suspends all compute queues of PID at once, holds them, resumes them, and again, and\n"
 		"tells how long each took: the first one apart, the rest as quantiles and as a histogram.\n"
 		"A process that kfdschedd knows is preempted by it, by that process' level, and you need\n"
@@ -308,6 +315,9 @@ const struct verb verb_preempt = {
 		"  --stress       1000 times, and 10ms between\n"
 		"  --slow TIME    ends after a suspend that took longer, for a GPU that does not preempt\n"
 		"                 is reset by the driver; 50ms without it, on a simulated GPU no bound\n"
+		"  --online COMMAND  a request to an online service, as 'curl -s localhost:8000/infer': sh runs\n"
+		"                 it again and again. Prints what it takes while PID is held, and while PID\n"
+		"                 runs. The first one does not count\n"
 		"  --svg FILE     a plot of how many took how long\n"
 		"  -y, --yes      the process may be lost: does not ask\n"
 		"  --json         docs/formats.md names the keys\n"
@@ -316,6 +326,7 @@ const struct verb verb_preempt = {
 		"\n"
 		"Examples:\n"
 		"  kfdsched preempt 4711\n"
-		"  kfdsched preempt 4711 -n 50 --hold 10ms --svg preempt.svg --json | jq .suspend_us\n",
+		"  kfdsched preempt 4711 -n 50 --hold 10ms --svg preempt.svg --json | jq .suspend_us\n"
+		"  kfdsched preempt 4711 --hold 2s --pause 2s -n 10 --online 'curl -s localhost:8000/infer'\n",
 	.run = run,
 };

@@ -2,7 +2,8 @@
 /*
  * Shared by the files of the command "kfdsched preempt": preempt.c is the command itself;
  * preempt_direct.c and preempt_daemon.c suspend and resume the process, in a child (actor.h);
- * preempt_show.c prints the result, and preempt_svg.c draws it.
+ * preempt_online.c runs a command in the meantime, again and again; preempt_show.c prints the
+ * result, and preempt_svg.c draws it.
  *
  * Threads: none. Times are wall time in microseconds.
  */
@@ -26,20 +27,51 @@ struct preempt_job {
 	 * knows the process, and kfdsched suspends it by a debug session of its own. */
 	pid_t daemon_pid;
 	bool simulated;
+	/* Shell command of a request, which runs all the time. A pause then also precedes the first
+	 * round. NULL: none. */
+	const char *online;
 	const char *socket;
 };
+
+/* One run of job->online that has succeeded; CLOCK_MONOTONIC, ns. */
+struct preempt_request {
+	uint64_t begin_ns, end_ns;
+};
+#define PREEMPT_REQUESTS 65536u
+
+/* The runs, in memory that the process that makes them shares with this one. */
+struct preempt_online {
+	pid_t pid; /* of that process, which leads a process group; 0: it has ended */
+	/* The first run, which is not in the list, is over, with this status of waitpid(2). */
+	bool begun;
+	int first_status;
+	unsigned count, failed;
+	unsigned left_out;			       /* succeeded, but the list was full */
+	struct preempt_request list[PREEMPT_REQUESTS]; /* `count` entries, in order of time */
+};
+
+/*
+ * Starts the process that makes the requests, and waits for the end of the first one, so that what
+ * is done once only does not count. *out lies in shared memory that is never unmapped; NULL: no
+ * memory. Returns CLI_GO_ON; or the exit code, and nothing runs.
+ */
+int preempt_online_start(const char *command, struct preempt_online **out);
+/* Kills the process and the request that it makes. NULL is allowed. */
+void preempt_online_stop(struct preempt_online *online);
 
 /* Measured values. They lie in memory that the child shares with its parent, so that the parent can
  * print what a killed child had measured. */
 struct preempt_result {
 	unsigned tried;
-	unsigned done;		  /* rounds completed: suspended and resumed */
-	double opening_us;	  /* first suspend of our own session; NAN: not known */
-	char problem[KFD_REASON]; /* why the rest was not done; empty: all were done */
+	unsigned done;		       /* rounds completed: suspended and resumed */
+	double opening_us;	       /* first suspend of our own session; NAN: not known */
+	char problem[KFD_REASON];      /* why the rest was not done; empty: all were done */
+	struct preempt_online *online; /* NULL: no requests were made */
 	struct preempt_round {
 		/* `held_us`: from the end of the suspend to the start of the resume. */
 		double suspend_us, held_us, resume_us;
-	} rounds[]; /* `done` entries */
+		uint64_t held_ns; /* begin of the hold, CLOCK_MONOTONIC */
+	} rounds[];		  /* `done` entries */
 };
 
 /* Adds a completed round. Returns false if the suspend took longer than job->slow_us; then
@@ -60,16 +92,20 @@ void preempt_progress(const struct preempt_job *job, const struct preempt_result
 int preempt_direct(const struct preempt_job *job, int signals, struct preempt_result *result);
 int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt_result *result);
 
-/* Statistics of all rounds but the first one, which is reported separately. If
- * count is 0, all of them are NAN. */
+/* Statistics of a number of times. If count is 0, all of them are NAN. */
 struct preempt_times {
 	unsigned count;
 	double min, mean, p50, p90, p99, max;
 	double *sorted; /* `count` values, ascending */
 };
 
+/* suspend, held, resume: of all rounds but the first one, which is reported separately. */
 struct preempt_figures {
 	struct preempt_times suspend, held, resume;
+	/* Requests that began and ended within one hold, and those that began and ended while the
+	 * process ran, up to the end of the last round. */
+	struct preempt_times online_held, online_outside;
+	unsigned online_across; /* requests during which a suspend or resume began or ended */
 };
 
 /* Computes the statistics. Returns 0, and preempt_figures_free() frees *out; or -ENOMEM. */

@@ -106,12 +106,21 @@ static void hold(struct act *act, int fd, const struct call *suspend)
 	wait_us(act, fd, fmax(0, act->job->hold_us - fmax(0, since_us)));
 }
 
+/* Converts a time of CLOCK_REALTIME in us to one of CLOCK_MONOTONIC in ns. */
+static uint64_t monotonic_ns(double realtime_us)
+{
+	double ago_us = (double)clock_of(CLOCK_REALTIME) / 1e3 - realtime_us;
+
+	return clock_ns() - (uint64_t)(fmax(0, ago_us) * 1e3);
+}
+
 static bool count(struct act *act, const struct call *suspend, const struct call *resume)
 {
 	const struct preempt_round round = {
 		.suspend_us = suspend->duration_us,
 		.held_us = fmax(0, resume->end_us - resume->duration_us - suspend->end_us),
 		.resume_us = resume->duration_us,
+		.held_ns = monotonic_ns(suspend->end_us),
 	};
 
 	return preempt_count(act->job, act->result, round);
@@ -167,7 +176,7 @@ static bool once(struct act *act)
 static void preempt(struct act *act)
 {
 	while (act->result->tried < act->job->times) {
-		if (act->result->tried)
+		if (act->result->tried || act->job->online)
 			wait_us(act, -1, act->job->pause_us);
 		if (act->interrupted)
 			problem(act, "interrupted", "");

@@ -59,6 +59,7 @@ static bool once(const struct preempt_job *job, struct session *session,
 						    suspended.duration_ns) /
 					   1e3,
 				.resume_us = (double)resumed.duration_ns / 1e3,
+				.held_ns = suspended.entry_ns + suspended.duration_ns,
 			});
 	return false;
 }
@@ -67,7 +68,7 @@ static void preempt(const struct preempt_job *job, struct session *session,
 		    struct preempt_result *result)
 {
 	while (result->tried < job->times) {
-		if (result->tried)
+		if (result->tried || job->online)
 			session_wait_us(session, job->pause_us);
 		if (session->interrupted)
 			problem(result, "interrupted", "");

@@ -10,29 +10,37 @@
 #define HEIGHT 480
 #define LEFT 70
 #define RIGHT 40
-#define TOP 120
+#define TOP 136
 #define BOTTOM 420
 #define LABELS 12  /* labels that fit below the axis */
 #define POINTS 400 /* limit of the points of a curve */
 
 static const char style[] =
 	".curve{fill:none;stroke-width:2}.suspend{stroke:#d97a1e}.resume{stroke:#0e9384}"
+	".held{stroke:#3b6fd4}.outside{stroke:#b0389a}"
 	".dot{stroke-width:2;fill:none}\n";
-static const char dark[] = ".suspend{stroke:#e58a32}.resume{stroke:#1fb5a3}";
+static const char dark[] =
+	".suspend{stroke:#e58a32}.resume{stroke:#1fb5a3}.held{stroke:#6c9bf0}.outside{stroke:#d765c3}";
+
+static void show_range(struct svg_scale *scale, const struct preempt_times *times)
+{
+	svg_scale_show(scale, times->min);
+	svg_scale_show(scale, times->max);
+}
 
 static struct svg_scale find_scale(const struct preempt_result *result,
 				   const struct preempt_figures *figures)
 {
 	struct svg_scale scale = svg_scale_begin(LEFT, WIDTH - LEFT - RIGHT);
 
-	svg_scale_show(&scale, figures->suspend.min);
-	svg_scale_show(&scale, figures->suspend.max);
-	svg_scale_show(&scale, figures->resume.min);
-	svg_scale_show(&scale, figures->resume.max);
+	show_range(&scale, &figures->suspend);
+	show_range(&scale, &figures->resume);
 	if (result->done) {
 		svg_scale_show(&scale, result->rounds[0].suspend_us);
 		svg_scale_show(&scale, result->rounds[0].resume_us);
 	}
+	show_range(&scale, &figures->online_held);
+	show_range(&scale, &figures->online_outside);
 	svg_scale_end(&scale);
 	return scale;
 }
@@ -83,15 +91,17 @@ static void first(FILE *out, const struct svg_scale *scale, const char *name, do
 		svg_scale_x(scale, us), TOP - 14);
 }
 
-static void legend(FILE *out, double x, const char *name, const struct preempt_times *times)
+/* name: class of the curve. text: what it is, `width` pixels wide. */
+static void legend(FILE *out, double x, double y, const char *name, const char *what, double width,
+		   const struct preempt_times *times)
 {
 	char text[160], p50[QUANTITY_BYTES], p99[QUANTITY_BYTES], max[QUANTITY_BYTES];
 
-	fprintf(out, "<path class=\"curve %s\" d=\"M%.1f 82 h24\"/>\n", name, x);
-	svg_text(out, x + 32, 86, "name", "start", name);
+	fprintf(out, "<path class=\"curve %s\" d=\"M%.1f %.1f h24\"/>\n", name, x, y - 4);
+	svg_text(out, x + 32, y, "name", "start", what);
 	snprintf(text, sizeof(text), "P50 %s, P99 %s, at most %s", quantity_us(p50, times->p50),
 		 quantity_us(p99, times->p99), quantity_us(max, times->max));
-	svg_text(out, x + 96, 86, "soft", "start", text);
+	svg_text(out, x + 32 + width, y, "soft", "start", text);
 }
 
 void preempt_svg(const struct preempt_job *job, const struct preempt_result *result,
@@ -111,14 +121,22 @@ void preempt_svg(const struct preempt_job *job, const struct preempt_result *res
 	grid(out, &scale);
 	curve(out, &scale, "suspend", &figures->suspend);
 	curve(out, &scale, "resume", &figures->resume);
+	curve(out, &scale, "held", &figures->online_held);
+	curve(out, &scale, "outside", &figures->online_outside);
 	if (result->done) {
 		first(out, &scale, "suspend", result->rounds[0].suspend_us);
 		first(out, &scale, "resume", result->rounds[0].resume_us);
 	}
-	legend(out, LEFT, "suspend", &figures->suspend);
-	legend(out, LEFT + 390, "resume", &figures->resume);
-	svg_text(out, (LEFT + WIDTH - RIGHT) / 2.0, BOTTOM + 44, "soft", "middle",
-		 "Share of rounds that took at most so long (log scale); circles: the first round, "
-		 "which is not among them");
+	legend(out, LEFT, 86, "suspend", "suspend", 64, &figures->suspend);
+	legend(out, LEFT + 390, 86, "resume", "resume", 64, &figures->resume);
+	if (result->online) {
+		legend(out, LEFT, 106, "held", "online, held", 94, &figures->online_held);
+		legend(out, LEFT + 390, 106, "outside", "online, outside", 116,
+		       &figures->online_outside);
+	}
+	svg_text(
+		out, (LEFT + WIDTH - RIGHT) / 2.0, BOTTOM + 44, "soft", "middle",
+		"Share of rounds or requests that took at most so long (log scale); circles: the first round, "
+		"which is not among them");
 	svg_end(out);
 }

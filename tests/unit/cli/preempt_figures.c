@@ -31,7 +31,8 @@ static struct preempt_result *rounds(unsigned n, const double *us)
 	result->tried = result->done = n;
 	result->opening_us = NAN;
 	for (unsigned i = 0; i < n; i++)
-		result->rounds[i] = (struct preempt_round){us[i], 3 * us[i], 2 * us[i]};
+		result->rounds[i] = (struct preempt_round){
+			.suspend_us = us[i], .held_us = 3 * us[i], .resume_us = 2 * us[i]};
 	return result;
 }
 
@@ -84,6 +85,44 @@ static void without_rounds_nothing_is_known(void **state)
 		preempt_figures_free(&figures);
 		free(result);
 	}
+}
+
+#define MS UINT64_C(1000000)
+
+static void requests_are_sorted_by_the_holds(void **state)
+{
+	static const struct preempt_request requests[] = {
+		{50 * MS, 60 * MS},   /* outside: 10 ms */
+		{98 * MS, 100 * MS},  /* across the suspend, which begins at 99 ms */
+		{101 * MS, 105 * MS}, /* held: 4 ms */
+		{109 * MS, 111 * MS}, /* across the resume, from 110 to 112 ms */
+		{112 * MS, 132 * MS}, /* outside: 20 ms */
+		{190 * MS, 250 * MS}, /* across the whole second hold */
+		{250 * MS, 251 * MS}, /* after the last round that succeeded */
+	};
+	const double us[] = {1000, 1000};
+	struct preempt_result *result = rounds(2, us);
+	struct preempt_online *online = calloc(1, sizeof(*online));
+	struct preempt_figures figures;
+
+	(void)state;
+	assert_non_null(online);
+	memcpy(online->list, requests, sizeof(requests));
+	online->count = sizeof(requests) / sizeof(requests[0]);
+	result->online = online;
+	for (unsigned i = 0; i < 2; i++) {
+		result->rounds[i].held_us = 10000;
+		result->rounds[i].held_ns = (i + 1) * 100 * MS;
+	}
+	assert_int_equal(preempt_figures(result, &figures), 0);
+	assert_int_equal(figures.online_held.count, 1);
+	assert_true(figures.online_held.p50 == 4000 && figures.online_held.p99 == 4000);
+	assert_int_equal(figures.online_outside.count, 2);
+	assert_true(figures.online_outside.p50 == 10000 && figures.online_outside.p99 == 20000);
+	assert_int_equal(figures.online_across, 3);
+	preempt_figures_free(&figures);
+	free(online);
+	free(result);
 }
 
 /* Returns the printed histogram, to be freed. */
@@ -217,6 +256,7 @@ int main(void)
 		cmocka_unit_test(the_first_round_is_apart),
 		cmocka_unit_test(quantiles_are_by_nearest_rank),
 		cmocka_unit_test(without_rounds_nothing_is_known),
+		cmocka_unit_test(requests_are_sorted_by_the_holds),
 		cmocka_unit_test(a_histogram_is_as_it_was),
 		cmocka_unit_test(each_value_is_in_one_bucket),
 		cmocka_unit_test(nothing_is_no_histogram),
