@@ -334,15 +334,35 @@ void client_cannot(struct worker *worker, struct client *client, const char *why
 	events_level(worker, client, false);
 }
 
+void client_want_release(struct worker *worker, struct client *client)
+{
+	if (client->wants_release)
+		return;
+	client->wants_release = true;
+	client->release_at = worker->release_count;
+	worker->releasing[worker->release_count++] = client;
+}
+
+/* Takes the client off worker->releasing, where the last entry gets its place. */
+static void want_no_release(struct worker *worker, struct client *client)
+{
+	struct client *last;
+
+	if (!client->wants_release)
+		return;
+	client->wants_release = false;
+	last = worker->releasing[--worker->release_count];
+	worker->releasing[client->release_at] = last;
+	last->release_at = client->release_at;
+}
+
 void client_release(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct core_view view;
 
-	if (!client->wants_release || !core_look(worker->core, client->id, now, &view) ||
-	    view.state != CORE_RUNNING)
+	if (!core_look(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
 		return;
-	client->wants_release = false;
-	worker->to_release--;
+	want_no_release(worker, client);
 	__atomic_store_n(&client->lane->released, client->leaving, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &client->lane->released, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -418,9 +438,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 	if (client->phase == CLIENT_READING)
 		events_gone(worker);
 	feed_remove(&worker->feed, client->id);
-	if (client->wants_release)
-		worker->to_release--;
-	client->wants_release = false;
+	want_no_release(worker, client);
 	if (client->executor) {
 		executor_ask(client->executor, EXECUTOR_KICK | EXECUTOR_QUIT);
 		worker->by_executor[executor_number(client->executor)] = NULL;

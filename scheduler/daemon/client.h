@@ -92,7 +92,10 @@ struct client {
 	struct executor *executor; /* thread with its debug session; NULL: none */
 	bool attached;		   /* `executor` has opened the session */
 	bool refused;		   /* it cannot be held at its present level */
-	bool wants_release; /* lane->released must be updated when it runs (client_release()) */
+	/* lane->released must be updated when it runs (client_release()); release_at: its index in
+	 * worker->releasing */
+	bool wants_release;
+	uint32_t release_at;
 	/* time of the next check of its program; 0: the connection is open */
 	uint64_t hung_up_ns;
 	uint64_t hung_up_wait_ns; /* time from that check to the next */
@@ -189,8 +192,12 @@ void client_acted(struct worker *worker, struct client *client,
 /* The client cannot be held at its level; logs the reason and sends an event. */
 void client_cannot(struct worker *worker, struct client *client, const char *why);
 
-/* Permits an announced call (DESTROY_QUEUE or runtime disable) if the client is not suspended:
- * publishes lane->released and wakes its waiters. */
+/* The client has announced a call (DESTROY_QUEUE or runtime disable) or returned from one: adds it
+ * to worker->releasing, unless it is there. */
+void client_want_release(struct worker *worker, struct client *client);
+
+/* Permits the announced calls of a client in worker->releasing if it is not suspended: publishes
+ * lane->released, wakes its waiters, and takes the client off the list. */
 void client_release(struct worker *worker, struct client *client, uint64_t now);
 
 /* Called in each sweep (every 20 ms), and when an answer has arrived: does all that is overdue. */

@@ -181,10 +181,7 @@ bool client_scan_leaving(struct worker *worker, struct client *client)
 	client->left = left;
 	client->leaving = leaving;
 	feed_set_leaving(&worker->feed, client->id, leaving != left);
-	if (!client->wants_release) {
-		client->wants_release = true;
-		worker->to_release++;
-	}
+	client_want_release(worker, client);
 	return true;
 }
 

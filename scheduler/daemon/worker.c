@@ -99,9 +99,9 @@ static void awake(struct worker *worker)
 
 static void release_all(struct worker *worker, uint64_t now)
 {
-	for (uint32_t i = 0; worker->to_release && i < worker->client_end; i++)
-		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED)
-			client_release(worker, worker->clients[i], now);
+	/* From the end, because a release puts the last entry in the place of its own. */
+	for (uint32_t i = worker->release_count; i-- > 0;)
+		client_release(worker, worker->releasing[i], now);
 }
 
 /* Determines the causes of prompt actions, which only statistics need. So it is done after all

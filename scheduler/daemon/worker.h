@@ -93,9 +93,11 @@ struct worker {
 	struct executor *orphans[EXECUTOR_SLOTS];
 	uint32_t orphan_count;
 	uint32_t executor_count; /* executors in use, including orphans */
-	uint32_t to_release;	 /* clients with wants_release */
-	uint64_t deadline_ns;	 /* next deadline of the core */
-	uint64_t nodes_read_ns;	 /* last nodes_read(); 0: never */
+	/* clients for which client_release() is to be called, in no order */
+	struct client *releasing[WORKER_CLIENTS];
+	uint32_t release_count;
+	uint64_t deadline_ns;	/* next deadline of the core */
+	uint64_t nodes_read_ns; /* last nodes_read(); 0: never */
 	struct node_work work[LANE_NODES];
 	uint64_t metrics_due_ns;   /* next snapshot of the metrics */
 	uint64_t session_moved_ns; /* last move of a session between processes (level.c) */

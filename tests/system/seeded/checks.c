@@ -346,7 +346,7 @@ void check_ended(void)
 	}
 	must_be_none(worker->client_end, "clients");
 	must_be_none(worker->dead, "dead clients");
-	must_be_none(worker->to_release, "clients to release");
+	must_be_none(worker->release_count, "clients to release");
 	must_be_none(worker->executor_count, "executors in use");
 	must_be_none(worker->orphan_count, "orphans");
 	must_be_none(worker->door.taken, "slots of the door");
