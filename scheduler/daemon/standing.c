@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/level.h"
 #include "scheduler/daemon/log.h"
@@ -12,6 +13,7 @@
 #include "scheduler/daemon/worker.h"
 
 #define AGAIN_NS 5000000000u
+#define SPREAD_NS 250000u /* from the reading of one client's attributes to the next one's */
 
 /* ---- tenant and group ---- */
 
@@ -127,6 +129,7 @@ void standing_came(struct worker *worker, struct client *client, const struct su
 {
 	client->tenant = tenant_of(worker, client);
 	take_subject(client, subject);
+	client->standing.differs = worker->is_coming;
 	look_up(worker, client);
 	if (client->outsider)
 		return;
@@ -175,15 +178,48 @@ static void configured(struct worker *worker, struct client *client, uint64_t no
 		standing_changed(worker, client);
 }
 
-void standing_configured(struct worker *worker, uint64_t now)
+/* Returns true if `config` means something else for the client than what is in force for it. */
+static bool differs(const struct config *config, const struct client *client)
 {
+	const struct standing *standing = &client->standing;
+	struct verdict verdict = standing->verdict;
+	uint64_t may, lets;
+
+	if (!client->outsider)
+		rules_match(&config->rules, &standing->subject, &verdict);
+	authority_match(&config->authority, &standing->subject, &may, &lets);
+	return may != standing->may || lets != standing->lets ||
+	       memcmp(&verdict, &standing->verdict, sizeof(verdict)) != 0;
+}
+
+bool standing_compare(struct worker *worker, uint64_t end_ns)
+{
+	while (worker->compared < worker->client_end) {
+		struct client *client = worker->clients[worker->compared++];
+
+		if (!client || client->phase != CLIENT_SERVED)
+			continue;
+		client->standing.differs |= differs(&worker->coming, client);
+		if (clock_ns() >= end_ns)
+			break;
+	}
+	return worker->compared >= worker->client_end;
+}
+
+void standing_configured(struct worker *worker, bool again, uint64_t now)
+{
+	uint32_t count = 0;
+
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 
 		if (!client || client->phase != CLIENT_SERVED)
 			continue;
-		configured(worker, client, now);
-		client->standing.again_ns = now;
+		if (client->standing.differs)
+			configured(worker, client, now);
+		client->standing.differs = false;
+		if (again)
+			client->standing.again_ns = now + count++ * (uint64_t)SPREAD_NS;
 	}
 }
 
@@ -201,6 +237,7 @@ void standing_overdue(struct worker *worker, struct client *client, uint64_t now
 	standing->again_ns = error == -EAGAIN ? now + AGAIN_NS : 0;
 	if (error || !take_subject(client, &subject))
 		return;
+	standing->differs |= worker->is_coming;
 	configured(worker, client, now);
 	if (client->outsider)
 		outsider_rules_again(worker, client);

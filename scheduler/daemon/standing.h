@@ -36,6 +36,8 @@ struct standing {
 	/* sets of grants, one bit each (match.h): it preempts others by them; others preempt it
 	 * by them */
 	uint64_t may, lets;
+	/* the coming configuration can have another meaning for the client (standing_compare()) */
+	bool differs;
 	/* time to read the attributes again, CLOCK_MONOTONIC ns; 0: not planned */
 	uint64_t again_ns;
 };
@@ -56,10 +58,18 @@ int standing_priority(const struct client *client);
  * priority that a control request has set. */
 void standing_changed(struct worker *worker, struct client *client);
 
-/* A new configuration is in force: evaluates it for each client with the attributes that were
- * read last. Then the attributes of each client are read again. A level takes effect when a
- * process registers the next time. */
-void standing_configured(struct worker *worker, uint64_t now);
+/*
+ * Compares what worker->coming means for each client, by the attributes that were read last, with
+ * what is in force, from the slot worker->compared on, and marks those for which it differs. Clients
+ * that register or change meanwhile are marked without a comparison. Stops at `end_ns`
+ * (CLOCK_MONOTONIC); at least one client is compared. Returns true if all have been compared.
+ */
+bool standing_compare(struct worker *worker, uint64_t end_ns);
+
+/* A new configuration is in force: evaluates it for each marked client. `again`: the attributes of
+ * each client are to be read again, one client after the other. A level takes effect when a process
+ * registers the next time. */
+void standing_configured(struct worker *worker, bool again, uint64_t now);
 
 /* Called in each sweep, between reader_begin() and reader_end(): reads the attributes again if
  * that is due. */

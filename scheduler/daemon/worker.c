@@ -27,7 +27,8 @@
 #define FEW 32u	 /* number of clients up to which all are scanned before the loop sleeps */
 #define SWEEP_NS 20000000u
 #define KEEP_NS 1000000000u
-#define CAUSE_LOOKS 1024u /* clients that are searched for the causes of one decision */
+#define COMPARE_NS 200000u /* time for a coming configuration in one turn of the loop */
+#define CAUSE_LOOKS 1024u  /* clients that are searched for the causes of one decision */
 
 /* Limit of loop iterations that events cause. Beyond it several events share an iteration, and
  * wait for it a quarter of a millisecond at most. */
@@ -207,19 +208,61 @@ static void configure(struct worker *worker)
 {
 	const struct config *config = &worker->config;
 
-	log_set_verbose(config->verbose);
 	feed_configure(&worker->feed, &config->core);
 	for (uint32_t i = 0; i < config->node_count; i++)
 		feed_set_policy(&worker->feed, config->node[i].gpu_id, &config->node[i].policy);
 	control_policies(worker);
 }
 
+static bool same_core(const struct config *a, const struct config *b)
+{
+	return memcmp(&a->core, &b->core, sizeof(a->core)) == 0 && a->node_count == b->node_count &&
+	       memcmp(a->node, b->node, a->node_count * sizeof(a->node[0])) == 0;
+}
+
+static bool same_rules(const struct config *a, const struct config *b)
+{
+	return memcmp(&a->rules, &b->rules, sizeof(a->rules)) == 0 &&
+	       memcmp(&a->authority, &b->authority, sizeof(a->authority)) == 0;
+}
+
+static bool has_rules(const struct config *config)
+{
+	return config->rules.count || config->authority.count;
+}
+
+/* Puts worker->coming in force, for all clients at once: rights that were compared by two
+ * configurations would mean nothing. */
+static void put_in_force(struct worker *worker)
+{
+	bool same = same_core(&worker->config, &worker->coming);
+	bool again = has_rules(&worker->config) || has_rules(&worker->coming);
+
+	worker->config = worker->coming;
+	worker->config_number = worker->coming_number;
+	worker->is_coming = false;
+	log_set_verbose(worker->config.verbose);
+	if (!same)
+		configure(worker);
+	standing_configured(worker, again, clock_ns());
+}
+
+/* Goes on with the comparison of the coming configuration, for a short time. */
+static void compare_config(struct worker *worker)
+{
+	if (worker->is_coming && standing_compare(worker, clock_ns() + COMPARE_NS))
+		put_in_force(worker);
+}
+
+/* What costs time is to match each client with each rule. So that is done in several turns of the
+ * loop, and not at all if rules and grants are the same. */
 static void read_config(struct worker *worker)
 {
-	if (!reload_take(worker->reload, &worker->config_number, &worker->config))
+	if (!reload_take(worker->reload, &worker->coming_number, &worker->coming))
 		return;
-	configure(worker);
-	standing_configured(worker, clock_ns());
+	worker->is_coming = true;
+	worker->compared = same_rules(&worker->config, &worker->coming) ? UINT32_MAX : 0;
+	compare_config(worker);
 }
 
 static void take_signals(struct worker *worker)
@@ -319,6 +362,8 @@ static uint64_t sleep_until(const struct worker *worker, uint64_t now)
 		until = worker->deadline_ns;
 	if (reader_next() < until)
 		until = reader_next();
+	if (worker->is_coming)
+		until = now;
 	return until < now + BEAT_NS ? until : now + BEAT_NS;
 }
 
@@ -360,6 +405,7 @@ static void loop(struct worker *worker)
 		control_step(worker, now);
 		answer_step(worker, now);
 		sweep(worker, now);
+		compare_config(worker);
 		metrics_publish(worker, now);
 		filter_report();
 	}
@@ -403,6 +449,7 @@ int worker_run(int channel, int reader, const struct reload *reload, struct beat
 		   &worker->config.owners);
 	worker->reload = reload;
 	reload_take(reload, &worker->config_number, &worker->config);
+	worker->coming_number = worker->config_number;
 	worker->beat = beat_page;
 	worker->door_beat = door_beat;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -417,6 +464,7 @@ int worker_run(int channel, int reader, const struct reload *reload, struct beat
 		return 1;
 	}
 	door_open(worker);
+	log_set_verbose(worker->config.verbose);
 	configure(worker);
 	memory_lock_new();
 	privilege_urgent(true);

@@ -58,8 +58,13 @@ struct node_work {
 /* State of the worker; there is one. */
 struct worker {
 	const struct reload *reload;
-	struct config config;	 /* configuration in force */
-	uint32_t config_number;	 /* its number (reload_take()) */
+	struct config config;	/* configuration in force */
+	uint32_t config_number; /* its number (reload_take()) */
+	/* The configuration that was taken last, its number, and whether it is still compared with
+	 * the one in force (standing_compare()); `compared`: slots of clients below are done. */
+	struct config coming;
+	uint32_t coming_number, compared;
+	bool is_coming;
 	const struct core *core; /* read-only: changes go through `feed` */
 	struct feed feed;
 	struct beat *beat;
