@@ -30,6 +30,12 @@
 #define ATTACH_PAUSE_NS 20000000
 #define IDLE_S 3 /* seconds without a target before the process ends */
 #define EVENTS 16
+/* Number of targets up to which all are checked at each signal of one of them. */
+#define FEW 16u
+/* With more, time from a signal to the check of all, and its limit while targets stay stopped. */
+#define CHECK_MIN_NS 5000000u
+#define CHECK_MAX_NS 80000000u
+#define BY_PID 1024u /* hash chains; a power of two */
 
 /* Rate limit for handling stops of a target. Each takes CPU time at this process's priority, and
  * a target can send itself signals without end. */
@@ -39,20 +45,23 @@ static const struct budget_rule stops = {.burst = 100, .period_ns = 1000000};
 struct target {
 	struct executor *slot;
 	struct trap *trap;
+	pid_t pid; /* as in the slot, when the thread was started */
 	int pidfd;
 	uint64_t serial; /* identifies the target in events of epoll */
 	bool watching;	 /* trap_watch_queues() is active */
 	bool stopped;	 /* a stop has not been handled yet */
 	struct budget stops;
 	struct target *next;
+	struct target *same; /* next of its chain in by_pid[] */
 };
 
 static struct executor_table *the_table;
 static struct executor_process *self;
 static int done_fd, epoll_fd, signals_fd;
-/* protects `targets`, last_serial and device_fd */
+/* protects `targets`, target_count, by_pid, last_serial and device_fd */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct target *targets;
+static struct target *targets, *by_pid[BY_PID];
+static unsigned target_count;
 static uint64_t last_serial; /* 0 is used for signals */
 static int device_fd = -1;
 
@@ -263,24 +272,39 @@ static void serve(struct target *target)
 	}
 }
 
+static struct target **chain_of(pid_t pid)
+{
+	return &by_pid[(uint32_t)pid % BY_PID];
+}
+
 static void add(struct target *target)
 {
+	struct target **chain = chain_of(target->pid);
+
 	pthread_mutex_lock(&lock);
 	target->serial = ++last_serial;
 	target->next = targets;
 	targets = target;
+	target->same = *chain;
+	*chain = target;
+	target_count++;
 	pthread_mutex_unlock(&lock);
 }
 
 static void dispose(struct target *target)
 {
-	struct target **at = &targets;
+	struct target **at = &targets, **chain = chain_of(target->pid);
 
 	pthread_mutex_lock(&lock);
 	while (*at && *at != target)
 		at = &(*at)->next;
-	if (*at)
+	if (*at) {
 		*at = target->next;
+		while (*chain != target)
+			chain = &(*chain)->same;
+		*chain = target->same;
+		target_count--;
+	}
 	pthread_mutex_unlock(&lock);
 	trap_destroy(target->trap);
 	if (target->pidfd >= 0)
@@ -335,6 +359,7 @@ static int begin(struct executor *slot)
 	if (!target)
 		return -ENOMEM;
 	target->slot = slot;
+	target->pid = slot->pid;
 	target->pidfd = -1;
 	error = start_thread(run, target);
 	if (error)
@@ -365,19 +390,76 @@ static void take_new(struct executor_table *table, uint32_t number)
 	}
 }
 
-/* SIGCHLD reports a stop or the end of a target, but several signals can be merged into one. So
- * all targets are checked. */
+static void kick(struct target *target)
+{
+	if (trap_pending(target->trap))
+		executor_ask(target->slot, EXECUTOR_KICK);
+}
+
 static void kick_all(void)
 {
-	struct signalfd_siginfo info;
-
-	while (read(signals_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		;
-	pthread_mutex_lock(&lock);
 	for (struct target *target = targets; target; target = target->next)
-		if (trap_pending(target->trap))
-			executor_ask(target->slot, EXECUTOR_KICK);
+		kick(target);
+}
+
+static void kick_named(pid_t pid)
+{
+	for (struct target *target = *chain_of(pid); target; target = target->same)
+		if (target->pid == pid)
+			kick(target);
+}
+
+/* A check of all targets that is due, CLOCK_MONOTONIC ns; 0: none. */
+struct check {
+	uint64_t due_ns, wait_ns;
+};
+
+/* SIGCHLD reports a stop or the end of a target, and names it, but a signal that comes before the
+ * last one was read is merged into that one. So all targets are checked: at once if they are few;
+ * of many, whose check takes a system call each, the named one at once, and the others a little
+ * later. */
+static void take_signals(struct check *check)
+{
+	struct signalfd_siginfo info;
+	bool few;
+
+	pthread_mutex_lock(&lock);
+	few = target_count <= FEW;
+	while (read(signals_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (!few)
+			kick_named((pid_t)info.ssi_pid);
+	if (few)
+		kick_all();
 	pthread_mutex_unlock(&lock);
+	if (!few && !check->due_ns)
+		*check = (struct check){clock_ns() + CHECK_MIN_NS, CHECK_MIN_NS};
+}
+
+/* The check that is due. Mostly the kernel has nothing more to report, which one call shows. */
+static void check_all(struct check *check)
+{
+	if (!trap_any_pending()) {
+		check->due_ns = 0;
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	kick_all();
+	pthread_mutex_unlock(&lock);
+	/* A thread that does not handle its target, because a driver call of it does not return,
+	 * must not cause a check every 5 ms. */
+	if (check->wait_ns < CHECK_MAX_NS)
+		check->wait_ns *= 2;
+	check->due_ns = clock_ns() + check->wait_ns;
+}
+
+/* Returns the time for epoll_wait(2) until the check, ms, rounded up. */
+static int until_check(const struct check *check)
+{
+	uint64_t now = check->due_ns ? clock_ns() : 0;
+
+	if (!check->due_ns)
+		return -1;
+	return now < check->due_ns ? (int)((check->due_ns - now + 999999) / 1000000) : 0;
 }
 
 static void session_event(uint64_t serial, uint32_t events)
@@ -397,15 +479,18 @@ static void session_event(uint64_t serial, uint32_t events)
 static void *wait_for_events(void *arg)
 {
 	struct epoll_event events[EVENTS];
+	struct check check = {0};
 
 	for (;;) {
-		int n = epoll_wait(epoll_fd, events, EVENTS, -1);
+		int n = epoll_wait(epoll_fd, events, EVENTS, until_check(&check));
 
 		for (int i = 0; i < n; i++)
 			if (events[i].data.u64)
 				session_event(events[i].data.u64, events[i].events);
 			else
-				kick_all();
+				take_signals(&check);
+		if (check.due_ns && clock_ns() >= check.due_ns)
+			check_all(&check);
 	}
 	return arg;
 }

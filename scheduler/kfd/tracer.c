@@ -159,6 +159,14 @@ bool tracer_pending(pid_t pid)
 	       info.si_pid == pid;
 }
 
+bool tracer_any_pending(void)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_ALL, 0, &info, WNOHANG | WNOWAIT | WEXITED | WSTOPPED | __WALL) == 0 &&
+	       info.si_pid != 0;
+}
+
 int tracer_detach(pid_t pid)
 {
 	int status;

@@ -51,6 +51,8 @@ int tracer_serve(pid_t pid);
 
 /* Returns true if tracer_serve() has something to handle. Any thread of the process. */
 bool tracer_pending(pid_t pid);
+/* Returns true if it has something to handle for any target of this process. Any thread. */
+bool tracer_any_pending(void);
 
 /*
  * Detaches from the target. Waits up to 1 s for a target that does not react to the interrupt.

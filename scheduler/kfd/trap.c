@@ -56,6 +56,11 @@ bool trap_pending(const struct trap *trap)
 	return tracer_pending(trap->pid);
 }
 
+bool trap_any_pending(void)
+{
+	return tracer_any_pending();
+}
+
 static void post_runtime_event(struct trap *trap)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SEND_RUNTIME_EVENT};

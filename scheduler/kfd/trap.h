@@ -137,6 +137,8 @@ void trap_answer_runtime(struct trap *trap);
 int trap_serve(struct trap *trap);
 /* Returns true if trap_serve() has a stop or the end of the target to handle. Any thread. */
 bool trap_pending(const struct trap *trap);
+/* Returns true if it has one to handle for any target of this process. Any thread. */
+bool trap_any_pending(void);
 
 /*
  * Suspends all compute queues (AQL and PM4) in one driver call with the shortest grace period.

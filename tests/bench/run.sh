@@ -27,6 +27,7 @@ run shim "$build/bench_shim" "$build/kfdsim" "$build/libkfdshim.so" "$build/benc
 	"$build/libbench_tool.so"
 run python python3 tests/bench/python.py "$build/kfdsim" "$build/kfdschedd" "$build/libkfdshim.so"
 run core "$build/bench_core"
+run executors "$build/bench_executors"
 run model "$build/bench_model" traces/online_resnet50_b1.csv traces/offline_gpt2m_train_8x1024.csv
 run wake "$build/kfdsim" -- "$build/bench_wake" "$build/kfdschedd" "$build/libkfdshim.so" \
 	"$build/bench_wake_work" "$build/libbench_wake_entry.so"
