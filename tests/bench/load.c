@@ -9,6 +9,9 @@
  *   held   the daemon holds the offline clients by hold commands (level gate), which are carried out
  *          at once
  *
+ * Measures also what a reload of the configuration (SIGHUP) costs the daemon's loop with 10, 100 and
+ * 1,000 quiet clients, if the file is the same.
+ *
  * Every other second the clients' wakes go to another process, the floor: it waits for all of them
  * by epoll, reads each eventfd, and does nothing else.
  *
@@ -45,6 +48,9 @@
 #define WARM_S 2
 #define TURNS 10 /* of the daemon and of the bare process, for one second each */
 #define ASKS 15
+#define RELOADS 20 /* in one second */
+#define RELOAD_TURNS 5
+#define GROWTH 3
 #define WAIT_MS 10000
 
 struct one {
@@ -62,7 +68,8 @@ static struct one clients[CLIENTS];
 static uint32_t order_of[2 * CLIENTS];
 static uint64_t at[2 * CLIENTS]; /* time of a change in the period, ns */
 static char folder[] = "/tmp/kfdshim-load-XXXXXX";
-static char path[64];
+static char path[64], config[64];
+static uint32_t started; /* clients that run */
 static uint32_t gpu_ids[NODES];
 static pid_t daemon_pid, worker_pid;
 static pid_t bare_pid;
@@ -164,11 +171,12 @@ static void start_client(uint32_t i, enum protocol_level level)
 						      .percent = 100});
 	one->node = (uint32_t)lane_node_slot(one->lane, gpu_ids[i % NODES]);
 	wake(one);
+	started = i + 1;
 }
 
 static void end_clients(void)
 {
-	for (uint32_t i = 0; i < CLIENTS; i++) {
+	for (uint32_t i = 0; i < started; i++) {
 		kill(clients[i].pid, SIGKILL);
 		waitpid(clients[i].pid, NULL, 0);
 		lane_unmap(clients[i].lane);
@@ -315,6 +323,16 @@ static json_t *ask(void)
 	return state;
 }
 
+static void write_config(void)
+{
+	FILE *file;
+
+	snprintf(config, sizeof(config), "%s/kfdschedd.ini", folder);
+	file = fopen(config, "we");
+	must(file && fputs("[scheduler]\nslow_suspend = 50ms\n", file) >= 0 && fclose(file) == 0,
+	     "writing the configuration");
+}
+
 static void start_daemon(const char *program)
 {
 	json_t *state;
@@ -326,7 +344,8 @@ static void start_daemon(const char *program)
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(null, STDERR_FILENO);
-		execl(program, program, "--foreground", "--socket", path, (char *)NULL);
+		execl(program, program, "--foreground", "--socket", path, "--config", config,
+		      (char *)NULL);
 		_exit(127);
 	}
 	state = ask();
@@ -410,6 +429,51 @@ static void measure_asks(struct bench *bench)
 static double daemon_cpu_ns(void)
 {
 	return spent_cpu_ns(worker_pid) + spent_cpu_ns(daemon_pid);
+}
+
+/* Returns the CPU time of the worker in a second, in which the configuration is read again
+ * `reloads` times; ns. */
+static double reloading(unsigned reloads)
+{
+	uint64_t begin = clock_ns();
+	double before = spent_cpu_ns(worker_pid);
+
+	for (unsigned i = 1; i <= RELOADS; i++) {
+		if (i <= reloads)
+			must(!kill(daemon_pid, SIGHUP), "SIGHUP");
+		sleep_until(begin + i * (UINT64_C(1000000000) / RELOADS));
+	}
+	return spent_cpu_ns(worker_pid) - before;
+}
+
+/* Returns the CPU time of one reload with this number of clients, us, without what the worker takes
+ * meanwhile for other reasons. */
+static double reload_us(struct bench *bench, uint32_t number)
+{
+	double us[RELOAD_TURNS], idle;
+	char title[96];
+
+	for (uint32_t i = 0; i < number; i++)
+		start_client(i, PROTOCOL_LEVEL_AUTO);
+	sleep(WARM_S);
+	for (int i = 0; i < RELOAD_TURNS; i++) {
+		idle = reloading(0);
+		us[i] = (reloading(RELOADS) - idle) / 1e3 / RELOADS;
+	}
+	end_clients();
+	snprintf(title, sizeof(title), "a reload with %u clients: CPU time of the loop", number);
+	bench_figure(bench, title, bench_median(us, RELOAD_TURNS), "us", NULL, 0);
+	return us[RELOAD_TURNS / 2];
+}
+
+static void measure_reloads(struct bench *bench)
+{
+	double few = reload_us(bench, 10), many;
+
+	reload_us(bench, 100);
+	many = reload_us(bench, CLIENTS);
+	bench_figure(bench, "a reload: the growth from 10 clients to 1,000", many / few, "x",
+		     "at_most", GROWTH);
 }
 
 /* Wakes the daemon or the bare process for one second. Returns its share of a core in percent. */
@@ -499,7 +563,9 @@ int main(int argc, char **argv)
 	plan();
 	bench_begin(&bench, "load", "kfdschedd with 1,000 clients");
 	start_bare();
+	write_config();
 	start_daemon(argv[1]);
+	measure_reloads(&bench);
 	with_clients(&bench, "seen", PROTOCOL_LEVEL_AUTO, 3);
 	with_clients(&bench, "held", PROTOCOL_LEVEL_GATE, 0);
 	bench_figure(&bench, "memory at its peak, watchdog and worker",
@@ -508,6 +574,7 @@ int main(int argc, char **argv)
 	waitpid(daemon_pid, NULL, 0);
 	kill(bare_pid, SIGKILL);
 	waitpid(bare_pid, NULL, 0);
+	unlink(config);
 	rmdir(folder);
 	return bench_end(&bench);
 }
