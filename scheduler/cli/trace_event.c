@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scheduler/cli/gpus.h"
+
 const char *trace_source_name(enum trace_source source)
 {
 	static const char *const names[] = {"shim", "daemon", "driver", "hip"};
@@ -165,9 +167,11 @@ size_t timeline_count(const struct timeline *timeline)
 
 /* ---- formatting ---- */
 
-/* The queue, thread or node of the event; "-": none. */
+/* The queue, thread or GPU of the event; "-": none. */
 static const char *where(char text[static 64], const struct trace_event *event)
 {
+	char gpu[GPU_NAME_SHORT];
+
 	if (event->has_queue && event->context)
 		snprintf(text, 64, "queue %u.%u", event->context, event->queue_id);
 	else if (event->has_queue)
@@ -177,7 +181,7 @@ static const char *where(char text[static 64], const struct trace_event *event)
 	else if (event->thread)
 		snprintf(text, 64, "thread %llu", (unsigned long long)event->thread);
 	else if (event->gpu_id)
-		snprintf(text, 64, "node %u", event->gpu_id);
+		snprintf(text, 64, "GPU %s", gpus_short(gpu, event->gpu_id));
 	else
 		strcpy(text, "-");
 	return text;

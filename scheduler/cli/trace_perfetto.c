@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scheduler/cli/gpus.h"
+
 #define OURS_DAEMON (PERFETTO_OURS + 1)
 #define OURS_DRIVER (PERFETTO_OURS + 2)
 #define OURS_NODES (PERFETTO_OURS + 3)
@@ -158,7 +160,7 @@ static struct track *track(struct perfetto *p, struct track wanted, const char *
 /* Names the process once. Returns the pid to use in the file. */
 static pid_t process(struct perfetto *p, pid_t pid, const char *comm)
 {
-	static const char *const ours[] = {"kfdschedd", "driver", "nodes", "not known"};
+	static const char *const ours[] = {"kfdschedd", "driver", "GPUs", "not known"};
 	char text[48];
 
 	if (!pid)
@@ -215,14 +217,15 @@ static void close_bar(struct perfetto *p, struct track *t, uint64_t ns, const ch
 /* A bar while the queue has work or is blocked; other events are points on the same track. */
 static void queue_event(struct perfetto *p, const struct trace_event *event)
 {
-	char name[64];
+	char name[64], gpu[GPU_NAME_SHORT];
 	struct track *t;
 
+	gpus_short(gpu, event->gpu_id);
 	if (event->context)
-		snprintf(name, sizeof(name), "queue %u.%u on node %u", event->context,
-			 event->queue_id, event->gpu_id);
+		snprintf(name, sizeof(name), "queue %u.%u on GPU %s", event->context,
+			 event->queue_id, gpu);
 	else
-		snprintf(name, sizeof(name), "queue %u on node %u", event->queue_id, event->gpu_id);
+		snprintf(name, sizeof(name), "queue %u on GPU %s", event->queue_id, gpu);
 	t = track(p,
 		  (struct track){.kind = TRACK_QUEUE,
 				 .pid = process(p, event->pid, event->comm),
@@ -245,14 +248,14 @@ static void queue_event(struct perfetto *p, const struct trace_event *event)
 	t->since_ns = event->ns;
 }
 
-/* Draws the event on the track of each node that it concerns. */
+/* Draws the event on the track of each GPU that it concerns. */
 static void node_events(struct perfetto *p, const struct trace_event *event)
 {
 	for (unsigned i = 0; i < LANE_NODES && event->gpu_ids[i]; i++) {
-		char name[64];
+		char name[64], gpu[GPU_NAME_SHORT];
 		struct track *t;
 
-		snprintf(name, sizeof(name), "node %u", event->gpu_ids[i]);
+		snprintf(name, sizeof(name), "GPU %s", gpus_short(gpu, event->gpu_ids[i]));
 		t = track(p,
 			  (struct track){.kind = TRACK_NODE,
 					 .pid = process(p, OURS_NODES, ""),
