@@ -241,7 +241,9 @@ static int print_json(const struct seen *list, size_t n)
 
 	for (size_t i = 0; whole && i < n; i++)
 		whole = add_json(processes, queues, &list[i]);
-	root = whole ? json_pack("{sO sO}", "processes", processes, "queues", queues) : NULL;
+	root = whole ? json_pack("{sO sO so}", "processes", processes, "queues", queues, "gpus",
+				 gpus_json())
+		     : NULL;
 	if (root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0) {
 		putchar('\n');
 		rc = 0;

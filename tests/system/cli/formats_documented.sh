@@ -65,7 +65,7 @@ jq -s . "$work/told" >"$work/events.json"
 
 told status 40 "kfdsched status --json"
 told dump 60 "kfdsched status PID --dump --json" "kfdsched status --json" "A GPU as kfdsched names it"
-told queues 20 "kfdsched queues --json" "A queue as kfdsched sees it"
+told queues 20 "kfdsched queues --json" "A queue as kfdsched sees it" "A GPU as kfdsched names it"
 told policy 5 "kfdsched policy --json"
 told orders 6 "Orders: kfdsched suspend"
 told events 12 "kfdsched events --json" "A GPU as kfdsched names it"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # GPUs have the names that people use: status, policy, queues, top and doctor print index, marketing
-# name, PCI address, render node and partition, and `policy` takes any of them. monitor, record,
-# analyze, compare, verify, diagnose, events and status --dump print the index, and all names in JSON. doctor prints what
-# is amiss, what is the same on several GPUs once, and a summary; -v prints all.
+# name, PCI address, render node and partition, and `policy` takes any of them. queues, monitor, record,
+# analyze, compare, verify, diagnose, events and status --dump print the index, and all names in JSON.
+# doctor prints what is amiss, what is the same on several GPUs once, and a summary; -v prints all.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -51,17 +51,18 @@ has_names() {
 has_row() {
 	grep -qE "$1" "$work/out" || fail "no line '$1': $(cat "$work/out")"
 }
+expect 0 "$kfdsched" queues "$offline" --json
+has_names ".gpus[]"
 expect 0 "$kfdsched" monitor "$offline" --seconds 100ms --interval 50ms --record "$work/recording" --json
+has_names ".gpus[]"
+expect 0 "$kfdsched" record -o "$work/recorded" --samples 5 --interval 300ms --json -- \
+	"$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 3
 has_names ".gpus[]"
 for dir in "$work/recording" "$work/recorded"; do
 	expect 0 "$kfdsched" analyze "$dir" --json
 	has_names ".gpus[]"
 	expect 0 "$kfdsched" analyze "$dir"
 	has_row "^ +[0-9]+ +0  (aql|compute) "
-	[ "$dir" = "$work/recording" ] || break
-	expect 0 "$kfdsched" record -o "$work/recorded" --samples 1 --interval 300ms --json -- \
-		"$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 1
-	has_names ".gpus[]"
 done
 expect 0 "$kfdsched" compare "$work/recording" "$work/recorded" --json
 has_names ".a.gpus[]"
