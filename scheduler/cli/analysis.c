@@ -9,12 +9,21 @@
 #include "scheduler/cli/gpus.h"
 #include "scheduler/observe/ratio.h"
 
+#define PACKET_BYTES 64u /* of an AQL packet */
+
 void analysis_free(struct analysis *a)
 {
 	for (size_t i = 0; i < a->count; i++) {
-		sampling_free(&a->process[i].sampling);
-		free(a->process[i].queue);
+		struct analysed_process *p = &a->process[i];
+
+		for (size_t q = 0; q < p->count; q++)
+			backlog_free(&p->queue[q].backlog);
+		sampling_free(&p->sampling);
+		backlog_free(&p->backlog);
+		free(p->queue);
 	}
+	for (size_t i = 0; i < a->nodes; i++)
+		backlog_free(&a->node[i].backlog);
 	free(a->process);
 	memset(a, 0, sizeof(*a));
 }
@@ -33,6 +42,17 @@ bool analysis_is_setting(enum observe_field field)
 	default:
 		return true;
 	}
+}
+
+/* Adds the packets that wait in the queue to *packets. Returns false if they are not known: only
+ * AQL queues have packets of one size. */
+static bool add_packets(const struct observe_queue *queue, uint64_t *packets)
+{
+	if (!observe_known(queue, OBSERVE_BACKLOG_BYTES) || !observe_known(queue, OBSERVE_TYPE) ||
+	    queue->field[OBSERVE_TYPE].value != OBSERVE_AQL)
+		return false;
+	*packets += queue->field[OBSERVE_BACKLOG_BYTES].value / PACKET_BYTES;
+	return true;
 }
 
 /* ---- nodes ---- */
@@ -93,6 +113,8 @@ struct tally {
 	uint64_t mqds, hqds;
 	size_t in_xcc[ANALYSIS_XCCS];
 	bool known;
+	uint64_t packets;   /* that wait in AQL queues */
+	bool packets_known; /* of one queue at least */
 };
 
 static void count_xccs(struct tally *tally, const struct observe_queue *queue)
@@ -114,8 +136,11 @@ static void count_queues(struct analysis *a, struct tally *tally, const struct o
 		const struct analysed_node *node = node_of(a, list->queue[i].gpu_id);
 
 		if (node) {
-			tally[node - a->node].queues++;
-			count_xccs(&tally[node - a->node], &list->queue[i]);
+			struct tally *t = &tally[node - a->node];
+
+			t->queues++;
+			count_xccs(t, &list->queue[i]);
+			t->packets_known |= add_packets(&list->queue[i], &t->packets);
 		} else {
 			a->unkept++;
 		}
@@ -142,9 +167,10 @@ static void count_queues(struct analysis *a, struct tally *tally, const struct o
 	}
 }
 
-/* Keeps the maxima over the samples. The numbers of hardware slots are kept together, from the
- * sample with the most HQDs, so that they belong to one moment. */
-static void keep_most(struct analysis *a, const struct tally *tally)
+/* Keeps the maxima over the samples, and the backlog. The numbers of hardware slots are kept
+ * together, from the sample with the most HQDs, so that they belong to one moment. Returns 0 or
+ * -ENOMEM. */
+static int keep_counts(struct analysis *a, const struct tally *tally)
 {
 	for (size_t i = 0; i < a->nodes; i++, tally++) {
 		struct analysed_node *node = &a->node[i];
@@ -153,6 +179,8 @@ static void keep_most(struct analysis *a, const struct tally *tally)
 			node->queues = tally->queues;
 		if (tally->compute > node->compute)
 			node->compute = tally->compute;
+		if (tally->packets_known && backlog_add(&node->backlog, tally->packets))
+			return -ENOMEM;
 		if (!tally->known || (node->hqds_known && tally->hqds <= node->hqds))
 			continue;
 		node->hqds_known = true;
@@ -161,6 +189,7 @@ static void keep_most(struct analysis *a, const struct tally *tally)
 		node->mapped = tally->mapped;
 		memcpy(node->in_xcc, tally->in_xcc, sizeof(node->in_xcc));
 	}
+	return 0;
 }
 
 /* ---- processes ---- */
@@ -186,11 +215,10 @@ static struct analysed_process *process_of(struct analysis *a, const struct reco
 	return p;
 }
 
-/* Finds the queue by binary search, or inserts it at its place in the order of context and id.
- * NULL: no memory. */
-static struct analysed_queue *queue_of(struct analysed_process *p, const struct observe_queue *seen)
+/* Returns by binary search the place of the queue with that SAMPLING_KEY(), or the place where it
+ * would have to be inserted. */
+static size_t place_of(const struct analysed_process *p, uint64_t key)
 {
-	uint64_t key = SAMPLING_KEY(seen->context, seen->id);
 	size_t low = 0, high = p->count;
 
 	while (low < high) {
@@ -202,8 +230,25 @@ static struct analysed_queue *queue_of(struct analysed_process *p, const struct 
 		else
 			high = middle;
 	}
-	if (low < p->count && p->queue[low].last.context == seen->context &&
-	    p->queue[low].last.id == seen->id)
+	return low;
+}
+
+const struct analysed_queue *analysis_queue(const struct analysed_process *p, uint32_t context,
+					    uint32_t id)
+{
+	size_t at = place_of(p, SAMPLING_KEY(context, id));
+
+	return at < p->count && p->queue[at].last.context == context && p->queue[at].last.id == id
+		       ? &p->queue[at]
+		       : NULL;
+}
+
+/* Finds the queue, or inserts it at its place in the order of context and id. NULL: no memory. */
+static struct analysed_queue *queue_of(struct analysed_process *p, const struct observe_queue *seen)
+{
+	size_t low = place_of(p, SAMPLING_KEY(seen->context, seen->id));
+
+	if (analysis_queue(p, seen->context, seen->id))
 		return &p->queue[low];
 	if (p->count == p->room) {
 		size_t room = p->room ? 2 * p->room : 32;
@@ -223,11 +268,13 @@ static struct analysed_queue *queue_of(struct analysed_process *p, const struct 
 /* Adds what a sample has of one queue; without an id, it cannot be followed over time. */
 static int take_queue(struct analysed_process *p, const struct observe_queue *seen)
 {
+	uint64_t packets = 0;
+
 	if (seen->id == OBSERVE_NO_ID)
 		return 0;
 	struct analysed_queue *queue = queue_of(p, seen);
 
-	if (!queue)
+	if (!queue || (add_packets(seen, &packets) && backlog_add(&queue->backlog, packets)))
 		return -ENOMEM;
 	if (queue->last.gpu_id != seen->gpu_id)
 		queue->last.gpu_id = seen->gpu_id;
@@ -249,7 +296,18 @@ static int take_queue(struct analysed_process *p, const struct observe_queue *se
 	return 0;
 }
 
-/* Adds what a sample has of one process: times, name, ids and settings of its queues. */
+/* Adds the packets that wait in all queues of the process. Returns 0 or -ENOMEM. */
+static int take_backlog(struct analysed_process *p, const struct observe_list *list)
+{
+	uint64_t packets = 0;
+	bool known = false;
+
+	for (size_t i = 0; i < list->count; i++)
+		known |= add_packets(&list->queue[i], &packets);
+	return known ? backlog_add(&p->backlog, packets) : 0;
+}
+
+/* Adds what a sample has of one process: times, name, ids, settings and backlog of its queues. */
 static int take_process(struct analysis *a, const struct recorded_process *seen, double seconds)
 {
 	struct analysed_process *p = process_of(a, seen);
@@ -264,6 +322,8 @@ static int take_process(struct analysis *a, const struct recorded_process *seen,
 	/* An exec changes the name; the last one is reported. */
 	memcpy(p->comm, seen->comm, sizeof(p->comm));
 	rc = sampling_add(&p->sampling, &seen->queues, seen->source);
+	if (rc == 0)
+		rc = take_backlog(p, &seen->queues);
 	for (size_t i = 0; rc == 0 && i < seen->queues.count && p->count < SAMPLING_QUEUES; i++)
 		rc = take_queue(p, &seen->queues.queue[i]);
 	return rc;
@@ -343,7 +403,9 @@ int analysis_add(struct analysis *a, const struct recorded_sample *sample)
 		queues += seen->queues.count;
 		count_queues(a, tally, &seen->queues);
 	}
-	keep_most(a, tally);
+	rc = keep_counts(a, tally);
+	if (rc)
+		return rc;
 	/* If no source reported queues, the sample has no count. If there was no process, the count
 	 * is 0. */
 	if (known > 0 || sample->count == 0)

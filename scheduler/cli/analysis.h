@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Evaluates a recording (recording.h): how many queues the processes had over time, with
- * which ids, how each queue was configured and whether that changed, and how many hardware
- * slots (HQDs) a queue occupied.
+ * which ids, how each queue was configured and whether that changed, how many hardware slots
+ * (HQDs) a queue occupied, and how many packets waited (backlog.h).
  *
  * Samples are added one after the other. Memory grows with the number of different queues
  * in the recording, not with its length.
@@ -17,6 +17,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "scheduler/cli/backlog.h"
 #include "scheduler/cli/recording.h"
 #include "scheduler/cli/sampling.h"
 #include "scheduler/kfd/gpu_name.h"
@@ -32,6 +33,7 @@
 struct analysed_queue {
 	struct observe_queue last; /* for each field, the last value that was known */
 	uint32_t changed;	   /* bit mask of enum observe_field: fields with several values */
+	struct backlog backlog;	   /* of an AQL queue; owned */
 };
 
 struct analysed_process {
@@ -41,6 +43,7 @@ struct analysed_process {
 	double first_seconds,
 		last_seconds;	      /* samples with this process; s since the recording began */
 	struct sampling sampling;     /* ids over time */
+	struct backlog backlog;	      /* of its AQL queues together; owned */
 	struct analysed_queue *queue; /* sorted by context, then id; owned */
 	size_t count, room;	      /* entries used and allocated */
 };
@@ -48,6 +51,7 @@ struct analysed_process {
 /* One GPU node: maxima over the samples, all processes together. */
 struct analysed_node {
 	uint32_t gpu_id;
+	struct backlog backlog;	     /* of its AQL queues together; owned */
 	int64_t compute_slots, xccs; /* from the recording's first line; -1: not known */
 	size_t queues, compute;	     /* most queues, most compute queues, in one sample */
 	/* In the sample with the most HQDs: sums of MQDs and of HQDs; compute queues with a slot in
@@ -100,6 +104,9 @@ int analysis_add(struct analysis *analysis, const struct recorded_sample *sample
 void analysis_free(struct analysis *analysis);
 /* Returns the names of a GPU of the recorded machine. NULL: the recording has none. */
 const struct gpu_name *analysis_gpu(const struct analysis *analysis, uint32_t gpu_id);
+/* Returns the queue of the process with that context and id; NULL: the process has none. */
+const struct analysed_queue *analysis_queue(const struct analysed_process *process,
+					    uint32_t context, uint32_t id);
 
 /* Returns true if a change of the field means that the queue was reconfigured (ring, priority,
  * CU mask, ...), false for fields that change while it runs: pointers, backlog, activity,

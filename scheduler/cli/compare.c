@@ -179,6 +179,82 @@ static const char *kind_of(const struct side *side, const struct sampled_queue *
 	return text;
 }
 
+/* Adds the three cells of a backlog: share of samples with a packet, median, maximum. */
+static void backlog_cells(struct table *table, const struct backlog *backlog)
+{
+	if (!backlog_known(backlog)) {
+		for (unsigned i = 0; i < 3; i++)
+			table_cell(table, "%s", TABLE_UNKNOWN);
+		return;
+	}
+	table_cell(table, "%.1f %%", 100 * backlog_share(backlog));
+	table_cell(table, "%.1f", backlog_median(backlog));
+	table_cell(table, "%llu", (unsigned long long)backlog->max);
+}
+
+/* Adds the GPU of a queue; 0: the side does not have the queue. */
+static void gpu_cell(struct table *table, const struct analysis *side, uint32_t gpu_id)
+{
+	char gpu[GPU_NAME_SHORT];
+
+	if (gpu_id)
+		table_cell(table, "%s", gpu_name_short(gpu, analysis_gpu(side, gpu_id), gpu_id));
+	else
+		table_cell(table, "%s", TABLE_UNKNOWN);
+}
+
+/* Adds the rows of the GPUs with a known backlog, all queues of a GPU together. Returns their
+ * number. */
+static size_t gpu_rows(struct table *table, const struct comparison *c)
+{
+	size_t rows = 0;
+
+	for (size_t i = 0; i < c->nodes; i++) {
+		const struct compared_node *n = &c->node[i];
+
+		if (!backlog_known(n->a_backlog) && !backlog_known(n->b_backlog))
+			continue;
+		rows++;
+		table_row(table);
+		for (unsigned k = 0; k < 3; k++)
+			table_cell(table, "all");
+		gpu_cell(table, c->a, backlog_known(n->a_backlog) ? n->gpu_id : 0);
+		backlog_cells(table, n->a_backlog);
+		gpu_cell(table, c->b, backlog_known(n->b_backlog) ? n->gpu_id : 0);
+		backlog_cells(table, n->b_backlog);
+	}
+	return rows;
+}
+
+/* Prints how many packets waited, by GPU and by queue; nothing if that is not known of any. */
+static void show_backlog(const struct comparison *c)
+{
+	struct table *table = table_new("PROCESS|CONTEXT|QUEUE|A: GPU|WAITING|MEDIAN|MOST|"
+					"B: GPU|WAITING|MEDIAN|MOST");
+	size_t rows = table ? gpu_rows(table, c) : 0;
+
+	for (size_t i = 0; table && i < c->count; i++) {
+		const struct compared_queue *q = &c->queue[i];
+
+		if (!backlog_known(q->a_backlog) && !backlog_known(q->b_backlog))
+			continue;
+		rows++;
+		table_row(table);
+		table_cell(table, "%zu", q->process + 1);
+		table_cell(table, "%u", q->context);
+		table_cell(table, "%u", q->id);
+		gpu_cell(table, c->a, q->a ? q->a->gpu_id : 0);
+		backlog_cells(table, q->a_backlog);
+		gpu_cell(table, c->b, q->b ? q->b->gpu_id : 0);
+		backlog_cells(table, q->b_backlog);
+	}
+	if (rows > 0) {
+		puts("\nPackets that waited in AQL queues\n");
+		table_print(table, stdout);
+	}
+	table_free(table);
+}
+
 /* Prints what a side is: its processes and how many queues they had. */
 static void show_side(char letter, const struct side *side)
 {
@@ -222,6 +298,7 @@ static void show(const struct comparison *c, const struct side *sides)
 	if (table && c->count > 0)
 		table_print(table, stdout);
 	table_free(table);
+	show_backlog(c);
 	putchar('\n');
 	json_array_foreach(conclusion, i, sentence) printf("%s\n", json_string_value(sentence));
 	json_decref(conclusion);
@@ -294,12 +371,14 @@ static int run(int argc, char **argv)
 
 const struct verb verb_compare = {
 	.name = "compare",
-	.summary = "two runs or two processes: are ids the same, would they share GPUs",
+	.summary = "two runs or two processes: are ids the same, where does work wait",
 	.usage = "DIR|PID DIR|PID [--json] [--socket PATH]",
 	.help = "Compares the queues of two recordings (monitor --record, record), of two processes that\n"
 		"run, which are looked at for a second, or of one of each: ids that both have or only one,\n"
 		"counts, types and whether they stayed; whether ids can be foretold from one run to the\n"
-		"next; whether both use the same GPUs, and whether their compute queues fit the slots.\n"
+		"next; how many packets waited, in how many of the samples, at the median and at most, and\n"
+		"which process had more work waiting; whether both use the same GPUs, and whether their\n"
+		"compute queues fit the slots.\n"
 		"Processes of a recording are compared in the order of their pids.\n"
 		"\n"
 		"  --json         docs/formats.md names the keys\n"

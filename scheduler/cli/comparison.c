@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Compares the queues of two analyses: pairs the queues of each pair of processes by id, then the
- * nodes by gpu_id, and derives from both whether ids can be predicted and whether slots suffice. */
+ * nodes by gpu_id, and derives from both whether ids can be predicted, where more work waited, and
+ * whether slots suffice. */
 #include "scheduler/cli/comparison.h"
 
 #include <errno.h>
@@ -10,9 +11,12 @@
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/gpus.h"
 
+#define PAIRS_SAID 8u /* pairs of processes that get a sentence about their backlog */
+
 void comparison_free(struct comparison *c)
 {
 	free(c->queue);
+	free(c->process);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -70,9 +74,19 @@ static double share_of(const struct sampling *s, const struct sampled_queue *que
 	return queue && s->named ? (double)queue->seen / (double)s->named : 0;
 }
 
+/* Returns the backlog of the queue. NULL: the process has no such queue. */
+static const struct backlog *backlog_of(const struct analysed_process *p,
+					const struct sampled_queue *queue)
+{
+	const struct analysed_queue *found =
+		queue ? analysis_queue(p, queue->context, queue->id) : NULL;
+
+	return found ? &found->backlog : NULL;
+}
+
 /* Adds the result for one queue id, of which one side may have none. */
-static void put(struct comparison *c, size_t process, const struct sampling *a,
-		const struct sampling *b, const struct sampled_queue *qa,
+static void put(struct comparison *c, size_t process, const struct analysed_process *a,
+		const struct analysed_process *b, const struct sampled_queue *qa,
 		const struct sampled_queue *qb)
 {
 	const struct sampled_queue *one = qa ? qa : qb;
@@ -88,22 +102,25 @@ static void put(struct comparison *c, size_t process, const struct sampling *a,
 		.id = one->id,
 		.a = qa,
 		.b = qb,
-		.a_share = share_of(a, qa),
-		.b_share = share_of(b, qb),
+		.a_share = share_of(&a->sampling, qa),
+		.b_share = share_of(&b->sampling, qb),
+		.a_backlog = backlog_of(a, qa),
+		.b_backlog = backlog_of(b, qb),
 	};
 	c->kind[where]++;
 }
 
 /* Pairs the queues of two processes by context and id. Both lists are sorted by them, so one pass
  * suffices. */
-static void pair(struct comparison *c, size_t process, const struct sampling *a,
-		 const struct sampling *b)
+static void pair(struct comparison *c, size_t process, const struct analysed_process *a,
+		 const struct analysed_process *b)
 {
+	const struct sampling *sa = &a->sampling, *sb = &b->sampling;
 	size_t i = 0, k = 0;
 
-	while (i < a->count || k < b->count) {
-		const struct sampled_queue *qa = i < a->count ? &a->queue[i] : NULL;
-		const struct sampled_queue *qb = k < b->count ? &b->queue[k] : NULL;
+	while (i < sa->count || k < sb->count) {
+		const struct sampled_queue *qa = i < sa->count ? &sa->queue[i] : NULL;
+		const struct sampled_queue *qb = k < sb->count ? &sb->queue[k] : NULL;
 		uint64_t ka = qa ? SAMPLING_KEY(qa->context, qa->id) : UINT64_MAX;
 		uint64_t kb = qb ? SAMPLING_KEY(qb->context, qb->id) : UINT64_MAX;
 
@@ -128,12 +145,17 @@ static struct compared_node *node_of(struct comparison *c, const struct analysed
 /* Combines the nodes of both sides, with the most compute queues of each. */
 static void join_nodes(struct comparison *c)
 {
-	for (size_t i = 0; i < c->a->nodes; i++)
-		node_of(c, &c->a->node[i])->a = c->a->node[i].compute;
+	for (size_t i = 0; i < c->a->nodes; i++) {
+		struct compared_node *node = node_of(c, &c->a->node[i]);
+
+		node->a = c->a->node[i].compute;
+		node->a_backlog = &c->a->node[i].backlog;
+	}
 	for (size_t i = 0; i < c->b->nodes; i++) {
 		struct compared_node *node = node_of(c, &c->b->node[i]);
 
 		node->b = c->b->node[i].compute;
+		node->b_backlog = &c->b->node[i].backlog;
 		/* On two machines, the same gpu_id may be two different GPUs: take the smaller
 		 * number of slots. */
 		if (c->b->node[i].compute_slots > 0 &&
@@ -190,7 +212,7 @@ static size_t queues_of(const struct analysis *a)
 
 int comparison_make(const struct analysis *a, const struct analysis *b, struct comparison *out)
 {
-	const struct sampling none = {0};
+	const struct analysed_process none = {0};
 	const struct analysed_process **as = in_order(a), **bs = in_order(b);
 	size_t most = a->count > b->count ? a->count : b->count;
 
@@ -198,15 +220,21 @@ int comparison_make(const struct analysis *a, const struct analysis *b, struct c
 	out->a = a;
 	out->b = b;
 	out->queue = calloc(queues_of(a) + queues_of(b) + 1, sizeof(*out->queue));
-	if (!as || !bs || !out->queue) {
+	out->process = calloc(most + 1, sizeof(*out->process));
+	out->processes = most;
+	if (!as || !bs || !out->queue || !out->process) {
 		free(as);
 		free(bs);
 		comparison_free(out);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < most; i++)
-		pair(out, i, i < a->count ? &as[i]->sampling : &none,
-		     i < b->count ? &bs[i]->sampling : &none);
+	for (size_t i = 0; i < most; i++) {
+		struct compared_process *p = &out->process[i];
+
+		p->a = i < a->count ? as[i] : NULL;
+		p->b = i < b->count ? bs[i] : NULL;
+		pair(out, i, p->a ? p->a : &none, p->b ? p->b : &none);
+	}
 	out->same_process = a->count == 1 && b->count == 1 && as[0]->pid == bs[0]->pid &&
 			    as[0]->started == bs[0]->started;
 	free(as);
@@ -247,6 +275,79 @@ static void say_ids(const struct comparison *c, json_t *list, const char *a, con
 		field_say(list,
 			  "Whether ids can be foretold is not known: a side has no queue with an "
 			  "id, or too few samples.");
+}
+
+/* Adds a sentence about the backlog of two processes, of which the first one has the larger. `more`
+ * and `less`: names of their sides. */
+static void say_more(json_t *list, const struct analysed_process *a, const char *more,
+		     const struct analysed_process *b, const char *less)
+{
+	double above = backlog_median(&a->backlog), below = backlog_median(&b->backlog);
+	char times[48] = "";
+
+	if (below > 0 && above > below)
+		snprintf(times, sizeof(times), " (%.1f times as many)", above / below);
+	field_say(
+		list,
+		"More work waited in process %d (%s) of %s than in process %d (%s) of %s: packets "
+		"in %.1f %% of the samples against %.1f %%, %.1f against %.1f at the median%s, %llu "
+		"against %llu at most.",
+		(int)a->pid, a->comm, more, (int)b->pid, b->comm, less,
+		100 * backlog_share(&a->backlog), 100 * backlog_share(&b->backlog), above, below,
+		times, (unsigned long long)a->backlog.max, (unsigned long long)b->backlog.max);
+}
+
+/* Adds a sentence about a process with a known backlog beside which there is none. */
+static void say_alone(json_t *list, const struct analysed_process *p, const char *side)
+{
+	field_say(list,
+		  "Packets of process %d (%s) of %s waited in %.1f %% of the samples, %.1f at the "
+		  "median and %llu at most; the other side's backlog is not known.",
+		  (int)p->pid, p->comm, side, 100 * backlog_share(&p->backlog),
+		  backlog_median(&p->backlog), (unsigned long long)p->backlog.max);
+}
+
+/* Adds a sentence about the backlog of one pair of processes. Returns false if it is not known of
+ * either. */
+static bool say_pair(json_t *list, const struct compared_process *p, const char *a, const char *b)
+{
+	bool known_a = p->a && backlog_known(&p->a->backlog);
+	bool known_b = p->b && backlog_known(&p->b->backlog);
+	int order;
+
+	if (!known_a && !known_b)
+		return false;
+	if (!known_a || !known_b) {
+		say_alone(list, known_a ? p->a : p->b, known_a ? a : b);
+		return true;
+	}
+	order = backlog_compare(&p->a->backlog, &p->b->backlog);
+	if (order > 0)
+		say_more(list, p->a, a, p->b, b);
+	else if (order < 0)
+		say_more(list, p->b, b, p->a, a);
+	else
+		field_say(
+			list,
+			"As much work waited in process %d (%s) of %s as in process %d (%s) of %s: "
+			"packets in %.1f %% of the samples, %.1f at the median and %llu at most.",
+			(int)p->a->pid, p->a->comm, a, (int)p->b->pid, p->b->comm, b,
+			100 * backlog_share(&p->a->backlog), backlog_median(&p->a->backlog),
+			(unsigned long long)p->a->backlog.max);
+	return true;
+}
+
+/* Adds sentences about the process that had more work waiting, of each pair of processes. */
+static void say_backlog(const struct comparison *c, json_t *list, const char *a, const char *b)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->processes && i < PAIRS_SAID; i++)
+		any |= say_pair(list, &c->process[i], a, b);
+	if (!any)
+		field_say(list,
+			  "How many packets waited is not known: the pointers of AQL queues can be "
+			  "read by the user of the process and by root.");
 }
 
 /* Writes the short name of a GPU. On two machines, the same gpu_id can belong to GPUs with two
@@ -312,6 +413,7 @@ json_t *comparison_conclusion(const struct comparison *c, const char *a, const c
 	if (!list)
 		return NULL;
 	say_ids(c, list, a, b);
+	say_backlog(c, list, a, b);
 	say_overlap(c, list, a, b);
 	return list;
 }
@@ -325,16 +427,18 @@ static json_t *type_json(const struct sampled_queue *queue)
 
 static json_t *queue_json(const struct compared_queue *q)
 {
-	return json_pack("{s:s,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:f,s:f}", "where",
+	return json_pack("{s:s,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:f,s:f,s:o,s:o}", "where",
 			 comparison_where_name(q->where), "process", (json_int_t)q->process,
 			 "context", (json_int_t)q->context, "id", (json_int_t)q->id, "a_gpu_id",
 			 q->a ? json_integer((json_int_t)q->a->gpu_id) : json_null(), "b_gpu_id",
 			 q->b ? json_integer((json_int_t)q->b->gpu_id) : json_null(), "a_type",
 			 type_json(q->a), "b_type", type_json(q->b), "a_present_ratio", q->a_share,
-			 "b_present_ratio", q->b_share);
+			 "b_present_ratio", q->b_share, "a_backlog", backlog_json(q->a_backlog),
+			 "b_backlog", backlog_json(q->b_backlog));
 }
 
-/* Describes one side: its processes, each with the number of its queues and whether they stayed. */
+/* Describes one side: its processes, each with the number of its queues, whether they stayed, and
+ * their backlog. */
 static json_t *side_json(const struct analysis *a, const char *name)
 {
 	json_t *processes = json_array(), *called = json_string(name);
@@ -347,6 +451,7 @@ static json_t *side_json(const struct analysis *a, const char *name)
 		json_object_del(out, "presence");
 		json_object_set_new(out, "pid", json_integer(p->pid));
 		json_object_set_new(out, "comm", comm ? comm : json_null());
+		json_object_set_new(out, "backlog", backlog_json(&p->backlog));
 		json_array_append_new(processes, out);
 	}
 	return json_pack("{s:o,s:I,s:o,s:o}", "name", called ? called : json_null(), "samples",
@@ -363,11 +468,14 @@ json_t *comparison_json(const struct comparison *c, const char *a, const char *b
 	for (size_t i = 0; i < c->nodes; i++) {
 		const struct compared_node *n = &c->node[i];
 
-		json_array_append_new(
-			nodes, json_pack("{s:I,s:I,s:I,s:o}", "gpu_id", (json_int_t)n->gpu_id,
-					 "a_compute_queues", (json_int_t)n->a, "b_compute_queues",
-					 (json_int_t)n->b, "compute_slots",
-					 n->slots < 0 ? json_null() : json_integer(n->slots)));
+		json_array_append_new(nodes,
+				      json_pack("{s:I,s:I,s:I,s:o,s:o,s:o}", "gpu_id",
+						(json_int_t)n->gpu_id, "a_compute_queues",
+						(json_int_t)n->a, "b_compute_queues",
+						(json_int_t)n->b, "compute_slots",
+						n->slots < 0 ? json_null() : json_integer(n->slots),
+						"a_backlog", backlog_json(n->a_backlog),
+						"b_backlog", backlog_json(n->b_backlog)));
 	}
 	return json_pack("{s:o,s:o,s:b,s:I,s:I,s:I,s:I,s:o,s:o,s:I,s:o,s:o}", "a",
 			 side_json(c->a, a), "b", side_json(c->b, b), "same_process",

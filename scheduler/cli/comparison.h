@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compares two analyses, of recordings or of running processes: which queues both have, whether
- * queue ids can be predicted from one run to the next, and whether both use the same GPUs and
- * fit into their hardware slots.
+ * queue ids can be predicted from one run to the next, how many packets waited on either side, and
+ * whether both use the same GPUs and fit into their hardware slots.
  *
  * The processes of each side are sorted by pid, and the first is compared with the first, the
  * second with the second, because KFD numbers the queues of each process separately.
@@ -31,12 +31,20 @@ struct compared_queue {
 	uint32_t context, id;
 	const struct sampled_queue *a, *b; /* in the analyses; NULL: that side has none */
 	double a_share, b_share;	   /* share of the samples with the queue, 0 to 1 */
+	const struct backlog *a_backlog, *b_backlog; /* in the analyses; NULL: as `a`, `b` */
+};
+
+/* Two processes that are compared with each other. */
+struct compared_process {
+	const struct analysed_process *a, *b; /* NULL: that side has fewer processes */
 };
 
 struct compared_node {
 	uint32_t gpu_id;
 	size_t a, b;   /* most compute queues in one sample, of each side */
 	int64_t slots; /* for compute queues; -1: not known */
+	/* Of all processes together, in the analyses; NULL: that side does not have the node. */
+	const struct backlog *a_backlog, *b_backlog;
 };
 
 struct comparison {
@@ -44,7 +52,9 @@ struct comparison {
 	bool same_process;	      /* both sides are one and the same process */
 	struct compared_queue *queue; /* owned */
 	size_t count;
-	size_t kind[COMPARED_KINDS]; /* queues of each enum comparison_where */
+	size_t kind[COMPARED_KINDS];	  /* queues of each enum comparison_where */
+	struct compared_process *process; /* in the order of pids; owned */
+	size_t processes;
 	struct compared_node node[2 * ANALYSIS_NODES];
 	size_t nodes, shared; /* shared: nodes on which both sides have compute queues */
 	/* Whether the ids of one run predict those of the next: 1 yes, 0 no, -1 not known,

@@ -33,6 +33,12 @@ cd "$work"
 recording server 24 8 4 5
 recording model 1 1 4 5
 recording again 24 8 4 3
+# Work waits in the two queues of one, and hardly in those of the other.
+for side in "busy 40 20" "calm 1 0"; do
+	read -r name first second <<<"$side"
+	recording "$name" 2 1 1 4 ".processes[0].queues[] |= (.sources.backlog_bytes = \"memory\" |
+		.backlog_bytes = 64 * (if \$n == 0 then 0 elif .id == 0 then $first else $second end))"
+done
 # Queue 3 goes, another one comes; queue 0 is set anew.
 recording moving 4 2 1 4 'if $n >= 2 then .processes[0].queues[3].id = 9 | .processes[0].queues[0].queue_priority = 11 else . end'
 
@@ -80,6 +86,20 @@ grep -qE "both +7 aql +100.0 % +\[1001\] aql" "$work/out" || fail "each side has
 expect 0 "$kfdsched" compare named server --json
 schema compare "$work/out"
 holds "$work/out" '(.a.gpus | length) == 8 and .b.gpus == []'
+
+expect 0 "$kfdsched" compare calm busy
+printed "More work waited in process 4006 (serve) of B than in process 4006 (serve) of A: packets in 75.0 % of the samples against 75.0 %, 60.0 against 1.0 at the median (60.0 times as many), 60 against 1 at most."
+grep -Eq '^ +all +all +all +\[1001\] +75.0 % +1.0 +1 +\[1001\] +75.0 % +60.0 +60$' "$work/out" || fail "no row of the GPU"
+grep -Eq '^ +1 +0 +1 +\[1001\] +0.0 % +0.0 +0 +\[1001\] +75.0 % +20.0 +20$' "$work/out" || fail "no row of queue 1"
+expect 0 "$kfdsched" compare calm busy --json
+schema compare "$work/out"
+jq -e '.a.processes[0].backlog == {samples: 4, waiting_ratio: 0.75, median_packets: 1, max_packets: 1} and
+	.nodes[0].b_backlog.max_packets == 60 and (.queues[1] | .a_backlog.waiting_ratio == 0 and .b_backlog.median_packets == 20)' \
+	"$work/out" >/dev/null || fail "not what waited"
+expect 0 "$kfdsched" compare server busy --json
+schema compare "$work/out"
+jq -e '.a.processes[0].backlog == null and .nodes[1].a_backlog == null and .queues[0].a_backlog == null' \
+	"$work/out" >/dev/null || fail "an unknown backlog is not null"
 
 # What is none.
 for verb in analyze "compare server"; do

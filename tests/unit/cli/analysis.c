@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Proves the analysis of a recording and the comparison of two: slots by XCC, changed settings, a
- * course of any length in bounded memory, predictable ids, and too few slots.
+ * course of any length in bounded memory, predictable ids, too few slots, and the backlog.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -250,12 +250,127 @@ static void test_comparison(void **state)
 	end(b);
 }
 
+/* Adds a sample with two queues on one node, in which so many packets wait. Below 0: not known. */
+static void add_waiting(struct analysis *a, pid_t pid, int64_t first, int64_t second)
+{
+	struct recorded_sample sample = of(pid, 0, 0, 2, 1, 1);
+	const int64_t packets[] = {first, second};
+
+	for (unsigned i = 0; i < 2; i++)
+		if (packets[i] >= 0)
+			observe_set(&sample.process->queues.queue[i], OBSERVE_BACKLOG_BYTES,
+				    (uint64_t)packets[i] * 64, OBSERVE_MEMORY);
+	add(a, sample);
+}
+
+static void test_backlog_values(void **state)
+{
+	struct backlog b = {0};
+
+	(void)state;
+	assert_false(backlog_known(&b));
+	assert_false(backlog_known(NULL));
+	assert_true(json_is_null(backlog_json(&b)));
+	assert_int_equal(backlog_add(&b, 9), 0);
+	assert_int_equal(backlog_add(&b, 0), 0);
+	assert_int_equal(backlog_add(&b, 2), 0);
+	assert_true(backlog_median(&b) == 2);
+	assert_int_equal(backlog_add(&b, 5), 0);
+	assert_true(backlog_median(&b) == 3.5);
+	assert_true(backlog_share(&b) == 0.75);
+	assert_int_equal(b.max, 9);
+	backlog_free(&b);
+
+	/* A long series needs bounded memory, and its median stays about the same. */
+	for (uint64_t i = 0; i < 100000; i++)
+		assert_int_equal(backlog_add(&b, i * 7919 % 100000), 0);
+	assert_true(b.count <= BACKLOG_KEPT && b.count >= BACKLOG_KEPT / 2);
+	assert_int_equal(b.samples, 100000);
+	assert_int_equal(b.max, 99999);
+	assert_true(backlog_median(&b) > 45000 && backlog_median(&b) < 55000);
+	backlog_free(&b);
+}
+
+static void test_backlog_of_an_analysis(void **state)
+{
+	struct analysis *a = new_analysis(24, 1);
+	const struct analysed_process *p;
+	struct recorded_sample other = of(5, 0, 0, 1, 1, 1);
+
+	(void)state;
+	add_waiting(a, 5, 3, 0);
+	add_waiting(a, 5, 1, 6);
+	add_waiting(a, 5, -1, -1); /* an unknown backlog does not count as 0 */
+	/* Only AQL queues have packets of 64 bytes. */
+	other.process->queues.queue[0].field[OBSERVE_TYPE].value = OBSERVE_SDMA;
+	observe_set(&other.process->queues.queue[0], OBSERVE_BACKLOG_BYTES, 6400, OBSERVE_MEMORY);
+	add(a, other);
+	p = &a->process[0];
+	assert_int_equal(p->backlog.samples, 2);
+	assert_int_equal(p->backlog.max, 7);
+	assert_true(backlog_median(&p->backlog) == 5);
+	assert_int_equal(a->node[0].backlog.max, 7);
+	assert_int_equal(analysis_queue(p, 0, 0)->backlog.max, 3);
+	assert_true(backlog_share(&analysis_queue(p, 0, 1)->backlog) == 0.5);
+	assert_null(analysis_queue(p, 0, 2));
+	assert_null(analysis_queue(p, 1, 0));
+	end(a);
+}
+
+/* The sentence names the process with more work waiting, whichever side it is on. */
+static void test_compared_backlog(void **state)
+{
+	struct analysis *a = new_analysis(24, 1), *b = new_analysis(24, 1);
+	struct comparison c;
+
+	(void)state;
+	assert_int_equal(comparison_make(a, b, &c), 0);
+	assert_true(concludes(comparison_conclusion(&c, "A", "B"),
+			      "How many packets waited is not known"));
+	comparison_free(&c);
+	for (unsigned i = 0; i < 4; i++)
+		add_waiting(a, 5, 2, 0);
+	assert_int_equal(comparison_make(a, b, &c), 0);
+	assert_true(concludes(comparison_conclusion(&c, "A", "B"),
+			      "Packets of process 5 () of A waited in 100.0 %"));
+	comparison_free(&c);
+	for (unsigned i = 0; i < 4; i++)
+		add_waiting(b, 9, i == 3 ? 0 : 9, i == 3 ? 0 : 1);
+	assert_int_equal(comparison_make(a, b, &c), 0);
+	assert_true(concludes(comparison_conclusion(&c, "A", "B"),
+			      "in process 9 () of B than in process 5 () of A: packets in 75.0 % "
+			      "of the samples against 100.0 %, 10.0 against 2.0 at the median "
+			      "(5.0 times as many), 10 against 2 at most."));
+	assert_ptr_equal(c.queue[0].a_backlog, &analysis_queue(&a->process[0], 0, 0)->backlog);
+	assert_int_equal(c.queue[0].b_backlog->max, 9);
+	assert_int_equal(c.node[0].b_backlog->max, 10);
+	comparison_free(&c);
+	assert_int_equal(comparison_make(b, a, &c), 0);
+	assert_true(concludes(comparison_conclusion(&c, "A", "B"),
+			      "in process 9 () of A than in process 5 () of B"));
+	comparison_free(&c);
+	add_waiting(b, 10, 2, 0);
+	assert_int_equal(comparison_make(a, b, &c), 0);
+	assert_int_equal(c.processes, 2);
+	assert_null(c.process[1].a);
+	assert_int_equal(c.process[1].b->pid, 10);
+	comparison_free(&c);
+	end(a);
+	end(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slots_by_xcc), cmocka_unit_test(test_names_of_gpus),
-		cmocka_unit_test(test_settings),     cmocka_unit_test(test_long_course),
-		cmocka_unit_test(test_processes),    cmocka_unit_test(test_comparison),
+		cmocka_unit_test(test_slots_by_xcc),
+		cmocka_unit_test(test_names_of_gpus),
+		cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_long_course),
+		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_comparison),
+		cmocka_unit_test(test_backlog_values),
+		cmocka_unit_test(test_backlog_of_an_analysis),
+		cmocka_unit_test(test_compared_backlog),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
