@@ -1,33 +1,47 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched compare: compares two recordings, two running processes, or one of each. */
-#include <ctype.h>
+/* kfdsched compare: compares two recordings, two running processes, one of each, or two commands
+ * that are recorded for it. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/plain_text.h"
-#include "scheduler/cli/comparison.h"
+#include "scheduler/cli/compare.h"
 #include "scheduler/cli/options.h"
+#include "scheduler/cli/record.h"
 #include "scheduler/cli/stop.h"
-#include "scheduler/cli/table.h"
-#include "scheduler/observe/process.h"
 
 /* Samples of a running process: enough to see whether its queues change all the time. */
 #define LIVE_SAMPLES 5u
-#define LIVE_NS UINT64_C(200000000)
+#define LIVE_US 200e3
+#define COMMAND_US 1e6 /* between the samples of a command, which are taken until it ends */
+/* Ends the words of the first command. */
+#define SECOND "::"
 
-struct side {
-	char name[128];			 /* the user's word for it, for messages */
-	const char *dir;		 /* of the recording; NULL: a process */
-	struct process_identity process; /* pid 0: the side is a recording */
-	struct observer *observer;
-	struct observation observation;
-	struct analysis analysis;
+struct job {
+	const char *words[2]; /* directories or pids; NULL: the commands are compared */
+	char **commands[2];
+	const char *socket;
+	const char *dir;       /* where the recordings of the commands are kept; NULL: nowhere */
+	unsigned long samples; /* 0: the default */
+	double interval_us;    /* 0: the default */
+	bool json;
 };
 
 /* ---- a recording ---- */
+
+/* Returns a number of the recording's last line; -1: not known. */
+static int ended_with(const struct recording *recording, const char *key)
+{
+	const json_t *value = json_object_get(recording_ended(recording), key);
+
+	return json_is_integer(value) ? (int)json_integer_value(value) : -1;
+}
 
 /* Reads a whole recording into the analysis. One that was cut off or is damaged is used as far as
  * it can be read. */
@@ -49,6 +63,8 @@ static int read_recording(struct side *side)
 			"kfdsched compare: %s was cut off or damaged; what can be read of "
 			"it is compared\n",
 			side->name);
+	side->exit_code = ended_with(recording, "exit_code");
+	side->signal = ended_with(recording, "signal");
 	recorded_sample_free(&sample);
 	recording_close(recording);
 	if (rc < 0)
@@ -105,12 +121,15 @@ static int look(struct side *side, double seconds)
 
 /* Samples the sides that are running processes, both at the same time. A signal to stop ends it
  * early, but not before the first sample. */
-static int watch(struct side *sides)
+static int watch(const struct job *job, struct side *sides)
 {
+	uint64_t interval_ns =
+		(uint64_t)((job->interval_us > 0 ? job->interval_us : LIVE_US) * 1e3);
+	unsigned long samples = job->samples ? job->samples : LIVE_SAMPLES;
 	uint64_t began = clock_ns();
 
-	for (unsigned n = 0; n < LIVE_SAMPLES; n++) {
-		if (stop_sleep_until(began + n * LIVE_NS) && n > 0)
+	for (unsigned long n = 0; n < samples; n++) {
+		if (stop_sleep_until(began + n * interval_ns) && n > 0)
 			return CLI_DONE;
 		for (unsigned i = 0; i < 2; i++) {
 			int code = sides[i].dir
@@ -153,226 +172,227 @@ static int take_side(const char *word, const char *socket, struct side *side)
 	return open_process(side, socket);
 }
 
-/* ---- output ---- */
-
-/* Share of samples in which the queue was present; "-" if the side does not have it. */
-static void share_cell(struct table *table, const struct sampled_queue *queue, double share)
+static int take_sides(const struct job *job, struct side *sides)
 {
-	if (queue)
-		table_cell(table, "%.1f %%", 100 * share);
-	else
-		table_cell(table, "%s", TABLE_UNKNOWN);
-}
+	int code = take_side(job->words[0], job->socket, &sides[0]);
 
-/* GPU and type of a queue: "0 aql". */
-static const char *kind_of(const struct side *side, const struct sampled_queue *queue,
-			   char text[64])
-{
-	char gpu[GPU_NAME_SHORT];
-
-	if (!queue)
-		return TABLE_UNKNOWN;
-	gpu_name_short(gpu, analysis_gpu(&side->analysis, queue->gpu_id), queue->gpu_id);
-	snprintf(text, 64, "%s %s", gpu,
-		 queue->type.source == OBSERVE_NOBODY ? TABLE_UNKNOWN
-						      : observe_type_name(queue->type.value));
-	return text;
-}
-
-/* Adds the three cells of a backlog: share of samples with a packet, median, maximum. */
-static void backlog_cells(struct table *table, const struct backlog *backlog)
-{
-	if (!backlog_known(backlog)) {
-		for (unsigned i = 0; i < 3; i++)
-			table_cell(table, "%s", TABLE_UNKNOWN);
-		return;
-	}
-	table_cell(table, "%.1f %%", 100 * backlog_share(backlog));
-	table_cell(table, "%.1f", backlog_median(backlog));
-	table_cell(table, "%llu", (unsigned long long)backlog->max);
-}
-
-/* Adds the GPU of a queue; 0: the side does not have the queue. */
-static void gpu_cell(struct table *table, const struct analysis *side, uint32_t gpu_id)
-{
-	char gpu[GPU_NAME_SHORT];
-
-	if (gpu_id)
-		table_cell(table, "%s", gpu_name_short(gpu, analysis_gpu(side, gpu_id), gpu_id));
-	else
-		table_cell(table, "%s", TABLE_UNKNOWN);
-}
-
-/* Adds the rows of the GPUs with a known backlog, all queues of a GPU together. Returns their
- * number. */
-static size_t gpu_rows(struct table *table, const struct comparison *c)
-{
-	size_t rows = 0;
-
-	for (size_t i = 0; i < c->nodes; i++) {
-		const struct compared_node *n = &c->node[i];
-
-		if (!backlog_known(n->a_backlog) && !backlog_known(n->b_backlog))
-			continue;
-		rows++;
-		table_row(table);
-		for (unsigned k = 0; k < 3; k++)
-			table_cell(table, "all");
-		gpu_cell(table, c->a, backlog_known(n->a_backlog) ? n->gpu_id : 0);
-		backlog_cells(table, n->a_backlog);
-		gpu_cell(table, c->b, backlog_known(n->b_backlog) ? n->gpu_id : 0);
-		backlog_cells(table, n->b_backlog);
-	}
-	return rows;
-}
-
-/* Prints how many packets waited, by GPU and by queue; nothing if that is not known of any. */
-static void show_backlog(const struct comparison *c)
-{
-	struct table *table = table_new("PROCESS|CONTEXT|QUEUE|A: GPU|WAITING|MEDIAN|MOST|"
-					"B: GPU|WAITING|MEDIAN|MOST");
-	size_t rows = table ? gpu_rows(table, c) : 0;
-
-	for (size_t i = 0; table && i < c->count; i++) {
-		const struct compared_queue *q = &c->queue[i];
-
-		if (!backlog_known(q->a_backlog) && !backlog_known(q->b_backlog))
-			continue;
-		rows++;
-		table_row(table);
-		table_cell(table, "%zu", q->process + 1);
-		table_cell(table, "%u", q->context);
-		table_cell(table, "%u", q->id);
-		gpu_cell(table, c->a, q->a ? q->a->gpu_id : 0);
-		backlog_cells(table, q->a_backlog);
-		gpu_cell(table, c->b, q->b ? q->b->gpu_id : 0);
-		backlog_cells(table, q->b_backlog);
-	}
-	if (rows > 0) {
-		puts("\nPackets that waited in AQL queues\n");
-		table_print(table, stdout);
-	}
-	table_free(table);
-}
-
-/* Prints what a side is: its processes and how many queues they had. */
-static void show_side(char letter, const struct side *side)
-{
-	const struct analysis *a = &side->analysis;
-
-	printf("%c: %s, %zu sample%s, %zu process%s\n", letter, side->name, a->samples,
-	       a->samples == 1 ? "" : "s", a->count, a->count == 1 ? "" : "es");
-	for (size_t i = 0; i < a->count; i++) {
-		printf("   process %d (%s) ", (int)a->process[i].pid, a->process[i].comm);
-		sampling_counts(&a->process[i].sampling, stdout);
-	}
-}
-
-/* Prints the comparison as text. */
-static void show(const struct comparison *c, const struct side *sides)
-{
-	static const char *const words[COMPARED_KINDS] = {"both", "differs", "only A", "only B"};
-	struct table *table =
-		table_new("PROCESS|CONTEXT|QUEUE|<IN|<A: GPU, TYPE|PRESENT|<B: GPU, TYPE|PRESENT");
-	json_t *conclusion = comparison_conclusion(c, "A", "B");
-	const json_t *sentence;
-	char text[64];
-	size_t i;
-
-	show_side('A', &sides[0]);
-	show_side('B', &sides[1]);
-	putchar('\n');
-	for (i = 0; table && i < c->count; i++) {
-		const struct compared_queue *q = &c->queue[i];
-
-		table_row(table);
-		table_cell(table, "%zu", q->process + 1);
-		table_cell(table, "%u", q->context);
-		table_cell(table, "%u", q->id);
-		table_cell(table, "%s", words[q->where]);
-		table_cell(table, "%s", kind_of(&sides[0], q->a, text));
-		share_cell(table, q->a, q->a_share);
-		table_cell(table, "%s", kind_of(&sides[1], q->b, text));
-		share_cell(table, q->b, q->b_share);
-	}
-	if (table && c->count > 0)
-		table_print(table, stdout);
-	table_free(table);
-	show_backlog(c);
-	putchar('\n');
-	json_array_foreach(conclusion, i, sentence) printf("%s\n", json_string_value(sentence));
-	json_decref(conclusion);
-}
-
-/* Opens both sides, samples those that run, compares them and prints the result. */
-static int compare(const char *const *words, const char *socket, bool json)
-{
-	struct side *sides = calloc(2, sizeof(*sides));
-	struct comparison *c = calloc(1, sizeof(*c));
-	int code = CLI_FAILED;
-
-	if (!sides || !c) {
-		cli_failed(&verb_compare, "no memory");
-		goto out;
-	}
-	for (unsigned i = 0; i < 2; i++) {
-		code = take_side(words[i], socket, &sides[i]);
-		if (code != CLI_DONE)
-			goto out;
-	}
-	if (!sides[0].dir || !sides[1].dir)
-		code = watch(sides);
+	if (code == CLI_DONE)
+		code = take_side(job->words[1], job->socket, &sides[1]);
 	if (code != CLI_DONE)
-		goto out;
-	code = comparison_make(&sides[0].analysis, &sides[1].analysis, c)
-		       ? cli_failed(&verb_compare, "no memory to compare them")
-		       : CLI_DONE;
-	if (code == CLI_DONE && json) {
-		json_t *out = comparison_json(c, sides[0].name, sides[1].name);
+		return code;
+	if (!sides[0].dir || !sides[1].dir)
+		return watch(job, sides);
+	if (job->samples || job->interval_us > 0)
+		return cli_usage(&verb_compare,
+				 "--samples and --interval are of processes and commands, and both "
+				 "sides are recordings");
+	return CLI_DONE;
+}
+
+/* ---- two commands ---- */
+
+/* Where the two commands are recorded. */
+struct folder {
+	char top[PATH_MAX];
+	char side[2][PATH_MAX]; /* "top/a" and "top/b" */
+};
+
+/* Creates the directory that the user has named, or else one for temporary files. */
+static int make_folder(const char *dir, struct folder *folder)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	if (dir)
+		snprintf(folder->top, sizeof(folder->top), "%s", dir);
+	else
+		snprintf(folder->top, sizeof(folder->top), "%s/kfdsched-compare-XXXXXX",
+			 tmp && tmp[0] == '/' ? tmp : "/tmp");
+	if (strlen(folder->top) > PATH_MAX - 3)
+		return cli_failed(&verb_compare, "the folder's name is too long");
+	if (dir ? mkdir(folder->top, 0700) != 0 : !mkdtemp(folder->top))
+		return cli_failed(&verb_compare, "cannot make the folder %s: %s%s", folder->top,
+				  strerror(errno),
+				  errno == EEXIST ? "; name one that does not exist yet" : "");
+	for (unsigned i = 0; i < 2; i++) {
+		size_t n = strlen(folder->top);
+
+		memcpy(folder->side[i], folder->top, n);
+		memcpy(folder->side[i] + n, i ? "/b" : "/a", 3);
+	}
+	return CLI_DONE;
+}
+
+/* Removes the directory with both recordings, which have no subdirectories. */
+static void remove_folder(const struct folder *folder)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		DIR *dir = opendir(folder->side[i]);
+		const struct dirent *entry;
+
+		while (dir && (entry = readdir(dir)))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+		if (dir)
+			closedir(dir);
+		rmdir(folder->side[i]);
+	}
+	rmdir(folder->top);
+}
+
+/* Writes the words of a command into the name of its side, cut to its size. */
+static void name_command(struct side *side, char *const *command)
+{
+	size_t n = 0;
+
+	for (; *command && n < sizeof(side->name); command++)
+		n += (size_t)snprintf(side->name + n, sizeof(side->name) - n, "%s%s", n ? " " : "",
+				      *command);
+	plain_text(side->name);
+}
+
+/* Records both commands at the same time and reads the recordings. codes[]: their exit codes. */
+static int record_sides(const struct job *job, struct side *sides, int codes[2])
+{
+	struct folder folder;
+	struct record_options options[2];
+	int rc, code = make_folder(job->dir, &folder);
+
+	if (code != CLI_DONE)
+		return code;
+	for (unsigned i = 0; i < 2; i++) {
+		name_command(&sides[i], job->commands[i]);
+		sides[i].dir = folder.side[i];
+		options[i] = (struct record_options){
+			.dir = folder.side[i],
+			.socket = job->socket,
+			.prefix = i ? "kfdsched compare: B" : "kfdsched compare: A",
+			.command = job->commands[i],
+			.interval_us = job->interval_us > 0 ? job->interval_us : COMMAND_US,
+			.samples = job->samples ? job->samples : RECORD_SAMPLES_MAX,
+			.to_stderr = job->json,
+			.temporary = !job->dir,
+		};
+	}
+	rc = record_two(options, codes);
+	if (rc)
+		code = cli_failed(&verb_compare, "cannot start a process: %s", strerror(-rc));
+	for (unsigned i = 0; code == CLI_DONE && i < 2; i++)
+		code = read_recording(&sides[i]);
+	if (!job->dir)
+		remove_folder(&folder);
+	/* They point into `folder`, and only their names are needed from here on. */
+	sides[0].dir = sides[1].dir = "";
+	return code;
+}
+
+/* ---- the whole ---- */
+
+/* Compares the two sides and prints the result. */
+static int compare_sides(const struct job *job, const struct side *sides)
+{
+	struct comparison *c = calloc(1, sizeof(*c));
+
+	if (!c || comparison_make(&sides[0].analysis, &sides[1].analysis, c)) {
+		free(c);
+		return cli_failed(&verb_compare, "no memory to compare them");
+	}
+	if (job->json) {
+		json_t *out = compare_json(c, sides);
 
 		plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 		putchar('\n');
 		json_decref(out);
-	} else if (code == CLI_DONE) {
-		show(c, sides);
+	} else {
+		compare_show(c, sides);
 	}
 	comparison_free(c);
-out:
-	for (unsigned i = 0; sides && i < 2; i++) {
+	free(c);
+	return CLI_DONE;
+}
+
+/* Reads, samples or records both sides and compares them. The exit code of a command is passed on,
+ * that of the first one before that of the second one. */
+static int compare(const struct job *job)
+{
+	struct side *sides = calloc(2, sizeof(*sides));
+	int code, codes[2] = {CLI_DONE, CLI_DONE};
+
+	if (!sides)
+		return cli_failed(&verb_compare, "no memory");
+	for (unsigned i = 0; i < 2; i++)
+		sides[i].exit_code = sides[i].signal = -1;
+	code = job->words[0] ? take_sides(job, sides) : record_sides(job, sides, codes);
+	if (code == CLI_DONE)
+		code = compare_sides(job, sides);
+	for (unsigned i = 0; i < 2; i++) {
 		observe_close(sides[i].observer);
 		observation_free(&sides[i].observation);
 		analysis_free(&sides[i].analysis);
 	}
 	free(sides);
-	free(c);
-	return code;
+	return codes[0] ? codes[0] : codes[1] ? codes[1] : code;
+}
+
+/* Cuts the words behind the options at the first SECOND into two commands. */
+static int split_commands(char **command, struct job *job)
+{
+	char **end = command;
+
+	while (*end && strcmp(*end, SECOND) != 0)
+		end++;
+	if (end == command)
+		return cli_usage(&verb_compare, "no command before " SECOND);
+	if (!*end || !end[1])
+		return cli_usage(&verb_compare, "no command behind " SECOND);
+	*end = NULL;
+	job->commands[0] = command;
+	job->commands[1] = end + 1;
+	return CLI_GO_ON;
 }
 
 static int run(int argc, char **argv)
 {
-	const char *socket = NULL, *words[2] = {NULL};
-	bool as_json = false;
+	struct job job = {0};
 	const struct verb_option options[] = {
-		{OPTION_JSON(&as_json)},
-		{OPTION_SOCKET(&socket)},
-		{OPTION_TEXT("folder or process id", &words[0]), .word = true},
-		{OPTION_TEXT("second folder or process id", &words[1]), .word = true},
+		{OPTION_COUNT("samples", &job.samples, 1, RECORD_SAMPLES_MAX, "1 to 1000000")},
+		{OPTION_SECONDS("interval", &job.interval_us, RECORD_INTERVAL_MIN_US,
+				RECORD_INTERVAL_MAX_US,
+				"seconds, or a time such as 100ms, of 1ms to a day")},
+		{OPTION_NAME("output", &job.dir, PATH_MAX, "a folder"), .letter = 'o'},
+		{OPTION_JSON(&job.json)},
+		{OPTION_SOCKET(&job.socket)},
+		{OPTION_TEXT("folder or process id", &job.words[0]), .word = true},
+		{OPTION_TEXT("second folder or process id", &job.words[1]), .word = true},
 		{0},
 	};
-	int code = options_read(&verb_compare, argc, argv, options);
+	bool two_commands = false;
+	char **command;
+	int code;
 
+	for (int i = 1; i < argc; i++)
+		two_commands = two_commands || strcmp(argv[i], SECOND) == 0;
+	if (two_commands) {
+		code = options_before_command(&verb_compare, argc, argv, options, &command);
+		if (code == CLI_GO_ON)
+			code = split_commands(command, &job);
+	} else {
+		code = options_read(&verb_compare, argc, argv, options);
+		if (code == CLI_GO_ON && job.dir)
+			code = cli_usage(&verb_compare,
+					 "-o is of two commands: -- COMMAND " SECOND " COMMAND");
+	}
 	if (code != CLI_GO_ON)
 		return code;
 	code = stop_begin();
 	if (code)
 		return cli_failed(&verb_compare, "cannot listen for signals: %s", strerror(-code));
-	return compare(words, socket, as_json);
+	return compare(&job);
 }
 
 const struct verb verb_compare = {
 	.name = "compare",
 	.summary = "two runs or two processes: are ids the same, where does work wait",
-	.usage = "DIR|PID DIR|PID [--json] [--socket PATH]",
+	.usage = "[--samples N] [--interval S] [-o DIR] [--json] [--socket PATH] "
+		 "DIR|PID DIR|PID | -- COMMAND [ARGUMENT]... :: COMMAND [ARGUMENT]...",
 	.help = "Compares the queues of two recordings (monitor --record, record), of two processes that\n"
 		"run, which are looked at for a second, or of one of each: ids that both have or only one,\n"
 		"counts, types and whether they stayed; whether ids can be foretold from one run to the\n"
@@ -381,12 +401,25 @@ const struct verb verb_compare = {
 		"compute queues fit the slots.\n"
 		"Processes of a recording are compared in the order of their pids.\n"
 		"\n"
+		"With two commands, of which the first ends at '::', both are started at the same time,\n"
+		"recorded until they end as 'kfdsched record' does, and compared. Ctrl-C ends both, and\n"
+		"what there is is compared.\n"
+		"\n"
+		"  --samples N    of processes: so many, without it 5; of commands: so many at most,\n"
+		"                 without it until they end\n"
+		"  --interval S   a sample each so many seconds, or a time such as 100ms; without it\n"
+		"                 200ms of processes, 1s of commands\n"
+		"  -o, --output DIR  keeps the recordings of the two commands in the new folder DIR, as\n"
+		"                 DIR/a and DIR/b; without it they are removed\n"
 		"  --json         docs/formats.md names the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched compare run1 run2\n"
-		"  kfdsched compare 4711 4712 --json | jq .ids_predictable\n",
+		"  kfdsched compare -o both -- kfdsched run --priority online -- ./serve :: ./train\n",
+	.exits =
+		"0 compared; of two commands the exit code of the first one that did not end with 0, and\n"
+		"128 + N if signal N ended it; 1 if they could not be recorded or compared, 2 wrong use.",
 	.run = run,
 };

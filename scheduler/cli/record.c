@@ -3,6 +3,8 @@
  * kfdsched record: records the queues of a command, from before its start until after its end, and
  * its output, in one directory.
  */
+#include "scheduler/cli/record.h"
+
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,20 +28,9 @@
 #include "scheduler/observe/process.h"
 
 #define PROCESSES 1024u
-#define SAMPLES_MAX 1000000
-#define INTERVAL_MIN_US 1e3
-#define INTERVAL_MAX_US 86400e6
 /* Longest wait after the end of the command until the driver no longer lists its processes, because
  * the driver notices the end of a process late. */
 #define GONE_NS UINT64_C(2000000000)
-
-struct record_options {
-	const char *dir, *socket;
-	char **command;
-	double interval_us;
-	unsigned long samples;
-	bool json;
-};
 
 /* A process whose queues are sampled until it ends. */
 struct watched {
@@ -177,8 +168,8 @@ static void sample(struct session *s, const char *phase, bool own)
 	if (queues > s->most && own)
 		s->most = queues;
 	s->taken += own;
-	fprintf(stderr, "kfdsched record: [%3.0fs] %s: %zu process%s, %zu queue%s\n", seconds,
-		own ? "sample" : phase, seen, seen == 1 ? "" : "es", queues,
+	fprintf(stderr, "%s: [%3.0fs] %s: %zu process%s, %zu queue%s\n", s->options->prefix,
+		seconds, own ? "sample" : phase, seen, seen == 1 ? "" : "es", queues,
 		queues == 1 ? "" : "s");
 }
 
@@ -229,9 +220,8 @@ static int start(struct session *s)
 			close(out);
 		return cli_failed(&verb_record, "%s", s->why);
 	}
-	/* With --json, stdout is reserved for the JSON object. */
 	int rc = shown_start(&s->shown, s->options->command, out, err,
-			     s->options->json ? STDERR_FILENO : STDOUT_FILENO, STDERR_FILENO);
+			     s->options->to_stderr ? STDERR_FILENO : STDOUT_FILENO, STDERR_FILENO);
 
 	if (rc)
 		return cli_failed(&verb_record, "cannot start '%s': %s", s->options->command[0],
@@ -302,15 +292,17 @@ static void tell(const struct session *s, bool stopped)
 			 sigabbrev_np(WTERMSIG(s->shown.status)) ?: "?");
 	else
 		snprintf(how, sizeof(how), "exited with %d", WEXITSTATUS(s->shown.status));
-	fprintf(stderr, "kfdsched record: the command %s%s; %d sample%s in %s%s\n", how,
+	fprintf(stderr, "%s: the command %s%s; %d sample%s%s%s%s\n", options->prefix, how,
 		stopped ? ", for you asked to stop" : "", s->taken, s->taken == 1 ? "" : "s",
-		options->dir,
-		s->taken ? "; kfdsched analyze says what they tell"
-			 : ", for it ended before the first one was due: take a shorter "
-			   "--interval");
+		options->temporary ? "" : " in ", options->temporary ? "" : options->dir,
+		s->taken == 0 ? ", for it ended before the first one was due: take a shorter "
+				"--interval"
+		: options->temporary ? ""
+				     : "; kfdsched analyze says what they tell");
 	if (s->shown.lost)
-		fprintf(stderr, "kfdsched record: its output is not all in the folder, which could "
-				"not be written to\n");
+		fprintf(stderr,
+			"%s: its output is not all in the folder, which could not be written to\n",
+			options->prefix);
 	if (!options->json)
 		return;
 	json_t *out = end_json(s, stopped);
@@ -329,10 +321,7 @@ static void tell(const struct session *s, bool stopped)
 	json_decref(out);
 }
 
-/* Takes a baseline sample, runs the command, and takes a final sample when its processes are gone.
- * Returns the exit code: that of the command, unless the recording has failed or the user has
- * stopped the command. */
-static int record(const struct record_options *options)
+int record_command(const struct record_options *options)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	int code, rc;
@@ -393,10 +382,12 @@ static const char *default_dir(char text[64])
 
 static int run(int argc, char **argv)
 {
-	struct record_options wanted = {.samples = 10, .interval_us = 10e6};
+	struct record_options wanted = {
+		.samples = 10, .interval_us = 10e6, .prefix = "kfdsched record"};
 	const struct verb_option options[] = {
-		{OPTION_COUNT("samples", &wanted.samples, 1, SAMPLES_MAX, "1 to 1000000")},
-		{OPTION_SECONDS("interval", &wanted.interval_us, INTERVAL_MIN_US, INTERVAL_MAX_US,
+		{OPTION_COUNT("samples", &wanted.samples, 1, RECORD_SAMPLES_MAX, "1 to 1000000")},
+		{OPTION_SECONDS("interval", &wanted.interval_us, RECORD_INTERVAL_MIN_US,
+				RECORD_INTERVAL_MAX_US,
 				"seconds, or a time such as 100ms, of 1ms to a day")},
 		{OPTION_NAME("output", &wanted.dir, PATH_MAX, "a folder"), .letter = 'o'},
 		{OPTION_JSON(&wanted.json)},
@@ -412,7 +403,9 @@ static int run(int argc, char **argv)
 		return cli_usage(&verb_record, "no command");
 	if (!wanted.dir)
 		wanted.dir = default_dir(dir);
-	return record(&wanted);
+	/* With --json, stdout is reserved for the JSON object. */
+	wanted.to_stderr = wanted.json;
+	return record_command(&wanted);
 }
 
 const struct verb verb_record = {

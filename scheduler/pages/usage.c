@@ -42,8 +42,10 @@ int usage_parse(const char *line, struct usage *out)
 
 	memset(out, 0, sizeof(*out));
 	while (next_word(&line, text, &closed)) {
-		/* "|" separates alternatives; "--" begins the words of another command. */
-		if (strcmp(text, "|") == 0 || strcmp(text, "--") == 0 || text[0] == '\0') {
+		/* "|" separates alternatives; "--" begins the words of another command, "::" those
+		 * of a second one. */
+		if (strcmp(text, "|") == 0 || strcmp(text, "--") == 0 || strcmp(text, "::") == 0 ||
+		    text[0] == '\0') {
 			before = NULL;
 			continue;
 		}

@@ -67,6 +67,8 @@ expect 0 "$kfdsched" compare server again --json
 schema compare "$work/out"
 jq -e '.ids_predictable and .common == 24 and .only_a + .only_b + .differing == 0 and .shared_nodes == 8' \
 	"$work/out" >/dev/null || fail "two runs with the same ids are not the same"
+jq -e '.a.exit_code == 0 and .a.signal == null' "$work/out" >/dev/null || fail "not how the command ended"
+refused 2 "both sides are recordings" "$kfdsched" compare server again --interval 1
 expect 0 "$kfdsched" compare again moving --json
 jq -e '.ids_predictable == false' "$work/out" >/dev/null || fail "ids of what moves are foretold"
 

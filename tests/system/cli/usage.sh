@@ -89,6 +89,10 @@ wrong "no command" record
 wrong "--samples takes 1 to 1000000, not '0'" record --samples 0 -- true
 wrong "--interval takes seconds" record --interval 1us -- true
 wrong "no second folder or process id" compare 1
+wrong "no command before ::" compare -- :: true
+wrong "no command behind ::" compare -- true ::
+wrong "-o is of two commands" compare -o x 1 2
+wrong "--interval takes seconds" compare --interval 1us -- true :: true
 wrong "no --online trace" colocate --offline a
 wrong "no --offline trace" colocate --online a
 for arm in priority cumask gate self nosuch "" "alone,"; do
