@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched analyze: evaluates a recording and prints it as four tables and a conclusion. */
+/* kfdsched analyze: evaluates a recording and prints it as five tables and a conclusion. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "common/plain_text.h"
 #include "scheduler/cli/analysis.h"
+#include "scheduler/cli/gpu_users.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/table.h"
@@ -128,8 +129,23 @@ static void process_line(const struct analysed_process *p)
 	printf(", seen from %.1f s to %.1f s\n", p->first_seconds, p->last_seconds);
 }
 
-/* Prints the four tables and the conclusion. */
-static void show(const struct analysis *a)
+/* Prints which processes used a GPU when the recording began and when it ended. */
+static void show_users(const struct recording *r)
+{
+	json_t *begin = gpu_users_read(json_object_get(recording_head(r), "gpu_processes"));
+	json_t *end = gpu_users_read(json_object_get(recording_ended(r), "gpu_processes"));
+
+	printf("\n5. Processes that used a GPU, of any user\n\n");
+	if (json_array_size(begin) + json_array_size(end) > 0)
+		gpu_users_table(begin, end);
+	else
+		puts(json_is_array(begin) && json_is_array(end) ? "none" : TABLE_UNKNOWN);
+	json_decref(begin);
+	json_decref(end);
+}
+
+/* Prints the five tables and the conclusion. */
+static void show(const struct analysis *a, const struct recording *r)
 {
 	json_t *words = analysis_conclusion(a);
 	const json_t *sentence;
@@ -166,6 +182,7 @@ static void show(const struct analysis *a)
 		node_table(a);
 	else
 		puts("-");
+	show_users(r);
 	printf("\nConclusion\n\n");
 	json_array_foreach(words, i, sentence) printf("%s\n", json_string_value(sentence));
 	json_decref(words);
@@ -229,6 +246,10 @@ static json_t *whole_json(const char *dir, const struct recording *r, const stru
 			    json_is_array(command) ? json_incref(command) : json_null());
 	json_object_set_new(out, "complete", json_boolean(end));
 	json_object_set_new(out, "damaged_lines", json_integer((json_int_t)recording_damaged(r)));
+	json_object_set_new(out, "gpu_processes",
+			    json_pack("{s:o,s:o}", "begin",
+				      gpu_users_read(json_object_get(head, "gpu_processes")), "end",
+				      gpu_users_read(json_object_get(end, "gpu_processes"))));
 	static const char *const keys[] = {"reason", "exit_code", "signal"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
@@ -299,7 +320,7 @@ static int analyze(const struct analyze_options *options)
 		json_decref(out);
 	} else {
 		show_head(options->dir, recording, a);
-		show(a);
+		show(a, recording);
 	}
 out:
 	recorded_sample_free(&sample);
@@ -330,7 +351,8 @@ const struct verb verb_analyze = {
 	.help = "Reads a folder that monitor --record or record has made, also one that was cut off,\n"
 		"and tells: how many queues there were over time; which ids, and in which share of the\n"
 		"samples; what each queue was set to, and whether that changed; how many hardware slots\n"
-		"(HQDs) a queue is in, by the part's XCCs; and what follows, in plain words.\n"
+		"(HQDs) a queue is in, by the part's XCCs; which processes used a GPU when it began and\n"
+		"when it ended, and their role for the daemon; and what follows, in plain words.\n"
 		"\n"
 		"  --svg FILE  the number of queues over time as a picture\n"
 		"  --json      docs/formats.md names the keys\n"

@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/plain_text.h"
+#include "scheduler/cli/gpu_users.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/monitor.h"
 #include "scheduler/cli/people.h"
@@ -307,10 +308,10 @@ static int start_recording(struct monitor *m, unsigned sources)
 	for (enum observe_source s = OBSERVE_NOBODY + 1; s < OBSERVE_SOURCES; s++)
 		if (sources & OBSERVE_BIT(s))
 			json_array_append_new(names, json_string(observe_source_name(s)));
-	json_t *head =
-		json_pack("{s:s,s:I,s:s,s:n,s:I,s:o}", "made_by", "monitor", "pid",
-			  (json_int_t)m->options.pid, "comm", m->process.comm, "command",
-			  "interval_us", (json_int_t)m->options.interval_us, "sources", names);
+	json_t *head = json_pack("{s:s,s:I,s:s,s:n,s:I,s:o,s:o}", "made_by", "monitor", "pid",
+				 (json_int_t)m->options.pid, "comm", m->process.comm, "command",
+				 "interval_us", (json_int_t)m->options.interval_us, "sources",
+				 names, "gpu_processes", gpu_users_now(m->options.socket));
 	int rc = recorder_open(m->options.record, head, &m->recorder, why);
 
 	json_decref(head);
@@ -433,11 +434,12 @@ int monitor_close(struct monitor *m)
 	progress_clear();
 	if (m->recorder && !m->broken &&
 	    recorder_end(m->recorder,
-			 json_pack("{s:s,s:n,s:n}", "reason",
+			 json_pack("{s:s,s:n,s:n,s:o}", "reason",
 				   m->ended	  ? "process_ended"
 				   : stop_asked() ? "stopped"
 						  : "done",
-				   "exit_code", "signal"),
+				   "exit_code", "signal", "gpu_processes",
+				   gpu_users_now(m->options.socket)),
 			 why))
 		code = cli_failed(m->verb, "%s", why);
 	if (m->options.json) {

@@ -19,6 +19,7 @@
 #include "common/proc_stat.h"
 #include "common/wait.h"
 #include "scheduler/cli/descendants.h"
+#include "scheduler/cli/gpu_users.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/recording.h"
@@ -201,9 +202,10 @@ static int open_folder(struct session *s)
 	for (enum observe_source o = OBSERVE_NOBODY + 1; o < OBSERVE_SOURCES; o++)
 		if (o != OBSERVE_TRAP) /* OBSERVE_ALL has all sources but this one */
 			json_array_append_new(sources, json_string(observe_source_name(o)));
-	json_t *head = json_pack("{s:s,s:n,s:n,s:o,s:I,s:o}", "made_by", "record", "pid", "comm",
-				 "command", command_json(s->options->command), "interval_us",
-				 (json_int_t)s->options->interval_us, "sources", sources);
+	json_t *head = json_pack("{s:s,s:n,s:n,s:o,s:I,s:o,s:o}", "made_by", "record", "pid",
+				 "comm", "command", command_json(s->options->command),
+				 "interval_us", (json_int_t)s->options->interval_us, "sources",
+				 sources, "gpu_processes", gpu_users_now(s->options->socket));
 	int rc = recorder_open(s->options->dir, head, &s->recorder, s->why);
 
 	json_decref(head);
@@ -281,6 +283,19 @@ static json_t *end_json(const struct session *s, bool stopped)
 			 "signal", exited ? json_null() : json_integer(WTERMSIG(s->shown.status)));
 }
 
+/* Writes the last line of the recording: how the command ended, and which processes use a GPU
+ * now. */
+static void complete(struct session *s, bool stopped)
+{
+	json_t *end = end_json(s, stopped);
+
+	json_object_set_new(end, "gpu_processes", gpu_users_now(s->options->socket));
+	if (recorder_end(s->recorder, end, s->why) == 0)
+		return;
+	s->broken = true;
+	cli_failed(&verb_record, "%s", s->why);
+}
+
 /* Prints the summary: a line on stderr, with --json also an object on stdout. */
 static void tell(const struct session *s, bool stopped)
 {
@@ -349,10 +364,8 @@ int record_command(const struct record_options *options)
 			wait_until_gone(s);
 			sample(s, "final", false);
 		}
-		if (!s->broken && recorder_end(s->recorder, end_json(s, stopped), s->why)) {
-			s->broken = true;
-			cli_failed(&verb_record, "%s", s->why);
-		}
+		if (!s->broken)
+			complete(s, stopped);
 		tell(s, stopped);
 		/* If the user has stopped the command, its exit code is not a failure. */
 		if (s->broken || s->shown.lost)

@@ -37,7 +37,8 @@ for kept in err one/stderr.txt; do grep -qx complained "$kept" || fail "not in $
 expect 0 "$kfdsched" analyze one --json
 schema analyze "$work/out"
 holds "$work/out" '.complete and .exit_code == 3 and .baseline == {processes: 1, queues: 2} and .final == .baseline and
-	(.processes | length) == 1 and .processes[0].comm == "kfdreplay" and .nodes[0].hqds_per_queue == {min: 1, max: 1}'
+	(.processes | length) == 1 and .processes[0].comm == "kfdreplay" and .nodes[0].hqds_per_queue == {min: 1, max: 1}' \
+	".gpu_processes | .begin == [{pid: $other, comm: \"kfdreplay\", role: null}] and .end == .begin"
 name=$(jq -r '.mqds // empty' one/index.jsonl | tail -n 1)
 grep -q "Compute queue on device" "one/$name" || fail "no text of debugfs: $(ls one)"
 expect 1 "$kfdsched" record -o one -- true

@@ -15,6 +15,7 @@ recording() {
 		def value(v): {v: v};
 		{kfdsched_recording: 1, made_by: "record", pid: null, comm: null,
 		 command: ["serve", "--model", "x"], interval_us: 1000000, sources: ["sysfs", "mqd", "hqd"],
+		 gpu_processes: [{pid: 7, comm: "chat", role: "online"}, {pid: 8, comm: "shell", role: null}],
 		 nodes: [range($nodes) | {gpu_id: (1001 + .), node: (. + 1), gfx_target_version: 90402, xccs: $hqds,
 			compute_slots: 24, sdma_engines: 2, xgmi_engines: 0, sdma_queues: 8}]},
 		{sample: 1, phase: "baseline", seconds: 0, processes: [], mqds: null, hqds: null},
@@ -26,7 +27,8 @@ recording() {
 						active_hqds: "hqd", hqd_xcc_mask: "hqd"}}]}],
 			mqds: null, hqds: null} | '"${6:-.}"'),
 		{sample: 99, phase: "final", seconds: ($samples + 1), processes: [], mqds: null, hqds: null},
-		{end: {reason: "done", exit_code: 0, signal: null}, samples: ($samples + 2)}' >"$work/$1/index.jsonl"
+		{end: {reason: "done", exit_code: 0, signal: null,
+			gpu_processes: [{pid: 7, comm: "chat", role: "online"}, {pid: 9, comm: "train", role: "offline"}]}, samples: ($samples + 2)}' >"$work/$1/index.jsonl"
 }
 
 cd "$work"
@@ -132,7 +134,10 @@ for bytes in 700 5000 20000; do
 done
 mkdir damaged
 {
-	head -n 3 server/index.jsonl
+	# An entry that is none, a name that a terminal would obey, and a role that there is not.
+	head -n 1 server/index.jsonl |
+		jq -c '.gpu_processes = [3, {pid: -1}, {pid: 5, comm: "\u001b[2Jy", role: "king"}]'
+	sed -n 2,3p server/index.jsonl
 	head -c 1000 /dev/urandom | tr -d '\n'
 	echo
 	# More than there can be, and numbers that are none.
@@ -143,7 +148,8 @@ mkdir damaged
 		.queues[0] | .id = $n * 2])'
 } >damaged/index.jsonl
 expect 0 "$kfdsched" analyze damaged --svg "$work/damaged.svg" --json
-jq -e '.damaged_lines == 3 and (.complete | not) and .samples == 3' "$work/out" >/dev/null || fail "not what is damaged"
+jq -e '.damaged_lines == 3 and (.complete | not) and .samples == 3 and
+	.gpu_processes == {begin: [{pid: 5, comm: "?[2Jy", role: null}], end: null}' "$work/out" >/dev/null || fail "not what is damaged"
 python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$work/damaged.svg" || fail "no XML"
 expect 0 "$kfdsched" analyze damaged
 if grep -q "$(printf '\033')" "$work/out"; then fail "an escape sequence reaches the terminal"; fi
