@@ -38,6 +38,7 @@ bool analysis_is_setting(enum observe_field field)
 	case OBSERVE_SUSPENDED:
 	case OBSERVE_HQDS:
 	case OBSERVE_HQD_XCCS:
+	case OBSERVE_EXCEPTIONS:
 		return false;
 	default:
 		return true;

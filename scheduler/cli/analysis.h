@@ -110,7 +110,7 @@ const struct analysed_queue *analysis_queue(const struct analysed_process *proce
 
 /* Returns true if a change of the field means that the queue was reconfigured (ring, priority,
  * CU mask, ...), false for fields that change while it runs: pointers, backlog, activity,
- * suspension and hardware slots. */
+ * suspension, hardware slots and exceptions. */
 bool analysis_is_setting(enum observe_field field);
 
 /* Prints the queue count over time as a text chart of at most 8 rows and 60 columns. Prints

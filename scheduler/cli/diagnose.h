@@ -93,6 +93,7 @@ struct diagnosis {
 	struct diagnose_queues queues[DIAGNOSE_QUEUES];
 	size_t queue_kinds, queue_count, gpu_count; /* of all queues; valid if queues_known */
 	bool queues_known;
+	bool exceptions_known;	/* of one queue at least: whether the driver has reported faults */
 	enum doctor_known held; /* now: its queues are suspended, or its submissions held back */
 	struct doctor_findings findings; /* obstacles, worst first */
 };

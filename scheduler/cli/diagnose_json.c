@@ -4,6 +4,7 @@
 
 #include "common/plain_text.h"
 #include "scheduler/cli/diagnose.h"
+#include "scheduler/kfd/exception_json.h"
 
 static json_t *number_or_null(long long number)
 {
@@ -77,6 +78,27 @@ static json_t *queues_json(const struct diagnosis *diagnosis)
 	return list;
 }
 
+/* Returns the queues with a fault that the driver has reported; null if it is not known of any queue
+ * whether it has one. */
+static json_t *exceptions_json(const struct diagnosis *diagnosis, const struct observation *seen)
+{
+	json_t *list = diagnosis->exceptions_known ? json_array() : json_null();
+
+	for (size_t i = 0; json_is_array(list) && i < seen->queues.count; i++) {
+		const struct observe_queue *q = &seen->queues.queue[i];
+		const struct observe_value *mask = &q->field[OBSERVE_EXCEPTIONS];
+
+		if (mask->source != OBSERVE_NOBODY && mask->value != 0)
+			json_array_append_new(list, json_pack("{sI sI sI so ss}", "context",
+							      (json_int_t)q->context, "queue_id",
+							      (json_int_t)q->id, "gpu_id",
+							      (json_int_t)q->gpu_id, "names",
+							      exception_json(mask->value), "source",
+							      observe_source_name(mask->source)));
+	}
+	return list;
+}
+
 /* Returns the result of each source that was queried: its number of queues, or its problem. */
 static json_t *sources_json(const struct observation *seen)
 {
@@ -107,16 +129,18 @@ static json_t *gpu_json(const struct diagnose_facts *facts, const struct diagnos
 
 	if (p && p->rocr[0])
 		doctor_rocr_name(rocr, p->rocr);
-	return json_pack(
-		"{so so so so so so so so so so so so}", "used", yes_or_null(diagnosis->uses_gpu),
-		"listed", yes_or_null(p ? p->uses_gpu : DOCTOR_UNKNOWN), "device_open",
-		yes_or_null(p ? p->kfd_open : DOCTOR_UNKNOWN), "registered",
-		yes_or_null(p ? p->registered : DOCTOR_UNKNOWN), "shim",
-		yes_or_null(p ? p->shim : DOCTOR_UNKNOWN), "queues", queues_json(diagnosis),
-		"sources", sources_json(&facts->seen), "held", yes_or_null(diagnosis->held),
-		"suspends", count_or_null(p ? p->suspends : -1), "suspended_us",
-		count_or_null(p ? p->suspended_us : -1), "debug_enabled",
-		yes_or_null(diagnosis->debug_enabled), "rocr", plain_or_null(rocr));
+	return json_pack("{so so so so so so so so so so so so so}", "used",
+			 yes_or_null(diagnosis->uses_gpu), "listed",
+			 yes_or_null(p ? p->uses_gpu : DOCTOR_UNKNOWN), "device_open",
+			 yes_or_null(p ? p->kfd_open : DOCTOR_UNKNOWN), "registered",
+			 yes_or_null(p ? p->registered : DOCTOR_UNKNOWN), "shim",
+			 yes_or_null(p ? p->shim : DOCTOR_UNKNOWN), "queues",
+			 queues_json(diagnosis), "exceptions",
+			 exceptions_json(diagnosis, &facts->seen), "sources",
+			 sources_json(&facts->seen), "held", yes_or_null(diagnosis->held),
+			 "suspends", count_or_null(p ? p->suspends : -1), "suspended_us",
+			 count_or_null(p ? p->suspended_us : -1), "debug_enabled",
+			 yes_or_null(diagnosis->debug_enabled), "rocr", plain_or_null(rocr));
 }
 
 /* Returns whether a level is possible, and why not. */

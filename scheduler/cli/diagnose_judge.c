@@ -338,8 +338,10 @@ int diagnose_judge(const struct diagnose_facts *facts, struct diagnosis *out)
 	*out = (struct diagnosis){.preemptible = DOCTOR_UNKNOWN, .held = DOCTOR_UNKNOWN};
 	judge_state(facts, out);
 	out->queues_known = seen->listed != 0;
-	for (size_t i = 0; i < seen->queues.count; i++)
+	for (size_t i = 0; i < seen->queues.count; i++) {
 		count_queue(out, &seen->queues.queue[i]);
+		out->exceptions_known |= observe_known(&seen->queues.queue[i], OBSERVE_EXCEPTIONS);
+	}
 	/* The daemon knows it at every level, whereas queues show only suspension. */
 	if (p && p->registered == DOCTOR_YES && p->state[0])
 		out->held = strcmp(p->state, "running") ? DOCTOR_YES : DOCTOR_NO;

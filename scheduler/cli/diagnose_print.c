@@ -124,6 +124,25 @@ static void print_queues(const struct diagnosis *diagnosis)
 	}
 }
 
+/* Prints the queues with a fault, one line each; only the first line has the label. */
+static void print_exceptions(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+{
+	char what[16] = "exceptions", gpu[GPU_NAME_SHORT], text[OBSERVE_TEXT];
+
+	for (size_t i = 0; i < facts->seen.queues.count; i++) {
+		const struct observe_queue *q = &facts->seen.queues.queue[i];
+
+		if (!observe_known(q, OBSERVE_EXCEPTIONS) || !q->field[OBSERVE_EXCEPTIONS].value)
+			continue;
+		say(what, "queue %u on GPU %s: %s, as %s tells", q->id, gpus_short(gpu, q->gpu_id),
+		    observe_text(text, q, OBSERVE_EXCEPTIONS),
+		    observe_source_name(q->field[OBSERVE_EXCEPTIONS].source));
+		what[0] = '\0';
+	}
+	if (what[0])
+		say(what, "%s", diagnosis->exceptions_known ? "none" : TABLE_UNKNOWN);
+}
+
 /* Prints whether the process is held now, and how often and how long it has been. */
 static void say_held(const struct doctor_process *p, enum doctor_known held)
 {
@@ -140,7 +159,7 @@ static void say_held(const struct doctor_process *p, enum doctor_known held)
 }
 
 /* Prints the facts about GPU use. "by hand": whether suspend and preempt can hold the process. */
-static void print_gpu(const struct doctor_process *p, const struct diagnosis *diagnosis)
+static void print_gpu(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
 	static const char *const answers[] = {"no", "yes"};
 	char why[DIAGNOSE_WHY];
@@ -152,7 +171,8 @@ static void print_gpu(const struct doctor_process *p, const struct diagnosis *di
 	if (diagnosis->uses_gpu == DOCTOR_NO)
 		return;
 	print_queues(diagnosis);
-	say_held(p, diagnosis->held);
+	print_exceptions(facts, diagnosis);
+	say_held(diagnose_process(facts), diagnosis->held);
 	say("runtime", "%s", diagnosis->runtime);
 	say("by hand", "%s%s%s%s%s", diagnose_can_name(diagnosis->by_hand.can),
 	    diagnosis->by_hand.why[0] ? ": " : "", diagnose_why(why, &diagnosis->by_hand),
@@ -230,7 +250,7 @@ int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *d
 		       facts->machine.simulated_kernel[0] ? facts->machine.simulated_kernel : "?");
 	print_process(facts, diagnosis);
 	if (!diagnose_is_dead(facts))
-		print_gpu(diagnose_process(facts), diagnosis);
+		print_gpu(facts, diagnosis);
 	if (diagnosis->uses_gpu != DOCTOR_NO)
 		rc = print_levels(diagnosis);
 	if (!rc && diagnosis->findings.count)

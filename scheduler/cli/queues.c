@@ -95,7 +95,7 @@ static void row(struct table *table, const struct job *job, const struct seen *s
 		OBSERVE_CWSR_ADDRESS, OBSERVE_CWSR_BYTES,   OBSERVE_HSA_QUEUE,
 	};
 	const struct process_identity *who = &seen->identity;
-	char text[64];
+	char text[OBSERVE_TEXT];
 
 	table_row(table);
 	table_cell(table, "%d", (int)who->pid);
@@ -116,6 +116,7 @@ static void row(struct table *table, const struct job *job, const struct seen *s
 	table_cell(table, "%s", observe_text(text, queue, OBSERVE_WPTR));
 	table_cell(table, "%s", observe_text(text, queue, OBSERVE_RPTR));
 	table_cell(table, "%s", backlog(text, queue));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_EXCEPTIONS));
 	if (job->addresses)
 		for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
 			table_cell(table, "%s", observe_text(text, queue, addresses[i]));
@@ -126,11 +127,12 @@ static void row(struct table *table, const struct job *job, const struct seen *s
 static int print_table(const struct job *job, const struct seen *list, size_t n)
 {
 	struct table *table = table_new(
-		job->addresses ? "PID|HOST PID|IN CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|"
-				 "PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<RING ADDRESS|<WPTR ADDRESS|"
-				 "<RPTR ADDRESS|<CWSR ADDRESS|CWSR|<HSA_QUEUE_T|GPU|<TOLD BY"
-			       : "PID|HOST PID|IN CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|"
-				 "PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|GPU|<TOLD BY");
+		job->addresses
+			? "PID|HOST PID|IN CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|"
+			  "PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<EXCEPTIONS|<RING ADDRESS|<WPTR ADDRESS|"
+			  "<RPTR ADDRESS|<CWSR ADDRESS|CWSR|<HSA_QUEUE_T|GPU|<TOLD BY"
+			: "PID|HOST PID|IN CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|"
+			  "PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<EXCEPTIONS|GPU|<TOLD BY");
 	size_t queues = 0;
 	int rc = 0;
 
@@ -404,7 +406,8 @@ const struct verb verb_queues = {
 		"\n"
 		"WORK: the shim sees work in it. PRIORITY is the queue's own, of the driver (0 to 15).\n"
 		"CUS: compute units in its mask. WPTR and RPTR count AQL packets, PM4 dwords, SDMA bytes.\n"
-		"A queue of a further KFD context is CONTEXT.QUEUE.\n"
+		"EXCEPTIONS: faults of the queue that the driver has reported to its runtime, or to the\n"
+		"daemon's debug session. A queue of a further KFD context is CONTEXT.QUEUE.\n"
 		"\n"
 		"  --addresses    also where ring, pointers, context save area and hsa_queue_t lie\n"
 		"  --format c     the ids of its compute queues as a C array; needs PID\n"

@@ -254,6 +254,17 @@ bool executor_runtime(const struct executor *executor)
 	return __atomic_load_n(&executor->runtime, __ATOMIC_ACQUIRE);
 }
 
+uint32_t executor_exceptions(const struct executor *executor, uint64_t out[EXECUTOR_EXCEPTIONS])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < EXECUTOR_EXCEPTIONS; i++) {
+		out[n] = __atomic_load_n(&executor->exceptions[i], __ATOMIC_RELAXED);
+		n += out[n] != 0;
+	}
+	return n;
+}
+
 /* Makes the entry of an ended process free once no slot refers to it. */
 static void clear(struct executor_process *process)
 {

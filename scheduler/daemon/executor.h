@@ -45,6 +45,9 @@ enum executor_outcome {
 	EXECUTOR_HUNG = 1 << 8,
 };
 
+/* Queues of a target of which faults are reported. */
+#define EXECUTOR_EXCEPTIONS 8u
+
 struct executor_report {
 	int error; /* result of the action; -ECANCELED: there was nothing to act on */
 	struct trap_cost cost;
@@ -107,6 +110,11 @@ const char *executor_reason(struct executor *executor, int *error);
 
 /* Returns true if the target's runtime is enabled, as events of the session have reported. */
 bool executor_runtime(const struct executor *executor);
+
+/* Writes the queues of the target with a fault, as trap_exceptions() does: those in the last queue
+ * snapshot of the session, which is taken when it begins and when the target's queues change.
+ * Returns their number. */
+uint32_t executor_exceptions(const struct executor *executor, uint64_t out[EXECUTOR_EXCEPTIONS]);
 
 /* Frees an executor after EXECUTOR_ENDED. */
 void executor_free(struct executor *executor);

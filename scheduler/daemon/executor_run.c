@@ -152,6 +152,17 @@ static void act(struct target *target, uint32_t requests)
 	tell(target->slot, EXECUTOR_ACTED);
 }
 
+/* Reports the faults that the last snapshot has shown. Each entry is one word, so the worker reads
+ * it whole. */
+static void report_exceptions(struct target *target)
+{
+	uint64_t found[EXECUTOR_EXCEPTIONS] = {0};
+
+	trap_exceptions(target->trap, found, EXECUTOR_EXCEPTIONS);
+	for (uint32_t i = 0; i < EXECUTOR_EXCEPTIONS; i++)
+		__atomic_store_n(&target->slot->exceptions[i], found[i], __ATOMIC_RELAXED);
+}
+
 /* Handles an event of the session. */
 static void answer(struct target *target)
 {
@@ -268,6 +279,7 @@ static void serve(struct target *target)
 
 		begin_work(target->slot);
 		going = carry_out(target, requests);
+		report_exceptions(target);
 		end_work(target->slot);
 	}
 }

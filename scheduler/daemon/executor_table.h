@@ -63,6 +63,8 @@ struct executor {
 	uint32_t outcome; /* thread and worker: enum executor_outcome; cleared by the worker */
 	uint32_t runtime; /* thread: 1: the target's runtime is enabled */
 	int32_t error;	  /* thread: result of attaching */
+	/* thread: queues with a fault, as trap_exceptions() reports them; 0: no entry */
+	uint64_t exceptions[EXECUTOR_EXCEPTIONS];
 	struct executor_report report; /* thread: result of the last action */
 	char reason[KFD_REASON];       /* thread: `error` as a sentence */
 };

@@ -15,6 +15,7 @@
 #include "scheduler/daemon/order.h"
 #include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/status.h"
+#include "scheduler/kfd/exception_json.h"
 
 #define ROLE_ONLINE_FROM 8 /* the upper half of the priorities counts as online */
 
@@ -215,6 +216,22 @@ static json_t *times_json(const struct core_view *view)
 	return times;
 }
 
+/* The faults of its queues that the daemon's session has seen. */
+static json_t *exceptions_json(const struct client *client)
+{
+	uint64_t found[EXECUTOR_EXCEPTIONS];
+	uint32_t n = client->executor && client->attached
+			     ? executor_exceptions(client->executor, found)
+			     : 0;
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < n; i++)
+		json_array_append_new(list,
+				      json_pack("{sI so}", "queue_id", (json_int_t)(found[i] >> 32),
+						"names", exception_json((uint32_t)found[i])));
+	return list;
+}
+
 static const char *const states[] = {"running", "suspending", "suspended", "resuming"};
 
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now)
@@ -229,8 +246,8 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 	       !client->level.error;
 	peer_name(client->peer.pid, name);
 	return json_pack(
-		"{sI so sI ss sb so ss sb so so so ss ss ss ss sb sb sI sI sI sI so sI so}", "pid",
-		(json_int_t)client->peer.pid, "own_pid",
+		"{sI so sI ss sb so ss sb so so so ss ss ss ss sb sb sI sI sI sI so sI so so}",
+		"pid", (json_int_t)client->peer.pid, "own_pid",
 		client->peer.own_pid ? json_integer(client->peer.own_pid) : json_null(),
 		"pid_namespace", (json_int_t)client->peer.pid_ns, "comm", name, "shim",
 		(int)!client->outsider, "priority",
@@ -244,7 +261,7 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 		(json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
 		(json_int_t)view.failures, "suspended_us", (json_int_t)(view.suspended_ns / 1000),
 		"time_us", times_json(&view), "looks_put_off", (json_int_t)client->look.put_off,
-		"nodes", client_nodes_json(client));
+		"nodes", client_nodes_json(client), "exceptions", exceptions_json(client));
 }
 
 /* The caller appends "queue_counts". */

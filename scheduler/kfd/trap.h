@@ -166,6 +166,13 @@ int trap_choose(struct trap *trap, const uint32_t *ids, uint32_t count, uint32_t
 /* Returns the number of queues that are suspended now, and writes the ids of the first `room`. */
 uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room);
 /*
+ * Reports the compute queues with a fault (EXCEPTION_FAULTS of exception.h) in the last snapshot,
+ * which trap_attach() and trap_collect() take. The driver reports faults to the session that occur
+ * during it, and keeps them until the session ends. Writes the first `room`: queue id << 32 | mask.
+ * Returns their number.
+ */
+uint32_t trap_exceptions(const struct trap *trap, uint64_t *out, uint32_t room);
+/*
  * Resumes exactly the queues that trap_suspend() or trap_collect() suspended.
  * Returns 0 or a negative errno. Also 0 if nothing was suspended, or if the session or the target
  * is gone, because the driver has resumed the queues then.

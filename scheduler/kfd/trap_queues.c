@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/wait.h"
+#include "scheduler/kfd/exception.h"
 #include "scheduler/kfd/trap.h"
 
 #define GRACE_SHORTEST 1u /* shortest grace period; 0 means the default on some kernels */
@@ -81,6 +82,7 @@ int trap_learn_queues(struct trap *trap)
 			old = NULL;
 		fresh[count].suspended = old && old->suspended;
 		fresh[count].spared = trap->chosen && (!old || old->spared);
+		fresh[count].exceptions = (uint32_t)(s->exception_status & EXCEPTION_FAULTS);
 		count++;
 	}
 	memcpy(trap->queues, fresh, count * sizeof(*fresh));
@@ -240,6 +242,16 @@ uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room)
 			ids[n] = trap->queues[i].id;
 		n++;
 	}
+	return n;
+}
+
+uint32_t trap_exceptions(const struct trap *trap, uint64_t *out, uint32_t room)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < trap->queue_count && n < room; i++)
+		if (trap->queues[i].exceptions)
+			out[n++] = (uint64_t)trap->queues[i].id << 32 | trap->queues[i].exceptions;
 	return n;
 }
 

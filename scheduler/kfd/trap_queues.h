@@ -18,8 +18,9 @@
 /* One compute queue of the target. */
 struct trap_queue {
 	uint32_t id, gpu_id;
-	bool suspended; /* suspended, or flagged so by a failed suspend */
-	bool spared;	/* not among the queues of trap_choose(), so never suspended */
+	bool suspended;	     /* suspended, or flagged so by a failed suspend */
+	bool spared;	     /* not among the queues of trap_choose(), so never suspended */
+	uint32_t exceptions; /* its faults in the last snapshot, in EXCEPTION_FAULTS */
 };
 
 struct trap {

@@ -9,6 +9,7 @@
 
 #include "abi/kfd_abi.h"
 #include "common/quantity.h"
+#include "scheduler/kfd/exception_json.h"
 
 static const char *const sources[OBSERVE_SOURCES] = {
 	"-", "daemon", "lane", "trap", "sysfs", "memory", "mqd", "hqd",
@@ -37,6 +38,7 @@ static const struct observe_field_info fields[OBSERVE_FIELDS] = {
 	[OBSERVE_MQDS] = {"mqds", OBSERVE_KIND_NUMBER},
 	[OBSERVE_HQDS] = {"active_hqds", OBSERVE_KIND_NUMBER},
 	[OBSERVE_HQD_XCCS] = {"hqd_xcc_mask", OBSERVE_KIND_NUMBER},
+	[OBSERVE_EXCEPTIONS] = {"exceptions", OBSERVE_KIND_FAULTS},
 };
 
 const char *observe_source_name(enum observe_source source)
@@ -313,6 +315,42 @@ int observe_merge(struct observe_list *into, const struct observe_list *from, si
 
 /* ---- as text and JSON ---- */
 
+/* Writes the first exception of the mask by its name, and the number of the others. */
+static void faults_text(char text[OBSERVE_TEXT], uint64_t mask)
+{
+	const char *first = "none";
+	unsigned n = 0;
+
+	for (unsigned code = 1; code < EXCEPTION_CODES; code++) {
+		if (!(mask & kfdabi_ec_mask(code)) || !exception_name(code))
+			continue;
+		if (n++ == 0)
+			first = exception_name(code);
+	}
+	if (n > 1)
+		snprintf(text, OBSERVE_TEXT, "%s +%u", first, n - 1);
+	else
+		snprintf(text, OBSERVE_TEXT, "%s", first);
+}
+
+int observe_faults_read(const json_t *names, uint64_t *mask)
+{
+	const json_t *name;
+	size_t i;
+
+	*mask = 0;
+	if (!json_is_array(names))
+		return -EINVAL;
+	/* Another version may have further names, which are left out. */
+	json_array_foreach(names, i, name)
+	{
+		if (!json_is_string(name))
+			return -EINVAL;
+		*mask |= exception_mask(json_string_value(name));
+	}
+	return 0;
+}
+
 const char *observe_text(char text[OBSERVE_TEXT], const struct observe_queue *queue,
 			 enum observe_field field)
 {
@@ -334,6 +372,9 @@ const char *observe_text(char text[OBSERVE_TEXT], const struct observe_queue *qu
 	case OBSERVE_KIND_YES:
 		strcpy(text, value ? "yes" : "no");
 		break;
+	case OBSERVE_KIND_FAULTS:
+		faults_text(text, value);
+		break;
 	default:
 		snprintf(text, OBSERVE_TEXT, "%" PRIu64, value);
 	}
@@ -353,6 +394,8 @@ static json_t *value_json(const struct observe_queue *queue, enum observe_field 
 		return json_string(observe_text(text, queue, field));
 	case OBSERVE_KIND_YES:
 		return json_boolean(value != 0);
+	case OBSERVE_KIND_FAULTS:
+		return exception_json(value);
 	default:
 		return json_integer((json_int_t)value);
 	}
@@ -423,6 +466,8 @@ static int read_value(const json_t *value, enum observe_kind kind, uint64_t *out
 	case OBSERVE_KIND_YES:
 		*out = json_is_true(value);
 		return json_is_boolean(value) ? 0 : -EINVAL;
+	case OBSERVE_KIND_FAULTS:
+		return observe_faults_read(value, out);
 	default:
 		*out = (uint64_t)json_integer_value(value);
 		return json_is_integer(value) ? 0 : -EINVAL;

@@ -55,6 +55,7 @@ enum observe_kind {
 	OBSERVE_KIND_BYTES,
 	OBSERVE_KIND_ADDRESS, /* JSON: "0x..." */
 	OBSERVE_KIND_YES,     /* table: yes or no; JSON: true or false */
+	OBSERVE_KIND_FAULTS,  /* table: none, or the first name and "+N"; JSON: array of names */
 };
 
 enum observe_field {
@@ -75,10 +76,11 @@ enum observe_field {
 	OBSERVE_ACTIVE,	   /* 1: the queue has work, as far as the source knows */
 	OBSERVE_SUSPENDED, /* 1: the queue is suspended, as far as the source knows */
 	OBSERVE_PASID,
-	OBSERVE_DOORBELL, /* offset of the doorbell in the GPU's doorbells, bytes */
-	OBSERVE_MQDS,	  /* MQDs of the queue, one for each XCC */
-	OBSERVE_HQDS,	  /* hardware slots (HQDs) in which the queue is active now */
-	OBSERVE_HQD_XCCS, /* compute queues: mask of the XCCs of these slots, 1 << XCC */
+	OBSERVE_DOORBELL,   /* offset of the doorbell in the GPU's doorbells, bytes */
+	OBSERVE_MQDS,	    /* MQDs of the queue, one for each XCC */
+	OBSERVE_HQDS,	    /* hardware slots (HQDs) in which the queue is active now */
+	OBSERVE_HQD_XCCS,   /* compute queues: mask of the XCCs of these slots, 1 << XCC */
+	OBSERVE_EXCEPTIONS, /* faults that the driver has reported, in EXCEPTION_FAULTS */
 	OBSERVE_FIELDS
 };
 
@@ -152,9 +154,12 @@ int observe_merge(struct observe_list *into, const struct observe_list *from, si
 bool observe_join(struct observe_list *into, const struct observe_queue *from);
 
 /* Formats a value for a table; "-" if it is not known. Returns `text`. */
-#define OBSERVE_TEXT 32
+#define OBSERVE_TEXT 64
 const char *observe_text(char text[OBSERVE_TEXT], const struct observe_queue *queue,
 			 enum observe_field field);
+/* Converts an array of exception_json() back to the mask; names that are not known are left out.
+ * Returns 0, or -EINVAL if it is no array of strings. */
+int observe_faults_read(const json_t *names, uint64_t *mask);
 /* Returns {"id", "context", "gpu_id", every field or null, "sources": {KEY: "sysfs", ...}}, or NULL
  * if there is no memory. */
 json_t *observe_json(const struct observe_queue *queue);

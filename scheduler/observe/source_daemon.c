@@ -175,6 +175,26 @@ static void read_outsider(const json_t *root, struct observe_list *daemon)
 	}
 }
 
+/* The faults that the daemon's session has seen. A queue without an entry stays unknown: the session
+ * has no faults from before it, and its last snapshot can be old. */
+static void read_exceptions(const json_t *process, struct observe_list *daemon)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(process, "exceptions"), i, entry)
+	{
+		json_int_t id = json_integer_value(json_object_get(entry, "queue_id"));
+		struct observe_queue *queue = id >= 0 && id < OBSERVE_NO_ID
+						      ? observe_list_find(daemon, 0, (uint32_t)id)
+						      : NULL;
+		uint64_t mask;
+
+		if (queue && !observe_faults_read(json_object_get(entry, "names"), &mask) && mask)
+			observe_set(queue, OBSERVE_EXCEPTIONS, mask, OBSERVE_DAEMON);
+	}
+}
+
 /* Returns the daemon's list of all processes, or NULL if there is no reply or it has no list. */
 static json_t *all_processes(struct kfdsched *asked)
 {
@@ -277,6 +297,7 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 		read_lane(root, daemon, lane);
 	else
 		read_outsider(root, daemon);
+	read_exceptions(json_object_get(root, "process"), daemon);
 out:
 	json_decref(root);
 	free(text);

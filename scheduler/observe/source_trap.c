@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
+#include "scheduler/kfd/exception.h"
 #include "scheduler/kfd/trap.h"
 #include "scheduler/observe/sources.h"
 
@@ -33,6 +34,11 @@ static int add_queue(struct observe_list *out, const struct kfdabi_queue_snapsho
 		observe_set(queue, OBSERVE_CWSR_BYTES, entry->ctx_save_restore_area_size,
 			    OBSERVE_TRAP);
 	}
+	/* A session reports the faults that occur during it. So no fault in a session that has just
+	 * begun does not mean that there was none. */
+	if (entry->exception_status & EXCEPTION_FAULTS)
+		observe_set(queue, OBSERVE_EXCEPTIONS, entry->exception_status & EXCEPTION_FAULTS,
+			    OBSERVE_TRAP);
 	return 0;
 }
 

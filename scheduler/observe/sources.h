@@ -84,7 +84,8 @@ const char *source_debugfs_text(const struct source_debugfs *debugfs, enum obser
 				size_t *bytes);
 
 /* Reads the write and read pointers in the memory of the process, without stopping it, for those
- * queues in *list that have their addresses. Sets OBSERVE_WPTR and OBSERVE_RPTR. */
+ * queues in *list that have their addresses, and the faults that the driver has reported to the
+ * runtime. Sets OBSERVE_WPTR, OBSERVE_RPTR and OBSERVE_EXCEPTIONS. */
 int source_memory(pid_t pid, struct observe_list *list, WHY);
 /* Sets OBSERVE_BACKLOG_BYTES of each queue whose two pointers are known from the same source. */
 void observe_backlog(struct observe_list *list);

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
  * Proves the merge of several sources' lists of queues: which source takes precedence, which queues
- * are the same, and that no unknown value becomes 0, also in JSON and back.
+ * are the same, that no unknown value becomes 0, also in JSON and back, and which faults of a queue
+ * are reported.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <unistd.h>
+
 #include <cmocka.h>
 
-#include "scheduler/observe/queue.h"
+#include "scheduler/kfd/exception.h"
+#include "scheduler/observe/sources.h"
 
 #define GPU 19729u
 
@@ -214,6 +218,75 @@ static void json_and_back(void **state)
 	observe_list_free(&list);
 }
 
+static void faults_by_name(void **state)
+{
+	const uint64_t two = exception_mask("wave_trap") | exception_mask("preemption_error");
+	struct observe_list list = {0};
+	struct observe_queue *queue = add(&list, 5, OBSERVE_SYSFS), back;
+	char text[OBSERVE_TEXT];
+	json_t *json;
+
+	(void)state;
+	assert_string_equal(observe_text(text, queue, OBSERVE_EXCEPTIONS), "-");
+	observe_set(queue, OBSERVE_EXCEPTIONS, 0, OBSERVE_MEMORY);
+	assert_string_equal(observe_text(text, queue, OBSERVE_EXCEPTIONS), "none");
+	/* A session that has seen a fault is believed before the memory of the process. */
+	observe_set(queue, OBSERVE_EXCEPTIONS, two, OBSERVE_DAEMON);
+	assert_string_equal(observe_text(text, queue, OBSERVE_EXCEPTIONS), "wave_trap +1");
+	json = observe_json(queue);
+	assert_int_equal(json_array_size(json_object_get(json, "exceptions")), 2);
+	json_array_append_new(json_object_get(json, "exceptions"), json_string("of_later"));
+	assert_int_equal(observe_from_json(json, &back), 0);
+	assert_int_equal(back.field[OBSERVE_EXCEPTIONS].value, two);
+	json_decref(json);
+	observe_list_free(&list);
+}
+
+/* Every code of a queue but "new" has a name, and no other code has one. */
+static void names_of_faults(void **state)
+{
+	(void)state;
+	for (unsigned code = 0; code < 64; code++) {
+		const char *name = exception_name(code);
+		bool fault = code > 0 && EXCEPTION_FAULTS & kfdabi_ec_mask(code);
+
+		assert_int_equal(name != NULL, fault);
+		if (name)
+			assert_int_equal(exception_mask(name), kfdabi_ec_mask(code));
+	}
+	assert_int_equal(exception_mask("new"), 0);
+}
+
+/* The driver reports faults to the runtime by the address in the header of the save area. */
+static void faults_in_memory(void **state)
+{
+	static uint64_t header[8], payload;
+	struct observe_list list = {0};
+	struct observe_queue *queue = add(&list, 0, OBSERVE_LANE);
+	const struct observe_value *found;
+	char why[OBSERVE_WHY];
+
+	(void)state;
+	observe_set(queue, OBSERVE_TYPE, OBSERVE_AQL, OBSERVE_LANE);
+	observe_set(queue, OBSERVE_CWSR_ADDRESS, (uintptr_t)header, OBSERVE_LANE);
+	found = &queue->field[OBSERVE_EXCEPTIONS];
+	assert_int_equal(source_memory(getpid(), &list, why), 0);
+	assert_int_equal(found->source, OBSERVE_NOBODY); /* the runtime has named no address */
+	header[3] = (uintptr_t)&payload;
+	payload = UINT64_MAX; /* no mask of exceptions */
+	assert_int_equal(source_memory(getpid(), &list, why), 0);
+	assert_int_equal(found->source, OBSERVE_NOBODY);
+	payload = 0;
+	assert_int_equal(source_memory(getpid(), &list, why), 0);
+	assert_int_equal(found->source, OBSERVE_MEMORY);
+	assert_int_equal(found->value, 0);
+	queue->field[OBSERVE_EXCEPTIONS] = (struct observe_value){0};
+	payload = exception_mask("packet_unsupported") | kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
+	assert_int_equal(source_memory(getpid(), &list, why), 0);
+	assert_int_equal(found->value, exception_mask("packet_unsupported"));
+	observe_list_free(&list);
+}
+
 static void what_is_no_queue_is_refused(void **state)
 {
 	static const char *const wrong[] = {
@@ -229,6 +302,8 @@ static void what_is_no_queue_is_refused(void **state)
 		"{\"ring_address\": \"lane\"}}",
 		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1, \"active\": 1, \"sources\": "
 		"{\"active\": \"lane\"}}",
+		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1, \"exceptions\": [7], \"sources\": "
+		"{\"exceptions\": \"memory\"}}",
 	};
 	struct observe_queue queue;
 
@@ -253,6 +328,9 @@ int main(void)
 		cmocka_unit_test(a_stranger_joins_nobody),
 		cmocka_unit_test(sorted_by_id),
 		cmocka_unit_test(json_and_back),
+		cmocka_unit_test(faults_by_name),
+		cmocka_unit_test(names_of_faults),
+		cmocka_unit_test(faults_in_memory),
 		cmocka_unit_test(what_is_no_queue_is_refused),
 	};
 

@@ -39,8 +39,9 @@ static int play_snapshot(struct kfdabi_dbg_trap *a)
 			out[n].queue_id = i;
 			out[n].queue_type = q->type;
 			out[n].gpu_id = q->gpu_id;
+			out[n].exception_status = q->faults;
 			if (q->is_new)
-				out[n].exception_status = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
+				out[n].exception_status |= kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
 			q->is_new = q->new_again > 0;
 			q->new_again -= q->new_again > 0;
 		}

@@ -26,6 +26,7 @@ struct played_queue {
 	bool exists, is_new, suspended;
 	uint32_t type, gpu_id;
 	unsigned new_again; /* number of further snapshots that report the queue as new */
+	uint64_t faults;    /* exceptions that each snapshot reports besides "new" */
 };
 
 /* State of the mock. A test sets the first fields before it makes a call and reads the counters

@@ -488,6 +488,26 @@ static void the_dead_are_not_attached_to(void **state)
 	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), -ESRCH);
 }
 
+/* Faults of compute queues are known from the last snapshot; "new" is no fault. */
+static void faults_are_told_by_queue(void **state)
+{
+	const uint64_t fault = kfdabi_ec_mask(KFDABI_EC_QUEUE_PACKET_UNSUPPORTED);
+	uint64_t found[2];
+
+	(void)state;
+	for (uint32_t id = 0; id < 4; id++)
+		played_queue_made(id, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	attach();
+	assert_int_equal(trap_exceptions(trap, found, 2), 0);
+	played.queues[1].faults = fault | kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
+	played.queues[2].faults = played.queues[3].faults = fault;
+	assert_int_equal(trap_collect(trap), 0);
+	assert_int_equal(trap_exceptions(trap, found, 2), 2);
+	assert_int_equal(found[0], UINT64_C(1) << 32 | fault);
+	assert_int_equal(found[1], UINT64_C(2) << 32 | fault);
+	trap_detach(trap);
+}
+
 #define HERE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -519,6 +539,7 @@ int main(void)
 		HERE(gpus_take_their_time_one_after_another),
 		HERE(what_is_ending_is_told_from_what_fails),
 		HERE(the_dead_are_not_attached_to),
+		HERE(faults_are_told_by_queue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of the exceptions of a queue (abi/kfd_abi.h, enum kfdabi_exception), for tables and JSON.
+ *
+ * Pure; nothing is allocated. Threads: any.
+ */
+#ifndef KFDSHIM_SCHEDULER_KFD_EXCEPTION_H
+#define KFDSHIM_SCHEDULER_KFD_EXCEPTION_H
+
+#include <stdint.h>
+
+#include "abi/kfd_abi.h"
+
+/* Mask of all exceptions of a queue that report a fault. "New" is none: it means that no debugger
+ * has taken a snapshot of the queue yet. */
+#define EXCEPTION_FAULTS (KFDABI_EC_QUEUE_MASK & ~(UINT64_C(1) << (KFDABI_EC_QUEUE_NEW - 1)))
+#define EXCEPTION_CODES 32u /* the codes of a queue are 1 to 31 */
+
+/* Returns the name of a code in EXCEPTION_FAULTS: "wave_trap", "packet_unsupported", ...; NULL for
+ * any other code. */
+const char *exception_name(unsigned code);
+/* Returns the mask with the bit of the exception of that name; 0: there is none. */
+uint64_t exception_mask(const char *name);
+
+#endif
