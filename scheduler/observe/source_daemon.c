@@ -293,7 +293,9 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 		rc = -EPROTO;
 		goto out;
 	}
-	if (json_is_object(json_object_get(root, "lane")))
+	/* A process without the shim can have shared memory in the reply, too, but without queues. */
+	if (json_is_object(json_object_get(root, "lane")) &&
+	    !json_is_false(json_object_get(json_object_get(root, "process"), "shim")))
 		read_lane(root, daemon, lane);
 	else
 		read_outsider(root, daemon);

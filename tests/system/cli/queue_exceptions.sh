@@ -77,3 +77,6 @@ has_fault() {
 until_true 100 has_fault || fail "the daemon has no exception: $(status | jq -c .processes)"
 status >"$work/status.json"
 schema status "$work/status.json"
+# Of several queues that are alike, debugfs does not show which has which save area.
+becomes '[.queues[] | [.id, .exceptions, .sources.exceptions]] ==
+	[[0, null, null], [1, ["packet_dispatch_dim_invalid"], "daemon"], [2, null, null]]'
