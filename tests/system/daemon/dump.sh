@@ -12,7 +12,7 @@ in_a_world
 refused 1 "no daemon answers" "$kfdsched" status $$ --dump
 refused 2 "wants the PID" "$kfdsched" status --dump
 refused 2 "is no process id" "$kfdsched" status --dump 12x
-refused 2 "one argument too many" "$kfdsched" status 12
+refused 2 "one argument too many" "$kfdsched" status 12 13
 
 start_daemon
 refused 1 "no process $$ is registered" "$kfdsched" status $$ --dump
