@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides which queues and nodes are active. A queue is active from the first sign of work until
- * its end is shown (docs/architecture.md). A node is active while one of its queues is active and
- * not blocked, or while a request of the program is in progress.
+ * its end is shown (docs/internals/activity.md). A node is active while one of its queues is active
+ * and not blocked, or while a request of the program is in progress.
  *
  * Signs of work: a reserved slot, a copy, a doorbell that is about to be rung, a write pointer that
  * moved.

@@ -173,7 +173,7 @@ static double limited(double ns, double least, double most)
 }
 
 /* Returns the bound, in ns: one poll to notice the last change, and the quiet time
- * (architecture.md). */
+ * (docs/internals/activity.md). */
 static double idle_bound(const struct lane_node *at)
 {
 	double look, notice, quiet;

@@ -21,7 +21,7 @@
 #include "tests/lib/shim_stub_daemon.h"
 
 #define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
-#define QUIET_NS 2000000u /* the shortest quiet time, ns (docs/architecture.md) */
+#define QUIET_NS 2000000u /* the shortest quiet time, ns (docs/internals/activity.md) */
 
 static struct fake_daemon daemon_;
 static struct fake_queue q;

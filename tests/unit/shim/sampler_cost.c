@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Proves how often the agent's thread wakes: with 16 queues no more often than its periods allow
- * (docs/architecture.md), without queues never, and never for a drained queue that hooks follow.
- * The test counts wakes, because the CPU time of a wake depends on the machine (in a virtual
- * machine on a busy host it is many times as long as elsewhere).
+ * (docs/internals/activity.md), without queues never, and never for a drained queue that hooks
+ * follow. The test counts wakes, because the CPU time of a wake depends on the machine (in a
+ * virtual machine on a busy host it is many times as long as elsewhere).
  */
 #include <dirent.h>
 #include <setjmp.h>
