@@ -17,7 +17,7 @@
 #define ADVICE                                                                                     \
 	"run kfdsim as root, or allow user namespaces (sysctl user.max_user_namespaces, "          \
 	"kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns; in a "    \
-	"container: packaging/seccomp-kfdsim.json and the options in docs/kfdsim.md)"
+	"container: packaging/seccomp-kfdsim.json and docs/kfdsim/containers.md)"
 
 /* Directories in which the host's entries are hidden: the topology of another GPU or the scheduler
  * of another simulation would be mixed into this one. */

@@ -43,7 +43,7 @@ static const char help_text[] =
 	"  --help              this text\n"
 	"  --version           prints release, commit and protocol\n"
 	"\n"
-	"docs/kfdsim.md tells every key, and what is as on hardware and what is not.\n"
+	"docs/kfdsim/ describes every key, and what differs from hardware.\n"
 	"Exit code: COMMAND's; else 1 failed, 2 wrong use, 77 not possible here.\n";
 
 void options_help(void)

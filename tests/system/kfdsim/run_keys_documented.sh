@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# docs/kfdsim.md tells every option, and every key of --set with its default in
-# each profile.
+# Proves: the pages in docs/kfdsim describe every option, and every key of --set once, with its
+# default in each profile.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
-page=$SOURCE/docs/kfdsim.md
+page=$work/page
+cat "$SOURCE"/docs/kfdsim/*.md >"$page"
 default() {
 	sed -n "s/^$2 = \([^;]*[^; ]\) *;.*/\1/p" "$SOURCE/sim/profiles/$1.ini"
 }
