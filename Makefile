@@ -24,7 +24,7 @@ demo-build:
 	@echo "demo: 2/3 build"
 	@$(MAKE) --no-print-directory all TARGET=demo_programs
 
-# The quick tests (docs/testing.md), four at a time because most of them wait.
+# The quick tests (docs/internals/testing.md), four at a time because most of them wait.
 test: tests-built
 	@ctest --test-dir build --output-on-failure --no-tests=error -j 4 -L quick
 
@@ -60,7 +60,7 @@ matrix:
 	@$(MAKE) --no-print-directory all TARGET=matrix_programs
 	@packaging/matrix.sh
 
-# Would the tests notice? Breaks one line of a copy after the other: docs/testing.md.
+# Would the tests notice? Breaks one line of a copy after the other: docs/internals/testing-long.md.
 mutants:
 	@packaging/deps.sh test
 	@tests/mutation/mutants.py
@@ -81,11 +81,12 @@ sanitizers sanitizers-all:
 	@cmake --build --preset thread --target thread_tests
 	@ctest --test-dir build-thread --output-on-failure --no-tests=error -j 4 -L threads $(SPEED)
 
-# The README's commands in a clean root folder, as root and as a plain user: docs/testing.md.
+# The README's commands in a clean root directory, as root and as a plain user:
+# docs/internals/testing-long.md.
 fresh:
 	@ci/fresh
 
-# What takes too long for every change: docs/testing.md.
+# What takes too long for every change: docs/internals/testing-long.md.
 nightly: tests-built
 	@packaging/deps.sh bench matrix fresh
 	@packaging/nightly.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# nightly.sh: what takes too long for every change. docs/testing.md says what and why.
+# nightly.sh: what takes too long for every change. docs/internals/testing-long.md says what and why.
 set -eu
 cd "$(dirname "$0")/.."
 export BUILD=$PWD/build SOURCE=$PWD
