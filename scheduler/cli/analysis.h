@@ -93,7 +93,8 @@ struct analysis {
 };
 
 /* Takes the compute slots, XCCs and names of the GPUs from `nodes`, the array in the recording's
- * first line. To be called before the first analysis_add(). Entries without a gpu_id are ignored. */
+ * first line. To be called before the first analysis_add(). Entries without a gpu_id are
+ * ignored. */
 void analysis_nodes(struct analysis *analysis, const json_t *nodes);
 /*
  * Adds the next sample of the recording. A sample of the time before the command began or after

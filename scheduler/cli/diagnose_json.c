@@ -78,8 +78,8 @@ static json_t *queues_json(const struct diagnosis *diagnosis)
 	return list;
 }
 
-/* Returns the queues with a fault that the driver has reported; null if it is not known of any queue
- * whether it has one. */
+/* Returns the queues with a fault that the driver has reported; null if it is not known of any
+ * queue whether it has one. */
 static json_t *exceptions_json(const struct diagnosis *diagnosis, const struct observation *seen)
 {
 	json_t *list = diagnosis->exceptions_known ? json_array() : json_null();

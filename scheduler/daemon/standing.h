@@ -60,8 +60,8 @@ void standing_changed(struct worker *worker, struct client *client);
 
 /*
  * Compares what worker->coming means for each client, by the attributes that were read last, with
- * what is in force, from the slot worker->compared on, and marks those for which it differs. Clients
- * that register or change meanwhile are marked without a comparison. Stops at `end_ns`
+ * what is in force, from the slot worker->compared on, and marks those for which it differs.
+ * Clients that register or change meanwhile are marked without a comparison. Stops at `end_ns`
  * (CLOCK_MONOTONIC); at least one client is compared. Returns true if all have been compared.
  */
 bool standing_compare(struct worker *worker, uint64_t end_ns);

@@ -175,8 +175,8 @@ static void read_outsider(const json_t *root, struct observe_list *daemon)
 	}
 }
 
-/* The faults that the daemon's session has seen. A queue without an entry stays unknown: the session
- * has no faults from before it, and its last snapshot can be old. */
+/* The faults that the daemon's session has seen. A queue without an entry stays unknown: the
+ * session has no faults from before it, and its last snapshot can be old. */
 static void read_exceptions(const json_t *process, struct observe_list *daemon)
 {
 	const json_t *entry;

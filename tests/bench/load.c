@@ -9,8 +9,8 @@
  *   held   the daemon holds the offline clients by hold commands (level gate), which are carried out
  *          at once
  *
- * Measures also what a reload of the configuration (SIGHUP) costs the daemon's loop with 10, 100 and
- * 1,000 quiet clients, if the file is the same.
+ * Measures also what a reload of the configuration (SIGHUP) costs the daemon's loop with 10, 100
+ * and 1,000 quiet clients, if the file is the same.
  *
  * Every other second the clients' wakes go to another process, the floor: it waits for all of them
  * by epoll, reads each eventfd, and does nothing else.

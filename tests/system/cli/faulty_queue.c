@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program without a runtime and without the shim that has AQL queues and asks the driver for their
- * errors, as ROCr does: by an address and an event in the header of each save area. It executes the
- * commands on standard input, one a line, and prints "done" after each; at first it prints "ready".
+ * A program without a runtime and without the shim that has AQL queues and asks the driver for
+ * their errors, as ROCr does: by an address and an event in the header of each save area. It
+ * executes the commands on standard input, one a line, and prints "done" after each; at first it
+ * prints "ready".
  *
  *   queue    creates another queue
  *   bad N    submits a dispatch without dimensions to queue N, at which the packet processor stops
