@@ -325,7 +325,6 @@ const struct verb verb_preempt = {
 		"                 /run/kfdsched/socket\n"
 		"\n"
 		"Examples:\n"
-		"  kfdsched preempt 4711\n"
 		"  kfdsched preempt 4711 -n 50 --hold 10ms --svg preempt.svg --json | jq .suspend_us\n"
 		"  kfdsched preempt 4711 --hold 2s --pause 2s -n 10 --online 'curl -s localhost:8000/infer'\n",
 	.run = run,

@@ -168,7 +168,6 @@ const struct verb verb_workload = {
 		"\n"
 		"Examples:\n"
 		"  kfdsched workload transformer --priority offline --seconds 600 &\n"
-		"  kfdsched workload cnn --priority online --seconds 20\n"
 		"  kfdsched workload gemm --all-gpus --json | jq '.gpus[] | {index, rate: .result.rate_per_s}'\n",
 	.run = run,
 };

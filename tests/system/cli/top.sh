@@ -70,7 +70,7 @@ soon mapped
 keys Enter
 shows "Process $offline, level trap"
 soon eval "screen | grep '^Told by daemon, lane, ' | grep -q 'mqd, hqd'"
-soon eval "screen | grep -qE '^ +1 +$node +aql +1 MiB +[0-9]+ +[0-9]+ '"
+soon eval "screen | grep -qE '^ +1 +0 +aql +1 MiB +[0-9]+ +[0-9]+ '"
 
 # ---- orders ----
 keys S
@@ -82,7 +82,7 @@ keys S y
 soon state_is "$offline" suspended
 shows "level trap, suspended"
 keys q
-shows "$node ["
+shows "  0 ["
 soon eval "row | grep -q ' suspended '"
 keys q
 shows "1 process suspended here will run again. Quit?"

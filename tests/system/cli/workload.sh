@@ -49,7 +49,7 @@ expect 0 env KFDSHIM_SOCKET="$work/socket" "$BUILD/kfdsim" --gpu mi210 --gpus 2 
 	"$1" workload transformer --all-gpus --seconds 300 --priority offline >"$3" 2>/dev/null &
 	workload=$! grouped=1
 	for _ in $(seq 300); do
-		! "$1" status --json 2>/dev/null | jq -e ".processes as \$p | (\$p | length) == 2 and
+		! "$1" status --json 2>/dev/null | jq -es ".[0].processes as \$p | (\$p | length) == 2 and
 			(\$p[0].group | test(\"^workload-\")) and \$p[0].group == \$p[1].group and
 			([\$p[].queues[] | select(.type == \"aql\").gpu_id] | unique | length) == 2" >/dev/null || { grouped=0; break; }
 		sleep 0.1
