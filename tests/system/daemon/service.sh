@@ -98,7 +98,7 @@ if command -v systemd-analyze >/dev/null; then
 	mkdir "$work/units"
 	sed "s|^ExecStart=[^ ]*|ExecStart=$BUILD/kfdschedd|" "$BUILD/kfdschedd.service" >"$work/units/kfdschedd.service"
 	cp "$SOURCE/packaging/kfdschedd.socket" "$work/units"
-	systemd-analyze verify "$work/units/kfdschedd.service" "$work/units/kfdschedd.socket" >"$work/verified" 2>&1 ||
+	systemd-analyze verify --man=no "$work/units/kfdschedd.service" "$work/units/kfdschedd.socket" >"$work/verified" 2>&1 ||
 		fail "units: $(cat "$work/verified")"
 	! grep -q kfdschedd "$work/verified" || fail "units: $(cat "$work/verified")"
 fi

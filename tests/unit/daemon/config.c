@@ -82,9 +82,11 @@ static void times(void **state)
 	assert_int_equal(ns, 50000);
 	assert_true(value_time("50 ms", 0, UINT64_MAX, &ns));
 	assert_int_equal(ns, 50000000);
+	assert_true(value_time("1.5s", 0, UINT64_MAX, &ns));
+	assert_int_equal(ns, 1500000000);
 	assert_true(value_time("18446744073s", 0, UINT64_MAX, &ns));
 	assert_int_equal(ns, 18446744073000000000u);
-	for (const char **word = (const char *[]){"", "50", "ms", "-1s", "+1s", " 1s", "1.5s",
+	for (const char **word = (const char *[]){"", "50", "ms", "-1s", "+1s", " 1s", "1,5s",
 						  "1s ", "1m", "1h", "1ns", "0x1s", "18446744074s",
 						  "99999999999999999999us", "1s1ms", "1 S", NULL};
 	     *word; word++)
