@@ -1,37 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Proves, for a process without a daemon: when it takes its queues off the GPU and gives them back,
  * by which level, and what follows a hold that fails. */
-#include <errno.h>
-#include <sys/mman.h>
-
-#include "common/clock.h"
 #include "tests/lib/peers_play.h"
-
-/* The test plays the agent's waits for a core: at each read they have grown by waits_ns. The
- * machine's own waits would be subtracted from the duration of a hold, wherever they happened. */
-static _Atomic bool waits_are_played;
-static _Atomic unsigned long long waits_ns, waited_ns;
-
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-
-int __wrap_open(const char *path, int flags, ...)
-{
-	va_list list;
-	mode_t mode;
-	int fd;
-
-	va_start(list, flags);
-	mode = flags & O_CREAT ? va_arg(list, mode_t) : 0;
-	va_end(list);
-	if (!waits_are_played || strcmp(path, "/proc/thread-self/schedstat") != 0)
-		return __real_open(path, flags, mode);
-	waited_ns += waits_ns;
-	fd = memfd_create("schedstat", MFD_CLOEXEC);
-	CHECK(fd >= 0 && dprintf(fd, "1000 %llu 1\n", waited_ns) > 0 &&
-	      lseek(fd, 0, SEEK_SET) == 0);
-	return fd;
-}
+#include "tests/lib/played_waits.h"
+#include <errno.h>
 
 static bool saves_waves = true;
 
@@ -147,7 +119,6 @@ static void slow_firmware_is_not_asked_again(void)
 static void waits_for_a_core_are_not_the_firmware(void)
 {
 	struct process online;
-	uint64_t ended_ns = 0;
 
 	prepare();
 	waits_ns = 200000000;
@@ -156,109 +127,8 @@ static void waits_for_a_core_are_not_the_firmware(void)
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
-	hold_cost_us = 100000;
-	for (int i = 0; i < 2; i++) {
-		tell(&online, 'w');
-		EVENTUALLY(is_held(), 1000);
-		tell(&online, 'f');
-		ended_ns = clock_ns();
-		EVENTUALLY(!is_held(), 1000);
-	}
-	CHECK(clock_ns() - ended_ns < 150000000u); /* giving back takes 100 of it */
-	hold_cost_us = 0;
 	held_while_it_works(&online, 4);
 	CHECK(waited_ns >= 8 * waits_ns);
-	end(&online, 0);
-	clean();
-}
-
-/* Gaps in the peer's work that are shorter than a release and another hold are held over; longer
- * gaps are not. */
-static void short_gaps_are_held_over(void)
-{
-	struct process online;
-	uint64_t begun;
-	int longer = 0;
-
-	prepare();
-	hold_cost_us = 5000;
-	be("offline", "", 0);
-	online = start("online", "", 0);
-	EVENTUALLY(files_count(".lane") == 2, 2000);
-	work();
-	tell(&online, 'w');
-	EVENTUALLY(is_held(), 1000);
-	tell(&online, 'f');
-	EVENTUALLY(!is_held(), 1000); /* the costs of a hold and of a release are known now */
-	tell(&online, 'w');
-	EVENTUALLY(is_held(), 1000);
-	releases = 0;
-	for (int i = 0; i < 20; i++) {
-		begun = clock_ns();
-		tell(&online, 'f');
-		fake_sleep_us(1000);
-		tell(&online, 'w');
-		longer += clock_ns() - begun > 8000000u; /* the hold-over is 15 ms */
-		fake_sleep_us(2000);
-	}
-	/* this machine makes some of the gaps longer than intended */
-	CHECK(releases <= 5 + longer);
-	tell(&online, 'f');
-	EVENTUALLY(!is_held(), 1000);
-	end(&online, 0);
-	clean();
-}
-
-/* The same holds if both are slow: after a gap of 15 ms the release would not have finished. */
-static void gaps_that_gain_nothing_are_held_over(void)
-{
-	struct process online;
-
-	prepare();
-	hold_cost_us = 20000;
-	be("offline", "", 0);
-	online = start("online", "", 0);
-	EVENTUALLY(files_count(".lane") == 2, 2000);
-	work();
-	held_while_it_works(&online, 1);
-	tell(&online, 'w');
-	EVENTUALLY(is_held(), 1000);
-	fake_sleep_us(100000);
-	releases = 0;
-	for (int i = 0; i < 20; i++) {
-		tell(&online, 'f');
-		fake_sleep_us(15000);
-		tell(&online, 'w');
-		fake_sleep_us(50000);
-	}
-	CHECK(releases == 0);
-	end(&online, 0);
-	clean();
-}
-
-/* Once some gaps are known to be long, the GPU is given back when the peer's work ends. */
-static void long_gaps_are_not(void)
-{
-	struct process online;
-	uint64_t ended;
-
-	prepare();
-	hold_cost_us = 5000;
-	be("offline", "", 0);
-	online = start("online", "", 0);
-	EVENTUALLY(files_count(".lane") == 2, 2000);
-	work();
-	for (int i = 0; i < 6; i++) {
-		held_while_it_works(&online, 1);
-		fake_sleep_us(100000);
-	}
-	tell(&online, 'w');
-	EVENTUALLY(is_held(), 1000);
-	fake_sleep_us(20000);
-	ended = clock_ns();
-	tell(&online, 'f');
-	EVENTUALLY(!is_held(), 1000);
-	CHECK(clock_ns() - ended < 8000000u); /* the release takes 5 ms of this */
 	end(&online, 0);
 	clean();
 }
@@ -331,9 +201,6 @@ IN_CHILD(failures_are_tried_more_rarely)
 IN_CHILD(firmware_that_fails_is_not_asked_again)
 IN_CHILD(slow_firmware_is_not_asked_again)
 IN_CHILD(waits_for_a_core_are_not_the_firmware)
-IN_CHILD(short_gaps_are_held_over)
-IN_CHILD(gaps_that_gain_nothing_are_held_over)
-IN_CHILD(long_gaps_are_not)
 IN_CHILD(the_level_is_the_process_own)
 IN_CHILD(weight_too)
 IN_CHILD(trap_is_self)
@@ -348,9 +215,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_firmware_that_fails_is_not_asked_again),
 		cmocka_unit_test(test_slow_firmware_is_not_asked_again),
 		cmocka_unit_test(test_waits_for_a_core_are_not_the_firmware),
-		cmocka_unit_test(test_short_gaps_are_held_over),
-		cmocka_unit_test(test_gaps_that_gain_nothing_are_held_over),
-		cmocka_unit_test(test_long_gaps_are_not),
 		cmocka_unit_test(test_the_level_is_the_process_own),
 		cmocka_unit_test(test_weight_too),
 		cmocka_unit_test(test_trap_is_self),
