@@ -50,7 +50,7 @@ const char *gpu_name_short(char text[static GPU_NAME_SHORT], const struct gpu_na
 			   uint32_t gpu_id);
 /* Writes all names: "AMD Instinct MI210, 0000:43:00.0, renderD128, gpu_id 12440". Returns
  * `text`. */
-#define GPU_NAME_LONG 160
+#define GPU_NAME_LONG 192
 const char *gpu_name_long(char text[static GPU_NAME_LONG], const struct gpu_name *name);
 
 #endif
