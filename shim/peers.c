@@ -15,6 +15,7 @@
 #include "shim/peers_files.h"
 #include "shim/peers_hold.h"
 #include "shim/queues.h"
+#include "shim/sampler.h"
 
 #define PEERS_MAX 64u /* peers beyond this number are not seen */
 /* Directory entries that one scan reads. */
@@ -174,6 +175,10 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 	/* A short sleep of the sampler is not ended by work, so send it a datagram, too. */
 	if (more || (active && peers_hold_awaits_work()))
 		send_to(&own_address, LOOK);
+	/* Without queues the agent does not listen, so it may not have met a peer that has come
+	 * since, and only this wakes it. */
+	if (active && !queues_any())
+		sampler_wake();
 	errno = saved;
 }
 

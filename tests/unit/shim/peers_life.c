@@ -102,6 +102,7 @@ static void a_request_before_the_first_queue(void)
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 1, 2000);
 	tell(&online, 'd');
+	fake_sleep_us(200000); /* until it has stopped listening */
 	be("offline", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
