@@ -9,7 +9,7 @@ in_a_world
 
 # What is typed into the world's shell: one command a line, the last block of the section.
 sed -n '/^## From Python/,/^## What is/s/^    //p' "$SOURCE/README.md" |
-	sed '1,/^build\/kfdsim -- bash$/d' >"$work/commands"
+	sed '1,/^build\/kfdsim -- bash$/d; /^exit$/d' >"$work/commands"
 # A person types more slowly than this. Port 8080 may be another program's: the network is the host's.
 {
 	echo "set -e; wait_for() { until eval \"\$1\"; do sleep 0.1; done; }"
