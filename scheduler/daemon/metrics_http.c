@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/nodes.h"
 #include "common/wait.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"
@@ -31,6 +32,9 @@
 #define TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 static int listener = -1;
+/* The GPUs of this machine, as they are when this process starts. */
+static struct gpu_name gpus[GPU_NODES_MAX];
+static size_t n_gpus;
 
 int metrics_http_listen(uint16_t port, char *problem, size_t size)
 {
@@ -88,6 +92,7 @@ static struct MHD_Response *tell_metrics(void)
 	int error = -ENOMEM;
 
 	if (out) {
+		metrics_gpus(gpus, n_gpus, out);
 		error = latest(&snapshot) ? metrics_text(&snapshot, KFDSHIM_VERSION, out) : -EAGAIN;
 		if (fclose(out) != 0)
 			error = -ENOMEM;
@@ -248,7 +253,9 @@ int metrics_http_run(void)
 	int error = separate();
 
 	be_ordinary();
-	tzset(); /* reads a file, which the filter forbids later; needed for the date in a reply */
+	/* Both read files, which the filter forbids later. A reply has a date. */
+	tzset();
+	n_gpus = gpu_names_read("", gpus, GPU_NODES_MAX);
 	if (!error)
 		server = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
 					  answer, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,

@@ -70,11 +70,12 @@ static void seconds(FILE *out, uint64_t ns)
 	fprintf(out, "%" PRIu64 ".%09" PRIu64 "\n", ns / S, ns % S);
 }
 
-static void client_labels(FILE *out, const struct metrics_client *client)
+/* Writes the value of a label: a text of at most `size` bytes. */
+static void label_text(FILE *out, const char *text, size_t size)
 {
-	fprintf(out, "pid=\"%" PRId32 "\",comm=\"", client->pid);
-	for (size_t i = 0; i < sizeof(client->comm) && client->comm[i]; i++) {
-		char c = client->comm[i];
+	fputc('"', out);
+	for (size_t i = 0; i < size && text[i]; i++) {
+		char c = text[i];
 
 		if (c == '\n') {
 			fputs("\\n", out);
@@ -85,6 +86,12 @@ static void client_labels(FILE *out, const struct metrics_client *client)
 		fputc(c, out);
 	}
 	fputc('"', out);
+}
+
+static void client_labels(FILE *out, const struct metrics_client *client)
+{
+	fprintf(out, "pid=\"%" PRId32 "\",comm=", client->pid);
+	label_text(out, client->comm, sizeof(client->comm));
 }
 
 /* Number of objects in a scope; the next functions return their counters and write their labels. */
@@ -297,6 +304,31 @@ static void clients(FILE *out, const struct metrics_snapshot *s)
 				of_clients[f].value(out, &s->list[c], i);
 			}
 		}
+	}
+}
+
+/* Writes a label of a GPU, which is empty if it is not known. */
+static void gpu_label(FILE *out, const char *label, const char *text, size_t size)
+{
+	fprintf(out, ",%s=", label);
+	label_text(out, text, size);
+}
+
+void metrics_gpus(const struct gpu_name *names, size_t n, FILE *out)
+{
+	family(out, ALL, "gpu_info", "gauge",
+	       "1; the other names of a node's GPU are in the labels.", "");
+	for (size_t i = 0; i < n; i++) {
+		char render[24] = "";
+
+		if (names[i].render_minor)
+			snprintf(render, sizeof(render), "renderD%u", names[i].render_minor);
+		fprintf(out, "kfdsched_gpu_info{node=\"%" PRIu32 "\",gpu=\"%u\"", names[i].gpu_id,
+			names[i].index);
+		gpu_label(out, "bdf", names[i].bdf, sizeof(names[i].bdf));
+		gpu_label(out, "render", render, sizeof(render));
+		gpu_label(out, "product", names[i].product, sizeof(names[i].product));
+		fprintf(out, ",partition=\"%u\"} 1\n", names[i].partition);
 	}
 }
 

@@ -16,6 +16,7 @@
 
 #include "channel/lane.h"
 #include "scheduler/core/core.h"
+#include "scheduler/kfd/gpu_name.h"
 
 #define METRICS_BOUNDS 13u	    /* buckets of a histogram, without the last one, +Inf */
 #define METRICS_NODES GPU_NODES_MAX /* nodes with metrics of their own */
@@ -82,6 +83,8 @@ struct metrics_snapshot {
 /* Adds a value in ns to a histogram. */
 void metrics_histogram_add(struct metrics_histogram *histogram, uint64_t ns);
 
+/* Writes the names of the GPUs. Errors of `out` are metrics_text()'s, which follows. */
+void metrics_gpus(const struct gpu_name *names, size_t n, FILE *out);
 /* Writes the text of a snapshot. Returns 0, or -EIO if writing to `out` failed. */
 int metrics_text(const struct metrics_snapshot *snapshot, const char *version, FILE *out);
 

@@ -18,11 +18,12 @@ import time
 SAMPLE = re.compile(r'^([a-z_][a-z0-9_]*)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)+)\})? '
                     r'((?:-?[0-9]+(?:\.[0-9]+)?)|\+Inf)$')
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"(,|$)')
-LABELS = {"version", "node", "pid", "comm", "level", "le", "state"}
+LABELS = {"version", "node", "pid", "comm", "level", "le", "state", "gpu", "bdf", "render",
+          "product", "partition"}
 UNITS = {"gauge": ("_seconds", "_bytes", ""), "counter": ("_seconds_total", "_bytes_total", "_total"),
          "histogram": ("_seconds", "_bytes")}
 # Without a unit: what is counted or is one of few states.
-BARE = {"kfdsched_build_info", "kfdsched_clients", "kfdsched_clients_unlisted",
+BARE = {"kfdsched_build_info", "kfdsched_gpu_info", "kfdsched_clients", "kfdsched_clients_unlisted",
         "kfdsched_node_urgent", "kfdsched_node_suspended_clients", "kfdsched_client_level",
         "kfdsched_client_priority", "kfdsched_client_suspended", "kfdsched_client_active"}
 

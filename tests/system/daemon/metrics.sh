@@ -17,7 +17,8 @@ metrics statuses "$port" || fail "statuses"
 start_offline --seconds 300
 start_online
 node=$(gpu_id)
-scraped "before any" kfdsched_suspends_total==0 kfdsched_worker_restarts_total==0
+bdf=$(basename "$(readlink -f /sys/class/drm/renderD128/device)")
+scraped "before any" "kfdsched_gpu_info,node=$node,gpu=0,bdf=$bdf,render=renderD128==1" kfdsched_suspends_total==0 kfdsched_worker_restarts_total==0
 
 tell cycle 1 20 2000
 conditions=()

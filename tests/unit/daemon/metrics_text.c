@@ -131,6 +131,28 @@ static void nodes_and_clients_are_labelled(void **state)
 	has("kfdsched_client_suspend_seconds_bucket{" C ",le=\"0.05\"} 0");
 }
 
+static void gpus_have_all_their_names(void **state)
+{
+	const struct gpu_name names[] = {
+		{.gpu_id = 12440,
+		 .bdf = "0000:43:00.0",
+		 .render_minor = 128,
+		 .product = "AMD \"Instinct\""},
+		{.gpu_id = 7, .index = 1, .partition = 3},
+	};
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	metrics_gpus(names, 2, out);
+	fclose(out);
+	has("# TYPE kfdsched_gpu_info gauge");
+	has("kfdsched_gpu_info{node=\"12440\",gpu=\"0\",bdf=\"0000:43:00.0\",render=\"renderD128\","
+	    "product=\"AMD \\\"Instinct\\\"\",partition=\"0\"} 1");
+	has("kfdsched_gpu_info{node=\"7\",gpu=\"1\",bdf=\"\",render=\"\",product=\"\",partition=\"3\"} "
+	    "1");
+}
+
 static void writing_may_fail(void **state)
 {
 	char little[100];
@@ -148,6 +170,7 @@ int main(void)
 		cmocka_unit_test_teardown(an_empty_daemon_has_totals_alone, forget),
 		cmocka_unit_test_teardown(buckets_add_up, forget),
 		cmocka_unit_test_teardown(nodes_and_clients_are_labelled, forget),
+		cmocka_unit_test_teardown(gpus_have_all_their_names, forget),
 		cmocka_unit_test_teardown(writing_may_fail, forget),
 	};
 
