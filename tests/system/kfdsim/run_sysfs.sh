@@ -55,3 +55,15 @@ expect 0 "$BUILD/kfdsim" -- sh -ec '
 	echo "config$(od -An -tx2 -N4 config) $(wc -c <config)"'
 printed_line 'numa 0 vram 0'
 printed_line 'config 1002 740f 64'
+
+# The reset of single queues is announced (bit 31) by Linux 7.3, for MI300 and later.
+# announces 0|1 OPTION...
+announces() {
+	local want=$1
+	shift
+	capability=$("$BUILD/kfdsim" "$@" -- sed -n 's/^capability //p' /sys/class/kfd/kfd/topology/nodes/1/properties)
+	same "$((capability >> 31 & 1))" "$want"
+}
+announces 1 --gpu mi300x --kernel 7.3
+announces 0 --gpu mi300x --kernel 6.12.107
+announces 0 --gpu mi210 --kernel 7.3
