@@ -31,6 +31,7 @@ int main(void)
 {
 	struct kfdabi_queue_snapshot entry = {0};
 	struct kfdabi_runtime_info info;
+	struct raw_queue other;
 	struct gpu_file gpu;
 	struct child child;
 	uint32_t n = 1, id = 0;
@@ -38,6 +39,7 @@ int main(void)
 
 	gpu_open(&gpu);
 	child_start(&child, body);
+	queue_new(&gpu, &other); /* CREATE_QUEUE waits only to take queues off */
 	CHECK(!pipe2(events, O_CLOEXEC | O_NONBLOCK));
 	hear(child.from);
 	seize(child.pid);
