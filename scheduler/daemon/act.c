@@ -16,6 +16,7 @@
  * resets that queue only, and the suspend succeeds (KFD_UNMAP_LATENCY_MS in the driver's
  * kfd_priv.h). */
 #define UNMAP_LATENCY_NS 4000000000ull
+#define MUTEX_PART 100u
 #define CAUSE_MAX_NS 1000000000u /* a longer delay is a wrong timestamp of a client */
 
 static void set_suspended(struct client *client, bool suspended)
@@ -241,16 +242,24 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 		level_fall(worker, client, -ECONNRESET, "its executor process was ended", now);
 }
 
-/* A suspend that succeeded after this time has cost a queue: the driver has reset it and its
- * work is lost. Suspending the rest of the process does not bring it back. */
+/* Returns whether the driver has reset a queue in a suspend that succeeded, by its time. The wait
+ * for the process's mutex just before tells how long that is held: if it is a small part of the
+ * suspend, it is no reason for the rest. (On a busy host any driver call takes some ms.) */
+static bool has_cost_a_queue(const struct trap_cost *cost)
+{
+	return cost->duration_ns >= UNMAP_LATENCY_NS &&
+	       cost->waited_ns < cost->duration_ns / MUTEX_PART;
+}
+
+/* If a suspend that succeeded has cost a queue, the work of that queue is lost. Suspending the rest
+ * of the process does not bring it back. */
 static void look_for_reset(struct worker *worker, struct client *client,
 			   const struct trap_cost *cost, uint64_t now)
 {
 	static const char why[] = "a suspend took so long that the driver has reset a compute "
 				  "queue, which did not come off the GPU";
 
-	if (cost->duration_ns < UNMAP_LATENCY_NS || client->by_order != LANE_LEVEL_NONE ||
-	    trap_gpu_ns(cost) <= worker->config.core.slow_suspend_ns)
+	if (!has_cost_a_queue(cost) || client->by_order != LANE_LEVEL_NONE)
 		return;
 	log_info("process %d (%s): %s: if that was its own, start it anew", (int)client->peer.pid,
 		 client->name, why);
