@@ -61,8 +61,10 @@ void unit_account(const struct core *core, const struct unit *unit, uint64_t now
 	bool leased = is_leased(core, unit, now);
 
 	FOR_CLIENTS (core, unit, c) {
-		c->time_ns[c->time] += passed(c, now);
-		c->time_since += passed(c, now);
+		uint64_t ns = passed(c, now);
+
+		c->time_ns[c->time] += ns;
+		c->time_since += ns;
 		c->time = time_of(c, unit, leased);
 	}
 }

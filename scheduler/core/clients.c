@@ -198,9 +198,15 @@ static void recount(struct core *core, struct client *c, int priority, uint32_t 
 	}
 }
 
+/* Does the client preempt less urgent work where it is active? */
+static bool may_press(const struct client *c)
+{
+	return c->priority >= 0 && !c->passive && present(c);
+}
+
 bool client_presses(const struct client *c)
 {
-	return c->priority >= 0 && !c->passive && present(c) && node_set_any(&c->active);
+	return may_press(c) && node_set_any(&c->active);
 }
 
 /* To be called when the gang's active clients or their objectives have changed, because policy
@@ -223,29 +229,36 @@ static uint64_t places_word(const struct client *c, uint32_t word)
 	return more < NODE_SET_WORD ? (UINT64_C(1) << more) - 1 : UINT64_MAX;
 }
 
-/* Updates the counts of one client. urgent: a client of its gang preempts (client_presses());
- * working: one has work, suspended or not. */
-static void client_count(struct core *core, struct client *c, const struct unit *unit, bool urgent,
-			 bool working)
+/* Counts a client of no group, which is the usual case: only where its own work is. */
+static void recount_alone(struct core *core, struct client *c, int priority)
 {
 	const struct node_set *works = client_working(c);
-	bool counts = c->priority >= 0;
+	bool may = may_press(c);
 
-	urgent = urgent && counts && !c->passive && present(c);
-	working = working && counts;
+	for (uint32_t i = 0; i < client_words(c); i++)
+		recount(core, c, priority, i, may ? c->active.words[i] : 0,
+			c->priority >= 0 ? works->words[i] : 0,
+			c->state == CORE_RUNNING ? 0 : c->held.words[i]);
+}
+
+/* Counts a client of a group. urgent: a client of its gang preempts (client_presses()); working:
+ * one has work, suspended or not. */
+static void recount_member(struct core *core, struct client *c, int priority, bool urgent,
+			   bool working)
+{
+	urgent = urgent && may_press(c);
+	working = working && c->priority >= 0;
 	for (uint32_t i = 0; i < client_words(c); i++) {
 		uint64_t all = places_word(c, i);
 
-		recount(core, c, unit->priority, i,
-			urgent ? (unit->group ? all : c->active.words[i]) : 0,
-			working ? (unit->group ? all : works->words[i]) : 0,
+		recount(core, c, priority, i, urgent ? all : 0, working ? all : 0,
 			c->state == CORE_RUNNING ? 0 : c->held.words[i]);
 	}
 }
 
 /* The activity of one client of a group counts on the nodes of all of them, because a rank that has
  * no work in flight gets some as soon as the others are done. */
-void unit_recount(struct core *core, struct unit *unit)
+static void recount_group(struct core *core, const struct unit *unit)
 {
 	bool urgent = false, working = false, others = false;
 
@@ -258,9 +271,17 @@ void unit_recount(struct core *core, struct unit *unit)
 		working |= c->priority >= 0 && node_set_any(client_working(c));
 	}
 	FOR_CLIENTS (core, unit, c)
-		client_count(core, c, unit, urgent, working);
-	if (others && unit->group)
+		recount_member(core, c, unit->priority, urgent, working);
+	if (others)
 		objective_changed(core, unit);
+}
+
+void unit_recount(struct core *core, struct unit *unit)
+{
+	if (unit->group)
+		recount_group(core, unit);
+	else
+		recount_alone(core, &core->clients[unit->first], unit->priority);
 }
 
 void client_recount(struct core *core, struct client *c)
@@ -273,6 +294,7 @@ void client_uncount(struct core *core, struct client *c)
 	int priority = unit_of(core, c)->priority;
 
 	c->active = c->held = (struct node_set){0};
+	c->presses = false;
 	for (uint32_t i = 0; i < client_words(c); i++)
 		recount(core, c, priority, i, 0, 0, 0);
 }
@@ -490,15 +512,13 @@ static uint32_t slot_of(const struct core *core, const struct client *c)
 	return (uint32_t)(c - core->clients);
 }
 
-int client_place(struct core *core, struct client *c, uint32_t gpu_id)
+/* Adds a place for a GPU where the client has none. Returns its number, or -1. */
+static int place_add(struct core *core, struct client *c, uint32_t gpu_id)
 {
 	uint32_t at = PLACE(slot_of(core, c), c->place_count);
 	struct place *place;
 	struct node *node;
 
-	for (uint32_t i = 0; i < c->place_count; i++)
-		if (core->nodes[c->places[i].node].gpu_id == gpu_id)
-			return (int)i;
 	if (c->place_count == CORE_NODES)
 		return -1;
 	place = &c->places[c->place_count];
@@ -511,6 +531,14 @@ int client_place(struct core *core, struct client *c, uint32_t gpu_id)
 		place_at(core, node->first)->previous = at;
 	node->first = at;
 	return (int)c->place_count++;
+}
+
+int client_place(struct core *core, struct client *c, uint32_t gpu_id)
+{
+	for (uint32_t i = 0; i < c->place_count; i++)
+		if (core->nodes[c->places[i].node].gpu_id == gpu_id)
+			return (int)i;
+	return place_add(core, c, gpu_id);
 }
 
 void client_leave_places(struct core *core, struct client *c)

@@ -462,6 +462,8 @@ static size_t join(struct actions *out)
 {
 	struct core_action *from = out->list + (out->max - out->resumes), *to, swap;
 
+	if (!out->resumes)
+		return out->suspends;
 	for (size_t i = 0; i < out->resumes / 2; i++) {
 		swap = from[i];
 		from[i] = from[out->resumes - 1 - i];

@@ -109,11 +109,12 @@ static uint64_t first_due(const struct core *core, const struct node *node, cons
 static void press_by(const struct core *core, const struct unit *unit, const struct node *node,
 		     bool works, uint64_t now, struct press *out, bool *all)
 {
-	const struct core_policy *policy = node_policy(core, node);
+	const struct core_policy *policy;
 	uint64_t due = 0;
 
 	if (!(node_pressing(node) >> (unit->priority + 1)))
 		return;
+	policy = node_policy(core, node);
 	if (policy->rule == CORE_OBSERVE) {
 		out->observed |= works;
 		return;

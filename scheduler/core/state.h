@@ -103,7 +103,7 @@ struct client {
 	bool prompt;  /* the next action depends on activity alone; core_action.prompt */
 
 	uint32_t place_count;
-	bool presses;		/* client_presses(), at the last recount */
+	bool presses;		/* client_presses(), at the last recount of its group */
 	struct node_set active; /* places where the client reports work */
 	struct node_set held;	/* places with work at any time since the last suspension began */
 	struct tally counted;
