@@ -237,6 +237,16 @@ static int destroy_queue(int fd, unsigned long request, void *arg)
 	return result;
 }
 
+/* ALLOC or FREE_MEMORY_OF_GPU, which pins pages, or takes them back. */
+static int pin(typeof(vram_alloc) *forward, int fd, unsigned long request, void *arg)
+{
+	struct lane *lane = link_pin_begin();
+	int result = forward(host, fd, request, arg);
+
+	link_pin_end(lane);
+	return result;
+}
+
 /* AMDGPU_USERQ: creates or frees a DRM user queue. All that is needed is in *arg before the call,
  * except the id of a new queue, which the driver writes to its first word. */
 static int user_queue(int fd, unsigned long request, void *arg)
@@ -294,9 +304,9 @@ static int agent_ioctl(int fd, unsigned long request, void *arg)
 	case KFDABI_DESTROY_QUEUE:
 		return destroy_queue(fd, request, arg);
 	case KFDABI_ALLOC_MEMORY_OF_GPU:
-		return vram_alloc(host, fd, request, arg);
+		return pin(vram_alloc, fd, request, arg);
 	case KFDABI_FREE_MEMORY_OF_GPU:
-		return vram_free(host, fd, request, arg);
+		return pin(vram_free, fd, request, arg);
 	case KFDABI_ALLOC_QUEUE_GWS:
 		return alloc_queue_gws(fd, request, arg);
 	case KFDABI_SET_CU_MASK:

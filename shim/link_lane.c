@@ -187,17 +187,25 @@ static void wait_released(struct lane *lane, uint32_t mine)
 	say(LOG_INFO, "the daemon did not resume this process within 10 ms of being asked");
 }
 
-struct lane *link_leave_begin(void)
+/* Returns the shared memory, which stays mapped until leave(); NULL: there is none. */
+static struct lane *enter(void)
 {
-	int saved = errno;
 	struct lane *lane;
-	uint32_t mine;
 
 	agent_lock();
 	lane = peer.lane;
 	if (lane)
 		peer.leavers++;
 	agent_unlock();
+	return lane;
+}
+
+struct lane *link_leave_begin(void)
+{
+	int saved = errno;
+	struct lane *lane = enter();
+	uint32_t mine;
+
 	if (!lane)
 		return NULL;
 	/* Announce the call, then read `suspended`. The daemon sets `suspended`, then reads the
@@ -222,6 +230,30 @@ void link_leave_end(struct lane *lane)
 	peer.leavers--;
 	if (peer.lane == lane)
 		link_lane_wake();
+	agent_unlock();
+	errno = saved;
+}
+
+struct lane *link_pin_begin(void)
+{
+	int saved = errno;
+	struct lane *lane = enter();
+
+	if (lane)
+		__atomic_add_fetch(&lane->pinning, 1, __ATOMIC_SEQ_CST);
+	errno = saved;
+	return lane;
+}
+
+void link_pin_end(struct lane *lane)
+{
+	int saved = errno;
+
+	if (!lane)
+		return;
+	__atomic_sub_fetch(&lane->pinning, 1, __ATOMIC_SEQ_CST);
+	agent_lock();
+	peer.leavers--;
 	agent_unlock();
 	errno = saved;
 }

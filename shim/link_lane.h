@@ -52,14 +52,23 @@ void link_look_at_board(uint64_t now_ns);
 struct lane *link_leave_begin(void);
 void link_leave_end(struct lane *lane);
 
+/*
+ * Around a driver call that can hold the mutex of the process for long: a suspend of the process
+ * waits for it, and the daemon must not take that time for the GPU's. Any thread, not under the
+ * agent's lock; both keep errno. The daemon is not woken, because it reads this when it suspends.
+ * Begin returns the shared memory to pass to end, or NULL if there is no daemon.
+ */
+struct lane *link_pin_begin(void);
+void link_pin_end(struct lane *lane);
+
 /* ---- for link.c: the sampler's thread ---- */
 
 /* Starts to use a new connection, and publishes the whole state. @wake_fd is the eventfd that wakes
  * the daemon. Takes ownership of all three. Under the agent's lock. */
 void link_lane_begin(struct lane *lane, const struct board *board, int wake_fd, uint64_t now_ns);
 /* Ends the use of the shared memory and unmaps it. Not under the agent's lock.
- * Returns false if there is none, or if a thread between link_leave_begin() and link_leave_end()
- * still uses it; the caller then tries again later. */
+ * Returns false if there is none, or if a thread between one of the calls of _begin() and of
+ * _end() above still uses it; the caller then tries again later. */
 bool link_lane_end(void);
 /* Returns the client's shared memory, or NULL. Any thread with the agent's lock held; the sampler's
  * thread also without it. */

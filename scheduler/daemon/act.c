@@ -24,11 +24,22 @@ static void set_suspended(struct client *client, bool suspended)
 	__atomic_store_n(&client->lane->suspended, suspended, __ATOMIC_SEQ_CST);
 }
 
+/* Can another driver call of the process hold its mutex now, for which a suspend then waits? If
+ * that is not known, without the shim or with an older one, the executor measures to be sure; a
+ * process that suspends itself does not measure. */
+static bool mutex_may_be_held(const struct client *client)
+{
+	bool known = !client->outsider && client->version == PROTOCOL_VERSION;
+
+	return (!known && !client->by_order) || lane_word(&client->lane->pinning);
+}
+
 bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
 		uint64_t now)
 {
 	client->acting = action->verb;
 	client->acting_prompt = action->prompt;
+	client->acting_waits = mutex_may_be_held(client);
 	client->cause_ns = 0;
 	client->news.reason = NULL;
 	if (client->by_order)
@@ -54,7 +65,8 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		 * any case */
 		return false;
 	}
-	executor_ask(client->executor, EXECUTOR_SUSPEND);
+	executor_ask(client->executor,
+		     EXECUTOR_SUSPEND | (client->acting_waits ? EXECUTOR_MEASURE : 0));
 	return true;
 }
 
@@ -142,8 +154,19 @@ static uint64_t judged_ns(struct worker *worker, struct client *client,
 	/* Levels gate and weight save no waves. */
 	if (client->by_order == LANE_LEVEL_GATE || client->by_order == LANE_LEVEL_WEIGHT)
 		return 0;
-	if (client->acting != CORE_SUSPEND || report->error || trap_gpu_ns(cost) > slow_ns ||
+	if (client->acting != CORE_SUSPEND || report->error ||
 	    (cost->duration_ns <= slow_ns && cost->waited_ns <= slow_ns))
+		return cost->duration_ns;
+	if (client->by_order && client->acting_waits) {
+		/* It suspends itself, and does not measure its wait. */
+		log_client(&client->log,
+			   "process %d (%s): its suspend took %llu us, while other driver calls of "
+			   "the process were in progress: it shows no GPU that does not preempt",
+			   (int)client->peer.pid, client->name,
+			   (unsigned long long)(cost->duration_ns / 1000));
+		return slow_ns;
+	}
+	if (trap_gpu_ns(cost) > slow_ns)
 		return cost->duration_ns;
 	log_client(
 		&client->log,

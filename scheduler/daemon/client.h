@@ -105,6 +105,7 @@ struct client {
 
 	bool acting_prompt;    /* core_action.prompt of the action in flight */
 	enum core_verb acting; /* the action in flight, or the last one */
+	bool acting_waits;     /* mutex_may_be_held() when that action began */
 	uint64_t cause_ns;     /* when the cause of the action happened; 0: unknown */
 
 	struct control control;

@@ -28,6 +28,8 @@ enum executor_request {
 	EXECUTOR_QUIT = 1 << 5,	   /* end the session, which resumes all queues */
 	/* the target announces no queues: EXECUTOR_RUNTIME reports them, too */
 	EXECUTOR_WATCH = 1 << 6,
+	/* with EXECUTOR_SUSPEND: measure the wait for the target's mutex (trap_measure()) */
+	EXECUTOR_MEASURE = 1 << 7,
 };
 
 /* Outcomes that an executor reports. */

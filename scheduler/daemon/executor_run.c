@@ -145,6 +145,8 @@ static void act(struct target *target, uint32_t requests)
 {
 	struct executor_report *report = &target->slot->report;
 
+	if (requests & EXECUTOR_MEASURE)
+		trap_measure(target->trap);
 	if (requests & EXECUTOR_SUSPEND)
 		report->error = suspend(target, &report->cost);
 	else

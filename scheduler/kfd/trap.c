@@ -220,6 +220,8 @@ static int settle_queues(struct trap *trap, struct trap_cost *cost, char *reason
 
 	if (!error && trap->queue_count == 0)
 		return 0;
+	/* nothing is known yet of what else the target does in the driver */
+	trap_measure(trap);
 	if (!error)
 		error = trap_suspend(trap, cost);
 	undo = trap_resume(trap, &resumed);

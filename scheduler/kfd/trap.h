@@ -44,9 +44,10 @@ struct kfdabi_queue_snapshot;
  * Second, the driver preempts the GPUs of the target one after the other (the loop over p->pdds in
  * suspend_queues, kfd_device_queue_manager.c).
  *
- * To measure the first part, trap_suspend() takes a queue snapshot before the suspend if the
- * previous suspend took longer than TRAP_QUICK_NS or had to wait. A snapshot takes the same mutex
- * and touches no GPU. Its duration is waited_ns, which is not part of duration_ns.
+ * To measure the first part, trap_suspend() takes a queue snapshot before the suspend: in the first
+ * suspend of a session, after trap_measure(), and if the previous suspend took longer than
+ * TRAP_QUICK_NS or had to wait. A snapshot takes the same mutex and touches no GPU. Its duration is
+ * waited_ns, which is not part of duration_ns.
  */
 #define TRAP_QUICK_NS 10000000u /* 10 ms: limit of a quick suspend */
 #define TRAP_FREE_NS 1000000u /* 1 ms: a snapshot that takes this long had to wait for the mutex */
@@ -57,7 +58,8 @@ struct trap_cost {
 	uint32_t gpus;	      /* GPUs with a queue that was to be suspended; resume: 0 */
 };
 /*
- * Upper bound of the time that the suspend took on one GPU, in ns.
+ * The time that the suspend took for each GPU, in ns: the mean, because the driver does not tell
+ * them apart.
  * Returns 0 if other calls of the target held the mutex, so that the time is not known.
  */
 static inline uint64_t trap_gpu_ns(const struct trap_cost *cost)
@@ -150,6 +152,9 @@ bool trap_any_pending(void);
  * -EPERM  the runtime is not enabled any more
  */
 int trap_suspend(struct trap *trap, struct trap_cost *cost);
+/* Lets the next trap_suspend() measure the wait for the target's mutex, with a further driver
+ * call. */
+void trap_measure(struct trap *trap);
 /* Returns true if `error` of trap_suspend() means that the target is exiting, or that its session
  * has ended (the driver then resumes the target). */
 bool trap_is_gone(struct trap *trap, int error);

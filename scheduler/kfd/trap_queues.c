@@ -194,19 +194,24 @@ static uint32_t count_gpus(const struct trap *trap)
 	return gpus;
 }
 
+void trap_measure(struct trap *trap)
+{
+	trap->measure = true;
+}
+
 int trap_suspend(struct trap *trap, struct trap_cost *cost)
 {
 	int error;
 
 	*cost = (struct trap_cost){0};
 	trap->held = true;
-	if (trap->slow)
+	if (trap->measure)
 		cost->waited_ns = wait_for_mutex(trap);
 	cost->gpus = count_gpus(trap);
 	error = suspend_all(trap, cost);
 	if (cost->entry_ns)
 		cost->duration_ns = clock_ns() - cost->entry_ns;
-	trap->slow = cost->duration_ns > TRAP_QUICK_NS || cost->waited_ns >= TRAP_FREE_NS;
+	trap->measure = cost->duration_ns > TRAP_QUICK_NS || cost->waited_ns >= TRAP_FREE_NS;
 	return error;
 }
 

@@ -33,7 +33,7 @@ struct trap {
 	/* Used by trap_queues.c only. */
 	bool held;	      /* trap_suspend() was called, trap_resume() did not succeed yet */
 	bool chosen;	      /* trap_choose() restricts the queues to suspend */
-	bool slow;	      /* last suspend was not quick: measure the wait before the next */
+	bool measure;	      /* measure the wait for the mutex before the next suspend */
 	uint32_t queue_count; /* entries of queues[] */
 	uint32_t new_queues;  /* new queues that snapshots have reported, in total */
 	struct trap_queue queues[KFDABI_QUEUE_ARRAY_MAX];

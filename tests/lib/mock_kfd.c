@@ -93,6 +93,14 @@ static void note(char letter)
 	}
 }
 
+static int memory(char letter, int error)
+{
+	note(letter);
+	if (fake.on_memory)
+		fake.on_memory();
+	return refuse(error);
+}
+
 static int fake_ioctl(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_get_version_args *version = arg;
@@ -120,12 +128,10 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 		note('D');
 		return destroy(arg);
 	case KFDABI_ALLOC_MEMORY_OF_GPU:
-		note('A');
 		((struct kfd_ioctl_alloc_memory_of_gpu_args *)arg)->handle = next_handle();
-		return refuse(fake.alloc_errno);
+		return memory('A', fake.alloc_errno);
 	case KFDABI_FREE_MEMORY_OF_GPU:
-		note('F');
-		return refuse(fake.free_errno);
+		return memory('F', fake.free_errno);
 	case KFDABI_DBG_TRAP:
 		note('T');
 		return fake_trap_ioctl(arg);

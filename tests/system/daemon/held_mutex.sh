@@ -3,31 +3,40 @@
 # Proves: a process whose other driver calls hold its mutex, so that each suspend of it waits longer
 # than slow_suspend_us, is not taken for a GPU that does not preempt: it is suspended again and
 # again. One whose GPU itself takes long is not suspended any more after three in a row (SLOW=1),
-# with the reason.
+# with the reason. A wait of more than 4 s, the first after quick suspends, is not taken for the
+# reset of a queue either (FIRST=1). LEVEL=self: the same of a process that suspends itself.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 world=pin_us=500000
+# A pause of 1 or 2 s after a slow suspend ends within an allocation again.
+[ -z "${LEVEL:-}" ] || world=pin_us=700000
 [ -z "${SLOW:-}" ] || world=preempt_us=80000
+[ -z "${FIRST:-}" ] || world=pin_us=4800000
 in_a_world
 
 printf '[scheduler]\nslow_suspend_us = 50000\nhold_over = no\n' >"$work/patient.ini"
 start_daemon
 start_online
 export PINNING=$work/pinning LD_PRELOAD=$PINNING_LIBRARY:$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline
-KFDSHIM_LEVEL='trap' "$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 600 >/dev/null \
+KFDSHIM_LEVEL=${LEVEL:-trap} "$BUILD/kfdreplay" --trace "$offline_trace" --closed --seconds 600 >/dev/null \
 	2>>"$work/log" &
 offline=$!
 unset LD_PRELOAD
 children+=("$offline")
-until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"trap\" and .active" ||
-	fail "no offline process at level trap: $(status | jq -c .processes)"
+until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"${LEVEL:-trap}\" and .active" ||
+	fail "no offline process at level ${LEVEL:-trap}: $(status | jq -c .processes)"
 
 cycle() {
 	tell on
 	until_true 29 state_is "$offline" suspended || return 1 # more than the longest pause
 	tell off
 	until_true 100 state_is "$offline" running || fail "not resumed"
+}
+# has_waited US: by a regular expression, has a suspend waited for other driver calls for so long?
+has_waited() {
+	grep -qE "process $offline .* (after a wait of $1 us for|its suspend took $1 us, while) other driver calls" \
+		"$work/log"
 }
 if [ -n "${SLOW:-}" ]; then
 	times=0
@@ -41,11 +50,28 @@ if [ -n "${SLOW:-}" ]; then
 		fail "no reason: $(status | jq -c .processes)"
 	exit
 fi
+if [ -n "${FIRST:-}" ]; then
+	for _ in {1..2}; do
+		cycle || fail "not suspended: $(status | jq -c .processes)"
+	done
+	says '.totals.suspend_ns.max < 10000000' || fail "no suspend was quick"
+	: >"$PINNING"
+	sleep 0.2 # into an allocation
+	rm "$PINNING"
+	tell on
+	until_true 100 state_is "$offline" suspended || fail "not suspended: $(status | jq -c .processes)"
+	has_waited '[4-9][0-9]{6}' || fail "no suspend waited for 4 s"
+	tell off
+	until_true 100 state_is "$offline" running || fail "not resumed"
+	says ".processes[]|select(.pid == $offline)|.level == \"trap\" and .reason == \"\"" ||
+		fail "taken for a reset: $(status | jq -c .processes)"
+	exit
+fi
 : >"$PINNING"
 for _ in {1..5}; do
 	sleep 0.2 # into the next allocation: a resume ends with one
 	cycle || fail "not suspended: $(status | jq -c .processes)"
 done
-says '.totals.suspend_ns.max > 50000000' || fail "no suspend was slow, so nothing is shown"
+has_waited '[0-9]{6,}' || fail "no suspend was slow, so nothing is shown"
 says ".processes[]|select(.pid == $offline)|.reason == \"\"" ||
 	fail "there is a reason: $(status | jq -c .processes)"

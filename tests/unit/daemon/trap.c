@@ -453,6 +453,23 @@ static void a_wait_for_the_mutex_is_told_apart(void **state)
 	suspend_takes(0, 0);
 }
 
+/* The first suspend of a session and one that the caller expects to wait are measured, although no
+ * suspend was slow before. */
+static void a_first_wait_is_told_apart(void **state)
+{
+	(void)state;
+	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	played.snapshot_us = 5000;
+	attach();
+	assert_true(cost.waited_ns >= 5000000);
+	assert_int_equal(trap_gpu_ns(&cost), 0);
+	played.snapshot_us = 0;
+	suspend_takes(0, 1);
+	resumed();
+	trap_measure(trap);
+	suspend_takes(0, 1);
+}
+
 static void gpus_take_their_time_one_after_another(void **state)
 {
 	(void)state;
@@ -536,6 +553,7 @@ int main(void)
 		HERE(a_lost_right_is_no_resume),
 		HERE(runtime_events_are_replaced),
 		HERE(a_wait_for_the_mutex_is_told_apart),
+		HERE(a_first_wait_is_told_apart),
 		HERE(gpus_take_their_time_one_after_another),
 		HERE(what_is_ending_is_told_from_what_fails),
 		HERE(the_dead_are_not_attached_to),

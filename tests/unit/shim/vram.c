@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Proves: device memory is counted as the driver counts it, and the limit is enforced. */
+/* Proves: device memory is counted as the driver counts it, and the limit is enforced; the daemon
+ * sees the calls that can hold the mutex of the process. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -216,6 +217,31 @@ static void fork_child_has_none(void)
 	CHECK(told(FAKE_GPU) == MIB);
 }
 
+static unsigned told_in_call;
+
+static void look_in_call(void)
+{
+	told_in_call += __atomic_load_n(&daemon_.lane->pinning, __ATOMIC_ACQUIRE);
+}
+
+/* The daemon can see that a call is in progress for which a suspend would have to wait; also of
+ * memory that is not counted, and of a call that fails. */
+static void calls_that_hold_the_mutex_are_told(void)
+{
+	uint64_t a;
+
+	begin("");
+	fake.on_memory = look_in_call;
+	CHECK(fake_alloc(FAKE_GPU, MIB, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR, &a) == 0);
+	CHECK(told_in_call == 1 && daemon_.lane->pinning == 0);
+	CHECK(fake_free(a) == 0);
+	CHECK(told_in_call == 2 && daemon_.lane->pinning == 0);
+	fake.alloc_errno = ENOMEM;
+	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &a) == -1 && errno == ENOMEM);
+	CHECK(told_in_call == 3 && daemon_.lane->pinning == 0);
+}
+
+IN_CHILD(calls_that_hold_the_mutex_are_told)
 IN_CHILD(beyond_the_limit_is_enomem)
 IN_CHILD(each_node_has_its_own)
 IN_CHILD(system_memory_is_not_limited)
@@ -229,6 +255,7 @@ IN_CHILD(fork_child_has_none)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_calls_that_hold_the_mutex_are_told),
 		cmocka_unit_test(test_beyond_the_limit_is_enomem),
 		cmocka_unit_test(test_each_node_has_its_own),
 		cmocka_unit_test(test_system_memory_is_not_limited),
