@@ -7,7 +7,7 @@
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/worker.h"
 
-#define LATE_NS 500000u
+#define LATE_NS 200000u
 
 static const struct budget_rule client_rule = {.burst = 100, .period_ns = LATE_NS};
 static const struct budget_rule user_rule = {.burst = 6000, .period_ns = 16667};

@@ -32,7 +32,7 @@
 
 /* Limit of loop iterations that events cause. Beyond it several events share an iteration, and
  * wait for it a quarter of a millisecond at most. */
-static const struct budget_rule turns = {.burst = 100, .period_ns = 250000u};
+static const struct budget_rule turns = {.burst = 100, .period_ns = 100000u};
 static const struct budget_rule causes = {.burst = 64, .period_ns = 1000000u};
 
 static struct worker the_worker; /* static because it is large */

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "common/wait.h"
 #include "tests/lib/real.h"
 
 /* Waits until the worker has at most `before` open files. A count taken right after a reply may
@@ -371,9 +372,43 @@ static void restless_lanes_are_looked_at_so_often(void **state)
 		ended_well(pids[i]);
 	ms = (clock_ns() - begin) / 1000000u + 1;
 	looks = ask_number("totals", "looks") - looks;
-	/* per client: a burst of 100 and 2 each millisecond */
-	assert_in_range(looks, 300, 3 * (100 + 2 * ms));
+	/* per client: a burst of 100 and 5 each millisecond */
+	assert_in_range(looks, 300, 3 * (100 + 5 * ms));
 	assert_int_equal(log_lines("is restless") - named, 3);
+}
+
+/* An online client with 2,000 requests a second: it becomes active, or idle, 4,000 times a second.
+ * It ends by itself. */
+#define BRISK_CHANGES 2400u
+static void brisk(struct lane *lane, int wake)
+{
+	const uint64_t one = 1;
+
+	lane->nodes[0].gpu_id = 1;
+	for (uint32_t i = 0; i < BRISK_CHANGES; i++) {
+		__atomic_add_fetch(&lane->nodes[0].activity, 1, __ATOMIC_SEQ_CST);
+		(void)!write(wake, &one, sizeof(one));
+		sleep_ns(250000);
+	}
+	while (!is_set(enough))
+		sleep_ms(10);
+}
+
+/* The begin of a request is seen late if the scan is deferred, and then it waits for the others'
+ * suspension for longer. */
+static void brisk_lane_is_looked_at_each_time(void **state)
+{
+	json_int_t looks = ask_number("totals", "looks");
+	pid_t pid = client(15, brisk);
+
+	(void)state;
+	for (int i = 0; ask_number("totals", "looks") - looks < BRISK_CHANGES / 2; i++) {
+		assert_in_range(i, 0, 500);
+		sleep_ms(20);
+	}
+	assert_int_equal(capped(), 0);
+	set(enough);
+	ended_well(pid);
 }
 #endif
 
@@ -605,6 +640,7 @@ int main(void)
 		HERE(garbage_in_lanes),
 #ifndef __SANITIZE_ADDRESS__ /* with a sanitizer the worker may be slower than the limit */
 		HERE(restless_lanes_are_looked_at_so_often),
+		HERE(brisk_lane_is_looked_at_each_time),
 #endif
 		HERE(torn_lanes_are_told_as_far_as_they_can_be),
 		HERE(the_wake_descriptor_harms_nobody),
