@@ -77,8 +77,9 @@ static void process_row(struct table *table, const json_t *process)
 }
 
 /* Keys of a process's "time_us" in the daemon's status, in the order of the columns. */
-static const char *const times[] = {"running",	 "suspending", "held",
-				    "held_over", "ordered",    "resuming"};
+static const char *const times[] = {"running",	 "idle",    "suspending", "held",
+				    "held_over", "ordered", "resuming"};
+#define FIRST_SUSPENDED 2u /* from this one on it is suspended, or on the way */
 #define TIMES (sizeof(times) / sizeof(times[0]))
 
 /* NAN: the daemon did not report it. */
@@ -89,7 +90,7 @@ static double time_of(const json_t *process, const char *key)
 
 static bool was_suspended(const json_t *process)
 {
-	for (size_t i = 1; i < TIMES; i++)
+	for (size_t i = FIRST_SUSPENDED; i < TIMES; i++)
 		if (time_of(process, times[i]) > 0)
 			return true;
 	return false;
@@ -127,9 +128,10 @@ static int print_times(const json_t *processes)
 		if (!was_suspended(process))
 			continue;
 		printf("\nsince it came, in percent:\n");
-		return field_table("PID|<COMMAND|FOR|RUNNING|SUSPENDING|HELD|HELD OVER|ORDERED|"
-				   "RESUMING",
-				   processes, time_row);
+		return field_table(
+			"PID|<COMMAND|FOR|RUNNING|IDLE|SUSPENDING|HELD|HELD OVER|ORDERED|"
+			"RESUMING",
+			processes, time_row);
 	}
 	return 0;
 }
@@ -240,9 +242,10 @@ const struct verb verb_status = {
 		"watched; the last column says why).\n"
 		"\n"
 		"Of the processes that have been suspended a second table says what their time went\n"
-		"into since they came, in percent: RUNNING, or free to; SUSPENDING and RESUMING, the\n"
-		"way off the GPU and back; HELD while more urgent work is there; HELD OVER after its\n"
-		"end, because more of it is expected; ORDERED, by an operator.\n"
+		"into since they came, in percent: RUNNING; IDLE, without work of their own;\n"
+		"SUSPENDING and RESUMING, the way off the GPU and back; HELD while more urgent work\n"
+		"is there; HELD OVER after its end, because more of it is expected; ORDERED, by an\n"
+		"operator.\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched status 4711 --dump\n"

@@ -6,9 +6,10 @@
 const char *core_time_name(enum core_time time)
 {
 	static const char *const names[CORE_TIMES] = {
-		[CORE_TIME_RUNNING] = "running", [CORE_TIME_SUSPENDING] = "suspending",
-		[CORE_TIME_HELD] = "held",	 [CORE_TIME_HELD_OVER] = "held_over",
-		[CORE_TIME_ORDERED] = "ordered", [CORE_TIME_RESUMING] = "resuming",
+		[CORE_TIME_RUNNING] = "running",       [CORE_TIME_IDLE] = "idle",
+		[CORE_TIME_SUSPENDING] = "suspending", [CORE_TIME_HELD] = "held",
+		[CORE_TIME_HELD_OVER] = "held_over",   [CORE_TIME_ORDERED] = "ordered",
+		[CORE_TIME_RESUMING] = "resuming",
 	};
 
 	return names[time];
@@ -27,7 +28,7 @@ static enum core_time time_of(const struct client *c, const struct unit *unit, b
 {
 	switch (c->state) {
 	case CORE_RUNNING:
-		return CORE_TIME_RUNNING;
+		return node_set_any(&c->active) ? CORE_TIME_RUNNING : CORE_TIME_IDLE;
 	case CORE_SUSPENDING:
 		return CORE_TIME_SUSPENDING;
 	case CORE_RESUMING:

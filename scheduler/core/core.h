@@ -143,7 +143,8 @@ enum core_spared { CORE_SPARED_NOT, CORE_SPARED_FAILED, CORE_SPARED_SLOW };
 
 /* Categories of a client's time: each nanosecond since core_add() belongs to exactly one. */
 enum core_time {
-	CORE_TIME_RUNNING,
+	CORE_TIME_RUNNING,    /* not suspended, with work */
+	CORE_TIME_IDLE,	      /* not suspended, without work */
 	CORE_TIME_SUSPENDING, /* until its suspend has succeeded, or failed */
 	CORE_TIME_HELD,	      /* suspended, and its gang is contended */
 	CORE_TIME_HELD_OVER,  /* suspended, and its gang is no longer contended */

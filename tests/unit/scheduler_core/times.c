@@ -68,7 +68,11 @@ static void one_suspension(void **state)
 	now += 11 * MS;
 	assert_int_equal(look(low).time_ns[CORE_TIME_RUNNING], 18 * MS);
 	assert_int_equal(look(low).time_ns[CORE_TIME_RESUMING], 3 * MS);
-	assert_int_equal(look(high).time_ns[CORE_TIME_RUNNING], now - 1000 * S);
+	EXPECT(high, [CORE_TIME_RUNNING] = 52 * MS, [CORE_TIME_IDLE] = now - 1000 * S - 52 * MS);
+	play_idle(low, GPU);
+	play_decide();
+	now += 2 * MS;
+	assert_int_equal(look(low).time_ns[CORE_TIME_IDLE], 2 * MS);
 }
 
 /* While an order lasts it is the reason of the hold, with or without more urgent work. The time
@@ -104,6 +108,7 @@ static struct random_client {
 	core_id id; /* 0: this entry is unused */
 	uint64_t came, lease_until;
 	unsigned group;
+	bool working;
 	uint64_t time_ns[CORE_TIMES];
 } clients[CLIENTS];
 static uint64_t rng = 0x9e3779b97f4a7c15ull;
@@ -134,6 +139,8 @@ static enum core_time time_now(const struct random_client *c)
 		return CORE_TIME_ORDERED;
 	if (view.state == CORE_SUSPENDED && view.held)
 		return view.pressed ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
+	if (view.state == CORE_RUNNING && !c->working)
+		return CORE_TIME_IDLE;
 	return (const enum core_time[]){CORE_TIME_RUNNING, CORE_TIME_SUSPENDING, CORE_TIME_RESUMING,
 					CORE_TIME_RESUMING}[view.state];
 }
@@ -172,7 +179,8 @@ static void random_event(struct random_client *c)
 			core_forgive(core, c->id);
 		break;
 	default:
-		core_set_activity(core, c->id, GPU, draw(2), now);
+		c->working = draw(2);
+		core_set_activity(core, c->id, GPU, c->working, now);
 	}
 }
 
