@@ -41,7 +41,9 @@ confined() {
 		[ "$(proc_status "$1" "${had%=*}")" = "${had#*=}" ] ||
 			fail "${had%=*} is $(proc_status "$1" "${had%=*}"), not ${had#*=}"
 	done
-	[ "$(priority_of "$1")" = "$(priority_of $$)" ] || fail "its priority is not this script's"
+	# It gives up a higher priority; a lower one of the caller stays.
+	read -r policy nice < <(priority_of "$1")
+	[[ $policy == 0 && $nice -ge 0 ]] || fail "its policy is $policy, its nice value $nice"
 	for fd in "/proc/$1/fd/"*; do
 		case $(readlink "$fd") in
 		socket:* | anon_inode:*eventpoll* | /dev/null | "$lines") ;;
