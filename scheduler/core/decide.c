@@ -23,6 +23,13 @@ static void slow_learn(struct client *c, bool slow, uint64_t now)
 		c->spared = CORE_SPARED_SLOW;
 }
 
+/* Returns whether the last suspend began so soon after a resume that it had to wait for the rest of
+ * that. Its duration would count the rest, which gaps.h counts already, a second time. */
+static bool beside_resume(const struct client *c, const struct unit *unit)
+{
+	return unit->suspend_ns && c->suspended_since - unit->running_since < unit->suspend_ns;
+}
+
 static void suspend_finished(struct core *core, struct client *c, struct unit *unit, int error,
 			     uint64_t duration_ns, uint64_t now)
 {
@@ -41,7 +48,8 @@ static void suspend_finished(struct core *core, struct client *c, struct unit *u
 		return;
 	}
 	c->suspends++;
-	gaps_cost_learn(&unit->suspend_ns, duration_ns);
+	if (!beside_resume(c, unit))
+		gaps_cost_learn(&unit->suspend_ns, duration_ns);
 	if (unit->unpaid) /* once a hold: the clients of a gang are suspended at the same time */
 		debt_add(core, unit, duration_ns);
 	unit->unpaid = false;

@@ -12,6 +12,7 @@
 #define BOUND (3 * SUSPEND)
 
 static core_id low, high;
+static uint64_t suspend_ns = SUSPEND; /* duration of a suspend */
 
 static void configure(uint32_t weight, const struct core_policy *policy)
 {
@@ -38,7 +39,7 @@ static void finish(void)
 {
 	for (size_t i = 0; i < action_count; i++)
 		core_finished(core, actions[i].client, 0,
-			      actions[i].verb == CORE_SUSPEND ? SUSPEND : RESUME, now);
+			      actions[i].verb == CORE_SUSPEND ? suspend_ns : RESUME, now);
 }
 
 /* Plays one gap. Returns the part of it, in ns, during which `low` is held. */
@@ -81,6 +82,16 @@ static void costs_bound_it_at_first(void **state)
 	assert_int_equal(request(1 * S), BOUND);
 	assert_int_equal(request(1 * S), BOUND);
 	assert_true(request(1 * S) < BOUND); /* the lengths of four gaps are known */
+}
+
+/* A suspend that begins 1 ms after a resume waits until the driver has finished that. */
+static void rest_of_a_resume_is_no_cost_of_a_suspend(void **state)
+{
+	(void)state;
+	assert_int_equal(request(BOUND + 1 * MS), BOUND);
+	suspend_ns = SUSPEND + RESUME;
+	assert_int_equal(request(1 * S), BOUND);
+	suspend_ns = SUSPEND;
 }
 
 static void short_gaps_are_held(void **state)
@@ -244,6 +255,7 @@ static void without_it_nothing_is_held(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		HERE(costs_bound_it_at_first),	  HERE(rest_of_a_resume_is_no_cost_of_a_suspend),
 		HERE(costs_bound_it_at_first),	  HERE(short_gaps_are_held),
 		HERE(long_gaps_are_not),	  HERE(weight_decides),
 		HERE(gaps_without_work_count),	  HERE(nodes_of_its_own_count),
