@@ -295,7 +295,7 @@ int lane_event_read(const struct lane *lane, uint64_t number, struct lane_event 
 int lane_node_read(const struct lane *lane, uint32_t slot, struct lane_node *out);
 
 /* Return the name of an enum lane_level, lane_queue_state or lane_event_kind: one word, as in logs
- * and JSON (docs/formats.md); "?" for an unknown value. Static strings. */
+ * and JSON (docs/reference/status.md); "?" for an unknown value. Static strings. */
 const char *lane_level_name(uint32_t level);
 const char *lane_state_name(uint32_t state);
 const char *lane_event_name(uint32_t kind);

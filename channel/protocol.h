@@ -24,7 +24,7 @@
  * PROTOCOL_POLICY), numbered as in the sender's PID namespace. The reply's text is one sentence,
  * both if the request is done (status 0) and if it is refused.
  * PROTOCOL_EVENTS: after the reply, which has no text, each packet is one event as JSON text
- * (docs/formats.md) of at most PROTOCOL_EVENT_MAX bytes. A client that does not read loses
+ * (docs/reference/events.md) of at most PROTOCOL_EVENT_MAX bytes. A client that does not read loses
  * events, and receives their number instead.
  * PROTOCOL_RECENT: the reply is as that to PROTOCOL_ASK; its text is a list of the last events.
  *

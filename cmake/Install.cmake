@@ -6,12 +6,12 @@ install(TARGETS kfdschedd RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
 install(TARGETS kfdsched kfdreplay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS kfdshim kfdshim-agent LIBRARY DESTINATION lib)
 install(FILES preload/kfdshim.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES README.md SECURITY.md LICENSE packaging/kfdschedd.ini docs/formats.md
+install(FILES README.md SECURITY.md LICENSE packaging/kfdschedd.ini
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
-# Where README.md and SECURITY.md link to them.
-install(DIRECTORY docs/operator docs/security DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
+# Where README.md, SECURITY.md, help texts and error messages name them: below docs/.
+install(DIRECTORY docs/operator docs/reference docs/security DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
   FILES_MATCHING PATTERN "*.md")
-install(DIRECTORY docs/schemas DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY docs/schemas DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.json")
 # The unit names the daemon by the prefix that the build was configured with.
 configure_file(packaging/kfdschedd.service.in kfdschedd.service @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kfdschedd.service packaging/kfdschedd.socket

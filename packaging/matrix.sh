@@ -10,7 +10,7 @@
 #
 # Each is the root folder of a Debian suite, made by roots.sh from this machine's
 # own apt sources; bookworm is the system itself where it is one. stdout: the
-# table, or with --json one object (docs/formats.md). Exit status 0: all passed,
+# table, or with --json one object (docs/reference/test-results.md). Exit status 0: all passed,
 # 1: not all, 2: wrong use, 77: the roots cannot be made here.
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads recorded distances between arrivals from a file (format: docs/formats.md, "Arrivals"). */
+/* Reads recorded distances between arrivals from a file (format: docs/reference/kfdreplay.md,
+ * "Arrivals"). */
 #ifndef KFDSHIM_REPLAY_ARRIVALS_FILE_H
 #define KFDSHIM_REPLAY_ARRIVALS_FILE_H
 

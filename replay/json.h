@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON that kfdreplay reads and writes (docs/formats.md), and its report as text.
+ * JSON that kfdreplay reads and writes (docs/reference/kfdreplay.md), and its report as text.
  *
  * Threads: any. Errors: a negative errno, with one sentence in `why`.
  */

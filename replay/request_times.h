@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records when each request of an open loop arrived, began and ended (docs/formats.md). The memory
- * is allocated and written before the run, so that recording a request costs two stores only.
+ * Records when each request of an open loop arrived, began and ended (docs/reference/kfdreplay.md).
+ * The memory is allocated and written before the run, so that recording a request costs two stores
+ * only.
  *
  * Times are model time, in ns from the start of the run. Threads: the caller's one.
  */

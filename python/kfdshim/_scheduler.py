@@ -124,8 +124,8 @@ class Scheduler:
         return processes_of(self._text("summary"))
 
     def status(self, pid: int = 0) -> Dict[str, Any]:
-        """The daemon's state as `kfdsched status --json` prints it (docs/formats.md); with a pid all
-        that is known of that process, as `kfdsched status PID --dump --json` prints it."""
+        """The daemon's state as `kfdsched status --json` prints it (docs/reference/status.md); with
+        a pid all that is known of that process, as `kfdsched status PID --dump --json` prints it."""
         status: Dict[str, Any] = json.loads(self._text("status", _number("process id", pid, 0, INT_MAX)))
         return status
 

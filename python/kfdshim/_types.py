@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the daemon reports, as named tuples. The keys of its JSON are those of docs/formats.md."""
+"""What the daemon reports, as named tuples. docs/reference describes the keys of its JSON."""
 import json
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -26,7 +26,7 @@ class Event(NamedTuple):
     kind: str  #: "came", "went", "level", "suspend", "resume", "priority", "lease", "policy", ...
     time: float  #: seconds since 1970, as time.time() has them
     pid: Optional[int]  #: the process that it is about; None: it is not about one
-    details: Dict[str, Any]  #: the whole object, with the keys of docs/formats.md
+    details: Dict[str, Any]  #: the whole object, with the keys of docs/reference/events.md
 
 
 def _process(of: Dict[str, Any]) -> Process:

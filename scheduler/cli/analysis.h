@@ -121,8 +121,8 @@ void analysis_chart(const struct analysis *analysis, FILE *out);
 void analysis_svg(const struct analysis *analysis, const char *title, FILE *out);
 /* Returns the findings as a JSON array of sentences, owned by the caller. NULL: no memory. */
 json_t *analysis_conclusion(const struct analysis *analysis);
-/* Returns the keys of `kfdsched analyze --json` (docs/formats.md), except those about the
- * recording itself, which the caller adds. The caller owns the object. */
+/* Returns the keys of `kfdsched analyze --json` (docs/reference/recordings.md), except those about
+ * the recording itself, which the caller adds. The caller owns the object. */
 json_t *analysis_json(const struct analysis *analysis);
 
 #endif

@@ -355,7 +355,7 @@ const struct verb verb_analyze = {
 		"when it ended, and their role for the daemon; and what follows, in plain words.\n"
 		"\n"
 		"  --svg FILE  the number of queues over time as a picture\n"
-		"  --json      docs/formats.md names the keys\n"
+		"  --json      docs/reference/recordings.md names the keys\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched analyze run1\n"

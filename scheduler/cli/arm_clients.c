@@ -224,7 +224,8 @@ static int take_client(struct window *window, const struct client *client,
 	json_decref(replay);
 	if (rc == 0)
 		return take_requests(window, client);
-	progress_note("%s: kfdreplay's JSON is not as docs/formats.md tells", window->name);
+	progress_note("%s: kfdreplay's JSON is not as in docs/reference/kfdreplay.md",
+		      window->name);
 	return rc;
 }
 

@@ -30,7 +30,7 @@ static int read_totals(const json_t *status, struct totals *out)
 	    hist_from_json(detection, &out->detection) ||
 	    hist_from_json(holdover, &out->holdover) || hist_from_json(suspend, &out->suspend) ||
 	    hist_from_json(resume, &out->resume)) {
-		progress_note("kfdschedd's answer has no totals as docs/formats.md tells");
+		progress_note("kfdschedd's reply has no totals as in docs/reference/status.md");
 		return -EPROTO;
 	}
 	return 0;

@@ -15,7 +15,7 @@
 /* Returns the path of the daemon's socket: KFDSHIM_SOCKET, or the default. */
 const char *ask_socket(void);
 /*
- * Queries the daemon's state as JSON (docs/formats.md). pid 0: the state of all clients;
+ * Queries the daemon's state as JSON (docs/reference/status.md). pid 0: the state of all clients;
  * otherwise everything that the daemon knows of that workload, by the daemon's number for it.
  * Returns 0 with *out set, or with *out NULL
  *   -ENOENT, -ECONNREFUSED  there is no daemon at `socket`

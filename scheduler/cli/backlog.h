@@ -45,8 +45,9 @@ double backlog_median(const struct backlog *backlog);
  * maximum. Returns a number below 0 if `a` is the smaller one, 0 if they are equal, else one above
  * 0. */
 int backlog_compare(const struct backlog *a, const struct backlog *b);
-/* Returns {"samples", "waiting_ratio", "median_packets", "max_packets"} (docs/formats.md, kfdsched
- * compare --json), or null if the backlog was not known in any sample. */
+/* Returns {"samples", "waiting_ratio", "median_packets", "max_packets"}
+ * (docs/reference/recordings.md, kfdsched compare --json), or null if the backlog was not known in
+ * any sample. */
 json_t *backlog_json(const struct backlog *backlog);
 
 #endif

@@ -411,7 +411,7 @@ const struct verb verb_compare = {
 		"                 200ms of processes, 1s of commands\n"
 		"  -o, --output DIR  keeps the recordings of the two commands in the new folder DIR, as\n"
 		"                 DIR/a and DIR/b; without it they are removed\n"
-		"  --json         docs/formats.md names the keys\n"
+		"  --json         docs/reference/recordings.md names the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

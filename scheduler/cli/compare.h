@@ -21,7 +21,8 @@ struct side {
 
 /* Prints the comparison of two sides as text. */
 void compare_show(const struct comparison *comparison, const struct side sides[2]);
-/* Returns the object of `kfdsched compare --json` (docs/formats.md), owned by the caller. */
+/* Returns the object of `kfdsched compare --json` (docs/reference/recordings.md), owned by the
+ * caller. */
 json_t *compare_json(const struct comparison *comparison, const struct side sides[2]);
 
 #endif

@@ -70,8 +70,8 @@ const char *comparison_where_name(enum comparison_where where);
 /* Returns the findings as a JSON array of sentences, owned by the caller. `a` and `b`: names of
  * the two sides. NULL: no memory. */
 json_t *comparison_conclusion(const struct comparison *comparison, const char *a, const char *b);
-/* Returns the object of `kfdsched compare --json` (docs/formats.md), owned by the caller. `a` and
- * `b`: names of the two sides. */
+/* Returns the object of `kfdsched compare --json` (docs/reference/recordings.md), owned by the
+ * caller. `a` and `b`: names of the two sides. */
 json_t *comparison_json(const struct comparison *comparison, const char *a, const char *b);
 
 #endif

@@ -165,7 +165,7 @@ const struct verb verb_diagnose = {
 		"                 that use a GPU. X: a name, the beginning of an id (4 digits), or the uid\n"
 		"                 of a pod. Names are asked of docker, podman and crictl, where they are\n"
 		"                 in PATH\n"
-		"  --json         docs/formats.md names the keys\n"
+		"  --json         docs/reference/doctor.md names the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -108,8 +108,8 @@ int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *d
 /* Writes level->why, with the short name of its GPU in front if it is about one. Returns `text`. */
 #define DIAGNOSE_WHY (320 + GPU_NAME_SHORT + 8)
 const char *diagnose_why(char text[static DIAGNOSE_WHY], const struct diagnose_level *level);
-/* Returns the diagnosis as a JSON object with the keys of docs/formats.md, owned by the caller.
- * NULL: no memory. */
+/* Returns the diagnosis as a JSON object with the keys of docs/reference/doctor.md, owned by the
+ * caller. NULL: no memory. */
 json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis);
 
 /* ---- parts of diagnose_judge() ---- */

@@ -213,7 +213,7 @@ const struct verb verb_doctor = {
 		"way of a better level.\n"
 		"\n"
 		"  -v, --verbose  all that was checked, one line each\n"
-		"  --json         docs/formats.md names the keys\n"
+		"  --json         docs/reference/doctor.md names the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

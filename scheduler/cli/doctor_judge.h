@@ -18,7 +18,7 @@
 enum doctor_verdict { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_MISSING, DOCTOR_CANNOT_KNOW };
 
 struct doctor_finding {
-	const char *check; /* stable name (docs/formats.md) */
+	const char *check; /* stable name (docs/reference/doctor.md) */
 	uint32_t gpu_id;   /* 0: not about one GPU */
 	int pid;	   /* 0: not about one process */
 	enum doctor_verdict verdict;

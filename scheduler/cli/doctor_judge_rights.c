@@ -376,7 +376,8 @@ void doctor_judge_environment(const struct doctor_facts *facts, struct doctor_fi
 	} else if (facts->env_wrong[0]) {
 		doctor_find(out, "environment", 0, 0, DOCTOR_WARNING, "%s cannot be read",
 			    facts->env_wrong);
-		doctor_advise(out, "it counts as unset: docs/formats.md has the values");
+		doctor_advise(out,
+			      "it counts as unset: docs/reference/environment.md has the values");
 	} else {
 		doctor_find(out, "environment", 0, 0, DOCTOR_OK, "no KFDSHIM_ variable is wrong");
 	}

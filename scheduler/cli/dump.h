@@ -10,7 +10,7 @@
 
 #include "scheduler/cli/cli.h"
 
-/* Prints `dump`, the daemon's reply (docs/formats.md), on stdout. Returns the exit code. */
+/* Prints `dump`, the daemon's reply (docs/reference/status.md). Returns the exit code. */
 int dump_print(const struct verb *verb, const json_t *dump);
 
 #endif

@@ -88,8 +88,8 @@ static void put_gpus(struct line *line, const json_t *event)
 	}
 }
 
-/* Appends the reason as a clause. clauses[]: the reasons of docs/formats.md; "process %s" stands
- * for the process that has caused it, or "more urgent ones" if that is not known. */
+/* Appends the reason as a clause. clauses[]: the reasons of docs/reference/events.md; "process %s"
+ * stands for the process that has caused it, or "more urgent ones" if that is not known. */
 static void put_reason(struct line *line, const json_t *event)
 {
 	static const char *const clauses[][2] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Formats an event of the daemon (docs/formats.md, kfdsched events) as a sentence. Control
+ * Formats an event of the daemon (docs/reference/events.md, kfdsched events) as a sentence. Control
  * characters in names become '?', and GPUs have the names of this machine's (gpus.h).
  * Threads: none.
  */

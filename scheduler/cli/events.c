@@ -253,7 +253,7 @@ const struct verb verb_events = {
 		"                 told how many were lost\n"
 		"  --last N       of those that are kept the last N alone; 0 with --follow: none\n"
 		"  -n, --count N  with --follow: ends after so many\n"
-		"  --json         one JSON object a line (docs/formats.md)\n"
+		"  --json         one JSON object a line (docs/reference/events.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The processes that use a GPU, as a recording keeps them from its begin and its end: an array of
- * {"pid", "comm", "role"} (docs/formats.md, Recordings), or JSON null where it is not known which
- * processes there are.
+ * {"pid", "comm", "role"} (docs/reference/recordings.md, Recordings), or JSON null where it is not
+ * known which processes there are.
  *
  * Threads: none. Ownership: the caller owns the JSON that is returned; NULL: no memory.
  */

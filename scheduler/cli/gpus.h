@@ -29,8 +29,8 @@ uint32_t gpus_find(const char *word);
 void gpus_cells(struct table *table, uint32_t gpu_id);
 /* Adds the short name of the GPU that `entry` has as "gpu_id"; "-" if it has none. */
 void gpus_short_cell(struct table *table, const json_t *entry);
-/* Returns all GPUs with all their names as a JSON array (docs/formats.md, A GPU as kfdsched names
- * it), owned by the caller. NULL: no memory. */
+/* Returns all GPUs with all their names as a JSON array (docs/reference/objects.md, A GPU as
+ * kfdsched names it), owned by the caller. NULL: no memory. */
 json_t *gpus_json(void);
 
 /* ---- GPUs of any machine ---- */

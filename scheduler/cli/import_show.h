@@ -15,8 +15,8 @@ struct import_read {
 
 enum import_format { IMPORT_TABLE, IMPORT_JSON, IMPORT_PYTHON };
 
-/* Prints the tally on stdout: as tables, as JSON (docs/formats.md), or the same as a Python
- * literal. Returns 0 or -ENOMEM. */
+/* Prints the tally on stdout: as tables, as JSON (docs/reference/import-log.md), or the same as a
+ * Python literal. Returns 0 or -ENOMEM. */
 int import_show(const struct import_read *read, const struct tally *tally,
 		enum import_format format);
 

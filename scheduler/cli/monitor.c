@@ -80,7 +80,7 @@ const struct verb verb_monitor = {
 		"                     opening a debug session. debugfs names no ids and wants root\n"
 		"  --record DIR       keeps each sample in a new folder, with the raw text of debugfs\n"
 		"                     (MQDs and HQDs) where it can be read: kfdsched analyze DIR\n"
-		"  --json             one object at the end; docs/formats.md names the keys\n"
+		"  --json             one object at the end; docs/reference/recordings.md names the keys\n"
 		"  --socket PATH      where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                     /run/kfdsched/socket\n"
 		"\n"

@@ -216,7 +216,7 @@ const struct verb verb_pidmap = {
 		"                 its number in there. X: its name, the beginning of its id (4 digits), or\n"
 		"                 the uid of its pod. Names are asked of docker, podman and crictl, where\n"
 		"                 they are in PATH\n"
-		"  --json         docs/formats.md names the keys\n"
+		"  --json         docs/reference/processes.md names the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

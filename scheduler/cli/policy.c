@@ -217,7 +217,7 @@ const struct verb verb_policy = {
 		"  share          the same, but the rest runs for PERCENT of the time\n"
 		"  deadline       the rest goes only when the urgent request would be late (KFDSHIM_SLO)\n"
 		"  observe        nobody is suspended\n"
-		"  --json         what is shown or done, as JSON (docs/formats.md)\n"
+		"  --json         what is shown or done, as JSON (docs/reference/control.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

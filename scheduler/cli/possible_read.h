@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the request times that kfdreplay --request-times writes (docs/formats.md).
+ * Reads the request times that kfdreplay --request-times writes (docs/reference/kfdreplay.md).
  */
 #ifndef KFDSHIM_CLI_POSSIBLE_READ_H
 #define KFDSHIM_CLI_POSSIBLE_READ_H

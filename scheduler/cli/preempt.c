@@ -320,7 +320,7 @@ const struct verb verb_preempt = {
 		"                 runs. The first one does not count\n"
 		"  --svg FILE     a plot of how many took how long\n"
 		"  -y, --yes      the process may be lost: does not ask\n"
-		"  --json         docs/formats.md names the keys\n"
+		"  --json         docs/reference/preempt.md names the keys\n"
 		"  --socket PATH  where a daemon would listen; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -411,7 +411,7 @@ const struct verb verb_queues = {
 		"\n"
 		"  --addresses    also where ring, pointers, context save area and hsa_queue_t lie\n"
 		"  --format c     the ids of its compute queues as a C array; needs PID\n"
-		"  --json         docs/formats.md names the keys; sorted by pid, then id\n"
+		"  --json         docs/reference/processes.md names the keys; sorted by pid, then id\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -436,7 +436,7 @@ const struct verb verb_record = {
 		"  --interval 10    a sample each so many seconds, or a time such as 100ms\n"
 		"  -o, --output DIR where; without it record-DATE-TIME in the working folder\n"
 		"  --json           one object at the end on stdout, where the command's own output is\n"
-		"                   then not; docs/formats.md names the keys\n"
+		"                   then not; docs/reference/recordings.md names the keys\n"
 		"  --socket PATH    where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                   /run/kfdsched/socket\n"
 		"\n"

@@ -26,7 +26,7 @@ struct record_options {
 	unsigned long samples; /* at most; then the end of the command is waited for */
 	bool to_stderr;	       /* the command's stdout is shown on stderr */
 	bool temporary; /* the caller removes `dir` later: the line at the end does not name it */
-	bool json;	/* print an object at the end (docs/formats.md, record --json) */
+	bool json;	/* print an object at the end (docs/reference/recordings.md) */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes and reads a recording: a directory with samples of the queues of processes, and with the
- * debugfs texts of each sample (docs/formats.md, Recordings).
+ * debugfs texts of each sample (docs/reference/recordings.md, Recordings).
  *
  * A line of the index is written at once, and after the files that it names. A writer that is
  * killed therefore leaves a recording that can be read up to the last complete line. A directory

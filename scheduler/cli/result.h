@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measured values of one run of "kfdsched colocate", what is computed from them, and their output:
- * JSON (docs/formats.md) and tables.
+ * JSON (docs/reference/colocate.md) and tables.
  *
  * Units: model time (wall time x time scale) unless a comment says wall. A value that is not known
  * is NAN, which is printed as null in JSON and as "-" in a table. Threads: none. Ownership: strings
@@ -119,7 +119,7 @@ struct verdict {
 };
 
 /* Both decode the JSON output of kfdreplay. Return 0, or -EINVAL if it is not as documented in
- * docs/formats.md. */
+ * docs/reference/kfdreplay.md. */
 int result_online(const json_t *replay, struct online_figures *out);
 int result_offline(const json_t *replay, struct offline_figures *out);
 /* Adds the saves and restores that kfdsim charged in a measured window to the arm, and the doorbell
@@ -139,7 +139,7 @@ const char *result_arrivals(const struct colocation *run, char *text, size_t siz
 /* Computes *out: validity, costs, floor, bound and the comparison with the clairvoyant scheduler.
  * Needs result_combine() first. */
 void result_judge(const struct colocation *run, struct verdict *out);
-/* Returns the whole result as JSON (docs/formats.md, kfdsched colocate). */
+/* Returns the whole result as JSON (docs/reference/colocate.md, kfdsched colocate). */
 json_t *result_json(const struct colocation *run, const struct verdict *verdict);
 /* Writes in one line on what the run was measured: "mi210, time scale 0.1, bounce 200 us ..." for a
  * simulated GPU, or a note about hardware. */

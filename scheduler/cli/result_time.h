@@ -3,8 +3,8 @@
  * Time of the GPU while offline processes were to run on it, divided into shares that add up to the
  * whole.
  *
- * All shares come from the counters of kfdsim (docs/formats.md, simulation.json), except
- * TIME_HOLD_OVER, which the daemon reports. On hardware TIME_HOLD_OVER alone is known.
+ * All shares come from the counters of kfdsim (docs/reference/kfdsim-files.md, simulation.json),
+ * except TIME_HOLD_OVER, which the daemon reports. On hardware TIME_HOLD_OVER alone is known.
  *
  * A value that is not known is NAN. Threads: none.
  */

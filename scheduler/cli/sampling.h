@@ -99,7 +99,7 @@ void sampling_counts(const struct sampling *sampling, FILE *out);
  * Returns 0 or -ENOMEM. */
 int sampling_table(const struct sampling *sampling, const struct gpu_name *gpus, size_t n,
 		   FILE *out);
-/* Returns the statistics as JSON (docs/formats.md, kfdsched monitor --json); NULL if
+/* Returns the statistics as JSON (docs/reference/recordings.md, kfdsched monitor --json); NULL if
  * memory is short. */
 json_t *sampling_json(const struct sampling *sampling);
 /* Writes one sentence for the user about what the statistics mean for preemption. `whose`: the pid

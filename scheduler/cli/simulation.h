@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads what kfdsim reports about its GPU (docs/formats.md, simulation.json): time scale, costs,
- * and what was charged since the simulation began.
+ * Reads what kfdsim reports about its GPU (docs/reference/kfdsim-files.md, simulation.json): time
+ * scale, costs, and what was charged since the simulation began.
  *
  * Units as in the file: costs in model time, doorbell delay in wall time. Threads: none.
  */

@@ -233,7 +233,7 @@ const struct verb verb_status = {
 		"  PID            of the processes this one alone\n"
 		"  PID --dump     all that is known of one process: its nodes, its queues, the orders\n"
 		"                 it has and what happened last in it\n"
-		"  --json         the daemon's own answer; keys as in docs/formats.md\n"
+		"  --json         the daemon's own answer; keys as in docs/reference/status.md\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -169,7 +169,7 @@ const struct verb verb_suspend = {
 		"                 command returns when it is; given again, the new time counts\n"
 		"  --queues IDS   only these queues, as 0,2-5, where no daemon has the process; one that\n"
 		"                 waits for another of its queues stands still meanwhile\n"
-		"  --json         what was done, as one JSON object (docs/formats.md)\n"
+		"  --json         what was done, as one JSON object (docs/reference/control.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -168,7 +168,7 @@ const struct verb verb_top = {
 		"\n"
 		"  --interval 1     seconds between two looks, or a time such as 500ms; 50ms to 60s\n"
 		"  --once           prints one frame as text, after two looks, and ends\n"
-		"  --json           the same as one JSON object (docs/formats.md)\n"
+		"  --json           the same as one JSON object (docs/reference/processes.md)\n"
 		"  --socket PATH    where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                   /run/kfdsched/socket\n"
 		"\n"

@@ -136,7 +136,7 @@ const struct verb verb_trace = {
 		"  --hip-log FILE   a log that HIP writes (AMD_LOG_LEVEL) or has written\n"
 		"  --hip[=LEVEL]    sets AMD_LOG_LEVEL (4) for COMMAND, whose log is read and not\n"
 		"                   shown; HIP is slower then\n"
-		"  --json           one JSON object a line (docs/formats.md)\n"
+		"  --json           one JSON object a line (docs/reference/trace.md)\n"
 		"  --socket PATH    where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                   /run/kfdsched/socket\n"
 		"\n"

@@ -89,8 +89,8 @@ void timeline_flush(struct timeline *timeline, uint64_t now_ns);
 size_t timeline_count(const struct timeline *timeline); /* events passed on so far */
 
 /* Formatting: trace_line() writes one line of text without a newline, with times relative to
- * `begin_ns`, and returns `text`. trace_json() returns the event as JSON (docs/formats.md), or NULL
- * if memory is short; `wall_ns` is CLOCK_REALTIME - CLOCK_MONOTONIC. */
+ * `begin_ns`, and returns `text`. trace_json() returns the event as JSON (docs/reference/trace.md),
+ * or NULL if memory is short; `wall_ns` is CLOCK_REALTIME - CLOCK_MONOTONIC. */
 #define TRACE_LINE 640
 const char *trace_line(char text[static TRACE_LINE], const struct trace_event *event,
 		       uint64_t begin_ns);

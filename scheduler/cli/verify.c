@@ -156,7 +156,7 @@ const struct verb verb_verify = {
 		"                 " CLI_SESSION_DANGER ";\n"
 		"                 it interrupts all work on those GPUs for a moment, and cannot be had\n"
 		"                 where the daemon or a debugger has the process\n"
-		"  --json         docs/formats.md names the keys\n"
+		"  --json         docs/reference/processes.md names the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -164,7 +164,7 @@ const struct verb verb_workload = {
 		"  --device N     which GPU, from 0 on\n"
 		"  --all-gpus     a process on each GPU, all at once; with a priority they are one group,\n"
 		"                 which is suspended and resumed together\n"
-		"  --json         the result on stdout (docs/formats.md, kfdreplay)\n"
+		"  --json         the result on stdout (docs/reference/kfdreplay.md)\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched workload transformer --priority offline --seconds 600 &\n"

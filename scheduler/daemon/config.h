@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's configuration file: sections of `key = value`. docs/formats.md describes it, and
- * packaging/kfdschedd.ini contains each key. A struct config is plain data without pointers, so
- * that the process that reads the file can pass it to the other processes as one block.
+ * The daemon's configuration file: sections of `key = value`. docs/reference/configuration.md
+ * describes it, and packaging/kfdschedd.ini contains each key. A struct config is plain data
+ * without pointers, so that the process that reads the file can pass it to the other processes as
+ * one block.
  *
  * Threads: the main thread of the first process, and the process that reads the file again
  * (reload.h).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An event of the daemon in the form in which it is kept: small, and converted to JSON
- * (docs/formats.md) only for a reader.
+ * (docs/reference/events.md) only for a reader.
  *
  * Threads: any; no state.
  */

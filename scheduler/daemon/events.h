@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events: what the daemon does, and why, sent to commands as it happens (PROTOCOL_EVENTS), one
- * JSON object a packet (docs/formats.md). An event contains nothing that the status does not
- * show, and a user that can read the status can read events. The last EVENTS_KEPT events are
- * kept for later queries (PROTOCOL_RECENT).
+ * Events: what the daemon does, and why, sent to commands as it happens (PROTOCOL_EVENTS), one JSON
+ * object a packet (docs/reference/events.md). An event contains nothing that the status does not
+ * show, and a user that can read the status can read events. The last EVENTS_KEPT events are kept
+ * for later queries (PROTOCOL_RECENT).
  *
  * A reader that does not read its socket loses events and receives their number instead; nothing
  * waits for a reader. JSON is generated only if there are readers.

@@ -2,7 +2,7 @@
 /*
  * The only interface between the worker and the core. Each function calls the function of the
  * core with the same name (core.h); with --record it also writes a line about the call to the
- * recording (docs/formats.md).
+ * recording (docs/reference/scheduler-recording.md).
  *
  * The core requires times that never decrease. Some code passes the start time of the loop
  * iteration although the core has decided with a later time since; the core then gets the later

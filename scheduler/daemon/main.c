@@ -28,7 +28,7 @@
 #define HELP                                                                                       \
 	USAGE "\n"                                                                                 \
 	      "  --record FILE  write what the scheduler hears and decides to FILE, at most 256 "  \
-	      "MiB (docs/formats.md)"
+	      "MiB (docs/reference/scheduler-recording.md)"
 
 struct options {
 	const char *config;

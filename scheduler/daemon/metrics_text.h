@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The metrics of the daemon and their text for Prometheus (text format 0.0.4). docs/formats.md
- * lists the names.
+ * The metrics of the daemon and their text for Prometheus (text format 0.0.4).
+ * docs/reference/metrics.md lists the names.
  *
  * Pure: no clock, no global state.
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state of the daemon as JSON (docs/formats.md): of all processes, and the complete shared
- * memory of one workload. Shared memory is hostile input: entries with values out of range are
- * left out and counted.
+ * The state of the daemon as JSON (docs/reference/status.md): of all processes, and the complete
+ * shared memory of one workload. Shared memory is hostile input: entries with values out of range
+ * are left out and counted.
  *
  * Each function returns a new object that the caller owns, or NULL if there is no memory.
  *

@@ -50,9 +50,9 @@ const char *kfdsched_sentence(const struct kfdsched *k);
 
 /* ---- queries ---- */
 
-/* Sets *json to the daemon's state (docs/formats.md), to be freed by the caller with free(). pid:
- * the workload, in the daemon's PID namespace, of which everything is reported; 0: all. Returns 0
- * or an error; *json is NULL then. */
+/* Sets *json to the daemon's state (docs/reference/status.md), to be freed by the caller with
+ * free(). pid: the workload, in the daemon's PID namespace, of which everything is reported; 0:
+ * all. Returns 0 or an error; *json is NULL then. */
 int kfdsched_status(struct kfdsched *k, pid_t pid, char **json);
 
 /* As kfdsched_status() for all workloads, but brief ("queue_counts" in place of "queues"), for
@@ -94,8 +94,8 @@ int kfdsched_recent_events(struct kfdsched *k, char **json);
  * caller. */
 int kfdsched_events(struct kfdsched *k);
 /*
- * Reads the next event as JSON text (docs/formats.md), waiting for up to timeout_ms (-1: no limit).
- * Returns the length of the text, or
+ * Reads the next event as JSON text (docs/reference/events.md), waiting for up to timeout_ms (-1:
+ * no limit). Returns the length of the text, or
  *  -EAGAIN: no event in time, or a signal handler has run;
  *  -ECONNRESET: the daemon is gone;
  *  -EMSGSIZE: the event does not fit in `size` bytes, and is lost.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parser for one line of the log that HIP writes with AMD_LOG_LEVEL 3 to 5 (docs/formats.md).
+ * Parser for one line of the log that HIP writes with AMD_LOG_LEVEL 3 to 5
+ * (docs/reference/import-log.md).
  *
  * The format differs between versions of HIP, and a log does not contain its version. So fields are
  * found by their names, at any position, and a field that a line does not have is absent from the

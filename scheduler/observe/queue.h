@@ -85,7 +85,7 @@ enum observe_field {
 };
 
 struct observe_field_info {
-	const char *key; /* JSON key, with the unit (docs/formats.md) */
+	const char *key; /* JSON key, with the unit (docs/reference/objects.md) */
 	enum observe_kind kind;
 };
 /* Returns the JSON key and the kind of a field (static). */

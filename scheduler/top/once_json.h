@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes one frame as JSON (docs/formats.md). Pure. Threads: starts none. */
+/* Writes one frame as JSON (docs/reference/processes.md). Pure. Threads: starts none. */
 #ifndef KFDSHIM_TOP_ONCE_JSON_H
 #define KFDSHIM_TOP_ONCE_JSON_H
 

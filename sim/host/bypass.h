@@ -32,7 +32,7 @@ void bypass_end(struct bypass *bypass, pid_t tid);
 
 /* Writes a line for each program that was found to standard error. */
 void bypass_say(const struct bypass *bypass);
-/* Returns "bypasses" of docs/formats.md as a new reference. */
+/* Returns "bypasses" of docs/reference/kfdsim-report.md as a new reference. */
 json_t *bypass_json(const struct bypass *bypass);
 
 #endif

@@ -14,7 +14,7 @@
 struct world;
 struct idle;
 
-/* Returns the threads in the format of docs/formats.md, as a new reference. */
+/* Returns the threads in the format of docs/reference/kfdsim-report.md, as a new reference. */
 json_t *where_threads_wait(const struct world *world, const struct idle *idle);
 /* Writes a line for each of these threads to standard error. */
 void where_say(const json_t *threads);

@@ -4,8 +4,8 @@
  * SMI events (smi.c).
  *
  * Programs under the simulator see plain files on a tmpfs. Their contents are therefore written
- * when they change, because nothing can be computed when a file is read; docs/formats.md states how
- * late each file may be.
+ * when they change, because nothing can be computed when a file is read;
+ * docs/reference/kfdsim-files.md states how late each file may be.
  *
  * Threads: all functions under world->lock, unless noted. Errors: a file that cannot be written is
  * logged once, and the call that caused the change continues. Without a directory for the files

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * simulation.json while the simulation runs (docs/formats.md). Formatting the histograms takes
- * longer than a doorbell poll is allowed to be late, so a thread of its own does it. The main loop
- * copies the statistics out and never waits for the thread.
+ * simulation.json while the simulation runs (docs/reference/kfdsim-files.md). Formatting the
+ * histograms takes longer than a doorbell poll is allowed to be late, so a thread of its own does
+ * it. The main loop copies the statistics out and never waits for the thread.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The report at the end of a simulation. Format: docs/formats.md. */
+/* The report at the end of a simulation. Format: docs/reference/kfdsim-report.md. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>

@@ -165,8 +165,8 @@ int world_run(struct world *world, int listener_fd, int stop_fd);
  * names of their kernels, the most frequent first, as many as have room; "" if there were none. */
 uint64_t world_timed_only(const struct world *world, char *names, size_t room);
 
-/* Returns the object of docs/formats.md "kfdsim --report" without "exit_code", which the runner
- * adds. A new reference; NULL: no memory. */
+/* Returns the object of docs/reference/kfdsim-report.md "kfdsim --report" without "exit_code",
+ * which the runner adds. A new reference; NULL: no memory. */
 json_t *world_report(struct world *world);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of --report (docs/formats.md). The functions return 0 or an exit status after an error
- * message (say.h). */
+/* The file of --report (docs/reference/kfdsim-report.md). The functions return 0 or an exit status
+ * after an error message (say.h). */
 #ifndef KFDSHIM_SIM_RUN_REPORT_H
 #define KFDSHIM_SIM_RUN_REPORT_H
 

@@ -33,7 +33,7 @@ two in a group; and the server. Windows of 10 s and five seeds: some hours.
   --seconds S, --seeds N, --bounce US,...    other than 10, 5 and 50,200,500
   --online FILE --offline FILE   other traces (traces/README.md has the format)
   --load L,...      of them: 0.05,0.2,0.5,0.8, if not given
-  --arrivals KIND   of them: poisson, fixed, bursty, file:PATH (docs/formats.md)
+  --arrivals KIND   of them: poisson, fixed, bursty, file:PATH (docs/reference/kfdreplay.md)
   --json FILE       the cases, with all that colocate says of each
   --svg FILE        the ratios as a picture"
 

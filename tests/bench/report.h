@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The result of a benchmark: one JSON object on stdout, in the format that bench_show reads
- * (docs/formats.md, "make bench").
+ * (docs/reference/test-results.md, "make bench").
  *
  *   struct bench b;
  *   bench_begin(&b, "ioctl", "A trapped ioctl");

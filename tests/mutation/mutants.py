@@ -7,7 +7,7 @@ tree; the test that it names must then fail. The copy and its build folder stand
 in DIR/mutants (default: build/mutants) and are used again by the next run. The
 working tree is only read.
 
-stdout: a table, or with --json one object (docs/formats.md). Exit status 0: each
+stdout: a table, or with --json one object (docs/reference/test-results.md). Exit status 0: each
 break was noticed; 1: one was missed, does not apply any more, does not build, or
 its test fails without it too; 2: wrong use.
 """

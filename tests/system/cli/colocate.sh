@@ -60,7 +60,7 @@ jq -e '(keys == ["arms", "arrivals", "costs", "doorbell_delay_us", "invalid_reas
 		and (.spread | keys == ["of_alone", "p50_us", "p90_us", "p999_us", "p99_us", "steps"])
 		and all(.time_percent | del(.hold_over)[]; . == null)
 		and .online.requests == 100)' "$work/report.json" >/dev/null ||
-	fail "the JSON is not as docs/formats.md has it: $(jq -c . "$work/report.json")"
+	fail "the JSON is not as docs/reference/colocate.md has it: $(jq -c . "$work/report.json")"
 jq -e '.arms | .alone.suspends == 0 and .shared.suspends == 0 and .shared.delays_us.suspend == 0
 	and .trap.suspends == 30 and .trap.resumes == 27 and .trap.delays_us.suspend == 60
 	and .trap.delays_us.resume == 90 and .shared.time_percent.hold_over == 0

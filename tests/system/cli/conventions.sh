@@ -3,7 +3,7 @@
 # What all commands have in common: --version prints release, commit and protocol in every binary;
 # EXIT STATUS in the manual is the verb's own; --interval takes seconds or a time, -n a count,
 # --json FILE a "-" for stdout; `status PID` shows that process alone. What is installed has
-# kfdschedd(8), the schemas and docs/formats.md.
+# kfdschedd(8), the schemas and docs/reference, with every page of it that a help text names.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -31,7 +31,11 @@ if [ -z "${IN_A_WORLD:-}" ]; then
 	exits queues "0 done, 1 failed"
 	cmake --install "$BUILD" --prefix "$work/installed" >/dev/null
 	find "$work/installed" -type f >"$work/files"
-	for file in man/man8/kfdschedd.8 formats.md schemas/status.json schemas/preempt.json; do
+	# Pages that help texts and messages of installed programs name.
+	named=$(grep -aohE "docs/[a-z0-9/-]+\.md" "$BUILD"/{kfdsched,kfdschedd,kfdreplay,libkfdshim-agent.so} | sort -u)
+	[ "$(wc -w <<<"$named")" -gt 8 ] || fail "only these pages are named: $named"
+	for file in man/man8/kfdschedd.8 docs/schemas/status.json docs/schemas/preempt.json \
+		docs/reference/README.md $named; do
 		grep -q "/$file\$" "$work/files" || fail "$file is not installed: $(cat "$work/files")"
 	done
 	mandoc -T lint -W error "$BUILD/pages/kfdschedd.8" || fail "kfdschedd(8) is no manual page"

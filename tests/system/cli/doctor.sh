@@ -205,7 +205,7 @@ if [ "${1:-}" = inside ]; then
 	inside_as_a_user
 	inside_with_a_debugger
 	sort -u "$work/names" | while read -r name; do
-		grep -q "^| .*\`$name\`" "$SOURCE/docs/formats.md" || fail "$name is not documented"
+		grep -q "^| .*\`$name\`" "$SOURCE/docs/reference/doctor.md" || fail "$name is not documented"
 	done
 	exit 0
 fi

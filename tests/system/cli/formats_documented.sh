@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Every key that status, status PID --dump, queues, doctor, policy, events and the orders print as JSON
-# is told in docs/formats.md, in the section of that command (or of what it repeats).
+# is described in docs/reference, in the section of that command (or of what it repeats).
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
 in_a_world
 
-# section TITLE: what docs/formats.md says under a heading that begins so.
+# section TITLE: what docs/reference says under a heading that begins so.
 section() {
-	awk -v title="## $1" '/^## /{on = index($0, title) == 1} on' "$SOURCE/docs/formats.md"
+	awk -v title="## $1" 'FNR == 1 {on = 0} /^## /{on = index($0, title) == 1} on' "$SOURCE"/docs/reference/*.md
 }
 
 # told NAME LEAST SECTION...: each key of $work/NAME.json stands in one of the sections,
@@ -19,10 +19,10 @@ told() {
 	local name=$1 least=$2 key n=0
 	shift 2
 	for title in "$@"; do
-		section "$title" | grep . || fail "docs/formats.md has no section '$title'"
+		section "$title" | grep . || fail "docs/reference has no section '$title'"
 	done >"$work/$name.doc"
-	# The parts of a histogram stand at the head of the page.
-	sed -n '/A histogram is/p' "$SOURCE/docs/formats.md" >>"$work/$name.doc"
+	# The parts of a histogram stand in the index.
+	sed -n '/A histogram is/p' "$SOURCE/docs/reference/README.md" >>"$work/$name.doc"
 	while read -r key; do
 		grep -q "\"$key\"" "$work/$name.doc" || fail "$name: \"$key\" is not told in '$*'"
 		n=$((n + 1))

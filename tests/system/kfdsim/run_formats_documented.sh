@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# docs/formats.md tells every key of the report, of simulation.json and of what
-# kfdconform prints.
+# docs/reference describes every key of the report, of simulation.json and of what kfdconform
+# prints, each on the page of that format; README.md describes histograms.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -15,10 +15,11 @@ export LIVE=$work/live.json RULES=$work/rules.json
 jq -e '.processes[].queues[].dispatches, .unknown_ioctls[].nr, .kernels[].name' "$work/report.json" \
 	>/dev/null || fail "the report has no queue, kernel or unknown ioctl: $(cat "$work/err")"
 n=0
-for file in "$work/report.json" "$LIVE" "$RULES"; do
+for format in "$work/report.json kfdsim-report" "$LIVE kfdsim-files" "$RULES test-results"; do
+	read -r file page <<<"$format"
 	jq -r '[paths | .[] | strings] | unique[]' "$file" >"$work/keys"
 	while read -r key; do
-		grep -q "\"$key\"" "$SOURCE/docs/formats.md" || fail "$key of $file is not told"
+		grep -q "\"$key\"" "$SOURCE"/docs/reference/{"$page",README}.md || fail "$key of $file is not described"
 		n=$((n + 1))
 	done <"$work/keys"
 done

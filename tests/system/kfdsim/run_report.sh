@@ -13,7 +13,7 @@ reported() {
 		and .time_scale == 0.5 and (.processes | type == "array") and (.kernels | type == "array")
 		and (.ioctls | type == "array") and has("sync_wake") and has("unknown_ioctls")
 		and .bounces == 0 and (.doorbell_delay_ns | has("buckets")))' \
-		"$work/r.json" >/dev/null || fail "not as docs/formats.md says: $(cat "$work/r.json")"
+		"$work/r.json" >/dev/null || fail "not as docs/reference/kfdsim-report.md says: $(cat "$work/r.json")"
 }
 
 expect 0 "$BUILD/kfdsim" --time-scale 0.5 --report "$work/r.json" -- true

@@ -16,7 +16,7 @@ jq -e '.simulated == true and .profile == "mi210" and .time_scale == 0.25
 		and (.time_ns | keys == ["bounce", "held", "held_ready", "idle", "restore", "run", "save"])
 		and .time_ns.run == 0)
 	and ([.doorbell_delay_ns, .save_ns, .restore_ns][] | has("count") and has("buckets"))' \
-	"$work/out" >/dev/null || fail "not as docs/formats.md says: $(cat "$work/out")"
+	"$work/out" >/dev/null || fail "not as docs/reference/kfdsim-files.md says: $(cat "$work/out")"
 # shellcheck disable=SC2016 # expanded in the world
 expect 0 "$BUILD/kfdsim" -- sh -c 'jq -e ".pid_namespace == $(stat -Lc %i /proc/self/ns/pid)" "$1"' sh "$file"
 expect 0 "$BUILD/kfdsim" -- cat "$file"

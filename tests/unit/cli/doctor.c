@@ -289,7 +289,7 @@ static const struct {
 	{own_few_files, "open_files", DOCTOR_WARNING, "ulimit -n"},
 	{old_rocr, "rocr", DOCTOR_WARNING, "shim"},
 	{disabled, "environment", DOCTOR_MISSING, "unset"},
-	{wrong_variable, "environment", DOCTOR_WARNING, "formats.md"},
+	{wrong_variable, "environment", DOCTOR_WARNING, "docs/reference/environment.md"},
 	{no_interrupts, "interrupts", DOCTOR_WARNING, "gate"},
 	{other_tool, "tools", DOCTOR_WARNING, "profiler"},
 };

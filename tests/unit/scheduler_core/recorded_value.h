@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses the values in a line of a recording (docs/formats.md). One letter names the kind of a
- * value:
+ * Parses the values in a line of a recording (docs/reference/scheduler-recording.md). One letter
+ * names the kind of a value:
  *
  *   i  a number                    t  a duration            d  a time or never
  *   k  a number of clients         p  a priority            l  a time, never or none

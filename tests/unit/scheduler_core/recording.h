@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plays a recording of kfdschedd --record (docs/formats.md): passes the recorded calls to a core of
- * its own at the recorded times, and compares the core's decisions with the recorded ones.
+ * Plays a recording of kfdschedd --record (docs/reference/scheduler-recording.md): passes the
+ * recorded calls to a core of its own at the recorded times, and compares the core's decisions with
+ * the recorded ones.
  *
  * The text is untrusted: each line is checked before it reaches the core.
  *
