@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""cookbook.py [--check]: makes docs/cookbook.md of docs/cookbook.in.md.
+"""cookbook.py [--check]: makes each page of docs/operator/cookbook of the one with the same name in
+cookbook.in beside it.
 
 Each block ```kfdsched WORLD... of the source is one command line or more; they are run in a
 world of kfdsim's own, and the block becomes what a terminal would show, output included.
@@ -14,8 +15,8 @@ WORLD: what is there when the first one runs, in this order:
                {online} ... {plain} in a command are their process ids
   container    a workload in a container's namespaces and cgroup; {container} likewise
 
---check: makes it again and compares: the same commands, and the same beginning of what each
-says, but for numbers. Exit status 0: so it is, 1: not.
+--check: makes the pages again and compares: the same text and commands, and the same beginning of
+what each command prints, except for numbers. Exit status 0: they are the same, 1: not.
 """
 import os
 import pathlib
@@ -26,6 +27,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
+PAGES = ROOT / "docs/operator/cookbook"
+SOURCES = ROOT / "docs/operator/cookbook.in"
 LIMIT_S = 300
 BEGINNING = 16  # of a line of output: what comes behind it may be of that moment
 
@@ -144,10 +147,13 @@ def make(source):
 
 
 def skeleton(text):
-    """Commands, and the first line of what each said, without numbers."""
-    kept, after = [], False
+    """The text outside blocks, commands, and the first line of what each printed, without numbers."""
+    kept, after, block = [], False, False
     for line in text.splitlines():
-        if line.startswith("$ ") or after:
+        block ^= line.startswith("```")
+        if not block:
+            kept.append(line)
+        elif line.startswith("$ ") or after:
             plain = re.sub(r"0x[0-9a-f]+|[0-9.]+|\s+", "", line)
             kept.append(plain if line.startswith("$ ") else plain[:BEGINNING])
         after = line.startswith("$ ")
@@ -155,13 +161,16 @@ def skeleton(text):
 
 
 def main():
-    target = ROOT / "docs/cookbook.md"
-    made = make((ROOT / "docs/cookbook.in.md").read_text())
-    if sys.argv[1:] == ["--check"]:
-        if skeleton(made) != skeleton(target.read_text()):
-            sys.exit("cookbook: docs/cookbook.md tells another story than the commands do: make it anew\n" + made)
-        return
-    target.write_text(made)
+    check = sys.argv[1:] == ["--check"]
+    names = {source.name for source in SOURCES.glob("*.md")}
+    if check and names != {page.name for page in PAGES.glob("*.md")}:
+        sys.exit(f"cookbook: {PAGES} has other pages than {SOURCES}: make it anew")
+    for name in sorted(names):
+        made = make((SOURCES / name).read_text())
+        if not check:
+            (PAGES / name).write_text(made)
+        elif skeleton(made) != skeleton((PAGES / name).read_text()):
+            sys.exit(f"cookbook: {name} does not show what its commands print: make it anew\n{made}")
 
 
 if __name__ == "__main__":
