@@ -24,7 +24,7 @@ static char *text_of(const char *name)
 {
 	static char *text;
 	size_t n = 0, cap = 1 << 16;
-	char path[64];
+	char path[64], *more;
 	ssize_t got;
 	int fd;
 
@@ -40,8 +40,9 @@ static char *text_of(const char *name)
 		if (n < cap)
 			continue;
 		cap *= 2;
-		text = realloc(text, cap + 1);
-		CHECK(text);
+		more = realloc(text, cap + 1);
+		CHECK(more);
+		text = more;
 	}
 	close(fd);
 	text[n] = '\0';

@@ -443,7 +443,7 @@ void check_second_vm_file_is_ebusy(void)
 void check_apertures_probe_tells_the_count(void)
 {
 	struct kfd_ioctl_get_process_apertures_new_args a = {0};
-	struct kfd_process_device_apertures one[64];
+	struct kfd_process_device_apertures one[64] = {0};
 	struct gpu_shape shape;
 	uint32_t n = 0;
 	int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);

@@ -406,7 +406,7 @@ void check_device_snapshot_tells_the_topology(void)
 
 void check_device_snapshot_tells_the_apertures(void)
 {
-	struct kfd_process_device_apertures apertures[1];
+	struct kfd_process_device_apertures apertures[1] = {0};
 	struct kfd_ioctl_get_process_apertures_new_args a = {.kfd_process_device_apertures_ptr =
 								     (uint64_t)(uintptr_t)apertures,
 							     .num_of_nodes = 1};

@@ -23,7 +23,7 @@ static void (*const checks[KFDABI_RULES_END])(void) = {
  * the end of the pipe. */
 static bool hear(int fd, struct suite_outcome *out, size_t *n)
 {
-	char rest[256];
+	char rest[256] = "";
 	ssize_t got;
 
 	do {

@@ -28,13 +28,15 @@ fi
 # shellcheck disable=SC2046
 if grep -nE '\<(nanosleep|clock_nanosleep|usleep|sleep|thrd_sleep|poll|ppoll|select|pselect)\((\)|[^2])' $(git ls-files '*.c' '*.h' |
 	grep -Ev '^(common/(wait\.c|stderr\.h)|sim/time/.*|sim/host/virtual\.c|examples/.*|tests/.*)$') |
-	grep -v "| jq "; then
+	grep -vE '^[^:]*:[0-9]+:[[:space:]]*(/?\*|//)|\| jq '; then
 	echo "lint: common/wait.h waits" >&2
 	status=1
 fi
 # shellcheck disable=SC2046
 shellcheck $(git ls-files '*.sh' .ci/run ci/) || status=1
 # shellcheck disable=SC2046
+# Given macros with arguments by -D, version 2.10 cannot expand a macro with two arguments or more
+# within another one: do not nest them.
 cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 	--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
 	--error-exitcode=1 -D_GNU_SOURCE '-Djson_object_foreach(o,k,v)=for(;;)' '-Djson_array_foreach(a,i,v)=for(;;)' -I. -j 2 \

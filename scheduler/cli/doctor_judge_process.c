@@ -30,10 +30,12 @@ static const char *advice_for_reason(const char *reason)
 		 "again when the session has ended"},
 		{"runtime cannot be enabled", "start it with the shim from the beginning: "
 					      "'kfdsched run --priority P -- COMMAND'"},
-		{"waves cannot be saved", "nothing to do for this process: where waves are not saved "
-					  "level gate alone is possible"},
-		{"has reset a compute queue", "start it again: its work in that queue is lost; 'dmesg "
-					      "| grep -e kfd -e amdgpu' has the driver's message"},
+		{"waves cannot be saved",
+		 "nothing to do for this process: where waves are not saved "
+		 "level gate alone is possible"},
+		{"has reset a compute queue",
+		 "start it again: its work in that queue is lost; 'dmesg "
+		 "| grep -e kfd -e amdgpu' has the driver's message"},
 		{"suspend took", "start it again: the GPU did not take its work off in time; "
 				 "slow_suspend_us in kfdschedd's configuration is the limit"},
 		{"suspend failed", "start it again, and look for the driver's messages: 'dmesg | "

@@ -179,20 +179,29 @@ static int stat_fs(int fd, struct statfs *st)
 	}
 /* Each has a second name for 64-bit sizes, which are the only ones here, and names with a version
  * of the structure for programs that were built before glibc 2.33. */
-#define BOTH(name, arguments, call)                                                                \
-	NAMED(name, arguments, call)                                                               \
-	NAMED(name##64, arguments, call)
-
-BOTH(stat, (const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
-BOTH(lstat, (const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
-BOTH(fstat, (int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
-BOTH(fstatat, (int dir, const char *path, struct stat *st, int flags),
-     stat_at(dir, path, st, flags))
-BOTH(fstatfs, (int fd, struct statfs *st), stat_fs(fd, st))
+NAMED(stat, (const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
+NAMED(stat64, (const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
+NAMED(lstat, (const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
+NAMED(lstat64, (const char *path, struct stat *st),
+      stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
+NAMED(fstat, (int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
+NAMED(fstat64, (int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
+NAMED(fstatat, (int dir, const char *path, struct stat *st, int flags),
+      stat_at(dir, path, st, flags))
+NAMED(fstatat64, (int dir, const char *path, struct stat *st, int flags),
+      stat_at(dir, path, st, flags))
+NAMED(fstatfs, (int fd, struct statfs *st), stat_fs(fd, st))
+NAMED(fstatfs64, (int fd, struct statfs *st), stat_fs(fd, st))
 #define VERSION int version __attribute__((unused))
-BOTH(__xstat, (VERSION, const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
-BOTH(__lxstat, (VERSION, const char *path, struct stat *st),
-     stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
-BOTH(__fxstat, (VERSION, int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
-BOTH(__fxstatat, (VERSION, int dir, const char *path, struct stat *st, int flags),
-     stat_at(dir, path, st, flags))
+NAMED(__xstat, (VERSION, const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
+NAMED(__xstat64, (VERSION, const char *path, struct stat *st), stat_at(AT_FDCWD, path, st, 0))
+NAMED(__lxstat, (VERSION, const char *path, struct stat *st),
+      stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
+NAMED(__lxstat64, (VERSION, const char *path, struct stat *st),
+      stat_at(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW))
+NAMED(__fxstat, (VERSION, int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
+NAMED(__fxstat64, (VERSION, int fd, struct stat *st), stat_at(fd, "", st, AT_EMPTY_PATH))
+NAMED(__fxstatat, (VERSION, int dir, const char *path, struct stat *st, int flags),
+      stat_at(dir, path, st, flags))
+NAMED(__fxstatat64, (VERSION, int dir, const char *path, struct stat *st, int flags),
+      stat_at(dir, path, st, flags))

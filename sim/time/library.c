@@ -34,7 +34,7 @@ static struct time_page *map_page(void)
 		return NULL;
 	at = raw(SYS_mmap, 0, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	raw(SYS_close, fd, 0, 0, 0, 0, 0);
-	if (at < 0 && at >= -4095)
+	if ((unsigned long)at >= -4095ul) /* -errno */
 		return NULL;
 	page = (struct time_page *)at;
 	if (page->magic == TIME_MAGIC && page->version == TIME_VERSION)
