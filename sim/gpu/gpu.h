@@ -219,6 +219,14 @@ struct gpu_times {
 	uint64_t ns[GPU_TIMES];
 };
 
+/* Run time of a client's work. */
+struct gpu_client_run {
+	uint64_t ns; /* during which work of this client ran, alone or beside other clients */
+	/* GPU_TIME_RUN divided evenly: while work of k clients runs, each gets 1/k of the time. The
+	 * shares of all clients differ from GPU_TIME_RUN by less than one ns for each client. */
+	uint64_t share_ns;
+};
+
 /* Creates a GPU. The configuration is copied. Returns NULL if the configuration is not valid or
  * memory is short. Release with gpu_free(). */
 struct gpu *gpu_new(const struct gpu_config *config);
@@ -292,9 +300,8 @@ uint64_t gpu_next(const struct gpu *gpu);
 
 /* Writes how the time up to gpu_now() was spent to *out. */
 void gpu_times(const struct gpu *gpu, struct gpu_times *out);
-/* Returns the time in ns during which work of this client ran, alone or beside other clients.
- * Returns 0 once the client has no queue on this GPU. */
-uint64_t gpu_client_run_ns(const struct gpu *gpu, uint64_t client);
+/* Returns the run time of the client up to gpu_now(); all 0 once it has no queue on this GPU. */
+struct gpu_client_run gpu_client_run(const struct gpu *gpu, uint64_t client);
 
 /* Returns the units that all queues hold now, which is what a runlist update would have to save. */
 uint64_t gpu_live_units(const struct gpu *gpu);

@@ -208,6 +208,7 @@ struct client {
 	bool chosen;
 	uint32_t busy, ready, held; /* queues with the flag busy, ready or held_back */
 	uint64_t run_ns, busy_since;
+	uint64_t share_ns; /* of the run time; without that in gpu.unshared_ns */
 };
 
 struct link {
@@ -284,7 +285,9 @@ struct gpu {
 	uint64_t switch_save_ns, switch_restore_ns;
 
 	struct gpu_times times;
+	uint64_t unshared_ns; /* GPU_TIME_RUN that is not in the share of any client yet */
 	uint32_t queues_busy;
+	uint32_t clients_busy;	/* clients with running work */
 	uint32_t clients_held;	/* clients with work in suspended queues */
 	uint32_t clients_ready; /* other clients with work */
 };

@@ -5,6 +5,10 @@
  * Nothing changes while time passes. Therefore the time is charged when gpu_step() advances it, to
  * the present state. The state consists of counts of queues and clients, which times_queue()
  * updates whenever a queue changes.
+ *
+ * Run time is divided among the clients whose work runs. It is collected in gpu.unshared_ns and
+ * handed out before the set of these clients changes, in whole ns; less than one ns for each client
+ * stays there for the next time. So the shares of all clients and the rest are GPU_TIME_RUN.
  */
 #include <errno.h>
 
@@ -44,11 +48,29 @@ void times_pass(struct gpu *gpu, uint64_t until)
 		else if (!gpu->queues_busy)
 			as = idle_as(gpu);
 		gpu->times.ns[as] += until - gpu->now;
+		if (as == GPU_TIME_RUN)
+			gpu->unshared_ns += until - gpu->now;
 	}
 	gpu->now = until;
 }
 
-/* Updates the counts of running queues and the run time of the client. */
+/* Divides the run time since the last call among the clients with running work. */
+static void share_out(struct gpu *gpu)
+{
+	uint64_t each = gpu->clients_busy ? gpu->unshared_ns / gpu->clients_busy : 0;
+
+	if (!each)
+		return;
+	gpu->unshared_ns %= gpu->clients_busy;
+	for (struct list *node = gpu->clients.next; node != &gpu->clients; node = node->next) {
+		struct client *client = list_entry(node, struct client, node);
+
+		if (client->busy)
+			client->share_ns += each;
+	}
+}
+
+/* Updates the counts of running queues and clients, and the run time of the client. */
 static void set_busy(struct gpu *gpu, struct queue *queue, bool busy)
 {
 	struct client *client = queue->client;
@@ -58,12 +80,20 @@ static void set_busy(struct gpu *gpu, struct queue *queue, bool busy)
 	queue->busy = busy;
 	if (busy) {
 		gpu->queues_busy++;
-		if (client->busy++ == 0)
+		if (client->busy == 0) {
+			share_out(gpu);
+			gpu->clients_busy++;
 			client->busy_since = gpu->now;
+		}
+		client->busy++;
 	} else {
 		gpu->queues_busy--;
-		if (--client->busy == 0)
+		if (client->busy == 1) {
+			share_out(gpu);
+			gpu->clients_busy--;
 			client->run_ns += gpu->now - client->busy_since;
+		}
+		client->busy--;
 	}
 }
 
@@ -115,14 +145,29 @@ void gpu_times(const struct gpu *gpu, struct gpu_times *out)
 	*out = gpu->times;
 }
 
-uint64_t gpu_client_run_ns(const struct gpu *gpu, uint64_t id)
+/* NULL: the client has no queue on this GPU. */
+static const struct client *find(const struct gpu *gpu, uint64_t id)
 {
 	for (const struct list *node = gpu->clients.next; node != &gpu->clients;
 	     node = node->next) {
 		const struct client *client = list_entry(node, struct client, node);
 
 		if (client->id == id)
-			return client->run_ns + (client->busy ? gpu->now - client->busy_since : 0);
+			return client;
 	}
-	return 0;
+	return NULL;
+}
+
+struct gpu_client_run gpu_client_run(const struct gpu *gpu, uint64_t id)
+{
+	const struct client *client = find(gpu, id);
+	struct gpu_client_run run = {0};
+
+	if (client)
+		run = (struct gpu_client_run){.ns = client->run_ns, .share_ns = client->share_ns};
+	if (client && client->busy) {
+		run.ns += gpu->now - client->busy_since;
+		run.share_ns += gpu->unshared_ns / gpu->clients_busy;
+	}
+	return run;
 }

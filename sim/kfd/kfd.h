@@ -92,7 +92,7 @@ struct figures {
 	struct {
 		pid_t pid;
 		uint32_t node;
-		uint64_t ns;
+		struct gpu_client_run run;
 	} runs[FIGURES_RUNS];
 	uint32_t n_runs;
 	bool more_runs;

@@ -46,22 +46,26 @@ static void take_runs(struct figures *figures, const struct process *process)
 {
 	const struct world *world = process->world;
 	const struct queue *queue;
-	uint64_t here = 0, run_ns;
+	struct gpu_client_run run, more;
+	uint64_t here = 0;
 
 	TAILQ_FOREACH(queue, &process->queues, link)
 	here |= UINT64_C(1) << queue->node;
 	for (uint32_t i = 0; i < world->nodes_n; i++) {
-		run_ns = process->run_ns[i];
-		if (here >> i & 1)
-			run_ns += gpu_client_run_ns(world->nodes[i].gpu, process->token);
-		if (!run_ns)
+		run = process->run[i];
+		if (here >> i & 1) {
+			more = gpu_client_run(world->nodes[i].gpu, process->token);
+			run.ns += more.ns;
+			run.share_ns += more.share_ns;
+		}
+		if (!run.ns)
 			continue;
 		figures->more_runs |= figures->n_runs == FIGURES_RUNS;
 		if (figures->more_runs)
 			return;
 		figures->runs[figures->n_runs].pid = process->record->pid;
 		figures->runs[figures->n_runs].node = i;
-		figures->runs[figures->n_runs++].ns = run_ns;
+		figures->runs[figures->n_runs++].run = run;
 	}
 }
 
@@ -85,9 +89,11 @@ static json_t *runs_json(const struct figures *figures, uint32_t node)
 
 	for (uint32_t i = 0; !figures->more_runs && i < figures->n_runs; i++)
 		if (figures->runs[i].node == node)
-			json_array_append_new(list, json_pack("{s:i, s:I}", "pid",
-							      (int)figures->runs[i].pid, "run_ns",
-							      (json_int_t)figures->runs[i].ns));
+			json_array_append_new(
+				list, json_pack("{s:i, s:I, s:I}", "pid", (int)figures->runs[i].pid,
+						"run_ns", (json_int_t)figures->runs[i].run.ns,
+						"run_share_ns",
+						(json_int_t)figures->runs[i].run.share_ns));
 	return list;
 }
 

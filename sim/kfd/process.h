@@ -163,7 +163,8 @@ struct process {
 
 	struct queue_list queues;
 	uint64_t queue_ids[QUEUE_IDS_MAX / 64];
-	uint64_t run_ns[WORLD_NODES_MAX]; /* model time; run time of queues that no longer exist */
+	/* model time; run time of queues that no longer exist */
+	struct gpu_client_run run[WORLD_NODES_MAX];
 
 	/* The driver's qpd->evicted: while it is not 0, all queues of the process on that node are
 	 * off (evict.c). */

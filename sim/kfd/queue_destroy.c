@@ -30,11 +30,14 @@ static void drop_destroyers(struct queue *queue)
 static void leave_gpu(struct queue *queue, struct node *node)
 {
 	struct process *process = queue->process;
-	uint64_t run_ns = gpu_client_run_ns(node->gpu, process->token);
+	struct gpu_client_run *kept = &process->run[queue->node], after;
+	struct gpu_client_run before = gpu_client_run(node->gpu, process->token);
 
 	gpu_queue_remove(node->gpu, (uint32_t)queue->gpu_queue);
 	/* The GPU model forgets a process with its last queue, so keep its run time. */
-	process->run_ns[queue->node] += run_ns - gpu_client_run_ns(node->gpu, process->token);
+	after = gpu_client_run(node->gpu, process->token);
+	kept->ns += before.ns - after.ns;
+	kept->share_ns += before.share_ns - after.share_ns;
 }
 
 void queue_drop(struct queue *queue)

@@ -305,8 +305,18 @@ static void release(struct life *life, uint32_t id)
 	}
 }
 
-/* Checks that the GPU's times add up to the time that has passed, and that no client ran longer
- * than all together. */
+/* Returns the sum of the clients' shares of the run time. */
+static uint64_t all_shares(const struct life *life)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t client = 0; client < CLIENTS; client++)
+		sum += gpu_client_run(life->gpu, client).share_ns;
+	return sum;
+}
+
+/* Checks that the GPU's times add up to the time that has passed, that no client ran longer than all
+ * together, and that the clients' shares are not more than that. */
 static void check_times(const struct life *life)
 {
 	struct gpu_times times;
@@ -317,11 +327,12 @@ static void check_times(const struct life *life)
 		sum += times.ns[i];
 	assert_int_equal(sum, gpu_now(life->gpu));
 	for (uint64_t client = 0; client < CLIENTS; client++)
-		assert_true(gpu_client_run_ns(life->gpu, client) <= times.ns[GPU_TIME_RUN]);
+		assert_true(gpu_client_run(life->gpu, client).ns <= times.ns[GPU_TIME_RUN]);
+	assert_true(all_shares(life) <= times.ns[GPU_TIME_RUN]);
 }
 
 /* To be called while all queues exist: the GPU ran for at least as long as each of them, and at
- * most as long as the sum of all. */
+ * most as long as the sum of all; and the clients' shares are the whole but for a rest. */
 static void compare_times(struct life *life)
 {
 	uint64_t longest = 0, all = 0;
@@ -336,6 +347,7 @@ static void compare_times(struct life *life)
 			longest = busy > longest ? busy : longest;
 		}
 	assert_true(times.ns[GPU_TIME_RUN] >= longest && times.ns[GPU_TIME_RUN] <= all);
+	assert_true(times.ns[GPU_TIME_RUN] - all_shares(life) < CLIENTS);
 	for (unsigned i = 0; i < GPU_TIMES; i++)
 		life->result.times[i] += times.ns[i];
 }

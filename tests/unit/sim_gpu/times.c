@@ -9,6 +9,7 @@
 
 #define OFFLINE 1u
 #define ONLINE 2u
+#define THIRD 3u
 
 static struct gpu *gpu;
 static struct gpu_times before;
@@ -100,9 +101,9 @@ static void one_suspension(void **state)
 	EXPECT([GPU_TIME_BOUNCE] = UNMAP_NS + MAP_NS, [GPU_TIME_RESTORE] = 100 * RESTORE_NS);
 	pass(100000);
 	EXPECT([GPU_TIME_RUN] = 60000, [GPU_TIME_IDLE] = 40000);
-	assert_int_equal(gpu_client_run_ns(gpu, OFFLINE), 100000);
-	assert_int_equal(gpu_client_run_ns(gpu, ONLINE), 3000);
-	assert_int_equal(gpu_client_run_ns(gpu, 3), 0);
+	assert_int_equal(gpu_client_run(gpu, OFFLINE).ns, 100000);
+	assert_int_equal(gpu_client_run(gpu, ONLINE).ns, 3000);
+	assert_int_equal(gpu_client_run(gpu, 3).ns, 0);
 }
 
 /* A suspended queue without packets holds nothing back, unless more work is expected for it. */
@@ -166,8 +167,82 @@ static void together(void **state)
 		     (struct gpu_packet){.kind = GPU_PACKET_WORK, .tag = 3, .busy_ns = 7000});
 	pass(10000);
 	EXPECT([GPU_TIME_RUN] = 7000, [GPU_TIME_IDLE] = 3000);
-	assert_int_equal(gpu_client_run_ns(gpu, OFFLINE), 5000);
-	assert_int_equal(gpu_client_run_ns(gpu, ONLINE), 7000);
+	assert_int_equal(gpu_client_run(gpu, OFFLINE).ns, 5000);
+	assert_int_equal(gpu_client_run(gpu, ONLINE).ns, 7000);
+}
+
+/* Asserts the shares of OFFLINE, ONLINE and THIRD since the world began, in ns. */
+static void expect_shares(uint64_t offline, uint64_t online, uint64_t third)
+{
+	assert_int_equal(gpu_client_run(gpu, OFFLINE).share_ns, offline);
+	assert_int_equal(gpu_client_run(gpu, ONLINE).share_ns, online);
+	assert_int_equal(gpu_client_run(gpu, THIRD).share_ns, third);
+}
+
+/* Work of one client after the other: each has all of its own run time. A client with two queues
+ * counts as one. */
+static void shares_of_work_in_turn(void **state)
+{
+	uint32_t a = add(OFFLINE, GPU_QUEUE_COMPUTE), b = add(OFFLINE, GPU_QUEUE_COMPUTE);
+	uint32_t c = add(ONLINE, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	world_submit(gpu, a, dispatch(1, 10, 1, 1001));
+	world_submit(gpu, b, dispatch(2, 10, 1, 3003));
+	pass(PACKET_NS + 2000);
+	expect_shares(2000, 0, 0);
+	pass(2000);
+	world_submit(gpu, c, dispatch(3, 10, 1, 707));
+	pass(2000);
+	expect_shares(3003, 707, 0);
+}
+
+/* Work of two clients at once, read in the middle of it, too; a bounce is in no share. */
+static void shares_of_two(void **state)
+{
+	uint32_t a = add(OFFLINE, GPU_QUEUE_COMPUTE), b = add(ONLINE, GPU_QUEUE_COMPUTE);
+	struct gpu_times times;
+
+	(void)state;
+	world_submit(gpu, a, dispatch(1, 10, 1, 10000));
+	pass(PACKET_NS + 1000);
+	expect_shares(1000, 0, 0);
+	world_submit(gpu, b, dispatch(2, 10, 1, 4000));
+	pass(PACKET_NS + 2000);
+	expect_shares(1000 + PACKET_NS + 1000, 1000, 0);
+	suspend(b, true);
+	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	expect_shares(1000 + PACKET_NS + 1000, 1000, 0);
+	pass(20000);
+	expect_shares(9000, 1000, 0);
+	suspend(b, false);
+	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	pass(20000);
+	expect_shares(9000, 3000, 0);
+	gpu_times(gpu, &times);
+	assert_int_equal(times.ns[GPU_TIME_RUN], 12000);
+}
+
+/* What three cannot share in whole ns is not lost: 1000 ns for all three, 4000 for two of them, 2000
+ * for the last one. The shares go on when a client has gone. */
+static void shares_of_three(void **state)
+{
+	uint32_t a = add(OFFLINE, GPU_QUEUE_COMPUTE), b = add(ONLINE, GPU_QUEUE_COMPUTE);
+	uint32_t c = add(THIRD, GPU_QUEUE_COMPUTE);
+
+	(void)state;
+	world_submit(gpu, a, dispatch(1, 10, 1, 1000));
+	world_submit(gpu, b, dispatch(2, 10, 1, 5000));
+	world_submit(gpu, c, dispatch(3, 10, 1, 7000));
+	pass(PACKET_NS + 500);
+	expect_shares(166, 166, 166);
+	pass(500);
+	expect_shares(333, 333, 333);
+	pass(2000);
+	expect_shares(333, 1333, 1333);
+	assert_int_equal(gpu_queue_remove(gpu, b), 0);
+	pass(5000);
+	expect_shares(333, 0, 5334);
 }
 
 #define TIMES(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -175,10 +250,9 @@ static void together(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TIMES(one_suspension),
-		TIMES(what_is_to_come_is_work),
-		TIMES(whose_queues),
-		TIMES(together),
+		TIMES(one_suspension),	TIMES(what_is_to_come_is_work), TIMES(whose_queues),
+		TIMES(together),	TIMES(shares_of_work_in_turn),	TIMES(shares_of_two),
+		TIMES(shares_of_three),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
