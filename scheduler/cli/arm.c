@@ -76,22 +76,25 @@ static int read_simulation(const struct colocation *run, struct simulation *out)
 	return rc;
 }
 
-/* Reads how the GPU's time was spent so far, as seen from the first offline client. On hardware
- * only the daemon's hold-over time is known. Without an offline client nothing is read. */
+/* Reads how the GPU's time was spent so far, as seen from the offline clients. On hardware only
+ * the daemon's hold-over time is known. Without an offline client nothing is read. */
 static void read_time(const struct window *window, const struct colocation *run,
 		      struct time_reading *out)
 {
-	const struct client *offline = arm_first_offline(window);
-	pid_t pid;
+	pid_t pids[RESULT_CLIENTS_MAX];
+	unsigned n = arm_offline_pids(window, pids);
+	bool known = run->simulated;
 
 	out->n_gpus = 0;
-	if (!offline)
+	if (!n)
 		return;
 	out->wall_ns = clock_ns();
 	out->held_over_us = arm_held_over_us(window);
-	out->several = run->offline_clients.count > 1;
-	pid = run->simulated ? observe_host_pid(offline->child->pid) : 0;
-	if (pid && time_read(SIMULATION_PATH, pid, out))
+	for (unsigned i = 0; known && i < n; i++) {
+		pids[i] = observe_host_pid(pids[i]);
+		known = pids[i] != 0;
+	}
+	if (known && time_read(SIMULATION_PATH, pids, n, out))
 		progress_note("%s: %s does not say where the time went", window->name,
 			      SIMULATION_PATH);
 }
@@ -169,7 +172,7 @@ static int measure(struct window *window, struct colocation *run)
 		rc = read_simulation(run, &after);
 	if (rc == 0)
 		rc = arm_take_figures(window, run);
-	if (rc == 0 && arm_first_offline(window))
+	if (rc == 0 && arm_offline_pids(window, NULL))
 		time_between(&window->time[0], &window->time[1], run->time_scale, &figures->time);
 	if (rc == 0 && run->simulated) {
 		/* Only what was charged during the window counts. */

@@ -29,12 +29,18 @@ void arm_add_clients(struct window *window, bool open, unsigned from, unsigned c
 	}
 }
 
-const struct client *arm_first_offline(const struct window *window)
+unsigned arm_offline_pids(const struct window *window, pid_t pids[RESULT_CLIENTS_MAX])
 {
-	for (unsigned i = 0; i < window->count; i++)
-		if (!window->clients[i].open)
-			return &window->clients[i];
-	return NULL;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < window->count; i++) {
+		if (window->clients[i].open)
+			continue;
+		if (pids)
+			pids[n] = window->clients[i].child->pid;
+		n++;
+	}
+	return n;
 }
 
 /* Returns true if kfdreplay has to record the time of each request of the client: in arm alone,

@@ -58,8 +58,8 @@ int arm_pause_ms(const struct arm_setup *setup, unsigned ms);
 /* Adds `count` online clients (open true) or offline clients to the window, beginning with the
  * one at index `from` of the setup. Starts nothing. */
 void arm_add_clients(struct window *window, bool open, unsigned from, unsigned count);
-/* Returns the first offline client. NULL: there is none. */
-const struct client *arm_first_offline(const struct window *window);
+/* Returns the number of offline clients, and writes their pids to `pids` unless it is NULL. */
+unsigned arm_offline_pids(const struct window *window, pid_t pids[RESULT_CLIENTS_MAX]);
 /* Starts all clients, one after the other, each when the one before it is ready; up to 60 s
  * each. */
 int arm_start_clients(struct window *window);

@@ -39,7 +39,21 @@ static int read_ns(const json_t *object, const char *key, uint64_t *ns)
 	return 0;
 }
 
-static int read_gpu(const json_t *gpu, pid_t pid, struct time_gpu *out)
+/* Adds an entry of a GPU's processes, if it is one of the n processes. Returns 0 or -EINVAL. */
+static int read_process(const json_t *process, const pid_t *pids, unsigned n, struct time_gpu *out)
+{
+	json_int_t pid = json_integer_value(json_object_get(process, "pid"));
+
+	for (unsigned i = 0; i < n; i++)
+		if (pids[i] == pid) {
+			out->processes++;
+			return read_ns(process, n > 1 ? "run_share_ns" : "run_ns",
+				       &out->process_ns);
+		}
+	return 0;
+}
+
+static int read_gpu(const json_t *gpu, const pid_t *pids, unsigned n, struct time_gpu *out)
 {
 	const json_t *times = json_object_get(gpu, "time_ns");
 	const json_t *processes = json_object_get(gpu, "processes"), *process;
@@ -54,13 +68,11 @@ static int read_gpu(const json_t *gpu, pid_t pid, struct time_gpu *out)
 	for (unsigned part = 0; !rc && part < TIME_PARTS; part++)
 		rc = read_ns(times, part_keys[part], &out->ns[part]);
 	/* simulation.json has an entry for each KFD context of a process. */
-	json_array_foreach(processes, i, process) if (!rc && json_integer_value(json_object_get(
-								     process, "pid")) == pid) rc =
-		read_ns(process, "run_ns", &out->process_ns);
+	json_array_foreach(processes, i, process) if (!rc) rc = read_process(process, pids, n, out);
 	return rc;
 }
 
-int time_read(const char *path, pid_t pid, struct time_reading *out)
+int time_read(const char *path, const pid_t *pids, unsigned n, struct time_reading *out)
 {
 	FILE *file = fopen(path, "re");
 	json_t *root, *gpus, *gpu;
@@ -74,7 +86,7 @@ int time_read(const char *path, pid_t pid, struct time_reading *out)
 	fclose(file);
 	gpus = json_object_get(root, "gpus");
 	rc = json_array_size(gpus) > 0 && json_array_size(gpus) <= TIME_GPUS ? 0 : -EINVAL;
-	json_array_foreach(gpus, i, gpu) if (!rc) rc = read_gpu(gpu, pid, &out->gpus[i]);
+	json_array_foreach(gpus, i, gpu) if (!rc) rc = read_gpu(gpu, pids, n, &out->gpus[i]);
 	if (!rc)
 		out->n_gpus = (unsigned)json_array_size(gpus);
 	json_decref(root);
@@ -133,6 +145,7 @@ void time_between(const struct time_reading *earlier, const struct time_reading 
 	double held_over_us = (later->held_over_us - earlier->held_over_us) * time_scale;
 	const struct time_gpu *from, *to;
 	double us[TIME_PARTS];
+	bool unknown;
 	unsigned i;
 
 	*out = time_unknown();
@@ -144,15 +157,14 @@ void time_between(const struct time_reading *earlier, const struct time_reading 
 	i = busiest(earlier, later);
 	from = &earlier->gpus[i];
 	to = &later->gpus[i];
-	/* The process has ended, or the daemon did not report its hold-over. */
-	if ((!to->process_unknown && to->process_ns < from->process_ns) || isnan(held_over_us))
+	unknown = from->process_unknown || to->process_unknown;
+	/* A process has ended, or the daemon did not report its hold-over. */
+	if (isnan(held_over_us) ||
+	    (!unknown && (to->process_ns < from->process_ns || to->processes < from->processes)))
 		return;
 	for (unsigned part = 0; part < TIME_PARTS; part++)
 		us[part] = (double)(to->ns[part] - from->ns[part]) / 1e3;
-	share_out(us,
-		  later->several || to->process_unknown
-			  ? NAN
-			  : (double)(to->process_ns - from->process_ns) / 1e3,
+	share_out(us, unknown ? NAN : (double)(to->process_ns - from->process_ns) / 1e3,
 		  held_over_us, out);
 }
 

@@ -20,8 +20,10 @@
 #include "scheduler/cli/table.h"
 
 enum time_share {
-	TIME_OFFLINE,	   /* offline work ran, with or without other work beside it */
-	TIME_ONLINE,	   /* other work ran alone */
+	/* Offline work ran, with or without other work beside it. Of several offline processes:
+	 * their parts of the run time, in which k processes at once have 1/k each. */
+	TIME_OFFLINE,
+	TIME_ONLINE,	   /* the rest of the run time: other work */
 	TIME_BOUNCES,	   /* runlist updates, without save and restore */
 	TIME_SAVE_RESTORE, /* of running waves */
 	/* Suspended although no other process had packets, except TIME_HOLD_OVER: the daemon did
@@ -60,21 +62,21 @@ struct time_reading {
 	/* Time on hold-over of the process, or the mean of several processes, as the daemon
 	 * reports it; wall. */
 	double held_over_us;
-	/* The counters are for several processes; then it is not known how long work of
-	 * any of them ran. */
-	bool several;
 	unsigned n_gpus; /* 0: the GPUs are not known */
 	struct time_gpu {
 		uint64_t ns[TIME_PARTS];
-		uint64_t process_ns;  /* time in which work of the one process ran */
+		/* Time in which work of the one process ran, or of several processes the sum of
+		 * their parts. */
+		uint64_t process_ns;
+		unsigned processes;   /* entries that are in process_ns */
 		bool process_unknown; /* there are too many processes for such counters */
 	} gpus[TIME_GPUS];
 };
 
-/* Reads the GPUs of simulation.json and the counters of process `pid`, a number in the pid
- * namespace of that process. Returns 0; -ENOENT if there is no such file; -EINVAL if it is not as
- * documented. On an error out->n_gpus is 0. */
-int time_read(const char *path, pid_t pid, struct time_reading *out);
+/* Reads the GPUs of simulation.json and the counters of the n processes `pids`, which are numbers
+ * in the pid namespace of that file. Returns 0; -ENOENT if there is no such file; -EINVAL if it is
+ * not as documented. On an error out->n_gpus is 0. */
+int time_read(const char *path, const pid_t *pids, unsigned n, struct time_reading *out);
 /* Computes the shares between two readings, for the GPU that was idle for the shortest time. */
 void time_between(const struct time_reading *earlier, const struct time_reading *later,
 		  double time_scale, struct result_time *out);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The promise for several clients: two online ones, each with arrivals of its own, beside two
-# trainings of one group, which are suspended and resumed as one.
+# trainings of one group, which are suspended and resumed as one; and where the GPU's time went, which
+# is divided among what ran at once.
 set -eu
 # shellcheck source=tests/lib/whole_colocate.inc.sh
 . "$SOURCE/tests/lib/whole_colocate.inc.sh"
@@ -9,7 +10,7 @@ set -eu
 online=$SOURCE/traces/online_resnet50_b1.csv training=$SOURCE/traces/offline_gpt2m_train_8x1024.csv
 "$BUILD/kfdsim" --gpu mi210 --virtual -- "$kfdsched" colocate --online "$online" --online "$online" \
 	--offline "$training" --group ranks --offline "$training" --group ranks \
-	--arms alone,trap --load 0.3 --seconds 0.7 --seeds 1 --json "$report"
+	--load 0.3 --seconds 0.7 --seeds 1 --json "$report" --svg "$work/report.svg"
 check "the run is valid" '.valid and .simulated'
 check "each online client has arrivals of its own" '.arms.alone.clients.online | map(.requests) |
 	length == 2 and all(.[]; . > 50) and .[0] != .[1]'
@@ -22,4 +23,10 @@ check "a suspension takes two bounces" \
 	'(.possible.suspend_us - 2 * (.costs.bounce_us + .costs.save_us)) | fabs < 1'
 check "offline keeps at least 85 % of what is possible" '.possible.trap_of_possible >= 0.85'
 check "the online P99 is at most 1.05 x the possible one" '.possible.trap_p99_of_possible <= 1.05'
+check "the times of each arm are known and add up" 'all(.arms[].time_percent; length == 8
+	and all(.[]; . != null and . >= 0) and (add - 100 | fabs < 1))'
+check "alone only offline ran" '.arms.alone.time_percent | .offline_ran > 90 and .online < 0.01'
+check "of what ran at once each had its part" '.arms.shared.time_percent | .offline_ran < 90 and .online > 10'
+check "held, it ran for less time" '.arms.trap.time_percent.offline_ran < .arms.alone.time_percent.offline_ran'
+[ "$(grep -c '<rect class="time[0-7]" .* height="24"' "$work/report.svg")" = 24 ] || fail "not each time is drawn"
 schema colocate "$report"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Proves the shares of the GPU's time, calculated from two readings of simulation.json and of the
- * daemon: they add up to the whole even if the two disagree, and an unknown value is not 0.
+ * daemon: they add up to the whole even if the two disagree, also for several processes, and an
+ * unknown value is not 0.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,14 +30,14 @@ static char path[] = "/tmp/cli_result_time_XXXXXX";
 static struct time_reading first, second;
 static struct result_time result;
 
-static int read_text(const char *text, pid_t pid, struct time_reading *out)
+static int read_text(const char *text, const pid_t *pids, unsigned n, struct time_reading *out)
 {
 	FILE *file = fopen(path, "w");
 
 	assert_non_null(file);
 	fputs(text, file);
 	fclose(file);
-	return time_read(path, pid, out);
+	return time_read(path, pids, n, out);
 }
 
 static void adds_up(void)
@@ -57,7 +58,7 @@ static void test_reads(void **state)
 		read_text(WORLD(GPU(900, 70, 5,
 				    "[{\"pid\":3,\"run_ns\":400},{\"pid\":4,\"run_ns\":500},"
 				    "{\"pid\":3,\"run_ns\":40}]") "," GPU(0, 0, 9, "null")),
-			  3, &first),
+			  (const pid_t[]){3}, 1, &first),
 		0);
 	assert_int_equal(first.n_gpus, 2);
 	assert_int_equal(first.gpus[0].ns[PART_RUN], 900);
@@ -80,13 +81,17 @@ static void test_refuses_what_is_not_documented(void **state)
 		WORLD(GPU(1, "x", 0, "[]")),
 		WORLD(GPU(1, 0, 0, "[{\"pid\":3}]")),
 	};
+	const pid_t pids[] = {3, 4};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(read_text(bad[i], 3, &first), -EINVAL);
+		assert_int_equal(read_text(bad[i], pids, 1, &first), -EINVAL);
 		assert_int_equal(first.n_gpus, 0);
 	}
-	assert_int_equal(time_read("/nonexistent/simulation.json", 3, &first), -ENOENT);
+	assert_int_equal(
+		read_text(WORLD(GPU(1, 0, 0, "[{\"pid\":3,\"run_ns\":1}]")), pids, 2, &first),
+		-EINVAL);
+	assert_int_equal(time_read("/nonexistent/simulation.json", pids, 1, &first), -ENOENT);
 }
 
 /* Sets up two readings with this difference in ns on the second of two GPUs; the first GPU is
@@ -127,17 +132,36 @@ static void test_shares(void **state)
 	assert_true(result.all_us == 100);
 }
 
-/* With several processes it is unknown how long work of any of them ran. */
+#define SHARE(pid, run, share) "{\"pid\":" #pid ",\"run_ns\":" #run ",\"run_share_ns\":" #share "}"
+
+/* Of several processes that ran at once each has its part, so that time counts once. */
 static void test_several_processes(void **state)
 {
+	const pid_t pids[] = {3, 5};
+
 	(void)state;
-	SPEND(50000, 4, [PART_RUN] = 70000, [PART_HELD] = 10000, [PART_IDLE] = 20000);
-	second.several = true;
+	assert_int_equal(
+		read_text(WORLD(GPU(100, 10, 20, "[" SHARE(3, 60, 40) "," SHARE(4, 50, 30) "]")),
+			  pids, 2, &first),
+		0);
+	assert_int_equal(
+		read_text(WORLD(GPU(70100, 10010, 20020,
+				    "[" SHARE(3, 45060, 30040) "," SHARE(4, 30050, 15030) "," SHARE(
+					    5, 40000, 25000) "]")),
+			  pids, 2, &second),
+		0);
+	assert_int_equal(second.gpus[0].process_ns, 55040);
+	second.held_over_us = first.held_over_us + 4;
 	time_between(&first, &second, 1, &result);
-	assert_true(isnan(time_percent(&result, TIME_OFFLINE)));
-	assert_true(isnan(time_percent(&result, TIME_ONLINE)));
+	adds_up();
+	assert_true(time_percent(&result, TIME_OFFLINE) == 55);
+	assert_true(time_percent(&result, TIME_ONLINE) == 15);
 	assert_true(time_percent(&result, TIME_DETECTION) == 6);
 	assert_true(time_percent(&result, TIME_OWN_GAPS) == 20);
+	/* One of them has ended, though the sum of the parts has not become smaller. */
+	first.gpus[0].processes = 3;
+	time_between(&first, &second, 1, &result);
+	assert_true(isnan(time_percent(&result, TIME_OFFLINE)));
 }
 
 /* The readings of the daemon and of the GPU are not from the same instant. */
