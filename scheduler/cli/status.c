@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched status: the state of the daemon, its nodes and its processes. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,8 +117,8 @@ static void time_row(struct table *table, const json_t *process)
 			table_cell(table, "%.1f", 100 * time_of(process, times[i]) / all);
 }
 
-/* Prints a table of time shares of the processes that have been suspended at least once.
- * Returns 0 or -ENOMEM. */
+/* Prints a table of time shares of the processes that have been suspended at least once, and where
+ * those columns of colocate are that a live node does not have. Returns 0 or -ENOMEM. */
 static int print_times(const json_t *processes)
 {
 	const json_t *process;
@@ -128,10 +129,14 @@ static int print_times(const json_t *processes)
 		if (!was_suspended(process))
 			continue;
 		printf("\nsince it came, in percent:\n");
-		return field_table(
-			"PID|<COMMAND|FOR|RUNNING|IDLE|SUSPENDING|HELD|HELD OVER|ORDERED|"
-			"RESUMING",
-			processes, time_row);
+		if (field_table("PID|<COMMAND|FOR|RUNNING|IDLE|SUSPENDING|HELD|HELD OVER|ORDERED|"
+				"RESUMING",
+				processes, time_row))
+			return -ENOMEM;
+		printf("of colocate's columns not known by themselves: BOUNCES -, SAVE+RESTORE - (in "
+		       "SUSPENDING and RESUMING);\n"
+		       "ONLINE -, DETECTION -, IDLE HELD - (in HELD)\n");
+		return 0;
 	}
 	return 0;
 }
@@ -245,7 +250,9 @@ const struct verb verb_status = {
 		"into since they came, in percent: RUNNING; IDLE, without work of their own;\n"
 		"SUSPENDING and RESUMING, the way off the GPU and back; HELD while more urgent work\n"
 		"is there; HELD OVER after its end, because more of it is expected; ORDERED, by an\n"
-		"operator.\n"
+		"operator. The driver does not report the parts of its calls, nor what ran when: the\n"
+		"columns BOUNCES and SAVE+RESTORE of colocate are in SUSPENDING and RESUMING, and its\n"
+		"ONLINE, DETECTION and IDLE HELD in HELD.\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched status 4711 --dump\n"

@@ -182,7 +182,10 @@ static void figures(FILE *out, const struct metrics_snapshot *s, enum scope scop
 		seconds(out, figures_of(s, scope, i)->suspended_ns);
 	}
 	family(out, scope, "time_seconds_total", "counter",
-	       "Time of clients by what they were in, each moment in one state.", whose[scope]);
+	       "Time of clients by what they were in, each moment in one state. Bounces, save and "
+	       "restore are in suspending and resuming; online work, its end until that is known, "
+	       "and idle time in between are in held.",
+	       whose[scope]);
 	for (uint32_t i = 0; i < n; i++)
 		for (enum core_time t = 0; t < CORE_TIMES; t++)
 			time_sample(out, s, scope, i, t);

@@ -121,6 +121,10 @@ static void nodes_and_clients_are_labelled(void **state)
 	has("kfdsched_node_resume_seconds_bucket{node=\"4294967295\",le=\"+Inf\"} 0");
 #define C "pid=\"42\",comm=\"a\\\"b\\\\c\\nd\""
 	has("# TYPE kfdsched_time_seconds_total counter");
+	has("# HELP kfdsched_time_seconds_total Time of clients by what they were in, each moment "
+	    "in one state. Bounces, save and restore are in suspending and resuming; online work, "
+	    "its end until that is known, and idle time in between are in held. All clients "
+	    "together.");
 	has("kfdsched_time_seconds_total{state=\"running\"} 0.000000002");
 	has("kfdsched_node_time_seconds_total{node=\"4294967295\",state=\"ordered\"} 0.000000000");
 	has("kfdsched_client_time_seconds_total{" C ",state=\"held_over\"} 1.500000000");
