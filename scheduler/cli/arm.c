@@ -2,10 +2,10 @@
 /*
  * The windows of one arm, and what is measured in them.
  *
- * A window: start the clients (arm_clients.c) and wait until all are ready, in arm trap until the
- * daemon knows them; read the counters of the simulation and of the daemon; make all clients begin;
- * wait for the window's end; read the counters again; wait until the clients have ended, and read
- * their results.
+ * A window: start the clients (arm_clients.c) and wait until all are ready, and with the shim until
+ * the daemon or the other shims know them; read the counters of the simulation and of the daemon;
+ * make all clients begin; wait for the window's end; read the counters again; wait until the
+ * clients have ended, and read their results.
  */
 #include "scheduler/cli/arm.h"
 
@@ -143,6 +143,27 @@ static int run_window(struct window *window, const struct colocation *run)
 	return rc;
 }
 
+/* Adds what the daemon has counted between two readings. Holds by level gate are no calls of the
+ * driver, so their durations are none of its costs. */
+static void take_totals(struct totals *before, struct totals *after, enum arm arm,
+			struct colocation *run)
+{
+	struct arm_figures *figures = &run->arms[arm];
+
+	hist_subtract(&after->detection, &before->detection);
+	hist_subtract(&after->holdover, &before->holdover);
+	figures->suspends = (uint64_t)(after->suspends - before->suspends);
+	figures->resumes = (uint64_t)(after->resumes - before->resumes);
+	figures->suspend_delay_us = (double)after->detection.sum / 1e3 * run->time_scale;
+	figures->resume_delay_us = (double)after->holdover.sum / 1e3 * run->time_scale;
+	hist_subtract(&after->suspend, &before->suspend);
+	hist_subtract(&after->resume, &before->resume);
+	if (!arm_kinds[arm].preempts)
+		return;
+	hist_add_all(&run->suspend, &after->suspend);
+	hist_add_all(&run->resume, &after->resume);
+}
+
 /* Measures one window of clients that are ready, and adds the result to `run`. Counters of the
  * simulation and of the daemon are read before and after the window, and their differences count.
  * The caller ends the children. */
@@ -155,7 +176,7 @@ static int measure(struct window *window, struct colocation *run)
 
 	if (!totals)
 		return rc;
-	rc = window->socket ? arm_wait_registered(window) : 0;
+	rc = arm_kinds[window->arm].level ? arm_wait_registered(window, &figures->level) : 0;
 	/* Wait until simulation.json includes the costs of the start-up, so that the difference
 	 * leaves them out. */
 	if (rc == 0)
@@ -172,25 +193,17 @@ static int measure(struct window *window, struct colocation *run)
 		rc = read_simulation(run, &after);
 	if (rc == 0)
 		rc = arm_take_figures(window, run);
-	if (rc == 0 && arm_offline_pids(window, NULL))
+	if (rc == 0 && arm_offline_pids(window, NULL)) {
 		time_between(&window->time[0], &window->time[1], run->time_scale, &figures->time);
+		time_forget(&figures->time, arm_kinds[window->arm].unknown);
+	}
 	if (rc == 0 && run->simulated) {
 		/* Only what was charged during the window counts. */
 		simulation_subtract(&after, &before);
 		result_charge(run, window->arm, &after);
 	}
-	if (rc == 0 && window->socket) {
-		hist_subtract(&totals[1].detection, &totals[0].detection);
-		hist_subtract(&totals[1].holdover, &totals[0].holdover);
-		figures->suspends = (uint64_t)(totals[1].suspends - totals[0].suspends);
-		figures->resumes = (uint64_t)(totals[1].resumes - totals[0].resumes);
-		figures->suspend_delay_us = (double)totals[1].detection.sum / 1e3 * run->time_scale;
-		figures->resume_delay_us = (double)totals[1].holdover.sum / 1e3 * run->time_scale;
-		hist_subtract(&totals[1].suspend, &totals[0].suspend);
-		hist_subtract(&totals[1].resume, &totals[0].resume);
-		hist_add_all(&run->suspend, &totals[1].suspend);
-		hist_add_all(&run->resume, &totals[1].resume);
-	}
+	if (rc == 0 && window->socket)
+		take_totals(&totals[0], &totals[1], window->arm, run);
 	free(totals);
 	return rc;
 }
@@ -230,21 +243,21 @@ static int run_alone(struct window *window, struct colocation *run)
 	return run_clients(window, "alone (offline)", run);
 }
 
-/* Measures all clients in one window; in arm trap beside a daemon of their own. */
+/* Measures all clients in one window, in some arms beside a daemon of their own. */
 static int run_together(struct window *window, struct colocation *run)
 {
 	char socket[PATH_MAX];
 	int rc = 0;
 
-	if (window->arm == ARM_TRAP) {
+	if (arm_kinds[window->arm].daemon) {
 		snprintf(socket, sizeof(socket), "%s/socket", window->setup->folder);
 		window->socket = socket;
-		rc = arm_start_daemon(window->setup, socket, run->time_scale);
+		rc = arm_start_daemon(window, run->time_scale);
 	}
 	arm_add_clients(window, true, 0, run->online_clients.count);
 	arm_add_clients(window, false, 0, run->offline_clients.count);
 	if (rc == 0)
-		rc = run_clients(window, arm_names[window->arm], run);
+		rc = run_clients(window, arm_kinds[window->arm].name, run);
 	window->socket = NULL;
 	return rc;
 }
@@ -280,7 +293,7 @@ static void say_arm(const struct arm_setup *setup, enum arm arm, const struct co
 	else if (windows > 2)
 		snprintf(times, sizeof(times), " %u times", windows);
 	if (!progress_is_live())
-		progress_note("arm %s, seed %u of %u, %g s%s", arm_names[arm], setup->seed,
+		progress_note("arm %s, seed %u of %u, %g s%s", arm_kinds[arm].name, setup->seed,
 			      run->seeds, run->seconds, times);
 }
 

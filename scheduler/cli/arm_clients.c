@@ -55,28 +55,38 @@ static bool keeps_times(const struct window *window, const struct client *client
 static void output_path(const struct window *window, const struct client *client, const char *what,
 			char path[PATH_MAX])
 {
-	snprintf(path, PATH_MAX, "%s/%s-%s.%s", window->setup->folder, arm_names[window->arm],
+	snprintf(path, PATH_MAX, "%s/%s-%s.%s", window->setup->folder, arm_kinds[window->arm].name,
 		 client->name, what);
 }
 
-/* Starts the client's kfdreplay. With a daemon, it gets the shim, its priority, its group and the
- * socket; without one, it inherits nothing that could schedule it. */
+/* Starts the client's kfdreplay. In an arm with the shim it gets that, its priority, group and
+ * level, and the socket, at which in arm peers no daemon listens; in the other arms it inherits
+ * nothing that could schedule it. */
 static int spawn(const struct window *window, struct client *client, const char *const *argv)
 {
 	const struct arm_setup *setup = window->setup;
-	char name[48], priority[32], socket[PATH_MAX], group[128];
-	const char *environment[] = {FORGET, NULL, NULL, NULL, NULL};
-	size_t n = sizeof(environment) / sizeof(environment[0]) - 4;
+	const struct arm_kind *kind = &arm_kinds[window->arm];
+	char name[48], priority[32], level[32], socket[PATH_MAX], folder[PATH_MAX], group[128];
+	const char *environment[] = {FORGET, NULL, NULL, NULL, NULL, NULL, NULL};
+	size_t n = sizeof(environment) / sizeof(environment[0]) - 6;
 
-	snprintf(name, sizeof(name), "%s: %s kfdreplay", arm_names[window->arm], client->name);
-	if (window->socket) {
+	snprintf(name, sizeof(name), "%s: %s kfdreplay", kind->name, client->name);
+	if (kind->level) {
 		snprintf(priority, sizeof(priority), "KFDSHIM_PRIORITY=%s",
 			 client->open ? "online" : "offline");
-		snprintf(socket, sizeof(socket), "KFDSHIM_SOCKET=%s", window->socket);
+		snprintf(socket, sizeof(socket), "KFDSHIM_SOCKET=%s/socket", setup->folder);
 		environment[n++] = priority;
 		environment[n++] = socket;
 	}
-	if (window->socket && client->group) {
+	if (kind->ask && !client->open) {
+		snprintf(level, sizeof(level), "KFDSHIM_LEVEL=%s", kind->ask);
+		environment[n++] = level;
+	}
+	if (kind->level && !kind->daemon) {
+		snprintf(folder, sizeof(folder), "XDG_RUNTIME_DIR=%s", setup->folder);
+		environment[n++] = folder;
+	}
+	if (kind->level && client->group) {
 		snprintf(group, sizeof(group), "KFDSHIM_GROUP=%s", client->group);
 		environment[n++] = group;
 	}
@@ -85,7 +95,7 @@ static int spawn(const struct window *window, struct client *client, const char 
 						      .name = name,
 						      .argv = argv,
 						      .environment = environment,
-						      .shim = window->socket ? setup->shim : NULL,
+						      .shim = kind->level ? setup->shim : NULL,
 						      .sync = true,
 						      .death_signal = SIGKILL,
 					      });

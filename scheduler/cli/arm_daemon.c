@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The private daemon of arm trap: starts it, and queries it. */
+/* The private daemon of an arm: starts it, and queries it. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -39,13 +39,14 @@ static int read_totals(const json_t *status, struct totals *out)
 /* Reports that the daemon does not reply. Waits a moment first, because a daemon that does not
  * reply has often just ended, and arm_pause_ms() then reports its exit code, which is more
  * useful. */
-static int no_answer(const struct arm_setup *setup, int error)
+static int no_answer(const struct window *window, int error)
 {
-	int rc = arm_pause_ms(setup, 200);
+	int rc = arm_pause_ms(window->setup, 200);
 
 	if (rc)
 		return rc;
-	progress_note("trap: kfdschedd does not answer: %s", strerror(-error));
+	progress_note("%s: kfdschedd does not answer: %s", arm_kinds[window->arm].name,
+		      strerror(-error));
 	return error;
 }
 
@@ -55,7 +56,7 @@ int arm_ask_totals(const struct window *window, struct totals *out)
 	int rc = ask_daemon(window->socket, 0, &status);
 
 	if (rc)
-		return no_answer(window->setup, rc);
+		return no_answer(window, rc);
 	rc = read_totals(status, out);
 	json_decref(status);
 	return rc;
@@ -73,27 +74,43 @@ static const json_t *process_of(const json_t *status, pid_t pid)
 	return NULL;
 }
 
-/* Returns true if the daemon knows every client and can suspend every offline client. Otherwise
- * writes into `reason` why an offline client cannot be suspended, if the daemon has reported
- * that. */
+/* Returns true if the daemon knows every client and has every offline client at the arm's level.
+ * Otherwise writes into `reason` why an offline client is at another level, if the daemon has
+ * reported that. */
 static bool all_registered(const struct window *window, const json_t *status, char *reason,
 			   size_t size)
 {
 	for (unsigned i = 0; i < window->count; i++) {
 		const struct client *client = &window->clients[i];
 		const json_t *process = process_of(status, client->child->pid);
-		bool trap = strcmp(field_text(process, "level"), "trap") == 0;
+		bool there =
+			strcmp(field_text(process, "level"), arm_kinds[window->arm].level) == 0;
 
-		if (process && !client->open && !trap)
+		if (process && !client->open && !there)
 			snprintf(reason, size, "%s is at level %s: %s", client->name,
 				 field_text(process, "level"), field_text(process, "reason"));
-		if (!process || (!client->open && !trap))
+		if (!process || (!client->open && !there))
 			return false;
 	}
 	return true;
 }
 
-int arm_wait_registered(const struct window *window)
+/* The same for any arm with the shim: in arm peers there is no daemon to ask. */
+static bool all_there(const struct window *window, char *reason, size_t size)
+{
+	json_t *status;
+	bool all;
+
+	if (!window->socket)
+		return arm_peers_met(window, reason, size);
+	if (ask_daemon(window->socket, 0, &status))
+		return false;
+	all = all_registered(window, status, reason, size);
+	json_decref(status);
+	return all;
+}
+
+int arm_wait_registered(const struct window *window, const char **level)
 {
 	const char *disabled = getenv("KFDSHIM_DISABLE");
 	uint64_t end = clock_ns() + REGISTERED_MS * MS;
@@ -106,15 +123,11 @@ int arm_wait_registered(const struct window *window)
 	}
 	progress_live("%s: waiting until all clients are registered", window->name);
 	while (clock_ns() < end) {
-		json_t *status;
-		int rc = ask_daemon(window->socket, 0, &status);
+		int rc;
 
-		if (rc == 0) {
-			bool all = all_registered(window, status, reason, sizeof(reason));
-
-			json_decref(status);
-			if (all)
-				return 0;
+		if (all_there(window, reason, sizeof(reason))) {
+			*level = window->socket ? arm_kinds[window->arm].level : NULL;
+			return 0;
 		}
 		rc = arm_pause_ms(window->setup, 50);
 		if (rc)
@@ -172,10 +185,12 @@ static int make_config(const struct arm_setup *setup, double time_scale, char pa
 	return 0;
 }
 
-int arm_start_daemon(const struct arm_setup *setup, const char *socket, double time_scale)
+int arm_start_daemon(const struct window *window, double time_scale)
 {
-	char config[PATH_MAX];
-	const char *const argv[] = {setup->daemon, "--foreground", "--socket", socket,
+	const struct arm_setup *setup = window->setup;
+	const char *arm = arm_kinds[window->arm].name;
+	char config[PATH_MAX], name[48];
+	const char *const argv[] = {setup->daemon, "--foreground", "--socket", window->socket,
 				    "--config",	   config,	   NULL};
 	const char *const environment[] = {FORGET, NULL};
 	uint64_t end = clock_ns() + DAEMON_MS * MS;
@@ -184,8 +199,9 @@ int arm_start_daemon(const struct arm_setup *setup, const char *socket, double t
 
 	if (made)
 		return made;
+	snprintf(name, sizeof(name), "%s: kfdschedd", arm);
 	if (!nursery_start(setup->nursery, &(struct child_spec){
-						   .name = "trap: kfdschedd",
+						   .name = name,
 						   .argv = argv,
 						   .environment = environment,
 						   .death_signal = SIGTERM,
@@ -193,21 +209,21 @@ int arm_start_daemon(const struct arm_setup *setup, const char *socket, double t
 		progress_note("cannot start %s: %m", setup->daemon);
 		return -ECHILD;
 	}
-	progress_live("trap: waiting for kfdschedd");
+	progress_live("%s: waiting for kfdschedd", arm);
 	while (clock_ns() < end) {
 		int rc = arm_pause_ms(setup, 20);
 
 		if (rc)
 			return rc;
-		rc = ask_daemon(socket, 0, &status);
+		rc = ask_daemon(window->socket, 0, &status);
 		if (rc == 0) {
 			json_decref(status);
 			return 0;
 		}
 		/* Its socket does not exist yet, or nothing listens there yet: try again. */
 		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EAGAIN)
-			return no_answer(setup, rc);
+			return no_answer(window, rc);
 	}
-	progress_note("trap: kfdschedd did not answer within %d s", DAEMON_MS / 1000);
+	progress_note("%s: kfdschedd did not answer within %d s", arm, DAEMON_MS / 1000);
 	return -ETIMEDOUT;
 }

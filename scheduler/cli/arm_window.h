@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the parts of arm.c: the clients of a measured window (arm_clients.c), and the
- * private daemon of arm trap (arm_daemon.c). Threads: none. Errors: as in arm.h.
+ * Shared by the parts of arm.c: the clients of a measured window (arm_clients.c), the private
+ * daemon (arm_daemon.c), and clients without a daemon (arm_peers.c). Threads: none. Errors: as in
+ * arm.h.
  */
 #ifndef KFDSHIM_CLI_ARM_WINDOW_H
 #define KFDSHIM_CLI_ARM_WINDOW_H
@@ -36,7 +37,7 @@ struct window {
 	const struct arm_setup *setup;
 	enum arm arm;
 	const char *name;   /* for messages: "alone (online)" */
-	const char *socket; /* of the arm's daemon; NULL: no daemon and no shim */
+	const char *socket; /* of the arm's daemon; NULL: no daemon */
 	struct client clients[2 * RESULT_CLIENTS_MAX];
 	unsigned count;
 	struct time_reading time[2]; /* at the window's beginning and end */
@@ -71,16 +72,23 @@ int arm_take_figures(struct window *window, struct colocation *run);
 
 /* ---- arm_daemon.c ---- */
 
-/* Starts kfdschedd on `socket` and waits up to 10 s until it replies. */
-int arm_start_daemon(const struct arm_setup *setup, const char *socket, double time_scale);
-/* Waits up to 5 s until the daemon knows all clients and can suspend each offline client. If it
- * cannot, a message is printed and 0 is returned all the same, because that is a result of the
- * experiment and not an error: the arm then shows no suspends. */
-int arm_wait_registered(const struct window *window);
+/* Starts kfdschedd on window->socket and waits up to 10 s until it replies. */
+int arm_start_daemon(const struct window *window, double time_scale);
+/* Waits up to 5 s until the daemon knows all clients and has each offline client at the arm's
+ * level, or in arm peers until the clients can find each other. If that does not happen, a message
+ * is printed and 0 is returned all the same, because that is a result of the experiment and not an
+ * error. Sets *level to the arm's level if the daemon confirms it. */
+int arm_wait_registered(const struct window *window, const char **level);
 /* Queries the daemon's totals. */
 int arm_ask_totals(const struct window *window, struct totals *out);
 /* Returns the time for which the daemon has held the offline clients over, as the mean of the
  * clients; us, wall time. 0 without a daemon; NAN: not known. */
 double arm_held_over_us(const struct window *window);
+
+/* ---- arm_peers.c ---- */
+
+/* Returns true if the shims of all clients use the arm's folder. Otherwise writes into `reason`
+ * which does not. */
+bool arm_peers_met(const struct window *window, char *reason, size_t size);
 
 #endif

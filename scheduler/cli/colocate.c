@@ -42,8 +42,8 @@ static int read_arms(const char *text, void *into)
 		size_t length = strcspn(name, ",");
 		unsigned arm = 0;
 
-		while (arm < ARM_COUNT && (strlen(arm_names[arm]) != length ||
-					   strncmp(arm_names[arm], name, length) != 0))
+		while (arm < ARM_COUNT && (strlen(arm_kinds[arm].name) != length ||
+					   strncmp(arm_kinds[arm].name, name, length) != 0))
 			arm++;
 		if (arm == ARM_COUNT)
 			return -EINVAL;
@@ -167,7 +167,8 @@ static int parse(int argc, char **argv, struct request *out)
 		{OPTION_READ("offline", &out->offline, read_client, "a trace")},
 		{OPTION_READ("group", &out->offline, read_group,
 			     "a name of 1 to 63 bytes, after the --offline that is in the group")},
-		{OPTION_READ("arms", out->arms, read_arms, "a list of alone, shared and trap")},
+		{OPTION_READ("arms", out->arms, read_arms,
+			     "a list of alone, shared, trap, self, gate and peers")},
 		{OPTION_READ("arrivals", &out->arrivals, read_arrivals,
 			     "poisson, fixed, bursty or file:PATH")},
 		{OPTION_NUMBER("load", &out->load, 0, "a share of GPU time such as 0.2")},
@@ -247,12 +248,16 @@ static int find_binaries(struct arm_setup *setup)
 	return CLI_DONE;
 }
 
-/* Makes the private directory for the daemon's socket and the clients' output. A path of a socket
- * is limited by sun_path (108 bytes), so a long TMPDIR is an error. */
-static int make_folder(struct arm_setup *setup)
+/* Longest path of a peer's socket in the private directory: PID and start time. */
+#define PEER_SOCKET "/" ARM_PEERS_FOLDER "/4194304-999999999999.socket"
+
+/* Makes the private directory for the sockets of the daemon and of peers, and for the clients'
+ * output. A path of a socket is limited by sun_path (108 bytes), so a long TMPDIR is an error.
+ * `longest`: of the paths in the directory. */
+static int make_folder(struct arm_setup *setup, size_t longest)
 {
 	const char *base = getenv("TMPDIR");
-	size_t room = sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/socket");
+	size_t room = sizeof(((struct sockaddr_un *)0)->sun_path) - longest;
 
 	if (!base || base[0] != '/')
 		base = "/tmp";
@@ -268,17 +273,21 @@ static int make_folder(struct arm_setup *setup)
 	return CLI_DONE;
 }
 
-/* Removes the private directory and the files in it. */
+/* Removes the private directory, the files in it, and the folder of peers. */
 static void remove_folder(const char *path)
 {
 	DIR *folder = path[0] != '\0' ? opendir(path) : NULL;
 	struct dirent *entry;
+	char inner[PATH_MAX];
 
 	if (!folder)
 		return;
 	while ((entry = readdir(folder)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			unlinkat(dirfd(folder), entry->d_name, 0);
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno == EISDIR) {
+			snprintf(inner, sizeof(inner), "%s/%s", path, entry->d_name);
+			remove_folder(inner);
+		}
 	closedir(folder);
 	if (rmdir(path) != 0)
 		progress_note("cannot remove %s: %m", path);
@@ -430,7 +439,8 @@ static int measure_all(const struct request *request, struct arm_setup *setup,
 
 	if (nursery_open(setup->nursery))
 		return cli_failed(&verb_colocate, "cannot take signals: %m");
-	code = make_folder(setup);
+	code = make_folder(setup,
+			   request->arms[ARM_PEERS] ? sizeof(PEER_SOCKET) : sizeof("/socket"));
 	if (code == CLI_DONE)
 		code = measure(request, setup, run);
 	nursery_empty(setup->nursery);
@@ -456,9 +466,12 @@ static int run(int argc, char **argv)
 		.arrivals = "poisson",
 		.load.value = NAN,
 		.rate.value = NAN,
-		.arms = {true, true, true},
 	};
-	int code = parse(argc, argv, &request);
+	int code;
+
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		request.arms[i] = arm_kinds[i].by_default;
+	code = parse(argc, argv, &request);
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -497,7 +510,7 @@ const struct verb verb_colocate = {
 	.name = "colocate",
 	.summary = "measure what sharing a GPU costs, with and without the scheduler",
 	.usage =
-		"--online TRACE... --offline TRACE [--group G]... [--arms alone,shared,trap] [--load L | --rate R] "
+		"--online TRACE... --offline TRACE [--group G]... [--arms LIST] [--load L | --rate R] "
 		"[--arrivals poisson|fixed|bursty|file:PATH] [--config FILE] [--seconds S] [--seeds N] [--json FILE] [--svg FILE]",
 	.help = "Plays recorded models at once on one GPU, with real processes, and reports what\n"
 		"becomes of the latency of online ones and the throughput of offline ones. On hardware,\n"
@@ -508,14 +521,20 @@ const struct verb verb_colocate = {
 		"                   times, each a process of its own with arrivals of its own\n"
 		"  --offline TRACE  a trace that runs as fast as it can, one step after another; up to 8\n"
 		"                   times\n"
-		"  --group G        the group (KFDSHIM_GROUP) of the --offline before it: in arm trap the\n"
-		"                   clients of a group are suspended and resumed as one\n"
-		"  --arms LIST      of alone, shared, trap; without it all of them\n"
+		"  --group G        the group (KFDSHIM_GROUP) of the --offline before it: the clients of a\n"
+		"                   group are suspended and resumed as one\n"
+		"  --arms LIST      of these, separated by commas; without it alone,shared,trap\n"
 		"                     alone   each online one by itself, then all offline ones together:\n"
 		"                             OF ALONE is of what they have without any online one\n"
 		"                     shared  all, without any of ours\n"
 		"                     trap    all with libkfdshim.so; a private kfdschedd suspends\n"
 		"                             the offline ones while an online one has work\n"
+		"                     self    the same, and the offline ones suspend themselves\n"
+		"                             (KFDSHIM_LEVEL=self) on the order of kfdschedd\n"
+		"                     gate    the same, and the offline ones submit no more work\n"
+		"                             (KFDSHIM_LEVEL=gate): what they have submitted goes on\n"
+		"                     peers   the same by level self without kfdschedd: the processes\n"
+		"                             find each other; what it would have counted is -\n"
 		"  --load L         online GPU time x rate, 0.2 by default; of all online clients\n"
 		"                   together, each having an equal part\n"
 		"  --rate R         instead of --load: requests a second (model time), likewise\n"
@@ -549,9 +568,14 @@ const struct verb verb_colocate = {
 		"  HOLD-OVER     the same, known, and held on because more of it was expected\n"
 		"  IDLE HELD     offline was suspended, and nothing ran of what online had there\n"
 		"  OWN GAPS      offline had no work there\n"
+		"At level gate no queue is suspended, so the last four cannot be told apart; among peers\n"
+		"DETECTION and HOLD-OVER cannot.\n"
 		"\n"
 		"An online client whose backlog grew throughout does not keep up, and has no\n"
 		"percentiles to speak of.\n"
+		"The lines \"floor\" say what the P99 can be at best in an arm: that of alone; where the\n"
+		"driver preempts, two bounces and a save more, for a request that comes when a resume\n"
+		"has just begun waits for that, too.\n"
 		"The line \"possible\" says what a scheduler could reach that knows the future: it\n"
 		"gives each gap between the requests of arm alone to offline that is longer than a\n"
 		"resume, and suspends when the next one arrives. Costs: the simulated GPU's, or on\n"

@@ -23,7 +23,8 @@
 
 static const char style[] =
 	".wrong{fill:#b42318;font-weight:600}\n"
-	".alone{fill:#7c8aa0}.shared{fill:#d97a1e}.trap{fill:#0e9384}\n"
+	".alone{fill:#7c8aa0}.shared{fill:#d97a1e}.trap{fill:#0e9384}"
+	".self{fill:#3f6fb0}.gate{fill:#8e5bb5}.peers{fill:#b08a16}\n"
 	".mark{stroke:#1b2533;stroke-width:3;stroke-linecap:round}\n"
 	".spread{stroke:#1b2533;stroke-width:1.5}\n"
 	".floor{stroke:#b42318;stroke-width:1.5;stroke-dasharray:5 4}.floortext{fill:#b42318;"
@@ -32,7 +33,7 @@ static const char style[] =
 	".beside{paint-order:stroke;stroke:#ffffff;stroke-width:5px;stroke-linejoin:round}\n";
 static const char dark[] =
 	".wrong,.floortext{fill:#ff8a80}.floor{stroke:#ff8a80}.mark,.spread{stroke:#f4f7fb}"
-	".alone{fill:#8796ad}.shared{fill:#e58a32}.trap{fill:#1fb5a3}.inbar{fill:#14110c}"
+	".alone{fill:#8796ad}.shared{fill:#e58a32}.trap{fill:#1fb5a3}.self{fill:#6f9fdd}.gate{fill:#b48ad6}.peers{fill:#d3ad3d}.inbar{fill:#14110c}"
 	".beside{stroke:#11161d}" COLOCATE_SVG_TIME_DARK;
 
 /* Finds a logarithmic scale for all latencies that are shown. An arm that does not keep up has no
@@ -51,8 +52,8 @@ static struct svg_scale find_scale(const struct colocation *run, const struct ve
 		if (run->seeds > 1)
 			svg_scale_show(&scale, run->spread[i].p99_us.high);
 	}
-	if (scale.high > 0)
-		svg_scale_show(&scale, verdict->floor_us);
+	for (unsigned i = 0; scale.high > 0 && i < ARM_COUNT; i++)
+		svg_scale_show(&scale, verdict->floor_us[i]);
 	svg_scale_end(&scale);
 	return scale;
 }
@@ -82,8 +83,8 @@ static void open_bar(FILE *out, const struct colocation *run, const struct svg_s
 			   : LEFT_X;
 
 	fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1f H%.1f L%.1f %.1f L%.1f %.1f H%.1f Z\"/>\n",
-		arm_names[arm], x, middle - BAR / 2.0, right - 4, right + 10, middle, right - 4,
-		middle + BAR / 2.0, x);
+		arm_kinds[arm].name, x, middle - BAR / 2.0, right - 4, right + 10, middle,
+		right - 4, middle + BAR / 2.0, x);
 	svg_text(out, (x + right) / 2, middle + 4.5, "inbar", "middle", "does not keep up");
 }
 
@@ -96,12 +97,12 @@ static void left_row(FILE *out, const struct colocation *run, const struct svg_s
 	char text[64], figure[QUANTITY_BYTES];
 
 	if (!online->keeps_up) {
-		svg_text(out, MARGIN, middle - 3, "name", "start", arm_names[arm]);
+		svg_text(out, MARGIN, middle - 3, "name", "start", arm_kinds[arm].name);
 		svg_text(out, MARGIN, middle + 14, "soft", "start", "the backlog grows");
 		open_bar(out, run, scale, arm, middle);
 		return;
 	}
-	svg_text(out, MARGIN, middle - 12, "name", "start", arm_names[arm]);
+	svg_text(out, MARGIN, middle - 12, "name", "start", arm_kinds[arm].name);
 	snprintf(text, sizeof(text), "P50 %s", quantity_us(figure, online->p50_us));
 	svg_text(out, MARGIN, middle + 6, "soft", "start", text);
 	snprintf(text, sizeof(text), "P99 %s", quantity_us(figure, online->p99_us));
@@ -113,7 +114,7 @@ static void left_row(FILE *out, const struct colocation *run, const struct svg_s
 	fprintf(out,
 		"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
 		"rx=\"3\"/>\n",
-		arm_names[arm], from, middle - BAR / 2.0, fmax(to - from, 2), BAR);
+		arm_kinds[arm].name, from, middle - BAR / 2.0, fmax(to - from, 2), BAR);
 	svg_line(out, "mark", to, middle - BAR / 2.0 - 4, to, middle + BAR / 2.0 + 4);
 	draw_spread(out, run, svg_scale_x(scale, run->spread[arm].p99_us.low),
 		    svg_scale_x(scale, run->spread[arm].p99_us.high), middle + BAR / 2.0 + 12);
@@ -134,22 +135,41 @@ static void left_rows(FILE *out, const struct colocation *run, const struct svg_
 	}
 }
 
-/* Marks the lowest P99 that any preemption could reach: P99 alone, two bounces and a save. */
+/* Marks the lowest P99 that any preemption could reach, over all rows: P99 alone, two bounces and a
+ * save. */
 static void draw_floor(FILE *out, const struct verdict *verdict, const struct svg_scale *scale,
-		       double bottom)
+		       double floor_us, double bottom)
 {
 	char text[96], figure[QUANTITY_BYTES];
-
-	if (isnan(verdict->floor_us))
-		return;
-	double x = svg_scale_x(scale, verdict->floor_us);
+	double x = svg_scale_x(scale, floor_us);
 
 	svg_line(out, "floor", x, TOP - 14, x, bottom);
 	snprintf(text, sizeof(text), "floor: alone P99 + 2 bounces%s = %s",
-		 isnan(verdict->save_us) ? "" : " + save", quantity_us(figure, verdict->floor_us));
+		 isnan(verdict->save_us) ? "" : " + save", quantity_us(figure, floor_us));
 	/* Keep the text, about 250 pixels wide, inside the panel. */
 	svg_text(out, fmin(fmax(x, LEFT_X + 100), LEFT_X + LEFT_W - 110), TOP - 20, "floortext",
 		 "middle", text);
+}
+
+/* Draws the floor of the arms that preempt, which is one, and in their rows those of the others. */
+static void draw_floors(FILE *out, const struct colocation *run, const struct verdict *verdict,
+			const struct svg_scale *scale, double bottom)
+{
+	bool drawn = false;
+	unsigned row = 0;
+
+	for (unsigned i = 0; i < ARM_COUNT; row += run->arms[i].ran, i++) {
+		double floor_us = verdict->floor_us[i], top = TOP + ROW * row;
+
+		if (isnan(floor_us) || (arm_kinds[i].preempts && drawn))
+			continue;
+		if (arm_kinds[i].preempts)
+			draw_floor(out, verdict, scale, floor_us, bottom);
+		else
+			svg_line(out, "floor", svg_scale_x(scale, floor_us), top,
+				 svg_scale_x(scale, floor_us), top + ROW);
+		drawn |= arm_kinds[i].preempts;
+	}
 }
 
 /* Draws the offline throughput of an arm. `full`: steps that fill the panel's width. */
@@ -160,10 +180,10 @@ static void right_row(FILE *out, const struct colocation *run, const struct verd
 	double wide = full > 0 ? RIGHT_W * steps / full : 0;
 	char text[64];
 
-	svg_text(out, RIGHT_NAME_X, middle + 5, "name", "start", arm_names[arm]);
+	svg_text(out, RIGHT_NAME_X, middle + 5, "name", "start", arm_kinds[arm].name);
 	fprintf(out,
 		"<rect class=\"%s\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"3\"/>\n",
-		arm_names[arm], RIGHT_X, middle - BAR / 2.0, fmax(wide, 1), BAR);
+		arm_kinds[arm].name, RIGHT_X, middle - BAR / 2.0, fmax(wide, 1), BAR);
 	if (full > 0)
 		draw_spread(out, run, RIGHT_X + RIGHT_W * run->spread[arm].steps.low / full,
 			    RIGHT_X + RIGHT_W * run->spread[arm].steps.high / full,
@@ -271,7 +291,7 @@ void colocate_svg(const struct colocation *run, const struct verdict *verdict, F
 	/* The floor line is drawn over the bars of arms that keep up, but under the bars of those
 	 * that do not, whose text it would cross. */
 	left_rows(out, run, &scale, true);
-	draw_floor(out, verdict, &scale, bottom);
+	draw_floors(out, run, verdict, &scale, bottom);
 	left_rows(out, run, &scale, false);
 	right_panel(out, run, verdict, bottom);
 	result_world(run, verdict, world, sizeof(world));

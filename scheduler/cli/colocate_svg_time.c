@@ -24,31 +24,43 @@ static bool is_known(const struct colocation *run, enum arm arm)
 	return run->arms[arm].ran && !isnan(time_percent(&run->arms[arm].time, TIME_OFFLINE));
 }
 
-/* Draws the bar of an arm; a share that is too narrow has no number. */
-static void draw_bar(FILE *out, const struct colocation *run, enum arm arm, double middle)
+/* Draws a share of a bar from `from` percent on; a share that is too narrow has no number. */
+static void draw_share(FILE *out, unsigned class, double from, double percent, double middle)
 {
-	double x = BAR_X;
+	double x = BAR_X + BAR_W * from / 100, wide = BAR_W * percent / 100;
 	char text[32];
 
-	svg_text(out, NAME_X, middle + 5, "name", "start", arm_names[arm]);
-	for (enum time_share i = 0; i < TIME_SHARES; i++) {
-		double percent = time_percent(&run->arms[arm].time, i);
-		double wide = BAR_W * percent / 100;
-
-		fprintf(out,
-			"<rect class=\"time%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-			"height=\"%d\"/>\n",
-			(int)i, x, middle - BAR / 2.0, wide, BAR);
-		snprintf(text, sizeof(text), "%.0f %%", percent);
-		if (percent >= TEXT_PERCENT)
-			svg_text(out, x + wide / 2, middle + 4.5, "intime", "middle", text);
-		x += wide;
-	}
+	fprintf(out,
+		"<rect class=\"time%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+		"height=\"%d\"/>\n",
+		class, x, middle - BAR / 2.0, wide, BAR);
+	snprintf(text, sizeof(text), "%.0f %%", percent);
+	if (percent >= TEXT_PERCENT)
+		svg_text(out, x + wide / 2, middle + 4.5, "intime", "middle", text);
 }
 
-static void draw_legend(FILE *out, double top)
+/* Draws the bar of an arm. Shares that are not known are one at its end. */
+static void draw_bar(FILE *out, const struct colocation *run, enum arm arm, double middle)
 {
-	static const char *const names[TIME_SHARES] = {
+	double from = 0;
+
+	svg_text(out, NAME_X, middle + 5, "name", "start", arm_kinds[arm].name);
+	for (enum time_share i = 0; i < TIME_SHARES; i++) {
+		double percent = time_percent(&run->arms[arm].time, i);
+
+		if (isnan(percent))
+			continue;
+		draw_share(out, i, from, percent, middle);
+		from += percent;
+	}
+	if (arm_kinds[arm].unknown && from < 100)
+		draw_share(out, TIME_SHARES, from, 100 - from, middle);
+}
+
+/* Names the first `count` classes of shares. */
+static void draw_legend(FILE *out, unsigned count, double top)
+{
+	static const char *const names[TIME_SHARES + 1] = {
 		[TIME_OFFLINE] = "offline ran",
 		[TIME_ONLINE] = "online work",
 		[TIME_BOUNCES] = "bounces",
@@ -57,9 +69,10 @@ static void draw_legend(FILE *out, double top)
 		[TIME_HOLD_OVER] = "hold-over",
 		[TIME_IDLE_HELD] = "idle, offline held",
 		[TIME_OWN_GAPS] = "offline's own gaps",
+		[TIME_SHARES] = "not known apart",
 	};
 
-	for (unsigned i = 0; i < TIME_SHARES; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		double x = BAR_X + LEGEND_W * (i % LEGEND_COLUMNS);
 		double y = top + LEGEND * (i / LEGEND_COLUMNS);
 
@@ -74,12 +87,15 @@ static void draw_legend(FILE *out, double top)
 double colocate_svg_times(FILE *out, const struct colocation *run, double top)
 {
 	double y = top + HEAD;
+	unsigned names = TIME_SHARES;
 
 	for (unsigned i = 0; i < ARM_COUNT; i++) {
 		if (!is_known(run, (enum arm)i))
 			continue;
 		if (out)
 			draw_bar(out, run, (enum arm)i, y + ROW / 2.0);
+		if (arm_kinds[i].unknown)
+			names = TIME_SHARES + 1;
 		y += ROW;
 	}
 	if (y == top + HEAD)
@@ -87,7 +103,7 @@ double colocate_svg_times(FILE *out, const struct colocation *run, double top)
 	if (out) {
 		svg_text(out, NAME_X, top + 14, "head", "start",
 			 "Where the GPU's time went while offline was there");
-		draw_legend(out, y + 8);
+		draw_legend(out, names, y + 8);
 	}
-	return y + 8 + LEGEND * ((TIME_SHARES + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS) + 16;
+	return y + 8 + LEGEND * ((names + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS) + 16;
 }

@@ -16,8 +16,6 @@
 #define DOORBELL_SHARE 0.05
 #define HOST_SHARE 2.0 /* limit of the P50 alone, relative to explained_us() */
 
-const char *const arm_names[ARM_COUNT] = {"alone", "shared", "trap"};
-
 int result_online(const json_t *replay, struct online_figures *out)
 {
 	const json_t *latency = json_object_get(replay, "latency_us");
@@ -158,31 +156,48 @@ static void judge_validity(const struct colocation *run, struct verdict *out)
 		judge_client(run, i, out);
 }
 
+/* Finds the floor of an arm, and its P99 in relation to it. On hardware the costs of a bounce are
+ * not known. */
+static void find_floor(const struct colocation *run, enum arm arm, struct verdict *out)
+{
+	const struct arm_figures *alone = &run->arms[ARM_ALONE], *figures = &run->arms[arm];
+	const struct arm_kind *kind = &arm_kinds[arm];
+
+	out->floor_us[arm] = out->bound[arm] = NAN;
+	if (!kind->level || !alone->ran || !figures->ran || !alone->online.keeps_up)
+		return;
+	out->floor_us[arm] = alone->online.p99_us;
+	if (kind->preempts)
+		out->floor_us[arm] += 2 * run->bounce_us + (isnan(out->save_us) ? 0 : out->save_us);
+	if (figures->online.keeps_up)
+		out->bound[arm] = figures->online.p99_us / out->floor_us[arm];
+}
+
 void result_judge(const struct colocation *run, struct verdict *out)
 {
 	const struct arm_figures *alone = &run->arms[ARM_ALONE];
-	const struct arm_figures *trap = &run->arms[ARM_TRAP];
+	struct hist save = {0}, restore = {0};
 	bool doorbells = run->simulated && run->doorbell.count > 0;
 
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (arm_kinds[i].preempts) {
+			hist_add_all(&save, &run->arms[i].save);
+			hist_add_all(&restore, &run->arms[i].restore);
+		}
 	*out = (struct verdict){
-		.save_us = run->simulated ? result_hist_median_us(&trap->save) : NAN,
-		.restore_us = run->simulated ? result_hist_median_us(&trap->restore) : NAN,
+		.save_us = run->simulated ? result_hist_median_us(&save) : NAN,
+		.restore_us = run->simulated ? result_hist_median_us(&restore) : NAN,
 		.doorbell_p50_us =
 			doorbells ? (double)hist_percentile(&run->doorbell, 0.5) / 1e3 : NAN,
 		.doorbell_p99_us =
 			doorbells ? (double)hist_percentile(&run->doorbell, 0.99) / 1e3 : NAN,
-		.floor_us = NAN,
-		.bound = NAN,
 	};
-	if (run->simulated && alone->ran && trap->ran && alone->online.keeps_up)
-		out->floor_us = alone->online.p99_us + 2 * run->bounce_us +
-				(isnan(out->save_us) ? 0 : out->save_us);
-	if (trap->ran && trap->online.keeps_up)
-		out->bound = trap->online.p99_us / out->floor_us;
-	for (unsigned i = 0; i < ARM_COUNT; i++)
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		find_floor(run, (enum arm)i, out);
 		out->of_alone[i] = alone->ran && run->arms[i].ran && alone->offline.steps > 0
 					   ? run->arms[i].offline.steps / alone->offline.steps
 					   : NAN;
+	}
 	result_find_possible(run, out);
 	judge_validity(run, out);
 }
@@ -245,17 +260,24 @@ static json_t *clients_json(const struct colocation *run, enum arm which)
 	return json_pack("{s:o,s:o}", "online", lists[0], "offline", lists[1]);
 }
 
-static json_t *arm_json(const struct colocation *run, enum arm which)
+static json_t *count_json(enum arm arm, uint64_t count)
+{
+	return arm_is_counted(arm) ? json_integer((json_int_t)count) : json_null();
+}
+
+static json_t *arm_json(const struct colocation *run, enum arm which, double floor_us)
 {
 	const struct arm_figures *arm = &run->arms[which];
 
-	return json_pack("{s:o,s:o,s:o,s:o,s:I,s:I,s:o,s:{s:o,s:o}}", "online",
-			 online_json(&arm->online), "offline", offline_json(&arm->offline),
-			 "clients", clients_json(run, which), "spread",
-			 spread_json(&run->spread[which]), "suspends", (json_int_t)arm->suspends,
-			 "resumes", (json_int_t)arm->resumes, "time_percent", time_json(&arm->time),
-			 "delays_us", "suspend", number(arm->suspend_delay_us), "resume",
-			 number(arm->resume_delay_us));
+	return json_pack(
+		"{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:{s:o,s:o},s:s?,s:o}", "online",
+		online_json(&arm->online), "offline", offline_json(&arm->offline), "clients",
+		clients_json(run, which), "spread", spread_json(&run->spread[which]), "suspends",
+		count_json(which, arm->suspends), "resumes", count_json(which, arm->resumes),
+		"time_percent", time_json(&arm->time), "delays_us", "suspend",
+		number(arm_is_counted(which) ? arm->suspend_delay_us : NAN), "resume",
+		number(arm_is_counted(which) ? arm->resume_delay_us : NAN), "level", arm->level,
+		"floor_us", number(floor_us));
 }
 
 json_t *result_json(const struct colocation *run, const struct verdict *verdict)
@@ -271,7 +293,8 @@ json_t *result_json(const struct colocation *run, const struct verdict *verdict)
 		valid = json_boolean(verdict->validity == RESULT_VALID);
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran)
-			json_object_set_new(arms, arm_names[i], arm_json(run, (enum arm)i));
+			json_object_set_new(arms, arm_kinds[i].name,
+					    arm_json(run, (enum arm)i, verdict->floor_us[i]));
 	return json_pack(
 		"{s:b,s:b,s:o,s:f,s:s,s:s,s:s,s:o,s:o,s:f,s:i,s:o,s:o,s:o,s:o,s:o,s:o}",
 		"simulated", run->simulated, "virtual", run->is_virtual, "profile",

@@ -16,15 +16,10 @@
 #include <stdio.h>
 
 #include "common/hist.h"
+#include "scheduler/cli/arm_kinds.h"
 #include "scheduler/cli/possible_read.h"
 #include "scheduler/cli/result_time.h"
 #include "scheduler/cli/simulation.h"
-
-/* The configurations that a run compares. ALONE: each online client by itself, and the offline
- * clients together without any online client. SHARED: online beside offline without preemption.
- * TRAP: the same with preemption by the daemon (level trap). */
-enum arm { ARM_ALONE, ARM_SHARED, ARM_TRAP, ARM_COUNT };
-extern const char *const arm_names[ARM_COUNT];
 
 /* Online values of an arm. If `keeps_up` is false, the backlog grew during the whole window, so the
  * percentiles reflect the length of the window and not the scheduler. */
@@ -57,8 +52,11 @@ struct arm_figures {
 	/* Of all clients of the kind together (result_clients.h), and of each client. */
 	struct online_figures online, online_of[RESULT_CLIENTS_MAX];
 	struct offline_figures offline, offline_of[RESULT_CLIENTS_MAX];
-	uint64_t suspends, resumes;
-	struct result_time time; /* of the window in which offline work ran */
+	/* The level at which the daemon had every offline client when the window began; NULL: it is
+	 * not known, or not that of the arm. */
+	const char *level;
+	uint64_t suspends, resumes; /* see arm_is_counted() */
+	struct result_time time;    /* of the window in which offline work ran */
 	/* Sums of the daemon's delays: from the activity that caused a suspend, and from the end of
 	 * activity that caused a resume, to the entry of the driver call. */
 	double suspend_delay_us, resume_delay_us;
@@ -104,18 +102,20 @@ enum validity { RESULT_VALID, RESULT_INVALID, RESULT_NOT_JUDGED };
 struct verdict {
 	enum validity validity;
 	char reason[256]; /* empty: the run is valid; else why it is not valid, or not judged */
-	double save_us, restore_us;		 /* medians that were charged in arm trap */
+	double save_us, restore_us; /* medians that were charged in the arms that preempt */
 	double doorbell_p50_us, doorbell_p99_us; /* wall */
-	/* The latency floor: alone P99 + 2 bounces + save. */
-	double floor_us;
-	double bound; /* trap P99 / floor */
+	/* The latency floor of the arms with the shim: alone P99, and where the driver preempts + 2
+	 * bounces + save, for a request that arrives just as a resume begins waits for its update,
+	 * too. */
+	double floor_us[ARM_COUNT];
+	double bound[ARM_COUNT]; /* P99 / floor */
 	/* Offline throughput relative to arm alone; 1: equal. */
 	double of_alone[ARM_COUNT];
-	/* The clairvoyant scheduler (result_possible.h), and the share and the P99 of arm trap
-	 * relative to it. */
+	/* The clairvoyant scheduler (result_possible.h), and the share and the P99 of the arms with
+	 * the shim relative to it. */
 	struct possible_costs possible_costs;
 	struct possible possible;
-	double of_possible, of_possible_p99;
+	double of_possible[ARM_COUNT], of_possible_p99[ARM_COUNT];
 };
 
 /* Both decode the JSON output of kfdreplay. Return 0, or -EINVAL if it is not as documented in

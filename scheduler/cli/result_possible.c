@@ -93,23 +93,34 @@ static struct possible combine(const struct possible *all, unsigned seeds)
 	return out;
 }
 
+/* Compares an arm with what is possible. */
+static void compare(const struct colocation *run, enum arm arm, struct verdict *out)
+{
+	const struct online_figures *online = &run->arms[arm].online;
+
+	if (out->possible.share > 0)
+		out->of_possible[arm] = out->of_alone[arm] / out->possible.share;
+	if (online->keeps_up)
+		out->of_possible_p99[arm] = online->p99_us / out->possible.p99_us;
+}
+
 void result_find_possible(const struct colocation *run, struct verdict *out)
 {
-	const struct arm_figures *alone = &run->arms[ARM_ALONE], *trap = &run->arms[ARM_TRAP];
+	const struct arm_figures *alone = &run->arms[ARM_ALONE];
 	struct possible all[RESULT_SEEDS_MAX];
 
 	out->possible_costs = find_costs(run, out);
 	out->possible = POSSIBLE_UNKNOWN;
-	out->of_possible = out->of_possible_p99 = NAN;
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		out->of_possible[i] = out->of_possible_p99[i] = NAN;
 	if (!alone->ran || !alone->online.keeps_up || run->seeds == 0)
 		return;
 	for (unsigned i = 0; i < run->seeds; i++)
 		all[i] = play(run, i, &out->possible_costs);
 	out->possible = combine(all, run->seeds);
-	if (trap->ran && out->possible.share > 0)
-		out->of_possible = out->of_alone[ARM_TRAP] / out->possible.share;
-	if (trap->ran && trap->online.keeps_up)
-		out->of_possible_p99 = trap->online.p99_us / out->possible.p99_us;
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran && arm_kinds[i].level)
+			compare(run, (enum arm)i, out);
 }
 
 static json_t *number(double value)
@@ -128,25 +139,27 @@ json_t *result_possible_json(const struct verdict *verdict)
 			 verdict->possible_costs.resume_us, "of_alone", possible->share, "p50_us",
 			 number(possible->p50_us), "p99_us", number(possible->p99_us), "suspends",
 			 (json_int_t)possible->suspends, "trap_of_possible",
-			 number(verdict->of_possible), "trap_p99_of_possible",
-			 number(verdict->of_possible_p99));
+			 number(verdict->of_possible[ARM_TRAP]), "trap_p99_of_possible",
+			 number(verdict->of_possible_p99[ARM_TRAP]));
 }
 
 void result_print_possible(const struct colocation *run, const struct verdict *verdict, FILE *out)
 {
 	const struct possible *possible = &verdict->possible;
-	const struct arm_figures *trap = &run->arms[ARM_TRAP];
 	char p99[QUANTITY_BYTES];
 
 	if (isnan(possible->share))
 		return;
 	fprintf(out, "possible, if the future were known: offline keeps %.1f %%, online P99 %s",
 		100 * possible->share, quantity_us(p99, possible->p99_us));
-	if (!isnan(verdict->of_possible))
-		fprintf(out, "; trap keeps %.1f %% (%.0f %% of that)",
-			100 * verdict->of_alone[ARM_TRAP], 100 * verdict->of_possible);
-	if (!isnan(verdict->of_possible_p99))
-		fprintf(out, ", P99 %s (%.2f x)", quantity_us(p99, trap->online.p99_us),
-			verdict->of_possible_p99);
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		if (!isnan(verdict->of_possible[i]))
+			fprintf(out, "; %s keeps %.1f %% (%.0f %% of that)", arm_kinds[i].name,
+				100 * verdict->of_alone[i], 100 * verdict->of_possible[i]);
+		if (!isnan(verdict->of_possible_p99[i]))
+			fprintf(out, ", P99 %s (%.2f x)",
+				quantity_us(p99, run->arms[i].online.p99_us),
+				verdict->of_possible_p99[i]);
+	}
 	fputc('\n', out);
 }

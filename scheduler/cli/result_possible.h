@@ -5,10 +5,10 @@
  *
  * The result is unknown (NAN, null in JSON) if arm alone did not run or did not keep up, or if a
  * cost is not known. On a simulated GPU the costs are its runlist update (bounce) and the median
- * save and restore of arm trap (0 if nothing was saved); on hardware they are the medians of the
- * daemon's calls. The driver suspends and resumes one process per call. The clairvoyant scheduler
- * makes as many calls as the smallest gang of offline clients has members, because one gang at a
- * time is enough to use the GPU.
+ * save and restore of the arms that preempt (0 if nothing was saved); on hardware they are the
+ * medians of the daemon's calls. The driver suspends and resumes one process per call. The
+ * clairvoyant scheduler makes as many calls as the smallest gang of offline clients has members,
+ * because one gang at a time is enough to use the GPU.
  */
 #ifndef KFDSHIM_CLI_RESULT_POSSIBLE_H
 #define KFDSHIM_CLI_RESULT_POSSIBLE_H

@@ -90,11 +90,14 @@ static void arm_row(struct table *table, const struct colocation *run,
 	const struct arm_figures *arm = &run->arms[which];
 
 	table_row(table);
-	table_cell(table, "%s", arm_names[which]);
+	table_cell(table, "%s", arm_kinds[which].name);
 	latency_cells(table, &arm->online);
 	table_cell(table, "%.2f", arm->offline.steps);
 	of_alone_cell(table, verdict->of_alone[which]);
-	table_cell(table, "%llu", (unsigned long long)arm->suspends);
+	if (arm_is_counted(which))
+		table_cell(table, "%llu", (unsigned long long)arm->suspends);
+	else
+		table_cell(table, TABLE_UNKNOWN);
 }
 
 /* Adds a row for each client below the row of an arm, for a kind that has several clients. */
@@ -167,27 +170,32 @@ static int print_times(const struct colocation *run, FILE *out)
 		return -ENOMEM;
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran)
-			time_row(table, arm_names[i], &run->arms[i].time);
+			time_row(table, arm_kinds[i].name, &run->arms[i].time);
 	rc = table_print(table, out);
 	table_free(table);
 	return rc;
 }
 
-static void print_bound(const struct colocation *run, const struct verdict *verdict, FILE *out)
+static void print_bound(const struct colocation *run, const struct verdict *verdict, enum arm arm,
+			FILE *out)
 {
-	const struct arm_figures *trap = &run->arms[ARM_TRAP];
+	const struct arm_kind *kind = &arm_kinds[arm];
+	const char *costs = "";
 	char floor[QUANTITY_BYTES], p99[QUANTITY_BYTES];
 
-	if (isnan(verdict->floor_us))
+	if (isnan(verdict->floor_us[arm]))
 		return;
-	quantity_us(floor, verdict->floor_us);
-	fprintf(out, "floor: alone P99 + 2 bounces%s = %s; ",
-		isnan(verdict->save_us) ? " (no save was charged)" : " + save", floor);
-	if (isnan(verdict->bound))
-		fprintf(out, "trap does not keep up\n");
+	quantity_us(floor, verdict->floor_us[arm]);
+	if (kind->preempts)
+		costs = isnan(verdict->save_us) ? " + 2 bounces (no save was charged)"
+						: " + 2 bounces + save";
+	fprintf(out, "floor: alone P99%s = %s%s%s; ", costs, floor, kind->beyond ? ", " : "",
+		kind->beyond ? kind->beyond : "");
+	if (isnan(verdict->bound[arm]))
+		fprintf(out, "%s does not keep up\n", kind->name);
 	else
-		fprintf(out, "trap P99 %s is %.2f x that\n", quantity_us(p99, trap->online.p99_us),
-			verdict->bound);
+		fprintf(out, "%s P99 %s is %.2f x that\n", kind->name,
+			quantity_us(p99, run->arms[arm].online.p99_us), verdict->bound[arm]);
 }
 
 static void print_heading(const struct colocation *run, const struct verdict *verdict, FILE *out)
@@ -242,7 +250,8 @@ int result_print(const struct colocation *run, const struct verdict *verdict, FI
 	if (!rc)
 		rc = print_times(run, out);
 	fputc('\n', out);
-	print_bound(run, verdict, out);
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		print_bound(run, verdict, (enum arm)i, out);
 	result_print_possible(run, verdict, out);
 	if (verdict->validity == RESULT_INVALID)
 		fprintf(out, "INVALID: %s\n", verdict->reason);

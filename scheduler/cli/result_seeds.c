@@ -72,12 +72,15 @@ static void count(struct colocation *run, enum arm arm)
 	struct arm_figures *all = &run->arms[arm];
 
 	all->ran = all->online.keeps_up = true;
+	all->level = run->by_seed[0][arm].level;
 	for (unsigned i = 0; i < RESULT_CLIENTS_MAX; i++)
 		all->online_of[i].keeps_up = true;
 	for (unsigned seed = 0; seed < run->seeds; seed++) {
 		const struct arm_figures *one = &run->by_seed[seed][arm];
 
 		all->ran &= one->ran;
+		if (!one->level)
+			all->level = NULL;
 		count_online(&all->online, &one->online);
 		for (unsigned i = 0; i < run->online_clients.count; i++)
 			count_online(&all->online_of[i], &one->online_of[i]);

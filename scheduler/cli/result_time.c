@@ -104,6 +104,13 @@ struct result_time time_unknown(void)
 	return time;
 }
 
+void time_forget(struct result_time *time, unsigned shares)
+{
+	for (unsigned i = 0; i < TIME_SHARES; i++)
+		if (shares & 1u << i)
+			time->us[i] = NAN;
+}
+
 /* Returns the index of the GPU that was idle for the shortest time. */
 static unsigned busiest(const struct time_reading *earlier, const struct time_reading *later)
 {

@@ -83,6 +83,9 @@ void time_between(const struct time_reading *earlier, const struct time_reading 
 /* Returns a result in which nothing is known. */
 struct result_time time_unknown(void);
 
+/* Makes the shares of a bit mask unknown. */
+void time_forget(struct result_time *time, unsigned shares);
+
 /* Returns a share in percent of all; NAN if it is not known. */
 double time_percent(const struct result_time *time, enum time_share share);
 /* Returns all shares in percent as a JSON object, null for those that are not known. */

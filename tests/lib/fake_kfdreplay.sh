@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Stands in for kfdreplay: keeps the sync contract and writes figures that can
 # differ by arm and role. Reads FAKE_DIR, and FAKE_REPLAY=fail|mute|early|impossible|bad_times;
-# FAKE_SPREAD: P99 under trap depends on the seed. FAKE_OVERLOAD: it does not keep up. Of several
-# clients the second online one takes 1 ms longer, and the second offline one has steps three times
-# as long and keeps half as much.
+# FAKE_SPREAD: P99 under trap depends on the seed. FAKE_OVERLOAD: it does not keep up. FAKE_PEERS: it
+# makes a shim's file for its peers. Of several clients the second online one takes 1 ms longer, and
+# the second offline one has steps three times as long and keeps half as much.
 set -eu
 mode=open load=- seed=- arrivals=- times=""
 while [ $# -gt 0 ]; do
@@ -45,6 +45,7 @@ done
 	[ -z "$times" ] || echo "keeps the times of requests"
 	echo "preload=${LD_PRELOAD-unset}"
 	echo "priority=${KFDSHIM_PRIORITY-unset} group=${KFDSHIM_GROUP-unset} socket=${KFDSHIM_SOCKET-unset}"
+	echo "level=${KFDSHIM_LEVEL-unset} runtime=${XDG_RUNTIME_DIR-unset}"
 	echo "others=$others"
 } >>"$FAKE_DIR/$name.log"
 case $arm/$role/${FAKE_REPLAY-} in
@@ -57,6 +58,7 @@ shared/offline/impossible)
 	exit 77
 	;;
 esac
+[ -z "${FAKE_PEERS-}" ] || { mkdir -p "$XDG_RUNTIME_DIR/kfdshim" && touch "$XDG_RUNTIME_DIR/kfdshim/$$-77.lane"; }
 touch "$FAKE_DIR/live-$$"
 printf r >&"${sync#*:}"
 read -r -N 1 _ <&"${sync%:*}"

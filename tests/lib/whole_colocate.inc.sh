@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 # One short colocate run on a simulated MI210 in virtual time; leaves its JSON in $report.
-# Usage: colocate SECONDS [kfdsim options]. Reads ARMS, if not all. Brings the harness.
+# Usage: colocate SECONDS [kfdsim options]. Reads ARMS, by default alone, shared and trap, and SEEDS, by default 2. Brings the harness.
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
@@ -13,7 +13,7 @@ colocate() {
 	"$BUILD/kfdsim" --gpu mi210 --virtual "$@" -- "$kfdsched" colocate \
 		--online "$SOURCE/traces/online_resnet50_b1.csv" \
 		--offline "$SOURCE/traces/offline_gpt2m_train_8x1024.csv" \
-		--arms "${ARMS:-alone,shared,trap}" --load 0.2 --seconds "$seconds" --seeds 2 --json "$report"
+		--arms "${ARMS:-alone,shared,trap}" --load 0.2 --seconds "$seconds" --seeds "${SEEDS:-2}" --json "$report"
 }
 
 # check NAME JQ-EXPRESSION: one sentence and exit 1 where the report says otherwise.

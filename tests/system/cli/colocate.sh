@@ -9,6 +9,7 @@ set -eu
 # shellcheck source=tests/lib/cli_colocate.inc.sh
 . "$SOURCE/tests/lib/cli_colocate.inc.sh"
 
+unset XDG_RUNTIME_DIR
 export FAKE_COPY=$work/config KFDSHIM_GROUP=stray KFDSHIM_PRIORITY=7 KFDSHIM_SLO=1ms KFDSHIM_LEVEL=gate
 export KFDSHIM_VRAM_LIMIT=1G KFDSHIM_GATE=3 KFDSHIM_UPDATE_QUEUE=may-reset-the-gpu
 other=$FAKES/libcli_fake_shim.so
@@ -48,7 +49,7 @@ jq -e '(keys == ["arms", "arrivals", "costs", "doorbell_delay_us", "invalid_reas
 		"suspends", "trap_of_possible", "trap_p99_of_possible"])
 	and .online == "on" and .offline == "off" and .load == 0.3 and .rate_per_s == null
 	and .seconds == 1 and (.arms | keys == ["alone", "shared", "trap"])
-	and all(.arms[]; (keys == ["clients", "delays_us", "offline", "online", "resumes", "spread", "suspends", "time_percent"])
+	and all(.arms[]; (keys == ["clients", "delays_us", "floor_us", "level", "offline", "online", "resumes", "spread", "suspends", "time_percent"])
 		and (.online | keys == ["gpu_busy_ratio", "keeps_up", "p50_us", "p90_us", "p999_us",
 					"p99_us", "requests"])
 		and (.offline | keys == ["gpu_busy_ratio", "steps"])
@@ -62,6 +63,7 @@ jq -e '(keys == ["arms", "arrivals", "costs", "doorbell_delay_us", "invalid_reas
 		and .online.requests == 100)' "$work/report.json" >/dev/null ||
 	fail "the JSON is not as docs/reference/colocate.md has it: $(jq -c . "$work/report.json")"
 jq -e '.arms | .alone.suspends == 0 and .shared.suspends == 0 and .shared.delays_us.suspend == 0
+	and .trap.level == "trap" and .shared.level == null and .trap.floor_us == null
 	and .trap.suspends == 30 and .trap.resumes == 27 and .trap.delays_us.suspend == 60
 	and .trap.delays_us.resume == 90 and .shared.time_percent.hold_over == 0
 	and (.trap.time_percent.hold_over | 0.1 < . and . < 50) and .alone.online.keeps_up and (.shared.online.keeps_up | not)
@@ -149,7 +151,31 @@ said "the run is not valid: online does not keep up even alone"
 jq -e '.valid == false' "$work/r.json" >/dev/null || fail "a report of a valid run"
 nothing_left
 
-# A level other than trap, and a disabled shim: goes on, and says so.
+# Levels: only the offline clients get theirs, and without a daemon the clients find each other in a
+# folder of their own. The fake clients make no files there.
+rm "$FAKE_DIR"/*
+FAKE_LEVEL=gate expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms gate,peers --json "$work/r.json"
+said "the clients cannot be scheduled: online has no file in the arm's folder"
+for arm in gate peers; do
+	logged "$arm-offline" "preload=$work/bin/libkfdshim.so"
+	logged "$arm-online" "priority=online group=unset socket=$TMPDIR/kfdsched-"
+done
+logged gate-offline "level=gate runtime=unset"
+logged gate-online "level=unset runtime=unset"
+logged peers-offline "level=self runtime=$TMPDIR/kfdsched-"
+logged peers-online "level=unset runtime=$TMPDIR/kfdsched-"
+jq -e '.arms | .gate.level == "gate" and .gate.suspends == 30 and .gate.time_percent.hold_over == null
+	and .peers.level == null and .peers.suspends == null and .peers.delays_us.resume == null' \
+	"$work/r.json" >/dev/null || fail "the figures: $(jq -c .arms "$work/r.json")"
+schema colocate "$work/r.json"
+grep -q '^peers .* -$' "$work/out" || fail "the row of peers: $(cat "$work/out")"
+nothing_left
+rm "$FAKE_DIR"/*
+FAKE_PEERS=1 expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.3 --arms peers
+! grep -q "cannot be scheduled" "$work/err" || fail "the files of peers were not found: $(cat "$work/err")"
+nothing_left
+
+# A level other than the arm's, and a disabled shim: goes on, and says so.
 rm "$FAKE_DIR"/*
 FAKE_LEVEL=observe expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms trap
 said "level observe: the fake says so"

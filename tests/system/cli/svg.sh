@@ -16,7 +16,7 @@ for file in "$work"/*.svg; do
 	# The text, tags away.
 	sed -e '/<style>/,/<\/style>/d' -e 's/<[^>]*>//g' "$file" >"${file%.svg}.txt"
 done
-[ "$count" = 8 ] || fail "expected eight samples, not $count"
+[ "$count" = 9 ] || fail "expected nine samples, not $count"
 
 has_text() { grep -qxF -- "$2" "$work/$1.txt" || fail "$1 does not say '$2': $(cat "$work/$1.txt")"; }
 lacks() { ! grep -qF -- "$2" "$work/$1.txt" || fail "$1 says '$2'"; }
@@ -43,6 +43,16 @@ done
 awk -F'"' '/<rect class="time[0-7]".* height="24"/ {sum[$6] += $8}
 	END {for (y in sum) {n++; if (sum[y] < 651.5 || sum[y] > 652.5) exit 1} exit n != 3}' "$work/usual.svg" ||
 	fail "bars of another length"
+lacks usual "not known apart"
+# Each arm has a row; the shares that are not known are one.
+has_text levels "not known apart"
+for arm in self gate peers; do
+	[ "$(grep -c "class=\"$arm\"" "$work/levels.svg")" = 2 ] || fail "bars of $arm"
+done
+[ "$(grep -c '<rect class="time8" .* height="24"' "$work/levels.svg")" = 2 ] || fail "unknown shares"
+! grep -q 'nan' "$work/levels.svg" || fail "a picture with an unknown number"
+# The floor of the arms that preempt, that of gate, and what is possible.
+[ "$(grep -c 'class="floor"' "$work/levels.svg")" = 3 ] || fail "the floors"
 lacks hardware "time went"
 has_text seeds "online: Poisson arrivals, load 20 %; offline: closed loop; 40 s a window; thin lines: lowest to highest seed"
 # Offline steps of three arms, latencies of the two that keep up; three lines each.

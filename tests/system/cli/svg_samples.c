@@ -130,6 +130,13 @@ int main(int argc, char **argv)
 	save(argv[1], "several");
 
 	usual();
+	for (enum arm i = ARM_SELF; i < ARM_COUNT; i++) {
+		run.arms[i] = run.arms[ARM_TRAP];
+		time_forget(&run.arms[i].time, arm_kinds[i].unknown);
+	}
+	save(argv[1], "levels");
+
+	usual();
 	run.online = "a && b <script>";
 	run.offline = "c";
 	/* Nothing was completed. */

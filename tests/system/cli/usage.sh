@@ -95,8 +95,8 @@ wrong "-o is of two commands" compare -o x 1 2
 wrong "--interval takes seconds" compare --interval 1us -- true :: true
 wrong "no --online trace" colocate --offline a
 wrong "no --offline trace" colocate --online a
-for arm in priority cumask gate self nosuch "" "alone,"; do
-	wrong "--arms takes a list of alone, shared and trap" colocate --online a --offline b --arms "$arm"
+for arm in priority cumask observe nosuch "" "alone,"; do
+	wrong "--arms takes a list of alone, shared, trap, self, gate and peers" colocate --online a --offline b --arms "$arm"
 done
 wrong "--load" colocate --online a --offline b --load 0
 wrong "--load" colocate --online a --offline b --load inf

@@ -100,12 +100,40 @@ static void test_floor_and_bound(void **state)
 	/* A value of a histogram is at most 3.2 % too large, and never too small. */
 	assert_true(verdict.save_us >= 32 && verdict.save_us <= 33.1);
 	assert_true(verdict.restore_us >= 16 && verdict.restore_us <= 16.6);
-	assert_true(verdict.floor_us == 2000 + 400 + verdict.save_us);
-	assert_true(verdict.bound == 2600 / verdict.floor_us);
+	assert_true(verdict.floor_us[ARM_TRAP] == 2000 + 400 + verdict.save_us);
+	assert_true(verdict.bound[ARM_TRAP] == 2600 / verdict.floor_us[ARM_TRAP]);
 	assert_true(verdict.of_alone[ARM_TRAP] == 0.75);
 	assert_says("trap P99 2.60 ms is 1.07 x that");
 	assert_says("SIMULATED GPU: mi210, time scale 0.1, bounce 200 us, median save");
 	assert_says("(assumed)");
+}
+
+/* Each arm with the shim has a floor of its own: nothing is preempted at level gate, and without a
+ * daemon nobody counts. */
+static void test_other_levels(void **state)
+{
+	json_t *arms, *json;
+
+	(void)state;
+	run.arms[ARM_SELF].level = "self";
+	run.arms[ARM_GATE].online.p99_us = 5000;
+	run.arms[ARM_GATE].suspends = run.arms[ARM_PEERS].suspends = 12;
+	result_judge(&run, &verdict);
+	assert_true(verdict.floor_us[ARM_SELF] == verdict.floor_us[ARM_TRAP]);
+	assert_true(verdict.floor_us[ARM_GATE] == 2000);
+	assert_true(isnan(verdict.floor_us[ARM_SHARED]));
+	assert_says("floor: alone P99 = 2.00 ms, without the work that offline has submitted; "
+		    "gate P99 5.00 ms is 2.50 x that");
+	assert_says("without the wake of offline's agent; peers P99 2.00 ms is 0.82 x that");
+	json = result_json(&run, &verdict);
+	arms = json_object_get(json, "arms");
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(arms, "self"), "level")), "self");
+	assert_true(json_is_null(json_object_get(json_object_get(arms, "peers"), "level")));
+	assert_true(json_is_null(json_object_get(json_object_get(arms, "peers"), "suspends")));
+	assert_int_equal(
+		json_integer_value(json_object_get(json_object_get(arms, "gate"), "suspends")), 12);
+	json_decref(json);
 }
 
 static void test_doorbell_rule(void **state)
@@ -173,8 +201,8 @@ static void test_possible(void **state)
 	assert_true(fabs(verdict.possible.share - share) < 1e-9);
 	assert_int_equal(verdict.possible.suspends, 2);
 	assert_true(fabs(verdict.possible.p99_us - (100000 + 200 + save)) < 1e-6);
-	assert_true(fabs(verdict.of_possible - 0.75 / share) < 1e-9);
-	assert_true(verdict.of_possible_p99 == 2600 / verdict.possible.p99_us);
+	assert_true(fabs(verdict.of_possible[ARM_TRAP] - 0.75 / share) < 1e-9);
+	assert_true(verdict.of_possible_p99[ARM_TRAP] == 2600 / verdict.possible.p99_us);
 	assert_says("possible, if the future were known: offline keeps 89.9 %, online P99 100 ms; "
 		    "trap keeps 75.0 % (83 % of that), P99 2.60 ms (0.03 x)");
 
@@ -243,7 +271,7 @@ static void test_what_cannot_be_judged(void **state)
 	run.arms[ARM_ALONE].ran = false;
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_NOT_JUDGED);
-	assert_true(isnan(verdict.floor_us));
+	assert_true(isnan(verdict.floor_us[ARM_TRAP]));
 	assert_says("validity not judged: ");
 	json_t *json = result_json(&run, &verdict);
 
@@ -261,7 +289,7 @@ static void test_what_cannot_be_judged(void **state)
 	run.arms[ARM_ALONE].online.keeps_up = false;
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_INVALID);
-	assert_true(isnan(verdict.floor_us));
+	assert_true(isnan(verdict.floor_us[ARM_TRAP]));
 }
 
 static void test_does_not_keep_up(void **state)
@@ -280,7 +308,7 @@ static void test_does_not_keep_up(void **state)
 	/* Then there is no bound. */
 	run.arms[ARM_TRAP].online.keeps_up = false;
 	result_judge(&run, &verdict);
-	assert_true(isnan(verdict.bound));
+	assert_true(isnan(verdict.bound[ARM_TRAP]));
 	assert_says("trap does not keep up");
 }
 
@@ -420,6 +448,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_charges_add_up, fresh),
 		cmocka_unit_test_setup(test_floor_and_bound, fresh),
+		cmocka_unit_test_setup(test_other_levels, fresh),
 		cmocka_unit_test_setup(test_doorbell_rule, fresh),
 		cmocka_unit_test_setup(test_slow_host, fresh),
 		cmocka_unit_test_setup(test_possible, fresh),
