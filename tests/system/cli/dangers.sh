@@ -28,10 +28,10 @@ preempt=(preempt "$target" -n 1 --hold 1ms --pause 1ms)
 warns "${preempt[@]}"
 warns verify "$target" --trap
 warns monitor "$target" --source trap --seconds 0.1 --interval 0.1
-"$kfdsched" suspend "$target" >"$work/out" 2>"$work/err" &
+"$kfdsched" suspend "$target" >"$work/suspended" 2>"$work/err" &
 held=$!
 children+=("$held")
-until_true 100 test -s "$work/out" || fail "not suspended: $(cat "$work/err")"
+until_true 100 test -s "$work/suspended" || fail "not suspended: $(cat "$work/err")"
 kill -INT "$held"
 wait "$held" || fail "suspend ended with $?"
 head -n 1 "$work/err" | grep -qF "$danger" || fail "suspend: $(cat "$work/err")"
