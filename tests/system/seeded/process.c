@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/system/seeded/process.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +9,18 @@
 #include "tests/system/seeded/driver.h"
 #include "tests/system/seeded/files.h"
 
+#define LINE 64 /* bytes of a cache line */
 #define PROCESSES 128
 #define FIRST_PID 1000
 #define GONE_MOST_NS (2 * MS) /* maximum from a kill until the pidfd becomes readable */
 
+/* `memory`: what is to be freed. The core's tables have 50 MB, of which a run uses little, so the
+ * memory has to be zero without being written: mallopt() in processes_begin(). */
 struct allocation {
 	struct allocation *next, **at;
+	void *memory;
 	size_t size;
-	char bytes[] __attribute__((aligned(64)));
+	char bytes[] __attribute__((aligned(LINE)));
 };
 
 static struct process processes[PROCESSES];
@@ -61,13 +66,14 @@ static void load(struct image *image, struct process *user)
 
 static struct allocation *allocate(size_t size)
 {
-	size_t whole = (sizeof(struct allocation) + size + 63) & ~(size_t)63;
-	struct allocation *made = aligned_alloc(64, whole);
+	char *memory = calloc(1, sizeof(struct allocation) + size + LINE - 1);
+	struct allocation *made =
+		(struct allocation *)(((uintptr_t)memory + LINE - 1) & -(uintptr_t)LINE);
 	struct process *owner = fiber_process();
 
-	if (!made)
+	if (!memory)
 		abort();
-	memset(made, 0, whole);
+	made->memory = memory;
 	made->size = size;
 	made->next = owner->heap;
 	made->at = &owner->heap;
@@ -82,7 +88,7 @@ static void release(struct allocation *allocation)
 	*allocation->at = allocation->next;
 	if (allocation->next)
 		allocation->next->at = allocation->at;
-	free(allocation);
+	free(allocation->memory);
 }
 
 static struct allocation *allocation_of(void *at)
@@ -134,6 +140,7 @@ static void free_heap(struct process *process)
 
 void processes_begin(void)
 {
+	mallopt(M_MMAP_THRESHOLD, 1 << 20); /* fixed: free() would raise it */
 	memset(processes, 0, sizeof(processes));
 	process_count = 0;
 }
