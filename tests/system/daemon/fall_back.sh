@@ -8,6 +8,7 @@
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 
 case $CASE in
 part) # the capability without its bits for debugging (15 and 29)

@@ -6,6 +6,7 @@
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
 world_options=(--gpu mi300x-cpx --gpus 8)
 in_a_world
 # shellcheck source=tests/lib/metrics.inc.sh
