@@ -53,13 +53,13 @@ static int destroy_nowhere(void *queue)
 static COLD int find_create(uint64_t agent, uint32_t size, uint32_t type, void *callback,
 			    void *data, uint32_t private_bytes, uint32_t group_bytes, void **queue)
 {
-	return FIND(next_create, hsa_queue_create, create_nowhere)(
+	return ((create_fn *)next_find(&entry_create, (void *)create_nowhere))(
 		agent, size, type, callback, data, private_bytes, group_bytes, queue);
 }
 
 static COLD int find_destroy(void *queue)
 {
-	return FIND(next_destroy, hsa_queue_destroy, destroy_nowhere)(queue);
+	return ((destroy_fn *)next_find(&entry_destroy, (void *)destroy_nowhere))(queue);
 }
 
 EXPORT int hsa_queue_create(uint64_t agent, uint32_t size, uint32_t type, void *callback,

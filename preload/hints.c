@@ -106,10 +106,7 @@ static void store_nowhere(const void *queue, uint64_t value)
 			     (void *)find_##name};                                                 \
 	static COLD result find_##name parameters                                                  \
 	{                                                                                          \
-		type *next = (type *)next_or(#name, (void *)name, (void *)none);                   \
-                                                                                                   \
-		__atomic_store_n(&next_##name, next, __ATOMIC_RELAXED);                            \
-		return next arguments;                                                             \
+		return ((type *)next_find(&entry_##name, (void *)none))arguments;                  \
 	}                                                                                          \
 	static COLD result first_##name parameters                                                 \
 	{                                                                                          \
@@ -182,10 +179,7 @@ RESERVE(hsa_queue_store_write_index_release, store_index_fn, void, store_nowhere
 			     (void *)find_##name};                                                 \
 	static COLD int find_##name parameters                                                     \
 	{                                                                                          \
-		type *next = (type *)next_or(#name, (void *)name, (void *)none_name);              \
-                                                                                                   \
-		__atomic_store_n(&next_##name, next, __ATOMIC_RELAXED);                            \
-		return next arguments;                                                             \
+		return ((type *)next_find(&entry_##name, (void *)none_name))arguments;             \
 	}                                                                                          \
 	EXPORT int name parameters                                                                 \
 	{                                                                                          \

@@ -15,11 +15,6 @@
 /* hsa_status_t of calls that fail because no loaded runtime has the function. */
 #define STATUS_ERROR 0x1000
 
-/* Returns the definition of `name` that follows this library's own, `self`: by RTLD_NEXT, else from
- * the loaded libraries. The library that contains it stays loaded from then on. Returns `none` if
- * there is no such definition; never returns `self`. Keeps errno. */
-void *next_or(const char *name, void *self, void *none);
-
 /*
  * An entry for each wrapped function of HSA, made by NEXT. next_resolve() finds the next
  * definitions that exist when the agent is loaded. It runs that early because later calls come with
@@ -36,8 +31,13 @@ struct next {
 };
 #define NEXT static const struct next __attribute__((section("kfdshim_next"), used))
 
+/* Finds the definition of entry->name that follows this library's own, entry->self: by RTLD_NEXT,
+ * else in the loaded libraries. The library that contains it stays loaded from then on. Stores it
+ * in *entry->pointer and returns it; `none` if there is no such definition. Keeps errno. */
+void *next_find(const struct next *entry, void *none);
+
 /*
- * Finds the next definitions of all wrapped functions of HSA, as next_or() does, with one
+ * Finds the next definitions of all wrapped functions of HSA, as next_find() does, with one
  * difference: of the libraries outside the scope of RTLD_NEXT only those of an HSA runtime are
  * searched, because before a runtime is loaded another library could be a wrapper that leads back
  * to this one. Pointers that have been found already stay. To be called once. Keeps errno; can
@@ -59,17 +59,6 @@ static inline const struct kfdshim_agent *agent_now(void)
 {
 	return __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
 }
-
-/* Finds the next definition of function `name`, stores it in `pointer` and returns it; `none` if
- * there is no such definition. */
-#define FIND(pointer, name, none)                                                                  \
-	({                                                                                         \
-		__typeof__(pointer) f =                                                            \
-			(__typeof__(pointer))next_or(#name, (void *)name, (void *)none);           \
-                                                                                                   \
-		__atomic_store_n(&(pointer), f, __ATOMIC_RELAXED);                                 \
-		f;                                                                                 \
-	})
 
 /* The memory behind the pointers of the same names in struct kfdshim_host. */
 extern HIDDEN uint64_t hot[KFDSHIM_HOT];

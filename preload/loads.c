@@ -26,10 +26,7 @@ static int64_t load_nowhere(uint64_t signal)
 			     (void *)find_##name};                                                 \
 	static COLD int64_t find_##name(uint64_t signal)                                           \
 	{                                                                                          \
-		load_fn *next = (load_fn *)next_or(#name, (void *)name, (void *)load_nowhere);     \
-                                                                                                   \
-		__atomic_store_n(&next_##name, next, __ATOMIC_RELAXED);                            \
-		return next(signal);                                                               \
+		return ((load_fn *)next_find(&entry_##name, (void *)load_nowhere))(signal);        \
 	}                                                                                          \
 	EXPORT int64_t name(uint64_t signal)                                                       \
 	{                                                                                          \

@@ -132,15 +132,18 @@ static void *find(const char *name, void *self, bool runtime_only, struct owner 
 	return f || runtime_only ? f : search(name, self, false);
 }
 
-void *next_or(const char *name, void *self, void *none)
+void *next_find(const struct next *entry, void *none)
 {
 	struct owner none_yet = {0};
 	int saved = errno;
-	void *f = find(name, self, false, &none_yet);
+	void *f = find(entry->name, entry->self, false, &none_yet);
 
+	if (!f)
+		f = none;
+	__atomic_store_n(entry->pointer, f, __ATOMIC_RELAXED);
 	(void)dlerror(); /* drop the message that is left if a library could not be opened */
 	errno = saved;
-	return f ? f : none;
+	return f;
 }
 
 void next_resolve(void)

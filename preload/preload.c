@@ -120,10 +120,7 @@ static COLD int find_ioctl(int fd, unsigned long request, ...)
 	static COLD void find_##name(uint64_t signal, int64_t value)                               \
 	{                                                                                          \
 		if (!__atomic_load_n(&found_##name, __ATOMIC_RELAXED))                             \
-			__atomic_store_n(                                                          \
-				&found_##name,                                                     \
-				(store_fn *)next_or(#name, (void *)name, (void *)store_nowhere),   \
-				__ATOMIC_RELAXED);                                                 \
+			next_find(&entry_##name, (void *)store_nowhere);                           \
 		aim_stores();                                                                      \
 		__atomic_load_n(&next_##name, __ATOMIC_RELAXED)(signal, value);                    \
 	}                                                                                          \
@@ -319,10 +316,8 @@ static int64_t wait_by_symbol(enum table_function f, wait_fn **pointer, uint64_t
 	static COLD int64_t find_##name(uint64_t signal, unsigned condition, int64_t compare,      \
 					uint64_t timeout, unsigned state)                          \
 	{                                                                                          \
-		wait_fn *next = (wait_fn *)next_or(#name, (void *)name, (void *)wait_nowhere);     \
-                                                                                                   \
-		__atomic_store_n(&next_##name, next, __ATOMIC_RELAXED);                            \
-		return next(signal, condition, compare, timeout, state);                           \
+		return ((wait_fn *)next_find(&entry_##name, (void *)wait_nowhere))(                \
+			signal, condition, compare, timeout, state);                               \
 	}                                                                                          \
 	EXPORT int64_t name(uint64_t signal, unsigned condition, int64_t compare,                  \
 			    uint64_t timeout, unsigned state)                                      \
