@@ -38,7 +38,7 @@ start_daemon() {
 }
 # The socket alone says nothing: one that was killed leaves it.
 times_listening() {
-	grep -cs ': listening at' "$work/log" || true
+	cat "$work/log" 2>/dev/null | grep -c ': listening at' || true # 0 also before there is a log
 }
 listens_since() {
 	[ "$(times_listening)" -gt "${1:-0}" ]

@@ -14,7 +14,8 @@
 #define BYTES (3u << 20)
 #define GROUPS 240u
 #define GROUP_SIZE 256u
-#define SPIN_TICKS 1000u /* 10 us of the 100 MHz counter */
+#define KERNEL_US 10u
+#define TICKS_PER_US 100 /* of the 100 MHz counter */
 #define WAIT_NS 20000000000u
 
 static hsa_agent_t cpu, gpu;
@@ -162,7 +163,7 @@ static void dispatch(hsa_queue_t *queue, const char *folder)
 	args = allocate(kernarg_pool, kernarg_bytes < 256 ? 256 : kernarg_bytes);
 	memset(args, 0, kernarg_bytes);
 	memset(cells, 0, GROUPS * sizeof(*cells));
-	args->ticks = SPIN_TICKS;
+	args->ticks = (uint64_t)step_kernel_us(KERNEL_US) * TICKS_PER_US;
 	args->cells = cells;
 	packet.workgroup_size_x = GROUP_SIZE;
 	packet.workgroup_size_y = packet.workgroup_size_z = 1;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -70,6 +71,13 @@ static void gpu_name(char *out, size_t size)
 		step_fail("the topology has no GPU");
 	/* The driver numbers gfx940 to gfx942 as 9.4.x, as the compiler does. */
 	snprintf(out, size, "gfx%u%u%x", version / 10000, version / 100 % 100, version % 100);
+}
+
+unsigned step_kernel_us(unsigned usual)
+{
+	const char *ms = getenv("MATRIX_KERNEL_MS");
+
+	return ms ? (unsigned)strtoul(ms, NULL, 10) * 1000 : usual;
 }
 
 const void *step_code_object(const char *folder, size_t *bytes)

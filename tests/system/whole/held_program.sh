@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# held_program.sh PROGRAM [ARGUMENT]...: a program whose kernels take long (unknown_kernel_us =
-# 3000, so that suspensions meet them) is offline work at level trap, suspended at random from its
-# beginning to its end, and does what it does without that: it ends with 0.
+# held_program.sh PROGRAM [ARGUMENT]...: a program of long kernels is offline work at level trap,
+# is suspended and resumed from its beginning to its end in turns of random length, and its result
+# is the same as without that: it ends with 0. Each kernel (50 ms, MATRIX_KERNEL_MS) is longer
+# than the longest turn (20 ms), so whatever the seed is, suspensions preempt kernels.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -10,9 +11,10 @@ set -eu
 [ $# -gt 0 ] || set -- "$BUILD/matrix_hsa" "$BUILD"
 seed=${SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
 if [ -z "${IN_A_WORLD:-}" ]; then
-	IN_A_WORLD=1 SEED=$seed "$BUILD/kfdsim" --gpu mi210 --set unknown_kernel_us=3000 ${root:+--root "$root"} \
-		--report "$work/report.json" -- bash "$0" "$@"
-	# What the suspensions met, and that each is undone.
+	# Upstream's driver shares memory by dmabufs alone; ROCr 6.3 to 7.1 uses those if it is told to.
+	IN_A_WORLD=1 SEED=$seed MATRIX_KERNEL_MS=50 HSA_ENABLE_IPC_MODE_LEGACY=0 \
+		"$BUILD/kfdsim" --gpu mi210 ${root:+--root "$root"} --report "$work/report.json" -- bash "$0" "$@"
+	# Suspensions preempted kernels, and each suspension has been undone.
 	holds "$work/report.json" '[.processes[].queues[].preempted] | add > 0' \
 		'[.processes[].queues[] | .suspends - .resumes] | all(. >= 0 and . <= 1)'
 	exit 0
