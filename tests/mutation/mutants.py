@@ -92,45 +92,53 @@ def run(command):
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
 
 
-class World:
-    """The copy of the tree, its build folder, and what ctest knows of it."""
+def must(command):
+    result = run(command)
+    if result.returncode != 0:
+        sys.exit(f"mutants: {' '.join(command)} fails:\n{result.stdout.decode(errors='replace')[-2000:]}")
+    return result.stdout.decode()
 
-    def __init__(self, folder):
-        self.tree, self.build = os.path.join(folder, "tree"), os.path.join(folder, "build")
-        copy_tree(self.tree)
-        self.must(["cmake", "-G", "Ninja", "-DBUILD_TESTING=ON", "-S", self.tree, "-B", self.build])
+
+class World:
+    """A tree, its configured build folder, and what ctest knows of it."""
+
+    def __init__(self, tree, build):
+        self.tree, self.build = tree, build
         # ctest itself tells the command of a test only once its program is built.
         self.tests = {}
+        # The folders of the build that a variable of a test's environment names.
+        self.folders = {}
         for folder, _, files in os.walk(self.build):
             if "CTestTestfile.cmake" in files:
                 self.read_tests(os.path.join(folder, "CTestTestfile.cmake"))
-        outputs = self.must(["ninja", "-C", self.build, "-t", "targets", "all"])
+        outputs = must(["ninja", "-C", self.build, "-t", "targets", "all"])
         # Programs and libraries: not what installs, or runs all tests.
         self.outputs = {line.split(":")[0] for line in outputs.splitlines() if "_LINKER_" in line}
-
-    @staticmethod
-    def must(command):
-        result = run(command)
-        if result.returncode != 0:
-            sys.exit(f"mutants: {' '.join(command)} fails:\n{result.stdout.decode(errors='replace')[-2000:]}")
-        return result.stdout.decode()
 
     def read_tests(self, path):
         """Each line about a test has its name, and words in quotes."""
         for line in read(path).splitlines():
             name = re.match(r'\w+\(\[=\[(\S+)\]=\] ', line)
-            if name:
-                words = [w for quoted in re.findall(r'"([^"]*)"', line) for w in re.split("[;=:]", quoted)]
-                self.tests.setdefault(name.group(1), []).extend(words)
+            if not name:
+                continue
+            quotes = re.findall(r'"([^"]*)"', line)
+            words = [w for quoted in quotes for w in re.split("[;=:]", quoted)]
+            self.tests.setdefault(name.group(1), []).extend(words)
+            folders = self.folders.setdefault(name.group(1), {})
+            for variable, value in re.findall(r'(?:^|;)(\w+)=([^;]+)', "\n".join(quotes), re.M):
+                if os.path.normpath(value) == self.build or value.startswith(self.build + "/"):
+                    folders[variable] = value
 
-    def named_in(self, script):
-        """The programs that a script names, or one that it reads."""
+    def named_in(self, script, folders):
+        """The programs that a script, or one that it reads, names by a variable in @folders."""
         text = read(script)
         found = set()
-        for name in re.findall(r"\$(?:BUILD|FAKES)/([\w./-]+)", text):
-            found |= {o for o in self.outputs if o == name or os.path.dirname(o) == name}
+        for variable, name in re.findall(r"\$\{?(\w+)\}?/([\w./-]+)", text):
+            if variable in folders:
+                name = os.path.relpath(os.path.join(folders[variable], name), self.build)
+                found |= {o for o in self.outputs if name in (o, os.path.dirname(o))}
         for part in re.findall(r'^\s*\. "\$SOURCE/([^"]+)"', text, re.M):
-            found |= self.named_in(os.path.join(self.tree, part))
+            found |= self.named_in(os.path.join(self.tree, part), folders)
         return found
 
     def targets(self, test):
@@ -139,7 +147,7 @@ class World:
         found = {"libkfdshim.so", "libkfdshim-agent.so", "kfdsim", "kfdsched", "kfdschedd", "kfdreplay"}
         for word in self.tests[test]:
             if word.startswith(self.tree + "/") and word.endswith(".sh"):
-                found |= self.named_in(word)
+                found |= self.named_in(word, self.folders[test])
             if not word.startswith(self.build + "/"):
                 continue
             name = os.path.relpath(word, self.build)
@@ -154,6 +162,13 @@ class World:
         # One that hangs fails by its own TIMEOUT.
         return run(["ctest", "--test-dir", self.build, "--no-tests=error", "-R",
                     f"^{re.escape(test)}$"]).returncode == 0
+
+
+def copied_world(folder):
+    tree, build = os.path.join(folder, "tree"), os.path.join(folder, "build")
+    copy_tree(tree)
+    must(["cmake", "-G", "Ninja", "-DBUILD_TESTING=ON", "-S", tree, "-B", build])
+    return World(tree, build)
 
 
 def judge(world, mutant, green):
@@ -188,7 +203,7 @@ def main():
     talks = sys.stderr.isatty()
     if talks:
         sys.stderr.write("\rmutants: a copy of the tree is made and built")
-    world = World(os.path.abspath(os.path.join(options.build, "mutants")))
+    world = copied_world(os.path.abspath(os.path.join(options.build, "mutants")))
     green = {}
     for number, mutant in enumerate(mutants, 1):
         if talks:
