@@ -26,9 +26,6 @@
  * number was waiting, an ARRIVE may be among those that were lost. */
 #define FULL 8u
 
-/* Peers that a thread wakes directly when it rings a doorbell; the agent's thread wakes the
- * others. */
-#define DIRECT 4u
 #define CHECK_NS 100000000u /* period of a full check while held */
 
 #define LOOK 'l'   /* a node of the sender became active or idle */
@@ -59,7 +56,6 @@ static struct lane own; /* content of this process's file; its events are unused
 static struct peers_own files = {.folder = -1, .lane = -1, .socket = -1};
 /* The process that made the files. */
 static pid_t started_by;
-static struct sockaddr_un own_address;
 static bool up;		  /* the files exist and are kept up to date */
 static bool rescan;	  /* atomic: a peer is new, or cannot be reached */
 static bool changed;	  /* atomic: an input of `urgent` has changed */
@@ -136,10 +132,10 @@ static void set_changed(void)
 	__atomic_store_n(&changed, true, __ATOMIC_SEQ_CST);
 }
 
-/* Wakes the peers that may have to hold themselves back: those with a lower priority and, if this
- * process uses a new node, those of its own group, which is one gang. Returns true if there are
- * more of them than may be woken here. */
-static bool wake_few(bool new_node)
+/* Wakes the first of the peers that may have to hold themselves back: those with a lower priority
+ * and, if this process uses a new node, those of its own group, which is one gang. Returns true if
+ * there are others, which wake_rest() wakes. */
+static bool wake_first(bool new_node)
 {
 	int mine = unit_priority(config.group, priority());
 	uint32_t n = 0;
@@ -148,12 +144,12 @@ static bool wake_few(bool new_node)
 		if (same_group(peers[i].group, config.group) ? !new_node
 							     : priority_of(&peers[i]) >= mine)
 			continue;
-		if (n++ < DIRECT)
+		if (n++ == 0)
 			send_to(&peers[i].address, LOOK);
 		else
 			__atomic_store_n(&peers[i].unwoken, true, __ATOMIC_RELAXED);
 	}
-	return n > DIRECT;
+	return n > 1;
 }
 
 void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
@@ -171,14 +167,11 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 		return;
 	write_node((uint32_t)slot);
 	set_changed();
-	more = wake_few(is_new);
-	/* A short sleep of the sampler is not ended by work, so send it a datagram, too. */
-	if (more || (active && peers_hold_awaits_work()))
-		send_to(&own_address, LOOK);
-	/* Without queues the agent does not listen, so it may not have met a peer that has come
-	 * since, and only this wakes it. */
-	if (active && !queues_any())
-		sampler_wake();
+	more = wake_first(is_new);
+	/* Work ends a long sleep of the sampler, but not a short one. Without queues the agent does
+	 * not listen, so it may not have met a peer that has come since. */
+	if (more || (active && (peers_hold_awaits_work() || !queues_any())))
+		sampler_wake_now();
 	errno = saved;
 }
 
@@ -379,7 +372,6 @@ static void start(uint64_t now_ns)
 		failed(err, why, now_ns);
 		return;
 	}
-	peers_address(&files, files.name, &own_address);
 	told_error = 0;
 	peers_hold_begin();
 	started_by = getpid();

@@ -44,8 +44,9 @@ void peers_lost(void);
 void peers_stop(void);
 
 /* A node of this process became active or idle, or is new. Writes it to the file of this process
- * and notifies the peers of lower priority: a few of them directly, so that the cost of a doorbell
- * is bounded, the others in peers_step(). Under the agent's lock; keeps errno. */
+ * and notifies the peers of lower priority: the first of them directly, so that a doorbell wakes one
+ * process, the others in peers_step(), for which it wakes the sampler. Under the agent's lock; keeps
+ * errno. */
 void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns);
 
 /* A queue is new, has changed, or is gone. Under the agent's lock; both keep errno. */

@@ -56,18 +56,28 @@ static bool sleeping;
 static bool asked;
 static int wake_fd = -1; /* eventfd that ends the sleep; atomic */
 
-void sampler_wake(void)
+static void end_sleep(bool only_long)
 {
 	uint64_t one = 1;
 	int saved = errno, fd;
 
 	__atomic_store_n(&asked, true, __ATOMIC_SEQ_CST);
-	if (__atomic_exchange_n(&sleeping, false, __ATOMIC_SEQ_CST)) {
+	if (__atomic_exchange_n(&sleeping, false, __ATOMIC_SEQ_CST) || !only_long) {
 		fd = __atomic_load_n(&wake_fd, __ATOMIC_SEQ_CST);
 		if (descriptor_is_ours(fd))
 			(void)!write(fd, &one, sizeof(one));
 	}
 	errno = saved;
+}
+
+void sampler_wake(void)
+{
+	end_sleep(true);
+}
+
+void sampler_wake_now(void)
+{
+	end_sleep(false);
 }
 
 void sampler_forget(void)

@@ -18,6 +18,8 @@ void sampler_start(void);
  * itself. If the program has closed the eventfd for this, that one sleep lasts its full time. Any
  * thread; keeps errno. */
 void sampler_wake(void);
+/* The same, but ends a short sleep, too, at the price of a system call each time. */
+void sampler_wake_now(void);
 /* In a fork child: forgets the thread, which the child does not have. */
 void sampler_forget(void);
 

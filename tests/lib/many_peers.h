@@ -4,14 +4,15 @@
  * shared-memory file that the playing process has locked, and a socket.
  *
  * The system calls of the process under test are counted, so a program that includes this file is
- * linked with -Wl,--wrap=pread,--wrap=pwrite,--wrap=sendto,--wrap=recvfrom,--wrap=fcntl. Include it
- * once in a program.
+ * linked with -Wl,--wrap=pread,--wrap=pwrite,--wrap=write,--wrap=sendto,--wrap=recvfrom,--wrap=fcntl.
+ * Include it once in a program.
  */
 #ifndef KFDSHIM_TESTS_MANY_PEERS_H
 #define KFDSHIM_TESTS_MANY_PEERS_H
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,13 +27,16 @@
 
 #include "channel/lane.h"
 #include "channel/protocol.h"
+#include "common/clock.h"
 #include "tests/lib/mock_kfd.h"
 
 #define MANY 63 /* peers; with the process under test: 64 */
 
 /* System calls of the program's main thread, which rings the doorbell, and of the agent's thread;
- * the pread()s of both together. */
-static _Atomic unsigned calls_of_program, calls_of_agent, lanes_read;
+ * the datagrams and the write()s (to the agent's eventfd) among those of the main thread; the
+ * pread()s of both together. */
+static _Atomic unsigned calls_of_program, calls_of_agent, program_datagrams, program_writes,
+	lanes_read;
 
 static inline void count_call(void)
 {
@@ -46,6 +50,8 @@ ssize_t __real_pread(int fd, void *to, size_t size, off_t at);
 ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at);
 ssize_t __real_pwrite(int fd, const void *from, size_t size, off_t at);
 ssize_t __wrap_pwrite(int fd, const void *from, size_t size, off_t at);
+ssize_t __real_write(int fd, const void *from, size_t size);
+ssize_t __wrap_write(int fd, const void *from, size_t size);
 ssize_t __real_sendto(int fd, const void *from, size_t size, int flags, const struct sockaddr *to,
 		      socklen_t length);
 ssize_t __wrap_sendto(int fd, const void *from, size_t size, int flags, const struct sockaddr *to,
@@ -70,10 +76,18 @@ ssize_t __wrap_pwrite(int fd, const void *from, size_t size, off_t at)
 	return __real_pwrite(fd, from, size, at);
 }
 
+ssize_t __wrap_write(int fd, const void *from, size_t size)
+{
+	count_call();
+	program_writes += gettid() == getpid();
+	return __real_write(fd, from, size);
+}
+
 ssize_t __wrap_sendto(int fd, const void *from, size_t size, int flags, const struct sockaddr *to,
 		      socklen_t length)
 {
 	count_call();
+	program_datagrams += gettid() == getpid();
 	return __real_sendto(fd, from, size, flags, to, length);
 }
 
@@ -104,6 +118,11 @@ static struct many {
 	pid_t pid;
 	int to, from;
 } many;
+
+/* When peers were woken, CLOCK_MONOTONIC ns. */
+struct many_times {
+	uint64_t first_ns, last_ns;
+};
 
 static inline struct sockaddr_un many_address(const char *name)
 {
@@ -168,13 +187,49 @@ static inline void many_send(int fd)
 	closedir(dir);
 }
 
-/* The playing process: reads commands of one byte from `from` and replies with one byte to `to`.
- * 's': the first peer sends a datagram. 'n': the reply is the number of peers that have received a
- * datagram since the last 'n'. Ends when the pipe is closed. */
+/* Returns the number of peers that have received a datagram since the last call. */
+static inline int many_woken(const int *sockets)
+{
+	int woken = 0;
+	char byte;
+
+	for (int i = 0; i < MANY; i++) {
+		bool any = false;
+
+		while (__real_recvfrom(sockets[i], &byte, 1, 0, NULL, NULL) == 1)
+			any = true;
+		woken += any;
+	}
+	return woken;
+}
+
+/* Waits until all peers have received a datagram. Returns the times of the first and of the last
+ * one. */
+static inline struct many_times many_wait(const int *sockets)
+{
+	struct many_times times = {0};
+	struct pollfd fds[MANY];
+
+	for (int i = 0; i < MANY; i++)
+		fds[i] = (struct pollfd){.fd = sockets[i], .events = POLLIN};
+	for (int woken = 0; woken < MANY; woken += many_woken(sockets)) {
+		CHECK(poll(fds, MANY, 5000) > 0);
+		times.last_ns = clock_ns();
+		if (woken == 0)
+			times.first_ns = times.last_ns;
+	}
+	return times;
+}
+
+/* The playing process: reads commands of one byte from `from` and replies to `to`.
+ * 's': the first peer sends a datagram; the reply is one byte. 'n': the reply is the number of peers
+ * that have received a datagram since the last command, one byte. 't': waits for a datagram to each
+ * peer and replies with a struct many_times. Ends when the pipe is closed. */
 static inline void many_play(int priority, int from, int to)
 {
 	int sockets[MANY];
-	char word, byte;
+	struct many_times times;
+	char word, got;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 0; i < MANY; i++) {
@@ -183,17 +238,14 @@ static inline void many_play(int priority, int from, int to)
 	}
 	CHECK(write(to, "", 1) == 1);
 	while (read(from, &word, 1) == 1) {
-		char got = 0;
-
+		if (word == 't') {
+			times = many_wait(sockets);
+			CHECK(write(to, &times, sizeof(times)) == (ssize_t)sizeof(times));
+			continue;
+		}
 		if (word == 's')
 			many_send(sockets[0]);
-		for (int i = 0; word == 'n' && i < MANY; i++) {
-			bool any = false;
-
-			while (__real_recvfrom(sockets[i], &byte, 1, 0, NULL, NULL) == 1)
-				any = true;
-			got = (char)(got + any);
-		}
+		got = word == 'n' ? (char)many_woken(sockets) : 0;
 		CHECK(write(to, &got, 1) == 1);
 	}
 	_exit(0);
