@@ -39,7 +39,7 @@ struct arguments {
 static const char usage_line[] =
 	"usage: kfdreplay --trace FILE.csv [--api hsa|hip] [--requests N | --seconds S] "
 	"[--closed | --rate R | --load L] [--arrivals poisson|fixed|bursty|file:PATH] "
-	"[--seed N] [--spacing none|recorded] [--count] [--device D] [--json FILE] "
+	"[--seed N] [--spacing none|recorded] [--count] [--device D] [--json [FILE]] "
 	"[--request-times FILE] [--sync-fd R:W]";
 
 static const char help_text[] =
@@ -62,8 +62,8 @@ static const char help_text[] =
 	"                     recorded: no earlier than in the recording\n"
 	"  --count            every workgroup counts in a cell of its own; checked\n"
 	"  --device D         GPU number (default 0)\n"
-	"  --json FILE        write the result (docs/reference/kfdreplay.md); - is standard\n"
-	"                     output, without text\n"
+	"  --json [FILE]      write the result (docs/reference/kfdreplay.md); without FILE, or\n"
+	"                     with -, to standard output, without text\n"
 	"  --request-times FILE  when each request arrived, began and ended, as CSV\n"
 	"                     (docs/reference/kfdreplay.md); for --rate or --load\n"
 	"  --sync-fd R:W      when ready write a byte to descriptor W, and begin after a\n"
@@ -170,7 +170,7 @@ static const struct option options[] = {
 	{"spacing", required_argument, NULL, O_SPACING},
 	{"count", no_argument, NULL, O_COUNT},
 	{"device", required_argument, NULL, O_DEVICE},
-	{"json", required_argument, NULL, O_JSON},
+	{"json", optional_argument, NULL, O_JSON},
 	{"request-times", required_argument, NULL, O_REQUEST_TIMES},
 	{"sync-fd", required_argument, NULL, O_SYNC_FD},
 	{"help", no_argument, NULL, O_HELP},
@@ -206,7 +206,7 @@ static const char *take_option(enum option_id option, const char *value, struct 
 		a->api = strcmp(value, rt_by_hip.name) == 0 ? &rt_by_hip : &rt_by_hsa;
 		return strcmp(value, a->api->name) == 0 ? NULL : "hsa or hip";
 	case O_JSON:
-		a->json = value;
+		a->json = value ? value : REPORT_STDOUT;
 		return NULL;
 	case O_REQUEST_TIMES:
 		a->request_times = value;
@@ -266,6 +266,10 @@ static int parse(int argc, char **argv, struct arguments *a)
 			printf("%s\n%s", usage_line, help_text);
 			return EXIT_SUCCESS;
 		}
+		/* The file of --json is its next argument, unless that is an option. */
+		if (option == O_JSON && !optarg && optind < argc &&
+		    (argv[optind][0] != '-' || !argv[optind][1]))
+			optarg = argv[optind++];
 		wanted = take_option((enum option_id)option, optarg, a);
 		if (wanted)
 			return wrong_use("--%s: '%s' is not %s", options[index].name, optarg,

@@ -176,7 +176,7 @@ static int parse(int argc, char **argv, struct request *out)
 		{OPTION_NUMBER("seconds", &out->seconds, 86400, "seconds, at most a day")},
 		{OPTION_COUNT("seeds", &out->seeds, 1, RESULT_SEEDS_MAX, "a number, 1 to 32")},
 		{OPTION_TEXT("config", &out->config)},
-		{OPTION_TEXT("json", &out->json)},
+		{OPTION_JSON_FILE(&out->json)},
 		{OPTION_TEXT("svg", &out->svg)},
 		{0},
 	};
@@ -511,7 +511,7 @@ const struct verb verb_colocate = {
 	.summary = "measure what sharing a GPU costs, with and without the scheduler",
 	.usage =
 		"--online TRACE... --offline TRACE [--group G]... [--arms LIST] [--load L | --rate R] "
-		"[--arrivals poisson|fixed|bursty|file:PATH] [--config FILE] [--seconds S] [--seeds N] [--json FILE] [--svg FILE]",
+		"[--arrivals poisson|fixed|bursty|file:PATH] [--config FILE] [--seconds S] [--seeds N] [--json [FILE]] [--svg FILE]",
 	.help = "Plays recorded models at once on one GPU, with real processes, and reports what\n"
 		"becomes of the latency of online ones and the throughput of offline ones. On hardware,\n"
 		"or under kfdsim (then every figure is of a simulated GPU, and times are model time:\n"
@@ -546,8 +546,8 @@ const struct verb verb_colocate = {
 		"                   others one\n"
 		"  --seeds N        measures each arm so often, with other arrivals: once, or 5 times\n"
 		"                   in virtual time; the table shows how far they are apart\n"
-		"  --json FILE      the figures; keys as in docs/reference/colocate.md. -: on stdout,\n"
-		"                   without the table\n"
+		"  --json [FILE]    the figures; keys as in docs/reference/colocate.md. Without FILE, or\n"
+		"                   with -, on stdout, without the table\n"
 		"  --svg FILE       the figures as a picture\n"
 		"\n"
 		"If there are several clients of a kind, a row of an arm is of all of them: percentiles\n"

@@ -179,6 +179,19 @@ static void describe(const struct verb_option *options, char *letters, struct op
 	strcpy(letters, "h");
 }
 
+/* Returns the value of an option that getopt_long(3) has just found. */
+static const char *value_of(const struct verb_option *option, char **argv)
+{
+	const char *next = argv[optind];
+
+	if (optarg)
+		return optarg;
+	if (!option->apart || !next || (next[0] == '-' && next[1]))
+		return option->without;
+	optind++;
+	return next;
+}
+
 static const struct verb_option *find(const struct verb_option *options, int found)
 {
 	if (found >= LONG_ONLY)
@@ -225,7 +238,7 @@ static int read_options(const struct verb *verb, int argc, char **argv, const ch
 			return unknown(verb, found, argv);
 		const struct verb_option *option = find(options, found);
 
-		code = take(verb, option, optarg ? optarg : option->without);
+		code = take(verb, option, value_of(option, argv));
 	}
 	return code;
 }

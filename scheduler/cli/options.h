@@ -61,6 +61,9 @@ struct verb_option {
 	unsigned is;		    /* value that VALUE_IS stores */
 	/* Value if the option is given without one; NULL: a value is required. */
 	const char *without;
+	/* With `without`: the value can also be the next argument, unless that begins with '-' and
+	 * has more characters. Only for a command without words. */
+	bool apart;
 	/* Parses `text` into *out. Returns 0, or a negative errno if the text is not valid. */
 	int (*read)(const char *text, void *out);
 	union {
@@ -107,6 +110,9 @@ struct verb_option {
 
 /* Options and words that several commands have. */
 #define OPTION_JSON(INTO) .name = "json", .into.flag = (INTO)
+/* JSON into a file, or as everywhere else on stdout: --json [FILE]. INTO is then "-". */
+#define OPTION_JSON_FILE(INTO)                                                                     \
+	.name = "json", .value = VALUE_TEXT, .into.text = (INTO), .without = "-", .apart = true
 #define OPTION_SOCKET(INTO) .name = "socket", .value = VALUE_SOCKET, .into.text = (INTO)
 #define OPTION_PRIORITY(INTO)                                                                      \
 	.name = "priority", .value = VALUE_PRIORITY, .into.text = (INTO),                          \

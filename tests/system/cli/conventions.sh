@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What all commands have in common: --version prints release, commit and protocol in every binary;
 # EXIT STATUS in the manual is the verb's own; --interval takes seconds or a time, -n a count,
-# --json FILE a "-" for stdout; `status PID` shows that process alone. What is installed has
+# --json is JSON on stdout everywhere, also where it can name a file; `status PID` shows that process alone. What is installed has
 # kfdschedd(8), the schemas and docs/reference, with every page of it that a help text names.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
@@ -19,6 +19,12 @@ if [ -z "${IN_A_WORLD:-}" ]; then
 	cut -d , -f 2- "$work/out" >"$work/one"
 	for program in kfdsched kfdschedd kfdsim; do
 		"$BUILD/$program" --version | cut -d , -f 2- | cmp -s - "$work/one" || fail "$program is of another commit"
+	done
+	# Where it can name a file, it need not: [--json [FILE]].
+	for verb in $("$BUILD/kfdsched" --help | awk '/^  [a-z]/ {print $1}'); do
+		"$BUILD/kfdsched" "$verb" --help >"$work/out"
+		! head -n 1 "$work/out" | grep -E -- '--json' | grep -qvE -- '--json( \[FILE\])?\]' ||
+			fail "--json of $verb has another meaning: $(head -n 1 "$work/out")"
 	done
 	exits() {
 		mandoc -T ascii "$BUILD/pages/kfdsched-$1.1" | col -b | sed '1,/^EXIT STATUS/d; /^SEE ALSO/,$d' | grep -qF "$2" ||
@@ -61,5 +67,12 @@ expect 0 "$kfdsched" top --once --interval 0.05
 expect 0 "$kfdsched" events --follow -n 1 --last 1
 kill -KILL "$first" "$offline" "$daemon"
 expect 0 "$kfdsched" colocate --online "$SOURCE/traces/online_resnet50_b1.csv" --offline "$offline_trace" \
+	--arms alone --json --seconds 0.5
+holds "$work/out" '.arms.alone.online.p50_us > 0'
+expect 0 "$kfdsched" colocate --online "$SOURCE/traces/online_resnet50_b1.csv" --offline "$offline_trace" \
 	--arms alone --seconds 0.5 --json -
 holds "$work/out" '.arms.alone.online.p50_us > 0'
+expect 0 "$BUILD/kfdreplay" --trace "$offline_trace" --requests 1 --json
+holds "$work/out" '.requests == 1'
+expect 0 "$BUILD/kfdreplay" --trace "$offline_trace" --json "$work/replay.json" --requests 1
+holds "$work/replay.json" '.requests == 1'

@@ -27,7 +27,7 @@ static struct {
 	double time_us, seconds_us;
 	struct option_number load;
 	unsigned long times, level;
-	const char *text, *folder, *socket, *priority, *dir;
+	const char *text, *folder, *socket, *priority, *dir, *file;
 	int other, pid;
 	size_t bytes;
 } got;
@@ -57,6 +57,11 @@ static const struct verb_option without_words[] = {
 	{OPTION_PID("pid", &got.other)},
 	{OPTION_READ("bytes", &got.bytes, read_bytes, "three bytes")},
 	{OPTION_SOCKET(&got.socket)},
+	{0},
+};
+static const struct verb_option with_file[] = {
+	{OPTION_FLAG("all", &got.all), .letter = 'a'},
+	{OPTION_JSON_FILE(&got.file)},
 	{0},
 };
 static const struct verb_option with_words[] = {
@@ -131,6 +136,26 @@ static void a_value_can_be_left_away(void **state)
 	assert_int_equal(got.level, 2);
 	WRONG(without_words, "--level takes a level of 1 to 5, not '6'", "--level=6");
 	WRONG(without_words, "'2' is one argument too many", "--level", "2");
+}
+
+static void json_is_for_stdout_or_a_file(void **state)
+{
+	(void)state;
+	READ(with_file, "--json");
+	assert_string_equal(got.file, "-");
+	READ(with_file, "--json", "-");
+	assert_string_equal(got.file, "-");
+	READ(with_file, "--json", "--all");
+	assert_true(!strcmp(got.file, "-") && got.all);
+	READ(with_file, "--json", "-a");
+	assert_true(!strcmp(got.file, "-") && got.all);
+	READ(with_file, "--json", "a.json", "--all");
+	assert_true(!strcmp(got.file, "a.json") && got.all);
+	READ(with_file, "--json=-a");
+	assert_true(!strcmp(got.file, "-a") && !got.all);
+	READ(with_file, "--all");
+	assert_null(got.file);
+	WRONG(with_file, "'b.json' is one argument too many", "--json", "a.json", "b.json");
 }
 
 static void the_socket_is_the_sessions(void **state)
@@ -254,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_read),
 		cmocka_unit_test(a_value_can_be_left_away),
+		cmocka_unit_test(json_is_for_stdout_or_a_file),
 		cmocka_unit_test(the_socket_is_the_sessions),
 		cmocka_unit_test(bounds_hold),
 		cmocka_unit_test(what_is_no_option_is_told),
