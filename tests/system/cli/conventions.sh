@@ -11,7 +11,7 @@ as_root "$@"
 
 if [ -z "${IN_A_WORLD:-}" ]; then
 	protocol=$(sed -n 's/^#define PROTOCOL_VERSION \([0-9]*\).*/\1/p' "$SOURCE/channel/protocol.h")
-	for program in kfdsched kfdschedd kfdsim kfdreplay kfdconform; do
+	for program in kfdsched kfdschedd kfdsim kfdreplay kfdconform record_play; do
 		expect 0 "$BUILD/$program" --version
 		grep -qE "^$program [0-9]+\.[0-9]+\.[0-9]+, commit ([0-9a-f]{12}(-dirty)?|unknown), protocol $protocol\$" "$work/out" ||
 			fail "$program --version: $(cat "$work/out")"

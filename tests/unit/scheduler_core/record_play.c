@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * record_play FILE...: plays recordings of kfdschedd --record (recording.h) and prints for each
+ * record_play FILE... | --version: plays recordings of kfdschedd --record (recording.h) and prints for each
  * what it has played, or the first difference.
  *
  * Exit code: 0 if all decisions are the same, 1 if a decision differs, 2 if a file is not a
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/version.h"
 #include "tests/unit/scheduler_core/recording.h"
 
 static enum recording_result play(const char *path)
@@ -39,8 +40,11 @@ int main(int argc, char **argv)
 {
 	enum recording_result worst = RECORDING_SAME;
 
-	if (argc < 2) {
-		fprintf(stderr, "usage: %s FILE...\n", argv[0]);
+	if (version_shown(argc, argv, "record_play"))
+		return 0;
+	if (argc < 2 || argv[1][0] == '-') {
+		fprintf(stderr, "record_play: %s; usage: record_play FILE... | --version\n",
+			argc < 2 ? "no recording" : "unknown option");
 		return 2;
 	}
 	for (int i = 1; i < argc; i++) {
