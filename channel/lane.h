@@ -196,7 +196,8 @@ struct lane {
 	/* Written by the client; from version 3 on. */
 	struct lane_node more_nodes[LANE_NODES - LANE_NODES_2];
 	uint32_t pinning; /* number of driver calls in progress that can hold the mutex of the
-			     process for long: ALLOC and FREE_MEMORY_OF_GPU */
+			     process for long: ALLOC and FREE_MEMORY_OF_GPU,
+			     MAP_MEMORY_TO_GPU, UNMAP_MEMORY_FROM_GPU, IMPORT_DMABUF */
 };
 
 /* The state of a KFD node, over all clients. */

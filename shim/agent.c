@@ -237,7 +237,15 @@ static int destroy_queue(int fd, unsigned long request, void *arg)
 	return result;
 }
 
-/* ALLOC or FREE_MEMORY_OF_GPU, which pins pages, or takes them back. */
+/* A call that is only forwarded. */
+static int plain(const struct kfdshim_host *to, int fd, unsigned long request, void *arg)
+{
+	return to->ioctl(fd, request, arg);
+}
+
+/* A call that pins pages, writes or frees page tables, or waits for that, with the mutex of the
+ * process held (kfd_chardev.c of Linux 6.5 to 7.3). SVM is none: it has locks of its own
+ * (kfd_ioctl_svm). */
 static int pin(typeof(vram_alloc) *forward, int fd, unsigned long request, void *arg)
 {
 	struct lane *lane = link_pin_begin();
@@ -307,6 +315,10 @@ static int agent_ioctl(int fd, unsigned long request, void *arg)
 		return pin(vram_alloc, fd, request, arg);
 	case KFDABI_FREE_MEMORY_OF_GPU:
 		return pin(vram_free, fd, request, arg);
+	case KFDABI_MAP_MEMORY_TO_GPU:
+	case KFDABI_UNMAP_MEMORY_FROM_GPU:
+	case KFDABI_IMPORT_DMABUF:
+		return pin(plain, fd, request, arg);
 	case KFDABI_ALLOC_QUEUE_GWS:
 		return alloc_queue_gws(fd, request, arg);
 	case KFDABI_SET_CU_MASK:

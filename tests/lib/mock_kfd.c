@@ -132,6 +132,10 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 		return memory('A', fake.alloc_errno);
 	case KFDABI_FREE_MEMORY_OF_GPU:
 		return memory('F', fake.free_errno);
+	case KFDABI_MAP_MEMORY_TO_GPU:
+	case KFDABI_UNMAP_MEMORY_FROM_GPU:
+	case KFDABI_IMPORT_DMABUF:
+		return memory('?', fake.other_errno);
 	case KFDABI_DBG_TRAP:
 		note('T');
 		return fake_trap_ioctl(arg);

@@ -40,7 +40,7 @@ struct fake_kfd {
 	uint32_t args_bytes; /* size of CREATE_QUEUE's struct in bytes; 0: the complete struct */
 	void (*on_destroy)(void); /* called at the start of DESTROY_QUEUE */
 	void (*on_runtime)(void); /* called inside RUNTIME_ENABLE */
-	void (*on_memory)(void);  /* called inside ALLOC and FREE_MEMORY_OF_GPU */
+	void (*on_memory)(void);  /* called inside each call about memory */
 	/* The calls that the agent issued, one letter each: C CREATE_QUEUE, U UPDATE_QUEUE, D
 	 * DESTROY_QUEUE, A ALLOC_MEMORY_OF_GPU, F FREE_MEMORY_OF_GPU, E RUNTIME_ENABLE, O its
 	 * disable, V GET_VERSION, T DBG_TRAP, ? any other. */

@@ -224,6 +224,14 @@ static void look_in_call(void)
 	told_in_call += __atomic_load_n(&daemon_.lane->pinning, __ATOMIC_ACQUIRE);
 }
 
+/* Issues a call of which the agent evaluates no argument. */
+static int call(unsigned long request)
+{
+	char arguments[64] = {0};
+
+	return fake.agent->ioctl(fake.fd, request, arguments);
+}
+
 /* The daemon can see that a call is in progress for which a suspend would have to wait; also of
  * memory that is not counted, and of a call that fails. */
 static void calls_that_hold_the_mutex_are_told(void)
@@ -239,6 +247,13 @@ static void calls_that_hold_the_mutex_are_told(void)
 	fake.alloc_errno = ENOMEM;
 	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &a) == -1 && errno == ENOMEM);
 	CHECK(told_in_call == 3 && daemon_.lane->pinning == 0);
+	told_in_call = 0;
+	CHECK(call(AMDKFD_IOC_MAP_MEMORY_TO_GPU) == 0 && told_in_call == 1);
+	CHECK(call(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU) == 0 && told_in_call == 2);
+	CHECK(call(AMDKFD_IOC_IMPORT_DMABUF) == 0 && told_in_call == 3);
+	fake.other_errno = EINVAL;
+	CHECK(call(AMDKFD_IOC_MAP_MEMORY_TO_GPU) == -1 && errno == EINVAL && told_in_call == 4);
+	CHECK(daemon_.lane->pinning == 0);
 }
 
 IN_CHILD(calls_that_hold_the_mutex_are_told)
