@@ -265,7 +265,8 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 		level_fall(worker, client, -ECONNRESET, "its executor process was ended", now);
 }
 
-/* Returns whether the driver has reset a queue in a suspend that succeeded, by its time. The wait
+/* Returns whether the driver has reset a queue in a suspend, or an ENABLE, that succeeded, by its
+ * time. The wait
  * for the process's mutex just before shows how long that is held: if it is a small part of the
  * suspend, it is no reason for the rest. (On a busy host any driver call takes some ms.) */
 static bool has_cost_a_queue(const struct trap_cost *cost)
@@ -274,14 +275,17 @@ static bool has_cost_a_queue(const struct trap_cost *cost)
 	       cost->waited_ns < cost->duration_ns / MUTEX_PART;
 }
 
-/* If a suspend that succeeded has cost a queue, the work of that queue is lost. Suspending the rest
- * of the process does not bring it back. */
-static void look_for_reset(struct worker *worker, struct client *client,
+/* If a suspend that succeeded has cost a queue, or the beginning of the session has, the work of
+ * that queue is lost. Suspending the rest of the process does not bring it back. */
+static void look_for_reset(struct worker *worker, struct client *client, const char *what,
 			   const struct trap_cost *cost, uint64_t now)
 {
-	static const char why[] = "a suspend took so long that the driver has reset a compute "
-				  "queue, which did not come off the GPU";
+	char why[KFD_REASON];
 
+	snprintf(why, sizeof(why),
+		 "%s took so long that the driver has reset a compute queue, which did not come "
+		 "off the GPU",
+		 what);
 	if (!has_cost_a_queue(cost) || client->by_order != LANE_LEVEL_NONE)
 		return;
 	log_info("process %d (%s): %s: if that was its own, start it anew", (int)client->peer.pid,
@@ -300,8 +304,9 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	outcome = executor_take(client->executor, &report);
 	if (outcome & EXECUTOR_ATTACHED) {
 		attached(worker, client, now);
-		if (!(outcome & EXECUTOR_ACTED)) /* the report is of the first suspend */
-			look_for_reset(worker, client, &report.cost, now);
+		if (!(outcome & EXECUTOR_ACTED)) /* the report is of the beginning */
+			look_for_reset(worker, client, "the beginning of its debug session",
+				       &report.cost, now);
 	}
 	if (outcome & EXECUTOR_REFUSED) {
 		const char *why = executor_reason(client->executor, &error);
@@ -311,7 +316,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	if (outcome & EXECUTOR_ACTED) {
 		client_acted(worker, client, &report, now);
 		if (client->acting == CORE_SUSPEND && !report.error)
-			look_for_reset(worker, client, &report.cost, now);
+			look_for_reset(worker, client, "a suspend", &report.cost, now);
 	}
 	if (outcome & EXECUTOR_CHANGED)
 		outsider_changed(client);

@@ -103,7 +103,7 @@ uint32_t executor_number(const struct executor *executor);
 void executor_collect(void (*told)(uint32_t number, void *context), void *context);
 
 /* Returns and clears the outcomes (enum executor_outcome). *report is set with EXECUTOR_ACTED,
- * and with EXECUTOR_ATTACHED to the cost of the first suspend. */
+ * and with EXECUTOR_ATTACHED to the cost of ENABLE or of the first suspend, whichever took longer. */
 uint32_t executor_take(struct executor *executor, struct executor_report *report);
 
 /* After EXECUTOR_REFUSED: returns the reason as a sentence, and in *error the result of

@@ -207,6 +207,7 @@ static int open_target(struct target *target, char *reason)
 static int attach(struct target *target)
 {
 	struct executor *slot = target->slot;
+	struct trap_cost enable;
 	int error, device = -1;
 
 	begin_work(slot); /* a read in /proc can block, too (reader.h) */
@@ -223,6 +224,9 @@ static int attach(struct target *target)
 		error = trap_attach(target->trap, device, &slot->report.cost, slot->reason);
 		end_work(slot);
 	}
+	enable = trap_enable_cost(target->trap);
+	if (!error && enable.duration_ns > slot->report.cost.duration_ns)
+		slot->report.cost = enable;
 	return error;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "abi/kfd_abi.h"
+#include "common/clock.h"
 #include "common/wait.h"
 #include "scheduler/kfd/tracer.h"
 #include "scheduler/kfd/trap_queues.h"
@@ -177,7 +178,9 @@ static int open_session(struct trap *trap, uint32_t *state, char *reason)
 	args.u.enable.rinfo_ptr = (uintptr_t)&info;
 	args.u.enable.rinfo_size = sizeof(info);
 	args.u.enable.dbg_fd = (uint32_t)ends[1];
+	trap->enable.entry_ns = clock_ns();
 	error = trap_call(trap, &args);
+	trap->enable.duration_ns = clock_ns() - trap->enable.entry_ns;
 	close(ends[1]); /* only the driver holds it now, so the end of the session is a hang-up */
 	if (error < 0) {
 		close(ends[0]);
@@ -275,7 +278,9 @@ static int check_target(struct trap *trap, char *reason)
 
 	if (error)
 		return error;
+	trap->enable = (struct trap_cost){.entry_ns = clock_ns()};
 	error = trap_probe(trap);
+	trap->enable.waited_ns = clock_ns() - trap->enable.entry_ns;
 	if (error == -EINVAL)
 		return 0;
 	if (error >= 0) {
@@ -313,6 +318,11 @@ int trap_attach(struct trap *trap, int kfd_fd, struct trap_cost *settled,
 		trap->seized = false;
 	}
 	return error;
+}
+
+struct trap_cost trap_enable_cost(const struct trap *trap)
+{
+	return trap->enable;
 }
 
 int trap_look(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, uint32_t max,

@@ -105,6 +105,12 @@ void trap_destroy(struct trap *trap);
  */
 int trap_attach(struct trap *trap, int kfd_fd, struct trap_cost *settled,
 		char reason[static KFD_REASON]);
+/*
+ * Returns the cost of step 2 of the last trap_attach() that succeeded. ENABLE updates the runlist,
+ * so a queue that does not come off the GPU is reset there, and the suspend of step 3 finds nothing
+ * to wait for any more. waited_ns is the duration of the snapshot just before it; gpus is 0.
+ */
+struct trap_cost trap_enable_cost(const struct trap *trap);
 
 /*
  * Takes one queue snapshot: opens a session, reads the snapshot and ends the session at once.

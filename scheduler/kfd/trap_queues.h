@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "abi/kfd_abi.h"
+#include "scheduler/kfd/trap.h"
 
 /* One compute queue of the target. */
 struct trap_queue {
@@ -25,10 +26,11 @@ struct trap_queue {
 
 struct trap {
 	pid_t pid;
-	int pidfd;     /* owned by the caller of trap_create() */
-	int kfd_fd;    /* owned by the caller of trap_attach() */
-	int events_fd; /* owned; read end of the driver's event pipe; -1: no session */
-	bool seized;   /* this thread traces the target */
+	int pidfd;		 /* owned by the caller of trap_create() */
+	int kfd_fd;		 /* owned by the caller of trap_attach() */
+	int events_fd;		 /* owned; read end of the driver's event pipe; -1: no session */
+	bool seized;		 /* this thread traces the target */
+	struct trap_cost enable; /* of the last trap_attach() */
 
 	/* Used by trap_queues.c only. */
 	bool held;	      /* trap_suspend() was called, trap_resume() did not succeed yet */
