@@ -80,28 +80,6 @@ const char *protocol_level_name(enum protocol_level level)
 	return levels[level];
 }
 
-static const char *const policies[] = {
-	[PROTOCOL_POLICY_STRICT] = "strict",
-	[PROTOCOL_POLICY_SHARE] = "share",
-	[PROTOCOL_POLICY_DEADLINE] = "deadline",
-	[PROTOCOL_POLICY_OBSERVE] = "observe",
-};
-
-int protocol_policy(const char *text, enum protocol_policy *out)
-{
-	for (unsigned i = 0; i < sizeof(policies) / sizeof(*policies); i++)
-		if (strcmp(text, policies[i]) == 0) {
-			*out = (enum protocol_policy)i;
-			return 0;
-		}
-	return -EINVAL;
-}
-
-const char *protocol_policy_name(enum protocol_policy policy)
-{
-	return policies[policy];
-}
-
 /* The socket is non-blocking, because a daemon that accepts no connections must not delay the
  * thread that samples the queues. A full backlog is -EAGAIN. */
 static int connect_to(const struct sockaddr_un *addr)

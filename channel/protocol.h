@@ -76,13 +76,6 @@ enum protocol_verb {
 /* A brief state: for each process the values that change, and its number of queues on each node. */
 #define PROTOCOL_BRIEF 1u
 
-/* Same values as enum core_rule. */
-enum protocol_policy {
-	PROTOCOL_POLICY_STRICT = 0,
-	PROTOCOL_POLICY_SHARE = 1,
-	PROTOCOL_POLICY_DEADLINE = 2,
-	PROTOCOL_POLICY_OBSERVE = 3,
-};
 #define PROTOCOL_LEASE_MAX_S 86400u
 #define PROTOCOL_EVENT_MAX 4096u
 
@@ -118,8 +111,8 @@ struct protocol_hello {
 	uint32_t verb;	  /* ORDER: enum protocol_verb; ASK for all: 0 or PROTOCOL_BRIEF */
 	uint32_t lease_s; /* PROTOCOL_SUSPEND: duration in s; 0: while the connection lasts */
 	uint32_t gpu_id;  /* PROTOCOL_POLICY: the node; 0: all without a policy of their own */
-	uint32_t policy;  /* PROTOCOL_POLICY: enum protocol_policy */
-	uint32_t share_percent;		/* PROTOCOL_POLICY: 1..99 with share, else 0 */
+	uint32_t policy;  /* PROTOCOL_POLICY: enum policy */
+	uint32_t share_percent;		/* PROTOCOL_POLICY: as the policy allows */
 	char group[PROTOCOL_GROUP_MAX]; /* NUL-terminated, may be empty */
 	int32_t target_pid;		/* ORDER: the process, in the sender's PID namespace */
 	uint32_t newest;		/* newest version that the sender supports; 0: `version` */
@@ -159,11 +152,6 @@ int protocol_priority(const char *text, int *out);
 int protocol_level(const char *text, enum protocol_level *out);
 /* Returns the name of a level, a static string. */
 const char *protocol_level_name(enum protocol_level level);
-
-/* Parses "strict", "share", "deadline", "observe". Returns 0, or -EINVAL for another text. */
-int protocol_policy(const char *text, enum protocol_policy *out);
-/* Returns the name of a policy, a static string. */
-const char *protocol_policy_name(enum protocol_policy policy);
 
 /* ---- packets ---- */
 

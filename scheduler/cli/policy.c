@@ -9,6 +9,7 @@
 #include "channel/protocol.h"
 #include "common/parse.h"
 #include "common/plain_text.h"
+#include "common/policy.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/gpus.h"
@@ -174,7 +175,7 @@ static int run(int argc, char **argv)
 		{0},
 	};
 	int code = options_read(&verb_policy, argc, argv, options);
-	enum protocol_policy policy;
+	enum policy policy;
 	unsigned gpu_id = 0, share = 0;
 	const char *name;
 
@@ -186,16 +187,15 @@ static int run(int argc, char **argv)
 	if (!*word)
 		return show(&asked, gpu_id);
 	name = *word++;
-	if (protocol_policy(name, &policy))
-		return cli_usage(&verb_policy,
-				 "'%s' is neither a node (a gpu_id) nor a policy: strict, share, "
-				 "deadline, observe",
-				 name);
-	if (policy == PROTOCOL_POLICY_SHARE) {
+	if (policy_parse(name, &policy))
+		return cli_usage(&verb_policy, "'%s' is neither a node (a gpu_id) nor a policy: %s",
+				 name, policy_names());
+	if (policy_takes_share(policy)) {
 		if (!*word || !read_share(*word, &share))
 			return cli_usage(
 				&verb_policy,
-				"share wants share=1 to share=99 (percent), as share=20%%");
+				"policy %s needs share=1 to share=99 (percent), as share=20%%",
+				name);
 		word++;
 	}
 	if (*word)
@@ -206,17 +206,17 @@ static int run(int argc, char **argv)
 const struct verb verb_policy = {
 	.name = "policy",
 	.summary = "how a GPU is shared between urgent work and the rest",
-	.usage = "[NODE] [strict|share share=PERCENT|deadline|observe] [--json] [--socket PATH]",
+	.usage = "[NODE] [POLICY [share=PERCENT]] [--json] [--socket PATH]",
 	.help = "Without a policy: prints what is in force on each node, or on NODE. NODE is a GPU's index,\n"
 		"PCI address, render node or gpu_id; 'kfdsched status' prints all of them.\n"
 		"With one: from now on it is in force on NODE, or on all nodes that have none of their\n"
 		"own, until the daemon ends: what shall last stands in its configuration. Setting needs\n"
 		"root, or the daemon's admin_group.\n"
 		"\n"
-		"  strict         urgent work has the node to itself, at once\n"
-		"  share          the same, but the rest runs for PERCENT of the time\n"
-		"  deadline       the rest goes only when the urgent request would be late (KFDSHIM_SLO)\n"
-		"  observe        nobody is suspended\n"
+#define POLICY(name, min, max, parameter, summary) "  " #name parameter ": " summary "\n"
+#include "common/policies.def"
+#undef POLICY
+		"\n"
 		"  --json         what is shown or done, as JSON (docs/reference/control.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/core/state.h"
+#include "scheduler/core/policy_ops.h"
 
 #define SLOT_BITS 16
 #define SLOT_MASK ((1u << SLOT_BITS) - 1) /* as in core_index() */
@@ -89,17 +89,17 @@ static void count(uint32_t *mask, uint16_t counts[CORE_PRIORITIES], int priority
 
 /* Queues the gangs on a node entry whose contention may have changed. A gang of priority p is
  * contended while work above p is active there, so these are the gangs between the old and the new
- * highest priority (`before`: the old mask). Under policy deadline the times in due_ns matter as
- * well, so then these are all gangs below the higher of both. */
+ * highest priority (`before`: the old mask). update_all: what the policy keeps of the node has
+ * changed as well (policy_ops.update), so these are all gangs below the higher of both. */
 static void queue_concerned(struct core *core, const struct node *node, uint32_t before,
-			    bool due_changed)
+			    bool update_all)
 {
 	uint32_t a = highest(before), b = highest(node_pressing(node));
 	uint32_t low = a < b ? a : b, high = a < b ? b : a;
 	const struct client *c;
 	struct unit *unit;
 
-	if (due_changed && node_policy(core, node)->rule == CORE_DEADLINE)
+	if (update_all)
 		low = 0;
 	if (low == high)
 		return;
@@ -143,15 +143,22 @@ static void node_sum(struct core *core, struct node *node)
 	node->summed_suspended = node->suspended;
 }
 
+/* Returns true if all gangs on the node entry have to be evaluated again. */
+static bool policy_update(const struct core *core, struct node *node)
+{
+	const struct policy_ops *ops = policy_ops(node_policy(core, node)->rule);
+
+	return ops->update && ops->update(core, node);
+}
+
 /* To be called when `urgent` of a node entry has changed, or the clients behind it. Updates the
  * node entries whose clients they can preempt, and queues the gangs that are concerned. */
 static void urgent_changed(struct core *core, struct node *node, uint32_t before)
 {
-	bool by_deadline = node_policy(core, node)->rule == CORE_DEADLINE;
-	bool due_changed = by_deadline && node_dues(core, node);
+	bool update_all = policy_update(core, node);
 	uint32_t other_before;
 
-	queue_concerned(core, node, before | node->foreign, due_changed);
+	queue_concerned(core, node, before | node->foreign, update_all);
 	if (!core->granted)
 		return;
 	FOR_NODES (core, node_gpu(core, node), other) {
@@ -160,7 +167,7 @@ static void urgent_changed(struct core *core, struct node *node, uint32_t before
 		other_before = node_pressing(other);
 		count_foreign(other, before ^ node->urgent, node->urgent);
 		node_sum(core, other);
-		queue_concerned(core, other, other_before, due_changed);
+		queue_concerned(core, other, other_before, update_all);
 	}
 }
 
@@ -209,8 +216,8 @@ bool client_presses(const struct client *c)
 	return may_press(c) && node_set_any(&c->active);
 }
 
-/* To be called when the gang's active clients or their objectives have changed, because policy
- * deadline depends on both. */
+/* To be called when the gang's active clients or their objectives have changed, because a policy
+ * may depend on both. */
 static void objective_changed(struct core *core, const struct unit *unit)
 {
 	FOR_CLIENTS (core, unit, c)
@@ -561,13 +568,13 @@ void client_leave_places(struct core *core, struct client *c)
 
 /* ---- events ---- */
 
-/* Recalculates due_ns everywhere, because it was not kept up to date where the policy was not
- * deadline. */
+/* Updates what the policies keep of each node entry, because a policy did not update it while
+ * another one was in force there. */
 static void policies_changed(struct core *core)
 {
 	for (uint32_t i = 0; i < core->node_top; i++)
 		if (core->nodes[i].users)
-			node_dues(core, &core->nodes[i]);
+			policy_update(core, &core->nodes[i]);
 }
 
 void core_configure(struct core *core, const struct core_config *config)

@@ -66,6 +66,7 @@
 #include <stdint.h>
 
 #include "common/nodes.h"
+#include "common/policy.h"
 
 #define CORE_NODES GPU_NODES_MAX    /* nodes one client can use */
 #define CORE_POLICIES GPU_NODES_MAX /* nodes with a policy of their own */
@@ -101,11 +102,10 @@ struct core_rights {
 
 struct core;
 
-enum core_rule { CORE_STRICT, CORE_SHARE, CORE_DEADLINE, CORE_OBSERVE };
-
 struct core_policy {
-	enum core_rule rule;
-	uint32_t share_percent; /* CORE_SHARE: part of each window in which the gang runs, 1..99 */
+	enum policy rule;
+	uint32_t
+		share_percent; /* policy share: part of each window in which the gang runs, 1..99 */
 };
 
 struct core_config {
@@ -123,7 +123,7 @@ struct core_config {
 		.slow_suspend_ns = 50000000u, .max_suspended_ns = 30000000000u,                    \
 		.min_run_ns = 200000000u, .share_window_ns = 1000000000u, .online_weight = 2,      \
 		.max_online_overhead = 0, .hold_over = true, .policy = {                           \
-			.rule = CORE_STRICT,                                                       \
+			.rule = POLICY_strict,                                                     \
 			.share_percent = 10                                                        \
 		}                                                                                  \
 	}

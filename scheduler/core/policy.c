@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Contention of a gang under the policies of its nodes, and what is learned for that: durations of
- * requests, costs of actions, and gaps in more urgent work. */
-#include <string.h>
-
-#include "scheduler/core/state.h"
+/* Contention of a gang under the policies of its nodes (policy_NAME.c), and what is learned of
+ * requests and of gaps in more urgent work. */
+#include "scheduler/core/policy_ops.h"
 
 #define KNOWN 4u /* number of requests from which on their duration is known */
-
-/* Cost of a suspend and its resume; 0: not known yet. */
-static uint64_t cost_ns(const struct unit *unit)
-{
-	return unit->suspend_ns && unit->resume_ns ? unit->suspend_ns + unit->resume_ns : 0;
-}
 
 /* ---- requests ---- */
 
@@ -37,72 +29,18 @@ uint64_t request_ns(const struct client *c)
 	return c->requests < KNOWN ? 0 : c->mean_ns + 4 * c->deviation_ns;
 }
 
-/* The time from which on the client has to be alone on the GPU to meet its objective; the time to
- * suspend the others is not subtracted. The client may make no progress beside other work, so the
- * whole duration of its request must still fit in from then on. 0, at once: it has no objective,
- * its requests are not known yet, or they do not fit in the objective. */
-static uint64_t due_of(const struct client *c)
-{
-	uint64_t need = request_ns(c);
-
-	if (!c->slo_ns || !need || need >= c->slo_ns)
-		return 0;
-	return c->busy_since + c->slo_ns - need;
-}
-
-/* Lowers *due to the earliest time of the gang's active clients. */
-static void not_after_due_of(const struct core *core, const struct unit *of, uint64_t *due)
-{
-	FOR_CLIENTS (core, of, c)
-		if (client_presses(c))
-			not_after(due, due_of(c));
-}
-
-bool node_dues(const struct core *core, struct node *node)
-{
-	uint64_t due[CORE_PRIORITIES];
-	bool changed;
-
-	for (int i = 0; i < CORE_PRIORITIES; i++)
-		due[i] = CORE_NEVER;
-	for (uint32_t at = node->first; node->urgent && at != NOBODY;) {
-		const struct client *c = &core->clients[at / CORE_NODES];
-		const struct unit *of = &core->units[c->unit];
-		uint32_t number = at % CORE_NODES;
-
-		if (node_set_has(&c->counted.urgent, number))
-			not_after_due_of(core, of, &due[of->priority]);
-		at = c->places[number].next;
-	}
-	changed = memcmp(due, node->due_ns, sizeof(due)) != 0;
-	memcpy(node->due_ns, due, sizeof(due));
-	return changed;
-}
-
-/* Lowers *due to the earliest time of those priorities on the node entry that are above the
- * gang's. */
-static void not_after_dues(const struct node *node, const struct unit *unit, uint64_t *due)
-{
-	for (uint32_t more = node->urgent >> (unit->priority + 1) << (unit->priority + 1); more;
-	     more &= more - 1)
-		not_after(due, node->due_ns[__builtin_ctz(more)]);
-}
-
-/* When the gang has to be suspended to make way in time for more urgent work on this node, of its
- * own rights or of others that can preempt it; 0: at once. */
-static uint64_t first_due(const struct core *core, const struct node *node, const struct unit *unit)
-{
-	uint64_t due = CORE_NEVER, cost = cost_ns(unit);
-
-	not_after_dues(node, unit, &due);
-	if (node->foreign)
-		FOR_NODES (core, node_gpu(core, node), other)
-			if (node_presses(other, node))
-				not_after_dues(other, unit, &due);
-	return due > cost ? due - cost : 0;
-}
-
 /* ---- contention ---- */
+
+const struct policy_ops *policy_ops(enum policy policy)
+{
+	static const struct policy_ops *const table[] = {
+#define POLICY(name, ...) &policy_##name,
+#include "common/policies.def"
+#undef POLICY
+	};
+
+	return table[policy];
+}
 
 /* Adds to *out the contention of the gang on one node. works: the gang has work there; otherwise
  * the node counts only for `urgent`. *all is set if the policy gives the gang no share there. */
@@ -110,27 +48,24 @@ static void press_by(const struct core *core, const struct unit *unit, const str
 		     bool works, uint64_t now, struct press *out, bool *all)
 {
 	const struct core_policy *policy;
-	uint64_t due = 0;
+	const struct policy_ops *ops;
+	enum contention contention;
+	uint64_t until = CORE_NEVER;
 
 	if (!(node_pressing(node) >> (unit->priority + 1)))
 		return;
 	policy = node_policy(core, node);
-	if (policy->rule == CORE_OBSERVE) {
-		out->observed |= works;
-		return;
-	}
-	if (policy->rule == CORE_DEADLINE)
-		due = first_due(core, node, unit);
-	if (due > now) {
-		if (works)
-			not_after(&out->later, due);
-		return;
-	}
-	out->urgent = true;
+	ops = policy_ops(policy->rule);
+	contention = ops->evaluate ? ops->evaluate(core, node, unit, now, &until) : ops->contention;
+	out->urgent |= contention == CONTENDED;
 	if (!works)
 		return;
+	not_after(&out->later, until);
+	out->observed |= contention == OBSERVED;
+	if (contention != CONTENDED)
+		return;
 	out->pressed = true;
-	if (policy->rule != CORE_SHARE)
+	if (!ops->shares)
 		*all = true;
 	else if (policy->share_percent > out->share_percent)
 		out->share_percent = policy->share_percent;
@@ -156,40 +91,6 @@ void press_look(const struct core *core, const struct unit *unit, uint64_t now, 
 	}
 	if (all)
 		out->share_percent = 0;
-}
-
-/* ---- shares ---- */
-
-/* Time off the GPU in the share window of `now`, with the time since `since` as time off. */
-static uint64_t off_in_window(const struct core *core, const struct unit *unit, uint64_t since,
-			      uint64_t now)
-{
-	uint64_t window = now / core->config.share_window_ns;
-	uint64_t begin = window * core->config.share_window_ns;
-
-	return (unit->window == window ? unit->window_off_ns : 0) +
-	       (now - (since > begin ? since : begin));
-}
-
-uint64_t share_left(const struct core *core, const struct unit *unit, uint32_t percent,
-		    uint64_t now)
-{
-	uint64_t most = core->config.share_window_ns / 100 * (100 - percent);
-	uint64_t off = off_in_window(core, unit, unit->held ? unit->held_since : now, now) +
-		       unit->resume_ns;
-
-	return off < most ? most - off : 0;
-}
-
-uint64_t share_window_end(const struct core *core, uint64_t now)
-{
-	return (now / core->config.share_window_ns + 1) * core->config.share_window_ns;
-}
-
-void share_count(const struct core *core, struct unit *unit, uint64_t since, uint64_t now)
-{
-	unit->window_off_ns = off_in_window(core, unit, since, now);
-	unit->window = now / core->config.share_window_ns;
 }
 
 /* ---- hold-over ---- */

@@ -53,10 +53,9 @@ struct node {
 	/* The values of this entry that the sums of its GPU contain at present. */
 	uint32_t summed_suspended;
 	bool summed_urgent;
-	/* Kept up to date under policy deadline only. due_ns[p]: the first time from which a
+	/* Kept up to date by policy deadline only (policy_deadline.c). due_ns[p]: the first time from which a
 	 * client of priority p has to be alone on the GPU to meet its objective; the time to
-	 * suspend the others is not subtracted. 0: at once; CORE_NEVER: no such client. See
-	 * node_dues(). */
+	 * suspend the others is not subtracted. 0: at once; CORE_NEVER: no such client. */
 	uint64_t due_ns[CORE_PRIORITIES];
 };
 
@@ -351,16 +350,13 @@ struct press {
 	bool pressed;		/* contended */
 	bool urgent;		/* contended, or would be with work at all places of its last
 				   hold; gaps in this are what hold-over learns */
-	bool observed;		/* would be contended under another policy than CORE_OBSERVE */
+	bool observed;		/* would be contended under policy strict */
 	uint64_t later;		/* ns; if not contended: when it will be, all else unchanged;
 				   CORE_NEVER: not */
 	uint32_t share_percent; /* if contended: part of each window in which it runs; 0: none */
 };
 /* Evaluates contention of a gang by the policies of the nodes that it uses. */
 void press_look(const struct core *core, const struct unit *unit, uint64_t now, struct press *out);
-
-/* Recalculates node->due_ns. Returns true if it has changed. */
-bool node_dues(const struct core *core, struct node *node);
 
 /* Returns for how long, in ns, the gang can still be held in this share window: the rest of the
  * window belongs to the gang, and the time of its resume counts as held. percent: the gang's

@@ -21,12 +21,6 @@
 /* time in which a suspend request is not answered because it may still take effect */
 #define SUSPEND_WAIT_NS (2 * SECOND_NS)
 
-_Static_assert((int)PROTOCOL_POLICY_STRICT == (int)CORE_STRICT &&
-		       (int)PROTOCOL_POLICY_SHARE == (int)CORE_SHARE &&
-		       (int)PROTOCOL_POLICY_DEADLINE == (int)CORE_DEADLINE &&
-		       (int)PROTOCOL_POLICY_OBSERVE == (int)CORE_OBSERVE,
-	       "the numbers of the protocol are the core's");
-
 /* ---- replies ---- */
 
 static void say(struct client *client, int status, const char *sentence)
@@ -521,9 +515,8 @@ static void order_priority(struct worker *worker, struct client *from,
 static void order_policy(struct worker *worker, struct client *from,
 			 const struct protocol_hello *hello, uint64_t now)
 {
-	const struct core_policy policy = {.rule = (enum core_rule)hello->policy,
+	const struct core_policy policy = {.rule = (enum policy)hello->policy,
 					   .share_percent = hello->share_percent};
-	bool share = hello->policy == PROTOCOL_POLICY_SHARE;
 	char where[48] = "all nodes without one of their own", percent[32] = "";
 
 	if (from->peer.pid_ns != worker->own_pid_ns) {
@@ -532,11 +525,9 @@ static void order_policy(struct worker *worker, struct client *from,
 		       "pid namespace alone");
 		return;
 	}
-	if (hello->policy > PROTOCOL_POLICY_OBSERVE ||
-	    (share ? hello->share_percent < 1 || hello->share_percent > 99
-		   : hello->share_percent != 0)) {
-		answer(worker, from, -EINVAL,
-		       "policies are strict, share (with 1 to 99 percent), deadline, observe");
+	if (!policy_is_valid(hello->policy, hello->share_percent)) {
+		answer(worker, from, -EINVAL, "the policies are %s (1 to 99 percent)",
+		       policy_usage());
 		return;
 	}
 	nodes_read(worker, now);
@@ -554,13 +545,13 @@ static void order_policy(struct worker *worker, struct client *from,
 	}
 	if (hello->gpu_id)
 		snprintf(where, sizeof(where), "node %u", hello->gpu_id);
-	if (share)
+	if (policy_takes_share(hello->policy))
 		snprintf(percent, sizeof(percent), " share=%u", hello->share_percent);
 	log_info("process %d (%s), user %u: policy %s%s on %s", (int)from->peer.pid, from->name,
-		 from->peer.uid, protocol_policy_name(hello->policy), percent, where);
+		 from->peer.uid, policy_name(hello->policy), percent, where);
 	events_policy(worker, hello->gpu_id, &policy, from);
 	answer(worker, from, 0, "policy %s%s on %s until the daemon ends",
-	       protocol_policy_name(hello->policy), percent, where);
+	       policy_name(hello->policy), percent, where);
 }
 
 void control_policies(struct worker *worker)

@@ -48,11 +48,10 @@ static void set_act(json_t *json, const struct event *event)
 static void set_policy(json_t *json, const struct event *event)
 {
 	json_object_set_new(json, "gpu_id", known(event->gpu_id));
-	json_object_set_new(json, "policy", json_string(protocol_policy_name(event->policy)));
+	json_object_set_new(json, "policy", json_string(policy_name(event->policy)));
 	json_object_set_new(json, "share_percent",
-			    event->policy == PROTOCOL_POLICY_SHARE
-				    ? json_integer(event->share_percent)
-				    : json_null());
+			    policy_takes_share(event->policy) ? json_integer(event->share_percent)
+							      : json_null());
 	set_by(json, event);
 }
 

@@ -15,6 +15,7 @@
 
 #include "channel/lane.h"
 #include "channel/protocol.h"
+#include "common/policy.h"
 #include "scheduler/kfd/device.h"
 
 enum event_kind {
@@ -49,7 +50,7 @@ struct event {
 	int error;			  /* 0, or a negative errno */
 	bool leased;			  /* LEASE */
 	uint32_t gpu_id;		  /* POLICY; 0: all nodes without their own */
-	enum protocol_policy policy;
+	enum policy policy;
 	uint32_t share_percent;
 	bool ordered; /* PRIORITY, POLICY: by a request of process by_pid, user by_uid */
 	pid_t by_pid;

@@ -234,7 +234,7 @@ void events_policy(struct worker *worker, uint32_t gpu_id, const struct core_pol
 	struct event *event = begin(worker, EVENT_POLICY);
 
 	event->gpu_id = gpu_id;
-	event->policy = (enum protocol_policy)policy->rule;
+	event->policy = policy->rule;
 	event->share_percent = policy->share_percent;
 	set_by(event, by);
 	tell(worker, event);

@@ -13,13 +13,6 @@
 
 #define LINE 320u /* maximum length of a line; the longest is a configuration with all values */
 
-static const char *const rules[] = {
-	[CORE_STRICT] = "strict",
-	[CORE_SHARE] = "share",
-	[CORE_DEADLINE] = "deadline",
-	[CORE_OBSERVE] = "observe",
-};
-
 /* ---- recording ---- */
 
 static void stop(struct feed *feed)
@@ -165,13 +158,13 @@ void feed_configure(struct feed *feed, const struct core_config *c)
 	     " share_window_ns=%" PRIu64 " online_weight=%" PRIu32 " max_online_overhead=%" PRIu32
 	     " hold_over=%s policy=%s share_percent=%" PRIu32,
 	     c->slow_suspend_ns, c->max_suspended_ns, c->min_run_ns, c->share_window_ns,
-	     c->online_weight, c->max_online_overhead, yes_no(c->hold_over), rules[c->policy.rule],
-	     c->policy.share_percent);
+	     c->online_weight, c->max_online_overhead, yes_no(c->hold_over),
+	     policy_name(c->policy.rule), c->policy.share_percent);
 }
 
 bool feed_set_policy(struct feed *feed, uint32_t gpu_id, const struct core_policy *policy)
 {
-	note(feed, "policy %" PRIu32 " %s %" PRIu32, gpu_id, rules[policy->rule],
+	note(feed, "policy %" PRIu32 " %s %" PRIu32, gpu_id, policy_name(policy->rule),
 	     policy->share_percent);
 	return core_set_policy(feed->core, gpu_id, policy);
 }

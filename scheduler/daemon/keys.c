@@ -35,7 +35,7 @@ const char *key_allowed(const struct key *key, char text[static KEY_ALLOWED])
 	case KEY_SHIM:
 		return "yes or no";
 	case KEY_POLICY:
-		return "strict, share, deadline or observe";
+		return policy_names();
 	case KEY_SHARE:
 		return "whole percent, 1%..99%";
 	case KEY_ADMIN_GROUP:
@@ -64,23 +64,6 @@ const char *key_allowed(const struct key *key, char text[static KEY_ALLOWED])
 	default:
 		return "info or debug";
 	}
-}
-
-static bool take_policy(struct core_policy *out, const char *text)
-{
-	static const char *const names[] = {
-		[CORE_STRICT] = "strict",
-		[CORE_SHARE] = "share",
-		[CORE_DEADLINE] = "deadline",
-		[CORE_OBSERVE] = "observe",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(text, names[i]) == 0) {
-			out->rule = (enum core_rule)i;
-			return true;
-		}
-	return false;
 }
 
 static bool take_condition(struct rule *rule, enum key_kind kind, const char *text)
@@ -173,7 +156,7 @@ bool key_take(struct config *config, void *target, const struct key *key, const 
 	case KEY_YES_NO:
 		return take_figure((char *)config + key->offset, key, text);
 	case KEY_POLICY:
-		return take_policy(&node->policy, text);
+		return policy_parse(text, &node->policy.rule) == 0;
 	case KEY_SHARE:
 		return value_percent(text, (uint32_t)key->min, (uint32_t)key->max,
 				     &node->policy.share_percent);

@@ -284,7 +284,7 @@ json_t *status_client_brief(const struct worker *worker, const struct client *cl
 
 static json_t *share_json(struct core_policy policy)
 {
-	return policy.rule == CORE_SHARE ? json_integer(policy.share_percent) : json_null();
+	return policy_takes_share(policy.rule) ? json_integer(policy.share_percent) : json_null();
 }
 
 static json_t *nodes_json(const struct worker *worker, uint64_t now)
@@ -302,8 +302,7 @@ static json_t *nodes_json(const struct worker *worker, uint64_t now)
 				  "work_us",
 				  (json_int_t)(nodes_work_ns(worker, node->gpu_id, now) / 1000),
 				  "urgent", (int)node->urgent, "suspended",
-				  (json_int_t)node->suspended, "policy",
-				  protocol_policy_name((enum protocol_policy)policy.rule),
+				  (json_int_t)node->suspended, "policy", policy_name(policy.rule),
 				  "share_percent", share_json(policy)));
 	}
 	return list;
@@ -343,8 +342,8 @@ json_t *status_head(const struct worker *worker, uint64_t now)
 	root = json_pack("{s{sI sI sI ss so sI so so} so so}", "daemon", "pid",
 			 (json_int_t)getppid(), "worker_pid", (json_int_t)getpid(), "uptime_us",
 			 (json_int_t)((now - worker->beat->started_ns) / 1000), "policy",
-			 protocol_policy_name((enum protocol_policy)policy.rule), "share_percent",
-			 share_json(policy), "slow_suspend_us",
+			 policy_name(policy.rule), "share_percent", share_json(policy),
+			 "slow_suspend_us",
 			 (json_int_t)(worker->config.core.slow_suspend_ns / 1000), "connections",
 			 connections_json(worker), "executors", executors_json(), "nodes",
 			 nodes_json(worker, now), "totals", totals_json(&worker->totals));

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "channel/protocol.h"
+#include "common/policy.h"
 #include "common/wait.h"
 
 #define API __attribute__((visibility("default")))
@@ -307,15 +308,16 @@ API int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *pol
 {
 	struct protocol_hello hello = {
 		.verb = PROTOCOL_POLICY, .gpu_id = gpu_id, .share_percent = share_percent};
-	enum protocol_policy number;
+	enum policy number;
 
-	if (protocol_policy(policy, &number)) {
-		say(k, "policies are strict, share, deadline and observe, not '%s'", policy);
+	if (policy_parse(policy, &number)) {
+		say(k, "there is no policy '%s': the policies are %s", policy, policy_names());
 		return -EINVAL;
 	}
-	if (number == PROTOCOL_POLICY_SHARE ? share_percent < 1 || share_percent > 99
-					    : share_percent != 0) {
-		say(k, "share wants 1 to 99 percent, the other policies none");
+	if (!policy_is_valid(number, share_percent)) {
+		say(k, "policy %s %s", policy,
+		    policy_takes_share(number) ? "needs a share of 1 to 99 percent"
+					       : "takes no share");
 		return -EINVAL;
 	}
 	hello.policy = number;

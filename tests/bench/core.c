@@ -56,7 +56,7 @@ static uint32_t draw(struct play *play, uint32_t n)
 	return (uint32_t)(play->rng >> 33) % n;
 }
 
-static void begin_core(struct play *play, enum core_rule rule)
+static void begin_core(struct play *play, enum policy rule)
 {
 	struct core_config config = CORE_CONFIG_DEFAULT;
 
@@ -69,7 +69,7 @@ static void begin_core(struct play *play, enum core_rule rule)
 
 static void begin(struct play *play, uint32_t clients)
 {
-	begin_core(play, CORE_STRICT);
+	begin_core(play, POLICY_strict);
 	for (uint32_t i = 0; i < clients; i++) {
 		play->clients[i] = core_add(play->core, 1, 0, i % 16 ? 2 : 15, play->now);
 		core_set_capability(play->core, play->clients[i], CORE_ABLE);
@@ -126,7 +126,7 @@ static uint32_t node_of(bool containers, uint32_t i)
 
 static void begin_growing(struct play *play, bool containers, uint32_t clients)
 {
-	begin_core(play, CORE_DEADLINE);
+	begin_core(play, POLICY_deadline);
 	for (uint32_t i = 0; i < clients; i++) {
 		bool online = containers ? i % 2 : i / NODES % 16 == 0;
 

@@ -58,9 +58,9 @@ for policy in fast 0 -1 4294967296 12x; do
 	wrong "'$policy' is neither a node" policy -- "$policy"
 done
 for share in "" 10 share= share=0 share=100 share=5x share=% share=20%%; do
-	wrong "share wants share=1 to share=99" policy 12 share "$share"
+	wrong "policy share needs share=1 to share=99" policy 12 share "$share"
 done
-wrong "share wants share=1 to share=99" policy share
+wrong "policy share needs share=1 to share=99" policy share
 wrong "one argument too many" policy strict share=10
 wrong "--count takes a number of events, not '0'" events --follow --count 0
 wrong "--last takes a number of events, not '-1'" events --last -1

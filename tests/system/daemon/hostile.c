@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "common/policy.h"
 #include "common/wait.h"
 #include "tests/lib/real.h"
 
@@ -185,9 +186,8 @@ static void orders_without_sense(void **state)
 	assert_int_equal(order(&h), -ENODEV);
 	for (h.policy = 0, h.gpu_id = 0; h.policy < 10; h.policy++)
 		for (h.share_percent = 0; h.share_percent < 200; h.share_percent += 99) {
-			bool right = h.policy == PROTOCOL_POLICY_SHARE
-					     ? h.share_percent == 99
-					     : h.policy < 4 && h.share_percent == 0;
+			bool right = h.policy < POLICIES &&
+				     h.share_percent == (h.policy == POLICY_share ? 99 : 0);
 
 			assert_int_equal(order(&h), right ? 0 : -EINVAL);
 		}

@@ -54,7 +54,7 @@ worker=$(worker)
 config 'slow_suspnd = 5ms'
 bad "$ini:3: unknown key slow_suspnd in [scheduler]; known are slow_suspend"
 config '[rule a]' 'uid = 0' 'priority = online' '[node all]' 'policy = fair'
-bad "$ini:7: policy = fair: must be strict, share, deadline or observe"
+bad "$ini:7: policy = fair: must be strict, share, deadline, observe"
 rm "$ini"
 bad "$ini: No such file or directory"
 mkdir "$ini"

@@ -172,10 +172,10 @@ static void all_of_it(void **state)
 	assert_int_equal(config.core.online_weight, 3);
 	assert_int_equal(config.core.max_online_overhead, 5);
 	assert_false(config.core.hold_over);
-	assert_int_equal(config.core.policy.rule, CORE_DEADLINE);
+	assert_int_equal(config.core.policy.rule, POLICY_deadline);
 	assert_int_equal(config.node_count, 1);
 	assert_int_equal(config.node[0].gpu_id, 19729);
-	assert_int_equal(config.node[0].policy.rule, CORE_SHARE);
+	assert_int_equal(config.node[0].policy.rule, POLICY_share);
 	assert_int_equal(config.node[0].policy.share_percent, 25);
 	assert_true(config.authority.has_admin_group);
 	assert_int_equal(config.authority.admin_group, 44);
@@ -240,7 +240,7 @@ static void mistakes(void **state)
 	/* the first mistake is reported */
 	bad(2, "key = value", "[scheduler]\nnonsense\nmin_run = nonsense\n");
 	bad(1, "key = value", "[scheduler\n");
-	bad(2, "must be strict, share, deadline or observe", "[node 1]\npolicy = fair\n");
+	bad(2, "must be strict, share, deadline, observe", "[node 1]\npolicy = fair\n");
 	bad(2, "1%..99%", "[node 1]\nshare = 100%\n");
 	bad(1, "says no policy", "[node 1]\nshare = 10%\n\n\n");
 	bad(1, "the number of a node", "[node gpu0]\npolicy = strict\n");

@@ -110,7 +110,7 @@ static void change(uint32_t at)
 {
 	core_id c = clients[at];
 	const struct core_rights rights = {draw(2), draw(4), UINT64_MAX << draw(64)};
-	const struct core_policy policy = {(enum core_rule)draw(4), 1 + draw(99)};
+	const struct core_policy policy = {(enum policy)draw(4), 1 + draw(99)};
 	struct core_config config = CORE_CONFIG_DEFAULT;
 
 	switch (draw(40)) {
@@ -269,7 +269,7 @@ static void without_recording(void **state)
 /* The recording ends with the last whole line that fitted into the pipe. */
 static void slow_reader_ends_it(void **state)
 {
-	const struct core_policy policy = {CORE_SHARE, 10};
+	const struct core_policy policy = {POLICY_share, 10};
 	struct recording_counts counts;
 
 	(void)state;

@@ -160,11 +160,11 @@ static unsigned pressure_by(const struct model *o, int gpu)
 	const struct core_policy *policy = gpu == 0 ? &own : &config.policy;
 
 	switch (policy->rule) {
-	case CORE_OBSERVE:
+	case POLICY_observe:
 		return NONE;
-	case CORE_SHARE:
+	case POLICY_share:
 		return PART;
-	case CORE_DEADLINE:
+	case POLICY_deadline:
 		FOR_UNIT (m, o)
 			if (presses(m, true) && is_late(m))
 				return FULL;

@@ -100,7 +100,7 @@ static void bad_is_refused(void **state)
 		{WORKER "0 add 1 1 0 2\n0 lease 1 soon\n", "or never, or none"},
 		{WORKER "0 policy 0 share 0\n", "x:4: policy share has a share of 1..99"},
 		{WORKER "0 policy 0 share 100\n", "must be a percentage"},
-		{WORKER "0 policy 0 kind 1\n", "must be strict, share, deadline or observe"},
+		{WORKER "0 policy 0 kind 1\n", "must be strict, share, deadline, observe"},
 		{WORKER "0 config share_window_ns=0\n", "share_window_ns=0: must be 1 at least"},
 		{WORKER "0 config min_run_ns\n", "x:4: min_run_ns: must be KEY=VALUE"},
 		{WORKER "0 config min_run=1\n", "unknown key min_run of the configuration"},

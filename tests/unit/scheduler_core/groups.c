@@ -120,7 +120,7 @@ static void a_deadline_is_of_who_works(void **state)
 	core_id online[2] = {add(9, 15), add(9, 15)}, low = play_add(1);
 
 	(void)state;
-	assert_true(core_set_policy(core, 21, &(struct core_policy){.rule = CORE_DEADLINE}));
+	assert_true(core_set_policy(core, 21, &(struct core_policy){.rule = POLICY_deadline}));
 	core_set_slo(core, online[0], 100 * MS);
 	for (int i = 0; i < 8; i++) { /* until the duration of a request is known */
 		play_active(online[0], 20);
@@ -145,7 +145,7 @@ static void each_that_works_has_its_deadline(void **state)
 	core_id online[2] = {add(9, 15), add(9, 15)}, low = play_add(1);
 
 	(void)state;
-	assert_true(core_set_policy(core, 21, &(struct core_policy){.rule = CORE_DEADLINE}));
+	assert_true(core_set_policy(core, 21, &(struct core_policy){.rule = POLICY_deadline}));
 	core_set_slo(core, online[0], 10 * S);
 	for (int i = 0; i < 8; i++) {
 		play_active(online[0], 20);

@@ -197,8 +197,8 @@ static void observed_nodes_do_not_count(void **state)
 	core_id seen = play_add(15);
 
 	(void)state;
-	configure(2, &(struct core_policy){CORE_OBSERVE, 0});
-	assert_true(core_set_policy(core, GPU, &(struct core_policy){CORE_STRICT, 0}));
+	configure(2, &(struct core_policy){POLICY_observe, 0});
+	assert_true(core_set_policy(core, GPU, &(struct core_policy){POLICY_strict, 0}));
 	play_active(low, OTHER_GPU);
 	play_active(seen, OTHER_GPU);
 	for (int i = 0; i < 8; i++)

@@ -24,7 +24,7 @@ static void start(const struct core_policy *policy)
 static void share_of_each_window(void **state)
 {
 	(void)state;
-	start(&(struct core_policy){CORE_SHARE, PERCENT});
+	start(&(struct core_policy){POLICY_share, PERCENT});
 	play_active(high, GPU);
 	for (int window = 0; window < 3; window++) {
 		uint64_t begin = now;
@@ -52,7 +52,7 @@ static void share_of_each_window(void **state)
 static void share_is_added_up(void **state)
 {
 	(void)state;
-	start(&(struct core_policy){CORE_SHARE, PERCENT});
+	start(&(struct core_policy){POLICY_share, PERCENT});
 	for (int i = 0; i < 3; i++) {
 		play_active(high, GPU);
 		play_expect(CORE_SUSPEND, low);
@@ -83,7 +83,7 @@ static void share_counts_the_way_back(void **state)
 	uint64_t begin;
 
 	(void)state;
-	start(&(struct core_policy){CORE_SHARE, PERCENT});
+	start(&(struct core_policy){POLICY_share, PERCENT});
 	begin = now;
 	play_active(high, GPU);
 	play_expect(CORE_SUSPEND, low);
@@ -105,8 +105,8 @@ static void share_counts_the_way_back(void **state)
 static void strict_beats_share(void **state)
 {
 	(void)state;
-	start(&(struct core_policy){CORE_SHARE, PERCENT});
-	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){CORE_STRICT, 0}));
+	start(&(struct core_policy){POLICY_share, PERCENT});
+	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){POLICY_strict, 0}));
 	play_active(low, OTHER_GPU);
 	play_active(high, GPU);
 	play_active(high, OTHER_GPU);
@@ -139,7 +139,7 @@ static void deadline_leaves_slack(void **state)
 	uint64_t begun;
 
 	(void)state;
-	start(&(struct core_policy){CORE_DEADLINE, 0});
+	start(&(struct core_policy){POLICY_deadline, 0});
 	core_set_slo(core, high, 100 * MS);
 	learn_requests();
 	assert_true(core_look(core, high, now, &view));
@@ -169,7 +169,7 @@ static void deadline_leaves_slack(void **state)
 static void deadline_without_slack_is_strict(void **state)
 {
 	(void)state;
-	start(&(struct core_policy){CORE_DEADLINE, 0});
+	start(&(struct core_policy){POLICY_deadline, 0});
 	core_set_slo(core, high, 100 * MS);
 	play_active(high, GPU);
 	play_expect(CORE_SUSPEND, low);
@@ -196,7 +196,7 @@ static void deadline_of_who_was_suspended(void **state)
 	core_id top;
 
 	(void)state;
-	start(&(struct core_policy){CORE_DEADLINE, 0});
+	start(&(struct core_policy){POLICY_deadline, 0});
 	core_set_priority(core, high, 9);
 	core_set_slo(core, high, 100 * MS);
 	learn_requests();
@@ -231,7 +231,7 @@ static bool is_observed(void)
 static void observe_holds_nobody(void **state)
 {
 	(void)state;
-	start(&(struct core_policy){CORE_OBSERVE, 0});
+	start(&(struct core_policy){POLICY_observe, 0});
 	assert_false(is_observed());
 	play_active(high, GPU);
 	play_expect_nothing();
@@ -244,11 +244,11 @@ static void observe_holds_nobody(void **state)
 	play_active(low, OTHER_GPU);
 	play_active(high, OTHER_GPU);
 	play_expect_nothing();
-	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){CORE_STRICT, 0}));
+	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){POLICY_strict, 0}));
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
 	/* The configuration is read again and has no line for this node any more. */
-	start(&(struct core_policy){CORE_OBSERVE, 0});
+	start(&(struct core_policy){POLICY_observe, 0});
 	assert_int_equal(play_decide(), 1);
 	assert_int_equal(actions[0].verb, CORE_RESUME);
 }
@@ -258,36 +258,36 @@ static void observe_holds_nobody(void **state)
 static void policies_are_replaced(void **state)
 {
 	(void)state;
-	start(&(struct core_policy){CORE_STRICT, 0});
+	start(&(struct core_policy){POLICY_strict, 0});
 	for (uint32_t i = 0; i < 2 * CORE_POLICIES; i++)
-		assert_true(
-			core_set_policy(core, GPU, &(struct core_policy){CORE_SHARE, i % 99 + 1}));
+		assert_true(core_set_policy(core, GPU,
+					    &(struct core_policy){POLICY_share, i % 99 + 1}));
 	assert_int_equal(core_policy_of(core, GPU).share_percent, (2 * CORE_POLICIES - 1) % 99 + 1);
-	assert_int_equal(core_policy_of(core, OTHER_GPU).rule, CORE_STRICT);
-	assert_true(core_set_policy(core, GPU, &(struct core_policy){CORE_OBSERVE, 0}));
+	assert_int_equal(core_policy_of(core, OTHER_GPU).rule, POLICY_strict);
+	assert_true(core_set_policy(core, GPU, &(struct core_policy){POLICY_observe, 0}));
 	play_active(high, GPU);
 	play_expect_nothing();
 	play_active(low, OTHER_GPU);
-	assert_true(core_set_policy(core, 0, &(struct core_policy){CORE_OBSERVE, 0}));
+	assert_true(core_set_policy(core, 0, &(struct core_policy){POLICY_observe, 0}));
 	play_active(high, OTHER_GPU);
 	play_expect_nothing();
-	assert_true(core_set_policy(core, 0, &(struct core_policy){CORE_STRICT, 0}));
+	assert_true(core_set_policy(core, 0, &(struct core_policy){POLICY_strict, 0}));
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
-	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){CORE_OBSERVE, 0}));
+	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){POLICY_observe, 0}));
 	assert_int_equal(play_decide(), 1);
 	assert_int_equal(actions[0].verb, CORE_RESUME);
 	play_done(low);
 	for (uint32_t gpu_id = 1000; gpu_id < 1000 + CORE_POLICIES - 2; gpu_id++)
-		assert_true(core_set_policy(core, gpu_id, &(struct core_policy){CORE_STRICT, 0}));
-	assert_false(core_set_policy(core, 2000, &(struct core_policy){CORE_STRICT, 0}));
-	assert_true(core_set_policy(core, 0, &(struct core_policy){CORE_STRICT, 0}));
+		assert_true(core_set_policy(core, gpu_id, &(struct core_policy){POLICY_strict, 0}));
+	assert_false(core_set_policy(core, 2000, &(struct core_policy){POLICY_strict, 0}));
+	assert_true(core_set_policy(core, 0, &(struct core_policy){POLICY_strict, 0}));
 }
 
 static void lease(void **state)
 {
 	(void)state;
-	start(&(struct core_policy){CORE_OBSERVE, 0});
+	start(&(struct core_policy){POLICY_observe, 0});
 	play_idle(low, GPU);
 	core_set_lease(core, low, now + 100 * S);
 	play_expect(CORE_SUSPEND, low);

@@ -130,13 +130,13 @@ static void change_activity(struct model *m)
 /* A reload changes the configuration, and an operator changes a node's policy. */
 static void configure(void)
 {
-	enum core_rule rule = own.rule;
+	enum policy rule = own.rule;
 
 	config.hold_over = draw(2);
 	config.online_weight = draw(WEIGHT_MAX + 1);
 	config.max_online_overhead = draw(2) ? draw(101) : 0;
-	if (config.policy.rule != CORE_STRICT)
-		rule = draw(2) ? config.policy.rule : (enum core_rule)draw(4);
+	if (config.policy.rule != POLICY_strict)
+		rule = draw(2) ? config.policy.rule : (enum policy)draw(4);
 	own = (struct core_policy){rule, config.policy.share_percent};
 	core_configure(core, &config);
 	assert_true(core_set_policy(core, 100, &own));
@@ -271,7 +271,7 @@ static void end_world(void)
 	}
 }
 
-static void play_world(enum core_rule rule)
+static void play_world(enum policy rule)
 {
 	grouped = draw(2);
 	room = grouped ? CLIENTS : 1;
@@ -280,7 +280,7 @@ static void play_world(enum core_rule rule)
 	own = config.policy;
 	/* Starvation is tested in strict machines only; in others it would hide violations of their
 	 * policies. */
-	config.max_suspended_ns = rule == CORE_STRICT && !grouped ? 3 * S : 1000000 * S;
+	config.max_suspended_ns = rule == POLICY_strict && !grouped ? 3 * S : 1000000 * S;
 	core_destroy(core);
 	core = core_create(&config, CLIENTS);
 	assert_non_null(core);
@@ -307,7 +307,7 @@ static void random_events(void **state)
 	print_message("SEED=%#llx, %llu events\n", (unsigned long long)rng,
 		      (unsigned long long)events);
 	for (uint64_t i = 0; i < events / WORLD; i++)
-		play_world((enum core_rule)(i % 4));
+		play_world((enum policy)(i % 4));
 	print_message("%lu suspends (%lu of groups), %lu resumes, of which %lu starved, %lu for "
 		      "a share, %lu early; %lu failures, %lu times held over, %lu times slack, "
 		      "%lu configurations, %lu moves of who was held, %lu times pressed by another "

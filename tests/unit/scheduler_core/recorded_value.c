@@ -61,9 +61,18 @@ static bool take_word(const char *text, const char *const *words, uint64_t *out)
 	return false;
 }
 
-static const char *const rules[] = {"strict", "share", "deadline", "observe", NULL};
 static const char *const capabilities[] = {"pending", "able", "refused", NULL};
 static const char *const yes_no[] = {"no", "yes", NULL};
+
+static bool take_policy(const char *text, uint64_t *out)
+{
+	enum policy policy;
+
+	if (policy_parse(text, &policy))
+		return false;
+	*out = policy;
+	return true;
+}
 
 /* A time in ns after the start, or "never". `none`: "none" is also allowed and gives 0. */
 static bool take_time(const char *text, uint64_t start_ns, bool none, uint64_t *out)
@@ -107,7 +116,7 @@ bool recorded_value(char kind, const char *text, uint64_t start_ns, uint64_t *ou
 	case 'l':
 		return take_time(text, start_ns, kind == 'l', out);
 	case 'r':
-		return take_word(text, rules, out);
+		return take_policy(text, out);
 	case 'a':
 		return take_word(text, capabilities, out);
 	default:
@@ -146,7 +155,7 @@ const char *recorded_allowed(char kind)
 	case 'l':
 		return "a time in nanoseconds after the start, at most 2^60, or never, or none";
 	case 'r':
-		return "strict, share, deadline or observe";
+		return policy_names();
 	case 'a':
 		return "pending, able or refused";
 	default:

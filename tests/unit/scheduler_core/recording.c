@@ -217,8 +217,8 @@ static void worker(struct player *p, const uint64_t *v)
 
 static bool take_policy(struct player *p, const uint64_t *v, struct core_policy *out)
 {
-	*out = (struct core_policy){(enum core_rule)v[0], (uint32_t)v[1]};
-	if (out->rule == CORE_SHARE && !out->share_percent)
+	*out = (struct core_policy){(enum policy)v[0], (uint32_t)v[1]};
+	if (out->rule == POLICY_share && !out->share_percent)
 		return BAD(p, "policy share has a share of 1..99");
 	return true;
 }

@@ -91,7 +91,7 @@ static void nodes_are_apart(void **state)
  * turn, also while the less urgent one is in another group, and each node has its own policy. */
 static void many_nodes_are_apart(void **state)
 {
-	const struct core_policy observe = {.rule = CORE_OBSERVE};
+	const struct core_policy observe = {.rule = POLICY_observe};
 	const struct core_rights rights = {.tenant = 1};
 	core_id low = play_add(2), high = play_add(15);
 
@@ -284,7 +284,7 @@ static void full_house(void **state)
 					   .max_suspended_ns = 30 * S,
 					   .min_run_ns = 200 * MS,
 					   .share_window_ns = 1 * S,
-					   .policy = {.rule = CORE_STRICT}};
+					   .policy = {.rule = POLICY_strict}};
 	static core_id clients[CLIENTS];
 	uint32_t suspended;
 	size_t done = 0;

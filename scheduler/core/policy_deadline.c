@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/* Policy deadline. A gang makes way when the rest of a more urgent client's objective is no longer
+ * than its requests take. */
+#include <string.h>
+
+#include "scheduler/core/policy_ops.h"
+
+/* Cost of a suspend and its resume; 0: not known yet. */
+static uint64_t cost_ns(const struct unit *unit)
+{
+	return unit->suspend_ns && unit->resume_ns ? unit->suspend_ns + unit->resume_ns : 0;
+}
+
+/* The time from which on the client has to be alone on the GPU to meet its objective; the time to
+ * suspend the others is not subtracted. The client may make no progress beside other work, so the
+ * whole duration of its request must still fit in from then on. 0, at once: it has no objective,
+ * its requests are not known yet, or they do not fit in the objective. */
+static uint64_t due_of(const struct client *c)
+{
+	uint64_t need = request_ns(c);
+
+	if (!c->slo_ns || !need || need >= c->slo_ns)
+		return 0;
+	return c->busy_since + c->slo_ns - need;
+}
+
+/* Lowers *due to the earliest time of the gang's active clients. */
+static void not_after_due_of(const struct core *core, const struct unit *of, uint64_t *due)
+{
+	FOR_CLIENTS (core, of, c)
+		if (client_presses(c))
+			not_after(due, due_of(c));
+}
+
+static bool update(const struct core *core, struct node *node)
+{
+	uint64_t due[CORE_PRIORITIES];
+	bool changed;
+
+	for (int i = 0; i < CORE_PRIORITIES; i++)
+		due[i] = CORE_NEVER;
+	for (uint32_t at = node->first; node->urgent && at != NOBODY;) {
+		const struct client *c = &core->clients[at / CORE_NODES];
+		const struct unit *of = &core->units[c->unit];
+		uint32_t number = at % CORE_NODES;
+
+		if (node_set_has(&c->counted.urgent, number))
+			not_after_due_of(core, of, &due[of->priority]);
+		at = c->places[number].next;
+	}
+	changed = memcmp(due, node->due_ns, sizeof(due)) != 0;
+	memcpy(node->due_ns, due, sizeof(due));
+	return changed;
+}
+
+/* Lowers *due to the earliest time of those priorities on the node entry that are above the
+ * gang's. */
+static void not_after_dues(const struct node *node, const struct unit *unit, uint64_t *due)
+{
+	for (uint32_t more = node->urgent >> (unit->priority + 1) << (unit->priority + 1); more;
+	     more &= more - 1)
+		not_after(due, node->due_ns[__builtin_ctz(more)]);
+}
+
+/* When the gang has to be suspended to make way in time for more urgent work on this node, of its
+ * own rights or of others that can preempt it; 0: at once. */
+static uint64_t first_due(const struct core *core, const struct node *node, const struct unit *unit)
+{
+	uint64_t due = CORE_NEVER, cost = cost_ns(unit);
+
+	not_after_dues(node, unit, &due);
+	if (node->foreign)
+		FOR_NODES (core, node_gpu(core, node), other)
+			if (node_presses(other, node))
+				not_after_dues(other, unit, &due);
+	return due > cost ? due - cost : 0;
+}
+
+static enum contention evaluate(const struct core *core, const struct node *node,
+				const struct unit *unit, uint64_t now, uint64_t *until)
+{
+	uint64_t due = first_due(core, node, unit);
+
+	if (due <= now)
+		return CONTENDED;
+	*until = due;
+	return UNCONTENDED;
+}
+
+const struct policy_ops policy_deadline = {.evaluate = evaluate, .update = update};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a policy decides: each policy of common/policies.def defines one `struct policy_ops` in
+ * policy_NAME.c. Pure. Threads: as core.h.
+ */
+#ifndef KFDSHIM_SCHEDULER_CORE_POLICY_OPS_H
+#define KFDSHIM_SCHEDULER_CORE_POLICY_OPS_H
+
+#include "scheduler/core/state.h"
+
+enum contention {
+	UNCONTENDED, /* the gang runs beside the more urgent work */
+	CONTENDED,   /* the gang is held */
+	OBSERVED,    /* the gang runs, and it is counted that policy strict would hold it */
+};
+
+struct policy_ops {
+	/* What happens to a gang where more urgent work is active that can preempt it. */
+	enum contention contention;
+	/* The same, if it depends on the case: a gang on a node entry at `now`. If the gang is
+	 * uncontended only until a time, *until (CORE_NEVER on entry) is set to that time, in ns.
+	 * NULL: it is always `contention`. */
+	enum contention (*evaluate)(const struct core *core, const struct node *node,
+				    const struct unit *unit, uint64_t now, uint64_t *until);
+	/* Updates what the policy keeps of a node entry after its active clients or their
+	 * objectives have changed. Returns true if that may change the contention of gangs of any
+	 * priority; otherwise the core evaluates only the gangs between the old and the new highest
+	 * active priority. NULL: the policy keeps nothing. */
+	bool (*update)(const struct core *core, struct node *node);
+	/* A contended gang runs for share_percent of each share window. */
+	bool shares;
+};
+
+/* Returns the operations of a policy. Never NULL. */
+const struct policy_ops *policy_ops(enum policy policy);
+
+#define POLICY(name, ...) extern const struct policy_ops policy_##name;
+#include "common/policies.def"
+#undef POLICY
+
+#endif

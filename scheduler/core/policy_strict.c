@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+/* Policy strict. A gang makes way as soon as more urgent work is active. */
+#include "scheduler/core/policy_ops.h"
+
+const struct policy_ops policy_strict = {.contention = CONTENDED};
