@@ -38,7 +38,11 @@ start_daemon() {
 }
 # The socket alone says nothing: one that was killed leaves it.
 times_listening() {
-	cat "$work/log" 2>/dev/null | grep -c ': listening at' || true # 0 also before there is a log
+	if [ -e "$work/log" ]; then
+		grep -c ': listening at' "$work/log" || true
+	else
+		echo 0
+	fi
 }
 listens_since() {
 	[ "$(times_listening)" -gt "${1:-0}" ]
