@@ -11,8 +11,8 @@
 #include "abi/kfd_abi.h"
 #include "common/clock.h"
 #include "common/wait.h"
+#include "kfd/debug_session.h"
 #include "scheduler/kfd/tracer.h"
-#include "scheduler/kfd/trap_queues.h"
 
 struct trap *trap_create(pid_t pid, int pidfd)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Private part of trap.h, shared by its two source files. trap.c handles the target and the debug
- * session on it. trap_queues.c keeps the list of the target's queues and their state, and makes the
- * ioctl that both files use.
+ * session on it. debug_session.c keeps the list of the target's queues and their state, and makes
+ * the ioctl that both files use.
  *
  * Threads: as in trap.h. Ownership: a struct trap belongs to the caller of trap_create().
  */
-#ifndef KFDSHIM_SCHEDULER_KFD_TRAP_QUEUES_H
-#define KFDSHIM_SCHEDULER_KFD_TRAP_QUEUES_H
+#ifndef KFDSHIM_KFD_DEBUG_SESSION_H
+#define KFDSHIM_KFD_DEBUG_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ struct trap {
 	bool seized;		 /* this thread traces the target */
 	struct trap_cost enable; /* of the last trap_attach() */
 
-	/* Used by trap_queues.c only. */
+	/* Used by debug_session.c only. */
 	bool held;	      /* trap_suspend() was called, trap_resume() did not succeed yet */
 	bool chosen;	      /* trap_choose() restricts the queues to suspend */
 	bool measure;	      /* measure the wait for the mutex before the next suspend */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/kfd/trap_queues.h"
+#include "kfd/debug_session.h"
 
 #include <errno.h>
 #include <string.h>
