@@ -2,147 +2,293 @@
 #include "kfd/debug_session.h"
 
 #include <errno.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/wait.h"
-#include "scheduler/kfd/exception.h"
-#include "scheduler/kfd/trap.h"
 
 #define GRACE_SHORTEST 1u /* shortest grace period; 0 means the default on some kernels */
 #define SUSPEND_TRIES 10  /* SUSPEND_QUEUES calls until a skipped queue is given up */
 #define HASTY_TRIES 4	  /* the first of these tries, made without a pause */
 #define PAUSE_NS 100000	  /* 100 us between the later tries */
 
-int trap_call(struct trap *trap, struct kfdabi_dbg_trap *args)
+/* What a new list takes over from the old one about a queue, in a word of ids[]. */
+#define WAS_SUSPENDED 1u
+#define WAS_SELECTED 2u
+
+/* ---- calls ---- */
+
+int kfd_debug_call(const struct kfd_debug_session *session, struct kfdabi_dbg_trap *args)
 {
 	int r;
 
-	args->pid = (uint32_t)trap->pid;
+	args->pid = (uint32_t)(session->target ? session->target : gettid());
 	do {
-		r = ioctl(trap->kfd_fd, KFDABI_IOC_DBG_TRAP, args);
+		r = session->ioctl(session->context, KFDABI_IOC_DBG_TRAP, args);
 	} while (r < 0 && errno == EINTR);
 	return r < 0 ? -errno : r;
 }
 
-int trap_probe(struct trap *trap)
+static void set(bool *field, bool value)
+{
+	__atomic_store_n(field, value, __ATOMIC_RELEASE);
+}
+
+/* Records that the driver has resumed all queues by itself. */
+static void all_run(struct kfd_debug_session *session)
+{
+	for (uint32_t i = 0; i < session->n_queues; i++)
+		session->queues[i].suspended = false;
+	set(&session->holding, false);
+}
+
+void kfd_debug_forget(struct kfd_debug_session *session)
+{
+	all_run(session);
+	session->restricted = false;
+	set(&session->enabled, false);
+}
+
+static int call_snapshot(struct kfd_debug_session *session, struct kfdabi_dbg_trap *args)
+{
+	int r = kfd_debug_call(session, args);
+
+	if (r == -EINVAL && session->enabled)
+		kfd_debug_forget(session); /* another process has ended the session */
+	return r;
+}
+
+int kfd_debug_probe(struct kfd_debug_session *session)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
 
 	args.u.queue_snapshot.entry_size = sizeof(struct kfdabi_queue_snapshot);
-	return trap_call(trap, &args);
+	return call_snapshot(session, &args);
 }
 
-static const struct trap_queue *queue_by_id(const struct trap_queue *queues, uint32_t count,
-					    uint32_t id)
+int kfd_debug_enable(struct kfd_debug_session *session, uint64_t exceptions, int event_fd,
+		     uint32_t *runtime_state)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (queues[i].id == id)
-			return &queues[i];
-	return NULL;
-}
-
-static bool is_compute(uint32_t type)
-{
-	return type == KFD_IOC_QUEUE_TYPE_COMPUTE || type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
-}
-
-int trap_learn_queues(struct trap *trap)
-{
-	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
-	struct trap_queue fresh[KFDABI_QUEUE_ARRAY_MAX];
-	const uint64_t new_bit = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
-	uint32_t count = 0;
-	uint32_t got;
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_ENABLE};
+	struct kfdabi_runtime_info info = {0};
 	int r;
 
-	args.u.queue_snapshot.exception_mask = new_bit;
-	args.u.queue_snapshot.snapshot_buf_ptr = (uintptr_t)trap->snapshot;
-	args.u.queue_snapshot.num_queues = KFDABI_QUEUE_ARRAY_MAX;
-	args.u.queue_snapshot.entry_size = sizeof(struct kfdabi_queue_snapshot);
-	r = trap_call(trap, &args);
+	args.u.enable.exception_mask = exceptions;
+	args.u.enable.rinfo_ptr = (uintptr_t)&info;
+	args.u.enable.rinfo_size = sizeof(info);
+	args.u.enable.dbg_fd = (uint32_t)event_fd;
+	r = kfd_debug_call(session, &args);
 	if (r < 0)
 		return r;
-	got = args.u.queue_snapshot.num_queues;
-	if (got > KFDABI_QUEUE_ARRAY_MAX)
-		got = KFDABI_QUEUE_ARRAY_MAX;
-	for (uint32_t i = 0; i < got; i++) {
-		const struct kfdabi_queue_snapshot *s = &trap->snapshot[i];
-		const struct trap_queue *old;
-
-		if (s->exception_status & new_bit)
-			trap->new_queues++;
-		if (!is_compute(s->queue_type))
-			continue;
-		old = queue_by_id(trap->queues, trap->queue_count, s->queue_id);
-		fresh[count].id = s->queue_id;
-		fresh[count].gpu_id = s->gpu_id;
-		/* The driver reuses ids at once: a new queue is not the known queue of that id. */
-		if (s->exception_status & new_bit)
-			old = NULL;
-		fresh[count].suspended = old && old->suspended;
-		fresh[count].spared = trap->chosen && (!old || old->spared);
-		fresh[count].exceptions = (uint32_t)(s->exception_status & EXCEPTION_FAULTS);
-		count++;
-	}
-	memcpy(trap->queues, fresh, count * sizeof(*fresh));
-	trap->queue_count = count;
+	set(&session->enabled, true);
+	*runtime_state = info.runtime_state;
 	return 0;
 }
 
-static void enter(struct trap_cost *cost)
+void kfd_debug_disable(struct kfd_debug_session *session)
 {
-	if (cost->entry_ns == 0)
-		cost->entry_ns = clock_ns();
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_DISABLE};
+
+	if (!session->enabled)
+		return;
+	kfd_debug_call(session, &args);
+	kfd_debug_forget(session);
 }
 
-/* true: the queue still has to be suspended. */
-static bool is_due(const struct trap_queue *q)
+/* ---- list of queues ---- */
+
+static struct kfd_debug_queue *queue_by_id(struct kfd_debug_session *session, uint32_t id)
 {
-	return !q->suspended && !q->spared;
+	for (uint32_t i = 0; i < session->n_queues; i++)
+		if (session->queues[i].id == id)
+			return &session->queues[i];
+	return NULL;
 }
 
-static bool is_suspended(const struct trap_queue *q)
+static bool is_new(const struct kfdabi_queue_snapshot *seen)
 {
-	return q->suspended;
+	return seen->exception_status & kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
 }
 
-static uint32_t gather(struct trap *trap, bool (*fits)(const struct trap_queue *q))
+static bool is_compute(const struct kfdabi_queue_snapshot *seen)
+{
+	return seen->queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE ||
+	       seen->queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+}
+
+/* The driver reuses ids at once: a new queue is not the known queue of that id. */
+static uint32_t known_of(struct kfd_debug_session *session,
+			 const struct kfdabi_queue_snapshot *seen)
+{
+	const struct kfd_debug_queue *old = queue_by_id(session, seen->queue_id);
+
+	if (!old || is_new(seen))
+		return 0;
+	return (old->suspended ? WAS_SUSPENDED : 0) | (old->selected ? WAS_SELECTED : 0);
+}
+
+/* Replaces the list by the first `count` entries of the snapshot. The old list is needed until all
+ * entries are looked up; ids[] holds the results, because the caller's stack may be small. */
+static void replace_list(struct kfd_debug_session *session, uint32_t count)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < trap->queue_count; i++)
-		if (fits(&trap->queues[i]))
-			trap->call[n++] = trap->queues[i].id;
+	for (uint32_t i = 0; i < count; i++)
+		session->ids[i] = known_of(session, &session->snapshot[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct kfdabi_queue_snapshot *seen = &session->snapshot[i];
+
+		session->n_new += is_new(seen);
+		if (!is_compute(seen))
+			continue;
+		session->queues[n++] = (struct kfd_debug_queue){
+			.id = seen->queue_id,
+			.gpu_id = seen->gpu_id,
+			.exceptions = (uint32_t)(seen->exception_status & KFDABI_EC_QUEUE_MASK),
+			.suspended = session->ids[i] & WAS_SUSPENDED,
+			.selected = session->ids[i] & WAS_SELECTED,
+		};
+	}
+	session->n_queues = n;
+}
+
+int kfd_debug_refresh(struct kfd_debug_session *session)
+{
+	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
+	uint32_t got;
+	int r;
+
+	args.u.queue_snapshot.exception_mask = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
+	args.u.queue_snapshot.snapshot_buf_ptr = (uintptr_t)session->snapshot;
+	args.u.queue_snapshot.num_queues = KFDABI_QUEUE_ARRAY_MAX;
+	args.u.queue_snapshot.entry_size = sizeof(struct kfdabi_queue_snapshot);
+	r = call_snapshot(session, &args);
+	if (r < 0)
+		return r;
+	got = args.u.queue_snapshot.num_queues;
+	replace_list(session, got < KFDABI_QUEUE_ARRAY_MAX ? got : KFDABI_QUEUE_ARRAY_MAX);
+	return 0;
+}
+
+int kfd_debug_select(struct kfd_debug_session *session, const uint32_t *ids, uint32_t count,
+		     uint32_t *missing)
+{
+	int error = kfd_debug_refresh(session);
+
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < count; i++)
+		if (!queue_by_id(session, ids[i])) {
+			*missing = ids[i];
+			return -ENOENT;
+		}
+	for (uint32_t i = 0; i < session->n_queues; i++)
+		session->queues[i].selected = false;
+	for (uint32_t i = 0; i < count; i++)
+		queue_by_id(session, ids[i])->selected = true;
+	session->restricted = true;
+	return 0;
+}
+
+/* Returns true if the queue still has to be suspended. */
+static bool is_due(const struct kfd_debug_session *session, const struct kfd_debug_queue *q)
+{
+	return !q->suspended && (q->selected || !session->restricted);
+}
+
+/* Fills ids[] with the queues that are suspended, or that still have to be. Returns their
+ * number. */
+static uint32_t collect(struct kfd_debug_session *session, bool suspended)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < session->n_queues; i++) {
+		const struct kfd_debug_queue *q = &session->queues[i];
+
+		if (suspended ? q->suspended : is_due(session, q))
+			session->ids[n++] = q->id;
+	}
 	return n;
 }
 
+uint32_t kfd_debug_suspended(const struct kfd_debug_session *session, uint32_t *ids, uint32_t room)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < session->n_queues; i++) {
+		if (!session->queues[i].suspended)
+			continue;
+		if (n < room)
+			ids[n] = session->queues[i].id;
+		n++;
+	}
+	return n;
+}
+
+/* ---- cost ---- */
+
+static void enter(struct trap_cost *cost)
+{
+	if (cost && cost->entry_ns == 0)
+		cost->entry_ns = clock_ns();
+}
+
+static void leave(struct trap_cost *cost)
+{
+	if (cost && cost->entry_ns)
+		cost->duration_ns = clock_ns() - cost->entry_ns;
+}
+
+static uint64_t wait_for_mutex(struct kfd_debug_session *session)
+{
+	uint64_t began = clock_ns();
+
+	kfd_debug_probe(session);
+	return clock_ns() - began;
+}
+
+static uint32_t count_gpus(const struct kfd_debug_session *session)
+{
+	const struct kfd_debug_queue *queues = session->queues;
+	uint32_t gpus = 0, k;
+
+	for (uint32_t i = 0; i < session->n_queues; i++) {
+		for (k = 0; k < i; k++)
+			if (is_due(session, &queues[k]) && queues[k].gpu_id == queues[i].gpu_id)
+				break;
+		gpus += is_due(session, &queues[i]) && k == i;
+	}
+	return gpus;
+}
+
+/* ---- suspend and resume ---- */
+
 /* One SUSPEND_QUEUES call for all queues that are not suspended yet.
  * Returns 0, -EAGAIN if the driver skipped some, or another negative errno. */
-static int suspend_rest(struct trap *trap, struct trap_cost *cost)
+static int suspend_rest(struct kfd_debug_session *session, struct trap_cost *cost)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SUSPEND_QUEUES};
-	uint32_t n = gather(trap, is_due);
+	uint32_t n = collect(session, false);
 	uint32_t next = 0;
 	int result = 0;
 	int r;
 
 	if (n == 0)
 		return 0;
-	args.u.suspend.queue_array_ptr = (uintptr_t)trap->call;
+	args.u.suspend.queue_array_ptr = (uintptr_t)session->ids;
 	args.u.suspend.num_queues = n;
 	args.u.suspend.grace_period = GRACE_SHORTEST;
 	enter(cost);
-	r = trap_call(trap, &args);
+	r = kfd_debug_call(session, &args);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < trap->queue_count; i++) {
-		struct trap_queue *q = &trap->queues[i];
+	for (uint32_t i = 0; i < session->n_queues; i++) {
+		struct kfd_debug_queue *q = &session->queues[i];
 		uint32_t flags;
 
-		if (!is_due(q))
+		if (!is_due(session, q))
 			continue;
-		flags = trap->call[next++];
+		flags = session->ids[next++];
 		if (flags & KFDABI_QUEUE_ERROR)
 			result = -EIO;
 		else if (flags & KFDABI_QUEUE_INVALID && result == 0)
@@ -154,191 +300,113 @@ static int suspend_rest(struct trap *trap, struct trap_cost *cost)
 	return result;
 }
 
-static int suspend_all(struct trap *trap, struct trap_cost *cost)
+static int suspend_all(struct kfd_debug_session *session, struct trap_cost *cost)
 {
-	int error = 0;
+	int error;
 
+	if (!session->enabled)
+		return -EINVAL;
+	set(&session->holding, true);
 	for (int i = 0; i < SUSPEND_TRIES; i++) {
-		error = suspend_rest(trap, cost);
+		error = suspend_rest(session, cost);
+		if (error == -EINVAL)
+			kfd_debug_probe(session);
 		if (error != -EAGAIN)
 			return error;
 		if (i >= HASTY_TRIES)
 			sleep_ns(PAUSE_NS);
-		error = trap_learn_queues(trap);
+		error = kfd_debug_refresh(session);
 		if (error)
 			return error;
 	}
 	return -EBUSY;
 }
 
-static uint64_t wait_for_mutex(struct trap *trap)
-{
-	uint64_t began = clock_ns();
-
-	trap_probe(trap);
-	return clock_ns() - began;
-}
-
-static uint32_t count_gpus(const struct trap *trap)
-{
-	uint32_t gpus = 0, k;
-
-	for (uint32_t i = 0; i < trap->queue_count; i++) {
-		const struct trap_queue *q = &trap->queues[i];
-
-		for (k = 0; k < i; k++)
-			if (is_due(&trap->queues[k]) && trap->queues[k].gpu_id == q->gpu_id)
-				break;
-		gpus += is_due(q) && k == i;
-	}
-	return gpus;
-}
-
-void trap_measure(struct trap *trap)
-{
-	trap->measure = true;
-}
-
-int trap_suspend(struct trap *trap, struct trap_cost *cost)
+int kfd_debug_suspend(struct kfd_debug_session *session, struct trap_cost *cost)
 {
 	int error;
 
+	if (!cost)
+		return suspend_all(session, NULL);
 	*cost = (struct trap_cost){0};
-	trap->held = true;
-	if (trap->measure)
-		cost->waited_ns = wait_for_mutex(trap);
-	cost->gpus = count_gpus(trap);
-	error = suspend_all(trap, cost);
-	if (cost->entry_ns)
-		cost->duration_ns = clock_ns() - cost->entry_ns;
-	trap->measure = cost->duration_ns > TRAP_QUICK_NS || cost->waited_ns >= TRAP_FREE_NS;
+	if (session->measure)
+		cost->waited_ns = wait_for_mutex(session);
+	cost->gpus = count_gpus(session);
+	error = suspend_all(session, cost);
+	leave(cost);
+	session->measure = cost->duration_ns > TRAP_QUICK_NS || cost->waited_ns >= TRAP_FREE_NS;
 	return error;
-}
-
-int trap_choose(struct trap *trap, const uint32_t *ids, uint32_t count, uint32_t *missing)
-{
-	int error = trap_learn_queues(trap);
-
-	if (error)
-		return error;
-	for (uint32_t i = 0; i < count; i++)
-		if (!queue_by_id(trap->queues, trap->queue_count, ids[i])) {
-			*missing = ids[i];
-			return -ENOENT;
-		}
-	trap->chosen = true;
-	for (uint32_t i = 0; i < trap->queue_count; i++) {
-		trap->queues[i].spared = true;
-		for (uint32_t k = 0; k < count; k++)
-			if (ids[k] == trap->queues[i].id)
-				trap->queues[i].spared = false;
-	}
-	return 0;
-}
-
-uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < trap->queue_count; i++) {
-		if (!is_suspended(&trap->queues[i]))
-			continue;
-		if (n < room)
-			ids[n] = trap->queues[i].id;
-		n++;
-	}
-	return n;
-}
-
-uint32_t trap_exceptions(const struct trap *trap, uint64_t *out, uint32_t room)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < trap->queue_count && n < room; i++)
-		if (trap->queues[i].exceptions)
-			out[n++] = (uint64_t)trap->queues[i].id << 32 | trap->queues[i].exceptions;
-	return n;
-}
-
-bool trap_is_gone(struct trap *trap, int error)
-{
-	return error == -ESRCH || (error == -EINVAL && trap_probe(trap) == -EINVAL);
-}
-
-void trap_forget_suspended(struct trap *trap)
-{
-	trap->held = false;
-	for (uint32_t i = 0; i < trap->queue_count; i++)
-		trap->queues[i].suspended = false;
 }
 
 /* RESUME_QUEUES failed as a whole. Returns 0 if the driver has resumed the queues itself, else the
  * error. */
-static int resume_refused(struct trap *trap, int error)
+static int resume_refused(struct kfd_debug_session *session, int error)
 {
-	int session = trap_probe(trap);
+	int probe = kfd_debug_probe(session);
+	/* With its runtime off, the driver refuses a RESUME_QUEUES, but not a snapshot. */
+	bool off = error == -EPERM && probe >= 0;
+	/* The calling process cannot have ended: then the error is about something else. */
+	bool ended = session->target && (error == -ESRCH || probe == -ESRCH);
 
-	if (error == -ESRCH || session == -EINVAL || session == -ESRCH ||
-	    (error == -EPERM && session == 0)) {
-		/* The process is gone, the session is gone, or the runtime was turned off (then the
-		 * driver returns EPERM). In each case the driver has resumed the queues. */
-		trap_forget_suspended(trap);
-		return 0;
-	}
-	return error;
+	if (probe != -EINVAL && !off && !ended)
+		return error;
+	all_run(session);
+	return 0;
 }
 
-static int resume_rest(struct trap *trap, struct trap_cost *cost)
+static int resume_rest(struct kfd_debug_session *session, struct trap_cost *cost)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_RESUME_QUEUES};
-	uint32_t n = gather(trap, is_suspended);
+	uint32_t n = collect(session, true);
 	uint32_t next = 0;
 	int result = 0;
 	int r;
 
 	if (n == 0)
 		return 0;
-	args.u.resume.queue_array_ptr = (uintptr_t)trap->call;
+	args.u.resume.queue_array_ptr = (uintptr_t)session->ids;
 	args.u.resume.num_queues = n;
 	enter(cost);
-	r = trap_call(trap, &args);
+	r = kfd_debug_call(session, &args);
 	if (r < 0)
-		return resume_refused(trap, r);
-	for (uint32_t i = 0; i < trap->queue_count; i++) {
-		struct trap_queue *q = &trap->queues[i];
+		return resume_refused(session, r);
+	for (uint32_t i = 0; i < session->n_queues; i++) {
+		struct kfd_debug_queue *q = &session->queues[i];
 
 		if (!q->suspended)
 			continue;
 		/* Only ERROR is a failure. INVALID means that the queue no longer exists. */
-		q->suspended = trap->call[next++] & KFDABI_QUEUE_ERROR;
+		q->suspended = session->ids[next++] & KFDABI_QUEUE_ERROR;
 		if (q->suspended)
 			result = -EIO;
 	}
 	return result;
 }
 
-int trap_resume(struct trap *trap, struct trap_cost *cost)
+int kfd_debug_resume(struct kfd_debug_session *session, struct trap_cost *cost)
 {
 	int error;
 
-	*cost = (struct trap_cost){0};
-	error = resume_rest(trap, cost);
-	if (cost->entry_ns)
-		cost->duration_ns = clock_ns() - cost->entry_ns;
+	if (cost)
+		*cost = (struct trap_cost){0};
+	error = resume_rest(session, cost);
+	leave(cost);
 	if (!error)
-		trap->held = false;
+		set(&session->holding, false);
 	return error;
 }
 
-int trap_collect(struct trap *trap)
+int kfd_debug_settle(struct kfd_debug_session *session, struct trap_cost *cost)
 {
-	struct trap_cost cost = {0};
-	int error;
+	int error = kfd_debug_refresh(session), undo;
 
-	/* Ignore a failed snapshot: it means that the process or the session is ending, which the
-	 * pidfd or trap_events_fd() reports. */
-	if (trap_learn_queues(trap) != 0 || !trap->held)
-		return 0;
-	error = suspend_all(trap, &cost);
-	return error == -ESRCH || error == -EINVAL ? 0 : error;
+	if (cost)
+		*cost = (struct trap_cost){0};
+	if (error || session->n_queues == 0)
+		return error;
+	/* nothing is known yet of what else the target does in the driver */
+	kfd_debug_measure(session);
+	error = kfd_debug_suspend(session, cost);
+	undo = kfd_debug_resume(session, NULL);
+	return error ? error : undo;
 }

@@ -1,10 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private part of trap.h, shared by its two source files. trap.c handles the target and the debug
- * session on it. debug_session.c keeps the list of the target's queues and their state, and makes
- * the ioctl that both files use.
+ * Debug session on one process (the target), and the protocol that suspends and resumes its compute
+ * queues. The interface is the ioctl DBG_TRAP of KFD 1.13 (Linux 6.5).
  *
- * Threads: as in trap.h. Ownership: a struct trap belongs to the caller of trap_create().
+ * Used by the daemon and kfdsched on another process (scheduler/kfd/trap.h adds ptrace, the events
+ * of the session and sentences for errors), and by the agent on its own process (shim/self.h). The
+ * caller provides the ioctl, because the agent has to bypass the wrapper in its process.
+ *
+ * Rules of the driver that this module depends on (kfd_debug.c, kfd_chardev.c and
+ * kfd_device_queue_manager.c of Linux 6.5 to 7.3). Deviations that were observed on real GPUs are
+ * handled, too.
+ * - ENABLE succeeds even when no debugging was armed. Only runtime state 1 (enabled) in its result
+ *   means that the session works. It was observed to leave existing queues stopped, so
+ *   kfd_debug_settle() has to follow.
+ * - A queue starts in the state "new". SUSPEND_QUEUES skips a new queue and marks it INVALID until
+ *   a queue snapshot has cleared that state. The queue can become new a second time just after.
+ * - Only queues are suspended, not a process. A queue that the target creates later runs, until
+ *   kfd_debug_refresh() and kfd_debug_suspend() were called again.
+ * - A failed suspend (ERROR) leaves queues flagged as suspended. RESUME_QUEUES clears the flag.
+ * - The end of a session, the end of the target and the end of its runtime resume all queues. Before
+ *   Linux 6.12.103 any process may end the session by DISABLE. Only -EINVAL from a queue snapshot
+ *   shows that there is no session.
+ * - A target is named by any of its living threads. A thread that has ended, also the first one, is
+ *   unknown to the driver (ESRCH) while its process lives.
+ *
+ * No function allocates memory, takes a lock or uses stdio. Threads: one call at a time for each
+ * session, except kfd_debug_is_enabled() and kfd_debug_is_holding(), which any thread may call.
+ * Times are CLOCK_MONOTONIC nanoseconds.
  */
 #ifndef KFDSHIM_KFD_DEBUG_SESSION_H
 #define KFDSHIM_KFD_DEBUG_SESSION_H
@@ -14,51 +36,148 @@
 #include <sys/types.h>
 
 #include "abi/kfd_abi.h"
-#include "scheduler/kfd/trap.h"
 
 /* One compute queue of the target. */
-struct trap_queue {
+struct kfd_debug_queue {
 	uint32_t id, gpu_id;
+	uint32_t exceptions; /* in the last snapshot; in KFDABI_EC_QUEUE_MASK */
 	bool suspended;	     /* suspended, or flagged so by a failed suspend */
-	bool spared;	     /* not among the queues of trap_choose(), so never suspended */
-	uint32_t exceptions; /* its faults in the last snapshot, in EXCEPTION_FAULTS */
+	bool selected;	     /* by kfd_debug_select() */
 };
 
-struct trap {
-	pid_t pid;
-	int pidfd;		 /* owned by the caller of trap_create() */
-	int kfd_fd;		 /* owned by the caller of trap_attach() */
-	int events_fd;		 /* owned; read end of the driver's event pipe; -1: no session */
-	bool seized;		 /* this thread traces the target */
-	struct trap_cost enable; /* of the last trap_attach() */
+/* 84 KiB of zero-filled memory of which only the pages of existing queues are touched. */
+struct kfd_debug_session {
+	/* Set by the caller before the first call. ioctl(2) on /dev/kfd: -1 with errno on an error.
+	 * The device must be open until kfd_debug_disable(). */
+	int (*ioctl)(void *context, unsigned long request, void *arg);
+	void *context;
+	pid_t target; /* a thread of the target; 0: the calling process, by the calling thread */
 
-	/* Used by debug_session.c only. */
-	bool held;	      /* trap_suspend() was called, trap_resume() did not succeed yet */
-	bool chosen;	      /* trap_choose() restricts the queues to suspend */
-	bool measure;	      /* measure the wait for the mutex before the next suspend */
-	uint32_t queue_count; /* entries of queues[] */
-	uint32_t new_queues;  /* new queues that snapshots have reported, in total */
-	struct trap_queue queues[KFDABI_QUEUE_ARRAY_MAX];
-	uint32_t call[KFDABI_QUEUE_ARRAY_MAX]; /* queue ids of a call; the driver ORs in flags */
+	/* Set by this module. */
+	bool enabled;	   /* the session exists, as far as is known; atomic */
+	bool holding;	   /* suspended since the last resume that succeeded; atomic */
+	bool restricted;   /* only selected queues are suspended */
+	bool measure;	   /* the next suspend measures the wait for the mutex */
+	uint32_t n_queues; /* entries of queues[] */
+	uint32_t n_new;	   /* new queues that snapshots have reported, in total */
+	struct kfd_debug_queue queues[KFDABI_QUEUE_ARRAY_MAX];
+	uint32_t ids[KFDABI_QUEUE_ARRAY_MAX]; /* of a call; the driver adds flags */
 	struct kfdabi_queue_snapshot snapshot[KFDABI_QUEUE_ARRAY_MAX];
 };
+
+/*
+ * Cost of one suspend or resume.
+ *
+ * duration_ns is not only the time of the GPU, for two reasons. First, DBG_TRAP takes the mutex of
+ * its target (target->mutex in kfd_ioctl_set_debug_trap, kfd_chardev.c), so it waits for any other
+ * call of the target that holds this mutex, for example an ALLOC_MEMORY_OF_GPU that pins pages.
+ * Second, the driver preempts the GPUs of the target one after the other (the loop over p->pdds in
+ * suspend_queues, kfd_device_queue_manager.c).
+ *
+ * To measure the first part, kfd_debug_suspend() takes a queue snapshot before the suspend: in
+ * kfd_debug_settle(), after kfd_debug_measure(), and if the previous suspend took longer than
+ * TRAP_QUICK_NS or had to wait. A snapshot takes the same mutex and touches no GPU. Its duration is
+ * waited_ns, which is not part of duration_ns.
+ */
+#define TRAP_QUICK_NS 10000000u /* 10 ms: limit of a quick suspend */
+#define TRAP_FREE_NS 1000000u /* 1 ms: a snapshot that takes this long had to wait for the mutex */
+struct trap_cost {
+	uint64_t entry_ns;    /* time of the first driver call; 0: no call was needed */
+	uint64_t duration_ns; /* from entry_ns to the end of the last driver call */
+	uint64_t waited_ns;   /* duration of the snapshot before a suspend; 0: no snapshot taken */
+	uint32_t gpus;	      /* GPUs with a queue that was to be suspended; resume: 0 */
+};
+/*
+ * The time that the suspend took for each GPU, in ns: the mean, because the driver does not tell
+ * them apart.
+ * Returns 0 if other calls of the target held the mutex, so that the time is not known.
+ */
+static inline uint64_t trap_gpu_ns(const struct trap_cost *cost)
+{
+	if (cost->waited_ns >= TRAP_FREE_NS)
+		return 0;
+	return cost->gpus > 1 ? cost->duration_ns / cost->gpus : cost->duration_ns;
+}
 
 /*
  * Makes the ioctl DBG_TRAP for the target; repeats it on EINTR. args->pid is set here.
  * Returns the driver's result (for some operations a number of queues) or a negative errno.
  */
-int trap_call(struct trap *trap, struct kfdabi_dbg_trap *args);
-/* Probes for a session by an empty queue snapshot. Only -EINVAL means that the target has no
- * session; any other result does not. */
-int trap_probe(struct trap *trap);
+int kfd_debug_call(const struct kfd_debug_session *session, struct kfdabi_dbg_trap *args);
+/*
+ * Probes for a session, of whatever debugger, by an empty queue snapshot.
+ * Returns 0 or more; -EINVAL if the target has no session, and then this one is not enabled any
+ * more; another negative errno if the probe failed, which says nothing.
+ */
+int kfd_debug_probe(struct kfd_debug_session *session);
 
 /*
- * Reads the compute queues of the target into trap->queues and clears their state "new".
- * Returns 0 or a negative errno.
+ * Opens the session with the exceptions that are written to `event_fd`, which stays the caller's.
+ * *runtime_state: KFDABI_RUNTIME_* of the target; if it is not enabled, the session cannot suspend,
+ * and the caller has to call kfd_debug_disable().
+ * Returns 0 or a negative errno; -EALREADY: another debugger has a session on the target.
  */
-int trap_learn_queues(struct trap *trap);
-/* Marks all queues as not suspended, without a driver call. For use after the driver has resumed
- * them itself, for example because the session ended. */
-void trap_forget_suspended(struct trap *trap);
+int kfd_debug_enable(struct kfd_debug_session *session, uint64_t exceptions, int event_fd,
+		     uint32_t *runtime_state);
+/* Ends the session, by which the driver resumes everything, also queues that RESUME_QUEUES could
+ * not. Makes no call if the session is not enabled: it could end the session of another debugger. */
+void kfd_debug_disable(struct kfd_debug_session *session);
+/* Forgets the session without a driver call: in a fork child, whose parent owns it. */
+void kfd_debug_forget(struct kfd_debug_session *session);
+
+/* Returns true while the session exists, as far as is known. Any thread. */
+static inline bool kfd_debug_is_enabled(const struct kfd_debug_session *session)
+{
+	return __atomic_load_n(&session->enabled, __ATOMIC_ACQUIRE);
+}
+/* Returns true from the beginning of a suspend until a resume has succeeded. Any thread. */
+static inline bool kfd_debug_is_holding(const struct kfd_debug_session *session)
+{
+	return __atomic_load_n(&session->holding, __ATOMIC_ACQUIRE);
+}
+
+/* Reads the compute queues of the target and clears their state "new". Returns 0 or a negative
+ * errno, -EINVAL as kfd_debug_probe(). */
+int kfd_debug_refresh(struct kfd_debug_session *session);
+/*
+ * Restricts later suspends to the queues in ids[]. No other queue is suspended, nor any queue that
+ * is created later, even if it gets one of these ids again. Must be called while nothing is
+ * suspended.
+ * Returns 0, the negative errno of the snapshot, or -ENOENT if *missing is no compute queue of the
+ * target. After an error there is no restriction.
+ */
+int kfd_debug_select(struct kfd_debug_session *session, const uint32_t *ids, uint32_t count,
+		     uint32_t *missing);
+
+/*
+ * Suspends all compute queues (AQL and PM4), or the selected ones, in one driver call with the
+ * shortest grace period. Suspends the rest if some are suspended already. cost: NULL if nothing is
+ * to be measured.
+ *
+ * Returns 0 or a negative errno. After an error, kfd_debug_resume() must be called as well, because
+ * some queues may be suspended, or flagged so.
+ * -EIO     the firmware failed
+ * -EBUSY   a queue remained "new"
+ * -EPERM   the runtime is not enabled any more
+ * -EINVAL  with kfd_debug_is_enabled() false: another process has ended the session
+ */
+int kfd_debug_suspend(struct kfd_debug_session *session, struct trap_cost *cost);
+/*
+ * Resumes exactly the queues that are suspended. cost: as above.
+ * Returns 0 or a negative errno. Also 0 if nothing was suspended, or if the runtime, the session or
+ * the target is gone, because the driver has resumed the queues then.
+ */
+int kfd_debug_resume(struct kfd_debug_session *session, struct trap_cost *cost);
+/* Suspends and resumes the existing queues once, after kfd_debug_enable(), so that their state is
+ * known. *cost: of the suspend; zeros if there is no queue. Returns 0 or a negative errno. */
+int kfd_debug_settle(struct kfd_debug_session *session, struct trap_cost *cost);
+/* Lets the next kfd_debug_suspend() with a cost measure the wait for the target's mutex, with a
+ * further driver call. */
+static inline void kfd_debug_measure(struct kfd_debug_session *session)
+{
+	session->measure = true;
+}
+/* Returns the number of queues that are suspended now, and writes the ids of the first `room`. */
+uint32_t kfd_debug_suspended(const struct kfd_debug_session *session, uint32_t *ids, uint32_t room);
 
 #endif

@@ -12,7 +12,25 @@
 #include "common/clock.h"
 #include "common/wait.h"
 #include "kfd/debug_session.h"
+#include "scheduler/kfd/exception.h"
 #include "scheduler/kfd/tracer.h"
+
+struct trap {
+	pid_t pid;
+	int pidfd;		 /* owned by the caller of trap_create() */
+	int kfd_fd;		 /* owned by the caller of trap_attach() */
+	int events_fd;		 /* owned; read end of the driver's event pipe; -1: no session */
+	bool seized;		 /* this thread traces the target */
+	struct trap_cost enable; /* of the last trap_attach() */
+	struct kfd_debug_session session;
+};
+
+static int call_device(void *context, unsigned long request, void *arg)
+{
+	const struct trap *trap = context;
+
+	return ioctl(trap->kfd_fd, request, arg);
+}
 
 struct trap *trap_create(pid_t pid, int pidfd)
 {
@@ -23,6 +41,9 @@ struct trap *trap_create(pid_t pid, int pidfd)
 	trap->pid = pid;
 	trap->pidfd = pidfd;
 	trap->events_fd = -1;
+	trap->session.ioctl = call_device;
+	trap->session.context = trap;
+	trap->session.target = pid;
 	return trap;
 }
 
@@ -67,7 +88,7 @@ static void post_runtime_event(struct trap *trap)
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SEND_RUNTIME_EVENT};
 
 	args.u.send_runtime_event.exception_mask = kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME);
-	trap_call(trap, &args);
+	kfd_debug_call(&trap->session, &args);
 }
 
 void trap_answer_runtime(struct trap *trap)
@@ -87,7 +108,7 @@ int trap_watch_queues(struct trap *trap)
 
 	args.u.set_exceptions_enabled.exception_mask =
 		kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME) | kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
-	return trap_call(trap, &args);
+	return kfd_debug_call(&trap->session, &args);
 }
 
 /* Returns true if the runtime has turned on or off since the last query; *enabled: the new
@@ -101,7 +122,7 @@ static bool runtime_changed(struct trap *trap, bool *enabled)
 	args.u.query_info.info_size = sizeof(info);
 	args.u.query_info.exception_code = KFDABI_EC_PROCESS_RUNTIME;
 	args.u.query_info.clear_exception = 1;
-	if (trap_call(trap, &args) < 0)
+	if (kfd_debug_call(&trap->session, &args) < 0)
 		return false;
 	*enabled = info.runtime_state == KFDABI_RUNTIME_ENABLED;
 	return true;
@@ -109,14 +130,14 @@ static bool runtime_changed(struct trap *trap, bool *enabled)
 
 int trap_answer_events(struct trap *trap, bool *enabled)
 {
-	uint32_t before = trap->new_queues, fresh;
+	uint32_t before = trap->session.n_new, fresh;
 	char events[64];
 	ssize_t n = read(trap->events_fd, events, sizeof(events));
 	int error = trap_collect(trap);
 
 	/* The fd delivers one byte for each new queue and one for each change of the runtime. Each
 	 * change consumed the runtime event that was posted in advance, so post as many again. */
-	fresh = trap->new_queues - before;
+	fresh = trap->session.n_new - before;
 	if (runtime_changed(trap, enabled))
 		for (ssize_t left = n > (ssize_t)fresh ? n - (ssize_t)fresh : 1; left > 0; left--)
 			post_runtime_event(trap);
@@ -125,13 +146,11 @@ int trap_answer_events(struct trap *trap, bool *enabled)
 
 static void end_session(struct trap *trap)
 {
-	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_DISABLE};
-
-	post_runtime_event(trap);
-	trap_call(trap, &args);
+	if (kfd_debug_is_enabled(&trap->session))
+		post_runtime_event(trap);
+	kfd_debug_disable(&trap->session);
 	close(trap->events_fd);
 	trap->events_fd = -1;
-	trap_forget_suspended(trap);
 }
 
 static void enable_sentence(const struct trap *trap, int error, char *reason)
@@ -160,8 +179,6 @@ static void enable_sentence(const struct trap *trap, int error, char *reason)
 /* *state: KFDABI_RUNTIME_* of the target. Returns 0, or a negative errno with `reason`. */
 static int open_session(struct trap *trap, uint32_t *state, char *reason)
 {
-	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_ENABLE};
-	struct kfdabi_runtime_info info = {0};
 	int ends[2];
 	int error;
 
@@ -174,21 +191,17 @@ static int open_session(struct trap *trap, uint32_t *state, char *reason)
 	/* A pipe, because the driver's one-byte write does nothing on an eventfd. The read end
 	 * stays open for the whole session, because the driver's write would otherwise raise
 	 * SIGPIPE in the target. */
-	args.u.enable.exception_mask = kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME);
-	args.u.enable.rinfo_ptr = (uintptr_t)&info;
-	args.u.enable.rinfo_size = sizeof(info);
-	args.u.enable.dbg_fd = (uint32_t)ends[1];
 	trap->enable.entry_ns = clock_ns();
-	error = trap_call(trap, &args);
+	error = kfd_debug_enable(&trap->session, kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME), ends[1],
+				 state);
 	trap->enable.duration_ns = clock_ns() - trap->enable.entry_ns;
 	close(ends[1]); /* only the driver holds it now, so the end of the session is a hang-up */
-	if (error < 0) {
+	if (error) {
 		close(ends[0]);
 		enable_sentence(trap, error, reason);
 		return error;
 	}
 	trap->events_fd = ends[0];
-	*state = info.runtime_state;
 	return 0;
 }
 
@@ -213,29 +226,16 @@ static int start_session(struct trap *trap, char *reason)
 	return state == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO;
 }
 
-/* Suspend and resume the queues that existed before the session once, so that their state is known:
- * ENABLE was observed to leave such queues stopped. */
 static int settle_queues(struct trap *trap, struct trap_cost *cost, char *reason)
 {
-	struct trap_cost resumed;
-	int error = trap_learn_queues(trap);
-	int undo;
+	int error = kfd_debug_settle(&trap->session, cost);
 
-	if (!error && trap->queue_count == 0)
+	if (!error)
 		return 0;
-	/* nothing is known yet of what else the target does in the driver */
-	trap_measure(trap);
-	if (!error)
-		error = trap_suspend(trap, cost);
-	undo = trap_resume(trap, &resumed);
-	if (!error)
-		error = undo;
-	if (error) {
-		snprintf(reason, KFD_REASON, "the first suspend of process %d failed: %s",
-			 (int)trap->pid, strerror(-error));
-		end_session(trap);
-	}
-	return error ? -EIO : 0;
+	snprintf(reason, KFD_REASON, "the first suspend of process %d failed: %s", (int)trap->pid,
+		 strerror(-error));
+	end_session(trap);
+	return -EIO;
 }
 
 static int has_ended(const struct trap *trap, char *reason)
@@ -259,7 +259,7 @@ static int try_without(struct trap *trap, char *reason)
 	trap->seized = false;
 	if (error) {
 		snprintf(reason, KFD_REASON, "process %d has ended", (int)trap->pid);
-	} else if (trap_probe(trap) == -EPERM) {
+	} else if (kfd_debug_probe(&trap->session) == -EPERM) {
 		error = tracer_seize(trap->pid, reason);
 		trap->seized = error == 0;
 		if (!error) /* while detached, the pid may have become another process's */
@@ -279,7 +279,7 @@ static int check_target(struct trap *trap, char *reason)
 	if (error)
 		return error;
 	trap->enable = (struct trap_cost){.entry_ns = clock_ns()};
-	error = trap_probe(trap);
+	error = kfd_debug_probe(&trap->session);
 	trap->enable.waited_ns = clock_ns() - trap->enable.entry_ns;
 	if (error == -EINVAL)
 		return 0;
@@ -342,7 +342,7 @@ int trap_look(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, 
 		args.u.queue_snapshot.snapshot_buf_ptr = (uintptr_t)out;
 		args.u.queue_snapshot.num_queues = max;
 		args.u.queue_snapshot.entry_size = sizeof(*out);
-		error = trap_call(trap, &args);
+		error = kfd_debug_call(&trap->session, &args);
 		if (error < 0)
 			snprintf(reason, KFD_REASON, "no snapshot of the queues of process %d: %s",
 				 (int)trap->pid, strerror(-error));
@@ -363,4 +363,64 @@ void trap_detach(struct trap *trap)
 	if (trap->seized)
 		tracer_detach(trap->pid);
 	trap->seized = false;
+}
+
+/* ---- queues ---- */
+
+void trap_measure(struct trap *trap)
+{
+	kfd_debug_measure(&trap->session);
+}
+
+int trap_suspend(struct trap *trap, struct trap_cost *cost)
+{
+	return kfd_debug_suspend(&trap->session, cost);
+}
+
+int trap_resume(struct trap *trap, struct trap_cost *cost)
+{
+	return kfd_debug_resume(&trap->session, cost);
+}
+
+bool trap_is_gone(struct trap *trap, int error)
+{
+	if (error == -EINVAL && kfd_debug_is_enabled(&trap->session))
+		kfd_debug_probe(&trap->session);
+	return error == -ESRCH || (error == -EINVAL && !kfd_debug_is_enabled(&trap->session));
+}
+
+int trap_choose(struct trap *trap, const uint32_t *ids, uint32_t count, uint32_t *missing)
+{
+	return kfd_debug_select(&trap->session, ids, count, missing);
+}
+
+uint32_t trap_suspended(const struct trap *trap, uint32_t *ids, uint32_t room)
+{
+	return kfd_debug_suspended(&trap->session, ids, room);
+}
+
+uint32_t trap_exceptions(const struct trap *trap, uint64_t *out, uint32_t room)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < trap->session.n_queues && n < room; i++) {
+		const struct kfd_debug_queue *q = &trap->session.queues[i];
+		uint64_t faults = q->exceptions & EXCEPTION_FAULTS;
+
+		if (faults)
+			out[n++] = (uint64_t)q->id << 32 | faults;
+	}
+	return n;
+}
+
+int trap_collect(struct trap *trap)
+{
+	int error;
+
+	/* Ignore a failed snapshot: it means that the process or the session is ending, which the
+	 * pidfd or trap_events_fd() reports. */
+	if (kfd_debug_refresh(&trap->session) != 0 || !kfd_debug_is_holding(&trap->session))
+		return 0;
+	error = kfd_debug_suspend(&trap->session, NULL);
+	return error == -ESRCH || error == -EINVAL ? 0 : error;
 }

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debug session on one process (the target): suspends the target's compute queues, so that the
- * GPU preempts them, and resumes them. The interface is the ioctl DBG_TRAP of KFD 1.13 (Linux 6.5).
+ * A process of which this process is the debugger (the target): attaches to it by ptrace, opens a
+ * debug session on it (kfd/debug_session.h has the protocol and the rules of the driver), and serves
+ * the events of the session.
  *
- * Driver rules that this module depends on (kfd_debug.c, kfd_chardev.c and
- * kfd_device_queue_manager.c of Linux 6.5 to 7.3). Deviations that were observed on real GPUs are
- * handled, too.
- * - A queue starts in the state "new". SUSPEND_QUEUES skips a new queue and marks it INVALID until
- *   a queue snapshot has cleared that state. The queue can become new a second time just after.
- * - Only queues are suspended, not a process. A queue that the target creates later runs, until
- *   trap_collect() suspends it.
- * - A failed suspend leaves queues flagged as suspended. RESUME_QUEUES clears the flag.
- * - ENABLE succeeds even when no debugging was armed. Only runtime state 1 (enabled) in its result
- *   means that the session works.
+ * Rules of the driver that only this module depends on (kfd_debug.c and kfd_chardev.c of Linux 6.5
+ * to 7.3):
  * - While a session exists, the target's RUNTIME_ENABLE waits for SEND_RUNTIME_EVENT. Therefore
  *   one such event is always posted in advance.
  * - Before Linux 6.12.103 only the thread that traces the target can make these calls. Later
@@ -30,44 +23,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "kfd/debug_session.h"
 #include "scheduler/kfd/device.h"
 
 struct trap;
-struct kfdabi_queue_snapshot;
-
-/*
- * Cost of one suspend or resume.
- *
- * duration_ns is not only the time of the GPU, for two reasons. First, DBG_TRAP takes the mutex of
- * its target (target->mutex in kfd_ioctl_set_debug_trap, kfd_chardev.c), so it waits for any other
- * call of the target that holds this mutex, for example an ALLOC_MEMORY_OF_GPU that pins pages.
- * Second, the driver preempts the GPUs of the target one after the other (the loop over p->pdds in
- * suspend_queues, kfd_device_queue_manager.c).
- *
- * To measure the first part, trap_suspend() takes a queue snapshot before the suspend: in the first
- * suspend of a session, after trap_measure(), and if the previous suspend took longer than
- * TRAP_QUICK_NS or had to wait. A snapshot takes the same mutex and touches no GPU. Its duration is
- * waited_ns, which is not part of duration_ns.
- */
-#define TRAP_QUICK_NS 10000000u /* 10 ms: limit of a quick suspend */
-#define TRAP_FREE_NS 1000000u /* 1 ms: a snapshot that takes this long had to wait for the mutex */
-struct trap_cost {
-	uint64_t entry_ns;    /* time of the first driver call; 0: no call was needed */
-	uint64_t duration_ns; /* from entry_ns to the end of the last driver call */
-	uint64_t waited_ns;   /* duration of the snapshot before a suspend; 0: no snapshot taken */
-	uint32_t gpus;	      /* GPUs with a queue that was to be suspended; resume: 0 */
-};
-/*
- * The time that the suspend took for each GPU, in ns: the mean, because the driver does not tell
- * them apart.
- * Returns 0 if other calls of the target held the mutex, so that the time is not known.
- */
-static inline uint64_t trap_gpu_ns(const struct trap_cost *cost)
-{
-	if (cost->waited_ns >= TRAP_FREE_NS)
-		return 0;
-	return cost->gpus > 1 ? cost->duration_ns / cost->gpus : cost->duration_ns;
-}
 
 /*
  * Allocates the state for a target. No session is opened yet.
