@@ -4,12 +4,8 @@
  * right when caller and target are the same process. It takes the compute queues off the GPU and
  * gives them back from within.
  *
- * Rules of the driver that shape this module (kfd_debug.c, kfd_chardev.c and
- * kfd_device_queue_manager.c of Linux 6.5 to 7.3):
- * - ENABLE succeeds even if the runtime is not enabled and nothing was armed. Only the runtime
- *   state 1 that it returns means that the session works.
- * - A queue is created with the flag "new". SUSPEND skips such a queue and marks it INVALID, until
- *   a snapshot has cleared the flag.
+ * kfd/debug_session.h has the protocol and the rules of the driver. Two more rules concern a process
+ * that is its own debugger (Linux 6.5 to 7.3):
  * - DESTROY_QUEUE of a suspended queue sleeps until RESUME. A runtime disable with an open session
  *   sleeps until a debugger answers, so the session has to be closed before.
  *
