@@ -10,10 +10,10 @@
 
 #include "scheduler/cli/orders.h"
 
-#define SUSPEND_QUEUES 1024u /* limit of the ids that --queues accepts: 0 to 1023 */
+#define SUSPEND_IDS_MAX 1024u /* limit of the ids that --queues accepts: 0 to 1023 */
 
 struct suspend_ids {
-	uint32_t id[SUSPEND_QUEUES]; /* ascending, without duplicates */
+	uint32_t id[SUSPEND_IDS_MAX]; /* ascending, without duplicates */
 	uint32_t count;
 };
 

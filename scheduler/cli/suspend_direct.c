@@ -29,7 +29,7 @@ struct hold {
 
 /* Parses one id or a range, and marks it in `named`. Returns the text behind it; NULL:
  * malformed. */
-static const char *read_range(const char *text, bool named[SUSPEND_QUEUES])
+static const char *read_range(const char *text, bool named[SUSPEND_IDS_MAX])
 {
 	unsigned long from, to;
 	char *end;
@@ -43,7 +43,7 @@ static const char *read_range(const char *text, bool named[SUSPEND_QUEUES])
 			return NULL;
 		to = strtoul(text, &end, 10);
 	}
-	if (from > to || to >= SUSPEND_QUEUES)
+	if (from > to || to >= SUSPEND_IDS_MAX)
 		return NULL;
 	memset(named + from, true, to - from + 1);
 	return end;
@@ -51,7 +51,7 @@ static const char *read_range(const char *text, bool named[SUSPEND_QUEUES])
 
 int suspend_read_ids(const char *text, void *ids)
 {
-	bool named[SUSPEND_QUEUES] = {false};
+	bool named[SUSPEND_IDS_MAX] = {false};
 	struct suspend_ids *out = ids;
 
 	for (;; text++) {
@@ -62,7 +62,7 @@ int suspend_read_ids(const char *text, void *ids)
 			break;
 	}
 	out->count = 0;
-	for (uint32_t id = 0; id < SUSPEND_QUEUES; id++)
+	for (uint32_t id = 0; id < SUSPEND_IDS_MAX; id++)
 		if (named[id])
 			out->id[out->count++] = id;
 	return 0;
@@ -95,7 +95,7 @@ static int take(struct hold *hold)
 	error = trap_suspend(trap, &cost);
 	if (error)
 		return failed(hold, "it could not be suspended, and runs on", error);
-	hold->queues.count = trap_suspended(trap, hold->queues.id, SUSPEND_QUEUES);
+	hold->queues.count = trap_suspended(trap, hold->queues.id, SUSPEND_IDS_MAX);
 	if (!hold->queues.count && !hold->some)
 		fprintf(stderr,
 			"kfdsched suspend: process %d has no compute queue now: those that it "

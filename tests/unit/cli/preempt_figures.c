@@ -245,7 +245,7 @@ static void lists_of_ids(void **state)
 	assert_int_equal(ids.count, 5);
 	assert_true(ids.id[0] == 0 && ids.id[1] == 2 && ids.id[3] == 4 && ids.id[4] == 5);
 	assert_int_equal(suspend_read_ids("0-1023", &ids), 0);
-	assert_int_equal(ids.count, SUSPEND_QUEUES);
+	assert_int_equal(ids.count, SUSPEND_IDS_MAX);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(suspend_read_ids(wrong[i], &ids), -EINVAL);
 }
