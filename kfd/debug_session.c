@@ -227,13 +227,13 @@ uint32_t kfd_debug_suspended(const struct kfd_debug_session *session, uint32_t *
 
 /* ---- cost ---- */
 
-static void enter(struct trap_cost *cost)
+static void enter(struct kfd_debug_cost *cost)
 {
 	if (cost && cost->entry_ns == 0)
 		cost->entry_ns = clock_ns();
 }
 
-static void leave(struct trap_cost *cost)
+static void leave(struct kfd_debug_cost *cost)
 {
 	if (cost && cost->entry_ns)
 		cost->duration_ns = clock_ns() - cost->entry_ns;
@@ -265,7 +265,7 @@ static uint32_t count_gpus(const struct kfd_debug_session *session)
 
 /* One SUSPEND_QUEUES call for all queues that are not suspended yet.
  * Returns 0, -EAGAIN if the driver skipped some, or another negative errno. */
-static int suspend_rest(struct kfd_debug_session *session, struct trap_cost *cost)
+static int suspend_rest(struct kfd_debug_session *session, struct kfd_debug_cost *cost)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SUSPEND_QUEUES};
 	uint32_t n = collect(session, false);
@@ -300,7 +300,7 @@ static int suspend_rest(struct kfd_debug_session *session, struct trap_cost *cos
 	return result;
 }
 
-static int suspend_all(struct kfd_debug_session *session, struct trap_cost *cost)
+static int suspend_all(struct kfd_debug_session *session, struct kfd_debug_cost *cost)
 {
 	int error;
 
@@ -322,19 +322,20 @@ static int suspend_all(struct kfd_debug_session *session, struct trap_cost *cost
 	return -EBUSY;
 }
 
-int kfd_debug_suspend(struct kfd_debug_session *session, struct trap_cost *cost)
+int kfd_debug_suspend(struct kfd_debug_session *session, struct kfd_debug_cost *cost)
 {
 	int error;
 
 	if (!cost)
 		return suspend_all(session, NULL);
-	*cost = (struct trap_cost){0};
+	*cost = (struct kfd_debug_cost){0};
 	if (session->measure)
 		cost->waited_ns = wait_for_mutex(session);
 	cost->gpus = count_gpus(session);
 	error = suspend_all(session, cost);
 	leave(cost);
-	session->measure = cost->duration_ns > TRAP_QUICK_NS || cost->waited_ns >= TRAP_FREE_NS;
+	session->measure =
+		cost->duration_ns > KFD_DEBUG_QUICK_NS || cost->waited_ns >= KFD_DEBUG_FREE_NS;
 	return error;
 }
 
@@ -354,7 +355,7 @@ static int resume_refused(struct kfd_debug_session *session, int error)
 	return 0;
 }
 
-static int resume_rest(struct kfd_debug_session *session, struct trap_cost *cost)
+static int resume_rest(struct kfd_debug_session *session, struct kfd_debug_cost *cost)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_RESUME_QUEUES};
 	uint32_t n = collect(session, true);
@@ -383,12 +384,12 @@ static int resume_rest(struct kfd_debug_session *session, struct trap_cost *cost
 	return result;
 }
 
-int kfd_debug_resume(struct kfd_debug_session *session, struct trap_cost *cost)
+int kfd_debug_resume(struct kfd_debug_session *session, struct kfd_debug_cost *cost)
 {
 	int error;
 
 	if (cost)
-		*cost = (struct trap_cost){0};
+		*cost = (struct kfd_debug_cost){0};
 	error = resume_rest(session, cost);
 	leave(cost);
 	if (!error)
@@ -396,12 +397,12 @@ int kfd_debug_resume(struct kfd_debug_session *session, struct trap_cost *cost)
 	return error;
 }
 
-int kfd_debug_settle(struct kfd_debug_session *session, struct trap_cost *cost)
+int kfd_debug_settle(struct kfd_debug_session *session, struct kfd_debug_cost *cost)
 {
 	int error = kfd_debug_refresh(session), undo;
 
 	if (cost)
-		*cost = (struct trap_cost){0};
+		*cost = (struct kfd_debug_cost){0};
 	if (error || session->n_queues == 0)
 		return error;
 	/* nothing is known yet of what else the target does in the driver */

@@ -76,12 +76,12 @@ struct kfd_debug_session {
  *
  * To measure the first part, kfd_debug_suspend() takes a queue snapshot before the suspend: in
  * kfd_debug_settle(), after kfd_debug_measure(), and if the previous suspend took longer than
- * TRAP_QUICK_NS or had to wait. A snapshot takes the same mutex and touches no GPU. Its duration is
- * waited_ns, which is not part of duration_ns.
+ * KFD_DEBUG_QUICK_NS or had to wait. A snapshot takes the same mutex and touches no GPU. Its
+ * duration is waited_ns, which is not part of duration_ns.
  */
-#define TRAP_QUICK_NS 10000000u /* 10 ms: limit of a quick suspend */
-#define TRAP_FREE_NS 1000000u /* 1 ms: a snapshot that takes this long had to wait for the mutex */
-struct trap_cost {
+#define KFD_DEBUG_QUICK_NS 10000000u /* 10 ms: limit of a quick suspend */
+#define KFD_DEBUG_FREE_NS 1000000u   /* 1 ms: a longer snapshot had to wait for the mutex */
+struct kfd_debug_cost {
 	uint64_t entry_ns;    /* time of the first driver call; 0: no call was needed */
 	uint64_t duration_ns; /* from entry_ns to the end of the last driver call */
 	uint64_t waited_ns;   /* duration of the snapshot before a suspend; 0: no snapshot taken */
@@ -92,9 +92,9 @@ struct trap_cost {
  * them apart.
  * Returns 0 if other calls of the target held the mutex, so that the time is not known.
  */
-static inline uint64_t trap_gpu_ns(const struct trap_cost *cost)
+static inline uint64_t kfd_debug_gpu_ns(const struct kfd_debug_cost *cost)
 {
-	if (cost->waited_ns >= TRAP_FREE_NS)
+	if (cost->waited_ns >= KFD_DEBUG_FREE_NS)
 		return 0;
 	return cost->gpus > 1 ? cost->duration_ns / cost->gpus : cost->duration_ns;
 }
@@ -161,16 +161,16 @@ int kfd_debug_select(struct kfd_debug_session *session, const uint32_t *ids, uin
  * -EPERM   the runtime is not enabled any more
  * -EINVAL  with kfd_debug_is_enabled() false: another process has ended the session
  */
-int kfd_debug_suspend(struct kfd_debug_session *session, struct trap_cost *cost);
+int kfd_debug_suspend(struct kfd_debug_session *session, struct kfd_debug_cost *cost);
 /*
  * Resumes exactly the queues that are suspended. cost: as above.
  * Returns 0 or a negative errno. Also 0 if nothing was suspended, or if the runtime, the session or
  * the target is gone, because the driver has resumed the queues then.
  */
-int kfd_debug_resume(struct kfd_debug_session *session, struct trap_cost *cost);
+int kfd_debug_resume(struct kfd_debug_session *session, struct kfd_debug_cost *cost);
 /* Suspends and resumes the existing queues once, after kfd_debug_enable(), so that their state is
  * known. *cost: of the suspend; zeros if there is no queue. Returns 0 or a negative errno. */
-int kfd_debug_settle(struct kfd_debug_session *session, struct trap_cost *cost);
+int kfd_debug_settle(struct kfd_debug_session *session, struct kfd_debug_cost *cost);
 /* Lets the next kfd_debug_suspend() with a cost measure the wait for the target's mutex, with a
  * further driver call. */
 static inline void kfd_debug_measure(struct kfd_debug_session *session)

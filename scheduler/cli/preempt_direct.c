@@ -33,7 +33,7 @@ static bool may_go_on(struct preempt_result *result, int error)
 static bool once(const struct preempt_job *job, struct session *session,
 		 struct preempt_result *result)
 {
-	struct trap_cost suspended, resumed;
+	struct kfd_debug_cost suspended, resumed;
 	int error, undo;
 
 	result->tried++;

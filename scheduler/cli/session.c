@@ -103,7 +103,7 @@ int session_open(struct session *session, const struct verb *verb, const struct 
 		 int signals)
 {
 	char reason[KFD_REASON];
-	struct trap_cost settled = {0};
+	struct kfd_debug_cost settled = {0};
 	int device, error;
 
 	*session = (struct session){

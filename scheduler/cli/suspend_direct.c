@@ -79,7 +79,7 @@ static int failed(const struct hold *hold, const char *what, int error)
 static int take(struct hold *hold)
 {
 	struct trap *trap = hold->session.trap;
-	struct trap_cost cost;
+	struct kfd_debug_cost cost;
 	uint32_t missing;
 	int error = 0;
 

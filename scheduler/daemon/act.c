@@ -149,7 +149,7 @@ static uint64_t judged_ns(struct worker *worker, struct client *client,
 			  const struct executor_report *report)
 {
 	uint64_t slow_ns = worker->config.core.slow_suspend_ns;
-	const struct trap_cost *cost = &report->cost;
+	const struct kfd_debug_cost *cost = &report->cost;
 
 	/* Levels gate and weight save no waves. */
 	if (client->by_order == LANE_LEVEL_GATE || client->by_order == LANE_LEVEL_WEIGHT)
@@ -166,7 +166,7 @@ static uint64_t judged_ns(struct worker *worker, struct client *client,
 			   (unsigned long long)(cost->duration_ns / 1000));
 		return slow_ns;
 	}
-	if (trap_gpu_ns(cost) > slow_ns)
+	if (kfd_debug_gpu_ns(cost) > slow_ns)
 		return cost->duration_ns;
 	log_client(
 		&client->log,
@@ -269,7 +269,7 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
  * time. The wait
  * for the process's mutex just before shows how long that is held: if it is a small part of the
  * suspend, it is no reason for the rest. (On a busy host any driver call takes some ms.) */
-static bool has_cost_a_queue(const struct trap_cost *cost)
+static bool has_cost_a_queue(const struct kfd_debug_cost *cost)
 {
 	return cost->duration_ns >= UNMAP_LATENCY_NS &&
 	       cost->waited_ns < cost->duration_ns / MUTEX_PART;
@@ -278,7 +278,7 @@ static bool has_cost_a_queue(const struct trap_cost *cost)
 /* If a suspend that succeeded has cost a queue, or the beginning of the session has, the work of
  * that queue is lost. Suspending the rest of the process does not bring it back. */
 static void look_for_reset(struct worker *worker, struct client *client, const char *what,
-			   const struct trap_cost *cost, uint64_t now)
+			   const struct kfd_debug_cost *cost, uint64_t now)
 {
 	char why[KFD_REASON];
 

@@ -52,7 +52,7 @@ enum executor_outcome {
 
 struct executor_report {
 	int error; /* result of the action; -ECANCELED: there was nothing to act on */
-	struct trap_cost cost;
+	struct kfd_debug_cost cost;
 };
 
 /* Twice the number of clients, because a slot of a process that cannot be killed stays in use. */

@@ -124,14 +124,14 @@ static void end_work(struct executor *slot)
 
 /* ---- target ---- */
 
-static int suspend(struct target *target, struct trap_cost *cost)
+static int suspend(struct target *target, struct kfd_debug_cost *cost)
 {
 	int error = trap_suspend(target->trap, cost);
 
 	/* The runtime was disabled meanwhile; a process without the shim does not announce that. */
 	bool off = error == -EPERM && target->watching;
 	bool gone = error && trap_is_gone(target->trap, error);
-	struct trap_cost undo;
+	struct kfd_debug_cost undo;
 
 	if (!off && !gone)
 		return error;
@@ -207,7 +207,7 @@ static int open_target(struct target *target, char *reason)
 static int attach(struct target *target)
 {
 	struct executor *slot = target->slot;
-	struct trap_cost enable;
+	struct kfd_debug_cost enable;
 	int error, device = -1;
 
 	begin_work(slot); /* a read in /proc can block, too (reader.h) */

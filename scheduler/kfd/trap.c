@@ -17,11 +17,11 @@
 
 struct trap {
 	pid_t pid;
-	int pidfd;		 /* owned by the caller of trap_create() */
-	int kfd_fd;		 /* owned by the caller of trap_attach() */
-	int events_fd;		 /* owned; read end of the driver's event pipe; -1: no session */
-	bool seized;		 /* this thread traces the target */
-	struct trap_cost enable; /* of the last trap_attach() */
+	int pidfd;     /* owned by the caller of trap_create() */
+	int kfd_fd;    /* owned by the caller of trap_attach() */
+	int events_fd; /* owned; read end of the driver's event pipe; -1: no session */
+	bool seized;   /* this thread traces the target */
+	struct kfd_debug_cost enable; /* of the last trap_attach() */
 	struct kfd_debug_session session;
 };
 
@@ -226,7 +226,7 @@ static int start_session(struct trap *trap, char *reason)
 	return state == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO;
 }
 
-static int settle_queues(struct trap *trap, struct trap_cost *cost, char *reason)
+static int settle_queues(struct trap *trap, struct kfd_debug_cost *cost, char *reason)
 {
 	int error = kfd_debug_settle(&trap->session, cost);
 
@@ -278,7 +278,7 @@ static int check_target(struct trap *trap, char *reason)
 
 	if (error)
 		return error;
-	trap->enable = (struct trap_cost){.entry_ns = clock_ns()};
+	trap->enable = (struct kfd_debug_cost){.entry_ns = clock_ns()};
 	error = kfd_debug_probe(&trap->session);
 	trap->enable.waited_ns = clock_ns() - trap->enable.entry_ns;
 	if (error == -EINVAL)
@@ -296,12 +296,12 @@ static int check_target(struct trap *trap, char *reason)
 	return error;
 }
 
-int trap_attach(struct trap *trap, int kfd_fd, struct trap_cost *settled,
+int trap_attach(struct trap *trap, int kfd_fd, struct kfd_debug_cost *settled,
 		char reason[static KFD_REASON])
 {
 	int error = tracer_seize(trap->pid, reason);
 
-	*settled = (struct trap_cost){0};
+	*settled = (struct kfd_debug_cost){0};
 	if (error)
 		return error;
 	trap->seized = true;
@@ -320,7 +320,7 @@ int trap_attach(struct trap *trap, int kfd_fd, struct trap_cost *settled,
 	return error;
 }
 
-struct trap_cost trap_enable_cost(const struct trap *trap)
+struct kfd_debug_cost trap_enable_cost(const struct trap *trap)
 {
 	return trap->enable;
 }
@@ -354,7 +354,7 @@ int trap_look(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, 
 
 void trap_detach(struct trap *trap)
 {
-	struct trap_cost cost;
+	struct kfd_debug_cost cost;
 
 	if (trap->events_fd >= 0) {
 		trap_resume(trap, &cost);
@@ -372,12 +372,12 @@ void trap_measure(struct trap *trap)
 	kfd_debug_measure(&trap->session);
 }
 
-int trap_suspend(struct trap *trap, struct trap_cost *cost)
+int trap_suspend(struct trap *trap, struct kfd_debug_cost *cost)
 {
 	return kfd_debug_suspend(&trap->session, cost);
 }
 
-int trap_resume(struct trap *trap, struct trap_cost *cost)
+int trap_resume(struct trap *trap, struct kfd_debug_cost *cost)
 {
 	return kfd_debug_resume(&trap->session, cost);
 }

@@ -62,14 +62,14 @@ void trap_destroy(struct trap *trap);
  * -ESRCH              the target has ended, or does not use /dev/kfd
  * Errors of ptrace(2), pipe2(2) and the ioctl are passed on.
  */
-int trap_attach(struct trap *trap, int kfd_fd, struct trap_cost *settled,
+int trap_attach(struct trap *trap, int kfd_fd, struct kfd_debug_cost *settled,
 		char reason[static KFD_REASON]);
 /*
  * Returns the cost of step 2 of the last trap_attach() that succeeded. ENABLE updates the runlist,
  * so a queue that does not come off the GPU is reset there, and the suspend of step 3 finds nothing
  * to wait for any more. waited_ns is the duration of the snapshot just before it; gpus is 0.
  */
-struct trap_cost trap_enable_cost(const struct trap *trap);
+struct kfd_debug_cost trap_enable_cost(const struct trap *trap);
 
 /*
  * Takes one queue snapshot: opens a session, reads the snapshot and ends the session at once.
@@ -116,7 +116,7 @@ bool trap_any_pending(void);
  * -EBUSY  a queue cannot be suspended
  * -EPERM  the runtime is not enabled any more
  */
-int trap_suspend(struct trap *trap, struct trap_cost *cost);
+int trap_suspend(struct trap *trap, struct kfd_debug_cost *cost);
 /* Lets the next trap_suspend() measure the wait for the target's mutex, with a further driver
  * call. */
 void trap_measure(struct trap *trap);
@@ -147,7 +147,7 @@ uint32_t trap_exceptions(const struct trap *trap, uint64_t *out, uint32_t room);
  * Returns 0 or a negative errno. Also 0 if nothing was suspended, or if the session or the target
  * is gone, because the driver has resumed the queues then.
  */
-int trap_resume(struct trap *trap, struct trap_cost *cost);
+int trap_resume(struct trap *trap, struct kfd_debug_cost *cost);
 /*
  * Learns the current queues, and suspends new ones if the target is suspended. Must be called after
  * each creation or destruction of a queue by the target.

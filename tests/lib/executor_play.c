@@ -71,20 +71,20 @@ void trap_destroy(struct trap *trap)
 	free(trap);
 }
 
-int trap_attach(struct trap *trap, int kfd_fd, struct trap_cost *settled,
+int trap_attach(struct trap *trap, int kfd_fd, struct kfd_debug_cost *settled,
 		char reason[static KFD_REASON])
 {
 	(void)kfd_fd;
 	(void)reason;
 	trap->events_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	*settled = (struct trap_cost){0};
+	*settled = (struct kfd_debug_cost){0};
 	return 0;
 }
 
-struct trap_cost trap_enable_cost(const struct trap *trap)
+struct kfd_debug_cost trap_enable_cost(const struct trap *trap)
 {
 	(void)trap;
-	return (struct trap_cost){0};
+	return (struct kfd_debug_cost){0};
 }
 
 void trap_detach(struct trap *trap)
@@ -141,14 +141,14 @@ void trap_measure(struct trap *trap)
 	(void)trap;
 }
 
-int trap_suspend(struct trap *trap, struct trap_cost *cost)
+int trap_suspend(struct trap *trap, struct kfd_debug_cost *cost)
 {
 	(void)trap;
-	*cost = (struct trap_cost){.entry_ns = clock_ns(), .duration_ns = 1, .gpus = 1};
+	*cost = (struct kfd_debug_cost){.entry_ns = clock_ns(), .duration_ns = 1, .gpus = 1};
 	return 0;
 }
 
-int trap_resume(struct trap *trap, struct trap_cost *cost)
+int trap_resume(struct trap *trap, struct kfd_debug_cost *cost)
 {
 	return trap_suspend(trap, cost);
 }

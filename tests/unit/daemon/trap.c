@@ -26,7 +26,7 @@
 static int pidfd;
 static struct trap *trap;
 static char reason[KFD_REASON];
-static struct trap_cost cost;
+static struct kfd_debug_cost cost;
 
 static int setup(void **state)
 {
@@ -425,7 +425,7 @@ static void suspend_takes(unsigned us, unsigned snapshots)
 
 static void resumed(void)
 {
-	struct trap_cost resume;
+	struct kfd_debug_cost resume;
 
 	assert_int_equal(trap_resume(trap, &resume), 0);
 }
@@ -438,16 +438,16 @@ static void a_wait_for_the_mutex_is_told_apart(void **state)
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	attach();
 	suspend_takes(15000, 0); /* no additional call while suspends are quick */
-	assert_int_equal(trap_gpu_ns(&cost), cost.duration_ns);
+	assert_int_equal(kfd_debug_gpu_ns(&cost), cost.duration_ns);
 	resumed();
 	played.snapshot_us = 5000;
 	suspend_takes(15000, 1);
 	assert_true(cost.waited_ns >= 5000000);
-	assert_int_equal(trap_gpu_ns(&cost), 0);
+	assert_int_equal(kfd_debug_gpu_ns(&cost), 0);
 	resumed();
 	played.snapshot_us = 0;
 	suspend_takes(0, 1);
-	if (cost.duration_ns > TRAP_QUICK_NS || cost.waited_ns >= TRAP_FREE_NS)
+	if (cost.duration_ns > KFD_DEBUG_QUICK_NS || cost.waited_ns >= KFD_DEBUG_FREE_NS)
 		return; /* the host stalled: the rest proves nothing */
 	resumed();
 	suspend_takes(0, 0);
@@ -462,7 +462,7 @@ static void a_first_wait_is_told_apart(void **state)
 	played.snapshot_us = 5000;
 	attach();
 	assert_true(cost.waited_ns >= 5000000);
-	assert_int_equal(trap_gpu_ns(&cost), 0);
+	assert_int_equal(kfd_debug_gpu_ns(&cost), 0);
 	played.snapshot_us = 0;
 	suspend_takes(0, 1);
 	resumed();
@@ -480,7 +480,7 @@ static void gpus_take_their_time_one_after_another(void **state)
 	attach();
 	suspend_takes(30000, 0);
 	assert_int_equal(cost.gpus, 3);
-	assert_int_equal(trap_gpu_ns(&cost), cost.duration_ns / 3);
+	assert_int_equal(kfd_debug_gpu_ns(&cost), cost.duration_ns / 3);
 }
 
 static void what_is_ending_is_told_from_what_fails(void **state)

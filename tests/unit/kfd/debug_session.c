@@ -142,7 +142,7 @@ static void suspend_without_a_session_fails(void **state)
 /* The snapshot that measures the wait for the mutex shows that the session has ended. */
 static void end_found_before_the_suspend_is_a_failure(void **state)
 {
-	struct trap_cost cost;
+	struct kfd_debug_cost cost;
 
 	(void)state;
 	open_session(gettid());
