@@ -51,7 +51,9 @@ struct kfd_debug_session {
 	 * The device must be open until kfd_debug_disable(). */
 	int (*ioctl)(void *context, unsigned long request, void *arg);
 	void *context;
-	pid_t target; /* a thread of the target; 0: the calling process, by the calling thread */
+	/* A living thread of the target, also another one in a later call; 0: the calling process,
+	 * by the calling thread. */
+	pid_t target;
 
 	/* Set by this module. */
 	bool enabled;	   /* the session exists, as far as is known; atomic */

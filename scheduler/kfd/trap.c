@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler/kfd/trap.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,11 +26,45 @@ struct trap {
 	struct kfd_debug_session session;
 };
 
+/* Repeats a call with the ids of the target's other threads until the driver knows one, and keeps
+ * that id. Returns as ioctl(). */
+static int call_by_other_threads(struct trap *trap, unsigned long request,
+				 struct kfdabi_dbg_trap *args)
+{
+	int r = -1, error = ESRCH;
+	struct dirent *entry;
+	char path[64];
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)trap->pid);
+	threads = opendir(path);
+	while (error == ESRCH && threads && (entry = readdir(threads))) {
+		pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (thread <= 0 || thread == trap->session.target)
+			continue;
+		args->pid = (uint32_t)thread;
+		r = ioctl(trap->kfd_fd, request, args);
+		error = r < 0 ? errno : 0;
+	}
+	if (!error)
+		trap->session.target = (pid_t)args->pid;
+	if (threads)
+		closedir(threads);
+	errno = error;
+	return r;
+}
+
+/* The driver finds no process by a thread that has ended. So if the first thread ends while the
+ * target is suspended, another one has to name the target, or it stays suspended. */
 static int call_device(void *context, unsigned long request, void *arg)
 {
-	const struct trap *trap = context;
+	struct trap *trap = context;
+	int r = ioctl(trap->kfd_fd, request, arg);
 
-	return ioctl(trap->kfd_fd, request, arg);
+	if (r < 0 && errno == ESRCH && poll_now(trap->pidfd, POLLIN) == 0)
+		return call_by_other_threads(trap, request, arg);
+	return r;
 }
 
 struct trap *trap_create(pid_t pid, int pidfd)

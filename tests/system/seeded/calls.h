@@ -9,6 +9,7 @@
 #ifndef KFDSHIM_TESTS_SEEDED_CALLS_H
 #define KFDSHIM_TESTS_SEEDED_CALLS_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -37,6 +38,7 @@ int played_memfd_create(const char *name, unsigned flags);
 void *played_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
 int played_munmap(void *at, size_t size);
 int played_open(const char *path, int flags, ...);
+DIR *played_opendir(const char *path);
 int played_pipe2(int fds[2], int flags);
 int played_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 int played_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves: a process whose first thread ends while the process is suspended is resumed, although the
+# driver does not know that thread any more.
+set -eu
+# shellcheck source=tests/lib/daemon.inc.sh
+. "$SOURCE/tests/lib/daemon.inc.sh"
+as_root "$@"
+# shellcheck disable=SC2154 # of the environment
+world_options+=(--kernel "$kernel")
+in_a_world
+
+# Work of the process that is not over: packets that its queues have and that have not ended.
+has_work() {
+	"$kfdsched" queues "$offline" --json | jq -e '[.queues[]|select(.active)]|length > 0' >/dev/null
+}
+has_no_work() {
+	! has_work
+}
+
+start_daemon
+start_online
+# The program submits without a pause by its first thread.
+LD_PRELOAD=$FIRST_THREAD_LIBRARY:$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" \
+	--trace "$offline_trace" --closed --seconds 600 >/dev/null 2>>"$work/log" &
+offline=$!
+children+=("$offline")
+comes_to_level trap '^$'
+until_true 100 has_submitted "$offline" || fail "it has submitted nothing"
+suspend_offline
+has_work || fail "it was suspended without work"
+kill -USR1 "$offline"
+until_true 50 grep -q ') Z ' "/proc/$offline/stat" || fail "its first thread has not ended"
+has_work || fail "its work ends while it is suspended"
+tell off
+comes_to running "it is not resumed"
+until_true 100 has_no_work || fail "the driver has not resumed it: $("$kfdsched" queues "$offline")"
+kill -KILL "$offline"
+until_true 50 says ".processes|all(.pid != $offline)" || fail "it has not ended"
