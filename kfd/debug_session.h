@@ -12,7 +12,8 @@
  * handled, too.
  * - ENABLE succeeds even when no debugging was armed. Only runtime state 1 (enabled) in its result
  *   means that the session works. It was observed to leave existing queues stopped, so
- *   kfd_debug_settle() has to follow.
+ *   kfd_debug_settle() has to follow. It updates the runlist: a queue that does not come off the GPU
+ *   is reset in this call, and not in the first suspend.
  * - A queue starts in the state "new". SUSPEND_QUEUES skips a new queue and marks it INVALID until
  *   a queue snapshot has cleared that state. The queue can become new a second time just after.
  * - Only queues are suspended, not a process. A queue that the target creates later runs, until
