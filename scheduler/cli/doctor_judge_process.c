@@ -20,7 +20,8 @@ static const char *advice_for_reason(const char *reason)
 				       "be taken"},
 		{"one debug session of its GPU", "nothing to do: others hold themselves back by "
 						 "gate there"},
-		{"did not obey", "start it again; KFDSHIM_LOG=error says what it could not do"},
+		{"did not acknowledge",
+		 "start it again; KFDSHIM_LOG=error says what it could not do"},
 		{"state 2", "its GPU debugs one process at a time: end the other's session, or "
 			    "give this one KFDSHIM_LEVEL=gate"},
 		{"state 0", "start it with the shim: 'kfdsched run --priority P -- COMMAND'; its "
@@ -115,7 +116,7 @@ static void judge_observed(const struct doctor_facts *facts, const struct doctor
 			      "'kfdsched run --priority P -- COMMAND'",
 			      p->pid);
 	} else if (p->priority >= PRIORITY_ONLINE) {
-		find_level(out, p, DOCTOR_OK, "observe", "nobody is more urgent");
+		find_level(out, p, DOCTOR_OK, "observe", "it has the highest priority");
 	} else if (!strcmp(p->env_level, "observe")) {
 		find_level(out, p, DOCTOR_OK, "observe", "as KFDSHIM_LEVEL asks for");
 	} else if (is_on_its_way(p->reason)) {
@@ -128,7 +129,7 @@ static void judge_observed(const struct doctor_facts *facts, const struct doctor
 		advise_tracer(p, out);
 	} else {
 		find_level(out, p, DOCTOR_MISSING, "observe",
-			   p->reason[0] ? p->reason : "no reason is told");
+			   p->reason[0] ? p->reason : "the daemon gives no reason");
 		doctor_advise(out, "%s", advice_for_reason(p->reason));
 	}
 }

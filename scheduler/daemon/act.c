@@ -160,20 +160,20 @@ static uint64_t judged_ns(struct worker *worker, struct client *client,
 	if (client->by_order && client->acting_waits) {
 		/* It suspends itself, and does not measure its wait. */
 		log_client(&client->log,
-			   "process %d (%s): its suspend took %llu us, while other driver calls of "
-			   "the process were in progress: it shows no GPU that does not preempt",
+			   "process %d (%s): its suspend took %llu us while other driver calls "
+			   "of the process were in progress; not counted as a slow suspend",
 			   (int)client->peer.pid, client->name,
 			   (unsigned long long)(cost->duration_ns / 1000));
 		return slow_ns;
 	}
 	if (kfd_debug_gpu_ns(cost) > slow_ns)
 		return cost->duration_ns;
-	log_client(
-		&client->log,
-		"process %d (%s): a suspend took %llu us on %u GPUs, after a wait of %llu us for "
-		"other driver calls of the process: it shows no GPU that does not preempt",
-		(int)client->peer.pid, client->name, (unsigned long long)(cost->duration_ns / 1000),
-		cost->gpus, (unsigned long long)(cost->waited_ns / 1000));
+	log_client(&client->log,
+		   "process %d (%s): a suspend took %llu us on %u GPUs after a wait of %llu us for "
+		   "other driver calls of the process; not counted as a slow suspend",
+		   (int)client->peer.pid, client->name,
+		   (unsigned long long)(cost->duration_ns / 1000), cost->gpus,
+		   (unsigned long long)(cost->waited_ns / 1000));
 	return cost->duration_ns < slow_ns ? cost->duration_ns : slow_ns;
 }
 
@@ -249,7 +249,7 @@ static void lost(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	/* Usually the process is ending: the driver ends the session before the pidfd reports
 	 * the end. Otherwise client_overdue() logs the loss after LOST_NS. */
-	refuse(client, "it is ending, or its debug session was ended by another process");
+	refuse(client, "the process is ending, or its debug session was ended by another process");
 	client->lost_ns = now;
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
@@ -259,7 +259,8 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 {
 	if (hung)
 		level_fall(worker, client, -EIO,
-			   "its executor hangs in the driver, and cannot resume it until that ends",
+			   "its executor hangs in a driver call, and cannot resume the process "
+			   "until the call returns",
 			   now);
 	else
 		level_fall(worker, client, -ECONNRESET, "its executor process was ended", now);
@@ -283,13 +284,13 @@ static void look_for_reset(struct worker *worker, struct client *client, const c
 	char why[KFD_REASON];
 
 	snprintf(why, sizeof(why),
-		 "%s took so long that the driver has reset a compute queue, which did not come "
-		 "off the GPU",
+		 "%s took so long that the driver has reset a compute queue, which could not be "
+		 "preempted",
 		 what);
 	if (!has_cost_a_queue(cost) || client->by_order != LANE_LEVEL_NONE)
 		return;
-	log_info("process %d (%s): %s: if that was its own, start it anew", (int)client->peer.pid,
-		 client->name, why);
+	log_info("process %d (%s): %s; restart the process if the queue was its own",
+		 (int)client->peer.pid, client->name, why);
 	level_fall(worker, client, -EIO, why, now);
 }
 
@@ -321,7 +322,10 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	if (outcome & EXECUTOR_CHANGED)
 		outsider_changed(client);
 	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
-		level_fall(worker, client, -EIO, "a new queue of it could not be suspended", now);
+		level_fall(worker, client, -EIO,
+			   "a new queue of the process could not be "
+			   "suspended",
+			   now);
 	if (outcome & EXECUTOR_LOST)
 		lost(worker, client, now);
 	if (outcome & EXECUTOR_ABORTED)
@@ -335,7 +339,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		client->executor = NULL;
 		client->attached = false;
 		if (!client->level.changing)
-			refuse(client, "it has ended, or its debug session has");
+			refuse(client, "the process or its debug session has ended");
 		feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 		__atomic_store_n(&client->lane->session, 0, __ATOMIC_RELEASE);
 		set_suspended(client, false);

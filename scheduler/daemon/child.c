@@ -22,7 +22,7 @@ pid_t child_start(struct child *child, uint64_t now)
 	if (pid < 0) {
 		int error = -errno;
 
-		log_error("cannot start %s: %s; trying again", child->name, strerror(errno));
+		log_error("cannot start %s: %s; retrying", child->name, strerror(errno));
 		child->next_start_ns = now + PAUSE_MAX_NS;
 		return error;
 	}
@@ -73,7 +73,7 @@ void child_failed(struct child *child, int status, uint64_t now)
 			pause = PAUSE_MAX_NS;
 	}
 	child->next_start_ns = now + pause;
-	log_error("%s ended by %s %d: starting another%s", child->name,
+	log_error("%s ended by %s %d; restarting it%s", child->name,
 		  WIFSIGNALED(status) ? "signal" : "exit code",
 		  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
 		  pause ? " after a pause" : "");

@@ -65,7 +65,7 @@ static void refuse(struct worker *worker, struct client *client, int error)
 	const struct protocol_welcome welcome = {
 		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = error};
 
-	log_debug("a connection is refused: %s", strerror(-error));
+	log_debug("connection refused: %s", strerror(-error));
 	protocol_send(client->socket, &welcome, sizeof(welcome), NULL, 0);
 	client_gone(worker, client, NULL);
 }
@@ -87,7 +87,9 @@ static void replace(struct worker *worker, const struct client *client)
 
 		if (other && other != client && other->phase == CLIENT_SERVED &&
 		    other->peer.pid == client->peer.pid)
-			client_gone(worker, other, "has come again");
+			client_gone(worker, other,
+				    "registered again; the earlier registration "
+				    "ends");
 	}
 }
 
@@ -143,8 +145,11 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	if (error == -EINPROGRESS)
 		return;
 	if (error) {
-		log_user(&door_user(worker, client->uid)->log, "a workload is not taken: %s",
-			 error == -ESRCH ? "it is gone, or not in the daemon's pid namespace"
+		log_user(&door_user(worker, client->uid)->log,
+			 "a process cannot be registered: "
+			 "%s",
+			 error == -ESRCH ? "it has ended, or is not in the daemon's pid "
+					   "namespace"
 					 : strerror(-error));
 		refuse(worker, client, error);
 		return;
@@ -161,7 +166,9 @@ static void register_workload(struct worker *worker, struct client *client, uint
 		error = serve(worker, client, now);
 	}
 	if (error) {
-		log_user(&door_user(worker, client->uid)->log, "process %d (%s) is not taken: %s",
+		log_user(&door_user(worker, client->uid)->log,
+			 "process %d (%s): cannot be "
+			 "registered: %s",
 			 (int)client->peer.pid, client->name, strerror(-error));
 		refuse(worker, client, error);
 		return;
@@ -169,7 +176,9 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	client->phase = CLIENT_SERVED;
 	worker->by_core[core_index(client->id)] = client;
 	client_explain(client);
-	log_user(&door_user(worker, client->uid)->log, "process %d (%s) came: priority %d, user %u",
+	log_user(&door_user(worker, client->uid)->log,
+		 "process %d (%s): registered with "
+		 "priority %d, user %u",
 		 (int)client->peer.pid, client->name, client->priority, client->peer.uid);
 	events_came(worker, client);
 	control_came(worker, client, now);
@@ -329,8 +338,8 @@ void client_cannot(struct worker *worker, struct client *client, const char *why
 	client->refused = true;
 	snprintf(client->reason, sizeof(client->reason), "%s", why);
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
-	log_client(&client->log, "process %d (%s): level observe, because %s",
-		   (int)client->peer.pid, client->name, why);
+	log_client(&client->log, "process %d (%s): level observe: %s", (int)client->peer.pid,
+		   client->name, why);
 	events_level(worker, client, false);
 }
 
@@ -375,7 +384,7 @@ static void look_at_program(struct worker *worker, struct client *client, uint64
 	if (replaced == -EINPROGRESS)
 		return;
 	if (replaced > 0) {
-		client_gone(worker, client, "is another program now");
+		client_gone(worker, client, "runs another program now; its registration ends");
 		return;
 	}
 	client->hung_up_ns = now + client->hung_up_wait_ns;
@@ -405,7 +414,7 @@ static void look_at(struct worker *worker, struct client *client, uint64_t now)
 		client->lost_ns = 0;
 		client->refused = false;
 		level_fall(worker, client, -ECONNRESET,
-			   "its debug session was ended by somebody else", now);
+			   "its debug session was ended by another process", now);
 	}
 }
 
@@ -433,7 +442,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 		if (why)
 			log_user(&door_user(worker, client->uid)->log, "process %d (%s) %s",
 				 (int)client->peer.pid, client->name, why);
-		events_went(worker, client, why ? why : "was refused");
+		events_went(worker, client, why ? why : "could not be registered");
 	}
 	if (client->phase == CLIENT_READING)
 		events_gone(worker);
@@ -447,8 +456,8 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 	}
 	if (client->log.left_out)
 		log_user(&door_user(worker, client->uid)->log,
-			 "process %d (%s): %u lines about it were left out", (int)client->peer.pid,
-			 client->name, client->log.left_out);
+			 "process %d (%s): %u log lines suppressed by the rate limit",
+			 (int)client->peer.pid, client->name, client->log.left_out);
 	look_forget(worker, client);
 	reader_forget(asker_of(client));
 	answer_gone(worker, client);

@@ -89,8 +89,8 @@ static const struct {
 	const char *section, *name, *instead;
 } retired_keys[] = {
 	{"scheduler", "max_holds_per_s",
-	 "the gaps between requests and online_weight decide how often a process is suspended, "
-	 "and max_online_overhead sets a bound"},
+	 "the number of suspends follows from the gaps between requests and online_weight; "
+	 "max_online_overhead limits it"},
 };
 
 /* ---- problems ---- */
@@ -129,18 +129,18 @@ static bool begin_node(struct reading *r, const char *name)
 
 	r->target = &r->every_node;
 	if (strcmp(name, "all") == 0)
-		return r->every_node.gpu_id ? bad(r, "[node all] is there twice")
+		return r->every_node.gpu_id ? bad(r, "[node all] is a duplicate section")
 					    : (r->every_node.gpu_id = 1);
 	if (!value_number(name, 1, UINT32_MAX, &gpu_id))
 		return bad(r,
-			   "[node %s]: must be [node all] or the number of a node (gpu_id, as "
-			   "`kfdsched status` has it)",
+			   "[node %s]: must be [node all] or the gpu_id of a node, as `kfdsched "
+			   "status` lists it",
 			   name);
 	for (uint32_t i = 0; i < config->node_count; i++)
 		if (config->node[i].gpu_id == gpu_id)
-			return bad(r, "[node %s] is there twice", name);
+			return bad(r, "[node %s] is a duplicate section", name);
 	if (config->node_count == CORE_POLICIES)
-		return bad(r, "[node %s]: at most %u nodes have a policy of their own", name,
+		return bad(r, "[node %s]: at most %u nodes can have their own policy", name,
 			   CORE_POLICIES);
 	r->target = &config->node[config->node_count++];
 	*(struct config_node *)r->target = (struct config_node){
@@ -152,7 +152,7 @@ static bool begin_node(struct reading *r, const char *name)
 
 static const char *end_node(const struct reading *r)
 {
-	return r->seen & 1 ? NULL : "says no policy";
+	return r->seen & 1 ? NULL : "has no policy";
 }
 
 static bool begin_rule(struct reading *r, const char *name)
@@ -167,7 +167,7 @@ static bool begin_rule(struct reading *r, const char *name)
 		return bad(r, "[rule %s]: must be a name of letters, digits, `.`, `_`, `-`", name);
 	for (uint32_t i = 0; i < rules->count; i++)
 		if (strcmp(rules->rule[i].name, rule->name) == 0)
-			return bad(r, "[rule %s] is there twice", name);
+			return bad(r, "[rule %s] is a duplicate section", name);
 	rules->count++;
 	r->target = rule;
 	return true;
@@ -228,8 +228,8 @@ static bool begin_section(struct reading *r, char *text)
 		for (size_t i = 0; i < SECTIONS && used < sizeof(known); i++)
 			used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
 						 i ? ", " : "", sections[i].usage);
-		return bad(r, "unknown section [%s%s%s]; known are %s", text, *name ? " " : "",
-			   name, known);
+		return bad(r, "unknown section [%s%s%s]; known sections are %s", text,
+			   *name ? " " : "", name, known);
 	}
 	r->section = NULL; /* a section with a wrong heading has no end() either */
 	if (section->begin && !section->begin(r, name))
@@ -248,7 +248,7 @@ static bool is_retired(struct reading *r, const char *name)
 			continue;
 		r->notice_line = r->line;
 		snprintf(r->notice, sizeof(r->notice),
-			 "%s has no effect any more, remove the line: %s", name,
+			 "%s is obsolete and ignored, remove the line: %s", name,
 			 retired_keys[i].instead);
 		return true;
 	}
@@ -262,16 +262,17 @@ static bool take_key(struct reading *r, const char *name, const char *value)
 	size_t i = 0;
 
 	if (!section)
-		return bad(r, "%s stands before any section, such as [scheduler]", name);
+		return bad(r, "%s precedes any section header, such as [scheduler]", name);
 	if (is_retired(r, name))
 		return true;
 	while (i < section->key_count && strcmp(section->keys[i].name, name) != 0)
 		i++;
 	list_keys(section, known, sizeof(known));
 	if (i == section->key_count)
-		return bad(r, "unknown key %s in [%s]; known are %s", name, section->word, known);
+		return bad(r, "unknown key %s in [%s]; known keys are %s", name, section->word,
+			   known);
 	if (r->seen >> i & 1 && !section->keys[i].again)
-		return bad(r, "%s is there twice", name);
+		return bad(r, "%s is a duplicate key", name);
 	r->seen |= 1u << i;
 	if (!key_take(r->config, r->target, &section->keys[i], value))
 		return bad(r, "%s = %s: must be %s", name, value,
@@ -358,17 +359,17 @@ static int open_file(const char *path, FILE **out, const char **why)
 	if (fstat(fd, &st) < 0)
 		*why = strerror(errno);
 	else if (S_ISDIR(st.st_mode))
-		*why = "is a folder; it must be a file";
+		*why = "is a directory; it must be a file";
 	else if (!S_ISREG(st.st_mode))
 		*why = "is not a regular file";
 	else if (st.st_size > CONFIG_BYTES_MAX)
-		*why = "is larger than 1 MiB, which no configuration is";
+		*why = "is larger than 1 MiB, the limit for a configuration";
 	else
 		*out = fdopen(fd, "r");
 	if (*out)
 		return 0;
 	if (!*why)
-		*why = "no memory";
+		*why = "out of memory";
 	close(fd);
 	return -EINVAL;
 }
@@ -389,7 +390,7 @@ static void parse(struct reading *r)
 		bad(r, "not `key = value`, [section], or a comment with # or ;");
 	}
 	if (line < 0)
-		bad(r, "no memory");
+		bad(r, "out of memory");
 	if (ferror(r->file))
 		bad(r, "cannot be read: %s", strerror(errno));
 	end_section(r);
@@ -401,7 +402,7 @@ int config_load(const char *path, struct config *out, char *problem, size_t size
 {
 	struct reading *r = calloc(1, sizeof(*r));
 	struct config *config = malloc(sizeof(*config));
-	const char *why = "no memory";
+	const char *why = "out of memory";
 	int error = -ENOMEM;
 
 	problem[0] = '\0';

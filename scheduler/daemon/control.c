@@ -48,8 +48,8 @@ static void answer(struct worker *worker, struct client *client, int status, con
 	va_end(args);
 	say(client, status, text);
 	if (status)
-		log_debug("an order of process %d, user %u, is refused: %s", (int)client->peer.pid,
-			  client->peer.uid, text);
+		log_debug("control request of process %d, user %u, refused: %s",
+			  (int)client->peer.pid, client->peer.uid, text);
 	client_gone(worker, client, NULL);
 }
 
@@ -172,20 +172,20 @@ static bool find_target(struct worker *worker, struct client *from,
 	}
 	if (error == -ENOTTY)
 		answer(worker, from, error,
-		       "before Linux 6.12 only processes that are registered can be named from "
-		       "within a PID namespace: order from the host");
+		       "before Linux 6.12 a request from within a PID namespace can only name "
+		       "registered processes; send it from the host");
 	else if (error == -EINVAL)
-		answer(worker, from, error, "the order names no process: %d",
+		answer(worker, from, error, "the request names no process: %d",
 		       (int)hello->target_pid);
 	else if (error == -ESRCH)
 		answer(worker, from, error, "process %d has ended", (int)hello->target_pid);
 	else if (error == -EAGAIN)
 		answer(worker, from, error,
-		       "process %d does not let the daemon read what it is (an exec that does not "
-		       "end?): try again in 10 s",
+		       "process %d: its files in /proc cannot be read now (an exec that does "
+		       "not complete?); try again in 10 s",
 		       (int)hello->target_pid);
 	else
-		answer(worker, from, error, "process %d cannot be found: %s",
+		answer(worker, from, error, "process %d: cannot be opened: %s",
 		       (int)hello->target_pid, strerror(-error));
 	return false;
 }
@@ -193,9 +193,9 @@ static bool find_target(struct worker *worker, struct client *from,
 static void not_registered(struct worker *worker, struct client *from, const struct target *target)
 {
 	answer(worker, from, -ESRCH,
-	       "process %d (%s) is not registered: it runs without libkfdshim.so ('kfdsched set %d "
-	       "offline' takes it in), or has not used a GPU yet ('kfdsched status' lists those "
-	       "that are)",
+	       "process %d (%s): not registered: it runs without libkfdshim.so ('kfdsched set "
+	       "%d offline' registers it), or has not used a GPU yet ('kfdsched status' lists "
+	       "registered processes)",
 	       (int)target->pid, target->name, (int)target->pid);
 }
 
@@ -224,7 +224,7 @@ static void no_room(struct worker *worker, struct client *from)
 {
 	if (reader_waits())
 		return;
-	answer(worker, from, -ENOSPC, "the daemon remembers orders about %u processes at most",
+	answer(worker, from, -ENOSPC, "the daemon stores requests for at most %u processes",
 	       KEPT_PROCESSES);
 }
 
@@ -250,7 +250,7 @@ static void lease(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	client->control.leased = until != 0;
 	log_info("process %d (%s): %s", (int)client->peer.pid, client->name,
-		 until ? "leased" : "the lease has ended");
+		 until ? "leased" : "the lease has expired");
 	events_lease(worker, client);
 	client_reconsider(worker, client);
 }
@@ -266,7 +266,7 @@ static const char *never(const struct client *client, const struct core_view *vi
 {
 	if (client->refused || view->spared != CORE_SPARED_NOT)
 		return client->reason;
-	return view->hindered ? "another process of its group cannot be" : NULL;
+	return view->hindered ? "another process of its group cannot be suspended" : NULL;
 }
 
 static void order_suspend(struct worker *worker, struct client *from,
@@ -277,7 +277,7 @@ static void order_suspend(struct worker *worker, struct client *from,
 	struct client *client = target.client;
 
 	if (hello->lease_s > PROTOCOL_LEASE_MAX_S) {
-		answer(worker, from, -EINVAL, "a lease lasts %u s at most", PROTOCOL_LEASE_MAX_S);
+		answer(worker, from, -EINVAL, "a lease lasts at most %u s", PROTOCOL_LEASE_MAX_S);
 		return;
 	}
 	if (!client) {
@@ -336,7 +336,7 @@ static void look_at_suspend(struct worker *worker, struct client *from, struct c
 			 client->name);
 	else if (now > from->control.asked_ns + SUSPEND_WAIT_NS)
 		snprintf(text, sizeof(text),
-			 "process %d (%s) is going to be suspended as soon as it can be%s%s",
+			 "process %d (%s) will be suspended as soon as possible%s%s",
 			 (int)client->peer.pid, client->name, client->reason[0] ? ": it " : "",
 			 client->reason);
 	else
@@ -398,11 +398,11 @@ static void order_resume(struct worker *worker, struct client *from, const struc
 	}
 	core_look(worker->core, client->id, now, &view);
 	if (!client->control.leased) {
-		answer(worker, from, 0, "process %d (%s) was not suspended by an order%s",
+		answer(worker, from, 0, "process %d (%s) was not suspended by a request%s",
 		       (int)target.pid, target.name,
 		       view.state == CORE_RUNNING ? ""
-						  : ": it makes way for more urgent work, which "
-						    "'kfdsched set' changes");
+						  : "; it is suspended for more urgent work: "
+						    "change its priority with 'kfdsched set'");
 		return;
 	}
 	log_info("process %d (%s), user %u: resume process %d (%s)", (int)from->peer.pid,
@@ -414,8 +414,9 @@ static void order_resume(struct worker *worker, struct client *from, const struc
 			       (int)target.pid, target.name, (int)from->peer.pid, from->name,
 			       from->peer.uid);
 	end_lease(worker, client, now);
-	answer(worker, from, 0, "the lease on process %d (%s) has ended%s", (int)target.pid,
-	       target.name, view.pressed ? "; it makes way for more urgent work as before" : "");
+	answer(worker, from, 0, "process %d (%s): the lease has expired%s", (int)target.pid,
+	       target.name,
+	       view.pressed ? "; the process stays suspended for more urgent work" : "");
 }
 
 /* ---- priorities ---- */
@@ -463,9 +464,10 @@ static void order_tag(struct worker *worker, struct client *from, const struct t
 		 (int)from->peer.pid, from->name, from->peer.uid, priority, (int)target->pid,
 		 target->name);
 	if (!client) {
-		answer(worker, from, 0, "process %d (%s), without the shim, is let go%s",
+		answer(worker, from, 0,
+		       "process %d (%s), without the shim, is not scheduled any more%s",
 		       (int)target->pid, target->name,
-		       priority == PRIORITY_OWN ? ", unless a rule is about it" : "");
+		       priority == PRIORITY_OWN ? ", unless a rule applies to it" : "");
 		return;
 	}
 	client->control.priority_set = true;
@@ -482,7 +484,7 @@ static void order_priority(struct worker *worker, struct client *from,
 	int priority = hello->priority;
 
 	if (priority < PRIORITY_OWN || priority > PRIORITY_ONLINE) {
-		answer(worker, from, -EINVAL, "priorities are 0 to 15, or none, or its own");
+		answer(worker, from, -EINVAL, "a priority must be 0 to 15, none or own");
 		return;
 	}
 	if (!client || client->outsider) {
@@ -500,14 +502,14 @@ static void order_priority(struct worker *worker, struct client *from,
 		 from->name, from->peer.uid, priority, (int)target.pid, target.name);
 	client_set_priority(worker, client, priority, from);
 	if (priority == PRIORITY_UNSET)
-		answer(worker, from, 0, "process %d (%s) has no priority: it is only watched",
+		answer(worker, from, 0, "process %d (%s) has no priority; it is only observed",
 		       (int)target.pid, target.name);
 	else
 		answer(worker, from, 0, "process %d (%s) has priority %d%s", (int)target.pid,
 		       target.name, priority,
 		       client->control.priority_set	  ? " until it ends"
-		       : client->standing.verdict.rule[0] ? ", by its rule or as it says itself"
-							  : ", as it says itself");
+		       : client->standing.verdict.rule[0] ? ", from its rule or its own settings"
+							  : ", from its own settings");
 }
 
 /* ---- policies ---- */
@@ -517,12 +519,12 @@ static void order_policy(struct worker *worker, struct client *from,
 {
 	const struct core_policy policy = {.rule = (enum policy)hello->policy,
 					   .share_percent = hello->share_percent};
-	char where[48] = "all nodes without one of their own", percent[32] = "";
+	char where[48] = "all nodes without their own policy", percent[32] = "";
 
 	if (from->peer.pid_ns != worker->own_pid_ns) {
 		answer(worker, from, -EPERM,
-		       "a policy concerns everybody on a node: it is ordered from the daemon's own "
-		       "pid namespace alone");
+		       "a policy affects all processes on a node: set it from the daemon's own "
+		       "pid namespace");
 		return;
 	}
 	if (!policy_is_valid(hello->policy, hello->share_percent)) {
@@ -533,13 +535,12 @@ static void order_policy(struct worker *worker, struct client *from,
 	nodes_read(worker, now);
 	if (hello->gpu_id && !nodes_known(worker, hello->gpu_id)) {
 		answer(worker, from, -ENODEV,
-		       "there is no node %u: 'kfdsched status' lists those that are",
-		       hello->gpu_id);
+		       "there is no node %u: 'kfdsched status' lists the nodes", hello->gpu_id);
 		return;
 	}
 	if (!kept_store_policy(&worker->beat->kept, hello->gpu_id, &policy) ||
 	    !feed_set_policy(&worker->feed, hello->gpu_id, &policy)) {
-		answer(worker, from, -ENOSPC, "%u nodes at most have a policy of their own",
+		answer(worker, from, -ENOSPC, "at most %u nodes can have their own policy",
 		       CORE_POLICIES);
 		return;
 	}
@@ -592,29 +593,29 @@ void control_order(struct worker *worker, struct client *client, const struct pr
 	if (error) {
 		if (error == -ESRCH)
 			answer(worker, client, error,
-			       "kfdschedd runs in a pid namespace that has not got who orders: "
-			       "order from within it (nsenter --pid --mount), or run kfdschedd on "
-			       "the host");
+			       "the requesting process is not in kfdschedd's pid namespace: "
+			       "send the request from within it (nsenter --pid --mount), or run "
+			       "kfdschedd on the host");
 		else if (error == -EAGAIN)
 			answer(worker, client, error,
-			       "a process of this user does not let the daemon read what it is "
-			       "(an exec that does not end?): try again in 10 s");
+			       "the files in /proc of a process of this user cannot be read now "
+			       "(an exec that does not complete?); try again in 10 s");
 		else
 			answer(worker, client, -EPERM,
-			       "kfdschedd may not see the namespaces of who orders: it needs "
-			       "CAP_SYS_PTRACE (run it as root, and not in a container)");
+			       "kfdschedd cannot read the namespaces of the requesting process: "
+			       "it needs CAP_SYS_PTRACE (run it as root, and not in a container)");
 		return;
 	}
 	peer_name(client->peer.pid, client->name);
 	if (!control_may(worker, &client->peer)) {
 		answer(worker, client, -EPERM,
-		       "user %u may not order anything: root may, and who is in the group that "
-		       "admin_group names in the daemon's configuration",
+		       "user %u is not allowed to send control requests: only root and members "
+		       "of the group that admin_group names in the daemon's configuration are",
 		       client->peer.uid);
 		return;
 	}
 	if (worker->leaving) {
-		answer(worker, client, -ESHUTDOWN, "the daemon is leaving");
+		answer(worker, client, -ESHUTDOWN, "the daemon is shutting down");
 		return;
 	}
 	switch (hello->verb) {
@@ -627,7 +628,7 @@ void control_order(struct worker *worker, struct client *client, const struct pr
 		order_policy(worker, client, hello, now);
 		break;
 	default:
-		answer(worker, client, -EINVAL, "the daemon knows no order number %u", hello->verb);
+		answer(worker, client, -EINVAL, "unknown control request number %u", hello->verb);
 	}
 }
 

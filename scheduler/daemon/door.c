@@ -34,8 +34,8 @@ void door_open(struct worker *worker)
 				      ? (uint32_t)(files.rlim_cur - DOOR_SPARE) / DOOR_FILES
 				      : 1;
 	if (door->slots < DOOR_SLOTS)
-		log_info("room for %u connections, not %u: raise the limit on open files "
-			 "(LimitNOFILE=) to %u",
+		log_info("only %u connections are possible instead of %u: raise the limit of "
+			 "open files (LimitNOFILE=) to %u",
 			 door->slots, DOOR_SLOTS, DOOR_SPARE + DOOR_SLOTS * DOOR_FILES);
 	door->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
@@ -127,7 +127,7 @@ static void let_in(struct worker *worker, int fd, const struct greeter_message *
 	user = door_user(worker, owner);
 	why = users_objection(user, trusted, door->taken, door->slots, now);
 	if (why) {
-		log_user(&user->log, "a connection of user %u is refused: %s", cred.uid, why);
+		log_user(&user->log, "connection of user %u refused: %s", cred.uid, why);
 		refuse(worker, fd, -ENOSPC);
 		return;
 	}
@@ -155,7 +155,9 @@ void door_take(struct worker *worker, uint64_t now)
 			let_in(worker, fd, &message, now);
 			continue;
 		}
-		log_user(&door_user(worker, geteuid())->log, "a connection cannot be taken: %s",
+		log_user(&door_user(worker, geteuid())->log,
+			 "a connection cannot be accepted: "
+			 "%s",
 			 strerror(errno));
 		refuse(worker, fd, -EMFILE);
 	}

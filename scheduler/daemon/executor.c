@@ -159,7 +159,8 @@ static int find_process(const struct executor_tenant *tenant, uint32_t *number)
 	if (!is_trusted(tenant) && use.own >= EXECUTOR_PROCESSES / 2)
 		return -ENOSPC;
 	if (!logged)
-		log_info("there are %u executor processes: from now on tenants share them",
+		log_info("the limit of %u executor processes is reached; tenants share them "
+			 "from now on",
 			 use.all);
 	logged = true;
 	return join_one_of(tenant, may_share, number) ? 0 : -ENOSPC;

@@ -197,8 +197,10 @@ static int open_target(struct target *target, char *reason)
 		error = target->trap ? 0 : -ENOMEM;
 	}
 	if (error)
-		snprintf(reason, KFD_REASON, "process %d cannot be served: %s", (int)slot->pid,
-			 strerror(-error));
+		snprintf(reason, KFD_REASON,
+			 "process %d: its executor thread cannot serve it: "
+			 "%s",
+			 (int)slot->pid, strerror(-error));
 	return error;
 }
 
@@ -402,7 +404,9 @@ static void take_new(struct executor_table *table, uint32_t number)
 		if (!error)
 			continue;
 		slot->error = error;
-		snprintf(slot->reason, sizeof(slot->reason), "no thread for it: %s",
+		snprintf(slot->reason, sizeof(slot->reason),
+			 "cannot start an executor thread "
+			 "for the process: %s",
 			 strerror(-error));
 		tell(slot, EXECUTOR_REFUSED | EXECUTOR_ENDED);
 	}

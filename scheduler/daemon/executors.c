@@ -195,9 +195,9 @@ static void ended(struct executors *executors, uint32_t number, int status)
 	const struct process *process = &executors->processes[number];
 
 	if (process->logged)
-		log_info("executor process %d has ended at last", (int)process->pid);
+		log_info("executor process %d has ended", (int)process->pid);
 	else if (!process->killed_ns && status)
-		log_error("executor process %d ended by %s %d: its clients get another",
+		log_error("executor process %d ended by %s %d; its clients get a new one",
 			  (int)process->pid, WIFSIGNALED(status) ? "signal" : "exit code",
 			  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	set_state(executors, number, EXECUTOR_DIED);
@@ -212,7 +212,7 @@ static void look_at_children(struct executors *executors, uint64_t now)
 		if (child_reap(child, &status)) {
 			ended(executors, i, status);
 		} else if (child->pid && !child->killed && child_is_stopped(child)) {
-			log_error("executor process %d is stopped: killing it", (int)child->pid);
+			log_error("executor process %d is stopped; killing it", (int)child->pid);
 			kill_one(executors, i, now);
 		}
 	}
@@ -245,7 +245,7 @@ static void look_at_slot(struct executors *executors, uint32_t i, uint64_t now)
 	}
 	if (!hangs(&executors->seen[i], slot, now))
 		return;
-	log_error("killing executor process %d: a driver call of it on process %d has not returned "
+	log_error("killing executor process %d: its driver call for process %d has not returned "
 		  "for %llu s",
 		  (int)executors->processes[number].pid, (int)slot->pid, WORK_MAX_NS / 1000 / MS);
 	__atomic_store_n(&slot->hung, 1, __ATOMIC_RELEASE);
@@ -265,8 +265,8 @@ static void look_at_process(struct executors *executors, uint32_t number, uint64
 		kill_one(executors, number, now);
 	if (!process->child.killed || now < process->killed_ns + END_MAX_NS)
 		return;
-	log_error("executor process %d does not end: a driver call of it cannot be killed. What "
-		  "it has suspended by that call's session stays so until then",
+	log_error("executor process %d does not end, because its driver call cannot be killed; "
+		  "the process of that debug session stays suspended until the call returns",
 		  (int)process->pid);
 	process->logged = true;
 }

@@ -65,8 +65,8 @@ static bool has_room(struct feed *feed)
 		feed_flush(feed);
 	if (!feed->text || FEED_BUFFER - feed->used >= LINE)
 		return feed->text;
-	log_error("the recording ends here, because its file takes less than is recorded: %u KiB "
-		  "wait to be written. Record to a faster disk",
+	log_error("the recording ends here, because its file is written too slowly: %u KiB are "
+		  "waiting to be written; record to a faster disk",
 		  FEED_BUFFER / 1024);
 	stop(feed);
 	return false;

@@ -484,8 +484,9 @@ void filter_report(void)
 			continue;
 		__atomic_store_n(&refused_numbers[i], 2, __ATOMIC_RELAXED);
 		name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, i);
-		log_error("system call %s was refused by our own filter; please report this",
-			  name ? name : "of an unknown number");
+		log_error("system call %s was refused by the daemon's own seccomp filter; "
+			  "please report this",
+			  name ? name : "with an unknown number");
 		free(name);
 	}
 }

@@ -136,7 +136,7 @@ static void dispose(int fd, uid_t owner, uint64_t now)
 		return;
 	}
 	log_user(&user_of(owner, now)->log,
-		 "user %u sent descriptors: the connection is left to a process of its own", owner);
+		 "user %u sent file descriptors; a separate process closes the connection", owner);
 	sink_add(fd);
 }
 
@@ -192,7 +192,7 @@ static bool pass(struct pending *pending, uint64_t now)
 	if (error == -EAGAIN)
 		return false;
 	if (error)
-		log_error("cannot pass a connection on: %s", strerror(-error));
+		log_error("cannot pass a connection to the worker: %s", strerror(-error));
 	end_turn(pending->owner, now);
 	close(leave(pending, now)); /* cannot block: the connection is empty */
 	return true;
@@ -243,7 +243,7 @@ static void take_hello(struct pending *pending, uint64_t now)
 	}
 	if (got < (ssize_t)sizeof(*hello) || got > (ssize_t)PROTOCOL_HELLO_MAX) {
 		log_user(&user_of(owner, now)->log,
-			 "a connection of user %u is refused: its first packet has %zd bytes, a "
+			 "connection of user %u refused: its first packet has %zd bytes, a "
 			 "hello of version %u has %zu",
 			 owner, got, PROTOCOL_VERSION, sizeof(*hello));
 		refuse(leave(pending, now), owner, -EPROTO, now);
@@ -277,7 +277,7 @@ static void let_in(int fd, uint64_t now)
 	user = user_of(owner, now);
 	why = users_objection(user, trusted, door.taken, door.slots, now);
 	if (why) {
-		log_user(&user->log, "a connection of user %u is refused: %s", cred.uid, why);
+		log_user(&user->log, "connection of user %u refused: %s", cred.uid, why);
 		refuse(fd, owner, -ENOSPC, now);
 		return;
 	}
@@ -316,7 +316,9 @@ static void accept_some(int listener, uint64_t now)
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-			log_user(&user_of(geteuid(), now)->log, "a connection cannot be taken: %s",
+			log_user(&user_of(geteuid(), now)->log,
+				 "a connection cannot be "
+				 "accepted: %s",
 				 strerror(errno));
 			/* a pause; the filter allows no sleep */
 			poll_until_ns(NULL, 0, wait_end_ms(NAP_MS));
@@ -428,7 +430,8 @@ int greeter_run(const struct greeter *greeter)
 	if (!error)
 		error = mappings_read_only(greeter->beat);
 	if (error) {
-		log_error("the door cannot open: %s", strerror(-error));
+		log_error("the process that accepts connections cannot start: %s",
+			  strerror(-error));
 		return 1;
 	}
 	reload_take(greeter->reload, &door.config_number, &door.config);
@@ -439,7 +442,7 @@ int greeter_run(const struct greeter *greeter)
 	    watch(EPOLL_CTL_ADD, greeter->channel, 0, SOURCE_CHANNEL, 0) ||
 	    (greeter->root_listener >= 0 &&
 	     watch(EPOLL_CTL_ADD, greeter->root_listener, EPOLLIN, SOURCE_ROOT, 0))) {
-		log_error("the door cannot open: %s", strerror(errno));
+		log_error("the process that accepts connections cannot start: %s", strerror(errno));
 		return 1;
 	}
 	loop();

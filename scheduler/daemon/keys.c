@@ -39,22 +39,22 @@ const char *key_allowed(const struct key *key, char text[static KEY_ALLOWED])
 	case KEY_SHARE:
 		return "whole percent, 1%..99%";
 	case KEY_ADMIN_GROUP:
-		return "a group that this system knows, by name or number";
+		return "an existing group, by name or number";
 	case KEY_GRANT:
-		return "WHO over WHOM, each of them `uid NAME`, `gid NAME`, `cgroup /PATTERN` or "
-		       "`all`, at most 64 grants";
+		return "SUBJECT over TARGET, each of them `uid NAME`, `gid NAME`, `cgroup "
+		       "/PATTERN` or `all`, at most 64 grants";
 	case KEY_UIDS:
-		return "users that this system knows, by name or number, at most 8, with commas";
+		return "existing users, by name or number, at most 8, separated by commas";
 	case KEY_GIDS:
-		return "groups that this system knows, by name or number, at most 8, with commas";
+		return "existing groups, by name or number, at most 8, separated by commas";
 	case KEY_CGROUPS:
 	case KEY_EXECUTABLES:
-		return "patterns that begin with /, at most 8, with commas";
+		return "patterns that begin with /, at most 8, separated by commas";
 	case KEY_CONTAINERS:
-		return "6 to 64 hexadecimal digits (0-9, a-f) of an id's beginning, at most 8, "
-		       "with commas";
+		return "the first 6 to 64 hexadecimal digits (0-9, a-f) of an id, at most 8, "
+		       "separated by commas";
 	case KEY_PRIORITY:
-		return "online, offline, 0..15, or none (seen, never scheduled)";
+		return "online, offline, 0..15, or none (observed, never scheduled)";
 	case KEY_LEVEL:
 		return "auto, trap, self, gate, weight or observe";
 	case KEY_GROUP:

@@ -31,7 +31,7 @@ void level_begin(struct client *client, uint32_t asked)
 		client->by_order = LANE_LEVEL_SELF;
 		client->level.error = -EALREADY;
 		snprintf(client->level.why, sizeof(client->level.why),
-			 "it holds itself back, and lets nobody else (KFDSHIM_LEVEL=self)");
+			 "it holds itself, and rejects other debug sessions (KFDSHIM_LEVEL=self)");
 	}
 }
 
@@ -56,8 +56,8 @@ bool level_explain(struct client *client)
 void level_tell(struct worker *worker, struct client *client)
 {
 	if (!client->level.told) {
-		log_info("process %d (%s): level %s, because %s", (int)client->peer.pid,
-			 client->name, lane_level_name(client->by_order), client->level.why);
+		log_info("process %d (%s): level %s: %s", (int)client->peer.pid, client->name,
+			 lane_level_name(client->by_order), client->level.why);
 		events_level(worker, client, true);
 	}
 	client->level.told = true;
@@ -146,7 +146,7 @@ static void observe(struct worker *worker, struct client *client)
 	bool told = level->told;
 
 	if (level->asked == PROTOCOL_LEVEL_TRAP)
-		snprintf(why, sizeof(why), "%.180s (KFDSHIM_LEVEL=trap: no other is tried)",
+		snprintf(why, sizeof(why), "%.180s (KFDSHIM_LEVEL=trap: no other level is tried)",
 			 level->why);
 	else
 		snprintf(why, sizeof(why), "%s", level->why);
@@ -317,7 +317,7 @@ static bool may_take_session(struct worker *worker, const struct client *client,
 		return false;
 	worker->session_moved_ns = now;
 	snprintf(why, sizeof(why),
-		 "the one debug session of its GPU went to process %d, which has work",
+		 "the one debug session of its GPU was given to process %d, which has work",
 		 (int)client->peer.pid);
 	level_fall(worker, holder, -EBUSY, why, now);
 	return false; /* the session becomes free soon */
@@ -394,13 +394,17 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 		return;
 	}
 	if (error && client->by_order == LANE_LEVEL_SELF && !level_may_change(client)) {
-		snprintf(level->why, sizeof(level->why), "it has no debug session on itself: %s",
+		snprintf(level->why, sizeof(level->why),
+			 "it cannot open a debug session on "
+			 "itself: %s",
 			 strerror(-error));
 		client_cannot(worker, client, level->why);
 		return;
 	}
 	if (error && client->by_order == LANE_LEVEL_SELF) {
-		snprintf(level->why + end, sizeof(level->why) - end, "; and none by itself: %s",
+		snprintf(level->why + end, sizeof(level->why) - end,
+			 "; it cannot open one "
+			 "itself: %s",
 			 strerror(-error));
 		leave_level(worker, client, LANE_LEVEL_GATE);
 		return;

@@ -66,8 +66,8 @@ static int clear_path(const char *path, char *problem, size_t size)
 		if (fd >= 0)
 			close(fd);
 		snprintf(problem, size,
-			 "a daemon listens at %s already: end it, or name another "
-			 "socket with --socket",
+			 "another daemon listens at %s: stop it, or choose another socket with "
+			 "--socket",
 			 path);
 		return -EADDRINUSE;
 	}
@@ -75,8 +75,8 @@ static int clear_path(const char *path, char *problem, size_t size)
 		return 0;
 	if (fd == -ENOTSOCK) {
 		snprintf(problem, size,
-			 "%s is there and is no daemon's socket: name another path "
-			 "with --socket",
+			 "%s exists and is not a socket of kfdschedd: choose another path with "
+			 "--socket",
 			 path);
 		return -EEXIST;
 	}
@@ -85,8 +85,8 @@ static int clear_path(const char *path, char *problem, size_t size)
 
 		if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode)) {
 			snprintf(problem, size,
-				 "%s is there and is no socket: name another path "
-				 "with --socket",
+				 "%s exists and is not a socket: choose another path with "
+				 "--socket",
 				 path);
 			return -EEXIST;
 		}
@@ -131,8 +131,8 @@ int listener_open(const char *path, struct listener *out, char *problem, size_t 
 	folder = lock_folder(path);
 	if (folder < 0) {
 		snprintf(problem, size,
-			 "no folder for the socket %s: %s; name another with "
-			 "--socket",
+			 "cannot create the directory of the socket %s: %s; choose another path "
+			 "with --socket",
 			 path, strerror(-folder));
 		return folder;
 	}

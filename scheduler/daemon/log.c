@@ -157,7 +157,7 @@ static bool tell_dropped(void)
 		return true;
 	start = begin(text, PRIORITY_WARNING);
 	n = snprintf(text + start, sizeof(text) - start,
-		     "%u lines are missing here: nobody read them in time\n", lost);
+		     "%u lines are missing here, because the log was not read in time\n", lost);
 	if (put(text, start + (size_t)n))
 		return true;
 	__atomic_add_fetch(&dropped, lost, __ATOMIC_RELAXED);
@@ -228,8 +228,8 @@ static bool granted(struct log_share *share, const struct budget_rule *rule, con
 		return false;
 	}
 	if (share->left_out)
-		log_info("%u lines about the %s of the next line are left out", share->left_out,
-			 of);
+		log_info("%u lines about the %s of the next line suppressed by the rate limit",
+			 share->left_out, of);
 	share->left_out = 0;
 	return true;
 }

@@ -54,8 +54,8 @@ static void put_off(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	client->look.named = true;
 	log_client(&client->log,
-		   "process %d (%s) is restless: it is looked at no more often than %u times a "
-		   "second",
+		   "process %d (%s): more than %u shared-memory updates per second; further "
+		   "updates are coalesced",
 		   (int)client->peer.pid, client->name,
 		   (unsigned)(1000000000u / client_rule.period_ns));
 }

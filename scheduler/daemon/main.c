@@ -27,8 +27,8 @@
 	"[--verbose] [--record FILE] | --version"
 #define HELP                                                                                       \
 	USAGE "\n"                                                                                 \
-	      "  --record FILE  write what the scheduler hears and decides to FILE, at most 256 "  \
-	      "MiB (docs/reference/scheduler-recording.md)"
+	      "  --record FILE  write the input and the decisions of the scheduler to FILE, at "   \
+	      "most 256 MiB (docs/reference/scheduler-recording.md)"
 
 struct options {
 	const char *config;
@@ -138,8 +138,8 @@ static char *absolute(const char *path)
 static void tell_owners(const struct owners *owners)
 {
 	if (owners->bad_lines)
-		log_info("%s: %u lines are not used: each should be USER:FIRST:COUNT", OWNERS_FILE,
-			 owners->bad_lines);
+		log_info("%s: %u lines ignored: the format of a line is USER:FIRST:COUNT",
+			 OWNERS_FILE, owners->bad_lines);
 	if (owners->unused)
 		log_info("%s: only the first %u ranges are used", OWNERS_FILE, OWNERS_MAX);
 }
@@ -200,8 +200,8 @@ static int listen_to_all(const struct options *options, struct listener *out, ch
 	}
 	error = listener_open_root(out);
 	if (error)
-		log_info("root has no socket of its own beside the other, and waits in line with "
-			 "all users: %s",
+		log_info("cannot create the socket for root, which uses the common socket "
+			 "instead: %s",
 			 strerror(-error));
 	return 0;
 }
@@ -223,7 +223,8 @@ int main(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (options.socket[0] != '/' && !options.foreground) {
-		log_error("without --foreground --socket must begin with /: %s", options.socket);
+		log_error("--socket %s must be an absolute path if --foreground is not given",
+			  options.socket);
 		return 2;
 	}
 	code = read_config(&options, &reload);

@@ -50,10 +50,9 @@ static void spare_us(void)
 	if (!error && score > SCORE_WANTED)
 		error = write_score(SCORE_WANTED);
 	if (error)
-		log_info("the kernel may end the daemon as soon as any other process when memory "
-			 "runs out: " SCORE
-			 " cannot be set: %s; that takes CAP_SYS_RESOURCE at the "
-			 "start, or OOMScoreAdjust=%d",
+		log_info("the daemon is not protected from the kernel's OOM killer: " SCORE
+			 " cannot be set: %s; start it with CAP_SYS_RESOURCE, or with "
+			 "OOMScoreAdjust=%d",
 			 strerror(-error), SCORE_WANTED);
 }
 
@@ -117,7 +116,7 @@ void memory_prepare(void)
 	setrlimit(RLIMIT_MEMLOCK, &none); /* lock_all() checks whether it worked */
 	/* With a limit, this process may still be privileged to exceed it, but a worker is not. */
 	if (lock_all() != 0 || !is_unlimited())
-		log_info("not all of the daemon's memory can be locked: on a machine that swaps "
-			 "the scheduler is late. Raise the limit on locked memory "
+		log_info("not all of the daemon's memory can be locked, so the scheduler is "
+			 "late if the machine swaps: raise the limit of locked memory "
 			 "(LimitMEMLOCK=infinity, ulimit -l unlimited)");
 }

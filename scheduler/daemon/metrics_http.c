@@ -58,7 +58,8 @@ int metrics_http_listen(uint16_t port, char *problem, size_t size)
 	if (fd >= 0)
 		close(fd);
 	snprintf(problem, size,
-		 "cannot serve metrics at 127.0.0.1 port %u: %s; name another port with --metrics",
+		 "cannot serve metrics at 127.0.0.1 port %u: %s; choose another port with "
+		 "--metrics",
 		 port, strerror(-error));
 	return error;
 }
@@ -123,10 +124,10 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection, cons
 	(void)cls, (void)version, (void)upload, (void)upload_bytes, (void)request;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
 		code = MHD_HTTP_METHOD_NOT_ALLOWED;
-		response = tell("only GET\n");
+		response = tell("only the method GET is supported\n");
 	} else if (strcmp(url, "/metrics") != 0) {
 		code = MHD_HTTP_NOT_FOUND;
-		response = tell("only /metrics\n");
+		response = tell("only the path /metrics exists\n");
 	} else {
 		response = tell_metrics();
 	}

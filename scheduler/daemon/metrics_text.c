@@ -24,20 +24,21 @@ static const struct {
 } latencies[METRICS_LATENCIES] = {
 	[METRICS_DETECTION] =
 		{"detection_seconds",
-		 "From the activity that caused a suspend to the driver call's entry."},
-	[METRICS_SUSPEND] = {"suspend_seconds", "How long suspends that succeeded took."},
-	[METRICS_RESUME] = {"resume_seconds", "How long resumes that succeeded took."},
+		 "Time from the activity that caused a suspend to the entry of the driver call."},
+	[METRICS_SUSPEND] = {"suspend_seconds", "Duration of successful suspends."},
+	[METRICS_RESUME] = {"resume_seconds", "Duration of successful resumes."},
 	[METRICS_HOLDOVER] = {"holdover_seconds",
-			      "From the idleness that caused a resume to the driver call's entry."},
+			      "Time from the idleness that caused a resume to the entry of the "
+			      "driver call."},
 };
 
 static const struct {
 	const char *name, *help;
 	size_t offset; /* of a counter in struct metrics_figures */
 } counts[] = {
-	{"suspends_total", "Suspends that succeeded.", offsetof(struct metrics_figures, suspends)},
-	{"resumes_total", "Resumes that succeeded.", offsetof(struct metrics_figures, resumes)},
-	{"failures_total", "Suspends and resumes that failed.",
+	{"suspends_total", "Successful suspends.", offsetof(struct metrics_figures, suspends)},
+	{"resumes_total", "Successful resumes.", offsetof(struct metrics_figures, resumes)},
+	{"failures_total", "Failed suspends and resumes.",
 	 offsetof(struct metrics_figures, failures)},
 };
 
@@ -176,15 +177,15 @@ static void figures(FILE *out, const struct metrics_snapshot *s, enum scope scop
 		}
 	}
 	family(out, scope, "suspended_seconds_total", "counter",
-	       "Time for which clients were suspended, added up.", whose[scope]);
+	       "Time for which clients were suspended, summed over clients.", whose[scope]);
 	for (uint32_t i = 0; i < n; i++) {
 		sample(out, s, scope, i, "suspended_seconds_total");
 		seconds(out, figures_of(s, scope, i)->suspended_ns);
 	}
 	family(out, scope, "time_seconds_total", "counter",
-	       "Time of clients by what they were in, each moment in one state. Bounces, save and "
-	       "restore are in suspending and resuming; online work, its end until that is known, "
-	       "and idle time in between are in held.",
+	       "Time of clients by state; a client is in one state at a time. Runlist updates, "
+	       "save and restore count as suspending and resuming; online work, the detection "
+	       "of its end, and idle time between count as held.",
 	       whose[scope]);
 	for (uint32_t i = 0; i < n; i++)
 		for (enum core_time t = 0; t < CORE_TIMES; t++)
@@ -198,43 +199,47 @@ static void figures(FILE *out, const struct metrics_snapshot *s, enum scope scop
 
 static void daemon(FILE *out, const struct metrics_snapshot *s, const char *version)
 {
-	family(out, ALL, "build_info", "gauge", "1; the version is in the label.", "");
+	family(out, ALL, "build_info", "gauge", "Always 1; the label has the version.", "");
 	fprintf(out, "kfdsched_build_info{version=\"%s\"} 1\n", version);
-	family(out, ALL, "uptime_seconds", "gauge", "Since the daemon began.", "");
+	family(out, ALL, "uptime_seconds", "gauge", "Time since the daemon was started.", "");
 	fputs("kfdsched_uptime_seconds ", out);
 	seconds(out, s->uptime_ns);
-	family(out, ALL, "worker_restarts_total", "counter", "Workers after the first.", "");
+	family(out, ALL, "worker_restarts_total", "counter", "Restarts of the worker.", "");
 	fprintf(out, "kfdsched_worker_restarts_total %" PRIu64 "\n", s->worker_restarts);
 	family(out, ALL, "refused_calls_total", "counter",
-	       "System calls that our own filter refused.", "");
+	       "System calls that the daemon's own seccomp filter refused.", "");
 	fprintf(out, "kfdsched_refused_calls_total %" PRIu64 "\n", s->refused_calls);
 	family(out, ALL, "log_dropped_lines_total", "counter",
-	       "Lines of the log that were dropped because nobody read them in time.", "");
+	       "Log lines that were dropped because the log was not read in time.", "");
 	fprintf(out, "kfdsched_log_dropped_lines_total %" PRIu64 "\n", s->log_dropped);
 	family(out, ALL, "log_left_out_lines_total", "counter",
-	       "Lines of the log beyond a client's or a user's share of it.", "");
+	       "Log lines that were suppressed by the rate limit of a client or user.", "");
 	fprintf(out, "kfdsched_log_left_out_lines_total %" PRIu64 "\n", s->log_left_out);
-	family(out, ALL, "clients", "gauge", "Processes that are registered.", "");
+	family(out, ALL, "clients", "gauge", "Registered processes.", "");
 	fprintf(out, "kfdsched_clients %" PRIu32 "\n", s->clients);
 	family(out, ALL, "clients_unlisted", "gauge",
-	       "Of those, the ones that are not told one by one.", "");
+	       "Registered processes that are not listed individually.", "");
 	fprintf(out, "kfdsched_clients_unlisted %" PRIu32 "\n", s->clients - s->listed);
 }
 
 static void nodes(FILE *out, const struct metrics_snapshot *s)
 {
 	family(out, NODE, "active_seconds_total", "counter",
-	       "Time for which clients had work, added up.", whose[NODE]);
+	       "Time for which clients had work, summed over clients.", whose[NODE]);
 	for (uint32_t i = 0; i < s->node_count; i++) {
 		sample(out, s, NODE, i, "active_seconds_total");
 		seconds(out, s->nodes[i].active_ns);
 	}
-	family(out, NODE, "urgent", "gauge", "1: somebody is held back for somebody.", whose[NODE]);
+	family(out, NODE, "urgent", "gauge",
+	       "1 if a client is held for a more urgent one on "
+	       "this node.",
+	       whose[NODE]);
 	for (uint32_t i = 0; i < s->node_count; i++) {
 		sample(out, s, NODE, i, "urgent");
 		fprintf(out, "%d\n", (int)s->nodes[i].urgent);
 	}
-	family(out, NODE, "suspended_clients", "gauge", "Clients suspended now.", whose[NODE]);
+	family(out, NODE, "suspended_clients", "gauge", "Clients that are suspended now.",
+	       whose[NODE]);
 	for (uint32_t i = 0; i < s->node_count; i++) {
 		sample(out, s, NODE, i, "suspended_clients");
 		fprintf(out, "%" PRIu32 "\n", s->nodes[i].suspended);
@@ -274,17 +279,22 @@ static const struct {
 	bool by_node;
 	void (*value)(FILE *out, const struct metrics_client *c, uint32_t node);
 } of_clients[] = {
-	{"priority", "gauge", "0 to 15, and -1 without one.", false, priority},
-	{"suspended", "gauge", "1: it is, now.", false, suspended},
-	{"active", "gauge", "1: it has work there, as it says.", true, active},
-	{"active_seconds_total", "counter", "Time for which it had work there, as it says.", true,
-	 active_seconds},
-	{"vram_bytes", "gauge", "Memory that it has allocated there, as it says.", true, vram},
+	{"priority", "gauge", "Priority, 0 to 15; -1 without a priority.", false, priority},
+	{"suspended", "gauge", "1 if the client is suspended now.", false, suspended},
+	{"active", "gauge", "1 if the client reports work on this node.", true, active},
+	{"active_seconds_total", "counter",
+	 "Time for which the client reported work on this "
+	 "node.",
+	 true, active_seconds},
+	{"vram_bytes", "gauge", "Memory that the client reports to have allocated on this node.",
+	 true, vram},
 };
 
 static void clients(FILE *out, const struct metrics_snapshot *s)
 {
-	family(out, CLIENT, "level", "gauge", "1; how it can be held back is in the label.",
+	family(out, CLIENT, "level", "gauge",
+	       "Always 1; the label has the level by which the "
+	       "client can be held.",
 	       whose[CLIENT]);
 	for (uint32_t c = 0; c < s->listed; c++) {
 		fputs("kfdsched_client_level{", out);
@@ -320,7 +330,7 @@ static void gpu_label(FILE *out, const char *label, const char *text, size_t siz
 void metrics_gpus(const struct gpu_name *names, size_t n, FILE *out)
 {
 	family(out, ALL, "gpu_info", "gauge",
-	       "1; the other names of a node's GPU are in the labels.", "");
+	       "Always 1; the labels have the other names of a node's GPU.", "");
 	for (size_t i = 0; i < n; i++) {
 		char render[24] = "";
 

@@ -35,10 +35,9 @@ static void report_overflow(size_t n)
 	static bool reported;
 
 	if (n > LANE_NODES && !reported)
-		log_error(
-			"this machine has more than %u GPUs: those that 'kfdsched status' does not "
-			"list are not scheduled",
-			LANE_NODES);
+		log_error("this machine has more than %u GPUs; GPUs that 'kfdsched status' does "
+			  "not list are not scheduled",
+			  LANE_NODES);
 	reported |= n > LANE_NODES;
 }
 

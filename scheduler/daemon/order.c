@@ -55,7 +55,7 @@ static void set_capability(struct worker *worker, struct client *client)
 		/* a rule set level self, its session was ended, or its runtime was enabled again */
 		level_again(worker, client);
 	} else if (client->runtime == LANE_RUNTIME_NEVER) {
-		client_why_never(client, "it has no debug session on itself", why);
+		client_why_never(client, "it cannot open a debug session on itself", why);
 		if (level_may_change(client))
 			level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
 		else
@@ -99,7 +99,7 @@ static void lost(struct worker *worker, struct client *client, uint32_t error, u
 	char why[KFD_REASON];
 
 	client->obeys = false;
-	snprintf(why, sizeof(why), "it could not stay held: %s", strerror(error & 0xfff));
+	snprintf(why, sizeof(why), "its hold ended early: %s", strerror(error & 0xfff));
 	level_fall(worker, client, -EPROTO, why, now);
 }
 
@@ -174,5 +174,6 @@ void order_overdue(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	}
 	answered(worker, client, ETIMEDOUT, 0, now);
-	level_fall(worker, client, -ETIMEDOUT, "it did not obey an order within 1 s", now);
+	level_fall(worker, client, -ETIMEDOUT, "it did not acknowledge a hold command within 1 s",
+		   now);
 }

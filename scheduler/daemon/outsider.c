@@ -80,7 +80,9 @@ static int hold(pid_t pid, int pidfd, struct peer *out, struct subject *subject,
 	if (!error)
 		error = peer_of(pid, pidfd, &found, out);
 	if (error == -EAGAIN)
-		snprintf(problem, size, "process %d cannot be read now: try again in 10 s",
+		snprintf(problem, size,
+			 "process %d: its files in /proc cannot be read now; try "
+			 "again in 10 s",
 			 (int)pid);
 	else if (error)
 		snprintf(problem, size, "process %d has just ended", (int)pid);
@@ -106,7 +108,7 @@ static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, co
 		if (!outsider)
 			close(peer.pidfd);
 		free(outsider);
-		snprintf(problem, size, "no room or memory for process %d", (int)pid);
+		snprintf(problem, size, "process %d: too many clients, or out of memory", (int)pid);
 		return -ENOMEM;
 	}
 	feed_set_passive(&worker->feed, client->id);
@@ -114,8 +116,8 @@ static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, co
 	outsider->changed = true;
 	snprintf(outsider->rule, sizeof(outsider->rule), "%s", rule);
 	client_explain(client);
-	log_info("process %d (%s), without the shim, is tagged%s%s: priority %d, user %u", (int)pid,
-		 client->name, rule[0] ? " by rule " : "", rule, priority, peer.uid);
+	log_info("process %d (%s), without the shim: tagged%s%s with priority %d, user %u",
+		 (int)pid, client->name, rule[0] ? " by rule " : "", rule, priority, peer.uid);
 	events_came(worker, client);
 	control_came(worker, client, clock_ns());
 	return 0;
@@ -126,9 +128,9 @@ static int check_priority(pid_t pid, int priority, char *problem, size_t size)
 	if (priority >= 0 && priority < PRIORITY_ONLINE)
 		return 0;
 	snprintf(problem, size,
-		 "priority %d is not for process %d, which runs without the shim: what it has in "
-		 "flight cannot be seen, so it holds nobody back; 0 (the first to be suspended) to "
-		 "%d",
+		 "priority %d is not possible for process %d, which runs without the shim: its "
+		 "work in flight cannot be observed, so no other process is held for it; use 0 "
+		 "(suspended first) to %d",
 		 priority, (int)pid, PRIORITY_ONLINE - 1);
 	return -EINVAL;
 }
@@ -140,7 +142,7 @@ static int tag(struct worker *worker, pid_t pid, int pidfd, int priority, const 
 	int error;
 
 	if (client && !client->outsider) {
-		snprintf(problem, size, "process %d has the shim: its priority is its own",
+		snprintf(problem, size, "process %d runs with the shim and sets its own priority",
 			 (int)pid);
 		return -EEXIST;
 	}
@@ -162,10 +164,10 @@ int outsider_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char
 	if (priority != PRIORITY_UNSET || (client && !client->outsider))
 		return tag(worker, pid, pidfd, priority, "", problem, size);
 	if (client) {
-		client_gone(worker, client, "is not tagged any more");
+		client_gone(worker, client, "is no longer tagged");
 		return 0;
 	}
-	snprintf(problem, size, "process %d was not tagged", (int)pid);
+	snprintf(problem, size, "process %d is not tagged", (int)pid);
 	return -ESRCH;
 }
 
@@ -224,7 +226,9 @@ static void start(struct worker *worker, struct client *client)
 	if (reader_has_none(shim))
 		return;
 	if (shim > 0)
-		client_cannot(worker, client, "the shim is in it, and has not registered here");
+		client_cannot(worker, client,
+			      "the shim is loaded, but has not registered with "
+			      "this daemon");
 	else
 		client_attach(worker, client, true);
 }
@@ -306,7 +310,7 @@ void outsider_overdue(struct worker *worker, struct client *client, uint64_t now
 	if ((client->lost_ns || now >= outsider->program_ns + LOOK_NS) &&
 	    is_another_program(client, now)) {
 		forget_order(worker, &client->peer);
-		client_gone(worker, client, "is another program now: its tag is gone, too");
+		client_gone(worker, client, "runs another program now; its tag is removed");
 		return;
 	}
 	if (now >= outsider->looked_ns + (outsider->changed ? HASTE_NS : LOOK_NS))
@@ -327,7 +331,7 @@ const char *outsider_pending(const struct client *client)
 {
 	if (!has_compute(client->outsider, 0))
 		return "has no compute queues yet";
-	return "a debug session on it is being tried";
+	return "a debug session on the process is being tried";
 }
 
 void outsider_queues_json(const struct outsider *outsider, json_t *list)

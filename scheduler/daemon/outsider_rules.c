@@ -30,12 +30,12 @@ static bool can_be_followed(const struct rule *rule)
 		return false;
 	if (rule->effects & RULE_LEVEL && rule->level != PROTOCOL_LEVEL_AUTO &&
 	    rule->level != PROTOCOL_LEVEL_TRAP && rule->level != PROTOCOL_LEVEL_OBSERVE)
-		why = "a process without the shim cannot hold itself back";
+		why = "a process without the shim cannot hold itself";
 	else if (rule->effects & RULE_PRIORITY && rule->priority == PRIORITY_ONLINE)
-		why = "a process without the shim holds nobody back, for what it has in flight "
-		      "cannot be seen";
+		why = "no process is held for one without the shim, whose work in flight cannot "
+		      "be observed";
 	if (why)
-		log_info("rule %s: left out, because %s", rule->name, why);
+		log_info("rule %s: ignored: %s", rule->name, why);
 	return !why;
 }
 
@@ -53,7 +53,7 @@ static void read_rules(struct worker *worker)
 		if (!own->rules)
 			own->rules = calloc(1, sizeof(*own->rules));
 		if (!own->rules) {
-			log_info("no memory for the rules about processes without the shim");
+			log_info("out of memory for the rules about processes without the shim");
 			return;
 		}
 		own->rules->rule[own->rules->count++] = all->rule[i];
@@ -144,7 +144,7 @@ void outsider_rules_again(struct worker *worker, struct client *client)
 	subject.shim = false;
 	priority = priority_of(worker, &subject, &verdict);
 	if (priority == PRIORITY_UNSET)
-		client_gone(worker, client, "is not tagged any more: no rule says so");
+		client_gone(worker, client, "is no longer tagged: no rule applies to it any more");
 	else
 		outsider_tag_by_rule(worker, client->peer.pid, client->peer.pidfd, priority,
 				     verdict.rule, problem, sizeof(problem));

@@ -33,7 +33,7 @@ static void keep(const cap_value_t *wanted, int count, bool effective)
 			error = cap_set_flag(next, CAP_EFFECTIVE, 1, &wanted[i], CAP_SET);
 	}
 	if (error || cap_set_proc(next) != 0)
-		log_error("cannot give up capabilities: %s", strerror(errno));
+		log_error("cannot drop capabilities: %s", strerror(errno));
 	cap_free(now);
 	cap_free(next);
 }
@@ -46,8 +46,8 @@ static void confine(enum filter_role role, uint64_t *refused)
 		log_error("cannot set no-new-privs: %s", strerror(errno));
 	error = filter_install(role, refused);
 	if (error)
-		log_error("no filter of system calls: %s; the kernel needs CONFIG_SECCOMP_FILTER. "
-			  "Going on without",
+		log_error("cannot install the seccomp filter: %s; continuing without it. The "
+			  "kernel needs CONFIG_SECCOMP_FILTER",
 			  strerror(-error));
 }
 
@@ -70,8 +70,8 @@ void privilege_urgent(bool say)
 	if (sched_setscheduler(0, SCHED_RR, &low) == 0)
 		return;
 	if (setpriority(PRIO_PROCESS, 0, NICE) != 0 && say)
-		log_info("no right to a real-time or a higher priority: on a busy host the "
-			 "scheduler is late");
+		log_info("no permission for real-time or higher scheduling priority: the "
+			 "scheduler is late on a busy host (it needs CAP_SYS_NICE)");
 }
 
 void privilege_worker(uint64_t *refused)

@@ -207,8 +207,8 @@ static void leave_alone(struct alone *its, pid_t pid, uint64_t now)
 {
 	its->left_alone = true;
 	its->since_ns = now;
-	log_info("process %d of user %u keeps reads of its files in /proc waiting, as in an exec "
-		 "that does not end: %s left alone for %llu s",
+	log_info("process %d of user %u: reads of its files in /proc block, as in an exec that "
+		 "does not complete; %s not read for %llu s",
 		 (int)pid, its->owner, its->pid ? "it is" : "the user's processes are",
 		 ALONE_NS / 1000 / MS);
 }
@@ -439,7 +439,9 @@ int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size)
 	if (answer)
 		snprintf(problem, size, "%s", answer->problem);
 	else
-		snprintf(problem, size, "process %d cannot be read now: try again in %llu s",
+		snprintf(problem, size,
+			 "process %d: its files in /proc cannot be read now; try "
+			 "again in %llu s",
 			 (int)pid, ALONE_NS / 1000 / MS);
 	return error;
 }

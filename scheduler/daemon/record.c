@@ -40,14 +40,14 @@ static const char *foreign(int fd)
 	if (st.st_uid != geteuid())
 		return "it belongs to another user";
 	if (st.st_nlink != 1)
-		return "it has other names (hard links)";
+		return "it has several hard links";
 	n = pread(fd, begin, sizeof(begin), 0);
 	if (n < 0)
 		return strerror(errno);
 	if (n > 0 && (n != sizeof(begin) || memcmp(begin, MAGIC, sizeof(begin)) != 0))
-		return "it exists and is not a recording; remove it, or name another file";
+		return "it exists and is not a recording; remove it, or choose another file";
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? "another daemon writes it" : strerror(errno);
+		return errno == EWOULDBLOCK ? "another daemon is writing it" : strerror(errno);
 	return NULL;
 }
 
@@ -177,7 +177,7 @@ int record_run(uint64_t *refused)
 	error = record_copy(pipe_ends[0], file, header_bytes, RECORD_BYTES_MAX);
 	filter_report();
 	if (error > 0)
-		log_info("the recording has ended: %s has %" PRIu64 " MiB, and no more is written",
+		log_info("the recording has ended: %s has reached its limit of %" PRIu64 " MiB",
 			 file_path, RECORD_BYTES_MAX >> 20);
 	else if (error)
 		log_error("the recording has ended: %s: %s", file_path, strerror(-error));

@@ -84,8 +84,7 @@ void reload_begin(struct reload *reload, uint64_t now)
 	pid_t pid;
 
 	if (!reload->path) {
-		log_info("SIGHUP: the daemon was started without --config, so there is no file to "
-			 "read again");
+		log_info("SIGHUP ignored: the daemon was started without --config");
 		return;
 	}
 	if (reload->reader) {
@@ -102,7 +101,8 @@ void reload_begin(struct reload *reload, uint64_t now)
 	if (pid == 0)
 		read_file(reload->shared, reload->path);
 	if (pid < 0)
-		log_info("%s: no process to read it: %s; the old configuration stays in force",
+		log_info("%s: cannot start the process that reads it: %s; the old configuration "
+			 "stays in force",
 			 reload->path, strerror(errno));
 	else
 		reload->reader = pid;
@@ -125,8 +125,8 @@ static bool has_ended(struct reload *reload, uint64_t now)
 		return true;
 	if (now > reload->since_ns + READ_MAX_NS && !reload->killed) {
 		snprintf(reload->shared->problem, sizeof(reload->shared->problem),
-			 "%s: reading it takes longer than 10 s (does nobody answer for names of "
-			 "users or groups?)",
+			 "%s: reading it takes longer than 10 s (does the name service for "
+			 "users and groups respond?)",
 			 reload->path);
 		kill(reload->reader, SIGKILL);
 		reload->killed = true;
@@ -152,7 +152,7 @@ bool reload_look(struct reload *reload, uint64_t now)
 		publish(shared);
 		if (shared->problem[0])
 			log_error("%s", shared->problem);
-		log_info("%s: read again, in force from now on", reload->path);
+		log_info("%s: reloaded, in force from now on", reload->path);
 	} else {
 		log_info("%s; the old configuration stays in force", shared->problem);
 	}

@@ -23,12 +23,12 @@ void client_explain(struct client *client)
 	else if (client->outsider)
 		why = outsider_pending(client);
 	else if (client->standing.level == PROTOCOL_LEVEL_SELF && !client->by_order)
-		why = "gives its debug session to nobody (KFDSHIM_LEVEL=self), so a rule's trap "
-		      "cannot have it";
+		why = "keeps its debug session (KFDSHIM_LEVEL=self), so level trap of a rule is "
+		      "not possible";
 	if (client->priority == PRIORITY_UNSET && !client->control.leased)
 		why = "has no priority";
 	else if (client->priority == PRIORITY_ONLINE && !client->control.leased)
-		why = "has the highest priority: nothing preempts it";
+		why = "has the highest priority: it is never preempted";
 	snprintf(client->reason, sizeof(client->reason), "%s", why);
 }
 
@@ -50,12 +50,14 @@ void client_attach(struct worker *worker, struct client *client, bool patient)
 		return;
 	}
 	if (error == -EBUSY)
-		snprintf(why, sizeof(why), "too many executors of its tenant hang in the driver");
+		snprintf(why, sizeof(why),
+			 "too many executors of its tenant hang in driver "
+			 "calls");
 	else if (error == -ENOSPC)
 		snprintf(why, sizeof(why),
-			 "no executor for it: all are in use, or its user has half of them");
+			 "no executor is available: all are in use, or its user has half of them");
 	else
-		snprintf(why, sizeof(why), "no executor for it: %s", strerror(-error));
+		snprintf(why, sizeof(why), "no executor is available: %s", strerror(-error));
 	level_fall(worker, client, -EAGAIN, why, worker->now_ns);
 }
 

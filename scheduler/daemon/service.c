@@ -47,21 +47,21 @@ static int take(int fd, struct service_sockets *out, char *problem, size_t size)
 		slot = &out->metrics;
 	if (!slot) {
 		snprintf(problem, size,
-			 "descriptor %d of LISTEN_FDS is neither a listening SOCK_SEQPACKET socket "
-			 "(ListenSequentialPacket=) nor one of TCP for metrics",
+			 "fd %d of LISTEN_FDS is neither a listening SOCK_SEQPACKET socket "
+			 "(ListenSequentialPacket=) nor a listening TCP socket for metrics",
 			 fd);
 		return -EINVAL;
 	}
 	if (slot == &out->metrics && !is_loopback(fd)) {
 		snprintf(problem, size,
-			 "descriptor %d of LISTEN_FDS: metrics are served on loopback alone, such "
-			 "as ListenStream=127.0.0.1:9817",
+			 "fd %d of LISTEN_FDS: metrics are served on loopback only, such as "
+			 "ListenStream=127.0.0.1:9817",
 			 fd);
 		return -EINVAL;
 	}
 	if (*slot >= 0) {
-		snprintf(problem, size, "LISTEN_FDS has two sockets of one kind: %d and %d", *slot,
-			 fd);
+		snprintf(problem, size, "LISTEN_FDS has two sockets of the same type: %d and %d",
+			 *slot, fd);
 		return -EINVAL;
 	}
 	*slot = fd;
@@ -84,9 +84,9 @@ int service_sockets(struct service_sockets *out, char *problem, size_t size)
 static void tell_state(pid_t worker, bool well)
 {
 	if (!well)
-		sd_notify(0, "STATUS=The worker has ended, or hangs; another one starts.");
+		sd_notify(0, "STATUS=The worker has ended or hangs; restarting it.");
 	else
-		sd_notifyf(0, "STATUS=Worker %d decides.", (int)worker);
+		sd_notifyf(0, "STATUS=Worker %d is running.", (int)worker);
 }
 
 void service_look(pid_t worker, bool well, uint64_t now)
@@ -110,7 +110,7 @@ void service_look(pid_t worker, bool well, uint64_t now)
 
 void service_stopping(void)
 {
-	sd_notify(0, "STOPPING=1\nSTATUS=Resuming everything.");
+	sd_notify(0, "STOPPING=1\nSTATUS=Resuming all processes.");
 }
 
 void service_reloading(void)

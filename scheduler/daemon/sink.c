@@ -47,8 +47,8 @@ void sink_add(int fd)
 		swallow(fd, ends[1], ends[0]);
 	close(ends[0]);
 	if (pid < 0) {
-		log_error("a connection that holds descriptors stays open: %s",
-			  "no process can be made to close it");
+		log_error("a connection with received file descriptors stays open: %s",
+			  "cannot start a process to close it");
 		close(ends[1]);
 		return;
 	}
@@ -56,8 +56,9 @@ void sink_add(int fd)
 	close(fd); /* cannot block: the new process still has a copy */
 	close(ends[1]);
 	if (count == GREETER_SINKS)
-		log_error("%u processes are stuck in closing descriptors that clients sent: only "
-			  "root's socket is served until one has ended; Linux 6.16 prevents this",
+		log_error("%u processes hang while closing file descriptors that clients sent: "
+			  "only root's socket is served until one of them has ended; Linux 6.16 "
+			  "prevents this",
 			  count);
 }
 

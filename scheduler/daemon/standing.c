@@ -171,7 +171,7 @@ static void configured(struct worker *worker, struct client *client, uint64_t no
 	look_up(worker, client);
 	if (strcmp(before, standing->verdict.rule) != 0)
 		log_info("process %d (%s): %s%s", (int)client->peer.pid, client->name,
-			 standing->verdict.rule[0] ? "rule " : "no rule any more",
+			 standing->verdict.rule[0] ? "rule " : "no rule applies any more",
 			 standing->verdict.rule);
 	standing_place(worker, client, now);
 	if (!client->outsider)

@@ -48,9 +48,9 @@ const char *status_not_suspendable(const struct lane_queue *q)
 	switch (q->type) {
 	case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
 	case KFD_IOC_QUEUE_TYPE_COMPUTE:
-		return q->context ? "it is of a KFD context beside the process's first" : NULL;
+		return q->context ? "it belongs to a secondary KFD context of the process" : NULL;
 	case LANE_TYPE_DRM:
-		return "it is a DRM user queue, which the driver suspends for nobody";
+		return "it is a DRM user queue, which the driver cannot suspend";
 	default:
 		return "only compute queues are suspended";
 	}

@@ -52,7 +52,7 @@ static int check_number(pid_t pid, char *problem, size_t size)
 	pid_t leader;
 
 	if (pid <= 0) {
-		snprintf(problem, size, "%d is not the number of a process", (int)pid);
+		snprintf(problem, size, "%d is not a process id", (int)pid);
 		return -EINVAL;
 	}
 	/* all processes of the daemon are children of the watchdog, and so is this one */
@@ -67,17 +67,18 @@ static int check_number(pid_t pid, char *problem, size_t size)
 		return -ESRCH;
 	}
 	if (leader != pid) {
-		snprintf(problem, size, "%d is a thread of process %d: name that", (int)pid,
-			 (int)leader);
+		snprintf(problem, size, "%d is a thread of process %d: use the process id",
+			 (int)pid, (int)leader);
 		return -EINVAL;
 	}
 	if (seen.kernel_thread) {
-		snprintf(problem, size, "process %d is a thread of the kernel", (int)pid);
+		snprintf(problem, size, "process %d is a kernel thread", (int)pid);
 		return -EINVAL;
 	}
 	if (seen.state == 'Z' || seen.state == 'X') {
 		snprintf(problem, size,
-			 "process %d has ended, and its parent has not asked for its exit code yet",
+			 "process %d has ended (a zombie: its parent has not collected its exit "
+			 "status)",
 			 (int)pid);
 		return -ESRCH;
 	}
@@ -94,25 +95,26 @@ static int check_use(pid_t pid, char *problem, size_t size)
 
 	if (listed ? has == 0 : has == 1) {
 		snprintf(problem, size,
-			 "process %d %s: kfdschedd is in another PID namespace than that list (a "
-			 "container?), so run it on the host%s",
+			 "process %d %s: kfdschedd is in another PID namespace than the "
+			 "driver's list (a container?); run it on the host%s",
 			 (int)pid,
-			 listed ? "has not got /dev/kfd, and the driver's list has its number"
-				: "has /dev/kfd, and the driver's list has not got its number",
-			 listed ? "" : "; or it only inherited the file, or has just begun");
+			 listed ? "has not opened /dev/kfd, but the driver lists its pid"
+				: "has opened /dev/kfd, but the driver does not list its pid",
+			 listed ? "" : ", unless it only inherited the file or has just started");
 		return -ENODEV;
 	}
 	if (!listed) {
 		snprintf(problem, size,
 			 "process %d does not use an AMD GPU: it is not in "
-			 "/sys/class/kfd/kfd/proc (if it is about to, try again)",
+			 "/sys/class/kfd/kfd/proc (if it has just started, try again)",
 			 (int)pid);
 		return -ENODEV;
 	}
 	if (target_has_shim(pid)) {
 		snprintf(problem, size,
-			 "the shim is in process %d and has not registered here: it does so by "
-			 "itself, unless its KFDSHIM_SOCKET names another daemon",
+			 "process %d runs with the shim and has not registered with this "
+			 "daemon: it does so itself, unless its KFDSHIM_SOCKET names another "
+			 "daemon",
 			 (int)pid);
 		return -EEXIST;
 	}
@@ -130,12 +132,11 @@ int target_open(pid_t pid, struct peer *out, char *problem, size_t size)
 		snprintf(problem, size, "process %d has just ended", (int)pid);
 	else if (error == -EACCES)
 		snprintf(problem, size,
-			 "may not see the namespaces of process %d: the daemon needs the same user "
-			 "or CAP_SYS_PTRACE (run it as root, and not in a container)",
+			 "cannot read the namespaces of process %d: the daemon needs the same "
+			 "user or CAP_SYS_PTRACE (run it as root, and not in a container)",
 			 (int)pid);
 	else if (error)
-		snprintf(problem, size, "cannot hold on to process %d: %s", (int)pid,
-			 strerror(-error));
+		snprintf(problem, size, "cannot open process %d: %s", (int)pid, strerror(-error));
 	if (error)
 		return error;
 	/* Repeat the check, now that the pidfd shows if the pid is reused. */

@@ -37,14 +37,14 @@ const char *users_objection(struct user *user, bool trusted, uint32_t taken, uin
 			    uint64_t now)
 {
 	if (taken >= slots)
-		return "all connections are taken";
+		return "all connections are in use";
 	if (trusted)
 		return NULL;
 	if (user->connections >= (slots + 1) / 2)
-		return "the user has half of all connections already";
+		return "the user already has half of all connections";
 	if (taken >= slots - slots / 16)
 		return "the last connections are reserved for root";
 	if (!budget_take(&user->comes, &comes, now))
-		return "the user connects too often";
+		return "the user exceeds the connection rate";
 	return NULL;
 }

@@ -79,12 +79,12 @@ static void look_after(struct watchdog *w, uint64_t now)
 	/* Two checks in a row, because the watchdog itself may have been delayed. */
 	w->late = too_old(w, now) ? w->late + 1 : 0;
 	if (w->late >= 2)
-		log_error("worker %d %s: killing it and its executors, the driver resumes what "
-			  "they have suspended",
+		log_error("worker %d %s; killing it and its executors, and the driver resumes "
+			  "the processes that they have suspended",
 			  (int)w->worker.pid,
 			  child_is_stopped(&w->worker) ? "is stopped" : "hangs");
 	else if (w->leaving_since && now > w->leaving_since + LEAVE_MAX_NS)
-		log_error("worker %d does not leave: killing it", (int)w->worker.pid);
+		log_error("worker %d does not end; killing it", (int)w->worker.pid);
 	else
 		return;
 	child_kill(&w->worker);
@@ -98,10 +98,9 @@ static int take_lock(struct watchdog *w)
 
 	if (fd < 0 && fd != w->lock_error) {
 		if (fd == -EWOULDBLOCK)
-			log_info(
-				"the worker of an earlier daemon still lives: waiting for its end");
+			log_info("the worker of an earlier daemon still runs; waiting for its end");
 		else
-			log_error("cannot start a worker without %s: %s; trying again", w->lock,
+			log_error("cannot start a worker without %s: %s; retrying", w->lock,
 				  strerror(-fd));
 	}
 	w->lock_error = fd < 0 ? fd : 0;
@@ -356,7 +355,7 @@ static int watchdog_open(struct watchdog *w, const struct listener *listener)
 	w->greeter.root_listener = listener->root_fd;
 	w->greeter.reload = w->reload;
 	if (lock_path(listener->fd, w->lock, sizeof(w->lock))) {
-		log_error("cannot start: its socket has no name");
+		log_error("cannot start: the socket that was passed has no path");
 		return -EINVAL;
 	}
 	w->beat->started_ns = clock_ns();

@@ -192,7 +192,7 @@ static void leave(struct worker *worker)
 	if (worker->leaving)
 		return;
 	worker->leaving = true;
-	log_info("leaving: resuming everything");
+	log_info("shutting down; resuming all processes");
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 

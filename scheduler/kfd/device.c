@@ -32,14 +32,15 @@ int kfd_device_open(char reason[static KFD_REASON])
 	}
 	if (ioctl(fd, KFDABI_IOC_GET_VERSION, &version) < 0) {
 		error = errno;
-		snprintf(reason, KFD_REASON, "/dev/kfd does not tell its version: %s",
+		snprintf(reason, KFD_REASON, "cannot read the version of /dev/kfd: %s",
 			 strerror(error));
 		close(fd);
 		return -error;
 	}
 	if (version.major_version != 1 || version.minor_version < 13) {
 		snprintf(reason, KFD_REASON,
-			 "KFD %u.%u cannot suspend queues: needs 1.13, which is Linux 6.5",
+			 "KFD %u.%u cannot suspend queues: version 1.13 (Linux 6.5) or later is "
+			 "needed",
 			 version.major_version, version.minor_version);
 		close(fd);
 		return -EOPNOTSUPP;

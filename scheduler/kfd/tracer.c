@@ -60,18 +60,18 @@ static int refused(pid_t pid, long tracer, char *reason)
 	scope = yama();
 	if (scope == 3)
 		snprintf(reason, KFD_REASON,
-			 "nobody may trace process %d: kernel.yama.ptrace_scope is 3, and stays so "
-			 "until the next boot (set it to 2 or less in /etc/sysctl.d)",
+			 "process %d cannot be traced: kernel.yama.ptrace_scope is 3 until the "
+			 "next boot (set it to 2 or less in /etc/sysctl.d)",
 			 (int)pid);
 	else if (scope)
 		snprintf(reason, KFD_REASON,
-			 "may not trace process %d: kernel.yama.ptrace_scope is %d, so that needs "
-			 "CAP_SYS_PTRACE (root has it)",
+			 "not allowed to trace process %d: kernel.yama.ptrace_scope is %d, so "
+			 "CAP_SYS_PTRACE is needed (root has it)",
 			 (int)pid, scope);
 	else
 		snprintf(reason, KFD_REASON,
-			 "may not trace process %d: that needs the same user or CAP_SYS_PTRACE "
-			 "(root has it, but not in a container)",
+			 "not allowed to trace process %d: the same user or CAP_SYS_PTRACE is "
+			 "needed (root has it, but not in a container)",
 			 (int)pid);
 	return -EPERM;
 }

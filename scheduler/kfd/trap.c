@@ -197,13 +197,13 @@ static void enable_sentence(const struct trap *trap, int error, char *reason)
 		why = "another debugger opened a session first";
 		break;
 	case EBUSY:
-		why = "it uses global wave sync, which this GPU cannot debug";
+		why = "it uses global wave sync, with which this GPU cannot be debugged";
 		break;
 	case ENODEV:
-		why = "it sees a GPU older than gfx9";
+		why = "it uses a GPU older than gfx9";
 		break;
 	case EPERM:
-		why = "the driver does not see us as its tracer";
+		why = "the driver does not accept this process as its tracer";
 		break;
 	default:
 		why = strerror(-error);
@@ -256,7 +256,7 @@ static int start_session(struct trap *trap, char *reason)
 		 "process %d cannot be debugged: its runtime is in state %u (%s)", (int)trap->pid,
 		 state,
 		 state == KFDABI_RUNTIME_DISABLED ? "not enabled"
-		 : state == KFDABI_RUNTIME_BUSY	  ? "busy: its GPU debugs another"
+		 : state == KFDABI_RUNTIME_BUSY	  ? "busy: its GPU debugs another process"
 						  : "error");
 	return state == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO;
 }

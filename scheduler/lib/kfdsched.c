@@ -91,40 +91,42 @@ static int explain(struct kfdsched *k, int error)
 	case -ENOENT:
 	case -ECONNREFUSED:
 		say(k,
-		    "no daemon answers at %s: start one with 'kfdschedd', or name its socket with "
-		    "--socket or KFDSHIM_SOCKET",
+		    "no daemon listens at %s: start one with 'kfdschedd', or set its socket "
+		    "with --socket or KFDSHIM_SOCKET",
 		    k->socket);
 		break;
 	case -ENOTSOCK:
-		say(k, "%s is not a socket: name the daemon's with --socket", k->socket);
+		say(k, "%s is not a socket: set the daemon's socket with --socket", k->socket);
 		break;
 	case -EAGAIN:
-		say(k,
-		    "the daemon at %s did not answer within %d s: look at its log, or start it "
-		    "again",
+		say(k, "the daemon at %s did not reply within %d s: check its log, or restart it",
 		    k->socket, k->answer_ms / 1000);
 		break;
 	case -EPROTO:
 		say(k,
-		    "what answers at %s is no kfdschedd of this version: use the kfdsched that "
-		    "belongs to it",
+		    "the process that listens at %s is not a kfdschedd of this version: use the "
+		    "kfdsched of its version",
 		    k->socket);
 		break;
 	case -ESRCH:
 		say(k,
-		    "no such process is registered with the daemon at %s: 'kfdsched status' lists "
-		    "those that are",
+		    "no such process is registered with the daemon at %s: 'kfdsched status' "
+		    "lists the registered processes",
 		    k->socket);
 		break;
 	case -EACCES:
 	case -EPERM:
-		say(k, "the daemon at %s refuses this user: ask as its owner or root", k->socket);
+		say(k,
+		    "the daemon at %s refuses this user: run this as the owner of the socket "
+		    "or as root",
+		    k->socket);
 		break;
 	case -ECONNRESET:
-		say(k, "the daemon at %s has gone, or hung up: look at its log", k->socket);
+		say(k, "the daemon at %s has ended or closed the connection: check its log",
+		    k->socket);
 		break;
 	default:
-		say(k, "asking the daemon at %s failed: %s", k->socket, strerror(-error));
+		say(k, "the request to the daemon at %s failed: %s", k->socket, strerror(-error));
 	}
 	return error;
 }
@@ -198,12 +200,12 @@ static int order_about(struct kfdsched *k, struct protocol_hello *hello, pid_t p
 	struct stat st;
 
 	if (pid <= 0) {
-		say(k, "%d is no process id", (int)pid);
+		say(k, "%d is not a process id", (int)pid);
 		return -EINVAL;
 	}
 	/* ENOENT on newer kernels. */
 	if (pidfd < 0 && (error == EINVAL || error == ENOENT)) {
-		say(k, "%d is a thread: name its process", (int)pid);
+		say(k, "%d is a thread: use the id of its process", (int)pid);
 		return -EINVAL;
 	}
 	if (pidfd < 0) {
@@ -228,8 +230,8 @@ static int status(struct kfdsched *k, pid_t pid, uint32_t verb, char **json)
 
 	if (fd == -ESRCH)
 		say(k,
-		    "no process %d is registered with the daemon at %s: 'kfdsched status' lists "
-		    "those that are",
+		    "process %d is not registered with the daemon at %s: 'kfdsched status' "
+		    "lists the registered processes",
 		    (int)pid, k->socket);
 	if (fd >= 0 && !*json) {
 		close(fd);
@@ -257,7 +259,7 @@ API int kfdsched_suspend(struct kfdsched *k, pid_t pid, unsigned seconds)
 	struct protocol_hello hello = {.verb = PROTOCOL_SUSPEND, .lease_s = seconds};
 
 	if (seconds < 1 || seconds > PROTOCOL_LEASE_MAX_S) {
-		say(k, "a lease lasts 1 to %u seconds, not %u", PROTOCOL_LEASE_MAX_S, seconds);
+		say(k, "a lease must be 1 to %u seconds, not %u", PROTOCOL_LEASE_MAX_S, seconds);
 		return -EINVAL;
 	}
 	return closed(order_about(k, &hello, pid));
@@ -297,7 +299,7 @@ API int kfdsched_set_priority(struct kfdsched *k, pid_t pid, int priority)
 	struct protocol_hello hello = {.verb = PROTOCOL_PRIORITY, .priority = priority};
 
 	if (priority < KFDSCHED_PRIORITY_OWN || priority > PRIORITY_ONLINE) {
-		say(k, "a priority is 0 to %d, not %d", PRIORITY_ONLINE, priority);
+		say(k, "a priority must be 0 to %d, not %d", PRIORITY_ONLINE, priority);
 		return -EINVAL;
 	}
 	return closed(order_about(k, &hello, pid));
@@ -331,8 +333,8 @@ API int kfdsched_recent_events(struct kfdsched *k, char **json)
 
 	if (fd == -EINVAL)
 		say(k,
-		    "the daemon at %s keeps no events, for it is of an older version: start one "
-		    "of this version",
+		    "the daemon at %s has no events, because its version is older: start a "
+		    "daemon of this version",
 		    k->socket);
 	if (fd >= 0 && !*json) {
 		close(fd);
@@ -352,7 +354,7 @@ API int kfdsched_events(struct kfdsched *k)
 	int fd = ask(k, &hello, ANSWER_MS, &text);
 
 	if (fd == -EUSERS)
-		say(k, "the daemon at %s tells its events to so many already: end one of them",
+		say(k, "the daemon at %s has too many subscribers to its events: end one of them",
 		    k->socket);
 	free(text);
 	return fd;
@@ -376,7 +378,8 @@ API ssize_t kfdsched_next_event(struct kfdsched *k, int fd, char *text, size_t s
 	if (n == 0)
 		return explain(k, -ECONNRESET);
 	if ((size_t)n > size - 1) {
-		say(k, "an event of %zd bytes does not fit: give it %d", n, KFDSCHED_EVENT_BYTES);
+		say(k, "an event of %zd bytes does not fit: pass a buffer of %d bytes", n,
+		    KFDSCHED_EVENT_BYTES);
 		return -EMSGSIZE;
 	}
 	text[n] = '\0';

@@ -43,7 +43,7 @@ static int parse(const struct verb *verb, struct usage *usage)
 	int rc = usage_parse(verb->usage, usage);
 
 	if (rc)
-		fprintf(stderr, "kfdsched_pages: the usage of %s is not understood: %s\n",
+		fprintf(stderr, "kfdsched_pages: the usage of %s cannot be parsed: %s\n",
 			verb->name, verb->usage);
 	return rc;
 }
@@ -155,8 +155,9 @@ int pages_bash(FILE *out)
 	static const struct shell bash = {"$before", offer_bash};
 	int rc;
 
-	fputs("# bash completion for kfdsched, made from its verbs\n"
-	      "_kfdsched_words()\n{\n",
+	fputs("# bash completion for kfdsched, generated from its commands\n"
+	      "_kfdsched_words()\n"
+	      "{\n",
 	      out);
 	verbs(out);
 	rc = arms(&bash, out);
@@ -230,10 +231,16 @@ int pages_zsh(FILE *out)
 	static const struct shell zsh = {"$words[CURRENT-1]", offer_zsh};
 	int rc;
 
-	fputs("#compdef kfdsched\n# made from the verbs of kfdsched\n_kfdsched()\n{\n", out);
+	fputs("#compdef kfdsched\n"
+	      "# generated from the commands of kfdsched\n"
+	      "_kfdsched()\n"
+	      "{\n",
+	      out);
 	verbs(out);
-	fputs("\tlocal verb=$words[2] options=''\n\tlocal -a described\n"
-	      "\tif (( CURRENT == 2 )); then\n\t\tdescribed=('help:tell more about a verb'",
+	fputs("\tlocal verb=$words[2] options=''\n"
+	      "\tlocal -a described\n"
+	      "\tif (( CURRENT == 2 )); then\n"
+	      "\t\tdescribed=('help:describe a command'",
 	      out);
 	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++) {
 		if (!e->verb)

@@ -89,9 +89,13 @@ void pages_man_verb(const struct verb *verb, FILE *out)
 void pages_man_overview(FILE *out)
 {
 	header("kfdsched", "priorities for processes that share an AMD GPU", out);
-	fputs("*kfdsched* VERB \\[OPTIONS\\]\n\n# DESCRIPTION\n\n"
-	      "Each verb has a page of its own, kfdsched-VERB(1); 'kfdsched help VERB' tells the "
-	      "same.\n\n",
+	fputs("*kfdsched* COMMAND \\[OPTIONS\\]\n"
+	      "\n"
+	      "# DESCRIPTION\n"
+	      "\n"
+	      "Each command has its own page, kfdsched-COMMAND(1); 'kfdsched help COMMAND' "
+	      "prints the same.\n"
+	      "\n",
 	      out);
 	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++) {
 		if (e->heading) {
@@ -102,6 +106,7 @@ void pages_man_overview(FILE *out)
 		plain(e->verb->summary, strlen(e->verb->summary), out);
 		fputs("\n\n", out);
 	}
-	fputs("# EXIT STATUS\n\n" CLI_EXITS " run, record and trace pass their command's on.\n",
+	fputs("# EXIT STATUS\n\n" CLI_EXITS " run, record and trace exit with the status of the "
+	      "command they run.\n",
 	      out);
 }

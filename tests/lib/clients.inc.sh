@@ -10,13 +10,13 @@ ini=$work/c.ini
 # reload LINE...: these are in force from now on.
 reload() {
 	local before
-	before=$(grep -c "read again, in force" "$work/log" || true)
+	before=$(grep -c "reloaded, in force" "$work/log" || true)
 	printf '%s\n' '[scheduler]' 'slow_suspend = 10s' "$@" >"$ini"
 	kill -HUP "$daemon"
 	until_true 100 in_force "$before" || fail "no reload: $*"
 }
 in_force() {
-	[ "$(grep -c "read again, in force" "$work/log" || true)" -gt "$1" ]
+	[ "$(grep -c "reloaded, in force" "$work/log" || true)" -gt "$1" ]
 }
 
 # client NAME UID PRIORITY LEVEL: a process of this user: its pid in pid[NAME].

@@ -13,7 +13,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
 export KFDSHIM_SOCKET=$work/run/socket
 
 log_is_clean() {
-	! grep -qs "was refused by our own filter" "$work/log" || {
+	! grep -qs "was refused by the daemon's own seccomp filter" "$work/log" || {
 		echo "FAILED: the daemon's filter does not know all that it does" >&2
 		return 1
 	}

@@ -12,6 +12,6 @@ find_fuse_device
 begin
 newcomers_must_come
 attack stuck_exec stuck_exec "$fuse_device" 20
-grep -q "keeps reads of its files in /proc waiting" "$work/log" ||
+grep -q "reads of its files in /proc block" "$work/log" ||
 	problem "stuck_exec: no read has waited, so nothing is shown"
 finish

@@ -30,6 +30,6 @@ if ! readelf -d "$library" | grep -qE 'lib[at]san|libubsan'; then
 	for program in static shared; do
 		expect 2 "$work/$program" 1
 		expect 1 "$work/$program" 1 $$ $PPID
-		said "no daemon answers at $work/none"
+		said "no daemon listens at $work/none"
 	done
 fi

@@ -19,7 +19,7 @@ each() {
 	done
 }
 
-each "$work/none" "no daemon answers at $work/none: start one with 'kfdschedd'"
+each "$work/none" "no daemon listens at $work/none: start one with 'kfdschedd'"
 # Without one it is tried here. Where there is no driver that is not possible.
 [ -e /dev/kfd ] && none=1 || none=77
 refused "$none" "/dev/kfd" "$kfdsched" suspend $$ --socket "$work/none"
@@ -35,7 +35,7 @@ done
 # One that hangs up.
 start_stand_in "$work/s"
 orders=("resume $$" "set $$ own" "policy observe")
-each "$work/s" "has gone, or hung up"
+each "$work/s" "has ended or closed the connection"
 orders=("resume $$" events)
 FAKE_FAULT=silent start_stand_in "$work/silent"
 each "$work/silent" "did not answer within 2 s"

@@ -9,10 +9,10 @@ set -eu
 . "$SOURCE/tests/lib/stand_in.inc.sh"
 export FAKE_ANSWER="cat $SOURCE/tests/system/cli/status.json"
 
-refused 1 "no daemon answers at $work/none" "$kfdsched" status --socket "$work/none"
+refused 1 "no daemon listens at $work/none" "$kfdsched" status --socket "$work/none"
 said "kfdschedd"
 expect 1 env KFDSHIM_SOCKET="$work/other" "$kfdsched" status
-said "no daemon answers at $work/other"
+said "no daemon listens at $work/other"
 touch "$work/file"
 refused 1 "is not a socket" "$kfdsched" status --socket "$work/file"
 refused 1 "" "$kfdsched" status --socket "/$(printf 'x%.0s' $(seq 120))"

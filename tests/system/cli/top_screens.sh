@@ -127,6 +127,6 @@ jq -e '[.processes[] | select(.pid == 5000005)][0] |
 if [ -e /sys/class/kfd/kfd/proc ]; then
 	expect 0 "$kfdsched" top --once --json --interval 50ms --socket "$work/none"
 	schema top "$work/out"
-	jq -e '.daemon == null and (.why_no_daemon | test("no daemon answers")) and .suspends_per_s == null' \
+	jq -e '.daemon == null and (.why_no_daemon | test("no daemon listens")) and .suspends_per_s == null' \
 		"$work/out" >/dev/null || fail "no daemon, and no word of it"
 fi

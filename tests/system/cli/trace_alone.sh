@@ -18,7 +18,7 @@ fails() {
 	[ ! -s "$work/out" ] || fail "trace $*: something on stdout"
 }
 fails 77 "there is nothing to trace here"
-said "no daemon answers at $KFDSHIM_SOCKET"
+said "no daemon listens at $KFDSHIM_SOCKET"
 fails 1 "cannot be read: No such file" --hip-log "$work/none"
 fails 1 "cannot be written: No such file" --perfetto "$work/none/p"
 sleep 0 &

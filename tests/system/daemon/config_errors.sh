@@ -18,7 +18,7 @@ wrong() {
 printf '[scheduler]\nslow_suspend = 5\n' >"$work/bad.ini"
 wrong "$work/bad.ini:2: slow_suspend = 5: must be a number with its unit" "$work/bad.ini"
 wrong "$work/none: No such file" "$work/none"
-wrong "$work: is a folder" "$work"
+wrong "$work: is a directory" "$work"
 wrong "not a text file" "$BUILD/lane_client"
 head -c 2000000 /dev/zero | tr '\0' '\n' >"$work/huge.ini"
 wrong "$work/huge.ini: is larger than 1 MiB" "$work/huge.ini"

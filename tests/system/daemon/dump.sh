@@ -9,7 +9,7 @@ set -eu
 . "$SOURCE/tests/lib/daemon.inc.sh"
 in_a_world
 
-refused 1 "no daemon answers" "$kfdsched" status $$ --dump
+refused 1 "no daemon listens" "$kfdsched" status $$ --dump
 refused 2 "wants the PID" "$kfdsched" status --dump
 refused 2 "is no process id" "$kfdsched" status --dump 12x
 refused 2 "one argument too many" "$kfdsched" status 12 13

@@ -42,7 +42,7 @@ took=$(((${EPOCHREALTIME/./} - start) / 1000))
 [ "$took" -le 2000 ] || fail "SIGUSR1 was handled after $took ms" # the bound that is promised
 wait "$watching" || fail "it does not run 2 s after its scheduler was stopped"
 echo "ran again $(cat "$work/moved") ms after SIGSTOP, SIGUSR1 handled after $took ms, traced: $traced"
-grep -q "is stopped: killing it" "$work/log" || fail "the watchdog did not say why"
+grep -q "is stopped; killing it" "$work/log" || fail "the watchdog did not say why"
 
 until_true 50 says ".daemon.worker_pid != $before" || fail "no other worker"
 until_true 50 about "$target" '.level == "trap" and .shim == false' ||

@@ -56,9 +56,9 @@ number=$("${inside[@]}" sh -c 'grep -lsx "Name:[[:space:]]*latecomer" /proc/[0-9
 code=0
 "${inside[@]}" "$kfdsched" set "$number" 2 >"$work/out" 2>"$work/answer" || code=$?
 [ "$code $(wc -l <"$work/answer")" = "1 1" ] || fail "in a container: $code, $(cat "$work/answer")"
-grep -q "driver's list has.* its number: kfdschedd is in another PID namespace.* run it on the host" "$work/answer" ||
+grep -q "the driver .*its pid.*: kfdschedd is in another PID namespace.* run it on the host" "$work/answer" ||
 	fail "in a container: $(cat "$work/answer")"
-must_refuse $$ 2 "has not got who orders: .* run kfdschedd on the host"
+must_refuse $$ 2 "the requesting process is not in kfdschedd's pid namespace: .* run kfdschedd on the host"
 "${inside[@]}" "$kfdsched" status --json | jq -e '.processes == []' >/dev/null ||
 	fail "somebody was taken in"
 late work

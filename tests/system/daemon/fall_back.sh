@@ -35,7 +35,7 @@ else
 	daemon=$!
 	children+=("$daemon")
 	until_true 100 listens_since 0 || fail "no socket"
-	reason='^may not trace process [0-9]+'
+	reason='^not allowed to trace process [0-9]+'
 	offline_level=self
 fi
 start_online

@@ -32,7 +32,7 @@ done
 killed || fail "the executor process is not killed"
 until_true 20 is_stuck || fail "the stuck driver call has ended: nothing is shown"
 until_true 50 says ".processes[]|select(.pid == $mine)|
-	.level == \"gate\" and (.reason|test(\"its executor hangs in the driver\"))" ||
+	.level == \"gate\" and (.reason|test(\"its executor hangs in a driver call\"))" ||
 	fail "the status does not say why: $(status | jq -c .processes)"
 says '.daemon.executors.stuck == 1' || fail "not in the status: $(status | jq -c .daemon)"
 at "$other" trap || fail "the other tenant has lost its session"

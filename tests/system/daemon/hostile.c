@@ -356,7 +356,7 @@ static void restless_lanes_are_looked_at_so_often(void **state)
 {
 	json_int_t looks = ask_number("totals", "looks");
 	uint64_t begin = clock_ns(), ms;
-	size_t named = log_lines("is restless");
+	size_t named = log_lines("further updates are coalesced");
 	pid_t pids[3];
 
 	(void)state;
@@ -374,7 +374,7 @@ static void restless_lanes_are_looked_at_so_often(void **state)
 	looks = ask_number("totals", "looks") - looks;
 	/* per client: a burst of 100 and 5 each millisecond */
 	assert_in_range(looks, 300, 3 * (100 + 5 * ms));
-	assert_int_equal(log_lines("is restless") - named, 3);
+	assert_int_equal(log_lines("further updates are coalesced") - named, 3);
 }
 
 /* An online client with 2,000 requests a second: it becomes active, or idle, 4,000 times a second.

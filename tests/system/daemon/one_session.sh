@@ -44,7 +44,7 @@ says ".processes[]|select(.pid == $first)|.level == \"trap\"" || fail "taken fro
 
 echo finish >&"$orders"
 level_of "$second" trap '^$'
-level_of "$first" gate "the one debug session of its GPU went to process $second"
+level_of "$first" gate "the one debug session of its GPU was given to process $second"
 suspend_offline
 tell off
 echo block >&"$orders"

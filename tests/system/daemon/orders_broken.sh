@@ -38,7 +38,7 @@ tell on
 gated obey 2000
 until_true 20 state_is "$gated" suspended || fail "not held by order"
 gated lose 5
-until_true 20 reason_is 'could not stay held: Input/output error' ||
+until_true 20 reason_is 'its hold ended early: Input/output error' ||
 	fail "a lost hold is not told: $(status | jq -c .processes)"
 gated obey 2000
 until_true 20 state_is "$gated" running || fail "not released"
@@ -63,5 +63,5 @@ gated obey 2000
 start_gated deaf
 tell on
 until_true 5 state_is "$gated" suspending || fail "no order within half a second: $(status | jq -c .processes)"
-until_true 50 reason_is 'did not obey an order within 1 s' ||
+until_true 50 reason_is 'did not acknowledge a hold command within 1 s' ||
 	fail "a deaf client: $(status | jq -c .processes)"

@@ -62,7 +62,7 @@ KFDSHIM_LEVEL=trap LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline \
 	strace -D -o "$work/strace" -e trace=none "${replay[@]}" >/dev/null 2>>"$work/log" &
 offline=$!
 children+=("$offline")
-comes_to_level observe "$traced_by.*KFDSHIM_LEVEL=trap: no other is tried"
+comes_to_level observe "$traced_by.*KFDSHIM_LEVEL=trap: no other level is tried"
 tell on
 sleep 0.3
 state_is "$offline" running || fail "held, against its KFDSHIM_LEVEL"
@@ -83,9 +83,9 @@ for how in traced untraced; do
 	children+=("$offline")
 	until_true 100 says "any(.processes[]; .pid == $offline)" || fail "no process"
 	if [ $how = traced ]; then
-		comes_to_level gate "$traced_by.*; and none by itself: Operation already in progress"
+		comes_to_level gate "$traced_by.*; it cannot open one itself: Operation already in progress"
 	else
-		comes_to_level gate "has a debug session already.*; and none by itself: Operation already"
+		comes_to_level gate "has a debug session already.*; it cannot open one itself: Operation already"
 	fi
 	suspend_and_resume "$offline"
 	preempted gate

@@ -28,7 +28,7 @@ more_than() {
 }
 good() {
 	config "$@"
-	rereads "$ini: read again, in force"
+	rereads "$ini: reloaded, in force"
 }
 # unchanged WHAT: nothing has happened to the suspended process or the worker.
 unchanged() {
@@ -52,13 +52,13 @@ suspend_offline
 worker=$(worker)
 
 config 'slow_suspnd = 5ms'
-bad "$ini:3: unknown key slow_suspnd in [scheduler]; known are slow_suspend"
+bad "$ini:3: unknown key slow_suspnd in [scheduler]; known keys are slow_suspend"
 config '[rule a]' 'uid = 0' 'priority = online' '[node all]' 'policy = fair'
 bad "$ini:7: policy = fair: must be strict, share, deadline, observe"
 rm "$ini"
 bad "$ini: No such file or directory"
 mkdir "$ini"
-bad "$ini: is a folder"
+bad "$ini: is a directory"
 rmdir "$ini"
 head -c 3000 "$BUILD/lane_client" >"$ini"
 bad "$ini:1: has a byte"
@@ -67,9 +67,9 @@ good 'max_suspended = 20s' '[rule other]' 'uid = 4711' 'priority = online'
 unchanged "a good file that does not concern it"
 good 'max_holds_per_s = 50'
 unchanged "a key of an earlier version"
-grep -qF "$ini:3: max_holds_per_s has no effect any more" "$work/log" || fail "a key without effect is not told"
+grep -qF "$ini:3: max_holds_per_s is obsolete and ignored" "$work/log" || fail "a key without effect is not told"
 config 'slow_suspend_us = 11000000'
-rereads "$ini: read again, in force"
+rereads "$ini: reloaded, in force"
 until_true 50 says '.daemon.slow_suspend_us == 11000000' ||
 	fail "the value does not count"
 unchanged "another figure"

@@ -13,7 +13,7 @@ in_a_world
 # rule LEVEL: it is for all that come from now on.
 rule() {
 	local before
-	before=$(grep -c "read again, in force" "$work/log" || true)
+	before=$(grep -c "reloaded, in force" "$work/log" || true)
 	{
 		cat "$work/patient.ini"
 		printf '[rule all]\nshim = yes\nlevel = %s\n' "$1"
@@ -22,7 +22,7 @@ rule() {
 	until_true 50 read_again "$before" || fail "no reload"
 }
 read_again() {
-	[ "$(grep -c "read again, in force" "$work/log" || true)" -gt "$1" ]
+	[ "$(grep -c "reloaded, in force" "$work/log" || true)" -gt "$1" ]
 }
 # comes OWN LEVEL REASON: a process that says OWN comes to LEVEL.
 comes() {
@@ -46,7 +46,7 @@ start_online
 
 rule auto
 comes self self 'holds itself back.*KFDSHIM_LEVEL=self'
-grep -q "process $offline .*level self, because it holds itself" "$work/log" || fail "the log does not say it"
+grep -q "process $offline .*level self: it holds itself" "$work/log" || fail "the log does not say it"
 held
 rule self
 comes auto self '^$'

@@ -91,8 +91,8 @@ wrong() {
 	refused 1 "$text" timeout 20 "${systemd[@]}" pass "$@" -- "$BUILD/kfdschedd" --foreground
 }
 wrong "neither a listening SOCK_SEQPACKET" "stream=$work/stream"
-wrong "loopback alone" "tcp=0.0.0.0:0"
-wrong "two sockets of one kind" "seqpacket=$work/one" "seqpacket=$work/two"
+wrong "loopback only" "tcp=0.0.0.0:0"
+wrong "two sockets of the same type" "seqpacket=$work/one" "seqpacket=$work/two"
 
 if command -v systemd-analyze >/dev/null; then
 	mkdir "$work/units"

@@ -16,7 +16,7 @@ stop() {
 	ms=$("$BUILD/watch_queue" "$offline" "$(rptr_of "$offline")" 300 "$WITHIN_MS" "$before" 19) ||
 		fail "the offline process does not run $WITHIN_MS ms after its $1 was stopped"
 	echo "ran again $ms ms after SIGSTOP of the $1"
-	grep -q "$before is stopped: killing it" "$work/log" || fail "the watchdog did not say why"
+	grep -q "$before is stopped; killing it" "$work/log" || fail "the watchdog did not say why"
 }
 # By another than before, and not by the worker itself.
 is_served() {

@@ -60,7 +60,7 @@ until_true 50 flock -n "$held" || fail "a worker without its watchdog has its lo
 until_true 50 has_ended "$before" || fail "the lock is free, and the worker lives"
 begin=$EPOCHREALTIME
 start_daemon
-until_true 50 grep -q "earlier daemon still lives: waiting" "$work/log" ||
+until_true 50 grep -q "earlier daemon still runs; waiting" "$work/log" ||
 	fail "it does not wait for the old worker"
 sleep 0.5
 [ -z "$(workers_of "$daemon")" ] || fail "a worker beside the old one"

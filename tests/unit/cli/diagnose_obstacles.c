@@ -43,7 +43,7 @@ static void yama_3(void)
 {
 	facts.machine.yama = 3;
 	facts.machine.ptrace_error = EPERM;
-	strcpy(p->reason, "nobody may trace process 4711: kernel.yama.ptrace_scope is 3");
+	strcpy(p->reason, "process 4711 cannot be traced: kernel.yama.ptrace_scope is 3");
 }
 static void debugger(void)
 {
@@ -55,24 +55,24 @@ static void no_right(void)
 {
 	facts.machine.daemon.sys_ptrace = DOCTOR_NO;
 	facts.who.uid = 7;
-	strcpy(p->reason, "may not trace process 4711: the daemon needs CAP_SYS_PTRACE");
+	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
 }
 static void other_namespace(void)
 {
 	facts.machine.daemon.sys_ptrace = DOCTOR_NO;
 	facts.same_user_namespace = DOCTOR_NO;
-	strcpy(p->reason, "may not trace process 4711: the daemon needs CAP_SYS_PTRACE");
+	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
 }
 static void not_dumpable(void)
 {
 	facts.machine.daemon.sys_ptrace = DOCTOR_NO;
 	facts.dumpable = DOCTOR_NO;
-	strcpy(p->reason, "may not trace process 4711: the daemon needs CAP_SYS_PTRACE");
+	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
 }
 static void sandbox(void)
 {
 	facts.machine.ptrace_error = EPERM;
-	strcpy(p->reason, "may not trace process 4711: the daemon needs CAP_SYS_PTRACE");
+	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
 }
 static void one_session(void)
 {

@@ -205,7 +205,7 @@ static void retired(void **state)
 {
 	(void)state;
 	good("[scheduler]\nmin_run = 1s\nmax_holds_per_s = 50\nonline_weight = 3\n");
-	is_told(3, "max_holds_per_s has no effect any more, remove the line");
+	is_told(3, "max_holds_per_s is obsolete and ignored, remove the line");
 	is_told(3, "max_online_overhead");
 	assert_int_equal(config.core.online_weight, 3);
 	good("[scheduler]\nmax_holds_per_s = a word\n");
@@ -229,35 +229,35 @@ static void mistakes(void **state)
 	bad(2, "0..1000", "[scheduler]\nonline_weight = 1001\n");
 	bad(2, "0%..100%", "[scheduler]\nmax_online_overhead = 5\n");
 	bad(2, "yes or no", "[scheduler]\nhold_over = 1\n");
-	bad(3, "is there twice", "[scheduler]\nhold_over = no\nhold_over = no\n");
+	bad(3, "is a duplicate key", "[scheduler]\nhold_over = no\nhold_over = no\n");
 	bad(1, "[scheduler], [node GPU_ID|all]", "[sched]\nmin_run_us = 1\n");
 	/* a wrong section is reported even if it has no keys */
 	bad(2, "known are [scheduler]", "[log]\n[shceduler]\n");
 	bad(1, "unknown section [scheduler x]", "[scheduler x]\n");
 	bad(1, "unknown section [rule]", "[rule]\n");
-	bad(1, "before any section", "min_run_us = 1\n");
+	bad(1, "precedes any section", "min_run_us = 1\n");
 	bad(2, "key = value", "[scheduler]\nnonsense\n");
 	/* the first mistake is reported */
 	bad(2, "key = value", "[scheduler]\nnonsense\nmin_run = nonsense\n");
 	bad(1, "key = value", "[scheduler\n");
 	bad(2, "must be strict, share, deadline, observe", "[node 1]\npolicy = fair\n");
 	bad(2, "1%..99%", "[node 1]\nshare = 100%\n");
-	bad(1, "says no policy", "[node 1]\nshare = 10%\n\n\n");
-	bad(1, "the number of a node", "[node gpu0]\npolicy = strict\n");
-	bad(3, "is there twice", "[node 1]\npolicy = strict\n[node 1]\npolicy = strict\n");
-	bad(3, "is there twice", "[node all]\npolicy = strict\n[node all]\npolicy = strict\n");
-	bad(2, "a group that this system knows", "[authority]\nadmin_group = no-such-group\n");
-	bad(2, "WHO over WHOM", "[authority]\ngrant = uid 1\n");
+	bad(1, "has no policy", "[node 1]\nshare = 10%\n\n\n");
+	bad(1, "the gpu_id of a node", "[node gpu0]\npolicy = strict\n");
+	bad(3, "is a duplicate section", "[node 1]\npolicy = strict\n[node 1]\npolicy = strict\n");
+	bad(3, "is a duplicate section", "[node all]\npolicy = strict\n[node all]\npolicy = strict\n");
+	bad(2, "an existing group", "[authority]\nadmin_group = no-such-group\n");
+	bad(2, "SUBJECT over TARGET", "[authority]\ngrant = uid 1\n");
 	bad(1, "has no condition", "[rule a]\npriority = 1\n");
 	bad(2, "has no effect", "\n[rule a]\nuid = 1\n[rule b]\n");
 	bad(1, "must be a name", "[rule a/b]\nuid = 1\n");
-	bad(4, "is there twice", "[rule a]\nuid = 1\npriority = 1\n[rule a]\n");
+	bad(4, "is a duplicate section", "[rule a]\nuid = 1\npriority = 1\n[rule a]\n");
 	bad(2, "0..15, or none", "[rule a]\npriority = 16\n");
 	bad(2, "auto, trap", "[rule a]\nlevel = strap\n");
 	bad(2, "at most 63", "[rule a]\ngroup = a b\n");
 	bad(2, "1us..4294967295us", "[rule a]\nslo = 2h\n");
-	bad(2, "users that this system knows", "[rule a]\nuid = no-such-user\n");
-	bad(2, "groups that this system knows", "[rule a]\ngid = no-such-group\n");
+	bad(2, "existing users", "[rule a]\nuid = no-such-user\n");
+	bad(2, "existing groups", "[rule a]\ngid = no-such-group\n");
 	bad(2, "begin with /", "[rule a]\nexecutable = python3\n");
 	bad(2, "6 to 64 hexadecimal", "[rule a]\ncontainer = web\n");
 	bad(2, "off or 127.0.0.1:PORT", "[metrics]\nlisten = 0.0.0.0:80\n");
@@ -317,7 +317,7 @@ static void no_file(void **state)
 	is_told(0, "No such file");
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(config_load(path, &config, problem, sizeof(problem)), -EINVAL);
-	is_told(0, "is a folder");
+	is_told(0, "is a directory");
 	rmdir(path);
 	/* config_load() does not block on a FIFO without a writer */
 	assert_int_equal(mkfifo(path, 0600), 0);

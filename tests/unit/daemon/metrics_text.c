@@ -57,7 +57,7 @@ static void an_empty_daemon_has_totals_alone(void **state)
 	snapshot.log_dropped = 8;
 	snapshot.log_left_out = 9;
 	render();
-	has("# HELP kfdsched_build_info 1; the version is in the label.");
+	has("# HELP kfdsched_build_info Always 1; the label has the version.");
 	has("# TYPE kfdsched_build_info gauge");
 	has("kfdsched_build_info{version=\"1.2.3\"} 1");
 	has("kfdsched_uptime_seconds 90.000000001");
@@ -121,9 +121,9 @@ static void nodes_and_clients_are_labelled(void **state)
 	has("kfdsched_node_resume_seconds_bucket{node=\"4294967295\",le=\"+Inf\"} 0");
 #define C "pid=\"42\",comm=\"a\\\"b\\\\c\\nd\""
 	has("# TYPE kfdsched_time_seconds_total counter");
-	has("# HELP kfdsched_time_seconds_total Time of clients by what they were in, each moment "
-	    "in one state. Bounces, save and restore are in suspending and resuming; online work, "
-	    "its end until that is known, and idle time in between are in held. All clients "
+	has("# HELP kfdsched_time_seconds_total Time of clients by state; a client is in one "
+	    "state at a time. Runlist updates, save and restore count as suspending and resuming; "
+	    "online work, the detection of its end, and idle time between count as held. All clients "
 	    "together.");
 	has("kfdsched_time_seconds_total{state=\"running\"} 0.000000002");
 	has("kfdsched_node_time_seconds_total{node=\"4294967295\",state=\"ordered\"} 0.000000000");

@@ -126,7 +126,7 @@ static void others_are_refused(void **state)
 	assert_refused(".", "Is a directory");
 	assert_refused("none/x", "No such file or directory");
 	assert_int_equal(link("target", "second"), 0);
-	assert_refused("target", "it has other names");
+	assert_refused("target", "it has several hard links");
 	assert_string_equal(read_file("target"), "kfdschedd-record 1\n");
 }
 
@@ -149,7 +149,7 @@ static void another_daemons_is_refused(void **state)
 	(void)state;
 	assert_int_equal(record_open("file", problem, sizeof(problem)), 0);
 	record_close(); /* the file itself stays open, and so does its lock */
-	assert_refused("file", "another daemon writes it");
+	assert_refused("file", "another daemon is writing it");
 }
 
 /* Calls record_copy() with `text` in a pipe and a new file as the destination. */

@@ -41,8 +41,8 @@ static void refused(pid_t pid, int error, const char *why)
 static void no_numbers(void **state)
 {
 	(void)state;
-	refused(0, -EINVAL, "not the number of a process");
-	refused(-4711, -EINVAL, "not the number of a process");
+	refused(0, -EINVAL, "not a process id");
+	refused(-4711, -EINVAL, "not a process id");
 }
 
 static void ourselves(void **state)
