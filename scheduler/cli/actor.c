@@ -49,7 +49,8 @@ static int child(const struct verb *verb, int (*act)(void *context, int signals)
 	int signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 
 	if (signals < 0)
-		return cli_failed(verb, "no descriptor for signals: %s", strerror(errno));
+		return cli_failed(verb, "cannot create a file descriptor for signals: %s",
+				  strerror(errno));
 	return act(context, signals);
 }
 
@@ -105,7 +106,7 @@ int actor_run(const struct verb *verb, int (*act)(void *context, int signals), v
 	acting = fork();
 	if (acting < 0) {
 		sigprocmask(SIG_SETMASK, &before, NULL);
-		return cli_failed(verb, "no process for it: %s", strerror(errno));
+		return cli_failed(verb, "cannot start a child process: %s", strerror(errno));
 	}
 	if (acting == 0) {
 		/* If the parent has died before prctl(), the kernel sends no signal: the child
@@ -130,11 +131,11 @@ const char *actor_sentence(enum actor_end end)
 {
 	switch (end) {
 	case ACTOR_KILLED:
-		return "it was killed in its work";
+		return "the child that holds the process was killed";
 	case ACTOR_STOPPED:
-		return "it was stopped in its work, and so ended";
+		return "the child that holds the process was stopped, and was ended for that";
 	case ACTOR_RETURNED:
 		break;
 	}
-	return "it has ended";
+	return "the process has ended";
 }

@@ -94,7 +94,7 @@ void analysis_svg(const struct analysis *a, const char *title, FILE *out)
 		time_axis(a, out);
 	} else {
 		svg_text(out, LEFT + 16, HEIGHT / 2, "soft", "start",
-			 "There is no sample that knew how many.");
+			 "No sample has a number of queues.");
 	}
 	svg_end(out);
 }

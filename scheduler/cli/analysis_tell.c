@@ -80,10 +80,10 @@ static void say_counts(const struct analysis *a, json_t *list)
 		if (a->point[i].min < min)
 			min = a->point[i].min;
 	if (a->count == 0)
-		field_say(list, "No process of it used a GPU in any of %zu sample%s.", a->samples,
-			  plural(a->samples));
+		field_say(list, "No process of the command used a GPU in any of %zu sample%s.",
+			  a->samples, plural(a->samples));
 	else if (a->points == 0)
-		field_say(list, "Nobody knew the queues of its %zu process%s.", a->count,
+		field_say(list, "No source reported the queues of its %zu process%s.", a->count,
 			  a->count == 1 ? "" : "es");
 	else if (min == max)
 		field_say(list, "%zu process%s had %zu queue%s in every one of %zu samples.",
@@ -115,11 +115,11 @@ static void say_settings(const struct analysis *a, json_t *list)
 	if (queues == 0)
 		return;
 	if (changed == 0)
-		field_say(list, "What a queue is set to stayed the same for each of them.");
+		field_say(list, "The settings of every queue stayed the same.");
 	else
 		field_say(list, "%zu of %zu queues %s under the same id.", changed, queues,
-			  changed == 1 ? "was set anew meanwhile, or is another one"
-				       : "were set anew meanwhile, or are other ones");
+			  changed == 1 ? "was changed, or was replaced by another queue,"
+				       : "were changed, or were replaced by other queues,");
 }
 
 static bool same_mapping(const struct analysed_node *a, const struct analysed_node *b)
@@ -148,16 +148,15 @@ static void say_ratio(const struct analysis *a, size_t first, json_t *list)
 	if (least == most)
 		field_say(list,
 			  "%s each active compute queue was in %llu hardware slot%s%s (1:%llu); at "
-			  "the most %zu queue%s in %llu.",
+			  "most %zu queue%s in %llu.",
 			  where, most, plural(most),
-			  (uint64_t)n->xccs == most ? ", one an XCC" : "", most, queues,
+			  (uint64_t)n->xccs == most ? ", one per XCC" : "", most, queues,
 			  plural(queues), hqds);
 	else
-		field_say(
-			list,
-			"%s an active compute queue was in %llu to %llu hardware slots: some were "
-			"being mapped while debugfs was read.",
-			where, least, most);
+		field_say(list,
+			  "%s an active compute queue was in %llu to %llu hardware slots: some "
+			  "queues were being mapped while debugfs was read.",
+			  where, least, most);
 }
 
 /* Adds the ratio of HQDs to queues, one sentence for all nodes that are alike, and a sentence for
@@ -177,7 +176,7 @@ static void say_mapping(const struct analysis *a, json_t *list)
 	}
 	if (!any && a->count > 0)
 		field_say(list,
-			  "Nothing is known of hardware slots (HQDs), for debugfs could not be "
+			  "The hardware slots (HQDs) are not known, because debugfs could not be "
 			  "read: record as root.");
 	for (size_t i = 0; i < a->nodes; i++) {
 		const struct analysed_node *n = &a->node[i];
@@ -185,8 +184,8 @@ static void say_mapping(const struct analysis *a, json_t *list)
 
 		if (n->compute_slots > 0 && n->compute > (uint64_t)n->compute_slots)
 			field_say(list,
-				  "GPU %s has %lld slots for %zu compute queues: they take turns, "
-				  "and every turn costs a switch.",
+				  "GPU %s has %lld slots for %zu compute queues: the queues are "
+				  "time-sliced, and each switch has a cost.",
 				  gpu_name_short(gpu, analysis_gpu(a, n->gpu_id), n->gpu_id),
 				  (long long)n->compute_slots, n->compute);
 	}
@@ -196,20 +195,22 @@ static void say_mapping(const struct analysis *a, json_t *list)
 static void say_others(const struct analysis *a, json_t *list)
 {
 	if (a->before.known && a->before.processes > 0)
-		field_say(list, "Before it began %zu other process%s used a GPU, with %zu queue%s.",
+		field_say(list,
+			  "Before the command began, %zu other process%s used a GPU, with %zu "
+			  "queue%s.",
 			  a->before.processes, a->before.processes == 1 ? "" : "es",
 			  a->before.queues, plural(a->before.queues));
 	else if (a->before.known)
-		field_say(list, "Nobody else used a GPU before it began.");
+		field_say(list, "No other process used a GPU before the command began.");
 	if (!a->after.known)
 		return;
 	if (a->after.queues > a->before.queues)
 		field_say(list,
-			  "After its end there were %zu queue%s, more than before: something it "
-			  "started still runs, or others came.",
+			  "After its end there were %zu queue%s, more than before: a process that "
+			  "it started still runs, or other processes have started.",
 			  a->after.queues, plural(a->after.queues));
 	else if (a->before.known && a->after.queues == a->before.queues)
-		field_say(list, "After its end there were as many queues as before: it left none.");
+		field_say(list, "After its end there were as many queues as before.");
 }
 
 json_t *analysis_conclusion(const struct analysis *a)
@@ -231,10 +232,10 @@ json_t *analysis_conclusion(const struct analysis *a)
 	say_mapping(a, list);
 	say_others(a, list);
 	if (a->unkept > 0)
-		field_say(
-			list,
-			"%zu entries were left out, of more processes or nodes than there can be.",
-			a->unkept);
+		field_say(list,
+			  "%zu entries were ignored, because they exceed the limit of processes or "
+			  "nodes.",
+			  a->unkept);
 	return list;
 }
 

@@ -43,10 +43,10 @@ static void attribute_table(const struct analysis *a, const struct analysed_proc
 	};
 	bool contexts = p->queue[p->count - 1].last.context > 0;
 	struct table *table =
-		table_new(contexts ? "CONTEXT|QUEUE|GPU|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|"
-				     "CUS|SAVE AREA|MQDS|<SET ANEW"
-				   : "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|CUS|"
-				     "SAVE AREA|MQDS|<SET ANEW");
+		table_new(contexts ? "CONTEXT|QUEUE|GPU|<TYPE|RING|<RING "
+				     "ADDRESS|PRIORITY|PERCENT|CUS|SAVE AREA|MQDS|<CHANGED"
+				   : "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|CUS|SAVE "
+				     "AREA|MQDS|<CHANGED");
 	char text[OBSERVE_TEXT], changed[512], gpu[GPU_NAME_SHORT];
 
 	for (size_t i = 0; table && i < p->count; i++) {
@@ -166,7 +166,8 @@ static void show(const struct analysis *a, const struct recording *r)
 	}
 	if (a->count == 0)
 		puts("\n-");
-	printf("\n3. What each queue is set to\n");
+	printf("\n"
+	       "3. Settings of each queue\n");
 	for (i = 0; i < a->count; i++) {
 		putchar('\n');
 		process_line(&a->process[i]);
@@ -177,7 +178,9 @@ static void show(const struct analysis *a, const struct recording *r)
 	}
 	if (a->count == 0)
 		puts("\n-");
-	printf("\n4. Descriptors (MQDs) and hardware slots (HQDs), at their most\n\n");
+	printf("\n"
+	       "4. MQDs and hardware slots (HQDs), highest numbers\n"
+	       "\n");
 	if (a->nodes)
 		node_table(a);
 	else
@@ -214,11 +217,11 @@ static void show_head(const char *dir, const struct recording *r, const struct a
 	}
 	putchar('\n');
 	if (!recording_ended(r))
-		puts("It was cut off: its last line is missing. This is what there is up to "
-		     "there.");
+		puts("The recording was cut off: its last line is missing. The analysis covers the "
+		     "part before it.");
 	if (recording_damaged(r) > 0)
-		printf("%zu line%s of it could not be read and %s left out.\n",
-		       recording_damaged(r), recording_damaged(r) == 1 ? "" : "s",
+		printf("%zu line%s could not be read and %s ignored.\n", recording_damaged(r),
+		       recording_damaged(r) == 1 ? "" : "s",
 		       recording_damaged(r) == 1 ? "is" : "are");
 	word = json_object_get(recording_ended(r), "exit_code");
 	if (json_is_integer(word))
@@ -306,8 +309,8 @@ static int analyze(const struct analyze_options *options)
 	}
 	if (a->samples == 0) {
 		cli_failed(&verb_analyze,
-			   "there is no whole sample in %s: it was ended before the first one, or "
-			   "is damaged",
+			   "there is no complete sample in %s: the recording ended before the "
+			   "first one, or is damaged",
 			   options->dir);
 		goto out;
 	}
@@ -336,7 +339,7 @@ static int run(int argc, char **argv)
 	const struct verb_option options[] = {
 		{OPTION_TEXT("svg", &wanted.svg)},
 		{OPTION_JSON(&wanted.json)},
-		{OPTION_TEXT("folder of a recording", &wanted.dir), .word = true},
+		{OPTION_TEXT("directory of a recording", &wanted.dir), .word = true},
 		{0},
 	};
 	int code = options_read(&verb_analyze, argc, argv, options);
@@ -346,16 +349,16 @@ static int run(int argc, char **argv)
 
 const struct verb verb_analyze = {
 	.name = "analyze",
-	.summary = "what a recording says of a process' queues",
+	.summary = "summarize the queues in a recording",
 	.usage = "DIR [--svg FILE] [--json]",
-	.help = "Reads a folder that monitor --record or record has made, also one that was cut off,\n"
-		"and tells: how many queues there were over time; which ids, and in which share of the\n"
-		"samples; what each queue was set to, and whether that changed; how many hardware slots\n"
-		"(HQDs) a queue is in, by the part's XCCs; which processes used a GPU when it began and\n"
-		"when it ended, and their role for the daemon; and what follows, in plain words.\n"
+	.help = "Reads a directory that monitor --record or record has made, also one that was cut off, and\n"
+		"prints: the number of queues over time; their ids, and the share of the samples with each\n"
+		"id; the settings of each queue, and whether they changed; the number of hardware slots\n"
+		"(HQDs) of a queue, which depends on the number of XCCs; the processes that used a GPU at\n"
+		"the begin and at the end, with their role for the daemon; and conclusions.\n"
 		"\n"
-		"  --svg FILE  the number of queues over time as a picture\n"
-		"  --json      docs/reference/recordings.md names the keys\n"
+		"  --svg FILE  plots the number of queues over time\n"
+		"  --json      one object; docs/reference/recordings.md describes the keys\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched analyze run1\n"

@@ -72,7 +72,7 @@ static int read_simulation(const struct colocation *run, struct simulation *out)
 		return 0;
 	rc = simulation_read(SIMULATION_PATH, out);
 	if (rc)
-		progress_note("%s cannot be read any more: %s", SIMULATION_PATH, strerror(-rc));
+		progress_note("cannot read %s again: %s", SIMULATION_PATH, strerror(-rc));
 	return rc;
 }
 
@@ -95,8 +95,7 @@ static void read_time(const struct window *window, const struct colocation *run,
 		known = pids[i] != 0;
 	}
 	if (known && time_read(SIMULATION_PATH, pids, n, out))
-		progress_note("%s: %s does not say where the time went", window->name,
-			      SIMULATION_PATH);
+		progress_note("%s: %s has no breakdown of the time", window->name, SIMULATION_PATH);
 }
 
 /* Waits until `until` (clock_ns()) and shows the progress of the window, which began at `start` and
@@ -270,7 +269,7 @@ static int take_all(struct window *window, struct colocation *run)
 	int rc = result_all_online(run, window->requests, figures);
 
 	if (rc)
-		progress_note("no memory for the times of requests");
+		progress_note("out of memory for the times of requests");
 	/* In arm alone the offline clients run with the first seed only. */
 	if (window->arm != ARM_ALONE || window->setup->seed == 1)
 		result_all_offline(run, figures);

@@ -174,7 +174,8 @@ int arm_go(const struct window *window)
 		int rc = child_go(child);
 
 		if (rc) {
-			progress_note("%s cannot be told to begin: %s", child->name, strerror(-rc));
+			progress_note("%s: cannot send it the start signal: %s", child->name,
+				      strerror(-rc));
 			return rc;
 		}
 	}
@@ -195,7 +196,7 @@ static int client_done(const struct window *window, const struct client *client,
 		if (rc)
 			return rc;
 		if (clock_ns() > end) {
-			progress_note("%s has not ended %d s after its time", child->name,
+			progress_note("%s has not ended within %d s after its time", child->name,
 				      LEAVE_MS / 1000);
 			return -ETIMEDOUT;
 		}
@@ -240,7 +241,7 @@ static int take_client(struct window *window, const struct client *client,
 	json_decref(replay);
 	if (rc == 0)
 		return take_requests(window, client);
-	progress_note("%s: kfdreplay's JSON is not as in docs/reference/kfdreplay.md",
+	progress_note("%s: kfdreplay's JSON does not match docs/reference/kfdreplay.md",
 		      window->name);
 	return rc;
 }

@@ -30,7 +30,8 @@ static int read_totals(const json_t *status, struct totals *out)
 	    hist_from_json(detection, &out->detection) ||
 	    hist_from_json(holdover, &out->holdover) || hist_from_json(suspend, &out->suspend) ||
 	    hist_from_json(resume, &out->resume)) {
-		progress_note("kfdschedd's reply has no totals as in docs/reference/status.md");
+		progress_note("kfdschedd's reply does not match docs/reference/status.md: it has "
+			      "no totals");
 		return -EPROTO;
 	}
 	return 0;
@@ -45,7 +46,7 @@ static int no_answer(const struct window *window, int error)
 
 	if (rc)
 		return rc;
-	progress_note("%s: kfdschedd does not answer: %s", arm_kinds[window->arm].name,
+	progress_note("%s: kfdschedd does not reply: %s", arm_kinds[window->arm].name,
 		      strerror(-error));
 	return error;
 }
@@ -118,7 +119,8 @@ int arm_wait_registered(const struct window *window, const char **level)
 
 	/* No client will register if the user has disabled the shim. */
 	if (disabled && strcmp(disabled, "1") == 0) {
-		progress_note("%s: KFDSHIM_DISABLE=1, so nothing will be suspended", window->name);
+		progress_note("%s: KFDSHIM_DISABLE=1 is set, so no process will be suspended",
+			      window->name);
 		return 0;
 	}
 	progress_live("%s: waiting until all clients are registered", window->name);
@@ -133,7 +135,7 @@ int arm_wait_registered(const struct window *window, const char **level)
 		if (rc)
 			return rc;
 	}
-	progress_note("%s: going on, but the clients cannot be scheduled: %s", window->name,
+	progress_note("%s: continuing, although the clients cannot be scheduled: %s", window->name,
 		      reason);
 	return 0;
 }
@@ -224,6 +226,6 @@ int arm_start_daemon(const struct window *window, double time_scale)
 		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EAGAIN)
 			return no_answer(window, rc);
 	}
-	progress_note("%s: kfdschedd did not answer within %d s", arm, DAEMON_MS / 1000);
+	progress_note("%s: kfdschedd did not reply within %d s", arm, DAEMON_MS / 1000);
 	return -ETIMEDOUT;
 }

@@ -16,7 +16,7 @@ const struct arm_kind arm_kinds[ARM_COUNT] = {
 		      .preempts = true,
 		      .level = "self",
 		      .ask = "self",
-		      .beyond = "without the wake of offline's agent"},
+		      .beyond = "without waking the agents of the offline processes"},
 	/* Nothing is suspended, so kfdsim sees the GPU idle, and not held, while threads wait. */
 	[ARM_GATE] = {.name = "gate",
 		      .daemon = true,
@@ -31,5 +31,5 @@ const struct arm_kind arm_kinds[ARM_COUNT] = {
 		       .level = "self",
 		       .ask = "self",
 		       .unknown = 1u << TIME_DETECTION | 1u << TIME_HOLD_OVER,
-		       .beyond = "without the wake of offline's agent"},
+		       .beyond = "without waking the agents of the offline processes"},
 };

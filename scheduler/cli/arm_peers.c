@@ -38,6 +38,6 @@ bool arm_peers_met(const struct window *window, char *reason, size_t size)
 	if (folder)
 		closedir(folder);
 	if (missing)
-		snprintf(reason, size, "%s has no file in the arm's folder", missing->name);
+		snprintf(reason, size, "%s has no file in the directory of the arm", missing->name);
 	return !missing;
 }

@@ -30,13 +30,13 @@ static int ask(const struct verb *verb, const char *socket, int pid, bool summar
 
 	*out = rc ? NULL : json_loads(text, 0, NULL);
 	if (verb && !daemon)
-		cli_failed(verb, "no memory");
+		cli_failed(verb, "out of memory");
 	else if (verb && rc)
 		cli_failed(verb, "%s", kfdsched_sentence(daemon));
 	else if (verb && !*out)
 		cli_failed(verb,
-			   "what answers at %s is no kfdschedd of this version: use the kfdsched "
-			   "that belongs to it",
+			   "the process that listens at %s is not a kfdschedd of this version: use "
+			   "the kfdsched of its version",
 			   socket);
 	free(text);
 	kfdsched_close(daemon);

@@ -292,8 +292,8 @@ void nursery_empty(struct nursery *nursery)
 		if (!wait_for(nursery, child, TERM_MS)) {
 			kill(-child->pid, SIGKILL);
 			if (!wait_for(nursery, child, KILL_MS))
-				progress_note("%s: process %d was killed and has not gone: it "
-					      "hangs in the driver",
+				progress_note("%s: process %d was killed and has not ended: it "
+					      "hangs in a driver call",
 					      child->name, (int)child->pid);
 		}
 		close_fd(&child->talk);

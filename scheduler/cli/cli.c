@@ -24,7 +24,7 @@ static void talk(FILE *out, const char *fmt, va_list ap)
 
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = NULL;
-	fputs(text ? plain_text(text) : "no memory to say what", out);
+	fputs(text ? plain_text(text) : "out of memory for the error message", out);
 	free(text);
 }
 

@@ -16,7 +16,7 @@
 #define CLI_FAILED 1
 #define CLI_USAGE 2
 #define CLI_IMPOSSIBLE 77
-#define CLI_EXITS "0 done, 1 failed, 2 wrong use, 77 not possible here."
+#define CLI_EXITS "0 success, 1 failure, 2 usage error, 77 not possible here."
 /* Not an exit code: the check has succeeded, and the command continues. */
 #define CLI_GO_ON (-1)
 
@@ -47,7 +47,8 @@ int cli_usage(const struct verb *verb, const char *fmt, ...) __attribute__((form
 /* Prints one line on stderr, "kfdsched COMMAND: ...". Returns CLI_FAILED. */
 int cli_failed(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-#define CLI_SESSION_DANGER "on a real GPU a busy runtime has died of opening a debug session"
+#define CLI_SESSION_DANGER                                                                         \
+	"on a real GPU a busy runtime has crashed when a debug session was opened"
 /* Prints one line on stderr about the danger of a debug session on process `pid`, before the
  * session is opened. Prints nothing without /dev/kfd, where no session can be opened. */
 void cli_warn_session(const struct verb *verb, int pid);

@@ -166,13 +166,13 @@ static int parse(int argc, char **argv, struct request *out)
 		{OPTION_READ("online", &out->online, read_client, "a trace")},
 		{OPTION_READ("offline", &out->offline, read_client, "a trace")},
 		{OPTION_READ("group", &out->offline, read_group,
-			     "a name of 1 to 63 bytes, after the --offline that is in the group")},
+			     "a name of 1 to 63 bytes, after the --offline to which it applies")},
 		{OPTION_READ("arms", out->arms, read_arms,
 			     "a list of alone, shared, trap, self, gate and peers")},
 		{OPTION_READ("arrivals", &out->arrivals, read_arrivals,
 			     "poisson, fixed, bursty or file:PATH")},
 		{OPTION_NUMBER("load", &out->load, 0, "a share of GPU time such as 0.2")},
-		{OPTION_NUMBER("rate", &out->rate, 0, "requests a second")},
+		{OPTION_NUMBER("rate", &out->rate, 0, "requests per second")},
 		{OPTION_NUMBER("seconds", &out->seconds, 86400, "seconds, at most a day")},
 		{OPTION_COUNT("seeds", &out->seeds, 1, RESULT_SEEDS_MAX, "a number, 1 to 32")},
 		{OPTION_TEXT("config", &out->config)},
@@ -237,13 +237,13 @@ static int find_binaries(struct arm_setup *setup)
 	for (unsigned i = 0; i < 3; i++)
 		if (cli_beside(wanted[i].name, wanted[i].path))
 			return cli_failed(&verb_colocate,
-					  "%s is neither in the folder of kfdsched nor in ../lib: "
-					  "build or install it there",
+					  "%s is neither in the directory of kfdsched nor in "
+					  "../lib: build or install it there",
 					  wanted[i].name);
 	if (strpbrk(setup->shim, " :"))
 		return cli_failed(&verb_colocate,
-				  "LD_PRELOAD cannot carry %s, because of its space or colon: "
-				  "move the build to another folder",
+				  "LD_PRELOAD cannot contain %s, which has a space or colon: move "
+				  "the build to another directory",
 				  setup->shim);
 	return CLI_DONE;
 }
@@ -264,11 +264,12 @@ static int make_folder(struct arm_setup *setup, size_t longest)
 	snprintf(setup->folder, sizeof(setup->folder), "%s/kfdsched-XXXXXX", base);
 	if (strlen(setup->folder) > room)
 		return cli_failed(&verb_colocate,
-				  "a socket in %s would have too long a path: set a shorter TMPDIR",
+				  "the path of a socket in %s would be too long: set a shorter "
+				  "TMPDIR",
 				  base);
 	if (!mkdtemp(setup->folder)) {
 		setup->folder[0] = '\0';
-		return cli_failed(&verb_colocate, "cannot make a folder in %s: %m", base);
+		return cli_failed(&verb_colocate, "cannot create a directory in %s: %m", base);
 	}
 	return CLI_DONE;
 }
@@ -305,8 +306,7 @@ static int world_of(struct colocation *run)
 		return CLI_DONE;
 	if (rc)
 		return cli_failed(&verb_colocate,
-				  "%s cannot be understood: %s; use the kfdsim of "
-				  "the same build",
+				  "%s cannot be parsed: %s; use the kfdsim of the same build",
 				  SIMULATION_PATH, strerror(-rc));
 	run->simulated = true;
 	run->time_scale = simulation.time_scale;
@@ -347,7 +347,7 @@ static int tell(const struct request *request, const struct colocation *run)
 
 	result_judge(run, &verdict);
 	if (!is_stdout(request->json) && result_print(run, &verdict, stdout))
-		code = cli_failed(&verb_colocate, "no memory for the table");
+		code = cli_failed(&verb_colocate, "out of memory for the table");
 	if (request->json)
 		code |= write_file(request->json, run, &verdict, false);
 	if (request->svg)
@@ -392,7 +392,7 @@ static int measure(const struct request *request, struct arm_setup *setup, struc
 			rc = measure_arm(setup, (enum arm)arm, run);
 	result_combine(run);
 	if (rc == -EINTR)
-		return cli_failed(&verb_colocate, "stopped by SIG%s; everything was ended",
+		return cli_failed(&verb_colocate, "stopped by SIG%s; all processes were ended",
 				  sigabbrev_np(setup->nursery->stopped_by));
 	if (rc == -EOPNOTSUPP)
 		return CLI_IMPOSSIBLE;
@@ -438,7 +438,7 @@ static int measure_all(const struct request *request, struct arm_setup *setup,
 	int code;
 
 	if (nursery_open(setup->nursery))
-		return cli_failed(&verb_colocate, "cannot take signals: %m");
+		return cli_failed(&verb_colocate, "cannot handle signals: %m");
 	code = make_folder(setup,
 			   request->arms[ARM_PEERS] ? sizeof(PEER_SOCKET) : sizeof("/socket"));
 	if (code == CLI_DONE)
@@ -508,79 +508,79 @@ static int run(int argc, char **argv)
 
 const struct verb verb_colocate = {
 	.name = "colocate",
-	.summary = "measure what sharing a GPU costs, with and without the scheduler",
+	.summary = "measure the cost of sharing a GPU, with and without the scheduler",
 	.usage =
 		"--online TRACE... --offline TRACE [--group G]... [--arms LIST] [--load L | --rate R] "
 		"[--arrivals poisson|fixed|bursty|file:PATH] [--config FILE] [--seconds S] [--seeds N] [--json [FILE]] [--svg FILE]",
-	.help = "Plays recorded models at once on one GPU, with real processes, and reports what\n"
-		"becomes of the latency of online ones and the throughput of offline ones. On hardware,\n"
-		"or under kfdsim (then every figure is of a simulated GPU, and times are model time:\n"
-		"wall time x time scale).\n"
+	.help = "Replays recorded models at the same time on one GPU, with real processes, and reports the\n"
+		"latency of the online processes and the throughput of the offline processes. Runs on\n"
+		"hardware or under kfdsim (then all values are of a simulated GPU, and times are model\n"
+		"time: wall time x time scale).\n"
 		"\n"
-		"  --online TRACE   a trace that is asked for: the same arrivals in every arm; up to 8\n"
-		"                   times, each a process of its own with arrivals of its own\n"
-		"  --offline TRACE  a trace that runs as fast as it can, one step after another; up to 8\n"
+		"  --online TRACE   a trace whose requests arrive at given times, the same in every arm; up\n"
+		"                   to 8 times, each a separate process with separate arrivals\n"
+		"  --offline TRACE  a trace that runs as fast as possible, one step after another; up to 8\n"
 		"                   times\n"
 		"  --group G        the group (KFDSHIM_GROUP) of the --offline before it: the clients of a\n"
-		"                   group are suspended and resumed as one\n"
-		"  --arms LIST      of these, separated by commas; without it alone,shared,trap\n"
-		"                     alone   each online one by itself, then all offline ones together:\n"
-		"                             OF ALONE is of what they have without any online one\n"
-		"                     shared  all, without any of ours\n"
-		"                     trap    all with libkfdshim.so; a private kfdschedd suspends\n"
-		"                             the offline ones while an online one has work\n"
-		"                     self    the same, and the offline ones suspend themselves\n"
-		"                             (KFDSHIM_LEVEL=self) on the order of kfdschedd\n"
-		"                     gate    the same, and the offline ones submit no more work\n"
-		"                             (KFDSHIM_LEVEL=gate): what they have submitted goes on\n"
-		"                     peers   the same by level self without kfdschedd: the processes\n"
-		"                             find each other; what it would have counted is -\n"
-		"  --load L         online GPU time x rate, 0.2 by default; of all online clients\n"
-		"                   together, each having an equal part\n"
-		"  --rate R         instead of --load: requests a second (model time), likewise\n"
-		"  --arrivals KIND  poisson, as by default; or as kfdreplay --help says: fixed, bursty,\n"
-		"                   file:PATH (recorded distances; each client begins at another)\n"
+		"                   group are suspended and resumed together\n"
+		"  --arms LIST      a list of these, separated by commas; default: alone,shared,trap\n"
+		"                     alone   each online client by itself, then all offline clients\n"
+		"                             together; OF ALONE is relative to this throughput\n"
+		"                     shared  all clients, without kfdshim\n"
+		"                     trap    all clients with libkfdshim.so; a private kfdschedd suspends\n"
+		"                             the offline clients while an online client has work\n"
+		"                     self    as trap, but the offline clients suspend themselves\n"
+		"                             (KFDSHIM_LEVEL=self) when kfdschedd commands it\n"
+		"                     gate    as self, but the offline clients submit no more work\n"
+		"                             (KFDSHIM_LEVEL=gate); submitted work continues\n"
+		"                     peers   level self without kfdschedd: the processes find each\n"
+		"                             other; values that kfdschedd counts are -\n"
+		"  --load L         online GPU time x rate, default 0.2; the sum of all online clients,\n"
+		"                   which have equal parts\n"
+		"  --rate R         instead of --load: requests per second (model time), likewise a sum\n"
+		"  --arrivals KIND  poisson (default), or as in kfdreplay --help: fixed, bursty, file:PATH\n"
+		"                   (recorded intervals; each client begins at a different one)\n"
 		"  --config FILE    the configuration of the private kfdschedd, to compare policies\n"
-		"  --seconds S      wall seconds of a measured window: 20, or 5 in virtual time; alone\n"
-		"                   takes one for each online client and one for the offline ones, the\n"
-		"                   others one\n"
-		"  --seeds N        measures each arm so often, with other arrivals: once, or 5 times\n"
-		"                   in virtual time; the table shows how far they are apart\n"
-		"  --json [FILE]    the figures; keys as in docs/reference/colocate.md. Without FILE, or\n"
-		"                   with -, on stdout, without the table\n"
-		"  --svg FILE       the figures as a picture\n"
+		"  --seconds S      wall seconds of a measured window: 20, or 5 in virtual time; arm alone\n"
+		"                   has one window per online client and one for the offline clients,\n"
+		"                   the other arms have one\n"
+		"  --seeds N        number of runs of each arm, with different arrivals: default 1, or 5\n"
+		"                   in virtual time; the table shows their spread\n"
+		"  --json [FILE]    writes the results; docs/reference/colocate.md describes the keys.\n"
+		"                   Without FILE, or with -: to stdout, without the table\n"
+		"  --svg FILE       plots the results\n"
 		"\n"
-		"If there are several clients of a kind, a row of an arm is of all of them: percentiles\n"
-		"of all requests, and steps of which each counts by its GPU time, 1 for the mean of the\n"
-		"clients' steps. So OF ALONE is the sum of the clients' shares of alone, each weighted by\n"
-		"the part of the offline GPU time that the client has alone. Below it are rows of each.\n"
+		"If an arm has several online or offline clients, its row is of all of them: percentiles of\n"
+		"all requests, and steps that are weighted by GPU time, where 1 is the mean of the clients'\n"
+		"steps. So OF ALONE is the sum of the clients' shares of alone, weighted by the part of the\n"
+		"offline GPU time that a client has alone. The rows below it are of single clients.\n"
 		"\n"
-		"A second table shows where the GPU's time went while offline was there, in percent\n"
-		"that add up to 100; the sums of all seeds; on hardware only HOLD-OVER is known:\n"
-		"  OFFLINE RAN   work of it ran, beside online's or not; with several offline clients\n"
-		"                the sum of their parts: of k processes that ran at once each has 1/k\n"
+		"A second table shows how the GPU's time was spent while offline clients ran, in percent\n"
+		"that add up to 100, summed over all seeds; on hardware only HOLD-OVER is known:\n"
+		"  OFFLINE RAN   offline work ran, alone or beside online work; with several offline\n"
+		"                clients the sum of their parts: of k concurrent processes each has 1/k\n"
 		"  ONLINE        other work ran: the rest of the time in which work ran\n"
-		"  BOUNCES       the driver took all queues off the GPU and put them back, as it\n"
-		"                does for each change\n"
+		"  BOUNCES       runlist updates: the driver unmaps and maps all queues, as it does for\n"
+		"                each change\n"
 		"  SAVE+RESTORE  of the work that ran at a bounce\n"
-		"  DETECTION     offline was suspended, and online had nothing there: its end, or that\n"
-		"                a gap in it is one, was not known yet\n"
-		"  HOLD-OVER     the same, known, and held on because more of it was expected\n"
-		"  IDLE HELD     offline was suspended, and nothing ran of what online had there\n"
-		"  OWN GAPS      offline had no work there\n"
-		"At level gate no queue is suspended, so the last four cannot be told apart; among peers\n"
+		"  DETECTION     offline was suspended, and online had no work: the end of its work, or\n"
+		"                a gap in it, was not detected yet\n"
+		"  HOLD-OVER     the same, detected, but held because more online work was expected\n"
+		"  IDLE HELD     offline was suspended, and no online work ran although there was some\n"
+		"  OWN GAPS      offline had no work\n"
+		"At level gate no queue is suspended, so the last four cannot be distinguished; in arm peers\n"
 		"DETECTION and HOLD-OVER cannot.\n"
 		"\n"
-		"An online client whose backlog grew throughout does not keep up, and has no\n"
-		"percentiles to speak of.\n"
-		"The lines \"floor\" say what a level by itself makes of the P99 alone: where the driver\n"
-		"preempts, two bounces and a save more, for a request that comes when a resume has just\n"
-		"begun waits for that, too; at level gate nothing more.\n"
-		"The line \"possible\" says what a scheduler could reach that knows the future: it\n"
-		"gives each gap between the requests of arm alone to offline that is longer than a\n"
-		"resume, and suspends when the next one arrives. Costs: the simulated GPU's, or on\n"
-		"hardware the median times of the daemon's calls. Requests of several online clients\n"
-		"are served one by one there; on a GPU they may run side by side.\n"
+		"An online client whose backlog grows throughout does not keep up; its percentiles have no\n"
+		"meaning.\n"
+		"The lines \"floor\" give the lowest possible P99 of a level, relative to P99 alone: where the\n"
+		"driver preempts, two bounces and a save more, because a request that arrives when a resume\n"
+		"has just begun waits for the resume, too; at level gate nothing more.\n"
+		"The line \"possible\" gives the result of an ideal scheduler that knows all arrivals: it\n"
+		"resumes offline work in each gap between the requests of arm alone that is longer than a\n"
+		"resume, and suspends it when the next request arrives. Costs are those of the simulated GPU,\n"
+		"or on hardware the median times of the daemon's calls. It processes the requests of several\n"
+		"online clients one by one; on a GPU they may run concurrently.\n"
 		"In real time a simulated run is valid if the P99 doorbell delay x time scale is at most 5 % of\n"
 		"the online P50 alone, and that P50 at most twice what the trace's GPU time and\n"
 		"the load explain; if it is not, the exit code is 1.\n"

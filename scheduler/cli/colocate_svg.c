@@ -98,7 +98,7 @@ static void left_row(FILE *out, const struct colocation *run, const struct svg_s
 
 	if (!online->keeps_up) {
 		svg_text(out, MARGIN, middle - 3, "name", "start", arm_kinds[arm].name);
-		svg_text(out, MARGIN, middle + 14, "soft", "start", "the backlog grows");
+		svg_text(out, MARGIN, middle + 14, "soft", "start", "its backlog grows");
 		open_bar(out, run, scale, arm, middle);
 		return;
 	}
@@ -261,7 +261,7 @@ static void headings(FILE *out, const struct colocation *run, const struct verdi
 		svg_text(out, MARGIN, 84, "soft", "start", names);
 	if (verdict->validity == RESULT_INVALID)
 		svg_text(out, WIDTH - MARGIN, 67, "wrong", "end",
-			 "NOT A VALID RUN: the report says why");
+			 "INVALID RUN: see the report for the reason");
 	snprintf(text, sizeof(text), "Online latency, P50 to P99%s",
 		 run->simulated ? " (model time, log scale)" : " (log scale)");
 	svg_text(out, MARGIN, 104, "head", "start", text);

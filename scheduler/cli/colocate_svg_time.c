@@ -69,7 +69,7 @@ static void draw_legend(FILE *out, unsigned count, double top)
 		[TIME_HOLD_OVER] = "hold-over",
 		[TIME_IDLE_HELD] = "idle, offline held",
 		[TIME_OWN_GAPS] = "offline's own gaps",
-		[TIME_SHARES] = "not known apart",
+		[TIME_SHARES] = "not distinguishable",
 	};
 
 	for (unsigned i = 0; i < count; i++) {
@@ -102,7 +102,7 @@ double colocate_svg_times(FILE *out, const struct colocation *run, double top)
 		return top;
 	if (out) {
 		svg_text(out, NAME_X, top + 14, "head", "start",
-			 "Where the GPU's time went while offline was there");
+			 "Use of the GPU's time while offline clients ran");
 		draw_legend(out, names, y + 8);
 	}
 	return y + 8 + LEGEND * ((names + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS) + 16;

@@ -60,8 +60,8 @@ static int read_recording(struct side *side)
 		;
 	if (rc == 0 && (!recording_ended(recording) || recording_damaged(recording) > 0))
 		fprintf(stderr,
-			"kfdsched compare: %s was cut off or damaged; what can be read of "
-			"it is compared\n",
+			"kfdsched compare: %s was cut off or damaged; comparing its readable "
+			"part\n",
 			side->name);
 	side->exit_code = ended_with(recording, "exit_code");
 	side->signal = ended_with(recording, "signal");
@@ -71,8 +71,8 @@ static int read_recording(struct side *side)
 		return cli_failed(&verb_compare, "cannot read %s: %s", side->name, strerror(-rc));
 	if (side->analysis.samples == 0)
 		return cli_failed(&verb_compare,
-				  "there is no whole sample in %s: it was ended before the first "
-				  "one, or is damaged",
+				  "there is no complete sample in %s: the recording ended before "
+				  "the first one, or is damaged",
 				  side->name);
 	return CLI_DONE;
 }
@@ -102,20 +102,19 @@ static int look(struct side *side, double seconds)
 	int rc = observe_sample(side->observer, &side->observation);
 
 	if (rc == -ESRCH)
-		return cli_failed(&verb_compare, "process %d has ended meanwhile",
-				  (int)side->process.pid);
+		return cli_failed(&verb_compare, "process %d has ended", (int)side->process.pid);
 	if (rc)
-		return cli_failed(&verb_compare, "cannot look at process %d: %s",
+		return cli_failed(&verb_compare, "cannot read process %d: %s",
 				  (int)side->process.pid, strerror(-rc));
 	/* The list stays owned by the observation; analysis_add() copies from it. */
 	process.queues = *recorded_best(&side->observation, &process.source, &unknown);
 	if (process.source == OBSERVE_NOBODY)
-		return cli_failed(&verb_compare, "nobody knows the queues of process %d (%s): %s",
+		return cli_failed(&verb_compare, "process %d (%s): no source reports queues: %s",
 				  (int)side->process.pid, side->process.comm, unknown);
 	snprintf(process.comm, sizeof(process.comm), "%s", side->process.comm);
 	process.host_pid = side->observation.host_pid;
 	return analysis_add(&side->analysis, &sample)
-		       ? cli_failed(&verb_compare, "no memory for a sample")
+		       ? cli_failed(&verb_compare, "out of memory for a sample")
 		       : CLI_DONE;
 }
 
@@ -160,12 +159,13 @@ static int take_side(const char *word, const char *socket, struct side *side)
 	}
 	pid = cli_pid(word);
 	if (pid == 0)
-		return cli_usage(&verb_compare, "'%s' is neither a process id nor a folder", word);
+		return cli_usage(&verb_compare, "'%s' is neither a process id nor a directory",
+				 word);
 	rc = process_read(pid, &side->process);
 	if (rc == -ESRCH)
 		return cli_failed(&verb_compare,
-				  "there is no process %d; a folder of that name is ./%d", pid,
-				  pid);
+				  "there is no process %d; for a directory with that name use ./%d",
+				  pid, pid);
 	if (rc)
 		return cli_failed(&verb_compare, "%s", process_sentence(sentence, pid, rc));
 	snprintf(side->name, sizeof(side->name), "process %d", pid);
@@ -184,8 +184,8 @@ static int take_sides(const struct job *job, struct side *sides)
 		return watch(job, sides);
 	if (job->samples || job->interval_us > 0)
 		return cli_usage(&verb_compare,
-				 "--samples and --interval are of processes and commands, and both "
-				 "sides are recordings");
+				 "--samples and --interval apply to processes and commands, but "
+				 "both sides are recordings");
 	return CLI_DONE;
 }
 
@@ -208,11 +208,11 @@ static int make_folder(const char *dir, struct folder *folder)
 		snprintf(folder->top, sizeof(folder->top), "%s/kfdsched-compare-XXXXXX",
 			 tmp && tmp[0] == '/' ? tmp : "/tmp");
 	if (strlen(folder->top) > PATH_MAX - 3)
-		return cli_failed(&verb_compare, "the folder's name is too long");
+		return cli_failed(&verb_compare, "the name of the directory is too long");
 	if (dir ? mkdir(folder->top, 0700) != 0 : !mkdtemp(folder->top))
-		return cli_failed(&verb_compare, "cannot make the folder %s: %s%s", folder->top,
-				  strerror(errno),
-				  errno == EEXIST ? "; name one that does not exist yet" : "");
+		return cli_failed(&verb_compare, "cannot create the directory %s: %s%s",
+				  folder->top, strerror(errno),
+				  errno == EEXIST ? "; choose one that does not exist" : "");
 	for (unsigned i = 0; i < 2; i++) {
 		size_t n = strlen(folder->top);
 
@@ -293,7 +293,7 @@ static int compare_sides(const struct job *job, const struct side *sides)
 
 	if (!c || comparison_make(&sides[0].analysis, &sides[1].analysis, c)) {
 		free(c);
-		return cli_failed(&verb_compare, "no memory to compare them");
+		return cli_failed(&verb_compare, "out of memory for the comparison");
 	}
 	if (job->json) {
 		json_t *out = compare_json(c, sides);
@@ -360,8 +360,8 @@ static int run(int argc, char **argv)
 		{OPTION_NAME("output", &job.dir, PATH_MAX, "a folder"), .letter = 'o'},
 		{OPTION_JSON(&job.json)},
 		{OPTION_SOCKET(&job.socket)},
-		{OPTION_TEXT("folder or process id", &job.words[0]), .word = true},
-		{OPTION_TEXT("second folder or process id", &job.words[1]), .word = true},
+		{OPTION_TEXT("directory or process id", &job.words[0]), .word = true},
+		{OPTION_TEXT("second directory or process id", &job.words[1]), .word = true},
 		{0},
 	};
 	bool two_commands = false;
@@ -378,40 +378,41 @@ static int run(int argc, char **argv)
 		code = options_read(&verb_compare, argc, argv, options);
 		if (code == CLI_GO_ON && job.dir)
 			code = cli_usage(&verb_compare,
-					 "-o is of two commands: -- COMMAND " SECOND " COMMAND");
+					 "-o applies to two commands only: -- COMMAND " SECOND
+					 " COMMAND");
 	}
 	if (code != CLI_GO_ON)
 		return code;
 	code = stop_begin();
 	if (code)
-		return cli_failed(&verb_compare, "cannot listen for signals: %s", strerror(-code));
+		return cli_failed(&verb_compare, "cannot handle signals: %s", strerror(-code));
 	return compare(&job);
 }
 
 const struct verb verb_compare = {
 	.name = "compare",
-	.summary = "two runs or two processes: are ids the same, where does work wait",
+	.summary = "compare the queues of two runs or processes: ids, waiting work",
 	.usage = "[--samples N] [--interval S] [-o DIR] [--json] [--socket PATH] "
 		 "DIR|PID DIR|PID | -- COMMAND [ARGUMENT]... :: COMMAND [ARGUMENT]...",
-	.help = "Compares the queues of two recordings (monitor --record, record), of two processes that\n"
-		"run, which are looked at for a second, or of one of each: ids that both have or only one,\n"
-		"counts, types and whether they stayed; whether ids can be foretold from one run to the\n"
-		"next; how many packets waited, in how many of the samples, at the median and at most, and\n"
-		"which process had more work waiting; whether both use the same GPUs, and whether their\n"
-		"compute queues fit the slots.\n"
+	.help = "Compares the queues of two recordings (monitor --record, record), of two running processes,\n"
+		"which are sampled for a second, or of a recording and a process. Prints the ids that both or\n"
+		"only one side has, counts and types of queues, and whether they stayed the same; whether ids\n"
+		"can be predicted from one run to the next; how many packets waited, in how many samples, at\n"
+		"the median and at most, and which process had more waiting work; whether both use the same\n"
+		"GPUs, and whether their compute queues fit the slots.\n"
 		"Processes of a recording are compared in the order of their pids.\n"
 		"\n"
-		"With two commands, of which the first ends at '::', both are started at the same time,\n"
-		"recorded until they end as 'kfdsched record' does, and compared. Ctrl-C ends both, and\n"
-		"what there is is compared.\n"
+		"With two commands, separated by '::', both are started at the same time, recorded until\n"
+		"they end, as by 'kfdsched record', and compared. Ctrl-C ends both; the samples taken so far\n"
+		"are compared.\n"
 		"\n"
-		"  --samples N    of processes: so many, without it 5; of commands: so many at most,\n"
-		"                 without it until they end\n"
-		"  --interval S   a sample each so many seconds, or a time such as 100ms; without it\n"
-		"                 200ms of processes, 1s of commands\n"
-		"  -o, --output DIR  keeps the recordings of the two commands in the new folder DIR, as\n"
+		"  --samples N    number of samples; of processes: default 5; of commands: the highest\n"
+		"                 number, default: until they end\n"
+		"  --interval S   seconds between samples, or a time such as 100ms; default: 200ms for\n"
+		"                 processes, 1s for commands\n"
+		"  -o, --output DIR  keeps the recordings of the two commands in the new directory DIR, as\n"
 		"                 DIR/a and DIR/b; without it they are removed\n"
-		"  --json         docs/reference/recordings.md names the keys\n"
+		"  --json         one object; docs/reference/recordings.md describes the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
@@ -419,7 +420,6 @@ const struct verb verb_compare = {
 		"  kfdsched compare run1 run2\n"
 		"  kfdsched compare -o both -- kfdsched run --priority online -- ./serve :: ./train\n",
 	.exits =
-		"0 compared; of two commands the exit code of the first one that did not end with 0, and\n"
-		"128 + N if signal N ended it; 1 if they could not be recorded or compared, 2 wrong use.",
+		"0 success; with two commands the exit code of the first one that did not end with 0, and\n128 + N if signal N ended it; 1 if they could not be recorded or compared, 2 usage error.",
 	.run = run,
 };

@@ -250,7 +250,7 @@ int comparison_make(const struct analysis *a, const struct analysis *b, struct c
 static void say_ids(const struct comparison *c, json_t *list, const char *a, const char *b)
 {
 	if (c->same_process)
-		field_say(list, "Both are the same process, seen at two times.");
+		field_say(list, "Both sides are the same process, sampled at two times.");
 	if (c->kind[COMPARED_BOTH] == c->count && c->count > 0)
 		field_say(
 			list,
@@ -265,15 +265,15 @@ static void say_ids(const struct comparison *c, json_t *list, const char *a, con
 			  c->kind[COMPARED_A], a, c->kind[COMPARED_B], b);
 	if (c->predictable > 0)
 		field_say(list,
-			  "As far as these two tell, ids can be foretold from one run to the next: "
-			  "they were the same, and stayed.");
+			  "As far as these two runs show, ids can be predicted from one run to the "
+			  "next: they were the same in both and did not change.");
 	else if (c->predictable == 0)
 		field_say(list,
-			  "Ids cannot be foretold: collect them anew for each run, and before each "
-			  "suspend.");
+			  "Ids cannot be predicted: collect them again in each run, and before "
+			  "each suspend.");
 	else
 		field_say(list,
-			  "Whether ids can be foretold is not known: a side has no queue with an "
+			  "Whether ids can be predicted is not known: a side has no queue with an "
 			  "id, or too few samples.");
 }
 
@@ -377,8 +377,8 @@ static void say_overlap(const struct comparison *c, json_t *list, const char *a,
 		return;
 	}
 	field_say(list,
-		  "Side by side they would share %zu GPU%s; the same ids do not collide there, for "
-		  "each process has its own.",
+		  "Run at the same time they would share %zu GPU%s; equal ids do not conflict, "
+		  "because each process has its own ids.",
 		  c->shared, c->shared == 1 ? "" : "s");
 	for (size_t i = 0; i < c->nodes; i++) {
 		const struct compared_node *n = &c->node[i];
@@ -395,15 +395,16 @@ static void say_overlap(const struct comparison *c, json_t *list, const char *a,
 		} else if (n->a + n->b > (size_t)n->slots) {
 			field_say(list,
 				  "GPU %s: %zu and %zu compute queues are more than its %lld "
-				  "slots: they would take turns, at the cost of a switch each.",
+				  "slots: the queues would be time-sliced, and each switch has a "
+				  "cost.",
 				  gpu, n->a, n->b, (long long)n->slots);
 			over = true;
 		}
 	}
 	if (!over)
 		field_say(list,
-			  "On each of them the compute queues of both fit the slots, so the GPU's "
-			  "engines are what they compete for.");
+			  "On each of these GPUs the compute queues of both fit the slots, so both "
+			  "compete for the GPU's engines only.");
 }
 
 json_t *comparison_conclusion(const struct comparison *c, const char *a, const char *b)

@@ -17,7 +17,7 @@ static int refused(pid_t pid, int error)
 	char text[PROCESS_SENTENCE];
 
 	if (error == -ENOMEM)
-		return cli_failed(&verb_diagnose, "no memory for what there is to say");
+		return cli_failed(&verb_diagnose, "out of memory for the findings");
 	return cli_failed(&verb_diagnose, "%s", process_sentence(text, pid, error));
 }
 
@@ -118,7 +118,7 @@ static int report_container(struct job *job)
 		code = cli_failed(
 			&verb_diagnose, "none of the %zu processes of container %s uses a GPU%s",
 			people.count, job->container,
-			people.hidden ? ", as far as this user can see: ask as root" : "");
+			people.hidden ? ", as far as this user can see: run this as root" : "");
 	free(pids);
 	if (rc >= 0)
 		people_free(&people);
@@ -140,10 +140,10 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 	if (!job.pid && !job.container)
-		return cli_usage(&verb_diagnose, "which process? Name its PID or its container");
+		return cli_usage(&verb_diagnose, "no process given: give its PID or its container");
 	job.names = container_names_new();
 	if (!job.names)
-		return cli_failed(&verb_diagnose, "no memory");
+		return cli_failed(&verb_diagnose, "out of memory");
 	code = job.container ? report_container(&job) : report(&job, &job.pid, 1);
 	container_names_free(job.names);
 	return code;
@@ -151,25 +151,25 @@ static int run(int argc, char **argv)
 
 const struct verb verb_diagnose = {
 	.name = "diagnose",
-	.summary = "one process: is it well, what has it on the GPUs, can it be preempted",
+	.summary = "diagnose one process: its state, its GPU use, can it be preempted",
 	.usage = "[--container NAME|ID] [PID] [--json] [--socket PATH]",
-	.help = "Says in one line whether a process is alive, uses a GPU and can be preempted, and at\n"
-		"which level; then what that rests on: its state, its pids and its container, who\n"
-		"traces it, how it is known that it uses a GPU, its queues, whether its runtime is\n"
-		"enabled for debugging, whether 'kfdsched suspend' and 'preempt' can hold it now,\n"
-		"each level and why it is not had, and what stands in the way with the command that\n"
-		"mends it. What cannot be seen from here is '-'. Nothing is stopped, suspended or\n"
-		"attached to. 'kfdsched doctor' checks the machine.\n"
+	.help = "Prints in one line whether a process runs, uses a GPU and can be preempted, and at which\n"
+		"level; then the details: its state, its pids and its container, its tracer, the evidence\n"
+		"of its GPU use, its queues, whether its runtime is enabled for debugging, whether\n"
+		"'kfdsched suspend' and 'preempt' can hold it now, each level and why it is not available,\n"
+		"and the obstacles with a command that removes each. A value that cannot be read from here\n"
+		"is '-'. The command stops, suspends and traces no process. 'kfdsched doctor' checks the\n"
+		"machine.\n"
 		"\n"
-		"  --container X  PID is its number in that container; without PID all processes there\n"
-		"                 that use a GPU. X: a name, the beginning of an id (4 digits), or the uid\n"
-		"                 of a pod. Names are asked of docker, podman and crictl, where they are\n"
-		"                 in PATH\n"
-		"  --json         docs/reference/doctor.md names the keys\n"
+		"  --container X  PID is the pid in that container; without PID all processes in it that\n"
+		"                 use a GPU. X: a name, the beginning of an id (4 digits), or the uid of a\n"
+		"                 pod. Names are queried from docker, podman and crictl, if they are in\n"
+		"                 PATH\n"
+		"  --json         one object; docs/reference/doctor.md describes the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
-		"The exit code is 0 if there is something to say, 1 if there is no such process.\n"
+		"The exit code is 0 if the process was found, 1 if there is no such process.\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched diagnose 4711\n"

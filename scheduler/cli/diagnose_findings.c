@@ -79,12 +79,13 @@ static void find_session(const struct diagnose_facts *facts, const struct doctor
 			    !uses_node(q, node->gpu_id))
 				continue;
 			doctor_find(out, "session", node->gpu_id, p->pid, DOCTOR_WARNING,
-				    "it debugs one process at a time, and that is process %d (%s)",
+				    "the GPU allows one debug session at a time, and process %d "
+				    "(%s) has it",
 				    q->pid, q->comm[0] ? q->comm : "?");
 			doctor_advise(
 				out,
-				"end that one ('kill %d'), and the session is free; level gate "
-				"needs none",
+				"end that process ('kill %d'), or use level gate, which needs no "
+				"session",
 				q->pid);
 			return;
 		}
@@ -108,14 +109,16 @@ static void find_state(const struct diagnose_facts *facts, struct doctor_finding
 		else
 			doctor_advise(out, "thaw it: 'docker unpause', or its cgroup.freeze");
 	} else if (facts->who.state == 'T') {
-		doctor_find(
-			out, "state", 0, pid, DOCTOR_WARNING,
-			"it is stopped by a signal; what it has given to the GPU goes on there");
+		doctor_find(out, "state", 0, pid, DOCTOR_WARNING,
+			    "it is stopped by a signal; work that it has submitted to the GPU "
+			    "continues");
 		doctor_advise(out, "continue it: 'kill -CONT %d'", pid);
 	} else if (facts->who.state == 'D') {
 		doctor_find(out, "state", 0, pid, DOCTOR_WARNING,
-			    "it waits in the kernel, and no signal reaches it");
-		doctor_advise(out, "if it stays so, see where, as root: 'cat /proc/%d/stack'", pid);
+			    "it waits in the kernel, and cannot handle signals");
+		doctor_advise(out,
+			      "if the state persists, find the call as root: 'cat /proc/%d/stack'",
+			      pid);
 	}
 }
 
@@ -131,16 +134,15 @@ static void find_rights(const struct diagnose_facts *facts, const struct doctor_
 
 	if (p->environment_read != DOCTOR_YES) {
 		if (facts->dumpable == DOCTOR_NO && facts->who.uid == machine->uid)
-			doctor_find(
-				out, "rights", 0, pid, DOCTOR_WARNING,
-				"it is not dumpable (set-user-ID, or so it asked for), so %s may "
-				"not look into it",
-				machine->user);
+			doctor_find(out, "rights", 0, pid, DOCTOR_WARNING,
+				    "it is not dumpable (set-user-ID, or by prctl), so %s is not "
+				    "allowed to read its state",
+				    machine->user);
 		else
 			doctor_find(out, "rights", 0, pid, DOCTOR_WARNING,
-				    "%s may not look into it: it is %s's", machine->user,
-				    facts->user[0] ? facts->user : "another user");
-		doctor_advise(out, "ask as root: 'sudo kfdsched diagnose %d'", pid);
+				    "%s is not allowed to read its state: it belongs to %s",
+				    machine->user, facts->user[0] ? facts->user : "another user");
+		doctor_advise(out, "run this as root: 'sudo kfdsched diagnose %d'", pid);
 	}
 	if (facts->same_user_namespace == DOCTOR_NO && right == DOCTOR_NO) {
 		doctor_find(out, "user_namespace", 0, pid, DOCTOR_WARNING,
@@ -150,7 +152,8 @@ static void find_rights(const struct diagnose_facts *facts, const struct doctor_
 	} else if (facts->dumpable == DOCTOR_NO && right == DOCTOR_NO &&
 		   p->environment_read == DOCTOR_YES) {
 		doctor_find(out, "dumpable", 0, pid, DOCTOR_WARNING,
-			    "it is not dumpable, so it is traced with CAP_SYS_PTRACE alone");
+			    "it is not dumpable, so only a process with CAP_SYS_PTRACE can trace "
+			    "it");
 		doctor_advise(out, "start kfdschedd as root: 'kfdschedd'");
 	}
 }

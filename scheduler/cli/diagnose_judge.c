@@ -39,7 +39,7 @@ static void judge_state(const struct diagnose_facts *facts, struct diagnosis *ou
 	const size_t size = sizeof(out->state);
 
 	if (facts->who.kernel) {
-		snprintf(state, size, "a thread of the kernel: it has no memory and no GPU queues");
+		snprintf(state, size, "a kernel thread: it has no memory and no GPU queues");
 		return;
 	}
 	if (facts->paused == DOCTOR_YES) {
@@ -51,18 +51,17 @@ static void judge_state(const struct diagnose_facts *facts, struct diagnosis *ou
 		snprintf(state, size, "it runs, or waits for a CPU");
 		break;
 	case 'S':
-		snprintf(state, size,
-			 "it sleeps until something comes (work, I/O, a lock): normal");
+		snprintf(state, size, "it waits for an event (work, I/O, a lock): normal");
 		break;
 	case 'D':
 		snprintf(state, size,
-			 "it waits in the kernel (disk, network files, a driver), and no signal "
-			 "reaches it until that is over");
+			 "it waits in the kernel (disk, network files, a driver), and cannot "
+			 "handle signals until that ends");
 		break;
 	case 'T':
 		snprintf(state, size,
-			 "stopped by a signal (SIGSTOP, or Ctrl-Z at its terminal); by whom, the "
-			 "kernel does not keep");
+			 "stopped by a signal (SIGSTOP, or Ctrl-Z at its terminal); the kernel "
+			 "does not record the sender");
 		break;
 	case 't':
 		snprintf(state, size, "stopped by %s, which traces it",
@@ -75,12 +74,12 @@ static void judge_state(const struct diagnose_facts *facts, struct diagnosis *ou
 				 facts->threads - 1);
 		else
 			snprintf(state, size,
-				 "a zombie: it has ended, and %s has not asked for its exit code",
+				 "a zombie: it has ended, and %s has not collected its exit status",
 				 facts->parent > 0 ? who(text, facts->parent_name, facts->parent)
 						   : "its parent");
 		break;
 	default:
-		snprintf(state, size, "a state that this version does not know");
+		snprintf(state, size, "a state that this version does not support");
 	}
 }
 
@@ -110,12 +109,12 @@ static void judge_use(const struct diagnose_facts *facts, const struct doctor_pr
 		add_evidence(out, "it has /dev/kfd open");
 		yes = true;
 	} else if (p && p->kfd_open == DOCTOR_NO) {
-		add_evidence(out, "it has not /dev/kfd open");
+		add_evidence(out, "it does not have /dev/kfd open");
 		no = true;
 	}
 	if (p && p->registered == DOCTOR_YES) {
-		add_evidence(out, p->outsider ? "kfdschedd has been told of it"
-					      : "its shim has told kfdschedd");
+		add_evidence(out, p->outsider ? "it is tagged in kfdschedd"
+					      : "its shim has registered it with kfdschedd");
 		yes = true;
 	}
 	if (out->queue_count) {
@@ -179,26 +178,27 @@ static void judge_runtime(const struct diagnose_facts *facts, const struct docto
 	if (!strcmp(p->runtime, "enabled")) {
 		out->debug_enabled = DOCTOR_YES;
 		snprintf(out->runtime, sizeof(out->runtime),
-			 "enabled for debugging, as kfdschedd says%s%s", rocr[0] ? "; " : "", rocr);
+			 "enabled for debugging, as kfdschedd reports%s%s", rocr[0] ? "; " : "",
+			 rocr);
 	} else if (!strcmp(p->runtime, "never")) {
 		out->debug_enabled = DOCTOR_NO;
 		snprintf(out->runtime, sizeof(out->runtime),
-			 "cannot be enabled for debugging, as kfdschedd says%s%s",
+			 "cannot be enabled for debugging, as kfdschedd reports%s%s",
 			 rocr[0] ? "; " : "", rocr);
 	} else if (out->uses_gpu == DOCTOR_NO) {
 		return;
 	} else if (p->shim == DOCTOR_YES && !p->env_disabled) {
 		snprintf(out->runtime, sizeof(out->runtime),
-			 "not told; its shim enables it for debugging where the driver lets it%s%s",
+			 "not known; its shim enables it for debugging if the driver allows it%s%s",
 			 rocr[0] ? "; " : "", rocr);
 	} else if (p->rocr[0] && doctor_rocr_never_enables(p->rocr)) {
 		out->debug_enabled = DOCTOR_NO;
 		snprintf(out->runtime, sizeof(out->runtime),
-			 "not enabled for debugging: %s never does that by itself", rocr);
+			 "not enabled for debugging: %s never enables it", rocr);
 	} else if (p->rocr[0]) {
 		snprintf(out->runtime, sizeof(out->runtime),
-			 "not to be seen from outside; %s enables it where the GPUs' firmware "
-			 "allows",
+			 "not visible from outside; %s enables it if the firmware of the GPUs "
+			 "allows it",
 			 rocr);
 	}
 }
@@ -209,16 +209,16 @@ static void use_words(const struct diagnosis *out, char *text, size_t size)
 	if (out->uses_gpu == DOCTOR_NO)
 		snprintf(text, size, "uses no GPU");
 	else if (out->uses_gpu == DOCTOR_UNKNOWN)
-		snprintf(text, size, "may use a GPU (that is not to be seen from here)");
+		snprintf(text, size, "may use a GPU (not visible from here)");
 	else if (!out->queues_known)
-		snprintf(text, size, "uses a GPU (its queues are not to be seen from here)");
+		snprintf(text, size, "uses a GPU (its queues are not visible from here)");
 	else if (!out->queue_count)
 		snprintf(text, size, "has opened a GPU and has no queues there");
 	else
 		snprintf(text, size, "uses %zu GPU%s with %zu queue%s%s", out->gpu_count,
 			 out->gpu_count == 1 ? "" : "s", out->queue_count,
 			 out->queue_count == 1 ? "" : "s",
-			 out->held == DOCTOR_YES ? " (held back now)" : "");
+			 out->held == DOCTOR_YES ? " (held now)" : "");
 }
 
 /* Returns the state as a part of the verdict. */
@@ -274,21 +274,21 @@ static void judge_held(const struct diagnose_facts *facts, struct diagnosis *out
 		out->preemptible = DOCTOR_NO;
 		snprintf(text, size, "there is nothing to preempt");
 	} else if (!p || !out->level) {
-		snprintf(text, size, "whether it can be preempted is not to be seen from here%s%s",
+		snprintf(text, size, "whether it can be preempted is not known from here%s%s",
 			 line && line->advice[0] ? "; do: " : "", line ? line->advice : "");
 	} else if ((!strcmp(out->level, "observe") || !strcmp(out->level, "self")) &&
 		   diagnose_priority(p) >= PRIORITY_ONLINE) {
 		out->preemptible = DOCTOR_NO;
-		snprintf(text, size,
-			 "is not preempted, because nobody is more urgent (priority %d)%s%s",
-			 diagnose_priority(p), out->best ? "; it could be by level " : "",
+		snprintf(text, size, "cannot be preempted: priority %d is the highest%s%s",
+			 diagnose_priority(p),
+			 out->best ? "; with a lower priority it could be, at level " : "",
 			 out->best ? out->best : "");
 	} else if (!strcmp(out->level, "observe") || !strcmp(out->level, "none")) {
 		out->preemptible = DOCTOR_NO;
 		if (line)
-			snprintf(text, size, "%s as it is: %.310s%s%s",
+			snprintf(text, size, "%s now: %.310s%s%s",
 				 out->by_hand.can == DIAGNOSE_NO ? "cannot be preempted"
-								 : "is preempted by nobody",
+								 : "is not preempted",
 				 line->found + line->why, line->advice[0] ? "; do: " : "",
 				 line->advice);
 		else /* the daemon still tries, or KFDSHIM_LEVEL is observe */
@@ -312,13 +312,12 @@ static void judge_sentence(const struct diagnose_facts *facts, struct diagnosis 
 	if (id->kernel) {
 		out->preemptible = DOCTOR_NO;
 		snprintf(out->sentence, sizeof(out->sentence),
-			 "%s is a thread of the kernel: there is nothing to preempt", name);
+			 "%s is a kernel thread: there is nothing to preempt", name);
 	} else if (diagnose_is_dead(facts)) {
 		out->preemptible = DOCTOR_NO;
 		snprintf(out->sentence, sizeof(out->sentence),
-			 "%s has ended (a zombie, until %s asks for its exit code): there is "
-			 "nothing "
-			 "to preempt",
+			 "%s has ended (a zombie until %s collects its exit status): there is "
+			 "nothing to preempt",
 			 name,
 			 facts->parent > 0 ? who(text, facts->parent_name, facts->parent)
 					   : "its parent");

@@ -100,7 +100,7 @@ static bool no_runtime(const struct doctor_process *p, struct diagnose_level *le
 	char name[64];
 
 	if (!strcmp(p->runtime, "never")) {
-		no(level, RUN, "its runtime cannot be enabled for debugging any more");
+		no(level, RUN, "its runtime can no longer be enabled for debugging");
 		return true;
 	}
 	if ((p->shim == DOCTOR_NO || p->env_disabled) && doctor_rocr_never_enables(p->rocr) &&
@@ -149,7 +149,8 @@ static bool no_shim(const struct doctor_process *p, const struct doctor_finding 
 		no(level, "", "%.300s", line->found + line->why);
 	else if (p->preload[0] && p->preload_there == DOCTOR_NO)
 		no(level, "put libkfdshim.so and its agent there, and start it again",
-		   "its LD_PRELOAD names %.200s, which is not there as it sees files", p->preload);
+		   "its LD_PRELOAD names %.200s, which does not exist in its mount namespace",
+		   p->preload);
 	else
 		no(level, RUN, "libkfdshim.so is not loaded");
 	return true;
@@ -166,7 +167,7 @@ static bool no_priority(const struct doctor_process *p, struct diagnose_level *l
 		return true;
 	}
 	if (p->priority >= PRIORITY_ONLINE) {
-		yes(level, "with a priority below 15: nobody is more urgent than it is now");
+		yes(level, "with a priority below 15: its present priority is the highest");
 		return true;
 	}
 	return false;
@@ -178,7 +179,7 @@ static bool chosen_another(const struct doctor_process *p, struct diagnose_level
 	if (p->shim == DOCTOR_NO || !p->env_level[0] || !strcmp(p->env_level, "auto") ||
 	    !strcmp(p->env_level, level->name))
 		return false;
-	no(level, "start it without KFDSHIM_LEVEL", "KFDSHIM_LEVEL=%.60s asks for that alone",
+	no(level, "start it without KFDSHIM_LEVEL", "KFDSHIM_LEVEL=%.60s excludes other levels",
 	   p->env_level);
 	return true;
 }
@@ -193,7 +194,8 @@ static bool nobody_may_trace(const struct diagnose_facts *facts, const struct do
 
 	if (doctor_is_traced(&facts->machine, p)) {
 		snprintf(advice, sizeof(advice), "end it: 'kill %lld'", (long long)p->tracer);
-		no(level, advice, "%s (process %lld) traces it, and there is one tracer at a time",
+		no(level, advice,
+		   "%s (process %lld) traces it, and a process can have only one tracer",
 		   p->tracer_name[0] ? p->tracer_name : "another", (long long)p->tracer);
 		level->check = "tracer";
 		return true;
@@ -217,7 +219,7 @@ static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_p
 		return true;
 	f = diagnose_amiss(facts, &out->findings, "daemon");
 	if (f && (machine->daemon.error == ENOENT || machine->daemon.error == ECONNREFUSED)) {
-		no(level, "start kfdschedd as root", "no kfdschedd answers at %.120s",
+		no(level, "start kfdschedd as root", "no kfdschedd listens at %.120s",
 		   machine->daemon.socket);
 		level->check = f->check;
 		return true;
@@ -280,9 +282,9 @@ static void judge_own(const struct diagnose_facts *facts, const struct doctor_pr
 	if (p->registered != DOCTOR_YES && line->level && !strcmp(line->level, "none"))
 		no(level, line->advice, "%.310s", line->found + line->why);
 	else if (debugs && strstr(p->reason, "debug session already"))
-		no(level, "end rocgdb there", "somebody else has a debug session on it");
+		no(level, "end rocgdb there", "another process has a debug session on it");
 	else if (!strcmp(level->name, "weight"))
-		yes(level, "where KFDSHIM_LEVEL=weight or a rule asks for it");
+		yes(level, "if KFDSHIM_LEVEL=weight or a rule selects it");
 	else
 		yes(level, "");
 }
@@ -294,13 +296,13 @@ static void judge_ordered(const struct diagnosis *out, struct diagnose_level *le
 	const struct diagnose_level *trap = &out->levels[0];
 
 	if (out->level && strcmp(out->level, "observe") != 0 && strcmp(out->level, "none") != 0) {
-		yes(level, "kfdschedd does it");
+		yes(level, "by kfdschedd");
 	} else if (trap->can == DIAGNOSE_NO) {
 		no(level, trap->advice, "%s", trap->why);
 		level->gpu_id = trap->gpu_id;
 	} else {
 		level->can = trap->can;
-		snprintf(level->why, sizeof(level->why), "kfdschedd does it, by level trap");
+		snprintf(level->why, sizeof(level->why), "by kfdschedd, at level trap");
 	}
 }
 
@@ -322,17 +324,17 @@ static void judge_by_hand(const struct diagnose_facts *facts, const struct docto
 	 * is, with a priority below online. */
 	if (out->level && !strcmp(out->level, "self") && diagnose_priority(p) < PRIORITY_ONLINE)
 		no(level, "start kfdschedd as root, which takes it over",
-		   "its shim holds it back by the one debug session that there is");
+		   "its shim uses the only debug session to hold it");
 	else if (machine->sys_ptrace == DOCTOR_NO &&
 		 (facts->dumpable == DOCTOR_NO || facts->who.uid != machine->uid))
-		no(level, "ask as root", "user %s may not trace it", machine->user);
+		no(level, "run this as root", "user %s is not allowed to trace it", machine->user);
 	else if (machine->sys_ptrace == DOCTOR_UNKNOWN || p->shim != DOCTOR_YES || p->env_disabled)
 		snprintf(level->why, sizeof(level->why),
-			 "what its runtime allows is not to be seen from outside: 'kfdsched "
-			 "preempt %d -n 1' tries, and interrupts its GPUs for a moment",
+			 "whether its runtime allows it is not visible from outside: 'kfdsched "
+			 "preempt %d -n 1' tries it, and interrupts its GPUs for a moment",
 			 p->pid);
 	else
-		yes(level, "by a debug session of kfdsched's own");
+		yes(level, "by a debug session of kfdsched");
 }
 
 void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis *out)
@@ -351,7 +353,7 @@ void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis 
 		if (diagnose_is_dead(facts)) {
 			no(level, "", "it has ended");
 			if (facts->who.kernel)
-				no(level, "", "it is the kernel's");
+				no(level, "", "it is a kernel thread");
 		} else if (out->uses_gpu == DOCTOR_NO) {
 			no(level, "", "it uses no GPU");
 		} else if (!p || !line) {
@@ -364,7 +366,8 @@ void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis 
 		} else if (i < DIAGNOSE_LEVELS - 1) {
 			judge_own(facts, p, line, out, level);
 		} else {
-			yes(level, "it is seen then, and neither held nor holds others");
+			yes(level, "it is only observed: it is not held, and no process is held "
+				   "for it");
 		}
 		if (!out->best && (level->can == DIAGNOSE_NOW || level->can == DIAGNOSE_YES))
 			out->best = level->name;

@@ -45,15 +45,15 @@ static void say_pids(const struct process_identity *id)
 	int used = snprintf(text, sizeof(text), "%d here", (int)id->pid);
 
 	for (unsigned i = 1; i < id->depth && i < PROCESS_NAMESPACES; i++)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, ", %d %s",
-				 (int)id->pids[i],
-				 i + 1 == id->depth ? "in its own namespace" : "in one between");
+		used += snprintf(
+			text + used, sizeof(text) - (size_t)used, ", %d %s", (int)id->pids[i],
+			i + 1 == id->depth ? "in its own namespace" : "in a namespace between");
 	if (id->host_pid > 0)
 		snprintf(text + used, sizeof(text) - (size_t)used, ", %d on the machine",
 			 (int)id->host_pid);
 	else
 		snprintf(text + used, sizeof(text) - (size_t)used,
-			 ", - on the machine (not to be seen from this container)");
+			 ", - on the machine (not visible from this container)");
 	say("pids", "%s", text);
 }
 
@@ -78,7 +78,7 @@ static void say_tracer(const struct doctor_process *p)
 	if (!p || p->tracer < 0)
 		say("traced by", TABLE_UNKNOWN);
 	else if (!p->tracer)
-		say("traced by", "nobody");
+		say("traced by", "no process");
 	else
 		say("traced by", "%s (%lld)", p->tracer_name[0] ? p->tracer_name : TABLE_UNKNOWN,
 		    (long long)p->tracer);
@@ -91,7 +91,7 @@ static void print_process(const struct diagnose_facts *facts, const struct diagn
 
 	printf("\nProcess\n");
 	if (facts->asked != id->pid)
-		say("thread", "%d, which was asked for, is a thread of it", (int)facts->asked);
+		say("thread", "%d is a thread of this process", (int)facts->asked);
 	say("state", "%c: %s", id->state ? id->state : '?', diagnosis->state);
 	if (id->kernel)
 		return;
@@ -118,7 +118,7 @@ static void print_queues(const struct diagnosis *diagnosis)
 	for (size_t i = 0; i < diagnosis->queue_kinds; i++) {
 		const struct diagnose_queues *q = &diagnosis->queues[i];
 
-		say(what, "%u %s on GPU %s, as %s tells", q->count, observe_type_name(q->type),
+		say(what, "%u %s on GPU %s, source: %s", q->count, observe_type_name(q->type),
 		    gpus_short(gpu, q->gpu_id), observe_source_name(q->source));
 		what[0] = '\0';
 	}
@@ -134,7 +134,7 @@ static void print_exceptions(const struct diagnose_facts *facts, const struct di
 
 		if (!observe_known(q, OBSERVE_EXCEPTIONS) || !q->field[OBSERVE_EXCEPTIONS].value)
 			continue;
-		say(what, "queue %u on GPU %s: %s, as %s tells", q->id, gpus_short(gpu, q->gpu_id),
+		say(what, "queue %u on GPU %s: %s, source: %s", q->id, gpus_short(gpu, q->gpu_id),
 		    observe_text(text, q, OBSERVE_EXCEPTIONS),
 		    observe_source_name(q->field[OBSERVE_EXCEPTIONS].source));
 		what[0] = '\0';
@@ -150,11 +150,11 @@ static void say_held(const struct doctor_process *p, enum doctor_known held)
 	char text[QUANTITY_BYTES];
 
 	if (held == DOCTOR_UNKNOWN)
-		say("held back", TABLE_UNKNOWN);
+		say("held", TABLE_UNKNOWN);
 	else if (!p || p->suspends < 0 || p->suspended_us < 0)
-		say("held back", "%s", words[held]);
+		say("held", "%s", words[held]);
 	else
-		say("held back", "%s; %lld times so far, %s in all", words[held],
+		say("held", "%s; %lld times so far, %s in total", words[held],
 		    (long long)p->suspends, quantity_us(text, (double)p->suspended_us));
 }
 
@@ -182,7 +182,7 @@ static void print_gpu(const struct diagnose_facts *facts, const struct diagnosis
 /* Prints the levels as a table, the best first. */
 static int print_levels(const struct diagnosis *diagnosis)
 {
-	struct table *table = table_new("<LEVEL|<CAN IT|<WHY");
+	struct table *table = table_new("<LEVEL|<AVAILABLE|<WHY");
 	char why[DIAGNOSE_WHY];
 	int rc;
 
@@ -205,7 +205,7 @@ static int print_levels(const struct diagnosis *diagnosis)
 /* Prints the obstacles as a table. */
 static int print_findings(const struct doctor_findings *findings)
 {
-	struct table *table = table_new("<WHAT IS IN THE WAY|<FOUND|<WHAT MENDS IT");
+	struct table *table = table_new("<OBSTACLE|<FOUND|<ADVICE");
 	char what[64], gpu[GPU_NAME_SHORT];
 	int rc;
 
@@ -244,8 +244,8 @@ int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *d
 	plain_text(sentence);
 	printf("%s\n", sentence);
 	if (facts->machine.simulated)
-		printf("(SIMULATED GPU: %s, with the rules of Linux %s. Nothing here is about "
-		       "hardware.)\n",
+		printf("(SIMULATED GPU: %s, with the rules of Linux %s. The results do not apply "
+		       "to hardware.)\n",
 		       facts->machine.profile[0] ? facts->machine.profile : "?",
 		       facts->machine.simulated_kernel[0] ? facts->machine.simulated_kernel : "?");
 	print_process(facts, diagnosis);

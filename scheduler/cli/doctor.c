@@ -127,15 +127,16 @@ static void print_summary(const struct doctor_findings *findings, size_t gpus)
 static int print_table(const struct doctor_facts *facts, const struct doctor_findings *findings,
 		       bool whole)
 {
-	struct table *table = table_new("<WHAT|<VERDICT|<FOUND|<ADVICE");
+	struct table *table = table_new("<CHECK|<VERDICT|<FOUND|<ADVICE");
 	size_t rows = 0;
 	int rc = 0;
 
 	if (!table)
 		return -1;
 	if (facts->simulated)
-		printf("SIMULATED GPU: %s, with the rules of Linux %s. Nothing here is about "
-		       "hardware.\n\n",
+		printf("SIMULATED GPU: %s, with the rules of Linux %s. The results do not apply to "
+		       "hardware.\n"
+		       "\n",
 		       facts->profile[0] ? facts->profile : "?",
 		       facts->simulated_kernel[0] ? facts->simulated_kernel : "?");
 	for (size_t i = 0; i < findings->count; i++) {
@@ -173,7 +174,8 @@ static int report(const char *socket, int pid, bool as_json, bool whole)
 	if (!rc)
 		rc = as_json ? print_json(&facts, &findings)
 			     : print_table(&facts, &findings, whole);
-	code = rc			  ? cli_failed(&verb_doctor, "no memory for the findings")
+	code = rc			  ? cli_failed(&verb_doctor, "out of memory for the "
+											     "findings")
 	       : doctor_usable(&findings) ? CLI_DONE
 					  : CLI_FAILED;
 	doctor_findings_free(&findings);
@@ -198,28 +200,28 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 	if (pid && kill(pid, 0) != 0 && errno == ESRCH)
-		return cli_failed(&verb_doctor, "process %d is gone", pid);
+		return cli_failed(&verb_doctor, "process %d has ended", pid);
 	/* Of one process all findings are shown. */
 	return report(socket, pid, as_json, whole || pid);
 }
 
 const struct verb verb_doctor = {
 	.name = "doctor",
-	.summary = "what stands in the way of preemption here, and what mends it",
+	.summary = "check whether preemption works here, and how to fix it",
 	.usage = "[PID] [-v] [--json] [--socket PATH]",
-	.help = "Looks at kernel, driver, GPUs, rights, the daemon, the shim and the processes that use\n"
-		"a GPU, and prints what is amiss, with one advice each, and a summary; what is the same on\n"
-		"several GPUs once. With PID: how that process can be preempted, and what stands in the\n"
-		"way of a better level.\n"
+	.help = "Checks kernel, driver, GPUs, rights, the daemon, the shim and the processes that use a GPU,\n"
+		"and prints each problem with one advice, and a summary; a result that is the same on\n"
+		"several GPUs is printed once. With PID: how that process can be preempted, and the\n"
+		"obstacles to a better level.\n"
 		"\n"
-		"  -v, --verbose  all that was checked, one line each\n"
-		"  --json         docs/reference/doctor.md names the keys\n"
+		"  -v, --verbose  prints all checks, one line each\n"
+		"  --json         one object; docs/reference/doctor.md describes the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
-		"VERDICT: ok; warning: preemption works worse, or not for all; missing: it does not\n"
-		"work until that is mended; unknown: not to be seen from here. The exit code is 1 if\n"
-		"anything is missing.\n"
+		"VERDICT: ok; warning: preemption is slower, or not possible for all processes; missing:\n"
+		"preemption does not work until this is fixed; unknown: not visible from here. The exit code\n"
+		"is 1 if anything is missing.\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched doctor 4711\n"

@@ -260,7 +260,7 @@ static void gather_folder(struct doctor_facts *facts)
 		snprintf(problem, room, "belongs to uid %u", st.st_uid);
 		facts->runtime_taken = true;
 	} else if (!S_ISDIR(st.st_mode)) {
-		snprintf(problem, room, "is no folder");
+		snprintf(problem, room, "is not a directory");
 	} else if ((st.st_mode & 0777) != 0700) {
 		snprintf(problem, room, "has mode %04o, not 0700", st.st_mode & 07777);
 	}

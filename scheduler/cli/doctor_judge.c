@@ -81,9 +81,9 @@ static const char *rules_text(enum kfdabi_kernel kernel)
 	case KFDABI_LINUX_7_3:
 		return "the rules of 7.3";
 	case KFDABI_LINUX_6_12_107:
-		return "the rules of 6.12.107: any thread of a debugger may act";
+		return "the rules of 6.12.107: any thread of a debugger is accepted";
 	default:
-		return "the rules of 6.12.95: the tracing thread alone may act";
+		return "the rules of 6.12.95: only the tracing thread is accepted";
 	}
 }
 
@@ -107,8 +107,7 @@ static void judge_kernel(const struct doctor_facts *facts, struct doctor_finding
 
 		doctor_find(out, "kernel", 0, 0, DOCTOR_OK, "Linux %s; the simulated driver has %s",
 			    known ? facts->release : "?",
-			    kernel < 0 ? "rules of its own"
-				       : rules_text((enum kfdabi_kernel)kernel));
+			    kernel < 0 ? "unknown rules" : rules_text((enum kfdabi_kernel)kernel));
 		return;
 	}
 	if (!known) {
@@ -147,8 +146,8 @@ static void judge_driver(const struct doctor_facts *facts, struct doctor_finding
 		doctor_find(out, "driver", 0, 0, DOCTOR_WARNING,
 			    "amdgpu out of tree (%s), whose rules may differ from the kernel's",
 			    version);
-		doctor_advise(out, "check its rules once with 'kfdconform', on a GPU that nobody "
-				   "else uses");
+		doctor_advise(out, "check its rules once with 'kfdconform', on a GPU that no other "
+				   "process uses");
 	} else if (facts->out_of_tree == DOCTOR_NO) {
 		doctor_find(out, "driver", 0, 0, DOCTOR_OK, "amdgpu of the kernel");
 	} else {
@@ -169,20 +168,20 @@ static void judge_device(const struct doctor_facts *facts, struct doctor_finding
 		doctor_find(out, "kfd_device", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 		break;
 	case ENOENT:
-		doctor_find(out, "kfd_device", 0, 0, DOCTOR_MISSING, "/dev/kfd is not there");
+		doctor_find(out, "kfd_device", 0, 0, DOCTOR_MISSING, "/dev/kfd does not exist");
 		if (facts->module == DOCTOR_YES)
-			doctor_advise(out, "in a container give it the device (docker run "
-					   "--device /dev/kfd --device /dev/dri); else the kernel "
-					   "is built without CONFIG_HSA_AMD");
+			doctor_advise(out, "pass the device to the container (docker run --device "
+					   "/dev/kfd --device /dev/dri); without a container: use "
+					   "a kernel with CONFIG_HSA_AMD");
 		else
-			doctor_advise(out, "it comes with the driver");
+			doctor_advise(out, "the driver creates it: load amdgpu");
 		break;
 	case EACCES:
 	case EPERM:
 		doctor_find(out, "kfd_device", 0, 0, DOCTOR_MISSING,
 			    "/dev/kfd cannot be opened by %s", facts->user);
 		if (facts->kfd_error == EPERM || facts->uid == 0)
-			doctor_advise(out, "a container's device rules forbid it: give it the "
+			doctor_advise(out, "the device rules of the container forbid it: pass the "
 					   "device (docker run --device /dev/kfd)");
 		else if (facts->kfd_group == 0) /* users must not be added to root's group */
 			doctor_advise(out,
@@ -200,8 +199,7 @@ static void judge_device(const struct doctor_facts *facts, struct doctor_finding
 	default:
 		doctor_find(out, "kfd_device", 0, 0, DOCTOR_MISSING,
 			    "/dev/kfd cannot be opened: %s", strerror(facts->kfd_error));
-		doctor_advise(out, "look at the driver's messages: 'dmesg | grep -e kfd -e "
-				   "amdgpu'");
+		doctor_advise(out, "check the driver's messages: 'dmesg | grep -e kfd -e amdgpu'");
 	}
 }
 
@@ -218,8 +216,8 @@ static void judge_version(const struct doctor_facts *facts, struct doctor_findin
 		    (long long)facts->kfd_major, (long long)facts->kfd_minor);
 	if (!enough)
 		doctor_advise(out,
-			      "queues are suspended from KFD 1.%d on: use Linux %d.%d or "
-			      "newer, or AMD's driver package of ROCm 6 or newer",
+			      "KFD 1.%d or newer is needed: use Linux %d.%d or newer, or AMD's "
+			      "driver package of ROCm 6 or newer",
 			      KFD_MINOR, LINUX_MAJOR, LINUX_MINOR);
 }
 
@@ -231,9 +229,10 @@ static void judge_cwsr(const struct doctor_facts *facts, struct doctor_findings 
 
 	if (facts->cwsr_enable == 0) {
 		doctor_find(out, "cwsr", 0, 0, DOCTOR_MISSING,
-			    "running waves cannot be saved (cwsr_enable=0): level gate alone");
-		doctor_advise(out, "load amdgpu without cwsr_enable=0: look in /etc/modprobe.d and "
-				   "at the kernel's command line");
+			    "running waves cannot be saved (cwsr_enable=0): only level gate is "
+			    "possible");
+		doctor_advise(out, "load amdgpu without cwsr_enable=0: check /etc/modprobe.d and "
+				   "the kernel command line");
 		return;
 	}
 	for (size_t i = 0; i < facts->node_count; i++) {
@@ -241,7 +240,8 @@ static void judge_cwsr(const struct doctor_facts *facts, struct doctor_findings 
 			continue;
 		missing = true;
 		doctor_find(out, "cwsr", facts->nodes[i].gpu_id, 0, DOCTOR_MISSING,
-			    "running waves cannot be saved (cwsr_size 0): level gate alone");
+			    "running waves cannot be saved (cwsr_size 0): only level gate is "
+			    "possible");
 		doctor_advise(out, "this driver does not use CWSR on this GPU: hold processes by "
 				   "KFDSHIM_LEVEL=gate, or use another kernel");
 	}
@@ -266,8 +266,8 @@ static void judge_parameters(const struct doctor_facts *facts, struct doctor_fin
 		doctor_find(out, "sched_policy", 0, 0, DOCTOR_MISSING,
 			    "queues are scheduled without firmware (sched_policy=%lld)",
 			    (long long)facts->sched_policy);
-		doctor_advise(out, "load amdgpu without sched_policy=2: the driver debugs, and so "
-				   "suspends, nothing then");
+		doctor_advise(out, "load amdgpu without sched_policy=2: with it the driver "
+				   "supports no debugging, and so no suspend");
 	}
 }
 

@@ -57,11 +57,11 @@ static void judge_gpu(const struct doctor_node *node, struct doctor_findings *ou
 		    doctor_gfx_name(name, node->gfx_target_version),
 		    generation(node->gfx_target_version),
 		    node->gfx_target_version >= GFX11
-			    ? "a suspend touches the process's own queues (MES)"
+			    ? "a suspend affects only the queues of the process (MES)"
 			    : "a suspend interrupts all processes for a moment (HWS)");
 	if (!able)
-		doctor_advise(out, "the driver suspends queues from gfx900 on: no preemption on "
-				   "this GPU");
+		doctor_advise(out, "the driver suspends queues on gfx900 and newer: no preemption "
+				   "is possible on this GPU");
 }
 
 /* Checks that the render node can be opened. */
@@ -89,7 +89,7 @@ static void judge_render(const struct doctor_facts *facts, const struct doctor_n
 			      "and log in again: usermod -aG render %s",
 			      shell_word_or(user, sizeof(user), facts->user, "USER"));
 	else
-		doctor_advise(out, "in a container give it the device (docker run --device "
+		doctor_advise(out, "pass the device to the container (docker run --device "
 				   "/dev/dri)");
 }
 
@@ -104,17 +104,18 @@ static void judge_debugging(const struct doctor_node *node, struct doctor_findin
 		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else if (!(capability & KFDABI_CAP_DEBUG)) {
 		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_MISSING,
-			    "the driver does not debug this GPU (capability, bit 15)");
+			    "the driver does not support debugging of this GPU (capability, bit "
+			    "15)");
 		doctor_advise(out, "its queues cannot be suspended: hold processes by "
 				   "KFDSHIM_LEVEL=gate, or use another GPU");
 	} else if (!kfdabi_per_vmid((uint32_t)node->gfx_target_version)) {
 		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_WARNING,
 			    "one debug session at a time on this GPU");
-		doctor_advise(out, "one process can be suspended by level trap or self: give the "
-				   "others KFDSHIM_LEVEL=gate");
+		doctor_advise(out, "one process can be suspended by level trap or self: set "
+				   "KFDSHIM_LEVEL=gate for the others");
 	} else if (!(capability & KFDABI_CAP_FIRMWARE_DEBUG)) {
 		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_WARNING,
-			    "any number of sessions, with firmware that is too old for debuggers");
+			    "any number of sessions, but the firmware is too old for debuggers");
 		doctor_advise(out, "update linux-firmware (amdgpu), and start the machine again");
 	} else {
 		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_OK,
@@ -129,7 +130,8 @@ static void judge_partition(const struct doctor_node *node, struct doctor_findin
 		doctor_find(out, "partition", node->gpu_id, 0, DOCTOR_OK, "%s%s%s", node->partition,
 			    node->memory_partition[0] ? ", " : "", node->memory_partition);
 	else if (node->xccs == 1) /* only several XCCs have modes (amdgpu_gfx.c) */
-		doctor_find(out, "partition", node->gpu_id, 0, DOCTOR_OK, "no modes: one XCC");
+		doctor_find(out, "partition", node->gpu_id, 0, DOCTOR_OK,
+			    "no partition modes: one XCC");
 	else
 		doctor_find(out, "partition", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
 }
@@ -148,8 +150,8 @@ static void judge_queues(const struct doctor_node *node, struct doctor_findings 
 		    "%lld compute queues of all processes, %lld slots",
 		    (long long)node->compute_queues, (long long)node->queue_slots);
 	if (!fits)
-		doctor_advise(out, "the GPU takes turns between queues: run fewer processes there, "
-				   "or give each fewer (GPU_MAX_HW_QUEUES)");
+		doctor_advise(out, "the GPU time-slices the queues: run fewer processes there, or "
+				   "with fewer queues each (GPU_MAX_HW_QUEUES)");
 }
 
 /* Checks that the VRAM limits of the processes on the node fit into its memory together, because a
@@ -181,8 +183,8 @@ static void judge_vram(const struct doctor_facts *facts, const struct doctor_nod
 	if (node->vram_bytes <= 0 || (unreadable && sum <= (double)node->vram_bytes)) {
 		doctor_find(out, "vram_limits", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
 		if (unreadable && node->vram_bytes > 0)
-			doctor_advise(out, "ask as root: limits of other users' processes are "
-					   "not to be seen");
+			doctor_advise(out, "run this as root: the limits of other users' processes "
+					   "are not visible");
 		return;
 	}
 	bool fits = sum <= (double)node->vram_bytes;
@@ -191,8 +193,8 @@ static void judge_vram(const struct doctor_facts *facts, const struct doctor_nod
 		    "%u limits add up to %.1f of %.1f GiB; %u processes without a limit", limited,
 		    sum / gib, (double)node->vram_bytes / gib, unlimited);
 	if (!fits)
-		doctor_advise(out, "set KFDSHIM_VRAM_LIMIT of these processes so that they fit "
-				   "together: a suspended process keeps its memory");
+		doctor_advise(out, "set KFDSHIM_VRAM_LIMIT of these processes so that their sum "
+				   "fits: a suspended process keeps its memory");
 }
 
 /* Checks that the daemon's policy for the node holds processes at all. */
@@ -205,19 +207,19 @@ static void judge_policy(const struct doctor_node *node, struct doctor_findings 
 		return;
 	}
 	doctor_find(out, "policy", node->gpu_id, 0, holds ? DOCTOR_OK : DOCTOR_WARNING, "%s%s",
-		    node->policy, holds ? "" : ": nobody is held back on this GPU");
+		    node->policy, holds ? "" : ": no process is held on this GPU");
 	if (!holds)
-		doctor_advise(out, "set another: 'kfdsched policy strict', or in kfdschedd's "
-				   "configuration");
+		doctor_advise(out, "set another policy: 'kfdsched policy strict', or in "
+				   "kfdschedd's configuration");
 }
 
 void doctor_judge_nodes(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (!facts->node_count && facts->forbidden_nodes) {
 		doctor_find(out, "gpu", 0, 0, DOCTOR_MISSING,
-			    "%u GPUs, none of which may be used here", facts->forbidden_nodes);
-		doctor_advise(out, "a container's device rules forbid them: give it one (docker "
-				   "run --device /dev/kfd --device /dev/dri/renderD128)");
+			    "%u GPUs, none of which is accessible here", facts->forbidden_nodes);
+		doctor_advise(out, "the device rules of the container forbid them: pass one "
+				   "(docker run --device /dev/kfd --device /dev/dri/renderD128)");
 	} else if (!facts->node_count) {
 		doctor_find(out, "gpu", 0, 0, DOCTOR_MISSING, "no AMD GPU");
 		doctor_advise(out, "use a machine with one, or a simulated one: 'kfdsim -- "
@@ -237,7 +239,7 @@ void doctor_judge_nodes(const struct doctor_facts *facts, struct doctor_findings
 	}
 	if (facts->more_nodes) {
 		doctor_find(out, "gpu", 0, 0, DOCTOR_WARNING,
-			    "more than %d nodes: the rest is not looked at", DOCTOR_NODES);
-		doctor_advise(out, "look at the rest from containers that have fewer GPUs");
+			    "more than %d nodes: the others are not checked", DOCTOR_NODES);
+		doctor_advise(out, "check the others from containers that have fewer GPUs");
 	}
 }

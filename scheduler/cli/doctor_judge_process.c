@@ -16,43 +16,43 @@ static const char *advice_for_reason(const char *reason)
 	static const struct {
 		const char *part, *advice;
 	} known[] = {
-		{"KFDSHIM_LEVEL=trap", "start it without KFDSHIM_LEVEL: the next level down would "
-				       "be taken"},
-		{"one debug session of its GPU", "nothing to do: others hold themselves back by "
-						 "gate there"},
+		{"KFDSHIM_LEVEL=trap", "start it without KFDSHIM_LEVEL: the next lower level is "
+				       "then used"},
+		{"one debug session of its GPU", "no action is needed: the other processes on that "
+						 "GPU are held by gate"},
 		{"did not acknowledge",
-		 "start it again; KFDSHIM_LOG=error says what it could not do"},
-		{"state 2", "its GPU debugs one process at a time: end the other's session, or "
-			    "give this one KFDSHIM_LEVEL=gate"},
+		 "restart it with KFDSHIM_LOG=error, which logs what failed"},
+		{"state 2", "its GPU allows one debug session at a time: end the other session, or "
+			    "set KFDSHIM_LEVEL=gate for this process"},
 		{"state 0", "start it with the shim: 'kfdsched run --priority P -- COMMAND'; its "
-			    "runtime enables no debugging by itself"},
+			    "runtime does not enable debugging itself"},
 		{"debug session already",
-		 "end rocgdb there, or a kfdsched preempt; kfdschedd tries "
-		 "again when the session has ended"},
+		 "end rocgdb or 'kfdsched preempt' for this process; kfdschedd retries when the "
+		 "session has ended"},
 		{"runtime cannot be enabled", "start it with the shim from the beginning: "
 					      "'kfdsched run --priority P -- COMMAND'"},
 		{"waves cannot be saved",
-		 "nothing to do for this process: where waves are not saved "
-		 "level gate alone is possible"},
+		 "no action is possible for this process: if waves cannot be saved, only level "
+		 "gate works"},
 		{"has reset a compute queue",
-		 "start it again: its work in that queue is lost; 'dmesg "
-		 "| grep -e kfd -e amdgpu' has the driver's message"},
-		{"suspend took", "start it again: the GPU did not take its work off in time; "
+		 "restart it: its work in that queue is lost; 'dmesg | grep -e kfd -e amdgpu' "
+		 "shows the driver's message"},
+		{"suspend took", "restart it: the GPU did not preempt its work in time; "
 				 "slow_suspend_us in kfdschedd's configuration is the limit"},
-		{"suspend failed", "start it again, and look for the driver's messages: 'dmesg | "
-				   "grep -e kfd -e amdgpu'"},
-		{"is traced", "end what traces it (gdb, strace): one tracer at a time"},
+		{"suspend failed", "restart it, and check the driver's messages: 'dmesg | grep -e "
+				   "kfd -e amdgpu'"},
+		{"is traced", "end the process that traces it (gdb, strace): a process can have "
+			      "only one tracer"},
 		{"CAP_SYS_PTRACE", "start kfdschedd as root, outside the container"},
 		{"ptrace_scope is 3", "set kernel.yama.ptrace_scope to 1 in /etc/sysctl.d and "
-				      "start the machine again"},
-		{"/dev/kfd", "start kfdschedd as root, where the devices are"},
+				      "reboot"},
+		{"/dev/kfd", "start kfdschedd as root, with access to the devices"},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strstr(reason, known[i].part))
 			return known[i].advice;
-	return "kfdschedd's log says when this happened; KFDSHIM_LEVEL=self or gate is held "
-	       "without tracing";
+	return "see kfdschedd's log for the time; KFDSHIM_LEVEL=self or gate needs no tracing";
 }
 
 /* Returns true if the reason is temporary: the process will reach a better level once it has
@@ -85,8 +85,8 @@ bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_proc
 /* Advises to end the process that traces this one. */
 static void advise_tracer(const struct doctor_process *p, struct doctor_findings *out)
 {
-	doctor_advise(out, "end %s (process %lld): one tracer at a time",
-		      p->tracer_name[0] ? p->tracer_name : "what traces it", (long long)p->tracer);
+	doctor_advise(out, "end %s (process %lld): a process can have only one tracer",
+		      p->tracer_name[0] ? p->tracer_name : "its tracer", (long long)p->tracer);
 }
 
 /* Adds the finding "level", and notes at which offset the reason begins. */
@@ -118,7 +118,7 @@ static void judge_observed(const struct doctor_facts *facts, const struct doctor
 	} else if (p->priority >= PRIORITY_ONLINE) {
 		find_level(out, p, DOCTOR_OK, "observe", "it has the highest priority");
 	} else if (!strcmp(p->env_level, "observe")) {
-		find_level(out, p, DOCTOR_OK, "observe", "as KFDSHIM_LEVEL asks for");
+		find_level(out, p, DOCTOR_OK, "observe", "set by KFDSHIM_LEVEL");
 	} else if (is_on_its_way(p->reason)) {
 		find_level(out, p, DOCTOR_OK, "observe", p->reason);
 	} else if (doctor_is_traced(facts, p)) {
@@ -145,7 +145,7 @@ static void judge_registered(const struct doctor_facts *facts, const struct doct
 	} else if (!p->level[0]) {
 		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
 	} else if (!strcmp(p->level, p->env_level)) {
-		find_level(out, p, DOCTOR_OK, p->level, "as KFDSHIM_LEVEL asks for");
+		find_level(out, p, DOCTOR_OK, p->level, "set by KFDSHIM_LEVEL");
 	} else if (!p->reason[0]) {
 		find_level(out, p, DOCTOR_OK, p->level, "");
 	} else if (doctor_is_traced(facts, p)) {
@@ -162,12 +162,12 @@ static void judge_registered(const struct doctor_facts *facts, const struct doct
 static const char *no_preload(const struct doctor_process *p)
 {
 	if (p->set_id == DOCTOR_YES)
-		return "it is set-user-ID, set-group-ID or has file capabilities, so the linker "
-		       "preloads nothing";
+		return "it is set-user-ID, set-group-ID or has file capabilities, so the dynamic "
+		       "linker preloads nothing";
 	if (p->static_program == DOCTOR_YES)
 		return "it is linked statically, so nothing can be preloaded";
 	if (p->other_class == DOCTOR_YES)
-		return "it is no 64-bit program, which KFD refuses";
+		return "it is not a 64-bit program, and KFD refuses others";
 	return NULL;
 }
 
@@ -180,8 +180,8 @@ static const char *not_preloaded(const struct doctor_process *p, char text[256])
 		return "it runs without libkfdshim.so, which its LD_PRELOAD does not name";
 	snprintf(text, 256, "it runs without libkfdshim.so: its LD_PRELOAD names %.120s, %s",
 		 p->preload,
-		 p->preload_there == DOCTOR_NO ? "which is not there as it sees files"
-					       : "which its linker did not take");
+		 p->preload_there == DOCTOR_NO ? "which does not exist in its mount namespace"
+					       : "which its dynamic linker did not load");
 	return text;
 }
 
@@ -203,8 +203,8 @@ static void judge_bare(const struct doctor_facts *facts, const struct doctor_pro
 			      p->pid);
 	else /* without the shim, the daemon does not know when the process has work */
 		doctor_advise(out,
-			      "tag it: 'kfdsched set %d PRIORITY'; it is then held whether "
-			      "it has work or not",
+			      "tag it: 'kfdsched set %d PRIORITY'; it is then held even if it has "
+			      "no work",
 			      p->pid);
 }
 
@@ -215,12 +215,11 @@ static void advise_socket(const struct doctor_facts *facts, const struct doctor_
 	char word[160];
 
 	if (shell_word(word, sizeof(word), facts->daemon.socket))
-		doctor_advise(out, "it has the socket %.100s; start it with KFDSHIM_SOCKET=%s",
+		doctor_advise(out, "its KFDSHIM_SOCKET is %.100s; start it with KFDSHIM_SOCKET=%s",
 			      p->env_socket, word);
 	else
 		doctor_advise(out,
-			      "start it with the same KFDSHIM_SOCKET as the daemon: it has "
-			      "%.100s",
+			      "start it with the same KFDSHIM_SOCKET as the daemon, not %.100s",
 			      p->env_socket);
 }
 
@@ -233,7 +232,7 @@ static void judge_peer(const struct doctor_facts *facts, const struct doctor_pro
 
 	if (p->environment_read != DOCTOR_YES) {
 		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
-		doctor_advise(out, "ask as root, or as its user");
+		doctor_advise(out, "run this as root, or as its user");
 	} else if (p->env_disabled) {
 		find_level(out, p, DOCTOR_WARNING, "none", "KFDSHIM_DISABLE=1");
 		doctor_advise(out, "start it without KFDSHIM_DISABLE");
@@ -242,15 +241,15 @@ static void judge_peer(const struct doctor_facts *facts, const struct doctor_pro
 		if (p->env_socket[0] && strcmp(p->env_socket, facts->daemon.socket))
 			advise_socket(facts, p, out);
 		else
-			doctor_advise(out, "start it with KFDSHIM_LOG=error, which says why: often "
-					   "a container without the daemon's socket");
+			doctor_advise(out, "start it with KFDSHIM_LOG=error, which logs the "
+					   "reason: often a container without the daemon's socket");
 	} else if (!p->env_priority[0] || protocol_priority(p->env_priority, &priority)) {
 		find_level(out, p, DOCTOR_WARNING, "observe", "it has no priority");
 		doctor_advise(out, "start it with 'kfdsched run --priority P -- COMMAND', or with "
 				   "KFDSHIM_PRIORITY set");
 	} else if (!strcmp(p->env_level, "gate") || !strcmp(p->env_level, "weight") ||
 		   !strcmp(p->env_level, "observe")) {
-		find_level(out, p, DOCTOR_OK, p->env_level, "as KFDSHIM_LEVEL asks for");
+		find_level(out, p, DOCTOR_OK, p->env_level, "set by KFDSHIM_LEVEL");
 	} else {
 		/* The finding "daemon" has the advice. */
 		find_level(out, p, DOCTOR_OK, "self", "there is no daemon");
@@ -269,7 +268,7 @@ static void judge_level(const struct doctor_facts *facts, const struct doctor_pr
 		judge_bare(facts, p, out);
 	} else {
 		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
-		doctor_advise(out, "ask as root, or as its user");
+		doctor_advise(out, "run this as root, or as its user");
 	}
 }
 
@@ -296,7 +295,7 @@ static void judge_details(const struct doctor_facts *facts, const struct doctor_
 	if (p->tracer < 0)
 		doctor_find(out, "tracer", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
 	else if (!p->tracer)
-		doctor_find(out, "tracer", 0, p->pid, DOCTOR_OK, "nobody traces it");
+		doctor_find(out, "tracer", 0, p->pid, DOCTOR_OK, "no process traces it");
 	else
 		doctor_find(out, "tracer", 0, p->pid, DOCTOR_OK, "%s %lld traces it",
 			    p->tracer_name[0] ? p->tracer_name : "process", (long long)p->tracer);
@@ -318,7 +317,7 @@ static void judge_details(const struct doctor_facts *facts, const struct doctor_
 		doctor_find(out, "process_rocr", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
 	if (p->drm_queues) {
 		doctor_find(out, "drm_queues", 0, p->pid, DOCTOR_WARNING,
-			    "%u DRM user queues, which nobody can suspend", p->drm_queues);
+			    "%u DRM user queues, which cannot be suspended", p->drm_queues);
 		doctor_advise(out, "make its runtime use KFD queues: unset HSA_ENABLE_DRM_DEBUG");
 	}
 }

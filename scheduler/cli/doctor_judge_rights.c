@@ -38,11 +38,12 @@ static void judge_yama(const struct doctor_facts *facts, struct doctor_findings 
 
 	doctor_find(out, "yama", 0, 0, stops ? DOCTOR_WARNING : DOCTOR_OK, "ptrace_scope %lld%s",
 		    (long long)facts->yama,
-		    facts->yama >= YAMA_NOBODY ? ": nobody may trace, so there is no level trap"
+		    facts->yama >= YAMA_NOBODY ? ": tracing is forbidden, so level trap is not "
+						 "possible"
 					       : "");
 	if (facts->yama >= YAMA_NOBODY)
-		doctor_advise(out, "set kernel.yama.ptrace_scope to 1 in /etc/sysctl.d and start "
-				   "the machine again; until then KFDSHIM_LEVEL=self");
+		doctor_advise(out, "set kernel.yama.ptrace_scope to 1 in /etc/sysctl.d and reboot; "
+				   "until then use KFDSHIM_LEVEL=self");
 	else if (stops)
 		doctor_advise(out, "start kfdschedd with CAP_SYS_PTRACE, or set "
 				   "kernel.yama.ptrace_scope to 1");
@@ -59,13 +60,13 @@ static void judge_ptrace(const struct doctor_facts *facts, struct doctor_finding
 	} else if (!facts->ptrace_error) {
 		doctor_find(out, "ptrace", 0, 0, DOCTOR_OK, "ptrace works here");
 	} else if (facts->yama >= YAMA_ADMIN_ONLY) {
-		doctor_find(out, "ptrace", 0, 0, DOCTOR_OK, "refused to this user by Yama alone");
+		doctor_find(out, "ptrace", 0, 0, DOCTOR_OK, "refused to this user by Yama only");
 	} else if (elsewhere) {
 		doctor_find(out, "ptrace", 0, 0, DOCTOR_OK,
 			    "refused here; kfdschedd runs outside this container");
 	} else {
 		doctor_find(out, "ptrace", 0, 0, DOCTOR_WARNING,
-			    "ptrace is refused here (%s), as by a container's seccomp filter",
+			    "ptrace is refused here (%s), probably by a container's seccomp filter",
 			    strerror(facts->ptrace_error));
 		doctor_advise(out, "run kfdschedd outside the container, or the container with "
 				   "--cap-add SYS_PTRACE");
@@ -88,8 +89,8 @@ static void judge_sys_ptrace(const struct doctor_facts *facts, struct doctor_fin
 		doctor_find(out, "sys_ptrace", 0, 0, DOCTOR_OK, "kfdschedd has CAP_SYS_PTRACE");
 	} else {
 		doctor_find(out, "sys_ptrace", 0, 0, DOCTOR_WARNING,
-			    "kfdschedd has no CAP_SYS_PTRACE: it can trace its own user's "
-			    "processes at most");
+			    "kfdschedd does not have CAP_SYS_PTRACE: it can only trace processes "
+			    "of its own user");
 		doctor_advise(out, "start kfdschedd as root");
 	}
 }
@@ -100,17 +101,17 @@ static void judge_namespaces(const struct doctor_facts *facts, struct doctor_fin
 	if (facts->initial_pid_namespace == DOCTOR_UNKNOWN) {
 		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else if (facts->initial_pid_namespace == DOCTOR_YES) {
-		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_OK, "the machine's");
+		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_OK, "that of the machine");
 	} else if (facts->simulated) {
-		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_OK, "the simulated world's");
+		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_OK, "that of the simulation");
 	} else if (daemon_answers(facts) && facts->daemon.here == DOCTOR_NO) {
 		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_OK,
-			    "a container's; kfdschedd runs outside it");
+			    "that of a container; kfdschedd runs outside it");
 	} else {
 		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_WARNING,
-			    "a container's: a kfdschedd in it serves this container alone");
-		doctor_advise(out, "run kfdschedd on the host, and give the container its socket "
-				   "(docker run -v /run/kfdsched:/run/kfdsched)");
+			    "that of a container: a kfdschedd in it serves only this container");
+		doctor_advise(out, "run kfdschedd on the host, and pass its socket to the "
+				   "container (docker run -v /run/kfdsched:/run/kfdsched)");
 	}
 	if (!facts->hidepid[0] || facts->sys_ptrace == DOCTOR_YES) {
 		doctor_find(out, "hidepid", 0, 0, DOCTOR_OK, "/proc shows all processes%s",
@@ -118,7 +119,8 @@ static void judge_namespaces(const struct doctor_facts *facts, struct doctor_fin
 	} else {
 		doctor_find(out, "hidepid", 0, 0, DOCTOR_WARNING,
 			    "/proc hides other users' processes (hidepid=%s)", facts->hidepid);
-		doctor_advise(out, "ask as root; kfdschedd as root sees all");
+		doctor_advise(out, "run this as root; kfdschedd reads all of /proc if it runs as "
+				   "root");
 	}
 }
 
@@ -132,11 +134,11 @@ static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_find
 	case ENOENT:
 	case ECONNREFUSED:
 		doctor_find(out, "daemon", 0, 0, DOCTOR_WARNING,
-			    "none at %s: processes of one user hold themselves back (level self)",
+			    "none at %s: the processes of one user hold themselves (level self)",
 			    daemon->socket);
 		if (daemon->other_pid > 0)
 			doctor_advise(out,
-				      "kfdschedd %lld listens elsewhere: name its socket with "
+				      "kfdschedd %lld listens at another socket: set it with "
 				      "--socket or KFDSHIM_SOCKET",
 				      (long long)daemon->other_pid);
 		else
@@ -146,34 +148,36 @@ static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_find
 		break;
 	case EACCES:
 	case EPERM:
-		doctor_find(out, "daemon", 0, 0, DOCTOR_WARNING, "the one at %s refuses %s",
+		doctor_find(out, "daemon", 0, 0, DOCTOR_WARNING, "the daemon at %s refuses %s",
 			    daemon->socket, facts->user);
 		if (shell_word(word, sizeof(word), daemon->socket))
 			doctor_advise(
 				out,
-				"ask as root, or see which users may use the socket: ls -ld %s",
+				"run this as root, or check the permissions of the socket: ls -ld "
+				"%s",
 				word);
 		else
 			doctor_advise(out, "ask as root");
 		break;
 	case EAGAIN:
 		doctor_find(out, "daemon", 0, 0, DOCTOR_MISSING,
-			    "the one at %s does not answer within 2 s", daemon->socket);
-		doctor_advise(out, "look at its log, and start it again: what it has suspended is "
-				   "resumed when it ends");
+			    "the daemon at %s does not reply within 2 s", daemon->socket);
+		doctor_advise(out, "check its log, and restart it: the processes that it has "
+				   "suspended are resumed when it ends");
 		break;
 	case EPROTO:
 		doctor_find(out, "daemon", 0, 0, DOCTOR_MISSING,
-			    "what answers at %s is no kfdschedd of this version", daemon->socket);
+			    "the process that listens at %s is not a kfdschedd of this version",
+			    daemon->socket);
 		doctor_advise(out, "use kfdsched, kfdschedd and libkfdshim.so of one build");
 		break;
 	case -1:
 		doctor_find(out, "daemon", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 		break;
 	default:
-		doctor_find(out, "daemon", 0, 0, DOCTOR_WARNING, "asking at %s failed: %s",
+		doctor_find(out, "daemon", 0, 0, DOCTOR_WARNING, "the request at %s failed: %s",
 			    daemon->socket, strerror(daemon->error));
-		doctor_advise(out, "name its socket with --socket or KFDSHIM_SOCKET");
+		doctor_advise(out, "set its socket with --socket or KFDSHIM_SOCKET");
 	}
 }
 
@@ -199,7 +203,7 @@ static void judge_connections(const struct doctor_facts *facts, struct doctor_fi
 		snprintf(elsewhere, sizeof(elsewhere), ", %lld of them in other pid namespaces",
 			 (long long)daemon->elsewhere);
 	doctor_find(out, "connections", 0, 0, fits ? DOCTOR_OK : DOCTOR_WARNING,
-		    "%lld processes%s, room for %lld; %lld were refused", registered, elsewhere,
+		    "%lld processes%s, at most %lld; %lld were refused", registered, elsewhere,
 		    room, (long long)(daemon->refused > 0 ? daemon->refused : 0));
 	if (!fits)
 		doctor_advise(out, "start kfdschedd with a higher limit of open files: "
@@ -217,12 +221,13 @@ static void judge_worker(const struct doctor_daemon *daemon, struct doctor_findi
 			 (long long)daemon->restarts);
 	quantity_us(text, (double)daemon->answer_us);
 	doctor_find(out, "worker", 0, 0, slow || before[0] ? DOCTOR_WARNING : DOCTOR_OK,
-		    "worker %lld answers within %s%s", (long long)daemon->worker_pid, text, before);
+		    "worker %lld replies within %s%s", (long long)daemon->worker_pid, text, before);
 	if (slow)
-		doctor_advise(out, "it is slow: look for real-time processes and CPU limits that "
+		doctor_advise(out, "it is slow: check for real-time processes and CPU limits that "
 				   "keep it from running");
 	else if (before[0])
-		doctor_advise(out, "kfdschedd's log says why; what they had suspended was resumed");
+		doctor_advise(out, "see kfdschedd's log for the reason; the processes that they "
+				   "had suspended were resumed");
 }
 
 /* Checks what the daemon has counted so far: failed suspends, and system calls that its own seccomp
@@ -236,18 +241,18 @@ static void judge_doings(const struct doctor_daemon *daemon, struct doctor_findi
 			    "%lld suspends, %lld failures", (long long)daemon->suspends,
 			    (long long)daemon->failures);
 		if (daemon->failures)
-			doctor_advise(out, "its log says which and why; a process whose suspend "
-					   "failed is not suspended again");
+			doctor_advise(out, "see its log for the processes and reasons; a process "
+					   "whose suspend failed is not suspended again");
 	}
 	if (daemon->refused_calls < 0) {
 		doctor_find(out, "refused_calls", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else {
 		doctor_find(out, "refused_calls", 0, 0,
 			    daemon->refused_calls ? DOCTOR_WARNING : DOCTOR_OK,
-			    "its own filter refused it %lld system calls",
+			    "its own seccomp filter refused %lld system calls",
 			    (long long)daemon->refused_calls);
 		if (daemon->refused_calls)
-			doctor_advise(out, "its log names them: please report the lines");
+			doctor_advise(out, "its log lists them: please report the lines");
 	}
 }
 
@@ -286,13 +291,13 @@ static void judge_library(const struct doctor_facts *facts, struct doctor_findin
 	} else {
 		doctor_find(out, "shim", 0, 0, DOCTOR_MISSING, "%s cannot be preloaded: %s",
 			    facts->shim, facts->preload_problem);
-		doctor_advise(out, "put it where every user may read and map it, on a filesystem "
-				   "without noexec, for this machine's libc");
+		doctor_advise(out, "install it readable for every user, on a filesystem without "
+				   "noexec, and built for this machine's libc");
 	}
 	if (!facts->agent[0]) {
 		doctor_find(out, "agent", 0, 0, DOCTOR_MISSING,
 			    "libkfdshim-agent.so is not beside libkfdshim.so");
-		doctor_advise(out, "install it there: without it the shim passes all through");
+		doctor_advise(out, "install it there: without it the shim only forwards calls");
 	} else if (facts->agent_works == DOCTOR_UNKNOWN) {
 		doctor_find(out, "agent", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else if (facts->agent_works == DOCTOR_YES) {
@@ -301,7 +306,7 @@ static void judge_library(const struct doctor_facts *facts, struct doctor_findin
 	} else {
 		doctor_find(out, "agent", 0, 0, DOCTOR_MISSING,
 			    "libkfdshim-agent.so cannot be loaded: %s", facts->agent_problem);
-		doctor_advise(out, "install what it needs, and both libraries from one build");
+		doctor_advise(out, "install its dependencies, and both libraries from one build");
 	}
 }
 
@@ -321,22 +326,22 @@ static void judge_session(const struct doctor_facts *facts, struct doctor_findin
 			    facts->runtime_folder, facts->runtime_problem);
 		if (facts->runtime_taken)
 			doctor_advise(out,
-				      "another user has made it, so processes of this user do not "
-				      "meet there without a daemon: start kfdschedd, name a folder "
-				      "of yours with XDG_RUNTIME_DIR, or as root: rm -r %s",
+				      "another user owns it, so processes of this user cannot find "
+				      "each other without a daemon: start kfdschedd, set "
+				      "XDG_RUNTIME_DIR to your own directory, or as root: rm -r %s",
 				      shell_word_or(folder, sizeof(folder), facts->runtime_folder,
 						    "FOLDER"));
 		else
 			doctor_advise(out,
-				      "remove it, or name a folder of yours with XDG_RUNTIME_DIR: "
-				      "there processes meet without a daemon");
+				      "remove it, or set XDG_RUNTIME_DIR to your own directory: "
+				      "processes find each other there without a daemon");
 	}
 	if (facts->lane_error > 0 || facts->eventfd_error > 0) {
 		doctor_find(
 			out, "memory_files", 0, 0, DOCTOR_MISSING, "%s: %s",
 			facts->lane_error > 0 ? "no sealed memfd" : "no eventfd",
 			strerror(facts->lane_error > 0 ? facts->lane_error : facts->eventfd_error));
-		doctor_advise(out, "a sandbox forbids it, or limits are reached: look at 'ulimit "
+		doctor_advise(out, "a sandbox forbids it, or limits are reached: check 'ulimit "
 				   "-n', vm.memfd_noexec and the seccomp filter");
 	} else if (facts->lane_error < 0 || facts->eventfd_error < 0) {
 		doctor_find(out, "memory_files", 0, 0, DOCTOR_CANNOT_KNOW, "-");
@@ -367,32 +372,32 @@ void doctor_judge_environment(const struct doctor_facts *facts, struct doctor_fi
 		doctor_find(out, "rocr", 0, 0, never ? DOCTOR_WARNING : DOCTOR_OK, "ROCr %s (%s)",
 			    doctor_rocr_name(name, facts->rocr), facts->rocr);
 		if (never)
-			doctor_advise(out, "it never enables debugging by itself: programs can be "
-					   "suspended if they start with the shim");
+			doctor_advise(out, "it does not enable debugging itself: programs can be "
+					   "suspended if they are started with the shim");
 	}
 	if (facts->env_disabled) {
 		doctor_find(out, "environment", 0, 0, DOCTOR_MISSING, "KFDSHIM_DISABLE=1");
-		doctor_advise(out, "unset it: programs started from here are left alone");
+		doctor_advise(out, "unset it: programs started from here are not scheduled");
 	} else if (facts->env_wrong[0]) {
 		doctor_find(out, "environment", 0, 0, DOCTOR_WARNING, "%s cannot be read",
 			    facts->env_wrong);
-		doctor_advise(out,
-			      "it counts as unset: docs/reference/environment.md has the values");
+		doctor_advise(out, "it is ignored: docs/reference/environment.md lists the values");
 	} else {
-		doctor_find(out, "environment", 0, 0, DOCTOR_OK, "no KFDSHIM_ variable is wrong");
+		doctor_find(out, "environment", 0, 0, DOCTOR_OK,
+			    "all KFDSHIM_ variables are valid");
 	}
 	doctor_find(out, "interrupts", 0, 0, facts->no_interrupts ? DOCTOR_WARNING : DOCTOR_OK,
 		    "HSA_ENABLE_INTERRUPT%s", facts->no_interrupts ? "=0" : " is not 0");
 	if (facts->no_interrupts)
-		doctor_advise(out, "unset it, if level gate is used: with it the gate holds back "
-				   "threads that are known to be the program's only");
+		doctor_advise(out, "unset it if level gate is used: with it the gate only blocks "
+				   "threads that are known to belong to the program");
 	bool tools = facts->tools[0] && !strstr(facts->tools, "libkfdshim.so");
 
 	doctor_find(out, "tools", 0, 0, tools ? DOCTOR_WARNING : DOCTOR_OK, "HSA_TOOLS_LIB%s%s",
 		    facts->tools[0] ? "=" : " is not set", facts->tools);
 	if (tools)
-		doctor_advise(out, "unset it for production: a profiler puts queues of its own "
-				   "before the real ones, so ends are found later");
+		doctor_advise(out, "unset it in production: a profiler inserts intercept queues, "
+				   "so the end of work is detected later");
 }
 
 void doctor_judge_rights(const struct doctor_facts *facts, struct doctor_findings *out)

@@ -37,13 +37,13 @@ static void print_order(const json_t *lane)
 	char number[FIELD_BYTES], error[FIELD_BYTES], left[FIELD_BYTES], released[FIELD_BYTES];
 
 	if (json_is_object(order))
-		printf("order %s: %s by level %s, carried out %s (errno %s)\n",
+		printf("hold command %s: %s by level %s, executed %s (errno %s)\n",
 		       field_integer(number, order, "number"),
-		       json_is_true(json_object_get(order, "hold")) ? "hold" : "go on",
+		       json_is_true(json_object_get(order, "hold")) ? "hold" : "release",
 		       field_text(order, "level"), field_yes(order, "done"),
 		       field_integer(error, lane, "order_errno"));
 	else
-		printf("order: none yet\n");
+		printf("hold command: none yet\n");
 	printf("calls that a suspension would block: %s announced, %s released, %s returned\n",
 	       field_integer(number, lane, "leaving"), field_integer(released, lane, "released"),
 	       field_integer(left, lane, "left"));
@@ -143,7 +143,7 @@ static void event_row(struct table *table, const json_t *event)
 
 static int print_events(const json_t *events)
 {
-	return field_table("EVENT|BEFORE|<WHAT|CONTEXT|QUEUE|GPU|<VALUE", events, event_row);
+	return field_table("EVENT|AGE|<KIND|CONTEXT|QUEUE|GPU|<VALUE", events, event_row);
 }
 
 /* Prints an empty line, then the list with print(), or the text `none` if the list is empty. */
@@ -165,11 +165,11 @@ int dump_print(const struct verb *verb, const json_t *dump)
 	print_order(lane);
 	if (part(json_object_get(lane, "nodes"), "no nodes", print_nodes) ||
 	    part(json_object_get(lane, "queues"), "no queues", print_queues))
-		return cli_failed(verb, "no memory for the table");
+		return cli_failed(verb, "out of memory for the table");
 	if (json_integer_value(json_object_get(lane, "unreadable_queues")) > 0)
-		printf("%s more cannot be read: out of range, or being written throughout\n",
+		printf("%s more cannot be read: out of range, or written during every read\n",
 		       field_integer(text, lane, "unreadable_queues"));
-	if (part(json_object_get(lane, "events"), "nothing has happened yet", print_events))
-		return cli_failed(verb, "no memory for the table");
+	if (part(json_object_get(lane, "events"), "no events yet", print_events))
+		return cli_failed(verb, "out of memory for the table");
 	return CLI_DONE;
 }

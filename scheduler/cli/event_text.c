@@ -67,8 +67,8 @@ static void put_by(struct line *line, const json_t *event)
 	char pid[FIELD_BYTES], uid[FIELD_BYTES];
 
 	if (has(event, "by_pid"))
-		put(line, ", as process %s of user %s wants", field_integer(pid, event, "by_pid"),
-		    field_integer(uid, event, "by_uid"));
+		put(line, ", requested by process %s of user %s",
+		    field_integer(pid, event, "by_pid"), field_integer(uid, event, "by_uid"));
 }
 
 /* Appends the GPUs of the event. */
@@ -94,14 +94,14 @@ static void put_reason(struct line *line, const json_t *event)
 {
 	static const char *const clauses[][2] = {
 		{"preempted", "for the work of process %s"},
-		{"leased", "because somebody asked for it"},
-		{"idle", "because the work of process %s is over"},
-		{"released", "because nobody asks for it any more"},
-		{"bound", "because it was held for as long as is allowed"},
-		{"leaving", "because it is in a call that would wait for ever"},
-		{"undone", "because a suspend has failed"},
+		{"leased", "because an operator requested it"},
+		{"idle", "because the work of process %s has ended"},
+		{"released", "because the operator's request ended"},
+		{"bound", "because it was held for the maximum time"},
+		{"leaving", "because it is in a driver call that waits for the resume"},
+		{"undone", "because a suspend failed"},
 		{"slow", "because a suspend was too slow"},
-		{"daemon_leaves", "because the daemon leaves"},
+		{"daemon_leaves", "because the daemon shuts down"},
 	};
 	const char *reason = field_text(event, "reason");
 	char pid[FIELD_BYTES];
@@ -115,13 +115,13 @@ static void put_reason(struct line *line, const json_t *event)
 			put(line, " %.*sprocess %s%s", (int)(hole - clause), clause,
 			    field_integer(pid, event, "cause_pid"), hole + strlen("process %s"));
 		else if (hole)
-			put(line, " %.*smore urgent ones%s", (int)(hole - clause), clause,
-			    strcmp(reason, "idle") == 0 ? " is over" : "");
+			put(line, " %.*smore urgent processes%s", (int)(hole - clause), clause,
+			    strcmp(reason, "idle") == 0 ? " has ended" : "");
 		else
 			put(line, " %s", clause);
 		return;
 	}
-	put(line, has(event, "reason") ? " for '%s'" : " for a reason that is not known%s",
+	put(line, has(event, "reason") ? " for '%s'" : " for an unknown reason%s",
 	    has(event, "reason") ? reason : "");
 }
 
@@ -165,7 +165,7 @@ static void put_policy(struct line *line, const json_t *event)
 		    gpus_short(gpu,
 			       (uint32_t)json_integer_value(json_object_get(event, "gpu_id"))));
 	else
-		put(line, " on all GPUs that have none of their own");
+		put(line, " on all GPUs without their own policy");
 	put_by(line, event);
 }
 
@@ -198,7 +198,7 @@ const char *event_text(char text[static EVENT_TEXT], json_t *event)
 		put_act(&line, event, kind);
 	} else if (strcmp(kind, "came") == 0) {
 		put_process(&line, event);
-		put(&line, " came, with ");
+		put(&line, " registered with ");
 		put_priority(&line, event);
 		put(&line, ", of user %s", field_integer(number, event, "uid"));
 	} else if (strcmp(kind, "went") == 0) {
@@ -208,7 +208,7 @@ const char *event_text(char text[static EVENT_TEXT], json_t *event)
 		put_process(&line, event);
 		put(&line, " has level %s", field_text(event, "level"));
 		if (has(event, "reason"))
-			put(&line, ", because %s", field_text(event, "reason"));
+			put(&line, ": %s", field_text(event, "reason"));
 	} else if (strcmp(kind, "priority") == 0) {
 		put_process(&line, event);
 		put(&line, " has ");
@@ -218,11 +218,11 @@ const char *event_text(char text[static EVENT_TEXT], json_t *event)
 		put_process(&line, event);
 		put(&line, json_is_true(json_object_get(event, "leased"))
 				   ? " is to be suspended"
-				   : " is to be suspended no more");
+				   : " is no longer to be suspended");
 	} else if (strcmp(kind, "policy") == 0) {
 		put_policy(&line, event);
 	} else if (strcmp(kind, "listening") == 0) {
-		put(&line, "somebody listens to the daemon's worker %s",
+		put(&line, "a subscriber receives the events of the daemon's worker %s",
 		    field_integer(number, event, "worker_pid"));
 	} else if (strcmp(kind, "lost") == 0) {
 		put(&line, "%s events were not read in time and are lost",

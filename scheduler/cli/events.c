@@ -141,8 +141,8 @@ static int again(struct kfdsched *daemon)
 		fd = kfdsched_events(daemon);
 	}
 	if (fd >= 0)
-		fprintf(stderr, "kfdsched events: the daemon was gone; what happened meanwhile is "
-				"not told\n");
+		fprintf(stderr, "kfdsched events: the daemon was not running for a time, whose "
+				"events are missing\n");
 	return fd;
 }
 
@@ -226,7 +226,7 @@ static int run(int argc, char **argv)
 		return code;
 	daemon = kfdsched_open(options.socket);
 	if (!daemon)
-		return cli_failed(&verb_events, "no memory");
+		return cli_failed(&verb_events, "out of memory");
 	if (!options.follow)
 		code = print_recent(daemon, &options, 0, &count)
 			       ? cli_failed(&verb_events, "%s", kfdsched_sentence(daemon))
@@ -241,19 +241,18 @@ static int run(int argc, char **argv)
 
 const struct verb verb_events = {
 	.name = "events",
-	.summary = "what the daemon has done and why, or with --follow what it does",
+	.summary = "print what the daemon did and why; with --follow as it happens",
 	.usage = "[--follow] [--last N] [--count N] [--json] [--socket PATH]",
-	.help = "Prints the last events that the daemon keeps (256 at most, since its worker was\n"
-		"started), one a line: each suspension and resumption with its reason, who caused\n"
-		"it, on which GPU, how long after the cause and how long it took; each process\n"
-		"that comes and goes; each change of a level, a priority or a policy with who made\n"
-		"it.\n"
+	.help = "Prints the last events that the daemon stores (at most 256, since its worker was started),\n"
+		"one per line: each suspend and resume with its reason, the process that caused it, the GPU,\n"
+		"the time after the cause and the duration; each process that registers or ends; each change\n"
+		"of a level, priority or policy, and the process that requested it.\n"
 		"\n"
-		"  -f, --follow   goes on with what happens, until Ctrl-C; who reads too slowly is\n"
-		"                 told how many were lost\n"
-		"  --last N       of those that are kept the last N alone; 0 with --follow: none\n"
-		"  -n, --count N  with --follow: ends after so many\n"
-		"  --json         one JSON object a line (docs/reference/events.md)\n"
+		"  -f, --follow   then prints new events until Ctrl-C; if they are not read fast enough, the\n"
+		"                 number of lost events is printed\n"
+		"  --last N       prints only the last N stored events; 0 with --follow: none\n"
+		"  -n, --count N  with --follow: ends after N events\n"
+		"  --json         one JSON object per line (docs/reference/events.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

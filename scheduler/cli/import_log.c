@@ -195,22 +195,22 @@ static void remarks(const struct import *import)
 		packets |= tally->process[i].seen[HIPLOG_DISPATCH] ||
 			   tally->process[i].seen[HIPLOG_BARRIER];
 	if (import->read.stopped)
-		note("stopped after %.1f MB%s: this is of that part",
+		note("stopped after %.1f MB%s: the result covers that part",
 		     (double)import->read.bytes / 1e6, import->size ? "" : " of it");
 	if (tally->left_out)
-		note("%" PRIu64 " lines are not in here: there was no room for more than %u "
-		     "processes, %u threads, %u queues and %u uses of a queue by a thread",
+		note("%" PRIu64 " lines are not counted: the limit is %u processes, %u threads, %u "
+		     "queues and %u uses of a queue by a thread",
 		     tally->left_out, TALLY_PROCESSES, TALLY_THREADS, TALLY_QUEUES, TALLY_USES);
 	if (tally->nameless && !tally->only_pid)
 		note("%" PRIu64 " lines name no process and no thread: from HIP 6.4 on "
 		     "AMD_LOG_LEVEL must be 4 or more for that",
 		     tally->nameless);
 	if (!packets)
-		note("it has no packets: AMD_LOG_LEVEL=4 logs them, from HIP 7 on 5");
+		note("the log has no packets: AMD_LOG_LEVEL=4 logs them, from HIP 7 on level 5");
 	if (two_names(tally))
-		note("HIP 5.6 to 6.1 log a queue's hsa_queue_t when it is made, and its ring when "
-		     "it "
-		     "is used: which belong together is not said, so each is a queue here");
+		note("HIP 5.6 to 6.1 log the hsa_queue_t of a queue when it is created, and its "
+		     "ring when it is used, but do not relate them, so each counts as a queue "
+		     "here");
 }
 
 /* Returns the log's name for messages, with control characters replaced, and cut. */
@@ -232,15 +232,15 @@ static int nothing(const struct import *import)
 	if (tally->records && tally->only_pid)
 		return cli_failed(
 			&verb_import_log,
-			"%s has no line of process %" PRIu64 ": without --pid you see whose "
-			"it has (a container's process logs the pid that it has in there)",
+			"%s has no line of process %" PRIu64 ": run this without --pid to list its "
+			"processes (a process in a container logs its pid in that container)",
 			file, tally->only_pid);
 	if (import->read.bytes == 0 && !import->read.stopped)
 		return cli_failed(&verb_import_log, "%s is empty", file);
 	return cli_failed(
 		&verb_import_log,
-		"%s%s has no line of a HIP log: a program writes one with AMD_LOG_LEVEL=4, "
-		"to stderr or to AMD_LOG_LEVEL_FILE",
+		"%s%s has no line of a HIP log: set AMD_LOG_LEVEL=4 for the program, which then "
+		"logs to stderr or to AMD_LOG_LEVEL_FILE",
 		import->read.stopped ? "the part that was read of " : "", file);
 }
 
@@ -261,7 +261,7 @@ static int import(struct import *import, enum import_format format)
 		return nothing(import);
 	remarks(import);
 	if (import_show(&import->read, import->tally, format))
-		return cli_failed(&verb_import_log, "no memory for what to print");
+		return cli_failed(&verb_import_log, "out of memory for the output");
 	return CLI_DONE;
 }
 
@@ -285,7 +285,7 @@ static int run(int argc, char **argv)
 	struct import all = {.read.file = file, .fd = -1, .tally = tally_new((uint64_t)pid)};
 
 	if (!all.tally)
-		return cli_failed(&verb_import_log, "no memory to count in");
+		return cli_failed(&verb_import_log, "out of memory for the counts");
 	code = import(&all, format);
 	tally_free(all.tally);
 	if (all.fd > STDIN_FILENO)
@@ -295,20 +295,19 @@ static int run(int argc, char **argv)
 
 const struct verb verb_import_log = {
 	.name = "import-log",
-	.summary = "queues, threads and packets out of a log of HIP (AMD_LOG_LEVEL)",
+	.summary = "extract queues, threads and packets from a HIP log (AMD_LOG_LEVEL)",
 	.usage = "FILE [--pid N] [--format table|json|python]",
-	.help = "Reads what HIP (5.2 to 7.2) logs with AMD_LOG_LEVEL 3 to 5, of any size, and prints its\n"
-		"processes, their hardware queues and their threads: which thread gave how many packets\n"
-		"to which queue. FILE '-' is stdin. RPTR and WPTR are those of the queue's last packet,\n"
-		"BACKLOG the packets in it then, MOST the most that it ever had, LIMIT how many queues\n"
-		"HIP makes of each priority before streams share them. What the log does not tell is\n"
-		"'-'. A pid is as the process sees it, a thread is its pthread_t, an HSA ID is not\n"
-		"KFD's. Ctrl-C prints what was read so far.\n"
+	.help = "Reads a log of HIP (5.2 to 7.2) with AMD_LOG_LEVEL 3 to 5, of any size, and prints its\n"
+		"processes, their hardware queues and their threads, with the number of packets of each\n"
+		"thread in each queue. FILE '-' is stdin. RPTR and WPTR are those of the queue's last packet,\n"
+		"BACKLOG the packets in the queue then, MOST its highest backlog, LIMIT the number of queues\n"
+		"that HIP creates for each priority before streams share them. A value that the log does not\n"
+		"have is '-'. A pid is that of the process's own namespace, a thread is its pthread_t, an\n"
+		"HSA ID is not the id of KFD. Ctrl-C prints the result so far.\n"
 		"\n"
-		"  --pid N       only what process N has logged\n"
-		"  --format F    table (default); json: docs/reference/import-log.md names the keys;\n"
-		"                python: the same\n"
-		"                as a literal, for ast.literal_eval()\n"
+		"  --pid N       only the lines of process N\n"
+		"  --format F    table (default); json: docs/reference/import-log.md describes the keys;\n"
+		"                python: the same as a literal, for ast.literal_eval()\n"
 		"  --json        --format json\n"
 		"\n"
 		"Examples:\n"

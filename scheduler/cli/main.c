@@ -31,17 +31,20 @@ static const struct verb *find(const char *name)
 /* Prints the list of commands. */
 static int overview(void)
 {
-	printf("kfdsched - priorities for processes that share an AMD GPU\n\n"
-	       "Usage: kfdsched VERB [OPTIONS]\n");
+	printf("kfdsched - priorities for processes that share an AMD GPU\n"
+	       "\n"
+	       "Usage: kfdsched COMMAND [OPTIONS]\n");
 	for (size_t i = 0; i < VERBS; i++) {
 		if (verbs[i].heading)
 			printf("\n%s\n", verbs[i].heading);
 		else
 			printf("  %-10s %s\n", verbs[i].verb->name, verbs[i].verb->summary);
 	}
-	printf("\n'kfdsched help VERB' tells more, with examples; 'kfdsched --version' release and "
-	       "commit.\n"
-	       "Exit codes: 0 done, 1 failed, 2 wrong use, 77 not possible here.\n");
+	printf("\n"
+	       "'kfdsched help COMMAND' describes a command, with examples; 'kfdsched --version' "
+	       "prints\n"
+	       "release and commit.\n"
+	       "Exit codes: 0 success, 1 failure, 2 usage error, 77 not possible here.\n");
 	return CLI_DONE;
 }
 
@@ -50,14 +53,14 @@ static int wrong(const char *what, const char *name)
 {
 	const char *before = "";
 
-	fprintf(stderr, "kfdsched: %s%s; verbs:", what, name);
+	fprintf(stderr, "kfdsched: %s%s; commands:", what, name);
 	for (size_t i = 0; i < VERBS; i++) {
 		if (!verbs[i].verb)
 			continue;
 		fprintf(stderr, "%s %s", before, verbs[i].verb->name);
 		before = ",";
 	}
-	fprintf(stderr, "; usage: kfdsched VERB [OPTIONS] (kfdsched help VERB)\n");
+	fprintf(stderr, "; usage: kfdsched COMMAND [OPTIONS] (kfdsched help COMMAND)\n");
 	return CLI_USAGE;
 }
 
@@ -66,7 +69,7 @@ static int dispatch(int argc, char **argv)
 	const struct verb *verb;
 
 	if (argc < 2)
-		return wrong("no verb", "");
+		return wrong("no command", "");
 	if (version_shown(argc, argv, "kfdsched"))
 		return CLI_DONE;
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
@@ -75,10 +78,10 @@ static int dispatch(int argc, char **argv)
 		if (argc < 3)
 			return overview();
 		verb = find(argv[2]);
-		return verb ? cli_help(verb) : wrong("no verb is called ", argv[2]);
+		return verb ? cli_help(verb) : wrong("unknown command ", argv[2]);
 	}
 	verb = find(argv[1]);
-	return verb ? verb->run(argc - 1, argv + 1) : wrong("no verb is called ", argv[1]);
+	return verb ? verb->run(argc - 1, argv + 1) : wrong("unknown command ", argv[1]);
 }
 
 int main(int argc, char **argv)
@@ -87,7 +90,7 @@ int main(int argc, char **argv)
 
 	/* Every command fails if its output could not be written (full disk, closed pipe). */
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "kfdsched: could not write all of the output: %m\n");
+		fprintf(stderr, "kfdsched: cannot write all of the output: %m\n");
 		return CLI_FAILED;
 	}
 	return code;

@@ -50,37 +50,36 @@ static int run(int argc, char **argv)
 					 "--interval is 100ms or longer");
 		cli_warn_session(&verb_monitor, wanted.pid);
 		fprintf(stderr,
-			"kfdsched monitor: each sample opens one: it interrupts the GPUs of "
-			"that process for a moment, and no other debugger can attach "
-			"meanwhile\n");
+			"kfdsched monitor: each sample opens a session, which interrupts the GPUs "
+			"of that process for a moment and excludes other debuggers\n");
 	}
 	code = stop_begin();
 	if (code)
-		return cli_failed(&verb_monitor, "cannot listen for signals: %s", strerror(-code));
+		return cli_failed(&verb_monitor, "cannot handle signals: %s", strerror(-code));
 	return monitor_process(&verb_monitor, &wanted);
 }
 
 const struct verb verb_monitor = {
 	.name = "monitor",
-	.summary = "the queues of a process over time, and whether their ids stay",
+	.summary = "sample the queues of a process over time: are their ids stable",
 	.usage = "PID [--seconds 30] [--interval 5] [--source auto|trap|sysfs|debugfs] "
 		 "[--record DIR] [--json]",
-	.help = "Looks at the queues of PID again and again and prints a line for each sample, with what\n"
-		"has changed since the one before; then how many there were, whether they stayed, in\n"
-		"which share of the samples each id was there, and what that means for whoever suspends\n"
-		"them. Ctrl-C ends it early, with what there is.\n"
+	.help = "Samples the queues of PID repeatedly and prints a line for each sample, with the changes\n"
+		"since the previous one; then the number of queues, whether it was stable, the share of the\n"
+		"samples with each id, and what this means for suspending the queues. Ctrl-C ends it early\n"
+		"and prints the result so far.\n"
 		"\n"
-		"  --seconds 30       for so long; also a time with its unit, such as 500ms\n"
-		"  --interval 5       a sample each so many seconds, or a time such as 1ms. Samples without\n"
-		"                     a change are printed ten times a second at most; all count\n"
-		"  --source auto      whom to ask: auto takes the daemon, what the shim writes, sysfs and\n"
-		"                     debugfs, the first that knows, and below 100ms sysfs where it\n"
-		"                     can. trap opens a debug session for each sample, which interrupts\n"
-		"                     the GPUs for a moment; on a real GPU a busy runtime has died of\n"
-		"                     opening a debug session. debugfs names no ids and wants root\n"
-		"  --record DIR       keeps each sample in a new folder, with the raw text of debugfs\n"
-		"                     (MQDs and HQDs) where it can be read: kfdsched analyze DIR\n"
-		"  --json             one object at the end; docs/reference/recordings.md names the keys\n"
+		"  --seconds 30       duration; also a time with its unit, such as 500ms\n"
+		"  --interval 5       seconds between samples, or a time such as 1ms. Samples without a\n"
+		"                     change are printed at most ten times a second; all samples count\n"
+		"  --source auto      source of the samples. auto: the first of daemon, shim, sysfs and\n"
+		"                     debugfs that has data; below 100ms sysfs if possible. trap opens a\n"
+		"                     debug session for each sample, which interrupts the GPUs for a moment;\n"
+		"                     on a real GPU a busy runtime has crashed when a debug session was\n"
+		"                     opened. debugfs has no ids and needs root\n"
+		"  --record DIR       writes each sample to a new directory, with the raw text of debugfs\n"
+		"                     (MQDs and HQDs) if it is readable: kfdsched analyze DIR\n"
+		"  --json             one object at the end; docs/reference/recordings.md describes the keys\n"
 		"  --socket PATH      where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                     /run/kfdsched/socket\n"
 		"\n"

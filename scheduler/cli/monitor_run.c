@@ -81,7 +81,7 @@ static void tell_count(const struct sampling *s)
 	fputs(s->now - s->now_unnamed == 1 ? " (id " : " (ids ", stdout);
 	sampling_ids(s, stdout);
 	if (s->now_unnamed > 0)
-		printf(", %zu without", s->now_unnamed);
+		printf(", %zu without an id", s->now_unnamed);
 	putchar(')');
 }
 
@@ -96,7 +96,7 @@ static void tell_sample(const struct monitor *m)
 	printf("[%*.*fs] sample %zu: ", decimals(m) ? 4 + decimals(m) : 3, decimals(m),
 	       seconds_since(m, m->last_ns), m->taken);
 	if (s->last_source == OBSERVE_NOBODY) {
-		printf("- queues (nobody knows them: %s)\n", m->why);
+		printf("- queues (no source reports them: %s)\n", m->why);
 	} else {
 		tell_count(s);
 		if (s->came_count > 0 && s->changed) {
@@ -108,7 +108,7 @@ static void tell_sample(const struct monitor *m)
 			sampling_ranges(s->gone, s->gone_count, stdout);
 		}
 		if (m->source_before != OBSERVE_NOBODY && m->source_before != s->last_source)
-			printf(", now told by %s", observe_source_name(s->last_source));
+			printf(", source now %s", observe_source_name(s->last_source));
 		putchar('\n');
 	}
 	fflush(stdout);
@@ -175,7 +175,7 @@ static int record(struct monitor *m, const struct observe_list *list, enum obser
 	if (rc == 0)
 		return 0;
 	m->broken = true;
-	cli_failed(m->verb, "%s; what was recorded before is kept", why);
+	cli_failed(m->verb, "%s; the samples recorded before are kept", why);
 	return rc;
 }
 
@@ -334,7 +334,7 @@ static int nobody_knows(struct monitor *m)
 {
 	int error = m->error;
 
-	cli_failed(m->verb, "nobody knows the queues of process %s (%s): %s", m->whose,
+	cli_failed(m->verb, "process %s (%s): no source reports queues: %s", m->whose,
 		   m->process.comm, m->why);
 	return error == -EACCES || error == -EPERM ? CLI_IMPOSSIBLE : CLI_FAILED;
 }
@@ -352,7 +352,7 @@ int monitor_open(const struct verb *verb, const struct monitor_options *options,
 
 	*out = NULL;
 	if (!m)
-		return cli_failed(verb, "no memory");
+		return cli_failed(verb, "out of memory");
 	m->verb = verb;
 	m->options = *options;
 	m->interval_ns = (uint64_t)(options->interval_us * 1e3);
@@ -364,7 +364,7 @@ int monitor_open(const struct verb *verb, const struct monitor_options *options,
 	if (code == CLI_GO_ON) {
 		m->changes = json_array();
 		m->observer = observe_open(&observe);
-		code = m->changes && m->observer ? CLI_DONE : cli_failed(verb, "no memory");
+		code = m->changes && m->observer ? CLI_DONE : cli_failed(verb, "out of memory");
 	}
 	if (code == CLI_DONE && options->record)
 		code = start_recording(m, observe.sources);
@@ -394,13 +394,14 @@ static void tell_all(const struct monitor *m)
 	if (m->process.host_pid > 0 && m->process.host_pid != m->options.pid)
 		printf(", host's pid %d", (int)m->process.host_pid);
 	printf(": %zu sample%s in %.*f s%s\n", m->taken, m->taken == 1 ? "" : "s", decimals(m),
-	       seconds_since(m, m->last_ns), m->ended ? "; then it ended" : "");
+	       seconds_since(m, m->last_ns), m->ended ? "; then the process ended" : "");
 	sampling_counts(&m->sampling, stdout);
 	if (m->sampling.count > 0)
 		sampling_table(&m->sampling, names, gpus, stdout);
 	puts(sampling_meaning(&m->sampling, m->whose, meaning));
 	if (m->missed > 0)
-		printf("%llu samples were left out, for one took longer than the interval.\n",
+		printf("%llu samples were skipped, because a sample took longer than the "
+		       "interval.\n",
 		       (unsigned long long)m->missed);
 }
 

@@ -131,9 +131,9 @@ static int refuse(const struct verb *verb, const struct verb_option *option, con
 	const char *takes = option->choices ? choices(list, option->choices) : option->takes;
 
 	if (option->word && option->choices)
-		return cli_usage(verb, "'%s' is no %s: %s", text, option->name, takes);
+		return cli_usage(verb, "'%s' is not a valid %s: %s", text, option->name, takes);
 	if (option->word)
-		return cli_usage(verb, "'%s' is no %s", text, takes);
+		return cli_usage(verb, "'%s' is not a valid %s", text, takes);
 	if (!option->name)
 		return cli_usage(verb, "-%c takes %s, not '%s'", option->letter, takes, text);
 	return cli_usage(verb, "--%s takes %s, not '%s'", option->name, takes, text);
@@ -256,7 +256,7 @@ int options_before_command(const struct verb *verb, int argc, char **argv,
 
 int options_too_many(const struct verb *verb, const char *word)
 {
-	return cli_usage(verb, "'%s' is one argument too many", word);
+	return cli_usage(verb, "unexpected argument '%s'", word);
 }
 
 int options_read(const struct verb *verb, int argc, char **argv, const struct verb_option *options)

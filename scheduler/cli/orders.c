@@ -21,7 +21,7 @@ int order_begin(const struct verb *verb, int argc, char **argv, const struct ver
 	if (code != CLI_GO_ON)
 		return code;
 	order->daemon = kfdsched_open(order->socket);
-	return order->daemon ? CLI_GO_ON : cli_failed(verb, "no memory");
+	return order->daemon ? CLI_GO_ON : cli_failed(verb, "out of memory");
 }
 
 int order_print_json(const struct verb *verb, int pid, const char *answer, json_t *more)
@@ -34,7 +34,8 @@ int order_print_json(const struct verb *verb, int pid, const char *answer, json_
 	json_decref(more);
 	json_decref(root);
 	if (!whole)
-		return cli_failed(verb, "it is done, but no memory to tell it as JSON");
+		return cli_failed(verb, "the request succeeded, but there is no memory to print it "
+					"as JSON");
 	putchar('\n');
 	fflush(stdout);
 	return CLI_DONE;
@@ -76,8 +77,9 @@ static int tell_holder(const struct order *order)
 	snprintf(sentence, sizeof(sentence), "%s", kfdsched_sentence(order->daemon));
 	if (!holder_find(order->pid, &holder))
 		return cli_failed(&verb_resume,
-				  "%s; and no 'kfdsched suspend' here holds process %d", sentence,
-				  order->pid);
+				  "%s; no 'kfdsched suspend' in this pid namespace holds process "
+				  "%d",
+				  sentence, order->pid);
 	return cli_failed(&verb_resume,
 			  "process %d is held by 'kfdsched %s' in the foreground (process %d): end "
 			  "that with Ctrl-C or 'kill %d'",
@@ -108,14 +110,14 @@ static int run_resume(int argc, char **argv)
 
 const struct verb verb_resume = {
 	.name = "resume",
-	.summary = "end what 'kfdsched suspend' has begun",
+	.summary = "end the suspensions that 'kfdsched suspend' has begun",
 	.usage = "PID [--json] [--socket PATH]",
-	.help = "Ends every suspension of a process that somebody ordered. One that makes way for more\n"
-		"urgent work goes on making way: 'kfdsched set' changes that. It needs root, or the\n"
-		"daemon's admin_group. Where no daemon has the process it says which 'kfdsched suspend'\n"
-		"holds it: that one is ended.\n"
+	.help = "Ends every suspension of a process that an operator requested. If the process is suspended\n"
+		"for more urgent work, it stays so: 'kfdsched set' changes its priority. The command needs\n"
+		"root, or the daemon's admin_group. If the process is not registered with a daemon, it\n"
+		"prints which 'kfdsched suspend' holds the process: end that command.\n"
 		"\n"
-		"  --json         what was done, as one JSON object (docs/reference/control.md)\n"
+		"  --json         prints the result as one JSON object (docs/reference/control.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
@@ -174,16 +176,16 @@ static int run_set(int argc, char **argv)
 
 const struct verb verb_set = {
 	.name = "set",
-	.summary = "give a running process another priority",
+	.summary = "change the priority of a running process",
 	.usage = "PID online|offline|0..15|none|own [--json] [--socket PATH]",
-	.help = "From now on the process has this priority, until it ends, whatever it says of itself;\n"
-		"none: it is only watched; own: what it says itself counts again. It needs root, or the\n"
-		"daemon's admin_group. It is forgotten when the daemon ends.\n"
-		"A process without libkfdshim.so can be given 0 to 14: it then makes way for more\n"
-		"urgent ones, and holds nobody back itself, for what it has in flight cannot be seen;\n"
-		"none lets it go.\n"
+	.help = "The process has this priority until it ends, instead of that in its own settings; none:\n"
+		"it is only observed; own: its own settings apply again. The command needs root, or the\n"
+		"daemon's admin_group. The priority is lost when the daemon ends.\n"
+		"A process without libkfdshim.so can get 0 to 14: it is then suspended for more urgent\n"
+		"processes, but no process is suspended for it, because its work in flight cannot be\n"
+		"observed; none: it is not scheduled any more.\n"
 		"\n"
-		"  --json         what was done, as one JSON object (docs/reference/control.md)\n"
+		"  --json         prints the result as one JSON object (docs/reference/control.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -122,12 +122,12 @@ int people_one(const struct verb *verb, pid_t pid, struct process_identity *out)
 	if (rc)
 		return cli_failed(verb, "%s", process_sentence(sentence, pid, rc));
 	if (out->kernel)
-		return cli_failed(verb, "%d (%s) is a thread of the kernel, which has no queues",
-				  (int)pid, out->comm);
+		return cli_failed(verb, "%d (%s) is a kernel thread, which has no queues", (int)pid,
+				  out->comm);
 	if (out->state == 'Z' && has_ended(pid))
 		return cli_failed(verb,
-				  "process %d (%s) has ended, and waits for its parent to notice "
-				  "(a zombie)",
+				  "process %d (%s) has ended (a zombie: its parent has not "
+				  "collected its exit status)",
 				  (int)pid, out->comm);
 	return CLI_GO_ON;
 }
@@ -136,8 +136,8 @@ int people_need_gpu(const struct verb *verb)
 {
 	if (access("/dev/kfd", F_OK) == 0 || access("/sys/class/kfd/kfd/proc", F_OK) == 0)
 		return CLI_DONE;
-	cli_failed(verb, "there is no AMD GPU here: neither /dev/kfd nor /sys/class/kfd (load "
-			 "amdgpu; in a container: give it --device /dev/kfd)");
+	cli_failed(verb, "there is no AMD GPU here: neither /dev/kfd nor /sys/class/kfd exists "
+			 "(load amdgpu; start a container with --device /dev/kfd)");
 	return CLI_IMPOSSIBLE;
 }
 
@@ -159,12 +159,12 @@ int people_no_container(const struct verb *verb, const char *container,
 	if (problem[0])
 		return cli_failed(verb,
 				  "no process is in a container whose id begins with '%s', and "
-				  "names could not be asked (%s): give the beginning of its id",
+				  "names could not be queried (%s): use the beginning of its id",
 				  container, problem);
 	return cli_failed(
 		verb,
-		"no process is in a container whose id begins with '%s', or whose name or "
-		"pod's uid that is",
+		"no process is in a container with name '%s', with that pod uid, or whose id "
+		"begins so",
 		container);
 }
 

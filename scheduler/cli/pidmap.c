@@ -109,7 +109,7 @@ static int print(const struct job *job, struct people *people)
 	for (size_t i = 0; i < people->count; i++)
 		container_names_ask(job->names, &people->list[i].who.container);
 	if (job->json ? print_json(people) : print_table(people))
-		return cli_failed(&verb_pidmap, "no memory for the output");
+		return cli_failed(&verb_pidmap, "out of memory for the output");
 	return CLI_DONE;
 }
 
@@ -152,8 +152,8 @@ static int show_users(const struct job *job, struct people *people)
 {
 	if (people->hidden)
 		fprintf(stderr,
-			"kfdsched pidmap: of %zu processes of other users it cannot be seen "
-			"whether they use a GPU: ask as root\n",
+			"kfdsched pidmap: the GPU use of %zu processes of other users is not "
+			"visible: run this as root\n",
 			people->hidden);
 	if (people->count == 0 && !job->json) {
 		puts("no process uses a GPU");
@@ -197,7 +197,7 @@ static int run(int argc, char **argv)
 		return code;
 	job.names = container_names_new();
 	if (!job.names)
-		return cli_failed(&verb_pidmap, "no memory");
+		return cli_failed(&verb_pidmap, "out of memory");
 	code = show(&job);
 	container_names_free(job.names);
 	return code;
@@ -205,18 +205,18 @@ static int run(int argc, char **argv)
 
 const struct verb verb_pidmap = {
 	.name = "pidmap",
-	.summary = "who a process is: on the host, here, in its container",
+	.summary = "print the pids of a process: on the host, here, in its container",
 	.usage = "[--container NAME|ID] [PID] [--json] [--socket PATH]",
-	.help = "Prints a process' number on the host, here and in its container, which container that is,\n"
-		"and its command: of PID, or of all processes that use a GPU. What cannot be known from\n"
-		"here is '-': within a container the host's number is. Of nested containers the innermost\n"
-		"counts, and IN CONTAINER has a number for each namespace (17 > 1).\n"
+	.help = "Prints the pid of a process on the host, here and in its container, the container, and the\n"
+		"command: of PID, or of all processes that use a GPU. A value that is not known here is '-',\n"
+		"such as the host's pid within a container. Of nested containers the innermost is printed,\n"
+		"and IN CONTAINER has a pid for each namespace (17 > 1).\n"
 		"\n"
-		"  --container X  all processes of that container, whether they use a GPU or not; PID is then\n"
-		"                 its number in there. X: its name, the beginning of its id (4 digits), or\n"
-		"                 the uid of its pod. Names are asked of docker, podman and crictl, where\n"
-		"                 they are in PATH\n"
-		"  --json         docs/reference/processes.md names the keys\n"
+		"  --container X  all processes of that container, with or without GPU use; PID is then the\n"
+		"                 pid in it. X: its name, the beginning of its id (4 digits), or the uid of\n"
+		"                 its pod. Names are queried from docker, podman and crictl, if they are in\n"
+		"                 PATH\n"
+		"  --json         one object; docs/reference/processes.md describes the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -95,14 +95,14 @@ static int print_policies(const json_t *policies, bool all)
 	int rc;
 
 	if (!table)
-		return cli_failed(&verb_policy, "no memory for the table");
+		return cli_failed(&verb_policy, "out of memory for the table");
 	json_array_foreach(json_object_get(policies, "nodes"), i, node)
 		policy_row(table, field_integer(text, node, "gpu_id"), node);
 	if (all)
 		policy_row(table, "others", json_object_get(policies, "default"));
 	rc = table_print(table, stdout);
 	table_free(table);
-	return rc ? cli_failed(&verb_policy, "no memory for the table") : CLI_DONE;
+	return rc ? cli_failed(&verb_policy, "out of memory for the table") : CLI_DONE;
 }
 
 static int show(const struct asked *asked, unsigned gpu_id)
@@ -115,11 +115,10 @@ static int show(const struct asked *asked, unsigned gpu_id)
 	policies = select_policies(status, gpu_id);
 	json_decref(status);
 	if (!policies)
-		return cli_failed(&verb_policy, "the daemon's answer has no policies");
+		return cli_failed(&verb_policy, "the daemon's reply has no policies");
 	if (gpu_id && json_array_size(json_object_get(policies, "nodes")) == 0) {
 		code = cli_failed(&verb_policy,
-				  "there is no node %u: 'kfdsched status' lists those that are",
-				  gpu_id);
+				  "there is no node %u: 'kfdsched status' lists the nodes", gpu_id);
 	} else if (asked->json) {
 		plain_json_print(policies, stdout, JSON_INDENT(2));
 		putchar('\n');
@@ -142,7 +141,8 @@ static int print_set(unsigned gpu_id, const char *name, unsigned share, const ch
 	json_decref(root);
 	putchar('\n');
 	return whole ? CLI_DONE
-		     : cli_failed(&verb_policy, "it is done, but no memory to tell it as JSON");
+		     : cli_failed(&verb_policy, "the request succeeded, but there is no memory to "
+						"print it as JSON");
 }
 
 static int set(const struct asked *asked, unsigned gpu_id, const char *name, unsigned share)
@@ -151,7 +151,7 @@ static int set(const struct asked *asked, unsigned gpu_id, const char *name, uns
 	int code = CLI_DONE;
 
 	if (!daemon)
-		return cli_failed(&verb_policy, "no memory");
+		return cli_failed(&verb_policy, "out of memory");
 	if (kfdsched_set_policy(daemon, gpu_id, name, share))
 		code = cli_failed(&verb_policy, "%s", kfdsched_sentence(daemon));
 	else if (asked->json)
@@ -194,7 +194,7 @@ static int run(int argc, char **argv)
 		if (!*word || !read_share(*word, &share))
 			return cli_usage(
 				&verb_policy,
-				"policy %s needs share=1 to share=99 (percent), as share=20%%",
+				"policy %s needs share=1 to share=99 (percent), such as share=20%%",
 				name);
 		word++;
 	}
@@ -205,19 +205,19 @@ static int run(int argc, char **argv)
 
 const struct verb verb_policy = {
 	.name = "policy",
-	.summary = "how a GPU is shared between urgent work and the rest",
+	.summary = "show or set how a GPU is shared between urgent and other work",
 	.usage = "[NODE] [POLICY [share=PERCENT]] [--json] [--socket PATH]",
-	.help = "Without a policy: prints what is in force on each node, or on NODE. NODE is a GPU's index,\n"
-		"PCI address, render node or gpu_id; 'kfdsched status' prints all of them.\n"
-		"With one: from now on it is in force on NODE, or on all nodes that have none of their\n"
-		"own, until the daemon ends: what shall last stands in its configuration. Setting needs\n"
-		"root, or the daemon's admin_group.\n"
+	.help = "Without a policy: prints the policy of each node, or of NODE. NODE is the index, PCI\n"
+		"address, render node or gpu_id of a GPU; 'kfdsched status' prints all of them.\n"
+		"With a policy: sets it on NODE, or on all nodes without their own policy, until the daemon\n"
+		"ends; a permanent policy belongs into its configuration. Setting needs root, or the\n"
+		"daemon's admin_group.\n"
 		"\n"
 #define POLICY(name, min, max, parameter, summary) "  " #name parameter ": " summary "\n"
 #include "common/policies.def"
 #undef POLICY
 		"\n"
-		"  --json         what is shown or done, as JSON (docs/reference/control.md)\n"
+		"  --json         prints the result as JSON (docs/reference/control.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -56,8 +56,8 @@ bool preempt_count(const struct preempt_job *job, struct preempt_result *result,
 	if (round.suspend_us <= job->slow_us)
 		return true;
 	snprintf(result->problem, sizeof(result->problem),
-		 "a suspend took %.0f us, which is slow: the driver resets a GPU that does not "
-		 "preempt (--slow)",
+		 "a suspend took %.0f us, longer than --slow: the driver resets a GPU that does "
+		 "not preempt",
 		 round.suspend_us);
 	return false;
 }
@@ -97,7 +97,7 @@ static void tell_end(const struct preempt_job *job, enum actor_end end,
 	progress_live("%s", ""); /* so that the next call erases the child's live line */
 	progress_clear();
 	snprintf(result->problem, sizeof(result->problem), "%s: %s", actor_sentence(end),
-		 job->daemon_pid ? "the daemon resumes what was leased"
+		 job->daemon_pid ? "the daemon resumes the process"
 				 : "the driver has resumed the process");
 }
 
@@ -161,10 +161,10 @@ static int show(const struct preempt_job *job, const struct options *options,
 	int code = CLI_DONE;
 
 	if (preempt_figures(result, &figures))
-		return cli_failed(&verb_preempt, "no memory for the figures");
+		return cli_failed(&verb_preempt, "out of memory for the results");
 	if (options->json ? preempt_print_json(job, result, &figures)
 			  : preempt_print(job, result, &figures, columns(), shows_blocks()))
-		code = cli_failed(&verb_preempt, "no memory to show the figures");
+		code = cli_failed(&verb_preempt, "out of memory to print the results");
 	fflush(stdout);
 	if (options->svg && write_svg(job, result, &figures, options->svg))
 		code = CLI_FAILED;
@@ -225,7 +225,7 @@ static bool asks_and_hears_yes(void)
 {
 	char line[16] = "";
 
-	fputs("go on? [y/N] ", stderr);
+	fputs("continue? [y/N] ", stderr);
 	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
@@ -239,12 +239,13 @@ static int consent(const struct options *options, const struct preempt_job *job)
 		return CLI_GO_ON;
 	if (!settled && !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
 		return cli_usage(&verb_preempt,
-				 CLI_SESSION_DANGER ": --yes says that process %d may be lost",
+				 CLI_SESSION_DANGER ": confirm with --yes that process %d may be "
+						    "lost",
 				 options->pid);
 	cli_warn_session(&verb_preempt, options->pid);
 	if (settled || asks_and_hears_yes())
 		return CLI_GO_ON;
-	return cli_failed(&verb_preempt, "nothing was done");
+	return cli_failed(&verb_preempt, "cancelled");
 }
 
 /* Runs the rounds in a child and prints the result. Returns the exit code. */
@@ -259,7 +260,7 @@ static int measure(const struct preempt_job *job, const struct options *options)
 	int code = CLI_GO_ON;
 
 	if (!work.result)
-		return cli_failed(&verb_preempt, "no memory for %u preemptions", job->times);
+		return cli_failed(&verb_preempt, "out of memory for %u preemptions", job->times);
 	work.result->opening_us = NAN;
 	if (job->online)
 		code = preempt_online_start(job->online, &work.result->online);
@@ -296,33 +297,33 @@ static int run(int argc, char **argv)
 
 const struct verb verb_preempt = {
 	.name = "preempt",
-	.summary = "take a process off the GPU and give it back, to see what that takes",
+	.summary = "suspend and resume a process repeatedly, and measure the times",
 	.usage = "PID [-n TIMES] [--hold TIME] [--pause TIME] [--stress] [--slow TIME] "
 		 "[--online COMMAND] [--svg FILE] [--yes] [--json] [--socket PATH]",
-	.help = "Suspends all compute queues of PID at once, holds them, resumes them, and again, and\n"
-		"tells how long each took: the first one apart, the rest as quantiles and as a histogram.\n"
-		"A process that kfdschedd knows is preempted by it, by that process' level, and you need\n"
-		"the right to order. Any other needs no shim, but a runtime that the driver can debug\n"
-		"(ROCm 6.1.2 or newer), and you need the right to trace it; no debugger can work on it\n"
-		"meanwhile; and " CLI_SESSION_DANGER ",\n"
-		"so it asks before, or wants --yes where it is not run on a terminal.\n"
-		"Every change stops all processes of that GPU for a moment. However this\n"
-		"command ends, the process runs on; Ctrl-C shows what was measured so far.\n"
+	.help = "Suspends all compute queues of PID at once, holds them and resumes them, repeatedly, and\n"
+		"prints the durations: of the first round separately, of the others as quantiles and as a\n"
+		"histogram. A process that is registered with kfdschedd is held by it, by the level of the\n"
+		"process; this needs the permission for control requests. Any other process needs no shim,\n"
+		"but a runtime that the driver can debug (ROCm 6.1.2 or newer), and you must be allowed to\n"
+		"trace it; meanwhile no debugger can attach to it. Note that\n" CLI_SESSION_DANGER
+		",\n"
+		"so the command asks for confirmation, or needs --yes if it does not run on a terminal.\n"
+		"Every change stops all processes of that GPU for a moment. However this command ends, the\n"
+		"process continues; Ctrl-C prints the results so far.\n"
 		"\n"
-		"  -n, --count TIMES  100 without it\n"
-		"  --hold TIME    how long it stays suspended each time; 100ms without it\n"
-		"  --pause TIME   how long it runs between; 500ms without it\n"
-		"  --stress       1000 times, and 10ms between\n"
-		"  --slow TIME    ends after a suspend that took longer, for a GPU that does not preempt\n"
-		"                 is reset by the driver; 50ms without it, on a simulated GPU no bound\n"
-		"  --online COMMAND  a request to an online service, as 'curl -s localhost:8000/infer': sh runs\n"
-		"                 it again and again. Prints what it takes while PID is held, and while PID\n"
-		"                 runs. The first one does not count\n"
-		"  --svg FILE     a plot of how many took how long\n"
-		"  -y, --yes      the process may be lost: does not ask\n"
-		"  --json         docs/reference/preempt.md names the keys\n"
-		"  --socket PATH  where a daemon would listen; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  -n, --count TIMES  number of rounds, default 100\n"
+		"  --hold TIME    time for which the process is suspended in each round, default 100ms\n"
+		"  --pause TIME   time for which it runs between rounds, default 500ms\n"
+		"  --stress       1000 rounds, with a pause of 10ms\n"
+		"  --slow TIME    ends after a suspend that took longer, because the driver resets a GPU that\n"
+		"                 does not preempt; default 50ms, on a simulated GPU no limit\n"
+		"  --online COMMAND  a request to an online service, such as 'curl -s localhost:8000/infer':\n"
+		"                 sh runs it repeatedly. Prints its duration while PID is held, and while\n"
+		"                 PID runs. The first request does not count\n"
+		"  --svg FILE     plots the distribution of the durations\n"
+		"  -y, --yes      accepts that the process may be lost, without confirmation\n"
+		"  --json         one object; docs/reference/preempt.md describes the keys\n"
+		"  --socket PATH  socket of the daemon; default KFDSHIM_SOCKET, or /run/kfdsched/socket\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched preempt 4711 -n 50 --hold 10ms --svg preempt.svg --json | jq .suspend_us\n"

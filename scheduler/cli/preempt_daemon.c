@@ -41,7 +41,7 @@ static bool has_ended(struct act *act)
 {
 	if (!target_has_ended(&act->job->target))
 		return false;
-	problem(act, "it has ended", "");
+	problem(act, "the process has ended", "");
 	return true;
 }
 
@@ -139,13 +139,13 @@ static bool held(struct act *act, int fd)
 	if (!ended && kfdsched_held(act->k, fd, 0) != 0)
 		problem(act, "the lease was ended", kfdsched_sentence(act->k));
 	else if (!ended && !suspended)
-		problem(act, "it was suspended before, for somebody else", "");
+		problem(act, "it was already suspended for another reason", "");
 	close(fd);
 	if (act->result->problem[0])
 		return false;
 	if (!next(act, "resume", &resume)) {
 		if (!has_ended(act))
-			problem(act, "it stays suspended, for somebody else", "");
+			problem(act, "it stays suspended for another reason", "");
 		return false;
 	}
 	return count(act, &suspend, &resume);
@@ -197,7 +197,7 @@ int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt
 		act.events = kfdsched_events(act.k);
 	if (act.events < 0)
 		code = cli_failed(&verb_preempt, "%s",
-				  act.k ? kfdsched_sentence(act.k) : "no memory");
+				  act.k ? kfdsched_sentence(act.k) : "out of memory");
 	else
 		preempt(&act);
 	if (act.events >= 0)

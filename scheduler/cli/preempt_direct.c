@@ -22,9 +22,9 @@ static bool may_go_on(struct preempt_result *result, int error)
 		return true;
 	}
 	if (error == -EPERM)
-		problem(result, "a suspend was refused: ", "its runtime is not enabled any more");
+		problem(result, "a suspend was refused: ", "its runtime is no longer enabled");
 	else
-		problem(result, "a suspend failed, and is not tried again: ", strerror(-error));
+		problem(result, "a suspend failed, and is not retried: ", strerror(-error));
 	return false;
 }
 
@@ -44,7 +44,7 @@ static bool once(const struct preempt_job *job, struct session *session,
 	if (session->gone)
 		problem(result, session->gone, "");
 	else if (undo)
-		problem(result, "a resume failed, and the end of the session resumes it: ",
+		problem(result, "a resume failed; the end of the session resumes the process: ",
 			strerror(-undo));
 	else if (error)
 		return may_go_on(result, error);

@@ -91,14 +91,15 @@ int preempt_online_start(const char *command, struct preempt_online **out)
 
 	*out = online;
 	if (!online)
-		return cli_failed(&verb_preempt, "no memory for the requests");
+		return cli_failed(&verb_preempt, "out of memory for the requests");
 	/* If SIGCHLD is inherited as ignored, the kernel reaps children by itself. */
 	signal(SIGCHLD, SIG_DFL);
 	online->pid = fork();
 	if (online->pid == 0)
 		request_for_ever(command, online, parent);
 	if (online->pid < 0)
-		return cli_failed(&verb_preempt, "no process for --online: %s", strerror(errno));
+		return cli_failed(&verb_preempt, "cannot start the process for --online: %s",
+				  strerror(errno));
 	while (!__atomic_load_n(&online->begun, __ATOMIC_ACQUIRE)) {
 		if (waitpid(online->pid, NULL, WNOHANG) == online->pid) {
 			online->pid = 0;

@@ -168,7 +168,7 @@ static int print_online(const struct preempt_online *online, const struct preemp
 	if (online->failed)
 		printf("%u requests failed\n", online->failed);
 	if (!figures->online_held.count)
-		puts("no request began and ended within a hold: a longer --hold has room for one");
+		puts("no request began and ended within a hold: use a longer --hold");
 	return rc;
 }
 
@@ -183,8 +183,8 @@ static void print_head(const struct preempt_job *job, const struct preempt_resul
 	else
 		printf("not preempted");
 	if (result->tried < job->times)
-		printf(", %u of %u rounds not made", job->times - result->tried, job->times);
-	printf(", by %s%s\n", job->daemon_pid ? "the daemon" : "a debug session of kfdsched's own",
+		printf(", %u of %u rounds not run", job->times - result->tried, job->times);
+	printf(", by %s%s\n", job->daemon_pid ? "the daemon" : "a debug session of kfdsched",
 	       job->simulated ? ", on a simulated GPU" : "");
 	printf("to be held for %s each time, with %s between\n", quantity_us(hold, job->hold_us),
 	       quantity_us(pause, job->pause_us));

@@ -134,9 +134,8 @@ void preempt_svg(const struct preempt_job *job, const struct preempt_result *res
 		legend(out, LEFT + 390, 106, "outside", "online, outside", 116,
 		       &figures->online_outside);
 	}
-	svg_text(
-		out, (LEFT + WIDTH - RIGHT) / 2.0, BOTTOM + 44, "soft", "middle",
-		"Share of rounds or requests that took at most so long (log scale); circles: the first round, "
-		"which is not among them");
+	svg_text(out, (LEFT + WIDTH - RIGHT) / 2.0, BOTTOM + 44, "soft", "middle",
+		 "Share of rounds or requests with at most this duration (log scale); circles: the "
+		 "first round, which is not included");
 	svg_end(out);
 }

@@ -128,11 +128,10 @@ static int print_table(const struct job *job, const struct seen *list, size_t n)
 {
 	struct table *table = table_new(
 		job->addresses
-			? "PID|HOST PID|IN CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|"
-			  "PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<EXCEPTIONS|<RING ADDRESS|<WPTR ADDRESS|"
-			  "<RPTR ADDRESS|<CWSR ADDRESS|CWSR|<HSA_QUEUE_T|GPU|<TOLD BY"
-			: "PID|HOST PID|IN CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|"
-			  "PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<EXCEPTIONS|GPU|<TOLD BY");
+			? "PID|HOST PID|IN "
+			  "CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<EXCEPTIONS|<RING ADDRESS|<WPTR ADDRESS|<RPTR ADDRESS|<CWSR ADDRESS|CWSR|<HSA_QUEUE_T|GPU|<SOURCES"
+			: "PID|HOST PID|IN "
+			  "CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<EXCEPTIONS|GPU|<SOURCES");
 	size_t queues = 0;
 	int rc = 0;
 
@@ -280,9 +279,8 @@ static int say_why_none(const struct job *job, const struct seen *seen)
 	const struct observe_answer *answers = seen->observation.answer;
 	bool first = true;
 
-	fprintf(stderr,
-		"kfdsched queues: nobody knows queues of process %d (%s):", (int)seen->identity.pid,
-		seen->identity.comm);
+	fprintf(stderr, "kfdsched queues: process %d (%s): no source reports queues:",
+		(int)seen->identity.pid, seen->identity.comm);
 	for (unsigned s = OBSERVE_DAEMON; s <= OBSERVE_SYSFS; s++) {
 		if (!answers[s].asked || !answers[s].error)
 			continue;
@@ -304,7 +302,7 @@ static int look_at_one(const struct job *job, struct seen *out)
 	if (rc == -ESRCH)
 		return cli_failed(&verb_queues, "process %d has ended", job->pid);
 	if (rc)
-		return cli_failed(&verb_queues, "looking at process %d failed: %s", job->pid,
+		return cli_failed(&verb_queues, "cannot read process %d: %s", job->pid,
 				  strerror(-rc));
 	return out->observation.listed ? CLI_GO_ON : say_why_none(job, out);
 }
@@ -352,7 +350,7 @@ static int show(const struct job *job)
 		n = look_at_all(job, &list);
 	}
 	if (!list || n < 0) {
-		code = cli_failed(&verb_queues, "no memory for the list");
+		code = cli_failed(&verb_queues, "out of memory for the list");
 		n = 0;
 	}
 	if (code == CLI_GO_ON) {
@@ -362,7 +360,7 @@ static int show(const struct job *job)
 			print_c(list);
 		else
 			rc = print_table(job, list, (size_t)n);
-		code = rc ? cli_failed(&verb_queues, "no memory for the output") : CLI_DONE;
+		code = rc ? cli_failed(&verb_queues, "out of memory for the output") : CLI_DONE;
 	}
 	for (int i = 0; i < n; i++)
 		observation_free(&list[i].observation);
@@ -389,29 +387,29 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 	if (job.format == FORMAT_C && !job.pid)
-		return cli_usage(&verb_queues, "--format c is of one process: name its PID");
+		return cli_usage(&verb_queues, "--format c applies to one process: give its PID");
 	return show(&job);
 }
 
 const struct verb verb_queues = {
 	.name = "queues",
-	.summary = "every GPU queue of a process, or of all",
+	.summary = "list every GPU queue of a process, or of all processes",
 	.usage = "[PID] [--addresses] [--format table|c|json] [--json] [--socket PATH]",
-	.help = "Prints every KFD queue of PID, or of all processes that use a GPU: with the shim and\n"
-		"without it, with a daemon and without. Asked are, in this order: the daemon, the shim's\n"
-		"lane, the driver's sysfs, debugfs (root), and for write and read pointers the process's\n"
-		"own memory; TOLD BY names those that knew something. What nobody knows is '-'. Nothing\n"
-		"is stopped or traced. The exit code is 77 where it cannot be known which processes there\n"
-		"are: without a driver, or in a container without the daemon's socket.\n"
+	.help = "Prints every KFD queue of PID, or of all processes that use a GPU: with or without the shim,\n"
+		"with or without a daemon. The sources are, in this order: the daemon, the shared memory of\n"
+		"the shim (lane), the driver's sysfs, debugfs (root), and for write and read pointers the\n"
+		"memory of the process; SOURCES lists those that reported values. A value that no source\n"
+		"reports is '-'. No process is stopped or traced. The exit code is 77 if the processes cannot\n"
+		"be listed: without a driver, or in a container without the daemon's socket.\n"
 		"\n"
-		"WORK: the shim sees work in it. PRIORITY is the queue's own, of the driver (0 to 15).\n"
+		"WORK: the shim detects work in the queue. PRIORITY is that of the driver's queue (0 to 15).\n"
 		"CUS: compute units in its mask. WPTR and RPTR count AQL packets, PM4 dwords, SDMA bytes.\n"
 		"EXCEPTIONS: faults of the queue that the driver has reported to its runtime, or to the\n"
-		"daemon's debug session. A queue of a further KFD context is CONTEXT.QUEUE.\n"
+		"daemon's debug session. A queue of a secondary KFD context is CONTEXT.QUEUE.\n"
 		"\n"
-		"  --addresses    also where ring, pointers, context save area and hsa_queue_t lie\n"
-		"  --format c     the ids of its compute queues as a C array; needs PID\n"
-		"  --json         docs/reference/processes.md names the keys; sorted by pid, then id\n"
+		"  --addresses    also prints the addresses of ring, pointers, save area and hsa_queue_t\n"
+		"  --format c     prints the ids of the compute queues as a C array; needs PID\n"
+		"  --json         docs/reference/processes.md describes the keys; sorted by pid, then id\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -161,8 +161,7 @@ static void sample(struct session *s, const char *phase, bool own)
 	if (recorder_sample(s->recorder, phase, seconds, processes, mqds, hqds, s->why)) {
 		s->broken = true;
 		cli_failed(&verb_record,
-			   "%s; what was recorded before is kept, and the command "
-			   "runs on",
+			   "%s; the samples recorded before are kept, and the command continues",
 			   s->why);
 		return;
 	}
@@ -308,15 +307,16 @@ static void tell(const struct session *s, bool stopped)
 	else
 		snprintf(how, sizeof(how), "exited with %d", WEXITSTATUS(s->shown.status));
 	fprintf(stderr, "%s: the command %s%s; %d sample%s%s%s%s\n", options->prefix, how,
-		stopped ? ", for you asked to stop" : "", s->taken, s->taken == 1 ? "" : "s",
+		stopped ? ", because it was interrupted" : "", s->taken, s->taken == 1 ? "" : "s",
 		options->temporary ? "" : " in ", options->temporary ? "" : options->dir,
-		s->taken == 0 ? ", for it ended before the first one was due: take a shorter "
+		s->taken == 0 ? ", because it ended before the first one was due: use a shorter "
 				"--interval"
 		: options->temporary ? ""
-				     : "; kfdsched analyze says what they tell");
+				     : "; summarize them with 'kfdsched analyze'");
 	if (s->shown.lost)
 		fprintf(stderr,
-			"%s: its output is not all in the folder, which could not be written to\n",
+			"%s: the directory does not have all of its output, because it could not "
+			"be written\n",
 			options->prefix);
 	if (!options->json)
 		return;
@@ -342,11 +342,11 @@ int record_command(const struct record_options *options)
 	int code, rc;
 
 	if (!s)
-		return cli_failed(&verb_record, "no memory");
+		return cli_failed(&verb_record, "out of memory");
 	s->options = options;
 	s->began_ns = clock_ns();
 	rc = stop_begin();
-	code = rc ? cli_failed(&verb_record, "cannot listen for signals: %s", strerror(-rc))
+	code = rc ? cli_failed(&verb_record, "cannot handle signals: %s", strerror(-rc))
 		  : open_folder(s);
 	if (code == CLI_DONE) {
 		sample(s, "baseline", false);
@@ -423,20 +423,20 @@ static int run(int argc, char **argv)
 
 const struct verb verb_record = {
 	.name = "record",
-	.summary = "runs a command and keeps what its queues were, and what it said",
+	.summary = "run a command, and record its queues and its output",
 	.usage = "[--samples 10] [--interval 10] [-o DIR] [--json] -- COMMAND [ARGUMENT]...",
-	.help = "Runs COMMAND and keeps in one new folder: who used a GPU before it began; samples of the\n"
-		"queues of every process that it started and that uses a GPU, with the raw text of\n"
-		"debugfs where that can be read; who uses a GPU after its end; and what it wrote, which\n"
-		"is shown as well. It runs without libkfdshim.so unless you preload that (kfdsched run).\n"
-		"Ctrl-C ends the command, and what was recorded is kept. What it asks others to start,\n"
-		"such as a container engine, is not its own: kfdsched watch finds those.\n"
+	.help = "Runs COMMAND and records in a new directory: the processes that used a GPU before it began;\n"
+		"samples of the queues of every process that it started and that uses a GPU, with the raw\n"
+		"text of debugfs if it is readable; the processes that use a GPU after its end; and its\n"
+		"output, which is also printed. It runs without libkfdshim.so unless that is preloaded\n"
+		"(kfdsched run). Ctrl-C ends the command; the recording is kept. Processes that another\n"
+		"program starts for it, such as a container engine, are not included: use kfdsched watch.\n"
 		"\n"
-		"  --samples 10     so many at most; then its end is waited for\n"
-		"  --interval 10    a sample each so many seconds, or a time such as 100ms\n"
-		"  -o, --output DIR where; without it record-DATE-TIME in the working folder\n"
-		"  --json           one object at the end on stdout, where the command's own output is\n"
-		"                   then not; docs/reference/recordings.md names the keys\n"
+		"  --samples 10     the highest number of samples; then waits for the end of the command\n"
+		"  --interval 10    seconds between samples, or a time such as 100ms\n"
+		"  -o, --output DIR default: record-DATE-TIME in the working directory\n"
+		"  --json           one object at the end on stdout, and the output of the command is not\n"
+		"                   printed there; docs/reference/recordings.md describes the keys\n"
 		"  --socket PATH    where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                   /run/kfdsched/socket\n"
 		"\n"
@@ -444,7 +444,6 @@ const struct verb verb_record = {
 		"  kfdsched record -o run1 -- python3 train.py\n"
 		"  kfdsched record --interval 1 --samples 60 -o run2 -- kfdsched run --priority offline -- ./serve\n",
 	.exits =
-		"COMMAND's, 128 + N if signal N ended it; 0 after Ctrl-C; 1 if something could not be\n"
-		"recorded, which a line on stderr says; 2 wrong use.",
+		"that of COMMAND, 128 + N if signal N ended it; 0 after Ctrl-C; 1 if something could not be\nrecorded, with a line on stderr; 2 usage error.",
 	.run = run,
 };

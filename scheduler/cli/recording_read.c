@@ -97,24 +97,24 @@ int recording_open(const char *dir, struct recording **out, char why[RECORDING_W
 
 	*out = NULL;
 	if (!r) {
-		snprintf(why, RECORDING_WHY, "no memory");
+		snprintf(why, RECORDING_WHY, "out of memory");
 		return -ENOMEM;
 	}
 	r->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->dir < 0) {
 		rc = -errno;
 		snprintf(why, RECORDING_WHY, "cannot read the recording %.200s: %s", dir,
-			 rc == -ENOTDIR ? "it is not a folder" : strerror(-rc));
+			 rc == -ENOTDIR ? "it is not a directory" : strerror(-rc));
 		goto failed;
 	}
 	fd = plain_file_open(r->dir, RECORDING_INDEX);
 	if (fd < 0) {
 		rc = fd;
-		snprintf(why, RECORDING_WHY, "%.200s is no recording: its %s %s%s", dir,
+		snprintf(why, RECORDING_WHY, "%.200s is not a recording: its %s %s%s", dir,
 			 RECORDING_INDEX,
 			 rc == -ENOENT	 ? "is missing"
 			 : rc == -ELOOP	 ? "is a link, which is not followed"
-			 : rc == -EINVAL ? "is not a plain file"
+			 : rc == -EINVAL ? "is not a regular file"
 					 : "cannot be read: ",
 			 rc == -ENOENT || rc == -ELOOP || rc == -EINVAL ? "" : strerror(-rc));
 		goto failed;
@@ -128,7 +128,7 @@ int recording_open(const char *dir, struct recording **out, char why[RECORDING_W
 	if (!json_is_integer(version)) {
 		rc = -EINVAL;
 		snprintf(why, RECORDING_WHY,
-			 "%.200s is no recording of kfdsched: its %s does not begin as one", dir,
+			 "%.200s is not a recording of kfdsched: its %s has another header", dir,
 			 RECORDING_INDEX);
 		goto failed;
 	}

@@ -64,8 +64,8 @@ static int cannot(struct recorder *r, const char *what, const char *name, char w
 
 	snprintf(why, RECORDING_WHY, "cannot %s %.200s%s%s: %s%s", what, r->path, name ? "/" : "",
 		 name ? name : "", strerror(error),
-		 error == ENOSPC   ? "; make room, or choose another folder"
-		 : error == EACCES ? "; choose a folder that you may write to"
+		 error == ENOSPC   ? "; free space, or choose another directory"
+		 : error == EACCES ? "; choose a directory with write permission"
 				   : "");
 	return -error;
 }
@@ -91,15 +91,15 @@ static bool is_empty(int fd)
 static int open_folder(struct recorder *r, char why[RECORDING_WHY])
 {
 	if (mkdir(r->path, 0700) && errno != EEXIST)
-		return cannot(r, "make the folder", NULL, why);
+		return cannot(r, "create the directory", NULL, why);
 	/* O_NOFOLLOW: a symbolic link could lead into a directory of another user, which matters
 	 * if root records. */
 	r->dir = open(r->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->dir < 0)
-		return cannot(r, "use as a folder", NULL, why);
+		return cannot(r, "use as a directory", NULL, why);
 	if (!is_empty(r->dir)) {
 		snprintf(why, RECORDING_WHY,
-			 "%.200s is there and not empty; name a folder that does not exist yet",
+			 "%.200s exists and is not empty; choose a directory that does not exist",
 			 r->path);
 		return -EEXIST;
 	}
@@ -138,7 +138,7 @@ static int write_line(struct recorder *r, const json_t *line, char why[RECORDING
 	size_t bytes = text ? strlen(text) : 0;
 
 	if (!text) {
-		snprintf(why, RECORDING_WHY, "no memory for a line of %.200s", r->path);
+		snprintf(why, RECORDING_WHY, "out of memory for a line of %.200s", r->path);
 		return -ENOMEM;
 	}
 	text[bytes] = '\n'; /* replaces the NUL */
@@ -157,7 +157,8 @@ int recorder_open(const char *dir, json_t *head, struct recorder **out, char why
 	*out = NULL;
 	if (!r || strlen(dir) >= sizeof(r->path)) {
 		free(r);
-		snprintf(why, RECORDING_WHY, r ? "the folder's name is too long" : "no memory");
+		snprintf(why, RECORDING_WHY,
+			 r ? "the name of the directory is too long" : "out of memory");
 		return r ? -ENAMETOOLONG : -ENOMEM;
 	}
 	r->dir = r->index = -1;
@@ -204,7 +205,7 @@ const struct observe_list *recorded_best(const struct observation *o, enum obser
 {
 	const struct observe_answer *mqds = &o->answer[OBSERVE_MQD];
 
-	*unknown = "no source was asked";
+	*unknown = "no source was queried";
 	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
 		if (o->answer[i].asked && o->answer[i].error)
 			*unknown = o->answer[i].why;

@@ -112,7 +112,7 @@ static void judge_client(const struct colocation *run, unsigned i, struct verdic
 	 * on any machine. */
 	if (isnan(alone->p50_us))
 		refuse(out,
-		       "the doorbell delay is judged by the online P50 alone%s, and no request "
+		       "the doorbell delay is compared with the online P50 alone%s, and no request "
 		       "was completed there",
 		       whose);
 	else if (!has_bursts(run) && alone->p50_us > HOST_SHARE * explained_us(alone))
@@ -139,17 +139,16 @@ static void judge_validity(const struct colocation *run, struct verdict *out)
 
 	out->validity = RESULT_VALID;
 	if (alone->ran && !alone->online.keeps_up)
-		refuse(out,
-		       "online does not keep up even alone, so nothing can be compared with it: "
-		       "lower --load");
+		refuse(out, "online does not keep up even in arm alone, so the arms cannot be "
+			    "compared: use a lower --load");
 	else if (run->simulated && run->doorbell.count == 0)
-		refuse(out, "kfdsim reports no doorbell at all in the measured windows");
+		refuse(out, "kfdsim reports no doorbell in the measured windows");
 	else if (!run->simulated || run->is_virtual) /* the machine's speed has no influence */
 		return;
 	else if (!alone->ran) {
 		refuse(out,
-		       "the doorbell delay is judged by the online P50 alone, and arm alone was "
-		       "not run");
+		       "the doorbell delay is compared with the online P50 alone, and arm alone "
+		       "was not run");
 		out->validity = RESULT_NOT_JUDGED;
 	}
 	for (unsigned i = 0; out->validity == RESULT_VALID && i < run->online_clients.count; i++)

@@ -150,7 +150,7 @@ void result_print_possible(const struct colocation *run, const struct verdict *v
 
 	if (isnan(possible->share))
 		return;
-	fprintf(out, "possible, if the future were known: offline keeps %.1f %%, online P99 %s",
+	fprintf(out, "possible with known arrivals: offline keeps %.1f %%, online P99 %s",
 		100 * possible->share, quantity_us(p99, possible->p99_us));
 	for (unsigned i = 0; i < ARM_COUNT; i++) {
 		if (!isnan(verdict->of_possible[i]))

@@ -14,7 +14,7 @@ const char *result_arrivals(const struct colocation *run, char *text, size_t siz
 		const char *kind, *says;
 	} kinds[] = {
 		{"poisson", "Poisson arrivals"},
-		{"fixed", "arrivals at fixed distances"},
+		{"fixed", "arrivals at fixed intervals"},
 		{"bursty", "arrivals in bursts"},
 	};
 	const char *says = "recorded arrivals";
@@ -29,7 +29,7 @@ const char *result_arrivals(const struct colocation *run, char *text, size_t siz
 	else
 		n += snprintf(text + n, size - (size_t)n, "load %g %%", 100 * run->load);
 	if (run->online_clients.count > 1)
-		snprintf(text + n, size - (size_t)n, " in all");
+		snprintf(text + n, size - (size_t)n, " in total");
 	return text;
 }
 
@@ -40,7 +40,7 @@ void result_world(const struct colocation *run, const struct verdict *verdict, c
 
 	if (!run->simulated) {
 		snprintf(text, size,
-			 "hardware: times are wall time; what a bounce costs is not known");
+			 "hardware: times are wall time; the cost of a bounce is not known");
 		return;
 	}
 	quantity_us(bounce, run->bounce_us);
@@ -194,7 +194,7 @@ static void print_bound(const struct colocation *run, const struct verdict *verd
 	if (isnan(verdict->bound[arm]))
 		fprintf(out, "%s does not keep up\n", kind->name);
 	else
-		fprintf(out, "%s P99 %s is %.2f x that\n", kind->name,
+		fprintf(out, "%s P99 %s is %.2f x the floor\n", kind->name,
 			quantity_us(p99, run->arms[arm].online.p99_us), verdict->bound[arm]);
 }
 
@@ -256,6 +256,6 @@ int result_print(const struct colocation *run, const struct verdict *verdict, FI
 	if (verdict->validity == RESULT_INVALID)
 		fprintf(out, "INVALID: %s\n", verdict->reason);
 	else if (verdict->validity == RESULT_NOT_JUDGED)
-		fprintf(out, "validity not judged: %s\n", verdict->reason);
+		fprintf(out, "validity not checked: %s\n", verdict->reason);
 	return rc;
 }

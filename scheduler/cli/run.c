@@ -37,20 +37,20 @@ static int run(int argc, char **argv)
 		return cli_usage(&verb_run, "no command");
 	snprintf(slo, sizeof(slo), "%.0fus", slo_us);
 	if (cli_beside("libkfdshim.so", shim))
-		return cli_failed(&verb_run, "libkfdshim.so is neither in the folder of kfdsched "
-					     "nor in ../lib: build or install it there");
+		return cli_failed(&verb_run, "libkfdshim.so is neither in the directory of "
+					     "kfdsched nor in ../lib: build or install it there");
 
 	int rc = cli_preload(shim);
 
 	if (rc == -EINVAL)
 		return cli_failed(&verb_run,
-				  "LD_PRELOAD cannot carry %s, because of its space or colon: "
-				  "move the build to another folder",
+				  "LD_PRELOAD cannot contain %s, which has a space or colon: move "
+				  "the build to another directory",
 				  shim);
 	if (rc || setenv("KFDSHIM_PRIORITY", priority, 1) ||
 	    (group && setenv("KFDSHIM_GROUP", group, 1)) ||
 	    (slo_us > 0 && setenv("KFDSHIM_SLO", slo, 1)))
-		return cli_failed(&verb_run, "no memory for the command's environment");
+		return cli_failed(&verb_run, "out of memory for the environment of the command");
 
 	execvp(*command, command);
 	int error = errno;
@@ -61,12 +61,12 @@ static int run(int argc, char **argv)
 
 const struct verb verb_run = {
 	.name = "run",
-	.summary = "start a command whose GPU work has a priority",
+	.summary = "start a command with a priority for its GPU work",
 	.usage = "--priority P [--group G] [--slo T] -- COMMAND [ARGUMENT]...",
-	.help = "Starts COMMAND with libkfdshim.so preloaded (before what LD_PRELOAD names already)\n"
-		"and the KFDSHIM_ variables set. When a process of higher priority has work on a\n"
-		"GPU, kfdschedd takes the others off it, in the middle of a kernel, and puts them\n"
-		"back afterwards.\n"
+	.help = "Starts COMMAND with libkfdshim.so preloaded (before libraries already in LD_PRELOAD) and\n"
+		"the KFDSHIM_ variables set. While a process of higher priority has work on a GPU,\n"
+		"kfdschedd suspends the others on it, in the middle of a kernel, and resumes them\n"
+		"afterwards.\n"
 		"\n"
 		"  --priority P  online (15), offline (2), or 0 to 15; 15 is the most urgent\n"
 		"  --group G     the name of the group that the process belongs to\n"
@@ -76,7 +76,6 @@ const struct verb verb_run = {
 		"  kfdsched run --priority online --slo 20ms -- python3 serve.py\n"
 		"  kfdsched run --priority offline --group night -- python3 train.py --epochs 10\n",
 	.exits =
-		"the command's; 127 if it is not found, 126 if it cannot be executed; 1 if it was not\n"
-		"started, 2 wrong use.",
+		"that of the command; 127 if it is not found, 126 if it cannot be executed; 1 if it was not\nstarted, 2 usage error.",
 	.run = run,
 };

@@ -264,29 +264,30 @@ const char *sampling_meaning(const struct sampling *s, const char *whose,
 {
 	switch (sampling_verdict(s)) {
 	case SAMPLING_UNKNOWN:
-		snprintf(text, SAMPLING_MEANING, "No source knew the queues.");
+		snprintf(text, SAMPLING_MEANING, "No source reported the queues.");
 		break;
 	case SAMPLING_NONE:
 		snprintf(text, SAMPLING_MEANING, "There was no queue in any sample.");
 		break;
 	case SAMPLING_UNNAMED:
 		snprintf(text, SAMPLING_MEANING,
-			 "There were queues, but debugfs names no ids: another source may.");
+			 "There were queues, but debugfs has no ids: use another source.");
 		break;
 	case SAMPLING_ONCE:
 		snprintf(text, SAMPLING_MEANING,
-			 "One sample was taken, which does not show whether the ids stay.");
+			 "Only one sample was taken, so it is not known whether the ids are "
+			 "stable.");
 		break;
 	case SAMPLING_STABLE:
 		snprintf(text, SAMPLING_MEANING,
-			 "The ids were the same in all %zu samples. Whether the process can be "
-			 "suspended was not tried: 'kfdsched diagnose %s' says.",
+			 "The ids were the same in all %zu samples. This does not show whether the "
+			 "process can be suspended: use 'kfdsched diagnose %s'.",
 			 s->samples, whose);
 		break;
 	default:
 		snprintf(text, SAMPLING_MEANING,
-			 "The ids changed: a list of the queues of process %s that was collected "
-			 "in one sample misses some in another.",
+			 "The ids changed: a list of the queues of process %s that is collected at "
+			 "one time is incomplete at another.",
 			 whose);
 	}
 	return text;
@@ -330,7 +331,7 @@ static void tell_sources(const struct sampling *s, FILE *out)
 
 	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
 		different += s->by_source[i] > 0;
-	const char *before = "; told by ";
+	const char *before = "; source ";
 
 	for (enum observe_source i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++) {
 		if (s->by_source[i] == 0)
@@ -345,7 +346,7 @@ static void tell_sources(const struct sampling *s, FILE *out)
 void sampling_counts(const struct sampling *s, FILE *out)
 {
 	if (s->samples == 0) {
-		fprintf(out, "queues: - (nobody knew them in %zu sample%s)\n", s->unknown,
+		fprintf(out, "queues: - (no source reported them in %zu sample%s)\n", s->unknown,
 			s->unknown == 1 ? "" : "s");
 		return;
 	}
@@ -359,11 +360,11 @@ void sampling_counts(const struct sampling *s, FILE *out)
 	if (s->samples > 1 && s->changes == 0)
 		fputs(", stable", out);
 	else if (s->changes > 0)
-		fprintf(out, ", not stable: %zu differ%s from the one before", s->changes,
+		fprintf(out, ", not stable: %zu differ%s from the previous one", s->changes,
 			s->changes == 1 ? "s" : "");
 	tell_sources(s, out);
 	if (s->unknown > 0)
-		fprintf(out, "; nobody knew them in %zu more", s->unknown);
+		fprintf(out, "; no source reported them in %zu more", s->unknown);
 	fputc('\n', out);
 }
 

@@ -92,7 +92,7 @@ void sampling_ranges(const uint64_t *keys, size_t count, FILE *out);
 /* Prints the ids of the last sample as ranges; nothing if no queue had an id. */
 void sampling_ids(const struct sampling *sampling, FILE *out);
 /* Prints one line with the number of queues, the stability and the sources: "queues: 24 in each of
- * 7 samples, stable; told by sysfs". */
+ * 7 samples, stable; source sysfs". */
 void sampling_counts(const struct sampling *sampling, FILE *out);
 /* Prints a table: each queue with the share of the samples in which it was present. `gpus`, `n`:
  * names of the GPUs of the sampled machine; a GPU that is not in the list is shown by its gpu_id.

@@ -17,7 +17,7 @@
 #include "common/wait.h"
 #include "scheduler/kfd/tracer.h"
 
-#define ENDED "it has ended"
+#define ENDED "the process has ended"
 
 /* SIGCHLD means that the process may have stopped or ended; any other signal requests the end. */
 static void take_signals(struct session *session)
@@ -45,11 +45,11 @@ static void take_events(struct session *session, short revents)
 			session->ran_on = error;
 	}
 	if (!enabled)
-		session->gone = "it has turned its runtime off";
+		session->gone = "it has disabled its runtime";
 	else if (revents & (POLLHUP | POLLERR))
 		session->gone = target_has_ended(session->target)
 					? ENDED
-					: "somebody else has ended its debug session";
+					: "its debug session was ended by another process";
 }
 
 /* Limits the sum, because `us` can be INFINITY. */
@@ -93,8 +93,8 @@ static int refused(const struct verb *verb, pid_t pid, int error, const char *re
 			 tracer_nobody_has(pid);
 
 	cli_failed(verb, "%s%s", reason,
-		   by_itself ? "; if it is the one that libkfdshim.so opens where there is no "
-			       "daemon, start kfdschedd, which takes it over"
+		   by_itself ? "; if libkfdshim.so holds it, because there is no daemon, start "
+			       "kfdschedd, which takes it over"
 			     : "");
 	return error == -ESRCH || error == -EIO ? CLI_FAILED : CLI_IMPOSSIBLE;
 }
@@ -112,13 +112,13 @@ int session_open(struct session *session, const struct verb *verb, const struct 
 		.signals = signals,
 	};
 	if (!session->trap)
-		return cli_failed(verb, "no memory for a debug session");
+		return cli_failed(verb, "out of memory for a debug session");
 	device = kfd_device_open(reason);
 	error = device < 0 ? device : trap_attach(session->trap, device, &settled, reason);
 	/* The process does not announce new queues to kfdsched, so the driver has to report
 	 * them. */
 	if (!error && (error = trap_watch_queues(session->trap)) != 0) {
-		snprintf(reason, sizeof(reason), "process %d does not tell of new queues: %s",
+		snprintf(reason, sizeof(reason), "process %d: new queues cannot be detected: %s",
 			 (int)target->pid, strerror(-error));
 		trap_detach(session->trap);
 	}

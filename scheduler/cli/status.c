@@ -18,7 +18,7 @@ static void print_daemon(const json_t *daemon)
 {
 	char pid[FIELD_BYTES], worker[FIELD_BYTES], uptime[QUANTITY_BYTES], slow[QUANTITY_BYTES];
 
-	printf("kfdschedd %s (worker %s), up %s, policy %s; not suspended again after three "
+	printf("kfdschedd %s (worker %s), up %s, policy %s; a process is exempt after three "
 	       "suspends in a row longer than %s\n",
 	       field_integer(pid, daemon, "pid"), field_integer(worker, daemon, "worker_pid"),
 	       quantity_us(uptime, field_number(daemon, "uptime_us")), field_text(daemon, "policy"),
@@ -128,13 +128,14 @@ static int print_times(const json_t *processes)
 	{
 		if (!was_suspended(process))
 			continue;
-		printf("\nsince it came, in percent:\n");
+		printf("\n"
+		       "time since registration, in percent:\n");
 		if (field_table("PID|<COMMAND|FOR|RUNNING|IDLE|SUSPENDING|HELD|HELD OVER|ORDERED|"
 				"RESUMING",
 				processes, time_row))
 			return -ENOMEM;
-		printf("of colocate's columns not known by themselves: BOUNCES -, SAVE+RESTORE - (in "
-		       "SUSPENDING and RESUMING);\n"
+		printf("columns of colocate that are not available here: BOUNCES -, SAVE+RESTORE - "
+		       "(in SUSPENDING and RESUMING);\n"
 		       "ONLINE -, DETECTION -, IDLE HELD - (in HELD)\n");
 		return 0;
 	}
@@ -152,7 +153,7 @@ static int print_status(const json_t *status)
 		if (field_table(
 			    "NODE|<URGENT WORK|SUSPENDED PROCESSES|<POLICY|SHARE %|" GPUS_COLUMNS,
 			    nodes, node_row))
-			return cli_failed(&verb_status, "no memory for the table");
+			return cli_failed(&verb_status, "out of memory for the table");
 	}
 	putchar('\n');
 	if (json_array_size(processes) == 0)
@@ -161,7 +162,7 @@ static int print_status(const json_t *status)
 			     "QUEUES|SUSPENDS|FAILURES|SUSPENDED FOR|<WHY NOT A HIGHER LEVEL",
 			     processes, process_row) ||
 		 print_times(processes))
-		return cli_failed(&verb_status, "no memory for the table");
+		return cli_failed(&verb_status, "out of memory for the table");
 	return CLI_DONE;
 }
 
@@ -180,8 +181,8 @@ static int keep_process(json_t *status, const char *socket, int pid)
 		return CLI_GO_ON;
 	json_decref(status);
 	return cli_failed(&verb_status,
-			  "no process %d is registered with the daemon: 'kfdsched status' lists "
-			  "those that are, 'kfdsched diagnose %d' says why it is not",
+			  "process %d is not registered with the daemon: 'kfdsched status' lists "
+			  "registered processes, 'kfdsched diagnose %d' prints the reason",
 			  pid, pid);
 }
 
@@ -201,7 +202,7 @@ static int run(int argc, char **argv)
 	int code = options_read(&verb_status, argc, argv, options);
 
 	if (code == CLI_GO_ON && dump && !pid)
-		return cli_usage(&verb_status, "--dump wants the PID of a process");
+		return cli_usage(&verb_status, "--dump needs the PID of a process");
 	if (code != CLI_GO_ON)
 		return code;
 
@@ -230,29 +231,28 @@ static int run(int argc, char **argv)
 
 const struct verb verb_status = {
 	.name = "status",
-	.summary = "what the daemon knows: its GPUs, and the processes on them",
+	.summary = "print the daemon's state: its GPUs, and the processes on them",
 	.usage = "[PID [--dump]] [--json] [--socket PATH]",
-	.help = "Asks kfdschedd and prints its nodes (a node is one KFD gpu_id: a GPU or a\n"
-		"partition of one) and the processes that use them. A value that is not known is '-'.\n"
+	.help = "Queries kfdschedd and prints its nodes (a node is one KFD gpu_id: a GPU or a partition\n"
+		"of one) and the processes that use them. A value that is not known is '-'.\n"
 		"\n"
-		"  PID            of the processes this one alone\n"
-		"  PID --dump     all that is known of one process: its nodes, its queues, the orders\n"
-		"                 it has and what happened last in it\n"
-		"  --json         the daemon's own answer; keys as in docs/reference/status.md\n"
+		"  PID            only this process\n"
+		"  PID --dump     all details of one process: its nodes, its queues, the hold command and\n"
+		"                 its last events\n"
+		"  --json         the daemon's reply; docs/reference/status.md describes the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
-		"LEVEL says how a process can be preempted: trap (the daemon suspends its queues),\n"
-		"self, gate or weight (it holds itself back when told to), or observe (it is only\n"
-		"watched; the last column says why).\n"
+		"LEVEL is how a process can be preempted: trap (the daemon suspends its queues), self,\n"
+		"gate or weight (the process holds itself when the daemon commands it), or observe (it is\n"
+		"only observed; the last column has the reason).\n"
 		"\n"
-		"Of the processes that have been suspended a second table says what their time went\n"
-		"into since they came, in percent: RUNNING; IDLE, without work of their own;\n"
-		"SUSPENDING and RESUMING, the way off the GPU and back; HELD while more urgent work\n"
-		"is there; HELD OVER after its end, because more of it is expected; ORDERED, by an\n"
-		"operator. The driver does not report the parts of its calls, nor what ran when: the\n"
-		"columns BOUNCES and SAVE+RESTORE of colocate are in SUSPENDING and RESUMING, and its\n"
-		"ONLINE, DETECTION and IDLE HELD in HELD.\n"
+		"A second table shows how processes that have been suspended spent their time since their\n"
+		"registration, in percent: RUNNING; IDLE, without work; SUSPENDING and RESUMING; HELD\n"
+		"while more urgent work is active; HELD OVER after its end, because more is expected;\n"
+		"ORDERED, held at an operator's request. The driver reports neither the parts of its calls\n"
+		"nor what ran at which time: the columns BOUNCES and SAVE+RESTORE of colocate are in\n"
+		"SUSPENDING and RESUMING, and its ONLINE, DETECTION and IDLE HELD in HELD.\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched status 4711 --dump\n"

@@ -116,7 +116,8 @@ static int some_queues(const struct order *order, const struct suspend_ids *queu
 	if (!ask_number(order->socket, order->pid))
 		return suspend_direct(order, queues);
 	cli_failed(&verb_suspend,
-		   "process %d is kfdschedd's, which suspends whole processes: leave --queues away",
+		   "process %d is registered with kfdschedd, which suspends whole processes: omit "
+		   "--queues",
 		   order->pid);
 	return CLI_IMPOSSIBLE;
 }
@@ -139,8 +140,8 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 	if (queues.count && seconds)
-		code = cli_usage(&verb_suspend, "--queues and --for exclude each other: who keeps "
-						"some queues suspended stays in the foreground");
+		code = cli_usage(&verb_suspend, "--queues and --for exclude each other: with "
+						"--queues the command must stay in the foreground");
 	else if (queues.count)
 		code = some_queues(&order, &queues);
 	else if (seconds)
@@ -155,21 +156,21 @@ static int run(int argc, char **argv)
 
 const struct verb verb_suspend = {
 	.name = "suspend",
-	.summary = "take a process off the GPU for a while",
+	.summary = "suspend the GPU work of a process",
 	.usage = "PID [--for SECONDS | --queues IDS] [--json] [--socket PATH]",
-	.help = "Suspends the GPU work of one process, in the middle of its kernels, whoever is active\n"
-		"beside it; of its group, too, which stands and runs together. Without --for it stays\n"
-		"suspended as long as this command runs: it ends with Ctrl-C, kill -9 or 'kfdsched\n"
-		"resume PID', so that nothing is forgotten. It needs root, or the daemon's admin_group.\n"
-		"Where no daemon has the process this command holds it itself, by a debug session, and\n"
-		"Ctrl-C ends it; " CLI_SESSION_DANGER ".\n"
-		"What 'kfdsched help preempt' says of sessions holds here, too.\n"
+	.help = "Suspends the GPU work of one process, in the middle of its kernels, whether other processes\n"
+		"have work or not; its group is suspended with it. Without --for it stays suspended as long\n"
+		"as this command runs: until Ctrl-C, kill -9 or 'kfdsched resume PID', so that no process\n"
+		"stays suspended by accident. The command needs root, or the daemon's admin_group.\n"
+		"If the process is not registered with a daemon, this command holds it itself, by a debug\n"
+		"session, until Ctrl-C; " CLI_SESSION_DANGER ".\n"
+		"'kfdsched help preempt' describes the conditions for sessions.\n"
 		"\n"
-		"  --for SECONDS  the daemon keeps it suspended for so long (1 to 86400), and the\n"
-		"                 command returns when it is; given again, the new time counts\n"
-		"  --queues IDS   only these queues, as 0,2-5, where no daemon has the process; one that\n"
-		"                 waits for another of its queues stands still meanwhile\n"
-		"  --json         what was done, as one JSON object (docs/reference/control.md)\n"
+		"  --for SECONDS  the daemon keeps it suspended for this time (1 to 86400), and the command\n"
+		"                 returns when it is suspended; a later call replaces the time\n"
+		"  --queues IDS   only these queues, such as 0,2-5, if the process is not registered with a\n"
+		"                 daemon; a process whose queues wait for each other blocks meanwhile\n"
+		"  --json         prints the result as one JSON object (docs/reference/control.md)\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

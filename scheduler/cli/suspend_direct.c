@@ -88,18 +88,18 @@ static int take(struct hold *hold)
 	if (error == -ENOENT)
 		return cli_failed(&verb_suspend,
 				  "process %d has no compute queue %u: 'kfdsched queues %d' lists "
-				  "what it has",
+				  "its queues",
 				  (int)hold->target.pid, missing, (int)hold->target.pid);
 	if (error)
-		return failed(hold, "its queues cannot be seen", error);
+		return failed(hold, "its queues cannot be read", error);
 	error = trap_suspend(trap, &cost);
 	if (error)
-		return failed(hold, "it could not be suspended, and runs on", error);
+		return failed(hold, "it could not be suspended, and continues to run", error);
 	hold->queues.count = trap_suspended(trap, hold->queues.id, SUSPEND_IDS_MAX);
 	if (!hold->queues.count && !hold->some)
 		fprintf(stderr,
-			"kfdsched suspend: process %d has no compute queue now: those that it "
-			"makes are suspended\n",
+			"kfdsched suspend: process %d has no compute queue now; queues that it "
+			"creates are suspended\n",
 			(int)hold->target.pid);
 	return CLI_GO_ON;
 }
@@ -151,7 +151,8 @@ static int tell_end(const struct hold *hold)
 
 	if (session->ran_on)
 		fprintf(stderr,
-			"kfdsched suspend: a queue that process %d made meanwhile ran on: %s\n",
+			"kfdsched suspend: a queue that process %d created meanwhile was not "
+			"suspended: %s\n",
 			(int)hold->target.pid, strerror(-session->ran_on));
 	if (!session->gone)
 		return CLI_DONE;
@@ -191,8 +192,8 @@ int suspend_direct(const struct order *order, const struct suspend_ids *queues)
 	cli_warn_session(&verb_suspend, order->pid);
 	if (hold.some)
 		fprintf(stderr,
-			"kfdsched suspend: beware: a process whose queues wait for each other can "
-			"stand still while only some of them are suspended\n");
+			"kfdsched suspend: warning: a process whose queues wait for each other can "
+			"block while only some of them are suspended\n");
 	code = actor_run(&verb_suspend, act, &hold, &end);
 	if (end != ACTOR_RETURNED)
 		cli_failed(&verb_suspend, "%s: the driver has resumed process %d",

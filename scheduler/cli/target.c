@@ -26,7 +26,7 @@ int target_open(const struct verb *verb, pid_t pid, struct target *out)
 	*out = (struct target){.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
 	/* pidfd_open(2) fails for a thread with EINVAL, on newer kernels with ENOENT. */
 	if (out->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
-		return cli_failed(verb, "%d is a thread: name its process", (int)pid);
+		return cli_failed(verb, "%d is a thread: use the id of its process", (int)pid);
 	if (out->pidfd < 0)
 		return cli_failed(verb, "process %d: %s", (int)pid,
 				  errno == ESRCH ? "there is no such process" : strerror(errno));
@@ -35,8 +35,8 @@ int target_open(const struct verb *verb, pid_t pid, struct target *out)
 	 * still alive now. */
 	if (code == CLI_GO_ON && who.state == 'Z')
 		code = cli_failed(verb,
-				  "process %d (%s) has lost its first thread, by which it would be "
-				  "traced, and others go on",
+				  "process %d (%s): its first thread, which would be traced, has "
+				  "ended; other threads still run",
 				  (int)pid, who.comm);
 	else if (code == CLI_GO_ON && target_has_ended(out))
 		code = cli_failed(verb, "process %d (%s) has just ended", (int)pid, who.comm);

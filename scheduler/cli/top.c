@@ -42,7 +42,7 @@ static int parse(int argc, char **argv, struct options *out)
 	int code = options_read(&verb_top, argc, argv, options);
 
 	if (code == CLI_GO_ON && out->json && !out->once)
-		return cli_usage(&verb_top, "--json is for one frame: give it with --once");
+		return cli_usage(&verb_top, "--json needs --once: it prints one frame");
 	return code;
 }
 
@@ -58,8 +58,8 @@ static int show(const struct options *options, const struct top_state *before,
 
 	if (!rc && options->pid && frame.row_count == 0) {
 		code = cli_failed(&verb_top,
-				  "process %d uses no GPU that can be seen from here: 'kfdsched "
-				  "diagnose %d' says more",
+				  "process %d uses no GPU that is visible from here: 'kfdsched "
+				  "diagnose %d' prints more",
 				  options->pid, options->pid);
 	} else if (!rc && options->json) {
 		json = once_json(&frame);
@@ -72,7 +72,7 @@ static int show(const struct options *options, const struct top_state *before,
 		rc = top_print(&frame);
 	}
 	top_frame_free(&frame);
-	return rc ? cli_failed(&verb_top, "no memory for the frame") : code;
+	return rc ? cli_failed(&verb_top, "out of memory for the frame") : code;
 }
 
 /* Collects twice, because shares and rates need an interval. */
@@ -83,12 +83,12 @@ static int once(const struct options *options)
 	int code = CLI_DONE;
 
 	if (!gatherer || gather_look(gatherer, false, &before)) {
-		code = cli_failed(&verb_top, "no memory");
+		code = cli_failed(&verb_top, "out of memory");
 	} else if (stop_sleep_until(before.ns + (uint64_t)(options->interval_us * 1000))) {
 		/* Interrupted: print without shares and rates */
 		code = show(options, NULL, &before);
 	} else {
-		code = gather_look(gatherer, true, &now) ? cli_failed(&verb_top, "no memory")
+		code = gather_look(gatherer, true, &now) ? cli_failed(&verb_top, "out of memory")
 							 : show(options, &before, &now);
 	}
 	gather_close(gatherer);
@@ -115,10 +115,9 @@ static int live(const struct options *options)
 	case -EIO: /* the terminal is gone, so no message is possible */
 		return CLI_DONE;
 	case -ENOTTY:
-		return cli_usage(&verb_top, "stdin and stdout are no terminal: use --once");
+		return cli_usage(&verb_top, "stdin and stdout are not a terminal: use --once");
 	case -ENODEV:
-		return cli_usage(&verb_top,
-				 "nobody here knows a terminal called '%s' (TERM): use --once",
+		return cli_usage(&verb_top, "unknown terminal type '%s' (TERM): use --once",
 				 term ? term : "");
 	default:
 		return cli_failed(&verb_top, "%s", strerror(-rc));
@@ -149,25 +148,25 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 	if (stop_begin())
-		return cli_failed(&verb_top, "no descriptors for signals");
+		return cli_failed(&verb_top, "cannot create file descriptors for signals");
 	return options.once ? once(&options) : live(&options);
 }
 
 const struct verb verb_top = {
 	.name = "top",
-	.summary = "nodes and processes, live, like htop",
+	.summary = "show nodes and processes live, like htop",
 	.usage = "[PID] [--interval 1] [--once [--json]] [--socket PATH]",
-	.help = "Shows how busy the nodes are, their queues against hardware slots, how often the daemon\n"
-		"suspends and how long that takes; and the processes that use a GPU, with or without\n"
-		"the shim, or PID alone. ? lists the keys: sort, filter, open a process down to its\n"
-		"queues, suspend and resume it, give it a priority. Who is suspended from here runs\n"
-		"again when top ends, however it ends. A value that is not known is '-'; without a\n"
-		"daemon levels, states, suspensions and the time in which nodes had work are not. The exit\n"
-		"code is 77 where it cannot be known which processes there are: without a driver, or in a\n"
-		"container without the daemon's socket.\n"
+	.help = "Shows the utilization of the nodes, the number of their queues and hardware slots, how often\n"
+		"the daemon suspends and how long that takes; and the processes that use a GPU, with or\n"
+		"without the shim, or only PID. Key ? lists the keys: sort, filter, show the queues of a\n"
+		"process, suspend and resume it, set its priority. A process that is suspended from here is\n"
+		"resumed when top ends, however it ends. A value that is not known is '-'; without a daemon\n"
+		"these are levels, states, suspensions and the time in which nodes had work. The exit code is\n"
+		"77 if the processes cannot be listed: without a driver, or in a container without the\n"
+		"daemon's socket.\n"
 		"\n"
-		"  --interval 1     seconds between two looks, or a time such as 500ms; 50ms to 60s\n"
-		"  --once           prints one frame as text, after two looks, and ends\n"
+		"  --interval 1     seconds between samples, or a time such as 500ms; 50ms to 60s\n"
+		"  --once           prints one frame as text, after two samples, and ends\n"
 		"  --json           the same as one JSON object (docs/reference/processes.md)\n"
 		"  --socket PATH    where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                   /run/kfdsched/socket\n"

@@ -96,7 +96,7 @@ static void print_totals(const struct top_frame *frame)
 		cli_say("no daemon: %s", frame->now->why);
 		return;
 	}
-	printf("kfdschedd %d, policy %s; a second: %s suspends, %s resumes, %s failures\n",
+	printf("kfdschedd %d, policy %s; per second: %s suspends, %s resumes, %s failures\n",
 	       (int)frame->now->daemon_pid, frame->now->policy, rate(a, frame->suspends_per_s),
 	       rate(b, frame->resumes_per_s), rate(c, frame->failures_per_s));
 	printf("suspends take P50 %s, P99 %s", quantity_us(a, frame->suspend_p50_us),

@@ -71,7 +71,7 @@ static int parse(int argc, char **argv, struct trace_options *out)
 	const struct verb_option options[] = {
 		{OPTION_NUMBER("seconds", &seconds, SECONDS_MAX, "a number above 0")},
 		{OPTION_TEXT("perfetto", &out->perfetto)},
-		{OPTION_READ("pid", out, add_pid, "a process id, 64 times at most")},
+		{OPTION_READ("pid", out, add_pid, "a process id, at most 64 times")},
 		{OPTION_CONTAINER(&container)},
 		{OPTION_TEXT("hip-log", &out->hip_log)},
 		{OPTION_COUNT("hip", &hip, 1, 5, "a level of 1 to 5"), .without = HIP_LEVEL},
@@ -91,9 +91,7 @@ static int parse(int argc, char **argv, struct trace_options *out)
 		return code;
 	if (*command && strcmp(command[-1], "--") != 0)
 		return cli_usage(&verb_trace,
-				 "'%s' is one argument too many: a command stands "
-				 "behind --",
-				 *command);
+				 "unexpected argument '%s': a command follows after --", *command);
 	if (*command)
 		out->command = command;
 	out->seconds = seconds.value;
@@ -101,8 +99,8 @@ static int parse(int argc, char **argv, struct trace_options *out)
 	if (out->perfetto && out->json)
 		return cli_usage(&verb_trace, "--perfetto and --json exclude each other");
 	if (out->hip && !out->command)
-		return cli_usage(&verb_trace, "--hip is for a command that is started: of a "
-					      "process that runs, name its log with --hip-log");
+		return cli_usage(&verb_trace, "--hip applies to a command that trace starts: for a "
+					      "running process give its log with --hip-log");
 	return CLI_GO_ON;
 }
 
@@ -116,38 +114,38 @@ static int run(int argc, char **argv)
 
 const struct verb verb_trace = {
 	.name = "trace",
-	.summary = "one timeline of shim, daemon, driver and HIP, as a table or for Perfetto",
+	.summary = "record one timeline of shim, daemon, driver and HIP, as a table or for "
+		   "Perfetto",
 	.usage = "[--seconds N] [--perfetto FILE] [--pid PID]... [--container NAME|ID] "
 		 "[--hip-log FILE] [--hip[=LEVEL]] [--json] [--socket PATH] "
 		 "[-- COMMAND [ARGUMENT]...]",
-	.help = "Brings onto one timeline what the shim tells of queues, what the daemon decides\n"
-		"and does, what the driver does (by tracefs, as root, in a trace instance of its\n"
-		"own), and what HIP logs; until COMMAND ends, the time is over, or Ctrl-C. What\n"
-		"cannot be seen is said on standard error. Without a daemon the shim's events are\n"
-		"those that COMMAND logs, at the time at which they are read.\n"
+	.help = "Merges into one timeline the queue events of the shim, the decisions and actions of the\n"
+		"daemon, the activity of the driver (by tracefs, as root, in a separate trace instance),\n"
+		"and the log of HIP; until COMMAND ends, the time is over, or Ctrl-C. Missing sources are\n"
+		"reported on standard error. Without a daemon the shim's events are those that COMMAND\n"
+		"logs, at the time at which they are read.\n"
 		"\n"
-		"  --seconds N      ends after so many; COMMAND is then told to end\n"
+		"  --seconds N      ends after N seconds; COMMAND is then ended by SIGTERM\n"
 		"  --perfetto FILE  writes trace event JSON, for ui.perfetto.dev; '-' is stdout.\n"
 		"                   Without it: a table on stdout\n"
-		"  --pid PID        only this process, and what is done because of it; may be given\n"
-		"                   several times\n"
-		"  --container X    the processes of that container that use a GPU when it begins: its name,\n"
+		"  --pid PID        only this process, and actions that it caused; may be given several\n"
+		"                   times\n"
+		"  --container X    the processes of that container that use a GPU at the begin: its name,\n"
 		"                   the beginning of its id (4 digits), or the uid of its pod\n"
 		"  --hip-log FILE   a log that HIP writes (AMD_LOG_LEVEL) or has written\n"
 		"  --hip[=LEVEL]    sets AMD_LOG_LEVEL (4) for COMMAND, whose log is read and not\n"
-		"                   shown; HIP is slower then\n"
-		"  --json           one JSON object a line (docs/reference/trace.md)\n"
+		"                   printed; it makes HIP slower\n"
+		"  --json           one JSON object per line (docs/reference/trace.md)\n"
 		"  --socket PATH    where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                   /run/kfdsched/socket\n"
 		"\n"
-		"COMMAND gets the shim, as by 'kfdsched run'; where the timeline is on stdout, its\n"
-		"own output goes to stderr.\n"
+		"COMMAND runs with the shim, as by 'kfdsched run'; if the timeline is on stdout, the output\n"
+		"of COMMAND goes to stderr.\n"
 		"\n"
 		"Examples:\n"
 		"  kfdsched trace --seconds 5 --perfetto trace.json\n"
 		"  kfdsched trace --hip -- kfdsched run --priority online -- python3 serve.py\n",
 	.exits =
-		"COMMAND's, 128 + N if signal N ended it; without one 0 done, 1 failed, 2 wrong use, 77 if\n"
-		"there is nothing to trace here.",
+		"that of COMMAND, 128 + N if signal N ended it; without one 0 success, 1 failure, 2 usage\nerror, 77 if there is nothing to trace here.",
 	.run = run,
 };

@@ -35,8 +35,8 @@ static _Noreturn void become(const struct verb *verb, const struct command_optio
 	}
 	if (cli_preload(shim)) {
 		cli_failed(verb,
-			   "LD_PRELOAD cannot carry %s, because of its space or colon: move the "
-			   "build to another folder",
+			   "LD_PRELOAD cannot contain %s, which has a space or colon: move the "
+			   "build to another directory",
 			   shim);
 		_exit(NOT_EXECUTABLE);
 	}

@@ -30,8 +30,8 @@ static void follow(struct trace_daemon *d, pid_t pid, const char *comm, bool fre
 {
 	if (pid > 0 && is_chosen(d, pid) && !lanes_follow(d->lanes, pid, comm, fresh))
 		trace_note(d->output,
-			   "the queues of process %d (%s) are not followed, as those of %u others "
-			   "are: choose some with --pid",
+			   "the queues of process %d (%s) are not traced, because those of %u "
+			   "others are, which is the limit: choose processes with --pid",
 			   (int)pid, comm, LANES_PROCESSES);
 }
 
@@ -56,9 +56,9 @@ static void take_status(struct trace_daemon *d, const json_t *status)
 		if (!is_chosen(d, event.pid))
 			continue;
 		snprintf(event.name, sizeof(event.name), "there");
-		snprintf(event.text, sizeof(event.text), "process %d (%s) is there, %s, level %s",
-			 (int)event.pid, event.comm, told_text(process, "state"),
-			 told_text(process, "level"));
+		snprintf(event.text, sizeof(event.text),
+			 "process %d (%s) is registered, %s, level %s", (int)event.pid, event.comm,
+			 told_text(process, "state"), told_text(process, "level"));
 		event.mark = strcmp(told_text(process, "state"), "suspended") == 0 ? TRACE_SUSPENDED
 										   : TRACE_POINT;
 		trace_output_add(d->output, &event);
@@ -97,10 +97,11 @@ void trace_daemon_read(struct trace_daemon *d)
 		if (n < 0 && n != -EMSGSIZE) {
 			close(d->events_fd);
 			d->events_fd = kfdsched_events(d->daemon);
-			trace_note(d->output, "the daemon was gone for a moment%s",
+			trace_note(d->output, "the daemon was not running for a moment%s",
 				   d->events_fd < 0
-					   ? ", and is: nothing more of it is in the trace"
-					   : ": what it did meanwhile is not in the trace");
+					   ? ", and still is not: its later events are missing in "
+					     "the trace"
+					   : ": its events of that time are missing in the trace");
 		}
 	}
 }
@@ -112,8 +113,8 @@ bool trace_daemon_open(struct trace_daemon *d, struct trace_output *output)
 	if (d->daemon)
 		d->events_fd = kfdsched_events(d->daemon);
 	if (d->events_fd < 0) {
-		trace_note(output, "no decisions are in the trace: %s",
-			   d->daemon ? kfdsched_sentence(d->daemon) : "no memory");
+		trace_note(output, "the trace has no decisions of the daemon: %s",
+			   d->daemon ? kfdsched_sentence(d->daemon) : "out of memory");
 		return false;
 	}
 	return true;
@@ -133,8 +134,8 @@ static void tell_unknown(struct trace_daemon *d, const json_t *status)
 			json_integer_value(json_object_get(process, "pid")) == options->pid[i];
 		if (!known)
 			trace_note(d->output,
-				   "the daemon does not know process %d: unless it comes to use a "
-				   "GPU with libkfdshim.so, its queues are not in the trace",
+				   "process %d is not registered with the daemon: its queues are "
+				   "not in the trace unless it uses a GPU with libkfdshim.so later",
 				   (int)options->pid[i]);
 	}
 }
@@ -145,7 +146,8 @@ int trace_daemon_follow(struct trace_daemon *d)
 
 	d->lanes = lanes_start(d->output->options->socket, d->output->begin_ns, add, d->output);
 	if (!d->lanes)
-		return cli_failed(&verb_trace, "no thread, or no memory, for the processes' lanes");
+		return cli_failed(&verb_trace, "cannot start the thread that reads the shared "
+					       "memory of the processes");
 	if (ask_daemon(d->output->options->socket, 0, &status) == 0) {
 		take_status(d, status);
 		tell_unknown(d, status);
@@ -159,12 +161,12 @@ static void tell_unseen(void *context, pid_t pid, uint64_t lost, uint64_t unseen
 {
 	if (lost)
 		trace_note(context,
-			   "%llu events of process %d are not in the trace: there were more than "
-			   "its lane keeps until it was read",
+			   "%llu events of process %d are missing in the trace: its shared memory "
+			   "was not read in time",
 			   (unsigned long long)lost, (int)pid);
 	if (unseen_ns)
 		trace_note(context,
-			   "what the queues of process %d did in its last %llu ms is not in the "
+			   "the queue events of process %d in its last %llu ms are missing in the "
 			   "trace",
 			   (int)pid, (unsigned long long)(unseen_ns / MS) + 1);
 }

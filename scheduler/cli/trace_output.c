@@ -75,7 +75,7 @@ int trace_output_open(struct trace_output *output, const struct trace_options *o
 	output->timeline = timeline_new(KEEP_NS, KEEP_ROOM, write_out, output);
 	return output->timeline && (!path || output->perfetto)
 		       ? CLI_GO_ON
-		       : cli_failed(&verb_trace, "no memory for the timeline");
+		       : cli_failed(&verb_trace, "out of memory for the timeline");
 }
 
 void trace_output_free(struct trace_output *output)
@@ -166,8 +166,8 @@ int trace_output_end(struct trace_output *output, uint64_t end_ns)
 		return cli_failed(&verb_trace, "%s could not be written: %s",
 				  output->options->perfetto, strerror(-error));
 	if (ferror(stdout) || output->unread)
-		return cli_failed(&verb_trace, "nobody takes the timeline any more");
-	fprintf(stderr, "kfdsched trace: %zu moments of %.1f s%s%s\n",
+		return cli_failed(&verb_trace, "the reader of the timeline has closed the pipe");
+	fprintf(stderr, "kfdsched trace: %zu events of %.1f s%s%s\n",
 		timeline_count(output->timeline), (double)(end_ns - output->begin_ns) / 1e9,
 		to_file ? " are in " : "", to_file ? output->options->perfetto : "");
 	return CLI_DONE;

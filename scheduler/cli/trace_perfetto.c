@@ -275,7 +275,7 @@ static void put_cause(struct perfetto *p, const struct trace_event *event, const
 	if (!event->cause_pid || !event->cause_ns || event->cause_ns > event->ns)
 		return;
 	t = track(p, (struct track){.kind = TRACK_CAUSES, .pid = event->cause_pid},
-		  "needs the GPU of others");
+		  "held processes for it");
 	if (!t)
 		return;
 	p->flows++;
@@ -418,7 +418,7 @@ int perfetto_end(struct perfetto *p, uint64_t end_ns, json_t *about)
 	char *text = json_dumps(about, JSON_COMPACT);
 	int error;
 
-	close_all(p, 0, end_ns, "it went on when the trace ended");
+	close_all(p, 0, end_ns, "it continued when the trace ended");
 	fprintf(p->file, "\n],\"otherData\":%s}\n", text ? text : "{}");
 	errno = 0;
 	error = fflush(p->file) || ferror(p->file) ? (errno ? -errno : -EIO) : p->error;

@@ -158,7 +158,7 @@ static int start_command(struct run *run, bool daemon)
 	error = command_start(&run->command, &verb_trace, &how);
 	if (error == -ENOENT)
 		return cli_failed(&verb_trace,
-				  "libkfdshim.so is neither in the folder of kfdsched nor in "
+				  "libkfdshim.so is neither in the directory of kfdsched nor in "
 				  "../lib: build or install it there");
 	if (error)
 		return cli_failed(&verb_trace, "cannot start %s: %s", options->command[0],
@@ -180,15 +180,15 @@ static void open_driver(struct run *run)
 	run->tracefs.pipe = -1;
 	if (run->output.simulated) {
 		trace_note(&run->output,
-			   "no activity of the driver is in the trace: it is simulated, so no "
-			   "function of a kernel is called");
+			   "the trace has no activity of the driver: the driver is simulated, so "
+			   "no kernel function is called");
 		return;
 	}
 	tracefs_name(name);
 	if (tracefs_open(&run->tracefs, TRACEFS_ROOT, name) == 0)
 		trace_note(&run->output, "driver: %s", run->tracefs.why);
 	else
-		trace_note(&run->output, "no activity of the driver is in the trace: %s",
+		trace_note(&run->output, "the trace has no activity of the driver: %s",
 			   run->tracefs.why);
 }
 
@@ -258,7 +258,7 @@ static void trace(struct run *run)
 		read_all(run);
 		trace_output_flush(&run->output, clock_ns());
 		if (is_quiet && (clock_ns() - run->output.begin_ns) / 1000000000u >= seconds)
-			progress_live("tracing for %llu s, Ctrl-C ends it", seconds++);
+			progress_live("tracing for %llu s; Ctrl-C ends it", seconds++);
 	}
 	progress_clear();
 }
@@ -292,17 +292,18 @@ static void tell_losses(struct run *run)
 			   (unsigned long long)run->log_lost);
 	if (run->tracefs.lost)
 		trace_note(&run->output,
-			   "%llu moments of the driver were more than the kernel could keep",
+			   "%llu events of the driver were lost: the kernel's trace buffer was "
+			   "full",
 			   (unsigned long long)run->tracefs.lost);
 	if (run->output.hip_before)
 		trace_note(&run->output,
-			   "%llu lines of HIP's log are of the time before the trace, or of "
-			   "another machine, and are left out",
+			   "%llu lines of HIP's log are from before the trace, or of another "
+			   "machine, and are ignored",
 			   (unsigned long long)run->output.hip_before);
 	if (run->output.hip_future)
 		trace_note(&run->output,
 			   "%llu lines of HIP's log have times later than now, so they are of "
-			   "another machine or of the time before a reboot, and are left out",
+			   "another machine or from before a reboot, and are ignored",
 			   (unsigned long long)run->output.hip_future);
 }
 
@@ -351,13 +352,13 @@ static int open_sources(struct run *run)
 	daemon = trace_daemon_open(&run->daemon, &run->output);
 	open_driver(run);
 	if (!daemon && run->tracefs.pipe < 0 && run->log_fd < 0 && !run->options->command) {
-		cli_failed(&verb_trace, "there is nothing to trace here: start a daemon, name a "
-					"log with --hip-log, or start a command behind --");
+		cli_failed(&verb_trace, "there is nothing to trace here: start a daemon, give a "
+					"log with --hip-log, or give a command after --");
 		return CLI_IMPOSSIBLE;
 	}
 	if (run->options->command && !daemon)
 		trace_note(&run->output,
-			   "the shim's events are from the log of what is started, at the time at "
+			   "the shim's events are taken from the log of COMMAND, at the time at "
 			   "which it is read");
 	code = run->options->command ? start_command(run, daemon) : CLI_GO_ON;
 	return code == CLI_GO_ON && daemon ? trace_daemon_follow(&run->daemon) : code;
@@ -370,7 +371,7 @@ int trace_run(const struct trace_options *options)
 	int code;
 
 	if (!run)
-		return cli_failed(&verb_trace, "no memory");
+		return cli_failed(&verb_trace, "out of memory");
 	*run = (struct run){.options = options,
 			    .end_ns = UINT64_MAX,
 			    .daemon = {.events_fd = -1},

@@ -123,7 +123,8 @@ static void explain(struct trace_event *out, uint32_t kind, uint64_t value)
 		snprintf(text, size, "queue %s, write pointer %llu",
 			 kind == LANE_EVENT_QUEUE_ACTIVE ? "has work"
 			 : kind == LANE_EVENT_QUEUE_IDLE ? "is idle"
-							 : "waits for somebody else's signal",
+							 : "waits for a signal of another queue or "
+							   "process",
 			 v);
 		break;
 	case LANE_EVENT_HELD:
@@ -139,7 +140,7 @@ static void explain(struct trace_event *out, uint32_t kind, uint64_t value)
 		snprintf(text, size, "runtime is %s", value < 3 ? runtimes[value] : "?");
 		break;
 	default:
-		snprintf(text, size, "what the event before says failed: %s",
+		snprintf(text, size, "the action of the previous event failed: %s",
 			 strerror(value < 4096 ? (int)value : 0));
 	}
 }

@@ -223,10 +223,10 @@ static bool is_hopeless(struct tracefs *tracefs, const char *root)
 	if (errno == ENOENT)
 		say(tracefs,
 		    "there is no tracefs at %s: use a kernel that has it, or mount it there as "
-		    "root (mount -t tracefs nodev FOLDER)",
+		    "root (mount -t tracefs nodev DIRECTORY)",
 		    root);
 	else
-		say(tracefs, "tracefs at %s is not ours to use (%s): run as root", root,
+		say(tracefs, "no permission to use tracefs at %s (%s): run this as root", root,
 		    strerror(errno));
 	return true;
 }
@@ -269,7 +269,7 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
 	}
 	if (mkdir(path, 0700) != 0 && errno != EEXIST) {
 		error = -errno;
-		say(tracefs, "no trace instance can be made in %s/instances: %s", root,
+		say(tracefs, "cannot create a trace instance in %s/instances: %s", root,
 		    strerror(-error));
 		return error;
 	}
@@ -278,7 +278,7 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
 	if (!error)
 		error = put(path, "tracing_on", "0", 0);
 	if (error) {
-		say(tracefs, "the trace instance %s cannot be set up: %s", path, strerror(-error));
+		say(tracefs, "cannot configure the trace instance %s: %s", path, strerror(-error));
 		goto none;
 	}
 	set_tracer(tracefs, root);
@@ -286,8 +286,8 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
 	if (!tracefs->functions && !tracefs->events) {
 		error = -ENOENT;
 		say(tracefs,
-		    "the kernel has no function of amdkfd and no event of amdgpu that could be "
-		    "traced: is amdgpu loaded, and was the kernel built with function tracing?");
+		    "the kernel has no traceable function of amdkfd and no event of amdgpu: load "
+		    "amdgpu, or use a kernel with function tracing");
 		goto none;
 	}
 	snprintf(path, sizeof(path), "%s/trace_pipe", tracefs->folder);
@@ -299,15 +299,14 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
 	}
 	error = put(tracefs->folder, "tracing_on", "1", 0);
 	if (error) {
-		say(tracefs, "tracing in %s cannot be switched on: %s", tracefs->folder,
-		    strerror(-error));
+		say(tracefs, "cannot enable tracing in %s: %s", tracefs->folder, strerror(-error));
 		goto none;
 	}
 	say(tracefs, "%u functions of amdkfd%s and %u events of the GPU drivers are traced",
 	    tracefs->functions,
 	    !tracefs->functions || tracefs->graph
 		    ? ""
-		    : " (their calls without durations: this kernel gives them from 6.12 on)",
+		    : " (calls without durations, which Linux 6.12 and newer report)",
 	    tracefs->events);
 	return 0;
 none:

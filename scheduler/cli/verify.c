@@ -68,7 +68,7 @@ static int nobody_knows(const struct verified *v)
 	bool first = true;
 
 	fprintf(stderr,
-		"kfdsched verify: nobody knows queues of process %d (%s):", (int)v->identity.pid,
+		"kfdsched verify: process %d (%s): no source reports queues:", (int)v->identity.pid,
 		v->identity.comm);
 	FOR_VERIFIED (s) {
 		const struct observe_answer *answer = &v->seen.answer[s];
@@ -78,14 +78,14 @@ static int nobody_knows(const struct verified *v)
 		fprintf(stderr, "%s %s: %s", first ? "" : ";", observe_source_name(s), answer->why);
 		first = false;
 	}
-	fputs(first ? " it has none\n" : "\n", stderr);
+	fputs(first ? " the process has none\n" : "\n", stderr);
 	return CLI_IMPOSSIBLE;
 }
 
 /* Exit code 1 means a difference. Everything that prevents an answer is CLI_IMPOSSIBLE. */
 static int cannot_know(const struct job *job, const char *what, int error)
 {
-	cli_failed(&verb_verify, "%s process %d failed: %s", what, job->pid, strerror(-error));
+	cli_failed(&verb_verify, "cannot %s process %d: %s", what, job->pid, strerror(-error));
 	return CLI_IMPOSSIBLE;
 }
 
@@ -100,12 +100,12 @@ static int verify(const struct job *job, struct verified *v)
 	v->n_gpus = topology_gpus(v->gpus, TOPOLOGY_GPUS);
 	r = look(job, v);
 	if (r)
-		return cannot_know(job, "looking at", r);
+		return cannot_know(job, "read", r);
 	if (!v->verify.rows)
 		return nobody_knows(v);
 	r = job->json ? verify_print_json(v) : verify_print(v);
 	if (r)
-		return cannot_know(job, "printing", r);
+		return cannot_know(job, "print", r);
 	switch (verify_verdict(&v->verify)) {
 	case VERIFY_AGREE:
 		return CLI_DONE;
@@ -133,7 +133,7 @@ static int run(int argc, char **argv)
 		return code;
 	v = calloc(1, sizeof(*v));
 	if (!v)
-		return cannot_know(&job, "looking at", -ENOMEM);
+		return cannot_know(&job, "read", -ENOMEM);
 	code = verify(&job, v);
 	observation_free(&v->seen);
 	verify_free(&v->verify);
@@ -143,20 +143,20 @@ static int run(int argc, char **argv)
 
 const struct verb verb_verify = {
 	.name = "verify",
-	.summary = "whether all sources tell the same queues of a process",
+	.summary = "check that all sources report the same queues of a process",
 	.usage = "PID [--trap] [--json] [--socket PATH]",
-	.help = "Asks every source for the queues of PID and puts them side by side: the daemon, the shim's\n"
-		"lane, sysfs, and debugfs' descriptors (MQDs) and hardware slots (HQDs). Says how many queues\n"
-		"each has, how many active slots there are to a queue (as many as its node has XCCs), and\n"
-		"whether they agree: on which queues there are, and on each value that more than one tells.\n"
-		"What differs is looked at again before it counts. A queue that no slot has is none: it is\n"
-		"suspended, evicted or waits. debugfs is for root.\n"
+	.help = "Reads the queues of PID from every source and compares them: the daemon, the shared memory\n"
+		"of the shim (lane), sysfs, and the MQDs and hardware slots (HQDs) in debugfs. Prints the\n"
+		"number of queues in each, the number of active slots of a queue (as many as its node has\n"
+		"XCCs), and whether the sources agree: on the list of queues, and on each value that more\n"
+		"than one source reports. A difference is read again before it counts. A queue without a slot\n"
+		"is no difference: it is suspended, evicted or waits. debugfs needs root.\n"
 		"\n"
-		"  --trap         also the driver's own snapshot, by a debug session that is opened for it:\n"
+		"  --trap         also reads the driver's snapshot, by a debug session that is opened for it:\n"
 		"                 " CLI_SESSION_DANGER ";\n"
-		"                 it interrupts all work on those GPUs for a moment, and cannot be had\n"
-		"                 where the daemon or a debugger has the process\n"
-		"  --json         docs/reference/processes.md names the keys\n"
+		"                 it interrupts all work on those GPUs for a moment, and is not possible\n"
+		"                 if the daemon or a debugger has a session on the process\n"
+		"  --json         one object; docs/reference/processes.md describes the keys\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"
@@ -164,7 +164,6 @@ const struct verb verb_verify = {
 		"  kfdsched verify 4711\n"
 		"  sudo kfdsched verify 4711 --trap --json | jq .verdict\n",
 	.exits =
-		"0 they agree, 1 they differ, 2 wrong use, 77 it cannot be known, because fewer than\n"
-		"two of them answer or there is no such process.",
+		"0 the sources agree, 1 they differ, 2 usage error, 77 not known, because fewer than two\nsources have data or there is no such process.",
 	.run = run,
 };

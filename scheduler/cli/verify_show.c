@@ -203,7 +203,7 @@ static void print_idle(const struct verified *v)
 	for (size_t i = 0; i < v->verify.rows; i++) {
 		const struct verify_row *row = &v->verify.row[i];
 		const struct observe_value *suspended = &row->queue->field[OBSERVE_SUSPENDED];
-		const char *why = "idle, evicted, held by somebody, or waiting for its turn";
+		const char *why = "idle, evicted, held, or waiting for a slot";
 		char text[32], gpu[GPU_NAME_SHORT];
 
 		if (row->told[OBSERVE_HQD] != VERIFY_NOT || !row->by[OBSERVE_MQD] ||
@@ -222,12 +222,12 @@ static void print_alone(const struct verified *v)
 	char who[NAMES];
 
 	if (v->verify.witnesses)
-		printf("cannot tell: only %s answers, and there is nothing to compare it with",
+		printf("cannot tell: only %s has data, so there is nothing to compare",
 		       names(who, v->verify.witnesses));
 	else
-		printf("cannot tell: no source answers that lists queues by itself");
+		printf("cannot tell: no source that lists queues has data");
 	if (!answer_of(v, OBSERVE_TRAP)->asked)
-		printf("; --trap asks the driver by a debug session");
+		printf("; --trap reads the driver's list by a debug session");
 	puts("");
 }
 
@@ -243,14 +243,14 @@ static void print_verdict(const struct verified *v)
 	char text[VERIFY_TEXT], who[NAMES];
 
 	if (v->verify.lowered)
-		printf("%zu queue%s the lowest priority in hardware and another one by its "
-		       "process: so it is while level weight holds it back\n",
+		printf("%zu queue%s the lowest priority in hardware and another one in its "
+		       "process, because level weight holds it\n",
 		       v->verify.lowered, v->verify.lowered == 1 ? " has" : "s have");
 	for (size_t i = 0; i < v->verify.differences; i++)
 		printf("differs: %s\n", sentence(text, &v->verify.difference[i]));
 	switch (verify_verdict(&v->verify)) {
 	case VERIFY_DIFFER:
-		printf("differ: %zu difference%s, the same at %u looks\n", v->verify.differences,
+		printf("differ: %zu difference%s, the same in %u samples\n", v->verify.differences,
 		       v->verify.differences == 1 ? "" : "s", v->looks);
 		return;
 	case VERIFY_CANNOT_TELL:
@@ -259,11 +259,11 @@ static void print_verdict(const struct verified *v)
 	default:
 		break;
 	}
-	printf("agree: %s tell the same %zu queue%s\n", names(who, v->verify.witnesses),
+	printf("agree: %s report the same %zu queue%s\n", names(who, v->verify.witnesses),
 	       v->verify.rows, v->verify.rows == 1 ? "" : "s");
 	if (v->verify.alike)
-		puts("(~: by node, engine and ring size alone, for nobody but debugfs knows where "
-		     "rings lie; --trap does)");
+		puts("(~: by node, engine and ring size only, because only debugfs has the "
+		     "addresses of rings; --trap reads them, too)");
 }
 
 int verify_print(const struct verified *v)

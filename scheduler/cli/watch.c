@@ -92,16 +92,17 @@ static int begin(struct watch *w)
 		rc = remember(w, who);
 		if (is_meant(w, who) && told++ < TOLD_AT_MOST)
 			fprintf(stderr,
-				"kfdsched watch: process %d (%s) uses a GPU already, and is not "
-				"waited for\n",
+				"kfdsched watch: process %d (%s) already uses a GPU, and is "
+				"ignored\n",
 				(int)who->pid, who->comm);
 	}
 	if (told > TOLD_AT_MOST)
-		fprintf(stderr, "kfdsched watch: so do %zu others\n", told - TOLD_AT_MOST);
+		fprintf(stderr, "kfdsched watch: %zu more processes already use a GPU\n",
+			told - TOLD_AT_MOST);
 	if (rc >= 0 && people.hidden)
 		fprintf(stderr,
-			"kfdsched watch: of %zu processes of other users it cannot be seen "
-			"whether they use a GPU: ask as root\n",
+			"kfdsched watch: the GPU use of %zu processes of other users is not "
+			"visible: run this as root\n",
 			people.hidden);
 	if (rc >= 0)
 		people_free(&people);
@@ -194,8 +195,8 @@ static int look(struct watch *w)
 		if (w->monitors == MONITORS) {
 			progress_clear();
 			fprintf(stderr,
-				"kfdsched watch: process %d (%s) is not monitored: %u are "
-				"already\n",
+				"kfdsched watch: process %d (%s) is not monitored: the limit is %u "
+				"processes\n",
 				(int)who->pid, who->comm, MONITORS);
 			rc = remember(w, who);
 			continue;
@@ -253,7 +254,7 @@ static int nobody(const struct watch *w, const struct process_identity *target)
 	return cli_failed(&verb_watch, "no new GPU process%s%s within %.3g s%s%s%s%s",
 			  container[0] ? " in container " : "", container, seconds_since(w),
 			  problem[0] ? " (" : "", problem, problem[0] ? ")" : "",
-			  stop_asked() ? "" : ": --timeout waits longer");
+			  stop_asked() ? "" : ": use a longer --timeout");
 }
 
 /* Looks for processes until one was found or the time is over (--all: until the time is over), and
@@ -309,7 +310,7 @@ static int watch(struct watch *w)
 		return code;
 	rc = stop_begin();
 	if (rc)
-		return cli_failed(&verb_watch, "cannot listen for signals: %s", strerror(-rc));
+		return cli_failed(&verb_watch, "cannot handle signals: %s", strerror(-rc));
 	rc = begin(w);
 	if (rc < 0)
 		return cli_failed(&verb_watch, "the list of processes cannot be read: %s",
@@ -330,7 +331,7 @@ static int run(int argc, char **argv)
 	const char *name = NULL;
 	const struct verb_option options[] = {
 		{OPTION_CONTAINER(&w.wish.container)},
-		{OPTION_NAME("name", &name, PATTERN - 3, "a pattern of up to 253 letters")},
+		{OPTION_NAME("name", &name, PATTERN - 3, "a pattern of up to 253 bytes")},
 		{OPTION_PID("pid", &w.pid)},
 		{OPTION_FLAG("all", &w.all)},
 		{OPTION_SECONDS("timeout", &timeout_us, 0, MOST_US, "seconds, at most a week")},
@@ -350,7 +351,7 @@ static int run(int argc, char **argv)
 	if (name)
 		snprintf(w.pattern, sizeof(w.pattern), "*%s*", name);
 	w.names = container_names_new();
-	code = w.names ? watch(&w) : cli_failed(&verb_watch, "no memory");
+	code = w.names ? watch(&w) : cli_failed(&verb_watch, "out of memory");
 	container_names_free(w.names);
 	free(w.known);
 	return code;
@@ -358,25 +359,26 @@ static int run(int argc, char **argv)
 
 const struct verb verb_watch = {
 	.name = "watch",
-	.summary = "wait for a new GPU process, in a container or not, and monitor it",
+	.summary = "wait for a new GPU process, also in a container, and monitor it",
 	.usage = "[--container NAME|ID] [--name PATTERN] [--pid PID] [--all] [--timeout 300] "
 		 "[--interval 5] [--seconds S] [--json]",
-	.help = "Waits until a process begins to use a GPU, says its number on the host and in its\n"
-		"container and its command, and then monitors it (kfdsched help monitor) until it ends.\n"
-		"Those that use one already are told and not waited for. Ctrl-C ends it, with what there\n"
-		"is. Nothing is stopped or traced.\n"
+	.help = "Waits until a process begins to use a GPU, prints its pid on the host and in its container\n"
+		"and its command, and then monitors it (kfdsched help monitor) until it ends. Processes that\n"
+		"already use a GPU are listed and ignored. Ctrl-C ends it and prints the result so far. No\n"
+		"process is stopped or traced.\n"
 		"\n"
 		"  --container X  only in that container: its name, the beginning of its id (4 digits), or\n"
 		"                 the uid of its pod (kfdsched help pidmap)\n"
-		"  --name PATTERN only one whose name or command has this in it; *, ? and [...] as in a\n"
-		"                 shell\n"
-		"  --pid PID      this one, also if it uses a GPU already\n"
-		"  --all          every new one, several at once, for as long as --timeout says\n"
-		"  --timeout 300  seconds to wait for one; without any the exit code is 1\n"
-		"  --interval 5   looks, and samples, so often: seconds, or a time such as 500ms; who comes\n"
-		"                 and goes in between is not seen\n"
-		"  --seconds S    monitors so long; without it until the process ends\n"
-		"  --json         one object a line: who was found, and at its end what monitor tells\n"
+		"  --name PATTERN only a process whose name or command contains this; *, ? and [...] as in\n"
+		"                 a shell\n"
+		"  --pid PID      this process, even if it already uses a GPU\n"
+		"  --all          every new process, several at once, until --timeout\n"
+		"  --timeout 300  seconds to wait for a process; if there is none, the exit code is 1\n"
+		"  --interval 5   interval of searches and samples: seconds, or a time such as 500ms; a\n"
+		"                 process that begins and ends in between is not found\n"
+		"  --seconds S    monitors for this time; default until the process ends\n"
+		"  --json         one object per line: the process found, and at its end the result of\n"
+		"                 monitor\n"
 		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
 		"                 /run/kfdsched/socket\n"
 		"\n"

@@ -80,7 +80,7 @@ static int become_replay(const struct job *job, const char *replay, const char *
 	if (job->priority) {
 		/* "kfdsched run" starts the same command with libkfdshim.so. */
 		if (cli_beside("kfdsched", self))
-			return cli_failed(&verb_workload, "kfdsched does not find itself");
+			return cli_failed(&verb_workload, "cannot find the directory of kfdsched");
 		list[n++] = self;
 		list[n++] = "run";
 		list[n++] = "--priority";
@@ -129,7 +129,7 @@ static int run(int argc, char **argv)
 		return cli_usage(&verb_workload, "--all-gpus and --device exclude each other");
 	job.preset = &presets[preset];
 	if (cli_beside("kfdreplay", replay))
-		return cli_failed(&verb_workload, "kfdreplay is not in the folder of kfdsched: "
+		return cli_failed(&verb_workload, "kfdreplay is not in the directory of kfdsched: "
 						  "build or install it there");
 	if (find_trace(job.preset->trace, trace))
 		return cli_failed(&verb_workload,
@@ -146,22 +146,22 @@ static int run(int argc, char **argv)
 
 const struct verb verb_workload = {
 	.name = "workload",
-	.summary = "GPU work to try things on: a recorded model",
+	.summary = "run GPU work for experiments: a recorded model",
 	.usage = "gemm|cnn|transformer|llm-decode [--seconds N] [--priority P] [--api hsa|hip] "
 		 "[--device N | --all-gpus] [--json]",
-	.help = "Plays a recorded model through the GPU's runtime until the time is over, or Ctrl-C, and\n"
-		"tells how long its requests took. It is kfdreplay, with these recordings:\n"
+	.help = "Replays a recorded model through the GPU's runtime until the time is over, or Ctrl-C, and\n"
+		"prints the durations of its requests. It runs kfdreplay with these recordings:\n"
 		"\n"
 		"  gemm           products of two 4000 x 4000 matrices, one after the other\n"
 		"  cnn            single requests to ResNet-50, at 20 % load\n"
 		"  transformer    training steps of GPT-2 medium, one after the other\n"
 		"  llm-decode     tokens of a Llama of 1.1B parameters, one after the other\n"
 		"\n"
-		"  --seconds N    of wall time; 30 without it\n"
-		"  --priority P   online, offline or 0 to 15: with the shim, as 'kfdsched run' starts it;\n"
-		"                 without it the shim is not there\n"
-		"  --api NAME     hsa (without it) or hip\n"
-		"  --device N     which GPU, from 0 on\n"
+		"  --seconds N    wall time, default 30\n"
+		"  --priority P   online, offline or 0 to 15: runs with the shim, as by 'kfdsched run';\n"
+		"                 default: without the shim\n"
+		"  --api NAME     hsa (default) or hip\n"
+		"  --device N     index of the GPU, from 0\n"
 		"  --all-gpus     a process on each GPU, all at once; with a priority they are one group,\n"
 		"                 which is suspended and resumed together\n"
 		"  --json         the result on stdout (docs/reference/kfdreplay.md)\n"

@@ -128,7 +128,7 @@ static double number(const json_t *result, const char *key)
 
 static int print_table(const struct ranks *ranks)
 {
-	struct table *table = table_new("GPU|REQUESTS|A SECOND|GPU BUSY %|P50|P99|<NAME");
+	struct table *table = table_new("GPU|REQUESTS|PER SECOND|GPU BUSY %|P50|P99|<NAME");
 	char text[QUANTITY_BYTES], name[GPU_NAME_LONG];
 	int rc;
 
@@ -193,7 +193,7 @@ static int set_up(struct ranks *ranks, const struct workload *workload)
 		return CLI_GO_ON;
 	if (cli_beside("libkfdshim.so", ranks->shim))
 		return cli_failed(&verb_workload,
-				  "libkfdshim.so is neither in the folder of kfdsched nor in "
+				  "libkfdshim.so is neither in the directory of kfdsched nor in "
 				  "../lib: build or install it there");
 	snprintf(ranks->priority, sizeof(ranks->priority), "KFDSHIM_PRIORITY=%s",
 		 workload->priority);
@@ -210,17 +210,17 @@ static int run_all(struct ranks *ranks, const struct workload *workload)
 	code = wait_for_all(ranks);
 	read_results(ranks);
 	rc = workload->json ? print_json(ranks) : print_table(ranks);
-	return rc ? cli_failed(&verb_workload, "no memory for the results") : code;
+	return rc ? cli_failed(&verb_workload, "out of memory for the results") : code;
 }
 
 int workload_on_all(const struct workload *workload)
 {
 	struct ranks *ranks = calloc(1, sizeof(*ranks));
-	int code = ranks ? set_up(ranks, workload) : cli_failed(&verb_workload, "no memory");
+	int code = ranks ? set_up(ranks, workload) : cli_failed(&verb_workload, "out of memory");
 	int rc = code == CLI_GO_ON ? nursery_open(&ranks->nursery) : 0;
 
 	if (rc)
-		code = cli_failed(&verb_workload, "cannot listen for signals: %s", strerror(-rc));
+		code = cli_failed(&verb_workload, "cannot handle signals: %s", strerror(-rc));
 	if (code == CLI_GO_ON) {
 		code = run_all(ranks, workload);
 		nursery_close(&ranks->nursery);

@@ -159,14 +159,14 @@ const char *container_names_problem(struct container_names *own)
 {
 	own->problem[0] = '\0';
 	for (unsigned i = 0; i < TOOLS; i++) {
-		const char *why = "did not tell a name";
+		const char *why = "returned no name";
 
 		if (!own->failed[i])
 			continue;
 		if (own->failed[i] == -ENOENT)
 			why = "is not in PATH";
 		else if (own->failed[i] == -ETIMEDOUT)
-			why = "did not answer within 2 seconds";
+			why = "did not reply within 2 seconds";
 		snprintf(own->problem + strlen(own->problem),
 			 sizeof(own->problem) - strlen(own->problem), "%s%s %s",
 			 own->problem[0] ? ", " : "", tool_names[i], why);

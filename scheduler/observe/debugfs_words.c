@@ -81,7 +81,7 @@ int words_odd_line(const struct lines *lines, const char *file, char why[static 
 		snprintf(why, OBSERVE_WHY, "debugfs kfd/%s ends in the middle of line %zu", file,
 			 lines->number);
 	else
-		snprintf(why, OBSERVE_WHY, "line %zu of debugfs kfd/%s is not understood",
+		snprintf(why, OBSERVE_WHY, "line %zu of debugfs kfd/%s cannot be parsed",
 			 lines->number, file);
 	return -EBADMSG;
 }
@@ -90,8 +90,9 @@ int words_too_few(const char *file, size_t line, unsigned words, unsigned whole,
 		  char why[static OBSERVE_WHY])
 {
 	snprintf(why, OBSERVE_WHY,
-		 "debugfs kfd/%s breaks off: what begins in line %zu has %u words, not %u", file,
-		 line, words, whole);
+		 "debugfs kfd/%s is truncated: the block that begins in line %zu has %u words, not "
+		 "%u",
+		 file, line, words, whole);
 	return -EBADMSG;
 }
 
@@ -102,12 +103,12 @@ int words_unknown(const struct debugfs_text *text, uint32_t gpu_id, const char *
 
 	if (gpu)
 		snprintf(why, OBSERVE_WHY,
-			 "%s are known here for gfx9 alone, and node %u is gfx%u.%u.%u", what,
-			 gpu_id, gpu->gfx_target_version / 10000,
-			 gpu->gfx_target_version / 100 % 100, gpu->gfx_target_version % 100);
+			 "%s are supported for gfx9 only, and node %u is gfx%u.%u.%u", what, gpu_id,
+			 gpu->gfx_target_version / 10000, gpu->gfx_target_version / 100 % 100,
+			 gpu->gfx_target_version % 100);
 	else
 		snprintf(why, OBSERVE_WHY,
-			 "sysfs does not tell what kind of GPU node %u is, so its %s are not read",
+			 "sysfs does not report the type of GPU of node %u, so its %s are not read",
 			 gpu_id, what);
 	return -EOPNOTSUPP;
 }

@@ -161,7 +161,7 @@ static void ask_all(struct observer *observer, struct observation *out)
 	    daemon->list.count > 0) {
 		lane->error = -ENOENT;
 		snprintf(lane->why, sizeof(lane->why),
-			 "it runs without libkfdshim.so, so it has no lane");
+			 "it runs without libkfdshim.so, so it has no shared memory");
 	}
 }
 
@@ -276,7 +276,7 @@ int observe_ids(struct observer *observer, struct observe_list *out, enum observ
 	int rc = -ENOENT;
 
 	observe_list_clear(out);
-	snprintf(why, OBSERVE_WHY, "no source was to be asked");
+	snprintf(why, OBSERVE_WHY, "no source was selected");
 	if (!is_alive(observer)) {
 		snprintf(why, OBSERVE_WHY, "process %d has ended", (int)observer->options.pid);
 		return -ESRCH;

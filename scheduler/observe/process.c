@@ -156,17 +156,18 @@ const char *process_sentence(char text[static PROCESS_SENTENCE], pid_t pid, int 
 	switch (error) {
 	case -ESRCH:
 		snprintf(text, PROCESS_SENTENCE,
-			 "there is no process %d: it has ended, or is another pid namespace's",
+			 "there is no process %d: it has ended, or belongs to another pid "
+			 "namespace",
 			 (int)pid);
 		break;
 	case -EINVAL:
-		snprintf(text, PROCESS_SENTENCE, "%d is a thread of process %d: name that",
+		snprintf(text, PROCESS_SENTENCE, "%d is a thread of process %d: use the process id",
 			 (int)pid, (int)process_of_thread(pid));
 		break;
 	case -EACCES:
 		snprintf(text, PROCESS_SENTENCE,
-			 "process %d is hidden from you (/proc is mounted with hidepid): ask as "
-			 "root",
+			 "process %d is not visible to this user (/proc is mounted with hidepid): "
+			 "run this as root",
 			 (int)pid);
 		break;
 	default:

@@ -26,7 +26,7 @@ static bool daemon_answers(const char *socket, char why[static OBSERVE_WHY / 2])
 	char *text = NULL;
 	int rc = daemon ? kfdsched_summary(daemon, &text) : -ENOMEM;
 
-	snprintf(why, OBSERVE_WHY / 2, "%s", daemon ? kfdsched_sentence(daemon) : "no memory");
+	snprintf(why, OBSERVE_WHY / 2, "%s", daemon ? kfdsched_sentence(daemon) : "out of memory");
 	free(text);
 	kfdsched_close(daemon);
 	return rc == 0;
@@ -40,15 +40,16 @@ int observe_can_list(const char *socket, char why[static OBSERVE_WHY])
 	if ((driver && observe_names_match()) || daemon_answers(socket, daemon))
 		return 0;
 	if (driver) {
-		snprintf(why, OBSERVE_WHY,
-			 "which processes use a GPU cannot be known here: the driver counts in "
-			 "another pid namespace, and %s (in a container: mount it)",
-			 daemon);
+		snprintf(
+			why, OBSERVE_WHY,
+			"GPU processes cannot be listed here: the driver's pids are of another pid "
+			"namespace, and %s (in a container: mount it)",
+			daemon);
 		return -EXDEV;
 	}
 	snprintf(why, OBSERVE_WHY,
-		 "there is no AMD GPU here: " SYSFS_PROCESSES " does not exist (load amdgpu; in a "
-		 "container: give it --device /dev/kfd and the machine's /sys)");
+		 "there is no AMD GPU here: " SYSFS_PROCESSES " does not exist (load amdgpu; start "
+		 "a container with --device /dev/kfd and the machine's /sys)");
 	return -ENODEV;
 }
 

@@ -266,15 +266,15 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 	json_t *root = NULL;
 	int rc = -ENOMEM;
 
-	snprintf(why, OBSERVE_WHY, "no memory");
+	snprintf(why, OBSERVE_WHY, "out of memory");
 	if (!asked)
 		return rc;
 	if (otherwise)
 		pid = number_there(asked, pid);
 	if (!pid) {
 		snprintf(why, OBSERVE_WHY,
-			 "the daemon runs in another pid namespace, and knows no such process of "
-			 "ours");
+			 "the daemon runs in another pid namespace, and has no such process of "
+			 "this one");
 		rc = -ENOENT;
 		goto out;
 	}
@@ -288,8 +288,7 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 	root = json_loads(text, 0, NULL);
 	if (!root || !json_is_object(json_object_get(root, "process"))) {
 		snprintf(why, OBSERVE_WHY,
-			 "the daemon's answer was not understood: use the kfdsched that belongs to "
-			 "it");
+			 "the daemon's reply cannot be parsed: use the kfdsched of its version");
 		rc = -EPROTO;
 		goto out;
 	}

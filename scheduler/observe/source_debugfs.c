@@ -77,8 +77,8 @@ static int no_file(const char *name, int error, char *why)
 			 ", with amdgpu loaded and CONFIG_DEBUG_FS)");
 	else if (error == EACCES || error == EPERM)
 		snprintf(why, OBSERVE_WHY,
-			 "may not read " DEBUGFS "/kfd/%s: that is for root alone, and for "
-			 "nobody where the kernel is locked down",
+			 "not allowed to read " DEBUGFS "/kfd/%s: only root can read it, and no "
+			 "user if the kernel is locked down",
 			 name);
 	else
 		snprintf(why, OBSERVE_WHY, "cannot read " DEBUGFS "/kfd/%s: %s", name,
@@ -160,8 +160,8 @@ int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_l
 	if (host_pid > 0)
 		return debugfs_mqds(&text, host_pid, out, why);
 	snprintf(why, OBSERVE_WHY,
-		 "debugfs kfd/mqds counts processes in the machine's first pid namespace, and "
-		 "from here nobody can tell this one's number there");
+		 "debugfs kfd/mqds has pids of the machine's initial pid namespace, in which the "
+		 "pid of this process is not known here");
 	return -EXDEV;
 }
 

@@ -108,7 +108,7 @@ static int open_lane(struct proc_files *files, int folder, const char *name)
 static int no_lane(pid_t pid, WHY)
 {
 	snprintf(why, OBSERVE_WHY,
-		 "process %d has no lane: it runs without libkfdshim.so, or without "
+		 "process %d has no shared memory: it runs without libkfdshim.so, or without "
 		 "KFDSHIM_PRIORITY, or has not used a GPU yet",
 		 (int)pid);
 	return -ENOENT;
@@ -128,8 +128,8 @@ static int find_lane(struct source_lane *lane, pid_t pid, WHY)
 	dir = opendir(path);
 	if (!dir) {
 		snprintf(why, OBSERVE_WHY,
-			 "the descriptors of process %d cannot be read (%s): ask as its user or "
-			 "root",
+			 "the file descriptors of process %d cannot be read (%s): run this as its "
+			 "user or root",
 			 (int)pid, strerror(errno));
 		return errno == ENOENT ? -ENOENT : -errno;
 	}
@@ -188,15 +188,15 @@ static int read_lane(const struct lane *lane, struct observe_list *out, WHY)
 	if (lane->magic != LANE_MAGIC || lane->size == 0 ||
 	    lane->size != lane_bytes(lane->version)) {
 		snprintf(why, OBSERVE_WHY,
-			 "its lane is of another version of libkfdshim.so: use the kfdsched that "
-			 "belongs to it");
+			 "its shared memory is of another version of libkfdshim.so: use the "
+			 "kfdsched of that version");
 		return -EPROTO;
 	}
 	/* The state of the queues (active, idle) is not in this file: the shim reports it to the
 	 * daemon only. */
 	for (uint32_t slot = 0; slot < lane_queue_end(lane); slot++)
 		if (lane_queue_read(lane, slot, &queue) == 0 && add(&queue, out) != 0) {
-			snprintf(why, OBSERVE_WHY, "no memory");
+			snprintf(why, OBSERVE_WHY, "out of memory");
 			return -ENOMEM;
 		}
 	return 0;
@@ -238,6 +238,7 @@ int source_lane(struct source_lane *lane, pid_t pid, struct observe_list *out, W
 		return rc;
 	if (copy_lane(lane))
 		return read_lane(lane->copy, out, why);
-	snprintf(why, OBSERVE_WHY, "the lane of process %d cannot be read whole", (int)pid);
+	snprintf(why, OBSERVE_WHY, "the shared memory of process %d cannot be read completely",
+		 (int)pid);
 	return -EIO;
 }

@@ -76,7 +76,8 @@ int source_memory(pid_t pid, struct observe_list *list, WHY)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		snprintf(why, OBSERVE_WHY,
-			 "the memory of process %d cannot be read (%s): ask as its user or root",
+			 "the memory of process %d cannot be read (%s): run this as its user or "
+			 "root",
 			 (int)pid, strerror(errno));
 		return errno == ENOENT ? -ENOENT : -errno;
 	}

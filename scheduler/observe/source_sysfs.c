@@ -64,8 +64,8 @@ static int open_folder(struct source_sysfs *sysfs, pid_t pid, WHY)
 		snprintf(why, OBSERVE_WHY, "%s cannot be read: %s", path, strerror(errno));
 	else if (access(PROCESSES, F_OK) != 0)
 		snprintf(why, OBSERVE_WHY,
-			 PROCESSES " is not there: amdgpu is not loaded, or this container has no "
-				   "/sys of its own machine");
+			 PROCESSES " does not exist: amdgpu is not loaded, or this container does "
+				   "not have the machine's /sys");
 	else
 		snprintf(why, OBSERVE_WHY, "process %d does not use a GPU", (int)pid);
 	return errno ? -errno : -EIO;
@@ -119,8 +119,8 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
 
 	if (host_pid == 0) {
 		snprintf(why, OBSERVE_WHY,
-			 "the driver counts processes in the machine's first pid namespace and we "
-			 "are in another one: ask from the host");
+			 "the driver's pids are those of the machine's initial pid namespace, "
+			 "which is not this one: run this on the host");
 		return -EXDEV;
 	}
 	if (sysfs->pid != host_pid || !sysfs->folder)
@@ -129,7 +129,7 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
 		return rc;
 	rc = read_folder(sysfs, out);
 	if (rc)
-		snprintf(why, OBSERVE_WHY, "no memory");
+		snprintf(why, OBSERVE_WHY, "out of memory");
 	/* An empty list can mean that the directory itself was removed. Opening it again by its
 	 * name shows that. */
 	if (!rc && out->count == 0)

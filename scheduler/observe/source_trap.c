@@ -67,7 +67,7 @@ static int look(pid_t pid, int pidfd, int kfd_fd, struct observe_list *out, char
 	if (entries && trap)
 		n = trap_look(trap, kfd_fd, entries, KFDABI_QUEUE_ARRAY_MAX, why);
 	else
-		snprintf(why, OBSERVE_WHY, "no memory for a snapshot");
+		snprintf(why, OBSERVE_WHY, "out of memory for a snapshot");
 	if (n > (int)KFDABI_QUEUE_ARRAY_MAX)
 		n = KFDABI_QUEUE_ARRAY_MAX;
 	for (int i = 0; !r && i < n; i++)

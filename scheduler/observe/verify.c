@@ -476,7 +476,7 @@ const char *verify_sentence(char text[VERIFY_TEXT], const struct verify_differen
 		break;
 	case VERIFY_MQD_COUNT:
 		snprintf(text, VERIFY_TEXT,
-			 "%s: it has %" PRIu64 " MQDs, and its node %" PRIu64 " XCCs", queue,
+			 "%s: it has %" PRIu64 " MQDs, and its node has %" PRIu64 " XCCs", queue,
 			 d->value_b, d->value_a);
 		break;
 	case VERIFY_HQD_COUNT:
@@ -488,7 +488,7 @@ const char *verify_sentence(char text[VERIFY_TEXT], const struct verify_differen
 	default:
 		value_text(value_a, d->field, d->value_a);
 		value_text(value_b, d->field, d->value_b);
-		snprintf(text, VERIFY_TEXT, "%s: %s is %s to %s, and %s to %s", queue,
+		snprintf(text, VERIFY_TEXT, "%s: %s is %s in %s, and %s in %s", queue,
 			 observe_field_info(d->field)->key, value_a, a, value_b, b);
 	}
 	return text;

@@ -239,12 +239,12 @@ static void draw_question(struct screen *screen, unsigned line, const struct top
 		break;
 	case UI_ASK_RESUME:
 		screen_print(screen, line, INK_QUESTION,
-			     "End every ordered suspension of %d (%s)? y/n ", (int)ui->subject,
+			     "End every requested suspension of %d (%s)? y/n ", (int)ui->subject,
 			     ui->name);
 		break;
 	case UI_ASK_QUIT:
 		screen_print(screen, line, INK_QUESTION,
-			     "%u process%s suspended here will run again. Quit? y/n ", ui->holds,
+			     "%u process%s suspended here will be resumed. Quit? y/n ", ui->holds,
 			     ui->holds == 1 ? "" : "es");
 		break;
 	case UI_PRIORITY:

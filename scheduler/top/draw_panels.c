@@ -87,7 +87,7 @@ static void draw_queue_lines(struct screen *screen, unsigned line, struct top_ui
 /* List the sources that reported data, and those that failed. */
 static void draw_sources(struct screen *screen, unsigned line, const struct observation *seen)
 {
-	const char *between = "Told by ";
+	const char *between = "Sources: ";
 
 	for (unsigned s = 1; s < OBSERVE_SOURCES; s++) {
 		if (!seen->answer[s].asked || seen->answer[s].error)
@@ -99,7 +99,7 @@ static void draw_sources(struct screen *screen, unsigned line, const struct obse
 	for (unsigned s = 1; s < OBSERVE_SOURCES; s++) {
 		if (!seen->answer[s].asked || !seen->answer[s].error)
 			continue;
-		screen_print(screen, line, INK_FAINT, "; not by %s",
+		screen_print(screen, line, INK_FAINT, "; failed: %s",
 			     observe_source_name((enum observe_source)s));
 	}
 }
@@ -121,7 +121,7 @@ void draw_queues(struct screen *screen, struct top_ui *ui, const struct top_fram
 	ui->queue_count = seen && seen->alive ? seen->queues.count : 0;
 	ui_settle(ui, frame, screen->height > titles + 2 ? screen->height - titles - 2 : 0);
 	if (!process || (seen && !seen->alive)) {
-		screen_text(screen, 1, INK_HELD, "It has ended, or uses the GPU no more.");
+		screen_text(screen, 1, INK_HELD, "It has ended, or no longer uses the GPU.");
 		return;
 	}
 	if (!seen)
@@ -150,12 +150,12 @@ void draw_help(struct screen *screen)
 {
 	static const char *const lines[] = {
 		"Up Down PgUp PgDn Home End, j k g G   move",
-		"Enter   the queues of a process        F6, s   choose what to sort by",
-		"F4, /   filter: pid, level, state,     <  >    sort by the column beside",
-		"        command; Esc takes it away     I       the other way round",
+		"Enter   the queues of a process        F6, s   choose the sort column",
+		"F4, /   filter: pid, level, state,     <  >    sort by the next column",
+		"        command; Esc removes it        I       reverse the order",
 		"S       suspend until R, or until this top ends (needs a daemon)",
-		"R       resume: end every ordered suspension",
-		"t       give another priority           q, F10  quit",
+		"R       resume: end every requested suspension",
+		"t       change the priority             q, F10  quit",
 		"",
 		"Nodes: busy is the share of the time in which a process with the shim had work",
 		"there (daemon); 'of CUs' the share of its compute units that hold waves now",

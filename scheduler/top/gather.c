@@ -87,8 +87,8 @@ static int ask_daemon(struct gatherer *g, struct top_state *out)
 		top_state_clear(out);
 		out->ns = ns;
 		snprintf(out->why, sizeof(out->why),
-			 "what answers is no kfdschedd of this version: use the kfdsched that "
-			 "belongs to it");
+			 "the daemon is not a kfdschedd of this version: use the kfdsched of its "
+			 "version");
 		rc = 0;
 	}
 	/* Check this once for each worker, because a process keeps its pid namespace. */

@@ -98,18 +98,17 @@ static void about(struct top_ui *ui, const struct top_frame *frame, enum ui_mode
 	const struct top_process *process = row ? row->process : top_find_process(frame->now, pid);
 
 	if (!process) {
-		say(ui,
-		    ui->under == UI_QUEUES ? "That process has ended." : "There is no process.");
+		say(ui, ui->under == UI_QUEUES ? "The process has ended." : "There is no process.");
 		return;
 	}
 	if (frame->now->elsewhere) {
 		say(ui,
-		    "The daemon numbers processes otherwise than we do here: call top beside it.");
+		    "The daemon is in another pid namespace: run top in the daemon's namespace.");
 		return;
 	}
 	if (mode != UI_QUEUES && !frame->now->by_daemon) {
-		say(ui, "Only a daemon can do that for top: start one with 'kfdschedd', or use "
-			"'kfdsched suspend PID' without one.");
+		say(ui, "This needs a daemon: start one with 'kfdschedd', or use 'kfdsched suspend "
+			"PID' without one.");
 		return;
 	}
 	ui->subject = pid;
@@ -274,7 +273,7 @@ static enum ui_action answer(struct top_ui *ui, int key, enum ui_action yes)
 	ui->mode = ui->under;
 	if (key == 'y' || key == 'Y')
 		return yes;
-	say(ui, "Nothing was done.");
+	say(ui, "Cancelled.");
 	return UI_NOTHING;
 }
 
@@ -300,7 +299,7 @@ enum ui_action ui_key(struct top_ui *ui, const struct top_frame *frame, int key)
 		ui->mode = ui->under;
 		if (ui->word[0])
 			return UI_PRIORITISE;
-		say(ui, "Nothing was done.");
+		say(ui, "Cancelled.");
 		return UI_NOTHING;
 	case UI_ASK_SUSPEND:
 		return answer(ui, key, UI_SUSPEND);

@@ -24,7 +24,7 @@ within() {
 }
 for words in "${commands[@]}"; do
 	# shellcheck disable=SC2086 # words
-	refused 77 "the driver counts in another pid namespace, and no daemon listens at $work/none" within "$kfdsched" $words --socket "$work/none"
+	refused 77 "the driver's pids are of another pid namespace, and no daemon listens at $work/none" within "$kfdsched" $words --socket "$work/none"
 done
 expect 0 within "$kfdsched" queues
 printed "no queues"

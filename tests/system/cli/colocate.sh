@@ -76,7 +76,7 @@ jq -e '.possible | (.suspend_us - 40 | fabs < 1.3) and (.resume_us - 50 | fabs <
 	and (.of_alone - 0.90095 | fabs < 0.0003) and (.p99_us - 940 | fabs < 1.3)
 	and (.trap_of_possible - 0.8 / 0.90095 | fabs < 0.001)' "$work/report.json" >/dev/null ||
 	fail "what is possible: $(jq -c .possible "$work/report.json")"
-printed "possible, if the future were known: offline keeps 90.1 %, online P99 94"
+printed "possible with known arrivals: offline keeps 90.1 %, online P99 94"
 printed "; trap keeps 80.0 % (89 % of that), P99 2.60 ms (2.76 x)"
 
 printed "hardware: "
@@ -147,7 +147,7 @@ nothing_left
 # A run that is not valid: its report is written, and the exit code is 1.
 rm "$FAKE_DIR"/*
 FAKE_OVERLOAD=1 expect 1 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms alone,trap --json "$work/r.json"
-said "the run is not valid: online does not keep up even alone"
+said "the run is not valid: online does not keep up even in arm alone"
 jq -e '.valid == false' "$work/r.json" >/dev/null || fail "a report of a valid run"
 nothing_left
 
@@ -155,7 +155,7 @@ nothing_left
 # folder of their own. The fake clients make no files there.
 rm "$FAKE_DIR"/*
 FAKE_LEVEL=gate expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms gate,peers --json "$work/r.json"
-said "the clients cannot be scheduled: online has no file in the arm's folder"
+said "the clients cannot be scheduled: online has no file in the directory of the arm"
 for arm in gate peers; do
 	logged "$arm-offline" "preload=$work/bin/libkfdshim.so"
 	logged "$arm-online" "priority=online group=unset socket=$TMPDIR/kfdsched-"

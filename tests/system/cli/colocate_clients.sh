@@ -38,7 +38,7 @@ for n in 1 2; do
 done
 said "arm alone, seed 1 of 1, 0.4 s 3 times"
 
-printed "online on + on2, Poisson arrivals, load 30 % in all; offline off (night) + off2 (night), closed loop"
+printed "online on + on2, Poisson arrivals, load 30 % in total; offline off (night) + off2 (night), closed loop"
 # Requests of 900 and of 1900 us; of steps of 900 and 2700 us 80 and 40 %.
 grep -q '^alone *900 us *1.90 ms *1.90 ms *1.90 ms *200 *21.00 *100 % *0$' "$work/out" || fail "row alone"
 grep -q '^  on *900 us *1.50 ms *2.00 ms *3.00 ms *100 *$' "$work/out" || fail "row of the first online client"
@@ -70,7 +70,7 @@ for _ in $(seq 9); do nine+=(--online "$work/on.csv"); done
 expect 2 "$kfdsched" colocate "${nine[@]}" --offline "$work/off.csv"
 said "--online can be given 8 times, not 9"
 expect 2 "$kfdsched" colocate --online "$work/on.csv" --group night --offline "$work/off.csv"
-said "--group takes a name of 1 to 63 bytes, after the --offline that is in the group, not 'night'"
+said "--group takes a name of 1 to 63 bytes, after the --offline to which it applies, not 'night'"
 expect 2 "$kfdsched" colocate "${traces[@]}" --group "$(printf 'x%.0s' $(seq 64))"
 said "--group takes"
 expect 1 "$kfdsched" colocate "${traces[@]}" --offline "$work/none.csv" --seconds 1

@@ -33,7 +33,7 @@ FAKE_REPLAY=bad_times
 failing 1 "times of requests cannot be read: Invalid argument" --arms alone
 FAKE_REPLAY=""
 
-FAKE_FAULT=garbage failing 1 "kfdschedd does not answer: Protocol error" --arms trap
+FAKE_FAULT=garbage failing 1 "kfdschedd does not reply: Protocol error" --arms trap
 FAKE_ANSWER=false failing 1 "kfdschedd exited with 1" --arms trap
 FAKE_ANSWER="echo {}" KFDSHIM_DISABLE=1 failing 1 "no totals" --arms trap
 

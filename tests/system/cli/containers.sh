@@ -95,13 +95,13 @@ is ".processes | length == 1 and .[0].pid == $docker and .[0].container.name == 
 pidmap "$docker"
 is '.processes[0].container.name == "train"'
 asked 'exit 3'
-without_name "docker did not tell a name"
+without_name "docker returned no name"
 asked 'printf "/train\033[2J\n"'
-without_name "docker did not tell a name"
+without_name "docker returned no name"
 asked 'yes | head -c 100000'
-without_name "docker did not tell a name"
+without_name "docker returned no name"
 asked 'exec sleep 60'
-without_name "docker did not answer within 2 seconds"
+without_name "docker did not reply within 2 seconds"
 search=$work
 without_name "docker is not in PATH"
 

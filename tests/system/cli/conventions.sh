@@ -62,7 +62,7 @@ schema status "$work/out"
 holds "$work/out" ".processes | length == 1 and .[0].pid == $offline"
 expect 0 "$kfdsched" status "$offline"
 ! grep -q "^ *$first " "$work/out" || fail "process $first is in the status of process $offline"
-refused 1 "no process $$ is registered with the daemon" "$kfdsched" status $$
+refused 1 "process $$ is not registered with the daemon" "$kfdsched" status $$
 expect 0 "$kfdsched" top --once --interval 0.05
 expect 0 "$kfdsched" events --follow -n 1 --last 1
 kill -KILL "$first" "$offline" "$daemon"

@@ -10,9 +10,9 @@ set -eu
 as_root "$@"
 in_a_world
 
-danger="a busy runtime has died of"
+danger="a busy runtime has crashed when"
 for verb in preempt suspend verify monitor; do
-	"$kfdsched" help $verb | tr -s ' \n' ' ' | grep -qF "$danger opening a debug session" || fail "not in the help of $verb"
+	"$kfdsched" help $verb | tr -s ' \n' ' ' | grep -qF "$danger a debug session was opened" || fail "not in the help of $verb"
 done
 load=(--trace "$SOURCE/traces/offline_gemm4000_f32.csv" --rate 5 --seconds 600)
 LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" "${load[@]}" >/dev/null 2>&1 &
@@ -46,7 +46,7 @@ real() {
 }
 expect 2 real "$kfdsched" "${preempt[@]}" </dev/null
 one_line ""
-said "$danger opening a debug session: --yes says that process $target may be lost"
+said "$danger a debug session was opened: confirm with --yes that process $target may be lost"
 expect 0 real "$kfdsched" "${preempt[@]}" --yes </dev/null
 printed "1/1 successes"
 answers() {

@@ -75,13 +75,13 @@ parent=$!
 children+=("$parent")
 child_in_state $parent '(sleep) Z'
 zombie=$child
-diagnose "$zombie" '.verdict | test("has ended \\(a zombie, until sleep \\([0-9]+\\) asks for its exit code\\)")' \
+diagnose "$zombie" '.verdict | test("has ended \\(a zombie until sleep \\([0-9]+\\) collects its exit status\\)")' \
 	'.process.state == "zombie" and .findings == [] and (.process.state_text | test("zombie"))'
 
 # ---- without a daemon ----
 replay
 bare=$replayed
-diagnose $bare '.verdict | test("runs, uses 1 GPU with [0-9]+ queues, and cannot be preempted as it is: " +
+diagnose $bare '.verdict | test("runs, uses 1 GPU with [0-9]+ queues, and cannot be preempted now: " +
 		"it runs without libkfdshim.so, which its LD_PRELOAD does not name; do: start it with .kfdsched run")' \
 	'.level == "none" and .preemptible == false and .gpu.shim == false and .gpu.listed and .gpu.device_open' \
 	'.gpu.debug_enabled == false and .gpu.rocr == "5.2.3"' \
@@ -98,7 +98,7 @@ kill -CONT $bare
 thread=$(find /proc/$bare/task -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vx $bare | head -n 1)
 diagnose "$thread" ".asked == $thread and .pid == $bare" '.verdict | test("^process '$bare' ")'
 expect 0 "$kfdsched" diagnose "$thread"
-printed "$thread, which was asked for, is a thread of it"
+printed "$thread is a thread of this process"
 
 replay "$preload" KFDSHIM_DISABLE=1
 disabled=$replayed
@@ -164,7 +164,7 @@ diff -u "$SOURCE/tests/system/cli/diagnose.golden" "$work/text" >"$work/out" ||
 	fail "the text is not the expected one"
 "$kfdsched" suspend $offline --for 60 >/dev/null
 becomes $offline '.gpu.held'
-diagnose $offline '.verdict | test("with 4 queues \\(held back now\\), and can be preempted at level trap$")'
+diagnose $offline '.verdict | test("with 4 queues \\(held now\\), and can be preempted at level trap$")'
 "$kfdsched" resume $offline >/dev/null
 becomes $offline '.gpu.held == false and .gpu.suspends > 0'
 # One that somebody debugs already.
@@ -179,13 +179,13 @@ children+=("$traced")
 diagnose "$traced" ".verdict | test(\"at level self; for level trap do: end it: 'kill $tracer'\$\")" \
 	".process.tracer == {pid: $tracer, comm: \"strace\"}" '([.findings[].check] - ["worker"]) == ["tracer"]' \
 	'.levels | map(.can) == ["no", "now", "yes", "yes", "yes"]'
-# Who may not look into it.
+# Who is not allowed to read its state.
 as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 chmod 755 "$work"
 diagnose $bare '.preemptible == null and .level == null and .gpu.device_open == null and .gpu.shim == null' \
 	'.gpu.used and .gpu.listed' '.process.tracer == null' \
-	'.findings[] | select(.check == "rights") | (.found | test("may not look into it")) and
-		(.advice | test("^ask as root"))'
+	'.findings[] | select(.check == "rights") | (.found | test("is not allowed to read its state")) and
+		(.advice | test("^run this as root"))'
 # What the daemon and the driver's list tell, all may know.
 diagnose $offline '.level == "trap" and .preemptible and .gpu.device_open == null'
 schema diagnose "$work/all" --lines

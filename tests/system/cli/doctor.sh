@@ -110,7 +110,7 @@ inside_with_daemon() {
 	expect 0 "$kfdsched" policy observe
 	doctor 0
 	# How quickly it answers, and whether the watchdog had to begin another one, is the host's.
-	lines daemon "$good" worker '.found | test("^worker [0-9]+ answers within ")' \
+	lines daemon "$good" worker '.found | test("^worker [0-9]+ replies within ")' \
 		suspends "$good" connections "$good" \
 		refused_calls "$good" \
 		sys_ptrace '.verdict == "ok" and (.found | test("kfdschedd"))' \
@@ -186,7 +186,7 @@ inside_as_a_user() {
 	lines level '.verdict == "unknown" and .found == "bash: -"'
 	chmod 0660 /dev/kfd /dev/dri/renderD*
 	doctor 1 --socket "$work/none"
-	lines daemon '.verdict == "warning" and (.advice | test("listens elsewhere"))' \
+	lines daemon '.verdict == "warning" and (.advice | test("listens at another socket"))' \
 		sys_ptrace '.verdict == "unknown" and .found == null' \
 		kfd_device '.verdict == "missing" and (.advice | test("render"))' \
 		render_node '.verdict == "missing" and (.advice | test("usermod -aG render"))' \

@@ -43,7 +43,7 @@ holds "$work/queues" '[.queues[].gpu_id] | group_by(.) | map(length) == [3, 3, 3
 holds "$work/queues" 'all(.queues[]; .type == "aql" and .sources.type == "mqd" and .sources.ring_bytes == "sysfs")'
 
 "$kfdsched" verify "$process" >"$work/verify" || fail "$(cat "$work/verify")"
-grep -qx "agree: sysfs and mqd tell the same 24 queues" "$work/verify" || fail "$(cat "$work/verify")"
+grep -qx "agree: sysfs and mqd report the same 24 queues" "$work/verify" || fail "$(cat "$work/verify")"
 grep -Eqx "all +$XCCS +24 +$slots +$slots +1:$XCCS +0" "$work/verify" || fail "$(cat "$work/verify")"
 [ "$(grep -Ecx "[0-9]+ +$XCCS +3 +$((3 * XCCS)) +$((3 * XCCS)) +1:$XCCS +0" "$work/verify")" = 8 ] ||
 	fail "not each GPU: $(cat "$work/verify")"

@@ -38,7 +38,7 @@ for command in "status" "policy" "top --once --interval 50ms" "doctor -v"; do
 	printed "$bdf, renderD128, gpu_id $id"
 done
 expect 0 "$kfdsched" queues "$offline"
-grep -qE "^.* GPU +TOLD BY" "$work/out" || fail "queues has no column GPU: $(cat "$work/out")"
+grep -qE "^.* GPU +SOURCES" "$work/out" || fail "queues has no column GPU: $(cat "$work/out")"
 grep -qE " 0 +daemon" "$work/out" || fail "queues has no GPU: $(cat "$work/out")"
 
 # has_names WHERE: the GPU of a list in the JSON has all its names, and is the only one.

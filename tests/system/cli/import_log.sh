@@ -38,13 +38,13 @@ jq -e '.processes[0].threads[0] | .copies == 8 and .copied_bytes == null' "$work
 	fail "copies of 5.2.3, which have no size"
 # 5.6 to 6.1 do not say which ring is whose: they stay apart, and that is said.
 expect 0 import "$logs/hip-between.log"
-said "which belong together is not said"
+said "but do not relate them"
 
 # At level 3 newer ones name nobody, and have no packets: that is said, and is no 0.
 grep -E '^:[123]:' "$logs/hip-7.2.4.log" | sed -E 's/\[pid:[^]]*\]//' >"$work/three"
 expect 0 import --json "$work/three"
 said "name no process and no thread"
-said "it has no packets"
+said "the log has no packets"
 jq -c . "$work/out" >>"$work/json"
 jq -e '.processes | length == 1 and (.[0] | .pid == null and .threads[0].thread == null and
 	(.queues | length == 5 and all(.dispatches == null)))' "$work/out" >/dev/null || fail "level 3"
@@ -129,7 +129,7 @@ awk -v prefix="$prefix" 'BEGIN {
 	}
 }' >"$work/many"
 expect 0 import "$work/many"
-said "1616 lines are not in here: there was no room for more"
+said "1616 lines are not counted: the limit is"
 [ "$(grep -c ' 0x7f00 .* 0x7e00 .* normal ' "$work/out")" = 8192 ] ||
 	fail "9000 queues, one after the other, in room for 8192"
 schema import-log "$work/json" --lines

@@ -48,7 +48,7 @@ until_true 300 has_samples killed || fail "nothing is recorded"
 kill -KILL "$killed"
 wait "$killed" 2>/dev/null || true
 expect 0 "$kfdsched" analyze "$work/killed"
-printed "It was cut off"
+printed "The recording was cut off"
 [ "$(stat -c %a "$work/killed" "$work/killed/index.jsonl" | xargs)" = "700 600" ] || fail "others may read it"
 expect 1 "$kfdsched" monitor "$plain" --record "$work/killed"
 said "not empty"
@@ -83,7 +83,7 @@ stopped=$!
 until_true 300 grep -q 'sample 2' "$work/out" || fail "no samples"
 kill -KILL "$plain"
 wait "$stopped" || fail "the process ended, and it exits with $?"
-printed "; then it ended"
+printed "; then the process ended"
 
 # Ids that come and go, as a stand-in for the daemon tells them of this shell.
 answer() {
@@ -100,14 +100,14 @@ answer 0,2,5,6
 until_true 300 grep -q '4 queues (ids 0,2,5-6), new 5-6, gone 1$' "$work/out" || fail "no change is told: $(cat "$work/out")"
 kill -TERM "$stopped"
 wait "$stopped" || fail "asked to stop it exits with $?"
-printed "not stable: 1 differs from the one before; told by daemon"
+printed "not stable: 1 differs from the previous one; source daemon"
 printed "The ids changed"
 
 # No process, and none that has queues.
 expect 1 "$kfdsched" monitor "$plain"
 said "there is no process $plain"
 expect 1 "$kfdsched" monitor $$
-said "nobody knows the queues of process $$ (bash)"
+said "process $$ (bash): no source reports queues"
 [ ! -s "$work/out" ] || fail "it prints: $(cat "$work/out")"
 expect 2 "$kfdsched" monitor $$ --source trap --interval 10ms
 said "100ms or longer"

@@ -24,7 +24,7 @@ each "$work/none" "no daemon listens at $work/none: start one with 'kfdschedd'"
 [ -e /dev/kfd ] && none=1 || none=77
 refused "$none" "/dev/kfd" "$kfdsched" suspend $$ --socket "$work/none"
 expect 1 "$kfdsched" resume $$ --socket "$work/none"
-said "; and no 'kfdsched suspend' here holds process $$"
+said "; no 'kfdsched suspend' in this pid namespace holds process $$"
 orders+=("suspend $$")
 touch "$work/file"
 each "$work/file" "is not a socket"
@@ -38,7 +38,7 @@ orders=("resume $$" "set $$ own" "policy observe")
 each "$work/s" "has ended or closed the connection"
 orders=("resume $$" events)
 FAKE_FAULT=silent start_stand_in "$work/silent"
-each "$work/silent" "did not answer within 2 s"
+each "$work/silent" "did not reply within 2 s"
 
 # The daemon goes, comes again, and says that the process was resumed meanwhile: it is not held again.
 FAKE_FAULT=resumed FAKE_ANSWER="printf %s resumed" start_stand_in "$work/resumed"

@@ -64,13 +64,13 @@ headless=$!
 children+=("$headless")
 until_true 50 grep -qs ') Z ' "/proc/$headless/stat" || fail "its first thread lives"
 for verb in queues monitor verify; do
-	refused "$none" "nobody knows" "$kfdsched" "$verb" "$headless"
+	refused "$none" "no source reports" "$kfdsched" "$verb" "$headless"
 done
 # Somebody else's process: what anybody may see is told, what takes a right is refused.
 as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 for verb in preempt suspend; do
 	refused "$none" "" "${as_nobody[@]}" "$kfdsched" "$verb" "$target"
-	one_line "may not trace|refuses this user"
+	one_line "not allowed to trace|refuses this user"
 done
 "${as_nobody[@]}" "$kfdsched" monitor "$target" --seconds 0.2 --interval 0.1 | grep -q "queues" || fail "nobody may not count queues"
 kill -0 "$target" "$idle" || fail "somebody was hurt"
@@ -103,5 +103,5 @@ until_true 300 has_queues "$again" || fail "no queues of the next one"
 kill -CONT "$monitor"
 code=0
 wait "$monitor" || code=$?
-grep -q "then it ended" "$work/out" || fail "the next process was taken for it ($code): $(cat "$work/out")"
+grep -q "then the process ended" "$work/out" || fail "the next process was taken for it ($code): $(cat "$work/out")"
 echo "ok"

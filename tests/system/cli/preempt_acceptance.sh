@@ -47,7 +47,7 @@ ends() {
 		fail "it does not go on after SIGKILL of $1 $when"
 	until_true 50 has_ended "$preempt" || fail "the command stays"
 	until_true 50 has_ended "$acting" || fail "its child stays"
-	[ "$1" != child ] || grep -q 'not made' "$work/out" || fail "nothing is told of what was: $(cat "$work/out")"
+	[ "$1" != child ] || grep -q 'not run' "$work/out" || fail "nothing is told of what was: $(cat "$work/out")"
 	# Free for the next one at once, and that finds it running.
 	until_true 50 succeeds || fail "after SIGKILL of $1 $when: $(cat "$work/err")"
 }

@@ -98,7 +98,7 @@ value 'all(.queues[] | select(.type == "sdma"); .suspended == false)'
 "$kfdsched" resume "$with" >/dev/null
 
 # Nobody that has queues, and nobody at all.
-refused 1 "nobody knows queues of process $$" "$kfdsched" queues $$
+refused 1 "process $$ (bash): no source reports queues" "$kfdsched" queues $$
 sleep 0 &
 gone=$!
 wait "$gone"

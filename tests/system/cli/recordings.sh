@@ -153,4 +153,4 @@ jq -e '.damaged_lines == 3 and (.complete | not) and .samples == 3 and
 python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$work/damaged.svg" || fail "no XML"
 expect 0 "$kfdsched" analyze damaged
 if grep -q "$(printf '\033')" "$work/out"; then fail "an escape sequence reaches the terminal"; fi
-printed "3 lines of it could not be read"
+printed "3 lines could not be read"

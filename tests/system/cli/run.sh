@@ -62,4 +62,4 @@ refused 1 "libkfdshim.so is neither" "$kfdsched" run --priority 1 -- env
 mkdir "$work/a b"
 cp "$kfdsched" "$work/a b"
 cp "$other" "$work/a b/libkfdshim.so"
-refused 1 "LD_PRELOAD cannot carry" "$work/a b/kfdsched" run --priority 1 -- env
+refused 1 "LD_PRELOAD cannot contain" "$work/a b/kfdsched" run --priority 1 -- env

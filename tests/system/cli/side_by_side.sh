@@ -74,7 +74,7 @@ for pid in "$(<one)" "$(<two)"; do
 done
 
 # What cannot be done.
-refused 1 "does not exist yet" "$kfdsched" compare -o both -- true :: true
+refused 1 "choose one that does not exist" "$kfdsched" compare -o both -- true :: true
 expect 1 "$kfdsched" compare -- true :: "$work/nosuch"
 said "cannot start '$work/nosuch': No such file"
 [ -z "$(ls -A tmp)" ] || fail "something stays: $(ls -R tmp)"

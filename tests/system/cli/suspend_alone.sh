@@ -47,7 +47,7 @@ rptr=$(rptr_of "$offline")
 working=$(status | jq "[.processes[].queues[]|select(.type == \"aql\")]|max_by(.ring_bytes).id")
 idle=$(status | jq "[.processes[].queues[]|select(.type == \"aql\" and .id != $working)][0].id")
 
-refused 77 "is kfdschedd's, which suspends whole processes" "$kfdsched" suspend "$offline" --queues "$working"
+refused 77 "is registered with kfdschedd, which suspends whole processes" "$kfdsched" suspend "$offline" --queues "$working"
 keeps suspend "$offline" --for 1
 jq -e '.by_daemon and .seconds == 1 and .queues == null' "$work/json" >/dev/null || fail "$(cat "$work/json")"
 keeps resume "$offline"
@@ -61,7 +61,7 @@ jq -e ".nodes[0].share_percent == 20 and .default.policy == \"observe\"" "$work/
 kill -TERM "$daemon"
 until_true 50 has_ended "$daemon" || fail "the daemon stays"
 
-refused 1 "no 'kfdsched suspend' here holds process $offline" "$kfdsched" resume "$offline"
+refused 1 "no 'kfdsched suspend' in this pid namespace holds process $offline" "$kfdsched" resume "$offline"
 hold
 refused 1 "process $offline is held by 'kfdsched suspend' in the foreground (process $holder)" "$kfdsched" resume "$offline"
 refused 77 "process $offline " "$kfdsched" suspend "$offline"
@@ -101,8 +101,8 @@ headless=$!
 children+=("$headless")
 until_true 50 grep -q ') Z ' "/proc/$headless/stat" || fail "its first thread lives"
 for verb in suspend preempt; do
-	refused 1 "waits for its parent to notice (a zombie)" "$kfdsched" $verb "$(cat "$work/zombie")"
-	refused 1 "has lost its first thread" "$kfdsched" $verb "$headless"
+	refused 1 "(a zombie: its parent has not collected its exit status)" "$kfdsched" $verb "$(cat "$work/zombie")"
+	refused 1 "its first thread, which would be traced, has ended" "$kfdsched" $verb "$headless"
 	refused 1 "there is no such process" "$kfdsched" $verb 4194304
 done
 chmod 755 "$work"
@@ -115,7 +115,7 @@ for verb in suspend preempt; do
 done
 thread=$(find "/proc/$offline/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vx "$offline" | head -n 1)
 for verb in preempt suspend resume; do
-	refused 1 "$thread is a thread: name its process" "$kfdsched" $verb "$thread"
+	refused 1 "$thread is a thread: use the id of its process" "$kfdsched" $verb "$thread"
 done
 
 # Its shim has a session of its own on it where nobody schedules it: a sentence.

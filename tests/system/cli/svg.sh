@@ -32,8 +32,8 @@ has_text usual "76 %"
 has_text usual "possible: 75 %"
 lacks one_arm "possible"
 has_text usual "simulated GPU: mi210, time scale 0.1, bounce 200 us, median save 60.4 us, restore 50.2 us (assumed)"
-lacks usual "NOT A VALID RUN"
-has_text usual "Where the GPU's time went while offline was there"
+lacks usual "INVALID RUN"
+has_text usual "Use of the GPU's time while offline clients ran"
 has_text usual "idle, offline held"
 for percent in 55 22 6; do
 	has_text usual "$percent %"
@@ -43,9 +43,9 @@ done
 awk -F'"' '/<rect class="time[0-7]".* height="24"/ {sum[$6] += $8}
 	END {for (y in sum) {n++; if (sum[y] < 651.5 || sum[y] > 652.5) exit 1} exit n != 3}' "$work/usual.svg" ||
 	fail "bars of another length"
-lacks usual "not known apart"
+lacks usual "not distinguishable"
 # Each arm has a row; the shares that are not known are one.
-has_text levels "not known apart"
+has_text levels "not distinguishable"
 for arm in self gate peers; do
 	[ "$(grep -c "class=\"$arm\"" "$work/levels.svg")" = 2 ] || fail "bars of $arm"
 done
@@ -53,13 +53,13 @@ done
 ! grep -q 'nan' "$work/levels.svg" || fail "a picture with an unknown number"
 # The floor of the arms that preempt, that of gate, and what is possible.
 [ "$(grep -c 'class="floor"' "$work/levels.svg")" = 3 ] || fail "the floors"
-lacks hardware "time went"
+lacks hardware "Use of the GPU's time"
 has_text seeds "online: Poisson arrivals, load 20 %; offline: closed loop; 40 s a window; thin lines: lowest to highest seed"
 # Offline steps of three arms, latencies of the two that keep up; three lines each.
 [ "$(grep -c 'class="spread"' "$work/seeds.svg")" = 15 ] || fail "not each spread is drawn"
 ! grep -q 'class="spread"' "$work/usual.svg" || fail "one seed has a spread"
-has_text invalid "NOT A VALID RUN: the report says why"
-has_text hardware "hardware: times are wall time; what a bounce costs is not known"
+has_text invalid "INVALID RUN: see the report for the reason"
+has_text hardware "hardware: times are wall time; the cost of a bounce is not known"
 lacks hardware "simulated"
 lacks hardware "floor"
 has_text one_arm "Offline steps in the window"

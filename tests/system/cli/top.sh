@@ -76,7 +76,7 @@ soon eval "screen | grep -qE '^ +1 +0 +aql +1 MiB +[0-9]+ +[0-9]+ '"
 keys S
 shows "Suspend $offline (kfdreplay) until R, or this top ends? y/n"
 keys n
-shows "Nothing was done."
+shows "Cancelled."
 says ".processes[]|select(.pid == $offline)|.lease_us == null" || fail "suspended without a yes"
 keys S y
 soon state_is "$offline" suspended
@@ -85,7 +85,7 @@ keys q
 shows "  0 ["
 soon eval "row | grep -q ' suspended '"
 keys q
-shows "1 process suspended here will run again. Quit?"
+shows "1 process suspended here will be resumed. Quit?"
 keys n
 keys R y
 soon state_is "$offline" running
@@ -137,7 +137,7 @@ shows "no daemon: "
 shows "of CUs"
 soon eval "screen | grep -qE '^ *$offline +- +- +- +- +- +2 +2 +1:1 '"
 keys S
-shows "Only a daemon can do that"
+shows "This needs a daemon"
 keys q
 
 # Who uses no GPU.

@@ -37,7 +37,7 @@ expect 1 "$kfdsched" top --once 4194304
 said "no process 4194304"
 start_stand_in "$work/s"
 tmux_begin 80 24 "TERM=nosuch $kfdsched top --socket $work/s; sleep 1000"
-shows "a terminal called 'nosuch'"
+shows "unknown terminal type 'nosuch'"
 shows "use --once"
 tmux_end
 

@@ -68,7 +68,7 @@ end_trace
 jq -e '.flows > 0 and .bars["off the GPU"] == 3 * .flows and .bars["queue 1 on GPU 0"] > 0 and
 	(.processes | index("kfdreplay") and index("lane_client") and index("GPUs"))' \
 	"$work/facts" >/dev/null || fail "not in the picture: $(cat "$work/facts")"
-jq -e '.otherData.simulated and (.otherData.notes | any(test("driver is in the trace: it is simulated")))
+jq -e '.otherData.simulated and (.otherData.notes | any(test("the trace has no activity of the driver: the driver is simulated")))
 	and (.traceEvents | any(.ph == "X" and .name == "suspend" and
 		(.args.text | test("for the work of process '"$online"',"))))' "$work/picture" >/dev/null ||
 	fail "what is not known, or the reason, is not in the file"
@@ -79,7 +79,7 @@ jq -e '[.traceEvents[] | select(.ph == "X" and .name == "off the GPU")][0] as $o
 	$off.ts == $suspend.ts and $resume.ts > $suspend.ts + $suspend.dur and
 	($off.ts + $off.dur - $resume.ts - $resume.dur | fabs) < 1' "$work/picture" >/dev/null ||
 	fail "the bar is not from the suspend to the resume"
-grep -q "moments of .* s are in $work/picture" "$work/talk" || fail "$(cat "$work/talk")"
+grep -q "events of .* s are in $work/picture" "$work/talk" || fail "$(cat "$work/talk")"
 
 # One process alone; its own work, in order.
 trace --json --pid "$online"

@@ -29,7 +29,7 @@ fails 127 "cannot start /nowhere" --perfetto "$work/picture" -- /nowhere
 
 replay=("$BUILD/kfdreplay" --trace "$SOURCE/traces/offline_gemm4000_f32.csv" --closed --requests 1)
 "$kfdsched" trace -- "${replay[@]}" >"$work/table" 2>"$work/talk" || fail "$(cat "$work/talk")"
-grep -q "no decisions are in the trace: no daemon" "$work/talk" || fail "no word of it: $(cat "$work/talk")"
+grep -q "the trace has no decisions of the daemon: no daemon" "$work/talk" || fail "no word of it: $(cat "$work/talk")"
 grep -q "^kfdshim.*: event " "$work/talk" && fail "the shim's events are shown, too: $(cat "$work/talk")"
 sed -E 's/^ +[0-9.]+ /TIME/; s/ [0-9]+ / PID /; s/pointer [0-9]+/pointer N/; s/type [0-9]+/type T/' \
 	"$work/table" | sort -u >"$work/lines"
@@ -57,7 +57,7 @@ log_at() {
 		fail "$(cat "$work/talk")"
 }
 log_at "" --json
-grep -q "lines of HIP's log are of the time before the trace" "$work/talk" || fail "$(cat "$work/talk")"
+grep -q "lines of HIP's log are from before the trace" "$work/talk" || fail "$(cat "$work/talk")"
 lines=$(jq -s 'if length == 1 then .[0].hip_lines_left_out else {} end | if .future == 0 then .before else 0 end' "$work/out")
 [ "$lines" -gt 50 ] || fail "the past is now: $(head "$work/out")"
 schema trace "$work/out" --lines

@@ -13,9 +13,9 @@ wrong() { # SAYS ARGUMENT...
 	said "usage: kfdsched"
 }
 
-wrong "no verb"
-wrong "no verb is called nosuch" nosuch
-wrong "no verb is called nosuch" help nosuch
+wrong "no command"
+wrong "unknown command nosuch" nosuch
+wrong "unknown command nosuch" help nosuch
 wrong "unknown option --nosuch" run --nosuch
 wrong "unknown option -x" run -x
 wrong "--priority needs a value" run --priority
@@ -30,17 +30,17 @@ wrong "not '0ms'" run --priority 3 --slo 0ms -- true
 wrong "--group" run --priority 3 --group "" -- true
 wrong "--group" run --priority 3 --group "$(printf 'g%.0s' $(seq 64))" -- true
 wrong "no command" run --priority online
-wrong "'now' is no process id" status now
+wrong "'now' is not a valid process id" status now
 wrong "wrong option --json=1" status --json=1
-wrong "'0' is no process id" queues 0
-wrong "'12x' is no process id" queues 12x
-wrong "one argument too many" queues 1 2
-wrong "'1x' is no process id" doctor 1x
-wrong "one argument too many" doctor 1 2
+wrong "'0' is not a valid process id" queues 0
+wrong "'12x' is not a valid process id" queues 12x
+wrong "unexpected argument" queues 1 2
+wrong "'1x' is not a valid process id" doctor 1x
+wrong "unexpected argument" doctor 1 2
 wrong "no PID" suspend
-wrong "'0' is no process id" suspend 0
-wrong "'12x' is no process id" resume 12x
-wrong "one argument too many" resume 12 13
+wrong "'0' is not a valid process id" suspend 0
+wrong "'12x' is not a valid process id" resume 12x
+wrong "unexpected argument" resume 12 13
 for seconds in 0 -1 x 5s 86401 99999999999999999999; do
 	wrong "--for takes 1 to 86400 seconds, not '$seconds'" suspend 12 --for "$seconds"
 done
@@ -52,7 +52,7 @@ wrong "--queues and --for exclude each other" suspend 12 --queues 1 --for 3
 wrong "unknown option --queues" resume 12 --queues 1
 wrong "no priority" set 12
 for priority in 16 -1 fast "" 007; do
-	wrong "'$priority' is no priority: online, offline, 0 to 15, none or own" set 12 -- "$priority"
+	wrong "'$priority' is not a valid priority: online, offline, 0 to 15, none or own" set 12 -- "$priority"
 done
 for policy in fast 0 -1 4294967296 12x; do
 	wrong "'$policy' is neither a node" policy -- "$policy"
@@ -61,37 +61,37 @@ for share in "" 10 share= share=0 share=100 share=5x share=% share=20%%; do
 	wrong "policy share needs share=1 to share=99" policy 12 share "$share"
 done
 wrong "policy share needs share=1 to share=99" policy share
-wrong "one argument too many" policy strict share=10
+wrong "unexpected argument" policy strict share=10
 wrong "--count takes a number of events, not '0'" events --follow --count 0
 wrong "--last takes a number of events, not '-1'" events --last -1
 wrong "--count ends --follow" events --count 3
-wrong "one argument too many" events now
+wrong "unexpected argument" events now
 wrong "--seconds takes a number above 0, not '0'" trace --seconds 0
-wrong "--pid takes a process id, 64 times at most, not 'x'" trace --pid x
-wrong "a command stands behind --" trace sleep 1
+wrong "--pid takes a process id, at most 64 times, not 'x'" trace --pid x
+wrong "a command follows after --" trace sleep 1
 wrong "exclude each other" trace --json --perfetto -
 wrong "--hip takes a level of 1 to 5, not '6'" trace --hip=6 -- true
-wrong "name its log with --hip-log" trace --hip
+wrong "give its log with --hip-log" trace --hip
 wrong "no PID" preempt
-wrong "'0' is no process id" preempt 0
-wrong "one argument too many" preempt 1 2
+wrong "'0' is not a valid process id" preempt 0
+wrong "unexpected argument" preempt 1 2
 wrong "--count takes 1 to 100000, not '0'" preempt 1 -n 0
 wrong "--hold takes a time such as 100ms, at most 30s, not '31s'" preempt 1 --hold 31s
 wrong "--pause takes a time such as 500ms, at most 600s, not '5'" preempt 1 --pause 5
 wrong "--slow takes a time such as 50ms, at most 30s, not '0ms'" preempt 1 --slow 0ms
 wrong "no PID" monitor
-wrong "'0' is no process id" monitor 0
+wrong "'0' is not a valid process id" monitor 0
 wrong "--interval takes seconds, or a time such as 1ms, of 100us to a day, not '1us'" monitor 1 --interval 1us
 wrong "--seconds takes seconds" monitor 1 --seconds -1
 wrong "--source takes auto, trap, sysfs or debugfs, not 'mqd'" monitor 1 --source mqd
-wrong "no folder of a recording" analyze
+wrong "no directory of a recording" analyze
 wrong "no command" record
 wrong "--samples takes 1 to 1000000, not '0'" record --samples 0 -- true
 wrong "--interval takes seconds" record --interval 1us -- true
-wrong "no second folder or process id" compare 1
+wrong "no second directory or process id" compare 1
 wrong "no command before ::" compare -- :: true
 wrong "no command behind ::" compare -- true ::
-wrong "-o is of two commands" compare -o x 1 2
+wrong "-o applies to two commands" compare -o x 1 2
 wrong "--interval takes seconds" compare --interval 1us -- true :: true
 wrong "no --online trace" colocate --offline a
 wrong "no --offline trace" colocate --online a

@@ -81,7 +81,7 @@ until_true 100 says ".processes[]|select(.pid == $with)|.level == \"trap\"" || f
 "$kfdsched" suspend "$with" --for 60 >/dev/null
 verify 0 "$with" --trap
 printed "is in no hardware slot: it is suspended"
-printed "agree: lane, sysfs and mqd tell the same 3 queues"
+printed "agree: lane, sysfs and mqd report the same 3 queues"
 grep -q "^trap .*$with" "$work/out" || fail "not why there is no snapshot: $(cat "$work/out")"
 verify 0 "$with" --json
 value '.all.active_hqds == 0 and .all.in_no_slot == 3 and .all.ratio == null'
@@ -91,7 +91,7 @@ end_queues
 
 # Nobody that has queues, nobody at all, a thread; and wrong use.
 verify 77 $$
-grep -q "nobody knows queues of process $$" "$work/err" || fail "$(cat "$work/err")"
+grep -q "process $$ .*no source reports queues" "$work/err" || fail "$(cat "$work/err")"
 sleep 0 &
 gone=$!
 wait "$gone"

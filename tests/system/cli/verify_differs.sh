@@ -25,7 +25,7 @@ for id in 0 1 2; do
 	grep -Eq "^differs: queue $id \(GPU 0\): it has 2 MQDs, and its node 1 XCCs$" "$work/out" ||
 		fail "not queue $id: $(cat "$work/out")"
 done
-grep -q "^differ: 3 differences, the same at 5 looks$" "$work/out" || fail "no verdict: $(cat "$work/out")"
+grep -q "^differ: 3 differences, the same in 5 samples$" "$work/out" || fail "no verdict: $(cat "$work/out")"
 "$kfdsched" verify "$process" --json >"$work/json" || true
 schema verify "$work/json"
 jq -e '.verdict == "differ" and .looks == 5 and ([.differences[] | [.what, .id, .other]] ==

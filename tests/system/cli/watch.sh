@@ -51,7 +51,7 @@ until_true 300 has_queue "$old" || fail "no queue"
 # Nobody new.
 watch --timeout 0.3
 ends 1
-said "process $old (kfdreplay) uses a GPU already"
+said "process $old (kfdreplay) already uses a GPU"
 said "no new GPU process within"
 [ "$(wc -l <"$work/err") $(wc -c <"$work/out")" = "3 0" ] || fail "more than three lines: $(cat "$work/out" "$work/err")"
 
@@ -66,7 +66,7 @@ grep -q "^new GPU process: host pid $workload, container pid $inner, container d
 	"$work/out" || fail "the new one is not told"
 kill -KILL "$workload"
 ends 0
-grep -q "process $workload (kfdreplay): .*; then it ended" "$work/out" || fail "its end is not told"
+grep -q "process $workload (kfdreplay): .*; then the process ended" "$work/out" || fail "its end is not told"
 [ "$(grep -c '^new GPU process' "$work/out")" = 1 ] || fail "others, too: $(cat "$work/out")"
 
 # By its number, also one that is there already; asked to stop it tells what it has.

@@ -61,7 +61,7 @@ grep -qE "^ +1 +[0-9]+ " "$work/table" || fail "no row of GPU 1: $(cat "$work/ta
 
 refused 2 "" "$kfdsched" workload
 expect 2 "$kfdsched" workload bert
-said "'bert' is no workload: gemm, cnn, transformer or llm-decode"
+said "'bert' is not a valid workload: gemm, cnn, transformer or llm-decode"
 expect 2 "$kfdsched" workload gemm --seconds -1
 expect 2 "$kfdsched" workload gemm --priority fast
 expect 2 "$kfdsched" workload gemm --all-gpus --device 1

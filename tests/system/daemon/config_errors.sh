@@ -33,7 +33,7 @@ BUILD=$work wrong "$work/bad.ini: Permission denied" "$work/bad.ini" \
 example=$SOURCE/packaging/kfdschedd.ini
 for section in scheduler 'node 1' authority 'rule a' metrics log; do
 	printf '[%s]\nx = 1\n' "$section" >"$work/keys.ini"
-	wrong "known are" "$work/keys.ini"
+	wrong "known keys are" "$work/keys.ini"
 	known=$(sed 's/.*known are //; s/,//g' "$work/err")
 	for key in $known; do
 		[[ $key == *_us ]] || grep -q "^;*$key = " "$example" || fail "$example has no $key"

@@ -10,12 +10,12 @@ set -eu
 in_a_world
 
 refused 1 "no daemon listens" "$kfdsched" status $$ --dump
-refused 2 "wants the PID" "$kfdsched" status --dump
-refused 2 "is no process id" "$kfdsched" status --dump 12x
-refused 2 "one argument too many" "$kfdsched" status 12 13
+refused 2 "needs the PID" "$kfdsched" status --dump
+refused 2 "is not a valid process id" "$kfdsched" status --dump 12x
+refused 2 "unexpected argument" "$kfdsched" status 12 13
 
 start_daemon
-refused 1 "no process $$ is registered" "$kfdsched" status $$ --dump
+refused 1 "process $$ is not registered" "$kfdsched" status $$ --dump
 
 mkfifo "$work/orders"
 LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline KFDSHIM_GROUP=ranks \
@@ -65,7 +65,7 @@ told '[.lane.events[] | select(.kind == "destroyed")] | length == 1 and .[0].gpu
 exec 7>&-
 wait "$workload" || fail "the workload ended with $?"
 until_true 50 says ".processes | all(.pid != $workload)" || fail "it is still registered"
-refused 1 "no process $workload is registered" "$kfdsched" status "$workload" --dump
+refused 1 "process $workload is not registered" "$kfdsched" status "$workload" --dump
 
 # Queues that no suspension reaches are named, and entries that make no sense counted.
 # Types: 0 PM4, 1 SDMA, 64 DRM; 9 is none.

@@ -54,7 +54,7 @@ complains() {
 	[ "$(grep -c "$2" "$work/log")" = $wanted ] || fail "it does not say $wanted times: $2"
 }
 complains 'ulimit -l unlimited' "memory can be locked"
-complains 'echo -900 >/proc/self/oom_score_adj' "when memory runs out"
+complains 'echo -900 >/proc/self/oom_score_adj' "OOM killer"
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
 
@@ -74,7 +74,7 @@ daemon=$!
 children+=("$daemon")
 until_true 50 says .daemon.worker_pid || fail "no worker of the ordinary user's"
 replace_worker
-for line in "memory can be locked" "when memory runs out"; do
+for line in "memory can be locked" "OOM killer"; do
 	[ "$(grep -c "$line" "$work/log")" = 1 ] || fail "it does not say once: $line"
 done
 is_locked "$(worker)" || fail "nothing is locked under a limit: $(grep Vm "/proc/$(worker)/status")"

@@ -8,7 +8,7 @@ set -eu
 . "$SOURCE/tests/lib/daemon.inc.sh"
 
 start_daemon
-refused 1 "$KFDSHIM_SOCKET already" "$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET"
+refused 1 "another daemon listens at $KFDSHIM_SOCKET" "$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET"
 says .daemon.pid || fail "the first one does not answer any more"
 
 first=$(worker)

@@ -63,7 +63,7 @@ says '.totals.suspends == 0 and .daemon.policy == "strict"' || fail "an order wi
 as=(setpriv --reuid 65534 --regid 65534 --groups "65531,65533")
 works "is suspended" suspend "$offline" --for 60
 as=(setpriv --reuid 65534 --regid 65533 --clear-groups)
-works "process $offline .*: the lease has expired" resume "$offline"
+works "process $offline (kfdreplay): the lease has expired" resume "$offline"
 as=(setpriv --reuid 65534 --regid 65534 --groups "65531,65532")
 fails "is not allowed to send control requests" resume "$offline"
 as=()
@@ -80,7 +80,7 @@ leased " > 500000000" || fail "no lease"
 kill -KILL "$(worker)"
 until_true 100 leased " > 500000000" || fail "the lease is lost: $(status | jq -c .processes)"
 comes_to suspended "not suspended by the next worker"
-works "process $offline .*: the lease has expired" resume "$offline" --json
+works "process $offline (kfdreplay): the lease has expired" resume "$offline" --json
 is_json ".order == \"resume\" and .pid == $offline and (keys|length) == 3"
 comes_to running "not resumed"
 works "not suspended by a request" resume "$offline"
@@ -102,7 +102,7 @@ works_now() {
 }
 until_true 100 works_now || fail "$(cat "$work/out")"
 until_true 100 state_is "$top" suspended || fail "not suspended: $(status | jq -c .processes)"
-works "process $top .*: the lease has expired" resume "$top"
+works "process $top (kfdreplay): the lease has expired" resume "$top"
 until_true 100 state_is "$top" running || fail "not resumed"
 interrupt "$top"
 jq -e '.count.submitted > 0 and .count.executed == .count.submitted' "$work/top.json" >/dev/null ||
@@ -118,7 +118,7 @@ leased " == -1" || fail "no lease"
 kill -KILL "$(worker)"
 until_true 100 leased " == -1" || fail "the command let go: $(status | jq -c .processes)"
 comes_to suspended "not held by the next worker"
-works "process $offline .*: the lease has expired" resume "$offline"
+works "process $offline (kfdreplay): the lease has expired" resume "$offline"
 comes_to running "not resumed"
 wait "$holds" || fail "resumed, the command ended with $?"
 grep -q "resumed by process .* of user 0" "$work/holds" || fail "$(cat "$work/holds")"
@@ -133,7 +133,7 @@ comes_to running "held by a dead command"
 holds=$!
 children+=("$holds")
 until_true 100 grep -qx "}" "$work/holds" || fail "held, it says: $(cat "$work/holds")"
-works "process $offline .*: the lease has expired" resume "$offline"
+works "process $offline (kfdreplay): the lease has expired" resume "$offline"
 wait "$holds" || fail "resumed, the command with --json ended with $?"
 cp "$work/holds" "$work/out"
 is_json ".order == \"suspend\" and .pid == $offline and .seconds == null and has(\"seconds\")"

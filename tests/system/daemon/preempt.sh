@@ -53,17 +53,17 @@ jq -e ".pid == $offline and .simulated and (.by_daemon|not) and .asked == 3 and 
 	([.suspend_us, .resume_us][]|0 < .min and .min <= .median and .min <= .mean and .mean <= .max and
 	.median <= .p90 and .p90 <= .p99 and .p99 <= .max)" "$work/preempt.json" >/dev/null || fail "$(cat "$work/preempt.json")"
 "$kfdsched" preempt "$offline" -n 2 --hold 1ms --pause 1ms --slow 10s >"$work/out" || fail "preempt ended with $?"
-grep -q "2/2 successes (100 %), by a debug session of kfdsched's own, on a simulated GPU" "$work/out" || fail "$(cat "$work/out")"
+grep -q "2/2 successes (100 %), by a debug session of kfdsched, on a simulated GPU" "$work/out" || fail "$(cat "$work/out")"
 
 ends_by parent 2 'after 1 of 2: interrupted' # SIGINT
-grep -q '1/1 successes (100 %), 1 of 2 rounds not made' "$work/out" || fail "what was measured is lost: $(cat "$work/out")"
-ends_by child 9 'it was killed in its work: the driver has resumed the process'
-ends_by child 19 'it was stopped in its work, and so ended: the driver has resumed the process' # SIGSTOP
+grep -q '1/1 successes (100 %), 1 of 2 rounds not run' "$work/out" || fail "what was measured is lost: $(cat "$work/out")"
+ends_by child 9 'the child that holds the process was killed: the driver has resumed the process'
+ends_by child 19 'the child that holds the process was stopped, and was ended for that: the driver has resumed the process' # SIGSTOP
 ends_by parent 9 '' # SIGKILL
 
 expect 1 "$kfdsched" preempt "$offline" -n 5 --slow 1us --pause 1ms --hold 1ms
-one_line 'a suspend took [0-9]* us, which is slow'
-grep -q '1/1 successes (100 %), 4 of 5 rounds not made' "$work/out" || fail "goes on after a slow one"
+one_line 'a suspend took [0-9]* us, longer than --slow'
+grep -q '1/1 successes (100 %), 4 of 5 rounds not run' "$work/out" || fail "goes on after a slow one"
 refused 1 "does not use /dev/kfd" "$kfdsched" preempt $$
 refused 1 'there is no such process' "$kfdsched" preempt 4000000
 strace -o "$work/strace" -e trace=none -p "$offline" 2>>"$work/log" &

@@ -45,7 +45,7 @@ online_priority=9
 start_online
 
 rule auto
-comes self self 'holds itself back.*KFDSHIM_LEVEL=self'
+comes self self 'holds itself.*KFDSHIM_LEVEL=self'
 grep -q "process $offline .*level self: it holds itself" "$work/log" || fail "the log does not say it"
 held
 rule self

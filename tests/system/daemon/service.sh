@@ -26,15 +26,15 @@ at_least() {
 WATCHDOG_USEC=300000 start_daemon
 until_true 50 at_least READY=1 1 || fail "not ready"
 says .daemon.worker_pid || fail "ready, and does not answer"
-sed -n 2p "$work/told" | grep -qx 'STATUS=Worker [0-9]* decides\.' || fail "ready before its worker: $(cat "$work/told")"
+sed -n 2p "$work/told" | grep -qx 'STATUS=Worker [0-9]* is running\.' || fail "ready before its worker: $(cat "$work/told")"
 until_true 50 at_least WATCHDOG=1 3 || fail "no WATCHDOG=1"
-grep -qx "STATUS=Worker $(worker) decides\." "$work/told" || fail "no status: $(cat "$work/told")"
+grep -qx "STATUS=Worker $(worker) is running\." "$work/told" || fail "no status: $(cat "$work/told")"
 
 first=$(worker)
 kill -STOP "$first"
 until_true 50 has_ended "$first" || fail "a stopped worker lives on"
 until_true 50 says ".daemon.worker_pid != $first" || fail "no other worker"
-until_true 50 grep -qx "STATUS=Worker $(worker) decides\." "$work/told" || fail "no new status"
+until_true 50 grep -qx "STATUS=Worker $(worker) is running\." "$work/told" || fail "no new status"
 
 # One that ends again and again is started after pauses; systemd is not told that all is well.
 for _ in 1 2 3 4; do
@@ -43,7 +43,7 @@ for _ in 1 2 3 4; do
 	until_true 100 says ".daemon.worker_pid != $before" || fail "no worker after $before"
 done
 grep -q "after a pause" "$work/log" || fail "no pause"
-until_true 50 grep -qx "STATUS=Worker $(worker) decides\." "$work/told" || fail "no status of the last one"
+until_true 50 grep -qx "STATUS=Worker $(worker) is running\." "$work/told" || fail "no status of the last one"
 awk '/^STATUS=The worker has ended/ {out = 1} /^STATUS=Worker/ {out = 0}
 	/^WATCHDOG=1$/ && out {exit 1}' "$work/told" || fail "WATCHDOG=1 while there is no worker: $(cat "$work/told")"
 before=$(how_often WATCHDOG=1)

@@ -132,7 +132,7 @@ static void test_slots_by_xcc(void **state)
 			assert_int_equal(a->node[0].in_xcc[xcc], xcc < ratios[i] ? 3 : 0);
 		assert_int_equal(a->node[0].least, ratios[i]);
 		assert_int_equal(a->node[0].most, ratios[i]);
-		snprintf(words, sizeof(words), "one an XCC (1:%u)", (unsigned)ratios[i]);
+		snprintf(words, sizeof(words), "one per XCC (1:%u)", (unsigned)ratios[i]);
 		assert_true(concludes(analysis_conclusion(a), words));
 		end(a);
 	}
@@ -155,7 +155,7 @@ static void test_settings(void **state)
 	assert_int_equal(a->process[0].queue[0].last.field[OBSERVE_TYPE].value, OBSERVE_AQL);
 	assert_int_equal(a->process[0].queue[0].last.field[OBSERVE_PRIORITY].value, 7);
 	assert_int_equal(a->process[0].queue[1].changed, 1u << OBSERVE_PRIORITY);
-	assert_true(concludes(analysis_conclusion(a), "1 of 2 queues was set anew"));
+	assert_true(concludes(analysis_conclusion(a), "1 of 2 queues was changed"));
 	end(a);
 }
 

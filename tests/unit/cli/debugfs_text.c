@@ -324,14 +324,15 @@ static void test_broken_mqds(void **state)
 	while (text[bytes - 1] != '\n')
 		bytes--;
 	assert_int_equal(mqds(4711), -EBADMSG);
-	assert_string_equal(why, "debugfs kfd/mqds breaks off: what begins in line 452 has 504 "
-				 "words, not 512");
+	assert_string_equal(
+		why, "debugfs kfd/mqds is truncated: the block that begins in line 452 has 504 "
+		     "words, not 512");
 
 	observe_list_clear(&list);
 	bytes = all;
 	memcpy(strstr(text, "00000200:"), "00000240:", 9);
 	assert_int_equal(mqds(4711), -EBADMSG);
-	assert_string_equal(why, "line 19 of debugfs kfd/mqds is not understood");
+	assert_string_equal(why, "line 19 of debugfs kfd/mqds cannot be parsed");
 	assert_int_equal(list.count, 1);
 	is(&list.queue[0], OBSERVE_TYPE, OBSERVE_COMPUTE);
 	is_not_known(&list.queue[0], OBSERVE_RING_ADDRESS);
@@ -494,13 +495,14 @@ static void test_broken_hqds(void **state)
 		bytes--;
 	assert_int_equal(hqds(), -EBADMSG);
 	assert_string_equal(
-		why, "debugfs kfd/hqds breaks off: what begins in line 10 has 48 words, not 56");
+		why,
+		"debugfs kfd/hqds is truncated: the block that begins in line 10 has 48 words, not 56");
 	assert_int_equal(list.count, 1);
 
 	begin();
 	fprintf(to, " Inst 0,  CP Pipe 0, Queue 2\n");
 	assert_int_equal(hqds(), -EBADMSG);
-	assert_string_equal(why, "line 1 of debugfs kfd/hqds is not understood");
+	assert_string_equal(why, "line 1 of debugfs kfd/hqds cannot be parsed");
 
 	begin();
 	fprintf(to, "Node 1, gpu_id 1100:\n");

@@ -53,10 +53,10 @@ static void test_states(void **state)
 		const char *sentence, *text, *advice;
 	} cases[] = {
 		{'R', "runs, uses", "waits for a CPU", NULL},
-		{'D', "waits in the kernel, uses", "no signal", "cat /proc/4711/stack"},
+		{'D', "waits in the kernel, uses", "cannot handle signals", "cat /proc/4711/stack"},
 		{'T', "is stopped by a signal, uses", "SIGSTOP", "kill -CONT 4711"},
 		{'t', "is stopped by gdb (77), uses", "gdb (77), which traces it", NULL},
-		{'?', "runs, uses", "does not know", NULL},
+		{'?', "runs, uses", "does not support", NULL},
 	};
 
 	(void)state;
@@ -92,8 +92,8 @@ static void test_dead(void **state)
 	facts.threads = 1;
 	judge();
 	assert_string_equal(got.sentence,
-			    "process 4711 (train) has ended (a zombie, until bash (12) "
-			    "asks for its exit code): there is nothing to preempt");
+			    "process 4711 (train) has ended (a zombie until bash (12) "
+			    "collects its exit status): there is nothing to preempt");
 	assert_int_equal(got.preemptible, DOCTOR_NO);
 	assert_int_equal(got.findings.count, 0);
 	check_level("trap", DIAGNOSE_NO, "it has ended");
@@ -106,8 +106,8 @@ static void test_dead(void **state)
 	facts.who.state = 'S';
 	facts.who.kernel = true;
 	judge();
-	says("is a thread of the kernel");
-	check_level("gate", DIAGNOSE_NO, "the kernel's");
+	says("is a kernel thread");
+	check_level("gate", DIAGNOSE_NO, "a kernel thread");
 	assert_int_equal(got.findings.count, 0);
 }
 
@@ -137,12 +137,12 @@ static void test_forbidden(void **state)
 	doctor_process_init(p, PID);
 	p->registered = DOCTOR_NO;
 	judge();
-	says("may use a GPU (that is not to be seen from here)");
-	says("whether it can be preempted is not to be seen");
+	says("may use a GPU (not visible from here)");
+	says("whether it can be preempted is not known");
 	assert_int_equal(got.preemptible, DOCTOR_UNKNOWN);
 	assert_null(got.level);
 	check_level("self", DIAGNOSE_UNKNOWN, "");
-	assert_non_null(strstr(obstacle("rights")->found, "it is other's"));
+	assert_non_null(strstr(obstacle("rights")->found, "it belongs to other"));
 	assert_non_null(strstr(obstacle("rights")->advice, "sudo kfdsched diagnose 4711"));
 
 	facts.who.uid = 1000;
@@ -167,12 +167,12 @@ static void test_no_shim(void **state)
 	} cases[] = {
 		{DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_UNKNOWN, "", "LD_PRELOAD does not name"},
 		{DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, "/x/libkfdshim.so",
-		 "/x/libkfdshim.so, which is not there"},
+		 "/x/libkfdshim.so, which does not exist"},
 		{DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES, "/x/libkfdshim.so",
-		 "which its linker did not take"},
+		 "which its dynamic linker did not load"},
 		{DOCTOR_YES, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES, "/x/libkfdshim.so", "set-user-ID"},
 		{DOCTOR_NO, DOCTOR_YES, DOCTOR_NO, DOCTOR_UNKNOWN, "", "statically"},
-		{DOCTOR_NO, DOCTOR_UNKNOWN, DOCTOR_YES, DOCTOR_UNKNOWN, "", "no 64-bit program"},
+		{DOCTOR_NO, DOCTOR_UNKNOWN, DOCTOR_YES, DOCTOR_UNKNOWN, "", "not a 64-bit program"},
 	};
 
 	(void)state;
@@ -186,7 +186,7 @@ static void test_no_shim(void **state)
 		p->preload_there = cases[i].preload_there;
 		strcpy(p->preload, cases[i].preload);
 		judge();
-		says("is preempted by nobody as it is: ");
+		says("is not preempted now: ");
 		says(cases[i].says);
 		says("; do: ");
 		assert_string_equal(got.level, "none");
@@ -202,9 +202,9 @@ static void test_no_shim(void **state)
 	judge();
 	check_level("trap", DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
 	assert_int_equal(got.debug_enabled, DOCTOR_NO);
-	assert_non_null(strstr(got.runtime, "never does that by itself"));
+	assert_non_null(strstr(got.runtime, "never enables it"));
 	check(&got.by_hand, DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
-	says("cannot be preempted as it is: ");
+	says("cannot be preempted now: ");
 	says("do: start it with 'kfdsched run");
 	/* A newer runtime: only an attempt shows whether it is enabled. */
 	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
@@ -214,7 +214,7 @@ static void test_no_shim(void **state)
 	/* No daemon is there that could hold it by a tag. */
 	facts.machine.daemon.error = ENOENT;
 	judge();
-	check_level("trap", DIAGNOSE_NO, "no kfdschedd answers at /run/kfdsched/socket");
+	check_level("trap", DIAGNOSE_NO, "no kfdschedd listens at /run/kfdsched/socket");
 	assert_non_null(strstr(obstacle("daemon")->advice, "kfdschedd"));
 }
 
@@ -232,7 +232,7 @@ static void test_by_itself(void **state)
 
 	p->env_disabled = true;
 	judge();
-	says("is preempted by nobody as it is: KFDSHIM_DISABLE=1; do: start it without");
+	says("is not preempted now: KFDSHIM_DISABLE=1; do: start it without");
 	check_level("gate", DIAGNOSE_NO, "KFDSHIM_DISABLE");
 	p->env_disabled = false;
 	strcpy(p->env_level, "gate");
@@ -248,13 +248,13 @@ static void test_priorities(void **state)
 	strcpy(p->level, "observe");
 	p->priority = 15;
 	judge();
-	says("is not preempted, because nobody is more urgent (priority 15); it could be by level "
+	says("cannot be preempted: priority 15 is the highest; with a lower priority it could be, at level "
 	     "trap");
 	check_level("trap", DIAGNOSE_YES, "below 15");
 	assert_int_equal(got.preemptible, DOCTOR_NO);
 	p->priority = -1;
 	judge();
-	says("is preempted by nobody as it is: it has no priority; do: give it one: 'kfdsched set "
+	says("is not preempted now: it has no priority; do: give it one: 'kfdsched set "
 	     "4711");
 	check_level("gate", DIAGNOSE_YES, "once it has a priority");
 	/* The process has just started. */
@@ -272,30 +272,30 @@ static void test_by_hand(void **state)
 
 	(void)state;
 	judge();
-	check(&got.by_hand, DIAGNOSE_YES, "kfdschedd does it");
+	check(&got.by_hand, DIAGNOSE_YES, "by kfdschedd");
 	strcpy(p->level, "observe");
 	p->priority = -1;
 	judge();
-	check(&got.by_hand, DIAGNOSE_YES, "kfdschedd does it, by level trap");
+	check(&got.by_hand, DIAGNOSE_YES, "by kfdschedd, at level trap");
 	strcpy(p->level, "none");
 	strcpy(p->runtime, "never");
 	judge();
-	check(&got.by_hand, DIAGNOSE_NO, "cannot be enabled");
+	check(&got.by_hand, DIAGNOSE_NO, "can no longer be enabled");
 
 	bare();
 	p->shim = DOCTOR_YES;
 	machine->daemon.error = ENOENT;
 	judge();
-	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched's own");
-	says("is preempted by nobody as it is: it has no priority; do: ");
+	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched");
+	says("is not preempted now: it has no priority; do: ");
 	strcpy(p->env_priority, "offline");
 	judge();
-	check(&got.by_hand, DIAGNOSE_NO, "the one debug session that there is");
+	check(&got.by_hand, DIAGNOSE_NO, "the only debug session");
 	/* A process of that priority never holds itself. */
 	strcpy(p->env_priority, "online");
 	judge();
-	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched's own");
-	says("is not preempted, because nobody is more urgent (priority 15)");
+	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched");
+	says("cannot be preempted: priority 15 is the highest");
 
 	machine->sys_ptrace = DOCTOR_NO;
 	machine->uid = facts.who.uid;
@@ -304,7 +304,7 @@ static void test_by_hand(void **state)
 	check(&got.by_hand, DIAGNOSE_YES, "");
 	machine->uid++;
 	judge();
-	check(&got.by_hand, DIAGNOSE_NO, "user nobody may not trace it");
+	check(&got.by_hand, DIAGNOSE_NO, "user nobody is not allowed to trace it");
 	p->tracer = 77;
 	strcpy(p->tracer_name, "gdb");
 	judge();
@@ -338,7 +338,7 @@ static void test_held(void **state)
 	(void)state;
 	strcpy(p->state, "suspended");
 	judge();
-	says("with 3 queues (held back now), and");
+	says("with 3 queues (held now), and");
 	strcpy(p->state, "running");
 	judge();
 	assert_int_equal(got.held, DOCTOR_NO);
@@ -373,7 +373,7 @@ static void test_queues(void **state)
 	facts.seen.listed = 0;
 	facts.seen.queues.count = 0;
 	judge();
-	says("uses a GPU (its queues are not to be seen from here)");
+	says("uses a GPU (its queues are not visible from here)");
 	facts.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
 	judge();
 	says("has opened a GPU and has no queues there");

@@ -268,12 +268,12 @@ static const struct {
 	{in_container, "pid_namespace", DOCTOR_WARNING, "on the host"},
 	{hidden_proc, "hidepid", DOCTOR_WARNING, "root"},
 	{no_daemon, "daemon", DOCTOR_WARNING, "start one as root"},
-	{daemon_elsewhere, "daemon", DOCTOR_WARNING, "kfdschedd 99 listens elsewhere"},
-	{daemon_hangs, "daemon", DOCTOR_MISSING, "start it again"},
+	{daemon_elsewhere, "daemon", DOCTOR_WARNING, "kfdschedd 99 listens at another socket"},
+	{daemon_hangs, "daemon", DOCTOR_MISSING, "restart it"},
 	{daemon_of_another_version, "daemon", DOCTOR_MISSING, "one build"},
 	{slow_worker, "worker", DOCTOR_WARNING, "real-time"},
 	{failures, "suspends", DOCTOR_WARNING, "log"},
-	{restarts, "worker", DOCTOR_WARNING, "log says why"},
+	{restarts, "worker", DOCTOR_WARNING, "log for the reason"},
 	{refused_calls, "refused_calls", DOCTOR_WARNING, "report"},
 	{refused_clients, "connections", DOCTOR_WARNING, "LimitNOFILE"},
 	{no_room, "connections", DOCTOR_WARNING, "LimitNOFILE"},
@@ -369,7 +369,7 @@ static void test_processes_elsewhere(void **state)
 	doctor_judge(&f, &findings);
 	assert_string_equal(
 		find(&findings, "connections")->found,
-		"3 processes, 3 of them in other pid namespaces, room for 1024; 0 were refused");
+		"3 processes, 3 of them in other pid namespaces, at most 1024; 0 were refused");
 	doctor_findings_free(&findings);
 }
 

@@ -74,9 +74,9 @@ static void test_levels(void **state)
 		{"self", "", "ptrace is refused", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
 		 DOCTOR_WARNING, "ptrace is refused"},
 		{"observe", "", "a suspend took 60000 us", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
-		 DOCTOR_MISSING, "start it again"},
+		 DOCTOR_MISSING, "restart it"},
 		{"observe", "", "", 15, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
-		 "nobody is more urgent"},
+		 "it has the highest priority"},
 		{"observe", "", "", -1, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_WARNING,
 		 "no priority"},
 		{"observe", "observe", "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
@@ -96,7 +96,7 @@ static void test_levels(void **state)
 		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES, DOCTOR_WARNING,
 		 "set-user-ID"},
 		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_UNKNOWN, DOCTOR_UNKNOWN, DOCTOR_CANNOT_KNOW,
-		 "ask as root"},
+		 "run this as root"},
 		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_YES, DOCTOR_NO, DOCTOR_WARNING,
 		 "KFDSHIM_LOG=error"},
 	};
@@ -142,7 +142,7 @@ static void test_without_daemon(void **state)
 		const char *found;
 	} cases[] = {
 		{"offline", "", DOCTOR_OK, "train: self; there is no daemon"},
-		{"2", "gate", DOCTOR_OK, "train: gate; as KFDSHIM_LEVEL asks for"},
+		{"2", "gate", DOCTOR_OK, "train: gate; set by KFDSHIM_LEVEL"},
 		{"", "", DOCTOR_WARNING, "train: observe; it has no priority"},
 		{"fast", "", DOCTOR_WARNING, "train: observe; it has no priority"},
 	};

@@ -135,7 +135,7 @@ static void a_value_can_be_left_away(void **state)
 	READ(without_words, "--level=2");
 	assert_int_equal(got.level, 2);
 	WRONG(without_words, "--level takes a level of 1 to 5, not '6'", "--level=6");
-	WRONG(without_words, "'2' is one argument too many", "--level", "2");
+	WRONG(without_words, "unexpected argument '2'", "--level", "2");
 }
 
 static void json_is_for_stdout_or_a_file(void **state)
@@ -207,8 +207,8 @@ static void what_is_no_option_is_told(void **state)
 	WRONG(without_words, "wrong option --help=1", "--help=1");
 	WRONG(without_words, "--text needs a value", "--text");
 	WRONG(without_words, "-n needs a value", "-n");
-	WRONG(without_words, "'12' is one argument too many", "12");
-	WRONG(without_words, "'--all' is one argument too many", "--", "--all");
+	WRONG(without_words, "unexpected argument '12'", "12");
+	WRONG(without_words, "unexpected argument '--all'", "--", "--all");
 }
 
 static void words_are_read_in_order(void **state)
@@ -220,11 +220,11 @@ static void words_are_read_in_order(void **state)
 	assert_string_equal(got.dir, "--here");
 	WRONG(with_words, "no PID", "--json");
 	WRONG(with_words, "no format", "12");
-	WRONG(with_words, "'0' is no process id", "0", "c");
-	WRONG(with_words, "'12x' is no process id", "12x", "c");
-	WRONG(with_words, "'99999999999' is no process id", "99999999999", "c");
-	WRONG(with_words, "'xml' is no format: table, c or json", "12", "xml");
-	WRONG(with_words, "'more' is one argument too many", "12", "c", "here", "more");
+	WRONG(with_words, "'0' is not a valid process id", "0", "c");
+	WRONG(with_words, "'12x' is not a valid process id", "12x", "c");
+	WRONG(with_words, "'99999999999' is not a valid process id", "99999999999", "c");
+	WRONG(with_words, "'xml' is not a valid format: table, c or json", "12", "xml");
+	WRONG(with_words, "unexpected argument 'more'", "12", "c", "here", "more");
 }
 
 static void a_command_is_left_alone(void **state)

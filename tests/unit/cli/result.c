@@ -103,7 +103,7 @@ static void test_floor_and_bound(void **state)
 	assert_true(verdict.floor_us[ARM_TRAP] == 2000 + 400 + verdict.save_us);
 	assert_true(verdict.bound[ARM_TRAP] == 2600 / verdict.floor_us[ARM_TRAP]);
 	assert_true(verdict.of_alone[ARM_TRAP] == 0.75);
-	assert_says("trap P99 2.60 ms is 1.07 x that");
+	assert_says("trap P99 2.60 ms is 1.07 x the floor");
 	assert_says("SIMULATED GPU: mi210, time scale 0.1, bounce 200 us, median save");
 	assert_says("(assumed)");
 }
@@ -123,8 +123,9 @@ static void test_other_levels(void **state)
 	assert_true(verdict.floor_us[ARM_GATE] == 2000);
 	assert_true(isnan(verdict.floor_us[ARM_SHARED]));
 	assert_says("floor: alone P99 = 2.00 ms, without the work that offline has submitted; "
-		    "gate P99 5.00 ms is 2.50 x that");
-	assert_says("without the wake of offline's agent; peers P99 2.00 ms is 0.82 x that");
+		    "gate P99 5.00 ms is 2.50 x the floor");
+	assert_says(
+		"without waking the agents of the offline processes; peers P99 2.00 ms is 0.82 x the floor");
 	json = result_json(&run, &verdict);
 	arms = json_object_get(json, "arms");
 	assert_string_equal(
@@ -203,7 +204,7 @@ static void test_possible(void **state)
 	assert_true(fabs(verdict.possible.p99_us - (100000 + 200 + save)) < 1e-6);
 	assert_true(fabs(verdict.of_possible[ARM_TRAP] - 0.75 / share) < 1e-9);
 	assert_true(verdict.of_possible_p99[ARM_TRAP] == 2600 / verdict.possible.p99_us);
-	assert_says("possible, if the future were known: offline keeps 89.9 %, online P99 100 ms; "
+	assert_says("possible with known arrivals: offline keeps 89.9 %, online P99 100 ms; "
 		    "trap keeps 75.0 % (83 % of that), P99 2.60 ms (0.03 x)");
 
 	/* Over seeds: the mean of the shares and the median of the percentiles. If one seed is
@@ -272,7 +273,7 @@ static void test_what_cannot_be_judged(void **state)
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_NOT_JUDGED);
 	assert_true(isnan(verdict.floor_us[ARM_TRAP]));
-	assert_says("validity not judged: ");
+	assert_says("validity not checked: ");
 	json_t *json = result_json(&run, &verdict);
 
 	assert_true(json_is_null(json_object_get(json, "valid")));

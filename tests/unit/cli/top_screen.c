@@ -300,7 +300,7 @@ static void test_orders(void **data)
 	assert_true(shows("Suspend 101 (python3) until R, or this top ends? y/n"));
 	assert_int_equal(press('n'), UI_NOTHING);
 	redraw(80, 24, NULL);
-	assert_true(shows("Nothing was done."));
+	assert_true(shows("Cancelled."));
 	press('S');
 	assert_int_equal(press('y'), UI_SUSPEND);
 	assert_int_equal(ui.subject, 101);
@@ -319,7 +319,7 @@ static void test_orders(void **data)
 	ui.holds = 1;
 	assert_int_equal(press('q'), UI_NOTHING);
 	redraw(80, 24, NULL);
-	assert_true(shows("1 process suspended here will run again. Quit?"));
+	assert_true(shows("1 process suspended here will be resumed. Quit?"));
 	assert_int_equal(press('y'), UI_QUIT);
 
 	now.by_daemon = false;
@@ -327,14 +327,14 @@ static void test_orders(void **data)
 	ui.mode = UI_LIST;
 	assert_int_equal(press('S'), UI_NOTHING);
 	redraw(80, 24, NULL);
-	assert_true(shows("Only a daemon can do that"));
+	assert_true(shows("This needs a daemon"));
 	/* The pids of a daemon in another namespace are different here. */
 	now.by_daemon = now.elsewhere = true;
 	redraw(80, 24, NULL);
 	for (const char *key = "SRt\r"; *key; key++) {
 		assert_int_equal(press(*key == '\r' ? UI_KEY_ENTER : *key), UI_NOTHING);
 		redraw(80, 24, NULL);
-		assert_true(shows("call top beside it"));
+		assert_true(shows("run top in the daemon's namespace"));
 	}
 	now.elsewhere = false;
 }

@@ -190,7 +190,8 @@ static void what_is_missing_is_said(void **state)
 	make("instances/mine/trace_clock", "");
 	make("instances/mine/tracing_on", "");
 	assert_int_not_equal(tracefs_open(&tracefs, root, "mine"), 0);
-	assert_non_null(strstr(tracefs.why, "no function of amdkfd and no event of amdgpu"));
+	assert_non_null(
+		strstr(tracefs.why, "no traceable function of amdkfd and no event of amdgpu"));
 	assert_string_equal(tracefs.folder, "");
 
 	chmod(root, 0);
@@ -200,7 +201,7 @@ static void what_is_missing_is_said(void **state)
 	assert_int_not_equal(tracefs_open(&tracefs, root, "mine"), 0);
 	if (is_root)
 		assert_int_equal(setresuid(0, 0, 0), 0);
-	assert_non_null(strstr(tracefs.why, "run as root"));
+	assert_non_null(strstr(tracefs.why, "run this as root"));
 	chmod(root, 0700);
 }
 

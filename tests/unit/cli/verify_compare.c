@@ -187,10 +187,10 @@ static void test_values(void **state)
 	seen.answer[OBSERVE_HQD].list.queue[0].field[OBSERVE_RING_ADDRESS].value += 0x1000;
 	compare();
 	assert_int_equal(v.rows, 1);
-	says(0, "queue 0 (GPU 0): ring_bytes is 64 KiB to lane, and 4 KiB to sysfs");
-	says(1, "queue 0 (GPU 0): ring_address is 0x7f0000100000 to lane, and 0x7f0000101000 "
-		"to mqd");
-	says(3, "queue 0 (GPU 0): queue_priority is 7 to lane, and 9 to mqd");
+	says(0, "queue 0 (GPU 0): ring_bytes is 64 KiB in lane, and 4 KiB in sysfs");
+	says(1, "queue 0 (GPU 0): ring_address is 0x7f0000100000 in lane, and 0x7f0000101000 "
+		"in mqd");
+	says(3, "queue 0 (GPU 0): queue_priority is 7 in lane, and 9 in mqd");
 	assert_int_equal(v.differences, 4); /* the ring of the slot differs, too */
 }
 
@@ -203,7 +203,7 @@ static void test_types(void **state)
 	assert_int_equal(v.differences, 0);
 	add(OBSERVE_LANE, 0, OBSERVE_AQL, 65536);
 	compare();
-	says(0, "queue 0 (GPU 0): type is aql to lane, and pm4 to trap");
+	says(0, "queue 0 (GPU 0): type is aql in lane, and pm4 in trap");
 	assert_int_equal(v.differences, 1);
 }
 
@@ -214,7 +214,7 @@ static void test_counts(void **state)
 	in_debugfs(0, 65536, 3)->field[OBSERVE_MQDS].value = 2;
 	compare();
 	assert_int_equal(v.differences, 2);
-	says(0, "queue 0 (GPU 0): it has 2 MQDs, and its node 4 XCCs");
+	says(0, "queue 0 (GPU 0): it has 2 MQDs, and its node has 4 XCCs");
 	says(1, "queue 0 (GPU 0): it is active in 3 hardware slots, and its node has 4 XCCs");
 }
 
@@ -291,7 +291,7 @@ static void test_what_differs_again(void **state)
 	assert_int_equal(v.differences, 2);
 	verify_keep(&v, &before);
 	assert_int_equal(v.differences, 1);
-	says(0, "queue 0 (GPU 0): ring_bytes is 64 KiB to lane, and 8 KiB to sysfs");
+	says(0, "queue 0 (GPU 0): ring_bytes is 64 KiB in lane, and 8 KiB in sysfs");
 	verify_free(&before);
 }
 

@@ -209,7 +209,7 @@ static void retired(void **state)
 	is_told(3, "max_online_overhead");
 	assert_int_equal(config.core.online_weight, 3);
 	good("[scheduler]\nmax_holds_per_s = a word\n");
-	is_told(2, "no effect");
+	is_told(2, "is obsolete and ignored");
 	good("[scheduler]\nonline_weight = 3\n");
 	assert_string_equal(problem, "");
 	bad(3, "yes or no", "[scheduler]\nmax_holds_per_s = 50\nhold_over = 1\n");
@@ -220,7 +220,7 @@ static void retired(void **state)
 static void mistakes(void **state)
 {
 	(void)state;
-	bad(2, "known are slow_suspend, ", "[scheduler]\nslow_suspnd = 5ms\n");
+	bad(2, "known keys are slow_suspend, ", "[scheduler]\nslow_suspnd = 5ms\n");
 	bad(2, "(us, ms, s), 1us..60s", "[scheduler]\nslow_suspend = 5\n");
 	bad(2, "(us, ms, s), 1us..60s", "[scheduler]\nslow_suspend = 61s\n");
 	bad(3, "whole number of microseconds, 1..60000000",
@@ -232,7 +232,7 @@ static void mistakes(void **state)
 	bad(3, "is a duplicate key", "[scheduler]\nhold_over = no\nhold_over = no\n");
 	bad(1, "[scheduler], [node GPU_ID|all]", "[sched]\nmin_run_us = 1\n");
 	/* a wrong section is reported even if it has no keys */
-	bad(2, "known are [scheduler]", "[log]\n[shceduler]\n");
+	bad(2, "known sections are [scheduler]", "[log]\n[shceduler]\n");
 	bad(1, "unknown section [scheduler x]", "[scheduler x]\n");
 	bad(1, "unknown section [rule]", "[rule]\n");
 	bad(1, "precedes any section", "min_run_us = 1\n");
@@ -245,7 +245,8 @@ static void mistakes(void **state)
 	bad(1, "has no policy", "[node 1]\nshare = 10%\n\n\n");
 	bad(1, "the gpu_id of a node", "[node gpu0]\npolicy = strict\n");
 	bad(3, "is a duplicate section", "[node 1]\npolicy = strict\n[node 1]\npolicy = strict\n");
-	bad(3, "is a duplicate section", "[node all]\npolicy = strict\n[node all]\npolicy = strict\n");
+	bad(3, "is a duplicate section",
+	    "[node all]\npolicy = strict\n[node all]\npolicy = strict\n");
 	bad(2, "an existing group", "[authority]\nadmin_group = no-such-group\n");
 	bad(2, "SUBJECT over TARGET", "[authority]\ngrant = uid 1\n");
 	bad(1, "has no condition", "[rule a]\npriority = 1\n");

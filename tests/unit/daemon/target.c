@@ -110,7 +110,7 @@ static void the_kernels(void **state)
 	(void)state;
 	peer_name(2, name);
 	assert_string_equal(name, "kthreadd");
-	refused(2, -EINVAL, "of the kernel");
+	refused(2, -EINVAL, "is a kernel thread");
 }
 
 static void without_a_gpu(void **state)
