@@ -387,5 +387,5 @@ int lane_event_read(const struct lane *lane, uint64_t number, struct lane_event 
 	return out->kind > LANE_EVENT_NONE && out->kind < LANE_EVENT_KINDS ? 0 : -ERANGE;
 }
 
-_Static_assert(sizeof(struct lane_queue) % sizeof(uint64_t) == 0, "copied word by word");
+_Static_assert(sizeof(struct lane_queue) % sizeof(uint64_t) == 0, "copied in whole words");
 _Static_assert(KFD_IOC_QUEUE_TYPE_SDMA_XGMI < QUEUE_TYPES, "queue types");

@@ -46,8 +46,9 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *format, .
 /* Reports that the agent is not loaded, why, and how to fix that. */
 static void cannot(const char *why, const char *remedy)
 {
-	complain("nothing is scheduled in this process, it runs as without us: %s: %s", why,
-		 remedy);
+	complain("the work of this process is not scheduled, it runs as without libkfdshim.so: %s: "
+		 "%s",
+		 why, remedy);
 }
 
 static const char *remedy_of(int err)
@@ -59,7 +60,7 @@ static const char *remedy_of(int err)
 	case ENOMEM:
 		return "raise the limit of memory";
 	default:
-		return KFDSHIM_AGENT_FILE " belongs beside libkfdshim.so";
+		return KFDSHIM_AGENT_FILE " must be installed beside libkfdshim.so";
 	}
 }
 
@@ -156,7 +157,7 @@ static void load(void)
 		complain("KFDSHIM_DISABLE=%s is ignored: only 1 switches libkfdshim.so off", off);
 	err = agent_path(path, sizeof(path));
 	if (err) {
-		cannot("the folder of libkfdshim.so cannot be found", remedy_of(-err));
+		cannot("the directory of libkfdshim.so cannot be found", remedy_of(-err));
 		return;
 	}
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -167,8 +168,8 @@ static void load(void)
 	start = (kfdshim_agent_start_fn *)dlsym(handle, KFDSHIM_AGENT_START);
 	agent = start ? start(load_host) : NULL;
 	if (!agent || agent->abi != KFDSHIM_AGENT_ABI) {
-		cannot(path, "it is of another version or cannot work here: install both "
-			     "libraries of one build");
+		cannot(path, "it is of another version or cannot work here; install both libraries "
+			     "from one build");
 		return;
 	}
 	__atomic_store_n(&agent_loaded, agent, __ATOMIC_SEQ_CST);

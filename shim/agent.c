@@ -53,15 +53,16 @@ static void created(uint32_t context, const struct kfdabi_create_queue *args, ui
 		return;
 	q = queue_new(context, args, size);
 	if (!q) {
-		say(LOG_ERROR, "a queue is not seen, and its work neither: %s",
-		    size < QUEUE_ARGS_MIN ? "CREATE_QUEUE's struct is too short to name it: use a "
-					    "newer runtime"
+		say(LOG_ERROR, "a queue is not observed, and neither is its work: %s",
+		    size < QUEUE_ARGS_MIN ? "the struct of CREATE_QUEUE is too short to have its "
+					    "id; use a newer runtime"
 					  : remedy(ENOMEM, ""));
 		return;
 	}
 	if (!q->readable)
 		say(LOG_ERROR,
-		    "the work of queue %u is not seen, for its pointers cannot be read: tell us",
+		    "the work of queue %u is not observed, because its pointers cannot be read; "
+		    "please report this",
 		    q->id);
 	entry_add_new(q);
 	sampler_start();
@@ -280,8 +281,8 @@ static int user_queue(int fd, unsigned long request, void *arg)
 		q = render_queue_new(context, gpu_id, *(const uint32_t *)arg, &args);
 		if (q) {
 			say(LOG_INFO,
-			    "queue %u of node %u is a DRM user queue: it is only seen, for the "
-			    "driver suspends it for nobody",
+			    "queue %u of node %u is a DRM user queue, which the driver cannot "
+			    "suspend; it is only observed",
 			    q->id, gpu_id);
 			entry_add_new(q);
 			sampler_start(); /* it may be the first queue of the process */

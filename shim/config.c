@@ -66,7 +66,7 @@ static bool read_text(const char *name, char *to, size_t size)
 	if (!value || !*value)
 		return false;
 	if (strlen(value) >= size) {
-		say(LOG_ERROR, "%s is longer than %zu characters and is ignored", name, size - 1);
+		say(LOG_ERROR, "%s is ignored: it is longer than %zu characters", name, size - 1);
 		return false;
 	}
 	strcpy(to, value);
@@ -79,7 +79,8 @@ static void read_level(const char *value)
 		return;
 	if (protocol_level(value, &config.level) != 0)
 		say(LOG_ERROR,
-		    "KFDSHIM_LEVEL=%s is ignored: it is auto, trap, self, gate, weight or observe",
+		    "KFDSHIM_LEVEL=%s is ignored: it must be auto, trap, self, gate, weight or "
+		    "observe",
 		    value);
 	config.observe = config.level == PROTOCOL_LEVEL_OBSERVE;
 }
@@ -94,7 +95,8 @@ static void read_slo(const char *value)
 		config.slo_us = (uint32_t)(ns / 1000);
 	else
 		say(LOG_ERROR,
-		    "KFDSHIM_SLO=%s is ignored: it is a time, such as 500us, 20ms or 1.5s", value);
+		    "KFDSHIM_SLO=%s is ignored: it must be a time, such as 500us, 20ms or 1.5s",
+		    value);
 }
 
 static void read_vram_limit(const char *value)
@@ -104,8 +106,8 @@ static void read_vram_limit(const char *value)
 		return;
 	if (!parse_bytes(value, &config.vram_limit_bytes))
 		say(LOG_ERROR,
-		    "KFDSHIM_VRAM_LIMIT=%s is ignored: it is a number of bytes, such as 40G or "
-		    "512M",
+		    "KFDSHIM_VRAM_LIMIT=%s is ignored: it must be a number of bytes, such as 40G "
+		    "or 512M",
 		    value);
 }
 
@@ -114,8 +116,8 @@ static void read_gate(const char *value)
 	if (!value || !*value)
 		return;
 	if (!parse_uint(value, &config.gate_packets))
-		say(LOG_ERROR, "KFDSHIM_GATE=%s is ignored: it is a number of packets, such as 4",
-		    value);
+		say(LOG_ERROR,
+		    "KFDSHIM_GATE=%s is ignored: it must be a number of packets, such as 4", value);
 }
 
 static void read_update_queue(const char *value)
@@ -125,8 +127,8 @@ static void read_update_queue(const char *value)
 	config.update_queue = strcmp(value, "may-reset-the-gpu") == 0;
 	if (!config.update_queue)
 		say(LOG_ERROR,
-		    "KFDSHIM_UPDATE_QUEUE=%s is ignored: only may-reset-the-gpu switches it on, "
-		    "which it was seen to do",
+		    "KFDSHIM_UPDATE_QUEUE=%s is ignored: only may-reset-the-gpu enables it, "
+		    "because it has reset GPUs",
 		    value);
 }
 
@@ -141,8 +143,8 @@ void config_read(void)
 	if (value && *value && protocol_priority(value, &config.priority) != 0) {
 		config.priority = PRIORITY_UNSET;
 		say(LOG_ERROR,
-		    "KFDSHIM_PRIORITY=%s is ignored: it is online, offline or a number from 0 to "
-		    "15",
+		    "KFDSHIM_PRIORITY=%s is ignored: it must be online, offline or a number from 0 "
+		    "to 15",
 		    value);
 	}
 	read_text("KFDSHIM_GROUP", config.group, sizeof(config.group));

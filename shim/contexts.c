@@ -35,7 +35,7 @@ static struct {
 	ino_t ino;
 	unsigned missed; /* scans in a row without a trace; sampler's thread only */
 } contexts[CONTEXT_UNSEEN];
-_Static_assert(CONTEXT_UNSEEN < DESCRIPTOR_MARK, "its mark is one of its own");
+_Static_assert(CONTEXT_UNSEEN < DESCRIPTOR_MARK, "the mark of unseen contexts is distinct");
 static bool any;  /* atomic: there has been a secondary context */
 static bool told; /* atomic: a context too many has been logged */
 /* Time of the next scan; sampler's thread only. */
@@ -76,14 +76,14 @@ void context_new(int fd)
 	__atomic_store_n(&any, true, __ATOMIC_SEQ_CST);
 	if (number == CONTEXT_UNSEEN && !__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
 		say(LOG_ERROR,
-		    "this process has %u KFD contexts: the queues of the next are not seen; use "
-		    "fewer at a time",
+		    "this process has %u KFD contexts, the limit: queues of further contexts are "
+		    "not observed; use fewer contexts at a time",
 		    CONTEXT_UNSEEN - 1);
 	err = fstat(fd, &st) == 0 && fcntl(fd, F_SETSIG, (int)number) == 0 ? 0 : errno;
 	if (err)
 		say(LOG_ERROR,
-		    "a KFD context is taken for the first one: its descriptor cannot "
-		    "be marked (%s): let the sandbox permit fcntl",
+		    "a secondary KFD context is treated as the primary one, because its fd cannot "
+		    "be marked (%s); allow fcntl in the sandbox",
 		    strerror(err));
 	if (number < CONTEXT_UNSEEN) {
 		contexts[number].dev = st.st_dev;

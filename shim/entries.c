@@ -49,8 +49,8 @@ static void add(struct queue *q)
 	hold_queue_created(&told);
 	if (!err)
 		return;
-	say(LOG_ERROR, "queue %u is not seen, and its work neither: use at most %u queues", q->id,
-	    QUEUES_MAX);
+	say(LOG_ERROR, "queue %u is not observed, and neither is its work: use at most %u queues",
+	    q->id, QUEUES_MAX);
 	queue_free(q);
 }
 

@@ -122,8 +122,9 @@ static int open_session(void)
 	err = self_open(it.host);
 	__atomic_store_n(&it.session_error, -err, __ATOMIC_RELEASE);
 	if (err)
-		say(LOG_ERROR, "no debug session on itself: %s: %s", strerror(-err),
-		    remedy(-err, "end its debugger if it has one, or set KFDSHIM_LEVEL=gate"));
+		say(LOG_ERROR, "cannot open a debug session on this process: %s; %s",
+		    strerror(-err),
+		    remedy(-err, "end its debugger, if any, or set KFDSHIM_LEVEL=gate"));
 	tell_session();
 	if (err)
 		tell(LANE_EVENT_FAILED, (uint64_t)-err);
@@ -318,8 +319,8 @@ static void collect(void)
 	err = it.held ? hold_new_queues() : 0;
 	if (!err)
 		return;
-	say(LOG_ERROR, "a new queue of a held process cannot be held: %s: %s", strerror(-err),
-	    remedy(-err, "set KFDSHIM_LEVEL=gate, which asks nothing of the driver"));
+	say(LOG_ERROR, "a new queue of this held process cannot be held: %s; %s", strerror(-err),
+	    remedy(-err, "set KFDSHIM_LEVEL=gate, which needs no driver calls"));
 	tell(LANE_EVENT_FAILED, (uint64_t)-err);
 	drop_wishes(err);
 }

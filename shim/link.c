@@ -102,13 +102,13 @@ static const char *advice(int err)
 	switch (-err) {
 	case EPERM:
 	case EACCES:
-		return "let sandbox and socket permit it";
+		return "allow it in the sandbox and in the permissions of the socket";
 	case ENOTSOCK:
-		return "remove what is there, or set KFDSHIM_SOCKET";
+		return "remove the file, or set KFDSHIM_SOCKET";
 	case EPROTO:
-		return "use versions of daemon and shim that are next to each other";
+		return "use adjacent versions of daemon and shim";
 	default:
-		return remedy(-err, "look into the daemon's log");
+		return remedy(-err, "check the daemon's log");
 	}
 }
 
@@ -118,10 +118,11 @@ static void no_daemon(int err)
 		return;
 	peer.told = err;
 	if (err == -ENOENT || err == -ECONNREFUSED || err == -EAGAIN)
-		say(LOG_INFO, "no daemon at %s (%s): asking once a second while there are queues",
+		say(LOG_INFO,
+		    "no daemon listens at %s (%s); retrying once a second while there are queues",
 		    config.socket, strerror(-err));
 	else
-		say(LOG_ERROR, "nothing comes of the daemon at %s (%s): %s", config.socket,
+		say(LOG_ERROR, "cannot register with the daemon at %s (%s): %s", config.socket,
 		    strerror(-err), advice(err));
 }
 
@@ -216,7 +217,7 @@ static void take_welcome(uint64_t now_ns)
 	peer.state = LINK_UP;
 	peer.told = 0;
 	peer.alone = false;
-	say(LOG_INFO, "seen by the daemon at %s", config.socket);
+	say(LOG_INFO, "registered with the daemon at %s", config.socket);
 }
 
 /* Disconnects, when no thread uses the shared memory any more. */
@@ -224,7 +225,7 @@ static void let_go(uint64_t now_ns)
 {
 	if (!link_lane_end())
 		return;
-	say(LOG_INFO, "the lane of the daemon at %s is given up", config.socket);
+	say(LOG_INFO, "the connection to the daemon at %s is closed", config.socket);
 	down(now_ns);
 	peer.next_ns = now_ns; /* a new daemon may be there already */
 }
@@ -286,7 +287,7 @@ static bool is_silent(uint64_t now_ns)
 	if (beat == 0 || now_ns < beat + SILENCE_NS)
 		return false;
 	say(LOG_ERROR,
-	    "the daemon at %s has said nothing for 3 s: this process goes on without it; look into "
+	    "the daemon at %s has not responded for 3 s; this process continues without it. Check "
 	    "its log, or restart it",
 	    config.socket);
 	return true;

@@ -113,10 +113,10 @@ static int slot_of(uint32_t gpu_id, uint32_t guess)
 	reported = true;
 	older = peer.lane->version != LANE_VERSION;
 	say(LOG_ERROR,
-	    "the daemon can be told of %u GPUs of a process%s: work on the others, %u among them, is "
+	    "the daemon supports %u GPUs of a process%s: work on the others, %u among them, is "
 	    "not scheduled%s",
-	    lane_nodes(peer.lane->version), older ? ", because it is of an older version" : "",
-	    gpu_id, older ? "; upgrade kfdschedd" : "");
+	    lane_nodes(peer.lane->version), older ? ", because its version is older" : "", gpu_id,
+	    older ? "; upgrade kfdschedd" : "");
 	return slot;
 }
 
@@ -184,7 +184,7 @@ static void wait_released(struct lane *lane, uint32_t mine)
 		/* The futex is shared between processes, hence no FUTEX_PRIVATE_FLAG. */
 		syscall(SYS_futex, &lane->released, FUTEX_WAIT, released, &left, NULL, 0);
 	}
-	say(LOG_INFO, "the daemon did not resume this process within 10 ms of being asked");
+	say(LOG_INFO, "the daemon did not resume this process within 10 ms of the request");
 }
 
 /* Returns the shared memory, which stays mapped until leave(); NULL: there is none. */

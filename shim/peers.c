@@ -341,16 +341,16 @@ static void failed(int err, const char *why, uint64_t now_ns)
 		return;
 	if (files.owner != PEERS_NO_OWNER)
 		say(LOG_ERROR,
-		    "other processes cannot be found without a daemon: %s belongs to user %u, so "
-		    "it is not used; root removes it, or set XDG_RUNTIME_DIR to a folder of your "
-		    "own, or start kfdschedd",
+		    "other processes cannot be found without a daemon: %s belongs to user %u, "
+		    "so it is not used; have root remove it, or set XDG_RUNTIME_DIR to your own "
+		    "directory, or start kfdschedd",
 		    files.path, files.owner);
 	else
 		say(said ? LOG_INFO : LOG_ERROR,
 		    "other processes cannot be found without a daemon: %s %s: %s; %s", why,
 		    files.path, strerror(-err),
-		    err == -ENOSPC ? "make room there"
-				   : remedy(-err, "it must be this user's own, with mode 0700: "
+		    err == -ENOSPC ? "free space there"
+				   : remedy(-err, "it must belong to this user, with mode 0700: "
 						  "remove it, or set XDG_RUNTIME_DIR"));
 	told_error = err;
 }
@@ -384,7 +384,7 @@ static void start(uint64_t now_ns)
 		peers_node(queues.nodes[i].gpu_id, queues.nodes[i].active > 0, now_ns);
 	agent_unlock();
 	scan(ARRIVE);
-	say(LOG_INFO, "meets other processes of this user in %s", files.path);
+	say(LOG_INFO, "finds other processes of this user in %s", files.path);
 }
 
 void peers_stop(void)
@@ -413,8 +413,8 @@ static void put(struct node_set *set, uint32_t gpu_id)
 	if (i == look.count && i == LANE_NODES) {
 		if (!reported)
 			say(LOG_ERROR,
-			    "the processes of this user name more than %u GPUs: on the others, %u among "
-			    "them, none is held for another without a daemon",
+			    "the processes of this user use more than %u GPUs: on the others, %u "
+			    "among them, no process is held for another without a daemon",
 			    LANE_NODES, gpu_id);
 		reported = true;
 		return;
@@ -594,8 +594,9 @@ void peers_lost(void)
 {
 	peers_stop();
 	retry_ns = clock_ns() + RETRY_NS;
-	say(LOG_ERROR, "other processes are not found for 10 s: this program has closed the "
-		       "descriptors that it did not open; leave those of libkfdshim.so open");
+	say(LOG_ERROR, "other processes cannot be found for 10 s: this program has closed file "
+		       "descriptors of libkfdshim.so; do not close fds that the program has not "
+		       "opened");
 }
 
 int peers_socket(void)

@@ -133,7 +133,7 @@ int peers_own_open(struct peers_own *own, const struct lane *lane, const char **
 	 * of the dead process cannot hit those of the new one. */
 	snprintf(own->name, sizeof(own->name), "%d-%llu", (int)getpid(),
 		 (unsigned long long)clock_ns() / 1000u);
-	*why = "the folder";
+	*why = "the directory";
 	err = open_folder(own);
 	/* The socket first, because a peer that sees the other file may send to it. */
 	if (!err) {
@@ -141,7 +141,7 @@ int peers_own_open(struct peers_own *own, const struct lane *lane, const char **
 		err = make_socket(own);
 	}
 	if (!err) {
-		*why = "the lane in";
+		*why = "the shared memory in";
 		err = make_lane(own, lane);
 	}
 	if (err)

@@ -70,7 +70,7 @@ static void spare(const char *why)
 {
 	hold.spared = true;
 	say(LOG_ERROR,
-	    "this process is not held for a peer again: %s; KFDSHIM_LEVEL=gate asks nothing of it",
+	    "this process is not held for a peer again: %s; KFDSHIM_LEVEL=gate does not need that",
 	    why);
 }
 
@@ -87,7 +87,7 @@ static void failed(int err, uint64_t now_ns)
 		 * change soon. */
 		err = -EOPNOTSUPP;
 	if (err == -EIO || err == -ETIME) {
-		spare("the firmware did not preempt it");
+		spare("the firmware did not preempt its queues");
 		return;
 	}
 	hold.wait_ns = hold.wait_ns ? 2 * hold.wait_ns : FAILED_MIN_NS;
@@ -96,8 +96,8 @@ static void failed(int err, uint64_t now_ns)
 	hold.retry_ns = now_ns + hold.wait_ns;
 	if (hold.told != err)
 		say(LOG_ERROR,
-		    "cannot be held for a peer (KFDSHIM_LEVEL=%s): %s; it is tried again, at last "
-		    "every 10 s",
+		    "this process cannot be held for a peer (KFDSHIM_LEVEL=%s): %s; retrying, at "
+		    "least every 10 s",
 		    protocol_level_name(config.level), strerror(-err));
 	hold.told = err;
 }
@@ -108,7 +108,7 @@ static void taken(uint64_t took_ns)
 	hold.wait_ns = 0;
 	hold.slow = took_ns > SLOW_NS ? hold.slow + 1 : 0;
 	if (hold.slow == SLOW_MAX)
-		spare("that took longer than 50 ms twice");
+		spare("two suspends took longer than 50 ms");
 }
 
 /* Returns for how long this thread, since it began, could run and had no core, in ns: the second

@@ -96,8 +96,8 @@ static void report_overflow(uint32_t gpu_id)
 
 	if (!reported)
 		say(LOG_ERROR,
-		    "this process uses more than %u GPUs: its queues on the others, %u among them, are "
-		    "seen, and their work is not",
+		    "this process uses more than %u GPUs: of the others, %u among them, the queues "
+		    "are observed, but not their work",
 		    LANE_NODES, gpu_id);
 	reported = true;
 }

@@ -90,8 +90,8 @@ static int tell(const struct kfdshim_host *host, int fd, struct kfd_ioctl_update
 	err = result != 0 ? errno : 0;
 	if (err == EFAULT || err == EACCES) {
 		say(LOG_ERROR, "queue %u cannot be held or released: %s", args->queue_id,
-		    err == EFAULT ? "the driver does not know it, so nothing is left to do"
-				  : "the GPU was reset: start this process anew");
+		    err == EFAULT ? "it does not exist in the driver"
+				  : "the GPU was reset; restart this process");
 		err = 0;
 	}
 	if (!err)

@@ -140,8 +140,8 @@ static uint32_t node_of(uint32_t gpu_id)
 	}
 	if (!reported)
 		say(LOG_ERROR,
-		    "this process uses more than %u GPUs: its VRAM on the others, %u among them, is not "
-		    "counted, and KFDSHIM_VRAM_LIMIT does not bind there",
+		    "this process uses more than %u GPUs: its VRAM on the others, %u among them, "
+		    "is not counted, and KFDSHIM_VRAM_LIMIT does not apply there",
 		    LANE_NODES, gpu_id);
 	reported = true;
 	return LANE_NODES;
@@ -171,7 +171,7 @@ static void refused(uint32_t gpu_id, uint64_t bytes)
 {
 	say(LOG_INFO,
 	    "%llu bytes of VRAM on node %u are refused: KFDSHIM_VRAM_LIMIT is %llu, of which %llu "
-	    "are left; free memory or set a higher limit",
+	    "are free; free memory or set a higher limit",
 	    (unsigned long long)bytes, gpu_id, (unsigned long long)config.vram_limit_bytes,
 	    (unsigned long long)(config.vram_limit_bytes - nodes[node_of(gpu_id)].bytes));
 }
@@ -197,7 +197,9 @@ static void settle(struct buffer buffer, bool is_there)
 		give_back(buffer);
 	} else if (!insert(buffer)) {
 		give_back(buffer);
-		say(LOG_ERROR, "%llu bytes of VRAM are counted no more, no memory for that: %s",
+		say(LOG_ERROR,
+		    "%llu bytes of VRAM are no longer counted, because there is no memory for "
+		    "that; %s",
 		    (unsigned long long)bytes_in(buffer), remedy(ENOMEM, ""));
 	}
 	publish(node_in(buffer));

@@ -28,7 +28,7 @@ says() {
 
 workload "$work/libkfdshim.so" KFDSHIM_LOG=error
 says 1
-one_line 'kfdshim: nothing is scheduled in this process.*libkfdshim-agent.so'
+one_line 'kfdshim: the work of this process is not scheduled.*libkfdshim-agent.so'
 workload "$work/libkfdshim.so" KFDSHIM_LOG=off
 says 0
 workload "$work/libkfdshim.so" KFDSHIM_PRIORITY=online
@@ -66,7 +66,7 @@ for kind in files memory; do
 	"$BUILD/kfdsim" -- env LD_PRELOAD="$BUILD/libkfdshim.so" KFDSHIM_LOG=error \
 		python3 "$work/limited.py" $kind >"$work/out" 2>"$work/err"
 	cmp "$work/alone" "$work/out"
-	one_line "nothing is scheduled in this process.*: raise the limit of .*$kind"
+	one_line "the work of this process is not scheduled.*: raise the limit of .*$kind"
 done
 # A line that nobody can read, or that there is no room for, is dropped.
 cat >"$work/unheard.py" <<'EOF'

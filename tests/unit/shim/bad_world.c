@@ -212,7 +212,7 @@ static void a_daemon_of_another_version(void)
 	pid = answering(welcome, 0, -1);
 	fake_start();
 	run();
-	said("Protocol error", "next to each other");
+	said("Protocol error", "use adjacent versions");
 	finish(pid);
 }
 
@@ -227,7 +227,7 @@ static void a_lane_of_the_wrong_size(void)
 	pid = answering(fine, 0, fd);
 	fake_start();
 	run();
-	said("Protocol error", "next to each other");
+	said("Protocol error", "use adjacent versions");
 	finish(pid);
 }
 
@@ -242,7 +242,7 @@ static void a_wake_that_is_a_pipe(void)
 	pid = answering(fine, 2, ends[1]);
 	fake_start();
 	run();
-	said("Protocol error", "next to each other");
+	said("Protocol error", "use adjacent versions");
 	finish(pid);
 }
 
@@ -253,7 +253,8 @@ static void no_descriptor_left(void)
 	fake_start();
 	limit(RLIMIT_NOFILE, 3);
 	run();
-	said("(Too many open files): nothing is scheduled", "raise the limit of open files");
+	said("(Too many open files), so the work of this process is not scheduled",
+	     "raise the limit of open files");
 }
 
 /* The limit is reached when the agent's thread runs already. */
@@ -346,7 +347,7 @@ static void no_socket_allowed(void)
 	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 	run();
-	said("Operation not permitted", "permit");
+	said("Operation not permitted", "in the sandbox");
 }
 
 static void with_folder(void (*make)(const char *path))

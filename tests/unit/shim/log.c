@@ -62,7 +62,7 @@ static void a_life(const char *level)
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	fake_daemon_die(&daemon_);
 	if (level && strcmp(level, "info") == 0)
-		EVENTUALLY(lines_with("no daemon at ") == 2, 5000);
+		EVENTUALLY(lines_with("no daemon listens at ") == 2, 5000);
 	else
 		fake_sleep_us(500000);
 	CHECK(fake_queue_destroy(&q) == 0);
@@ -76,11 +76,11 @@ static void info_tells_what_happens(void)
 		int times;
 		const char *what;
 	} expected[] = {
-		{1, "node 19729 cannot be debugged, by its capability: only observed\n"},
+		{1, "node 19729 does not support debugging (capability); only observed\n"},
 		{1, "8192 bytes of VRAM on node 19729 are refused: KFDSHIM_VRAM_LIMIT is 4096"},
-		{2, "no daemon at "}, /* before it came, and after it died */
-		{1, "seen by the daemon at "},
-		{1, "the lane of the daemon at "},
+		{2, "no daemon listens at "}, /* before it came, and after it died */
+		{1, "registered with the daemon at "},
+		{1, "the connection to the daemon at "},
 	};
 	char prefix[32];
 	int all = 0;

@@ -118,11 +118,11 @@ static void limit_binds_on_128(void)
 		CHECK(fake_alloc(FIRST + i, 2 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &handle) == -1 &&
 		      errno == ENOMEM);
 	}
-	CHECK(said("does not bind") == 0);
+	CHECK(said("does not apply") == 0);
 	for (uint32_t i = 0; i < 3; i++)
 		CHECK(fake_alloc(FIRST + GPUS + i, 4 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM,
 				 &handle) == 0);
-	CHECK(said("does not bind") == 1);
+	CHECK(said("does not apply") == 1);
 }
 
 static void older_daemon_is_told_of_16(void)
@@ -132,7 +132,7 @@ static void older_daemon_is_told_of_16(void)
 		queue_on(i);
 	for (uint32_t i = 0; i < V4_NODES - 1; i++)
 		work(i, 1, 0);
-	CHECK(said("told of 16 GPUs of a process, because it is of an older version") == 1);
+	CHECK(said("supports 16 GPUs of a process, because its version is older") == 1);
 	CHECK(said("upgrade kfdschedd") == 1);
 	for (uint32_t i = V4_NODES - 1; i < 20; i++)
 		work(i, -1, -1);
