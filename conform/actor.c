@@ -447,7 +447,7 @@ void session_open(int kfd, pid_t pid, uint64_t mask, int dbg_fd)
 		CHECK_IS(trap_disable(kfd, pid), 0);
 		sleep_ms(5);
 	}
-	SKIP("somebody else debugs on this GPU");
+	SKIP("another process has a debug session on this GPU");
 }
 
 void debugged(struct actor *actor, int *kfd, uint64_t mask, int *events)

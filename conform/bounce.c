@@ -177,7 +177,7 @@ void check_interrupted_destroy_bars_suspension(void)
 		id = desk.queues[0].id;
 		suspended = desk_suspend(&desk, &id, 1);
 		if (suspended)
-			TRY_AGAIN("the signal did not meet the sleeping call");
+			TRY_AGAIN("the signal did not interrupt the sleeping call");
 	}
 	CHECK_IS(suspended, 0);
 	CHECK_IS(id, desk.queues[0].id | DESK_INVALID);

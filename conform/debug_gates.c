@@ -69,7 +69,7 @@ void check_debug_pid_is_of_callers_namespace(void)
 
 	open_own();
 	if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
-		SKIP("no pid namespace can be made");
+		SKIP("a pid namespace cannot be created");
 	pid = fork();
 	CHECK(pid >= 0);
 	if (!pid) {

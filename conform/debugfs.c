@@ -31,7 +31,7 @@ static char *text_of(const char *name)
 	snprintf(path, sizeof path, FOLDER "%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		SKIP("debugfs cannot be read: be root, and mount it");
+		SKIP("debugfs cannot be read: run as root, and mount it");
 	free(text);
 	text = malloc(cap + 1);
 	CHECK(text);
@@ -469,7 +469,7 @@ void check_rls_says_when_there_is_none(void)
 		part = node_part(text_of("rls"), gpu.gpu_id);
 	}
 	if (words_of(part, NULL, 0, NULL))
-		SKIP("somebody else's queues are on the GPU");
+		SKIP("queues of another process are on the GPU");
 	CHECK(!strcmp(part, "  No active runlist\n"));
 }
 
@@ -508,7 +508,7 @@ void check_oversubscribed_runlist_is_chained(void)
 	queue_new(&gpu, &first);
 	CHECK(maps_becomes(&gpu, &first, true));
 	if (!chained_becomes(&gpu, false) && !lab_simulated())
-		SKIP("the GPU is oversubscribed by others");
+		SKIP("the GPU is oversubscribed by other processes");
 	CHECK(!chained(&gpu));
 	queue_args(&gpu, &queue, &args);
 	for (uint32_t i = 0; i < gpu.shape.cp_queues; i++) {
@@ -581,7 +581,7 @@ void check_mem_limit_counts_system_memory(void)
 	/* Memory of other processes may still be returned at this moment. Then try again. */
 	for (unsigned tries = 0; tries < 10 && now != before + 8; tries++) {
 		if (tries)
-			TRY_AGAIN("memory of another process came back meanwhile");
+			TRY_AGAIN("another process freed memory meanwhile");
 		before = now = system_used();
 		CHECK_IS(buffer_new(&gpu, 8 << 20, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
 		for (unsigned i = 0; i < LATE_MS && now == before; i++) {

@@ -135,9 +135,9 @@ struct signal *desk_suspend_at_work(struct desk *desk, struct raw_queue *queue, 
 			return work;
 		desk_resume_one(desk, queue);
 		CHECK(comes(&work->value, 0, 5000));
-		TRY_AGAIN("the dispatch was not caught half way");
+		TRY_AGAIN("the dispatch was not stopped half way");
 	}
-	TOO_BUSY("the machine is too busy to catch a dispatch half way");
+	TOO_BUSY("the machine is too busy to stop a dispatch half way");
 }
 
 int desk_update(struct desk *desk, const struct raw_queue *queue, bool ring, uint32_t percent)

@@ -23,22 +23,22 @@
 
 static const char help_text[] =
 	"\n"
-	"Checks the rules of the driver that kfdshim builds on, one by one, against the\n"
-	"/dev/kfd that is there: a real GPU's, or kfdsim's (kfdsim -- kfdconform). It\n"
-	"suspends its own queues, which interrupts every process on that GPU for a moment\n"
-	"each time; it provokes no GPU reset.\n"
+	"Checks the rules of the driver that kfdshim depends on, one by one, against the\n"
+	"/dev/kfd of a real GPU, or of kfdsim (kfdsim -- kfdconform). It suspends its own queues,\n"
+	"which interrupts every process on that GPU for a moment each time; it causes no GPU\n"
+	"reset.\n"
 	"\n"
 	"  RULE              only these rules (default: all)\n"
-	"  --list            tell the names of the rules; opens no device\n"
+	"  --list            print the names of the rules; opens no device\n"
 	"  --json            one object with the results, not a table\n"
 	"                    (docs/reference/test-results.md)\n"
-	"  --kernel VERSION  whose rules to check: 6.12.95, 6.12.107, 7.3 (default: those of\n"
-	"                    the kernel that runs, or that kfdsim plays)\n"
+	"  --kernel VERSION  version of the rules: 6.12.95, 6.12.107, 7.3 (default: that of the\n"
+	"                    running kernel, or the one that kfdsim simulates)\n"
 	"  --here            check the one RULE in this process, for a debugger\n"
 	"  --help            this text\n"
 	"  --version         prints release, commit and protocol\n"
 	"\n"
-	"Exit code: 0 no rule failed, 1 some did, 2 wrong use, 3 none failed, but the machine\n"
+	"Exit code: 0 no rule failed, 1 some did, 2 usage error, 3 none failed, but the machine\n"
 	"was too busy to check some, 77 no GPU here.\n";
 
 struct options {
@@ -66,7 +66,7 @@ static int wrong_use(const char *format, const char *what)
 
 static int no_rule(const char *name)
 {
-	fprintf(stderr, "kfdconform: there is no rule '%s': did you mean %s? --list tells all\n",
+	fprintf(stderr, "kfdconform: there is no rule '%s': did you mean %s? --list prints all\n",
 		name, kfdabi_rule_near(name));
 	return STATUS_USAGE;
 }
@@ -94,12 +94,11 @@ static int parse(struct options *o, int argc, char **argv)
 		} else if (option == 'k') {
 			o->kernel = kfdabi_kernel_find(optarg);
 			if (o->kernel < 0)
-				return wrong_use("there are no rules of Linux '%s' (6.12.95, "
-						 "6.12.107, 7.3)",
+				return wrong_use("--kernel must be 6.12.95, 6.12.107 or 7.3, not "
+						 "'%s'",
 						 optarg);
 		} else {
-			return wrong_use(option == ':' ? "%s needs a value"
-						       : "there is no option %s",
+			return wrong_use(option == ':' ? "%s needs a value" : "unknown option %s",
 					 argv[optind - 1]);
 		}
 	}
@@ -182,7 +181,7 @@ static int run(const struct options *o, const struct kfdabi_machine *machine, st
 			snprintf(outcome.reason, sizeof outcome.reason, "%s",
 				 why_not(info, machine));
 		if (r) {
-			fprintf(stderr, "kfdconform: cannot make a process for %s (%s)\n",
+			fprintf(stderr, "kfdconform: cannot start a process for %s (%s)\n",
 				info->name, strerror(-r));
 			return 1;
 		}
@@ -203,7 +202,8 @@ static int finish(const struct kfdabi_machine *machine, const struct tally *tall
 	int bad = 0;
 
 	if (!tally->list) {
-		printf("\n%u pass, %u fail, %u not applicable, %u too busy to tell (rules of Linux "
+		printf("\n"
+		       "%u pass, %u fail, %u not applicable, %u too busy to check (rules of Linux "
 		       "%s, gfx version %u%s)\n",
 		       n[SUITE_PASS], n[SUITE_FAIL], n[SUITE_NOT_APPLICABLE], n[SUITE_BUSY], kernel,
 		       machine->gfx_target_version, lab_simulated() ? ", simulated" : "");
@@ -247,8 +247,7 @@ int main(int argc, char **argv)
 	if (access("/dev/kfd", R_OK | W_OK)) {
 		fprintf(stderr,
 			"kfdconform: cannot open /dev/kfd (%s): load the driver amdgpu and join "
-			"the "
-			"group render, or without a GPU call kfdsim -- kfdconform\n",
+			"the group render, or without a GPU run kfdsim -- kfdconform\n",
 			strerror(errno));
 		return SUITE_SKIPPED;
 	}

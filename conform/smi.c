@@ -48,7 +48,7 @@ static void check_silent(int fd)
 
 	if (!*text)
 		return;
-	fprintf(stderr, "there was an event: %s\n", text);
+	fprintf(stderr, "unexpected event: %s\n", text);
 	exit(1);
 }
 

@@ -14,7 +14,7 @@
 #define SUITE_SKIPPED 77
 #define SUITE_TOO_BUSY 75
 /* The prefix of lines of a check that can pass nevertheless. */
-#define SUITE_TRIED_AGAIN "tried again: "
+#define SUITE_TRIED_AGAIN "retried: "
 
 enum suite_result { SUITE_PASS, SUITE_FAIL, SUITE_NOT_APPLICABLE, SUITE_BUSY, SUITE_RESULTS };
 

@@ -54,7 +54,7 @@ static int read_lines(FILE *file, const char *path, struct arrivals_gaps *out, c
 		number++;
 		if (!parse_line(line, &us, &skip)) {
 			snprintf(error, error_size,
-				 "%s:%zu: not a distance in microseconds, from 0 to 1e12", path,
+				 "%s:%zu: not an interval in microseconds, from 0 to 1e12", path,
 				 number);
 			rc = -EINVAL;
 		} else if (!skip && (rc = add(out, &room, us)) != 0) {
@@ -67,7 +67,7 @@ static int read_lines(FILE *file, const char *path, struct arrivals_gaps *out, c
 		rc = -EIO;
 	}
 	if (rc == 0 && !(out->mean_ns > 0)) {
-		snprintf(error, error_size, "%s: no distance above 0 in it", path);
+		snprintf(error, error_size, "%s: has no interval above 0", path);
 		rc = -EINVAL;
 	}
 	return rc;

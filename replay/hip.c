@@ -142,7 +142,7 @@ static int open_by_hip(struct rt *rt, unsigned device)
 		return rc;
 	if (HIP(rt, hipInit, (unsigned), 0) || HIP(rt, hipGetDeviceCount, (int *), &devices)) {
 		snprintf(rt->why + strlen(rt->why), sizeof(rt->why) - strlen(rt->why),
-			 "; is there a /dev/kfd, and may you open it?");
+			 "; check that /dev/kfd exists and can be opened");
 		return -ENODEV;
 	}
 	rt->opened = true;

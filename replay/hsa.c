@@ -140,7 +140,7 @@ static int open_by_hsa(struct rt *rt, unsigned device)
 	if (status != HSA_STATUS_SUCCESS) {
 		check(rt, status, "hsa_init");
 		snprintf(rt->why + strlen(rt->why), sizeof(rt->why) - strlen(rt->why),
-			 "; is there a /dev/kfd, and may you open it?");
+			 "; check that /dev/kfd exists and can be opened");
 		return -ENODEV;
 	}
 	rt->opened = true;

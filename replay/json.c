@@ -106,7 +106,7 @@ int report_write_json(const struct report *report, const char *path, char *why, 
 	if (good)
 		return 0;
 	snprintf(why, why_size, "%s: cannot be written: %s", path,
-		 json ? strerror(error) : "no memory");
+		 json ? strerror(error) : "out of memory");
 	return -EIO;
 }
 
@@ -126,8 +126,8 @@ void report_print(const struct report *report)
 		       result->arrived);
 	printf("\n");
 	if (!result->keeps_up)
-		printf("does not keep up: %" PRIu64
-		       " waiting at the end, so latencies tell the length of the run\n",
+		printf("does not keep up: %" PRIu64 " waiting at the end, so latencies depend on "
+		       "the length of the run\n",
 		       backlog(report));
 	if (result->stats.count > 0)
 		printf("latency P50 %.1f us, P90 %.1f us, P99 %.1f us, P99.9 %.1f us, "

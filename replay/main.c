@@ -44,19 +44,19 @@ static const char usage_line[] =
 
 static const char help_text[] =
 	"\n"
-	"Plays a recorded model trace through the GPU's runtime: every row a dispatch or a\n"
-	"copy, every `sync` a completed request. On a GPU, or under kfdsim.\n"
+	"Replays a recorded model trace through the GPU's runtime: every row is a dispatch or a\n"
+	"copy, every `sync` completes a request. On a GPU, or under kfdsim.\n"
 	"\n"
-	"  --trace FILE.csv   the recording (traces/README.md tells the format)\n"
-	"  --api API          hsa (default), or hip: the newest libamdhip64 that is there\n"
+	"  --trace FILE.csv   the recording (traces/README.md describes the format)\n"
+	"  --api API          hsa (default), or hip: the newest libamdhip64 that is installed\n"
 	"  --requests N       end after N requests (default: the trace once)\n"
 	"  --seconds S        end after S seconds of wall time\n"
 	"  --closed           the next request begins when the last is done (default)\n"
 	"  --rate R           requests arrive R times a second, of model time\n"
-	"  --load L           ... at the rate that asks for the share L of the GPU's time\n"
-	"  --arrivals KIND    poisson (default); fixed distances; bursty: poisson for 200 ms, none\n"
-	"                     for 300 ms; file:PATH: distances from a file, in microseconds, a\n"
-	"                     line each, all multiplied so that they have the rate\n"
+	"  --load L           ... at the rate that needs the share L of the GPU's time\n"
+	"  --arrivals KIND    poisson (default); fixed intervals; bursty: poisson for 200 ms, none\n"
+	"                     for 300 ms; file:PATH: intervals from a file, in microseconds, one\n"
+	"                     per line, scaled to the rate\n"
 	"  --seed N           of the arrivals (default 1)\n"
 	"  --spacing KIND     none (default): submit as fast as the runtime takes it;\n"
 	"                     recorded: no earlier than in the recording\n"
@@ -242,7 +242,8 @@ static const char *take_option(enum option_id option, const char *value, struct 
 		a->device = (unsigned)number;
 		return NULL;
 	case O_SYNC_FD:
-		return parse_descriptors(value, &a->run) ? NULL : "two descriptors, like 3:4";
+		return parse_descriptors(value, &a->run) ? NULL
+							 : "two file descriptors, such as 3:4";
 	case O_HELP:
 		break;
 	}
@@ -261,7 +262,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 		if (option == ':')
 			return wrong_use("%s needs a value", argv[optind - 1]);
 		if (option == '?')
-			return wrong_use("there is no option %s", argv[optind - 1]);
+			return wrong_use("unknown option %s", argv[optind - 1]);
 		if (option == O_HELP) {
 			printf("%s\n%s", usage_line, help_text);
 			return EXIT_SUCCESS;
@@ -276,9 +277,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 					 wanted);
 	}
 	if (optind < argc)
-		return wrong_use("'%s' does not belong here", argv[optind]);
+		return wrong_use("unexpected argument '%s'", argv[optind]);
 	if (!a->trace)
-		return wrong_use("which recording? --trace is missing");
+		return wrong_use("no recording given: --trace is missing");
 	if (a->run.requests && a->run.seconds > 0)
 		return wrong_use("--requests and --seconds exclude each other");
 	if (a->closed + (a->run.rate_per_s > 0) + (a->load > 0) > 1)

@@ -64,7 +64,7 @@ static int read_number(struct reader *r, enum field field, char **at, uint64_t m
 	for (; **at >= '0' && **at <= '9'; ++*at) {
 		value = value * 10 + (uint64_t)(**at - '0');
 		if (value > max)
-			return fail(r, begin, "%s is absurd: more than %" PRIu64, name, max);
+			return fail(r, begin, "%s is too large: more than %" PRIu64 "", name, max);
 	}
 	*out = value;
 	return 0;
@@ -76,8 +76,7 @@ static int read_whole_number(struct reader *r, enum field field, uint64_t max, u
 	int rc = read_number(r, field, &at, max, out);
 
 	if (rc == 0 && *at)
-		return fail(r, at, "%s: '%.12s' does not belong to a number", field_names[field],
-			    at);
+		return fail(r, at, "%s: '%.12s' is not part of a number", field_names[field], at);
 	return rc;
 }
 
@@ -95,10 +94,10 @@ static int read_extent(struct reader *r, enum field field, uint64_t max, uint64_
 		if (rc)
 			return rc;
 		if (side == 0)
-			return fail(r, at - 1, "%s has a side of 0", field_names[field]);
+			return fail(r, at - 1, "%s has a dimension of 0", field_names[field]);
 		product *= side;
 		if (product > max)
-			return fail(r, r->fields[field], "%s is absurd: more than %" PRIu64,
+			return fail(r, r->fields[field], "%s is too large: more than %" PRIu64 "",
 				    field_names[field], max);
 	}
 	if (*at)
@@ -144,7 +143,7 @@ static int read_op(struct reader *r, enum trace_op *out)
 			return 0;
 		}
 	return fail(r, r->text,
-		    "unknown op '%.32s'; known are kernel, memcpy_h2d, memcpy_d2h, memcpy_d2d, "
+		    "unknown op '%.32s'; known ops are kernel, memcpy_h2d, memcpy_d2h, memcpy_d2d, "
 		    "memset, sync",
 		    r->fields[F_OP]);
 }
@@ -276,7 +275,7 @@ static int read_lines(struct reader *r, FILE *file)
 	}
 	if (rc == 0 && r->trace->request_count == 0) {
 		r->line = 2;
-		rc = fail(r, r->text, "no operations: only the first line is there");
+		rc = fail(r, r->text, "no operations: the file has only the header line");
 	}
 	free(r->text);
 	return rc;

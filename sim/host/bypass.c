@@ -193,15 +193,15 @@ static void say_program(const struct program *program)
 	if (program->processes > 1)
 		snprintf(others, sizeof(others), " and %u more", program->processes - 1);
 	if (program->has_library)
-		say("%s (process %d%s) waited in %s by this machine's clock, because it called the "
-		    "kernel by itself, past the time library",
+		say("%s (process %d%s) waited in %s on this machine's clock, because it called the "
+		    "kernel directly, bypassing the time library",
 		    program->command, program->pid, others, program->call);
 	else
-		say("%s (process %d%s) has this machine's clock%s%s, because it is without the time "
-		    "library: it is linked statically, is for another processor, or sees another "
-		    "/run",
+		say("%s (process %d%s) uses this machine's clock%s%s, because it runs without the "
+		    "time library: it is linked statically, is for another processor, or has "
+		    "another /run",
 		    program->command, program->pid, others,
-		    program->call ? ", by which it waited in " : "",
+		    program->call ? ", on which it waited in " : "",
 		    program->call ? program->call : "");
 }
 

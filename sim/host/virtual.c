@@ -415,8 +415,8 @@ static void note_standstill(struct loop *loop)
 	if (loop->counts->standstill || !where_is_deadlock(loop->world, loop->idle))
 		return;
 	threads = loop->counts->standstill = where_threads_wait(loop->world, loop->idle);
-	say("the world stands still: none of its %zu threads can run, and none waits for a time, "
-	    "so it goes on only if something outside of it happens. They wait here:",
+	say("the simulation is blocked: none of its %zu threads can run, and none waits for a "
+	    "time, so it continues only after an event from outside. The threads wait here:",
 	    json_array_size(threads));
 	where_say(threads);
 }

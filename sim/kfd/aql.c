@@ -288,7 +288,7 @@ void aql_fetch(struct queue *queue)
 	else if (r == -EFAULT)
 		drive_fault(queue);
 	else
-		queue_halt(queue, "no memory for its packets (%s)", strerror(-r));
+		queue_halt(queue, "out of memory for its packets (%s)", strerror(-r));
 }
 
 static int64_t signal_value(const struct process *process, uint64_t signal)

@@ -216,7 +216,7 @@ static void bounce_go_on(struct bounce *bounce)
 		bounce->stuck = firmware_stuck_queue(node);
 		if (!ask_node(bounce, node))
 			return;
-		say("no memory for a bounce: the simulated GPU is not to be trusted");
+		say("out of memory for a runlist update: the simulated GPU is no longer reliable");
 		bounce->result = -ENOMEM;
 	}
 	bounce_end(bounce);
@@ -252,7 +252,8 @@ void bounce_collected(struct process *process)
 		return;
 	bounce = bounce_new(process, NULL, NULL);
 	if (!bounce) {
-		say("no memory for a bounce: queues of pid %d stay as they are", process->pid);
+		say("out of memory for a runlist update: queues of pid %d stay unchanged",
+		    process->pid);
 		return;
 	}
 	bounce->nodes = nodes;

@@ -153,7 +153,7 @@ void debug_session_end(struct process *target)
 	if (target->locked)
 		target->disable_later = true;
 	else if (target->session && session_end(target, NULL) != CALL_PENDING)
-		say("no memory to resume pid %d after its debugger died", target->pid);
+		say("out of memory to resume pid %d after the end of its debugger", target->pid);
 }
 
 void debug_process_died(struct process *process)

@@ -22,7 +22,7 @@ static void bounce_for(struct process *process, uint64_t nodes, void (*unmapped)
 	struct bounce *bounce = bounce_new(process, NULL, unmapped);
 
 	if (!bounce) {
-		say("no memory for an eviction: queues of pid %d stay as they are", process->pid);
+		say("out of memory for an eviction: queues of pid %d stay unchanged", process->pid);
 		return;
 	}
 	bounce->by_driver = true;
@@ -129,7 +129,7 @@ void fault_passed_on(struct process *process, uint32_t node)
 	}
 	evict(process, node, tell_fault);
 	if (!process->lost[node])
-		say("pid %d (%s): the driver has evicted its queues from GPU %u for good",
+		say("pid %d (%s): the driver has evicted its queues from GPU %u permanently",
 		    process->record->pid, process->record->comm, world->nodes[node].gpu_id);
 	process->lost[node] = "evicted after a memory fault";
 }

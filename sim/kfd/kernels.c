@@ -234,7 +234,8 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		*wg_ns = spin.ticks * NS_PER_TICK;
 	} else if (kernel->blit == BLIT_UNKNOWN) {
 		if (!kernel->told)
-			say("%s of pid %d is timed, not executed: what it moves is missing",
+			say("%s of pid %d is timed, not executed: the data that it moves is "
+			    "missing",
 			    process->world->kernels[kernel->record].name, process->record->pid);
 		kernel->told = true;
 	} else if (kernel->blit != BLIT_NONE) {

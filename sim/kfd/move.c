@@ -130,7 +130,7 @@ int move_begin(struct queue *queue)
 	if (r > 0 && !moving->held) {
 		moving->held = malloc(HELD_MAX * sizeof *moving->held);
 		if (!moving->held) {
-			queue_halt(queue, "no memory for a copy of many bytes");
+			queue_halt(queue, "out of memory for a large copy");
 			world->fault_va = moving->move.dst;
 			r = -ENOMEM;
 		}

@@ -320,7 +320,7 @@ static void fetch_failed(struct queue *queue, int r)
 	else if (r == -EFAULT)
 		drive_fault(queue);
 	else
-		queue_halt(queue, "no memory for its packets (%s)", strerror(-r));
+		queue_halt(queue, "out of memory for its packets (%s)", strerror(-r));
 }
 
 bool pm4_inside(const struct queue *queue)

@@ -58,8 +58,7 @@ struct procfs_folder {
 static void fail(struct world *world, const char *what, int error)
 {
 	if (!world->procfs->complained)
-		say("cannot write %s in kfd/proc (%s): what it tells from now on is not to be "
-		    "trusted",
+		say("cannot write %s in kfd/proc (%s): its content is not reliable from now on",
 		    what, strerror(error));
 	world->procfs->complained = true;
 }
@@ -230,7 +229,7 @@ void procfs_process_new(struct process *process)
 		return;
 	folder = calloc(1, sizeof *folder);
 	if (!folder) {
-		fail(world, "a process's folder", ENOMEM);
+		fail(world, "a process's directory", ENOMEM);
 		return;
 	}
 	folder_name(process, text, sizeof text);

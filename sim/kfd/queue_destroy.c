@@ -199,7 +199,7 @@ void queues_tear_down(struct process *process)
 		return;
 	bounce = bounce_new(process, NULL, torn_down);
 	if (!bounce) {
-		say("no memory to take down the queues of pid %d", process->pid);
+		say("out of memory to destroy the queues of pid %d", process->pid);
 		return;
 	}
 	/* Nodes with unmapped queues are updated as well. An earlier update that names these queues

@@ -72,7 +72,7 @@ static void stop(struct queue *queue, const char *format, va_list args)
 	say("pid %d (%s): queue %u stops: %s", process->pid, process->comm, queue->id,
 	    record->stopped);
 	if (++queue->process->stops_said == STOPS_SAID)
-		say("pid %d: queues that stop from here on are in the report only", process->pid);
+		say("pid %d: further queues that stop are listed in the report only", process->pid);
 }
 
 void queue_halt(struct queue *queue, const char *format, ...)

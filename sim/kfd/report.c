@@ -236,12 +236,11 @@ static json_t *spinning_json(const struct world *world)
 			continue;
 		json_array_append_new(
 			list,
-			json_pack(
-				"{s:i, s:I, s:s}", "pid", process->pid, "count",
-				(json_int_t)process->spinning_waits, "what",
-				"A thread called WAIT_EVENTS over and over with an event age that "
-				"was behind, so that it never waited: ROCr 6.4 does so, on real "
-				"GPUs too."));
+			json_pack("{s:i, s:I, s:s}", "pid", process->pid, "count",
+				  (json_int_t)process->spinning_waits, "what",
+				  "A thread called WAIT_EVENTS repeatedly with an outdated event "
+				  "age, so that it never waited: ROCr 6.4 does so, on real GPUs "
+				  "too."));
 	}
 	return list;
 }

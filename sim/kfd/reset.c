@@ -102,7 +102,7 @@ void firmware_reset_queue(struct node *node, int gpu_queue)
 	if (!queue)
 		return;
 	gpu_queue_reset(node->gpu, (uint32_t)gpu_queue);
-	queue_halt(queue, "reset by the driver, because it did not come off the GPU");
+	queue_halt(queue, "reset by the driver, because it was not preempted");
 	queue->reset = true;
 	node->active_queues -= queue->map_wanted;
 	queue->map_wanted = false;
@@ -130,11 +130,11 @@ static void take_all_off(struct node *node)
 		if (n < 64)
 			continue;
 		if (gpu_bounce(node->gpu, 0, changes, n))
-			say("no memory for a GPU reset: its queues go on");
+			say("out of memory for a GPU reset: its queues continue");
 		n = 0;
 	}
 	if (n && gpu_bounce(node->gpu, 0, changes, n))
-		say("no memory for a GPU reset: its queues go on");
+		say("out of memory for a GPU reset: its queues continue");
 }
 
 static bool has_queue_on(const struct process *process, uint32_t node)

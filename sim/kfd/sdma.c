@@ -271,7 +271,7 @@ static void failed(struct queue *queue, const struct pm4_code *code, int r)
 	if (r == -EBADMSG || r == -EFAULT)
 		drive_fault(queue);
 	else
-		queue_halt(queue, "no memory for its packets (%s)", strerror(-r));
+		queue_halt(queue, "out of memory for its packets (%s)", strerror(-r));
 }
 
 void sdma_fetch(struct queue *queue)

@@ -42,8 +42,9 @@ static void fill_standard_descriptors(void)
 static int check_place(const struct options *o)
 {
 	if (!access(SIMULATION_JSON, F_OK))
-		return complain(STATUS_IMPOSSIBLE, "this is a simulated world already, and one "
-						   "cannot hold another: start kfdsim outside");
+		return complain(STATUS_IMPOSSIBLE, "this process is already in a simulation, and "
+						   "simulations cannot be nested: start kfdsim "
+						   "outside");
 	if (!filter_supported())
 		return complain(STATUS_IMPOSSIBLE,
 				"this kernel has no seccomp user notification: Linux 5.9 or later "
@@ -133,7 +134,8 @@ static int serve(struct world *world, const struct world_init *init, int time_pa
 	if (time_page >= 0) {
 		rc = world_virtual(world, time_page, init->pid);
 		if (rc)
-			failed = complain(STATUS_FAILED, "cannot start the world's clock (%s)",
+			failed = complain(STATUS_FAILED,
+					  "cannot start the clock of the simulation (%s)",
 					  strerror(-rc));
 	}
 	/* watch_start() must be the last step that can fail, because its thread uses `watch`
@@ -150,13 +152,13 @@ static int serve(struct world *world, const struct world_init *init, int time_pa
 	if (rc)
 		failed = complain(
 			STATUS_FAILED, "the simulated driver stopped (%s)%s", strerror(-rc),
-			rc == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "");
+			rc == -EMFILE ? ": raise the limit of open files (ulimit -n)" : "");
 	/* The command would wait forever for a call that is no longer served. */
 	if (failed)
 		kill(init->pid, SIGKILL);
 	*status = watch_join(&watch);
 	if (!failed && watch.killed)
-		complain(*status, "the world was killed (signal %d)", *status - 128);
+		complain(*status, "the simulation was killed (signal %d)", *status - 128);
 	return failed;
 }
 

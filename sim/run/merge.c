@@ -85,8 +85,9 @@ static int merge_entry(const char *real, const char *fake, const char *const *op
 		rc = show_bound(real, fake, S_ISDIR(theirs.st_mode));
 	}
 	if (rc)
-		return complain(STATUS_IMPOSSIBLE, "cannot show the host's %s in the world (%s)",
-				real, strerror(-rc));
+		return complain(STATUS_IMPOSSIBLE,
+				"cannot mount the host's %s in the simulation (%s)", real,
+				strerror(-rc));
 	return 0;
 }
 

@@ -255,8 +255,8 @@ int mounts_world(const struct root *root, bool virtual_time)
 		status = root_enter(new_root);
 	if (!status && chdir(root->cwd))
 		status = complain(STATUS_FAILED,
-				  "cannot go back to %s in the simulated world (%s): start from "
-				  "another folder",
+				  "cannot change to %s in the simulation (%s): start in another "
+				  "directory",
 				  root->cwd, strerror(errno));
 	return status;
 }

@@ -18,34 +18,32 @@
 
 static const char help_text[] =
 	"\n"
-	"Runs COMMAND, unmodified, in a world where AMD GPUs exist. They are simulated:\n"
-	"kernels take their time and are not executed, but for the runtimes' own copies\n"
-	"and fills and kfdreplay's.\n"
+	"Runs COMMAND, unmodified, on simulated AMD GPUs. Kernels take time and are not\n"
+	"executed, except the copies and fills of the runtimes and the kernels of kfdreplay.\n"
 	"\n"
 	"  --gpu PROFILE       mi210 (default), mi300x, mi308x, mi100; mi300x-cpx, mi308x-cpx\n"
-	"  --gpus N            so many of them, 1 (default) to 8\n"
-	"  --kernel VERSION    whose driver's rules hold: 6.12.95 (default), 6.12.107, 7.3\n"
-	"  --virtual           one clock for the world, which stands still while any program\n"
-	"                      of it runs: times do not depend on this machine;\n"
-	"                      KFDSIM_VIRTUAL=1 in the environment does the same\n"
-	"  --seed N            with --virtual: its threads take turns on one core, and of\n"
-	"                      several that wake at one instant N draws the order\n"
+	"  --gpus N            number of GPUs, 1 (default) to 8\n"
+	"  --kernel VERSION    version of the driver's rules: 6.12.95 (default), 6.12.107, 7.3\n"
+	"  --virtual           one clock for the simulation, which stops while any of its programs\n"
+	"                      runs: times do not depend on this machine; KFDSIM_VIRTUAL=1 in the\n"
+	"                      environment does the same\n"
+	"  --seed N            with --virtual: all threads share one core, and N determines the\n"
+	"                      order of threads that wake at the same time\n"
 	"  --real-time         the machine's clock (default)\n"
 	"  --time-scale X      the GPU's clock against the wall's (default 1); 0.1: ten times\n"
 	"                      slower\n"
-	"  --set KEY=VALUE     another value of the profile, as bounce_us=200; several times\n"
-	"  --break RULE        answer one rule of the driver wrongly (kfdconform --list)\n"
-	"  --root DIR          COMMAND sees this folder as / (packaging/roots.sh makes some)\n"
-	"  --report FILE.json  write at the end what ran, and what did not\n"
-	"                      (docs/reference/kfdsim-report.md)\n"
+	"  --set KEY=VALUE     changes a value of the profile, such as bounce_us=200; repeatable\n"
+	"  --break RULE        violate one rule of the driver (kfdconform --list)\n"
+	"  --root DIR          use this directory as / of COMMAND (packaging/roots.sh creates some)\n"
+	"  --report FILE.json  write a report at the end (docs/reference/kfdsim-report.md)\n"
 	"  --fail-on-timed     end with 1 if a kernel was timed and not executed; a line on\n"
-	"                      standard error names such kernels in any case\n"
+	"                      standard error lists such kernels in any case\n"
 	"  --wait-all          run until the last process has ended, not only COMMAND\n"
 	"  --help              this text\n"
 	"  --version           prints release, commit and protocol\n"
 	"\n"
 	"docs/kfdsim/ describes every key, and what differs from hardware.\n"
-	"Exit code: COMMAND's; else 1 failed, 2 wrong use, 77 not possible here.\n";
+	"Exit code: that of COMMAND; else 1 failure, 2 usage error, 77 not possible here.\n";
 
 void options_help(void)
 {
@@ -93,9 +91,7 @@ static int parse_kernel(const char *text, int *out)
 {
 	*out = kfdabi_kernel_find(text);
 	if (*out < 0)
-		return complain(STATUS_USAGE,
-				"--kernel: there are rules of Linux 6.12.95, 6.12.107 and 7.3, not "
-				"of '%s'",
+		return complain(STATUS_USAGE, "--kernel must be 6.12.95, 6.12.107 or 7.3, not '%s'",
 				text);
 	return 0;
 }
@@ -107,7 +103,7 @@ static int parse_rule(const char *text, enum kfdabi_rule *out)
 		return complain(
 			STATUS_USAGE,
 			"--break: there is no rule '%s': did you mean %s? (kfdconform --list "
-			"tells them)",
+			"prints all)",
 			text, kfdabi_rule_near(text));
 	return 0;
 }
@@ -157,7 +153,7 @@ static int parse_option(struct options *o, int option, char **argv)
 		return complain(STATUS_USAGE, "%s needs a value; usage: " OPTIONS_USAGE,
 				argv[optind - 1]);
 	default:
-		return complain(STATUS_USAGE, "there is no option %s; usage: " OPTIONS_USAGE,
+		return complain(STATUS_USAGE, "unknown option %s; usage: " OPTIONS_USAGE,
 				argv[optind - 1]);
 	}
 }
@@ -196,10 +192,10 @@ int options_parse(struct options *o, int argc, char **argv)
 			return status;
 	}
 	if (!o->help && optind == argc)
-		return complain(STATUS_USAGE, "which command? usage: " OPTIONS_USAGE);
+		return complain(STATUS_USAGE, "no command given; usage: " OPTIONS_USAGE);
 	if (o->seed && !o->virtual_time)
 		return complain(STATUS_USAGE, "--seed needs --virtual: in real time the machine "
-					      "decides which thread is first");
+					      "determines the order of threads");
 	o->command = argv + optind;
 	return 0;
 }
@@ -259,8 +255,8 @@ static int settle_for_rule(struct options *o, struct profile *profile)
 			break;
 	}
 	return complain(STATUS_USAGE,
-			"--break: no such machine has the rule '%s': leave out --gpu, --gpus and "
-			"--kernel, and kfdsim picks one that does",
+			"--break: no such machine has the rule '%s': omit --gpu, --gpus and "
+			"--kernel, and kfdsim selects one that does",
 			kfdabi_rule(o->broken)->name);
 }
 

@@ -283,7 +283,8 @@ int profile_set(struct profile *profile, const char *assignment)
 	int rc;
 
 	if (!equals || equals == assignment || (size_t)(equals - assignment) >= sizeof(name))
-		return complain(STATUS_USAGE, "--set takes KEY=VALUE, as bounce_us=200, not '%s'",
+		return complain(STATUS_USAGE,
+				"--set takes KEY=VALUE, such as bounce_us=200, not '%s'",
 				assignment);
 	memcpy(name, assignment, (size_t)(equals - assignment));
 	key = find_key(name);
@@ -320,7 +321,7 @@ int profile_check(const struct profile *p)
 		return complain(STATUS_USAGE,
 				"simd_count and array_count must divide among num_xcc XCCs");
 	if (p->partitions > 1 && p->partitions != p->num_xcc)
-		return complain(STATUS_USAGE, "in mode CPX, num_xcc stays as the profile has it");
+		return complain(STATUS_USAGE, "in mode CPX, num_xcc cannot be changed");
 	if (p->cwsr_size && p->cwsr_size <= p->ctl_stack_size)
 		return complain(STATUS_USAGE, "cwsr_size must be 0 or larger than ctl_stack_size");
 	return 0;

@@ -30,14 +30,15 @@ static int find_folder(struct root *root, const char *folder)
 		return complain(STATUS_USAGE, "cannot change root to %s (%s)", folder,
 				strerror(errno));
 	if (stat(root->folder, &st) || !S_ISDIR(st.st_mode))
-		return complain(STATUS_USAGE, "cannot change root to %s: it is no folder", folder);
+		return complain(STATUS_USAGE, "cannot change root to %s: it is not a directory",
+				folder);
 	if (!strcmp(root->folder, "/"))
-		return complain(STATUS_USAGE, "--root / is no other root: leave it out");
+		return complain(STATUS_USAGE, "--root / is the present root: omit it");
 	snprintf(path, sizeof(path), "%s/usr", root->folder);
 	if (stat(path, &st) || !S_ISDIR(st.st_mode))
 		return complain(STATUS_USAGE,
-				"cannot change root to %s: it holds no system (it has no folder "
-				"/usr); packaging/roots.sh makes such folders",
+				"cannot change root to %s: it has no system (no directory /usr); "
+				"packaging/roots.sh creates such directories",
 				folder);
 	return 0;
 }
@@ -48,7 +49,7 @@ int root_find(struct root *root, const char *folder)
 
 	root->folder[0] = '\0';
 	if (!getcwd(root->cwd, sizeof(root->cwd)))
-		return complain(STATUS_FAILED, "cannot tell the working folder (%s)",
+		return complain(STATUS_FAILED, "cannot find the working directory (%s)",
 				strerror(errno));
 	n = readlink("/proc/self/exe", root->programs, sizeof(root->programs) - 1);
 	root->programs[n < 0 ? 0 : n] = '\0';

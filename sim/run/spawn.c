@@ -148,7 +148,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 	char byte;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
-		_exit(complain(STATUS_FAILED, "cannot tie the world to kfdsim (%s)",
+		_exit(complain(STATUS_FAILED, "cannot tie the simulation to kfdsim (%s)",
 			       strerror(errno)));
 	prctl(PR_SET_NAME, "kfdsim-init");
 	status = mounts_world(spawn->root, spawn->virtual_time);
@@ -157,8 +157,8 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 	rc = filter_install(spawn->trap_open, &listener);
 	if (rc == -EBUSY)
 		_exit(complain(STATUS_IMPOSSIBLE,
-			       "this process has a seccomp listener already (another kfdsim, or a "
-			       "container runtime's), and there can be only one: start kfdsim "
+			       "this process already has a seccomp listener (of another kfdsim, or "
+			       "a container runtime), and there can be only one: start kfdsim "
 			       "outside"));
 	if (rc)
 		_exit(complain(STATUS_IMPOSSIBLE, "cannot install a seccomp filter (%s)",
@@ -220,7 +220,8 @@ int spawn_go(const struct world_init *init)
 	char byte = 1;
 
 	if (send(init->control, &byte, 1, MSG_NOSIGNAL) != 1)
-		return complain(STATUS_FAILED, "the world's init is gone (%s)", strerror(errno));
+		return complain(STATUS_FAILED, "the init process of the simulation has ended (%s)",
+				strerror(errno));
 	return 0;
 }
 
@@ -243,7 +244,8 @@ int spawn_wait(const struct world_init *init, bool *killed)
 
 	*killed = false;
 	if (TEMP_FAILURE_RETRY(waitpid(init->pid, &status, 0)) < 0)
-		return complain(STATUS_FAILED, "cannot wait for the world (%s)", strerror(errno));
+		return complain(STATUS_FAILED, "cannot wait for the simulation (%s)",
+				strerror(errno));
 	*killed = WIFSIGNALED(status);
 	return exit_status(status);
 }

@@ -83,8 +83,8 @@ static int check_sleeper(pid_t sleeper)
 	if (!shows(sleeper, "wchan", "0"))
 		return complain(
 			STATUS_IMPOSSIBLE,
-			"--virtual needs /proc/PID/wchan with the name of what a thread waits "
-			"for, which this kernel does not show (CONFIG_KALLSYMS): " INSTEAD);
+			"--virtual needs /proc/PID/wchan with the function in which a thread "
+			"waits, which this kernel does not show (CONFIG_KALLSYMS): " INSTEAD);
 	if (!shows(sleeper, "syscall", "running"))
 		return complain(
 			STATUS_IMPOSSIBLE,
@@ -102,12 +102,12 @@ int time_support_check(void)
 		return complain(
 			STATUS_IMPOSSIBLE,
 			"--virtual needs the system call futex_waitv, which this kernel does "
-			"not have (Linux 5.16 or later has it) or a container's filter "
-			"refuses: allow it there, " INSTEAD);
+			"not have (Linux 5.16 or later has it) or a container's filter refuses: "
+			"allow it in the filter, " INSTEAD);
 	if (access("/proc/loadavg", R_OK))
 		return complain(STATUS_IMPOSSIBLE,
 				"--virtual needs /proc/loadavg (%s), which a /proc with subset=pid "
-				"does not have: mount all of it, or use --real-time",
+				"does not have: mount it without subset, or use --real-time",
 				strerror(errno));
 	sleeper = start_sleeper(pipe_end);
 	if (sleeper < 0)

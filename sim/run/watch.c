@@ -71,7 +71,8 @@ int watch_start(struct watch *watch, const struct world_init *init)
 	watch->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	watch->stop = eventfd(0, EFD_CLOEXEC);
 	if (watch->signals < 0 || watch->stop < 0)
-		return complain(STATUS_FAILED, "cannot make descriptors (%s)", strerror(errno));
+		return complain(STATUS_FAILED, "cannot create file descriptors (%s)",
+				strerror(errno));
 	rc = pthread_create(&watch->thread, NULL, watch_main, watch);
 	if (rc)
 		return complain(STATUS_FAILED, "cannot start a thread (%s)", strerror(rc));

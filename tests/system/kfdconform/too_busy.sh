@@ -15,6 +15,6 @@ preempted_in() {
 	holds "$work/out" "$3"
 }
 
-preempted_in 20000 0 '.pass == 1 and (.rules[0].reason | test("^tried again: "))'
+preempted_in 20000 0 '.pass == 1 and (.rules[0].reason | test("^retried: "))'
 preempted_in 210000 3 '.too_busy == 1 and .not_applicable == 0 and .fail == 0 and .pass == 0
 	and .rules[0].result == "too_busy" and (.rules[0].reason | test("too busy"))'

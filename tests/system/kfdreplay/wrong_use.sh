@@ -14,10 +14,10 @@ wrong() {
 	one_line "^kfdreplay: $pattern.*; usage: kfdreplay --trace FILE"
 }
 
-wrong 'which recording'
-wrong 'there is no option --frob' --frob
+wrong 'no recording given'
+wrong 'unknown option --frob' --frob
 wrong '--trace needs a value' --trace
-wrong "'x' does not belong here" --trace "$gemm" x
+wrong "unexpected argument 'x'" --trace "$gemm" x
 wrong "--requests: '0' is not a number" --trace "$gemm" --requests 0
 wrong "--requests: '-1' is not a number" --trace "$gemm" --requests -1
 wrong "--requests: '3x' is not a number" --trace "$gemm" --requests 3x

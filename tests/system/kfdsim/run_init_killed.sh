@@ -14,6 +14,6 @@ kill -KILL "$init"
 status=0
 wait "$kfdsim" || status=$?
 same "$status" 137
-one_line 'world was killed'
+one_line 'simulation was killed'
 same "$(jq .exit_code "$work/report.json")" 137
 soon none_marked

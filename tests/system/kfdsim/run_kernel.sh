@@ -27,7 +27,7 @@ same "$("$BUILD/kfdsim" -- jq -r .broken $json)" null
 expect 2 "$BUILD/kfdsim" --break nosuch -- true
 one_line "no rule 'nosuch'"
 expect 2 "$BUILD/kfdsim" --kernel 5.15 -- true
-one_line "6.12.95, 6.12.107 and 7.3, not of '5.15'"
+one_line "6.12.95, 6.12.107 or 7.3, not '5.15'"
 for gpus in 0 9 x -1 '' 1x; do
 	expect 2 "$BUILD/kfdsim" --gpus "$gpus" -- true
 	one_line 'from 1 to 8'

@@ -7,7 +7,7 @@ set -eu
 . "$SOURCE/tests/lib/harness.inc.sh"
 
 expect 77 "$BUILD/kfdsim" -- "$BUILD/kfdsim" -- touch "$work/started"
-one_line 'simulated world already'
+one_line 'already in a simulation'
 expect 77 "$BUILD/run_deny" listener "$BUILD/kfdsim" -- touch "$work/started"
 one_line 'seccomp listener'
 [ ! -e "$work/started" ] || fail "the inner command ran"

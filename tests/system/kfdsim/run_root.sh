@@ -52,11 +52,11 @@ one_line 'cannot run env'
 expect 2 "$BUILD/kfdsim" --root "$work/nosuch" -- true
 one_line 'cannot change root to .*nosuch'
 expect 2 "$BUILD/kfdsim" --root "$root/etc/name" -- true
-one_line 'is no folder'
+one_line 'is not a directory'
 expect 2 "$BUILD/kfdsim" --root "$root/etc" -- true
-one_line 'holds no system'
+one_line 'has no system'
 expect 2 "$BUILD/kfdsim" --root / -- true
-one_line 'leave it out'
+one_line 'omit it'
 
 # In a user namespace as well.
 chmod 755 "$work"

@@ -24,7 +24,7 @@ stopped 'unknown or malformed SDMA packet ' "$BUILD/rule_sdma"
 stopped 'memory fault of the simulated GPU [0-9]* at address 0x200' \
 	"$BUILD/kfdconform" --here memory_fault_evicts_the_process
 holds "$work/r.json" '[.processes[].queues[].stopped] | .[1] == "evicted after a memory fault"'
-grep -q 'the driver has evicted its queues from GPU [0-9]* for good' "$work/err" || fail "no line of the eviction"
+grep -q 'the driver has evicted its queues from GPU [0-9]* permanently' "$work/err" || fail "no line of the eviction"
 # One that works says nothing.
 expect 0 "$BUILD/kfdsim" --report "$work/r.json" -- "$BUILD/kfdconform" --here suspended_queue_stands_still
 holds "$work/r.json" 'all(.processes[].queues[]; .stopped == null)'

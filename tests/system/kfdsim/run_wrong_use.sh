@@ -15,11 +15,11 @@ wrong() {
 }
 
 expect 2 "$BUILD/kfdsim"
-one_line 'which command' 'usage'
+one_line 'no command given' 'usage'
 expect 2 "$BUILD/kfdsim" --gpu mi210 --
-one_line 'which command'
+one_line 'no command given'
 wrong "'nosuch'.*known: .*mi210" --gpu nosuch
-wrong 'there is no option --nope.*usage' --nope
+wrong 'unknown option --nope.*usage' --nope
 wrong 'KEY=VALUE' --set bounce_us
 wrong 'KEY=VALUE' --set =5
 wrong "'nokey'.*known: .*bounce_us" --set nokey=5

@@ -58,6 +58,6 @@ soon test -s "$work/begun"
 kill -9 "$(tr -d ' ' <"/proc/$pid/task/$pid/children")"
 wait $pid || status=$?
 same "$status" 137
-one_line 'world was killed'
+one_line 'simulation was killed'
 same "$(jq .exit_code "$report")" 137
 soon none_marked

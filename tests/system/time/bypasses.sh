@@ -27,12 +27,12 @@ program=$BUILD/time_static
 for call in nanosleep clock_nanosleep poll futex; do
 	while_asleep '"$0" '"$call &"
 	named time_static 1 false "\"$call\""
-	one_line "^kfdsim: time_static \(process 3\) has this machine's clock, by which it waited in $call,"
+	one_line "^kfdsim: time_static \(process 3\) uses this machine's clock, on which it waited in $call,"
 done
 # It waits for no time, but has the machine's clock.
 virtual sh -c 'sleep 60 | "$0" read; :' "$program"
 named time_static 1 false null
-one_line 'time_static \(process 4\) has this machine.s clock, because it is without the time library'
+one_line 'time_static \(process 4\) uses this machine.s clock, because it runs without the time library'
 # Once a program, with the number of its processes; also if a process was another program before.
 while_asleep '"$0" nanosleep & a=$!; (sleep 1; exec "$0" poll) & b=$!; sleep 50
 	kill $a $b; sleep 1000 &'
@@ -45,7 +45,7 @@ virtual_time '.seconds >= 60'
 program=$BUILD/time_bypass
 while_asleep '"$0" poll &'
 named time_bypass 1 true '"poll"'
-one_line '^kfdsim: time_bypass \(process 3\) waited in poll by this machine.s clock, because it called'
+one_line '^kfdsim: time_bypass \(process 3\) waited in poll on this machine.s clock, because it called'
 
 # Programs that keep to the library are not named.
 virtual bash -c 'sleep 100 & read -r -t 5 <><(:); wait; timeout 5 sleep 1000; true'

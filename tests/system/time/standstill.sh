@@ -31,7 +31,7 @@ pid=$!
 children+=("$pid")
 soon grep -q '  bash (process 2, thread 2): wait4, ' "$work/err"
 soon grep -q '  cat (process 3, thread 3): read, ' "$work/err"
-grep -q '^kfdsim: the world stands still: none of its 2 threads can run' "$work/err" ||
+grep -q '^kfdsim: the simulation is blocked: none of its 2 threads can run' "$work/err" ||
 	fail "$(cat "$work/err")"
 sleep 1
 kill -TERM $pid

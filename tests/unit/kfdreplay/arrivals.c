@@ -89,10 +89,10 @@ static void not_recorded(void **state)
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
-		{"1\n2\nx\n", ":3: not a distance"}, {"1\n-2\n", ":2: not a distance"},
-		{"1 2\n", ":1: not a distance"},     {"nan\n", ":1: not a distance"},
-		{"1e13\n", ":1: not a distance"},    {"", ": no distance above 0"},
-		{"0\n0\n", ": no distance above 0"},
+		{"1\n2\nx\n", ":3: not an interval"},	 {"1\n-2\n", ":2: not an interval"},
+		{"1 2\n", ":1: not an interval"},	 {"nan\n", ":1: not an interval"},
+		{"1e13\n", ":1: not an interval"},	 {"", ": has no interval above 0"},
+		{"0\n0\n", ": has no interval above 0"},
 	};
 	struct arrivals_gaps gaps;
 
