@@ -4,7 +4,7 @@
 
     LD_PRELOAD=libkfdshim.so KFDSHIM_PRIORITY=offline python3 examples/model.py
 
-It stands for any program that libkfdshim.so has never heard of. It loads the
+It represents any program without support for libkfdshim.so. It loads the
 runtime the way Python loads everything, by dlopen with RTLD_LOCAL, and finds
 each function in that one library by its handle. So the shim's wrapper of the
 doorbell (hsa_signal_store_screlease) is not called here, and the shim has to
@@ -63,7 +63,7 @@ class Queue(ctypes.Structure):
 
 
 class DispatchPacket(ctypes.Structure):
-    """hsa_kernel_dispatch_packet_t: the 64 bytes that ask for one kernel."""
+    """hsa_kernel_dispatch_packet_t: the 64 bytes that request one kernel."""
 
     _fields_ = [
         ("header", c_uint16),

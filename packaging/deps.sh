@@ -65,7 +65,7 @@ elif command -v sudo >/dev/null; then
 	root="sudo"
 else
 	say "missing:$missing"
-	say "neither root nor sudo here; ask root for: apt-get install$missing"
+	say "needs root or sudo; run as root:  apt-get install$missing"
 	exit 77
 fi
 

@@ -160,7 +160,7 @@ steps() {
 	if [ "$status" != 0 ]; then
 		[ -z "$last" ] || note "$prefix end" "$gpu" fail "after $last: $(why)"
 	elif [ "$told" = 0 ]; then
-		note "$prefix end" "$gpu" fail "told no step"
+		note "$prefix end" "$gpu" fail "printed no step"
 	fi
 }
 

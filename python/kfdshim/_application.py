@@ -83,15 +83,15 @@ def online(function: _Function) -> _Function:
 
     A function or method: until it returns or raises. A coroutine function (async def): from its
     first step to its end, also while it awaits. A generator, also an asynchronous one: from the
-    first value that is asked for until the generator is exhausted, has raised, or is closed (by
+    first value that is requested until the generator is exhausted, has raised, or is closed (by
     close(), or by its deletion), also between two values, because a response that is streamed is
-    one request. Under @classmethod and @staticmethod it stands below them.
+    one request. Place it below @classmethod and @staticmethod.
 
     Of a function that returns an awaitable or an iterator without being one of these the request is
     the call alone. Raises TypeError if it is given something that cannot be called.
     """
     if not callable(function):
-        raise TypeError(f"{function!r} cannot be called: @online stands below @classmethod")
+        raise TypeError(f"{function!r} cannot be called: place @online below @classmethod")
     wrapper: Any
     if inspect.isasyncgenfunction(function):
 
@@ -141,7 +141,7 @@ def set_priority(priority: int) -> None:
     Raises InvalidArgument if it is out of range, with and without the library.
     """
     if not 0 <= operator.index(priority) <= PRIORITY_MAX:
-        raise invalid(f"a priority is 0 to {PRIORITY_MAX}, not {priority}")
+        raise invalid(f"a priority must be 0 to {PRIORITY_MAX}, not {priority}")
     if _set_priority is not None:
         _set_priority(priority)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The exceptions of the package, and the errors of libkfdsched that they stand for."""
+"""The exceptions of the package, and the errors of libkfdsched that they represent."""
 import errno
 
 
@@ -20,7 +20,7 @@ class NoLibrary(Error):
 
 
 class NoDaemon(Error, ConnectionError):
-    """No daemon answers at the socket (ENOENT, ECONNREFUSED, ENOTSOCK)."""
+    """No daemon listens at the socket (ENOENT, ECONNREFUSED, ENOTSOCK)."""
 
 
 class DaemonGone(Error, ConnectionError):
@@ -28,7 +28,7 @@ class DaemonGone(Error, ConnectionError):
 
 
 class NoAnswer(Error, TimeoutError):
-    """The daemon did not answer in time (EAGAIN): whether it has done what was asked is unknown."""
+    """The daemon did not reply in time (EAGAIN); whether the request took effect is unknown."""
 
 
 class WrongVersion(Error):

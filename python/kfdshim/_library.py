@@ -35,7 +35,7 @@ _FUNCTIONS = {
 
 
 def candidates() -> List[str]:
-    """Where it is looked for, in this order: KFDSCHED_LIBRARY alone, if that is set; beside the
+    """Where it is searched, in this order: only KFDSCHED_LIBRARY, if that is set; beside the
     package; build/ of the source tree; lib/ of the prefix where both are installed; where the
     dynamic linker finds it."""
     named = os.environ.get("KFDSCHED_LIBRARY")

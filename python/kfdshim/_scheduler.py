@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""libkfdsched: a program that schedules by itself reads the daemon's state and gives it orders."""
+"""libkfdsched: a program that schedules by itself reads the daemon's state and controls it."""
 import json
 import math
 import operator
@@ -22,7 +22,7 @@ PRIORITY_OWN = -2
 
 
 def _number(what: str, value: int, least: int, most: int) -> int:
-    """ctypes would cut off the bits that do not fit: an order about another process."""
+    """ctypes would cut off the bits that do not fit: a request about another process."""
     number = operator.index(value)
     if not least <= number <= most:
         raise invalid(f"{value} is no {what}")
@@ -101,13 +101,13 @@ class Events:
 
 
 class Scheduler:
-    """Reads the daemon's state and gives it orders.
+    """Reads the daemon's state and sends it control requests.
 
     socket: where the daemon listens; None: KFDSHIM_SOCKET, or /run/kfdsched/socket. Each call is a
     connection of its own, so a daemon that was started again is no error, there is nothing to close,
     and any number of threads may share one object.
 
-    Any local user may read. Orders (suspend, resume, set_priority, policy) are for root and for the
+    Any local user may read. Control requests (suspend, resume, set_priority, policy) are for root and for the
     group that admin_group names in the daemon's configuration; from others: NotPermitted. Every call
     may raise NoDaemon, NoAnswer, DaemonGone and WrongVersion; those about a process NoSuchProcess.
     A process is named by its number in the PID namespace of the caller.
@@ -157,8 +157,8 @@ class Scheduler:
         return suspension
 
     def resume(self, pid: int) -> None:
-        """Ends each suspension of the process that was ordered, by any program. It stays suspended
-        where it makes way for more urgent work."""
+        """Ends each suspension of the process that any program requested. It stays suspended
+        while more urgent work is active."""
         self._order("resume", _number("process id", pid, 1, INT_MAX))
 
     def set_priority(self, pid: int, priority: int) -> None:
@@ -186,7 +186,7 @@ class Scheduler:
 
     def events(self, timeout: Optional[float] = None) -> Events:
         """An iterator over what happens from this call on. It waits for the next event, with a
-        timeout for at most that many seconds, and then ends; without one it ends by close() alone.
+        timeout for at most that many seconds, and then ends; without one it ends by close() only.
 
         The iteration raises DaemonGone when the daemon ends.
         """

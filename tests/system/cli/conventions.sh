@@ -32,9 +32,9 @@ if [ -z "${IN_A_WORLD:-}" ]; then
 	}
 	exits verify "1 they differ"
 	exits run "127 if it is not found"
-	exits trace "COMMAND's"
-	exits record "COMMAND's"
-	exits queues "0 done, 1 failed"
+	exits trace "that of COMMAND"
+	exits record "that of COMMAND"
+	exits queues "0 success, 1 failure"
 	cmake --install "$BUILD" --prefix "$work/installed" >/dev/null
 	find "$work/installed" -type f >"$work/files"
 	# Pages that help texts and messages of installed programs name.

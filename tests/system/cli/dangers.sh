@@ -54,7 +54,7 @@ answers() {
 }
 answers n && fail "it goes on after 'n': $(cat "$work/out")"
 printed "$danger"
-printed "go on? [y/N]"
+printed "continue? [y/N]"
 ! grep -q successes "$work/out" || fail "it has preempted after 'n'"
 answers y || fail "after 'y' it ends with $?: $(cat "$work/out")"
 printed "1/1 successes"

@@ -28,7 +28,7 @@ said "; no 'kfdsched suspend' in this pid namespace holds process $$"
 orders+=("suspend $$")
 touch "$work/file"
 each "$work/file" "is not a socket"
-for fault in "version:no kfdschedd of this version" "refuse:refuses this user"; do
+for fault in "version:not a kfdschedd of this version" "refuse:refuses this user"; do
 	FAKE_FAULT=${fault%%:*} start_stand_in "$work/${fault%%:*}"
 	each "$work/${fault%%:*}" "${fault#*:}"
 done

@@ -50,7 +50,7 @@ for verb in "queues" "monitor" "top --once" "diagnose" "verify" "preempt" "suspe
 	case $verb in
 	diagnose | pidmap) ;; # they tell what a zombie is
 	compare*) refused "$none" "$zombie" "$kfdsched" "${words[@]}" "$zombie" ;;
-	*) refused "$none" "process $zombie (sleep) has ended, and waits for its parent to notice" "$kfdsched" "${words[@]}" "$zombie" ;;
+	*) refused "$none" "process $zombie (sleep) has ended (a zombie: its parent has not collected its exit status)" "$kfdsched" "${words[@]}" "$zombie" ;;
 	esac
 	case $verb in
 	diagnose | pidmap | watch*) ;; # ... and what a process without a GPU is; or wait for one

@@ -47,7 +47,7 @@ gpu=$(jq '.queues[0].gpu_id' "$work/q.json")
 expect 0 "$kfdsched" queues "$pid"
 printed packet_dispatch_dim_invalid
 expect 0 "$kfdsched" diagnose "$pid"
-printed "queue 0 on GPU 0: packet_dispatch_dim_invalid, as memory tells"
+printed "queue 0 on GPU 0: packet_dispatch_dim_invalid, source: memory"
 expect 0 "$kfdsched" diagnose "$pid" --json
 schema diagnose "$work/out"
 holds "$work/out" ".processes[0].gpu.exceptions == [{context: 0, queue_id: 0, gpu_id: $gpu,

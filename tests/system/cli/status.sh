@@ -29,7 +29,7 @@ jq -S . "$work/out" >"$work/a"
 jq -S . "$SOURCE/tests/system/cli/status.json" >"$work/b"
 diff -u "$work/b" "$work/a" || fail "--json is not the daemon's answer"
 
-for fault in "version:no kfdschedd of this version" "garbage:no kfdschedd of this version" \
+for fault in "version:not a kfdschedd of this version" "garbage:not a kfdschedd of this version" \
 	"refuse:refuses this user" "silent:did not reply within"; do
 	FAKE_FAULT=${fault%%:*} start_stand_in "$work/${fault%%:*}"
 	refused 1 "${fault#*:}" "$kfdsched" status --socket "$work/${fault%%:*}"

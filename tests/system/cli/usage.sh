@@ -123,4 +123,4 @@ for verb in $verbs; do
 done
 
 expect 1 sh -c '"$1" --help >/dev/full' - "$kfdsched"
-said "could not write"
+said "cannot write"

@@ -57,7 +57,7 @@ grep -q "thread" "$work/err" || fail "$(cat "$work/err")"
 alone=0
 unshare -m sh -c "mount -t tmpfs none /sys/kernel/debug && '$kfdsched' verify $process" >"$work/out" 2>&1 || alone=$?
 [ "$alone" = 77 ] || fail "one source alone: $alone: $(cat "$work/out")"
-printed "cannot tell: only sysfs answers"
+printed "cannot tell: only sysfs has data"
 printed "there is no /sys/kernel/debug/kfd"
 end_queues
 

@@ -22,7 +22,7 @@ code=0
 "$kfdsched" verify "$process" >"$work/out" || code=$?
 [ "$code" = 1 ] || fail "ended with $code: $(cat "$work/out")"
 for id in 0 1 2; do
-	grep -Eq "^differs: queue $id \(GPU 0\): it has 2 MQDs, and its node 1 XCCs$" "$work/out" ||
+	grep -Eq "^differs: queue $id \(GPU 0\): it has 2 MQDs, and its node has 1 XCCs$" "$work/out" ||
 		fail "not queue $id: $(cat "$work/out")"
 done
 grep -q "^differ: 3 differences, the same in 5 samples$" "$work/out" || fail "no verdict: $(cat "$work/out")"

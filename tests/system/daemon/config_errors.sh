@@ -34,7 +34,7 @@ example=$SOURCE/packaging/kfdschedd.ini
 for section in scheduler 'node 1' authority 'rule a' metrics log; do
 	printf '[%s]\nx = 1\n' "$section" >"$work/keys.ini"
 	wrong "known keys are" "$work/keys.ini"
-	known=$(sed 's/.*known are //; s/,//g' "$work/err")
+	known=$(sed 's/.*known keys are //; s/,//g' "$work/err")
 	for key in $known; do
 		[[ $key == *_us ]] || grep -q "^;*$key = " "$example" || fail "$example has no $key"
 	done

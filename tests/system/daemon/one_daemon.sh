@@ -39,7 +39,7 @@ wait "$daemon" || fail "exit code $?"
 echo precious >"$work/file"
 refused 1 "is not a socket" "$BUILD/kfdschedd" --foreground --socket "$work/file"
 [ "$(cat "$work/file")" = precious ] || fail "a file that is no socket was touched"
-refused 1 "no folder" "$BUILD/kfdschedd" --foreground --socket "$work/file/below/socket"
+refused 1 "cannot create the directory" "$BUILD/kfdschedd" --foreground --socket "$work/file/below/socket"
 refused 2 "must be an absolute path" "$BUILD/kfdschedd" --socket relative/socket
 refused 2 "--nonsense" "$BUILD/kfdschedd" --nonsense
 refused 2 "unexpected argument" "$BUILD/kfdschedd" argument

@@ -68,8 +68,8 @@ as=(setpriv --reuid 65534 --regid 65534 --groups "65531,65532")
 fails "is not allowed to send control requests" resume "$offline"
 as=()
 
-fails "is not registered" suspend $$ --for 1
-fails "is not registered" resume $$ --json
+fails ": not registered" suspend $$ --for 1
+fails ": not registered" resume $$ --json
 fails "there is no such process" suspend 4194304 --json
 fails "there is no such process" set 4194304 none --json
 

@@ -53,7 +53,7 @@ comes auto self '^$'
 "$kfdsched" status "$offline" --dump --json | jq -e .lane.own_session >/dev/null || fail "no session on itself"
 held
 rule trap
-comes self observe 'to nobody .KFDSHIM_LEVEL=self.'
+comes self observe 'keeps its debug session .KFDSHIM_LEVEL=self.'
 tell on
 sleep 0.3
 state_is "$offline" running || fail "held by nobody knows what"

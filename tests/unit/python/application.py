@@ -230,7 +230,7 @@ class Settings(Case):
         for priority in (-1, 16):
             with self.assertRaises(kfdshim.InvalidArgument) as seen:
                 kfdshim.set_priority(priority)
-            self.assertEqual(str(seen.exception), f"a priority is 0 to 15, not {priority}")
+            self.assertEqual(str(seen.exception), f"a priority must be 0 to 15, not {priority}")
             self.assertIsInstance(seen.exception, ValueError)
 
         with self.assertRaises(TypeError):
