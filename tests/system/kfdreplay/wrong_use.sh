@@ -31,8 +31,8 @@ wrong "--arrivals: 'file:' is not poisson, fixed" --trace "$gemm" --load 1 --arr
 wrong "--spacing: 'wide' is not none or recorded" --trace "$gemm" --spacing wide
 wrong "--seed: 'x' is not a whole number" --trace "$gemm" --seed x
 wrong "--device: '-1' is not the number of a GPU" --trace "$gemm" --device -1
-wrong "--sync-fd: '3' is not two descriptors" --trace "$gemm" --sync-fd 3
-wrong "--sync-fd: '3:x' is not two descriptors" --trace "$gemm" --sync-fd 3:x
+wrong "--sync-fd: '3' is not two file descriptors" --trace "$gemm" --sync-fd 3
+wrong "--sync-fd: '3:x' is not two file descriptors" --trace "$gemm" --sync-fd 3:x
 wrong '--requests and --seconds exclude' --trace "$gemm" --requests 1 --seconds 1
 wrong '--closed, --rate and --load exclude' --trace "$gemm" --closed --load 0.2
 wrong '--closed, --rate and --load exclude' --trace "$gemm" --rate 5 --load 0.2
