@@ -57,8 +57,8 @@ static void run_program(void)
 	for (int i = 0; i < 10000 && !said(line, sizeof(line), "without a daemon"); i++)
 		usleep(1000);
 	CHECK(said(line, sizeof(line), "without a daemon"));
-	CHECK(strstr(line, FOLDER " belongs to user 65534") && strstr(line, "have root remove it") &&
-	      strstr(line, "XDG_RUNTIME_DIR"));
+	CHECK(strstr(line, FOLDER " belongs to user 65534") &&
+	      strstr(line, "have root remove it") && strstr(line, "XDG_RUNTIME_DIR"));
 	CHECK(fake_queue_destroy(&queue) == 0);
 }
 
