@@ -446,7 +446,7 @@ static bool decide_unit(struct core *core, struct unit *unit, uint64_t now, stru
 	urgent_learn(core, unit, press.urgent, now);
 	pressure(unit, press.pressed, now);
 	unit->observed = press.observed;
-	if (!press.pressed)
+	if (!press.pressed || press.share_percent)
 		not_after(&next, press.later);
 	if (leased)
 		not_after(&next, until);

@@ -228,6 +228,36 @@ static bool is_observed(void)
 	return view.observed && !view.pressed;
 }
 
+/* The gang runs for its share beside one client, and the objective of another one on another node
+ * comes due meanwhile. */
+static void an_objective_ends_a_share(void **state)
+{
+	core_id late = play_add(15);
+
+	(void)state;
+	start(&(struct core_policy){CORE_SHARE, PERCENT});
+	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){CORE_DEADLINE, 0}));
+	core_set_slo(core, late, 100 * MS);
+	for (int i = 0; i < 8; i++) { /* until the duration of a request is known */
+		play_active(late, OTHER_GPU);
+		now += 10 * MS;
+		play_idle(late, OTHER_GPU);
+	}
+	play_active(low, OTHER_GPU);
+	play_active(high, GPU);
+	play_expect(CORE_SUSPEND, low);
+	play_done(low);
+	play_expect_nothing();
+	now = deadline;
+	play_expect(CORE_RESUME, low);
+	play_done(low);
+	play_active(late, OTHER_GPU);
+	play_expect_nothing();
+	assert_true(deadline < now + 100 * MS);
+	now = deadline;
+	play_expect(CORE_SUSPEND, low);
+}
+
 static void observe_holds_nobody(void **state)
 {
 	(void)state;
@@ -314,11 +344,17 @@ static void lease(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLAY(share_of_each_window),	     PLAY(share_is_added_up),
-		PLAY(share_counts_the_way_back),     PLAY(strict_beats_share),
-		PLAY(deadline_leaves_slack),	     PLAY(deadline_without_slack_is_strict),
-		PLAY(deadline_of_who_was_suspended), PLAY(observe_holds_nobody),
-		PLAY(policies_are_replaced),	     PLAY(lease),
+		PLAY(share_of_each_window),
+		PLAY(share_is_added_up),
+		PLAY(share_counts_the_way_back),
+		PLAY(strict_beats_share),
+		PLAY(deadline_leaves_slack),
+		PLAY(deadline_without_slack_is_strict),
+		PLAY(deadline_of_who_was_suspended),
+		PLAY(an_objective_ends_a_share),
+		PLAY(observe_holds_nobody),
+		PLAY(policies_are_replaced),
+		PLAY(lease),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
