@@ -403,14 +403,44 @@ static void act(struct core *core, struct client *c, enum core_verb verb, uint64
 	client_recount(core, c);
 }
 
+/* Is a client of the same gang being resumed on one of the client's GPUs? pass: the present one, of
+ * core->passes. */
+static bool is_behind(const struct core *core, const struct client *c, uint64_t pass)
+{
+	for (uint32_t i = 0; i < c->place_count; i++)
+		if (core->nodes[c->places[i].node].resumed == pass)
+			return true;
+	return false;
+}
+
+static void resumes_on(struct core *core, const struct client *c, uint64_t pass)
+{
+	for (uint32_t i = 0; i < c->place_count; i++)
+		core->nodes[c->places[i].node].resumed = pass;
+}
+
+/* Does a resume of the gang's client wait for that of another one? The driver updates the runlist
+ * of a GPU for one process at a time, so a second call would only wait for the first one. Until it
+ * is made, more urgent work that begins does not have to wait for it, nor for the suspend after it.
+ * Clients that are resumed for another reason than the gang's release do not wait. */
+static bool resumes_later(const struct core *core, const struct unit *unit, const struct client *c,
+			  uint64_t pass)
+{
+	return !unit->held && !c->leaving && !c->undo && is_behind(core, c, pass);
+}
+
 /* Starts the actions that the gang's clients need now; *next is lowered to the time of those that
  * have to wait. Returns false if there is no room for an action. */
 static bool act_on(struct core *core, struct unit *unit, bool leased, uint64_t now, uint64_t *next,
 		   struct actions *out)
 {
 	bool hold = unit->held && !must_run(core, unit, leased);
+	uint64_t pass = ++core->passes;
 	enum core_verb verb;
 
+	FOR_CLIENTS (core, unit, c)
+		if (c->state == CORE_RESUMING)
+			resumes_on(core, c, pass);
 	FOR_CLIENTS (core, unit, c) {
 		if (c->state == CORE_RUNNING && hold && wants_suspend(c, leased))
 			verb = CORE_SUSPEND;
@@ -423,10 +453,16 @@ static bool act_on(struct core *core, struct unit *unit, bool leased, uint64_t n
 			not_after(next, c->not_before);
 			continue;
 		}
+		if (verb == CORE_RESUME && resumes_later(core, unit, c, pass)) {
+			c->prompt = false;
+			continue;
+		}
 		if (out->suspends + out->resumes == out->max)
 			return false;
 		if (verb == CORE_RESUME && unit->held)
 			c->prompt = false;
+		if (verb == CORE_RESUME)
+			resumes_on(core, c, pass);
 		act(core, c, verb, now, out);
 	}
 	return true;

@@ -30,6 +30,7 @@ struct node {
 	uint32_t next;	     /* next node entry of this GPU, or next free one; or none */
 	uint32_t first;	     /* first place of the list of places here; or none */
 	uint32_t suspended;  /* number of clients that are not running and had work here */
+	uint64_t resumed;    /* the last of core->passes in which a client here was being resumed */
 	uint64_t starved_ns; /* last time when gangs here were released by the starvation bound;
 				0: never */
 	/* Bit p of `urgent`: a client that can preempt is on the GPU with work, in a gang of
@@ -189,6 +190,7 @@ struct core {
 	struct unit *units;	      /* [max_clients] */
 	struct node *nodes;	      /* [max_clients * CORE_NODES] */
 	struct gpu *gpus;	      /* [max_clients * CORE_NODES] */
+	uint64_t passes;	      /* number of times that act_on() (decide.c) was called */
 	uint64_t turns; /* number of changes that can change which gang is first in turn */
 
 	/* Gangs that the next core_decide() evaluates, in one list for each priority; list

@@ -29,7 +29,7 @@ struct model {
 	int priority;
 	bool able, refused, spared, leaving, broken;
 	bool early; /* it was resumed because it was leaving */
-	/* it was off the GPU when it joined a gang that is not: its resume is on its way */
+	/* it is off the GPU, and its gang is not: its resume follows */
 	bool stray;
 	uint32_t active, held; /* bit: GPU */
 	/* bit: GPU on which the client has reported activity at least once */
@@ -66,7 +66,7 @@ static bool grouped;
 static size_t room;
 /* How often each case has occurred. Without enough of each, a run proves nothing. */
 static unsigned long seen_suspend, seen_resume, seen_starved, seen_share, seen_slack, seen_over,
-	seen_grouped, seen_foreign;
+	seen_grouped, seen_behind, seen_foreign;
 
 #define FOR_ALL(m)                                                                                 \
 	for (struct model *m = models; m < models + CLIENTS; m++)                                  \
@@ -238,9 +238,20 @@ static bool must_run(const struct model *of)
 static bool somebody_off(const struct model *of)
 {
 	FOR_UNIT (m, of)
-		/* not a stray one: its resume has failed and is repeated */
+		/* not a stray one: its resume waits for another one, or has failed and is
+		 * repeated */
 		if (!m->stray &&
 		    (m->state == GOES || (!m->leaving && m->state == OFF && now >= m->not_before)))
+			return true;
+	return false;
+}
+
+/* Returns whether a resume of another client of the gang is in flight on one of the client's
+ * GPUs. */
+static bool is_behind(const struct model *of)
+{
+	FOR_UNIT (m, of)
+		if (m->state == COMES && m->named & of->named)
 			return true;
 	return false;
 }
@@ -432,6 +443,11 @@ static void check_suspended(const struct model *m, unsigned pressure)
 	}
 	if (suspend_in_flight(m)) /* the core waits for its end */
 		return;
+	if (m->stray) {
+		assert_true(!m->leaving && !m->broken && is_behind(m));
+		seen_behind++;
+		return;
+	}
 	assert_false(m->leaving || must_run(m) || !takes_part(m) || !h->held);
 	if (is_leased(m))
 		return;
@@ -502,7 +518,7 @@ static void decide(void)
 			break;
 	}
 	FOR_ALL (m)
-		m->stray = m->stray && (m->state == GOES || m->state == OFF) && !is_held(m);
+		m->stray = !is_held(m) && (m->state == OFF || (m->stray && m->state == GOES));
 	FOR_ALL (m)
 		keep_history(m, pressure[m - models] = pressure_on(m));
 	FOR_ALL (m) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Proves: the clients of a group are held and released together, on whatever nodes they work; the
  * group has the priority of its most urgent client; no client of the group is held if one of them
- * cannot be. While any client of a group works, the group counts as active, and contends with
+ * cannot be. Those that work on one GPU return to it one after the other, so that work which begins
+ * meanwhile waits for one of them only. While any client of a group works, the group counts as active, and contends with
  * others, on all nodes of its clients. */
 #include "tests/unit/scheduler_core/play.h"
 
@@ -215,6 +216,105 @@ static void a_failure_is_everybodys(void **state)
 	assert_int_equal(deadline, CORE_NEVER);
 }
 
+/* Makes new ranks, which all work on one GPU, and holds them. */
+static void hold_on_one_gpu(void)
+{
+	for (unsigned i = 0; i < RANKS; i++) {
+		core_remove(core, rank[i]);
+		rank[i] = add(7, 2);
+		play_active(rank[i], 1);
+	}
+	play_active(high, 1);
+	expect_all(CORE_SUSPEND, RANKS);
+	all_done();
+}
+
+/* Returns the rank whose resume is the only action of a decision now. */
+static unsigned resumed(void)
+{
+	expect_all(CORE_RESUME, 1);
+	for (unsigned i = 0; i < RANKS; i++)
+		if (actions[0].client == rank[i])
+			return i;
+	fail();
+	return 0;
+}
+
+/* The driver makes the calls on a GPU one after the other, so they are issued like that. */
+static void those_of_a_gpu_return_in_turn(void **state)
+{
+	unsigned seen = 0;
+
+	(void)state;
+	hold_on_one_gpu();
+	play_idle(high, 1);
+	for (int i = 0; i < RANKS; i++) {
+		unsigned at = resumed();
+
+		play_expect_nothing();
+		seen |= 1u << at;
+		play_done(rank[at]);
+	}
+	assert_int_equal(seen, (1u << RANKS) - 1);
+	play_expect_nothing();
+	assert_int_equal(deadline, CORE_NEVER);
+}
+
+/* A request that begins during the first resume waits for that one and its suspend, and not for
+ * those of the other ranks. */
+static void a_request_stops_the_rest(void **state)
+{
+	unsigned first;
+
+	(void)state;
+	hold_on_one_gpu();
+	play_idle(high, 1);
+	first = resumed();
+	play_active(high, 1);
+	play_expect_nothing();
+	play_done(rank[first]);
+	play_expect(CORE_SUSPEND, rank[first]);
+	play_done(rank[first]);
+	play_expect_nothing();
+	for (int i = 0; i < RANKS; i++)
+		assert_int_equal(play_state(rank[i]), CORE_SUSPENDED);
+}
+
+/* Neither a resume that fails, nor a client that dies during its resume, keeps the others. */
+static void a_lost_resume_keeps_no_other(void **state)
+{
+	unsigned first, second;
+
+	(void)state;
+	hold_on_one_gpu();
+	play_idle(high, 1);
+	first = resumed();
+	core_finished(core, rank[first], -EIO, 1 * MS, now);
+	second = resumed();
+	assert_int_not_equal(first, second);
+	core_remove(core, rank[second]);
+	play_done(rank[resumed()]);
+	play_done(rank[resumed()]);
+	play_expect_nothing();
+	assert_int_equal(deadline, now + CORE_RETRY_NS);
+	now = deadline;
+	assert_int_equal(resumed(), first);
+}
+
+/* What a rank in a teardown call waits for is its own resume. */
+static void leaving_waits_for_no_other(void **state)
+{
+	unsigned first, other;
+
+	(void)state;
+	hold_on_one_gpu();
+	play_idle(high, 1);
+	first = resumed();
+	other = (first + 1) % RANKS;
+	core_set_leaving(core, rank[other], true);
+	assert_int_equal(resumed(), other);
+}
+
 /* A client that leaves is released alone, because only its own call would block. */
 static void leaving_is_ones_own(void **state)
 {
@@ -266,6 +366,10 @@ int main(void)
 		HERE(one_that_cannot_be),
 		HERE(a_failure_is_everybodys),
 		HERE(leaving_is_ones_own),
+		HERE(those_of_a_gpu_return_in_turn),
+		HERE(a_request_stops_the_rest),
+		HERE(a_lost_resume_keeps_no_other),
+		HERE(leaving_waits_for_no_other),
 		HERE(the_most_urgent_speaks_for_all),
 	};
 

@@ -310,16 +310,17 @@ static void random_events(void **state)
 		play_world((enum policy)(i % 4));
 	print_message("%lu suspends (%lu of groups), %lu resumes, of which %lu starved, %lu for "
 		      "a share, %lu early; %lu failures, %lu times held over, %lu times slack, "
+		      "%lu times behind a resume, "
 		      "%lu configurations, %lu moves of who was held, %lu times pressed by another "
 		      "tenant\n",
 		      seen_suspend, seen_grouped, seen_resume, seen_starved, seen_share, seen_early,
-		      seen_failed, seen_over, seen_slack, seen_configured, seen_moved,
+		      seen_failed, seen_over, seen_slack, seen_behind, seen_configured, seen_moved,
 		      seen_foreign);
 	/* Without enough of each case the test would prove nothing. */
 	assert_true(seen_suspend > 1000 && seen_resume > 1000 && seen_starved > 2 &&
 		    seen_share > 10 && seen_early > 10 && seen_failed > 100 && seen_over > 100 &&
-		    seen_slack > 100 && seen_grouped > 100 && seen_moved > 100 &&
-		    seen_foreign > 100 && seen_slow > 0);
+		    seen_slack > 100 && seen_grouped > 100 && seen_behind > 100 &&
+		    seen_moved > 100 && seen_foreign > 100 && seen_slow > 0);
 }
 
 int main(void)
