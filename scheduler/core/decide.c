@@ -23,11 +23,46 @@ static void slow_learn(struct client *c, bool slow, uint64_t now)
 		c->spared = CORE_SPARED_SLOW;
 }
 
-/* Returns whether the last suspend began so soon after a resume that it had to wait for the rest of
- * that. Its duration would count the rest, which gaps.h counts already, a second time. */
-static bool beside_resume(const struct client *c, const struct unit *unit)
+/* Adds a call to the cost of the gang's hold or release. The driver updates the runlist of a GPU for
+ * one process at a time, so calls that begin at once end one after another. What counts is the time
+ * in which at least one of them was under way. */
+static void cost_add(struct unit *unit, uint64_t begin, uint64_t end)
 {
-	return unit->suspend_ns && c->suspended_since - unit->running_since < unit->suspend_ns;
+	uint64_t from = begin > unit->called_ns ? begin : unit->called_ns;
+
+	if (end <= from)
+		return;
+	unit->cost_ns += end - from;
+	unit->called_ns = end;
+}
+
+/* Learns and charges what the gang's hold or release has cost, when the last of its calls has
+ * ended. */
+static void calls_ended(const struct core *core, struct unit *unit)
+{
+	FOR_CLIENTS (core, unit, c)
+		if (c->state == CORE_SUSPENDING || c->state == CORE_RESUMING ||
+		    (c->state == CORE_SUSPENDED && !unit->held))
+			return;
+	if (!unit->cost_ns)
+		return;
+	if (unit->measured)
+		gaps_cost_learn(unit->held ? &unit->suspend_ns : &unit->resume_ns, unit->cost_ns);
+	if (unit->held && unit->unpaid)
+		debt_add(core, unit, unit->cost_ns);
+	unit->cost_ns = 0;
+	unit->measured = unit->unpaid = false;
+}
+
+/* Do the suspends of a hold that begins now show what suspending the gang costs? Not if a client is
+ * not back yet. Nor if the last one came back just now, because the suspend then waits for the rest
+ * of its resume, which gaps.h counts already. */
+static bool is_back(const struct core *core, const struct unit *unit, uint64_t now)
+{
+	FOR_CLIENTS (core, unit, c)
+		if (c->state != CORE_RUNNING)
+			return false;
+	return now - unit->running_since >= unit->suspend_ns;
 }
 
 static void suspend_finished(struct core *core, struct client *c, struct unit *unit, int error,
@@ -48,11 +83,7 @@ static void suspend_finished(struct core *core, struct client *c, struct unit *u
 		return;
 	}
 	c->suspends++;
-	if (!beside_resume(c, unit))
-		gaps_cost_learn(&unit->suspend_ns, duration_ns);
-	if (unit->unpaid) /* once a hold: the clients of a gang are suspended at the same time */
-		debt_add(core, unit, duration_ns);
-	unit->unpaid = false;
+	cost_add(unit, c->suspended_since, c->suspended_since + duration_ns);
 	slow_learn(c, duration_ns > core->config.slow_suspend_ns, now);
 }
 
@@ -74,7 +105,8 @@ static void resume_finished(const struct core *core, struct client *c, struct un
 		c->not_before = c->slow_until;
 	if (!c->undo) {
 		c->resumes++;
-		gaps_cost_learn(&unit->resume_ns, duration_ns);
+		if (!unit->held)
+			cost_add(unit, now - duration_ns, now);
 	}
 	c->suspended_ns += now - c->suspended_since;
 	c->interrupted = true;
@@ -100,6 +132,7 @@ void core_finished(struct core *core, core_id id, int error, uint64_t duration_n
 		suspend_finished(core, c, unit, error, duration_ns, now);
 	else if (c->state == CORE_RESUMING)
 		resume_finished(core, c, unit, error, duration_ns, now);
+	calls_ended(core, unit);
 	client_recount(core, c);
 	unit_account(core, unit, now);
 	unit_queue(core, unit);
@@ -257,6 +290,8 @@ static void hold(struct core *core, struct unit *unit, uint64_t now)
 	unit->starved = false;
 	core->turns++;
 	unit->unpaid = unit->pressed;
+	unit->cost_ns = 0;
+	unit->measured = !unit->suspend_ns || is_back(core, unit, now);
 }
 
 /* Does the gang, which is on hold and contended, have to run for its share now? */
@@ -363,6 +398,8 @@ void unit_release(const struct core *core, struct unit *unit, uint64_t now)
 	share_count(core, unit, unit->held_since, now);
 	unit->held = false;
 	unit->running_since = now;
+	unit->cost_ns = 0;
+	unit->measured = true;
 	unit->stretch_ns += now - unit->held_since;
 	if (unit->starved) {
 		unit->run_until = now + core->config.min_run_ns;

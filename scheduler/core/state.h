@@ -157,13 +157,17 @@ struct unit {
 	/* Number of a share window, and the time off the GPU in that window, in ns. */
 	uint64_t window, window_off_ns;
 
-	uint64_t suspend_ns, resume_ns; /* learned duration of such an action; 0: not known */
-	bool urgent;			/* as in struct press, as of the last decision */
-	uint64_t urgent_since;		/* ns; when `urgent` last changed; 0: never */
-	struct gaps gaps;		/* lengths of the gaps in more urgent work */
-	bool unpaid;	  /* the present hold is for more urgent work, and its cost is not in
+	/* ns; learned costs of a suspend and a resume of the whole gang; 0: not known. */
+	uint64_t suspend_ns, resume_ns;
+	uint64_t cost_ns;   /* cost of the present hold or release, of the calls that have ended */
+	bool measured;	    /* cost_ns is to be learned */
+	uint64_t called_ns; /* ns; end of the last call in cost_ns */
+	bool urgent;	    /* as in struct press, as of the last decision */
+	uint64_t urgent_since; /* ns; when `urgent` last changed; 0: never */
+	struct gaps gaps;      /* lengths of the gaps in more urgent work */
+	bool unpaid;	       /* the present hold is for more urgent work, and its cost is not in
 			     debt_ns yet */
-	uint64_t debt_ns; /* cost of suspensions that max_online_overhead percent of the more
+	uint64_t debt_ns;      /* cost of suspensions that max_online_overhead percent of the more
 			     urgent work's time has not paid off yet */
 
 	uint64_t deadline; /* ns; next decision without an event */

@@ -191,6 +191,93 @@ static void gaps_are_the_groups(void **state)
 	assert_int_equal(play_state(rank[1]), CORE_SUSPENDED);
 }
 
+/* Two clients of one group on one GPU. The driver makes their calls one after the other, so the
+ * second suspend ends after twice the time. Returns the longest hold-over with the costs of both. */
+static uint64_t two_on_one_gpu(core_id rank[2])
+{
+	core_remove(core, low);
+	for (int i = 0; i < 2; i++) {
+		rank[i] = core_add(core, 1, 7, 2, now);
+		core_set_capability(core, rank[i], CORE_ABLE);
+		play_active(rank[i], GPU);
+	}
+	low = rank[0];
+	return 2 * BOUND;
+}
+
+static void suspend_two(void)
+{
+	assert_int_equal(play_decide(), 2);
+	for (size_t i = 0; i < action_count; i++)
+		core_finished(core, actions[i].client, 0, (i + 1) * SUSPEND, now);
+	now += 50 * MS;
+}
+
+/* Plays a request of 50 ms and a gap, at the end of which both clients run if it was long. Returns
+ * the time for which both were held. */
+static uint64_t request_beside_two(const core_id rank[2], uint64_t length)
+{
+	uint64_t begin, held = length;
+
+	play_active(high, GPU);
+	suspend_two();
+	play_idle(high, GPU);
+	begin = now;
+	if (play_decide() == 0 && deadline < begin + length) {
+		now = deadline;
+		play_decide();
+	}
+	if (action_count)
+		held = now - begin;
+	while (action_count) {
+		assert_int_equal(action_count, 1);
+		now += RESUME;
+		core_finished(core, actions[0].client, 0, RESUME, now);
+		play_decide();
+	}
+	assert_true(held == length ||
+		    (play_state(rank[0]) == CORE_RUNNING && play_state(rank[1]) == CORE_RUNNING));
+	now = begin + length;
+	return held;
+}
+
+static void cost_is_of_all_clients_of_a_group(void **state)
+{
+	core_id rank[2];
+	uint64_t bound = two_on_one_gpu(rank);
+
+	(void)state;
+	assert_int_equal(request_beside_two(rank, 1 * S), bound);
+	assert_int_equal(request_beside_two(rank, 1 * S), bound);
+	assert_int_equal(request_beside_two(rank, 1 * S), bound);
+}
+
+/* A request comes while the first of the two is being resumed, so that only this one is suspended,
+ * which shows nothing of what both cost. */
+static void half_a_group_shows_no_cost(void **state)
+{
+	core_id rank[2];
+	uint64_t bound = two_on_one_gpu(rank);
+
+	(void)state;
+	assert_int_equal(request_beside_two(rank, 1 * S), bound);
+	play_active(high, GPU);
+	suspend_two();
+	play_idle(high, GPU);
+	play_expect_nothing();
+	now = deadline;
+	assert_int_equal(play_decide(), 1);
+	play_active(high, GPU);
+	now += 1 * S;
+	core_finished(core, actions[0].client, 0, RESUME, now);
+	assert_int_equal(play_decide(), 1);
+	core_finished(core, actions[0].client, 0, SUSPEND, now);
+	now += 50 * MS;
+	play_idle(high, GPU);
+	play_expect_nothing();
+	assert_int_equal(deadline, now + bound);
+}
+
 /* Work that does not contend with the client (policy observe) does not end a gap. */
 static void observed_nodes_do_not_count(void **state)
 {
@@ -255,12 +342,19 @@ static void without_it_nothing_is_held(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HERE(costs_bound_it_at_first),	  HERE(rest_of_a_resume_is_no_cost_of_a_suspend),
-		HERE(costs_bound_it_at_first),	  HERE(short_gaps_are_held),
-		HERE(long_gaps_are_not),	  HERE(weight_decides),
-		HERE(gaps_without_work_count),	  HERE(nodes_of_its_own_count),
-		HERE(gaps_are_the_groups),	  HERE(observed_nodes_do_not_count),
-		HERE(newcomers_know_nothing),	  HERE(one_slow_call_is_forgotten),
+		HERE(costs_bound_it_at_first),
+		HERE(rest_of_a_resume_is_no_cost_of_a_suspend),
+		HERE(short_gaps_are_held),
+		HERE(long_gaps_are_not),
+		HERE(weight_decides),
+		HERE(gaps_without_work_count),
+		HERE(nodes_of_its_own_count),
+		HERE(gaps_are_the_groups),
+		HERE(cost_is_of_all_clients_of_a_group),
+		HERE(half_a_group_shows_no_cost),
+		HERE(observed_nodes_do_not_count),
+		HERE(newcomers_know_nothing),
+		HERE(one_slow_call_is_forgotten),
 		HERE(without_it_nothing_is_held),
 	};
 

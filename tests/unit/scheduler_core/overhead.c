@@ -205,6 +205,7 @@ static void leases_are_free(void **state)
 		core_set_lease(core, low, CORE_NEVER);
 		play_expect(CORE_SUSPEND, low);
 		play_done(low);
+		now += 1 * MS;
 		core_set_lease(core, low, 0);
 		play_expect(CORE_RESUME, low);
 		play_done(low);
