@@ -85,7 +85,7 @@ static int64_t gain(uint64_t left_ns, const struct gaps_costs *costs)
 	int64_t ran = (int64_t)left_ns - (int64_t)costs->resume_ns;
 	int64_t late = (int64_t)costs->suspend_ns + (ran < 0 ? -ran : 0);
 
-	return (ran > 0 ? ran : 0) - (int64_t)costs->weight * late;
+	return (ran > 0 ? ran : 0) - (int64_t)costs->others_ns - (int64_t)costs->weight * late;
 }
 
 /* The gain over all gaps in these buckets (bits), if the hold-over is hold_ns. */
@@ -109,10 +109,11 @@ uint64_t gaps_hold_ns(const struct gaps *gaps, const struct gaps_costs *real)
 	const struct gaps_costs costs = {
 		.resume_ns = at_most(real->resume_ns, LONGEST_NS),
 		.suspend_ns = at_most(real->suspend_ns, LONGEST_NS),
+		.others_ns = at_most(real->others_ns, LONGEST_NS),
 		.weight = real->weight,
 	};
-	uint64_t most = costs.resume_ns + costs.weight * costs.suspend_ns, best_at = most;
-	uint64_t longer = gaps->total < KNOWN ? 0 : gaps->known, hold_ns = 0;
+	uint64_t most = costs.resume_ns + costs.others_ns + costs.weight * costs.suspend_ns;
+	uint64_t longer = gaps->total < KNOWN ? 0 : gaps->known, hold_ns = 0, best_at = most;
 	int64_t best = 0, sum;
 
 	while (longer) {

@@ -5,7 +5,7 @@
  *
  * To release the gang when the gap has lasted for a time h gains the rest of the gap, less the
  * duration of the resume. It costs the more urgent work the next suspension, and, if the gap ends
- * while the gang is being resumed, the rest of the resume, too.
+ * while the gang is being resumed, the rest of the resume, too. It can cost other gangs time.
  *
  * Pure: no state but the caller's. Times are nanoseconds. Threads: the caller serialises the calls
  * for a struct gaps.
@@ -33,6 +33,7 @@ struct gaps_costs {
 	uint64_t resume_ns;  /* of the gang's own time */
 	uint64_t suspend_ns; /* of the more urgent work's time */
 	uint32_t weight;     /* weight of suspend_ns against resume_ns; at most GAPS_WEIGHT_MAX */
+	uint64_t others_ns;  /* of other gangs' time, in units of the gang's own */
 };
 
 /* Adds a gap. At every 128th gap all counts are halved. */
@@ -51,10 +52,10 @@ void gaps_missed(struct gaps *gaps, bool missed, uint64_t *suspend_ns, uint64_t 
 
 /*
  * Returns the hold-over in ns: the time of the highest expected gain, at most
- * resume_ns + weight * suspend_ns. That bound is also the result if fewer than four gaps are known,
- * or if no time promises a gain. At the bound the hold-over has cost as much as a release does (ski
- * rental), so the loss is at most twice the least possible one, plus the cost of a gap that ends
- * while the gang is being resumed.
+ * resume_ns + others_ns + weight * suspend_ns. That bound is also the result if fewer than four
+ * gaps are known, or if no time promises a gain. At the bound the hold-over has cost as much as a
+ * release does (ski rental), so the loss is at most twice the least possible one, plus the cost of a
+ * gap that ends while the gang is being resumed.
  */
 uint64_t gaps_hold_ns(const struct gaps *gaps, const struct gaps_costs *costs);
 

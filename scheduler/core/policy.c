@@ -155,7 +155,9 @@ void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint6
 }
 
 /* A gang that runs beside another one gains 1/BESIDE of the time. This is assumed: how much of the
- * GPU two processes leave to each other is not known, and both all and nothing are possible. */
+ * GPU two processes leave to each other is not known, and both all and nothing are possible. What
+ * others lose counts so much more: more urgent work by its suspend, and the gang that runs by its
+ * resume, during which the driver has that one off the GPU. */
 #define BESIDE 4u
 
 /* The driver's RESUME_QUEUES returns before all queues are on the GPU again, so the measured
@@ -163,10 +165,12 @@ void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint6
 uint64_t hold_over_ns(const struct core *core, const struct unit *unit, bool beside)
 {
 	uint32_t weight = core->config.online_weight * (beside ? BESIDE : 1);
-	bool slow = unit->suspend_ns > unit->resume_ns;
+	uint64_t resume_ns =
+		unit->suspend_ns > unit->resume_ns ? unit->suspend_ns : unit->resume_ns;
 	const struct gaps_costs costs = {
-		.resume_ns = slow ? unit->suspend_ns : unit->resume_ns,
+		.resume_ns = resume_ns,
 		.suspend_ns = unit->suspend_ns,
+		.others_ns = beside ? BESIDE * resume_ns : 0,
 		.weight = weight < GAPS_WEIGHT_MAX ? weight : GAPS_WEIGHT_MAX,
 	};
 	uint64_t hold_ns = core->config.hold_over ? gaps_hold_ns(&unit->gaps, &costs) : 0;

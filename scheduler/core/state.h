@@ -357,7 +357,8 @@ struct press {
 	bool urgent;		/* contended, or would be with work at all places of its last
 				   hold; gaps in this are what hold-over learns */
 	bool observed;		/* would be contended under policy strict */
-	uint64_t later;		/* ns; when it will be contended, or contended without a share, all else unchanged; CORE_NEVER: not */
+	uint64_t later;		/* ns; when it will be contended, or contended without a share,
+				   all else unchanged; CORE_NEVER: not */
 	uint32_t share_percent; /* if contended: part of each window in which it runs; 0: none */
 };
 /* Evaluates contention of a gang by the policies of the nodes that it uses. */

@@ -101,19 +101,20 @@ static void make(uint64_t (*kind)(unsigned i))
 /* ---- independent calculation of the gain ---- */
 
 /* Returns the gain of one gap in ns: the time for which the held gang runs, minus the weighted
- * costs of the suspend and of a resume that the end of the gap cuts short. */
+ * costs of the suspend and of a resume that the end of the gap cuts short, and what others lose. */
 static double gain(uint64_t gap, uint64_t hold, const struct gaps_costs *c)
 {
 	double ran = (double)gap - (double)hold - (double)c->resume_ns;
 
 	if (gap <= hold)
 		return 0;
-	return fmax(ran, 0) - c->weight * ((double)c->suspend_ns + fmax(-ran, 0));
+	return fmax(ran, 0) - (double)c->others_ns -
+	       c->weight * ((double)c->suspend_ns + fmax(-ran, 0));
 }
 
 static uint64_t bound_of(const struct gaps_costs *c)
 {
-	return c->resume_ns + c->weight * c->suspend_ns;
+	return c->resume_ns + c->others_ns + c->weight * c->suspend_ns;
 }
 
 static double oracle(const struct gaps_costs *c)
@@ -162,9 +163,10 @@ static double learned(const struct gaps_costs *c)
 
 /* ---- the tests ---- */
 
-static const struct gaps_costs cheap = {150 * US, 150 * US, 2};
-static const struct gaps_costs usual = {280 * US, 280 * US, 2};
-static const struct gaps_costs even = {280 * US, 280 * US, 1};
+static const struct gaps_costs cheap = {150 * US, 150 * US, 2, 0};
+static const struct gaps_costs usual = {280 * US, 280 * US, 2, 0};
+static const struct gaps_costs even = {280 * US, 280 * US, 1, 0};
+static const struct gaps_costs beside = {280 * US, 280 * US, 8, 4 * 280 * US};
 
 static void share_of_the_oracle(void **state)
 {
@@ -208,18 +210,23 @@ static void share_of_the_oracle(void **state)
 
 /* The decision is exact at the margin: no release for a gap that is just too short, and a release
  * for one that is just long enough. Both lengths are in one bucket. */
+static void expect_margin(const struct gaps_costs *costs, uint64_t too_short, uint64_t enough)
+{
+	struct gaps gaps = {0}, longer = {0};
+
+	for (int n = 0; n < 10; n++) {
+		gaps_learn(&gaps, too_short);
+		gaps_learn(&longer, enough);
+	}
+	assert_int_equal(gaps_hold_ns(&gaps, costs), bound_of(costs));
+	assert_int_equal(gaps_hold_ns(&longer, costs), 0);
+}
+
 static void margin_is_exact(void **state)
 {
-	static const uint64_t lengths[] = {830 * US, 850 * US};
-
 	(void)state;
-	for (int i = 0; i < 2; i++) {
-		struct gaps gaps = {0};
-
-		for (int n = 0; n < 10; n++)
-			gaps_learn(&gaps, lengths[i]);
-		assert_int_equal(gaps_hold_ns(&gaps, &usual), i ? 0 : bound_of(&usual));
-	}
+	expect_margin(&usual, 830 * US, 850 * US);
+	expect_margin(&beside, 3630 * US, 3650 * US);
 }
 
 /* Returns whether the gang is released during a gap of that length. */
@@ -307,9 +314,9 @@ static void costs_of_missed_gaps(void **state)
 
 static void costs_may_be_anything(void **state)
 {
-	const struct gaps_costs none = {0, 0, 2}, free_of_weight = {MS, MS, 0};
-	const struct gaps_costs huge = {UINT64_MAX, UINT64_MAX, GAPS_WEIGHT_MAX};
-	const struct gaps_costs heavy = {MS, MS, GAPS_WEIGHT_MAX};
+	const struct gaps_costs none = {0, 0, 2, 0}, free_of_weight = {MS, MS, 0, 0};
+	const struct gaps_costs huge = {UINT64_MAX, UINT64_MAX, GAPS_WEIGHT_MAX, UINT64_MAX};
+	const struct gaps_costs heavy = {MS, MS, GAPS_WEIGHT_MAX, 0};
 	const uint64_t hour = 3600 * S;
 	struct gaps gaps = {0};
 
@@ -319,7 +326,7 @@ static void costs_may_be_anything(void **state)
 		gaps_learn(&gaps, i % 2 ? UINT64_MAX : 0);
 	assert_int_equal(gaps_hold_ns(&gaps, &none), 0);
 	assert_int_equal(gaps_hold_ns(&gaps, &free_of_weight), 0);
-	assert_int_equal(gaps_hold_ns(&gaps, &huge), hour + GAPS_WEIGHT_MAX * hour);
+	assert_int_equal(gaps_hold_ns(&gaps, &huge), (2 + GAPS_WEIGHT_MAX) * hour);
 	/* it waits out the gaps of length 0, and no longer */
 	assert_in_range(gaps_hold_ns(&gaps, &heavy), 1, 10 * US);
 }

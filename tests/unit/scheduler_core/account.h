@@ -426,7 +426,7 @@ static void check_running(const struct model *m, unsigned pressure)
 /* Returns the longest possible hold-over, in ns, for any costs that the test reports. */
 static uint64_t hold_over_max(void)
 {
-	uint64_t most = config.hold_over ? (1 + 4 * config.online_weight) * COST_MAX : 0;
+	uint64_t most = config.hold_over ? (5 + 4 * config.online_weight) * COST_MAX : 0;
 
 	return config.max_online_overhead && most < 1 * S ? 1 * S : most;
 }

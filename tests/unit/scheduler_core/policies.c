@@ -235,8 +235,8 @@ static void an_objective_ends_a_share(void **state)
 	core_id late = play_add(15);
 
 	(void)state;
-	start(&(struct core_policy){CORE_SHARE, PERCENT});
-	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){CORE_DEADLINE, 0}));
+	start(&(struct core_policy){POLICY_share, PERCENT});
+	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){POLICY_deadline, 0}));
 	core_set_slo(core, late, 100 * MS);
 	for (int i = 0; i < 8; i++) { /* until the duration of a request is known */
 		play_active(late, OTHER_GPU);

@@ -7,9 +7,10 @@
 #include "tests/unit/scheduler_core/play.h"
 
 #define COST (2 * MS)
-/* hold-over with unknown gaps (see costs_bound_it_at_first): a resume, and a suspend of weight 2 */
+/* hold-over with unknown gaps (see costs_bound_it_at_first): a resume, and a suspend of weight 2;
+ * beside another gang, of which a resume takes the time, too, both count four times as much */
 #define FIRST (3 * COST)
-#define BESIDE (9 * COST)
+#define BESIDE (13 * COST)
 #define UNITS 3
 
 static core_id low[UNITS], high;
