@@ -35,7 +35,7 @@ cycle() {
 }
 # has_waited US: by a regular expression, has a suspend waited for other driver calls for so long?
 has_waited() {
-	grep -qE "process $offline .* (after a wait of $1 us for|its suspend took $1 us, while) other driver calls" \
+	grep -qE "process $offline .* (after a wait of $1 us for|its suspend took $1 us while) other driver calls" \
 		"$work/log"
 }
 if [ -n "${SLOW:-}" ]; then

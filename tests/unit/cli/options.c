@@ -155,7 +155,7 @@ static void json_is_for_stdout_or_a_file(void **state)
 	assert_true(!strcmp(got.file, "-a") && !got.all);
 	READ(with_file, "--all");
 	assert_null(got.file);
-	WRONG(with_file, "'b.json' is one argument too many", "--json", "a.json", "b.json");
+	WRONG(with_file, "unexpected argument 'b.json'", "--json", "a.json", "b.json");
 }
 
 static void the_socket_is_the_sessions(void **state)
