@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The checks of kfdconform: check_NAME() checks the driver rule NAME of abi/rules.def, whose text
+/* The checks of kfdconform: check_NAME() checks the driver rule NAME of kfd/driver_rules.def, whose text
  * describes what is expected. A check returns if the rule holds, and ends the process otherwise
  * (lab.h). Each check runs in a process of its own (suite.h), so it frees nothing and can use
  * static variables. */
@@ -7,6 +7,6 @@
 #define KFDSHIM_CONFORM_CHECKS_H
 
 #define RULE(id, kernels, needs, text) void check_##id(void);
-#include "abi/rules.def"
+#include "kfd/driver_rules.def"
 
 #endif

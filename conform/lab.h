@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
-#include "abi/kfd_abi.h"
-#include "abi/rules.h"
 #include "conform/suite.h"
+#include "kfd/driver_rules.h"
+#include "kfd/uapi.h"
 
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \

@@ -16,7 +16,7 @@
 
 static void (*const checks[KFDABI_RULES_END])(void) = {
 #define RULE(id, kernels, needs, text) [RULE_##id] = check_##id,
-#include "abi/rules.def"
+#include "kfd/driver_rules.def"
 };
 
 /* Reads what is available into out->reason, of which the first line is used later. Returns false at

@@ -7,7 +7,7 @@
 #ifndef KFDSHIM_CONFORM_SUITE_H
 #define KFDSHIM_CONFORM_SUITE_H
 
-#include "abi/rules.h"
+#include "kfd/driver_rules.h"
 
 #define SUITE_SECONDS 20 /* time limit of one check */
 /* Exit status of a check: not possible on this machine; the machine was too busy. */

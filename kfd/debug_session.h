@@ -36,7 +36,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 
 /* One compute queue of the target. */
 struct kfd_debug_queue {

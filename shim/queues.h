@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi/kfd_abi.h"
 #include "channel/lane.h"
+#include "kfd/uapi.h"
 #include "shim/rcu.h"
 
 /* KFD's queue ids are below this. Only the first LANE_QUEUES slots are published. */

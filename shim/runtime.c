@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/contexts.h"

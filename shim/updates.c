@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/queues.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/contexts.h"

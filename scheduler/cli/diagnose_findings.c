@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "abi/rules.h"
 #include "common/shell_word.h"
+#include "kfd/driver_rules.h"
 
 bool diagnose_is_dead(const struct diagnose_facts *facts)
 {

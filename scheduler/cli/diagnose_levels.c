@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "abi/rules.h"
 #include "channel/protocol.h"
+#include "kfd/driver_rules.h"
 
 #define YAMA_NOBODY 3 /* ptrace_scope: no process is allowed to trace */
 #define RUN "start it with 'kfdsched run --priority P -- COMMAND'"

@@ -15,7 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "scheduler/cli/doctor_read.h"
 #include "scheduler/cli/simulation.h"
 

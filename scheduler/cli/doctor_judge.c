@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "abi/rules.h"
 #include "common/shell_word.h"
+#include "kfd/driver_rules.h"
 
 /* The first versions of KFD and Linux whose driver supports DBG_TRAP on other processes. */
 #define KFD_MINOR 13

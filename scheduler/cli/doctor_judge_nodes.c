@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "abi/kfd_abi.h"
-#include "abi/rules.h"
 #include "common/shell_word.h"
+#include "kfd/driver_rules.h"
+#include "kfd/uapi.h"
 
 #define GFX9 90000
 #define GFX10 100000

@@ -21,7 +21,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "scheduler/daemon/log.h"
 
 #define CALLS 1024 /* larger call numbers share one entry */

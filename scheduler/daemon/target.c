@@ -11,9 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
 #include "common/proc_maps.h"
 #include "common/proc_stat.h"
+#include "kfd/uapi.h"
 #include "scheduler/kfd/device.h"
 #include "scheduler/kfd/sysfs.h"
 

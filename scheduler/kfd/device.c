@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
 #include "common/cwsr.h"
 #include "common/proc_file.h"
+#include "kfd/uapi.h"
 
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 

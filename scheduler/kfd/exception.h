@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of the exceptions of a queue (abi/kfd_abi.h, enum kfdabi_exception), for tables and JSON.
+ * Names of the exceptions of a queue (kfd/uapi.h, enum kfdabi_exception), for tables and JSON.
  *
  * Pure; nothing is allocated. Threads: any.
  */
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 
 /* Mask of all exceptions of a queue that report a fault. "New" is none: it means that no debugger
  * has taken a snapshot of the queue yet. */

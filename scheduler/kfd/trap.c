@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
 #include "common/clock.h"
 #include "common/wait.h"
 #include "kfd/debug_session.h"
+#include "kfd/uapi.h"
 #include "scheduler/kfd/exception.h"
 #include "scheduler/kfd/tracer.h"
 

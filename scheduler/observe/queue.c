@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "abi/kfd_abi.h"
 #include "common/quantity.h"
+#include "kfd/uapi.h"
 #include "scheduler/kfd/exception_json.h"
 
 static const char *const sources[OBSERVE_SOURCES] = {

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "scheduler/kfd/exception.h"
 #include "scheduler/kfd/trap.h"
 #include "scheduler/observe/sources.h"

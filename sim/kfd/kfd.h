@@ -24,8 +24,8 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "abi/kfd_abi.h"
 #include "common/hist.h"
+#include "kfd/uapi.h"
 #include "sim/gpu/gpu.h"
 #include "sim/host/virtual.h"
 #include "sim/kfd/bounce.h"

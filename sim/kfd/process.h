@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "sim/kfd/memory.h"
 #include "sim/kfd/world.h"
 

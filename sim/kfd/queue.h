@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "sim/gpu/gpu.h"
 #include "sim/kfd/move.h"
 #include "sim/kfd/process.h"

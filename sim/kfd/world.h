@@ -32,7 +32,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi/rules.h"
+#include "kfd/driver_rules.h"
 #include "sim/gpu/gpu.h"
 
 #define RENDER_MINOR 128u   /* of the first node; cards count from 0 */

@@ -6,7 +6,7 @@
 #ifndef KFDSHIM_SIM_RUN_MACHINE_H
 #define KFDSHIM_SIM_RUN_MACHINE_H
 
-#include "abi/rules.h"
+#include "kfd/driver_rules.h"
 #include "sim/kfd/world.h"
 #include "sim/run/profile.h"
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi/rules.h"
+#include "kfd/driver_rules.h"
 #include "sim/run/profile.h"
 
 #define OPTIONS_USAGE                                                                                                 \

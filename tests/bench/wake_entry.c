@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "abi/kfd_abi.h"
 #include "common/clock.h"
+#include "kfd/uapi.h"
 #include "tests/bench/wake.h"
 
 static struct wake_page *page;

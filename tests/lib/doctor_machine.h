@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "scheduler/cli/doctor_judge.h"
 
 #define GPU 19729

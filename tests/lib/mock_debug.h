@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 
 /* The fields are atomic because the test reads them while the agent's thread calls. */
 struct fake_trap {

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "tests/lib/mock_debug.h"
 #include "tests/lib/shim_stub_daemon.h"
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "preload/agent.h"
 
 #define FAKE_GPU 19729u

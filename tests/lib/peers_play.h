@@ -23,8 +23,8 @@
 
 #include <cmocka.h>
 
-#include "abi/kfd_abi.h"
 #include "channel/protocol.h"
+#include "kfd/uapi.h"
 #include "shim/hold.h"
 #include "tests/lib/mock_kfd.h"
 

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 
 static char usr1[256], queue[256];
 static int raises;

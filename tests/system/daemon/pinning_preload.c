@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 
 #define BYTES 2097152u
 #define PAUSE_US 200 /* between two allocations */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 
 static const char *folder;
 static int (*next_ioctl)(int fd, unsigned long request, void *arg);

@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 
 /* runtime events sent in advance, because an untraced target gets no replies later */
 #define AHEAD 8

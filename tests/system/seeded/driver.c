@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "tests/system/seeded/files.h"
 
 #define QUEUES 8

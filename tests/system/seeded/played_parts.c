@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "abi/kfd_abi.h"
 #include "common/cwsr.h"
+#include "kfd/uapi.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/privilege.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "tests/system/seeded/calls.h"
 #include "tests/system/seeded/driver.h"
 

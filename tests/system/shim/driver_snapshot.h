@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 
 /* Opens the session; called once, by the thread that will call driver_snapshot(). Nothing is
  * suspended by it. The process must be a child of this one and have its runtime enabled. */

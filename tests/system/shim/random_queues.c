@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "tests/lib/shim_stub_daemon.h"
 #include "tests/matrix/step.h"
 #include "tests/system/shim/driver_snapshot.h"

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "abi/kfd_abi.h"
 #include "conform/lab.h"
+#include "kfd/uapi.h"
 
 /* Layout of hsa_api_trace.h: a version, whose minor number is the size, and functions. */
 enum {

@@ -21,8 +21,8 @@
 
 #include <cmocka.h>
 
-#include "abi/kfd_abi.h"
 #include "common/clock.h"
+#include "kfd/uapi.h"
 #include "tests/system/shim/world.h"
 
 #define TIMES 20

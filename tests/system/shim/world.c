@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "abi/kfd_abi.h"
 #include "common/clock.h"
+#include "kfd/uapi.h"
 
 #define GROUPS 20
 

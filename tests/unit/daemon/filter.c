@@ -42,8 +42,8 @@
 
 #include <cmocka.h>
 
-#include "abi/kfd_abi.h"
 #include "channel/lane.h"
+#include "kfd/uapi.h"
 #include "scheduler/daemon/filter.h"
 #include "tests/lib/processes.h"
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 
 #define PLAYED_FD 1000 /* stands for /dev/kfd; no open file has this number */
 #define PLAYED_QUEUES 8

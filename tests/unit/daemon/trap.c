@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "scheduler/kfd/trap.h"
 #include "tests/unit/daemon/mock_kfd_daemon.h"
 

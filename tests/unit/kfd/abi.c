@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 
 #define SAME(field)                                                                                \
 	assert_int_equal(offsetof(struct kfdabi_create_queue, field),                              \

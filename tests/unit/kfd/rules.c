@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "abi/rules.h"
+#include "kfd/driver_rules.h"
 
 static void parts_that_debug_by_vmid(void **state)
 {

@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "shim/descriptor.h"
 #include "shim/sampler.h"
 #include "tests/lib/mock_kfd.h"

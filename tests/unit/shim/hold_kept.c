@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "abi/kfd_abi.h"
 #include "common/clock.h"
+#include "kfd/uapi.h"
 #include "shim/hold.h"
 #include "tests/lib/mock_debug.h"
 #include "tests/lib/mock_kfd.h"

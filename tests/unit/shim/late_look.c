@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "abi/kfd_abi.h"
 #include "common/clock.h"
+#include "kfd/uapi.h"
 #include "shim/activity.h"
 #include "shim/queues.h"
 #include "tests/lib/mock_debug.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "shim/config.h"
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/shim_stub_daemon.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "abi/kfd_abi.h"
+#include "kfd/uapi.h"
 #include "shim/activity.h"
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/shim_stub_daemon.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "abi/rules.h"
+#include "kfd/driver_rules.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ static const struct kfdabi_rule_info rules[KFDABI_RULES_END] = {
 		       .text = (text_),                                                            \
 		       .kernels = KFDABI_KERNELS_##kernels_,                                       \
 		       .needs = KFDABI_NEEDS_##needs_},
-#include "abi/rules.def"
+#include "kfd/driver_rules.def"
 };
 
 static const struct {
@@ -22,7 +22,7 @@ static const struct {
 	const char *title;
 } areas[] = {
 #define AREA(first_, title_) {RULE_##first_, (title_)},
-#include "abi/rules.def"
+#include "kfd/driver_rules.def"
 };
 
 static const struct {

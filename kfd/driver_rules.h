@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules of the driver by name (abi/rules.def), for the program that checks them (kfdconform)
+ * The rules of the driver by name (kfd/driver_rules.def), for the program that checks them (kfdconform)
  * and the program that can violate them (kfdsim --break).
  *
  * Pure: no function allocates, does I/O or has state. Threads: any. All returned strings are
  * static.
  */
-#ifndef KFDSHIM_ABI_RULES_H
-#define KFDSHIM_ABI_RULES_H
+#ifndef KFDSHIM_KFD_DRIVER_RULES_H
+#define KFDSHIM_KFD_DRIVER_RULES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ enum kfdabi_needs {
 enum kfdabi_rule {
 	KFDABI_RULE_NONE,
 #define RULE(id, kernels, needs, text) RULE_##id,
-#include "abi/rules.def"
+#include "kfd/driver_rules.def"
 	KFDABI_RULES_END,
 };
 

@@ -10,8 +10,8 @@
  *
  * Source: include/uapi/linux/kfd_ioctl.h of Linux, KFD 1.13 (Linux 6.5) to 1.23.
  */
-#ifndef KFDSHIM_ABI_KFD_H
-#define KFDSHIM_ABI_KFD_H
+#ifndef KFDSHIM_KFD_UAPI_H
+#define KFDSHIM_KFD_UAPI_H
 
 #include <linux/kfd_ioctl.h>
 
