@@ -3,7 +3,7 @@
  * Debug session on one process (the target), and the protocol that suspends and resumes its compute
  * queues. The interface is the ioctl DBG_TRAP of KFD 1.13 (Linux 6.5).
  *
- * Used by the daemon and kfdsched on another process (scheduler/kfd/trap.h adds ptrace, the events
+ * Used by the daemon and kfdsched on another process (kfd/debug_target.h adds ptrace, the events
  * of the session and sentences for errors), and by the agent on its own process (shim/self.h). The
  * caller provides the ioctl, because the agent has to bypass the wrapper in its process.
  *

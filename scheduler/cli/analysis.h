@@ -17,11 +17,11 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "kfd/gpu_name.h"
+#include "kfd/topology.h"
 #include "scheduler/cli/backlog.h"
 #include "scheduler/cli/recording.h"
 #include "scheduler/cli/sampling.h"
-#include "scheduler/kfd/gpu_name.h"
-#include "scheduler/kfd/topology.h"
 
 /* Points of the curve of the queue count. When all are used, neighbours are merged in pairs, so
  * that each point then stands for twice as many samples. */

@@ -15,8 +15,8 @@
 #include <jansson.h>
 #include <sys/types.h>
 
+#include "kfd/gpu_name.h"
 #include "scheduler/cli/doctor_judge.h"
-#include "scheduler/kfd/gpu_name.h"
 #include "scheduler/observe/observe.h"
 #include "scheduler/observe/process.h"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/plain_text.h"
+#include "kfd/exception_json.h"
 #include "scheduler/cli/diagnose.h"
-#include "scheduler/kfd/exception_json.h"
 
 static json_t *number_or_null(long long number)
 {

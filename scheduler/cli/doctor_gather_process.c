@@ -21,8 +21,8 @@
 
 #include "common/proc_file.h"
 #include "common/proc_maps.h"
+#include "kfd/device.h"
 #include "scheduler/cli/doctor_read.h"
-#include "scheduler/kfd/device.h"
 #include "scheduler/observe/observe.h"
 #include "scheduler/observe/process.h"
 #include "scheduler/observe/sources.h"

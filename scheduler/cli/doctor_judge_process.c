@@ -8,7 +8,7 @@
 #include "channel/protocol.h"
 #include "common/shell_word.h"
 
-/* Returns the advice for the reason that the daemon has given for a level (scheduler/kfd,
+/* Returns the advice for the reason that the daemon has given for a level (kfd,
  * scheduler/daemon), recognized by a part of the text. The callers first use more precise facts
  * about the process. */
 static const char *advice_for_reason(const char *reason)

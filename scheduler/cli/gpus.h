@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GPUs with the names that users know them by (scheduler/kfd/gpu_name.h), for all commands. The
+ * GPUs with the names that users know them by (kfd/gpu_name.h), for all commands. The
  * list of this machine is read once, at the first call, and kept until the process ends.
  * Threads: none.
  */
@@ -9,8 +9,8 @@
 
 #include <jansson.h>
 
+#include "kfd/gpu_name.h"
 #include "scheduler/cli/table.h"
-#include "scheduler/kfd/gpu_name.h"
 
 /* ---- GPUs of this machine ---- */
 

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "kfd/device.h"
 #include "scheduler/cli/target.h"
-#include "scheduler/kfd/device.h"
 
 /* What is to be measured. Filled by preempt.c, read-only for the other files. */
 struct preempt_job {

@@ -18,6 +18,7 @@
 #include "common/plain_text.h"
 #include "common/proc_stat.h"
 #include "common/wait.h"
+#include "kfd/device.h"
 #include "scheduler/cli/descendants.h"
 #include "scheduler/cli/gpu_users.h"
 #include "scheduler/cli/gpus.h"
@@ -25,7 +26,6 @@
 #include "scheduler/cli/recording.h"
 #include "scheduler/cli/shown.h"
 #include "scheduler/cli/stop.h"
-#include "scheduler/kfd/device.h"
 #include "scheduler/observe/process.h"
 
 #define PROCESSES 1024u

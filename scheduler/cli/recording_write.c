@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "common/plain_text.h"
+#include "kfd/topology.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/recording.h"
-#include "scheduler/kfd/topology.h"
 
 /* A raw debugfs text. A new file is written only when the text has changed. */
 struct raw {

@@ -17,7 +17,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "scheduler/kfd/gpu_name.h"
+#include "kfd/gpu_name.h"
 #include "scheduler/observe/queue.h"
 
 /* Limit of the different queues that are tracked one by one. Further ones are counted in each

@@ -15,7 +15,7 @@
 #include "common/clock.h"
 #include "common/proc_maps.h"
 #include "common/wait.h"
-#include "scheduler/kfd/tracer.h"
+#include "kfd/ptrace.h"
 
 #define ENDED "the process has ended"
 

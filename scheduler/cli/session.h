@@ -15,8 +15,8 @@
 
 #include <stdbool.h>
 
+#include "kfd/debug_target.h"
 #include "scheduler/cli/target.h"
-#include "scheduler/kfd/trap.h"
 
 struct session {
 	struct trap *trap;

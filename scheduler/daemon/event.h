@@ -16,7 +16,7 @@
 #include "channel/lane.h"
 #include "channel/protocol.h"
 #include "common/policy.h"
-#include "scheduler/kfd/device.h"
+#include "kfd/device.h"
 
 enum event_kind {
 	EVENT_LISTENING, /* a reader has connected */

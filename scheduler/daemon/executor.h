@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "scheduler/kfd/trap.h"
+#include "kfd/debug_target.h"
 
 /* Requests to an executor. Any number can be pending, but one action (suspend or resume) at a
  * time. */

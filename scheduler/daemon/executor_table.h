@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "kfd/device.h"
 #include "scheduler/daemon/executor.h"
-#include "scheduler/kfd/device.h"
 
 #define EXECUTOR_PROCESSES 256u
 /* Flag in `load`: the process ends because it has no target, and accepts no other. */

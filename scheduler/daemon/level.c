@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kfd/ptrace.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/order.h"
 #include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/worker.h"
-#include "scheduler/kfd/tracer.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define PAUSE_MIN_NS SECOND_NS

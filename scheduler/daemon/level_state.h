@@ -10,7 +10,7 @@
 
 #include "channel/lane.h"
 #include "channel/protocol.h"
-#include "scheduler/kfd/device.h"
+#include "kfd/device.h"
 
 struct level {
 	enum protocol_level asked; /* KFDSHIM_LEVEL, or the level of its rule */

@@ -15,8 +15,8 @@
 #include <stdio.h>
 
 #include "channel/lane.h"
+#include "kfd/gpu_name.h"
 #include "scheduler/core/core.h"
-#include "scheduler/kfd/gpu_name.h"
 
 #define METRICS_BOUNDS 13u	    /* buckets of a histogram, without the last one, +Inf */
 #define METRICS_NODES GPU_NODES_MAX /* nodes with metrics of their own */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* The nodes in struct board: which nodes the driver has, and the core's state of each. */
+#include "kfd/device.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/worker.h"
-#include "scheduler/kfd/device.h"
 
 #define REREAD_NS 1000000000u
 

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "kfd/sysfs.h"
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/worker.h"
-#include "scheduler/kfd/sysfs.h"
 
 #define LOOK_NS 1000000000u /* between two reads of its queues without an event */
 /* between two reads of its queues after an event; it may create queues without end */

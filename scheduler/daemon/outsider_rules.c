@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "kfd/sysfs.h"
 #include "scheduler/daemon/client.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/match.h"
 #include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/reader.h"
 #include "scheduler/daemon/worker.h"
-#include "scheduler/kfd/sysfs.h"
 
 #define LOOK_NS 1000000000u
 #define PROCESSES 4096u

@@ -4,6 +4,7 @@
 
 #include "common/clock.h"
 #include "common/wait.h"
+#include "kfd/ptrace.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/mappings.h"
 #include "scheduler/daemon/memory.h"
@@ -12,7 +13,6 @@
 #include "scheduler/daemon/reader_message.h"
 #include "scheduler/daemon/subject.h"
 #include "scheduler/daemon/target.h"
-#include "scheduler/kfd/tracer.h"
 
 static int read_target(pid_t pid, struct reader_answer *answer)
 {

@@ -12,10 +12,10 @@
 #include "common/clock.h"
 #include "common/hist_json.h"
 #include "common/plain_text.h"
+#include "kfd/exception_json.h"
 #include "scheduler/daemon/order.h"
 #include "scheduler/daemon/outsider.h"
 #include "scheduler/daemon/status.h"
-#include "scheduler/kfd/exception_json.h"
 
 #define ROLE_ONLINE_FROM 8 /* the upper half of the priorities counts as online */
 

@@ -13,9 +13,9 @@
 
 #include "common/proc_maps.h"
 #include "common/proc_stat.h"
+#include "kfd/device.h"
+#include "kfd/sysfs.h"
 #include "kfd/uapi.h"
-#include "scheduler/kfd/device.h"
-#include "scheduler/kfd/sysfs.h"
 
 #define FILES 1024 /* descriptors that are checked; a process can have any number */
 

@@ -21,7 +21,7 @@
 
 #include <sys/types.h>
 
-#include "scheduler/kfd/topology.h"
+#include "kfd/topology.h"
 #include "scheduler/observe/observe.h"
 
 struct debugfs_text {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "scheduler/kfd/sysfs.h"
+#include "kfd/sysfs.h"
 #include "scheduler/lib/kfdsched.h"
 #include "scheduler/observe/observe.h"
 #include "scheduler/observe/process.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/quantity.h"
+#include "kfd/exception_json.h"
 #include "kfd/uapi.h"
-#include "scheduler/kfd/exception_json.h"
 
 static const char *const sources[OBSERVE_SOURCES] = {
 	"-", "daemon", "lane", "trap", "sysfs", "memory", "mqd", "hqd",

@@ -13,7 +13,7 @@
 #ifndef KFDSHIM_OBSERVE_RATIO_H
 #define KFDSHIM_OBSERVE_RATIO_H
 
-#include "scheduler/kfd/topology.h"
+#include "kfd/topology.h"
 #include "scheduler/observe/observe.h"
 
 /* Counts for the queues of one GPU, or of all GPUs. */

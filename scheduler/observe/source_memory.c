@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scheduler/kfd/exception.h"
+#include "kfd/exception.h"
 #include "scheduler/observe/sources.h"
 
 #define AQL_PACKET_BYTES 64u

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scheduler/kfd/sysfs.h"
+#include "kfd/sysfs.h"
 #include "scheduler/observe/sources.h"
 
 #define PROCESSES "/sys/class/kfd/kfd/proc"

@@ -7,9 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kfd/debug_target.h"
+#include "kfd/exception.h"
 #include "kfd/uapi.h"
-#include "scheduler/kfd/exception.h"
-#include "scheduler/kfd/trap.h"
 #include "scheduler/observe/sources.h"
 
 static int add_queue(struct observe_list *out, const struct kfdabi_queue_snapshot *entry)

@@ -21,7 +21,7 @@
 #ifndef KFDSHIM_OBSERVE_VERIFY_H
 #define KFDSHIM_OBSERVE_VERIFY_H
 
-#include "scheduler/kfd/topology.h"
+#include "kfd/topology.h"
 #include "scheduler/observe/observe.h"
 
 /* Loops over the sources that list queues, in the order of enum observe_source. */

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scheduler/kfd/gpu_name.h"
-#include "scheduler/kfd/sysfs.h"
-#include "scheduler/kfd/topology.h"
+#include "kfd/gpu_name.h"
+#include "kfd/sysfs.h"
+#include "kfd/topology.h"
 #include "scheduler/observe/observe.h"
 
 #define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"

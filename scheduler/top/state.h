@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #include "common/hist.h"
-#include "scheduler/kfd/gpu_name.h"
+#include "kfd/gpu_name.h"
 
 #define TOP_UNKNOWN (-1)
 #define TOP_WORD 16u /* bytes of a word such as a level or a state, with its NUL */

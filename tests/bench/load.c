@@ -36,7 +36,7 @@
 #include "channel/protocol.h"
 #include "common/clock.h"
 #include "common/hist_json.h"
-#include "scheduler/kfd/device.h"
+#include "kfd/device.h"
 #include "tests/bench/report.h"
 #include "tests/bench/spent.h"
 

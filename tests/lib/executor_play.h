@@ -2,7 +2,7 @@
 /*
  * An executor process of the daemon (executor_run.h) whose targets have no GPU: the debug sessions
  * are played, so that suspend and resume succeed at once. A target is a process that sleeps. The
- * program plays the worker; it links executor.c and executor_run.c, but not scheduler/kfd/trap.c.
+ * program plays the worker; it links executor.c and executor_run.c, but not kfd/debug_target.c.
  *
  * Threads: the first thread of the program. A failure ends the program with a line on stderr.
  */

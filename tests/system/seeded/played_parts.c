@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "common/cwsr.h"
+#include "kfd/ptrace.h"
+#include "kfd/sysfs.h"
 #include "kfd/uapi.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/record.h"
 #include "scheduler/daemon/worker.h"
-#include "scheduler/kfd/sysfs.h"
-#include "scheduler/kfd/tracer.h"
 #include "shim/peers.h"
 #include "shim/topology.h"
 #include "tests/system/seeded/driver.h"

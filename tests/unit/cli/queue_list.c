@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/kfd/exception.h"
+#include "kfd/exception.h"
 #include "scheduler/observe/sources.h"
 
 #define GPU 19729u

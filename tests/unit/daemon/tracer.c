@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "common/proc_stat.h"
-#include "scheduler/kfd/tracer.h"
+#include "kfd/ptrace.h"
 
 static char reason[KFD_REASON];
 static volatile sig_atomic_t *seen; /* shared with the target */

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kfd/debug_target.h"
 #include "kfd/uapi.h"
-#include "scheduler/kfd/trap.h"
 #include "tests/unit/daemon/mock_kfd_daemon.h"
 
 static int pidfd;

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "scheduler/kfd/gpu_name.h"
+#include "kfd/gpu_name.h"
 
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 #define DEVICES "/sys/bus/pci/devices"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/kfd/tracer.h"
+#include "kfd/ptrace.h"
 
 #include <errno.h>
 #include <signal.h>

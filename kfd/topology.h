@@ -8,8 +8,8 @@
  *
  * Threads: any. No state is kept.
  */
-#ifndef KFDSHIM_SCHEDULER_KFD_TOPOLOGY_H
-#define KFDSHIM_SCHEDULER_KFD_TOPOLOGY_H
+#ifndef KFDSHIM_KFD_TOPOLOGY_H
+#define KFDSHIM_KFD_TOPOLOGY_H
 
 #include <stddef.h>
 #include <stdint.h>

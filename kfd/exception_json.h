@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Exceptions of a queue as JSON, for the daemon and kfdsched. Pure. Threads: any. */
-#ifndef KFDSHIM_SCHEDULER_KFD_EXCEPTION_JSON_H
-#define KFDSHIM_SCHEDULER_KFD_EXCEPTION_JSON_H
+#ifndef KFDSHIM_KFD_EXCEPTION_JSON_H
+#define KFDSHIM_KFD_EXCEPTION_JSON_H
 
 #include <jansson.h>
 
-#include "scheduler/kfd/exception.h"
+#include "kfd/exception.h"
 
 /* Returns an array with the names of the exceptions in the mask, owned by the caller. NULL: no
  * memory. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/kfd/topology.h"
+#include "kfd/topology.h"
 
 #include <dirent.h>
 #include <inttypes.h>

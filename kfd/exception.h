@@ -4,8 +4,8 @@
  *
  * Pure; nothing is allocated. Threads: any.
  */
-#ifndef KFDSHIM_SCHEDULER_KFD_EXCEPTION_H
-#define KFDSHIM_SCHEDULER_KFD_EXCEPTION_H
+#ifndef KFDSHIM_KFD_EXCEPTION_H
+#define KFDSHIM_KFD_EXCEPTION_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/kfd/trap.h"
+#include "kfd/debug_target.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "common/clock.h"
 #include "common/wait.h"
 #include "kfd/debug_session.h"
+#include "kfd/exception.h"
+#include "kfd/ptrace.h"
 #include "kfd/uapi.h"
-#include "scheduler/kfd/exception.h"
-#include "scheduler/kfd/tracer.h"
 
 struct trap {
 	pid_t pid;

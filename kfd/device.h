@@ -5,8 +5,8 @@
  *
  * Threads: any. No state is kept. Errors: negative errno.
  */
-#ifndef KFDSHIM_SCHEDULER_KFD_DEVICE_H
-#define KFDSHIM_SCHEDULER_KFD_DEVICE_H
+#ifndef KFDSHIM_KFD_DEVICE_H
+#define KFDSHIM_KFD_DEVICE_H
 
 #include <stddef.h>
 #include <stdint.h>

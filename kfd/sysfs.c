@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/kfd/sysfs.h"
+#include "kfd/sysfs.h"
 
 #include <dirent.h>
 #include <errno.h>

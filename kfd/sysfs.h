@@ -8,8 +8,8 @@
  *
  * Threads: any. No state is kept.
  */
-#ifndef KFDSHIM_SCHEDULER_KFD_SYSFS_H
-#define KFDSHIM_SCHEDULER_KFD_SYSFS_H
+#ifndef KFDSHIM_KFD_SYSFS_H
+#define KFDSHIM_KFD_SYSFS_H
 
 #include <stdbool.h>
 #include <stddef.h>

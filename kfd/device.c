@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/kfd/device.h"
+#include "kfd/device.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/kfd/exception.h"
+#include "kfd/exception.h"
 
 #include <stddef.h>
 #include <string.h>

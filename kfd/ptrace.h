@@ -10,13 +10,13 @@
  * except where a function says otherwise. SIGCHLD announces that a stop or the end of a target may
  * have to be handled by tracer_serve(). When the thread ends, the kernel detaches all its targets.
  */
-#ifndef KFDSHIM_SCHEDULER_KFD_TRACER_H
-#define KFDSHIM_SCHEDULER_KFD_TRACER_H
+#ifndef KFDSHIM_KFD_PTRACE_H
+#define KFDSHIM_KFD_PTRACE_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "scheduler/kfd/device.h"
+#include "kfd/device.h"
 
 /*
  * Attaches by PTRACE_SEIZE, without stopping the target.

@@ -16,15 +16,15 @@
  * because that thread may be the tracer. Exception: trap_pending(). Only trap_create() allocates
  * memory. Times are CLOCK_MONOTONIC nanoseconds.
  */
-#ifndef KFDSHIM_SCHEDULER_KFD_TRAP_H
-#define KFDSHIM_SCHEDULER_KFD_TRAP_H
+#ifndef KFDSHIM_KFD_DEBUG_TARGET_H
+#define KFDSHIM_KFD_DEBUG_TARGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "kfd/debug_session.h"
-#include "scheduler/kfd/device.h"
+#include "kfd/device.h"
 
 struct trap;
 

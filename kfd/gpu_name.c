@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/kfd/gpu_name.h"
+#include "kfd/gpu_name.h"
 
 #include <ctype.h>
 #include <dirent.h>

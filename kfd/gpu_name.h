@@ -7,8 +7,8 @@
  *
  * Threads: any. Nothing is allocated. Errors: a GPU that cannot be read is not in the list.
  */
-#ifndef KFDSHIM_SCHEDULER_KFD_GPU_NAME_H
-#define KFDSHIM_SCHEDULER_KFD_GPU_NAME_H
+#ifndef KFDSHIM_KFD_GPU_NAME_H
+#define KFDSHIM_KFD_GPU_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
