@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Names of values in client shared memory, for the shim's log, the daemon's status and dumps. */
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 
 static const char *name_of(const char *const *names, uint32_t n, uint32_t value)
 {

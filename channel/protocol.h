@@ -46,7 +46,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 
 #define PROTOCOL_MAGIC 0x4453464bu /* "KFSD" */
 #define PROTOCOL_VERSION 5u	   /* newest version that is supported here */

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "preload/agent.h"
 #include "shim/queues.h"
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "shim/queues.h"
 
 /* Publishes one queue: to the peers, and to the client's shared memory. Wakes the daemon if it

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "shim/config.h"
 
 /* Bytes of a peer's file that are always read: all before the queues. more_nodes is read if

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "common/clock.h"
 #include "common/gaps.h"
 #include "shim/activity.h"

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "kfd/uapi.h"
 #include "shim/rcu.h"
 

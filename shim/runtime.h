@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "preload/agent.h"
 
 /* Finds the address that RUNTIME_ENABLE passes to the driver (_amdgpu_r_debug). At the agent's

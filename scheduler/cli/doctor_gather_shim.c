@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "channel/protocol.h"
 #include "common/parse.h"
 #include "preload/agent.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/gpus.h"
 

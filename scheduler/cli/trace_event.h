@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 
 /* Which source reported the event. */
 enum trace_source {

@@ -88,7 +88,7 @@ static uint32_t lane_kind(const char *word, size_t bytes)
 	return LANE_EVENT_NONE;
 }
 
-/* Fills mark, name and text. `kind` and `value` as in channel/lane.h. */
+/* Fills mark, name and text. `kind` and `value` as in channel/client_shm.h. */
 static void explain(struct trace_event *out, uint32_t kind, uint64_t value)
 {
 	static const enum trace_mark marks[LANE_EVENT_KINDS] = {

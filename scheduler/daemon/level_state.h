@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "channel/protocol.h"
 #include "kfd/device.h"
 

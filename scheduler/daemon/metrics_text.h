@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "kfd/gpu_name.h"
 #include "scheduler/core/core.h"
 

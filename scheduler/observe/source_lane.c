@@ -8,7 +8,7 @@
  * open. The process also has the files of other processes open. Its own is the one that it holds a
  * lock on; the lock ends when the fd is closed, at an exec, and with the process.
  *
- * The content is hostile input: it is copied, and checked by channel/lane.c.
+ * The content is hostile input: it is copied, and checked by channel/client_shm.c.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "common/clock.h"
 #include "common/proc_file.h"
 #include "scheduler/observe/sources.h"

@@ -9,7 +9,7 @@
 #ifndef KFDSHIM_TESTS_BENCH_STUB_DAEMON_H
 #define KFDSHIM_TESTS_BENCH_STUB_DAEMON_H
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 
 /* Listens on a socket in a temporary directory, and sets KFDSHIM_SOCKET to its path. */
 void greeter_open(void);

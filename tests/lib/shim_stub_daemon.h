@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "channel/protocol.h"
 
 /* ms to wait for the agent. It tries to connect once a second, and later if the machine stalls. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "channel/protocol.h"
 
 #define ATTACK_FDS 253u /* maximum of descriptors in one message on Linux (SCM_MAX_FD) */

@@ -27,7 +27,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "common/proc_file.h"
 #include "scheduler/observe/container.h"
 #include "scheduler/observe/sources.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "channel/protocol.h"
 #include "common/clock.h"
 #include "conform/lab.h"

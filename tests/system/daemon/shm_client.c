@@ -31,7 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "channel/protocol.h"
 #include "common/clock.h"
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 
 /* By how much write pointers have moved: AQL packets, and bytes of SDMA rings. */
 struct account_moved {

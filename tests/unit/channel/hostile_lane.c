@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "common/clock.h"
 
 static int fd = -1;

@@ -23,7 +23,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "scheduler/observe/sources.h"
 
 #define LATE_US 2000000 /* a new file may be reported this late */

@@ -42,7 +42,7 @@
 
 #include <cmocka.h>
 
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 #include "kfd/uapi.h"
 #include "scheduler/daemon/filter.h"
 #include "tests/lib/processes.h"

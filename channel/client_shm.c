@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "channel/lane.h"
+#include "channel/client_shm.h"
 
 #include <errno.h>
 #include <fcntl.h>

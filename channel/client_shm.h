@@ -19,8 +19,8 @@
  * - Structs grow at their end only. Memory of version LANE_OLDEST is mapped as large as that of
  *   this version: the missing part reads as 0, and what is written there stays in the mapping.
  */
-#ifndef KFDSHIM_CHANNEL_LANE_H
-#define KFDSHIM_CHANNEL_LANE_H
+#ifndef KFDSHIM_CHANNEL_CLIENT_SHM_H
+#define KFDSHIM_CHANNEL_CLIENT_SHM_H
 
 #include <stdbool.h>
 #include <stddef.h>
