@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 
 #define HARMLESS                                                                                   \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" /* and, in a path, */     \

@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/cancel.h"
 #include "common/stderr.h"
+#include "common/thread_cancel.h"
 #include "preload/internal.h"
 
 #define AGENT_BYTES (1u << 20) /* address space; more than the agent needs */

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "common/cancel.h"
 #include "common/clock.h"
+#include "common/thread_cancel.h"
 #include "preload/agent.h"
 #include "shim/evidence.h"
 #include "shim/link_lane.h"

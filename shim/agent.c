@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cancel.h"
 #include "common/clock.h"
+#include "common/thread_cancel.h"
 #include "preload/agent.h"
 #include "shim/activity.h"
 #include "shim/config.h"

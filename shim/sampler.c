@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/budget.h"
 #include "common/clock.h"
+#include "common/ratelimit.h"
 #include "common/wait.h"
 #include "shim/activity.h"
 #include "shim/config.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/analysis.h"
 #include "scheduler/cli/gpu_users.h"
 #include "scheduler/cli/gpus.h"

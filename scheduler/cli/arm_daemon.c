@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/hist_json.h"
+#include "common/json_util.h"
 #include "scheduler/cli/arm_window.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/parse.h"
-#include "common/plain_text.h"
+#include "common/text.h"
 
 #define SHIM_NAME "libkfdshim.so"
 

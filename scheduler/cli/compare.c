@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/compare.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/record.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/diagnose.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"

@@ -2,7 +2,7 @@
 /* The diagnosis as JSON. */
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "kfd/exception_json.h"
 #include "scheduler/cli/diagnose.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/diagnose.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/table.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/doctor_judge.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"

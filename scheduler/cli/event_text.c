@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/gpus.h"
 

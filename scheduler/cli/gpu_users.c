@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/recording.h"

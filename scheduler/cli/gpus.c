@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "common/nodes.h"
-#include "common/plain_text.h"
+#include "common/text.h"
 
 const struct gpu_name *gpus_all(size_t *n)
 {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "common/wait.h"
 #include "scheduler/cli/import_show.h"
 #include "scheduler/cli/options.h"

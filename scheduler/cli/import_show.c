@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/table.h"
 
 #define ADDRESS 24	/* bytes of an address as text */

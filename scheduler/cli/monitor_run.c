@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/gpu_users.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/monitor.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "channel/protocol.h"
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/holders.h"
 #include "scheduler/cli/orders.h"
 #include "scheduler/lib/kfdsched.h"

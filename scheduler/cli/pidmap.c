@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/table.h"

@@ -8,8 +8,8 @@
 
 #include "channel/protocol.h"
 #include "common/parse.h"
-#include "common/plain_text.h"
 #include "common/policy.h"
+#include "common/text.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/gpus.h"

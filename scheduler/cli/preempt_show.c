@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/histogram.h"
 #include "scheduler/cli/preempt.h"
 #include "scheduler/cli/table.h"

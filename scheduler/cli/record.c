@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/plain_text.h"
 #include "common/proc_stat.h"
+#include "common/text.h"
 #include "common/wait.h"
 #include "kfd/device.h"
 #include "scheduler/cli/descendants.h"

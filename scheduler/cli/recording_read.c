@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/plain_text.h"
 #include "common/proc_file.h"
+#include "common/text.h"
 #include "scheduler/cli/recording.h"
 
 /* Longest line that is accepted. 60 processes with 1000 queues each need less. */

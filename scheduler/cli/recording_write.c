@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "kfd/topology.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/recording.h"

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/hist.h"
+#include "common/histogram.h"
 #include "scheduler/cli/arm_kinds.h"
 #include "scheduler/cli/possible_read.h"
 #include "scheduler/cli/result_time.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/hist_json.h"
+#include "common/json_util.h"
 
 /* Returns 0, or -EINVAL if a key is missing or a value is out of range. */
 static int decode(json_t *root, struct simulation *out)

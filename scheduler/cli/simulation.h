@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/hist.h"
+#include "common/histogram.h"
 
 /* If this file does not exist, the GPU is real. */
 #define SIMULATION_PATH "/sys/class/kfd/kfd/simulation.json"

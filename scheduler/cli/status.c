@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/dump.h"
 #include "scheduler/cli/field.h"

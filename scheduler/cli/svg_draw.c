@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 
 static const char all_style[] =
 	"text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"

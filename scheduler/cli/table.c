@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 
 /* Blanks between two columns. */
 #define GAP 2u

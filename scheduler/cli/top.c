@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "common/clock.h"
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/cli.h"
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/trace_perfetto.h"

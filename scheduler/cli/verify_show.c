@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/table.h"
 

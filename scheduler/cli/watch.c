@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/monitor.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"

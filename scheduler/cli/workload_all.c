@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/cli/child.h"
 #include "scheduler/cli/cli.h"
 #include "scheduler/cli/gpus.h"

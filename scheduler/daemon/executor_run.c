@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/budget.h"
 #include "common/clock.h"
+#include "common/ratelimit.h"
 #include "scheduler/daemon/executor_table.h"
 #include "scheduler/daemon/filter.h"
 #include "scheduler/daemon/log.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "common/wait.h"
 
 /* priorities of syslog(3) */

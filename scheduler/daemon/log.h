@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/budget.h"
+#include "common/ratelimit.h"
 
 /*
  * The budget of a client or of a user. All zero: no line was logged yet.

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/budget.h"
+#include "common/ratelimit.h"
 
 struct client;
 struct worker;

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/plain_text.h"
 #include "common/proc_namespace.h"
 #include "common/proc_stat.h"
+#include "common/text.h"
 #include "common/wait.h"
 
 #ifndef NS_GET_TGID_FROM_PIDNS /* since Linux 6.12 */

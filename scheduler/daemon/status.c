@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/hist_json.h"
-#include "common/plain_text.h"
+#include "common/json_util.h"
+#include "common/text.h"
 #include "kfd/exception_json.h"
 #include "scheduler/daemon/order.h"
 #include "scheduler/daemon/outsider.h"

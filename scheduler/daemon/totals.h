@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "common/hist.h"
+#include "common/histogram.h"
 
 struct totals {
 	uint64_t suspends, resumes, failures, looks; /* looks: scans of a client's shared memory */

@@ -17,7 +17,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "common/budget.h"
+#include "common/ratelimit.h"
 #include "scheduler/daemon/log.h"
 
 #define USERS_MAX 1024u /* users with a connection at the same time */

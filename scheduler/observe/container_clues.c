@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/cgroup.h"
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/observe/container.h"
 
 /* Ids found in the mounts over a container's /etc and /run. */

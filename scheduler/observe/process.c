@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/plain_text.h"
 #include "common/proc_stat.h"
+#include "common/text.h"
 #include "scheduler/observe/container.h"
 #include "scheduler/observe/observe.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/own_names.h"
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/observe/observe.h"
 #include "scheduler/observe/process.h"
 

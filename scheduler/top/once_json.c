@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 #include "scheduler/top/once_json.h"
 
 static json_t *number(int64_t value)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 
 #define BYTES_OF_ONE 4u	 /* bytes of the longest UTF-8 character */
 #define PRINT_BYTES 512u /* buffer for one text; the rest is cut */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hist_json.h"
+#include "common/json_util.h"
 
 static void *room_for_one(void *array, size_t count, size_t *room, size_t size)
 {

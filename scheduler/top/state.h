@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/hist.h"
+#include "common/histogram.h"
 #include "kfd/gpu_name.h"
 
 #define TOP_UNKNOWN (-1)

@@ -24,7 +24,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "common/hist.h"
+#include "common/histogram.h"
 #include "kfd/uapi.h"
 #include "sim/gpu/gpu.h"
 #include "sim/host/virtual.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/hist_json.h"
+#include "common/json_util.h"
 #include "sim/kfd/kfd.h"
 
 #define NAME "simulation.json"

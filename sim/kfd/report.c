@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/hist_json.h"
+#include "common/json_util.h"
 #include "sim/kfd/kfd.h"
 
 uint32_t report_kernel_index(struct world *world, const char *name, bool executed)

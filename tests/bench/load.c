@@ -35,7 +35,7 @@
 
 #include "channel/protocol.h"
 #include "common/clock.h"
-#include "common/hist_json.h"
+#include "common/json_util.h"
 #include "kfd/device.h"
 #include "tests/bench/report.h"
 #include "tests/bench/spent.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "common/budget.h"
+#include "common/ratelimit.h"
 
 #define MS 1000000u
 

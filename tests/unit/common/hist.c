@@ -11,8 +11,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "common/hist.h"
-#include "common/hist_json.h"
+#include "common/histogram.h"
+#include "common/json_util.h"
 
 #define VALUES 20000
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "common/plain_text.h"
+#include "common/text.h"
 
 static void becomes(char *(*make)(char *text), const char *from, const char *to)
 {

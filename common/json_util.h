@@ -3,12 +3,12 @@
  * A histogram as JSON: {"count":N,"sum":S,"max":M,"buckets":[[upper,count],...]}, without the empty
  * buckets. Threads: any.
  */
-#ifndef KFDSHIM_COMMON_HIST_JSON_H
-#define KFDSHIM_COMMON_HIST_JSON_H
+#ifndef KFDSHIM_COMMON_JSON_UTIL_H
+#define KFDSHIM_COMMON_JSON_UTIL_H
 
 #include <jansson.h>
 
-#include "common/hist.h"
+#include "common/histogram.h"
 
 /* Returns the histogram as JSON, a new reference; NULL: memory is short. */
 json_t *hist_to_json(const struct hist *h);

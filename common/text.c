@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "common/plain_text.h"
+#include "common/text.h"
 
 #include <stdlib.h>
 #include <string.h>

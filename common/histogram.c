@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "common/hist.h"
+#include "common/histogram.h"
 
 #include <math.h>
 

@@ -4,8 +4,8 @@
  * for a terminal, which obeys control characters, and for JSON, which accepts only UTF-8.
  * Threads: any.
  */
-#ifndef KFDSHIM_COMMON_PLAIN_TEXT_H
-#define KFDSHIM_COMMON_PLAIN_TEXT_H
+#ifndef KFDSHIM_COMMON_TEXT_H
+#define KFDSHIM_COMMON_TEXT_H
 
 #include <jansson.h>
 #include <stdbool.h>

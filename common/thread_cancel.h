@@ -7,8 +7,8 @@
  * in the middle of the application's call, with locks of the agent held. So hooks that can reach
  * such a call disable cancellation and restore the thread's state at their end.
  */
-#ifndef KFDSHIM_COMMON_CANCEL_H
-#define KFDSHIM_COMMON_CANCEL_H
+#ifndef KFDSHIM_COMMON_THREAD_CANCEL_H
+#define KFDSHIM_COMMON_THREAD_CANCEL_H
 
 #include <pthread.h>
 

@@ -7,8 +7,8 @@
  * gives the values of the time in between from cumulative counts. Threads: none; the caller
  * serialises all calls.
  */
-#ifndef KFDSHIM_COMMON_HIST_H
-#define KFDSHIM_COMMON_HIST_H
+#ifndef KFDSHIM_COMMON_HISTOGRAM_H
+#define KFDSHIM_COMMON_HISTOGRAM_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "common/hist_json.h"
+#include "common/json_util.h"
 
 #include <errno.h>
 #include <string.h>

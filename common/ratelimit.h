@@ -7,8 +7,8 @@
  * Pure: no clock. Times are nanoseconds of one clock that never goes back. Threads: the caller
  * serialises the calls for a budget.
  */
-#ifndef KFDSHIM_COMMON_BUDGET_H
-#define KFDSHIM_COMMON_BUDGET_H
+#ifndef KFDSHIM_COMMON_RATELIMIT_H
+#define KFDSHIM_COMMON_RATELIMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
