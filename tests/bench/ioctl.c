@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "conform/lab.h"
 #include "tests/bench/report.h"
 #include "tests/bench/seccomp_floor.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define ROUNDS 20u
 #define SAMPLES 1000u /* per round */

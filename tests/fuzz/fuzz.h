@@ -11,7 +11,7 @@
 #ifndef KFDSHIM_TESTS_FUZZ_FUZZ_H
 #define KFDSHIM_TESTS_FUZZ_FUZZ_H
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 /* The state of a pseudo-random generator. */
 struct dice {

@@ -6,7 +6,7 @@
 #ifndef KFDSHIM_TESTS_LIB_WORDS_H
 #define KFDSHIM_TESTS_LIB_WORDS_H
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 /* ms to wait for an expected event; long, because the machine stalls now and then */
 #define LATE_MS 10000u

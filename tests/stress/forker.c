@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 static int version(int kfd)
 {

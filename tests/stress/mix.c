@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define SLOTS_MAX 64
 #define COMMANDS_MAX 64

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define QUEUES 4u
 /* Offsets in the runtime's part of the save area's header. */

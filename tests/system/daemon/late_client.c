@@ -19,7 +19,7 @@
 #include "channel/client_shm.h"
 #include "channel/protocol.h"
 #include "common/clock.h"
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 static void hello(const char *path, int priority, uint32_t gpu_id)
 {

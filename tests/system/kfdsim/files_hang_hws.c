@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define HANG_HWS "/sys/kernel/debug/kfd/hang_hws"
 #define LATE_MS 5000

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 static struct gpu_file gpu;
 static pid_t tid;

@@ -3,8 +3,8 @@
  * Proves, with three queues on each GPU: kfd/proc lists all queues, each one is active in one
  * hardware slot of every XCC, and none is left after the queues are destroyed.
  */
-#include "conform/lab.h"
 #include "tests/matrix/driver_files.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define GPUS_MAX 64u
 #define QUEUES 3u

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define FIFO_BYTES 1024
 #define FAULTS 70 /* about 20 bytes each */

@@ -16,7 +16,7 @@
 
 #include <xf86drm.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define GPUS 2
 #define FIRST "/dev/dri/renderD128"

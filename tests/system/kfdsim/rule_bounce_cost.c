@@ -6,7 +6,7 @@
  *
  * Run with unknown_kernel_us = 50000, bounce_us = 200000. */
 #include "common/clock.h"
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define MS 1000000
 #define TURNS 20

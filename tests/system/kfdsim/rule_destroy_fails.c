@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Proves destroy_suspended_fails=1: DESTROY_QUEUE of a suspended queue fails with EIO and leaves
  * the queue unchanged. */
-#include "conform/desk.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 int main(void)
 {

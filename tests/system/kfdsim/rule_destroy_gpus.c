@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "conform/desk.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 static struct gpu_file second;
 static struct raw_queue far;

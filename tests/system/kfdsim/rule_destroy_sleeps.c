@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 static void body(int from, int to)
 {

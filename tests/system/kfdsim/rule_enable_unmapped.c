@@ -3,7 +3,7 @@
  * all queues, or after DISABLE. */
 #include <unistd.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 static struct gpu_file gpu;
 static struct raw_queue queue;

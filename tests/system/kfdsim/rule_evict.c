@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "conform/desk.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 #define LATE_MS 10000u
 #define RESTORE_MS 100u

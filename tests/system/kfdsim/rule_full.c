@@ -4,7 +4,7 @@
  * missing. After the process has freed everything it can allocate the same again. */
 #include <string.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define PIECE (4ull << 20)
 #define PIECES 256u

@@ -6,7 +6,7 @@
  * Run as an MI100 with fw_version 40. */
 #include <unistd.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 static struct gpu_file gpu;
 static struct raw_queue queue;

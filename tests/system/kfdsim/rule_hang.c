@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "conform/desk.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 static struct gpu_file gpu;
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define BYTES (12u << 20)
 #define PITCH 1000u

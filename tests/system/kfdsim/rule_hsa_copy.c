@@ -6,7 +6,7 @@
 #include <hsa/hsa_ext_amd.h>
 #include <string.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define OK(call) CHECK_IS(call, HSA_STATUS_SUCCESS)
 #define BYTES (12u << 20)

@@ -2,7 +2,7 @@
 /* Proves new_queue_waits=1: while a session subscribes to new queues, a queue does not run until
  * the debugger has collected it. Without that subscription, and for collected queues, nothing
  * changes. */
-#include "conform/desk.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 static void collect_by_query(struct desk *desk)
 {

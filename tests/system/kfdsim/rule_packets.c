@@ -3,7 +3,7 @@
  * ring, time stamps, errors. Run with unknown_kernel_us = 2000. */
 #include <string.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define LATE_MS 10000u /* for events that must come, because the machine can stall */
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "conform/desk.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 #define LATENCY_MS 200u
 #define LATE_MS 10000u

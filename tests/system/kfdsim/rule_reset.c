@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "conform/desk.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 #define TIMEOUT_MS 100
 #define RESET_MS 200

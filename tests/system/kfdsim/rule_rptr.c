@@ -4,7 +4,7 @@
  * unknown_kernel_us = 100000. */
 #include <string.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 static uint16_t slot_type(const struct raw_queue *queue, unsigned slot)
 {

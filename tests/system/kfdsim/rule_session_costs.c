@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define BOUNCE_MS 100
 #define LAG_US 50     /* by how much the GPU's time may be behind at a call */

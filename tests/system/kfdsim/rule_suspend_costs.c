@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "conform/desk.h"
+#include "tools/kfdconform/harness/self_debug.h"
 
 /* Causes one of the driver's own runlist updates for a debugger. */
 static void set_flags(struct desk *desk)

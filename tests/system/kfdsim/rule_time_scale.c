@@ -3,7 +3,7 @@
  * 0.1, by its time stamps and by the CPU's clock. Run with --time-scale 0.1 and unknown_kernel_us =
  * 20000. */
 #include "common/clock.h"
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 int main(void)
 {

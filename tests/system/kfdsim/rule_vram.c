@@ -4,7 +4,7 @@
  * vram_bytes = 72 MiB, of which the driver keeps 8 for page tables. */
 #include <string.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define MIB (1ull << 20)
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conform/lab.h"
+#include "tools/kfdconform/harness/harness.h"
 
 static struct gpu_file gpu;
 static uint32_t event;

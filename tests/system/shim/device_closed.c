@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "conform/lab.h"
 #include "tests/lib/shim_stub_daemon.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define STANDS_MS 150 /* ms; work of 5 ms that has not finished by then is not running */
 #define RUNS_MS 5000

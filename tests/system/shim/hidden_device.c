@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "conform/lab.h"
 #include "tests/lib/shim_stub_daemon.h"
+#include "tools/kfdconform/harness/harness.h"
 
 static struct fake_daemon daemon_;
 

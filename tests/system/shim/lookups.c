@@ -20,8 +20,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "conform/lab.h"
 #include "kfd/uapi.h"
+#include "tools/kfdconform/harness/harness.h"
 
 typedef int64_t framework_fn(int64_t kind, int64_t value);
 typedef void store_fn(uint64_t signal, int64_t value);

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conform/lab.h"
 #include "tests/system/shim/path_work.h"
+#include "tools/kfdconform/harness/harness.h"
 
 static int run_raw(void)
 {

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "conform/lab.h"
 #include "tests/system/shim/random_work.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define SHORT_CREATE offsetof(struct kfdabi_create_queue, sdma_engine_id)
 #define NO_QUEUE 1023u /* an id that is not used before a thousand others */

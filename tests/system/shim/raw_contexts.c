@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conform/lab.h"
 #include "tests/lib/shim_stub_daemon.h"
+#include "tools/kfdconform/harness/harness.h"
 
 static struct fake_daemon daemon_;
 

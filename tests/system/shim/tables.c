@@ -16,8 +16,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "conform/lab.h"
 #include "kfd/uapi.h"
+#include "tools/kfdconform/harness/harness.h"
 
 /* Layout of hsa_api_trace.h: a version, whose minor number is the size, and functions. */
 enum {

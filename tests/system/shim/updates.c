@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "conform/lab.h"
 #include "tests/lib/shim_stub_daemon.h"
 #include "tests/matrix/driver_files.h"
+#include "tools/kfdconform/harness/harness.h"
 
 #define STANDS_MS 150 /* ms; work of 5 ms that has not finished by then is not running */
 #define RUNS_MS 5000

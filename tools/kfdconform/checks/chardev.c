@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+/* The entry of the driver: ioctl numbers, argument structures and pointers. */
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/harness.h"
+
+#define PAGE 4096u
+#define SOON_US 100
+#define ROUNDS 20
+
+/* GET_VERSION with any direction bits and size in the command word. */
+static int version_by(int fd, unsigned direction, void *to, size_t size)
+{
+	int r = ioctl(fd, _IOC(direction, KFDABI_TYPE, KFDABI_GET_VERSION, size), to);
+
+	return r < 0 ? -errno : r;
+}
+
+void check_unknown_ioctl_is_enotty(void)
+{
+	char data[64] = {0};
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	CHECK_IS(lab_ioctl(gpu.kfd, 0x29, data, sizeof data), -ENOTTY);
+	CHECK_IS(lab_ioctl(gpu.kfd, 0x7f, data, sizeof data), -ENOTTY);
+	CHECK_IS(lab_ioctl(gpu.kfd, 0, data, sizeof data), -ENOTTY);
+}
+
+void check_version_is_one_dot(void)
+{
+	struct kfd_ioctl_get_version_args version = {0};
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK_IS(version.major_version, 1);
+	CHECK(version.minor_version >= 13);
+}
+
+void check_retired_ioctls_are_eperm(void)
+{
+	char data[64] = {0};
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	for (unsigned nr = 0x0d; nr <= 0x10; nr++)
+		CHECK_IS(lab_ioctl(gpu.kfd, nr, data, 16), -EPERM);
+	/* The arguments are copied in first. */
+	CHECK_IS(lab_ioctl(gpu.kfd, 0x0d, NULL, 8), -EFAULT);
+}
+
+void check_direction_does_not_count(void)
+{
+	struct kfd_ioctl_get_version_args version;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	for (unsigned direction = 0; direction < 4; direction++) {
+		memset(&version, 0, sizeof version);
+		CHECK_IS(version_by(gpu.kfd, direction, &version, sizeof version), 0);
+		CHECK_IS(version.major_version, 1);
+	}
+}
+
+void check_short_structure_is_zero_padded(void)
+{
+	struct kfd_ioctl_get_version_args version = {77, 77};
+	struct kfdabi_create_queue args;
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, 4), 0);
+	CHECK_IS(version.major_version, 1);
+	CHECK_IS(version.minor_version, 77); /* beyond the size that the caller has passed */
+	/* CREATE_QUEUE as before KFD 1.17, followed by garbage. */
+	queue_args(&gpu, &queue, &args);
+	args.sdma_engine_id = args.pad = 0xabababab;
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, 88), 0);
+	CHECK_IS(args.queue_id, 0);
+	CHECK_IS(args.sdma_engine_id, 0xabababab);
+}
+
+void check_long_structure_is_cut(void)
+{
+	struct {
+		struct kfd_ioctl_destroy_queue_args args;
+		char rest[200];
+	} big;
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	memset(&big, 0x5a, sizeof big);
+	big.args.queue_id = queue.id;
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_DESTROY_QUEUE, &big, sizeof big), 0);
+	CHECK_IS(big.rest[0], 0x5a);
+	CHECK_IS(big.rest[sizeof big.rest - 1], 0x5a);
+}
+
+void check_bad_pointer_is_efault(void)
+{
+	struct gpu_file gpu;
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	gpu_open(&gpu);
+	CHECK(page != MAP_FAILED && !munmap(page, PAGE));
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_CLOCK_COUNTERS, page, 40), -EFAULT);
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, page, 24), -EFAULT);
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_DBG_TRAP, NULL, 32), -EFAULT);
+}
+
+void check_unwritable_results_are_efault(void)
+{
+	struct kfd_ioctl_destroy_queue_args *args;
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	args = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(args != MAP_FAILED);
+	args->queue_id = queue.id;
+	CHECK(!mprotect(args, PAGE, PROT_READ));
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_DESTROY_QUEUE, args, sizeof *args), -EFAULT);
+	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL); /* the queue is destroyed nevertheless */
+}
+
+void check_results_come_back_with_an_error(void)
+{
+	struct kfdabi_create_queue args;
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_args(&gpu, &queue, &args);
+	/* Too small: the driver changes it to 1024 before it detects the wrong type. */
+	args.ring_size = 512;
+	args.queue_type = 99;
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args), -524);
+	CHECK_IS(args.ring_size, 1024);
+}
+
+void check_update_is_not_copied_back(void)
+{
+	struct kfd_ioctl_update_queue_args *args;
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	args = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(args != MAP_FAILED);
+	args->ring_base_address = (uint64_t)(uintptr_t)queue.ring.cpu;
+	args->ring_size = RING_PACKETS * 64;
+	args->queue_id = queue.id;
+	CHECK(!mprotect(args, PAGE, PROT_READ));
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, args, sizeof *args), 0);
+}
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* Sends a signal in the middle of the next call, which waits for the nodes that it concerns. */
+static void signal_soon(void)
+{
+	const struct itimerval soon = {.it_value.tv_usec = SOON_US};
+
+	CHECK(!setitimer(ITIMER_REAL, &soon, NULL));
+}
+
+/* If the driver is a program, the kernel now and then does not report to it that a signal
+ * came before the answer, so a few repeated calls are allowed. A driver that repeats calls
+ * does so every time. */
+void check_signals_repeat_no_call(void)
+{
+	struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
+	unsigned repeated = 0, last = 0;
+	struct kfdabi_create_queue args;
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_args(&gpu, &queue, &args);
+	CHECK(!sigaction(SIGALRM, &action, NULL));
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		signal_soon();
+		CHECK_IS(queue_create(&gpu, &queue, &args), 0);
+		/* A repeated call leaves an unknown queue with the lowest id. */
+		repeated += queue.id != last;
+		last = queue.id;
+		signal_soon();
+		repeated += queue_destroy(&gpu, queue.id) == -EINVAL;
+	}
+	CHECK(repeated <= ROUNDS / 10);
+}

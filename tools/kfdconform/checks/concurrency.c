@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+/* Runlist updates: what another thread observes while a call waits for the firmware, or sleeps. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/wait.h"
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/self_debug.h"
+
+#define TRIES_MS 15000u	   /* for a busy machine; usually one attempt is enough */
+#define ROUNDS_ENOUGH 100u /* this many rounds without a second NEW are a result */
+#define WATCHERS 3u
+#define PAUSE_NS 50000u
+#define TRIES 4u
+
+struct creator {
+	struct desk *desk;
+	struct raw_queue queue;
+	struct kfdabi_create_queue args;
+	unsigned seen; /* number of snapshots in which the queue of this round was NEW */
+	unsigned rounds;
+	bool twice, ended;
+};
+
+struct watcher {
+	pthread_t thread;
+	struct creator *creator;
+	unsigned steps; /* odd: a snapshot is in progress or not yet counted */
+};
+
+/* Takes a snapshot and counts whether the newest queue was NEW. */
+static void look(struct creator *creator)
+{
+	struct kfdabi_queue_snapshot entry = {0};
+	const struct desk *desk = creator->desk;
+	uint32_t n = 1;
+
+	CHECK_IS(trap_snapshot(desk->gpu.kfd, desk->self, NEW_MASK, &entry, &n), 0);
+	if (n && entry.exception_status & NEW_MASK)
+		__atomic_fetch_add(&creator->seen, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Sleeps between snapshots, because the kernel soon runs a thread that sleeps often, even on
+ * a busy machine. */
+static void *watch(void *arg)
+{
+	struct watcher *watcher = arg;
+	struct creator *creator = watcher->creator;
+
+	while (!__atomic_load_n(&creator->ended, __ATOMIC_SEQ_CST)) {
+		__atomic_fetch_add(&watcher->steps, 1, __ATOMIC_SEQ_CST);
+		look(creator);
+		__atomic_fetch_add(&watcher->steps, 1, __ATOMIC_SEQ_CST);
+		sleep_ns(PAUSE_NS);
+	}
+	return NULL;
+}
+
+/* Causes one runlist update after another, each of which blocks the process, so that CREATE_QUEUE
+ * has to wait and other calls wait behind it. */
+static void *hold_up(void *arg)
+{
+	struct creator *creator = arg;
+	const struct desk *desk = creator->desk;
+
+	while (!__atomic_load_n(&creator->ended, __ATOMIC_SEQ_CST))
+		CHECK_IS(queue_update(&desk->gpu, &desk->queues[0], 100), 0);
+	return NULL;
+}
+
+/* Waits until the snapshots in progress have been counted. */
+static void wait_for_all(struct watcher *watchers)
+{
+	for (unsigned i = 0; i < WATCHERS; i++) {
+		unsigned from = __atomic_load_n(&watchers[i].steps, __ATOMIC_SEQ_CST);
+
+		while (from % 2 && __atomic_load_n(&watchers[i].steps, __ATOMIC_SEQ_CST) == from)
+			sleep_ns(PAUSE_NS);
+	}
+}
+
+/* Creates queues until one was NEW twice or the time is over. */
+static void create_many(struct creator *creator, struct watcher *watchers)
+{
+	uint64_t until = clock_ns() + TRIES_MS * 1000000ull;
+
+	while (!creator->twice && clock_ns() < until) {
+		__atomic_store_n(&creator->seen, 0, __ATOMIC_SEQ_CST);
+		creator->rounds++;
+		CHECK_IS(queue_create(&creator->desk->gpu, &creator->queue, &creator->args), 0);
+		look(creator); /* sees the second NEW if no watcher has */
+		wait_for_all(watchers);
+		creator->twice = __atomic_load_n(&creator->seen, __ATOMIC_SEQ_CST) > 1;
+		CHECK_IS(queue_destroy(&creator->desk->gpu, creator->queue.id), 0);
+	}
+}
+
+/* A snapshot that waits until CREATE_QUEUE releases the process collects the first NEW. If no
+ * snapshot happens between the two, both look like one. Therefore several threads take snapshots,
+ * so that one of them is probably waiting. */
+void check_new_is_set_twice(void)
+{
+	struct watcher watchers[WATCHERS] = {0};
+	struct creator creator = {0};
+	pthread_t holder;
+	struct desk desk;
+
+	creator.desk = &desk;
+	desk_open(&desk, 1);
+	queue_args(&desk.gpu, &creator.queue, &creator.args);
+	for (unsigned i = 0; i < WATCHERS; i++) {
+		watchers[i].creator = &creator;
+		CHECK(!pthread_create(&watchers[i].thread, NULL, watch, &watchers[i]));
+	}
+	CHECK(!pthread_create(&holder, NULL, hold_up, &creator));
+	create_many(&creator, watchers);
+	__atomic_store_n(&creator.ended, true, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i < WATCHERS; i++)
+		pthread_join(watchers[i].thread, NULL);
+	pthread_join(holder, NULL);
+	if (!creator.twice && !lab_simulated())
+		SKIP("no snapshot fell between the two");
+	if (!creator.twice && creator.rounds < ROUNDS_ENOUGH)
+		TOO_BUSY("the machine is too busy for a snapshot to fall between the two");
+	CHECK(creator.twice);
+}
+
+struct destroyer {
+	struct desk *desk;
+	pthread_t thread;
+	pid_t tid; /* id of the thread, set before the call */
+	int result;
+};
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+static void *destroy(void *arg)
+{
+	struct destroyer *destroyer = arg;
+
+	__atomic_store_n(&destroyer->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	destroyer->result = queue_destroy(&destroyer->desk->gpu, destroyer->desk->queues[0].id);
+	return NULL;
+}
+
+/* A signal whose handler does not request a restart interrupts the sleeping call. On a busy machine
+ * the signal may arrive before the call sleeps; then the test is repeated. */
+void check_interrupted_destroy_bars_suspension(void)
+{
+	struct sigaction action = {.sa_handler = ignore};
+	struct destroyer destroyer;
+	int suspended = 1;
+	struct desk desk;
+	uint32_t id = 0;
+
+	CHECK(!sigaction(SIGUSR1, &action, NULL));
+	desk_open(&desk, 1);
+	destroyer.desk = &desk;
+	desk_suspend_one(&desk, &desk.queues[0]);
+	for (unsigned i = 0; i < TRIES && suspended; i++) {
+		destroyer.tid = 0;
+		CHECK(!pthread_create(&destroyer.thread, NULL, destroy, &destroyer));
+		until_in_call(&destroyer.tid); /* an earlier signal would not interrupt the call */
+		sleep_ms(10u << i);
+		CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
+		pthread_join(destroyer.thread, NULL);
+		CHECK_IS(destroyer.result, -EINTR);
+		desk_resume_one(&desk, &desk.queues[0]);
+		CHECK(desk_runs(&desk, &desk.queues[0]));
+		id = desk.queues[0].id;
+		suspended = desk_suspend(&desk, &id, 1);
+		if (suspended)
+			TRY_AGAIN("the signal did not interrupt the sleeping call");
+	}
+	CHECK_IS(suspended, 0);
+	CHECK_IS(id, desk.queues[0].id | DESK_INVALID);
+	CHECK(desk_runs(&desk, &desk.queues[0]));
+}

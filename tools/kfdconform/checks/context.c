@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/* CREATE_PROCESS: secondary contexts. */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/scripted_child.h"
+
+#define DOORBELL_PAGE 8192u
+#define FOLDER "/sys/class/kfd/kfd/proc"
+
+static int create_process(int fd)
+{
+	return lab_ioctl(fd, KFDABI_CREATE_PROCESS, NULL, 0);
+}
+
+/* Opens /dev/kfd as a secondary context with a GPU. */
+static void open_context(struct gpu_file *context)
+{
+	*context = (struct gpu_file){.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC)};
+	CHECK(context->kfd >= 0);
+	CHECK_IS(create_process(context->kfd), 0);
+	CHECK_IS(lab_shape(0, &context->shape), 0);
+	gpu_open_too(context, &(struct gpu_file){.kfd = context->kfd}, 0);
+}
+
+void check_create_process_is_enotty(void)
+{
+	struct gpu_file own;
+
+	gpu_open(&own);
+	CHECK_IS(create_process(own.kfd), -ENOTTY);
+}
+
+void check_context_has_own_queue_ids(void)
+{
+	struct gpu_file own, context;
+	struct raw_queue one, two;
+
+	gpu_open(&own);
+	queue_new(&own, &one);
+	CHECK_IS(one.id, 0);
+	open_context(&context);
+	queue_new(&context, &two);
+	CHECK_IS(two.id, 0);
+	CHECK_IS(queue_destroy(&context, 0), 0);
+	CHECK_IS(queue_destroy(&context, 0), -EINVAL);
+	CHECK_IS(queue_destroy(&own, 0), 0); /* the queue of the primary context */
+}
+
+void check_context_of_a_context_is_einval(void)
+{
+	struct gpu_file own;
+
+	gpu_open(&own);
+	CHECK_IS(create_process(own.kfd), 0);
+	CHECK_IS(create_process(own.kfd), -EINVAL);
+}
+
+void check_context_cannot_debug(void)
+{
+	struct kfdabi_runtime_info info;
+	struct gpu_file own, context;
+
+	gpu_open(&own);
+	open_context(&context);
+	CHECK_IS(trap_enable(context.kfd, getpid(), 0, STDERR_FILENO, &info), -EOPNOTSUPP);
+	CHECK_IS(trap_disable(context.kfd, 0x3ffffff0), -EOPNOTSUPP);
+	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+}
+
+void check_context_is_not_debugged(void)
+{
+	struct kfdabi_runtime_info info;
+	struct gpu_file own, context;
+	struct raw_queue queues[3];
+	uint32_t n = 0;
+
+	gpu_open(&own);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	queue_new(&own, &queues[0]);
+	open_context(&context);
+	queue_new(&context, &queues[1]);
+	queue_new(&context, &queues[2]);
+	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_ENABLED);
+	CHECK_IS(trap_snapshot(own.kfd, getpid(), 0, NULL, &n), 0);
+	CHECK_IS(n, 1);
+}
+
+void check_proc_context_has_a_folder(void)
+{
+	struct gpu_file own, contexts[2];
+	struct raw_queue queue;
+	char path[96];
+
+	gpu_open(&own);
+	snprintf(path, sizeof path, FOLDER "/%d/queues", (int)getpid());
+	if (access(path, F_OK))
+		SKIP("kfd/proc does not show this process: another pid namespace");
+	for (unsigned i = 0; i < 2; i++) {
+		open_context(&contexts[i]);
+		queue_new(&contexts[i], &queue);
+		snprintf(path, sizeof path, FOLDER "/%d/context_%u/queues/%u/type", (int)getpid(),
+			 i, queue.id);
+		CHECK(!access(path, F_OK));
+	}
+	snprintf(path, sizeof path, FOLDER "/%d/queues/%u", (int)getpid(), queue.id);
+	CHECK(access(path, F_OK)); /* not among the queues of the primary context */
+}
+
+void check_context_ends_with_descriptor(void)
+{
+	struct gpu_file own, context;
+	struct raw_queue queue;
+	char path[96];
+
+	gpu_open(&own);
+	queue_new(&own, &queue);
+	open_context(&context);
+	queue_new(&context, &queue);
+	snprintf(path, sizeof path, FOLDER "/%d/queues/0", (int)getpid());
+	if (access(path, F_OK))
+		SKIP("kfd/proc does not show this process: another pid namespace");
+	snprintf(path, sizeof path, FOLDER "/%d/context_0", (int)getpid());
+	CHECK(!access(path, F_OK));
+	/* The mapping of the doorbells holds a reference to the file as well. */
+	CHECK(!munmap((void *)((uintptr_t)queue.doorbell & ~(uintptr_t)(DOORBELL_PAGE - 1)),
+		      DOORBELL_PAGE));
+	CHECK(!close(context.kfd));
+	for (int i = 0; i < 1000 && !access(path, F_OK); i++)
+		sleep_ms(2);
+	CHECK(access(path, F_OK));
+	CHECK_IS(queue_destroy(&own, 0), 0);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+/* What SUSPEND writes to the save areas. */
+#include <string.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/self_debug.h"
+
+#define FILL 0x5a
+/* End of the header: 16 bytes of the driver, then those of the runtime. */
+#define RUNTIMES_PART 40u
+
+/* The driver's part of the header of a save area, in bytes from the start of the area. */
+struct header {
+	uint32_t stack_offset, stack_bytes;
+	uint32_t wave_offset, wave_bytes;
+};
+
+static struct header header_of(const struct raw_queue *queue, uint32_t xcc)
+{
+	struct header header;
+
+	memcpy(&header, (char *)queue->save.cpu + (uint64_t)xcc * queue->gpu->shape.cwsr_bytes,
+	       sizeof header);
+	return header;
+}
+
+/* Fills the header on every XCC, so that written() detects a write. */
+static void fill(const struct raw_queue *queue)
+{
+	for (uint32_t xcc = 0; xcc < queue->gpu->shape.xccs; xcc++)
+		memset((char *)queue->save.cpu + (uint64_t)xcc * queue->gpu->shape.cwsr_bytes, FILL,
+		       RUNTIMES_PART);
+}
+
+static bool written(const struct raw_queue *queue, uint32_t xcc)
+{
+	struct header filled, now = header_of(queue, xcc);
+
+	memset(&filled, FILL, sizeof filled);
+	return memcmp(&filled, &now, sizeof now) != 0;
+}
+
+/* Checks that the control stack ends and the wave state begins at ctl_stack_bytes. */
+static void check_shape(const struct raw_queue *queue, uint32_t xcc)
+{
+	const struct gpu_shape *shape = &queue->gpu->shape;
+	struct header h = header_of(queue, xcc);
+
+	CHECK(h.stack_offset >= sizeof h && h.stack_offset <= shape->ctl_stack_bytes);
+	CHECK_IS(h.stack_offset + h.stack_bytes, shape->ctl_stack_bytes);
+	CHECK(h.wave_offset >= shape->ctl_stack_bytes && h.wave_offset <= shape->cwsr_bytes);
+	CHECK_IS(h.wave_offset - h.wave_bytes, shape->ctl_stack_bytes);
+}
+
+void check_save_area_header_after_suspend(void)
+{
+	struct desk desk;
+
+	desk_open(&desk, 1);
+	fill(&desk.queues[0]);
+	desk_suspend_one(&desk, &desk.queues[0]);
+	CHECK(written(&desk.queues[0], 0));
+	check_shape(&desk.queues[0], 0);
+}
+
+void check_save_area_header_has_16_bytes(void)
+{
+	const char *bytes;
+	struct desk desk;
+
+	desk_open(&desk, 1);
+	fill(&desk.queues[0]);
+	desk_suspend_one(&desk, &desk.queues[0]);
+	CHECK(written(&desk.queues[0], 0));
+	bytes = desk.queues[0].save.cpu;
+	for (unsigned i = sizeof(struct header); i < RUNTIMES_PART; i++)
+		CHECK_IS(bytes[i], FILL);
+}
+
+void check_save_area_header_at_each_suspend(void)
+{
+	struct desk desk;
+
+	desk_open(&desk, 1);
+	for (int i = 0; i < 3; i++) {
+		fill(&desk.queues[0]);
+		desk_suspend_one(&desk, &desk.queues[0]); /* also if it is suspended already */
+		CHECK(written(&desk.queues[0], 0));
+	}
+}
+
+void check_save_area_header_of_every_queue(void)
+{
+	struct desk desk;
+
+	desk_open(&desk, 2);
+	fill(&desk.queues[0]);
+	fill(&desk.queues[1]);
+	desk_suspend_one(&desk, &desk.queues[0]);
+	CHECK(written(&desk.queues[0], 0));
+	CHECK(written(&desk.queues[1], 0));
+}
+
+void check_save_area_header_needs_a_success(void)
+{
+	struct desk desk;
+	uint32_t id = 900;
+
+	desk_open(&desk, 1);
+	fill(&desk.queues[0]);
+	CHECK_IS(desk_suspend(&desk, &id, 1), 0);
+	CHECK(!written(&desk.queues[0], 0));
+}
+
+void check_save_area_header_is_per_xcc(void)
+{
+	struct desk desk;
+
+	desk_open(&desk, 1);
+	fill(&desk.queues[0]);
+	desk_suspend_one(&desk, &desk.queues[0]);
+	for (uint32_t xcc = 0; xcc < desk.gpu.shape.xccs; xcc++) {
+		CHECK(written(&desk.queues[0], xcc));
+		check_shape(&desk.queues[0], xcc);
+	}
+}
+
+void check_save_area_header_tells_the_live_state(void)
+{
+	struct raw_queue *queue;
+	struct signal *work;
+	struct header h;
+	double left;
+	struct desk desk;
+
+	desk_open(&desk, 1);
+	queue = &desk.queues[0];
+	desk_suspend_one(&desk, queue);
+	h = header_of(queue, 0);
+	CHECK_IS(h.stack_bytes, 0);
+	CHECK_IS(h.wave_bytes, 0);
+	desk_resume_one(&desk, queue);
+	work = desk_suspend_at_work(&desk, queue, &left);
+	h = header_of(queue, 0);
+	CHECK(h.stack_bytes > 0);
+	CHECK(h.wave_bytes > 0);
+	check_shape(queue, 0);
+	desk_resume_one(&desk, queue);
+	CHECK(desk_done(work));
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+/* Exceptions: dbg_fd, the two queries, and which process receives an error. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/scripted_child.h"
+
+#define DELETE_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_QUEUE_DELETE)
+#define MEMORY_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)
+#define DIMENSION_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_PACKET_DISPATCH_DIM_INVALID)
+#define ALL_MASK (KFDABI_EC_QUEUE_MASK | KFDABI_EC_DEVICE_MASK | KFDABI_EC_PROCESS_MASK)
+
+static int kfd, events;
+static struct actor child;
+
+/* SET_EXCEPTIONS_ENABLED on the target. */
+static int set_enabled(uint64_t mask)
+{
+	struct kfdabi_dbg_trap a = {.u.set_exceptions_enabled.exception_mask = mask};
+
+	return trap_call(kfd, &a, child.pid, KFDABI_TRAP_SET_EXCEPTIONS_ENABLED);
+}
+
+struct event {
+	uint64_t status;
+	uint32_t gpu_id, queue_id;
+};
+
+/* QUERY_DEBUG_EVENT. `clear`: exceptions to clear. */
+static int query(uint64_t clear, struct event *out)
+{
+	struct kfdabi_dbg_trap a = {
+		.u.query_event = {.exception_mask = clear, .gpu_id = 77, .queue_id = 77}};
+	int r = trap_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_DEBUG_EVENT);
+
+	*out = (struct event){a.u.query_event.exception_mask, a.u.query_event.gpu_id,
+			      a.u.query_event.queue_id};
+	return r;
+}
+
+/* QUERY_EXCEPTION_INFO of exception `code`. `source`: a queue id or gpu_id, by the
+ * kind of the code. */
+static int query_info(uint32_t code, uint32_t source, void *at, uint32_t *size, bool clear)
+{
+	struct kfdabi_dbg_trap a = {.u.query_info = {.info_ptr = (uint64_t)(uintptr_t)at,
+						     .info_size = *size,
+						     .source_id = source,
+						     .exception_code = code,
+						     .clear_exception = clear}};
+	int r = trap_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_EXCEPTION_INFO);
+
+	*size = a.u.query_info.info_size;
+	return r;
+}
+
+static uint32_t gpu_id(void)
+{
+	struct gpu_shape shape;
+
+	CHECK_IS(lab_shape(0, &shape), 0);
+	return shape.gpu_id;
+}
+
+/* Waits for bytes of dbg_fd, because an event that comes from an interrupt is not reported at
+ * once. */
+static int dots_within(unsigned ms)
+{
+	for (unsigned i = 0; i < ms; i++) {
+		int n = dots(events);
+
+		if (n)
+			return n;
+		sleep_ms(1);
+	}
+	return 0;
+}
+
+/* Starts a session with one queue whose NEW exception is cleared. */
+static void start(uint64_t mask)
+{
+	struct event event;
+
+	debugged(&child, &kfd, mask | NEW_MASK, &events);
+	CHECK_IS(query(NEW_MASK, &event), 0);
+	CHECK_IS(set_enabled(mask), 0);
+	CHECK_IS(dots(events), 0);
+}
+
+void check_dbg_fd_one_dot_an_event(void)
+{
+	start(NEW_MASK);
+	CHECK_IS(actor_do(&child, 'q'), 1);
+	CHECK_IS(dots(events), 1);
+	actor_do(&child, 'q');
+	actor_do(&child, 'q');
+	CHECK_IS(dots(events), 2);
+}
+
+void check_dbg_fd_not_subscribed_no_dot(void)
+{
+	start(RUNTIME_MASK);
+	CHECK_IS(actor_do(&child, 'q'), 1);
+	CHECK_IS(actor_do(&child, 'd'), 0);
+	CHECK_IS(dots(events), 0);
+}
+
+void check_dbg_fd_pending_at_enable_no_dot(void)
+{
+	struct event event;
+
+	debugged(&child, &kfd, NEW_MASK, &events);
+	CHECK_IS(dots(events), 0);
+	CHECK_IS(query(0, &event), 0); /* although it is pending */
+	CHECK(event.status & NEW_MASK);
+}
+
+void check_dbg_fd_hangs_up_at_disable(void)
+{
+	debugged(&child, &kfd, NEW_MASK, &events);
+	CHECK_IS(dots(events), 0);
+	CHECK_IS(trap_disable(kfd, child.pid), 0);
+	CHECK_IS(dots_within(1000), -1);
+}
+
+void check_dbg_fd_hangs_up_at_exit(void)
+{
+	debugged(&child, &kfd, NEW_MASK, &events);
+	CHECK_IS(dots(events), 0);
+	actor_kill(&child);
+	CHECK_IS(dots_within(1000), -1);
+}
+
+void check_dbg_fd_eventfd_hears_nothing(void)
+{
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	struct kfdabi_runtime_info info;
+	struct gpu_file own;
+
+	gpu_open(&own);
+	kfd = own.kfd;
+	actor_start(&child, "or");
+	seize(child.pid);
+	CHECK_IS(trap_enable(kfd, child.pid, NEW_MASK, fd, &info), 0);
+	CHECK_IS(actor_do(&child, 'q'), 0);
+	CHECK_IS(dots(fd), 0);
+}
+
+void check_dbg_fd_may_be_anything_open(void)
+{
+	static const char *const paths[] = {"/dev/null", "/dev/zero", "/proc/self/status"};
+	struct kfdabi_runtime_info info;
+	struct gpu_file own;
+
+	gpu_open(&own);
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
+
+		CHECK(fd >= 0);
+		CHECK_IS(trap_enable(own.kfd, getpid(), 0, fd, &info), 0);
+		CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	}
+}
+
+void check_exceptions_need_a_session(void)
+{
+	struct kfdabi_runtime_info info;
+	struct gpu_file own;
+	struct event event;
+
+	gpu_open(&own);
+	kfd = own.kfd;
+	actor_start(&child, "orqqd");
+	seize(child.pid);
+	CHECK_IS(trap_enable(kfd, child.pid, ALL_MASK, STDERR_FILENO, &info), 0);
+	CHECK_IS(query(ALL_MASK, &event), 0);
+	CHECK_IS(event.status, NEW_MASK);
+	CHECK_IS(event.queue_id, 0);
+	CHECK_IS(query(ALL_MASK, &event), -EAGAIN); /* the deletion was not raised */
+}
+
+void check_set_exceptions_writes_pending(void)
+{
+	start(0);
+	CHECK_IS(actor_do(&child, 'q'), 1);
+	CHECK_IS(dots(events), 0);
+	CHECK_IS(set_enabled(NEW_MASK), 0);
+	CHECK_IS(dots(events), 1);
+	CHECK_IS(set_enabled(RUNTIME_MASK), 0); /* no runtime exception is pending */
+	CHECK_IS(dots(events), 0);
+}
+
+void check_query_event_none_is_eagain(void)
+{
+	struct event event;
+
+	start(ALL_MASK);
+	CHECK_IS(query(0, &event), -EAGAIN);
+	CHECK_IS(event.status, 0);
+	CHECK_IS(actor_do(&child, 'q'), 1);
+	CHECK_IS(set_enabled(RUNTIME_MASK), 0);
+	CHECK_IS(query(0, &event), -EAGAIN); /* pending, but not enabled */
+}
+
+void check_query_event_newest_queue_first(void)
+{
+	struct event event;
+
+	start(NEW_MASK);
+	CHECK_IS(actor_do(&child, 'q'), 1);
+	CHECK_IS(actor_do(&child, 'q'), 2);
+	CHECK_IS(query(NEW_MASK, &event), 0);
+	CHECK_IS(event.queue_id, 2);
+	CHECK_IS(event.gpu_id, gpu_id());
+	CHECK_IS(query(NEW_MASK, &event), 0);
+	CHECK_IS(event.queue_id, 1);
+	CHECK_IS(query(NEW_MASK, &event), -EAGAIN);
+}
+
+void check_query_event_gives_whole_status(void)
+{
+	struct event event;
+
+	start(DIMENSION_MASK);
+	CHECK_IS(actor_do(&child, 'd'), 0);
+	CHECK_IS(actor_do(&child, 'q'), 0); /* raises NEW, which is not enabled */
+	CHECK_IS(actor_do(&child, 'b'), 0);
+	CHECK_IS(dots_within(1000), 1);
+	CHECK_IS(query(0, &event), 0);
+	CHECK_IS(event.status, DIMENSION_MASK | NEW_MASK);
+}
+
+void check_query_event_clears_given_bits(void)
+{
+	struct event event;
+
+	start(NEW_MASK | RUNTIME_MASK);
+	CHECK_IS(actor_do(&child, 'q'), 1);
+	CHECK_IS(query(RUNTIME_MASK, &event), 0);
+	CHECK_IS(event.status, NEW_MASK);
+	CHECK_IS(query(NEW_MASK, &event), 0);
+	CHECK_IS(event.status, NEW_MASK); /* as before the clearing */
+	CHECK_IS(query(0, &event), -EAGAIN);
+}
+
+void check_query_event_queues_then_process(void)
+{
+	struct event event;
+
+	debugged(&child, &kfd, ALL_MASK, &events);
+	actor_tell(&child, 'R'); /* this call sleeps; the process has an exception then */
+	CHECK_IS(dots_within(1000), 1);
+	CHECK_IS(query(NEW_MASK, &event), 0);
+	CHECK_IS(event.status, NEW_MASK);
+	CHECK_IS(query(RUNTIME_MASK, &event), 0);
+	CHECK_IS(event.status, RUNTIME_MASK);
+	CHECK_IS(event.gpu_id, 0);
+	CHECK_IS(event.queue_id, 0);
+}
+
+void check_query_info_null_is_einval(void)
+{
+	uint32_t size = 0, room;
+
+	debugged(&child, &kfd, NEW_MASK, NULL);
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, NULL, &size, false), -EINVAL);
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, &room, &size, false), 0);
+}
+
+void check_query_info_bad_source_is_einval(void)
+{
+	char room[64];
+	uint32_t size = sizeof room;
+
+	debugged(&child, &kfd, NEW_MASK, NULL);
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 5, room, &size, false), -EINVAL);
+	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, 1, room, &size, false), -EINVAL);
+	CHECK_IS(query_info(40, 0, room, &size, false), -EINVAL); /* no such code */
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, &size, false), 0);
+}
+
+void check_query_info_not_raised_is_enodata(void)
+{
+	char room[64];
+	uint32_t size = sizeof room;
+
+	debugged(&child, &kfd, NEW_MASK, NULL);
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_WAVE_TRAP, 0, room, &size, false), -ENODATA);
+	CHECK_IS(query_info(KFDABI_EC_DEVICE_QUEUE_DELETE, gpu_id(), room, &size, false), -ENODATA);
+	CHECK_IS(query_info(KFDABI_EC_PROCESS_RUNTIME, 0, room, &size, false), -ENODATA);
+}
+
+void check_query_info_runtime(void)
+{
+	struct kfdabi_runtime_info info = {.runtime_state = 77};
+	uint32_t size = sizeof info;
+
+	debugged(&child, &kfd, RUNTIME_MASK, &events);
+	actor_tell(&child, 'R');
+	CHECK_IS(dots_within(1000), 1);
+	CHECK_IS(query_info(KFDABI_EC_PROCESS_RUNTIME, 0, &info, &size, false), 0);
+	CHECK_IS(size, 16);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
+}
+
+void check_query_info_clears_on_demand(void)
+{
+	char room[64];
+	uint32_t size = sizeof room;
+
+	debugged(&child, &kfd, NEW_MASK, NULL);
+	for (int i = 0; i < 2; i++)
+		CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, &size, i == 1), 0);
+	CHECK_IS(query_info(KFDABI_EC_QUEUE_NEW, 0, room, &size, false), -ENODATA);
+}
+
+void check_queue_delete_raised(void)
+{
+	struct event event;
+
+	start(DELETE_MASK);
+	CHECK_IS(actor_do(&child, 'd'), 0);
+	CHECK_IS(dots_within(1000), 1);
+	CHECK_IS(query(DELETE_MASK, &event), 0);
+	CHECK_IS(event.status, DELETE_MASK);
+	CHECK_IS(event.gpu_id, gpu_id());
+	CHECK_IS(event.queue_id, 0);
+}
+
+void check_packet_error_goes_to_debugger(void)
+{
+	struct event event;
+
+	start(DIMENSION_MASK);
+	CHECK(actor_do(&child, 'h') == 0);
+	CHECK_IS(actor_do(&child, 'b'), 0);
+	CHECK_IS(dots_within(1000), 1);
+	CHECK_IS(query(0, &event), 0);
+	CHECK_IS(event.status, DIMENSION_MASK);
+	CHECK_IS(actor_do(&child, 'p'), 0);
+	/* The debugger can pass the error on to the runtime. */
+	{
+		struct kfdabi_dbg_trap a = {
+			.u.send_runtime_event = {.exception_mask = DIMENSION_MASK}};
+
+		CHECK_IS(trap_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
+	}
+	CHECK_IS(actor_do(&child, 'B'), 1);
+}
+
+void check_packet_error_goes_to_runtime(void)
+{
+	start(0);
+	CHECK(actor_do(&child, 'h') == 0);
+	CHECK_IS(actor_do(&child, 'b'), 0);
+	CHECK_IS(actor_do(&child, 'B'), 1);
+	CHECK_IS(dots(events), 0);
+}
+
+void check_memory_violation_goes_to_debugger(void)
+{
+	struct event event;
+
+	start(MEMORY_MASK);
+	CHECK_IS(actor_do(&child, 'm'), 0);
+	CHECK_IS(actor_do(&child, 'v'), 0);
+	CHECK_IS(dots_within(1000), 1);
+	CHECK_IS(query(0, &event), 0);
+	CHECK_IS(event.status, MEMORY_MASK);
+	CHECK_IS(event.gpu_id, gpu_id());
+	CHECK_IS(actor_do(&child, 'M'), 0);
+}
+
+void check_query_info_memory_violation_is_empty(void)
+{
+	uint32_t size = 64;
+	char room[64];
+
+	start(MEMORY_MASK);
+	CHECK_IS(actor_do(&child, 'v'), 0);
+	CHECK_IS(dots_within(1000), 1);
+	CHECK_IS(query_info(KFDABI_EC_DEVICE_MEMORY_VIOLATION, gpu_id(), room, &size, false), 0);
+	CHECK_IS(size, 0);
+}
+
+/* Passes a memory violation on to the runtime. */
+static int send_violation(uint32_t gpu)
+{
+	struct kfdabi_dbg_trap a = {
+		.u.send_runtime_event = {.exception_mask = MEMORY_MASK, .gpu_id = gpu}};
+
+	return trap_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
+}
+
+void check_memory_violation_can_be_passed_on(void)
+{
+	start(MEMORY_MASK);
+	CHECK_IS(actor_do(&child, 'm'), 0);
+	CHECK_IS(actor_do(&child, 'v'), 0);
+	CHECK_IS(dots_within(1000), 1);
+	CHECK_IS(send_violation(gpu_id()), 0);
+	CHECK_IS(actor_do(&child, 'C'), 1);
+}
+
+void check_send_event_unknown_gpu_is_enodev(void)
+{
+	start(0);
+	CHECK_IS(send_violation(1), -ENODEV);
+}
+
+void check_send_event_unknown_queue_is_0(void)
+{
+	struct kfdabi_dbg_trap a = {
+		.u.send_runtime_event = {.exception_mask = DIMENSION_MASK, .queue_id = 9}};
+
+	start(0);
+	CHECK_IS(trap_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+/* DBG_TRAP: which process may do what to which target, and the order of these checks. */
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/scripted_child.h"
+
+#define NO_PID 0x3ffffff0 /* larger than any pid of the kernel */
+
+static int kfd;
+
+static void open_own(void)
+{
+	struct gpu_file own;
+
+	gpu_open(&own);
+	kfd = own.kfd;
+}
+
+static int enable(pid_t pid)
+{
+	struct kfdabi_runtime_info info;
+
+	return trap_enable(kfd, pid, 0, STDERR_FILENO, &info);
+}
+
+/* Any DBG_TRAP operation with zero arguments. */
+static int operate(pid_t pid, uint32_t op)
+{
+	struct kfdabi_dbg_trap a = {0};
+
+	return trap_call(kfd, &a, pid, op);
+}
+
+/* Returns the number of queues of the target, by a snapshot without room, or a negative errno. */
+static int count(pid_t pid)
+{
+	uint32_t n = 0;
+	int r = trap_snapshot(kfd, pid, 0, NULL, &n);
+
+	return r ? r : (int)n;
+}
+
+void check_debug_unknown_pid_is_esrch(void)
+{
+	open_own();
+	CHECK_IS(enable(NO_PID), -ESRCH);
+	CHECK_IS(count(NO_PID), -ESRCH);
+}
+
+/* Runs as pid 1 of a PID namespace of its own. */
+static void inner(pid_t outer)
+{
+	open_own();
+	CHECK_IS(getpid(), 1);
+	CHECK_IS(enable(1), 0);
+	CHECK_IS(count(1), 0);
+	CHECK_IS(count(outer), -ESRCH);
+	CHECK_IS(trap_disable(kfd, 1), 0);
+}
+
+void check_debug_pid_is_of_callers_namespace(void)
+{
+	pid_t outer = getpid(), pid;
+	int status;
+
+	open_own();
+	if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
+		SKIP("a pid namespace cannot be created");
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		inner(outer);
+		_exit(0);
+	}
+	CHECK_IS(waitpid(pid, &status, 0), pid);
+	CHECK_IS(status, 0);
+}
+
+void check_debug_target_without_kfd_is_esrch(void)
+{
+	struct actor child;
+
+	open_own();
+	actor_start(&child, "");
+	CHECK_IS(enable(child.pid), -ESRCH);
+}
+
+void check_debug_tracer_makes_kfd_process(void)
+{
+	struct actor child;
+
+	open_own();
+	actor_start(&child, "");
+	seize(child.pid);
+	/* Only ENABLE makes a KFD process of its target. */
+	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
+	CHECK_IS(enable(child.pid), 0);
+	CHECK_IS(count(child.pid), 0);
+	CHECK_IS(trap_disable(kfd, child.pid), 0);
+}
+
+void check_debug_any_thread_names_target(void)
+{
+	struct actor child;
+	pid_t tid;
+
+	debugged(&child, &kfd, 0, NULL);
+	tid = actor_do(&child, 't');
+	CHECK_IS(count(tid), 1);
+	CHECK_IS(clear_and_suspend(kfd, tid), 1);
+}
+
+void check_debug_exited_leader_is_esrch(void)
+{
+	struct actor child;
+	pid_t tid;
+
+	debugged(&child, &kfd, 0, NULL);
+	tid = actor_do(&child, 't');
+	actor_do(&child, 'l');
+	for (int i = 0; i < 1000 && count(child.pid) != -ESRCH; i++)
+		sleep_ms(1);
+	CHECK_IS(count(child.pid), -ESRCH);
+	CHECK_IS(actor_do(&child, 'u') == 0 || actor_do(&child, 'u') == -EBADF, 1);
+	CHECK(count(tid) != -ESRCH);
+}
+
+void check_debug_zombie_target_is_esrch(void)
+{
+	struct actor child;
+	siginfo_t info;
+
+	debugged(&child, &kfd, 0, NULL);
+	CHECK(!kill(child.pid, SIGKILL));
+	CHECK(!waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT));
+	CHECK_IS(enable(child.pid), -ESRCH);
+	CHECK_IS(count(child.pid), -ESRCH);
+	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
+}
+
+void check_debug_stranger_is_eperm(void)
+{
+	struct actor child;
+
+	open_own();
+	actor_start(&child, "or");
+	CHECK_IS(enable(child.pid), -EPERM);
+	seize(child.pid);
+	CHECK_IS(enable(child.pid), 0);
+}
+
+/* Starts a process that is not the debugger, with the device open. */
+static void start_stranger(struct actor *stranger, const struct actor *child)
+{
+	actor_start(stranger, "o");
+	actor_aim(stranger, child->pid);
+}
+
+void check_debug_stranger_with_session_is_eperm(void)
+{
+	struct actor child, stranger;
+
+	debugged(&child, &kfd, 0, NULL);
+	start_stranger(&stranger, &child);
+	CHECK_IS(actor_do(&stranger, 'n'), -EPERM);
+	CHECK_IS(actor_do(&stranger, 'P'), -EPERM);
+	CHECK_IS(actor_do(&stranger, 'V'), -EPERM);
+	CHECK_IS(count(child.pid), 1);
+}
+
+void check_debug_permission_before_session(void)
+{
+	struct actor child;
+
+	open_own();
+	actor_start(&child, "o");
+	CHECK_IS(count(child.pid), -EPERM);
+	seize(child.pid);
+	CHECK_IS(count(child.pid), -EINVAL);
+}
+
+void check_debug_other_thread_is_eperm(void)
+{
+	struct actor child, debugger;
+
+	actor_start(&child, "or");
+	actor_start(&debugger, "o");
+	actor_aim(&debugger, child.pid);
+	CHECK_IS(actor_do(&debugger, 'S'), 0);
+	CHECK_IS(actor_do(&debugger, '2'), -EPERM);
+	CHECK_IS(actor_do(&debugger, 'E'), 0);
+	CHECK_IS(actor_do(&debugger, 'N'), -EPERM);
+	CHECK_IS(actor_do(&debugger, 'n'), 0);
+}
+
+void check_debug_detached_is_eperm(void)
+{
+	struct actor child, debugger;
+
+	actor_start(&child, "orq");
+	start_stranger(&debugger, &child);
+	CHECK_IS(actor_do(&debugger, 'S'), 0);
+	CHECK_IS(actor_do(&debugger, 'E'), 0);
+	CHECK_IS(actor_do(&debugger, 'T'), 0);
+	CHECK_IS(actor_do(&debugger, 'n'), -EPERM);
+	CHECK_IS(actor_do(&debugger, 'D'), 0);
+}
+
+void check_debug_disable_open_to_all(void)
+{
+	struct actor child, stranger;
+
+	debugged(&child, &kfd, 0, NULL);
+	start_stranger(&stranger, &child);
+	CHECK_IS(actor_do(&stranger, 'D'), 0);
+	CHECK_IS(count(child.pid), -EINVAL);
+}
+
+void check_debug_owner_may_use_any_thread(void)
+{
+	struct actor child, debugger;
+
+	actor_start(&child, "orq");
+	start_stranger(&debugger, &child);
+	CHECK_IS(actor_do(&debugger, 'S'), 0);
+	CHECK_IS(actor_do(&debugger, '2'), -EPERM); /* neither owner nor tracer */
+	CHECK_IS(actor_do(&debugger, 'E'), 0);
+	CHECK_IS(actor_do(&debugger, 'N'), 1);
+}
+
+void check_debug_owner_may_detach(void)
+{
+	struct actor child, debugger;
+
+	actor_start(&child, "orq");
+	start_stranger(&debugger, &child);
+	CHECK_IS(actor_do(&debugger, 'S'), 0);
+	CHECK_IS(actor_do(&debugger, 'E'), 0);
+	CHECK_IS(actor_do(&debugger, 'T'), 0);
+	CHECK_IS(actor_do(&debugger, 'P'), 1);
+	CHECK_IS(actor_do(&debugger, 'D'), 0);
+	CHECK_IS(actor_do(&debugger, 'E'), -EPERM); /* the permission was for one session only */
+}
+
+void check_debug_disable_by_stranger_is_eperm(void)
+{
+	struct actor child, stranger;
+
+	debugged(&child, &kfd, 0, NULL);
+	start_stranger(&stranger, &child);
+	CHECK_IS(actor_do(&stranger, 'D'), -EPERM);
+	CHECK_IS(count(child.pid), 1);
+}
+
+void check_debug_child_of_owner_is_eperm(void)
+{
+	struct actor child, forked;
+
+	debugged(&child, &kfd, 0, NULL);
+	start_stranger(&forked, &child); /* a child of this process, which owns the session */
+	CHECK_IS(actor_do(&forked, 'n'), -EPERM);
+	CHECK_IS(actor_do(&forked, 'E'), -EPERM);
+	CHECK_IS(actor_do(&forked, 'P'), -EPERM);
+}
+
+void check_debug_failed_enable_authorises(void)
+{
+	struct actor child, debugger;
+
+	actor_start(&child, "or");
+	start_stranger(&debugger, &child);
+	CHECK_IS(actor_do(&debugger, 'S'), 0);
+	CHECK_IS(actor_do(&debugger, 'e'), -EBADF);
+	CHECK_IS(actor_do(&debugger, 'T'), 0);
+	CHECK_IS(actor_do(&debugger, 'E'), 0);
+}
+
+void check_debug_self_needs_no_tracer(void)
+{
+	struct kfdabi_runtime_info info;
+
+	open_own();
+	CHECK_IS(trap_enable(kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
+	CHECK_IS(count(getpid()), 0);
+	CHECK_IS(trap_disable(kfd, getpid()), 0);
+}
+
+/* The target uses its own file descriptor and traces no process. */
+void check_debug_target_may_use_its_session(void)
+{
+	struct kfdabi_runtime_info info;
+	struct actor child;
+
+	debugged(&child, &kfd, 0, NULL);
+	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	actor_aim(&child, child.pid);
+	CHECK_IS(actor_do(&child, 'n'), 1);
+	CHECK_IS(actor_do(&child, 'w'), 0);
+	CHECK_IS(actor_do(&child, 'z'), 0);
+	CHECK_IS(actor_do(&child, 'D'), 0);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+	CHECK_IS(trap_disable(kfd, child.pid), -EINVAL);
+	CHECK_IS(trap_enable(kfd, child.pid, 0, STDERR_FILENO, &info), 0);
+}
+
+void check_debug_no_session_is_einval(void)
+{
+	open_own();
+	for (uint32_t op = KFDABI_TRAP_SEND_RUNTIME_EVENT; op <= KFDABI_TRAP_GET_DEVICE_SNAPSHOT;
+	     op++)
+		CHECK_IS(operate(getpid(), op), -EINVAL);
+}
+
+void check_debug_disable_without_session_is_einval(void)
+{
+	open_own();
+	CHECK_IS(trap_disable(kfd, getpid()), -EINVAL);
+	CHECK_IS(enable(getpid()), 0);
+	CHECK_IS(trap_disable(kfd, getpid()), 0);
+	CHECK_IS(trap_disable(kfd, getpid()), -EINVAL);
+}
+
+void check_debug_hardware_ops_need_runtime(void)
+{
+	static const uint32_t ops[] = {
+		KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE,
+		KFDABI_TRAP_SET_WAVE_LAUNCH_MODE,
+		KFDABI_TRAP_SUSPEND_QUEUES,
+		KFDABI_TRAP_RESUME_QUEUES,
+		KFDABI_TRAP_SET_FLAGS,
+	};
+
+	open_own();
+	CHECK_IS(enable(getpid()), 0);
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+		CHECK_IS(operate(getpid(), ops[i]), -EPERM);
+	CHECK_IS(count(getpid()), 0); /* not a hardware operation */
+}
+
+static int set_watch(uint32_t gpu_id)
+{
+	struct kfdabi_dbg_trap a = {.u.set_watch = {.address = 0x1000, .mode = 3, .mask = ~0u}};
+
+	a.u.set_watch.gpu_id = gpu_id;
+	return trap_call(kfd, &a, getpid(), KFDABI_TRAP_SET_NODE_ADDRESS_WATCH);
+}
+
+void check_debug_runtime_state_before_gpu(void)
+{
+	open_own();
+	CHECK_IS(enable(getpid()), 0);
+	CHECK_IS(set_watch(1), -EPERM);
+}
+
+void check_watch_unknown_gpu_is_enodev(void)
+{
+	struct gpu_file own;
+
+	gpu_open(&own);
+	kfd = own.kfd;
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(enable(getpid()), 0);
+	CHECK_IS(set_watch(1), -ENODEV);
+	CHECK_IS(set_watch(own.gpu_id), 0);
+}
+
+void check_debug_unknown_op_is_einval(void)
+{
+	open_own();
+	CHECK_IS(enable(getpid()), 0);
+	CHECK_IS(operate(getpid(), KFDABI_TRAP_GET_DEVICE_SNAPSHOT + 1), -EINVAL);
+	CHECK_IS(operate(getpid(), 0x7fffffff), -EINVAL);
+}

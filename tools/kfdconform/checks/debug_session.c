@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+/* DBG_TRAP ENABLE and DISABLE: a debug session from beginning to end. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/scripted_child.h"
+
+#define R_DEBUG_UNSET 0u
+
+static struct gpu_file own;
+
+static void open_own(bool runtime)
+{
+	gpu_open(&own);
+	if (runtime)
+		CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+}
+
+static int enable(int dbg_fd)
+{
+	struct kfdabi_runtime_info info;
+
+	return trap_enable(own.kfd, getpid(), 0, dbg_fd, &info);
+}
+
+/* Returns the number of queues in the own session, or a negative errno. */
+static int count(void)
+{
+	uint32_t n = 0;
+	int r = trap_snapshot(own.kfd, getpid(), 0, NULL, &n);
+
+	return r ? r : (int)n;
+}
+
+/* ENABLE on the own process. `at`: where the information is written; *size: its room, and
+ * afterwards the size that the driver reports. */
+static int enable_into(void *at, uint32_t *size)
+{
+	struct kfdabi_dbg_trap a = {.u.enable = {.rinfo_ptr = (uint64_t)(uintptr_t)at,
+						 .rinfo_size = *size,
+						 .dbg_fd = STDERR_FILENO}};
+	int r = trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_ENABLE);
+
+	*size = a.u.enable.rinfo_size;
+	return r;
+}
+
+void check_enable_twice_is_ealready(void)
+{
+	open_own(false);
+	CHECK_IS(enable(STDERR_FILENO), 0);
+	CHECK_IS(enable(STDERR_FILENO), -EALREADY);
+	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	CHECK_IS(enable(STDERR_FILENO), 0);
+}
+
+void check_enable_already_before_bad_fd(void)
+{
+	open_own(false);
+	CHECK_IS(enable(STDERR_FILENO), 0);
+	CHECK_IS(enable(999), -EALREADY);
+}
+
+void check_enable_bad_fd_is_ebadf(void)
+{
+	open_own(false);
+	CHECK_IS(enable(999), -EBADF);
+	CHECK_IS(enable(-1), -EBADF);
+	CHECK_IS(count(), -EINVAL);
+}
+
+void check_enable_path_fd_is_ebadf(void)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	open_own(false);
+	CHECK_IS(enable(fd), -EBADF);
+}
+
+void check_enable_bad_info_leaves_session(void)
+{
+	uint32_t size = 16;
+
+	open_own(true);
+	CHECK_IS(enable_into(NULL, &size), -EFAULT);
+	CHECK_IS(size, 16);
+	CHECK_IS(count(), 0);
+	CHECK_IS(enable(STDERR_FILENO), -EALREADY);
+	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+}
+
+void check_enable_bad_info_ends_session(void)
+{
+	uint32_t size = 16;
+
+	open_own(true);
+	CHECK_IS(enable_into(NULL, &size), -EFAULT);
+	CHECK_IS(count(), -EINVAL);
+	CHECK_IS(enable(STDERR_FILENO), 0);
+}
+
+void check_enable_info_size_is_16(void)
+{
+	static const uint32_t rooms[] = {16, 8, 0, 64};
+	struct kfdabi_runtime_info info[4];
+
+	open_own(false);
+	for (int i = 0; i < 4; i++) {
+		uint32_t size = rooms[i];
+
+		CHECK_IS(enable_into(info, &size), 0);
+		CHECK_IS(size, 16);
+		CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	}
+}
+
+void check_enable_info_is_cut(void)
+{
+	unsigned char bytes[32];
+	uint32_t size = 8;
+
+	open_own(true);
+	memset(bytes, 0xa5, sizeof bytes);
+	CHECK_IS(enable_into(bytes, &size), 0);
+	for (int i = 8; i < 32; i++)
+		CHECK_IS(bytes[i], 0xa5);
+	CHECK(bytes[7] != 0xa5); /* the upper end of r_debug */
+	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	size = 32;
+	CHECK_IS(enable_into(bytes, &size), 0);
+	CHECK_IS(bytes[8], KFDABI_RUNTIME_ENABLED);
+	for (int i = 16; i < 32; i++)
+		CHECK_IS(bytes[i], 0xa5);
+}
+
+void check_enable_tells_runtime_state(void)
+{
+	struct kfdabi_runtime_info info = {.runtime_state = 77};
+
+	open_own(false);
+	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
+	CHECK_IS(info.r_debug, R_DEBUG_UNSET);
+	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE | KFDABI_RUNTIME_MODE_TTMP_SAVE),
+		 0);
+	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_ENABLED);
+	CHECK_IS(info.ttmp_setup, 1);
+	CHECK(info.r_debug != R_DEBUG_UNSET);
+}
+
+void check_enable_keeps_queues_running(void)
+{
+	struct actor child;
+	int kfd;
+
+	debugged(&child, &kfd, 0, NULL);
+	CHECK_IS(actor_do(&child, 'w'), 0);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+}
+
+/* The second ENABLE is refused, but the driver has already forgotten the first debugger. */
+void check_enable_poisons_owner(void)
+{
+	struct actor child, first, second;
+
+	actor_start(&child, "orq");
+	actor_start(&first, "o");
+	actor_aim(&first, child.pid);
+	CHECK_IS(actor_do(&first, 'S'), 0);
+	CHECK_IS(actor_do(&first, 'E'), 0);
+	CHECK_IS(actor_do(&first, 'P'), 1);
+	CHECK_IS(actor_do(&first, 'T'), 0);
+	actor_start(&second, "o");
+	actor_aim(&second, child.pid);
+	CHECK_IS(actor_do(&second, 'S'), 0);
+	CHECK_IS(actor_do(&second, 'E'), -EALREADY);
+	CHECK_IS(actor_do(&child, 'w'), 0);
+	actor_kill(&first);
+	CHECK_IS(actor_do(&child, 'z'), 0);
+	CHECK_IS(actor_do(&second, 'T'), 0);
+	actor_kill(&second);
+	CHECK_IS(actor_do(&child, 'z'), 0);
+	/* A third debugger can end the session that is left. */
+	open_own(false);
+	seize(child.pid);
+	CHECK_IS(
+		trap_enable(own.kfd, child.pid, 0, STDERR_FILENO, &(struct kfdabi_runtime_info){0}),
+		-EALREADY);
+	CHECK_IS(trap_disable(own.kfd, child.pid), 0);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+}
+
+/* Opens two sessions at once and returns the runtime state of the second. */
+static uint32_t second_session(struct actor *one, struct actor *two)
+{
+	struct kfdabi_runtime_info info;
+	int kfd;
+
+	debugged(one, &kfd, 0, NULL);
+	own.kfd = kfd;
+	actor_start(two, "orq");
+	seize(two->pid);
+	CHECK_IS(trap_enable(kfd, two->pid, 0, STDERR_FILENO, &info), 0);
+	return info.runtime_state;
+}
+
+void check_enable_many_per_gpu(void)
+{
+	struct actor one, two;
+
+	CHECK_IS(second_session(&one, &two), KFDABI_RUNTIME_ENABLED);
+	CHECK_IS(clear_and_suspend(own.kfd, one.pid), 1);
+	CHECK_IS(clear_and_suspend(own.kfd, two.pid), 1);
+}
+
+void check_enable_second_on_gpu_is_busy(void)
+{
+	struct actor one, two;
+
+	CHECK_IS(second_session(&one, &two), KFDABI_RUNTIME_BUSY);
+	CHECK_IS(clear_and_suspend(own.kfd, one.pid), 1);
+	CHECK_IS(clear_and_suspend(own.kfd, two.pid), -EPERM);
+}
+
+static uint32_t state_after_enable(pid_t pid)
+{
+	struct kfdabi_runtime_info info;
+
+	CHECK_IS(trap_enable(own.kfd, pid, 0, STDERR_FILENO, &info), 0);
+	return info.runtime_state;
+}
+
+void check_disable_returns_busy_to_enabled(void)
+{
+	struct actor one, two;
+
+	CHECK_IS(second_session(&one, &two), KFDABI_RUNTIME_BUSY);
+	CHECK_IS(trap_disable(own.kfd, one.pid), 0);
+	CHECK_IS(trap_disable(own.kfd, two.pid), 0);
+	CHECK_IS(state_after_enable(two.pid), KFDABI_RUNTIME_ENABLED);
+}
+
+void check_disable_frees_gpu_for_next(void)
+{
+	struct actor one, two;
+	int kfd;
+
+	debugged(&one, &kfd, 0, NULL);
+	own.kfd = kfd;
+	CHECK_IS(trap_disable(kfd, one.pid), 0);
+	actor_start(&two, "orq");
+	seize(two.pid);
+	CHECK_IS(state_after_enable(two.pid), KFDABI_RUNTIME_ENABLED);
+}
+
+void check_disable_resumes(void)
+{
+	struct actor child;
+	int kfd;
+
+	debugged(&child, &kfd, 0, NULL);
+	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	CHECK_IS(actor_do(&child, 'w'), 0);
+	CHECK_IS(actor_do(&child, 'z'), 0);
+	CHECK_IS(trap_disable(kfd, child.pid), 0);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+}
+
+void check_disable_clears_exceptions(void)
+{
+	struct actor child;
+	uint32_t id = 0;
+	int kfd;
+
+	debugged(&child, &kfd, 0, NULL);
+	/* Not suspended, because the queue is NEW. */
+	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 0);
+	CHECK_IS(trap_disable(kfd, child.pid), 0);
+	own.kfd = kfd;
+	CHECK_IS(state_after_enable(child.pid), KFDABI_RUNTIME_ENABLED);
+	id = 0;
+	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 1);
+}
+
+/* One of the competing threads, and an unexpected errno that it got. */
+struct contest {
+	pid_t pid;
+	bool disable;
+	int strange;
+};
+
+/* Uses the one process that is allowed to, in competition with itself. There are more than twice as
+ * many ENABLEs as DISABLEs, so that some ENABLEs find a session in any order. */
+static void *compete(void *arg)
+{
+	struct contest *contest = arg;
+
+	for (int i = 0; i < (contest->disable ? 20 : 50); i++) {
+		struct kfdabi_runtime_info info;
+		int r = contest->disable
+				? trap_disable(own.kfd, contest->pid)
+				: trap_enable(own.kfd, contest->pid, 0, STDERR_FILENO, &info);
+
+		if (r && r != -EALREADY && r != -EINVAL)
+			contest->strange = r;
+	}
+	return NULL;
+}
+
+void check_concurrent_enable_disable_errnos(void)
+{
+	struct contest contests[4] = {0};
+	pthread_t threads[4];
+
+	open_own(true);
+	for (int i = 0; i < 4; i++) {
+		contests[i].pid = getpid();
+		contests[i].disable = i % 2;
+		CHECK_IS(pthread_create(&threads[i], NULL, compete, &contests[i]), 0);
+	}
+	for (int i = 0; i < 4; i++)
+		CHECK_IS(pthread_join(threads[i], NULL), 0);
+	for (int i = 0; i < 4; i++)
+		CHECK_IS(contests[i].strange, 0);
+	trap_disable(own.kfd, getpid());
+	CHECK_IS(enable(STDERR_FILENO), 0);
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+/* DBG_TRAP: launch mode, launch override, watchpoints and flags. */
+#include <unistd.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/scripted_child.h"
+
+static struct gpu_file own;
+
+/* Opens a debug session of the process on itself, with the runtime enabled. */
+static void session(void)
+{
+	gpu_open(&own);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	session_open(own.kfd, getpid(), 0, STDERR_FILENO);
+}
+
+static int launch_mode(uint32_t mode)
+{
+	struct kfdabi_dbg_trap a = {.u.launch_mode.launch_mode = mode};
+
+	return trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_MODE);
+}
+
+void check_launch_mode_unknown_is_einval(void)
+{
+	session();
+	CHECK_IS(launch_mode(2), -EINVAL);
+	CHECK_IS(launch_mode(4), -EINVAL);
+	CHECK_IS(launch_mode(KFDABI_LAUNCH_DEBUG), 0);
+	CHECK_IS(launch_mode(KFDABI_LAUNCH_NORMAL), 0);
+}
+
+static int override(uint32_t mode, uint32_t *enable, uint32_t *support)
+{
+	struct kfdabi_dbg_trap a = {.u.launch_override = {.override_mode = mode,
+							  .enable_mask = *enable,
+							  .support_mask = *support}};
+	int r = trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE);
+
+	*enable = a.u.launch_override.enable_mask;
+	*support = a.u.launch_override.support_mask;
+	return r;
+}
+
+void check_launch_override_mode_is_eperm(void)
+{
+	uint32_t enable = 0, support = 0;
+
+	session();
+	CHECK_IS(override(2, &enable, &support), -EPERM);
+	support = 0;
+	CHECK_IS(override(KFDABI_OVERRIDE_REPLACE, &enable, &support), 0);
+}
+
+void check_launch_override_only_or(void)
+{
+	uint32_t enable = 0, support = 0;
+
+	session();
+	CHECK_IS(override(KFDABI_OVERRIDE_REPLACE, &enable, &support), -EINVAL);
+	enable = support = 0;
+	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), 0);
+}
+
+void check_launch_override_unsupported_is_eacces(void)
+{
+	uint32_t enable = 0, support = 1u << 29;
+
+	session();
+	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), -EACCES);
+	CHECK(support & KFDABI_TRAP_MASK_ADDRESS_WATCH); /* copied back although the call failed */
+	CHECK(!(support & 1u << 29));
+}
+
+void check_launch_override_tells_previous(void)
+{
+	uint32_t all = KFDABI_TRAP_MASK_FP, enable = 0x10, support = all;
+
+	session();
+	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), 0);
+	CHECK_IS(enable, 0);
+	enable = 0;
+	support = all;
+	CHECK_IS(override(KFDABI_OVERRIDE_OR, &enable, &support), 0);
+	CHECK_IS(enable, 0x10);
+}
+
+/* Returns the id of the watchpoint, or a negative errno. */
+static int set_watch(void)
+{
+	struct kfdabi_dbg_trap a = {.u.set_watch = {.address = (uint64_t)(uintptr_t)&own & ~63ull,
+						    .mode = 3,
+						    .mask = ~63u,
+						    .gpu_id = own.gpu_id,
+						    .id = 99}};
+	int r = trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_NODE_ADDRESS_WATCH);
+
+	return r ? r : (int)a.u.set_watch.id;
+}
+
+static int clear_watch(uint32_t id)
+{
+	struct kfdabi_dbg_trap a = {.u.clear_watch = {.gpu_id = own.gpu_id, .id = id}};
+
+	return trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_CLEAR_NODE_ADDRESS_WATCH);
+}
+
+void check_watch_ids_from_0(void)
+{
+	session();
+	CHECK_IS(set_watch(), 0);
+	CHECK_IS(set_watch(), 1);
+	CHECK_IS(set_watch(), 2);
+	CHECK_IS(clear_watch(1), 0);
+	CHECK_IS(set_watch(), 1);
+}
+
+void check_watch_fifth_is_enomem(void)
+{
+	session();
+	for (unsigned i = 0; i < KFDABI_WATCH_POINTS; i++)
+		CHECK(set_watch() >= 0);
+	CHECK_IS(set_watch(), -ENOMEM);
+	CHECK_IS(clear_watch(3), 0);
+	CHECK_IS(set_watch(), 3);
+}
+
+/* Child: sets three watchpoints and keeps them until the parent has finished. */
+static void take_three(int from, int to)
+{
+	session();
+	for (int i = 0; i < 3; i++)
+		CHECK(set_watch() >= 0);
+	tell(to);
+	hears(from, 5000); /* until the other end is closed */
+}
+
+void check_watch_shared_by_all(void)
+{
+	struct child other;
+
+	child_start(&other, take_three);
+	hear(other.from);
+	session();
+	CHECK_IS(set_watch(), 3);
+	CHECK_IS(set_watch(), -ENOMEM);
+	CHECK_IS(clear_watch(0), -EINVAL); /* another process's watchpoint */
+	CHECK_IS(child_end(&other), 0);
+	for (int i = 0; i < 2000 && set_watch() < 0; i++)
+		sleep_ms(1);
+	CHECK_IS(clear_watch(0), 0);
+}
+
+void check_watch_clear_unset_is_einval(void)
+{
+	session();
+	CHECK_IS(clear_watch(0), -EINVAL);
+	CHECK_IS(set_watch(), 0);
+	CHECK_IS(clear_watch(1), -EINVAL);
+	CHECK_IS(clear_watch(0), 0);
+	CHECK_IS(clear_watch(0), -EINVAL);
+}
+
+void check_disable_frees_watchpoints(void)
+{
+	struct kfdabi_runtime_info info;
+
+	session();
+	for (unsigned i = 0; i < KFDABI_WATCH_POINTS; i++)
+		CHECK(set_watch() >= 0);
+	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(set_watch(), 0);
+}
+
+static int set_flags(uint32_t *flags)
+{
+	struct kfdabi_dbg_trap a = {.u.set_flags.flags = *flags};
+	int r = trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_FLAGS);
+
+	*flags = a.u.set_flags.flags;
+	return r;
+}
+
+void check_flags_tell_previous(void)
+{
+	uint32_t flags = KFDABI_FLAG_SINGLE_MEM_OP;
+
+	session();
+	CHECK_IS(set_flags(&flags), 0);
+	CHECK_IS(flags, 0);
+	CHECK_IS(set_flags(&flags), 0);
+	CHECK_IS(flags, KFDABI_FLAG_SINGLE_MEM_OP);
+}
+
+void check_disable_clears_flags(void)
+{
+	uint32_t flags = KFDABI_FLAG_SINGLE_MEM_OP;
+	struct kfdabi_runtime_info info;
+
+	session();
+	CHECK_IS(set_flags(&flags), 0);
+	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(set_flags(&flags), 0);
+	CHECK_IS(flags, 0);
+}
+
+void check_flags_single_alu_is_eacces(void)
+{
+	uint32_t flags = KFDABI_FLAG_SINGLE_ALU_OP;
+	struct gpu_shape shape;
+	uint64_t capability;
+
+	session();
+	CHECK_IS(lab_shape(0, &shape), 0);
+	CHECK_IS(lab_node_number(shape.node, "properties", "capability", &capability), 0);
+	if (capability & KFDABI_CAP_SINGLE_ALU_OP)
+		SKIP("this GPU executes single ALU operations");
+	CHECK_IS(set_flags(&flags), -EACCES);
+	CHECK_IS(flags, 0);
+}
+
+void check_flags_unsupported_are_eacces(void)
+{
+	uint32_t flags = KFDABI_FLAG_SINGLE_MEM_OP;
+
+	session();
+	CHECK_IS(set_flags(&flags), -EACCES);
+	CHECK_IS(set_flags(&flags), 0); /* no flags requested */
+}

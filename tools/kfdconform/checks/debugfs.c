@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: MIT
+/* The files of debugfs kfd. Needs root and a mounted debugfs. */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/harness.h"
+
+#define FOLDER "/sys/kernel/debug/kfd/"
+#define MQD_WORDS 512u
+#define MQD_PIPE_PRIORITY 0x214u /* offsets in the MQD of a compute queue (v9) */
+#define MQD_QUEUE_PRIORITY 0x218u
+#define MQD_RING 0x220u
+#define LATE_MS 2000u /* kfdsim updates some of the texts with a delay */
+#define HQD_WORDS 56u
+#define HQD_ACTIVE 2u
+#define HQD_RING 8u
+#define MAP_QUEUES 0xc005a200u
+#define RUN_LIST 0xc002a500u
+
+/* Returns the whole text of a file, valid until the next call. */
+static char *text_of(const char *name)
+{
+	static char *text;
+	size_t n = 0, cap = 1 << 16;
+	char path[64], *more;
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof path, FOLDER "%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		SKIP("debugfs cannot be read: run as root, and mount it");
+	free(text);
+	text = malloc(cap + 1);
+	CHECK(text);
+	while ((got = read(fd, text + n, cap - n)) > 0) {
+		n += (size_t)got;
+		if (n < cap)
+			continue;
+		cap *= 2;
+		more = realloc(text, cap + 1);
+		CHECK(more);
+		text = more;
+	}
+	close(fd);
+	text[n] = '\0';
+	return text;
+}
+
+/* Parses words from rows like "  00000220: 01234567 ...", starting at `at`. Stores up to `most`
+ * words and returns the number of words in the rows; *rest is set to the end of the rows. */
+static uint32_t words_of(const char *at, uint32_t *words, uint32_t most, const char **rest)
+{
+	uint32_t n = 0;
+
+	for (;;) {
+		const char *row = at + strspn(at, " ");
+		char *end;
+
+		strtoul(row, &end, 16);
+		if (end != row + 8 || *end != ':')
+			break;
+		for (row = end + 1; *row == ' '; row = end) {
+			uint32_t word = (uint32_t)strtoul(row, &end, 16);
+
+			if (n < most)
+				words[n] = word;
+			n++;
+		}
+		at = row + (*row == '\n');
+	}
+	if (rest)
+		*rest = at;
+	return n;
+}
+
+static const char *next_line(const char *at)
+{
+	const char *end = strchr(at, '\n');
+
+	return end ? end + 1 : at + strlen(at);
+}
+
+/* Returns the first line that begins with `start`, or NULL. */
+static const char *line_like(const char *at, const char *start)
+{
+	for (; *at; at = next_line(at))
+		if (!strncmp(at, start, strlen(start)))
+			return at;
+	return NULL;
+}
+
+/* ---- mqds ---- */
+
+/* Returns the process's part of mqds, cut off at its end, or NULL. */
+static const char *own_part(char *text)
+{
+	char start[64];
+	const char *part, *next;
+
+	snprintf(start, sizeof start, "Process %d PASID ", getpid());
+	part = line_like(text, start);
+	if (!part)
+		return NULL;
+	next = line_like(next_line(part), "Process ");
+	if (next)
+		text[next - text] = '\0';
+	return part;
+}
+
+/* Returns the number of MQDs with the ring of this queue. */
+static uint32_t mqds_of(const struct raw_queue *queue)
+{
+	uint64_t ring = (uint64_t)(uintptr_t)queue->ring.cpu >> 8;
+	const char *at = own_part(text_of("mqds"));
+	uint32_t n = 0;
+	char start[64];
+
+	snprintf(start, sizeof start, "    00000220: %08x %08x ", (uint32_t)ring,
+		 (uint32_t)(ring >> 32));
+	for (; at && (at = line_like(at, start)); at = next_line(at))
+		n++;
+	return n;
+}
+
+/* Waits until the number of MQDs with this ring is n. */
+static bool mqds_become(const struct raw_queue *queue, uint32_t n)
+{
+	for (unsigned i = 0; i < LATE_MS; i++) {
+		if (mqds_of(queue) == n)
+			return true;
+		sleep_ms(1);
+	}
+	return false;
+}
+
+void check_mqds_tell_the_ring(void)
+{
+	struct raw_queue queue;
+	struct gpu_file gpu;
+	const char *at;
+	char device[64];
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	for (unsigned i = 0; i < LATE_MS && !mqds_of(&queue); i++)
+		sleep_ms(1);
+	CHECK(mqds_of(&queue) > 0);
+	at = own_part(text_of("mqds"));
+	snprintf(device, sizeof device, "  Compute queue on device %x\n", gpu.gpu_id);
+	CHECK(at && line_like(at, device));
+	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+	CHECK(mqds_become(&queue, 0));
+}
+
+void check_mqds_one_for_each_xcc(void)
+{
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	CHECK(mqds_become(&queue, gpu.shape.xccs));
+}
+
+/* Reads a word of the first MQD that has the ring of this queue. Returns false if there is none. */
+static bool mqd_word(const struct raw_queue *queue, uint32_t offset, uint32_t *word)
+{
+	uint64_t ring = (uint64_t)(uintptr_t)queue->ring.cpu >> 8;
+	const char *at = own_part(text_of("mqds"));
+	uint32_t mqd[MQD_WORDS];
+
+	for (; at && *at; at = next_line(at)) {
+		if (strncmp(at, "    00000000: ", 14))
+			continue;
+		if (words_of(at, mqd, MQD_WORDS, NULL) < MQD_WORDS ||
+		    mqd[MQD_RING / 4] != (uint32_t)ring ||
+		    mqd[MQD_RING / 4 + 1] != (uint32_t)(ring >> 32))
+			continue;
+		*word = mqd[offset / 4];
+		return true;
+	}
+	return false;
+}
+
+/* Returns a word of the MQD of a new queue with this priority. */
+static uint32_t word_with_priority(uint32_t priority, uint32_t offset)
+{
+	struct kfdabi_create_queue args;
+	static struct gpu_file gpu;
+	struct raw_queue queue;
+	uint32_t word;
+
+	if (!gpu.gpu_id)
+		gpu_open(&gpu);
+	queue_args(&gpu, &queue, &args);
+	args.queue_priority = priority;
+	CHECK_IS(queue_create(&gpu, &queue, &args), 0);
+	for (unsigned i = 0; i < LATE_MS; i++) {
+		if (mqd_word(&queue, offset, &word))
+			return word;
+		sleep_ms(1);
+	}
+	CHECK(!"the queue is in mqds");
+	return 0;
+}
+
+void check_mqds_tell_the_pipe_priority(void)
+{
+	CHECK_IS(word_with_priority(0, MQD_PIPE_PRIORITY), 0);
+	CHECK_IS(word_with_priority(6, MQD_PIPE_PRIORITY), 0);
+	CHECK_IS(word_with_priority(7, MQD_PIPE_PRIORITY), 1);
+	CHECK_IS(word_with_priority(10, MQD_PIPE_PRIORITY), 1);
+	CHECK_IS(word_with_priority(11, MQD_PIPE_PRIORITY), 2);
+	CHECK_IS(word_with_priority(15, MQD_PIPE_PRIORITY), 2);
+}
+
+void check_mqds_tell_the_queue_priority(void)
+{
+	CHECK_IS(word_with_priority(3, MQD_QUEUE_PRIORITY), 3);
+	CHECK_IS(word_with_priority(15, MQD_QUEUE_PRIORITY), 15);
+}
+
+void check_mqds_have_no_queue_priority(void)
+{
+	CHECK_IS(word_with_priority(3, MQD_QUEUE_PRIORITY),
+		 word_with_priority(15, MQD_QUEUE_PRIORITY));
+}
+
+void check_mqds_newest_queue_first(void)
+{
+	struct raw_queue queues[2];
+	char start[2][64];
+	struct gpu_file gpu;
+	const char *part;
+
+	gpu_open(&gpu);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t ring;
+
+		queue_new(&gpu, &queues[i]);
+		ring = (uint64_t)(uintptr_t)queues[i].ring.cpu >> 8;
+		snprintf(start[i], sizeof start[i], "    00000220: %08x %08x ", (uint32_t)ring,
+			 (uint32_t)(ring >> 32));
+	}
+	CHECK(mqds_become(&queues[1], gpu.shape.xccs));
+	part = own_part(text_of("mqds"));
+	CHECK(part && line_like(part, start[1]) && line_like(part, start[0]));
+	CHECK(line_like(part, start[1]) < line_like(part, start[0]));
+}
+
+/* Checks the first line of the process's part: pid and PASID, or the pid twice. */
+static void check_header(bool pid_twice)
+{
+	char wanted[64], pasid[64];
+	struct gpu_file gpu;
+	const char *at = NULL;
+
+	gpu_open(&gpu);
+	for (unsigned i = 0; i < LATE_MS && !at; i++) {
+		sleep_ms(1);
+		at = own_part(text_of("mqds"));
+	}
+	CHECK(at);
+	if (pid_twice) {
+		snprintf(wanted, sizeof wanted, "Process %d PASID %d:\n", getpid(), getpid());
+		CHECK(!strncmp(at, wanted, strlen(wanted)));
+		return;
+	}
+	snprintf(wanted, sizeof wanted, "Process %d PASID 0x", getpid());
+	CHECK(!strncmp(at, wanted, strlen(wanted)));
+	snprintf(pasid, sizeof pasid, "%lu", strtoul(at + strlen(wanted), NULL, 16));
+	snprintf(wanted, sizeof wanted, "/sys/class/kfd/kfd/proc/%d/pasid", getpid());
+	{
+		char text[64] = "";
+		int fd = open(wanted, O_RDONLY | O_CLOEXEC);
+
+		CHECK(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
+		close(fd);
+		CHECK(!strncmp(text, pasid, strlen(pasid)) && text[strlen(pasid)] == '\n');
+	}
+}
+
+void check_mqds_name_pid_and_pasid(void)
+{
+	check_header(false);
+}
+
+void check_mqds_name_the_pid_twice(void)
+{
+	check_header(true);
+}
+
+/* ---- hqds ---- */
+
+/* Returns a node's part of hqds or rls, cut off at its end. */
+static const char *node_part(char *text, uint32_t gpu_id)
+{
+	for (const char *at = text; (at = line_like(at, "Node ")); at = next_line(at)) {
+		const char *id = strstr(at, "gpu_id ");
+		const char *next;
+
+		if (!id || strtoul(id + 7, NULL, 16) != gpu_id)
+			continue;
+		next = line_like(next_line(at), "Node ");
+		if (next)
+			text[next - text] = '\0';
+		return next_line(at);
+	}
+	CHECK(!"the node is in the text");
+	return NULL;
+}
+
+/* Counts the compute slots of the node, and those in which a queue with that ring is active. */
+static void count_slots(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t *slots,
+			uint32_t *active)
+{
+	uint64_t ring = queue ? (uint64_t)(uintptr_t)queue->ring.cpu >> 8 : 0;
+	const char *at = node_part(text_of("hqds"), gpu->gpu_id);
+
+	*slots = *active = 0;
+	while (*at) {
+		uint32_t words[HQD_WORDS] = {0};
+		unsigned inst, pipe, row;
+		bool compute =
+			sscanf(at, " Inst %u,  CP Pipe %u, Queue %u", &inst, &pipe, &row) == 3;
+
+		at = next_line(at);
+		if (!compute)
+			continue;
+		CHECK_IS(words_of(at, words, HQD_WORDS, &at), HQD_WORDS);
+		++*slots;
+		*active += words[HQD_ACTIVE] == 1 && words[HQD_RING] == (uint32_t)ring &&
+			   words[HQD_RING + 1] == (uint32_t)(ring >> 32);
+	}
+}
+
+void check_hqds_tell_every_slot(void)
+{
+	uint32_t slots, active;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	count_slots(&gpu, NULL, &slots, &active);
+	CHECK_IS(slots, gpu.shape.cp_queues * gpu.shape.xccs);
+}
+
+void check_hqds_active_on_every_xcc(void)
+{
+	struct raw_queue queues[3];
+	uint32_t slots, active;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	for (int i = 0; i < 3; i++)
+		queue_new(&gpu, &queues[i]);
+	for (int i = 0; i < 3; i++) {
+		count_slots(&gpu, &queues[i], &slots, &active);
+		CHECK_IS(active, gpu.shape.xccs);
+	}
+}
+
+/* Creates a queue that can be suspended. */
+static void queue_in_session(struct gpu_file *gpu, struct raw_queue *queue)
+{
+	struct kfdabi_queue_snapshot entry;
+	struct kfdabi_runtime_info info;
+	uint32_t n = 1;
+	int events[2];
+
+	gpu_open(gpu);
+	CHECK_IS(runtime_enable(gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK(!pipe2(events, O_CLOEXEC | O_NONBLOCK));
+	CHECK_IS(trap_enable(gpu->kfd, getpid(), 0, events[1], &info), 0);
+	queue_new(gpu, queue);
+	CHECK_IS(trap_snapshot(gpu->kfd, getpid(), NEW_MASK, &entry, &n), 0);
+}
+
+static void suspend(const struct gpu_file *gpu, const struct raw_queue *queue)
+{
+	uint32_t id = queue->id;
+
+	CHECK_IS(trap_suspend(gpu->kfd, getpid(), &id, 1, NEW_MASK), 1);
+}
+
+static void resume(const struct gpu_file *gpu, const struct raw_queue *queue)
+{
+	uint32_t id = queue->id;
+
+	CHECK_IS(trap_resume(gpu->kfd, getpid(), &id, 1), 1);
+}
+
+void check_hqds_suspended_queue_is_inactive(void)
+{
+	struct raw_queue queue;
+	uint32_t slots, active;
+	struct gpu_file gpu;
+
+	queue_in_session(&gpu, &queue);
+	count_slots(&gpu, &queue, &slots, &active);
+	CHECK(active > 0);
+	suspend(&gpu, &queue);
+	count_slots(&gpu, &queue, &slots, &active);
+	CHECK_IS(active, 0);
+	resume(&gpu, &queue);
+	count_slots(&gpu, &queue, &slots, &active);
+	CHECK(active > 0);
+}
+
+/* ---- rls ---- */
+
+/* Returns whether the runlist has a MAP_QUEUES packet for this queue, which it recognizes by the
+ * address of the write pointer. */
+static bool maps(const struct gpu_file *gpu, const struct raw_queue *queue)
+{
+	uint64_t wptr = (uint64_t)(uintptr_t)queue_wptr(queue);
+	const char *part = node_part(text_of("rls"), gpu->gpu_id);
+	uint32_t n = words_of(part, NULL, 0, NULL), *words;
+	bool found = false;
+
+	words = calloc(n + 8, sizeof *words);
+	CHECK(words);
+	words_of(part, words, n, NULL);
+	for (uint32_t i = 0; i < n; i++)
+		found |= words[i] == MAP_QUEUES && words[i + 5] == (uint32_t)wptr &&
+			 words[i + 6] == (uint32_t)(wptr >> 32);
+	free(words);
+	return found;
+}
+
+static bool maps_becomes(const struct gpu_file *gpu, const struct raw_queue *queue, bool wanted)
+{
+	for (unsigned i = 0; i < LATE_MS; i++) {
+		if (maps(gpu, queue) == wanted)
+			return true;
+		sleep_ms(1);
+	}
+	return false;
+}
+
+void check_rls_maps_active_queues(void)
+{
+	struct raw_queue queue, other;
+	struct gpu_file gpu;
+
+	queue_in_session(&gpu, &queue);
+	queue_new(&gpu, &other);
+	CHECK(maps_becomes(&gpu, &queue, true));
+	suspend(&gpu, &queue);
+	CHECK(maps_becomes(&gpu, &queue, false));
+	/* The list is empty for the moment of the update, also with the real driver. */
+	CHECK(maps_becomes(&gpu, &other, true));
+	resume(&gpu, &queue);
+	CHECK(maps_becomes(&gpu, &queue, true));
+}
+
+void check_rls_says_when_there_is_none(void)
+{
+	struct gpu_file gpu;
+	const char *part;
+
+	gpu_open(&gpu);
+	part = node_part(text_of("rls"), gpu.gpu_id);
+	/* Queues of a process that has just ended may still be in the list. */
+	for (unsigned i = 0; i < LATE_MS && words_of(part, NULL, 0, NULL); i++) {
+		sleep_ms(1);
+		part = node_part(text_of("rls"), gpu.gpu_id);
+	}
+	if (words_of(part, NULL, 0, NULL))
+		SKIP("queues of another process are on the GPU");
+	CHECK(!strcmp(part, "  No active runlist\n"));
+}
+
+/* Returns whether the last packet leads back to the start of the list. */
+static bool chained(const struct gpu_file *gpu)
+{
+	const char *part = node_part(text_of("rls"), gpu->gpu_id);
+	uint32_t n = words_of(part, NULL, 0, NULL), *words = calloc(n + 4, sizeof *words);
+	bool is;
+
+	CHECK(words);
+	words_of(part, words, n, NULL);
+	is = n > 4 && words[n - 4] == RUN_LIST;
+	free(words);
+	return is;
+}
+
+static bool chained_becomes(const struct gpu_file *gpu, bool wanted)
+{
+	for (unsigned i = 0; i < LATE_MS; i++) {
+		if (chained(gpu) == wanted)
+			return true;
+		sleep_ms(1);
+	}
+	return false;
+}
+
+/* The queues have nothing to do, so they can share their buffers. */
+void check_oversubscribed_runlist_is_chained(void)
+{
+	struct kfdabi_create_queue args, again;
+	struct raw_queue queue, first;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &first);
+	CHECK(maps_becomes(&gpu, &first, true));
+	if (!chained_becomes(&gpu, false) && !lab_simulated())
+		SKIP("the GPU is oversubscribed by other processes");
+	CHECK(!chained(&gpu));
+	queue_args(&gpu, &queue, &args);
+	for (uint32_t i = 0; i < gpu.shape.cp_queues; i++) {
+		again = args;
+		CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &again, sizeof again), 0);
+	}
+	CHECK(chained_becomes(&gpu, true));
+	CHECK_IS(queue_destroy(&gpu, first.id), 0);
+	CHECK(chained_becomes(&gpu, false));
+}
+
+/* ---- proc ---- */
+
+static unsigned long pasid_in_debugfs(const struct gpu_file *gpu, pid_t pid)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "proc/%d/pasid_%u", (int)pid, gpu->gpu_id);
+	return strtoul(text_of(name), NULL, 10);
+}
+
+static void opens_device(int from, int to)
+{
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	tell(to);
+	hear(from);
+}
+
+void check_debugfs_tells_the_pasid(void)
+{
+	struct gpu_file gpu;
+	struct child child;
+	unsigned long own;
+
+	gpu_open(&gpu);
+	text_of("mqds"); /* skips the check if there is no debugfs */
+	own = pasid_in_debugfs(&gpu, getpid());
+	CHECK(own > 0);
+	child_start(&child, opens_device);
+	hear(child.from);
+	CHECK(pasid_in_debugfs(&gpu, child.pid) > 0);
+	CHECK(pasid_in_debugfs(&gpu, child.pid) != own);
+	tell(child.to);
+	CHECK_IS(child_end(&child), 0);
+}
+
+/* ---- mem_limit ---- */
+
+/* Returns the used system memory in MiB. */
+static unsigned long long system_used(void)
+{
+	unsigned long long used, most;
+
+	CHECK_IS(sscanf(text_of("mem_limit"), "System mem used %lluM out of %lluM\n", &used, &most),
+		 2);
+	CHECK(line_like(text_of("mem_limit"), "TTM mem used "));
+	CHECK(used <= most);
+	return used;
+}
+
+void check_mem_limit_counts_system_memory(void)
+{
+	unsigned long long before = 0, now = 0;
+	struct gpu_file gpu;
+	struct buffer gtt;
+
+	gpu_open(&gpu);
+	/* Memory of other processes may still be returned at this moment. Then try again. */
+	for (unsigned tries = 0; tries < 10 && now != before + 8; tries++) {
+		if (tries)
+			TRY_AGAIN("another process freed memory meanwhile");
+		before = now = system_used();
+		CHECK_IS(buffer_new(&gpu, 8 << 20, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
+		for (unsigned i = 0; i < LATE_MS && now == before; i++) {
+			sleep_ms(1);
+			now = system_used();
+		}
+		if (now == before)
+			break;
+	}
+	CHECK_IS(now, before + 8);
+}

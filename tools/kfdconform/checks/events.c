@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+/* Events, and waiting for them. */
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/harness.h"
+
+static struct gpu_file gpu;
+
+static int create(uint32_t type, bool auto_reset, uint64_t page, uint32_t *id)
+{
+	struct kfd_ioctl_create_event_args a = {
+		.event_type = type, .auto_reset = auto_reset, .event_page_offset = page};
+	int r = lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a);
+
+	*id = a.event_id;
+	return r;
+}
+
+static uint32_t event_new(bool auto_reset)
+{
+	uint32_t id;
+
+	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, auto_reset, 0, &id), 0);
+	return id;
+}
+
+static int on(unsigned nr, uint32_t id) /* SET_EVENT, RESET_EVENT, DESTROY_EVENT */
+{
+	uint32_t a[2] = {id, 0};
+
+	return lab_ioctl(gpu.kfd, nr, a, sizeof a);
+}
+
+void check_event_ids_lowest_free_first(void)
+{
+	uint32_t first, second, other;
+
+	gpu_open(&gpu);
+	first = event_new(true);
+	second = event_new(true);
+	CHECK_IS(first, 1);
+	CHECK_IS(second, 2);
+	CHECK_IS(on(KFDABI_DESTROY_EVENT, first), 0);
+	CHECK_IS(event_new(true), first);
+	/* Events that the GPU cannot signal have a number range of their own. */
+	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &other), 0);
+	CHECK(other >= KFD_SIGNAL_EVENT_LIMIT);
+}
+
+void check_signal_events_end_with_the_page(void)
+{
+	uint32_t id;
+
+	gpu_open(&gpu);
+	for (uint32_t i = 1; i < 256; i++)
+		CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0, &id), 0);
+	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0, &id), -ENOSPC);
+}
+
+void check_event_page_is_set_once(void)
+{
+	struct buffer page;
+	uint32_t id;
+
+	gpu_open(&gpu);
+	CHECK_IS(buffer_new(&gpu, KFD_SIGNAL_EVENT_LIMIT * 8, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page),
+		 0);
+	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, page.handle, &id), 0);
+	/* The driver's value for "not signalled" */
+	CHECK_IS(((uint64_t *)page.cpu)[id], UINT64_MAX);
+	CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, page.handle, &id), -EINVAL);
+	for (uint32_t i = 2; i < 300; i++)
+		CHECK_IS(create(KFD_IOC_EVENT_SIGNAL, true, 0, &id), 0);
+}
+
+/* struct kfd_event_data with the age of KFD 1.14. */
+struct awaited {
+	uint64_t age, rest[3], ext;
+	uint32_t id, pad;
+};
+_Static_assert(sizeof(struct awaited) == sizeof(struct kfd_event_data), "event data");
+
+/* WAIT_EVENTS. *result: complete, timeout or fail. */
+static int wait_for(struct awaited *events, uint32_t n, bool all, uint32_t ms, uint32_t *result)
+{
+	struct kfd_ioctl_wait_events_args a = {.events_ptr = (uint64_t)(uintptr_t)events,
+					       .num_events = n,
+					       .wait_for_all = all,
+					       .timeout = ms};
+	int r = lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a);
+
+	*result = a.wait_result;
+	return r;
+}
+
+/* Checks that WAIT_EVENTS succeeds with this result. */
+#define WAITS(events, n, all, ms, wanted)                                                          \
+	do {                                                                                       \
+		uint32_t result_;                                                                  \
+		check_is(__FILE__, __LINE__, "WAIT_EVENTS",                                        \
+			 wait_for(events, n, all, ms, &result_), 0);                               \
+		check_is(__FILE__, __LINE__, "wait_result", result_,                               \
+			 KFD_IOC_WAIT_RESULT_##wanted);                                            \
+	} while (0)
+
+void check_unknown_event_is_einval(void)
+{
+	gpu_open(&gpu);
+	CHECK_IS(on(KFDABI_SET_EVENT, 77), -EINVAL);
+	CHECK_IS(on(KFDABI_RESET_EVENT, 77), -EINVAL);
+	CHECK_IS(on(KFDABI_DESTROY_EVENT, 77), -EINVAL);
+}
+
+void check_only_signal_events_can_be_set(void)
+{
+	uint32_t id;
+
+	gpu_open(&gpu);
+	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &id), 0);
+	CHECK_IS(on(KFDABI_SET_EVENT, id), -EINVAL);
+	CHECK_IS(on(KFDABI_RESET_EVENT, id), -EINVAL);
+	CHECK_IS(on(KFDABI_DESTROY_EVENT, id), 0);
+}
+
+void check_auto_reset_event_wakes_once(void)
+{
+	struct awaited event = {0};
+
+	gpu_open(&gpu);
+	event.id = event_new(true);
+	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
+	WAITS(&event, 1, false, 0, COMPLETE);
+	WAITS(&event, 1, false, 0, TIMEOUT);
+}
+
+void check_manual_reset_event_stays_set(void)
+{
+	struct awaited events[2] = {{0}};
+	uint32_t result;
+
+	gpu_open(&gpu);
+	events[0].id = event_new(false);
+	events[1].id = event_new(false);
+	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
+	WAITS(events, 1, false, 0, COMPLETE);
+	WAITS(events, 1, false, 0, COMPLETE);
+	CHECK_IS(on(KFDABI_RESET_EVENT, events[0].id), 0);
+	WAITS(events, 1, false, 0, TIMEOUT);
+	/* The event also stays set after a wait for both events, of which only one is set. */
+	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
+	CHECK_IS(wait_for(events, 2, true, 1, &result), 0);
+	CHECK_IS(result, KFD_IOC_WAIT_RESULT_TIMEOUT);
+	WAITS(events, 1, false, 0, COMPLETE);
+}
+
+void check_wait_without_time_only_asks(void)
+{
+	struct awaited event = {0};
+	uint64_t from, ms, least = UINT64_MAX;
+
+	gpu_open(&gpu);
+	event.id = event_new(true);
+	/* The machine may be stopped during one of the calls, whereas a driver that waits
+	 * does so in each. */
+	for (int i = 0; i < 4 && least >= 300; i++) {
+		from = clock_ns();
+		WAITS(&event, 1, false, 0, TIMEOUT);
+		ms = (clock_ns() - from) / 1000000;
+		least = ms < least ? ms : least;
+	}
+	CHECK(least < 300);
+	WAITS(&event, 0, false, 0, COMPLETE); /* waiting for all of no events is complete */
+}
+
+#define LATER_MS 10u
+
+/* What another thread does a little later. */
+static struct {
+	unsigned nr;
+	uint32_t id;
+	pthread_t waiter; /* if nr is 0: the thread that gets a signal */
+	pid_t waits;	  /* if not 0: wait first until this thread sleeps */
+	bool over;
+} plan;
+
+static void *later(void *none)
+{
+	if (plan.waits)
+		until_asleep(plan.waits);
+	sleep_ms(LATER_MS);
+	if (plan.nr)
+		CHECK_IS(on(plan.nr, plan.id), 0);
+	else /* repeat the signal: the first one may arrive before the wait */
+		while (!__atomic_load_n(&plan.over, __ATOMIC_ACQUIRE)) {
+			CHECK(!pthread_kill(plan.waiter, SIGUSR1));
+			sleep_ms(2 * LATER_MS);
+		}
+	return none;
+}
+
+/* Starts a thread that calls ioctl nr on the event after LATER_MS; nr 0: that sends signals
+ * to the caller. */
+static pthread_t do_later(unsigned nr, uint32_t id)
+{
+	pthread_t thread;
+
+	plan.nr = nr;
+	plan.id = id;
+	plan.over = false;
+	plan.waiter = pthread_self();
+	CHECK(!pthread_create(&thread, NULL, later, NULL));
+	return thread;
+}
+
+void check_wait_for_all_waits_for_all(void)
+{
+	struct awaited events[2] = {{0}};
+	pthread_t thread;
+
+	gpu_open(&gpu);
+	events[0].id = event_new(false);
+	events[1].id = event_new(true);
+	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
+	WAITS(events, 2, true, 5, TIMEOUT);
+	thread = do_later(KFDABI_SET_EVENT, events[1].id);
+	WAITS(events, 2, true, 5000, COMPLETE);
+	pthread_join(thread, NULL);
+	WAITS(events + 1, 1, false, 0, TIMEOUT); /* the waiter that it woke has reset it */
+	thread = do_later(KFDABI_SET_EVENT, events[1].id);
+	CHECK_IS(on(KFDABI_RESET_EVENT, events[0].id), 0);
+	WAITS(events, 2, false, 5000, COMPLETE); /* waiting for any of them */
+	pthread_join(thread, NULL);
+}
+
+void check_wait_with_an_old_age_is_over(void)
+{
+	struct awaited event = {.age = 1};
+
+	gpu_open(&gpu);
+	event.id = event_new(true);
+	WAITS(&event, 1, false, 0, TIMEOUT);
+	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
+	event.age = 0;
+	WAITS(&event, 1, false, 0, COMPLETE); /* age 0: takes the event and ignores its age */
+	event.age = 1;
+	WAITS(&event, 1, false, 0, COMPLETE); /* the event was set after age 1 */
+}
+
+void check_wait_tells_a_newer_age(void)
+{
+	struct awaited event = {.age = 1};
+
+	gpu_open(&gpu);
+	event.id = event_new(true);
+	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
+	CHECK_IS(on(KFDABI_SET_EVENT, event.id), 0);
+	WAITS(&event, 1, false, 0, COMPLETE);
+	CHECK_IS(event.age, 3);
+	WAITS(&event, 1, false, 0, TIMEOUT);
+	CHECK_IS(event.age, 3);
+}
+
+void check_wait_on_an_unknown_event_is_einval(void)
+{
+	struct awaited event = {.id = 77};
+	uint32_t result;
+
+	gpu_open(&gpu);
+	CHECK_IS(wait_for(&event, 1, false, 0, &result), -EINVAL);
+	CHECK_IS(result, KFD_IOC_WAIT_RESULT_FAIL);
+}
+
+void check_destroyed_event_fails_its_waiters(void)
+{
+	struct awaited event = {0};
+	uint32_t result;
+	pthread_t thread;
+
+	gpu_open(&gpu);
+	event.id = event_new(true);
+	plan.waits = (pid_t)syscall(SYS_gettid); /* the event must exist when the wait begins */
+	thread = do_later(KFDABI_DESTROY_EVENT, event.id);
+	CHECK_IS(wait_for(&event, 1, false, 5000, &result), -EIO);
+	CHECK_IS(result, KFD_IOC_WAIT_RESULT_FAIL);
+	pthread_join(thread, NULL);
+}
+
+static void nothing(int number)
+{
+	(void)number;
+}
+
+void check_interrupted_wait_gives_back(void)
+{
+	struct sigaction action = {.sa_handler = nothing};
+	struct awaited events[2] = {{0}};
+	uint32_t result;
+	pthread_t thread;
+
+	gpu_open(&gpu);
+	events[0].id = event_new(true);
+	events[1].id = event_new(true);
+	CHECK(!sigaction(SIGUSR1, &action, NULL));
+	CHECK_IS(on(KFDABI_SET_EVENT, events[0].id), 0);
+	thread = do_later(0, 0);
+	/* The wait had already taken the first event. */
+	CHECK_IS(wait_for(events, 2, true, 5000, &result), -EINTR);
+	__atomic_store_n(&plan.over, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	WAITS(events, 1, false, 2000, COMPLETE);
+}
+
+/* Checks that the memory event names this address, the GPU, and a missing page. */
+static void expect_fault(const struct awaited *event, uint64_t va)
+{
+	struct kfd_hsa_memory_exception_data data;
+
+	memcpy(&data, event, sizeof data);
+	CHECK_IS(data.va, va & ~4095ull);
+	CHECK_IS(data.gpu_id, gpu.gpu_id);
+	CHECK(data.failure.NotPresent);
+}
+
+void check_memory_event_tells_the_fault(void)
+{
+	struct awaited event = {0};
+	struct raw_queue queue;
+
+	gpu_open(&gpu);
+	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, false, 0, &event.id), 0);
+	queue_new(&gpu, &queue);
+	queue_barrier(&queue, NULL, (struct signal *)0x20000);
+	queue_ring(&queue);
+	WAITS(&event, 1, false, 2000, COMPLETE);
+	expect_fault(&event, 0x20000);
+}
+
+/* Lets the GPU write to the address and returns whether that faults. */
+static bool faults(uint64_t va)
+{
+	struct awaited event = {0};
+	struct raw_queue queue;
+	uint32_t result;
+
+	CHECK_IS(create(KFD_IOC_EVENT_MEMORY, true, 0, &event.id), 0);
+	queue_new(&gpu, &queue);
+	queue_barrier(&queue, NULL, (struct signal *)(uintptr_t)va);
+	queue_ring(&queue);
+	CHECK_IS(wait_for(&event, 1, false, 2000, &result), 0);
+	if (result == KFD_IOC_WAIT_RESULT_COMPLETE)
+		expect_fault(&event, va);
+	return result == KFD_IOC_WAIT_RESULT_COMPLETE;
+}
+
+void check_unmapped_buffer_faults(void)
+{
+	struct kfd_ioctl_unmap_memory_from_gpu_args unmap = {.n_devices = 1};
+	struct buffer page;
+
+	gpu_open(&gpu);
+	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	unmap.handle = page.handle;
+	unmap.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &unmap, sizeof unmap), 0);
+	CHECK(faults((uint64_t)(uintptr_t)page.cpu));
+}
+
+void check_buffer_is_seen_where_it_is_mapped(void)
+{
+	struct gpu_file second;
+	struct buffer page;
+
+	gpu_open(&gpu);
+	gpu_open_too(&second, &gpu, 1);
+	CHECK_IS(buffer_new(&second, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	CHECK(faults((uint64_t)(uintptr_t)page.cpu));
+}

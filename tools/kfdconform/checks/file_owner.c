@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+/* Which process can use an open /dev/kfd: fork, exec, threads, duplicated and passed
+ * file descriptors. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/harness.h"
+
+/* The parent's device, whose file descriptor the children inherit. */
+static struct gpu_file parents;
+
+/* GET_VERSION, as a call that needs no arguments. */
+static int version_of(int fd)
+{
+	struct kfd_ioctl_get_version_args version = {0};
+
+	return lab_ioctl(fd, KFDABI_GET_VERSION, &version, sizeof version);
+}
+
+static int device(void)
+{
+	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static void in_child(void (*body)(int from, int to))
+{
+	struct child child;
+
+	child_start(&child, body);
+	CHECK_IS(child_end(&child), 0);
+}
+
+static void uses_the_parents(int from, int to)
+{
+	char data[8] = {0};
+
+	(void)from;
+	(void)to;
+	CHECK_IS(version_of(parents.kfd), -EBADF);
+	CHECK_IS(lab_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, data, 8), -EBADF);
+	/* A file descriptor of its own does not change that. */
+	CHECK_IS(version_of(device()), 0);
+	CHECK_IS(version_of(parents.kfd), -EBADF);
+}
+
+void check_inherited_descriptor_is_ebadf(void)
+{
+	gpu_open(&parents);
+	in_child(uses_the_parents);
+	CHECK_IS(version_of(parents.kfd), 0);
+}
+
+void check_unused_inherited_descriptor_is_ebadf(void)
+{
+	parents.kfd = device();
+	in_child(uses_the_parents);
+	CHECK_IS(version_of(parents.kfd), 0);
+}
+
+static void unknown_number(int from, int to)
+{
+	char data[8] = {0};
+
+	(void)from;
+	(void)to;
+	CHECK_IS(lab_ioctl(parents.kfd, 0x7f, data, 8), -ENOTTY);
+}
+
+void check_ebadf_comes_after_enotty(void)
+{
+	gpu_open(&parents);
+	in_child(unknown_number);
+}
+
+static void unreadable(int from, int to)
+{
+	(void)from;
+	(void)to;
+	CHECK_IS(lab_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, NULL, 8), -EBADF);
+}
+
+void check_ebadf_comes_before_efault(void)
+{
+	gpu_open(&parents);
+	in_child(unreadable);
+}
+
+static int sockets[2];
+
+static void sends_its_own(int from, int to)
+{
+	char control[CMSG_SPACE(sizeof(int))] = {0}, byte = 0;
+	struct iovec iov = {&byte, 1};
+	struct msghdr message = {.msg_iov = &iov,
+				 .msg_iovlen = 1,
+				 .msg_control = control,
+				 .msg_controllen = sizeof control};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	int fd = device();
+
+	(void)to;
+	CHECK_IS(version_of(fd), 0);
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof fd);
+	memcpy(CMSG_DATA(head), &fd, sizeof fd);
+	CHECK_IS(sendmsg(sockets[1], &message, 0), 1);
+	hear(from); /* stay alive until the other process has tried */
+}
+
+void check_passed_descriptor_is_ebadf(void)
+{
+	char control[CMSG_SPACE(sizeof(int))], byte;
+	struct iovec iov = {&byte, 1};
+	struct msghdr message = {.msg_iov = &iov,
+				 .msg_iovlen = 1,
+				 .msg_control = control,
+				 .msg_controllen = sizeof control};
+	struct child child;
+	int fd;
+
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
+	child_start(&child, sends_its_own);
+	CHECK_IS(recvmsg(sockets[0], &message, 0), 1);
+	CHECK(CMSG_FIRSTHDR(&message));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+	CHECK_IS(version_of(fd), -EBADF);
+	CHECK_IS(version_of(device()), 0);
+	CHECK_IS(version_of(fd), -EBADF);
+	tell(child.to);
+	CHECK_IS(child_end(&child), 0);
+}
+
+static int borrowed[2];
+
+/* Runs in a child that shares the memory of its parent (vfork()). */
+static int in_borrowed_memory(void *arg)
+{
+	int fd;
+
+	(void)arg;
+	borrowed[0] = version_of(parents.kfd);
+	fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	borrowed[1] = fd < 0 ? -EBADF : version_of(fd); /* newer drivers refuse to open */
+	return 0;
+}
+
+void check_vfork_child_is_ebadf(void)
+{
+	static _Alignas(16) char stack[65536];
+	int status;
+	pid_t pid;
+
+	gpu_open(&parents);
+	CHECK_IS(version_of(parents.kfd), 0);
+	pid = clone(in_borrowed_memory, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD,
+		    NULL);
+	CHECK(pid > 0);
+	CHECK_IS(waitpid(pid, &status, 0), pid);
+	CHECK_IS(borrowed[0], -EBADF);
+	CHECK_IS(borrowed[1], -EBADF);
+	CHECK_IS(version_of(parents.kfd), 0);
+}
+
+static void makes_a_queue(int from, int to)
+{
+	struct raw_queue queue;
+	struct gpu_file own;
+
+	(void)from;
+	(void)to;
+	gpu_open(&own);
+	CHECK_IS(queue_destroy(&own, 0), -EINVAL);
+	queue_new(&own, &queue);
+	CHECK_IS(queue.id, 0);
+	CHECK_IS(queue_destroy(&own, 0), 0);
+	/* The number of a closed file descriptor works again when it belongs to the
+	 * process's own file. */
+	CHECK_IS(dup2(own.kfd, parents.kfd), parents.kfd);
+	CHECK_IS(version_of(parents.kfd), 0);
+}
+
+void check_forked_child_is_a_process_of_its_own(void)
+{
+	struct raw_queue queue;
+
+	gpu_open(&parents);
+	queue_new(&parents, &queue);
+	in_child(makes_a_queue);
+	CHECK_IS(queue_destroy(&parents, queue.id), 0);
+}
+
+#define AFTER_EXEC "KFDCONFORM_AFTER_EXEC"
+
+static void after_exec(void)
+{
+	struct raw_queue queue;
+	struct gpu_file own;
+
+	gpu_open(&own);
+	CHECK_IS(queue_destroy(&own, 0), -EINVAL);
+	queue_new(&own, &queue);
+	CHECK_IS(queue.id, 0);
+}
+
+/* The check does not use a file descriptor that stays open over exec: the driver compares tasks, so
+ * that it may refer to the remains of the old process. */
+void check_exec_begins_anew(void)
+{
+	struct raw_queue queue;
+
+	if (getenv(AFTER_EXEC)) {
+		after_exec();
+		return;
+	}
+	gpu_open(&parents);
+	queue_new(&parents, &queue);
+	CHECK_IS(queue.id, 0);
+	CHECK(!fcntl(parents.kfd, F_SETFD, 0));
+	CHECK(!setenv(AFTER_EXEC, "1", 1));
+	execl("/proc/self/exe", "kfdconform", "--here", "exec_begins_anew", (char *)NULL);
+	CHECK(!"exec");
+}
+
+void check_duplicated_descriptor_serves(void)
+{
+	struct raw_queue queue;
+	struct gpu_file gpu;
+	int copy, far;
+
+	gpu_open(&gpu);
+	copy = dup(gpu.kfd);
+	far = fcntl(gpu.kfd, F_DUPFD_CLOEXEC, 100);
+	CHECK(copy >= 0 && far >= 100);
+	CHECK_IS(version_of(copy), 0);
+	queue_new(&gpu, &queue);
+	close(gpu.kfd);
+	gpu.kfd = far;
+	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+}
+
+static void *in_thread(void *arg)
+{
+	struct raw_queue *queue = arg;
+
+	CHECK_IS(version_of(parents.kfd), 0);
+	CHECK_IS(queue_destroy(&parents, queue->id), 0);
+	queue_new(&parents, queue);
+	return NULL;
+}
+
+void check_threads_share_the_process(void)
+{
+	struct raw_queue queue;
+	pthread_t thread;
+
+	gpu_open(&parents);
+	queue_new(&parents, &queue);
+	CHECK(!pthread_create(&thread, NULL, in_thread, &queue));
+	CHECK(!pthread_join(thread, NULL));
+	CHECK_IS(queue.id, 0);
+	CHECK_IS(queue_destroy(&parents, queue.id), 0);
+}
+
+void check_descriptors_share_the_process(void)
+{
+	struct raw_queue queues[2];
+	struct gpu_file first, second;
+
+	gpu_open(&first);
+	second = first;
+	second.kfd = device();
+	queue_new(&first, &queues[0]);
+	queue_new(&second, &queues[1]);
+	CHECK_IS(queues[1].id, queues[0].id + 1);
+	CHECK_IS(queue_destroy(&second, queues[0].id), 0);
+	CHECK_IS(queue_destroy(&first, queues[1].id), 0);
+}
+
+void check_closing_ends_no_queue(void)
+{
+	struct raw_queue queue, next;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	close(gpu.kfd);
+	gpu.kfd = device();
+	queue_new(&gpu, &next);
+	CHECK_IS(next.id, queue.id + 1);
+	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+/* CREATE_QUEUE: the checks of its arguments, and their order. */
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/harness.h"
+
+#define PAGE 4096u
+#define NOBODYS (1ull << 63) /* an address that no process can have */
+#define UNMAPPED 0x10000ull  /* an address without a mapping */
+#define UNKNOWN_TYPE 99u
+#define ENOTSUPP 524
+
+static struct gpu_file gpu;
+static struct raw_queue good; /* buffers that queues can share, because nothing runs */
+static struct kfdabi_create_queue plain;
+
+static void begin(void)
+{
+	gpu_open(&gpu);
+	queue_args(&gpu, &good, &plain);
+	plain.queue_percentage = 0; /* needs no runlist update */
+}
+
+/* Returns the result of CREATE_QUEUE. If a queue was created, destroys it. */
+static int answer(const struct kfdabi_create_queue *wanted)
+{
+	struct kfdabi_create_queue args = *wanted;
+	int r = lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args);
+
+	if (!r)
+		CHECK_IS(queue_destroy(&gpu, args.queue_id), 0);
+	return r;
+}
+
+/* The same in a child that has opened the device and has no VM. */
+static int answer_without_vm(const struct kfdabi_create_queue *wanted)
+{
+	int status, exit_code;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+		_exit(gpu.kfd < 0 ? 255 : -answer(wanted) & 0xff);
+	}
+	CHECK_IS(waitpid(pid, &status, 0), pid);
+	exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+	return -exit_code;
+}
+
+#define ANSWER_IS(field, value, wanted)                                                            \
+	do {                                                                                       \
+		struct kfdabi_create_queue args_ = plain;                                          \
+		args_.field = (value);                                                             \
+		check_is(__FILE__, __LINE__, "CREATE_QUEUE with " #field " " #value,               \
+			 answer(&args_), wanted);                                                  \
+	} while (0)
+
+static uint64_t buffer(uint64_t bytes)
+{
+	struct buffer made;
+
+	CHECK_IS(buffer_new(&gpu, bytes, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &made), 0);
+	return (uint64_t)(uintptr_t)made.cpu;
+}
+
+void check_percent_over_100_is_einval(void)
+{
+	begin();
+	CHECK_IS(answer(&plain), 0);
+	ANSWER_IS(queue_percentage, 100, 0);
+	ANSWER_IS(queue_percentage, 101, -EINVAL);
+	ANSWER_IS(queue_percentage, 255, -EINVAL);
+}
+
+void check_bits_above_the_percent_are_no_percent(void)
+{
+	begin();
+	ANSWER_IS(queue_percentage, 50 | 1u << 16, 0);
+	ANSWER_IS(queue_percentage, 100 | 0xffu << 8, 0);
+	ANSWER_IS(queue_percentage, 101 | 1u << 8, -EINVAL);
+}
+
+void check_priority_over_15_is_einval(void)
+{
+	begin();
+	for (uint32_t priority = 0; priority <= 15; priority++)
+		ANSWER_IS(queue_priority, priority, 0);
+	ANSWER_IS(queue_priority, 16, -EINVAL);
+}
+
+void check_ring_outside_user_space_is_efault(void)
+{
+	begin();
+	ANSWER_IS(ring_base_address, NOBODYS, -EFAULT);
+}
+
+void check_ring_size_is_a_power_of_two(void)
+{
+	begin();
+	ANSWER_IS(ring_size, 4097, -EINVAL);
+	ANSWER_IS(ring_size, 3072, -EINVAL);
+	ANSWER_IS(ring_size, 4096, 0);
+}
+
+void check_short_ring_counts_as_1024(void)
+{
+	static const uint32_t sizes[] = {0, 1, 512, 1024};
+
+	begin();
+	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		struct kfdabi_create_queue args = plain;
+
+		args.ring_size = sizes[i];
+		CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args), 0);
+		CHECK_IS(args.ring_size, 1024); /* copied back to the caller */
+	}
+}
+
+void check_pointers_outside_user_space_are_efault(void)
+{
+	begin();
+	ANSWER_IS(read_pointer_address, NOBODYS, -EFAULT);
+	ANSWER_IS(write_pointer_address, NOBODYS, -EFAULT);
+}
+
+void check_areas_outside_user_space_are_efault(void)
+{
+	begin();
+	ANSWER_IS(eop_buffer_address, NOBODYS, -EFAULT);
+	ANSWER_IS(ctx_save_restore_address, NOBODYS, -EFAULT);
+}
+
+void check_unknown_queue_type_is_524(void)
+{
+	begin();
+	ANSWER_IS(queue_type, KFD_IOC_QUEUE_TYPE_COMPUTE, 0);
+	ANSWER_IS(queue_type, KFD_IOC_QUEUE_TYPE_SDMA, 0);
+	ANSWER_IS(queue_type, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, 0);
+	ANSWER_IS(queue_type, KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID, 0);
+	ANSWER_IS(queue_type, 5, -ENOTSUPP);
+	ANSWER_IS(queue_type, UNKNOWN_TYPE, -ENOTSUPP);
+}
+
+void check_unknown_gpu_is_einval(void)
+{
+	begin();
+	ANSWER_IS(gpu_id, 0, -EINVAL);
+	ANSWER_IS(gpu_id, ~0u, -EINVAL);
+}
+
+void check_queue_without_a_vm_is_esrch(void)
+{
+	begin();
+	gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	CHECK(gpu.kfd >= 0);
+	CHECK_IS(answer(&plain), 0); /* the process has a VM, through another file descriptor */
+	CHECK_IS(answer_without_vm(&plain), -ESRCH);
+}
+
+void check_engine_beyond_the_last_is_einval(void)
+{
+	struct kfdabi_create_queue args;
+	uint64_t sdma = 0, xgmi = 0;
+
+	begin();
+	lab_node_number(gpu.shape.node, "properties", "num_sdma_engines", &sdma);
+	lab_node_number(gpu.shape.node, "properties", "num_sdma_xgmi_engines", &xgmi);
+	args = plain;
+	args.queue_type = KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID;
+	for (args.sdma_engine_id = 0; args.sdma_engine_id < sdma + xgmi; args.sdma_engine_id++)
+		CHECK_IS(answer(&args), 0);
+	CHECK_IS(answer(&args), -EINVAL);
+	args.sdma_engine_id = ~0u;
+	CHECK_IS(answer(&args), -EINVAL);
+	args.queue_type = KFD_IOC_QUEUE_TYPE_SDMA; /* the engine id has no meaning for this type */
+	CHECK_IS(answer(&args), 0);
+}
+
+void check_pointers_are_one_mapped_page(void)
+{
+	uint64_t two;
+
+	begin();
+	two = buffer(2 * PAGE);
+	ANSWER_IS(write_pointer_address, UNMAPPED, -EINVAL);
+	ANSWER_IS(read_pointer_address, UNMAPPED, -EINVAL);
+	ANSWER_IS(write_pointer_address, two, -EINVAL);
+	ANSWER_IS(read_pointer_address, two + PAGE, -EINVAL);
+	ANSWER_IS(write_pointer_address, plain.write_pointer_address + 2048, 0);
+}
+
+void check_ring_is_exactly_mapped(void)
+{
+	uint64_t two;
+
+	begin();
+	two = buffer(2 * PAGE);
+	ANSWER_IS(ring_base_address, 0, -EINVAL);
+	ANSWER_IS(ring_base_address, UNMAPPED, -EINVAL);
+	ANSWER_IS(ring_base_address, two, -EINVAL);
+	ANSWER_IS(ring_base_address, two + PAGE, -EINVAL);
+	ANSWER_IS(ring_size, 2 * PAGE, -EINVAL);
+	plain.ring_size = 2 * PAGE;
+	ANSWER_IS(ring_base_address, two, 0);
+}
+
+void check_end_of_pipe_buffer_is_checked(void)
+{
+	begin();
+	ANSWER_IS(eop_buffer_size, 2048, -EINVAL);
+	ANSWER_IS(eop_buffer_address, UNMAPPED, -EINVAL);
+	plain.queue_type = KFD_IOC_QUEUE_TYPE_SDMA; /* has no end-of-pipe buffer */
+	ANSWER_IS(eop_buffer_address, UNMAPPED, 0);
+}
+
+void check_control_stack_size_is_the_nodes(void)
+{
+	begin();
+	ANSWER_IS(ctl_stack_size, plain.ctl_stack_size - PAGE, -EINVAL);
+	ANSWER_IS(ctl_stack_size, plain.ctl_stack_size + PAGE, -EINVAL);
+}
+
+static uint64_t pages(uint64_t bytes)
+{
+	return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+void check_save_size_is_at_least_the_nodes(void)
+{
+	uint64_t less, whole;
+
+	begin();
+	whole = gpu.shape.save_mapping;
+	less = (uint64_t)gpu.shape.xccs * PAGE;
+	ANSWER_IS(ctx_save_restore_size, 0, -EINVAL);
+	plain.ctx_save_restore_address = buffer(pages(whole - less));
+	ANSWER_IS(ctx_save_restore_size, plain.ctx_save_restore_size - PAGE, -EINVAL);
+	plain.ctx_save_restore_address = buffer(pages(whole + less));
+	ANSWER_IS(ctx_save_restore_size, plain.ctx_save_restore_size + PAGE, 0);
+}
+
+void check_save_area_is_one_mapping(void)
+{
+	begin();
+	ANSWER_IS(ctx_save_restore_address, UNMAPPED, -EINVAL);
+	ANSWER_IS(ctx_save_restore_address, plain.ctx_save_restore_address + PAGE, -EINVAL);
+	ANSWER_IS(ctx_save_restore_address, buffer(PAGE), -EINVAL);
+	plain.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
+	ANSWER_IS(ctx_save_restore_address, UNMAPPED, 0);
+}
+
+/* Makes one argument after another wrong, the one that is checked last first. The error must always
+ * be that of the argument that is checked first. */
+void check_checks_of_create_are_in_order(void)
+{
+	struct kfdabi_create_queue args;
+
+	begin();
+	args = plain;
+	args.ctl_stack_size += PAGE;
+	args.write_pointer_address = UNMAPPED;
+	CHECK_IS(answer(&args), -EINVAL);
+	args.queue_type = UNKNOWN_TYPE;
+	args.gpu_id = 0;
+	CHECK_IS(answer(&args), -ENOTSUPP);
+	args.ctx_save_restore_address = NOBODYS;
+	CHECK_IS(answer(&args), -EFAULT);
+	args.ring_size = 4097;
+	CHECK_IS(answer(&args), -EINVAL);
+	args.ring_base_address = NOBODYS;
+	CHECK_IS(answer(&args), -EFAULT);
+	args.queue_priority = 16;
+	CHECK_IS(answer(&args), -EINVAL);
+	/* A missing VM is reported before an unknown engine and wrong buffers. */
+	args = plain;
+	args.queue_type = KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID;
+	args.sdma_engine_id = ~0u;
+	args.ring_base_address = UNMAPPED;
+	CHECK_IS(answer_without_vm(&args), -ESRCH);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+/* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS, GET_QUEUE_WAVE_STATE. */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/harness.h"
+
+#define PAGE 4096u
+#define NOBODYS (1ull << 63) /* an address that no process can have */
+#define UNMAPPED 0x10000ull
+#define NO_QUEUE 1000u
+#define WORK_MS 20u
+#define LATE_MS 2000u
+#define TRIES 5
+
+static struct gpu_file gpu;
+static struct raw_queue queue;
+
+static void begin(void)
+{
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+}
+
+/* Returns the arguments of an UPDATE_QUEUE that changes nothing. */
+static struct kfd_ioctl_update_queue_args as_it_is(void)
+{
+	return (struct kfd_ioctl_update_queue_args){
+		.ring_base_address = (uint64_t)(uintptr_t)queue.ring.cpu,
+		.queue_id = queue.id,
+		.ring_size = RING_PACKETS * 64,
+		.queue_percentage = 100,
+		.queue_priority = 7,
+	};
+}
+
+static int update(const struct kfd_ioctl_update_queue_args *args)
+{
+	struct kfd_ioctl_update_queue_args copy = *args;
+
+	return lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, &copy, sizeof copy);
+}
+
+#define UPDATE_IS(field, value, wanted)                                                            \
+	do {                                                                                       \
+		struct kfd_ioctl_update_queue_args args_ = as_it_is();                             \
+		args_.field = (value);                                                             \
+		check_is(__FILE__, __LINE__, "UPDATE_QUEUE with " #field " " #value,               \
+			 update(&args_), wanted);                                                  \
+	} while (0)
+
+void check_update_checks_its_numbers(void)
+{
+	begin();
+	UPDATE_IS(queue_percentage, 101, -EINVAL);
+	UPDATE_IS(queue_percentage, 100 | 1u << 8, 0);
+	UPDATE_IS(queue_priority, 16, -EINVAL);
+	UPDATE_IS(queue_priority, 15, 0);
+	UPDATE_IS(ring_base_address, NOBODYS, -EFAULT);
+	UPDATE_IS(ring_size, 4097, -EINVAL);
+}
+
+void check_update_of_unknown_queue_is_efault(void)
+{
+	begin();
+	UPDATE_IS(queue_id, NO_QUEUE, -EFAULT);
+	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+	UPDATE_IS(queue_id, queue.id, -EFAULT);
+}
+
+void check_update_to_an_unmapped_ring_is_efault(void)
+{
+	begin();
+	UPDATE_IS(ring_base_address, UNMAPPED, -EFAULT);
+	UPDATE_IS(ring_size, 2 * PAGE, -EFAULT);
+	UPDATE_IS(ring_size, PAGE, 0);
+}
+
+/* Stops the queue in the middle of a kernel. *ms is set to the length of the kernel. If a kernel
+ * ends before it is stopped, because the machine is busy, tries again with twice the length. */
+static struct signal *stop_work(const struct kfd_ioctl_update_queue_args *args, unsigned *ms)
+{
+	struct signal *signal = signals_new(&gpu);
+
+	for (*ms = WORK_MS; *ms <= WORK_MS << TRIES; *ms *= 2) {
+		struct kfd_ioctl_update_queue_args again = as_it_is();
+
+		signal->value = 1;
+		queue_work_begun(&queue, *ms, signal);
+		CHECK_IS(update(args), 0);
+		if (signal->value)
+			return signal;
+		CHECK_IS(update(&again), 0);
+		TRY_AGAIN("the kernel had ended before the queue was stopped");
+		signal++;
+	}
+	CHECK(!"stopped in the middle of a kernel");
+	return NULL;
+}
+
+/* Checks that the update stops a running kernel: its signal does not come. */
+static void stops_with(const struct kfd_ioctl_update_queue_args *args)
+{
+	unsigned ms;
+	struct signal *signal = stop_work(args, &ms);
+
+	CHECK(!comes(&signal->value, 0, ms + 10));
+}
+
+void check_percent_0_stops_the_queue(void)
+{
+	struct kfd_ioctl_update_queue_args args;
+
+	begin();
+	args = as_it_is();
+	args.queue_percentage = 0;
+	stops_with(&args);
+}
+
+void check_no_ring_stops_the_queue(void)
+{
+	struct kfd_ioctl_update_queue_args args;
+
+	begin();
+	args = as_it_is();
+	args.ring_base_address = 0;
+	stops_with(&args);
+}
+
+void check_update_starts_a_stopped_queue(void)
+{
+	struct kfd_ioctl_update_queue_args args;
+	struct signal *signal;
+	unsigned ms;
+
+	begin();
+	args = as_it_is();
+	args.queue_percentage = 0;
+	signal = stop_work(&args, &ms);
+	UPDATE_IS(queue_percentage, 100, 0);
+	CHECK(comes(&signal->value, 0, LATE_MS));
+}
+
+/* SET_CU_MASK. */
+static int mask(uint32_t id, uint32_t bits, const void *at)
+{
+	struct kfd_ioctl_set_cu_mask_args args = {
+		.queue_id = id, .num_cu_mask = bits, .cu_mask_ptr = (uint64_t)(uintptr_t)at};
+
+	return lab_ioctl(gpu.kfd, KFDABI_SET_CU_MASK, &args, sizeof args);
+}
+
+void check_cu_mask_is_whole_words(void)
+{
+	uint32_t all[4];
+
+	begin();
+	memset(all, 0xff, sizeof all);
+	CHECK_IS(mask(queue.id, 0, all), -EINVAL);
+	CHECK_IS(mask(queue.id, 33, all), -EINVAL);
+	CHECK_IS(mask(queue.id, 31, all), -EINVAL);
+	CHECK_IS(mask(queue.id, 128, all), 0);
+}
+
+/* Returns the last bytes before memory that cannot be read. */
+static char *before_the_end(size_t bytes)
+{
+	char *pages =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(pages != MAP_FAILED && !munmap(pages + PAGE, PAGE));
+	memset(pages, 0xff, PAGE);
+	return pages + PAGE - bytes;
+}
+
+void check_long_cu_mask_is_cut(void)
+{
+	begin();
+	CHECK_IS(mask(queue.id, 2048, before_the_end(128)), 0);
+	CHECK_IS(mask(queue.id, 2048, before_the_end(124)), -EFAULT);
+}
+
+void check_unreadable_cu_mask_is_efault(void)
+{
+	begin();
+	CHECK_IS(mask(queue.id, 64, before_the_end(4)), -EFAULT);
+	CHECK_IS(mask(NO_QUEUE, 64, before_the_end(4)), -EFAULT);
+}
+
+void check_cu_mask_of_unknown_queue_is_efault(void)
+{
+	uint32_t all = ~0u;
+
+	begin();
+	CHECK_IS(mask(NO_QUEUE, 32, &all), -EFAULT);
+}
+
+/* ALLOC_QUEUE_GWS; number 0 gives it up. */
+static int gws(uint32_t id, uint32_t number)
+{
+	struct kfd_ioctl_alloc_queue_gws_args args = {
+		.queue_id = id, .num_gws = number, .first_gws = 77};
+	int r = lab_ioctl(gpu.kfd, KFDABI_ALLOC_QUEUE_GWS, &args, sizeof args);
+
+	if (!r)
+		CHECK_IS(args.first_gws, 0);
+	return r;
+}
+
+static struct raw_queue other;
+static uint32_t all_gws;
+
+static void begin_gws(void)
+{
+	uint64_t number = 0;
+
+	begin();
+	queue_new(&gpu, &other);
+	lab_node_number(gpu.shape.node, "properties", "num_gws", &number);
+	if (!number)
+		SKIP("this GPU has no global wave sync");
+	all_gws = (uint32_t)number;
+}
+
+void check_gws_of_unknown_queue_is_einval(void)
+{
+	begin_gws();
+	CHECK_IS(gws(NO_QUEUE, all_gws), -EINVAL);
+	CHECK_IS(gws(NO_QUEUE, 0), -EINVAL);
+}
+
+void check_gws_is_for_one_queue(void)
+{
+	begin_gws();
+	CHECK_IS(gws(queue.id, all_gws), 0);
+	CHECK_IS(gws(other.id, all_gws), -EBUSY);
+	CHECK_IS(gws(queue.id, all_gws), -EBUSY);
+}
+
+void check_gws_can_be_given_up(void)
+{
+	begin_gws();
+	CHECK_IS(gws(queue.id, all_gws), 0);
+	CHECK_IS(gws(queue.id, 0), 0);
+	CHECK_IS(gws(other.id, all_gws), 0);
+}
+
+void check_gws_cannot_be_given_up_twice(void)
+{
+	begin_gws();
+	CHECK_IS(gws(queue.id, 0), -EINVAL);
+	CHECK_IS(gws(queue.id, all_gws), 0);
+	CHECK_IS(gws(queue.id, 0), 0);
+	CHECK_IS(gws(queue.id, 0), -EINVAL);
+}
+
+void check_gws_goes_with_its_queue(void)
+{
+	begin_gws();
+	CHECK_IS(gws(queue.id, all_gws), 0);
+	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
+	CHECK_IS(gws(other.id, all_gws), 0);
+}
+
+static int wave_state(uint32_t id, void *area, struct kfd_ioctl_get_queue_wave_state_args *args)
+{
+	*args = (struct kfd_ioctl_get_queue_wave_state_args){
+		.ctl_stack_address = (uint64_t)(uintptr_t)area, .queue_id = id};
+	return lab_ioctl(gpu.kfd, KFDABI_GET_QUEUE_WAVE_STATE, args, sizeof *args);
+}
+
+void check_wave_state_of_unknown_queue_is_efault(void)
+{
+	struct kfd_ioctl_get_queue_wave_state_args args;
+
+	begin();
+	CHECK_IS(wave_state(NO_QUEUE, queue.save.cpu, &args), -EFAULT);
+}
+
+void check_wave_state_is_of_compute_queues(void)
+{
+	struct kfd_ioctl_get_queue_wave_state_args args;
+	struct kfdabi_create_queue create;
+	struct raw_queue sdma;
+
+	begin();
+	queue_args(&gpu, &sdma, &create);
+	create.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
+	create.queue_percentage = 0;
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &create, sizeof create), 0);
+	CHECK_IS(wave_state(create.queue_id, sdma.save.cpu, &args), -EINVAL);
+}
+
+void check_wave_state_is_of_stopped_queues(void)
+{
+	struct kfd_ioctl_get_queue_wave_state_args args;
+
+	begin();
+	CHECK_IS(wave_state(queue.id, queue.save.cpu, &args), -EINVAL);
+}

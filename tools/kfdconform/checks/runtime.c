@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+/* RUNTIME_ENABLE, alone and under a debug session. */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/scripted_child.h"
+
+#define QUIET_MS 12u /* time during which nothing must happen */
+#define LATE_MS 1000u
+
+static int kfd, events;
+static struct actor child;
+
+/* Opens a session on a process that has not enabled the runtime yet. */
+static void start(void)
+{
+	struct kfdabi_runtime_info info;
+	int ends[2];
+
+	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	CHECK(kfd >= 0);
+	actor_start(&child, "ou");
+	seize(child.pid);
+	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+	CHECK_IS(trap_enable(kfd, child.pid, RUNTIME_MASK, ends[1], &info), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
+	close(ends[1]);
+	events = ends[0];
+}
+
+/* Sends a command that sleeps. After its event was reported, the call sleeps or is about to. */
+static void sleeps(char order)
+{
+	int answer, told = 0;
+
+	actor_tell(&child, order);
+	for (unsigned i = 0; i < LATE_MS && !(told = dots(events)); i++)
+		sleep_ms(1);
+	CHECK_IS(told, 1);
+	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+	CHECK_IS(dots(events), 0);
+}
+
+/* Wakes the sleeping call by SEND_RUNTIME_EVENT; it must return 0. */
+static void is_woken(void)
+{
+	int answer;
+
+	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
+	CHECK(actor_answers(&child, 1000, &answer));
+	CHECK_IS(answer, 0);
+}
+
+void check_runtime_enable_twice_is_ebusy(void)
+{
+	struct gpu_file own;
+
+	gpu_open(&own);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EBUSY);
+}
+
+void check_runtime_enable_after_queue_is_eexist(void)
+{
+	struct raw_queue queue;
+	struct gpu_file own;
+
+	gpu_open(&own);
+	queue_new(&own, &queue);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EEXIST);
+	CHECK_IS(queue_destroy(&own, queue.id), 0);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+}
+
+void check_runtime_capabilities_untouched(void)
+{
+	struct kfdabi_runtime_enable a = {.mode_mask = KFDABI_RUNTIME_MODE_ENABLE,
+					  .capabilities_mask = 0x5a5a};
+	struct gpu_file own;
+
+	gpu_open(&own);
+	CHECK_IS(lab_ioctl(own.kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a), 0);
+	CHECK_IS(a.capabilities_mask, 0x5a5a);
+}
+
+void check_runtime_disable_ends_state(void)
+{
+	struct kfdabi_runtime_info info;
+	struct gpu_file own;
+
+	gpu_open(&own);
+	CHECK_IS(runtime_enable(&own, 0), 0);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK_IS(runtime_enable(&own, 0), 0);
+	CHECK_IS(trap_enable(own.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_DISABLED);
+	CHECK_IS(info.r_debug, 0);
+	CHECK_IS(trap_disable(own.kfd, getpid()), 0);
+	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
+}
+
+void check_runtime_enable_sleeps(void)
+{
+	uint32_t id = 0;
+
+	start();
+	sleeps('r');
+	is_woken();
+	/* No error: the session can use the hardware by then. */
+	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 0);
+}
+
+void check_runtime_disable_sleeps(void)
+{
+	debugged(&child, &kfd, RUNTIME_MASK, &events);
+	sleeps('R');
+	is_woken();
+}
+
+void check_runtime_post_ahead_counts(void)
+{
+	start();
+	for (int i = 0; i < 2; i++)
+		CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
+	CHECK_IS(actor_do(&child, 'r'), 0);
+	CHECK_IS(actor_do(&child, 'R'), 0);
+	CHECK_IS(dots(events), 2);
+	sleeps('r'); /* both posts are used up */
+	is_woken();
+}
+
+/* Interrupts the call with a signal. The signal also stops the traced process, which is
+ * continued. */
+static void is_interrupted(void)
+{
+	int answer = 0;
+
+	CHECK(!kill(child.pid, SIGALRM));
+	for (int i = 0; i < 400 && !actor_answers(&child, 5, &answer); i++)
+		let_go_on(child.pid);
+	CHECK_IS(answer, -EINTR);
+}
+
+void check_runtime_retry_sleeps_on(void)
+{
+	int answer;
+
+	start();
+	CHECK_IS(actor_do(&child, 'A'), 0);
+	sleeps('r');
+	is_interrupted();
+	actor_tell(&child, 'r');
+	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+	CHECK_IS(dots(events), 0);
+	is_woken();
+}
+
+void check_runtime_retry_without_session_is_0(void)
+{
+	int answer;
+
+	start();
+	CHECK_IS(actor_do(&child, 'A'), 0);
+	sleeps('r');
+	is_interrupted();
+	CHECK_IS(trap_disable(kfd, child.pid), 0);
+	actor_tell(&child, 'r');
+	CHECK(actor_answers(&child, 1000, &answer));
+	CHECK_IS(answer, 0);
+}
+
+/* Another process on the GPU is being debugged. */
+void check_runtime_enable_on_taken_gpu_is_busy(void)
+{
+	struct kfdabi_runtime_info info = {0};
+	struct kfdabi_dbg_trap a = {.u.query_info = {.info_ptr = (uint64_t)(uintptr_t)&info,
+						     .info_size = sizeof info,
+						     .exception_code = KFDABI_EC_PROCESS_RUNTIME}};
+	struct actor first;
+
+	debugged(&first, &kfd, 0, NULL);
+	start();
+	sleeps('r');
+	CHECK_IS(trap_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_EXCEPTION_INFO), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_BUSY);
+	is_woken();
+	CHECK_IS(trap_suspend(kfd, child.pid, NULL, 0, 0), -EPERM);
+}
+
+void check_runtime_disable_op_wakes_nobody(void)
+{
+	int answer;
+
+	start();
+	sleeps('r');
+	CHECK_IS(trap_disable(kfd, child.pid), 0);
+	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+}
+
+/* Sends a command that sleeps, and returns when the driver is processing that call: a later call of
+ * another process returns only after the driver has received both. */
+static void sleeps_in_call(char order)
+{
+	struct kfd_ioctl_get_version_args version;
+	int answer, unread = 1;
+
+	actor_tell(&child, order);
+	for (unsigned i = 0; i < LATE_MS && unread; i++) {
+		CHECK(!ioctl(child.child.to, FIONREAD, &unread));
+		sleep_ms(1);
+	}
+	CHECK_IS(unread, 0);
+	until_asleep(child.pid);
+	CHECK_IS(lab_ioctl(kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+}
+
+void check_runtime_debugger_death_wakes_nobody(void)
+{
+	struct actor debugger;
+	int answer;
+
+	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	CHECK(kfd >= 0);
+	actor_start(&child, "ou");
+	actor_start(&debugger, "o");
+	actor_aim(&debugger, child.pid);
+	CHECK_IS(actor_do(&debugger, 'S'), 0);
+	CHECK_IS(actor_do(&debugger, 'E'), 0);
+	sleeps_in_call('r');
+	actor_kill(&debugger);
+	CHECK(!actor_answers(&child, 2 * QUIET_MS, &answer));
+}
+
+void check_runtime_disable_resumes(void)
+{
+	debugged(&child, &kfd, RUNTIME_MASK, &events);
+	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	CHECK_IS(actor_do(&child, 'w'), 0);
+	CHECK_IS(actor_do(&child, 'z'), 0);
+	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
+	CHECK_IS(actor_do(&child, 'R'), 0);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+/* What ends a debug session and what does not: exit, exec, fork, close, detach. */
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/wait.h"
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/scripted_child.h"
+
+static int kfd;
+/* The target and its debugger. */
+static struct actor child, debugger;
+
+/* Starts a debugger that is not the parent of its target, with queue 0 suspended and work
+ * waiting. */
+static void suspended(void)
+{
+	actor_start(&child, "orq");
+	actor_start(&debugger, "o");
+	actor_aim(&debugger, child.pid);
+	CHECK_IS(actor_do(&debugger, 'S'), 0);
+	CHECK_IS(actor_do(&debugger, 'E'), 0);
+	CHECK_IS(actor_do(&debugger, 'P'), 1);
+	CHECK_IS(actor_do(&child, 'w'), 0);
+	CHECK_IS(actor_do(&child, 'z'), 0);
+}
+
+void check_life_debugger_killed_resumes(void)
+{
+	suspended();
+	actor_kill(&debugger);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+}
+
+void check_life_debugger_killed_resumes_all(void)
+{
+	struct actor others[2];
+
+	suspended();
+	for (int i = 0; i < 2; i++) {
+		actor_start(&others[i], "orq");
+		actor_aim(&debugger, others[i].pid);
+		CHECK_IS(actor_do(&debugger, 'S'), 0);
+		CHECK_IS(actor_do(&debugger, 'E'), 0);
+		CHECK_IS(actor_do(&debugger, 'P'), 1);
+		CHECK_IS(actor_do(&others[i], 'w'), 0);
+	}
+	actor_kill(&debugger);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+	for (int i = 0; i < 2; i++)
+		CHECK_IS(actor_do(&others[i], 'W'), 1);
+}
+
+void check_life_debugger_killed_allows_enable(void)
+{
+	struct kfdabi_runtime_info info;
+	struct gpu_file own;
+
+	suspended();
+	actor_kill(&debugger);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+	gpu_open(&own);
+	seize(child.pid);
+	CHECK_IS(trap_enable(own.kfd, child.pid, 0, STDERR_FILENO, &info), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_ENABLED);
+	CHECK_IS(clear_and_suspend(own.kfd, child.pid), 1);
+}
+
+void check_life_debugger_exec_resumes(void)
+{
+	suspended();
+	actor_tell(&debugger, 'x');
+	CHECK_IS(actor_do(&child, 'W'), 1);
+	CHECK(!kill(debugger.pid, 0)); /* the debugger process still exists */
+}
+
+/* The session can be used through another file descriptor. */
+void check_life_debugger_close_keeps_session(void)
+{
+	suspended();
+	CHECK_IS(actor_do(&debugger, 'c'), 0);
+	for (int i = 0; i < 5; i++)
+		CHECK_IS(actor_do(&child, 'z'), 0);
+	CHECK_IS(actor_do(&debugger, 'o'), 0);
+	CHECK_IS(actor_do(&debugger, 'n'), 1);
+	CHECK_IS(actor_do(&child, 'z'), 0);
+}
+
+void check_life_target_close_keeps_session(void)
+{
+	suspended();
+	CHECK_IS(actor_do(&child, 'c'), 0);
+	sleep_ms(5);
+	CHECK_IS(actor_do(&debugger, 'n'), 1);
+	CHECK_IS(actor_do(&child, 'z'), 0);
+}
+
+void check_life_detach_keeps_suspended(void)
+{
+	suspended();
+	CHECK_IS(actor_do(&debugger, 'T'), 0);
+	for (int i = 0; i < 5; i++)
+		CHECK_IS(actor_do(&child, 'z'), 0);
+	CHECK_IS(actor_do(&debugger, 'S'), 0);
+	CHECK_IS(actor_do(&debugger, 'n'), 1);
+	CHECK_IS(actor_do(&child, 'z'), 0);
+}
+
+/* The other end of the pipe that was passed as dbg_fd is closed, and no process has the pid. */
+void check_life_target_killed_while_suspended(void)
+{
+	int events, end = 0;
+
+	debugged(&child, &kfd, NEW_MASK, &events);
+	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	CHECK_IS(actor_do(&child, 'w'), 0);
+	actor_kill(&child);
+	for (int i = 0; i < 1000 && end >= 0; i++) {
+		end = dots(events);
+		sleep_ms(1);
+	}
+	CHECK_IS(end, -1);
+	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
+	debugged(&child, &kfd, 0, NULL);
+	CHECK_IS(actor_do(&child, 'w'), 0);
+	CHECK_IS(actor_do(&child, 'W'), 1);
+}
+
+/* Sends a command that ends the program (exec or death) and waits until the pipe is closed by
+ * that. */
+static void leaves(struct actor *actor, char order)
+{
+	int ready = 0;
+
+	actor_tell(actor, order);
+	for (int i = 0; i < 300; i++) {
+		ready = poll_one_ns(actor->child.from, 0, wait_end_ms(10));
+		if (ready & POLLHUP)
+			break;
+		let_go_on(actor->pid);
+	}
+	CHECK(ready & POLLHUP);
+}
+
+void check_life_target_exec_ends_session(void)
+{
+	debugged(&child, &kfd, 0, NULL);
+	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	leaves(&child, 'x');
+	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
+	CHECK_IS(clear_and_suspend(kfd, child.pid), -ESRCH);
+}
+
+void check_life_target_crash_ends_session(void)
+{
+	int events;
+
+	debugged(&child, &kfd, 0, &events);
+	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	leaves(&child, 'k');
+	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
+	for (int i = 0; i < 1000 && !dots(events); i++)
+		sleep_ms(1);
+	CHECK_IS(dots(events), -1);
+	CHECK(WIFSIGNALED(child_end(&child.child)));
+}
+
+void check_life_fork_child_is_no_target(void)
+{
+	pid_t pid;
+
+	debugged(&child, &kfd, 0, NULL);
+	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
+	pid = actor_do(&child, 'f');
+	CHECK(pid > 0);
+	CHECK_IS(trap_disable(kfd, pid), -ESRCH);
+	CHECK_IS(clear_and_suspend(kfd, pid), -ESRCH);
+	CHECK_IS(trap_disable(kfd, child.pid), 0);
+	CHECK_IS(actor_do(&child, 'F'), 0);
+	/* The end of the child does not affect its parent's session. */
+	CHECK_IS(trap_disable(kfd, child.pid), -EINVAL);
+}
+
+/* Creates a process with this pid, if that is permitted. */
+static pid_t process_with_pid(pid_t wanted)
+{
+	struct {
+		uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+		uint64_t set_tid, set_tid_size;
+	} args = {
+		.exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&wanted, .set_tid_size = 1};
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+
+	if (!pid) {
+		close_range(0, ~0u, 0); /* the pipes must not stay open in the child */
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+void check_life_pid_reuse_is_esrch(void)
+{
+	pid_t again;
+
+	debugged(&child, &kfd, 0, NULL);
+	actor_kill(&child);
+	again = process_with_pid(child.pid);
+	if (again != child.pid)
+		SKIP("a process with a given pid needs CAP_CHECKPOINT_RESTORE");
+	CHECK_IS(trap_disable(kfd, again), -ESRCH);
+	CHECK_IS(clear_and_suspend(kfd, again), -ESRCH);
+	kill(again, SIGKILL);
+}

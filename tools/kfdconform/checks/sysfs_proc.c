@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: MIT
+/* The files of kfd/proc in sysfs (the driver's kfd_process.c). */
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/kfdconform/checks.h"
+#include "tools/kfdconform/harness/harness.h"
+
+#define PROC "/sys/class/kfd/kfd/proc"
+#define BUSY_DISPATCHES 32 /* of 200 ms each */
+/* For what the driver does after the event and for what kfdsim samples. */
+#define LATE_MS 1000u
+
+static int proc_path(char *out, size_t size, pid_t pid, const char *format, va_list args)
+{
+	int n = snprintf(out, size, PROC "/%d/", pid);
+
+	return vsnprintf(out + n, size - (size_t)n, format, args);
+}
+
+/* Returns whether the file exists. */
+static bool proc_has(pid_t pid, const char *format, ...)
+{
+	char path[160];
+	va_list args;
+
+	va_start(args, format);
+	proc_path(path, sizeof path, pid, format, args);
+	va_end(args);
+	return !access(path, F_OK);
+}
+
+/* Returns the whole text of a file of one process. */
+static const char *proc_text(pid_t pid, const char *format, ...)
+{
+	static char text[64];
+	char path[160];
+	va_list args;
+	ssize_t n;
+	int fd;
+
+	va_start(args, format);
+	proc_path(path, sizeof path, pid, format, args);
+	va_end(args);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	n = read(fd, text, sizeof text - 1);
+	CHECK(n >= 0);
+	close(fd);
+	text[n] = '\0';
+	return text;
+}
+
+static void check_text(const char *is, const char *wanted)
+{
+	if (!strcmp(is, wanted))
+		return;
+	fprintf(stderr, "the text is '%s', not '%s'\n", is, wanted);
+	exit(1);
+}
+
+/* Checks that the text is this number followed by `end`. */
+static void check_number(const char *is, uint64_t wanted, const char *end)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%llu%s", (unsigned long long)wanted, end);
+	check_text(is, text);
+}
+
+static unsigned queues_listed(pid_t pid)
+{
+	struct dirent *entry;
+	char path[64];
+	unsigned n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof path, PROC "/%d/queues", pid);
+	dir = opendir(path);
+	CHECK(dir);
+	while ((entry = readdir(dir)))
+		n += entry->d_name[0] != '.';
+	closedir(dir);
+	return n;
+}
+
+static void opens_device(int from, int to)
+{
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	tell(to);
+	hear(from);
+}
+
+void check_proc_folder_comes_and_goes(void)
+{
+	struct child child;
+
+	child_start(&child, opens_device);
+	hear(child.from);
+	CHECK(proc_has(child.pid, "queues"));
+	kill(child.pid, SIGKILL);
+	child_end(&child);
+	for (unsigned i = 0; i < LATE_MS && proc_has(child.pid, "."); i++)
+		sleep_ms(1);
+	CHECK(!proc_has(child.pid, "."));
+}
+
+void check_proc_files_are_read_only(void)
+{
+	struct raw_queue queue;
+	struct gpu_file gpu;
+	const char *names[] = {"pasid", "vram_%u", "sdma_%u", "stats_%u/evicted_ms",
+			       "counters_%u/faults"};
+	char path[128];
+	struct stat st;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		int n = snprintf(path, sizeof path, PROC "/%d/", getpid());
+
+		snprintf(path + n, sizeof path - (size_t)n, names[i], gpu.gpu_id);
+		CHECK(!stat(path, &st));
+		CHECK_IS(st.st_mode & 07777, 0444);
+	}
+	snprintf(path, sizeof path, PROC "/%d/queues/%u/size", getpid(), queue.id);
+	CHECK(!stat(path, &st));
+	CHECK_IS(st.st_mode & 07777, 0444);
+}
+
+void check_proc_queue_is_listed(void)
+{
+	struct raw_queue queues[2];
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	CHECK_IS(queues_listed(getpid()), 0);
+	queue_new(&gpu, &queues[0]);
+	queue_new(&gpu, &queues[1]);
+	CHECK_IS(queues_listed(getpid()), 2);
+	CHECK(proc_has(getpid(), "queues/%u", queues[0].id));
+	CHECK_IS(queue_destroy(&gpu, queues[0].id), 0);
+	CHECK_IS(queues_listed(getpid()), 1);
+	CHECK(!proc_has(getpid(), "queues/%u", queues[0].id));
+	CHECK(proc_has(getpid(), "queues/%u", queues[1].id));
+}
+
+void check_proc_queue_files_have_no_newline(void)
+{
+	struct raw_queue queue;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	check_number(proc_text(getpid(), "queues/%u/gpuid", queue.id), gpu.gpu_id, "");
+	check_number(proc_text(getpid(), "queues/%u/size", queue.id), RING_PACKETS * 64, "");
+	check_number(proc_text(getpid(), "queues/%u/type", queue.id), 0, "");
+}
+
+void check_proc_queue_size_follows_update(void)
+{
+	struct kfd_ioctl_update_queue_args a = {.queue_percentage = 100, .queue_priority = 7};
+	struct raw_queue queue;
+	struct gpu_file gpu;
+	struct buffer ring;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &queue);
+	CHECK_IS(buffer_new(&gpu, 8 * RING_PACKETS * 64, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &ring), 0);
+	a.queue_id = queue.id;
+	a.ring_base_address = (uint64_t)(uintptr_t)ring.cpu;
+	a.ring_size = 8 * RING_PACKETS * 64;
+	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a), 0);
+	check_number(proc_text(getpid(), "queues/%u/size", queue.id), a.ring_size, "");
+}
+
+/* Creates a queue of a type for which the arguments of a compute queue are valid. */
+static uint32_t queue_of_type(struct gpu_file *gpu, uint32_t type)
+{
+	struct kfdabi_create_queue args;
+	struct raw_queue queue;
+
+	gpu_open(gpu);
+	queue_args(gpu, &queue, &args);
+	args.queue_type = type;
+	CHECK_IS(queue_create(gpu, &queue, &args), 0);
+	return queue.id;
+}
+
+void check_proc_sdma_queue_is_type_1(void)
+{
+	struct gpu_file gpu;
+	uint32_t id = queue_of_type(&gpu, KFD_IOC_QUEUE_TYPE_SDMA);
+
+	check_text(proc_text(getpid(), "queues/%u/type", id), "1");
+}
+
+/* Checks the type of an XGMI queue. */
+static void check_xgmi(const char *type)
+{
+	uint64_t engines = 0;
+	struct gpu_file gpu;
+	struct gpu_shape shape;
+	uint32_t id;
+
+	CHECK_IS(lab_shape(0, &shape), 0);
+	if (lab_node_number(shape.node, "properties", "num_sdma_xgmi_engines", &engines) ||
+	    !engines)
+		SKIP("the GPU has no XGMI engines");
+	id = queue_of_type(&gpu, KFD_IOC_QUEUE_TYPE_SDMA_XGMI);
+	check_text(proc_text(getpid(), "queues/%u/type", id), type);
+}
+
+void check_proc_xgmi_queue_is_type_4(void)
+{
+	check_xgmi("4");
+}
+
+void check_proc_xgmi_queue_is_type_3(void)
+{
+	check_xgmi("3");
+}
+
+void check_proc_id_used_again_tells_the_new_queue(void)
+{
+	struct kfdabi_create_queue args;
+	struct raw_queue first, second;
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	queue_new(&gpu, &first);
+	CHECK_IS(queue_destroy(&gpu, first.id), 0);
+	queue_args(&gpu, &second, &args);
+	args.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
+	CHECK_IS(queue_create(&gpu, &second, &args), 0);
+	CHECK_IS(second.id, first.id);
+	check_text(proc_text(getpid(), "queues/%u/type", second.id), "1");
+}
+
+static uint64_t proc_number(pid_t pid, const char *name, uint32_t gpu_id)
+{
+	char format[64];
+
+	snprintf(format, sizeof format, name, gpu_id);
+	return strtoull(proc_text(pid, "%s", format), NULL, 10);
+}
+
+void check_proc_vram_counts_vram(void)
+{
+	struct buffer vram, gtt;
+	struct gpu_file gpu;
+	uint64_t before;
+
+	gpu_open(&gpu);
+	before = proc_number(getpid(), "vram_%u", gpu.gpu_id);
+	CHECK_IS(buffer_new(&gpu, 1 << 20, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &gtt), 0);
+	CHECK_IS(proc_number(getpid(), "vram_%u", gpu.gpu_id), before);
+	CHECK_IS(buffer_new(&gpu, 3 << 20,
+			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
+		 0);
+	check_number(proc_text(getpid(), "vram_%u", gpu.gpu_id), before + (3 << 20), "\n");
+	CHECK_IS(buffer_free(&gpu, &vram), 0);
+	check_number(proc_text(getpid(), "vram_%u", gpu.gpu_id), before, "\n");
+}
+
+void check_proc_pasid_is_the_processs(void)
+{
+	struct gpu_file gpu;
+	char own[64];
+	struct child child;
+
+	gpu_open(&gpu);
+	snprintf(own, sizeof own, "%s", proc_text(getpid(), "pasid"));
+	CHECK(strtoul(own, NULL, 10) > 0);
+	child_start(&child, opens_device);
+	hear(child.from);
+	CHECK(strtoul(proc_text(child.pid, "pasid"), NULL, 10) > 0);
+	CHECK(strcmp(proc_text(child.pid, "pasid"), own));
+	tell(child.to);
+	CHECK_IS(child_end(&child), 0);
+}
+
+void check_proc_pasid_is_0(void)
+{
+	struct gpu_file gpu;
+
+	gpu_open(&gpu);
+	check_text(proc_text(getpid(), "pasid"), "0\n");
+}
+
+/* A process with a debug session on itself and a queue with long work. */
+struct busy {
+	struct gpu_file gpu;
+	struct raw_queue queue;
+	struct signal *done;
+};
+
+static void busy_start(struct busy *busy)
+{
+	struct kfdabi_queue_snapshot entry;
+	struct kfdabi_runtime_info info;
+	int events[2];
+	uint32_t n = 1;
+
+	gpu_open(&busy->gpu);
+	CHECK_IS(runtime_enable(&busy->gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
+	CHECK(!pipe2(events, O_CLOEXEC | O_NONBLOCK));
+	CHECK_IS(trap_enable(busy->gpu.kfd, getpid(), 0, events[1], &info), 0);
+	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_ENABLED);
+	queue_new(&busy->gpu, &busy->queue);
+	CHECK_IS(trap_snapshot(busy->gpu.kfd, getpid(), NEW_MASK, &entry, &n), 0);
+	busy->done = signals_new(&busy->gpu);
+	busy->done->value = BUSY_DISPATCHES;
+	for (int i = 0; i < BUSY_DISPATCHES; i++)
+		queue_work(&busy->queue, 200, busy->done);
+	queue_ring(&busy->queue);
+}
+
+/* Waits until cu_occupancy is not 0, or is 0. */
+static bool occupancy_is(const struct busy *busy, bool wanted)
+{
+	for (unsigned i = 0; i < LATE_MS; i++) {
+		if (!!proc_number(getpid(), "stats_%u/cu_occupancy", busy->gpu.gpu_id) == wanted)
+			return true;
+		sleep_ms(1);
+	}
+	return false;
+}
+
+static void busy_suspend(struct busy *busy)
+{
+	uint32_t id = busy->queue.id;
+
+	CHECK_IS(trap_suspend(busy->gpu.kfd, getpid(), &id, 1, NEW_MASK), 1);
+}
+
+void check_proc_cu_occupancy_tells_running_waves(void)
+{
+	struct busy busy;
+
+	busy_start(&busy);
+	CHECK(occupancy_is(&busy, true));
+	CHECK(proc_number(getpid(), "stats_%u/cu_occupancy", busy.gpu.gpu_id) <=
+	      busy.gpu.shape.cus);
+}
+
+void check_proc_cu_occupancy_of_suspended_is_0(void)
+{
+	struct busy busy;
+	uint32_t id;
+
+	busy_start(&busy);
+	CHECK(occupancy_is(&busy, true));
+	busy_suspend(&busy);
+	CHECK(occupancy_is(&busy, false));
+	id = busy.queue.id;
+	CHECK_IS(trap_resume(busy.gpu.kfd, getpid(), &id, 1), 1);
+	CHECK(occupancy_is(&busy, true));
+}
+
+void check_proc_suspended_queue_stays_listed(void)
+{
+	struct busy busy;
+
+	busy_start(&busy);
+	busy_suspend(&busy);
+	sleep_ms(20);
+	CHECK(proc_has(getpid(), "queues/%u/type", busy.queue.id));
+	check_text(proc_text(getpid(), "queues/%u/type", busy.queue.id), "0");
+}
+
+void check_proc_vram_of_suspended_stays(void)
+{
+	struct buffer vram;
+	struct busy busy;
+	uint64_t before;
+
+	busy_start(&busy);
+	CHECK_IS(buffer_new(&busy.gpu, 3 << 20,
+			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &vram),
+		 0);
+	before = proc_number(getpid(), "vram_%u", busy.gpu.gpu_id);
+	CHECK(before >= 3 << 20);
+	busy_suspend(&busy);
+	sleep_ms(20);
+	CHECK_IS(proc_number(getpid(), "vram_%u", busy.gpu.gpu_id), before);
+}
+
+void check_proc_evicted_ms_excludes_suspension(void)
+{
+	struct busy busy;
+	uint32_t id;
+
+	busy_start(&busy);
+	busy_suspend(&busy);
+	sleep_ms(20);
+	id = busy.queue.id;
+	CHECK_IS(trap_resume(busy.gpu.kfd, getpid(), &id, 1), 1);
+	check_text(proc_text(getpid(), "stats_%u/evicted_ms", busy.gpu.gpu_id), "0\n");
+}

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT
+#include "tools/kfdconform/harness/harness.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/proc_stat.h"
+#include "common/wait.h"
+
+#define PAGE 4096u
+#define DOORBELL_PAGE 8192u
+#define ASLEEP_MS 5000u
+
+static uint64_t page_up(uint64_t bytes)
+{
+	return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+int lab_ioctl(int fd, unsigned nr, void *arg, size_t size)
+{
+	int r = ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, KFDABI_TYPE, nr, size), arg);
+
+	return r < 0 ? -errno : r;
+}
+
+static int open_render(uint32_t minor)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/dev/dri/renderD%u", (unsigned)minor);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+/* Opens the render node and acquires the VM. */
+static void acquire(struct gpu_file *gpu)
+{
+	struct kfd_ioctl_acquire_vm_args vm = {.gpu_id = gpu->gpu_id};
+
+	gpu->render = open_render(gpu->shape.render_minor);
+	CHECK(gpu->kfd >= 0 && gpu->render >= 0);
+	vm.drm_fd = (uint32_t)gpu->render;
+	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
+}
+
+void gpu_open(struct gpu_file *gpu)
+{
+	memset(gpu, 0, sizeof *gpu);
+	CHECK_IS(lab_shape(0, &gpu->shape), 0);
+	gpu->gpu_id = gpu->shape.gpu_id;
+	gpu->kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	acquire(gpu);
+}
+
+void gpu_open_too(struct gpu_file *gpu, const struct gpu_file *first, unsigned nth)
+{
+	memset(gpu, 0, sizeof *gpu);
+	CHECK_IS(lab_shape(nth, &gpu->shape), 0);
+	gpu->gpu_id = gpu->shape.gpu_id;
+	gpu->kfd = first->kfd;
+	acquire(gpu);
+}
+
+static int map_unmap(const struct gpu_file *gpu, uint64_t handle, unsigned nr)
+{
+	struct kfd_ioctl_map_memory_to_gpu_args a = {
+		.handle = handle,
+		.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu->gpu_id,
+		.n_devices = 1,
+	};
+
+	return lab_ioctl(gpu->kfd, nr, &a, sizeof a);
+}
+
+int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct buffer *out)
+{
+	struct kfd_ioctl_alloc_memory_of_gpu_args a = {
+		.size = size,
+		.gpu_id = gpu->gpu_id,
+		.flags = flags | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE |
+			 KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE,
+	};
+	void *at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int r;
+
+	CHECK(at != MAP_FAILED);
+	a.va_addr = (uint64_t)(uintptr_t)at;
+	r = lab_ioctl(gpu->kfd, KFDABI_ALLOC_MEMORY_OF_GPU, &a, sizeof a);
+	if (r) {
+		munmap(at, size);
+		return r;
+	}
+	CHECK(mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, gpu->render,
+		   (off_t)a.mmap_offset) == at);
+	*out = (struct buffer){.size = size, .handle = a.handle, .cpu = at};
+	CHECK_IS(map_unmap(gpu, a.handle, KFDABI_MAP_MEMORY_TO_GPU), 0);
+	return 0;
+}
+
+int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer)
+{
+	struct kfd_ioctl_free_memory_of_gpu_args a = {.handle = buffer->handle};
+
+	munmap(buffer->cpu, buffer->size);
+	map_unmap(gpu, buffer->handle, KFDABI_UNMAP_MEMORY_FROM_GPU);
+	return lab_ioctl(gpu->kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
+}
+
+void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
+		struct kfdabi_create_queue *args)
+{
+	memset(queue, 0, sizeof *queue);
+	queue->gpu = gpu;
+	CHECK_IS(buffer_new(gpu, RING_PACKETS * 64, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &queue->ring), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_IS(buffer_new(gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &queue->pointers[i]),
+			 0);
+	CHECK_IS(buffer_new(gpu, PAGE,
+			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC,
+			    &queue->eop),
+		 0);
+	CHECK_IS(buffer_new(gpu, page_up(gpu->shape.save_mapping), KFD_IOC_ALLOC_MEM_FLAGS_GTT,
+			    &queue->save),
+		 0);
+	for (unsigned i = 0; i < RING_PACKETS; i++)
+		((uint16_t *)queue->ring.cpu)[32 * i] = 1; /* invalid packet */
+	*args = (struct kfdabi_create_queue){
+		.ring_base_address = (uint64_t)(uintptr_t)queue->ring.cpu,
+		.write_pointer_address = (uint64_t)(uintptr_t)queue->pointers[0].cpu,
+		.read_pointer_address = (uint64_t)(uintptr_t)queue->pointers[1].cpu + 128,
+		.ring_size = RING_PACKETS * 64,
+		.gpu_id = gpu->gpu_id,
+		.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL,
+		.queue_percentage = 100,
+		.queue_priority = 7,
+		.eop_buffer_address = (uint64_t)(uintptr_t)queue->eop.cpu,
+		.eop_buffer_size = PAGE,
+		.ctx_save_restore_address = (uint64_t)(uintptr_t)queue->save.cpu,
+		.ctx_save_restore_size = gpu->shape.cwsr_bytes,
+		.ctl_stack_size = gpu->shape.ctl_stack_bytes,
+	};
+}
+
+int queue_create(const struct gpu_file *gpu, struct raw_queue *queue,
+		 struct kfdabi_create_queue *args)
+{
+	int r = lab_ioctl(gpu->kfd, KFDABI_CREATE_QUEUE, args, sizeof *args);
+	uint64_t in_page = args->doorbell_offset % DOORBELL_PAGE;
+	char *page;
+
+	if (r)
+		return r;
+	queue->id = args->queue_id;
+	page = mmap(NULL, DOORBELL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, gpu->kfd,
+		    (off_t)(args->doorbell_offset - in_page));
+	CHECK(page != MAP_FAILED);
+	queue->doorbell = (volatile uint64_t *)(page + in_page);
+	queue->doorbell_at = in_page;
+	return 0;
+}
+
+void queue_new(const struct gpu_file *gpu, struct raw_queue *queue)
+{
+	struct kfdabi_create_queue args;
+
+	queue_args(gpu, queue, &args);
+	CHECK_IS(queue_create(gpu, queue, &args), 0);
+}
+
+int queue_destroy(const struct gpu_file *gpu, uint32_t id)
+{
+	struct kfd_ioctl_destroy_queue_args a = {.queue_id = id};
+
+	return lab_ioctl(gpu->kfd, KFDABI_DESTROY_QUEUE, &a, sizeof a);
+}
+
+int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t percent)
+{
+	struct kfd_ioctl_update_queue_args a = {
+		.ring_base_address = (uint64_t)(uintptr_t)queue->ring.cpu,
+		.queue_id = queue->id,
+		.ring_size = RING_PACKETS * 64,
+		.queue_percentage = percent,
+		.queue_priority = 7,
+	};
+
+	return lab_ioctl(gpu->kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a);
+}
+
+volatile uint64_t *queue_rptr(const struct raw_queue *queue)
+{
+	return (volatile uint64_t *)((char *)queue->pointers[1].cpu + 128);
+}
+
+volatile uint64_t *queue_wptr(const struct raw_queue *queue)
+{
+	return queue->pointers[0].cpu;
+}
+
+void *queue_packet(struct raw_queue *queue)
+{
+	return (char *)queue->ring.cpu + queue->written++ % RING_PACKETS * 64;
+}
+
+/* Writes the header last, because the packet processor may read the packet as soon as its
+ * header is valid. */
+static void publish(struct raw_queue *queue, void *at, const void *packet)
+{
+	const uint16_t *from = packet;
+
+	memcpy((uint16_t *)at + 1, from + 1, 62);
+	__atomic_store_n((uint16_t *)at, *from, __ATOMIC_RELEASE);
+	__atomic_store_n(queue_wptr(queue), queue->written, __ATOMIC_RELEASE);
+}
+
+void queue_publish(struct raw_queue *queue, const void *packet)
+{
+	publish(queue, queue_packet(queue), packet);
+}
+
+void queue_barrier(struct raw_queue *queue, struct signal *dependency, struct signal *signal)
+{
+	uint32_t packet[16] = {3 | 1u << 8};
+	uint64_t on = (uint64_t)(uintptr_t)dependency, done = (uint64_t)(uintptr_t)signal;
+
+	memcpy(packet + 2, &on, 8);
+	memcpy(packet + 14, &done, 8);
+	queue_publish(queue, packet);
+}
+
+void queue_ring(struct raw_queue *queue)
+{
+	__atomic_store_n(queue->doorbell, queue->written - 1, __ATOMIC_RELEASE);
+}
+
+struct signal *signals_new(const struct gpu_file *gpu)
+{
+	struct buffer page;
+
+	CHECK_IS(buffer_new(gpu, PAGE, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
+	return page.cpu;
+}
+
+void sleep_ms(unsigned ms)
+{
+	sleep_ns(ms * 1000000ull);
+}
+
+bool comes(volatile int64_t *value, int64_t wanted, unsigned ms)
+{
+	for (unsigned i = 0; i < ms; i++) {
+		if (__atomic_load_n(value, __ATOMIC_ACQUIRE) == wanted)
+			return true;
+		sleep_ms(1);
+	}
+	return __atomic_load_n(value, __ATOMIC_ACQUIRE) == wanted;
+}
+
+/* The first call returns when the driver continues after a stop, and the second one when the driver
+ * has handled what was due then. */
+bool stays_away(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms)
+{
+	struct kfd_ioctl_get_version_args version;
+
+	for (int i = 0; i < 2; i++) {
+		if (comes(value, wanted, ms / 2))
+			return false;
+		lab_ioctl(gpu->kfd, KFDABI_GET_VERSION, &version, sizeof version);
+	}
+	return __atomic_load_n(value, __ATOMIC_ACQUIRE) != wanted;
+}
+
+void until_asleep(pid_t tid)
+{
+	struct proc_stat thread;
+
+	for (unsigned ms = 0; proc_stat(tid, &thread) && thread.state != 'S'; ms++) {
+		CHECK(ms < ASLEEP_MS);
+		sleep_ms(1);
+	}
+}
+
+void until_in_call(const pid_t *tid)
+{
+	pid_t stored;
+
+	while (!(stored = __atomic_load_n(tid, __ATOMIC_ACQUIRE)))
+		sleep_ms(1);
+	until_asleep(stored);
+}
+
+/* An empty list of loaded code objects for debuggers. */
+static const uint64_t no_code_objects[5];
+
+int runtime_enable(const struct gpu_file *gpu, uint32_t mode)
+{
+	struct kfdabi_runtime_enable a = {.r_debug = (uint64_t)(uintptr_t)no_code_objects,
+					  .mode_mask = mode};
+
+	return lab_ioctl(gpu->kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a);
+}
+
+static int trap(int kfd, struct kfdabi_dbg_trap *a, pid_t pid, uint32_t op)
+{
+	a->pid = (uint32_t)pid;
+	a->op = op;
+	return lab_ioctl(kfd, KFDABI_DBG_TRAP, a, sizeof *a);
+}
+
+int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info)
+{
+	struct kfdabi_dbg_trap a = {.u.enable = {.exception_mask = mask,
+						 .rinfo_ptr = (uint64_t)(uintptr_t)info,
+						 .rinfo_size = sizeof *info,
+						 .dbg_fd = (uint32_t)dbg_fd}};
+
+	return trap(kfd, &a, pid, KFDABI_TRAP_ENABLE);
+}
+
+int trap_disable(int kfd, pid_t pid)
+{
+	struct kfdabi_dbg_trap a = {0};
+
+	return trap(kfd, &a, pid, KFDABI_TRAP_DISABLE);
+}
+
+int trap_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask)
+{
+	struct kfdabi_dbg_trap a = {.u.suspend = {.exception_mask = mask,
+						  .queue_array_ptr = (uint64_t)(uintptr_t)ids,
+						  .num_queues = n,
+						  .grace_period = KFDABI_GRACE_DEFAULT}};
+
+	return trap(kfd, &a, pid, KFDABI_TRAP_SUSPEND_QUEUES);
+}
+
+int trap_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n)
+{
+	struct kfdabi_dbg_trap a = {
+		.u.resume = {.queue_array_ptr = (uint64_t)(uintptr_t)ids, .num_queues = n}};
+
+	return trap(kfd, &a, pid, KFDABI_TRAP_RESUME_QUEUES);
+}
+
+int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapshot *entries,
+		  uint32_t *n)
+{
+	struct kfdabi_dbg_trap a = {
+		.u.queue_snapshot = {.exception_mask = mask,
+				     .snapshot_buf_ptr = (uint64_t)(uintptr_t)entries,
+				     .num_queues = *n,
+				     .entry_size = sizeof *entries}};
+	int r = trap(kfd, &a, pid, KFDABI_TRAP_GET_QUEUE_SNAPSHOT);
+
+	*n = a.u.queue_snapshot.num_queues;
+	return r;
+}
+
+int trap_send(int kfd, pid_t pid, uint64_t mask)
+{
+	struct kfdabi_dbg_trap a = {.u.send_runtime_event = {.exception_mask = mask}};
+
+	return trap(kfd, &a, pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
+}
+
+void child_start(struct child *child, void (*body)(int from, int to))
+{
+	int to[2], from[2];
+
+	CHECK(!pipe2(to, O_CLOEXEC) && !pipe2(from, O_CLOEXEC));
+	child->pid = fork();
+	CHECK(child->pid >= 0);
+	if (!child->pid) {
+		close(to[1]);
+		close(from[0]);
+		body(to[0], from[1]);
+		_exit(0); /* the leak checker at exit does not work in a traced process */
+	}
+	close(to[0]);
+	close(from[1]);
+	child->to = to[1];
+	child->from = from[0];
+}
+
+void tell(int fd)
+{
+	CHECK_IS(write(fd, ".", 1), 1);
+}
+
+void hear(int fd)
+{
+	char byte;
+
+	CHECK_IS(read(fd, &byte, 1), 1);
+}
+
+bool readable_within(int fd, unsigned ms)
+{
+	int ready = poll_one_ns(fd, POLLIN, wait_end_ms((int)ms));
+
+	return ready > 0 && ready & POLLIN;
+}
+
+bool hears(int fd, unsigned ms)
+{
+	if (!readable_within(fd, ms))
+		return false;
+	hear(fd);
+	return true;
+}
+
+/* A traced child may stop at a signal before it exits; it is continued. */
+int child_end(struct child *child)
+{
+	int status;
+
+	close(child->to);
+	for (;;) {
+		CHECK_IS(waitpid(child->pid, &status, 0), child->pid);
+		if (!WIFSTOPPED(status))
+			return status;
+		ptrace(PTRACE_CONT, child->pid, 0, 0);
+	}
+}
+
+void seize(pid_t pid)
+{
+	CHECK_IS(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
+}

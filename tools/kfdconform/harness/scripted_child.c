@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: MIT
+#include "tools/kfdconform/harness/scripted_child.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/wait.h"
+
+#define QUEUES 4
+#define STANDS_MS 12u	      /* long enough to conclude that a barrier packet does not run */
+#define SAVE_ERROR_ADDRESS 24 /* offset in the runtime's part of the save area header */
+#define SAVE_ERROR_EVENT 32
+#define NOWHERE 0x20000u /* an address that no GPU has mapped */
+
+/* What the caller sends to an actor. */
+struct order {
+	pid_t pid; /* new target; 0: `what` is a command */
+	char what;
+};
+
+static struct {
+	struct gpu_file gpu;
+	struct raw_queue queues[QUEUES];
+	unsigned n_queues;
+	struct signal *signals; /* [0]: dispatches; [1]: errors of a queue */
+	uint32_t memory_event;
+	int from, to;
+	pid_t target, other; /* other: second thread or child */
+	char thread_order;
+} self;
+
+static int order_run(char what);
+
+int trap_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op)
+{
+	args->pid = (uint32_t)pid;
+	args->op = op;
+	return lab_ioctl(kfd, KFDABI_DBG_TRAP, args, sizeof *args);
+}
+
+int clear_and_suspend(int kfd, pid_t pid)
+{
+	struct kfdabi_queue_snapshot entries[QUEUES];
+	uint32_t n = QUEUES, id = 0;
+	int r = trap_snapshot(kfd, pid, NEW_MASK, entries, &n);
+
+	return r ? r : trap_suspend(kfd, pid, &id, 1, 0);
+}
+
+int dots(int fd)
+{
+	int ready = poll_now(fd, POLLIN);
+	char bytes[64];
+
+	if (ready <= 0)
+		return 0;
+	if (!(ready & POLLIN))
+		return -1;
+	return (int)read(fd, bytes, sizeof bytes);
+}
+
+static struct signal *signals(void)
+{
+	if (!self.signals)
+		self.signals = signals_new(&self.gpu);
+	return self.signals;
+}
+
+static int work(void)
+{
+	signals()->value = 1;
+	queue_dispatch(&self.queues[0], 1, signals());
+	queue_ring(&self.queues[0]);
+	return 0;
+}
+
+static int bad_packet(void)
+{
+	uint32_t packet[16] = {2 | 1u << 8}; /* a dispatch with 0 dimensions */
+
+	queue_publish(&self.queues[0], packet);
+	queue_ring(&self.queues[0]);
+	return 0;
+}
+
+static int fault(void)
+{
+	queue_barrier(&self.queues[0], NULL, (struct signal *)NOWHERE);
+	queue_ring(&self.queues[0]);
+	return 0;
+}
+
+/* Stores where the driver reports the errors of queue 0: a word in signals()[1] and an event. */
+static int ask_for_errors(void)
+{
+	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_SIGNAL};
+	char *save = self.queues[0].save.cpu;
+	uint64_t payload = (uint64_t)(uintptr_t)&signals()[1].value;
+	int r = lab_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event);
+
+	memcpy(save + SAVE_ERROR_ADDRESS, &payload, sizeof payload);
+	memcpy(save + SAVE_ERROR_EVENT, &event.event_id, sizeof event.event_id);
+	return r;
+}
+
+/* Waits up to `ms` for the memory event; 0: creates the event. */
+static int memory_event(unsigned ms)
+{
+	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_MEMORY};
+	struct kfd_event_data data = {.event_id = self.memory_event};
+	struct kfd_ioctl_wait_events_args wait = {
+		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = ms};
+	int r;
+
+	if (!ms) {
+		r = lab_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event);
+		self.memory_event = event.event_id;
+		return r;
+	}
+	r = lab_ioctl(self.gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait);
+	return r ? r : wait.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE;
+}
+
+/* Executes a command on the actor's own device; -ENOSYS if it is none. */
+static int on_own_device(char what)
+{
+	struct kfd_ioctl_get_version_args version = {0};
+
+	switch (what) {
+	case 'o':
+		/* A process has one VM per GPU, through the first render node, so only /dev/kfd
+		 * is opened again. */
+		if (self.gpu.render > 0)
+			self.gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+		else
+			gpu_open(&self.gpu);
+		return self.gpu.kfd < 0 ? -errno : 0;
+	case 'c':
+		return close(self.gpu.kfd);
+	case 'u':
+		return lab_ioctl(self.gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version);
+	case 'r':
+		return runtime_enable(&self.gpu,
+				      KFDABI_RUNTIME_MODE_ENABLE | KFDABI_RUNTIME_MODE_TTMP_SAVE);
+	case 'R':
+		return runtime_enable(&self.gpu, 0);
+	case 'q':
+		queue_new(&self.gpu, &self.queues[self.n_queues]);
+		return (int)self.queues[self.n_queues++].id;
+	case 'd':
+		return queue_destroy(&self.gpu, self.queues[--self.n_queues].id);
+	case 'w':
+		return work();
+	case 'W':
+		return comes(&signals()->value, 0, 1000);
+	case 'z':
+		return !stays_away(&self.gpu, &signals()->value, 0, STANDS_MS);
+	case 'm':
+		return memory_event(0);
+	case 'M':
+		return memory_event(50);
+	case 'C':
+		return memory_event(1000);
+	case 'b':
+		return bad_packet();
+	case 'v':
+		return fault();
+	case 'h':
+		return ask_for_errors();
+	case 'p':
+		sleep_ms(STANDS_MS);
+		return signals()[1].value != 0;
+	case 'B':
+		for (int i = 0; i < 1000 && !signals()[1].value; i++)
+			sleep_ms(1);
+		return signals()[1].value != 0;
+	default:
+		return -ENOSYS;
+	}
+}
+
+static int trap_with(int dbg_fd, uint32_t op)
+{
+	struct kfdabi_runtime_info info;
+	uint32_t n = 0;
+	int r;
+
+	if (op == KFDABI_TRAP_ENABLE)
+		return trap_enable(self.gpu.kfd, self.target, 0, dbg_fd, &info);
+	r = trap_snapshot(self.gpu.kfd, self.target, 0, NULL, &n);
+	return r ? r : (int)n;
+}
+
+/* Detaches from the target, which must be stopped for that. */
+static int release(void)
+{
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, self.target, 0, 0) ||
+	    waitpid(self.target, &status, __WALL) != self.target ||
+	    ptrace(PTRACE_DETACH, self.target, 0, 0))
+		return -errno;
+	return 0;
+}
+
+static void *thread_once(void *answer)
+{
+	*(int *)answer = order_run(self.thread_order);
+	return NULL;
+}
+
+/* Executes a command in another thread, which does not own the session and does not
+ * trace the target. */
+static int in_thread(char what)
+{
+	pthread_t thread;
+	int answer = 0;
+
+	self.thread_order = what;
+	CHECK_IS(pthread_create(&thread, NULL, thread_once, &answer), 0);
+	CHECK_IS(pthread_join(thread, NULL), 0);
+	return answer;
+}
+
+/* Executes a command on the target; -ENOSYS if it is none. */
+static int on_target(char what)
+{
+	switch (what) {
+	case 'S':
+		return ptrace(PTRACE_SEIZE, self.target, 0, 0) ? -errno : 0;
+	case 'T':
+		return release();
+	case 'E':
+		return trap_with(self.to, KFDABI_TRAP_ENABLE);
+	case 'e':
+		return trap_with(999, KFDABI_TRAP_ENABLE);
+	case 'D':
+		return trap_disable(self.gpu.kfd, self.target);
+	case 'P':
+		return clear_and_suspend(self.gpu.kfd, self.target);
+	case 'n':
+		return trap_with(-1, KFDABI_TRAP_GET_QUEUE_SNAPSHOT);
+	case 'V':
+		return trap_send(self.gpu.kfd, self.target, RUNTIME_MASK);
+	case '2':
+		return in_thread('E');
+	case 'N':
+		return in_thread('n');
+	default:
+		return -ENOSYS;
+	}
+}
+
+/* Executes commands until the caller closes the pipe. */
+static void serve(void)
+{
+	struct order order;
+
+	while (read(self.from, &order, sizeof order) == sizeof order) {
+		int answer = 0;
+
+		if (order.pid)
+			self.target = order.pid;
+		else
+			answer = order_run(order.what);
+		CHECK_IS(write(self.to, &answer, sizeof answer), sizeof answer);
+	}
+}
+
+/* Waits until the first thread has got the command 'l', then serves the commands. */
+static void *second_thread(void *channel)
+{
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+
+	CHECK_IS(write(*(int *)channel, &tid, sizeof tid), sizeof tid);
+	while (__atomic_load_n(&self.thread_order, __ATOMIC_ACQUIRE) != 'l')
+		sleep_ms(1);
+	serve();
+	_exit(0);
+}
+
+static int new_thread(void)
+{
+	static int channel[2];
+	pthread_t thread;
+	pid_t tid;
+
+	CHECK(!pipe2(channel, O_CLOEXEC));
+	CHECK_IS(pthread_create(&thread, NULL, second_thread, &channel[1]), 0);
+	CHECK_IS(read(channel[0], &tid, sizeof tid), sizeof tid);
+	return tid;
+}
+
+static int fork_child(bool start)
+{
+	if (!start) {
+		kill(self.other, SIGKILL);
+		return waitpid(self.other, NULL, 0) == self.other ? 0 : -errno;
+	}
+	self.other = fork();
+	if (!self.other) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close_range(0, ~0u, 0); /* the pipes must not stay open in the child */
+		for (;;)
+			pause();
+	}
+	return self.other;
+}
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+static int handle_alarm(void)
+{
+	struct sigaction action = {.sa_handler = nothing};
+
+	return sigaction(SIGALRM, &action, NULL) ? -errno : 0;
+}
+
+static int order_run(char what)
+{
+	int answer = on_own_device(what);
+
+	if (answer == -ENOSYS)
+		answer = on_target(what);
+	if (answer != -ENOSYS)
+		return answer;
+	switch (what) {
+	case 't':
+		return new_thread();
+	case 'l':
+		CHECK_IS(write(self.to, &(int){0}, sizeof(int)), sizeof(int));
+		__atomic_store_n(&self.thread_order, 'l', __ATOMIC_RELEASE);
+		syscall(SYS_exit, 0);
+		return 0;
+	case 'f':
+	case 'F':
+		return fork_child(what == 'f');
+	case 'A':
+		return handle_alarm();
+	case 'k':
+		abort();
+	case 'x':
+		dup2(self.from, STDIN_FILENO);
+		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+		fcntl(self.gpu.kfd, F_SETFD, 0);
+		execl("/bin/cat", "cat", (char *)NULL);
+		return -errno;
+	default:
+		return -EINVAL;
+	}
+}
+
+static void body(int from, int to)
+{
+	sigset_t child;
+
+	/* A traced process would stop at SIGCHLD. */
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	self.from = from;
+	self.to = to;
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* for Yama */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	serve();
+}
+
+void actor_start(struct actor *actor, const char *orders)
+{
+	child_start(&actor->child, body);
+	actor->pid = actor->child.pid;
+	for (; *orders; orders++)
+		CHECK(actor_do(actor, *orders) >= 0);
+}
+
+void actor_tell(struct actor *actor, char what)
+{
+	struct order order = {.what = what};
+
+	CHECK_IS(write(actor->child.to, &order, sizeof order), sizeof order);
+}
+
+bool actor_answers(struct actor *actor, unsigned ms, int *answer)
+{
+	if (!readable_within(actor->child.from, ms))
+		return false;
+	CHECK_IS(read(actor->child.from, answer, sizeof *answer), sizeof *answer);
+	return true;
+}
+
+int actor_do(struct actor *actor, char what)
+{
+	int answer = 0;
+
+	actor_tell(actor, what);
+	CHECK(actor_answers(actor, 3000, &answer));
+	return answer;
+}
+
+void actor_aim(struct actor *actor, pid_t pid)
+{
+	struct order order = {.pid = pid};
+	int answer;
+
+	CHECK_IS(write(actor->child.to, &order, sizeof order), sizeof order);
+	CHECK(actor_answers(actor, 3000, &answer));
+}
+
+void let_go_on(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, WNOHANG | __WALL) == pid && WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status));
+}
+
+void actor_kill(struct actor *actor)
+{
+	CHECK(!kill(actor->pid, SIGKILL));
+	CHECK(WIFSIGNALED(child_end(&actor->child)));
+}
+
+void actor_end(struct actor *actor)
+{
+	CHECK_IS(child_end(&actor->child), 0);
+}
+
+void session_open(int kfd, pid_t pid, uint64_t mask, int dbg_fd)
+{
+	for (int i = 0; i < 200; i++) {
+		struct kfdabi_runtime_info info;
+
+		CHECK_IS(trap_enable(kfd, pid, mask, dbg_fd, &info), 0);
+		if (info.runtime_state == KFDABI_RUNTIME_ENABLED)
+			return;
+		CHECK_IS(info.runtime_state, KFDABI_RUNTIME_BUSY);
+		CHECK_IS(trap_disable(kfd, pid), 0);
+		sleep_ms(5);
+	}
+	SKIP("another process has a debug session on this GPU");
+}
+
+void debugged(struct actor *actor, int *kfd, uint64_t mask, int *events)
+{
+	int ends[2];
+
+	*kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	CHECK(*kfd >= 0);
+	actor_start(actor, "orq");
+	seize(actor->pid);
+	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+	session_open(*kfd, actor->pid, mask, ends[1]);
+	close(ends[1]);
+	if (events)
+		*events = ends[0];
+}

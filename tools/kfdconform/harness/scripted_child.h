@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Actors: scripted child processes that do one thing at a time on command, so that a check reads as
+ * a list of the actions of several processes. A letter is a command. The answer is the return value
+ * of the action (>= 0 or -errno), or what is stated below.
+ *
+ * On its own device:
+ *   o  open /dev/kfd and a render node       c  close /dev/kfd
+ *   r  enable the runtime                    R  disable it
+ *   q  create a queue; answer: its id        d  destroy the newest queue
+ *   w  submit a small dispatch to queue 0    W  answer: 1 if it is done within 1 s, else 0
+ *   z  answer: 1 if it is done in 12 ms      A  install a handler of SIGALRM, without restart
+ *   m  create a memory fault event           M  answer: 1 if it is set within 50 ms, else 0
+ *                                            C  answer: 1 if it is set within 1 s, else 0
+ *   b  submit a packet without dimensions    v  submit a packet that faults (b, v: queue 0)
+ *   h  request the errors of queue 0 in its save area
+ *   p  answer: 1 if there is one 12 ms later B  answer: 1 if there is one within 1 s, else 0
+ *   u  use the file descriptor (GET_VERSION)
+ *   t  create a second thread; answer: id    l  let it serve the commands; the first thread exits
+ *   f  fork a child that does nothing; answer: its pid    F  kill that child
+ *   k  abort() (no answer)
+ *   x  execute cat, which ends when the pipe is closed (no answer)
+ * On the target process that was set with actor_aim():
+ *   S  PTRACE_SEIZE     T  PTRACE_DETACH
+ *   E  ENABLE without exceptions             D  DISABLE
+ *   e  ENABLE with a bad dbg_fd              2  ENABLE in another thread
+ *   P  clear NEW of all queues, then suspend queue 0; answer: number of suspended queues
+ *   n  snapshot without room; answer: number of queues
+ *   N  the same in another thread            V  SEND_RUNTIME_EVENT with the runtime exception
+ */
+#ifndef KFDSHIM_TOOLS_KFDCONFORM_HARNESS_SCRIPTED_CHILD_H
+#define KFDSHIM_TOOLS_KFDCONFORM_HARNESS_SCRIPTED_CHILD_H
+
+#include "tools/kfdconform/harness/harness.h"
+
+struct actor {
+	struct child child;
+	pid_t pid;
+};
+
+/* Starts an actor and sends it the commands of the string, all of which must succeed. */
+void actor_start(struct actor *actor, const char *orders);
+/* Sends a command and waits for the answer, for at most 3 s. */
+int actor_do(struct actor *actor, char order);
+/* Sends a command and does not wait for the answer. */
+void actor_tell(struct actor *actor, char order);
+/* Returns whether an answer arrives within so many milliseconds, and writes it to *answer. */
+bool actor_answers(struct actor *actor, unsigned ms, int *answer);
+/* Sets the target of the commands S to V. */
+void actor_aim(struct actor *actor, pid_t pid);
+/* Kills the actor with SIGKILL and waits for its end. */
+void actor_kill(struct actor *actor);
+/* If the traced process has stopped at a signal, delivers the signal and continues the process. */
+void let_go_on(pid_t pid);
+/* Ends the actor by closing its pipe; its exit status must be 0. */
+void actor_end(struct actor *actor);
+
+/* Calls DBG_TRAP with any arguments. Returns >= 0 or a negative errno. */
+int trap_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op);
+/* Calls ENABLE on a process at runtime state 1 (enabled). On a GPU that allows only one debugged
+ * process, the session of an earlier check may not have ended completely. In that case the call is
+ * repeated up to 200 times, 5 ms apart; then the check ends as "not applicable". */
+void session_open(int kfd, pid_t pid, uint64_t mask, int dbg_fd);
+/* Starts an actor that traces no process and that the caller traces, at runtime state 1 with
+ * one queue, and opens a debug session on it. *kfd is the caller's file descriptor. events:
+ * receives the read end of a pipe whose write end was passed as dbg_fd (and is closed in the
+ * caller), or NULL. */
+void debugged(struct actor *actor, int *kfd, uint64_t mask, int *events);
+/* Clears NEW of all queues, then suspends queue 0. Returns the number of suspended queues or a
+ * negative errno. */
+int clear_and_suspend(int kfd, pid_t pid);
+/* Reads the available bytes of a pipe, at most 64. Returns their number: 0 if there are none, -1 if
+ * there are none and the other end is closed. */
+int dots(int fd);
+
+#endif
