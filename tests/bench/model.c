@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
-#include "replay/plan.h"
 #include "sim/gpu/gpu.h"
 #include "tests/bench/report.h"
+#include "tools/kfdreplay/plan.h"
 
 #define QUEUES_MAX 4u
 #define AHEAD 16u /* dispatches in a queue, as of a process that keeps its queue full */

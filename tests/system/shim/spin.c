@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/code_objects.h"
+#include "tools/kernels/code_objects.h"
 
 #define KERNEL "kfdreplay_spin.kd"
 #define GROUP 256u	   /* work-items, as the kernel requires */

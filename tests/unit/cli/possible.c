@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "replay/arrivals.h"
 #include "scheduler/cli/possible_read.h"
+#include "tools/kfdreplay/arrivals.h"
 
 static const struct possible_costs costs = {.suspend_us = 50, .resume_us = 30};
 static struct possible out;

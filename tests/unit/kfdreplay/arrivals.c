@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "replay/arrivals_file.h"
-#include "replay/request_times.h"
+#include "tools/kfdreplay/arrivals_file.h"
+#include "tools/kfdreplay/request_times.h"
 
 static char path[] = "/tmp/kfdreplay-arrivals-XXXXXX";
 static char error[256];

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "replay/arrivals.h"
-#include "replay/stats.h"
+#include "tools/kfdreplay/arrivals.h"
+#include "tools/kfdreplay/stats.h"
 
 static void percentiles(void **state)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "replay/trace.h"
+#include "tools/kfdreplay/trace.h"
 
 #define HEAD "op,launch_ns,start_ns,duration_ns,grid,block,bytes,name\n"
 #define GOOD "kernel,5,6,700,4x2x1,64x1x1,,gemm\n"

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "replay/plan.h"
 #include "sim/run/profile.h"
+#include "tools/kfdreplay/plan.h"
 
 /* Plays the kernels of a request as kfdreplay submits them: in order, each occupying whole CUs.
  * Returns the busy time in ns. */

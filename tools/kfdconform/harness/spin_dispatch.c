@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/wait.h"
-#include "replay/code_objects.h"
+#include "tools/kernels/code_objects.h"
 #include "tools/kfdconform/harness/harness.h"
 
 #define KERNEL "kfdreplay_spin.kd"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "replay/plan.h"
+#include "tools/kfdreplay/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

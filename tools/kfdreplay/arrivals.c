@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "replay/arrivals.h"
+#include "tools/kfdreplay/arrivals.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "replay/rt.h"
+#include "tools/kfdreplay/rt.h"
 
 #define PACKETS_PER_OP 2u /* a barrier and a dispatch */
 

@@ -9,15 +9,15 @@
  *
  * Threads: the caller's one; but the runtime calls the queue's error callback from its own thread.
  */
-#ifndef KFDSHIM_REPLAY_HSA_H
-#define KFDSHIM_REPLAY_HSA_H
+#ifndef KFDSHIM_TOOLS_KFDREPLAY_HSA_H
+#define KFDSHIM_TOOLS_KFDREPLAY_HSA_H
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "replay/plan.h"
+#include "tools/kfdreplay/plan.h"
 
 struct rt;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "replay/run.h"
+#include "tools/kfdreplay/run.h"
 
 #include <errno.h>
 #include <signal.h>

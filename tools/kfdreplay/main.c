@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/version.h"
-#include "replay/arrivals_file.h"
-#include "replay/json.h"
-#include "replay/run.h"
+#include "tools/kfdreplay/arrivals_file.h"
+#include "tools/kfdreplay/json.h"
+#include "tools/kfdreplay/run.h"
 
 #define WORLD_FILE "/sys/class/kfd/kfd/simulation.json"
 #define DEFAULT_SEED 1u

@@ -21,8 +21,8 @@
 #include <time.h>
 
 #include "common/clock.h"
-#include "replay/code_objects.h"
-#include "replay/rt.h"
+#include "tools/kernels/code_objects.h"
+#include "tools/kfdreplay/rt.h"
 
 #define NEWEST 7
 #define OLDEST 5

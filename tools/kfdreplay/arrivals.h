@@ -6,8 +6,8 @@
  * Pure. Threads: any, one at a time for each struct. Times are model time, in ns from the start of
  * the run.
  */
-#ifndef KFDSHIM_REPLAY_ARRIVALS_H
-#define KFDSHIM_REPLAY_ARRIVALS_H
+#ifndef KFDSHIM_TOOLS_KFDREPLAY_ARRIVALS_H
+#define KFDSHIM_TOOLS_KFDREPLAY_ARRIVALS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "replay/arrivals_file.h"
+#include "tools/kfdreplay/arrivals_file.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "replay/stats.h"
+#include "tools/kfdreplay/stats.h"
 
 #include <errno.h>
 #include <math.h>

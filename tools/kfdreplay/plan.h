@@ -31,14 +31,14 @@
  *
  * Pure. Threads: any. Units: ns of the recording; ticks of the 100 MHz counter (10 ns).
  */
-#ifndef KFDSHIM_REPLAY_PLAN_H
-#define KFDSHIM_REPLAY_PLAN_H
+#ifndef KFDSHIM_TOOLS_KFDREPLAY_PLAN_H
+#define KFDSHIM_TOOLS_KFDREPLAY_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "replay/trace.h"
+#include "tools/kfdreplay/trace.h"
 
 #define PLAN_RECORDED_UNITS 132u    /* multiprocessors of the recorded GPU */
 #define PLAN_RECORDED_THREADS 1024u /* resident threads of a multiprocessor, at 64 registers */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads recorded distances between arrivals from a file (format: docs/reference/kfdreplay.md,
  * "Arrivals"). */
-#ifndef KFDSHIM_REPLAY_ARRIVALS_FILE_H
-#define KFDSHIM_REPLAY_ARRIVALS_FILE_H
+#ifndef KFDSHIM_TOOLS_KFDREPLAY_ARRIVALS_FILE_H
+#define KFDSHIM_TOOLS_KFDREPLAY_ARRIVALS_FILE_H
 
-#include "replay/arrivals.h"
+#include "tools/kfdreplay/arrivals.h"
 
 /*
  * Reads a file. Returns 0; the caller then frees *out by arrivals_file_free(). On failure returns a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "replay/json.h"
+#include "tools/kfdreplay/json.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
  * Code objects of spin.cl that are embedded in the binary, one for each GPU architecture for which
  * it was built. Threads: any.
  */
-#ifndef KFDSHIM_REPLAY_CODE_OBJECTS_H
-#define KFDSHIM_REPLAY_CODE_OBJECTS_H
+#ifndef KFDSHIM_TOOLS_KERNELS_CODE_OBJECTS_H
+#define KFDSHIM_TOOLS_KERNELS_CODE_OBJECTS_H
 
 #include <stddef.h>
 

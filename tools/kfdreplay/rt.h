@@ -12,8 +12,8 @@
  *
  * Threads: the caller's one.
  */
-#ifndef KFDSHIM_REPLAY_RT_H
-#define KFDSHIM_REPLAY_RT_H
+#ifndef KFDSHIM_TOOLS_KFDREPLAY_RT_H
+#define KFDSHIM_TOOLS_KFDREPLAY_RT_H
 
 #include <errno.h>
 #include <stdbool.h>
@@ -21,8 +21,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "replay/hsa.h"
-#include "replay/plan.h"
+#include "tools/kfdreplay/hsa.h"
+#include "tools/kfdreplay/plan.h"
 
 struct rt_hip;
 

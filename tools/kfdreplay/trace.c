@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "replay/trace.h"
+#include "tools/kfdreplay/trace.h"
 
 #include <errno.h>
 #include <inttypes.h>

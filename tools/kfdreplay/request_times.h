@@ -6,13 +6,13 @@
  *
  * Times are model time, in ns from the start of the run. Threads: the caller's one.
  */
-#ifndef KFDSHIM_REPLAY_REQUEST_TIMES_H
-#define KFDSHIM_REPLAY_REQUEST_TIMES_H
+#ifndef KFDSHIM_TOOLS_KFDREPLAY_REQUEST_TIMES_H
+#define KFDSHIM_TOOLS_KFDREPLAY_REQUEST_TIMES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "replay/arrivals.h"
+#include "tools/kfdreplay/arrivals.h"
 
 struct request_times {
 	struct request_span {

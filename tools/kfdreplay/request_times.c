@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "replay/request_times.h"
+#include "tools/kfdreplay/request_times.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -4,13 +4,13 @@
  *
  * Threads: any. Errors: a negative errno, with one sentence in `why`.
  */
-#ifndef KFDSHIM_REPLAY_JSON_H
-#define KFDSHIM_REPLAY_JSON_H
+#ifndef KFDSHIM_TOOLS_KFDREPLAY_JSON_H
+#define KFDSHIM_TOOLS_KFDREPLAY_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "replay/run.h"
+#include "tools/kfdreplay/run.h"
 
 /* The machine of the run: hardware, or a simulation by kfdsim. */
 struct world {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sets up the HSA runtime before the first request: device, memory, code object, queue.
-#include "replay/rt.h"
+#include "tools/kfdreplay/rt.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/code_objects.h"
+#include "tools/kernels/code_objects.h"
 
 #define RING_PACKETS 16384u /* size of the queue, the same as HIP's */
 

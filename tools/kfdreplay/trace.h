@@ -9,8 +9,8 @@
  *
  * Units: ns, bytes, workgroups. Threads: any. Ownership: trace_free() releases everything.
  */
-#ifndef KFDSHIM_REPLAY_TRACE_H
-#define KFDSHIM_REPLAY_TRACE_H
+#ifndef KFDSHIM_TOOLS_KFDREPLAY_TRACE_H
+#define KFDSHIM_TOOLS_KFDREPLAY_TRACE_H
 
 #include <stddef.h>
 #include <stdint.h>

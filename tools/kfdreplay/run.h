@@ -15,17 +15,17 @@
  *
  * Threads: the caller's one.
  */
-#ifndef KFDSHIM_REPLAY_RUN_H
-#define KFDSHIM_REPLAY_RUN_H
+#ifndef KFDSHIM_TOOLS_KFDREPLAY_RUN_H
+#define KFDSHIM_TOOLS_KFDREPLAY_RUN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "replay/arrivals.h"
-#include "replay/plan.h"
-#include "replay/request_times.h"
-#include "replay/rt.h"
-#include "replay/stats.h"
+#include "tools/kfdreplay/arrivals.h"
+#include "tools/kfdreplay/plan.h"
+#include "tools/kfdreplay/request_times.h"
+#include "tools/kfdreplay/rt.h"
+#include "tools/kfdreplay/stats.h"
 
 struct run_options {
 	bool open_loop;

@@ -6,8 +6,8 @@
  * Pure. Threads: any, one at a time for each struct. Ownership: the caller zeroes a struct stats
  * once and ends it by stats_free().
  */
-#ifndef KFDSHIM_REPLAY_STATS_H
-#define KFDSHIM_REPLAY_STATS_H
+#ifndef KFDSHIM_TOOLS_KFDREPLAY_STATS_H
+#define KFDSHIM_TOOLS_KFDREPLAY_STATS_H
 
 #include <stdbool.h>
 #include <stddef.h>

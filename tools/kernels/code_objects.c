@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "replay/code_objects.h"
+#include "tools/kernels/code_objects.h"
 
 #include <stdio.h>
 #include <string.h>
