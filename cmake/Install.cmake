@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 install(TARGETS kfdschedd RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
 install(TARGETS kfdsched kfdreplay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS kfdshim kfdshim-agent LIBRARY DESTINATION lib)
-install(FILES preload/kfdshim.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/kfdshim.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES README.md SECURITY.md LICENSE packaging/kfdschedd.ini
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Where README.md, SECURITY.md, help texts and error messages name them: below docs/.

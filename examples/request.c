@@ -2,7 +2,7 @@
 /*
  * A server that reports its requests to libkfdshim.so. From the top directory:
  *
- *     cc -Ipreload -o request examples/request.c
+ *     cc -Iinclude -o request examples/request.c
  *     LD_PRELOAD=libkfdshim.so ./request
  *
  * Between kfdshim_request_begin() and kfdshim_request_end() this process counts as active on its

@@ -5,7 +5,7 @@
 
 #include "preload/internal.h"
 #define KFDSHIM_NO_MACROS
-#include "preload/kfdshim.h"
+#include "include/kfdshim.h"
 
 #define PRIORITY_MAX 15
 

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "preload/agent.h"
+#include "channel/agent_abi.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define COLD __attribute__((noinline, cold))

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "channel/agent_abi.h"
 #include "common/clock.h"
 #include "common/thread_cancel.h"
-#include "preload/agent.h"
 #include "shim/evidence.h"
 #include "shim/link_lane.h"
 #include "shim/sampler.h"

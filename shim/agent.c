@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The functions that libkfdshim.so calls (preload/agent.h), and the handling of each KFD ioctl
+ * The functions that libkfdshim.so calls (channel/agent_abi.h), and the handling of each KFD ioctl
  * around its forwarding to the driver.
  *
  * Threads: the hooks run in any thread of the program.
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "channel/agent_abi.h"
 #include "common/clock.h"
 #include "common/thread_cancel.h"
-#include "preload/agent.h"
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/contexts.h"

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "preload/agent.h"
+#include "channel/agent_abi.h"
 #include "shim/activity.h"
 #include "shim/evidence.h"
 #include "shim/queues.h"

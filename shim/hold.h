@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "channel/agent_abi.h"
 #include "channel/client_shm.h"
-#include "preload/agent.h"
 #include "shim/queues.h"
 
 /* Limits; tests make them shorter. */

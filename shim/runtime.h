@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
+#include "channel/agent_abi.h"
 #include "channel/client_shm.h"
-#include "preload/agent.h"
 
 /* Finds the address that RUNTIME_ENABLE passes to the driver (_amdgpu_r_debug). At the agent's
  * start, which is the runtime's first ioctl; looks up symbols. */

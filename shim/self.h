@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-#include "preload/agent.h"
+#include "channel/agent_abi.h"
 
 /*
  * Opens the session, if it is not open. The device is kept (device.h) and the runtime is enabled.

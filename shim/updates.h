@@ -19,7 +19,7 @@
 
 #include <stdbool.h>
 
-#include "preload/agent.h"
+#include "channel/agent_abi.h"
 
 struct kfd_ioctl_update_queue_args;
 

@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#include "preload/agent.h"
+#include "channel/agent_abi.h"
 
 /* Forwards an ALLOC_MEMORY_OF_GPU and counts it. An allocation beyond the limit is not forwarded
  * and fails with ENOMEM, as on a full node.

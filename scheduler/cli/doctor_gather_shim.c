@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "channel/agent_abi.h"
 #include "channel/client_shm.h"
 #include "channel/protocol.h"
 #include "common/parse.h"
-#include "preload/agent.h"
 #include "scheduler/cli/cli.h"
 #include "scheduler/cli/doctor_read.h"
 

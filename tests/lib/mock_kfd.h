@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "channel/agent_abi.h"
 #include "kfd/uapi.h"
-#include "preload/agent.h"
 
 #define FAKE_GPU 19729u
 #define FAKE_FD 200 /* above the file descriptors that a test opens */

@@ -4,7 +4,7 @@
 #ifndef KFDSHIM_TESTS_SEEDED_IMAGES_H
 #define KFDSHIM_TESTS_SEEDED_IMAGES_H
 
-#include "preload/agent.h"
+#include "channel/agent_abi.h"
 #include "scheduler/daemon/executor_run.h"
 
 #define AGENT_IMAGES 6

@@ -11,7 +11,7 @@ set -eu
 lib=$BUILD/libkfdshim.so
 agent=$BUILD/libkfdshim-agent.so
 map=$SOURCE/preload/exports.map
-header=$SOURCE/preload/kfdshim.h
+header=$SOURCE/include/kfdshim.h
 
 on_a_line() {
 	sort | tr '\n' ' '

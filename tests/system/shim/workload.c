@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "common/proc_stat.h"
-#include "preload/kfdshim.h"
+#include "include/kfdshim.h"
 #include "sim/time/page.h"
 #include "tests/system/shim/workload.h"
 

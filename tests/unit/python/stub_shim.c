@@ -6,7 +6,7 @@
 #include <signal.h>
 
 #define KFDSHIM_NO_MACROS
-#include "preload/kfdshim.h"
+#include "include/kfdshim.h"
 
 #define API __attribute__((visibility("default")))
 

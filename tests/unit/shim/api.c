@@ -12,7 +12,7 @@
 
 #include "preload/internal.h"
 #define KFDSHIM_NO_MACROS
-#include "preload/kfdshim.h"
+#include "include/kfdshim.h"
 
 const struct kfdshim_agent *agent_loaded;
 

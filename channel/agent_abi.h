@@ -9,8 +9,8 @@
  * held. They never call hsa_*, never block (except ioctl and reserve, see below), and keep errno
  * (except ioctl, which leaves the errno of the call that it forwarded).
  */
-#ifndef KFDSHIM_PRELOAD_AGENT_H
-#define KFDSHIM_PRELOAD_AGENT_H
+#ifndef KFDSHIM_CHANNEL_AGENT_ABI_H
+#define KFDSHIM_CHANNEL_AGENT_ABI_H
 
 #include <stdbool.h>
 #include <stdint.h>
