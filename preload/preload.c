@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/internal.h"
+#include "preload/preload_priv.h"
 
 /* Bits 15:8 of an ioctl command are its type, bits 7:0 its number. Nothing else is compared,
  * because the rest contains the size of the struct, which grows. */

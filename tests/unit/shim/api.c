@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "preload/internal.h"
+#include "preload/preload_priv.h"
 #define KFDSHIM_NO_MACROS
 #include "include/kfdshim.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "preload/internal.h"
+#include "preload/preload_priv.h"
 
 enum condition { EQ, NE, LT, GTE };
 

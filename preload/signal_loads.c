@@ -5,7 +5,7 @@
  * final. The loads are wrapped by symbol here and in the API table as well (table.c). A load that
  * passes both hooks does no harm, because the second report of the same end changes nothing.
  */
-#include "preload/internal.h"
+#include "preload/preload_priv.h"
 
 typedef int64_t load_fn(uint64_t signal);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Internal declarations of libkfdshim.so: how the next definition of a wrapped function is found,
  * the agent, and the fast paths of the hooks. Any thread; no locks; libc only. */
-#ifndef KFDSHIM_PRELOAD_INTERNAL_H
-#define KFDSHIM_PRELOAD_INTERNAL_H
+#ifndef KFDSHIM_PRELOAD_PRELOAD_PRIV_H
+#define KFDSHIM_PRELOAD_PRELOAD_PRIV_H
 
 #include <errno.h>
 

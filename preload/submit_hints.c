@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "preload/internal.h"
+#include "preload/preload_priv.h"
 
 /* Offset of doorbell_signal in hsa_queue_t, in bytes; equal in ROCr 5.2 to 7.2. */
 #define QUEUE_DOORBELL 16

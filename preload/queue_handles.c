@@ -8,7 +8,7 @@
  * from the ioctl, and a definition here would make programs that search for the name believe that
  * an older runtime has it.
  */
-#include "preload/internal.h"
+#include "preload/preload_priv.h"
 
 #define STATUS_SUCCESS 0
 

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "preload/internal.h"
+#include "preload/preload_priv.h"
 
 /* From hsa_api_trace.h, equal in ROCr 5.2 to 7.2: a table begins with its version, whose minor
  * number is the size of the table in bytes. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "preload/internal.h"
+#include "preload/preload_priv.h"
 
 /*
  * The next definitions of wrapped functions.

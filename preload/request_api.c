@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "preload/internal.h"
+#include "preload/preload_priv.h"
 #define KFDSHIM_NO_MACROS
 #include "include/kfdshim.h"
 

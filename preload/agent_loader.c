@@ -13,7 +13,7 @@
 
 #include "common/stderr.h"
 #include "common/thread_cancel.h"
-#include "preload/internal.h"
+#include "preload/preload_priv.h"
 
 #define AGENT_BYTES (1u << 20) /* address space; more than the agent needs */
 
