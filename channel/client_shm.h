@@ -6,7 +6,7 @@
  *  - daemon shared memory (`struct board`): one memfd that only the daemon can write, mapped
  *    read-only by all clients.
  * Shims without a daemon use client shared memory between each other, each as a file
- * (shim/peers.h).
+ * (shim/links/peers.h).
  *
  * Rules
  * - Every field has one writer, named beside it. All fields that the other side reads are accessed
@@ -57,7 +57,7 @@ enum lane_level {
 enum lane_own {
 	LANE_OWN_NONE = 0,
 	LANE_OWN_SESSION = 1, /* a debug session on its own process */
-	LANE_OWN_UPDATES = 2, /* UPDATE_QUEUE (shim/updates.h), without a debug session */
+	LANE_OWN_UPDATES = 2, /* UPDATE_QUEUE (shim/queue_override.h), without a debug session */
 };
 
 /* A hold command of the daemon. It is one word, so that the client never reads half a command:

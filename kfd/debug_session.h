@@ -4,7 +4,7 @@
  * queues. The interface is the ioctl DBG_TRAP of KFD 1.13 (Linux 6.5).
  *
  * Used by the daemon and kfdsched on another process (kfd/debug_target.h adds ptrace, the events
- * of the session and sentences for errors), and by the agent on its own process (shim/self.h). The
+ * of the session and sentences for errors), and by the agent on its own process (shim/self_session.h). The
  * caller provides the ioctl, because the agent has to bypass the wrapper in its process.
  *
  * Rules of the driver that this module depends on (kfd_debug.c, kfd_chardev.c and

@@ -7,8 +7,8 @@
 #include "channel/agent_abi.h"
 #include "common/clock.h"
 #include "common/thread_cancel.h"
-#include "shim/evidence.h"
-#include "shim/link_lane.h"
+#include "shim/completion.h"
+#include "shim/links/publish.h"
 #include "shim/sampler.h"
 
 /* Each end forgets 1/16 of the longest kernel, so that one exceptionally long kernel does not delay

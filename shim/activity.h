@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 /* The agent's lock. It is held only for memory accesses and a write to an eventfd, never for
  * anything longer. agent_unlock() serves the requests of hooks first. */

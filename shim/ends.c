@@ -7,8 +7,8 @@
 
 #include "channel/agent_abi.h"
 #include "shim/activity.h"
-#include "shim/evidence.h"
-#include "shim/queues.h"
+#include "shim/completion.h"
+#include "shim/queue_table.h"
 #include "shim/rcu.h"
 
 #define WAITERS 32u /* threads whose waits are remembered at a time */

@@ -7,7 +7,7 @@
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/hold.h"
-#include "shim/link_lane.h"
+#include "shim/links/publish.h"
 
 /* Removes a queue from activity, table and published state. Under the lock; the caller waits for
  * readers before it frees the queue. */

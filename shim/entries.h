@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 /* Adds the queue to the table and to the client's shared memory. If the table is full, that is
  * logged and the queue is freed, so that its work is not seen. An older entry with the same context

@@ -8,15 +8,15 @@
 #include "common/clock.h"
 #include "shim/activity.h"
 #include "shim/config.h"
-#include "shim/contexts.h"
-#include "shim/device.h"
-#include "shim/gate.h"
-#include "shim/link.h"
-#include "shim/link_lane.h"
+#include "shim/kfd_context.h"
+#include "shim/kfd_fd.h"
+#include "shim/links/daemon_link.h"
+#include "shim/links/publish.h"
+#include "shim/queue_override.h"
 #include "shim/sampler.h"
-#include "shim/self.h"
+#include "shim/self_session.h"
+#include "shim/submit_gate.h"
 #include "shim/topology.h"
-#include "shim/updates.h"
 
 #define RUN_NS 200000000u /* pause after hold_stretch_ns, in which the process runs */
 /* Period of hold_step() while held. */

@@ -20,7 +20,7 @@
 
 #include "channel/agent_abi.h"
 #include "channel/client_shm.h"
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 /* Limits; tests make them shorter. */
 extern uint64_t hold_stretch_ns; /* 30 s: longest time on hold without a pause */

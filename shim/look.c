@@ -2,10 +2,10 @@
 #include "shim/look.h"
 
 #include "shim/activity.h"
+#include "shim/completion.h"
 #include "shim/config.h"
 #include "shim/ends.h"
-#include "shim/evidence.h"
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 #define QUIET_MIN_NS 2000000u /* a shorter gap between kernels is not an end */
 

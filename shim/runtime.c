@@ -10,10 +10,10 @@
 #include "kfd/uapi.h"
 #include "shim/activity.h"
 #include "shim/config.h"
-#include "shim/contexts.h"
 #include "shim/hold.h"
-#include "shim/link_lane.h"
-#include "shim/memory.h"
+#include "shim/kfd_context.h"
+#include "shim/links/publish.h"
+#include "shim/safe_read.h"
 #include "shim/topology.h"
 
 /* RUNTIME_ENABLE sleeps, and can be interrupted, only while a debugger is attached. */

@@ -18,14 +18,14 @@
 #include "common/wait.h"
 #include "shim/activity.h"
 #include "shim/config.h"
-#include "shim/contexts.h"
 #include "shim/descriptor.h"
 #include "shim/hold.h"
-#include "shim/link.h"
-#include "shim/link_lane.h"
+#include "shim/kfd_context.h"
+#include "shim/links/daemon_link.h"
+#include "shim/links/peers.h"
+#include "shim/links/publish.h"
 #include "shim/look.h"
-#include "shim/peers.h"
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 #define LONG_SLEEP_NS 10000000u /* a longer sleep is ended by sampler_wake() */
 #define NO_BARRIER_NS 10000000u /* polling period on a kernel without membarrier(2) */

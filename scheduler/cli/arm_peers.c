@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Arm peers: finds out whether the clients' shims have found the arm's folder, by their files
- * (shim/peers.h). */
+ * (shim/links/peers.h). */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

@@ -235,7 +235,7 @@ static void gather_rocr(struct doctor_facts *facts)
 		facts->rocr[0] = '\0';
 }
 
-/* Finds the directory in which shims find each other, by the rules of shim/peers_files.c, and
+/* Finds the directory in which shims find each other, by the rules of shim/links/peer_files.c, and
  * checks whether a shim accepts it: owned by the user, with mode 0700. */
 static void gather_folder(struct doctor_facts *facts)
 {

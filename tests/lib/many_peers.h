@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One process that plays many peers of the process under test (shim/peers.h). Each peer has a
+ * One process that plays many peers of the process under test (shim/links/peers.h). Each peer has a
  * shared-memory file that the playing process has locked, and a socket.
  *
  * The system calls of the process under test are counted, so a program that includes this file is

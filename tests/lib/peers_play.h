@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that find each other without a daemon (shim/peers.h). Each is a separate process with
+ * Processes that find each other without a daemon (shim/links/peers.h). Each is a separate process with
  * the agent in it, on the mocked driver. The functions of shim/hold.h are stubs here that only
  * record whether the process would be held. Include it once in a program.
  */

@@ -15,7 +15,7 @@
 #include "scheduler/daemon/privilege.h"
 #include "scheduler/daemon/record.h"
 #include "scheduler/daemon/worker.h"
-#include "shim/peers.h"
+#include "shim/links/peers.h"
 #include "shim/topology.h"
 #include "tests/system/seeded/driver.h"
 #include "tests/system/seeded/files.h"

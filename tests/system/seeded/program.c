@@ -10,7 +10,7 @@
 #define RING 16u
 #define PACKET 64u
 
-/* The layout that ROCr uses (see shim/queues.c). */
+/* The layout that ROCr uses (see shim/queue_table.c). */
 struct amd_queue {
 	uint64_t type, base, doorbell, size, id, pad[2], wptr, pad2[8], rptr, pad3[15];
 };

@@ -32,7 +32,7 @@ static char folder[] = "/tmp/kfdshim.XXXXXX";
 static struct source_lane *kept;
 static struct observe_list list;
 
-/* ---- a process with shared memory, as shim/peers_files.c creates it ---- */
+/* ---- a process with shared memory, as shim/links/peer_files.c creates it ---- */
 
 static struct lane lane;
 static int lane_fd = -1, to_us, from_us; /* the child's ends of the pipes */

@@ -15,7 +15,7 @@
 #include "common/clock.h"
 #include "kfd/uapi.h"
 #include "shim/activity.h"
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 #include "tests/lib/mock_debug.h"
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/shim_stub_daemon.h"

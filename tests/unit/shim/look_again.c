@@ -16,7 +16,7 @@
 #include "common/clock.h"
 #include "shim/activity.h"
 #include "shim/look.h"
-#include "shim/memory.h"
+#include "shim/safe_read.h"
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/shim_stub_daemon.h"
 

@@ -19,7 +19,7 @@
 #include "common/clock.h"
 #include "kfd/uapi.h"
 #include "shim/activity.h"
-#include "shim/peers_files.h"
+#include "shim/links/peer_files.h"
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/protocol_4.h"
 #include "tests/lib/shim_stub_daemon.h"

@@ -12,13 +12,13 @@
  * rcu_begin(), if the queue is not `careful`. Each signal costs a system call: 1.5 us in a virtual
  * machine.
  */
-#ifndef KFDSHIM_SHIM_EVIDENCE_H
-#define KFDSHIM_SHIM_EVIDENCE_H
+#ifndef KFDSHIM_SHIM_COMPLETION_H
+#define KFDSHIM_SHIM_COMPLETION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 enum evidence {
 	EVIDENCE_NONE,	     /* no completion signal, or it cannot be read */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/peers_hold.h"
+#include "shim/links/peer_policy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include "common/gaps.h"
 #include "shim/activity.h"
 #include "shim/config.h"
-#include "shim/device.h"
 #include "shim/hold.h"
-#include "shim/queues.h"
+#include "shim/kfd_fd.h"
+#include "shim/queue_table.h"
 #include "shim/topology.h"
 
 #define CHECK_NS 100000000u /* period while held, so that a peer's death is noticed */

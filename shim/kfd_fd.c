@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "shim/device.h"
+#include "shim/kfd_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shim/contexts.h"
 #include "shim/descriptor.h"
+#include "shim/kfd_context.h"
 
 #define DEVICE "/dev/kfd"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/peers_files.h"
+#include "shim/links/peer_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

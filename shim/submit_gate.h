@@ -8,8 +8,8 @@
  * other threads need, and watchdogs may run. Threads of the HSA runtime never wait. A queue that is
  * not in the agent's table, or whose pointers can be read only through the kernel, is not gated.
  */
-#ifndef KFDSHIM_SHIM_GATE_H
-#define KFDSHIM_SHIM_GATE_H
+#ifndef KFDSHIM_SHIM_SUBMIT_GATE_H
+#define KFDSHIM_SHIM_SUBMIT_GATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

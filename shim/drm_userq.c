@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/render.h"
+#include "shim/drm_userq.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/gate.h"
+#include "shim/submit_gate.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 
 #include "common/clock.h"
 #include "shim/config.h"
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 /* Longest wait of a thread. */
 #define WAIT_NS 1000000000u

@@ -12,8 +12,8 @@
  * Threads: any. One lock, held for memory accesses only. The agent's lock is taken within it, never
  * before it.
  */
-#ifndef KFDSHIM_SHIM_VRAM_H
-#define KFDSHIM_SHIM_VRAM_H
+#ifndef KFDSHIM_SHIM_VRAM_LIMIT_H
+#define KFDSHIM_SHIM_VRAM_LIMIT_H
 
 #include <stdint.h>
 

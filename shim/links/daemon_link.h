@@ -3,8 +3,8 @@
  * Connection to the daemon: handshake, hold commands, and its end. link_lane.h has the shared
  * memory that comes with the connection.
  */
-#ifndef KFDSHIM_SHIM_LINK_H
-#define KFDSHIM_SHIM_LINK_H
+#ifndef KFDSHIM_SHIM_LINKS_DAEMON_LINK_H
+#define KFDSHIM_SHIM_LINKS_DAEMON_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,8 +14,8 @@
  * Each changed queue costs one runlist update ("bounce") of its node (kfd_device_queue_manager.c),
  * so a value that the driver has already is not sent again.
  */
-#ifndef KFDSHIM_SHIM_UPDATES_H
-#define KFDSHIM_SHIM_UPDATES_H
+#ifndef KFDSHIM_SHIM_QUEUE_OVERRIDE_H
+#define KFDSHIM_SHIM_QUEUE_OVERRIDE_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/updates.h"
+#include "shim/queue_override.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include "kfd/uapi.h"
 #include "shim/activity.h"
 #include "shim/config.h"
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 #define LOWEST 0u
 /* Mask of the percentage in queue_percentage. The byte above it is a PM4 queue's XCC. */

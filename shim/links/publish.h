@@ -7,14 +7,14 @@
  * (link_node(), link_queue()) get the changes. The agent's own state is complete, so a daemon that
  * starts, or starts again, gets all of it.
  */
-#ifndef KFDSHIM_SHIM_LINK_LANE_H
-#define KFDSHIM_SHIM_LINK_LANE_H
+#ifndef KFDSHIM_SHIM_LINKS_PUBLISH_H
+#define KFDSHIM_SHIM_LINKS_PUBLISH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "channel/client_shm.h"
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 /* Publishes one queue: to the peers, and to the client's shared memory. Wakes the daemon if it
  * sleeps and the queue table has changed. Under the agent's lock. */

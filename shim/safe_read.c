@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/memory.h"
+#include "shim/safe_read.h"
 
 #include <errno.h>
 #include <string.h>

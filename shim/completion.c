@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "shim/evidence.h"
+#include "shim/completion.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "shim/memory.h"
+#include "shim/safe_read.h"
 
 /* Offset of the value in an amd_signal_t, equal in ROCr 5.2 to 7.2. */
 #define SIGNAL_VALUE 8u

@@ -14,8 +14,8 @@
  * Ownership: queue_new() allocates a queue, queue_free() frees it. A queue in the table belongs to
  * the table; queue_remove() gives it back to the caller.
  */
-#ifndef KFDSHIM_SHIM_QUEUES_H
-#define KFDSHIM_SHIM_QUEUES_H
+#ifndef KFDSHIM_SHIM_QUEUE_TABLE_H
+#define KFDSHIM_SHIM_QUEUE_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

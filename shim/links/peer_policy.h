@@ -5,8 +5,8 @@
  *
  * Threads: the sampler's, unless noted otherwise.
  */
-#ifndef KFDSHIM_SHIM_PEERS_HOLD_H
-#define KFDSHIM_SHIM_PEERS_HOLD_H
+#ifndef KFDSHIM_SHIM_LINKS_PEER_POLICY_H
+#define KFDSHIM_SHIM_LINKS_PEER_POLICY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Files by which peers find each other (peers.h): the directory, the files of this process, and
  * those of its peers. Threads: the sampler's, except peers_own_unlink(). */
-#ifndef KFDSHIM_SHIM_PEERS_FILES_H
-#define KFDSHIM_SHIM_PEERS_FILES_H
+#ifndef KFDSHIM_SHIM_LINKS_PEER_FILES_H
+#define KFDSHIM_SHIM_LINKS_PEER_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

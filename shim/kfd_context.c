@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/contexts.h"
+#include "shim/kfd_context.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "shim/config.h"
 #include "shim/descriptor.h"
 #include "shim/entries.h"
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 #include "shim/sampler.h"
-#include "shim/vram.h"
+#include "shim/vram_limit.h"
 
 /* Period of the scans. */
 #define LOOK_NS 1000000000u

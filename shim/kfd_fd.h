@@ -16,8 +16,8 @@
  *
  * Threads: under the lock of hold.c, except device_is_kept(), which any thread may call.
  */
-#ifndef KFDSHIM_SHIM_DEVICE_H
-#define KFDSHIM_SHIM_DEVICE_H
+#ifndef KFDSHIM_SHIM_KFD_FD_H
+#define KFDSHIM_SHIM_KFD_FD_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Safe reads of memory of this process that may not be mapped. Any thread; keeps errno. */
-#ifndef KFDSHIM_SHIM_MEMORY_H
-#define KFDSHIM_SHIM_MEMORY_H
+#ifndef KFDSHIM_SHIM_SAFE_READ_H
+#define KFDSHIM_SHIM_SAFE_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  * Threads: one call at a time (the lock of hold.c), except self_is_open() and self_is_suspended(),
  * which any thread may call. No call allocates memory.
  */
-#ifndef KFDSHIM_SHIM_SELF_H
-#define KFDSHIM_SHIM_SELF_H
+#ifndef KFDSHIM_SHIM_SELF_SESSION_H
+#define KFDSHIM_SHIM_SELF_SESSION_H
 
 #include <stdbool.h>
 

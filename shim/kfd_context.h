@@ -12,8 +12,8 @@
  *
  * Threads: any, except contexts_step(). errno is kept.
  */
-#ifndef KFDSHIM_SHIM_CONTEXTS_H
-#define KFDSHIM_SHIM_CONTEXTS_H
+#ifndef KFDSHIM_SHIM_KFD_CONTEXT_H
+#define KFDSHIM_SHIM_KFD_CONTEXT_H
 
 #include <stdint.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shim/config.h"
-#include "shim/contexts.h"
-#include "shim/memory.h"
+#include "shim/kfd_context.h"
+#include "shim/safe_read.h"
 
 /*
  * Offsets in struct amd_queue_s, equal in ROCr 5.2 to 7.2. read_dispatch_id, whose address

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/vram.h"
+#include "shim/vram_limit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,9 +11,9 @@
 #include "kfd/uapi.h"
 #include "shim/activity.h"
 #include "shim/config.h"
-#include "shim/contexts.h"
-#include "shim/link_lane.h"
-#include "shim/memory.h"
+#include "shim/kfd_context.h"
+#include "shim/links/publish.h"
+#include "shim/safe_read.h"
 
 #define PAGE 4096u /* page size of the driver; sizes are rounded up to it */
 #define FIRST_ROOM 256u

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/link.h"
+#include "shim/links/daemon_link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include "shim/config.h"
 #include "shim/descriptor.h"
 #include "shim/hold.h"
-#include "shim/link_lane.h"
-#include "shim/peers.h"
-#include "shim/queues.h"
+#include "shim/links/peers.h"
+#include "shim/links/publish.h"
+#include "shim/queue_table.h"
 
 /* Time between two connects. */
 #define RETRY_NS 1000000000u

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/peers.h"
+#include "shim/links/peers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/descriptor.h"
-#include "shim/peers_files.h"
-#include "shim/peers_hold.h"
-#include "shim/queues.h"
+#include "shim/links/peer_files.h"
+#include "shim/links/peer_policy.h"
+#include "shim/queue_table.h"
 #include "shim/sampler.h"
 
 #define PEERS_MAX 64u /* peers beyond this number are not seen */

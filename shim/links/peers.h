@@ -21,13 +21,13 @@
  * The processes of one KFDSHIM_GROUP are one gang: it has the highest priority of its members, uses
  * all nodes where a member has queues, and is active while a member is.
  */
-#ifndef KFDSHIM_SHIM_PEERS_H
-#define KFDSHIM_SHIM_PEERS_H
+#ifndef KFDSHIM_SHIM_LINKS_PEERS_H
+#define KFDSHIM_SHIM_LINKS_PEERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 /* Finds peers, reads their changes, decides whether to hold this process, and calls hold_set().
  * @alone: there is no daemon; otherwise peers_stop() is done. Sampler's thread only.

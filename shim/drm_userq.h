@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* DRM user queues (Linux 6.16, AMDGPU_USERQ on a render node). They do not exist for KFD and cannot
  * be suspended; they are listed only. */
-#ifndef KFDSHIM_SHIM_RENDER_H
-#define KFDSHIM_SHIM_RENDER_H
+#ifndef KFDSHIM_SHIM_DRM_USERQ_H
+#define KFDSHIM_SHIM_DRM_USERQ_H
 
 #include <stdint.h>
 
-#include "shim/queues.h"
+#include "shim/queue_table.h"
 
 /* Arguments of AMDGPU_USERQ (include/uapi/drm/amdgpu_drm.h). RENDER_CREATE returns one word, the
  * queue's id, in the place of `op`. */

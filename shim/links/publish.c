@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/link_lane.h"
+#include "shim/links/publish.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -12,9 +12,9 @@
 #include "shim/config.h"
 #include "shim/descriptor.h"
 #include "shim/hold.h"
-#include "shim/peers.h"
+#include "shim/links/peers.h"
 #include "shim/runtime.h"
-#include "shim/vram.h"
+#include "shim/vram_limit.h"
 
 /* Longest wait for the daemon to resume this process. */
 #define LEAVE_NS 10000000u

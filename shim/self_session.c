@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "shim/self.h"
+#include "shim/self_session.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 #include "kfd/debug_session.h"
 #include "shim/descriptor.h"
-#include "shim/device.h"
+#include "shim/kfd_fd.h"
 
 static const struct kfdshim_host *the_host;
 static struct kfd_debug_session session; /* target 0: this process */
