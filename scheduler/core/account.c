@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Categories of each client's time (enum core_time). The category is known when the core has
  * decided, and holds until the next decision, which charges the time in between to it. */
-#include "scheduler/core/state.h"
+#include "scheduler/core/sched_priv.h"
 
 const char *core_time_name(enum core_time time)
 {

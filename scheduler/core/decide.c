@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "scheduler/core/state.h"
+#include "scheduler/core/sched_priv.h"
 
 /* The caller's array, filled with suspends from the front and resumes from the back. */
 struct actions {

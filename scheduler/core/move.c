@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Changes of a client's rights or group, possibly while it is held. */
-#include "scheduler/core/state.h"
+#include "scheduler/core/sched_priv.h"
 
 static bool is_off(const struct client *c)
 {

@@ -6,7 +6,7 @@
 #ifndef KFDSHIM_SCHEDULER_CORE_POLICY_OPS_H
 #define KFDSHIM_SCHEDULER_CORE_POLICY_OPS_H
 
-#include "scheduler/core/state.h"
+#include "scheduler/core/sched_priv.h"
 
 enum contention {
 	UNCONTENDED, /* the gang runs beside the more urgent work */

@@ -4,7 +4,7 @@
  * that work. Each gang that runs when a gap ends costs one more suspension, for which the work has
  * to wait, and several gangs together hardly get more of the GPU than one of them.
  */
-#include "scheduler/core/state.h"
+#include "scheduler/core/sched_priv.h"
 
 /* The order of turns is that of the begins of the holds. All gangs that ran are held again when a
  * gap ends, so the first one is the gang that ran longest ago. */

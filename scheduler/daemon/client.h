@@ -17,7 +17,7 @@
 
 #include "channel/client_shm.h"
 #include "channel/protocol.h"
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 #include "scheduler/daemon/answer.h"
 #include "scheduler/daemon/control.h"
 #include "scheduler/daemon/events.h"

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 #include "scheduler/daemon/owners.h"
 #include "scheduler/daemon/rules.h"
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 #include "scheduler/daemon/event.h"
 #include "scheduler/daemon/executor.h"
 

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 
 #define FEED_BUFFER (1u << 20) /* bytes */
 /* bytes of one write, which the pipe accepts completely or not at all */

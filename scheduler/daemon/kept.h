@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 
 #define KEPT_PROCESSES 1024u
 #define KEPT_POLICIES (CORE_POLICIES + 1) /* one a node, and the default policy */

@@ -16,7 +16,7 @@
 
 #include "channel/client_shm.h"
 #include "kfd/gpu_name.h"
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 
 #define METRICS_BOUNDS 13u	    /* buckets of a histogram, without the last one, +Inf */
 #define METRICS_NODES GPU_NODES_MAX /* nodes with metrics of their own */

@@ -16,7 +16,7 @@
 
 #include "channel/client_shm.h"
 #include "channel/protocol.h"
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 #include "scheduler/daemon/answer.h"
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/client.h"

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 #include "tests/bench/report.h"
 
 #define ROUNDS 7

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 
 #define MS 1000000ull
 #define S 1000000000ull

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 
 #define CLIENTS_MAX 65535u
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 #include "tests/unit/scheduler_core/recorded_value.h"
 
 #define VERSION "1"

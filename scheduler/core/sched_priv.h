@@ -14,11 +14,11 @@
  * or does I/O. Times are nanoseconds of the clock that the caller passes in. Threads: none; the
  * caller serialises all calls.
  */
-#ifndef KFDSHIM_SCHEDULER_CORE_STATE_H
-#define KFDSHIM_SCHEDULER_CORE_STATE_H
+#ifndef KFDSHIM_SCHEDULER_CORE_SCHED_PRIV_H
+#define KFDSHIM_SCHEDULER_CORE_SCHED_PRIV_H
 
 #include "common/gaps.h"
-#include "scheduler/core/core.h"
+#include "scheduler/core/sched.h"
 
 #define NOBODY UINT32_MAX /* an index of no entry: the end of a list, or in no list */
 

@@ -61,8 +61,8 @@
  * The code calls a gang `unit`, contended `pressed`, exempt from suspension `spared`, in teardown
  * `leaving`, and victim-only `passive`.
  */
-#ifndef KFDSHIM_SCHEDULER_CORE_H
-#define KFDSHIM_SCHEDULER_CORE_H
+#ifndef KFDSHIM_SCHEDULER_CORE_SCHED_H
+#define KFDSHIM_SCHEDULER_CORE_SCHED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The gangs that the next decision evaluates: those that an event concerns, the most urgent first,
  * and those whose deadline is over, from a binary heap. */
-#include "scheduler/core/state.h"
+#include "scheduler/core/sched_priv.h"
 
 static uint32_t index_of(const struct core *core, const struct unit *unit)
 {
