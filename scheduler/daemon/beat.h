@@ -14,10 +14,10 @@
 
 #include <stdint.h>
 
-#include "scheduler/daemon/kept.h"
+#include "scheduler/daemon/clients/saved_state.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/metrics.h"
-#include "scheduler/daemon/reader.h"
+#include "scheduler/daemon/metrics/metrics.h"
+#include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/totals.h"
 
 struct beat {

@@ -13,7 +13,7 @@
 #include "common/own_names.h"
 #include "common/wait.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/privilege.h"
+#include "scheduler/daemon/privileges.h"
 
 #define PIECE 65536u
 #define LOOK_NS 1000000u /* ns; polling interval in log_file_end() */

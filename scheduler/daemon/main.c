@@ -12,14 +12,14 @@
 
 #include "channel/protocol.h"
 #include "common/version.h"
-#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/config/config.h"
+#include "scheduler/daemon/config/reload.h"
 #include "scheduler/daemon/listener.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/log_file.h"
-#include "scheduler/daemon/metrics_http.h"
-#include "scheduler/daemon/record.h"
-#include "scheduler/daemon/reload.h"
-#include "scheduler/daemon/service.h"
+#include "scheduler/daemon/metrics/metrics_http.h"
+#include "scheduler/daemon/recording/record.h"
+#include "scheduler/daemon/systemd.h"
 #include "scheduler/daemon/watchdog.h"
 
 #define USAGE                                                                                      \

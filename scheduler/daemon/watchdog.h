@@ -9,8 +9,8 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_WATCHDOG_H
 #define KFDSHIM_SCHEDULER_DAEMON_WATCHDOG_H
 
+#include "scheduler/daemon/config/reload.h"
 #include "scheduler/daemon/listener.h"
-#include "scheduler/daemon/reload.h"
 
 /*
  * Runs workers, one after the other, until SIGTERM or SIGINT, and then until the last worker has

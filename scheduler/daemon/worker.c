@@ -14,12 +14,12 @@
 #include "common/clock.h"
 #include "common/wait.h"
 #include "common/wait_epoll.h"
-#include "scheduler/daemon/filter.h"
+#include "scheduler/daemon/clients/external.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"
-#include "scheduler/daemon/outsider.h"
-#include "scheduler/daemon/privilege.h"
-#include "scheduler/daemon/record.h"
+#include "scheduler/daemon/privileges.h"
+#include "scheduler/daemon/recording/record.h"
+#include "scheduler/daemon/seccomp_filter.h"
 
 #define BEAT_NS 40000000u /* maximum sleep; struct board guarantees a heartbeat within 100 ms */
 #define EVENTS 64

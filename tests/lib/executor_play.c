@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "scheduler/daemon/executor_run.h"
-#include "scheduler/daemon/executor_table.h"
-#include "scheduler/daemon/filter.h"
+#include "scheduler/daemon/executor/executor_run.h"
+#include "scheduler/daemon/executor/executor_table.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/peer.h"
-#include "scheduler/daemon/privilege.h"
+#include "scheduler/daemon/privileges.h"
+#include "scheduler/daemon/seccomp_filter.h"
 
 #define WAIT_MS 60000
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "scheduler/daemon/executor.h"
+#include "scheduler/daemon/executor/executor.h"
 
 #define PLAY_TARGETS 1000u
 

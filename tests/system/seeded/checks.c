@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "scheduler/daemon/config.h"
-#include "scheduler/daemon/executor_table.h"
+#include "scheduler/daemon/config/config.h"
+#include "scheduler/daemon/executor/executor_table.h"
 #include "scheduler/daemon/worker.h"
 #include "tests/system/seeded/daemon.h"
 #include "tests/system/seeded/driver.h"

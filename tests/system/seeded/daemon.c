@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <string.h>
 
+#include "scheduler/daemon/admission/greeter.h"
 #include "scheduler/daemon/child.h"
-#include "scheduler/daemon/config.h"
-#include "scheduler/daemon/executor_table.h"
-#include "scheduler/daemon/greeter.h"
+#include "scheduler/daemon/config/config.h"
+#include "scheduler/daemon/executor/executor_table.h"
 #include "scheduler/daemon/worker.h"
 #include "tests/system/seeded/calls.h"
 #include "tests/system/seeded/files.h"

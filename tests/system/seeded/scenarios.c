@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/system/seeded/scenarios.h"
 
-#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/config/config.h"
 #include "tests/system/seeded/daemon.h"
 #include "tests/system/seeded/listener.h"
 #include "tests/system/seeded/program.h"

@@ -16,8 +16,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "scheduler/daemon/config.h"
-#include "scheduler/daemon/value.h"
+#include "scheduler/daemon/config/config.h"
+#include "scheduler/daemon/config/value.h"
 
 static char folder[] = "/tmp/kfdshim-config-XXXXXX", path[64];
 static struct config config;

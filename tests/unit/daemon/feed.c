@@ -21,7 +21,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "scheduler/daemon/feed.h"
+#include "scheduler/daemon/recording/feed.h"
 #include "tests/unit/scheduler_core/recording.h"
 
 #define CLIENTS 8u

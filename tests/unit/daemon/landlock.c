@@ -24,9 +24,9 @@
 
 #include <cmocka.h>
 
-#include "scheduler/daemon/config.h"
+#include "scheduler/daemon/config/config.h"
+#include "scheduler/daemon/config/reload.h"
 #include "scheduler/daemon/landlock.h"
-#include "scheduler/daemon/reload.h"
 #include "tests/lib/processes.h"
 
 static char folder[] = "/tmp/kfdshim-landlock-XXXXXX";

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/daemon/metrics_text.h"
+#include "scheduler/daemon/metrics/metrics_text.h"
 
 static struct metrics_snapshot snapshot; /* static, because it is large */
 static char *text;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/owners.h"
+#include "scheduler/daemon/config/owners.h"
 
 static struct owners owners;
 

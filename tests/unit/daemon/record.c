@@ -19,7 +19,7 @@
 /* cmocka.h needs the first four headers above */
 #include <cmocka.h>
 
-#include "scheduler/daemon/record.h"
+#include "scheduler/daemon/recording/record.h"
 
 static char folder[] = "/tmp/test_record.XXXXXX";
 static char problem[512];

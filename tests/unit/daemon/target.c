@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/target.h"
+#include "scheduler/daemon/clients/external_target.h"
 #include "tests/lib/processes.h"
 
 static char problem[256];

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/admission/greeter.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/wait.h"
+#include "scheduler/daemon/admission/sink.h"
+#include "scheduler/daemon/admission/users.h"
+#include "scheduler/daemon/config/owners.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/mappings.h"
+#include "scheduler/daemon/privileges.h"
+#include "scheduler/daemon/seccomp_filter.h"
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* since Linux 6.16 */
+#endif
+
+#define AT_ONCE 64	     /* connections accepted in one loop iteration */
+#define SPARE 32u	     /* descriptors of the process itself */
+#define HELLO_NS 1000000000u /* time for a client to send its hello */
+#define PASS_NS 5000000000u  /* time for the worker to take the connection */
+#define NAP_MS 10	     /* pause after the system ran out of descriptors */
+#define LOOK_MS 100
+#define EVENTS 64
+
+enum source { SOURCE_LISTENER, SOURCE_ROOT, SOURCE_CHANNEL, SOURCE_PENDING };
+
+/* A connection that has not been passed on. */
+struct pending {
+	int fd;		     /* -1: free entry */
+	bool trusted, ready; /* ready: the hello is complete */
+	uid_t owner;
+	uint64_t turn; /* number of the last turn of its user */
+	struct greeter_message message;
+};
+
+/* State of the process, which has one thread. */
+static struct {
+	const struct greeter *with;
+	int epoll;
+	bool refuses;	/* the kernel refuses descriptors (SO_PASSRIGHTS) */
+	bool listening; /* the socket for all users is watched */
+	bool waiting;	/* connections wait for room in the channel */
+	uint32_t slots, taken, ready;
+	uint64_t turns; /* number of connections passed on */
+	uint32_t config_number;
+	struct config config;
+	struct users users;
+	struct pending pending[GREETER_PENDING];
+} door = {.listening = true};
+
+static int watch(int operation, int fd, uint32_t events, enum source source, uint32_t slot)
+{
+	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)source << 32 | slot};
+
+	return epoll_ctl(door.epoll, operation, fd, &event) < 0 ? -errno : 0;
+}
+
+static struct user *user_of(uid_t owner, uint64_t now)
+{
+	return users_find(&door.users, owner, now);
+}
+
+/* ---- content of a connection ---- */
+
+/*
+ * Checks whether the next packet can be received. MSG_PEEK without room for descriptors makes
+ * the kernel only set MSG_CTRUNC if there are some. SO_PASSCRED attaches credentials to each
+ * packet, which distinguishes an empty packet from the end of the connection.
+ *
+ * Returns 0, or
+ *   -ENODATA: end of the connection;
+ *   -EBADMSG: the packet carries descriptors;
+ *   another negative errno.
+ */
+static int look_at_next(int fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(struct ucred))];
+		struct cmsghdr align;
+	} sender;
+	struct msghdr msg = {.msg_control = &sender, .msg_controllen = sizeof(sender)};
+
+	if (recvmsg(fd, &msg, MSG_DONTWAIT | MSG_PEEK) < 0)
+		return -errno;
+	if (msg.msg_controllen == 0)
+		return -ENODATA;
+	return msg.msg_flags & MSG_CTRUNC ? -EBADMSG : 0;
+}
+
+/* Receives one packet. Returns its true length, or a negative errno as look_at_next(). Where the
+ * kernel refuses descriptors, an empty packet counts as the end of the connection. */
+static ssize_t take(int fd, void *data, size_t size)
+{
+	struct iovec iov = {.iov_base = data, .iov_len = size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	int error = door.refuses ? 0 : look_at_next(fd);
+	ssize_t got;
+
+	if (error)
+		return error;
+	got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_TRUNC);
+	if (got < 0)
+		return -errno;
+	return got == 0 && door.refuses ? -ENODATA : got;
+}
+
+/* Shuts the connection down for reading, and discards what was sent. Returns false if
+ * descriptors are in it. */
+static bool empty(int fd)
+{
+	struct protocol_hello rest;
+	ssize_t got;
+
+	shutdown(fd, SHUT_RD);
+	do
+		got = take(fd, &rest, sizeof(rest));
+	while (got >= 0 || got == -EINTR);
+	return got != -EBADMSG;
+}
+
+/* ---- end of a connection ---- */
+
+/* Closes a connection that is not in the table, or leaves it to another process. */
+static void dispose(int fd, uid_t owner, uint64_t now)
+{
+	if (empty(fd)) {
+		close(fd);
+		return;
+	}
+	log_user(&user_of(owner, now)->log,
+		 "user %u sent file descriptors; a separate process closes the connection", owner);
+	sink_add(fd);
+}
+
+static void refuse(int fd, uid_t owner, int error, uint64_t now)
+{
+	const struct protocol_welcome welcome = {
+		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = error};
+
+	__atomic_fetch_add(&door.with->beat->refused, 1, __ATOMIC_RELAXED);
+	protocol_send(fd, &welcome, sizeof(welcome), NULL, 0);
+	dispose(fd, owner, now);
+}
+
+/* Removes a connection from the table. Returns its descriptor, which the caller then owns. */
+static int leave(struct pending *pending, uint64_t now)
+{
+	int fd = pending->fd;
+
+	epoll_ctl(door.epoll, EPOLL_CTL_DEL, fd, NULL);
+	user_of(pending->owner, now)->connections--;
+	door.taken--;
+	door.ready -= pending->ready;
+	*pending = (struct pending){.fd = -1};
+	return fd;
+}
+
+static void drop(struct pending *pending, uint64_t now)
+{
+	uid_t owner = pending->owner;
+
+	dispose(leave(pending, now), owner, now);
+}
+
+/* ---- transfer to the worker ---- */
+
+/* The user of a connection has had its turn. */
+static void end_turn(uid_t owner, uint64_t now)
+{
+	uint64_t turn = ++door.turns;
+
+	user_of(owner, now)->turn = turn;
+	for (uint32_t i = 0; i < door.slots; i++)
+		if (door.pending[i].owner == owner)
+			door.pending[i].turn = turn;
+}
+
+/* Returns false if the channel is full. */
+static bool pass(struct pending *pending, uint64_t now)
+{
+	int error = protocol_send(door.with->channel, &pending->message, sizeof(pending->message),
+				  &pending->fd, 1);
+
+	if (error == -EAGAIN)
+		return false;
+	if (error)
+		log_error("cannot pass a connection to the worker: %s", strerror(-error));
+	end_turn(pending->owner, now);
+	close(leave(pending, now)); /* cannot block: the connection is empty */
+	return true;
+}
+
+/* Returns the next connection to pass on: one of a trusted user, otherwise one of the user whose
+ * last turn is the longest ago. */
+static struct pending *next_ready(void)
+{
+	struct pending *found = NULL;
+
+	for (uint32_t i = 0; door.ready && i < door.slots; i++) {
+		struct pending *pending = &door.pending[i];
+
+		if (pending->fd < 0 || !pending->ready)
+			continue;
+		if (pending->trusted)
+			return pending;
+		if (!found || pending->turn < found->turn)
+			found = pending;
+	}
+	return found;
+}
+
+static void pass_all(uint64_t now)
+{
+	struct pending *next;
+
+	while ((next = next_ready()) != NULL && pass(next, now))
+		;
+	if (door.waiting == (door.ready > 0))
+		return;
+	door.waiting = door.ready > 0;
+	watch(EPOLL_CTL_MOD, door.with->channel, door.waiting ? EPOLLOUT : 0, SOURCE_CHANNEL, 0);
+}
+
+static void take_hello(struct pending *pending, uint64_t now)
+{
+	struct protocol_hello *hello = &pending->message.hello;
+	ssize_t got = take(pending->fd, hello, sizeof(*hello));
+	uid_t owner = pending->owner;
+
+	if (got == -EAGAIN || got == -EINTR)
+		return;
+	if (got < 0) {
+		drop(pending, now);
+		return;
+	}
+	if (got < (ssize_t)sizeof(*hello) || got > (ssize_t)PROTOCOL_HELLO_MAX) {
+		log_user(&user_of(owner, now)->log,
+			 "connection of user %u refused: its first packet has %zd bytes, a "
+			 "hello of version %u has %zu",
+			 owner, got, PROTOCOL_VERSION, sizeof(*hello));
+		refuse(leave(pending, now), owner, -EPROTO, now);
+		return;
+	}
+	if (!empty(pending->fd)) {
+		drop(pending, now);
+		return;
+	}
+	pending->ready = true;
+	door.ready++;
+	/* Without events, epoll reports only a hang-up. */
+	watch(EPOLL_CTL_MOD, pending->fd, 0, SOURCE_PENDING, (uint32_t)(pending - door.pending));
+}
+
+/* ---- new connections ---- */
+
+static void let_in(int fd, uint64_t now)
+{
+	struct ucred cred = {.uid = (uid_t)-1};
+	socklen_t size = sizeof(cred);
+	struct pending *pending = door.pending;
+	struct user *user;
+	const char *why;
+	bool trusted;
+	uid_t owner;
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size);
+	trusted = users_is_trusted(cred.uid);
+	owner = owners_find(&door.config.owners, cred.uid);
+	user = user_of(owner, now);
+	why = users_objection(user, trusted, door.taken, door.slots, now);
+	if (why) {
+		log_user(&user->log, "connection of user %u refused: %s", cred.uid, why);
+		refuse(fd, owner, -ENOSPC, now);
+		return;
+	}
+	while (pending->fd >= 0)
+		pending++;
+	if (watch(EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLRDHUP, SOURCE_PENDING,
+		  (uint32_t)(pending - door.pending))) {
+		refuse(fd, owner, -ENOMEM, now);
+		return;
+	}
+	user->connections++;
+	door.taken++;
+	*pending = (struct pending){.fd = fd,
+				    .trusted = trusted,
+				    .owner = owner,
+				    .turn = user->turn,
+				    .message = {.accepted_ns = now}};
+	take_hello(pending, now); /* the hello has usually arrived by now */
+}
+
+static void listen_to_all(bool listening)
+{
+	if (door.listening == listening)
+		return;
+	door.listening = listening;
+	watch(EPOLL_CTL_MOD, door.with->listener, listening ? EPOLLIN : 0, SOURCE_LISTENER, 0);
+}
+
+static void accept_some(int listener, uint64_t now)
+{
+	for (int i = 0; i < AT_ONCE && (listener != door.with->listener || sink_room()); i++) {
+		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0) {
+			let_in(fd, now);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			log_user(&user_of(geteuid(), now)->log,
+				 "a connection cannot be "
+				 "accepted: %s",
+				 strerror(errno));
+			/* a pause; the filter allows no sleep */
+			poll_until_ns(NULL, 0, wait_end_ms(NAP_MS));
+		}
+		if (errno != ECONNABORTED && errno != EINTR)
+			return;
+	}
+}
+
+/* ---- loop ---- */
+
+static void drop_overdue(uint64_t now)
+{
+	for (uint32_t i = 0; i < door.slots; i++) {
+		struct pending *pending = &door.pending[i];
+
+		if (pending->fd >= 0 &&
+		    now > pending->message.accepted_ns + (pending->ready ? PASS_NS : HELLO_NS))
+			drop(pending, now);
+	}
+}
+
+static void handle(const struct epoll_event *event, uint64_t now)
+{
+	struct pending *pending = &door.pending[event->data.u64 & 0xffffffffu];
+
+	switch ((enum source)(event->data.u64 >> 32)) {
+	case SOURCE_ROOT:
+		accept_some(door.with->root_listener, now);
+		break;
+	case SOURCE_LISTENER:
+		accept_some(door.with->listener, now);
+		break;
+	case SOURCE_PENDING:
+		if (pending->fd >= 0 && pending->ready)
+			drop(pending, now);
+		else if (pending->fd >= 0)
+			take_hello(pending, now);
+		break;
+	default:
+		break; /* pass_all() uses the room in the channel */
+	}
+}
+
+static void loop(void)
+{
+	struct epoll_event events[EVENTS];
+	uint64_t now, looked = 0;
+	int n;
+
+	for (;;) {
+		pass_all(clock_ns());
+		sink_reap();
+		listen_to_all(sink_room());
+		n = epoll_wait(door.epoll, events, EVENTS, LOOK_MS);
+		now = clock_ns();
+		__atomic_store_n(&door.with->beat->beat_ns, now, __ATOMIC_RELEASE);
+		/* The socket for root first, so that its connections are also passed on first. */
+		for (int i = 0; i < n; i++)
+			if (events[i].data.u64 >> 32 == SOURCE_ROOT)
+				handle(&events[i], now);
+		for (int i = 0; i < n; i++)
+			if (events[i].data.u64 >> 32 != SOURCE_ROOT)
+				handle(&events[i], now);
+		if (now < looked + LOOK_MS * 1000000ull)
+			continue;
+		looked = now;
+		reload_take(door.with->reload, &door.config_number, &door.config);
+		drop_overdue(now);
+		filter_report();
+	}
+}
+
+static uint32_t count_slots(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return GREETER_PENDING;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	if (files.rlim_cur >= GREETER_PENDING + SPARE)
+		return GREETER_PENDING;
+	return files.rlim_cur > SPARE + 1 ? (uint32_t)files.rlim_cur - SPARE : 1;
+}
+
+static int set_both(int option, int value)
+{
+	const struct greeter *with = door.with;
+
+	if (setsockopt(with->listener, SOL_SOCKET, option, &value, sizeof(value)) < 0 ||
+	    (with->root_listener >= 0 &&
+	     setsockopt(with->root_listener, SOL_SOCKET, option, &value, sizeof(value)) < 0))
+		return -errno;
+	return 0;
+}
+
+int greeter_run(const struct greeter *greeter)
+{
+	int error;
+
+	door.with = greeter;
+	door.slots = count_slots();
+	for (uint32_t i = 0; i < GREETER_PENDING; i++)
+		door.pending[i].fd = -1;
+	/* Accepted connections inherit both options. */
+	door.refuses = set_both(SO_PASSRIGHTS, 0) == 0;
+	error = door.refuses ? 0 : set_both(SO_PASSCRED, 1);
+	if (!error)
+		error = mappings_read_only(greeter->beat);
+	if (error) {
+		log_error("the process that accepts connections cannot start: %s",
+			  strerror(-error));
+		return 1;
+	}
+	reload_take(greeter->reload, &door.config_number, &door.config);
+	privilege_door(&greeter->beat->refused_calls);
+	door.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (door.epoll < 0 ||
+	    watch(EPOLL_CTL_ADD, greeter->listener, EPOLLIN, SOURCE_LISTENER, 0) ||
+	    watch(EPOLL_CTL_ADD, greeter->channel, 0, SOURCE_CHANNEL, 0) ||
+	    (greeter->root_listener >= 0 &&
+	     watch(EPOLL_CTL_ADD, greeter->root_listener, EPOLLIN, SOURCE_ROOT, 0))) {
+		log_error("the process that accepts connections cannot start: %s", strerror(errno));
+		return 1;
+	}
+	loop();
+	return 0;
+}

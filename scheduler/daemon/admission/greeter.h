@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process that accepts connections (kfdschedd-door). It has no capability, no device and no
+ * debug session, so that a client can block only this process.
+ *
+ * It receives the hello of each client, checks that nothing else is in the connection, shuts the
+ * connection down for reading, and passes connection and hello to the worker. So the worker
+ * never receives and never closes a file descriptor that a client has chosen; closing one may
+ * block (a file of FUSE, a TCP socket with SO_LINGER). Users take turns, with root before each
+ * turn, and the channel to the worker has room for only a few connections, so that no user waits
+ * behind all connections of another.
+ *
+ * Where the kernel can refuse descriptors (SO_PASSRIGHTS, Linux 6.16), none arrive. On older
+ * kernels a connection with descriptors is detected by MSG_PEEK, before any of them is received,
+ * and is left to a separate process to close (sink.h). GREETER_SINKS of these processes can be
+ * blocked at a time; then only the socket for root is served until one of them has ended.
+ *
+ * Threads: the process has one thread.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_ADMISSION_GREETER_H
+#define KFDSHIM_SCHEDULER_DAEMON_ADMISSION_GREETER_H
+
+#include <stdint.h>
+
+#include "channel/protocol.h"
+#include "scheduler/daemon/beat.h"
+#include "scheduler/daemon/config/reload.h"
+
+#define GREETER_PENDING 512u /* connections whose hello has not been passed on, at a time */
+#define GREETER_SINKS 64u    /* processes that close connections */
+
+/* A packet to the worker; the connection is attached as its only descriptor. */
+struct greeter_message {
+	uint64_t accepted_ns;	     /* when it was accepted, CLOCK_MONOTONIC ns */
+	struct protocol_hello hello; /* as the client sent it: not checked */
+};
+
+/* What the process needs from the watchdog. */
+struct greeter {
+	int listener, root_listener; /* root_listener: -1 if there is none */
+	/* to the worker: SOCK_SEQPACKET, non-blocking, minimal buffer */
+	int channel;
+	const struct reload *reload; /* source of the owners of uids */
+	struct door_beat *beat;
+};
+
+/* The main function of kfdschedd-door. It runs until the process is killed. Returns the exit
+ * code if it cannot start. */
+int greeter_run(const struct greeter *greeter);
+
+#endif

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+/* Execution of the core's actions on a client, and the state of its debug session. */
+#include "scheduler/daemon/clients/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/daemon/clients/client_level.h"
+#include "scheduler/daemon/clients/external.h"
+#include "scheduler/daemon/clients/hold_command.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/worker.h"
+
+/* Time that the firmware waits for a compute queue to leave the GPU. After that the driver
+ * resets that queue only, and the suspend succeeds (KFD_UNMAP_LATENCY_MS in the driver's
+ * kfd_priv.h). */
+#define UNMAP_LATENCY_NS 4000000000ull
+#define MUTEX_PART 100u
+#define CAUSE_MAX_NS 1000000000u /* a longer delay is a wrong timestamp of a client */
+
+static void set_suspended(struct client *client, bool suspended)
+{
+	__atomic_store_n(&client->lane->suspended, suspended, __ATOMIC_SEQ_CST);
+}
+
+/* Can another driver call of the process hold its mutex now, for which a suspend then waits? If
+ * that is not known, without the shim or with an older one, the executor measures to be sure; a
+ * process that suspends itself does not measure. */
+static bool mutex_may_be_held(const struct client *client)
+{
+	bool known = !client->outsider && client->version == PROTOCOL_VERSION;
+
+	return (!known && !client->by_order) || lane_word(&client->lane->pinning);
+}
+
+bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
+		uint64_t now)
+{
+	client->acting = action->verb;
+	client->acting_prompt = action->prompt;
+	client->acting_waits = mutex_may_be_held(client);
+	client->cause_ns = 0;
+	client->news.reason = NULL;
+	if (client->by_order)
+		return order_act(worker, client, now);
+	if (!client->executor) {
+		/* the end of the executor has ended the session, which resumed the process */
+		feed_finished(&worker->feed, client->id, 0, 0, now);
+		set_suspended(client, false);
+		return true;
+	}
+	if (action->verb == CORE_RESUME) {
+		executor_ask(client->executor, EXECUTOR_RESUME);
+		return true;
+	}
+	/* Set `suspended` first, then read `leaving`. The client increments `leaving` first,
+	 * then reads `suspended`. So at least one of the two sees the other's write. */
+	set_suspended(client, true);
+	if (lane_word(&client->lane->leaving) != lane_word(&client->lane->left)) {
+		set_suspended(client, false);
+		client_scan_leaving(worker, client);
+		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
+		/* both words may have changed back meanwhile, so the core must decide again in
+		 * any case */
+		return false;
+	}
+	executor_ask(client->executor,
+		     EXECUTOR_SUSPEND | (client->acting_waits ? EXECUTOR_MEASURE : 0));
+	return true;
+}
+
+/* Returns the last time when `other` became active (for a suspend) or idle (for a resume) on a node
+ * that the client uses, in ns; 0: it did not. */
+static uint64_t caused_ns(const struct client *client, const struct client *other, bool suspend)
+{
+	uint64_t latest = 0, at;
+
+	for (uint32_t a = 0; a < LANE_NODES && other->gpu_id[a]; a++) {
+		if ((other->activity[a] & 1) != suspend)
+			continue;
+		for (uint32_t b = 0; b < LANE_NODES && client->gpu_id[b]; b++) {
+			if (other->gpu_id[a] != client->gpu_id[b])
+				continue;
+			at = suspend ? other->active_ns[a] : other->idle_ns[a];
+			/* both must be active for a suspend */
+			if (suspend && client->active_ns[b] > at)
+				at = client->active_ns[b];
+			if (at > latest)
+				latest = at;
+		}
+	}
+	return latest;
+}
+
+void client_find_cause(struct worker *worker, struct client *client)
+{
+	bool suspend = client->acting == CORE_SUSPEND;
+	uint64_t latest = 0, at;
+
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *other = worker->clients[i];
+
+		if (!other || other->phase != CLIENT_SERVED || !standing_may(other, client) ||
+		    other->priority <= client->priority)
+			continue;
+		at = caused_ns(client, other, suspend);
+		if (at > latest)
+			latest = at;
+	}
+	client->cause_ns = latest;
+}
+
+static void measure(struct worker *worker, struct client *client,
+		    const struct executor_report *report)
+{
+	struct totals *t = &worker->totals;
+	bool suspend = client->acting == CORE_SUSPEND;
+	uint64_t entry = report->cost.entry_ns;
+
+	client->news.has_latency = false;
+	if (report->error) {
+		t->failures++;
+		metrics_acted(worker, client, suspend, true);
+		return;
+	}
+	suspend ? t->suspends++ : t->resumes++;
+	metrics_acted(worker, client, suspend, false);
+	if (entry == 0)
+		return;
+	hist_add(suspend ? &t->suspend : &t->resume, report->cost.duration_ns);
+	metrics_latency(worker, client, suspend ? METRICS_SUSPEND : METRICS_RESUME,
+			report->cost.duration_ns);
+	/* the time of the cause comes from the client, so it must be checked */
+	if (client->acting_prompt && client->cause_ns && client->cause_ns <= entry &&
+	    entry - client->cause_ns < CAUSE_MAX_NS) {
+		client->news.has_latency = true;
+		client->news.latency_ns = entry - client->cause_ns;
+		hist_add(suspend ? &t->detection : &t->holdover, client->news.latency_ns);
+		metrics_latency(worker, client, suspend ? METRICS_DETECTION : METRICS_HOLDOVER,
+				client->news.latency_ns);
+	}
+}
+
+/* Returns the time by which the core judges whether a suspend was slow. A suspend that was slow
+ * because other calls of the process held its mutex, or because it has queues on many GPUs, does
+ * not indicate a GPU that does not preempt. */
+static uint64_t judged_ns(struct worker *worker, struct client *client,
+			  const struct executor_report *report)
+{
+	uint64_t slow_ns = worker->config.core.slow_suspend_ns;
+	const struct kfd_debug_cost *cost = &report->cost;
+
+	/* Levels gate and weight save no waves. */
+	if (client->by_order == LANE_LEVEL_GATE || client->by_order == LANE_LEVEL_WEIGHT)
+		return 0;
+	if (client->acting != CORE_SUSPEND || report->error ||
+	    (cost->duration_ns <= slow_ns && cost->waited_ns <= slow_ns))
+		return cost->duration_ns;
+	if (client->by_order && client->acting_waits) {
+		/* It suspends itself, and does not measure its wait. */
+		log_client(&client->log,
+			   "process %d (%s): its suspend took %llu us while other driver calls "
+			   "of the process were in progress; not counted as a slow suspend",
+			   (int)client->peer.pid, client->name,
+			   (unsigned long long)(cost->duration_ns / 1000));
+		return slow_ns;
+	}
+	if (kfd_debug_gpu_ns(cost) > slow_ns)
+		return cost->duration_ns;
+	log_client(&client->log,
+		   "process %d (%s): a suspend took %llu us on %u GPUs after a wait of %llu us for "
+		   "other driver calls of the process; not counted as a slow suspend",
+		   (int)client->peer.pid, client->name,
+		   (unsigned long long)(cost->duration_ns / 1000), cost->gpus,
+		   (unsigned long long)(cost->waited_ns / 1000));
+	return cost->duration_ns < slow_ns ? cost->duration_ns : slow_ns;
+}
+
+void client_acted(struct worker *worker, struct client *client,
+		  const struct executor_report *report, uint64_t now)
+{
+	const char *verb = client->acting == CORE_SUSPEND ? "suspend" : "resume";
+	struct core_view before = {0}, after = {0};
+
+	if (report->error == -ECANCELED) {
+		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
+		set_suspended(client, false);
+		return;
+	}
+	measure(worker, client, report);
+	events_acted(worker, client, report);
+	core_look(worker->core, client->id, now, &before);
+	feed_finished(&worker->feed, client->id, report->error, judged_ns(worker, client, report),
+		      now);
+	core_look(worker->core, client->id, now, &after);
+	if (after.state == CORE_RUNNING)
+		set_suspended(client, false);
+	log_debug("process %d: %s took %llu us", (int)client->peer.pid, verb,
+		  (unsigned long long)(report->cost.duration_ns / 1000));
+	/* A failed resume is repeated, so log only a new error. */
+	if (report->error && report->error != client->told)
+		log_client(&client->log, "process %d (%s): %s failed: %s", (int)client->peer.pid,
+			   client->name, verb, strerror(-report->error));
+	client->told = report->error;
+	if (after.spared == before.spared)
+		return;
+	if (after.spared == CORE_SPARED_SLOW)
+		snprintf(client->reason, sizeof(client->reason),
+			 "a suspend took %llu us, the last of %u in a row that were slow",
+			 (unsigned long long)(report->cost.duration_ns / 1000), CORE_SLOW_MAX);
+	else
+		snprintf(client->reason, sizeof(client->reason), "a suspend failed: %s",
+			 strerror(-report->error));
+	log_info("process %d (%s): not suspended again, because %s", (int)client->peer.pid,
+		 client->name, client->reason);
+	events_level(worker, client, false);
+	level_failed(worker, client, report->error, now);
+}
+
+/* ---- debug session ---- */
+
+static void attached(struct worker *worker, struct client *client, uint64_t now)
+{
+	client->attached = true;
+	client->reason[0] = '\0';
+	level_risen(client, now);
+	__atomic_store_n(&client->lane->session, 1, __ATOMIC_RELEASE);
+	if (client->runtime == LANE_RUNTIME_ENABLED)
+		feed_set_capability(&worker->feed, client->id, CORE_ABLE);
+	log_info("process %d (%s): level trap", (int)client->peer.pid, client->name);
+	events_level(worker, client, true);
+	/* collect the queues that were created since the session began */
+	executor_ask(client->executor, EXECUTOR_COLLECT);
+}
+
+/* The client cannot be held, for now or permanently. A reason that is already set stays. */
+static void refuse(struct client *client, const char *why)
+{
+	client->refused = true;
+	if (!client->reason[0])
+		snprintf(client->reason, sizeof(client->reason), "%s", why);
+}
+
+/* The session has ended, but its executor has not. */
+static void lost(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (!client->attached || client->refused || worker->leaving || client->level.changing)
+		return;
+	/* Usually the process is ending: the driver ends the session before the pidfd reports
+	 * the end. Otherwise client_overdue() logs the loss after LOST_NS. */
+	refuse(client, "the process is ending, or its debug session was ended by another process");
+	client->lost_ns = now;
+	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
+}
+
+/* The executor reports nothing more. `hung`: its driver call does not return. */
+static void aborted(struct worker *worker, struct client *client, bool hung, uint64_t now)
+{
+	if (hung)
+		level_fall(worker, client, -EIO,
+			   "its executor hangs in a driver call, and cannot resume the process "
+			   "until the call returns",
+			   now);
+	else
+		level_fall(worker, client, -ECONNRESET, "its executor process was ended", now);
+}
+
+/* Returns whether the driver has reset a queue in a suspend, or an ENABLE, that succeeded, by its
+ * time. The wait
+ * for the process's mutex just before shows how long that is held: if it is a small part of the
+ * suspend, it is no reason for the rest. (On a busy host any driver call takes some ms.) */
+static bool has_cost_a_queue(const struct kfd_debug_cost *cost)
+{
+	return cost->duration_ns >= UNMAP_LATENCY_NS &&
+	       cost->waited_ns < cost->duration_ns / MUTEX_PART;
+}
+
+/* If a suspend that succeeded has cost a queue, or the beginning of the session has, the work of
+ * that queue is lost. Suspending the rest of the process does not bring it back. */
+static void look_for_reset(struct worker *worker, struct client *client, const char *what,
+			   const struct kfd_debug_cost *cost, uint64_t now)
+{
+	char why[KFD_REASON];
+
+	snprintf(why, sizeof(why),
+		 "%s took so long that the driver has reset a compute queue, which could not be "
+		 "preempted",
+		 what);
+	if (!has_cost_a_queue(cost) || client->by_order != LANE_LEVEL_NONE)
+		return;
+	log_info("process %d (%s): %s; restart the process if the queue was its own",
+		 (int)client->peer.pid, client->name, why);
+	level_fall(worker, client, -EIO, why, now);
+}
+
+void client_outcome(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct executor_report report;
+	uint32_t outcome;
+	int error;
+
+	if (!client->executor)
+		return;
+	outcome = executor_take(client->executor, &report);
+	if (outcome & EXECUTOR_ATTACHED) {
+		attached(worker, client, now);
+		if (!(outcome & EXECUTOR_ACTED)) /* the report is of the beginning */
+			look_for_reset(worker, client, "the beginning of its debug session",
+				       &report.cost, now);
+	}
+	if (outcome & EXECUTOR_REFUSED) {
+		const char *why = executor_reason(client->executor, &error);
+
+		level_fall(worker, client, error, why, now);
+	}
+	if (outcome & EXECUTOR_ACTED) {
+		client_acted(worker, client, &report, now);
+		if (client->acting == CORE_SUSPEND && !report.error)
+			look_for_reset(worker, client, "a suspend", &report.cost, now);
+	}
+	if (outcome & EXECUTOR_CHANGED)
+		outsider_changed(client);
+	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
+		level_fall(worker, client, -EIO,
+			   "a new queue of the process could not be "
+			   "suspended",
+			   now);
+	if (outcome & EXECUTOR_LOST)
+		lost(worker, client, now);
+	if (outcome & EXECUTOR_ABORTED)
+		aborted(worker, client, outcome & EXECUTOR_HUNG, now);
+	if (outcome & EXECUTOR_ENDED) {
+		/* end an action in flight that the executor does not complete any more */
+		feed_finished(&worker->feed, client->id, 0, 0, now);
+		worker->by_executor[executor_number(client->executor)] = NULL;
+		executor_free(client->executor);
+		worker->executor_count--;
+		client->executor = NULL;
+		client->attached = false;
+		if (!client->level.changing)
+			refuse(client, "the process or its debug session has ended");
+		feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
+		__atomic_store_n(&client->lane->session, 0, __ATOMIC_RELEASE);
+		set_suspended(client, false);
+	}
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Effective attributes of a client: its priority, objective (SLO), level, group and rights. In
+ * order of increasing strength, a value comes from
+ * - the client itself;
+ * - the rule of the configuration that matches the client;
+ * - a control request (control.h).
+ *
+ * A client that requests level observe for itself preempts no other client, whatever a rule
+ * sets. It is held if a rule or a control request gives it a priority: by the gate, because its
+ * runtime is not enabled.
+ *
+ * Threads: the worker's loop only.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_ATTRS_H
+#define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_ATTRS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "channel/protocol.h"
+#include "scheduler/daemon/config/match.h"
+
+struct client;
+struct worker;
+
+/* A part of struct client. The priority that the client requests itself is in struct control. */
+struct standing {
+	/* values that the client requests itself */
+	uint32_t slo_us;
+	enum protocol_level level;
+	char group[PROTOCOL_GROUP_MAX];
+
+	struct subject subject; /* attributes as they were read last */
+	struct verdict verdict;
+	/* sets of grants, one bit each (match.h): it preempts others by them; others preempt it
+	 * by them */
+	uint64_t may, lets;
+	/* the coming configuration can have another meaning for the client (standing_compare()) */
+	bool differs;
+	/* time to read the attributes again, CLOCK_MONOTONIC ns; 0: not planned */
+	uint64_t again_ns;
+};
+
+/* Computes the effective attributes of a new client (priority, slo_us, group, tenant, by_order)
+ * from its identity, its own values and `subject`. The priority of an external process
+ * (outsider.h) is set elsewhere. */
+void standing_came(struct worker *worker, struct client *client, const struct subject *subject);
+
+/* Passes the tenant, rights and group of the client to the core, after the core has added the
+ * client. */
+void standing_place(struct worker *worker, const struct client *client, uint64_t now);
+
+/* Returns the effective priority by rule or by the client's own value, without control requests. */
+int standing_priority(const struct client *client);
+
+/* The client's own priority or SLO may have changed: applies the effective ones, except a
+ * priority that a control request has set. */
+void standing_changed(struct worker *worker, struct client *client);
+
+/*
+ * Compares what worker->coming means for each client, by the attributes that were read last, with
+ * what is in force, from the slot worker->compared on, and marks those for which it differs.
+ * Clients that register or change meanwhile are marked without a comparison. Stops at `end_ns`
+ * (CLOCK_MONOTONIC); at least one client is compared. Returns true if all have been compared.
+ */
+bool standing_compare(struct worker *worker, uint64_t end_ns);
+
+/* A new configuration is in force: evaluates it for each marked client. `again`: the attributes of
+ * each client are to be read again, one client after the other. A level takes effect when a process
+ * registers the next time. */
+void standing_configured(struct worker *worker, bool again, uint64_t now);
+
+/* Called in each sweep, between reader_begin() and reader_end(): reads the attributes again if
+ * that is due. */
+void standing_overdue(struct worker *worker, struct client *client, uint64_t now);
+
+/* Returns true if `who` can preempt `whom` when `who` is more urgent. */
+bool standing_may(const struct client *who, const struct client *whom);
+
+#endif

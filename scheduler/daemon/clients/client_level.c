@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/clients/client_level.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kfd/ptrace.h"
+#include "scheduler/daemon/clients/hold_command.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/reader/reader.h"
+#include "scheduler/daemon/worker.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define PAUSE_MIN_NS SECOND_NS
+#define PAUSE_MAX_NS (30 * SECOND_NS)
+#define LOOK_NS SECOND_NS /* between two checks from outside */
+#define IDLE_NS (SECOND_NS * 9 / 10)
+#define MOVE_NS (2 * SECOND_NS)
+
+void level_begin(struct client *client, uint32_t asked)
+{
+	client->by_order = order_level(asked);
+	client->level.asked =
+		asked <= PROTOCOL_LEVEL_OBSERVE ? (enum protocol_level)asked : PROTOCOL_LEVEL_AUTO;
+	/* The rule sets level auto for a client that does not give up its own session
+	 * (shim/hold.c). Of the levels that work, self is the best. */
+	if (client->level.asked == PROTOCOL_LEVEL_AUTO &&
+	    client->standing.level == PROTOCOL_LEVEL_SELF) {
+		client->by_order = LANE_LEVEL_SELF;
+		client->level.error = -EALREADY;
+		snprintf(client->level.why, sizeof(client->level.why),
+			 "it holds itself, and rejects other debug sessions (KFDSHIM_LEVEL=self)");
+	}
+}
+
+bool level_may_change(const struct client *client)
+{
+	return client->level.asked == PROTOCOL_LEVEL_AUTO && client->socket >= 0;
+}
+
+bool level_is_changing(const struct client *client)
+{
+	return client->level.changing || client->preparing;
+}
+
+bool level_explain(struct client *client)
+{
+	if (!level_may_change(client) || !client->level.error)
+		return false;
+	snprintf(client->reason, sizeof(client->reason), "%s", client->level.why);
+	return true;
+}
+
+void level_tell(struct worker *worker, struct client *client)
+{
+	if (!client->level.told) {
+		log_info("process %d (%s): level %s: %s", (int)client->peer.pid, client->name,
+			 lane_level_name(client->by_order), client->level.why);
+		events_level(worker, client, true);
+	}
+	client->level.told = true;
+}
+
+/* ---- the only session of a GPU ---- */
+
+/* Returns true if both clients may use a common node. A client that has not named a node yet may
+ * use any. */
+static bool share_nodes(const struct client *a, const struct client *b)
+{
+	if (!a->gpu_id[0] || !b->gpu_id[0])
+		return true;
+	for (uint32_t i = 0; i < LANE_NODES && a->gpu_id[i]; i++)
+		for (uint32_t j = 0; j < LANE_NODES && b->gpu_id[j]; j++)
+			if (a->gpu_id[i] == b->gpu_id[j])
+				return true;
+	return false;
+}
+
+static bool has_session(const struct client *client)
+{
+	return client->executor || client->own_session == LANE_OWN_SESSION;
+}
+
+/* Returns the client that has the only session of a GPU of `client`, or NULL. */
+static struct client *holder_for(const struct worker *worker, const struct client *client)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *other = worker->clients[i];
+
+		if (other && other != client && other->phase == CLIENT_SERVED &&
+		    has_session(other) && share_nodes(client, other))
+			return other;
+	}
+	return NULL;
+}
+
+/* ---- change to a lower level ---- */
+
+/* Selects the level below trap. A session on itself needs no right to trace. But if the GPU has
+ * only one session, the runtime is disabled or the firmware fails, self fails as trap does. */
+static enum lane_level below_trap(int error)
+{
+	switch (error) {
+	case -EPERM:
+	case -EAGAIN:
+	case -EALREADY:
+	case -EACCES:
+	case -ENOENT:
+		return LANE_LEVEL_SELF;
+	default:
+		return LANE_LEVEL_GATE;
+	}
+}
+
+static void plan_climb(struct level *level, uint64_t now)
+{
+	bool lasted = level->attached_ns && now > level->attached_ns + PAUSE_MAX_NS;
+
+	level->attached_ns = 0;
+	if (lasted || !level->pause_ns)
+		level->pause_ns = PAUSE_MIN_NS;
+	else if (level->pause_ns < PAUSE_MAX_NS / 2)
+		level->pause_ns *= 2;
+	else
+		level->pause_ns = PAUSE_MAX_NS;
+	level->climb_ns = now + level->pause_ns;
+}
+
+/* Starts a change. The client is not held until the change is complete. */
+static void leave_level(struct worker *worker, struct client *client, enum lane_level to)
+{
+	client->level.changing = true;
+	client->level.to = to;
+	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
+	if (client->executor)
+		executor_ask(client->executor, EXECUTOR_QUIT); /* its end resumes the client */
+}
+
+/* No other level is possible: the client is only observed. */
+static void observe(struct worker *worker, struct client *client)
+{
+	struct level *level = &client->level;
+	char why[KFD_REASON];
+	bool told = level->told;
+
+	if (level->asked == PROTOCOL_LEVEL_TRAP)
+		snprintf(why, sizeof(why), "%.180s (KFDSHIM_LEVEL=trap: no other level is tried)",
+			 level->why);
+	else
+		snprintf(why, sizeof(why), "%s", level->why);
+	if (client->executor)
+		executor_ask(client->executor, EXECUTOR_QUIT);
+	level->told = true;
+	if (!told) {
+		client_cannot(worker, client, why);
+		return;
+	}
+	client->refused = true;
+	snprintf(client->reason, sizeof(client->reason), "%s", why);
+	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
+}
+
+/* Records the reason. The obstacle to trap stays the first reason. */
+static void explain(const struct worker *worker, struct client *client, int error, const char *why)
+{
+	struct level *level = &client->level;
+	const struct client *holder = error == -EBUSY ? holder_for(worker, client) : NULL;
+	bool more = client->by_order && level->error;
+	size_t end;
+
+	if (more && strstr(level->why, why))
+		return;
+	end = more ? strlen(level->why) : 0;
+	if (!more)
+		level->error = error;
+	snprintf(level->why + end, sizeof(level->why) - end, "%s%s", more ? "; " : "", why);
+	end = strlen(level->why);
+	if (holder)
+		snprintf(level->why + end, sizeof(level->why) - end, "; process %d has the session",
+			 (int)holder->peer.pid);
+	snprintf(client->reason, sizeof(client->reason), "%s", level->why);
+}
+
+void level_fall(struct worker *worker, struct client *client, int error, const char *why,
+		uint64_t now)
+{
+	struct level *level = &client->level;
+	bool by_trap = client->by_order == LANE_LEVEL_NONE;
+
+	if (client->refused || worker->leaving)
+		return;
+	level->never_trap |= error == -EIO || error == -EOPNOTSUPP;
+	explain(worker, client, error, why);
+	level->unseen = false;
+	level->unjudged = error == -EPERM;
+	if (by_trap && error != -ESRCH)
+		plan_climb(level, now);
+	/* A process without the shim that has queues will not enable its runtime any more. */
+	if (level->never_trap || (client->outsider && error == -EPROTO))
+		level->climb_ns = 0;
+	if (!level_may_change(client) || error == -ESRCH)
+		observe(worker, client);
+	/* It may be stopped: the same level again, when it acknowledges. */
+	else if (error == -ETIMEDOUT)
+		leave_level(worker, client, client->by_order);
+	else
+		leave_level(worker, client, by_trap ? below_trap(error) : LANE_LEVEL_GATE);
+}
+
+void level_failed(struct worker *worker, struct client *client, int error, uint64_t now)
+{
+	char why[KFD_REASON];
+
+	if (!level_may_change(client) || error == -ETIMEDOUT)
+		return;
+	/* At level self, the error may also be that no session is possible. */
+	if (client->by_order == LANE_LEVEL_NONE || error == 0 || error == -ETIME)
+		error = -EIO;
+	snprintf(why, sizeof(why), "%s", client->reason);
+	level_fall(worker, client, error, why, now);
+}
+
+/* Completes a change, once the old session has ended and the client runs. */
+static void arrive(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct core_view view;
+
+	if (client->executor || client->ordered ||
+	    !core_look(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
+		return;
+	client->level.changing = false;
+	client->by_order = client->level.to;
+	client->greeted = false;
+	feed_forgive(&worker->feed, client->id);
+	feed_set_capability(&worker->feed, client->id, CORE_PENDING);
+	order_prepare(client, client->by_order, now);
+}
+
+void level_again(struct worker *worker, struct client *client)
+{
+	leave_level(worker, client, client->by_order);
+}
+
+/* ---- change to level trap ---- */
+
+void level_risen(struct client *client, uint64_t now)
+{
+	client->level.error = 0;
+	client->level.why[0] = '\0';
+	client->level.climb_ns = 0;
+	client->level.told = false;
+	client->level.attached_ns = now;
+	client->level.idle_ns = 0;
+}
+
+static bool has_work(const struct worker *worker, const struct client *client, uint64_t now)
+{
+	struct core_view view;
+
+	return core_look(worker->core, client->id, now, &view) && view.active;
+}
+
+/* Returns true if `client` is the next one to get the session: of the clients that wait for it
+ * and have work, the one with the lowest priority, because it will be held most often. */
+static bool is_next(const struct worker *worker, const struct client *client, uint64_t now)
+{
+	if (!has_work(worker, client, now))
+		return false;
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *other = worker->clients[i];
+
+		if (!other || other == client || other->phase != CLIENT_SERVED ||
+		    other->level.error != -EBUSY || !other->level.climb_ns ||
+		    !share_nodes(client, other) || !has_work(worker, other, now))
+			continue;
+		if (other->priority < client->priority ||
+		    (other->priority == client->priority && other->slot < client->slot))
+			return false;
+	}
+	return true;
+}
+
+/* Returns true if the client was idle at two checks and not active between them. */
+static bool stays_idle(const struct worker *worker, struct client *client, uint64_t now)
+{
+	struct level *level = &client->level;
+	uint64_t transitions = 0;
+
+	for (uint32_t i = 0; i < LANE_NODES; i++)
+		transitions += client->activity[i] >> 1;
+	if (has_work(worker, client, now)) {
+		level->idle_ns = 0;
+	} else if (!level->idle_ns || transitions != level->transitions) {
+		level->idle_ns = now;
+		level->transitions = transitions;
+	}
+	return level->idle_ns && now >= level->idle_ns + IDLE_NS;
+}
+
+/* Another client has the only session of the GPU. Returns true if the session is free now. If
+ * its holder has been idle for long enough, the holder's level is lowered, which frees the
+ * session later. */
+static bool may_take_session(struct worker *worker, const struct client *client, uint64_t now)
+{
+	struct client *holder;
+	char why[KFD_REASON];
+
+	if (!is_next(worker, client, now))
+		return false;
+	holder = holder_for(worker, client);
+	if (!holder)
+		return true;
+	if (!holder->attached || !level_may_change(holder) || level_is_changing(holder) ||
+	    !stays_idle(worker, holder, now) || now < worker->session_moved_ns + MOVE_NS)
+		return false;
+	worker->session_moved_ns = now;
+	snprintf(why, sizeof(why),
+		 "the one debug session of its GPU was given to process %d, which has work",
+		 (int)client->peer.pid);
+	level_fall(worker, holder, -EBUSY, why, now);
+	return false; /* the session becomes free soon */
+}
+
+/* Returns > 0 if trap is likely to work now, 0 if not, and -EINPROGRESS while the answer of
+ * kfdschedd-read is awaited. */
+static int looks_good(struct worker *worker, const struct client *client, uint64_t now)
+{
+	switch (client->level.error) {
+	case -EPERM:
+		return client->level.unseen ? 0 : reader_right_has_come(client->peer.pid);
+	case -EAGAIN:
+		return tracer_nobody_has(client->peer.pid);
+	case -EACCES:
+	case -ENOENT:
+		return access("/dev/kfd", R_OK | W_OK) == 0;
+	case -EBUSY:
+		return may_take_session(worker, client, now);
+	default:
+		return true;
+	}
+}
+
+static void try_trap(struct worker *worker, struct client *client)
+{
+	client->level.climb_ns = 0;
+	client->by_order = LANE_LEVEL_NONE;
+	client->refused = false;
+	feed_set_capability(&worker->feed, client->id, CORE_PENDING);
+	client_attach(worker, client, false);
+}
+
+static void climb(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct core_view view;
+	int good;
+
+	if (client->executor || client->ordered || client->leaving != client->left ||
+	    !control_may_be_held(client) || !core_look(worker->core, client->id, now, &view) ||
+	    view.state != CORE_RUNNING)
+		return;
+	good = looks_good(worker, client, now);
+	if (good == -EINPROGRESS)
+		return;
+	if (good <= 0) {
+		client->level.climb_ns =
+			now + (client->level.error == -EBUSY ? LOOK_NS / 5 : LOOK_NS);
+		return;
+	}
+	if (client->own_session == LANE_OWN_SESSION) {
+		/* The client must give up its own session first. */
+		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
+		order_prepare(client, LANE_LEVEL_GATE, now);
+	} else if (client->outsider || lane_word(&client->lane->runtime) == LANE_RUNTIME_ENABLED) {
+		try_trap(worker, client);
+	}
+}
+
+void level_prepared(struct worker *worker, struct client *client, int error, uint64_t now)
+{
+	struct level *level = &client->level;
+	size_t end = strlen(level->why);
+
+	if (level->changing || client->refused || worker->leaving)
+		return;
+	/* it was prepared for an attempt to reach trap */
+	if (LANE_ORDER_LEVEL(client->order) != (uint32_t)client->by_order) {
+		client->own_session = lane_word(&client->lane->own_session);
+		if (!error && client->own_session == LANE_OWN_NONE)
+			level->climb_ns = now; /* so that level_step() tries trap at once */
+		else
+			leave_level(worker, client, client->by_order);
+		return;
+	}
+	if (error && client->by_order == LANE_LEVEL_SELF && !level_may_change(client)) {
+		snprintf(level->why, sizeof(level->why),
+			 "it cannot open a debug session on "
+			 "itself: %s",
+			 strerror(-error));
+		client_cannot(worker, client, level->why);
+		return;
+	}
+	if (error && client->by_order == LANE_LEVEL_SELF) {
+		snprintf(level->why + end, sizeof(level->why) - end,
+			 "; it cannot open one "
+			 "itself: %s",
+			 strerror(-error));
+		leave_level(worker, client, LANE_LEVEL_GATE);
+		return;
+	}
+	if (level->error)
+		level_tell(worker, client);
+	client->greeted = false; /* so that the next scan evaluates whether it can be suspended */
+}
+
+/* Called after the right to trace was refused. If the right seems to exist, waiting for it would
+ * not help. */
+static void judge(struct client *client)
+{
+	int right = reader_right_has_come(client->peer.pid);
+
+	client->level.unjudged = right == -EINPROGRESS;
+	client->level.unseen = right > 0;
+}
+
+void level_step(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct level *level = &client->level;
+
+	if (client->phase != CLIENT_SERVED || worker->leaving)
+		return;
+	if (level->unjudged)
+		judge(client);
+	if (level->changing)
+		arrive(worker, client, now);
+	else if (level->climb_ns && now >= level->climb_ns)
+		climb(worker, client, now);
+}

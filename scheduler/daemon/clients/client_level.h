@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The level of each client: which one it has, the reason, and changes.
+ *
+ * KFDSHIM_LEVEL=auto:
+ * - trap where it works;
+ * - otherwise self: the client opens a debug session on itself, for which no process needs the
+ *   right to trace it, if that can help;
+ * - otherwise gate, which always works.
+ *
+ * The obstacle to trap is kept, and trap is tried again after 1 s, then 2 s, 4 s, up to 30 s. An
+ * obstacle that can be observed from outside (is the process traced?) is checked once a second.
+ * After a suspend that failed, or several that were slow, trap is not tried again. With any
+ * other KFDSHIM_LEVEL a client has the level that it requested, or is only observed, with the
+ * reason; trap is tried again as with auto.
+ *
+ * Some GPUs support one debug session at a time. The first client that uses such a GPU has it.
+ * When that client was idle for a second, and no session was moved for two seconds, the session
+ * goes to a client that has work.
+ *
+ * Threads: the worker's loop only.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_LEVEL_H
+#define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_LEVEL_H
+
+#include "scheduler/daemon/clients/client.h"
+
+/* Initializes the level of a new client. `asked` is the requested level; it can be any number,
+ * because it comes from the client. */
+void level_begin(struct client *client, uint32_t asked);
+
+/* The present level does not work, or does not work any more. `why` is the reason, and `error`
+ * its errno as trap_attach() returns it; -EIO: the firmware failed to preempt or was slow.
+ * Starts the change to a lower level, or to observation only. */
+void level_fall(struct worker *worker, struct client *client, int error, const char *why,
+		uint64_t now);
+
+/* The core does not suspend the client any more, because a suspend failed (`error`) or several
+ * in a row were slow (0). */
+void level_failed(struct worker *worker, struct client *client, int error, uint64_t now);
+
+/* The daemon has opened a debug session on the client: it is at level trap. */
+void level_risen(struct client *client, uint64_t now);
+
+/* The client has carried out LANE_PREPARE, or failed with `error` (order_prepare()). */
+void level_prepared(struct worker *worker, struct client *client, int error, uint64_t now);
+
+/* The client has lost what its level needs. Prepares the same level again. */
+void level_again(struct worker *worker, struct client *client);
+
+/* Called in each sweep (every 20 ms), between reader_begin() and reader_end(): completes a
+ * change of the level, or tries trap again. */
+void level_step(struct worker *worker, struct client *client, uint64_t now);
+
+/* Returns true if the client can have another level than the one that it requested. */
+bool level_may_change(const struct client *client);
+
+/* Returns true while the client changes its level, and so has none. */
+bool level_is_changing(const struct client *client);
+
+/* Writes the reason for the lack of a higher level to client->reason. Returns false if there is
+ * none. */
+bool level_explain(struct client *client);
+
+/* Logs the level and its reason and sends an event, once until the client reaches level trap. */
+void level_tell(struct worker *worker, struct client *client);
+
+#endif

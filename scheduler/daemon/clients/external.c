@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/clients/external.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "kfd/sysfs.h"
+#include "scheduler/daemon/clients/client.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/reader/reader.h"
+#include "scheduler/daemon/worker.h"
+
+#define LOOK_NS 1000000000u /* between two reads of its queues without an event */
+/* between two reads of its queues after an event; it may create queues without end */
+#define HASTE_NS 20000000u
+#define THREADS_NS 100000000u /* between two checks of its threads, while it is suspended */
+/* at most this fraction of the time is spent on that check, which takes long with very many
+ * threads */
+#define THREADS_PART 20u
+/* checks in a row without a DESTROY_QUEUE, after which it counts as finished */
+#define QUIET_LOOKS 2
+
+/* State of an external process. */
+struct outsider {
+	uint64_t looked_ns;  /* last read of its queues */
+	uint64_t program_ns; /* last check that it still runs the same program */
+	uint64_t threads_ns; /* time of the next check of its threads */
+	uint64_t folder;     /* number of its directory in sysfs; 0: it had none */
+	bool changed;	     /* an event requires a read of its queues */
+	bool watched;	     /* its session reports new queues */
+	unsigned quiet;	     /* checks since a thread was seen in DESTROY_QUEUE */
+	char rule[VALUE_NAME];
+	uint32_t queue_count;
+	struct sysfs_queue queues[SYSFS_QUEUES];
+};
+
+static void store(uint32_t *at, uint32_t value)
+{
+	__atomic_store_n(at, value, __ATOMIC_RELEASE);
+}
+
+static bool has_compute(const struct outsider *outsider, uint32_t gpu_id)
+{
+	for (uint32_t i = 0; i < outsider->queue_count; i++)
+		if (sysfs_is_compute(&outsider->queues[i]) &&
+		    (!gpu_id || outsider->queues[i].gpu_id == gpu_id))
+			return true;
+	return false;
+}
+
+/* ---- priorities ---- */
+
+static void tag_again(struct worker *worker, struct client *client, int priority)
+{
+	/* the value that a shim would write */
+	store((uint32_t *)&client->lane->priority, (uint32_t)priority);
+	client->control.own_priority = priority;
+	if (!client->executor)
+		client->refused = false;
+	client_set_priority(worker, client, priority, NULL);
+	client->outsider->changed = true;
+	client_reconsider(worker, client);
+}
+
+/* Checks that the process of `pidfd` can be tagged, and fills *out and *subject. The caller owns
+ * out->pidfd. */
+static int hold(pid_t pid, int pidfd, struct peer *out, struct subject *subject, char *problem,
+		size_t size)
+{
+	struct peer_facts found;
+	int error = reader_target(pid, &found, problem, size);
+
+	if (error)
+		return error;
+	error = reader_subject(pid, subject);
+	if (!error)
+		error = peer_of(pid, pidfd, &found, out);
+	if (error == -EAGAIN)
+		snprintf(problem, size,
+			 "process %d: its files in /proc cannot be read now; try "
+			 "again in 10 s",
+			 (int)pid);
+	else if (error)
+		snprintf(problem, size, "process %d has just ended", (int)pid);
+	return error;
+}
+
+static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, const char *rule,
+		   char *problem, size_t size)
+{
+	uint64_t folder = sysfs_folder(pid);
+	struct outsider *outsider;
+	struct client *client;
+	struct subject subject;
+	struct peer peer;
+	int error = hold(pid, pidfd, &peer, &subject, problem, size);
+
+	if (error)
+		return error;
+	outsider = calloc(1, sizeof(*outsider));
+	client = outsider ? client_adopt(worker, &peer, &subject, priority, outsider, clock_ns())
+			  : NULL;
+	if (!client) {
+		if (!outsider)
+			close(peer.pidfd);
+		free(outsider);
+		snprintf(problem, size, "process %d: too many clients, or out of memory", (int)pid);
+		return -ENOMEM;
+	}
+	feed_set_passive(&worker->feed, client->id);
+	outsider->folder = folder;
+	outsider->changed = true;
+	snprintf(outsider->rule, sizeof(outsider->rule), "%s", rule);
+	client_explain(client);
+	log_info("process %d (%s), without the shim: tagged%s%s with priority %d, user %u",
+		 (int)pid, client->name, rule[0] ? " by rule " : "", rule, priority, peer.uid);
+	events_came(worker, client);
+	control_came(worker, client, clock_ns());
+	return 0;
+}
+
+static int check_priority(pid_t pid, int priority, char *problem, size_t size)
+{
+	if (priority >= 0 && priority < PRIORITY_ONLINE)
+		return 0;
+	snprintf(problem, size,
+		 "priority %d is not possible for process %d, which runs without the shim: its "
+		 "work in flight cannot be observed, so no other process is held for it; use 0 "
+		 "(suspended first) to %d",
+		 priority, (int)pid, PRIORITY_ONLINE - 1);
+	return -EINVAL;
+}
+
+static int tag(struct worker *worker, pid_t pid, int pidfd, int priority, const char *rule,
+	       char *problem, size_t size)
+{
+	struct client *client = client_of_pid(worker, pid);
+	int error;
+
+	if (client && !client->outsider) {
+		snprintf(problem, size, "process %d runs with the shim and sets its own priority",
+			 (int)pid);
+		return -EEXIST;
+	}
+	error = check_priority(pid, priority, problem, size);
+	if (error)
+		return error;
+	if (!client)
+		return tag_new(worker, pid, pidfd, priority, rule, problem, size);
+	snprintf(client->outsider->rule, sizeof(client->outsider->rule), "%s", rule);
+	tag_again(worker, client, priority);
+	return 0;
+}
+
+int outsider_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char *problem,
+		 size_t size)
+{
+	struct client *client = client_of_pid(worker, pid);
+
+	if (priority != PRIORITY_UNSET || (client && !client->outsider))
+		return tag(worker, pid, pidfd, priority, "", problem, size);
+	if (client) {
+		client_gone(worker, client, "is no longer tagged");
+		return 0;
+	}
+	snprintf(problem, size, "process %d is not tagged", (int)pid);
+	return -ESRCH;
+}
+
+int outsider_tag_by_rule(struct worker *worker, pid_t pid, int pidfd, int priority,
+			 const char *rule, char *problem, size_t size)
+{
+	return tag(worker, pid, pidfd, priority, rule, problem, size);
+}
+
+const char *outsider_rule(const struct outsider *outsider)
+{
+	return outsider->rule;
+}
+
+/* ---- checks of a process ---- */
+
+/* Writes the nodes and their activity into the shared memory, as a shim would. */
+static void publish(struct client *client, uint64_t now)
+{
+	struct outsider *outsider = client->outsider;
+	struct lane *lane = client->lane;
+
+	for (uint32_t i = 0; i < outsider->queue_count; i++)
+		if (sysfs_is_compute(&outsider->queues[i]))
+			lane_node_slot(lane, outsider->queues[i].gpu_id);
+	for (uint32_t i = 0; lane_node_id(lane, i); i++)
+		lane_node_set(lane, i, has_compute(outsider, lane_node_id(lane, i)), now);
+}
+
+static void look(struct client *client, uint64_t now)
+{
+	struct outsider *outsider = client->outsider;
+	int n = sysfs_queues(client->peer.pid, outsider->queues, SYSFS_QUEUES);
+
+	outsider->looked_ns = now;
+	outsider->changed = false;
+	/* The directory disappears with the last descriptor of the device: after an exec, or
+	 * when the process ends. */
+	outsider->queue_count = n > 0 ? (uint32_t)n : 0;
+	publish(client, now);
+	if (!client->attached && !client->refused)
+		client_explain(client);
+}
+
+/* Opens a session as soon as there are compute queues. */
+static void start(struct worker *worker, struct client *client)
+{
+	int shim;
+
+	if (client->executor || client->refused || worker->leaving ||
+	    client->priority == PRIORITY_UNSET || !has_compute(client->outsider, 0))
+		return;
+	/* The shim's agent was loaded after the process had been tagged, and could not register
+	 * here. */
+	shim = reader_has_shim(client->peer.pid);
+	if (reader_has_none(shim))
+		return;
+	if (shim > 0)
+		client_cannot(worker, client,
+			      "the shim is loaded, but has not registered with "
+			      "this daemon");
+	else
+		client_attach(worker, client, true);
+}
+
+/* Checks the threads of a suspended process for a DESTROY_QUEUE that sleeps until the queue is
+ * resumed. The shim announces such calls in advance. A process without the shim cannot, so its
+ * call is delayed by at most one checking interval (THREADS_NS) plus one resume. */
+static void look_at_threads(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct outsider *outsider = client->outsider;
+	struct lane *lane = client->lane;
+	struct core_view view;
+	uint64_t took_ns;
+	int destroys;
+
+	if (now < outsider->threads_ns)
+		return;
+	if (lane->leaving == lane->left &&
+	    (!core_look(worker->core, client->id, now, &view) || view.state == CORE_RUNNING))
+		return;
+	destroys = reader_destroys(client->peer.pid, &took_ns);
+	if (destroys == -EINPROGRESS)
+		return;
+	took_ns *= THREADS_PART;
+	outsider->threads_ns = now + (took_ns > THREADS_NS ? took_ns : THREADS_NS);
+	if (destroys > 0) {
+		outsider->quiet = 0;
+		outsider->changed = true;
+		if (lane->leaving == lane->left)
+			store(&lane->leaving, lane->leaving + 1);
+	} else if (lane->leaving != lane->left && ++outsider->quiet >= QUIET_LOOKS) {
+		store(&lane->left, lane->leaving);
+	}
+}
+
+void outsider_changed(struct client *client)
+{
+	client->outsider->changed = true;
+	if (client->executor)
+		store(&client->lane->runtime, executor_runtime(client->executor)
+						      ? LANE_RUNTIME_ENABLED
+						      : LANE_RUNTIME_UNKNOWN);
+}
+
+/* A requested priority belongs to the program that was running; a lease belongs to the process,
+ * so it is kept. */
+static void forget_order(struct worker *worker, const struct peer *peer)
+{
+	const struct kept_process *known = kept_find(&worker->beat->kept, peer->pid, peer->started);
+	struct kept_process rest;
+
+	if (!known)
+		return;
+	rest = *known;
+	rest.priority = PRIORITY_OWN;
+	kept_store(&worker->beat->kept, &rest);
+}
+
+/* Returns true if the process runs another program since an exec. Where addresses are not
+ * randomised, the address of the stack need not change with an exec, so the number of the sysfs
+ * directory is compared, too. */
+static bool is_another_program(const struct client *client, uint64_t now)
+{
+	struct outsider *outsider = client->outsider;
+	uint64_t folder = sysfs_folder(client->peer.pid), before = outsider->folder;
+	int replaced = peer_replaced(&client->peer, reader_facts);
+
+	if (folder)
+		outsider->folder = folder;
+	if (replaced != -EINPROGRESS)
+		outsider->program_ns = now;
+	return (before && folder && folder != before) || replaced > 0;
+}
+
+void outsider_overdue(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct outsider *outsider = client->outsider;
+
+	if ((client->lost_ns || now >= outsider->program_ns + LOOK_NS) &&
+	    is_another_program(client, now)) {
+		forget_order(worker, &client->peer);
+		client_gone(worker, client, "runs another program now; its tag is removed");
+		return;
+	}
+	if (now >= outsider->looked_ns + (outsider->changed ? HASTE_NS : LOOK_NS))
+		look(client, now);
+	start(worker, client);
+	if (client->attached && !outsider->watched) {
+		executor_ask(client->executor, EXECUTOR_WATCH);
+		outsider_changed(client);
+	}
+	outsider->watched = client->attached;
+	if (client->attached)
+		look_at_threads(worker, client, now);
+}
+
+/* ---- output ---- */
+
+const char *outsider_pending(const struct client *client)
+{
+	if (!has_compute(client->outsider, 0))
+		return "has no compute queues yet";
+	return "a debug session on the process is being tried";
+}
+
+void outsider_queues_json(const struct outsider *outsider, json_t *list)
+{
+	for (uint32_t i = 0; i < outsider->queue_count; i++) {
+		const struct sysfs_queue *q = &outsider->queues[i];
+
+		json_array_append_new(
+			list,
+			json_pack("{sI sI ss ss? sn sI sn sn sn sn sn}", "id", (json_int_t)q->id,
+				  "gpu_id", (json_int_t)q->gpu_id, "type", sysfs_type_name(q),
+				  "not_suspendable",
+				  sysfs_is_compute(q) ? NULL : "only compute queues are suspended",
+				  "ring_address", "ring_bytes", (json_int_t)q->ring_bytes,
+				  "rptr_address", "wptr_address", "hsa_queue", "priority",
+				  "active"));
+	}
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/clients/external_rules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "kfd/sysfs.h"
+#include "scheduler/daemon/clients/client.h"
+#include "scheduler/daemon/clients/external.h"
+#include "scheduler/daemon/config/match.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/reader/reader.h"
+#include "scheduler/daemon/worker.h"
+
+#define LOOK_NS 1000000000u
+#define PROCESSES 4096u
+#define WORK_NS 2000000u /* in one loop iteration */
+
+/* Returns true if a rule with `shim = no` can be applied. Otherwise the reason is logged once a
+ * configuration. */
+static bool can_be_followed(const struct rule *rule)
+{
+	const char *why = NULL;
+
+	if (!(rule->conditions & RULE_SHIM) || rule->shim)
+		return false;
+	if (rule->effects & RULE_LEVEL && rule->level != PROTOCOL_LEVEL_AUTO &&
+	    rule->level != PROTOCOL_LEVEL_TRAP && rule->level != PROTOCOL_LEVEL_OBSERVE)
+		why = "a process without the shim cannot hold itself";
+	else if (rule->effects & RULE_PRIORITY && rule->priority == PRIORITY_ONLINE)
+		why = "no process is held for one without the shim, whose work in flight cannot "
+		      "be observed";
+	if (why)
+		log_info("rule %s: ignored: %s", rule->name, why);
+	return !why;
+}
+
+static void read_rules(struct worker *worker)
+{
+	struct outsider_rules *own = &worker->outsider_rules;
+	const struct rules *all = &worker->config.rules;
+
+	free(own->rules);
+	own->rules = NULL;
+	own->looked_ns = 0;
+	for (uint32_t i = 0; i < all->count; i++) {
+		if (!can_be_followed(&all->rule[i]))
+			continue;
+		if (!own->rules)
+			own->rules = calloc(1, sizeof(*own->rules));
+		if (!own->rules) {
+			log_info("out of memory for the rules about processes without the shim");
+			return;
+		}
+		own->rules->rule[own->rules->count++] = all->rule[i];
+	}
+}
+
+/* Returns the priority that the rules give to a process, or PRIORITY_UNSET. */
+static int priority_of(const struct worker *worker, const struct subject *subject,
+		       struct verdict *verdict)
+{
+	*verdict = (struct verdict){.priority = PRIORITY_UNSET};
+	if (!worker->outsider_rules.rules ||
+	    !rules_match(worker->outsider_rules.rules, subject, verdict))
+		return PRIORITY_UNSET;
+	if (!(verdict->effects & RULE_PRIORITY) ||
+	    (verdict->effects & RULE_LEVEL && verdict->level == PROTOCOL_LEVEL_OBSERVE))
+		return PRIORITY_UNSET;
+	return verdict->priority;
+}
+
+static int tag_by_rule(struct worker *worker, pid_t pid, int pidfd)
+{
+	struct verdict verdict;
+	struct subject subject;
+	char problem[256];
+	int priority, error;
+
+	if (!worker->outsider_rules.rules)
+		return 0;
+	error = reader_subject(pid, &subject);
+	priority = error ? PRIORITY_UNSET : priority_of(worker, &subject, &verdict);
+	if (priority == PRIORITY_UNSET)
+		return error;
+	error = outsider_tag_by_rule(worker, pid, pidfd, priority, verdict.rule, problem,
+				     sizeof(problem));
+	if (error && error != -EINPROGRESS)
+		log_debug("rule %s: not tagged: %s", verdict.rule, problem);
+	return error;
+}
+
+/* A request in an earlier worker has given the process a priority. */
+static int tag_by_order(struct worker *worker, const struct kept_process *kept, int pidfd)
+{
+	char problem[256];
+	int error;
+
+	if (kept->priority < 0)
+		return 0;
+	error = outsider_tag(worker, kept->pid, pidfd, kept->priority, problem, sizeof(problem));
+	if (error && error != -EINPROGRESS)
+		log_debug("not tagged again: %s", problem);
+	worker->outsider_rules.unrestored |= error == -EAGAIN;
+	return error;
+}
+
+/* Compares a process with requests and rules. Returns -EINPROGRESS if it must be called again
+ * for the same process. */
+static int look_at(struct worker *worker, pid_t pid, int pidfd)
+{
+	const struct kept_process *kept;
+	struct peer_facts its;
+	int error;
+
+	/* A process with the shim registers itself. */
+	if (pid == getpid() || client_of_pid(worker, pid))
+		return 0;
+	error = reader_facts(pid, &its);
+	if (error == -EINPROGRESS)
+		return error;
+	worker->outsider_rules.unrestored |= error == -EAGAIN;
+	if (!its.started)
+		return 0;
+	kept = kept_find(&worker->beat->kept, pid, its.started);
+	if (kept && kept->priority != PRIORITY_OWN)
+		return tag_by_order(worker, kept, pidfd);
+	return tag_by_rule(worker, pid, pidfd);
+}
+
+void outsider_rules_again(struct worker *worker, struct client *client)
+{
+	struct subject subject = client->standing.subject;
+	struct verdict verdict;
+	char problem[256];
+	int priority;
+
+	if (!outsider_rule(client->outsider)[0])
+		return;
+	subject.shim = false;
+	priority = priority_of(worker, &subject, &verdict);
+	if (priority == PRIORITY_UNSET)
+		client_gone(worker, client, "is no longer tagged: no rule applies to it any more");
+	else
+		outsider_tag_by_rule(worker, client->peer.pid, client->peer.pidfd, priority,
+				     verdict.rule, problem, sizeof(problem));
+}
+
+static void look_at_tagged(struct worker *worker)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++)
+		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
+		    worker->clients[i]->outsider)
+			outsider_rules_again(worker, worker->clients[i]);
+}
+
+/* Returns false while the answers about this process are awaited. */
+static bool look_at_next(struct worker *worker)
+{
+	struct outsider_rules *own = &worker->outsider_rules;
+	pid_t pid = own->pids[own->next];
+
+	if (own->pidfd < 0)
+		own->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	reader_begin(READER_RULES);
+	if (own->pidfd >= 0)
+		look_at(worker, pid, own->pidfd);
+	if (reader_end())
+		return false;
+	if (own->pidfd >= 0)
+		close(own->pidfd);
+	own->pidfd = -1;
+	own->next++;
+	return true;
+}
+
+/* Checks some of the processes. Each may need two or three requests to kfdschedd-read. */
+static void look_at_some(struct worker *worker)
+{
+	struct outsider_rules *own = &worker->outsider_rules;
+	uint64_t end = clock_ns() + WORK_NS;
+
+	while (own->next < own->count && clock_ns() < end)
+		if (!look_at_next(worker))
+			return;
+	if (own->next < own->count)
+		return;
+	free(own->pids);
+	own->pids = NULL;
+}
+
+static void list_processes(struct worker *worker)
+{
+	struct outsider_rules *own = &worker->outsider_rules;
+	const struct kept *kept = &worker->beat->kept;
+
+	own->next = own->count = 0;
+	own->pids = calloc(PROCESSES + KEPT_PROCESSES, sizeof(*own->pids));
+	for (uint32_t i = 0; own->pids && own->unrestored && i < KEPT_PROCESSES; i++)
+		if (kept->processes[i].used && kept->processes[i].priority >= 0)
+			own->pids[own->count++] = kept->processes[i].pid;
+	own->unrestored = false;
+	if (own->pids && own->rules)
+		own->count += sysfs_processes(own->pids + own->count, PROCESSES);
+}
+
+void outsider_rules_begin(struct worker *worker)
+{
+	worker->outsider_rules.pidfd = -1;
+	worker->outsider_rules.unrestored = true;
+}
+
+void outsider_rules_look(struct worker *worker, uint64_t now)
+{
+	struct outsider_rules *own = &worker->outsider_rules;
+
+	if (own->config_number != worker->config_number) {
+		own->config_number = worker->config_number;
+		read_rules(worker);
+		look_at_tagged(worker);
+	}
+	if (worker->leaving)
+		return;
+	if (!own->pids && now >= own->looked_ns + LOOK_NS && (own->rules || own->unrestored)) {
+		own->looked_ns = now;
+		list_processes(worker);
+	}
+	if (own->pids)
+		look_at_some(worker);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Priorities for external processes (outsider.h) by rules of the configuration with `shim = no`.
+ * Once a second, the processes that use the driver and have no shim are compared with these
+ * rules, and the first matching rule gives the process its priority. Other rules do not apply to
+ * such processes, because a rule for processes with the shim must not cause the daemon to trace
+ * other processes. Of the effects of a rule only the priority counts, and level = observe, which
+ * exempts the process.
+ *
+ * A control request about a process overrides all rules (control.h). Without a rule of this kind
+ * this module costs nothing.
+ *
+ * Threads: the worker's loop only.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_EXTERNAL_RULES_H
+#define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_EXTERNAL_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct client;
+struct rules;
+struct worker;
+
+/* A part of struct worker. */
+struct outsider_rules {
+	uint32_t config_number; /* number of the configuration that the rules belong to */
+	struct rules *rules;	/* rules with `shim = no`; NULL: none */
+	uint64_t looked_ns;	/* when the processes were listed last */
+	pid_t *pids;		/* processes to check in the next loop iterations; NULL: none */
+	size_t count, next;
+	int pidfd; /* of the process that is being read; -1: none */
+	/* a process with a priority from an earlier worker could not be read yet */
+	bool unrestored;
+};
+
+/* Called when a worker starts: processes to which a request has given a priority in an earlier
+ * worker (kept.h) will get it again. */
+void outsider_rules_begin(struct worker *worker);
+
+/* The attributes of an external process may have changed: evaluates the rules for it again. */
+void outsider_rules_again(struct worker *worker, struct client *client);
+
+/* Called in each loop iteration; works for 2 ms at most. */
+void outsider_rules_look(struct worker *worker, uint64_t now);
+
+#endif

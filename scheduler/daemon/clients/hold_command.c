@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/clients/hold_command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/daemon/clients/client_level.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/worker.h"
+
+/* A thread of a client needs milliseconds to acknowledge on a busy host. A client that needs
+ * this long is stopped, or does not follow commands. */
+#define ANSWER_NS 1000000000u
+
+enum lane_level order_level(uint32_t level)
+{
+	switch (level) {
+	case PROTOCOL_LEVEL_SELF:
+		return LANE_LEVEL_SELF;
+	case PROTOCOL_LEVEL_GATE:
+		return LANE_LEVEL_GATE;
+	case PROTOCOL_LEVEL_WEIGHT:
+		return LANE_LEVEL_WEIGHT;
+	default:
+		return LANE_LEVEL_NONE;
+	}
+}
+
+/* Updates whether the client can be held. Level self needs a debug session of its own, or
+ * UPDATE_QUEUE; the other levels need nothing. */
+static void set_capability(struct worker *worker, struct client *client)
+{
+	bool able = client->by_order != LANE_LEVEL_SELF || client->own_session != LANE_OWN_NONE;
+	char why[KFD_REASON];
+
+	if (!control_may_be_held(client) || client->refused || worker->leaving ||
+	    level_is_changing(client))
+		return;
+	if (able) {
+		feed_set_capability(&worker->feed, client->id, CORE_ABLE);
+		if (level_explain(client)) {
+			level_tell(worker, client);
+			return;
+		}
+		if (client->reason[0]) {
+			log_client(&client->log, "process %d (%s): level %s", (int)client->peer.pid,
+				   client->name, lane_level_name(client->by_order));
+			events_level(worker, client, true);
+		}
+		client->reason[0] = '\0';
+	} else if (client->runtime == LANE_RUNTIME_ENABLED) {
+		/* a rule set level self, its session was ended, or its runtime was enabled again */
+		level_again(worker, client);
+	} else if (client->runtime == LANE_RUNTIME_NEVER) {
+		client_why_never(client, "it cannot open a debug session on itself", why);
+		if (level_may_change(client))
+			level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
+		else
+			client_cannot(worker, client, why);
+	} else {
+		snprintf(client->reason, sizeof(client->reason), "has not enabled its runtime yet");
+		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
+	}
+}
+
+/* The client has acknowledged. `error` and `took_us` are values from the client and may be
+ * anything. */
+static void answered(struct worker *worker, struct client *client, uint32_t error, uint32_t took_us,
+		     uint64_t now)
+{
+	struct executor_report report = {
+		.error = error > 0 && error < 0xfff ? -(int)error
+			 : error		    ? -EPROTO
+						    : 0,
+		.cost = {.entry_ns = client->ordered_ns, .duration_ns = took_us * UINT64_C(1000)},
+	};
+
+	client->ordered = false;
+	if (client->preparing) {
+		client->preparing = false;
+		level_prepared(worker, client, report.error, now);
+		return;
+	}
+	/* A hold was not possible at that moment, and nothing was tried. */
+	if (error == ECANCELED && client->acting == CORE_SUSPEND) {
+		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
+		return;
+	}
+	client->obeys = error == 0 && client->acting == CORE_SUSPEND;
+	client_acted(worker, client, &report, now);
+}
+
+/* The client had acknowledged a hold and now reports that it is not held any more. */
+static void lost(struct worker *worker, struct client *client, uint32_t error, uint64_t now)
+{
+	char why[KFD_REASON];
+
+	client->obeys = false;
+	snprintf(why, sizeof(why), "its hold ended early: %s", strerror(error & 0xfff));
+	level_fall(worker, client, -EPROTO, why, now);
+}
+
+bool order_scan(struct worker *worker, struct client *client, uint64_t now)
+{
+	uint32_t own = lane_word(&client->lane->own_session),
+		 runtime = lane_word(&client->lane->runtime);
+	bool changed = false;
+
+	if (own != client->own_session || runtime != client->runtime || !client->greeted) {
+		client->own_session = own;
+		client->runtime = runtime;
+		client->greeted = true;
+		set_capability(worker, client);
+		changed = true;
+	}
+	if (client->ordered && lane_word(&client->lane->order_done) == client->order) {
+		answered(worker, client, lane_word((const uint32_t *)&client->lane->order_errno),
+			 lane_word(&client->lane->order_us), now);
+		changed = true;
+	} else if (client->obeys && lane_word((const uint32_t *)&client->lane->order_errno)) {
+		lost(worker, client, lane_word((const uint32_t *)&client->lane->order_errno), now);
+		changed = true;
+	}
+	return changed;
+}
+
+static void give(struct client *client, enum lane_level level, uint32_t what, uint64_t now)
+{
+	const char any = 0;
+
+	client->order = LANE_ORDER(level, what, ++client->order_number);
+	client->ordered = true;
+	client->obeys = false;
+	client->ordered_ns = now;
+	__atomic_store_n(&client->lane->order, client->order, __ATOMIC_SEQ_CST);
+	/* If there is no room, the client has wake-ups that it has not read yet, so none is
+	 * needed. */
+	protocol_send(client->socket, &any, sizeof(any), NULL, 0);
+}
+
+void order_prepare(struct client *client, enum lane_level level, uint64_t now)
+{
+	client->preparing = true;
+	give(client, level, LANE_PREPARE, now);
+}
+
+bool order_act(struct worker *worker, struct client *client, uint64_t now)
+{
+	bool hold = client->acting == CORE_SUSPEND;
+
+	if (hold && lane_word(&client->lane->leaving) != lane_word(&client->lane->left)) {
+		client_scan_leaving(worker, client);
+		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
+		return false;
+	}
+	give(client, client->by_order, hold ? LANE_HOLD : LANE_RELEASE, now);
+	return true;
+}
+
+void order_overdue(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (!client->ordered || client->preparing || now < client->ordered_ns + ANSWER_NS)
+		return;
+	/* The daemon itself may have been stopped: check the acknowledgement again. */
+	if (lane_word(&client->lane->order_done) == client->order)
+		return;
+	/* A release is in the client's shared memory and the client will read it. A hold also
+	 * ends by itself when the daemon does not renew it (shim/hold.h). */
+	if (client->acting == CORE_RESUME) {
+		answered(worker, client, 0, 0, now);
+		return;
+	}
+	answered(worker, client, ETIMEDOUT, 0, now);
+	level_fall(worker, client, -ETIMEDOUT, "it did not acknowledge a hold command within 1 s",
+		   now);
+}

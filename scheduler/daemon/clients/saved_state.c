@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/clients/saved_state.h"
+
+#include <errno.h>
+
+#include "channel/protocol.h"
+#include "scheduler/daemon/reader/reader.h"
+
+static bool used(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE) != 0;
+}
+
+static void set_used(uint32_t *word, bool is)
+{
+	__atomic_store_n(word, is, __ATOMIC_SEQ_CST);
+}
+
+static struct kept_process *find(const struct kept *kept, pid_t pid, uint64_t started)
+{
+	for (uint32_t i = 0; i < KEPT_PROCESSES; i++) {
+		const struct kept_process *p = &kept->processes[i];
+
+		if (used(&p->used) && p->pid == pid && p->started == started)
+			return (struct kept_process *)(uintptr_t)p;
+	}
+	return NULL;
+}
+
+const struct kept_process *kept_find(const struct kept *kept, pid_t pid, uint64_t started)
+{
+	return find(kept, pid, started);
+}
+
+/* Returns a free entry, or the entry of a process that has ended, or NULL. An entry counts as
+ * ended only if another process has its pid now, or if no process has it: then reader_facts()
+ * reports another start time, or 0. */
+static struct kept_process *room(struct kept *kept)
+{
+	for (uint32_t i = 0; i < KEPT_PROCESSES; i++)
+		if (!used(&kept->processes[i].used))
+			return &kept->processes[i];
+	for (uint32_t i = 0; i < KEPT_PROCESSES; i++) {
+		struct kept_process *p = &kept->processes[i];
+		struct peer_facts its;
+
+		if (!reader_has_none(reader_facts(p->pid, &its)) && its.started != p->started) {
+			set_used(&p->used, false);
+			return p;
+		}
+	}
+	return NULL;
+}
+
+void kept_forget(struct kept *kept, pid_t pid, uint64_t started)
+{
+	struct kept_process *p = find(kept, pid, started);
+
+	if (p)
+		set_used(&p->used, false);
+}
+
+bool kept_store(struct kept *kept, const struct kept_process *process)
+{
+	struct kept_process *old = find(kept, process->pid, process->started), *p;
+
+	if (process->priority == PRIORITY_OWN && !process->lease_ns) {
+		if (old)
+			set_used(&old->used, false);
+		return true;
+	}
+	p = old ? old : room(kept);
+	if (!p)
+		return false;
+	p->pid = process->pid;
+	p->started = process->started;
+	/* Each of the two is one word, so a worker that is killed here leaves no half-written
+	 * value. */
+	__atomic_store_n(&p->priority, process->priority, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->lease_ns, process->lease_ns, __ATOMIC_RELEASE);
+	set_used(&p->used, true);
+	return true;
+}
+
+bool kept_store_policy(struct kept *kept, uint32_t gpu_id, const struct core_policy *policy)
+{
+	struct kept_policy *place = NULL, *before = NULL;
+
+	for (uint32_t i = 0; i < KEPT_POLICIES; i++) {
+		struct kept_policy *p = &kept->policies[i];
+
+		if (used(&p->used) && p->gpu_id == gpu_id)
+			before = p;
+		else if (!used(&p->used))
+			place = p;
+	}
+	if (!place)
+		place = before;
+	if (!place)
+		return false;
+	set_used(&place->used, false);
+	place->gpu_id = gpu_id;
+	place->policy = *policy;
+	set_used(&place->used, true);
+	/* A worker that is killed before leaves both policies, one killed above the old one, if the
+	 * table is not full. */
+	if (before && before != place)
+		set_used(&before->used, false);
+	return true;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * State that control requests have set and that a process does not report itself: leases,
+ * priorities and policies. It is part of the page that the watchdog and the worker share (struct
+ * beat), so that the next worker continues with it. It ends with the daemon.
+ *
+ * The worker writes it, and there is one worker at a time. The worker may be killed at any
+ * instruction. Therefore `used` is written last, and an entry with `used` set is complete. An
+ * entry that was being written when the worker was killed belongs to a request that has not been
+ * confirmed to its sender. A process is named by pid and start time, so that another process
+ * with the same pid never inherits a request.
+ *
+ * Threads: the worker's loop only.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_SAVED_STATE_H
+#define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_SAVED_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "scheduler/core/sched.h"
+
+#define KEPT_PROCESSES 1024u
+#define KEPT_POLICIES (CORE_POLICIES + 1) /* one a node, and the default policy */
+
+struct kept_process {
+	uint32_t used; /* 1: the entry is valid; written last */
+	pid_t pid;
+	uint64_t started; /* start time, as in struct peer */
+	int32_t priority; /* PRIORITY_OWN: no priority was set by a request */
+	/* end of the suspension, CLOCK_MONOTONIC ns; 0: not suspended by a request */
+	uint64_t lease_ns;
+};
+
+struct kept_policy {
+	uint32_t used;	 /* 1: the entry is valid; written last */
+	uint32_t gpu_id; /* 0: the policy of all nodes without their own */
+	struct core_policy policy;
+};
+
+struct kept {
+	struct kept_process processes[KEPT_PROCESSES];
+	struct kept_policy policies[KEPT_POLICIES];
+};
+
+/* Returns the entry of process `pid` that started at `started`, or NULL. The pointer is valid
+ * until the entry is stored or forgotten. */
+const struct kept_process *kept_find(const struct kept *kept, pid_t pid, uint64_t started);
+
+/*
+ * Replaces the entry of a process. A process that has neither a priority nor a lease is removed.
+ * If the table is full, the entry of a process that has ended is reused; this needs an answer of
+ * kfdschedd-read, so the caller runs between reader_begin() and reader_end() (reader.h).
+ *
+ * Returns false if there is no room, and while that answer is awaited (reader_waits()).
+ */
+bool kept_store(struct kept *kept, const struct kept_process *process);
+
+/* Removes the entry of a process; does nothing if there is none. */
+void kept_forget(struct kept *kept, pid_t pid, uint64_t started);
+
+/* Replaces the policy of node `gpu_id` (0: of all nodes without their own). Returns false if
+ * there is no room. */
+bool kept_store_policy(struct kept *kept, uint32_t gpu_id, const struct core_policy *policy);
+
+#endif

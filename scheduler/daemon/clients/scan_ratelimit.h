@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rate limit for scans of the clients' shared memory (struct lane). A client can write its
+ * shared memory and its eventfd at any rate. The daemon scans it at most 5,000 times a second,
+ * and all clients of one user together at most 60,000 times. An online client with 2,000 requests
+ * a second needs 4,000 scans. A scan beyond the limit is deferred for a fifth of a millisecond,
+ * together with other deferred scans; until then the client's eventfd does
+ * not wake the loop.
+ *
+ * Deferred scans are counted in the status (`looks_put_off`). A client that exceeds its own
+ * limit, not only that of its user, is named in the log once.
+ *
+ * Threads: the worker's loop only.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_SCAN_RATELIMIT_H
+#define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_SCAN_RATELIMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/ratelimit.h"
+
+struct client;
+struct worker;
+
+#define LOOKS_CLIENTS 1024u
+
+/* State of one client. */
+struct look {
+	struct budget budget;
+	uint64_t put_off; /* number of scans deferred */
+	bool late, named; /* a scan is deferred now; the client was named in the log */
+};
+
+/* State of the worker. */
+struct looks {
+	uint64_t next_ns; /* time at which the deferred scans are made */
+	uint32_t late_count;
+	uint16_t late[LOOKS_CLIENTS]; /* slots of clients with a deferred scan */
+};
+
+/* The client has written its eventfd: scans its shared memory, or defers the scan. Returns true
+ * if something had changed. */
+bool look_woken(struct worker *worker, struct client *client, uint64_t now);
+
+/* Scans without a wake-up by the client. Only a scan that finds a change is charged to the
+ * budgets. Returns true if something had changed. */
+bool look_unasked(struct worker *worker, struct client *client, uint64_t now);
+
+/* Called in each loop iteration: makes the deferred scans when they are due. */
+void look_late(struct worker *worker, uint64_t now);
+
+/* Removes a client that has ended. */
+void look_forget(struct worker *worker, struct client *client);
+
+/* Returns the time at which look_late() is due; UINT64_MAX if no scan is deferred. */
+uint64_t look_next(const struct worker *worker);
+
+#endif

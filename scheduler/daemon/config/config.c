@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/config/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scheduler/daemon/config/keys.h"
+
+#define MS UINT64_C(1000000)
+#define S (1000 * MS)
+#define HOUR (3600 * S)
+#define SLO_MAX (UINT32_MAX * UINT64_C(1000)) /* the range of slo_us in struct lane */
+
+/* State of the parser while a file is read. */
+struct reading {
+	FILE *file;
+	int line;
+	char problem[512]; /* without file name and line number; empty: no problem */
+	int problem_line;
+	char notice[256]; /* as `problem`, about a line that is accepted without effect */
+	int notice_line;
+
+	struct config *config;
+	const struct section *section; /* NULL: before the first section */
+	int section_line;
+	uint32_t seen; /* keys of this section that were seen; bit i: keys[i] */
+	void *target;  /* the object that this section describes */
+	struct config_node every_node;
+};
+
+/* A type of section. */
+struct section {
+	const char *word, *usage;
+	bool named; /* its heading has a name: [rule NAME] */
+	/* Called at the heading; NULL: nothing to do. Returns false after reporting a problem. */
+	bool (*begin)(struct reading *r, const char *name);
+	/* Called at the end of the section. Returns the description of what is missing, or NULL. */
+	const char *(*end)(const struct reading *r);
+	const struct key *keys;
+	size_t key_count;
+};
+
+#define CORE(field) offsetof(struct config, core.field)
+static const struct key scheduler_keys[] = {
+	{"slow_suspend", KEY_TIME, 1000, 60 * S, CORE(slow_suspend_ns), false},
+	{"max_suspended", KEY_TIME, 1 * MS, HOUR, CORE(max_suspended_ns), false},
+	{"min_run", KEY_TIME, 0, 60 * S, CORE(min_run_ns), false},
+	{"share_window", KEY_TIME, 10 * MS, 60 * S, CORE(share_window_ns), false},
+	{"online_weight", KEY_COUNT, 0, 1000, CORE(online_weight), false},
+	{"max_online_overhead", KEY_PERCENT, 0, 100, CORE(max_online_overhead), false},
+	{"hold_over", KEY_YES_NO, 0, 0, CORE(hold_over), false},
+	{"slow_suspend_us", KEY_MICROSECONDS, 1000, 60 * S, CORE(slow_suspend_ns), false},
+	{"max_suspended_us", KEY_MICROSECONDS, 1 * MS, HOUR, CORE(max_suspended_ns), false},
+	{"min_run_us", KEY_MICROSECONDS, 0, 60 * S, CORE(min_run_ns), false},
+};
+static const struct key node_keys[] = {
+	{.name = "policy", .kind = KEY_POLICY},
+	{.name = "share", .kind = KEY_SHARE, .min = 1, .max = 99},
+};
+static const struct key authority_keys[] = {
+	{.name = "admin_group", .kind = KEY_ADMIN_GROUP},
+	{.name = "grant", .kind = KEY_GRANT, .again = true},
+};
+static const struct key rule_keys[] = {
+	{.name = "uid", .kind = KEY_UIDS},
+	{.name = "gid", .kind = KEY_GIDS},
+	{.name = "cgroup", .kind = KEY_CGROUPS},
+	{.name = "executable", .kind = KEY_EXECUTABLES},
+	{.name = "container", .kind = KEY_CONTAINERS},
+	{.name = "shim", .kind = KEY_SHIM},
+	{.name = "priority", .kind = KEY_PRIORITY},
+	{.name = "level", .kind = KEY_LEVEL},
+	{.name = "group", .kind = KEY_GROUP},
+	{.name = "slo", .kind = KEY_SLO, .min = 1000, .max = SLO_MAX},
+};
+static const struct key metrics_keys[] = {{.name = "listen", .kind = KEY_LISTEN}};
+static const struct key log_keys[] = {{.name = "level", .kind = KEY_LOG_LEVEL}};
+
+/* Keys of earlier versions. A file that still has one is accepted, and a notice names the
+ * replacement. */
+static const struct {
+	const char *section, *name, *instead;
+} retired_keys[] = {
+	{"scheduler", "max_holds_per_s",
+	 "the number of suspends follows from the gaps between requests and online_weight; "
+	 "max_online_overhead limits it"},
+};
+
+/* ---- problems ---- */
+
+static bool bad(struct reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Records a problem; only the first one is kept. Always returns false. */
+static bool bad(struct reading *r, const char *format, ...)
+{
+	va_list args;
+
+	if (r->problem[0])
+		return false;
+	r->problem_line = r->line;
+	va_start(args, format);
+	vsnprintf(r->problem, sizeof(r->problem), format, args);
+	va_end(args);
+	return false;
+}
+
+static void list_keys(const struct section *section, char *text, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < section->key_count && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+					 section->keys[i].name);
+}
+
+/* ---- sections ---- */
+
+static bool begin_node(struct reading *r, const char *name)
+{
+	struct config *config = r->config;
+	uint64_t gpu_id;
+
+	r->target = &r->every_node;
+	if (strcmp(name, "all") == 0)
+		return r->every_node.gpu_id ? bad(r, "[node all] is a duplicate section")
+					    : (r->every_node.gpu_id = 1);
+	if (!value_number(name, 1, UINT32_MAX, &gpu_id))
+		return bad(r,
+			   "[node %s]: must be [node all] or the gpu_id of a node, as `kfdsched "
+			   "status` lists it",
+			   name);
+	for (uint32_t i = 0; i < config->node_count; i++)
+		if (config->node[i].gpu_id == gpu_id)
+			return bad(r, "[node %s] is a duplicate section", name);
+	if (config->node_count == CORE_POLICIES)
+		return bad(r, "[node %s]: at most %u nodes can have their own policy", name,
+			   CORE_POLICIES);
+	r->target = &config->node[config->node_count++];
+	*(struct config_node *)r->target = (struct config_node){
+		.gpu_id = (uint32_t)gpu_id,
+		.policy = r->every_node.policy,
+	};
+	return true;
+}
+
+static const char *end_node(const struct reading *r)
+{
+	return r->seen & 1 ? NULL : "has no policy";
+}
+
+static bool begin_rule(struct reading *r, const char *name)
+{
+	struct rules *rules = &r->config->rules;
+	struct rule *rule = &rules->rule[rules->count];
+
+	if (rules->count == RULES_MAX)
+		return bad(r, "[rule %s]: at most %u rules", name, RULES_MAX);
+	*rule = (struct rule){.priority = PRIORITY_UNSET};
+	if (!value_name(name, rule->name, sizeof(rule->name)))
+		return bad(r, "[rule %s]: must be a name of letters, digits, `.`, `_`, `-`", name);
+	for (uint32_t i = 0; i < rules->count; i++)
+		if (strcmp(rules->rule[i].name, rule->name) == 0)
+			return bad(r, "[rule %s] is a duplicate section", name);
+	rules->count++;
+	r->target = rule;
+	return true;
+}
+
+static const char *end_rule(const struct reading *r)
+{
+	const struct rule *rule = r->target;
+
+	if (!rule->conditions)
+		return "has no condition: uid, gid, cgroup, executable, container, shim";
+	if (!rule->effects)
+		return "has no effect: priority, level, group, slo";
+	return NULL;
+}
+
+#define KEYS(of) (of), sizeof(of) / sizeof(*(of))
+static const struct section sections[] = {
+	{"scheduler", "[scheduler]", false, NULL, NULL, KEYS(scheduler_keys)},
+	{"node", "[node GPU_ID|all]", true, begin_node, end_node, KEYS(node_keys)},
+	{"authority", "[authority]", false, NULL, NULL, KEYS(authority_keys)},
+	{"rule", "[rule NAME]", true, begin_rule, end_rule, KEYS(rule_keys)},
+	{"metrics", "[metrics]", false, NULL, NULL, KEYS(metrics_keys)},
+	{"log", "[log]", false, NULL, NULL, KEYS(log_keys)},
+};
+#define SECTIONS (sizeof(sections) / sizeof(*sections))
+
+static bool end_section(struct reading *r)
+{
+	const char *missing;
+	int line = r->line;
+
+	if (!r->section || !r->section->end)
+		return true;
+	missing = r->section->end(r);
+	if (!missing)
+		return true;
+	r->line = r->section_line;
+	bad(r, "this section %s", missing);
+	r->line = line;
+	return false;
+}
+
+/* `text` is the text between the brackets. */
+static bool begin_section(struct reading *r, char *text)
+{
+	char *name = text + strcspn(text, " \t");
+	const struct section *section = sections;
+	char known[160] = "";
+	size_t used = 0;
+
+	if (*name)
+		*name++ = '\0';
+	name += strspn(name, " \t");
+	while (section < sections + SECTIONS && strcmp(section->word, text) != 0)
+		section++;
+	if (section == sections + SECTIONS || section->named != (*name != '\0')) {
+		for (size_t i = 0; i < SECTIONS && used < sizeof(known); i++)
+			used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+						 i ? ", " : "", sections[i].usage);
+		return bad(r, "unknown section [%s%s%s]; known sections are %s", text,
+			   *name ? " " : "", name, known);
+	}
+	r->section = NULL; /* a section with a wrong heading has no end() either */
+	if (section->begin && !section->begin(r, name))
+		return false;
+	r->section = section;
+	r->section_line = r->line;
+	r->seen = 0;
+	return true;
+}
+
+static bool is_retired(struct reading *r, const char *name)
+{
+	for (size_t i = 0; i < sizeof(retired_keys) / sizeof(*retired_keys); i++) {
+		if (strcmp(retired_keys[i].section, r->section->word) != 0 ||
+		    strcmp(retired_keys[i].name, name) != 0)
+			continue;
+		r->notice_line = r->line;
+		snprintf(r->notice, sizeof(r->notice),
+			 "%s is obsolete and ignored, remove the line: %s", name,
+			 retired_keys[i].instead);
+		return true;
+	}
+	return false;
+}
+
+static bool take_key(struct reading *r, const char *name, const char *value)
+{
+	const struct section *section = r->section;
+	char known[256] = "", text[KEY_ALLOWED];
+	size_t i = 0;
+
+	if (!section)
+		return bad(r, "%s precedes any section header, such as [scheduler]", name);
+	if (is_retired(r, name))
+		return true;
+	while (i < section->key_count && strcmp(section->keys[i].name, name) != 0)
+		i++;
+	list_keys(section, known, sizeof(known));
+	if (i == section->key_count)
+		return bad(r, "unknown key %s in [%s]; known keys are %s", name, section->word,
+			   known);
+	if (r->seen >> i & 1 && !section->keys[i].again)
+		return bad(r, "%s is a duplicate key", name);
+	r->seen |= 1u << i;
+	if (!key_take(r->config, r->target, &section->keys[i], value))
+		return bad(r, "%s = %s: must be %s", name, value,
+			   key_allowed(&section->keys[i], text));
+	return true;
+}
+
+/* ---- lines of the file ---- */
+
+/* inih does not report the number of a line, a line that it cuts, a section without keys, or a
+ * file that is not text. So next_line() and this function check them. This function handles the
+ * headings of sections. */
+static bool look_at(struct reading *r, const char *line)
+{
+	char copy[CONFIG_LINE_MAX + 1];
+	char *end;
+
+	if (line[0] != '[')
+		return true;
+	snprintf(copy, sizeof(copy), "%s", line + 1);
+	end = strchr(copy, ']');
+	if (!end)
+		return true; /* inih reports this error */
+	*end = '\0';
+	return end_section(r) && begin_section(r, copy);
+}
+
+/* Reader function for inih, as fgets(3). It removes leading blanks, because inih would treat an
+ * indented line as a continuation of the line before. */
+static char *next_line(char *line, int room, void *user)
+{
+	struct reading *r = user;
+	size_t length = 0, max = CONFIG_LINE_MAX;
+	int c;
+
+	if (r->problem[0])
+		return NULL;
+	if ((size_t)room < max + 3)
+		max = (size_t)room - 3;
+	r->line++;
+	while ((c = getc(r->file)) != EOF && c != '\n') {
+		if (c != '\t' && c != '\r' && (c < ' ' || c == 0x7f)) {
+			bad(r, "has a byte 0x%02x: not a text file", (unsigned)c);
+			return NULL;
+		}
+		if (length == 0 && (c == ' ' || c == '\t'))
+			continue;
+		if (length == max) {
+			bad(r, "longer than %zu characters", max);
+			return NULL;
+		}
+		line[length++] = (char)c;
+	}
+	if (c == EOF && length == 0)
+		return NULL;
+	line[length] = '\0';
+	if (!look_at(r, line))
+		return NULL;
+	line[length++] = '\n';
+	line[length] = '\0';
+	return line;
+}
+
+/* Handler for inih. Returns 1 if the key was accepted, 0 at a problem. */
+static int take(void *user, const char *section, const char *name, const char *value)
+{
+	(void)section; /* unused because inih cuts it after 49 characters */
+	return take_key(user, name, value);
+}
+
+/* ---- file ---- */
+
+/* Opens the file. Returns 0, or a negative errno with a short reason in *why. */
+static int open_file(const char *path, FILE **out, const char **why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error;
+	struct stat st;
+
+	if (fd < 0) {
+		error = errno;
+		*why = strerror(error);
+		return -error;
+	}
+	if (fstat(fd, &st) < 0)
+		*why = strerror(errno);
+	else if (S_ISDIR(st.st_mode))
+		*why = "is a directory; it must be a file";
+	else if (!S_ISREG(st.st_mode))
+		*why = "is not a regular file";
+	else if (st.st_size > CONFIG_BYTES_MAX)
+		*why = "is larger than 1 MiB, the limit for a configuration";
+	else
+		*out = fdopen(fd, "r");
+	if (*out)
+		return 0;
+	if (!*why)
+		*why = "out of memory";
+	close(fd);
+	return -EINVAL;
+}
+
+void config_default(struct config *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->core = (struct core_config)CORE_CONFIG_DEFAULT;
+}
+
+static void parse(struct reading *r)
+{
+	int line = ini_parse_stream(next_line, r, take, r);
+
+	if (line > 0 && (!r->problem[0] || line < r->problem_line)) {
+		r->line = line;
+		r->problem[0] = '\0';
+		bad(r, "not `key = value`, [section], or a comment with # or ;");
+	}
+	if (line < 0)
+		bad(r, "out of memory");
+	if (ferror(r->file))
+		bad(r, "cannot be read: %s", strerror(errno));
+	end_section(r);
+	if (r->every_node.gpu_id)
+		r->config->core.policy = r->every_node.policy;
+}
+
+int config_load(const char *path, struct config *out, char *problem, size_t size)
+{
+	struct reading *r = calloc(1, sizeof(*r));
+	struct config *config = malloc(sizeof(*config));
+	const char *why = "out of memory";
+	int error = -ENOMEM;
+
+	problem[0] = '\0';
+	if (!r || !config)
+		goto out;
+	why = NULL;
+	error = open_file(path, &r->file, &why);
+	if (error)
+		goto out;
+	config_default(config);
+	r->config = config;
+	r->every_node.policy = config->core.policy;
+	parse(r);
+	if (r->problem[0]) {
+		error = -EINVAL;
+		snprintf(problem, size, "%s:%d: %s", path, r->problem_line, r->problem);
+	} else {
+		*out = *config;
+		if (r->notice[0])
+			snprintf(problem, size, "%s:%d: %s", path, r->notice_line, r->notice);
+	}
+	fclose(r->file);
+out:
+	if (why)
+		snprintf(problem, size, "%s: %s", path, why);
+	free(config);
+	free(r);
+	return error;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Evaluation of the configuration for a process: which rule applies to it, and which grants.
+ *
+ * Pure: attributes of a process in (struct subject), result out (struct verdict).
+ *
+ * Threads: any.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_CONFIG_MATCH_H
+#define KFDSHIM_SCHEDULER_DAEMON_CONFIG_MATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "scheduler/daemon/config/match_rules.h"
+
+#define SUBJECT_GIDS 64u   /* further groups of a process are not read */
+#define SUBJECT_PATH 1024u /* bytes, with the NUL */
+
+/* Attributes of a process as the kernel reports them (subject.h). */
+struct subject {
+	pid_t pid;		  /* in the PID namespace of the daemon */
+	uid_t uid;		  /* effective */
+	gid_t gids[SUBJECT_GIDS]; /* the effective one, then the supplementary ones */
+	uint32_t gid_count;
+	bool native;			  /* in the PID and user namespace of the daemon */
+	bool shim;			  /* it has the shim, which has registered it as a client */
+	char cgroup[SUBJECT_PATH];	  /* begins with `/`; empty: unknown */
+	char exe[SUBJECT_PATH];		  /* path of the program; empty: unknown */
+	char container[CONTAINER_ID + 1]; /* 64 hexadecimal digits; empty: not in a container */
+};
+
+/* What a rule sets for a process. */
+struct verdict {
+	char rule[VALUE_NAME]; /* name of the rule; empty: no rule applies */
+	uint32_t effects;      /* set of enum rule_effect: the fields below that are set */
+	int priority;
+	enum protocol_level level;
+	uint32_t slo_us;
+	char group[PROTOCOL_GROUP_MAX];
+};
+
+/* Finds the first rule of which all conditions hold; a condition holds if one of its values
+ * matches. A condition on an attribute that is not known does not hold. Returns false if no rule
+ * applies; *out is then empty. */
+bool rules_match(const struct rules *rules, const struct subject *subject, struct verdict *out);
+
+/* Determines the grants that concern a process. Bit i of *who: grant i allows the process to
+ * preempt others. Bit i of *whom: grant i allows others to preempt the process. uid and gid of a
+ * grant match only native processes, because root has the same uid in each container. */
+void authority_match(const struct authority *authority, const struct subject *subject,
+		     uint64_t *who, uint64_t *whom);
+
+#endif

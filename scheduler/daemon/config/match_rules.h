@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules and grants of the configuration. A rule sets the attributes of the processes that it
+ * matches. A grant allows processes to preempt processes of another tenant. match.h evaluates
+ * both for a process.
+ *
+ * Plain data without pointers, so that a process can pass all of it to another process as one
+ * block.
+ *
+ * Threads: any; no state. Names of users and groups are resolved as value.h describes.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_CONFIG_MATCH_RULES_H
+#define KFDSHIM_SCHEDULER_DAEMON_CONFIG_MATCH_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "channel/protocol.h"
+#include "common/cgroup.h"
+#include "scheduler/daemon/config/value.h"
+
+#define RULES_MAX 64u
+#define RULE_VALUES 8u	  /* values of one condition */
+#define RULE_PATTERN 192u /* bytes, with the NUL; a line of the file is not longer */
+#define GRANTS_MAX 64u	  /* one bit each (match.h) */
+#define CONTAINER_MIN 6u  /* digits of the beginning of an id, of 64 */
+#define CONTAINER_ID CGROUP_ID
+
+enum rule_condition {
+	RULE_UID = 1 << 0,
+	RULE_GID = 1 << 1,
+	RULE_CGROUP = 1 << 2,
+	RULE_EXECUTABLE = 1 << 3,
+	RULE_CONTAINER = 1 << 4,
+	RULE_SHIM = 1 << 5,
+};
+
+enum rule_effect {
+	RULE_PRIORITY = 1 << 0,
+	RULE_LEVEL = 1 << 1,
+	RULE_GROUP = 1 << 2,
+	RULE_SLO = 1 << 3,
+};
+
+/* Patterns of a condition, or beginnings of container ids. */
+struct rule_texts {
+	uint32_t count;
+	char text[RULE_VALUES][RULE_PATTERN];
+};
+
+/* uids or gids of a condition. */
+struct rule_ids {
+	uint32_t count;
+	uint32_t id[RULE_VALUES];
+};
+
+struct rule {
+	char name[VALUE_NAME];
+	/* sets of enum rule_condition and enum rule_effect; a field whose bit is not set has no
+	 * meaning */
+	uint32_t conditions, effects;
+
+	struct rule_ids uids, gids;
+	struct rule_texts cgroups, executables, containers;
+	bool shim; /* RULE_SHIM: value that the process must have */
+
+	int priority; /* PRIORITY_UNSET: the process is listed but never scheduled */
+	enum protocol_level level;
+	uint32_t slo_us;
+	char group[PROTOCOL_GROUP_MAX];
+};
+
+struct rules {
+	uint32_t count;
+	struct rule rule[RULES_MAX]; /* the first rule that matches applies */
+};
+
+enum party_kind { PARTY_ALL, PARTY_UID, PARTY_GID, PARTY_CGROUP };
+
+/* A set of processes: one side of a grant. */
+struct party {
+	enum party_kind kind;
+	uint32_t id;
+	char cgroup[RULE_PATTERN];
+};
+
+/* Processes of `who` can preempt processes of `whom`. */
+struct grant {
+	struct party who, whom;
+};
+
+/* The section [authority]. */
+struct authority {
+	bool has_admin_group; /* false: only root can send control requests */
+	gid_t admin_group;
+	uint32_t count;
+	struct grant grant[GRANTS_MAX];
+};
+
+/* Each function parses one value of the file and stores it in *out, which is empty before.
+ * Returns false if the value is not allowed or if there is no room for it. */
+bool rules_take_uids(struct rule_ids *out, const char *text);
+bool rules_take_gids(struct rule_ids *out, const char *text);
+
+/* Patterns as in fnmatch(3), beginning with `/`; `*` also matches `/`. */
+bool rules_take_paths(struct rule_texts *out, const char *text);
+
+/* Beginnings of container ids, CONTAINER_MIN to CONTAINER_ID hexadecimal digits each. */
+bool rules_take_containers(struct rule_texts *out, const char *text);
+
+/* Parses "uid NAME over cgroup /PATTERN" and appends the grant. */
+bool rules_take_grant(struct authority *out, const char *text);
+
+#endif

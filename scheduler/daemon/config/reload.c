@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/config/reload.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/own_names.h"
+#include "scheduler/daemon/landlock.h"
+#include "scheduler/daemon/log.h"
+
+#define READ_MAX_NS UINT64_C(10000000000)
+
+/* Memory that the watchdog, the worker and the process that reads the file share. */
+struct shared {
+	/* Number of the configuration in force, which is config[number % 2]. The other element
+	 * is written only before the next number is published. */
+	uint32_t number;
+	struct config config[2];
+
+	/* written by the process that reads the file */
+	int error;
+	char problem[768];
+	struct config read;
+};
+
+struct reload {
+	struct shared *shared;
+	char *path;
+	pid_t reader; /* process id; 0: not running */
+	bool killed, again;
+	uint64_t since_ns;
+};
+
+struct reload *reload_create(const char *path, const struct config *config)
+{
+	struct reload *reload = calloc(1, sizeof(*reload));
+
+	if (!reload)
+		return NULL;
+	reload->shared = mmap(NULL, sizeof(*reload->shared), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (reload->shared == MAP_FAILED) {
+		free(reload);
+		return NULL;
+	}
+	reload->shared->number = 1;
+	reload->shared->config[1] = *config;
+	reload->path = path ? strdup(path) : NULL;
+	return reload;
+}
+
+/* Restricts the process that reads the file; without Landlock in the kernel it runs without. */
+static void confine(void)
+{
+	int error = landlock_read_only();
+
+	if (error && error != -ENOSYS)
+		log_error("the configuration is read without Landlock: %s", strerror(-error));
+}
+
+static _Noreturn void read_file(struct shared *shared, const char *path)
+{
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, NAME_CONFIG);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	confine();
+	shared->error = config_load(path, &shared->read, shared->problem, sizeof(shared->problem));
+	owners_read(OWNERS_FILE, &shared->read.owners);
+	_exit(0);
+}
+
+void reload_begin(struct reload *reload, uint64_t now)
+{
+	pid_t pid;
+
+	if (!reload->path) {
+		log_info("SIGHUP ignored: the daemon was started without --config");
+		return;
+	}
+	if (reload->reader) {
+		reload->again = true;
+		return;
+	}
+	reload->again = reload->killed = false;
+	reload->since_ns = now;
+	/* remains if the process dies before it has stored a result */
+	reload->shared->error = -EIO;
+	snprintf(reload->shared->problem, sizeof(reload->shared->problem), "%s: reading it failed",
+		 reload->path);
+	pid = fork();
+	if (pid == 0)
+		read_file(reload->shared, reload->path);
+	if (pid < 0)
+		log_info("%s: cannot start the process that reads it: %s; the old configuration "
+			 "stays in force",
+			 reload->path, strerror(errno));
+	else
+		reload->reader = pid;
+}
+
+static void publish(struct shared *shared)
+{
+	uint32_t number = shared->number + 1;
+
+	if (number == 0)
+		number = 2; /* 0 means no configuration; 2 selects the same element as 0 would */
+	shared->config[number % 2] = shared->read;
+	__atomic_store_n(&shared->number, number, __ATOMIC_SEQ_CST);
+}
+
+/* Returns false while the process runs. Kills it after READ_MAX_NS. */
+static bool has_ended(struct reload *reload, uint64_t now)
+{
+	if (waitpid(reload->reader, NULL, WNOHANG) != 0)
+		return true;
+	if (now > reload->since_ns + READ_MAX_NS && !reload->killed) {
+		snprintf(reload->shared->problem, sizeof(reload->shared->problem),
+			 "%s: reading it takes longer than 10 s (does the name service for "
+			 "users and groups respond?)",
+			 reload->path);
+		kill(reload->reader, SIGKILL);
+		reload->killed = true;
+	}
+	return false;
+}
+
+bool reload_busy(const struct reload *reload)
+{
+	return reload->reader != 0;
+}
+
+bool reload_look(struct reload *reload, uint64_t now)
+{
+	struct shared *shared = reload->shared;
+	bool good;
+
+	if (!reload->reader || !has_ended(reload, now))
+		return false;
+	reload->reader = 0;
+	good = shared->error == 0;
+	if (good) {
+		publish(shared);
+		if (shared->problem[0])
+			log_error("%s", shared->problem);
+		log_info("%s: reloaded, in force from now on", reload->path);
+	} else {
+		log_info("%s; the old configuration stays in force", shared->problem);
+	}
+	if (reload->again)
+		reload_begin(reload, now);
+	return good;
+}
+
+bool reload_take(const struct reload *reload, uint32_t *number, struct config *out)
+{
+	const struct shared *shared = reload->shared;
+	uint32_t at = __atomic_load_n(&shared->number, __ATOMIC_SEQ_CST), before;
+
+	if (at == *number)
+		return false;
+	do {
+		before = at;
+		*out = shared->config[before % 2];
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		at = __atomic_load_n(&shared->number, __ATOMIC_SEQ_CST);
+	} while (at != before);
+	*number = at;
+	return true;
+}

@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/executor/executor_run.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/ratelimit.h"
+#include "scheduler/daemon/executor/executor_table.h"
+#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/memory.h"
+#include "scheduler/daemon/peer.h"
+#include "scheduler/daemon/privileges.h"
+#include "scheduler/daemon/seccomp_filter.h"
+
+#define STACK_BYTES (128u * 1024u)
+#define ATTACH_PAUSE_NS 20000000
+#define IDLE_S 3 /* seconds without a target before the process ends */
+#define EVENTS 16
+/* Number of targets up to which all are checked at each signal of one of them. */
+#define FEW 16u
+/* With more, time from a signal to the check of all, and its limit while targets stay stopped. */
+#define CHECK_MIN_NS 5000000u
+#define CHECK_MAX_NS 80000000u
+#define BY_PID 1024u /* hash chains; a power of two */
+
+/* Rate limit for handling stops of a target. Each takes CPU time at this process's priority, and
+ * a target can send itself signals without end. */
+static const struct budget_rule stops = {.burst = 100, .period_ns = 1000000};
+
+/* A target and its debug session, used by its thread. */
+struct target {
+	struct executor *slot;
+	struct trap *trap;
+	pid_t pid; /* as in the slot, when the thread was started */
+	int pidfd;
+	uint64_t serial; /* identifies the target in events of epoll */
+	bool watching;	 /* trap_watch_queues() is active */
+	bool stopped;	 /* a stop has not been handled yet */
+	struct budget stops;
+	struct target *next;
+	struct target *same; /* next of its chain in by_pid[] */
+};
+
+static struct executor_table *the_table;
+static struct executor_process *self;
+static int done_fd, epoll_fd, signals_fd;
+/* protects `targets`, target_count, by_pid, last_serial and device_fd */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct target *targets, *by_pid[BY_PID];
+static unsigned target_count;
+static uint64_t last_serial; /* 0 is used for signals */
+static int device_fd = -1;
+
+/* Opens /dev/kfd when it is needed first. Returns the descriptor, or a negative errno with
+ * `reason`. */
+static int the_device(char *reason)
+{
+	int result;
+
+	pthread_mutex_lock(&lock);
+	if (device_fd < 0)
+		device_fd = kfd_device_open(reason);
+	result = device_fd;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+static int futex_wait(uint32_t *word, uint32_t value, const struct timespec *wait)
+{
+	return syscall(SYS_futex, word, FUTEX_WAIT, value, wait, NULL, 0) < 0 ? -errno : 0;
+}
+
+/* Returns all pending requests. Waits for one; at most `wait_ns` if that is not negative, and
+ * then returns 0. */
+static uint32_t asked(struct executor *slot, long wait_ns)
+{
+	const struct timespec wait = {.tv_nsec = wait_ns};
+	uint32_t requests;
+
+	for (;;) {
+		requests = __atomic_exchange_n(&slot->requests, 0, __ATOMIC_SEQ_CST);
+		if (requests)
+			return requests;
+		if (futex_wait(&slot->requests, 0, wait_ns < 0 ? NULL : &wait) == -ETIMEDOUT)
+			return 0;
+	}
+}
+
+/* Reports outcomes to the worker. */
+static void tell(struct executor *slot, uint32_t outcome)
+{
+	uint64_t one = 1;
+
+	__atomic_fetch_or(&slot->outcome, outcome, __ATOMIC_SEQ_CST);
+	executor_table_tell(the_table, slot);
+	(void)!write(done_fd, &one, sizeof(one));
+}
+
+/* The watchdog limits the time between begin_work() and end_work(). */
+static void begin_work(struct executor *slot)
+{
+	__atomic_store_n(&slot->busy, 1, __ATOMIC_RELEASE);
+}
+
+static void end_work(struct executor *slot)
+{
+	__atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&slot->turns, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- target ---- */
+
+static int suspend(struct target *target, struct kfd_debug_cost *cost)
+{
+	int error = trap_suspend(target->trap, cost);
+
+	/* The runtime was disabled meanwhile; a process without the shim does not announce that. */
+	bool off = error == -EPERM && target->watching;
+	bool gone = error && trap_is_gone(target->trap, error);
+	struct kfd_debug_cost undo;
+
+	if (!off && !gone)
+		return error;
+	trap_resume(target->trap, &undo);
+	if (gone)
+		tell(target->slot, EXECUTOR_LOST);
+	return -ECANCELED;
+}
+
+static void act(struct target *target, uint32_t requests)
+{
+	struct executor_report *report = &target->slot->report;
+
+	if (requests & EXECUTOR_MEASURE)
+		trap_measure(target->trap);
+	if (requests & EXECUTOR_SUSPEND)
+		report->error = suspend(target, &report->cost);
+	else
+		report->error = trap_resume(target->trap, &report->cost);
+	tell(target->slot, EXECUTOR_ACTED);
+}
+
+/* Reports the faults that the last snapshot has shown. Each entry is one word, so the worker reads
+ * it whole. */
+static void report_exceptions(struct target *target)
+{
+	uint64_t found[EXECUTOR_EXCEPTIONS] = {0};
+
+	trap_exceptions(target->trap, found, EXECUTOR_EXCEPTIONS);
+	for (uint32_t i = 0; i < EXECUTOR_EXCEPTIONS; i++)
+		__atomic_store_n(&target->slot->exceptions[i], found[i], __ATOMIC_RELAXED);
+}
+
+/* Handles an event of the session. */
+static void answer(struct target *target)
+{
+	bool enabled = target->slot->runtime;
+	int error;
+
+	if (!target->watching) {
+		trap_answer_runtime(target->trap);
+		return;
+	}
+	error = trap_answer_events(target->trap, &enabled);
+	__atomic_store_n(&target->slot->runtime, enabled, __ATOMIC_RELEASE);
+	tell(target->slot, EXECUTOR_CHANGED | (error ? EXECUTOR_NOT_COLLECTED : 0));
+}
+
+/* Opens a pidfd of its own, and checks by the start time that it refers to the requested
+ * process. */
+static int open_target(struct target *target, char *reason)
+{
+	struct executor *slot = target->slot;
+	int error = 0;
+
+	target->pidfd = (int)syscall(SYS_pidfd_open, slot->pid, 0);
+	if (target->pidfd < 0)
+		error = -errno;
+	else if (peer_started(slot->pid) != slot->started)
+		error = -ESRCH;
+	if (!error) {
+		target->trap = trap_create(slot->pid, target->pidfd);
+		error = target->trap ? 0 : -ENOMEM;
+	}
+	if (error)
+		snprintf(reason, KFD_REASON,
+			 "process %d: its executor thread cannot serve it: "
+			 "%s",
+			 (int)slot->pid, strerror(-error));
+	return error;
+}
+
+/* Opens the session; existing queues are suspended and resumed once. Returns 0; -ECANCELED if
+ * EXECUTOR_QUIT was requested; otherwise a negative errno with the reason in the slot. */
+static int attach(struct target *target)
+{
+	struct executor *slot = target->slot;
+	struct kfd_debug_cost enable;
+	int error, device = -1;
+
+	begin_work(slot); /* a read in /proc can block, too (reader.h) */
+	error = open_target(target, slot->reason);
+	if (!error)
+		device = the_device(slot->reason);
+	end_work(slot);
+	if (!error)
+		error = device < 0 ? device : -EAGAIN;
+	for (uint32_t i = 0; error == -EAGAIN && i < slot->tries; i++) {
+		if (i && asked(slot, ATTACH_PAUSE_NS) & EXECUTOR_QUIT)
+			return -ECANCELED;
+		begin_work(slot);
+		error = trap_attach(target->trap, device, &slot->report.cost, slot->reason);
+		end_work(slot);
+	}
+	enable = trap_enable_cost(target->trap);
+	if (!error && enable.duration_ns > slot->report.cost.duration_ns)
+		slot->report.cost = enable;
+	return error;
+}
+
+static void watch_session(struct target *target)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = target->serial};
+
+	epoll_ctl(epoll_fd, EPOLL_CTL_ADD, trap_events_fd(target->trap), &event);
+}
+
+/* Returns false if the thread must end: EXECUTOR_QUIT, or the target has ended. */
+static bool carry_out(struct target *target, uint32_t requests)
+{
+	struct trap *trap = target->trap;
+
+	if (requests & (EXECUTOR_SUSPEND | EXECUTOR_RESUME))
+		act(target, requests);
+	if (requests & EXECUTOR_WATCH)
+		target->watching = trap_watch_queues(trap) == 0;
+	if (requests & EXECUTOR_RUNTIME)
+		answer(target);
+	if (requests & EXECUTOR_COLLECT && trap_collect(trap) != 0)
+		tell(target->slot, EXECUTOR_NOT_COLLECTED);
+	if (requests & EXECUTOR_KICK && trap_serve(trap) == -ESRCH)
+		return false;
+	if (!(requests & EXECUTOR_QUIT))
+		return true;
+	trap_detach(trap);
+	return false;
+}
+
+/* Returns the time until a stop can be handled, ns; -1: there is no stop. */
+static long until_stop(const struct target *target)
+{
+	uint64_t now = clock_ns();
+
+	return target->stopped ? (long)(budget_next(&target->stops, &stops, now) - now) : -1;
+}
+
+/* Delays EXECUTOR_KICK until the rate limit allows it; other requests are carried out at once. */
+static uint32_t due(struct target *target, uint32_t requests)
+{
+	target->stopped |= requests & EXECUTOR_KICK;
+	if (!target->stopped || !budget_take(&target->stops, &stops, clock_ns()))
+		return requests & ~(uint32_t)EXECUTOR_KICK;
+	target->stopped = false;
+	return requests | EXECUTOR_KICK;
+}
+
+static void serve(struct target *target)
+{
+	bool going = true;
+
+	while (going) {
+		uint32_t requests = due(target, asked(target->slot, until_stop(target)));
+
+		begin_work(target->slot);
+		going = carry_out(target, requests);
+		report_exceptions(target);
+		end_work(target->slot);
+	}
+}
+
+static struct target **chain_of(pid_t pid)
+{
+	return &by_pid[(uint32_t)pid % BY_PID];
+}
+
+static void add(struct target *target)
+{
+	struct target **chain = chain_of(target->pid);
+
+	pthread_mutex_lock(&lock);
+	target->serial = ++last_serial;
+	target->next = targets;
+	targets = target;
+	target->same = *chain;
+	*chain = target;
+	target_count++;
+	pthread_mutex_unlock(&lock);
+}
+
+static void dispose(struct target *target)
+{
+	struct target **at = &targets, **chain = chain_of(target->pid);
+
+	pthread_mutex_lock(&lock);
+	while (*at && *at != target)
+		at = &(*at)->next;
+	if (*at) {
+		*at = target->next;
+		while (*chain != target)
+			chain = &(*chain)->same;
+		*chain = target->same;
+		target_count--;
+	}
+	pthread_mutex_unlock(&lock);
+	trap_destroy(target->trap);
+	if (target->pidfd >= 0)
+		close(target->pidfd);
+	free(target);
+}
+
+static void *run(void *arg)
+{
+	struct target *target = arg;
+	struct executor *slot = target->slot;
+	int error = attach(target);
+
+	slot->error = error;
+	if (error == 0) {
+		slot->runtime = 1; /* a session is only opened on an enabled runtime */
+		tell(slot, EXECUTOR_ATTACHED);
+		add(target);
+		watch_session(target);
+		executor_ask(slot, EXECUTOR_KICK); /* a signal may have arrived before add() */
+		serve(target);
+	} else if (error != -ECANCELED) {
+		tell(slot, EXECUTOR_REFUSED);
+	}
+	dispose(target);
+	tell(slot, EXECUTOR_ENDED); /* the worker owns the slot again */
+	return NULL;
+}
+
+/* ---- process ---- */
+
+/* The thread is detached, because nothing waits for its end. */
+static int start_thread(void *(*body)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int error;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	error = pthread_create(&thread, &attr, body, arg);
+	pthread_attr_destroy(&attr);
+	return -error;
+}
+
+static int begin(struct executor *slot)
+{
+	struct target *target = calloc(1, sizeof(*target));
+	int error;
+
+	if (!target)
+		return -ENOMEM;
+	target->slot = slot;
+	target->pid = slot->pid;
+	target->pidfd = -1;
+	error = start_thread(run, target);
+	if (error)
+		free(target);
+	return error;
+}
+
+/* Starts a thread for each new slot of this process. */
+static void take_new(struct executor_table *table, uint32_t number)
+{
+	uint32_t end = __atomic_load_n(&table->slot_end, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < end && i < EXECUTOR_SLOTS; i++) {
+		struct executor *slot = &table->slots[i];
+		int error;
+
+		if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != EXECUTOR_SLOT_USED ||
+		    slot->process != number || slot->taken)
+			continue;
+		slot->taken = 1;
+		error = begin(slot);
+		if (!error)
+			continue;
+		slot->error = error;
+		snprintf(slot->reason, sizeof(slot->reason),
+			 "cannot start an executor thread "
+			 "for the process: %s",
+			 strerror(-error));
+		tell(slot, EXECUTOR_REFUSED | EXECUTOR_ENDED);
+	}
+}
+
+static void kick(struct target *target)
+{
+	if (trap_pending(target->trap))
+		executor_ask(target->slot, EXECUTOR_KICK);
+}
+
+static void kick_all(void)
+{
+	for (struct target *target = targets; target; target = target->next)
+		kick(target);
+}
+
+static void kick_named(pid_t pid)
+{
+	for (struct target *target = *chain_of(pid); target; target = target->same)
+		if (target->pid == pid)
+			kick(target);
+}
+
+/* A check of all targets that is due, CLOCK_MONOTONIC ns; 0: none. */
+struct check {
+	uint64_t due_ns, wait_ns;
+};
+
+/* SIGCHLD reports a stop or the end of a target, and names it, but a signal that comes before the
+ * last one was read is merged into that one. So all targets are checked: at once if they are few;
+ * of many, whose check takes a system call each, the named one at once, and the others a little
+ * later. */
+static void take_signals(struct check *check)
+{
+	struct signalfd_siginfo info;
+	bool few;
+
+	pthread_mutex_lock(&lock);
+	few = target_count <= FEW;
+	while (read(signals_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (!few)
+			kick_named((pid_t)info.ssi_pid);
+	if (few)
+		kick_all();
+	pthread_mutex_unlock(&lock);
+	if (!few && !check->due_ns)
+		*check = (struct check){clock_ns() + CHECK_MIN_NS, CHECK_MIN_NS};
+}
+
+/* The check that is due. Mostly the kernel has nothing more to report, which one call shows. */
+static void check_all(struct check *check)
+{
+	if (!trap_any_pending()) {
+		check->due_ns = 0;
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	kick_all();
+	pthread_mutex_unlock(&lock);
+	/* A thread that does not handle its target, because a driver call of it does not return,
+	 * must not cause a check every 5 ms. */
+	if (check->wait_ns < CHECK_MAX_NS)
+		check->wait_ns *= 2;
+	check->due_ns = clock_ns() + check->wait_ns;
+}
+
+/* Returns the time for epoll_wait(2) until the check, ms, rounded up. */
+static int until_check(const struct check *check)
+{
+	uint64_t now = check->due_ns ? clock_ns() : 0;
+
+	if (!check->due_ns)
+		return -1;
+	return now < check->due_ns ? (int)((check->due_ns - now + 999999) / 1000000) : 0;
+}
+
+static void session_event(uint64_t serial, uint32_t events)
+{
+	struct target *target;
+
+	pthread_mutex_lock(&lock);
+	for (target = targets; target && target->serial != serial;)
+		target = target->next;
+	if (target && events & EPOLLIN)
+		executor_ask(target->slot, EXECUTOR_RUNTIME);
+	if (target && events & (EPOLLHUP | EPOLLERR))
+		tell(target->slot, EXECUTOR_LOST);
+	pthread_mutex_unlock(&lock);
+}
+
+static void *wait_for_events(void *arg)
+{
+	struct epoll_event events[EVENTS];
+	struct check check = {0};
+
+	for (;;) {
+		int n = epoll_wait(epoll_fd, events, EVENTS, until_check(&check));
+
+		for (int i = 0; i < n; i++)
+			if (events[i].data.u64)
+				session_event(events[i].data.u64, events[i].events);
+			else
+				take_signals(&check);
+		if (check.due_ns && clock_ns() >= check.due_ns)
+			check_all(&check);
+	}
+	return arg;
+}
+
+/* SIGCHLD is blocked in all threads; the watchdog has blocked it before the fork. */
+static int begin_events(void)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	signals_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (signals_fd < 0 || epoll_fd < 0 ||
+	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, signals_fd, &event) < 0)
+		return -errno;
+	return start_thread(wait_for_events, NULL);
+}
+
+/* Returns true if there is still no target; the process then accepts no other. */
+static bool leaves(void)
+{
+	uint32_t none = 0;
+
+	return __atomic_compare_exchange_n(&self->load, &none, EXECUTOR_LEAVES, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+int executor_run(struct executor_table *table, uint32_t number, int outcome_fd, uint64_t *refused)
+{
+	const struct timespec wait = {.tv_sec = IDLE_S};
+	struct rlimit files;
+	int error;
+
+	the_table = table;
+	self = &table->processes[number];
+	done_fd = outcome_fd;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	memory_lock();
+	privilege_urgent(false);
+	privilege_executor(refused);
+	error = begin_events();
+	if (error) {
+		log_error("an executor process cannot start: %s", strerror(-error));
+		return 1;
+	}
+	for (;;) {
+		uint32_t calls = __atomic_load_n(&self->calls, __ATOMIC_SEQ_CST);
+
+		take_new(table, number);
+		filter_report();
+		if (futex_wait(&self->calls, calls, &wait) == -ETIMEDOUT && leaves())
+			return 0;
+	}
+}

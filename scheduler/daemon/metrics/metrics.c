@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/metrics/metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/daemon/clients/client.h"
+#include "scheduler/daemon/metrics/metrics_share.h"
+#include "scheduler/daemon/operator/status.h"
+#include "scheduler/daemon/worker.h"
+
+#define PICTURE_NS 1000000000u
+
+/* Returns the counters of a node, or NULL if the driver has no such node (a client can write any
+ * number) or if there is no room. */
+static struct metrics_node *node_of(struct worker *worker, uint32_t gpu_id)
+{
+	struct metrics_node *nodes = worker->beat->metrics.nodes;
+
+	if (!nodes_known(worker, gpu_id))
+		return NULL;
+	for (uint32_t i = 0; i < METRICS_NODES; i++) {
+		if (nodes[i].gpu_id == gpu_id)
+			return &nodes[i];
+		if (nodes[i].gpu_id == 0) {
+			nodes[i].gpu_id = gpu_id;
+			return &nodes[i];
+		}
+	}
+	return NULL;
+}
+
+_Static_assert(METRICS_NODES <= UINT8_MAX, "at[]");
+
+/* Returns the counters of the client's node `i`. Its position rarely changes, so the last one is
+ * tried first. */
+static struct metrics_node *nth_of(struct worker *worker, struct client *client, uint32_t i)
+{
+	struct metrics_node *nodes = worker->beat->metrics.nodes;
+	struct metrics_node *node = &nodes[client->tally.at[i]];
+
+	if (node->gpu_id != client->gpu_id[i]) {
+		node = node_of(worker, client->gpu_id[i]);
+		client->tally.at[i] = node ? (uint8_t)(node - nodes) : 0;
+	}
+	return node;
+}
+
+/* Lists the counters that an event of this client concerns: the daemon's, its own, and those of
+ * its nodes. Returns their number. */
+static uint32_t concerned(struct worker *worker, struct client *client,
+			  struct metrics_figures *out[LANE_NODES + 2])
+{
+	uint32_t n = 0;
+
+	out[n++] = &worker->beat->metrics.all;
+	out[n++] = &client->tally.figures;
+	for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++) {
+		struct metrics_node *node = nth_of(worker, client, i);
+
+		if (node)
+			out[n++] = &node->figures;
+	}
+	return n;
+}
+
+/* Adds the times that the core has counted since the last call. */
+static void settle_times(struct worker *worker, struct client *client, uint64_t now)
+{
+	const struct metrics_figures before = client->tally.figures;
+	struct metrics_figures *figures[LANE_NODES + 2];
+	struct core_view view;
+	uint32_t n;
+
+	if (!core_look(worker->core, client->id, now, &view))
+		return;
+	n = concerned(worker, client, figures);
+	for (uint32_t i = 0; i < n; i++) {
+		if (view.suspended_ns > before.suspended_ns)
+			figures[i]->suspended_ns += view.suspended_ns - before.suspended_ns;
+		for (unsigned t = 0; t < CORE_TIMES; t++)
+			if (view.time_ns[t] > before.time_ns[t])
+				figures[i]->time_ns[t] += view.time_ns[t] - before.time_ns[t];
+	}
+}
+
+void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct metrics_tally *tally = &client->tally;
+	uint64_t passed = 0;
+
+	if (now > tally->settled_ns) {
+		passed = tally->settled_ns ? now - tally->settled_ns : 0;
+		tally->settled_ns = now;
+	}
+	for (uint32_t i = 0; passed && i < LANE_NODES && client->gpu_id[i]; i++) {
+		struct metrics_node *node;
+
+		if (!(client->activity[i] & 1))
+			continue;
+		tally->active_ns[i] += passed;
+		node = nth_of(worker, client, i);
+		if (node)
+			node->active_ns += passed;
+	}
+	settle_times(worker, client, now);
+}
+
+void metrics_acted(struct worker *worker, struct client *client, bool suspend, bool failed)
+{
+	struct metrics_figures *figures[LANE_NODES + 2];
+	uint32_t n = concerned(worker, client, figures);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (failed)
+			figures[i]->failures++;
+		else if (suspend)
+			figures[i]->suspends++;
+		else
+			figures[i]->resumes++;
+	}
+}
+
+void metrics_latency(struct worker *worker, struct client *client, enum metrics_latency latency,
+		     uint64_t ns)
+{
+	struct metrics_figures *figures[LANE_NODES + 2];
+	uint32_t n = concerned(worker, client, figures);
+
+	for (uint32_t i = 0; i < n; i++)
+		metrics_histogram_add(&figures[i]->latency[latency], ns);
+}
+
+static void picture_of_client(struct worker *worker, const struct client *client,
+			      struct metrics_client *out, uint64_t now)
+{
+	struct core_view view = {0};
+
+	core_look(worker->core, client->id, now, &view);
+	*out = (struct metrics_client){
+		.pid = client->peer.pid,
+		.priority = client->priority,
+		.suspended = view.state == CORE_SUSPENDED,
+		.figures = client->tally.figures,
+	};
+	memcpy(out->comm, client->name, sizeof(out->comm));
+	snprintf(out->level, sizeof(out->level), "%s", status_level(client, &view));
+	for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++) {
+		if (!nodes_known(worker, client->gpu_id[i]))
+			continue;
+		out->nodes[out->node_count].gpu_id = client->gpu_id[i];
+		out->nodes[out->node_count].active = client->activity[i] & 1;
+		out->nodes[out->node_count].active_ns = client->tally.active_ns[i];
+		out->nodes[out->node_count++].vram_bytes =
+			__atomic_load_n(&lane_node(client->lane, i)->vram_bytes, __ATOMIC_RELAXED);
+	}
+}
+
+static void picture_of_nodes(struct worker *worker, struct metrics_snapshot *out)
+{
+	const struct board *board = worker->board;
+
+	for (uint32_t i = 0; i < board->node_count; i++)
+		/* so that idle nodes are in the snapshot, too */
+		node_of(worker, board->nodes[i].gpu_id);
+	out->node_count = 0;
+	for (uint32_t i = 0; i < METRICS_NODES; i++) {
+		struct metrics_node *node = &out->nodes[out->node_count];
+
+		if (worker->beat->metrics.nodes[i].gpu_id == 0)
+			break;
+		*node = worker->beat->metrics.nodes[i];
+		core_look_node(worker->core, node->gpu_id, &node->urgent, &node->suspended);
+		out->node_count++;
+	}
+}
+
+void metrics_publish(struct worker *worker, uint64_t now)
+{
+	struct metrics_snapshot *out;
+
+	if (now < worker->metrics_due_ns || !(out = metrics_share_room()))
+		return;
+	worker->metrics_due_ns = now + PICTURE_NS;
+	out->uptime_ns = now - worker->beat->started_ns;
+	out->worker_restarts = __atomic_load_n(&worker->beat->restarts, __ATOMIC_RELAXED);
+	out->refused_calls = __atomic_load_n(&worker->beat->refused_calls, __ATOMIC_RELAXED);
+	out->log_dropped = __atomic_load_n(&worker->beat->log.dropped, __ATOMIC_RELAXED);
+	out->log_left_out = __atomic_load_n(&worker->beat->log.left_out, __ATOMIC_RELAXED);
+	out->clients = out->listed = 0;
+	/* By slot, which a client keeps, so that a client that is listed stays listed. */
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *client = worker->clients[i];
+
+		if (!client || client->phase != CLIENT_SERVED)
+			continue;
+		metrics_settle(worker, client, now);
+		out->clients++;
+		if (out->listed < METRICS_LISTED)
+			picture_of_client(worker, client, &out->list[out->listed++], now);
+	}
+	out->all = worker->beat->metrics.all;
+	picture_of_nodes(worker, out);
+	metrics_share_publish();
+}

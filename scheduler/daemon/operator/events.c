@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/operator/events.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "scheduler/daemon/operator/status.h"
+#include "scheduler/daemon/worker.h"
+
+#define RETRY_NS 20000000u
+#define SNDBUF_BYTES 100000 /* bytes; room for several hundred events */
+/* Up to this number of clients, the cause of each decision is determined even if there are no
+ * readers. */
+#define FEW_CLIENTS 64u
+
+/* ---- readers ---- */
+
+static uint64_t wall_us(void)
+{
+	return clock_of(CLOCK_REALTIME) / 1000;
+}
+
+static int send_text(const struct client *reader, const char *text)
+{
+	size_t length = strlen(text);
+
+	return length <= PROTOCOL_EVENT_MAX ? protocol_send(reader->socket, text, length, NULL, 0)
+					    : -EMSGSIZE;
+}
+
+static int send_lost(const struct client *reader)
+{
+	json_t *json = json_pack("{sI ss sI}", "time_us", (json_int_t)wall_us(), "kind", "lost",
+				 "count", (json_int_t)reader->news.lost);
+	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	int error = text ? send_text(reader, text) : -ENOMEM;
+
+	free(text);
+	json_decref(json);
+	return error;
+}
+
+/* Reports lost events first, at their place in the sequence. A reader that does not read is not
+ * tried at each event, because that would cost more than the events do. Returns true if nothing
+ * is left to report. */
+static bool is_told(struct client *reader)
+{
+	uint64_t now;
+
+	if (!reader->news.lost)
+		return true;
+	now = clock_ns();
+	if (now < reader->news.retry_ns)
+		return false;
+	reader->news.retry_ns = now + RETRY_NS;
+	if (send_lost(reader) != 0)
+		return false;
+	reader->news.lost = 0;
+	return true;
+}
+
+static void tell_reader(struct client *reader, const char *text)
+{
+	if (!is_told(reader) || !text || send_text(reader, text) != 0)
+		reader->news.lost++;
+}
+
+/* Returns the entry for the next event. The caller fills it and passes it to tell(). */
+static struct event *begin(struct worker *worker, enum event_kind kind)
+{
+	struct event *event = &worker->events.kept[++worker->events.number % EVENTS_KEPT];
+
+	*event =
+		(struct event){.number = worker->events.number, .time_us = wall_us(), .kind = kind};
+	return event;
+}
+
+static struct event *begin_of(struct worker *worker, enum event_kind kind,
+			      const struct client *client)
+{
+	struct event *event = begin(worker, kind);
+
+	event->pid = client->peer.pid;
+	memcpy(event->comm, client->name, sizeof(event->comm));
+	return event;
+}
+
+static void tell(struct worker *worker, const struct event *event)
+{
+	json_t *json;
+	char *text;
+
+	if (!worker->events.readers)
+		return;
+	json = event_to_json(event);
+	text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		struct client *reader = worker->clients[i];
+
+		if (reader && reader->phase == CLIENT_READING)
+			tell_reader(reader, text);
+	}
+	free(text);
+	json_decref(json);
+}
+
+json_t *events_recent(const struct worker *worker, uint64_t *at, uint64_t newest)
+{
+	uint64_t number = worker->events.number;
+	json_t *list = json_array();
+
+	/* Skip events that were overwritten since the reply was begun. */
+	if (number > EVENTS_KEPT && *at < number - EVENTS_KEPT)
+		*at = number - EVENTS_KEPT;
+	for (uint32_t i = 0; i < STATUS_PIECE && *at < newest; i++)
+		json_array_append_new(list,
+				      event_to_json(&worker->events.kept[++*at % EVENTS_KEPT]));
+	return list;
+}
+
+/* A user that is not trusted can have a quarter of the places at most. */
+static bool has_room(const struct worker *worker, const struct client *client)
+{
+	uint32_t same = 0;
+
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *reader = worker->clients[i];
+
+		same += reader && reader->phase == CLIENT_READING && reader->uid == client->uid;
+	}
+	return worker->events.readers < EVENTS_READERS &&
+	       (client->trusted || same < EVENTS_READERS / 4);
+}
+
+int events_subscribe(struct worker *worker, struct client *client)
+{
+	const struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC,
+						 .version = client->version};
+	const int sndbuf = SNDBUF_BYTES;
+	int error;
+
+	if (!has_room(worker, client))
+		return -EUSERS;
+	setsockopt(client->socket, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
+	error = protocol_send(client->socket, &welcome, sizeof(welcome), NULL, 0);
+	if (error)
+		return error;
+	client->phase = CLIENT_READING;
+	worker->events.readers++;
+	struct event *event = begin(worker, EVENT_LISTENING);
+
+	event->pid = getpid();
+	tell(worker, event);
+	return 0;
+}
+
+void events_overdue(struct client *client)
+{
+	is_told(client);
+}
+
+void events_gone(struct worker *worker)
+{
+	worker->events.readers--;
+}
+
+/* ---- events ---- */
+
+static void set_by(struct event *event, const struct client *by)
+{
+	event->ordered = by != NULL;
+	event->by_pid = by ? by->peer.pid : 0;
+	event->by_uid = by ? by->peer.uid : 0;
+}
+
+static const char *level_of(const struct client *client)
+{
+	return client->by_order ? lane_level_name(client->by_order) : "trap";
+}
+
+void events_came(struct worker *worker, const struct client *client)
+{
+	struct event *event = begin_of(worker, EVENT_CAME, client);
+
+	event->priority = client->priority;
+	event->uid = client->peer.uid;
+	tell(worker, event);
+}
+
+void events_went(struct worker *worker, const struct client *client, const char *why)
+{
+	struct event *event = begin_of(worker, EVENT_WENT, client);
+
+	snprintf(event->reason, sizeof(event->reason), "%s", why);
+	tell(worker, event);
+}
+
+void events_level(struct worker *worker, const struct client *client, bool able)
+{
+	struct event *event = begin_of(worker, EVENT_LEVEL, client);
+
+	event->level = able ? level_of(client) : "observe";
+	snprintf(event->reason, sizeof(event->reason), "%s", able ? "" : client->reason);
+	tell(worker, event);
+}
+
+void events_priority(struct worker *worker, const struct client *client, const struct client *by)
+{
+	struct event *event = begin_of(worker, EVENT_PRIORITY, client);
+
+	event->priority = client->priority;
+	set_by(event, by);
+	tell(worker, event);
+}
+
+void events_lease(struct worker *worker, const struct client *client)
+{
+	struct event *event = begin_of(worker, EVENT_LEASE, client);
+
+	event->leased = client->control.leased;
+	tell(worker, event);
+}
+
+void events_policy(struct worker *worker, uint32_t gpu_id, const struct core_policy *policy,
+		   const struct client *by)
+{
+	struct event *event = begin(worker, EVENT_POLICY);
+
+	event->gpu_id = gpu_id;
+	event->policy = policy->rule;
+	event->share_percent = policy->share_percent;
+	set_by(event, by);
+	tell(worker, event);
+}
+
+/* ---- decisions ---- */
+
+static bool same_unit(const struct client *a, const struct client *b)
+{
+	return a == b ||
+	       (a->group_number && a->group_number == b->group_number && a->tenant == b->tenant);
+}
+
+/* Returns true if a request holds a client of the same gang. */
+static bool unit_leased(const struct worker *worker, const struct client *client)
+{
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *other = worker->clients[i];
+
+		if (other && other->phase == CLIENT_SERVED && other->control.leased &&
+		    same_unit(other, client))
+			return true;
+	}
+	return false;
+}
+
+/* Returns a node that both clients use and on which `other` is active (or idle); 0: none. */
+static uint32_t meeting(const struct client *client, const struct client *other, bool active,
+			uint64_t *since)
+{
+	for (uint32_t a = 0; a < LANE_NODES && other->gpu_id[a]; a++) {
+		if ((other->activity[a] & 1) != active)
+			continue;
+		for (uint32_t b = 0; b < LANE_NODES && client->gpu_id[b]; b++)
+			if (other->gpu_id[a] == client->gpu_id[b]) {
+				*since = active ? other->active_ns[a] : other->idle_ns[a];
+				return other->gpu_id[a];
+			}
+	}
+	return 0;
+}
+
+/* Determines the cause of an action: of a suspend, the active client with the highest priority
+ * on a common node; of a resume, the client that became idle last. */
+static void find_culprit(const struct worker *worker, struct client *client, bool suspend)
+{
+	uint64_t best = 0;
+
+	for (uint32_t i = 0; i < worker->client_end; i++) {
+		const struct client *other = worker->clients[i];
+		uint64_t since = 0, rank;
+		uint32_t gpu_id;
+
+		if (!other || other->phase != CLIENT_SERVED || !standing_may(other, client) ||
+		    other->priority <= client->priority)
+			continue;
+		gpu_id = meeting(client, other, suspend, &since);
+		rank = suspend ? (uint64_t)other->priority + 1 : since;
+		if (!gpu_id || rank <= best)
+			continue;
+		best = rank;
+		client->news.cause_pid = other->peer.pid;
+		client->news.cause_gpu_id = gpu_id;
+	}
+}
+
+static const char *why_resumed(const struct worker *worker, const struct client *client,
+			       const struct core_view *view)
+{
+	if (worker->leaving)
+		return "daemon_leaves";
+	if (client->leaving != client->left)
+		return "leaving";
+	if (view->spared == CORE_SPARED_FAILED)
+		return "undone";
+	if (view->spared == CORE_SPARED_SLOW)
+		return "slow";
+	if (view->pressed)
+		return "bound";
+	return client->news.by_lease ? "released" : "idle";
+}
+
+void events_decided(struct worker *worker, struct client *client, uint64_t now)
+{
+	bool suspend = client->acting == CORE_SUSPEND;
+	struct core_view view = {0};
+
+	client->news.reason = NULL;
+	client->news.cause_pid = 0;
+	client->news.cause_gpu_id = 0;
+	/* With many clients this takes time, and the result may never be needed. */
+	if (!worker->events.readers && worker->client_end > FEW_CLIENTS)
+		return;
+	if (suspend)
+		client->news.by_lease = unit_leased(worker, client);
+	core_look(worker->core, client->id, now, &view);
+	client->news.reason = !suspend		      ? why_resumed(worker, client, &view)
+			      : client->news.by_lease ? "leased"
+						      : "preempted";
+	if (suspend ? !client->news.by_lease : strcmp(client->news.reason, "idle") == 0)
+		find_culprit(worker, client, suspend);
+}
+
+void events_acted(struct worker *worker, const struct client *client,
+		  const struct executor_report *report)
+{
+	bool suspend = client->acting == CORE_SUSPEND;
+	struct event *event = begin_of(worker, suspend ? EVENT_SUSPEND : EVENT_RESUME, client);
+
+	memcpy(event->gpu_ids, client->gpu_id, sizeof(event->gpu_ids));
+	event->level = level_of(client);
+	event->cause = client->news.reason;
+	event->cause_pid = client->news.cause_pid;
+	event->cause_gpu_id = client->news.cause_gpu_id;
+	event->has_latency = client->news.has_latency;
+	if (event->has_latency)
+		event->latency_us = client->news.latency_ns / 1000;
+	event->duration_us = report->cost.duration_ns / 1000;
+	event->error = report->error;
+	tell(worker, event);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events: what the daemon does, and why, sent to commands as it happens (PROTOCOL_EVENTS), one JSON
+ * object a packet (docs/reference/events.md). An event contains nothing that the status does not
+ * show, and a user that can read the status can read events. The last EVENTS_KEPT events are kept
+ * for later queries (PROTOCOL_RECENT).
+ *
+ * A reader that does not read its socket loses events and receives their number instead; nothing
+ * waits for a reader. JSON is generated only if there are readers.
+ *
+ * Threads: the worker's loop only.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_OPERATOR_EVENTS_H
+#define KFDSHIM_SCHEDULER_DAEMON_OPERATOR_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "scheduler/core/sched.h"
+#include "scheduler/daemon/executor/executor.h"
+#include "scheduler/daemon/operator/event_json.h"
+
+struct client;
+struct worker;
+
+#define EVENTS_READERS 16u /* at a time */
+#define EVENTS_KEPT 256u   /* events; a power of two */
+
+/* A part of struct worker. */
+struct events {
+	uint32_t readers;
+	uint64_t number; /* number of the last event */
+	struct event kept[EVENTS_KEPT];
+};
+
+/* A part of struct client. */
+struct news {
+	/* of a workload: reason of its action in flight (NULL: not determined), the process that
+	 * caused it (0: none), and the node */
+	const char *reason;
+	int cause_pid;
+	uint32_t cause_gpu_id;
+	bool by_lease;	  /* its last suspension was by request */
+	bool has_latency; /* latency_ns is known */
+	uint64_t latency_ns;
+	/* of a reader: number of events lost and not reported yet; time of the next attempt to
+	 * report it */
+	uint64_t lost, retry_ns;
+};
+
+/* Makes the client a reader (CLIENT_READING). Returns 0; -EUSERS: too many readers, in total or
+ * of its user; or an error of the socket. */
+int events_subscribe(struct worker *worker, struct client *client);
+
+/* Called in each sweep for a reader: reports lost events. */
+void events_overdue(struct client *client);
+
+/* A reader has ended. */
+void events_gone(struct worker *worker);
+
+/* Returns the kept events after number *at up to `newest` as a JSON array, at most STATUS_PIECE
+ * at a time, and advances *at. The caller repeats the call until *at is `newest`, and owns the
+ * array. */
+json_t *events_recent(const struct worker *worker, uint64_t *at, uint64_t newest);
+
+/* Determines the reason of an action of the core that was just started. It is kept in
+ * client->news. */
+void events_decided(struct worker *worker, struct client *client, uint64_t now);
+
+/* The action has ended: sends an event. */
+void events_acted(struct worker *worker, const struct client *client,
+		  const struct executor_report *report);
+
+/* A workload has registered, or an external process was given a priority. */
+void events_came(struct worker *worker, const struct client *client);
+
+/* A workload has ended; `why` completes a sentence. */
+void events_went(struct worker *worker, const struct client *client, const char *why);
+
+/* The level of the client has changed. `able`: it can be suspended; otherwise client->reason is
+ * the reason. */
+void events_level(struct worker *worker, const struct client *client, bool able);
+
+/* The effective priority has changed. `by` is the command that requested it; NULL: the workload
+ * itself, or the daemon. */
+void events_priority(struct worker *worker, const struct client *client, const struct client *by);
+
+/* A suspension by request has begun or ended. */
+void events_lease(struct worker *worker, const struct client *client);
+
+/* The request `by` has set the policy of a node (gpu_id 0: of all nodes without their own). */
+void events_policy(struct worker *worker, uint32_t gpu_id, const struct core_policy *policy,
+		   const struct client *by);
+
+#endif

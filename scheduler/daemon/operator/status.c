@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+/* The daemon's state as JSON (docs/reference/status.md), for answer.c. */
+#include <errno.h>
+#include <jansson.h>
+#include <linux/kfd_ioctl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/json_util.h"
+#include "common/text.h"
+#include "kfd/exception_json.h"
+#include "scheduler/daemon/clients/external.h"
+#include "scheduler/daemon/clients/hold_command.h"
+#include "scheduler/daemon/operator/status.h"
+
+#define ROLE_ONLINE_FROM 8 /* the upper half of the priorities counts as online */
+
+json_t *status_hex(uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
+	return json_string(text);
+}
+
+const char *status_queue_type(uint32_t type)
+{
+	switch (type) {
+	case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
+		return "aql";
+	case KFD_IOC_QUEUE_TYPE_COMPUTE:
+		return "pm4";
+	case KFD_IOC_QUEUE_TYPE_SDMA_XGMI:
+		return "xgmi";
+	case LANE_TYPE_DRM:
+		return "drm";
+	default:
+		return "sdma";
+	}
+}
+
+const char *status_not_suspendable(const struct lane_queue *q)
+{
+	switch (q->type) {
+	case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
+	case KFD_IOC_QUEUE_TYPE_COMPUTE:
+		return q->context ? "it belongs to a secondary KFD context of the process" : NULL;
+	case LANE_TYPE_DRM:
+		return "it is a DRM user queue, which the driver cannot suspend";
+	default:
+		return "only compute queues are suspended";
+	}
+}
+
+static json_t *queue_json(const struct lane_queue *q)
+{
+	return json_pack("{sI sI ss ss? so sI so so so sI sb}", "id", (json_int_t)q->queue_id,
+			 "gpu_id", (json_int_t)q->gpu_id, "type", status_queue_type(q->type),
+			 "not_suspendable", status_not_suspendable(q), "ring_address",
+			 status_hex(q->ring_address), "ring_bytes", (json_int_t)q->ring_bytes,
+			 "rptr_address", status_hex(q->rptr_address), "wptr_address",
+			 status_hex(q->wptr_address), "hsa_queue",
+			 q->hsa_queue ? status_hex(q->hsa_queue) : json_null(), "priority",
+			 (json_int_t)q->priority, "active", (int)(q->state == LANE_QUEUE_ACTIVE));
+}
+
+json_t *status_queues(const struct client *client, uint32_t *at)
+{
+	uint32_t end = lane_queue_end(client->lane), few = *at + STATUS_PIECE;
+	json_t *list = json_array();
+	struct lane_queue queue;
+
+	if (client->outsider) {
+		outsider_queues_json(client->outsider, list);
+		*at = LANE_QUEUES;
+		return list;
+	}
+	for (; *at < end && *at < few; ++*at)
+		if (lane_queue_read(client->lane, *at, &queue) == 0)
+			json_array_append_new(list, queue_json(&queue));
+	if (*at >= end)
+		*at = LANE_QUEUES;
+	return list;
+}
+
+struct queue_count {
+	uint32_t gpu_id, queues, compute;
+};
+
+static void count_queue(struct queue_count counts[LANE_NODES], uint32_t gpu_id, bool compute)
+{
+	for (uint32_t i = 0; i < LANE_NODES; i++) {
+		if (counts[i].queues && counts[i].gpu_id != gpu_id)
+			continue;
+		counts[i].gpu_id = gpu_id;
+		counts[i].queues++;
+		counts[i].compute += compute;
+		return;
+	}
+}
+
+static void count_outsider(struct queue_count counts[LANE_NODES], const struct client *client)
+{
+	json_t *list = json_array(), *queue;
+	size_t i;
+
+	outsider_queues_json(client->outsider, list);
+	json_array_foreach(list, i, queue)
+	{
+		const char *type = json_string_value(json_object_get(queue, "type"));
+
+		count_queue(counts, (uint32_t)json_integer_value(json_object_get(queue, "gpu_id")),
+			    type && strcmp(type, "compute") == 0);
+	}
+	json_decref(list);
+}
+
+json_t *status_queue_counts(const struct client *client)
+{
+	struct queue_count counts[LANE_NODES] = {0};
+	uint32_t end = client->outsider ? 0 : lane_queue_end(client->lane);
+	struct lane_queue queue;
+	json_t *list = json_array();
+
+	if (client->outsider)
+		count_outsider(counts, client);
+	for (uint32_t i = 0; i < end; i++)
+		if (lane_queue_read(client->lane, i, &queue) == 0)
+			count_queue(counts, queue.gpu_id,
+				    queue.type == KFD_IOC_QUEUE_TYPE_COMPUTE ||
+					    queue.type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+	for (uint32_t i = 0; i < LANE_NODES && counts[i].queues; i++)
+		json_array_append_new(list, json_pack("{sI sI sI}", "gpu_id",
+						      (json_int_t)counts[i].gpu_id, "queues",
+						      (json_int_t)counts[i].queues, "compute",
+						      (json_int_t)counts[i].compute));
+	return list;
+}
+
+static json_t *client_nodes_json(const struct client *client)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++)
+		json_array_append_new(list,
+				      json_pack("{sI sb}", "gpu_id", (json_int_t)client->gpu_id[i],
+						"active", (int)(client->activity[i] & 1)));
+	return list;
+}
+
+static const char *role(int priority)
+{
+	if (priority == PRIORITY_UNSET)
+		return "seen";
+	return priority >= ROLE_ONLINE_FROM ? "online" : "offline";
+}
+
+const char *status_runtime(uint32_t state)
+{
+	switch (state) {
+	case LANE_RUNTIME_ENABLED:
+		return "enabled";
+	case LANE_RUNTIME_NEVER:
+		return "never";
+	default:
+		return "unknown";
+	}
+}
+
+/* Text from a client may not be valid UTF-8, which JSON requires. */
+static json_t *plain(const char *text)
+{
+	char copy[PROTOCOL_GROUP_MAX];
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	return json_string(plain_ascii(copy));
+}
+
+/* Remaining time of the lease, us; -1: until a command disconnects; null: no lease. */
+static json_t *lease_json(const struct client *client, uint64_t now)
+{
+	if (!client->control.leased)
+		return json_null();
+	if (client->control.lease_ns <= now)
+		return json_integer(-1);
+	return json_integer((json_int_t)((client->control.lease_ns - now) / 1000));
+}
+
+const char *status_level(const struct client *client, const struct core_view *view)
+{
+	if (view->capability != CORE_ABLE || view->spared != CORE_SPARED_NOT)
+		return "observe";
+	return client->by_order ? lane_level_name(client->by_order) : "trap";
+}
+
+/* The rule of the configuration that set the attributes; null: none. */
+static json_t *rule_json(const struct client *client)
+{
+	const char *rule =
+		client->outsider ? outsider_rule(client->outsider) : client->standing.verdict.rule;
+
+	return rule[0] ? json_string(rule) : json_null();
+}
+
+static json_t *times_json(const struct core_view *view)
+{
+	json_t *times = json_object();
+
+	for (unsigned i = 0; i < CORE_TIMES; i++)
+		json_object_set_new(times, core_time_name(i),
+				    json_integer((json_int_t)(view->time_ns[i] / 1000)));
+	return times;
+}
+
+/* The faults of its queues that the daemon's session has seen. */
+static json_t *exceptions_json(const struct client *client)
+{
+	uint64_t found[EXECUTOR_EXCEPTIONS];
+	uint32_t n = client->executor && client->attached
+			     ? executor_exceptions(client->executor, found)
+			     : 0;
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < n; i++)
+		json_array_append_new(list,
+				      json_pack("{sI so}", "queue_id", (json_int_t)(found[i] >> 32),
+						"names", exception_json((uint32_t)found[i])));
+	return list;
+}
+
+static const char *const states[] = {"running", "suspending", "suspended", "resuming"};
+
+json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now)
+{
+	struct core_view view = {0};
+	char name[16];
+	bool fine;
+
+	core_look(worker->core, client->id, now, &view);
+	fine = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT &&
+	       /* no reason to show: level trap, or the level that it requested */
+	       !client->level.error;
+	peer_name(client->peer.pid, name);
+	return json_pack(
+		"{sI so sI ss sb so ss sb so so so ss ss ss ss sb sb sI sI sI sI so sI so so}",
+		"pid", (json_int_t)client->peer.pid, "own_pid",
+		client->peer.own_pid ? json_integer(client->peer.own_pid) : json_null(),
+		"pid_namespace", (json_int_t)client->peer.pid_ns, "comm", name, "shim",
+		(int)!client->outsider, "priority",
+		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
+		"role", role(client->priority), "priority_ordered",
+		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",
+		plain(client->group), "rule", rule_json(client), "level",
+		status_level(client, &view), "reason", fine ? "" : client->reason, "runtime",
+		status_runtime(client->runtime), "state", states[view.state], "active",
+		(int)view.active, "observed", (int)view.observed, "suspends",
+		(json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
+		(json_int_t)view.failures, "suspended_us", (json_int_t)(view.suspended_ns / 1000),
+		"time_us", times_json(&view), "looks_put_off", (json_int_t)client->look.put_off,
+		"nodes", client_nodes_json(client), "exceptions", exceptions_json(client));
+}
+
+/* The caller appends "queue_counts". */
+json_t *status_client_brief(const struct worker *worker, const struct client *client, uint64_t now)
+{
+	struct core_view view = {0};
+	char name[16];
+
+	core_look(worker->core, client->id, now, &view);
+	peer_name(client->peer.pid, name);
+	return json_pack("{sI ss sb so ss ss ss sb sI sI so}", "pid", (json_int_t)client->peer.pid,
+			 "comm", name, "shim", (int)!client->outsider, "priority",
+			 client->priority == PRIORITY_UNSET ? json_null()
+							    : json_integer(client->priority),
+			 "role", role(client->priority), "level", status_level(client, &view),
+			 "state", states[view.state], "active", (int)view.active, "suspends",
+			 (json_int_t)view.suspends, "suspended_us",
+			 (json_int_t)(view.suspended_ns / 1000), "time_us", times_json(&view));
+}
+
+static json_t *share_json(struct core_policy policy)
+{
+	return policy_takes_share(policy.rule) ? json_integer(policy.share_percent) : json_null();
+}
+
+static json_t *nodes_json(const struct worker *worker, uint64_t now)
+{
+	const struct board *board = worker->board;
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < board->node_count; i++) {
+		const struct board_node *node = &board->nodes[i];
+		struct core_policy policy = core_policy_of(worker->core, node->gpu_id);
+
+		json_array_append_new(
+			list,
+			json_pack("{sI sI sb sI ss so}", "gpu_id", (json_int_t)node->gpu_id,
+				  "work_us",
+				  (json_int_t)(nodes_work_ns(worker, node->gpu_id, now) / 1000),
+				  "urgent", (int)node->urgent, "suspended",
+				  (json_int_t)node->suspended, "policy", policy_name(policy.rule),
+				  "share_percent", share_json(policy)));
+	}
+	return list;
+}
+
+static json_t *totals_json(const struct totals *t)
+{
+	return json_pack("{sI sI sI sI so so so so so}", "suspends", (json_int_t)t->suspends,
+			 "resumes", (json_int_t)t->resumes, "failures", (json_int_t)t->failures,
+			 "looks", (json_int_t)t->looks, "detection_ns", hist_to_json(&t->detection),
+			 "holdover_ns", hist_to_json(&t->holdover), "suspend_ns",
+			 hist_to_json(&t->suspend), "resume_ns", hist_to_json(&t->resume),
+			 "turn_ns", hist_to_json(&t->turn));
+}
+
+static json_t *connections_json(const struct worker *worker)
+{
+	return json_pack("{sI sI sI sI}", "open", (json_int_t)worker->door.taken, "room",
+			 (json_int_t)worker->door.slots, "refused",
+			 (json_int_t)__atomic_load_n(&worker->door_beat->refused, __ATOMIC_RELAXED),
+			 "orphans", (json_int_t)worker->orphan_count);
+}
+
+static json_t *executors_json(void)
+{
+	uint32_t processes, stuck;
+
+	executor_count(&processes, &stuck);
+	return json_pack("{sI sI}", "processes", (json_int_t)processes, "stuck", (json_int_t)stuck);
+}
+
+json_t *status_head(const struct worker *worker, uint64_t now)
+{
+	struct core_policy policy = core_policy_of(worker->core, 0);
+	json_t *root;
+
+	root = json_pack("{s{sI sI sI ss so sI so so} so so}", "daemon", "pid",
+			 (json_int_t)getppid(), "worker_pid", (json_int_t)getpid(), "uptime_us",
+			 (json_int_t)((now - worker->beat->started_ns) / 1000), "policy",
+			 policy_name(policy.rule), "share_percent", share_json(policy),
+			 "slow_suspend_us",
+			 (json_int_t)(worker->config.core.slow_suspend_ns / 1000), "connections",
+			 connections_json(worker), "executors", executors_json(), "nodes",
+			 nodes_json(worker, now), "totals", totals_json(&worker->totals));
+	status_about(worker, json_object_get(root, "daemon"));
+	return root;
+}

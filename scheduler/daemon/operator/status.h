@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The state of the daemon as JSON (docs/reference/status.md): of all processes, and the complete
+ * shared memory of one workload. Shared memory is hostile input: entries with values out of range
+ * are left out and counted.
+ *
+ * Each function returns a new object that the caller owns, or NULL if there is no memory.
+ *
+ * Threads: the worker's loop only.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_OPERATOR_STATUS_H
+#define KFDSHIM_SCHEDULER_DAEMON_OPERATOR_STATUS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "scheduler/daemon/clients/client.h"
+#include "scheduler/daemon/worker.h"
+
+/* maximum number of list elements a call, so that no call takes long */
+#define STATUS_PIECE 32u
+
+/* Returns the status without "processes". */
+json_t *status_head(const struct worker *worker, uint64_t now_ns);
+
+/* status_client() returns an element of "processes" without its "queues". status_queues()
+ * returns those in lists of at most STATUS_PIECE: *at is 0 at the first call, and LANE_QUEUES
+ * after the last one. */
+json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now_ns);
+json_t *status_queues(const struct client *client, uint32_t *at);
+
+/* The brief form: the values that change often, and the number of queues on each node. */
+json_t *status_client_brief(const struct worker *worker, const struct client *client,
+			    uint64_t now_ns);
+json_t *status_queue_counts(const struct client *client);
+
+/*
+ * Dump of shared memory (dump.c): status_lane() returns it without "queues", "unreadable_queues"
+ * and "events". The other two return these in lists of at most STATUS_PIECE and advance *at:
+ * queues until *at is LANE_QUEUES, events after number *at up to `newest`. *unreadable is
+ * increased by the number of queues that cannot be read.
+ */
+json_t *status_lane(const struct lane *lane, uint64_t now_ns);
+json_t *status_lane_queues(const struct lane *lane, uint32_t *at, uint32_t *unreadable);
+json_t *status_lane_events(const struct lane *lane, uint64_t *at, uint64_t newest, uint64_t now_ns);
+
+/* Adds the daemon's version and counters to the object `daemon`. (about.c) */
+void status_about(const struct worker *worker, json_t *daemon);
+
+/* Returns the name of the level at which the client can be held now. */
+const char *status_level(const struct client *client, const struct core_view *view);
+
+/* Returns a string such as "0x7f0010". */
+json_t *status_hex(uint64_t value);
+
+/* Returns the name of a queue type of struct lane_queue. */
+const char *status_queue_type(uint32_t type);
+
+/* Returns the reason why a queue keeps running while its process is suspended, or NULL if it is
+ * suspended, too. */
+const char *status_not_suspendable(const struct lane_queue *queue);
+
+/* Returns the name of an enum lane_runtime. */
+const char *status_runtime(uint32_t state);
+
+#endif

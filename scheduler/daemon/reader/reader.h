@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads in /proc of other processes, by a process of its own (kfdschedd-read).
+ *
+ * Such a read can block for as long as the other process wants: exec closes descriptors with
+ * exec_update_lock held, closing a file of FUSE waits for its server, and newer kernels take
+ * that lock for stat, exe, ns, maps and syscall (not for status, comm and cgroup). Only SIGKILL
+ * ends the wait. So the worker sends requests to this process, and has it killed and restarted
+ * if it blocks. It has CAP_SYS_PTRACE for these reads; the worker has no capability.
+ *
+ * The loop does not wait for an answer. A function below that has to send a request returns
+ * -EINPROGRESS. When the answer arrives, the loop runs the same code again from its beginning,
+ * between the same reader_begin() and reader_end(). The functions then return what they returned
+ * before, and now this answer, too. Therefore code that uses them must not have an effect before
+ * its last answer. A pidfd that must be older than an answer is kept from run to run. -EAGAIN
+ * means that no answer is available now.
+ *
+ * One request is sent at a time. The processes of one user, or one process of a trusted user,
+ * may cause 20 ms of waits and 300 ms of long reads within 10 s, in one read or in many. Beyond
+ * that they are not read for 10 s, because the reads of all others are delayed by as much. Only
+ * time in which the loop itself had a CPU is counted.
+ *
+ * Threads: the worker's loop, except reader_run().
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_READER_READER_H
+#define KFDSHIM_SCHEDULER_DAEMON_READER_READER_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "scheduler/daemon/config/match.h"
+#include "scheduler/daemon/config/owners.h"
+#include "scheduler/daemon/peer.h"
+
+/* Part of the memory that the worker and the watchdog share. */
+struct reader_state {
+	/* watchdog: pid of kfdschedd-read; 0: none is running; -1: none will be started soon */
+	pid_t pid;
+	pid_t stuck; /* worker: pid of the process that must be killed */
+};
+
+/* Initializes the module when a worker starts. `socket` is the worker's end of the connection to
+ * kfdschedd-read, `wake_fd` the eventfd that wakes the watchdog, `owners` the owners of uids;
+ * all must stay valid for the life of the worker. */
+void reader_use(int socket, struct reader_state *state, int wake_fd, const struct owners *owners);
+
+/* Called in each loop iteration: receives an answer, sends the next request, and aborts one that
+ * takes too long. */
+void reader_step(uint64_t now);
+
+/* Returns the time at which reader_step() must be called again even if no answer arrives;
+ * UINT64_MAX: none; 0: at once. */
+uint64_t reader_next(void);
+
+/* Returns the next `asker` whose code must be run again, because an answer for it has arrived;
+ * 0: no further one. */
+uint64_t reader_answered(void);
+
+/* the asker of outsider_rules.h, which runs in each loop iteration */
+#define READER_RULES 1u
+
+/* Begins code that may call the functions below. `asker`, which is not 0, identifies the code,
+ * so that a later run gets the same answers. Outside of reader_begin() and reader_end() these
+ * functions return -EAGAIN. */
+void reader_begin(uint64_t asker);
+
+/* Ends that code. Returns true if an answer is still awaited; otherwise all answers of this
+ * asker are dropped. */
+bool reader_end(void);
+
+/* Returns true if a function has returned -EINPROGRESS since reader_begin(). */
+bool reader_waits(void);
+
+/* Drops all requests and answers of an asker whose code will not run again. */
+void reader_forget(uint64_t asker);
+
+/* Returns true if `error` means that there is no answer, now or yet. */
+static inline bool reader_has_none(int error)
+{
+	return error == -EAGAIN || error == -EINPROGRESS;
+}
+
+/* As peer_read(), subject_read(), peer_read_number() and target_open(); the last one closes its
+ * pidfd here. Also -EAGAIN and -EINPROGRESS. */
+int reader_facts(pid_t pid, struct peer_facts *out);
+int reader_subject(pid_t pid, struct subject *out);
+pid_t reader_number(pid_t of, pid_t pid);
+int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size);
+
+/* As target_has_shim() and tracer_right_has_come(): 1, 0 or a negative errno. */
+int reader_has_shim(pid_t pid);
+int reader_right_has_come(pid_t pid);
+
+/* As target_destroys(): 1, 0 or a negative errno. *took_ns is the time that the read took,
+ * because it reads a file for each thread. */
+int reader_destroys(pid_t pid, uint64_t *took_ns);
+
+/* The main function of kfdschedd-read. `refused` is the counter of filter_install(); it is in
+ * the shared mapping at `counts`, the only one that this process can still write. Returns the
+ * exit code of the process. */
+int reader_run(int socket, const void *counts, uint64_t *refused);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages between the worker and kfdschedd-read (reader.h), one packet each.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_READER_READER_MESSAGE_H
+#define KFDSHIM_SCHEDULER_DAEMON_READER_READER_MESSAGE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "scheduler/daemon/config/match.h"
+#include "scheduler/daemon/peer.h"
+
+#define READER_PROBLEM 256u
+
+enum reader_what {
+	READER_FACTS,
+	READER_SUBJECT,
+	READER_NUMBER,
+	READER_TARGET,
+	READER_HAS_SHIM,
+	READER_DESTROYS,
+	READER_RIGHT_HAS_COME,
+};
+
+struct reader_request {
+	uint64_t number; /* number of the request, repeated in its answer */
+	uint32_t what;
+	pid_t pid;
+	pid_t other; /* READER_NUMBER: the number to translate, in the PID namespace of `pid` */
+};
+
+struct reader_answer {
+	uint64_t number;
+	int32_t result;	  /* return value of the function */
+	uint64_t took_ns; /* ns from the request's arrival to this answer */
+	union {
+		struct peer_facts facts; /* also with READER_TARGET */
+		struct subject subject;
+	};
+	char problem[READER_PROBLEM]; /* READER_TARGET: one sentence */
+};
+
+#endif
