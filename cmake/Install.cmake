@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What `cmake --install` puts where (scheduler/lib has its own). The preloaded library and
+# What `cmake --install` puts where (scheduler/client has its own). The preloaded library and
 # its agent stand in one folder, and where kfdsched looks for them: ../lib.
 include(GNUInstallDirs)
 install(TARGETS kfdschedd RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "channel/protocol.h"
-#include "scheduler/lib/kfdsched.h"
+#include "include/kfdsched.h"
 #include "scheduler/observe/sources.h"
 
 const char *ask_socket(void)

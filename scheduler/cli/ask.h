@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queries the daemon's state through libkfdsched (scheduler/lib/kfdsched.h).
+ * Queries the daemon's state through libkfdsched (include/kfdsched.h).
  *
  * Each query is a connection of its own. Threads: none. Errors: a negative errno;
  * ask_status() and ask_summary() print a message instead. Ownership: the caller owns the JSON.

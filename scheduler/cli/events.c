@@ -9,11 +9,11 @@
 
 #include "common/clock.h"
 #include "common/wait.h"
+#include "include/kfdsched.h"
 #include "scheduler/cli/event_text.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/stop.h"
-#include "scheduler/lib/kfdsched.h"
 
 /* Time that a restarted daemon has until it listens again: 30 tries of 100 ms. */
 #define COMES_BACK_TRIES 30

@@ -9,9 +9,9 @@
 
 #include "channel/protocol.h"
 #include "common/text.h"
+#include "include/kfdsched.h"
 #include "scheduler/cli/holders.h"
 #include "scheduler/cli/orders.h"
-#include "scheduler/lib/kfdsched.h"
 
 int order_begin(const struct verb *verb, int argc, char **argv, const struct verb_option *options,
 		struct order *order)

@@ -11,8 +11,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "include/kfdsched.h"
 #include "scheduler/cli/options.h"
-#include "scheduler/lib/kfdsched.h"
 
 struct order {
 	struct kfdsched *daemon; /* closed by kfdsched_close() */

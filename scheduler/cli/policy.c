@@ -10,12 +10,12 @@
 #include "common/parse.h"
 #include "common/policy.h"
 #include "common/text.h"
+#include "include/kfdsched.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/table.h"
-#include "scheduler/lib/kfdsched.h"
 
 struct asked {
 	const char *socket;

@@ -15,8 +15,8 @@
 
 #include "common/clock.h"
 #include "common/wait.h"
+#include "include/kfdsched.h"
 #include "scheduler/cli/preempt.h"
-#include "scheduler/lib/kfdsched.h"
 
 #define EVENT_MS 3000 /* limit for the event of a suspend or resume */
 

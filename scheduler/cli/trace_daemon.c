@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "include/kfdsched.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/trace_lanes.h"
 #include "scheduler/cli/trace_told.h"
-#include "scheduler/lib/kfdsched.h"
 
 #define MS 1000000u
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "include/kfdsched.h"
 #include "kfd/sysfs.h"
-#include "scheduler/lib/kfdsched.h"
 #include "scheduler/observe/observe.h"
 #include "scheduler/observe/process.h"
 #include "scheduler/observe/sources.h"

@@ -13,7 +13,7 @@
 
 #include "channel/protocol.h"
 #include "common/proc_namespace.h"
-#include "scheduler/lib/kfdsched.h"
+#include "include/kfdsched.h"
 #include "scheduler/observe/sources.h"
 
 /* If the namespace of another user's process may not be read, it is taken as the same, because the

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "scheduler/lib/kfdsched.h"
+#include "include/kfdsched.h"
 #include "scheduler/observe/sources.h"
 #include "scheduler/top/gather_driver.h"
 #include "scheduler/top/gather_names.h"

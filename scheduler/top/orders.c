@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "channel/protocol.h"
-#include "scheduler/lib/kfdsched.h"
+#include "include/kfdsched.h"
 
 /* A process that is suspended as long as fd (from kfdsched_hold()) is open. */
 struct hold {

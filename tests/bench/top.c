@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "scheduler/lib/kfdsched.h"
+#include "include/kfdsched.h"
 #include "tests/bench/report.h"
 #include "tests/bench/spent.h"
 

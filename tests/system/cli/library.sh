@@ -8,7 +8,7 @@ set -eu
 . "$SOURCE/tests/lib/harness.inc.sh"
 
 into=$work/root
-cmake -DCMAKE_INSTALL_PREFIX="$into" -P "$BUILD/scheduler/lib/cmake_install.cmake" >"$work/out"
+cmake -DCMAKE_INSTALL_PREFIX="$into" -P "$BUILD/scheduler/client/cmake_install.cmake" >"$work/out"
 library=$(find "$into" -name libkfdsched.so)
 archive=$(find "$into" -name libkfdsched.a)
 [ -f "$into/include/kfdsched.h" ] || fail "no header"

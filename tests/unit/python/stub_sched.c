@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scheduler/lib/kfdsched.h"
+#include "include/kfdsched.h"
 
 #define API __attribute__((visibility("default")))
 

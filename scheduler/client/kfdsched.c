@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/lib/kfdsched.h"
+#include "include/kfdsched.h"
 
 #include <errno.h>
 #include <limits.h>
