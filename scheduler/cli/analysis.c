@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/inspect/hqd_ratio.h"
 #include "scheduler/cli/gpus.h"
-#include "scheduler/observe/ratio.h"
 
 #define PACKET_BYTES 64u /* of an AQL packet */
 
@@ -127,7 +127,7 @@ static void count_xccs(struct tally *tally, const struct observe_queue *queue)
 }
 
 /* Adds the queues of one process to the counts of the sample (`tally`, one entry per node).
- * Hardware slots are counted by the rules of scheduler/observe/ratio.h. */
+ * Hardware slots are counted by the rules of cli/inspect/hqd_ratio.h. */
 static void count_queues(struct analysis *a, struct tally *tally, const struct observe_list *list)
 {
 	struct ratio ratio[ANALYSIS_NODES], all;

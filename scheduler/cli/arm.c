@@ -14,11 +14,11 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/inspect/inspect.h"
 #include "common/clock.h"
 #include "scheduler/cli/arm_window.h"
 #include "scheduler/cli/progress.h"
 #include "scheduler/cli/result_clients.h"
-#include "scheduler/observe/observe.h"
 
 /* The GPU's time is read at two moments well within a window: simulation.json may be up to
  * SIMULATION_LAG_MS old, so the first reading waits until it covers the window's beginning, and the

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "channel/protocol.h"
+#include "cli/inspect/sources.h"
 #include "include/kfdsched.h"
-#include "scheduler/observe/sources.h"
 
 const char *ask_socket(void)
 {

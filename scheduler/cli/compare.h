@@ -6,8 +6,8 @@
 #ifndef KFDSHIM_CLI_COMPARE_H
 #define KFDSHIM_CLI_COMPARE_H
 
+#include "cli/inspect/process.h"
 #include "scheduler/cli/comparison.h"
-#include "scheduler/observe/process.h"
 
 struct side {
 	char name[128];			 /* the user's word for it, for messages */

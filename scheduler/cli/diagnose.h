@@ -15,10 +15,10 @@
 #include <jansson.h>
 #include <sys/types.h>
 
+#include "cli/inspect/inspect.h"
+#include "cli/inspect/process.h"
 #include "kfd/gpu_name.h"
 #include "scheduler/cli/doctor_judge.h"
-#include "scheduler/observe/observe.h"
-#include "scheduler/observe/process.h"
 
 struct diagnose_facts {
 	pid_t asked; /* number that the user gave; a thread of who.pid if the two differ */

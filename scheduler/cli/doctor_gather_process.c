@@ -19,13 +19,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "cli/inspect/inspect.h"
+#include "cli/inspect/process.h"
+#include "cli/inspect/sources.h"
 #include "common/proc_file.h"
 #include "common/proc_maps.h"
 #include "kfd/device.h"
 #include "scheduler/cli/doctor_read.h"
-#include "scheduler/observe/observe.h"
-#include "scheduler/observe/process.h"
-#include "scheduler/observe/sources.h"
 
 #define PROCESSES "/sys/class/kfd/kfd/proc"
 #define COMPUTE "0" /* the type of a compute queue in sysfs */

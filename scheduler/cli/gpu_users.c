@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/inspect/process.h"
+#include "cli/inspect/sources.h"
 #include "common/text.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/recording.h"
-#include "scheduler/observe/process.h"
-#include "scheduler/observe/sources.h"
 
 #define USERS 1024
 

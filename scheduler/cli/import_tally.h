@@ -9,7 +9,7 @@
 #ifndef KFDSHIM_CLI_IMPORT_TALLY_H
 #define KFDSHIM_CLI_IMPORT_TALLY_H
 
-#include "scheduler/observe/hiplog.h"
+#include "cli/inspect/hiplog.h"
 
 #define TALLY_PROCESSES 1024u
 #define TALLY_THREADS 8192u

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/inspect/inspect.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/stop.h"
-#include "scheduler/observe/observe.h"
 
 #define FOR_MAX_US (7 * 86400e6)
 #define INTERVAL_MIN_US 100.0

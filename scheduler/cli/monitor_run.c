@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/inspect/process.h"
 #include "common/clock.h"
 #include "common/text.h"
 #include "scheduler/cli/gpu_users.h"
@@ -22,7 +23,6 @@
 #include "scheduler/cli/recording.h"
 #include "scheduler/cli/sampling.h"
 #include "scheduler/cli/stop.h"
-#include "scheduler/observe/process.h"
 
 /* Shortest time between lines about samples without a change. */
 #define QUIET_NS UINT64_C(100000000)

@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/inspect/inspect.h"
 #include "common/wait.h"
-#include "scheduler/observe/observe.h"
 
 #define USERS 4096u
 #define SHORT_ID 12 /* digits of a container id that engines display */

@@ -10,9 +10,9 @@
 #ifndef KFDSHIM_CLI_PEOPLE_H
 #define KFDSHIM_CLI_PEOPLE_H
 
+#include "cli/inspect/container_engine.h"
+#include "cli/inspect/process.h"
 #include "scheduler/cli/cli.h"
-#include "scheduler/observe/container_names.h"
-#include "scheduler/observe/process.h"
 
 struct person {
 	struct process_identity who;

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/inspect/inspect.h"
+#include "cli/inspect/process.h"
 #include "common/text.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/table.h"
-#include "scheduler/observe/observe.h"
-#include "scheduler/observe/process.h"
 
 #define PROCESSES 4096
 

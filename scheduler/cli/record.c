@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/inspect/process.h"
 #include "common/clock.h"
 #include "common/proc_stat.h"
 #include "common/text.h"
@@ -26,7 +27,6 @@
 #include "scheduler/cli/recording.h"
 #include "scheduler/cli/shown.h"
 #include "scheduler/cli/stop.h"
-#include "scheduler/observe/process.h"
 
 #define PROCESSES 1024u
 /* Longest wait after the end of the command until the driver no longer lists its processes, because

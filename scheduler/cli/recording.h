@@ -16,7 +16,7 @@
 
 #include <jansson.h>
 
-#include "scheduler/observe/observe.h"
+#include "cli/inspect/inspect.h"
 
 #define RECORDING_VERSION 1
 #define RECORDING_WHY 384 /* room for an explanation with a path */

@@ -17,8 +17,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "cli/inspect/queue_view.h"
 #include "kfd/gpu_name.h"
-#include "scheduler/observe/queue.h"
 
 /* Limit of the different queues that are tracked one by one. Further ones are counted in each
  * sample only. A process has at most 1024 queues at a time. */

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/inspect/sources.h"
 #include "common/text.h"
 #include "scheduler/cli/ask.h"
 #include "scheduler/cli/dump.h"
 #include "scheduler/cli/field.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
-#include "scheduler/observe/sources.h"
 
 static void print_daemon(const json_t *daemon)
 {

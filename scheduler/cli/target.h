@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "cli/inspect/process.h"
 #include "scheduler/cli/cli.h"
-#include "scheduler/observe/process.h"
 
 struct target {
 	pid_t pid;

@@ -8,8 +8,8 @@
 #ifndef KFDSHIM_CLI_TRACE_TOLD_H
 #define KFDSHIM_CLI_TRACE_TOLD_H
 
+#include "cli/inspect/hiplog.h"
 #include "scheduler/cli/trace_event.h"
-#include "scheduler/observe/hiplog.h"
 
 /* Returns the string value of a key; "" if there is none. Borrowed from `object`. */
 const char *told_text(const json_t *object, const char *key);

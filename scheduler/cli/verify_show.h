@@ -7,9 +7,9 @@
 #ifndef KFDSHIM_CLI_VERIFY_SHOW_H
 #define KFDSHIM_CLI_VERIFY_SHOW_H
 
-#include "scheduler/observe/process.h"
-#include "scheduler/observe/ratio.h"
-#include "scheduler/observe/verify.h"
+#include "cli/inspect/hqd_ratio.h"
+#include "cli/inspect/process.h"
+#include "cli/inspect/verify.h"
 
 /* What was found about one process. */
 struct verified {

@@ -9,7 +9,7 @@
 #ifndef KFDSHIM_TOP_DETAIL_H
 #define KFDSHIM_TOP_DETAIL_H
 
-#include "scheduler/observe/observe.h"
+#include "cli/inspect/inspect.h"
 
 struct detail;
 

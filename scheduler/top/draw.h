@@ -9,7 +9,7 @@
 #ifndef KFDSHIM_TOP_DRAW_H
 #define KFDSHIM_TOP_DRAW_H
 
-#include "scheduler/observe/observe.h"
+#include "cli/inspect/inspect.h"
 #include "scheduler/top/screen.h"
 #include "scheduler/top/ui.h"
 

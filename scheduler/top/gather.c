@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/inspect/sources.h"
 #include "common/clock.h"
 #include "include/kfdsched.h"
-#include "scheduler/observe/sources.h"
 #include "scheduler/top/gather_driver.h"
 #include "scheduler/top/gather_names.h"
 #include "scheduler/top/gather_registers.h"

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/inspect/inspect.h"
 #include "kfd/gpu_name.h"
 #include "kfd/sysfs.h"
 #include "kfd/topology.h"
-#include "scheduler/observe/observe.h"
 
 #define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
 #define PROCESSES "/sys/class/kfd/kfd/proc"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/inspect/process.h"
 #include "common/proc_stat.h"
-#include "scheduler/observe/process.h"
 
 #define CHECK_NS 1000000000u  /* 1 s: time between two checks for a reused pid */
 #define REREAD_NS 5000000000u /* 5 s: after it the name is read again; an exec changes it */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/inspect/debugfs.h"
+#include "cli/inspect/hqd_ratio.h"
+#include "cli/inspect/sources.h"
 #include "common/clock.h"
-#include "scheduler/observe/debugfs.h"
-#include "scheduler/observe/ratio.h"
-#include "scheduler/observe/sources.h"
 
 #define REREAD_NS 5000000000u /* 5 s: minimum time between two readings */
 #define RESTS 200u /* pause after a reading, as a multiple of its duration: 0.5 % of a core */

@@ -28,9 +28,9 @@
 /* clang-format on */
 
 #include "channel/client_shm.h"
+#include "cli/inspect/container.h"
+#include "cli/inspect/sources.h"
 #include "common/proc_file.h"
-#include "scheduler/observe/container.h"
-#include "scheduler/observe/sources.h"
 
 #define NOBODY 65534
 #define USUAL_S 10 /* limit, in s; a command that waits for the attacker would wait for ever */

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/observe/debugfs.h"
+#include "cli/inspect/debugfs.h"
 
 #define MQD 512
 #define SDMA 128

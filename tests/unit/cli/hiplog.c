@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/observe/hiplog.h"
+#include "cli/inspect/hiplog.h"
 
 static struct hiplog_record read_line(const char *line)
 {

@@ -24,7 +24,7 @@
 /* clang-format on */
 
 #include "channel/client_shm.h"
-#include "scheduler/observe/sources.h"
+#include "cli/inspect/sources.h"
 
 #define LATE_US 2000000 /* a new file may be reported this late */
 

@@ -24,8 +24,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "scheduler/observe/observe.h"
-#include "scheduler/observe/process.h"
+#include "cli/inspect/inspect.h"
+#include "cli/inspect/process.h"
 
 static struct process_identity who;
 

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
+#include "cli/inspect/sources.h"
 #include "kfd/exception.h"
-#include "scheduler/observe/sources.h"
 
 #define GPU 19729u
 

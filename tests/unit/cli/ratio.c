@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/observe/ratio.h"
+#include "cli/inspect/hqd_ratio.h"
 
 static const struct topology_gpu gpus[] = {
 	{.gpu_id = 30, .xccs = 4},

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/observe/verify.h"
+#include "cli/inspect/verify.h"
 
 #define GPU 12440
 #define RING 0x7f0000100000

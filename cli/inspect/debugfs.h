@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Parsers for the texts of debugfs kfd/mqds and kfd/hqds.
+ *
+ * Formats: kfd_debugfs_mqds_by_process, pqm_debugfs_mqds, kfd_debugfs_hqds_by_device and
+ * dqm_debugfs_hqds of Linux 5.0 to 7.x (before 6.5 the slots had no XCC number).
+ * Words of MQDs and registers: struct v9_mqd and v9_sdma_mqd, and the dumps of
+ * amdgpu_amdkfd_gfx_v9.c. So they are known for gfx9 only (gfx900 to gfx950). For other
+ * generations only the existence of a queue is reported, with its GPU and engine.
+ *
+ * Errors of all functions:
+ * -EBADMSG     the text is not in the driver's format or ends early; a sentence names the line
+ * -EOPNOTSUPP  the text has a GPU of another generation
+ * -ENOMEM      no memory
+ * After -EBADMSG and -EOPNOTSUPP the list has the entries that could be read.
+ *
+ * Pure. Threads: any, one at a time for each list.
+ */
+#ifndef KFDSHIM_CLI_INSPECT_DEBUGFS_H
+#define KFDSHIM_CLI_INSPECT_DEBUGFS_H
+
+#include <sys/types.h>
+
+#include "cli/inspect/inspect.h"
+#include "kfd/topology.h"
+
+struct debugfs_text {
+	const char *at; /* no NUL needed at its end */
+	size_t bytes;
+	const struct topology_gpu *gpus; /* GPUs of the machine that wrote the text */
+	size_t n_gpus;
+};
+
+/*
+ * Adds the queues of one process from the text of kfd/mqds, without ids, in the order of the text
+ * (newest first).
+ *
+ * pid: in the driver's numbering. OBSERVE_MQDS: a compute queue has one MQD for each XCC; an SDMA
+ * queue has one, however many times a driver for several XCCs dumps it. The read and write pointers
+ * in an MQD are from the last time when the queue was unmapped, so they are not reported. The
+ * priority is reported if the driver writes it, that is before Linux 7.2.
+ *
+ * Returns 0, the errors above, or -ENOENT if the process is not in the text.
+ */
+int debugfs_mqds(const struct debugfs_text *text, pid_t pid, struct observe_list *out,
+		 char why[static OBSERVE_WHY]);
+
+/* The registers of a hardware slot (HQD) that KFD owns. */
+struct debugfs_slot {
+	uint32_t gpu_id;
+	uint32_t xcc;
+	enum observe_type type; /* AQL, PM4, SDMA or XGMI; valid only if active */
+	uint32_t pipe, queue;	/* SDMA: engine and RLC */
+	bool active;		/* false: the fields below are not valid */
+	uint32_t vmid;
+	uint32_t doorbell; /* offset in the GPU's doorbells, bytes */
+	uint64_t ring;	   /* address of the ring buffer */
+};
+/* Calls `see` for each slot in the text of kfd/hqds, in its order. The slot of the driver's own
+ * queue (HIQ) is left out. `arg` is passed to `see`. */
+int debugfs_slots(const struct debugfs_text *text,
+		  void (*see)(void *arg, const struct debugfs_slot *slot), void *arg,
+		  char why[static OBSERVE_WHY]);
+
+/*
+ * Adds an entry for each ring that is active in a slot of kfd/hqds. OBSERVE_HQDS: number of its
+ * slots. The doorbell is reported, too, because it distinguishes rings of two processes that have
+ * the same address. Read and write pointers are not reported: those of a slot are of one XCC only
+ * and may be cut to the size of the ring. Only the memory of the process has the real ones.
+ */
+int debugfs_hqds(const struct debugfs_text *text, struct observe_list *out,
+		 char why[static OBSERVE_WHY]);
+
+#endif

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+/* Parses debugfs kfd/hqds: for each node and XCC the hardware slots, each followed by its
+ * registers. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/inspect/debugfs_words.h"
+
+#define REGISTERS_MAX 64u
+
+enum kind { NO_SLOT, CP_SLOT, SDMA_SLOT, OTHER_SLOT };
+
+struct hqds {
+	const struct debugfs_text *text;
+	void (*see)(void *arg, const struct debugfs_slot *slot, const uint32_t *words,
+		    const struct topology_gpu *gpu);
+	void *arg;
+	char *why;
+	int unknown; /* -EOPNOTSUPP: a node's register layout is not known, see `why` */
+	bool in_node;
+	uint32_t gpu_id;
+	const struct topology_gpu *gpu; /* of gpu_id; NULL: its register layout is not known */
+
+	/* The slot whose registers are being read; line: its heading, words: registers so far. */
+	enum kind kind;
+	struct debugfs_slot slot;
+	size_t line;
+	unsigned words;
+	uint32_t now[REGISTERS_MAX];
+};
+
+static void cp_slot(struct debugfs_slot *slot, const uint32_t *words)
+{
+	bool aql = (words[HQD_PQ_CONTROL] & SLOT_BASED_WPTR) == SLOT_BASED_AQL;
+
+	slot->active = words[HQD_ACTIVE] & 1;
+	slot->type = aql ? OBSERVE_AQL : OBSERVE_PM4;
+	slot->vmid = words[HQD_VMID] & 15;
+	slot->doorbell = words[HQD_DOORBELL_CONTROL] & DOORBELL_OFFSET;
+	slot->ring = words_pair(&words[HQD_PQ_BASE]) << 8;
+}
+
+static void sdma_slot(struct debugfs_slot *slot, const uint32_t *words,
+		      const struct topology_gpu *gpu)
+{
+	slot->active = words[SDMA_RB_CNTL] & RB_ENABLE;
+	slot->type = words_engine(gpu, slot->pipe);
+	slot->vmid = RB_VMID(words[SDMA_RB_CNTL]);
+	slot->doorbell = words[SDMA_DOORBELL_OFFSET] & DOORBELL_OFFSET;
+	slot->ring = words_pair(&words[SDMA_RB_BASE]) << 8;
+}
+
+static int end_slot(struct hqds *h)
+{
+	unsigned whole = h->kind == CP_SLOT ? HQD_WORDS : SDMA_REGISTERS;
+
+	if (h->kind != CP_SLOT && h->kind != SDMA_SLOT)
+		return 0;
+	if (h->words < whole) {
+		h->kind = NO_SLOT;
+		return words_too_few("hqds", h->line, h->words, whole, h->why);
+	}
+	if (h->kind == CP_SLOT)
+		cp_slot(&h->slot, h->now);
+	else
+		sdma_slot(&h->slot, h->now, h->gpu);
+	h->kind = NO_SLOT;
+	h->see(h->arg, &h->slot, h->now, h->gpu);
+	return 0;
+}
+
+static void begin_node(struct hqds *h, uint32_t gpu_id)
+{
+	const struct topology_gpu *gpu = topology_find(h->text->gpus, h->text->n_gpus, gpu_id);
+
+	h->in_node = true;
+	h->gpu_id = gpu_id;
+	h->gpu = words_known(gpu) ? gpu : NULL;
+}
+
+static void begin_slot(struct hqds *h, const struct lines *lines, enum kind kind, uint32_t xcc,
+		       uint32_t pipe, uint32_t queue)
+{
+	h->kind = h->gpu ? kind : OTHER_SLOT;
+	h->line = lines->number;
+	h->words = 0;
+	h->slot = (struct debugfs_slot){
+		.gpu_id = h->gpu_id,
+		.xcc = xcc,
+		.pipe = pipe,
+		.queue = queue,
+	};
+	if (!h->gpu && !h->unknown)
+		h->unknown = words_unknown(h->text, h->gpu_id, "hardware slots", h->why);
+}
+
+static int take_head(struct hqds *h, const struct lines *lines)
+{
+	uint32_t n[4];
+	int r = end_slot(h);
+
+	if (r)
+		return r;
+	if (line_is(lines, "Node %u, gpu_id %x:", n)) {
+		begin_node(h, n[1]);
+		return 0;
+	}
+	if (!h->in_node)
+		return words_odd_line(lines, "hqds", h->why);
+	if (line_is(lines, " Inst %u,  CP Pipe %u, Queue %u", n))
+		begin_slot(h, lines, CP_SLOT, n[0], n[1], n[2]);
+	else if (line_is(lines, "  SDMA Engine %u, RLC %u", n))
+		begin_slot(h, lines, SDMA_SLOT, 0, n[0], n[1]);
+	else if (line_is(lines, "  CP Pipe %u, Queue %u", n))
+		begin_slot(h, lines, CP_SLOT, 0, n[0], n[1]);
+	else if (line_is(lines, "   Inst %u, HIQ on MEC %u Pipe %u Queue %u", n) ||
+		 line_is(lines, "  HIQ on MEC %u Pipe %u Queue %u", n))
+		h->kind = OTHER_SLOT;
+	else if (!line_is(lines, " Device is stopped", n))
+		return words_odd_line(lines, "hqds", h->why);
+	return 0;
+}
+
+/* The registers of a slot follow each other in the rows. A gap in the register numbers starts a new
+ * row, so a row can be short; the offsets of the rows are not needed. */
+static int take_row(struct hqds *h, const struct lines *lines, const uint32_t *row, unsigned n)
+{
+	if (h->kind == NO_SLOT)
+		return words_odd_line(lines, "hqds", h->why);
+	if (h->kind == OTHER_SLOT)
+		return 0;
+	if (h->words + n > REGISTERS_MAX)
+		return words_odd_line(lines, "hqds", h->why);
+	memcpy(&h->now[h->words], row, n * sizeof(*row));
+	h->words += n;
+	return 0;
+}
+
+static int read_slots(struct hqds *h)
+{
+	struct lines lines = lines_of(h->text->at, h->text->bytes);
+	uint32_t offset, row[LINE_WORDS];
+	int r = 0;
+
+	while (!r && line_next(&lines)) {
+		unsigned n = lines.cut ? 0 : line_row(&lines, &offset, row);
+
+		if (n)
+			r = take_row(h, &lines, row, n);
+		else if (lines.cut)
+			r = words_odd_line(&lines, "hqds", h->why);
+		else
+			r = take_head(h, &lines);
+	}
+	if (!r)
+		r = end_slot(h);
+	return r ? r : h->unknown;
+}
+
+struct seer {
+	void (*see)(void *arg, const struct debugfs_slot *slot);
+	void *arg;
+};
+
+static void show(void *arg, const struct debugfs_slot *slot, const uint32_t *words,
+		 const struct topology_gpu *gpu)
+{
+	const struct seer *seer = arg;
+
+	(void)words;
+	(void)gpu;
+	seer->see(seer->arg, slot);
+}
+
+int debugfs_slots(const struct debugfs_text *text,
+		  void (*see)(void *arg, const struct debugfs_slot *slot), void *arg,
+		  char why[static OBSERVE_WHY])
+{
+	struct seer seer = {see, arg};
+	struct hqds h = {.text = text, .see = show, .arg = &seer, .why = why};
+
+	return read_slots(&h);
+}
+
+/* ---- rings ---- */
+
+struct rings {
+	struct observe_list *out;
+	size_t node_first; /* first entry of the current GPU in `out` */
+	uint32_t gpu_id;
+	bool no_memory;
+};
+
+static void describe(struct observe_queue *queue, const struct debugfs_slot *slot,
+		     const uint32_t *words, const struct topology_gpu *gpu)
+{
+	const enum observe_source by = OBSERVE_HQD;
+
+	queue->id = OBSERVE_NO_ID;
+	queue->gpu_id = slot->gpu_id;
+	queue->told_by = OBSERVE_BIT(by);
+	if (observe_is_compute(slot->type)) {
+		words_compute(queue, words, by);
+		words_priority(queue, words, false, by);
+	} else {
+		words_sdma(queue, words, gpu, slot->pipe, by);
+	}
+}
+
+/* Doorbell and ring address together identify a queue: the same ring address can occur in two
+ * processes. */
+static bool is_ring(const struct observe_queue *queue, const struct debugfs_slot *slot)
+{
+	return queue->gpu_id == slot->gpu_id &&
+	       queue->field[OBSERVE_RING_ADDRESS].value == slot->ring &&
+	       queue->field[OBSERVE_DOORBELL].value == slot->doorbell &&
+	       observe_is_compute(queue->field[OBSERVE_TYPE].value) ==
+		       observe_is_compute(slot->type);
+}
+
+static void count_slot(struct observe_queue *queue, const struct debugfs_slot *slot)
+{
+	observe_set(queue, OBSERVE_HQDS, 0, OBSERVE_HQD);
+	queue->field[OBSERVE_HQDS].value++;
+	if (!observe_is_compute(slot->type) || slot->xcc >= 64)
+		return;
+	observe_set(queue, OBSERVE_HQD_XCCS, 0, OBSERVE_HQD);
+	queue->field[OBSERVE_HQD_XCCS].value |= UINT64_C(1) << slot->xcc;
+}
+
+static void add_slot(void *arg, const struct debugfs_slot *slot, const uint32_t *words,
+		     const struct topology_gpu *gpu)
+{
+	struct rings *rings = arg;
+	struct observe_queue *queue = NULL;
+
+	if (!slot->active || rings->no_memory)
+		return;
+	if (slot->gpu_id != rings->gpu_id) {
+		rings->gpu_id = slot->gpu_id;
+		rings->node_first = rings->out->count;
+	}
+	for (size_t i = rings->node_first; !queue && i < rings->out->count; i++)
+		if (is_ring(&rings->out->queue[i], slot))
+			queue = &rings->out->queue[i];
+	if (queue) {
+		count_slot(queue, slot);
+		return;
+	}
+	queue = observe_list_add(rings->out);
+	rings->no_memory = !queue;
+	if (!queue)
+		return;
+	describe(queue, slot, words, gpu);
+	count_slot(queue, slot);
+}
+
+int debugfs_hqds(const struct debugfs_text *text, struct observe_list *out,
+		 char why[static OBSERVE_WHY])
+{
+	struct rings rings = {.out = out, .node_first = out->count};
+	struct hqds h = {.text = text, .see = add_slot, .arg = &rings, .why = why};
+	int r = read_slots(&h);
+
+	return rings.no_memory ? -ENOMEM : r;
+}

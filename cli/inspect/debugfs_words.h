@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layout of gfx9's MQDs (struct v9_mqd, v9_sdma_mqd) and of the registers of its hardware slots,
+ * and functions that read a queue's values from them. Used by debugfs_mqds.c and debugfs_hqds.c
+ * only. Pure. Threads: any.
+ */
+#ifndef KFDSHIM_CLI_INSPECT_DEBUGFS_WORDS_H
+#define KFDSHIM_CLI_INSPECT_DEBUGFS_WORDS_H
+
+#include "cli/inspect/debugfs.h"
+#include "cli/inspect/debugfs_line.h"
+
+/* Indexes of 32-bit words in struct v9_mqd. */
+enum {
+	MQD_SE0 = 23, /* CU masks of shader engines 0 to 3 */
+	MQD_SE1 = 24,
+	MQD_SE2 = 26,
+	MQD_SE3 = 27,
+	MQD_SE4 = 39,  /* CU masks of shader engines 4 to 7: words 39 to 42, before 9.4.3 only */
+	MQD_HQD = 128, /* start of the words that match the registers of a slot (HQD_*) */
+	MQD_SAVE_BASE = 171,
+	MQD_SAVE_BYTES = 177,
+	MQD_WORDS = 512,
+};
+
+/* Indexes of the registers of a compute slot, counted from CP_MQD_BASE_ADDR. */
+enum {
+	HQD_ACTIVE = 2,
+	HQD_VMID = 3,
+	HQD_PIPE_PRIORITY = 5,
+	HQD_QUEUE_PRIORITY = 6,
+	HQD_PQ_BASE = 8,
+	HQD_RPTR_REPORT = 11,
+	HQD_WPTR_POLL = 13,
+	HQD_DOORBELL_CONTROL = 15,
+	HQD_PQ_CONTROL = 17,
+	HQD_WORDS = 56,
+};
+
+/* Indexes of words in struct v9_sdma_mqd, and of the registers of an SDMA slot. */
+enum {
+	SDMA_RB_CNTL = 0,
+	SDMA_RB_BASE = 1,
+	SDMA_RPTR_ADDRESS_HI = 8,
+	SDMA_RPTR_ADDRESS_LO = 9,
+	SDMA_DOORBELL_OFFSET = 22,
+	SDMA_ENGINE = 126, /* engine number; MQD only, for the driver's own use */
+	SDMA_REGISTERS = 42,
+	SDMA_WORDS = 128,
+};
+
+#define QUEUE_SIZE 0x3fu /* field of CP_HQD_PQ_CONTROL: log2 of the ring's dwords, minus 1 */
+#define SLOT_BASED_WPTR (3u << 25)
+#define SLOT_BASED_AQL (2u << 25)
+#define DOORBELL_OFFSET 0x0ffffffcu
+#define RB_ENABLE 1u
+#define RB_SIZE(cntl) ((cntl) >> 1 & 0x1fu) /* log2 of the ring's dwords */
+#define RB_VMID(cntl) ((cntl) >> 24 & 15u)
+#define ALL_CUS UINT32_MAX
+#define GFX_9_4_3 90400u /* gfx_target_version of gfx940, the first of gfx940 to gfx942 */
+
+static inline uint64_t words_pair(const uint32_t *words)
+{
+	return (uint64_t)words[1] << 32 | words[0];
+}
+
+/* Returns true if the GPU is gfx9, so that the layout above is valid. gpu may be NULL. */
+bool words_known(const struct topology_gpu *gpu);
+/* Sets an address value, unless it is 0, which means that there is no address. */
+void words_address(struct observe_queue *queue, enum observe_field field, uint64_t value,
+		   enum observe_source source);
+/* Sets type, ring, addresses and doorbell of a compute queue. hqd: the registers of a slot, or the
+ * words of an MQD from MQD_HQD. */
+void words_compute(struct observe_queue *queue, const uint32_t *hqd, enum observe_source source);
+/* Returns OBSERVE_SDMA or OBSERVE_XGMI. Engine numbers continue from one node of a card to the
+ * next; within a node the engines for XGMI come last. */
+enum observe_type words_engine(const struct topology_gpu *gpu, uint32_t engine);
+/* Sets type, ring, address of the read pointer and doorbell of a queue of that SDMA engine. */
+void words_sdma(struct observe_queue *queue, const uint32_t *words, const struct topology_gpu *gpu,
+		uint32_t engine, enum observe_source source);
+/* Sets the priority of a compute queue. zero_is_told: the driver is one that writes the priority,
+ * so that 0 is a priority; otherwise 0 means that it is not known. */
+void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_is_told,
+		    enum observe_source source);
+
+/*
+ * Write the sentence for an error: a line that is not in the format (or cut), a structure that
+ * began in `line` and has only `words` of `whole` words, and a GPU whose structures are not known.
+ *
+ * file: "mqds" or "hqds". what: name of the structures, plural. Return -EBADMSG; words_unknown()
+ * returns -EOPNOTSUPP.
+ */
+int words_odd_line(const struct lines *lines, const char *file, char why[static OBSERVE_WHY]);
+int words_too_few(const char *file, size_t line, unsigned words, unsigned whole,
+		  char why[static OBSERVE_WHY]);
+int words_unknown(const struct debugfs_text *text, uint32_t gpu_id, const char *what,
+		  char why[static OBSERVE_WHY]);
+
+#endif

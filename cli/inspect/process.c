@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "cli/inspect/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/inspect/container.h"
+#include "cli/inspect/inspect.h"
+#include "common/proc_stat.h"
+#include "common/text.h"
+
+#define STATUS_BYTES 8192u
+
+/* Read up to size - 1 bytes and add a NUL. Returns the number of bytes or a negative errno. */
+static ssize_t read_file(pid_t pid, const char *name, char *out, size_t size)
+{
+	char path[64];
+	ssize_t n = 0, got = 0;
+	int fd, error;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	out[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	while ((size_t)n < size - 1 && (got = read(fd, out + n, size - 1 - (size_t)n)) > 0)
+		n += got;
+	error = errno;
+	close(fd);
+	out[n] = '\0';
+	return got < 0 && n == 0 ? -error : n;
+}
+
+/* Returns the text behind the first occurrence of `word`, or NULL. */
+static const char *behind(const char *status, const char *word)
+{
+	const char *at = strstr(status, word);
+
+	return at ? at + strlen(word) : NULL;
+}
+
+static bool number_behind(const char *status, const char *word, long *out)
+{
+	const char *at = behind(status, word);
+	char *end;
+
+	if (!at)
+		return false;
+	*out = strtol(at, &end, 10);
+	return end != at;
+}
+
+static void read_pids(const char *status, struct process_identity *out)
+{
+	const char *at = behind(status, "\nNSpid:");
+	char *end;
+
+	for (; at && *at != '\n' && out->depth < PROCESS_NAMESPACES; at = end) {
+		long pid = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		out->pids[out->depth++] = (pid_t)pid;
+	}
+	if (out->depth == 0 || out->pids[0] != out->pid) {
+		out->pids[0] = out->pid;
+		out->depth = 1;
+	}
+}
+
+static void read_command(pid_t pid, char out[static PROCESS_COMMAND])
+{
+	ssize_t n = read_file(pid, "cmdline", out, PROCESS_COMMAND);
+
+	if (n <= 0)
+		return;
+	while (n > 0 && out[n - 1] == '\0')
+		n--;
+	for (ssize_t i = 0; i < n; i++)
+		if (out[i] == '\0')
+			out[i] = ' ';
+	plain_ascii(out);
+}
+
+void process_name(pid_t pid, char out[static 16])
+{
+	char text[32];
+	ssize_t n = read_file(pid, "comm", text, sizeof(text));
+
+	if (n > 0 && text[n - 1] == '\n')
+		text[n - 1] = '\0';
+	snprintf(out, 16, "%.15s", text);
+	plain_ascii(out);
+}
+
+/* /proc shows nothing of this process. kill() distinguishes a hidden process from a missing one. */
+static int no_such(pid_t pid)
+{
+	return kill(pid, 0) == 0 || errno == EPERM ? -EACCES : -ESRCH;
+}
+
+int process_read(pid_t pid, struct process_identity *out)
+{
+	char status[STATUS_BYTES];
+	struct proc_stat stat;
+	long number;
+
+	*out = (struct process_identity){.pid = pid, .uid = (uid_t)-1};
+	if (pid <= 0)
+		return -ESRCH;
+	if (read_file(pid, "status", status, sizeof(status)) <= 0 || !proc_stat(pid, &stat))
+		return no_such(pid);
+	if (number_behind(status, "\nTgid:", &number) && number != pid)
+		return -EINVAL;
+	out->started = stat.started;
+	out->state = stat.state;
+	out->kernel = stat.kernel_thread;
+	if (number_behind(status, "\nTracerPid:", &number))
+		out->tracer = (pid_t)number;
+	if (sscanf(behind(status, "\nUid:") ?: "", "%*u %ld", &number) == 1)
+		out->uid = (uid_t)number;
+	read_pids(status, out);
+	process_name(pid, out->comm);
+	read_command(pid, out->command);
+	if (!out->kernel && out->state != 'Z')
+		container_read(pid, out->depth, &out->container);
+	out->host_pid = observe_host_pid(pid);
+	return process_is(out) ? 0 : -ESRCH;
+}
+
+bool process_is(const struct process_identity *identity)
+{
+	struct proc_stat stat;
+
+	return proc_stat(identity->pid, &stat) && stat.started == identity->started;
+}
+
+/* Returns 0 if tid is no thread of a visible process. */
+static pid_t process_of_thread(pid_t tid)
+{
+	char status[STATUS_BYTES];
+	long number = 0;
+
+	if (read_file(tid, "status", status, sizeof(status)) > 0)
+		number_behind(status, "\nTgid:", &number);
+	return (pid_t)number;
+}
+
+const char *process_sentence(char text[static PROCESS_SENTENCE], pid_t pid, int error)
+{
+	switch (error) {
+	case -ESRCH:
+		snprintf(text, PROCESS_SENTENCE,
+			 "there is no process %d: it has ended, or belongs to another pid "
+			 "namespace",
+			 (int)pid);
+		break;
+	case -EINVAL:
+		snprintf(text, PROCESS_SENTENCE, "%d is a thread of process %d: use the process id",
+			 (int)pid, (int)process_of_thread(pid));
+		break;
+	case -EACCES:
+		snprintf(text, PROCESS_SENTENCE,
+			 "process %d is not visible to this user (/proc is mounted with hidepid): "
+			 "run this as root",
+			 (int)pid);
+		break;
+	default:
+		snprintf(text, PROCESS_SENTENCE, "process %d cannot be read (%s)", (int)pid,
+			 strerror(-error));
+	}
+	return text;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Identity of a process: its pids in every pid namespace, its container, its command. Read from
+ * /proc only.
+ *
+ * pids are those of /proc, which must belong to the caller's pid namespace. Threads: any. Errors:
+ * negative errno. A value that cannot be read stays empty, 0 or unknown.
+ */
+#ifndef KFDSHIM_CLI_INSPECT_PROCESS_H
+#define KFDSHIM_CLI_INSPECT_PROCESS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROCESS_NAMESPACES 8u /* nested pid namespaces that are recorded */
+#define PROCESS_COMMAND 256u
+#define CONTAINER_ID_MAX 65u
+#define CONTAINER_NAME_MAX 128u
+
+/* The container engine that created the cgroup or the namespaces of the process. */
+enum container_engine {
+	CONTAINER_NONE,	   /* no container */
+	CONTAINER_UNKNOWN, /* a container, but nothing shows of which engine */
+	CONTAINER_DOCKER,
+	CONTAINER_PODMAN,
+	CONTAINER_CONTAINERD,
+	CONTAINER_CRIO,
+	CONTAINER_ENGINES
+};
+const char *container_engine_name(enum container_engine engine); /* "docker", ...; "-" */
+
+/* Evidence by which the container was detected. */
+enum container_clue {
+	CONTAINER_CLUE_NONE,
+	CONTAINER_CLUE_CGROUP,	   /* path of the cgroup */
+	CONTAINER_CLUE_FILE,	   /* /run/.containerenv, which podman writes */
+	CONTAINER_CLUE_MOUNTS,	   /* mounts over the container's /etc */
+	CONTAINER_CLUE_NAMESPACES, /* only namespaces that differ from the initial ones */
+	CONTAINER_CLUES
+};
+const char *container_clue_name(enum container_clue clue); /* "cgroup", ...; "-" */
+
+struct container {
+	enum container_engine engine;
+	enum container_clue clue;
+	char id[CONTAINER_ID_MAX]; /* the engine's id, 64 hexadecimal digits; empty: not known */
+	char name[CONTAINER_NAME_MAX]; /* empty: not requested yet, or not known */
+	char pod_uid[64];	       /* uid of the Kubernetes pod; empty: no pod */
+};
+
+struct process_identity {
+	pid_t pid;	  /* in the caller's pid namespace */
+	uint64_t started; /* ticks since boot (common/proc_stat.h); unique together with pid */
+	char state;	  /* letter in /proc/PID/stat: 'S', 'T', 'Z', ... */
+	bool kernel;	  /* a kernel thread */
+	uid_t uid;	  /* effective uid; -1: not known */
+	pid_t tracer;	  /* 0: none, or one of another pid namespace, which /proc hides */
+	/* pids[0..depth-1]: from the caller's pid namespace to the process's own, innermost last;
+	 * pids[0] is pid. */
+	pid_t pids[PROCESS_NAMESPACES];
+	unsigned depth;
+	pid_t host_pid; /* in the initial pid namespace; 0: not known from here */
+	char comm[16]; /* /proc/PID/comm, in plain ASCII; the only name if there are no arguments */
+	/* Arguments separated by blanks, cut to size. Everything but printable ASCII is '?'. */
+	char command[PROCESS_COMMAND];
+	struct container container;
+};
+
+/*
+ * Reads the identity of a process; the name of its container is left empty. Reads about a dozen
+ * files, so a caller that needs the identity often should keep it and check it by process_is().
+ *
+ * Returns 0 (also for a zombie), or a negative errno:
+ * -ESRCH   there is no process with that pid
+ * -EINVAL  the number is that of a thread
+ * -EACCES  the process exists, but /proc hides it from the caller (mount option hidepid)
+ */
+int process_read(pid_t pid, struct process_identity *out);
+/* Formats an error of process_read() as a sentence without a full stop: "there is no process
+ * 7: ...", "7 is a thread of process 5: ...", ... Returns `text`. */
+#define PROCESS_SENTENCE 128
+const char *process_sentence(char text[static PROCESS_SENTENCE], pid_t pid, int error);
+/* Returns the meaning of the state letter of /proc/PID/stat: "sleeping", "zombie", ...; "-":
+ * none. */
+const char *process_state_name(char state);
+/* Reads /proc/PID/comm in plain ASCII; `out` is empty if it cannot be read. */
+void process_name(pid_t pid, char out[static 16]);
+/*
+ * Returns true for a process of kfdsched or kfdschedd, recognised by its exact name
+ * (common/own_names.h) and, where /proc shows it, by its program file. Such a process can have the
+ * device open, but has no work on it.
+ */
+bool process_is_ours(pid_t pid);
+/* Returns the pid in the process's own pid namespace, which is that of its container; 0 if the
+ * process is in no container. */
+pid_t process_pid_inside(const struct process_identity *identity);
+/* Returns an object with every field, null if not known (docs/reference/processes.md); NULL: no
+ * memory. */
+json_t *process_json(const struct process_identity *identity);
+
+enum process_gpu { PROCESS_GPU_UNKNOWN, PROCESS_GPU_NO, PROCESS_GPU_YES };
+/*
+ * Checks whether the process uses an AMD GPU. If the driver's pids are those of the caller's pid
+ * namespace, its list decides. Otherwise the process must have /dev/kfd mapped, which is visible
+ * only for processes that the caller may read; else PROCESS_GPU_UNKNOWN.
+ */
+enum process_gpu process_gpu(pid_t pid);
+/* Lists the pids of all processes in /proc, ascending, in *out, which the caller frees. Returns
+ * their number or a negative errno. */
+ssize_t process_list(pid_t **out);
+
+/* Returns true if the pid still belongs to the same process. */
+bool process_is(const struct process_identity *identity);
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+/* Queries kfdschedd about a process. The reply has the daemon's own data and the content of the
+ * client's shared memory (struct lane), which the daemon reads. */
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+#include "cli/inspect/sources.h"
+#include "common/proc_namespace.h"
+#include "include/kfdsched.h"
+
+/* If the namespace of another user's process may not be read, it is taken as the same, because the
+ * process has a pid here. */
+static bool same_namespace(pid_t pid)
+{
+	uint64_t its = proc_namespace(pid, "pid");
+
+	return !its || its == proc_namespace(0, "pid");
+}
+
+/* A daemon outside of the caller's container has other pids for the same processes. Without this
+ * check it would be queried about the wrong process. */
+bool source_daemon_counts_otherwise(const char *path)
+{
+	const char *named = getenv("KFDSHIM_SOCKET");
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct ucred peer = {.pid = -1};
+	socklen_t size = sizeof(peer);
+	int fd;
+
+	if (!path)
+		path = named && named[0] ? named : PROTOCOL_SOCKET;
+	if (strlen(path) >= sizeof(address.sun_path))
+		return false;
+	strcpy(address.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+		peer.pid = -1;
+	close(fd);
+	return peer.pid == 0 || (peer.pid > 0 && !same_namespace(peer.pid));
+}
+
+static void set_number(struct observe_queue *queue, enum observe_field field, const json_t *json,
+		       const char *key, enum observe_source source)
+{
+	const json_t *value = json_object_get(json, key);
+
+	if (json_is_integer(value) && json_integer_value(value) >= 0)
+		observe_set(queue, field, (uint64_t)json_integer_value(value), source);
+}
+
+static void set_address(struct observe_queue *queue, enum observe_field field, const json_t *json,
+			const char *key, enum observe_source source)
+{
+	const char *text = json_string_value(json_object_get(json, key));
+	char *end;
+
+	if (!text || strncmp(text, "0x", 2) != 0)
+		return;
+	errno = 0;
+	unsigned long long value = strtoull(text + 2, &end, 16);
+
+	if (!errno && *end == '\0' && value != 0)
+		observe_set(queue, field, value, source);
+}
+
+/* Add the values that a queue of the status and a queue of the shared memory have in common.
+ * Returns NULL if there is no memory or `json` is no queue. */
+static struct observe_queue *add(struct observe_list *list, const json_t *json,
+				 enum observe_source source)
+{
+	const char *type = json_string_value(json_object_get(json, "type"));
+	json_int_t id = json_integer_value(json_object_get(json, "id"));
+	json_int_t gpu_id = json_integer_value(json_object_get(json, "gpu_id"));
+	json_int_t context = json_integer_value(json_object_get(json, "context"));
+	struct observe_queue *queue;
+
+	if (id < 0 || id >= OBSERVE_NO_ID || gpu_id <= 0 || gpu_id > UINT32_MAX || context < 0 ||
+	    context > UINT32_MAX)
+		return NULL;
+	queue = observe_list_add(list);
+	if (!queue)
+		return NULL;
+	queue->id = (uint32_t)id;
+	queue->gpu_id = (uint32_t)gpu_id;
+	queue->context = (uint32_t)context;
+	queue->told_by = OBSERVE_BIT(source);
+	if (type && observe_type_of(type) < OBSERVE_TYPES)
+		observe_set(queue, OBSERVE_TYPE, observe_type_of(type), source);
+	set_number(queue, OBSERVE_RING_BYTES, json, "ring_bytes", source);
+	set_number(queue, OBSERVE_PRIORITY, json, "priority", source);
+	set_number(queue, OBSERVE_PERCENT, json, "percent", source);
+	set_number(queue, OBSERVE_CU_BITS, json, "cu_bits", source);
+	set_address(queue, OBSERVE_RING_ADDRESS, json, "ring_address", source);
+	set_address(queue, OBSERVE_RPTR_ADDRESS, json, "rptr_address", source);
+	set_address(queue, OBSERVE_WPTR_ADDRESS, json, "wptr_address", source);
+	set_address(queue, OBSERVE_HSA_QUEUE, json, "hsa_queue", source);
+	set_address(queue, OBSERVE_CWSR_ADDRESS, json, "cwsr_address", source);
+	if (observe_known(queue, OBSERVE_CWSR_ADDRESS))
+		set_number(queue, OBSERVE_CWSR_BYTES, json, "cwsr_bytes", source);
+	return queue;
+}
+
+/* Only the levels trap and self suspend queues, and compute queues only. During a transition
+ * (suspending, resuming) it is not known whether a queue is suspended, so nothing is set. */
+static void set_suspended(struct observe_queue *queue, const json_t *process)
+{
+	const char *state = json_string_value(json_object_get(process, "state"));
+	const char *level = json_string_value(json_object_get(process, "level"));
+	bool taken_off = level && (!strcmp(level, "trap") || !strcmp(level, "self"));
+
+	if (!state)
+		return;
+	if (!strcmp(state, "running") || !taken_off ||
+	    !observe_is_compute(queue->field[OBSERVE_TYPE].value))
+		observe_set(queue, OBSERVE_SUSPENDED, 0, OBSERVE_DAEMON);
+	else if (!strcmp(state, "suspended"))
+		observe_set(queue, OBSERVE_SUSPENDED, 1, OBSERVE_DAEMON);
+}
+
+static void read_lane(const json_t *root, struct observe_list *daemon, struct observe_list *lane)
+{
+	const json_t *process = json_object_get(root, "process");
+	const json_t *list = json_object_get(json_object_get(root, "lane"), "queues"), *json;
+	size_t i;
+
+	json_array_foreach(list, i, json)
+	{
+		const char *state = json_string_value(json_object_get(json, "state"));
+		struct observe_queue *queue = add(lane, json, OBSERVE_LANE), *word;
+
+		if (!queue)
+			continue;
+		if (state)
+			observe_set(queue, OBSERVE_ACTIVE, strcmp(state, "idle") != 0,
+				    OBSERVE_LANE);
+		word = observe_list_add(daemon);
+		if (!word)
+			continue;
+		word->id = queue->id;
+		word->gpu_id = queue->gpu_id;
+		word->context = queue->context;
+		word->told_by = OBSERVE_BIT(OBSERVE_DAEMON);
+		word->field[OBSERVE_TYPE] = queue->field[OBSERVE_TYPE];
+		set_suspended(word, process);
+	}
+}
+
+/* A process without the shim has no shared memory. The daemon reports the queues that it found. */
+static void read_outsider(const json_t *root, struct observe_list *daemon)
+{
+	const json_t *process = json_object_get(root, "process"), *json;
+	size_t i;
+
+	json_array_foreach(json_object_get(process, "queues"), i, json)
+	{
+		const json_t *active = json_object_get(json, "active");
+		struct observe_queue *queue = add(daemon, json, OBSERVE_DAEMON);
+
+		if (!queue)
+			continue;
+		if (json_is_boolean(active))
+			observe_set(queue, OBSERVE_ACTIVE, json_is_true(active), OBSERVE_DAEMON);
+		set_suspended(queue, process);
+	}
+}
+
+/* The faults that the daemon's session has seen. A queue without an entry stays unknown: the
+ * session has no faults from before it, and its last snapshot can be old. */
+static void read_exceptions(const json_t *process, struct observe_list *daemon)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(process, "exceptions"), i, entry)
+	{
+		json_int_t id = json_integer_value(json_object_get(entry, "queue_id"));
+		struct observe_queue *queue = id >= 0 && id < OBSERVE_NO_ID
+						      ? observe_list_find(daemon, 0, (uint32_t)id)
+						      : NULL;
+		uint64_t mask;
+
+		if (queue && !observe_faults_read(json_object_get(entry, "names"), &mask) && mask)
+			observe_set(queue, OBSERVE_EXCEPTIONS, mask, OBSERVE_DAEMON);
+	}
+}
+
+/* Returns the daemon's list of all processes, or NULL if there is no reply or it has no list. */
+static json_t *all_processes(struct kfdsched *asked)
+{
+	char *text = NULL;
+	json_t *root = kfdsched_status(asked, 0, &text) ? NULL : json_loads(text, 0, NULL);
+	json_t *list = json_incref(json_object_get(root, "processes"));
+
+	json_decref(root);
+	free(text);
+	return list;
+}
+
+static json_int_t number(const json_t *process, const char *key)
+{
+	return json_integer_value(json_object_get(process, key));
+}
+
+pid_t source_daemon_number(const json_t *process, bool otherwise)
+{
+	json_int_t pid = number(process, otherwise ? "own_pid" : "pid");
+	uint64_t ours = proc_namespace(0, "pid");
+
+	if (otherwise && (!ours || (uint64_t)number(process, "pid_namespace") != ours))
+		return 0;
+	return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+/* Returns the daemon's pid of a process of the caller's namespace; 0: the daemon does not know
+ * it. */
+static pid_t number_there(struct kfdsched *asked, pid_t pid)
+{
+	json_t *list = all_processes(asked), *process;
+	pid_t found = 0;
+	size_t i;
+
+	json_array_foreach(list, i, process)
+	{
+		if (source_daemon_number(process, true) == pid)
+			found = (pid_t)number(process, "pid");
+	}
+	json_decref(list);
+	return found;
+}
+
+size_t source_daemon_processes(const char *socket, pid_t *out, size_t max)
+{
+	bool otherwise = source_daemon_counts_otherwise(socket);
+	struct kfdsched *asked = kfdsched_open(socket);
+	json_t *list = asked ? all_processes(asked) : NULL, *process;
+	size_t n = 0, i;
+
+	json_array_foreach(list, i, process)
+	{
+		pid_t pid = source_daemon_number(process, otherwise);
+
+		if (pid && n < max)
+			out[n++] = pid;
+	}
+	json_decref(list);
+	kfdsched_close(asked);
+	return n;
+}
+
+int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_list *daemon,
+		  struct observe_list *lane, WHY)
+{
+	struct kfdsched *asked = kfdsched_open(path);
+	char *text = NULL;
+	json_t *root = NULL;
+	int rc = -ENOMEM;
+
+	snprintf(why, OBSERVE_WHY, "out of memory");
+	if (!asked)
+		return rc;
+	if (otherwise)
+		pid = number_there(asked, pid);
+	if (!pid) {
+		snprintf(why, OBSERVE_WHY,
+			 "the daemon runs in another pid namespace, and has no such process of "
+			 "this one");
+		rc = -ENOENT;
+		goto out;
+	}
+	rc = kfdsched_status(asked, pid, &text);
+	if (rc) {
+		snprintf(why, OBSERVE_WHY, "%s", kfdsched_sentence(asked));
+		if (rc == -ESRCH || rc == -ECONNREFUSED)
+			rc = -ENOENT;
+		goto out;
+	}
+	root = json_loads(text, 0, NULL);
+	if (!root || !json_is_object(json_object_get(root, "process"))) {
+		snprintf(why, OBSERVE_WHY,
+			 "the daemon's reply cannot be parsed: use the kfdsched of its version");
+		rc = -EPROTO;
+		goto out;
+	}
+	/* A process without the shim can have shared memory in the reply, too, but without queues. */
+	if (json_is_object(json_object_get(root, "lane")) &&
+	    !json_is_false(json_object_get(json_object_get(root, "process"), "shim")))
+		read_lane(root, daemon, lane);
+	else
+		read_outsider(root, daemon);
+	read_exceptions(json_object_get(root, "process"), daemon);
+out:
+	json_decref(root);
+	free(text);
+	kfdsched_close(asked);
+	return rc;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The readers of the sources, one file each, for observe.c and kfdsched top.
+ *
+ * Each reader adds the queues of the process to *out, which the caller has cleared, with itself as
+ * the source of every value. Unless stated otherwise it returns 0, or a negative errno with a
+ * sentence in `why`; -ENOENT: the source has no data about the process, or does not exist.
+ *
+ * Threads: any, one at a time for each struct. The structs keep state between samples.
+ */
+#ifndef KFDSHIM_CLI_INSPECT_SOURCES_H
+#define KFDSHIM_CLI_INSPECT_SOURCES_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "cli/inspect/inspect.h"
+
+#define WHY char why[static OBSERVE_WHY]
+
+/*
+ * Queries the daemon for the process. *daemon gets what the daemon knows itself, *lane what it read
+ * in the client's shared memory (struct lane).
+ *
+ * socket: NULL: libkfdsched's default. otherwise: result of source_daemon_counts_otherwise(). If
+ * true, the daemon's own pid of the process is found first, in its list of all processes, which has
+ * both pids of each. -EPROTO: the daemon's reply has another format.
+ */
+int source_daemon(const char *socket, bool otherwise, pid_t pid, struct observe_list *daemon,
+		  struct observe_list *lane, WHY);
+/* Returns true if the daemon runs in another pid namespace, so that its pids differ from the
+ * caller's. Returns false also if no daemon is there. */
+bool source_daemon_counts_otherwise(const char *socket);
+/* Returns the pid in the caller's namespace of an entry of the daemon's process list, or 0 if the
+ * process is of another pid namespace. */
+pid_t source_daemon_number(const json_t *process, bool otherwise);
+/* Writes the pids in the caller's namespace of all processes that the daemon knows, at most `max`.
+ * Returns their number; 0 also if the daemon does not reply. */
+size_t source_daemon_processes(const char *socket, pid_t *out, size_t max);
+
+/*
+ * Reads the shared memory (struct lane) of a process whose shim runs without a daemon. It is a file
+ * that the shim has open. The fd on it is kept between samples of the same process. If the process
+ * has no such file, it is not searched for at every sample: a file that is created later is found
+ * after at most one second.
+ */
+struct source_lane;
+struct source_lane *source_lane_new(void);	 /* returns NULL if there is no memory */
+void source_lane_free(struct source_lane *lane); /* NULL is allowed */
+int source_lane(struct source_lane *lane, pid_t pid, struct observe_list *out, WHY);
+
+/* Opens a debug session, takes a snapshot and ends the session. -EBUSY: another debugger or the
+ * daemon has a session on the process, or traces it. */
+int source_trap(pid_t pid, struct observe_list *out, WHY);
+
+/* Reads sysfs, with a cache between samples. host_pid: pid in the driver's numbering; 0: not known,
+ * the result is -EXDEV. */
+struct source_sysfs;
+struct source_sysfs *source_sysfs_new(void);	    /* returns NULL if there is no memory */
+void source_sysfs_free(struct source_sysfs *sysfs); /* NULL is allowed */
+int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list *out, WHY);
+
+/*
+ * Read debugfs kfd/mqds and kfd/hqds (format: debugfs.h), and keep the last texts.
+ *
+ * source_mqds(): the entries have no ids. host_pid: pid in the driver's numbering; 0: not known,
+ * the text is read and the result is -EXDEV.
+ * source_hqds(): one entry for each ring that is active in a hardware slot; OBSERVE_HQDS counts its
+ * slots. The text names no process, so the caller joins the entries to those of other sources.
+ *
+ * After -EBADMSG and -EOPNOTSUPP, *out has the entries that could be read: those before the error
+ * in the text, or those of the GPUs whose format is known.
+ */
+struct source_debugfs;
+struct source_debugfs *source_debugfs_new(void);	  /* returns NULL if there is no memory */
+void source_debugfs_free(struct source_debugfs *debugfs); /* NULL is allowed */
+/* From now on a text that was read within the last 200 ms is not read again. Returns `debugfs`. */
+struct source_debugfs *source_debugfs_share(struct source_debugfs *debugfs);
+int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_list *out, WHY);
+int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY);
+/* Returns the last text of OBSERVE_MQD or OBSERVE_HQD, NUL-terminated, and its length; NULL (and
+ * *bytes unchanged) if the last reading failed or there was none. Valid until the next reading. */
+const char *source_debugfs_text(const struct source_debugfs *debugfs, enum observe_source source,
+				size_t *bytes);
+
+/* Reads the write and read pointers in the memory of the process, without stopping it, for those
+ * queues in *list that have their addresses, and the faults that the driver has reported to the
+ * runtime. Sets OBSERVE_WPTR, OBSERVE_RPTR and OBSERVE_EXCEPTIONS. */
+int source_memory(pid_t pid, struct observe_list *list, WHY);
+/* Sets OBSERVE_BACKLOG_BYTES of each queue whose two pointers are known from the same source. */
+void observe_backlog(struct observe_list *list);
+
+#endif

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: MIT
+#include "cli/inspect/verify.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fields that are constant for the life of a queue, or changed by its process only. Other fields
+ * would differ merely because the sources are read at different times. */
+static const enum observe_field compared[] = {
+	OBSERVE_TYPE,	      OBSERVE_RING_BYTES, OBSERVE_RING_ADDRESS, OBSERVE_WPTR_ADDRESS,
+	OBSERVE_RPTR_ADDRESS, OBSERVE_PRIORITY,	  OBSERVE_PERCENT,	OBSERVE_CWSR_ADDRESS,
+	OBSERVE_CWSR_BYTES,   OBSERVE_HSA_QUEUE,  OBSERVE_PASID,	OBSERVE_DOORBELL,
+};
+#define COMPARED (sizeof(compared) / sizeof(compared[0]))
+
+static bool answered(const struct observation *seen, enum observe_source source)
+{
+	return seen->answer[source].asked && !seen->answer[source].error;
+}
+
+static bool is_compute(const struct observe_queue *queue)
+{
+	return observe_is_compute(queue->field[OBSERVE_TYPE].value);
+}
+
+static bool same(const struct observe_queue *a, const struct observe_queue *b,
+		 enum observe_field field)
+{
+	return observe_known(a, field) && observe_known(b, field) &&
+	       a->field[field].value == b->field[field].value;
+}
+
+/* ---- rows ---- */
+
+/* Returns true if a debugfs entry is this queue: same ring address, and same doorbell if both
+ * doorbells are known. */
+static bool fits(const struct observe_queue *queue, const struct observe_queue *entry)
+{
+	if (queue->gpu_id != entry->gpu_id || !same(queue, entry, OBSERVE_RING_ADDRESS))
+		return false;
+	return !observe_known(queue, OBSERVE_DOORBELL) || !observe_known(entry, OBSERVE_DOORBELL) ||
+	       same(queue, entry, OBSERVE_DOORBELL);
+}
+
+static bool alike(const struct observe_queue *a, const struct observe_queue *b)
+{
+	return a->gpu_id == b->gpu_id && observe_known(a, OBSERVE_TYPE) &&
+	       observe_known(b, OBSERVE_TYPE) && is_compute(a) == is_compute(b) &&
+	       same(a, b, OBSERVE_RING_BYTES);
+}
+
+static void tell(struct verify_row *row, enum observe_source source, enum verify_told how,
+		 const struct observe_queue *entry)
+{
+	row->told[source] = how;
+	row->by[source] = entry;
+}
+
+/* Find the row of an entry by its id, or without an id by fits(). A row that already has an entry
+ * of this source is skipped. */
+static struct verify_row *row_of(struct verify *v, const struct observe_queue *entry,
+				 enum observe_source source)
+{
+	for (size_t i = 0; i < v->rows; i++) {
+		struct verify_row *row = &v->row[i];
+
+		if (row->by[source])
+			continue;
+		if (entry->id != OBSERVE_NO_ID
+			    ? row->queue->id == entry->id && row->queue->context == entry->context
+			    : fits(row->queue, entry))
+			return row;
+	}
+	return NULL;
+}
+
+/* Find the row with the same addresses of write and read pointer. The ring addresses may differ:
+ * that is a difference to report, not another queue. */
+static struct verify_row *row_of_pointers(struct verify *v, const struct observe_queue *entry,
+					  enum observe_source source)
+{
+	for (size_t i = 0; i < v->rows; i++) {
+		struct verify_row *row = &v->row[i];
+
+		if (!row->by[source] && row->queue->gpu_id == entry->gpu_id &&
+		    same(row->queue, entry, OBSERVE_WPTR_ADDRESS) &&
+		    same(row->queue, entry, OBSERVE_RPTR_ADDRESS))
+			return row;
+	}
+	return NULL;
+}
+
+/* Find a row that may be this entry: same node, engine and ring size, and no source has reported
+ * its ring address. */
+static struct verify_row *row_alike(struct verify *v, const struct observe_queue *entry,
+				    enum observe_source source)
+{
+	for (size_t i = 0; i < v->rows; i++) {
+		struct verify_row *row = &v->row[i];
+
+		if (!row->by[source] && row->queue->id != OBSERVE_NO_ID &&
+		    !observe_known(row->queue, OBSERVE_RING_ADDRESS) && alike(row->queue, entry))
+			return row;
+	}
+	return NULL;
+}
+
+/* Find the row of a hardware slot by the MQD, for a queue whose ring address only debugfs knows. */
+static struct verify_row *row_of_descriptor(struct verify *v, const struct observe_queue *entry)
+{
+	for (size_t i = 0; i < v->rows; i++)
+		if (v->row[i].by[OBSERVE_MQD] && !v->row[i].by[OBSERVE_HQD] &&
+		    fits(v->row[i].by[OBSERVE_MQD], entry))
+			return &v->row[i];
+	return NULL;
+}
+
+static void place(struct verify *v, const struct observe_queue *entry, enum observe_source source)
+{
+	enum verify_told how = VERIFY_TOLD;
+	struct verify_row *row = row_of(v, entry, source);
+
+	if (!row && source == OBSERVE_HQD)
+		row = row_of_descriptor(v, entry);
+	if (!row && entry->id == OBSERVE_NO_ID)
+		row = row_of_pointers(v, entry, source);
+	if (!row && entry->id == OBSERVE_NO_ID) {
+		row = row_alike(v, entry, source);
+		how = VERIFY_ALIKE;
+	}
+	if (row) {
+		tell(row, source, how, entry);
+		return;
+	}
+	/* No other source lists this queue. */
+	row = &v->row[v->rows++];
+	memset(row, 0, sizeof(*row));
+	row->queue = entry;
+	tell(row, source, VERIFY_TOLD, entry);
+}
+
+static bool is_placed(const struct verify *v, const struct observe_queue *entry,
+		      enum observe_source source)
+{
+	for (size_t i = 0; i < v->rows; i++)
+		if (v->row[i].by[source] == entry)
+			return true;
+	return false;
+}
+
+/* Place the entries that can be identified first. The others are placed by weaker criteria in the
+ * rows that remain. */
+static void place_all(struct verify *v, const struct observe_list *list, enum observe_source source)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (row_of(v, &list->queue[i], source))
+			place(v, &list->queue[i], source);
+	for (size_t i = 0; i < list->count; i++)
+		if (!is_placed(v, &list->queue[i], source))
+			place(v, &list->queue[i], source);
+}
+
+static int make_rows(const struct observation *seen, struct verify *v)
+{
+	size_t most = seen->queues.count;
+
+	FOR_VERIFIED (s)
+		most += seen->answer[s].list.count;
+	free(v->row);
+	v->row = calloc(most + 1, sizeof(*v->row));
+	v->rows = seen->queues.count;
+	if (!v->row)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->rows; i++)
+		v->row[i].queue = &seen->queues.queue[i];
+	FOR_VERIFIED (s)
+		place_all(v, &seen->answer[s].list, s);
+	for (size_t i = 0; i < v->rows; i++) {
+		bool only_alike = false;
+
+		FOR_VERIFIED (s) {
+			if (answered(seen, s) && v->row[i].told[s] == VERIFY_NO_ANSWER)
+				v->row[i].told[s] = VERIFY_NOT;
+			only_alike |= v->row[i].told[s] == VERIFY_ALIKE;
+		}
+		v->alike += only_alike;
+	}
+	return 0;
+}
+
+/* ---- differences ---- */
+
+static struct verify_difference *differ(struct verify *v, const struct verify_row *row,
+					enum verify_what what)
+{
+	const struct observe_queue *queue = row->queue;
+	struct verify_difference *out;
+
+	if (v->differences == v->room) {
+		size_t room = v->room ? 2 * v->room : 16;
+
+		out = reallocarray(v->difference, room, sizeof(*out));
+		if (!out)
+			return NULL;
+		v->difference = out;
+		v->room = room;
+	}
+	out = &v->difference[v->differences++];
+	*out = (struct verify_difference){
+		.what = what,
+		.context = queue->context,
+		.id = queue->id,
+		.gpu_id = queue->gpu_id,
+		.ring = observe_known(queue, OBSERVE_RING_ADDRESS)
+				? queue->field[OBSERVE_RING_ADDRESS].value
+				: 0,
+	};
+	return out;
+}
+
+static int differ_by(struct verify *v, const struct verify_row *row, enum verify_what what,
+		     enum observe_source a, enum observe_source b)
+{
+	struct verify_difference *out = differ(v, row, what);
+
+	if (!out)
+		return -ENOMEM;
+	out->a = a;
+	out->b = b;
+	return 0;
+}
+
+/* Returns true if the source lists all queues of this kind, so that a missing queue is a
+ * difference. Hardware slots hold mapped queues only. */
+static bool must_have(const struct verify_row *row, enum observe_source source)
+{
+	const struct observe_queue *queue = row->queue;
+
+	if (observe_known(queue, OBSERVE_TYPE) && queue->field[OBSERVE_TYPE].value == OBSERVE_DRM)
+		return false;
+	if (queue->context && (source == OBSERVE_TRAP || source == OBSERVE_SYSFS))
+		return false;
+	return source != OBSERVE_HQD;
+}
+
+static int find_missing(struct verify *v, const struct verify_row *row)
+{
+	enum observe_source has = OBSERVE_DAEMON;
+	int r = 0;
+
+	while (has < OBSERVE_HQD && row->told[has] < VERIFY_ALIKE)
+		has++;
+	FOR_VERIFIED (s)
+		if (!r && row->told[s] == VERIFY_NOT && must_have(row, s))
+			r = differ_by(v, row, VERIFY_MISSING, has, s);
+	return r;
+}
+
+static bool tells(const struct verify_row *row, enum observe_source source,
+		  enum observe_field field)
+{
+	/* Not for VERIFY_ALIKE: type and size are equal by definition, and the other values may be
+	 * of another queue. */
+	return row->told[source] == VERIFY_TOLD && row->by[source]->field[field].source == source;
+}
+
+static bool agree(enum observe_field field, uint64_t a, uint64_t b)
+{
+	bool finer = a == OBSERVE_COMPUTE || b == OBSERVE_COMPUTE;
+
+	if (field == OBSERVE_TYPE && finer)
+		return observe_is_compute(a) && observe_is_compute(b);
+	return a == b;
+}
+
+/* While level weight holds a process, the shim sets the lowest priority for its queues in the
+ * driver, but reports to the daemon and in its shared memory the priority that the process set. */
+static bool is_lowered(enum observe_field field, enum observe_source a, enum observe_source b,
+		       uint64_t value_b)
+{
+	return field == OBSERVE_PRIORITY && (a == OBSERVE_LANE || a == OBSERVE_DAEMON) &&
+	       b == OBSERVE_MQD && value_b == 0;
+}
+
+static int compare_field(struct verify *v, const struct verify_row *row, enum observe_field field)
+{
+	enum observe_source first = OBSERVE_NOBODY;
+
+	FOR_VERIFIED (s) {
+		struct verify_difference *out;
+		uint64_t a, b;
+
+		if (!tells(row, s, field))
+			continue;
+		if (first == OBSERVE_NOBODY) {
+			first = s;
+			continue;
+		}
+		a = row->by[first]->field[field].value;
+		b = row->by[s]->field[field].value;
+		if (agree(field, a, b))
+			continue;
+		if (is_lowered(field, first, s, b)) {
+			v->lowered++;
+			continue;
+		}
+		out = differ(v, row, VERIFY_FIELD);
+		if (!out)
+			return -ENOMEM;
+		out->field = field;
+		out->a = first;
+		out->b = s;
+		out->value_a = a;
+		out->value_b = b;
+	}
+	return 0;
+}
+
+static int compare_nodes(struct verify *v, const struct verify_row *row)
+{
+	enum observe_source first = OBSERVE_NOBODY;
+	int r = 0;
+
+	FOR_VERIFIED (s) {
+		if (r || row->told[s] != VERIFY_TOLD)
+			continue;
+		if (first == OBSERVE_NOBODY)
+			first = s;
+		else if (row->by[first]->gpu_id != row->by[s]->gpu_id)
+			r = differ_by(v, row, VERIFY_NODE, first, s);
+	}
+	return r;
+}
+
+static int compare_count(struct verify *v, const struct verify_row *row, uint32_t xccs,
+			 enum verify_what what, enum observe_source source,
+			 enum observe_field field)
+{
+	const struct observe_queue *entry = row->by[source];
+	struct verify_difference *out;
+
+	if (!entry || !observe_known(entry, field) || entry->field[field].value == xccs)
+		return 0;
+	out = differ(v, row, what);
+	if (!out)
+		return -ENOMEM;
+	out->b = source;
+	out->value_a = xccs;
+	out->value_b = entry->field[field].value;
+	return 0;
+}
+
+static int compare_counts(struct verify *v, const struct verify_row *row, uint32_t xccs)
+{
+	int r;
+
+	if (!xccs || !is_compute(row->queue))
+		return 0;
+	r = compare_count(v, row, xccs, VERIFY_MQD_COUNT, OBSERVE_MQD, OBSERVE_MQDS);
+	if (!r)
+		r = compare_count(v, row, xccs, VERIFY_HQD_COUNT, OBSERVE_HQD, OBSERVE_HQDS);
+	return r;
+}
+
+/* Returns the independent sources. The daemon is not one beside the client's shared memory, because
+ * it reads that memory. Hardware slots are not one, because they hold mapped queues only. */
+static uint32_t witnesses(const struct observation *seen)
+{
+	uint32_t who = 0;
+
+	FOR_VERIFIED (s)
+		if (s != OBSERVE_HQD && answered(seen, s))
+			who |= OBSERVE_BIT(s);
+	if (who & OBSERVE_BIT(OBSERVE_LANE))
+		who &= ~OBSERVE_BIT(OBSERVE_DAEMON);
+	return who;
+}
+
+int verify_compare(const struct observation *observation, const struct topology_gpu *gpus,
+		   size_t n_gpus, struct verify *out)
+{
+	int r;
+
+	out->differences = out->alike = out->lowered = 0;
+	out->witnesses = witnesses(observation);
+	r = make_rows(observation, out);
+	for (size_t i = 0; !r && i < out->rows; i++) {
+		const struct verify_row *row = &out->row[i];
+		const struct topology_gpu *gpu = topology_find(gpus, n_gpus, row->queue->gpu_id);
+
+		r = find_missing(out, row);
+		if (!r)
+			r = compare_nodes(out, row);
+		for (size_t f = 0; !r && f < COMPARED; f++)
+			r = compare_field(out, row, compared[f]);
+		if (!r)
+			r = compare_counts(out, row, gpu ? gpu->xccs : 0);
+	}
+	return r;
+}
+
+static bool is_again(const struct verify_difference *a, const struct verify_difference *b)
+{
+	return a->what == b->what && a->context == b->context && a->id == b->id &&
+	       a->gpu_id == b->gpu_id && a->ring == b->ring && a->field == b->field &&
+	       a->a == b->a && a->b == b->b;
+}
+
+void verify_keep(struct verify *now, const struct verify *before)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < now->differences; i++) {
+		bool again = false;
+
+		for (size_t k = 0; !again && k < before->differences; k++)
+			again = is_again(&now->difference[i], &before->difference[k]);
+		if (again)
+			now->difference[kept++] = now->difference[i];
+	}
+	now->differences = kept;
+}
+
+void verify_free(struct verify *verify)
+{
+	free(verify->row);
+	free(verify->difference);
+	*verify = (struct verify){0};
+}
+
+enum verify_verdict verify_verdict(const struct verify *verify)
+{
+	if (verify->differences)
+		return VERIFY_DIFFER;
+	return __builtin_popcount(verify->witnesses) < 2 ? VERIFY_CANNOT_TELL : VERIFY_AGREE;
+}
+
+/* ---- in words ---- */
+
+static void value_text(char text[OBSERVE_TEXT], enum observe_field field, uint64_t value)
+{
+	struct observe_queue queue = {0};
+
+	queue.field[field] = (struct observe_value){value, OBSERVE_DAEMON};
+	observe_text(text, &queue, field);
+}
+
+static void queue_text(char text[72], const struct verify_difference *d, const char *gpu)
+{
+	if (d->id != OBSERVE_NO_ID && d->context)
+		snprintf(text, 72, "queue %u.%u (GPU %s)", d->context, d->id, gpu);
+	else if (d->id != OBSERVE_NO_ID)
+		snprintf(text, 72, "queue %u (GPU %s)", d->id, gpu);
+	else if (d->ring)
+		snprintf(text, 72, "a queue of GPU %s with its ring at 0x%" PRIx64, gpu, d->ring);
+	else
+		snprintf(text, 72, "a queue of GPU %s", gpu);
+}
+
+const char *verify_sentence(char text[VERIFY_TEXT], const struct verify_difference *d,
+			    const char *gpu)
+{
+	const char *a = observe_source_name(d->a), *b = observe_source_name(d->b);
+	char queue[72], value_a[OBSERVE_TEXT], value_b[OBSERVE_TEXT];
+
+	queue_text(queue, d, gpu);
+	switch (d->what) {
+	case VERIFY_MISSING:
+		snprintf(text, VERIFY_TEXT, "%s: %s lists it, %s does not", queue, a, b);
+		break;
+	case VERIFY_NODE:
+		snprintf(text, VERIFY_TEXT, "%s: %s and %s do not name the same GPU", queue, a, b);
+		break;
+	case VERIFY_MQD_COUNT:
+		snprintf(text, VERIFY_TEXT,
+			 "%s: it has %" PRIu64 " MQDs, and its node has %" PRIu64 " XCCs", queue,
+			 d->value_b, d->value_a);
+		break;
+	case VERIFY_HQD_COUNT:
+		snprintf(text, VERIFY_TEXT,
+			 "%s: it is active in %" PRIu64 " hardware slots, and its node has %" PRIu64
+			 " XCCs",
+			 queue, d->value_b, d->value_a);
+		break;
+	default:
+		value_text(value_a, d->field, d->value_a);
+		value_text(value_b, d->field, d->value_b);
+		snprintf(text, VERIFY_TEXT, "%s: %s is %s in %s, and %s in %s", queue,
+			 observe_field_info(d->field)->key, value_a, a, value_b, b);
+	}
+	return text;
+}
