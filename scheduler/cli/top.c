@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched top: nodes and processes, updated live. */
-#include "scheduler/top/live.h"
+#include "cli/top/loop.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/top/collect.h"
+#include "cli/top/once_json.h"
 #include "common/text.h"
 #include "scheduler/cli/gpus.h"
 #include "scheduler/cli/options.h"
 #include "scheduler/cli/people.h"
 #include "scheduler/cli/stop.h"
 #include "scheduler/cli/top_print.h"
-#include "scheduler/top/gather.h"
-#include "scheduler/top/once_json.h"
 
 #define INTERVAL_US 1e6
 #define LEAST_US 50e3

@@ -7,7 +7,7 @@
 #ifndef KFDSHIM_CLI_TOP_PRINT_H
 #define KFDSHIM_CLI_TOP_PRINT_H
 
-#include "scheduler/top/frame.h"
+#include "cli/top/frame.h"
 
 /* Returns 0 or -ENOMEM. */
 int top_print(const struct top_frame *frame);

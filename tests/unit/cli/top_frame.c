@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/top/frame.h"
-#include "scheduler/top/once_json.h"
+#include "cli/top/frame.h"
+#include "cli/top/once_json.h"
 
 /* Returns a daemon's status: the number of suspends so far (each of took_us), the working time of
  * the nodes 7 and 11 so far, and how long process 30 was held. */

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "cli/top/collect_debugfs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/inspect/debugfs.h"
+#include "cli/inspect/hqd_ratio.h"
+#include "cli/inspect/sources.h"
+#include "common/clock.h"
+
+#define REREAD_NS 5000000000u /* 5 s: minimum time between two readings */
+#define RESTS 200u /* pause after a reading, as a multiple of its duration: 0.5 % of a core */
+
+/* The queues of one process in debugfs, and their ratio to hardware slots. */
+struct found {
+	pid_t pid;
+	struct observe_list queues;
+	struct ratio ratio;
+};
+
+struct registers {
+	struct source_debugfs *debugfs;
+	uint64_t next_ns; /* earliest time of the next reading; 0: now */
+	struct found *found;
+	size_t count, room;
+};
+
+struct registers *registers_open(void)
+{
+	struct registers *registers = calloc(1, sizeof(*registers));
+
+	if (!registers)
+		return NULL;
+	registers->debugfs = source_debugfs_new();
+	if (!registers->debugfs) {
+		free(registers);
+		return NULL;
+	}
+	return registers;
+}
+
+static void forget(struct registers *registers)
+{
+	for (size_t i = 0; i < registers->count; i++)
+		observe_list_free(&registers->found[i].queues);
+	registers->count = 0;
+}
+
+void registers_close(struct registers *registers)
+{
+	if (!registers)
+		return;
+	forget(registers);
+	free(registers->found);
+	source_debugfs_free(registers->debugfs);
+	free(registers);
+}
+
+static struct found *find(struct registers *registers, pid_t pid)
+{
+	for (size_t i = 0; i < registers->count; i++)
+		if (registers->found[i].pid == pid)
+			return &registers->found[i];
+	return NULL;
+}
+
+static struct found *find_or_add(struct registers *registers, pid_t pid)
+{
+	struct found *found = find(registers, pid);
+
+	if (found)
+		return found;
+	if (registers->count == registers->room) {
+		found = reallocarray(registers->found, registers->room + 64, sizeof(*found));
+		if (!found)
+			return NULL;
+		registers->found = found;
+		registers->room += 64;
+	}
+	found = &registers->found[registers->count++];
+	*found = (struct found){.pid = pid};
+	return found;
+}
+
+/* Cut the text at the heading of each process and parse the parts, so that the text is read once in
+ * total and not once for each process. A process with several contexts has several parts. */
+static int take_mqds(struct registers *registers, struct debugfs_text text)
+{
+	static const char head[] = "Process ";
+	const char *at = text.at, *end = text.at + text.bytes, *next;
+	char why[OBSERVE_WHY];
+	int rc = 0;
+
+	for (; at < end && rc != -ENOMEM; at = next) {
+		struct found *found;
+		size_t left;
+
+		/* Find the next heading of a process. */
+		for (next = at; next < end;) {
+			next = memchr(next, '\n', (size_t)(end - next));
+			next = next ? next + 1 : end;
+			left = (size_t)(end - next);
+			if (left >= strlen(head) && memcmp(next, head, strlen(head)) == 0)
+				break;
+		}
+		left = (size_t)(next - at);
+		if (left <= strlen(head) || memcmp(at, head, strlen(head)) != 0)
+			continue;
+		found = find_or_add(registers, (pid_t)strtol(at + strlen(head), NULL, 10));
+		if (!found)
+			return -ENOMEM;
+		text.at = at;
+		text.bytes = left;
+		rc = debugfs_mqds(&text, found->pid, &found->queues, why);
+	}
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* Set the number of slots to 0 for queues with a known ring that were found in no slot: they are
+ * not on the GPU now. */
+static void none_active(struct observe_list *queues)
+{
+	for (size_t i = 0; i < queues->count; i++) {
+		struct observe_queue *queue = &queues->queue[i];
+
+		if (observe_known(queue, OBSERVE_RING_ADDRESS) &&
+		    !observe_known(queue, OBSERVE_HQDS))
+			observe_set(queue, OBSERVE_HQDS, 0, OBSERVE_HQD);
+	}
+}
+
+static int read_all(struct registers *registers)
+{
+	struct topology_gpu gpus[TOPOLOGY_GPUS];
+	struct debugfs_text text = {.gpus = gpus, .n_gpus = topology_gpus(gpus, TOPOLOGY_GPUS)};
+	struct observe_list hqds = {0}, none = {0};
+	struct ratio one[TOPOLOGY_GPUS];
+	char why[OBSERVE_WHY];
+	size_t unmatched;
+	int rc;
+
+	forget(registers);
+	rc = source_hqds(registers->debugfs, &hqds, why);
+	/* pid 0: only the text is needed; take_mqds() parses it. */
+	if (!rc)
+		source_mqds(registers->debugfs, 0, &none, why);
+	text.at = rc ? NULL : source_debugfs_text(registers->debugfs, OBSERVE_MQD, &text.bytes);
+	if (text.at)
+		rc = take_mqds(registers, text);
+	for (size_t i = 0; !rc && i < registers->count; i++) {
+		struct found *found = &registers->found[i];
+
+		rc = observe_merge(&found->queues, &hqds, &unmatched);
+		none_active(&found->queues);
+		ratio_of(&found->queues, gpus, text.n_gpus, one, TOPOLOGY_GPUS, &found->ratio);
+	}
+	if (rc)
+		forget(registers);
+	observe_list_free(&hqds);
+	observe_list_free(&none);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+int registers_add(struct registers *registers, struct top_state *state)
+{
+	char text[RATIO_TEXT];
+	int rc = 0;
+
+	if (!observe_names_match())
+		return 0;
+	if (state->ns >= registers->next_ns) {
+		uint64_t took = clock_ns();
+
+		rc = read_all(registers);
+		took = clock_ns() - took;
+		registers->next_ns =
+			state->ns + (took > REREAD_NS / RESTS ? RESTS * took : REREAD_NS);
+	}
+	for (size_t i = 0; !rc && i < state->process_count; i++) {
+		struct top_process *process = &state->processes[i];
+		const struct found *found = find(registers, process->pid);
+		const struct ratio *ratio;
+
+		if (!found)
+			continue;
+		ratio = &found->ratio;
+		if (ratio->mqds_known)
+			process->mqds = (int32_t)ratio->mqds;
+		if (ratio->hqds_known)
+			process->hqds = (int32_t)ratio->hqds;
+		if (ratio->hqds_known && ratio->mapped && ratio->least == ratio->most)
+			process->hqds_per_queue = (int32_t)ratio->most;
+		ratio_text(text, ratio);
+		if (strcmp(text, "-") != 0)
+			strcpy(process->ratio, text);
+	}
+	return rc;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "cli/top/columns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/top/frame.h"
+
+static const struct top_column_info infos[TOP_COLUMNS] = {
+	[TOP_PID] = {"PID", 7, false, 0, false},
+	[TOP_INNER_PID] = {"CPID", 7, false, 11, false},
+	[TOP_LEVEL] = {"LEVEL", 7, true, 3, false},
+	[TOP_ROLE] = {"ROLE", 7, true, 9, false},
+	[TOP_PRIORITY] = {"PRI", 3, false, 5, true},
+	[TOP_STATE] = {"STATE", 10, true, 2, false},
+	[TOP_WORK] = {"WORK", 4, true, 8, true},
+	[TOP_QUEUES] = {"QUEUES", 6, false, 1, true},
+	[TOP_HQDS] = {"HQDS", 4, false, 6, true},
+	[TOP_RATIO] = {"RATIO", 5, false, 7, true},
+	[TOP_VRAM] = {"VRAM", 6, false, 4, true},
+	[TOP_HELD] = {"HELD%", 5, false, 10, true},
+	[TOP_RATE] = {"SUSP/S", 6, false, 12, true},
+	[TOP_COMMAND] = {"COMMAND", 12, true, 0, false},
+};
+
+const struct top_column_info *top_column_info(enum top_column column)
+{
+	return &infos[column];
+}
+
+static void integer(char *text, long long value)
+{
+	if (value >= 0)
+		snprintf(text, TOP_CELL, "%lld", value);
+}
+
+static void word(char *text, const char *value)
+{
+	if (value[0])
+		snprintf(text, TOP_CELL, "%s", value);
+}
+
+/* Format a number of bytes in at most five characters: "512K", "1.5G", "16.0G". */
+static void bytes(char *text, double value)
+{
+	static const char units[] = "BKMGTP";
+	unsigned unit = 0;
+
+	if (value < 0)
+		return;
+	while (unit + 2 < sizeof(units) && value >= 999.5) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(text, TOP_CELL, "%.*f%c", unit && value < 99.95 ? 1 : 0, value, units[unit]);
+}
+
+static void decimal(char *text, double value)
+{
+	if (!isnan(value))
+		snprintf(text, TOP_CELL, "%.*f", value < 99.95 ? 1 : 0, value);
+}
+
+const char *top_column_text(char text[static TOP_CELL], const struct top_row *row,
+			    enum top_column column)
+{
+	const struct top_process *process = row->process;
+
+	strcpy(text, "-");
+	switch (column) {
+	case TOP_PID:
+		integer(text, process->pid);
+		break;
+	case TOP_INNER_PID:
+		integer(text, process->inner_pid ? process->inner_pid : TOP_UNKNOWN);
+		break;
+	case TOP_LEVEL:
+		word(text, process->level);
+		break;
+	case TOP_ROLE:
+		word(text, process->role);
+		break;
+	case TOP_PRIORITY:
+		integer(text, process->priority);
+		break;
+	case TOP_STATE:
+		word(text, process->state);
+		break;
+	case TOP_WORK:
+		if (process->active != TOP_UNKNOWN)
+			strcpy(text, process->active ? "yes" : "no");
+		break;
+	case TOP_QUEUES:
+		integer(text, process->queues);
+		break;
+	case TOP_HQDS:
+		integer(text, process->hqds);
+		break;
+	case TOP_RATIO:
+		word(text, process->ratio);
+		break;
+	case TOP_VRAM:
+		bytes(text, (double)process->vram_bytes);
+		break;
+	case TOP_HELD:
+		decimal(text, 100 * row->held_ratio);
+		break;
+	case TOP_RATE:
+		decimal(text, row->suspends_per_s);
+		break;
+	default:
+		word(text, process->command);
+	}
+	return text;
+}
+
+/* Returns the value of a numeric column; NAN: not known. */
+static double number(const struct top_row *row, enum top_column column)
+{
+	const struct top_process *process = row->process;
+	double value;
+
+	switch (column) {
+	case TOP_PID:
+		return process->pid;
+	case TOP_INNER_PID:
+		return process->inner_pid ? process->inner_pid : NAN;
+	case TOP_PRIORITY:
+		value = process->priority;
+		break;
+	case TOP_WORK:
+		value = process->active;
+		break;
+	case TOP_QUEUES:
+		value = process->queues;
+		break;
+	case TOP_HQDS:
+		value = process->hqds;
+		break;
+	case TOP_RATIO:
+		value = process->hqds_per_queue;
+		break;
+	case TOP_VRAM:
+		value = (double)process->vram_bytes;
+		break;
+	case TOP_HELD:
+		return row->held_ratio;
+	default:
+		return row->suspends_per_s;
+	}
+	return value < 0 ? NAN : value;
+}
+
+/* Returns the text of a text column; NULL for a numeric one. */
+static const char *name(const struct top_row *row, enum top_column column)
+{
+	switch (column) {
+	case TOP_LEVEL:
+		return row->process->level;
+	case TOP_ROLE:
+		return row->process->role;
+	case TOP_STATE:
+		return row->process->state;
+	case TOP_COMMAND:
+		return row->process->command;
+	default:
+		return NULL;
+	}
+}
+
+int top_column_compare(const struct top_row *a, const struct top_row *b, enum top_column column,
+		       bool reverse)
+{
+	const char *left = name(a, column), *right = name(b, column);
+	bool no_left, no_right;
+	double x = 0, y = 0;
+	int order;
+
+	if (left) {
+		no_left = !left[0];
+		no_right = !right[0];
+		order = strcmp(left, right);
+	} else {
+		x = number(a, column);
+		y = number(b, column);
+		no_left = isnan(x);
+		no_right = isnan(y);
+		order = (x > y) - (x < y);
+	}
+	if (no_left || no_right)
+		order = no_left - no_right;
+	else if (reverse)
+		order = -order;
+	if (order == 0)
+		order = (a->process->pid > b->process->pid) - (a->process->pid < b->process->pid);
+	return order;
+}
+
+unsigned top_columns_fit(unsigned width, const bool wanted[static TOP_COLUMNS],
+			 bool shown[static TOP_COLUMNS])
+{
+	unsigned need = infos[TOP_COMMAND].width;
+
+	for (unsigned c = 0; c < TOP_COLUMNS; c++) {
+		shown[c] = wanted[c] || infos[c].goes == 0;
+		if (shown[c] && c != TOP_COMMAND)
+			need += infos[c].width + 1;
+	}
+	while (need > width) {
+		unsigned first = TOP_COLUMNS;
+
+		for (unsigned c = 0; c < TOP_COLUMNS; c++)
+			if (shown[c] && infos[c].goes &&
+			    (first == TOP_COLUMNS || infos[c].goes > infos[first].goes))
+				first = c;
+		if (first == TOP_COLUMNS)
+			break;
+		shown[first] = false;
+		need -= infos[first].width + 1;
+	}
+	need -= infos[TOP_COMMAND].width;
+	return width > need ? width - need : 0;
+}

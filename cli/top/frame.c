@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "cli/top/frame.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns true if both samples are from the same worker of the daemon. Its counts start at 0 when
+ * it starts, so they cannot be compared with those of another worker. */
+static bool same_daemon(const struct top_state *before, const struct top_state *now)
+{
+	return before && before->by_daemon && now->by_daemon &&
+	       before->worker_pid == now->worker_pid && before->daemon_pid == now->daemon_pid;
+}
+
+/* Returns the growth of a count per second. NAN if one of the values is not known, or if the count
+ * shrank: counts only grow, so it is another count then. */
+static double rate(int64_t before, int64_t now, double seconds)
+{
+	if (seconds <= 0 || before < 0 || now < before)
+		return NAN;
+	return (double)(now - before) / seconds;
+}
+
+static void node_row(struct top_node_row *row, const struct top_node *node,
+		     const struct top_state *before, double seconds)
+{
+	const struct top_node *was = before ? top_find_node(before, node->gpu_id) : NULL;
+	double work = was ? rate(was->work_us, node->work_us, seconds) / 1e6 : NAN;
+
+	*row = (struct top_node_row){.node = node, .busy_ratio = NAN};
+	if (!isnan(work)) {
+		/* The work time and the time of the sample are not read at the same moment, so the
+		 * quotient can exceed 1. */
+		row->busy_ratio = work > 1 ? 1 : work;
+		row->busy_by = TOP_BUSY_DAEMON;
+	} else if (node->work_us < 0 && node->occupied >= 0 && node->compute_units > 0) {
+		row->busy_ratio = (double)node->occupied / node->compute_units;
+		row->busy_ratio = row->busy_ratio > 1 ? 1 : row->busy_ratio;
+		row->busy_by = TOP_BUSY_SYSFS;
+	}
+}
+
+static void process_row(struct top_row *row, const struct top_process *process,
+			const struct top_state *before, double seconds)
+{
+	const struct top_process *was = before ? top_find_process(before, process->pid) : NULL;
+
+	*row = (struct top_row){
+		.process = process,
+		.held_ratio = NAN,
+		.suspends_per_s = NAN,
+	};
+	if (!was)
+		return;
+	row->suspends_per_s = rate(was->suspends, process->suspends, seconds);
+	row->held_ratio = rate(was->suspended_us, process->suspended_us, seconds) / 1e6;
+	if (row->held_ratio > 1)
+		row->held_ratio = 1;
+}
+
+/* Percentiles, in us, of the events between two samples: the difference of two histograms whose
+ * counts only grow. */
+static int latencies(const struct hist *before, const struct hist *now, double *p50, double *p99)
+{
+	struct hist *span;
+
+	if (now->count <= before->count)
+		return 0;
+	span = malloc(sizeof(*span));
+	if (!span)
+		return -ENOMEM;
+	*span = *now;
+	hist_subtract(span, before);
+	*p50 = (double)hist_percentile(span, 0.50) / 1e3;
+	*p99 = (double)hist_percentile(span, 0.99) / 1e3;
+	free(span);
+	return 0;
+}
+
+static int totals(struct top_frame *frame, const struct top_state *before,
+		  const struct top_state *now)
+{
+	int rc;
+
+	frame->suspends_per_s = frame->resumes_per_s = frame->failures_per_s = NAN;
+	frame->suspend_p50_us = frame->suspend_p99_us = NAN;
+	frame->detection_p50_us = frame->detection_p99_us = NAN;
+	if (!same_daemon(before, now) || !before->totals || !now->totals)
+		return 0;
+	frame->suspends_per_s = rate((int64_t)before->totals->suspends,
+				     (int64_t)now->totals->suspends, frame->seconds);
+	frame->resumes_per_s = rate((int64_t)before->totals->resumes, (int64_t)now->totals->resumes,
+				    frame->seconds);
+	frame->failures_per_s = rate((int64_t)before->totals->failures,
+				     (int64_t)now->totals->failures, frame->seconds);
+	rc = latencies(&before->totals->suspend, &now->totals->suspend, &frame->suspend_p50_us,
+		       &frame->suspend_p99_us);
+	return rc ? rc
+		  : latencies(&before->totals->detection, &now->totals->detection,
+			      &frame->detection_p50_us, &frame->detection_p99_us);
+}
+
+static bool passes(const struct top_row *row, const struct top_view *view)
+{
+	static const enum top_column columns[] = {TOP_PID,  TOP_INNER_PID, TOP_LEVEL,
+						  TOP_ROLE, TOP_STATE,	   TOP_COMMAND};
+	char text[TOP_CELL];
+
+	if (view->pid && row->process->pid != view->pid)
+		return false;
+	if (!view->filter[0])
+		return true;
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		if (strcasestr(top_column_text(text, row, columns[i]), view->filter))
+			return true;
+	return false;
+}
+
+static int compare(const void *a, const void *b, void *data)
+{
+	const struct top_view *view = data;
+
+	return top_column_compare(a, b, view->sort, view->reverse);
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const struct top_node_row *x = a, *y = b;
+
+	return (x->node->gpu_id > y->node->gpu_id) - (x->node->gpu_id < y->node->gpu_id);
+}
+
+static int make_room(void **array, size_t *room, size_t count, size_t size)
+{
+	void *grown;
+
+	if (count <= *room)
+		return 0;
+	grown = reallocarray(*array, count, size);
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*room = count;
+	return 0;
+}
+
+int top_frame_make(struct top_frame *frame, const struct top_state *before,
+		   const struct top_state *now, const struct top_view *view)
+{
+	/* A new worker of the daemon restarts the counts of processes and nodes, too. */
+	const struct top_state *counted = same_daemon(before, now) ? before : NULL;
+	struct top_view wanted = *view;
+	int rc;
+
+	frame->now = now;
+	frame->node_count = frame->row_count = 0;
+	frame->seconds = before && now->ns > before->ns ? (double)(now->ns - before->ns) / 1e9 : 0;
+	rc = make_room((void **)&frame->nodes, &frame->node_room, now->node_count,
+		       sizeof(*frame->nodes));
+	if (!rc)
+		rc = make_room((void **)&frame->rows, &frame->row_room, now->process_count,
+			       sizeof(*frame->rows));
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < now->node_count; i++)
+		node_row(&frame->nodes[frame->node_count++], &now->nodes[i], counted,
+			 frame->seconds);
+	for (size_t i = 0; i < now->process_count; i++) {
+		struct top_row *row = &frame->rows[frame->row_count];
+
+		process_row(row, &now->processes[i], counted, frame->seconds);
+		frame->row_count += passes(row, view);
+	}
+	if (frame->node_count)
+		qsort(frame->nodes, frame->node_count, sizeof(*frame->nodes), compare_nodes);
+	if (frame->row_count)
+		qsort_r(frame->rows, frame->row_count, sizeof(*frame->rows), compare, &wanted);
+	return totals(frame, before, now);
+}
+
+void top_frame_free(struct top_frame *frame)
+{
+	free(frame->nodes);
+	free(frame->rows);
+	*frame = (struct top_frame){0};
+}

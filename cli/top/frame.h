@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One frame of kfdsched top. Computes rows, shares and rates from two samples of the machine, and
+ * filters and sorts the rows.
+ *
+ * Pure: no I/O, no clock. Threads: starts none. Ownership: the caller zeroes a frame once, can make
+ * it any number of times, and ends it by top_frame_free(). Its rows point into the state `now`,
+ * which must outlive them. Errors: negative errno.
+ */
+#ifndef KFDSHIM_CLI_TOP_FRAME_H
+#define KFDSHIM_CLI_TOP_FRAME_H
+
+#include "cli/top/columns.h"
+#include "cli/top/snapshot.h"
+
+#define TOP_FILTER 64u
+
+/* Selection and order of the rows. */
+struct top_view {
+	enum top_column sort;
+	bool reverse;		 /* descending */
+	char filter[TOP_FILTER]; /* part of a text in the row, any case; empty: all rows */
+	pid_t pid;		 /* show this process only; 0: all */
+};
+
+/* Meaning and source of top_node_row.busy_ratio. */
+enum top_busy {
+	TOP_BUSY_NOBODY, /* not known */
+	TOP_BUSY_DAEMON, /* share of the time in which a process had work on the node */
+	TOP_BUSY_SYSFS,	 /* share of the compute units that held waves at the time of the sample */
+};
+
+struct top_node_row {
+	const struct top_node *node;
+	double busy_ratio; /* 0 to 1; NAN: not known */
+	enum top_busy busy_by;
+};
+
+/* One process. The numbers are NAN if they are not known. */
+struct top_row {
+	const struct top_process *process;
+	double held_ratio; /* suspended by the daemon: share of the time since the last sample */
+	double suspends_per_s;
+};
+
+struct top_frame {
+	const struct top_state *now; /* the later sample */
+	double seconds;		     /* since the earlier sample; 0: there was none */
+	struct top_node_row *nodes;
+	size_t node_count, node_room;
+	struct top_row *rows;
+	size_t row_count, row_room;
+	/* For the time between the two samples. NAN: not known, or (percentiles) no suspend. */
+	double suspends_per_s, resumes_per_s, failures_per_s;
+	double suspend_p50_us, suspend_p99_us;	   /* duration of the driver's call */
+	double detection_p50_us, detection_p99_us; /* from the cause to the driver's call */
+};
+
+/* Computes a frame from the sample `now` and an earlier one, `before` (NULL: none). Returns 0 or
+ * -ENOMEM. */
+int top_frame_make(struct top_frame *frame, const struct top_state *before,
+		   const struct top_state *now, const struct top_view *view);
+/* Frees the memory of a frame and zeroes it. */
+void top_frame_free(struct top_frame *frame);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * User interface state of kfdsched top: a key changes what is shown, or returns an action for the
+ * caller.
+ *
+ * Pure: no I/O, no clock. Threads: starts none. Owns no memory.
+ */
+#ifndef KFDSHIM_CLI_TOP_KEYS_H
+#define KFDSHIM_CLI_TOP_KEYS_H
+
+#include "cli/top/frame.h"
+
+/* Keys that are no characters. A character of several bytes (UTF-8) arrives byte by byte. */
+enum ui_key {
+	UI_KEY_UP = 0x1000,
+	UI_KEY_DOWN,
+	UI_KEY_LEFT,
+	UI_KEY_RIGHT,
+	UI_KEY_PAGE_UP,
+	UI_KEY_PAGE_DOWN,
+	UI_KEY_HOME,
+	UI_KEY_END,
+	UI_KEY_ENTER,
+	UI_KEY_ESCAPE,
+	UI_KEY_BACKSPACE,
+	UI_KEY_F1,
+	UI_KEY_F4,
+	UI_KEY_F6,
+	UI_KEY_F10,
+};
+
+enum ui_mode {
+	UI_LIST,
+	UI_QUEUES,	/* queues of one process */
+	UI_SORT,	/* choice of the sort column */
+	UI_FILTER,	/* input of the filter */
+	UI_PRIORITY,	/* input of a priority */
+	UI_ASK_SUSPEND, /* confirmation, as the next two */
+	UI_ASK_RESUME,
+	UI_ASK_QUIT, /* needed because processes that are suspended here would be resumed */
+	UI_HELP,
+};
+
+/* Action that the caller has to do after a key. */
+enum ui_action {
+	UI_NOTHING,
+	UI_QUIT,
+	UI_LOOK,       /* sample the queues of ui->subject now */
+	UI_SUSPEND,    /* suspend ui->subject */
+	UI_RESUME,     /* resume ui->subject */
+	UI_PRIORITISE, /* set the priority of ui->subject to ui->word */
+};
+
+#define UI_WORD 64u
+#define UI_SAID 300u
+
+struct top_ui {
+	enum ui_mode mode;
+	enum ui_mode under; /* UI_LIST or UI_QUEUES: the view to which other modes return */
+	struct top_view view;
+	pid_t chosen;		 /* process of the selected row */
+	size_t index;		 /* last index of that row */
+	size_t first;		 /* index of the first row that is shown */
+	unsigned page;		 /* number of rows that fit the screen */
+	size_t queue_first;	 /* UI_QUEUES: first queue that is shown */
+	size_t queue_count;	 /* UI_QUEUES: number of queues */
+	unsigned column;	 /* UI_SORT: selected column */
+	bool shown[TOP_COLUMNS]; /* columns that are shown; set by draw() */
+	pid_t subject;		 /* process of the question, or of UI_QUEUES */
+	char name[21];		 /* name of that process */
+	char word[UI_WORD];	 /* text input */
+	char said[UI_SAID];	 /* sentence for the user, until the next key; or empty */
+	unsigned holds;		 /* processes that stay suspended only while top runs */
+};
+
+/* Sets the initial state. pid: show this process only; 0: all. */
+void ui_begin(struct top_ui *ui, pid_t pid);
+/* Handles one key (a character or enum ui_key). frame: the one on the screen. Returns the action
+ * for the caller. */
+enum ui_action ui_key(struct top_ui *ui, const struct top_frame *frame, int key);
+/* Finds the selected process in a new frame, and scrolls so that its row is among the `page` rows
+ * that are shown. If the process is gone, the row at its last index is selected. */
+void ui_settle(struct top_ui *ui, const struct top_frame *frame, unsigned page);
+
+#endif

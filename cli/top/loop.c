@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "cli/top/loop.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/top/actions.h"
+#include "cli/top/collect.h"
+#include "cli/top/detail.h"
+#include "cli/top/draw.h"
+#include "cli/top/terminal.h"
+#include "common/clock.h"
+#include "common/wait.h"
+
+/* Number of consecutive polls that report stdin as readable while there is no key, after which the
+ * terminal counts as closed. */
+#define EMPTY_READS 20u
+
+struct live {
+	const struct live_options *options;
+	struct gatherer *gatherer;
+	struct orders *orders;
+	struct detail *detail;
+	struct top_state state[2];
+	unsigned looks; /* number of samples; the last one is in state[looks % 2] */
+	struct top_frame frame;
+	struct screen screen;
+	struct top_ui ui;
+	unsigned empty_reads;
+	bool quit;
+	bool again; /* an action was done: take the next sample at once */
+};
+
+static int look(struct live *live)
+{
+	int rc = gather_look(live->gatherer, live->ui.shown[TOP_HQDS] || live->ui.shown[TOP_RATIO],
+			     &live->state[(live->looks + 1) % 2]);
+
+	live->looks++;
+	if (!rc && live->ui.under == UI_QUEUES)
+		rc = detail_look(live->detail, live->ui.subject);
+	return rc;
+}
+
+static int show(struct live *live)
+{
+	const struct top_state *now = &live->state[live->looks % 2];
+	const struct top_state *before =
+		live->looks > 1 ? &live->state[(live->looks + 1) % 2] : NULL;
+	int rc = top_frame_make(&live->frame, before, now, &live->ui.view);
+
+	live->ui.holds = orders_holds(live->orders);
+	if (!rc)
+		rc = terminal_screen(&live->screen);
+	if (rc)
+		return rc;
+	draw(&live->screen, &live->ui, &live->frame, detail_seen(live->detail));
+	terminal_show(&live->screen);
+	return 0;
+}
+
+/* Do the action of a key. A suspend can take two seconds, so a message is shown before it. */
+static int act(struct live *live, enum ui_action action)
+{
+	struct top_ui *ui = &live->ui;
+	int rc = 0;
+
+	switch (action) {
+	case UI_QUIT:
+		live->quit = true;
+		return 0;
+	case UI_LOOK:
+		detail_forget(live->detail);
+		return detail_look(live->detail, ui->subject);
+	case UI_SUSPEND:
+		snprintf(ui->said, sizeof(ui->said), "Suspending %d ...", (int)ui->subject);
+		rc = show(live);
+		orders_suspend(live->orders, ui->subject, ui->said, sizeof(ui->said));
+		break;
+	case UI_RESUME:
+		orders_resume(live->orders, ui->subject, ui->said, sizeof(ui->said));
+		break;
+	case UI_PRIORITISE:
+		orders_set_priority(live->orders, ui->subject, ui->word, ui->said,
+				    sizeof(ui->said));
+		break;
+	default:
+		return 0;
+	}
+	live->again = true;
+	return rc;
+}
+
+/* Handle all keys that are waiting. readable: poll() reported stdin as readable. */
+static int keys(struct live *live, bool readable)
+{
+	int rc = 0, key = terminal_key();
+
+	/* stdin of a closed terminal stays readable, without a key. */
+	live->empty_reads = readable && key == TERMINAL_NO_KEY ? live->empty_reads + 1 : 0;
+	if (live->empty_reads >= EMPTY_READS)
+		return -EIO;
+	for (; !rc && !live->quit && key != TERMINAL_NO_KEY; key = terminal_key())
+		if (key != TERMINAL_RESIZED)
+			rc = act(live, ui_key(&live->ui, &live->frame, key));
+	return rc;
+}
+
+/* Wait until `until_ns`, or until there is a key, a signal, a request to stop, or the end of a
+ * suspension; and handle it. */
+static int wait_for_something(struct live *live, uint64_t until_ns)
+{
+	struct pollfd fd[2 + ORDERS_HOLDS] = {
+		{.fd = STDIN_FILENO, .events = POLLIN},
+		{.fd = live->options->stop_fd, .events = POLLIN},
+	};
+	nfds_t n = 2 + orders_poll(live->orders, fd + 2);
+	int ready = poll_or_signal_ns(fd, n, until_ns);
+
+	/* Treat a signal (-EINTR) like a key: it may be SIGWINCH, after which ncurses returns a
+	 * key. */
+	if (ready < 0 && ready != -EINTR)
+		return ready;
+	if (fd[1].revents)
+		live->quit = true;
+	if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+		return -EIO;
+	orders_ended(live->orders, live->ui.said, sizeof(live->ui.said));
+	return live->quit ? 0 : keys(live, fd[0].revents & POLLIN);
+}
+
+static int go_on(struct live *live)
+{
+	uint64_t next = clock_ns();
+	int rc = 0;
+
+	while (!rc && !live->quit) {
+		uint64_t now = clock_ns();
+
+		if (live->again)
+			next = now;
+		live->again = false;
+		if (now >= next) {
+			rc = look(live);
+			next += live->options->interval_ns;
+			/* If a whole interval was missed, do not catch up. */
+			if (next < now)
+				next = now + live->options->interval_ns;
+		}
+		if (!rc)
+			rc = show(live);
+		if (!rc)
+			rc = wait_for_something(live, next);
+	}
+	return rc;
+}
+
+int live_run(const struct live_options *options)
+{
+	struct live live = {.options = options};
+	int rc = -ENOMEM;
+
+	ui_begin(&live.ui, options->pid);
+	live.gatherer = gather_open(options->socket);
+	live.orders = orders_open(options->socket);
+	live.detail = detail_open(options->socket);
+	if (!live.gatherer || !live.orders || !live.detail)
+		goto out;
+	rc = terminal_begin();
+	if (rc)
+		goto out;
+	rc = go_on(&live);
+	terminal_end();
+out:
+	orders_close(live.orders);
+	gather_close(live.gatherer);
+	detail_close(live.detail);
+	screen_free(&live.screen);
+	top_frame_free(&live.frame);
+	top_state_free(&live.state[0]);
+	top_state_free(&live.state[1]);
+	return rc;
+}

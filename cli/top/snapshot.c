@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+#include "cli/top/snapshot.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json_util.h"
+
+static void *room_for_one(void *array, size_t count, size_t *room, size_t size)
+{
+	size_t more = *room ? 2 * *room : 16;
+	void *grown;
+
+	if (count < *room)
+		return array;
+	grown = reallocarray(array, more, size);
+	if (grown)
+		*room = more;
+	return grown;
+}
+
+struct top_node *top_state_node(struct top_state *state, uint32_t gpu_id)
+{
+	struct top_node *nodes =
+		room_for_one(state->nodes, state->node_count, &state->node_room, sizeof(*nodes));
+
+	if (!nodes)
+		return NULL;
+	state->nodes = nodes;
+	nodes[state->node_count] = (struct top_node){
+		.gpu_id = gpu_id,
+		.work_us = TOP_UNKNOWN,
+		.compute_units = TOP_UNKNOWN,
+		.occupied = TOP_UNKNOWN,
+		.slots = TOP_UNKNOWN,
+		.queues = TOP_UNKNOWN,
+		.suspended = TOP_UNKNOWN,
+		.urgent = TOP_UNKNOWN,
+	};
+	return &nodes[state->node_count++];
+}
+
+struct top_process *top_state_process(struct top_state *state, pid_t pid)
+{
+	struct top_process *processes = room_for_one(state->processes, state->process_count,
+						     &state->process_room, sizeof(*processes));
+
+	if (!processes)
+		return NULL;
+	state->processes = processes;
+	processes[state->process_count] = (struct top_process){
+		.pid = pid,
+		.shim = TOP_UNKNOWN,
+		.active = TOP_UNKNOWN,
+		.priority = TOP_UNKNOWN,
+		.queues = TOP_UNKNOWN,
+		.compute_queues = TOP_UNKNOWN,
+		.mqds = TOP_UNKNOWN,
+		.hqds = TOP_UNKNOWN,
+		.hqds_per_queue = TOP_UNKNOWN,
+		.vram_bytes = TOP_UNKNOWN,
+		.suspends = TOP_UNKNOWN,
+		.suspended_us = TOP_UNKNOWN,
+	};
+	return &processes[state->process_count++];
+}
+
+struct top_node *top_find_node(const struct top_state *state, uint32_t gpu_id)
+{
+	for (size_t i = 0; i < state->node_count; i++)
+		if (state->nodes[i].gpu_id == gpu_id)
+			return &state->nodes[i];
+	return NULL;
+}
+
+const char *top_gpu_text(char text[static GPU_NAME_SHORT], const struct top_state *state,
+			 uint32_t gpu_id)
+{
+	const struct top_node *node = top_find_node(state, gpu_id);
+
+	return gpu_name_short(text, node && node->gpu.gpu_id ? &node->gpu : NULL, gpu_id);
+}
+
+struct top_process *top_find_process(const struct top_state *state, pid_t pid)
+{
+	for (size_t i = 0; i < state->process_count; i++)
+		if (state->processes[i].pid == pid)
+			return &state->processes[i];
+	return NULL;
+}
+
+void top_state_clear(struct top_state *state)
+{
+	struct top_state empty = {
+		.nodes = state->nodes,
+		.node_room = state->node_room,
+		.processes = state->processes,
+		.process_room = state->process_room,
+	};
+
+	free(state->totals);
+	*state = empty;
+}
+
+void top_state_free(struct top_state *state)
+{
+	free(state->totals);
+	free(state->nodes);
+	free(state->processes);
+	*state = (struct top_state){0};
+}
+
+/* ---- the daemon's answer ---- */
+
+static int64_t number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_integer(value) ? json_integer_value(value) : TOP_UNKNOWN;
+}
+
+/* A count that is out of range is treated as not known. */
+static int32_t count(const json_t *object, const char *key)
+{
+	int64_t value = number(object, key);
+
+	return value >= 0 && value <= INT32_MAX ? (int32_t)value : TOP_UNKNOWN;
+}
+
+static int8_t yes(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_boolean(value) ? (int8_t)json_is_true(value) : TOP_UNKNOWN;
+}
+
+static void word(char *out, size_t size, const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	snprintf(out, size, "%s", text ? text : "");
+}
+
+static bool is_compute(const json_t *queue)
+{
+	const char *type = json_string_value(json_object_get(queue, "type"));
+
+	return type && (strcmp(type, "aql") == 0 || strcmp(type, "pm4") == 0 ||
+			strcmp(type, "compute") == 0);
+}
+
+static int take_node(const json_t *json, struct top_state *state)
+{
+	int64_t gpu_id_or_none = number(json, "gpu_id");
+	uint32_t gpu_id = (uint32_t)gpu_id_or_none;
+	struct top_node *node;
+
+	if (gpu_id_or_none < 0)
+		return 0;
+	node = top_find_node(state, gpu_id);
+	if (!node)
+		node = top_state_node(state, gpu_id);
+	if (!node)
+		return -ENOMEM;
+	node->urgent = yes(json, "urgent");
+	node->suspended = count(json, "suspended");
+	node->work_us = number(json, "work_us");
+	word(node->policy, sizeof(node->policy), json, "policy");
+	return 0;
+}
+
+/* Add a count, unless it is not known or out of range. */
+static void add_to(int32_t *at, int64_t more)
+{
+	if (more > 0 && more < INT32_MAX / 2 && *at < INT32_MAX / 2)
+		*at = (*at < 0 ? 0 : *at) + (int32_t)more;
+}
+
+/* kfdsched_summary() has counts of the queues for each node instead of the queues. */
+static void take_counts(const json_t *counts, struct top_state *state, struct top_process *process)
+{
+	const json_t *entry;
+	struct top_node *node;
+	size_t i;
+
+	process->queues = process->compute_queues = 0;
+	json_array_foreach(counts, i, entry)
+	{
+		add_to(&process->queues, number(entry, "queues"));
+		add_to(&process->compute_queues, number(entry, "compute"));
+		node = top_find_node(state, (uint32_t)number(entry, "gpu_id"));
+		if (node)
+			add_to(&node->queues, number(entry, "compute"));
+	}
+}
+
+static void take_queues(const json_t *json, struct top_state *state, struct top_process *process)
+{
+	const json_t *queues = json_object_get(json, "queues"), *queue;
+	struct top_node *node;
+	size_t i;
+
+	if (json_is_array(json_object_get(json, "queue_counts"))) {
+		take_counts(json_object_get(json, "queue_counts"), state, process);
+		return;
+	}
+	if (!json_is_array(queues))
+		return;
+	process->queues = (int32_t)json_array_size(queues);
+	process->compute_queues = 0;
+	json_array_foreach(queues, i, queue)
+	{
+		if (!is_compute(queue))
+			continue;
+		process->compute_queues++;
+		node = top_find_node(state, (uint32_t)number(queue, "gpu_id"));
+		if (node)
+			node->queues = node->queues < 0 ? 1 : node->queues + 1;
+	}
+}
+
+static int take_process(const json_t *json, struct top_state *state)
+{
+	struct top_process *process;
+	int64_t pid = number(json, "pid");
+
+	if (pid <= 0 || pid > INT_MAX)
+		return -EPROTO;
+	process = top_state_process(state, (pid_t)pid);
+	if (!process)
+		return -ENOMEM;
+	process->by_daemon = true;
+	process->shim = yes(json, "shim");
+	process->active = yes(json, "active");
+	process->priority = count(json, "priority");
+	process->suspends = number(json, "suspends");
+	process->suspended_us = number(json, "suspended_us");
+	word(process->level, sizeof(process->level), json, "level");
+	word(process->role, sizeof(process->role), json, "role");
+	word(process->state, sizeof(process->state), json, "state");
+	word(process->command, sizeof(process->command), json, "comm");
+	take_queues(json, state, process);
+	return 0;
+}
+
+static int take_totals(const json_t *json, struct top_state *state)
+{
+	int64_t suspends = number(json, "suspends"), resumes = number(json, "resumes");
+	int64_t failures = number(json, "failures");
+
+	if (suspends < 0 || resumes < 0 || failures < 0)
+		return -EPROTO;
+	state->totals = calloc(1, sizeof(*state->totals));
+	if (!state->totals)
+		return -ENOMEM;
+	state->totals->suspends = (uint64_t)suspends;
+	state->totals->resumes = (uint64_t)resumes;
+	state->totals->failures = (uint64_t)failures;
+	if (hist_from_json(json_object_get(json, "suspend_ns"), &state->totals->suspend) ||
+	    hist_from_json(json_object_get(json, "detection_ns"), &state->totals->detection))
+		return -EPROTO;
+	return 0;
+}
+
+int top_state_from_daemon(const json_t *status, struct top_state *state)
+{
+	const json_t *daemon = json_object_get(status, "daemon");
+	const json_t *nodes = json_object_get(status, "nodes"), *entry;
+	const json_t *processes = json_object_get(status, "processes");
+	int rc = 0;
+	size_t i;
+
+	if (!json_is_object(daemon) || !json_is_array(nodes) || !json_is_array(processes))
+		return -EPROTO;
+	state->by_daemon = true;
+	state->daemon_pid = count(daemon, "pid");
+	state->worker_pid = count(daemon, "worker_pid");
+	word(state->policy, sizeof(state->policy), daemon, "policy");
+	for (i = 0; !rc && i < json_array_size(nodes); i++)
+		rc = take_node(json_array_get(nodes, i), state);
+	json_array_foreach(processes, i, entry)
+	{
+		if (!rc)
+			rc = take_process(entry, state);
+	}
+	return rc ? rc : take_totals(json_object_get(status, "totals"), state);
+}
