@@ -9,7 +9,7 @@
 const struct pages_entry pages_verbs[] = {
 #define VERB_HEADING(text) {.heading = (text)},
 #define VERB(name) {.verb = &verb_##name},
-#include "scheduler/cli/verbs.def"
+#include "cli/commands.def"
 #undef VERB
 #undef VERB_HEADING
 	{0},

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "scheduler/cli/cli.h"
+#include "cli/util/command.h"
 
 /* A verb, or a heading of the verbs that follow. */
 struct pages_entry {

@@ -8,7 +8,7 @@ A queue with Poisson arrivals and one service time; offline work is resumed when
 lasted for a constant hold-over, and suspended at the next request. A request that comes during
 the resume waits for the rest of it, too. For Poisson arrivals the past says nothing on how long
 a gap will last, so no rule does better than a constant. Printed: the share of offline work and
-the P50 and P99 of the requests, alone, with foresight (scheduler/cli/possible.h), and for some
+the P50 and P99 of the requests, alone, with foresight (cli/colocate/possible.h), and for some
 hold-overs. 40 seeds of 10 s; no GPU is simulated.
 """
 import random

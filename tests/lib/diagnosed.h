@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "scheduler/cli/diagnose.h"
+#include "cli/doctor/diagnose.h"
 #include "tests/lib/doctor_machine.h"
 
 #define PID 4711

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/doctor/checks_driver.h"
 #include "kfd/uapi.h"
-#include "scheduler/cli/doctor_judge.h"
 
 #define GPU 19729
 #define GIB (1ll << 30)

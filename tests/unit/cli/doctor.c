@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/cli/doctor_read.h"
+#include "cli/util/read_files.h"
 #include "tests/lib/doctor_machine.h"
 
 static void test_good_machine(void **state)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/cli/import_tally.h"
+#include "cli/import_log/stats.h"
 #include "tests/lib/hiplog_lines.h"
 
 static const char *const lines[] = {

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/cli/options.h"
+#include "cli/util/parse_options.h"
 
 #define WORDS 8
 

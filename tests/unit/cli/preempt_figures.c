@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/cli/histogram.h"
-#include "scheduler/cli/preempt.h"
-#include "scheduler/cli/suspend.h"
+#include "cli/output/text_histogram.h"
+#include "cli/preempt/preempt.h"
+#include "cli/preempt/suspend.h"
 
 /* Returns a result of n rounds, to be freed. us: time of a suspend; a hold takes three times, a
  * resume twice as long. */

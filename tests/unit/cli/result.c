@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/cli/result.h"
+#include "cli/colocate/result.h"
 
 static struct colocation run;
 static struct verdict verdict;

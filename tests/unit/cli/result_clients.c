@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/cli/result_clients.h"
-#include "scheduler/cli/result_possible.h"
+#include "cli/colocate/result_clients.h"
+#include "cli/colocate/result_possible.h"
 
 static struct colocation run;
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/cli/sampling.h"
+#include "cli/record/sampling.h"
 
 /* Returns a list of these ids, on node 1, of type AQL, as reported by sysfs. */
 static struct observe_list of(size_t count, const uint32_t *ids)

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/cli/simulation.h"
+#include "cli/util/sim_info.h"
 
 #define GOOD                                                                                       \
 	"{\"simulated\":true,\"profile\":\"mi210\",\"time_scale\":%s,"                             \

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/cli/table.h"
+#include "cli/output/table.h"
 
 static char *printed(const struct table *table)
 {

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/cli/trace_perfetto.h"
-#include "scheduler/cli/trace_told.h"
+#include "cli/trace/perfetto.h"
+#include "cli/trace/timeline_decode.h"
 
 struct seen {
 	uint64_t ns[1000];

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/cli/trace_tracefs.h"
+#include "cli/trace/source_tracefs.h"
 
 static char root[64];
 

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+#include "cli/colocate/result.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "cli/colocate/result_clients.h"
+#include "cli/colocate/result_possible.h"
+#include "cli/output/json_fields.h"
+#include "cli/output/table.h"
+
+/* Largest share of the online P50 that may be caused by the doorbell delay, that is, by
+ * kfdsim itself. */
+#define DOORBELL_SHARE 0.05
+#define HOST_SHARE 2.0 /* limit of the P50 alone, relative to explained_us() */
+
+int result_online(const json_t *replay, struct online_figures *out)
+{
+	const json_t *latency = json_object_get(replay, "latency_us");
+	const json_t *requests = json_object_get(replay, "requests");
+	const json_t *keeps_up = json_object_get(replay, "keeps_up");
+
+	*out = (struct online_figures){
+		.p50_us = field_number(latency, "p50"),
+		.p90_us = field_number(latency, "p90"),
+		.p99_us = field_number(latency, "p99"),
+		.p999_us = field_number(latency, "p999"),
+		.requests = json_integer_value(requests),
+		.gpu_busy_ratio = field_number(replay, "gpu_busy_ratio"),
+		.keeps_up = json_is_true(keeps_up),
+		.gpu_us = field_number(replay, "gpu_us_per_request"),
+	};
+	if (!json_is_integer(requests) || !json_is_boolean(keeps_up) ||
+	    isnan(out->gpu_busy_ratio) || isnan(out->gpu_us))
+		return -EINVAL;
+	/* Without a completed request there are no percentiles. */
+	if (out->requests > 0 &&
+	    (isnan(out->p50_us) || isnan(out->p90_us) || isnan(out->p99_us) || isnan(out->p999_us)))
+		return -EINVAL;
+	if (out->requests == 0)
+		out->p50_us = out->p90_us = out->p99_us = out->p999_us = NAN;
+	return 0;
+}
+
+int result_offline(const json_t *replay, struct offline_figures *out)
+{
+	*out = (struct offline_figures){
+		.steps = field_number(replay, "steps"),
+		.gpu_busy_ratio = field_number(replay, "gpu_busy_ratio"),
+		.gpu_us = field_number(replay, "gpu_us_per_request"),
+	};
+	return isnan(out->steps) || isnan(out->gpu_busy_ratio) || isnan(out->gpu_us) ? -EINVAL : 0;
+}
+
+void result_charge(struct colocation *run, enum arm arm, const struct simulation *window)
+{
+	struct arm_figures *figures = &run->arms[arm];
+
+	hist_add_all(&figures->save, &window->save);
+	hist_add_all(&figures->restore, &window->restore);
+	hist_add_all(&run->doorbell, &window->doorbell);
+}
+
+double result_hist_median_us(const struct hist *h)
+{
+	return h->count ? (double)hist_percentile(h, 0.5) / 1e3 : NAN;
+}
+
+/* Mean time in the system of an M/D/1 queue (Poisson arrivals, one server) with this load, and with
+ * the GPU time of the trace as the service time. Arrivals at fixed distances wait less. */
+static double explained_us(const struct online_figures *alone)
+{
+	double busy = fmin(alone->gpu_busy_ratio, 0.95);
+
+	return alone->gpu_us * (1 + busy / (2 * (1 - busy)));
+}
+
+static bool has_bursts(const struct colocation *run)
+{
+	return run->arrivals && strcmp(run->arrivals, "poisson") != 0 &&
+	       strcmp(run->arrivals, "fixed") != 0;
+}
+
+/* Marks the run as not valid and stores the reason. */
+static void refuse(struct verdict *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void refuse(struct verdict *out, const char *fmt, ...)
+{
+	va_list arguments;
+
+	out->validity = RESULT_INVALID;
+	va_start(arguments, fmt);
+	vsnprintf(out->reason, sizeof(out->reason), fmt, arguments);
+	va_end(arguments);
+}
+
+/* Checks whether the machine was fast enough, by the values of online client `i` alone.
+ * Real time only. */
+static void judge_client(const struct colocation *run, unsigned i, struct verdict *out)
+{
+	const struct online_figures *alone = client_online(run, &run->arms[ARM_ALONE], i);
+	bool several = run->online_clients.count > 1;
+	char delay[QUANTITY_BYTES], p50[QUANTITY_BYTES], whose[48] = "";
+
+	if (several)
+		snprintf(whose, sizeof(whose), " of %s", run->online_clients.traces[i]);
+	quantity_us(p50, alone->p50_us);
+	/* The doorbell delay alone does not show that the machine kept up, because kfdsim has
+	 * precedence over the workloads and can be prompt while they are late. So the P50 is
+	 * compared with explained_us(), except for bursts, whose requests wait for each other
+	 * on any machine. */
+	if (isnan(alone->p50_us))
+		refuse(out,
+		       "the doorbell delay is compared with the online P50 alone%s, and no request "
+		       "was completed there",
+		       whose);
+	else if (!has_bursts(run) && alone->p50_us > HOST_SHARE * explained_us(alone))
+		refuse(out,
+		       "the online P50 alone%s (%s) is more than %g x what the trace's GPU time "
+		       "and this load explain (%s): the machine is too busy to submit in time, "
+		       "use a smaller --time-scale",
+		       whose, p50, HOST_SHARE, quantity_us(delay, explained_us(alone)));
+	else if (out->doorbell_p99_us * run->time_scale > DOORBELL_SHARE * alone->p50_us)
+		refuse(out,
+		       "P99 doorbell delay %s (wall) x time scale %g is more than %g %% of the "
+		       "online P50 alone%s (%s): the machine is too busy, use a smaller "
+		       "--time-scale",
+		       quantity_us(delay, out->doorbell_p99_us), run->time_scale,
+		       100 * DOORBELL_SHARE, whose, p50);
+}
+
+/* Sets validity and reason. A run is not valid if online does not keep up even alone, or if
+ * kfdsim reports no doorbell; in real time under kfdsim the machine must have been fast enough,
+ * too, which arm alone shows. */
+static void judge_validity(const struct colocation *run, struct verdict *out)
+{
+	const struct arm_figures *alone = &run->arms[ARM_ALONE];
+
+	out->validity = RESULT_VALID;
+	if (alone->ran && !alone->online.keeps_up)
+		refuse(out, "online does not keep up even in arm alone, so the arms cannot be "
+			    "compared: use a lower --load");
+	else if (run->simulated && run->doorbell.count == 0)
+		refuse(out, "kfdsim reports no doorbell in the measured windows");
+	else if (!run->simulated || run->is_virtual) /* the machine's speed has no influence */
+		return;
+	else if (!alone->ran) {
+		refuse(out,
+		       "the doorbell delay is compared with the online P50 alone, and arm alone "
+		       "was not run");
+		out->validity = RESULT_NOT_JUDGED;
+	}
+	for (unsigned i = 0; out->validity == RESULT_VALID && i < run->online_clients.count; i++)
+		judge_client(run, i, out);
+}
+
+/* Finds the floor of an arm, and its P99 in relation to it. On hardware the costs of a bounce are
+ * not known. */
+static void find_floor(const struct colocation *run, enum arm arm, struct verdict *out)
+{
+	const struct arm_figures *alone = &run->arms[ARM_ALONE], *figures = &run->arms[arm];
+	const struct arm_kind *kind = &arm_kinds[arm];
+
+	out->floor_us[arm] = out->bound[arm] = NAN;
+	if (!kind->level || !alone->ran || !figures->ran || !alone->online.keeps_up)
+		return;
+	out->floor_us[arm] = alone->online.p99_us;
+	if (kind->preempts)
+		out->floor_us[arm] += 2 * run->bounce_us + (isnan(out->save_us) ? 0 : out->save_us);
+	if (figures->online.keeps_up)
+		out->bound[arm] = figures->online.p99_us / out->floor_us[arm];
+}
+
+void result_judge(const struct colocation *run, struct verdict *out)
+{
+	const struct arm_figures *alone = &run->arms[ARM_ALONE];
+	struct hist save = {0}, restore = {0};
+	bool doorbells = run->simulated && run->doorbell.count > 0;
+
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (arm_kinds[i].preempts) {
+			hist_add_all(&save, &run->arms[i].save);
+			hist_add_all(&restore, &run->arms[i].restore);
+		}
+	*out = (struct verdict){
+		.save_us = run->simulated ? result_hist_median_us(&save) : NAN,
+		.restore_us = run->simulated ? result_hist_median_us(&restore) : NAN,
+		.doorbell_p50_us =
+			doorbells ? (double)hist_percentile(&run->doorbell, 0.5) / 1e3 : NAN,
+		.doorbell_p99_us =
+			doorbells ? (double)hist_percentile(&run->doorbell, 0.99) / 1e3 : NAN,
+	};
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		find_floor(run, (enum arm)i, out);
+		out->of_alone[i] = alone->ran && run->arms[i].ran && alone->offline.steps > 0
+					   ? run->arms[i].offline.steps / alone->offline.steps
+					   : NAN;
+	}
+	result_find_possible(run, out);
+	judge_validity(run, out);
+}
+
+static json_t *number(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *range_json(const struct range *range)
+{
+	return json_pack("[o,o]", number(range->low), number(range->high));
+}
+
+static json_t *spread_json(const struct spread *spread)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "p50_us", range_json(&spread->p50_us),
+			 "p90_us", range_json(&spread->p90_us), "p99_us",
+			 range_json(&spread->p99_us), "p999_us", range_json(&spread->p999_us),
+			 "steps", range_json(&spread->steps), "of_alone",
+			 range_json(&spread->of_alone));
+}
+
+static json_t *online_json(const struct online_figures *online)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:I,s:o,s:b}", "p50_us", number(online->p50_us),
+			 "p90_us", number(online->p90_us), "p99_us", number(online->p99_us),
+			 "p999_us", number(online->p999_us), "requests", online->requests,
+			 "gpu_busy_ratio", number(online->gpu_busy_ratio), "keeps_up",
+			 online->keeps_up);
+}
+
+static json_t *offline_json(const struct offline_figures *offline)
+{
+	return json_pack("{s:o,s:o}", "steps", number(offline->steps), "gpu_busy_ratio",
+			 number(offline->gpu_busy_ratio));
+}
+
+/* Values of each client. */
+static json_t *clients_json(const struct colocation *run, enum arm which)
+{
+	const struct arm_figures *arm = &run->arms[which];
+	const struct client_set *online = &run->online_clients, *offline = &run->offline_clients;
+	json_t *lists[] = {json_array(), json_array()}, *one;
+
+	for (unsigned i = 0; i < online->count; i++) {
+		one = online_json(client_online(run, arm, i));
+		json_object_set_new(one, "trace", json_string(online->traces[i]));
+		json_array_append_new(lists[0], one);
+	}
+	for (unsigned i = 0; i < offline->count; i++) {
+		one = offline_json(client_offline(run, arm, i));
+		json_object_set_new(one, "trace", json_string(offline->traces[i]));
+		json_object_set_new(one, "group",
+				    offline->groups[i] ? json_string(offline->groups[i])
+						       : json_null());
+		json_object_set_new(one, "of_alone", number(client_of_alone(run, which, i)));
+		json_array_append_new(lists[1], one);
+	}
+	return json_pack("{s:o,s:o}", "online", lists[0], "offline", lists[1]);
+}
+
+static json_t *count_json(enum arm arm, uint64_t count)
+{
+	return arm_is_counted(arm) ? json_integer((json_int_t)count) : json_null();
+}
+
+static json_t *arm_json(const struct colocation *run, enum arm which, double floor_us)
+{
+	const struct arm_figures *arm = &run->arms[which];
+
+	return json_pack(
+		"{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:{s:o,s:o},s:s?,s:o}", "online",
+		online_json(&arm->online), "offline", offline_json(&arm->offline), "clients",
+		clients_json(run, which), "spread", spread_json(&run->spread[which]), "suspends",
+		count_json(which, arm->suspends), "resumes", count_json(which, arm->resumes),
+		"time_percent", time_json(&arm->time), "delays_us", "suspend",
+		number(arm_is_counted(which) ? arm->suspend_delay_us : NAN), "resume",
+		number(arm_is_counted(which) ? arm->resume_delay_us : NAN), "level", arm->level,
+		"floor_us", number(floor_us));
+}
+
+json_t *result_json(const struct colocation *run, const struct verdict *verdict)
+{
+	json_t *arms = json_object();
+	json_t *costs = json_null(), *valid = json_null();
+
+	if (run->simulated)
+		costs = json_pack("{s:o,s:o,s:o}", "bounce_us", number(run->bounce_us), "save_us",
+				  number(verdict->save_us), "restore_us",
+				  number(verdict->restore_us));
+	if (verdict->validity != RESULT_NOT_JUDGED)
+		valid = json_boolean(verdict->validity == RESULT_VALID);
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran)
+			json_object_set_new(arms, arm_kinds[i].name,
+					    arm_json(run, (enum arm)i, verdict->floor_us[i]));
+	return json_pack(
+		"{s:b,s:b,s:o,s:f,s:s,s:s,s:s,s:o,s:o,s:f,s:i,s:o,s:o,s:o,s:o,s:o,s:o}",
+		"simulated", run->simulated, "virtual", run->is_virtual, "profile",
+		run->simulated ? json_string(run->profile) : json_null(), "time_scale",
+		run->time_scale, "online", run->online, "offline", run->offline, "arrivals",
+		run->arrivals ? run->arrivals : "poisson", "load", number(run->load), "rate_per_s",
+		number(run->rate_per_s), "seconds", run->seconds, "seeds", (int)run->seeds, "costs",
+		costs, "valid", valid, "invalid_reason",
+		verdict->reason[0] ? json_string(verdict->reason) : json_null(),
+		"doorbell_delay_us",
+		run->simulated ? json_pack("{s:o,s:o}", "p50", number(verdict->doorbell_p50_us),
+					   "p99", number(verdict->doorbell_p99_us))
+			       : json_null(),
+		"possible", result_possible_json(verdict), "arms", arms);
+}

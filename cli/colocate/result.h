@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Measured values of one run of "kfdsched colocate", what is computed from them, and their output:
+ * JSON (docs/reference/colocate.md) and tables.
+ *
+ * Units: model time (wall time x time scale) unless a comment says wall. A value that is not known
+ * is NAN, which is printed as null in JSON and as "-" in a table. Threads: none. Ownership: strings
+ * are borrowed for the life of the struct.
+ */
+#ifndef KFDSHIM_CLI_COLOCATE_RESULT_H
+#define KFDSHIM_CLI_COLOCATE_RESULT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cli/colocate/arm_kinds.h"
+#include "cli/colocate/possible_read.h"
+#include "cli/colocate/result_time.h"
+#include "cli/util/sim_info.h"
+#include "common/histogram.h"
+
+/* Online values of an arm. If `keeps_up` is false, the backlog grew during the whole window, so the
+ * percentiles reflect the length of the window and not the scheduler. */
+struct online_figures {
+	double p50_us, p90_us, p99_us, p999_us;
+	json_int_t requests;
+	double gpu_busy_ratio;
+	bool keeps_up;
+	double gpu_us; /* of one request: sum of the durations in its trace */
+};
+
+/* Offline values of an arm. A step that was started counts by the share of it that is done. */
+struct offline_figures {
+	double steps;
+	double gpu_busy_ratio;
+	double gpu_us; /* of one step: sum of the durations in its trace */
+};
+
+#define RESULT_CLIENTS_MAX 8u /* of each kind, online and offline */
+
+/* All clients of one kind. */
+struct client_set {
+	unsigned count;
+	const char *traces[RESULT_CLIENTS_MAX];
+	const char *groups[RESULT_CLIENTS_MAX]; /* KFDSHIM_GROUP; NULL: none */
+};
+
+struct arm_figures {
+	bool ran;
+	/* Of all clients of the kind together (result_clients.h), and of each client. */
+	struct online_figures online, online_of[RESULT_CLIENTS_MAX];
+	struct offline_figures offline, offline_of[RESULT_CLIENTS_MAX];
+	/* The level at which the daemon had every offline client when the window began; NULL: it is
+	 * not known, or not that of the arm. */
+	const char *level;
+	uint64_t suspends, resumes; /* see arm_is_counted() */
+	struct result_time time;    /* of the window in which offline work ran */
+	/* Sums of the daemon's delays: from the activity that caused a suspend, and from the end of
+	 * activity that caused a resume, to the entry of the driver call. */
+	double suspend_delay_us, resume_delay_us;
+	struct hist save, restore; /* ns */
+};
+
+#define RESULT_SEEDS_MAX 32u
+
+/* Lowest and highest value of all seeds. */
+struct range {
+	double low, high;
+};
+
+struct spread {
+	struct range p50_us, p90_us, p99_us, p999_us, steps, of_alone;
+};
+
+struct colocation {
+	const char *online, *offline;			   /* names of the clients for a title */
+	struct client_set online_clients, offline_clients; /* names of the traces of each client */
+	const char *arrivals;	 /* kind of arrivals, in the terms of kfdreplay; NULL: poisson */
+	double load, rate_per_s; /* sums over all clients; one of the two is NAN */
+	double seconds;		 /* wall; length of one measured window */
+	unsigned seeds;		 /* number of seeds; each arm is measured once per seed */
+	bool simulated;
+	bool is_virtual;   /* simulated with virtual time, independent of the machine's speed */
+	double time_scale; /* 1 on hardware */
+	char profile[64];
+	double bounce_us;	     /* NAN on hardware */
+	struct hist doorbell;	     /* ns, wall; of all measured windows */
+	struct hist suspend, resume; /* ns, wall; durations of the daemon's driver calls */
+	/* Request times of each online client in arm alone, per seed. */
+	struct request_list requests[RESULT_SEEDS_MAX][RESULT_CLIENTS_MAX];
+	struct arm_figures by_seed[RESULT_SEEDS_MAX][ARM_COUNT];
+	/* Values of all seeds, filled by result_combine(): the median of each percentile, the mean
+	 * of ratios and steps, the sum of counts and times. */
+	struct arm_figures arms[ARM_COUNT];
+	struct spread spread[ARM_COUNT];
+};
+
+enum validity { RESULT_VALID, RESULT_INVALID, RESULT_NOT_JUDGED };
+
+struct verdict {
+	enum validity validity;
+	char reason[256]; /* empty: the run is valid; else why it is not valid, or not judged */
+	double save_us, restore_us; /* medians that were charged in the arms that preempt */
+	double doorbell_p50_us, doorbell_p99_us; /* wall */
+	/* The latency floor of the arms with the shim: alone P99, and where the driver preempts + 2
+	 * bounces + save, for a request that arrives just as a resume begins waits for its update,
+	 * too. */
+	double floor_us[ARM_COUNT];
+	double bound[ARM_COUNT]; /* P99 / floor */
+	/* Offline throughput relative to arm alone; 1: equal. */
+	double of_alone[ARM_COUNT];
+	/* The clairvoyant scheduler (result_possible.h), and the share and the P99 of the arms with
+	 * the shim relative to it. */
+	struct possible_costs possible_costs;
+	struct possible possible;
+	double of_possible[ARM_COUNT], of_possible_p99[ARM_COUNT];
+};
+
+/* Both decode the JSON output of kfdreplay. Return 0, or -EINVAL if it is not as documented in
+ * docs/reference/kfdreplay.md. */
+int result_online(const json_t *replay, struct online_figures *out);
+int result_offline(const json_t *replay, struct offline_figures *out);
+/* Adds the saves and restores that kfdsim charged in a measured window to the arm, and the doorbell
+ * delays to the run. */
+void result_charge(struct colocation *run, enum arm arm, const struct simulation *window);
+
+/* Computes `arms` and `spread` from `by_seed`. */
+void result_combine(struct colocation *run);
+/* Returns the median of the values that are not NAN; NAN if there are none. Reorders `values`. */
+double result_median(double *values, unsigned count);
+/* Returns the median of a histogram of ns, in us; NAN if the histogram is empty. */
+double result_hist_median_us(const struct hist *h);
+/* Describes the load of the online clients for the user: "Poisson arrivals, load 20 %".
+ * Returns `text`. */
+const char *result_arrivals(const struct colocation *run, char *text, size_t size);
+
+/* Computes *out: validity, costs, floor, bound and the comparison with the clairvoyant scheduler.
+ * Needs result_combine() first. */
+void result_judge(const struct colocation *run, struct verdict *out);
+/* Returns the whole result as JSON (docs/reference/colocate.md, kfdsched colocate). */
+json_t *result_json(const struct colocation *run, const struct verdict *verdict);
+/* Writes in one line on what the run was measured: "mi210, time scale 0.1, bounce 200 us ..." for a
+ * simulated GPU, or a note about hardware. */
+void result_world(const struct colocation *run, const struct verdict *verdict, char *text,
+		  size_t size);
+/* Prints the tables and the verdict. Returns 0 or -ENOMEM. */
+int result_print(const struct colocation *run, const struct verdict *verdict, FILE *out);
+
+#endif

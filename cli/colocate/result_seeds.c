@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+/* Combines the values of several seeds. */
+#include <math.h>
+#include <stddef.h>
+
+#include "cli/colocate/result.h"
+
+/* Offset of a value in struct arm_figures. */
+#define AT(member) offsetof(struct arm_figures, member)
+
+/* Reads the value at offset `at` of one seed. */
+static double figure(const struct colocation *run, unsigned seed, enum arm arm, size_t at)
+{
+	return *(const double *)((const char *)&run->by_seed[seed][arm] + at);
+}
+
+static void set(struct colocation *run, enum arm arm, size_t at, double value)
+{
+	*(double *)((char *)&run->arms[arm] + at) = value;
+}
+
+double result_median(double *values, unsigned count)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (!isnan(values[i]))
+			values[n++] = values[i];
+	if (n == 0)
+		return NAN;
+	values_sort(values, n);
+	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static double median(const struct colocation *run, enum arm arm, size_t at)
+{
+	double all[RESULT_SEEDS_MAX];
+
+	for (unsigned seed = 0; seed < run->seeds; seed++)
+		all[seed] = figure(run, seed, arm, at);
+	return result_median(all, run->seeds);
+}
+
+static double sum(const struct colocation *run, enum arm arm, size_t at)
+{
+	double total = 0;
+
+	for (unsigned seed = 0; seed < run->seeds; seed++)
+		total += figure(run, seed, arm, at);
+	return total;
+}
+
+static struct range range(const struct colocation *run, enum arm arm, size_t at)
+{
+	struct range range = {NAN, NAN};
+
+	for (unsigned seed = 0; seed < run->seeds; seed++) {
+		range.low = fmin(range.low, figure(run, seed, arm, at));
+		range.high = fmax(range.high, figure(run, seed, arm, at));
+	}
+	return range;
+}
+
+static void count_online(struct online_figures *all, const struct online_figures *one)
+{
+	all->keeps_up &= one->keeps_up;
+	all->requests += one->requests;
+}
+
+static void count(struct colocation *run, enum arm arm)
+{
+	struct arm_figures *all = &run->arms[arm];
+
+	all->ran = all->online.keeps_up = true;
+	all->level = run->by_seed[0][arm].level;
+	for (unsigned i = 0; i < RESULT_CLIENTS_MAX; i++)
+		all->online_of[i].keeps_up = true;
+	for (unsigned seed = 0; seed < run->seeds; seed++) {
+		const struct arm_figures *one = &run->by_seed[seed][arm];
+
+		all->ran &= one->ran;
+		if (!one->level)
+			all->level = NULL;
+		count_online(&all->online, &one->online);
+		for (unsigned i = 0; i < run->online_clients.count; i++)
+			count_online(&all->online_of[i], &one->online_of[i]);
+		all->suspends += one->suspends;
+		all->resumes += one->resumes;
+		hist_add_all(&all->save, &one->save);
+		hist_add_all(&all->restore, &one->restore);
+	}
+}
+
+static void find_spread(struct colocation *run, enum arm arm)
+{
+	struct spread *spread = &run->spread[arm];
+	double alone = run->arms[ARM_ALONE].offline.steps;
+
+	spread->p50_us = range(run, arm, AT(online.p50_us));
+	spread->p90_us = range(run, arm, AT(online.p90_us));
+	spread->p99_us = range(run, arm, AT(online.p99_us));
+	spread->p999_us = range(run, arm, AT(online.p999_us));
+	spread->steps = range(run, arm, AT(offline.steps));
+	spread->of_alone =
+		run->arms[ARM_ALONE].ran && alone > 0
+			? (struct range){spread->steps.low / alone, spread->steps.high / alone}
+			: (struct range){NAN, NAN};
+}
+
+static void set_mean(struct colocation *run, enum arm arm, size_t at)
+{
+	set(run, arm, at, sum(run, arm, at) / run->seeds);
+}
+
+/* `at`: offset of a struct online_figures. */
+static void combine_online(struct colocation *run, enum arm arm, size_t at)
+{
+	static const size_t medians[] = {
+		offsetof(struct online_figures, p50_us), offsetof(struct online_figures, p90_us),
+		offsetof(struct online_figures, p99_us), offsetof(struct online_figures, p999_us)};
+
+	for (unsigned i = 0; i < sizeof(medians) / sizeof(medians[0]); i++)
+		set(run, arm, at + medians[i], median(run, arm, at + medians[i]));
+	set_mean(run, arm, at + offsetof(struct online_figures, gpu_busy_ratio));
+	set_mean(run, arm, at + offsetof(struct online_figures, gpu_us));
+}
+
+static void combine_offline(struct colocation *run, enum arm arm, size_t at)
+{
+	set_mean(run, arm, at + offsetof(struct offline_figures, steps));
+	set_mean(run, arm, at + offsetof(struct offline_figures, gpu_busy_ratio));
+	set_mean(run, arm, at + offsetof(struct offline_figures, gpu_us));
+}
+
+static void combine_arm(struct colocation *run, enum arm arm)
+{
+	static const size_t sums[] = {AT(suspend_delay_us), AT(resume_delay_us), AT(time.all_us)};
+
+	run->arms[arm] = (struct arm_figures){0};
+	count(run, arm);
+	combine_online(run, arm, AT(online));
+	for (unsigned i = 0; i < run->online_clients.count; i++)
+		combine_online(run, arm, AT(online_of[i]));
+	combine_offline(run, arm, AT(offline));
+	for (unsigned i = 0; i < run->offline_clients.count; i++)
+		combine_offline(run, arm, AT(offline_of[i]));
+	for (unsigned i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+		set(run, arm, sums[i], sum(run, arm, sums[i]));
+	for (unsigned i = 0; i < TIME_SHARES; i++)
+		set(run, arm, AT(time.us[i]), sum(run, arm, AT(time.us[i])));
+}
+
+void result_combine(struct colocation *run)
+{
+	for (unsigned arm = 0; arm < ARM_COUNT; arm++)
+		combine_arm(run, (enum arm)arm);
+	for (unsigned arm = 0; arm < ARM_COUNT; arm++)
+		find_spread(run, (enum arm)arm);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Time of the GPU while offline processes were to run on it, divided into shares that add up to the
+ * whole.
+ *
+ * All shares come from the counters of kfdsim (docs/reference/kfdsim-files.md, simulation.json),
+ * except TIME_HOLD_OVER, which the daemon reports. On hardware TIME_HOLD_OVER alone is known.
+ *
+ * A value that is not known is NAN. Threads: none.
+ */
+#ifndef KFDSHIM_CLI_COLOCATE_RESULT_TIME_H
+#define KFDSHIM_CLI_COLOCATE_RESULT_TIME_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/output/table.h"
+#include "common/nodes.h"
+
+enum time_share {
+	/* Offline work ran, with or without other work beside it. Of several offline processes:
+	 * their parts of the run time, in which k processes at once have 1/k each. */
+	TIME_OFFLINE,
+	TIME_ONLINE,	   /* the rest of the run time: other work */
+	TIME_BOUNCES,	   /* runlist updates, without save and restore */
+	TIME_SAVE_RESTORE, /* of running waves */
+	/* Suspended although no other process had packets, except TIME_HOLD_OVER: the daemon did
+	 * not know yet that the other work had ended. */
+	TIME_DETECTION,
+	TIME_HOLD_OVER, /* suspended although the daemon knew of no work of others */
+	TIME_IDLE_HELD, /* suspended, and the packets of others did not run yet */
+	TIME_OWN_GAPS,	/* the offline process had no work */
+	TIME_SHARES
+};
+/* Column titles. */
+extern const char *const time_titles[TIME_SHARES];
+
+struct result_time {
+	double us[TIME_SHARES]; /* model time */
+	double all_us;
+};
+
+/* Categories to which kfdsim charges each nanosecond of a GPU. */
+enum time_part {
+	PART_RUN,
+	PART_BOUNCE,
+	PART_SAVE,
+	PART_RESTORE,
+	PART_HELD_READY,
+	PART_HELD,
+	PART_IDLE,
+	TIME_PARTS
+};
+
+#define TIME_GPUS GPU_NODES_MAX
+
+/* Counters at one moment. */
+struct time_reading {
+	uint64_t wall_ns;
+	/* Time on hold-over of the process, or the mean of several processes, as the daemon
+	 * reports it; wall. */
+	double held_over_us;
+	unsigned n_gpus; /* 0: the GPUs are not known */
+	struct time_gpu {
+		uint64_t ns[TIME_PARTS];
+		/* Time in which work of the one process ran, or of several processes the sum of
+		 * their parts. */
+		uint64_t process_ns;
+		unsigned processes;   /* entries that are in process_ns */
+		bool process_unknown; /* there are too many processes for such counters */
+	} gpus[TIME_GPUS];
+};
+
+/* Reads the GPUs of simulation.json and the counters of the n processes `pids`, which are numbers
+ * in the pid namespace of that file. Returns 0; -ENOENT if there is no such file; -EINVAL if it is
+ * not as documented. On an error out->n_gpus is 0. */
+int time_read(const char *path, const pid_t *pids, unsigned n, struct time_reading *out);
+/* Computes the shares between two readings, for the GPU that was idle for the shortest time. */
+void time_between(const struct time_reading *earlier, const struct time_reading *later,
+		  double time_scale, struct result_time *out);
+/* Returns a result in which nothing is known. */
+struct result_time time_unknown(void);
+
+/* Makes the shares of a bit mask unknown. */
+void time_forget(struct result_time *time, unsigned shares);
+
+/* Returns a share in percent of all; NAN if it is not known. */
+double time_percent(const struct result_time *time, enum time_share share);
+/* Returns all shares in percent as a JSON object, null for those that are not known. */
+json_t *time_json(const struct result_time *time);
+/* Creates a table with one column for each share, and adds a row for an arm. */
+struct table *time_table(void);
+void time_row(struct table *table, const char *arm, const struct result_time *time);
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched run: starts a command with libkfdshim.so preloaded and its priority set. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel/protocol.h"
+#include "cli/util/parse_options.h"
+
+/* Exit codes of a shell if a command cannot be started. */
+#define NOT_FOUND 127
+#define NOT_EXECUTABLE 126
+
+static int run(int argc, char **argv)
+{
+	const char *priority = NULL, *group = NULL;
+	double slo_us = 0;
+	/* The result is passed on in whole microseconds that fit into 32 bits. */
+	const struct verb_option options[] = {
+		{OPTION_PRIORITY(&priority)},
+		{OPTION_NAME("group", &group, PROTOCOL_GROUP_MAX - 1, "a name of 1 to 63 bytes")},
+		{OPTION_TIME("slo", &slo_us, 1, UINT32_MAX,
+			     "a time such as 20ms, 1.5s or 500us, of 1us to 4294s")},
+		{0},
+	};
+	char shim[PATH_MAX], slo[32], **command;
+	int code = options_before_command(&verb_run, argc, argv, options, &command);
+
+	if (code != CLI_GO_ON)
+		return code;
+	if (!priority)
+		return cli_usage(&verb_run, "no --priority");
+	if (!*command)
+		return cli_usage(&verb_run, "no command");
+	snprintf(slo, sizeof(slo), "%.0fus", slo_us);
+	if (cli_beside("libkfdshim.so", shim))
+		return cli_failed(&verb_run, "libkfdshim.so is neither in the directory of "
+					     "kfdsched nor in ../lib: build or install it there");
+
+	int rc = cli_preload(shim);
+
+	if (rc == -EINVAL)
+		return cli_failed(&verb_run,
+				  "LD_PRELOAD cannot contain %s, which has a space or colon: move "
+				  "the build to another directory",
+				  shim);
+	if (rc || setenv("KFDSHIM_PRIORITY", priority, 1) ||
+	    (group && setenv("KFDSHIM_GROUP", group, 1)) ||
+	    (slo_us > 0 && setenv("KFDSHIM_SLO", slo, 1)))
+		return cli_failed(&verb_run, "out of memory for the environment of the command");
+
+	execvp(*command, command);
+	int error = errno;
+
+	cli_failed(&verb_run, "cannot start %s: %s", *command, strerror(error));
+	return error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+}
+
+const struct verb verb_run = {
+	.name = "run",
+	.summary = "start a command with a priority for its GPU work",
+	.usage = "--priority P [--group G] [--slo T] -- COMMAND [ARGUMENT]...",
+	.help = "Starts COMMAND with libkfdshim.so preloaded (before libraries already in LD_PRELOAD) and\n"
+		"the KFDSHIM_ variables set. While a process of higher priority has work on a GPU,\n"
+		"kfdschedd suspends the others on it, in the middle of a kernel, and resumes them\n"
+		"afterwards.\n"
+		"\n"
+		"  --priority P  online (15), offline (2), or 0 to 15; 15 is the most urgent\n"
+		"  --group G     the name of the group that the process belongs to\n"
+		"  --slo T       its latency objective (KFDSHIM_SLO): 20ms, 1.5s, 500us\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched run --priority online --slo 20ms -- python3 serve.py\n"
+		"  kfdsched run --priority offline --group night -- python3 train.py --epochs 10\n",
+	.exits =
+		"that of the command; 127 if it is not found, 126 if it cannot be executed; 1 if it was not\nstarted, 2 usage error.",
+	.run = run,
+};

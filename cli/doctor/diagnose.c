@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched diagnose: reports on one process, or those of a container, and advises what to do. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/doctor/diagnose.h"
+#include "cli/util/gpus.h"
+#include "cli/util/parse_options.h"
+#include "cli/util/select_process.h"
+#include "common/text.h"
+
+/* Reports why a process could not be examined. */
+static int refused(pid_t pid, int error)
+{
+	char text[PROCESS_SENTENCE];
+
+	if (error == -ENOMEM)
+		return cli_failed(&verb_diagnose, "out of memory for the findings");
+	return cli_failed(&verb_diagnose, "%s", process_sentence(text, pid, error));
+}
+
+struct job {
+	const char *socket, *container;
+	struct container_names *names;
+	int pid;	/* with a container: its number in there; 0: all that use a GPU */
+	bool json;	/* print one JSON object */
+	bool simulated; /* result: the machine is a simulation */
+};
+
+/* Examines one process. Prints the diagnosis, or appends it as JSON to `list` if that is not
+ * NULL. */
+static int diagnose(struct job *job, pid_t pid, json_t *list)
+{
+	struct diagnose_facts facts;
+	struct diagnosis diagnosis = {0};
+	int rc = diagnose_gather(&facts, job->socket, pid);
+
+	if (!rc) {
+		container_names_ask(job->names, &facts.who.container);
+		rc = diagnose_judge(&facts, &diagnosis);
+	}
+	if (!rc && list)
+		rc = json_array_append_new(list, diagnose_json(&facts, &diagnosis)) ? -ENOMEM : 0;
+	else if (!rc)
+		rc = diagnose_print(&facts, &diagnosis);
+	int code = rc ? refused(pid, rc) : CLI_DONE;
+
+	job->simulated = facts.machine.simulated;
+	diagnosis_free(&diagnosis);
+	diagnose_free(&facts);
+	return code;
+}
+
+/* Examines the processes. Succeeds if at least one could be examined. */
+static int report(struct job *job, const pid_t *pids, size_t count)
+{
+	json_t *list = job->json ? json_array() : NULL;
+	int code = CLI_FAILED;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i && !job->json)
+			printf("\n\n");
+		/* One of several processes may end in the meantime: the others are reported all the
+		 * same. */
+		if (diagnose(job, pids[i], list) == CLI_DONE)
+			code = CLI_DONE;
+	}
+	if (job->json && code == CLI_DONE) {
+		json_t *root = json_pack("{sb sO so}", "simulated", (int)job->simulated,
+					 "processes", list, "gpus", gpus_json());
+
+		plain_json_print(root, stdout, JSON_INDENT(2));
+		putchar('\n');
+		json_decref(root);
+	}
+	json_decref(list);
+	return code;
+}
+
+/* Writes the processes of the container that are meant to pids, which has room for all: the one
+ * with that number in the container, or else all that use a GPU. Returns how many. */
+static size_t choose(const struct job *job, const struct people *people, pid_t *pids)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < people->count; i++) {
+		const struct person *person = &people->list[i];
+
+		if (job->pid ? process_pid_inside(&person->who) == job->pid
+			     : person->gpu == PROCESS_GPU_YES && !process_is_ours(person->who.pid))
+			pids[count++] = person->who.pid;
+	}
+	return count;
+}
+
+/* Finds the processes of the container and examines them. */
+static int report_container(struct job *job)
+{
+	const struct people_wish wish = {.container = job->container, .socket = job->socket};
+	struct people people;
+	int code, rc = people_read(&people, &wish, job->names);
+	pid_t *pids = rc < 0 ? NULL : calloc(people.count + 1, sizeof(*pids));
+	size_t count;
+
+	if (!pids)
+		code = cli_failed(&verb_diagnose, "the list of processes cannot be read: %s",
+				  strerror(rc < 0 ? -rc : ENOMEM));
+	else if (!people.count)
+		code = people_no_container(&verb_diagnose, job->container, job->names);
+	else if ((count = choose(job, &people, pids)) > 0)
+		code = report(job, pids, count);
+	else if (job->pid)
+		code = cli_failed(&verb_diagnose, "container %s has no process %d", job->container,
+				  job->pid);
+	else
+		code = cli_failed(
+			&verb_diagnose, "none of the %zu processes of container %s uses a GPU%s",
+			people.count, job->container,
+			people.hidden ? ", as far as this user can see: run this as root" : "");
+	free(pids);
+	if (rc >= 0)
+		people_free(&people);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct job job = {0};
+	const struct verb_option options[] = {
+		{OPTION_CONTAINER(&job.container)},
+		{OPTION_JSON(&job.json)},
+		{OPTION_SOCKET(&job.socket)},
+		{WORD_PID(&job.pid), .optional = true},
+		{0},
+	};
+	int code = options_read(&verb_diagnose, argc, argv, options);
+
+	if (code != CLI_GO_ON)
+		return code;
+	if (!job.pid && !job.container)
+		return cli_usage(&verb_diagnose, "no process given: give its PID or its container");
+	job.names = container_names_new();
+	if (!job.names)
+		return cli_failed(&verb_diagnose, "out of memory");
+	code = job.container ? report_container(&job) : report(&job, &job.pid, 1);
+	container_names_free(job.names);
+	return code;
+}
+
+const struct verb verb_diagnose = {
+	.name = "diagnose",
+	.summary = "diagnose one process: its state, its GPU use, can it be preempted",
+	.usage = "[--container NAME|ID] [PID] [--json] [--socket PATH]",
+	.help = "Prints in one line whether a process runs, uses a GPU and can be preempted, and at which\n"
+		"level; then the details: its state, its pids and its container, its tracer, the evidence\n"
+		"of its GPU use, its queues, whether its runtime is enabled for debugging, whether\n"
+		"'kfdsched suspend' and 'preempt' can hold it now, each level and why it is not available,\n"
+		"and the obstacles with a command that removes each. A value that cannot be read from here\n"
+		"is '-'. The command stops, suspends and traces no process. 'kfdsched doctor' checks the\n"
+		"machine.\n"
+		"\n"
+		"  --container X  PID is the pid in that container; without PID all processes in it that\n"
+		"                 use a GPU. X: a name, the beginning of an id (4 digits), or the uid of a\n"
+		"                 pod. Names are queried from docker, podman and crictl, if they are in\n"
+		"                 PATH\n"
+		"  --json         one object; docs/reference/doctor.md describes the keys\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"The exit code is 0 if the process was found, 1 if there is no such process.\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched diagnose 4711\n"
+		"  kfdsched diagnose --container serve --json | jq -r '.processes[].verdict'\n",
+	.run = run,
+};

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+/* The diagnosis as text: the verdict, its grounds, and what to do. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/doctor/diagnose.h"
+#include "cli/output/table.h"
+#include "cli/util/gpus.h"
+#include "common/text.h"
+
+const char *diagnose_why(char text[static DIAGNOSE_WHY], const struct diagnose_level *level)
+{
+	char gpu[GPU_NAME_SHORT];
+
+	if (level->gpu_id)
+		snprintf(text, DIAGNOSE_WHY, "GPU %s: %s", gpus_short(gpu, level->gpu_id),
+			 level->why);
+	else
+		snprintf(text, DIAGNOSE_WHY, "%s", level->why);
+	return text;
+}
+
+static void say(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints a line with a label, " state it sleeps"; an empty text is printed as "-". */
+static void say(const char *what, const char *fmt, ...)
+{
+	char text[1280];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	plain_text(text);
+	printf("  %-10s  %s\n", what, text[0] ? text : TABLE_UNKNOWN);
+}
+
+/* Prints the numbers of the process in each pid namespace, from kfdsched's to its own, and on the
+ * machine. */
+static void say_pids(const struct process_identity *id)
+{
+	char text[256];
+	int used = snprintf(text, sizeof(text), "%d here", (int)id->pid);
+
+	for (unsigned i = 1; i < id->depth && i < PROCESS_NAMESPACES; i++)
+		used += snprintf(
+			text + used, sizeof(text) - (size_t)used, ", %d %s", (int)id->pids[i],
+			i + 1 == id->depth ? "in its own namespace" : "in a namespace between");
+	if (id->host_pid > 0)
+		snprintf(text + used, sizeof(text) - (size_t)used, ", %d on the machine",
+			 (int)id->host_pid);
+	else
+		snprintf(text + used, sizeof(text) - (size_t)used,
+			 ", - on the machine (not visible from this container)");
+	say("pids", "%s", text);
+}
+
+/* Prints the container: engine, id (12 digits), name and Kubernetes pod. */
+static void say_container(const struct container *container)
+{
+	char pod[80] = "";
+
+	if (container->engine == CONTAINER_NONE) {
+		say("container", "none");
+		return;
+	}
+	if (container->pod_uid[0])
+		snprintf(pod, sizeof(pod), ", pod %s", container->pod_uid);
+	say("container", "%s %.12s%s%s%s", container_engine_name(container->engine),
+	    container->id[0] ? container->id : TABLE_UNKNOWN, container->name[0] ? " " : "",
+	    container->name, pod);
+}
+
+static void say_tracer(const struct doctor_process *p)
+{
+	if (!p || p->tracer < 0)
+		say("traced by", TABLE_UNKNOWN);
+	else if (!p->tracer)
+		say("traced by", "no process");
+	else
+		say("traced by", "%s (%lld)", p->tracer_name[0] ? p->tracer_name : TABLE_UNKNOWN,
+		    (long long)p->tracer);
+}
+
+/* Prints the facts about the process itself. Of a kernel thread there is only the state. */
+static void print_process(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+{
+	const struct process_identity *id = &facts->who;
+
+	printf("\nProcess\n");
+	if (facts->asked != id->pid)
+		say("thread", "%d is a thread of this process", (int)facts->asked);
+	say("state", "%c: %s", id->state ? id->state : '?', diagnosis->state);
+	if (id->kernel)
+		return;
+	say("command", "%s", id->command[0] ? id->command : id->comm);
+	say("user", "%s", facts->user);
+	if (facts->parent > 0)
+		say("parent", "%s (%d)", facts->parent_name, (int)facts->parent);
+	say_pids(id);
+	say_container(&id->container);
+	say_tracer(diagnose_process(facts));
+}
+
+/* Prints the queues, one line per GPU, type and source; only the first line has the label. */
+static void print_queues(const struct diagnosis *diagnosis)
+{
+	char what[16] = "queues", gpu[GPU_NAME_SHORT];
+
+	if (!diagnosis->queues_known) {
+		say(what, TABLE_UNKNOWN);
+		return;
+	}
+	if (!diagnosis->queue_count)
+		say(what, "none");
+	for (size_t i = 0; i < diagnosis->queue_kinds; i++) {
+		const struct diagnose_queues *q = &diagnosis->queues[i];
+
+		say(what, "%u %s on GPU %s, source: %s", q->count, observe_type_name(q->type),
+		    gpus_short(gpu, q->gpu_id), observe_source_name(q->source));
+		what[0] = '\0';
+	}
+}
+
+/* Prints the queues with a fault, one line each; only the first line has the label. */
+static void print_exceptions(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+{
+	char what[16] = "exceptions", gpu[GPU_NAME_SHORT], text[OBSERVE_TEXT];
+
+	for (size_t i = 0; i < facts->seen.queues.count; i++) {
+		const struct observe_queue *q = &facts->seen.queues.queue[i];
+
+		if (!observe_known(q, OBSERVE_EXCEPTIONS) || !q->field[OBSERVE_EXCEPTIONS].value)
+			continue;
+		say(what, "queue %u on GPU %s: %s, source: %s", q->id, gpus_short(gpu, q->gpu_id),
+		    observe_text(text, q, OBSERVE_EXCEPTIONS),
+		    observe_source_name(q->field[OBSERVE_EXCEPTIONS].source));
+		what[0] = '\0';
+	}
+	if (what[0])
+		say(what, "%s", diagnosis->exceptions_known ? "none" : TABLE_UNKNOWN);
+}
+
+/* Prints whether the process is held now, and how often and how long it has been. */
+static void say_held(const struct doctor_process *p, enum doctor_known held)
+{
+	static const char *const words[] = {"not now", "now"};
+	char text[QUANTITY_BYTES];
+
+	if (held == DOCTOR_UNKNOWN)
+		say("held", TABLE_UNKNOWN);
+	else if (!p || p->suspends < 0 || p->suspended_us < 0)
+		say("held", "%s", words[held]);
+	else
+		say("held", "%s; %lld times so far, %s in total", words[held],
+		    (long long)p->suspends, quantity_us(text, (double)p->suspended_us));
+}
+
+/* Prints the facts about GPU use. "by hand": whether suspend and preempt can hold the process. */
+static void print_gpu(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+{
+	static const char *const answers[] = {"no", "yes"};
+	char why[DIAGNOSE_WHY];
+
+	printf("\nGPU\n");
+	say("uses one", "%s%s%s",
+	    diagnosis->uses_gpu < 0 ? TABLE_UNKNOWN : answers[diagnosis->uses_gpu],
+	    diagnosis->evidence[0] ? ": " : "", diagnosis->evidence);
+	if (diagnosis->uses_gpu == DOCTOR_NO)
+		return;
+	print_queues(diagnosis);
+	print_exceptions(facts, diagnosis);
+	say_held(diagnose_process(facts), diagnosis->held);
+	say("runtime", "%s", diagnosis->runtime);
+	say("by hand", "%s%s%s%s%s", diagnose_can_name(diagnosis->by_hand.can),
+	    diagnosis->by_hand.why[0] ? ": " : "", diagnose_why(why, &diagnosis->by_hand),
+	    diagnosis->by_hand.advice[0] ? "; do: " : "", diagnosis->by_hand.advice);
+}
+
+/* Prints the levels as a table, the best first. */
+static int print_levels(const struct diagnosis *diagnosis)
+{
+	struct table *table = table_new("<LEVEL|<AVAILABLE|<WHY");
+	char why[DIAGNOSE_WHY];
+	int rc;
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++) {
+		const struct diagnose_level *level = &diagnosis->levels[i];
+
+		table_row(table);
+		table_cell(table, "%s", level->name);
+		table_cell(table, "%s", diagnose_can_name(level->can));
+		table_cell(table, "%s", diagnose_why(why, level));
+	}
+	printf("\n");
+	rc = table_print(table, stdout);
+	table_free(table);
+	return rc;
+}
+
+/* Prints the obstacles as a table. */
+static int print_findings(const struct doctor_findings *findings)
+{
+	struct table *table = table_new("<OBSTACLE|<FOUND|<ADVICE");
+	char what[64], gpu[GPU_NAME_SHORT];
+	int rc;
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct doctor_finding *f = &findings->list[i];
+
+		if (f->gpu_id)
+			snprintf(what, sizeof(what), "GPU %s %s", gpus_short(gpu, f->gpu_id),
+				 f->check);
+		else
+			snprintf(what, sizeof(what), "%s", f->check);
+		for (char *c = what; *c; c++)
+			if (*c == '_')
+				*c = ' ';
+		table_row(table);
+		table_cell(table, "%s", what);
+		/* The verdict has named the process, so print only the reason of a finding about
+		 * the level. */
+		table_cell(table, "%s", f->level ? f->found + f->why : f->found);
+		table_cell(table, "%s", f->advice);
+	}
+	printf("\n");
+	rc = table_print(table, stdout);
+	table_free(table);
+	return rc;
+}
+
+int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+{
+	char sentence[sizeof(diagnosis->sentence)];
+	int rc = 0;
+
+	strcpy(sentence, diagnosis->sentence);
+	plain_text(sentence);
+	printf("%s\n", sentence);
+	if (facts->machine.simulated)
+		printf("(SIMULATED GPU: %s, with the rules of Linux %s. The results do not apply "
+		       "to hardware.)\n",
+		       facts->machine.profile[0] ? facts->machine.profile : "?",
+		       facts->machine.simulated_kernel[0] ? facts->machine.simulated_kernel : "?");
+	print_process(facts, diagnosis);
+	if (!diagnose_is_dead(facts))
+		print_gpu(facts, diagnosis);
+	if (diagnosis->uses_gpu != DOCTOR_NO)
+		rc = print_levels(diagnosis);
+	if (!rc && diagnosis->findings.count)
+		rc = print_findings(&diagnosis->findings);
+	return rc;
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Evaluates the facts about one process: the verdict, and its grounds.
+ *
+ * Later steps use the results of earlier ones: state, queues, GPU use, runtime, doctor's findings,
+ * levels (diagnose_levels.c), verdict. The findings are reduced to obstacles last, because the
+ * levels and the verdict refer to findings that are no obstacles.
+ */
+#include "cli/doctor/diagnose.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "channel/protocol.h"
+
+const struct doctor_process *diagnose_process(const struct diagnose_facts *facts)
+{
+	const struct doctor_facts *machine = &facts->machine;
+
+	for (size_t i = 0; i < machine->process_count; i++)
+		if (machine->processes[i].pid == facts->who.pid)
+			return &machine->processes[i];
+	return NULL;
+}
+
+/* Writes a process as "gdb (77)" into `text`. */
+static const char *who(char text[48], const char *name, long long pid)
+{
+	snprintf(text, 48, "%s (%lld)", name[0] ? name : "process", pid);
+	return text;
+}
+
+/* Describes the state of the process. */
+static void judge_state(const struct diagnose_facts *facts, struct diagnosis *out)
+{
+	const struct doctor_process *p = diagnose_process(facts);
+	char text[48], *state = out->state;
+	const size_t size = sizeof(out->state);
+
+	if (facts->who.kernel) {
+		snprintf(state, size, "a kernel thread: it has no memory and no GPU queues");
+		return;
+	}
+	if (facts->paused == DOCTOR_YES) {
+		snprintf(state, size, "its cgroup is frozen, so none of its threads runs");
+		return;
+	}
+	switch (facts->who.state) {
+	case 'R':
+		snprintf(state, size, "it runs, or waits for a CPU");
+		break;
+	case 'S':
+		snprintf(state, size, "it waits for an event (work, I/O, a lock): normal");
+		break;
+	case 'D':
+		snprintf(state, size,
+			 "it waits in the kernel (disk, network files, a driver), and cannot "
+			 "handle signals until that ends");
+		break;
+	case 'T':
+		snprintf(state, size,
+			 "stopped by a signal (SIGSTOP, or Ctrl-Z at its terminal); the kernel "
+			 "does not record the sender");
+		break;
+	case 't':
+		snprintf(state, size, "stopped by %s, which traces it",
+			 p && p->tracer > 0 ? who(text, p->tracer_name, p->tracer) : "its tracer");
+		break;
+	case 'Z':
+	case 'X':
+		if (!diagnose_is_dead(facts))
+			snprintf(state, size, "its first thread has ended, %u others have not",
+				 facts->threads - 1);
+		else
+			snprintf(state, size,
+				 "a zombie: it has ended, and %s has not collected its exit status",
+				 facts->parent > 0 ? who(text, facts->parent_name, facts->parent)
+						   : "its parent");
+		break;
+	default:
+		snprintf(state, size, "a state that this version does not support");
+	}
+}
+
+static void add_evidence(struct diagnosis *out, const char *what)
+{
+	size_t used = strlen(out->evidence);
+
+	snprintf(out->evidence + used, sizeof(out->evidence) - used, "%s%s", used ? "; " : "",
+		 what);
+}
+
+/* Evaluates whether the process uses a GPU: yes if any fact shows it, no only if a fact speaks
+ * against it and none for it. */
+static void judge_use(const struct diagnose_facts *facts, const struct doctor_process *p,
+		      struct diagnosis *out)
+{
+	bool yes = false, no = false;
+
+	if (p && p->uses_gpu == DOCTOR_YES) {
+		add_evidence(out, "the driver lists it");
+		yes = true;
+	} else if (p && p->uses_gpu == DOCTOR_NO) {
+		add_evidence(out, "the driver does not list it");
+		no = true;
+	}
+	if (p && p->kfd_open == DOCTOR_YES) {
+		add_evidence(out, "it has /dev/kfd open");
+		yes = true;
+	} else if (p && p->kfd_open == DOCTOR_NO) {
+		add_evidence(out, "it does not have /dev/kfd open");
+		no = true;
+	}
+	if (p && p->registered == DOCTOR_YES) {
+		add_evidence(out, p->outsider ? "it is tagged in kfdschedd"
+					      : "its shim has registered it with kfdschedd");
+		yes = true;
+	}
+	if (out->queue_count) {
+		yes = true;
+		if (!p || (p->uses_gpu != DOCTOR_YES && p->registered != DOCTOR_YES))
+			add_evidence(out, "it has queues");
+	}
+	/* A loaded HSA runtime is mentioned but proves nothing, because many programs load it
+	 * without using a GPU. */
+	if (p && p->rocr[0])
+		add_evidence(out, "an HSA runtime is loaded");
+	out->uses_gpu = yes ? DOCTOR_YES : no ? DOCTOR_NO : DOCTOR_UNKNOWN;
+	if (diagnose_is_dead(facts)) {
+		out->uses_gpu = DOCTOR_NO;
+		out->evidence[0] = '\0';
+	}
+}
+
+/* Counts a queue under its GPU, type and source. */
+static void count_queue(struct diagnosis *out, const struct observe_queue *queue)
+{
+	const struct observe_value *type = &queue->field[OBSERVE_TYPE];
+	const struct diagnose_queues kind = {
+		.gpu_id = queue->gpu_id,
+		.type = type->source == OBSERVE_NOBODY ? OBSERVE_TYPES : type->value,
+		.source = type->source,
+		.count = 1,
+	};
+	bool new_gpu = true;
+
+	out->queue_count++;
+	if (out->held != DOCTOR_YES && observe_known(queue, OBSERVE_SUSPENDED))
+		out->held = queue->field[OBSERVE_SUSPENDED].value ? DOCTOR_YES : DOCTOR_NO;
+	for (size_t i = 0; i < out->queue_kinds; i++) {
+		struct diagnose_queues *q = &out->queues[i];
+
+		if (q->gpu_id == kind.gpu_id && q->type == kind.type && q->source == kind.source) {
+			q->count++;
+			return;
+		}
+		new_gpu &= q->gpu_id != kind.gpu_id;
+	}
+	out->gpu_count += new_gpu;
+	if (out->queue_kinds < DIAGNOSE_QUEUES)
+		out->queues[out->queue_kinds++] = kind;
+}
+
+/* Evaluates whether the HSA runtime of the process is enabled for debugging, which suspension
+ * needs. The daemon knows it for its clients. For others only the release of the runtime and the
+ * presence of the shim are known. */
+static void judge_runtime(const struct diagnose_facts *facts, const struct doctor_process *p,
+			  struct diagnosis *out)
+{
+	char name[64] = "", rocr[80] = "";
+
+	out->debug_enabled = DOCTOR_UNKNOWN;
+	if (!p || diagnose_is_dead(facts))
+		return;
+	if (p->rocr[0])
+		snprintf(rocr, sizeof(rocr), "ROCr %s", doctor_rocr_name(name, p->rocr));
+	if (!strcmp(p->runtime, "enabled")) {
+		out->debug_enabled = DOCTOR_YES;
+		snprintf(out->runtime, sizeof(out->runtime),
+			 "enabled for debugging, as kfdschedd reports%s%s", rocr[0] ? "; " : "",
+			 rocr);
+	} else if (!strcmp(p->runtime, "never")) {
+		out->debug_enabled = DOCTOR_NO;
+		snprintf(out->runtime, sizeof(out->runtime),
+			 "cannot be enabled for debugging, as kfdschedd reports%s%s",
+			 rocr[0] ? "; " : "", rocr);
+	} else if (out->uses_gpu == DOCTOR_NO) {
+		return;
+	} else if (p->shim == DOCTOR_YES && !p->env_disabled) {
+		snprintf(out->runtime, sizeof(out->runtime),
+			 "not known; its shim enables it for debugging if the driver allows it%s%s",
+			 rocr[0] ? "; " : "", rocr);
+	} else if (p->rocr[0] && doctor_rocr_never_enables(p->rocr)) {
+		out->debug_enabled = DOCTOR_NO;
+		snprintf(out->runtime, sizeof(out->runtime),
+			 "not enabled for debugging: %s never enables it", rocr);
+	} else if (p->rocr[0]) {
+		snprintf(out->runtime, sizeof(out->runtime),
+			 "not visible from outside; %s enables it if the firmware of the GPUs "
+			 "allows it",
+			 rocr);
+	}
+}
+
+/* Writes the GPU use as a part of the verdict: "uses 2 GPUs with 6 queues". */
+static void use_words(const struct diagnosis *out, char *text, size_t size)
+{
+	if (out->uses_gpu == DOCTOR_NO)
+		snprintf(text, size, "uses no GPU");
+	else if (out->uses_gpu == DOCTOR_UNKNOWN)
+		snprintf(text, size, "may use a GPU (not visible from here)");
+	else if (!out->queues_known)
+		snprintf(text, size, "uses a GPU (its queues are not visible from here)");
+	else if (!out->queue_count)
+		snprintf(text, size, "has opened a GPU and has no queues there");
+	else
+		snprintf(text, size, "uses %zu GPU%s with %zu queue%s%s", out->gpu_count,
+			 out->gpu_count == 1 ? "" : "s", out->queue_count,
+			 out->queue_count == 1 ? "" : "s",
+			 out->held == DOCTOR_YES ? " (held now)" : "");
+}
+
+/* Returns the state as a part of the verdict. */
+static const char *state_words(const struct diagnose_facts *facts, char text[96])
+{
+	const struct doctor_process *p = diagnose_process(facts);
+	char tracer[48];
+
+	if (facts->paused == DOCTOR_YES)
+		return "is paused with its cgroup";
+	switch (facts->who.state) {
+	case 'T':
+		return "is stopped by a signal";
+	case 't':
+		snprintf(text, 96, "is stopped by %s",
+			 p && p->tracer > 0 ? who(tracer, p->tracer_name, p->tracer)
+					    : "its tracer");
+		return text;
+	case 'D':
+		return "waits in the kernel";
+	default:
+		return "runs";
+	}
+}
+
+/* Returns the finding about the level of the process, if it is not ok. NULL: there is none. */
+static const struct doctor_finding *level_line(const struct diagnosis *out)
+{
+	for (size_t i = 0; i < out->findings.count; i++)
+		if (out->findings.list[i].level && out->findings.list[i].verdict != DOCTOR_OK)
+			return &out->findings.list[i];
+	return NULL;
+}
+
+static const struct diagnose_level *level_named(const struct diagnosis *out, const char *name)
+{
+	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++)
+		if (out->levels[i].name && !strcmp(out->levels[i].name, name))
+			return &out->levels[i];
+	return NULL;
+}
+
+/* Evaluates whether the process can be preempted, and describes it as the last part of the
+ * verdict. */
+static void judge_held(const struct diagnose_facts *facts, struct diagnosis *out, char *text,
+		       size_t size)
+{
+	const struct doctor_process *p = diagnose_process(facts);
+	const struct diagnose_level *trap = &out->levels[0];
+	const struct doctor_finding *line = level_line(out);
+
+	if (out->uses_gpu == DOCTOR_NO) {
+		out->preemptible = DOCTOR_NO;
+		snprintf(text, size, "there is nothing to preempt");
+	} else if (!p || !out->level) {
+		snprintf(text, size, "whether it can be preempted is not known from here%s%s",
+			 line && line->advice[0] ? "; do: " : "", line ? line->advice : "");
+	} else if ((!strcmp(out->level, "observe") || !strcmp(out->level, "self")) &&
+		   diagnose_priority(p) >= PRIORITY_ONLINE) {
+		out->preemptible = DOCTOR_NO;
+		snprintf(text, size, "cannot be preempted: priority %d is the highest%s%s",
+			 diagnose_priority(p),
+			 out->best ? "; with a lower priority it could be, at level " : "",
+			 out->best ? out->best : "");
+	} else if (!strcmp(out->level, "observe") || !strcmp(out->level, "none")) {
+		out->preemptible = DOCTOR_NO;
+		if (line)
+			snprintf(text, size, "%s now: %.310s%s%s",
+				 out->by_hand.can == DIAGNOSE_NO ? "cannot be preempted"
+								 : "is not preempted",
+				 line->found + line->why, line->advice[0] ? "; do: " : "",
+				 line->advice);
+		else /* the daemon still tries, or KFDSHIM_LEVEL is observe */
+			snprintf(text, size, "is not preempted: %.310s",
+				 level_named(out, "observe")->why);
+	} else {
+		out->preemptible = DOCTOR_YES;
+		snprintf(text, size, "can be preempted at level %s%s%s", out->level,
+			 trap->can == DIAGNOSE_NO && trap->advice[0] ? "; for level trap do: " : "",
+			 trap->can == DIAGNOSE_NO ? trap->advice : "");
+	}
+}
+
+/* Composes the verdict: state, GPU use, and whether the process can be preempted. */
+static void judge_sentence(const struct diagnose_facts *facts, struct diagnosis *out)
+{
+	const struct process_identity *id = &facts->who;
+	char name[64], state[96], use[96], held[800], text[48];
+
+	snprintf(name, sizeof(name), "process %d (%s)", (int)id->pid, id->comm[0] ? id->comm : "?");
+	if (id->kernel) {
+		out->preemptible = DOCTOR_NO;
+		snprintf(out->sentence, sizeof(out->sentence),
+			 "%s is a kernel thread: there is nothing to preempt", name);
+	} else if (diagnose_is_dead(facts)) {
+		out->preemptible = DOCTOR_NO;
+		snprintf(out->sentence, sizeof(out->sentence),
+			 "%s has ended (a zombie until %s collects its exit status): there is "
+			 "nothing to preempt",
+			 name,
+			 facts->parent > 0 ? who(text, facts->parent_name, facts->parent)
+					   : "its parent");
+	} else {
+		use_words(out, use, sizeof(use));
+		judge_held(facts, out, held, sizeof(held));
+		snprintf(out->sentence, sizeof(out->sentence), "%s %s, %s, and %s", name,
+			 state_words(facts, state), use, held);
+	}
+}
+
+int diagnose_judge(const struct diagnose_facts *facts, struct diagnosis *out)
+{
+	const struct doctor_process *p = diagnose_process(facts);
+	const struct observation *seen = &facts->seen;
+
+	*out = (struct diagnosis){.preemptible = DOCTOR_UNKNOWN, .held = DOCTOR_UNKNOWN};
+	judge_state(facts, out);
+	out->queues_known = seen->listed != 0;
+	for (size_t i = 0; i < seen->queues.count; i++) {
+		count_queue(out, &seen->queues.queue[i]);
+		out->exceptions_known |= observe_known(&seen->queues.queue[i], OBSERVE_EXCEPTIONS);
+	}
+	/* The daemon knows it at every level, whereas queues show only suspension. */
+	if (p && p->registered == DOCTOR_YES && p->state[0])
+		out->held = strcmp(p->state, "running") ? DOCTOR_YES : DOCTOR_NO;
+	judge_use(facts, p, out);
+	judge_runtime(facts, p, out);
+	diagnose_judge_findings(facts, out);
+	if (out->findings.failed)
+		return -ENOMEM;
+	judge_sentence(facts, out);
+	diagnose_keep_obstacles(facts, out);
+	return out->findings.failed ? -ENOMEM : 0;
+}
+
+void diagnosis_free(struct diagnosis *diagnosis)
+{
+	doctor_findings_free(&diagnosis->findings);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+/* Collects the facts about kernel, driver and GPUs from uname, sysfs and /dev/kfd. */
+#include "cli/doctor/facts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cli/util/read_files.h"
+#include "cli/util/sim_info.h"
+#include "kfd/uapi.h"
+
+#define MODULE "/sys/module/amdgpu"
+#define NODES "/sys/class/kfd/kfd/topology/nodes"
+/* Heap types of memory banks (kfd_crat.h). */
+#define VRAM_PUBLIC 1
+#define VRAM_PRIVATE 2
+
+void doctor_process_init(struct doctor_process *process, int pid)
+{
+	*process = (struct doctor_process){
+		.pid = pid,
+		.uses_gpu = DOCTOR_UNKNOWN,
+		.registered = DOCTOR_UNKNOWN,
+		.priority = -1,
+		.suspends = -1,
+		.suspended_us = -1,
+		.shim = DOCTOR_UNKNOWN,
+		.kfd_open = DOCTOR_UNKNOWN,
+		.set_id = DOCTOR_UNKNOWN,
+		.static_program = DOCTOR_UNKNOWN,
+		.other_class = DOCTOR_UNKNOWN,
+		.tracer = -1,
+		.environment_read = DOCTOR_UNKNOWN,
+		.preload_there = DOCTOR_UNKNOWN,
+		.vram_limit = -1,
+	};
+}
+
+void doctor_facts_init(struct doctor_facts *facts)
+{
+	*facts = (struct doctor_facts){
+		.module = DOCTOR_UNKNOWN,
+		.out_of_tree = DOCTOR_UNKNOWN,
+		.cwsr_enable = -1,
+		.sched_policy = -1,
+		.kfd_error = -1,
+		.kfd_group = -1,
+		.kfd_major = -1,
+		.kfd_minor = -1,
+		.sys_ptrace = DOCTOR_UNKNOWN,
+		.yama = -1,
+		.ptrace_error = -1,
+		.initial_pid_namespace = DOCTOR_UNKNOWN,
+		.daemon = {.error = -1,
+			   .answer_us = -1,
+			   .pid = -1,
+			   .worker_pid = -1,
+			   .here = DOCTOR_UNKNOWN,
+			   .uptime_us = -1,
+			   .failures = -1,
+			   .suspends = -1,
+			   .restarts = -1,
+			   .refused_calls = -1,
+			   .room = -1,
+			   .refused = -1,
+			   .sys_ptrace = DOCTOR_UNKNOWN,
+			   .open_files = -1},
+		.preload_works = DOCTOR_UNKNOWN,
+		.agent_works = DOCTOR_UNKNOWN,
+		.lane_error = -1,
+		.eventfd_error = -1,
+		.open_files = -1,
+	};
+}
+
+void doctor_facts_free(struct doctor_facts *facts)
+{
+	free(facts->nodes);
+	free(facts->processes);
+	facts->nodes = NULL;
+	facts->processes = NULL;
+	facts->node_count = facts->process_count = 0;
+}
+
+/* Reads whether amdgpu is loaded, its origin and its parameters. */
+static void gather_driver(struct doctor_facts *facts)
+{
+	char text[64];
+
+	facts->module = access(MODULE, F_OK) ? DOCTOR_NO : DOCTOR_YES;
+	if (facts->module == DOCTOR_NO)
+		return;
+	/* A driver that is built into the kernel has no such file; for one out of tree the file has
+	 * an "O". */
+	if (!read_text(text, sizeof(text), MODULE "/taint"))
+		facts->out_of_tree = strchr(text, 'O') ? DOCTOR_YES : DOCTOR_NO;
+	read_text(facts->driver_version, sizeof(facts->driver_version), MODULE "/version");
+	read_number(&facts->cwsr_enable, MODULE "/parameters/cwsr_enable");
+	read_number(&facts->sched_policy, MODULE "/parameters/sched_policy");
+}
+
+/* Opens /dev/kfd for a moment to read the version of its interface, and reads the group of the
+ * device. */
+static void gather_device(struct doctor_facts *facts)
+{
+	struct kfd_ioctl_get_version_args version = {0};
+	struct stat st;
+	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+
+	facts->kfd_error = fd < 0 ? errno : 0;
+	if (stat("/dev/kfd", &st) == 0) {
+		const struct group *group = getgrgid(st.st_gid);
+
+		facts->kfd_group = st.st_gid;
+		snprintf(facts->kfd_group_name, sizeof(facts->kfd_group_name), "%s",
+			 group ? group->gr_name : "");
+	}
+	if (fd < 0)
+		return;
+	if (ioctl(fd, KFDABI_IOC_GET_VERSION, &version) == 0) {
+		facts->kfd_major = version.major_version;
+		facts->kfd_minor = version.minor_version;
+	}
+	close(fd);
+}
+
+/* Reads the partition modes from the GPU's PCI device, which the render node of a partition does
+ * not lead to. Its address is location_id (bus, slot, function) and domain in the node's
+ * properties. */
+static void gather_partition(struct doctor_node *node, const char *nth)
+{
+	int64_t location = -1, domain = 0;
+	unsigned bus, slot, function;
+
+	read_property(&location, "location_id", NODES "/%s/properties", nth);
+	read_property(&domain, "domain", NODES "/%s/properties", nth);
+	if (location < 0)
+		return;
+	bus = (unsigned)(location >> 8 & 0xff);
+	slot = (unsigned)(location >> 3 & 0x1f);
+	/* AMD's own driver puts the number of the partition into the function; the device has
+	 * function 0. */
+	for (function = (unsigned)(location & 7);; function = 0) {
+		char device[64];
+
+		snprintf(device, sizeof(device), "/sys/bus/pci/devices/%04x:%02x:%02x.%u",
+			 (unsigned)domain, bus, slot, function);
+		read_text(node->partition, sizeof(node->partition), "%s/current_compute_partition",
+			  device);
+		read_text(node->memory_partition, sizeof(node->memory_partition),
+			  "%s/current_memory_partition", device);
+		if (node->partition[0] || function == 0)
+			return;
+	}
+}
+
+/* Adds up the VRAM of the node. */
+static void gather_memory(struct doctor_node *node, const char *nth)
+{
+	int64_t banks = 0, bytes, type;
+
+	read_property(&banks, "mem_banks_count", NODES "/%s/properties", nth);
+	for (int64_t bank = 0; bank < banks && bank < 16; bank++) {
+		bytes = type = -1;
+		read_property(&type, "heap_type", NODES "/%s/mem_banks/%d/properties", nth,
+			      (int)bank);
+		read_property(&bytes, "size_in_bytes", NODES "/%s/mem_banks/%d/properties", nth,
+			      (int)bank);
+		if ((type == VRAM_PUBLIC || type == VRAM_PRIVATE) && bytes > 0)
+			node->vram_bytes = (node->vram_bytes > 0 ? node->vram_bytes : 0) + bytes;
+	}
+}
+
+/* Reads the properties of a node, and tries to open its render node. `nth`: directory of the
+ * node. */
+static void gather_node(struct doctor_node *node, const char *nth)
+{
+	char path[64];
+	int fd;
+
+	read_property(&node->gfx_target_version, "gfx_target_version", NODES "/%s/properties", nth);
+	read_property(&node->capability, "capability", NODES "/%s/properties", nth);
+	read_property(&node->render_minor, "drm_render_minor", NODES "/%s/properties", nth);
+	read_property(&node->queue_slots, "num_cp_queues", NODES "/%s/properties", nth);
+	read_property(&node->xccs, "num_xcc", NODES "/%s/properties", nth);
+	read_property(&node->cwsr_size, "cwsr_size", NODES "/%s/properties", nth);
+	gather_memory(node, nth);
+	gather_partition(node, nth);
+	if (node->render_minor <= 0)
+		return;
+	snprintf(path, sizeof(path), "/dev/dri/renderD%u", (unsigned)node->render_minor);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	node->render_error = fd < 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+static int by_number(const struct dirent **a, const struct dirent **b)
+{
+	return atoi((*a)->d_name) - atoi((*b)->d_name);
+}
+
+static int is_number(const struct dirent *entry)
+{
+	return entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
+}
+
+/* Adds the node if it is a GPU that may be used. */
+static void add_node(struct doctor_facts *facts, const char *nth)
+{
+	int64_t gpu_id = 0;
+	int rc = read_number(&gpu_id, NODES "/%s/gpu_id", nth);
+
+	/* The driver returns EPERM if the device cgroup forbids the GPU (kfd_topology.c). */
+	if (rc == -EPERM)
+		facts->forbidden_nodes++;
+	if (rc || gpu_id <= 0) /* 0: a CPU node */
+		return;
+	if (facts->node_count == DOCTOR_NODES) {
+		facts->more_nodes = true;
+		return;
+	}
+	struct doctor_node *node = &facts->nodes[facts->node_count++];
+
+	*node = (struct doctor_node){.gpu_id = (uint32_t)gpu_id,
+				     .gfx_target_version = -1,
+				     .capability = -1,
+				     .render_minor = -1,
+				     .render_error = -1,
+				     .queue_slots = -1,
+				     .cwsr_size = -1,
+				     .compute_queues = -1,
+				     .vram_bytes = -1,
+				     .xccs = -1};
+	gather_node(node, nth);
+}
+
+/* Reads the nodes in the order of their numbers. Returns 0 or -ENOMEM. */
+static int gather_nodes(struct doctor_facts *facts)
+{
+	struct dirent **list = NULL;
+	int n;
+
+	facts->nodes = calloc(DOCTOR_NODES, sizeof(*facts->nodes));
+	if (!facts->nodes)
+		return -ENOMEM;
+	n = scandir(NODES, &list, is_number, by_number);
+	for (int i = 0; i < n; i++) {
+		add_node(facts, list[i]->d_name);
+		free(list[i]);
+	}
+	free(list);
+	return 0;
+}
+
+/* Takes the policy of each node from the daemon's reply. */
+static void gather_policies(struct doctor_facts *facts, const json_t *status)
+{
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "nodes"), i, entry)
+	{
+		const char *policy = json_string_value(json_object_get(entry, "policy"));
+		json_int_t gpu_id = json_integer_value(json_object_get(entry, "gpu_id"));
+
+		for (size_t n = 0; policy && n < facts->node_count; n++)
+			if (facts->nodes[n].gpu_id == gpu_id)
+				snprintf(facts->nodes[n].policy, sizeof(facts->nodes[n].policy),
+					 "%s", policy);
+	}
+}
+
+int doctor_gather(struct doctor_facts *facts, const char *socket, int pid)
+{
+	struct simulation simulation = {0};
+	struct utsname name;
+	json_t *status = NULL;
+	int rc;
+
+	doctor_facts_init(facts);
+	facts->asked_pid = pid;
+	/* A file that exists but cannot be read still shows that the GPU is simulated. */
+	if (simulation_read(SIMULATION_PATH, &simulation) != -ENOENT) {
+		facts->simulated = true;
+		snprintf(facts->profile, sizeof(facts->profile), "%s", simulation.profile);
+		snprintf(facts->simulated_kernel, sizeof(facts->simulated_kernel), "%s",
+			 simulation.kernel);
+	}
+	if (uname(&name) == 0)
+		snprintf(facts->release, sizeof(facts->release), "%s", name.release);
+	gather_driver(facts);
+	gather_device(facts);
+	rc = gather_nodes(facts);
+	if (rc)
+		return rc;
+	doctor_gather_rights(facts);
+	doctor_gather_shim(facts);
+	doctor_gather_daemon(facts, socket, &status);
+	gather_policies(facts, status);
+	rc = doctor_gather_processes(facts, status);
+	json_decref(status);
+	return rc;
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+/* Collects what a program that is started in this session finds: the shim, the directory in which
+ * shims meet, limits, the HSA runtime, variables. */
+#include "cli/doctor/facts.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "channel/agent_abi.h"
+#include "channel/client_shm.h"
+#include "channel/protocol.h"
+#include "cli/util/command.h"
+#include "cli/util/read_files.h"
+#include "common/parse.h"
+
+#define ROCR "libhsa-runtime64.so.1"
+#define SAID 8192      /* bytes kept of a program's output */
+#define FOLDER_MOST 71 /* longest XDG_RUNTIME_DIR that the shim uses (shim/config.h) */
+
+extern char **environ;
+
+/* Reads a program's output from a pipe until its end, cut to the buffer, and closes `fd`. */
+static void take(int fd, char said[SAID])
+{
+	size_t used = 0;
+	ssize_t n;
+
+	while (used < SAID - 1 && (n = read(fd, said + used, SAID - 1 - used)) > 0)
+		used += (size_t)n;
+	said[used] = '\0';
+	close(fd);
+}
+
+/* Returns the environment of this process without the variables of the dynamic linker, and with the
+ * two given ones. The caller frees the array, but not the strings. NULL: no memory. */
+static char **linker_environment(char *preload, char *trace)
+{
+	size_t n = 0, kept = 0;
+
+	while (environ[n])
+		n++;
+	char **list = calloc(n + 3, sizeof(*list));
+
+	for (size_t i = 0; list && i < n; i++)
+		if (strncmp(environ[i], "LD_PRELOAD=", 11) && strncmp(environ[i], "LD_TRACE", 8))
+			list[kept++] = environ[i];
+	if (list) {
+		list[kept++] = preload;
+		list[kept] = trace;
+	}
+	return list;
+}
+
+/*
+ * Starts kfdsched with `library` preloaded and LD_TRACE_LOADED_OBJECTS set: the dynamic linker then
+ * prints what it loads and exits, so that no code of the library runs (ld.so(8)). Returns 0, with
+ * its stdout in `loaded` and its stderr in `complaint`, or a negative errno.
+ */
+static int ask_linker(const char *library, char loaded[SAID], char complaint[SAID])
+{
+	char preload[PATH_MAX + 16], trace[] = "LD_TRACE_LOADED_OBJECTS=1", name[] = "kfdsched";
+	char *const argv[] = {name, NULL};
+	int out[2], err[2], rc, status;
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", library);
+	if (pipe2(out, O_CLOEXEC))
+		return -errno;
+	if (pipe2(err, O_CLOEXEC)) {
+		rc = -errno;
+		close(out[0]);
+		close(out[1]);
+		return rc;
+	}
+	char **environment = linker_environment(preload, trace);
+
+	rc = environment ? posix_spawn_file_actions_init(&actions) : ENOMEM;
+	if (!rc) {
+		rc = posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+		if (!rc)
+			rc = posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
+		if (!rc)
+			rc = posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environment);
+		posix_spawn_file_actions_destroy(&actions);
+	}
+	free(environment);
+	close(out[1]);
+	close(err[1]);
+	/* One after the other, because the few lines on stderr fit into its pipe meanwhile. */
+	take(out[0], loaded);
+	take(err[0], complaint);
+	if (!rc)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	return -rc;
+}
+
+/* Checks whether the dynamic linker can load the library with all its dependencies. If not, writes
+ * the reason into `problem`. */
+static enum doctor_known loads(const char *library, char *problem, size_t size)
+{
+	char loaded[SAID], complaint[SAID], *at;
+
+	if (ask_linker(library, loaded, complaint))
+		return DOCTOR_UNKNOWN;
+	at = strstr(complaint, "cannot be preloaded (");
+	if (at) {
+		at += strlen("cannot be preloaded (");
+		snprintf(problem, size, "%.*s", (int)strcspn(at, ")\n"), at);
+		return DOCTOR_NO;
+	}
+	at = strstr(loaded, " => not found");
+	if (at) {
+		*at = '\0';
+		while (at > loaded && at[-1] != '\t' && at[-1] != '\n')
+			at--;
+		snprintf(problem, size, "%.200s is not found", at);
+		return DOCTOR_NO;
+	}
+	if (complaint[0]) {
+		snprintf(problem, size, "%.*s", (int)strcspn(complaint, "\n"), complaint);
+		return DOCTOR_NO;
+	}
+	/* Without a complaint, the linker still does not preload in some cases, for example for
+	 * set-user-ID programs. */
+	return strstr(loaded, library) ? DOCTOR_YES : DOCTOR_UNKNOWN;
+}
+
+/* Replaces the driver for the agent: every call fails. */
+static int no_ioctl(int fd, unsigned long request, void *arg)
+{
+	(void)fd;
+	(void)request;
+	(void)arg;
+	errno = ENOTTY;
+	return -1;
+}
+
+/* Starts the agent in the way in which the libkfdshim.so of this build does. Called in a child. The
+ * agent starts its thread with the first queue only, so nothing runs. */
+static bool starts(const char *agent)
+{
+	static uint64_t hot[KFDSHIM_HOT];
+	static uint32_t uppers, gate;
+	static const struct kfdshim_wishes wishes = {KFDSHIM_UNASKED, KFDSHIM_UNASKED, 0};
+	static const struct kfdshim_host host = {.abi = KFDSHIM_AGENT_ABI,
+						 .ioctl = no_ioctl,
+						 .hot = hot,
+						 .uppers = &uppers,
+						 .gate = &gate,
+						 .wishes = &wishes};
+	const struct kfdshim_agent *started;
+	kfdshim_agent_start_fn *start;
+	void *library = dlopen(agent, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return false;
+	*(void **)&start = dlsym(library, KFDSHIM_AGENT_START);
+	started = start ? start(&host) : NULL;
+	return started && started->abi == KFDSHIM_AGENT_ABI;
+}
+
+/* Checks in a child whether the agent accepts the ABI of this build. */
+static void try_agent(struct doctor_facts *facts)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		unsetenv("KFDSHIM_LOG");
+		_exit(starts(facts->agent) ? 0 : 1);
+	}
+	if (child < 0)
+		return;
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return;
+	facts->agent_works = DOCTOR_NO;
+	snprintf(facts->agent_problem, sizeof(facts->agent_problem),
+		 "it is of another build (not ABI %u)", KFDSHIM_AGENT_ABI);
+}
+
+/* Finds the shim and its agent, and checks that both can be loaded. */
+static void gather_libraries(struct doctor_facts *facts)
+{
+	char folder[PATH_MAX];
+
+	if (cli_beside("libkfdshim.so", facts->shim)) {
+		facts->shim[0] = '\0';
+		return;
+	}
+	facts->preload_works =
+		loads(facts->shim, facts->preload_problem, sizeof(facts->preload_problem));
+	snprintf(folder, sizeof(folder), "%s", facts->shim);
+	*strrchr(folder, '/') = '\0';
+	if (snprintf(facts->agent, sizeof(facts->agent), "%s/%s", folder, KFDSHIM_AGENT_FILE) >=
+		    (int)sizeof(facts->agent) ||
+	    access(facts->agent, F_OK)) {
+		facts->agent[0] = '\0';
+		return;
+	}
+	facts->agent_works =
+		loads(facts->agent, facts->agent_problem, sizeof(facts->agent_problem));
+	if (facts->agent_works == DOCTOR_YES)
+		try_agent(facts);
+}
+
+/* Finds the HSA runtime that programs load: the one that the dynamic linker finds, or else the one
+ * in the directory of ROCm. */
+static void gather_rocr(struct doctor_facts *facts)
+{
+	char loaded[SAID], complaint[SAID], path[PATH_MAX];
+	const char *rocm = getenv("ROCM_PATH"), *at;
+
+	if (!ask_linker(ROCR, loaded, complaint) && (at = strstr(loaded, ROCR " => /"))) {
+		at += strlen(ROCR " => ");
+		snprintf(path, sizeof(path), "%.*s", (int)strcspn(at, " \n"), at);
+	} else {
+		snprintf(path, sizeof(path), "%s/lib/" ROCR, rocm && *rocm ? rocm : "/opt/rocm");
+	}
+	if (!realpath(path, facts->rocr))
+		facts->rocr[0] = '\0';
+}
+
+/* Finds the directory in which shims find each other, by the rules of shim/links/peer_files.c, and
+ * checks whether a shim accepts it: owned by the user, with mode 0700. */
+static void gather_folder(struct doctor_facts *facts)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char *folder = facts->runtime_folder, *problem = facts->runtime_problem;
+	const size_t room = sizeof(facts->runtime_problem);
+	struct stat st;
+
+	if (runtime && runtime[0] == '/' && strlen(runtime) <= FOLDER_MOST &&
+	    stat(runtime, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == facts->uid)
+		snprintf(folder, sizeof(facts->runtime_folder), "%s/kfdshim", runtime);
+	else
+		snprintf(folder, sizeof(facts->runtime_folder), "/dev/shm/kfdshim-%u", facts->uid);
+	if (lstat(folder, &st)) {
+		char parent[PATH_MAX];
+
+		snprintf(parent, sizeof(parent), "%s", folder);
+		*strrchr(parent, '/') = '\0';
+		if (errno != ENOENT || faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS))
+			snprintf(problem, room, "cannot be made: %s", strerror(errno));
+	} else if (st.st_uid != facts->uid) {
+		snprintf(problem, room, "belongs to uid %u", st.st_uid);
+		facts->runtime_taken = true;
+	} else if (!S_ISDIR(st.st_mode)) {
+		snprintf(problem, room, "is not a directory");
+	} else if ((st.st_mode & 0777) != 0700) {
+		snprintf(problem, room, "has mode %04o, not 0700", st.st_mode & 07777);
+	}
+}
+
+/* Tries to create what the shim needs for its connection to the daemon: the shared memory of a
+ * client and an eventfd. Reads the limit of open files. */
+static void gather_limits(struct doctor_facts *facts)
+{
+	struct rlimit files;
+	struct lane *lane;
+	int fd = lane_create(LANE_VERSION, &lane);
+
+	facts->lane_error = fd < 0 ? -fd : 0;
+	if (fd >= 0) {
+		lane_unmap(lane);
+		close(fd);
+	}
+	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	facts->eventfd_error = fd < 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+		facts->open_files =
+			files.rlim_cur > INT32_MAX ? INT32_MAX : (int64_t)files.rlim_cur;
+}
+
+static bool wrong_priority(const char *value)
+{
+	int priority;
+
+	return protocol_priority(value, &priority) != 0;
+}
+
+static bool wrong_level(const char *value)
+{
+	enum protocol_level level;
+
+	return protocol_level(value, &level) != 0;
+}
+
+/* The shim stores the value in microseconds, in 32 bits. */
+static bool wrong_slo(const char *value)
+{
+	uint64_t ns;
+
+	return !parse_time_ns(value, &ns) || ns < 1000 || ns / 1000 > UINT32_MAX;
+}
+
+static bool wrong_group(const char *value)
+{
+	return strlen(value) >= PROTOCOL_GROUP_MAX;
+}
+
+static bool wrong_bytes(const char *value)
+{
+	int64_t bytes;
+
+	return read_bytes(&bytes, value) != 0;
+}
+
+static bool wrong_socket(const char *value)
+{
+	return strlen(value) > 107; /* bytes of sun_path, without the NUL */
+}
+
+/* Checks the values of the KFDSHIM_ variables in this session, by the rules of the shim. Only the
+ * first wrong one is kept. */
+static void gather_environment(struct doctor_facts *facts)
+{
+	static const struct {
+		const char *name;
+		bool (*wrong)(const char *value);
+	} variables[] = {
+		{"KFDSHIM_PRIORITY", wrong_priority}, {"KFDSHIM_LEVEL", wrong_level},
+		{"KFDSHIM_SLO", wrong_slo},	      {"KFDSHIM_GROUP", wrong_group},
+		{"KFDSHIM_VRAM_LIMIT", wrong_bytes},  {"KFDSHIM_SOCKET", wrong_socket},
+	};
+	const char *value;
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		value = getenv(variables[i].name);
+		if (value && *value && variables[i].wrong(value)) {
+			snprintf(facts->env_wrong, sizeof(facts->env_wrong), "%s=%.60s",
+				 variables[i].name, value);
+			break;
+		}
+	}
+	value = getenv("KFDSHIM_DISABLE");
+	facts->env_disabled = value && !strcmp(value, "1");
+	value = getenv("HSA_ENABLE_INTERRUPT");
+	facts->no_interrupts = value && !strcmp(value, "0");
+	value = getenv("HSA_TOOLS_LIB");
+	snprintf(facts->tools, sizeof(facts->tools), "%s", value ? value : "");
+}
+
+void doctor_gather_shim(struct doctor_facts *facts)
+{
+	gather_libraries(facts);
+	gather_rocr(facts);
+	gather_folder(facts);
+	gather_limits(facts);
+	gather_environment(facts);
+}

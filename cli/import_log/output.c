@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: MIT
+/* The totals of a HIP log as tables, as JSON, or as a Python literal. */
+#include "cli/import_log/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output/table.h"
+#include "common/text.h"
+
+#define ADDRESS 24	/* bytes of an address as text */
+#define QUEUES_SHOWN 6u /* queues in the row of a thread */
+
+static bool any(const struct tally_packets *packets)
+{
+	return packets->dispatches || packets->barriers || packets->others;
+}
+
+/* Returns true if the log has packets of the process. If it has none, their counts are shown as not
+ * known instead of 0, because the process's log level or mask may exclude such lines. */
+static bool told_packets(const struct tally_process *process)
+{
+	return process->seen[HIPLOG_DISPATCH] || process->seen[HIPLOG_BARRIER] ||
+	       process->seen[HIPLOG_PACKET];
+}
+
+/* Returns true if the packet counts of the queue are known. They are not if the packets of the
+ * process name queues by other addresses than the one by which this queue is known. */
+static bool told_of_queue(const struct tally_process *process, const struct tally_queue *queue)
+{
+	return told_packets(process) && !(process->apart && queue->hsa_queue && !queue->ring);
+}
+
+/* Returns the numbers of all queues: from 1 within their process, in the order of the log. The
+ * caller frees the array. NULL: no memory. */
+static uint32_t *number_queues(const struct tally *tally)
+{
+	uint32_t *of_process = calloc(TALLY_PROCESSES, sizeof(*of_process));
+	uint32_t *number = calloc(TALLY_QUEUES, sizeof(*number));
+
+	for (uint32_t i = 0; of_process && number && i < tally->queues; i++)
+		number[i] = ++of_process[tally->queue[i].process];
+	if (!of_process) {
+		free(number);
+		number = NULL;
+	}
+	free(of_process);
+	return number;
+}
+
+/* Linked lists of the uses of each thread in the order of the log: first[thread], next[use];
+ * UINT32_MAX: end. */
+struct chains {
+	uint32_t first[TALLY_THREADS], next[TALLY_USES];
+};
+
+/* Builds the lists, from the last use to the first because each is put in front. The caller frees
+ * them. NULL: no memory. */
+static struct chains *chain_uses(const struct tally *tally)
+{
+	struct chains *chains = malloc(sizeof(*chains));
+
+	if (!chains)
+		return NULL;
+	memset(chains, 0xff, sizeof(*chains));
+	for (uint32_t i = tally->uses; i-- > 0;) {
+		chains->next[i] = chains->first[tally->use[i].thread];
+		chains->first[tally->use[i].thread] = i;
+	}
+	return chains;
+}
+
+static json_t *integer(bool known, uint64_t value)
+{
+	return known ? json_integer((json_int_t)value) : json_null();
+}
+
+static json_t *address(bool known, uint64_t value)
+{
+	return known ? json_sprintf("0x%" PRIx64, value) : json_null();
+}
+
+static json_t *text(const char *value)
+{
+	return value ? json_string(value) : json_null();
+}
+
+/* Adds the packet counts to a JSON object; null if `told` (known) is false. */
+static void set_packets(json_t *out, const struct tally_packets *packets, bool told)
+{
+	json_object_set_new(out, "dispatches", integer(told, packets->dispatches));
+	json_object_set_new(out, "barriers", integer(told, packets->barriers));
+	json_object_set_new(out, "other_packets", integer(told, packets->others));
+	json_object_set_new(out, "first_packet_us", integer(any(packets), packets->first_us));
+	json_object_set_new(out, "last_packet_us", integer(any(packets), packets->last_us));
+}
+
+/* Returns the priority's name; NULL: not known. */
+static const char *queue_priority(const struct tally_queue *queue)
+{
+	const char *name = hiplog_priority_name(queue->priority);
+
+	return queue->has & HIPLOG_HAS_PRIORITY && strcmp(name, "-") ? name : NULL;
+}
+
+/* Returns a queue; null for what the log does not have. */
+static json_t *queue_json(const struct tally *tally, const struct tally_queue *queue,
+			  uint32_t number)
+{
+	const struct tally_process *process = &tally->process[queue->process];
+	const unsigned has = queue->has;
+	json_t *out = json_object();
+
+	json_object_set_new(out, "queue", json_integer(number));
+	json_object_set_new(out, "hsa_queue", address(queue->hsa_queue, queue->hsa_queue));
+	json_object_set_new(out, "ring_address", address(queue->ring, queue->ring));
+	json_object_set_new(out, "unresolved_address",
+			    address(queue->unresolved, queue->unresolved));
+	json_object_set_new(out, "hsa_id", integer(has & HIPLOG_HAS_HSA_ID, queue->hsa_id));
+	json_object_set_new(out, "ring_packets",
+			    integer(has & HIPLOG_HAS_PACKETS, queue->ring_packets));
+	json_object_set_new(out, "priority", text(queue_priority(queue)));
+	json_object_set_new(out, "cooperative",
+			    has & HIPLOG_HAS_COOPERATIVE ? json_boolean(queue->cooperative)
+							 : json_null());
+	json_object_set_new(out, "streams",
+			    integer(has & HIPLOG_HAS_REFERENCES, queue->references));
+	json_object_set_new(out, "created_us", integer(queue->created, queue->created_us));
+	json_object_set_new(out, "deleted_us", integer(queue->deleted, queue->deleted_us));
+	json_object_set_new(out, "rptr", integer(queue->pointers, queue->rptr));
+	json_object_set_new(out, "wptr", integer(queue->pointers, queue->wptr));
+	json_object_set_new(out, "backlog_packets", integer(queue->pointers, queue->backlog));
+	json_object_set_new(out, "backlog_packets_max",
+			    integer(queue->pointers, queue->backlog_max));
+	set_packets(out, &queue->packets, told_of_queue(process, queue));
+	json_object_set_new(out, "error", text(queue->aborted ? queue->error : NULL));
+	return out;
+}
+
+/* Returns a thread, with its packets in each queue that it has used. */
+static json_t *thread_json(const struct tally *tally, uint32_t index, const struct chains *chains,
+			   const uint32_t *number)
+{
+	const struct tally_thread *thread = &tally->thread[index];
+	const struct tally_process *process = &tally->process[thread->process];
+	const bool copies = process->seen[HIPLOG_COPY];
+	json_t *out = json_object();
+	json_t *queues = json_array();
+
+	json_object_set_new(out, "thread", address(thread->named, thread->thread));
+	json_object_set_new(out, "log_lines", json_integer((json_int_t)thread->lines));
+	json_object_set_new(out, "first_us", json_integer((json_int_t)thread->first_us));
+	json_object_set_new(out, "last_us", json_integer((json_int_t)thread->last_us));
+	json_object_set_new(out, "calls", integer(process->seen[HIPLOG_CALL], thread->calls));
+	json_object_set_new(out, "kernels", integer(process->seen[HIPLOG_KERNEL], thread->kernels));
+	json_object_set_new(out, "copies", integer(copies, thread->copies));
+	json_object_set_new(out, "copies_with_size", integer(copies, thread->sized_copies));
+	json_object_set_new(out, "copied_bytes",
+			    integer(thread->sized_copies, thread->copied_bytes));
+	json_object_set_new(out, "copy_engines", address(thread->engines, thread->engines));
+	set_packets(out, &thread->packets, told_packets(process));
+	for (uint32_t i = chains->first[index]; i != UINT32_MAX; i = chains->next[i]) {
+		json_t *use = json_pack("{s:I}", "queue", (json_int_t)number[tally->use[i].queue]);
+
+		set_packets(use, &tally->use[i].packets, true);
+		json_array_append_new(queues, use);
+	}
+	json_object_set_new(out, "queues", queues);
+	return out;
+}
+
+/* Returns a process with empty lists of queues and threads. "pool_before_last": how many queues of
+ * each priority one device had before the last queue was made there. */
+static json_t *process_json(const struct tally_process *process)
+{
+	const bool pool = process->seen[HIPLOG_POOL];
+	json_t *out = json_object();
+
+	json_object_set_new(out, "pid", integer(process->pid, process->pid));
+	json_object_set_new(out, "log_lines", json_integer((json_int_t)process->lines));
+	json_object_set_new(out, "first_us", json_integer((json_int_t)process->first_us));
+	json_object_set_new(out, "last_us", json_integer((json_int_t)process->last_us));
+	json_object_set_new(
+		out, "pool_before_last",
+		pool ? json_pack("{s:I,s:I,s:I,s:I}", "low", (json_int_t)process->pool[HIPLOG_LOW],
+				 "normal", (json_int_t)process->pool[HIPLOG_NORMAL], "high",
+				 (json_int_t)process->pool[HIPLOG_HIGH], "max_per_priority",
+				 (json_int_t)process->pool[HIPLOG_MAX_EACH])
+		     : json_null());
+	json_object_set_new(out, "queues", json_array());
+	json_object_set_new(out, "threads", json_array());
+	return out;
+}
+
+/* Returns the file's name, whose bytes need not be UTF-8; null for stdin. */
+static json_t *file_json(const char *file)
+{
+	return strcmp(file, "-") == 0 ? json_null() : plain_json(file);
+}
+
+/* Returns the whole result. NULL: no memory. */
+static json_t *all_json(const struct import_read *read, const struct tally *tally,
+			const struct chains *chains, const uint32_t *number)
+{
+	json_t *processes = json_array();
+	json_t *out =
+		json_pack("{s:s,s:b,s:o?,s:I,s:I,s:I,s:I,s:b,s:b,s:I,s:{s:i,s:i,s:i,s:i}}",
+			  "source", "hip_log", "complete", !read->stopped && !tally->left_out,
+			  "file", file_json(read->file), "bytes", (json_int_t)read->bytes, "lines",
+			  (json_int_t)read->lines, "log_lines", (json_int_t)tally->records,
+			  "cut_lines", (json_int_t)read->cut, "stopped", read->stopped, "full",
+			  tally->left_out > 0, "left_out_lines", (json_int_t)tally->left_out,
+			  "room", "processes", (int)TALLY_PROCESSES, "threads", (int)TALLY_THREADS,
+			  "queues", (int)TALLY_QUEUES, "uses", (int)TALLY_USES);
+
+	for (uint32_t i = 0; i < tally->processes; i++)
+		json_array_append_new(processes, process_json(&tally->process[i]));
+	for (uint32_t i = 0; i < tally->queues; i++) {
+		const struct tally_queue *queue = &tally->queue[i];
+
+		json_array_append_new(
+			json_object_get(json_array_get(processes, queue->process), "queues"),
+			queue_json(tally, queue, number[i]));
+	}
+	for (uint32_t i = 0; i < tally->threads; i++)
+		json_array_append_new(
+			json_object_get(json_array_get(processes, tally->thread[i].process),
+					"threads"),
+			thread_json(tally, i, chains, number));
+	if (json_object_set_new(out, "processes", processes)) {
+		json_decref(out);
+		return NULL;
+	}
+	return out;
+}
+
+/* Prints a JSON value as a Python literal. Strings and numbers are the same in both, escapes
+ * included. */
+static void print_python(const json_t *value, FILE *out, int depth)
+{
+	const char *key;
+	json_t *entry;
+	size_t i;
+	bool first = true;
+
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		fputc('{', out);
+		json_object_foreach((json_t *)(uintptr_t)value, key, entry)
+		{
+			fprintf(out, "%s\n%*s\"%s\": ", first ? "" : ",", depth * 2 + 2, "", key);
+			print_python(entry, out, depth + 1);
+			first = false;
+		}
+		fprintf(out, "\n%*s}", depth * 2, "");
+		break;
+	case JSON_ARRAY:
+		fputc('[', out);
+		json_array_foreach(value, i, entry)
+		{
+			fprintf(out, "%s\n%*s", i ? "," : "", depth * 2 + 2, "");
+			print_python(entry, out, depth + 1);
+		}
+		fputc(']', out);
+		break;
+	case JSON_TRUE:
+		fputs("True", out);
+		break;
+	case JSON_FALSE:
+		fputs("False", out);
+		break;
+	case JSON_NULL:
+		fputs("None", out);
+		break;
+	default:
+		plain_json_print(value, out, JSON_ENCODE_ANY);
+		break;
+	}
+}
+
+/* Adds a number; "-" if it is not known. */
+static void count_cell(struct table *table, bool told, uint64_t value)
+{
+	if (told)
+		table_cell(table, "%" PRIu64, value);
+	else
+		table_cell(table, TABLE_UNKNOWN);
+}
+
+static void address_cell(struct table *table, uint64_t value)
+{
+	if (value)
+		table_cell(table, "0x%" PRIx64, value);
+	else
+		table_cell(table, TABLE_UNKNOWN);
+}
+
+static int show_processes(const struct tally *tally)
+{
+	struct table *table = table_new("PID|LOG LINES|SPAN|THREADS|QUEUES|LIMIT|CALLS|KERNELS|"
+					"DISPATCHES|BARRIERS|COPIES");
+	char span[QUANTITY_BYTES];
+	int rc;
+
+	for (uint32_t i = 0; i < tally->processes; i++) {
+		const struct tally_process *process = &tally->process[i];
+		uint32_t threads = 0, queues = 0;
+
+		for (uint32_t k = 0; k < tally->threads; k++)
+			threads += tally->thread[k].process == i && tally->thread[k].named;
+		for (uint32_t k = 0; k < tally->queues; k++)
+			queues += tally->queue[k].process == i;
+		table_row(table);
+		count_cell(table, process->pid, process->pid);
+		count_cell(table, true, process->lines);
+		table_cell(table, "%s",
+			   process->last_us < process->first_us
+				   ? TABLE_UNKNOWN
+				   : quantity_us(span,
+						 (double)(process->last_us - process->first_us)));
+		count_cell(table, threads, threads);
+		count_cell(table, queues, queues);
+		count_cell(table, process->seen[HIPLOG_POOL], process->pool[HIPLOG_MAX_EACH]);
+		count_cell(table, process->seen[HIPLOG_CALL], process->seen[HIPLOG_CALL]);
+		count_cell(table, process->seen[HIPLOG_KERNEL], process->seen[HIPLOG_KERNEL]);
+		count_cell(table, told_packets(process), process->seen[HIPLOG_DISPATCH]);
+		count_cell(table, told_packets(process), process->seen[HIPLOG_BARRIER]);
+		count_cell(table, process->seen[HIPLOG_COPY], process->seen[HIPLOG_COPY]);
+	}
+	rc = table ? table_print(table, stdout) : -ENOMEM;
+	table_free(table);
+	return rc;
+}
+
+/* Prints the queues. An address that may be the hsa_queue_t or the ring is in both columns, with
+ * "?". */
+static int show_queues(const struct tally *tally, const uint32_t *number)
+{
+	struct table *table =
+		table_new("PID|#|<HSA_QUEUE_T|<RING|HSA ID|PACKETS|<PRIORITY|STREAMS|DISPATCHES|"
+			  "BARRIERS|RPTR|WPTR|BACKLOG|MOST|<STATE");
+	int rc;
+
+	for (uint32_t i = 0; i < tally->queues; i++) {
+		const struct tally_queue *queue = &tally->queue[i];
+		const struct tally_process *process = &tally->process[queue->process];
+		const char *priority = queue_priority(queue);
+
+		table_row(table);
+		count_cell(table, process->pid, process->pid);
+		table_cell(table, "%" PRIu32, number[i]);
+		if (queue->unresolved) {
+			char either[ADDRESS];
+
+			snprintf(either, sizeof(either), "0x%" PRIx64 "?", queue->unresolved);
+			table_cell(table, "%s", either);
+			table_cell(table, "%s", either);
+		} else {
+			address_cell(table, queue->hsa_queue);
+			address_cell(table, queue->ring);
+		}
+		count_cell(table, queue->has & HIPLOG_HAS_HSA_ID, queue->hsa_id);
+		count_cell(table, queue->has & HIPLOG_HAS_PACKETS, queue->ring_packets);
+		table_cell(table, "%s%s", priority ? priority : TABLE_UNKNOWN,
+			   queue->cooperative ? ", cooperative" : "");
+		count_cell(table, queue->has & HIPLOG_HAS_REFERENCES, queue->references);
+		count_cell(table, told_of_queue(process, queue), queue->packets.dispatches);
+		count_cell(table, told_of_queue(process, queue), queue->packets.barriers);
+		count_cell(table, queue->pointers, queue->rptr);
+		count_cell(table, queue->pointers, queue->wptr);
+		count_cell(table, queue->pointers, queue->backlog);
+		count_cell(table, queue->pointers, queue->backlog_max);
+		table_cell(table, "%s",
+			   queue->aborted   ? queue->error
+			   : queue->deleted ? "deleted"
+					    : TABLE_UNKNOWN);
+	}
+	rc = table ? table_print(table, stdout) : -ENOMEM;
+	table_free(table);
+	return rc;
+}
+
+/* Adds the queues that a thread has used, with its packets in each: "#1 (20), #3 (7)". */
+static void uses_cell(struct table *table, const struct tally *tally, uint32_t thread,
+		      const struct chains *chains, const uint32_t *number)
+{
+	char line[QUEUES_SHOWN * 40 + 8];
+	size_t used = 0;
+	uint32_t shown = 0;
+
+	for (uint32_t i = chains->first[thread]; i != UINT32_MAX; i = chains->next[i]) {
+		const struct tally_use *use = &tally->use[i];
+
+		if (shown++ == QUEUES_SHOWN) {
+			used += (size_t)snprintf(line + used, sizeof(line) - used, ", ...");
+			break;
+		}
+		used += (size_t)snprintf(
+			line + used, sizeof(line) - used, "%s#%" PRIu32 " (%" PRIu64 ")",
+			used ? ", " : "", number[use->queue],
+			use->packets.dispatches + use->packets.barriers + use->packets.others);
+	}
+	table_cell(table, "%s", used ? line : TABLE_UNKNOWN);
+}
+
+static int show_threads(const struct tally *tally, const struct chains *chains,
+			const uint32_t *number)
+{
+	struct table *table = table_new("PID|<THREAD|LOG LINES|CALLS|KERNELS|DISPATCHES|BARRIERS|"
+					"COPIES|COPIED|<PACKETS IN QUEUE");
+	char bytes[QUANTITY_BYTES];
+	int rc;
+
+	for (uint32_t i = 0; i < tally->threads; i++) {
+		const struct tally_thread *thread = &tally->thread[i];
+		const struct tally_process *process = &tally->process[thread->process];
+		const bool told = told_packets(process);
+
+		table_row(table);
+		count_cell(table, process->pid, process->pid);
+		address_cell(table, thread->named ? thread->thread : 0);
+		count_cell(table, true, thread->lines);
+		count_cell(table, process->seen[HIPLOG_CALL], thread->calls);
+		count_cell(table, process->seen[HIPLOG_KERNEL], thread->kernels);
+		count_cell(table, told, thread->packets.dispatches);
+		count_cell(table, told, thread->packets.barriers);
+		count_cell(table, process->seen[HIPLOG_COPY], thread->copies);
+		table_cell(table, "%s",
+			   thread->sized_copies ? quantity_bytes(bytes, thread->copied_bytes)
+						: TABLE_UNKNOWN);
+		uses_cell(table, tally, i, chains, number);
+	}
+	rc = table ? table_print(table, stdout) : -ENOMEM;
+	table_free(table);
+	return rc;
+}
+
+static int show_tables(const struct tally *tally, const struct chains *chains,
+		       const uint32_t *number)
+{
+	int rc = show_processes(tally);
+
+	putchar('\n');
+	if (rc == 0 && tally->queues)
+		rc = show_queues(tally, number);
+	else if (rc == 0)
+		puts("no queues");
+	putchar('\n');
+	return rc ? rc : show_threads(tally, chains, number);
+}
+
+static int show_json(const struct import_read *read, const struct tally *tally,
+		     const struct chains *chains, const uint32_t *number, enum import_format format)
+{
+	json_t *json = all_json(read, tally, chains, number);
+
+	if (!json)
+		return -ENOMEM;
+	if (format == IMPORT_PYTHON)
+		print_python(json, stdout, 0);
+	else
+		plain_json_print(json, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(json);
+	return 0;
+}
+
+int import_show(const struct import_read *read, const struct tally *tally,
+		enum import_format format)
+{
+	uint32_t *number = number_queues(tally);
+	struct chains *chains = chain_uses(tally);
+	int rc = -ENOMEM;
+
+	if (number && chains)
+		rc = format == IMPORT_TABLE ? show_tables(tally, chains, number)
+					    : show_json(read, tally, chains, number, format);
+	free(number);
+	free(chains);
+	return rc;
+}

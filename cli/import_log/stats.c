@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Adds up the lines of a HIP log.
+ *
+ * A log names a queue by up to three addresses: its hsa_queue_t, its ring, and one ("HWq") that is
+ * either of the two, depending on the version of HIP. The map of queues leads from each address to
+ * the queue. Whenever a line has two addresses of a queue, the queue is known by both from then on.
+ */
+#include "cli/import_log/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+#define NOWHERE (UINT32_MAX - 1) /* a queue for which the table had no room */
+
+/* A hash map from two numbers to an index into a table. Open addressing; it has twice as many slots
+ * as the table has entries, so it is never full. Nothing is removed. */
+struct slot {
+	uint64_t a, b;
+	uint32_t index; /* index + 1; 0: the slot is free */
+};
+
+struct map {
+	uint32_t mask; /* number of slots - 1 */
+	struct slot *slot;
+};
+
+struct tally_maps {
+	struct map process; /* key: pid, 0 */
+	struct map thread;  /* key: process and whether the thread is named; thread */
+	struct map queue;   /* key: process, each address of the queue */
+	struct map use;	    /* key: thread, queue */
+	/* The thread of the last line, because most lines are of the same thread as the line
+	 * before. */
+	uint64_t last_pid, last_thread;
+	unsigned last_has;
+	uint32_t last; /* index of the thread; NONE */
+};
+
+static bool map_new(struct map *map, uint32_t entries)
+{
+	uint32_t slots = 2 * entries; /* a power of two, as `entries` is */
+
+	map->mask = slots - 1;
+	map->slot = calloc(slots, sizeof(*map->slot));
+	return map->slot;
+}
+
+/* Returns the slot of a key, or the free slot in which it belongs. */
+static struct slot *map_slot(const struct map *map, uint64_t a, uint64_t b)
+{
+	uint64_t hash = (a * 0x9e3779b97f4a7c15ull ^ b) * 0xbf58476d1ce4e5b9ull;
+	uint32_t at = (uint32_t)(hash >> 32) & map->mask;
+
+	while (map->slot[at].index && (map->slot[at].a != a || map->slot[at].b != b))
+		at = (at + 1) & map->mask;
+	return &map->slot[at];
+}
+
+static uint32_t map_get(const struct map *map, uint64_t a, uint64_t b)
+{
+	return map_slot(map, a, b)->index - 1; /* NONE if the slot is free */
+}
+
+static void map_set(struct map *map, uint64_t a, uint64_t b, uint32_t index)
+{
+	*map_slot(map, a, b) = (struct slot){a, b, index + 1};
+}
+
+struct tally *tally_new(uint64_t only_pid)
+{
+	struct tally *tally = calloc(1, sizeof(*tally));
+	struct tally_maps *maps = calloc(1, sizeof(*maps));
+
+	if (!tally || !maps) {
+		free(tally);
+		free(maps);
+		return NULL;
+	}
+	*maps = (struct tally_maps){.last = NONE};
+	tally->only_pid = only_pid;
+	tally->maps = maps;
+	tally->process = calloc(TALLY_PROCESSES, sizeof(*tally->process));
+	tally->thread = calloc(TALLY_THREADS, sizeof(*tally->thread));
+	tally->queue = calloc(TALLY_QUEUES, sizeof(*tally->queue));
+	tally->use = calloc(TALLY_USES, sizeof(*tally->use));
+	/* The map of queues has an entry for each address of a queue, of which a queue has three at
+	 * most (hsa_queue, ring, unresolved). */
+	if (!map_new(&maps->process, TALLY_PROCESSES) || !map_new(&maps->thread, TALLY_THREADS) ||
+	    !map_new(&maps->queue, 2 * TALLY_QUEUES) || !map_new(&maps->use, TALLY_USES) ||
+	    !tally->process || !tally->thread || !tally->queue || !tally->use) {
+		tally_free(tally);
+		return NULL;
+	}
+	return tally;
+}
+
+void tally_free(struct tally *tally)
+{
+	if (!tally)
+		return;
+	free(tally->maps->process.slot);
+	free(tally->maps->thread.slot);
+	free(tally->maps->queue.slot);
+	free(tally->maps->use.slot);
+	free(tally->maps);
+	free(tally->process);
+	free(tally->thread);
+	free(tally->queue);
+	free(tally->use);
+	free(tally);
+}
+
+/* Adds to a sum, which stops at INT64_MAX: a hostile log must not make it wrap to a small
+ * number. */
+static void add(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum) || *sum > (uint64_t)INT64_MAX)
+		*sum = INT64_MAX;
+}
+
+/* Finds or adds the process of a line. NONE: there is no room. */
+static uint32_t process_of(struct tally *tally, const struct hiplog_record *record)
+{
+	struct map *map = &tally->maps->process;
+	uint32_t index = map_get(map, record->pid, 0);
+
+	if (index != NONE)
+		return index;
+	if (tally->processes == TALLY_PROCESSES) {
+		tally->full_processes = true;
+		return NONE;
+	}
+	index = tally->processes++;
+	tally->process[index] = (struct tally_process){.pid = record->pid, .first_us = record->us};
+	map_set(map, record->pid, 0, index);
+	return index;
+}
+
+/* Finds or adds the thread of a line, and its process. Lines without a thread share one entry.
+ * NONE: there is no room. */
+static uint32_t thread_of(struct tally *tally, const struct hiplog_record *record)
+{
+	struct tally_maps *maps = tally->maps;
+	const unsigned named = record->has & HIPLOG_HAS_THREAD;
+	uint32_t process, index;
+
+	if (maps->last != NONE && maps->last_pid == record->pid &&
+	    maps->last_thread == record->thread && maps->last_has == named)
+		return maps->last;
+	process = process_of(tally, record);
+	if (process == NONE)
+		return NONE;
+	index = map_get(&maps->thread, (uint64_t)process << 1 | !!named, record->thread);
+	if (index == NONE) {
+		if (tally->threads == TALLY_THREADS) {
+			tally->full_threads = true;
+			return NONE;
+		}
+		index = tally->threads++;
+		tally->thread[index] = (struct tally_thread){.process = process,
+							     .named = named,
+							     .thread = record->thread,
+							     .first_us = record->us};
+		map_set(&maps->thread, (uint64_t)process << 1 | !!named, record->thread, index);
+	}
+	maps->last = index;
+	maps->last_pid = record->pid;
+	maps->last_thread = record->thread;
+	maps->last_has = named;
+	return index;
+}
+
+/* Adds a queue. NOWHERE: there is no room. */
+static uint32_t new_queue(struct tally *tally, uint32_t process)
+{
+	if (tally->queues == TALLY_QUEUES) {
+		tally->full_queues = true;
+		return NOWHERE;
+	}
+	tally->queue[tally->queues] = (struct tally_queue){.process = process};
+	return tally->queues++;
+}
+
+/* Marks an address as that of a queue without room in the table, because an earlier queue with the
+ * same address must not be credited with that queue's packets. */
+static void disown(struct tally *tally, uint32_t process, uint64_t address)
+{
+	struct slot *slot = map_slot(&tally->maps->queue, process, address);
+
+	if (slot->index)
+		slot->index = NOWHERE + 1;
+}
+
+/* Stores an address of the queue in *place, and makes the queue known by it. */
+static void name_queue(struct tally *tally, uint32_t index, uint64_t *place, uint64_t address)
+{
+	*place = address;
+	map_set(&tally->maps->queue, tally->queue[index].process, address, index);
+}
+
+/* Adds the addresses that the line has and the queue does not have yet. */
+static void learn(struct tally *tally, uint32_t index, const struct hiplog_record *record)
+{
+	struct tally_queue *queue = &tally->queue[index];
+
+	if (record->has & HIPLOG_HAS_HSA_QUEUE && !queue->hsa_queue)
+		name_queue(tally, index, &queue->hsa_queue, record->hsa_queue);
+	if (record->has & HIPLOG_HAS_RING && !queue->ring)
+		name_queue(tally, index, &queue->ring, record->ring);
+	if (queue->unresolved == queue->hsa_queue || queue->unresolved == queue->ring)
+		queue->unresolved = 0;
+}
+
+/* Returns true if the addresses of the line do not contradict those of the queue. */
+static bool fits(const struct tally_queue *queue, const struct hiplog_record *record)
+{
+	return (!(record->has & HIPLOG_HAS_HSA_QUEUE) || !queue->hsa_queue ||
+		queue->hsa_queue == record->hsa_queue) &&
+	       (!(record->has & HIPLOG_HAS_RING) || !queue->ring || queue->ring == record->ring);
+}
+
+/* Returns the index of the queue that the line is about, which is added if it is new. A line about
+ * a creation is always about a new queue, because addresses are used again after a queue is gone.
+ * NONE: the line names no queue. NOWHERE: the table has no room. */
+static uint32_t queue_of(struct tally *tally, uint32_t process, const struct hiplog_record *record)
+{
+	const struct map *map = &tally->maps->queue;
+	uint32_t index = NONE;
+
+	if (!(record->has & (HIPLOG_HAS_HSA_QUEUE | HIPLOG_HAS_RING | HIPLOG_HAS_HWQ)))
+		return NONE;
+	if (record->kind != HIPLOG_CREATED) {
+		if (record->has & HIPLOG_HAS_HWQ)
+			index = map_get(map, process, record->hwq);
+		if (record->has & HIPLOG_HAS_HSA_QUEUE)
+			index = map_get(map, process, record->hsa_queue);
+		if (index == NONE && record->has & HIPLOG_HAS_RING)
+			index = map_get(map, process, record->ring);
+		if (index == NOWHERE)
+			return NOWHERE;
+		if (index != NONE && !fits(&tally->queue[index], record))
+			index = NONE;
+	}
+	if (index == NONE) {
+		index = new_queue(tally, process);
+		if (index == NOWHERE) {
+			disown(tally, process, record->hsa_queue);
+			disown(tally, process, record->ring);
+			return NOWHERE;
+		}
+		if (record->has & HIPLOG_HAS_HWQ)
+			name_queue(tally, index, &tally->queue[index].unresolved, record->hwq);
+	}
+	learn(tally, index, record);
+	return index;
+}
+
+static void count_packet(struct tally_packets *packets, const struct hiplog_record *record)
+{
+	if (!packets->dispatches && !packets->barriers && !packets->others)
+		packets->first_us = record->us;
+	packets->last_us = record->us;
+	if (record->kind == HIPLOG_DISPATCH)
+		packets->dispatches++;
+	else if (record->kind == HIPLOG_BARRIER)
+		packets->barriers++;
+	else
+		packets->others++;
+}
+
+/* Counts a packet of a thread in a queue. */
+static void count_use(struct tally *tally, uint32_t thread, uint32_t queue,
+		      const struct hiplog_record *record)
+{
+	struct map *map = &tally->maps->use;
+	uint32_t index = map_get(map, thread, queue);
+
+	if (index == NONE) {
+		if (tally->uses == TALLY_USES) {
+			tally->full_uses = true;
+			tally->left_out++;
+			return;
+		}
+		index = tally->uses++;
+		tally->use[index] = (struct tally_use){.thread = thread, .queue = queue};
+		map_set(map, thread, queue, index);
+	}
+	count_packet(&tally->use[index].packets, record);
+}
+
+/* Counts a packet in its queue, and computes how many packets the queue then had. */
+static void packet(struct tally_queue *queue, const struct hiplog_record *record)
+{
+	const unsigned both = HIPLOG_HAS_RPTR | HIPLOG_HAS_WPTR;
+
+	count_packet(&queue->packets, record);
+	if (record->has & HIPLOG_HAS_HSA_ID) {
+		queue->hsa_id = record->hsa_id;
+		queue->has |= HIPLOG_HAS_HSA_ID;
+	}
+	if ((record->has & both) != both)
+		return;
+	queue->rptr = record->rptr;
+	queue->wptr = record->wptr;
+	queue->pointers = true;
+	/* HIP logs only the low 32 bits, so compute the difference modulo 2^32: a pointer may have
+	 * wrapped. */
+	queue->backlog = record->wptr + 1 - record->rptr;
+	if (record->wptr <= UINT32_MAX && record->rptr <= UINT32_MAX)
+		queue->backlog = (uint32_t)queue->backlog;
+	/* Threads write to the log in another order than to the queue, so the GPU may already have
+	 * read later packets of other threads. The difference is then negative. */
+	if (queue->backlog > INT32_MAX)
+		queue->backlog = 0;
+	if (queue->backlog > queue->backlog_max)
+		queue->backlog_max = queue->backlog;
+}
+
+/* Keeps what the line about the creation has of the queue. */
+static void created(struct tally_queue *queue, const struct hiplog_record *record)
+{
+	queue->created = true;
+	queue->created_us = record->us;
+	queue->ring_packets = record->packets;
+	queue->priority = record->priority;
+	queue->cooperative = record->cooperative;
+	queue->has |=
+		record->has & (HIPLOG_HAS_PACKETS | HIPLOG_HAS_PRIORITY | HIPLOG_HAS_COOPERATIVE);
+}
+
+/* Keeps the error with which the runtime has ended the queue, as printable ASCII. */
+static void aborted(struct tally_queue *queue, const struct hiplog_record *record)
+{
+	size_t bytes = record->name.bytes < TALLY_ERROR ? record->name.bytes : TALLY_ERROR - 1;
+
+	queue->aborted = true;
+	for (size_t i = 0; i < bytes; i++) {
+		char c = record->name.text[i];
+
+		queue->error[i] = c >= ' ' && c <= '~' ? c : '?';
+	}
+	queue->error[bytes] = '\0';
+}
+
+/* Counts a line about a queue. */
+static void of_queue(struct tally *tally, uint32_t thread, const struct hiplog_record *record)
+{
+	uint32_t index = queue_of(tally, tally->thread[thread].process, record);
+	struct tally_queue *queue;
+
+	tally->left_out += index == NOWHERE;
+	if (index == NONE || index == NOWHERE)
+		return;
+	queue = &tally->queue[index];
+	switch (record->kind) {
+	case HIPLOG_CREATED:
+		created(queue, record);
+		break;
+	case HIPLOG_ACQUIRED:
+	case HIPLOG_RELEASED:
+		if (record->has & HIPLOG_HAS_REFERENCES) {
+			queue->references = record->references;
+			queue->has |= HIPLOG_HAS_REFERENCES;
+		}
+		break;
+	case HIPLOG_DELETED:
+		queue->deleted = true;
+		queue->deleted_us = record->us;
+		break;
+	case HIPLOG_ABORTED:
+		aborted(queue, record);
+		break;
+	default:
+		tally->process[queue->process].apart |= !queue->hsa_queue;
+		packet(queue, record);
+		count_use(tally, thread, index, record);
+		break;
+	}
+}
+
+void tally_add(struct tally *tally, const struct hiplog_record *record)
+{
+	struct tally_process *process;
+	struct tally_thread *thread;
+	uint32_t index;
+
+	tally->records++;
+	tally->nameless += !(record->has & HIPLOG_HAS_PID);
+	if (tally->only_pid && record->pid != tally->only_pid) {
+		tally->skipped++;
+		return;
+	}
+	if (record->level > tally->highest_level)
+		tally->highest_level = record->level;
+	index = thread_of(tally, record);
+	if (index == NONE) {
+		tally->left_out++;
+		return;
+	}
+	thread = &tally->thread[index];
+	process = &tally->process[thread->process];
+	process->lines++;
+	process->last_us = record->us;
+	process->seen[record->kind]++;
+	thread->lines++;
+	thread->last_us = record->us;
+	switch (record->kind) {
+	case HIPLOG_OTHER:
+	case HIPLOG_RETURN:
+	case HIPLOG_KINDS:
+		break;
+	case HIPLOG_CALL:
+		thread->calls++;
+		break;
+	case HIPLOG_KERNEL:
+		thread->kernels++;
+		break;
+	case HIPLOG_COPY:
+		thread->copies++;
+		if (record->has & HIPLOG_HAS_ENGINES)
+			thread->engines |= record->engines;
+		if (record->has & HIPLOG_HAS_BYTES) {
+			thread->sized_copies++;
+			add(&thread->copied_bytes, record->bytes);
+		}
+		break;
+	case HIPLOG_POOL:
+		memcpy(process->pool, record->pool, sizeof(process->pool));
+		break;
+	case HIPLOG_DISPATCH:
+	case HIPLOG_BARRIER:
+	case HIPLOG_PACKET:
+		count_packet(&thread->packets, record);
+		of_queue(tally, index, record);
+		break;
+	default:
+		of_queue(tally, index, record);
+		break;
+	}
+}

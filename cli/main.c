@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched: finds the command in the table of verbs.def and runs it. */
+#include "cli/util/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/version.h"
+
+/* The list of commands in the order of the overview. An entry with a heading has no command. */
+static const struct {
+	const struct verb *verb;
+	const char *heading;
+} verbs[] = {
+#define VERB_HEADING(text) {.heading = (text)},
+#define VERB(name) {.verb = &verb_##name},
+#include "cli/commands.def"
+#undef VERB
+#undef VERB_HEADING
+};
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static const struct verb *find(const char *name)
+{
+	for (size_t i = 0; i < VERBS; i++)
+		if (verbs[i].verb && strcmp(verbs[i].verb->name, name) == 0)
+			return verbs[i].verb;
+	return NULL;
+}
+
+/* Prints the list of commands. */
+static int overview(void)
+{
+	printf("kfdsched - priorities for processes that share an AMD GPU\n"
+	       "\n"
+	       "Usage: kfdsched COMMAND [OPTIONS]\n");
+	for (size_t i = 0; i < VERBS; i++) {
+		if (verbs[i].heading)
+			printf("\n%s\n", verbs[i].heading);
+		else
+			printf("  %-10s %s\n", verbs[i].verb->name, verbs[i].verb->summary);
+	}
+	printf("\n"
+	       "'kfdsched help COMMAND' describes a command, with examples; 'kfdsched --version' "
+	       "prints\n"
+	       "release and commit.\n"
+	       "Exit codes: 0 success, 1 failure, 2 usage error, 77 not possible here.\n");
+	return CLI_DONE;
+}
+
+/* Prints what is wrong with the command line, and the commands, on one line. */
+static int wrong(const char *what, const char *name)
+{
+	const char *before = "";
+
+	fprintf(stderr, "kfdsched: %s%s; commands:", what, name);
+	for (size_t i = 0; i < VERBS; i++) {
+		if (!verbs[i].verb)
+			continue;
+		fprintf(stderr, "%s %s", before, verbs[i].verb->name);
+		before = ",";
+	}
+	fprintf(stderr, "; usage: kfdsched COMMAND [OPTIONS] (kfdsched help COMMAND)\n");
+	return CLI_USAGE;
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const struct verb *verb;
+
+	if (argc < 2)
+		return wrong("no command", "");
+	if (version_shown(argc, argv, "kfdsched"))
+		return CLI_DONE;
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return overview();
+	if (strcmp(argv[1], "help") == 0) {
+		if (argc < 3)
+			return overview();
+		verb = find(argv[2]);
+		return verb ? cli_help(verb) : wrong("unknown command ", argv[2]);
+	}
+	verb = find(argv[1]);
+	return verb ? verb->run(argc - 1, argv + 1) : wrong("unknown command ", argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int code = dispatch(argc, argv);
+
+	/* Every command fails if its output could not be written (full disk, closed pipe). */
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "kfdsched: cannot write all of the output: %m\n");
+		return CLI_FAILED;
+	}
+	return code;
+}

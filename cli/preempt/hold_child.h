@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Takes another process off the GPU from within a child process, while the parent watches
+ * the child.
+ *
+ * The work is done in a child because the child's death undoes it, whatever its cause: the
+ * driver ends the debug sessions of a debugger that has died and resumes their queues, and
+ * the daemon ends the leases of a connection that was closed. The parent opens nothing, so
+ * that it can always kill a child that was stopped (SIGSTOP, a debugger) during its work.
+ * If the parent dies, the kernel kills the child (PR_SET_PDEATHSIG).
+ *
+ * Threads: none; one child at a time.
+ */
+#ifndef KFDSHIM_CLI_PREEMPT_HOLD_CHILD_H
+#define KFDSHIM_CLI_PREEMPT_HOLD_CHILD_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "cli/util/command.h"
+
+enum actor_end {
+	ACTOR_RETURNED, /* act() returned, or the child could not be started */
+	ACTOR_KILLED,	/* ended by a signal: a kill, or a crash */
+	ACTOR_STOPPED,	/* stopped by a signal, and therefore killed by the parent */
+};
+
+/*
+ * Maps `bytes` of memory, all 0, that the parent and the child of actor_run() share. It is
+ * never unmapped. What the child has stored there is still readable after its death.
+ * Returns NULL if there is no memory.
+ */
+void *actor_memory(size_t bytes);
+
+/*
+ * Runs act() in a child process and waits until the child ends.
+ *
+ * signals (argument of act()): a non-blocking signalfd, owned by the child. SIGCHLD in it
+ * means that a process that the child traces may have stopped. On every other signal in it
+ * (SIGINT, SIGTERM, SIGHUP, SIGQUIT) act() has to finish early and return. Ctrl-Z (SIGTSTP)
+ * is blocked in the child and has no effect, so that the target is not kept suspended.
+ *
+ * Returns what act() returned, which has to be below 256, or CLI_FAILED:
+ *   no child could be started: a line was printed, and *end is ACTOR_RETURNED;
+ *   the child was ended by a signal: *end is ACTOR_KILLED or ACTOR_STOPPED.
+ * The handlers that forward signals to the child stay installed after the return.
+ */
+int actor_run(const struct verb *verb, int (*act)(void *context, int signals), void *context,
+	      enum actor_end *end);
+
+/* Returns the reason why the child delivers no more results, as the beginning of a message:
+ * "it was killed in its work". The text is static. */
+const char *actor_sentence(enum actor_end end);
+
+#endif

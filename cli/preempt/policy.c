@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched policy: prints or sets the policy of the nodes. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel/protocol.h"
+#include "cli/output/json_fields.h"
+#include "cli/output/table.h"
+#include "cli/util/daemon_query.h"
+#include "cli/util/gpus.h"
+#include "cli/util/parse_options.h"
+#include "common/parse.h"
+#include "common/policy.h"
+#include "common/text.h"
+#include "include/kfdsched.h"
+
+struct asked {
+	const char *socket;
+	bool json;
+};
+
+/* Accepts any name of a GPU of this machine, or the gpu_id of another one, because the daemon can
+ * have nodes that are not visible here. */
+static bool read_node(const char *text, unsigned *out)
+{
+	uint64_t n;
+
+	*out = gpus_find(text);
+	if (*out)
+		return true;
+	if (!parse_uint(text, &n) || n == 0 || n > UINT_MAX)
+		return false;
+	*out = (unsigned)n;
+	return true;
+}
+
+/* Accepts 1 to 99 percent: "share=20" or "share=20%". */
+static bool read_share(const char *text, unsigned *percent)
+{
+	char *end;
+	unsigned long n;
+
+	if (strncmp(text, "share=", 6) != 0 || text[6] < '0' || text[6] > '9')
+		return false;
+	n = strtoul(text + 6, &end, 10);
+	*percent = n > 99 ? 0 : (unsigned)n;
+	end += *end == '%';
+	return *end == '\0' && *percent > 0;
+}
+
+/* Extracts {"default": ..., "nodes": [...]} from the daemon's status, with the given node only if
+ * gpu_id is not 0. */
+static json_t *select_policies(const json_t *status, unsigned gpu_id)
+{
+	static const char *const keys[] = {"gpu_id", "policy", "share_percent"};
+	const json_t *daemon = json_object_get(status, "daemon");
+	json_t *nodes = json_array(), *node;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "nodes"), i, node)
+	{
+		json_t *entry = json_object();
+
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+			json_object_set(entry, keys[k], json_object_get(node, keys[k]));
+		if (!gpu_id || json_integer_value(json_object_get(node, "gpu_id")) == gpu_id)
+			json_array_append(nodes, entry);
+		json_decref(entry);
+	}
+	return json_pack("{s{sOsO}so}", "default", "policy", json_object_get(daemon, "policy"),
+			 "share_percent", json_object_get(daemon, "share_percent"), "nodes", nodes);
+}
+
+static void policy_row(struct table *table, const char *where, const json_t *entry)
+{
+	char text[FIELD_BYTES];
+
+	table_row(table);
+	table_cell(table, "%s", where);
+	table_cell(table, "%s", field_text(entry, "policy"));
+	table_cell(table, "%s", field_integer(text, entry, "share_percent"));
+	gpus_cells(table, (uint32_t)json_integer_value(json_object_get(entry, "gpu_id")));
+}
+
+/* `all`: also the default, which applies to the nodes without a policy of their own. */
+static int print_policies(const json_t *policies, bool all)
+{
+	struct table *table = table_new("<NODE|<POLICY|SHARE %|" GPUS_COLUMNS);
+	char text[FIELD_BYTES];
+	json_t *node;
+	size_t i;
+	int rc;
+
+	if (!table)
+		return cli_failed(&verb_policy, "out of memory for the table");
+	json_array_foreach(json_object_get(policies, "nodes"), i, node)
+		policy_row(table, field_integer(text, node, "gpu_id"), node);
+	if (all)
+		policy_row(table, "others", json_object_get(policies, "default"));
+	rc = table_print(table, stdout);
+	table_free(table);
+	return rc ? cli_failed(&verb_policy, "out of memory for the table") : CLI_DONE;
+}
+
+static int show(const struct asked *asked, unsigned gpu_id)
+{
+	json_t *status, *policies;
+	int code = ask_status(&verb_policy, asked->socket, 0, &status);
+
+	if (code != CLI_GO_ON)
+		return code;
+	policies = select_policies(status, gpu_id);
+	json_decref(status);
+	if (!policies)
+		return cli_failed(&verb_policy, "the daemon's reply has no policies");
+	if (gpu_id && json_array_size(json_object_get(policies, "nodes")) == 0) {
+		code = cli_failed(&verb_policy,
+				  "there is no node %u: 'kfdsched status' lists the nodes", gpu_id);
+	} else if (asked->json) {
+		plain_json_print(policies, stdout, JSON_INDENT(2));
+		putchar('\n');
+		code = CLI_DONE;
+	} else {
+		code = print_policies(policies, !gpu_id);
+	}
+	json_decref(policies);
+	return code;
+}
+
+static int print_set(unsigned gpu_id, const char *name, unsigned share, const char *answer)
+{
+	json_t *root = json_pack("{ss so ss so ss}", "order", "policy", "gpu_id",
+				 gpu_id ? json_integer(gpu_id) : json_null(), "policy", name,
+				 "share_percent", share ? json_integer(share) : json_null(),
+				 "answer", answer);
+	bool whole = root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
+
+	json_decref(root);
+	putchar('\n');
+	return whole ? CLI_DONE
+		     : cli_failed(&verb_policy, "the request succeeded, but there is no memory to "
+						"print it as JSON");
+}
+
+static int set(const struct asked *asked, unsigned gpu_id, const char *name, unsigned share)
+{
+	struct kfdsched *daemon = kfdsched_open(asked->socket);
+	int code = CLI_DONE;
+
+	if (!daemon)
+		return cli_failed(&verb_policy, "out of memory");
+	if (kfdsched_set_policy(daemon, gpu_id, name, share))
+		code = cli_failed(&verb_policy, "%s", kfdsched_sentence(daemon));
+	else if (asked->json)
+		code = print_set(gpu_id, name, share, kfdsched_sentence(daemon));
+	else
+		cli_say("%s", kfdsched_sentence(daemon));
+	kfdsched_close(daemon);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *words[4] = {NULL}, **word = words;
+	struct asked asked = {0};
+	const struct verb_option options[] = {
+		{OPTION_JSON(&asked.json)},
+		{OPTION_SOCKET(&asked.socket)},
+		{OPTION_TEXT("node", &words[0]), .word = true, .optional = true},
+		{OPTION_TEXT("policy", &words[1]), .word = true, .optional = true},
+		{OPTION_TEXT("share", &words[2]), .word = true, .optional = true},
+		{0},
+	};
+	int code = options_read(&verb_policy, argc, argv, options);
+	enum policy policy;
+	unsigned gpu_id = 0, share = 0;
+	const char *name;
+
+	if (code != CLI_GO_ON)
+		return code;
+	/* NODE is optional: the first word is the policy if it does not name a node. */
+	if (*word && read_node(*word, &gpu_id))
+		word++;
+	if (!*word)
+		return show(&asked, gpu_id);
+	name = *word++;
+	if (policy_parse(name, &policy))
+		return cli_usage(&verb_policy, "'%s' is neither a node (a gpu_id) nor a policy: %s",
+				 name, policy_names());
+	if (policy_takes_share(policy)) {
+		if (!*word || !read_share(*word, &share))
+			return cli_usage(
+				&verb_policy,
+				"policy %s needs share=1 to share=99 (percent), such as share=20%%",
+				name);
+		word++;
+	}
+	if (*word)
+		return options_too_many(&verb_policy, *word);
+	return set(&asked, gpu_id, name, share);
+}
+
+const struct verb verb_policy = {
+	.name = "policy",
+	.summary = "show or set how a GPU is shared between urgent and other work",
+	.usage = "[NODE] [POLICY [share=PERCENT]] [--json] [--socket PATH]",
+	.help = "Without a policy: prints the policy of each node, or of NODE. NODE is the index, PCI\n"
+		"address, render node or gpu_id of a GPU; 'kfdsched status' prints all of them.\n"
+		"With a policy: sets it on NODE, or on all nodes without their own policy, until the daemon\n"
+		"ends; a permanent policy belongs into its configuration. Setting needs root, or the\n"
+		"daemon's admin_group.\n"
+		"\n"
+#define POLICY(name, min, max, parameter, summary) "  " #name parameter ": " summary "\n"
+#include "common/policies.def"
+#undef POLICY
+		"\n"
+		"  --json         prints the result as JSON (docs/reference/control.md)\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched policy 19729 share share=20%\n"
+		"  kfdsched policy observe\n",
+	.run = run,
+};

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kfdsched preempt: suspends and resumes a process a number of times and prints how long each
+ * operation took. If a daemon knows the process, the daemon does it by leases. The work is done in
+ * a child (actor.h), so that the process runs on however this command ends.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/output/progress.h"
+#include "cli/output/table.h"
+#include "cli/preempt/hold_child.h"
+#include "cli/preempt/preempt.h"
+#include "cli/util/daemon_query.h"
+#include "cli/util/parse_options.h"
+#include "cli/util/sim_info.h"
+
+#define TIMES 100u
+#define TIMES_MAX 100000
+#define HOLD_US 100e3
+#define HOLD_MAX_US 30e6 /* frameworks kill a training whose rank stands still longer */
+#define PAUSE_US 500e3
+#define PAUSE_MAX_US 600e6
+#define STRESS_TIMES 1000u
+#define STRESS_PAUSE_US 10e3
+#define SLOW_US 50e3
+
+struct options {
+	int pid;
+	unsigned long times;		   /* 0: not given */
+	double hold_us, pause_us, slow_us; /* 0: not given */
+	bool stress, json, yes;
+	const char *svg, *online, *socket;
+};
+
+/* ---- child and parent ---- */
+
+struct work {
+	const struct preempt_job *job;
+	struct preempt_result *result;
+};
+
+bool preempt_count(const struct preempt_job *job, struct preempt_result *result,
+		   struct preempt_round round)
+{
+	result->rounds[result->done++] = round;
+	if (round.suspend_us <= job->slow_us)
+		return true;
+	snprintf(result->problem, sizeof(result->problem),
+		 "a suspend took %.0f us, longer than --slow: the driver resets a GPU that does "
+		 "not preempt",
+		 round.suspend_us);
+	return false;
+}
+
+void preempt_progress(const struct preempt_job *job, const struct preempt_result *result)
+{
+	double left = (job->times - result->tried) * (job->hold_us + job->pause_us) / 1e6;
+	char suspend[QUANTITY_BYTES], resume[QUANTITY_BYTES];
+	const struct preempt_round *last;
+
+	if (!progress_is_live() || !result->done)
+		return;
+	last = &result->rounds[result->done - 1];
+	progress_live("round %u of %u: suspend %s, resume %s; %.0f s left", result->tried,
+		      job->times, quantity_us(suspend, last->suspend_us),
+		      quantity_us(resume, last->resume_us), left);
+}
+
+/* Runs in the child. `context`: the struct work. Returns the exit code of the child. */
+static int act(void *context, int signals)
+{
+	const struct work *work = context;
+	int code = work->job->daemon_pid ? preempt_by_daemon(work->job, signals, work->result)
+					 : preempt_direct(work->job, signals, work->result);
+
+	progress_clear();
+	return code == CLI_GO_ON ? CLI_DONE : code;
+}
+
+/* Records why the child ended early. The measured values of a killed child are not lost, because
+ * they lie in shared memory. */
+static void tell_end(const struct preempt_job *job, enum actor_end end,
+		     struct preempt_result *result)
+{
+	if (end == ACTOR_RETURNED)
+		return;
+	progress_live("%s", ""); /* so that the next call erases the child's live line */
+	progress_clear();
+	snprintf(result->problem, sizeof(result->problem), "%s: %s", actor_sentence(end),
+		 job->daemon_pid ? "the daemon resumes the process"
+				 : "the driver has resumed the process");
+}
+
+/* ---- output ---- */
+
+static bool shows_blocks(void)
+{
+	const char *terminal = getenv("TERM");
+
+	setlocale(LC_CTYPE, "");
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 &&
+	       !(isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") == 0);
+}
+
+static unsigned columns(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return 80;
+}
+
+/* Checks before the measurement whether the plot can be written, because an error after minutes of
+ * measuring would lose the result. A file that did not exist is removed again. */
+static int can_be_written(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (fd >= 0)
+		unlink(path);
+	else if (errno == EEXIST)
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? cli_failed(&verb_preempt, "%s cannot be written: %s", path, strerror(errno))
+		      : CLI_DONE;
+}
+
+static int write_svg(const struct preempt_job *job, const struct preempt_result *result,
+		     const struct preempt_figures *figures, const char *path)
+{
+	FILE *svg = fopen(path, "we");
+	int error = svg ? 0 : errno;
+
+	if (svg) {
+		preempt_svg(job, result, figures, svg);
+		error = ferror(svg) ? EIO : 0;
+		if (fclose(svg) != 0)
+			error = errno;
+	}
+	return error ? cli_failed(&verb_preempt, "%s could not be written: %s", path,
+				  strerror(error))
+		     : CLI_DONE;
+}
+
+static int show(const struct preempt_job *job, const struct options *options,
+		const struct preempt_result *result)
+{
+	struct preempt_figures figures;
+	int code = CLI_DONE;
+
+	if (preempt_figures(result, &figures))
+		return cli_failed(&verb_preempt, "out of memory for the results");
+	if (options->json ? preempt_print_json(job, result, &figures)
+			  : preempt_print(job, result, &figures, columns(), shows_blocks()))
+		code = cli_failed(&verb_preempt, "out of memory to print the results");
+	fflush(stdout);
+	if (options->svg && write_svg(job, result, &figures, options->svg))
+		code = CLI_FAILED;
+	preempt_figures_free(&figures);
+	if (!result->problem[0])
+		return code;
+	return cli_failed(&verb_preempt, "process %d after %u of %u: %s", (int)job->target.pid,
+			  result->done, job->times, result->problem);
+}
+
+/* ---- command ---- */
+
+static int read_options(int argc, char **argv, struct options *out)
+{
+	const struct verb_option options[] = {
+		{OPTION_COUNT("count", &out->times, 1, TIMES_MAX, "1 to 100000"), .letter = 'n'},
+		{OPTION_TIME("hold", &out->hold_us, 0, HOLD_MAX_US,
+			     "a time such as 100ms, at most 30s")},
+		{OPTION_TIME("pause", &out->pause_us, 0, PAUSE_MAX_US,
+			     "a time such as 500ms, at most 600s")},
+		{OPTION_TIME("slow", &out->slow_us, 0, HOLD_MAX_US,
+			     "a time such as 50ms, at most 30s")},
+		{OPTION_TEXT("svg", &out->svg)},
+		{OPTION_TEXT("online", &out->online)},
+		{OPTION_FLAG("stress", &out->stress)},
+		{OPTION_FLAG("yes", &out->yes), .letter = 'y'},
+		{OPTION_JSON(&out->json)},
+		{OPTION_SOCKET(&out->socket)},
+		{WORD_PID(&out->pid)},
+		{0},
+	};
+
+	return options_read(&verb_preempt, argc, argv, options);
+}
+
+/* A simulated GPU shares the CPU with this command, so the durations of its suspends depend on the
+ * load of the machine, and a slow suspend does not make a driver reset the GPU. There is no limit
+ * for them then. */
+static void set_up(const struct options *options, struct preempt_job *job)
+{
+	job->simulated = access(SIMULATION_PATH, F_OK) == 0;
+	job->times = options->times    ? (unsigned)options->times
+		     : options->stress ? STRESS_TIMES
+				       : TIMES;
+	job->hold_us = options->hold_us > 0 ? options->hold_us : HOLD_US;
+	job->pause_us = options->pause_us > 0 ? options->pause_us
+			: options->stress     ? STRESS_PAUSE_US
+					      : PAUSE_US;
+	job->slow_us = options->slow_us > 0 ? options->slow_us
+		       : job->simulated	    ? INFINITY
+					    : SLOW_US;
+	job->online = options->online;
+	job->socket = options->socket;
+	job->daemon_pid = ask_number(options->socket, options->pid);
+}
+
+static bool asks_and_hears_yes(void)
+{
+	char line[16] = "";
+
+	fputs("continue? [y/N] ", stderr);
+	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
+}
+
+/* Before a debug session is opened on a real GPU, the user has to agree: on the terminal, or by
+ * --yes if there is none. Returns CLI_GO_ON or the exit code. */
+static int consent(const struct options *options, const struct preempt_job *job)
+{
+	bool settled = options->yes || job->simulated;
+
+	if (job->daemon_pid)
+		return CLI_GO_ON;
+	if (!settled && !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
+		return cli_usage(&verb_preempt,
+				 CLI_SESSION_DANGER ": confirm with --yes that process %d may be "
+						    "lost",
+				 options->pid);
+	cli_warn_session(&verb_preempt, options->pid);
+	if (settled || asks_and_hears_yes())
+		return CLI_GO_ON;
+	return cli_failed(&verb_preempt, "cancelled");
+}
+
+/* Runs the rounds in a child and prints the result. Returns the exit code. */
+static int measure(const struct preempt_job *job, const struct options *options)
+{
+	struct work work = {
+		.job = job,
+		.result = actor_memory(sizeof(*work.result) +
+				       job->times * sizeof(work.result->rounds[0])),
+	};
+	enum actor_end end;
+	int code = CLI_GO_ON;
+
+	if (!work.result)
+		return cli_failed(&verb_preempt, "out of memory for %u preemptions", job->times);
+	work.result->opening_us = NAN;
+	if (job->online)
+		code = preempt_online_start(job->online, &work.result->online);
+	if (code != CLI_GO_ON)
+		return code;
+	code = actor_run(&verb_preempt, act, &work, &end);
+	preempt_online_stop(work.result->online);
+	if (end == ACTOR_RETURNED && code != CLI_DONE)
+		return code;
+	tell_end(job, end, work.result);
+	return show(job, options, work.result);
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = {0};
+	int code = read_options(argc, argv, &options);
+	struct preempt_job job = {0};
+
+	if (code != CLI_GO_ON)
+		return code;
+	if (options.svg && can_be_written(options.svg) != CLI_DONE)
+		return CLI_FAILED;
+	code = target_open(&verb_preempt, options.pid, &job.target);
+	if (code != CLI_GO_ON)
+		return code;
+	set_up(&options, &job);
+	code = consent(&options, &job);
+	if (code == CLI_GO_ON)
+		code = measure(&job, &options);
+	target_close(&job.target);
+	return code;
+}
+
+const struct verb verb_preempt = {
+	.name = "preempt",
+	.summary = "suspend and resume a process repeatedly, and measure the times",
+	.usage = "PID [-n TIMES] [--hold TIME] [--pause TIME] [--stress] [--slow TIME] "
+		 "[--online COMMAND] [--svg FILE] [--yes] [--json] [--socket PATH]",
+	.help = "Suspends all compute queues of PID at once, holds them and resumes them, repeatedly, and\n"
+		"prints the durations: of the first round separately, of the others as quantiles and as a\n"
+		"histogram. A process that is registered with kfdschedd is held by it, by the level of the\n"
+		"process; this needs the permission for control requests. Any other process needs no shim,\n"
+		"but a runtime that the driver can debug (ROCm 6.1.2 or newer), and you must be allowed to\n"
+		"trace it; meanwhile no debugger can attach to it. Note that\n" CLI_SESSION_DANGER
+		",\n"
+		"so the command asks for confirmation, or needs --yes if it does not run on a terminal.\n"
+		"Every change stops all processes of that GPU for a moment. However this command ends, the\n"
+		"process continues; Ctrl-C prints the results so far.\n"
+		"\n"
+		"  -n, --count TIMES  number of rounds, default 100\n"
+		"  --hold TIME    time for which the process is suspended in each round, default 100ms\n"
+		"  --pause TIME   time for which it runs between rounds, default 500ms\n"
+		"  --stress       1000 rounds, with a pause of 10ms\n"
+		"  --slow TIME    ends after a suspend that took longer, because the driver resets a GPU that\n"
+		"                 does not preempt; default 50ms, on a simulated GPU no limit\n"
+		"  --online COMMAND  a request to an online service, such as 'curl -s localhost:8000/infer':\n"
+		"                 sh runs it repeatedly. Prints its duration while PID is held, and while\n"
+		"                 PID runs. The first request does not count\n"
+		"  --svg FILE     plots the distribution of the durations\n"
+		"  -y, --yes      accepts that the process may be lost, without confirmation\n"
+		"  --json         one object; docs/reference/preempt.md describes the keys\n"
+		"  --socket PATH  socket of the daemon; default KFDSHIM_SOCKET, or /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched preempt 4711 -n 50 --hold 10ms --svg preempt.svg --json | jq .suspend_us\n"
+		"  kfdsched preempt 4711 --hold 2s --pause 2s -n 10 --online 'curl -s localhost:8000/infer'\n",
+	.run = run,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared by the files of the command "kfdsched preempt": preempt.c is the command itself;
+ * preempt_direct.c and preempt_daemon.c suspend and resume the process, in a child (actor.h);
+ * preempt_online.c runs a command in the meantime, again and again; preempt_show.c prints the
+ * result, and preempt_svg.c draws it.
+ *
+ * Threads: none. Times are wall time in microseconds.
+ */
+#ifndef KFDSHIM_CLI_PREEMPT_PREEMPT_H
+#define KFDSHIM_CLI_PREEMPT_PREEMPT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cli/util/target_process.h"
+#include "kfd/device.h"
+
+/* What is to be measured. Filled by preempt.c, read-only for the other files. */
+struct preempt_job {
+	struct target target;
+	unsigned times;
+	/* Time on hold, time between two rounds, and the longest suspend that is tolerated
+	 * (INFINITY: no limit). */
+	double hold_us, pause_us, slow_us;
+	/* The pid by which the daemon knows the process; the daemon then suspends it. 0: no daemon
+	 * knows the process, and kfdsched suspends it by a debug session of its own. */
+	pid_t daemon_pid;
+	bool simulated;
+	/* Shell command of a request, which runs all the time. A pause then also precedes the first
+	 * round. NULL: none. */
+	const char *online;
+	const char *socket;
+};
+
+/* One run of job->online that has succeeded; CLOCK_MONOTONIC, ns. */
+struct preempt_request {
+	uint64_t begin_ns, end_ns;
+};
+#define PREEMPT_REQUESTS 65536u
+
+/* The runs, in memory that the process that makes them shares with this one. */
+struct preempt_online {
+	pid_t pid; /* of that process, which leads a process group; 0: it has ended */
+	/* The first run, which is not in the list, is over, with this status of waitpid(2). */
+	bool begun;
+	int first_status;
+	unsigned count, failed;
+	unsigned left_out;			       /* succeeded, but the list was full */
+	struct preempt_request list[PREEMPT_REQUESTS]; /* `count` entries, in order of time */
+};
+
+/*
+ * Starts the process that makes the requests, and waits for the end of the first one, so that what
+ * is done once only does not count. *out lies in shared memory that is never unmapped; NULL: no
+ * memory. Returns CLI_GO_ON; or the exit code, and nothing runs.
+ */
+int preempt_online_start(const char *command, struct preempt_online **out);
+/* Kills the process and the request that it makes. NULL is allowed. */
+void preempt_online_stop(struct preempt_online *online);
+
+/* Measured values. They lie in memory that the child shares with its parent, so that the parent can
+ * print what a killed child had measured. */
+struct preempt_result {
+	unsigned tried;
+	unsigned done;		       /* rounds completed: suspended and resumed */
+	double opening_us;	       /* first suspend of our own session; NAN: not known */
+	char problem[KFD_REASON];      /* why the rest was not done; empty: all were done */
+	struct preempt_online *online; /* NULL: no requests were made */
+	struct preempt_round {
+		/* `held_us`: from the end of the suspend to the start of the resume. */
+		double suspend_us, held_us, resume_us;
+		uint64_t held_ns; /* begin of the hold, CLOCK_MONOTONIC */
+	} rounds[];		  /* `done` entries */
+};
+
+/* Adds a completed round. Returns false if the suspend took longer than job->slow_us; then
+ * result->problem is set and no further round must follow. */
+bool preempt_count(const struct preempt_job *job, struct preempt_result *result,
+		   struct preempt_round round);
+/* Shows the progress on a terminal, as the live line of progress.h. */
+void preempt_progress(const struct preempt_job *job, const struct preempt_result *result);
+
+/*
+ * Both run the whole job, each in its own way: preempt_direct() by a debug session of kfdsched's
+ * own, preempt_by_daemon() by leases of the daemon. The process runs again when they return.
+ * `signals`: the signalfd of actor_run().
+ *
+ * Returns CLI_GO_ON if *result has the outcome (also an incomplete one, see `problem`), or the exit
+ * code if nothing could be done, which was then reported in one line on stderr.
+ */
+int preempt_direct(const struct preempt_job *job, int signals, struct preempt_result *result);
+int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt_result *result);
+
+/* Statistics of a number of times. If count is 0, all of them are NAN. */
+struct preempt_times {
+	unsigned count;
+	double min, mean, p50, p90, p99, max;
+	double *sorted; /* `count` values, ascending */
+};
+
+/* suspend, held, resume: of all rounds but the first one, which is reported separately. */
+struct preempt_figures {
+	struct preempt_times suspend, held, resume;
+	/* Requests that began and ended within one hold, and those that began and ended while the
+	 * process ran, up to the end of the last round. */
+	struct preempt_times online_held, online_outside;
+	unsigned online_across; /* requests during which a suspend or resume began or ended */
+};
+
+/* Computes the statistics. Returns 0, and preempt_figures_free() frees *out; or -ENOMEM. */
+int preempt_figures(const struct preempt_result *result, struct preempt_figures *out);
+/* Frees the sorted values. */
+void preempt_figures_free(struct preempt_figures *figures);
+
+/* Both print on stdout and return 0 or -ENOMEM. `columns`: width of the terminal. `blocks`: the
+ * terminal can show block characters (U+2581 and the like) in the histogram. */
+int preempt_print(const struct preempt_job *job, const struct preempt_result *result,
+		  const struct preempt_figures *figures, unsigned columns, bool blocks);
+int preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
+		       const struct preempt_figures *figures);
+/* Draws the cumulative distribution as SVG: the share of rounds that took at most a given time. */
+void preempt_svg(const struct preempt_job *job, const struct preempt_result *result,
+		 const struct preempt_figures *figures, FILE *out);
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kfdsched preempt by the daemon: takes a lease that lasts until its fd is closed, again and again.
+ * The durations are read from the daemon's events.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/preempt/preempt.h"
+#include "common/clock.h"
+#include "common/wait.h"
+#include "include/kfdsched.h"
+
+#define EVENT_MS 3000 /* limit for the event of a suspend or resume */
+
+struct act {
+	const struct preempt_job *job;
+	struct preempt_result *result;
+	struct kfdsched *k;
+	/* Fds: the signalfd of actor_run(), and the daemon's events (-1: none). */
+	int signals, events;
+	bool interrupted;
+};
+
+static void problem(struct act *act, const char *what, const char *why)
+{
+	snprintf(act->result->problem, sizeof(act->result->problem), "%s%s%s", what,
+		 why[0] ? ": " : "", why);
+}
+
+/* A lease names a pid. Returns true, and records the reason, if the process that was to be measured
+ * has ended, because the pid can then belong to another process. */
+static bool has_ended(struct act *act)
+{
+	if (!target_has_ended(&act->job->target))
+		return false;
+	problem(act, "the process has ended", "");
+	return true;
+}
+
+/* Waits for `us` microseconds. Returns earlier if the lease `fd` (-1: none) or the process ends,
+ * or on a signal. */
+static void wait_us(struct act *act, int fd, double us)
+{
+	struct pollfd fds[] = {{.fd = act->signals, .events = POLLIN},
+			       {.fd = act->job->target.pidfd, .events = POLLIN},
+			       {.fd = fd, .events = POLLIN}};
+	uint64_t end = clock_ns() + (uint64_t)(us * 1e3);
+	struct signalfd_siginfo info;
+
+	while (!act->interrupted && poll_until_ns(fds, 3, end) > 0) {
+		while (read(act->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			act->interrupted = true;
+		if (fds[1].revents || fds[2].revents)
+			return;
+	}
+}
+
+/* A driver call as an event of the daemon reports it. */
+struct call {
+	double end_us; /* CLOCK_REALTIME, at the end of the call */
+	double duration_us;
+};
+
+/* Reads events until the next one of this kind about the process. Returns false if none
+ * arrives in EVENT_MS. */
+static bool next(struct act *act, const char *kind, struct call *out)
+{
+	uint64_t end = clock_ns() + EVENT_MS * UINT64_C(1000000), now;
+	char text[KFDSCHED_EVENT_BYTES];
+	bool found = false;
+
+	while (!found && (now = clock_ns()) < end) {
+		const char *got;
+		json_int_t pid = 0, duration = 0, time = 0;
+		json_t *event;
+
+		if (kfdsched_next_event(act->k, act->events, text, sizeof(text),
+					(int)((end - now) / 1000000u)) < 0)
+			return false;
+		event = json_loads(text, 0, NULL);
+		found = event &&
+			json_unpack(event, "{ss sI sI sI}", "kind", &got, "pid", &pid, "time_us",
+				    &time, "duration_us", &duration) == 0 &&
+			pid == act->job->daemon_pid && strcmp(got, kind) == 0;
+		if (found)
+			*out = (struct call){(double)time, (double)duration};
+		json_decref(event);
+	}
+	return found;
+}
+
+/* Waits until the process was on hold for job->hold_us. The time counts from the end of the
+ * suspend, so that the delivery of its event is a part of the hold. */
+static void hold(struct act *act, int fd, const struct call *suspend)
+{
+	double since_us = (double)clock_of(CLOCK_REALTIME) / 1e3 - suspend->end_us;
+
+	wait_us(act, fd, fmax(0, act->job->hold_us - fmax(0, since_us)));
+}
+
+/* Converts a time of CLOCK_REALTIME in us to one of CLOCK_MONOTONIC in ns. */
+static uint64_t monotonic_ns(double realtime_us)
+{
+	double ago_us = (double)clock_of(CLOCK_REALTIME) / 1e3 - realtime_us;
+
+	return clock_ns() - (uint64_t)(fmax(0, ago_us) * 1e3);
+}
+
+static bool count(struct act *act, const struct call *suspend, const struct call *resume)
+{
+	const struct preempt_round round = {
+		.suspend_us = suspend->duration_us,
+		.held_us = fmax(0, resume->end_us - resume->duration_us - suspend->end_us),
+		.resume_us = resume->duration_us,
+		.held_ns = monotonic_ns(suspend->end_us),
+	};
+
+	return preempt_count(act->job, act->result, round);
+}
+
+/* The lease `fd` is granted: waits for the hold time, closes the lease, and waits for the resume.
+ * Returns false if no further round must follow. */
+static bool held(struct act *act, int fd)
+{
+	struct call suspend, resume;
+	bool suspended = next(act, "suspend", &suspend), ended;
+
+	if (suspended)
+		hold(act, fd, &suspend);
+	ended = has_ended(act);
+	if (!ended && kfdsched_held(act->k, fd, 0) != 0)
+		problem(act, "the lease was ended", kfdsched_sentence(act->k));
+	else if (!ended && !suspended)
+		problem(act, "it was already suspended for another reason", "");
+	close(fd);
+	if (act->result->problem[0])
+		return false;
+	if (!next(act, "resume", &resume)) {
+		if (!has_ended(act))
+			problem(act, "it stays suspended for another reason", "");
+		return false;
+	}
+	return count(act, &suspend, &resume);
+}
+
+/* One round. Returns false if no further round must follow. */
+static bool once(struct act *act)
+{
+	int fd;
+
+	act->result->tried++;
+	fd = kfdsched_hold(act->k, act->job->target.pid);
+	/* Checked after the request, too: if the process has ended meanwhile, the lease may be on
+	 * another process with the same pid, which must not stay suspended. */
+	if (has_ended(act)) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	if (fd < 0) {
+		problem(act, "the daemon does not suspend it", kfdsched_sentence(act->k));
+		return false;
+	}
+	return held(act, fd);
+}
+
+/* Runs all rounds. The reason for an early end is recorded in the result. */
+static void preempt(struct act *act)
+{
+	while (act->result->tried < act->job->times) {
+		if (act->result->tried || act->job->online)
+			wait_us(act, -1, act->job->pause_us);
+		if (act->interrupted)
+			problem(act, "interrupted", "");
+		if (act->interrupted || has_ended(act) || !once(act))
+			break;
+		preempt_progress(act->job, act->result);
+	}
+}
+
+int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt_result *result)
+{
+	struct act act = {.job = job, .result = result, .signals = signals, .events = -1};
+	int code = CLI_GO_ON;
+
+	result->opening_us = NAN;
+	act.k = kfdsched_open(job->socket);
+	if (act.k)
+		act.events = kfdsched_events(act.k);
+	if (act.events < 0)
+		code = cli_failed(&verb_preempt, "%s",
+				  act.k ? kfdsched_sentence(act.k) : "out of memory");
+	else
+		preempt(&act);
+	if (act.events >= 0)
+		close(act.events);
+	kfdsched_close(act.k);
+	return code;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched resume, set: control requests about one process, and the functions for such requests
+ * that suspend.c uses, too. */
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "channel/protocol.h"
+#include "cli/preempt/foreground_holds.h"
+#include "cli/preempt/set_resume.h"
+#include "common/text.h"
+#include "include/kfdsched.h"
+
+int order_begin(const struct verb *verb, int argc, char **argv, const struct verb_option *options,
+		struct order *order)
+{
+	int code = options_read(verb, argc, argv, options);
+
+	if (code != CLI_GO_ON)
+		return code;
+	order->daemon = kfdsched_open(order->socket);
+	return order->daemon ? CLI_GO_ON : cli_failed(verb, "out of memory");
+}
+
+int order_print_json(const struct verb *verb, int pid, const char *answer, json_t *more)
+{
+	json_t *root = json_pack("{ss sI}", "order", verb->name, "pid", (json_int_t)pid);
+	bool whole = root && (!more || json_object_update(root, more) == 0) &&
+		     json_object_set_new(root, "answer", json_string(answer)) == 0 &&
+		     plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
+
+	json_decref(more);
+	json_decref(root);
+	if (!whole)
+		return cli_failed(verb, "the request succeeded, but there is no memory to print it "
+					"as JSON");
+	putchar('\n');
+	fflush(stdout);
+	return CLI_DONE;
+}
+
+int order_tell(const struct verb *verb, const struct order *order, int rc)
+{
+	if (rc < 0)
+		return cli_failed(verb, "%s", kfdsched_sentence(order->daemon));
+	cli_say("%s", kfdsched_sentence(order->daemon));
+	return CLI_DONE;
+}
+
+int order_tell_done(const struct verb *verb, const struct order *order, int rc, json_t *more)
+{
+	if (rc >= 0 && order->json)
+		return order_print_json(verb, order->pid, kfdsched_sentence(order->daemon), more);
+	json_decref(more);
+	return order_tell(verb, order, rc);
+}
+
+/* The daemon also replies -ESRCH if no process has this pid. kill(2) distinguishes the two cases:
+ * EPERM means that the process exists. */
+bool order_has_no_daemon(int rc, int pid)
+{
+	return rc == -ENOENT || rc == -ECONNREFUSED || (rc == -ESRCH && kill(pid, 0) == 0) ||
+	       (rc == -ESRCH && errno == EPERM);
+}
+
+/* ---- resume ---- */
+
+/* No daemon holds the process. Reports the foreground command that holds the process,
+ * if there is one. */
+static int tell_holder(const struct order *order)
+{
+	char sentence[512];
+	struct holder holder;
+
+	snprintf(sentence, sizeof(sentence), "%s", kfdsched_sentence(order->daemon));
+	if (!holder_find(order->pid, &holder))
+		return cli_failed(&verb_resume,
+				  "%s; no 'kfdsched suspend' in this pid namespace holds process "
+				  "%d",
+				  sentence, order->pid);
+	return cli_failed(&verb_resume,
+			  "process %d is held by 'kfdsched %s' in the foreground (process %d): end "
+			  "that with Ctrl-C or 'kill %d'",
+			  order->pid, holder.verb, (int)holder.pid, (int)holder.pid);
+}
+
+static int run_resume(int argc, char **argv)
+{
+	struct order order = {0};
+	const struct verb_option options[] = {
+		{OPTION_JSON(&order.json)},
+		{OPTION_SOCKET(&order.socket)},
+		{WORD_PID(&order.pid)},
+		{0},
+	};
+	int code = order_begin(&verb_resume, argc, argv, options, &order), rc;
+
+	if (code != CLI_GO_ON)
+		return code;
+	rc = kfdsched_resume(order.daemon, order.pid);
+	if (order_has_no_daemon(rc, order.pid))
+		code = tell_holder(&order);
+	else
+		code = order_tell_done(&verb_resume, &order, rc, NULL);
+	kfdsched_close(order.daemon);
+	return code;
+}
+
+const struct verb verb_resume = {
+	.name = "resume",
+	.summary = "end the suspensions that 'kfdsched suspend' has begun",
+	.usage = "PID [--json] [--socket PATH]",
+	.help = "Ends every suspension of a process that an operator requested. If the process is suspended\n"
+		"for more urgent work, it stays so: 'kfdsched set' changes its priority. The command needs\n"
+		"root, or the daemon's admin_group. If the process is not registered with a daemon, it\n"
+		"prints which 'kfdsched suspend' holds the process: end that command.\n"
+		"\n"
+		"  --json         prints the result as one JSON object (docs/reference/control.md)\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched resume 4711\n"
+		"  kfdsched status --json | jq '.processes[] | select(.lease_us) | .pid' | xargs -n 1 kfdsched resume\n",
+	.run = run_resume,
+};
+
+/* ---- set ---- */
+
+static int read_priority(const char *word, void *into)
+{
+	int *out = into;
+
+	if (strcmp(word, "none") == 0)
+		*out = KFDSCHED_PRIORITY_NONE;
+	else if (strcmp(word, "own") == 0)
+		*out = KFDSCHED_PRIORITY_OWN;
+	else
+		return protocol_priority(word, out);
+	return 0;
+}
+
+/* With the keys of 'kfdsched status --json'. */
+static json_t *priority_json(int priority)
+{
+	return json_pack("{so sb}", "priority",
+			 priority >= 0 ? json_integer(priority) : json_null(), "priority_ordered",
+			 (int)(priority != KFDSCHED_PRIORITY_OWN));
+}
+
+static int run_set(int argc, char **argv)
+{
+	struct order order = {0};
+	int priority = KFDSCHED_PRIORITY_NONE;
+	const struct verb_option options[] = {
+		{OPTION_JSON(&order.json)},
+		{OPTION_SOCKET(&order.socket)},
+		{WORD_PID(&order.pid)},
+		{OPTION_READ("priority", &priority, read_priority,
+			     "priority: online, offline, 0 to 15, none or own"),
+		 .word = true},
+		{0},
+	};
+	int code = order_begin(&verb_set, argc, argv, options, &order);
+
+	if (code != CLI_GO_ON)
+		return code;
+	code = order_tell_done(&verb_set, &order,
+			       kfdsched_set_priority(order.daemon, order.pid, priority),
+			       priority_json(priority));
+	kfdsched_close(order.daemon);
+	return code;
+}
+
+const struct verb verb_set = {
+	.name = "set",
+	.summary = "change the priority of a running process",
+	.usage = "PID online|offline|0..15|none|own [--json] [--socket PATH]",
+	.help = "The process has this priority until it ends, instead of that in its own settings; none:\n"
+		"it is only observed; own: its own settings apply again. The command needs root, or the\n"
+		"daemon's admin_group. The priority is lost when the daemon ends.\n"
+		"A process without libkfdshim.so can get 0 to 14: it is then suspended for more urgent\n"
+		"processes, but no process is suspended for it, because its work in flight cannot be\n"
+		"observed; none: it is not scheduled any more.\n"
+		"\n"
+		"  --json         prints the result as one JSON object (docs/reference/control.md)\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched set 4711 online\n"
+		"  kfdsched set 4711 own\n",
+	.run = run_set,
+};

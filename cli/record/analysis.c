@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: MIT
+/* Counts the queues of a recording, sample by sample. */
+#include "cli/record/analysis.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/inspect/hqd_ratio.h"
+#include "cli/util/gpus.h"
+
+#define PACKET_BYTES 64u /* of an AQL packet */
+
+void analysis_free(struct analysis *a)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		struct analysed_process *p = &a->process[i];
+
+		for (size_t q = 0; q < p->count; q++)
+			backlog_free(&p->queue[q].backlog);
+		sampling_free(&p->sampling);
+		backlog_free(&p->backlog);
+		free(p->queue);
+	}
+	for (size_t i = 0; i < a->nodes; i++)
+		backlog_free(&a->node[i].backlog);
+	free(a->process);
+	memset(a, 0, sizeof(*a));
+}
+
+bool analysis_is_setting(enum observe_field field)
+{
+	switch (field) {
+	case OBSERVE_WPTR:
+	case OBSERVE_RPTR:
+	case OBSERVE_BACKLOG_BYTES:
+	case OBSERVE_ACTIVE:
+	case OBSERVE_SUSPENDED:
+	case OBSERVE_HQDS:
+	case OBSERVE_HQD_XCCS:
+	case OBSERVE_EXCEPTIONS:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Adds the packets that wait in the queue to *packets. Returns false if they are not known: only
+ * AQL queues have packets of one size. */
+static bool add_packets(const struct observe_queue *queue, uint64_t *packets)
+{
+	if (!observe_known(queue, OBSERVE_BACKLOG_BYTES) || !observe_known(queue, OBSERVE_TYPE) ||
+	    queue->field[OBSERVE_TYPE].value != OBSERVE_AQL)
+		return false;
+	*packets += queue->field[OBSERVE_BACKLOG_BYTES].value / PACKET_BYTES;
+	return true;
+}
+
+/* ---- nodes ---- */
+
+/* Finds or adds the node. NULL: there is no room for more nodes. */
+static struct analysed_node *node_of(struct analysis *a, uint32_t gpu_id)
+{
+	for (size_t i = 0; i < a->nodes; i++)
+		if (a->node[i].gpu_id == gpu_id)
+			return &a->node[i];
+	if (a->nodes == ANALYSIS_NODES)
+		return NULL;
+	a->node[a->nodes] =
+		(struct analysed_node){.gpu_id = gpu_id, .compute_slots = -1, .xccs = -1};
+	return &a->node[a->nodes++];
+}
+
+/* Returns an integer above 0, or -1: not known. */
+static int64_t positive(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_integer(value) && json_integer_value(value) > 0 ? json_integer_value(value)
+								       : -1;
+}
+
+void analysis_nodes(struct analysis *a, const json_t *nodes)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(nodes, i, entry)
+	{
+		int64_t gpu_id = positive(entry, "gpu_id");
+		struct analysed_node *node =
+			gpu_id > 0 && gpu_id <= UINT32_MAX ? node_of(a, (uint32_t)gpu_id) : NULL;
+
+		if (!node)
+			continue;
+		node->compute_slots = positive(entry, "compute_slots");
+		node->xccs = positive(entry, "xccs");
+		if (a->gpus < TOPOLOGY_GPUS && node->xccs > 0 && node->xccs <= UINT32_MAX)
+			a->gpu[a->gpus++] = (struct topology_gpu){.gpu_id = (uint32_t)gpu_id,
+								  .xccs = (uint32_t)node->xccs};
+		if (a->names < TOPOLOGY_GPUS)
+			a->names += gpus_read(entry, &a->name[a->names]);
+	}
+}
+
+const struct gpu_name *analysis_gpu(const struct analysis *a, uint32_t gpu_id)
+{
+	return gpu_name_of(a->name, a->names, gpu_id);
+}
+
+/* Counts of one sample on one node, all processes together. */
+struct tally {
+	size_t queues, compute, mapped;
+	uint64_t mqds, hqds;
+	size_t in_xcc[ANALYSIS_XCCS];
+	bool known;
+	uint64_t packets;   /* that wait in AQL queues */
+	bool packets_known; /* of one queue at least */
+};
+
+static void count_xccs(struct tally *tally, const struct observe_queue *queue)
+{
+	const struct observe_value *xccs = &queue->field[OBSERVE_HQD_XCCS];
+
+	for (unsigned i = 0; xccs->source != OBSERVE_NOBODY && i < ANALYSIS_XCCS; i++)
+		tally->in_xcc[i] += xccs->value >> i & 1;
+}
+
+/* Adds the queues of one process to the counts of the sample (`tally`, one entry per node).
+ * Hardware slots are counted by the rules of cli/inspect/hqd_ratio.h. */
+static void count_queues(struct analysis *a, struct tally *tally, const struct observe_list *list)
+{
+	struct ratio ratio[ANALYSIS_NODES], all;
+	size_t count = ratio_of(list, a->gpu, a->gpus, ratio, ANALYSIS_NODES, &all);
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct analysed_node *node = node_of(a, list->queue[i].gpu_id);
+
+		if (node) {
+			struct tally *t = &tally[node - a->node];
+
+			t->queues++;
+			count_xccs(t, &list->queue[i]);
+			t->packets_known |= add_packets(&list->queue[i], &t->packets);
+		} else {
+			a->unkept++;
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct analysed_node *node = node_of(a, ratio[i].gpu_id);
+		struct tally *t = node ? &tally[node - a->node] : NULL;
+
+		if (!t)
+			continue;
+		t->compute += ratio[i].queues;
+		if (!ratio[i].hqds_known)
+			continue;
+		t->known = true;
+		t->mqds += ratio[i].mqds;
+		t->hqds += ratio[i].hqds;
+		t->mapped += ratio[i].mapped;
+		if (ratio[i].mapped == 0)
+			continue;
+		if (node->least == 0 || ratio[i].least < node->least)
+			node->least = ratio[i].least;
+		if (ratio[i].most > node->most)
+			node->most = ratio[i].most;
+	}
+}
+
+/* Keeps the maxima over the samples, and the backlog. The numbers of hardware slots are kept
+ * together, from the sample with the most HQDs, so that they belong to one moment. Returns 0 or
+ * -ENOMEM. */
+static int keep_counts(struct analysis *a, const struct tally *tally)
+{
+	for (size_t i = 0; i < a->nodes; i++, tally++) {
+		struct analysed_node *node = &a->node[i];
+
+		if (tally->queues > node->queues)
+			node->queues = tally->queues;
+		if (tally->compute > node->compute)
+			node->compute = tally->compute;
+		if (tally->packets_known && backlog_add(&node->backlog, tally->packets))
+			return -ENOMEM;
+		if (!tally->known || (node->hqds_known && tally->hqds <= node->hqds))
+			continue;
+		node->hqds_known = true;
+		node->mqds = tally->mqds;
+		node->hqds = tally->hqds;
+		node->mapped = tally->mapped;
+		memcpy(node->in_xcc, tally->in_xcc, sizeof(node->in_xcc));
+	}
+	return 0;
+}
+
+/* ---- processes ---- */
+
+/* Finds the process by pid and start time, or adds it. NULL: no memory. */
+static struct analysed_process *process_of(struct analysis *a, const struct recorded_process *seen)
+{
+	for (size_t i = a->count; i-- > 0;)
+		if (a->process[i].pid == seen->pid && a->process[i].started == seen->started)
+			return &a->process[i];
+	if (a->count == a->room) {
+		size_t room = a->room ? 2 * a->room : 8;
+		struct analysed_process *list = reallocarray(a->process, room, sizeof(*list));
+
+		if (!list)
+			return NULL;
+		a->process = list;
+		a->room = room;
+	}
+	struct analysed_process *p = &a->process[a->count++];
+
+	*p = (struct analysed_process){.pid = seen->pid, .started = seen->started};
+	return p;
+}
+
+/* Returns by binary search the place of the queue with that SAMPLING_KEY(), or the place where it
+ * would have to be inserted. */
+static size_t place_of(const struct analysed_process *p, uint64_t key)
+{
+	size_t low = 0, high = p->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct observe_queue *there = &p->queue[middle].last;
+
+		if (SAMPLING_KEY(there->context, there->id) < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct analysed_queue *analysis_queue(const struct analysed_process *p, uint32_t context,
+					    uint32_t id)
+{
+	size_t at = place_of(p, SAMPLING_KEY(context, id));
+
+	return at < p->count && p->queue[at].last.context == context && p->queue[at].last.id == id
+		       ? &p->queue[at]
+		       : NULL;
+}
+
+/* Finds the queue, or inserts it at its place in the order of context and id. NULL: no memory. */
+static struct analysed_queue *queue_of(struct analysed_process *p, const struct observe_queue *seen)
+{
+	size_t low = place_of(p, SAMPLING_KEY(seen->context, seen->id));
+
+	if (analysis_queue(p, seen->context, seen->id))
+		return &p->queue[low];
+	if (p->count == p->room) {
+		size_t room = p->room ? 2 * p->room : 32;
+		struct analysed_queue *list = reallocarray(p->queue, room, sizeof(*list));
+
+		if (!list)
+			return NULL;
+		p->queue = list;
+		p->room = room;
+	}
+	memmove(&p->queue[low + 1], &p->queue[low], (p->count - low) * sizeof(p->queue[0]));
+	p->count++;
+	p->queue[low] = (struct analysed_queue){.last = *seen};
+	return &p->queue[low];
+}
+
+/* Adds what a sample has of one queue; without an id, it cannot be followed over time. */
+static int take_queue(struct analysed_process *p, const struct observe_queue *seen)
+{
+	uint64_t packets = 0;
+
+	if (seen->id == OBSERVE_NO_ID)
+		return 0;
+	struct analysed_queue *queue = queue_of(p, seen);
+
+	if (!queue || (add_packets(seen, &packets) && backlog_add(&queue->backlog, packets)))
+		return -ENOMEM;
+	if (queue->last.gpu_id != seen->gpu_id)
+		queue->last.gpu_id = seen->gpu_id;
+	queue->last.told_by |= seen->told_by;
+	for (unsigned f = 0; f < OBSERVE_FIELDS; f++) {
+		const struct observe_value *now = &seen->field[f], *then = &queue->last.field[f];
+		/* sysfs reports AQL and PM4 queues alike, as compute. A change between "compute"
+		 * and one of the two is therefore no change, and the more precise type is kept. */
+		bool vague = f == OBSERVE_TYPE && observe_is_compute(now->value) &&
+			     observe_is_compute(then->value) &&
+			     (now->value == OBSERVE_COMPUTE || then->value == OBSERVE_COMPUTE);
+
+		if (now->source == OBSERVE_NOBODY || (vague && now->value == OBSERVE_COMPUTE))
+			continue;
+		if (then->source != OBSERVE_NOBODY && then->value != now->value && !vague)
+			queue->changed |= 1u << f;
+		queue->last.field[f] = *now;
+	}
+	return 0;
+}
+
+/* Adds the packets that wait in all queues of the process. Returns 0 or -ENOMEM. */
+static int take_backlog(struct analysed_process *p, const struct observe_list *list)
+{
+	uint64_t packets = 0;
+	bool known = false;
+
+	for (size_t i = 0; i < list->count; i++)
+		known |= add_packets(&list->queue[i], &packets);
+	return known ? backlog_add(&p->backlog, packets) : 0;
+}
+
+/* Adds what a sample has of one process: times, name, ids, settings and backlog of its queues. */
+static int take_process(struct analysis *a, const struct recorded_process *seen, double seconds)
+{
+	struct analysed_process *p = process_of(a, seen);
+	int rc;
+
+	if (!p)
+		return -ENOMEM;
+	if (p->sampling.samples + p->sampling.unknown == 0)
+		p->first_seconds = seconds;
+	p->last_seconds = seconds;
+	p->host_pid = seen->host_pid;
+	/* An exec changes the name; the last one is reported. */
+	memcpy(p->comm, seen->comm, sizeof(p->comm));
+	rc = sampling_add(&p->sampling, &seen->queues, seen->source);
+	if (rc == 0)
+		rc = take_backlog(p, &seen->queues);
+	for (size_t i = 0; rc == 0 && i < seen->queues.count && p->count < SAMPLING_QUEUES; i++)
+		rc = take_queue(p, &seen->queues.queue[i]);
+	return rc;
+}
+
+/* ---- the course of the count ---- */
+
+/* Merges a later point into an earlier one. */
+static void join(struct analysed_point *into, const struct analysed_point *other)
+{
+	into->to = other->to;
+	if (other->min < into->min)
+		into->min = other->min;
+	if (other->max > into->max)
+		into->max = other->max;
+}
+
+/* Adds a sample to the curve. When all points are used, neighbours are merged in pairs, and each
+ * point stands for twice as many samples. So the curve always covers the whole recording. */
+static void add_point(struct analysis *a, double seconds, size_t queues)
+{
+	const struct analysed_point now = {
+		.from = seconds, .to = seconds, .min = queues, .max = queues};
+
+	if (a->per_point == 0)
+		a->per_point = 1;
+	if (a->points > 0 && a->in_point < a->per_point) {
+		join(&a->point[a->points - 1], &now);
+		a->in_point++;
+		return;
+	}
+	if (a->points == ANALYSIS_POINTS) {
+		for (size_t i = 0; i < ANALYSIS_POINTS / 2; i++) {
+			a->point[i] = a->point[2 * i];
+			join(&a->point[i], &a->point[2 * i + 1]);
+		}
+		a->points = ANALYSIS_POINTS / 2;
+		a->per_point *= 2;
+	}
+	a->point[a->points++] = now;
+	a->in_point = 1;
+}
+
+/* ---- a sample ---- */
+
+/* Counts the queues of other processes, in a sample from before or after the recorded command. */
+static void take_others(struct analysed_others *out, const struct recorded_sample *sample)
+{
+	*out = (struct analysed_others){.known = true, .processes = sample->count};
+	for (size_t i = 0; i < sample->count; i++)
+		out->queues += sample->process[i].queues.count;
+}
+
+int analysis_add(struct analysis *a, const struct recorded_sample *sample)
+{
+	/* Indexed like a->node. */
+	struct tally tally[ANALYSIS_NODES] = {0};
+	size_t queues = 0, known = 0;
+	int rc;
+
+	if (sample->phase != RECORDED_SAMPLE) {
+		take_others(sample->phase == RECORDED_FINAL ? &a->after : &a->before, sample);
+		return 0;
+	}
+	a->samples++;
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct recorded_process *seen = &sample->process[i];
+
+		if (a->count >= ANALYSIS_PROCESSES) {
+			a->unkept++;
+			continue;
+		}
+		rc = take_process(a, seen, sample->seconds);
+		if (rc)
+			return rc;
+		known += seen->source != OBSERVE_NOBODY;
+		queues += seen->queues.count;
+		count_queues(a, tally, &seen->queues);
+	}
+	rc = keep_counts(a, tally);
+	if (rc)
+		return rc;
+	/* If no source reported queues, the sample has no count. If there was no process, the count
+	 * is 0. */
+	if (known > 0 || sample->count == 0)
+		add_point(a, sample->seconds, queues);
+	return 0;
+}

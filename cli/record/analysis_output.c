@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+/* The output of an analysis: text chart, sentences, JSON. */
+#include <string.h>
+
+#include "cli/output/json_fields.h"
+#include "cli/record/analysis.h"
+#include "cli/util/gpus.h"
+
+#define CHART_WIDTH 60u
+#define CHART_HEIGHT 8u
+
+/* ---- the chart ---- */
+
+/* Returns the highest queue count of the curve. */
+static size_t highest(const struct analysis *a)
+{
+	size_t max = 0;
+
+	for (size_t i = 0; i < a->points; i++)
+		if (a->point[i].max > max)
+			max = a->point[i].max;
+	return max;
+}
+
+void analysis_chart(const struct analysis *a, FILE *out)
+{
+	size_t max = highest(a);
+	unsigned columns = a->points < CHART_WIDTH ? (unsigned)a->points : CHART_WIDTH;
+	/* Few samples would give a narrow chart, so each gets up to 8 columns if there is room. */
+	unsigned wide = columns ? CHART_WIDTH / columns : 0;
+	unsigned height = max < CHART_HEIGHT ? (unsigned)max : CHART_HEIGHT;
+
+	if (columns == 0)
+		return;
+	wide = wide > 8 ? 8 : wide;
+	for (unsigned row = height; row > 0; row--) {
+		/* The lowest count that reaches this row. */
+		size_t least = (row * max + height - 1) / height;
+
+		fprintf(out, "%6zu |", least);
+		for (unsigned c = 0; c < columns; c++) {
+			size_t from = c * a->points / columns, to = (c + 1) * a->points / columns;
+			size_t top = 0;
+
+			for (size_t i = from; i < to; i++)
+				top = a->point[i].max > top ? a->point[i].max : top;
+			for (unsigned i = 0; i < wide; i++)
+				fputc(top >= least ? '#' : ' ', out);
+		}
+		fputc('\n', out);
+	}
+	fprintf(out, "     0 +");
+	for (unsigned i = 0; i < columns * wide; i++)
+		fputc('-', out);
+	char from[32], to[32];
+
+	snprintf(from, sizeof(from), "%.1f s", a->point[0].from);
+	snprintf(to, sizeof(to), "%.1f s", a->point[a->points - 1].to);
+	int gap = (int)(columns * wide) - (int)strlen(from);
+
+	if (a->points > 1)
+		fprintf(out, "\n        %s%*s\n", from, gap > 0 ? gap : 0, to);
+	else
+		fprintf(out, "\n        %s\n", from);
+}
+
+/* ---- plain words ---- */
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* Adds a sentence about how many queues the processes had in total. */
+static void say_counts(const struct analysis *a, json_t *list)
+{
+	size_t max = highest(a), min = max;
+
+	for (size_t i = 0; i < a->points; i++)
+		if (a->point[i].min < min)
+			min = a->point[i].min;
+	if (a->count == 0)
+		field_say(list, "No process of the command used a GPU in any of %zu sample%s.",
+			  a->samples, plural(a->samples));
+	else if (a->points == 0)
+		field_say(list, "No source reported the queues of its %zu process%s.", a->count,
+			  a->count == 1 ? "" : "es");
+	else if (min == max)
+		field_say(list, "%zu process%s had %zu queue%s in every one of %zu samples.",
+			  a->count, a->count == 1 ? "" : "es", max, plural(max), a->samples);
+	else
+		field_say(list, "%zu process%s had %zu to %zu queues, over %zu samples.", a->count,
+			  a->count == 1 ? "" : "es", min, max, a->samples);
+}
+
+/* Adds a sentence about how many queues were reconfigured. A changed setting under the same id may
+ * also mean that the queue was destroyed and another queue got its id. */
+static void say_settings(const struct analysis *a, json_t *list)
+{
+	size_t queues = 0, changed = 0;
+
+	for (size_t i = 0; i < a->count; i++) {
+		const struct analysed_process *p = &a->process[i];
+
+		for (size_t q = 0; q < p->count; q++) {
+			bool set = false;
+
+			for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
+				set = set ||
+				      (p->queue[q].changed >> f & 1 && analysis_is_setting(f));
+			queues++;
+			changed += set;
+		}
+	}
+	if (queues == 0)
+		return;
+	if (changed == 0)
+		field_say(list, "The settings of every queue stayed the same.");
+	else
+		field_say(list, "%zu of %zu queues %s under the same id.", changed, queues,
+			  changed == 1 ? "was changed, or was replaced by another queue,"
+				       : "were changed, or were replaced by other queues,");
+}
+
+static bool same_mapping(const struct analysed_node *a, const struct analysed_node *b)
+{
+	return a->least == b->least && a->most == b->most && a->xccs == b->xccs;
+}
+
+/* Adds one sentence about HQDs per queue for all nodes with the same ratio as node `first`. */
+static void say_ratio(const struct analysis *a, size_t first, json_t *list)
+{
+	const struct analysed_node *n = &a->node[first];
+	unsigned long long least = n->least, most = n->most, hqds = 0;
+	size_t queues = 0, others = 0;
+	char where[64], gpu[GPU_NAME_SHORT];
+
+	for (size_t i = first; i < a->nodes; i++) {
+		if (!same_mapping(&a->node[i], n))
+			continue;
+		queues += a->node[i].mapped;
+		hqds += a->node[i].hqds;
+		others += i > first;
+	}
+	gpu_name_short(gpu, analysis_gpu(a, n->gpu_id), n->gpu_id);
+	snprintf(where, sizeof(where), others ? "On GPU %s and %zu more" : "On GPU %s", gpu,
+		 others);
+	if (least == most)
+		field_say(list,
+			  "%s each active compute queue was in %llu hardware slot%s%s (1:%llu); at "
+			  "most %zu queue%s in %llu.",
+			  where, most, plural(most),
+			  (uint64_t)n->xccs == most ? ", one per XCC" : "", most, queues,
+			  plural(queues), hqds);
+	else
+		field_say(list,
+			  "%s an active compute queue was in %llu to %llu hardware slots: some "
+			  "queues were being mapped while debugfs was read.",
+			  where, least, most);
+}
+
+/* Adds the ratio of HQDs to queues, one sentence for all nodes that are alike, and a sentence for
+ * each node with more compute queues than slots. */
+static void say_mapping(const struct analysis *a, json_t *list)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < a->nodes; i++) {
+		bool said = a->node[i].most == 0;
+
+		any = any || a->node[i].hqds_known;
+		for (size_t k = 0; k < i && !said; k++)
+			said = a->node[k].most > 0 && same_mapping(&a->node[k], &a->node[i]);
+		if (!said)
+			say_ratio(a, i, list);
+	}
+	if (!any && a->count > 0)
+		field_say(list,
+			  "The hardware slots (HQDs) are not known, because debugfs could not be "
+			  "read: record as root.");
+	for (size_t i = 0; i < a->nodes; i++) {
+		const struct analysed_node *n = &a->node[i];
+		char gpu[GPU_NAME_SHORT];
+
+		if (n->compute_slots > 0 && n->compute > (uint64_t)n->compute_slots)
+			field_say(list,
+				  "GPU %s has %lld slots for %zu compute queues: the queues are "
+				  "time-sliced, and each switch has a cost.",
+				  gpu_name_short(gpu, analysis_gpu(a, n->gpu_id), n->gpu_id),
+				  (long long)n->compute_slots, n->compute);
+	}
+}
+
+/* Adds sentences about GPU use by other processes before and after the recorded command. */
+static void say_others(const struct analysis *a, json_t *list)
+{
+	if (a->before.known && a->before.processes > 0)
+		field_say(list,
+			  "Before the command began, %zu other process%s used a GPU, with %zu "
+			  "queue%s.",
+			  a->before.processes, a->before.processes == 1 ? "" : "es",
+			  a->before.queues, plural(a->before.queues));
+	else if (a->before.known)
+		field_say(list, "No other process used a GPU before the command began.");
+	if (!a->after.known)
+		return;
+	if (a->after.queues > a->before.queues)
+		field_say(list,
+			  "After its end there were %zu queue%s, more than before: a process that "
+			  "it started still runs, or other processes have started.",
+			  a->after.queues, plural(a->after.queues));
+	else if (a->before.known && a->after.queues == a->before.queues)
+		field_say(list, "After its end there were as many queues as before.");
+}
+
+json_t *analysis_conclusion(const struct analysis *a)
+{
+	json_t *list = json_array();
+
+	if (!list)
+		return NULL;
+	say_counts(a, list);
+	for (size_t i = 0; i < a->count && i < 64; i++) {
+		const struct analysed_process *p = &a->process[i];
+		char whose[16], text[SAMPLING_MEANING];
+
+		snprintf(whose, sizeof(whose), "%d", (int)p->pid);
+		field_say(list, "Process %s (%s): %s", whose, p->comm,
+			  sampling_meaning(&p->sampling, whose, text));
+	}
+	say_settings(a, list);
+	say_mapping(a, list);
+	say_others(a, list);
+	if (a->unkept > 0)
+		field_say(list,
+			  "%zu entries were ignored, because they exceed the limit of processes or "
+			  "nodes.",
+			  a->unkept);
+	return list;
+}
+
+/* ---- JSON ---- */
+
+/* Returns null for -1, which means not known. */
+static json_t *or_null(int64_t value)
+{
+	return value < 0 ? json_null() : json_integer(value);
+}
+
+/* Returns a process: its ids over time, and each queue with the fields that had several values. */
+static json_t *process_json(const struct analysed_process *p)
+{
+	json_t *out = sampling_json(&p->sampling), *queues = json_array();
+	json_t *comm = json_string(p->comm);
+	char whose[16], text[SAMPLING_MEANING];
+
+	snprintf(whose, sizeof(whose), "%d", (int)p->pid);
+	for (size_t i = 0; i < p->count; i++) {
+		json_t *queue = observe_json(&p->queue[i].last), *changed = json_array();
+
+		for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
+			if (p->queue[i].changed >> f & 1)
+				json_array_append_new(changed,
+						      json_string(observe_field_info(f)->key));
+		json_array_append_new(queues,
+				      json_pack("{s:o,s:o}", "queue", queue, "changed", changed));
+	}
+	json_t *mine =
+		json_pack("{s:I,s:o,s:o,s:f,s:f,s:o,s:s}", "pid", (json_int_t)p->pid, "host_pid",
+			  p->host_pid > 0 ? json_integer(p->host_pid) : json_null(), "comm",
+			  comm ? comm : json_null(), "first_seconds", p->first_seconds,
+			  "last_seconds", p->last_seconds, "attributes", queues, "meaning",
+			  sampling_meaning(&p->sampling, whose, text));
+
+	json_object_update(out, mine);
+	json_decref(mine);
+	return out;
+}
+
+/* Returns the maxima of a node; null for what no sample has. */
+static json_t *node_json(const struct analysed_node *n)
+{
+	json_t *each = n->most == 0 ? json_null()
+				    : json_pack("{s:I,s:I}", "min", (json_int_t)n->least, "max",
+						(json_int_t)n->most);
+
+	json_t *by_xcc = json_array();
+
+	for (unsigned i = 0; i < ANALYSIS_XCCS; i++)
+		if (n->in_xcc[i])
+			json_array_append_new(by_xcc,
+					      json_pack("{s:i,s:I}", "xcc", (int)i, "queues",
+							(json_int_t)n->in_xcc[i]));
+	if (json_array_size(by_xcc) == 0) {
+		json_decref(by_xcc);
+		by_xcc = json_null();
+	}
+	return json_pack(
+		"{s:I,s:o,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "gpu_id", (json_int_t)n->gpu_id,
+		"xccs", or_null(n->xccs), "compute_slots", or_null(n->compute_slots), "queues",
+		(json_int_t)n->queues, "compute_queues", (json_int_t)n->compute, "mqds",
+		n->hqds_known ? json_integer((json_int_t)n->mqds) : json_null(), "active_hqds",
+		n->hqds_known ? json_integer((json_int_t)n->hqds) : json_null(), "mapped_queues",
+		n->hqds_known ? json_integer((json_int_t)n->mapped) : json_null(), "hqds_per_queue",
+		each, "by_xcc", by_xcc);
+}
+
+static json_t *others_json(const struct analysed_others *others)
+{
+	return others->known ? json_pack("{s:I,s:I}", "processes", (json_int_t)others->processes,
+					 "queues", (json_int_t)others->queues)
+			     : json_null();
+}
+
+json_t *analysis_json(const struct analysis *a)
+{
+	json_t *points = json_array(), *processes = json_array(), *nodes = json_array();
+
+	for (size_t i = 0; i < a->points; i++)
+		json_array_append_new(points,
+				      json_pack("{s:f,s:f,s:I,s:I}", "from_seconds",
+						a->point[i].from, "to_seconds", a->point[i].to,
+						"min", (json_int_t)a->point[i].min, "max",
+						(json_int_t)a->point[i].max));
+	for (size_t i = 0; i < a->count; i++)
+		json_array_append_new(processes, process_json(&a->process[i]));
+	for (size_t i = 0; i < a->nodes; i++)
+		json_array_append_new(nodes, node_json(&a->node[i]));
+	return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "samples", (json_int_t)a->samples,
+			 "count_over_time", points, "processes", processes, "nodes", nodes, "gpus",
+			 gpus_list(a->name, a->names), "baseline", others_json(&a->before), "final",
+			 others_json(&a->after), "conclusion", analysis_conclusion(a));
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched analyze: evaluates a recording and prints it as five tables and a conclusion. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output/table.h"
+#include "cli/record/analysis.h"
+#include "cli/record/gpu_users.h"
+#include "cli/util/gpus.h"
+#include "cli/util/parse_options.h"
+#include "common/text.h"
+
+struct analyze_options {
+	const char *dir, *svg;
+	bool json;
+};
+
+/* ---- as tables ---- */
+
+/* Writes the names of the settings that changed, separated by commas. Returns them, or "no". */
+static const char *changed_text(const struct analysed_queue *queue, char *text, size_t size)
+{
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (unsigned f = 0; f < OBSERVE_FIELDS && n < size; f++)
+		if (queue->changed >> f & 1 && analysis_is_setting(f))
+			n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "," : "",
+					      observe_field_info(f)->key);
+	return n ? text : "no";
+}
+
+/* Prints how each queue of the process was configured. The column of contexts is only there if the
+ * process has several, which the last queue shows, because queues are sorted by context. */
+static void attribute_table(const struct analysis *a, const struct analysed_process *p)
+{
+	static const enum observe_field shown[] = {
+		OBSERVE_TYPE,	 OBSERVE_RING_BYTES, OBSERVE_RING_ADDRESS, OBSERVE_PRIORITY,
+		OBSERVE_PERCENT, OBSERVE_CU_BITS,    OBSERVE_CWSR_BYTES,   OBSERVE_MQDS,
+	};
+	bool contexts = p->queue[p->count - 1].last.context > 0;
+	struct table *table =
+		table_new(contexts ? "CONTEXT|QUEUE|GPU|<TYPE|RING|<RING "
+				     "ADDRESS|PRIORITY|PERCENT|CUS|SAVE AREA|MQDS|<CHANGED"
+				   : "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|CUS|SAVE "
+				     "AREA|MQDS|<CHANGED");
+	char text[OBSERVE_TEXT], changed[512], gpu[GPU_NAME_SHORT];
+
+	for (size_t i = 0; table && i < p->count; i++) {
+		const struct analysed_queue *queue = &p->queue[i];
+
+		table_row(table);
+		if (contexts)
+			table_cell(table, "%u", queue->last.context);
+		table_cell(table, "%u", queue->last.id);
+		table_cell(table, "%s",
+			   gpu_name_short(gpu, analysis_gpu(a, queue->last.gpu_id),
+					  queue->last.gpu_id));
+		for (size_t f = 0; f < sizeof(shown) / sizeof(shown[0]); f++)
+			table_cell(table, "%s", observe_text(text, &queue->last, shown[f]));
+		table_cell(table, "%s", changed_text(queue, changed, sizeof(changed)));
+	}
+	if (table)
+		table_print(table, stdout);
+	table_free(table);
+}
+
+static void number_cell(struct table *table, bool known, uint64_t value)
+{
+	if (known)
+		table_cell(table, "%" PRIu64, value);
+	else
+		table_cell(table, "%s", TABLE_UNKNOWN);
+}
+
+/* Writes how many compute queues had a slot in each XCC, as "XCC:QUEUES": "0:3 1:3 2:3 3:3". */
+static const char *in_each_xcc(const struct analysed_node *n, char *text, size_t size)
+{
+	size_t used = 0;
+
+	strcpy(text, TABLE_UNKNOWN);
+	for (unsigned i = 0; i < ANALYSIS_XCCS; i++)
+		if (n->in_xcc[i] && used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%u:%zu",
+						 used ? " " : "", i, n->in_xcc[i]);
+	return text;
+}
+
+/* Prints the maxima of each node. */
+static void node_table(const struct analysis *a)
+{
+	struct table *table = table_new("GPU|XCCS|QUEUES|COMPUTE|SLOTS|MQDS|ACTIVE HQDS|"
+					"QUEUES IN THEM|<HQDS A QUEUE|<XCC:QUEUES IN IT");
+
+	for (size_t i = 0; table && i < a->nodes; i++) {
+		const struct analysed_node *n = &a->node[i];
+		char xccs[256], gpu[GPU_NAME_SHORT];
+
+		table_row(table);
+		table_cell(table, "%s", gpu_name_short(gpu, analysis_gpu(a, n->gpu_id), n->gpu_id));
+		number_cell(table, n->xccs > 0, (uint64_t)n->xccs);
+		table_cell(table, "%zu", n->queues);
+		table_cell(table, "%zu", n->compute);
+		number_cell(table, n->compute_slots > 0, (uint64_t)n->compute_slots);
+		number_cell(table, n->hqds_known, n->mqds);
+		number_cell(table, n->hqds_known, n->hqds);
+		number_cell(table, n->hqds_known, n->mapped);
+		if (n->most == 0)
+			table_cell(table, "%s", TABLE_UNKNOWN);
+		else if (n->least == n->most)
+			table_cell(table, "1:%" PRIu64, n->most);
+		else
+			table_cell(table, "1:%" PRIu64 " to 1:%" PRIu64, n->least, n->most);
+		table_cell(table, "%s", in_each_xcc(n, xccs, sizeof(xccs)));
+	}
+	if (table)
+		table_print(table, stdout);
+	table_free(table);
+}
+
+static void process_line(const struct analysed_process *p)
+{
+	printf("process %d (%s)", (int)p->pid, p->comm);
+	if (p->host_pid > 0 && p->host_pid != p->pid)
+		printf(", host's pid %d", (int)p->host_pid);
+	printf(", seen from %.1f s to %.1f s\n", p->first_seconds, p->last_seconds);
+}
+
+/* Prints which processes used a GPU when the recording began and when it ended. */
+static void show_users(const struct recording *r)
+{
+	json_t *begin = gpu_users_read(json_object_get(recording_head(r), "gpu_processes"));
+	json_t *end = gpu_users_read(json_object_get(recording_ended(r), "gpu_processes"));
+
+	printf("\n5. Processes that used a GPU, of any user\n\n");
+	if (json_array_size(begin) + json_array_size(end) > 0)
+		gpu_users_table(begin, end);
+	else
+		puts(json_is_array(begin) && json_is_array(end) ? "none" : TABLE_UNKNOWN);
+	json_decref(begin);
+	json_decref(end);
+}
+
+/* Prints the five tables and the conclusion. */
+static void show(const struct analysis *a, const struct recording *r)
+{
+	json_t *words = analysis_conclusion(a);
+	const json_t *sentence;
+	size_t i;
+
+	printf("\n1. Queues over time\n\n");
+	if (a->points)
+		analysis_chart(a, stdout);
+	else
+		puts("-");
+	printf("\n2. Ids over time\n");
+	for (i = 0; i < a->count; i++) {
+		putchar('\n');
+		process_line(&a->process[i]);
+		sampling_counts(&a->process[i].sampling, stdout);
+		if (a->process[i].sampling.count > 0)
+			sampling_table(&a->process[i].sampling, a->name, a->names, stdout);
+	}
+	if (a->count == 0)
+		puts("\n-");
+	printf("\n"
+	       "3. Settings of each queue\n");
+	for (i = 0; i < a->count; i++) {
+		putchar('\n');
+		process_line(&a->process[i]);
+		if (a->process[i].count > 0)
+			attribute_table(a, &a->process[i]);
+		else
+			puts(TABLE_UNKNOWN);
+	}
+	if (a->count == 0)
+		puts("\n-");
+	printf("\n"
+	       "4. MQDs and hardware slots (HQDs), highest numbers\n"
+	       "\n");
+	if (a->nodes)
+		node_table(a);
+	else
+		puts("-");
+	show_users(r);
+	printf("\nConclusion\n\n");
+	json_array_foreach(words, i, sentence) printf("%s\n", json_string_value(sentence));
+	json_decref(words);
+}
+
+/* ---- the recording around it ---- */
+
+/* Prints the facts of the recording itself: which command of kfdsched made it, the recorded
+ * command, whether it is complete, and how the command ended. Texts of a recording are not trusted,
+ * so control characters are replaced. */
+static void show_head(const char *dir, const struct recording *r, const struct analysis *a)
+{
+	const json_t *head = recording_head(r), *word;
+	const char *by = json_string_value(json_object_get(head, "made_by"));
+	size_t i;
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s", by ? by : "-");
+	printf("recording %s, made by kfdsched %s: %zu sample%s", dir, plain_text(text), a->samples,
+	       a->samples == 1 ? "" : "s");
+	if (json_is_array(json_object_get(head, "command"))) {
+		fputs(", of", stdout);
+		json_array_foreach(json_object_get(head, "command"), i, word)
+		{
+			snprintf(text, sizeof(text), "%s",
+				 json_is_string(word) ? json_string_value(word) : "?");
+			printf(" %s", plain_text(text));
+		}
+	}
+	putchar('\n');
+	if (!recording_ended(r))
+		puts("The recording was cut off: its last line is missing. The analysis covers the "
+		     "part before it.");
+	if (recording_damaged(r) > 0)
+		printf("%zu line%s could not be read and %s ignored.\n", recording_damaged(r),
+		       recording_damaged(r) == 1 ? "" : "s",
+		       recording_damaged(r) == 1 ? "is" : "are");
+	word = json_object_get(recording_ended(r), "exit_code");
+	if (json_is_integer(word))
+		printf("The command exited with %" JSON_INTEGER_FORMAT ".\n",
+		       json_integer_value(word));
+	word = json_object_get(recording_ended(r), "signal");
+	if (json_is_integer(word))
+		printf("The command was ended by signal %" JSON_INTEGER_FORMAT ".\n",
+		       json_integer_value(word));
+}
+
+/* Returns the analysis with the keys about the recording itself added. */
+static json_t *whole_json(const char *dir, const struct recording *r, const struct analysis *a)
+{
+	json_t *out = analysis_json(a);
+	const json_t *head = recording_head(r), *end = recording_ended(r);
+	json_t *made_by = json_object_get(head, "made_by");
+	json_t *command = json_object_get(head, "command");
+	json_t *name = json_string(dir);
+
+	json_object_set_new(out, "recording", name ? name : json_null());
+	json_object_set_new(out, "made_by",
+			    json_is_string(made_by) ? json_incref(made_by) : json_null());
+	json_object_set_new(out, "command",
+			    json_is_array(command) ? json_incref(command) : json_null());
+	json_object_set_new(out, "complete", json_boolean(end));
+	json_object_set_new(out, "damaged_lines", json_integer((json_int_t)recording_damaged(r)));
+	json_object_set_new(out, "gpu_processes",
+			    json_pack("{s:o,s:o}", "begin",
+				      gpu_users_read(json_object_get(head, "gpu_processes")), "end",
+				      gpu_users_read(json_object_get(end, "gpu_processes"))));
+	static const char *const keys[] = {"reason", "exit_code", "signal"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		json_t *value = json_object_get(end, keys[i]);
+
+		json_object_set_new(out, keys[i],
+				    json_is_string(value) || json_is_integer(value)
+					    ? json_incref(value)
+					    : json_null());
+	}
+	return out;
+}
+
+/* Writes the curve of the queue count to a file. Returns the exit code. */
+static int write_svg(const char *path, const char *dir, const struct analysis *a)
+{
+	FILE *out = fopen(path, "we");
+	char title[320];
+
+	if (!out)
+		return cli_failed(&verb_analyze, "cannot write %s: %s", path, strerror(errno));
+	snprintf(title, sizeof(title), "Queues over time: %.280s", dir);
+	analysis_svg(a, title, out);
+	bool failed = ferror(out);
+
+	if (fclose(out) || failed)
+		return cli_failed(&verb_analyze, "could not write %s", path);
+	return CLI_DONE;
+}
+
+/* Reads the recording and prints the result. A recording that was cut off is evaluated as far as it
+ * goes; one without any complete sample is an error. */
+static int analyze(const struct analyze_options *options)
+{
+	struct recorded_sample sample = {0};
+	struct recording *recording = NULL;
+	struct analysis *a = calloc(1, sizeof(*a));
+	char why[RECORDING_WHY];
+	int code = CLI_FAILED, rc;
+
+	if (!a)
+		return cli_failed(&verb_analyze, "no memory");
+	if (recording_open(options->dir, &recording, why)) {
+		cli_failed(&verb_analyze, "%s", why);
+		goto out;
+	}
+	analysis_nodes(a, json_object_get(recording_head(recording), "nodes"));
+	while ((rc = recording_next(recording, &sample)) > 0 &&
+	       (rc = analysis_add(a, &sample)) == 0)
+		;
+	if (rc < 0) {
+		cli_failed(&verb_analyze, "cannot analyze %s: %s", options->dir, strerror(-rc));
+		goto out;
+	}
+	if (a->samples == 0) {
+		cli_failed(&verb_analyze,
+			   "there is no complete sample in %s: the recording ended before the "
+			   "first one, or is damaged",
+			   options->dir);
+		goto out;
+	}
+	code = options->svg ? write_svg(options->svg, options->dir, a) : CLI_DONE;
+	if (options->json) {
+		json_t *out = whole_json(options->dir, recording, a);
+
+		plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+		putchar('\n');
+		json_decref(out);
+	} else {
+		show_head(options->dir, recording, a);
+		show(a, recording);
+	}
+out:
+	recorded_sample_free(&sample);
+	recording_close(recording);
+	analysis_free(a);
+	free(a);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct analyze_options wanted = {0};
+	const struct verb_option options[] = {
+		{OPTION_TEXT("svg", &wanted.svg)},
+		{OPTION_JSON(&wanted.json)},
+		{OPTION_TEXT("directory of a recording", &wanted.dir), .word = true},
+		{0},
+	};
+	int code = options_read(&verb_analyze, argc, argv, options);
+
+	return code == CLI_GO_ON ? analyze(&wanted) : code;
+}
+
+const struct verb verb_analyze = {
+	.name = "analyze",
+	.summary = "summarize the queues in a recording",
+	.usage = "DIR [--svg FILE] [--json]",
+	.help = "Reads a directory that monitor --record or record has made, also one that was cut off, and\n"
+		"prints: the number of queues over time; their ids, and the share of the samples with each\n"
+		"id; the settings of each queue, and whether they changed; the number of hardware slots\n"
+		"(HQDs) of a queue, which depends on the number of XCCs; the processes that used a GPU at\n"
+		"the begin and at the end, with their role for the daemon; and conclusions.\n"
+		"\n"
+		"  --svg FILE  plots the number of queues over time\n"
+		"  --json      one object; docs/reference/recordings.md describes the keys\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched analyze run1\n"
+		"  kfdsched analyze run1 --json | jq -r '.conclusion[]'\n",
+	.run = run,
+};

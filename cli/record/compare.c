@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched compare: compares two recordings, two running processes, one of each, or two commands
+ * that are recorded for it. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/record/compare.h"
+#include "cli/record/record.h"
+#include "cli/util/interrupt.h"
+#include "cli/util/parse_options.h"
+#include "common/clock.h"
+#include "common/text.h"
+
+/* Samples of a running process: enough to see whether its queues change all the time. */
+#define LIVE_SAMPLES 5u
+#define LIVE_US 200e3
+#define COMMAND_US 1e6 /* between the samples of a command, which are taken until it ends */
+/* Ends the words of the first command. */
+#define SECOND "::"
+
+struct job {
+	const char *words[2]; /* directories or pids; NULL: the commands are compared */
+	char **commands[2];
+	const char *socket;
+	const char *dir;       /* where the recordings of the commands are kept; NULL: nowhere */
+	unsigned long samples; /* 0: the default */
+	double interval_us;    /* 0: the default */
+	bool json;
+};
+
+/* ---- a recording ---- */
+
+/* Returns a number of the recording's last line; -1: not known. */
+static int ended_with(const struct recording *recording, const char *key)
+{
+	const json_t *value = json_object_get(recording_ended(recording), key);
+
+	return json_is_integer(value) ? (int)json_integer_value(value) : -1;
+}
+
+/* Reads a whole recording into the analysis. One that was cut off or is damaged is used as far as
+ * it can be read. */
+static int read_recording(struct side *side)
+{
+	struct recorded_sample sample = {0};
+	struct recording *recording;
+	char why[RECORDING_WHY];
+	int rc = recording_open(side->dir, &recording, why);
+
+	if (rc)
+		return cli_failed(&verb_compare, "%s", why);
+	analysis_nodes(&side->analysis, json_object_get(recording_head(recording), "nodes"));
+	while ((rc = recording_next(recording, &sample)) > 0 &&
+	       (rc = analysis_add(&side->analysis, &sample)) == 0)
+		;
+	if (rc == 0 && (!recording_ended(recording) || recording_damaged(recording) > 0))
+		fprintf(stderr,
+			"kfdsched compare: %s was cut off or damaged; comparing its readable "
+			"part\n",
+			side->name);
+	side->exit_code = ended_with(recording, "exit_code");
+	side->signal = ended_with(recording, "signal");
+	recorded_sample_free(&sample);
+	recording_close(recording);
+	if (rc < 0)
+		return cli_failed(&verb_compare, "cannot read %s: %s", side->name, strerror(-rc));
+	if (side->analysis.samples == 0)
+		return cli_failed(&verb_compare,
+				  "there is no complete sample in %s: the recording ended before "
+				  "the first one, or is damaged",
+				  side->name);
+	return CLI_DONE;
+}
+
+/* ---- a process ---- */
+
+/* Prepares to sample a running process. */
+static int open_process(struct side *side, const char *socket)
+{
+	const struct observe_options options = {.pid = side->process.pid, .socket = socket};
+	json_t *nodes = recording_nodes();
+
+	analysis_nodes(&side->analysis, nodes);
+	json_decref(nodes);
+	side->observer = observe_open(&options);
+	return side->observer ? CLI_DONE : cli_failed(&verb_compare, "no memory");
+}
+
+/* Takes one sample of a running process and adds it to the analysis. */
+static int look(struct side *side, double seconds)
+{
+	struct recorded_process process = {.pid = side->process.pid,
+					   .started = side->process.started};
+	const struct recorded_sample sample = {
+		.phase = RECORDED_SAMPLE, .seconds = seconds, .process = &process, .count = 1};
+	const char *unknown;
+	int rc = observe_sample(side->observer, &side->observation);
+
+	if (rc == -ESRCH)
+		return cli_failed(&verb_compare, "process %d has ended", (int)side->process.pid);
+	if (rc)
+		return cli_failed(&verb_compare, "cannot read process %d: %s",
+				  (int)side->process.pid, strerror(-rc));
+	/* The list stays owned by the observation; analysis_add() copies from it. */
+	process.queues = *recorded_best(&side->observation, &process.source, &unknown);
+	if (process.source == OBSERVE_NOBODY)
+		return cli_failed(&verb_compare, "process %d (%s): no source reports queues: %s",
+				  (int)side->process.pid, side->process.comm, unknown);
+	snprintf(process.comm, sizeof(process.comm), "%s", side->process.comm);
+	process.host_pid = side->observation.host_pid;
+	return analysis_add(&side->analysis, &sample)
+		       ? cli_failed(&verb_compare, "out of memory for a sample")
+		       : CLI_DONE;
+}
+
+/* Samples the sides that are running processes, both at the same time. A signal to stop ends it
+ * early, but not before the first sample. */
+static int watch(const struct job *job, struct side *sides)
+{
+	uint64_t interval_ns =
+		(uint64_t)((job->interval_us > 0 ? job->interval_us : LIVE_US) * 1e3);
+	unsigned long samples = job->samples ? job->samples : LIVE_SAMPLES;
+	uint64_t began = clock_ns();
+
+	for (unsigned long n = 0; n < samples; n++) {
+		if (stop_sleep_until(began + n * interval_ns) && n > 0)
+			return CLI_DONE;
+		for (unsigned i = 0; i < 2; i++) {
+			int code = sides[i].dir
+					   ? CLI_DONE
+					   : look(&sides[i], (double)(clock_ns() - began) / 1e9);
+
+			if (code != CLI_DONE)
+				return code;
+		}
+	}
+	return CLI_DONE;
+}
+
+/* ---- a recording or a process ---- */
+
+/* Opens a side. A number is a process; a directory whose name is a number has to be written with a
+ * slash (./4711). */
+static int take_side(const char *word, const char *socket, struct side *side)
+{
+	char sentence[PROCESS_SENTENCE];
+	int pid, rc;
+
+	snprintf(side->name, sizeof(side->name), "%s", word);
+	plain_text(side->name);
+	if (word[0] == '\0' || word[strspn(word, "0123456789")] != '\0') {
+		side->dir = word;
+		return read_recording(side);
+	}
+	pid = cli_pid(word);
+	if (pid == 0)
+		return cli_usage(&verb_compare, "'%s' is neither a process id nor a directory",
+				 word);
+	rc = process_read(pid, &side->process);
+	if (rc == -ESRCH)
+		return cli_failed(&verb_compare,
+				  "there is no process %d; for a directory with that name use ./%d",
+				  pid, pid);
+	if (rc)
+		return cli_failed(&verb_compare, "%s", process_sentence(sentence, pid, rc));
+	snprintf(side->name, sizeof(side->name), "process %d", pid);
+	return open_process(side, socket);
+}
+
+static int take_sides(const struct job *job, struct side *sides)
+{
+	int code = take_side(job->words[0], job->socket, &sides[0]);
+
+	if (code == CLI_DONE)
+		code = take_side(job->words[1], job->socket, &sides[1]);
+	if (code != CLI_DONE)
+		return code;
+	if (!sides[0].dir || !sides[1].dir)
+		return watch(job, sides);
+	if (job->samples || job->interval_us > 0)
+		return cli_usage(&verb_compare,
+				 "--samples and --interval apply to processes and commands, but "
+				 "both sides are recordings");
+	return CLI_DONE;
+}
+
+/* ---- two commands ---- */
+
+/* Where the two commands are recorded. */
+struct folder {
+	char top[PATH_MAX];
+	char side[2][PATH_MAX]; /* "top/a" and "top/b" */
+};
+
+/* Creates the directory that the user has named, or else one for temporary files. */
+static int make_folder(const char *dir, struct folder *folder)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	if (dir)
+		snprintf(folder->top, sizeof(folder->top), "%s", dir);
+	else
+		snprintf(folder->top, sizeof(folder->top), "%s/kfdsched-compare-XXXXXX",
+			 tmp && tmp[0] == '/' ? tmp : "/tmp");
+	if (strlen(folder->top) > PATH_MAX - 3)
+		return cli_failed(&verb_compare, "the name of the directory is too long");
+	if (dir ? mkdir(folder->top, 0700) != 0 : !mkdtemp(folder->top))
+		return cli_failed(&verb_compare, "cannot create the directory %s: %s%s",
+				  folder->top, strerror(errno),
+				  errno == EEXIST ? "; choose one that does not exist" : "");
+	for (unsigned i = 0; i < 2; i++) {
+		size_t n = strlen(folder->top);
+
+		memcpy(folder->side[i], folder->top, n);
+		memcpy(folder->side[i] + n, i ? "/b" : "/a", 3);
+	}
+	return CLI_DONE;
+}
+
+/* Removes the directory with both recordings, which have no subdirectories. */
+static void remove_folder(const struct folder *folder)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		DIR *dir = opendir(folder->side[i]);
+		const struct dirent *entry;
+
+		while (dir && (entry = readdir(dir)))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+		if (dir)
+			closedir(dir);
+		rmdir(folder->side[i]);
+	}
+	rmdir(folder->top);
+}
+
+/* Writes the words of a command into the name of its side, cut to its size. */
+static void name_command(struct side *side, char *const *command)
+{
+	size_t n = 0;
+
+	for (; *command && n < sizeof(side->name); command++)
+		n += (size_t)snprintf(side->name + n, sizeof(side->name) - n, "%s%s", n ? " " : "",
+				      *command);
+	plain_text(side->name);
+}
+
+/* Records both commands at the same time and reads the recordings. codes[]: their exit codes. */
+static int record_sides(const struct job *job, struct side *sides, int codes[2])
+{
+	struct folder folder;
+	struct record_options options[2];
+	int rc, code = make_folder(job->dir, &folder);
+
+	if (code != CLI_DONE)
+		return code;
+	for (unsigned i = 0; i < 2; i++) {
+		name_command(&sides[i], job->commands[i]);
+		sides[i].dir = folder.side[i];
+		options[i] = (struct record_options){
+			.dir = folder.side[i],
+			.socket = job->socket,
+			.prefix = i ? "kfdsched compare: B" : "kfdsched compare: A",
+			.command = job->commands[i],
+			.interval_us = job->interval_us > 0 ? job->interval_us : COMMAND_US,
+			.samples = job->samples ? job->samples : RECORD_SAMPLES_MAX,
+			.to_stderr = job->json,
+			.temporary = !job->dir,
+		};
+	}
+	rc = record_two(options, codes);
+	if (rc)
+		code = cli_failed(&verb_compare, "cannot start a process: %s", strerror(-rc));
+	for (unsigned i = 0; code == CLI_DONE && i < 2; i++)
+		code = read_recording(&sides[i]);
+	if (!job->dir)
+		remove_folder(&folder);
+	/* They point into `folder`, and only their names are needed from here on. */
+	sides[0].dir = sides[1].dir = "";
+	return code;
+}
+
+/* ---- the whole ---- */
+
+/* Compares the two sides and prints the result. */
+static int compare_sides(const struct job *job, const struct side *sides)
+{
+	struct comparison *c = calloc(1, sizeof(*c));
+
+	if (!c || comparison_make(&sides[0].analysis, &sides[1].analysis, c)) {
+		free(c);
+		return cli_failed(&verb_compare, "out of memory for the comparison");
+	}
+	if (job->json) {
+		json_t *out = compare_json(c, sides);
+
+		plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+		putchar('\n');
+		json_decref(out);
+	} else {
+		compare_show(c, sides);
+	}
+	comparison_free(c);
+	free(c);
+	return CLI_DONE;
+}
+
+/* Reads, samples or records both sides and compares them. The exit code of a command is passed on,
+ * that of the first one before that of the second one. */
+static int compare(const struct job *job)
+{
+	struct side *sides = calloc(2, sizeof(*sides));
+	int code, codes[2] = {CLI_DONE, CLI_DONE};
+
+	if (!sides)
+		return cli_failed(&verb_compare, "no memory");
+	for (unsigned i = 0; i < 2; i++)
+		sides[i].exit_code = sides[i].signal = -1;
+	code = job->words[0] ? take_sides(job, sides) : record_sides(job, sides, codes);
+	if (code == CLI_DONE)
+		code = compare_sides(job, sides);
+	for (unsigned i = 0; i < 2; i++) {
+		observe_close(sides[i].observer);
+		observation_free(&sides[i].observation);
+		analysis_free(&sides[i].analysis);
+	}
+	free(sides);
+	return codes[0] ? codes[0] : codes[1] ? codes[1] : code;
+}
+
+/* Cuts the words behind the options at the first SECOND into two commands. */
+static int split_commands(char **command, struct job *job)
+{
+	char **end = command;
+
+	while (*end && strcmp(*end, SECOND) != 0)
+		end++;
+	if (end == command)
+		return cli_usage(&verb_compare, "no command before " SECOND);
+	if (!*end || !end[1])
+		return cli_usage(&verb_compare, "no command behind " SECOND);
+	*end = NULL;
+	job->commands[0] = command;
+	job->commands[1] = end + 1;
+	return CLI_GO_ON;
+}
+
+static int run(int argc, char **argv)
+{
+	struct job job = {0};
+	const struct verb_option options[] = {
+		{OPTION_COUNT("samples", &job.samples, 1, RECORD_SAMPLES_MAX, "1 to 1000000")},
+		{OPTION_SECONDS("interval", &job.interval_us, RECORD_INTERVAL_MIN_US,
+				RECORD_INTERVAL_MAX_US,
+				"seconds, or a time such as 100ms, of 1ms to a day")},
+		{OPTION_NAME("output", &job.dir, PATH_MAX, "a folder"), .letter = 'o'},
+		{OPTION_JSON(&job.json)},
+		{OPTION_SOCKET(&job.socket)},
+		{OPTION_TEXT("directory or process id", &job.words[0]), .word = true},
+		{OPTION_TEXT("second directory or process id", &job.words[1]), .word = true},
+		{0},
+	};
+	bool two_commands = false;
+	char **command;
+	int code;
+
+	for (int i = 1; i < argc; i++)
+		two_commands = two_commands || strcmp(argv[i], SECOND) == 0;
+	if (two_commands) {
+		code = options_before_command(&verb_compare, argc, argv, options, &command);
+		if (code == CLI_GO_ON)
+			code = split_commands(command, &job);
+	} else {
+		code = options_read(&verb_compare, argc, argv, options);
+		if (code == CLI_GO_ON && job.dir)
+			code = cli_usage(&verb_compare,
+					 "-o applies to two commands only: -- COMMAND " SECOND
+					 " COMMAND");
+	}
+	if (code != CLI_GO_ON)
+		return code;
+	code = stop_begin();
+	if (code)
+		return cli_failed(&verb_compare, "cannot handle signals: %s", strerror(-code));
+	return compare(&job);
+}
+
+const struct verb verb_compare = {
+	.name = "compare",
+	.summary = "compare the queues of two runs or processes: ids, waiting work",
+	.usage = "[--samples N] [--interval S] [-o DIR] [--json] [--socket PATH] "
+		 "DIR|PID DIR|PID | -- COMMAND [ARGUMENT]... :: COMMAND [ARGUMENT]...",
+	.help = "Compares the queues of two recordings (monitor --record, record), of two running processes,\n"
+		"which are sampled for a second, or of a recording and a process. Prints the ids that both or\n"
+		"only one side has, counts and types of queues, and whether they stayed the same; whether ids\n"
+		"can be predicted from one run to the next; how many packets waited, in how many samples, at\n"
+		"the median and at most, and which process had more waiting work; whether both use the same\n"
+		"GPUs, and whether their compute queues fit the slots.\n"
+		"Processes of a recording are compared in the order of their pids.\n"
+		"\n"
+		"With two commands, separated by '::', both are started at the same time, recorded until\n"
+		"they end, as by 'kfdsched record', and compared. Ctrl-C ends both; the samples taken so far\n"
+		"are compared.\n"
+		"\n"
+		"  --samples N    number of samples; of processes: default 5; of commands: the highest\n"
+		"                 number, default: until they end\n"
+		"  --interval S   seconds between samples, or a time such as 100ms; default: 200ms for\n"
+		"                 processes, 1s for commands\n"
+		"  -o, --output DIR  keeps the recordings of the two commands in the new directory DIR, as\n"
+		"                 DIR/a and DIR/b; without it they are removed\n"
+		"  --json         one object; docs/reference/recordings.md describes the keys\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched compare run1 run2\n"
+		"  kfdsched compare -o both -- kfdsched run --priority online -- ./serve :: ./train\n",
+	.exits =
+		"0 success; with two commands the exit code of the first one that did not end with 0, and\n128 + N if signal N ended it; 1 if they could not be recorded or compared, 2 usage error.",
+	.run = run,
+};

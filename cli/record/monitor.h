@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples the queues of one process repeatedly, prints a line for each sample and, at the end, a
+ * summary of all samples. Used by the commands monitor and watch; watch has several monitors
+ * at once:
+ *
+ *	stop_begin(); monitor_open(verb, &options, &m) for each;
+ *	until stop_asked(): sleep until the earliest monitor_due(), then monitor_sample();
+ *	monitor_close(m) for each.
+ *
+ * Threads: none. Errors are printed on stderr, as messages of the command.
+ */
+#ifndef KFDSHIM_CLI_RECORD_MONITOR_H
+#define KFDSHIM_CLI_RECORD_MONITOR_H
+
+#include <jansson.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/util/command.h"
+
+struct monitor_options {
+	pid_t pid;
+	double seconds;	    /* duration; 0: until the process ends, or a signal stops it */
+	double interval_us; /* between samples; > 0 */
+	unsigned sources;   /* mask of OBSERVE_BIT(); 0: chosen to suit the interval */
+	const char *socket; /* of the daemon; NULL: ask_socket() */
+	const char *record; /* directory for a recording; NULL: nothing is recorded */
+	bool json;	    /* print only one object at the end, no line per sample */
+	bool one_line;	    /* print that object on one line */
+	bool labelled;	    /* put the process's pid in front of each line */
+};
+
+/* us. With shorter intervals the daemon is not queried, unless `sources` names it, because its
+ * reply is long and its worker has to schedule meanwhile. */
+#define MONITOR_DAEMON_US 100e3
+
+struct monitor;
+
+/*
+ * Opens the sources, begins the recording and takes the first sample. *options is copied, the
+ * strings in it are borrowed until monitor_close().
+ * Returns CLI_DONE and *out; otherwise prints an error and returns the exit code: there is no
+ * such process, no source reports its queues, or the directory cannot be made.
+ */
+int monitor_open(const struct verb *verb, const struct monitor_options *options,
+		 struct monitor **out);
+/* Returns when the next sample is due (CLOCK_MONOTONIC, ns). UINT64_MAX: never, because the
+ * time is over, the process has ended, or the recording cannot be written. */
+uint64_t monitor_due(const struct monitor *monitor);
+/* Takes a sample, prints its line, and sets the time of the next sample. */
+void monitor_sample(struct monitor *monitor);
+/* Prints the summary (as JSON on stdout if options.json), completes the recording and frees the
+ * monitor. Returns the exit code: CLI_FAILED if no source ever reported queues, or if the
+ * recording could not be completed. */
+int monitor_close(struct monitor *monitor);
+
+/* Does all of that for one process, until its time is over, it ends, or a signal stops
+ * the command. The caller has called stop_begin() (cli/util/interrupt.h). Returns the exit code. */
+int monitor_process(const struct verb *verb, const struct monitor_options *options);
+
+#endif

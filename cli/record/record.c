@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kfdsched record: records the queues of a command, from before its start until after its end, and
+ * its output, in one directory.
+ */
+#include "cli/record/record.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/inspect/process.h"
+#include "cli/record/gpu_users.h"
+#include "cli/record/recording.h"
+#include "cli/util/child_output.h"
+#include "cli/util/descendants.h"
+#include "cli/util/gpus.h"
+#include "cli/util/interrupt.h"
+#include "cli/util/parse_options.h"
+#include "common/clock.h"
+#include "common/proc_stat.h"
+#include "common/text.h"
+#include "common/wait.h"
+#include "kfd/device.h"
+
+#define PROCESSES 1024u
+/* Longest wait after the end of the command until the driver no longer lists its processes, because
+ * the driver notices the end of a process late. */
+#define GONE_NS UINT64_C(2000000000)
+
+/* A process whose queues are sampled until it ends. */
+struct watched {
+	struct observer *observer;
+	struct process_identity process;
+};
+
+struct session {
+	const struct record_options *options;
+	struct recorder *recorder;
+	struct shown shown;
+	struct watched list[PROCESSES];
+	size_t count;
+	struct observation observation;
+	uint64_t began_ns;
+	char why[RECORDING_WHY];
+	bool broken; /* the recording could not be written */
+	int taken;   /* samples while the command ran */
+	size_t most; /* highest number of queues in a sample */
+};
+
+static double seconds_now(const struct session *s)
+{
+	return (double)((clock_ns() - s->began_ns) / 1000) / 1e6;
+}
+
+/* ---- one sample ---- */
+
+/* Samples one process and appends the result to the array `processes`. Returns the number
+ * of its queues. */
+static size_t look(struct session *s, struct watched *w, json_t *processes)
+{
+	enum observe_source source;
+	const char *unknown;
+
+	if (observe_sample(w->observer, &s->observation))
+		return 0;
+	const struct observe_list *queues = recorded_best(&s->observation, &source, &unknown);
+	const struct recorded_word word = {
+		.pid = w->process.pid,
+		.host_pid = s->observation.host_pid,
+		.started = w->process.started,
+		.comm = w->process.comm,
+		.source = source,
+		.unknown = unknown,
+		.queues = queues,
+	};
+
+	json_array_append_new(processes, recorded_word_json(&word));
+	return queues->count;
+}
+
+/* Updates the list of sampled processes: removes those that have ended, adds those of
+ * `pids` that are new. */
+static void watch(struct session *s, const pid_t *pids, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (process_is(&s->list[i].process))
+			s->list[kept++] = s->list[i];
+		else
+			observe_close(s->list[i].observer);
+	}
+	s->count = kept;
+	for (size_t i = 0; i < count; i++) {
+		const struct observe_options observe = {.pid = pids[i],
+							.socket = s->options->socket};
+		struct watched w = {0};
+		bool known = false;
+
+		for (size_t k = 0; k < s->count; k++)
+			known = known || s->list[k].process.pid == pids[i];
+		if (known || s->count == PROCESSES || process_read(pids[i], &w.process))
+			continue;
+		w.observer = observe_open(&observe);
+		if (w.observer)
+			s->list[s->count++] = w;
+	}
+}
+
+/* Lists GPU processes: descendants of the command if `own` is set (also those that have the device
+ * open but no queue yet), else all. Returns their number. */
+static size_t gpu_processes(const struct session *s, bool own, pid_t *out)
+{
+	pid_t users[PROCESSES];
+	int using = observe_processes(s->options->socket, users, PROCESSES);
+	int n, kept = 0;
+
+	using = using<0 ? 0 : using>(int) PROCESSES ? (int)PROCESSES : using;
+	if (!own) {
+		memcpy(out, users, (size_t) using * sizeof(*out));
+		return (size_t) using;
+	}
+	n = descendants_of(getpid(), out, PROCESSES);
+	for (int i = 0; i < n; i++) {
+		bool uses = false;
+
+		for (int k = 0; k < using && !uses; k++)
+			uses = users[k] == out[i];
+		if (uses || kfd_device_opened_by(out[i], UINT_MAX) == 1)
+			out[kept++] = out[i];
+	}
+	return (size_t)kept;
+}
+
+/* Takes one sample of phase `phase`. After a write error s->broken is set, and no more
+ * samples are taken. */
+static void sample(struct session *s, const char *phase, bool own)
+{
+	json_t *processes = json_array();
+	pid_t pids[PROCESSES];
+	double seconds = seconds_now(s);
+	const char *mqds = NULL, *hqds = NULL;
+	size_t queues = 0, bytes;
+
+	watch(s, pids, gpu_processes(s, own, pids));
+	for (size_t i = 0; i < s->count; i++) {
+		queues += look(s, &s->list[i], processes);
+		if (!mqds)
+			mqds = observe_raw(s->list[i].observer, OBSERVE_MQD, &bytes);
+		if (!hqds)
+			hqds = observe_raw(s->list[i].observer, OBSERVE_HQD, &bytes);
+	}
+	size_t seen = json_array_size(processes);
+
+	if (recorder_sample(s->recorder, phase, seconds, processes, mqds, hqds, s->why)) {
+		s->broken = true;
+		cli_failed(&verb_record,
+			   "%s; the samples recorded before are kept, and the command continues",
+			   s->why);
+		return;
+	}
+	if (queues > s->most && own)
+		s->most = queues;
+	s->taken += own;
+	fprintf(stderr, "%s: [%3.0fs] %s: %zu process%s, %zu queue%s\n", s->options->prefix,
+		seconds, own ? "sample" : phase, seen, seen == 1 ? "" : "es", queues,
+		queues == 1 ? "" : "s");
+}
+
+static void forget(struct session *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		observe_close(s->list[i].observer);
+	s->count = 0;
+}
+
+/* ---- course of a recording ---- */
+
+static json_t *command_json(char **command)
+{
+	json_t *list = json_array();
+
+	for (; *command; command++) {
+		json_t *word = json_string(*command);
+
+		json_array_append_new(list, word ? word : json_string("?"));
+	}
+	return list;
+}
+
+static int open_folder(struct session *s)
+{
+	json_t *sources = json_array();
+
+	for (enum observe_source o = OBSERVE_NOBODY + 1; o < OBSERVE_SOURCES; o++)
+		if (o != OBSERVE_TRAP) /* OBSERVE_ALL has all sources but this one */
+			json_array_append_new(sources, json_string(observe_source_name(o)));
+	json_t *head = json_pack("{s:s,s:n,s:n,s:o,s:I,s:o,s:o}", "made_by", "record", "pid",
+				 "comm", "command", command_json(s->options->command),
+				 "interval_us", (json_int_t)s->options->interval_us, "sources",
+				 sources, "gpu_processes", gpu_users_now(s->options->socket));
+	int rc = recorder_open(s->options->dir, head, &s->recorder, s->why);
+
+	json_decref(head);
+	return rc ? cli_failed(&verb_record, "%s", s->why) : CLI_DONE;
+}
+
+static int start(struct session *s)
+{
+	int out = recorder_file(s->recorder, "stdout.txt", s->why);
+	int err = out < 0 ? -1 : recorder_file(s->recorder, "stderr.txt", s->why);
+
+	if (err < 0) {
+		if (out >= 0)
+			close(out);
+		return cli_failed(&verb_record, "%s", s->why);
+	}
+	int rc = shown_start(&s->shown, s->options->command, out, err,
+			     s->options->to_stderr ? STDERR_FILENO : STDOUT_FILENO, STDERR_FILENO);
+
+	if (rc)
+		return cli_failed(&verb_record, "cannot start '%s': %s", s->options->command[0],
+				  strerror(-rc));
+	return CLI_DONE;
+}
+
+/* Takes the samples while the command runs, then waits for its end or for a request to stop. */
+static void follow(struct session *s)
+{
+	uint64_t interval = (uint64_t)(s->options->interval_us * 1e3);
+	uint64_t begin = clock_ns();
+
+	for (unsigned long n = 1; n <= s->options->samples && !s->broken; n++) {
+		uint64_t due = begin + n * interval;
+
+		/* Skip a sample that is late by more than an interval. */
+		if (clock_ns() > due + interval)
+			continue;
+		shown_wait(&s->shown, due);
+		if (s->shown.ended || stop_asked())
+			break;
+		sample(s, "sample", true);
+	}
+	if (!stop_asked())
+		shown_wait(&s->shown, UINT64_MAX);
+}
+
+/* Waits until the driver lists no process that has ended, but at most GONE_NS, so that the final
+ * sample has no stale processes. */
+static void wait_until_gone(const struct session *s)
+{
+	uint64_t end = clock_ns() + GONE_NS;
+	bool there = true;
+
+	while (there && clock_ns() < end) {
+		pid_t users[PROCESSES];
+		int n = observe_processes(s->options->socket, users, PROCESSES);
+
+		there = false;
+		for (int i = 0; i < n && i < (int)PROCESSES; i++) {
+			struct proc_stat stat;
+
+			there = there || !proc_stat(users[i], &stat) || stat.state == 'Z';
+		}
+		if (there)
+			sleep_ns(50000000);
+	}
+}
+
+static json_t *end_json(const struct session *s, bool stopped)
+{
+	bool exited = WIFEXITED(s->shown.status);
+
+	return json_pack("{s:s,s:o,s:o}", "reason", stopped ? "stopped" : "done", "exit_code",
+			 exited ? json_integer(WEXITSTATUS(s->shown.status)) : json_null(),
+			 "signal", exited ? json_null() : json_integer(WTERMSIG(s->shown.status)));
+}
+
+/* Writes the last line of the recording: how the command ended, and which processes use a GPU
+ * now. */
+static void complete(struct session *s, bool stopped)
+{
+	json_t *end = end_json(s, stopped);
+
+	json_object_set_new(end, "gpu_processes", gpu_users_now(s->options->socket));
+	if (recorder_end(s->recorder, end, s->why) == 0)
+		return;
+	s->broken = true;
+	cli_failed(&verb_record, "%s", s->why);
+}
+
+/* Prints the summary: a line on stderr, with --json also an object on stdout. */
+static void tell(const struct session *s, bool stopped)
+{
+	const struct record_options *options = s->options;
+	char how[64];
+
+	if (WIFSIGNALED(s->shown.status))
+		snprintf(how, sizeof(how), "was ended by SIG%s",
+			 sigabbrev_np(WTERMSIG(s->shown.status)) ?: "?");
+	else
+		snprintf(how, sizeof(how), "exited with %d", WEXITSTATUS(s->shown.status));
+	fprintf(stderr, "%s: the command %s%s; %d sample%s%s%s%s\n", options->prefix, how,
+		stopped ? ", because it was interrupted" : "", s->taken, s->taken == 1 ? "" : "s",
+		options->temporary ? "" : " in ", options->temporary ? "" : options->dir,
+		s->taken == 0 ? ", because it ended before the first one was due: use a shorter "
+				"--interval"
+		: options->temporary ? ""
+				     : "; summarize them with 'kfdsched analyze'");
+	if (s->shown.lost)
+		fprintf(stderr,
+			"%s: the directory does not have all of its output, because it could not "
+			"be written\n",
+			options->prefix);
+	if (!options->json)
+		return;
+	json_t *out = end_json(s, stopped);
+	json_t *dir = json_string(options->dir);
+
+	json_object_set_new(out, "recorded_in", dir ? dir : json_null());
+	json_object_set_new(out, "command", command_json(options->command));
+	json_object_set_new(out, "samples", json_integer(s->taken));
+	json_object_set_new(out, "most_queues",
+			    s->taken ? json_integer((json_int_t)s->most) : json_null());
+	json_object_set_new(out, "seconds", json_real(seconds_now(s)));
+	json_object_set_new(out, "complete", json_boolean(!s->broken && !s->shown.lost));
+	json_object_set_new(out, "gpus", gpus_json());
+	plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	putchar('\n');
+	json_decref(out);
+}
+
+int record_command(const struct record_options *options)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int code, rc;
+
+	if (!s)
+		return cli_failed(&verb_record, "out of memory");
+	s->options = options;
+	s->began_ns = clock_ns();
+	rc = stop_begin();
+	code = rc ? cli_failed(&verb_record, "cannot handle signals: %s", strerror(-rc))
+		  : open_folder(s);
+	if (code == CLI_DONE) {
+		sample(s, "baseline", false);
+		forget(s);
+		code = s->broken ? CLI_FAILED : start(s);
+	}
+	if (code == CLI_DONE) {
+		follow(s);
+		bool stopped = stop_asked();
+
+		shown_stop(&s->shown);
+		shown_finish(&s->shown);
+		forget(s);
+		if (!s->broken) {
+			wait_until_gone(s);
+			sample(s, "final", false);
+		}
+		if (!s->broken)
+			complete(s, stopped);
+		tell(s, stopped);
+		/* If the user has stopped the command, its exit code is not a failure. */
+		if (s->broken || s->shown.lost)
+			code = CLI_FAILED;
+		else if (!stopped)
+			code = cli_exit_code(s->shown.status);
+	}
+	forget(s);
+	observation_free(&s->observation);
+	recorder_close(s->recorder);
+	free(s);
+	return code;
+}
+
+/* ---- options ---- */
+
+/* Writes the name of a directory in the current directory: "record-20260102-150405". */
+static const char *default_dir(char text[64])
+{
+	time_t now = clock_timespec(clock_of(CLOCK_REALTIME)).tv_sec;
+	struct tm local;
+
+	localtime_r(&now, &local);
+	strftime(text, 64, "record-%Y%m%d-%H%M%S", &local);
+	return text;
+}
+
+static int run(int argc, char **argv)
+{
+	struct record_options wanted = {
+		.samples = 10, .interval_us = 10e6, .prefix = "kfdsched record"};
+	const struct verb_option options[] = {
+		{OPTION_COUNT("samples", &wanted.samples, 1, RECORD_SAMPLES_MAX, "1 to 1000000")},
+		{OPTION_SECONDS("interval", &wanted.interval_us, RECORD_INTERVAL_MIN_US,
+				RECORD_INTERVAL_MAX_US,
+				"seconds, or a time such as 100ms, of 1ms to a day")},
+		{OPTION_NAME("output", &wanted.dir, PATH_MAX, "a folder"), .letter = 'o'},
+		{OPTION_JSON(&wanted.json)},
+		{OPTION_SOCKET(&wanted.socket)},
+		{0},
+	};
+	int code = options_before_command(&verb_record, argc, argv, options, &wanted.command);
+	char dir[64];
+
+	if (code != CLI_GO_ON)
+		return code;
+	if (!*wanted.command)
+		return cli_usage(&verb_record, "no command");
+	if (!wanted.dir)
+		wanted.dir = default_dir(dir);
+	/* With --json, stdout is reserved for the JSON object. */
+	wanted.to_stderr = wanted.json;
+	return record_command(&wanted);
+}
+
+const struct verb verb_record = {
+	.name = "record",
+	.summary = "run a command, and record its queues and its output",
+	.usage = "[--samples 10] [--interval 10] [-o DIR] [--json] -- COMMAND [ARGUMENT]...",
+	.help = "Runs COMMAND and records in a new directory: the processes that used a GPU before it began;\n"
+		"samples of the queues of every process that it started and that uses a GPU, with the raw\n"
+		"text of debugfs if it is readable; the processes that use a GPU after its end; and its\n"
+		"output, which is also printed. It runs without libkfdshim.so unless that is preloaded\n"
+		"(kfdsched run). Ctrl-C ends the command; the recording is kept. Processes that another\n"
+		"program starts for it, such as a container engine, are not included: use kfdsched watch.\n"
+		"\n"
+		"  --samples 10     the highest number of samples; then waits for the end of the command\n"
+		"  --interval 10    seconds between samples, or a time such as 100ms\n"
+		"  -o, --output DIR default: record-DATE-TIME in the working directory\n"
+		"  --json           one object at the end on stdout, and the output of the command is not\n"
+		"                   printed there; docs/reference/recordings.md describes the keys\n"
+		"  --socket PATH    where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                   /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched record -o run1 -- python3 train.py\n"
+		"  kfdsched record --interval 1 --samples 60 -o run2 -- kfdsched run --priority offline -- ./serve\n",
+	.exits =
+		"that of COMMAND, 128 + N if signal N ended it; 0 after Ctrl-C; 1 if something could not be\nrecorded, with a line on stderr; 2 usage error.",
+	.run = run,
+};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes and reads a recording: a directory with samples of the queues of processes, and with the
+ * debugfs texts of each sample (docs/reference/recordings.md, Recordings).
+ *
+ * A line of the index is written at once, and after the files that it names. A writer that is
+ * killed therefore leaves a recording that can be read up to the last complete line. A directory
+ * that is read can come from anywhere, so the reader trusts nothing in it: every value is checked,
+ * symbolic links are not followed, and memory is bounded by the longest line, which is limited.
+ *
+ * Threads: one at a time for each recorder and recording. Errors: a negative errno, with an
+ * explanation in `why` where a function takes it.
+ */
+#ifndef KFDSHIM_CLI_RECORD_RECORDING_H
+#define KFDSHIM_CLI_RECORD_RECORDING_H
+
+#include <jansson.h>
+
+#include "cli/inspect/inspect.h"
+
+#define RECORDING_VERSION 1
+#define RECORDING_WHY 384 /* room for an explanation with a path */
+#define RECORDING_INDEX "index.jsonl"
+
+/* ---- writing ---- */
+
+struct recorder;
+
+/*
+ * Creates directory `dir` with mode 0700, because a recording contains addresses in the memory of
+ * processes. An existing directory is used if it is empty. Writes the first line of the index: the
+ * keys of `head` (borrowed), the version, and the nodes of this machine.
+ *
+ * Returns 0, -EEXIST if the directory is not empty, or another negative errno.
+ */
+int recorder_open(const char *dir, json_t *head, struct recorder **out, char why[RECORDING_WHY]);
+void recorder_close(struct recorder *recorder); /* NULL is allowed */
+/* Creates file `name` in the directory, with mode 0600. Returns its fd, which the caller closes, or
+ * a negative errno. */
+int recorder_file(struct recorder *recorder, const char *name, char why[RECORDING_WHY]);
+
+/* The queues of one process as one sample has them. If `source` is OBSERVE_NOBODY, `unknown`
+ * explains why the queues are not known. All pointers are borrowed. */
+struct recorded_word {
+	pid_t pid, host_pid;
+	uint64_t started; /* as in struct proc_stat (common/proc_stat.h) */
+	const char *comm;
+	enum observe_source source;
+	const char *unknown;
+	const struct observe_list *queues;
+};
+/* Selects what a sample records of an observation. Returns the merged queues and in *source the
+ * most trusted source that listed queue ids; without such a source the queues of debugfs mqds,
+ * which have no ids. *source is OBSERVE_NOBODY if there are none either, and *unknown explains why.
+ * The result points into the observation. */
+const struct observe_list *recorded_best(const struct observation *observation,
+					 enum observe_source *source, const char **unknown);
+/* Converts the entry of one process to JSON. Returns NULL if memory is short. */
+json_t *recorded_word_json(const struct recorded_word *word);
+/* Writes one sample: the files with the raw debugfs texts `mqds` and `hqds` (each can be NULL, and
+ * is written only if it has changed), then the line of the index. `processes` is an array of
+ * recorded_word_json() results; its reference is taken, also on an error. `phase`: "baseline",
+ * "sample" or "final". `seconds`: since the recording began. */
+int recorder_sample(struct recorder *recorder, const char *phase, double seconds, json_t *processes,
+		    const char *mqds, const char *hqds, char why[RECORDING_WHY]);
+/* Writes the last line of the index. The reference to `end` is taken. */
+int recorder_end(struct recorder *recorder, json_t *end, char why[RECORDING_WHY]);
+
+/* ---- reading ---- */
+
+#define RECORDED_COMM 64
+
+struct recorded_process {
+	pid_t pid, host_pid; /* host_pid 0: not known */
+	uint64_t started;
+	char comm[RECORDED_COMM]; /* control characters replaced by '?' */
+	enum observe_source source;
+	char unknown[OBSERVE_WHY];
+	struct observe_list queues;
+};
+
+/* Before the command was started, while it ran, and after its end. */
+enum recorded_phase { RECORDED_BASELINE, RECORDED_SAMPLE, RECORDED_FINAL };
+
+/* One sample. The caller zeroes it once, passes it to recording_next() again and again, and frees
+ * it by recorded_sample_free(). The names of processes are cut to RECORDED_COMM - 1 bytes. */
+struct recorded_sample {
+	enum recorded_phase phase;
+	double seconds; /* since the recording began */
+	struct recorded_process *process;
+	size_t count, room;
+};
+/* Frees the sample, which can then be used again. */
+void recorded_sample_free(struct recorded_sample *sample);
+
+struct recording;
+
+/*
+ * Opens the recording in directory `dir` and reads its first line.
+ *
+ * Returns:
+ * 0: *out is open
+ * -ENOENT: no such directory, or no recording in it
+ * -EINVAL: it is not a recording
+ * -EPROTO: it has another version
+ * or another negative errno.
+ */
+int recording_open(const char *dir, struct recording **out, char why[RECORDING_WHY]);
+void recording_close(struct recording *recording); /* NULL is allowed */
+/* Reads the next sample; lines that cannot be read are skipped and counted. Returns 1 if *sample
+ * was filled, 0 at the end, or -ENOMEM. */
+int recording_next(struct recording *recording, struct recorded_sample *sample);
+/* recording_head() returns the first line. recording_ended() returns the `end` object of the
+ * last line; NULL before the last sample was read, or if the recording was not finished.
+ * Both are borrowed. */
+const json_t *recording_head(const struct recording *recording);
+const json_t *recording_ended(const struct recording *recording);
+/* Returns the number of lines so far that could not be read. */
+size_t recording_damaged(const struct recording *recording);
+/* Returns the GPUs of this machine as the first line of a recording has them; NULL if
+ * memory is short. */
+json_t *recording_nodes(void);
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/record/recording.h"
+#include "cli/util/gpus.h"
+#include "common/text.h"
+#include "kfd/topology.h"
+
+/* A raw debugfs text. A new file is written only when the text has changed. */
+struct raw {
+	const char *kind;
+	char *text;
+	char name[32];
+};
+
+struct recorder {
+	int dir, index;
+	unsigned long samples;
+	struct raw mqds, hqds;
+	char path[PATH_MAX]; /* as given by the user, for messages */
+};
+
+/* ---- nodes of this machine ---- */
+
+static json_t *or_null(int64_t value)
+{
+	return value > 0 ? json_integer(value) : json_null();
+}
+
+json_t *recording_nodes(void)
+{
+	struct topology_gpu gpus[TOPOLOGY_GPUS];
+	size_t count = topology_gpus(gpus, TOPOLOGY_GPUS);
+	json_t *nodes = json_array();
+
+	for (size_t i = 0; nodes && i < count; i++) {
+		const struct topology_gpu *g = &gpus[i];
+		json_t *node = json_pack(
+			"{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "gpu_id", (json_int_t)g->gpu_id,
+			"node", (json_int_t)g->node, "gfx_target_version",
+			(json_int_t)g->gfx_target_version, "xccs", (json_int_t)g->xccs,
+			"compute_slots", (json_int_t)g->cp_queues, "sdma_engines",
+			(json_int_t)g->sdma_engines, "xgmi_engines", (json_int_t)g->xgmi_engines,
+			"sdma_queues", (json_int_t)g->sdma_queues);
+
+		gpus_add(node, gpus_name(g->gpu_id));
+		json_array_append_new(nodes, node);
+	}
+	return nodes;
+}
+
+/* ---- directory ---- */
+
+static int cannot(struct recorder *r, const char *what, const char *name, char why[RECORDING_WHY])
+{
+	int error = errno;
+
+	snprintf(why, RECORDING_WHY, "cannot %s %.200s%s%s: %s%s", what, r->path, name ? "/" : "",
+		 name ? name : "", strerror(error),
+		 error == ENOSPC   ? "; free space, or choose another directory"
+		 : error == EACCES ? "; choose a directory with write permission"
+				   : "");
+	return -error;
+}
+
+static bool is_empty(int fd)
+{
+	int copy = dup(fd);
+	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	const struct dirent *entry;
+	bool empty = dir != NULL;
+
+	if (!dir) {
+		if (copy >= 0)
+			close(copy);
+		return false;
+	}
+	while (empty && (entry = readdir(dir)))
+		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	closedir(dir);
+	return empty;
+}
+
+static int open_folder(struct recorder *r, char why[RECORDING_WHY])
+{
+	if (mkdir(r->path, 0700) && errno != EEXIST)
+		return cannot(r, "create the directory", NULL, why);
+	/* O_NOFOLLOW: a symbolic link could lead into a directory of another user, which matters
+	 * if root records. */
+	r->dir = open(r->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->dir < 0)
+		return cannot(r, "use as a directory", NULL, why);
+	if (!is_empty(r->dir)) {
+		snprintf(why, RECORDING_WHY,
+			 "%.200s exists and is not empty; choose a directory that does not exist",
+			 r->path);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+int recorder_file(struct recorder *r, const char *name, char why[RECORDING_WHY])
+{
+	int fd = openat(r->dir, name,
+			O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd : cannot(r, "make", name, why);
+}
+
+static int write_whole(struct recorder *r, int fd, const char *name, const char *text, size_t bytes,
+		       char why[RECORDING_WHY])
+{
+	while (bytes > 0) {
+		ssize_t n = write(fd, text, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return cannot(r, "write", name, why);
+		text += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Writes the line by one write(2), so that a kill does not leave half a line on a
+ * local file system. */
+static int write_line(struct recorder *r, const json_t *line, char why[RECORDING_WHY])
+{
+	char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+	size_t bytes = text ? strlen(text) : 0;
+
+	if (!text) {
+		snprintf(why, RECORDING_WHY, "out of memory for a line of %.200s", r->path);
+		return -ENOMEM;
+	}
+	text[bytes] = '\n'; /* replaces the NUL */
+	int rc = write_whole(r, r->index, RECORDING_INDEX, text, bytes + 1, why);
+
+	free(text);
+	return rc;
+}
+
+int recorder_open(const char *dir, json_t *head, struct recorder **out, char why[RECORDING_WHY])
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+	json_t *line;
+	int rc;
+
+	*out = NULL;
+	if (!r || strlen(dir) >= sizeof(r->path)) {
+		free(r);
+		snprintf(why, RECORDING_WHY,
+			 r ? "the name of the directory is too long" : "out of memory");
+		return r ? -ENAMETOOLONG : -ENOMEM;
+	}
+	r->dir = r->index = -1;
+	r->mqds.kind = "mqds";
+	r->hqds.kind = "hqds";
+	strcpy(r->path, dir);
+	rc = open_folder(r, why);
+	if (rc == 0) {
+		r->index = recorder_file(r, RECORDING_INDEX, why);
+		rc = r->index < 0 ? r->index : 0;
+	}
+	if (rc == 0) {
+		line = json_pack("{s:i}", "kfdsched_recording", RECORDING_VERSION);
+		json_object_update(line, head);
+		json_object_set_new(line, "nodes", recording_nodes());
+		rc = write_line(r, line, why);
+		json_decref(line);
+	}
+	if (rc) {
+		recorder_close(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+void recorder_close(struct recorder *r)
+{
+	if (!r)
+		return;
+	if (r->index >= 0)
+		close(r->index);
+	if (r->dir >= 0)
+		close(r->dir);
+	free(r->mqds.text);
+	free(r->hqds.text);
+	free(r);
+}
+
+/* ---- samples ---- */
+
+const struct observe_list *recorded_best(const struct observation *o, enum observe_source *source,
+					 const char **unknown)
+{
+	const struct observe_answer *mqds = &o->answer[OBSERVE_MQD];
+
+	*unknown = "no source was queried";
+	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
+		if (o->answer[i].asked && o->answer[i].error)
+			*unknown = o->answer[i].why;
+	for (*source = OBSERVE_NOBODY + 1; *source < OBSERVE_SOURCES; (*source)++)
+		if (o->listed & OBSERVE_BIT(*source))
+			return &o->queues;
+	*source = mqds->asked && mqds->error == 0 ? OBSERVE_MQD : OBSERVE_NOBODY;
+	return &mqds->list;
+}
+
+json_t *recorded_word_json(const struct recorded_word *word)
+{
+	json_t *queues = json_array();
+
+	for (size_t i = 0; queues && word->queues && i < word->queues->count; i++)
+		json_array_append_new(queues, observe_json(&word->queues->queue[i]));
+	bool known = word->source != OBSERVE_NOBODY;
+	char comm[RECORDED_COMM];
+
+	/* JSON must be UTF-8, but the name of a process can have any bytes. */
+	snprintf(comm, sizeof(comm), "%s", word->comm ? word->comm : "");
+	json_t *name = plain_json(plain_text(comm));
+
+	return json_pack("{s:I,s:o,s:I,s:o,s:o,s:o,s:o}", "pid", (json_int_t)word->pid, "host_pid",
+			 or_null(word->host_pid), "started_ticks", (json_int_t)word->started,
+			 "comm", name ? name : json_null(), "source",
+			 known ? json_string(observe_source_name(word->source)) : json_null(),
+			 "unknown", known ? json_null() : json_string(word->unknown), "queues",
+			 queues);
+}
+
+/* Writes the file if the text has changed. *name: the file name for the index; JSON null
+ * without a text. */
+static int keep_raw(struct recorder *r, struct raw *raw, const char *text, json_t **name,
+		    char why[RECORDING_WHY])
+{
+	int rc = 0;
+
+	*name = NULL;
+	if (text && (!raw->text || strcmp(raw->text, text) != 0)) {
+		snprintf(raw->name, sizeof(raw->name), "%s.%06lu.txt", raw->kind, r->samples);
+		int fd = recorder_file(r, raw->name, why);
+
+		if (fd < 0)
+			return fd;
+		rc = write_whole(r, fd, raw->name, text, strlen(text), why);
+		close(fd);
+		free(raw->text);
+		raw->text = strdup(text);
+	}
+	if (rc == 0)
+		*name = text ? json_string(raw->name) : json_null();
+	return rc;
+}
+
+int recorder_sample(struct recorder *r, const char *phase, double seconds, json_t *processes,
+		    const char *mqds, const char *hqds, char why[RECORDING_WHY])
+{
+	json_t *mqds_name = NULL, *hqds_name = NULL;
+
+	r->samples++;
+	int rc = keep_raw(r, &r->mqds, mqds, &mqds_name, why);
+
+	if (rc == 0)
+		rc = keep_raw(r, &r->hqds, hqds, &hqds_name, why);
+	if (rc) {
+		json_decref(mqds_name);
+		json_decref(processes);
+		return rc;
+	}
+	json_t *line = json_pack("{s:I,s:s,s:f,s:o,s:o,s:o}", "sample", (json_int_t)r->samples,
+				 "phase", phase, "seconds", seconds, "processes", processes, "mqds",
+				 mqds_name, "hqds", hqds_name);
+
+	rc = write_line(r, line, why);
+	json_decref(line);
+	return rc;
+}
+
+int recorder_end(struct recorder *r, json_t *end, char why[RECORDING_WHY])
+{
+	json_t *line = json_pack("{s:o,s:I}", "end", end, "samples", (json_int_t)r->samples);
+	int rc = write_line(r, line, why);
+
+	json_decref(line);
+	return rc;
+}

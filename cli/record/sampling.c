@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+/* A sample is sorted by key and merged in one pass into s->queue, which is sorted by key, too. */
+#include "cli/record/sampling.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output/table.h"
+
+void sampling_free(struct sampling *s)
+{
+	free(s->queue);
+	free(s->came);
+	free(s->gone);
+	free(s->entry);
+	*s = (struct sampling){0};
+}
+
+static uint64_t key_of(const struct sampled_queue *queue)
+{
+	return SAMPLING_KEY(queue->context, queue->id);
+}
+
+/* ---- one sample ---- */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct observe_queue *const *x = a, *const *y = b;
+	uint64_t left = SAMPLING_KEY((*x)->context, (*x)->id);
+	uint64_t right = SAMPLING_KEY((*y)->context, (*y)->id);
+
+	return (left > right) - (left < right);
+}
+
+/* Makes room for `entries` more in all arrays, so that take_in() cannot fail. Returns 0 or
+ * -ENOMEM. */
+static int make_room(struct sampling *s, size_t entries)
+{
+	size_t need = entries + s->count;
+
+	if (need <= s->change_room)
+		return 0;
+	need += need / 2 + 16;
+	uint64_t *came = reallocarray(s->came, need, sizeof(*came));
+
+	if (came)
+		s->came = came;
+	uint64_t *gone = reallocarray(s->gone, need, sizeof(*gone));
+
+	if (gone)
+		s->gone = gone;
+	const struct observe_queue **entry = reallocarray(s->entry, need, sizeof(*entry));
+
+	if (entry)
+		s->entry = entry;
+	struct sampled_queue *queue = reallocarray(s->queue, need, sizeof(*queue));
+
+	if (queue)
+		s->queue = queue;
+	if (!came || !gone || !entry || !queue)
+		return -ENOMEM;
+	s->change_room = need;
+	return 0;
+}
+
+/* Hash of what distinguishes a queue without an id. The hashes of a sample are added up, so that
+ * the order of the queues has no influence. */
+static uint64_t fingerprint_of(const struct observe_queue *queue)
+{
+	uint64_t x = queue->gpu_id;
+
+	x = (x ^ queue->field[OBSERVE_RING_ADDRESS].value) * 0x9e3779b97f4a7c15u;
+	x = (x ^ x >> 29 ^ queue->field[OBSERVE_TYPE].value) * 0xbf58476d1ce4e5b9u;
+	return x ^ x >> 32;
+}
+
+/* Two values that are both known and not equal. */
+static bool differ(const struct observe_value *a, const struct observe_value *b)
+{
+	return a->source != OBSERVE_NOBODY && b->source != OBSERVE_NOBODY && a->value != b->value;
+}
+
+/* As differ(), but sysfs reports one type for AQL and PM4 queues. */
+static bool types_differ(const struct observe_value *a, const struct observe_value *b)
+{
+	bool vague = a->value == OBSERVE_COMPUTE || b->value == OBSERVE_COMPUTE;
+
+	if (vague && observe_is_compute(a->value) && observe_is_compute(b->value))
+		return false;
+	return differ(a, b);
+}
+
+/* A value that is not known does not replace a known one. */
+static void keep(struct observe_value *kept, const struct observe_value *value)
+{
+	if (value->source != OBSERVE_NOBODY)
+		*kept = *value;
+}
+
+/* Updates the entry of a queue that is present in this sample. */
+static void see(struct sampling *s, struct sampled_queue *kept, const struct observe_queue *queue)
+{
+	const struct observe_value *type = &queue->field[OBSERVE_TYPE];
+	const struct observe_value *bytes = &queue->field[OBSERVE_RING_BYTES];
+	const struct observe_value *address = &queue->field[OBSERVE_RING_ADDRESS];
+	bool another = kept->seen > 0 &&
+		       (kept->gpu_id != queue->gpu_id || types_differ(&kept->type, type) ||
+			differ(&kept->ring_bytes, bytes) || differ(&kept->ring_address, address));
+
+	if (!kept->here)
+		kept->came++;
+	if (another) {
+		kept->another++;
+		kept->type = kept->ring_bytes = kept->ring_address = (struct observe_value){0};
+	}
+	if (another && kept->here)
+		s->gone[s->gone_count++] = key_of(kept);
+	if (another || !kept->here)
+		s->came[s->came_count++] = key_of(kept);
+	kept->here = true;
+	kept->seen++;
+	kept->gpu_id = queue->gpu_id;
+	keep(&kept->type, type);
+	keep(&kept->ring_bytes, bytes);
+	keep(&kept->ring_address, address);
+}
+
+/* Updates s->queue from the first `entries` of s->entry. Both are sorted by key, so one pass over
+ * them is enough. Queues that are not in the sample are marked as gone. */
+static void take_in(struct sampling *s, size_t entries)
+{
+	size_t added = 0, at = 0;
+
+	for (size_t i = 0; i < entries; i++) {
+		uint64_t key = SAMPLING_KEY(s->entry[i]->context, s->entry[i]->id);
+
+		while (at < s->count && key_of(&s->queue[at]) < key) {
+			if (s->queue[at].here)
+				s->gone[s->gone_count++] = key_of(&s->queue[at]);
+			s->queue[at++].here = false;
+		}
+		if (at == s->count || key_of(&s->queue[at]) != key) {
+			if (s->count == SAMPLING_QUEUES) {
+				s->unkept++;
+				continue;
+			}
+			memmove(&s->queue[at + 1], &s->queue[at],
+				(s->count - at) * sizeof(s->queue[0]));
+			s->queue[at] = (struct sampled_queue){.context = s->entry[i]->context,
+							      .id = s->entry[i]->id};
+			s->count++;
+			added++;
+		}
+		see(s, &s->queue[at++], s->entry[i]);
+	}
+	for (; at < s->count; at++) {
+		if (s->queue[at].here)
+			s->gone[s->gone_count++] = key_of(&s->queue[at]);
+		s->queue[at].here = false;
+	}
+}
+
+/* Fills s->entry with the queues that have an id, sorted and without duplicates.
+ * Returns their number. */
+static size_t sort_entries(struct sampling *s, const struct observe_list *list)
+{
+	bool sorted = true;
+	size_t n = 0, unique = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct observe_queue *queue = &list->queue[i];
+
+		if (queue->id == OBSERVE_NO_ID)
+			continue;
+		s->entry[n++] = queue;
+		sorted = sorted && (n == 1 || by_key(&s->entry[n - 2], &s->entry[n - 1]) < 0);
+	}
+	if (sorted)
+		return n;
+	qsort(s->entry, n, sizeof(s->entry[0]), by_key);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || by_key(&s->entry[i - 1], &s->entry[i]) != 0)
+			s->entry[unique++] = s->entry[i];
+	return unique;
+}
+
+int sampling_add(struct sampling *s, const struct observe_list *list, enum observe_source source)
+{
+	bool first = s->samples == 0;
+	uint64_t fingerprint = 0;
+	size_t unnamed = 0;
+
+	s->came_count = s->gone_count = 0;
+	s->changed = false;
+	s->last_source = source;
+	s->by_source[source]++;
+	if (source == OBSERVE_NOBODY) {
+		s->unknown++;
+		return 0;
+	}
+	if (make_room(s, list->count))
+		return -ENOMEM;
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->queue[i].id != OBSERVE_NO_ID)
+			continue;
+		fingerprint += fingerprint_of(&list->queue[i]);
+		unnamed++;
+	}
+	size_t named = sort_entries(s, list);
+	bool names = unnamed == 0 || named > 0;
+	size_t count = named + unnamed;
+
+	/* A source without ids does not show whether the queues that another source has named are
+	 * still present. */
+	if (names)
+		take_in(s, named);
+	/* The fingerprint is compared only if the number of queues without an id is the same, so
+	 * that a change of the source alone does not count as a change of the queues. */
+	s->changed = !first && (count != s->now || s->came_count > 0 || s->gone_count > 0 ||
+				(unnamed == s->now_unnamed && fingerprint != s->fingerprint));
+	s->changes += s->changed;
+	s->fingerprint = fingerprint;
+	s->now = count;
+	s->now_unnamed = unnamed;
+	s->named += names;
+	s->samples++;
+	s->total += count;
+	if (first || count < s->min)
+		s->min = count;
+	if (count > s->max)
+		s->max = count;
+	return 0;
+}
+
+/* ---- verdict ---- */
+
+enum sampling_verdict sampling_verdict(const struct sampling *s)
+{
+	if (s->samples == 0)
+		return SAMPLING_UNKNOWN;
+	if (s->max == 0)
+		return SAMPLING_NONE;
+	if (s->count == 0)
+		return SAMPLING_UNNAMED;
+	if (s->samples == 1)
+		return SAMPLING_ONCE;
+	return s->changes > 0 ? SAMPLING_CHANGING : SAMPLING_STABLE;
+}
+
+const char *sampling_verdict_name(enum sampling_verdict verdict)
+{
+	static const char *const names[SAMPLING_VERDICTS] = {
+		[SAMPLING_UNKNOWN] = "unknown", [SAMPLING_NONE] = "none",
+		[SAMPLING_UNNAMED] = "unnamed", [SAMPLING_ONCE] = "once",
+		[SAMPLING_STABLE] = "stable",	[SAMPLING_CHANGING] = "changing",
+	};
+
+	return names[verdict];
+}
+
+const char *sampling_meaning(const struct sampling *s, const char *whose,
+			     char text[static SAMPLING_MEANING])
+{
+	switch (sampling_verdict(s)) {
+	case SAMPLING_UNKNOWN:
+		snprintf(text, SAMPLING_MEANING, "No source reported the queues.");
+		break;
+	case SAMPLING_NONE:
+		snprintf(text, SAMPLING_MEANING, "There was no queue in any sample.");
+		break;
+	case SAMPLING_UNNAMED:
+		snprintf(text, SAMPLING_MEANING,
+			 "There were queues, but debugfs has no ids: use another source.");
+		break;
+	case SAMPLING_ONCE:
+		snprintf(text, SAMPLING_MEANING,
+			 "Only one sample was taken, so it is not known whether the ids are "
+			 "stable.");
+		break;
+	case SAMPLING_STABLE:
+		snprintf(text, SAMPLING_MEANING,
+			 "The ids were the same in all %zu samples. This does not show whether the "
+			 "process can be suspended: use 'kfdsched diagnose %s'.",
+			 s->samples, whose);
+		break;
+	default:
+		snprintf(text, SAMPLING_MEANING,
+			 "The ids changed: a list of the queues of process %s that is collected at "
+			 "one time is incomplete at another.",
+			 whose);
+	}
+	return text;
+}
+
+/* ---- output ---- */
+
+void sampling_ranges(const uint64_t *keys, size_t count, FILE *out)
+{
+	for (size_t i = 0, end; i < count; i = end) {
+		bool new_context = i == 0 || keys[i] >> 32 != keys[i - 1] >> 32;
+
+		for (end = i + 1; end < count && keys[end] == keys[end - 1] + 1;)
+			end++;
+		if (i > 0)
+			fputs(new_context ? ", " : ",", out);
+		if (new_context && keys[i] >> 32 != 0)
+			fprintf(out, "context %u: ", (unsigned)(keys[i] >> 32));
+		fprintf(out, "%u", (unsigned)keys[i]);
+		if (end - i > 1)
+			fprintf(out, "-%u", (unsigned)keys[end - 1]);
+	}
+}
+
+void sampling_ids(const struct sampling *s, FILE *out)
+{
+	uint64_t *keys = calloc(s->count + 1, sizeof(*keys));
+	size_t n = 0;
+
+	for (size_t i = 0; keys && i < s->count; i++)
+		if (s->queue[i].here)
+			keys[n++] = key_of(&s->queue[i]);
+	sampling_ranges(keys, n, out);
+	free(keys);
+}
+
+/* Prints the sources; if there are several, with the number of samples of each. */
+static void tell_sources(const struct sampling *s, FILE *out)
+{
+	unsigned different = 0;
+
+	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
+		different += s->by_source[i] > 0;
+	const char *before = "; source ";
+
+	for (enum observe_source i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++) {
+		if (s->by_source[i] == 0)
+			continue;
+		fprintf(out, "%s%s", before, observe_source_name(i));
+		if (different > 1)
+			fprintf(out, " (%zu)", s->by_source[i]);
+		before = ", ";
+	}
+}
+
+void sampling_counts(const struct sampling *s, FILE *out)
+{
+	if (s->samples == 0) {
+		fprintf(out, "queues: - (no source reported them in %zu sample%s)\n", s->unknown,
+			s->unknown == 1 ? "" : "s");
+		return;
+	}
+	if (s->samples == 1)
+		fprintf(out, "queues: %zu in one sample", s->max);
+	else if (s->min == s->max)
+		fprintf(out, "queues: %zu in each of %zu samples", s->max, s->samples);
+	else
+		fprintf(out, "queues: %zu to %zu, %.1f in the mean of %zu samples", s->min, s->max,
+			(double)s->total / (double)s->samples, s->samples);
+	if (s->samples > 1 && s->changes == 0)
+		fputs(", stable", out);
+	else if (s->changes > 0)
+		fprintf(out, ", not stable: %zu differ%s from the previous one", s->changes,
+			s->changes == 1 ? "s" : "");
+	tell_sources(s, out);
+	if (s->unknown > 0)
+		fprintf(out, "; no source reported them in %zu more", s->unknown);
+	fputc('\n', out);
+}
+
+static const char *type_of(const struct sampled_queue *queue)
+{
+	return queue->type.source == OBSERVE_NOBODY ? TABLE_UNKNOWN
+						    : observe_type_name(queue->type.value);
+}
+
+static double share_of(const struct sampling *s, const struct sampled_queue *queue)
+{
+	return s->named ? (double)queue->seen / (double)s->named : 0;
+}
+
+int sampling_table(const struct sampling *s, const struct gpu_name *gpus, size_t n, FILE *out)
+{
+	bool contexts = s->count > 0 && s->queue[s->count - 1].context > 0;
+	struct table *table = table_new(contexts ? "CONTEXT|QUEUE|GPU|<TYPE|RING|SAMPLES|PRESENT"
+						 : "QUEUE|GPU|<TYPE|RING|SAMPLES|PRESENT");
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->count; i++) {
+		const struct sampled_queue *queue = &s->queue[i];
+		char text[QUANTITY_BYTES] = TABLE_UNKNOWN, gpu[GPU_NAME_SHORT];
+
+		if (queue->ring_bytes.source != OBSERVE_NOBODY)
+			quantity_bytes(text, queue->ring_bytes.value);
+		table_row(table);
+		if (contexts)
+			table_cell(table, "%u", queue->context);
+		table_cell(table, "%u", queue->id);
+		table_cell(table, "%s",
+			   gpu_name_short(gpu, gpu_name_of(gpus, n, queue->gpu_id), queue->gpu_id));
+		table_cell(table, "%s", type_of(queue));
+		table_cell(table, "%s", text);
+		table_cell(table, "%zu", queue->seen);
+		table_cell(table, "%.1f %%", 100 * share_of(s, queue));
+	}
+	int rc = table_print(table, out);
+
+	table_free(table);
+	return rc;
+}
+
+static json_t *known_or_null(const struct observe_value *value)
+{
+	return value->source == OBSERVE_NOBODY ? json_null()
+					       : json_integer((json_int_t)value->value);
+}
+
+static json_t *presence_json(const struct sampling *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < s->count; i++) {
+		const struct sampled_queue *queue = &s->queue[i];
+		json_t *type = queue->type.source == OBSERVE_NOBODY
+				       ? json_null()
+				       : json_string(observe_type_name(queue->type.value));
+
+		json_array_append_new(
+			list, json_pack("{s:I,s:I,s:I,s:o,s:o,s:I,s:f,s:I,s:I}", "context",
+					(json_int_t)queue->context, "id", (json_int_t)queue->id,
+					"gpu_id", (json_int_t)queue->gpu_id, "type", type,
+					"ring_bytes", known_or_null(&queue->ring_bytes), "samples",
+					(json_int_t)queue->seen, "present_ratio",
+					share_of(s, queue), "times_came", (json_int_t)queue->came,
+					"times_another", (json_int_t)queue->another));
+	}
+	return list;
+}
+
+json_t *sampling_json(const struct sampling *s)
+{
+	enum sampling_verdict verdict = sampling_verdict(s);
+	json_t *sources = json_object(), *queues = json_null(), *stable = json_null();
+
+	for (enum observe_source i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
+		if (s->by_source[i] > 0)
+			json_object_set_new(sources, observe_source_name(i),
+					    json_integer((json_int_t)s->by_source[i]));
+	if (s->samples > 0)
+		queues = json_pack("{s:f,s:I,s:I}", "mean", (double)s->total / (double)s->samples,
+				   "min", (json_int_t)s->min, "max", (json_int_t)s->max);
+	if (s->samples > 1)
+		stable = json_boolean(s->changes == 0);
+	return json_pack("{s:I,s:I,s:o,s:I,s:o,s:s,s:o,s:o}", "samples", (json_int_t)s->samples,
+			 "unknown_samples", (json_int_t)s->unknown, "queues", queues,
+			 "changed_samples", (json_int_t)s->changes, "stable", stable, "verdict",
+			 sampling_verdict_name(verdict), "sources", sources, "presence",
+			 presence_json(s));
+}

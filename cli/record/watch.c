@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched watch: waits for a new GPU process and monitors it. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output/progress.h"
+#include "cli/record/monitor.h"
+#include "cli/util/interrupt.h"
+#include "cli/util/parse_options.h"
+#include "cli/util/select_process.h"
+#include "common/clock.h"
+#include "common/text.h"
+
+#define MOST_US (7 * 86400e6)
+#define INTERVAL_MIN_US 10e3
+#define PATTERN 256
+#define COMMAND 120	/* longest command in a line, in bytes */
+#define TOLD_AT_MOST 8u /* lines about processes that use a GPU already */
+#define MONITORS 64u	/* limit of processes monitored at the same time */
+
+/* A process that has used a GPU before. */
+struct known {
+	pid_t pid;
+	uint64_t started;
+};
+
+struct watch {
+	/* Command line. */
+	struct people_wish wish;
+	char pattern[PATTERN]; /* for fnmatch(3), on the command; empty: any */
+	int pid;	       /* 0: any */
+	bool all, json;
+	double timeout_s, interval_us, seconds;
+
+	struct container_names *names;
+	struct known *known;
+	size_t known_count;
+	struct monitor *monitor[MONITORS];
+	size_t monitors;
+	size_t found;
+	uint64_t began_ns;
+	/* New processes are still wanted. */
+	bool looking;
+	int code; /* first exit code of a monitor that is not CLI_DONE */
+};
+
+/* ---- matching ---- */
+
+static bool is_known(const struct watch *w, const struct process_identity *who)
+{
+	for (size_t i = 0; i < w->known_count; i++)
+		if (w->known[i].pid == who->pid && w->known[i].started == who->started)
+			return true;
+	return false;
+}
+
+static int remember(struct watch *w, const struct process_identity *who)
+{
+	struct known *known = reallocarray(w->known, w->known_count + 1, sizeof(*known));
+
+	if (!known)
+		return -ENOMEM;
+	w->known = known;
+	known[w->known_count++] = (struct known){.pid = who->pid, .started = who->started};
+	return 0;
+}
+
+static bool is_meant(const struct watch *w, const struct process_identity *who)
+{
+	if (w->pid && who->pid != w->pid)
+		return false;
+	return !w->pattern[0] || fnmatch(w->pattern, who->command, 0) == 0 ||
+	       fnmatch(w->pattern, who->comm, 0) == 0;
+}
+
+/* Remembers the processes that use a GPU already, so that they are not reported as new. With --pid,
+ * the named process is wanted even then. */
+static int begin(struct watch *w)
+{
+	struct people people;
+	size_t told = 0;
+	int rc = people_read(&people, &w->wish, w->names);
+
+	for (size_t i = 0; rc >= 0 && i < people.count; i++) {
+		const struct process_identity *who = &people.list[i].who;
+
+		if (w->pid)
+			break;
+		rc = remember(w, who);
+		if (is_meant(w, who) && told++ < TOLD_AT_MOST)
+			fprintf(stderr,
+				"kfdsched watch: process %d (%s) already uses a GPU, and is "
+				"ignored\n",
+				(int)who->pid, who->comm);
+	}
+	if (told > TOLD_AT_MOST)
+		fprintf(stderr, "kfdsched watch: %zu more processes already use a GPU\n",
+			told - TOLD_AT_MOST);
+	if (rc >= 0 && people.hidden)
+		fprintf(stderr,
+			"kfdsched watch: the GPU use of %zu processes of other users is not "
+			"visible: run this as root\n",
+			people.hidden);
+	if (rc >= 0)
+		people_free(&people);
+	return rc;
+}
+
+/* ---- a new one ---- */
+
+static double seconds_since(const struct watch *w)
+{
+	return (double)((clock_ns() - w->began_ns) / 1000000) / 1e3;
+}
+
+static const char *number(char text[16], pid_t pid)
+{
+	snprintf(text, 16, pid > 0 ? "%d" : "-", (int)pid);
+	return text;
+}
+
+/* Reports a new process: one line, or a JSON object. */
+static void announce(const struct watch *w, const struct process_identity *who)
+{
+	char host[16], inside[16], container[PEOPLE_TEXT], command[PEOPLE_TEXT];
+	const struct container *c = &who->container;
+	json_t *json;
+
+	progress_clear();
+	if (w->json) {
+		json = json_pack("{s:s, s:f}", "kind", "found", "seconds", seconds_since(w));
+		json_object_update_new(json, process_json(who));
+		plain_json_print(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+		putchar('\n');
+		json_decref(json);
+	} else {
+		printf("new GPU process: host pid %s, container pid %s, container %s%s%s%s, %s\n",
+		       number(host, who->host_pid), number(inside, process_pid_inside(who)),
+		       people_container(container, c), c->name[0] ? " (" : "", c->name,
+		       c->name[0] ? ")" : "", people_command(command, who, COMMAND));
+	}
+	fflush(stdout);
+}
+
+/* Keeps the first exit code that is not CLI_DONE. */
+static void worse(struct watch *w, int code)
+{
+	if (w->code == CLI_DONE)
+		w->code = code;
+}
+
+/* Reports a new process and begins to monitor it. */
+static void follow(struct watch *w, struct process_identity *who)
+{
+	const struct monitor_options options = {
+		.pid = who->pid,
+		.seconds = w->seconds,
+		.interval_us = w->interval_us,
+		.socket = w->wish.socket,
+		.json = w->json,
+		.one_line = true,
+		.labelled = w->all,
+	};
+	int code;
+
+	container_names_ask(w->names, &who->container);
+	announce(w, who);
+	w->found++;
+	if (!w->all)
+		w->looking = false;
+	code = monitor_open(&verb_watch, &options, &w->monitor[w->monitors]);
+	if (code == CLI_DONE)
+		w->monitors++;
+	worse(w, code);
+}
+
+/* Looks for new GPU processes. Returns 0 or a negative errno. */
+static int look(struct watch *w)
+{
+	struct people people;
+	int rc;
+
+	container_names_retry(w->names);
+	rc = people_read(&people, &w->wish, w->names);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc >= 0 && w->looking && i < people.count; i++) {
+		struct process_identity *who = &people.list[i].who;
+
+		if (is_known(w, who) || !is_meant(w, who))
+			continue;
+		if (w->monitors == MONITORS) {
+			progress_clear();
+			fprintf(stderr,
+				"kfdsched watch: process %d (%s) is not monitored: the limit is %u "
+				"processes\n",
+				(int)who->pid, who->comm, MONITORS);
+			rc = remember(w, who);
+			continue;
+		}
+		rc = remember(w, who);
+		follow(w, who);
+	}
+	people_free(&people);
+	return rc;
+}
+
+/* ---- main loop ---- */
+
+static void sample(struct watch *w)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->monitors; i++) {
+		struct monitor *m = w->monitor[i];
+
+		if (monitor_due(m) <= clock_ns())
+			monitor_sample(m);
+		if (monitor_due(m) == UINT64_MAX)
+			worse(w, monitor_close(m));
+		else
+			w->monitor[kept++] = m;
+	}
+	w->monitors = kept;
+}
+
+/* Returns the time of the next look or sample. */
+static uint64_t earliest(const struct watch *w, uint64_t look_ns)
+{
+	uint64_t out = w->looking ? look_ns : UINT64_MAX;
+
+	for (size_t i = 0; i < w->monitors; i++)
+		if (monitor_due(w->monitor[i]) < out)
+			out = monitor_due(w->monitor[i]);
+	return out;
+}
+
+/* Reports that no process was found. Returns CLI_FAILED. */
+static int nobody(const struct watch *w, const struct process_identity *target)
+{
+	const char *problem = w->wish.container ? container_names_problem(w->names) : "";
+	const char *container = w->wish.container ? w->wish.container : "";
+
+	progress_clear();
+	if (w->pid && !process_is(target))
+		return cli_failed(&verb_watch, "process %d (%s) has ended without using a GPU",
+				  w->pid, target->comm);
+	if (w->pid)
+		return cli_failed(&verb_watch, "process %d (%s) did not use a GPU within %.3g s",
+				  w->pid, target->comm, seconds_since(w));
+	return cli_failed(&verb_watch, "no new GPU process%s%s within %.3g s%s%s%s%s",
+			  container[0] ? " in container " : "", container, seconds_since(w),
+			  problem[0] ? " (" : "", problem, problem[0] ? ")" : "",
+			  stop_asked() ? "" : ": use a longer --timeout");
+}
+
+/* Looks for processes until one was found or the time is over (--all: until the time is over), and
+ * samples the monitors until all of them have ended. Returns the exit code. */
+static int run_loop(struct watch *w, const struct process_identity *target)
+{
+	const uint64_t interval_ns = (uint64_t)(w->interval_us * 1e3);
+	const uint64_t deadline = w->began_ns + (uint64_t)(w->timeout_s * 1e9);
+	uint64_t next = w->began_ns;
+	bool stopped = false;
+
+	while (!stopped && (w->looking || w->monitors > 0)) {
+		uint64_t now = clock_ns();
+
+		if (w->looking && now >= next) {
+			int rc = look(w);
+
+			if (rc < 0)
+				return cli_failed(&verb_watch,
+						  "the list of processes cannot be read: %s",
+						  strerror(-rc));
+			if (now >= deadline || (w->pid && !process_is(target)))
+				w->looking = false;
+			next = clock_ns() + interval_ns;
+			if (next > deadline)
+				next = deadline;
+		}
+		sample(w);
+		if (!w->looking && w->monitors == 0)
+			break;
+		if (w->monitors == 0)
+			progress_live("waiting for a GPU process: %.0f of %.0f s", seconds_since(w),
+				      w->timeout_s);
+		stopped = stop_sleep_until(earliest(w, next));
+	}
+	if (w->found == 0)
+		return nobody(w, target);
+	for (size_t i = 0; i < w->monitors; i++)
+		worse(w, monitor_close(w->monitor[i]));
+	w->monitors = 0;
+	return w->code;
+}
+
+static int watch(struct watch *w)
+{
+	struct process_identity target = {0};
+	int rc, code = w->pid ? people_one(&verb_watch, w->pid, &target) : CLI_GO_ON;
+
+	if (code != CLI_GO_ON)
+		return code;
+	code = people_need_gpu(&verb_watch);
+	if (code != CLI_DONE)
+		return code;
+	rc = stop_begin();
+	if (rc)
+		return cli_failed(&verb_watch, "cannot handle signals: %s", strerror(-rc));
+	rc = begin(w);
+	if (rc < 0)
+		return cli_failed(&verb_watch, "the list of processes cannot be read: %s",
+				  strerror(-rc));
+	fprintf(stderr, "kfdsched watch: waiting for %s to use a GPU, for up to %.3g s\n",
+		w->pid ? target.comm : "a new process", w->timeout_s);
+	w->began_ns = clock_ns();
+	w->looking = true;
+	return run_loop(w, &target);
+}
+
+/* ---- command ---- */
+
+static int run(int argc, char **argv)
+{
+	struct watch w = {.wish = {.gpu = true}, .interval_us = 5e6};
+	double timeout_us = 300e6, seconds_us = 0;
+	const char *name = NULL;
+	const struct verb_option options[] = {
+		{OPTION_CONTAINER(&w.wish.container)},
+		{OPTION_NAME("name", &name, PATTERN - 3, "a pattern of up to 253 bytes")},
+		{OPTION_PID("pid", &w.pid)},
+		{OPTION_FLAG("all", &w.all)},
+		{OPTION_SECONDS("timeout", &timeout_us, 0, MOST_US, "seconds, at most a week")},
+		{OPTION_SECONDS("seconds", &seconds_us, 0, MOST_US, "seconds, at most a week")},
+		{OPTION_SECONDS("interval", &w.interval_us, INTERVAL_MIN_US, MOST_US,
+				"seconds, or a time such as 500ms, of 10ms to a week")},
+		{OPTION_JSON(&w.json)},
+		{OPTION_SOCKET(&w.wish.socket)},
+		{0},
+	};
+	int code = options_read(&verb_watch, argc, argv, options);
+
+	if (code != CLI_GO_ON)
+		return code;
+	w.timeout_s = timeout_us / 1e6;
+	w.seconds = seconds_us / 1e6;
+	if (name)
+		snprintf(w.pattern, sizeof(w.pattern), "*%s*", name);
+	w.names = container_names_new();
+	code = w.names ? watch(&w) : cli_failed(&verb_watch, "out of memory");
+	container_names_free(w.names);
+	free(w.known);
+	return code;
+}
+
+const struct verb verb_watch = {
+	.name = "watch",
+	.summary = "wait for a new GPU process, also in a container, and monitor it",
+	.usage = "[--container NAME|ID] [--name PATTERN] [--pid PID] [--all] [--timeout 300] "
+		 "[--interval 5] [--seconds S] [--json]",
+	.help = "Waits until a process begins to use a GPU, prints its pid on the host and in its container\n"
+		"and its command, and then monitors it (kfdsched help monitor) until it ends. Processes that\n"
+		"already use a GPU are listed and ignored. Ctrl-C ends it and prints the result so far. No\n"
+		"process is stopped or traced.\n"
+		"\n"
+		"  --container X  only in that container: its name, the beginning of its id (4 digits), or\n"
+		"                 the uid of its pod (kfdsched help pidmap)\n"
+		"  --name PATTERN only a process whose name or command contains this; *, ? and [...] as in\n"
+		"                 a shell\n"
+		"  --pid PID      this process, even if it already uses a GPU\n"
+		"  --all          every new process, several at once, until --timeout\n"
+		"  --timeout 300  seconds to wait for a process; if there is none, the exit code is 1\n"
+		"  --interval 5   interval of searches and samples: seconds, or a time such as 500ms; a\n"
+		"                 process that begins and ends in between is not found\n"
+		"  --seconds S    monitors for this time; default until the process ends\n"
+		"  --json         one object per line: the process found, and at its end the result of\n"
+		"                 monitor\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched watch --container vllm --interval 1\n"
+		"  kfdsched watch --all --name 'python*train' --seconds 60 --json\n",
+	.run = run,
+};

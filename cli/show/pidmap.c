@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched pidmap: the pids of a process on the host, in this pid namespace and in its
+ * container. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output/table.h"
+#include "cli/util/parse_options.h"
+#include "cli/util/select_process.h"
+#include "common/text.h"
+
+#define COMMAND 60 /* longest command in a table, in bytes */
+
+struct job {
+	int pid; /* 0: all processes; with --container: a pid inside the container */
+	bool json;
+	struct people_wish wish;
+	struct container_names *names;
+};
+
+/* Adds a pid; 0 or less is not known. */
+static void number(struct table *table, pid_t pid)
+{
+	if (pid > 0)
+		table_cell(table, "%d", (int)pid);
+	else
+		table_cell(table, TABLE_UNKNOWN);
+}
+
+/* Adds the pid in each pid namespace below ours: "17", or "17 > 1" for nested ones. */
+static void inside(struct table *table, const struct process_identity *who)
+{
+	char text[PROCESS_NAMESPACES * 16] = "";
+
+	for (unsigned i = 1; i < who->depth; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%d",
+			 i > 1 ? " > " : "", (int)who->pids[i]);
+	if (text[0])
+		table_cell(table, "%s", text);
+	else
+		number(table, process_pid_inside(who));
+}
+
+static const char *yes_no(enum process_gpu gpu)
+{
+	static const char *const words[] = {TABLE_UNKNOWN, "no", "yes"};
+
+	return words[gpu];
+}
+
+static const char *or_unknown(const char *text)
+{
+	return text[0] ? text : TABLE_UNKNOWN;
+}
+
+static int print_table(const struct people *people)
+{
+	struct table *table =
+		table_new("HOST PID|PID|IN CONTAINER|<CONTAINER|<NAME|<POD|<GPU|<COMMAND");
+	char text[PEOPLE_TEXT];
+	int rc;
+
+	for (size_t i = 0; table && i < people->count; i++) {
+		const struct process_identity *who = &people->list[i].who;
+
+		table_row(table);
+		number(table, who->host_pid);
+		number(table, who->pid);
+		inside(table, who);
+		table_cell(table, "%s", people_container(text, &who->container));
+		table_cell(table, "%s", or_unknown(who->container.name));
+		table_cell(table, "%s", or_unknown(who->container.pod_uid));
+		table_cell(table, "%s", yes_no(people->list[i].gpu));
+		table_cell(table, "%s", people_command(text, who, COMMAND));
+	}
+	rc = table ? table_print(table, stdout) : -ENOMEM;
+	table_free(table);
+	return rc;
+}
+
+static json_t *uses_gpu(enum process_gpu gpu)
+{
+	return gpu == PROCESS_GPU_UNKNOWN ? json_null() : json_boolean(gpu == PROCESS_GPU_YES);
+}
+
+static int print_json(const struct people *people)
+{
+	json_t *list = json_array(), *root = json_pack("{s:o}", "processes", list);
+	bool whole = root != NULL;
+
+	for (size_t i = 0; whole && i < people->count; i++) {
+		json_t *one = process_json(&people->list[i].who);
+
+		whole = one &&
+			!json_object_set_new(one, "uses_gpu", uses_gpu(people->list[i].gpu)) &&
+			!json_array_append_new(list, one);
+	}
+	whole = whole && !plain_json_print(root, stdout, JSON_INDENT(2));
+	if (whole)
+		putchar('\n');
+	json_decref(root);
+	return whole ? 0 : -ENOMEM;
+}
+
+static int print(const struct job *job, struct people *people)
+{
+	for (size_t i = 0; i < people->count; i++)
+		container_names_ask(job->names, &people->list[i].who.container);
+	if (job->json ? print_json(people) : print_table(people))
+		return cli_failed(&verb_pidmap, "out of memory for the output");
+	return CLI_DONE;
+}
+
+static int show_one(const struct job *job)
+{
+	struct person person = {.gpu = process_gpu(job->pid)};
+	struct people one = {.list = &person, .count = 1};
+	char sentence[PROCESS_SENTENCE];
+	int rc = process_read(job->pid, &person.who);
+
+	if (rc)
+		return cli_failed(&verb_pidmap, "%s", process_sentence(sentence, job->pid, rc));
+	return print(job, &one);
+}
+
+/* Keeps only the process that has this pid inside its container. */
+static void keep_number(struct people *people, pid_t pid)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < people->count; i++)
+		if (process_pid_inside(&people->list[i].who) == pid)
+			people->list[kept++] = people->list[i];
+	people->count = kept;
+}
+
+static int show_container(const struct job *job, struct people *people)
+{
+	if (people->count == 0)
+		return people_no_container(&verb_pidmap, job->wish.container, job->names);
+	if (job->pid)
+		keep_number(people, job->pid);
+	if (people->count == 0)
+		return cli_failed(&verb_pidmap, "container %s has no process %d",
+				  job->wish.container, job->pid);
+	return print(job, people);
+}
+
+static int show_users(const struct job *job, struct people *people)
+{
+	if (people->hidden)
+		fprintf(stderr,
+			"kfdsched pidmap: the GPU use of %zu processes of other users is not "
+			"visible: run this as root\n",
+			people->hidden);
+	if (people->count == 0 && !job->json) {
+		puts("no process uses a GPU");
+		return CLI_DONE;
+	}
+	return print(job, people);
+}
+
+static int show(struct job *job)
+{
+	struct people people;
+	int code, rc;
+
+	if (job->pid && !job->wish.container)
+		return show_one(job);
+	job->wish.gpu = !job->wish.container;
+	if (job->wish.gpu && (code = people_need_gpu(&verb_pidmap)) != CLI_DONE)
+		return code;
+	rc = people_read(&people, &job->wish, job->names);
+	if (rc < 0)
+		return cli_failed(&verb_pidmap, "the list of processes cannot be read: %s",
+				  strerror(-rc));
+	code = job->wish.container ? show_container(job, &people) : show_users(job, &people);
+	people_free(&people);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct job job = {0};
+	const struct verb_option options[] = {
+		{OPTION_CONTAINER(&job.wish.container)},
+		{OPTION_JSON(&job.json)},
+		{OPTION_SOCKET(&job.wish.socket)},
+		{WORD_PID(&job.pid), .optional = true},
+		{0},
+	};
+	int code = options_read(&verb_pidmap, argc, argv, options);
+
+	if (code != CLI_GO_ON)
+		return code;
+	job.names = container_names_new();
+	if (!job.names)
+		return cli_failed(&verb_pidmap, "out of memory");
+	code = show(&job);
+	container_names_free(job.names);
+	return code;
+}
+
+const struct verb verb_pidmap = {
+	.name = "pidmap",
+	.summary = "print the pids of a process: on the host, here, in its container",
+	.usage = "[--container NAME|ID] [PID] [--json] [--socket PATH]",
+	.help = "Prints the pid of a process on the host, here and in its container, the container, and the\n"
+		"command: of PID, or of all processes that use a GPU. A value that is not known here is '-',\n"
+		"such as the host's pid within a container. Of nested containers the innermost is printed,\n"
+		"and IN CONTAINER has a pid for each namespace (17 > 1).\n"
+		"\n"
+		"  --container X  all processes of that container, with or without GPU use; PID is then the\n"
+		"                 pid in it. X: its name, the beginning of its id (4 digits), or the uid of\n"
+		"                 its pod. Names are queried from docker, podman and crictl, if they are in\n"
+		"                 PATH\n"
+		"  --json         one object; docs/reference/processes.md describes the keys\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched pidmap\n"
+		"  kfdsched pidmap --container 3f2a9c0d 17\n",
+	.run = run,
+};

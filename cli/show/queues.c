@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched queues: all GPU queues of one process or of all processes, from all sources. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/inspect/inspect.h"
+#include "cli/inspect/process.h"
+#include "cli/output/table.h"
+#include "cli/util/gpus.h"
+#include "cli/util/parse_options.h"
+#include "cli/util/select_process.h"
+#include "common/text.h"
+
+#define PROCESSES 4096
+
+enum format { FORMAT_TABLE, FORMAT_C, FORMAT_JSON }; /* order of the words of --format */
+
+struct job {
+	int pid; /* 0: all processes */
+	bool addresses;
+	enum format format;
+	const char *socket;
+};
+
+/* One process and its queues. */
+struct seen {
+	struct process_identity identity;
+	struct observation observation;
+};
+
+/* ---- as text ---- */
+
+/* Writes all sources that listed the queue or reported a value of it: "daemon,mqd". */
+static const char *told(char text[64], const struct observe_queue *queue)
+{
+	uint32_t who = queue->told_by;
+
+	for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
+		if (observe_known(queue, f))
+			who |= OBSERVE_BIT(queue->field[f].source);
+	text[0] = '\0';
+	for (unsigned s = OBSERVE_DAEMON; s < OBSERVE_SOURCES; s++) {
+		if (!(who & OBSERVE_BIT(s)))
+			continue;
+		if (text[0])
+			strcat(text, ",");
+		strcat(text, observe_source_name(s));
+	}
+	return text;
+}
+
+static const char *state(const struct observe_queue *queue)
+{
+	if (!observe_known(queue, OBSERVE_SUSPENDED))
+		return TABLE_UNKNOWN;
+	return queue->field[OBSERVE_SUSPENDED].value ? "suspended" : "running";
+}
+
+/* Writes the backlog of an AQL queue in packets, of other queues in bytes. */
+static const char *backlog(char text[OBSERVE_TEXT], const struct observe_queue *queue)
+{
+	const struct observe_value *bytes = &queue->field[OBSERVE_BACKLOG_BYTES];
+
+	if (bytes->source != OBSERVE_NOBODY && queue->field[OBSERVE_TYPE].value == OBSERVE_AQL)
+		snprintf(text, OBSERVE_TEXT, "%llu packets", (unsigned long long)bytes->value / 64);
+	else
+		observe_text(text, queue, OBSERVE_BACKLOG_BYTES);
+	return text;
+}
+
+static const char *cus(char text[OBSERVE_TEXT], const struct observe_queue *queue)
+{
+	if (observe_known(queue, OBSERVE_CU_BITS) && queue->field[OBSERVE_CU_BITS].value == 0)
+		return "all";
+	return observe_text(text, queue, OBSERVE_CU_BITS);
+}
+
+/* Adds a value; 0 or less is not known. */
+static void number(struct table *table, long long value)
+{
+	if (value > 0)
+		table_cell(table, "%lld", value);
+	else
+		table_cell(table, TABLE_UNKNOWN);
+}
+
+static void row(struct table *table, const struct job *job, const struct seen *seen,
+		const struct observe_queue *queue)
+{
+	static const enum observe_field addresses[] = {
+		OBSERVE_RING_ADDRESS, OBSERVE_WPTR_ADDRESS, OBSERVE_RPTR_ADDRESS,
+		OBSERVE_CWSR_ADDRESS, OBSERVE_CWSR_BYTES,   OBSERVE_HSA_QUEUE,
+	};
+	const struct process_identity *who = &seen->identity;
+	char text[OBSERVE_TEXT];
+
+	table_row(table);
+	table_cell(table, "%d", (int)who->pid);
+	number(table, who->host_pid);
+	number(table, process_pid_inside(who));
+	table_cell(table, "%s", who->comm);
+	if (queue->context)
+		table_cell(table, "%u.%u", queue->context, queue->id);
+	else
+		table_cell(table, "%u", queue->id);
+	table_cell(table, "%u", queue->gpu_id);
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_TYPE));
+	table_cell(table, "%s", state(queue));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_ACTIVE));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_PRIORITY));
+	table_cell(table, "%s", cus(text, queue));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_RING_BYTES));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_WPTR));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_RPTR));
+	table_cell(table, "%s", backlog(text, queue));
+	table_cell(table, "%s", observe_text(text, queue, OBSERVE_EXCEPTIONS));
+	if (job->addresses)
+		for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
+			table_cell(table, "%s", observe_text(text, queue, addresses[i]));
+	table_cell(table, "%s", gpu_name_short(text, gpus_name(queue->gpu_id), queue->gpu_id));
+	table_cell(table, "%s", told(text, queue));
+}
+
+static int print_table(const struct job *job, const struct seen *list, size_t n)
+{
+	struct table *table = table_new(
+		job->addresses
+			? "PID|HOST PID|IN "
+			  "CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<EXCEPTIONS|<RING ADDRESS|<WPTR ADDRESS|<RPTR ADDRESS|<CWSR ADDRESS|CWSR|<HSA_QUEUE_T|GPU|<SOURCES"
+			: "PID|HOST PID|IN "
+			  "CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<EXCEPTIONS|GPU|<SOURCES");
+	size_t queues = 0;
+	int rc = 0;
+
+	for (size_t i = 0; table && i < n; i++)
+		for (size_t k = 0; k < list[i].observation.queues.count; k++, queues++)
+			row(table, job, &list[i], &list[i].observation.queues.queue[k]);
+	if (queues == 0)
+		puts("no queues");
+	else
+		rc = table ? table_print(table, stdout) : -ENOMEM;
+	table_free(table);
+	return rc;
+}
+
+/* ---- as C ---- */
+
+/* Returns true for the queues that --format c lists. DBG_TRAP accepts the queue ids of the
+ * process's first context only. SDMA queues are left out because a suspend is meant for compute
+ * queues: suspending an SDMA queue would delay a copy and save no state. */
+static bool for_suspend(const struct observe_queue *queue)
+{
+	return queue->context == 0 && observe_known(queue, OBSERVE_TYPE) &&
+	       observe_is_compute(queue->field[OBSERVE_TYPE].value);
+}
+
+/* Prints the ids of the compute queues as a C array, with a comment. */
+static void print_c(const struct seen *seen)
+{
+	const struct observe_list *queues = &seen->observation.queues;
+	const char *before = "";
+	char name[sizeof(seen->identity.comm)];
+	size_t n = 0;
+
+	strcpy(name, seen->identity.comm);
+	for (char *c = name; *c; c++)
+		if (*c == '*' || *c == '/' || *c == '\\')
+			*c = '?'; /* the name is printed in a C comment */
+	for (size_t i = 0; i < queues->count; i++)
+		n += for_suspend(&queues->queue[i]);
+	printf("/* process %d (%s): %zu compute queues of %zu queues */\n", (int)seen->identity.pid,
+	       name, n, queues->count);
+	printf("uint32_t num_queues = %zu;\nuint32_t queue_ids[%zu] = {", n, n ? n : 1);
+	for (size_t i = 0; i < queues->count; i++) {
+		if (!for_suspend(&queues->queue[i]))
+			continue;
+		printf("%s%u", before, queues->queue[i].id);
+		before = ", ";
+	}
+	puts(n ? "};" : "0};");
+}
+
+/* ---- as JSON ---- */
+
+static json_t *or_null(long long value)
+{
+	return value > 0 ? json_integer(value) : json_null();
+}
+
+static json_t *answers_json(const struct observation *observation)
+{
+	json_t *list = json_array();
+
+	for (unsigned s = OBSERVE_DAEMON; list && s < OBSERVE_SOURCES; s++) {
+		const struct observe_answer *answer = &observation->answer[s];
+
+		if (answer->asked)
+			json_array_append_new(
+				list, json_pack("{ss sb sI ss?}", "source", observe_source_name(s),
+						"answered", (int)(answer->error == 0), "queues",
+						(json_int_t)answer->list.count, "reason",
+						answer->error ? answer->why : NULL));
+	}
+	return list;
+}
+
+/* The keys that a process and each of its queues have in common. */
+static json_t *whose_json(const struct process_identity *who)
+{
+	return json_pack("{sI so so ss}", "pid", (json_int_t)who->pid, "host_pid",
+			 or_null(who->host_pid), "container_pid", or_null(process_pid_inside(who)),
+			 "comm", who->comm);
+}
+
+static bool add_json(json_t *processes, json_t *queues, const struct seen *seen)
+{
+	json_t *process = whose_json(&seen->identity);
+	const struct observe_list *list = &seen->observation.queues;
+	bool whole = process &&
+		     json_object_set_new(process, "answers", answers_json(&seen->observation)) == 0;
+
+	for (size_t i = 0; whole && i < list->count; i++) {
+		json_t *queue = whose_json(&seen->identity),
+		       *told_of = observe_json(&list->queue[i]);
+
+		whole = queue && told_of && json_object_update(queue, told_of) == 0 &&
+			json_array_append(queues, queue) == 0;
+		json_decref(told_of);
+		json_decref(queue);
+	}
+	return json_array_append_new(processes, process) == 0 && whole;
+}
+
+static int print_json(const struct seen *list, size_t n)
+{
+	json_t *processes = json_array(), *queues = json_array(), *root;
+	bool whole = processes && queues;
+	int rc = -ENOMEM;
+
+	for (size_t i = 0; whole && i < n; i++)
+		whole = add_json(processes, queues, &list[i]);
+	root = whole ? json_pack("{sO sO so}", "processes", processes, "queues", queues, "gpus",
+				 gpus_json())
+		     : NULL;
+	if (root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0) {
+		putchar('\n');
+		rc = 0;
+	}
+	json_decref(root);
+	json_decref(processes);
+	json_decref(queues);
+	return rc;
+}
+
+/* ---- collecting ---- */
+
+/* Reads the queues of the process that out->identity names. `beside`: an observer whose cache is
+ * shared; NULL: none. */
+static int look(const struct job *job, struct observer *beside, struct seen *out)
+{
+	const struct observe_options options = {
+		.pid = out->identity.pid, .socket = job->socket, .beside = beside};
+	struct observer *observer = observe_open(&options);
+	int rc;
+
+	rc = observer ? observe_sample(observer, &out->observation) : -ENOMEM;
+	observe_close(observer);
+	return rc;
+}
+
+/* No source has listed a queue by its id, and at least one failed. Reports the reasons
+ * of the sources. */
+static int say_why_none(const struct job *job, const struct seen *seen)
+{
+	char why[OBSERVE_WHY];
+	const struct observe_answer *answers = seen->observation.answer;
+	bool first = true;
+
+	fprintf(stderr, "kfdsched queues: process %d (%s): no source reports queues:",
+		(int)seen->identity.pid, seen->identity.comm);
+	for (unsigned s = OBSERVE_DAEMON; s <= OBSERVE_SYSFS; s++) {
+		if (!answers[s].asked || !answers[s].error)
+			continue;
+		fprintf(stderr, "%s %s: %s", first ? "" : ";", observe_source_name(s),
+			answers[s].why);
+		first = false;
+	}
+	fputc('\n', stderr);
+	return observe_can_list(job->socket, why) == 0 ? CLI_FAILED : CLI_IMPOSSIBLE;
+}
+
+static int look_at_one(const struct job *job, struct seen *out)
+{
+	int rc, code = people_one(&verb_queues, job->pid, &out->identity);
+
+	if (code != CLI_GO_ON)
+		return code;
+	rc = look(job, NULL, out);
+	if (rc == -ESRCH)
+		return cli_failed(&verb_queues, "process %d has ended", job->pid);
+	if (rc)
+		return cli_failed(&verb_queues, "cannot read process %d: %s", job->pid,
+				  strerror(-rc));
+	return out->observation.listed ? CLI_GO_ON : say_why_none(job, out);
+}
+
+/* Reads the queues of all processes. Processes that end meanwhile are left out. Returns their
+ * number, or -ENOMEM. */
+static int look_at_all(const struct job *job, struct seen **out)
+{
+	pid_t *pids = calloc(PROCESSES, sizeof(*pids));
+	int found = pids ? observe_processes(job->socket, pids, PROCESSES) : -ENOMEM, n = 0;
+	/* An observer of this process, which has no queues, is kept open so that debugfs is read
+	 * once for all processes and not once for each. */
+	const struct observe_options ours = {.pid = getpid(), .socket = job->socket};
+	struct observer *beside = observe_open(&ours);
+
+	if (found > PROCESSES)
+		found = PROCESSES;
+	*out = found >= 0 ? calloc((size_t)found + 1, sizeof(**out)) : NULL;
+	for (int i = 0; *out && i < found; i++) {
+		if (process_read(pids[i], &(*out)[n].identity) == 0 &&
+		    look(job, beside, &(*out)[n]) == 0) {
+			n++;
+			continue;
+		}
+		observation_free(&(*out)[n].observation);
+		memset(&(*out)[n], 0, sizeof(**out));
+	}
+	observe_close(beside);
+	free(pids);
+	return *out ? n : -ENOMEM;
+}
+
+static int show(const struct job *job)
+{
+	struct seen *list = NULL;
+	int n = 1, rc = 0, code = CLI_GO_ON;
+
+	if (!job->pid && (code = people_need_list(&verb_queues, job->socket)) != CLI_DONE)
+		return code;
+	code = CLI_GO_ON;
+	if (job->pid) {
+		list = calloc(1, sizeof(*list));
+		code = list ? look_at_one(job, list) : CLI_FAILED;
+	} else {
+		n = look_at_all(job, &list);
+	}
+	if (!list || n < 0) {
+		code = cli_failed(&verb_queues, "out of memory for the list");
+		n = 0;
+	}
+	if (code == CLI_GO_ON) {
+		if (job->format == FORMAT_JSON)
+			rc = print_json(list, (size_t)n);
+		else if (job->format == FORMAT_C)
+			print_c(list);
+		else
+			rc = print_table(job, list, (size_t)n);
+		code = rc ? cli_failed(&verb_queues, "out of memory for the output") : CLI_DONE;
+	}
+	for (int i = 0; i < n; i++)
+		observation_free(&list[i].observation);
+	free(list);
+	return code;
+}
+
+/* ---- command ---- */
+
+static int run(int argc, char **argv)
+{
+	static const char *const formats[] = {"table", "c", "json", NULL};
+	struct job job = {0};
+	const struct verb_option options[] = {
+		{OPTION_FLAG("addresses", &job.addresses)},
+		{OPTION_CHOICE("format", &job.format, formats)},
+		{OPTION_IS("json", &job.format, FORMAT_JSON)},
+		{OPTION_SOCKET(&job.socket)},
+		{WORD_PID(&job.pid), .optional = true},
+		{0},
+	};
+	int code = options_read(&verb_queues, argc, argv, options);
+
+	if (code != CLI_GO_ON)
+		return code;
+	if (job.format == FORMAT_C && !job.pid)
+		return cli_usage(&verb_queues, "--format c applies to one process: give its PID");
+	return show(&job);
+}
+
+const struct verb verb_queues = {
+	.name = "queues",
+	.summary = "list every GPU queue of a process, or of all processes",
+	.usage = "[PID] [--addresses] [--format table|c|json] [--json] [--socket PATH]",
+	.help = "Prints every KFD queue of PID, or of all processes that use a GPU: with or without the shim,\n"
+		"with or without a daemon. The sources are, in this order: the daemon, the shared memory of\n"
+		"the shim (lane), the driver's sysfs, debugfs (root), and for write and read pointers the\n"
+		"memory of the process; SOURCES lists those that reported values. A value that no source\n"
+		"reports is '-'. No process is stopped or traced. The exit code is 77 if the processes cannot\n"
+		"be listed: without a driver, or in a container without the daemon's socket.\n"
+		"\n"
+		"WORK: the shim detects work in the queue. PRIORITY is that of the driver's queue (0 to 15).\n"
+		"CUS: compute units in its mask. WPTR and RPTR count AQL packets, PM4 dwords, SDMA bytes.\n"
+		"EXCEPTIONS: faults of the queue that the driver has reported to its runtime, or to the\n"
+		"daemon's debug session. A queue of a secondary KFD context is CONTEXT.QUEUE.\n"
+		"\n"
+		"  --addresses    also prints the addresses of ring, pointers, save area and hsa_queue_t\n"
+		"  --format c     prints the ids of the compute queues as a C array; needs PID\n"
+		"  --json         docs/reference/processes.md describes the keys; sorted by pid, then id\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched queues 4711 --addresses\n"
+		"  kfdsched queues --json | jq '.queues[] | select(.suspended) | [.pid, .id]'\n",
+	.run = run,
+};

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/* kfdsched status: the state of the daemon, its nodes and its processes. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/inspect/sources.h"
+#include "cli/output/json_fields.h"
+#include "cli/show/status_dump.h"
+#include "cli/util/daemon_query.h"
+#include "cli/util/gpus.h"
+#include "cli/util/parse_options.h"
+#include "common/text.h"
+
+static void print_daemon(const json_t *daemon)
+{
+	char pid[FIELD_BYTES], worker[FIELD_BYTES], uptime[QUANTITY_BYTES], slow[QUANTITY_BYTES];
+
+	printf("kfdschedd %s (worker %s), up %s, policy %s; a process is exempt after three "
+	       "suspends in a row longer than %s\n",
+	       field_integer(pid, daemon, "pid"), field_integer(worker, daemon, "worker_pid"),
+	       quantity_us(uptime, field_number(daemon, "uptime_us")), field_text(daemon, "policy"),
+	       quantity_us(slow, field_number(daemon, "slow_suspend_us")));
+}
+
+static void node_row(struct table *table, const json_t *node)
+{
+	char text[FIELD_BYTES];
+
+	table_row(table);
+	table_cell(table, "%s", field_integer(text, node, "gpu_id"));
+	table_cell(table, "%s", field_yes(node, "urgent"));
+	table_cell(table, "%s", field_integer(text, node, "suspended"));
+	table_cell(table, "%s", field_text(node, "policy"));
+	table_cell(table, "%s", field_integer(text, node, "share_percent"));
+	gpus_cells(table, (uint32_t)json_integer_value(json_object_get(node, "gpu_id")));
+}
+
+/* Returns the number of queues of a process; -1: the daemon did not report it. */
+static json_int_t count_queues(const json_t *process)
+{
+	const json_t *counts = json_object_get(process, "queue_counts"), *node;
+	const json_t *queues = json_object_get(process, "queues");
+	json_int_t sum = 0;
+	size_t i;
+
+	if (json_is_array(queues))
+		return (json_int_t)json_array_size(queues);
+	json_array_foreach(counts, i, node) sum += (json_int_t)field_number(node, "queues");
+	return json_is_array(counts) ? sum : -1;
+}
+
+static void process_row(struct table *table, const json_t *process)
+{
+	json_int_t queues = count_queues(process);
+	char text[FIELD_BYTES];
+
+	table_row(table);
+	table_cell(table, "%s", field_integer(text, process, "pid"));
+	table_cell(table, "%s", field_text(process, "comm"));
+	table_cell(table, "%s", field_yes(process, "shim"));
+	table_cell(table, "%s", field_integer(text, process, "priority"));
+	table_cell(table, "%s", field_text(process, "role"));
+	table_cell(table, "%s", field_text(process, "group"));
+	table_cell(table, "%s", field_text(process, "level"));
+	table_cell(table, "%s", field_text(process, "state"));
+	table_cell(table, "%s", field_yes(process, "active"));
+	if (queues >= 0)
+		table_cell(table, "%lld", (long long)queues);
+	else
+		table_cell(table, TABLE_UNKNOWN);
+	table_cell(table, "%s", field_integer(text, process, "suspends"));
+	table_cell(table, "%s", field_integer(text, process, "failures"));
+	table_cell(table, "%s", quantity_us(text, field_number(process, "suspended_us")));
+	table_cell(table, "%s", field_text(process, "reason"));
+}
+
+/* Keys of a process's "time_us" in the daemon's status, in the order of the columns. */
+static const char *const times[] = {"running",	 "idle",    "suspending", "held",
+				    "held_over", "ordered", "resuming"};
+#define FIRST_SUSPENDED 2u /* from this one on it is suspended, or on the way */
+#define TIMES (sizeof(times) / sizeof(times[0]))
+
+/* NAN: the daemon did not report it. */
+static double time_of(const json_t *process, const char *key)
+{
+	return field_number(json_object_get(process, "time_us"), key);
+}
+
+static bool was_suspended(const json_t *process)
+{
+	for (size_t i = FIRST_SUSPENDED; i < TIMES; i++)
+		if (time_of(process, times[i]) > 0)
+			return true;
+	return false;
+}
+
+static void time_row(struct table *table, const json_t *process)
+{
+	char text[FIELD_BYTES], span[QUANTITY_BYTES];
+	double all = 0;
+
+	if (!was_suspended(process))
+		return;
+	for (size_t i = 0; i < TIMES; i++)
+		all += time_of(process, times[i]);
+	table_row(table);
+	table_cell(table, "%s", field_integer(text, process, "pid"));
+	table_cell(table, "%s", field_text(process, "comm"));
+	table_cell(table, "%s", quantity_us(span, all));
+	for (size_t i = 0; i < TIMES; i++)
+		if (isnan(all))
+			table_cell(table, TABLE_UNKNOWN);
+		else
+			table_cell(table, "%.1f", 100 * time_of(process, times[i]) / all);
+}
+
+/* Prints a table of time shares of the processes that have been suspended at least once, and where
+ * those columns of colocate are that a live node does not have. Returns 0 or -ENOMEM. */
+static int print_times(const json_t *processes)
+{
+	const json_t *process;
+	size_t i;
+
+	json_array_foreach(processes, i, process)
+	{
+		if (!was_suspended(process))
+			continue;
+		printf("\n"
+		       "time since registration, in percent:\n");
+		if (field_table("PID|<COMMAND|FOR|RUNNING|IDLE|SUSPENDING|HELD|HELD OVER|ORDERED|"
+				"RESUMING",
+				processes, time_row))
+			return -ENOMEM;
+		printf("columns of colocate that are not available here: BOUNCES -, SAVE+RESTORE - "
+		       "(in SUSPENDING and RESUMING);\n"
+		       "ONLINE -, DETECTION -, IDLE HELD - (in HELD)\n");
+		return 0;
+	}
+	return 0;
+}
+
+static int print_status(const json_t *status)
+{
+	const json_t *nodes = json_object_get(status, "nodes");
+	const json_t *processes = json_object_get(status, "processes");
+
+	print_daemon(json_object_get(status, "daemon"));
+	if (json_array_size(nodes) > 0) {
+		putchar('\n');
+		if (field_table(
+			    "NODE|<URGENT WORK|SUSPENDED PROCESSES|<POLICY|SHARE %|" GPUS_COLUMNS,
+			    nodes, node_row))
+			return cli_failed(&verb_status, "out of memory for the table");
+	}
+	putchar('\n');
+	if (json_array_size(processes) == 0)
+		printf("no processes are registered\n");
+	else if (field_table("PID|<COMMAND|<SHIM|PRIORITY|<ROLE|<GROUP|<LEVEL|<STATE|<GPU WORK|"
+			     "QUEUES|SUSPENDS|FAILURES|SUSPENDED FOR|<WHY NOT A HIGHER LEVEL",
+			     processes, process_row) ||
+		 print_times(processes))
+		return cli_failed(&verb_status, "out of memory for the table");
+	return CLI_DONE;
+}
+
+/* Removes all processes from `status` except `pid`, a number of this pid namespace. Returns
+ * CLI_GO_ON; or frees `status` and returns the exit code after one line on stderr. */
+static int keep_process(json_t *status, const char *socket, int pid)
+{
+	bool otherwise = source_daemon_counts_otherwise(socket);
+	json_t *list = json_object_get(status, "processes");
+	size_t i = json_array_size(list);
+
+	while (i-- > 0)
+		if (source_daemon_number(json_array_get(list, i), otherwise) != pid)
+			json_array_remove(list, i);
+	if (json_array_size(list))
+		return CLI_GO_ON;
+	json_decref(status);
+	return cli_failed(&verb_status,
+			  "process %d is not registered with the daemon: 'kfdsched status' lists "
+			  "registered processes, 'kfdsched diagnose %d' prints the reason",
+			  pid, pid);
+}
+
+static int run(int argc, char **argv)
+{
+	const char *socket = NULL;
+	bool as_json = false, dump = false;
+	int pid = 0;
+	const struct verb_option options[] = {
+		{OPTION_FLAG("dump", &dump)},
+		{OPTION_JSON(&as_json)},
+		{OPTION_SOCKET(&socket)},
+		{WORD_PID(&pid), .optional = true},
+		{0},
+	};
+	json_t *status;
+	int code = options_read(&verb_status, argc, argv, options);
+
+	if (code == CLI_GO_ON && dump && !pid)
+		return cli_usage(&verb_status, "--dump needs the PID of a process");
+	if (code != CLI_GO_ON)
+		return code;
+
+	/* The table needs the number of queues only, and there can be thousands of queues. */
+	code = dump || as_json ? ask_status(&verb_status, socket, dump ? pid : 0, &status)
+			       : ask_summary(&verb_status, socket, &status);
+	if (code == CLI_GO_ON && pid && !dump)
+		code = keep_process(status, socket, pid);
+	if (code != CLI_GO_ON)
+		return code;
+	code = CLI_DONE;
+	if (as_json) {
+		if (dump)
+			json_object_set_new(status, "gpus", gpus_json());
+		plain_json_print(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+		putchar('\n');
+	} else {
+		/* Another program than kfdschedd could listen on the socket, so make its strings
+		 * safe to print. */
+		plain_json_strings(status);
+		code = dump ? dump_print(&verb_status, status) : print_status(status);
+	}
+	json_decref(status);
+	return code;
+}
+
+const struct verb verb_status = {
+	.name = "status",
+	.summary = "print the daemon's state: its GPUs, and the processes on them",
+	.usage = "[PID [--dump]] [--json] [--socket PATH]",
+	.help = "Queries kfdschedd and prints its nodes (a node is one KFD gpu_id: a GPU or a partition\n"
+		"of one) and the processes that use them. A value that is not known is '-'.\n"
+		"\n"
+		"  PID            only this process\n"
+		"  PID --dump     all details of one process: its nodes, its queues, the hold command and\n"
+		"                 its last events\n"
+		"  --json         the daemon's reply; docs/reference/status.md describes the keys\n"
+		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
+		"                 /run/kfdsched/socket\n"
+		"\n"
+		"LEVEL is how a process can be preempted: trap (the daemon suspends its queues), self,\n"
+		"gate or weight (the process holds itself when the daemon commands it), or observe (it is\n"
+		"only observed; the last column has the reason).\n"
+		"\n"
+		"A second table shows how processes that have been suspended spent their time since their\n"
+		"registration, in percent: RUNNING; IDLE, without work; SUSPENDING and RESUMING; HELD\n"
+		"while more urgent work is active; HELD OVER after its end, because more is expected;\n"
+		"ORDERED, held at an operator's request. The driver reports neither the parts of its calls\n"
+		"nor what ran at which time: the columns BOUNCES and SAVE+RESTORE of colocate are in\n"
+		"SUSPENDING and RESUMING, and its ONLINE, DETECTION and IDLE HELD in HELD.\n"
+		"\n"
+		"Examples:\n"
+		"  kfdsched status 4711 --dump\n"
+		"  kfdsched status --json | jq '.processes[] | {pid, state, suspended_us}'\n",
+	.run = run,
+};

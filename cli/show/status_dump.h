@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kfdsched status PID --dump: prints everything that the daemon knows of one process, as text.
+ * Threads: none.
+ */
+#ifndef KFDSHIM_CLI_SHOW_STATUS_DUMP_H
+#define KFDSHIM_CLI_SHOW_STATUS_DUMP_H
+
+#include <jansson.h>
+
+#include "cli/util/command.h"
+
+/* Prints `dump`, the daemon's reply (docs/reference/status.md). Returns the exit code. */
+int dump_print(const struct verb *verb, const json_t *dump);
+
+#endif

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+/* In the trace event format a track is a thread of a process, so each track has a pid and a tid.
+ * The tracks are kept in a hash table with open addressing; none is removed before the end. */
+#include "cli/trace/perfetto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/util/gpus.h"
+
+#define OURS_DAEMON (PERFETTO_OURS + 1)
+#define OURS_DRIVER (PERFETTO_OURS + 2)
+#define OURS_NODES (PERFETTO_OURS + 3)
+#define OURS_UNKNOWN (PERFETTO_OURS + 4) /* events without a process */
+
+enum track_kind {
+	TRACK_PROCESS, /* not a track: names the process */
+	TRACK_QUEUE,
+	TRACK_OFF, /* time suspended by the daemon */
+	TRACK_HELD,
+	TRACK_CAUSES, /* work because of which others were suspended */
+	TRACK_EVENTS,
+	TRACK_NODE,
+	TRACK_THREAD,
+	TRACK_HIP,
+};
+
+struct track {
+	enum track_kind kind;
+	pid_t pid;
+	uint64_t a, b; /* identify the track among those of its kind */
+	int tid;       /* 0: free entry */
+	/* The bar that has not ended yet; valid if `open`. */
+	bool open;
+	const char *name;
+	uint64_t since_ns;
+};
+
+struct perfetto {
+	FILE *file;
+	bool comma;
+	int error;
+	int tids;
+	uint64_t flows;
+	/* Hash table of `room` entries, a power of two. */
+	size_t used, room;
+	struct track *tracks;
+};
+
+/* ---- the file ---- */
+
+static void put_text(FILE *file, const char *text)
+{
+	putc('"', file);
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			fprintf(file, "\\%c", *c);
+		else if (*c < ' ')
+			fprintf(file, "\\u%04x", *c);
+		else
+			putc(*c, file);
+	}
+	putc('"', file);
+}
+
+static void put_us(FILE *file, const char *key, uint64_t ns)
+{
+	fprintf(file, ",\"%s\":%llu.%03u", key, (unsigned long long)(ns / 1000),
+		(unsigned)(ns % 1000));
+}
+
+/* Writes the start of an event up to its name. */
+static void begin(struct perfetto *p, const char *phase, pid_t pid, int tid, const char *name)
+{
+	fprintf(p->file,
+		"%s{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"name\":", p->comma ? ",\n" : "\n", phase,
+		(int)pid, tid);
+	p->comma = true;
+	put_text(p->file, name);
+}
+
+static void put_name(struct perfetto *p, const char *what, pid_t pid, int tid, const char *name)
+{
+	begin(p, "M", pid, tid, what);
+	fputs(",\"args\":{\"name\":", p->file);
+	put_text(p->file, name);
+	fputs("}}", p->file);
+}
+
+/* ---- tracks ---- */
+
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 31;
+	x *= 0x7fb5d329728ea185ull;
+	return x ^ x >> 27;
+}
+
+/* Returns the entry of a track, or the free entry for it. The table always has free
+ * entries (see grow()). */
+static struct track *place(struct track *tracks, size_t room, const struct track *wanted)
+{
+	size_t at = (size_t)mix(mix(mix((uint64_t)wanted->pid * 16 + wanted->kind) ^ wanted->a) ^
+				wanted->b);
+
+	for (;; at++) {
+		struct track *t = &tracks[at & (room - 1)];
+
+		if (!t->tid || (t->kind == wanted->kind && t->pid == wanted->pid &&
+				t->a == wanted->a && t->b == wanted->b))
+			return t;
+	}
+}
+
+static int grow(struct perfetto *p)
+{
+	size_t room = p->room ? 2 * p->room : 256;
+	struct track *tracks;
+
+	if (4 * p->used < 3 * p->room)
+		return 0;
+	tracks = calloc(room, sizeof(*tracks));
+	if (!tracks)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->room; i++)
+		if (p->tracks[i].tid)
+			*place(tracks, room, &p->tracks[i]) = p->tracks[i];
+	free(p->tracks);
+	p->tracks = tracks;
+	p->room = room;
+	return 0;
+}
+
+/* Returns the track, and creates and names it if it is new; NULL if memory is short. Valid until
+ * the next call. */
+static struct track *track(struct perfetto *p, struct track wanted, const char *name)
+{
+	struct track *t;
+
+	if (grow(p)) {
+		p->error = -ENOMEM;
+		return NULL;
+	}
+	t = place(p->tracks, p->room, &wanted);
+	if (t->tid)
+		return t;
+	*t = wanted;
+	/* Unique among all processes, because a reader could treat equal tids as the same
+	 * thread. */
+	t->tid = PERFETTO_OURS + 100 + ++p->tids;
+	p->used++;
+	if (wanted.kind == TRACK_PROCESS)
+		put_name(p, "process_name", wanted.pid, t->tid, name);
+	else
+		put_name(p, "thread_name", wanted.pid, t->tid, name);
+	return t;
+}
+
+/* Names the process once. Returns the pid to use in the file. */
+static pid_t process(struct perfetto *p, pid_t pid, const char *comm)
+{
+	static const char *const ours[] = {"kfdschedd", "driver", "GPUs", "not known"};
+	char text[48];
+
+	if (!pid)
+		pid = OURS_UNKNOWN;
+	if (pid > PERFETTO_OURS)
+		comm = ours[pid - OURS_DAEMON];
+	else if (!comm[0])
+		return pid; /* a later event can have the name */
+	snprintf(text, sizeof(text), "%s", comm);
+	track(p, (struct track){.kind = TRACK_PROCESS, .pid = pid}, text);
+	return pid;
+}
+
+/* ---- drawing ---- */
+
+static void put_bar(struct perfetto *p, const struct track *t, const char *name, uint64_t from_ns,
+		    uint64_t to_ns, const char *text)
+{
+	begin(p, "X", t->pid, t->tid, name);
+	put_us(p->file, "ts", from_ns);
+	put_us(p->file, "dur", to_ns > from_ns ? to_ns - from_ns : 0);
+	if (text) {
+		fputs(",\"args\":{\"text\":", p->file);
+		put_text(p->file, text);
+		putc('}', p->file);
+	}
+	putc('}', p->file);
+}
+
+static void put_instant(struct perfetto *p, const struct track *t, const struct trace_event *event)
+{
+	begin(p, "i", t->pid, t->tid, event->name);
+	put_us(p->file, "ts", event->ns);
+	fputs(",\"s\":\"t\",\"args\":{\"text\":", p->file);
+	put_text(p->file, event->text);
+	fputs("}}", p->file);
+}
+
+static void put_flow(struct perfetto *p, const struct track *t, bool start, uint64_t ns)
+{
+	begin(p, start ? "s" : "f", t->pid, t->tid, "cause");
+	put_us(p->file, "ts", ns);
+	fprintf(p->file, ",\"cat\":\"cause\",\"id\":%llu%s}", (unsigned long long)p->flows,
+		start ? "" : ",\"bp\":\"e\"");
+}
+
+static void close_bar(struct perfetto *p, struct track *t, uint64_t ns, const char *text)
+{
+	if (t->open)
+		put_bar(p, t, t->name, t->since_ns, ns, text);
+	t->open = false;
+}
+
+/* A bar while the queue has work or is blocked; other events are points on the same track. */
+static void queue_event(struct perfetto *p, const struct trace_event *event)
+{
+	char name[64], gpu[GPU_NAME_SHORT];
+	struct track *t;
+
+	gpus_short(gpu, event->gpu_id);
+	if (event->context)
+		snprintf(name, sizeof(name), "queue %u.%u on GPU %s", event->context,
+			 event->queue_id, gpu);
+	else
+		snprintf(name, sizeof(name), "queue %u on GPU %s", event->queue_id, gpu);
+	t = track(p,
+		  (struct track){.kind = TRACK_QUEUE,
+				 .pid = process(p, event->pid, event->comm),
+				 .a = (uint64_t)event->context << 32 | event->queue_id,
+				 .b = event->gpu_id},
+		  name);
+	if (!t)
+		return;
+	if (event->mark == TRACE_POINT) {
+		put_instant(p, t, event);
+		return;
+	}
+	/* The same state reported again: the bar continues. */
+	if (t->open && ((event->mark == TRACE_QUEUE_ACTIVE && t->name[0] == 'a') ||
+			(event->mark == TRACE_QUEUE_BLOCKED && t->name[0] == 'b')))
+		return;
+	close_bar(p, t, event->ns, NULL);
+	t->open = event->mark != TRACE_QUEUE_IDLE;
+	t->name = event->mark == TRACE_QUEUE_BLOCKED ? "blocked" : "active";
+	t->since_ns = event->ns;
+}
+
+/* Draws the event on the track of each GPU that it concerns. */
+static void node_events(struct perfetto *p, const struct trace_event *event)
+{
+	for (unsigned i = 0; i < LANE_NODES && event->gpu_ids[i]; i++) {
+		char name[64], gpu[GPU_NAME_SHORT];
+		struct track *t;
+
+		snprintf(name, sizeof(name), "GPU %s", gpus_short(gpu, event->gpu_ids[i]));
+		t = track(p,
+			  (struct track){.kind = TRACK_NODE,
+					 .pid = process(p, OURS_NODES, ""),
+					 .a = event->gpu_ids[i]},
+			  name);
+		if (t)
+			put_instant(p, t, event);
+	}
+}
+
+/* Draws an arrow from the work that was the cause to the suspend. */
+static void put_cause(struct perfetto *p, const struct trace_event *event, const struct track *off)
+{
+	struct track to = *off;
+	const struct track *t;
+
+	if (!event->cause_pid || !event->cause_ns || event->cause_ns > event->ns)
+		return;
+	t = track(p, (struct track){.kind = TRACK_CAUSES, .pid = event->cause_pid},
+		  "held processes for it");
+	if (!t)
+		return;
+	p->flows++;
+	put_bar(p, t, "wants the GPU", event->cause_ns, event->cause_ns + 1000, event->text);
+	put_flow(p, t, true, event->cause_ns);
+	put_flow(p, &to, false, event->ns - event->duration_ns);
+}
+
+/* A bar from the start of the suspend call to the end of the resume call. The calls themselves are
+ * bars on the same track. */
+static void suspension(struct perfetto *p, const struct trace_event *event)
+{
+	uint64_t call_ns = event->ns - (event->duration_ns < event->ns ? event->duration_ns : 0);
+	struct track *t = track(
+		p, (struct track){.kind = TRACK_OFF, .pid = process(p, event->pid, event->comm)},
+		"off the GPU");
+
+	if (!t)
+		return;
+	if (event->mark == TRACE_SUSPENDED) {
+		if (t->open) /* suspended twice without a resume in between */
+			close_bar(p, t, call_ns, NULL);
+		t->open = true;
+		t->name = "off the GPU";
+		t->since_ns = call_ns;
+		put_bar(p, t, "suspend", call_ns, event->ns, event->text);
+		put_cause(p, event, t);
+	} else {
+		close_bar(p, t, event->ns, NULL);
+		put_bar(p, t, "resume", call_ns, event->ns, event->text);
+	}
+	node_events(p, event);
+}
+
+/* A bar while the process holds itself. */
+static void held(struct perfetto *p, const struct trace_event *event)
+{
+	struct track *t = track(
+		p, (struct track){.kind = TRACK_HELD, .pid = process(p, event->pid, event->comm)},
+		"holds itself");
+
+	if (!t)
+		return;
+	close_bar(p, t, event->ns, NULL);
+	t->open = event->mark == TRACE_HELD;
+	t->name = "held";
+	t->since_ns = event->ns;
+}
+
+/* A call or event of a thread of the driver or of HIP. */
+static void thread_event(struct perfetto *p, const struct trace_event *event)
+{
+	bool driver = event->source == TRACE_DRIVER;
+	char name[64];
+	struct track *t;
+
+	if (driver)
+		snprintf(name, sizeof(name), "%s-%llu", event->comm,
+			 (unsigned long long)event->thread);
+	else
+		snprintf(name, sizeof(name), "HIP thread %#llx", (unsigned long long)event->thread);
+	t = track(p,
+		  (struct track){.kind = driver ? TRACK_THREAD : TRACK_HIP,
+				 .pid = process(p, driver ? OURS_DRIVER : event->pid, event->comm),
+				 .a = event->thread},
+		  name);
+	if (!t)
+		return;
+	if (event->mark == TRACE_SPAN)
+		put_bar(p, t, event->name, event->ns, event->ns + event->duration_ns, event->text);
+	else
+		put_instant(p, t, event);
+}
+
+/* Ends the bars of a process that has ended; `pid` 0: all bars. */
+static void close_all(struct perfetto *p, pid_t pid, uint64_t ns, const char *text)
+{
+	for (size_t i = 0; i < p->room; i++)
+		if (p->tracks[i].tid && (!pid || p->tracks[i].pid == pid))
+			close_bar(p, &p->tracks[i], ns, text);
+}
+
+/* A point on the track "shim" or "daemon" of the process; events without a process
+ * are the daemon's. */
+static void process_event(struct perfetto *p, const struct trace_event *event)
+{
+	bool shim = event->source == TRACE_SHIM;
+	struct track *t =
+		track(p,
+		      (struct track){
+			      .kind = TRACK_EVENTS,
+			      .pid = process(p, event->pid ? event->pid : OURS_DAEMON, event->comm),
+			      .a = shim},
+		      shim ? "shim" : "daemon");
+
+	if (t)
+		put_instant(p, t, event);
+}
+
+struct perfetto *perfetto_begin(FILE *file)
+{
+	struct perfetto *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->file = file;
+	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", file);
+	return p;
+}
+
+void perfetto_add(struct perfetto *p, const struct trace_event *event)
+{
+	if (event->source == TRACE_DRIVER || event->source == TRACE_HIP) {
+		thread_event(p, event);
+		return;
+	}
+	switch (event->mark) {
+	case TRACE_SUSPENDED:
+	case TRACE_RESUMED:
+		suspension(p, event);
+		break;
+	case TRACE_HELD:
+	case TRACE_RELEASED:
+		held(p, event);
+		break;
+	case TRACE_GONE:
+		close_all(p, event->pid, event->ns, "the process has ended");
+		break;
+	default:
+		break;
+	}
+	if (event->has_queue)
+		queue_event(p, event);
+	else
+		process_event(p, event);
+}
+
+int perfetto_end(struct perfetto *p, uint64_t end_ns, json_t *about)
+{
+	char *text = json_dumps(about, JSON_COMPACT);
+	int error;
+
+	close_all(p, 0, end_ns, "it continued when the trace ended");
+	fprintf(p->file, "\n],\"otherData\":%s}\n", text ? text : "{}");
+	errno = 0;
+	error = fflush(p->file) || ferror(p->file) ? (errno ? -errno : -EIO) : p->error;
+	free(text);
+	free(p->tracks);
+	free(p);
+	return error;
+}

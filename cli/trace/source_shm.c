@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+/* One thread serves all processes. It takes the process whose dump is due first, requests the dump
+ * without holding the mutex, and stores the result under the mutex. */
+#include "cli/trace/source_shm.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/trace/timeline_decode.h"
+#include "cli/util/daemon_query.h"
+#include "common/clock.h"
+
+#define MS 1000000u
+/* Shared memory keeps LANE_EVENTS events. The interval between two dumps is chosen such that at
+ * most FEW new events are expected, but within these bounds. */
+#define FEW (LANE_EVENTS / 4)
+#define SHORTEST_NS (10 * MS)
+#define FIRST_NS (20 * MS)
+/* A longer interval loses more of the last moments of a process that ends; a shorter one costs the
+ * daemon more. So the interval grows with the number of processes. */
+#define LONGEST_NS(processes) ((45 + 5 * (uint64_t)(processes)) * MS)
+
+struct followed {
+	pid_t pid; /* 0: free entry */
+	char comm[16];
+	bool ended;
+	bool seen;	 /* events after `number` are emitted or counted as lost */
+	bool busy;	 /* a dump is requested: the entry must not be reused */
+	uint64_t number; /* number of the last event emitted */
+	/* Time of the last dump (0: none yet) and of the next one; ns, CLOCK_MONOTONIC. */
+	uint64_t asked_ns, next_ns;
+	/* Missed events, and the time between the last dump and the end of the process. */
+	uint64_t lost, unseen_ns;
+};
+
+struct lanes {
+	const char *socket;
+	uint64_t begin_ns;
+	lanes_emit *emit;
+	void *context;
+	pthread_t thread;
+	pthread_mutex_t mutex; /* protects the fields below */
+	pthread_cond_t changed;
+	bool ending;
+	struct followed list[LANES_PROCESSES];
+};
+
+/* ---- one dump ---- */
+
+/* Returns true if the dump has an event of this queue since the start of the trace. */
+static bool is_told(const struct lanes *lanes, const json_t *events, const json_t *queue)
+{
+	static const char *const keys[] = {"context", "queue_id", "gpu_id"};
+	static const char *const same[] = {"context", "id", "gpu_id"};
+	const json_t *event;
+	size_t i;
+
+	json_array_foreach(events, i, event)
+	{
+		bool equal = (uint64_t)json_integer_value(json_object_get(event, "monotonic_us")) *
+				     1000 >=
+			     lanes->begin_ns;
+
+		for (size_t k = 0; equal && k < 3; k++)
+			equal = json_integer_value(json_object_get(event, keys[k])) ==
+				json_integer_value(json_object_get(queue, same[k]));
+		if (equal)
+			return true;
+	}
+	return false;
+}
+
+/* Emits an event at the start of the trace for each queue that had work or waited then. A queue
+ * with an event in the dump is left out, because its state can have changed since. */
+static void tell_beginning(const struct lanes *lanes, const struct followed *one,
+			   const json_t *lane)
+{
+	const json_t *queue, *events = json_object_get(lane, "events");
+	size_t i;
+
+	json_array_foreach(json_object_get(lane, "queues"), i, queue)
+	{
+		const char *state = json_string_value(json_object_get(queue, "state"));
+		bool active = state && strcmp(state, "active") == 0;
+		struct trace_event event = {.source = TRACE_SHIM,
+					    .ns = lanes->begin_ns,
+					    .pid = one->pid,
+					    .has_queue = true,
+					    .mark = active ? TRACE_QUEUE_ACTIVE
+							   : TRACE_QUEUE_BLOCKED};
+
+		if (!state || strcmp(state, "idle") == 0 || is_told(lanes, events, queue))
+			continue;
+		memcpy(event.comm, one->comm, sizeof(event.comm));
+		event.context = (uint32_t)json_integer_value(json_object_get(queue, "context"));
+		event.queue_id = (uint32_t)json_integer_value(json_object_get(queue, "id"));
+		event.gpu_id = (uint32_t)json_integer_value(json_object_get(queue, "gpu_id"));
+		strcpy(event.name, active ? "active" : "blocked");
+		strcpy(event.text, active ? "queue has work since before the trace"
+					  : "queue waits since before the trace");
+		lanes->emit(lanes->context, &event);
+	}
+}
+
+/* Emits the new events. Returns their number. */
+static uint64_t tell_events(const struct lanes *lanes, struct followed *one, const json_t *lane)
+{
+	const json_t *event;
+	uint64_t count = 0, newest;
+	size_t i;
+
+	newest = (uint64_t)json_integer_value(json_object_get(lane, "events_number"));
+	if (newest < one->number)
+		one->number = 0; /* new shared memory, after a restart of the daemon or an exec */
+	json_array_foreach(json_object_get(lane, "events"), i, event)
+	{
+		uint64_t number = (uint64_t)json_integer_value(json_object_get(event, "number"));
+		struct trace_event told;
+
+		if (number <= one->number)
+			continue;
+		if (one->seen && number > one->number + 1)
+			one->lost += number - one->number - 1;
+		one->number = number;
+		one->seen = true;
+		count++;
+		if (told_by_lane(event, one->pid, one->comm, &told) && told.ns >= lanes->begin_ns)
+			lanes->emit(lanes->context, &told);
+	}
+	one->seen = true;
+	return count;
+}
+
+/* Requests a dump. Returns false if the daemon does not know the process (any more). */
+static bool ask(const struct lanes *lanes, struct followed *one, unsigned processes)
+{
+	uint64_t now = clock_ns(), before = one->asked_ns, longest = LONGEST_NS(processes), count;
+	json_t *dump = NULL, *lane;
+	int rc = ask_daemon(lanes->socket, one->pid, &dump);
+
+	if (rc) {
+		one->next_ns = clock_ns() + longest;
+		return rc != -ESRCH;
+	}
+	lane = json_object_get(dump, "lane");
+	if (!one->seen)
+		tell_beginning(lanes, one, lane);
+	count = tell_events(lanes, one, lane);
+	json_decref(dump);
+	one->asked_ns = now;
+	/* The interval assumes that the rate of events stays the same. */
+	now = clock_ns();
+	one->next_ns = longest;
+	if (!before)
+		one->next_ns = FIRST_NS;
+	else if (count)
+		one->next_ns = (one->asked_ns - before) * FEW / count;
+	if (one->next_ns > longest)
+		one->next_ns = longest;
+	if (one->next_ns < SHORTEST_NS)
+		one->next_ns = SHORTEST_NS;
+	one->next_ns += now;
+	return true;
+}
+
+/* ---- the thread ---- */
+
+/* Number of followed processes that have not ended. */
+static unsigned count(const struct lanes *lanes)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < LANES_PROCESSES; i++)
+		n += lanes->list[i].pid && !lanes->list[i].ended;
+	return n;
+}
+
+static struct followed *most_urgent(struct lanes *lanes)
+{
+	struct followed *best = NULL;
+
+	for (size_t i = 0; i < LANES_PROCESSES; i++) {
+		struct followed *one = &lanes->list[i];
+
+		if (one->pid && !one->ended && (!best || one->next_ns < best->next_ns))
+			best = one;
+	}
+	return best;
+}
+
+static void sleep_until(struct lanes *lanes, uint64_t ns)
+{
+	const struct timespec until = {.tv_sec = (time_t)(ns / 1000000000u),
+				       .tv_nsec = (long)(ns % 1000000000u)};
+
+	pthread_cond_timedwait(&lanes->changed, &lanes->mutex, &until);
+}
+
+/* Requests a dump without the mutex, because the daemon's reply can take long. */
+static void ask_one(struct lanes *lanes, struct followed *one)
+{
+	struct followed copy = *one;
+	unsigned processes = count(lanes);
+	bool known;
+
+	one->busy = true;
+	pthread_mutex_unlock(&lanes->mutex);
+	known = ask(lanes, &copy, processes);
+	pthread_mutex_lock(&lanes->mutex);
+	copy.ended = one->ended || !known;
+	copy.unseen_ns = copy.ended && copy.asked_ns ? clock_ns() - copy.asked_ns : 0;
+	*one = copy;
+}
+
+/* The thread. When the trace ends, each process is dumped a last time. */
+static void *follow(void *argument)
+{
+	struct lanes *lanes = argument;
+
+	pthread_mutex_lock(&lanes->mutex);
+	while (!lanes->ending) {
+		struct followed *one = most_urgent(lanes);
+		uint64_t now = clock_ns();
+
+		if (!one)
+			sleep_until(lanes, now + 1000 * MS);
+		else if (one->next_ns > now)
+			sleep_until(lanes, one->next_ns);
+		else
+			ask_one(lanes, one);
+	}
+	for (size_t i = 0; i < LANES_PROCESSES; i++)
+		if (lanes->list[i].pid && !lanes->list[i].ended)
+			ask_one(lanes, &lanes->list[i]);
+	pthread_mutex_unlock(&lanes->mutex);
+	return NULL;
+}
+
+struct lanes *lanes_start(const char *socket, uint64_t begin_ns, lanes_emit *emit, void *context)
+{
+	struct lanes *lanes = calloc(1, sizeof(*lanes));
+	pthread_condattr_t attributes;
+
+	if (!lanes)
+		return NULL;
+	lanes->socket = socket;
+	lanes->begin_ns = begin_ns;
+	lanes->emit = emit;
+	lanes->context = context;
+	pthread_mutex_init(&lanes->mutex, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&lanes->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	if (pthread_create(&lanes->thread, NULL, follow, lanes) == 0)
+		return lanes;
+	free(lanes);
+	return NULL;
+}
+
+bool lanes_follow(struct lanes *lanes, pid_t pid, const char *comm, bool fresh)
+{
+	struct followed *place = NULL;
+	bool there = false;
+
+	pthread_mutex_lock(&lanes->mutex);
+	for (size_t i = 0; i < LANES_PROCESSES; i++) {
+		struct followed *one = &lanes->list[i];
+
+		there |= one->pid == pid && !one->ended;
+		if (!one->pid ||
+		    (!place && one->ended && !one->busy && !one->lost && !one->unseen_ns))
+			place = place && place->pid == 0 ? place : one;
+	}
+	if (!there && place) {
+		*place = (struct followed){.pid = pid, .seen = fresh};
+		trace_copy(place->comm, sizeof(place->comm), comm, strlen(comm));
+		pthread_cond_signal(&lanes->changed);
+	}
+	pthread_mutex_unlock(&lanes->mutex);
+	return there || place;
+}
+
+void lanes_ended(struct lanes *lanes, pid_t pid)
+{
+	pthread_mutex_lock(&lanes->mutex);
+	for (size_t i = 0; i < LANES_PROCESSES; i++) {
+		struct followed *one = &lanes->list[i];
+
+		if (one->pid != pid || one->ended)
+			continue;
+		one->ended = true;
+		if (one->asked_ns)
+			one->unseen_ns = clock_ns() - one->asked_ns;
+	}
+	pthread_mutex_unlock(&lanes->mutex);
+}
+
+void lanes_end(struct lanes *lanes,
+	       void (*tell)(void *context, pid_t pid, uint64_t lost, uint64_t unseen_ns),
+	       void *context)
+{
+	pthread_mutex_lock(&lanes->mutex);
+	lanes->ending = true;
+	pthread_cond_signal(&lanes->changed);
+	pthread_mutex_unlock(&lanes->mutex);
+	pthread_join(lanes->thread, NULL);
+	for (size_t i = 0; i < LANES_PROCESSES; i++)
+		if (lanes->list[i].pid && (lanes->list[i].lost || lanes->list[i].unseen_ns))
+			tell(context, lanes->list[i].pid, lanes->list[i].lost,
+			     lanes->list[i].unseen_ns);
+	pthread_cond_destroy(&lanes->changed);
+	pthread_mutex_destroy(&lanes->mutex);
+	free(lanes);
+}

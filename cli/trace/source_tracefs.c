@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+/* A trace instance is a directory in instances/ of the tracefs. Writing its files selects the
+ * functions and events; its trace_pipe is read as text (trace_lines.c). */
+#include "cli/trace/source_tracefs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/proc_namespace.h"
+#include "common/proc_stat.h"
+
+#define PREFIX "kfdsched-"
+
+/* Functions by which amdkfd changes queues and processes: a few calls for each operation. (All
+ * functions of amdgpu would be thousands of calls.) Releases differ in their names; those that the
+ * kernel has are traced. */
+static const char *const functions[] = {
+	"evict_process_queues_cpsch",
+	"evict_process_queues_nocpsch",
+	"execute_queues_cpsch",
+	"kfd_dbg_trap_disable",
+	"kfd_dbg_trap_enable",
+	"kfd_ioctl",
+	"kfd_process_evict_queues",
+	"kfd_process_restore_queues",
+	"kgd2kfd_post_reset",
+	"kgd2kfd_pre_reset",
+	"map_queues_cpsch",
+	"pqm_create_queue",
+	"pqm_destroy_queue",
+	"pqm_update_mqd",
+	"pqm_update_queue_properties",
+	"restore_process_queues_cpsch",
+	"restore_process_queues_nocpsch",
+	"resume_queues",
+	"suspend_queues",
+	"svm_range_restore_work",
+	"unmap_queues_cpsch",
+};
+#define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+
+/* Event groups, and parts of the names of events that occur thousands of times for each piece of
+ * work and are left out. */
+static const char *const groups[] = {"amdkfd", "amdgpu", "gpu_scheduler"};
+static const char *const floods[] = {"rreg", "wreg", "ptes", "_dm_", "amdgpu_dc_"};
+
+static void say(struct tracefs *tracefs, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(struct tracefs *tracefs, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(tracefs->why, sizeof(tracefs->why), format, args);
+	va_end(args);
+}
+
+/* ---- files ---- */
+
+/* Writes `text` to a file of `folder`. Returns 0 or a negative errno. */
+static int put(const char *folder, const char *file, const char *text, int flags)
+{
+	char path[PATH_MAX];
+	int fd, error = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC | flags);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		error = errno ? -errno : -EIO;
+	close(fd);
+	return error;
+}
+
+/* Returns true if the line of available_filter_functions names one of functions[]. Lines are "name"
+ * or "name [module]". */
+static bool is_wanted(const char *line)
+{
+	size_t length = strcspn(line, " \t\n");
+
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		if (strlen(functions[i]) == length && memcmp(functions[i], line, length) == 0)
+			return true;
+	return false;
+}
+
+/* Returns true if the function belongs to the driver, and not to other code with a function of
+ * the same name, such as "resume_queues". A function of a module is listed with the name of the
+ * module. If the driver is built in (`built_in`: kfd_ioctl is listed without a module), its
+ * functions have none. */
+static bool is_drivers(const char *line, bool built_in)
+{
+	return strstr(line, "[amdgpu]") || strstr(line, "[amdkfd]") ||
+	       (built_in && !strchr(line, '['));
+}
+
+/* Selects the functions. Returns their number. */
+static unsigned set_functions(const char *root, const char *folder)
+{
+	char path[PATH_MAX], line[512];
+	unsigned count = 0;
+	bool built_in = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/available_filter_functions", root);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		built_in |= strcmp(line, "kfd_ioctl\n") == 0;
+	rewind(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (!is_wanted(line) || !is_drivers(line, built_in))
+			continue;
+		strcpy(line + strcspn(line, " \t\n"), "\n");
+		/* O_APPEND adds to the filter, which is empty in a new instance. */
+		if (put(folder, "set_ftrace_filter", line, O_APPEND) == 0)
+			count++;
+	}
+	fclose(file);
+	return count;
+}
+
+static bool is_flood(const char *name)
+{
+	for (size_t i = 0; i < sizeof(floods) / sizeof(floods[0]); i++)
+		if (strstr(name, floods[i]))
+			return true;
+	return false;
+}
+
+/* Enables the events. Returns their number. */
+static unsigned set_events(const char *folder)
+{
+	char path[PATH_MAX];
+	unsigned count = 0;
+
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		const struct dirent *entry;
+		DIR *dir;
+
+		snprintf(path, sizeof(path), "%s/events/%s", folder, groups[i]);
+		dir = opendir(path);
+		while (dir && (entry = readdir(dir))) {
+			char file[PATH_MAX];
+
+			if (entry->d_name[0] == '.' || is_flood(entry->d_name))
+				continue;
+			snprintf(file, sizeof(file), "events/%s/%s/enable", groups[i],
+				 entry->d_name);
+			if (put(folder, file, "1", 0) == 0)
+				count++;
+		}
+		if (dir)
+			closedir(dir);
+	}
+	return count;
+}
+
+/* ---- the instance ---- */
+
+void tracefs_name(char name[static 64])
+{
+	struct proc_stat stat;
+
+	proc_stat(getpid(), &stat);
+	snprintf(name, 64, PREFIX "%d-%llu", (int)getpid(), (unsigned long long)stat.started);
+}
+
+/* Returns true if the process that made the instance has ended. A process of another pid namespace
+ * looks as if it had ended, so tracefs_open() removes leftovers only in the first pid namespace. */
+static bool is_left_over(const char *name)
+{
+	unsigned long long started;
+	struct proc_stat stat;
+	int pid, end = 0;
+
+	if (sscanf(name, PREFIX "%d-%llu%n", &pid, &started, &end) != 2 || name[end] != '\0')
+		return false;
+	return !proc_stat(pid, &stat) || stat.started != started;
+}
+
+unsigned tracefs_remove_leftovers(const char *root)
+{
+	char path[PATH_MAX], folder[2 * PATH_MAX];
+	const struct dirent *entry;
+	unsigned count = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/instances", root);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		if (!is_left_over(entry->d_name))
+			continue;
+		snprintf(folder, sizeof(folder), "%s/%s", path, entry->d_name);
+		put(folder, "tracing_on", "0", 0);
+		if (rmdir(folder) == 0)
+			count++;
+	}
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+/* Returns true if tracing is not possible at all, and sets tracefs->why. */
+static bool is_hopeless(struct tracefs *tracefs, const char *root)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/instances", root);
+	if (access(path, W_OK) == 0)
+		return false;
+	if (errno == ENOENT)
+		say(tracefs,
+		    "there is no tracefs at %s: use a kernel that has it, or mount it there as "
+		    "root (mount -t tracefs nodev DIRECTORY)",
+		    root);
+	else
+		say(tracefs, "no permission to use tracefs at %s (%s): run this as root", root,
+		    strerror(errno));
+	return true;
+}
+
+/* Selects the tracer: function_graph, or function where the kernel does not offer the former. */
+static void set_tracer(struct tracefs *tracefs, const char *root)
+{
+	static const char *const on[] = {"funcgraph-abstime", "funcgraph-proc", "funcgraph-tail",
+					 "funcgraph-duration", "funcgraph-cpu"};
+	char file[64];
+
+	tracefs->functions = set_functions(root, tracefs->folder);
+	/* Without a filter the tracer would trace the whole kernel. */
+	if (!tracefs->functions)
+		return;
+	/* Available in an instance since Linux 6.12. */
+	tracefs->graph = put(tracefs->folder, "current_tracer", "function_graph", 0) == 0;
+	for (size_t i = 0; tracefs->graph && i < sizeof(on) / sizeof(on[0]); i++) {
+		snprintf(file, sizeof(file), "options/%s", on[i]);
+		put(tracefs->folder, file, "1", 0);
+	}
+	if (!tracefs->graph && put(tracefs->folder, "current_tracer", "function", 0) != 0)
+		tracefs->functions = 0;
+}
+
+int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
+{
+	char path[PATH_MAX];
+	int error;
+
+	*tracefs = (struct tracefs){.pipe = -1};
+	if (is_hopeless(tracefs, root))
+		return -ENOENT;
+	if (proc_namespace(0, "pid") == PROC_FIRST_PID_NAMESPACE)
+		tracefs_remove_leftovers(root);
+	snprintf(path, sizeof(path), "%s/instances/%s", root, name);
+	if (strlen(path) >= sizeof(tracefs->folder)) {
+		say(tracefs, "the path of a trace instance in %s/instances is too long", root);
+		return -ENAMETOOLONG;
+	}
+	if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+		error = -errno;
+		say(tracefs, "cannot create a trace instance in %s/instances: %s", root,
+		    strerror(-error));
+		return error;
+	}
+	strcpy(tracefs->folder, path);
+	error = put(path, "trace_clock", "mono", 0);
+	if (!error)
+		error = put(path, "tracing_on", "0", 0);
+	if (error) {
+		say(tracefs, "cannot configure the trace instance %s: %s", path, strerror(-error));
+		goto none;
+	}
+	set_tracer(tracefs, root);
+	tracefs->events = set_events(path);
+	if (!tracefs->functions && !tracefs->events) {
+		error = -ENOENT;
+		say(tracefs,
+		    "the kernel has no traceable function of amdkfd and no event of amdgpu: load "
+		    "amdgpu, or use a kernel with function tracing");
+		goto none;
+	}
+	snprintf(path, sizeof(path), "%s/trace_pipe", tracefs->folder);
+	tracefs->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (tracefs->pipe < 0) {
+		error = -errno;
+		say(tracefs, "%s cannot be read: %s", path, strerror(-error));
+		goto none;
+	}
+	error = put(tracefs->folder, "tracing_on", "1", 0);
+	if (error) {
+		say(tracefs, "cannot enable tracing in %s: %s", tracefs->folder, strerror(-error));
+		goto none;
+	}
+	say(tracefs, "%u functions of amdkfd%s and %u events of the GPU drivers are traced",
+	    tracefs->functions,
+	    !tracefs->functions || tracefs->graph
+		    ? ""
+		    : " (calls without durations, which Linux 6.12 and newer report)",
+	    tracefs->events);
+	return 0;
+none:
+	tracefs_close(tracefs);
+	return error;
+}
+
+void tracefs_stop(struct tracefs *tracefs)
+{
+	if (tracefs->folder[0])
+		put(tracefs->folder, "tracing_on", "0", 0);
+}
+
+void tracefs_close(struct tracefs *tracefs)
+{
+	tracefs_stop(tracefs);
+	if (tracefs->pipe >= 0)
+		close(tracefs->pipe);
+	tracefs->pipe = -1;
+	/* The files of the instance belong to the kernel and disappear with the directory. */
+	if (tracefs->folder[0])
+		rmdir(tracefs->folder);
+	tracefs->folder[0] = '\0';
+}
+
+/* ---- reading ---- */
+
+void tracefs_read(struct tracefs *tracefs, void (*take)(void *context, struct trace_event *event),
+		  void *context)
+{
+	struct trace_event event;
+	char text[8192];
+	ssize_t n;
+
+	while (tracefs->pipe >= 0 && (n = read(tracefs->pipe, text, sizeof(text))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (text[i] != '\n') {
+				/* A line that is too long is cut. */
+				if (tracefs->used < sizeof(tracefs->line) - 1)
+					tracefs->line[tracefs->used++] = text[i];
+				continue;
+			}
+			tracefs->line[tracefs->used] = '\0';
+			tracefs->used = 0;
+			if (tracefs_parse(tracefs->line, &event, &tracefs->lost))
+				take(context, &event);
+		}
+	}
+}

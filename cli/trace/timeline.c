@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "cli/trace/timeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/util/gpus.h"
+
+const char *trace_source_name(enum trace_source source)
+{
+	static const char *const names[] = {"shim", "daemon", "driver", "hip"};
+
+	return source < TRACE_SOURCES ? names[source] : "?";
+}
+
+/* Returns the length of the UTF-8 character at `c`; 0: not a printable character. */
+static size_t character(const unsigned char *c, size_t left)
+{
+	size_t more = c[0] < 0x80   ? 0
+		      : c[0] < 0xc2 ? 9
+		      : c[0] < 0xe0 ? 1
+		      : c[0] < 0xf0 ? 2
+		      : c[0] < 0xf5 ? 3
+				    : 9;
+
+	if (more >= left)
+		return 0;
+	for (size_t i = 1; i <= more; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	/* Not UTF-8: overlong encodings, surrogates, and code points above U+10FFFF. */
+	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
+	    (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
+		return 0;
+	/* Control characters U+0080 to U+009F. */
+	if (c[0] == 0xc2 && more == 1 && c[1] < 0xa0)
+		return 0;
+	return more + 1;
+}
+
+void trace_copy(char *to, size_t size, const char *from, size_t bytes)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < bytes && from[i] && used + 1 < size;) {
+		size_t n = character((const unsigned char *)from + i, bytes - i);
+
+		if (n == 0 || (n == 1 && ((unsigned char)from[i] < ' ' || from[i] == 127))) {
+			to[used++] = '?';
+			i++;
+			continue;
+		}
+		if (used + n >= size)
+			break;
+		memcpy(to + used, from + i, n);
+		used += n;
+		i += n;
+	}
+	to[used] = '\0';
+}
+
+/* ---- timeline ---- */
+
+/* A binary heap of events, ordered by time. */
+struct timeline {
+	uint64_t keep_ns;
+	trace_out *out;
+	void *context;
+	size_t used, room, count;
+	uint64_t order;
+	struct waiting {
+		/* `order`: events with the same time keep their order of arrival */
+		uint64_t ns, order;
+		struct trace_event *event;
+	} * heap;
+};
+
+struct timeline *timeline_new(uint64_t keep_ns, size_t room, trace_out *out, void *context)
+{
+	struct timeline *timeline = calloc(1, sizeof(*timeline));
+
+	if (!timeline)
+		return NULL;
+	*timeline =
+		(struct timeline){.keep_ns = keep_ns, .out = out, .context = context, .room = room};
+	timeline->heap = calloc(room, sizeof(*timeline->heap));
+	if (!timeline->heap) {
+		free(timeline);
+		return NULL;
+	}
+	return timeline;
+}
+
+void timeline_free(struct timeline *timeline)
+{
+	if (!timeline)
+		return;
+	for (size_t i = 0; i < timeline->used; i++)
+		free(timeline->heap[i].event);
+	free(timeline->heap);
+	free(timeline);
+}
+
+static bool before(const struct waiting *a, const struct waiting *b)
+{
+	return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
+}
+
+static void hand_out(struct timeline *timeline, const struct trace_event *event)
+{
+	timeline->count++;
+	timeline->out(timeline->context, event);
+}
+
+/* Passes on the oldest event and removes it from the heap. */
+static void pop(struct timeline *timeline)
+{
+	struct trace_event *event = timeline->heap[0].event;
+	struct waiting last = timeline->heap[--timeline->used];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < timeline->used) {
+		if (child + 1 < timeline->used &&
+		    before(&timeline->heap[child + 1], &timeline->heap[child]))
+			child++;
+		if (!before(&timeline->heap[child], &last))
+			break;
+		timeline->heap[at] = timeline->heap[child];
+		at = child;
+	}
+	timeline->heap[at] = last;
+	hand_out(timeline, event);
+	free(event);
+}
+
+void timeline_add(struct timeline *timeline, const struct trace_event *event)
+{
+	struct waiting one = {.ns = event->ns, .order = timeline->order++};
+	size_t at;
+
+	if (timeline->used == timeline->room)
+		pop(timeline);
+	one.event = malloc(sizeof(*event));
+	if (!one.event) { /* better out of order than lost */
+		hand_out(timeline, event);
+		return;
+	}
+	*one.event = *event;
+	for (at = timeline->used++; at > 0 && before(&one, &timeline->heap[(at - 1) / 2]);
+	     at = (at - 1) / 2)
+		timeline->heap[at] = timeline->heap[(at - 1) / 2];
+	timeline->heap[at] = one;
+}
+
+void timeline_flush(struct timeline *timeline, uint64_t now_ns)
+{
+	while (timeline->used > 0 &&
+	       (now_ns == UINT64_MAX || timeline->heap[0].ns + timeline->keep_ns <= now_ns))
+		pop(timeline);
+}
+
+size_t timeline_count(const struct timeline *timeline)
+{
+	return timeline->count;
+}
+
+/* ---- formatting ---- */
+
+/* The queue, thread or GPU of the event; "-": none. */
+static const char *where(char text[static 64], const struct trace_event *event)
+{
+	char gpu[GPU_NAME_SHORT];
+
+	if (event->has_queue && event->context)
+		snprintf(text, 64, "queue %u.%u", event->context, event->queue_id);
+	else if (event->has_queue)
+		snprintf(text, 64, "queue %u", event->queue_id);
+	else if (event->thread && event->source == TRACE_HIP)
+		snprintf(text, 64, "thread %#llx", (unsigned long long)event->thread);
+	else if (event->thread)
+		snprintf(text, 64, "thread %llu", (unsigned long long)event->thread);
+	else if (event->gpu_id)
+		snprintf(text, 64, "GPU %s", gpus_short(gpu, event->gpu_id));
+	else
+		strcpy(text, "-");
+	return text;
+}
+
+const char *trace_line(char text[static TRACE_LINE], const struct trace_event *event,
+		       uint64_t begin_ns)
+{
+	char who[48] = "-", place[64];
+	double s = ((double)event->ns - (double)begin_ns) / 1e9;
+
+	if (event->pid && event->comm[0])
+		snprintf(who, sizeof(who), "%d (%s)", (int)event->pid, event->comm);
+	else if (event->pid)
+		snprintf(who, sizeof(who), "%d", (int)event->pid);
+	else if (event->comm[0])
+		snprintf(who, sizeof(who), "(%s)", event->comm);
+	snprintf(text, TRACE_LINE, "%12.6f  %-6s  %-25s  %-12s  %s", s,
+		 trace_source_name(event->source), who, where(place, event), event->text);
+	return text;
+}
+
+static json_t *known(uint64_t value)
+{
+	return value ? json_integer((json_int_t)value) : json_null();
+}
+
+json_t *trace_json(const struct trace_event *event, int64_t wall_ns)
+{
+	return json_pack(
+		"{sI sI ss so so so so so so so ss ss}", "monotonic_ns", (json_int_t)event->ns,
+		"time_us", ((json_int_t)event->ns + wall_ns) / 1000, "source",
+		trace_source_name(event->source), "pid", known((uint64_t)event->pid), "comm",
+		event->comm[0] ? json_string(event->comm) : json_null(), "context",
+		event->has_queue ? json_integer(event->context) : json_null(), "queue_id",
+		event->has_queue ? json_integer(event->queue_id) : json_null(), "gpu_id",
+		known(event->gpu_id), "thread", known(event->thread), "duration_ns",
+		event->has_duration ? json_integer((json_int_t)event->duration_ns) : json_null(),
+		"name", event->name, "text", event->text);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An event of a trace, and the timeline, which sorts the events of all sources by time.
+ *
+ * Sources deliver their events late, so the timeline keeps each event back for a while before it
+ * passes the events on in order of time. An event that arrives even later is passed on at once,
+ * with its own time.
+ *
+ * Memory is bounded: if too many events are kept back, the oldest ones are passed on early.
+ * Threads: one for each timeline. Ownership: events are copied.
+ */
+#ifndef KFDSHIM_CLI_TRACE_TIMELINE_H
+#define KFDSHIM_CLI_TRACE_TIMELINE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "channel/client_shm.h"
+
+/* Which source reported the event. */
+enum trace_source {
+	TRACE_SHIM,
+	TRACE_DAEMON,
+	TRACE_DRIVER, /* tracefs */
+	TRACE_HIP,
+	TRACE_SOURCES
+};
+/* Returns "shim", "daemon", "driver" or "hip". */
+const char *trace_source_name(enum trace_source source);
+
+/* What the event begins or ends, so that a picture can draw a bar between the two. */
+enum trace_mark {
+	TRACE_POINT,
+	TRACE_QUEUE_ACTIVE,
+	TRACE_QUEUE_BLOCKED,
+	TRACE_QUEUE_IDLE, /* or destroyed */
+	TRACE_HELD,	  /* the process holds itself (level self, gate or weight) */
+	TRACE_RELEASED,
+	TRACE_SUSPENDED, /* end of the daemon's suspend, which took duration_ns */
+	TRACE_RESUMED,
+	TRACE_SPAN, /* begins at ns, takes duration_ns */
+	TRACE_GONE, /* the process has ended */
+};
+
+struct trace_event {
+	uint64_t ns; /* CLOCK_MONOTONIC */
+	uint64_t duration_ns;
+	enum trace_source source;
+	enum trace_mark mark;
+	bool has_duration, has_queue;
+	pid_t pid; /* 0: no process, or not known */
+	char comm[16];
+	uint32_t context, queue_id;
+	/* Driver: the kernel's thread id; HIP: the pthread_t; 0: not known. */
+	uint64_t thread;
+	uint32_t gpu_id;	      /* 0: no node, or not known */
+	uint32_t gpu_ids[LANE_NODES]; /* nodes of a suspend or resume, up to the first 0 */
+	/* The process whose work was the cause; 0: none, or not known. */
+	pid_t cause_pid;
+	uint64_t cause_ns; /* time of the cause; 0: not known */
+	char name[64];
+	char text[320]; /* the event as a sentence for the user */
+};
+
+/* Copies text from another process into a field of `size` bytes. The copy ends with NUL, is
+ * cut at the end of a character, and has '?' in place of control characters and of bytes that
+ * are not UTF-8. */
+void trace_copy(char *to, size_t size, const char *from, size_t bytes);
+
+/* Receives the events of a timeline in order. The event is borrowed for the call. */
+typedef void trace_out(void *context, const struct trace_event *event);
+
+struct timeline;
+
+/* Creates a timeline that keeps each event for `keep_ns`, and at most `room` events at a time.
+ * Returns NULL if memory is short. */
+struct timeline *timeline_new(uint64_t keep_ns, size_t room, trace_out *out, void *context);
+/* Drops the events that it still keeps. NULL is allowed. */
+void timeline_free(struct timeline *timeline);
+/* Copies the event into the timeline. If memory is short, the event is passed on at once
+ * instead. */
+void timeline_add(struct timeline *timeline, const struct trace_event *event);
+/* Passes on the events that were kept for keep_ns at time `now_ns` (CLOCK_MONOTONIC);
+ * UINT64_MAX: all events. */
+void timeline_flush(struct timeline *timeline, uint64_t now_ns);
+size_t timeline_count(const struct timeline *timeline); /* events passed on so far */
+
+/* Formatting: trace_line() writes one line of text without a newline, with times relative to
+ * `begin_ns`, and returns `text`. trace_json() returns the event as JSON (docs/reference/trace.md),
+ * or NULL if memory is short; `wall_ns` is CLOCK_REALTIME - CLOCK_MONOTONIC. */
+#define TRACE_LINE 640
+const char *trace_line(char text[static TRACE_LINE], const struct trace_event *event,
+		       uint64_t begin_ns);
+json_t *trace_json(const struct trace_event *event, int64_t wall_ns);
+
+#endif

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+/* Main loop of a trace: opens the sources, starts the command, reads all sources every TICK_MS or
+ * when data arrives, and reads what is left after the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/output/progress.h"
+#include "cli/trace/line_reader.h"
+#include "cli/trace/output.h"
+#include "cli/trace/source_daemon.h"
+#include "cli/trace/source_tracefs.h"
+#include "cli/trace/timeline_decode.h"
+#include "cli/trace/trace.h"
+#include "cli/trace/trace_command.h"
+#include "cli/util/interrupt.h"
+#include "common/clock.h"
+#include "common/proc_stat.h"
+#include "common/wait.h"
+
+#define MS 1000000u
+#define TICK_MS 50
+/* Time after the end in which events still arrive. */
+#define QUIET_NS (100ull * MS)
+#define TERM_NS (3000ull * MS)
+/* Limit of what is read from a log at once, in bytes. */
+#define LOG_PIECE (16u << 20)
+
+struct run {
+	const struct trace_options *options;
+	struct trace_output output;
+	struct trace_daemon daemon;
+	uint64_t end_ns; /* UINT64_MAX: the trace still runs */
+	/* Start times of the chosen processes, to recognize reused pids. */
+	uint64_t started[TRACE_PIDS];
+	struct tracefs tracefs;
+	struct command command;
+	struct text talk, log;
+	struct told_calls calls;
+	uint64_t log_number; /* number of the last event in the shim's log */
+	pid_t log_pid;
+	uint64_t log_lost;
+	char before[64]; /* text before HIP's last record on its line */
+	size_t before_bytes;
+	int log_fd;
+};
+
+/* ---- the command's stderr, and HIP's log ---- */
+
+/* A record of HIP's log can follow other output on the same line, such as a prompt, which is passed
+ * on to the user. A prefix that each line has (the rank that mpirun adds) is not passed on. */
+static void pass_on_prompt(struct run *run, const struct hiplog_text *before)
+{
+	size_t kept = before->bytes < sizeof(run->before) ? before->bytes : sizeof(run->before);
+
+	if (before->bytes > 0 &&
+	    (before->bytes != run->before_bytes || memcmp(before->text, run->before, kept) != 0)) {
+		fwrite(before->text, 1, before->bytes, run->talk.rest);
+		fflush(run->talk.rest);
+	}
+	memcpy(run->before, before->text, kept);
+	run->before_bytes = before->bytes;
+}
+
+/* Adds a record of HIP's log. Returns false if the line is not one. */
+static bool take_hip(struct run *run, const struct text *from, const char *line, size_t bytes)
+{
+	struct hiplog_record record;
+	struct trace_event event;
+	pid_t pid = run->command.pid;
+
+	if (!pid && run->options->pids == 1)
+		pid = run->options->pid[0];
+	if (!hiplog_parse(line, bytes, &record))
+		return false;
+	if (from->rest)
+		pass_on_prompt(run, &record.before);
+	if (told_by_hip(&record, pid, &run->calls, &event)) {
+		if (event.ns + event.duration_ns < run->output.begin_ns)
+			run->output.hip_before++;
+		else if (event.ns + event.duration_ns > clock_ns())
+			run->output.hip_future++;
+		else if (event.ns <= run->end_ns)
+			trace_output_add(&run->output, &event);
+	}
+	return true;
+}
+
+/* Takes a line of the --hip-log file. Such lines are never passed on. */
+static bool take_log(void *context, const char *line, size_t bytes)
+{
+	struct run *run = context;
+
+	take_hip(run, &run->log, line, bytes);
+	return true;
+}
+
+/* Takes a line of the command's stderr: an event of the shim, or with --hip a record of HIP's log.
+ * Other lines are passed on. */
+static bool take_talk(void *context, const char *line, size_t bytes)
+{
+	struct run *run = context;
+	struct trace_event event;
+	uint64_t number;
+
+	if (told_by_log(line, bytes, clock_ns(), &event, &number)) {
+		if (event.pid == run->log_pid && number > run->log_number + 1)
+			run->log_lost += number - run->log_number - 1;
+		run->log_pid = event.pid;
+		run->log_number = number;
+		/* With a daemon the same event arrives by the shared memory, with its own time. */
+		if (!run->daemon.lanes && trace_is_chosen(run->options, event.pid))
+			trace_output_add(&run->output, &event);
+		return true;
+	}
+	return run->options->hip && take_hip(run, &run->talk, line, bytes);
+}
+
+static int open_log(struct run *run)
+{
+	run->log_fd = -1;
+	if (!run->options->hip_log)
+		return 0;
+	/* O_NONBLOCK: open() of a FIFO without a writer must not block. */
+	run->log_fd = open(run->options->hip_log, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	run->log = (struct text){.take = take_log, .context = run};
+	return run->log_fd < 0 ? -errno : 0;
+}
+
+/* Without a daemon the shim has to log its events, and with --hip HIP has to log, so the
+ * environment is changed and stderr is read. Returns CLI_GO_ON or the exit code. */
+static int start_command(struct run *run, bool daemon)
+{
+	const struct trace_options *options = run->options;
+	char level[2] = {(char)('0' + options->hip), '\0'};
+	const char *environment[4][2] = {{0}};
+	struct command_options how = {.argv = options->command, .environment = environment};
+	size_t n = 0;
+	int error;
+
+	if (!daemon) {
+		environment[n][0] = "KFDSHIM_LOG";
+		environment[n++][1] = "debug";
+	}
+	if (options->hip) {
+		environment[n][0] = "AMD_LOG_LEVEL";
+		environment[n++][1] = level;
+		environment[n++][0] = "AMD_LOG_LEVEL_FILE"; /* unset: the log goes to stderr */
+	}
+	how.reads_stderr = n > 0;
+	how.stdout_is_ours = run->output.file == stdout;
+	run->talk = (struct text){.rest = stderr, .take = take_talk, .context = run};
+	error = command_start(&run->command, &verb_trace, &how);
+	if (error == -ENOENT)
+		return cli_failed(&verb_trace,
+				  "libkfdshim.so is neither in the directory of kfdsched nor in "
+				  "../lib: build or install it there");
+	if (error)
+		return cli_failed(&verb_trace, "cannot start %s: %s", options->command[0],
+				  strerror(-error));
+	return CLI_GO_ON;
+}
+
+/* ---- driver ---- */
+
+static void take_driver(void *context, struct trace_event *event)
+{
+	trace_output_add(context, event);
+}
+
+static void open_driver(struct run *run)
+{
+	char name[64];
+
+	run->tracefs.pipe = -1;
+	if (run->output.simulated) {
+		trace_note(&run->output,
+			   "the trace has no activity of the driver: the driver is simulated, so "
+			   "no kernel function is called");
+		return;
+	}
+	tracefs_name(name);
+	if (tracefs_open(&run->tracefs, TRACEFS_ROOT, name) == 0)
+		trace_note(&run->output, "driver: %s", run->tracefs.why);
+	else
+		trace_note(&run->output, "the trace has no activity of the driver: %s",
+			   run->tracefs.why);
+}
+
+/* ---- course of the trace ---- */
+
+static void read_all(struct run *run)
+{
+	trace_daemon_read(&run->daemon);
+	tracefs_read(&run->tracefs, take_driver, &run->output);
+	if (run->command.talk >= 0 && text_read(&run->talk, run->command.talk, LOG_PIECE))
+		text_idle(&run->talk);
+	if (run->log_fd >= 0)
+		text_read(&run->log, run->log_fd, LOG_PIECE);
+}
+
+/* Waits until a source has data, but at most `ms`. `until_asked`: also until stop_fd() is
+ * readable. */
+static void wait_a_tick(struct run *run, int ms, bool until_asked)
+{
+	struct pollfd p[] = {
+		{.fd = until_asked ? stop_fd() : -1, .events = POLLIN},
+		{.fd = run->daemon.events_fd, .events = POLLIN},
+		{.fd = run->tracefs.pipe, .events = POLLIN},
+		{.fd = run->command.talk, .events = POLLIN},
+		{.fd = run->command.ended ? -1 : run->command.pidfd, .events = POLLIN},
+		{.fd = run->output.file == stdout && !run->output.unread ? STDOUT_FILENO : -1},
+	};
+
+	poll_until_ns(p, sizeof(p) / sizeof(p[0]), wait_end_ms(ms));
+	run->output.unread |= p[5].revents & (POLLERR | POLLHUP);
+	/* A hang-up without data: close the fd, because poll() would return at once every time. */
+	if (p[3].revents & (POLLHUP | POLLERR) && !(p[3].revents & POLLIN)) {
+		text_end(&run->talk);
+		close(run->command.talk);
+		run->command.talk = -1;
+	}
+}
+
+/* Returns true if processes were chosen and all of them have ended. A command that was started
+ * decides instead. */
+static bool all_have_gone(const struct run *run)
+{
+	struct proc_stat stat;
+
+	for (unsigned i = 0; i < run->options->pids; i++)
+		if (proc_stat(run->options->pid[i], &stat) && stat.started == run->started[i] &&
+		    stat.state != 'Z')
+			return false;
+	return run->options->pids > 0 && !run->options->command;
+}
+
+static void trace(struct run *run)
+{
+	uint64_t until = run->options->seconds > 0
+				 ? run->output.begin_ns + (uint64_t)(run->options->seconds * 1e9)
+				 : UINT64_MAX;
+	/* No other output goes to the terminal, so a live line is possible. */
+	bool is_quiet = progress_is_live() && !run->options->command && run->output.file != stdout;
+	unsigned long long seconds = 1;
+	uint64_t now;
+
+	while ((now = clock_ns()) < until && !stop_asked() && !command_has_ended(&run->command) &&
+	       !all_have_gone(run) && !trace_output_failed(&run->output)) {
+		uint64_t ms = (until - now) / MS + 1;
+
+		wait_a_tick(run, ms < TICK_MS ? (int)ms : TICK_MS, true);
+		read_all(run);
+		trace_output_flush(&run->output, clock_ns());
+		if (is_quiet && (clock_ns() - run->output.begin_ns) / 1000000000u >= seconds)
+			progress_live("tracing for %llu s; Ctrl-C ends it", seconds++);
+	}
+	progress_clear();
+}
+
+/* Sends SIGTERM, later SIGKILL. After Ctrl-C the command has received SIGINT already, but not when
+ * --seconds is over. */
+static void end_command(struct run *run)
+{
+	static const int signals[] = {SIGTERM, SIGKILL};
+
+	for (size_t i = 0; run->command.pid && i < 2; i++) {
+		uint64_t until = clock_ns() + TERM_NS;
+
+		if (command_has_ended(&run->command))
+			return;
+		kill(run->command.pid, signals[i]);
+		while (!command_has_ended(&run->command) && clock_ns() < until) {
+			wait_a_tick(run, TICK_MS, false);
+			read_all(run);
+		}
+	}
+}
+
+/* Records a note for everything that the trace lacks. */
+static void tell_losses(struct run *run)
+{
+	trace_daemon_end(&run->daemon);
+	if (run->log_lost)
+		trace_note(&run->output,
+			   "%llu lines of the shim's log were not read in time and are lost",
+			   (unsigned long long)run->log_lost);
+	if (run->tracefs.lost)
+		trace_note(&run->output,
+			   "%llu events of the driver were lost: the kernel's trace buffer was "
+			   "full",
+			   (unsigned long long)run->tracefs.lost);
+	if (run->output.hip_before)
+		trace_note(&run->output,
+			   "%llu lines of HIP's log are from before the trace, or of another "
+			   "machine, and are ignored",
+			   (unsigned long long)run->output.hip_before);
+	if (run->output.hip_future)
+		trace_note(&run->output,
+			   "%llu lines of HIP's log have times later than now, so they are of "
+			   "another machine or from before a reboot, and are ignored",
+			   (unsigned long long)run->output.hip_future);
+}
+
+static bool is_file(int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* Reads what still arrives in QUIET_NS, and the rest of a log file. */
+static void drain(struct run *run)
+{
+	uint64_t until = clock_ns() + QUIET_NS;
+
+	tracefs_stop(&run->tracefs);
+	while (clock_ns() < until) {
+		wait_a_tick(run, (int)(QUIET_NS / MS / 4), false);
+		read_all(run);
+	}
+	while (is_file(run->log_fd) && text_read(&run->log, run->log_fd, LOG_PIECE))
+		;
+	text_end(&run->talk);
+	text_end(&run->log);
+}
+
+static int finish(struct run *run)
+{
+	run->end_ns = clock_ns();
+	end_command(run);
+	drain(run);
+	tell_losses(run);
+	return trace_output_end(&run->output, run->end_ns);
+}
+
+/* Opens all sources and starts the command. The command is started before trace_daemon_follow(),
+ * because that starts a thread. Returns CLI_GO_ON or the exit code. */
+static int open_sources(struct run *run)
+{
+	int error = open_log(run), code;
+	bool daemon;
+
+	if (error)
+		return cli_failed(&verb_trace, "%s cannot be read: %s", run->options->hip_log,
+				  strerror(-error));
+	daemon = trace_daemon_open(&run->daemon, &run->output);
+	open_driver(run);
+	if (!daemon && run->tracefs.pipe < 0 && run->log_fd < 0 && !run->options->command) {
+		cli_failed(&verb_trace, "there is nothing to trace here: start a daemon, give a "
+					"log with --hip-log, or give a command after --");
+		return CLI_IMPOSSIBLE;
+	}
+	if (run->options->command && !daemon)
+		trace_note(&run->output,
+			   "the shim's events are taken from the log of COMMAND, at the time at "
+			   "which it is read");
+	code = run->options->command ? start_command(run, daemon) : CLI_GO_ON;
+	return code == CLI_GO_ON && daemon ? trace_daemon_follow(&run->daemon) : code;
+}
+
+int trace_run(const struct trace_options *options)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	struct proc_stat stat;
+	int code;
+
+	if (!run)
+		return cli_failed(&verb_trace, "out of memory");
+	*run = (struct run){.options = options,
+			    .end_ns = UINT64_MAX,
+			    .daemon = {.events_fd = -1},
+			    .log_fd = -1,
+			    .command = {.pidfd = -1, .talk = -1},
+			    .tracefs = {.pipe = -1}};
+	for (unsigned i = 0; i < options->pids; i++) {
+		proc_stat(options->pid[i], &stat);
+		run->started[i] = stat.started;
+	}
+	/* A reader that closes our stdout must not kill kfdsched, because the trace instance has
+	 * to be removed. */
+	signal(SIGPIPE, SIG_IGN);
+	if (stop_begin())
+		return cli_failed(&verb_trace, "cannot wait for signals: %s", strerror(errno));
+	code = trace_output_open(&run->output, options);
+	if (code == CLI_GO_ON)
+		code = open_sources(run);
+	if (code == CLI_GO_ON) {
+		trace(run);
+		code = finish(run);
+		if (code == CLI_DONE && run->command.pid) {
+			code = command_code(&run->command);
+			if (code)
+				fprintf(stderr, "kfdsched trace: %s ended with exit code %d\n",
+					options->command[0], code);
+		}
+	}
+	tracefs_close(&run->tracefs);
+	command_close(&run->command);
+	trace_daemon_close(&run->daemon);
+	trace_output_free(&run->output);
+	free(run);
+	return code;
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+/* One poll() waits for all that can happen: output (two pipes), the end of children (signalfd), and
+ * a request to stop (stop_fd()). */
+#include "cli/util/child_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/util/interrupt.h"
+#include "common/clock.h"
+#include "common/wait.h"
+
+/* Time for the command to end after SIGTERM, and for its group to disappear after that. */
+#define TERM_NS UINT64_C(5000000000)
+#define DIE_NS UINT64_C(2000000000)
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* Runs in the child. Returns only by exec or exit. */
+static _Noreturn void become(char *const *argv, pid_t parent, int out, int err, int failed)
+{
+	sigset_t none;
+	int error;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* If the parent has died before prctl(), no signal will arrive. */
+	if (getppid() != parent)
+		_exit(126);
+	/* A background process group that reads from the terminal is stopped by SIGTTIN. */
+	if (isatty(STDIN_FILENO)) {
+		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		if (null >= 0)
+			dup2(null, STDIN_FILENO);
+	}
+	dup2(out, STDOUT_FILENO);
+	dup2(err, STDERR_FILENO);
+	stop_child();
+	signal(SIGPIPE, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execvp(argv[0], argv);
+	error = errno;
+	if (write(failed, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* Waits for the result of the exec: 0, or a negative errno. A successful exec closes the pipe. */
+static int exec_error(int from)
+{
+	int error = 0;
+	ssize_t n;
+
+	do
+		n = read(from, &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(error) ? -error : 0;
+}
+
+int shown_start(struct shown *s, char *const *argv, int stdout_file, int stderr_file, int stdout_to,
+		int stderr_to)
+{
+	int out[2] = {-1, -1}, err[2] = {-1, -1}, failed[2] = {-1, -1};
+	pid_t parent = getpid();
+	sigset_t child;
+	int rc = 0;
+
+	*s = (struct shown){
+		.signals = -1,
+		.out = {.from = -1, .file = stdout_file, .to = stdout_to},
+		.err = {.from = -1, .file = stderr_file, .to = stderr_to},
+	};
+	/* With an inherited SIG_IGN for SIGCHLD the kernel would reap the children, and
+	 * waitpid() would fail. */
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	s->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->signals < 0 || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC) ||
+	    pipe2(failed, O_CLOEXEC)) {
+		rc = -errno;
+		goto done;
+	}
+	fcntl(out[0], F_SETFL, O_NONBLOCK);
+	fcntl(err[0], F_SETFL, O_NONBLOCK);
+	fflush(NULL);
+	s->pid = fork();
+	if (s->pid == 0)
+		become(argv, parent, out[1], err[1], failed[1]);
+	if (s->pid < 0) {
+		rc = -errno;
+		goto done;
+	}
+	/* Called in parent and child, so that the group exists whichever of them runs first. */
+	setpgid(s->pid, s->pid);
+	close_fd(&failed[1]);
+	rc = exec_error(failed[0]);
+	if (rc) {
+		waitpid(s->pid, &s->status, 0);
+		goto done;
+	}
+	s->out.from = out[0];
+	s->err.from = err[0];
+	out[0] = err[0] = -1;
+done:
+	for (unsigned i = 0; i < 2; i++) {
+		close_fd(&out[i]);
+		close_fd(&err[i]);
+		close_fd(&failed[i]);
+	}
+	if (rc)
+		shown_finish(s);
+	return rc;
+}
+
+/* Returns false if nothing more can be written to `fd`. */
+static bool write_whole(int fd, const char *text, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t n = write(fd, text, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			/* A reader that does not read for a second loses the rest of this text,
+			 * because the command must not be blocked for longer. */
+			if (poll_one_ns(fd, POLLOUT, wait_end_ms(1000)) > 0)
+				continue;
+			return true;
+		}
+		if (n <= 0)
+			return false;
+		text += n;
+		bytes -= (size_t)n;
+	}
+	return true;
+}
+
+/* Copies what the command has written to the file and to the forwarding fd. */
+static void take(struct shown *s, struct shown_stream *stream)
+{
+	char text[65536];
+	ssize_t n;
+
+	/* Limited, because a command that writes without a pause must not delay the samples. */
+	for (unsigned i = 0; i < 16 && stream->from >= 0; i++) {
+		n = read(stream->from, text, sizeof(text));
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			close_fd(&stream->from);
+			return;
+		}
+		if (stream->file >= 0 && !write_whole(stream->file, text, (size_t)n)) {
+			s->lost = true;
+			close_fd(&stream->file);
+		}
+		if (stream->to >= 0 && !write_whole(stream->to, text, (size_t)n))
+			stream->to = -1;
+	}
+}
+
+/* Reaps all children: the command, and the processes that it has left behind. */
+static void reap(struct shown *s)
+{
+	struct signalfd_siginfo info;
+	siginfo_t child = {0};
+
+	while (read(s->signals, &info, sizeof(info)) > 0)
+		;
+	while (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 && child.si_pid > 0) {
+		int status = 0;
+
+		/* Kill the group while its leader is still a zombie: until it is reaped, no other
+		 * group can get the same number. */
+		if (s->stopping && child.si_pid == s->pid)
+			kill(-s->pid, SIGKILL);
+		if (waitpid(child.si_pid, &status, 0) == s->pid) {
+			s->status = status;
+			s->ended = true;
+		}
+		child.si_pid = 0;
+	}
+}
+
+void shown_wait(struct shown *s, uint64_t until_ns)
+{
+	reap(s);
+	while (!s->ended && !stop_asked()) {
+		struct pollfd fds[] = {
+			{.fd = s->signals, .events = POLLIN},
+			{.fd = stop_fd(), .events = POLLIN},
+			{.fd = s->out.from, .events = POLLIN},
+			{.fd = s->err.from, .events = POLLIN},
+		};
+
+		if (clock_ns() >= until_ns)
+			return;
+		poll_until_ns(fds, sizeof(fds) / sizeof(fds[0]), until_ns);
+		take(s, &s->out);
+		take(s, &s->err);
+		reap(s);
+	}
+}
+
+/* Waits until the members of the group, which were killed, are gone: until then they would be
+ * counted as processes that outlive the command. The time is limited, because zombies count as
+ * members, and an init process that reaps no children keeps them for ever. */
+static void wait_for_group(const struct shown *s)
+{
+	uint64_t end = clock_ns() + DIE_NS;
+
+	while (kill(-s->pid, 0) == 0 && clock_ns() < end)
+		sleep_ns(20000000);
+}
+
+void shown_stop(struct shown *s)
+{
+	uint64_t end = clock_ns() + TERM_NS;
+
+	if (s->ended)
+		return;
+	s->stopping = true;
+	kill(-s->pid, SIGTERM);
+	while (!s->ended) {
+		struct pollfd fds[] = {
+			{.fd = s->signals, .events = POLLIN},
+			{.fd = s->out.from, .events = POLLIN},
+			{.fd = s->err.from, .events = POLLIN},
+		};
+
+		if (clock_ns() >= end) {
+			kill(-s->pid, SIGKILL);
+			end = UINT64_MAX;
+		}
+		poll_until_ns(fds, sizeof(fds) / sizeof(fds[0]), wait_end_ms(50));
+		take(s, &s->out);
+		take(s, &s->err);
+		reap(s);
+	}
+	wait_for_group(s);
+}
+
+void shown_finish(struct shown *s)
+{
+	struct shown_stream *streams[] = {&s->out, &s->err};
+
+	for (unsigned i = 0; i < 2; i++) {
+		/* What a process that stays behind writes later is not output of the command, so
+		 * read only what is there now. */
+		for (unsigned n = 0; n < 64 && streams[i]->from >= 0; n++) {
+			if (poll_now(streams[i]->from, POLLIN) <= 0)
+				break;
+			take(s, streams[i]);
+		}
+		close_fd(&streams[i]->from);
+		close_fd(&streams[i]->file);
+	}
+	close_fd(&s->signals);
+}

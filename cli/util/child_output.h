@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs a command whose output is both written to files and forwarded. The command is a process
+ * group of its own. If kfdsched dies, the kernel sends the command SIGTERM. Processes that the
+ * command starts and leaves behind become children of kfdsched (PR_SET_CHILD_SUBREAPER).
+ *
+ * Threads: none; one command at a time, because SIGCHLD, SIGPIPE and the subreaper attribute are
+ * changed for the whole process. Errors: a negative errno.
+ */
+#ifndef KFDSHIM_CLI_UTIL_CHILD_OUTPUT_H
+#define KFDSHIM_CLI_UTIL_CHILD_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* One stream of the command: stdout or stderr. */
+struct shown_stream {
+	int from; /* read end of the command's pipe; -1: closed */
+	int file; /* copy of the output; -1: closed, or a write failed */
+	int to;	  /* output is forwarded to this fd; -1: a write failed; not closed here */
+};
+
+struct shown {
+	pid_t pid;
+	bool ended;
+	int status;  /* as from waitpid(2); valid if `ended` */
+	int signals; /* signalfd for SIGCHLD */
+	struct shown_stream out, err;
+	bool lost; /* a file does not have all of the output */
+	/* shown_stop() has begun. */
+	bool stopping;
+};
+
+/* Starts `argv`, looked up in PATH. Takes ownership of the two files, also on an error. The output
+ * is forwarded to `stdout_to` and `stderr_to`. Returns 0, or a negative errno if the command could
+ * not be started (-ENOENT, -EACCES, ...). */
+int shown_start(struct shown *shown, char *const *argv, int stdout_file, int stderr_file,
+		int stdout_to, int stderr_to);
+/* Reads output and reaps children until `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no limit). Returns
+ * earlier when the command ends or stop_asked() is true. */
+void shown_wait(struct shown *shown, uint64_t until_ns);
+/* Sends SIGTERM to the process group, and SIGKILL when the command has ended or after five seconds.
+ * Returns when the whole group is gone, or two seconds after the end of the command. */
+void shown_stop(struct shown *shown);
+/* Called once the command has ended: reads what is left in the pipes, and closes the files and
+ * all other fds. */
+void shown_finish(struct shown *shown);
+
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+/* What all commands share: messages, numbers in arguments, other binaries, LD_PRELOAD. */
+#include "cli/util/command.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/parse.h"
+#include "common/text.h"
+
+#define SHIM_NAME "libkfdshim.so"
+
+/* Prints a text with control characters replaced: names in it are chosen by other users, and a
+ * terminal obeys control characters. */
+static void talk(FILE *out, const char *fmt, va_list ap)
+{
+	char *text = NULL;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	fputs(text ? plain_text(text) : "out of memory for the error message", out);
+	free(text);
+}
+
+void cli_say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	talk(stdout, fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+int cli_help(const struct verb *verb)
+{
+	printf("Usage: kfdsched %s %s\n\n%s", verb->name, verb->usage, verb->help);
+	if (verb->exits)
+		printf("\nExit status:\n%s\n", verb->exits);
+	return CLI_DONE;
+}
+
+int cli_usage(const struct verb *verb, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "kfdsched %s: ", verb->name);
+	va_start(ap, fmt);
+	talk(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "; usage: kfdsched %s %s\n", verb->name, verb->usage);
+	return CLI_USAGE;
+}
+
+int cli_failed(const struct verb *verb, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "kfdsched %s: ", verb->name);
+	va_start(ap, fmt);
+	talk(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return CLI_FAILED;
+}
+
+void cli_warn_session(const struct verb *verb, int pid)
+{
+	if (access("/dev/kfd", F_OK) == 0) /* otherwise no session can be opened */
+		cli_failed(verb, "opens a debug session on process %d: " CLI_SESSION_DANGER, pid);
+}
+
+int cli_exit_code(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int cli_pid(const char *text)
+{
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	return end == text || *end != '\0' || pid <= 0 || pid > INT_MAX ? 0 : (int)pid;
+}
+
+int cli_positive(const char *text, double *out)
+{
+	char *end;
+
+	/* strtod() also accepts blanks, "inf", "nan" and hexadecimal, which are wrong here. */
+	if (text[strspn(text, "0123456789.eE-+")] != '\0' || text[0] == '\0')
+		return -EINVAL;
+	errno = 0;
+	double value = strtod(text, &end);
+
+	if (errno != 0 || *end != '\0' || !isfinite(value) || value <= 0)
+		return -EINVAL;
+	*out = value;
+	return 0;
+}
+
+int cli_duration_us(const char *text, double *out)
+{
+	uint64_t ns;
+
+	if (!parse_time_ns(text, &ns) || ns == 0)
+		return -EINVAL;
+	*out = (double)ns / 1e3;
+	return 0;
+}
+
+int cli_beside(const char *name, char path[PATH_MAX])
+{
+	static const char *const folders[] = {"", "../lib/"};
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		return -ENOENT;
+	self[n] = '\0';
+	*(strrchr(self, '/') + 1) = '\0';
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		char tried[2 * PATH_MAX];
+
+		snprintf(tried, sizeof(tried), "%s%s%s", self, folders[i], name);
+		/* Resolved, because a process that inherits the path may change its directory, and
+		 * because "bin/../lib" is hard to read in the environment of a process. */
+		if (realpath(tried, path))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+/* Returns true if an entry of LD_PRELOAD is libkfdshim.so, in any directory. */
+static bool is_shim(const char *entry, size_t length)
+{
+	const size_t n = strlen(SHIM_NAME);
+
+	return length >= n && memcmp(entry + length - n, SHIM_NAME, n) == 0 &&
+	       (length == n || entry[length - n - 1] == '/');
+}
+
+int cli_preload(const char *shim)
+{
+	const char *old = getenv("LD_PRELOAD");
+	size_t room = (shim ? strlen(shim) : 0) + (old ? strlen(old) : 0) + 2;
+
+	if (shim && strpbrk(shim, " :"))
+		return -EINVAL;
+	char *value = calloc(1, room);
+
+	if (!value)
+		return -ENOMEM;
+	if (shim)
+		strcpy(value, shim);
+	for (const char *entry = old; entry && *entry;) {
+		size_t length = strcspn(entry, " :");
+
+		if (length > 0 && !is_shim(entry, length)) {
+			if (value[0] != '\0')
+				strcat(value, ":");
+			strncat(value, entry, length);
+		}
+		entry += length + (entry[length] != '\0');
+	}
+	int rc = value[0] != '\0' ? setenv("LD_PRELOAD", value, 1) : unsetenv("LD_PRELOAD");
+
+	free(value);
+	return rc ? -errno : 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared by all commands of kfdsched: the entry of the command table, exit codes, messages
+ * about failures and wrong use, and where to find the other binaries of the build.
+ *
+ * Data goes to stdout, messages go to stderr. Threads: none.
+ */
+#ifndef KFDSHIM_CLI_UTIL_COMMAND_H
+#define KFDSHIM_CLI_UTIL_COMMAND_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CLI_DONE 0
+#define CLI_FAILED 1
+#define CLI_USAGE 2
+#define CLI_IMPOSSIBLE 77
+#define CLI_EXITS "0 success, 1 failure, 2 usage error, 77 not possible here."
+/* Not an exit code: the check has succeeded, and the command continues. */
+#define CLI_GO_ON (-1)
+
+/* One command of kfdsched. */
+struct verb {
+	const char *name;
+	const char *summary;		   /* a few words, for the list of commands */
+	const char *usage;		   /* what follows "kfdsched COMMAND", one line */
+	const char *help;		   /* options and two examples */
+	const char *exits;		   /* meaning of its exit codes; NULL: CLI_EXITS */
+	int (*run)(int argc, char **argv); /* argv[0]: the command's name; returns the exit code */
+};
+
+#define VERB_HEADING(text)
+#define VERB(name) extern const struct verb verb_##name;
+#include "cli/commands.def"
+#undef VERB
+#undef VERB_HEADING
+
+/* Prints the command's help on stdout. Returns CLI_DONE. */
+int cli_help(const struct verb *verb);
+/* Prints one line on stdout. Characters that a terminal would interpret or hide become '?',
+ * because names in the text are chosen by other users; the same in the functions below. */
+void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Prints one line on stderr: what is wrong with the arguments, and the usage. Returns
+ * CLI_USAGE. */
+int cli_usage(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Prints one line on stderr, "kfdsched COMMAND: ...". Returns CLI_FAILED. */
+int cli_failed(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define CLI_SESSION_DANGER                                                                         \
+	"on a real GPU a busy runtime has crashed when a debug session was opened"
+/* Prints one line on stderr about the danger of a debug session on process `pid`, before the
+ * session is opened. Prints nothing without /dev/kfd, where no session can be opened. */
+void cli_warn_session(const struct verb *verb, int pid);
+
+/* Returns the exit code for `status`, which waitpid(2) has filled; 128 + N if signal N ended
+ * the process. */
+int cli_exit_code(int status);
+/* Parses a process id. Returns 0 if `text` is none. */
+int cli_pid(const char *text);
+/* Parses a finite decimal number above 0 with nothing behind it. Returns 0 or -EINVAL. */
+int cli_positive(const char *text, double *out);
+/* Parses a time above 0 in the grammar of common/parse.h ("20ms", "1.5s", "500 us") into
+ * microseconds. Returns 0 or -EINVAL. */
+int cli_duration_us(const char *text, double *out);
+
+/* Finds the absolute path of another binary of this build: in the directory of kfdsched, or in
+ * ../lib (libraries of an installed kfdsched). Returns 0, or -ENOENT if it is in neither. */
+int cli_beside(const char *name, char path[PATH_MAX]);
+/*
+ * Sets LD_PRELOAD of this process, for children that it will start: removes every
+ * libkfdshim.so, and puts `shim` (NULL: nothing) before the remaining libraries.
+ * Returns 0, -ENOMEM, or -EINVAL if the path has a space or a colon, which separate entries
+ * of LD_PRELOAD.
+ */
+int cli_preload(const char *shim);
+
+#endif

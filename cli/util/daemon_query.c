@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "cli/util/daemon_query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel/protocol.h"
+#include "cli/inspect/sources.h"
+#include "include/kfdsched.h"
+
+const char *ask_socket(void)
+{
+	const char *path = getenv("KFDSHIM_SOCKET");
+
+	return path && path[0] != '\0' ? path : PROTOCOL_SOCKET;
+}
+
+/* Queries the state: of one workload, of all, or (summary) of all in brief. Prints an error as one
+ * line if `verb` is not NULL. */
+static int ask(const struct verb *verb, const char *socket, int pid, bool summary, json_t **out)
+{
+	struct kfdsched *daemon = kfdsched_open(socket);
+	char *text = NULL;
+	int rc = -ENOMEM;
+
+	if (daemon)
+		rc = summary ? kfdsched_summary(daemon, &text)
+			     : kfdsched_status(daemon, pid, &text);
+
+	*out = rc ? NULL : json_loads(text, 0, NULL);
+	if (verb && !daemon)
+		cli_failed(verb, "out of memory");
+	else if (verb && rc)
+		cli_failed(verb, "%s", kfdsched_sentence(daemon));
+	else if (verb && !*out)
+		cli_failed(verb,
+			   "the process that listens at %s is not a kfdschedd of this version: use "
+			   "the kfdsched of its version",
+			   socket);
+	free(text);
+	kfdsched_close(daemon);
+	return rc ? rc : *out ? 0 : -EPROTO;
+}
+
+int ask_daemon(const char *socket, int pid, json_t **out)
+{
+	return ask(NULL, socket, pid, false, out);
+}
+
+int ask_number(const char *socket, int pid)
+{
+	/* true: the daemon counts in another pid namespace than this process. */
+	bool otherwise = source_daemon_counts_otherwise(socket);
+	const json_t *process;
+	json_int_t number = 0;
+	json_t *status;
+	size_t i;
+
+	if (ask_daemon(socket, 0, &status) != 0)
+		return 0;
+	json_array_foreach(json_object_get(status, "processes"), i, process)
+	{
+		if (source_daemon_number(process, otherwise) == pid)
+			number = json_integer_value(json_object_get(process, "pid"));
+	}
+	json_decref(status);
+	return (int)number;
+}
+
+int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out)
+{
+	return ask(verb, socket, pid, false, out) ? CLI_FAILED : CLI_GO_ON;
+}
+
+int ask_summary(const struct verb *verb, const char *socket, json_t **out)
+{
+	return ask(verb, socket, 0, true, out) ? CLI_FAILED : CLI_GO_ON;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GPUs with the names that users know them by (kfd/gpu_name.h), for all commands. The
+ * list of this machine is read once, at the first call, and kept until the process ends.
+ * Threads: none.
+ */
+#ifndef KFDSHIM_CLI_UTIL_GPUS_H
+#define KFDSHIM_CLI_UTIL_GPUS_H
+
+#include <jansson.h>
+
+#include "cli/output/table.h"
+#include "kfd/gpu_name.h"
+
+/* ---- GPUs of this machine ---- */
+
+/* Returns the names of all GPUs, owned by this module. *n: their number. */
+const struct gpu_name *gpus_all(size_t *n);
+/* Returns the names of a GPU. NULL: this machine has no such GPU. */
+const struct gpu_name *gpus_name(uint32_t gpu_id);
+/* Writes the short name of a GPU: "0", or "[GPU_ID]" if this machine has no such GPU. Returns
+ * `text`. */
+const char *gpus_short(char text[static GPU_NAME_SHORT], uint32_t gpu_id);
+/* Returns the gpu_id that `word` means, by the rules of gpu_name_find(); 0: no GPU, or several. */
+uint32_t gpus_find(const char *word);
+/* Titles of the two columns that gpus_cells() fills at the end of a row. */
+#define GPUS_COLUMNS "GPU|<NAME"
+/* Adds the cells with the index and the name of a GPU; "-" if the GPU is not known here. */
+void gpus_cells(struct table *table, uint32_t gpu_id);
+/* Adds the short name of the GPU that `entry` has as "gpu_id"; "-" if it has none. */
+void gpus_short_cell(struct table *table, const json_t *entry);
+/* Returns all GPUs with all their names as a JSON array (docs/reference/objects.md, A GPU as
+ * kfdsched names it), owned by the caller. NULL: no memory. */
+json_t *gpus_json(void);
+
+/* ---- GPUs of any machine ---- */
+
+/* Returns the names of one GPU as a JSON object, owned by the caller. NULL: no memory. */
+json_t *gpus_entry(const struct gpu_name *name);
+/* Returns a list of GPUs as a JSON array, owned by the caller. NULL: no memory. */
+json_t *gpus_list(const struct gpu_name *names, size_t n);
+/* Adds the names of a GPU to `object`, which has its gpu_id; null for each if `name` is NULL. */
+void gpus_add(json_t *object, const struct gpu_name *name);
+/* Reads what gpus_entry() or gpus_add() has written. The JSON can come from anywhere: control
+ * characters become '?', and texts are cut. Returns false if `entry` names no GPU. */
+bool gpus_read(const json_t *entry, struct gpu_name *out);
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "cli/util/interrupt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "common/wait.h"
+
+static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
+#define ASKING (sizeof(asking) / sizeof(asking[0]))
+
+/* Self-pipe: the signal handler writes a byte, which is never read, so that wake[0] stays
+ * readable. */
+static int wake[2] = {-1, -1};
+/* Dispositions of before stop_begin(), for stop_child(). */
+static struct sigaction before[ASKING];
+
+/* Because of SA_RESETHAND, a second signal of the same number has its default effect. */
+static void asked(int signal)
+{
+	int keep = errno;
+
+	(void)signal;
+	if (write(wake[1], "", 1) < 0)
+		errno = keep;
+	errno = keep;
+}
+
+int stop_begin(void)
+{
+	const struct sigaction action = {.sa_handler = asked, .sa_flags = (int)SA_RESETHAND};
+
+	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
+		return -errno;
+	for (size_t i = 0; i < ASKING; i++) {
+		/* A signal that is ignored (SIGHUP after nohup) stays ignored. */
+		sigaction(asking[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(asking[i], &action, NULL);
+	}
+	return 0;
+}
+
+int stop_fd(void)
+{
+	return wake[0];
+}
+
+bool stop_asked(void)
+{
+	return poll_now(wake[0], POLLIN) > 0;
+}
+
+bool stop_sleep_until(uint64_t ns)
+{
+	return poll_one_ns(wake[0], POLLIN, ns) > 0;
+}
+
+void stop_child(void)
+{
+	for (size_t i = 0; wake[0] >= 0 && i < ASKING; i++)
+		sigaction(asking[i], &before[i], NULL);
+}

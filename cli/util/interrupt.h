@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lets a long command end early: after SIGINT (Ctrl-C), SIGTERM or SIGHUP (its terminal was closed)
+ * the command stops and prints what it has. A second signal of the same number ends the process at
+ * once.
+ *
+ * Threads: stop_begin() is called by the first thread, before there are others. Ownership: the
+ * handlers stay installed until the process ends; nothing is freed. A child that will call exec
+ * must call stop_child() first.
+ */
+#ifndef KFDSHIM_CLI_UTIL_INTERRUPT_H
+#define KFDSHIM_CLI_UTIL_INTERRUPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Installs the handlers, except for signals that are ignored. Returns 0 or a negative errno. */
+int stop_begin(void);
+/* Sleeps until `ns` (CLOCK_MONOTONIC) or until a signal has arrived. Returns true if a
+ * signal has arrived. */
+bool stop_sleep_until(uint64_t ns);
+/* Returns true if a signal has arrived. Does not wait. */
+bool stop_asked(void);
+/* Returns an fd that is readable from the moment at which a signal has arrived, for use with
+ * poll(2). The caller must not read or close it. */
+int stop_fd(void);
+/* Called in a child between fork and exec: restores the signal dispositions of before
+ * stop_begin(). */
+void stop_child(void);
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/* A process uses a GPU if it is in the list of the daemon and the driver; otherwise
+ * process_gpu() decides, whose result can be unknown. */
+#include "cli/util/select_process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/inspect/inspect.h"
+#include "common/wait.h"
+
+#define USERS 4096u
+#define SHORT_ID 12 /* digits of a container id that engines display */
+
+static int add(struct people *out, const struct person *person)
+{
+	struct person *list = reallocarray(out->list, out->count + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	out->list = list;
+	list[out->count++] = *person;
+	return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Pids of all processes that the daemon or the driver lists as GPU users, sorted, in our
+ * pid namespace. */
+struct users {
+	pid_t pid[USERS];
+	size_t count;
+};
+
+static enum process_gpu gpu_of(const struct users *users, pid_t pid)
+{
+	if (bsearch(&pid, users->pid, users->count, sizeof(pid), by_pid))
+		return PROCESS_GPU_YES;
+	return process_gpu(pid);
+}
+
+/* Reads one process. Returns 1 if it matches `wish` and *out is filled, 0 if it does not match
+ * or has ended. */
+static int look(struct person *out, struct people *people, pid_t pid, const struct users *users,
+		const struct people_wish *wish, struct container_names *names)
+{
+	out->gpu = gpu_of(users, pid);
+	if (wish->gpu && out->gpu == PROCESS_GPU_NO)
+		return 0;
+	if (process_read(pid, &out->who) != 0)
+		return 0;
+	/* Kernel threads and zombies do not use a GPU, and /proc has no maps of them to check
+	 * that. */
+	if (out->who.kernel || out->who.state == 'Z')
+		out->gpu = PROCESS_GPU_NO;
+	people->hidden += out->gpu == PROCESS_GPU_UNKNOWN;
+	if (wish->gpu && (out->gpu != PROCESS_GPU_YES || process_is_ours(pid)))
+		return 0;
+	if (wish->container && !container_names_fit(names, &out->who.container, wish->container))
+		return 0;
+	return 1;
+}
+
+int people_read(struct people *out, const struct people_wish *wish, struct container_names *names)
+{
+	struct users *users = calloc(1, sizeof(*users));
+	pid_t *pids = NULL;
+	ssize_t count = users ? process_list(&pids) : -ENOMEM;
+	int known = users ? observe_processes(wish->socket, users->pid, USERS) : 0;
+	int rc = count < 0 ? (int)count : 0;
+
+	*out = (struct people){0};
+	if (known > 0)
+		users->count = known < (int)USERS ? (size_t)known : USERS;
+	for (ssize_t i = 0; rc >= 0 && i < count; i++) {
+		struct person person;
+
+		rc = look(&person, out, pids[i], users, wish, names);
+		if (rc > 0)
+			rc = add(out, &person);
+	}
+	free(users);
+	free(pids);
+	if (rc < 0)
+		people_free(out);
+	return rc;
+}
+
+void people_free(struct people *people)
+{
+	free(people->list);
+	*people = (struct people){0};
+}
+
+/* Returns true if the whole process has ended. State 'Z' alone does not show that, because the
+ * first thread can end before the others. */
+static bool has_ended(pid_t pid)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	bool ended = pidfd < 0 || poll_now(pidfd, POLLIN) != 0;
+
+	if (pidfd >= 0)
+		close(pidfd);
+	return ended;
+}
+
+int people_one(const struct verb *verb, pid_t pid, struct process_identity *out)
+{
+	char sentence[PROCESS_SENTENCE];
+	int rc = process_read(pid, out);
+
+	if (rc)
+		return cli_failed(verb, "%s", process_sentence(sentence, pid, rc));
+	if (out->kernel)
+		return cli_failed(verb, "%d (%s) is a kernel thread, which has no queues", (int)pid,
+				  out->comm);
+	if (out->state == 'Z' && has_ended(pid))
+		return cli_failed(verb,
+				  "process %d (%s) has ended (a zombie: its parent has not "
+				  "collected its exit status)",
+				  (int)pid, out->comm);
+	return CLI_GO_ON;
+}
+
+int people_need_gpu(const struct verb *verb)
+{
+	if (access("/dev/kfd", F_OK) == 0 || access("/sys/class/kfd/kfd/proc", F_OK) == 0)
+		return CLI_DONE;
+	cli_failed(verb, "there is no AMD GPU here: neither /dev/kfd nor /sys/class/kfd exists "
+			 "(load amdgpu; start a container with --device /dev/kfd)");
+	return CLI_IMPOSSIBLE;
+}
+
+int people_need_list(const struct verb *verb, const char *socket)
+{
+	char why[OBSERVE_WHY];
+
+	if (observe_can_list(socket, why) == 0)
+		return CLI_DONE;
+	cli_failed(verb, "%s", why);
+	return CLI_IMPOSSIBLE;
+}
+
+int people_no_container(const struct verb *verb, const char *container,
+			struct container_names *names)
+{
+	const char *problem = container_names_problem(names);
+
+	if (problem[0])
+		return cli_failed(verb,
+				  "no process is in a container whose id begins with '%s', and "
+				  "names could not be queried (%s): use the beginning of its id",
+				  container, problem);
+	return cli_failed(
+		verb,
+		"no process is in a container with name '%s', with that pod uid, or whose id "
+		"begins so",
+		container);
+}
+
+const char *people_container(char text[static PEOPLE_TEXT], const struct container *container)
+{
+	if (container->engine == CONTAINER_NONE)
+		return strcpy(text, "-");
+	snprintf(text, PEOPLE_TEXT, "%s%s%.*s", container_engine_name(container->engine),
+		 container->id[0] ? " " : "", SHORT_ID, container->id);
+	return text;
+}
+
+const char *people_command(char text[static PEOPLE_TEXT], const struct process_identity *who,
+			   size_t length)
+{
+	const bool whole = strlen(who->command) <= length;
+
+	if (!who->command[0])
+		snprintf(text, PEOPLE_TEXT, "[%s]", who->comm);
+	else
+		snprintf(text, PEOPLE_TEXT, "%.*s%s", (int)(whole ? length : length - 3),
+			 who->command, whole ? "" : "...");
+	return text;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lists processes with their containers, and checks the process that a command names.
+ *
+ * The functions that return CLI_FAILED or CLI_IMPOSSIBLE have reported the reason in one line on
+ * stderr.
+ *
+ * Threads: none. Ownership: people_free() frees a list.
+ */
+#ifndef KFDSHIM_CLI_UTIL_SELECT_PROCESS_H
+#define KFDSHIM_CLI_UTIL_SELECT_PROCESS_H
+
+#include "cli/inspect/container_engine.h"
+#include "cli/inspect/process.h"
+#include "cli/util/command.h"
+
+struct person {
+	struct process_identity who;
+	enum process_gpu gpu;
+};
+
+struct people {
+	struct person *list; /* ordered by pid */
+	size_t count;
+	/* Processes (listed or not) of which only root can find out whether they use a GPU. */
+	size_t hidden;
+};
+
+struct people_wish {
+	const char *container; /* processes of this container alone; NULL: all processes */
+	/* Only processes that use a GPU, without those of kfdsched and kfdschedd. */
+	bool gpu;
+	const char *socket; /* of the daemon, which can know more GPU processes */
+};
+
+/* Reads all processes that match `wish`. Processes that end meanwhile are left out. `names`
+ * resolves names of containers. Returns 0 or a negative errno; *out is empty on an error. */
+int people_read(struct people *out, const struct people_wish *wish, struct container_names *names);
+/* Frees the list. *people is empty afterwards. */
+void people_free(struct people *people);
+
+/* Reads process `pid`. Returns CLI_GO_ON, or CLI_FAILED if the process cannot have queues: it does
+ * not exist, or it is a thread, a kernel thread, or a zombie. A process whose first thread alone
+ * has ended is CLI_GO_ON. */
+int people_one(const struct verb *verb, pid_t pid, struct process_identity *out);
+
+/* Checks that an AMD GPU exists here (/dev/kfd or the driver's sysfs directory). Returns CLI_DONE
+ * or CLI_IMPOSSIBLE. */
+int people_need_gpu(const struct verb *verb);
+/* Checks that a complete list of the GPU processes can be read here (observe_can_list()). Returns
+ * CLI_DONE or CLI_IMPOSSIBLE. */
+int people_need_list(const struct verb *verb, const char *socket);
+/* Reports that no container matches `container`; if the names of containers could not be queried,
+ * also why a container can have this name nevertheless. Returns CLI_FAILED. */
+int people_no_container(const struct verb *verb, const char *container,
+			struct container_names *names);
+
+/* Writes the engine and the first 12 digits of the container id, "docker 3f2a9c0d1e4b"; "unknown"
+ * if the engine is not known, "-" without a container. Returns `text`. */
+#define PEOPLE_TEXT 192
+const char *people_container(char text[static PEOPLE_TEXT], const struct container *container);
+/* Writes the command line, cut to `length` bytes with "..." at the end, or, if the process has
+ * none, its name in brackets. Returns `text`. */
+const char *people_command(char text[static PEOPLE_TEXT], const struct process_identity *who,
+			   size_t length);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads what kfdsim reports about its GPU (docs/reference/kfdsim-files.md, simulation.json): time
+ * scale, costs, and what was charged since the simulation began.
+ *
+ * Units as in the file: costs in model time, doorbell delay in wall time. Threads: none.
+ */
+#ifndef KFDSHIM_CLI_UTIL_SIM_INFO_H
+#define KFDSHIM_CLI_UTIL_SIM_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/histogram.h"
+
+/* If this file does not exist, the GPU is real. */
+#define SIMULATION_PATH "/sys/class/kfd/kfd/simulation.json"
+/* Longest delay between a change and the file that contains it. */
+#define SIMULATION_LAG_MS 100
+
+struct simulation {
+	char profile[64];
+	char kernel[32]; /* kernel release whose rules apply; can be empty */
+	double time_scale;
+	bool is_virtual; /* kfdsim --virtual: times are independent of the machine */
+	double bounce_us;
+	struct hist doorbell; /* ns, wall */
+	uint64_t bounces;
+	uint64_t bounce_ns; /* ns, model */
+	struct hist save;   /* ns, model */
+	struct hist restore;
+};
+
+/* Reads the file at `path`. Returns 0; -ENOENT if there is no such file, which means hardware;
+ * -EINVAL if the file is not as documented. */
+int simulation_read(const char *path, struct simulation *out);
+/* Subtracts the counters of `earlier`, a reading of the same simulation, so that *later keeps what
+ * was counted since then. */
+void simulation_subtract(struct simulation *later, const struct simulation *earlier);
+
+#endif

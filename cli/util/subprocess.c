@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How a child with `sync` is synchronized: it gets --sync-fd R:W, writes one byte to W when it is
+ * ready, and waits until it can read one from R (child_go()). If W is closed without a byte, the
+ * child does not become ready.
+ */
+#include "cli/util/subprocess.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/output/progress.h"
+#include "cli/util/command.h"
+#include "common/clock.h"
+#include "common/wait.h"
+
+#define ARGUMENTS 32
+/* Time that a child has to end after SIGTERM before it gets SIGKILL, and time that a killed child
+ * can hang in the driver before it is reported and left behind. */
+#define TERM_MS 3000
+#define KILL_MS 15000
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+int nursery_open(struct nursery *nursery)
+{
+	sigset_t ours;
+
+	*nursery = (struct nursery){.signals = -1};
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGCHLD);
+	/* If SIGCHLD is inherited as ignored, the kernel reaps children itself, and their exit
+	 * status is lost. */
+	signal(SIGCHLD, SIG_DFL);
+	/* child_go() on a child that has died must fail with EPIPE instead of ending this
+	 * process. */
+	signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &ours, &nursery->before))
+		return -errno;
+	nursery->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (nursery->signals < 0) {
+		int error = errno;
+
+		sigprocmask(SIG_SETMASK, &nursery->before, NULL);
+		return -error;
+	}
+	return 0;
+}
+
+/* Turns the forked process into the child: stderr goes to the pipe `talk`, stdin and stdout to
+ * /dev/null. Ends with exec or exit. sync: read end of `go`, write end of `ready`. */
+static _Noreturn void become(const struct child_spec *spec, const struct nursery *nursery,
+			     pid_t parent, int talk, const int sync[2])
+{
+	const char *argv[ARGUMENTS];
+	char descriptors[32];
+	size_t n = 0;
+
+	dup2(talk, STDERR_FILENO);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0) {
+		fprintf(stderr, "cannot open /dev/null: %m\n");
+		_exit(126);
+	}
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, spec->death_signal);
+	/* If the parent has died before the prctl() above, the signal does not come. */
+	if (getppid() != parent)
+		_exit(126);
+	signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &nursery->before, NULL);
+
+	for (; spec->argv[n] && n + 3 < ARGUMENTS; n++)
+		argv[n] = spec->argv[n];
+	if (spec->sync) {
+		fcntl(sync[0], F_SETFD, 0);
+		fcntl(sync[1], F_SETFD, 0);
+		snprintf(descriptors, sizeof(descriptors), "%d:%d", sync[0], sync[1]);
+		argv[n++] = "--sync-fd";
+		argv[n++] = descriptors;
+	}
+	argv[n] = NULL;
+	for (size_t i = 0; spec->environment && spec->environment[i]; i++) {
+		/* putenv() of a name without '=' removes the variable. */
+		if (putenv((char *)spec->environment[i]))
+			_exit(126);
+	}
+	if (cli_preload(spec->shim)) {
+		fprintf(stderr, "cannot preload %s\n", spec->shim ? spec->shim : "nothing");
+		_exit(126);
+	}
+	execv(argv[0], (char *const *)argv);
+	fprintf(stderr, "cannot start %s: %m\n", argv[0]);
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+struct child *nursery_start(struct nursery *nursery, const struct child_spec *spec)
+{
+	int talk[2] = {-1, -1}, ready[2] = {-1, -1}, go[2] = {-1, -1};
+	struct child *child = NULL;
+	pid_t parent = getpid();
+
+	if (nursery->count == CHILDREN) {
+		errno = EMFILE;
+		return NULL;
+	}
+	if (pipe2(talk, O_CLOEXEC) ||
+	    (spec->sync && (pipe2(ready, O_CLOEXEC) || pipe2(go, O_CLOEXEC))))
+		goto out;
+	fcntl(talk[0], F_SETFL, O_NONBLOCK);
+	/* Otherwise the child would write buffered output of this process again. */
+	fflush(NULL);
+	pid_t pid = fork();
+
+	if (pid < 0)
+		goto out;
+	if (pid == 0)
+		become(spec, nursery, parent, talk[1], (int[2]){go[0], ready[1]});
+	/* Set by both processes, so that the group exists for whichever runs first. */
+	setpgid(pid, pid);
+	child = &nursery->list[nursery->count++];
+	*child = (struct child){.pid = pid, .talk = talk[0], .ready = ready[0], .go = go[1]};
+	snprintf(child->name, sizeof(child->name), "%s", spec->name);
+	talk[0] = ready[0] = go[1] = -1;
+out:;
+	int error = errno;
+
+	for (unsigned i = 0; i < 2; i++) {
+		close_fd(&talk[i]);
+		close_fd(&ready[i]);
+		close_fd(&go[i]);
+	}
+	errno = error;
+	return child;
+}
+
+/* Prints the line of the child that is in the buffer, prefixed with the child's name. */
+static void repeat(struct child *child)
+{
+	/* Programs begin their messages with their own name, which is also the last word of
+	 * child->name. Print it once. */
+	const char *program = strrchr(child->name, ' ');
+	size_t length = program ? strlen(++program) : 0;
+	size_t skip = 0;
+
+	if (length > 0 && child->used > length + 2 && memcmp(child->line, program, length) == 0 &&
+	    memcmp(child->line + length, ": ", 2) == 0)
+		skip = length + 2;
+	if (child->used > 0)
+		progress_note("%s: %.*s", child->name, (int)(child->used - skip),
+			      child->line + skip);
+	child->used = 0;
+}
+
+/* Reads the child's stderr and prints all complete lines; at its end also the incomplete one. */
+static void listen_to(struct child *child)
+{
+	char c[512];
+	ssize_t n;
+
+	if (child->talk < 0)
+		return;
+	while ((n = read(child->talk, c, sizeof(c))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (c[i] == '\n' || child->used == sizeof(child->line))
+				repeat(child);
+			if (c[i] != '\n')
+				child->line[child->used++] = c[i];
+		}
+	}
+	if (n == 0 || (errno != EAGAIN && errno != EINTR) || child->ended) {
+		repeat(child);
+		close_fd(&child->talk);
+	}
+}
+
+/* Notes that the child is ready, if it has written its byte. A closed pipe (EOF) means that it is
+ * not. */
+static void take_ready(struct child *child)
+{
+	char byte;
+
+	child->is_ready = read(child->ready, &byte, 1) == 1;
+	close_fd(&child->ready);
+}
+
+/* If the child has ended, kills what is left of its process group, reaps the child and prints the
+ * rest of its messages. */
+static void reap(struct child *child)
+{
+	siginfo_t info = {0};
+
+	if (child->ended ||
+	    waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+	    info.si_pid == 0)
+		return;
+	/* The group id cannot be used again while its leader is a zombie, so kill the remaining
+	 * processes of the group before reaping the leader. */
+	kill(-child->pid, SIGKILL);
+	waitpid(child->pid, &child->status, 0);
+	child->ended = true;
+	listen_to(child);
+	close_fd(&child->ready);
+	close_fd(&child->go);
+}
+
+int nursery_pump(struct nursery *nursery, int timeout_ms)
+{
+	struct pollfd fds[1 + 2 * CHILDREN];
+	struct signalfd_siginfo info;
+	int ready;
+
+	/* poll() ignores entries whose fd is -1: closed pipes, and children that are not there. */
+	fds[0] = (struct pollfd){.fd = nursery->signals, .events = POLLIN};
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		struct child *child = &nursery->list[i];
+		bool there = i < nursery->count;
+
+		fds[1 + 2 * i] = (struct pollfd){.fd = there ? child->talk : -1, .events = POLLIN};
+		fds[2 + 2 * i] = (struct pollfd){.fd = there ? child->ready : -1, .events = POLLIN};
+	}
+	ready = poll_until_ns(fds, 1 + 2 * CHILDREN, wait_end_ms(timeout_ms));
+	if (ready < 0)
+		return ready;
+	for (unsigned i = 0; i < nursery->count; i++) {
+		if (fds[1 + 2 * i].revents)
+			listen_to(&nursery->list[i]);
+		if (fds[2 + 2 * i].revents)
+			take_ready(&nursery->list[i]);
+	}
+	while (read(nursery->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			nursery->stopped_by = (int)info.ssi_signo;
+	for (unsigned i = 0; i < nursery->count; i++)
+		reap(&nursery->list[i]);
+	return nursery->stopped_by ? -EINTR : 0;
+}
+
+int child_go(struct child *child)
+{
+	ssize_t n = write(child->go, "g", 1);
+	int rc = n == 1 ? 0 : -errno;
+
+	close_fd(&child->go);
+	return rc;
+}
+
+const char *child_end_text(const struct child *child, char text[64])
+{
+	if (WIFSIGNALED(child->status))
+		snprintf(text, 64, "was ended by SIG%s",
+			 sigabbrev_np(WTERMSIG(child->status)) ?: "?");
+	else
+		snprintf(text, 64, "exited with %d", WEXITSTATUS(child->status));
+	return text;
+}
+
+/* Waits up to `ms` for the child's end. Returns true if it has ended. */
+static bool wait_for(struct nursery *nursery, const struct child *child, unsigned ms)
+{
+	uint64_t end = clock_ns() + ms * UINT64_C(1000000);
+
+	while (!child->ended && clock_ns() < end)
+		(void)nursery_pump(nursery, 20);
+	return child->ended;
+}
+
+void nursery_empty(struct nursery *nursery)
+{
+	for (unsigned i = nursery->count; i-- > 0;) {
+		struct child *child = &nursery->list[i];
+
+		if (!child->ended)
+			kill(child->pid, SIGTERM);
+		if (!wait_for(nursery, child, TERM_MS)) {
+			kill(-child->pid, SIGKILL);
+			if (!wait_for(nursery, child, KILL_MS))
+				progress_note("%s: process %d was killed and has not ended: it "
+					      "hangs in a driver call",
+					      child->name, (int)child->pid);
+		}
+		close_fd(&child->talk);
+		close_fd(&child->ready);
+		close_fd(&child->go);
+	}
+	nursery->count = 0;
+}
+
+void nursery_close(struct nursery *nursery)
+{
+	nursery_empty(nursery);
+	close_fd(&nursery->signals);
+	sigprocmask(SIG_SETMASK, &nursery->before, NULL);
+}

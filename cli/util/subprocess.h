@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The child processes of one measurement: starts them, forwards their messages, and ends them.
+ *
+ * No child outlives the parent: each is a process group of its own, gets a signal from the
+ * kernel when the parent dies, and is ended by its process id.
+ *
+ * While a nursery (a set of children that end together) is open, SIGINT, SIGTERM, SIGHUP and
+ * SIGCHLD are blocked and read in nursery_pump(), so that an interrupt is cleaned up on the same
+ * path as an error. SIGPIPE is ignored from nursery_open() on.
+ *
+ * One nursery at a time. Threads: none. Errors: a negative errno; -EINTR: a signal (SIGINT,
+ * SIGTERM, SIGHUP) stops the measurement.
+ */
+#ifndef KFDSHIM_CLI_UTIL_SUBPROCESS_H
+#define KFDSHIM_CLI_UTIL_SUBPROCESS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/nodes.h"
+
+#define CHILDREN                                                                                   \
+	(GPU_NODES_MAX + 1) /* a process on each GPU, or two sets of clients and a daemon */
+
+struct child {
+	char name[48]; /* prefix of its lines on stderr */
+	pid_t pid;
+	bool ended;
+	int status;	 /* from waitpid(2); valid once ended */
+	int talk;	 /* pipe from its stderr; -1: closed */
+	int ready;	 /* pipe on which it reports that it is ready; -1: none, or done */
+	int go;		 /* pipe that makes it begin; -1: none, or done */
+	bool is_ready;	 /* it has written its byte */
+	char line[1024]; /* incomplete line of its stderr */
+	size_t used;	 /* bytes in `line` */
+};
+
+struct nursery {
+	struct child list[CHILDREN];
+	unsigned count;
+	int signals;	 /* signalfd */
+	int stopped_by;	 /* signal that stops the measurement; 0: none yet */
+	sigset_t before; /* signal mask to restore */
+};
+
+struct child_spec {
+	const char *name;
+	const char *const *argv;	/* argv[0] is an absolute path; NULL-terminated */
+	const char *const *environment; /* "NAME=VALUE" sets, "NAME" removes; NULL-terminated */
+	const char *shim;		/* libkfdshim.so to preload; NULL: none */
+	bool sync;			/* add --sync-fd R:W, and fill ready and go */
+	int death_signal;		/* signal from the kernel when the parent dies */
+};
+
+/* Opens the nursery: blocks the signals and makes `nursery` empty. Returns 0 or an error. */
+int nursery_open(struct nursery *nursery);
+/* Starts a child, whose name is copied. Returns the child, valid until nursery_empty(), or NULL
+ * with errno (EMFILE: CHILDREN are there). A failed exec shows as exit code 126 or 127. */
+struct child *nursery_start(struct nursery *nursery, const struct child_spec *spec);
+/*
+ * Waits up to timeout_ms for an event and handles all that have happened: prints lines that
+ * children wrote to stderr, notes which are ready, and reaps those that have ended, together
+ * with the rest of their process group. Returns 0, -EINTR or another error.
+ */
+int nursery_pump(struct nursery *nursery, int timeout_ms);
+/* Makes a child that is ready begin its work. Returns 0 or an error. */
+int child_go(struct child *child);
+/* Writes how the child ended into `text`, "exited with 3" or "was ended by SIGSEGV", and returns
+ * it. */
+const char *child_end_text(const struct child *child, char text[64]);
+/* Ends all children, the youngest first, and forgets them: SIGTERM, after 3 s SIGKILL to the
+ * group. A child that is still there 15 s later hangs in the driver and is left behind with a
+ * message. */
+void nursery_empty(struct nursery *nursery);
+/* Empties the nursery and restores the signal mask. */
+void nursery_close(struct nursery *nursery);
+
+#endif
