@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/pages/usage.h"
+#include "cli/docgen/usage.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * lines are kept as they are. */
 #include <string.h>
 
-#include "scheduler/pages/pages.h"
+#include "cli/docgen/docgen.h"
 
 /* Writes text with scdoc's special characters escaped. */
 static void plain(const char *text, size_t length, FILE *out)

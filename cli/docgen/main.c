@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "scheduler/pages/pages.h"
+#include "cli/docgen/docgen.h"
 
 const struct pages_entry pages_verbs[] = {
 #define VERB_HEADING(text) {.heading = (text)},

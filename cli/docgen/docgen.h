@@ -6,8 +6,8 @@
  * Threads: none. The functions write everything to `out` and do not check it for errors; the caller
  * does.
  */
-#ifndef KFDSHIM_PAGES_PAGES_H
-#define KFDSHIM_PAGES_PAGES_H
+#ifndef KFDSHIM_CLI_DOCGEN_DOCGEN_H
+#define KFDSHIM_CLI_DOCGEN_DOCGEN_H
 
 #include <stdio.h>
 

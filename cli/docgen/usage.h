@@ -7,8 +7,8 @@
  * The line consists of words: --option, -o, VALUE or a|b|c behind an option, VALUE or a|b|c alone;
  * [ ] around optional words, "..." behind a word that can be repeated. Pure. Threads: any.
  */
-#ifndef KFDSHIM_PAGES_USAGE_H
-#define KFDSHIM_PAGES_USAGE_H
+#ifndef KFDSHIM_CLI_DOCGEN_USAGE_H
+#define KFDSHIM_CLI_DOCGEN_USAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

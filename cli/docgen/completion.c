@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/pages/pages.h"
-#include "scheduler/pages/usage.h"
+#include "cli/docgen/docgen.h"
+#include "cli/docgen/usage.h"
 
 /* Directories in which the driver lists the processes that use a GPU, and the nodes. */
 #define PIDS "/sys/class/kfd/kfd/proc"
