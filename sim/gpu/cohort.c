@@ -18,7 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim/gpu/internal.h"
+#include "sim/gpu/gpu_priv.h"
 
 /* Maximum by which a cohort may end early: half of the time of a doorbell, a thousandth of a
  * request or less, and never more than 1/EARLY_PART of the time its workgroups run. */

@@ -6,7 +6,7 @@
  * engine for one packet (packet_ns and busy_ns), then the other queues of the engine have their
  * turn. A WAIT packet does not occupy the engine.
  */
-#include "sim/gpu/internal.h"
+#include "sim/gpu/gpu_priv.h"
 
 void cp_kick(struct gpu *gpu, struct queue *queue)
 {

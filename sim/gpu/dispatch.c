@@ -8,7 +8,7 @@
  * queue keeps its turn, and the CU with the most free units that the queue may use is closed to all
  * queues behind it.
  */
-#include "sim/gpu/internal.h"
+#include "sim/gpu/gpu_priv.h"
 
 void dispatch_begin(struct gpu *gpu, struct queue *queue)
 {

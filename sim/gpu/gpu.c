@@ -2,7 +2,7 @@
 /* The GPU as a whole: creation, and the advance of time. */
 #include <stdlib.h>
 
-#include "sim/gpu/internal.h"
+#include "sim/gpu/gpu_priv.h"
 
 struct gpu *gpu_new(const struct gpu_config *config)
 {

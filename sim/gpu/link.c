@@ -6,7 +6,7 @@
  * Remaining work is counted in thousandths of a byte, because a bandwidth of b bytes per
  * microsecond is b thousandths of a byte per nanosecond.
  */
-#include "sim/gpu/internal.h"
+#include "sim/gpu/gpu_priv.h"
 
 #define THOUSANDTHS 1000u
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim/gpu/internal.h"
+#include "sim/gpu/gpu_priv.h"
 
 #define RING_MIN 16u
 

@@ -12,7 +12,7 @@
  */
 #include <errno.h>
 
-#include "sim/gpu/internal.h"
+#include "sim/gpu/gpu_priv.h"
 
 /* Returns what idle time is charged to. */
 static enum gpu_time idle_as(const struct gpu *gpu)

@@ -6,7 +6,7 @@
  * equal CUs (a kernel that fills an idle XCC, workgroups that end together) therefore takes one
  * step, however many CUs there are.
  */
-#include "sim/gpu/internal.h"
+#include "sim/gpu/gpu_priv.h"
 
 void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t units)
 {

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim/gpu/internal.h"
+#include "sim/gpu/gpu_priv.h"
 
 int client_join(struct gpu *gpu, struct queue *queue, uint64_t id)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A set of the CUs of one XCC, as a bit set. Pure functions; no allocation. */
-#ifndef KFDSHIM_SIM_GPU_CUS_H
-#define KFDSHIM_SIM_GPU_CUS_H
+#ifndef KFDSHIM_SIM_GPU_CU_SET_H
+#define KFDSHIM_SIM_GPU_CU_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>

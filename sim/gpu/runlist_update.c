@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/gpu/internal.h"
+#include "sim/gpu/gpu_priv.h"
 
 /* Returns the time in ns to copy the state of `units` units at `bytes_us` bytes per microsecond. */
 static uint64_t copy_ns(const struct gpu *gpu, uint64_t units, uint64_t bytes_us)

@@ -15,10 +15,10 @@
  *
  * Threads, ownership and units: see gpu.h.
  */
-#ifndef KFDSHIM_SIM_GPU_INTERNAL_H
-#define KFDSHIM_SIM_GPU_INTERNAL_H
+#ifndef KFDSHIM_SIM_GPU_GPU_PRIV_H
+#define KFDSHIM_SIM_GPU_GPU_PRIV_H
 
-#include "sim/gpu/cus.h"
+#include "sim/gpu/cu_set.h"
 #include "sim/gpu/gpu.h"
 #include "sim/gpu/list.h"
 
