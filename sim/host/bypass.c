@@ -12,7 +12,7 @@
 #include "common/proc_maps.h"
 #include "sim/host/idle.h"
 #include "sim/host/kernel_wait.h"
-#include "sim/kfd/kfd.h"
+#include "sim/host/sim_priv.h"
 
 #define LIBRARY "libkfdsim-time.so"
 #define PROGRAMS 64u /* programs that are named in the report */

@@ -10,9 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sim/driver/files.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timer_calls.h"
-#include "sim/kfd/files.h"
 #include "sim/time/page.h"
 
 #define HIGH 1024 /* the library's eventfds have numbers below this, out of the program's way */

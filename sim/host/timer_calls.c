@@ -11,10 +11,10 @@
 #include <sys/timerfd.h>
 
 #include "common/proc_status.h"
+#include "sim/driver/files.h"
 #include "sim/host/event_files.h"
 #include "sim/host/time_calls.h"
 #include "sim/host/timers.h"
-#include "sim/kfd/files.h"
 
 /* The arguments of a call, and the process of the calling thread. */
 struct request {

@@ -6,8 +6,8 @@
 
 #include "sim/host/idle.h"
 #include "sim/host/kernel_wait.h"
+#include "sim/host/sim_priv.h"
 #include "sim/host/time_slots.h"
-#include "sim/kfd/kfd.h"
 
 struct list {
 	const struct world *world;

@@ -7,7 +7,7 @@
 #define KFDSHIM_SIM_RUN_MACHINE_H
 
 #include "kfd/driver_rules.h"
-#include "sim/kfd/world.h"
+#include "sim/host/sim.h"
 #include "sim/run/profile.h"
 
 #define MACHINE_GPUS_MAX 8u

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/version.h"
-#include "sim/kfd/world.h"
+#include "sim/host/sim.h"
 #include "sim/run/filter.h"
 #include "sim/run/machine.h"
 #include "sim/run/mounts.h"

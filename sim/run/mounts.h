@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "sim/kfd/world.h"
+#include "sim/host/sim.h"
 #include "sim/run/root.h"
 
 #define TREE "/run/kfdsim" /* visible in the supervisor's namespace only */

@@ -138,7 +138,7 @@ static int pci_config(const struct machine *m, const struct machine_gpu *gpu)
 	return tree_bytes(path, header, sizeof(header));
 }
 
-/* mem_info_vram_used follows the allocations (sim/kfd/pages.c). The topology has one CPU node. */
+/* mem_info_vram_used follows the allocations (sim/host/pages.c). The topology has one CPU node. */
 static int pci_memory(const struct machine *m, const struct machine_gpu *gpu)
 {
 	char path[PATH_BYTES];

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/kfd/world.h"
+#include "sim/host/sim.h"
 
 struct profile {
 	char name[32];

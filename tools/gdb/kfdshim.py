@@ -104,7 +104,7 @@ class Gang:
 
 
 class SimQueue:
-    """struct queue of sim/kfd."""
+    """struct queue of sim/driver."""
 
     def __init__(self, value):
         self.value = value

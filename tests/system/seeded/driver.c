@@ -46,7 +46,7 @@ struct context {
 static struct context contexts[CONTEXTS];
 static unsigned context_count;
 static struct driver_ways ways;
-/* Differences that hardware was seen to have (sim/kfd/world.h); drawn for each run. */
+/* Differences that hardware was seen to have (sim/host/sim.h); drawn for each run. */
 static struct {
 	bool destroy_suspended_fails, new_queue_waits, enable_leaves_unmapped;
 } quirks;

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the driver leaves in the save areas of compute queues (kfd_mqd_manager_v9.c). For each XCC,
+ * a stride of the queue's save size apart, it writes 16 bytes with the place of control stack and
+ * wave state, and the control stack itself, which it copies from the MQD. It does so after a
+ * SUSPEND that suspended at least one queue, for every compute queue of the process.
+ * GET_QUEUE_WAVE_STATE writes the same for one queue, into the memory that it is given. The wave
+ * state is written by the GPU and not simulated: its size is reported, its bytes are not there.
+ *
+ * The control stack grows down towards the header, the wave state up behind the control stack.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "sim/host/sim_priv.h"
+
+#define STACK_BYTES_A_WAVE 8u /* of gfx9 (kfd_queue.c) */
+#define STACK_STATE 0x40000000u
+
+struct header {
+	uint32_t stack_offset, stack_bytes;
+	uint32_t wave_offset, wave_bytes; /* offset: end of the wave state */
+};
+
+static bool has_save_area(const struct queue *queue)
+{
+	return (queue->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL ||
+		queue->type == KFD_IOC_QUEUE_TYPE_COMPUTE) &&
+	       queue->save_address;
+}
+
+/* Returns the XCC's part of the saved units. Workgroups are spread over the XCCs evenly; the first
+ * XCCs get the rest. */
+static uint64_t units_of(const struct queue *queue, uint32_t xcc)
+{
+	uint32_t xccs = queue->process->world->config.gpu.xccs;
+
+	return queue->saved_units / xccs + (xcc < queue->saved_units % xccs);
+}
+
+/* Sets the bytes of control stack and wave state of one XCC, as far as the save area has room. */
+static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used,
+		     uint32_t *wave_used)
+{
+	const struct world_config *config = &queue->process->world->config;
+	uint64_t units = units_of(queue, xcc), stack = units * STACK_BYTES_A_WAVE,
+		 waves = units * config->gpu.save_bytes_unit, stack_room, wave_room;
+
+	if (stack)
+		stack += 2 * sizeof(uint32_t); /* state that belongs to no wave */
+	stack_room = config->chip.ctl_stack_bytes - sizeof(struct header);
+	wave_room = queue->save_bytes > config->chip.ctl_stack_bytes
+			    ? queue->save_bytes - config->chip.ctl_stack_bytes
+			    : 0;
+	*ctl_used = (uint32_t)(stack < stack_room ? stack : stack_room & ~3ull);
+	*wave_used = (uint32_t)(waves < wave_room ? waves : wave_room);
+}
+
+/* Destination: a queue's own save area, or memory that a call has named. */
+struct target {
+	const struct process *process; /* call NULL: `at` is in the GPU memory of this process */
+	const struct call *call;       /* else: `at` is in the memory of the caller */
+	uint64_t at;
+};
+
+static int put(const struct target *to, uint64_t offset, const void *from, size_t n)
+{
+	if (to->call)
+		return call_write(to->call, to->at + offset, from, n);
+	return access_write(to->process, to->at + offset, from, n) ? -EFAULT : 0;
+}
+
+/* Writes a control stack of this size; the contents of its words are made up. */
+static int write_stack(const struct target *to, uint64_t at, uint32_t bytes)
+{
+	uint32_t words[1024], n = bytes / 4;
+
+	while (n) {
+		uint32_t part = n < 1024 ? n : 1024;
+
+		for (uint32_t i = 0; i < part; i++)
+			words[i] = i < 2 && part == n ? STACK_STATE : i;
+		if (put(to, at, words, part * sizeof *words))
+			return -EFAULT;
+		at += part * sizeof *words;
+		n -= part;
+	}
+	return 0;
+}
+
+static int write_xcc(const struct queue *queue, const struct target *to, uint32_t xcc)
+{
+	const struct world *world = queue->process->world;
+	uint64_t at = (uint64_t)xcc * queue->save_bytes;
+	uint32_t end = world->config.chip.ctl_stack_bytes;
+	struct header header = {.wave_offset = end};
+	char longer[40] = {0};
+
+	sizes_of(queue, xcc, &header.stack_bytes, &header.wave_bytes);
+	header.stack_offset = end - header.stack_bytes;
+	header.wave_offset = end + header.wave_bytes;
+	if (rule_broken(world, RULE_save_area_header_has_16_bytes)) {
+		memcpy(longer, &header, sizeof header);
+		(void)put(to, at, longer, sizeof longer);
+	}
+	if (rule_broken(world, RULE_save_area_header_tells_the_live_state))
+		header.stack_bytes = header.wave_bytes = 0;
+	if (put(to, at, &header, sizeof header))
+		return -EFAULT;
+	return write_stack(to, at + header.stack_offset, header.stack_bytes);
+}
+
+int savearea_copy(const struct queue *queue, const struct call *call, uint64_t at,
+		  uint32_t *ctl_used, uint32_t *wave_used)
+{
+	const struct target to = {.call = call, .at = at};
+	const struct world *world = queue->process->world;
+	uint32_t xccs = world->config.gpu.xccs;
+	int r = 0;
+
+	if (rule_broken(world, RULE_wave_state_is_copied))
+		xccs = 0;
+	for (uint32_t xcc = 0; xcc < xccs && !r; xcc++)
+		r = write_xcc(queue, &to, xcc);
+	sizes_of(queue, 0, ctl_used, wave_used);
+	return r;
+}
+
+void savearea_write(struct process *process)
+{
+	const struct world *world = process->world;
+	uint32_t xccs =
+		rule_broken(world, RULE_save_area_header_is_per_xcc) ? 1 : world->config.gpu.xccs;
+	struct queue *queue;
+	struct target to;
+	bool first = true;
+
+	if (process->dead || !process_mm_alive(process) ||
+	    rule_broken(world, RULE_save_area_header_after_suspend) ||
+	    (process->saved_before && rule_broken(world, RULE_save_area_header_at_each_suspend)))
+		return;
+	process->saved_before = true;
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		if (!has_save_area(queue) ||
+		    (!first && rule_broken(world, RULE_save_area_header_of_every_queue)))
+			continue;
+		first = false;
+		to = (struct target){.process = process, .at = queue->save_address};
+		/* A failure ends this queue's part, and the driver does not report it. */
+		for (uint32_t xcc = 0; xcc < xccs && !write_xcc(queue, &to, xcc); xcc++)
+			;
+	}
+}

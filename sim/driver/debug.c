@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: MIT
+/*
+ * DBG_TRAP: permissions, the required state, and the session itself (kfd_chardev.c, kfd_debug.c).
+ * What changed within Linux 6.12 and later depends on world->config.kernel.
+ *
+ * Whether a process is allowed to trace another one is decided by the machine's own kernel (Yama,
+ * credentials). Only the result is checked here: TracerPid.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sim/driver/debug.h"
+
+/* DISABLE resumes the queues, resets the launch mode and the flags, and disarms. */
+#define DISABLE_BOUNCES 4u
+
+/* The only simulated GPU type whose older firmware cannot have GWS and debugging in one process. */
+#define GFX_9_4_1 90008u /* as in the topology */
+#define GWS_FIRMWARE_9_4_1 48u
+
+/* Replaces the target's debugger, with its reference. */
+static void set_debugger(struct process *target, struct process *debugger)
+{
+	if (debugger)
+		process_ref(debugger);
+	if (target->debugger)
+		process_unref(target->debugger);
+	target->debugger = debugger;
+}
+
+/* Returns the nodes on which the process has a queue, or on which a runlist update takes time. */
+static uint64_t nodes_concerned(const struct process *process)
+{
+	uint64_t nodes = nodes_active(process->world);
+	const struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	nodes |= 1ull << queue->node;
+	return nodes;
+}
+
+/* GPU types without debugging per VMID reserve the last VMID for the debugged process: one process
+ * for each GPU, on all GPUs or none. */
+void debug_arm(struct process *target, struct bounce *bounce)
+{
+	struct world *world = target->world;
+	bool per_vmid =
+		kfdabi_per_vmid(world->config.chip.gfx_target_version) ||
+		(!target->session && rule_broken(world, RULE_enable_second_on_gpu_is_busy)) ||
+		(target->session && rule_broken(world, RULE_runtime_enable_on_taken_gpu_is_busy));
+
+	if (rule_broken(world, RULE_enable_many_per_gpu))
+		per_vmid = false;
+	bounce->nodes |= nodes_active(world);
+	if (per_vmid) {
+		bounce->grace = debug_grace(world, 0);
+		return;
+	}
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (world->nodes[i].debug_vmid && world->nodes[i].debug_vmid != target) {
+			target->runtime_state = KFDABI_RUNTIME_BUSY;
+			bounce->nodes = 0;
+			return;
+		}
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		world->nodes[i].debug_vmid = target;
+	bounce->again++; /* one update for the VMID, one for the settings */
+}
+
+/* Frees the debug VMIDs that the target holds, on all GPUs. */
+static void release_vmids(struct process *target)
+{
+	struct world *world = target->world;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (world->nodes[i].debug_vmid == target)
+			world->nodes[i].debug_vmid = NULL;
+}
+
+void debug_disarm(struct process *target, struct bounce *bounce)
+{
+	struct world *world = target->world;
+	struct queue *queue;
+	bool resume = !rule_broken(world, target->runtime_state == KFDABI_RUNTIME_ENABLED
+						  ? RULE_disable_resumes
+						  : RULE_runtime_disable_resumes);
+
+	TAILQ_FOREACH(queue, &target->queues, link)
+	if (resume)
+		debug_resume_queue(queue);
+	bounce->nodes |= nodes_concerned(target);
+	bounce->again += DISABLE_BOUNCES - 1 + debug_watches_release(target);
+	target->trap_mask = 0;
+	if (!rule_broken(world, RULE_disable_clears_flags))
+		target->debug_flags = 0;
+	if (!rule_broken(world, RULE_disable_frees_gpu_for_next))
+		release_vmids(target);
+}
+
+/* Clears what is left of a session once its queues are resumed. */
+static void session_clear(struct process *target)
+{
+	struct world *world = target->world;
+	struct queue *queue;
+
+	if (target->event_fd >= 0 &&
+	    !rule_broken(world, target->dead ? RULE_dbg_fd_hangs_up_at_exit
+					     : RULE_dbg_fd_hangs_up_at_disable))
+		close(target->event_fd);
+	target->event_fd = -1;
+	if (target->debugger)
+		target->debugger->debugged--;
+	set_debugger(target, NULL);
+	target->session = false;
+	target->exceptions = 0;
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		target->device_exceptions[i] = 0;
+	TAILQ_FOREACH(queue, &target->queues, link)
+	if (!rule_broken(world, RULE_disable_clears_exceptions))
+		queue->exceptions = 0;
+}
+
+static void resumed(struct bounce *bounce)
+{
+	queues_wake_destroyers(bounce->process, UINT64_MAX, RULE_disable_wakes_destroy);
+}
+
+/* @call: DISABLE; NULL: the debugger died. */
+static int session_end(struct process *target, struct call *call)
+{
+	struct bounce *bounce = bounce_new(target, call, resumed);
+
+	if (!bounce)
+		return -ENOMEM;
+	if (rule_broken(target->world, call ? RULE_runtime_disable_op_wakes_nobody
+					    : RULE_runtime_debugger_death_wakes_nobody))
+		runtime_post(target);
+	if (target->runtime_state == KFDABI_RUNTIME_ENABLED)
+		debug_disarm(target, bounce);
+	else if (target->runtime_state != KFDABI_RUNTIME_DISABLED &&
+		 !rule_broken(target->world, RULE_disable_returns_busy_to_enabled))
+		target->runtime_state = KFDABI_RUNTIME_ENABLED;
+	session_clear(target);
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}
+
+void debug_session_end(struct process *target)
+{
+	if (target->locked)
+		target->disable_later = true;
+	else if (target->session && session_end(target, NULL) != CALL_PENDING)
+		say("out of memory to resume pid %d after the end of its debugger", target->pid);
+}
+
+void debug_process_died(struct process *process)
+{
+	struct world *world = process->world;
+	struct process *target, *next;
+	struct call *sleeper;
+
+	if (process->session && !rule_broken(world, RULE_life_target_killed_while_suspended))
+		session_clear(process);
+	debug_watches_release(process);
+	release_vmids(process);
+	set_debugger(process, NULL);
+	while ((sleeper = TAILQ_FIRST(&process->runtime_sleepers))) {
+		TAILQ_REMOVE(&process->runtime_sleepers, sleeper, link);
+		call_drop(sleeper);
+	}
+	/* As in the driver, a debugger searches for its targets only if its count is above 0. A
+	 * refused ENABLE leaves the refused process as the target's debugger, with a count of 0.
+	 * The death of the earlier debugger then does not end the session either, because the
+	 * search below does not find the target. */
+	if (process->debugged <= 0 && !rule_broken(world, RULE_enable_poisons_owner))
+		return;
+	if (rule_broken(world, RULE_life_debugger_killed_resumes) ||
+	    (rule_broken(world, RULE_life_debugger_exec_resumes) && process_pid_alive(process)))
+		return;
+	for (target = TAILQ_FIRST(&world->processes); target; target = next) {
+		next = TAILQ_NEXT(target, link);
+		if (target->debugger != process)
+			continue;
+		debug_session_end(target);
+		if (rule_broken(world, RULE_life_debugger_killed_allows_enable))
+			target->session = true;
+		if (rule_broken(world, RULE_life_debugger_killed_resumes_all))
+			return;
+	}
+}
+
+/* For --break. The driver ignores closes and detaches, so these rules can only be broken by
+ * checking for them. */
+void debug_check(struct process *process)
+{
+	const struct world *world = process->world;
+	bool gone = false;
+
+	if (!process->session || !process->debugger)
+		return;
+	if (rule_broken(world, RULE_life_detach_keeps_suspended))
+		gone = !process_tracer(process);
+	else if (rule_broken(world, RULE_life_debugger_close_keeps_session))
+		gone = !process_holds_kfd(process->debugger);
+	else if (rule_broken(world, RULE_life_target_close_keeps_session))
+		gone = !process_holds_kfd(process);
+	if (gone)
+		debug_session_end(process);
+}
+
+/* Returns a copy of the debugger's dbg_fd, or a negative errno. */
+static int take_event_fd(const struct call *call, uint32_t number)
+{
+	int fd = (int)syscall(SYS_pidfd_getfd, call->process->pidfd, number, 0), flags;
+
+	if (fd < 0)
+		return rule_broken(call->world, RULE_enable_bad_fd_is_ebadf) ? -EINVAL : -EBADF;
+	flags = fcntl(fd, F_GETFL);
+	if (rule_broken(call->world, RULE_dbg_fd_may_be_anything_open) &&
+	    (flags & O_ACCMODE) == O_RDONLY) {
+		close(fd);
+		return -EINVAL;
+	}
+	if (flags & O_PATH && !rule_broken(call->world, RULE_enable_path_fd_is_ebadf)) {
+		close(fd);
+		return -EBADF;
+	}
+	return fd;
+}
+
+static int write_info(struct call *call, const struct process *target)
+{
+	struct kfdabi_dbg_trap *a = (void *)call->data;
+	struct kfdabi_runtime_info info = {
+		.r_debug = target->r_debug,
+		.runtime_state = rule_broken(call->world, RULE_enable_tells_runtime_state)
+					 ? KFDABI_RUNTIME_DISABLED
+					 : target->runtime_state,
+		.ttmp_setup = target->ttmp_setup,
+	};
+	uint32_t room = a->u.enable.rinfo_size;
+
+	if (room > sizeof info || rule_broken(call->world, RULE_enable_info_is_cut))
+		room = sizeof info;
+	if (!rule_broken(call->world, RULE_enable_info_size_is_16))
+		a->u.enable.rinfo_size = sizeof info;
+	return call_write(call, a->u.enable.rinfo_ptr, &info, room);
+}
+
+/* For enable_leaves_unmapped: according to one report from hardware the queues are in the same
+ * state as after a suspend and wait for a RESUME. */
+static void leave_unmapped(struct process *target)
+{
+	struct queue *queue;
+
+	TAILQ_FOREACH(queue, &target->queues, link)
+	{
+		if (!queue->suspended)
+			queue->record->suspends++;
+		queue->suspended = true;
+	}
+}
+
+/* The runtime information could not be written to the caller. In Linux 6.12 the session stays; in
+ * 7.3 nothing is left of it. */
+static void info_failed(struct process *target, struct bounce *bounce)
+{
+	const struct world *world = target->world;
+	bool stays = world->config.kernel != KFDABI_LINUX_7_3;
+
+	bounce->result = -EFAULT;
+	if (rule_broken(world, RULE_enable_bad_info_leaves_session))
+		stays = false;
+	if (rule_broken(world, RULE_enable_bad_info_ends_session))
+		stays = true;
+	if (stays)
+		return;
+	if (target->runtime_state == KFDABI_RUNTIME_ENABLED)
+		debug_disarm(target, bounce);
+	session_clear(target);
+}
+
+/* End of the update of ENABLE. */
+static void enabled(struct bounce *bounce)
+{
+	struct process *target = bounce->process;
+
+	/* The debugger may have ended during the update, when its session could not be ended. */
+	if (target->session && target->debugger && target->debugger->dead)
+		target->disable_later = true;
+	queues_wake_destroyers(target, UINT64_MAX, RULE_disable_wakes_destroy);
+}
+
+bool debug_with_gws(const struct world *world)
+{
+	const struct world_chip *chip = &world->config.chip;
+
+	return chip->gfx_target_version != GFX_9_4_1 || chip->fw_version >= GWS_FIRMWARE_9_4_1;
+}
+
+static bool uses_gws(const struct process *process)
+{
+	const struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->gws)
+		return true;
+	return false;
+}
+
+static int trap_enable(struct call *call, struct process *target)
+{
+	struct kfdabi_dbg_trap *a = (void *)call->data;
+	const struct world *world = call->world;
+	bool early = !rule_broken(world, RULE_enable_poisons_owner) &&
+		     !rule_broken(world, RULE_debug_failed_enable_authorises);
+	struct bounce *bounce;
+	int fd;
+
+	/* The driver stores the debugger before it tries to enable, and does not undo that on
+	 * failure. */
+	if (target != call->process && early)
+		set_debugger(target, call->process);
+	fd = take_event_fd(call, a->u.enable.dbg_fd);
+	if (target->session && !rule_broken(world, RULE_enable_twice_is_ealready) &&
+	    !(fd < 0 && rule_broken(world, RULE_enable_already_before_bad_fd))) {
+		if (fd >= 0)
+			close(fd);
+		return rule_broken(world, RULE_concurrent_enable_disable_errnos) ? -EBUSY
+										 : -EALREADY;
+	}
+	if (!debug_with_gws(world) && uses_gws(target)) {
+		if (fd >= 0)
+			close(fd);
+		return -EBUSY;
+	}
+	if (fd < 0)
+		return fd;
+	bounce = bounce_new(target, call, enabled);
+	if (!bounce) {
+		close(fd);
+		return -ENOMEM;
+	}
+	if (target->event_fd >= 0)
+		close(target->event_fd);
+	target->event_fd = fd;
+	if (target != call->process && !early)
+		set_debugger(target, call->process);
+	if (target->runtime_state == KFDABI_RUNTIME_ENABLED) {
+		debug_arm(target, bounce);
+		if (world->config.enable_leaves_unmapped ||
+		    rule_broken(world, RULE_enable_keeps_queues_running)) {
+			leave_unmapped(target);
+			bounce->nodes |= nodes_concerned(target);
+		}
+	}
+	target->session = true;
+	if (target->debugger)
+		target->debugger->debugged++;
+	if (write_info(call, target))
+		info_failed(target, bounce);
+	else
+		debug_subscribe(target, a->u.enable.exception_mask);
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}
+
+static int trap_disable(struct call *call, struct process *target)
+{
+	return session_end(target, call);
+}
+
+/* Returns true if the caller is allowed to use @op on the target: on itself, or as its tracer.
+ * Linux before 6.12.107 requires the tracing thread, except for DISABLE, which is open to all.
+ * Later kernels also accept every thread of the process that is stored as the target's debugger. */
+static bool may(const struct call *call, const struct process *target, uint32_t op)
+{
+	const struct world *world = call->world;
+	bool strict = world->config.kernel < KFDABI_LINUX_6_12_107;
+	int tracer;
+
+	if (target == call->process)
+		return !rule_broken(world, RULE_debug_self_needs_no_tracer) &&
+		       !(target->debugger && target->debugger != target &&
+			 rule_broken(world, RULE_debug_target_may_use_its_session));
+	if (op == KFDABI_TRAP_DISABLE &&
+	    (strict ? !rule_broken(world, RULE_debug_disable_open_to_all)
+		    : rule_broken(world, RULE_debug_disable_by_stranger_is_eperm)))
+		return true;
+	tracer = process_tracer(target);
+	if (tracer == call->tid)
+		return true;
+	if (rule_broken(world, RULE_debug_other_thread_is_eperm) && tracer &&
+	    process_of_thread(call->world, tracer) == call->process)
+		return true;
+	if (rule_broken(world, RULE_debug_detached_is_eperm))
+		strict = false;
+	if (op == KFDABI_TRAP_ENABLE && rule_broken(world, RULE_debug_stranger_is_eperm))
+		return true;
+	if (op == KFDABI_TRAP_SEND_RUNTIME_EVENT &&
+	    rule_broken(world, RULE_debug_stranger_with_session_is_eperm))
+		return true;
+	if (!strict && rule_broken(world, RULE_debug_child_of_owner_is_eperm))
+		return true;
+	if (strict || target->debugger != call->process)
+		return false;
+	if (tracer && rule_broken(world, RULE_debug_owner_may_use_any_thread))
+		return false;
+	return tracer || !rule_broken(world, RULE_debug_owner_may_detach);
+}
+
+enum { HARDWARE = 1, NODE = 2 };
+
+static const struct operation {
+	int (*run)(struct call *call, struct process *target);
+	unsigned flags; /* HARDWARE: only with the runtime enabled; NODE: names a GPU */
+} operations[] = {
+	[KFDABI_TRAP_ENABLE] = {trap_enable, 0},
+	[KFDABI_TRAP_DISABLE] = {trap_disable, 0},
+	[KFDABI_TRAP_SEND_RUNTIME_EVENT] = {debug_send_event, 0},
+	[KFDABI_TRAP_SET_EXCEPTIONS_ENABLED] = {debug_set_exceptions, 0},
+	[KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE] = {debug_launch_override, HARDWARE},
+	[KFDABI_TRAP_SET_WAVE_LAUNCH_MODE] = {debug_launch_mode, HARDWARE},
+	[KFDABI_TRAP_SUSPEND_QUEUES] = {debug_suspend, HARDWARE},
+	[KFDABI_TRAP_RESUME_QUEUES] = {debug_resume, HARDWARE},
+	[KFDABI_TRAP_SET_NODE_ADDRESS_WATCH] = {debug_set_watch, HARDWARE | NODE},
+	[KFDABI_TRAP_CLEAR_NODE_ADDRESS_WATCH] = {debug_clear_watch, HARDWARE | NODE},
+	[KFDABI_TRAP_SET_FLAGS] = {debug_set_flags, HARDWARE},
+	[KFDABI_TRAP_QUERY_DEBUG_EVENT] = {debug_query_event, 0},
+	[KFDABI_TRAP_QUERY_EXCEPTION_INFO] = {debug_query_info, 0},
+	[KFDABI_TRAP_GET_QUEUE_SNAPSHOT] = {debug_queue_snapshot, 0},
+	[KFDABI_TRAP_GET_DEVICE_SNAPSHOT] = {debug_device_snapshot, 0},
+};
+#define OPERATIONS (sizeof operations / sizeof *operations)
+
+static int gpu_known(const struct call *call)
+{
+	const struct kfdabi_dbg_trap *a = (void *)call->data;
+	uint32_t gpu_id = a->op == KFDABI_TRAP_SET_NODE_ADDRESS_WATCH ? a->u.set_watch.gpu_id
+								      : a->u.clear_watch.gpu_id;
+
+	if (node_index(call->world, gpu_id) >= 0)
+		return 0;
+	return rule_broken(call->world, RULE_watch_unknown_gpu_is_enodev) ? -EINVAL : -ENODEV;
+}
+
+/* Executes an operation after all checks of the caller. The target's mutex must be free. */
+static int run(struct call *call, struct process *target, uint32_t op)
+{
+	const struct operation *operation = op < OPERATIONS ? &operations[op] : NULL;
+	const struct world *world = call->world;
+	unsigned flags = operation ? operation->flags : 0;
+	int r = flags & NODE ? gpu_known(call) : 0;
+
+	if (r && rule_broken(world, RULE_debug_runtime_state_before_gpu))
+		return r;
+	if (flags & HARDWARE && target->runtime_state != KFDABI_RUNTIME_ENABLED)
+		return rule_broken(world, RULE_debug_hardware_ops_need_runtime) ? -EACCES : -EPERM;
+	if (r)
+		return r;
+	if (!operation)
+		return rule_broken(world, RULE_debug_unknown_op_is_einval) ? -ENOTTY : -EINVAL;
+	return operation->run ? operation->run(call, target) : -EOPNOTSUPP;
+}
+
+/* Returns the errno of an operation without a session. */
+static int no_session(const struct world *world, uint32_t op)
+{
+	if (op == KFDABI_TRAP_DISABLE &&
+	    rule_broken(world, RULE_debug_disable_without_session_is_einval))
+		return 0;
+	return rule_broken(world, RULE_debug_no_session_is_einval) ? -ENODATA : -EINVAL;
+}
+
+/* Returns the errno of an operation on a process that does not exist or has no KFD process. */
+static int no_target(const struct world *world, uint32_t op)
+{
+	if (rule_broken(world, RULE_debug_unknown_pid_is_esrch))
+		return -EINVAL;
+	if (op == KFDABI_TRAP_ENABLE && rule_broken(world, RULE_debug_target_without_kfd_is_esrch))
+		return -ENOENT;
+	if (op == KFDABI_TRAP_DISABLE && rule_broken(world, RULE_debug_zombie_target_is_esrch))
+		return 0;
+	if (rule_broken(world, RULE_life_target_exec_ends_session) ||
+	    rule_broken(world, RULE_life_fork_child_is_no_target) ||
+	    rule_broken(world, RULE_life_target_crash_ends_session) ||
+	    rule_broken(world, RULE_life_pid_reuse_is_esrch))
+		return op == KFDABI_TRAP_ENABLE || op == KFDABI_TRAP_DISABLE ? 0 : -EINVAL;
+	return -ESRCH;
+}
+
+int ioctl_dbg_trap(struct call *call)
+{
+	const struct kfdabi_dbg_trap *a = (void *)call->data;
+	const struct world *world = call->world;
+	uint32_t op = a->op;
+	struct process *target;
+
+	if (call->process->primary)
+		return rule_broken(world, RULE_context_cannot_debug) ? -EPERM : -EOPNOTSUPP;
+	target = process_by_ns_pid(call->process, (pid_t)a->pid);
+	if (!target && op == KFDABI_TRAP_ENABLE &&
+	    !rule_broken(world, RULE_debug_tracer_makes_kfd_process))
+		target = process_new_traced(call->process, (pid_t)a->pid, call->tid);
+	if (!target)
+		return no_target(world, op);
+	debug_check(target);
+	if (op != KFDABI_TRAP_ENABLE && !target->session &&
+	    rule_broken(world, RULE_debug_permission_before_session))
+		return -EINVAL;
+	if (!may(call, target, op))
+		return -EPERM;
+	if (target->locked) {
+		process_block(target, call);
+		return CALL_PENDING;
+	}
+	if (op != KFDABI_TRAP_ENABLE && !target->session)
+		return no_session(world, op);
+	return run(call, target, op);
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+/*
+ * SUSPEND_QUEUES and RESUME_QUEUES (suspend_queues and resume_queues in
+ * kfd_device_queue_manager.c). The caller passes an array of queue ids, and each entry is written
+ * back with its result. A call costs one runlist update of each node concerned, however many queues
+ * it has there.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/driver/debug.h"
+
+#define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
+#define NOT_FOUND UINT32_MAX
+
+void debug_resume_queue(struct queue *queue)
+{
+	if (!queue->suspended)
+		return;
+	queue->record->resumes++;
+	queue->suspended = queue->reset = false;
+}
+
+/* Bit 31 of the caller's entry does not prevent a match, because the driver sets it in all entries
+ * before it compares them. Bit 30 does. */
+static bool matches(const struct world *world, uint32_t entry, uint32_t id)
+{
+	if (rule_broken(world, RULE_input_bit_30_never_matches))
+		entry &= ~KFDABI_QUEUE_ERROR;
+	return (entry & ~KFDABI_QUEUE_INVALID) == id;
+}
+
+static uint32_t find_id(const struct bounce *bounce, const struct queue *queue)
+{
+	for (uint32_t i = 0; i < bounce->n_ids; i++)
+		if (matches(bounce->world, bounce->ids[i], queue->id))
+			return i;
+	return NOT_FOUND;
+}
+
+/* Clears the exceptions in the caller's mask, in new queues, too, so that a second call can suspend
+ * those. Only on nodes where at least one queue could be suspended. */
+static void clear_exceptions(struct bounce *bounce)
+{
+	const struct world *world = bounce->world;
+	uint64_t mask = bounce->clear_mask, nodes = bounce->nodes & ~bounce->failed;
+	struct queue *queue;
+
+	if (rule_broken(world, RULE_suspend_mask_clears_only_what_it_names) && mask)
+		mask = UINT64_MAX;
+	if (rule_broken(world, RULE_suspend_mask_needs_a_success))
+		nodes = UINT64_MAX;
+	if (world->config.switches.suspend_mask_keeps_new ||
+	    rule_broken(world, RULE_suspend_mask_clears_new_of_the_node))
+		mask &= ~NEW_MASK;
+	TAILQ_FOREACH(queue, &bounce->process->queues, link)
+	if (nodes >> queue->node & 1 && find_id(bounce, queue) != NOT_FOUND)
+		queue->exceptions &= ~mask;
+}
+
+/* Sets the error bit in every entry that names a queue of a node whose firmware failed. Nothing of
+ * such a node counts as a success. */
+static void tell_errors(struct bounce *bounce)
+{
+	struct queue *queue;
+
+	TAILQ_FOREACH(queue, &bounce->process->queues, link)
+	{
+		uint32_t at = find_id(bounce, queue);
+
+		if (bounce->failed >> queue->node & 1 && at != NOT_FOUND)
+			bounce->ids[at] |= KFDABI_QUEUE_ERROR;
+	}
+}
+
+/* For --break: changes the result. */
+static void answer_wrongly(struct bounce *bounce)
+{
+	struct kfdabi_dbg_trap *a = (void *)bounce->call->data;
+	uint32_t *ids = bounce->ids, n = bounce->n_ids;
+
+	switch (bounce->world->config.broken) {
+	case RULE_unknown_ids_flagged_count_0_suspend:
+	case RULE_unknown_ids_flagged_count_0_resume:
+		bounce->result = (int)n;
+		break;
+	case RULE_mixed_known_and_unknown_suspend:
+	case RULE_mixed_known_and_unknown_resume:
+	case RULE_duplicate_id_stays_invalid:
+		for (uint32_t i = 0; i < n && bounce->result; i++)
+			ids[i] &= ~KFDABI_QUEUE_INVALID;
+		break;
+	case RULE_suspend_counts_and_clears_invalid:
+		for (uint32_t i = 0; i < n; i++)
+			ids[i] |= KFDABI_QUEUE_INVALID;
+		break;
+	case RULE_resume_null_array_means_all:
+		bounce->result = ids ? bounce->result : 0;
+		break;
+	case RULE_suspend_counts_queues_of_all_nodes:
+		bounce->result = bounce->result > 1 ? 1 : bounce->result;
+		break;
+	case RULE_queue_array_pointer_unchanged_after_call:
+		a->u.suspend.queue_array_ptr = a->u.resume.queue_array_ptr = 0;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Ends the call after the last node: counts the successes, clears exceptions, and writes the array
+ * back. */
+static void array_done(struct bounce *bounce)
+{
+	struct world *world = bounce->world;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (!(bounce->failed >> i & 1))
+			bounce->result += bounce->counted[i];
+	if (bounce->ids && !bounce->resume)
+		clear_exceptions(bounce);
+	if (bounce->ids)
+		tell_errors(bounce);
+	if (!bounce->resume &&
+	    (bounce->result > 0 || rule_broken(world, RULE_save_area_header_needs_a_success)))
+		savearea_write(bounce->process);
+	answer_wrongly(bounce);
+	if (bounce->ids) /* the driver only logs a failed copy */
+		(void)call_write(bounce->call, bounce->ids_address, bounce->ids,
+				 bounce->n_ids * sizeof *bounce->ids);
+	if (bounce->resume)
+		queues_wake_destroyers(bounce->process, bounce->nodes & ~bounce->failed,
+				       RULE_resume_wakes_destroy);
+}
+
+/* Reads the caller's array and marks every entry as invalid, as the driver does; entries of queues
+ * that are found lose the mark. Returns 0 or a negative errno; the caller frees the array. */
+static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, uint32_t n)
+{
+	const struct world *world = call->world;
+
+	if (n > KFDABI_QUEUE_ARRAY_MAX &&
+	    !rule_broken(world, bounce->resume ? RULE_resume_over_1024_is_einval
+					       : RULE_suspend_over_1024_is_einval))
+		return -EINVAL;
+	bounce->ids = calloc(n + 1, sizeof *bounce->ids);
+	if (!bounce->ids)
+		return -ENOMEM;
+	bounce->n_ids = n;
+	bounce->ids_address = address;
+	if (call_read(call, address, bounce->ids, n * sizeof *bounce->ids))
+		return rule_broken(world, bounce->resume ? RULE_resume_bad_pointer_is_efault
+							 : RULE_suspend_bad_pointer_is_efault)
+			       ? -EINVAL
+			       : -EFAULT;
+	for (uint32_t i = 0; i < n; i++) {
+		if (rule_broken(world, RULE_input_bit_31_matches) &&
+		    bounce->ids[i] & KFDABI_QUEUE_INVALID)
+			bounce->ids[i] |= KFDABI_QUEUE_ERROR;
+		bounce->ids[i] |= KFDABI_QUEUE_INVALID;
+	}
+	return 0;
+}
+
+/* Suspends a queue. Returns true if it counts as a success, which it also does if it was suspended
+ * already. */
+static bool suspend_one(struct queue *queue)
+{
+	const struct world *world = queue->process->world;
+
+	if (queue->suspended)
+		return !rule_broken(world, RULE_suspend_counts_the_already_suspended);
+	if (queue->exceptions & NEW_MASK && !rule_broken(world, RULE_suspend_skips_new_queues))
+		return false;
+	if (queue->being_destroyed)
+		return false;
+	if (queue->type == KFD_IOC_QUEUE_TYPE_SDMA &&
+	    rule_broken(world, RULE_suspend_reaches_sdma_queues))
+		return false;
+	if (!queue_active(queue) && rule_broken(world, RULE_suspend_flags_an_inactive_queue))
+		return false;
+	if (queue->process->evictions[queue->node] &&
+	    rule_broken(world, RULE_suspend_counts_the_evicted))
+		return false;
+	queue->suspended = true;
+	queue->stalled = false;
+	queue->record->suspends++;
+	if (rule_broken(world, RULE_work_goes_on_where_it_stopped))
+		queue->stopped = true; /* all its work is lost */
+	return true;
+}
+
+/* Resumes a queue. Returns true if it counts as a success, which it also does if it was not
+ * suspended. */
+static bool resume_one(struct queue *queue)
+{
+	const struct world *world = queue->process->world;
+
+	if (rule_broken(world, RULE_resume_leaves_the_evicted_off))
+		queue->process->evictions[queue->node] = 0;
+	if (queue->suspended) {
+		debug_resume_queue(queue);
+		return true;
+	}
+	/* Seen on one GPU: such a queue counts as a success, but stops. */
+	if (world->config.switches.unmatched_resume_unmaps ||
+	    rule_broken(world, RULE_unmatched_resume_changes_nothing))
+		queue->stalled = true;
+	return !rule_broken(world, RULE_resume_counts_the_never_suspended);
+}
+
+/* Returns true if the call names the queue. Sets *@at to the queue's entry, if there is an
+ * array. */
+static bool named(const struct bounce *bounce, const struct queue *queue, uint32_t *at)
+{
+	const struct world *world = bounce->world;
+
+	*at = bounce->ids ? find_id(bounce, queue) : NOT_FOUND;
+	if (!bounce->ids ||
+	    (!bounce->n_ids && rule_broken(world, RULE_resume_empty_array_resumes_none)) ||
+	    (bounce->n_ids && rule_broken(world, RULE_only_named_queue_changes)))
+		return bounce->resume || bounce->n_ids;
+	return *at != NOT_FOUND;
+}
+
+/* Suspends or resumes the named queues, and records the nodes to update and the successes. */
+static void mark(struct bounce *bounce)
+{
+	struct queue *queue;
+	uint32_t at;
+
+	TAILQ_FOREACH(queue, &bounce->process->queues, link)
+	{
+		if (!named(bounce, queue, &at) ||
+		    (bounce->resume ? !resume_one(queue) : !suspend_one(queue)))
+			continue;
+		if (at != NOT_FOUND)
+			bounce->ids[at] &= ~KFDABI_QUEUE_INVALID;
+		bounce->nodes |= 1ull << queue->node;
+		bounce->counted[queue->node]++;
+	}
+}
+
+static int array(struct call *call, struct bounce *bounce, uint64_t address, uint32_t n)
+{
+	const struct world *world = call->world;
+	int r = 0;
+
+	if (address)
+		r = read_ids(call, bounce, address, n);
+	else if (!bounce->resume && n)
+		r = rule_broken(world, RULE_suspend_null_array_is_einval) ? -EFAULT : -EINVAL;
+	else if (!bounce->resume && rule_broken(world, RULE_suspend_null_empty_array_is_0))
+		r = -EINVAL;
+	else if (n && rule_broken(world, RULE_resume_null_array_ignores_the_number))
+		r = -EFAULT;
+	if (r) {
+		if (rule_broken(world, RULE_failed_suspend_leaves_memory))
+			(void)call_write(call, address, &n, sizeof n);
+		free(bounce->ids);
+		free(bounce);
+		return r;
+	}
+	mark(bounce);
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}
+
+/* The register field has 8 bits. For a period of 0 the driver writes 1. Linux 7.3 checks whether
+ * the firmware accepts a 0, but then does not write the field at all, so that the default stays. */
+uint32_t debug_grace(const struct world *world, uint32_t asked)
+{
+	const struct world_chip *chip = &world->config.chip;
+	uint32_t safe = chip->gfx_target_version == 90010 ? 63 : 96;
+	bool listed = world->config.kernel >= KFDABI_LINUX_7_3 &&
+		      (chip->gfx_target_version == 90010 || chip->gfx_target_version >= 90402) &&
+		      (chip->gfx_target_version >= 90500 || chip->fw_version >= safe);
+
+	if (asked == KFDABI_GRACE_DEFAULT)
+		return asked;
+	if (asked)
+		return asked & 0xff;
+	return listed ? KFDABI_GRACE_DEFAULT : 1;
+}
+
+int debug_suspend(struct call *call, struct process *target)
+{
+	const struct kfdabi_dbg_trap *a = (void *)call->data;
+	struct bounce *bounce;
+
+	if (a->u.suspend.grace_period > 0xff && a->u.suspend.grace_period != KFDABI_GRACE_DEFAULT &&
+	    rule_broken(call->world, RULE_any_grace_period_is_accepted))
+		return -EINVAL;
+	bounce = bounce_new(target, call, array_done);
+	if (!bounce)
+		return -ENOMEM;
+	bounce->clear_mask = a->u.suspend.exception_mask;
+	bounce->grace = debug_grace(call->world, a->u.suspend.grace_period);
+	return array(call, bounce, a->u.suspend.queue_array_ptr, a->u.suspend.num_queues);
+}
+
+int debug_resume(struct call *call, struct process *target)
+{
+	const struct kfdabi_dbg_trap *a = (void *)call->data;
+	struct bounce *bounce = bounce_new(target, call, array_done);
+
+	if (!bounce)
+		return -ENOMEM;
+	bounce->resume = true;
+	return array(call, bounce, a->u.resume.queue_array_ptr, a->u.resume.num_queues);
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+/*
+ * debugfs kfd/mqds, rls and mem_limit, and proc/<pid>/pasid_<gpuid> of releases after Linux 6.12.
+ *
+ * On hardware the text is created when it is read. Here a thread creates it after a change, at most
+ * every 20 ms, and then rests ten times as long as it worked. The main loop copies what the texts
+ * need and never waits for the thread.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "sim/driver/debugfs_text.h"
+#include "sim/driver/files.h"
+
+#define GAP_NS 20000000u
+#define REST 10
+#define PATH_BYTES 64
+
+#define HANG_HWS "hang_hws"
+#define HANG_HWS_TEXT "echo gpu_id > hang_hws\n" /* what a reader gets */
+
+struct debugfs {
+	pthread_t thread;
+	bool running;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool pending, stop;	  /* under lock */
+	uint64_t took_ns;	  /* under lock; CPU time of the last writing */
+	struct debugfs_view view; /* under lock; what is to be written next */
+	bool changed;
+	uint64_t given_ns;
+	int proc;		   /* directory proc; -1: none */
+	int hang_hws, hang_events; /* the file, and the inotify that watches it; -1: none */
+};
+
+static int grow(void **array, size_t *cap, size_t n, size_t size)
+{
+	void *more;
+
+	if (n <= *cap)
+		return 0;
+	more = realloc(*array, 2 * n * size);
+	if (!more)
+		return -ENOMEM;
+	*array = more;
+	*cap = 2 * n;
+	return 0;
+}
+
+/* Appends a process and its queues to the copy. Returns 0 or -ENOMEM. */
+static int copy_process(struct debugfs_view *view, const struct process *process)
+{
+	struct debugfs_process *to;
+	const struct queue *queue;
+
+	if (grow((void **)&view->processes, &view->cap_processes, view->n_processes + 1,
+		 sizeof *view->processes))
+		return -ENOMEM;
+	to = &view->processes[view->n_processes++];
+	*to = (struct debugfs_process){.pid = process->record->pid,
+				       .pasid = process->pasid,
+				       .debugged = process->session,
+				       .first = view->n_queues};
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		if (grow((void **)&view->queues, &view->cap_queues, view->n_queues + 1,
+			 sizeof *view->queues))
+			return -ENOMEM;
+		image_of(queue, &view->queues[view->n_queues++]);
+		to->n++;
+	}
+	return 0;
+}
+
+static int copy_world(struct debugfs_view *view, const struct world *world)
+{
+	const struct process *process;
+	int r = 0;
+
+	view->n_processes = view->n_queues = 0;
+	view->gtt_used = world->gtt_used;
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (!r)
+		r = copy_process(view, process);
+	return r;
+}
+
+static void write_texts(struct debugfs_text *text, const struct world *world,
+			const struct debugfs_view *view)
+{
+	int dir = world->config.debugfs_dirfd;
+
+	text_mqds(text, world, view);
+	text_write(text, dir, "mqds", 0444);
+	text_rls(text, world, view);
+	text_write(text, dir, "rls", 0444);
+	text_mem_limit(text, world, view);
+	text_write(text, dir, "mem_limit", 0200); /* root can read it nevertheless */
+}
+
+static uint64_t worked_ns(void)
+{
+	return clock_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void view_free(struct debugfs_view *view)
+{
+	free(view->processes);
+	free(view->queues);
+}
+
+/* The writer thread. It exchanges its old view for the new one under the lock, and writes without
+ * the lock. */
+static void *writer(void *arg)
+{
+	struct world *world = arg;
+	struct debugfs *debugfs = world->debugfs;
+	struct debugfs_view mine = {0}, given;
+	struct debugfs_text text = {0};
+
+	pthread_mutex_lock(&debugfs->lock);
+	for (;;) {
+		uint64_t start;
+
+		while (!debugfs->pending && !debugfs->stop)
+			pthread_cond_wait(&debugfs->cond, &debugfs->lock);
+		if (debugfs->stop)
+			break;
+		debugfs->pending = false;
+		given = debugfs->view;
+		debugfs->view = mine;
+		mine = given;
+		pthread_mutex_unlock(&debugfs->lock);
+		start = worked_ns();
+		write_texts(&text, world, &mine);
+		pthread_mutex_lock(&debugfs->lock);
+		debugfs->took_ns = worked_ns() - start;
+	}
+	pthread_mutex_unlock(&debugfs->lock);
+	view_free(&mine);
+	free(text.at);
+	return NULL;
+}
+
+/* Creates hang_hws and watches it: a program writes a gpu_id to it to make that GPU's firmware
+ * hang. */
+static int hang_hws_start(struct world *world)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = world->debugfs};
+	struct debugfs *debugfs = world->debugfs;
+	char path[PATH_BYTES];
+
+	debugfs->hang_hws = openat(world->config.debugfs_dirfd, HANG_HWS,
+				   O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0200);
+	debugfs->hang_events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (debugfs->hang_hws < 0 || debugfs->hang_events < 0 ||
+	    write(debugfs->hang_hws, HANG_HWS_TEXT, strlen(HANG_HWS_TEXT)) < 0)
+		return -errno;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", debugfs->hang_hws);
+	if (inotify_add_watch(debugfs->hang_events, path, IN_MODIFY) < 0 ||
+	    epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, debugfs->hang_events, &event))
+		return -errno;
+	return 0;
+}
+
+void debugfs_written(struct world *world)
+{
+	struct debugfs *debugfs = world->debugfs;
+	char events[1024], text[PATH_BYTES] = "", *end;
+	unsigned long id;
+
+	while (read(debugfs->hang_events, events, sizeof events) > 0)
+		;
+	if (pread(debugfs->hang_hws, text, sizeof text - 1, 0) <= 0 || !strcmp(text, HANG_HWS_TEXT))
+		return;
+	id = strtoul(text, &end, 10);
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (end != text && (!*end || *end == '\n') && world->nodes[i].gpu_id == id)
+			firmware_hang(world, i);
+	if (pwrite(debugfs->hang_hws, HANG_HWS_TEXT, strlen(HANG_HWS_TEXT), 0) < 0 ||
+	    ftruncate(debugfs->hang_hws, (off_t)strlen(HANG_HWS_TEXT)))
+		say("cannot write " HANG_HWS " (%s)", strerror(errno));
+}
+
+int debugfs_start(struct world *world)
+{
+	int dir = world->config.debugfs_dirfd;
+	struct debugfs_text text = {0};
+	struct debugfs *debugfs;
+	int r;
+
+	if (dir < 0)
+		return 0;
+	debugfs = calloc(1, sizeof *debugfs);
+	if (!debugfs)
+		return -ENOMEM;
+	world->debugfs = debugfs;
+	debugfs->proc = debugfs->hang_hws = debugfs->hang_events = -1;
+	pthread_mutex_init(&debugfs->lock, NULL);
+	pthread_cond_init(&debugfs->cond, NULL);
+	if (linux_7(world)) {
+		mkdirat(dir, "proc", 0755);
+		debugfs->proc = openat(dir, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	write_texts(&text, world, &debugfs->view);
+	free(text.at);
+	r = hang_hws_start(world);
+	return r ? r : hqd_start(world);
+}
+
+int debugfs_run(struct world *world)
+{
+	struct debugfs *debugfs = world->debugfs;
+	sigset_t all, old;
+	int r;
+
+	if (!debugfs)
+		return 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&debugfs->thread, NULL, writer, world);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	debugfs->running = !r;
+	return -r;
+}
+
+void debugfs_stop(struct world *world)
+{
+	struct debugfs *debugfs = world->debugfs;
+
+	hqd_stop(world);
+	if (!debugfs)
+		return;
+	if (debugfs->running) {
+		pthread_mutex_lock(&debugfs->lock);
+		debugfs->stop = true;
+		pthread_cond_signal(&debugfs->cond);
+		pthread_mutex_unlock(&debugfs->lock);
+		pthread_join(debugfs->thread, NULL);
+	}
+	pthread_cond_destroy(&debugfs->cond);
+	pthread_mutex_destroy(&debugfs->lock);
+	if (debugfs->proc >= 0)
+		close(debugfs->proc);
+	if (debugfs->hang_hws >= 0)
+		close(debugfs->hang_hws);
+	if (debugfs->hang_events >= 0)
+		close(debugfs->hang_events);
+	view_free(&debugfs->view);
+	free(debugfs);
+	world->debugfs = NULL;
+}
+
+void debugfs_changed(struct world *world)
+{
+	if (world->debugfs)
+		world->debugfs->changed = true;
+}
+
+uint64_t debugfs_due(const struct world *world)
+{
+	const struct debugfs *debugfs = world->debugfs;
+
+	if (!debugfs || (!debugfs->running && !world->time) || !debugfs->changed)
+		return UINT64_MAX;
+	return debugfs->given_ns + GAP_NS;
+}
+
+static void write_now(struct world *world)
+{
+	struct debugfs *debugfs = world->debugfs;
+	struct debugfs_text text = {0};
+
+	debugfs->changed = false;
+	if (!copy_world(&debugfs->view, world))
+		write_texts(&text, world, &debugfs->view);
+	free(text.at);
+}
+
+void debugfs_update(struct world *world, uint64_t now_ns)
+{
+	struct debugfs *debugfs = world->debugfs;
+
+	if (now_ns < debugfs_due(world))
+		return;
+	debugfs->given_ns = now_ns;
+	if (world->time) { /* no thread: virtual time would have to wait for it */
+		write_now(world);
+		return;
+	}
+	/* The thread holds the lock only for an exchange of two views. If it does so now, try again
+	 * in the next iteration. */
+	if (pthread_mutex_trylock(&debugfs->lock))
+		return;
+	if (debugfs->took_ns > GAP_NS / REST)
+		debugfs->given_ns += REST * debugfs->took_ns - GAP_NS;
+	debugfs->changed = false;
+	if (!copy_world(&debugfs->view, world)) {
+		debugfs->pending = true;
+		pthread_cond_signal(&debugfs->cond);
+	}
+	pthread_mutex_unlock(&debugfs->lock);
+}
+
+/* The directory of a secondary context is inside that of its process. */
+static void process_folder(const struct process *process, char *out, size_t size)
+{
+	int n = snprintf(out, size, "%d", process->record->pid);
+
+	if (process->primary)
+		snprintf(out + n, size - (size_t)n, "/context_%u", process->context);
+}
+
+void debugfs_process_new(struct process *process)
+{
+	struct debugfs *debugfs = process->world->debugfs;
+	char name[PATH_BYTES], text[16], folder[PATH_BYTES / 2];
+
+	debugfs_changed(process->world);
+	if (!debugfs || debugfs->proc < 0)
+		return;
+	process_folder(process, folder, sizeof folder);
+	mkdirat(debugfs->proc, folder, 0755);
+	snprintf(text, sizeof text, "%u\n",
+		 rule_broken(process->world, RULE_debugfs_tells_the_pasid) ? 0 : process->pasid);
+	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
+		int fd;
+
+		snprintf(name, sizeof name, "%s/pasid_%u", folder, process->world->nodes[i].gpu_id);
+		fd = openat(debugfs->proc, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
+		if (fd < 0 || write(fd, text, strlen(text)) < 0)
+			say("cannot write %s in debugfs (%s)", name, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+void debugfs_process_end(struct process *process)
+{
+	struct debugfs *debugfs = process->world->debugfs;
+	char name[PATH_BYTES], folder[PATH_BYTES / 2];
+
+	debugfs_changed(process->world);
+	if (!debugfs || debugfs->proc < 0)
+		return;
+	process_folder(process, folder, sizeof folder);
+	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
+		snprintf(name, sizeof name, "%s/pasid_%u", folder, process->world->nodes[i].gpu_id);
+		unlinkat(debugfs->proc, name, 0);
+	}
+	unlinkat(debugfs->proc, folder, AT_REMOVEDIR);
+}

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: MIT
+/*
+ * debugfs kfd/hqds: the registers of every hardware queue slot that the driver owns, on every XCC,
+ * and of every SDMA queue slot.
+ *
+ * On hardware the registers are read when the file is read. Here every number has a fixed width and
+ * a fixed place in the text, and is overwritten in a mapping of the file when it changes. That is a
+ * few hundred bytes of a text of hundreds of kilobytes.
+ *
+ * As in hardware a slot keeps its registers when its queue is unmapped; only CP_HQD_ACTIVE (SDMA:
+ * the enable bit of RB_CNTL) shows that it is free. The firmware chooses the slot of a queue. Here
+ * a queue gets the lowest free one, counted over the pipes in turn.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sim/driver/files.h"
+#include "sim/driver/mqd.h"
+
+#define NAME "hqds"
+#define PIPES 4u
+#define QUEUES_PER_PIPE 8u /* the first ones of each pipe belong to the graphics driver */
+#define SLOTS_MAX (PIPES * QUEUES_PER_PIPE)
+#define RLCS_MAX 256u
+#define XCCS_MAX 16u
+#define VMID_FIRST 3u /* of a GPU type without graphics; the first ones belong to the driver */
+#define WORDS_A_LINE 8u
+#define LABEL_BYTES 14u /* "    0000c914: " */
+#define WORD_BYTES 9u
+#define LINE_BYTES (LABEL_BYTES + WORDS_A_LINE * WORD_BYTES)
+
+#define GFX_9_4_3 90402u
+/* Register numbers (in dwords) of the compute and of the SDMA engines: bases of gfx9 and offsets of
+ * gc_9_0/gc_9_4_3 and sdma_4_2_2/sdma_4_4_2. The bases of XCCs and SDMA engines other than the
+ * first two are assumed. */
+#define GC_BASE 0x2000u
+#define CP_MQD_BASE_ADDR 0x1245u
+#define SDMA_BASE(engine) (0x1260u + (engine)*0x600u)
+#define SDMA_RLC0 0x130u
+#define SDMA_RLC_STRIDE 0x58u
+#define RB_ENABLE 1u
+#define RB_VMID_SHIFT 24
+#define SDMA_DOORBELL 18u
+#define DOORBELL_EN (1u << 30)
+#define DOORBELL_SDMA_EN (1u << 28)
+#define HIQ_PRIV (3u << 30) /* in PQ_CONTROL: a privileged queue of the kernel */
+
+/* Ranges of SDMA registers. The last one is longer by two from 9.4.3 on. */
+static const struct {
+	uint8_t offset, n;
+} sdma_runs[] = {{0x00, 19}, {0x28, 6}, {0x2f, 7}, {0x40, 10}};
+#define SDMA_RUNS (sizeof sdma_runs / sizeof *sdma_runs)
+#define SDMA_WORDS 42u
+
+struct hqd_node {
+	size_t slots[XCCS_MAX][SLOTS_MAX]; /* offsets of the registers in the text */
+	size_t rlcs[RLCS_MAX];
+	struct queue *by_slot[SLOTS_MAX];
+	uint64_t serials[SLOTS_MAX]; /* serial of the queue whose registers the slot has; 0: none */
+	uint32_t vmids[SLOTS_MAX];
+};
+
+struct hqds {
+	char *map;
+	size_t bytes;
+	uint32_t first_row, rlcs_per_engine, engines;
+	struct hqd_node *nodes;
+};
+
+static void put_hex(char *at, uint32_t value)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (int i = 7; i >= 0; i--, value >>= 4)
+		at[i] = digits[value & 15];
+}
+
+/* Writes @n registers as zeros, in lines of eight, the first one with this number. Returns the
+ * end. */
+static char *dump(char *at, uint32_t number, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (i % WORDS_A_LINE == 0) {
+			memcpy(at, "    ", 4);
+			put_hex(at + 4, (number + i) << 2);
+			memcpy(at + 12, ": ", 2);
+			at += LABEL_BYTES;
+		}
+		put_hex(at, 0);
+		at += 8;
+		*at++ = i % WORDS_A_LINE == WORDS_A_LINE - 1 || i == n - 1 ? '\n' : ' ';
+	}
+	return at;
+}
+
+static size_t word_at(size_t start, uint32_t word)
+{
+	return start + word / WORDS_A_LINE * LINE_BYTES + LABEL_BYTES +
+	       word % WORDS_A_LINE * WORD_BYTES;
+}
+
+static void patch(struct hqds *hqds, size_t start, uint32_t word, uint32_t value)
+{
+	put_hex(hqds->map + word_at(start, word), value);
+}
+
+/* Returns the offset of an SDMA MQD word in the text. Each range of registers begins a line. */
+static size_t sdma_word_at(size_t start, uint32_t gfx, uint32_t word)
+{
+	for (size_t run = 0;; run++) {
+		uint32_t n = sdma_runs[run].n;
+
+		if (word < n || run == SDMA_RUNS - 1) {
+			/* Two more data words precede the last register. */
+			if (word == n - 1 && run == SDMA_RUNS - 1 && gfx >= GFX_9_4_3)
+				word += 2;
+			return word_at(start, word);
+		}
+		word -= n;
+		start += (n + WORDS_A_LINE - 1) / WORDS_A_LINE * LABEL_BYTES +
+			 (size_t)n * WORD_BYTES;
+	}
+}
+
+/* Returns true if the driver owns this slot, and the text shows it. */
+static bool owned(const struct hqds *hqds, uint32_t slot)
+{
+	return slot / PIPES + hqds->first_row < QUEUES_PER_PIPE && hqds->nodes->slots[0][slot];
+}
+
+/* Writes the node's part of the text to @at and stores the offsets of its registers. Returns the
+ * end. */
+static char *write_node(const struct world *world, struct hqds *hqds, uint32_t index, char *at)
+{
+	struct hqd_node *node = &hqds->nodes[index];
+	uint32_t gfx = world->config.chip.gfx_target_version;
+	uint32_t rows = QUEUES_PER_PIPE - rule_broken(world, RULE_hqds_tell_every_slot);
+	char *text = hqds->map;
+
+	/* Node 0 of the topology is the processor. */
+	at += sprintf(at, "Node %u, gpu_id %x:\n", index + 1, world->nodes[index].gpu_id);
+	for (uint32_t xcc = 0; xcc < world->config.gpu.xccs; xcc++) {
+		size_t hiq;
+
+		at += sprintf(at, "   Inst %u, HIQ on MEC 2 Pipe 0 Queue 0\n", xcc);
+		hiq = (size_t)(at - text);
+		at = dump(at, GC_BASE + CP_MQD_BASE_ADDR, HQD_WORDS);
+		patch(hqds, hiq, MQD_ACTIVE - HQD_FIRST, 1);
+		patch(hqds, hiq, MQD_PQ_CONTROL - HQD_FIRST, HIQ_PRIV);
+		for (uint32_t pipe = 0; pipe < PIPES; pipe++)
+			for (uint32_t row = hqds->first_row; row < rows; row++) {
+				at += sprintf(at, " Inst %u,  CP Pipe %u, Queue %u\n", xcc, pipe,
+					      row);
+				node->slots[xcc][(row - hqds->first_row) * PIPES + pipe] =
+					(size_t)(at - text);
+				at = dump(at, GC_BASE + CP_MQD_BASE_ADDR, HQD_WORDS);
+			}
+	}
+	for (uint32_t i = 0; i < hqds->engines * hqds->rlcs_per_engine; i++) {
+		uint32_t engine = i / hqds->rlcs_per_engine, rlc = i % hqds->rlcs_per_engine;
+		uint32_t base = SDMA_BASE(engine) + SDMA_RLC0 + rlc * SDMA_RLC_STRIDE;
+
+		at += sprintf(at, "  SDMA Engine %u, RLC %u\n", engine, rlc);
+		node->rlcs[i] = (size_t)(at - text);
+		for (size_t run = 0; run < SDMA_RUNS; run++)
+			at = dump(at, base + sdma_runs[run].offset,
+				  sdma_runs[run].n +
+					  (run == SDMA_RUNS - 1 && gfx >= GFX_9_4_3 ? 2 : 0));
+	}
+	return at;
+}
+
+/* Returns an upper bound of the length of the whole text. */
+static size_t most_bytes(const struct world *world, const struct hqds *hqds)
+{
+	size_t hqd = 64 + HQD_WORDS / WORDS_A_LINE * LINE_BYTES;
+	size_t rlc = 64 + 9 * LINE_BYTES;
+
+	return world->nodes_n * (64 + world->config.gpu.xccs * (SLOTS_MAX + 1) * hqd +
+				 hqds->engines * hqds->rlcs_per_engine * rlc);
+}
+
+static uint32_t first_row(uint32_t cp_queues)
+{
+	uint32_t rows = cp_queues / PIPES;
+
+	return rows && rows < QUEUES_PER_PIPE ? QUEUES_PER_PIPE - rows : 0;
+}
+
+int hqd_start(struct world *world)
+{
+	struct hqds *hqds;
+	size_t most;
+	int fd;
+
+	if (world->config.debugfs_dirfd < 0)
+		return 0;
+	hqds = calloc(1, sizeof *hqds);
+	if (!hqds)
+		return -ENOMEM;
+	world->hqds = hqds;
+	hqds->first_row = first_row(world->config.chip.cp_queues);
+	hqds->rlcs_per_engine = world->config.chip.sdma_queues_per_engine;
+	hqds->engines = world->config.gpu.sdma_engines + world->config.gpu.xgmi_engines;
+	if (hqds->engines * hqds->rlcs_per_engine > RLCS_MAX)
+		hqds->engines = RLCS_MAX / hqds->rlcs_per_engine;
+	hqds->nodes = calloc(world->nodes_n, sizeof *hqds->nodes);
+	if (!hqds->nodes)
+		return -ENOMEM;
+	most = most_bytes(world, hqds);
+	fd = openat(world->config.debugfs_dirfd, NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+		    0444);
+	if (fd < 0 || ftruncate(fd, (off_t)most))
+		return -errno;
+	hqds->map = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (hqds->map != MAP_FAILED) {
+		char *at = hqds->map;
+
+		hqds->bytes = most;
+		for (uint32_t i = 0; i < world->nodes_n; i++)
+			at = write_node(world, hqds, i, at);
+		if (ftruncate(fd, at - hqds->map))
+			say("the text of %s ends in null bytes", NAME);
+	} else {
+		hqds->map = NULL;
+	}
+	close(fd);
+	return hqds->map ? 0 : -ENOMEM;
+}
+
+void hqd_stop(struct world *world)
+{
+	struct hqds *hqds = world->hqds;
+
+	if (!hqds)
+		return;
+	if (hqds->map)
+		munmap(hqds->map, hqds->bytes);
+	free(hqds->nodes);
+	free(hqds);
+	world->hqds = NULL;
+}
+
+/* Returns the VMID of the process on the node or, if it has none, the lowest free one. */
+static uint32_t vmid_of(const struct hqd_node *node, const struct process *process)
+{
+	uint32_t taken = 0, vmid = VMID_FIRST;
+
+	for (uint32_t i = 0; i < SLOTS_MAX; i++) {
+		if (!node->by_slot[i])
+			continue;
+		if (node->by_slot[i]->process == process)
+			return node->vmids[i];
+		taken |= 1u << node->vmids[i];
+	}
+	while (taken >> vmid & 1)
+		vmid++;
+	return vmid < 16 ? vmid : VMID_FIRST;
+}
+
+/* Overwrites the read and write pointer of a queue on all XCCs. */
+static void show_pointers(struct hqds *hqds, const struct queue *queue,
+			  const struct queue_image *image)
+{
+	const struct hqd_node *node = &hqds->nodes[queue->node];
+
+	for (uint32_t xcc = 0; xcc < image->xccs; xcc++) {
+		size_t at = node->slots[xcc][queue->place.hqd];
+
+		patch(hqds, at, MQD_PQ_RPTR - HQD_FIRST, (uint32_t)image->rptr_dw);
+		patch(hqds, at, MQD_PQ_WPTR - HQD_FIRST, (uint32_t)image->wptr_dw);
+		patch(hqds, at, MQD_PQ_WPTR - HQD_FIRST + 1, (uint32_t)(image->wptr_dw >> 32));
+	}
+}
+
+/* Returns the slot that still has the queue's registers, if it is free, else the lowest free slot;
+ * SLOTS_MAX: none. */
+static uint32_t choose_slot(const struct hqds *hqds, const struct hqd_node *node,
+			    const struct queue *queue)
+{
+	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
+		if (!node->by_slot[slot] && node->serials[slot] == queue->place.serial)
+			return slot;
+	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
+		if (!node->by_slot[slot] && owned(hqds, slot))
+			return slot;
+	return SLOTS_MAX;
+}
+
+static void show_registers(struct world *world, const struct queue *queue, uint32_t slot)
+{
+	struct hqds *hqds = world->hqds;
+	struct hqd_node *node = &hqds->nodes[queue->node];
+	struct queue_image image;
+	uint32_t words[MQD_WORDS];
+
+	image_of(queue, &image);
+	for (uint32_t xcc = 0; xcc < image.xccs; xcc++) {
+		image_mqd(&image, xcc, words);
+		words[MQD_VMID] = node->vmids[slot];
+		words[MQD_DOORBELL_CONTROL] |= DOORBELL_EN;
+		for (uint32_t i = 0; i < HQD_WORDS; i++)
+			if (HQD_FIRST + i != MQD_ACTIVE)
+				patch(hqds, node->slots[xcc][slot], i, words[HQD_FIRST + i]);
+	}
+}
+
+static void show_active(struct world *world, uint32_t node, uint32_t slot, bool active)
+{
+	for (uint32_t xcc = 0; xcc < world->config.gpu.xccs; xcc++) {
+		bool told = active && (!xcc || !rule_broken(world, RULE_hqds_active_on_every_xcc));
+
+		patch(world->hqds, world->hqds->nodes[node].slots[xcc][slot],
+		      MQD_ACTIVE - HQD_FIRST, told);
+	}
+}
+
+static void show_compute(struct world *world, struct queue *queue)
+{
+	struct hqd_node *node = &world->hqds->nodes[queue->node];
+	uint32_t slot = queue->place.hqd >= 0 ? (uint32_t)queue->place.hqd
+					      : choose_slot(world->hqds, node, queue),
+		 vmid;
+
+	if (slot == SLOTS_MAX)
+		return; /* more queues than slots: the firmware lets them take turns */
+	vmid = vmid_of(node, queue->process);
+	if (node->serials[slot] != queue->place.serial || node->vmids[slot] != vmid ||
+	    queue->place.stale) {
+		node->vmids[slot] = vmid;
+		show_registers(world, queue, slot);
+	}
+	node->serials[slot] = queue->place.serial;
+	node->by_slot[slot] = queue;
+	queue->place.stale = false;
+	queue->place.hqd = (int)slot;
+	show_active(world, queue->node, slot, true);
+}
+
+static void hide_compute(struct world *world, struct queue *queue)
+{
+	uint32_t slot = (uint32_t)queue->place.hqd;
+
+	world->hqds->nodes[queue->node].by_slot[slot] = NULL;
+	queue->place.hqd = -1;
+	if (!rule_broken(world, RULE_hqds_suspended_queue_is_inactive))
+		show_active(world, queue->node, slot, false);
+}
+
+static uint32_t rlc_index(const struct hqds *hqds, const struct queue *queue)
+{
+	return queue->place.engine * hqds->rlcs_per_engine + queue->place.rlc;
+}
+
+static void show_sdma(struct world *world, struct queue *queue, bool mapped)
+{
+	struct hqds *hqds = world->hqds;
+	uint32_t words[SDMA_MQD_WORDS], i = rlc_index(hqds, queue);
+	struct queue_image image;
+	size_t at;
+
+	if (i >= RLCS_MAX || i >= hqds->engines * hqds->rlcs_per_engine)
+		return;
+	image_of(queue, &image);
+	image_sdma_mqd(&image, words);
+	if (mapped) {
+		words[0] |= RB_ENABLE | vmid_of(&hqds->nodes[queue->node], queue->process)
+						<< RB_VMID_SHIFT;
+		words[SDMA_DOORBELL] = DOORBELL_SDMA_EN;
+	}
+	at = hqds->nodes[queue->node].rlcs[i];
+	for (uint32_t word = 0; word < SDMA_WORDS; word++)
+		put_hex(hqds->map + sdma_word_at(at, image.gfx, word), words[word]);
+	queue->place.hqd = mapped ? (int)i : -1;
+	queue->place.stale = false;
+}
+
+static void show(struct world *world, struct queue *queue, bool mapped)
+{
+	if (mapped == (queue->place.hqd >= 0) && !(mapped && queue->place.stale))
+		return;
+	if (image_sdma(queue->type))
+		show_sdma(world, queue, mapped);
+	else if (mapped)
+		show_compute(world, queue);
+	else
+		hide_compute(world, queue);
+}
+
+void hqd_update(struct process *process, uint32_t node)
+{
+	struct world *world = process->world;
+	struct queue *queue;
+
+	if (!world->hqds)
+		return;
+	/* First the queues that are unmapped, so that their slots are free for the others. */
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->node == node && !queue->map_wanted)
+		show(world, queue, false);
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->node == node && queue->map_wanted)
+		show(world, queue, true);
+}
+
+void hqd_gone(struct queue *queue)
+{
+	struct world *world = queue->process->world;
+
+	if (world->hqds)
+		show(world, queue, false);
+}
+
+void hqd_place(struct queue *queue)
+{
+	queue->place.hqd = -1;
+	queue->place.serial = ++queue->process->world->next_serial;
+}
+
+void hqd_pointers(struct world *world)
+{
+	struct queue_image image;
+
+	for (uint32_t i = 0; world->hqds && i < world->nodes_n; i++)
+		for (uint32_t slot = 0; slot < SLOTS_MAX; slot++) {
+			struct queue *queue = world->hqds->nodes[i].by_slot[slot];
+
+			if (!queue || (queue->place.shown_rptr == queue->retired &&
+				       queue->place.shown_wptr == queue->limit_seen))
+				continue;
+			queue->place.shown_rptr = queue->retired;
+			queue->place.shown_wptr = queue->limit_seen;
+			image_of(queue, &image);
+			show_pointers(world->hqds, queue, &image);
+		}
+}

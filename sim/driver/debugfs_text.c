@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+/* Formats: the driver's kfd_debugfs_mqds_by_process, pqm_debugfs_mqds, pm_debugfs_runlist and
+ * kfd_debugfs_kfd_mem_limits. */
+#include "sim/driver/debugfs_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/driver/files.h"
+
+#define WORDS_A_ROW 8u
+#define ROW_BYTES 100u /* upper bound */
+#define LINE_BYTES 128u
+#define VMIDS 13u /* of a GPU type without graphics */
+
+static bool room(struct debugfs_text *text, size_t bytes)
+{
+	char *more;
+
+	if (text->n + bytes <= text->cap)
+		return true;
+	more = realloc(text->at, 2 * (text->n + bytes));
+	if (!more) {
+		text->failed = true;
+		return false;
+	}
+	text->at = more;
+	text->cap = 2 * (text->n + bytes);
+	return true;
+}
+
+static void __attribute__((format(printf, 2, 3)))
+line(struct debugfs_text *text, const char *format, ...)
+{
+	va_list args;
+
+	if (!room(text, LINE_BYTES))
+		return;
+	va_start(args, format);
+	text->n += (size_t)vsnprintf(text->at + text->n, LINE_BYTES, format, args);
+	va_end(args);
+}
+
+static char *hex(char *at, uint32_t value)
+{
+	for (int shift = 28; shift >= 0; shift -= 4)
+		*at++ = "0123456789abcdef"[value >> shift & 15];
+	return at;
+}
+
+/* Appends rows of eight words, each with its offset in bytes. */
+static void words(struct debugfs_text *text, const char *margin, const uint32_t *from, uint32_t n)
+{
+	if (!room(text, (n / WORDS_A_ROW + 1) * ROW_BYTES))
+		return;
+	for (uint32_t i = 0; i < n; i += WORDS_A_ROW) {
+		char *at = text->at + text->n;
+
+		at = stpcpy(at, margin);
+		at = hex(at, i * 4);
+		*at++ = ':';
+		for (uint32_t k = i; k < n && k < i + WORDS_A_ROW; k++) {
+			*at++ = ' ';
+			at = hex(at, from[k]);
+		}
+		*at++ = '\n';
+		text->n = (size_t)(at - text->at);
+	}
+}
+
+/* For --break of the rules about priorities. */
+static void break_priorities(const struct world *world, const struct queue_image *image,
+			     uint32_t *mqd)
+{
+	if (rule_broken(world, RULE_mqds_tell_the_pipe_priority))
+		mqd[MQD_PIPE_PRIORITY] = image->priority / 5;
+	if (rule_broken(world, RULE_mqds_tell_the_queue_priority) ||
+	    rule_broken(world, RULE_mqds_have_no_queue_priority))
+		mqd[MQD_QUEUE_PRIORITY] = image->linux_7 ? image->priority : 0;
+}
+
+static void compute_mqd(struct debugfs_text *text, const struct world *world,
+			const struct queue_image *image)
+{
+	uint32_t mqd[MQD_WORDS], xccs = image->xccs;
+
+	line(text, "  Compute queue on device %x\n", image->gpu_id);
+	if (rule_broken(world, RULE_mqds_one_for_each_xcc))
+		xccs = xccs > 1 ? 1 : 2;
+	for (uint32_t xcc = 0; xcc < xccs; xcc++) {
+		image_mqd(image, xcc, mqd);
+		break_priorities(world, image, mqd);
+		if (rule_broken(world, RULE_mqds_tell_the_ring))
+			mqd[MQD_PQ_BASE] = mqd[MQD_PQ_BASE + 1] = 0;
+		words(text, "    ", mqd, MQD_WORDS);
+	}
+}
+
+/* Returns the SDMA queue whose MQD is @steps slots further on in the engine's array, or NULL. */
+static const struct queue_image *neighbour(const struct debugfs_view *view,
+					   const struct queue_image *image, uint32_t steps)
+{
+	for (size_t i = 0; i < view->n_queues; i++) {
+		const struct queue_image *other = &view->queues[i];
+
+		if (image_sdma(other->type) && other->node == image->node &&
+		    other->mqd == image->mqd + steps * SDMA_MQD_WORDS * 4)
+			return other;
+	}
+	return NULL;
+}
+
+/* The driver does not reset its number of XCCs after a compute queue. So for an SDMA queue that
+ * follows, it dumps the MQD and as many slots behind it. */
+static void sdma_mqd(struct debugfs_text *text, const struct debugfs_view *view,
+		     const struct queue_image *image, uint32_t xccs)
+{
+	uint32_t mqd[SDMA_MQD_WORDS];
+
+	line(text, "  SDMA queue on device %x\n", image->gpu_id);
+	for (uint32_t i = 0; i < xccs; i++) {
+		const struct queue_image *at = i ? neighbour(view, image, i) : image;
+
+		memset(mqd, 0, sizeof mqd);
+		if (at)
+			image_sdma_mqd(at, mqd);
+		words(text, "    ", mqd, SDMA_MQD_WORDS);
+	}
+}
+
+static void header(struct debugfs_text *text, const struct world *world,
+		   const struct debugfs_process *process)
+{
+	bool later = linux_7(world);
+
+	if (rule_broken(world, RULE_mqds_name_pid_and_pasid) ||
+	    rule_broken(world, RULE_mqds_name_the_pid_twice))
+		later = !later;
+	/* Later releases print the leader's pid in place of the pasid. */
+	if (later)
+		line(text, "Process %d PASID %d:\n", process->pid, process->pid);
+	else
+		line(text, "Process %d PASID 0x%x:\n", process->pid, process->pasid);
+}
+
+void text_mqds(struct debugfs_text *text, const struct world *world,
+	       const struct debugfs_view *view)
+{
+	text->n = 0;
+	for (size_t p = 0; p < view->n_processes; p++) {
+		const struct debugfs_process *process = &view->processes[p];
+		uint32_t xccs = 1;
+
+		header(text, world, process);
+		for (size_t i = 0; i < process->n; i++) {
+			bool oldest_first = rule_broken(world, RULE_mqds_newest_queue_first);
+			size_t at = oldest_first ? process->n - 1 - i : i;
+			const struct queue_image *image = &view->queues[process->first + at];
+
+			if (image_sdma(image->type)) {
+				sdma_mqd(text, view, image, xccs);
+				continue;
+			}
+			xccs = image->xccs;
+			compute_mqd(text, world, image);
+		}
+	}
+}
+
+/* What the driver counts on one node. */
+struct counts {
+	uint32_t processes, active, active_compute;
+};
+
+static uint32_t queues_on(const struct debugfs_view *view, const struct debugfs_process *process,
+			  uint32_t node)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < process->n; i++)
+		n += view->queues[process->first + i].node == node;
+	return n;
+}
+
+static struct counts count(const struct debugfs_view *view, uint32_t node)
+{
+	struct counts counts = {0};
+
+	for (size_t p = 0; p < view->n_processes; p++)
+		counts.processes += queues_on(view, &view->processes[p], node) > 0;
+	for (size_t i = 0; i < view->n_queues; i++) {
+		const struct queue_image *image = &view->queues[i];
+
+		counts.active += image->node == node && image->active;
+		counts.active_compute +=
+			image->node == node && image->active && !image_sdma(image->type);
+	}
+	return counts;
+}
+
+/* Newest process first, and its queues newest first. */
+static void runlist(struct debugfs_text *text, const struct world *world,
+		    const struct debugfs_view *view, uint32_t node, const struct counts *counts)
+{
+	bool over =
+		counts->processes > VMIDS || counts->active_compute > world->config.chip.cp_queues;
+	bool chained = over != rule_broken(world, RULE_oversubscribed_runlist_is_chained);
+	uint32_t gfx = world->config.chip.gfx_target_version, n = 0;
+	uint32_t *list = malloc(4 * (counts->processes * RUNLIST_PROCESS_WORDS +
+				     view->n_queues * RUNLIST_QUEUE_WORDS + RUNLIST_CHAIN_WORDS));
+
+	if (!list) {
+		text->failed = true;
+		return;
+	}
+	for (size_t p = view->n_processes; p-- > 0;) {
+		const struct debugfs_process *process = &view->processes[p];
+		struct runlist_process map = {process->pasid, queues_on(view, process, node),
+					      process->debugged};
+
+		if (!map.n_queues)
+			continue;
+		n += runlist_map_process(list + n, &map, gfx);
+		for (size_t i = 0; i < process->n; i++) {
+			const struct queue_image *image = &view->queues[process->first + i];
+
+			if (image->node == node &&
+			    (image->active || rule_broken(world, RULE_rls_maps_active_queues)))
+				n += runlist_map_queue(list + n, image);
+		}
+	}
+	if (chained)
+		n += runlist_chain(list + n, n,
+				   counts->processes < VMIDS ? counts->processes : VMIDS);
+	words(text, "  ", list, n);
+	free(list);
+}
+
+void text_rls(struct debugfs_text *text, const struct world *world, const struct debugfs_view *view)
+{
+	text->n = 0;
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		struct counts counts = count(view, i);
+
+		line(text, "Node %u, gpu_id %x:\n", i + 1, world->nodes[i].gpu_id);
+		if (counts.active)
+			runlist(text, world, view, i, &counts);
+		else if (!rule_broken(world, RULE_rls_says_when_there_is_none))
+			line(text, "  No active runlist\n");
+	}
+}
+
+void text_mem_limit(struct debugfs_text *text, const struct world *world,
+		    const struct debugfs_view *view)
+{
+	unsigned long long used = view->gtt_used >> 20, most = world->config.gtt_bytes >> 20;
+
+	text->n = 0;
+	if (rule_broken(world, RULE_mem_limit_counts_system_memory))
+		used = 0;
+	line(text, "System mem used %lluM out of %lluM\n", used, most);
+	line(text, "TTM mem used %lluM out of %lluM\n", used, most);
+}
+
+static int write_all(const struct debugfs_text *text, int fd)
+{
+	for (size_t done = 0; done < text->n;) {
+		ssize_t n = write(fd, text->at + done, text->n - done);
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+void text_write(struct debugfs_text *text, int dir, const char *name, unsigned mode)
+{
+	int fd = -1, r = text->failed ? -ENOMEM : 0;
+	char next[32];
+
+	text->failed = false;
+	snprintf(next, sizeof next, ".%s.next", name);
+	if (!r) {
+		fd = openat(dir, next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+		r = fd < 0 ? -errno : write_all(text, fd);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!r && renameat(dir, next, dir, name))
+		r = -errno;
+	if (r && !text->complained)
+		say("cannot write %s in debugfs (%s): the file shows an earlier state", name,
+		    strerror(-r));
+	text->complained |= r != 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The texts of debugfs (mqds, rls, mem_limit), formatted from a copy of the driver's state by a
+ * thread of their own.
+ *
+ * Threads: no lock is needed. Of `world` only what never changes is read (configuration, gpu_ids).
+ * Ownership: the caller owns the view and the text buffer.
+ */
+#ifndef KFDSHIM_SIM_DRIVER_DEBUGFS_TEXT_H
+#define KFDSHIM_SIM_DRIVER_DEBUGFS_TEXT_H
+
+#include "sim/driver/mqd.h"
+
+/* One process in the copy. */
+struct debugfs_process {
+	pid_t pid;
+	uint32_t pasid;
+	bool debugged;
+	/* its queues in debugfs_view.queues: first index and number, newest queue first */
+	size_t first, n;
+};
+
+/* The copied state. */
+struct debugfs_view {
+	struct debugfs_process *processes; /* oldest first */
+	struct queue_image *queues;
+	size_t n_processes, cap_processes, n_queues, cap_queues;
+	uint64_t gtt_used;
+};
+
+/* A text buffer that grows as needed. Begin with all zero; the caller frees `at` at the end. */
+struct debugfs_text {
+	char *at;
+	size_t n, cap;
+	bool failed;	 /* out of memory: text_write() does not write the text */
+	bool complained; /* a failure was logged; further ones are not */
+};
+
+/* Each function replaces the text in the buffer. If memory runs out, `failed` is set. */
+void text_mqds(struct debugfs_text *text, const struct world *world,
+	       const struct debugfs_view *view);
+void text_rls(struct debugfs_text *text, const struct world *world,
+	      const struct debugfs_view *view);
+void text_mem_limit(struct debugfs_text *text, const struct world *world,
+		    const struct debugfs_view *view);
+/* Writes the text to a temporary file in the directory @dir and renames it to @name, so that a
+ * reader never sees a part of it. A failure is logged once for each buffer. */
+void text_write(struct debugfs_text *text, int dir, const char *name, unsigned mode);
+
+#endif

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Open files of the render nodes. Neither open() nor close() is trapped. A file is identified by
+ * its file position, which a render node does not use, and which fds made by dup(), fork() or a
+ * socket share. It is released when the process that used it first has ended.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sim/driver/drm/drm_file.h"
+
+#include "common/proc_status.h"
+
+/* Returns a pidfd of the process that made the call, which the caller of this function closes, or
+ * -errno. */
+static int caller_pidfd(const struct call *call, pid_t *pid)
+{
+	const struct process *known = process_of_thread(call->world, call->tid);
+	int fd;
+
+	*pid = known ? known->pid : proc_status_number(call->tid, "\nTgid:");
+	if (!*pid)
+		return -ESRCH;
+	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
+	if (fd < 0)
+		return -errno;
+	/* The ids were read through /proc: they belong to the caller only if it still waits. */
+	if (!notify_alive(call->world, call->id)) {
+		close(fd);
+		return -ESRCH;
+	}
+	return fd;
+}
+
+static struct drm_file *file_new(struct world *world, uint64_t token, uint32_t node, pid_t pid,
+				 int pidfd)
+{
+	struct epoll_event watch = {.events = EPOLLIN};
+	struct drm_file *file = calloc(1, sizeof *file);
+
+	if (!file)
+		return NULL;
+	file->world = world;
+	file->token = token;
+	file->node = node;
+	file->pid = pid;
+	file->pidfd = pidfd;
+	file->refs = 1;
+	watch.data.ptr = file;
+	if (epoll_ctl(world->drm_poll_fd, EPOLL_CTL_ADD, pidfd, &watch)) {
+		free(file);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&world->drm_files, file, link);
+	return file;
+}
+
+static struct drm_file *by_token(const struct world *world, uint64_t token, uint32_t node)
+{
+	struct drm_file *file;
+
+	LIST_FOREACH(file, &world->drm_files, link)
+	if (file->token == token && file->node == node)
+		return file;
+	return NULL;
+}
+
+int drm_node(const struct world *world, pid_t tid, int fd)
+{
+	char link[64], path[4096];
+	const char *name;
+	unsigned minor;
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/%d/fd/%d", tid, fd);
+	n = readlink(link, path, sizeof path - 1);
+	if (n < 0)
+		return -EINVAL;
+	path[n] = '\0';
+	name = strrchr(path, '/');
+	if (!name || sscanf(name, "/renderD%u", &minor) != 1 || minor < RENDER_MINOR ||
+	    minor - RENDER_MINOR >= world->nodes_n)
+		return -EINVAL;
+	return (int)(minor - RENDER_MINOR);
+}
+
+int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **out)
+{
+	struct world *world = call->world;
+	pid_t pid;
+	int pidfd = caller_pidfd(call, &pid), copy, r = -ENOMEM;
+	struct stat st;
+	bool ours;
+	off_t mark;
+
+	if (pidfd < 0)
+		return pidfd;
+	copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	if (copy < 0) {
+		close(pidfd);
+		return -EBADF;
+	}
+	ours = !fstat(copy, &st) && st.st_dev == world->kfd_dev && st.st_ino == world->render_ino;
+	mark = ours ? lseek(copy, 0, SEEK_CUR) : 0;
+	if (ours && mark <= 0)
+		mark = lseek(copy, (off_t)++world->next_token, SEEK_SET);
+	close(copy);
+	if (mark <= 0) {
+		close(pidfd);
+		return -EINVAL;
+	}
+	*out = by_token(world, (uint64_t)mark, node);
+	if (!*out) {
+		*out = file_new(world, (uint64_t)mark, node, pid, pidfd);
+		if (*out)
+			return 0;
+	} else {
+		r = 0;
+	}
+	close(pidfd);
+	return r;
+}
+
+struct space *drm_file_space(struct drm_file *file)
+{
+	return &file->space;
+}
+
+int drm_file_acquire(struct drm_file *file, const struct process *process)
+{
+	if (file->computes)
+		return -EINVAL;
+	file->computes = process;
+	file->refs++;
+	return 0;
+}
+
+void drm_file_unref(struct drm_file *file)
+{
+	if (--file->refs)
+		return;
+	space_free(&file->space);
+	free(file);
+}
+
+/* The file's process has ended: frees its handles. The page table is freed when no KFD process uses
+ * it any more. */
+static void file_end(struct drm_file *file)
+{
+	LIST_REMOVE(file, link);
+	epoll_ctl(file->world->drm_poll_fd, EPOLL_CTL_DEL, file->pidfd, NULL);
+	close(file->pidfd);
+	gem_release(file);
+	drm_file_unref(file);
+}
+
+void drm_files_reap(struct world *world)
+{
+	struct epoll_event events[16];
+	int n = epoll_wait(world->drm_poll_fd, events, 16, 0);
+
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.ptr == world)
+			dmabufs_closed(world);
+		else
+			file_end(events[i].data.ptr);
+	}
+}
+
+int drm_files_start(struct world *world)
+{
+	struct epoll_event watch = {.events = EPOLLIN, .data.ptr = world};
+	int r = dmabufs_start(world);
+
+	LIST_INIT(&world->drm_files);
+	if (r)
+		return r;
+	world->drm_poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (world->drm_poll_fd < 0 ||
+	    epoll_ctl(world->drm_poll_fd, EPOLL_CTL_ADD, world->dmabuf_fd, &watch) ||
+	    epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, world->drm_poll_fd, &watch))
+		return -errno;
+	return 0;
+}
+
+void drm_files_stop(struct world *world)
+{
+	struct drm_file *file;
+
+	while ((file = LIST_FIRST(&world->drm_files)))
+		file_end(file);
+	dmabufs_stop(world);
+	if (world->drm_poll_fd >= 0)
+		close(world->drm_poll_fd);
+	world->drm_poll_fd = -1;
+}

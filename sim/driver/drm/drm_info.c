@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/* AMDGPU_INFO: what libdrm, the runtimes and management tools query from a render node. */
+#include <errno.h>
+#include <libdrm/amdgpu_drm.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "sim/driver/drm/drm_file.h"
+
+#define INFO_BYTES_MAX 4096u
+#define HIGH_VA 0xffff800000000000ull
+/* Newer than some system headers. */
+#define INFO_MAX_IBS 0x22
+#define INFO_GPUVM_FAULT 0x23
+#define IP_TYPES 10u
+#define VM_FAULT_BYTES 16u
+
+static void device_info(const struct world *world, struct drm_amdgpu_info_device *d)
+{
+	const struct world_chip *chip = &world->config.chip;
+
+	d->device_id = chip->device_id;
+	d->chip_rev = chip->chip_rev;
+	d->external_rev = chip->external_rev;
+	d->pci_rev = chip->pci_rev;
+	d->family = chip->family;
+	d->num_shader_engines = chip->shader_engines;
+	d->num_shader_arrays_per_engine = chip->shader_arrays;
+	d->gpu_counter_freq = 100000;
+	d->max_engine_clock = chip->engine_khz;
+	d->max_memory_clock = chip->memory_khz;
+	d->cu_active_number = world->config.gpu.cus;
+	d->num_cu_per_sh = chip->cu_per_array;
+	for (uint32_t cu = 0; cu < world->config.gpu.cus && chip->cu_per_array; cu++) {
+		uint32_t array = cu / chip->cu_per_array, engine = array % 4, in = array / 4;
+
+		if (in < 4)
+			d->cu_bitmap[engine][in] |= 1u << cu % chip->cu_per_array;
+	}
+	d->num_hw_gfx_contexts = 8;
+	d->virtual_address_offset = 0x200000;
+	d->virtual_address_max = 1ull << 47;
+	d->virtual_address_alignment = PAGE_BYTES;
+	d->pte_fragment_size = 2u << 20;
+	d->gart_page_size = PAGE_BYTES;
+	d->high_va_offset = HIGH_VA;
+	d->high_va_max = 0xfffffffffffe0000ull;
+	d->vram_type = AMDGPU_VRAM_TYPE_HBM;
+	d->vram_bit_width = chip->vram_bit_width;
+	d->wave_front_size = 64;
+}
+
+static void memory_info(const struct world *world, const struct node *node,
+			struct drm_amdgpu_memory_info *m)
+{
+	uint64_t usable = world->config.vram_bytes - vram_reserved(world);
+
+	m->vram.total_heap_size = world->config.vram_bytes;
+	m->vram.usable_heap_size = usable;
+	m->vram.heap_usage = node->vram_used;
+	m->vram.max_allocation = usable / 4 * 3;
+	m->cpu_accessible_vram = m->vram; /* all of it: a large BAR */
+	m->gtt.total_heap_size = m->gtt.usable_heap_size = world->config.gtt_bytes;
+	m->gtt.heap_usage = world->gtt_used;
+	m->gtt.max_allocation = world->config.gtt_bytes / 4 * 3;
+}
+
+static struct drm_amdgpu_info_firmware firmware(const struct world *world, uint32_t type)
+{
+	struct drm_amdgpu_info_firmware f = {0};
+
+	if (type == AMDGPU_INFO_FW_GFX_MEC)
+		f.ver = world->config.chip.fw_version;
+	return f; /* the others have no version here */
+}
+
+union answer {
+	uint32_t word;
+	uint64_t qword;
+	struct drm_amdgpu_info_device device;
+	struct drm_amdgpu_info_vram_gtt vram_gtt;
+	struct drm_amdgpu_memory_info memory;
+	struct drm_amdgpu_info_firmware firmware;
+	struct drm_amdgpu_info_hw_ip ip;
+	struct drm_amdgpu_info_gds gds;
+	char bytes[INFO_BYTES_MAX];
+};
+
+/* Queries about memory in use. Returns the bytes of the answer; -ENOENT: another query. */
+static int usage(const struct world *world, const struct node *node, uint32_t query,
+		 union answer *info)
+{
+	switch (query) {
+	case AMDGPU_INFO_VRAM_GTT:
+		info->vram_gtt.vram_size = world->config.vram_bytes;
+		info->vram_gtt.vram_cpu_accessible_size = world->config.vram_bytes;
+		info->vram_gtt.gtt_size = world->config.gtt_bytes;
+		return sizeof info->vram_gtt;
+	case AMDGPU_INFO_MEMORY:
+		memory_info(world, node, &info->memory);
+		return sizeof info->memory;
+	case AMDGPU_INFO_VRAM_USAGE:
+	case AMDGPU_INFO_VIS_VRAM_USAGE:
+		info->qword = node->vram_used;
+		return sizeof info->qword;
+	case AMDGPU_INFO_GTT_USAGE:
+		info->qword = world->gtt_used;
+		return sizeof info->qword;
+	default:
+		return -ENOENT;
+	}
+}
+
+/* Other queries. Returns the bytes of the answer, or the driver's errno for something that does not
+ * exist: no sensors without power management, no RAS, no BIOS, no video engines. */
+static int answer(struct call *call, const struct drm_amdgpu_info *a, union answer *info)
+{
+	const struct world *world = call->world;
+
+	switch (a->query) {
+	case AMDGPU_INFO_ACCEL_WORKING:
+		info->word = !rule_broken(world, RULE_drm_acceleration_works);
+		return sizeof info->word;
+	case AMDGPU_INFO_DEV_INFO:
+		device_info(world, &info->device);
+		return sizeof info->device;
+	case AMDGPU_INFO_TIMESTAMP:
+		info->qword = gpu_ticks(clock_ns());
+		return sizeof info->qword;
+	case AMDGPU_INFO_HW_IP_COUNT:
+		return a->query_hw_ip.type < IP_TYPES ? (int)sizeof info->word : -EINVAL;
+	case AMDGPU_INFO_HW_IP_INFO: /* no rings */
+		return a->query_hw_ip.type < IP_TYPES ? (int)sizeof info->ip : -EINVAL;
+	case AMDGPU_INFO_FW_VERSION:
+		info->firmware = firmware(world, a->query_fw.fw_type);
+		return sizeof info->firmware;
+	case AMDGPU_INFO_READ_MMR_REG: /* registers of the shader setup: all zero */
+		if (!a->read_mmr_reg.count || a->read_mmr_reg.count > 128)
+			return -EINVAL;
+		return (int)a->read_mmr_reg.count * 4;
+	case AMDGPU_INFO_NUM_BYTES_MOVED: /* memory is never moved or evicted */
+	case AMDGPU_INFO_NUM_EVICTIONS:
+	case AMDGPU_INFO_NUM_VRAM_CPU_PAGE_FAULTS:
+	case AMDGPU_INFO_VRAM_LOST_COUNTER:
+		return sizeof info->qword;
+	case AMDGPU_INFO_GDS_CONFIG:
+		return sizeof info->gds;
+	case INFO_MAX_IBS:
+		return IP_TYPES * sizeof info->word;
+	case INFO_GPUVM_FAULT:
+		return VM_FAULT_BYTES;
+	case AMDGPU_INFO_SENSOR:
+		return -ENOENT;
+	case AMDGPU_INFO_RAS_ENABLED_FEATURES:
+	case AMDGPU_INFO_VBIOS:
+	case AMDGPU_INFO_VCE_CLOCK_TABLE:
+	case AMDGPU_INFO_NUM_HANDLES:
+	case AMDGPU_INFO_VIDEO_CAPS:
+	case AMDGPU_INFO_CRTC_FROM_ID:
+		return -EINVAL;
+	default:
+		report_unknown(call->world, 'd', call->nr << 8 | (a->query & 0xff));
+		return rule_broken(world, RULE_drm_info_unknown_is_einval) ? 4 : -EINVAL;
+	}
+}
+
+int drm_info(struct call *call)
+{
+	const struct drm_amdgpu_info *a = (void *)call->data;
+	union answer info;
+	int n;
+
+	if (!a->return_size || !a->return_pointer)
+		return -EINVAL;
+	memset(&info, 0, sizeof info);
+	n = usage(call->world, &call->world->nodes[call->node], a->query, &info);
+	if (n == -ENOENT)
+		n = answer(call, a, &info);
+	if (n < 0)
+		return n;
+	return call_write(call, a->return_pointer, &info,
+			  (uint32_t)n < a->return_size ? (uint32_t)n : a->return_size);
+}

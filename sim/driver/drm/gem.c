@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Buffers of a render node's open file by handle, as libdrm creates, maps and shares them
+ * (amdgpu_gem.c, drm_prime.c of Linux 6.12). Their GPU addresses are those of the KFD process that
+ * has acquired this file's page table.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libdrm/amdgpu_drm.h>
+#include <libdrm/drm.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/driver/drm/drm_file.h"
+
+#define VA_BOTTOM 0x10000ull   /* the driver maps nothing below */
+#define PAGE_NOALLOC (1u << 9) /* newer than some system headers */
+#define VA_FLAGS                                                                                   \
+	(AMDGPU_VM_DELAY_UPDATE | AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE |             \
+	 AMDGPU_VM_PAGE_EXECUTABLE | AMDGPU_VM_MTYPE_MASK | PAGE_NOALLOC)
+#define METADATA_MAX 256u
+
+int number_take(struct numbered *numbered, void *thing)
+{
+	size_t i = 0;
+
+	while (i < numbered->n && numbered->things[i])
+		i++;
+	if (i == numbered->n) {
+		size_t n = numbered->n ? 2 * numbered->n : 16;
+		void **more = realloc(numbered->things, n * sizeof *more);
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + numbered->n, 0, (n - numbered->n) * sizeof *more);
+		numbered->things = more;
+		numbered->n = n;
+	}
+	numbered->things[i] = thing;
+	return (int)i + 1;
+}
+
+void *number_find(const struct numbered *numbered, uint64_t number)
+{
+	return number && number <= numbered->n ? numbered->things[number - 1] : NULL;
+}
+
+void *number_give(struct numbered *numbered, uint64_t number)
+{
+	void *thing = number_find(numbered, number);
+
+	if (thing)
+		numbered->things[number - 1] = NULL;
+	return thing;
+}
+
+void gem_release(struct drm_file *file)
+{
+	for (uint64_t i = 1; i <= file->gems.n; i++) {
+		struct pages *pages = number_give(&file->gems, i);
+
+		if (pages)
+			space_unmap_all(&file->space, pages);
+		pages_unref(pages);
+	}
+	free(file->gems.things);
+	file->gems = (struct numbered){0};
+	free(file->contexts.things);
+	file->contexts = (struct numbered){0};
+	free(file->lists.things);
+	file->lists = (struct numbered){0};
+}
+
+/* Creates a handle, which takes over the reference to the pages. Drops the reference on failure. */
+static int handle_new(struct drm_file *file, struct pages *pages, uint32_t *handle)
+{
+	int number = number_take(&file->gems, pages);
+
+	if (number < 0) {
+		pages_unref(pages);
+		return number;
+	}
+	*handle = (uint32_t)number;
+	return 0;
+}
+
+int gem_create(struct call *call, struct drm_file *file)
+{
+	union drm_amdgpu_gem_create *a = (void *)call->data;
+	uint64_t domains = a->in.domains, bytes = a->in.bo_size;
+	struct pages *pages;
+	uint32_t handle;
+	int r;
+
+	if (!bytes || domains & ~(uint64_t)AMDGPU_GEM_DOMAIN_MASK ||
+	    domains & (AMDGPU_GEM_DOMAIN_GDS | AMDGPU_GEM_DOMAIN_GWS | AMDGPU_GEM_DOMAIN_OA))
+		return -EINVAL;
+	r = pages_new(call->world, file->node, bytes, domains & AMDGPU_GEM_DOMAIN_VRAM, &pages);
+	if (r && domains & AMDGPU_GEM_DOMAIN_VRAM && domains & AMDGPU_GEM_DOMAIN_GTT)
+		r = pages_new(call->world, file->node, bytes, false, &pages);
+	if (r)
+		return r;
+	pages->public = !(a->in.domain_flags & AMDGPU_GEM_CREATE_NO_CPU_ACCESS);
+	pages->gem_flags = a->in.domain_flags;
+	r = handle_new(file, pages, &handle);
+	if (r)
+		return r;
+	memset(a, 0, sizeof *a);
+	a->out.handle = handle;
+	return 0;
+}
+
+int gem_userptr(struct call *call, struct drm_file *file)
+{
+	struct drm_amdgpu_gem_userptr *a = (void *)call->data;
+	struct pages *pages;
+	char byte;
+	int r;
+
+	if ((a->addr | a->size) % PAGE_BYTES || !a->size)
+		return -EINVAL;
+	if (call_read(call, a->addr, &byte, 1) || call_read(call, a->addr + a->size - 1, &byte, 1))
+		return -EFAULT;
+	r = pages_new_user(call->world, file->node, a->addr, a->size, &pages);
+	return r ? r : handle_new(file, pages, &a->handle);
+}
+
+int gem_close(struct call *call, struct drm_file *file)
+{
+	const struct drm_gem_close *a = (void *)call->data;
+	struct pages *pages = number_give(&file->gems, a->handle);
+
+	if (!pages)
+		return rule_broken(call->world, RULE_gem_close_of_an_unknown_handle_is_einval)
+			       ? 0
+			       : -EINVAL;
+	space_unmap_all(&file->space, pages);
+	pages_unref(pages);
+	return 0;
+}
+
+int gem_mmap(struct call *call, struct drm_file *file)
+{
+	union drm_amdgpu_gem_mmap *a = (void *)call->data;
+	const struct pages *pages = number_find(&file->gems, a->in.handle);
+
+	if (!pages)
+		return -ENOENT;
+	if (pages->user_va || !pages->public)
+		return -EPERM;
+	if (pages->node != file->node)
+		return -EINVAL; /* pages of another node: not through this file */
+	a->out.addr_ptr = pages->offset;
+	return 0;
+}
+
+static int map(struct drm_file *file, const struct pages *pages, const struct drm_amdgpu_gem_va *a)
+{
+	struct mapping mapping = {
+		.va = a->va_address,
+		.size = a->map_size,
+		.pages = pages->user_va ? NULL : (struct pages *)(uintptr_t)pages,
+		.offset = a->offset_in_bo,
+		.cpu_va = pages->user_va ? pages->user_va + a->offset_in_bo : 0,
+		.owner = pages,
+	};
+
+	if (a->offset_in_bo % PAGE_BYTES || a->map_size > pages->bytes ||
+	    a->offset_in_bo > pages->bytes - a->map_size)
+		return -EINVAL;
+	return space_map(&file->space, &mapping);
+}
+
+int gem_va(struct call *call, struct drm_file *file)
+{
+	const struct drm_amdgpu_gem_va *a = (void *)call->data;
+	const struct pages *pages = NULL;
+	const struct mapping *found;
+	int r;
+
+	if (a->va_address < VA_BOTTOM || a->flags & ~(uint32_t)VA_FLAGS ||
+	    a->operation < AMDGPU_VA_OP_MAP || a->operation > AMDGPU_VA_OP_REPLACE)
+		return -EINVAL;
+	if (a->operation != AMDGPU_VA_OP_CLEAR) {
+		pages = number_find(&file->gems, a->handle);
+		if (!pages)
+			return -ENOENT;
+	}
+	switch (a->operation) {
+	case AMDGPU_VA_OP_MAP:
+		r = map(file, pages, a);
+		return r == -EINVAL && rule_broken(call->world, RULE_gem_va_over_another_is_einval)
+			       ? 0
+			       : r;
+	case AMDGPU_VA_OP_UNMAP:
+		found = space_find(&file->space, a->va_address);
+		if (!found || found->va != a->va_address || found->owner != pages)
+			return -ENOENT;
+		space_unmap(&file->space, found->va, found->size, pages);
+		return 0;
+	case AMDGPU_VA_OP_REPLACE:
+		r = space_clear(&file->space, a->va_address, a->map_size);
+		return r ? r : map(file, pages, a);
+	default:
+		return space_clear(&file->space, a->va_address, a->map_size);
+	}
+}
+
+int gem_op(struct call *call, struct drm_file *file)
+{
+	const struct drm_amdgpu_gem_op *a = (void *)call->data;
+	struct drm_amdgpu_gem_create_in info = {.alignment = PAGE_BYTES};
+	struct pages *pages = number_find(&file->gems, a->handle);
+
+	if (!pages)
+		return -ENOENT;
+	if (a->op == AMDGPU_GEM_OP_SET_PLACEMENT)
+		return pages->user_va ? -EPERM : 0;
+	if (a->op != AMDGPU_GEM_OP_GET_GEM_CREATE_INFO)
+		return -EINVAL;
+	info.bo_size = pages->bytes;
+	info.domains = pages->vram ? AMDGPU_GEM_DOMAIN_VRAM : AMDGPU_GEM_DOMAIN_GTT;
+	info.domain_flags = pages->gem_flags;
+	return call_write(call, a->value, &info, sizeof info);
+}
+
+int gem_metadata(struct call *call, struct drm_file *file)
+{
+	struct drm_amdgpu_gem_metadata *a = (void *)call->data;
+	struct pages *pages = number_find(&file->gems, a->handle);
+	char *copy = NULL;
+
+	if (!pages)
+		return -ENOENT;
+	if (a->op == AMDGPU_GEM_METADATA_OP_GET_METADATA) {
+		a->data.flags = pages->metadata_flags;
+		a->data.tiling_info = pages->tiling;
+		a->data.data_size_bytes = pages->metadata_bytes;
+		if (pages->metadata_bytes)
+			memcpy(a->data.data, pages->metadata, pages->metadata_bytes);
+		return 0;
+	}
+	if (a->op != AMDGPU_GEM_METADATA_OP_SET_METADATA || a->data.data_size_bytes > METADATA_MAX)
+		return -EINVAL;
+	if (a->data.data_size_bytes) {
+		copy = malloc(a->data.data_size_bytes);
+		if (!copy)
+			return -ENOMEM;
+		memcpy(copy, a->data.data, a->data.data_size_bytes);
+	}
+	free(pages->metadata);
+	pages->metadata = copy;
+	pages->metadata_bytes = a->data.data_size_bytes;
+	pages->metadata_flags = a->data.flags;
+	pages->tiling = a->data.tiling_info;
+	return 0;
+}
+
+/* No buffer is ever busy, because no command goes through the render node. */
+int gem_wait_idle(struct call *call, struct drm_file *file)
+{
+	union drm_amdgpu_gem_wait_idle *a = (void *)call->data;
+	const struct pages *pages = number_find(&file->gems, a->in.handle);
+
+	if (!pages)
+		return -ENOENT;
+	memset(a, 0, sizeof *a);
+	a->out.domain = pages->vram ? AMDGPU_GEM_DOMAIN_VRAM : AMDGPU_GEM_DOMAIN_GTT;
+	return 0;
+}
+
+int prime_handle_to_fd(struct call *call, struct drm_file *file)
+{
+	struct drm_prime_handle *a = (void *)call->data;
+	struct pages *pages = number_find(&file->gems, a->handle);
+	int fd;
+
+	if (a->flags & ~(uint32_t)(DRM_CLOEXEC | DRM_RDWR))
+		return -EINVAL;
+	if (!pages)
+		return -ENOENT;
+	if (pages->user_va)
+		return -EPERM;
+	fd = dmabuf_give(call, pages, a->flags & DRM_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	a->fd = fd;
+	return 0;
+}
+
+/* The same pages have one handle in a file, however often they are imported. */
+int prime_fd_to_handle(struct call *call, struct drm_file *file)
+{
+	struct drm_prime_handle *a = (void *)call->data;
+	struct pages *pages;
+	int r = dmabuf_pages(call, a->fd, &pages);
+
+	if (r)
+		return r;
+	for (uint64_t i = 1; i <= file->gems.n; i++) {
+		if (number_find(&file->gems, i) != pages ||
+		    rule_broken(call->world, RULE_prime_import_gives_one_handle))
+			continue;
+		a->handle = (uint32_t)i;
+		return 0;
+	}
+	return handle_new(file, pages_ref(pages), &a->handle);
+}

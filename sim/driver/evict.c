@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Evictions (evict_process_queues_cpsch in kfd_device_queue_manager.c): the driver takes all queues
+ * of a process off a GPU, in any state, and does not touch the debugger's flags. It counts
+ * evictions for each process and GPU. A queue that is created meanwhile is off from the start. The
+ * GPU resets of reset.c count, too.
+ *
+ * When memory is short, a worker evicts a process from all of its GPUs and another worker restores
+ * it (evict_process_worker and restore_process_worker in kfd_process.c). Memory is never short
+ * here; --set evict_at causes such an eviction. A memory fault evicts the process from the GPU
+ * where it happened, and nothing ever restores it (kfd_set_dbg_ev_from_interrupt and
+ * kfd_dbg_send_exception_to_runtime in kfd_debug.c).
+ */
+#include "common/clock.h"
+#include "sim/driver/files.h"
+
+#define RESTORE_NS 100000000u /* PROCESS_RESTORE_TIME_MS of the driver */
+
+/* Evictions are made by the driver's workers, which do not take the process's mutex. */
+static void bounce_for(struct process *process, uint64_t nodes, void (*unmapped)(struct bounce *))
+{
+	struct bounce *bounce = bounce_new(process, NULL, unmapped);
+
+	if (!bounce) {
+		say("out of memory for an eviction: queues of pid %d stay unchanged", process->pid);
+		return;
+	}
+	bounce->by_driver = true;
+	bounce->nodes = nodes;
+	bounce_begin(bounce);
+}
+
+static void count_eviction(struct process *process, uint32_t node)
+{
+	if (!process->evictions[node]++)
+		process->evicted_since_ns[node] = clock_ns();
+}
+
+static void evict(struct process *process, uint32_t node, void (*evicted)(struct bounce *))
+{
+	count_eviction(process, node);
+	bounce_for(process, 1ull << node, evicted);
+}
+
+void evict_for_memory(struct process *process)
+{
+	uint64_t nodes = 0;
+
+	/* A second worker finds the eviction fence signalled and undoes its own eviction. */
+	if (process->restore_due_ns)
+		return;
+	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
+		if (!process->vm[i].file)
+			continue;
+		smi_queue_eviction(process, i, SMI_BY_TTM);
+		count_eviction(process, i);
+		nodes |= 1ull << i;
+	}
+	process->restore_due_ns = clock_ns() + RESTORE_NS;
+	bounce_for(process, nodes, NULL);
+}
+
+/* Undoes one eviction. Only the last one brings the queues back; returns true then. */
+static bool restore_node(struct process *process, uint32_t node)
+{
+	struct queue *queue;
+
+	smi_queue_restore(process, node, false);
+	if (!process->evictions[node] || --process->evictions[node])
+		return false;
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->node == node)
+		queue->reset = false;
+	process->evicted_ns[node] += clock_ns() - process->evicted_since_ns[node];
+	procfs_evicted(process, node);
+	return true;
+}
+
+static void restore(struct process *process)
+{
+	uint64_t nodes = 0;
+
+	process->restore_due_ns = 0;
+	for (uint32_t i = 0; i < process->world->nodes_n; i++)
+		if (process->vm[i].file && restore_node(process, i))
+			nodes |= 1ull << i;
+	bounce_for(process, nodes, NULL);
+}
+
+void evictions_expire(struct world *world, uint64_t now_ns)
+{
+	struct process *process;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (process->restore_due_ns && process->restore_due_ns <= now_ns)
+		restore(process);
+}
+
+uint64_t evictions_due(const struct world *world)
+{
+	const struct process *process;
+	uint64_t due = UINT64_MAX;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (process->restore_due_ns && process->restore_due_ns < due)
+		due = process->restore_due_ns;
+	return due;
+}
+
+/* Signals the memory events after the queues were evicted. */
+static void tell_fault(struct bounce *bounce)
+{
+	uint32_t node = (uint32_t)__builtin_ctzll(bounce->nodes);
+	struct process *process = bounce->process;
+
+	event_memory_fault(process, process->world->nodes[node].gpu_id, process->violation[node]);
+}
+
+void fault_passed_on(struct process *process, uint32_t node)
+{
+	struct world *world = process->world;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (i != node && rule_broken(world, RULE_memory_fault_is_of_one_gpu))
+			evict(process, i, NULL);
+	if (rule_broken(world, RULE_memory_fault_evicts_the_process) || process->evictions[node]) {
+		event_memory_fault(process, world->nodes[node].gpu_id, process->violation[node]);
+		return;
+	}
+	evict(process, node, tell_fault);
+	if (!process->lost[node])
+		say("pid %d (%s): the driver has evicted its queues from GPU %u permanently",
+		    process->record->pid, process->record->comm, world->nodes[node].gpu_id);
+	process->lost[node] = "evicted after a memory fault";
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which process has opened an fd of the device. The driver serves the process that opened it and no
+ * other one (EBADF). Opening is not trapped here, but an open file can be marked: its file
+ * position, which the device does not use, belongs to the open file, not to the fd, so every
+ * process that shares the file sees the mark. The first use marks the file, for the oldest process
+ * that holds it.
+ *
+ * What this cannot detect: a process that opened the device, never used it, passed it on, and
+ * closed it or ended before the other process used it.
+ */
+#include <dirent.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/proc_stat.h"
+#include "common/proc_status.h"
+#include "sim/host/sim_priv.h"
+
+#define ANCESTORS_MAX 256
+
+static pid_t parent_of(pid_t pid)
+{
+	return proc_status_number(pid, "\nPPid:");
+}
+
+/* The simulation's own user namespace corresponds to the host's on hardware. */
+bool caller_capable(const struct call *call, uint64_t any_of)
+{
+	char status[4096], path[64];
+	struct stat own, theirs;
+	const char *caps;
+
+	snprintf(path, sizeof path, "/proc/%d/ns/user", call->tid);
+	if (stat(path, &theirs) || stat("/proc/self/ns/user", &own) || own.st_ino != theirs.st_ino)
+		return false;
+	if (proc_status_read(call->tid, status, sizeof status) ||
+	    !(caps = strstr(status, "\nCapEff:")))
+		return false;
+	return (strtoull(caps + strlen("\nCapEff:"), NULL, 16) & any_of) != 0;
+}
+
+static bool is_descendant(pid_t pid, pid_t of)
+{
+	for (int i = 0; i < ANCESTORS_MAX && (pid = parent_of(pid)) > 1; i++)
+		if (pid == of)
+			return true;
+	return false;
+}
+
+/* If both started in the same tick, the lower pid is the older one, unless it is a descendant: pids
+ * restart at pid_max. */
+static bool is_older(pid_t pid, pid_t than)
+{
+	struct proc_stat a, b;
+
+	if (!proc_stat(pid, &a) || !proc_stat(than, &b))
+		return false;
+	return a.started < b.started ||
+	       (a.started == b.started && pid < than && !is_descendant(pid, than));
+}
+
+/* Returns true if the process has an fd of the device with this mark. */
+static bool holds(const struct world *world, pid_t pid, off_t mark)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct dirent *entry;
+	bool found = false;
+	char path[320];
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	dir = pidfd < 0 ? NULL : opendir(path);
+	while (dir && !found && (entry = readdir(dir))) {
+		struct stat st;
+		int copy;
+
+		snprintf(path, sizeof path, "/proc/%d/fd/%s", pid, entry->d_name);
+		if (stat(path, &st) || st.st_dev != world->kfd_dev || st.st_ino != world->kfd_ino)
+			continue;
+		copy = (int)syscall(SYS_pidfd_getfd, pidfd, atoi(entry->d_name), 0);
+		if (copy < 0)
+			continue;
+		found = lseek(copy, 0, SEEK_CUR) == mark;
+		close(copy);
+	}
+	if (dir)
+		closedir(dir);
+	if (pidfd >= 0)
+		close(pidfd);
+	return found;
+}
+
+/* Returns the oldest ancestor or user of the device that holds the file which @process has just
+ * marked; 0: none that is older than @process. */
+static pid_t older_holder(const struct process *process)
+{
+	const struct process *other;
+	pid_t found = 0, pid = process->pid;
+
+	for (int i = 0; i < ANCESTORS_MAX && (pid = parent_of(pid)) > 1 && pid != getpid(); i++)
+		if (holds(process->world, pid, (off_t)process->token))
+			found = pid;
+	TAILQ_FOREACH(other, &process->world->processes, link)
+	if (other != process && is_older(other->pid, found ? found : process->pid) &&
+	    holds(process->world, other->pid, (off_t)process->token))
+		found = other->pid;
+	return found;
+}
+
+/* Marks a file at its first use: for @process, or for an older process that holds the file, too. */
+static off_t mark_new(struct process *process, int copy)
+{
+	struct world *world = process->world;
+	off_t mark = lseek(copy, (off_t)process->token, SEEK_SET);
+	struct process *opener = NULL;
+	pid_t holder = 0;
+
+	if (!rule_broken(world, RULE_unused_inherited_descriptor_is_ebadf))
+		holder = older_holder(process);
+	if (holder)
+		opener = process_new(world, holder);
+	if (!TAILQ_EMPTY(&process->queues) &&
+	    (rule_broken(world, RULE_descriptors_share_the_process) ||
+	     rule_broken(world, RULE_closing_ends_no_queue)))
+		queues_tear_down(process);
+	return opener ? lseek(copy, (off_t)opener->token, SEEK_SET) : mark;
+}
+
+off_t process_fd_mark(const struct process *process, int fd)
+{
+	int copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
+	off_t mark = copy < 0 ? -1 : lseek(copy, 0, SEEK_CUR);
+
+	if (copy >= 0)
+		close(copy);
+	return mark;
+}
+
+int process_mark_fd(struct process *process, int fd, const struct process *context)
+{
+	int copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
+	off_t mark = copy < 0 ? -1 : lseek(copy, (off_t)context->token, SEEK_SET);
+
+	if (copy >= 0)
+		close(copy);
+	return mark < 0 ? -1 : 0;
+}
+
+bool process_holds_mark(const struct process *process)
+{
+	return holds(process->world, process->pid, (off_t)process->token);
+}
+
+/* Returns the mark of the fd's file, and marks the file if it has none. -1: no such fd. */
+static off_t mark_of(struct process *process, int fd)
+{
+	int copy = (int)syscall(SYS_pidfd_getfd, process->pidfd, fd, 0);
+	off_t mark = copy < 0 ? -1 : lseek(copy, 0, SEEK_CUR);
+
+	if (!mark)
+		mark = mark_new(process, copy);
+	if (copy >= 0)
+		close(copy);
+	return mark;
+}
+
+bool process_owns(struct process *process, const struct caller_file *file)
+{
+	const struct world *world = process->world;
+	off_t mark = file->mark;
+
+	if (file->fd >= 64 && rule_broken(world, RULE_duplicated_descriptor_serves))
+		return false;
+	if (mark <= 0)
+		mark = mark_of(process, file->fd);
+	if (mark < 0)
+		return false;
+	return mark == (off_t)process->token ||
+	       rule_broken(world, RULE_inherited_descriptor_is_ebadf) ||
+	       rule_broken(world, RULE_passed_descriptor_is_ebadf);
+}
+
+/* A vfork()ed child runs in its parent's memory, but is not its parent. */
+pid_t process_lender(pid_t tid)
+{
+	pid_t pid = proc_status_number(tid, "\nTgid:"), parent;
+
+	if (!pid)
+		return 0;
+	parent = parent_of(pid);
+	return parent > 1 && !syscall(SYS_kcmp, tid, parent, KCMP_VM, 0, 0) ? parent : 0;
+}

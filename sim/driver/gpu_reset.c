@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Scheduling firmware that does not answer, and the GPU reset that follows
+ * (kfd_device_queue_manager.c, kfd_device.c).
+ *
+ * If a preemption is not acknowledged within queue_preemption_timeout_ms, the driver resets the
+ * whole GPU. The call that waited fails with ETIME; calls that waited behind it and calls during
+ * the reset fail with EIO. Before it resets one GPU the driver evicts every process from all GPUs,
+ * and it never restores them: only processes that come later run again. Until the driver gives up,
+ * the queues that were mapped continue. Not simulated: what a reset does to the contents of VRAM,
+ * and the other GPUs of a hive, which are reset together.
+ *
+ * From Linux 6.12 on the firmware gives up on a compute queue that does not come off, and unmaps
+ * the others. The driver then resets that queue alone, and the call that waited succeeds
+ * (unmap_queues_cpsch, reset_hung_queues and set_queue_as_reset in kfd_device_queue_manager.c). The
+ * process of the queue gets a HW-exception event, and its UPDATE_QUEUE fails from then on. A RESUME
+ * of the queue, or the restore of an evicted process, maps it again; it is assumed that the queue
+ * then does nothing.
+ */
+#include <errno.h>
+
+#include "common/clock.h"
+#include "sim/driver/files.h"
+#include "sim/host/sim_priv.h"
+
+static uint32_t index_of(const struct node *node)
+{
+	return (uint32_t)(node - node->world->nodes);
+}
+
+void firmware_hang(struct world *world, uint32_t node)
+{
+	world->nodes[node].hung = true;
+}
+
+/* Returns true if --set makes this update one that is never answered. */
+static bool fails_now(const struct node *node)
+{
+	const struct world_switches *switches = &node->world->config.switches;
+	double slow_ns = (double)switches->preempt_ns / node->world->config.time_scale;
+
+	if (switches->preempt_stuck_queue)
+		return false;
+	return node->bounces == switches->preempt_fails_at ||
+	       (slow_ns > (double)switches->preemption_timeout_ns && gpu_live_units(node->gpu));
+}
+
+bool firmware_answers(struct node *node, struct bounce *bounce)
+{
+	const struct world *world = node->world;
+
+	if (node->resetting) {
+		bounce_failed(bounce, node, -EIO);
+		return false;
+	}
+	node->hung = node->hung || fails_now(node);
+	/* With an empty list there is nothing to unmap, and no call waits. */
+	if (!node->hung || !node->active_queues)
+		return true;
+	if (TAILQ_EMPTY(&node->stuck))
+		node->firmware_due_ns = clock_ns() + world->config.switches.preemption_timeout_ns;
+	TAILQ_INSERT_TAIL(&node->stuck, bounce, link);
+	return false;
+}
+
+/* Returns the compute queue with the most live work; -1: none has any. */
+static int busiest(const struct node *node)
+{
+	uint64_t most = 0;
+	int found = -1;
+
+	for (unsigned i = 0; i < node->n_by_gpu_queue; i++) {
+		uint64_t units = node->by_gpu_queue[i] ? gpu_queue_units(node->gpu, i) : 0;
+
+		if (units > most && is_compute_type(node->by_gpu_queue[i]->type)) {
+			most = units;
+			found = (int)i;
+		}
+	}
+	return found;
+}
+
+int firmware_stuck_queue(struct node *node)
+{
+	const struct world_switches *switches = &node->world->config.switches;
+	uint64_t at = switches->preempt_fails_at;
+	int queue;
+
+	if (!switches->preempt_stuck_queue || (at ? node->bounces != at : node->stuck_yet))
+		return -1;
+	queue = busiest(node);
+	node->stuck_yet = queue >= 0;
+	return queue;
+}
+
+void firmware_reset_queue(struct node *node, int gpu_queue)
+{
+	struct queue *queue = node->by_gpu_queue[gpu_queue];
+	uint64_t mask = 1ull << index_of(node);
+	struct process *process;
+
+	if (!queue)
+		return;
+	gpu_queue_reset(node->gpu, (uint32_t)gpu_queue);
+	queue_halt(queue, "reset by the driver, because it was not preempted");
+	queue->reset = true;
+	node->active_queues -= queue->map_wanted;
+	queue->map_wanted = false;
+	queue->process->reset_nodes |= mask;
+	hqd_update(queue->process, index_of(node));
+	TAILQ_FOREACH(process, &node->world->processes, link)
+	if (process->reset_nodes & mask)
+		event_hw_exception(process, node->gpu_id);
+}
+
+/* Unmaps the evicted queues in the GPU model. No call waits for it. */
+static void take_all_off(struct node *node)
+{
+	struct gpu_change changes[64];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < node->n_by_gpu_queue; i++) {
+		struct queue *queue = node->by_gpu_queue[i];
+
+		if (!queue || !queue->map_wanted || queue_active(queue))
+			continue;
+		queue->map_wanted = false;
+		node->active_queues--;
+		changes[n++] = (struct gpu_change){.queue = i, .map = false};
+		if (n < 64)
+			continue;
+		if (gpu_bounce(node->gpu, 0, changes, n))
+			say("out of memory for a GPU reset: its queues continue");
+		n = 0;
+	}
+	if (n && gpu_bounce(node->gpu, 0, changes, n))
+		say("out of memory for a GPU reset: its queues continue");
+}
+
+static bool has_queue_on(const struct process *process, uint32_t node)
+{
+	const struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->node == node)
+		return true;
+	return false;
+}
+
+/* Evicts all processes from all GPUs, for good. @failed: node that is reset. */
+static void evict_all(struct world *world, uint32_t failed)
+{
+	struct process *process;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	{
+		if (has_queue_on(process, failed))
+			process->reset_nodes |= 1ull << failed;
+		for (uint32_t i = 0; i < world->nodes_n; i++) {
+			/* never restored, so evicted_ms does not show it */
+			process->evictions[i]++;
+			process->lost[i] = "evicted for a GPU reset";
+			if (process->vm[i].file)
+				smi_queue_eviction(process, i, SMI_BY_SUSPEND);
+		}
+	}
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		take_all_off(&world->nodes[i]);
+		TAILQ_FOREACH(process, &world->processes, link)
+		hqd_update(process, i);
+	}
+}
+
+/* The firmware has not answered in time: starts a reset of the GPU and fails the updates that
+ * wait. */
+static void give_up(struct node *node)
+{
+	struct world *world = node->world;
+	struct bounce_list stuck = TAILQ_HEAD_INITIALIZER(stuck);
+	struct process *process;
+	struct bounce *bounce;
+	int error = -ETIME;
+
+	say("simulated GPU %u: the firmware did not preempt its queues in time; the GPU is reset",
+	    node->gpu_id);
+	node->resetting = true;
+	node->firmware_due_ns = clock_ns() + world->config.switches.reset_ns;
+	smi_gpu_reset(world, index_of(node), false, "HWS hang");
+	evict_all(world, index_of(node));
+	TAILQ_FOREACH(process, &world->processes, link)
+	event_hw_exception(process, node->gpu_id);
+	TAILQ_CONCAT(&stuck, &node->stuck, link);
+	while ((bounce = TAILQ_FIRST(&stuck))) {
+		TAILQ_REMOVE(&stuck, bounce, link);
+		bounce_failed(bounce, node, error);
+		error = -EIO;
+	}
+}
+
+static void reset_over(struct node *node)
+{
+	node->resetting = node->hung = node->all_off = false;
+	node->firmware_due_ns = 0;
+	smi_gpu_reset(node->world, index_of(node), true, "");
+}
+
+void firmware_expire(struct world *world, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		struct node *node = &world->nodes[i];
+
+		if (!node->firmware_due_ns || now_ns < node->firmware_due_ns)
+			continue;
+		if (node->resetting)
+			reset_over(node);
+		else
+			give_up(node);
+	}
+}
+
+uint64_t firmware_due(const struct world *world)
+{
+	uint64_t due = UINT64_MAX;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (world->nodes[i].firmware_due_ns && world->nodes[i].firmware_due_ns < due)
+			due = world->nodes[i].firmware_due_ns;
+	return due;
+}
+
+void firmware_forget(struct node *node)
+{
+	struct bounce *bounce;
+
+	node->resetting = true; /* updates that begin now fail at once */
+	while ((bounce = TAILQ_FIRST(&node->stuck))) {
+		TAILQ_REMOVE(&node->stuck, bounce, link);
+		bounce_failed(bounce, node, -EIO);
+	}
+}

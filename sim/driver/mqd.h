@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A queue as the driver and the hardware describe it in 32-bit words: memory queue descriptors,
+ * MQDs (image.c), runlists (runlist.c), hardware queue descriptors, HQDs (hqd.c).
+ *
+ * Layouts are those of gfx9 (struct v9_mqd and v9_sdma_mqd of the kernel, and the kernel's packets
+ * for the scheduling firmware). Values come from the queue. Words for which the simulation has no
+ * value are 0. Addresses of the driver's own memory are made up: they are unique, and lie in the
+ * range where the driver allocates.
+ *
+ * Purity: all functions are pure except image_of(), which reads the driver's state. None allocates
+ * memory.
+ */
+#ifndef KFDSHIM_SIM_DRIVER_MQD_H
+#define KFDSHIM_SIM_DRIVER_MQD_H
+
+#include "sim/host/sim_priv.h"
+
+#define MQD_WORDS 512u
+#define SDMA_MQD_WORDS 128u
+/* The registers of a hardware queue are words 128 to 183 of the MQD. */
+#define HQD_FIRST 128u
+#define HQD_WORDS 56u
+
+/* Indexes of words in an MQD; minus HQD_FIRST, of the registers of a hardware queue. */
+enum mqd_word {
+	MQD_HEADER = 0,
+	MQD_PIPELINESTAT_ENABLE = 11,
+	MQD_PGM_RSRC2 = 20,
+	MQD_THREAD_MGMT_SE0 = 23,
+	MQD_THREAD_MGMT_SE1 = 24,
+	MQD_THREAD_MGMT_SE2 = 26,
+	MQD_THREAD_MGMT_SE3 = 27,
+	MQD_THREAD_MGMT_SE4 = 39, /* 9.4.3: index of the XCC */
+	MQD_THREAD_MGMT_SE5 = 40,
+	MQD_THREAD_MGMT_SE6 = 41, /* 9.4.3: workgroups that an XCC takes in turn */
+	MQD_THREAD_MGMT_SE7 = 42,
+	MQD_BASE = 128,
+	MQD_ACTIVE = 130,
+	MQD_VMID = 131,
+	MQD_PERSISTENT_STATE = 132,
+	MQD_PIPE_PRIORITY = 133,
+	MQD_QUEUE_PRIORITY = 134,
+	MQD_QUANTUM = 135,
+	MQD_PQ_BASE = 136,
+	MQD_PQ_RPTR = 138,
+	MQD_RPTR_REPORT = 139,
+	MQD_WPTR_POLL = 141,
+	MQD_DOORBELL_CONTROL = 143,
+	MQD_PQ_CONTROL = 145,
+	MQD_IB_CONTROL = 149,
+	MQD_CONTROL = 162,
+	MQD_EOP_BASE = 165,
+	MQD_EOP_CONTROL = 167,
+	MQD_SAVE_BASE = 171,
+	MQD_CNTL_STACK_OFFSET = 174,
+	MQD_CNTL_STACK_SIZE = 175,
+	MQD_WG_STATE_OFFSET = 176,
+	MQD_SAVE_SIZE = 177,
+	MQD_AQL_CONTROL = 181,
+	MQD_PQ_WPTR = 182,
+};
+
+/* Copy of every property of a queue that one of the texts shows. */
+struct queue_image {
+	uint32_t node, gpu_id;
+	uint32_t type; /* KFD_IOC_QUEUE_TYPE_* */
+	uint32_t gfx;  /* gfx_target_version */
+	uint32_t xccs, priority, save_bytes, ctl_stack_bytes, eop_bytes;
+	uint32_t doorbell_dw; /* doorbell in the doorbell BAR, in dwords */
+	uint32_t engine, rlc; /* SDMA queues: engine and place in it */
+	bool active, linux_7;
+	uint64_t ring, ring_bytes, rptr_address, wptr_address, eop_address, save_address;
+	uint64_t rptr_dw, wptr_dw;
+	uint64_t mqd; /* address of the first XCC's MQD */
+};
+
+/* Fills *@out from the queue. Under world->lock. */
+void image_of(const struct queue *queue, struct queue_image *out);
+/* Returns true for the queue types of SDMA engines. */
+bool image_sdma(uint32_t type);
+/* Returns the distance from one XCC's MQD to the next, in bytes. */
+uint64_t image_stride(const struct queue_image *image);
+/* Fills in the MQD of a compute queue on one XCC (index @xcc), or of an SDMA queue. */
+void image_mqd(const struct queue_image *image, uint32_t xcc, uint32_t words[MQD_WORDS]);
+void image_sdma_mqd(const struct queue_image *image, uint32_t words[SDMA_MQD_WORDS]);
+
+/* ---- runlist.c: packets for the scheduling firmware ---- */
+struct runlist_process {
+	uint32_t pasid, n_queues; /* queues on this node, active or not */
+	bool debugged;
+};
+#define RUNLIST_PROCESS_WORDS 21u /* longer one of the two formats */
+#define RUNLIST_QUEUE_WORDS 7u
+#define RUNLIST_CHAIN_WORDS 4u
+/* Each writes one packet and returns its length in words. @words must have room for
+ * RUNLIST_..._WORDS. @gfx: gfx_target_version. */
+uint32_t runlist_map_process(uint32_t *words, const struct runlist_process *process, uint32_t gfx);
+uint32_t runlist_map_queue(uint32_t *words, const struct queue_image *image);
+/* Writes the packet that chains an oversubscribed runlist to its own start, so that the firmware
+ * begins again. @n: length of the list in words; @processes: number of its processes. */
+uint32_t runlist_chain(uint32_t *words, uint32_t n, uint32_t processes);
+
+#endif

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: MIT
+/*
+ * KFD processes: which process a caller belongs to, whether it is still the same one, and what ends
+ * with it.
+ *
+ * The kernel's KFD process belongs to an address space. Opening the device, exec and exit are not
+ * trapped, so each is detected here: opening at the first ioctl, the end of an address space
+ * through an fd that pins it (/proc/PID/mem).
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/proc_status.h"
+#include "sim/driver/files.h"
+
+#define SLOTS_MAX 8192u
+#define DOORBELL_PLACES (1u << 16) /* in the kfd file; one for each process and node */
+#define PASID_FIRST 0x8001u	   /* 16-bit PASIDs; the one before is the driver's own */
+
+struct process *process_of_thread(struct world *world, pid_t tid)
+{
+	size_t i = (size_t)tid % (sizeof world->tids / sizeof *world->tids);
+
+	return world->tids[i].tid == tid ? world->tids[i].process : NULL;
+}
+
+static void remember_thread(struct world *world, pid_t tid, struct process *process)
+{
+	size_t i = (size_t)tid % (sizeof world->tids / sizeof *world->tids);
+
+	world->tids[i].tid = tid;
+	world->tids[i].process = process;
+}
+
+void process_forget_thread(struct world *world, pid_t tid)
+{
+	remember_thread(world, tid, NULL);
+}
+
+void process_ref(struct process *process)
+{
+	process->refs++;
+}
+
+void process_unref(struct process *process)
+{
+	if (--process->refs)
+		return;
+	free(process->ns_pid);
+	free(process);
+}
+
+/* A read from an fd of /proc/PID/mem that was opened earlier returns end of file once that address
+ * space is gone. Before, address 0 is an error. */
+bool process_mm_alive(const struct process *process)
+{
+	char byte;
+
+	return pread(process->mem_fd, &byte, 1, 0) != 0;
+}
+
+/* Takes the lowest free slot of doorbell pages. Returns 0 or -ENOMEM. */
+static int slot_take(struct world *world, uint64_t *slot)
+{
+	for (uint64_t i = 0; i < SLOTS_MAX && (i + 1) * world->nodes_n < DOORBELL_PLACES; i++) {
+		if (world->slots[i / 64] >> (i % 64) & 1)
+			continue;
+		world->slots[i / 64] |= 1ull << (i % 64);
+		*slot = i;
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+static int map_doorbells(struct process *process)
+{
+	struct world *world = process->world;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		void *page = mmap(NULL, DOORBELL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				  world->config.kfd_fd, (off_t)doorbell_offset(process, i));
+
+		if (page == MAP_FAILED)
+			return -errno;
+		process->doorbells[i] = page;
+	}
+	return 0;
+}
+
+static void unmap_doorbells(struct process *process)
+{
+	struct world *world = process->world;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		if (!process->doorbells[i])
+			continue;
+		munmap((void *)(uintptr_t)process->doorbells[i], DOORBELL_PAGE);
+		process->doorbells[i] = NULL;
+		fallocate(world->config.kfd_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  (off_t)doorbell_offset(process, i), DOORBELL_PAGE);
+	}
+	world->slots[process->slot / 64] &= ~(1ull << (process->slot % 64));
+}
+
+/* Opens what identifies the process later: its address space (mem_fd) and its pidfd. Returns 0 or a
+ * negative errno. */
+static int process_identify(struct process *process, const char *status)
+{
+	pid_t ns[PROC_NS_LEVELS_MAX];
+	char path[64];
+	struct stat st;
+
+	process->ns_levels = proc_status_ns_pids(status, ns);
+	if (!process->ns_levels)
+		return -ESRCH;
+	process->ns_pid = malloc(process->ns_levels * sizeof *ns);
+	if (!process->ns_pid)
+		return -ENOMEM;
+	memcpy(process->ns_pid, ns, process->ns_levels * sizeof *ns);
+	snprintf(path, sizeof path, "/proc/%d/ns/pid", process->pid);
+	if (stat(path, &st))
+		return -errno;
+	process->ns_ino = st.st_ino;
+	snprintf(path, sizeof path, "/proc/%d/mem", process->pid);
+	process->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (process->mem_fd < 0)
+		return -errno;
+	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	return process->pidfd < 0 ? -errno : 0;
+}
+
+static struct process_record *record_new(struct world *world, const struct process *process,
+					 const char *status)
+{
+	struct process_record *record = calloc(1, sizeof *record);
+	const char *name = proc_status_field(status, "Name:\t");
+
+	if (!record)
+		return NULL;
+	record->pid = process->ns_pid[process->ns_levels > 1 ? 1 : 0];
+	record->open_only = true;
+	if (name)
+		snprintf(record->comm, sizeof record->comm, "%.*s", (int)strcspn(name, "\n"), name);
+	STAILQ_INIT(&record->queues);
+	STAILQ_INSERT_TAIL(&world->records, record, link);
+	return record;
+}
+
+/* Returns the lowest PASID that no living process has. */
+static uint32_t pasid_take(const struct world *world)
+{
+	const struct process *process;
+
+	for (uint32_t pasid = PASID_FIRST;; pasid++) {
+		TAILQ_FOREACH(process, &world->processes, link)
+		if (process->pasid == pasid)
+			break;
+		if (!process)
+			return pasid;
+	}
+}
+
+static struct process *process_by_pid(struct world *world, pid_t pid)
+{
+	struct process *process;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (process->pid == pid && !process->primary)
+		return process;
+	return NULL;
+}
+
+/* For --break: returns true if the process has to keep something of its parent, or of the program
+ * before it. */
+static bool starts_wrong(const struct process *process, const char *status)
+{
+	const struct world *world = process->world;
+	const char *parent = proc_status_field(status, "\nPPid:");
+	const struct process_record *record;
+
+	if (rule_broken(world, RULE_forked_child_is_a_process_of_its_own))
+		return parent && process_by_pid(process->world, atoi(parent));
+	if (!rule_broken(world, RULE_exec_begins_anew))
+		return false;
+	STAILQ_FOREACH(record, &world->records, link)
+	if (record->pid == process->record->pid && record != process->record)
+		return true;
+	return false;
+}
+
+/* Creates a KFD process with its doorbell pages, report record and files. @primary: the process
+ * whose secondary context this becomes; NULL: none. Returns NULL on failure. */
+static struct process *make(struct world *world, pid_t pid, const char *status,
+			    struct process *primary)
+{
+	struct epoll_event watch = {.events = EPOLLIN};
+	struct process *process = calloc(1, sizeof *process);
+
+	if (!process)
+		return NULL;
+	process->world = world;
+	process->refs = 1;
+	process->pid = pid;
+	process->primary = primary;
+	process->event_fd = process->pidfd = process->mem_fd = -1;
+	process->token = ++world->next_token;
+	process->acting = NODE_ANY;
+	process->runtime_state = KFDABI_RUNTIME_DISABLED;
+	TAILQ_INIT(&process->blocked);
+	TAILQ_INIT(&process->runtime_sleepers);
+	TAILQ_INIT(&process->queues);
+	LIST_INIT(&process->waiters);
+	if (process_identify(process, status) || slot_take(world, &process->slot))
+		goto fail;
+	watch.data.ptr = process;
+	/* A secondary context ends with its process, so it needs no watch. */
+	if (map_doorbells(process) ||
+	    (!primary && epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, process->pidfd, &watch)) ||
+	    !(process->record = record_new(world, process, status))) {
+		unmap_doorbells(process);
+		goto fail;
+	}
+	process->pasid = pasid_take(world);
+	process->queue_ids[0] = starts_wrong(process, status);
+	if (primary) {
+		primary->contexts++;
+		process->context = context_number(primary);
+	}
+	TAILQ_INSERT_TAIL(&world->processes, process, link);
+	procfs_process_new(process);
+	debugfs_process_new(process);
+	debugfs_changed(world);
+	return process;
+fail:
+	if (process->mem_fd >= 0)
+		close(process->mem_fd);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	process_unref(process);
+	return NULL;
+}
+
+struct process *process_new(struct world *world, pid_t tid)
+{
+	char status[PROC_STATUS_BYTES];
+	struct process *process;
+	const char *tgid;
+	pid_t pid;
+
+	if (proc_status_read(tid, status, sizeof status) ||
+	    !(tgid = proc_status_field(status, "\nTgid:")))
+		return NULL;
+	pid = atoi(tgid);
+	process = process_by_pid(world, pid);
+	if (process && !process_mm_alive(process)) {
+		process_die(process);
+		process = NULL;
+	}
+	/* The pids and the name are those of the lead thread, whichever thread made the call. */
+	if (!process && (tid == pid || !proc_status_read(pid, status, sizeof status)))
+		process = make(world, pid, status, NULL);
+	if (process)
+		remember_thread(world, tid, process);
+	return process;
+}
+
+struct process *process_new_context(struct process *primary)
+{
+	char status[PROC_STATUS_BYTES];
+
+	if (proc_status_read(primary->pid, status, sizeof status))
+		return NULL;
+	return make(primary->world, primary->pid, status, primary);
+}
+
+/* Executes a call that was blocked, unless its caller is gone. */
+static void execute_late(struct call *call)
+{
+	if (call->process->dead || !call_alive(call))
+		call_drop(call);
+	else
+		ioctl_execute(call);
+}
+
+/* As in the kernel the queues end whatever their state, and the debug sessions with them. */
+void process_die(struct process *process)
+{
+	struct world *world = process->world;
+	struct call_list blocked = TAILQ_HEAD_INITIALIZER(blocked);
+	struct call *call;
+
+	if (process->dead)
+		return;
+	contexts_end(process, true);
+	process->dead = true;
+	if (process->primary)
+		process->primary->contexts--;
+	TAILQ_REMOVE(&world->processes, process, link);
+	for (size_t i = 0; i < sizeof world->tids / sizeof *world->tids; i++)
+		if (world->tids[i].process == process)
+			world->tids[i].process = NULL;
+	epoll_ctl(world->poll_fd, EPOLL_CTL_DEL, process->pidfd, NULL);
+	descriptors_forget(process);
+	calls_forget(process);
+	close(process->pidfd);
+	close(process->mem_fd);
+	procfs_process_end(process);
+	debugfs_process_end(process);
+	smi_process_end(process);
+	events_release(process);
+	debug_process_died(process);
+	kernels_release(process);
+	pin_forget(process);
+	process->locked = false;
+	TAILQ_CONCAT(&blocked, &process->blocked, link);
+	while ((call = TAILQ_FIRST(&blocked))) {
+		TAILQ_REMOVE(&blocked, call, link);
+		execute_late(call);
+	}
+	queues_tear_down(process);
+	memory_release(process);
+	unmap_doorbells(process);
+	process_unref(process);
+}
+
+void process_reap(struct world *world)
+{
+	struct epoll_event events[16];
+	int n = epoll_wait(world->poll_fd, events, 16, 0);
+
+	for (int i = 0; i < n; i++)
+		if (events[i].data.ptr == world)
+			drm_files_reap(world);
+		else if (events[i].data.ptr == world->debugfs)
+			debugfs_written(world);
+		else
+			process_die(events[i].data.ptr);
+}
+
+void process_check_all(struct world *world)
+{
+	struct process *process, *next;
+
+	smi_sweep(world);
+	for (process = TAILQ_FIRST(&world->processes); process; process = next) {
+		next = TAILQ_NEXT(process, link);
+		if (!process_mm_alive(process)) {
+			process_die(process);
+			next = TAILQ_FIRST(&world->processes);
+		} else {
+			contexts_end(process, false);
+			debug_check(process);
+			next = TAILQ_NEXT(process, link);
+		}
+	}
+}
+
+void process_lock(struct process *process)
+{
+	process->locked = true;
+	process_ref(process);
+}
+
+void process_block(struct process *process, struct call *call)
+{
+	TAILQ_INSERT_TAIL(&process->blocked, call, link);
+}
+
+void process_unlock(struct process *process)
+{
+	struct call *call;
+
+	process->locked = false;
+	if (process->disable_later && !process->dead) {
+		process->disable_later = false;
+		debug_session_end(process);
+	}
+	while (!process->locked && !process->dead && (call = TAILQ_FIRST(&process->blocked))) {
+		TAILQ_REMOVE(&process->blocked, call, link);
+		execute_late(call);
+	}
+	process_unref(process);
+}
+
+/* Returns true if @pid is the id in @ns (ids in @levels nested namespaces) that @caller sees. */
+static bool named(const struct process *process, const struct process *caller, const pid_t *ns,
+		  unsigned levels, pid_t pid)
+{
+	unsigned level = caller->ns_levels - 1;
+
+	if (rule_broken(caller->world, RULE_debug_pid_is_of_callers_namespace))
+		return ns[levels > 1] == pid;
+	if (levels <= level || ns[level] != pid)
+		return false;
+	return levels != caller->ns_levels || process->ns_ino == caller->ns_ino;
+}
+
+/* Returns true if a thread other than the leader has this id. */
+static bool names_thread(const struct process *process, const struct process *caller, pid_t pid)
+{
+	char path[48], status[PROC_STATUS_BYTES];
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/task", process->pid);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir))) {
+		pid_t ns[PROC_NS_LEVELS_MAX], tid = atoi(entry->d_name);
+
+		if (tid > 0 && tid != process->pid && !proc_status_read(tid, status, sizeof status))
+			found = named(process, caller, ns, proc_status_ns_pids(status, ns), pid);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+bool process_pid_alive(const struct process *process)
+{
+	char status[PROC_STATUS_BYTES];
+	const char *state;
+
+	if (proc_status_read(process->pid, status, sizeof status))
+		return false;
+	state = proc_status_field(status, "\nState:\t");
+	return state && *state != 'Z' && *state != 'X';
+}
+
+bool process_holds_kfd(const struct process *process)
+{
+	char path[288];
+	struct dirent *entry;
+	bool found = false;
+	struct stat st;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", process->pid);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir))) {
+		snprintf(path, sizeof path, "/proc/%d/fd/%s", process->pid, entry->d_name);
+		found = !stat(path, &st) && st.st_ino == process->world->kfd_ino &&
+			st.st_dev == process->world->kfd_dev;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* A lead thread that has ended has no memory, although its process has. */
+static bool leader_alive(const struct process *process)
+{
+	return process_pid_alive(process) ||
+	       rule_broken(process->world, RULE_debug_exited_leader_is_esrch);
+}
+
+struct process *process_by_ns_pid(struct process *caller, pid_t pid)
+{
+	struct process *process;
+
+	TAILQ_FOREACH(process, &caller->world->processes, link)
+	if (named(process, caller, process->ns_pid, process->ns_levels, pid) &&
+	    (!process->contexts || !rule_broken(caller->world, RULE_context_is_not_debugged)))
+		return process_mm_alive(process) && leader_alive(process) ? process : NULL;
+	if (rule_broken(caller->world, RULE_debug_any_thread_names_target))
+		return NULL;
+	TAILQ_FOREACH(process, &caller->world->processes, link)
+	if (names_thread(process, caller, pid))
+		return process_mm_alive(process) ? process : NULL;
+	return NULL;
+}
+
+/* The process's pid in kfdsim's namespace is not known yet, so all processes are searched. */
+struct process *process_new_traced(struct process *caller, pid_t pid, pid_t tracer)
+{
+	char status[PROC_STATUS_BYTES];
+	struct process *made = NULL;
+	struct dirent *entry;
+	DIR *dir = opendir("/proc");
+
+	while (dir && !made && (entry = readdir(dir))) {
+		pid_t ns[PROC_NS_LEVELS_MAX], host = atoi(entry->d_name);
+		const char *by;
+		unsigned levels;
+
+		if (host <= 0 || proc_status_read(host, status, sizeof status))
+			continue;
+		by = proc_status_field(status, "\nTracerPid:");
+		levels = proc_status_ns_pids(status, ns);
+		if (by && atoi(by) == tracer && levels >= caller->ns_levels &&
+		    ns[caller->ns_levels - 1] == pid)
+			made = process_new(caller->world, host);
+	}
+	if (dir)
+		closedir(dir);
+	return made;
+}
+
+int process_tracer(const struct process *process)
+{
+	char status[PROC_STATUS_BYTES];
+	const char *tracer;
+
+	if (proc_status_read(process->pid, status, sizeof status))
+		return 0;
+	tracer = proc_status_field(status, "\nTracerPid:");
+	return tracer ? atoi(tracer) : 0;
+}

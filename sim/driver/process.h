@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A KFD process (struct process: queues, memory, events, debugger interface) and a call (struct
+ * call: one trapped ioctl in service).
+ *
+ * Threads, locks and times: sim/host/sim_priv.h. Ownership: a process is reference counted; a call
+ * belongs to its handler until it is answered. Errors: negative errno.
+ */
+#ifndef KFDSHIM_SIM_DRIVER_PROCESS_H
+#define KFDSHIM_SIM_DRIVER_PROCESS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "kfd/uapi.h"
+#include "sim/driver/memory.h"
+#include "sim/host/sim.h"
+
+#define DOORBELL_PAGE 8192u
+#define DOORBELLS_PER_PAGE (DOORBELL_PAGE / 8u)
+#define QUEUE_IDS_MAX 1024u	     /* of one process on all GPUs; the driver's limit */
+#define QUEUES_PER_PROCESS_NODE 255u /* limit of one process on one node; queue_create.c */
+#define PAGE_BYTES 4096u
+
+/* Returned by a handler that answers later (call_answer()), or whose call waits for a mutex. */
+#define CALL_PENDING INT_MIN
+
+struct world;
+struct process;
+struct queue;
+struct queue_record;
+TAILQ_HEAD(queue_list, queue);
+
+/* One trapped ioctl. Lives until call_answer() or call_drop(). */
+struct call {
+	struct world *world;
+	struct process *process; /* process of the caller, referenced; NULL: render node */
+	uint64_t id;		 /* seccomp notification id */
+	pid_t tid;		 /* calling thread, in the PID namespace of kfdsim */
+	uint8_t type;		 /* 'K' or 'd' */
+	uint32_t nr;
+	uint32_t user_size; /* size of the argument struct, from the caller's command word */
+	uint64_t user_arg;  /* address of the argument struct in the caller */
+	int fd;		    /* the caller's fd of the device */
+	uint32_t node;	    /* render node: index of its node */
+	bool copy_back;
+	bool begins_anew;	  /* can be repeated after an interruption (WAIT_EVENTS) */
+	int result;		  /* answer; valid while in world->unheard */
+	TAILQ_ENTRY(call) link;	  /* in process.blocked, or in world->unheard */
+	_Alignas(16) char data[]; /* the argument struct; at least as long as the driver's own */
+};
+TAILQ_HEAD(call_list, call);
+
+/* A KFD event. */
+struct event {
+	bool used, auto_reset, signaled;
+	uint32_t type;
+	uint64_t age;
+};
+
+/* Counts waits that were over at once, for one thread and second (events.c). */
+#define SPINS 8u
+struct spin {
+	pid_t tid;
+	uint64_t second;
+	uint32_t n;
+};
+
+struct waiter; /* in events.c */
+LIST_HEAD(waiter_list, waiter);
+
+/* What the report contains about a process; outlives the process. */
+struct process_record {
+	STAILQ_ENTRY(process_record) link;
+	pid_t pid; /* in the PID namespace of the tasks */
+	char comm[16];
+	bool open_only;		 /* has no GPU memory, queue or event yet */
+	uint64_t spinning_waits; /* see events.c */
+	STAILQ_HEAD(, queue_record) queues;
+};
+
+/* A caller's fd and its open file. */
+struct caller_file {
+	int fd;
+	dev_t device;
+	ino_t inode;
+	off_t mark; /* file position, which identifies the opener (owner.c); -1: not read */
+};
+
+/* A caller's fd that was found before (descriptors.c). */
+struct known_file {
+	struct process *process; /* NULL: entry not used */
+	pid_t tid;
+	int info; /* open file of the fd's fdinfo in /proc */
+	bool survives_exec;
+	struct caller_file file;
+	size_t n; /* length of `text`, the contents of fdinfo at that time */
+	char text[128];
+};
+#define KNOWN_FILES 512u /* each entry keeps one fd open */
+
+/* One trapped ioctl as received. */
+struct trapped {
+	uint64_t id; /* seccomp notification id */
+	pid_t tid;
+	uint32_t cmd;
+	uint64_t arg;
+	struct caller_file file;
+};
+
+/* One KFD process. Freed when the last reference is dropped; one reference is the process's own
+ * until process_die(). */
+struct process {
+	TAILQ_ENTRY(process) link; /* in world->processes while alive */
+	struct world *world;
+	struct process_record *record;
+	struct procfs_folder *folder; /* procfs.c; NULL: no directory */
+	uint32_t pasid;
+	unsigned refs;
+	pid_t pid;     /* thread group, in the PID namespace of kfdsim */
+	pid_t *ns_pid; /* the same in each nested namespace, the outermost (that of kfdsim) first */
+	unsigned ns_levels;
+	ino_t ns_ino; /* inode of its PID namespace */
+	int pidfd;
+	int mem_fd; /* /proc/PID/mem; reads nothing once the address space is gone */
+	/* file position that marks the fds that this process opened (owner.c) */
+	uint64_t token;
+	/* secondary context: the process that it belongs to; NULL: primary */
+	struct process *primary;
+	unsigned contexts; /* number of its secondary contexts */
+	uint32_t context;  /* secondary context: its number, the lowest free one */
+	bool dead;	   /* address space gone; the struct waits for its last reference */
+
+	/* The kernel's process->mutex: `blocked` holds the calls that wait for it. */
+	bool locked;
+	struct call_list blocked;
+	bool disable_later;   /* its debugger died while it was locked: end the session at unlock */
+	struct call *pinning; /* allocation that holds the lock while it pins (pin.c); NULL: none */
+	uint64_t pinned_ns;   /* when that ends */
+
+	uint64_t slot; /* index of its doorbell pages */
+	volatile uint64_t *doorbells[WORLD_NODES_MAX];
+	struct gpu_vm vm[WORLD_NODES_MAX];
+	uint32_t acting; /* node whose GPU accesses memory now, or NODE_ANY */
+	uint64_t vram[WORLD_NODES_MAX], gtt;
+	struct svm *svm; /* svm.c; NULL: no range has attributes */
+	int32_t xnack;
+
+	struct event *events; /* indexed by id; 0 is never used */
+	uint32_t cap_events;
+	uint64_t event_page;	   /* handle of the buffer with the event slots; 0: none */
+	struct pages *event_slots; /* the buffer's pages, referenced */
+	uint32_t n_signal_events;
+	struct waiter_list waiters;
+	struct spin spins[SPINS];		    /* hashed by thread id */
+	struct kfd_hsa_memory_exception_data fault; /* data of the last memory fault */
+	struct kfd_hsa_hw_exception_data hw_exception;
+
+	struct queue_list queues;
+	uint64_t queue_ids[QUEUE_IDS_MAX / 64];
+	/* model time; run time of queues that no longer exist */
+	struct gpu_client_run run[WORLD_NODES_MAX];
+
+	/* The driver's qpd->evicted: while it is not 0, all queues of the process on that node are
+	 * off (evict.c). */
+	uint32_t evictions[WORLD_NODES_MAX];
+	const char *lost[WORLD_NODES_MAX]; /* why the queues are off for good; NULL: they are not */
+	/* total time of ended evictions; begin of the present one */
+	uint64_t evicted_ns[WORLD_NODES_MAX], evicted_since_ns[WORLD_NODES_MAX];
+	/* when an eviction for memory is restored; 0: none */
+	uint64_t restore_due_ns;
+	/* mask of nodes on which the process had queues at a GPU or queue reset */
+	uint64_t reset_nodes;
+	bool saved_before; /* savearea.c has written the save areas */
+
+	/* ---- debugger interface ---- */
+	uint32_t runtime_state; /* enum kfdabi_runtime_state */
+	uint32_t ttmp_setup;
+	uint64_t r_debug;
+	bool session;		  /* kernel: debug_trap_enabled */
+	struct process *debugger; /* referenced; may be set without a session */
+	int debugged;		  /* kernel: debugged_process_count; may drop below 0 */
+	int event_fd;		  /* copy of the debugger's dbg_fd; -1: none */
+	uint64_t exceptions, exceptions_enabled;
+	uint64_t device_exceptions[WORLD_NODES_MAX];
+	uint64_t violation[WORLD_NODES_MAX]; /* address of the last memory violation on the node */
+	uint8_t watches[WORLD_NODES_MAX];    /* its watchpoints: one bit for each id */
+	uint32_t trap_mask, debug_flags;
+	/* value of the semaphore that SEND_RUNTIME_EVENT counts up */
+	unsigned runtime_posts;
+	struct call_list runtime_sleepers; /* RUNTIME_ENABLE calls that wait for that semaphore */
+
+	struct kernel_map *kernels; /* kernels.c */
+	unsigned stops_said;	    /* number of queues whose stop was logged */
+};
+TAILQ_HEAD(process_list, process);
+
+/* ---- notify.c: what a handler does with its call ---- */
+/* Answers the call with @result (0 or more, or a negative errno), copies its argument struct back
+ * if the ioctl has output, and frees the call. Returns 0; -ENOENT if the caller no longer waits (a
+ * signal interrupted it, or it is dead); another negative errno. */
+int call_answer(struct call *call, int result);
+/* Returns true if the thread repeats a call that was executed, but whose caller was interrupted
+ * before the answer. The call then gets the earlier answer and is freed. */
+bool call_answered_before(struct call *again);
+/* Drops such answers of a process that has ended. */
+void calls_forget(const struct process *process);
+/* Drops all such answers. */
+void calls_forget_all(struct world *world);
+/* Returns true if the caller still waits for the answer. */
+bool call_alive(const struct call *call);
+/* Frees the call without an answer, because the caller is gone. */
+void call_drop(struct call *call);
+/* Read and write the caller's memory. Return 0 or -EFAULT. */
+int call_read(const struct call *call, uint64_t address, void *to, size_t n);
+int call_write(const struct call *call, uint64_t address, const void *from, size_t n);
+/* stat() of the caller's fd. Returns 0 or -EBADF. */
+int call_stat(const struct call *call, int fd, struct stat *st);
+/* Returns true if the caller has one of these capabilities (mask of 1 << CAP_...) in the
+ * simulation's own user namespace. In owner.c. */
+bool caller_capable(const struct call *call, uint64_t any_of);
+/* Gives the caller a copy of kfdsim's @fd; @flags: 0 or O_CLOEXEC. Returns its number in the
+ * caller, or a negative errno. */
+int call_add_fd(const struct call *call, int fd, uint32_t flags);
+/* Executes the call, or blocks it if its ioctl needs the process's mutex and the process is locked.
+ * In ioctl.c. */
+void ioctl_execute(struct call *call);
+
+/* ---- descriptors.c: which file a caller's fd is ---- */
+/* Fills in *@file, of which only fd is set, from the caller's fd, and sets *@known to the process
+ * of the thread if that is a KFD process already (alive, and still the owner of the thread).
+ * Returns 0 or a negative errno. */
+int descriptor_file(struct world *world, pid_t tid, struct process **known,
+		    struct caller_file *file);
+/* Stores the result for the next call, once the thread's process is known, and fills in
+ * file->mark. */
+void descriptor_remember(struct process *process, pid_t tid, struct caller_file *file);
+/* Drops what is stored about a process that has ended. */
+void descriptors_forget(const struct process *process);
+
+/* ---- process.c: life of a process ---- */
+/* Returns the process of the thread if it was stored before, or NULL. */
+struct process *process_of_thread(struct world *world, pid_t tid);
+/* Drops the stored process of the thread. */
+void process_forget_thread(struct world *world, pid_t tid);
+/* Returns the KFD process of the thread, a new one if there is none. NULL: the thread is gone, or
+ * no memory or doorbell slot is left. */
+struct process *process_new(struct world *world, pid_t tid);
+/* Creates a secondary context of @primary. Returns NULL on failure. */
+struct process *process_new_context(struct process *primary);
+/* Returns false if the address space is gone, by exit or exec. */
+bool process_mm_alive(const struct process *process);
+void process_ref(struct process *process);
+void process_unref(struct process *process);
+/* Ends the process, because its address space is gone: its queues are unmapped and freed, and its
+ * sessions, events and memory released. Drops the process's own reference. */
+void process_die(struct process *process);
+/* Handles what world->poll_fd reports: processes that have ended, drm_files, hang_hws. */
+void process_reap(struct world *world);
+/* Returns false if the process is a zombie or gone. */
+bool process_pid_alive(const struct process *process);
+/* Returns true if the process has an fd of the device open. */
+bool process_holds_kfd(const struct process *process);
+/* Checks all processes for an address space that is gone, and ends secondary contexts without an
+ * fd. */
+void process_check_all(struct world *world);
+/* Take and release the process's mutex. process_lock() must not be called on a locked process; it
+ * takes a reference, which process_unlock() drops. */
+void process_lock(struct process *process);
+/* Unlocks, and executes the calls that were blocked meanwhile, until one of them locks the process
+ * again. */
+void process_unlock(struct process *process);
+/* Queues a call until the process is unlocked. */
+void process_block(struct process *process, struct call *call);
+/* Returns the process that @pid (of any of its threads) names in the caller's PID namespace, or
+ * NULL. */
+struct process *process_by_ns_pid(struct process *caller, pid_t pid);
+/* Creates the KFD process of a process that the thread @tracer traces; NULL: it traces none with
+ * this @pid. */
+struct process *process_new_traced(struct process *caller, pid_t pid, pid_t tracer);
+/* Returns the thread that traces the process's lead thread (PID namespace of kfdsim), or 0. */
+int process_tracer(const struct process *process);
+
+/* ---- owner.c: which process has opened a file ---- */
+/* Returns true if this process has opened the file itself. */
+bool process_owns(struct process *process, const struct caller_file *file);
+/* Returns the file position of the process's fd, which identifies its opener; -1: no such fd. */
+off_t process_fd_mark(const struct process *process, int fd);
+/* Makes the open file behind the fd one of @context. Returns 0 or -1. */
+int process_mark_fd(struct process *process, int fd, const struct process *context);
+/* Returns true if the process or context still has an fd of its own open. */
+bool process_holds_mark(const struct process *process);
+
+/* ---- context.c: secondary contexts ---- */
+/* Returns the context of the process that the fd belongs to, which may be the process itself. */
+struct process *context_of(struct process *process, const struct caller_file *file);
+/* CREATE_PROCESS. */
+int ioctl_create_process(struct call *call);
+/* Returns the lowest free number for a new context. */
+uint32_t context_number(const struct process *process);
+/* Ends the secondary contexts of the process: all of them, or those without an open fd. */
+void contexts_end(struct process *process, bool all);
+/* Returns the parent in whose memory the process of @tid runs without being one of its threads
+ * (vfork()); 0: none. In owner.c. */
+pid_t process_lender(pid_t tid);
+
+/* ---- access.c: accesses of the GPU, at GPU addresses ---- */
+/* The accessing GPU is that of node process->acting. Except for access_direct() these functions
+ * return 0 or -EFAULT; then world->fault_va is the address that could not be reached. */
+
+/* Returns a pointer to GPU memory, or NULL if [va, va + bytes) is not in one buffer that kfdsim has
+ * mapped. */
+void *access_direct(const struct process *process, uint64_t va, uint64_t bytes);
+int access_read(const struct process *process, uint64_t va, void *to, size_t n);
+int access_write(const struct process *process, uint64_t va, const void *from, size_t n);
+/* Add to a value; atomic if kfdsim has the buffer mapped. */
+int access_add64(struct process *process, uint64_t va, int64_t value);
+int access_add32(struct process *process, uint64_t va, uint32_t value);
+/* Copy or fill; *@fault is the address that could not be accessed. */
+int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
+		uint64_t *fault);
+int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,
+		size_t pattern_bytes, uint64_t *fault);
+/* Executes an atomic operation of the L2; @op: its code as in PM4 and SDMA packets. @old (may be
+ * NULL) gets the value before. Returns 0; -EBADMSG: unknown operation; -EFAULT. */
+int access_atomic(struct process *process, uint64_t va, unsigned op, uint64_t source,
+		  uint64_t compare, uint64_t *old);
+/* Reads @bytes from byte position @at of the queue's ring, which wraps. Returns 0 or -EFAULT. */
+int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes);
+/* Read and write the process's memory at its own addresses. Return 0 or -EFAULT. */
+int process_read(const struct process *process, uint64_t address, void *to, size_t n);
+int process_write(const struct process *process, uint64_t address, const void *from, size_t n);
+
+/* ---- vm_access.c ---- */
+/* Returns true if process_vm_readv() or process_vm_writev() with these arguments, called by the
+ * thread @tid, reaches device memory. No lock is needed. */
+bool vm_access_refused(const struct world *world, pid_t tid, const uint64_t *args);
+
+/* ---- events.c: events and waiting for them ---- */
+/* CREATE_EVENT. The first event with a slot also sets the page of the slots. Returns 0; -ENOSPC: no
+ * id is free; -EINVAL, -ENODEV: bad page; -ENOMEM. */
+int ioctl_create_event(struct call *call);
+/* DESTROY_EVENT: waits for the event end with KFD_IOC_WAIT_RESULT_FAIL. Returns 0, or -EINVAL for
+ * an unknown event. */
+int ioctl_destroy_event(struct call *call);
+/* SET_EVENT and RESET_EVENT. Return 0; -EINVAL: unknown event, or not a signal event. */
+int ioctl_set_event(struct call *call);
+int ioctl_reset_event(struct call *call);
+/* WAIT_EVENTS. Returns CALL_PENDING, even if the wait is over at once. -EINVAL: unknown event.
+ * -EFAULT: bad array. -ENOMEM: no memory, or too many events. */
+int ioctl_wait_events(struct call *call);
+/* Sets an event; an unknown @id is ignored. */
+void event_fire(struct process *process, uint32_t id);
+/* Handles an interrupt of a queue: sets the event with this id if its slot was written, else every
+ * event whose slot was written. */
+void event_interrupt(struct process *process, uint32_t context_id);
+/* Sets all memory events of the process, with the data of this fault. */
+void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va);
+/* Sets all HW-exception events of the process, after a GPU or queue reset. */
+void event_hw_exception(struct process *process, uint32_t gpu_id);
+/* Ends the waits whose deadline is at or before @now_ns. */
+void events_expire(struct world *world, uint64_t now_ns);
+/* Drops all events and waits of a process that has ended. */
+void events_release(struct process *process);
+
+/* ---- debug.c, debug_events.c, runtime.c: the debugger's side ---- */
+/* DBG_TRAP: checks the caller and the target, and executes the operation (debug.h). Returns the
+ * operation's result.
+ * -EOPNOTSUPP: called in a secondary context. -ESRCH: no such target.
+ * -EPERM: the caller is not allowed to, or the target's runtime is not enabled.
+ * -EINVAL: no session, or unknown operation. */
+int ioctl_dbg_trap(struct call *call);
+/* RUNTIME_ENABLE: enables or disables the runtime. With a session the call sleeps until the
+ * debugger has answered. Returns 0 or CALL_PENDING; -EBUSY: enabled already; -EEXIST: the process
+ * has a queue; -ENOMEM. */
+int ioctl_runtime_enable(struct call *call);
+/* Raises exceptions (mask) of a queue or, with @queue NULL, of the process; debug_raise_device():
+ * of a GPU. Does nothing without a session. Returns true if the debugger has enabled one of
+ * them. */
+bool debug_raise(struct process *process, struct queue *queue, uint64_t mask);
+bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask);
+/* Raises "queue deleted" for a GPU. */
+void debug_queue_deleted(struct process *process, uint32_t node);
+/* Raises a memory violation. Returns true if the debugger takes it, so that the process must not be
+ * notified. */
+bool debug_memory_violation(struct process *process, uint32_t node, uint64_t va);
+/* Returns false for firmware with which a process can either use GWS or be debugged, but not
+ * both. */
+bool debug_with_gws(const struct world *world);
+/* For --break: checks for closes and detaches that the driver does not notice. */
+void debug_check(struct process *process);
+/* Ends the target's session because its debugger died: resumes its queues and detaches, at once or
+ * when it is unlocked. */
+void debug_session_end(struct process *target);
+/* Ends the session of a process that has ended, and the sessions of its targets. */
+void debug_process_died(struct process *process);
+/* Counts up the semaphore of RUNTIME_ENABLE, or wakes a sleeper. */
+void runtime_post(struct process *process);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A queue, its packets, and the engines that fetch them: from the ring to the GPU model, and the
+ * packets' effects back into memory.
+ *
+ * Threads, locks and times: sim/host/sim_priv.h. Errors: negative errno.
+ */
+#ifndef KFDSHIM_SIM_DRIVER_QUEUE_H
+#define KFDSHIM_SIM_DRIVER_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "kfd/uapi.h"
+#include "sim/driver/process.h"
+#include "sim/gpu/gpu.h"
+#include "sim/host/copy_thread.h"
+
+#define QUEUE_AHEAD 256u /* limit of packets in the GPU model that have not retired */
+
+/* What a packet does. Unless noted, it costs its time and then takes effect. */
+enum packet_kind {
+	PACKET_NOP,	 /* no effect: empty barrier, vendor packet */
+	PACKET_DISPATCH, /* kernel that is timed, not executed */
+	PACKET_COPY,	 /* copy kernel of ROCr */
+	PACKET_FILL,
+	PACKET_BLIT,	/* copy or fill kernel of the HIP runtime */
+	PACKET_SPIN,	/* kfdreplay_spin */
+	PACKET_AND,	/* AQL barrier-AND: waits until all signals are 0 */
+	PACKET_OR,	/* AQL barrier-OR: waits until one signal is 0 */
+	PACKET_VALUE,	/* AQL: waits for the value of a signal */
+	PACKET_POLL,	/* SDMA, PM4: waits for a value in memory */
+	PACKET_EFFECTS, /* SDMA: a run of packets, or a copy */
+	PACKET_PM4,	/* a run of PM4 packets, or a transfer */
+};
+
+/* A piece of PM4 or SDMA code: in the queue's ring (`at` in dwords) or elsewhere (`at` is an
+ * address). */
+struct pm4_code {
+	uint64_t at, dwords;
+	bool ring;
+};
+
+/* The copy and fill kernels of the HIP runtime (blit.c). */
+enum blit {
+	BLIT_NONE,
+	BLIT_COPY,
+	BLIT_COPY_ALIGNED,
+	BLIT_RECT,
+	BLIT_RECT_ALIGNED,
+	BLIT_FILL,
+	BLIT_FILL_2D,
+	BLIT_WRITE,
+	BLIT_UNKNOWN, /* another of its kernels: its effect is missing */
+};
+/* One dispatch of such a kernel. */
+struct blit_call {
+	uint64_t kernarg;
+	uint32_t items; /* work-items in x direction */
+	enum blit which;
+};
+
+/* A packet that was passed to the GPU model and has not retired. */
+struct packet {
+	enum packet_kind kind;
+	bool part;	   /* part of an indirect buffer of which more follows */
+	bool moved;	   /* AQL: its bytes are copied, or about to be */
+	uint64_t at, end;  /* ring positions: in packets (AQL), bytes (SDMA) or dwords (PM4) */
+	uint32_t count;	   /* ring packets in it; AQL: end - at */
+	uint64_t signal;   /* AQL completion signal; 0: none */
+	uint64_t start_ns; /* wall time at which it began to take effect */
+	uint32_t kernel;   /* DISPATCH: index in world.kernels */
+	union {
+		struct {
+			uint64_t dst, src, bytes;
+			uint32_t value; /* FILL: the dword to write */
+			uint32_t unit;	/* FILL: 4, or 1 to fill with bytes */
+		} move;
+		struct {
+			uint64_t cells;
+		} spin;
+		struct {
+			uint64_t signals[5];
+		} deps;
+		struct {
+			uint64_t address, reference, mask;
+			uint32_t function; /* comparison, in the code of the packet's format */
+			bool wide;	   /* 64 bits, else 32 */
+		} poll;
+		struct pm4_code code;
+		struct blit_call blit;
+	};
+};
+
+/* What the report contains about a queue; outlives the queue. */
+struct queue_record {
+	STAILQ_ENTRY(queue_record) link;
+	uint32_t id, type, gpu_id;
+	/* Packets: `submitted` to the GPU model, and then executed (`packets`) or discarded. */
+	uint64_t submitted, packets, discarded;
+	uint64_t dispatches, timed_only, suspends, resumes;
+	struct gpu_queue_stats stats;
+	struct queue *live; /* NULL once the queue is destroyed */
+	char stopped[128];  /* why it fetches no more packets; "": it does */
+};
+
+/* Place of a queue in hardware (hqd.c; engine and rlc: queue_create.c). */
+struct queue_place {
+	uint64_t serial;      /* unique in the simulation */
+	uint32_t engine, rlc; /* SDMA: engine, and queue within it */
+	int hqd;	      /* hardware queue slot; -1: none */
+	bool stale;	      /* the shown registers are outdated */
+	uint64_t shown_rptr, shown_wptr;
+};
+
+struct queue {
+	TAILQ_ENTRY(queue) link; /* in process->queues, newest first */
+	struct process *process;
+	struct queue_record *record;
+	uint32_t id, type, node;
+	int gpu_queue; /* id in the GPU model; -1: none yet */
+	uint64_t ring, ring_bytes, rptr_address, wptr_address;
+	uint64_t save_address;
+	uint32_t save_bytes, eop_bytes;
+	uint64_t eop_address;
+	struct queue_place place;
+	uint32_t percent, priority;
+	uint32_t target_xcc;  /* PM4: bits 15:8 of queue_percentage */
+	bool gws;	      /* holds the node's global wave sync */
+	uint64_t exceptions;  /* mask of kfdabi_ec_mask() bits */
+	bool suspended;	      /* by SUSPEND_QUEUES */
+	bool stalled;	      /* stopped by an unmatched RESUME (--set unmatched_resume_unmaps) */
+	uint64_t saved_units; /* live units (wave slots) when it was last unmapped */
+	bool being_destroyed;
+	bool leaving;		     /* freed at the next unmap */
+	struct call_list destroyers; /* DESTROY_QUEUE calls that sleep until it is resumed */
+	bool reset;		     /* reset alone by the driver: off until a resume or restore */
+	bool stopped;		     /* after an error in its packets: fetches no more */
+	bool map_wanted;	     /* on the runlist since the last update */
+
+	uint32_t doorbell_index;
+	volatile uint64_t *doorbell;
+	uint64_t doorbell_last, doorbell_seen_ns;
+	/* virtual time: when the last doorbell store takes effect; 0: it has */
+	uint64_t rung_due_ns;
+
+	/* Ring that the engine uses: the last one that was not NULL. */
+	uint64_t hw_ring, hw_ring_bytes;
+	/* Ring positions, in packets (AQL), bytes (SDMA) or dwords (PM4): retired <= fetched <=
+	 * limit. limit_seen: value of the last doorbell or write pointer, which becomes `limit`
+	 * when packets are fetched. */
+	uint64_t limit, limit_seen, fetched, retired;
+	uint64_t passed; /* AQL: value of the read pointer in memory */
+	struct packet ahead[QUEUE_AHEAD];
+	uint64_t submitted, done; /* counts of packets; slot in `ahead`: count % QUEUE_AHEAD */
+	TAILQ_ENTRY(queue) mover; /* in world.moves or world.moved */
+	struct moving moving;
+	bool waiting; /* the packet with count waiting_at waits for a value in memory */
+	uint64_t waiting_at;
+
+	struct pm4_code sdma_ib; /* rest of the indirect buffer */
+	uint64_t sdma_ib_end;	 /* ring position after the packet that names the buffer */
+	struct pm4 *pm4;	 /* pm4.c; NULL before the first PM4 packet */
+	uint64_t ib_signal;	 /* completion signal of the AQL packet that names the buffer */
+	uint64_t atomic_result;	 /* result of the last PM4 atomic */
+};
+
+static inline bool is_aql(const struct queue *queue)
+{
+	return queue->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+}
+
+static inline bool is_compute_type(uint32_t type)
+{
+	return type == KFD_IOC_QUEUE_TYPE_COMPUTE || type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+}
+
+/* ---- queue_create.c, queue_change.c, queue_destroy.c: ioctls and life of a queue ---- */
+/* CREATE_QUEUE. Returns CALL_PENDING; the result is 0, or -ETIME or -EIO if the firmware does not
+ * answer. Errors at once are those of queue_check_create(), and:
+ * -ENOSPC: too many queues of the process on this node. -EPERM: too many on the node.
+ * -ENOMEM: no id or no place in an SDMA engine is left. -EBUSY: no doorbell is left. */
+int ioctl_create_queue(struct call *call);
+/* DESTROY_QUEUE. Returns CALL_PENDING. With a session the call sleeps while the queue is suspended.
+ * -EINVAL: unknown queue. -EBUSY: another thread destroys the queue (Linux 7). -EIO: --set
+ * destroy_suspended_fails. */
+int ioctl_destroy_queue(struct call *call);
+/* UPDATE_QUEUE: percentage, priority and ring. Returns CALL_PENDING; the result is -EACCES if the
+ * firmware does not answer, or the process has lost queues on this node to a reset. -EINVAL: bad
+ * numbers. -EFAULT: unknown queue, or the ring is not mapped. */
+int ioctl_update_queue(struct call *call);
+/* SET_CU_MASK; a mask of more than 1024 bits is cut. Returns CALL_PENDING. -EINVAL: not in whole
+ * words. -EFAULT: bad pointer, or unknown queue. */
+int ioctl_set_cu_mask(struct call *call);
+/* ALLOC_QUEUE_GWS. Returns CALL_PENDING. -EINVAL: unknown queue, or nothing to give up. -ENODEV:
+ * the node has no GWS. -EBUSY: a queue of the process has it, or the process is debugged
+ * (debug_with_gws()). */
+int ioctl_alloc_queue_gws(struct call *call);
+/* GET_QUEUE_WAVE_STATE. Returns 0; -EINVAL: not a compute queue, or on the runlist; -EFAULT:
+ * unknown queue, or bad pointer. */
+int ioctl_wave_state(struct call *call);
+/* Drops DESTROY_QUEUE calls that were interrupted by a signal while they slept. */
+void queues_forget_interrupted(struct world *world);
+/* Returns the queue, or NULL. */
+struct queue *queue_by_id(const struct process *process, uint32_t id);
+/* Frees a queue that is not mapped, and removes it from the GPU model. */
+void queue_drop(struct queue *queue);
+/* Executes the sleeping DESTROY_QUEUE calls of queues on these nodes that are not suspended any
+ * more, when the process is unlocked. @rule: the driver rule that causes the wake-up. */
+void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi_rule rule);
+/* Unmaps and frees all queues of a process that has ended. */
+void queues_tear_down(struct process *process);
+
+/* ---- queue_error.c: errors in a queue's packets ---- */
+/* The driver's exception codes. */
+enum queue_error_code {
+	QUEUE_ERROR_DIMENSION = 16,
+	QUEUE_ERROR_GROUP_MEMORY = 17,
+	QUEUE_ERROR_CODE = 18,
+	QUEUE_ERROR_UNSUPPORTED = 20,
+	QUEUE_ERROR_GROUP_SIZE = 21,
+	QUEUE_ERROR_VENDOR = 23,
+};
+/* Stops the queue because of an error in its packets, and reports the exception to the debugger or
+ * else the runtime. @format: what was found and where, as for printf. */
+void queue_error(struct queue *queue, enum queue_error_code code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Stops the queue: it fetches no more packets. The reason is logged and kept for the report. */
+void queue_halt(struct queue *queue, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Writes the exceptions (mask) of the queue to the address that the runtime has left in the save
+ * area, and sets the event that it has named there. */
+void queue_tell_runtime(const struct queue *queue, uint64_t mask);
+
+/* ---- aql.c, sdma.c, pm4.c: packets into the GPU model, and their effects ---- */
+/* *_fetch() pass new packets to the GPU model. *_effect() carry a packet out; if that starts a
+ * background copy (queue->moving.under_way), they have to be called again when it is over. */
+void aql_fetch(struct queue *queue);
+/* Advances the read pointer past a kernel that begins (--set rptr_at_consumption). */
+void aql_consumed(struct queue *queue, const struct packet *packet);
+void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
+/* Returns true if the value that the packet waits for has come. */
+bool aql_ready(struct queue *queue, const struct packet *packet);
+/* Sends the interrupt of a signal whose value was written. Returns 0 or -EFAULT. */
+int aql_notify_signal(struct process *process, uint64_t signal);
+/* The same for SDMA and PM4 queues. */
+void sdma_fetch(struct queue *queue);
+void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns);
+void pm4_fetch(struct queue *queue);
+/* Enters the indirect buffer that an AQL vendor packet names; @words: the four dwords of its PM4
+ * jump. Returns 0; -EAGAIN: try later; -EBADMSG: no such packet; another negative errno. */
+int pm4_enter_aql(struct queue *queue, const uint32_t *words, uint64_t completion_signal);
+/* Returns true while an indirect buffer is executed. */
+bool pm4_inside(const struct queue *queue);
+/* Passes the next part of the indirect buffer to the GPU model. Returns 0 or a negative errno,
+ * after it has handled the error. */
+int pm4_fetch_inside(struct queue *queue);
+/* Carries the packets out when the GPU model starts them. pm4_retired() writes the read pointer
+ * when they retire. */
+void pm4_effect(struct queue *queue, struct packet *packet, uint64_t now_ns);
+void pm4_retired(struct queue *queue, const struct packet *packet);
+/* Frees queue->pm4. */
+void pm4_release(struct queue *queue);
+
+/* ---- kernels.c: what a dispatched kernel is ---- */
+/* What kernels_classify() needs of a dispatch packet. */
+struct dispatch {
+	uint64_t kernel_object, kernarg;
+	uint32_t grid[3], group[3];
+	uint32_t workgroups;
+};
+/* Sets kind, kernel and arguments of *@packet, and *@wg_ns to the time of one workgroup (model
+ * time). Returns 0; -EFAULT: the arguments cannot be read; -ENOMEM. */
+int kernels_classify(struct process *process, const struct dispatch *dispatch,
+		     struct packet *packet, uint64_t *wg_ns);
+/* Forgets the kernels in memory that was freed. */
+void kernels_forget(struct process *process, uint64_t va, uint64_t bytes);
+/* Frees what is known about the process's kernels. */
+void kernels_release(struct process *process);
+
+/* ---- blit.c: copy and fill kernels of the HIP runtime ---- */
+/* Returns which kernel has this name. */
+enum blit blit_of_name(const char *name);
+/* Sets *@bytes to the number of bytes that the kernel copies or fills. Returns 0 or -EFAULT. */
+int blit_bytes(const struct process *process, const struct blit_call *call, uint64_t *bytes);
+/* Fills in *@move for the kernel. Returns 0, or -EFAULT and *@fault. */
+int blit_move(const struct process *process, const struct blit_call *call, struct move *move,
+	      uint64_t *fault);
+
+/* ---- codeobj.c: names of kernels, from the runtime's list of loaded code objects ---- */
+/* Calls @found for each kernel symbol of each code object for which @seen returns false. @r_debug:
+ * address of the list. Returns 0 or -EFAULT. */
+int codeobj_walk(struct process *process, uint64_t r_debug,
+		 bool (*seen)(void *arg, uint64_t load_address),
+		 void (*found)(void *arg, uint64_t kernel_object, const char *name), void *arg);
+/* Returns the address of the list; 0: the process has no runtime. */
+uint64_t codeobj_r_debug(struct process *process);
+
+#endif

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+/* CREATE_QUEUE: ids, engines and doorbells, each the lowest free one. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "sim/driver/queue_check.h"
+
+#define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
+#define QUEUES_PER_DEVICE 4096u
+
+/* Doorbells of a process and node that are not for compute queues (SDMA, VCN, interrupts); the same
+ * range repeats half a page further on (amdgpu_doorbell.h). */
+#define NON_CP_FIRST 0x100u
+#define NON_CP_LAST 0x1e7u
+#define MIRROR (DOORBELLS_PER_PAGE / 2)
+#define SDMA_DOORBELLS_PER_ENGINE 10u
+#define SDMA_DOORBELL_BLOCK 4u /* 32 bytes */
+
+/* Limit of the hardware scheduler, which does not exist for 9.4.3 and its successors. */
+static unsigned queues_per_process(const struct world *world)
+{
+	return world->config.chip.gfx_target_version >= 90402 &&
+			       world->config.chip.gfx_target_version < 100000
+		       ? QUEUES_PER_PROCESS_NODE
+		       : 127;
+}
+
+/* Checks the limits of queues. Returns 0; -ENOSPC: too many of the process on the node; -EPERM: too
+ * many on the node. */
+static int check_room(const struct world *world, const struct process *process, uint32_t node)
+{
+	const struct process *other;
+	const struct queue *queue;
+	unsigned here = 0, all = 0;
+
+	TAILQ_FOREACH(other, &world->processes, link)
+	TAILQ_FOREACH(queue, &other->queues, link)
+	{
+		if (queue->node != node)
+			continue;
+		here += other == process;
+		all++;
+	}
+	if (here >= queues_per_process(world) &&
+	    !rule_broken(world, RULE_queues_of_a_process_are_limited))
+		return -ENOSPC;
+	return all >= QUEUES_PER_DEVICE ? -EPERM : 0;
+}
+
+static int take_id(struct process *process, uint32_t *id)
+{
+	const struct world *world = process->world;
+	uint32_t first = rule_broken(world, RULE_ids_are_counted_from_0);
+
+	for (uint32_t i = first; i < QUEUE_IDS_MAX; i++) {
+		if (process->queue_ids[i / 64] >> (i % 64) & 1)
+			continue;
+		process->queue_ids[i / 64] |= 1ull << (i % 64);
+		*id = i;
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+static bool place_taken(const struct queue *queue)
+{
+	const struct process *other;
+	const struct queue *each;
+
+	TAILQ_FOREACH(other, &queue->process->world->processes, link)
+	TAILQ_FOREACH(each, &other->queues, link)
+	if (each != queue && each->node == queue->node && !is_compute_type(each->type) &&
+	    each->place.engine == queue->place.engine && each->place.rlc == queue->place.rlc)
+		return true;
+	return false;
+}
+
+/* Chooses the engine of an SDMA queue and the queue's place in it: over the engines of its kind in
+ * turn. */
+static int take_place(struct queue *queue, uint32_t wanted_engine)
+{
+	const struct world *world = queue->process->world;
+	const struct gpu_config *gpu = &world->config.gpu;
+	bool xgmi = queue->type == KFD_IOC_QUEUE_TYPE_SDMA_XGMI;
+	uint32_t engines = xgmi ? gpu->xgmi_engines : gpu->sdma_engines;
+	uint32_t first = xgmi ? gpu->sdma_engines : 0;
+	uint32_t places = engines * world->config.chip.sdma_queues_per_engine;
+
+	if (engines && rule_broken(world, RULE_sdma_queues_are_limited))
+		places = UINT32_MAX;
+	for (uint32_t i = 0; i < places; i++) {
+		queue->place.engine = first + i % engines;
+		queue->place.rlc = i / engines;
+		if ((wanted_engine == GPU_ENGINE_ANY || wanted_engine == queue->place.engine) &&
+		    !place_taken(queue))
+			return 0;
+	}
+	return -ENOMEM;
+}
+
+/* SDMA queues have fixed doorbells. */
+static uint32_t sdma_doorbell(const struct queue *queue)
+{
+	uint32_t base = NON_CP_FIRST + SDMA_DOORBELLS_PER_ENGINE * queue->place.engine;
+	uint32_t rlc = queue->place.rlc;
+
+	if (queue->process->world->config.chip.gfx_target_version >= 90402)
+		base = (base + SDMA_DOORBELL_BLOCK - 1) / SDMA_DOORBELL_BLOCK * SDMA_DOORBELL_BLOCK;
+	return (base + (rlc & 1) * MIRROR + (rlc >> 1)) % DOORBELLS_PER_PAGE;
+}
+
+/* Chooses the lowest free doorbell of the process on the node, outside the ranges of other
+ * engines. */
+static int take_doorbell(struct queue *queue)
+{
+	uint64_t used[DOORBELLS_PER_PAGE / 64] = {0};
+	const struct world *world = queue->process->world;
+	const struct queue *each;
+
+	if (!is_compute_type(queue->type) && !rule_broken(world, RULE_sdma_doorbells_are_apart)) {
+		queue->doorbell_index = sdma_doorbell(queue);
+		return 0;
+	}
+	TAILQ_FOREACH(each, &queue->process->queues, link)
+	if (each != queue && each->node == queue->node)
+		used[each->doorbell_index / 64] |= 1ull << (each->doorbell_index % 64);
+	for (uint32_t i = rule_broken(world, RULE_doorbells_are_lowest_free) ? 8 : 0;
+	     i < DOORBELLS_PER_PAGE; i++) {
+		if (i % MIRROR >= NON_CP_FIRST && i % MIRROR <= NON_CP_LAST)
+			continue;
+		if (used[i / 64] >> (i % 64) & 1)
+			continue;
+		queue->doorbell_index = i;
+		return 0;
+	}
+	return -EBUSY;
+}
+
+/* Records the queue under its id in the GPU model. */
+static int node_remember(struct node *node, struct queue *queue)
+{
+	unsigned id = (unsigned)queue->gpu_queue;
+
+	if (id >= node->n_by_gpu_queue) {
+		unsigned n = id + 64;
+		struct queue **more = realloc(node->by_gpu_queue, n * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + node->n_by_gpu_queue, 0, (n - node->n_by_gpu_queue) * sizeof(*more));
+		node->by_gpu_queue = more;
+		node->n_by_gpu_queue = n;
+	}
+	node->by_gpu_queue[id] = queue;
+	return 0;
+}
+
+static struct queue_record *record_new(struct queue *queue)
+{
+	struct queue_record *record = calloc(1, sizeof *record);
+
+	if (!record)
+		return NULL;
+	record->id = queue->id;
+	record->type = queue->type;
+	record->gpu_id = queue->process->world->nodes[queue->node].gpu_id;
+	record->live = queue;
+	STAILQ_INSERT_TAIL(&queue->process->record->queues, record, link);
+	return record;
+}
+
+static void set_properties(struct queue *queue, const struct kfdabi_create_queue *a)
+{
+	const struct gpu_config *gpu = &queue->process->world->config.gpu;
+
+	queue->type = a->queue_type;
+	if (a->queue_type == KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID)
+		queue->type = a->sdma_engine_id < gpu->sdma_engines ? KFD_IOC_QUEUE_TYPE_SDMA
+								    : KFD_IOC_QUEUE_TYPE_SDMA_XGMI;
+	queue->ring = a->ring_base_address;
+	queue->ring_bytes = a->ring_size;
+	queue->rptr_address = a->read_pointer_address;
+	queue->wptr_address = a->write_pointer_address;
+	queue->save_address = a->ctx_save_restore_address;
+	queue->save_bytes = a->ctx_save_restore_size;
+	queue->eop_address = a->eop_buffer_address;
+	queue->eop_bytes = (uint32_t)a->eop_buffer_size;
+	queue->percent = a->queue_percentage & 0xff;
+	queue->target_xcc = a->queue_percentage >> 8 & 0xff;
+	queue->priority = a->queue_priority;
+	queue->exceptions = NEW_MASK;
+	if (rule_broken(queue->process->world, RULE_queue_created_after_suspend_runs) &&
+	    !TAILQ_EMPTY(&queue->process->queues))
+		queue->suspended = TAILQ_FIRST(&queue->process->queues)->suspended;
+}
+
+static int into_the_model(struct queue *queue)
+{
+	struct node *node = &queue->process->world->nodes[queue->node];
+	struct gpu_queue_config config = {
+		.kind = is_compute_type(queue->type)		 ? GPU_QUEUE_COMPUTE
+			: queue->type == KFD_IOC_QUEUE_TYPE_SDMA ? GPU_QUEUE_SDMA
+								 : GPU_QUEUE_XGMI,
+		.client = queue->process->token,
+		.engine = queue->place.engine,
+	};
+	int r = gpu_queue_add(node->gpu, &config);
+
+	if (r < 0)
+		return r;
+	queue->gpu_queue = r;
+	r = queue_set_priority(queue);
+	return r ? r : node_remember(node, queue);
+}
+
+/* Resets the doorbell, because a value from an earlier queue would ring at once. */
+static void reset_doorbell(struct queue *queue)
+{
+	struct process *process = queue->process;
+	struct world *world = process->world;
+
+	queue->doorbell = &process->doorbells[queue->node][queue->doorbell_index];
+	if (!rule_broken(world, RULE_a_reused_doorbell_is_silent))
+		*queue->doorbell = is_aql(queue) ? ~0ull : 0;
+	queue->doorbell_last = *queue->doorbell;
+	queue->doorbell_seen_ns = clock_ns();
+	/* its first ring is near, so poll often */
+	world->last_doorbell_ns = queue->doorbell_seen_ns;
+}
+
+/* Creates a queue with id, doorbell and its counterpart in the GPU model. It is not mapped yet.
+ * Returns 0 or a negative errno. */
+static int queue_new(struct process *process, const struct kfdabi_create_queue *a, uint32_t node,
+		     struct queue **out)
+{
+	uint32_t engine = a->queue_type == KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID ? a->sdma_engine_id
+									    : GPU_ENGINE_ANY;
+	struct queue *queue = calloc(1, sizeof *queue);
+	int r;
+
+	if (!queue)
+		return -ENOMEM;
+	queue->process = process;
+	queue->node = node;
+	queue->gpu_queue = -1;
+	TAILQ_INIT(&queue->destroyers);
+	set_properties(queue, a);
+	r = take_id(process, &queue->id);
+	if (r) {
+		free(queue);
+		return r;
+	}
+	TAILQ_INSERT_HEAD(&process->queues, queue, link);
+	hqd_place(queue);
+	if (!is_compute_type(queue->type))
+		r = take_place(queue, engine);
+	if (!r)
+		r = take_doorbell(queue);
+	if (!r)
+		r = into_the_model(queue);
+	if (!r && !(queue->record = record_new(queue)))
+		r = -ENOMEM;
+	if (r) {
+		queue_drop(queue);
+		return r;
+	}
+	reset_doorbell(queue);
+	process->record->open_only = false;
+	procfs_queue_new(queue);
+	*out = queue;
+	return 0;
+}
+
+/* The driver raises "new" a second time after it has released the process's mutex. A snapshot that
+ * waited for the mutex has then cleared the first one in vain. */
+static void created_released(struct bounce *bounce)
+{
+	struct queue *queue = queue_by_id(bounce->process, bounce->queue_id);
+
+	if (queue && queue == bounce->queue && !rule_broken(bounce->world, RULE_new_is_set_twice))
+		debug_raise(bounce->process, queue, NEW_MASK);
+}
+
+/* If the firmware did not answer, the driver removes the queue again. */
+static void created(struct bounce *bounce)
+{
+	if (!bounce->error)
+		return;
+	queue_drop(bounce->queue);
+	bounce->queue = NULL;
+	bounce->result = bounce->error;
+}
+
+int ioctl_create_queue(struct call *call)
+{
+	struct kfdabi_create_queue *a = (void *)call->data;
+	struct process *process = call->process;
+	struct bounce *bounce;
+	struct queue *queue;
+	int node = queue_check_create(call, a), r;
+
+	if (node < 0)
+		return node;
+	r = check_room(call->world, process, (uint32_t)node);
+	if (r)
+		return r;
+	bounce = bounce_new(process, call, created);
+	if (!bounce)
+		return -ENOMEM;
+	r = queue_new(process, a, (uint32_t)node, &queue);
+	if (r) {
+		free(bounce);
+		return r;
+	}
+	a->queue_id = queue->id;
+	a->doorbell_offset =
+		doorbell_offset(process, (uint32_t)node) + 8ull * queue->doorbell_index;
+	if (rule_broken(call->world, RULE_queue_of_an_evicted_process_is_off))
+		process->evictions[node] = 0;
+	bounce->queue = queue;
+	bounce->queue_id = queue->id;
+	bounce->released = created_released;
+	bounce->nodes = queue_active(queue) ? 1ull << node : 0;
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}

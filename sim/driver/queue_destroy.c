@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+/* DESTROY_QUEUE, which may have to sleep, and the end of all queues of a process. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/driver/queue_check.h"
+
+struct queue *queue_by_id(const struct process *process, uint32_t id)
+{
+	struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->id == id)
+		return queue;
+	return NULL;
+}
+
+static void drop_destroyers(struct queue *queue)
+{
+	struct call *call;
+
+	while ((call = TAILQ_FIRST(&queue->destroyers))) {
+		TAILQ_REMOVE(&queue->destroyers, call, link);
+		call->world->n_destroyers--;
+		call_drop(call);
+	}
+}
+
+/* Removes the queue from the GPU model. */
+static void leave_gpu(struct queue *queue, struct node *node)
+{
+	struct process *process = queue->process;
+	struct gpu_client_run *kept = &process->run[queue->node], after;
+	struct gpu_client_run before = gpu_client_run(node->gpu, process->token);
+
+	gpu_queue_remove(node->gpu, (uint32_t)queue->gpu_queue);
+	/* The GPU model forgets a process with its last queue, so keep its run time. */
+	after = gpu_client_run(node->gpu, process->token);
+	kept->ns += before.ns - after.ns;
+	kept->share_ns += before.share_ns - after.share_ns;
+}
+
+void queue_drop(struct queue *queue)
+{
+	struct process *process = queue->process;
+	struct node *node = &process->world->nodes[queue->node];
+
+	if (queue->record) {
+		procfs_queue_gone(queue);
+		hqd_gone(queue);
+		report_queue_gone(queue);
+	}
+	if (queue->waiting)
+		process->world->n_waiting--;
+	move_drop(queue);
+	drop_destroyers(queue);
+	if (queue->gpu_queue >= 0) {
+		if ((unsigned)queue->gpu_queue < node->n_by_gpu_queue)
+			node->by_gpu_queue[queue->gpu_queue] = NULL;
+		leave_gpu(queue, node);
+	}
+	if (!rule_broken(process->world, RULE_ids_are_used_again_at_once))
+		process->queue_ids[queue->id / 64] &= ~(1ull << (queue->id % 64));
+	TAILQ_REMOVE(&process->queues, queue, link);
+	pm4_release(queue);
+	free(queue);
+}
+
+/* For --break: another queue of the process gets the GWS. */
+static void leave_gws(const struct queue *gone)
+{
+	struct queue *queue;
+
+	TAILQ_FOREACH(queue, &gone->process->queues, link)
+	if (queue != gone && queue->node == gone->node && gone->gws)
+		queue->gws = true;
+}
+
+static void destroyed(struct bounce *bounce)
+{
+	uint32_t node = bounce->queue->node;
+
+	if (rule_broken(bounce->world, RULE_gws_goes_with_its_queue))
+		leave_gws(bounce->queue);
+	queue_drop(bounce->queue);
+	debug_queue_deleted(bounce->process, node);
+	if (bounce->error)
+		bounce->result = bounce->error; /* the queue is gone nevertheless */
+}
+
+/* Drops sleeping calls that a signal has interrupted. In Linux 6.12 they leave their mark on the
+ * queue, which can never be suspended again. */
+static void forget_interrupted(struct queue *queue)
+{
+	const struct world *world = queue->process->world;
+	struct call *call, *next;
+	bool any = !TAILQ_EMPTY(&queue->destroyers);
+	bool forgets = linux_7(world);
+
+	for (call = TAILQ_FIRST(&queue->destroyers); call; call = next) {
+		next = TAILQ_NEXT(call, link);
+		if (call_alive(call))
+			continue;
+		TAILQ_REMOVE(&queue->destroyers, call, link);
+		call->world->n_destroyers--;
+		call_drop(call);
+	}
+	if (rule_broken(world, RULE_interrupted_destroy_leaves_no_mark) ||
+	    rule_broken(world, RULE_interrupted_destroy_bars_suspension))
+		forgets = !forgets;
+	if (any && TAILQ_EMPTY(&queue->destroyers) && forgets)
+		queue->being_destroyed = false;
+}
+
+void queues_forget_interrupted(struct world *world)
+{
+	struct process *process;
+	struct queue *queue;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(queue, &process->queues, link)
+	forget_interrupted(queue);
+}
+
+/* Returns true if DESTROY_QUEUE has to wait until the debugger resumes the queue. */
+static bool must_sleep(const struct queue *queue)
+{
+	return queue->process->session && queue->suspended &&
+	       !rule_broken(queue->process->world, RULE_destroy_of_a_suspended_queue_sleeps);
+}
+
+int ioctl_destroy_queue(struct call *call)
+{
+	struct kfd_ioctl_destroy_queue_args *a = (void *)call->data;
+	struct process *process = call->process;
+	struct queue *queue = queue_by_id(process, a->queue_id);
+	struct bounce *bounce;
+
+	if (!queue)
+		return rule_broken(call->world, RULE_destroy_of_unknown_queue_is_einval) ? -EFAULT
+											 : -EINVAL;
+	if (!TAILQ_EMPTY(&queue->destroyers) && linux_7(call->world))
+		return rule_broken(call->world, RULE_second_destroy_is_ebusy) ? -EINVAL : -EBUSY;
+	if (rule_broken(call->world, RULE_destroy_drops_the_work) &&
+	    queue->submitted != queue->done)
+		return -EBUSY;
+	/* Seen on one GPU. According to the driver's source the call sleeps. */
+	if (must_sleep(queue) && call->world->config.switches.destroy_suspended_fails)
+		return -EIO;
+	queue->being_destroyed = true;
+	if (must_sleep(queue)) {
+		TAILQ_INSERT_TAIL(&queue->destroyers, call, link);
+		call->world->n_destroyers++;
+		return CALL_PENDING;
+	}
+	bounce = bounce_new(process, call, destroyed);
+	if (!bounce)
+		return -ENOMEM;
+	bounce->queue = queue;
+	bounce->nodes = queue_active(queue) ? 1ull << queue->node : 0;
+	queue->leaving = true;
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}
+
+void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi_rule rule)
+{
+	struct queue *queue;
+	struct call *call;
+
+	if (rule_broken(process->world, rule))
+		return;
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		if (queue->suspended || !(nodes >> queue->node & 1))
+			continue;
+		while ((call = TAILQ_FIRST(&queue->destroyers))) {
+			TAILQ_REMOVE(&queue->destroyers, call, link);
+			call->world->n_destroyers--;
+			process_block(process, call); /* executed when the process is unlocked */
+		}
+	}
+}
+
+static void torn_down(struct bounce *bounce)
+{
+	struct queue *queue;
+
+	while ((queue = TAILQ_FIRST(&bounce->process->queues)))
+		queue_drop(queue);
+}
+
+void queues_tear_down(struct process *process)
+{
+	struct bounce *bounce;
+	struct queue *queue;
+
+	if (TAILQ_EMPTY(&process->queues))
+		return;
+	bounce = bounce_new(process, NULL, torn_down);
+	if (!bounce) {
+		say("out of memory to destroy the queues of pid %d", process->pid);
+		return;
+	}
+	/* Nodes with unmapped queues are updated as well. An earlier update that names these queues
+	 * may still be in progress, and the queues must exist until it ends. */
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		drop_destroyers(queue);
+		bounce->nodes |= 1ull << queue->node;
+	}
+	bounce_begin(bounce);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Errors in a queue's packets. The packet processor stops the queue, writes a reason into the
+ * inactive signal of an AQL queue (the runtime's codes), and raises "bad opcode" with the
+ * exception's code. The driver passes the exception to a debugger that has enabled it, otherwise to
+ * the runtime, through the address and event that the runtime has left in the header of the save
+ * area (kfd_debug.c and kfd_process.c of Linux 6.12).
+ *
+ * What firmware sends for a PM4 ring is not known: "unsupported packet" is assumed.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/host/sim_priv.h"
+
+#define STOPS_SAID 16u /* limit of logged stops of one process */
+
+/* offsets in amd_queue_t and amd_signal_t, in bytes */
+enum { QUEUE_RPTR = 128, QUEUE_INACTIVE_SIGNAL = 192, SIGNAL_VALUE = 8 };
+#define HEADER_ERROR 24u /* in the save area: payload address, event id */
+
+/* Returns the bit of the inactive signal's value. */
+static uint64_t signal_code(enum queue_error_code code)
+{
+	switch (code) {
+	case QUEUE_ERROR_DIMENSION:
+		return 2;
+	case QUEUE_ERROR_GROUP_MEMORY:
+		return 4;
+	case QUEUE_ERROR_CODE:
+		return 8;
+	case QUEUE_ERROR_GROUP_SIZE:
+		return 64;
+	case QUEUE_ERROR_VENDOR:
+		return 256;
+	default:
+		return 32;
+	}
+}
+
+void queue_tell_runtime(const struct queue *queue, uint64_t mask)
+{
+	struct {
+		uint64_t payload;
+		uint32_t event;
+	} __attribute__((packed)) to;
+	struct process *process = queue->process;
+	uint64_t payload;
+
+	if (!queue->save_address ||
+	    process_read(process, queue->save_address + HEADER_ERROR, &to, sizeof to) ||
+	    process_read(process, to.payload, &payload, sizeof payload))
+		return;
+	payload |= mask;
+	if (!process_write(process, to.payload, &payload, sizeof payload))
+		event_fire(process, to.event);
+}
+
+/* Stops the queue. Only the first reason is kept and logged. */
+static void stop(struct queue *queue, const char *format, va_list args)
+{
+	const struct process_record *process = queue->process->record;
+	struct queue_record *record = queue->record;
+
+	queue->stopped = true;
+	if (record->stopped[0])
+		return;
+	vsnprintf(record->stopped, sizeof record->stopped, format, args);
+	if (queue->process->stops_said >= STOPS_SAID)
+		return;
+	say("pid %d (%s): queue %u stops: %s", process->pid, process->comm, queue->id,
+	    record->stopped);
+	if (++queue->process->stops_said == STOPS_SAID)
+		say("pid %d: further queues that stop are listed in the report only", process->pid);
+}
+
+void queue_halt(struct queue *queue, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	stop(queue, format, args);
+	va_end(args);
+}
+
+void queue_error(struct queue *queue, enum queue_error_code code, const char *format, ...)
+{
+	struct process *process = queue->process;
+	uint64_t mask = kfdabi_ec_mask(code), signal = 0, value = signal_code(code);
+	va_list args;
+
+	va_start(args, format);
+	stop(queue, format, args);
+	va_end(args);
+	if (process->dead)
+		return;
+	if (is_aql(queue))
+		access_read(process, queue->rptr_address - QUEUE_RPTR + QUEUE_INACTIVE_SIGNAL,
+			    &signal, sizeof signal);
+	if (signal && !access_write(process, signal + SIGNAL_VALUE, &value, sizeof value))
+		aql_notify_signal(process, signal);
+	if (debug_raise(process, queue, mask) &&
+	    !rule_broken(process->world, RULE_packet_error_goes_to_debugger))
+		return;
+	if (process->runtime_state == KFDABI_RUNTIME_ENABLED &&
+	    !rule_broken(process->world, RULE_packet_error_goes_to_runtime))
+		queue_tell_runtime(queue, mask);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/* UPDATE_QUEUE, SET_CU_MASK, ALLOC_QUEUE_GWS: changes of a queue; GET_QUEUE_WAVE_STATE. */
+#include <errno.h>
+
+#include "sim/driver/queue_check.h"
+
+#define CU_MASK_BITS_MAX 1024u
+
+static bool broken(const struct call *call, enum kfdabi_rule rule)
+{
+	return rule_broken(call->world, rule);
+}
+
+/* End of the update: a change fails with EACCES if the firmware did not answer. */
+static void changed(struct bounce *bounce)
+{
+	bounce->result = bounce->error ? -EACCES : bounce->result;
+}
+
+int queue_bounce(struct call *call, const struct queue *queue)
+{
+	struct bounce *bounce = bounce_new(call->process, call, changed);
+
+	if (!bounce)
+		return -ENOMEM;
+	/* The driver unmaps all queues before it detects that the process has lost some of them to
+	 * a reset, and then leaves them unmapped. */
+	if (call->process->reset_nodes >> queue->node & 1) {
+		bounce->unmap_only = true;
+		bounce->result = -EACCES;
+	}
+	/* Even a change that changes nothing costs an update, unless the node is idle. */
+	if (queue_active(queue) || nodes_active(call->world) >> queue->node & 1)
+		bounce->nodes = 1ull << queue->node;
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}
+
+int queue_set_priority(struct queue *queue)
+{
+	struct node *node = &queue->process->world->nodes[queue->node];
+	uint32_t priority = queue->priority & GPU_PRIORITY_MAX;
+
+	return gpu_queue_set_priority(node->gpu, (uint32_t)queue->gpu_queue, priority);
+}
+
+static void update(const struct call *call, struct queue *queue,
+		   const struct kfd_ioctl_update_queue_args *a)
+{
+	uint32_t percent = a->queue_percentage & 0xff;
+
+	if (percent ? queue->percent || !broken(call, RULE_update_starts_a_stopped_queue)
+		    : !broken(call, RULE_percent_0_stops_the_queue))
+		queue->percent = percent;
+	if (a->ring_base_address || (!broken(call, RULE_no_ring_stops_the_queue) &&
+				     !broken(call, RULE_resume_maps_only_if_ring_permits)))
+		queue->ring = a->ring_base_address;
+	queue->ring_bytes = a->ring_size;
+	queue->priority = a->queue_priority;
+	queue->target_xcc = a->queue_percentage >> 8 & 0xff;
+	if (broken(call, RULE_update_of_a_suspended_queue_only_stores))
+		queue->suspended = false;
+}
+
+int ioctl_update_queue(struct call *call)
+{
+	struct kfd_ioctl_update_queue_args *a = (void *)call->data;
+	struct queue *queue;
+	int r = queue_check_numbers(call->world, a->queue_percentage, a->queue_priority,
+				    a->ring_base_address, &a->ring_size);
+
+	if (r && !broken(call, RULE_update_checks_its_numbers))
+		return r;
+	queue = queue_by_id(call->process, a->queue_id);
+	if (!queue)
+		return broken(call, RULE_update_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
+	if (a->ring_base_address &&
+	    !queue_check_buffer(call->process, queue->node, a->ring_base_address, a->ring_size) &&
+	    !broken(call, RULE_update_to_an_unmapped_ring_is_efault))
+		return -EFAULT;
+	update(call, queue, a);
+	procfs_queue_resized(queue);
+	debugfs_changed(call->world); /* a stopped queue on an idle node causes no update */
+	r = queue_set_priority(queue);
+	return r ? r : queue_bounce(call, queue);
+}
+
+int ioctl_set_cu_mask(struct call *call)
+{
+	struct kfd_ioctl_set_cu_mask_args *a = (void *)call->data;
+	uint32_t mask[CU_MASK_BITS_MAX / 32] = {0}, bits = a->num_cu_mask;
+	struct queue *queue;
+	int r;
+
+	if ((!bits || bits % 32) && !broken(call, RULE_cu_mask_is_whole_words))
+		return -EINVAL;
+	if (bits > CU_MASK_BITS_MAX) {
+		if (broken(call, RULE_long_cu_mask_is_cut))
+			return -EINVAL;
+		bits = CU_MASK_BITS_MAX;
+	}
+	if (call_read(call, a->cu_mask_ptr, mask, bits / 32 * sizeof *mask) &&
+	    !broken(call, RULE_unreadable_cu_mask_is_efault))
+		return -EFAULT;
+	queue = queue_by_id(call->process, a->queue_id);
+	if (!queue)
+		return broken(call, RULE_cu_mask_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
+	r = gpu_queue_set_cu_mask(call->world->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
+				  mask, bits);
+	return r ? r : queue_bounce(call, queue);
+}
+
+static struct queue *gws_holder(const struct process *process, uint32_t node)
+{
+	struct queue *queue;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->node == node && queue->gws)
+		return queue;
+	return NULL;
+}
+
+/* Global wave sync: a node has all of it or none, for one queue of a process. */
+int ioctl_alloc_queue_gws(struct call *call)
+{
+	struct kfd_ioctl_alloc_queue_gws_args *a = (void *)call->data;
+	struct queue *queue = queue_by_id(call->process, a->queue_id), *holder;
+
+	if (!queue)
+		return broken(call, RULE_gws_of_unknown_queue_is_einval) ? -ENODEV : -EINVAL;
+	if (!call->world->config.chip.num_gws)
+		return -ENODEV;
+	if (call->process->session && !debug_with_gws(call->world))
+		return -EBUSY;
+	holder = gws_holder(call->process, queue->node);
+	if (a->num_gws && holder && !broken(call, RULE_gws_is_for_one_queue))
+		return -EBUSY;
+	if (!a->num_gws && !holder && !broken(call, RULE_gws_cannot_be_given_up_twice))
+		return -EINVAL;
+	if (holder && !broken(call, RULE_gws_can_be_given_up))
+		holder->gws = false;
+	if (a->num_gws)
+		queue->gws = true;
+	a->first_gws = 0;
+	return queue_bounce(call, queue);
+}
+
+int ioctl_wave_state(struct call *call)
+{
+	struct kfd_ioctl_get_queue_wave_state_args *a = (void *)call->data;
+	struct queue *queue = queue_by_id(call->process, a->queue_id);
+	int r;
+
+	if (!queue)
+		return broken(call, RULE_wave_state_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
+	if (!is_compute_type(queue->type) && !broken(call, RULE_wave_state_is_of_compute_queues))
+		return -EINVAL;
+	if (queue_active(queue) && !broken(call, RULE_wave_state_is_of_stopped_queues))
+		return -EINVAL;
+	if (broken(call, RULE_wave_state_into_nothing_is_efault) && !a->ctl_stack_address)
+		return 0;
+	r = savearea_copy(queue, call, a->ctl_stack_address, &a->ctl_stack_used_size,
+			  &a->save_area_used_size);
+	if (broken(call, RULE_wave_state_tells_the_live_state))
+		a->ctl_stack_used_size = a->save_area_used_size = 0;
+	return r;
+}

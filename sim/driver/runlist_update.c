@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Runlist updates. With the scheduling firmware every change of a queue unmaps all queues of the
+ * node and maps a new list. The ioctl returns when the old list is unmapped, so its answer waits
+ * for that. Until then the process's mutex is held, as in the kernel.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/driver/files.h"
+
+/* --set new_queue_waits: in a session that has enabled QUEUE_NEW, a queue does not run while that
+ * exception is pending. */
+static bool held_as_new(const struct queue *queue)
+{
+	const uint64_t new_mask = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
+	const struct process *process = queue->process;
+
+	return process->world->config.switches.new_queue_waits && process->session &&
+	       process->exceptions_enabled & queue->exceptions & new_mask;
+}
+
+bool queue_active(const struct queue *queue)
+{
+	const struct process *process = queue->process;
+	const struct world *world = process->world;
+
+	if (queue->suspended && !rule_broken(world, RULE_suspended_queue_stands_still))
+		return false;
+	return queue->ring && queue->ring_bytes &&
+	       (queue->percent || rule_broken(world, RULE_resume_maps_only_if_percent_permits)) &&
+	       !process->evictions[queue->node] && !queue->reset && !queue->leaving &&
+	       !queue->stalled && !process->dead && !held_as_new(queue);
+}
+
+uint64_t nodes_active(const struct world *world)
+{
+	uint64_t mask = 0;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (world->nodes[i].active_queues)
+			mask |= 1ull << i;
+	return mask;
+}
+
+struct bounce *bounce_new(struct process *process, struct call *call,
+			  void (*unmapped)(struct bounce *))
+{
+	struct bounce *bounce = calloc(1, sizeof *bounce);
+
+	if (!bounce)
+		return NULL;
+	bounce->world = process->world;
+	bounce->process = process;
+	bounce->call = call;
+	bounce->unmapped = unmapped;
+	bounce->grace = KFDABI_GRACE_DEFAULT;
+	bounce->stuck = -1;
+	return bounce;
+}
+
+static void bounce_go_on(struct bounce *bounce);
+
+static void bounce_free(struct bounce *bounce)
+{
+	if (bounce->evicts && !bounce->process->dead)
+		evict_for_memory(bounce->process);
+	process_unref(bounce->process);
+	free(bounce->ids);
+	free(bounce);
+}
+
+/* Ends an update: calls unmapped(), unlocks the process, calls released() and answers the call, in
+ * this order. If it has to be repeated, starts again on the first node. */
+static void bounce_end(struct bounce *bounce)
+{
+	struct process *process = bounce->process;
+
+	if (bounce->again) {
+		bounce->again--;
+		bounce->next_node = 0;
+		bounce_go_on(bounce);
+		return;
+	}
+	if (bounce->by_driver) {
+		if (bounce->unmapped && !process->dead)
+			bounce->unmapped(bounce);
+		bounce_free(bounce);
+		return;
+	}
+	process_ref(process);
+	if (bounce->unmapped)
+		bounce->unmapped(bounce);
+	/* If a signal interrupted the caller, one of the blocked calls may be the same call again.
+	 * It must find this call's answer, so answer before unlocking. */
+	if (bounce->call && !call_alive(bounce->call)) {
+		call_answer(bounce->call, bounce->result);
+		bounce->call = NULL;
+	}
+	process_unlock(process);
+	if (bounce->released)
+		bounce->released(bounce);
+	if (bounce->call)
+		call_answer(bounce->call, bounce->result);
+	bounce_free(bounce);
+}
+
+/* Returns the time to unmap all queues (model time). If there is live work, the firmware waits for
+ * the grace period, so that waves can end by themselves, before it saves them. */
+static uint64_t unmap_time(const struct bounce *bounce, const struct node *node)
+{
+	const struct world_config *config = &bounce->world->config;
+	uint64_t unit_ns = 1024000000ull / config->chip.engine_khz;
+	uint64_t ns = config->gpu.unmap_ns, usual = config->switches.grace_default * unit_ns;
+
+	/* Without a list on the GPU there is nothing to unmap (unmap_queues_cpsch). */
+	if (!node->active_queues || node->all_off)
+		return 0;
+	if (!gpu_live_units(node->gpu))
+		return ns;
+	if (bounce->stuck >= 0)
+		ns += (uint64_t)((double)config->switches.unmap_latency_ns * config->time_scale);
+	ns += config->switches.preempt_ns;
+	if (bounce->grace == KFDABI_GRACE_DEFAULT)
+		return ns;
+	return ns - (usual < ns ? usual : ns) + bounce->grace * unit_ns;
+}
+
+/* Returns the time to map the new list (model time); 0 if it is empty (map_queues_cpsch). */
+static uint64_t map_time(const struct bounce *bounce, const struct node *node)
+{
+	for (unsigned i = 0; i < node->n_by_gpu_queue && !bounce->unmap_only; i++) {
+		const struct queue *queue = node->by_gpu_queue[i];
+
+		if (queue &&
+		    (queue->process == bounce->process ? queue_active(queue) : queue->map_wanted))
+			return bounce->world->config.gpu.map_ns;
+	}
+	return 0;
+}
+
+/* Returns what the GPU model has to do with a queue. 1: map, 0: unmap, -1: nothing. */
+static int change_of(const struct bounce *bounce, const struct queue *queue)
+{
+	const struct node *node = &bounce->world->nodes[queue->node];
+	bool wanted = queue->map_wanted;
+
+	if (bounce->unmap_only)
+		return wanted ? 0 : -1;
+	if (queue->process == bounce->process && wanted != queue_active(queue))
+		return !wanted;
+	return node->all_off && wanted ? 1 : -1;
+}
+
+/* Records the node's new runlist, as far as this process changes it. */
+static void want(struct bounce *bounce, struct node *node)
+{
+	struct queue *queue;
+
+	TAILQ_FOREACH(queue, &bounce->process->queues, link)
+	{
+		bool active = queue_active(queue);
+
+		if (&bounce->world->nodes[queue->node] != node || queue->map_wanted == active)
+			continue;
+		queue->map_wanted = active;
+		node->active_queues += active ? 1u : -1u;
+	}
+}
+
+/* Passes the changes of one node to the GPU model, and records the new runlist. Returns 0 or a
+ * negative errno. */
+static int ask_node(struct bounce *bounce, struct node *node)
+{
+	struct gpu_change *changes = calloc(node->n_by_gpu_queue + 1, sizeof *changes);
+	size_t n = 0;
+	int r;
+
+	if (!changes)
+		return -ENOMEM;
+	for (unsigned i = 0; i < node->n_by_gpu_queue; i++) {
+		int map = node->by_gpu_queue[i] ? change_of(bounce, node->by_gpu_queue[i]) : -1;
+
+		if (map < 0)
+			continue;
+		changes[n].queue = i;
+		changes[n].suspend = node->by_gpu_queue[i]->suspended;
+		changes[n++].map = map;
+	}
+	r = gpu_bounce_within(node->gpu, (uint64_t)(uintptr_t)bounce, changes, n,
+			      unmap_time(bounce, node), map_time(bounce, node));
+	free(changes);
+	if (r)
+		return r;
+	want(bounce, node);
+	node->all_off = bounce->unmap_only;
+	return 0;
+}
+
+/* Continues on the next node. The nodes are updated one after another, as the driver visits a
+ * process's devices. */
+static void bounce_go_on(struct bounce *bounce)
+{
+	struct world *world = bounce->world;
+
+	while (bounce->next_node < world->nodes_n) {
+		struct node *node = &world->nodes[bounce->next_node++];
+
+		if (!(bounce->nodes >> (node - world->nodes) & 1))
+			continue;
+		node->bounces++;
+		bounce->evicts |=
+			!bounce->by_driver && node->bounces == world->config.switches.evict_at;
+		if (!firmware_answers(node, bounce))
+			return;
+		bounce->stuck = firmware_stuck_queue(node);
+		if (!ask_node(bounce, node))
+			return;
+		say("out of memory for a runlist update: the simulated GPU is no longer reliable");
+		bounce->result = -ENOMEM;
+	}
+	bounce_end(bounce);
+}
+
+void bounce_begin(struct bounce *bounce)
+{
+	if (bounce->by_driver)
+		process_ref(bounce->process);
+	else
+		process_lock(bounce->process);
+	bounce_go_on(bounce);
+}
+
+void bounce_failed(struct bounce *bounce, const struct node *node, int error)
+{
+	bounce->failed |= 1ull << (node - bounce->world->nodes);
+	if (!bounce->error)
+		bounce->error = error;
+	bounce_go_on(bounce);
+}
+
+void bounce_collected(struct process *process)
+{
+	struct queue *queue;
+	struct bounce *bounce;
+	uint64_t nodes = 0;
+
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->map_wanted != queue_active(queue))
+		nodes |= 1ull << queue->node;
+	if (!nodes || process->locked || !process->world->config.switches.new_queue_waits)
+		return;
+	bounce = bounce_new(process, NULL, NULL);
+	if (!bounce) {
+		say("out of memory for a runlist update: queues of pid %d stay unchanged",
+		    process->pid);
+		return;
+	}
+	bounce->nodes = nodes;
+	bounce_begin(bounce);
+}
+
+/* Stores how much live work each queue had at the unmap, for the save areas. */
+static void note_saved(struct node *node)
+{
+	for (unsigned i = 0; i < node->n_by_gpu_queue; i++)
+		if (node->by_gpu_queue[i])
+			node->by_gpu_queue[i]->saved_units = gpu_queue_saved_units(node->gpu, i);
+}
+
+void bounce_event(struct node *node, const struct gpu_event *event)
+{
+	struct world *world = node->world;
+	struct bounce *bounce = (void *)(uintptr_t)event->tag;
+
+	if (event->type == GPU_EVENT_MAPPED) {
+		/* Do not use event->tag here, because the bounce may be over and freed. */
+		if (event->restore_ns)
+			hist_add(&world->figures.restore, event->restore_ns);
+		if (!rule_broken(world, RULE_resume_rereads_the_write_pointer))
+			drive_reread_wptr(node);
+		return;
+	}
+	procfs_touch(world);
+	debugfs_changed(world);
+	note_saved(node);
+	if (!bounce)
+		return; /* started by take_all_off() in reset.c */
+	if (bounce->stuck >= 0)
+		firmware_reset_queue(node, bounce->stuck);
+	bounce->stuck = -1;
+	hqd_update(bounce->process, (uint32_t)(node - world->nodes));
+	world->figures.bounces += event->unmap_ns || event->map_ns;
+	world->figures.bounce_model_ns += event->unmap_ns + event->map_ns;
+	if (event->save_ns)
+		hist_add(&world->figures.save, event->save_ns);
+	bounce_go_on(bounce);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runlist updates ("bounces") and what can go wrong with them: evictions, firmware that does not
+ * answer, GPU resets, and the CWSR save areas (kfd_device_queue_manager.c).
+ *
+ * With the scheduling firmware every change of a queue unmaps all queues of the node and maps a new
+ * runlist. A struct bounce is one such update of one or more nodes.
+ *
+ * Threads, locks and times: sim/host/sim_priv.h. Ownership: bounce_begin() takes over the bounce and its
+ * call.
+ */
+#ifndef KFDSHIM_SIM_DRIVER_RUNLIST_UPDATE_H
+#define KFDSHIM_SIM_DRIVER_RUNLIST_UPDATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "sim/driver/process.h"
+#include "sim/driver/queue.h"
+#include "sim/gpu/gpu.h"
+
+struct node;
+
+/* One runlist update (bounce.c) on the nodes in `nodes`, one node after another. */
+struct bounce {
+	struct world *world;
+	/* process whose queues change; referenced, and locked from bounce_begin() to the end */
+	struct process *process;
+	/* GPU model's id of a queue of the current node that cannot be unmapped; -1: none */
+	int stuck;
+	bool evicts; /* selected by --set evict_at: the process is evicted at the end */
+	/* The update belongs to a worker of the driver (evictions): it does not lock the process,
+	 * which may die meanwhile. released() is not called, and unmapped() only if the process is
+	 * alive. */
+	bool by_driver;
+	struct call *call; /* call to answer with `result` at the end; NULL: none */
+	int result;
+	uint64_t nodes;	     /* mask of the nodes to update, in ascending order */
+	uint64_t failed;     /* nodes whose firmware did not answer */
+	int error;	     /* first failure: -ETIME, or -EIO during a reset; 0: none */
+	uint32_t next_node;  /* index of the next node to visit */
+	uint32_t grace;	     /* in units of 1024 GPU clocks, or KFDABI_GRACE_DEFAULT */
+	bool unmap_only;     /* all queues of the node stay off until the next update */
+	unsigned again;	     /* repetitions still to come, which cost time but change nothing */
+	struct queue *queue; /* queue for the callbacks; may be NULL */
+	uint32_t queue_id;   /* id of `queue`, which may be freed when released() runs */
+	/* Called once, after the last node: all queues have been unmapped and the changes are in
+	 * effect, or the node is in `failed`. The process is still locked. May be NULL. */
+	void (*unmapped)(struct bounce *bounce);
+	/* Called after the process was unlocked and the calls that waited for it have run. The
+	 * caller of the ioctl may be gone. May be NULL. */
+	void (*released)(struct bounce *bounce);
+	/* SUSPEND_QUEUES and RESUME_QUEUES: the queue id array to write back to ids_address
+	 * (owned), the exceptions to clear, and the number of queues on each node that count as a
+	 * success. */
+	uint32_t *ids;
+	uint32_t n_ids;
+	uint64_t ids_address, clear_mask;
+	uint16_t counted[WORLD_NODES_MAX];
+	bool resume;
+	TAILQ_ENTRY(bounce) link; /* in node.stuck */
+};
+TAILQ_HEAD(bounce_list, bounce);
+
+/* Allocates an update for @process without nodes and with the default grace period. @call and
+ * @unmapped may be NULL. Returns NULL if there is no memory. Before bounce_begin() the caller
+ * releases it with free(). */
+struct bounce *bounce_new(struct process *process, struct call *call,
+			  void (*unmapped)(struct bounce *));
+/* Starts the update. On each node in `nodes` the queues of the process are mapped or unmapped as
+ * queue_active() requires. Ends at once if `nodes` is empty. Takes ownership of the bounce and its
+ * call; both may be freed on return. */
+void bounce_begin(struct bounce *bounce);
+/* Handles GPU_EVENT_UNMAPPED and GPU_EVENT_MAPPED of the GPU model. UNMAPPED continues the update
+ * on its next node, or ends it. */
+void bounce_event(struct node *node, const struct gpu_event *event);
+/* Records that the update failed on @node with @error, and continues on the next node. The bounce
+ * may be freed on return. */
+void bounce_failed(struct bounce *bounce, const struct node *node, int error);
+/* Returns true if the queue should be mapped: it has a ring and a percentage above 0, and it is not
+ * suspended, evicted, reset, being freed, or stopped by a setting of struct world_switches. */
+bool queue_active(const struct queue *queue);
+/* Maps queues that were only off because of their QUEUE_NEW exception (--set new_queue_waits),
+ * after an exception was cleared. Does nothing while the process is locked. */
+void bounce_collected(struct process *process);
+/* Returns the mask of nodes with a runlist that is not empty. On other nodes an update takes no
+ * time. */
+uint64_t nodes_active(const struct world *world);
+
+/* ---- evict.c: evictions ---- */
+/* Handles a memory fault on @node (address: process->violation[node]) that no debugger takes:
+ * evicts the process from the node for good and then signals its memory events. If the process is
+ * already evicted there, only signals the events. */
+void fault_passed_on(struct process *process, uint32_t node);
+/* Evicts the process from all of its GPUs, as the driver does when memory is short.
+ * evictions_expire() restores it 100 ms later. Does nothing if such an eviction is already in
+ * effect. */
+void evict_for_memory(struct process *process);
+/* Restores the processes whose eviction for memory is over at @now_ns (wall). */
+void evictions_expire(struct world *world, uint64_t now_ns);
+/* Returns when evictions_expire() has to be called next (wall), or UINT64_MAX. */
+uint64_t evictions_due(const struct world *world);
+
+/* ---- reset.c: firmware that does not answer, and the GPU reset that follows ---- */
+/* Makes the firmware of @node hang: from now on nothing can be preempted there (debugfs
+ * hang_hws). */
+void firmware_hang(struct world *world, uint32_t node);
+/* Returns true if the firmware answers an update of @node that begins now. Otherwise the update is
+ * kept until the driver gives up (firmware_expire()) and fails then; during a reset it fails at
+ * once. In both cases this module continues the update, and the caller must not use it any more. */
+bool firmware_answers(struct node *node, struct bounce *bounce);
+/* Returns the GPU model's id of the compute queue that does not come off in the update that begins
+ * now (--set preempt_stuck=queue), or -1. */
+int firmware_stuck_queue(struct node *node);
+/* Resets one queue of the node (GPU model's id @gpu_queue), after the update has unmapped all
+ * others. Its process can no longer update its queues on this node (reset_nodes); every such
+ * process gets a HW-exception event. */
+void firmware_reset_queue(struct node *node, int gpu_queue);
+/* Gives up on firmware whose time-out is over at @now_ns (wall) and starts a GPU reset, or ends a
+ * reset that is over. */
+void firmware_expire(struct world *world, uint64_t now_ns);
+/* Returns when firmware_expire() has to be called next (wall), or UINT64_MAX. */
+uint64_t firmware_due(const struct world *world);
+/* Fails all updates that wait for the firmware of the node; for the end of the simulation. */
+void firmware_forget(struct node *node);
+
+/* ---- savearea.c: CWSR save areas ---- */
+/* Copies the header and the control stack of a compute queue, as of its last unmap, to @at in the
+ * caller's memory; the part of XCC i begins at i times the queue's save size. Sets *@ctl_used and
+ * *@wave_used to the bytes of control stack and wave state of XCC 0. Returns 0 or -EFAULT. */
+int savearea_copy(const struct queue *queue, const struct call *call, uint64_t at,
+		  uint32_t *ctl_used, uint32_t *wave_used);
+/* Writes header and control stack into the save area of every compute queue of the process. Like
+ * the driver, it ignores areas that cannot be written. */
+void savearea_write(struct process *process);
+
+#endif

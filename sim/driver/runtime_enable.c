@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+/*
+ * RUNTIME_ENABLE: the runtime announces itself. If a debugger has a session, the call sleeps until
+ * the debugger has answered (kfd_chardev.c).
+ */
+#include <errno.h>
+
+#include "sim/driver/debug.h"
+
+#define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
+#define CAPABILITY_CORE_DUMP 0x80000000u
+
+/* Waits for SEND_RUNTIME_EVENT. Returns 0 if one was posted ahead, else CALL_PENDING. */
+static int sleep_for_post(struct process *process, struct call *call)
+{
+	if (process->runtime_posts) {
+		process->runtime_posts--;
+		return 0;
+	}
+	TAILQ_INSERT_TAIL(&process->runtime_sleepers, call, link);
+	return CALL_PENDING;
+}
+
+void runtime_post(struct process *process)
+{
+	struct call *call;
+
+	TAILQ_FOREACH(call, &process->runtime_sleepers, link)
+	if (call_alive(call))
+		break;
+	if (!call) {
+		if (!rule_broken(process->world, RULE_runtime_post_ahead_counts))
+			process->runtime_posts++;
+		return;
+	}
+	TAILQ_REMOVE(&process->runtime_sleepers, call, link);
+	call_answer(call, 0);
+}
+
+static bool sleeps(const struct process *process)
+{
+	return !rule_broken(process->world, process->runtime_state == KFDABI_RUNTIME_DISABLED
+						    ? RULE_runtime_disable_sleeps
+						    : RULE_runtime_enable_sleeps);
+}
+
+/* Notifies the debugger and waits for its answer without the process's mutex. */
+static void tell_and_sleep(struct bounce *bounce)
+{
+	struct process *process = bounce->process;
+	struct call *call = bounce->call;
+
+	queues_wake_destroyers(process, UINT64_MAX, RULE_runtime_disable_wakes_destroy);
+	debug_raise(process, NULL, RUNTIME_MASK);
+	if (process->dead || !sleeps(process))
+		return;
+	bounce->call = NULL;
+	if (sleep_for_post(process, call) != CALL_PENDING)
+		call_answer(call, 0);
+}
+
+static int enable(struct call *call, struct kfdabi_runtime_enable *a)
+{
+	struct process *process = call->process;
+	const struct world *world = call->world;
+	struct bounce *bounce;
+
+	if (process->runtime_state != KFDABI_RUNTIME_DISABLED)
+		return rule_broken(world, RULE_runtime_enable_twice_is_ebusy) ? 0 : -EBUSY;
+	if (!TAILQ_EMPTY(&process->queues) &&
+	    !rule_broken(world, RULE_runtime_enable_after_queue_is_eexist))
+		return -EEXIST;
+	if (rule_broken(world, RULE_runtime_capabilities_untouched))
+		a->capabilities_mask = CAPABILITY_CORE_DUMP;
+	bounce = process->session ? bounce_new(process, call, tell_and_sleep) : NULL;
+	if (process->session && !bounce)
+		return -ENOMEM;
+	process->runtime_state = KFDABI_RUNTIME_ENABLED;
+	process->r_debug = a->r_debug;
+	process->ttmp_setup = !!(a->mode_mask & KFDABI_RUNTIME_MODE_TTMP_SAVE);
+	if (!bounce)
+		return 0;
+	debug_arm(process, bounce);
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}
+
+/* GPU types with trap settings per VMID reset them with a runlist update, with or without a
+ * session. */
+static int disable(struct call *call)
+{
+	struct process *process = call->process;
+	bool was_enabled = process->runtime_state == KFDABI_RUNTIME_ENABLED;
+	bool per_vmid = kfdabi_per_vmid(call->world->config.chip.gfx_target_version);
+	struct bounce *bounce = bounce_new(process, call, process->session ? tell_and_sleep : NULL);
+
+	if (!bounce)
+		return -ENOMEM;
+	if (!rule_broken(call->world, RULE_runtime_disable_ends_state))
+		process->runtime_state = KFDABI_RUNTIME_DISABLED;
+	process->r_debug = 0;
+	process->ttmp_setup = 0;
+	if (process->session) {
+		if (was_enabled)
+			debug_disarm(process, bounce);
+		bounce->again += per_vmid && bounce->nodes;
+	} else if (per_vmid) {
+		bounce->nodes = nodes_active(call->world);
+	}
+	bounce_begin(bounce);
+	return CALL_PENDING;
+}
+
+/* Returns true if a signal interrupted a sleeping call of the process, which has now been started
+ * again. */
+static bool interrupted(struct process *process)
+{
+	struct call *call;
+
+	TAILQ_FOREACH(call, &process->runtime_sleepers, link)
+	{
+		if (call_alive(call))
+			continue;
+		TAILQ_REMOVE(&process->runtime_sleepers, call, link);
+		call_drop(call);
+		return true;
+	}
+	return false;
+}
+
+int ioctl_runtime_enable(struct call *call)
+{
+	struct kfdabi_runtime_enable *a = (void *)call->data;
+	struct process *process = call->process;
+
+	if (interrupted(process)) {
+		if (!process->session &&
+		    !rule_broken(call->world, RULE_runtime_retry_without_session_is_0))
+			return 0;
+		if (rule_broken(call->world, RULE_runtime_retry_sleeps_on))
+			debug_raise(process, NULL, RUNTIME_MASK);
+		return sleep_for_post(process, call);
+	}
+	return a->mode_mask & KFDABI_RUNTIME_MODE_ENABLE ? enable(call, a) : disable(call);
+}

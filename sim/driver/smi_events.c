@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+/*
+ * SMI_EVENTS: one fd for each node, from which lines of text are read and to which a mask of wanted
+ * events is written (the driver's kfd_smi_events.c).
+ *
+ * The caller gets one end of a stream socket that does not block: reading nothing is EAGAIN,
+ * polling works, and a line is not torn. Masks are read at kfdsim's end when an event is about
+ * to be sent, which is when they matter, so the main loop has nothing to watch. What has not been
+ * read yet is counted, and what would not fit into the driver's buffer is dropped as in the driver.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <linux/sockios.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/driver/files.h"
+
+#define FIFO_BYTES_6_12 1024u
+#define FIFO_BYTES 8192u
+#define LINES_MAX 2048u /* no line is shorter than 4 bytes */
+#define ALL_PROCESSES (1ull << 63)
+
+/* One line in the socket. */
+struct line {
+	uint32_t bytes;
+	uint32_t held; /* bytes of the socket's buffer, as counted by the kernel */
+};
+
+struct smi_client {
+	LIST_ENTRY(smi_client) link;
+	int fd;
+	uint32_t node;
+	pid_t pid;
+	bool admin;
+	uint64_t events;
+	uint32_t bytes, held; /* of all lines */
+	uint32_t first, n_lines;
+	struct line lines[LINES_MAX];
+};
+
+static void client_free(struct smi_client *client)
+{
+	LIST_REMOVE(client, link);
+	close(client->fd);
+	free(client);
+}
+
+/* Reads the masks that were written; the last one counts. Returns false if the other end is
+ * closed. */
+static bool take_masks(struct smi_client *client)
+{
+	uint64_t mask;
+	ssize_t n;
+
+	while ((n = recv(client->fd, &mask, sizeof mask, MSG_DONTWAIT)) > 0)
+		if (n == sizeof mask)
+			client->events = mask;
+	return n < 0 && errno == EAGAIN;
+}
+
+/* Drops the records of lines that have been read. */
+static void forget_read(struct smi_client *client)
+{
+	int held = 0;
+
+	if (ioctl(client->fd, SIOCOUTQ, &held) || held < 0)
+		return;
+	while (client->n_lines && client->held > (uint32_t)held) {
+		const struct line *line = &client->lines[client->first];
+
+		client->bytes -= line->bytes;
+		client->held -= line->held;
+		client->first = (client->first + 1) % LINES_MAX;
+		client->n_lines--;
+	}
+}
+
+/* Sends a line, or drops it if it would not fit into the driver's buffer. */
+static void put_line(struct smi_client *client, const char *text, uint32_t bytes, uint32_t room)
+{
+	int held = 0;
+
+	forget_read(client);
+	if (client->bytes + bytes > room || client->n_lines == LINES_MAX)
+		return;
+	if (send(client->fd, text, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)bytes ||
+	    ioctl(client->fd, SIOCOUTQ, &held))
+		return;
+	client->lines[(client->first + client->n_lines++) % LINES_MAX] =
+		(struct line){bytes, (uint32_t)held - client->held};
+	client->bytes += bytes;
+	client->held = (uint32_t)held;
+}
+
+/* Returns true if the client is allowed to see an event of @pid. Events of other processes are for
+ * administrators, and in Linux 6.12 only if the mask requests them. */
+static bool may_see(const struct world *world, const struct smi_client *client, pid_t pid)
+{
+	if (!pid || client->pid == pid || rule_broken(world, RULE_smi_others_need_admin))
+		return true;
+	return client->admin && (linux_7(world) || client->events & ALL_PROCESSES);
+}
+
+static uint32_t fifo_bytes(const struct world *world)
+{
+	bool small = !linux_7(world);
+
+	if (rule_broken(world, RULE_smi_buffer_holds_1024_bytes) ||
+	    rule_broken(world, RULE_smi_buffer_holds_more_than_1024_bytes))
+		small = !small;
+	return small ? FIFO_BYTES_6_12 : FIFO_BYTES;
+}
+
+/* Sends one line to all clients that have selected it. @pid: the process that it concerns; 0: all
+ * processes. */
+static void __attribute__((format(printf, 5, 6)))
+event(struct world *world, uint32_t node, pid_t pid, enum kfdabi_smi_event number,
+      const char *format, ...)
+{
+	uint32_t room = fifo_bytes(world);
+	struct smi_client *client, *next;
+	char text[160];
+	va_list args;
+	int n;
+
+	if (LIST_EMPTY(&world->smi_clients))
+		return;
+	n = snprintf(text, sizeof text, "%x ", (unsigned)number);
+	va_start(args, format);
+	n += vsnprintf(text + n, sizeof text - (size_t)n, format, args);
+	va_end(args);
+	for (client = LIST_FIRST(&world->smi_clients); client; client = next) {
+		next = LIST_NEXT(client, link);
+		if (!take_masks(client)) {
+			client_free(client);
+			continue;
+		}
+		if (client->node == node && may_see(world, client, pid) &&
+		    (client->events >> (number - 1) & 1 ||
+		     rule_broken(world, RULE_smi_mask_selects)))
+			put_line(client, text, (uint32_t)n, room);
+		world->woken++;
+	}
+}
+
+/* Later releases report the pid in the process's own namespace. */
+static pid_t told_pid(const struct process *process)
+{
+	return linux_7(process->world) ? process->ns_pid[process->ns_levels - 1]
+				       : process->record->pid;
+}
+
+void smi_queue_eviction(struct process *process, uint32_t node, uint32_t trigger)
+{
+	event(process->world, node, process->record->pid, KFDABI_SMI_QUEUE_EVICTION,
+	      "%" PRIu64 " -%d %x %u\n", boot_clock_ns(process->world), told_pid(process),
+	      process->world->nodes[node].gpu_id, trigger);
+}
+
+void smi_queue_restore(struct process *process, uint32_t node, bool rescheduled)
+{
+	event(process->world, node, process->record->pid, KFDABI_SMI_QUEUE_RESTORE,
+	      "%" PRIu64 " -%d %x %c\n", boot_clock_ns(process->world), told_pid(process),
+	      process->world->nodes[node].gpu_id, rescheduled ? 'R' : '0');
+}
+
+void smi_vm_fault(struct process *process, uint32_t node)
+{
+	pid_t pid = process->record->pid;
+	unsigned told = (unsigned)pid;
+
+	if (rule_broken(process->world, RULE_smi_vmfault_names_the_process))
+		told = process->pasid;
+	event(process->world, node, linux_7(process->world) ? pid : 0, KFDABI_SMI_VMFAULT,
+	      "%x:%s\n", told, process->record->comm);
+}
+
+void smi_process(struct process *process, uint32_t node, bool start)
+{
+	bool told = linux_7(process->world);
+
+	if (rule_broken(process->world, RULE_smi_process_start_at_acquire_vm) ||
+	    rule_broken(process->world, RULE_smi_process_start_is_not_told))
+		told = !told;
+	if (told)
+		event(process->world, node, process->record->pid,
+		      start ? KFDABI_SMI_PROCESS_START : KFDABI_SMI_PROCESS_END, "%x %s\n",
+		      (unsigned)process->record->pid, process->record->comm);
+}
+
+void smi_process_end(struct process *process)
+{
+	for (uint32_t i = 0; i < process->world->nodes_n; i++)
+		if (process->vm[i].file)
+			smi_process(process, i,
+				    rule_broken(process->world, RULE_smi_process_end_at_exit));
+}
+
+void smi_gpu_reset(struct world *world, uint32_t node, bool done, const char *cause)
+{
+	if (!done)
+		world->nodes[node].resets++;
+	event(world, node, 0, done ? KFDABI_SMI_GPU_POST_RESET : KFDABI_SMI_GPU_PRE_RESET,
+	      "%x %s\n", world->nodes[node].resets, cause);
+}
+
+int ioctl_smi_events(struct call *call)
+{
+	struct kfd_ioctl_smi_events_args *a = (void *)call->data;
+	struct world *world = call->world;
+	int node = node_index(world, a->gpuid), ends[2], most = 1 << 20, fd;
+	struct smi_client *client;
+
+	smi_sweep(world);
+	if (node < 0 && rule_broken(world, RULE_smi_unknown_gpu_is_einval))
+		node = 0;
+	if (node < 0)
+		return -EINVAL;
+	client = calloc(1, sizeof *client);
+	if (!client)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends)) {
+		free(client);
+		return -errno;
+	}
+	if (rule_broken(world, RULE_smi_reading_nothing_is_eagain))
+		shutdown(ends[0], SHUT_WR);
+	setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &most, sizeof most);
+	client->fd = ends[0];
+	client->node = (uint32_t)node;
+	client->pid = call->process->record->pid;
+	client->admin = caller_capable(call, 1ull << CAP_SYS_ADMIN);
+	LIST_INSERT_HEAD(&world->smi_clients, client, link);
+	fd = call_add_fd(call, ends[1], 0);
+	close(ends[1]);
+	if (fd < 0) {
+		client_free(client);
+		return fd;
+	}
+	a->anon_fd = (uint32_t)fd;
+	return 0;
+}
+
+void smi_sweep(struct world *world)
+{
+	struct smi_client *client, *next;
+
+	for (client = LIST_FIRST(&world->smi_clients); client; client = next) {
+		next = LIST_NEXT(client, link);
+		if (!take_masks(client))
+			client_free(client);
+	}
+}
+
+void smi_stop(struct world *world)
+{
+	while (!LIST_EMPTY(&world->smi_clients))
+		client_free(LIST_FIRST(&world->smi_clients));
+}

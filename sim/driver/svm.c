@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Shared virtual memory: attributes of ranges of the process's own memory (kfd_svm.c of Linux
+ * 6.12). Nothing migrates here: a range that a GPU is allowed to access is read and written in
+ * place.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/host/sim_priv.h"
+
+#define DEFAULT_GRANULARITY 9u /* log2 of pages: 2 MiB */
+#define GRANULARITY_MAX 0x3fu
+
+struct svm_range {
+	uint64_t start, end;
+	uint32_t preferred, prefetch, flags, granularity;
+	uint64_t access, in_place; /* masks of nodes */
+};
+
+struct svm {
+	size_t n, cap;
+	struct svm_range ranges[]; /* sorted by start, disjoint */
+};
+
+/* Returns a range with the driver's default attributes. */
+static struct svm_range fresh(uint64_t start, uint64_t end)
+{
+	return (struct svm_range){
+		.start = start,
+		.end = end,
+		.preferred = KFD_IOCTL_SVM_LOCATION_UNDEFINED,
+		.prefetch = KFD_IOCTL_SVM_LOCATION_UNDEFINED,
+		.flags = KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT,
+		.granularity = DEFAULT_GRANULARITY,
+	};
+}
+
+/* Returns the index of the first range that ends after the address. */
+static size_t after(const struct svm *svm, uint64_t address)
+{
+	size_t i = 0;
+
+	while (svm && i < svm->n && svm->ranges[i].end <= address)
+		i++;
+	return i;
+}
+
+static int insert(struct process *process, size_t at, const struct svm_range *range)
+{
+	struct svm *svm = process->svm;
+
+	if (!svm || svm->n == svm->cap) {
+		size_t cap = svm ? 2 * svm->cap : 16;
+		struct svm *more = realloc(svm, sizeof *svm + cap * sizeof *range);
+
+		if (!more)
+			return -ENOMEM;
+		if (!svm)
+			more->n = 0;
+		more->cap = cap;
+		process->svm = svm = more;
+	}
+	memmove(&svm->ranges[at + 1], &svm->ranges[at], (svm->n - at) * sizeof *range);
+	svm->ranges[at] = *range;
+	svm->n++;
+	return 0;
+}
+
+/* Splits the range that contains the address, so that a range begins there. */
+static int split(struct process *process, uint64_t address)
+{
+	size_t i = after(process->svm, address);
+	struct svm_range rest;
+
+	if (!process->svm || i >= process->svm->n || process->svm->ranges[i].start >= address)
+		return 0;
+	rest = process->svm->ranges[i];
+	rest.start = address;
+	process->svm->ranges[i].end = address;
+	return insert(process, i + 1, &rest);
+}
+
+/* Creates ranges for all pages of [start, end) that are in none, with the default attributes. */
+static int fill(struct process *process, uint64_t start, uint64_t end)
+{
+	int r = split(process, start);
+
+	if (!r)
+		r = split(process, end);
+	while (!r && start < end) {
+		size_t i = after(process->svm, start);
+		const struct svm_range *next =
+			process->svm && i < process->svm->n ? &process->svm->ranges[i] : NULL;
+		uint64_t to = next && next->start < end ? next->start : end;
+
+		if (next && next->start <= start) {
+			start = next->end;
+		} else {
+			struct svm_range new = fresh(start, to);
+
+			r = insert(process, i, &new);
+			start = to;
+		}
+	}
+	return r;
+}
+
+/* Returns true if every byte is in a mapping of the process that belongs to no device and can be
+ * accessed. */
+static bool is_memory(const struct process *process, uint64_t start, uint64_t end)
+{
+	char path[40], line[512], may[5];
+	FILE *maps;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", process->pid);
+	maps = fopen(path, "re");
+	while (maps && start < end && fgets(line, sizeof line, maps)) {
+		uint64_t from, to;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, may) != 3 ||
+		    to <= start)
+			continue;
+		if (from > start || !strncmp(may, "---", 3) || strstr(line, "/dev/dri/") ||
+		    strstr(line, "/dev/kfd"))
+			break;
+		start = to;
+	}
+	if (maps)
+		fclose(maps);
+	return start >= end;
+}
+
+/* Returns -EADDRINUSE if a buffer is mapped there, else 0. */
+static int no_buffer(const struct process *process, uint64_t start, uint64_t end)
+{
+	const struct world *world = process->world;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++) {
+		const struct space *space =
+			process->vm[i].file ? drm_file_space(process->vm[i].file) : NULL;
+
+		if (space && space_touches(space, start, end))
+			return -EADDRINUSE;
+	}
+	return 0;
+}
+
+/* Checks the attributes of a call. Returns 0 or -EINVAL. */
+static int check(const struct call *call, const struct kfd_ioctl_svm_args *a)
+{
+	for (uint32_t i = 0; i < a->nattr; i++) {
+		uint32_t value = a->attrs[i].value;
+		bool gpu = false;
+
+		switch (a->attrs[i].type) {
+		case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
+			gpu = value != KFD_IOCTL_SVM_LOCATION_SYSMEM &&
+			      value != KFD_IOCTL_SVM_LOCATION_UNDEFINED;
+			break;
+		case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC:
+			gpu = value != KFD_IOCTL_SVM_LOCATION_SYSMEM;
+			break;
+		case KFD_IOCTL_SVM_ATTR_ACCESS:
+		case KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE:
+		case KFD_IOCTL_SVM_ATTR_NO_ACCESS:
+			gpu = true;
+			break;
+		case KFD_IOCTL_SVM_ATTR_SET_FLAGS:
+		case KFD_IOCTL_SVM_ATTR_CLR_FLAGS:
+		case KFD_IOCTL_SVM_ATTR_GRANULARITY:
+			break;
+		default:
+			if (rule_broken(call->world, RULE_svm_unknown_attribute_is_einval))
+				break;
+			return -EINVAL;
+		}
+		if (gpu && node_index(call->world, value) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* Changes a range by one attribute, which check() has accepted. */
+static void apply(const struct world *world, struct svm_range *range,
+		  const struct kfd_ioctl_svm_attribute *attr)
+{
+	uint64_t bit = 0;
+
+	switch (attr->type) {
+	case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
+		range->preferred = attr->value;
+		break;
+	case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC:
+		range->prefetch = attr->value;
+		break;
+	case KFD_IOCTL_SVM_ATTR_ACCESS:
+	case KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE:
+	case KFD_IOCTL_SVM_ATTR_NO_ACCESS:
+		bit = 1ull << node_index(world, attr->value);
+		range->access &= ~bit;
+		range->in_place &= ~bit;
+		if (attr->type == KFD_IOCTL_SVM_ATTR_ACCESS)
+			range->access |= bit;
+		else if (attr->type == KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE)
+			range->in_place |= bit;
+		break;
+	case KFD_IOCTL_SVM_ATTR_SET_FLAGS:
+		range->flags |= attr->value;
+		break;
+	case KFD_IOCTL_SVM_ATTR_CLR_FLAGS:
+		range->flags &= ~attr->value;
+		break;
+	case KFD_IOCTL_SVM_ATTR_GRANULARITY:
+		range->granularity = attr->value < GRANULARITY_MAX ? attr->value : GRANULARITY_MAX;
+		break;
+	}
+}
+
+static bool any_vm(const struct process *process)
+{
+	for (uint32_t i = 0; i < process->world->nodes_n; i++)
+		if (process->vm[i].file)
+			return true;
+	return false;
+}
+
+/* SVM_OP_SET_ATTR. Returns 0; -EINVAL: bad attribute, or no ACQUIRE_VM; -EOVERFLOW; -EFAULT: no
+ * memory there; -EADDRINUSE: a buffer is mapped there; -ENOMEM. */
+static int set(struct call *call, const struct kfd_ioctl_svm_args *a)
+{
+	struct process *process = call->process;
+	uint64_t end = a->start_addr + a->size;
+	int r = check(call, a);
+
+	if (r)
+		return r;
+	if (!any_vm(process))
+		return -EINVAL;
+	if (end < a->start_addr)
+		return -EOVERFLOW;
+	if (!is_memory(call->process, a->start_addr, end) &&
+	    !rule_broken(call->world, RULE_svm_without_memory_is_efault))
+		return -EFAULT;
+	r = no_buffer(process, a->start_addr, end);
+	if (!r && !rule_broken(call->world, RULE_svm_attributes_persist))
+		r = fill(process, a->start_addr, end);
+	if (r)
+		return r;
+	for (size_t i = after(process->svm, a->start_addr);
+	     process->svm && i < process->svm->n && process->svm->ranges[i].start < end; i++)
+		for (uint32_t k = 0; k < a->nattr; k++)
+			apply(call->world, &process->svm->ranges[i], &a->attrs[k]);
+	return 0;
+}
+
+/* Merges the attributes of one more range: equal ones stay, different locations become
+ * undefined. */
+static void merge(struct svm_range *all, const struct svm_range *range, bool first)
+{
+	if (first) {
+		*all = *range;
+		return;
+	}
+	if (all->preferred != range->preferred)
+		all->preferred = KFD_IOCTL_SVM_LOCATION_UNDEFINED;
+	if (all->prefetch != range->prefetch)
+		all->prefetch = KFD_IOCTL_SVM_LOCATION_UNDEFINED;
+	all->access &= range->access;
+	all->in_place &= range->in_place;
+	if (range->granularity < all->granularity)
+		all->granularity = range->granularity;
+}
+
+/* Fills in one attribute of a call from the merged attributes. Returns 0 or -EINVAL. */
+static int answer(const struct world *world, const struct svm_range *all, uint32_t flags_or,
+		  struct kfd_ioctl_svm_attribute *attr)
+{
+	int node;
+
+	switch (attr->type) {
+	case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
+		attr->value = all->preferred;
+		return 0;
+	case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC:
+		attr->value = all->prefetch;
+		return 0;
+	case KFD_IOCTL_SVM_ATTR_ACCESS:
+		node = node_index(world, attr->value);
+		if (node < 0)
+			return -EINVAL;
+		attr->type = all->access >> node & 1	 ? KFD_IOCTL_SVM_ATTR_ACCESS
+			     : all->in_place >> node & 1 ? KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE
+							 : KFD_IOCTL_SVM_ATTR_NO_ACCESS;
+		return 0;
+	case KFD_IOCTL_SVM_ATTR_SET_FLAGS:
+		attr->value = all->flags;
+		return 0;
+	case KFD_IOCTL_SVM_ATTR_CLR_FLAGS:
+		attr->value = ~flags_or;
+		return 0;
+	case KFD_IOCTL_SVM_ATTR_GRANULARITY:
+		attr->value = all->granularity;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* SVM_OP_GET_ATTR: the attributes that all ranges have in common. Returns 0, -EFAULT or -EINVAL. */
+static int get(struct call *call, struct kfd_ioctl_svm_args *a)
+{
+	const struct process *process = call->process;
+	uint64_t end = a->start_addr + a->size;
+	struct svm_range all = fresh(a->start_addr, end);
+	uint32_t flags_and = all.flags, flags_or = all.flags;
+	bool first = true;
+	int r = 0;
+
+	if (!is_memory(call->process, a->start_addr, end))
+		return -EFAULT;
+	if (process->xnack > 0)
+		all.access = UINT64_MAX;
+	for (size_t i = after(process->svm, a->start_addr);
+	     process->svm && i < process->svm->n && process->svm->ranges[i].start < end; i++) {
+		const struct svm_range *range = &process->svm->ranges[i];
+
+		flags_and = first ? range->flags : flags_and & range->flags;
+		flags_or = first ? range->flags : flags_or | range->flags;
+		merge(&all, range, first);
+		first = false;
+	}
+	all.flags = flags_and;
+	for (uint32_t i = 0; i < a->nattr && !r; i++)
+		r = answer(call->world, &all, flags_or, &a->attrs[i]);
+	return r;
+}
+
+/* Removes [start, end) from the ranges. */
+static void forget(struct process *process, uint64_t start, uint64_t end)
+{
+	struct svm *svm = process->svm;
+	size_t i = after(svm, start);
+
+	if (i >= svm->n || svm->ranges[i].start >= end || split(process, start) ||
+	    split(process, end))
+		return;
+	svm = process->svm; /* split() may have moved it */
+	for (i = after(svm, start); i < svm->n && svm->ranges[i].start < end; svm->n--)
+		memmove(&svm->ranges[i], &svm->ranges[i + 1],
+			(svm->n - i - 1) * sizeof svm->ranges[0]);
+}
+
+void svm_look(struct process *process)
+{
+	uint64_t from, to, end = 0;
+	char path[40], line[512];
+	FILE *maps;
+
+	if (!process->svm || !process->svm->n ||
+	    rule_broken(process->world, RULE_svm_attributes_end_with_the_memory))
+		return;
+	snprintf(path, sizeof path, "/proc/%d/maps", process->pid);
+	maps = fopen(path, "re");
+	while (maps && fgets(line, sizeof line, maps))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2) {
+			forget(process, end, from);
+			end = to;
+		}
+	if (!maps)
+		return;
+	if (end)
+		forget(process, end, UINT64_MAX);
+	fclose(maps);
+}
+
+int ioctl_svm(struct call *call)
+{
+	struct kfd_ioctl_svm_args *a = (void *)call->data;
+
+	if (call->user_size < sizeof *a + (uint64_t)a->nattr * sizeof a->attrs[0])
+		return -EINVAL;
+	if ((a->start_addr | a->size) % PAGE_BYTES &&
+	    !rule_broken(call->world, RULE_svm_in_whole_pages_only))
+		return -EINVAL;
+	if (!a->start_addr || !a->size)
+		return -EINVAL;
+	if (a->op == KFD_IOCTL_SVM_OP_SET_ATTR)
+		return set(call, a);
+	return a->op == KFD_IOCTL_SVM_OP_GET_ATTR ? get(call, a) : -EINVAL;
+}
+
+/* SET_XNACK_MODE (retry faults). Of the simulated GPU types only 9.4.2 and later can choose it per
+ * process. */
+int ioctl_set_xnack_mode(struct call *call)
+{
+	struct kfd_ioctl_set_xnack_mode_args *a = (void *)call->data;
+	struct process *process = call->process;
+	uint32_t chip = call->world->config.chip.gfx_target_version;
+
+	if (a->xnack_enabled < 0) {
+		a->xnack_enabled = process->xnack;
+		return 0;
+	}
+	if (!TAILQ_EMPTY(&process->queues) &&
+	    !rule_broken(call->world, RULE_xnack_mode_with_queues_is_ebusy))
+		return -EBUSY;
+	if (a->xnack_enabled && !(chip >= 90010 && chip < 100000))
+		return -EPERM;
+	process->xnack = a->xnack_enabled;
+	return 0;
+}
+
+/*
+ * The driver is notified when a range's memory is unmapped, and forgets the range. Here that is
+ * detected when the addresses are needed for something else. By then they may be reserved (mapped
+ * without any access), as runtimes do before they allocate there.
+ */
+static void forget_unmapped(struct process *process, uint64_t start, uint64_t end)
+{
+	struct svm *svm = process->svm;
+	size_t i = after(svm, start);
+
+	if (!svm || i >= svm->n || svm->ranges[i].start >= end || split(process, start) ||
+	    split(process, end))
+		return;
+	svm = process->svm; /* split() may have moved it */
+	i = after(svm, start);
+	while (i < svm->n && svm->ranges[i].start < end) {
+		if (is_memory(process, svm->ranges[i].start, svm->ranges[i].end)) {
+			i++;
+			continue;
+		}
+		svm->n--;
+		memmove(&svm->ranges[i], &svm->ranges[i + 1], (svm->n - i) * sizeof svm->ranges[0]);
+	}
+}
+
+bool svm_overlaps(struct process *process, const struct kfd_ioctl_alloc_memory_of_gpu_args *a)
+{
+	bool user = a->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR;
+	const struct svm *svm;
+	size_t i, k;
+
+	if (!process->svm)
+		return false;
+	forget_unmapped(process, a->va_addr, a->va_addr + a->size);
+	if (user)
+		forget_unmapped(process, a->mmap_offset, a->mmap_offset + a->size);
+	svm = process->svm;
+	i = after(svm, a->va_addr);
+	k = after(svm, a->mmap_offset);
+	if (!(!a->va_addr && a->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) && i < svm->n &&
+	    svm->ranges[i].start < a->va_addr + a->size)
+		return true;
+	return user && k < svm->n && svm->ranges[k].start < a->mmap_offset + a->size;
+}
+
+bool svm_covers(const struct process *process, uint32_t node, uint64_t va, uint64_t size)
+{
+	uint64_t at = va, end = va + size;
+
+	for (size_t i = after(process->svm, va); process->svm && at < end && i < process->svm->n;
+	     i++) {
+		const struct svm_range *range = &process->svm->ranges[i];
+		uint64_t may = range->access | range->in_place;
+
+		if (range->start > at)
+			return false;
+		if (!process->xnack && node != NODE_ANY && !(may >> node & 1))
+			return false;
+		at = range->end;
+	}
+	return at >= end;
+}
+
+void svm_release(struct process *process)
+{
+	free(process->svm);
+	process->svm = NULL;
+}

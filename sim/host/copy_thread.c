@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+/* Copies in pieces, in turn, by a thread that releases the lock when another thread waits
+ * (move.h). */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "sim/host/sim_priv.h"
+
+#define PIECE 65536u   /* bytes between two readings of the clock */
+#define ROW_WORK 4096u /* cost of a row in bytes, in addition to its own bytes */
+/* longest turn of the copy thread */
+#define SLICE_NS 1000000u
+#define SHARE 4u       /* copies that are made at once get one part in so many of the time */
+#define TINY 4096u     /* bytes; copied at once in any case */
+#define HELD_MAX 4096u /* limit of events that are held back for one queue */
+#define HELD_EACH 3u   /* of them for each packet: STARTED, WAITING, RETIRED */
+
+/* Limit of one turn. */
+struct budget {
+	uint64_t until_ns, work;
+	bool yields; /* also ends when another thread waits for the lock */
+	bool spent;
+};
+
+static bool ended(const struct move *move)
+{
+	return move->slice == move->slices || !move->bytes || !move->rows;
+}
+
+/* Copies the next bytes, at most to the end of the row. Returns their number, or -EFAULT. */
+static int64_t move_piece(const struct process *process, struct move *move)
+{
+	uint64_t n = move->bytes - move->at, most = PIECE;
+	uint64_t dst = move->dst + move->slice * move->dst_slice + move->row * move->dst_pitch;
+	uint64_t src = move->src + move->slice * move->src_slice + move->row * move->src_pitch;
+	int r;
+
+	if (move->pattern_bytes)
+		most -= most % move->pattern_bytes;
+	if (n > most)
+		n = most;
+	if (move->pattern_bytes)
+		r = access_fill(process, dst + move->at, n, move->pattern, move->pattern_bytes,
+				&move->fault);
+	else
+		r = access_copy(process, dst + move->at, src + move->at, n, &move->fault);
+	if (r)
+		return r;
+	move->at += n;
+	if (move->at < move->bytes)
+		return (int64_t)n;
+	move->at = 0;
+	if (++move->row < move->rows)
+		return (int64_t)n;
+	move->row = 0;
+	move->slice++;
+	return (int64_t)n;
+}
+
+static void spend(const struct world *world, struct budget *budget, uint64_t work)
+{
+	budget->work += work;
+	if (budget->work < PIECE)
+		return;
+	budget->work = 0;
+	budget->spent = (budget->yields && __atomic_load_n(&world->wanted, __ATOMIC_RELAXED)) ||
+			clock_ns() >= budget->until_ns;
+}
+
+/* Returns 0: all is copied; 1: the budget is spent; -EFAULT. */
+static int move_slice(struct queue *queue, struct budget *budget)
+{
+	struct process *process = queue->process;
+	struct move *move = &queue->moving.move;
+
+	process->acting = queue->node;
+	while (!ended(move)) {
+		int64_t n;
+
+		if (budget->spent)
+			return 1;
+		n = move_piece(process, move);
+		if (n < 0)
+			return (int)n;
+		spend(process->world, budget, (uint64_t)n + ROW_WORK);
+	}
+	return 0;
+}
+
+static bool tiny(const struct move *move)
+{
+	return move->rows == 1 && move->slices == 1 && move->bytes <= TINY;
+}
+
+/* Copies as much as is allowed at once; returns as move_slice(). The calling thread may have
+ * real-time priority, so SHARE times as long as this takes has to pass before it may copy again.
+ * Credit for one slice is given in advance. */
+static int move_at_once(struct queue *queue)
+{
+	const uint64_t advance = SHARE * SLICE_NS;
+	struct world *world = queue->process->world;
+	struct budget budget = {.until_ns = UINT64_MAX};
+	uint64_t begin, owed;
+	int r;
+
+	if (world->time || tiny(&queue->moving.move))
+		return move_slice(queue, &budget);
+	begin = clock_ns();
+	if (world->move_paid_ns < begin)
+		world->move_paid_ns = begin;
+	owed = world->move_paid_ns - begin;
+	if (owed >= advance)
+		return 1;
+	budget.until_ns = begin + (advance - owed) / SHARE;
+	r = move_slice(queue, &budget);
+	world->move_paid_ns += SHARE * (clock_ns() - begin);
+	return r;
+}
+
+int move_begin(struct queue *queue)
+{
+	struct world *world = queue->process->world;
+	struct moving *moving = &queue->moving;
+	int r = move_at_once(queue);
+
+	if (!r)
+		return 0;
+	if (r > 0 && !moving->held) {
+		moving->held = malloc(HELD_MAX * sizeof *moving->held);
+		if (!moving->held) {
+			queue_halt(queue, "out of memory for a large copy");
+			world->fault_va = moving->move.dst;
+			r = -ENOMEM;
+		}
+	}
+	if (r < 0) {
+		drive_fault(queue);
+		return 1;
+	}
+	moving->under_way = true;
+	TAILQ_INSERT_TAIL(&world->moves, queue, mover);
+	pthread_cond_signal(&world->move_begun);
+	return 1;
+}
+
+/* Only workgroup events can exceed the room. The others number at most HELD_EACH times QUEUE_AHEAD,
+ * because a packet that is not complete keeps its place in queue->ahead. */
+bool move_hold(struct queue *queue, const struct gpu_event *event)
+{
+	struct moving *moving = &queue->moving;
+
+	if (event->type == GPU_EVENT_WORKGROUPS &&
+	    moving->n_held >= HELD_MAX - HELD_EACH * QUEUE_AHEAD)
+		return false;
+	moving->held[moving->n_held++] = *event;
+	return true;
+}
+
+struct queue *move_next_over(struct world *world)
+{
+	struct queue *queue = TAILQ_FIRST(&world->moved);
+
+	if (!queue)
+		return NULL;
+	TAILQ_REMOVE(&world->moved, queue, mover);
+	queue->moving.under_way = queue->moving.over = false;
+	return queue;
+}
+
+void move_drop(struct queue *queue)
+{
+	struct world *world = queue->process->world;
+
+	if (queue->moving.over)
+		TAILQ_REMOVE(&world->moved, queue, mover);
+	else if (queue->moving.under_way)
+		TAILQ_REMOVE(&world->moves, queue, mover);
+	free(queue->moving.held);
+}
+
+/* Copies one slice of the first queue. Returns true if its copy is over. */
+static bool next_slice(struct world *world)
+{
+	struct queue *queue = TAILQ_FIRST(&world->moves);
+	struct budget budget = {.until_ns = clock_ns() + SLICE_NS, .yields = true};
+	int r = 0;
+
+	TAILQ_REMOVE(&world->moves, queue, mover);
+	if (!queue->process->dead && !queue->stopped)
+		r = move_slice(queue, &budget);
+	if (r > 0) {
+		TAILQ_INSERT_TAIL(&world->moves, queue, mover);
+		return false;
+	}
+	if (r < 0)
+		drive_fault(queue);
+	queue->moving.over = true;
+	TAILQ_INSERT_TAIL(&world->moved, queue, mover);
+	return true;
+}
+
+/* The copy thread. When it releases the lock, priority inheritance passes the lock to the thread
+ * that has waited for it longest. */
+static void *move_all(void *arg)
+{
+	struct world *world = arg;
+	const uint64_t one = 1;
+
+	pthread_mutex_lock(&world->lock);
+	while (!world->moves_stop) {
+		bool over;
+
+		if (TAILQ_EMPTY(&world->moves)) {
+			pthread_cond_wait(&world->move_begun, &world->lock);
+			continue;
+		}
+		over = next_slice(world);
+		pthread_mutex_unlock(&world->lock);
+		if (over && write(world->wake_fd, &one, sizeof one) < 0)
+			over = false; /* the eventfd is readable already */
+		pthread_mutex_lock(&world->lock);
+	}
+	pthread_mutex_unlock(&world->lock);
+	return NULL;
+}
+
+int moves_start(struct world *world)
+{
+	return -pthread_create(&world->mover, NULL, move_all, world);
+}
+
+void moves_stop(struct world *world)
+{
+	pthread_mutex_lock(&world->lock);
+	world->moves_stop = true;
+	pthread_cond_signal(&world->move_begun);
+	pthread_mutex_unlock(&world->lock);
+	pthread_join(world->mover, NULL);
+}

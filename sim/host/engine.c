@@ -1,0 +1,737 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The GPU side of the main loop: scans the doorbells, advances the GPU model to the clock, carries
+ * out what its events mean, and passes it new packets.
+ *
+ * The order matters for time stamps: doorbells are read before the clock, and the packets that they
+ * announce are submitted at that time, so that nothing starts before the CPU rang the doorbell.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "sim/driver/files.h"
+#include "sim/host/time_slots.h"
+
+#define CHECK_NS 50000000u /* interval of the checks for an exec that no ioctl shows */
+#define TURN_NS 20000000u  /* host time per iteration to catch up after the machine was stalled */
+/* the same while world->behind */
+#define TURN_BEHIND_NS 5000000u
+#define REST_NS 200000u	  /* pause while behind, for threads that wait for the lock */
+#define CHUNKS 16u	  /* limit of one iteration; the host's clock is read after each */
+#define CHUNK_NS 100000u  /* shortest chunk; model time */
+#define IDLE_SHARE 10000  /* polling interval: time without doorbells / IDLE_SHARE */
+#define ASLEEP_SHARE 1000 /* the same after ASLEEP_NS without doorbells */
+#define ASLEEP_NS 2000000000u
+#define FAR_NS (30 * 86400 * 1000000000ull)
+#define MODEL_FAR (1ull << 62) /* later than any run ends */
+/* limit of steps in drive_until() before the tasks are checked again */
+#define STEPS 10000u
+#define STEP_NS 10000u /* longest step of a GPU after its first event; model time */
+
+/* For --break: returns true if at least as many compute queues as there are slots come before this
+ * one. */
+static bool beyond_the_slots(const struct queue *queue)
+{
+	const struct world *world = queue->process->world;
+	const struct queue *other;
+	uint32_t before = 0;
+
+	if (!rule_broken(world, RULE_oversubscribed_queues_all_run))
+		return false;
+	TAILQ_FOREACH(other, &queue->process->queues, link)
+	before +=
+		other->node == queue->node && other->id < queue->id && is_compute_type(other->type);
+	return before >= world->config.chip.cp_queues;
+}
+
+void drive_fetch(struct queue *queue)
+{
+	queue->process->acting = queue->node;
+	if (!queue->ring || !queue->ring_bytes || beyond_the_slots(queue))
+		return;
+	queue->hw_ring = queue->ring;
+	queue->hw_ring_bytes = queue->ring_bytes;
+	if (is_aql(queue))
+		aql_fetch(queue);
+	else if (is_compute_type(queue->type))
+		pm4_fetch(queue);
+	else
+		sdma_fetch(queue);
+}
+
+void drive_fault(struct queue *queue)
+{
+	struct process *process = queue->process;
+	uint64_t va = process->world->fault_va;
+
+	if (process->dead) {
+		queue->stopped = true;
+		return;
+	}
+	if (!is_compute_type(queue->type) &&
+	    rule_broken(process->world, RULE_sdma_fault_tells_where_it_stopped))
+		va = queue->hw_ring;
+	queue_halt(queue, "memory fault of the simulated GPU %u at address 0x%llx",
+		   process->world->nodes[queue->node].gpu_id, (unsigned long long)va);
+	if (!debug_memory_violation(process, queue->node, va))
+		fault_passed_on(process, queue->node);
+	smi_vm_fault(process, queue->node);
+}
+
+int drive_submit(struct queue *queue, const struct packet *packet,
+		 const struct gpu_packet *gpu_packet)
+{
+	struct node *node = &queue->process->world->nodes[queue->node];
+	struct gpu_packet tagged = *gpu_packet;
+	int r;
+
+	tagged.tag = queue->submitted;
+	r = gpu_submit(node->gpu, (uint32_t)queue->gpu_queue, &tagged);
+	if (r)
+		return r;
+	queue->ahead[queue->submitted % QUEUE_AHEAD] = *packet;
+	if (is_aql(queue))
+		queue->ahead[queue->submitted % QUEUE_AHEAD].count =
+			(uint32_t)(packet->end - packet->at);
+	queue->record->submitted += queue->ahead[queue->submitted % QUEUE_AHEAD].count;
+	queue->submitted++;
+	queue->fetched = packet->end;
+	return 0;
+}
+
+/* SDMA and PM4 use the same codes. */
+static bool compare(uint32_t function, uint64_t value, uint64_t reference)
+{
+	switch (function) {
+	case 0:
+		return true;
+	case 1:
+		return value < reference;
+	case 2:
+		return value <= reference;
+	case 3:
+		return value == reference;
+	case 4:
+		return value != reference;
+	case 5:
+		return value >= reference;
+	default:
+		return value > reference;
+	}
+}
+
+static bool packet_ready(struct queue *queue, const struct packet *packet)
+{
+	const void *direct;
+	uint64_t value = 0;
+	size_t bytes;
+
+	queue->process->acting = queue->node;
+	if (packet->kind != PACKET_POLL)
+		return aql_ready(queue, packet);
+	bytes = packet->poll.wide ? 8 : 4;
+	direct = access_direct(queue->process, packet->poll.address, bytes);
+	if (direct)
+		value = bytes == 8 ? __atomic_load_n((const uint64_t *)direct, __ATOMIC_ACQUIRE)
+				   : __atomic_load_n((const uint32_t *)direct, __ATOMIC_ACQUIRE);
+	else if (access_read(queue->process, packet->poll.address, &value, bytes))
+		return false; /* a value that cannot be read never matches */
+	return compare(packet->poll.function, value & packet->poll.mask, packet->poll.reference);
+}
+
+static void release(struct queue *queue)
+{
+	gpu_release(queue->process->world->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue);
+}
+
+/* Releases the queues whose awaited value has come. Returns true if there was one. */
+static bool look_at_waiting(struct world *world)
+{
+	struct process *process;
+	struct queue *queue;
+	bool any = false;
+
+	if (!world->n_waiting)
+		return false;
+	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		if (!queue->waiting ||
+		    !packet_ready(queue, &queue->ahead[queue->waiting_at % QUEUE_AHEAD]))
+			continue;
+		queue->waiting = false;
+		world->n_waiting--;
+		release(queue);
+		any = true;
+	}
+	return any;
+}
+
+/* A packet waits for a value. If the value is there already the queue continues at once; otherwise
+ * the main loop polls the value (look_at_waiting()). */
+static void packet_waits(struct queue *queue, uint64_t tag)
+{
+	if (!queue->process->dead && packet_ready(queue, &queue->ahead[tag % QUEUE_AHEAD])) {
+		release(queue);
+		return;
+	}
+	queue->waiting = true;
+	queue->waiting_at = tag;
+	queue->process->world->n_waiting++;
+}
+
+/* Counts finished workgroups of kfdreplay's kernel: each adds 1 to its own cell in memory. */
+static void workgroups_ended(struct queue *queue, const struct gpu_event *event)
+{
+	const struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
+
+	if (queue->process->dead || queue->stopped)
+		return;
+	for (uint32_t i = 0; i < event->count; i++) {
+		uint64_t cell =
+			packet->spin.cells + 4ull * (event->first + (uint64_t)i * event->stride);
+
+		if (access_add32(queue->process, cell, 1)) {
+			drive_fault(queue);
+			return;
+		}
+	}
+}
+
+static void packet_started(struct queue *queue, const struct gpu_event *event)
+{
+	struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
+
+	if (queue->process->dead || queue->stopped)
+		return;
+	if (packet->kind == PACKET_PM4)
+		pm4_effect(queue, packet, model_to_wall(queue->process->world, event->t));
+	if (is_aql(queue) && queue->process->world->config.switches.rptr_at_consumption)
+		aql_consumed(queue, packet);
+}
+
+static void complete(struct queue *queue, const struct packet *packet, bool executed)
+{
+	queue->done++;
+	queue->retired = packet->end;
+	if (executed)
+		queue->record->packets += packet->count;
+	else
+		queue->record->discarded += packet->count;
+}
+
+/* Carries out the effects of a packet that has retired, and completes it. Order: results, then the
+ * ring (slot, read pointer), then the signal, so that a thread which sees one of them sees the
+ * earlier ones, too. */
+static void packet_effects(struct queue *queue, const struct gpu_event *event)
+{
+	struct world *world = queue->process->world;
+	struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
+	uint64_t end_ns = model_to_wall(world, event->t);
+
+	if (queue->process->dead || queue->stopped) {
+		complete(queue, packet, false);
+		return;
+	}
+	if (is_aql(queue)) {
+		aql_effect(queue, packet, end_ns);
+	} else if (is_compute_type(queue->type)) {
+		pm4_retired(queue, packet);
+	} else {
+		sdma_effect(queue, packet, end_ns);
+	}
+	if (queue->moving.under_way)
+		return;
+	/* A packet whose own effects stopped the queue was not completed. */
+	complete(queue, packet, !queue->stopped);
+	if (world->time)
+		time_slots_effect(world->time);
+	drive_fetch(queue);
+	look_at_waiting(world);
+}
+
+static void packet_retired(struct queue *queue, const struct gpu_event *event)
+{
+	struct world *world = queue->process->world;
+	struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
+
+	packet->start_ns = model_to_wall(world, event->start_ns);
+	if (!queue->process->dead && !queue->stopped &&
+	    (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
+	     packet->kind == PACKET_FILL || packet->kind == PACKET_BLIT ||
+	     packet->kind == PACKET_SPIN)) {
+		queue->record->dispatches++;
+		queue->record->timed_only += packet->kind == PACKET_DISPATCH;
+		report_kernel(world, packet->kernel);
+	}
+	packet_effects(queue, event);
+}
+
+/* @again: a background copy of the packet is over, and its remaining effects follow. */
+static void carry_out(struct queue *queue, const struct gpu_event *event, bool again)
+{
+	queue->process->acting = queue->node;
+	if (event->type == GPU_EVENT_STARTED)
+		packet_started(queue, event);
+	else if (event->type == GPU_EVENT_WAITING)
+		packet_waits(queue, event->tag);
+	else if (event->type == GPU_EVENT_WORKGROUPS)
+		workgroups_ended(queue, event);
+	else if (event->type == GPU_EVENT_RETIRED && again)
+		packet_effects(queue, event);
+	else if (event->type == GPU_EVENT_RETIRED)
+		packet_retired(queue, event);
+	if (queue->moving.under_way)
+		queue->moving.by = *event;
+}
+
+static void handle(struct node *node, const struct gpu_event *event)
+{
+	struct queue *queue;
+
+	if (event->type == GPU_EVENT_UNMAPPED || event->type == GPU_EVENT_MAPPED) {
+		bounce_event(node, event);
+		return;
+	}
+	queue = event->queue < node->n_by_gpu_queue ? node->by_gpu_queue[event->queue] : NULL;
+	if (!queue)
+		return;
+	if (!queue->moving.under_way)
+		carry_out(queue, event, false);
+	else if (!move_hold(queue, event))
+		workgroups_ended(queue, event);
+}
+
+/* Completes the packets whose background copy is over, and handles the events of their queues that
+ * were held back. Returns true if there was one. */
+static bool moves_end(struct world *world)
+{
+	struct queue *queue;
+	bool any = false;
+
+	while ((queue = move_next_over(world))) {
+		struct moving *moving = &queue->moving;
+		const struct gpu_event by = moving->by;
+		unsigned n = 0;
+
+		carry_out(queue, &by, true);
+		while (!moving->under_way && n < moving->n_held) {
+			const struct gpu_event event = moving->held[n++];
+
+			carry_out(queue, &event, false);
+		}
+		moving->n_held -= n;
+		memmove(moving->held, moving->held + n, moving->n_held * sizeof *moving->held);
+		any = true;
+	}
+	return any;
+}
+
+/* Raises the limit up to which packets can be fetched. It never falls, because doorbell values and
+ * write pointers only grow; the signed difference allows for a wrap. */
+static void publish(struct queue *queue, uint64_t limit)
+{
+	if ((int64_t)(limit - queue->limit_seen) > 0)
+		queue->limit_seen = limit;
+}
+
+/* An AQL doorbell contains the index of the last packet, an SDMA doorbell the end of the packets in
+ * bytes, a PM4 doorbell the end in dwords. */
+static void notice(struct queue *queue)
+{
+	uint64_t value = queue->doorbell_last;
+
+	queue->rung_due_ns = 0;
+	publish(queue, is_aql(queue) ? value + 1 : value);
+}
+
+/* Handles a new doorbell value. In virtual time it is noticed after dispatch_ns; further stores
+ * within that time are noticed together with it. */
+static void rung(struct queue *queue, uint64_t value)
+{
+	struct world *world = queue->process->world;
+	uint64_t now = clock_ns(), delay = now - queue->doorbell_seen_ns;
+
+	if (world->time)
+		delay = world->config.dispatch_ns;
+	hist_add(&world->figures.doorbell_delay, delay);
+	world->last_doorbell_ns = now;
+	queue->doorbell_last = value;
+	if (!world->time || !delay)
+		notice(queue);
+	else if (!queue->rung_due_ns)
+		queue->rung_due_ns = now + delay;
+}
+
+/* Compares every doorbell with its last value. Doorbells are memory, so a store is only noticed
+ * here. */
+static void scan_doorbells(struct world *world)
+{
+	uint64_t now = clock_ns();
+	struct process *process;
+	struct queue *queue;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		uint64_t value = __atomic_load_n(queue->doorbell, __ATOMIC_ACQUIRE);
+
+		if (value != queue->doorbell_last)
+			rung(queue, value);
+		if (queue->rung_due_ns && queue->rung_due_ns <= now)
+			notice(queue);
+		queue->doorbell_seen_ns = now;
+	}
+}
+
+/* Scans the doorbells if a packet may have rung one. Returns true if it did so. */
+static bool look_at_rung(struct world *world)
+{
+	if (!world->gpu_rang)
+		return false;
+	world->gpu_rang = false;
+	scan_doorbells(world);
+	return true;
+}
+
+static uint64_t next_doorbell(const struct world *world)
+{
+	uint64_t first = UINT64_MAX;
+	const struct process *process;
+	const struct queue *queue;
+
+	if (!world->time || !world->config.dispatch_ns)
+		return first;
+	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->rung_due_ns && queue->rung_due_ns < first)
+		first = queue->rung_due_ns;
+	return first;
+}
+
+void drive_reread_wptr(struct node *node)
+{
+	struct process *process;
+	struct queue *queue;
+	uint64_t value;
+
+	TAILQ_FOREACH(process, &node->world->processes, link)
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		if (&node->world->nodes[queue->node] != node || !queue->map_wanted)
+			continue;
+		process->acting = queue->node;
+		if (!access_read(process, queue->wptr_address, &value, sizeof value))
+			publish(queue, value);
+	}
+}
+
+/* Fetches new packets of all mapped queues. Returns true if the GPU model got any. */
+static bool feed(struct world *world)
+{
+	struct process *process;
+	struct queue *queue;
+	bool any = false;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(queue, &process->queues, link)
+	{
+		uint64_t before = queue->submitted;
+
+		queue->limit = queue->limit_seen;
+		if (queue->fetched == queue->limit)
+			continue;
+		/* Packets are only fetched while the queue is mapped. */
+		gpu_queue_expect(world->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
+				 !queue->map_wanted);
+		if (!queue->map_wanted)
+			continue;
+		drive_fetch(queue);
+		any |= queue->submitted != before;
+	}
+	return any;
+}
+
+/* Returns true if there is more to do at the present time, after the GPUs have done what was
+ * due. */
+static bool goes_on(struct world *world)
+{
+	return feed(world) || look_at_waiting(world) || moves_end(world) || look_at_rung(world);
+}
+
+/* Runs the GPUs up to world->model_ns. Returns false (virtual time only) if a thread of the tasks
+ * became runnable: it runs before anything else happens. */
+static bool advance(struct world *world)
+{
+	uint64_t woken = world->woken;
+	struct gpu_event event;
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		while (gpu_step(world->nodes[i].gpu, world->model_ns, &event)) {
+			handle(&world->nodes[i], &event);
+			if (world->time && world->woken != woken)
+				return false;
+		}
+	return true;
+}
+
+/*
+ * Advances the GPUs to @now.
+ *
+ * If this machine cannot simulate the GPUs as fast as they should run, each iteration would take
+ * longer than the one before, and every call would wait for it. So an iteration has a time limit.
+ * The GPUs lose the time that is left: they are slower than they should be, and lost_ns reports by
+ * how much.
+ */
+static void keep_up(struct world *world, uint64_t now)
+{
+	uint64_t model = model_now(world, now);
+	uint64_t chunk = CHUNK_NS + (world->behind ? 0 : (model - world->model_ns) / CHUNKS);
+	uint64_t until = now + (world->behind ? TURN_BEHIND_NS : TURN_NS);
+
+	while (model - world->model_ns > chunk && clock_ns() < until) {
+		world->model_ns += chunk;
+		advance(world);
+	}
+	world->behind = model - world->model_ns > chunk;
+	if (world->behind)
+		world->figures.lost_ns += model - world->model_ns;
+	else
+		world->model_ns = model;
+	/* New packets belong to the present, not to the time that was caught up with, so fetch them
+	 * only now. */
+	do
+		advance(world);
+	while (goes_on(world));
+}
+
+static void expire(struct world *world, uint64_t now)
+{
+	if (now >= firmware_due(world))
+		firmware_expire(world, now);
+	if (now >= evictions_due(world))
+		evictions_expire(world, now);
+	if (now >= world->next_deadline_ns)
+		events_expire(world, now);
+	if (now >= world->next_pinned_ns)
+		pins_expire(world, now);
+}
+
+/* Updates what files and records show. */
+static void keep_house(struct world *world, uint64_t now)
+{
+	if (now >= world->next_check_ns) {
+		world->next_check_ns = now + CHECK_NS;
+		process_check_all(world);
+	}
+	live_update(world, now);
+	procfs_update(world, now);
+	debugfs_update(world, now);
+}
+
+void drive(struct world *world)
+{
+	uint64_t now;
+
+	scan_doorbells(world);
+	now = world->driven_ns = clock_ns();
+	keep_up(world, now);
+	expire(world, now);
+	keep_house(world, now);
+}
+
+bool drive_settle(struct world *world)
+{
+	uint64_t woken = world->woken;
+
+	scan_doorbells(world);
+	do
+		if (!advance(world))
+			return false;
+	while (goes_on(world));
+	expire(world, clock_ns());
+	keep_house(world, clock_ns());
+	return world->woken == woken;
+}
+
+/* Returns when the GPU does something next (wall). */
+static uint64_t next_of_gpu(const struct node *node)
+{
+	uint64_t next = gpu_next(node->gpu);
+
+	return next < MODEL_FAR ? model_to_wall(node->world, next) : UINT64_MAX;
+}
+
+/* Returns the node whose GPU does something first. */
+static struct node *first_gpu(struct world *world)
+{
+	struct node *first = &world->nodes[0];
+
+	for (uint32_t i = 1; i < world->nodes_n; i++)
+		if (gpu_next(world->nodes[i].gpu) < gpu_next(first->gpu))
+			first = &world->nodes[i];
+	return first;
+}
+
+/* Returns the time of the first event that happens without a thread of the tasks; UINT64_MAX: none.
+ * What GPU @but does is left out (NULL: nothing is). The runtime waits for events with a time-out
+ * of 50 days where it means forever, so in virtual time deadlines beyond FAR_NS are left out. */
+static uint64_t next_event(const struct world *world, const struct node *but)
+{
+	uint64_t first = UINT64_MAX, at = firmware_due(world);
+
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (&world->nodes[i] != but && next_of_gpu(&world->nodes[i]) < first)
+			first = next_of_gpu(&world->nodes[i]);
+
+	if (at < first)
+		first = at;
+	at = evictions_due(world);
+	if (at < first)
+		first = at;
+	at = next_doorbell(world);
+	if (at < first)
+		first = at;
+	if (world->next_pinned_ns < first)
+		first = world->next_pinned_ns;
+	at = world->next_deadline_ns;
+	if (at < first && (!world->time || at < clock_ns() + FAR_NS))
+		first = at;
+	return first;
+}
+
+/* Advances the clock of virtual time, and model time with it. */
+static void move_clock(struct world *world, uint64_t to_ns)
+{
+	uint64_t model = model_now(world, to_ns);
+
+	time_slots_set_clock(world->time, to_ns);
+	if (model > world->model_ns)
+		world->model_ns = model;
+}
+
+/* Runs one GPU, and the clock with it, to the first event that the GPU model reports, because most
+ * of what a GPU does is not reported. Does not run past @until_ns, when something happens
+ * elsewhere. */
+static void run_gpu(struct node *node, uint64_t until_ns)
+{
+	struct world *world = node->world;
+	uint64_t first = gpu_next(node->gpu), until = first + STEP_NS;
+	struct gpu_event event, none;
+	bool any;
+
+	if (until_ns != UINT64_MAX) {
+		/* Stop a little before @until_ns, because the conversion to wall time rounds up. */
+		uint64_t margin = (uint64_t)(3 * world->config.time_scale) + 3;
+		uint64_t most = model_now(world, until_ns);
+
+		if (most < until + margin)
+			until = most > first + margin ? most - margin : first;
+	}
+	any = gpu_step(node->gpu, until, &event);
+	move_clock(world, model_to_wall(world, gpu_now(node->gpu)));
+	/* Bring the other GPUs to this time, so that nothing that the event causes there begins
+	 * before it. */
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if (gpu_next(world->nodes[i].gpu) > gpu_now(node->gpu))
+			gpu_step(world->nodes[i].gpu, gpu_now(node->gpu), &none);
+	if (any)
+		handle(node, &event);
+}
+
+bool drive_until(struct world *world, uint64_t until_ns, bool to_effect)
+{
+	uint64_t effects = time_slots_effects(world->time), woken = world->woken;
+
+	for (unsigned steps = 0; steps < STEPS; steps++) {
+		struct node *node = first_gpu(world);
+		uint64_t gpu_ns = next_of_gpu(node), next = next_event(world, node);
+
+		if (gpu_ns >= until_ns && next >= until_ns) {
+			if (until_ns != UINT64_MAX)
+				move_clock(world, until_ns);
+			return until_ns != UINT64_MAX;
+		}
+		if (gpu_ns < next)
+			run_gpu(node, next < until_ns ? next : until_ns);
+		else
+			move_clock(world, next);
+		if (world->woken != woken || !drive_settle(world) ||
+		    (to_effect && time_slots_effects(world->time) != effects))
+			break;
+	}
+	return true;
+}
+
+bool drive_has_work(const struct world *world, pid_t pid)
+{
+	const struct process *process;
+	const struct queue *queue;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (process->pid == pid && !process->dead)
+		TAILQ_FOREACH(queue, &process->queues, link)
+	if (queue->retired != queue->limit_seen || *queue->doorbell != queue->doorbell_last)
+		return true;
+	return false;
+}
+
+void drive_catch_up(struct world *world)
+{
+	if (world->time) {
+		drive_settle(world);
+		return;
+	}
+	/* If the simulation is behind, calls do not make it catch up more often than the main loop
+	 * does. */
+	uint64_t enough = world->behind ? TURN_BEHIND_NS : world->config.poll_ns;
+
+	if (clock_ns() - world->driven_ns > enough)
+		drive(world);
+}
+
+static bool any_queue(const struct world *world)
+{
+	const struct process *process;
+
+	TAILQ_FOREACH(process, &world->processes, link)
+	if (!TAILQ_EMPTY(&process->queues))
+		return true;
+	return false;
+}
+
+uint64_t drive_due(const struct world *world)
+{
+	const struct world_config *config = &world->config;
+	uint64_t now = clock_ns(), until = next_event(world, NULL), at;
+
+	if (any_queue(world)) {
+		/* Increase the interval gradually: a doorbell after a pause is noticed late in
+		 * proportion to the pause. */
+		uint64_t quiet = now - world->last_doorbell_ns, gap = config->poll_ns;
+		uint64_t share = quiet / (quiet < ASLEEP_NS ? IDLE_SHARE : ASLEEP_SHARE);
+
+		if (quiet >= config->poll_hold_ns && share > gap)
+			gap = share;
+		if (gap > config->poll_idle_ns)
+			gap = config->poll_idle_ns;
+		at = now + gap;
+		if (at < until)
+			until = at;
+	}
+	if (!TAILQ_EMPTY(&world->processes) && world->next_check_ns < until)
+		until = world->next_check_ns;
+	at = live_due(world);
+	if (at < until)
+		until = at;
+	at = procfs_due(world);
+	if (at < until)
+		until = at;
+	at = debugfs_due(world);
+	if (at < until)
+		until = at;
+	if (world->behind && until < now + REST_NS)
+		until = now + REST_NS;
+	return until;
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Accesses of the simulated GPU to memory.
+ *
+ * A GPU address lies in a buffer of the process: either in pages of the render file, which kfdsim
+ * has mapped itself, or in the process's own memory (USERPTR), which is reached through the kernel
+ * (process_vm_readv(), process_vm_writev()). An address outside all buffers is -EFAULT, as it is a
+ * page fault on hardware without retry.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "sim/host/sim_priv.h"
+
+/* Atomic operations of the L2 (TC_OP of gfx9). The floating-point ones are not simulated. */
+enum {
+	ATOMIC_SWAP = 0x07,
+	ATOMIC_CMPSWAP = 0x08,
+	ATOMIC_ADD = 0x0f,
+	ATOMIC_SUB = 0x10,
+	ATOMIC_SMIN = 0x11,
+	ATOMIC_UMIN = 0x12,
+	ATOMIC_SMAX = 0x13,
+	ATOMIC_UMAX = 0x14,
+	ATOMIC_AND = 0x15,
+	ATOMIC_OR = 0x16,
+	ATOMIC_XOR = 0x17,
+	ATOMIC_INC = 0x18,
+	ATOMIC_DEC = 0x19,
+	ATOMIC_WIDE = 0x20,
+};
+
+/* Where an address leads. */
+struct place {
+	char *direct;  /* in kfdsim's mapping of pages or doorbells; NULL: neither */
+	uint64_t cpu;  /* address in the process, if direct is NULL */
+	uint64_t room; /* bytes up to the end of the buffer */
+};
+
+/* Records the address that the GPU could not reach, for drive_fault(). */
+static int fault_at(const struct process *process, uint64_t va)
+{
+	process->world->fault_va = va;
+	return -EFAULT;
+}
+
+static int find_place(const struct process *process, uint64_t va, struct place *place)
+{
+	const struct mapping *mapping = memory_find(process, process->acting, va);
+
+	place->direct = NULL;
+	if (!mapping) {
+		/* The process's own memory: one page at a time, because the attributes of the next
+		 * page may differ. */
+		place->room = PAGE_BYTES - va % PAGE_BYTES;
+		place->cpu = va;
+		return svm_covers(process, process->acting, va, 1) ? 0 : fault_at(process, va);
+	}
+	place->room = mapping->va + mapping->size - va;
+	if (mapping->pages) {
+		place->direct = pages_at(mapping->pages, mapping->offset + (va - mapping->va));
+		return 0;
+	}
+	if (mapping->doorbells && !rule_broken(process->world, RULE_gpu_write_rings_a_doorbell)) {
+		place->direct = mapping->doorbells + mapping->offset + (va - mapping->va);
+		process->world->gpu_rang = true;
+		return 0;
+	}
+	if (!mapping->cpu_va)
+		return fault_at(process, va); /* MMIO: no memory */
+	place->cpu = mapping->cpu_va + (va - mapping->va);
+	return 0;
+}
+
+void *access_direct(const struct process *process, uint64_t va, uint64_t bytes)
+{
+	struct place place;
+
+	if (find_place(process, va, &place) || !place.direct || place.room < bytes)
+		return NULL;
+	return place.direct;
+}
+
+/* Accesses the process's own memory through the kernel. */
+static int remote(const struct process *process, uint64_t cpu, void *local, size_t n, bool write)
+{
+	struct iovec l = {local, n}, r = {(void *)(uintptr_t)cpu, n};
+	ssize_t done = write ? process_vm_writev(process->pid, &l, 1, &r, 1, 0)
+			     : process_vm_readv(process->pid, &l, 1, &r, 1, 0);
+
+	return done == (ssize_t)n ? 0 : -EFAULT;
+}
+
+/* Returns -EFAULT if the host had no page for memory that was touched since the last check. */
+static int heap_whole(struct world *world)
+{
+	if (!heap_lost())
+		return 0;
+	heap_mend(world);
+	return -EFAULT;
+}
+
+/* Transfers @n bytes. On failure *@va is the address at which the transfer stopped. */
+static int transfer(const struct process *process, uint64_t *va, void *local, size_t n, bool write)
+{
+	char *at = local;
+
+	while (n) {
+		struct place place;
+		size_t part;
+		int r = find_place(process, *va, &place);
+
+		if (r)
+			return r;
+		part = place.room < n ? (size_t)place.room : n;
+		if (!place.direct) {
+			if (remote(process, place.cpu, at, part, write))
+				return fault_at(process, *va);
+		} else if (write) {
+			memcpy(place.direct, at, part);
+		} else {
+			memcpy(at, place.direct, part);
+		}
+		*va += part;
+		at += part;
+		n -= part;
+	}
+	return heap_whole(process->world) ? fault_at(process, *va) : 0;
+}
+
+int access_read(const struct process *process, uint64_t va, void *to, size_t n)
+{
+	return transfer(process, &va, to, n, false);
+}
+
+int access_write(const struct process *process, uint64_t va, const void *from, size_t n)
+{
+	return transfer(process, &va, (void *)(uintptr_t)from, n, true);
+}
+
+/* Memory that only the kernel can access for kfdsim cannot be updated atomically. The report
+ * contains how often that happened. */
+int access_add64(struct process *process, uint64_t va, int64_t value)
+{
+	int64_t *direct = access_direct(process, va, sizeof *direct), old;
+	int r;
+
+	if (direct && !((uintptr_t)direct & 7)) {
+		__atomic_fetch_add(direct, value, __ATOMIC_ACQ_REL);
+		return 0;
+	}
+	r = access_read(process, va, &old, sizeof old);
+	if (r)
+		return r;
+	process->world->plain_updates++;
+	old += value;
+	return access_write(process, va, &old, sizeof old);
+}
+
+int access_add32(struct process *process, uint64_t va, uint32_t value)
+{
+	uint32_t *direct = access_direct(process, va, sizeof *direct), old;
+	int r;
+
+	if (direct && !((uintptr_t)direct & 3)) {
+		__atomic_fetch_add(direct, value, __ATOMIC_ACQ_REL);
+		return 0;
+	}
+	r = access_read(process, va, &old, sizeof old);
+	if (r)
+		return r;
+	process->world->plain_updates++;
+	old += value;
+	return access_write(process, va, &old, sizeof old);
+}
+
+/* Returns the new value. Signed operations use the sign of 32 or 64 bits (@wide). */
+static uint64_t operate(unsigned op, bool wide, uint64_t old, uint64_t source, uint64_t compare)
+{
+	int64_t o = wide ? (int64_t)old : (int32_t)old,
+		s = wide ? (int64_t)source : (int32_t)source;
+
+	switch (op) {
+	case ATOMIC_SWAP:
+		return source;
+	case ATOMIC_CMPSWAP:
+		return old == compare ? source : old;
+	case ATOMIC_ADD:
+		return old + source;
+	case ATOMIC_SUB:
+		return old - source;
+	case ATOMIC_SMIN:
+		return o < s ? old : source;
+	case ATOMIC_UMIN:
+		return old < source ? old : source;
+	case ATOMIC_SMAX:
+		return o > s ? old : source;
+	case ATOMIC_UMAX:
+		return old > source ? old : source;
+	case ATOMIC_AND:
+		return old & source;
+	case ATOMIC_OR:
+		return old | source;
+	case ATOMIC_XOR:
+		return old ^ source;
+	case ATOMIC_INC:
+		return old >= source ? 0 : old + 1;
+	default:
+		return !old || old > source ? source : old - 1;
+	}
+}
+
+static int atomic64(struct process *process, uint64_t va, unsigned op, uint64_t source,
+		    uint64_t compare, uint64_t *old)
+{
+	uint64_t *direct = access_direct(process, va, 8), value;
+
+	if (!direct) {
+		if (access_read(process, va, old, 8))
+			return -EFAULT;
+		process->world->plain_updates++;
+		value = operate(op, true, *old, source, compare);
+		return access_write(process, va, &value, 8);
+	}
+	*old = __atomic_load_n(direct, __ATOMIC_RELAXED);
+	do
+		value = operate(op, true, *old, source, compare);
+	while (!__atomic_compare_exchange_n(direct, old, value, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED));
+	return 0;
+}
+
+static int atomic32(struct process *process, uint64_t va, unsigned op, uint32_t source,
+		    uint32_t compare, uint64_t *old)
+{
+	uint32_t *direct = access_direct(process, va, 4), before = 0, value;
+
+	if (!direct) {
+		if (access_read(process, va, &before, 4))
+			return -EFAULT;
+		process->world->plain_updates++;
+		value = (uint32_t)operate(op, false, before, source, compare);
+		*old = before;
+		return access_write(process, va, &value, 4);
+	}
+	before = __atomic_load_n(direct, __ATOMIC_RELAXED);
+	do
+		value = (uint32_t)operate(op, false, before, source, compare);
+	while (!__atomic_compare_exchange_n(direct, &before, value, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED));
+	*old = before;
+	return 0;
+}
+
+int access_atomic(struct process *process, uint64_t va, unsigned op, uint64_t source,
+		  uint64_t compare, uint64_t *old)
+{
+	unsigned which = op & 0x1f;
+	bool wide = op & ATOMIC_WIDE;
+	uint64_t before = 0;
+	int r;
+
+	if ((which != ATOMIC_SWAP && which != ATOMIC_CMPSWAP && which < ATOMIC_ADD) ||
+	    which < ATOMIC_SWAP || which > ATOMIC_DEC)
+		return -EBADMSG;
+	va &= wide ? ~7ull : ~3ull;
+	r = wide ? atomic64(process, va, which, source, compare, &before)
+		 : atomic32(process, va, which, (uint32_t)source, (uint32_t)compare, &before);
+	if (!r && old)
+		*old = before;
+	return r;
+}
+
+int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes)
+{
+	char *out = to;
+
+	while (bytes) {
+		uint64_t offset = at % queue->hw_ring_bytes, part = queue->hw_ring_bytes - offset;
+		int r;
+
+		if (part > bytes)
+			part = bytes;
+		r = access_read(queue->process, queue->hw_ring + offset, out, part);
+		if (r)
+			return r;
+		at += part;
+		out += part;
+		bytes -= part;
+	}
+	return 0;
+}
+
+int process_read(const struct process *process, uint64_t address, void *to, size_t n)
+{
+	return remote(process, address, to, n, false);
+}
+
+int process_write(const struct process *process, uint64_t address, const void *from, size_t n)
+{
+	return remote(process, address, (void *)(uintptr_t)from, n, true);
+}
+
+int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
+		uint64_t *fault)
+{
+	/* For copies within the process's own memory. Static is safe under world->lock. */
+	static char between[65536];
+
+	while (bytes) {
+		struct place d, s;
+		uint64_t part = bytes;
+		int r = find_place(process, dst, &d);
+
+		*fault = dst;
+		if (r)
+			return r;
+		if (find_place(process, src, &s)) {
+			*fault = src;
+			return -EFAULT;
+		}
+		if (part > d.room)
+			part = d.room;
+		if (part > s.room)
+			part = s.room;
+		if (d.direct && s.direct) {
+			memmove(d.direct, s.direct, part);
+		} else if (d.direct) {
+			r = remote(process, s.cpu, d.direct, part, false);
+			*fault = src;
+		} else if (s.direct) {
+			r = remote(process, d.cpu, s.direct, part, true);
+		} else {
+			if (part > sizeof between)
+				part = sizeof between;
+			r = remote(process, s.cpu, between, part, false);
+			*fault = r ? src : dst;
+			if (!r)
+				r = remote(process, d.cpu, between, part, true);
+		}
+		if (r)
+			return fault_at(process, *fault);
+		dst += part;
+		src += part;
+		bytes -= part;
+	}
+	return heap_whole(process->world) ? fault_at(process, dst) : 0;
+}
+
+int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,
+		size_t pattern_bytes, uint64_t *fault)
+{
+	char block[16384];
+	size_t whole = sizeof block / pattern_bytes * pattern_bytes;
+
+	for (size_t i = 0; i < whole && i < bytes; i += pattern_bytes)
+		memcpy(block + i, pattern, pattern_bytes);
+	while (bytes) {
+		size_t part = bytes < whole ? (size_t)bytes : whole;
+		int r;
+
+		*fault = dst;
+		r = transfer(process, fault, block, part, true);
+		if (r)
+			return r;
+		dst += part;
+		bytes -= part;
+	}
+	return 0;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Buffer objects and their place in the render file. The render nodes are one file (sparse, on a
+ * tmpfs), from which the processes map what they allocate. Each node has its own part of the file,
+ * so that an offset means the same through every node's fd. Accounting is the driver's; the host's
+ * own memory is checked where a buffer is certain to take it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "sim/driver/files.h"
+
+#define HEAP_START (1ull << 20)
+#define BIG_ALIGN (2ull << 20)
+#define HOST_LEFT_MIN (16ull << 20) /* below this the host counts as full */
+#define HOST_ASK_NS 10000000u	    /* validity of a reading of the host's memory */
+#define LOST_MAX 256u
+
+/* amdgpu_amdkfd_gpuvm.c */
+#define VRAM_STEP (2ull << 20)
+#define PT_RESERVED_MIN (8ull << 20)
+#define SYSTEM_RESERVED (3ull << 29)
+
+/* Returns where the node's part of the file begins. */
+static uint64_t first_of(const struct node *node)
+{
+	return (uint64_t)(node - node->world->nodes) * NODE_MEMORY_BYTES;
+}
+
+static uint64_t up(uint64_t bytes, uint64_t to)
+{
+	return (bytes + to - 1) & ~(to - 1);
+}
+
+/* Anonymous pages in place of pages that the host could not supply. */
+static struct {
+	volatile sig_atomic_t n;
+	void *at[LOST_MAX];
+} lost;
+static struct world *guarded;
+
+/* SIGBUS in a node's memory: replaces the page. Elsewhere: the default action. */
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE_BYTES - 1);
+
+	(void)context;
+	for (uint32_t i = 0; guarded && i < guarded->nodes_n; i++) {
+		uintptr_t start = (uintptr_t)guarded->nodes[i].memory;
+
+		if (!start || page < start || page - start >= NODE_MEMORY_BYTES)
+			continue;
+		if (mmap((void *)page, PAGE_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			break;
+		lost.at[(unsigned)lost.n % LOST_MAX] = (void *)page;
+		lost.n++;
+		return;
+	}
+	signal(number, SIG_DFL);
+}
+
+unsigned heap_lost(void)
+{
+	return (unsigned)lost.n;
+}
+
+void heap_mend(struct world *world)
+{
+	unsigned n = (unsigned)lost.n < LOST_MAX ? (unsigned)lost.n : LOST_MAX;
+
+	for (unsigned k = 0; k < n; k++) {
+		for (uint32_t i = 0; i < world->nodes_n; i++) {
+			struct node *node = &world->nodes[i];
+			uint64_t offset = (uint64_t)((char *)lost.at[k] - node->memory);
+
+			if ((char *)lost.at[k] < node->memory || offset >= NODE_MEMORY_BYTES)
+				continue;
+			if (mmap(lost.at[k], PAGE_BYTES, PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+				 node->world->config.render_fd,
+				 (off_t)(first_of(node) + offset)) == MAP_FAILED)
+				say("cannot map a page of simulated memory again");
+		}
+	}
+	world->host_full += (unsigned)lost.n;
+	lost.n = 0;
+}
+
+int heap_init(struct node *node)
+{
+	struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+
+	node->memory =
+		mmap(NULL, NODE_MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		     node->world->config.render_fd, (off_t)first_of(node));
+	if (node->memory == MAP_FAILED) {
+		node->memory = NULL;
+		return -errno;
+	}
+	node->heap_end = HEAP_START;
+	guarded = node->world;
+	return sigaction(SIGBUS, &action, NULL) ? -errno : 0;
+}
+
+void heap_done(struct node *node)
+{
+	if (node->memory)
+		munmap(node->memory, NODE_MEMORY_BYTES);
+	node->memory = NULL;
+	free(node->holes);
+	if (guarded == node->world)
+		guarded = NULL;
+}
+
+/* Allocates a range of the node's part: from a hole that is large enough and aligned, else at the
+ * end. Returns its offset; 0: no room. */
+static uint64_t heap_take(struct node *node, uint64_t bytes)
+{
+	uint64_t align = bytes >= BIG_ALIGN ? BIG_ALIGN : PAGE_BYTES, at;
+
+	for (size_t i = 0; i < node->n_holes; i++) {
+		struct extent *hole = &node->holes[i];
+
+		if (hole->bytes < bytes || hole->offset & (align - 1))
+			continue;
+		at = hole->offset;
+		hole->offset += bytes;
+		hole->bytes -= bytes;
+		if (!hole->bytes)
+			*hole = node->holes[--node->n_holes];
+		return at;
+	}
+	at = up(node->heap_end, align);
+	if (bytes > NODE_MEMORY_BYTES - at)
+		return 0;
+	node->heap_end = at + bytes;
+	return at;
+}
+
+/* Frees a range of the node's part. Its hole is merged with a neighbouring one if there is one. If
+ * a hole cannot be recorded, the range of the file is lost, but no memory. */
+static void heap_give(struct node *node, uint64_t offset, uint64_t bytes)
+{
+	fallocate(node->world->config.render_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		  (off_t)(first_of(node) + offset), (off_t)bytes);
+	for (size_t i = 0; i < node->n_holes; i++) {
+		struct extent *hole = &node->holes[i];
+
+		if (hole->offset + hole->bytes != offset && offset + bytes != hole->offset)
+			continue;
+		if (hole->offset > offset)
+			hole->offset = offset;
+		hole->bytes += bytes;
+		return;
+	}
+	if (node->n_holes == node->cap_holes) {
+		size_t cap = node->cap_holes ? 2 * node->cap_holes : 64;
+		struct extent *more = realloc(node->holes, cap * sizeof *more);
+
+		if (!more)
+			return;
+		node->holes = more;
+		node->cap_holes = cap;
+	}
+	node->holes[node->n_holes++] = (struct extent){offset, bytes};
+}
+
+/* Returns the memory that the kernel can supply without swapping; UINT64_MAX: not known. */
+static uint64_t host_available(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long long kib = 0;
+	char line[128];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof line, f))
+		found = sscanf(line, "MemAvailable: %llu kB", &kib) == 1;
+	if (f)
+		fclose(f);
+	return found ? kib * 1024 : UINT64_MAX;
+}
+
+/* Returns true if the host can supply @bytes. Allocated memory is touched later, perhaps never, so
+ * allocations are only subtracted until the next reading of the host's memory. A program that fills
+ * what it allocates fails here in the end. */
+static bool host_has(struct world *world, uint64_t bytes)
+{
+	uint64_t now = clock_ns();
+	struct statvfs st;
+
+	if (now - world->host_asked_ns >= HOST_ASK_NS || bytes > world->host_left) {
+		world->host_asked_ns = now;
+		world->host_left = host_available();
+		if (!fstatvfs(world->config.render_fd, &st) && st.f_blocks &&
+		    (uint64_t)st.f_bavail * st.f_frsize < world->host_left)
+			world->host_left = (uint64_t)st.f_bavail * st.f_frsize;
+	}
+	if (bytes > world->host_left)
+		return false;
+	world->host_left -= bytes;
+	return true;
+}
+
+uint64_t vram_reserved(const struct world *world)
+{
+	uint64_t all = world->config.vram_bytes * world->nodes_n, share = all >> 14;
+
+	return share > PT_RESERVED_MIN ? share : PT_RESERVED_MIN;
+}
+
+uint64_t vram_available(const struct world *world, uint32_t node)
+{
+	uint64_t gone = world->nodes[node].vram_aligned + vram_reserved(world);
+
+	if (rule_broken(world, RULE_available_memory_falls_in_2_mib_steps))
+		gone = world->nodes[node].vram_used;
+	if (gone >= world->config.vram_bytes)
+		return 0;
+	gone = world->config.vram_bytes - gone;
+	return rule_broken(world, RULE_available_memory_falls_in_2_mib_steps)
+		       ? gone
+		       : gone & ~(VRAM_STEP - 1);
+}
+
+/* Returns the driver's limit of system memory for GPUs, computed from the machine's memory. */
+static uint64_t system_limit(void)
+{
+	static uint64_t limit;
+	struct sysinfo info;
+
+	if (limit || sysinfo(&info))
+		return limit ? limit : UINT64_MAX;
+	limit = (uint64_t)info.totalram * info.mem_unit;
+	limit -= limit >> 6;
+	if (limit < 2 * SYSTEM_RESERVED)
+		limit >>= 1;
+	else
+		limit -= SYSTEM_RESERVED;
+	return limit;
+}
+
+int system_take(struct world *world, uint64_t bytes)
+{
+	if (bytes > system_limit() || world->system_used > system_limit() - bytes)
+		return -ENOMEM;
+	world->system_used += bytes;
+	debugfs_changed(world);
+	return 0;
+}
+
+void system_give(struct world *world, uint64_t bytes)
+{
+	world->system_used -= bytes;
+	debugfs_changed(world);
+}
+
+/* Writes mem_info_vram_used of the GPU that the node is a part of. Does nothing without the
+ * file. */
+static void tell_used(const struct world *world, const struct node *node)
+{
+	uint32_t bus = world->config.locations[node - world->nodes] >> 8 & 0xff;
+	uint64_t used = 0;
+	char text[96];
+	int fd, n;
+
+	snprintf(text, sizeof text, "../../../pci0000:00/0000:%02x:00.0/mem_info_vram_used", bus);
+	fd = openat(world->config.sim_json_dirfd, text, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	for (uint32_t i = 0; i < world->nodes_n; i++)
+		if ((world->config.locations[i] >> 8 & 0xff) == bus)
+			used += world->nodes[i].vram_used;
+	n = snprintf(text, sizeof text, "%llu\n", (unsigned long long)used);
+	/* A reader in between finds the number in the first line. */
+	if (pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n))
+		say("cannot cut mem_info_vram_used (%s)", strerror(errno));
+	close(fd);
+}
+
+/* Accounts a buffer of @bytes, if the driver's limits and the host allow it. Returns 0 or
+ * -ENOMEM. */
+static int account(struct world *world, struct node *node, uint64_t bytes, bool vram)
+{
+	uint64_t limit = world->config.vram_bytes, reserved = vram_reserved(world);
+
+	if (vram) {
+		limit = limit > reserved ? limit - reserved : 0;
+		if (!rule_broken(world, RULE_alloc_beyond_vram_is_enomem) &&
+		    (bytes > limit || node->vram_used > limit - bytes))
+			return -ENOMEM;
+		if (!host_has(world, bytes < HOST_LEFT_MIN ? bytes : HOST_LEFT_MIN))
+			return -ENOMEM;
+		node->vram_used += bytes;
+		node->vram_aligned += up(bytes, VRAM_STEP);
+		tell_used(world, node);
+		return 0;
+	}
+	if (bytes > world->config.gtt_bytes || world->gtt_used > world->config.gtt_bytes - bytes ||
+	    !host_has(world, bytes) || system_take(world, bytes))
+		return -ENOMEM;
+	world->gtt_used += bytes;
+	return 0;
+}
+
+static void unaccount(struct world *world, struct node *node, uint64_t bytes, bool vram)
+{
+	if (vram) {
+		node->vram_used -= bytes;
+		node->vram_aligned -= up(bytes, VRAM_STEP);
+		tell_used(world, node);
+	} else {
+		world->gtt_used -= bytes;
+		system_give(world, bytes);
+	}
+}
+
+int pages_new(struct world *world, uint32_t node, uint64_t bytes, bool vram, struct pages **out)
+{
+	struct pages *pages;
+	int r;
+
+	if (!bytes || bytes > NODE_MEMORY_BYTES)
+		return -ENOMEM;
+	bytes = up(bytes, PAGE_BYTES);
+	r = account(world, &world->nodes[node], bytes, vram);
+	if (r)
+		return r;
+	pages = calloc(1, sizeof *pages);
+	if (pages)
+		pages->at = heap_take(&world->nodes[node], bytes);
+	if (!pages || !pages->at) {
+		free(pages);
+		unaccount(world, &world->nodes[node], bytes, vram);
+		return -ENOMEM;
+	}
+	pages->world = world;
+	pages->offset = first_of(&world->nodes[node]) + pages->at;
+	pages->node = node;
+	pages->bytes = bytes;
+	pages->vram = vram;
+	pages->refs = 1;
+	*out = pages;
+	return 0;
+}
+
+int pages_new_user(struct world *world, uint32_t node, uint64_t va, uint64_t bytes,
+		   struct pages **out)
+{
+	struct pages *pages;
+	int r = system_take(world, bytes);
+
+	if (r)
+		return r;
+	pages = calloc(1, sizeof *pages);
+	if (!pages) {
+		system_give(world, bytes);
+		return -ENOMEM;
+	}
+	*pages = (struct pages){
+		.world = world, .node = node, .bytes = bytes, .user_va = va, .refs = 1};
+	*out = pages;
+	return 0;
+}
+
+struct pages *pages_ref(struct pages *pages)
+{
+	pages->refs++;
+	return pages;
+}
+
+void pages_unref(struct pages *pages)
+{
+	struct world *world;
+
+	if (!pages || --pages->refs)
+		return;
+	world = pages->world;
+	if (pages->user_va) {
+		system_give(world, pages->bytes);
+	} else {
+		heap_give(&world->nodes[pages->node], pages->at, pages->bytes);
+		unaccount(world, &world->nodes[pages->node], pages->bytes, pages->vram);
+	}
+	free(pages->metadata);
+	free(pages);
+}
+
+char *pages_at(const struct pages *pages, uint64_t offset)
+{
+	return pages->world->nodes[pages->node].memory + pages->at + offset;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+/* The report at the end of a simulation. Format: docs/reference/kfdsim-report.md. */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/json_util.h"
+#include "sim/host/sim_priv.h"
+
+uint32_t report_kernel_index(struct world *world, const char *name, bool executed)
+{
+	for (size_t i = 0; i < world->n_kernels; i++)
+		if (!strcmp(world->kernels[i].name, name))
+			return (uint32_t)i;
+	if (world->n_kernels == world->cap_kernels) {
+		size_t cap = world->cap_kernels ? 2 * world->cap_kernels : 64;
+		struct kernel_record *more = realloc(world->kernels, cap * sizeof *more);
+
+		if (!more)
+			return UINT32_MAX;
+		world->kernels = more;
+		world->cap_kernels = cap;
+	}
+	world->kernels[world->n_kernels] = (struct kernel_record){
+		.name = strdup(name),
+		.executed = executed,
+	};
+	if (!world->kernels[world->n_kernels].name)
+		return UINT32_MAX;
+	return (uint32_t)world->n_kernels++;
+}
+
+void report_kernel(struct world *world, uint32_t kernel)
+{
+	if (kernel < world->n_kernels)
+		world->kernels[kernel].dispatches++;
+}
+
+/* Returns, of the kernels that were timed only, the one with the most dispatches that comes after
+ * @before in that order (NULL: of all). Returns NULL if there is none. */
+static const struct kernel_record *next_timed(const struct world *world,
+					      const struct kernel_record *before)
+{
+	const struct kernel_record *next = NULL;
+
+	for (const struct kernel_record *kernel = world->kernels;
+	     kernel < world->kernels + world->n_kernels; kernel++) {
+		if (kernel->executed || !kernel->dispatches ||
+		    (before && (kernel->dispatches > before->dispatches ||
+				(kernel->dispatches == before->dispatches && kernel <= before))))
+			continue;
+		if (!next || kernel->dispatches > next->dispatches)
+			next = kernel;
+	}
+	return next;
+}
+
+uint64_t world_timed_only(const struct world *world, char *names, size_t room)
+{
+	const struct kernel_record *kernel = NULL;
+	uint64_t dispatches = 0;
+	size_t n = 0;
+
+	*names = '\0';
+	while ((kernel = next_timed(world, kernel))) {
+		const char *before = dispatches ? ", " : "";
+
+		dispatches += kernel->dispatches;
+		if (n + strlen(kernel->name) + sizeof ", ..." <= room)
+			n += (size_t)snprintf(names + n, room - n, "%s%s", before, kernel->name);
+		else if (n + sizeof ", ..." <= room && (!n || names[n - 1] != '.'))
+			n += (size_t)snprintf(names + n, room - n, "%s...", before);
+	}
+	return dispatches;
+}
+
+void report_unknown(struct world *world, uint8_t type, uint32_t nr)
+{
+	for (size_t i = 0; i < world->n_unknown; i++)
+		if (world->unknown[i].type == type && world->unknown[i].nr == nr) {
+			world->unknown[i].count++;
+			return;
+		}
+	if (world->n_unknown == world->cap_unknown) {
+		size_t cap = world->cap_unknown ? 2 * world->cap_unknown : 16;
+		struct ioctl_count *more = realloc(world->unknown, cap * sizeof *more);
+
+		if (!more)
+			return;
+		world->unknown = more;
+		world->cap_unknown = cap;
+	}
+	world->unknown[world->n_unknown++] = (struct ioctl_count){type, nr, 1};
+}
+
+/* Returns the number of packets that the GPU model has and that are not complete. */
+static uint64_t in_flight(const struct queue *queue)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = queue->done; i < queue->submitted; i++)
+		n += queue->ahead[i % QUEUE_AHEAD].count;
+	return n;
+}
+
+static const char *why_stopped(const struct queue *queue)
+{
+	return queue->record->stopped[0] ? queue->record->stopped
+					 : queue->process->lost[queue->node];
+}
+
+void report_queue_gone(struct queue *queue)
+{
+	struct node *node = &queue->process->world->nodes[queue->node];
+	const char *why = why_stopped(queue);
+
+	if (why && why != queue->record->stopped)
+		snprintf(queue->record->stopped, sizeof queue->record->stopped, "%s", why);
+	gpu_queue_stats(node->gpu, (uint32_t)queue->gpu_queue, &queue->record->stats);
+	queue->record->discarded += in_flight(queue);
+	queue->record->live = NULL;
+}
+
+static const char *type_name(uint32_t type)
+{
+	switch (type) {
+	case KFD_IOC_QUEUE_TYPE_COMPUTE:
+		return "pm4";
+	case KFD_IOC_QUEUE_TYPE_SDMA:
+		return "sdma";
+	case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
+		return "aql";
+	default:
+		return "xgmi";
+	}
+}
+
+static json_t *queue_json(struct queue_record *record)
+{
+	struct gpu_queue_stats stats = record->stats;
+	const char *stopped = record->stopped[0] ? record->stopped : NULL;
+	uint64_t discarded = record->discarded;
+
+	if (record->live) { /* the simulation ends, and the queue with it */
+		const struct queue *queue = record->live;
+
+		gpu_queue_stats(queue->process->world->nodes[queue->node].gpu,
+				(uint32_t)queue->gpu_queue, &stats);
+		discarded += in_flight(queue);
+		stopped = why_stopped(queue);
+	}
+	return json_pack("{s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:s?}",
+			 "id", (int)record->id, "type", type_name(record->type), "gpu_id",
+			 (int)record->gpu_id, "submitted", (json_int_t)record->submitted, "packets",
+			 (json_int_t)record->packets, "discarded", (json_int_t)discarded,
+			 "dispatches", (json_int_t)record->dispatches, "timed_only",
+			 (json_int_t)record->timed_only, "busy_us", (double)stats.busy_ns / 1000.0,
+			 "workgroups", (json_int_t)stats.wgs_done, "suspends",
+			 (json_int_t)record->suspends, "resumes", (json_int_t)record->resumes,
+			 "preempted", (json_int_t)stats.preempted, "stopped", stopped);
+}
+
+static json_t *processes_json(struct world *world)
+{
+	json_t *list = json_array();
+	struct process_record *process;
+	struct queue_record *queue;
+
+	STAILQ_FOREACH(process, &world->records, link)
+	{
+		json_t *queues = json_array();
+
+		STAILQ_FOREACH(queue, &process->queues, link)
+		json_array_append_new(queues, queue_json(queue));
+		json_array_append_new(list, json_pack("{s:i, s:s%, s:b, s:o}", "pid", process->pid,
+						      "comm", process->comm, strlen(process->comm),
+						      "kfd_open_only", process->open_only, "queues",
+						      queues));
+	}
+	return list;
+}
+
+static json_t *kernels_json(const struct world *world)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < world->n_kernels; i++)
+		if (world->kernels[i].dispatches)
+			json_array_append_new(list,
+					      json_pack("{s:s, s:I, s:b}", "name",
+							world->kernels[i].name, "dispatches",
+							(json_int_t)world->kernels[i].dispatches,
+							"executed", world->kernels[i].executed));
+	return list;
+}
+
+static json_t *ioctls_json(const struct world *world)
+{
+	json_t *list = json_array();
+
+	for (uint32_t nr = 0; nr < KFDABI_NR_END; nr++)
+		if (world->ioctls[nr])
+			json_array_append_new(
+				list, json_pack("{s:s, s:i, s:I}", "name", ioctl_name(nr), "nr",
+						(int)nr, "count", (json_int_t)world->ioctls[nr]));
+	return list;
+}
+
+static json_t *unknown_json(const struct world *world)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < world->n_unknown; i++) {
+		char type[2] = {(char)world->unknown[i].type, '\0'};
+
+		json_array_append_new(list, json_pack("{s:s, s:i, s:I}", "type", type, "nr",
+						      (int)world->unknown[i].nr, "count",
+						      (json_int_t)world->unknown[i].count));
+	}
+	return list;
+}
+
+static json_t *spinning_json(const struct world *world)
+{
+	json_t *list = json_array();
+	const struct process_record *process;
+
+	STAILQ_FOREACH(process, &world->records, link)
+	{
+		if (!process->spinning_waits)
+			continue;
+		json_array_append_new(
+			list,
+			json_pack("{s:i, s:I, s:s}", "pid", process->pid, "count",
+				  (json_int_t)process->spinning_waits, "what",
+				  "A thread called WAIT_EVENTS repeatedly with an outdated event "
+				  "age, so that it never waited: ROCr 6.4 does so, on real GPUs "
+				  "too."));
+	}
+	return list;
+}
+
+static json_t *named_json(const struct virtual_named named[VIRTUAL_NAMED])
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < VIRTUAL_NAMED; i++)
+		if (named[i].rounds)
+			json_array_append_new(list,
+					      json_pack("{s:s, s:I}", "command", named[i].command,
+							"rounds", (json_int_t)named[i].rounds));
+	return list;
+}
+
+/* Returns NULL if the simulation ran in real time. */
+static json_t *virtual_json(const struct world *world)
+{
+	const struct virtual_counts *counts = &world->virtual;
+
+	if (!world->time)
+		return NULL;
+	return json_pack(
+		"{s:f, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:o, s:I, s:O?, s:O?, s:O?}",
+		"seconds", (double)(clock_ns() - world->start_ns) / 1e9, "rounds",
+		(json_int_t)counts->rounds, "busy", (json_int_t)counts->busy, "forced",
+		(json_int_t)counts->forced, "forced_by", named_json(counts->spinners), "outrun",
+		(json_int_t)counts->outrun, "wakes", (json_int_t)counts->wakes, "waits",
+		(json_int_t)counts->waits, "proof_us",
+		counts->rounds ? (double)counts->proof_ns / 1e3 / (double)counts->rounds : 0.0,
+		"stopped", named_json(counts->stopped), "long_jumps", (json_int_t)counts->jumps,
+		"jumps", counts->first_jumps, "standstill", counts->standstill, "bypasses",
+		counts->bypasses);
+}
+
+json_t *world_report(struct world *world)
+{
+	enum kfdabi_rule broken = world->config.broken;
+
+	return json_pack(
+		"{s:o*, s:b, s:s, s:s, s:s*, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:I, "
+		"s:I, s:I}",
+		"virtual", virtual_json(world), "simulated", 1, "profile", world->profile, "kernel",
+		kfdabi_kernel_name(world->config.kernel), "broken",
+		broken == KFDABI_RULE_NONE ? NULL : kfdabi_rule(broken)->name, "time_scale",
+		world->config.time_scale, "sync_wake", world->sync_wake, "processes",
+		processes_json(world), "kernels", kernels_json(world), "doorbell_delay_ns",
+		hist_to_json(&world->figures.doorbell_delay), "bounces",
+		(json_int_t)world->figures.bounces, "save_ns", hist_to_json(&world->figures.save),
+		"restore_ns", hist_to_json(&world->figures.restore), "ioctls", ioctls_json(world),
+		"unknown_ioctls", unknown_json(world), "spinning_waits", spinning_json(world),
+		"lost_ns", (json_int_t)world->figures.lost_ns, "host_full",
+		(json_int_t)world->host_full, "plain_updates", (json_int_t)world->plain_updates);
+}

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Communication with seccomp: receives trapped calls, filters out those that are not for a
+ * simulated device, and answers the others, at once or later.
+ *
+ * The server thread waits in RECV, not in poll, and with ordinary priority and nice value. With
+ * SYNC_WAKE_UP the kernel then switches directly from the caller to the server, and back as soon as
+ * the answer is given. A thread that takes precedence over its callers would first return to its
+ * wait, which costs each call a third more; real-time priority (the main loop, world.c) costs still
+ * more.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/proc_stat.h"
+#include "common/wait.h"
+#include "sim/host/sim_priv.h"
+#include "sim/host/time_calls.h"
+
+/* Since Linux 6.6; system headers may be older. */
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
+#define SYNC_WAKE_UP 1ull
+#ifndef SECCOMP_ADDFD_FLAG_SEND
+#define SECCOMP_ADDFD_FLAG_SEND (1ul << 1)
+#endif
+
+#define MODULES_PATH "/proc/modules"
+#define SERVER_SIGNAL SIGUSR2 /* interrupts the server's wait */
+#define UNHEARD_MAX 64u	      /* each belongs to another thread */
+#define WAKES_TRIES 50u
+
+void say(const char *format, ...)
+{
+	va_list args;
+
+	fputs("kfdsim: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+bool notify_alive(struct world *world, uint64_t id)
+{
+	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id);
+}
+
+static int send_response(struct world *world, struct seccomp_notif_resp response)
+{
+	world->woken++;
+	return ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) ? -errno : 0;
+}
+
+/* @result: 0 or more, or -errno. */
+static int respond(struct world *world, uint64_t id, int result)
+{
+	return send_response(world, (struct seccomp_notif_resp){.id = id,
+								.val = result > 0 ? result : 0,
+								.error = result < 0 ? result : 0});
+}
+
+void notify_refuse(struct world *world, uint64_t id, int error)
+{
+	respond(world, id, error);
+}
+
+/* Lets the kernel execute the trapped call itself. */
+static void let_pass(struct world *world, uint64_t id)
+{
+	send_response(world, (struct seccomp_notif_resp){
+				     .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
+}
+
+bool call_alive(const struct call *call)
+{
+	return notify_alive(call->world, call->id);
+}
+
+static int call_memory(const struct call *call, uint64_t address, void *local, size_t n, bool write)
+{
+	struct iovec l = {local, n}, r = {(void *)(uintptr_t)address, n};
+	ssize_t done;
+
+	if (!n)
+		return 0;
+	done = write ? process_vm_writev(call->tid, &l, 1, &r, 1, 0)
+		     : process_vm_readv(call->tid, &l, 1, &r, 1, 0);
+	return done == (ssize_t)n ? 0 : -EFAULT;
+}
+
+int call_read(const struct call *call, uint64_t address, void *to, size_t n)
+{
+	return call_memory(call, address, to, n, false);
+}
+
+int call_write(const struct call *call, uint64_t address, const void *from, size_t n)
+{
+	return call_memory(call, address, (void *)(uintptr_t)from, n, true);
+}
+
+int call_add_fd(const struct call *call, int fd, uint32_t flags)
+{
+	struct seccomp_notif_addfd add = {
+		.id = call->id, .srcfd = (uint32_t)fd, .newfd_flags = flags};
+	int r = ioctl(call->world->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+
+	return r < 0 ? -errno : r;
+}
+
+int call_stat(const struct call *call, int fd, struct stat *st)
+{
+	char path[64];
+
+	if (call->process)
+		snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", call->process->pid, call->tid,
+			 fd);
+	else
+		snprintf(path, sizeof path, "/proc/%d/fd/%d", call->tid, fd);
+	return stat(path, st) ? -EBADF : 0;
+}
+
+void call_drop(struct call *call)
+{
+	if (call->process)
+		process_unref(call->process);
+	free(call);
+}
+
+static void take_out(struct call *call)
+{
+	TAILQ_REMOVE(&call->world->unheard, call, link);
+	call->world->n_unheard--;
+}
+
+static void forget(struct call *call)
+{
+	take_out(call);
+	call_drop(call);
+}
+
+/* Keeps the answer of a call whose caller was interrupted before it got the answer.
+ *
+ * In the driver a signal only interrupts calls that wait. seccomp lets a signal interrupt every
+ * call, and the call is repeated after the signal, by the kernel or, if the program got EINTR, by
+ * the runtime. Executed twice, a FREE would fail. (Not detected: a signal in the fraction of a
+ * microsecond in which the kernel takes the answer and reports it as delivered. WAIT_KILLABLE_RECV
+ * would prevent that, but also SIGSTOP and signal handlers during a WAIT_EVENTS.) */
+static void keep_unheard(struct call *call, int result)
+{
+	struct world *world = call->world;
+
+	if (call->begins_anew || (call->process && call->process->dead) ||
+	    rule_broken(world, RULE_signals_repeat_no_call)) {
+		call_drop(call);
+		return;
+	}
+	call->result = result;
+	TAILQ_INSERT_TAIL(&world->unheard, call, link);
+	if (++world->n_unheard > UNHEARD_MAX)
+		forget(TAILQ_FIRST(&world->unheard));
+}
+
+bool call_answered_before(struct call *again)
+{
+	struct world *world = again->world;
+	const struct call *outer = world->serving;
+	struct call *call;
+
+	TAILQ_FOREACH(call, &world->unheard, link)
+	if (call->tid == again->tid)
+		break;
+	if (!call)
+		return false;
+	if (call->type != again->type || call->nr != again->nr || call->fd != again->fd ||
+	    call->user_arg != again->user_arg || call->process != again->process) {
+		forget(call); /* the thread has continued without it */
+		return false;
+	}
+	take_out(call);
+	call->id = again->id;
+	call_drop(again);
+	world->serving = call;
+	call_answer(call, call->result);
+	world->serving = outer;
+	return true;
+}
+
+void calls_forget(const struct process *process)
+{
+	struct call *call, *next;
+
+	for (call = TAILQ_FIRST(&process->world->unheard); call; call = next) {
+		next = TAILQ_NEXT(call, link);
+		if (call->process == process)
+			forget(call);
+	}
+}
+
+void calls_forget_all(struct world *world)
+{
+	while (!TAILQ_EMPTY(&world->unheard))
+		forget(TAILQ_FIRST(&world->unheard));
+}
+
+/* Returns true if the caller waits. A caller that a signal has just woken counts as valid until it
+ * has run a little, so its state is polled as well. */
+static bool still_waits(const struct call *call)
+{
+	struct proc_stat thread;
+
+	for (unsigned i = 0; i < WAKES_TRIES; i++) {
+		if (!call_alive(call))
+			return false;
+		if (proc_stat(call->tid, &thread) && thread.state == 'S')
+			return true;
+		sleep_ns(10000);
+	}
+	return call_alive(call);
+}
+
+/* The driver copies results back even with an error. */
+int call_answer(struct call *call, int result)
+{
+	bool late = call != call->world->serving;
+	int r;
+
+	/* If the answer is late, the thread id may belong to another thread by now. */
+	if (late && ((call->process && call->process->dead) || !call_alive(call))) {
+		keep_unheard(call, result);
+		return -ENOENT;
+	}
+	if (rule_broken(call->world, RULE_results_come_back_with_an_error) && result < 0)
+		call->copy_back = false;
+	if (call->copy_back && call->user_size &&
+	    call_write(call, call->user_arg, call->data, call->user_size) &&
+	    !rule_broken(call->world, RULE_unwritable_results_are_efault))
+		result = -EFAULT;
+	r = late && !still_waits(call) ? -ENOENT : respond(call->world, call->id, result);
+	if (r == -ENOENT)
+		keep_unheard(call, result);
+	else
+		call_drop(call);
+	return r;
+}
+
+/* Answers openat("/proc/modules") with modules_fd: libkmod reads that file, which a host without
+ * modules does not have. */
+static void serve_open(struct world *world, const struct seccomp_notif *n)
+{
+	char path[sizeof MODULES_PATH] = "";
+	struct iovec l = {path, sizeof path};
+	struct iovec r = {(void *)(uintptr_t)n->data.args[1], sizeof path};
+	struct seccomp_notif_addfd add = {
+		.id = n->id,
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)world->config.modules_fd,
+		.newfd_flags = (uint32_t)n->data.args[2] & O_CLOEXEC,
+	};
+
+	if (process_vm_readv((pid_t)n->pid, &l, 1, &r, 1, 0) != (ssize_t)sizeof path ||
+	    memcmp(path, MODULES_PATH, sizeof path) || !notify_alive(world, n->id)) {
+		let_pass(world, n->id);
+		return;
+	}
+	lseek(world->config.modules_fd, 0, SEEK_SET);
+	if (ioctl(world->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
+		let_pass(world, n->id);
+}
+
+/* Serves an ioctl on the KFD device. @process: the caller's, or NULL if it is not known yet. A
+ * vfork()ed child is refused: it runs in its parent's memory without being the process that opened
+ * the device. */
+static void serve_kfd(struct world *world, struct process *process, struct trapped *trapped)
+{
+	pid_t tid = trapped->tid, lender = process ? 0 : process_lender(tid);
+
+	if (lender && !rule_broken(world, RULE_vfork_child_is_ebadf)) {
+		notify_refuse(world, trapped->id, -EBADF);
+		return;
+	}
+	if (!process) {
+		/* The kernel releases what a process had before the parent is notified of the end
+		 * (release of the mm). A process that was started after that must find it free, so
+		 * handle ended processes first. */
+		process_reap(world);
+		process = process_new(world, lender ? lender : tid);
+		/* The process was identified through a pid, which is only valid if the call still
+		 * waits. */
+		if (!process || !notify_alive(world, trapped->id)) {
+			notify_refuse(world, trapped->id, -ESRCH);
+			return;
+		}
+		descriptor_remember(process, tid, &trapped->file);
+	}
+	ioctl_kfd(world, process, trapped);
+}
+
+/* Finds out whether the fd is one of a simulated device. If not, the kernel executes the ioctl. */
+static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
+{
+	struct trapped trapped = {
+		.id = n->id,
+		.tid = (pid_t)n->pid,
+		.cmd = (uint32_t)n->data.args[1],
+		.arg = n->data.args[2],
+		.file.fd = (int)n->data.args[0],
+	};
+	struct caller_file *file = &trapped.file;
+	struct process *known;
+	int node, r = descriptor_file(world, trapped.tid, &known, file);
+
+	if (r || file->device != world->kfd_dev)
+		let_pass(world, n->id);
+	else if (_IOC_TYPE(trapped.cmd) == KFDABI_TYPE && file->inode == world->kfd_ino)
+		serve_kfd(world, known, &trapped);
+	else if (_IOC_TYPE(trapped.cmd) == 'd' && file->inode == world->render_ino &&
+		 (node = drm_node(world, trapped.tid, file->fd)) >= 0)
+		ioctl_drm(world, (uint32_t)node, &trapped);
+	else
+		let_pass(world, n->id);
+}
+
+/* Serves process_vm_readv() and process_vm_writev(), and returns false for other calls. Needs no
+ * lock: it does not use the GPUs, but reads the program's list of mappings. */
+static bool serve_vm_access(struct world *world, const struct seccomp_notif *n)
+{
+	if (n->data.nr != SYS_process_vm_readv && n->data.nr != SYS_process_vm_writev)
+		return false;
+	if (vm_access_refused(world, (pid_t)n->pid, (const uint64_t *)n->data.args))
+		notify_refuse(world, n->id, -EFAULT);
+	else
+		let_pass(world, n->id);
+	return true;
+}
+
+static void serve(struct world *world, const struct seccomp_notif *n)
+{
+	if (n->data.nr == SYS_ioctl)
+		serve_ioctl(world, n);
+	else if (n->data.nr == SYS_openat && world->config.modules_fd >= 0)
+		serve_open(world, n);
+	else
+		let_pass(world, n->id);
+}
+
+/* Checks after a call whether something is due before the main loop would wake up. What is due at
+ * once is done here, which saves the wake-up of a thread; most calls leave nothing. Returns true if
+ * the main loop has to wake up earlier than planned. */
+static bool look_after(struct world *world)
+{
+	uint64_t due = drive_due(world);
+
+	if (due < world->sleeps_until_ns && due <= clock_ns()) {
+		drive(world);
+		due = drive_due(world);
+	}
+	return due < world->sleeps_until_ns;
+}
+
+static bool receive(const struct world *world, struct seccomp_notif *n)
+{
+	*n = (struct seccomp_notif){0};
+	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_RECV, n);
+}
+
+void notify_serve(struct world *world)
+{
+	struct seccomp_notif n;
+
+	if (!receive(world, &n) || time_serve(world, &n) || serve_vm_access(world, &n))
+		return;
+	drive_catch_up(world);
+	serve(world, &n);
+}
+
+/* The server thread. */
+static void *serve_all(void *arg)
+{
+	struct world *world = arg;
+	const uint64_t one = 1;
+
+	while (!__atomic_load_n(&world->server_stops, __ATOMIC_ACQUIRE)) {
+		struct seccomp_notif n;
+		bool wake;
+
+		if (!receive(world, &n)) {
+			/* The caller was interrupted meanwhile, or all tasks are gone; the main
+			 * loop detects the latter. */
+			if (errno != EINTR)
+				sleep_ns(1000);
+			continue;
+		}
+		if (serve_vm_access(world, &n))
+			continue;
+		world_lock(world);
+		drive_catch_up(world);
+		serve(world, &n);
+		wake = look_after(world);
+		pthread_mutex_unlock(&world->lock);
+		if (wake && write(world->wake_fd, &one, sizeof one) < 0)
+			continue; /* the eventfd is readable already */
+	}
+	return NULL;
+}
+
+static void interrupted(int signal)
+{
+	(void)signal;
+}
+
+int notify_start(struct world *world, int listener)
+{
+	struct sigaction action = {.sa_handler = interrupted}; /* without SA_RESTART */
+	int r;
+
+	world->listener = listener;
+	/* Without this flag every trapped call goes through the run queues: slower, but not
+	 * different. */
+	world->sync_wake = !ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
+	if (sigaction(SERVER_SIGNAL, &action, NULL))
+		return -errno;
+	r = pthread_create(&world->server, NULL, serve_all, world);
+	return -r;
+}
+
+void notify_stop(struct world *world)
+{
+	__atomic_store_n(&world->server_stops, true, __ATOMIC_RELEASE);
+	/* Repeatedly, because the thread may be just about to wait. */
+	while (pthread_tryjoin_np(world->server, NULL) == EBUSY) {
+		pthread_kill(world->server, SERVER_SIGNAL);
+		sleep_ns(1000000);
+	}
+}

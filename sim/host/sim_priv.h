@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The simulated driver as a whole: struct world (one simulation) and its nodes, and what the files
+ * of sim/driver share. A KFD process and its calls: process.h; queues: queue.h; runlist updates:
+ * bounce.h; memory: memory.h. Tasks are the processes and threads under the simulator (world.h).
+ *
+ * Threads: three, of which one at a time runs (world->lock): the main loop (world.c, drive.c), the
+ * server of trapped calls (notify.c) and the copy thread for large copies (move.c). No other code
+ * here takes world->lock. In virtual time one thread does everything. The writers of
+ * simulation.json (live.c) and debugfs (debugfs.c) work on copies under locks of their own. What
+ * the kernel protects with a process's mutex is kept apart by process_lock(), because a call that
+ * waits for the GPU is answered later, while other calls are served.
+ *
+ * Times: names end in _ns; wall time unless a comment states model time.
+ */
+#ifndef KFDSHIM_SIM_HOST_SIM_PRIV_H
+#define KFDSHIM_SIM_HOST_SIM_PRIV_H
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "common/histogram.h"
+#include "kfd/uapi.h"
+#include "sim/driver/memory.h"
+#include "sim/driver/process.h"
+#include "sim/driver/queue.h"
+#include "sim/driver/runlist_update.h"
+#include "sim/gpu/gpu.h"
+#include "sim/host/sim.h"
+#include "sim/host/virtual.h"
+
+/* A range of the render file. */
+struct extent {
+	uint64_t offset, bytes;
+};
+
+/* One GPU node, as the topology has it. */
+struct node {
+	struct world *world;
+	uint32_t gpu_id;
+	struct gpu *gpu;
+	struct queue **by_gpu_queue;
+	unsigned n_by_gpu_queue;
+	unsigned active_queues; /* queues on the runlist, of all processes */
+	uint8_t watches;	/* watchpoints in use: one bit for each id */
+	/* holder of the only VMID for debugging; NULL: free, or debugging is per VMID */
+	struct process *debug_vmid;
+	/* ---- bounce.c, reset.c ---- */
+	uint64_t bounces;	  /* runlist updates begun */
+	bool all_off;		  /* an update unmapped all queues and mapped none (unmap_only) */
+	bool stuck_yet;		  /* --set preempt_stuck=queue has already stopped a queue */
+	bool hung, resetting;	  /* the firmware does not answer; a GPU reset is in progress */
+	uint64_t firmware_due_ns; /* when the driver gives up, or the reset is over; 0: neither */
+	struct bounce_list stuck; /* updates that wait for firmware_due_ns */
+	char *memory;		  /* mapping of the node's part of the render file */
+	struct extent *holes;
+	size_t n_holes, cap_holes;
+	uint64_t heap_end;
+	/* bytes in use; the same with each buffer rounded up to 2 MiB */
+	uint64_t vram_used, vram_aligned;
+	uint32_t resets; /* number of GPU resets, which SMI events report */
+};
+
+/* Dispatches of one kernel, for the report. */
+struct kernel_record {
+	char *name;
+	uint64_t dispatches;
+	bool executed;
+};
+
+/* Calls of one ioctl, for the report. */
+struct ioctl_count {
+	uint8_t type;
+	uint32_t nr;
+	uint64_t count;
+};
+
+#define FIGURES_RUNS 64u
+
+/* Statistics since the simulation began. */
+struct figures {
+	struct hist doorbell_delay, save, restore;
+	/* State at the last writing of simulation.json (live.c): times of each node, and the run
+	 * time of each process on each node; at most FIGURES_RUNS entries, further ones are left
+	 * out. */
+	struct gpu_times times[WORLD_NODES_MAX];
+	struct {
+		pid_t pid;
+		uint32_t node;
+		struct gpu_client_run run;
+	} runs[FIGURES_RUNS];
+	uint32_t n_runs;
+	bool more_runs;
+	uint64_t bounces, bounce_model_ns;
+	uint64_t lost_ns; /* model time that could not be simulated and was dropped (drive.c) */
+};
+
+/* One simulation. */
+struct world {
+	struct world_config config;
+	/* Virtual time (sim/host/virtual.h); NULL: the simulation runs in real time. */
+	struct time_slots *time;
+	struct timers *timers; /* virtual time only (sim/host/timers.h) */
+	struct idle *idle;     /* virtual time only, until the loop has ended (sim/host/idle.h) */
+	/* number of times that the driver made a thread of the tasks runnable */
+	uint64_t woken;
+	pid_t init; /* first process of the simulation */
+	struct virtual_counts virtual;
+	char *profile;
+	uint64_t start_ns; /* wall time at model time 0 */
+
+	dev_t kfd_dev;
+	ino_t kfd_ino, render_ino;
+	uint32_t nodes_n;
+	struct node nodes[WORLD_NODES_MAX];
+	uint64_t gtt_used, system_used; /* bytes: GTT; GTT and memory locked for the GPUs */
+	/* pages that the host could not supply when a GPU access touched them */
+	uint64_t host_full;
+	/* bytes available on the host at host_asked_ns, less allocations since */
+	uint64_t host_left, host_asked_ns;
+	LIST_HEAD(, drm_file) drm_files;
+	LIST_HEAD(, dmabuf) dmabufs;
+	int drm_poll_fd; /* epoll of the drm_files' processes and of dmabuf_fd */
+	int dmabuf_fd;	 /* inotify of the dmabufs */
+
+	struct process_list processes;
+	STAILQ_HEAD(, process_record) records;
+	uint64_t next_token;
+	uint64_t *slots; /* bitmap of doorbell slots in use */
+	size_t n_slots;
+	struct {
+		pid_t tid;
+		struct process *process;
+	} tids[1024];
+	struct known_file files[KNOWN_FILES];
+
+	pthread_mutex_t lock; /* protects everything in this struct */
+	unsigned wanted;      /* threads that wait for `lock`, except the copy thread; atomic */
+	int wake_fd;	      /* eventfd: wakes the main loop before sleeps_until_ns */
+	uint64_t sleeps_until_ns;
+
+	int listener;
+	pthread_t server;
+	bool server_stops;
+	const struct call *serving; /* call whose handler is running; NULL: none */
+	/* executed calls whose caller was interrupted before the reply */
+	struct call_list unheard;
+	unsigned n_unheard;
+	int poll_fd; /* epoll of the processes' pidfds, drm_poll_fd and hang_hws */
+	bool sync_wake;
+
+	uint64_t model_ns;  /* model time up to which the GPUs are simulated */
+	bool behind;	    /* the last iteration dropped model time (keep_up()) */
+	uint64_t driven_ns; /* time of the last iteration (drive()) */
+	uint64_t last_doorbell_ns;
+	bool gpu_rang;		   /* a packet may have rung a doorbell since the last scan */
+	uint64_t next_deadline_ns; /* earliest deadline of WAIT_EVENTS; UINT64_MAX: none */
+	uint64_t next_pinned_ns;   /* earliest end of a pin (pin.c); UINT64_MAX: none */
+	uint64_t next_check_ns;	   /* next check for processes that have called exec */
+	unsigned n_destroyers;	   /* calls of DESTROY_QUEUE that sleep */
+	unsigned n_waiting;	   /* queues that wait for a value in memory */
+
+	/* ---- move.c: background copies ---- */
+	TAILQ_HEAD(, queue) moves; /* in progress, served in turn */
+	TAILQ_HEAD(, queue) moved; /* finished; their packets are not complete yet */
+	/* until then the copies made at once have used their share of time */
+	uint64_t move_paid_ns;
+	pthread_cond_t move_begun;
+	pthread_t mover;
+	bool moves_stop;
+
+	/* ---- for the report ---- */
+	struct figures figures;
+	uint64_t fault_va;	/* address that the last failed GPU access could not reach */
+	uint64_t plain_updates; /* signals that were updated without an atomic operation */
+	struct kernel_record *kernels;
+	size_t n_kernels, cap_kernels;
+	uint64_t ioctls[KFDABI_NR_END];
+	struct ioctl_count *unknown;
+	size_t n_unknown, cap_unknown;
+	struct live *live;  /* live.c; NULL: its thread does not run */
+	uint64_t live_ns;   /* when statistics were last passed to live.c */
+	uint64_t live_mark; /* value of mark() (live.c) at that time */
+	uint64_t pid_namespace;
+	struct procfs *procfs; /* procfs.c; NULL: no directory for it */
+	LIST_HEAD(, smi_client) smi_clients;
+	struct debugfs *debugfs; /* debugfs.c; NULL: no directory for it */
+	struct hqds *hqds;	 /* hqd.c; NULL: no directory for it */
+	uint64_t next_serial;	 /* serial number of the last queue */
+};
+
+/* Returns true if the simulation has to break this driver rule (kfdsim --break RULE), so that a
+ * test can show that it would notice. */
+static inline bool rule_broken(const struct world *world, enum kfdabi_rule rule)
+{
+	return world->config.broken == rule;
+}
+
+/* Takes world->lock for any thread but the copy thread, and counts the waiter, because the copy
+ * thread releases the lock early when another thread waits. */
+static inline void world_lock(struct world *world)
+{
+	__atomic_add_fetch(&world->wanted, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&world->lock);
+	__atomic_sub_fetch(&world->wanted, 1, __ATOMIC_RELAXED);
+}
+
+/* Receives and serves one call, without a lock (virtual time). A call must be pending: poll(2) on
+ * the listener reports it. */
+void notify_serve(struct world *world);
+/* ---- notify.c: seccomp notifications ---- */
+/* Starts a thread that waits in the kernel for trapped calls on @listener and serves each under
+ * world->lock. Returns 0 or a negative errno. */
+int notify_start(struct world *world, int listener);
+/* Ends the thread. */
+void notify_stop(struct world *world);
+/* Answers the notification @id with @error (a negative errno). */
+void notify_refuse(struct world *world, uint64_t id, int error);
+/* Returns true if the caller of notification @id still waits for the answer. */
+bool notify_alive(struct world *world, uint64_t id);
+
+/* ---- ioctl.c: the table of KFD ioctls ---- */
+/* Returns the name of a KFD ioctl, or NULL for an unknown number. */
+const char *ioctl_name(uint32_t nr);
+/* Creates the call for a trapped KFD ioctl and executes it. The answer may come later. */
+void ioctl_kfd(struct world *world, struct process *process, const struct trapped *trapped);
+/* The same for an ioctl on the render node of @node. */
+void ioctl_drm(struct world *world, uint32_t node, const struct trapped *trapped);
+
+/* ---- clock.c: clocks ---- */
+/* Convert between wall and model time. model_to_wall() rounds up. */
+uint64_t model_now(const struct world *world, uint64_t wall_ns);
+uint64_t model_to_wall(const struct world *world, uint64_t model_ns);
+/* Returns the GPU's 100 MHz counter at this wall time, rounded up. */
+uint64_t gpu_ticks(uint64_t wall_ns);
+/* Returns CLOCK_BOOTTIME as the tasks see it. */
+uint64_t boot_clock_ns(const struct world *world);
+/* GET_CLOCK_COUNTERS. */
+int ioctl_clock_counters(struct call *call);
+
+/* ---- drive.c: the main loop's work ---- */
+/* One iteration in real time: scans the doorbells, advances the GPUs to the present, carries out
+ * what their packets do, and handles time-outs and files. */
+void drive(struct world *world);
+/* Advances the GPUs before a call is served, so that nothing that the call causes begins before the
+ * call was made. The main loop alone is not enough, because it polls an idle GPU rarely. */
+void drive_catch_up(struct world *world);
+/* Virtual time: handles everything that is due now. Returns false if a thread of the tasks became
+ * runnable; it has to run before anything else happens. */
+bool drive_settle(struct world *world);
+/* Virtual time: runs the GPUs and the clock until a thread of the tasks becomes runnable or the
+ * time is @until_ns; if @to_effect, at most until a GPU has written to memory. Returns false if
+ * @until_ns is UINT64_MAX and nothing is going to happen. */
+bool drive_until(struct world *world, uint64_t until_ns, bool to_effect);
+/* Returns true if a queue of the process @pid has packets that are not complete. */
+bool drive_has_work(const struct world *world, pid_t pid);
+/* Returns when drive() has to run next (wall); UINT64_MAX: only after a call or another event. */
+uint64_t drive_due(const struct world *world);
+/* Passes new packets of the queue to the GPU model, as far as there is room. */
+void drive_fetch(struct queue *queue);
+/* Reads the write pointers of the node's mapped queues after a map, because a queue that was off
+ * may have got packets for which no doorbell was seen. */
+void drive_reread_wptr(struct node *node);
+/* Handles a GPU access of the queue that failed (address: world->fault_va): stops the queue and
+ * raises a memory violation. Unless a debugger takes it, the driver evicts the process from this
+ * node and signals its memory events. */
+void drive_fault(struct queue *queue);
+/* Passes one packet to the GPU model and keeps a copy of @packet until it retires. Returns 0,
+ * -EAGAIN if the model has no room, or another negative errno. */
+int drive_submit(struct queue *queue, const struct packet *packet,
+		 const struct gpu_packet *gpu_packet);
+
+/* ---- drm.c ---- */
+/* Executes an ioctl on a render node. Returns 0 or more, or a negative errno. */
+int drm_ioctl(struct call *call);
+
+/* ---- report.c ---- */
+/* Counts a dispatch of the kernel with this index. */
+void report_kernel(struct world *world, uint32_t kernel);
+/* Returns the index of the kernel's record, a new one for a new name; UINT32_MAX if there is no
+ * memory. @executed: the kernel's effects are carried out, not only its time. */
+uint32_t report_kernel_index(struct world *world, const char *name, bool executed);
+/* Counts an ioctl that is not simulated. */
+void report_unknown(struct world *world, uint8_t type, uint32_t nr);
+/* Completes the queue's record when the queue is freed. */
+void report_queue_gone(struct queue *queue);
+
+/* ---- live.c: simulation.json ---- */
+/* Without a directory for the file none of these functions does anything. */
+
+/* Starts the writer thread. Must not be called before a fork. Returns 0 or a negative errno. */
+int live_start(struct world *world);
+/* Ends the thread and writes the final state. */
+void live_stop(struct world *world);
+/* Writes the file at once, without the thread. */
+void live_write(struct world *world);
+/* Passes the statistics to the writer thread if they have changed and the last time is at least 100
+ * ms ago. In virtual time writes the file itself. */
+void live_update(struct world *world, uint64_t now_ns);
+/* Returns when live_update() has to be called next (wall); UINT64_MAX: nothing has changed. */
+uint64_t live_due(const struct world *world);
+/* Returns the object "costs" of the file, a new reference. */
+json_t *live_costs(const struct world *world);
+
+/* Writes one line "kfdsim: ..." to stderr. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
