@@ -10,7 +10,7 @@
 #include "sim/driver/files.h"
 
 #define KFD_SLOT_SHIFT 46
-#define CPU_NODES 1u	       /* in the topology: sim/run/topology.c writes one */
+#define CPU_NODES 1u	       /* in the topology: sim/sandbox/topology.c writes one */
 #define DEVICES_MAX (1u << 20) /* the kernel cannot copy more in one piece */
 
 /* GPU virtual addresses and apertures, with the driver's layout on gfx9. */

@@ -2,7 +2,7 @@
 /*
  * The simulated driver's interface. A struct world is one simulation: /dev/kfd and the render nodes
  * as the tasks under one seccomp listener see them. Tasks are the processes and threads that run
- * under the seccomp filter. The runner (sim/run) creates the namespaces, files and filter and
+ * under the seccomp filter. The runner (sim/sandbox) creates the namespaces, files and filter and
  * passes their fds to this module.
  *
  * The runner must provide:

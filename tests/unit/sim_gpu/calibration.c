@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/run/profile.h"
+#include "sim/sandbox/profile.h"
 #include "tools/kfdreplay/plan.h"
 
 /* Plays the kernels of a request as kfdreplay submits them: in order, each occupying whole CUs.

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The simulated GPUs and the driver's names for them: PCI addresses, nodes and ids. Everything that
+ * sysfs, the device files and the simulated driver must agree on.
+ */
+#ifndef KFDSHIM_SIM_SANDBOX_MACHINE_H
+#define KFDSHIM_SIM_SANDBOX_MACHINE_H
+
+#include "kfd/driver_rules.h"
+#include "sim/host/sim.h"
+#include "sim/sandbox/profile.h"
+
+#define MACHINE_GPUS_MAX 8u
+
+struct machine_gpu {
+	unsigned bus; /* PCI bus; domain, device and function are 0 */
+	uint64_t unique_id, hive_id;
+};
+
+struct machine_node {
+	unsigned gpu;	    /* index in gpus[] */
+	unsigned partition; /* number of the partition in its GPU */
+	uint32_t gpu_id;
+	uint32_t location; /* location_id of the topology */
+};
+
+struct machine {
+	const struct profile *profile;
+	struct profile node_profile; /* profile_node(profile) */
+	enum kfdabi_kernel kernel;
+	enum kfdabi_rule broken; /* driver rule that is broken on purpose (--break) */
+	unsigned n_gpus, n_nodes;
+	struct machine_gpu gpus[MACHINE_GPUS_MAX];
+	struct machine_node nodes[WORLD_NODES_MAX];
+};
+
+/* Fills *machine with n_gpus GPUs (1 .. MACHINE_GPUS_MAX) on PCI buses that the host does not use.
+ * The profile must outlive the machine. Returns 0 or an exit status after an error message
+ * (say.h). */
+int machine_new(struct machine *machine, const struct profile *profile, unsigned n_gpus,
+		enum kfdabi_kernel kernel);
+/* Returns the capability flags of a node, as in the topology under the machine's kernel. */
+uint64_t machine_capability(const struct machine *machine);
+
+#endif

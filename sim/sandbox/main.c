@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kfdsim: runs an unmodified command in an environment with a simulated AMD GPU. This process stays
+ * outside of that environment, as the supervisor that implements its driver and GPU.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/version.h"
+#include "sim/host/sim.h"
+#include "sim/sandbox/machine.h"
+#include "sim/sandbox/mounts.h"
+#include "sim/sandbox/options.h"
+#include "sim/sandbox/report.h"
+#include "sim/sandbox/say.h"
+#include "sim/sandbox/seccomp_filter.h"
+#include "sim/sandbox/spawn.h"
+#include "sim/sandbox/time_support.h"
+#include "sim/sandbox/topology.h"
+#include "sim/sandbox/watch.h"
+
+/* Opens /dev/null for closed standard file descriptors, so that no file of kfdsim gets such a
+ * number. For the command they stay closed, because of O_CLOEXEC. */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Checks what can be checked before anything is created. */
+static int check_place(const struct options *o)
+{
+	if (!access(SIMULATION_JSON, F_OK))
+		return complain(STATUS_IMPOSSIBLE, "this process is already in a simulation, and "
+						   "simulations cannot be nested: start kfdsim "
+						   "outside");
+	if (!filter_supported())
+		return complain(STATUS_IMPOSSIBLE,
+				"this kernel has no seccomp user notification: Linux 5.9 or later "
+				"with CONFIG_SECCOMP_FILTER is needed");
+	return o->virtual_time ? time_support_check() : 0;
+}
+
+/* Creates the files of the simulation. @library: the time library, -1 in real time. */
+static int build_tree(const struct machine *machine, int library, struct tree *tree)
+{
+	int status = mounts_enter();
+
+	if (!status)
+		status = mounts_tree();
+	if (!status)
+		status = topology_write(machine);
+	if (!status)
+		status = mounts_devices(tree, machine->n_nodes);
+	tree->time_page = -1;
+	if (!status && library >= 0)
+		status = mounts_time(tree, library);
+	return status;
+}
+
+/* Creates the simulated driver and GPU from the options, the machine and the files. */
+static int new_world(const struct options *o, const struct machine *machine,
+		     const struct tree *tree, struct world **world)
+{
+	struct world_config config = {0};
+	struct stat input = {0};
+	int rc;
+
+	profile_to_world(machine->profile, &config);
+	config.nodes = machine->n_nodes;
+	for (unsigned i = 0; i < machine->n_nodes; i++) {
+		config.gpu_ids[i] = machine->nodes[i].gpu_id;
+		config.locations[i] = machine->nodes[i].location;
+	}
+	config.render_fd = tree->render;
+	config.kernel = machine->kernel;
+	config.chip.capability = (uint32_t)machine_capability(machine);
+	config.broken = o->broken;
+	config.time_scale = o->time_scale;
+	config.seed = o->seed;
+	config.kfd_fd = tree->kfd;
+	config.modules_fd = tree->modules;
+	config.sim_json_dirfd = tree->kfd_sysfs;
+	config.debugfs_dirfd = tree->debugfs;
+	fstat(STDIN_FILENO, &input);
+	config.input_dev = input.st_dev;
+	config.input_ino = input.st_ino;
+	rc = world_new(&config, world);
+	if (rc)
+		return complain(STATUS_FAILED, "cannot make the simulated GPU (%s)", strerror(-rc));
+	return 0;
+}
+
+/* Replaces stdin and stdout by /dev/null: the other ends of the command's streams must see the end
+ * of file when the command closes them. */
+static void let_go_of_streams(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	close(null);
+}
+
+/* Returns the inode number of the process's PID namespace; 0 if it cannot be read. */
+static uint64_t pid_namespace_of(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* Lets the command run and serves it. *status is the exit status of the command. */
+static int serve(struct world *world, const struct world_init *init, int time_page, int *status)
+{
+	struct watch watch;
+	int rc, failed = 0;
+
+	if (time_page >= 0) {
+		rc = world_virtual(world, time_page, init->pid);
+		if (rc)
+			failed = complain(STATUS_FAILED,
+					  "cannot start the clock of the simulation (%s)",
+					  strerror(-rc));
+	}
+	/* watch_start() must be the last step that can fail, because its thread uses `watch`
+	 * until it is joined. */
+	if (!failed)
+		failed = watch_start(&watch, init);
+	if (failed) {
+		spawn_kill(init);
+		return failed;
+	}
+	world_counts_in(world, pid_namespace_of(init->pid));
+	failed = spawn_go(init);
+	rc = failed ? 0 : world_run(world, init->listener, watch.stop);
+	if (rc)
+		failed = complain(
+			STATUS_FAILED, "the simulated driver stopped (%s)%s", strerror(-rc),
+			rc == -EMFILE ? ": raise the limit of open files (ulimit -n)" : "");
+	/* The command would wait forever for a call that is no longer served. */
+	if (failed)
+		kill(init->pid, SIGKILL);
+	*status = watch_join(&watch);
+	if (!failed && watch.killed)
+		complain(*status, "the simulation was killed (signal %d)", *status - 128);
+	return failed;
+}
+
+/* Reports kernels that were not executed. Returns an exit status if that counts as a failure. */
+static int tell_timed(const struct options *o, const struct world *world)
+{
+	char names[256];
+	uint64_t n = world_timed_only(world, names, sizeof names);
+
+	if (!n)
+		return 0;
+	return complain(o->fail_on_timed ? STATUS_FAILED : 0,
+			"%llu kernel%s timed, not executed, and wrote nothing: %s",
+			(unsigned long long)n, n == 1 ? " was" : "s were", names);
+}
+
+/* Builds the simulation, runs the command in it and writes the report. Returns the exit status of
+ * kfdsim: that of the command, unless kfdsim itself has failed. */
+static int run(const struct options *o, const struct machine *machine, struct spawn *spawn,
+	       struct report *report)
+{
+	struct world_init init;
+	struct world *world;
+	struct tree tree;
+	int command_status, library = -1, status = 0;
+
+	if (o->virtual_time)
+		status = mounts_open_library(&library);
+	if (!status)
+		status = build_tree(machine, library, &tree);
+	if (!status)
+		status = new_world(o, machine, &tree, &world);
+	if (status)
+		return status;
+	spawn->trap_open = tree.modules >= 0;
+	spawn->virtual_time = o->virtual_time;
+	spawn->turns = o->seed != 0;
+	spawn->wait_all = o->wait_all;
+	status = spawn_init(spawn, &init);
+	let_go_of_streams();
+	if (!status)
+		status = serve(world, &init, tree.time_page, &command_status);
+	if (!status) {
+		int bad = tell_timed(o, world);
+
+		if (report->path)
+			bad |= report_write(report, world_report(world), command_status);
+		status = bad && !command_status ? bad : command_status;
+	}
+	world_free(world);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct root root;
+	struct options options;
+	struct profile profile;
+	struct machine machine;
+	struct report report;
+	struct spawn spawn = {0};
+	sigset_t handed_on;
+	int status;
+
+	fill_standard_descriptors();
+	if (version_shown(argc, argv, "kfdsim"))
+		return 0;
+	status = options_parse(&options, argc, argv);
+	if (!status && options.help) {
+		options_help();
+		return 0;
+	}
+	if (!status)
+		status = options_settle(&options, &profile);
+	if (!status)
+		status = check_place(&options);
+	if (!status)
+		status = machine_new(&machine, &profile, options.gpus,
+				     (enum kfdabi_kernel)options.kernel);
+	if (!status)
+		machine.broken = options.broken;
+	if (!status)
+		status = root_find(&root, options.root);
+	if (!status)
+		status = report_open(&report, options.report);
+	if (status)
+		return status;
+
+	spawn.command = options.command;
+	spawn.root = &root;
+	spawn.umask = umask(022);
+	/* With SIGCHLD ignored, wait() returns no exit codes. */
+	spawn.ignore_child = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
+	watch_signals(&handed_on);
+	/* The files of a simulated GPU are large. With SIGXFSZ ignored, a file size limit causes an
+	 * error instead of a signal. */
+	spawn.ignore_file_size = signal(SIGXFSZ, SIG_IGN) == SIG_IGN;
+	sigprocmask(SIG_BLOCK, &handed_on, &spawn.mask);
+	/* The signals of the runtime (ROCr) must be in memory where the simulated GPU can decrement
+	 * them atomically: in shared buffers, not in user memory. */
+	setenv("HSA_USERPTR_FOR_PAGED_MEM", "0", 0);
+	status = run(&options, &machine, &spawn, &report);
+	report_drop(&report);
+	return status;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The file systems of a simulation. The supervisor works in a mount namespace of its own, where a
+ * tmpfs covers /run and holds the tree: the files that the simulation has instead of, or in
+ * addition to, the host's /dev, /sys and /run. All mounts are private to this namespace, so nothing
+ * is left behind: the kernel removes them with the last process of the namespace.
+ *
+ * Order of the calls: mounts_enter(), mounts_tree(), topology_write() (topology.h),
+ * mounts_devices() in the supervisor; mounts_world() in the init process of the simulation. All
+ * functions return 0 or an exit status after an error message (say.h).
+ */
+#ifndef KFDSHIM_SIM_SANDBOX_MOUNTS_H
+#define KFDSHIM_SIM_SANDBOX_MOUNTS_H
+
+#include <stdbool.h>
+
+#include "sim/host/sim.h"
+#include "sim/sandbox/root.h"
+
+#define TREE "/run/kfdsim" /* visible in the supervisor's namespace only */
+#define HOST_RUN TREE "/host_run"
+/* The sysfs directory of /dev/kfd, with the topology and simulation.json. */
+#define TREE_KFD TREE "/sys/devices/virtual/kfd/kfd"
+#define TREE_DEBUGFS TREE "/sys/kernel/debug" /* accessible to root only, as on hardware */
+#define SIMULATION_JSON "/sys/class/kfd/kfd/simulation.json"
+
+struct tree {
+	int kfd;       /* file that stands for /dev/kfd */
+	int render;    /* /dev/dri/renderD128, 129, ...: links to one file */
+	int modules;   /* text for /proc/modules if the host has none; otherwise -1 */
+	int kfd_sysfs; /* directory TREE_KFD */
+	int debugfs;   /* directory TREE_DEBUGFS "/kfd" */
+	int time_page; /* file TIME_PAGE; -1: the simulation runs in real time */
+};
+
+/* Creates the private mount namespace. Without the privilege to do so, creates it inside a new user
+ * namespace that maps only the caller. Must be called before any thread is started (unshare(2)). */
+int mounts_enter(void);
+/* Mounts the tmpfs and creates the empty tree. */
+int mounts_tree(void);
+/* Opens the time library, which is in the directory of the kfdsim executable. Called before
+ * mounts_enter(). */
+int mounts_open_library(int *library);
+/* Creates the device files and the list of modules, and opens the files of *tree except time_page.
+ * Called after sysfs was written. */
+int mounts_devices(struct tree *tree, unsigned nodes);
+/* Creates the time library, the page that it maps, and /etc/ld.so.preload, which makes the dynamic
+ * linker load it. @library: from mounts_open_library(). */
+int mounts_time(struct tree *tree, int library);
+/* In the mount and PID namespaces of the calling process: puts the tree in place, with the host's
+ * files visible wherever the tree has none, changes the root directory if requested, and returns to
+ * the working directory. */
+int mounts_world(const struct root *root, bool virtual_time);
+
+/* Create files of the tree. Paths are relative to TREE; missing directories are created.
+ * tree_file(): a file with formatted text; tree_folder(): a directory; tree_bytes(): a file with
+ * any bytes; tree_link(): a symbolic link. */
+int tree_file(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int tree_folder(const char *path);
+int tree_bytes(const char *path, const void *bytes, size_t n);
+int tree_link(const char *path, const char *target);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of kfdsim, and the defaults for what it leaves open. The functions return 0 or
+ * an exit status after an error message (say.h). */
+#ifndef KFDSHIM_SIM_SANDBOX_OPTIONS_H
+#define KFDSHIM_SIM_SANDBOX_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kfd/driver_rules.h"
+#include "sim/sandbox/profile.h"
+
+#define OPTIONS_USAGE                                                                                                 \
+	"kfdsim [--virtual [--seed N] | --real-time] [--gpu PROFILE] [--gpus N] [--kernel VERSION] [--time-scale X] " \
+	"[--set KEY=VALUE]... [--break RULE] [--root DIR] [--report FILE.json] [--fail-on-timed] [--wait-all] "       \
+	"-- COMMAND [ARGUMENT]..."
+#define OPTIONS_SETS_MAX 64
+
+struct options {
+	const char *gpu; /* NULL until options_settle() if not given */
+	unsigned gpus;	 /* 0 until options_settle() if not given */
+	int kernel;	 /* enum kfdabi_kernel; -1 until options_settle() if not given */
+	double time_scale;
+	const char *sets[OPTIONS_SETS_MAX];
+	size_t nsets;
+	const char *report, *root; /* NULL: none */
+	enum kfdabi_rule broken;
+	char **command;
+	bool virtual_time;
+	uint64_t seed; /* 0: none */
+	bool wait_all;
+	bool fail_on_timed;
+	bool help;
+};
+
+/* Prints the usage and all options. */
+void options_help(void);
+/* Fills *options from the command line. The strings stay argv's. */
+int options_parse(struct options *options, int argc, char **argv);
+/* Sets what was left open, and loads the profile with all --set values. With --break: the
+ * first profile, number of GPUs and kernel that have the rule. Otherwise: one mi210 under the
+ * oldest kernel. */
+int options_settle(struct options *options, struct profile *profile);
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "sim/sandbox/root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sim/sandbox/dir_merge.h"
+#include "sim/sandbox/mounts.h"
+#include "sim/sandbox/say.h"
+#include "sim/time/page.h"
+
+#define NEW_ROOT TREE "/root"
+
+/* Checks that the directory can be a root: it must contain a system, that is, have a
+ * directory /usr. */
+static int find_folder(struct root *root, const char *folder)
+{
+	char path[PATH_MAX + 8];
+	struct stat st;
+
+	if (!realpath(folder, root->folder))
+		return complain(STATUS_USAGE, "cannot change root to %s (%s)", folder,
+				strerror(errno));
+	if (stat(root->folder, &st) || !S_ISDIR(st.st_mode))
+		return complain(STATUS_USAGE, "cannot change root to %s: it is not a directory",
+				folder);
+	if (!strcmp(root->folder, "/"))
+		return complain(STATUS_USAGE, "--root / is the present root: omit it");
+	snprintf(path, sizeof(path), "%s/usr", root->folder);
+	if (stat(path, &st) || !S_ISDIR(st.st_mode))
+		return complain(STATUS_USAGE,
+				"cannot change root to %s: it has no system (no directory /usr); "
+				"packaging/roots.sh creates such directories",
+				folder);
+	return 0;
+}
+
+int root_find(struct root *root, const char *folder)
+{
+	ssize_t n;
+
+	root->folder[0] = '\0';
+	if (!getcwd(root->cwd, sizeof(root->cwd)))
+		return complain(STATUS_FAILED, "cannot find the working directory (%s)",
+				strerror(errno));
+	n = readlink("/proc/self/exe", root->programs, sizeof(root->programs) - 1);
+	root->programs[n < 0 ? 0 : n] = '\0';
+	if (strrchr(root->programs, '/'))
+		*strrchr(root->programs, '/') = '\0';
+	return folder ? find_folder(root, folder) : 0;
+}
+
+/* Returns whether the path is the directory or below it. */
+static bool inside(const char *path, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	return !strncmp(path, folder, n) && (!path[n] || path[n] == '/');
+}
+
+/* Returns where a path of the host can be reached while the tree covers /run. */
+static const char *host_path(const char *path, char *out, size_t size)
+{
+	if (!inside(path, "/run"))
+		return path;
+	snprintf(out, size, "%s%s", HOST_RUN, path + strlen("/run"));
+	return out;
+}
+
+static int fail(const char *what, const char *path)
+{
+	return complain(STATUS_IMPOSSIBLE, "cannot %s %s in the new root (%s)", what, path,
+			strerror(errno));
+}
+
+/* Creates the directories of `path` in the new root, each with the mode of the other system's
+ * directory of that name. */
+static int make_folders(const struct root *root, const char *path)
+{
+	char name[2 * PATH_MAX], theirs[2 * PATH_MAX], part[PATH_MAX];
+	struct stat st;
+
+	for (const char *end = path; *end;) {
+		end += strspn(end, "/");
+		end += strcspn(end, "/");
+		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
+		snprintf(name, sizeof(name), "%s%s", NEW_ROOT, part);
+		snprintf(theirs, sizeof(theirs), "%s%s", root->folder, part);
+		if (mkdir(name, 0755)) {
+			if (errno != EEXIST)
+				return fail("make", path);
+			continue;
+		}
+		if (!stat(theirs, &st) && S_ISDIR(st.st_mode) && chmod(name, st.st_mode & 07777))
+			return fail("make", path);
+	}
+	return 0;
+}
+
+/* Bind-mounts a directory of the host at the same path in the new root. */
+static int bind_in(const struct root *root, const char *path)
+{
+	char host[2 * PATH_MAX], name[2 * PATH_MAX];
+	int status = make_folders(root, path);
+
+	if (status)
+		return status;
+	snprintf(name, sizeof(name), "%s%s", NEW_ROOT, path);
+	if (mount(host_path(path, host, sizeof(host)), name, NULL, MS_BIND | MS_REC, NULL))
+		return fail("bind", path);
+	return 0;
+}
+
+/* Returns whether a directory of the host needs a bind mount of its own. Directories below /dev,
+ * /proc, /run and /sys are visible already. */
+static bool to_bind(const char *path)
+{
+	static const char *const worlds[] = {"/dev", "/proc", "/run", "/sys"};
+
+	if (!path[0] || !strcmp(path, "/"))
+		return false;
+	for (size_t i = 0; i < sizeof(worlds) / sizeof(worlds[0]); i++) {
+		if (inside(path, worlds[i]))
+			return false;
+	}
+	return true;
+}
+
+int root_build(const struct root *root, bool virtual_time, int *fd)
+{
+	static const char *const worlds[] = {"/proc", "/sys", "/dev"};
+	char cwd[2 * PATH_MAX], programs[2 * PATH_MAX], host[2 * PATH_MAX];
+	const char *const opaque[] = {NEW_ROOT "/proc",
+				      NEW_ROOT "/sys",
+				      NEW_ROOT "/dev",
+				      NEW_ROOT "/run",
+				      cwd,
+				      programs,
+				      NULL};
+	int status = tree_folder("root");
+
+	if (!status && mount("kfdsim-root", NEW_ROOT, "tmpfs", MS_NOSUID, "mode=755"))
+		status = fail("mount", "/");
+	for (size_t i = 0; i < sizeof(worlds) / sizeof(worlds[0]) && !status; i++)
+		status = bind_in(root, worlds[i]);
+	if (!status)
+		status = make_folders(root, "/run");
+	if (!status && virtual_time)
+		status = tree_file("root/etc/ld.so.preload", "%s\n", TIME_LIBRARY);
+	/* If one directory contains the other, its bind mount shows both. */
+	if (!status && to_bind(root->cwd))
+		status = bind_in(root, root->cwd);
+	if (!status && to_bind(root->programs) && !inside(root->programs, root->cwd))
+		status = bind_in(root, root->programs);
+	snprintf(cwd, sizeof(cwd), "%s%s", NEW_ROOT, root->cwd);
+	snprintf(programs, sizeof(programs), "%s%s", NEW_ROOT, root->programs);
+	if (!status)
+		status = merge(host_path(root->folder, host, sizeof(host)), NEW_ROOT, opaque);
+	if (status)
+		return status;
+	*fd = open(NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return *fd < 0 ? fail("open", "/") : 0;
+}
+
+int root_enter(int fd)
+{
+	char run[64];
+
+	snprintf(run, sizeof(run), "/proc/self/fd/%d/run", fd);
+	if (mount("/run", run, NULL, MS_BIND | MS_REC, NULL))
+		return fail("bind", "/run");
+	/* pivot_root(".", ".") stacks the old root on top of the new one, from where
+	 * it is unmounted. */
+	if (fchdir(fd) || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) ||
+	    chdir("/"))
+		return complain(STATUS_IMPOSSIBLE, "cannot change root (%s)", strerror(errno));
+	close(fd);
+	return 0;
+}

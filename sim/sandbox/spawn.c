@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+#include "sim/sandbox/spawn.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/host/cores.h"
+#include "sim/sandbox/mounts.h"
+#include "sim/sandbox/say.h"
+#include "sim/sandbox/seccomp_filter.h"
+
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND 127
+
+/* Sends one byte with one file descriptor. */
+static int send_fd(int sock, int fd)
+{
+	char byte = 0;
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.bytes,
+			     .msg_controllen = sizeof(control.bytes)};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* Returns the received file descriptor, or -1 if the other end is closed. */
+static int receive_fd(int sock)
+{
+	char byte;
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.bytes,
+			     .msg_controllen = sizeof(control.bytes)};
+	struct cmsghdr *head;
+	int fd = -1;
+
+	if (TEMP_FAILURE_RETRY(recvmsg(sock, &msg, MSG_CMSG_CLOEXEC)) <= 0)
+		return -1;
+	head = CMSG_FIRSTHDR(&msg);
+	if (head && head->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(head), sizeof(fd));
+	return fd;
+}
+
+/* Distinguishes "not found" from "not executable": execvp(3) also fails with EACCES if it is not
+ * allowed to search one of the directories in PATH. */
+static bool is_in_path(const char *name)
+{
+	const char *at = strchr(name, '/') ? NULL : getenv("PATH");
+	char path[PATH_MAX];
+
+	if (!at)
+		return true;
+	for (size_t n; *at; at += n + (at[n] == ':')) {
+		n = strcspn(at, ":");
+		snprintf(path, sizeof(path), "%.*s/%s", n ? (int)n : 1, n ? at : ".", name);
+		if (!access(path, F_OK))
+			return true;
+	}
+	return false;
+}
+
+/* Runs in the command's process: undoes kfdsim's own settings and executes the command. Exits with
+ * 127 or 126 as a shell does if that fails. */
+static _Noreturn void run_command(const struct spawn *spawn)
+{
+	int status, error;
+
+	umask(spawn->umask);
+	if (spawn->ignore_child)
+		signal(SIGCHLD, SIG_IGN);
+	if (!spawn->ignore_file_size)
+		signal(SIGXFSZ, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &spawn->mask, NULL);
+	/* ROCr sorts by addresses, so random addresses would change the order of events
+	 * of one instant. */
+	if (spawn->virtual_time)
+		personality(ADDR_NO_RANDOMIZE);
+	if (spawn->turns)
+		cores_of_world();
+	execvp(spawn->command[0], spawn->command);
+	error = errno;
+	if (error == EACCES && !is_in_path(spawn->command[0]))
+		error = ENOENT;
+	status = error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+	_exit(complain(status, "cannot run %s (%s)", spawn->command[0], strerror(error)));
+}
+
+/* Converts a wait status to an exit status, 128 + n for signal n. */
+static int exit_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Reaps all children, including orphans, until the command ends; with wait_all, until
+ * all have ended. */
+static _Noreturn void reap(pid_t command, bool wait_all)
+{
+	int result = STATUS_FAILED;
+
+	for (;;) {
+		int status;
+		pid_t pid = wait(&status);
+
+		if (pid == command) {
+			result = exit_status(status);
+			if (!wait_all)
+				_exit(result);
+		}
+		if (pid < 0 && errno != EINTR)
+			_exit(result);
+	}
+}
+
+/* The init process: mounts the file systems, installs the filter, sends the listener to the
+ * supervisor, waits for its "go ahead", starts the command and reaps. */
+static _Noreturn void init_main(const struct spawn *spawn, int control)
+{
+	int listener, pidfd, rc, status;
+	pid_t command;
+	char byte;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		_exit(complain(STATUS_FAILED, "cannot tie the simulation to kfdsim (%s)",
+			       strerror(errno)));
+	prctl(PR_SET_NAME, "kfdsim-init");
+	status = mounts_world(spawn->root, spawn->virtual_time);
+	if (status)
+		_exit(status);
+	rc = filter_install(spawn->trap_open, &listener);
+	if (rc == -EBUSY)
+		_exit(complain(STATUS_IMPOSSIBLE,
+			       "this process already has a seccomp listener (of another kfdsim, or "
+			       "a container runtime), and there can be only one: start kfdsim "
+			       "outside"));
+	if (rc)
+		_exit(complain(STATUS_IMPOSSIBLE, "cannot install a seccomp filter (%s)",
+			       strerror(-rc)));
+	if (send_fd(control, listener))
+		_exit(STATUS_FAILED);
+	close(listener);
+	/* No byte: the supervisor died before PDEATHSIG was set, or gave up. */
+	if (TEMP_FAILURE_RETRY(read(control, &byte, 1)) != 1)
+		_exit(STATUS_FAILED);
+
+	command = fork();
+	if (command < 0)
+		_exit(complain(STATUS_FAILED, "cannot start the command (%s)", strerror(errno)));
+	if (!command)
+		run_command(spawn);
+	pidfd = (int)syscall(SYS_pidfd_open, command, 0);
+	if (pidfd >= 0)
+		send_fd(control, pidfd);
+	/* The readers of the command's output must see the end of file when the command ends, not
+	 * when this process ends. */
+	syscall(SYS_close_range, 0u, ~0u, 0u);
+	reap(command, spawn->wait_all);
+}
+
+int spawn_init(const struct spawn *spawn, struct world_init *out)
+{
+	const unsigned long flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD;
+	int sock[2], status;
+	bool killed;
+	long pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
+		return complain(STATUS_FAILED, "cannot make a socket pair (%s)", strerror(errno));
+	pid = syscall(SYS_clone, flags, NULL, &out->pidfd, NULL, 0UL);
+	if (pid < 0)
+		return complain(STATUS_IMPOSSIBLE,
+				"cannot make a pid namespace (%s): run kfdsim as root, or allow "
+				"user namespaces",
+				strerror(errno));
+	if (!pid) {
+		close(sock[0]);
+		init_main(spawn, sock[1]);
+	}
+	close(sock[1]);
+	out->pid = (pid_t)pid;
+	out->control = sock[0];
+	out->listener = receive_fd(sock[0]);
+	if (out->listener < 0) {
+		/* The init process has printed the reason. */
+		status = spawn_wait(out, &killed);
+		return status ? status : STATUS_FAILED;
+	}
+	return 0;
+}
+
+int spawn_go(const struct world_init *init)
+{
+	char byte = 1;
+
+	if (send(init->control, &byte, 1, MSG_NOSIGNAL) != 1)
+		return complain(STATUS_FAILED, "the init process of the simulation has ended (%s)",
+				strerror(errno));
+	return 0;
+}
+
+int spawn_command_pidfd(const struct world_init *init)
+{
+	return receive_fd(init->control);
+}
+
+void spawn_kill(const struct world_init *init)
+{
+	bool killed;
+
+	kill(init->pid, SIGKILL);
+	spawn_wait(init, &killed);
+}
+
+int spawn_wait(const struct world_init *init, bool *killed)
+{
+	int status;
+
+	*killed = false;
+	if (TEMP_FAILURE_RETRY(waitpid(init->pid, &status, 0)) < 0)
+		return complain(STATUS_FAILED, "cannot wait for the simulation (%s)",
+				strerror(errno));
+	*killed = WIFSIGNALED(status);
+	return exit_status(status);
+}

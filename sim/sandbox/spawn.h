@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The processes of a simulation. Its init process (pid 1 of a new PID namespace, a child of the
+ * supervisor) mounts the file systems, installs the seccomp filter, starts the command as pid 2 and
+ * reaps orphans. It ends with the exit status of the command (128 + n for signal n) when the
+ * command has ended; with wait_all, when all other processes have ended as well. Everything that
+ * still runs in the namespace ends with it. The init process dies with the supervisor, however the
+ * supervisor ends.
+ */
+#ifndef KFDSHIM_SIM_SANDBOX_SPAWN_H
+#define KFDSHIM_SIM_SANDBOX_SPAWN_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "sim/sandbox/root.h"
+
+struct spawn {
+	char *const *command; /* as for execvp() */
+	const struct root *root;
+	sigset_t mask; /* signal mask of the command */
+	mode_t umask;  /* umask of the command */
+	bool virtual_time;
+	/* Wait for the last process of the simulation, not only for the command. */
+	bool wait_all;
+	bool turns;	       /* all threads share one core (sim/host/cores.h) */
+	bool ignore_child;     /* start the command with SIGCHLD ignored */
+	bool ignore_file_size; /* start the command with SIGXFSZ ignored */
+	bool trap_open;	       /* the supervisor serves openat("/proc/modules") */
+};
+
+struct world_init {
+	pid_t pid;
+	int pidfd;
+	int control;  /* socket pair: sends "go ahead" to the init, receives the command's pidfd */
+	int listener; /* listener of the seccomp user notification */
+};
+
+/* Starts the init process and waits until its file systems and its filter are in place. Returns 0
+ * or an exit status after an error message; in that case no process is left. The calling thread
+ * must live as long as the simulation, because the init process dies with it (PR_SET_PDEATHSIG). */
+int spawn_init(const struct spawn *spawn, struct world_init *out);
+/* Lets the init process start the command. From here on the listener must be served. */
+int spawn_go(const struct world_init *init);
+/* Receives the command's pidfd; -1 if there is none. Blocks. */
+int spawn_command_pidfd(const struct world_init *init);
+/* Kills the simulation and waits until all its processes have ended. */
+void spawn_kill(const struct world_init *init);
+/* Waits for the end of the init process. Returns its exit status, or 128 + n with *killed set if
+ * signal n ended it. */
+int spawn_wait(const struct world_init *init, bool *killed);
+
+#endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The KFD topology. The files and properties that the runtimes need were found by leaving each of
+ * them out. Layout and names: the kernel's kfd_topology.c (6.12). Directory 0 is the CPU; node i of
+ * the machine is directory i + 1.
+ */
+#include "sim/sandbox/topology.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "sim/sandbox/mounts.h"
+#include "sim/sandbox/say.h"
+
+#define TOPOLOGY "sys/devices/virtual/kfd/kfd/topology"
+#define NODES TOPOLOGY "/nodes"
+#define PATH_BYTES 128
+#define NOBODYS_MINOR 64 /* beyond the number of nodes */
+/* Types of heaps and links, as in the kernel's kfd_crat.h. */
+#define HEAP_SYSTEM 0
+#define HEAP_FB_PUBLIC 1 /* the CPU can map all of VRAM */
+#define LINK_PCIE 2
+#define LINK_XGMI 11
+#define LINK_ENABLED 1
+/* Links between the partitions of one GPU (SAME), and between partitions of two GPUs (OTHER). The
+ * values are from the sysfs of real machines in mode CPX (named in sim/profiles/mi300x.ini), where
+ * the latter have no bandwidth. */
+#define CPX_SAME_WEIGHT 13
+#define CPX_SAME_MB_PER_S 819200
+#define CPX_OTHER_WEIGHT 41
+
+struct link {
+	int type;
+	uint64_t weight, min_mb_per_s, max_mb_per_s;
+	uint32_t engines; /* mask of the SDMA engines for this link */
+};
+
+/* The SDMA engines for copies with the host. */
+static uint32_t host_engines(const struct profile *p)
+{
+	return (1u << p->num_sdma_engines) - 1;
+}
+
+/* The SDMA engines for copies to peers: the XGMI engines, or all if there are none. */
+static uint32_t peer_engines(const struct profile *p)
+{
+	uint32_t all = (uint32_t)((1ull << (p->num_sdma_engines + p->num_sdma_xgmi_engines)) - 1);
+
+	return p->num_sdma_xgmi_engines ? all & ~host_engines(p) : all;
+}
+
+/* Returns how node a of the machine reaches node b; false if only through the CPU. */
+static bool direct_link(const struct machine *m, unsigned a, unsigned b, struct link *link)
+{
+	const struct profile *whole = m->profile;
+	unsigned gpu_a = m->nodes[a].gpu, gpu_b = m->nodes[b].gpu;
+	unsigned hive = (unsigned)whole->hive_gpus;
+
+	*link = (struct link){.type = LINK_XGMI, .engines = peer_engines(&m->node_profile)};
+	if (gpu_a == gpu_b) {
+		link->weight = CPX_SAME_WEIGHT;
+		link->min_mb_per_s = link->max_mb_per_s = CPX_SAME_MB_PER_S;
+		return true;
+	}
+	if (gpu_a / hive != gpu_b / hive)
+		return false;
+	if (whole->partitions > 1) {
+		link->weight = CPX_OTHER_WEIGHT;
+		return true;
+	}
+	link->weight = whole->xgmi_weight;
+	link->min_mb_per_s = link->max_mb_per_s = whole->xgmi_mb_per_s;
+	return true;
+}
+
+static unsigned count_links(const struct machine *m, unsigned node, bool direct)
+{
+	struct link link;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m->n_nodes; i++)
+		n += i != node && direct_link(m, node, i, &link) == direct;
+	return n;
+}
+
+static int write_link(const char *kind, unsigned index, unsigned from, unsigned to,
+		      const struct link *link)
+{
+	char path[PATH_BYTES];
+
+	snprintf(path, sizeof(path), NODES "/%u/%s/%u/properties", from, kind, index);
+	return tree_file(path,
+			 "type %d\nversion_major 0\nversion_minor 0\nnode_from %u\nnode_to %u\n"
+			 "weight %" PRIu64 "\nmin_latency 0\nmax_latency 0\n"
+			 "min_bandwidth %" PRIu64 "\nmax_bandwidth %" PRIu64 "\n"
+			 "recommended_transfer_size 0\nrecommended_sdma_engine_id_mask %u\n"
+			 "flags %d\n",
+			 link->type, from, to, link->weight, link->min_mb_per_s, link->max_mb_per_s,
+			 link->engines, LINK_ENABLED);
+}
+
+static struct link host_link(const struct machine *m)
+{
+	const struct profile *p = &m->node_profile;
+
+	return (struct link){LINK_PCIE, p->link_weight, p->link_min_mb_per_s, p->link_max_mb_per_s,
+			     host_engines(p)};
+}
+
+/* Writes the links of a GPU node: io_links to the CPU and to nodes with a direct link, p2p_links to
+ * the others, through the CPU. */
+static int gpu_links(const struct machine *m, unsigned node)
+{
+	struct link link = host_link(m);
+	const struct link over_cpu = {.type = LINK_PCIE, .weight = 2 * m->profile->link_weight};
+	unsigned direct = 0, indirect = 0;
+	char path[PATH_BYTES];
+	int status = write_link("io_links", direct++, node + 1, 0, &link);
+
+	for (unsigned i = 0; i < m->n_nodes && !status; i++) {
+		if (i == node)
+			continue;
+		if (direct_link(m, node, i, &link))
+			status = write_link("io_links", direct++, node + 1, i + 1, &link);
+		else
+			status = write_link("p2p_links", indirect++, node + 1, i + 1, &over_cpu);
+	}
+	if (status || indirect)
+		return status;
+	snprintf(path, sizeof(path), NODES "/%u/p2p_links", node + 1);
+	return tree_folder(path);
+}
+
+static int cpu_properties(const struct machine *m)
+{
+	return tree_file(NODES "/0/properties",
+			 "cpu_cores_count %ld\nsimd_count 0\nmem_banks_count 1\n"
+			 "caches_count 0\nio_links_count %u\np2p_links_count 0\n"
+			 "cpu_core_id_base 0\nsimd_id_base 0\nmax_waves_per_simd 0\n"
+			 "lds_size_in_kb 0\ngds_size_in_kb 0\nnum_gws 0\n"
+			 "wave_front_size 0\narray_count 0\nsimd_arrays_per_engine 0\n"
+			 "cu_per_simd_array 0\nsimd_per_cu 0\nmax_slots_scratch_cu 0\n"
+			 "gfx_target_version 0\nvendor_id 0\ndevice_id 0\nlocation_id 0\n"
+			 "domain 0\ndrm_render_minor 0\nhive_id 0\nnum_sdma_engines 0\n"
+			 "num_sdma_xgmi_engines 0\nnum_sdma_queues_per_engine 0\n"
+			 "num_cp_queues 0\nmax_engine_clk_ccompute %" PRIu64 "\n",
+			 sysconf(_SC_NPROCESSORS_ONLN), m->n_nodes,
+			 m->profile->max_engine_clk_ccompute);
+}
+
+static int cpu_node(const struct machine *m)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	struct link link = host_link(m);
+	int status =
+		tree_file(NODES "/0/gpu_id", "%d\n", m->broken == RULE_topology_cpu_has_no_gpu_id);
+
+	if (!status)
+		status = tree_file(NODES "/0/name", "\n");
+	if (!status)
+		status = cpu_properties(m);
+	if (!status)
+		status = tree_file(NODES "/0/mem_banks/0/properties",
+				   "heap_type %d\nsize_in_bytes %" PRIu64
+				   "\nflags 0\nwidth 64\nmem_clk_max 3200\n",
+				   HEAP_SYSTEM, memory);
+	if (!status)
+		status = tree_folder(NODES "/0/caches");
+	if (!status)
+		status = tree_folder(NODES "/0/p2p_links");
+	for (unsigned i = 0; i < m->n_nodes && !status; i++)
+		status = write_link("io_links", i, 0, i + 1, &link);
+	return status;
+}
+
+static int gpu_properties(const struct machine *m, unsigned node, const char *path)
+{
+	const struct profile *p = &m->node_profile;
+	const struct machine_gpu *gpu = &m->gpus[m->nodes[node].gpu];
+	unsigned far = m->broken == RULE_topology_gpu_names_its_render_node ? NOBODYS_MINOR : 0;
+
+	return tree_file(
+		path,
+		"cpu_cores_count 0\nsimd_count %" PRIu64 "\nmem_banks_count 1\ncaches_count %u\n"
+		"io_links_count %u\np2p_links_count %u\ncpu_core_id_base 0\nsimd_id_base %u\n"
+		"max_waves_per_simd %" PRIu64 "\nlds_size_in_kb %" PRIu64 "\ngds_size_in_kb 0\n"
+		"num_gws %" PRIu64 "\nwave_front_size %" PRIu64 "\narray_count %" PRIu64 "\n"
+		"simd_arrays_per_engine %" PRIu64 "\ncu_per_simd_array %" PRIu64 "\n"
+		"simd_per_cu %" PRIu64 "\nmax_slots_scratch_cu %" PRIu64 "\n"
+		"gfx_target_version %" PRIu64 "\nvendor_id %u\ndevice_id %" PRIu64 "\n"
+		"location_id %u\ndomain 0\ndrm_render_minor %u\nhive_id %" PRIu64 "\n"
+		"num_sdma_engines %" PRIu64 "\nnum_sdma_xgmi_engines %" PRIu64 "\n"
+		"num_sdma_queues_per_engine %" PRIu64 "\nnum_cp_queues %" PRIu64 "\n"
+		"cwsr_size %" PRIu64 "\nctl_stack_size %" PRIu64 "\n"
+		"max_engine_clk_fcompute %" PRIu64 "\nlocal_mem_size 0\nfw_version %" PRIu64 "\n"
+		"capability %" PRIu64 "\ndebug_prop %" PRIu64 "\nsdma_fw_version %" PRIu64 "\n"
+		"unique_id %" PRIu64 "\nnum_xcc %" PRIu64 "\nmax_engine_clk_ccompute %" PRIu64 "\n",
+		p->simd_count, caches_count(m), 1 + count_links(m, node, true),
+		count_links(m, node, false), SIMD_ID_BASE, p->max_waves_per_simd, p->lds_size_in_kb,
+		p->num_gws, p->wave_front_size, p->array_count, p->simd_arrays_per_engine,
+		p->cu_per_simd_array, p->simd_per_cu, p->max_slots_scratch_cu,
+		p->gfx_target_version, VENDOR_AMD, p->device_id, m->nodes[node].location,
+		RENDER_MINOR + node + far, gpu->hive_id, p->num_sdma_engines,
+		p->num_sdma_xgmi_engines, p->num_sdma_queues_per_engine, p->num_cp_queues,
+		p->cwsr_size, p->ctl_stack_size, p->max_engine_clk_fcompute, p->fw_version,
+		machine_capability(m), p->debug_prop, p->sdma_fw_version, gpu->unique_id,
+		p->num_xcc, p->max_engine_clk_ccompute);
+}
+
+static int gpu_node(const struct machine *m, unsigned node)
+{
+	const struct profile *p = &m->node_profile;
+	unsigned folder = node + 1;
+	char path[PATH_BYTES];
+	int status;
+
+	snprintf(path, sizeof(path), NODES "/%u/gpu_id", folder);
+	status = tree_file(path, "%u\n", m->nodes[node].gpu_id);
+	snprintf(path, sizeof(path), NODES "/%u/name", folder);
+	if (!status)
+		status = tree_file(path, "%s\n", p->asic);
+	snprintf(path, sizeof(path), NODES "/%u/properties", folder);
+	if (!status)
+		status = gpu_properties(m, node, path);
+	snprintf(path, sizeof(path), NODES "/%u/mem_banks/0/properties", folder);
+	if (!status)
+		status = tree_file(path,
+				   "heap_type %d\nsize_in_bytes %" PRIu64 "\nflags 0\n"
+				   "width %" PRIu64 "\nmem_clk_max %" PRIu64 "\n",
+				   HEAP_FB_PUBLIC, p->vram_bytes, p->mem_width, p->mem_clk_max);
+	if (!status)
+		status = caches_write(m, folder);
+	return status ? status : gpu_links(m, node);
+}
+
+int topology_write(const struct machine *m)
+{
+	int status = tree_file(TOPOLOGY "/generation_id", "%u\n", 1 + m->n_nodes);
+
+	if (!status)
+		status = tree_file(TOPOLOGY "/system_properties",
+				   "platform_oem 0\nplatform_id 0\nplatform_rev 0\n");
+	if (!status)
+		status = tree_link("sys/class/kfd/kfd", "../../devices/virtual/kfd/kfd");
+	if (!status)
+		status = cpu_node(m);
+	for (unsigned i = 0; i < m->n_nodes && !status; i++)
+		status = gpu_node(m, i);
+	return status ? status : pci_write(m);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/sandbox/mounts.h"
+#include "sim/sandbox/say.h"
+
+/* Creates the parent directories of `path` and, with `whole`, `path` itself. */
+static int make_folders(char *path, int whole)
+{
+	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
+		if (!slash && !whole)
+			return 0;
+		if (slash)
+			*slash = '\0';
+		if (mkdir(path, 0755) && errno != EEXIST)
+			return -errno;
+		if (!slash)
+			return 0;
+		*slash = '/';
+	}
+}
+
+static int tree_path(char *out, size_t size, const char *path, int whole)
+{
+	int rc = -ENAMETOOLONG;
+
+	if (snprintf(out, size, "%s/%s", TREE, path) < (int)size)
+		rc = make_folders(out, whole);
+	if (rc)
+		return complain(STATUS_FAILED, "cannot make %s/%s (%s)", TREE, path, strerror(-rc));
+	return 0;
+}
+
+int tree_folder(const char *path)
+{
+	char full[PATH_MAX];
+
+	return tree_path(full, sizeof(full), path, 1);
+}
+
+int tree_file(const char *path, const char *format, ...)
+{
+	char full[PATH_MAX];
+	va_list args;
+	FILE *file;
+	int bad, status = tree_path(full, sizeof(full), path, 0);
+
+	if (status)
+		return status;
+	file = fopen(full, "we");
+	if (!file)
+		return complain(STATUS_FAILED, "cannot make %s (%s)", full, strerror(errno));
+	va_start(args, format);
+	bad = vfprintf(file, format, args) < 0;
+	va_end(args);
+	bad |= fclose(file) != 0;
+	bad |= chmod(full, 0444) != 0;
+	return bad ? complain(STATUS_FAILED, "cannot write %s", full) : 0;
+}
+
+int tree_bytes(const char *path, const void *bytes, size_t n)
+{
+	char full[PATH_MAX];
+	FILE *file;
+	int bad, status = tree_path(full, sizeof(full), path, 0);
+
+	if (status)
+		return status;
+	file = fopen(full, "we");
+	if (!file)
+		return complain(STATUS_FAILED, "cannot make %s (%s)", full, strerror(errno));
+	bad = fwrite(bytes, 1, n, file) != n;
+	bad |= fclose(file) != 0;
+	bad |= chmod(full, 0444) != 0;
+	return bad ? complain(STATUS_FAILED, "cannot write %s", full) : 0;
+}
+
+int tree_link(const char *path, const char *target)
+{
+	char full[PATH_MAX];
+	int status = tree_path(full, sizeof(full), path, 0);
+
+	if (status)
+		return status;
+	if (symlink(target, full))
+		return complain(STATUS_FAILED, "cannot link %s (%s)", full, strerror(errno));
+	return 0;
+}
