@@ -18,16 +18,16 @@ done
 # The one place where our programs read a clock: of tests/ the benchmarks are meant, too.
 # shellcheck disable=SC2046
 if grep -nE '\<(clock_gettime|gettimeofday|timespec_get) ?\(|\<time\(NULL\)' $(git ls-files '*.c' '*.h' |
-	grep -Ev '^(common/clock\.[ch]|sim/time/.*|tests/[^b].*)$'); then
+	grep -Ev '^(common/clock\.[ch]|sim/host/time/.*|tests/[^b].*)$'); then
 	echo "lint: common/clock.h reads clocks" >&2
 	status=1
 fi
-# The one place where they wait. Exceptions: sim/time is these functions, of a virtual world;
+# The one place where they wait. Exceptions: sim/host/time is these functions, of a virtual world;
 # sim/host/virtual.c waits by the machine's clock while clock_ns() is the world's; bench times the
 # calls themselves; an example has public headers only. kfdsched's help has jq's select().
 # shellcheck disable=SC2046
 if grep -nE '\<(nanosleep|clock_nanosleep|usleep|sleep|thrd_sleep|poll|ppoll|select|pselect)\((\)|[^2])' $(git ls-files '*.c' '*.h' |
-	grep -Ev '^(common/(wait\.c|stderr\.h)|sim/time/.*|sim/host/virtual\.c|examples/.*|tests/.*)$') |
+	grep -Ev '^(common/(wait\.c|stderr\.h)|sim/host/time/.*|sim/host/virtual\.c|examples/.*|tests/.*)$') |
 	grep -vE '^[^:]*:[0-9]+:[[:space:]]*(/?\*|//)|\| jq '; then
 	echo "lint: common/wait.h waits" >&2
 	status=1

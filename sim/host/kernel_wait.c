@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/time/page.h"
+#include "sim/host/time/page.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449 /* Linux 5.16; missing in older system headers */

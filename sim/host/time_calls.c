@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "sim/driver/files.h"
+#include "sim/host/time/page.h"
 #include "sim/host/time_slots.h"
 #include "sim/host/timer_calls.h"
-#include "sim/time/page.h"
 
 #define HIGH 1024 /* the library's eventfds have numbers below this, out of the program's way */
 #define TRIES 256

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of the time library to the supervisor (sim/time/page.h), and helpers for them. The
+ * The calls of the time library to the supervisor (sim/host/time/page.h), and helpers for them. The
  * caller of a call is identified by its seccomp notification @n.
  *
  * Threads: the one that serves the notifications.

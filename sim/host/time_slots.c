@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "sim/time/page.h"
+#include "sim/host/time/page.h"
 
 struct owner {
 	pid_t tid; /* 0: the slot is free */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The supervisor's side of the time page (sim/time/page.h): which thread has which slot, which
+ * The supervisor's side of the time page (sim/host/time/page.h): which thread has which slot, which
  * thread is due first, and how it is woken.
  *
  * A slot belongs to a thread, identified by its id in the supervisor's PID namespace, until the

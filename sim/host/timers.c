@@ -15,7 +15,7 @@
 #include "common/proc_status.h"
 #include "common/wait.h"
 #include "sim/host/event_files.h"
-#include "sim/time/page.h"
+#include "sim/host/time/page.h"
 
 /* Upper limit of all times, so that the sum of two does not overflow. */
 #define FAR_NS (INT64_MAX / 4)
@@ -139,7 +139,7 @@ static int place(struct timers *timers)
 
 /* Opens what the kind of timer needs: a pidfd for signals to a process, an eventfd for file
  * descriptors. The signal number of F_SETSIG marks the eventfd as the library's
- * (sim/time/page.h). */
+ * (sim/host/time/page.h). */
 static int open_files(struct timer *timer)
 {
 	enum time_kind kind = timer->is.kind;

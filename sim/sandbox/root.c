@@ -12,10 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sim/host/time/page.h"
 #include "sim/sandbox/dir_merge.h"
 #include "sim/sandbox/mounts.h"
 #include "sim/sandbox/say.h"
-#include "sim/time/page.h"
 
 #define NEW_ROOT TREE "/root"
 

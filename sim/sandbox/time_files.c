@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The additional files of a simulation in virtual time: see sim/time/page.h. */
+/* The additional files of a simulation in virtual time: see sim/host/time/page.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/host/time/page.h"
 #include "sim/sandbox/mounts.h"
 #include "sim/sandbox/say.h"
-#include "sim/time/page.h"
 
 #define LIBRARY "libkfdsim-time.so"
 #define PRELOAD "/etc/ld.so.preload"

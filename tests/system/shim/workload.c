@@ -22,7 +22,7 @@
 
 #include "common/proc_stat.h"
 #include "include/kfdshim.h"
-#include "sim/time/page.h"
+#include "sim/host/time/page.h"
 #include "tests/system/shim/workload.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH

@@ -22,8 +22,8 @@
 /* clang-format on */
 
 #include "common/proc_stat.h"
+#include "sim/host/time/page.h"
 #include "sim/host/time_slots.h"
-#include "sim/time/page.h"
 
 #define START 1000u
 #define NO_TASK 5000000 /* above the greatest thread id of any kernel (PID_MAX_LIMIT) */

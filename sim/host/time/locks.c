@@ -8,7 +8,7 @@
 #include <semaphore.h>
 #include <threads.h>
 
-#include "sim/time/library.h"
+#include "sim/host/time/library.h"
 
 #define PAUSE_MIN_NS 20000u
 #define PAUSE_MAX_NS 1000000u

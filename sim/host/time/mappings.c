@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "sim/time/library.h"
+#include "sim/host/time/library.h"
 
 /* Returns true if the range overlaps the page. */
 static bool holds_page(const void *at, size_t size)

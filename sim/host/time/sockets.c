@@ -22,8 +22,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "sim/time/library.h"
-#include "sim/time/next.h"
+#include "sim/host/time/library.h"
+#include "sim/host/time/next.h"
 
 #define NAP_MIN_NS 20000u
 #define NAP_MAX_NS 1000000u

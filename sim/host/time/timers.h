@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Timer calls to the supervisor, and timers that start threads. Internal to the time library. */
-#ifndef KFDSHIM_SIM_TIME_TIMERS_H
-#define KFDSHIM_SIM_TIME_TIMERS_H
+#ifndef KFDSHIM_SIM_HOST_TIME_TIMERS_H
+#define KFDSHIM_SIM_HOST_TIME_TIMERS_H
 
 #include <signal.h>
 #include <stdint.h>
 #include <time.h>
 
-#include "sim/time/timer_call.h"
+#include "sim/host/time/timer_call.h"
 
 /* Makes a TIME_IOC_TIMER call (timer_call.h), again after a signal handler has run.
  * Returns the operation's result, or a negative errno. Any thread. */

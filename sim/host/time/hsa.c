@@ -13,7 +13,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-#include "sim/time/library.h"
+#include "sim/host/time/library.h"
 
 #define STEP_MIN_NS 10000u
 #define STEP_MAX_NS 100000u

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sim/time/library.h"
+#include "sim/host/time/library.h"
 
 #define MASK_BYTES 8
 #define FEW 64u		/* number of file descriptors that are copied to the stack */

@@ -13,9 +13,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "sim/time/library.h"
-#include "sim/time/next.h"
-#include "sim/time/timers.h"
+#include "sim/host/time/library.h"
+#include "sim/host/time/next.h"
+#include "sim/host/time/timers.h"
 
 #define ID_BASE 0x4b000000ul
 #define ID_MASK 0x00fffffful

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The C library's own functions, for calls of the time library that are not in virtual time. */
-#ifndef KFDSHIM_SIM_TIME_NEXT_H
-#define KFDSHIM_SIM_TIME_NEXT_H
+#ifndef KFDSHIM_SIM_HOST_TIME_NEXT_H
+#define KFDSHIM_SIM_HOST_TIME_NEXT_H
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 /* One pointer for each function of next.def, with that function's type. */
 struct next {
 #define NEXT(name) __typeof__(&(name)) name;
-#include "sim/time/next.def"
+#include "sim/host/time/next.def"
 #undef NEXT
 };
 

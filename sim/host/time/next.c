@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/time/next.h"
+#include "sim/host/time/next.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@ const struct next *next(void)
 	if (atomic_load_explicit(&is_found, memory_order_acquire))
 		return &found;
 #define NEXT(name) *(void **)&found.name = dlsym(RTLD_NEXT, #name);
-#include "sim/time/next.def"
+#include "sim/host/time/next.def"
 #undef NEXT
 	atomic_store_explicit(&is_found, true, memory_order_release);
 	return &found;

@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "sim/time/library.h"
+#include "sim/host/time/library.h"
 
 #define WAIT_EVENTS_NR 0x0c
 #define SPIN_CALLS 50u

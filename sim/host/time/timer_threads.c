@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sim/time/library.h"
-#include "sim/time/timers.h"
+#include "sim/host/time/library.h"
+#include "sim/host/time/timers.h"
 
 /* Arguments of a new thread lie on the stack of the thread that starts it. That thread waits until
  * `taken` is 1, a futex, before it goes on. */

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <threads.h>
 
-#include "sim/time/library.h"
+#include "sim/host/time/library.h"
 
 struct condition {
 	uint32_t sequence;

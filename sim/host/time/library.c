@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/time/library.h"
+#include "sim/host/time/library.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

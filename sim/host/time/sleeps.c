@@ -4,7 +4,7 @@
 #include <threads.h>
 #include <unistd.h>
 
-#include "sim/time/library.h"
+#include "sim/host/time/library.h"
 
 /* Sleeps for @ns. Returns 0, or -EINTR with the time that is left in *left. */
 static int sleep_for(uint64_t ns, struct timespec *left)

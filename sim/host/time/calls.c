@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sim/time/library.h"
+#include "sim/host/time/library.h"
 
 /* Returns true for futex waits with a time-out. The time of FUTEX_WAIT is relative, that of
  * FUTEX_WAIT_BITSET absolute. Only the bit set that matches every wake can be served. */

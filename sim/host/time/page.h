@@ -16,8 +16,8 @@
  *
  * Times are nanoseconds of the simulation's CLOCK_MONOTONIC.
  */
-#ifndef KFDSHIM_SIM_TIME_PAGE_H
-#define KFDSHIM_SIM_TIME_PAGE_H
+#ifndef KFDSHIM_SIM_HOST_TIME_PAGE_H
+#define KFDSHIM_SIM_HOST_TIME_PAGE_H
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@
 /* Returns a file descriptor that becomes readable when the caller's slot is due. The argument is a
  * file descriptor to replace, or -1. */
 #define TIME_IOC_EVENT _IO('K', 0xf1)
-/* Performs an operation on a timer (sim/time/timer_call.h). */
+/* Performs an operation on a timer (sim/host/time/timer_call.h). */
 #define TIME_IOC_TIMER _IO('K', 0xf2)
 
 /* F_SETSIG marks of event file descriptors and of timers. fcntl(F_GETSIG) returns the mark, which

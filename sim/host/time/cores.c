@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-#include "sim/time/library.h"
-#include "sim/time/next.h"
+#include "sim/host/time/library.h"
+#include "sim/host/time/next.h"
 
 static bool take_turns(void)
 {

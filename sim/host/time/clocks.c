@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 
-#include "sim/time/library.h"
+#include "sim/host/time/library.h"
 
 /* Readings in a row without passing time after which a thread counts as spinning. */
 #define SPIN_LOOKS 10000u

@@ -9,8 +9,8 @@
  * The call is ioctl(-1, TIME_IOC_TIMER, what, number, value, value). The kernel itself would refuse
  * it, and it reaches the supervisor with all of its arguments. Times are nanoseconds.
  */
-#ifndef KFDSHIM_SIM_TIME_TIMER_CALL_H
-#define KFDSHIM_SIM_TIME_TIMER_CALL_H
+#ifndef KFDSHIM_SIM_HOST_TIME_TIMER_CALL_H
+#define KFDSHIM_SIM_HOST_TIME_TIMER_CALL_H
 
 #include <stdint.h>
 

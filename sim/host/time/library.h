@@ -11,8 +11,8 @@
  * Threads: any. Unless noted otherwise a function returns 0 or a result, or a negative errno, and
  * needs the page.
  */
-#ifndef KFDSHIM_SIM_TIME_LIBRARY_H
-#define KFDSHIM_SIM_TIME_LIBRARY_H
+#ifndef KFDSHIM_SIM_HOST_TIME_LIBRARY_H
+#define KFDSHIM_SIM_HOST_TIME_LIBRARY_H
 
 #include <errno.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "sim/time/page.h"
+#include "sim/host/time/page.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449 /* Linux 5.16; system headers may lack it */
