@@ -58,7 +58,7 @@ goals:
 matrix:
 	@packaging/deps.sh build matrix
 	@$(MAKE) --no-print-directory all TARGET=matrix_programs
-	@packaging/matrix.sh
+	@ci/matrix.sh
 
 # Would the tests notice? Breaks one line of a copy after the other: docs/internals/testing-long.md.
 mutants:
@@ -67,7 +67,7 @@ mutants:
 
 lint:
 	@packaging/deps.sh test
-	@packaging/lint.sh
+	@ci/lint.sh
 
 # The unit and process tests once more, with our programs under ASan and UBSan; the
 # agent and the channel under ThreadSanitizer. Of both the quick ones; sanitizers-all: all.
@@ -89,7 +89,7 @@ fresh:
 # What takes too long for every change: docs/internals/testing-long.md.
 nightly: tests-built
 	@packaging/deps.sh bench matrix fresh
-	@packaging/nightly.sh
+	@ci/nightly.sh
 
 clean:
 	rm -rf build build-debug build-sanitizers build-thread

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits of the programs of this project. A moment is a time of clock_ns(), in ns. packaging/lint.sh
+ * Waits of the programs of this project. A moment is a time of clock_ns(), in ns. ci/lint.sh
  * lists the code that waits in another way, and why. Threads: any.
  */
 #ifndef KFDSHIM_COMMON_WAIT_H

@@ -85,7 +85,7 @@ step "every broken line is noticed" tests/mutation/mutants.py
 step "ten minutes of chaos" tests/stress/mix.sh 600 "$(date +%Y%m%d)"
 step "five minutes of tenants whose scheduler is killed" tests/stress/tenants.sh 300
 step "what it costs" tests/bench/run.sh
-step "every runtime" packaging/matrix.sh
+step "every runtime" ci/matrix.sh
 step "both commands of the README on a new machine" ci/fresh
 [ -z "$failed" ] || {
 	echo "nightly: FAILED:$failed" >&2
