@@ -10,7 +10,7 @@
  *
  * Rules
  * - Every field has one writer, named beside it. All fields that the other side reads are accessed
- *   with the __atomic builtins through the accessors of lane.c. Nothing here is a lock.
+ *   with the __atomic builtins through the accessors of client_shm.c. Nothing here is a lock.
  * - For the daemon, client shared memory is hostile input: it copies a value, checks the copy and
  *   then uses the copy. No value from there is an index or a size before it has been checked.
  * - The client keeps its own state and copies it into the shared memory, so that a restarted

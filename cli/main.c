@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched: finds the command in the table of verbs.def and runs it. */
+/* kfdsched: finds the command in the table of commands.def and runs it. */
 #include "cli/util/command.h"
 
 #include <stdio.h>

@@ -33,7 +33,7 @@ enum kfdabi_needs {
 	KFDABI_NEEDS_TWO_NODES = 8,
 };
 
-/* RULE_id for each line of rules.def, in the same order. */
+/* RULE_id for each line of driver_rules.def, in the same order. */
 enum kfdabi_rule {
 	KFDABI_RULE_NONE,
 #define RULE(id, kernels, needs, text) RULE_##id,

@@ -173,7 +173,7 @@ static void load(void)
 		return;
 	}
 	__atomic_store_n(&agent_loaded, agent, __ATOMIC_SEQ_CST);
-	agent->wishes_changed(); /* settings made before, or at this moment (api.c) */
+	agent->wishes_changed(); /* settings made before, or at this moment (request_api.c) */
 }
 
 const struct kfdshim_agent *agent_load(const struct kfdshim_host *host)
@@ -182,6 +182,6 @@ const struct kfdshim_agent *agent_load(const struct kfdshim_host *host)
 
 	load_host = host;
 	pthread_once(&load_once, load);
-	(void)dlerror(); /* leave no message of this library; see next.c */
+	(void)dlerror(); /* leave no message of this library; see next_symbol.c */
 	return __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
 }

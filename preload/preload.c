@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The wrapped stores and waits of signals, and ioctl. exports.map lists all wrapped names; the
- * others are in hints.c, loads.c and handles.c.
+ * others are in submit_hints.c, signal_loads.c and queue_handles.c.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ wait_fn hsa_signal_wait_acquire;
  * other libraries' constructors can come earlier.
  *
  * Stores have two pointers: next_NAME, by which calls continue, and found_NAME, the runtime's
- * exported function. They differ while the API table is hooked (table.c), which next_NAME bypasses.
+ * exported function. They differ while the API table is hooked (api_table.c), which next_NAME bypasses.
  */
 static ioctl_fn find_ioctl;
 static ioctl_fn *next_ioctl = find_ioctl;

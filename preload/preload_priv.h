@@ -51,7 +51,7 @@ extern const struct kfdshim_agent *agent_loaded;
  * cancellation point. */
 const struct kfdshim_agent *agent_load(const struct kfdshim_host *host);
 
-/* The program's settings (kfdshim.h). Defined in api.c. */
+/* The program's settings (kfdshim.h). Defined in request_api.c. */
 extern const struct kfdshim_wishes program_wishes;
 
 /* Returns the agent, or NULL. */
@@ -99,7 +99,7 @@ HIDDEN int64_t wait_watched(int64_t (*next)(uint64_t signal, unsigned condition,
 			    uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
 			    unsigned state);
 
-/* Functions that are hooked both by symbol and in the runtime's API table (table.c). */
+/* Functions that are hooked both by symbol and in the runtime's API table (api_table.c). */
 enum table_function {
 	TABLE_LOAD_RELAXED,
 	TABLE_LOAD_SCACQUIRE,

@@ -14,7 +14,7 @@
  * agent's numbers. The agent therefore marks its open files with F_SETSIG: the signal that the file
  * would send on input, which none of these files ever does. The mark belongs to the open file, not
  * to the number. 64 is the last real-time signal, which no program is expected to choose for this
- * purpose. contexts.c marks files of the driver with smaller numbers.
+ * purpose. kfd_context.c marks files of the driver with smaller numbers.
  */
 #define DESCRIPTOR_MARK 64
 

@@ -8,7 +8,7 @@
 
 #include "shim/topology.h"
 
-#define CONTEXT_FIRST 0x10000u /* above the context numbers of KFD (contexts.h) */
+#define CONTEXT_FIRST 0x10000u /* above the context numbers of KFD (kfd_context.h) */
 
 uint32_t render_context(int fd, uint32_t *gpu_id)
 {

@@ -4,7 +4,7 @@
  * final value (0 or below), or the driver's wait for events returns.
  *
  * A queue has ended if the completion signal of its last packet is final, read after the queue's
- * write pointer (evidence.h). The signal for which the thread waited may be another one: when a
+ * write pointer (completion.h). The signal for which the thread waited may be another one: when a
  * copy is over that waited on the GPU for a kernel, the kernel is over, too. A signal that counts
  * from 0 downwards is final at once, so its queue is idle until the sampler finds that the read
  * pointer stands still before the end.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds and removes queues: the table (queues.h), the published state (link_lane.h) and the activity
+ * Adds and removes queues: the table (queue_table.h), the published state (publish.h) and the activity
  * change together here, under one hold of the agent's lock.
  *
  * Threads: any, but not with the agent's lock held.

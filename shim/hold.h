@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Holds this process back from within. This is the one module that decides whether the process is
- * held, on whose request and by which level. The levels are self.c (a debug session of the process
- * on itself), gate.c (submits nothing more) and updates.c (queue priorities; level self without a
+ * held, on whose request and by which level. The levels are self_session.c (a debug session of the process
+ * on itself), submit_gate.c (submits nothing more) and queue_override.c (queue priorities; level self without a
  * session if KFDSHIM_UPDATE_QUEUE enables it).
  *
- * There are two requesters: the daemon (its hold command, link.c) and, without a daemon, a peer
- * (peers_hold.c). The process is held while at least one of them requests it, by the level that was
+ * There are two requesters: the daemon (its hold command, daemon_link.c) and, without a daemon, a peer
+ * (peer_policy.c). The process is held while at least one of them requests it, by the level that was
  * named last.
  *
  * Threads: one mutex of this module. It is taken before the agent's lock, never with the agent's
@@ -80,7 +80,7 @@ bool hold_by_updates(void);
 /* Before a CREATE_QUEUE on @fd: opens the device for UPDATE_QUEUE if level weight or
  * KFDSHIM_UPDATE_QUEUE is configured. Not under the agent's lock; keeps errno. */
 void hold_device(const struct kfdshim_host *host, int fd);
-/* RUNTIME_ENABLE has succeeded on @fd. Keeps the device (device.h), and opens the debug session of
+/* RUNTIME_ENABLE has succeeded on @fd. Keeps the device (kfd_fd.h), and opens the debug session of
  * the process on itself at level self, and at levels auto and trap if there is no daemon and a peer
  * may hold this process. Otherwise the first hold opens it. Not under the agent's lock; keeps
  * errno. */

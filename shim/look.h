@@ -4,7 +4,7 @@
  * (the read pointer stands still), barriers that wait, and the end of work. Each poll costs the
  * program CPU time, so it also computes when the next poll is worth its cost.
  *
- * Threads: the sampler's, under the agent's lock (evidence.h).
+ * Threads: the sampler's, under the agent's lock (completion.h).
  */
 #ifndef KFDSHIM_SHIM_LOOK_H
 #define KFDSHIM_SHIM_LOOK_H

@@ -35,7 +35,7 @@
 struct queue {
 	/* Constant while the queue is in the table. `slot`, `node` and `careful` can change when a
 	 * queue is inserted again because its DESTROY_QUEUE failed. */
-	uint32_t context; /* number of the KFD context (contexts.h) */
+	uint32_t context; /* number of the KFD context (kfd_context.h) */
 	uint32_t id, gpu_id, type;
 	uint32_t slot;
 	uint32_t node; /* index into queues.nodes[]; NODE_NONE: nodes[] was full */
@@ -58,7 +58,7 @@ struct queue {
 	uint32_t priority, percent;
 	uint32_t percentage; /* queue_percentage, the whole word; `percent` is its low byte */
 	/* Values that the driver received last. They differ from the runtime's values while the
-	 * process is held by UPDATE_QUEUE (updates.h). */
+	 * process is held by UPDATE_QUEUE (queue_override.h). */
 	uint32_t told_percentage, told_priority;
 	uint32_t cu_bits; /* number of CUs in the CU mask; 0: no mask */
 	uint64_t upper;	  /* hsa_queue_t of the intercept queue in front of it; 0: none */

@@ -20,7 +20,7 @@
 #include "channel/agent_abi.h"
 
 /*
- * Opens the session, if it is not open. The device is kept (device.h) and the runtime is enabled.
+ * Opens the session, if it is not open. The device is kept (kfd_fd.h) and the runtime is enabled.
  *
  * Returns 0, or a negative errno; nothing is left behind then.
  * - -EALREADY: another debugger has a session on this process.

@@ -19,7 +19,7 @@ struct pages_entry {
 	const char *heading;
 };
 
-/* The verbs and headings in the order of verbs.def. The last entry has neither. */
+/* The verbs and headings in the order of commands.def. The last entry has neither. */
 extern const struct pages_entry pages_verbs[];
 
 /* Writes the manual page of a verb. */

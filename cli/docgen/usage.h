@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parser of a verb's usage line (cli.h, struct verb): its options, their values, and its other
+ * Parser of a verb's usage line (command.h, struct verb): its options, their values, and its other
  * arguments. Completions are generated from it, so that each verb describes its arguments in one
  * place only.
  *

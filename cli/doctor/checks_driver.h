@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Evaluates the facts of doctor_facts.h: makes one finding for each check, with one advice if
+ * Evaluates the facts of facts.h: makes one finding for each check, with one advice if
  * something is wrong. Pure: no I/O, no clock.
  *
  * Threads: none. Ownership: doctor_findings_free() ends a list.

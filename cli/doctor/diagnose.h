@@ -7,7 +7,7 @@
  * diagnose_gather() collects the facts. diagnose_judge() evaluates them; it is pure (no I/O, no
  * clock), and tests call it with invented facts. diagnose_print() and diagnose_json() print the
  * result. A fact that could not be found out is unknown and is never taken for "no", as in
- * doctor_facts.h. Threads: none.
+ * facts.h. Threads: none.
  */
 #ifndef KFDSHIM_CLI_DOCTOR_DIAGNOSE_H
 #define KFDSHIM_CLI_DOCTOR_DIAGNOSE_H

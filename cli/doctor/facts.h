@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The facts that kfdsched doctor and diagnose know of a machine, a session and its processes.
- * doctor_gather.c and its neighbours collect them, doctor_judge.c evaluates them, and tests
+ * facts_driver.c and its neighbours collect them, checks_driver.c evaluates them, and tests
  * invent them.
  *
  * A fact that could not be found out is unknown and is never taken for "no": -1 in a number,

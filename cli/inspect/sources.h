@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The readers of the sources, one file each, for observe.c and kfdsched top.
+ * The readers of the sources, one file each, for inspect.c and kfdsched top.
  *
  * Each reader adds the queues of the process to *out, which the caller has cleared, with itself as
  * the source of every value. Unless stated otherwise it returns 0, or a negative errno with a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A debug session of kfdsched itself on a process that no daemon knows. Used by the acting child
- * (actor.h).
+ * (hold_child.h).
  *
  * The session is served while the caller waits, so that the process is not disturbed: its signals
  * are forwarded, the events of its runtime are answered, and a queue that it creates while it is

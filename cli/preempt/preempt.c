@@ -2,7 +2,7 @@
 /*
  * kfdsched preempt: suspends and resumes a process a number of times and prints how long each
  * operation took. If a daemon knows the process, the daemon does it by leases. The work is done in
- * a child (actor.h), so that the process runs on however this command ends.
+ * a child (hold_child.h), so that the process runs on however this command ends.
  */
 #include <errno.h>
 #include <fcntl.h>

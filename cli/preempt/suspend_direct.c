@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * kfdsched suspend without a daemon. No lease can outlive this command then, so the process is
- * suspended as long as this command runs. A child holds the session (actor.h), so that the process
+ * suspended as long as this command runs. A child holds the session (hold_child.h), so that the process
  * runs on however this command ends.
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Private part of kfdsched compare, shared by its two source files: compare.c reads, samples or
- * records the two sides, compare_show.c prints the comparison. Threads: none.
+ * records the two sides, compare_output.c prints the comparison. Threads: none.
  */
 #ifndef KFDSHIM_CLI_RECORD_COMPARE_H
 #define KFDSHIM_CLI_RECORD_COMPARE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Number of hardware slots that the queues of each process occupy, from debugfs. Used by gather.c
- * only; contracts as in gather.h.
+ * Number of hardware slots that the queues of each process occupy, from debugfs. Used by collect.c
+ * only; contracts as in collect.h.
  *
  * To write these texts the driver reads the registers of every slot and dumps every MQD. So they
  * are read at most every 5 s, and less often if that takes long. In between, the last values are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Nodes and processes from the driver's files in sysfs. Used by gather.c only; contracts as in
- * gather.h. */
+/* Nodes and processes from the driver's files in sysfs. Used by collect.c only; contracts as in
+ * collect.h. */
 #ifndef KFDSHIM_CLI_TOP_COLLECT_DRIVER_H
 #define KFDSHIM_CLI_TOP_COLLECT_DRIVER_H
 

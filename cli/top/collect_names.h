@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of the processes, from /proc. Used by gather.c only; contracts as in gather.h. */
+/* Names of the processes, from /proc. Used by collect.c only; contracts as in collect.h. */
 #ifndef KFDSHIM_CLI_TOP_COLLECT_NAMES_H
 #define KFDSHIM_CLI_TOP_COLLECT_NAMES_H
 

@@ -25,7 +25,7 @@ int terminal_screen(struct screen *screen);
 /* Draws the screen on the terminal. */
 void terminal_show(const struct screen *screen);
 /*
- * Reads the next key without waiting. Returns a character or an enum ui_key (ui.h), 0 for a key
+ * Reads the next key without waiting. Returns a character or an enum ui_key (keys.h), 0 for a key
  * without meaning, TERMINAL_NO_KEY if no key is waiting, or TERMINAL_RESIZED if the size of the
  * terminal has changed.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* A trace instance is a directory in instances/ of the tracefs. Writing its files selects the
- * functions and events; its trace_pipe is read as text (trace_lines.c). */
+ * functions and events; its trace_pipe is read as text (tracefs_parse.c). */
 #include "cli/trace/source_tracefs.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a policy decides: each policy of common/policies.def defines one `struct policy_ops` in
- * policy_NAME.c. Pure. Threads: as core.h.
+ * policy_NAME.c. Pure. Threads: as sched.h.
  */
 #ifndef KFDSHIM_SCHEDULER_CORE_POLICY_OPS_H
 #define KFDSHIM_SCHEDULER_CORE_POLICY_OPS_H

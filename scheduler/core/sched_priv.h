@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Internal state of the scheduler core, and the functions that its files call in each other.
- * Only files of scheduler/core include this header; users of the core include core.h.
+ * Only files of scheduler/core include this header; users of the core include sched.h.
  *
  * Terms, with the names that the code has for them:
  *  - gang (struct unit): the clients that are held and released together;
@@ -316,7 +316,7 @@ void unit_prioritise(struct core *core, struct unit *unit);
 /* Ends the hold of a gang and accounts for it; the decision then resumes its clients. decide.c. */
 void unit_release(const struct core *core, struct unit *unit, uint64_t now);
 
-/* ---- queue.c ---- */
+/* ---- workqueue.c ---- */
 
 /* Queues the gang, so that the next core_decide() evaluates it. */
 void unit_queue(struct core *core, struct unit *unit);

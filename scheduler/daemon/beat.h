@@ -29,7 +29,7 @@ struct beat {
 	uint32_t serving;
 	struct reader_state reader;
 	struct kept kept; /* worker: control requests, saved for the next worker */
-	/* refused system calls (filter.h), of all processes without a counter of their own */
+	/* refused system calls (seccomp_filter.h), of all processes without a counter of their own */
 	uint64_t refused_calls;
 	/* log lines lost (log.h), of all processes without a counter of their own */
 	struct log_losses log;
@@ -43,7 +43,7 @@ struct beat {
 struct door_beat {
 	uint64_t beat_ns;	/* its heartbeat, ns; set by the watchdog at each start */
 	uint64_t refused;	/* connections refused, by this process and by the worker */
-	uint64_t refused_calls; /* of this process (filter.h) */
+	uint64_t refused_calls; /* of this process (seccomp_filter.h) */
 	struct log_losses log;	/* of this process */
 };
 

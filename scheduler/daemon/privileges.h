@@ -9,7 +9,7 @@
  *
  * The watchdog uses neither: it keeps both permitted, so that its children can use them, and
  * none effective. If the daemon is started without them, it runs without them. All processes
- * have no-new-privs and a filter of system calls (filter.h).
+ * have no-new-privs and a filter of system calls (seccomp_filter.h).
  *
  * Threads: a process with one thread. Failures are logged and not fatal. `refused` is the
  * counter of filter_install().

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connection to the daemon: handshake, hold commands, and its end. link_lane.h has the shared
+ * Connection to the daemon: handshake, hold commands, and its end. publish.h has the shared
  * memory that comes with the connection.
  */
 #ifndef KFDSHIM_SHIM_LINKS_DAEMON_LINK_H

@@ -333,7 +333,7 @@ static void scan(char what)
 
 static void failed(int err, const char *why, uint64_t now_ns)
 {
-	/* link.c meets these errors as well and logs them. */
+	/* daemon_link.c meets these errors as well and logs them. */
 	bool said = err == -ENOTSUP || err == -EMFILE || err == -ENFILE;
 
 	retry_ns = now_ns + RETRY_NS;

@@ -22,7 +22,7 @@ void link_queue(const struct queue *queue);
 /* Withdraws a queue that is being removed from the table. Under the agent's lock. */
 void link_queue_gone(const struct queue *queue);
 /* Appends an event to the client's shared memory and writes it to the debug log, in the order of
- * the calls. @queue is NULL if the event concerns the process. lane.h documents @value for each
+ * the calls. @queue is NULL if the event concerns the process. client_shm.h documents @value for each
  * kind. Under the agent's lock. */
 void link_event(enum lane_event_kind kind, const struct queue *queue, uint64_t value);
 /* Publishes that the node with this index in queues.nodes[] is active or idle: to the daemon, then
@@ -61,7 +61,7 @@ void link_leave_end(struct lane *lane);
 struct lane *link_pin_begin(void);
 void link_pin_end(struct lane *lane);
 
-/* ---- for link.c: the sampler's thread ---- */
+/* ---- for daemon_link.c: the sampler's thread ---- */
 
 /* Starts to use a new connection, and publishes the whole state. @wake_fd is the eventfd that wakes
  * the daemon. Takes ownership of all three. Under the agent's lock. */

@@ -5,7 +5,7 @@
  * kernel.
  *
  * The kernels of ROCr are in no code object. Each is recognised by its arguments, which repeat the
- * grid size and contain ranges of equal length. Those of HIP are in a code object (blit.c).
+ * grid size and contain ranges of equal length. Those of HIP are in a code object (blit_kernels.c).
  */
 #include <errno.h>
 #include <stdlib.h>

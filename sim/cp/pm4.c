@@ -6,7 +6,7 @@
  *
  * Packets are passed to the GPU model as units. A unit is a wait, a dispatch, a transfer, or a run
  * of packets that take no time of their own. Registers are set when a unit is fetched; memory is
- * accessed by pm4_effect.c when the unit takes effect.
+ * accessed by pm4_execute.c when the unit takes effect.
  *
  * An indirect buffer is entered when everything before it is complete, so that what earlier packets
  * wrote into it counts. Each entry costs the time of a fetch, so that a chain of buffers that

@@ -51,12 +51,12 @@ int debug_set_flags(struct call *call, struct process *target);
  * them. */
 unsigned debug_watches_release(struct process *target);
 
-/* ---- debug_queues.c: SUSPEND_QUEUES, RESUME_QUEUES ---- */
+/* ---- debug_suspend.c: SUSPEND_QUEUES, RESUME_QUEUES ---- */
 /* Both end with a runlist update and return CALL_PENDING; the ioctl's result is the number of
  * queues that are suspended or resumed. */
 int debug_suspend(struct call *call, struct process *target);
 int debug_resume(struct call *call, struct process *target);
-/* ---- snapshot.c ---- */
+/* ---- debug_snapshot.c ---- */
 /* GET_QUEUE_SNAPSHOT: copies queue entries to the caller and clears the exceptions that it
  * names. */
 int debug_queue_snapshot(struct call *call, struct process *target);
@@ -64,9 +64,9 @@ int debug_queue_snapshot(struct call *call, struct process *target);
 int debug_device_snapshot(struct call *call, struct process *target);
 /* Returns the grace period (units of 1024 GPU clocks, or KFDABI_GRACE_DEFAULT) that results from
  * the requested one with this kernel and firmware. The driver's own updates for the debugger
- * (debug_lock_and_unmap) request 0. In debug_queues.c. */
+ * (debug_lock_and_unmap) request 0. In debug_suspend.c. */
 uint32_t debug_grace(const struct world *world, uint32_t asked);
-/* Clears the queue's suspension, so that the next runlist update can map it. In debug_queues.c. */
+/* Clears the queue's suspension, so that the next runlist update can map it. In debug_suspend.c. */
 void debug_resume_queue(struct queue *queue);
 
 #endif

@@ -3,7 +3,7 @@
  * Evictions (evict_process_queues_cpsch in kfd_device_queue_manager.c): the driver takes all queues
  * of a process off a GPU, in any state, and does not touch the debugger's flags. It counts
  * evictions for each process and GPU. A queue that is created meanwhile is off from the start. The
- * GPU resets of reset.c count, too.
+ * GPU resets of gpu_reset.c count, too.
  *
  * When memory is short, a worker evicts a process from all of its GPUs and another worker restores
  * it (evict_process_worker and restore_process_worker in kfd_process.c). Memory is never short

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver's files: kfd/proc in sysfs (procfs.c), debugfs (debugfs.c, debugfs_text.c, hqd.c) and
- * SMI events (smi.c).
+ * The driver's files: kfd/proc in sysfs (sysfs_proc.c), debugfs (debugfs.c, debugfs_text.c, debugfs_hqd.c) and
+ * SMI events (smi_events.c).
  *
  * Programs under the simulator see plain files on a tmpfs. Their contents are therefore written
  * when they change, because nothing can be computed when a file is read;
@@ -22,7 +22,7 @@ static inline bool linux_7(const struct world *world)
 	return world->config.kernel >= KFDABI_LINUX_7_3;
 }
 
-/* ---- procfs.c: /sys/class/kfd/kfd/proc/<pid> ---- */
+/* ---- sysfs_proc.c: /sys/class/kfd/kfd/proc/<pid> ---- */
 /* Creates the directory kfd/proc, and raises RLIMIT_NOFILE to its hard limit because each process
  * needs several open files. Returns 0 or a negative errno. */
 int procfs_start(struct world *world);
@@ -35,7 +35,7 @@ void procfs_process_end(struct process *process);
 void procfs_queue_new(const struct queue *queue);
 void procfs_queue_gone(const struct queue *queue);
 /* Rewrites the queue's size after UPDATE_QUEUE, and marks its hardware registers as stale
- * (hqd.c). */
+ * (debugfs_hqd.c). */
 void procfs_queue_resized(struct queue *queue);
 /* Writes process->vram[node] and process->evicted_ns[node] after a change. */
 void procfs_vram(struct process *process, uint32_t node);
@@ -48,7 +48,7 @@ void procfs_update(struct world *world, uint64_t now_ns);
  * sample. */
 uint64_t procfs_due(const struct world *world);
 
-/* ---- smi.c: the ioctl and its events; @node is an index, not a gpu_id ---- */
+/* ---- smi_events.c: the ioctl and its events; @node is an index, not a gpu_id ---- */
 enum smi_trigger { /* reasons of an eviction */
 		   SMI_BY_SVM = 0,
 		   SMI_BY_USERPTR = 1,
@@ -93,7 +93,7 @@ uint64_t debugfs_due(const struct world *world);
 /* Handles a write to hang_hws, which world->poll_fd reports with world->debugfs as its data. */
 void debugfs_written(struct world *world);
 
-/* ---- hqd.c: hardware queue slots, and the text that shows them ---- */
+/* ---- debugfs_hqd.c: hardware queue slots, and the text that shows them ---- */
 /* Creates the file hqds. Returns 0 or a negative errno. */
 int hqd_start(struct world *world);
 /* Unmaps and frees it. */

@@ -123,7 +123,7 @@ uint64_t vram_reserved(const struct world *world);
 unsigned heap_lost(void);
 void heap_mend(struct world *world);
 
-/* ---- space.c: GPU page tables ---- */
+/* ---- page_table.c: GPU page tables ---- */
 /* Adds a range. Returns 0; -EINVAL if it overlaps another one, is not in whole pages or lies
  * outside the GPU's addresses; -ENOMEM. */
 int space_map(struct space *space, const struct mapping *mapping);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A queue as the driver and the hardware describe it in 32-bit words: memory queue descriptors,
- * MQDs (image.c), runlists (runlist.c), hardware queue descriptors, HQDs (hqd.c).
+ * MQDs (mqd.c), runlists (packet_manager.c), hardware queue descriptors, HQDs (debugfs_hqd.c).
  *
  * Layouts are those of gfx9 (struct v9_mqd and v9_sdma_mqd of the kernel, and the kernel's packets
  * for the scheduling firmware). Values come from the queue. Words for which the simulation has no
@@ -85,7 +85,7 @@ uint64_t image_stride(const struct queue_image *image);
 void image_mqd(const struct queue_image *image, uint32_t xcc, uint32_t words[MQD_WORDS]);
 void image_sdma_mqd(const struct queue_image *image, uint32_t words[SDMA_MQD_WORDS]);
 
-/* ---- runlist.c: packets for the scheduling firmware ---- */
+/* ---- packet_manager.c: packets for the scheduling firmware ---- */
 struct runlist_process {
 	uint32_t pasid, n_queues; /* queues on this node, active or not */
 	bool debugged;

@@ -89,10 +89,10 @@ struct caller_file {
 	int fd;
 	dev_t device;
 	ino_t inode;
-	off_t mark; /* file position, which identifies the opener (owner.c); -1: not read */
+	off_t mark; /* file position, which identifies the opener (file_owner.c); -1: not read */
 };
 
-/* A caller's fd that was found before (descriptors.c). */
+/* A caller's fd that was found before (fd_cache.c). */
 struct known_file {
 	struct process *process; /* NULL: entry not used */
 	pid_t tid;
@@ -119,7 +119,7 @@ struct process {
 	TAILQ_ENTRY(process) link; /* in world->processes while alive */
 	struct world *world;
 	struct process_record *record;
-	struct procfs_folder *folder; /* procfs.c; NULL: no directory */
+	struct procfs_folder *folder; /* sysfs_proc.c; NULL: no directory */
 	uint32_t pasid;
 	unsigned refs;
 	pid_t pid;     /* thread group, in the PID namespace of kfdsim */
@@ -128,7 +128,7 @@ struct process {
 	ino_t ns_ino; /* inode of its PID namespace */
 	int pidfd;
 	int mem_fd; /* /proc/PID/mem; reads nothing once the address space is gone */
-	/* file position that marks the fds that this process opened (owner.c) */
+	/* file position that marks the fds that this process opened (file_owner.c) */
 	uint64_t token;
 	/* secondary context: the process that it belongs to; NULL: primary */
 	struct process *primary;
@@ -176,7 +176,7 @@ struct process {
 	uint64_t restore_due_ns;
 	/* mask of nodes on which the process had queues at a GPU or queue reset */
 	uint64_t reset_nodes;
-	bool saved_before; /* savearea.c has written the save areas */
+	bool saved_before; /* cwsr_area.c has written the save areas */
 
 	/* ---- debugger interface ---- */
 	uint32_t runtime_state; /* enum kfdabi_runtime_state */
@@ -200,7 +200,7 @@ struct process {
 };
 TAILQ_HEAD(process_list, process);
 
-/* ---- notify.c: what a handler does with its call ---- */
+/* ---- seccomp_server.c: what a handler does with its call ---- */
 /* Answers the call with @result (0 or more, or a negative errno), copies its argument struct back
  * if the ioctl has output, and frees the call. Returns 0; -ENOENT if the caller no longer waits (a
  * signal interrupted it, or it is dead); another negative errno. */
@@ -222,16 +222,16 @@ int call_write(const struct call *call, uint64_t address, const void *from, size
 /* stat() of the caller's fd. Returns 0 or -EBADF. */
 int call_stat(const struct call *call, int fd, struct stat *st);
 /* Returns true if the caller has one of these capabilities (mask of 1 << CAP_...) in the
- * simulation's own user namespace. In owner.c. */
+ * simulation's own user namespace. In file_owner.c. */
 bool caller_capable(const struct call *call, uint64_t any_of);
 /* Gives the caller a copy of kfdsim's @fd; @flags: 0 or O_CLOEXEC. Returns its number in the
  * caller, or a negative errno. */
 int call_add_fd(const struct call *call, int fd, uint32_t flags);
 /* Executes the call, or blocks it if its ioctl needs the process's mutex and the process is locked.
- * In ioctl.c. */
+ * In chardev.c. */
 void ioctl_execute(struct call *call);
 
-/* ---- descriptors.c: which file a caller's fd is ---- */
+/* ---- fd_cache.c: which file a caller's fd is ---- */
 /* Fills in *@file, of which only fd is set, from the caller's fd, and sets *@known to the process
  * of the thread if that is a KFD process already (alive, and still the owner of the thread).
  * Returns 0 or a negative errno. */
@@ -286,7 +286,7 @@ struct process *process_new_traced(struct process *caller, pid_t pid, pid_t trac
 /* Returns the thread that traces the process's lead thread (PID namespace of kfdsim), or 0. */
 int process_tracer(const struct process *process);
 
-/* ---- owner.c: which process has opened a file ---- */
+/* ---- file_owner.c: which process has opened a file ---- */
 /* Returns true if this process has opened the file itself. */
 bool process_owns(struct process *process, const struct caller_file *file);
 /* Returns the file position of the process's fd, which identifies its opener; -1: no such fd. */
@@ -296,7 +296,7 @@ int process_mark_fd(struct process *process, int fd, const struct process *conte
 /* Returns true if the process or context still has an fd of its own open. */
 bool process_holds_mark(const struct process *process);
 
-/* ---- context.c: secondary contexts ---- */
+/* ---- process_context.c: secondary contexts ---- */
 /* Returns the context of the process that the fd belongs to, which may be the process itself. */
 struct process *context_of(struct process *process, const struct caller_file *file);
 /* CREATE_PROCESS. */
@@ -306,10 +306,10 @@ uint32_t context_number(const struct process *process);
 /* Ends the secondary contexts of the process: all of them, or those without an open fd. */
 void contexts_end(struct process *process, bool all);
 /* Returns the parent in whose memory the process of @tid runs without being one of its threads
- * (vfork()); 0: none. In owner.c. */
+ * (vfork()); 0: none. In file_owner.c. */
 pid_t process_lender(pid_t tid);
 
-/* ---- access.c: accesses of the GPU, at GPU addresses ---- */
+/* ---- gpu_memory.c: accesses of the GPU, at GPU addresses ---- */
 /* The accessing GPU is that of node process->acting. Except for access_direct() these functions
  * return 0 or -EFAULT; then world->fault_va is the address that could not be reached. */
 
@@ -336,7 +336,7 @@ int ring_read(const struct queue *queue, uint64_t at, void *to, uint64_t bytes);
 int process_read(const struct process *process, uint64_t address, void *to, size_t n);
 int process_write(const struct process *process, uint64_t address, const void *from, size_t n);
 
-/* ---- vm_access.c ---- */
+/* ---- vm_readv.c ---- */
 /* Returns true if process_vm_readv() or process_vm_writev() with these arguments, called by the
  * thread @tid, reaches device memory. No lock is needed. */
 bool vm_access_refused(const struct world *world, pid_t tid, const uint64_t *args);
@@ -368,7 +368,7 @@ void events_expire(struct world *world, uint64_t now_ns);
 /* Drops all events and waits of a process that has ended. */
 void events_release(struct process *process);
 
-/* ---- debug.c, debug_events.c, runtime.c: the debugger's side ---- */
+/* ---- debug.c, debug_events.c, runtime_enable.c: the debugger's side ---- */
 /* DBG_TRAP: checks the caller and the target, and executes the operation (debug.h). Returns the
  * operation's result.
  * -EOPNOTSUPP: called in a secondary context. -ESRCH: no such target.

@@ -42,7 +42,7 @@ struct pm4_code {
 	bool ring;
 };
 
-/* The copy and fill kernels of the HIP runtime (blit.c). */
+/* The copy and fill kernels of the HIP runtime (blit_kernels.c). */
 enum blit {
 	BLIT_NONE,
 	BLIT_COPY,
@@ -105,7 +105,7 @@ struct queue_record {
 	char stopped[128];  /* why it fetches no more packets; "": it does */
 };
 
-/* Place of a queue in hardware (hqd.c; engine and rlc: queue_create.c). */
+/* Place of a queue in hardware (debugfs_hqd.c; engine and rlc: queue_create.c). */
 struct queue_place {
 	uint64_t serial;      /* unique in the simulation */
 	uint32_t engine, rlc; /* SDMA: engine, and queue within it */
@@ -176,7 +176,7 @@ static inline bool is_compute_type(uint32_t type)
 	return type == KFD_IOC_QUEUE_TYPE_COMPUTE || type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
 }
 
-/* ---- queue_create.c, queue_change.c, queue_destroy.c: ioctls and life of a queue ---- */
+/* ---- queue_create.c, queue_update.c, queue_destroy.c: ioctls and life of a queue ---- */
 /* CREATE_QUEUE. Returns CALL_PENDING; the result is 0, or -ETIME or -EIO if the firmware does not
  * answer. Errors at once are those of queue_check_create(), and:
  * -ENOSPC: too many queues of the process on this node. -EPERM: too many on the node.
@@ -278,7 +278,7 @@ void kernels_forget(struct process *process, uint64_t va, uint64_t bytes);
 /* Frees what is known about the process's kernels. */
 void kernels_release(struct process *process);
 
-/* ---- blit.c: copy and fill kernels of the HIP runtime ---- */
+/* ---- blit_kernels.c: copy and fill kernels of the HIP runtime ---- */
 /* Returns which kernel has this name. */
 enum blit blit_of_name(const char *name);
 /* Sets *@bytes to the number of bytes that the kernel copies or fills. Returns 0 or -EFAULT. */
@@ -287,7 +287,7 @@ int blit_bytes(const struct process *process, const struct blit_call *call, uint
 int blit_move(const struct process *process, const struct blit_call *call, struct move *move,
 	      uint64_t *fault);
 
-/* ---- codeobj.c: names of kernels, from the runtime's list of loaded code objects ---- */
+/* ---- code_object.c: names of kernels, from the runtime's list of loaded code objects ---- */
 /* Calls @found for each kernel symbol of each code object for which @seen returns false. @r_debug:
  * address of the list. Returns 0 or -EFAULT. */
 int codeobj_walk(struct process *process, uint64_t r_debug,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The checks of CREATE_QUEUE and UPDATE_QUEUE (queues.h). */
+/* The checks of CREATE_QUEUE and UPDATE_QUEUE (queue_check.h). */
 #include <errno.h>
 
 #include "sim/driver/queue_check.h"

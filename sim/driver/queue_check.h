@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files about queues share: the checks of CREATE_QUEUE and UPDATE_QUEUE (queue_check.c),
- * creation (queue_create.c), changes (queue_change.c) and destruction (queue_destroy.c).
+ * creation (queue_create.c), changes (queue_update.c) and destruction (queue_destroy.c).
  *
  * Order and error numbers are those of Linux 6.12.95 (kfd_chardev.c, kfd_queue.c,
  * kfd_process_queue_manager.c, kfd_device_queue_manager.c).

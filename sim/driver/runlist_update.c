@@ -285,7 +285,7 @@ void bounce_event(struct node *node, const struct gpu_event *event)
 	debugfs_changed(world);
 	note_saved(node);
 	if (!bounce)
-		return; /* started by take_all_off() in reset.c */
+		return; /* started by take_all_off() in gpu_reset.c */
 	if (bounce->stuck >= 0)
 		firmware_reset_queue(node, bounce->stuck);
 	bounce->stuck = -1;

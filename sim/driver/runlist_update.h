@@ -22,7 +22,7 @@
 
 struct node;
 
-/* One runlist update (bounce.c) on the nodes in `nodes`, one node after another. */
+/* One runlist update (runlist_update.c) on the nodes in `nodes`, one node after another. */
 struct bounce {
 	struct world *world;
 	/* process whose queues change; referenced, and locked from bounce_begin() to the end */
@@ -102,7 +102,7 @@ void evictions_expire(struct world *world, uint64_t now_ns);
 /* Returns when evictions_expire() has to be called next (wall), or UINT64_MAX. */
 uint64_t evictions_due(const struct world *world);
 
-/* ---- reset.c: firmware that does not answer, and the GPU reset that follows ---- */
+/* ---- gpu_reset.c: firmware that does not answer, and the GPU reset that follows ---- */
 /* Makes the firmware of @node hang: from now on nothing can be preempted there (debugfs
  * hang_hws). */
 void firmware_hang(struct world *world, uint32_t node);
@@ -125,7 +125,7 @@ uint64_t firmware_due(const struct world *world);
 /* Fails all updates that wait for the firmware of the node; for the end of the simulation. */
 void firmware_forget(struct node *node);
 
-/* ---- savearea.c: CWSR save areas ---- */
+/* ---- cwsr_area.c: CWSR save areas ---- */
 /* Copies the header and the control stack of a compute queue, as of its last unmap, to @at in the
  * caller's memory; the part of XCC i begins at i times the queue's save size. Sets *@ctl_used and
  * *@wave_used to the bytes of control stack and wave state of XCC 0. Returns 0 or -EFAULT. */

@@ -133,7 +133,7 @@ struct queue {
 	struct list of_client;
 	bool mapped;	    /* as set by the last runlist update */
 	bool on;	    /* mapped, with a slot */
-	bool chosen;	    /* selected for a slot: see runlist.c */
+	bool chosen;	    /* selected for a slot: see oversubscription.c */
 	bool suspended;	    /* it is off because of a suspend */
 	bool suspended_yet; /* a runlist update has suspended it at least once */
 	/* Priority class; wanted_class takes effect with the next runlist update. */
@@ -418,7 +418,7 @@ uint64_t link_work(uint64_t bytes);
 void link_start(struct gpu *gpu, struct queue *queue);
 void link_stop(struct gpu *gpu, struct queue *queue);
 
-/* ---- runlist.c: assignment of slots ---- */
+/* ---- oversubscription.c: assignment of slots ---- */
 
 /* Adds the queue to the client with this id; creates the client if it has no queue yet.
  * Returns 0 or -ENOMEM. */
@@ -437,7 +437,7 @@ void runlist_look(struct gpu *gpu);
 /* Handles the end of a slice or of a slice change. Returns true if *event was filled. */
 bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event);
 
-/* ---- bounce.c ---- */
+/* ---- runlist_update.c ---- */
 
 /* Return the time in ns to save or restore `units` units of live state. */
 uint64_t save_cost(const struct gpu *gpu, uint64_t units);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Three clocks: wall time (CLOCK_MONOTONIC); model time (wall time since the start, scaled, without
- * what the simulated GPUs have lost: drive.c); and the GPU's 100 MHz counter. The counter runs at
+ * what the simulated GPUs have lost: engine.c); and the GPU's 100 MHz counter. The counter runs at
  * wall speed, so that a program that compares it with the CPU's clock gets consistent values.
  */
 #include <errno.h>

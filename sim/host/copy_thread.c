@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Copies in pieces, in turn, by a thread that releases the lock when another thread waits
- * (move.h). */
+ * (copy_thread.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
  * result is kept together with an open fd of the thread's /proc/PID/task/TID/fdinfo/FD. While that
  * file reads the same, the thread is alive (so its id cannot be that of another thread by now), and
  * the fd is a file on the same mount with the same inode and file position. The file position is
- * the mark that identifies the opener (owner.c). This costs one read instead of a kcmp(), a
+ * the mark that identifies the opener (file_owner.c). This costs one read instead of a kcmp(), a
  * tgkill() and a copy of the fd.
  *
  * An fd that survives exec does not show that the program behind it has changed. For such fds the

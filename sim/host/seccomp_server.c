@@ -6,7 +6,7 @@
  * The server thread waits in RECV, not in poll, and with ordinary priority and nice value. With
  * SYNC_WAKE_UP the kernel then switches directly from the caller to the server, and back as soon as
  * the answer is given. A thread that takes precedence over its callers would first return to its
- * wait, which costs each call a third more; real-time priority (the main loop, world.c) costs still
+ * wait, which costs each call a third more; real-time priority (the main loop, sim.c) costs still
  * more.
  */
 #include <errno.h>

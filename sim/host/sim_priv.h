@@ -2,12 +2,12 @@
 /*
  * The simulated driver as a whole: struct world (one simulation) and its nodes, and what the files
  * of sim/driver share. A KFD process and its calls: process.h; queues: queue.h; runlist updates:
- * bounce.h; memory: memory.h. Tasks are the processes and threads under the simulator (world.h).
+ * runlist_update.h; memory: memory.h. Tasks are the processes and threads under the simulator (sim.h).
  *
- * Threads: three, of which one at a time runs (world->lock): the main loop (world.c, drive.c), the
- * server of trapped calls (notify.c) and the copy thread for large copies (move.c). No other code
+ * Threads: three, of which one at a time runs (world->lock): the main loop (sim.c, engine.c), the
+ * server of trapped calls (seccomp_server.c) and the copy thread for large copies (copy_thread.c). No other code
  * here takes world->lock. In virtual time one thread does everything. The writers of
- * simulation.json (live.c) and debugfs (debugfs.c) work on copies under locks of their own. What
+ * simulation.json (stats_file.c) and debugfs (debugfs.c) work on copies under locks of their own. What
  * the kernel protects with a process's mutex is kept apart by process_lock(), because a call that
  * waits for the GPU is answered later, while other calls are served.
  *
@@ -50,7 +50,7 @@ struct node {
 	uint8_t watches;	/* watchpoints in use: one bit for each id */
 	/* holder of the only VMID for debugging; NULL: free, or debugging is per VMID */
 	struct process *debug_vmid;
-	/* ---- bounce.c, reset.c ---- */
+	/* ---- runlist_update.c, gpu_reset.c ---- */
 	uint64_t bounces;	  /* runlist updates begun */
 	bool all_off;		  /* an update unmapped all queues and mapped none (unmap_only) */
 	bool stuck_yet;		  /* --set preempt_stuck=queue has already stopped a queue */
@@ -85,7 +85,7 @@ struct ioctl_count {
 /* Statistics since the simulation began. */
 struct figures {
 	struct hist doorbell_delay, save, restore;
-	/* State at the last writing of simulation.json (live.c): times of each node, and the run
+	/* State at the last writing of simulation.json (stats_file.c): times of each node, and the run
 	 * time of each process on each node; at most FIGURES_RUNS entries, further ones are left
 	 * out. */
 	struct gpu_times times[WORLD_NODES_MAX];
@@ -97,7 +97,7 @@ struct figures {
 	uint32_t n_runs;
 	bool more_runs;
 	uint64_t bounces, bounce_model_ns;
-	uint64_t lost_ns; /* model time that could not be simulated and was dropped (drive.c) */
+	uint64_t lost_ns; /* model time that could not be simulated and was dropped (engine.c) */
 };
 
 /* One simulation. */
@@ -165,7 +165,7 @@ struct world {
 	unsigned n_destroyers;	   /* calls of DESTROY_QUEUE that sleep */
 	unsigned n_waiting;	   /* queues that wait for a value in memory */
 
-	/* ---- move.c: background copies ---- */
+	/* ---- copy_thread.c: background copies ---- */
 	TAILQ_HEAD(, queue) moves; /* in progress, served in turn */
 	TAILQ_HEAD(, queue) moved; /* finished; their packets are not complete yet */
 	/* until then the copies made at once have used their share of time */
@@ -183,14 +183,14 @@ struct world {
 	uint64_t ioctls[KFDABI_NR_END];
 	struct ioctl_count *unknown;
 	size_t n_unknown, cap_unknown;
-	struct live *live;  /* live.c; NULL: its thread does not run */
-	uint64_t live_ns;   /* when statistics were last passed to live.c */
-	uint64_t live_mark; /* value of mark() (live.c) at that time */
+	struct live *live;  /* stats_file.c; NULL: its thread does not run */
+	uint64_t live_ns;   /* when statistics were last passed to stats_file.c */
+	uint64_t live_mark; /* value of mark() (stats_file.c) at that time */
 	uint64_t pid_namespace;
-	struct procfs *procfs; /* procfs.c; NULL: no directory for it */
+	struct procfs *procfs; /* sysfs_proc.c; NULL: no directory for it */
 	LIST_HEAD(, smi_client) smi_clients;
 	struct debugfs *debugfs; /* debugfs.c; NULL: no directory for it */
-	struct hqds *hqds;	 /* hqd.c; NULL: no directory for it */
+	struct hqds *hqds;	 /* debugfs_hqd.c; NULL: no directory for it */
 	uint64_t next_serial;	 /* serial number of the last queue */
 };
 
@@ -213,7 +213,7 @@ static inline void world_lock(struct world *world)
 /* Receives and serves one call, without a lock (virtual time). A call must be pending: poll(2) on
  * the listener reports it. */
 void notify_serve(struct world *world);
-/* ---- notify.c: seccomp notifications ---- */
+/* ---- seccomp_server.c: seccomp notifications ---- */
 /* Starts a thread that waits in the kernel for trapped calls on @listener and serves each under
  * world->lock. Returns 0 or a negative errno. */
 int notify_start(struct world *world, int listener);
@@ -224,7 +224,7 @@ void notify_refuse(struct world *world, uint64_t id, int error);
 /* Returns true if the caller of notification @id still waits for the answer. */
 bool notify_alive(struct world *world, uint64_t id);
 
-/* ---- ioctl.c: the table of KFD ioctls ---- */
+/* ---- chardev.c: the table of KFD ioctls ---- */
 /* Returns the name of a KFD ioctl, or NULL for an unknown number. */
 const char *ioctl_name(uint32_t nr);
 /* Creates the call for a trapped KFD ioctl and executes it. The answer may come later. */
@@ -243,7 +243,7 @@ uint64_t boot_clock_ns(const struct world *world);
 /* GET_CLOCK_COUNTERS. */
 int ioctl_clock_counters(struct call *call);
 
-/* ---- drive.c: the main loop's work ---- */
+/* ---- engine.c: the main loop's work ---- */
 /* One iteration in real time: scans the doorbells, advances the GPUs to the present, carries out
  * what their packets do, and handles time-outs and files. */
 void drive(struct world *world);
@@ -275,7 +275,7 @@ void drive_fault(struct queue *queue);
 int drive_submit(struct queue *queue, const struct packet *packet,
 		 const struct gpu_packet *gpu_packet);
 
-/* ---- drm.c ---- */
+/* ---- drm_ioctl.c ---- */
 /* Executes an ioctl on a render node. Returns 0 or more, or a negative errno. */
 int drm_ioctl(struct call *call);
 
@@ -290,7 +290,7 @@ void report_unknown(struct world *world, uint8_t type, uint32_t nr);
 /* Completes the queue's record when the queue is freed. */
 void report_queue_gone(struct queue *queue);
 
-/* ---- live.c: simulation.json ---- */
+/* ---- stats_file.c: simulation.json ---- */
 /* Without a directory for the file none of these functions does anything. */
 
 /* Starts the writer thread. Must not be called before a fork. Returns 0 or a negative errno. */

@@ -25,10 +25,10 @@
 struct user {
 	uid_t uid;
 	uint32_t connections; /* open now */
-	uint32_t answers;     /* status replies in progress (answer.h) */
+	uint32_t answers;     /* status replies in progress (query.h) */
 	uint64_t turn;	      /* number of its last turn at the door (greeter.h); 0: none */
 	struct log_share log;
-	struct budget comes, looks; /* new connections; scans of shared memory (look.h) */
+	struct budget comes, looks; /* new connections; scans of shared memory (scan_ratelimit.h) */
 };
 
 /* Returns true for root and for the daemon's own user. It checks the uid itself, not its owner,

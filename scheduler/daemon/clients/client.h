@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A connection to the daemon: at first unknown, then a workload with shared memory (struct
- * lane), or a command with a request. A process without the shim (outsider.h) is a client
+ * lane), or a command with a request. A process without the shim (external.h) is a client
  * without a connection.
  *
- * The functions are implemented in client.c (connections, life of a client), scan.c (shared
- * memory, runtime state) and act.c (actions, debug session).
+ * The functions are implemented in client.c (connections, life of a client), client_scan.c (shared
+ * memory, runtime state) and client_actions.c (actions, debug session).
  *
  * Threads: the worker's loop only.
  */
@@ -38,7 +38,7 @@ enum client_phase {
 	CLIENT_SERVED,	 /* a workload with shared memory */
 	CLIENT_HOLDING,	 /* a command that waits for a suspend, or holds one (control.h) */
 	CLIENT_READING,	 /* a command that receives events (events.h) */
-	CLIENT_ASKING,	 /* a command that waits for a reply (answer.h) */
+	CLIENT_ASKING,	 /* a command that waits for a reply (query.h) */
 	CLIENT_DEAD,	 /* freed at the end of the loop iteration */
 };
 
@@ -47,7 +47,7 @@ struct client {
 	enum client_phase phase;
 	/* index in worker->clients; number that differs for successive clients of a slot */
 	uint32_t slot, serial;
-	bool by_door; /* counted by door.c, for the user `uid` */
+	bool by_door; /* counted by admission.c, for the user `uid` */
 	uid_t uid;    /* owner of the peer's uid (owners.h) */
 	bool trusted; /* connection of root or of the daemon's own user */
 	/* wake_fd: eventfd by which the client wakes the loop; -1 for an external process */
@@ -62,14 +62,14 @@ struct client {
 	struct standing standing;
 	char name[16];			/* of the process */
 	uint32_t tenant, group_number;	/* numbers that the core uses */
-	int priority;			/* effective priority (standing.h) */
+	int priority;			/* effective priority (client_attrs.h) */
 	uint32_t slo_us;		/* effective objective; 0: none */
 	char group[PROTOCOL_GROUP_MAX]; /* effective name of the group; may be empty */
 	core_id id;			/* 0: not known to the core */
 
 	/* shared memory, hostile input; of an external process: private to the daemon */
 	struct lane *lane;
-	/* state of an external process (outsider.h); NULL: it has the shim */
+	/* state of an external process (external.h); NULL: it has the shim */
 	struct outsider *outsider;
 	struct look look;
 	struct log_share log;
@@ -78,14 +78,14 @@ struct client {
 	uint32_t gpu_id[LANE_NODES];
 	uint64_t activity[LANE_NODES], active_ns[LANE_NODES], idle_ns[LANE_NODES];
 
-	/* level at which the client itself carries out holds (order.h); NONE: the daemon uses a
+	/* level at which the client itself carries out holds (hold_command.h); NONE: the daemon uses a
 	 * session */
 	enum lane_level by_order;
 	struct level level; /* reason for the level, and planned changes */
 	bool preparing;	    /* the command in flight is LANE_PREPARE, not an action of the core */
-	bool greeted;	    /* order.c has evaluated if it can be held; false: the next scan does */
-	bool ordered;	    /* a command has not been acknowledged yet */
-	bool obeys;	    /* the client has acknowledged that it holds itself */
+	bool greeted; /* hold_command.c has evaluated if it can be held; false: the next scan does */
+	bool ordered; /* a command has not been acknowledged yet */
+	bool obeys;   /* the client has acknowledged that it holds itself */
 	uint32_t own_session, order, order_number; /* enum lane_own; last command, and its number */
 	uint64_t ordered_ns;			   /* when that command was sent */
 
@@ -132,7 +132,7 @@ void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
 
 /*
  * Creates a client for a process that is not connected and does not know the daemon
- * (outsider.h), with shared memory that only the daemon has. Takes ownership of peer->pidfd in
+ * (external.h), with shared memory that only the daemon has. Takes ownership of peer->pidfd in
  * any case, and of `outsider` on success.
  *
  * Returns NULL if there is no slot or no memory.
@@ -149,7 +149,7 @@ void client_answered(struct worker *worker, uint64_t asker, uint64_t now);
 void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
 
 /* Scans the shared memory and passes changes to the core. Returns true if something had changed.
- * (scan.c) */
+ * (client_scan.c) */
 bool client_scan(struct worker *worker, struct client *client, uint64_t now);
 
 /* The same, but only for the announcements of calls that a suspension would block. */
@@ -186,7 +186,7 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
  * all actions of a decision have been started. */
 void client_find_cause(struct worker *worker, struct client *client);
 
-/* An action has ended: reports it to the core, to metrics and to events. order.c calls it, too. */
+/* An action has ended: reports it to the core, to metrics and to events. hold_command.c calls it, too. */
 void client_acted(struct worker *worker, struct client *client,
 		  const struct executor_report *report, uint64_t now);
 

@@ -104,7 +104,7 @@ static void look_up(struct worker *worker, struct client *client)
 	const struct subject *subject = &standing->subject;
 	const char *group;
 
-	if (!client->outsider) /* the rules for external processes are in outsider_rules.h */
+	if (!client->outsider) /* the rules for external processes are in external_rules.h */
 		rules_match(&worker->config.rules, subject, &standing->verdict);
 	authority_match(&worker->config.authority, subject, &standing->may, &standing->lets);
 	group = ruled(client, RULE_GROUP) ? standing->verdict.group : standing->group;

@@ -44,7 +44,7 @@ struct standing {
 
 /* Computes the effective attributes of a new client (priority, slo_us, group, tenant, by_order)
  * from its identity, its own values and `subject`. The priority of an external process
- * (outsider.h) is set elsewhere. */
+ * (external.h) is set elsewhere. */
 void standing_came(struct worker *worker, struct client *client, const struct subject *subject);
 
 /* Passes the tenant, rights and group of the client to the core, after the core has added the

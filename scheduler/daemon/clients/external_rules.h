@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Priorities for external processes (outsider.h) by rules of the configuration with `shim = no`.
+ * Priorities for external processes (external.h) by rules of the configuration with `shim = no`.
  * Once a second, the processes that use the driver and have no shim are compared with these
  * rules, and the first matching rule gives the process its priority. Other rules do not apply to
  * such processes, because a rule for processes with the shim must not cause the daemon to trace
@@ -37,7 +37,7 @@ struct outsider_rules {
 };
 
 /* Called when a worker starts: processes to which a request has given a priority in an earlier
- * worker (kept.h) will get it again. */
+ * worker (saved_state.h) will get it again. */
 void outsider_rules_begin(struct worker *worker);
 
 /* The attributes of an external process may have changed: evaluates the rules for it again. */

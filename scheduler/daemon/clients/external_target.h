@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks of a process that a request or a rule names by pid: is it the intended process, and can
- * it be an external process (outsider.h)? It does not know the daemon, so only /proc and sysfs
+ * it be an external process (external.h)? It does not know the daemon, so only /proc and sysfs
  * are available.
  *
  * Threads: kfdschedd-read, because reads in /proc can block (reader.h).

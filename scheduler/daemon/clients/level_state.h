@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * State of level.c for one client.
+ * State of client_level.c for one client.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_LEVEL_STATE_H
 #define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_LEVEL_STATE_H

@@ -14,7 +14,7 @@ struct executor_table;
 
 /*
  * The main function of an executor process. Serves the slots of process `number`, and writes
- * `done_fd` when there is an outcome. `refused` as in filter.h.
+ * `done_fd` when there is an outcome. `refused` as in seccomp_filter.h.
  *
  * Returns the exit code of the process: 0 after 3 s without a target, because the driver refuses
  * to change the partitions of a GPU while a process has /dev/kfd open.

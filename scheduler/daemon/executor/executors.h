@@ -17,7 +17,7 @@
 struct executors;
 struct executor_table;
 
-/* Creates the table and the eventfds. `refused` as in filter.h. Returns NULL with errno on
+/* Creates the table and the eventfds. `refused` as in seccomp_filter.h. Returns NULL with errno on
  * failure. */
 struct executors *executors_create(uint64_t *refused);
 

@@ -6,7 +6,7 @@
  * A suspension by request always has a lease: a number of seconds, or as long as the command's
  * connection is open. `resume` ends both. A priority by request is in force until the process
  * ends, whatever the process requests itself, or until it is withdrawn. Requests survive the
- * worker (kept.h), but not the daemon.
+ * worker (saved_state.h), but not the daemon.
  *
  * Threads: the worker's loop only.
  */

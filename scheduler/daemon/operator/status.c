@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The daemon's state as JSON (docs/reference/status.md), for answer.c. */
+/* The daemon's state as JSON (docs/reference/status.md), for query.c. */
 #include <errno.h>
 #include <jansson.h>
 #include <linux/kfd_ioctl.h>

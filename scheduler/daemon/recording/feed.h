@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The only interface between the worker and the core. Each function calls the function of the
- * core with the same name (core.h); with --record it also writes a line about the call to the
+ * core with the same name (sched.h); with --record it also writes a line about the call to the
  * recording (docs/reference/scheduler-recording.md).
  *
  * The core requires times that never decrease. Some code passes the start time of the loop

@@ -20,7 +20,7 @@
  *   lose ERRNO         publishes that it is not held any more
  *   priority N         changes its priority
  *   slo US             changes the objective for its requests
- *   queue N TYPE       makes entry N of its table a queue of this type (lane.h)
+ *   queue N TYPE       makes entry N of its table a queue of this type (client_shm.h)
  *   events N           writes N events of queue 0; the memory keeps the last ones
  *   hang_up            closes the socket and keeps the rest
  */

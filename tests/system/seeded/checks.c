@@ -11,7 +11,7 @@
 #include "tests/system/seeded/program.h"
 
 #define SETTLED_NS (30 * MS) /* from a change of a process to its required effect */
-#define BEAT_NS (100 * MS)   /* the limit that lane.h promises */
+#define BEAT_NS (100 * MS)   /* the limit that client_shm.h promises */
 #define UNSEEN_NS (600 * US) /* the delay that the worker's rate limit allows is shorter */
 #define STOPPED_NS MS	     /* until a stopped executor is killed and its sessions end */
 #define WORK_NS (200 * MS)   /* time in which each program completes a packet */

@@ -108,14 +108,14 @@ struct raw_queue {
 	/* Bytes from the start of the process's doorbells for this GPU. */
 	uint64_t doorbell_at;
 	uint64_t written;
-	uint64_t kernel; /* work.c: GPU address of the kernel descriptor, once loaded */
+	uint64_t kernel; /* spin_dispatch.c: GPU address of the kernel descriptor, once loaded */
 };
 
 #define RING_PACKETS 64u
 
 /* Calls a KFD ioctl. Returns >= 0 or a negative errno. */
 int lab_ioctl(int fd, unsigned nr, void *arg, size_t size);
-/* machine.c: describes the nth GPU, counted from 0. Returns 0, or -ENODEV if there is none. */
+/* gpu_info.c: describes the nth GPU, counted from 0. Returns 0, or -ENODEV if there is none. */
 int lab_shape(unsigned nth, struct gpu_shape *out);
 /* Describes the machine for kfdabi_rule_applies(). Returns 0, or -ENODEV if there is no GPU. */
 int lab_machine(struct kfdabi_machine *out);
@@ -153,7 +153,7 @@ int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint
 /* Writes a packet (64 bytes; the header last) and the write pointer without ringing the
  * doorbell. */
 void queue_publish(struct raw_queue *queue, const void *packet);
-/* work.c: submit the spin kernel without ringing the doorbell. queue_work(): occupies the whole GPU
+/* spin_dispatch.c: submit the spin kernel without ringing the doorbell. queue_work(): occupies the whole GPU
  * for about `ms` milliseconds of wall time. queue_dispatch(): this number of workgroups of 256
  * work-items, each of 10 us (on kfdsim: of the profile's unknown_kernel_us). */
 void queue_work(struct raw_queue *queue, unsigned ms, struct signal *signal);
