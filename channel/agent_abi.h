@@ -89,7 +89,8 @@ struct kfdshim_agent {
 	 * through host->ioctl, once, except an allocation beyond KFDSHIM_VRAM_LIMIT, which fails.
 	 *  - The first CREATE_QUEUE can issue GET_VERSION and RUNTIME_ENABLE before it; the first
 	 *    CREATE_QUEUE of another thread waits for that.
-	 *  - An UPDATE_QUEUE of a held process is forwarded with other values (shim/queue_override.h).
+	 *  - An UPDATE_QUEUE of a held process is forwarded with other values
+	 *    (shim/queue_override.h).
 	 *  - A DESTROY_QUEUE or runtime disable of a suspended process waits until the process is
 	 *    resumed: at most 10 ms for the daemon; at level self, for the end of a suspension that
 	 *    is in progress and for its resume.

@@ -4,24 +4,25 @@
  * queues. The interface is the ioctl DBG_TRAP of KFD 1.13 (Linux 6.5).
  *
  * Used by the daemon and kfdsched on another process (kfd/debug_target.h adds ptrace, the events
- * of the session and sentences for errors), and by the agent on its own process (shim/self_session.h). The
- * caller provides the ioctl, because the agent has to bypass the wrapper in its process.
+ * of the session and sentences for errors), and by the agent on its own process
+ * (shim/self_session.h). The caller provides the ioctl, because the agent has to bypass the wrapper
+ * in its process.
  *
  * Rules of the driver that this module depends on (kfd_debug.c, kfd_chardev.c and
  * kfd_device_queue_manager.c of Linux 6.5 to 7.3). Deviations that were observed on real GPUs are
  * handled, too.
  * - ENABLE succeeds even when no debugging was armed. Only runtime state 1 (enabled) in its result
  *   means that the session works. It was observed to leave existing queues stopped, so
- *   kfd_debug_settle() has to follow. It updates the runlist: a queue that does not come off the GPU
- *   is reset in this call, and not in the first suspend.
+ *   kfd_debug_settle() has to follow. It updates the runlist: a queue that does not come off the
+ *   GPU is reset in this call, and not in the first suspend.
  * - A queue starts in the state "new". SUSPEND_QUEUES skips a new queue and marks it INVALID until
  *   a queue snapshot has cleared that state. The queue can become new a second time just after.
  * - Only queues are suspended, not a process. A queue that the target creates later runs, until
  *   kfd_debug_refresh() and kfd_debug_suspend() were called again.
  * - A failed suspend (ERROR) leaves queues flagged as suspended. RESUME_QUEUES clears the flag.
- * - The end of a session, the end of the target and the end of its runtime resume all queues. Before
- *   Linux 6.12.103 any process may end the session by DISABLE. Only -EINVAL from a queue snapshot
- *   shows that there is no session.
+ * - The end of a session, the end of the target and the end of its runtime resume all queues.
+ *   Before Linux 6.12.103 any process may end the session by DISABLE. Only -EINVAL from a queue
+ *   snapshot shows that there is no session.
  * - A target is named by any of its living threads. A thread that has ended, also the first one, is
  *   unknown to the driver (ESRCH) while its process lives.
  *
@@ -123,7 +124,8 @@ int kfd_debug_probe(struct kfd_debug_session *session);
 int kfd_debug_enable(struct kfd_debug_session *session, uint64_t exceptions, int event_fd,
 		     uint32_t *runtime_state);
 /* Ends the session, by which the driver resumes everything, also queues that RESUME_QUEUES could
- * not. Makes no call if the session is not enabled: it could end the session of another debugger. */
+ * not. Makes no call if the session is not enabled: it could end the session of another
+ * debugger. */
 void kfd_debug_disable(struct kfd_debug_session *session);
 /* Forgets the session without a driver call: in a fork child, whose parent owns it. */
 void kfd_debug_forget(struct kfd_debug_session *session);

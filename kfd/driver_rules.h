@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules of the driver by name (kfd/driver_rules.def), for the program that checks them (kfdconform)
- * and the program that can violate them (kfdsim --break).
+ * The rules of the driver by name (kfd/driver_rules.def), for the program that checks them
+ * (kfdconform) and the program that can violate them (kfdsim --break).
  *
  * Pure: no function allocates, does I/O or has state. Threads: any. All returned strings are
  * static.

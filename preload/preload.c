@@ -45,7 +45,8 @@ wait_fn hsa_signal_wait_acquire;
  * other libraries' constructors can come earlier.
  *
  * Stores have two pointers: next_NAME, by which calls continue, and found_NAME, the runtime's
- * exported function. They differ while the API table is hooked (api_table.c), which next_NAME bypasses.
+ * exported function. They differ while the API table is hooked (api_table.c), which next_NAME
+ * bypasses.
  */
 static ioctl_fn find_ioctl;
 static ioctl_fn *next_ioctl = find_ioctl;

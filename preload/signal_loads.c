@@ -2,8 +2,8 @@
 /*
  * The wrapped loads of signals. A program may notice the end of its work by a load alone: HIP
  * runtimes load a signal's value before they wait for the signal, and do not wait if the value is
- * final. The loads are wrapped by symbol here and in the API table as well (api_table.c). A load that
- * passes both hooks does no harm, because the second report of the same end changes nothing.
+ * final. The loads are wrapped by symbol here and in the API table as well (api_table.c). A load
+ * that passes both hooks does no harm, because the second report of the same end changes nothing.
  */
 #include "preload/preload_priv.h"
 

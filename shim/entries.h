@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds and removes queues: the table (queue_table.h), the published state (publish.h) and the activity
- * change together here, under one hold of the agent's lock.
+ * Adds and removes queues: the table (queue_table.h), the published state (publish.h) and the
+ * activity change together here, under one hold of the agent's lock.
  *
  * Threads: any, but not with the agent's lock held.
  */

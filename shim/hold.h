@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Holds this process back from within. This is the one module that decides whether the process is
- * held, on whose request and by which level. The levels are self_session.c (a debug session of the process
- * on itself), submit_gate.c (submits nothing more) and queue_override.c (queue priorities; level self without a
- * session if KFDSHIM_UPDATE_QUEUE enables it).
+ * held, on whose request and by which level. The levels are self_session.c (a debug session of the
+ * process on itself), submit_gate.c (submits nothing more) and queue_override.c (queue priorities;
+ * level self without a session if KFDSHIM_UPDATE_QUEUE enables it).
  *
- * There are two requesters: the daemon (its hold command, daemon_link.c) and, without a daemon, a peer
- * (peer_policy.c). The process is held while at least one of them requests it, by the level that was
- * named last.
+ * There are two requesters: the daemon (its hold command, daemon_link.c) and, without a daemon, a
+ * peer (peer_policy.c). The process is held while at least one of them requests it, by the level
+ * that was named last.
  *
  * Threads: one mutex of this module. It is taken before the agent's lock, never with the agent's
  * lock held. "The agent's thread" is the sampler's (sampler.h).

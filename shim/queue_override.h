@@ -6,9 +6,9 @@
  *   The driver then takes them off the GPU, saves their waves, and DESTROY_QUEUE does not sleep.
  *
  * UPDATE_QUEUE sets ring, percentage and priority together, so these values are merged with the
- * runtime's own. The runtime's values are kept in the table (queue_table.h). While the process is held
- * the driver gets other values; after the release it gets the runtime's last values. A queue that
- * the runtime has stopped itself therefore stays stopped, and a queue that the runtime starts
+ * runtime's own. The runtime's values are kept in the table (queue_table.h). While the process is
+ * held the driver gets other values; after the release it gets the runtime's last values. A queue
+ * that the runtime has stopped itself therefore stays stopped, and a queue that the runtime starts
  * meanwhile starts when the process is released.
  *
  * Each changed queue costs one runlist update ("bounce") of its node (kfd_device_queue_manager.c),

@@ -3,10 +3,10 @@
  * Reads the shared memory (struct lane) of a process that runs with the shim and without a daemon.
  *
  * Without a daemon, the shim keeps its struct lane in a file, by which processes find each other
- * (shim/links/peers.h), and has that file open. So the file is found among the fds of the process, in any
- * container, directory and mount namespace. The fds are searched once, and the found file is kept
- * open. The process also has the files of other processes open. Its own is the one that it holds a
- * lock on; the lock ends when the fd is closed, at an exec, and with the process.
+ * (shim/links/peers.h), and has that file open. So the file is found among the fds of the process,
+ * in any container, directory and mount namespace. The fds are searched once, and the found file is
+ * kept open. The process also has the files of other processes open. Its own is the one that it
+ * holds a lock on; the lock ends when the fd is closed, at an exec, and with the process.
  *
  * The content is hostile input: it is copied, and checked by channel/client_shm.c.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * kfdsched suspend without a daemon. No lease can outlive this command then, so the process is
- * suspended as long as this command runs. A child holds the session (hold_child.h), so that the process
- * runs on however this command ends.
+ * suspended as long as this command runs. A child holds the session (hold_child.h), so that the
+ * process runs on however this command ends.
  */
 #include <errno.h>
 #include <math.h>

@@ -3,8 +3,8 @@
  * Records the queues of a command, from before its start until after its end, and its output, in
  * one directory (recording.h). Used by the commands record and compare.
  *
- * Threads: none; one command at a time in a process (child_output.h). record_two() therefore records each
- * of its commands in a process of its own.
+ * Threads: none; one command at a time in a process (child_output.h). record_two() therefore
+ * records each of its commands in a process of its own.
  */
 #ifndef KFDSHIM_CLI_RECORD_RECORD_H
 #define KFDSHIM_CLI_RECORD_RECORD_H

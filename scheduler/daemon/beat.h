@@ -29,7 +29,8 @@ struct beat {
 	uint32_t serving;
 	struct reader_state reader;
 	struct kept kept; /* worker: control requests, saved for the next worker */
-	/* refused system calls (seccomp_filter.h), of all processes without a counter of their own */
+	/* refused system calls (seccomp_filter.h), of all processes without a counter of their
+	 * own */
 	uint64_t refused_calls;
 	/* log lines lost (log.h), of all processes without a counter of their own */
 	struct log_losses log;

@@ -22,8 +22,8 @@ void link_queue(const struct queue *queue);
 /* Withdraws a queue that is being removed from the table. Under the agent's lock. */
 void link_queue_gone(const struct queue *queue);
 /* Appends an event to the client's shared memory and writes it to the debug log, in the order of
- * the calls. @queue is NULL if the event concerns the process. client_shm.h documents @value for each
- * kind. Under the agent's lock. */
+ * the calls. @queue is NULL if the event concerns the process. client_shm.h documents @value for
+ * each kind. Under the agent's lock. */
 void link_event(enum lane_event_kind kind, const struct queue *queue, uint64_t value);
 /* Publishes that the node with this index in queues.nodes[] is active or idle: to the daemon, then
  * to the peers. Under the agent's lock. */

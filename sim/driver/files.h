@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver's files: kfd/proc in sysfs (sysfs_proc.c), debugfs (debugfs.c, debugfs_text.c, debugfs_hqd.c) and
- * SMI events (smi_events.c).
+ * The driver's files: kfd/proc in sysfs (sysfs_proc.c), debugfs (debugfs.c, debugfs_text.c,
+ * debugfs_hqd.c) and SMI events (smi_events.c).
  *
  * Programs under the simulator see plain files on a tmpfs. Their contents are therefore written
  * when they change, because nothing can be computed when a file is read;

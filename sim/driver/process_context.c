@@ -3,8 +3,8 @@
  * Secondary contexts (CREATE_PROCESS of Linux 7): the open file on which the ioctl is called
  * becomes a KFD process of its own, with its own queues, ids, doorbells and events in the same
  * address space. Only the primary one can debug and be debugged. The fds of a context are
- * identified by their file position, like all others (file_owner.c). A context ends when its last fd is
- * closed, or with its process.
+ * identified by their file position, like all others (file_owner.c). A context ends when its last
+ * fd is closed, or with its process.
  */
 #include <errno.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
  * With the scheduling firmware every change of a queue unmaps all queues of the node and maps a new
  * runlist. A struct bounce is one such update of one or more nodes.
  *
- * Threads, locks and times: sim/host/sim_priv.h. Ownership: bounce_begin() takes over the bounce and its
- * call.
+ * Threads, locks and times: sim/host/sim_priv.h. Ownership: bounce_begin() takes over the bounce
+ * and its call.
  */
 #ifndef KFDSHIM_SIM_DRIVER_RUNLIST_UPDATE_H
 #define KFDSHIM_SIM_DRIVER_RUNLIST_UPDATE_H

@@ -152,9 +152,9 @@ void world_free(struct world *world);
  * process runs. */
 void world_counts_in(struct world *world, uint64_t pid_namespace);
 
-/* Makes the simulation's time virtual (sim/host/time/page.h); to be called before world_run(). @page_fd:
- * file of the time page, which stays the caller's. @init: first process of the simulation, which
- * must not run yet. Returns 0 or a negative errno. */
+/* Makes the simulation's time virtual (sim/host/time/page.h); to be called before world_run().
+ * @page_fd: file of the time page, which stays the caller's. @init: first process of the
+ * simulation, which must not run yet. Returns 0 or a negative errno. */
 int world_virtual(struct world *world, int page_fd, pid_t init);
 
 /* Serves the notifications of @listener_fd and advances the GPUs until @stop_fd is readable or no

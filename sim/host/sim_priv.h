@@ -2,14 +2,15 @@
 /*
  * The simulated driver as a whole: struct world (one simulation) and its nodes, and what the files
  * of sim/driver share. A KFD process and its calls: process.h; queues: queue.h; runlist updates:
- * runlist_update.h; memory: memory.h. Tasks are the processes and threads under the simulator (sim.h).
+ * runlist_update.h; memory: memory.h. Tasks are the processes and threads under the simulator
+ * (sim.h).
  *
  * Threads: three, of which one at a time runs (world->lock): the main loop (sim.c, engine.c), the
- * server of trapped calls (seccomp_server.c) and the copy thread for large copies (copy_thread.c). No other code
- * here takes world->lock. In virtual time one thread does everything. The writers of
- * simulation.json (stats_file.c) and debugfs (debugfs.c) work on copies under locks of their own. What
- * the kernel protects with a process's mutex is kept apart by process_lock(), because a call that
- * waits for the GPU is answered later, while other calls are served.
+ * server of trapped calls (seccomp_server.c) and the copy thread for large copies (copy_thread.c).
+ * No other code here takes world->lock. In virtual time one thread does everything. The writers of
+ * simulation.json (stats_file.c) and debugfs (debugfs.c) work on copies under locks of their own.
+ * What the kernel protects with a process's mutex is kept apart by process_lock(), because a call
+ * that waits for the GPU is answered later, while other calls are served.
  *
  * Times: names end in _ns; wall time unless a comment states model time.
  */
@@ -85,9 +86,9 @@ struct ioctl_count {
 /* Statistics since the simulation began. */
 struct figures {
 	struct hist doorbell_delay, save, restore;
-	/* State at the last writing of simulation.json (stats_file.c): times of each node, and the run
-	 * time of each process on each node; at most FIGURES_RUNS entries, further ones are left
-	 * out. */
+	/* State at the last writing of simulation.json (stats_file.c): times of each node, and the
+	 * run time of each process on each node; at most FIGURES_RUNS entries, further ones are
+	 * left out. */
 	struct gpu_times times[WORLD_NODES_MAX];
 	struct {
 		pid_t pid;

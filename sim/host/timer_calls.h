@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of the time library for timers (sim/host/time/timer_call.h). Threads: see time_calls.h. */
+/* The calls of the time library for timers (sim/host/time/timer_call.h). Threads: see
+ * time_calls.h. */
 #ifndef KFDSHIM_SIM_HOST_TIMER_CALLS_H
 #define KFDSHIM_SIM_HOST_TIMER_CALLS_H
 

@@ -13,8 +13,8 @@
 /* Writes all files: the KFD topology, and those of caches_write() and pci_write(). */
 int topology_write(const struct machine *machine);
 
-/* topology_caches.c: caches_write() writes the caches of the GPU node in directory `folder`; caches_count()
- * returns their number. */
+/* topology_caches.c: caches_write() writes the caches of the GPU node in directory `folder`;
+ * caches_count() returns their number. */
 int caches_write(const struct machine *machine, unsigned folder);
 unsigned caches_count(const struct machine *machine);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that find each other without a daemon (shim/links/peers.h). Each is a separate process with
- * the agent in it, on the mocked driver. The functions of shim/hold.h are stubs here that only
+ * Processes that find each other without a daemon (shim/links/peers.h). Each is a separate process
+ * with the agent in it, on the mocked driver. The functions of shim/hold.h are stubs here that only
  * record whether the process would be held. Include it once in a program.
  */
 #ifndef KFDSHIM_TESTS_PEERS_PLAY_H

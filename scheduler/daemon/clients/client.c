@@ -464,8 +464,9 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 	client->phase = CLIENT_DEAD;
 	control_gone(worker, client);
 	worker->dead++;
-	/* The process has a copy of the first descriptor, the executor of the second, and admission.c
-	 * may keep the third open: remove all of them from epoll before they are closed. */
+	/* The process has a copy of the first descriptor, the executor of the second, and
+	 * admission.c may keep the third open: remove all of them from epoll before they are
+	 * closed. */
 	worker_unwatch(worker, client->wake_fd);
 	worker_unwatch(worker, client->peer.pidfd);
 	worker_unwatch(worker, client->socket);

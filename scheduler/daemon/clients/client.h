@@ -78,8 +78,8 @@ struct client {
 	uint32_t gpu_id[LANE_NODES];
 	uint64_t activity[LANE_NODES], active_ns[LANE_NODES], idle_ns[LANE_NODES];
 
-	/* level at which the client itself carries out holds (hold_command.h); NONE: the daemon uses a
-	 * session */
+	/* level at which the client itself carries out holds (hold_command.h); NONE: the daemon
+	 * uses a session */
 	enum lane_level by_order;
 	struct level level; /* reason for the level, and planned changes */
 	bool preparing;	    /* the command in flight is LANE_PREPARE, not an action of the core */
@@ -186,7 +186,8 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
  * all actions of a decision have been started. */
 void client_find_cause(struct worker *worker, struct client *client);
 
-/* An action has ended: reports it to the core, to metrics and to events. hold_command.c calls it, too. */
+/* An action has ended: reports it to the core, to metrics and to events. hold_command.c calls it,
+ * too. */
 void client_acted(struct worker *worker, struct client *client,
 		  const struct executor_report *report, uint64_t now);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Clients that carry out holds themselves: KFDSHIM_LEVEL self, gate or weight, and clients that
- * have fallen to level self or gate (client_level.h). An action of the core becomes a command in the
- * shared memory of the client (LANE_ORDER), which the client acknowledges. The daemon opens no
+ * have fallen to level self or gate (client_level.h). An action of the core becomes a command in
+ * the shared memory of the client (LANE_ORDER), which the client acknowledges. The daemon opens no
  * debug session on such a process and does not trace it.
  *
  * Threads: the worker's loop only, and only for clients with client->by_order.

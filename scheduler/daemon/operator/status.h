@@ -35,10 +35,10 @@ json_t *status_client_brief(const struct worker *worker, const struct client *cl
 json_t *status_queue_counts(const struct client *client);
 
 /*
- * Dump of shared memory (status_process.c): status_lane() returns it without "queues", "unreadable_queues"
- * and "events". The other two return these in lists of at most STATUS_PIECE and advance *at:
- * queues until *at is LANE_QUEUES, events after number *at up to `newest`. *unreadable is
- * increased by the number of queues that cannot be read.
+ * Dump of shared memory (status_process.c): status_lane() returns it without "queues",
+ * "unreadable_queues" and "events". The other two return these in lists of at most STATUS_PIECE and
+ * advance *at: queues until *at is LANE_QUEUES, events after number *at up to `newest`. *unreadable
+ * is increased by the number of queues that cannot be read.
  */
 json_t *status_lane(const struct lane *lane, uint64_t now_ns);
 json_t *status_lane_queues(const struct lane *lane, uint32_t *at, uint32_t *unreadable);

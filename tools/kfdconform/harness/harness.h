@@ -153,9 +153,9 @@ int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint
 /* Writes a packet (64 bytes; the header last) and the write pointer without ringing the
  * doorbell. */
 void queue_publish(struct raw_queue *queue, const void *packet);
-/* spin_dispatch.c: submit the spin kernel without ringing the doorbell. queue_work(): occupies the whole GPU
- * for about `ms` milliseconds of wall time. queue_dispatch(): this number of workgroups of 256
- * work-items, each of 10 us (on kfdsim: of the profile's unknown_kernel_us). */
+/* spin_dispatch.c: submit the spin kernel without ringing the doorbell. queue_work(): occupies the
+ * whole GPU for about `ms` milliseconds of wall time. queue_dispatch(): this number of workgroups
+ * of 256 work-items, each of 10 us (on kfdsim: of the profile's unknown_kernel_us). */
 void queue_work(struct raw_queue *queue, unsigned ms, struct signal *signal);
 /* Like queue_work(), but rings the doorbell and returns when the kernel has begun, which a packet
  * before it signals. That packet takes almost no GPU time. */

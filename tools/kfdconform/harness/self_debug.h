@@ -2,8 +2,8 @@
 /*
  * Test fixture: a process that debugs itself, for the checks of SUSPEND, RESUME and the snapshots.
  * It has a device, an enabled runtime, queues, and a debug session in which the NEW exception of
- * the queues is cleared, so that they can be suspended. As in harness.h, a failure ends the check. One
- * thread.
+ * the queues is cleared, so that they can be suspended. As in harness.h, a failure ends the check.
+ * One thread.
  */
 #ifndef KFDSHIM_TOOLS_KFDCONFORM_HARNESS_SELF_DEBUG_H
 #define KFDSHIM_TOOLS_KFDCONFORM_HARNESS_SELF_DEBUG_H
