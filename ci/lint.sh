@@ -32,6 +32,7 @@ if grep -nE '\<(nanosleep|clock_nanosleep|usleep|sleep|thrd_sleep|poll|ppoll|sel
 	echo "lint: common/wait.h waits" >&2
 	status=1
 fi
+ci/check_layers.py || status=1
 # shellcheck disable=SC2046
 shellcheck $(git ls-files '*.sh' .ci/run ci/ | grep -v '\.py$') || status=1
 # shellcheck disable=SC2046
