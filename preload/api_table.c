@@ -18,23 +18,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "preload/api_table.h"
 #include "preload/preload_priv.h"
 
-/* From hsa_api_trace.h, equal in ROCr 5.2 to 7.2: a table begins with its version, whose minor
- * number is the size of the table in bytes. */
-struct table_version {
-	uint32_t major, minor, step, reserved;
-};
-#define ROOT_CORE 16u /* offset of the pointer to the core table, in the root table */
-#define ROOT_BYTES (ROOT_CORE + sizeof(void *))
-#define CORE_MAJOR_MAX 2u /* 1: ROCr 5, 2: ROCr 6 and 7 */
-#define CORE_INIT 16u	  /* offset of hsa_init in the core table */
-
 typedef void any_fn(void);
-typedef void store_fn(uint64_t signal, int64_t value);
-typedef int64_t load_fn(uint64_t signal);
-typedef int64_t wait_fn(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
-			unsigned state);
 
 static load_fn load_relaxed, load_scacquire;
 static store_fn store_relaxed, store_screlease;
@@ -46,49 +33,52 @@ static struct {
 	any_fn *next;	/* the entry's value before the hook */
 	any_fn **entry; /* the entry; atomic; NULL: not hooked */
 } functions[TABLE_END] = {
-	[TABLE_LOAD_RELAXED] = {.offset = 328, .hook = (any_fn *)load_relaxed},
-	[TABLE_LOAD_SCACQUIRE] = {.offset = 336, .hook = (any_fn *)load_scacquire},
-	[TABLE_STORE_RELAXED] = {.offset = 344, .hook = (any_fn *)store_relaxed},
-	[TABLE_STORE_SCRELEASE] = {.offset = 352, .hook = (any_fn *)store_screlease},
-	[TABLE_WAIT_RELAXED] = {.offset = 360, .hook = (any_fn *)wait_relaxed},
-	[TABLE_WAIT_SCACQUIRE] = {.offset = 368, .hook = (any_fn *)wait_scacquire},
+	[TABLE_LOAD_RELAXED] = {.offset = CORE_LOAD_RELAXED, .hook = (any_fn *)load_relaxed},
+	[TABLE_LOAD_SCACQUIRE] = {.offset = CORE_LOAD_SCACQUIRE, .hook = (any_fn *)load_scacquire},
+	[TABLE_STORE_RELAXED] = {.offset = CORE_STORE_RELAXED, .hook = (any_fn *)store_relaxed},
+	[TABLE_STORE_SCRELEASE] = {.offset = CORE_STORE_SCRELEASE,
+				   .hook = (any_fn *)store_screlease},
+	[TABLE_WAIT_RELAXED] = {.offset = CORE_WAIT_RELAXED, .hook = (any_fn *)wait_relaxed},
+	[TABLE_WAIT_SCACQUIRE] = {.offset = CORE_WAIT_SCACQUIRE, .hook = (any_fn *)wait_scacquire},
 };
 
 static struct {
 	uintptr_t inside, low, high; /* the runtime's library: an address in it, and its range */
 } runtime;
 
-static int64_t load_relaxed(uint64_t signal)
+static hsa_signal_value_t load_relaxed(hsa_signal_t signal)
 {
-	return loaded(signal, ((load_fn *)functions[TABLE_LOAD_RELAXED].next)(signal));
+	return loaded(signal.handle, ((load_fn *)functions[TABLE_LOAD_RELAXED].next)(signal));
 }
 
-static int64_t load_scacquire(uint64_t signal)
+static hsa_signal_value_t load_scacquire(hsa_signal_t signal)
 {
-	return loaded(signal, ((load_fn *)functions[TABLE_LOAD_SCACQUIRE].next)(signal));
+	return loaded(signal.handle, ((load_fn *)functions[TABLE_LOAD_SCACQUIRE].next)(signal));
 }
 
-static void store_relaxed(uint64_t signal, int64_t value)
+static void store_relaxed(hsa_signal_t signal, hsa_signal_value_t value)
 {
-	doorbell(signal);
+	doorbell(signal.handle);
 	((store_fn *)functions[TABLE_STORE_RELAXED].next)(signal, value);
 }
 
-static void store_screlease(uint64_t signal, int64_t value)
+static void store_screlease(hsa_signal_t signal, hsa_signal_value_t value)
 {
-	doorbell(signal);
+	doorbell(signal.handle);
 	((store_fn *)functions[TABLE_STORE_SCRELEASE].next)(signal, value);
 }
 
-static int64_t wait_relaxed(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
-			    unsigned state)
+static hsa_signal_value_t wait_relaxed(hsa_signal_t signal, hsa_signal_condition_t condition,
+				       hsa_signal_value_t compare, uint64_t timeout,
+				       hsa_wait_state_t state)
 {
 	return wait_watched((wait_fn *)functions[TABLE_WAIT_RELAXED].next, signal, condition,
 			    compare, timeout, state);
 }
 
-static int64_t wait_scacquire(uint64_t signal, unsigned condition, int64_t compare,
-			      uint64_t timeout, unsigned state)
+static hsa_signal_value_t wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition,
+					 hsa_signal_value_t compare, uint64_t timeout,
+					 hsa_wait_state_t state)
 {
 	return wait_watched((wait_fn *)functions[TABLE_WAIT_SCACQUIRE].next, signal, condition,
 			    compare, timeout, state);

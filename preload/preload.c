@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <hsa/amd_hsa_signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -19,22 +20,16 @@
 #define KFD_TYPE 'K'
 #define KFD_WAIT_EVENTS 0x0cu
 
-/* Declarations of the wrapped functions, so that no HSA header is needed to build this library.
- * hsa_signal_t is a struct of one uint64_t, which is passed like a uint64_t; hsa_signal_value_t is
- * int64_t; hsa_signal_condition_t and hsa_wait_state_t are enums. */
-enum condition { CONDITION_EQ = 0, CONDITION_NE = 1, CONDITION_LT = 2, CONDITION_GTE = 3 };
+/* The agent's interface has these numbers instead of the types of HSA. */
+_Static_assert(sizeof(hsa_signal_t) == sizeof(uint64_t), "a handle fits into a uint64_t");
+_Static_assert(offsetof(amd_signal_t, kind) == KFDSHIM_SIGNAL_KIND, "kind of a signal");
+_Static_assert(offsetof(amd_signal_t, queue_ptr) == KFDSHIM_SIGNAL_QUEUE_PTR, "its queue");
+_Static_assert(AMD_SIGNAL_KIND_DOORBELL < 0 && AMD_SIGNAL_KIND_LEGACY_DOORBELL < 0,
+	       "doorbells have negative kinds, see doorbell()");
+_Static_assert(AMD_SIGNAL_KIND_USER >= 0, "other signals have not");
+_Static_assert(sizeof(amd_signal_t) == 64, "kfdshim_hot() spreads signals");
 
-typedef int ioctl_fn(int fd, unsigned long request, ...);
-typedef void store_fn(uint64_t signal, int64_t value);
-typedef int64_t wait_fn(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
-			unsigned state);
-
-int ioctl(int fd, unsigned long request, ...);
-store_fn hsa_signal_store_relaxed, hsa_signal_store_screlease;
-wait_fn hsa_signal_wait_relaxed, hsa_signal_wait_scacquire;
-/* The names of HSA 1.0, which all runtimes still export. */
-store_fn hsa_signal_store_release;
-wait_fn hsa_signal_wait_acquire;
+typedef __typeof__(ioctl) ioctl_fn;
 
 /*
  * Each wrapped function calls its next definition through a pointer. At first the pointer leads to
@@ -69,14 +64,15 @@ static int ioctl_syscall(int fd, unsigned long request, ...)
 	return (int)syscall(SYS_ioctl, fd, request, arg);
 }
 
-static void store_nowhere(uint64_t signal, int64_t value)
+static void store_nowhere(hsa_signal_t signal, hsa_signal_value_t value)
 {
 	(void)signal;
 	(void)value;
 }
 
-static int64_t wait_nowhere(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
-			    unsigned state)
+static hsa_signal_value_t wait_nowhere(hsa_signal_t signal, hsa_signal_condition_t condition,
+				       hsa_signal_value_t compare, uint64_t timeout,
+				       hsa_wait_state_t state)
 {
 	(void)signal;
 	(void)condition;
@@ -118,22 +114,22 @@ static COLD int find_ioctl(int fd, unsigned long request, ...)
 	static store_fn *next_##name = find_##name;                                                \
 	static store_fn *found_##name; /* atomic */                                                \
 	NEXT entry_##name = {#name, (void *)name, (next_pointer *)&found_##name, NULL};            \
-	static COLD void find_##name(uint64_t signal, int64_t value)                               \
+	static COLD void find_##name(hsa_signal_t signal, hsa_signal_value_t value)                \
 	{                                                                                          \
 		if (!__atomic_load_n(&found_##name, __ATOMIC_RELAXED))                             \
 			next_find(&entry_##name, (void *)store_nowhere);                           \
 		aim_stores();                                                                      \
 		__atomic_load_n(&next_##name, __ATOMIC_RELAXED)(signal, value);                    \
 	}                                                                                          \
-	EXPORT void name(uint64_t signal, int64_t value)                                           \
+	EXPORT void name(hsa_signal_t signal, hsa_signal_value_t value)                            \
 	{                                                                                          \
-		doorbell(signal);                                                                  \
+		doorbell(signal.handle);                                                           \
 		__atomic_load_n(&next_##name, __ATOMIC_RELAXED)(signal, value);                    \
 	}
 static void aim_stores(void);
 STORE(hsa_signal_store_relaxed)
 STORE(hsa_signal_store_screlease)
-STORE(hsa_signal_store_release)
+STORE(hsa_signal_store_release) /* HSA 1.0, which all runtimes still export */
 
 /* Sets *next to what follows the hook in the API table, or to the runtime's exported function. */
 static void aim(enum table_function f, store_fn **next, store_fn *const *found)
@@ -265,42 +261,46 @@ static COLD int kfd_ioctl(int fd, unsigned long request, void *arg)
 }
 
 /* Is the condition of a wait met by this value? */
-static bool met(int64_t value, unsigned condition, int64_t compare)
+static bool met(hsa_signal_value_t value, hsa_signal_condition_t condition,
+		hsa_signal_value_t compare)
 {
 	switch (condition) {
-	case CONDITION_EQ:
+	case HSA_SIGNAL_CONDITION_EQ:
 		return value == compare;
-	case CONDITION_NE:
+	case HSA_SIGNAL_CONDITION_NE:
 		return value != compare;
-	case CONDITION_LT:
+	case HSA_SIGNAL_CONDITION_LT:
 		return value < compare;
-	case CONDITION_GTE:
+	case HSA_SIGNAL_CONDITION_GTE:
 		return value >= compare;
 	default:
 		return false;
 	}
 }
 
-int64_t wait_watched(wait_fn *next, uint64_t signal, unsigned condition, int64_t compare,
-		     uint64_t timeout, unsigned state)
+hsa_signal_value_t wait_watched(wait_fn *next, hsa_signal_t signal,
+				hsa_signal_condition_t condition, hsa_signal_value_t compare,
+				uint64_t timeout, hsa_wait_state_t state)
 {
 	const struct kfdshim_agent *agent = agent_now();
+	hsa_signal_value_t value;
 	uint32_t ticket;
-	int64_t value;
 
 	if (!agent)
 		return next(signal, condition, compare, timeout, state);
-	ticket = agent->wait_begin(signal);
+	ticket = agent->wait_begin(signal.handle);
 	value = next(signal, condition, compare, timeout, state);
 	/* Above 0 some packets are not over: the signal counts several, and the wait was for the
 	 * first of them. */
-	agent->wait_end(ticket, signal, value <= 0 && met(value, condition, compare));
+	agent->wait_end(ticket, signal.handle, value <= 0 && met(value, condition, compare));
 	return value;
 }
 
 /* A wait by symbol, which continues behind this library's hook in the API table (table_past()). */
-static int64_t wait_by_symbol(enum table_function f, wait_fn **pointer, uint64_t signal,
-			      unsigned condition, int64_t compare, uint64_t timeout, unsigned state)
+static hsa_signal_value_t wait_by_symbol(enum table_function f, wait_fn **pointer,
+					 hsa_signal_t signal, hsa_signal_condition_t condition,
+					 hsa_signal_value_t compare, uint64_t timeout,
+					 hsa_wait_state_t state)
 {
 	wait_fn *exported = __atomic_load_n(pointer, __ATOMIC_RELAXED);
 
@@ -314,21 +314,23 @@ static int64_t wait_by_symbol(enum table_function f, wait_fn **pointer, uint64_t
 	static wait_fn *next_##name = find_##name;                                                 \
 	NEXT entry_##name = {#name, (void *)name, (next_pointer *)&next_##name,                    \
 			     (void *)find_##name};                                                 \
-	static COLD int64_t find_##name(uint64_t signal, unsigned condition, int64_t compare,      \
-					uint64_t timeout, unsigned state)                          \
+	static COLD hsa_signal_value_t find_##name(                                                \
+		hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t compare, \
+		uint64_t timeout, hsa_wait_state_t state)                                          \
 	{                                                                                          \
 		return ((wait_fn *)next_find(&entry_##name, (void *)wait_nowhere))(                \
 			signal, condition, compare, timeout, state);                               \
 	}                                                                                          \
-	EXPORT int64_t name(uint64_t signal, unsigned condition, int64_t compare,                  \
-			    uint64_t timeout, unsigned state)                                      \
+	EXPORT hsa_signal_value_t name(hsa_signal_t signal, hsa_signal_condition_t condition,      \
+				       hsa_signal_value_t compare, uint64_t timeout,               \
+				       hsa_wait_state_t state)                                     \
 	{                                                                                          \
 		return wait_by_symbol(f, &next_##name, signal, condition, compare, timeout,        \
 				      state);                                                      \
 	}
 WAIT(hsa_signal_wait_relaxed, TABLE_WAIT_RELAXED)
 WAIT(hsa_signal_wait_scacquire, TABLE_WAIT_SCACQUIRE)
-WAIT(hsa_signal_wait_acquire, TABLE_WAIT_SCACQUIRE)
+WAIT(hsa_signal_wait_acquire, TABLE_WAIT_SCACQUIRE) /* HSA 1.0 */
 
 /* Passes DRM user queues to the agent, if there is one: only a process that uses KFD loads it. */
 static COLD int drm_ioctl(int fd, unsigned long request, void *arg)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Internal declarations of libkfdshim.so: how the next definition of a wrapped function is found,
- * the agent, and the fast paths of the hooks. Any thread; no locks; libc only. */
+ * the agent, and the fast paths of the hooks. Any thread; no locks; libc only. The headers of HSA
+ * give types and prototypes, so that the compiler compares each wrapped function with the
+ * runtime's declaration; nothing of the runtime is linked. */
 #ifndef KFDSHIM_PRELOAD_PRELOAD_PRIV_H
 #define KFDSHIM_PRELOAD_PRELOAD_PRIV_H
 
 #include <errno.h>
+#include <hsa/hsa.h>
 
 #include "channel/agent_abi.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define COLD __attribute__((noinline, cold))
 #define HIDDEN __attribute__((visibility("hidden")))
-
-/* hsa_status_t of calls that fail because no loaded runtime has the function. */
-#define STATUS_ERROR 0x1000
 
 /*
  * An entry for each wrapped function of HSA, made by NEXT. next_resolve() finds the next
@@ -44,6 +44,11 @@ void *next_find(const struct next *entry, void *none);
  * leave a message for dlerror().
  */
 void next_resolve(void);
+
+/* Types of the wrapped functions, from the runtime's own header. */
+typedef __typeof__(hsa_signal_load_relaxed) load_fn;
+typedef __typeof__(hsa_signal_store_relaxed) store_fn;
+typedef __typeof__(hsa_signal_wait_relaxed) wait_fn;
 
 /* The agent; NULL: not loaded (yet), switched off, or it cannot be loaded. Atomic. */
 extern const struct kfdshim_agent *agent_loaded;
@@ -94,10 +99,9 @@ static inline __attribute__((always_inline)) int64_t loaded(uint64_t signal, int
 
 /* Calls `next`, one of hsa_signal_wait_*, and notifies the agent before and after. Returns the
  * value that the wait returned. */
-HIDDEN int64_t wait_watched(int64_t (*next)(uint64_t signal, unsigned condition, int64_t compare,
-					    uint64_t timeout, unsigned state),
-			    uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
-			    unsigned state);
+HIDDEN hsa_signal_value_t wait_watched(wait_fn *next, hsa_signal_t signal,
+				       hsa_signal_condition_t condition, hsa_signal_value_t compare,
+				       uint64_t timeout, hsa_wait_state_t state);
 
 /* Functions that are hooked both by symbol and in the runtime's API table (api_table.c). */
 enum table_function {

@@ -10,15 +10,9 @@
  */
 #include "preload/preload_priv.h"
 
-#define STATUS_SUCCESS 0
-
-/* hsa_agent_t is passed like a uint64_t. */
-typedef int create_fn(uint64_t agent, uint32_t size, uint32_t type, void *callback, void *data,
-		      uint32_t private_bytes, uint32_t group_bytes, void **queue);
-typedef int destroy_fn(void *queue);
-
-create_fn hsa_queue_create;
-destroy_fn hsa_queue_destroy;
+typedef __typeof__(hsa_queue_create) create_fn;
+typedef __typeof__(hsa_queue_destroy) destroy_fn;
+typedef void event_fn(hsa_status_t status, hsa_queue_t *source, void *data);
 
 static create_fn find_create;
 static destroy_fn find_destroy;
@@ -30,8 +24,9 @@ NEXT entry_create = {"hsa_queue_create", (void *)hsa_queue_create, (next_pointer
 NEXT entry_destroy = {"hsa_queue_destroy", (void *)hsa_queue_destroy, (next_pointer *)&next_destroy,
 		      (void *)find_destroy};
 
-static int create_nowhere(uint64_t agent, uint32_t size, uint32_t type, void *callback, void *data,
-			  uint32_t private_bytes, uint32_t group_bytes, void **queue)
+static hsa_status_t create_nowhere(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+				   event_fn *callback, void *data, uint32_t private_bytes,
+				   uint32_t group_bytes, hsa_queue_t **queue)
 {
 	(void)agent;
 	(void)size;
@@ -41,40 +36,42 @@ static int create_nowhere(uint64_t agent, uint32_t size, uint32_t type, void *ca
 	(void)private_bytes;
 	(void)group_bytes;
 	(void)queue;
-	return STATUS_ERROR;
+	return HSA_STATUS_ERROR;
 }
 
-static int destroy_nowhere(void *queue)
+static hsa_status_t destroy_nowhere(hsa_queue_t *queue)
 {
 	(void)queue;
-	return STATUS_ERROR;
+	return HSA_STATUS_ERROR;
 }
 
-static COLD int find_create(uint64_t agent, uint32_t size, uint32_t type, void *callback,
-			    void *data, uint32_t private_bytes, uint32_t group_bytes, void **queue)
+static COLD hsa_status_t find_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+				     event_fn *callback, void *data, uint32_t private_bytes,
+				     uint32_t group_bytes, hsa_queue_t **queue)
 {
 	return ((create_fn *)next_find(&entry_create, (void *)create_nowhere))(
 		agent, size, type, callback, data, private_bytes, group_bytes, queue);
 }
 
-static COLD int find_destroy(void *queue)
+static COLD hsa_status_t find_destroy(hsa_queue_t *queue)
 {
 	return ((destroy_fn *)next_find(&entry_destroy, (void *)destroy_nowhere))(queue);
 }
 
-EXPORT int hsa_queue_create(uint64_t agent, uint32_t size, uint32_t type, void *callback,
-			    void *data, uint32_t private_bytes, uint32_t group_bytes, void **queue)
+EXPORT hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+				     event_fn *callback, void *data, uint32_t private_bytes,
+				     uint32_t group_bytes, hsa_queue_t **queue)
 {
-	int status = __atomic_load_n(&next_create, __ATOMIC_RELAXED)(
+	hsa_status_t status = __atomic_load_n(&next_create, __ATOMIC_RELAXED)(
 		agent, size, type, callback, data, private_bytes, group_bytes, queue);
 	const struct kfdshim_agent *ours = agent_now();
 
-	if (status == STATUS_SUCCESS && queue && *queue && ours)
+	if (status == HSA_STATUS_SUCCESS && queue && *queue && ours)
 		ours->handle_made((uint64_t)(uintptr_t)*queue);
 	return status;
 }
 
-EXPORT int hsa_queue_destroy(void *queue)
+EXPORT hsa_status_t hsa_queue_destroy(hsa_queue_t *queue)
 {
 	const struct kfdshim_agent *ours = agent_now();
 

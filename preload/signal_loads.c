@@ -7,13 +7,7 @@
  */
 #include "preload/preload_priv.h"
 
-typedef int64_t load_fn(uint64_t signal);
-
-load_fn hsa_signal_load_relaxed, hsa_signal_load_scacquire;
-/* The name of HSA 1.0, which all runtimes still export. */
-load_fn hsa_signal_load_acquire;
-
-static int64_t load_nowhere(uint64_t signal)
+static hsa_signal_value_t load_nowhere(hsa_signal_t signal)
 {
 	(void)signal;
 	return 0;
@@ -24,14 +18,16 @@ static int64_t load_nowhere(uint64_t signal)
 	static load_fn *next_##name = find_##name;                                                 \
 	NEXT entry_##name = {#name, (void *)name, (next_pointer *)&next_##name,                    \
 			     (void *)find_##name};                                                 \
-	static COLD int64_t find_##name(uint64_t signal)                                           \
+	static COLD hsa_signal_value_t find_##name(hsa_signal_t signal)                            \
 	{                                                                                          \
 		return ((load_fn *)next_find(&entry_##name, (void *)load_nowhere))(signal);        \
 	}                                                                                          \
-	EXPORT int64_t name(uint64_t signal)                                                       \
+	EXPORT hsa_signal_value_t name(hsa_signal_t signal)                                        \
 	{                                                                                          \
-		return loaded(signal, __atomic_load_n(&next_##name, __ATOMIC_RELAXED)(signal));    \
+		return loaded(signal.handle,                                                       \
+			      __atomic_load_n(&next_##name, __ATOMIC_RELAXED)(signal));            \
 	}
 LOAD(hsa_signal_load_relaxed)
 LOAD(hsa_signal_load_scacquire)
+/* The name of HSA 1.0, which all runtimes still export. */
 LOAD(hsa_signal_load_acquire)

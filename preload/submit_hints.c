@@ -4,51 +4,24 @@
  * and the start of a copy. The functions are wrapped like the doorbells in preload.c, and are as
  * cheap once the queue is known to be active.
  */
+#include <hsa/hsa_ext_amd.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "preload/hsa_newer.h"
 #include "preload/preload_priv.h"
 
-/* Offset of doorbell_signal in hsa_queue_t, in bytes; equal in ROCr 5.2 to 7.2. */
-#define QUEUE_DOORBELL 16
+/* The runtime of the program can be older or newer than the header. */
+_Static_assert(offsetof(hsa_queue_t, doorbell_signal) == 16, "equal in ROCr 5.2 to 7.2");
 
-typedef uint64_t add_fn(const void *queue, uint64_t value);
-typedef uint64_t cas_fn(const void *queue, uint64_t expected, uint64_t value);
-typedef void store_index_fn(const void *queue, uint64_t value);
-/* hsa_agent_t and hsa_signal_t are passed like a uint64_t. */
-typedef int copy_fn(void *to, uint64_t to_agent, const void *from, uint64_t from_agent, size_t size,
-		    uint32_t waits, const uint64_t *wait_for, uint64_t completion);
-typedef int copy_engine_fn(void *to, uint64_t to_agent, const void *from, uint64_t from_agent,
-			   size_t size, uint32_t waits, const uint64_t *wait_for,
-			   uint64_t completion, unsigned engine, bool force);
-typedef int copy_rect_fn(const void *to, const void *to_offset, const void *from,
-			 const void *from_offset, const void *range, uint64_t agent,
-			 unsigned direction, uint32_t waits, const uint64_t *wait_for,
-			 uint64_t completion);
-
-add_fn hsa_queue_add_write_index_relaxed, hsa_queue_add_write_index_scacquire;
-add_fn hsa_queue_add_write_index_screlease, hsa_queue_add_write_index_scacq_screl;
-cas_fn hsa_queue_cas_write_index_relaxed, hsa_queue_cas_write_index_scacquire;
-cas_fn hsa_queue_cas_write_index_screlease, hsa_queue_cas_write_index_scacq_screl;
-store_index_fn hsa_queue_store_write_index_relaxed, hsa_queue_store_write_index_screlease;
-/* The same functions by their names of HSA 1.0, which all runtimes still export. */
-add_fn hsa_queue_add_write_index_acquire, hsa_queue_add_write_index_release;
-add_fn hsa_queue_add_write_index_acq_rel;
-cas_fn hsa_queue_cas_write_index_acquire, hsa_queue_cas_write_index_release;
-cas_fn hsa_queue_cas_write_index_acq_rel;
-store_index_fn hsa_queue_store_write_index_release;
-copy_fn hsa_amd_memory_async_copy;
-copy_engine_fn hsa_amd_memory_async_copy_on_engine;
-copy_rect_fn hsa_amd_memory_async_copy_rect;
-
-static inline __attribute__((always_inline)) uint64_t doorbell_of(const void *queue)
+static inline __attribute__((always_inline)) uint64_t doorbell_of(const hsa_queue_t *queue)
 {
-	return *(const uint64_t *)((const char *)queue + QUEUE_DOORBELL);
+	return queue->doorbell_signal.handle;
 }
 
-/* Is the queue known to be active, and the gate (agent_abi.h) open? Both conditions share one
- * branch, which saves as much as the function's landing pad costs. */
-static inline __attribute__((always_inline)) bool passes(const void *queue)
+/* Is the queue known to be active, and the gate (agent_abi.h) open? Both conditions share one branch,
+ * which saves as much as the function's landing pad costs. */
+static inline __attribute__((always_inline)) bool passes(const hsa_queue_t *queue)
 {
 	uint64_t signal = doorbell_of(queue);
 	uint64_t other = __atomic_load_n(&hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) ^ signal;
@@ -58,7 +31,7 @@ static inline __attribute__((always_inline)) bool passes(const void *queue)
 
 /* Wait for the gate first and report the work afterwards, because a packet that waits is no work on
  * the queue yet. */
-static COLD void before_reserve(const void *queue, uint64_t packets)
+static COLD void before_reserve(const hsa_queue_t *queue, uint64_t packets)
 {
 	const struct kfdshim_agent *agent = agent_now();
 
@@ -76,21 +49,21 @@ static void copied(uint64_t completion)
 		agent->copied(completion);
 }
 
-static uint64_t add_nowhere(const void *queue, uint64_t value)
+static uint64_t add_nowhere(const hsa_queue_t *queue, uint64_t value)
 {
 	(void)queue;
 	(void)value;
 	return 0;
 }
 
-static uint64_t cas_nowhere(const void *queue, uint64_t expected, uint64_t value)
+static uint64_t cas_nowhere(const hsa_queue_t *queue, uint64_t expected, uint64_t value)
 {
 	(void)queue;
 	(void)value;
 	return expected;
 }
 
-static void store_nowhere(const void *queue, uint64_t value)
+static void store_nowhere(const hsa_queue_t *queue, uint64_t value)
 {
 	(void)queue;
 	(void)value;
@@ -99,14 +72,14 @@ static void store_nowhere(const void *queue, uint64_t value)
 /* Wraps a function that reserves `packets` slots of `queue`. Both calls are tail calls, so that the
  * fast path saves no registers. For a function without a result `return` has a void expression,
  * which GNU C permits. */
-#define RESERVE(name, type, result, none, packets, parameters, arguments)                          \
-	static type find_##name;                                                                   \
-	static type *next_##name = find_##name;                                                    \
+#define RESERVE(name, result, none, packets, parameters, arguments)                                \
+	static __typeof__(name) find_##name;                                                       \
+	static __typeof__(name) *next_##name = find_##name;                                        \
 	NEXT entry_##name = {#name, (void *)name, (next_pointer *)&next_##name,                    \
 			     (void *)find_##name};                                                 \
 	static COLD result find_##name parameters                                                  \
 	{                                                                                          \
-		return ((type *)next_find(&entry_##name, (void *)none))arguments;                  \
+		return ((__typeof__(name) *)next_find(&entry_##name, (void *)none))arguments;      \
 	}                                                                                          \
 	static COLD result first_##name parameters                                                 \
 	{                                                                                          \
@@ -121,87 +94,82 @@ static void store_nowhere(const void *queue, uint64_t value)
 			return first_##name arguments;                                             \
 	}
 /* Not by a macro over these macros, because cppcheck 2.10 fails on that. */
-#define ADD (const void *queue, uint64_t value)
-RESERVE(hsa_queue_add_write_index_relaxed, add_fn, uint64_t, add_nowhere, value, ADD,
-	(queue, value))
-RESERVE(hsa_queue_add_write_index_scacquire, add_fn, uint64_t, add_nowhere, value, ADD,
-	(queue, value))
-RESERVE(hsa_queue_add_write_index_screlease, add_fn, uint64_t, add_nowhere, value, ADD,
-	(queue, value))
-RESERVE(hsa_queue_add_write_index_scacq_screl, add_fn, uint64_t, add_nowhere, value, ADD,
-	(queue, value))
-RESERVE(hsa_queue_add_write_index_acquire, add_fn, uint64_t, add_nowhere, value, ADD,
-	(queue, value))
-RESERVE(hsa_queue_add_write_index_release, add_fn, uint64_t, add_nowhere, value, ADD,
-	(queue, value))
-RESERVE(hsa_queue_add_write_index_acq_rel, add_fn, uint64_t, add_nowhere, value, ADD,
-	(queue, value))
+#define ADD (const hsa_queue_t *queue, uint64_t value)
+RESERVE(hsa_queue_add_write_index_relaxed, uint64_t, add_nowhere, value, ADD, (queue, value))
+RESERVE(hsa_queue_add_write_index_scacquire, uint64_t, add_nowhere, value, ADD, (queue, value))
+RESERVE(hsa_queue_add_write_index_screlease, uint64_t, add_nowhere, value, ADD, (queue, value))
+RESERVE(hsa_queue_add_write_index_scacq_screl, uint64_t, add_nowhere, value, ADD, (queue, value))
+/* The names of HSA 1.0, which all runtimes still export. */
+RESERVE(hsa_queue_add_write_index_acquire, uint64_t, add_nowhere, value, ADD, (queue, value))
+RESERVE(hsa_queue_add_write_index_release, uint64_t, add_nowhere, value, ADD, (queue, value))
+RESERVE(hsa_queue_add_write_index_acq_rel, uint64_t, add_nowhere, value, ADD, (queue, value))
 
 /* The report is made before the exchange; that the exchange can fail because of another thread does
  * no harm. */
-#define CAS (const void *queue, uint64_t expected, uint64_t value)
-RESERVE(hsa_queue_cas_write_index_relaxed, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+#define CAS (const hsa_queue_t *queue, uint64_t expected, uint64_t value)
+RESERVE(hsa_queue_cas_write_index_relaxed, uint64_t, cas_nowhere, value - expected, CAS,
 	(queue, expected, value))
-RESERVE(hsa_queue_cas_write_index_scacquire, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+RESERVE(hsa_queue_cas_write_index_scacquire, uint64_t, cas_nowhere, value - expected, CAS,
 	(queue, expected, value))
-RESERVE(hsa_queue_cas_write_index_screlease, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+RESERVE(hsa_queue_cas_write_index_screlease, uint64_t, cas_nowhere, value - expected, CAS,
 	(queue, expected, value))
-RESERVE(hsa_queue_cas_write_index_scacq_screl, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+RESERVE(hsa_queue_cas_write_index_scacq_screl, uint64_t, cas_nowhere, value - expected, CAS,
 	(queue, expected, value))
-RESERVE(hsa_queue_cas_write_index_acquire, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+/* HSA 1.0 */
+RESERVE(hsa_queue_cas_write_index_acquire, uint64_t, cas_nowhere, value - expected, CAS,
 	(queue, expected, value))
-RESERVE(hsa_queue_cas_write_index_release, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+RESERVE(hsa_queue_cas_write_index_release, uint64_t, cas_nowhere, value - expected, CAS,
 	(queue, expected, value))
-RESERVE(hsa_queue_cas_write_index_acq_rel, cas_fn, uint64_t, cas_nowhere, value - expected, CAS,
+RESERVE(hsa_queue_cas_write_index_acq_rel, uint64_t, cas_nowhere, value - expected, CAS,
 	(queue, expected, value))
 
-#define STORE (const void *queue, uint64_t value)
-RESERVE(hsa_queue_store_write_index_relaxed, store_index_fn, void, store_nowhere, 1, STORE,
-	(queue, value))
-RESERVE(hsa_queue_store_write_index_screlease, store_index_fn, void, store_nowhere, 1, STORE,
-	(queue, value))
-RESERVE(hsa_queue_store_write_index_release, store_index_fn, void, store_nowhere, 1, STORE,
-	(queue, value))
+#define STORE (const hsa_queue_t *queue, uint64_t value)
+RESERVE(hsa_queue_store_write_index_relaxed, void, store_nowhere, 1, STORE, (queue, value))
+RESERVE(hsa_queue_store_write_index_screlease, void, store_nowhere, 1, STORE, (queue, value))
+/* HSA 1.0 */
+RESERVE(hsa_queue_store_write_index_release, void, store_nowhere, 1, STORE, (queue, value))
 
 /* Wraps a function that starts a copy. The agent is notified afterwards, because only then has the
  * runtime moved the write pointer of the queue that it chose. Old runtimes (5.2.3) have no
  * hsa_amd_memory_async_copy_on_engine. It is wrapped nevertheless, because HIP 6 and 7 copy by it;
  * a program that searches for the name under an old runtime finds this one, which returns an
  * error. */
-#define COPY(name, type, none_name, parameters, arguments)                                         \
-	static int none_name parameters                                                            \
+#define COPY(name, none_name, parameters, arguments)                                               \
+	static hsa_status_t none_name parameters                                                   \
 	{                                                                                          \
-		return STATUS_ERROR;                                                               \
+		return HSA_STATUS_ERROR;                                                           \
 	}                                                                                          \
-	static type find_##name;                                                                   \
-	static type *next_##name = find_##name;                                                    \
+	static __typeof__(name) find_##name;                                                       \
+	static __typeof__(name) *next_##name = find_##name;                                        \
 	NEXT entry_##name = {#name, (void *)name, (next_pointer *)&next_##name,                    \
 			     (void *)find_##name};                                                 \
-	static COLD int find_##name parameters                                                     \
+	static COLD hsa_status_t find_##name parameters                                            \
 	{                                                                                          \
-		return ((type *)next_find(&entry_##name, (void *)none_name))arguments;             \
+		return ((__typeof__(name) *)next_find(&entry_##name, (void *)none_name))arguments; \
 	}                                                                                          \
-	EXPORT int name parameters                                                                 \
+	EXPORT hsa_status_t name parameters                                                        \
 	{                                                                                          \
-		int status = __atomic_load_n(&next_##name, __ATOMIC_RELAXED) arguments;            \
+		hsa_status_t status = __atomic_load_n(&next_##name, __ATOMIC_RELAXED) arguments;   \
                                                                                                    \
-		copied(completion);                                                                \
+		copied(completion.handle);                                                         \
 		return status;                                                                     \
 	}
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-COPY(hsa_amd_memory_async_copy, copy_fn, copy_nowhere,
-     (void *to, uint64_t to_agent, const void *from, uint64_t from_agent, size_t size,
-      uint32_t waits, const uint64_t *wait_for, uint64_t completion),
+COPY(hsa_amd_memory_async_copy, copy_nowhere,
+     (void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent, size_t size,
+      uint32_t waits, const hsa_signal_t *wait_for, hsa_signal_t completion),
      (to, to_agent, from, from_agent, size, waits, wait_for, completion))
-COPY(hsa_amd_memory_async_copy_on_engine, copy_engine_fn, copy_engine_nowhere,
-     (void *to, uint64_t to_agent, const void *from, uint64_t from_agent, size_t size,
-      uint32_t waits, const uint64_t *wait_for, uint64_t completion, unsigned engine, bool force),
+COPY(hsa_amd_memory_async_copy_on_engine, copy_engine_nowhere,
+     (void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent, size_t size,
+      uint32_t waits, const hsa_signal_t *wait_for, hsa_signal_t completion,
+      hsa_amd_sdma_engine_id_t engine, bool force),
      (to, to_agent, from, from_agent, size, waits, wait_for, completion, engine, force))
-COPY(hsa_amd_memory_async_copy_rect, copy_rect_fn, copy_rect_nowhere,
-     (const void *to, const void *to_offset, const void *from, const void *from_offset,
-      const void *range, uint64_t agent, unsigned direction, uint32_t waits,
-      const uint64_t *wait_for, uint64_t completion),
+COPY(hsa_amd_memory_async_copy_rect, copy_rect_nowhere,
+     (const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset, const hsa_pitched_ptr_t *from,
+      const hsa_dim3_t *from_offset, const hsa_dim3_t *range, hsa_agent_t agent,
+      hsa_amd_copy_direction_t direction, uint32_t waits, const hsa_signal_t *wait_for,
+      hsa_signal_t completion),
      (to, to_offset, from, from_offset, range, agent, direction, waits, wait_for, completion))
 #pragma GCC diagnostic pop

@@ -2,6 +2,8 @@
 #include "shim/queue_table.h"
 
 #include <errno.h>
+#include <hsa/amd_hsa_queue.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,15 @@
 #define HSA_QUEUE_ID 32u
 /* Offset of completion_signal in every packet that the standard defines. */
 #define AQL_COMPLETION 56u
+_Static_assert(offsetof(amd_queue_t, read_dispatch_id) == AMD_QUEUE_RPTR, "read pointer");
+_Static_assert(offsetof(amd_queue_t, hsa_queue) == 0, "an amd_queue_t begins with the hsa_queue_t");
+_Static_assert(offsetof(hsa_queue_t, base_address) == HSA_QUEUE_BASE, "ring");
+_Static_assert(offsetof(hsa_queue_t, doorbell_signal) == HSA_QUEUE_DOORBELL, "doorbell");
+_Static_assert(offsetof(hsa_queue_t, size) == HSA_QUEUE_SIZE, "number of packets");
+_Static_assert(offsetof(hsa_queue_t, id) == HSA_QUEUE_ID, "id");
+_Static_assert(offsetof(hsa_kernel_dispatch_packet_t, completion_signal) == AQL_COMPLETION &&
+		       offsetof(hsa_barrier_and_packet_t, completion_signal) == AQL_COMPLETION,
+	       "completion signal of a packet");
 
 struct queues queues;
 

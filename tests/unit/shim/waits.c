@@ -11,13 +11,19 @@
 
 #include "preload/preload_priv.h"
 
-enum condition { EQ, NE, LT, GTE };
+#define EQ HSA_SIGNAL_CONDITION_EQ
+#define NE HSA_SIGNAL_CONDITION_NE
+#define LT HSA_SIGNAL_CONDITION_LT
+#define GTE HSA_SIGNAL_CONDITION_GTE
+
+static const hsa_signal_t signal_64 = {.handle = 64};
 
 static int64_t found; /* result of the stub runtime's wait */
 static int told;      /* last report to the agent; -1: none */
 
-static int64_t runtimes_wait(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
-			     unsigned state)
+static hsa_signal_value_t runtimes_wait(hsa_signal_t signal, hsa_signal_condition_t condition,
+					hsa_signal_value_t compare, uint64_t timeout,
+					hsa_wait_state_t state)
 {
 	(void)signal;
 	(void)condition;
@@ -40,11 +46,13 @@ static void wait_end(uint32_t ticket, uint64_t signal, bool over)
 	told = over;
 }
 
-static bool over(enum condition condition, int64_t compare, int64_t value)
+static bool over(hsa_signal_condition_t condition, int64_t compare, int64_t value)
 {
 	found = value;
 	told = -1;
-	assert_int_equal(wait_watched(runtimes_wait, 64, condition, compare, 1000, 0), value);
+	assert_int_equal(wait_watched(runtimes_wait, signal_64, condition, compare, 1000,
+				      HSA_WAIT_STATE_BLOCKED),
+			 value);
 	assert_int_not_equal(told, -1);
 	return told;
 }
@@ -79,10 +87,6 @@ static void counter_above_0_is_not_over(void **state)
 	assert_true(over(LT, 8, 0));
 }
 
-typedef int64_t wait_fn(uint64_t signal, unsigned condition, int64_t compare, uint64_t timeout,
-			unsigned state);
-wait_fn hsa_signal_wait_relaxed, hsa_signal_wait_scacquire, hsa_signal_wait_acquire;
-
 /* Each of the function's names is wrapped. There is no runtime, so each call returns the value that
  * it waits for. */
 static void each_name_is_watched(void **state)
@@ -93,7 +97,7 @@ static void each_name_is_watched(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		told = -1;
-		assert_int_equal(names[i](64, EQ, 0, 1000, 0), 0);
+		assert_int_equal(names[i](signal_64, EQ, 0, 1000, HSA_WAIT_STATE_BLOCKED), 0);
 		assert_int_equal(told, 1);
 	}
 }
