@@ -3,12 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/stderr.h"
@@ -51,6 +54,10 @@ static void cannot(const char *why, const char *remedy)
 		 why, remedy);
 }
 
+/* What the variables of liburcu need, and those of all other libraries that the program has loaded
+ * at run time, is more than the dynamic linker reserves. */
+#define NO_STATIC_TLS "static TLS block"
+
 static const char *remedy_of(int err)
 {
 	switch (err) {
@@ -60,7 +67,8 @@ static const char *remedy_of(int err)
 	case ENOMEM:
 		return "raise the limit of memory";
 	default:
-		return KFDSHIM_AGENT_FILE " must be installed beside libkfdshim.so";
+		return KFDSHIM_AGENT_FILE
+			" and liburcu-bp.so.8 must be installed beside libkfdshim.so";
 	}
 }
 
@@ -139,11 +147,55 @@ static int load_error(const char *path)
 	return 0;
 }
 
+/* A key of thread-specific data that liburcu will use; its number is low if this library is loaded
+ * at the program's start. */
+static pthread_key_t urcu_key;
+static bool has_urcu_key;
+
+/*
+ * Registers the process for membarrier(2) while it has one thread. liburcu does so when it is
+ * loaded, in hsa_init, and with several threads that takes the kernel 8 to 16 ms; a second
+ * registration takes microseconds. With several threads by now it takes as long here as there, so
+ * it is left to processes that use a GPU.
+ */
+void urcu_prepare(void)
+{
+	int saved = errno;
+
+	if (__libc_single_threaded)
+		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	has_urcu_key = pthread_key_create(&urcu_key, NULL) == 0;
+	errno = saved;
+}
+
+/*
+ * liburcu ends the process if it finds no free key, or if membarrier(2) is there and refuses, so
+ * find out first. The key is freed for it. The value of a key with a low number needs no memory,
+ * so that a thread can register in a signal handler, too.
+ */
+static bool urcu_can_start(void)
+{
+	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+
+	if (!has_urcu_key) {
+		cannot("no key of thread-specific data is left", "use fewer libraries");
+		return false;
+	}
+	if (commands >= 0 && (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
+	    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0) {
+		cannot("membarrier(2) refuses to register the process",
+		       "allow all of its commands in the seccomp filter");
+		return false;
+	}
+	pthread_key_delete(urcu_key);
+	return true;
+}
+
 /* Loads the agent. Called once only, because an agent that is loaded after the first queues have
  * been created would not know them. */
 static void load(void)
 {
-	const char *off = getenv("KFDSHIM_DISABLE");
+	const char *off = getenv("KFDSHIM_DISABLE"), *why;
 	const struct kfdshim_agent *agent;
 	kfdshim_agent_start_fn *start;
 	char path[PATH_MAX];
@@ -160,9 +212,14 @@ static void load(void)
 		cannot("the directory of libkfdshim.so cannot be found", remedy_of(-err));
 		return;
 	}
+	if (!urcu_can_start())
+		return;
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!handle) {
-		cannot(dlerror(), remedy_of(load_error(path)));
+		why = dlerror();
+		cannot(why, strstr(why, NO_STATIC_TLS)
+				    ? "set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096"
+				    : remedy_of(load_error(path)));
 		return;
 	}
 	start = (kfdshim_agent_start_fn *)dlsym(handle, KFDSHIM_AGENT_START);

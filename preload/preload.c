@@ -83,7 +83,7 @@ static hsa_signal_value_t wait_nowhere(hsa_signal_t signal, hsa_signal_condition
 
 /* The library with the next ioctl needs no reference to stay loaded: it has been loaded since the
  * program's start. */
-__attribute__((constructor)) static void find_ioctl_early(void)
+static void find_ioctl_early(void)
 {
 	ioctl_fn *next = (ioctl_fn *)dlsym(RTLD_NEXT, "ioctl");
 
@@ -92,6 +92,12 @@ __attribute__((constructor)) static void find_ioctl_early(void)
 	if (!next || next == ioctl)
 		next = ioctl_syscall;
 	__atomic_store_n(&next_ioctl, next, __ATOMIC_RELAXED);
+}
+
+__attribute__((constructor)) static void at_load(void)
+{
+	find_ioctl_early();
+	urcu_prepare();
 }
 
 static COLD int find_ioctl(int fd, unsigned long request, ...)

@@ -56,6 +56,10 @@ extern const struct kfdshim_agent *agent_loaded;
  * cancellation point. */
 const struct kfdshim_agent *agent_load(const struct kfdshim_host *host);
 
+/* What liburcu, which the agent uses, is to find when it is loaded. To be called when this library
+ * is loaded; keeps errno. */
+void urcu_prepare(void);
+
 /* The program's settings (kfdshim.h). Defined in request_api.c. */
 extern const struct kfdshim_wishes program_wishes;
 

@@ -291,10 +291,12 @@ void activity_doorbell(uint64_t signal)
 	uint64_t hsa_queue = *(const uint64_t *)(uintptr_t)(signal + KFDSHIM_SIGNAL_QUEUE_PTR);
 	int saved = errno;
 	struct queue *q;
-	uint32_t read;
 	bool ask;
 
-	read = rcu_begin();
+	if (!readers_begin()) {
+		errno = saved;
+		return;
+	}
 	q = queue_by_hsa(hsa_queue);
 	/* If the queue is active and hooked, its doorbell is missing in the table only because
 	 * another doorbell has taken its place there; no request is needed then. */
@@ -306,7 +308,7 @@ void activity_doorbell(uint64_t signal)
 	}
 	if (ask)
 		__atomic_store_n(&q->rung, signal, __ATOMIC_RELEASE);
-	rcu_end(read);
+	readers_end();
 	if (ask)
 		activity_request();
 	errno = saved;
@@ -317,10 +319,13 @@ void activity_copied(void)
 	int saved = errno;
 	bool ask = false;
 	uint64_t r, w;
-	uint32_t end, read;
+	uint32_t end;
 	struct queue *q;
 
-	read = rcu_begin();
+	if (!readers_begin()) {
+		errno = saved;
+		return;
+	}
 	end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < end; i++) {
 		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
@@ -331,7 +336,7 @@ void activity_copied(void)
 		__atomic_store_n(&q->moved, true, __ATOMIC_RELEASE);
 		ask = true;
 	}
-	rcu_end(read);
+	readers_end();
 	if (ask)
 		activity_request();
 	errno = saved;

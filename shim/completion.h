@@ -9,7 +9,7 @@
  * of the value in a signal, are given by the hardware and not by a runtime.
  *
  * Threads: under the agent's lock, for queues in the table. evidence_of_end() also within
- * rcu_begin(), if the queue is not `careful`. Each signal costs a system call: 1.5 us in a virtual
+ * readers_begin(), if the queue is not `careful`. Each signal costs a system call: 1.5 us in a virtual
  * machine.
  */
 #ifndef KFDSHIM_SHIM_COMPLETION_H

@@ -9,7 +9,7 @@
 #include "shim/activity.h"
 #include "shim/completion.h"
 #include "shim/queue_table.h"
-#include "shim/rcu.h"
+#include "shim/readers.h"
 
 #define WAITERS 32u /* threads whose waits are remembered at a time */
 /* Places for signals of copies. */
@@ -144,10 +144,13 @@ static void look_for_ends(uint64_t signal, bool any)
 	int saved = errno;
 	bool ask = false;
 	uint64_t done;
-	uint32_t end, read;
+	uint32_t end;
 	struct queue *q;
 
-	read = rcu_begin();
+	if (!readers_begin()) {
+		errno = saved;
+		return;
+	}
 	end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < end; i++) {
 		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
@@ -156,7 +159,7 @@ static void look_for_ends(uint64_t signal, bool any)
 			ask = true;
 		}
 	}
-	rcu_end(read);
+	readers_end();
 	if (ask)
 		activity_request();
 	errno = saved;

@@ -26,6 +26,7 @@
 #include "shim/links/publish.h"
 #include "shim/queue_override.h"
 #include "shim/queue_table.h"
+#include "shim/readers.h"
 #include "shim/runtime.h"
 #include "shim/safe_read.h"
 #include "shim/sampler.h"
@@ -139,7 +140,7 @@ static int update_queue(int fd, unsigned long request, void *arg)
 	updates_end();
 	/* The caller may free the old ring after this call, so wait for readers of it. */
 	if (moved)
-		(void)rcu_wait();
+		(void)readers_wait();
 	errno = err;
 	return result;
 }
@@ -342,12 +343,12 @@ static void fork_child(void)
 {
 	NOT_CANCELLED;
 
+	readers_after_fork_child();
 	owner = getpid();
 	sampler_forget();
 	link_forget();
 	peers_forget();
 	queues_forget();
-	rcu_forget();
 	contexts_forget();
 	runtime_forget();
 	vram_forget();
@@ -443,13 +444,14 @@ kfdshim_agent_start(const struct kfdshim_host *the_host)
 	owner = getpid();
 	queues.uppers = host->uppers;
 	queues.active = host->active;
+	readers_init();
 	config_read();
 	runtime_find();
 	activity_init(host->hot, &host->wishes->requests);
 	ends_init();
 	gate_init(host->gate);
 	/* Without the handler a fork child could write into its parent's shared memory. */
-	if (pthread_atfork(NULL, NULL, fork_child) != 0)
+	if (pthread_atfork(readers_before_fork, readers_after_fork_parent, fork_child) != 0)
 		return NULL;
 	return &agent;
 }

@@ -9,7 +9,7 @@
  * read; the runtime frees both after DESTROY_QUEUE.
  *
  * Threads: the table changes under the agent's lock (activity.h). A thread that holds the lock may
- * use any queue. A thread without the lock may use a queue only between rcu_begin() and rcu_end().
+ * use any queue. A thread without the lock may use a queue only between readers_begin() and readers_end().
  *
  * Ownership: queue_new() allocates a queue, queue_free() frees it. A queue in the table belongs to
  * the table; queue_remove() gives it back to the caller.
@@ -23,7 +23,7 @@
 
 #include "channel/client_shm.h"
 #include "kfd/uapi.h"
-#include "shim/rcu.h"
+#include "shim/readers.h"
 
 /* KFD's queue ids are below this. Only the first LANE_QUEUES slots are published. */
 #define QUEUES_MAX 1024u
@@ -46,7 +46,7 @@ struct queue {
 	uint64_t hsa_queue;
 	uint64_t cwsr_address;
 	uint32_t cwsr_bytes;
-	bool kept;     /* a reader may still use it, so it is never freed (rcu.h) */
+	bool kept;     /* a reader may still use it, so it is never freed (readers.h) */
 	bool readable; /* the pointer words can be read; cleared by queue_lost() */
 	/* The pointer words and the ring may be freed or unmapped at any time, so they are read by
 	 * memory_read() only. Set after a failed DESTROY_QUEUE, for queues of secondary KFD
@@ -120,7 +120,7 @@ struct node {
 };
 
 struct queues {
-	struct queue *table[QUEUES_MAX]; /* written under the lock, read within rcu_begin() */
+	struct queue *table[QUEUES_MAX]; /* written under the lock, read within readers_begin() */
 	uint32_t end;			 /* slots from this one on are empty */
 	uint64_t looked_ns;		 /* last poll of all queues, CLOCK_MONOTONIC ns */
 	/* Both point into struct kfdshim_host (channel/agent_abi.h): the number of queues with an
@@ -142,7 +142,7 @@ void queue_free(struct queue *queue);
 /* Puts the queue into a free slot and makes readers see it. Sets `slot` and `node`. Under the lock.
  * Returns 0, or -ENOSPC if all QUEUES_MAX slots are used. */
 int queue_insert(struct queue *queue);
-/* Takes the queue out of the table. The caller must call rcu_wait() before it frees the queue,
+/* Takes the queue out of the table. The caller must call readers_wait() before it frees the queue,
  * because readers may still use it. Under the lock. */
 void queue_remove(struct queue *queue);
 /* Returns the queue with this context and KFD id, or NULL. Under the lock. */
@@ -158,9 +158,9 @@ void queue_part(uint64_t hsa_queue);
  * memory is read again, and it gives up its hsa_queue_t address, which another queue may use from
  * now on. Under the lock. */
 void queue_lost(struct queue *queue);
-/* Returns the queue with this hsa_queue_t, or NULL. Within rcu_begin(). */
+/* Returns the queue with this hsa_queue_t, or NULL. Within readers_begin(). */
 struct queue *queue_by_hsa(uint64_t hsa_queue);
-/* Returns the queue whose intercept queue has this doorbell signal, or NULL. Within rcu_begin(). */
+/* Returns the queue whose intercept queue has this doorbell signal, or NULL. Within readers_begin(). */
 struct queue *queue_by_upper(uint64_t doorbell);
 
 /* Returns true if the table has a queue. Any thread. */
@@ -177,7 +177,7 @@ static inline bool queue_is_sdma(const struct queue *queue)
 }
 
 /* Returns true if a hook announces each start of work on this queue. Under the lock, or within
- * rcu_begin(). */
+ * readers_begin(). */
 static inline bool queue_is_covered(const struct queue *queue)
 {
 	return __atomic_load_n(&queue->hooked, __ATOMIC_RELAXED) &&
@@ -191,7 +191,7 @@ static inline bool queue_args_stop(uint64_t ring, uint64_t ring_bytes, uint32_t 
 	return ring == 0 || ring_bytes == 0 || (percentage & 0xff) == 0;
 }
 
-/* Reads both pointers of the queue. Under the lock, or within rcu_begin() if the queue is not
+/* Reads both pointers of the queue. Under the lock, or within readers_begin() if the queue is not
  * `careful`.
  * Returns false if they cannot be read, or can no longer be read. */
 bool queue_pointers(const struct queue *queue, uint64_t *rptr, uint64_t *wptr);

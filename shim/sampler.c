@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -26,6 +24,7 @@
 #include "shim/links/publish.h"
 #include "shim/look.h"
 #include "shim/queue_table.h"
+#include "shim/thread.h"
 
 #define LONG_SLEEP_NS 10000000u /* a longer sleep is ended by sampler_wake() */
 #define NO_BARRIER_NS 10000000u /* polling period on a kernel without membarrier(2) */
@@ -40,8 +39,6 @@
 #define WAKE_MAX_NS 40000u
 #define TURN_MAX_NS 1000000u /* a longer turn of the loop was a wait for a core */
 #define LEARN_SHIFT 3	     /* weight of a new measurement: 1/8 */
-/* The thread uses little of its stack, but the program's thread-local variables are part of it. */
-#define STACK_BYTES (256u * 1024u)
 
 uint64_t sampler_longest_ns = 10000000000u;
 
@@ -106,8 +103,7 @@ static bool barrier_everywhere(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
 		return true;
-	/* Register if that has not been done. It takes milliseconds, but no other thread waits for
-	 * the sampler here. */
+	/* Register, which liburcu has done unless the call was refused when it was loaded. */
 	return errno == EPERM &&
 	       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
 	       syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
@@ -252,32 +248,14 @@ static void *sampler(void *arg)
  * once. */
 static int start_thread(void)
 {
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t thread;
 	int err;
 
 	wake_fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (wake_fd < 0)
 		return errno;
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&thread, &attr, sampler, NULL);
-	/* EINVAL: the stack is too small for the program's thread-local variables */
-	if (err == EINVAL) {
-		pthread_attr_destroy(&attr);
-		pthread_attr_init(&attr);
-		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		err = pthread_create(&thread, &attr, sampler, NULL);
-	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	if (err) {
+	err = thread_start(sampler, NULL);
+	if (err)
 		descriptor_close(&wake_fd);
-	}
 	return err;
 }
 

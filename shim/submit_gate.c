@@ -83,13 +83,13 @@ static bool has_room(uint64_t hsa_queue, uint64_t count)
 	uint64_t rptr, wptr;
 	struct queue *q;
 	bool room = true;
-	uint32_t read;
 
-	read = rcu_begin();
+	if (!readers_begin())
+		return true;
 	q = queue_by_hsa(hsa_queue);
 	if (q && !q->careful && queue_pointers(q, &rptr, &wptr))
 		room = wptr - rptr + count <= config.gate_packets;
-	rcu_end(read);
+	readers_end();
 	return room;
 }
 

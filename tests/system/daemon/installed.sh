@@ -8,7 +8,7 @@ set -eu
 DESTDIR=$work/root cmake --install "$BUILD" >/dev/null || fail "it cannot be installed"
 installed=$(echo "$work"/root/*/*/sbin/kfdschedd)
 installed=${installed%/sbin/kfdschedd}
-for file in lib/libkfdshim.so lib/libkfdshim-agent.so bin/kfdreplay share/kfdshim/traces/online_resnet50_b1.csv include/kfdshim.h lib/systemd/system/kfdschedd.socket lib/sysusers.d/kfdsched.conf; do
+for file in lib/libkfdshim.so lib/libkfdshim-agent.so lib/liburcu-bp.so.8 bin/kfdreplay share/kfdshim/traces/online_resnet50_b1.csv include/kfdshim.h lib/systemd/system/kfdschedd.socket lib/sysusers.d/kfdsched.conf; do
 	[ -e "$installed/$file" ] || fail "$file is not installed: $(find "$work/root")"
 done
 grep -q "^ExecStart=${installed#"$work/root"}/sbin/kfdschedd --foreground" \

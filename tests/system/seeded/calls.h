@@ -91,4 +91,14 @@ int played_pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
 int played_sigprocmask(int how, const sigset_t *set, sigset_t *old);
 long played_syscall(long number, ...);
 
+/* ---- calls_urcu.c ---- */
+void played_urcu_bp_register_thread(void);
+void played_urcu_bp_read_lock(void);
+void played_urcu_bp_read_unlock(void);
+int played_urcu_bp_read_ongoing(void);
+void played_urcu_bp_synchronize_rcu(void);
+void played_urcu_bp_before_fork(void);
+void played_urcu_bp_after_fork_parent(void);
+void played_urcu_bp_after_fork_child(void);
+
 #endif

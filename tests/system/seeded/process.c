@@ -239,6 +239,7 @@ void process_exec(struct process *process, void (*body)(void *), void *arg)
 	files_close_of(process);
 	driver_process_ended(process);
 	free_heap(process);
+	memset(process->readings, 0, sizeof(process->readings));
 	process->program++;
 	if (process->image)
 		load(process->image, process);

@@ -25,6 +25,13 @@ struct image {
 	struct process *user, *last; /* NULL: none */
 };
 
+#define READINGS 32
+/* Nested reads of one thread (calls_urcu.c). */
+struct reading {
+	unsigned fiber, depth;
+	uint64_t turn; /* of the process, when the first of them began */
+};
+
 /* A simulated process. It stays valid until the end of the run, also after its own end. */
 struct process {
 	pid_t pid;
@@ -40,7 +47,9 @@ struct process {
 	struct file *files[DESCRIPTORS];
 	void (*on_gone)(struct process *process); /* notifies the parent */
 	const char *(*environment)(const struct process *process, const char *name);
-	void *own; /* data of the code that simulates it */
+	struct reading readings[READINGS];
+	uint64_t turn; /* number of waits for readers */
+	void *own;     /* data of the code that simulates it */
 };
 
 /* Saves the initial data of `count` images; called at the start of the program. */

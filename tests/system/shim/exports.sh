@@ -3,13 +3,15 @@
 # libkfdshim.so as the dynamic linker sees it: exports exactly the wrapped names, the two of a
 # tools library with its priority, and kfdshim.h; needs libc.so.6 alone; is never unloaded, and runs
 # one function at load, which finds the next ioctl (tests/system/shim/lookups.c); the agent none.
-# Both ask for no symbol version above GLIBC_2.34, with which RHEL 9 comes.
+# The agent needs liburcu-bp besides, which stands beside it. None of the three asks for a symbol
+# version above GLIBC_2.34, with which RHEL 9 comes.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
 lib=$BUILD/libkfdshim.so
 agent=$BUILD/libkfdshim-agent.so
+urcu=$BUILD/liburcu-bp.so.8
 map=$SOURCE/preload/exports.map
 header=$SOURCE/include/kfdshim.h
 
@@ -58,11 +60,15 @@ have=$(exported "$agent" | on_a_line)
 
 needed=$(readelf --wide --dynamic "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 [ "$needed" = libc.so.6 ] || fail "libkfdshim.so needs '$needed'"
+needed=$(readelf --wide --dynamic "$agent" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | on_a_line)
+[ "$needed" = "libc.so.6 liburcu-bp.so.8 " ] || fail "the agent needs '$needed'"
+found=$(ldd "$agent" | sed -n 's/.*liburcu-bp.so.8 => \([^ ]*\) .*/\1/p')
+[ "$found" -ef "$urcu" ] || fail "the agent's liburcu is '$found', not the one beside it"
 # versions FILE: every version that it asks for, also those of no symbol (GLIBC_ABI_DT_RELR).
 versions() {
 	readelf --wide --version-info "$1" | sed -n 's/.* Name: \([^ ]*\) .*Flags:.*Version:.*/\1/p' | sort -u
 }
-for so in "$lib" "$agent"; do
+for so in "$lib" "$agent" "$urcu"; do
 	[ -n "$(versions "$so")" ] || fail "no needed versions of $so can be read"
 	for version in $(versions "$so"); do
 		[[ $version =~ ^GLIBC_2\.[0-9]+(\.[0-9]+)?$ ]] || fail "$so needs $version"
@@ -82,7 +88,11 @@ unresolved=$(ldd -r "$lib" 2>&1 | grep -E 'undefined|not found' || true)
 
 for so in "$lib" "$agent"; do
 	readelf --dynamic "$so" | grep -q 'FLAGS_1.*NODELETE' || fail "$so could be unloaded"
-	! readelf --dynamic "$so" | grep -qE 'RPATH|RUNPATH' || fail "$so has a search path of its own"
+	path=$(readelf --wide --dynamic "$so" | sed -n 's/.*(R[UNPATH]*PATH).*\[\(.*\)\]/\1/p')
+	want=""
+	# shellcheck disable=SC2016 # the dynamic linker's own variable
+	[ "$so" = "$lib" ] || want='$ORIGIN'
+	[ "$path" = "$want" ] || fail "$so searches libraries in '$path'"
 	# One constructor is the compiler's own frame_dummy.
 	want=8
 	[ "$so" = "$agent" ] || want=16

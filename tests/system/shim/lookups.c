@@ -13,10 +13,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/membarrier.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -209,6 +211,8 @@ int main(int argc, char **argv)
 	if (strcmp(name, "ioctl") == 0) {
 		first_ioctl();
 		counts();
+		/* Registered while the process had one thread; EPERM if not. */
+		CHECK_IS(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0), 0);
 	} else if (strcmp(name, "preinit") == 0) {
 		CHECK_IS(before_constructors, EBADF);
 		CHECK_IS(lookups_before, 1);

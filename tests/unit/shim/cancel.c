@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "kfd/uapi.h"
-#include "shim/rcu.h"
+#include "shim/readers.h"
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/shim_stub_daemon.h"
 
@@ -84,14 +84,15 @@ static void in_a_wish(void)
 	CHECK(daemon_.lane->priority == 4);
 }
 
-static uint32_t read_begun;
+static bool reads;
 
-static void *end_read(void *arg)
+static void *read_table(void *arg)
 {
-	(void)arg;
+	CHECK(readers_begin());
+	__atomic_store_n(&reads, true, __ATOMIC_SEQ_CST);
 	fake_sleep_us(20000);
-	rcu_end(read_begun);
-	return NULL;
+	readers_end();
+	return arg;
 }
 
 /* DESTROY_QUEUE sleeps, because a reader of the table has not finished. */
@@ -106,8 +107,8 @@ static void in_a_destroy(void)
 	pthread_t reader;
 
 	begin();
-	read_begun = rcu_begin();
-	CHECK(pthread_create(&reader, NULL, end_read, NULL) == 0);
+	CHECK(pthread_create(&reader, NULL, read_table, NULL) == 0);
+	EVENTUALLY(__atomic_load_n(&reads, __ATOMIC_SEQ_CST), 1000);
 	cancelled_in(destroy);
 	pthread_join(reader, NULL);
 	CHECK(fake_daemon_queue_count(&daemon_) == 0);

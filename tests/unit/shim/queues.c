@@ -17,7 +17,7 @@
 #include "kfd/uapi.h"
 #include "shim/activity.h"
 #include "shim/queue_table.h"
-#include "shim/rcu.h"
+#include "shim/readers.h"
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/shim_stub_daemon.h"
 
@@ -89,15 +89,14 @@ static void an_old_ring_has_no_readers(void)
 {
 	struct fake_queue q;
 	pthread_t thread;
-	uint32_t read;
 
 	begin(&q);
-	read = rcu_begin();
+	CHECK(readers_begin());
 	CHECK(pthread_create(&thread, NULL, move_ring, &q) == 0);
 	EVENTUALLY(fake.updates == 1, 1000);
 	fake_sleep_us(30000);
 	CHECK(!__atomic_load_n(&moved, __ATOMIC_SEQ_CST));
-	rcu_end(read);
+	readers_end();
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
@@ -317,24 +316,33 @@ static void structs_of_any_size(void)
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.hsa_queue == q.hsa_queue);
 }
 
+static struct queue *reads;
+
+static void *read_for_ever(void *hsa_queue)
+{
+	CHECK(readers_begin());
+	__atomic_store_n(&reads, queue_by_hsa(*(const uint64_t *)hsa_queue), __ATOMIC_SEQ_CST);
+	for (;;)
+		pause();
+}
+
 /* A thread never finishes its read of the table: it stands in a debugger, or a signal handler has
  * jumped out of it. The program's DESTROY_QUEUE still returns, and the memory that the thread may
  * read is never freed. */
 static void reader_that_never_ends(void)
 {
-	struct queue *read;
 	struct fake_queue q;
+	pthread_t thread;
 	uint64_t begun;
 
 	begin(&q);
 	alarm(20);
-	rcu_begin();
-	read = queue_by_hsa(q.hsa_queue);
-	CHECK(read != NULL);
+	CHECK(pthread_create(&thread, NULL, read_for_ever, &q.hsa_queue) == 0);
+	EVENTUALLY(__atomic_load_n(&reads, __ATOMIC_SEQ_CST) != NULL, 1000);
 	begun = clock_ns();
 	CHECK(fake_queue_destroy(&q) == 0);
 	CHECK(clock_ns() - begun < 1000000000u);
-	CHECK(read->id == q.id); /* a sanitizer reports if it was freed */
+	CHECK(reads->id == q.id); /* a sanitizer reports if it was freed */
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 }

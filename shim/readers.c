@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "shim/readers.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <urcu/urcu-bp.h>
+
+#include "common/clock.h"
+#include "common/thread_cancel.h"
+#include "common/wait.h"
+#include "shim/thread.h"
+
+/* Longest wait for readers. */
+#define WAIT_NS 100000000u
+#define LOOK_NS 100000u /* period of the checks before a fork */
+/* More memory than liburcu's registry takes when it grows for one more thread: with 4,000 threads
+ * it has 512 KiB, and doubles. */
+#define ROOM_BYTES (1u << 20)
+
+/* Exported by liburcu-bp.so, and declared in a header that only LGPL code may include. The model
+ * places the variable in each thread's static block when the agent is loaded: otherwise the first
+ * read of each thread would allocate memory, within any call of the program. */
+extern __thread struct urcu_bp_reader *urcu_bp_reader /* NULL: thread is not registered */
+	__attribute__((tls_model("initial-exec")));
+extern int urcu_bp_has_sys_membarrier; /* it uses membarrier(2) */
+
+/* The wait for readers: liburcu's has no limit, so a thread of its own makes it. There is one at a
+ * time; the last two are results. */
+enum wait_state { NONE, RUNNING, ENDED, REFUSED };
+static uint32_t state; /* futex; atomic */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+static uint32_t forks; /* forks in progress, during which no wait begins; atomic */
+/* The thread that forks with liburcu's lock taken; 0: none. Atomic, written under that lock. */
+static pthread_t locker;
+
+/* The process whose threads may register; 0: none. A child made by clone() without the fork
+ * handlers can have a registry whose lock will never be free. */
+static pid_t home;
+
+/* ThreadSanitizer does not see what liburcu orders. */
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+static char order;
+#define TSAN_RELEASE() __tsan_release(&order)
+#define TSAN_ACQUIRE() __tsan_acquire(&order)
+#else
+#define TSAN_RELEASE() ((void)0)
+#define TSAN_ACQUIRE() ((void)0)
+#endif
+
+void readers_init(void)
+{
+	__atomic_store_n(&home, getpid(), __ATOMIC_RELAXED);
+}
+
+/* Registers the calling thread. liburcu aborts without memory, so find out first. */
+static __attribute__((noinline, cold)) bool join(void)
+{
+	void *room;
+
+	if (getpid() != __atomic_load_n(&home, __ATOMIC_RELAXED))
+		return false;
+	room = mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room == MAP_FAILED)
+		return false;
+	munmap(room, ROOM_BYTES);
+	urcu_bp_register_thread();
+	return true;
+}
+
+bool readers_begin(void)
+{
+	if (!urcu_bp_reader && !join())
+		return false;
+	urcu_bp_read_lock();
+	return true;
+}
+
+void readers_end(void)
+{
+	TSAN_RELEASE();
+	urcu_bp_read_unlock();
+}
+
+/* The thread that waits. liburcu aborts if membarrier(2) fails, as it does if the program has
+ * installed a seccomp filter meanwhile. */
+static void *wait_for_all(void *arg)
+{
+	bool ends = !urcu_bp_has_sys_membarrier ||
+		    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+
+	if (ends)
+		urcu_bp_synchronize_rcu();
+	TSAN_ACQUIRE();
+	__atomic_store_n(&state, ends ? ENDED : REFUSED, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	return arg;
+}
+
+/* Returns true if the thread has been started. */
+static bool begin_wait(void)
+{
+	/* An earlier wait has not ended: neither would this one. */
+	if (__atomic_load_n(&state, __ATOMIC_SEQ_CST) == RUNNING)
+		return false;
+	__atomic_store_n(&state, RUNNING, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&forks, __ATOMIC_SEQ_CST) == 0 && thread_start(wait_for_all, NULL) == 0)
+		return true;
+	__atomic_store_n(&state, NONE, __ATOMIC_SEQ_CST);
+	return false;
+}
+
+bool readers_wait(void)
+{
+	uint64_t end_ns = clock_ns() + WAIT_NS;
+	struct timespec left;
+	bool ended = false;
+
+	/* A signal handler has interrupted this thread's read. */
+	if (urcu_bp_reader && urcu_bp_read_ongoing())
+		return false;
+	pthread_mutex_lock(&one_at_a_time);
+	if (begin_wait()) {
+		while (__atomic_load_n(&state, __ATOMIC_SEQ_CST) == RUNNING &&
+		       clock_ns() < end_ns) {
+			left = wait_left(end_ns);
+			syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, RUNNING, &left, NULL, 0);
+		}
+		ended = __atomic_load_n(&state, __ATOMIC_SEQ_CST) == ENDED;
+	}
+	pthread_mutex_unlock(&one_at_a_time);
+	return ended;
+}
+
+/* liburcu's lock is taken during a wait for readers. If that does not end, the lock is not taken
+ * here, so that fork(2) returns. */
+void readers_before_fork(void)
+{
+	NOT_CANCELLED;
+	uint64_t end_ns = clock_ns() + WAIT_NS;
+	int saved = errno;
+	bool runs;
+
+	__atomic_add_fetch(&forks, 1, __ATOMIC_SEQ_CST);
+	while ((runs = __atomic_load_n(&state, __ATOMIC_SEQ_CST) == RUNNING) && clock_ns() < end_ns)
+		sleep_ns(LOOK_NS);
+	if (!runs) {
+		urcu_bp_before_fork();
+		__atomic_store_n(&locker, pthread_self(), __ATOMIC_RELAXED);
+	}
+	errno = saved;
+}
+
+/* Returns true if this thread's readers_before_fork() has taken liburcu's lock; the caller frees
+ * it. */
+static bool take_locker(void)
+{
+	if (__atomic_load_n(&locker, __ATOMIC_RELAXED) != pthread_self())
+		return false;
+	__atomic_store_n(&locker, 0, __ATOMIC_RELAXED);
+	return true;
+}
+
+void readers_after_fork_parent(void)
+{
+	if (take_locker())
+		urcu_bp_after_fork_parent();
+	__atomic_sub_fetch(&forks, 1, __ATOMIC_SEQ_CST);
+}
+
+void readers_after_fork_child(void)
+{
+	bool usable = take_locker();
+
+	if (usable)
+		urcu_bp_after_fork_child();
+	__atomic_store_n(&home, usable ? getpid() : 0, __ATOMIC_RELAXED);
+	pthread_mutex_init(&one_at_a_time, NULL);
+	__atomic_store_n(&forks, 0, __ATOMIC_RELAXED);
+	/* Without liburcu's lock a wait would not end. */
+	__atomic_store_n(&state, usable ? NONE : RUNNING, __ATOMIC_RELAXED);
+}
