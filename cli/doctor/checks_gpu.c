@@ -14,6 +14,8 @@
 #define GFX9 90000
 #define GFX10 100000
 #define GFX11 110000
+/* Part of the memory above which little is left. */
+#define VRAM_FULL 0.95
 
 const char *doctor_gfx_name(char text[16], int64_t version)
 {
@@ -197,6 +199,39 @@ static void judge_vram(const struct doctor_facts *facts, const struct doctor_nod
 				   "fits: a suspended process keeps its memory");
 }
 
+/* Checks that the card has memory left: if none is, the driver evicts queues. */
+static void judge_use_of_vram(const struct doctor_node *node, struct doctor_findings *out)
+{
+	static const double gib = 1 << 30;
+	double all = (double)node->card_vram_bytes, used = (double)node->card_vram_used;
+
+	if (node->card_vram_bytes <= 0) {
+		doctor_find(out, "vram", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
+		return;
+	}
+	bool fits = used <= VRAM_FULL * all;
+
+	doctor_find(out, "vram", node->gpu_id, 0, fits ? DOCTOR_OK : DOCTOR_WARNING,
+		    "%.1f of %.1f GiB of the card are in use, by all processes", used / gib,
+		    all / gib);
+	if (!fits)
+		doctor_advise(out, "set KFDSHIM_VRAM_LIMIT of the offline processes: a suspended "
+				   "process keeps its memory, and the driver evicts queues when "
+				   "there is none");
+}
+
+/* Reports GPUs that have a render node and are not in KFD's topology. */
+static void judge_cards(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+	for (size_t i = 0; i < facts->card_count; i++) {
+		doctor_find(out, "card", 0, 0, DOCTOR_WARNING,
+			    "%s (renderD%u) is an AMD GPU without a KFD node: no compute queues",
+			    facts->cards[i].bdf, facts->cards[i].render_minor);
+		doctor_advise(out, "look for 'kfd' in the kernel's log (dmesg), or use another "
+				   "GPU; in a container compare the devices with the topology");
+	}
+}
+
 /* Checks that the daemon's policy for the node holds processes at all. */
 static void judge_policy(const struct doctor_node *node, struct doctor_findings *out)
 {
@@ -234,9 +269,11 @@ void doctor_judge_nodes(const struct doctor_facts *facts, struct doctor_findings
 		judge_partition(node, out);
 		judge_queues(node, out);
 		judge_vram(facts, node, out);
+		judge_use_of_vram(node, out);
 		if (facts->daemon.error == 0)
 			judge_policy(node, out);
 	}
+	judge_cards(facts, out);
 	if (facts->more_nodes) {
 		doctor_find(out, "gpu", 0, 0, DOCTOR_WARNING,
 			    "more than %d nodes: the others are not checked", DOCTOR_NODES);

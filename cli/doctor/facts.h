@@ -36,10 +36,19 @@ struct doctor_node {
 	int64_t compute_queues; /* queues of all processes */
 	int64_t cwsr_size; /* 0: the driver saves no waves; -1: older drivers do not report it */
 	int64_t vram_bytes, xccs;
+	/* Of the whole card, also if it has partitions, as libdrm reports it. */
+	int64_t card_vram_bytes, card_vram_used;
 	char partition[16]; /* SPX, CPX, ...; "": no partition modes, or not reported */
 	char memory_partition[16];
 	char policy[16]; /* the daemon's policy for the node */
 };
+
+/* A GPU of AMD that libdrm lists, and that is no node of KFD. */
+struct doctor_card {
+	char bdf[20];
+	unsigned render_minor;
+};
+#define DOCTOR_CARDS 8
 
 /* A process that the daemon knows, that the driver lists, or that the user named. */
 struct doctor_process {
@@ -109,7 +118,9 @@ struct doctor_facts {
 	int64_t kfd_major, kfd_minor; /* version of the KFD interface */
 	struct doctor_node *nodes;
 	size_t node_count;
-	bool more_nodes;	  /* the machine has more than DOCTOR_NODES */
+	bool more_nodes; /* the machine has more than DOCTOR_NODES */
+	struct doctor_card cards[DOCTOR_CARDS];
+	size_t card_count;
 	unsigned forbidden_nodes; /* nodes that the container's device cgroup forbids */
 
 	/* ---- the user's rights ---- */

@@ -15,6 +15,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cli/inspect/drm.h"
+#include "cli/util/gpus.h"
 #include "cli/util/read_files.h"
 #include "cli/util/sim_info.h"
 #include "kfd/uapi.h"
@@ -185,6 +187,7 @@ static void gather_memory(struct doctor_node *node, const char *nth)
  * node. */
 static void gather_node(struct doctor_node *node, const char *nth)
 {
+	struct drm_vram vram;
 	char path[64];
 	int fd;
 
@@ -201,8 +204,45 @@ static void gather_node(struct doctor_node *node, const char *nth)
 	snprintf(path, sizeof(path), "/dev/dri/renderD%u", (unsigned)node->render_minor);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	node->render_error = fd < 0 ? errno : 0;
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return;
+	if (drm_vram_read(fd, &vram) == 0) {
+		node->card_vram_bytes = vram.bytes;
+		node->card_vram_used = vram.used;
+	}
+	close(fd);
+}
+
+static bool is_node(const struct doctor_facts *facts, const struct drm_gpu *gpu)
+{
+	const struct gpu_name *names;
+	size_t n;
+
+	for (size_t i = 0; i < facts->node_count; i++)
+		if (facts->nodes[i].render_minor == gpu->render_minor)
+			return true;
+	names = gpus_all(&n);
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i].bdf, gpu->bdf))
+			return true;
+	return false;
+}
+
+/* Compares the GPUs that libdrm lists with the nodes. */
+static void gather_cards(struct doctor_facts *facts)
+{
+	struct drm_gpu gpus[DRM_GPUS_MAX];
+	size_t n = drm_gpus_read(gpus, DRM_GPUS_MAX);
+
+	for (size_t i = 0; i < n && facts->card_count < DOCTOR_CARDS; i++) {
+		struct doctor_card *card = &facts->cards[facts->card_count];
+
+		if (is_node(facts, &gpus[i]))
+			continue;
+		memcpy(card->bdf, gpus[i].bdf, sizeof(card->bdf));
+		card->render_minor = gpus[i].render_minor;
+		facts->card_count++;
+	}
 }
 
 static int by_number(const struct dirent **a, const struct dirent **b)
@@ -241,6 +281,8 @@ static void add_node(struct doctor_facts *facts, const char *nth)
 				     .cwsr_size = -1,
 				     .compute_queues = -1,
 				     .vram_bytes = -1,
+				     .card_vram_bytes = -1,
+				     .card_vram_used = -1,
 				     .xccs = -1};
 	gather_node(node, nth);
 }
@@ -304,6 +346,8 @@ int doctor_gather(struct doctor_facts *facts, const char *socket, int pid)
 	rc = gather_nodes(facts);
 	if (rc)
 		return rc;
+	if (!facts->more_nodes)
+		gather_cards(facts);
 	doctor_gather_rights(facts);
 	doctor_gather_shim(facts);
 	doctor_gather_daemon(facts, socket, &status);

@@ -44,6 +44,8 @@ static inline struct doctor_facts good(void)
 		.compute_queues = 3,
 		.cwsr_size = 63508480,
 		.vram_bytes = 64 * GIB,
+		.card_vram_bytes = 64 * GIB,
+		.card_vram_used = 3 * GIB,
 		.xccs = 1,
 		.policy = "strict",
 	};

@@ -43,12 +43,12 @@ inside_as_root() {
 	doctor 0
 	[ "$(jq -r '.profile, .kernel' "$work/out" | xargs)" = "mi210 6.12.95" ] || fail "the world"
 	[ "$(xargs <"$work/checks")" = "kernel driver kfd_version kfd_device cwsr sched_policy gpu \
-render_node debugging partition queue_slots vram_limits yama ptrace sys_ptrace pid_namespace \
+render_node debugging partition queue_slots vram_limits vram yama ptrace sys_ptrace pid_namespace \
 hidepid daemon shim agent runtime_folder memory_files open_files rocr environment interrupts \
 tools" ] || fail "the lines are: $(xargs <"$work/checks")"
 	lines driver "$good" kfd_version "$good" kfd_device "$good" cwsr "$good" \
 		sched_policy "$good" render_node "$good" debugging "$good" queue_slots "$good" \
-		vram_limits "$good" shim "$good" agent "$good" memory_files "$good" \
+		vram_limits "$good" vram "$good" shim "$good" agent "$good" memory_files "$good" \
 		environment "$good" interrupts "$good" tools "$good" \
 		gpu '.gpu_id != null and (.found | test("gfx90a"))' \
 		kernel '.found | test("rules of 6.12.95")' \
@@ -190,6 +190,7 @@ inside_as_a_user() {
 		sys_ptrace '.verdict == "unknown" and .found == null' \
 		kfd_device '.verdict == "missing" and (.advice | test("render"))' \
 		render_node '.verdict == "missing" and (.advice | test("usermod -aG render"))' \
+		vram '.verdict == "unknown"' \
 		kfd_version '.verdict == "unknown"'
 }
 
@@ -223,6 +224,18 @@ lines kernel '.found | test("rules of 6.12.107")' \
 	partition '.verdict == "ok" and .found == "CPX"' \
 	debugging '.verdict == "missing"'
 [ "$(grep -cx partition "$work/checks")" = 8 ] || fail "not eight nodes"
+
+# The second GPU has a render node, and is not in KFD's topology.
+mkdir "$work/nothing"
+# shellcheck disable=SC2016 # expanded in there
+as=("$BUILD/kfdsim" --gpus 2 -- sh -c 'mount --bind "$0" /sys/class/kfd/kfd/topology/nodes/2 &&
+	exec env LD_PRELOAD="$BUILD/libkfdsim-stat.so" "$@"' "$work/nothing")
+doctor 0
+lines card '.verdict == "warning" and (.found | test("^0000:04:00.0 .renderD129. "))'
+[ "$(grep -cx gpu "$work/checks")" = 1 ] || fail "not one GPU"
+as=("$BUILD/kfdsim" --gpus 2 -- env LD_PRELOAD="$BUILD/libkfdsim-stat.so")
+doctor 0
+! grep -qx card "$work/checks" || fail "a GPU with a node is reported"
 
 if [ ! -e /sys/class/kfd ]; then
 	expect 1 "$kfdsched" doctor --json --socket "$work/none"

@@ -104,6 +104,15 @@ static void many_queues(struct doctor_facts *f)
 {
 	f->nodes[0].compute_queues = 25;
 }
+static void full_memory(struct doctor_facts *f)
+{
+	f->nodes[0].card_vram_used = 63 * GIB;
+}
+static void card_without_node(struct doctor_facts *f)
+{
+	f->cards[0] = (struct doctor_card){.bdf = "0000:05:00.0", .render_minor = 130};
+	f->card_count = 1;
+}
 static void only_observed(struct doctor_facts *f)
 {
 	strcpy(f->nodes[0].policy, "observe");
@@ -261,6 +270,8 @@ static const struct {
 	{one_session, "debugging", DOCTOR_WARNING, "one process"},
 	{old_firmware, "debugging", DOCTOR_WARNING, "linux-firmware"},
 	{many_queues, "queue_slots", DOCTOR_WARNING, "GPU_MAX_HW_QUEUES"},
+	{full_memory, "vram", DOCTOR_WARNING, "KFDSHIM_VRAM_LIMIT"},
+	{card_without_node, "card", DOCTOR_WARNING, "dmesg"},
 	{only_observed, "policy", DOCTOR_WARNING, "kfdsched policy"},
 	{yama_3, "yama", DOCTOR_WARNING, "kernel.yama.ptrace_scope"},
 	{no_ptrace, "ptrace", DOCTOR_WARNING, "SYS_PTRACE"},
@@ -340,6 +351,8 @@ static void test_unknown_is_no_fault(void **state)
 					.compute_queues = -1,
 					.cwsr_size = -1,
 					.vram_bytes = -1,
+					.card_vram_bytes = -1,
+					.card_vram_used = -1,
 					.xccs = -1};
 	f.nodes = nodes;
 	f.node_count = 1;
