@@ -24,7 +24,7 @@ run ioctl "$build/bench_ioctl" "$build/kfdsim"
 run barriers "$build/kfdsim" -- "$build/bench_barriers"
 run supervisor "$build/bench_supervisor" "$build/kfdsim" "$build/bench_tenants"
 run shim "$build/bench_shim" "$build/kfdsim" "$build/libkfdshim.so" "$build/bench_shim_work" \
-	"$build/libbench_tool.so"
+	"$build/libbench_tool.so" "$build/libbench_early_thread.so"
 run python python3 tests/bench/python.py "$build/kfdsim" "$build/kfdschedd" "$build/libkfdshim.so"
 run core "$build/bench_core"
 run executors "$build/bench_executors"

@@ -5,7 +5,7 @@
  * runtime's API table and an intercept queue. Instructions are counted by callgrind; the other
  * figures are measured (shim_work.c).
  *
- *     bench_shim KFDSIM LIBKFDSHIM WORK TOOL
+ *     bench_shim KFDSIM LIBKFDSHIM WORK TOOL EARLY_THREAD
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,7 +26,9 @@ enum arm { ALONE, SHIM, TABLE, INTERCEPT, ARMS };
 static const char *const names[ARMS] = {"alone", "the shim", "an OnLoad table hook",
 					"an HSA intercept queue"};
 
-enum { START_ALONE, START_SHIM, START_HELD, START_ARMS };
+/* Of the last two: a library that is initialised before the shim starts a thread; the shim is a tools
+ * library only. */
+enum { START_ALONE, START_SHIM, START_HELD, START_THREADS, START_TOOL, START_ARMS };
 
 /* What callgrind has counted in the calls made by a counted function. */
 struct counted {
@@ -40,7 +42,7 @@ static struct shim_round held[ROUNDS]; /* with the shim, on hold for a peer */
 /* Processes that are only started. Many are needed, because one start varies by more than the
  * difference that is measured. */
 static struct shim_start starts[START_ARMS][STARTS];
-static const char *kfdsim, *shim, *work, *tool;
+static const char *kfdsim, *shim, *work, *tool, *early_thread;
 
 /* Runs the work program in an arm, under the command prefix `before`, and reads `bytes` bytes of
  * its stdout to `out`. Returns 0 or -1. */
@@ -312,6 +314,21 @@ static void agent_thread(struct bench *b)
 		     "", "at_most", 0);
 }
 
+/* liburcu's registration takes long in a process that has several threads before the shim is
+ * initialised (docs/decisions/0013-liburcu-in-the-agent.md). */
+static void start_figures(struct bench *b, unsigned arm, const char *name)
+{
+	double longer[STARTS];
+	char text[128];
+
+	for (unsigned i = 0; i < STARTS; i++)
+		longer[i] = starts[arm][i].ms - starts[START_ALONE][i].ms;
+	snprintf(text, sizeof text, "... %s, longer by", name);
+	bench_figure(b, text, bench_median(longer, STARTS), "ms", NULL, 0);
+	snprintf(text, sizeof text, "... %s, of 100 the slowest one", name);
+	bench_figure(b, text, longer[STARTS * 99 / 100], "ms", NULL, 0);
+}
+
 static void the_rest(struct bench *b)
 {
 	double bare = MEDIAN(starts[START_ALONE], ms);
@@ -324,6 +341,9 @@ static void the_rest(struct bench *b)
 	bench_figure(b, "... CPU time of the calling thread, longer by",
 		     MEDIAN(starts[START_SHIM], cpu_ms) - MEDIAN(starts[START_ALONE], cpu_ms), "ms",
 		     NULL, 0);
+	start_figures(b, START_SHIM, "one thread at the start");
+	start_figures(b, START_THREADS, "threads before the shim");
+	start_figures(b, START_TOOL, "by HSA_TOOLS_LIB only");
 	bench_figure(b, "... offline, without a daemon, with a session on itself, longer by",
 		     MEDIAN(starts[START_HELD], ms) - bare, "ms", NULL, 0);
 	bench_figure(b, "... the same / alone",
@@ -376,8 +396,14 @@ static int a_round(unsigned i)
 
 static int a_start(unsigned i)
 {
+	char preload[1024], as_tool[1024];
+
+	snprintf(preload, sizeof preload, "LD_PRELOAD='%s %s'", shim, early_thread);
+	snprintf(as_tool, sizeof as_tool, "HSA_TOOLS_LIB='%s'", shim);
 	return run(ALONE, "", "start", &starts[START_ALONE][i], sizeof starts[0][0]) |
 	       run(SHIM, "", "start-agent", &starts[START_SHIM][i], sizeof starts[0][0]) |
+	       run(SHIM, preload, "start-agent", &starts[START_THREADS][i], sizeof starts[0][0]) |
+	       run(ALONE, as_tool, "start", &starts[START_TOOL][i], sizeof starts[0][0]) |
 	       run_by_itself("start", &starts[START_HELD][i], sizeof starts[0][0]);
 }
 
@@ -385,12 +411,13 @@ int main(int argc, char **argv)
 {
 	struct bench b;
 
-	if (argc != 5)
+	if (argc != 6)
 		return 2;
 	kfdsim = argv[1];
 	shim = argv[2];
 	work = argv[3];
 	tool = argv[4];
+	early_thread = argv[5];
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		if (a_round(i)) {
 			fprintf(stderr, "bench_shim: round %u did not come to its end\n", i);

@@ -21,8 +21,8 @@ BUILT = INSTALLED + ("kfdsim", "kfdconform")
 UNCHECKED = ("libkfdsched.so.1.0.0",)
 # A test's program that has the C library in it, which is not ours to harden.
 STATIC = {"time_static"}
-# A test's library of which only the constructor is run: no other file enters a function of it.
-CONSTRUCTOR_ONLY = {"libfirst_thread.so", "libpinning.so"}
+# Libraries of tests of which only the constructor is run: no other file enters a function of them.
+CONSTRUCTOR_ONLY = {"libbench_early_thread.so", "libfirst_thread.so", "libpinning.so"}
 # Another project's, as the distribution has built it.
 FOREIGN = {"liburcu-bp.so.8"}
 # With _FORTIFY_SOURCE=3 a call of one of these remains only if its format has no conversion.
