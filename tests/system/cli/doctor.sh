@@ -57,8 +57,8 @@ tools" ] || fail "the lines are: $(xargs <"$work/checks")"
 	expect 0 "$bin/kfdsched" doctor -v
 	[ ! -s "$work/err" ] || fail "doctor talks"
 	head -n 1 "$work/out" | grep -q '^SIMULATED GPU: mi210, .*6\.12\.95' || fail "not said: simulated"
-	[ "$(grep -c '^WHAT  *VERDICT  *FOUND  *ADVICE$' "$work/out")" = 1 ] || fail "not one table"
-	[ "$(sed '1,/^WHAT/d' "$work/out" | wc -l)" = "$(wc -l <"$work/checks")" ] ||
+	[ "$(grep -c '^CHECK  *VERDICT  *FOUND  *ADVICE$' "$work/out")" = 1 ] || fail "not one table"
+	[ "$(sed '1,/^CHECK/d' "$work/out" | wc -l)" = "$(wc -l <"$work/checks")" ] ||
 		fail "the table has other lines than --json"
 	grep -q "^daemon  *warning  .*kfdschedd' " "$work/out" || fail "no advice about the daemon"
 
@@ -83,7 +83,7 @@ tools" ] || fail "the lines are: $(xargs <"$work/checks")"
 	lines environment '.verdict == "missing"' \
 		agent '.verdict == "missing" and (.found | test("another build"))' \
 		shim '.verdict == "missing" and (.found | test("cannot be preloaded: "))' \
-		daemon '.verdict == "missing" and (.found | test("does not answer"))'
+		daemon '.verdict == "missing" and (.found | test("does not reply"))'
 	cp "$work"/*.so "$bin"
 	as=()
 }
@@ -146,7 +146,7 @@ inside_with_daemon() {
 	soon status_says ".daemon.worker_restarts > $restarts and any(.processes[]; .level == \"trap\")"
 	doctor 0
 	lines worker '.verdict == "warning" and (.found | test("[0-9] before it ended"))' level "$good"
-	refused 1 "process 4000000 is gone" "$kfdsched" doctor 4000000
+	refused 1 "process 4000000 has ended" "$kfdsched" doctor 4000000
 }
 
 # One that somebody debugs already: at a lower level, and the advice names him.
