@@ -295,7 +295,7 @@ static void remove_folder(const char *path)
 }
 
 /* Fills the facts of the simulation, if there is one. Without simulation.json it is hardware. */
-static int world_of(struct colocation *run)
+static int read_simulation(struct colocation *run)
 {
 	struct simulation simulation;
 	int rc = simulation_read(SIMULATION_PATH, &simulation);
@@ -495,7 +495,7 @@ static int run(int argc, char **argv)
 	if (code == CLI_DONE)
 		code = find_binaries(&setup);
 	if (code == CLI_DONE)
-		code = world_of(&colocation);
+		code = read_simulation(&colocation);
 	if (code)
 		return code;
 	set_extent(&request, &setup, &colocation);

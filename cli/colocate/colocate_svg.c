@@ -275,7 +275,7 @@ void colocate_svg(const struct colocation *run, const struct verdict *verdict, F
 	struct svg_scale scale = find_scale(run, verdict);
 	unsigned rows = 0;
 	bool several = run->online_clients.count > 1 || run->offline_clients.count > 1;
-	char names[2100], title[64], world[256], note[320];
+	char names[2100], title[64], conditions[256], note[320];
 
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		rows += run->arms[i].ran;
@@ -294,8 +294,8 @@ void colocate_svg(const struct colocation *run, const struct verdict *verdict, F
 	draw_floors(out, run, verdict, &scale, bottom);
 	left_rows(out, run, &scale, false);
 	right_panel(out, run, verdict, bottom);
-	result_world(run, verdict, world, sizeof(world));
-	snprintf(note, sizeof(note), "%s%s", run->simulated ? "simulated GPU: " : "", world);
+	result_conditions(run, verdict, conditions, sizeof(conditions));
+	snprintf(note, sizeof(note), "%s%s", run->simulated ? "simulated GPU: " : "", conditions);
 	colocate_svg_times(out, run, bottom + 44);
 	svg_text(out, MARGIN, end + 8, "note", "start", note);
 	svg_end(out);

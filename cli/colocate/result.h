@@ -143,8 +143,8 @@ void result_judge(const struct colocation *run, struct verdict *out);
 json_t *result_json(const struct colocation *run, const struct verdict *verdict);
 /* Writes in one line on what the run was measured: "mi210, time scale 0.1, bounce 200 us ..." for a
  * simulated GPU, or a note about hardware. */
-void result_world(const struct colocation *run, const struct verdict *verdict, char *text,
-		  size_t size);
+void result_conditions(const struct colocation *run, const struct verdict *verdict, char *text,
+		       size_t size);
 /* Prints the tables and the verdict. Returns 0 or -ENOMEM. */
 int result_print(const struct colocation *run, const struct verdict *verdict, FILE *out);
 

@@ -33,8 +33,8 @@ const char *result_arrivals(const struct colocation *run, char *text, size_t siz
 	return text;
 }
 
-void result_world(const struct colocation *run, const struct verdict *verdict, char *text,
-		  size_t size)
+void result_conditions(const struct colocation *run, const struct verdict *verdict, char *text,
+		       size_t size)
 {
 	char bounce[QUANTITY_BYTES], save[QUANTITY_BYTES], restore[QUANTITY_BYTES];
 
@@ -200,10 +200,10 @@ static void print_bound(const struct colocation *run, const struct verdict *verd
 
 static void print_heading(const struct colocation *run, const struct verdict *verdict, FILE *out)
 {
-	char world[256], arrivals[96];
+	char conditions[256], arrivals[96];
 
-	result_world(run, verdict, world, sizeof(world));
-	fprintf(out, "%s%s\n", run->simulated ? "SIMULATED GPU: " : "", world);
+	result_conditions(run, verdict, conditions, sizeof(conditions));
+	fprintf(out, "%s%s\n", run->simulated ? "SIMULATED GPU: " : "", conditions);
 	fprintf(out, "online %s, %s; offline %s, closed loop; %g s%s a window%s\n", run->online,
 		result_arrivals(run, arrivals, sizeof(arrivals)), run->offline, run->seconds,
 		run->is_virtual ? "" : " (wall)",

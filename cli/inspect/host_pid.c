@@ -12,13 +12,13 @@
  * driver names its own in simulation.json. */
 static uint64_t of_driver(void)
 {
-	json_t *world = json_load_file(SIMULATION, 0, NULL), *said;
+	json_t *conditions = json_load_file(SIMULATION, 0, NULL), *said;
 	uint64_t out = PROC_FIRST_PID_NAMESPACE;
 
-	if (world) {
-		said = json_object_get(world, "pid_namespace");
+	if (conditions) {
+		said = json_object_get(conditions, "pid_namespace");
 		out = (uint64_t)json_integer_value(said);
-		json_decref(world);
+		json_decref(conditions);
 	}
 	return out;
 }

@@ -87,7 +87,7 @@ static uint64_t parts(uint64_t whole, uint64_t one)
 
 /* Returns the units (wave slots) that one workgroup holds, or a negative queue_error_code. A share
  * of the LDS counts as the same share of the wave slots. */
-static int64_t units_of(const struct world_config *config, const struct aql *aql)
+static int64_t units_of(const struct sim_config *config, const struct aql *aql)
 {
 	uint64_t threads = 1, waves, lds;
 
@@ -131,7 +131,7 @@ static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *p
 	}
 	if (!dispatch.kernel_object)
 		return QUEUE_ERROR_CODE;
-	units = units_of(&queue->process->world->config, aql);
+	units = units_of(&queue->process->sim->config, aql);
 	if (units < 0)
 		return (int)-units;
 	dispatch.workgroups = (uint32_t)workgroups;
@@ -366,7 +366,7 @@ static int begin_move(struct queue *queue, struct packet *packet)
 
 	if (packet->kind == PACKET_BLIT) {
 		if (blit_move(queue->process, &packet->blit, move, &fault)) {
-			queue->process->world->fault_va = fault;
+			queue->process->sim->fault_va = fault;
 			drive_fault(queue);
 			return 1;
 		}

@@ -108,7 +108,7 @@ static void found_kernel(void *arg, uint64_t object, const char *name)
 	kernel->spin = !strcmp(name, SPIN_NAME);
 	kernel->blit = blit_of_name(name);
 	kernel->record = report_kernel_index(
-		map->process->world, name,
+		map->process->sim, name,
 		kernel->spin || (kernel->blit != BLIT_NONE && kernel->blit != BLIT_UNKNOWN));
 }
 
@@ -141,7 +141,7 @@ static struct kernel *lookup(struct process *process, uint64_t object)
 		return kernel;
 	kernel = insert(map, object);
 	if (kernel)
-		kernel->record = report_kernel_index(process->world, "(unnamed)", false);
+		kernel->record = report_kernel_index(process->sim, "(unnamed)", false);
 	return kernel;
 }
 
@@ -199,7 +199,7 @@ static bool recognise_blit(const struct process *process, const struct dispatch 
 }
 
 /* Returns the time of one workgroup if those that run at the same time share the bandwidth. */
-static uint64_t transfer_ns(const struct world_config *config, const struct dispatch *dispatch,
+static uint64_t transfer_ns(const struct sim_config *config, const struct dispatch *dispatch,
 			    uint64_t bytes)
 {
 	uint64_t threads = (uint64_t)dispatch->group[0] * dispatch->group[1] * dispatch->group[2];
@@ -213,7 +213,7 @@ static uint64_t transfer_ns(const struct world_config *config, const struct disp
 int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		     struct packet *packet, uint64_t *wg_ns)
 {
-	const struct world_config *config = &process->world->config;
+	const struct sim_config *config = &process->sim->config;
 	struct kernel *kernel = lookup(process, dispatch->kernel_object);
 	struct {
 		uint64_t ticks, cells;
@@ -236,7 +236,7 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		if (!kernel->told)
 			say("%s of pid %d is timed, not executed: the data that it moves is "
 			    "missing",
-			    process->world->kernels[kernel->record].name, process->record->pid);
+			    process->sim->kernels[kernel->record].name, process->record->pid);
 		kernel->told = true;
 	} else if (kernel->blit != BLIT_NONE) {
 		uint64_t bytes;
@@ -250,7 +250,7 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		*wg_ns = transfer_ns(config, dispatch, bytes);
 	} else if (!kernel->named && recognise_blit(process, dispatch, packet)) {
 		packet->kernel = report_kernel_index(
-			process->world,
+			process->sim,
 			packet->kind == PACKET_COPY ? "(runtime copy)" : "(runtime fill)", true);
 		if (packet->move.bytes > BYTES_MAX)
 			return -EFAULT;

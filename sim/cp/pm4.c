@@ -117,7 +117,7 @@ static int take_wait(struct queue *queue, const struct pm4_code *code, bool wide
 static int take_dispatch(struct queue *queue, const struct pm4_code *code, struct packet *packet,
 			 struct gpu_packet *to)
 {
-	const struct world_config *config = &queue->process->world->config;
+	const struct sim_config *config = &queue->process->sim->config;
 	const uint32_t *sh = queue->pm4->sh;
 	uint64_t groups = 1, threads = 1, waves, lds;
 	uint32_t d[5];
@@ -143,7 +143,7 @@ static int take_dispatch(struct queue *queue, const struct pm4_code *code, struc
 	lds = (lds * config->gpu.units_per_cu + config->lds_bytes_per_cu - 1) /
 	      config->lds_bytes_per_cu;
 	packet->kind = PACKET_DISPATCH;
-	packet->kernel = report_kernel_index(queue->process->world, "(PM4 dispatch)", false);
+	packet->kernel = report_kernel_index(queue->process->sim, "(PM4 dispatch)", false);
 	to->kind = GPU_PACKET_DISPATCH;
 	to->barrier = false;
 	to->wgs = (uint32_t)groups;
@@ -158,7 +158,7 @@ static void take_transfer(struct queue *queue, const struct pm4_code *code, stru
 
 	pm4_read(queue, code, 0, d, 7);
 	to->busy_ns = (uint64_t)((double)(d[6] & PM4_DMA_BYTES) * 1000.0 /
-				 (double)queue->process->world->config.blit_bytes_us);
+				 (double)queue->process->sim->config.blit_bytes_us);
 }
 
 /* Enters the indirect buffer that three words describe. */

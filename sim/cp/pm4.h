@@ -3,7 +3,7 @@
  * What the two halves of the PM4 interpreter share: pm4.c fetches packets, pm4_execute.c carries
  * them out. Opcodes: the driver's soc15d.h.
  *
- * Threads: all functions under world->lock.
+ * Threads: all functions under sim->lock.
  */
 #ifndef KFDSHIM_SIM_CP_PM4_H
 #define KFDSHIM_SIM_CP_PM4_H

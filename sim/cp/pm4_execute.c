@@ -72,10 +72,10 @@ int pm4_read(const struct queue *queue, const struct pm4_code *code, uint32_t fi
  * do alike. */
 static uint32_t predicated(const struct queue *queue, uint32_t d)
 {
-	const struct world *world = queue->process->world;
-	const uint32_t mine = (1u << world->config.gpu.xccs) - 1;
+	const struct sim *sim = queue->process->sim;
+	const uint32_t mine = (1u << sim->config.gpu.xccs) - 1;
 
-	if (rule_broken(world, RULE_pred_exec_is_for_the_xccs_it_names))
+	if (rule_broken(sim, RULE_pred_exec_is_for_the_xccs_it_names))
 		return 0;
 	return d >> 24 & mine ? 0 : d & 0x3fff;
 }

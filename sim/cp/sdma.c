@@ -184,7 +184,7 @@ static unsigned take_run(const struct queue *queue, struct pm4_code *code, uint3
 static int take(struct queue *queue, struct packet *packet, struct gpu_packet *to, uint32_t *taken,
 		struct pm4_code *enters)
 {
-	const struct world_config *config = &queue->process->world->config;
+	const struct sim_config *config = &queue->process->sim->config;
 	struct pm4_code code = current(queue);
 	struct sdma s;
 	int r = read_packet(queue, &code, &s);
@@ -256,7 +256,7 @@ static int next_unit(struct queue *queue)
  * as a memory fault. */
 static void failed(struct queue *queue, const struct pm4_code *code, int r)
 {
-	struct world *world = queue->process->world;
+	struct sim *sim = queue->process->sim;
 	uint32_t header = 0;
 
 	if (r == -EBADMSG) {
@@ -265,8 +265,8 @@ static void failed(struct queue *queue, const struct pm4_code *code, int r)
 			   "unknown or malformed SDMA packet %u.%u (header 0x%08x at %s0x%llx)",
 			   header & 0xff, header >> 8 & 0xff, header,
 			   code->ring ? "dword " : "address ", (unsigned long long)code->at);
-		world->fault_va = code->ring ? queue->hw_ring + code->at * 4 % queue->hw_ring_bytes
-					     : code->at;
+		sim->fault_va = code->ring ? queue->hw_ring + code->at * 4 % queue->hw_ring_bytes
+					   : code->at;
 	}
 	if (r == -EBADMSG || r == -EFAULT)
 		drive_fault(queue);

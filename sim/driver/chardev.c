@@ -21,9 +21,9 @@ static int get_version(struct call *call)
 {
 	struct kfd_ioctl_get_version_args *a = (void *)call->data;
 
-	a->major_version = rule_broken(call->world, RULE_version_is_one_dot) ? 2 : 1;
+	a->major_version = rule_broken(call->sim, RULE_version_is_one_dot) ? 2 : 1;
 	a->minor_version =
-		call->world->config.kernel == KFDABI_LINUX_7_3 ? KFD_MINOR_7_3 : KFD_MINOR_6_12;
+		call->sim->config.kernel == KFDABI_LINUX_7_3 ? KFD_MINOR_7_3 : KFD_MINOR_6_12;
 	return 0;
 }
 
@@ -33,28 +33,28 @@ static int set_memory_policy(struct call *call)
 
 	if (a->default_policy > 1 || a->alternate_policy > 1)
 		return -EINVAL;
-	return node_index(call->world, a->gpu_id) < 0 ? -EINVAL : 0;
+	return node_index(call->sim, a->gpu_id) < 0 ? -EINVAL : 0;
 }
 
 static int set_scratch(struct call *call)
 {
 	const struct kfd_ioctl_set_scratch_backing_va_args *a = (void *)call->data;
 
-	return node_index(call->world, a->gpu_id) < 0 ? -EINVAL : 0;
+	return node_index(call->sim, a->gpu_id) < 0 ? -EINVAL : 0;
 }
 
 static int set_trap_handler(struct call *call)
 {
 	const struct kfd_ioctl_set_trap_handler_args *a = (void *)call->data;
 
-	return node_index(call->world, a->gpu_id) < 0 ? -EINVAL : 0;
+	return node_index(call->sim, a->gpu_id) < 0 ? -EINVAL : 0;
 }
 
 static int get_tile_config(struct call *call)
 {
 	struct kfd_ioctl_get_tile_config_args *a = (void *)call->data;
 
-	if (node_index(call->world, a->gpu_id) < 0)
+	if (node_index(call->sim, a->gpu_id) < 0)
 		return -EINVAL;
 	a->gb_addr_config = TILE_GB_ADDR_CONFIG;
 	a->num_banks = 4;
@@ -67,7 +67,7 @@ static int get_tile_config(struct call *call)
 /* The debugging ioctls from before KFD 1.13. */
 static int retired(struct call *call)
 {
-	return rule_broken(call->world, RULE_retired_ioctls_are_eperm) ? -ENOTTY : -EPERM;
+	return rule_broken(call->sim, RULE_retired_ioctls_are_eperm) ? -ENOTTY : -EPERM;
 }
 
 /* CRIU_OP: only refusals are simulated (no capability, or an operation that is not possible). What
@@ -77,15 +77,14 @@ static int criu(struct call *call)
 	const struct kfd_ioctl_criu_args *a = (void *)call->data;
 	const uint64_t needed = 1ull << CAP_SYS_ADMIN | 1ull << CAP_CHECKPOINT_RESTORE;
 
-	if (!caller_capable(call, needed) &&
-	    !rule_broken(call->world, RULE_criu_needs_a_capability))
+	if (!caller_capable(call, needed) && !rule_broken(call->sim, RULE_criu_needs_a_capability))
 		return -EACCES;
 	if (a->op > KFD_CRIU_OP_RESUME)
-		return rule_broken(call->world, RULE_criu_unknown_op_is_einval) ? -ENOTTY : -EINVAL;
+		return rule_broken(call->sim, RULE_criu_unknown_op_is_einval) ? -ENOTTY : -EINVAL;
 	if (a->op == KFD_CRIU_OP_UNPAUSE)
-		return rule_broken(call->world, RULE_criu_unpause_of_what_runs_is_einval) ? 0
-											  : -EINVAL;
-	report_unknown(call->world, KFDABI_TYPE, KFDABI_CRIU_OP);
+		return rule_broken(call->sim, RULE_criu_unpause_of_what_runs_is_einval) ? 0
+											: -EINVAL;
+	report_unknown(call->sim, KFDABI_TYPE, KFDABI_CRIU_OP);
 	return -EOPNOTSUPP;
 }
 
@@ -164,7 +163,7 @@ const char *ioctl_name(uint32_t nr)
 void ioctl_execute(struct call *call)
 {
 	const struct entry *entry = &entries[call->nr];
-	struct world *world = call->world;
+	struct sim *sim = call->sim;
 	const struct call *outer;
 	int r;
 
@@ -177,40 +176,40 @@ void ioctl_execute(struct call *call)
 	call->process->acting = NODE_ANY;
 	if (call->nr != KFDABI_WAIT_EVENTS)
 		svm_look(call->process);
-	outer = world->serving;
-	world->serving = call;
+	outer = sim->serving;
+	sim->serving = call;
 	r = entry->run(call);
 	if (r != CALL_PENDING)
 		call_answer(call, r);
-	world->serving = outer;
+	sim->serving = outer;
 }
 
-static bool has_number(const struct world *world, uint32_t nr)
+static bool has_number(const struct sim *sim, uint32_t nr)
 {
-	if (nr == KFDABI_CREATE_PROCESS && world->config.kernel != KFDABI_LINUX_7_3)
-		return rule_broken(world, RULE_create_process_is_enotty);
+	if (nr == KFDABI_CREATE_PROCESS && sim->config.kernel != KFDABI_LINUX_7_3)
+		return rule_broken(sim, RULE_create_process_is_enotty);
 	return nr < KFDABI_NR_END && entries[nr].name;
 }
 
 /* Refuses an ioctl that is not simulated, with the driver's errno if the driver does not have it
  * either. */
-static int refuse(struct world *world, uint32_t nr)
+static int refuse(struct sim *sim, uint32_t nr)
 {
-	report_unknown(world, KFDABI_TYPE, nr);
-	if (has_number(world, nr))
+	report_unknown(sim, KFDABI_TYPE, nr);
+	if (has_number(sim, nr))
 		return -EOPNOTSUPP;
-	return rule_broken(world, RULE_unknown_ioctl_is_enotty) ? -EINVAL : -ENOTTY;
+	return rule_broken(sim, RULE_unknown_ioctl_is_enotty) ? -EINVAL : -ENOTTY;
 }
 
 /* For --break: returns true for a size or direction that the driver accepts. */
-static bool broken_form(const struct world *world, uint32_t cmd, size_t own)
+static bool broken_form(const struct sim *sim, uint32_t cmd, size_t own)
 {
-	return (rule_broken(world, RULE_short_structure_is_zero_padded) && _IOC_SIZE(cmd) < own) ||
-	       (rule_broken(world, RULE_long_structure_is_cut) && _IOC_SIZE(cmd) > own) ||
-	       (rule_broken(world, RULE_direction_does_not_count) && _IOC_DIR(cmd) == _IOC_NONE);
+	return (rule_broken(sim, RULE_short_structure_is_zero_padded) && _IOC_SIZE(cmd) < own) ||
+	       (rule_broken(sim, RULE_long_structure_is_cut) && _IOC_SIZE(cmd) > own) ||
+	       (rule_broken(sim, RULE_direction_does_not_count) && _IOC_DIR(cmd) == _IOC_NONE);
 }
 
-static struct call *call_new(struct world *world, struct process *process,
+static struct call *call_new(struct sim *sim, struct process *process,
 			     const struct trapped *trapped, size_t own)
 {
 	uint32_t user_size = _IOC_SIZE(trapped->cmd);
@@ -218,7 +217,7 @@ static struct call *call_new(struct world *world, struct process *process,
 
 	if (!call)
 		return NULL;
-	call->world = world;
+	call->sim = sim;
 	call->id = trapped->id;
 	call->tid = trapped->tid;
 	call->fd = trapped->file.fd;
@@ -237,80 +236,80 @@ static int read_arguments(struct call *call, uint8_t flags)
 	int r = flags & IN ? call_read(call, call->user_arg, call->data, call->user_size) : 0;
 
 	call->copy_back = flags & OUT;
-	if (rule_broken(call->world, RULE_update_is_not_copied_back) &&
+	if (rule_broken(call->sim, RULE_update_is_not_copied_back) &&
 	    call->nr == KFDABI_UPDATE_QUEUE)
 		call->copy_back = true;
-	return r && rule_broken(call->world, RULE_bad_pointer_is_efault) ? -EINVAL : r;
+	return r && rule_broken(call->sim, RULE_bad_pointer_is_efault) ? -EINVAL : r;
 }
 
-void ioctl_drm(struct world *world, uint32_t node, const struct trapped *trapped)
+void ioctl_drm(struct sim *sim, uint32_t node, const struct trapped *trapped)
 {
-	struct call *call = call_new(world, NULL, trapped, 0);
+	struct call *call = call_new(sim, NULL, trapped, 0);
 	uint32_t cmd = trapped->cmd;
 	int r;
 
 	if (!call) {
-		notify_refuse(world, trapped->id, -ENOMEM);
+		notify_refuse(sim, trapped->id, -ENOMEM);
 		return;
 	}
 	call->node = node;
 	if (call_answered_before(call))
 		return;
-	world->serving = call;
+	sim->serving = call;
 	r = read_arguments(call, (cmd & IOC_IN ? IN : 0) | (cmd & IOC_OUT ? OUT : 0));
 	if (r)
 		call->copy_back = false;
 	call_answer(call, r ? r : drm_ioctl(call));
-	world->serving = NULL;
+	sim->serving = NULL;
 }
 
 /* Checks in the driver's order: number, owner of the fd, arguments. Returns 0 or a negative
  * errno. */
-static int check_front(struct world *world, struct process *process, const struct trapped *trapped)
+static int check_front(struct sim *sim, struct process *process, const struct trapped *trapped)
 {
-	bool owner = process_owns(process, &trapped->file) &&
-		     !(trapped->tid != process->pid &&
-		       rule_broken(world, RULE_threads_share_the_process));
+	bool owner =
+		process_owns(process, &trapped->file) &&
+		!(trapped->tid != process->pid && rule_broken(sim, RULE_threads_share_the_process));
 	uint32_t cmd = trapped->cmd, nr = _IOC_NR(cmd);
 
-	if (!owner && rule_broken(world, RULE_ebadf_comes_after_enotty))
+	if (!owner && rule_broken(sim, RULE_ebadf_comes_after_enotty))
 		return -EBADF;
-	if (!has_number(world, nr))
-		return refuse(world, nr);
+	if (!has_number(sim, nr))
+		return refuse(sim, nr);
 	if (!owner)
-		return rule_broken(world, RULE_ebadf_comes_before_efault) ? -EFAULT : -EBADF;
-	if (broken_form(world, cmd, entries[nr].size))
+		return rule_broken(sim, RULE_ebadf_comes_before_efault) ? -EFAULT : -EBADF;
+	if (broken_form(sim, cmd, entries[nr].size))
 		return -EINVAL;
-	return entries[nr].run ? 0 : refuse(world, nr);
+	return entries[nr].run ? 0 : refuse(sim, nr);
 }
 
-void ioctl_kfd(struct world *world, struct process *process, const struct trapped *trapped)
+void ioctl_kfd(struct sim *sim, struct process *process, const struct trapped *trapped)
 {
 	const struct entry *entry;
 	struct call *call;
 	int r;
 
 	process = context_of(process, &trapped->file);
-	r = check_front(world, process, trapped);
+	r = check_front(sim, process, trapped);
 	if (r) {
-		notify_refuse(world, trapped->id, r);
+		notify_refuse(sim, trapped->id, r);
 		return;
 	}
 	entry = &entries[_IOC_NR(trapped->cmd)];
-	call = call_new(world, process, trapped, entry->size);
+	call = call_new(sim, process, trapped, entry->size);
 	if (!call) {
-		notify_refuse(world, trapped->id, -ENOMEM);
+		notify_refuse(sim, trapped->id, -ENOMEM);
 		return;
 	}
-	world->ioctls[call->nr]++;
-	if (world->n_destroyers)
-		queues_forget_interrupted(world);
+	sim->ioctls[call->nr]++;
+	if (sim->n_destroyers)
+		queues_forget_interrupted(sim);
 	r = read_arguments(call, entry->flags);
 	if (r) {
 		call->copy_back = false;
-		world->serving = call;
+		sim->serving = call;
 		call_answer(call, r);
-		world->serving = NULL;
+		sim->serving = NULL;
 		return;
 	}
 	ioctl_execute(call);

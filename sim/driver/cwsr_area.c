@@ -33,7 +33,7 @@ static bool has_save_area(const struct queue *queue)
  * XCCs get the rest. */
 static uint64_t units_of(const struct queue *queue, uint32_t xcc)
 {
-	uint32_t xccs = queue->process->world->config.gpu.xccs;
+	uint32_t xccs = queue->process->sim->config.gpu.xccs;
 
 	return queue->saved_units / xccs + (xcc < queue->saved_units % xccs);
 }
@@ -42,7 +42,7 @@ static uint64_t units_of(const struct queue *queue, uint32_t xcc)
 static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used,
 		     uint32_t *wave_used)
 {
-	const struct world_config *config = &queue->process->world->config;
+	const struct sim_config *config = &queue->process->sim->config;
 	uint64_t units = units_of(queue, xcc), stack = units * STACK_BYTES_A_WAVE,
 		 waves = units * config->gpu.save_bytes_unit, stack_room, wave_room;
 
@@ -90,20 +90,20 @@ static int write_stack(const struct target *to, uint64_t at, uint32_t bytes)
 
 static int write_xcc(const struct queue *queue, const struct target *to, uint32_t xcc)
 {
-	const struct world *world = queue->process->world;
+	const struct sim *sim = queue->process->sim;
 	uint64_t at = (uint64_t)xcc * queue->save_bytes;
-	uint32_t end = world->config.chip.ctl_stack_bytes;
+	uint32_t end = sim->config.chip.ctl_stack_bytes;
 	struct header header = {.wave_offset = end};
 	char longer[40] = {0};
 
 	sizes_of(queue, xcc, &header.stack_bytes, &header.wave_bytes);
 	header.stack_offset = end - header.stack_bytes;
 	header.wave_offset = end + header.wave_bytes;
-	if (rule_broken(world, RULE_save_area_header_has_16_bytes)) {
+	if (rule_broken(sim, RULE_save_area_header_has_16_bytes)) {
 		memcpy(longer, &header, sizeof header);
 		(void)put(to, at, longer, sizeof longer);
 	}
-	if (rule_broken(world, RULE_save_area_header_tells_the_live_state))
+	if (rule_broken(sim, RULE_save_area_header_tells_the_live_state))
 		header.stack_bytes = header.wave_bytes = 0;
 	if (put(to, at, &header, sizeof header))
 		return -EFAULT;
@@ -114,11 +114,11 @@ int savearea_copy(const struct queue *queue, const struct call *call, uint64_t a
 		  uint32_t *ctl_used, uint32_t *wave_used)
 {
 	const struct target to = {.call = call, .at = at};
-	const struct world *world = queue->process->world;
-	uint32_t xccs = world->config.gpu.xccs;
+	const struct sim *sim = queue->process->sim;
+	uint32_t xccs = sim->config.gpu.xccs;
 	int r = 0;
 
-	if (rule_broken(world, RULE_wave_state_is_copied))
+	if (rule_broken(sim, RULE_wave_state_is_copied))
 		xccs = 0;
 	for (uint32_t xcc = 0; xcc < xccs && !r; xcc++)
 		r = write_xcc(queue, &to, xcc);
@@ -128,22 +128,22 @@ int savearea_copy(const struct queue *queue, const struct call *call, uint64_t a
 
 void savearea_write(struct process *process)
 {
-	const struct world *world = process->world;
+	const struct sim *sim = process->sim;
 	uint32_t xccs =
-		rule_broken(world, RULE_save_area_header_is_per_xcc) ? 1 : world->config.gpu.xccs;
+		rule_broken(sim, RULE_save_area_header_is_per_xcc) ? 1 : sim->config.gpu.xccs;
 	struct queue *queue;
 	struct target to;
 	bool first = true;
 
 	if (process->dead || !process_mm_alive(process) ||
-	    rule_broken(world, RULE_save_area_header_after_suspend) ||
-	    (process->saved_before && rule_broken(world, RULE_save_area_header_at_each_suspend)))
+	    rule_broken(sim, RULE_save_area_header_after_suspend) ||
+	    (process->saved_before && rule_broken(sim, RULE_save_area_header_at_each_suspend)))
 		return;
 	process->saved_before = true;
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
 		if (!has_save_area(queue) ||
-		    (!first && rule_broken(world, RULE_save_area_header_of_every_queue)))
+		    (!first && rule_broken(sim, RULE_save_area_header_of_every_queue)))
 			continue;
 		first = false;
 		to = (struct target){.process = process, .at = queue->save_address};

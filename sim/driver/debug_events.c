@@ -17,14 +17,14 @@
 
 /* The kernel can only write to files that support it from inside: not to an eventfd, to /dev/null,
  * or to a file that is open for reading only. */
-static bool writable_from_kernel(const struct world *world, int fd)
+static bool writable_from_kernel(const struct sim *sim, int fd)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		return false;
 	return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode) ||
-	       rule_broken(world, RULE_dbg_fd_eventfd_hears_nothing);
+	       rule_broken(sim, RULE_dbg_fd_eventfd_hears_nothing);
 }
 
 /* Writes one '.' to the debugger's dbg_fd. The driver blocks on a full pipe; kfdsim does not,
@@ -35,9 +35,9 @@ static void tell_debugger(const struct process *process)
 	ssize_t n;
 
 	if (process->event_fd < 0 || poll_now(process->event_fd, POLLOUT) != POLLOUT ||
-	    !writable_from_kernel(process->world, process->event_fd))
+	    !writable_from_kernel(process->sim, process->event_fd))
 		return;
-	process->world->woken++;
+	process->sim->woken++;
 	n = pwrite(process->event_fd, dots, 1, 0);
 	if (n < 0 && errno == ESPIPE)
 		n = write(process->event_fd, dots, 1);
@@ -51,9 +51,9 @@ static bool told(const struct process *process, uint64_t mask)
 {
 	bool subscribed = mask & process->exceptions_enabled;
 
-	if (subscribed || rule_broken(process->world, RULE_dbg_fd_not_subscribed_no_dot))
+	if (subscribed || rule_broken(process->sim, RULE_dbg_fd_not_subscribed_no_dot))
 		tell_debugger(process);
-	if (subscribed && rule_broken(process->world, RULE_dbg_fd_one_dot_an_event))
+	if (subscribed && rule_broken(process->sim, RULE_dbg_fd_one_dot_an_event))
 		tell_debugger(process);
 	return subscribed;
 }
@@ -71,7 +71,7 @@ bool debug_raise(struct process *process, struct queue *queue, uint64_t mask)
 
 bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask)
 {
-	if (!process->session && !rule_broken(process->world, RULE_exceptions_need_a_session))
+	if (!process->session && !rule_broken(process->sim, RULE_exceptions_need_a_session))
 		return false;
 	process->device_exceptions[node] |= mask;
 	return told(process, mask);
@@ -79,37 +79,37 @@ bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask)
 
 void debug_queue_deleted(struct process *process, uint32_t node)
 {
-	if (!rule_broken(process->world, RULE_queue_delete_raised))
+	if (!rule_broken(process->sim, RULE_queue_delete_raised))
 		debug_raise_device(process, node, kfdabi_ec_mask(KFDABI_EC_DEVICE_QUEUE_DELETE));
 }
 
 bool debug_memory_violation(struct process *process, uint32_t node, uint64_t va)
 {
-	const struct world *world = process->world;
+	const struct sim *sim = process->sim;
 
 	process->violation[node] = va;
 	return debug_raise_device(process, node, MEMORY_MASK) &&
-	       !rule_broken(world, RULE_memory_violation_goes_to_debugger) &&
-	       !rule_broken(world, RULE_memory_violation_evicts_nothing);
+	       !rule_broken(sim, RULE_memory_violation_goes_to_debugger) &&
+	       !rule_broken(sim, RULE_memory_violation_evicts_nothing);
 }
 
 int debug_send_event(struct call *call, struct process *target)
 {
 	const struct kfdabi_dbg_trap *a = (void *)call->data;
 	uint64_t mask = a->u.send_runtime_event.exception_mask;
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 	struct queue *queue;
 
 	if (mask & MEMORY_MASK) {
 		uint32_t gpu_id = a->u.send_runtime_event.gpu_id;
-		int node = node_index(world, gpu_id);
+		int node = node_index(sim, gpu_id);
 
 		if (node < 0)
-			return rule_broken(world, RULE_send_event_unknown_gpu_is_enodev) ? 0
-											 : -ENODEV;
-		if (rule_broken(world, RULE_memory_violation_passed_on_evicts))
+			return rule_broken(sim, RULE_send_event_unknown_gpu_is_enodev) ? 0
+										       : -ENODEV;
+		if (rule_broken(sim, RULE_memory_violation_passed_on_evicts))
 			event_memory_fault(target, gpu_id, target->violation[node]);
-		else if (!rule_broken(world, RULE_memory_violation_can_be_passed_on))
+		else if (!rule_broken(sim, RULE_memory_violation_can_be_passed_on))
 			fault_passed_on(target, (uint32_t)node);
 		mask &= ~MEMORY_MASK;
 	}
@@ -121,7 +121,7 @@ int debug_send_event(struct call *call, struct process *target)
 	queue = queue_by_id(target, a->u.send_runtime_event.queue_id);
 	if (queue)
 		queue_tell_runtime(queue, mask);
-	else if (rule_broken(world, RULE_send_event_unknown_queue_is_0))
+	else if (rule_broken(sim, RULE_send_event_unknown_queue_is_0))
 		return -EINVAL;
 	return 0;
 }
@@ -135,7 +135,7 @@ static uint64_t pending(const struct process *target)
 
 	TAILQ_FOREACH(queue, &target->queues, link)
 	mask |= queue->exceptions;
-	for (uint32_t i = 0; i < target->world->nodes_n; i++)
+	for (uint32_t i = 0; i < target->sim->nodes_n; i++)
 		mask |= target->device_exceptions[i];
 	return mask;
 }
@@ -144,7 +144,7 @@ static uint64_t pending(const struct process *target)
 void debug_subscribe(struct process *target, uint64_t mask)
 {
 	target->exceptions_enabled = mask;
-	if (rule_broken(target->world, RULE_dbg_fd_pending_at_enable_no_dot) &&
+	if (rule_broken(target->sim, RULE_dbg_fd_pending_at_enable_no_dot) &&
 	    pending(target) & mask)
 		tell_debugger(target);
 }
@@ -155,7 +155,7 @@ int debug_set_exceptions(struct call *call, struct process *target)
 
 	target->exceptions_enabled = a->u.set_exceptions_enabled.exception_mask;
 	if (pending(target) & target->exceptions_enabled &&
-	    !rule_broken(call->world, RULE_set_exceptions_writes_pending))
+	    !rule_broken(call->sim, RULE_set_exceptions_writes_pending))
 		tell_debugger(target);
 	return 0;
 }
@@ -164,19 +164,18 @@ int debug_set_exceptions(struct call *call, struct process *target)
  * sets the ids of its GPU and queue. NULL: none. */
 static uint64_t *find_event(struct process *target, uint32_t *gpu_id, uint32_t *queue_id)
 {
-	const struct world *world = target->world;
+	const struct sim *sim = target->sim;
 	uint64_t enabled = target->exceptions_enabled;
 	struct queue *queue, *found = NULL;
 
-	if (target->exceptions & enabled &&
-	    rule_broken(world, RULE_query_event_queues_then_process))
+	if (target->exceptions & enabled && rule_broken(sim, RULE_query_event_queues_then_process))
 		return &target->exceptions;
 	TAILQ_FOREACH(queue, &target->queues, link)
 	{
 		if (!(queue->exceptions & enabled))
 			continue;
 		found = queue;
-		if (!rule_broken(world, RULE_query_event_newest_queue_first))
+		if (!rule_broken(sim, RULE_query_event_newest_queue_first))
 			break;
 	}
 	if (found) {
@@ -184,10 +183,10 @@ static uint64_t *find_event(struct process *target, uint32_t *gpu_id, uint32_t *
 		*gpu_id = found->record->gpu_id;
 		return &found->exceptions;
 	}
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		if (!(target->device_exceptions[i] & enabled))
 			continue;
-		*gpu_id = world->nodes[i].gpu_id;
+		*gpu_id = sim->nodes[i].gpu_id;
 		return &target->device_exceptions[i];
 	}
 	return target->exceptions & enabled ? &target->exceptions : NULL;
@@ -197,17 +196,17 @@ int debug_query_event(struct call *call, struct process *target)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;
 	uint64_t clear = a->u.query_event.exception_mask, *status;
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 
 	a->u.query_event.gpu_id = a->u.query_event.queue_id = 0;
 	a->u.query_event.exception_mask = 0;
 	status = find_event(target, &a->u.query_event.gpu_id, &a->u.query_event.queue_id);
 	if (!status)
-		return rule_broken(world, RULE_query_event_none_is_eagain) ? 0 : -EAGAIN;
+		return rule_broken(sim, RULE_query_event_none_is_eagain) ? 0 : -EAGAIN;
 	a->u.query_event.exception_mask = *status;
-	if (rule_broken(world, RULE_query_event_gives_whole_status))
+	if (rule_broken(sim, RULE_query_event_gives_whole_status))
 		a->u.query_event.exception_mask &= target->exceptions_enabled;
-	if (rule_broken(world, RULE_query_event_clears_given_bits))
+	if (rule_broken(sim, RULE_query_event_clears_given_bits))
 		clear = UINT64_MAX;
 	*status &= ~clear;
 	bounce_collected(target);
@@ -225,7 +224,7 @@ static uint64_t *find_source(struct process *target, uint64_t mask, uint32_t sou
 		return queue ? &queue->exceptions : NULL;
 	}
 	if (mask & KFDABI_EC_DEVICE_MASK) {
-		node = node_index(target->world, source);
+		node = node_index(target->sim, source);
 		return node < 0 ? NULL : &target->device_exceptions[node];
 	}
 	return mask & KFDABI_EC_PROCESS_MASK ? &target->exceptions : NULL;
@@ -241,26 +240,25 @@ int debug_query_info(struct call *call, struct process *target)
 		.runtime_state = target->runtime_state,
 		.ttmp_setup = target->ttmp_setup,
 	};
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 
-	if (!a->u.query_info.info_ptr && !rule_broken(world, RULE_query_info_null_is_einval))
+	if (!a->u.query_info.info_ptr && !rule_broken(sim, RULE_query_info_null_is_einval))
 		return -EINVAL;
 	status = find_source(target, mask, a->u.query_info.source_id);
 	if (!status)
-		return rule_broken(world, RULE_query_info_bad_source_is_einval) ? -ENODATA
-										: -EINVAL;
+		return rule_broken(sim, RULE_query_info_bad_source_is_einval) ? -ENODATA : -EINVAL;
 	if (!(*status & mask))
-		return rule_broken(world, RULE_query_info_not_raised_is_enodata) ? 0 : -ENODATA;
+		return rule_broken(sim, RULE_query_info_not_raised_is_enodata) ? 0 : -ENODATA;
 	if (mask == RUNTIME_MASK && call_write(call, a->u.query_info.info_ptr, &info,
 					       room < sizeof info ? room : sizeof info))
 		return -EFAULT;
 	/* The driver keeps the data of a memory violation, but never sets its size: 0 bytes. */
 	a->u.query_info.info_size =
-		mask == RUNTIME_MASK && !rule_broken(world, RULE_query_info_runtime) ? sizeof info
-										     : 0;
-	if (mask == MEMORY_MASK && rule_broken(world, RULE_query_info_memory_violation_is_empty))
+		mask == RUNTIME_MASK && !rule_broken(sim, RULE_query_info_runtime) ? sizeof info
+										   : 0;
+	if (mask == MEMORY_MASK && rule_broken(sim, RULE_query_info_memory_violation_is_empty))
 		a->u.query_info.info_size = sizeof(struct kfd_hsa_memory_exception_data);
-	if (a->u.query_info.clear_exception || rule_broken(world, RULE_query_info_clears_on_demand))
+	if (a->u.query_info.clear_exception || rule_broken(sim, RULE_query_info_clears_on_demand))
 		*status &= ~mask;
 	return 0;
 }

@@ -24,14 +24,13 @@ static struct kfdabi_queue_snapshot queue_entry(const struct queue *queue)
 }
 
 /* For --break of the rules about snapshot entries. */
-static void break_entry(const struct world *world, struct kfdabi_queue_snapshot *entry,
-			uint64_t mask)
+static void break_entry(const struct sim *sim, struct kfdabi_queue_snapshot *entry, uint64_t mask)
 {
-	if (rule_broken(world, RULE_queue_snapshot_fields))
+	if (rule_broken(sim, RULE_queue_snapshot_fields))
 		entry->read_pointer_address = entry->write_pointer_address;
-	if (rule_broken(world, RULE_queue_snapshot_status_is_from_before_clearing))
+	if (rule_broken(sim, RULE_queue_snapshot_status_is_from_before_clearing))
 		entry->exception_status &= ~mask;
-	if (rule_broken(world, RULE_queue_snapshot_shows_updates) && !entry->ring_base_address)
+	if (rule_broken(sim, RULE_queue_snapshot_shows_updates) && !entry->ring_base_address)
 		entry->ring_base_address = entry->read_pointer_address;
 }
 
@@ -40,7 +39,7 @@ static void break_entry(const struct world *world, struct kfdabi_queue_snapshot 
 static int tell_queue(struct call *call, struct queue *queue, uint32_t i, uint32_t stride)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 	struct kfdabi_queue_snapshot entry = queue_entry(queue);
 	uint64_t mask = a->u.queue_snapshot.exception_mask,
 		 at = a->u.queue_snapshot.snapshot_buf_ptr;
@@ -48,15 +47,15 @@ static int tell_queue(struct call *call, struct queue *queue, uint32_t i, uint32
 	char tail[16] = {0};
 	int r;
 
-	break_entry(world, &entry, mask);
-	if (rule_broken(world, RULE_queue_snapshot_narrow_stride_cuts_entries))
+	break_entry(sim, &entry, mask);
+	if (rule_broken(sim, RULE_queue_snapshot_narrow_stride_cuts_entries))
 		bytes = sizeof entry;
-	if (rule_broken(world, RULE_queue_snapshot_wide_stride_leaves_tail) &&
+	if (rule_broken(sim, RULE_queue_snapshot_wide_stride_leaves_tail) &&
 	    stride >= sizeof entry + sizeof tail)
 		(void)call_write(call, at + (uint64_t)i * stride + sizeof entry, tail, sizeof tail);
 	r = call_write(call, at + (uint64_t)i * stride, &entry, bytes);
-	if (!rule_broken(world, RULE_queue_snapshot_read_then_clear) &&
-	    !(r && rule_broken(world, RULE_queue_snapshot_failed_entry_is_cleared)))
+	if (!rule_broken(sim, RULE_queue_snapshot_read_then_clear) &&
+	    !(r && rule_broken(sim, RULE_queue_snapshot_failed_entry_is_cleared)))
 		queue->exceptions &= ~mask;
 	return r ? -EFAULT : 0;
 }
@@ -75,15 +74,15 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;
 	uint32_t room = a->u.queue_snapshot.num_queues, stride = a->u.queue_snapshot.entry_size;
-	const struct world *world = call->world;
-	bool oldest = rule_broken(world, RULE_queue_snapshot_newest_first);
+	const struct sim *sim = call->sim;
+	bool oldest = rule_broken(sim, RULE_queue_snapshot_newest_first);
 	struct queue *queue;
 	uint32_t n = 0;
 
 	a->u.queue_snapshot.num_queues = 0;
 	if (!stride)
-		return rule_broken(world, RULE_queue_snapshot_entry_size_0_is_einval) ? 0 : -EINVAL;
-	if (room > QUEUE_IDS_MAX && rule_broken(world, RULE_queue_snapshot_huge_capacity))
+		return rule_broken(sim, RULE_queue_snapshot_entry_size_0_is_einval) ? 0 : -EINVAL;
+	if (room > QUEUE_IDS_MAX && rule_broken(sim, RULE_queue_snapshot_huge_capacity))
 		return -ENOMEM;
 	if (stride > sizeof(struct kfdabi_queue_snapshot))
 		a->u.queue_snapshot.entry_size = sizeof(struct kfdabi_queue_snapshot);
@@ -91,18 +90,17 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 		if (n < room && tell_queue(call, queue, n, stride)) {
 			a->u.queue_snapshot.num_queues = n;
 			bounce_collected(target);
-			return rule_broken(world, RULE_queue_snapshot_bad_buffer_is_efault)
-				       ? -EINVAL
-				       : -EFAULT;
+			return rule_broken(sim, RULE_queue_snapshot_bad_buffer_is_efault) ? -EINVAL
+											  : -EFAULT;
 		}
 		n++;
-		if (n > room && rule_broken(world, RULE_queue_snapshot_clears_only_copied_entries))
+		if (n > room && rule_broken(sim, RULE_queue_snapshot_clears_only_copied_entries))
 			queue->exceptions &= ~a->u.queue_snapshot.exception_mask;
 	}
-	if (rule_broken(world, RULE_queue_snapshot_forgets_the_destroyed) && room > n)
+	if (rule_broken(sim, RULE_queue_snapshot_forgets_the_destroyed) && room > n)
 		n++;
-	if ((rule_broken(world, RULE_queue_snapshot_count_probe) && !room) ||
-	    (rule_broken(world, RULE_queue_snapshot_tells_the_true_total) && n > room))
+	if ((rule_broken(sim, RULE_queue_snapshot_count_probe) && !room) ||
+	    (rule_broken(sim, RULE_queue_snapshot_tells_the_true_total) && n > room))
 		n = room;
 	a->u.queue_snapshot.num_queues = n;
 	bounce_collected(target);
@@ -111,12 +109,12 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 
 static struct kfdabi_device_snapshot device_entry(const struct process *target, uint32_t i)
 {
-	const struct world *world = target->world;
-	const struct world_config *config = &world->config;
-	const struct world_chip *chip = &config->chip;
+	const struct sim *sim = target->sim;
+	const struct sim_config *config = &sim->config;
+	const struct sim_chip *chip = &config->chip;
 	struct kfd_process_device_apertures apertures;
 	struct kfdabi_device_snapshot entry = {
-		.gpu_id = world->nodes[i].gpu_id,
+		.gpu_id = sim->nodes[i].gpu_id,
 		.location_id = config->locations[i],
 		.vendor_id = PCI_VENDOR_AMD,
 		.device_id = chip->device_id,
@@ -141,11 +139,11 @@ static struct kfdabi_device_snapshot device_entry(const struct process *target, 
 	entry.scratch_limit = apertures.scratch_limit;
 	entry.gpuvm_base = apertures.gpuvm_base;
 	entry.gpuvm_limit = apertures.gpuvm_limit;
-	if (rule_broken(world, RULE_device_snapshot_array_count_is_per_xcc))
+	if (rule_broken(sim, RULE_device_snapshot_array_count_is_per_xcc))
 		entry.array_count = chip->array_count;
-	if (rule_broken(world, RULE_device_snapshot_tells_the_topology))
+	if (rule_broken(sim, RULE_device_snapshot_tells_the_topology))
 		entry.simd_count /= 2;
-	if (rule_broken(world, RULE_device_snapshot_tells_the_apertures))
+	if (rule_broken(sim, RULE_device_snapshot_tells_the_apertures))
 		entry.lds_base = 0;
 	return entry;
 }
@@ -153,31 +151,31 @@ static struct kfdabi_device_snapshot device_entry(const struct process *target, 
 int debug_device_snapshot(struct call *call, struct process *target)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 	uint32_t room = a->u.device_snapshot.num_devices, stride = a->u.device_snapshot.entry_size;
 	uint32_t bytes = sizeof(struct kfdabi_device_snapshot), step = stride;
 	uint64_t at = a->u.device_snapshot.snapshot_buf_ptr;
 
-	if (!at && !rule_broken(world, RULE_device_snapshot_null_is_einval))
+	if (!at && !rule_broken(sim, RULE_device_snapshot_null_is_einval))
 		return -EINVAL;
-	if (!stride && rule_broken(world, RULE_device_snapshot_entry_size_0_counts))
+	if (!stride && rule_broken(sim, RULE_device_snapshot_entry_size_0_counts))
 		return -EINVAL;
-	if ((world->config.kernel < KFDABI_LINUX_7_3) !=
-	    (rule_broken(world, RULE_device_snapshot_entry_is_120_bytes) ||
-	     rule_broken(world, RULE_device_snapshot_entry_is_128_bytes)))
+	if ((sim->config.kernel < KFDABI_LINUX_7_3) !=
+	    (rule_broken(sim, RULE_device_snapshot_entry_is_120_bytes) ||
+	     rule_broken(sim, RULE_device_snapshot_entry_is_128_bytes)))
 		bytes = KFDABI_DEVICE_SNAPSHOT_BYTES_1_17;
 	if (bytes > stride)
 		bytes = stride;
-	if (rule_broken(world, RULE_device_snapshot_stride))
+	if (rule_broken(sim, RULE_device_snapshot_stride))
 		step = bytes;
 	a->u.device_snapshot.entry_size = bytes;
 	a->u.device_snapshot.num_devices =
-		rule_broken(world, RULE_device_snapshot_count_probe) ? room : world->nodes_n;
-	for (uint32_t i = 0; i < room && i < world->nodes_n; i++) {
+		rule_broken(sim, RULE_device_snapshot_count_probe) ? room : sim->nodes_n;
+	for (uint32_t i = 0; i < room && i < sim->nodes_n; i++) {
 		struct kfdabi_device_snapshot entry = device_entry(target, i);
 
 		if (call_write(call, at + (uint64_t)i * step, &entry, bytes))
-			return rule_broken(world, RULE_device_snapshot_bad_buffer_is_efault)
+			return rule_broken(sim, RULE_device_snapshot_bad_buffer_is_efault)
 				       ? -EINVAL
 				       : -EFAULT;
 	}

@@ -23,9 +23,9 @@ void debug_resume_queue(struct queue *queue)
 
 /* Bit 31 of the caller's entry does not prevent a match, because the driver sets it in all entries
  * before it compares them. Bit 30 does. */
-static bool matches(const struct world *world, uint32_t entry, uint32_t id)
+static bool matches(const struct sim *sim, uint32_t entry, uint32_t id)
 {
-	if (rule_broken(world, RULE_input_bit_30_never_matches))
+	if (rule_broken(sim, RULE_input_bit_30_never_matches))
 		entry &= ~KFDABI_QUEUE_ERROR;
 	return (entry & ~KFDABI_QUEUE_INVALID) == id;
 }
@@ -33,7 +33,7 @@ static bool matches(const struct world *world, uint32_t entry, uint32_t id)
 static uint32_t find_id(const struct bounce *bounce, const struct queue *queue)
 {
 	for (uint32_t i = 0; i < bounce->n_ids; i++)
-		if (matches(bounce->world, bounce->ids[i], queue->id))
+		if (matches(bounce->sim, bounce->ids[i], queue->id))
 			return i;
 	return NOT_FOUND;
 }
@@ -42,16 +42,16 @@ static uint32_t find_id(const struct bounce *bounce, const struct queue *queue)
  * those. Only on nodes where at least one queue could be suspended. */
 static void clear_exceptions(struct bounce *bounce)
 {
-	const struct world *world = bounce->world;
+	const struct sim *sim = bounce->sim;
 	uint64_t mask = bounce->clear_mask, nodes = bounce->nodes & ~bounce->failed;
 	struct queue *queue;
 
-	if (rule_broken(world, RULE_suspend_mask_clears_only_what_it_names) && mask)
+	if (rule_broken(sim, RULE_suspend_mask_clears_only_what_it_names) && mask)
 		mask = UINT64_MAX;
-	if (rule_broken(world, RULE_suspend_mask_needs_a_success))
+	if (rule_broken(sim, RULE_suspend_mask_needs_a_success))
 		nodes = UINT64_MAX;
-	if (world->config.switches.suspend_mask_keeps_new ||
-	    rule_broken(world, RULE_suspend_mask_clears_new_of_the_node))
+	if (sim->config.switches.suspend_mask_keeps_new ||
+	    rule_broken(sim, RULE_suspend_mask_clears_new_of_the_node))
 		mask &= ~NEW_MASK;
 	TAILQ_FOREACH(queue, &bounce->process->queues, link)
 	if (nodes >> queue->node & 1 && find_id(bounce, queue) != NOT_FOUND)
@@ -79,7 +79,7 @@ static void answer_wrongly(struct bounce *bounce)
 	struct kfdabi_dbg_trap *a = (void *)bounce->call->data;
 	uint32_t *ids = bounce->ids, n = bounce->n_ids;
 
-	switch (bounce->world->config.broken) {
+	switch (bounce->sim->config.broken) {
 	case RULE_unknown_ids_flagged_count_0_suspend:
 	case RULE_unknown_ids_flagged_count_0_resume:
 		bounce->result = (int)n;
@@ -112,9 +112,9 @@ static void answer_wrongly(struct bounce *bounce)
  * back. */
 static void array_done(struct bounce *bounce)
 {
-	struct world *world = bounce->world;
+	struct sim *sim = bounce->sim;
 
-	for (uint32_t i = 0; i < world->nodes_n; i++)
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
 		if (!(bounce->failed >> i & 1))
 			bounce->result += bounce->counted[i];
 	if (bounce->ids && !bounce->resume)
@@ -122,7 +122,7 @@ static void array_done(struct bounce *bounce)
 	if (bounce->ids)
 		tell_errors(bounce);
 	if (!bounce->resume &&
-	    (bounce->result > 0 || rule_broken(world, RULE_save_area_header_needs_a_success)))
+	    (bounce->result > 0 || rule_broken(sim, RULE_save_area_header_needs_a_success)))
 		savearea_write(bounce->process);
 	answer_wrongly(bounce);
 	if (bounce->ids) /* the driver only logs a failed copy */
@@ -137,11 +137,11 @@ static void array_done(struct bounce *bounce)
  * that are found lose the mark. Returns 0 or a negative errno; the caller frees the array. */
 static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, uint32_t n)
 {
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 
 	if (n > KFDABI_QUEUE_ARRAY_MAX &&
-	    !rule_broken(world, bounce->resume ? RULE_resume_over_1024_is_einval
-					       : RULE_suspend_over_1024_is_einval))
+	    !rule_broken(sim, bounce->resume ? RULE_resume_over_1024_is_einval
+					     : RULE_suspend_over_1024_is_einval))
 		return -EINVAL;
 	bounce->ids = calloc(n + 1, sizeof *bounce->ids);
 	if (!bounce->ids)
@@ -149,12 +149,12 @@ static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, 
 	bounce->n_ids = n;
 	bounce->ids_address = address;
 	if (call_read(call, address, bounce->ids, n * sizeof *bounce->ids))
-		return rule_broken(world, bounce->resume ? RULE_resume_bad_pointer_is_efault
-							 : RULE_suspend_bad_pointer_is_efault)
+		return rule_broken(sim, bounce->resume ? RULE_resume_bad_pointer_is_efault
+						       : RULE_suspend_bad_pointer_is_efault)
 			       ? -EINVAL
 			       : -EFAULT;
 	for (uint32_t i = 0; i < n; i++) {
-		if (rule_broken(world, RULE_input_bit_31_matches) &&
+		if (rule_broken(sim, RULE_input_bit_31_matches) &&
 		    bounce->ids[i] & KFDABI_QUEUE_INVALID)
 			bounce->ids[i] |= KFDABI_QUEUE_ERROR;
 		bounce->ids[i] |= KFDABI_QUEUE_INVALID;
@@ -166,26 +166,26 @@ static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, 
  * already. */
 static bool suspend_one(struct queue *queue)
 {
-	const struct world *world = queue->process->world;
+	const struct sim *sim = queue->process->sim;
 
 	if (queue->suspended)
-		return !rule_broken(world, RULE_suspend_counts_the_already_suspended);
-	if (queue->exceptions & NEW_MASK && !rule_broken(world, RULE_suspend_skips_new_queues))
+		return !rule_broken(sim, RULE_suspend_counts_the_already_suspended);
+	if (queue->exceptions & NEW_MASK && !rule_broken(sim, RULE_suspend_skips_new_queues))
 		return false;
 	if (queue->being_destroyed)
 		return false;
 	if (queue->type == KFD_IOC_QUEUE_TYPE_SDMA &&
-	    rule_broken(world, RULE_suspend_reaches_sdma_queues))
+	    rule_broken(sim, RULE_suspend_reaches_sdma_queues))
 		return false;
-	if (!queue_active(queue) && rule_broken(world, RULE_suspend_flags_an_inactive_queue))
+	if (!queue_active(queue) && rule_broken(sim, RULE_suspend_flags_an_inactive_queue))
 		return false;
 	if (queue->process->evictions[queue->node] &&
-	    rule_broken(world, RULE_suspend_counts_the_evicted))
+	    rule_broken(sim, RULE_suspend_counts_the_evicted))
 		return false;
 	queue->suspended = true;
 	queue->stalled = false;
 	queue->record->suspends++;
-	if (rule_broken(world, RULE_work_goes_on_where_it_stopped))
+	if (rule_broken(sim, RULE_work_goes_on_where_it_stopped))
 		queue->stopped = true; /* all its work is lost */
 	return true;
 }
@@ -194,31 +194,31 @@ static bool suspend_one(struct queue *queue)
  * suspended. */
 static bool resume_one(struct queue *queue)
 {
-	const struct world *world = queue->process->world;
+	const struct sim *sim = queue->process->sim;
 
-	if (rule_broken(world, RULE_resume_leaves_the_evicted_off))
+	if (rule_broken(sim, RULE_resume_leaves_the_evicted_off))
 		queue->process->evictions[queue->node] = 0;
 	if (queue->suspended) {
 		debug_resume_queue(queue);
 		return true;
 	}
 	/* Seen on one GPU: such a queue counts as a success, but stops. */
-	if (world->config.switches.unmatched_resume_unmaps ||
-	    rule_broken(world, RULE_unmatched_resume_changes_nothing))
+	if (sim->config.switches.unmatched_resume_unmaps ||
+	    rule_broken(sim, RULE_unmatched_resume_changes_nothing))
 		queue->stalled = true;
-	return !rule_broken(world, RULE_resume_counts_the_never_suspended);
+	return !rule_broken(sim, RULE_resume_counts_the_never_suspended);
 }
 
 /* Returns true if the call names the queue. Sets *@at to the queue's entry, if there is an
  * array. */
 static bool named(const struct bounce *bounce, const struct queue *queue, uint32_t *at)
 {
-	const struct world *world = bounce->world;
+	const struct sim *sim = bounce->sim;
 
 	*at = bounce->ids ? find_id(bounce, queue) : NOT_FOUND;
 	if (!bounce->ids ||
-	    (!bounce->n_ids && rule_broken(world, RULE_resume_empty_array_resumes_none)) ||
-	    (bounce->n_ids && rule_broken(world, RULE_only_named_queue_changes)))
+	    (!bounce->n_ids && rule_broken(sim, RULE_resume_empty_array_resumes_none)) ||
+	    (bounce->n_ids && rule_broken(sim, RULE_only_named_queue_changes)))
 		return bounce->resume || bounce->n_ids;
 	return *at != NOT_FOUND;
 }
@@ -243,19 +243,19 @@ static void mark(struct bounce *bounce)
 
 static int array(struct call *call, struct bounce *bounce, uint64_t address, uint32_t n)
 {
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 	int r = 0;
 
 	if (address)
 		r = read_ids(call, bounce, address, n);
 	else if (!bounce->resume && n)
-		r = rule_broken(world, RULE_suspend_null_array_is_einval) ? -EFAULT : -EINVAL;
-	else if (!bounce->resume && rule_broken(world, RULE_suspend_null_empty_array_is_0))
+		r = rule_broken(sim, RULE_suspend_null_array_is_einval) ? -EFAULT : -EINVAL;
+	else if (!bounce->resume && rule_broken(sim, RULE_suspend_null_empty_array_is_0))
 		r = -EINVAL;
-	else if (n && rule_broken(world, RULE_resume_null_array_ignores_the_number))
+	else if (n && rule_broken(sim, RULE_resume_null_array_ignores_the_number))
 		r = -EFAULT;
 	if (r) {
-		if (rule_broken(world, RULE_failed_suspend_leaves_memory))
+		if (rule_broken(sim, RULE_failed_suspend_leaves_memory))
 			(void)call_write(call, address, &n, sizeof n);
 		free(bounce->ids);
 		free(bounce);
@@ -268,11 +268,11 @@ static int array(struct call *call, struct bounce *bounce, uint64_t address, uin
 
 /* The register field has 8 bits. For a period of 0 the driver writes 1. Linux 7.3 checks whether
  * the firmware accepts a 0, but then does not write the field at all, so that the default stays. */
-uint32_t debug_grace(const struct world *world, uint32_t asked)
+uint32_t debug_grace(const struct sim *sim, uint32_t asked)
 {
-	const struct world_chip *chip = &world->config.chip;
+	const struct sim_chip *chip = &sim->config.chip;
 	uint32_t safe = chip->gfx_target_version == 90010 ? 63 : 96;
-	bool listed = world->config.kernel >= KFDABI_LINUX_7_3 &&
+	bool listed = sim->config.kernel >= KFDABI_LINUX_7_3 &&
 		      (chip->gfx_target_version == 90010 || chip->gfx_target_version >= 90402) &&
 		      (chip->gfx_target_version >= 90500 || chip->fw_version >= safe);
 
@@ -289,13 +289,13 @@ int debug_suspend(struct call *call, struct process *target)
 	struct bounce *bounce;
 
 	if (a->u.suspend.grace_period > 0xff && a->u.suspend.grace_period != KFDABI_GRACE_DEFAULT &&
-	    rule_broken(call->world, RULE_any_grace_period_is_accepted))
+	    rule_broken(call->sim, RULE_any_grace_period_is_accepted))
 		return -EINVAL;
 	bounce = bounce_new(target, call, array_done);
 	if (!bounce)
 		return -ENOMEM;
 	bounce->clear_mask = a->u.suspend.exception_mask;
-	bounce->grace = debug_grace(call->world, a->u.suspend.grace_period);
+	bounce->grace = debug_grace(call->sim, a->u.suspend.grace_period);
 	return array(call, bounce, a->u.suspend.queue_array_ptr, a->u.suspend.num_queues);
 }
 

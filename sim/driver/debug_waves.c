@@ -14,9 +14,9 @@
 	 KFDABI_TRAP_MASK_ADDRESS_WATCH | KFDABI_TRAP_MASK_MEMORY_VIOLATION)
 #define TRAPS_9_4_3 (TRAPS_9_4_2 | 3u << 30) /* and at the start and end of a wave */
 
-static bool per_vmid(const struct world *world)
+static bool per_vmid(const struct sim *sim)
 {
-	return kfdabi_per_vmid(world->config.chip.gfx_target_version);
+	return kfdabi_per_vmid(sim->config.chip.gfx_target_version);
 }
 
 /* Starts the runlist update with which the settings take effect. */
@@ -27,7 +27,7 @@ static int refresh(struct call *call, struct process *target, uint64_t nodes)
 	if (!bounce)
 		return -ENOMEM;
 	bounce->nodes = nodes;
-	bounce->grace = debug_grace(target->world, 0);
+	bounce->grace = debug_grace(target->sim, 0);
 	bounce_begin(bounce);
 	return CALL_PENDING;
 }
@@ -39,68 +39,67 @@ int debug_launch_mode(struct call *call, struct process *target)
 
 	if (mode != KFDABI_LAUNCH_NORMAL && mode != KFDABI_LAUNCH_HALT &&
 	    mode != KFDABI_LAUNCH_DEBUG &&
-	    !rule_broken(call->world, RULE_launch_mode_unknown_is_einval))
+	    !rule_broken(call->sim, RULE_launch_mode_unknown_is_einval))
 		return -EINVAL;
-	return refresh(call, target, nodes_active(call->world));
+	return refresh(call, target, nodes_active(call->sim));
 }
 
 /* Checks the override mode and sets *@supported to the traps that can be overridden. Returns 0 or a
  * negative errno. */
-static int check_override(const struct world *world, uint32_t mode, uint32_t *supported)
+static int check_override(const struct sim *sim, uint32_t mode, uint32_t *supported)
 {
-	if (!per_vmid(world)) {
+	if (!per_vmid(sim)) {
 		/* The mask applies to the whole GPU, so only what waves of other processes ignore
 		 * is supported. */
 		*supported = KFDABI_TRAP_MASK_ADDRESS_WATCH;
-		return mode == KFDABI_OVERRIDE_OR ||
-				       rule_broken(world, RULE_launch_override_only_or)
+		return mode == KFDABI_OVERRIDE_OR || rule_broken(sim, RULE_launch_override_only_or)
 			       ? 0
 			       : -EINVAL;
 	}
-	*supported = world->config.chip.gfx_target_version >= GFX_9_4_3 ? TRAPS_9_4_3 : TRAPS_9_4_2;
+	*supported = sim->config.chip.gfx_target_version >= GFX_9_4_3 ? TRAPS_9_4_3 : TRAPS_9_4_2;
 	if (mode == KFDABI_OVERRIDE_OR || mode == KFDABI_OVERRIDE_REPLACE)
 		return 0;
-	return rule_broken(world, RULE_launch_override_mode_is_eperm) ? -EINVAL : -EPERM;
+	return rule_broken(sim, RULE_launch_override_mode_is_eperm) ? -EINVAL : -EPERM;
 }
 
 int debug_launch_override(struct call *call, struct process *target)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;
 	uint32_t wanted = a->u.launch_override.support_mask, before = target->trap_mask;
-	const struct world *world = call->world;
-	int r = check_override(world, a->u.launch_override.override_mode,
+	const struct sim *sim = call->sim;
+	int r = check_override(sim, a->u.launch_override.override_mode,
 			       &a->u.launch_override.support_mask);
 
 	if (r)
 		return r;
 	if (wanted & ~a->u.launch_override.support_mask)
-		return rule_broken(world, RULE_launch_override_unsupported_is_eacces) ? -EINVAL
-										      : -EACCES;
+		return rule_broken(sim, RULE_launch_override_unsupported_is_eacces) ? -EINVAL
+										    : -EACCES;
 	target->trap_mask = (a->u.launch_override.enable_mask & wanted) | (before & ~wanted);
 	a->u.launch_override.enable_mask =
-		rule_broken(world, RULE_launch_override_tells_previous) ? 0 : before;
-	return refresh(call, target, nodes_active(world));
+		rule_broken(sim, RULE_launch_override_tells_previous) ? 0 : before;
+	return refresh(call, target, nodes_active(sim));
 }
 
 int debug_set_watch(struct call *call, struct process *target)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;
-	const struct world *world = call->world;
-	uint32_t at = (uint32_t)node_index(world, a->u.set_watch.gpu_id);
-	struct node *node = &call->world->nodes[at];
+	const struct sim *sim = call->sim;
+	uint32_t at = (uint32_t)node_index(sim, a->u.set_watch.gpu_id);
+	struct node *node = &call->sim->nodes[at];
 	unsigned points = KFDABI_WATCH_POINTS, taken = node->watches;
 
-	if (rule_broken(world, RULE_watch_fifth_is_enomem))
+	if (rule_broken(sim, RULE_watch_fifth_is_enomem))
 		points++;
-	if (rule_broken(world, RULE_watch_shared_by_all))
+	if (rule_broken(sim, RULE_watch_shared_by_all))
 		taken = target->watches[at];
-	for (unsigned id = rule_broken(world, RULE_watch_ids_from_0); id < points; id++) {
+	for (unsigned id = rule_broken(sim, RULE_watch_ids_from_0); id < points; id++) {
 		if (taken >> id & 1)
 			continue;
 		node->watches |= (uint8_t)(1u << id);
 		target->watches[at] |= (uint8_t)(1u << id);
 		a->u.set_watch.id = id;
-		return refresh(call, target, nodes_active(world) & 1ull << at);
+		return refresh(call, target, nodes_active(sim) & 1ull << at);
 	}
 	return -ENOMEM;
 }
@@ -108,29 +107,29 @@ int debug_set_watch(struct call *call, struct process *target)
 int debug_clear_watch(struct call *call, struct process *target)
 {
 	const struct kfdabi_dbg_trap *a = (void *)call->data;
-	uint32_t at = (uint32_t)node_index(call->world, a->u.clear_watch.gpu_id);
+	uint32_t at = (uint32_t)node_index(call->sim, a->u.clear_watch.gpu_id);
 	uint32_t id = a->u.clear_watch.id;
 
 	if (id >= KFDABI_WATCH_POINTS || !(target->watches[at] >> id & 1))
-		return rule_broken(call->world, RULE_watch_clear_unset_is_einval) ? 0 : -EINVAL;
+		return rule_broken(call->sim, RULE_watch_clear_unset_is_einval) ? 0 : -EINVAL;
 	target->watches[at] &= (uint8_t) ~(1u << id);
-	call->world->nodes[at].watches &= (uint8_t) ~(1u << id);
-	return refresh(call, target, nodes_active(call->world) & 1ull << at);
+	call->sim->nodes[at].watches &= (uint8_t) ~(1u << id);
+	return refresh(call, target, nodes_active(call->sim) & 1ull << at);
 }
 
 unsigned debug_watches_release(struct process *target)
 {
-	struct world *world = target->world;
+	struct sim *sim = target->sim;
 	unsigned most = 0;
 
-	if (rule_broken(world, RULE_disable_frees_watchpoints) && !target->dead)
+	if (rule_broken(sim, RULE_disable_frees_watchpoints) && !target->dead)
 		return 0;
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		unsigned n = (unsigned)__builtin_popcount(target->watches[i]);
 
 		if (n > most)
 			most = n;
-		world->nodes[i].watches &= (uint8_t)~target->watches[i];
+		sim->nodes[i].watches &= (uint8_t)~target->watches[i];
 		target->watches[i] = 0;
 	}
 	return most;
@@ -140,18 +139,18 @@ int debug_set_flags(struct call *call, struct process *target)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;
 	uint32_t before = target->debug_flags, wanted = a->u.set_flags.flags;
-	const struct world *world = call->world;
-	uint32_t capability = world->config.chip.capability;
+	const struct sim *sim = call->sim;
+	uint32_t capability = sim->config.chip.capability;
 
-	a->u.set_flags.flags = rule_broken(world, RULE_flags_tell_previous) ? wanted : before;
+	a->u.set_flags.flags = rule_broken(sim, RULE_flags_tell_previous) ? wanted : before;
 	if (wanted & KFDABI_FLAG_SINGLE_MEM_OP && !(capability & KFDABI_CAP_SINGLE_MEM_OP) &&
-	    !rule_broken(world, RULE_flags_unsupported_are_eacces))
+	    !rule_broken(sim, RULE_flags_unsupported_are_eacces))
 		return -EACCES;
 	if (wanted & KFDABI_FLAG_SINGLE_ALU_OP && !(capability & KFDABI_CAP_SINGLE_ALU_OP) &&
-	    !rule_broken(world, RULE_flags_single_alu_is_eacces))
+	    !rule_broken(sim, RULE_flags_single_alu_is_eacces))
 		return -EACCES;
 	target->debug_flags = wanted;
-	if (!per_vmid(world))
+	if (!per_vmid(sim))
 		return 0;
-	return refresh(call, target, nodes_active(world));
+	return refresh(call, target, nodes_active(sim));
 }

@@ -83,29 +83,29 @@ static int copy_process(struct debugfs_view *view, const struct process *process
 	return 0;
 }
 
-static int copy_world(struct debugfs_view *view, const struct world *world)
+static int copy_sim(struct debugfs_view *view, const struct sim *sim)
 {
 	const struct process *process;
 	int r = 0;
 
 	view->n_processes = view->n_queues = 0;
-	view->gtt_used = world->gtt_used;
-	TAILQ_FOREACH(process, &world->processes, link)
+	view->gtt_used = sim->gtt_used;
+	TAILQ_FOREACH(process, &sim->processes, link)
 	if (!r)
 		r = copy_process(view, process);
 	return r;
 }
 
-static void write_texts(struct debugfs_text *text, const struct world *world,
+static void write_texts(struct debugfs_text *text, const struct sim *sim,
 			const struct debugfs_view *view)
 {
-	int dir = world->config.debugfs_dirfd;
+	int dir = sim->config.debugfs_dirfd;
 
-	text_mqds(text, world, view);
+	text_mqds(text, sim, view);
 	text_write(text, dir, "mqds", 0444);
-	text_rls(text, world, view);
+	text_rls(text, sim, view);
 	text_write(text, dir, "rls", 0444);
-	text_mem_limit(text, world, view);
+	text_mem_limit(text, sim, view);
 	text_write(text, dir, "mem_limit", 0200); /* root can read it nevertheless */
 }
 
@@ -124,8 +124,8 @@ static void view_free(struct debugfs_view *view)
  * the lock. */
 static void *writer(void *arg)
 {
-	struct world *world = arg;
-	struct debugfs *debugfs = world->debugfs;
+	struct sim *sim = arg;
+	struct debugfs *debugfs = sim->debugfs;
 	struct debugfs_view mine = {0}, given;
 	struct debugfs_text text = {0};
 
@@ -143,7 +143,7 @@ static void *writer(void *arg)
 		mine = given;
 		pthread_mutex_unlock(&debugfs->lock);
 		start = worked_ns();
-		write_texts(&text, world, &mine);
+		write_texts(&text, sim, &mine);
 		pthread_mutex_lock(&debugfs->lock);
 		debugfs->took_ns = worked_ns() - start;
 	}
@@ -155,13 +155,13 @@ static void *writer(void *arg)
 
 /* Creates hang_hws and watches it: a program writes a gpu_id to it to make that GPU's firmware
  * hang. */
-static int hang_hws_start(struct world *world)
+static int hang_hws_start(struct sim *sim)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = world->debugfs};
-	struct debugfs *debugfs = world->debugfs;
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = sim->debugfs};
+	struct debugfs *debugfs = sim->debugfs;
 	char path[PATH_BYTES];
 
-	debugfs->hang_hws = openat(world->config.debugfs_dirfd, HANG_HWS,
+	debugfs->hang_hws = openat(sim->config.debugfs_dirfd, HANG_HWS,
 				   O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0200);
 	debugfs->hang_events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (debugfs->hang_hws < 0 || debugfs->hang_events < 0 ||
@@ -169,14 +169,14 @@ static int hang_hws_start(struct world *world)
 		return -errno;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", debugfs->hang_hws);
 	if (inotify_add_watch(debugfs->hang_events, path, IN_MODIFY) < 0 ||
-	    epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, debugfs->hang_events, &event))
+	    epoll_ctl(sim->poll_fd, EPOLL_CTL_ADD, debugfs->hang_events, &event))
 		return -errno;
 	return 0;
 }
 
-void debugfs_written(struct world *world)
+void debugfs_written(struct sim *sim)
 {
-	struct debugfs *debugfs = world->debugfs;
+	struct debugfs *debugfs = sim->debugfs;
 	char events[1024], text[PATH_BYTES] = "", *end;
 	unsigned long id;
 
@@ -185,17 +185,17 @@ void debugfs_written(struct world *world)
 	if (pread(debugfs->hang_hws, text, sizeof text - 1, 0) <= 0 || !strcmp(text, HANG_HWS_TEXT))
 		return;
 	id = strtoul(text, &end, 10);
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		if (end != text && (!*end || *end == '\n') && world->nodes[i].gpu_id == id)
-			firmware_hang(world, i);
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
+		if (end != text && (!*end || *end == '\n') && sim->nodes[i].gpu_id == id)
+			firmware_hang(sim, i);
 	if (pwrite(debugfs->hang_hws, HANG_HWS_TEXT, strlen(HANG_HWS_TEXT), 0) < 0 ||
 	    ftruncate(debugfs->hang_hws, (off_t)strlen(HANG_HWS_TEXT)))
 		say("cannot write " HANG_HWS " (%s)", strerror(errno));
 }
 
-int debugfs_start(struct world *world)
+int debugfs_start(struct sim *sim)
 {
-	int dir = world->config.debugfs_dirfd;
+	int dir = sim->config.debugfs_dirfd;
 	struct debugfs_text text = {0};
 	struct debugfs *debugfs;
 	int r;
@@ -205,23 +205,23 @@ int debugfs_start(struct world *world)
 	debugfs = calloc(1, sizeof *debugfs);
 	if (!debugfs)
 		return -ENOMEM;
-	world->debugfs = debugfs;
+	sim->debugfs = debugfs;
 	debugfs->proc = debugfs->hang_hws = debugfs->hang_events = -1;
 	pthread_mutex_init(&debugfs->lock, NULL);
 	pthread_cond_init(&debugfs->cond, NULL);
-	if (linux_7(world)) {
+	if (linux_7(sim)) {
 		mkdirat(dir, "proc", 0755);
 		debugfs->proc = openat(dir, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
-	write_texts(&text, world, &debugfs->view);
+	write_texts(&text, sim, &debugfs->view);
 	free(text.at);
-	r = hang_hws_start(world);
-	return r ? r : hqd_start(world);
+	r = hang_hws_start(sim);
+	return r ? r : hqd_start(sim);
 }
 
-int debugfs_run(struct world *world)
+int debugfs_run(struct sim *sim)
 {
-	struct debugfs *debugfs = world->debugfs;
+	struct debugfs *debugfs = sim->debugfs;
 	sigset_t all, old;
 	int r;
 
@@ -229,17 +229,17 @@ int debugfs_run(struct world *world)
 		return 0;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&debugfs->thread, NULL, writer, world);
+	r = pthread_create(&debugfs->thread, NULL, writer, sim);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	debugfs->running = !r;
 	return -r;
 }
 
-void debugfs_stop(struct world *world)
+void debugfs_stop(struct sim *sim)
 {
-	struct debugfs *debugfs = world->debugfs;
+	struct debugfs *debugfs = sim->debugfs;
 
-	hqd_stop(world);
+	hqd_stop(sim);
 	if (!debugfs)
 		return;
 	if (debugfs->running) {
@@ -259,44 +259,44 @@ void debugfs_stop(struct world *world)
 		close(debugfs->hang_events);
 	view_free(&debugfs->view);
 	free(debugfs);
-	world->debugfs = NULL;
+	sim->debugfs = NULL;
 }
 
-void debugfs_changed(struct world *world)
+void debugfs_changed(struct sim *sim)
 {
-	if (world->debugfs)
-		world->debugfs->changed = true;
+	if (sim->debugfs)
+		sim->debugfs->changed = true;
 }
 
-uint64_t debugfs_due(const struct world *world)
+uint64_t debugfs_due(const struct sim *sim)
 {
-	const struct debugfs *debugfs = world->debugfs;
+	const struct debugfs *debugfs = sim->debugfs;
 
-	if (!debugfs || (!debugfs->running && !world->time) || !debugfs->changed)
+	if (!debugfs || (!debugfs->running && !sim->time) || !debugfs->changed)
 		return UINT64_MAX;
 	return debugfs->given_ns + GAP_NS;
 }
 
-static void write_now(struct world *world)
+static void write_now(struct sim *sim)
 {
-	struct debugfs *debugfs = world->debugfs;
+	struct debugfs *debugfs = sim->debugfs;
 	struct debugfs_text text = {0};
 
 	debugfs->changed = false;
-	if (!copy_world(&debugfs->view, world))
-		write_texts(&text, world, &debugfs->view);
+	if (!copy_sim(&debugfs->view, sim))
+		write_texts(&text, sim, &debugfs->view);
 	free(text.at);
 }
 
-void debugfs_update(struct world *world, uint64_t now_ns)
+void debugfs_update(struct sim *sim, uint64_t now_ns)
 {
-	struct debugfs *debugfs = world->debugfs;
+	struct debugfs *debugfs = sim->debugfs;
 
-	if (now_ns < debugfs_due(world))
+	if (now_ns < debugfs_due(sim))
 		return;
 	debugfs->given_ns = now_ns;
-	if (world->time) { /* no thread: virtual time would have to wait for it */
-		write_now(world);
+	if (sim->time) { /* no thread: virtual time would have to wait for it */
+		write_now(sim);
 		return;
 	}
 	/* The thread holds the lock only for an exchange of two views. If it does so now, try again
@@ -306,7 +306,7 @@ void debugfs_update(struct world *world, uint64_t now_ns)
 	if (debugfs->took_ns > GAP_NS / REST)
 		debugfs->given_ns += REST * debugfs->took_ns - GAP_NS;
 	debugfs->changed = false;
-	if (!copy_world(&debugfs->view, world)) {
+	if (!copy_sim(&debugfs->view, sim)) {
 		debugfs->pending = true;
 		pthread_cond_signal(&debugfs->cond);
 	}
@@ -324,20 +324,20 @@ static void process_folder(const struct process *process, char *out, size_t size
 
 void debugfs_process_new(struct process *process)
 {
-	struct debugfs *debugfs = process->world->debugfs;
+	struct debugfs *debugfs = process->sim->debugfs;
 	char name[PATH_BYTES], text[16], folder[PATH_BYTES / 2];
 
-	debugfs_changed(process->world);
+	debugfs_changed(process->sim);
 	if (!debugfs || debugfs->proc < 0)
 		return;
 	process_folder(process, folder, sizeof folder);
 	mkdirat(debugfs->proc, folder, 0755);
 	snprintf(text, sizeof text, "%u\n",
-		 rule_broken(process->world, RULE_debugfs_tells_the_pasid) ? 0 : process->pasid);
-	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
+		 rule_broken(process->sim, RULE_debugfs_tells_the_pasid) ? 0 : process->pasid);
+	for (uint32_t i = 0; i < process->sim->nodes_n; i++) {
 		int fd;
 
-		snprintf(name, sizeof name, "%s/pasid_%u", folder, process->world->nodes[i].gpu_id);
+		snprintf(name, sizeof name, "%s/pasid_%u", folder, process->sim->nodes[i].gpu_id);
 		fd = openat(debugfs->proc, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
 		if (fd < 0 || write(fd, text, strlen(text)) < 0)
 			say("cannot write %s in debugfs (%s)", name, strerror(errno));
@@ -348,15 +348,15 @@ void debugfs_process_new(struct process *process)
 
 void debugfs_process_end(struct process *process)
 {
-	struct debugfs *debugfs = process->world->debugfs;
+	struct debugfs *debugfs = process->sim->debugfs;
 	char name[PATH_BYTES], folder[PATH_BYTES / 2];
 
-	debugfs_changed(process->world);
+	debugfs_changed(process->sim);
 	if (!debugfs || debugfs->proc < 0)
 		return;
 	process_folder(process, folder, sizeof folder);
-	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
-		snprintf(name, sizeof name, "%s/pasid_%u", folder, process->world->nodes[i].gpu_id);
+	for (uint32_t i = 0; i < process->sim->nodes_n; i++) {
+		snprintf(name, sizeof name, "%s/pasid_%u", folder, process->sim->nodes[i].gpu_id);
 		unlinkat(debugfs->proc, name, 0);
 	}
 	unlinkat(debugfs->proc, folder, AT_REMOVEDIR);

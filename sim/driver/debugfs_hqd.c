@@ -135,16 +135,16 @@ static bool owned(const struct hqds *hqds, uint32_t slot)
 
 /* Writes the node's part of the text to @at and stores the offsets of its registers. Returns the
  * end. */
-static char *write_node(const struct world *world, struct hqds *hqds, uint32_t index, char *at)
+static char *write_node(const struct sim *sim, struct hqds *hqds, uint32_t index, char *at)
 {
 	struct hqd_node *node = &hqds->nodes[index];
-	uint32_t gfx = world->config.chip.gfx_target_version;
-	uint32_t rows = QUEUES_PER_PIPE - rule_broken(world, RULE_hqds_tell_every_slot);
+	uint32_t gfx = sim->config.chip.gfx_target_version;
+	uint32_t rows = QUEUES_PER_PIPE - rule_broken(sim, RULE_hqds_tell_every_slot);
 	char *text = hqds->map;
 
 	/* Node 0 of the topology is the processor. */
-	at += sprintf(at, "Node %u, gpu_id %x:\n", index + 1, world->nodes[index].gpu_id);
-	for (uint32_t xcc = 0; xcc < world->config.gpu.xccs; xcc++) {
+	at += sprintf(at, "Node %u, gpu_id %x:\n", index + 1, sim->nodes[index].gpu_id);
+	for (uint32_t xcc = 0; xcc < sim->config.gpu.xccs; xcc++) {
 		size_t hiq;
 
 		at += sprintf(at, "   Inst %u, HIQ on MEC 2 Pipe 0 Queue 0\n", xcc);
@@ -176,13 +176,13 @@ static char *write_node(const struct world *world, struct hqds *hqds, uint32_t i
 }
 
 /* Returns an upper bound of the length of the whole text. */
-static size_t most_bytes(const struct world *world, const struct hqds *hqds)
+static size_t most_bytes(const struct sim *sim, const struct hqds *hqds)
 {
 	size_t hqd = 64 + HQD_WORDS / WORDS_A_LINE * LINE_BYTES;
 	size_t rlc = 64 + 9 * LINE_BYTES;
 
-	return world->nodes_n * (64 + world->config.gpu.xccs * (SLOTS_MAX + 1) * hqd +
-				 hqds->engines * hqds->rlcs_per_engine * rlc);
+	return sim->nodes_n * (64 + sim->config.gpu.xccs * (SLOTS_MAX + 1) * hqd +
+			       hqds->engines * hqds->rlcs_per_engine * rlc);
 }
 
 static uint32_t first_row(uint32_t cp_queues)
@@ -192,29 +192,28 @@ static uint32_t first_row(uint32_t cp_queues)
 	return rows && rows < QUEUES_PER_PIPE ? QUEUES_PER_PIPE - rows : 0;
 }
 
-int hqd_start(struct world *world)
+int hqd_start(struct sim *sim)
 {
 	struct hqds *hqds;
 	size_t most;
 	int fd;
 
-	if (world->config.debugfs_dirfd < 0)
+	if (sim->config.debugfs_dirfd < 0)
 		return 0;
 	hqds = calloc(1, sizeof *hqds);
 	if (!hqds)
 		return -ENOMEM;
-	world->hqds = hqds;
-	hqds->first_row = first_row(world->config.chip.cp_queues);
-	hqds->rlcs_per_engine = world->config.chip.sdma_queues_per_engine;
-	hqds->engines = world->config.gpu.sdma_engines + world->config.gpu.xgmi_engines;
+	sim->hqds = hqds;
+	hqds->first_row = first_row(sim->config.chip.cp_queues);
+	hqds->rlcs_per_engine = sim->config.chip.sdma_queues_per_engine;
+	hqds->engines = sim->config.gpu.sdma_engines + sim->config.gpu.xgmi_engines;
 	if (hqds->engines * hqds->rlcs_per_engine > RLCS_MAX)
 		hqds->engines = RLCS_MAX / hqds->rlcs_per_engine;
-	hqds->nodes = calloc(world->nodes_n, sizeof *hqds->nodes);
+	hqds->nodes = calloc(sim->nodes_n, sizeof *hqds->nodes);
 	if (!hqds->nodes)
 		return -ENOMEM;
-	most = most_bytes(world, hqds);
-	fd = openat(world->config.debugfs_dirfd, NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
-		    0444);
+	most = most_bytes(sim, hqds);
+	fd = openat(sim->config.debugfs_dirfd, NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
 	if (fd < 0 || ftruncate(fd, (off_t)most))
 		return -errno;
 	hqds->map = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -222,8 +221,8 @@ int hqd_start(struct world *world)
 		char *at = hqds->map;
 
 		hqds->bytes = most;
-		for (uint32_t i = 0; i < world->nodes_n; i++)
-			at = write_node(world, hqds, i, at);
+		for (uint32_t i = 0; i < sim->nodes_n; i++)
+			at = write_node(sim, hqds, i, at);
 		if (ftruncate(fd, at - hqds->map))
 			say("the text of %s ends in null bytes", NAME);
 	} else {
@@ -233,9 +232,9 @@ int hqd_start(struct world *world)
 	return hqds->map ? 0 : -ENOMEM;
 }
 
-void hqd_stop(struct world *world)
+void hqd_stop(struct sim *sim)
 {
-	struct hqds *hqds = world->hqds;
+	struct hqds *hqds = sim->hqds;
 
 	if (!hqds)
 		return;
@@ -243,7 +242,7 @@ void hqd_stop(struct world *world)
 		munmap(hqds->map, hqds->bytes);
 	free(hqds->nodes);
 	free(hqds);
-	world->hqds = NULL;
+	sim->hqds = NULL;
 }
 
 /* Returns the VMID of the process on the node or, if it has none, the lowest free one. */
@@ -292,9 +291,9 @@ static uint32_t choose_slot(const struct hqds *hqds, const struct hqd_node *node
 	return SLOTS_MAX;
 }
 
-static void show_registers(struct world *world, const struct queue *queue, uint32_t slot)
+static void show_registers(struct sim *sim, const struct queue *queue, uint32_t slot)
 {
-	struct hqds *hqds = world->hqds;
+	struct hqds *hqds = sim->hqds;
 	struct hqd_node *node = &hqds->nodes[queue->node];
 	struct queue_image image;
 	uint32_t words[MQD_WORDS];
@@ -310,21 +309,21 @@ static void show_registers(struct world *world, const struct queue *queue, uint3
 	}
 }
 
-static void show_active(struct world *world, uint32_t node, uint32_t slot, bool active)
+static void show_active(struct sim *sim, uint32_t node, uint32_t slot, bool active)
 {
-	for (uint32_t xcc = 0; xcc < world->config.gpu.xccs; xcc++) {
-		bool told = active && (!xcc || !rule_broken(world, RULE_hqds_active_on_every_xcc));
+	for (uint32_t xcc = 0; xcc < sim->config.gpu.xccs; xcc++) {
+		bool told = active && (!xcc || !rule_broken(sim, RULE_hqds_active_on_every_xcc));
 
-		patch(world->hqds, world->hqds->nodes[node].slots[xcc][slot],
-		      MQD_ACTIVE - HQD_FIRST, told);
+		patch(sim->hqds, sim->hqds->nodes[node].slots[xcc][slot], MQD_ACTIVE - HQD_FIRST,
+		      told);
 	}
 }
 
-static void show_compute(struct world *world, struct queue *queue)
+static void show_compute(struct sim *sim, struct queue *queue)
 {
-	struct hqd_node *node = &world->hqds->nodes[queue->node];
+	struct hqd_node *node = &sim->hqds->nodes[queue->node];
 	uint32_t slot = queue->place.hqd >= 0 ? (uint32_t)queue->place.hqd
-					      : choose_slot(world->hqds, node, queue),
+					      : choose_slot(sim->hqds, node, queue),
 		 vmid;
 
 	if (slot == SLOTS_MAX)
@@ -333,23 +332,23 @@ static void show_compute(struct world *world, struct queue *queue)
 	if (node->serials[slot] != queue->place.serial || node->vmids[slot] != vmid ||
 	    queue->place.stale) {
 		node->vmids[slot] = vmid;
-		show_registers(world, queue, slot);
+		show_registers(sim, queue, slot);
 	}
 	node->serials[slot] = queue->place.serial;
 	node->by_slot[slot] = queue;
 	queue->place.stale = false;
 	queue->place.hqd = (int)slot;
-	show_active(world, queue->node, slot, true);
+	show_active(sim, queue->node, slot, true);
 }
 
-static void hide_compute(struct world *world, struct queue *queue)
+static void hide_compute(struct sim *sim, struct queue *queue)
 {
 	uint32_t slot = (uint32_t)queue->place.hqd;
 
-	world->hqds->nodes[queue->node].by_slot[slot] = NULL;
+	sim->hqds->nodes[queue->node].by_slot[slot] = NULL;
 	queue->place.hqd = -1;
-	if (!rule_broken(world, RULE_hqds_suspended_queue_is_inactive))
-		show_active(world, queue->node, slot, false);
+	if (!rule_broken(sim, RULE_hqds_suspended_queue_is_inactive))
+		show_active(sim, queue->node, slot, false);
 }
 
 static uint32_t rlc_index(const struct hqds *hqds, const struct queue *queue)
@@ -357,9 +356,9 @@ static uint32_t rlc_index(const struct hqds *hqds, const struct queue *queue)
 	return queue->place.engine * hqds->rlcs_per_engine + queue->place.rlc;
 }
 
-static void show_sdma(struct world *world, struct queue *queue, bool mapped)
+static void show_sdma(struct sim *sim, struct queue *queue, bool mapped)
 {
-	struct hqds *hqds = world->hqds;
+	struct hqds *hqds = sim->hqds;
 	uint32_t words[SDMA_MQD_WORDS], i = rlc_index(hqds, queue);
 	struct queue_image image;
 	size_t at;
@@ -380,55 +379,55 @@ static void show_sdma(struct world *world, struct queue *queue, bool mapped)
 	queue->place.stale = false;
 }
 
-static void show(struct world *world, struct queue *queue, bool mapped)
+static void show(struct sim *sim, struct queue *queue, bool mapped)
 {
 	if (mapped == (queue->place.hqd >= 0) && !(mapped && queue->place.stale))
 		return;
 	if (image_sdma(queue->type))
-		show_sdma(world, queue, mapped);
+		show_sdma(sim, queue, mapped);
 	else if (mapped)
-		show_compute(world, queue);
+		show_compute(sim, queue);
 	else
-		hide_compute(world, queue);
+		hide_compute(sim, queue);
 }
 
 void hqd_update(struct process *process, uint32_t node)
 {
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 	struct queue *queue;
 
-	if (!world->hqds)
+	if (!sim->hqds)
 		return;
 	/* First the queues that are unmapped, so that their slots are free for the others. */
 	TAILQ_FOREACH(queue, &process->queues, link)
 	if (queue->node == node && !queue->map_wanted)
-		show(world, queue, false);
+		show(sim, queue, false);
 	TAILQ_FOREACH(queue, &process->queues, link)
 	if (queue->node == node && queue->map_wanted)
-		show(world, queue, true);
+		show(sim, queue, true);
 }
 
 void hqd_gone(struct queue *queue)
 {
-	struct world *world = queue->process->world;
+	struct sim *sim = queue->process->sim;
 
-	if (world->hqds)
-		show(world, queue, false);
+	if (sim->hqds)
+		show(sim, queue, false);
 }
 
 void hqd_place(struct queue *queue)
 {
 	queue->place.hqd = -1;
-	queue->place.serial = ++queue->process->world->next_serial;
+	queue->place.serial = ++queue->process->sim->next_serial;
 }
 
-void hqd_pointers(struct world *world)
+void hqd_pointers(struct sim *sim)
 {
 	struct queue_image image;
 
-	for (uint32_t i = 0; world->hqds && i < world->nodes_n; i++)
+	for (uint32_t i = 0; sim->hqds && i < sim->nodes_n; i++)
 		for (uint32_t slot = 0; slot < SLOTS_MAX; slot++) {
-			struct queue *queue = world->hqds->nodes[i].by_slot[slot];
+			struct queue *queue = sim->hqds->nodes[i].by_slot[slot];
 
 			if (!queue || (queue->place.shown_rptr == queue->retired &&
 				       queue->place.shown_wptr == queue->limit_seen))
@@ -436,6 +435,6 @@ void hqd_pointers(struct world *world)
 			queue->place.shown_rptr = queue->retired;
 			queue->place.shown_wptr = queue->limit_seen;
 			image_of(queue, &image);
-			show_pointers(world->hqds, queue, &image);
+			show_pointers(sim->hqds, queue, &image);
 		}
 }

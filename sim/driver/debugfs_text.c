@@ -75,28 +75,27 @@ static void words(struct debugfs_text *text, const char *margin, const uint32_t 
 }
 
 /* For --break of the rules about priorities. */
-static void break_priorities(const struct world *world, const struct queue_image *image,
-			     uint32_t *mqd)
+static void break_priorities(const struct sim *sim, const struct queue_image *image, uint32_t *mqd)
 {
-	if (rule_broken(world, RULE_mqds_tell_the_pipe_priority))
+	if (rule_broken(sim, RULE_mqds_tell_the_pipe_priority))
 		mqd[MQD_PIPE_PRIORITY] = image->priority / 5;
-	if (rule_broken(world, RULE_mqds_tell_the_queue_priority) ||
-	    rule_broken(world, RULE_mqds_have_no_queue_priority))
+	if (rule_broken(sim, RULE_mqds_tell_the_queue_priority) ||
+	    rule_broken(sim, RULE_mqds_have_no_queue_priority))
 		mqd[MQD_QUEUE_PRIORITY] = image->linux_7 ? image->priority : 0;
 }
 
-static void compute_mqd(struct debugfs_text *text, const struct world *world,
+static void compute_mqd(struct debugfs_text *text, const struct sim *sim,
 			const struct queue_image *image)
 {
 	uint32_t mqd[MQD_WORDS], xccs = image->xccs;
 
 	line(text, "  Compute queue on device %x\n", image->gpu_id);
-	if (rule_broken(world, RULE_mqds_one_for_each_xcc))
+	if (rule_broken(sim, RULE_mqds_one_for_each_xcc))
 		xccs = xccs > 1 ? 1 : 2;
 	for (uint32_t xcc = 0; xcc < xccs; xcc++) {
 		image_mqd(image, xcc, mqd);
-		break_priorities(world, image, mqd);
-		if (rule_broken(world, RULE_mqds_tell_the_ring))
+		break_priorities(sim, image, mqd);
+		if (rule_broken(sim, RULE_mqds_tell_the_ring))
 			mqd[MQD_PQ_BASE] = mqd[MQD_PQ_BASE + 1] = 0;
 		words(text, "    ", mqd, MQD_WORDS);
 	}
@@ -134,13 +133,13 @@ static void sdma_mqd(struct debugfs_text *text, const struct debugfs_view *view,
 	}
 }
 
-static void header(struct debugfs_text *text, const struct world *world,
+static void header(struct debugfs_text *text, const struct sim *sim,
 		   const struct debugfs_process *process)
 {
-	bool later = linux_7(world);
+	bool later = linux_7(sim);
 
-	if (rule_broken(world, RULE_mqds_name_pid_and_pasid) ||
-	    rule_broken(world, RULE_mqds_name_the_pid_twice))
+	if (rule_broken(sim, RULE_mqds_name_pid_and_pasid) ||
+	    rule_broken(sim, RULE_mqds_name_the_pid_twice))
 		later = !later;
 	/* Later releases print the leader's pid in place of the pasid. */
 	if (later)
@@ -149,17 +148,16 @@ static void header(struct debugfs_text *text, const struct world *world,
 		line(text, "Process %d PASID 0x%x:\n", process->pid, process->pasid);
 }
 
-void text_mqds(struct debugfs_text *text, const struct world *world,
-	       const struct debugfs_view *view)
+void text_mqds(struct debugfs_text *text, const struct sim *sim, const struct debugfs_view *view)
 {
 	text->n = 0;
 	for (size_t p = 0; p < view->n_processes; p++) {
 		const struct debugfs_process *process = &view->processes[p];
 		uint32_t xccs = 1;
 
-		header(text, world, process);
+		header(text, sim, process);
 		for (size_t i = 0; i < process->n; i++) {
-			bool oldest_first = rule_broken(world, RULE_mqds_newest_queue_first);
+			bool oldest_first = rule_broken(sim, RULE_mqds_newest_queue_first);
 			size_t at = oldest_first ? process->n - 1 - i : i;
 			const struct queue_image *image = &view->queues[process->first + at];
 
@@ -168,7 +166,7 @@ void text_mqds(struct debugfs_text *text, const struct world *world,
 				continue;
 			}
 			xccs = image->xccs;
-			compute_mqd(text, world, image);
+			compute_mqd(text, sim, image);
 		}
 	}
 }
@@ -205,13 +203,13 @@ static struct counts count(const struct debugfs_view *view, uint32_t node)
 }
 
 /* Newest process first, and its queues newest first. */
-static void runlist(struct debugfs_text *text, const struct world *world,
+static void runlist(struct debugfs_text *text, const struct sim *sim,
 		    const struct debugfs_view *view, uint32_t node, const struct counts *counts)
 {
 	bool over =
-		counts->processes > VMIDS || counts->active_compute > world->config.chip.cp_queues;
-	bool chained = over != rule_broken(world, RULE_oversubscribed_runlist_is_chained);
-	uint32_t gfx = world->config.chip.gfx_target_version, n = 0;
+		counts->processes > VMIDS || counts->active_compute > sim->config.chip.cp_queues;
+	bool chained = over != rule_broken(sim, RULE_oversubscribed_runlist_is_chained);
+	uint32_t gfx = sim->config.chip.gfx_target_version, n = 0;
 	uint32_t *list = malloc(4 * (counts->processes * RUNLIST_PROCESS_WORDS +
 				     view->n_queues * RUNLIST_QUEUE_WORDS + RUNLIST_CHAIN_WORDS));
 
@@ -231,7 +229,7 @@ static void runlist(struct debugfs_text *text, const struct world *world,
 			const struct queue_image *image = &view->queues[process->first + i];
 
 			if (image->node == node &&
-			    (image->active || rule_broken(world, RULE_rls_maps_active_queues)))
+			    (image->active || rule_broken(sim, RULE_rls_maps_active_queues)))
 				n += runlist_map_queue(list + n, image);
 		}
 	}
@@ -242,27 +240,27 @@ static void runlist(struct debugfs_text *text, const struct world *world,
 	free(list);
 }
 
-void text_rls(struct debugfs_text *text, const struct world *world, const struct debugfs_view *view)
+void text_rls(struct debugfs_text *text, const struct sim *sim, const struct debugfs_view *view)
 {
 	text->n = 0;
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		struct counts counts = count(view, i);
 
-		line(text, "Node %u, gpu_id %x:\n", i + 1, world->nodes[i].gpu_id);
+		line(text, "Node %u, gpu_id %x:\n", i + 1, sim->nodes[i].gpu_id);
 		if (counts.active)
-			runlist(text, world, view, i, &counts);
-		else if (!rule_broken(world, RULE_rls_says_when_there_is_none))
+			runlist(text, sim, view, i, &counts);
+		else if (!rule_broken(sim, RULE_rls_says_when_there_is_none))
 			line(text, "  No active runlist\n");
 	}
 }
 
-void text_mem_limit(struct debugfs_text *text, const struct world *world,
+void text_mem_limit(struct debugfs_text *text, const struct sim *sim,
 		    const struct debugfs_view *view)
 {
-	unsigned long long used = view->gtt_used >> 20, most = world->config.gtt_bytes >> 20;
+	unsigned long long used = view->gtt_used >> 20, most = sim->config.gtt_bytes >> 20;
 
 	text->n = 0;
-	if (rule_broken(world, RULE_mem_limit_counts_system_memory))
+	if (rule_broken(sim, RULE_mem_limit_counts_system_memory))
 		used = 0;
 	line(text, "System mem used %lluM out of %lluM\n", used, most);
 	line(text, "TTM mem used %lluM out of %lluM\n", used, most);

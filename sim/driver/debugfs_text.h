@@ -3,7 +3,7 @@
  * The texts of debugfs (mqds, rls, mem_limit), formatted from a copy of the driver's state by a
  * thread of their own.
  *
- * Threads: no lock is needed. Of `world` only what never changes is read (configuration, gpu_ids).
+ * Threads: no lock is needed. Of `sim` only what never changes is read (configuration, gpu_ids).
  * Ownership: the caller owns the view and the text buffer.
  */
 #ifndef KFDSHIM_SIM_DRIVER_DEBUGFS_TEXT_H
@@ -37,11 +37,9 @@ struct debugfs_text {
 };
 
 /* Each function replaces the text in the buffer. If memory runs out, `failed` is set. */
-void text_mqds(struct debugfs_text *text, const struct world *world,
-	       const struct debugfs_view *view);
-void text_rls(struct debugfs_text *text, const struct world *world,
-	      const struct debugfs_view *view);
-void text_mem_limit(struct debugfs_text *text, const struct world *world,
+void text_mqds(struct debugfs_text *text, const struct sim *sim, const struct debugfs_view *view);
+void text_rls(struct debugfs_text *text, const struct sim *sim, const struct debugfs_view *view);
+void text_mem_limit(struct debugfs_text *text, const struct sim *sim,
 		    const struct debugfs_view *view);
 /* Writes the text to a temporary file in the directory @dir and renames it to @name, so that a
  * reader never sees a part of it. A failure is logged once for each buffer. */

@@ -49,7 +49,7 @@ void evict_for_memory(struct process *process)
 	/* A second worker finds the eviction fence signalled and undoes its own eviction. */
 	if (process->restore_due_ns)
 		return;
-	for (uint32_t i = 0; i < process->world->nodes_n; i++) {
+	for (uint32_t i = 0; i < process->sim->nodes_n; i++) {
 		if (!process->vm[i].file)
 			continue;
 		smi_queue_eviction(process, i, SMI_BY_TTM);
@@ -81,27 +81,27 @@ static void restore(struct process *process)
 	uint64_t nodes = 0;
 
 	process->restore_due_ns = 0;
-	for (uint32_t i = 0; i < process->world->nodes_n; i++)
+	for (uint32_t i = 0; i < process->sim->nodes_n; i++)
 		if (process->vm[i].file && restore_node(process, i))
 			nodes |= 1ull << i;
 	bounce_for(process, nodes, NULL);
 }
 
-void evictions_expire(struct world *world, uint64_t now_ns)
+void evictions_expire(struct sim *sim, uint64_t now_ns)
 {
 	struct process *process;
 
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	if (process->restore_due_ns && process->restore_due_ns <= now_ns)
 		restore(process);
 }
 
-uint64_t evictions_due(const struct world *world)
+uint64_t evictions_due(const struct sim *sim)
 {
 	const struct process *process;
 	uint64_t due = UINT64_MAX;
 
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	if (process->restore_due_ns && process->restore_due_ns < due)
 		due = process->restore_due_ns;
 	return due;
@@ -113,23 +113,23 @@ static void tell_fault(struct bounce *bounce)
 	uint32_t node = (uint32_t)__builtin_ctzll(bounce->nodes);
 	struct process *process = bounce->process;
 
-	event_memory_fault(process, process->world->nodes[node].gpu_id, process->violation[node]);
+	event_memory_fault(process, process->sim->nodes[node].gpu_id, process->violation[node]);
 }
 
 void fault_passed_on(struct process *process, uint32_t node)
 {
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		if (i != node && rule_broken(world, RULE_memory_fault_is_of_one_gpu))
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
+		if (i != node && rule_broken(sim, RULE_memory_fault_is_of_one_gpu))
 			evict(process, i, NULL);
-	if (rule_broken(world, RULE_memory_fault_evicts_the_process) || process->evictions[node]) {
-		event_memory_fault(process, world->nodes[node].gpu_id, process->violation[node]);
+	if (rule_broken(sim, RULE_memory_fault_evicts_the_process) || process->evictions[node]) {
+		event_memory_fault(process, sim->nodes[node].gpu_id, process->violation[node]);
 		return;
 	}
 	evict(process, node, tell_fault);
 	if (!process->lost[node])
 		say("pid %d (%s): the driver has evicted its queues from GPU %u permanently",
-		    process->record->pid, process->record->comm, world->nodes[node].gpu_id);
+		    process->record->pid, process->record->comm, sim->nodes[node].gpu_id);
 	process->lost[node] = "evicted after a memory fault";
 }

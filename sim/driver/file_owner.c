@@ -66,7 +66,7 @@ static bool is_older(pid_t pid, pid_t than)
 }
 
 /* Returns true if the process has an fd of the device with this mark. */
-static bool holds(const struct world *world, pid_t pid, off_t mark)
+static bool holds(const struct sim *sim, pid_t pid, off_t mark)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct dirent *entry;
@@ -81,7 +81,7 @@ static bool holds(const struct world *world, pid_t pid, off_t mark)
 		int copy;
 
 		snprintf(path, sizeof path, "/proc/%d/fd/%s", pid, entry->d_name);
-		if (stat(path, &st) || st.st_dev != world->kfd_dev || st.st_ino != world->kfd_ino)
+		if (stat(path, &st) || st.st_dev != sim->kfd_dev || st.st_ino != sim->kfd_ino)
 			continue;
 		copy = (int)syscall(SYS_pidfd_getfd, pidfd, atoi(entry->d_name), 0);
 		if (copy < 0)
@@ -104,11 +104,11 @@ static pid_t older_holder(const struct process *process)
 	pid_t found = 0, pid = process->pid;
 
 	for (int i = 0; i < ANCESTORS_MAX && (pid = parent_of(pid)) > 1 && pid != getpid(); i++)
-		if (holds(process->world, pid, (off_t)process->token))
+		if (holds(process->sim, pid, (off_t)process->token))
 			found = pid;
-	TAILQ_FOREACH(other, &process->world->processes, link)
+	TAILQ_FOREACH(other, &process->sim->processes, link)
 	if (other != process && is_older(other->pid, found ? found : process->pid) &&
-	    holds(process->world, other->pid, (off_t)process->token))
+	    holds(process->sim, other->pid, (off_t)process->token))
 		found = other->pid;
 	return found;
 }
@@ -116,18 +116,18 @@ static pid_t older_holder(const struct process *process)
 /* Marks a file at its first use: for @process, or for an older process that holds the file, too. */
 static off_t mark_new(struct process *process, int copy)
 {
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 	off_t mark = lseek(copy, (off_t)process->token, SEEK_SET);
 	struct process *opener = NULL;
 	pid_t holder = 0;
 
-	if (!rule_broken(world, RULE_unused_inherited_descriptor_is_ebadf))
+	if (!rule_broken(sim, RULE_unused_inherited_descriptor_is_ebadf))
 		holder = older_holder(process);
 	if (holder)
-		opener = process_new(world, holder);
+		opener = process_new(sim, holder);
 	if (!TAILQ_EMPTY(&process->queues) &&
-	    (rule_broken(world, RULE_descriptors_share_the_process) ||
-	     rule_broken(world, RULE_closing_ends_no_queue)))
+	    (rule_broken(sim, RULE_descriptors_share_the_process) ||
+	     rule_broken(sim, RULE_closing_ends_no_queue)))
 		queues_tear_down(process);
 	return opener ? lseek(copy, (off_t)opener->token, SEEK_SET) : mark;
 }
@@ -154,7 +154,7 @@ int process_mark_fd(struct process *process, int fd, const struct process *conte
 
 bool process_holds_mark(const struct process *process)
 {
-	return holds(process->world, process->pid, (off_t)process->token);
+	return holds(process->sim, process->pid, (off_t)process->token);
 }
 
 /* Returns the mark of the fd's file, and marks the file if it has none. -1: no such fd. */
@@ -172,18 +172,18 @@ static off_t mark_of(struct process *process, int fd)
 
 bool process_owns(struct process *process, const struct caller_file *file)
 {
-	const struct world *world = process->world;
+	const struct sim *sim = process->sim;
 	off_t mark = file->mark;
 
-	if (file->fd >= 64 && rule_broken(world, RULE_duplicated_descriptor_serves))
+	if (file->fd >= 64 && rule_broken(sim, RULE_duplicated_descriptor_serves))
 		return false;
 	if (mark <= 0)
 		mark = mark_of(process, file->fd);
 	if (mark < 0)
 		return false;
 	return mark == (off_t)process->token ||
-	       rule_broken(world, RULE_inherited_descriptor_is_ebadf) ||
-	       rule_broken(world, RULE_passed_descriptor_is_ebadf);
+	       rule_broken(sim, RULE_inherited_descriptor_is_ebadf) ||
+	       rule_broken(sim, RULE_passed_descriptor_is_ebadf);
 }
 
 /* A vfork()ed child runs in its parent's memory, but is not its parent. */

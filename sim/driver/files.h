@@ -7,9 +7,9 @@
  * when they change, because nothing can be computed when a file is read;
  * docs/reference/kfdsim-files.md states how late each file may be.
  *
- * Threads: all functions under world->lock, unless noted. Errors: a file that cannot be written is
+ * Threads: all functions under sim->lock, unless noted. Errors: a file that cannot be written is
  * logged once, and the call that caused the change continues. Without a directory for the files
- * (world_config) none of these functions does anything.
+ * (sim_config) none of these functions does anything.
  */
 #ifndef KFDSHIM_SIM_DRIVER_FILES_H
 #define KFDSHIM_SIM_DRIVER_FILES_H
@@ -17,17 +17,17 @@
 #include "sim/host/sim_priv.h"
 
 /* Returns true for kernels whose driver has the rules that changed after Linux 6.12. */
-static inline bool linux_7(const struct world *world)
+static inline bool linux_7(const struct sim *sim)
 {
-	return world->config.kernel >= KFDABI_LINUX_7_3;
+	return sim->config.kernel >= KFDABI_LINUX_7_3;
 }
 
 /* ---- sysfs_proc.c: /sys/class/kfd/kfd/proc/<pid> ---- */
 /* Creates the directory kfd/proc, and raises RLIMIT_NOFILE to its hard limit because each process
  * needs several open files. Returns 0 or a negative errno. */
-int procfs_start(struct world *world);
+int procfs_start(struct sim *sim);
 /* Closes the directory. */
-void procfs_stop(struct world *world);
+void procfs_stop(struct sim *sim);
 /* Creates and removes the process's directory. Its pasid must be set before. */
 void procfs_process_new(struct process *process);
 void procfs_process_end(struct process *process);
@@ -42,11 +42,11 @@ void procfs_vram(struct process *process, uint32_t node);
 void procfs_evicted(struct process *process, uint32_t node);
 /* Sampled values (cu_occupancy, sdma): procfs_update() samples every 10 ms while there is work.
  * procfs_touch() makes the next procfs_update() sample at once. */
-void procfs_touch(struct world *world);
-void procfs_update(struct world *world, uint64_t now_ns);
+void procfs_touch(struct sim *sim);
+void procfs_update(struct sim *sim, uint64_t now_ns);
 /* Returns when procfs_update() has to be called next (wall), or UINT64_MAX if there is nothing to
  * sample. */
-uint64_t procfs_due(const struct world *world);
+uint64_t procfs_due(const struct sim *sim);
 
 /* ---- smi_events.c: the ioctl and its events; @node is an index, not a gpu_id ---- */
 enum smi_trigger { /* reasons of an eviction */
@@ -66,38 +66,38 @@ void smi_process(struct process *process, uint32_t node, bool start);
 /* The end of the process, on every node that it used. */
 void smi_process_end(struct process *process);
 /* @done: after the reset, else before it. */
-void smi_gpu_reset(struct world *world, uint32_t node, bool done, const char *cause);
+void smi_gpu_reset(struct sim *sim, uint32_t node, bool done, const char *cause);
 /* Frees the clients whose fd was closed. */
-void smi_sweep(struct world *world);
+void smi_sweep(struct sim *sim);
 /* Frees all clients. */
-void smi_stop(struct world *world);
+void smi_stop(struct sim *sim);
 
 /* ---- debugfs.c: /sys/kernel/debug/kfd ---- */
 /* Creates the files with the state of a simulation without processes. Returns 0 or a negative
  * errno. */
-int debugfs_start(struct world *world);
+int debugfs_start(struct sim *sim);
 /* Starts the writer thread. Must not be called before a fork. Returns 0 or a negative errno. */
-int debugfs_run(struct world *world);
+int debugfs_run(struct sim *sim);
 /* Ends the thread and closes the files. */
-void debugfs_stop(struct world *world);
+void debugfs_stop(struct sim *sim);
 /* Create and remove the process's directory proc/<pid> (releases after Linux 6.12). */
 void debugfs_process_new(struct process *process);
 void debugfs_process_end(struct process *process);
 /* Marks the texts as outdated, after a change of queues, processes or memory. */
-void debugfs_changed(struct world *world);
+void debugfs_changed(struct sim *sim);
 /* Passes a copy of the state to the writer thread if the texts are outdated and the last time is at
  * least 20 ms ago. In virtual time writes the texts itself. */
-void debugfs_update(struct world *world, uint64_t now_ns);
+void debugfs_update(struct sim *sim, uint64_t now_ns);
 /* Returns when debugfs_update() has to be called next (wall), or UINT64_MAX. */
-uint64_t debugfs_due(const struct world *world);
-/* Handles a write to hang_hws, which world->poll_fd reports with world->debugfs as its data. */
-void debugfs_written(struct world *world);
+uint64_t debugfs_due(const struct sim *sim);
+/* Handles a write to hang_hws, which sim->poll_fd reports with sim->debugfs as its data. */
+void debugfs_written(struct sim *sim);
 
 /* ---- debugfs_hqd.c: hardware queue slots, and the text that shows them ---- */
 /* Creates the file hqds. Returns 0 or a negative errno. */
-int hqd_start(struct world *world);
+int hqd_start(struct sim *sim);
 /* Unmaps and frees it. */
-void hqd_stop(struct world *world);
+void hqd_stop(struct sim *sim);
 /* Gives a new queue its serial number; it has no slot yet. */
 void hqd_place(struct queue *queue);
 /* Gives and takes slots after the set of mapped queues of the process on @node has changed. */
@@ -105,6 +105,6 @@ void hqd_update(struct process *process, uint32_t node);
 /* Frees the slot of a queue that is about to be freed. */
 void hqd_gone(struct queue *queue);
 /* Writes the present read and write pointers of mapped compute queues into the text. */
-void hqd_pointers(struct world *world);
+void hqd_pointers(struct sim *sim);
 
 #endif

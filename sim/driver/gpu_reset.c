@@ -25,19 +25,19 @@
 
 static uint32_t index_of(const struct node *node)
 {
-	return (uint32_t)(node - node->world->nodes);
+	return (uint32_t)(node - node->sim->nodes);
 }
 
-void firmware_hang(struct world *world, uint32_t node)
+void firmware_hang(struct sim *sim, uint32_t node)
 {
-	world->nodes[node].hung = true;
+	sim->nodes[node].hung = true;
 }
 
 /* Returns true if --set makes this update one that is never answered. */
 static bool fails_now(const struct node *node)
 {
-	const struct world_switches *switches = &node->world->config.switches;
-	double slow_ns = (double)switches->preempt_ns / node->world->config.time_scale;
+	const struct sim_switches *switches = &node->sim->config.switches;
+	double slow_ns = (double)switches->preempt_ns / node->sim->config.time_scale;
 
 	if (switches->preempt_stuck_queue)
 		return false;
@@ -47,7 +47,7 @@ static bool fails_now(const struct node *node)
 
 bool firmware_answers(struct node *node, struct bounce *bounce)
 {
-	const struct world *world = node->world;
+	const struct sim *sim = node->sim;
 
 	if (node->resetting) {
 		bounce_failed(bounce, node, -EIO);
@@ -58,7 +58,7 @@ bool firmware_answers(struct node *node, struct bounce *bounce)
 	if (!node->hung || !node->active_queues)
 		return true;
 	if (TAILQ_EMPTY(&node->stuck))
-		node->firmware_due_ns = clock_ns() + world->config.switches.preemption_timeout_ns;
+		node->firmware_due_ns = clock_ns() + sim->config.switches.preemption_timeout_ns;
 	TAILQ_INSERT_TAIL(&node->stuck, bounce, link);
 	return false;
 }
@@ -82,7 +82,7 @@ static int busiest(const struct node *node)
 
 int firmware_stuck_queue(struct node *node)
 {
-	const struct world_switches *switches = &node->world->config.switches;
+	const struct sim_switches *switches = &node->sim->config.switches;
 	uint64_t at = switches->preempt_fails_at;
 	int queue;
 
@@ -108,7 +108,7 @@ void firmware_reset_queue(struct node *node, int gpu_queue)
 	queue->map_wanted = false;
 	queue->process->reset_nodes |= mask;
 	hqd_update(queue->process, index_of(node));
-	TAILQ_FOREACH(process, &node->world->processes, link)
+	TAILQ_FOREACH(process, &node->sim->processes, link)
 	if (process->reset_nodes & mask)
 		event_hw_exception(process, node->gpu_id);
 }
@@ -148,15 +148,15 @@ static bool has_queue_on(const struct process *process, uint32_t node)
 }
 
 /* Evicts all processes from all GPUs, for good. @failed: node that is reset. */
-static void evict_all(struct world *world, uint32_t failed)
+static void evict_all(struct sim *sim, uint32_t failed)
 {
 	struct process *process;
 
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	{
 		if (has_queue_on(process, failed))
 			process->reset_nodes |= 1ull << failed;
-		for (uint32_t i = 0; i < world->nodes_n; i++) {
+		for (uint32_t i = 0; i < sim->nodes_n; i++) {
 			/* never restored, so evicted_ms does not show it */
 			process->evictions[i]++;
 			process->lost[i] = "evicted for a GPU reset";
@@ -164,9 +164,9 @@ static void evict_all(struct world *world, uint32_t failed)
 				smi_queue_eviction(process, i, SMI_BY_SUSPEND);
 		}
 	}
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
-		take_all_off(&world->nodes[i]);
-		TAILQ_FOREACH(process, &world->processes, link)
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
+		take_all_off(&sim->nodes[i]);
+		TAILQ_FOREACH(process, &sim->processes, link)
 		hqd_update(process, i);
 	}
 }
@@ -175,7 +175,7 @@ static void evict_all(struct world *world, uint32_t failed)
  * wait. */
 static void give_up(struct node *node)
 {
-	struct world *world = node->world;
+	struct sim *sim = node->sim;
 	struct bounce_list stuck = TAILQ_HEAD_INITIALIZER(stuck);
 	struct process *process;
 	struct bounce *bounce;
@@ -184,10 +184,10 @@ static void give_up(struct node *node)
 	say("simulated GPU %u: the firmware did not preempt its queues in time; the GPU is reset",
 	    node->gpu_id);
 	node->resetting = true;
-	node->firmware_due_ns = clock_ns() + world->config.switches.reset_ns;
-	smi_gpu_reset(world, index_of(node), false, "HWS hang");
-	evict_all(world, index_of(node));
-	TAILQ_FOREACH(process, &world->processes, link)
+	node->firmware_due_ns = clock_ns() + sim->config.switches.reset_ns;
+	smi_gpu_reset(sim, index_of(node), false, "HWS hang");
+	evict_all(sim, index_of(node));
+	TAILQ_FOREACH(process, &sim->processes, link)
 	event_hw_exception(process, node->gpu_id);
 	TAILQ_CONCAT(&stuck, &node->stuck, link);
 	while ((bounce = TAILQ_FIRST(&stuck))) {
@@ -201,13 +201,13 @@ static void reset_over(struct node *node)
 {
 	node->resetting = node->hung = node->all_off = false;
 	node->firmware_due_ns = 0;
-	smi_gpu_reset(node->world, index_of(node), true, "");
+	smi_gpu_reset(node->sim, index_of(node), true, "");
 }
 
-void firmware_expire(struct world *world, uint64_t now_ns)
+void firmware_expire(struct sim *sim, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
-		struct node *node = &world->nodes[i];
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
+		struct node *node = &sim->nodes[i];
 
 		if (!node->firmware_due_ns || now_ns < node->firmware_due_ns)
 			continue;
@@ -218,13 +218,13 @@ void firmware_expire(struct world *world, uint64_t now_ns)
 	}
 }
 
-uint64_t firmware_due(const struct world *world)
+uint64_t firmware_due(const struct sim *sim)
 {
 	uint64_t due = UINT64_MAX;
 
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		if (world->nodes[i].firmware_due_ns && world->nodes[i].firmware_due_ns < due)
-			due = world->nodes[i].firmware_due_ns;
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
+		if (sim->nodes[i].firmware_due_ns && sim->nodes[i].firmware_due_ns < due)
+			due = sim->nodes[i].firmware_due_ns;
 	return due;
 }
 

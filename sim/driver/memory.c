@@ -31,13 +31,13 @@ static uint64_t page_up(uint64_t bytes)
  * form do not fit into a file offset. */
 uint64_t doorbell_offset(const struct process *process, uint32_t node)
 {
-	return (process->slot * process->world->nodes_n + node + 1) << KFD_SLOT_SHIFT;
+	return (process->slot * process->sim->nodes_n + node + 1) << KFD_SLOT_SHIFT;
 }
 
-int node_index(const struct world *world, uint32_t gpu_id)
+int node_index(const struct sim *sim, uint32_t gpu_id)
 {
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		if (world->nodes[i].gpu_id == gpu_id)
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
+		if (sim->nodes[i].gpu_id == gpu_id)
 			return (int)i;
 	return -EINVAL;
 }
@@ -46,7 +46,7 @@ int node_index(const struct world *world, uint32_t gpu_id)
 
 struct bo *bo_by_handle(const struct process *process, uint64_t handle)
 {
-	int node = node_index(process->world, (uint32_t)(handle >> 32));
+	int node = node_index(process->sim, (uint32_t)(handle >> 32));
 	uint32_t id = (uint32_t)handle;
 
 	return node >= 0 && id < process->vm[node].n_bos ? process->vm[node].bos[id] : NULL;
@@ -61,7 +61,7 @@ static int bo_insert(struct process *process, const struct bo *new, struct bo **
 
 	while (id < vm->n_bos && vm->bos[id])
 		id++;
-	if (rule_broken(process->world, RULE_memory_handles_lowest_free_first))
+	if (rule_broken(process->sim, RULE_memory_handles_lowest_free_first))
 		id = vm->n_bos;
 	if (id >= vm->n_bos) {
 		size_t n = vm->n_bos ? 2 * vm->n_bos : 64;
@@ -77,7 +77,7 @@ static int bo_insert(struct process *process, const struct bo *new, struct bo **
 	if (!bo)
 		return -ENOMEM;
 	*bo = *new;
-	bo->handle = HANDLE(process->world->nodes[new->node].gpu_id, id);
+	bo->handle = HANDLE(process->sim->nodes[new->node].gpu_id, id);
 	vm->bos[id] = bo;
 	vm->bos_from = id + 1;
 	*out = bo;
@@ -101,7 +101,7 @@ static void bo_free(struct process *process, struct bo *bo)
 			bo_unmap(process, bo, node);
 	kernels_forget(process, bo->va, bo->size);
 	if (bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR && !bo->pages)
-		system_give(process->world, page_up(bo->size));
+		system_give(process->sim, page_up(bo->size));
 	if (bo->pages && !bo->imported) {
 		if (bo->pages->vram)
 			process->vram[bo->node] -= bo->pages->bytes;
@@ -119,7 +119,7 @@ static void bo_free(struct process *process, struct bo *bo)
 
 void memory_release(struct process *process)
 {
-	for (uint32_t node = 0; node < process->world->nodes_n; node++) {
+	for (uint32_t node = 0; node < process->sim->nodes_n; node++) {
 		struct gpu_vm *vm = &process->vm[node];
 
 		for (size_t id = 0; id < vm->n_bos; id++)
@@ -129,7 +129,7 @@ void memory_release(struct process *process)
 		vm->bos = NULL;
 		vm->n_bos = 0;
 	}
-	for (uint32_t node = 0; node < process->world->nodes_n; node++) {
+	for (uint32_t node = 0; node < process->sim->nodes_n; node++) {
 		if (process->vm[node].file)
 			drm_file_unref(process->vm[node].file);
 		process->vm[node].file = NULL;
@@ -164,7 +164,7 @@ int ioctl_acquire_vm(struct call *call)
 {
 	struct kfd_ioctl_acquire_vm_args *a = (void *)call->data;
 	struct process *process = call->process;
-	int node = node_index(call->world, a->gpu_id), r;
+	int node = node_index(call->sim, a->gpu_id), r;
 	struct drm_file *file;
 	struct gpu_vm *vm;
 
@@ -174,7 +174,7 @@ int ioctl_acquire_vm(struct call *call)
 	if (r == -EBADF)
 		return -EINVAL;
 	vm = &process->vm[node];
-	if (vm->file && rule_broken(call->world, RULE_second_vm_file_is_ebusy))
+	if (vm->file && rule_broken(call->sim, RULE_second_vm_file_is_ebusy))
 		return 0;
 	if (vm->file)
 		return !r && vm->file == file ? 0 : -EBUSY;
@@ -210,7 +210,7 @@ static int back_own(struct call *call, struct bo *bo)
 	/* An AQL ring is mapped twice in a row, so that it never wraps. */
 	if (aql && bo->size / 2 == 0)
 		return -EINVAL;
-	r = pages_new(call->world, bo->node, aql ? bo->size / 2 : bo->size, vram, &bo->pages);
+	r = pages_new(call->sim, bo->node, aql ? bo->size / 2 : bo->size, vram, &bo->pages);
 	if (r)
 		return r;
 	bo->pages->public = !vram || bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC;
@@ -225,7 +225,7 @@ static int back_own(struct call *call, struct bo *bo)
 /* Provides the object's memory, by the kind that the driver would find first in the flags. */
 static int back(struct call *call, struct bo *bo, uint64_t *offset)
 {
-	struct world *world = call->world;
+	struct sim *sim = call->sim;
 	int r;
 
 	if (bo->flags & (KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_GTT)) {
@@ -236,14 +236,13 @@ static int back(struct call *call, struct bo *bo, uint64_t *offset)
 	}
 	if (bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) {
 		if (!*offset)
-			return rule_broken(world, RULE_userptr_needs_an_address) ? -EFAULT
-										 : -EINVAL;
-		r = system_take(world, page_up(bo->size));
+			return rule_broken(sim, RULE_userptr_needs_an_address) ? -EFAULT : -EINVAL;
+		r = system_take(sim, page_up(bo->size));
 		if (r)
 			return r;
 		if (!user_pages(call, *offset, bo->size) &&
-		    !rule_broken(world, RULE_userptr_without_memory_is_efault)) {
-			system_give(world, page_up(bo->size));
+		    !rule_broken(sim, RULE_userptr_without_memory_is_efault)) {
+			system_give(sim, page_up(bo->size));
 			return -EFAULT;
 		}
 		bo->cpu_va = *offset;
@@ -251,31 +250,30 @@ static int back(struct call *call, struct bo *bo, uint64_t *offset)
 	}
 	if (bo->flags & (KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP))
 		return 0;
-	return rule_broken(world, RULE_alloc_needs_a_kind_of_memory) ? -ENOMEM : -EINVAL;
+	return rule_broken(sim, RULE_alloc_needs_a_kind_of_memory) ? -ENOMEM : -EINVAL;
 }
 
 static int check_alloc(struct call *call, int index, uint64_t *offset)
 {
 	const struct kfd_ioctl_alloc_memory_of_gpu_args *a = (void *)call->data;
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 
 	if (!a->size)
-		return rule_broken(world, RULE_alloc_of_nothing_is_einval) ? -ENOMEM : -EINVAL;
+		return rule_broken(sim, RULE_alloc_of_nothing_is_einval) ? -ENOMEM : -EINVAL;
 	if (svm_overlaps(call->process, a) &&
-	    !rule_broken(world, RULE_alloc_in_an_svm_range_is_eaddrinuse))
+	    !rule_broken(sim, RULE_alloc_in_an_svm_range_is_eaddrinuse))
 		return -EADDRINUSE;
 	if (index < 0)
-		return rule_broken(world, RULE_alloc_on_an_unknown_gpu_is_einval) ? -ENODEV
-										  : -EINVAL;
+		return rule_broken(sim, RULE_alloc_on_an_unknown_gpu_is_einval) ? -ENODEV : -EINVAL;
 	if (!call->process->vm[index].file)
-		return rule_broken(world, RULE_alloc_without_vm_is_enodev) ? -EINVAL : -ENODEV;
+		return rule_broken(sim, RULE_alloc_without_vm_is_enodev) ? -EINVAL : -ENODEV;
 	if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) {
 		if (a->size != DOORBELL_PAGE &&
-		    !rule_broken(world, RULE_doorbell_memory_is_two_pages))
+		    !rule_broken(sim, RULE_doorbell_memory_is_two_pages))
 			return -EINVAL;
 		*offset = doorbell_offset(call->process, (uint32_t)index);
 	} else if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP) {
-		if (a->size != PAGE_BYTES && !rule_broken(world, RULE_mmio_memory_is_one_page))
+		if (a->size != PAGE_BYTES && !rule_broken(sim, RULE_mmio_memory_is_one_page))
 			return -EINVAL;
 		*offset = PAGE_BYTES * ((uint64_t)index + 1);
 	}
@@ -286,7 +284,7 @@ int ioctl_alloc_memory(struct call *call)
 {
 	struct kfd_ioctl_alloc_memory_of_gpu_args *a = (void *)call->data;
 	struct process *process = call->process;
-	int index = node_index(call->world, a->gpu_id), r;
+	int index = node_index(call->sim, a->gpu_id), r;
 	struct bo new = {.va = a->va_addr, .size = a->size, .flags = a->flags}, *bo;
 	uint64_t offset = a->mmap_offset;
 
@@ -313,15 +311,15 @@ int ioctl_free_memory(struct call *call)
 {
 	struct kfd_ioctl_free_memory_of_gpu_args *a = (void *)call->data;
 	struct process *process = call->process;
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 	struct bo *bo = bo_by_handle(process, a->handle);
 
 	if (process->event_page && process->event_page == a->handle &&
-	    !rule_broken(world, RULE_event_page_cannot_be_freed))
+	    !rule_broken(sim, RULE_event_page_cannot_be_freed))
 		return -EPERM;
 	if (!bo)
-		return rule_broken(world, RULE_free_of_an_unknown_handle_is_einval) ? 0 : -EINVAL;
-	if (bo->mapped && !rule_broken(world, RULE_free_of_a_mapped_buffer_is_ebusy))
+		return rule_broken(sim, RULE_free_of_an_unknown_handle_is_einval) ? 0 : -EINVAL;
+	if (bo->mapped && !rule_broken(sim, RULE_free_of_a_mapped_buffer_is_ebusy))
 		return -EBUSY;
 	bo_free(process, bo);
 	return 0;
@@ -348,7 +346,7 @@ static int bo_map(struct process *process, struct bo *bo, uint32_t node)
 	if (bo->mapped >> node & 1)
 		return 0;
 	r = space_map(space, &mapping);
-	if (r == -EINVAL && bo->va && rule_broken(process->world, RULE_map_over_another_is_einval))
+	if (r == -EINVAL && bo->va && rule_broken(process->sim, RULE_map_over_another_is_einval))
 		r = 0;
 	if (r)
 		return r;
@@ -364,7 +362,7 @@ static int bo_map(struct process *process, struct bo *bo, uint32_t node)
 static int one_device(struct call *call, struct bo *bo, uint32_t gpu_id, bool map)
 {
 	struct process *process = call->process;
-	int node = node_index(call->world, gpu_id);
+	int node = node_index(call->sim, gpu_id);
 
 	if (node < 0)
 		return -EINVAL;
@@ -373,10 +371,9 @@ static int one_device(struct call *call, struct bo *bo, uint32_t gpu_id, bool ma
 	if (map)
 		return bo_map(process, bo, (uint32_t)node);
 	if (!(bo->mapped >> node & 1))
-		return rule_broken(call->world, RULE_unmap_of_what_is_not_mapped_is_einval)
-			       ? 0
-			       : -EINVAL;
-	if (rule_broken(call->world, RULE_unmapped_buffer_faults))
+		return rule_broken(call->sim, RULE_unmap_of_what_is_not_mapped_is_einval) ? 0
+											  : -EINVAL;
+	if (rule_broken(call->sim, RULE_unmapped_buffer_faults))
 		return 0;
 	kernels_forget(process, bo->va, bo->size);
 	bo_unmap(process, bo, (uint32_t)node);
@@ -387,31 +384,31 @@ static int one_device(struct call *call, struct bo *bo, uint32_t gpu_id, bool ma
 static int map_or_unmap(struct call *call, bool map)
 {
 	struct kfd_ioctl_map_memory_to_gpu_args *a = (void *)call->data;
-	const struct world *world = call->world;
-	int home = node_index(world, (uint32_t)(a->handle >> 32)), r = 0;
+	const struct sim *sim = call->sim;
+	int home = node_index(sim, (uint32_t)(a->handle >> 32)), r = 0;
 	struct bo *bo = bo_by_handle(call->process, a->handle);
 	uint32_t *ids;
 
-	if (!a->n_devices && !rule_broken(world, RULE_map_to_no_gpu_is_einval))
+	if (!a->n_devices && !rule_broken(sim, RULE_map_to_no_gpu_is_einval))
 		return -EINVAL;
 	if (a->n_success > a->n_devices)
-		return rule_broken(world, RULE_map_n_success_beyond_n_is_einval) ? 0 : -EINVAL;
+		return rule_broken(sim, RULE_map_n_success_beyond_n_is_einval) ? 0 : -EINVAL;
 	if (a->n_devices > DEVICES_MAX)
 		return -ENOMEM;
 	ids = malloc((a->n_devices + 1) * sizeof *ids);
 	if (!ids)
 		return -ENOMEM;
 	if (call_read(call, a->device_ids_array_ptr, ids, a->n_devices * sizeof *ids))
-		r = rule_broken(world, RULE_map_with_a_bad_array_is_efault) ? -EINVAL : -EFAULT;
+		r = rule_broken(sim, RULE_map_with_a_bad_array_is_efault) ? -EINVAL : -EFAULT;
 	else if (home < 0)
 		r = -EINVAL;
 	else if (map && !call->process->vm[home].file)
 		r = -ENODEV;
 	else if (!bo)
-		r = rule_broken(world, RULE_map_of_an_unknown_handle_is_enomem) ? -EINVAL : -ENOMEM;
+		r = rule_broken(sim, RULE_map_of_an_unknown_handle_is_enomem) ? -EINVAL : -ENOMEM;
 	for (uint32_t i = a->n_success; i < a->n_devices && !r; i++) {
 		r = one_device(call, bo, ids[i], map);
-		if (!r && !rule_broken(world, RULE_map_tells_how_many_succeeded))
+		if (!r && !rule_broken(sim, RULE_map_tells_how_many_succeeded))
 			a->n_success = i + 1;
 	}
 	free(ids);
@@ -433,11 +430,11 @@ int ioctl_unmap_memory(struct call *call)
 int ioctl_available_memory(struct call *call)
 {
 	struct kfd_ioctl_get_available_memory_args *a = (void *)call->data;
-	int node = node_index(call->world, a->gpu_id);
+	int node = node_index(call->sim, a->gpu_id);
 
 	if (node < 0)
 		return node;
-	a->available = vram_available(call->world, (uint32_t)node);
+	a->available = vram_available(call->sim, (uint32_t)node);
 	return 0;
 }
 
@@ -456,21 +453,21 @@ void memory_apertures(struct kfd_process_device_apertures *out)
 int ioctl_apertures(struct call *call)
 {
 	struct kfd_ioctl_get_process_apertures_new_args *a = (void *)call->data;
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 	struct kfd_process_device_apertures one;
 	uint32_t room = a->num_of_nodes;
 
 	if (!room) {
-		if (!rule_broken(world, RULE_apertures_probe_tells_the_count))
-			a->num_of_nodes = world->nodes_n;
+		if (!rule_broken(sim, RULE_apertures_probe_tells_the_count))
+			a->num_of_nodes = sim->nodes_n;
 		return 0;
 	}
-	if (room > world->nodes_n + CPU_NODES)
+	if (room > sim->nodes_n + CPU_NODES)
 		return -EINVAL;
-	a->num_of_nodes = room < world->nodes_n ? room : world->nodes_n;
+	a->num_of_nodes = room < sim->nodes_n ? room : sim->nodes_n;
 	for (uint32_t i = 0; i < a->num_of_nodes; i++) {
 		memory_apertures(&one);
-		one.gpu_id = world->nodes[i].gpu_id;
+		one.gpu_id = sim->nodes[i].gpu_id;
 		if (call_write(call, a->kfd_process_device_apertures_ptr + i * sizeof one, &one,
 			       sizeof one))
 			return -EFAULT;
@@ -482,12 +479,12 @@ int ioctl_apertures(struct call *call)
 int ioctl_apertures_old(struct call *call)
 {
 	struct kfd_ioctl_get_process_apertures_args *a = (void *)call->data;
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 
 	a->num_of_nodes = 0;
-	for (uint32_t i = 0; i < world->nodes_n && i < NUM_OF_SUPPORTED_GPUS; i++) {
+	for (uint32_t i = 0; i < sim->nodes_n && i < NUM_OF_SUPPORTED_GPUS; i++) {
 		memory_apertures(&a->process_apertures[i]);
-		a->process_apertures[i].gpu_id = world->nodes[i].gpu_id;
+		a->process_apertures[i].gpu_id = sim->nodes[i].gpu_id;
 		a->num_of_nodes++;
 	}
 	return 0;

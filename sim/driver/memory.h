@@ -16,7 +16,7 @@
  * sparse: a page of it takes host memory when it is first touched, so more can be allocated than
  * the host has. System memory (GTT) is only allocated while the host has it.
  *
- * Threads: all functions under world->lock. Errors: negative errno.
+ * Threads: all functions under sim->lock. Errors: negative errno.
  */
 #ifndef KFDSHIM_SIM_DRIVER_MEMORY_H
 #define KFDSHIM_SIM_DRIVER_MEMORY_H
@@ -28,7 +28,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-struct world;
+struct sim;
 struct node;
 struct process;
 struct call;
@@ -37,7 +37,7 @@ struct call;
 
 /* A buffer object, reference counted. */
 struct pages {
-	struct world *world;
+	struct sim *sim;
 	uint32_t node;
 	unsigned refs;
 	uint64_t offset; /* in the render file */
@@ -99,11 +99,10 @@ int heap_init(struct node *node);
 void heap_done(struct node *node);
 /* Allocates a buffer object with one reference; @bytes is rounded up to whole pages. Returns
  * -ENOMEM if the account or the host has no more. */
-int pages_new(struct world *world, uint32_t node, uint64_t bytes, bool vram, struct pages **out);
+int pages_new(struct sim *sim, uint32_t node, uint64_t bytes, bool vram, struct pages **out);
 /* The same for memory that the process has already: @va and @bytes in whole pages. It is only
  * accounted. */
-int pages_new_user(struct world *world, uint32_t node, uint64_t va, uint64_t bytes,
-		   struct pages **out);
+int pages_new_user(struct sim *sim, uint32_t node, uint64_t va, uint64_t bytes, struct pages **out);
 /* Takes and drops a reference. The last one frees the pages. pages_unref() accepts NULL. */
 struct pages *pages_ref(struct pages *pages);
 void pages_unref(struct pages *pages);
@@ -111,17 +110,17 @@ void pages_unref(struct pages *pages);
 char *pages_at(const struct pages *pages, uint64_t offset);
 /* Account memory of the processes that is locked for a GPU (USERPTR). system_take() returns 0 or
  * -ENOMEM. */
-int system_take(struct world *world, uint64_t bytes);
-void system_give(struct world *world, uint64_t bytes);
+int system_take(struct sim *sim, uint64_t bytes);
+void system_give(struct sim *sim, uint64_t bytes);
 /* Returns what AVAILABLE_MEMORY reports, in bytes. */
-uint64_t vram_available(const struct world *world, uint32_t node);
+uint64_t vram_available(const struct sim *sim, uint32_t node);
 /* Returns the bytes of each node that the driver reserves for page tables. */
-uint64_t vram_reserved(const struct world *world);
+uint64_t vram_reserved(const struct sim *sim);
 /* If the host has no page left when kfdsim touches one, the SIGBUS handler maps an anonymous page
  * in its place. heap_lost() returns how many pages were replaced since the last heap_mend(), which
  * maps the render file there again. */
 unsigned heap_lost(void);
-void heap_mend(struct world *world);
+void heap_mend(struct sim *sim);
 
 /* ---- page_table.c: GPU page tables ---- */
 /* Adds a range. Returns 0; -EINVAL if it overlaps another one, is not in whole pages or lies
@@ -183,7 +182,7 @@ int ioctl_apertures_old(struct call *call);
 struct kfd_process_device_apertures;
 void memory_apertures(struct kfd_process_device_apertures *out);
 /* Returns the index of the node, or -EINVAL for an unknown gpu_id. */
-int node_index(const struct world *world, uint32_t gpu_id);
+int node_index(const struct sim *sim, uint32_t gpu_id);
 
 /* ---- dmabuf.c: buffers behind a file descriptor ---- */
 struct dmabuf;
@@ -194,10 +193,10 @@ int dmabuf_give(struct call *call, struct pages *pages, bool cloexec);
  * fd; -EINVAL: not a dmabuf. */
 int dmabuf_pages(struct call *call, int fd, struct pages **out);
 /* Frees the dmabufs whose last fd was closed; called when dmabuf_fd is readable. */
-void dmabufs_closed(struct world *world);
-/* Create and close world->dmabuf_fd. */
-int dmabufs_start(struct world *world);
-void dmabufs_stop(struct world *world);
+void dmabufs_closed(struct sim *sim);
+/* Create and close sim->dmabuf_fd. */
+int dmabufs_start(struct sim *sim);
+void dmabufs_stop(struct sim *sim);
 /* EXPORT_DMABUF: gives the caller an fd of a buffer. Returns 0; -EINVAL: unknown handle, or memory
  * without pages; another negative errno. */
 int ioctl_export_dmabuf(struct call *call);
@@ -235,7 +234,7 @@ struct drm_file;
 int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **out);
 /* Returns the index of the node whose render node the caller's fd was opened on, from the name of
  * its path, or -EINVAL. */
-int drm_node(const struct world *world, pid_t tid, int fd);
+int drm_node(const struct sim *sim, pid_t tid, int fd);
 /* Returns the file's page table. */
 struct space *drm_file_space(struct drm_file *file);
 /* Makes @process the user of the file's page table (ACQUIRE_VM) and takes a reference. Returns 0,
@@ -243,19 +242,19 @@ struct space *drm_file_space(struct drm_file *file);
 int drm_file_acquire(struct drm_file *file, const struct process *process);
 /* Drops a reference. */
 void drm_file_unref(struct drm_file *file);
-/* Creates world->drm_poll_fd. Returns 0 or a negative errno. */
-int drm_files_start(struct world *world);
+/* Creates sim->drm_poll_fd. Returns 0 or a negative errno. */
+int drm_files_start(struct sim *sim);
 /* Frees the files of processes that have ended, and dmabufs that were closed. */
-void drm_files_reap(struct world *world);
+void drm_files_reap(struct sim *sim);
 /* Frees all files. */
-void drm_files_stop(struct world *world);
+void drm_files_stop(struct sim *sim);
 
 /* ---- pin.c: pinning of a caller's own pages ---- */
 /* Holds the process's mutex for the time that pinning takes (--set pin_us; wall). Returns 0 if it
  * takes no time, else CALL_PENDING; the call is then answered with 0. */
 int pin_begin(struct call *call);
 /* Ends the pins that are over at @now_ns (wall). */
-void pins_expire(struct world *world, uint64_t now_ns);
+void pins_expire(struct sim *sim, uint64_t now_ns);
 /* Drops the pin of a process that is dying. */
 void pin_forget(struct process *process);
 

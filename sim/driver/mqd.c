@@ -37,26 +37,26 @@ uint64_t image_stride(const struct queue_image *image)
 void image_of(const struct queue *queue, struct queue_image *out)
 {
 	const struct process *process = queue->process;
-	const struct world *world = process->world;
+	const struct sim *sim = process->sim;
 	uint32_t unit = is_aql(queue) ? AQL_PACKET_DW : 1;
 
 	*out = (struct queue_image){
 		.node = queue->node,
-		.gpu_id = world->nodes[queue->node].gpu_id,
+		.gpu_id = sim->nodes[queue->node].gpu_id,
 		.type = queue->type,
-		.gfx = world->config.chip.gfx_target_version,
-		.xccs = world->config.gpu.xccs,
+		.gfx = sim->config.chip.gfx_target_version,
+		.xccs = sim->config.gpu.xccs,
 		.priority = queue->priority,
 		.save_bytes = queue->save_bytes,
-		.ctl_stack_bytes = world->config.chip.ctl_stack_bytes,
+		.ctl_stack_bytes = sim->config.chip.ctl_stack_bytes,
 		.eop_bytes = queue->eop_bytes,
-		.doorbell_dw = (uint32_t)((process->slot * world->nodes_n + queue->node + 1) *
+		.doorbell_dw = (uint32_t)((process->slot * sim->nodes_n + queue->node + 1) *
 					  (DOORBELL_PAGE / 4)) +
 			       DOORBELL_DW * queue->doorbell_index,
 		.engine = queue->place.engine,
 		.rlc = queue->place.rlc,
 		.active = queue->map_wanted,
-		.linux_7 = linux_7(world),
+		.linux_7 = linux_7(sim),
 		.ring = queue->ring,
 		.ring_bytes = queue->ring_bytes,
 		.rptr_address = queue->rptr_address,

@@ -75,7 +75,7 @@ struct queue_image {
 	uint64_t mqd; /* address of the first XCC's MQD */
 };
 
-/* Fills *@out from the queue. Under world->lock. */
+/* Fills *@out from the queue. Under sim->lock. */
 void image_of(const struct queue *queue, struct queue_image *out);
 /* Returns true for the queue types of SDMA engines. */
 bool image_sdma(uint32_t type);

@@ -150,16 +150,16 @@ void space_free(struct space *space)
 
 const struct mapping *memory_find(const struct process *process, uint32_t node, uint64_t va)
 {
-	const struct world *world = process->world;
+	const struct sim *sim = process->sim;
 	const struct mapping *found = NULL;
 
-	if (rule_broken(world, RULE_buffer_is_seen_where_it_is_mapped))
+	if (rule_broken(sim, RULE_buffer_is_seen_where_it_is_mapped))
 		node = NODE_ANY;
 	if (node != NODE_ANY)
 		return process->vm[node].file
 			       ? space_find(drm_file_space(process->vm[node].file), va)
 			       : NULL;
-	for (uint32_t i = 0; i < world->nodes_n && !found; i++)
+	for (uint32_t i = 0; i < sim->nodes_n && !found; i++)
 		if (process->vm[i].file)
 			found = space_find(drm_file_space(process->vm[i].file), va);
 	return found;

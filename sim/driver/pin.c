@@ -10,14 +10,14 @@
 int pin_begin(struct call *call)
 {
 	struct process *process = call->process;
-	struct world *world = call->world;
+	struct sim *sim = call->sim;
 
-	if (!world->config.switches.pin_ns)
+	if (!sim->config.switches.pin_ns)
 		return 0;
 	process->pinning = call;
-	process->pinned_ns = clock_ns() + world->config.switches.pin_ns;
-	if (process->pinned_ns < world->next_pinned_ns)
-		world->next_pinned_ns = process->pinned_ns;
+	process->pinned_ns = clock_ns() + sim->config.switches.pin_ns;
+	if (process->pinned_ns < sim->next_pinned_ns)
+		sim->next_pinned_ns = process->pinned_ns;
 	process_lock(process);
 	return CALL_PENDING;
 }
@@ -43,12 +43,12 @@ void pin_forget(struct process *process)
 }
 
 /* Returns a process whose pin is over; NULL: none. *@next: earliest end among the others. */
-static struct process *find_due(struct world *world, uint64_t now_ns, uint64_t *next)
+static struct process *find_due(struct sim *sim, uint64_t now_ns, uint64_t *next)
 {
 	struct process *process, *due = NULL;
 
 	*next = UINT64_MAX;
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	{
 		if (!process->pinning)
 			continue;
@@ -60,11 +60,11 @@ static struct process *find_due(struct world *world, uint64_t now_ns, uint64_t *
 	return due;
 }
 
-void pins_expire(struct world *world, uint64_t now_ns)
+void pins_expire(struct sim *sim, uint64_t now_ns)
 {
 	struct process *process;
 
 	/* The end of one pin may start another one, of a call that waited for the mutex. */
-	while ((process = find_due(world, now_ns, &world->next_pinned_ns)) != NULL)
+	while ((process = find_due(sim, now_ns, &sim->next_pinned_ns)) != NULL)
 		pin_end(process);
 }

@@ -26,24 +26,24 @@
 #define DOORBELL_PLACES (1u << 16) /* in the kfd file; one for each process and node */
 #define PASID_FIRST 0x8001u	   /* 16-bit PASIDs; the one before is the driver's own */
 
-struct process *process_of_thread(struct world *world, pid_t tid)
+struct process *process_of_thread(struct sim *sim, pid_t tid)
 {
-	size_t i = (size_t)tid % (sizeof world->tids / sizeof *world->tids);
+	size_t i = (size_t)tid % (sizeof sim->tids / sizeof *sim->tids);
 
-	return world->tids[i].tid == tid ? world->tids[i].process : NULL;
+	return sim->tids[i].tid == tid ? sim->tids[i].process : NULL;
 }
 
-static void remember_thread(struct world *world, pid_t tid, struct process *process)
+static void remember_thread(struct sim *sim, pid_t tid, struct process *process)
 {
-	size_t i = (size_t)tid % (sizeof world->tids / sizeof *world->tids);
+	size_t i = (size_t)tid % (sizeof sim->tids / sizeof *sim->tids);
 
-	world->tids[i].tid = tid;
-	world->tids[i].process = process;
+	sim->tids[i].tid = tid;
+	sim->tids[i].process = process;
 }
 
-void process_forget_thread(struct world *world, pid_t tid)
+void process_forget_thread(struct sim *sim, pid_t tid)
 {
-	remember_thread(world, tid, NULL);
+	remember_thread(sim, tid, NULL);
 }
 
 void process_ref(struct process *process)
@@ -69,12 +69,12 @@ bool process_mm_alive(const struct process *process)
 }
 
 /* Takes the lowest free slot of doorbell pages. Returns 0 or -ENOMEM. */
-static int slot_take(struct world *world, uint64_t *slot)
+static int slot_take(struct sim *sim, uint64_t *slot)
 {
-	for (uint64_t i = 0; i < SLOTS_MAX && (i + 1) * world->nodes_n < DOORBELL_PLACES; i++) {
-		if (world->slots[i / 64] >> (i % 64) & 1)
+	for (uint64_t i = 0; i < SLOTS_MAX && (i + 1) * sim->nodes_n < DOORBELL_PLACES; i++) {
+		if (sim->slots[i / 64] >> (i % 64) & 1)
 			continue;
-		world->slots[i / 64] |= 1ull << (i % 64);
+		sim->slots[i / 64] |= 1ull << (i % 64);
 		*slot = i;
 		return 0;
 	}
@@ -83,11 +83,11 @@ static int slot_take(struct world *world, uint64_t *slot)
 
 static int map_doorbells(struct process *process)
 {
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		void *page = mmap(NULL, DOORBELL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
-				  world->config.kfd_fd, (off_t)doorbell_offset(process, i));
+				  sim->config.kfd_fd, (off_t)doorbell_offset(process, i));
 
 		if (page == MAP_FAILED)
 			return -errno;
@@ -98,17 +98,17 @@ static int map_doorbells(struct process *process)
 
 static void unmap_doorbells(struct process *process)
 {
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		if (!process->doorbells[i])
 			continue;
 		munmap((void *)(uintptr_t)process->doorbells[i], DOORBELL_PAGE);
 		process->doorbells[i] = NULL;
-		fallocate(world->config.kfd_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		fallocate(sim->config.kfd_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			  (off_t)doorbell_offset(process, i), DOORBELL_PAGE);
 	}
-	world->slots[process->slot / 64] &= ~(1ull << (process->slot % 64));
+	sim->slots[process->slot / 64] &= ~(1ull << (process->slot % 64));
 }
 
 /* Opens what identifies the process later: its address space (mem_fd) and its pidfd. Returns 0 or a
@@ -138,7 +138,7 @@ static int process_identify(struct process *process, const char *status)
 	return process->pidfd < 0 ? -errno : 0;
 }
 
-static struct process_record *record_new(struct world *world, const struct process *process,
+static struct process_record *record_new(struct sim *sim, const struct process *process,
 					 const char *status)
 {
 	struct process_record *record = calloc(1, sizeof *record);
@@ -151,17 +151,17 @@ static struct process_record *record_new(struct world *world, const struct proce
 	if (name)
 		snprintf(record->comm, sizeof record->comm, "%.*s", (int)strcspn(name, "\n"), name);
 	STAILQ_INIT(&record->queues);
-	STAILQ_INSERT_TAIL(&world->records, record, link);
+	STAILQ_INSERT_TAIL(&sim->records, record, link);
 	return record;
 }
 
 /* Returns the lowest PASID that no living process has. */
-static uint32_t pasid_take(const struct world *world)
+static uint32_t pasid_take(const struct sim *sim)
 {
 	const struct process *process;
 
 	for (uint32_t pasid = PASID_FIRST;; pasid++) {
-		TAILQ_FOREACH(process, &world->processes, link)
+		TAILQ_FOREACH(process, &sim->processes, link)
 		if (process->pasid == pasid)
 			break;
 		if (!process)
@@ -169,11 +169,11 @@ static uint32_t pasid_take(const struct world *world)
 	}
 }
 
-static struct process *process_by_pid(struct world *world, pid_t pid)
+static struct process *process_by_pid(struct sim *sim, pid_t pid)
 {
 	struct process *process;
 
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	if (process->pid == pid && !process->primary)
 		return process;
 	return NULL;
@@ -183,15 +183,15 @@ static struct process *process_by_pid(struct world *world, pid_t pid)
  * before it. */
 static bool starts_wrong(const struct process *process, const char *status)
 {
-	const struct world *world = process->world;
+	const struct sim *sim = process->sim;
 	const char *parent = proc_status_field(status, "\nPPid:");
 	const struct process_record *record;
 
-	if (rule_broken(world, RULE_forked_child_is_a_process_of_its_own))
-		return parent && process_by_pid(process->world, atoi(parent));
-	if (!rule_broken(world, RULE_exec_begins_anew))
+	if (rule_broken(sim, RULE_forked_child_is_a_process_of_its_own))
+		return parent && process_by_pid(process->sim, atoi(parent));
+	if (!rule_broken(sim, RULE_exec_begins_anew))
 		return false;
-	STAILQ_FOREACH(record, &world->records, link)
+	STAILQ_FOREACH(record, &sim->records, link)
 	if (record->pid == process->record->pid && record != process->record)
 		return true;
 	return false;
@@ -199,46 +199,45 @@ static bool starts_wrong(const struct process *process, const char *status)
 
 /* Creates a KFD process with its doorbell pages, report record and files. @primary: the process
  * whose secondary context this becomes; NULL: none. Returns NULL on failure. */
-static struct process *make(struct world *world, pid_t pid, const char *status,
-			    struct process *primary)
+static struct process *make(struct sim *sim, pid_t pid, const char *status, struct process *primary)
 {
 	struct epoll_event watch = {.events = EPOLLIN};
 	struct process *process = calloc(1, sizeof *process);
 
 	if (!process)
 		return NULL;
-	process->world = world;
+	process->sim = sim;
 	process->refs = 1;
 	process->pid = pid;
 	process->primary = primary;
 	process->event_fd = process->pidfd = process->mem_fd = -1;
-	process->token = ++world->next_token;
+	process->token = ++sim->next_token;
 	process->acting = NODE_ANY;
 	process->runtime_state = KFDABI_RUNTIME_DISABLED;
 	TAILQ_INIT(&process->blocked);
 	TAILQ_INIT(&process->runtime_sleepers);
 	TAILQ_INIT(&process->queues);
 	LIST_INIT(&process->waiters);
-	if (process_identify(process, status) || slot_take(world, &process->slot))
+	if (process_identify(process, status) || slot_take(sim, &process->slot))
 		goto fail;
 	watch.data.ptr = process;
 	/* A secondary context ends with its process, so it needs no watch. */
 	if (map_doorbells(process) ||
-	    (!primary && epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, process->pidfd, &watch)) ||
-	    !(process->record = record_new(world, process, status))) {
+	    (!primary && epoll_ctl(sim->poll_fd, EPOLL_CTL_ADD, process->pidfd, &watch)) ||
+	    !(process->record = record_new(sim, process, status))) {
 		unmap_doorbells(process);
 		goto fail;
 	}
-	process->pasid = pasid_take(world);
+	process->pasid = pasid_take(sim);
 	process->queue_ids[0] = starts_wrong(process, status);
 	if (primary) {
 		primary->contexts++;
 		process->context = context_number(primary);
 	}
-	TAILQ_INSERT_TAIL(&world->processes, process, link);
+	TAILQ_INSERT_TAIL(&sim->processes, process, link);
 	procfs_process_new(process);
 	debugfs_process_new(process);
-	debugfs_changed(world);
+	debugfs_changed(sim);
 	return process;
 fail:
 	if (process->mem_fd >= 0)
@@ -249,7 +248,7 @@ fail:
 	return NULL;
 }
 
-struct process *process_new(struct world *world, pid_t tid)
+struct process *process_new(struct sim *sim, pid_t tid)
 {
 	char status[PROC_STATUS_BYTES];
 	struct process *process;
@@ -260,16 +259,16 @@ struct process *process_new(struct world *world, pid_t tid)
 	    !(tgid = proc_status_field(status, "\nTgid:")))
 		return NULL;
 	pid = atoi(tgid);
-	process = process_by_pid(world, pid);
+	process = process_by_pid(sim, pid);
 	if (process && !process_mm_alive(process)) {
 		process_die(process);
 		process = NULL;
 	}
 	/* The pids and the name are those of the lead thread, whichever thread made the call. */
 	if (!process && (tid == pid || !proc_status_read(pid, status, sizeof status)))
-		process = make(world, pid, status, NULL);
+		process = make(sim, pid, status, NULL);
 	if (process)
-		remember_thread(world, tid, process);
+		remember_thread(sim, tid, process);
 	return process;
 }
 
@@ -279,7 +278,7 @@ struct process *process_new_context(struct process *primary)
 
 	if (proc_status_read(primary->pid, status, sizeof status))
 		return NULL;
-	return make(primary->world, primary->pid, status, primary);
+	return make(primary->sim, primary->pid, status, primary);
 }
 
 /* Executes a call that was blocked, unless its caller is gone. */
@@ -294,7 +293,7 @@ static void execute_late(struct call *call)
 /* As in the kernel the queues end whatever their state, and the debug sessions with them. */
 void process_die(struct process *process)
 {
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 	struct call_list blocked = TAILQ_HEAD_INITIALIZER(blocked);
 	struct call *call;
 
@@ -304,11 +303,11 @@ void process_die(struct process *process)
 	process->dead = true;
 	if (process->primary)
 		process->primary->contexts--;
-	TAILQ_REMOVE(&world->processes, process, link);
-	for (size_t i = 0; i < sizeof world->tids / sizeof *world->tids; i++)
-		if (world->tids[i].process == process)
-			world->tids[i].process = NULL;
-	epoll_ctl(world->poll_fd, EPOLL_CTL_DEL, process->pidfd, NULL);
+	TAILQ_REMOVE(&sim->processes, process, link);
+	for (size_t i = 0; i < sizeof sim->tids / sizeof *sim->tids; i++)
+		if (sim->tids[i].process == process)
+			sim->tids[i].process = NULL;
+	epoll_ctl(sim->poll_fd, EPOLL_CTL_DEL, process->pidfd, NULL);
 	descriptors_forget(process);
 	calls_forget(process);
 	close(process->pidfd);
@@ -332,30 +331,30 @@ void process_die(struct process *process)
 	process_unref(process);
 }
 
-void process_reap(struct world *world)
+void process_reap(struct sim *sim)
 {
 	struct epoll_event events[16];
-	int n = epoll_wait(world->poll_fd, events, 16, 0);
+	int n = epoll_wait(sim->poll_fd, events, 16, 0);
 
 	for (int i = 0; i < n; i++)
-		if (events[i].data.ptr == world)
-			drm_files_reap(world);
-		else if (events[i].data.ptr == world->debugfs)
-			debugfs_written(world);
+		if (events[i].data.ptr == sim)
+			drm_files_reap(sim);
+		else if (events[i].data.ptr == sim->debugfs)
+			debugfs_written(sim);
 		else
 			process_die(events[i].data.ptr);
 }
 
-void process_check_all(struct world *world)
+void process_check_all(struct sim *sim)
 {
 	struct process *process, *next;
 
-	smi_sweep(world);
-	for (process = TAILQ_FIRST(&world->processes); process; process = next) {
+	smi_sweep(sim);
+	for (process = TAILQ_FIRST(&sim->processes); process; process = next) {
 		next = TAILQ_NEXT(process, link);
 		if (!process_mm_alive(process)) {
 			process_die(process);
-			next = TAILQ_FIRST(&world->processes);
+			next = TAILQ_FIRST(&sim->processes);
 		} else {
 			contexts_end(process, false);
 			debug_check(process);
@@ -397,7 +396,7 @@ static bool named(const struct process *process, const struct process *caller, c
 {
 	unsigned level = caller->ns_levels - 1;
 
-	if (rule_broken(caller->world, RULE_debug_pid_is_of_callers_namespace))
+	if (rule_broken(caller->sim, RULE_debug_pid_is_of_callers_namespace))
 		return ns[levels > 1] == pid;
 	if (levels <= level || ns[level] != pid)
 		return false;
@@ -448,8 +447,8 @@ bool process_holds_kfd(const struct process *process)
 	dir = opendir(path);
 	while (dir && !found && (entry = readdir(dir))) {
 		snprintf(path, sizeof path, "/proc/%d/fd/%s", process->pid, entry->d_name);
-		found = !stat(path, &st) && st.st_ino == process->world->kfd_ino &&
-			st.st_dev == process->world->kfd_dev;
+		found = !stat(path, &st) && st.st_ino == process->sim->kfd_ino &&
+			st.st_dev == process->sim->kfd_dev;
 	}
 	if (dir)
 		closedir(dir);
@@ -460,20 +459,20 @@ bool process_holds_kfd(const struct process *process)
 static bool leader_alive(const struct process *process)
 {
 	return process_pid_alive(process) ||
-	       rule_broken(process->world, RULE_debug_exited_leader_is_esrch);
+	       rule_broken(process->sim, RULE_debug_exited_leader_is_esrch);
 }
 
 struct process *process_by_ns_pid(struct process *caller, pid_t pid)
 {
 	struct process *process;
 
-	TAILQ_FOREACH(process, &caller->world->processes, link)
+	TAILQ_FOREACH(process, &caller->sim->processes, link)
 	if (named(process, caller, process->ns_pid, process->ns_levels, pid) &&
-	    (!process->contexts || !rule_broken(caller->world, RULE_context_is_not_debugged)))
+	    (!process->contexts || !rule_broken(caller->sim, RULE_context_is_not_debugged)))
 		return process_mm_alive(process) && leader_alive(process) ? process : NULL;
-	if (rule_broken(caller->world, RULE_debug_any_thread_names_target))
+	if (rule_broken(caller->sim, RULE_debug_any_thread_names_target))
 		return NULL;
-	TAILQ_FOREACH(process, &caller->world->processes, link)
+	TAILQ_FOREACH(process, &caller->sim->processes, link)
 	if (names_thread(process, caller, pid))
 		return process_mm_alive(process) ? process : NULL;
 	return NULL;
@@ -498,7 +497,7 @@ struct process *process_new_traced(struct process *caller, pid_t pid, pid_t trac
 		levels = proc_status_ns_pids(status, ns);
 		if (by && atoi(by) == tracer && levels >= caller->ns_levels &&
 		    ns[caller->ns_levels - 1] == pid)
-			made = process_new(caller->world, host);
+			made = process_new(caller->sim, host);
 	}
 	if (dir)
 		closedir(dir);

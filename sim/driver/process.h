@@ -30,7 +30,7 @@
 /* Returned by a handler that answers later (call_answer()), or whose call waits for a mutex. */
 #define CALL_PENDING INT_MIN
 
-struct world;
+struct sim;
 struct process;
 struct queue;
 struct queue_record;
@@ -38,7 +38,7 @@ TAILQ_HEAD(queue_list, queue);
 
 /* One trapped ioctl. Lives until call_answer() or call_drop(). */
 struct call {
-	struct world *world;
+	struct sim *sim;
 	struct process *process; /* process of the caller, referenced; NULL: render node */
 	uint64_t id;		 /* seccomp notification id */
 	pid_t tid;		 /* calling thread, in the PID namespace of kfdsim */
@@ -50,8 +50,8 @@ struct call {
 	uint32_t node;	    /* render node: index of its node */
 	bool copy_back;
 	bool begins_anew;	  /* can be repeated after an interruption (WAIT_EVENTS) */
-	int result;		  /* answer; valid while in world->unheard */
-	TAILQ_ENTRY(call) link;	  /* in process.blocked, or in world->unheard */
+	int result;		  /* answer; valid while in sim->unheard */
+	TAILQ_ENTRY(call) link;	  /* in process.blocked, or in sim->unheard */
 	_Alignas(16) char data[]; /* the argument struct; at least as long as the driver's own */
 };
 TAILQ_HEAD(call_list, call);
@@ -116,8 +116,8 @@ struct trapped {
 /* One KFD process. Freed when the last reference is dropped; one reference is the process's own
  * until process_die(). */
 struct process {
-	TAILQ_ENTRY(process) link; /* in world->processes while alive */
-	struct world *world;
+	TAILQ_ENTRY(process) link; /* in sim->processes while alive */
+	struct sim *sim;
 	struct process_record *record;
 	struct procfs_folder *folder; /* sysfs_proc.c; NULL: no directory */
 	uint32_t pasid;
@@ -144,10 +144,10 @@ struct process {
 	uint64_t pinned_ns;   /* when that ends */
 
 	uint64_t slot; /* index of its doorbell pages */
-	volatile uint64_t *doorbells[WORLD_NODES_MAX];
-	struct gpu_vm vm[WORLD_NODES_MAX];
+	volatile uint64_t *doorbells[SIM_NODES_MAX];
+	struct gpu_vm vm[SIM_NODES_MAX];
 	uint32_t acting; /* node whose GPU accesses memory now, or NODE_ANY */
-	uint64_t vram[WORLD_NODES_MAX], gtt;
+	uint64_t vram[SIM_NODES_MAX], gtt;
 	struct svm *svm; /* svm.c; NULL: no range has attributes */
 	int32_t xnack;
 
@@ -164,14 +164,14 @@ struct process {
 	struct queue_list queues;
 	uint64_t queue_ids[QUEUE_IDS_MAX / 64];
 	/* model time; run time of queues that no longer exist */
-	struct gpu_client_run run[WORLD_NODES_MAX];
+	struct gpu_client_run run[SIM_NODES_MAX];
 
 	/* The driver's qpd->evicted: while it is not 0, all queues of the process on that node are
 	 * off (evict.c). */
-	uint32_t evictions[WORLD_NODES_MAX];
-	const char *lost[WORLD_NODES_MAX]; /* why the queues are off for good; NULL: they are not */
+	uint32_t evictions[SIM_NODES_MAX];
+	const char *lost[SIM_NODES_MAX]; /* why the queues are off for good; NULL: they are not */
 	/* total time of ended evictions; begin of the present one */
-	uint64_t evicted_ns[WORLD_NODES_MAX], evicted_since_ns[WORLD_NODES_MAX];
+	uint64_t evicted_ns[SIM_NODES_MAX], evicted_since_ns[SIM_NODES_MAX];
 	/* when an eviction for memory is restored; 0: none */
 	uint64_t restore_due_ns;
 	/* mask of nodes on which the process had queues at a GPU or queue reset */
@@ -187,9 +187,9 @@ struct process {
 	int debugged;		  /* kernel: debugged_process_count; may drop below 0 */
 	int event_fd;		  /* copy of the debugger's dbg_fd; -1: none */
 	uint64_t exceptions, exceptions_enabled;
-	uint64_t device_exceptions[WORLD_NODES_MAX];
-	uint64_t violation[WORLD_NODES_MAX]; /* address of the last memory violation on the node */
-	uint8_t watches[WORLD_NODES_MAX];    /* its watchpoints: one bit for each id */
+	uint64_t device_exceptions[SIM_NODES_MAX];
+	uint64_t violation[SIM_NODES_MAX]; /* address of the last memory violation on the node */
+	uint8_t watches[SIM_NODES_MAX];	   /* its watchpoints: one bit for each id */
 	uint32_t trap_mask, debug_flags;
 	/* value of the semaphore that SEND_RUNTIME_EVENT counts up */
 	unsigned runtime_posts;
@@ -211,7 +211,7 @@ bool call_answered_before(struct call *again);
 /* Drops such answers of a process that has ended. */
 void calls_forget(const struct process *process);
 /* Drops all such answers. */
-void calls_forget_all(struct world *world);
+void calls_forget_all(struct sim *sim);
 /* Returns true if the caller still waits for the answer. */
 bool call_alive(const struct call *call);
 /* Frees the call without an answer, because the caller is gone. */
@@ -235,8 +235,7 @@ void ioctl_execute(struct call *call);
 /* Fills in *@file, of which only fd is set, from the caller's fd, and sets *@known to the process
  * of the thread if that is a KFD process already (alive, and still the owner of the thread).
  * Returns 0 or a negative errno. */
-int descriptor_file(struct world *world, pid_t tid, struct process **known,
-		    struct caller_file *file);
+int descriptor_file(struct sim *sim, pid_t tid, struct process **known, struct caller_file *file);
 /* Stores the result for the next call, once the thread's process is known, and fills in
  * file->mark. */
 void descriptor_remember(struct process *process, pid_t tid, struct caller_file *file);
@@ -245,12 +244,12 @@ void descriptors_forget(const struct process *process);
 
 /* ---- process.c: life of a process ---- */
 /* Returns the process of the thread if it was stored before, or NULL. */
-struct process *process_of_thread(struct world *world, pid_t tid);
+struct process *process_of_thread(struct sim *sim, pid_t tid);
 /* Drops the stored process of the thread. */
-void process_forget_thread(struct world *world, pid_t tid);
+void process_forget_thread(struct sim *sim, pid_t tid);
 /* Returns the KFD process of the thread, a new one if there is none. NULL: the thread is gone, or
  * no memory or doorbell slot is left. */
-struct process *process_new(struct world *world, pid_t tid);
+struct process *process_new(struct sim *sim, pid_t tid);
 /* Creates a secondary context of @primary. Returns NULL on failure. */
 struct process *process_new_context(struct process *primary);
 /* Returns false if the address space is gone, by exit or exec. */
@@ -260,15 +259,15 @@ void process_unref(struct process *process);
 /* Ends the process, because its address space is gone: its queues are unmapped and freed, and its
  * sessions, events and memory released. Drops the process's own reference. */
 void process_die(struct process *process);
-/* Handles what world->poll_fd reports: processes that have ended, drm_files, hang_hws. */
-void process_reap(struct world *world);
+/* Handles what sim->poll_fd reports: processes that have ended, drm_files, hang_hws. */
+void process_reap(struct sim *sim);
 /* Returns false if the process is a zombie or gone. */
 bool process_pid_alive(const struct process *process);
 /* Returns true if the process has an fd of the device open. */
 bool process_holds_kfd(const struct process *process);
 /* Checks all processes for an address space that is gone, and ends secondary contexts without an
  * fd. */
-void process_check_all(struct world *world);
+void process_check_all(struct sim *sim);
 /* Take and release the process's mutex. process_lock() must not be called on a locked process; it
  * takes a reference, which process_unlock() drops. */
 void process_lock(struct process *process);
@@ -311,7 +310,7 @@ pid_t process_lender(pid_t tid);
 
 /* ---- gpu_memory.c: accesses of the GPU, at GPU addresses ---- */
 /* The accessing GPU is that of node process->acting. Except for access_direct() these functions
- * return 0 or -EFAULT; then world->fault_va is the address that could not be reached. */
+ * return 0 or -EFAULT; then sim->fault_va is the address that could not be reached. */
 
 /* Returns a pointer to GPU memory, or NULL if [va, va + bytes) is not in one buffer that kfdsim has
  * mapped. */
@@ -339,7 +338,7 @@ int process_write(const struct process *process, uint64_t address, const void *f
 /* ---- vm_readv.c ---- */
 /* Returns true if process_vm_readv() or process_vm_writev() with these arguments, called by the
  * thread @tid, reaches device memory. No lock is needed. */
-bool vm_access_refused(const struct world *world, pid_t tid, const uint64_t *args);
+bool vm_access_refused(const struct sim *sim, pid_t tid, const uint64_t *args);
 
 /* ---- events.c: events and waiting for them ---- */
 /* CREATE_EVENT. The first event with a slot also sets the page of the slots. Returns 0; -ENOSPC: no
@@ -364,7 +363,7 @@ void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va);
 /* Sets all HW-exception events of the process, after a GPU or queue reset. */
 void event_hw_exception(struct process *process, uint32_t gpu_id);
 /* Ends the waits whose deadline is at or before @now_ns. */
-void events_expire(struct world *world, uint64_t now_ns);
+void events_expire(struct sim *sim, uint64_t now_ns);
 /* Drops all events and waits of a process that has ended. */
 void events_release(struct process *process);
 
@@ -391,7 +390,7 @@ void debug_queue_deleted(struct process *process, uint32_t node);
 bool debug_memory_violation(struct process *process, uint32_t node, uint64_t va);
 /* Returns false for firmware with which a process can either use GWS or be debugged, but not
  * both. */
-bool debug_with_gws(const struct world *world);
+bool debug_with_gws(const struct sim *sim);
 /* For --break: checks for closes and detaches that the driver does not notice. */
 void debug_check(struct process *process);
 /* Ends the target's session because its debugger died: resumes its queues and detaches, at once or

@@ -20,7 +20,7 @@ struct process *context_of(struct process *process, const struct caller_file *fi
 		return process;
 	if (mark < 0)
 		mark = process_fd_mark(process, file->fd);
-	TAILQ_FOREACH(other, &process->world->processes, link)
+	TAILQ_FOREACH(other, &process->sim->processes, link)
 	if (other->primary == process && (off_t)other->token == mark)
 		return other;
 	return process;
@@ -31,7 +31,7 @@ uint32_t context_number(const struct process *process)
 	const struct process *other;
 
 	for (uint32_t number = 0;; number++) {
-		TAILQ_FOREACH(other, &process->world->processes, link)
+		TAILQ_FOREACH(other, &process->sim->processes, link)
 		if (other->primary == process && other->context == number)
 			break;
 		if (!other)
@@ -42,10 +42,10 @@ uint32_t context_number(const struct process *process)
 int ioctl_create_process(struct call *call)
 {
 	struct process *process = call->process, *context;
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 
 	if (process->primary)
-		return rule_broken(world, RULE_context_of_a_context_is_einval) ? 0 : -EINVAL;
+		return rule_broken(sim, RULE_context_of_a_context_is_einval) ? 0 : -EINVAL;
 	context = process_new_context(process);
 	if (!context)
 		return -ENOMEM;
@@ -53,7 +53,7 @@ int ioctl_create_process(struct call *call)
 		process_die(context);
 		return -EINVAL;
 	}
-	if (rule_broken(world, RULE_context_has_own_queue_ids))
+	if (rule_broken(sim, RULE_context_has_own_queue_ids))
 		context->queue_ids[0] = process->queue_ids[0];
 	return 0;
 }
@@ -64,10 +64,10 @@ void contexts_end(struct process *process, bool all)
 
 	if (!process->contexts)
 		return;
-	for (other = TAILQ_FIRST(&process->world->processes); other; other = next) {
+	for (other = TAILQ_FIRST(&process->sim->processes); other; other = next) {
 		next = TAILQ_NEXT(other, link);
 		if (other->primary == process && (all || !process_holds_mark(other)) &&
-		    (all || !rule_broken(process->world, RULE_context_ends_with_descriptor)))
+		    (all || !rule_broken(process->sim, RULE_context_ends_with_descriptor)))
 			process_die(other);
 	}
 }

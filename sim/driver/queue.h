@@ -201,7 +201,7 @@ int ioctl_alloc_queue_gws(struct call *call);
  * unknown queue, or bad pointer. */
 int ioctl_wave_state(struct call *call);
 /* Drops DESTROY_QUEUE calls that were interrupted by a signal while they slept. */
-void queues_forget_interrupted(struct world *world);
+void queues_forget_interrupted(struct sim *sim);
 /* Returns the queue, or NULL. */
 struct queue *queue_by_id(const struct process *process, uint32_t id);
 /* Frees a queue that is not mapped, and removes it from the GPU model. */

@@ -14,7 +14,7 @@
 
 static bool broken(const struct call *call, enum kfdabi_rule rule)
 {
-	return rule_broken(call->world, rule);
+	return rule_broken(call->sim, rule);
 }
 
 static bool user_pointer(uint64_t address)
@@ -32,25 +32,22 @@ bool queue_check_buffer(const struct process *process, uint32_t node, uint64_t a
 	return size < PAGE_BYTES || (bo->size + PAGE_BYTES - 1) / PAGE_BYTES == size / PAGE_BYTES;
 }
 
-int queue_check_numbers(const struct world *world, uint32_t percent, uint32_t priority,
-			uint64_t ring, uint32_t *ring_bytes)
+int queue_check_numbers(const struct sim *sim, uint32_t percent, uint32_t priority, uint64_t ring,
+			uint32_t *ring_bytes)
 {
 	if ((percent & 0xff) > KFD_MAX_QUEUE_PERCENTAGE &&
-	    !rule_broken(world, RULE_percent_over_100_is_einval))
+	    !rule_broken(sim, RULE_percent_over_100_is_einval))
 		return -EINVAL;
 	if (percent > KFD_MAX_QUEUE_PERCENTAGE &&
-	    rule_broken(world, RULE_bits_above_the_percent_are_no_percent))
+	    rule_broken(sim, RULE_bits_above_the_percent_are_no_percent))
 		return -EINVAL;
-	if (priority > KFD_MAX_QUEUE_PRIORITY &&
-	    !rule_broken(world, RULE_priority_over_15_is_einval))
+	if (priority > KFD_MAX_QUEUE_PRIORITY && !rule_broken(sim, RULE_priority_over_15_is_einval))
 		return -EINVAL;
 	if (!user_pointer(ring))
-		return rule_broken(world, RULE_ring_outside_user_space_is_efault) ? -EINVAL
-										  : -EFAULT;
-	if (*ring_bytes & (*ring_bytes - 1) &&
-	    !rule_broken(world, RULE_ring_size_is_a_power_of_two))
+		return rule_broken(sim, RULE_ring_outside_user_space_is_efault) ? -EINVAL : -EFAULT;
+	if (*ring_bytes & (*ring_bytes - 1) && !rule_broken(sim, RULE_ring_size_is_a_power_of_two))
 		return -EINVAL;
-	if (*ring_bytes < RING_BYTES_MIN && !rule_broken(world, RULE_short_ring_counts_as_1024))
+	if (*ring_bytes < RING_BYTES_MIN && !rule_broken(sim, RULE_short_ring_counts_as_1024))
 		*ring_bytes = RING_BYTES_MIN;
 	return 0;
 }
@@ -70,7 +67,7 @@ static int check_pointers(const struct call *call, const struct kfdabi_create_qu
  * caller's size and room for the debugger (kfd_queue.c). */
 static uint64_t save_mapping(const struct call *call, const struct kfdabi_create_queue *a)
 {
-	const struct world_config *config = &call->world->config;
+	const struct sim_config *config = &call->sim->config;
 	uint32_t xccs = config->gpu.xccs, waves = config->gpu.cus / xccs * WAVES_A_CU,
 		 most = config->chip.shader_engines * WAVES_AN_ARRAY;
 	uint64_t each;
@@ -84,7 +81,7 @@ static uint64_t save_mapping(const struct call *call, const struct kfdabi_create
 /* Checks the buffers that only compute queues have. */
 static int check_areas(const struct call *call, uint32_t node, const struct kfdabi_create_queue *a)
 {
-	const struct world_chip *chip = &call->world->config.chip;
+	const struct sim_chip *chip = &call->sim->config.chip;
 	const struct process *process = call->process;
 
 	if (a->eop_buffer_address && !broken(call, RULE_end_of_pipe_buffer_is_checked) &&
@@ -124,7 +121,7 @@ static int check_buffers(const struct call *call, uint32_t node,
 /* Checks that do not depend on a GPU. */
 static int check_alone(const struct call *call, struct kfdabi_create_queue *a)
 {
-	int r = queue_check_numbers(call->world, a->queue_percentage, a->queue_priority,
+	int r = queue_check_numbers(call->sim, a->queue_percentage, a->queue_priority,
 				    a->ring_base_address, &a->ring_size);
 
 	if (!r)
@@ -136,8 +133,8 @@ static int check_alone(const struct call *call, struct kfdabi_create_queue *a)
 
 int queue_check_create(const struct call *call, struct kfdabi_create_queue *a)
 {
-	const struct gpu_config *gpu = &call->world->config.gpu;
-	int node = node_index(call->world, a->gpu_id), r = 0;
+	const struct gpu_config *gpu = &call->sim->config.gpu;
+	int node = node_index(call->sim, a->gpu_id), r = 0;
 
 	if (!broken(call, RULE_checks_of_create_are_in_order))
 		r = check_alone(call, a);

@@ -6,7 +6,7 @@
  * Order and error numbers are those of Linux 6.12.95 (kfd_chardev.c, kfd_queue.c,
  * kfd_process_queue_manager.c, kfd_device_queue_manager.c).
  *
- * Threads: all functions under world->lock.
+ * Threads: all functions under sim->lock.
  */
 #ifndef KFDSHIM_SIM_DRIVER_QUEUE_CHECK_H
 #define KFDSHIM_SIM_DRIVER_QUEUE_CHECK_H
@@ -15,8 +15,8 @@
 
 /* Checks the numbers that CREATE_QUEUE and UPDATE_QUEUE share. A ring of less than 1024 bytes is
  * made 1024. Returns 0, -EINVAL or -EFAULT. */
-int queue_check_numbers(const struct world *world, uint32_t percent, uint32_t priority,
-			uint64_t ring, uint32_t *ring_bytes);
+int queue_check_numbers(const struct sim *sim, uint32_t percent, uint32_t priority, uint64_t ring,
+			uint32_t *ring_bytes);
 /* Returns true if the node has a buffer mapped that begins in the page of @address and has exactly
  * @size bytes. A @size below one page matches any size. */
 bool queue_check_buffer(const struct process *process, uint32_t node, uint64_t address,

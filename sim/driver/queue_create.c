@@ -19,23 +19,23 @@
 #define SDMA_DOORBELL_BLOCK 4u /* 32 bytes */
 
 /* Limit of the hardware scheduler, which does not exist for 9.4.3 and its successors. */
-static unsigned queues_per_process(const struct world *world)
+static unsigned queues_per_process(const struct sim *sim)
 {
-	return world->config.chip.gfx_target_version >= 90402 &&
-			       world->config.chip.gfx_target_version < 100000
+	return sim->config.chip.gfx_target_version >= 90402 &&
+			       sim->config.chip.gfx_target_version < 100000
 		       ? QUEUES_PER_PROCESS_NODE
 		       : 127;
 }
 
 /* Checks the limits of queues. Returns 0; -ENOSPC: too many of the process on the node; -EPERM: too
  * many on the node. */
-static int check_room(const struct world *world, const struct process *process, uint32_t node)
+static int check_room(const struct sim *sim, const struct process *process, uint32_t node)
 {
 	const struct process *other;
 	const struct queue *queue;
 	unsigned here = 0, all = 0;
 
-	TAILQ_FOREACH(other, &world->processes, link)
+	TAILQ_FOREACH(other, &sim->processes, link)
 	TAILQ_FOREACH(queue, &other->queues, link)
 	{
 		if (queue->node != node)
@@ -43,16 +43,16 @@ static int check_room(const struct world *world, const struct process *process, 
 		here += other == process;
 		all++;
 	}
-	if (here >= queues_per_process(world) &&
-	    !rule_broken(world, RULE_queues_of_a_process_are_limited))
+	if (here >= queues_per_process(sim) &&
+	    !rule_broken(sim, RULE_queues_of_a_process_are_limited))
 		return -ENOSPC;
 	return all >= QUEUES_PER_DEVICE ? -EPERM : 0;
 }
 
 static int take_id(struct process *process, uint32_t *id)
 {
-	const struct world *world = process->world;
-	uint32_t first = rule_broken(world, RULE_ids_are_counted_from_0);
+	const struct sim *sim = process->sim;
+	uint32_t first = rule_broken(sim, RULE_ids_are_counted_from_0);
 
 	for (uint32_t i = first; i < QUEUE_IDS_MAX; i++) {
 		if (process->queue_ids[i / 64] >> (i % 64) & 1)
@@ -69,7 +69,7 @@ static bool place_taken(const struct queue *queue)
 	const struct process *other;
 	const struct queue *each;
 
-	TAILQ_FOREACH(other, &queue->process->world->processes, link)
+	TAILQ_FOREACH(other, &queue->process->sim->processes, link)
 	TAILQ_FOREACH(each, &other->queues, link)
 	if (each != queue && each->node == queue->node && !is_compute_type(each->type) &&
 	    each->place.engine == queue->place.engine && each->place.rlc == queue->place.rlc)
@@ -81,14 +81,14 @@ static bool place_taken(const struct queue *queue)
  * turn. */
 static int take_place(struct queue *queue, uint32_t wanted_engine)
 {
-	const struct world *world = queue->process->world;
-	const struct gpu_config *gpu = &world->config.gpu;
+	const struct sim *sim = queue->process->sim;
+	const struct gpu_config *gpu = &sim->config.gpu;
 	bool xgmi = queue->type == KFD_IOC_QUEUE_TYPE_SDMA_XGMI;
 	uint32_t engines = xgmi ? gpu->xgmi_engines : gpu->sdma_engines;
 	uint32_t first = xgmi ? gpu->sdma_engines : 0;
-	uint32_t places = engines * world->config.chip.sdma_queues_per_engine;
+	uint32_t places = engines * sim->config.chip.sdma_queues_per_engine;
 
-	if (engines && rule_broken(world, RULE_sdma_queues_are_limited))
+	if (engines && rule_broken(sim, RULE_sdma_queues_are_limited))
 		places = UINT32_MAX;
 	for (uint32_t i = 0; i < places; i++) {
 		queue->place.engine = first + i % engines;
@@ -106,7 +106,7 @@ static uint32_t sdma_doorbell(const struct queue *queue)
 	uint32_t base = NON_CP_FIRST + SDMA_DOORBELLS_PER_ENGINE * queue->place.engine;
 	uint32_t rlc = queue->place.rlc;
 
-	if (queue->process->world->config.chip.gfx_target_version >= 90402)
+	if (queue->process->sim->config.chip.gfx_target_version >= 90402)
 		base = (base + SDMA_DOORBELL_BLOCK - 1) / SDMA_DOORBELL_BLOCK * SDMA_DOORBELL_BLOCK;
 	return (base + (rlc & 1) * MIRROR + (rlc >> 1)) % DOORBELLS_PER_PAGE;
 }
@@ -116,17 +116,17 @@ static uint32_t sdma_doorbell(const struct queue *queue)
 static int take_doorbell(struct queue *queue)
 {
 	uint64_t used[DOORBELLS_PER_PAGE / 64] = {0};
-	const struct world *world = queue->process->world;
+	const struct sim *sim = queue->process->sim;
 	const struct queue *each;
 
-	if (!is_compute_type(queue->type) && !rule_broken(world, RULE_sdma_doorbells_are_apart)) {
+	if (!is_compute_type(queue->type) && !rule_broken(sim, RULE_sdma_doorbells_are_apart)) {
 		queue->doorbell_index = sdma_doorbell(queue);
 		return 0;
 	}
 	TAILQ_FOREACH(each, &queue->process->queues, link)
 	if (each != queue && each->node == queue->node)
 		used[each->doorbell_index / 64] |= 1ull << (each->doorbell_index % 64);
-	for (uint32_t i = rule_broken(world, RULE_doorbells_are_lowest_free) ? 8 : 0;
+	for (uint32_t i = rule_broken(sim, RULE_doorbells_are_lowest_free) ? 8 : 0;
 	     i < DOORBELLS_PER_PAGE; i++) {
 		if (i % MIRROR >= NON_CP_FIRST && i % MIRROR <= NON_CP_LAST)
 			continue;
@@ -165,7 +165,7 @@ static struct queue_record *record_new(struct queue *queue)
 		return NULL;
 	record->id = queue->id;
 	record->type = queue->type;
-	record->gpu_id = queue->process->world->nodes[queue->node].gpu_id;
+	record->gpu_id = queue->process->sim->nodes[queue->node].gpu_id;
 	record->live = queue;
 	STAILQ_INSERT_TAIL(&queue->process->record->queues, record, link);
 	return record;
@@ -173,7 +173,7 @@ static struct queue_record *record_new(struct queue *queue)
 
 static void set_properties(struct queue *queue, const struct kfdabi_create_queue *a)
 {
-	const struct gpu_config *gpu = &queue->process->world->config.gpu;
+	const struct gpu_config *gpu = &queue->process->sim->config.gpu;
 
 	queue->type = a->queue_type;
 	if (a->queue_type == KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID)
@@ -191,14 +191,14 @@ static void set_properties(struct queue *queue, const struct kfdabi_create_queue
 	queue->target_xcc = a->queue_percentage >> 8 & 0xff;
 	queue->priority = a->queue_priority;
 	queue->exceptions = NEW_MASK;
-	if (rule_broken(queue->process->world, RULE_queue_created_after_suspend_runs) &&
+	if (rule_broken(queue->process->sim, RULE_queue_created_after_suspend_runs) &&
 	    !TAILQ_EMPTY(&queue->process->queues))
 		queue->suspended = TAILQ_FIRST(&queue->process->queues)->suspended;
 }
 
 static int into_the_model(struct queue *queue)
 {
-	struct node *node = &queue->process->world->nodes[queue->node];
+	struct node *node = &queue->process->sim->nodes[queue->node];
 	struct gpu_queue_config config = {
 		.kind = is_compute_type(queue->type)		 ? GPU_QUEUE_COMPUTE
 			: queue->type == KFD_IOC_QUEUE_TYPE_SDMA ? GPU_QUEUE_SDMA
@@ -219,15 +219,15 @@ static int into_the_model(struct queue *queue)
 static void reset_doorbell(struct queue *queue)
 {
 	struct process *process = queue->process;
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 
 	queue->doorbell = &process->doorbells[queue->node][queue->doorbell_index];
-	if (!rule_broken(world, RULE_a_reused_doorbell_is_silent))
+	if (!rule_broken(sim, RULE_a_reused_doorbell_is_silent))
 		*queue->doorbell = is_aql(queue) ? ~0ull : 0;
 	queue->doorbell_last = *queue->doorbell;
 	queue->doorbell_seen_ns = clock_ns();
 	/* its first ring is near, so poll often */
-	world->last_doorbell_ns = queue->doorbell_seen_ns;
+	sim->last_doorbell_ns = queue->doorbell_seen_ns;
 }
 
 /* Creates a queue with id, doorbell and its counterpart in the GPU model. It is not mapped yet.
@@ -279,7 +279,7 @@ static void created_released(struct bounce *bounce)
 {
 	struct queue *queue = queue_by_id(bounce->process, bounce->queue_id);
 
-	if (queue && queue == bounce->queue && !rule_broken(bounce->world, RULE_new_is_set_twice))
+	if (queue && queue == bounce->queue && !rule_broken(bounce->sim, RULE_new_is_set_twice))
 		debug_raise(bounce->process, queue, NEW_MASK);
 }
 
@@ -303,7 +303,7 @@ int ioctl_create_queue(struct call *call)
 
 	if (node < 0)
 		return node;
-	r = check_room(call->world, process, (uint32_t)node);
+	r = check_room(call->sim, process, (uint32_t)node);
 	if (r)
 		return r;
 	bounce = bounce_new(process, call, created);
@@ -317,7 +317,7 @@ int ioctl_create_queue(struct call *call)
 	a->queue_id = queue->id;
 	a->doorbell_offset =
 		doorbell_offset(process, (uint32_t)node) + 8ull * queue->doorbell_index;
-	if (rule_broken(call->world, RULE_queue_of_an_evicted_process_is_off))
+	if (rule_broken(call->sim, RULE_queue_of_an_evicted_process_is_off))
 		process->evictions[node] = 0;
 	bounce->queue = queue;
 	bounce->queue_id = queue->id;

@@ -21,7 +21,7 @@ static void drop_destroyers(struct queue *queue)
 
 	while ((call = TAILQ_FIRST(&queue->destroyers))) {
 		TAILQ_REMOVE(&queue->destroyers, call, link);
-		call->world->n_destroyers--;
+		call->sim->n_destroyers--;
 		call_drop(call);
 	}
 }
@@ -43,7 +43,7 @@ static void leave_gpu(struct queue *queue, struct node *node)
 void queue_drop(struct queue *queue)
 {
 	struct process *process = queue->process;
-	struct node *node = &process->world->nodes[queue->node];
+	struct node *node = &process->sim->nodes[queue->node];
 
 	if (queue->record) {
 		procfs_queue_gone(queue);
@@ -51,7 +51,7 @@ void queue_drop(struct queue *queue)
 		report_queue_gone(queue);
 	}
 	if (queue->waiting)
-		process->world->n_waiting--;
+		process->sim->n_waiting--;
 	move_drop(queue);
 	drop_destroyers(queue);
 	if (queue->gpu_queue >= 0) {
@@ -59,7 +59,7 @@ void queue_drop(struct queue *queue)
 			node->by_gpu_queue[queue->gpu_queue] = NULL;
 		leave_gpu(queue, node);
 	}
-	if (!rule_broken(process->world, RULE_ids_are_used_again_at_once))
+	if (!rule_broken(process->sim, RULE_ids_are_used_again_at_once))
 		process->queue_ids[queue->id / 64] &= ~(1ull << (queue->id % 64));
 	TAILQ_REMOVE(&process->queues, queue, link);
 	pm4_release(queue);
@@ -80,7 +80,7 @@ static void destroyed(struct bounce *bounce)
 {
 	uint32_t node = bounce->queue->node;
 
-	if (rule_broken(bounce->world, RULE_gws_goes_with_its_queue))
+	if (rule_broken(bounce->sim, RULE_gws_goes_with_its_queue))
 		leave_gws(bounce->queue);
 	queue_drop(bounce->queue);
 	debug_queue_deleted(bounce->process, node);
@@ -92,32 +92,32 @@ static void destroyed(struct bounce *bounce)
  * queue, which can never be suspended again. */
 static void forget_interrupted(struct queue *queue)
 {
-	const struct world *world = queue->process->world;
+	const struct sim *sim = queue->process->sim;
 	struct call *call, *next;
 	bool any = !TAILQ_EMPTY(&queue->destroyers);
-	bool forgets = linux_7(world);
+	bool forgets = linux_7(sim);
 
 	for (call = TAILQ_FIRST(&queue->destroyers); call; call = next) {
 		next = TAILQ_NEXT(call, link);
 		if (call_alive(call))
 			continue;
 		TAILQ_REMOVE(&queue->destroyers, call, link);
-		call->world->n_destroyers--;
+		call->sim->n_destroyers--;
 		call_drop(call);
 	}
-	if (rule_broken(world, RULE_interrupted_destroy_leaves_no_mark) ||
-	    rule_broken(world, RULE_interrupted_destroy_bars_suspension))
+	if (rule_broken(sim, RULE_interrupted_destroy_leaves_no_mark) ||
+	    rule_broken(sim, RULE_interrupted_destroy_bars_suspension))
 		forgets = !forgets;
 	if (any && TAILQ_EMPTY(&queue->destroyers) && forgets)
 		queue->being_destroyed = false;
 }
 
-void queues_forget_interrupted(struct world *world)
+void queues_forget_interrupted(struct sim *sim)
 {
 	struct process *process;
 	struct queue *queue;
 
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	TAILQ_FOREACH(queue, &process->queues, link)
 	forget_interrupted(queue);
 }
@@ -126,7 +126,7 @@ void queues_forget_interrupted(struct world *world)
 static bool must_sleep(const struct queue *queue)
 {
 	return queue->process->session && queue->suspended &&
-	       !rule_broken(queue->process->world, RULE_destroy_of_a_suspended_queue_sleeps);
+	       !rule_broken(queue->process->sim, RULE_destroy_of_a_suspended_queue_sleeps);
 }
 
 int ioctl_destroy_queue(struct call *call)
@@ -137,20 +137,19 @@ int ioctl_destroy_queue(struct call *call)
 	struct bounce *bounce;
 
 	if (!queue)
-		return rule_broken(call->world, RULE_destroy_of_unknown_queue_is_einval) ? -EFAULT
-											 : -EINVAL;
-	if (!TAILQ_EMPTY(&queue->destroyers) && linux_7(call->world))
-		return rule_broken(call->world, RULE_second_destroy_is_ebusy) ? -EINVAL : -EBUSY;
-	if (rule_broken(call->world, RULE_destroy_drops_the_work) &&
-	    queue->submitted != queue->done)
+		return rule_broken(call->sim, RULE_destroy_of_unknown_queue_is_einval) ? -EFAULT
+										       : -EINVAL;
+	if (!TAILQ_EMPTY(&queue->destroyers) && linux_7(call->sim))
+		return rule_broken(call->sim, RULE_second_destroy_is_ebusy) ? -EINVAL : -EBUSY;
+	if (rule_broken(call->sim, RULE_destroy_drops_the_work) && queue->submitted != queue->done)
 		return -EBUSY;
 	/* Seen on one GPU. According to the driver's source the call sleeps. */
-	if (must_sleep(queue) && call->world->config.switches.destroy_suspended_fails)
+	if (must_sleep(queue) && call->sim->config.switches.destroy_suspended_fails)
 		return -EIO;
 	queue->being_destroyed = true;
 	if (must_sleep(queue)) {
 		TAILQ_INSERT_TAIL(&queue->destroyers, call, link);
-		call->world->n_destroyers++;
+		call->sim->n_destroyers++;
 		return CALL_PENDING;
 	}
 	bounce = bounce_new(process, call, destroyed);
@@ -168,7 +167,7 @@ void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi
 	struct queue *queue;
 	struct call *call;
 
-	if (rule_broken(process->world, rule))
+	if (rule_broken(process->sim, rule))
 		return;
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
@@ -176,7 +175,7 @@ void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi
 			continue;
 		while ((call = TAILQ_FIRST(&queue->destroyers))) {
 			TAILQ_REMOVE(&queue->destroyers, call, link);
-			call->world->n_destroyers--;
+			call->sim->n_destroyers--;
 			process_block(process, call); /* executed when the process is unlocked */
 		}
 	}

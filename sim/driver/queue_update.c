@@ -8,7 +8,7 @@
 
 static bool broken(const struct call *call, enum kfdabi_rule rule)
 {
-	return rule_broken(call->world, rule);
+	return rule_broken(call->sim, rule);
 }
 
 /* End of the update: a change fails with EACCES if the firmware did not answer. */
@@ -30,7 +30,7 @@ int queue_bounce(struct call *call, const struct queue *queue)
 		bounce->result = -EACCES;
 	}
 	/* Even a change that changes nothing costs an update, unless the node is idle. */
-	if (queue_active(queue) || nodes_active(call->world) >> queue->node & 1)
+	if (queue_active(queue) || nodes_active(call->sim) >> queue->node & 1)
 		bounce->nodes = 1ull << queue->node;
 	bounce_begin(bounce);
 	return CALL_PENDING;
@@ -38,7 +38,7 @@ int queue_bounce(struct call *call, const struct queue *queue)
 
 int queue_set_priority(struct queue *queue)
 {
-	struct node *node = &queue->process->world->nodes[queue->node];
+	struct node *node = &queue->process->sim->nodes[queue->node];
 	uint32_t priority = queue->priority & GPU_PRIORITY_MAX;
 
 	return gpu_queue_set_priority(node->gpu, (uint32_t)queue->gpu_queue, priority);
@@ -66,7 +66,7 @@ int ioctl_update_queue(struct call *call)
 {
 	struct kfd_ioctl_update_queue_args *a = (void *)call->data;
 	struct queue *queue;
-	int r = queue_check_numbers(call->world, a->queue_percentage, a->queue_priority,
+	int r = queue_check_numbers(call->sim, a->queue_percentage, a->queue_priority,
 				    a->ring_base_address, &a->ring_size);
 
 	if (r && !broken(call, RULE_update_checks_its_numbers))
@@ -80,7 +80,7 @@ int ioctl_update_queue(struct call *call)
 		return -EFAULT;
 	update(call, queue, a);
 	procfs_queue_resized(queue);
-	debugfs_changed(call->world); /* a stopped queue on an idle node causes no update */
+	debugfs_changed(call->sim); /* a stopped queue on an idle node causes no update */
 	r = queue_set_priority(queue);
 	return r ? r : queue_bounce(call, queue);
 }
@@ -105,7 +105,7 @@ int ioctl_set_cu_mask(struct call *call)
 	queue = queue_by_id(call->process, a->queue_id);
 	if (!queue)
 		return broken(call, RULE_cu_mask_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
-	r = gpu_queue_set_cu_mask(call->world->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
+	r = gpu_queue_set_cu_mask(call->sim->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
 				  mask, bits);
 	return r ? r : queue_bounce(call, queue);
 }
@@ -128,9 +128,9 @@ int ioctl_alloc_queue_gws(struct call *call)
 
 	if (!queue)
 		return broken(call, RULE_gws_of_unknown_queue_is_einval) ? -ENODEV : -EINVAL;
-	if (!call->world->config.chip.num_gws)
+	if (!call->sim->config.chip.num_gws)
 		return -ENODEV;
-	if (call->process->session && !debug_with_gws(call->world))
+	if (call->process->session && !debug_with_gws(call->sim))
 		return -EBUSY;
 	holder = gws_holder(call->process, queue->node);
 	if (a->num_gws && holder && !broken(call, RULE_gws_is_for_one_queue))

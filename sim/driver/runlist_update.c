@@ -16,29 +16,29 @@ static bool held_as_new(const struct queue *queue)
 	const uint64_t new_mask = kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW);
 	const struct process *process = queue->process;
 
-	return process->world->config.switches.new_queue_waits && process->session &&
+	return process->sim->config.switches.new_queue_waits && process->session &&
 	       process->exceptions_enabled & queue->exceptions & new_mask;
 }
 
 bool queue_active(const struct queue *queue)
 {
 	const struct process *process = queue->process;
-	const struct world *world = process->world;
+	const struct sim *sim = process->sim;
 
-	if (queue->suspended && !rule_broken(world, RULE_suspended_queue_stands_still))
+	if (queue->suspended && !rule_broken(sim, RULE_suspended_queue_stands_still))
 		return false;
 	return queue->ring && queue->ring_bytes &&
-	       (queue->percent || rule_broken(world, RULE_resume_maps_only_if_percent_permits)) &&
+	       (queue->percent || rule_broken(sim, RULE_resume_maps_only_if_percent_permits)) &&
 	       !process->evictions[queue->node] && !queue->reset && !queue->leaving &&
 	       !queue->stalled && !process->dead && !held_as_new(queue);
 }
 
-uint64_t nodes_active(const struct world *world)
+uint64_t nodes_active(const struct sim *sim)
 {
 	uint64_t mask = 0;
 
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		if (world->nodes[i].active_queues)
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
+		if (sim->nodes[i].active_queues)
 			mask |= 1ull << i;
 	return mask;
 }
@@ -50,7 +50,7 @@ struct bounce *bounce_new(struct process *process, struct call *call,
 
 	if (!bounce)
 		return NULL;
-	bounce->world = process->world;
+	bounce->sim = process->sim;
 	bounce->process = process;
 	bounce->call = call;
 	bounce->unmapped = unmapped;
@@ -109,7 +109,7 @@ static void bounce_end(struct bounce *bounce)
  * the grace period, so that waves can end by themselves, before it saves them. */
 static uint64_t unmap_time(const struct bounce *bounce, const struct node *node)
 {
-	const struct world_config *config = &bounce->world->config;
+	const struct sim_config *config = &bounce->sim->config;
 	uint64_t unit_ns = 1024000000ull / config->chip.engine_khz;
 	uint64_t ns = config->gpu.unmap_ns, usual = config->switches.grace_default * unit_ns;
 
@@ -134,7 +134,7 @@ static uint64_t map_time(const struct bounce *bounce, const struct node *node)
 
 		if (queue &&
 		    (queue->process == bounce->process ? queue_active(queue) : queue->map_wanted))
-			return bounce->world->config.gpu.map_ns;
+			return bounce->sim->config.gpu.map_ns;
 	}
 	return 0;
 }
@@ -142,7 +142,7 @@ static uint64_t map_time(const struct bounce *bounce, const struct node *node)
 /* Returns what the GPU model has to do with a queue. 1: map, 0: unmap, -1: nothing. */
 static int change_of(const struct bounce *bounce, const struct queue *queue)
 {
-	const struct node *node = &bounce->world->nodes[queue->node];
+	const struct node *node = &bounce->sim->nodes[queue->node];
 	bool wanted = queue->map_wanted;
 
 	if (bounce->unmap_only)
@@ -161,7 +161,7 @@ static void want(struct bounce *bounce, struct node *node)
 	{
 		bool active = queue_active(queue);
 
-		if (&bounce->world->nodes[queue->node] != node || queue->map_wanted == active)
+		if (&bounce->sim->nodes[queue->node] != node || queue->map_wanted == active)
 			continue;
 		queue->map_wanted = active;
 		node->active_queues += active ? 1u : -1u;
@@ -201,16 +201,16 @@ static int ask_node(struct bounce *bounce, struct node *node)
  * process's devices. */
 static void bounce_go_on(struct bounce *bounce)
 {
-	struct world *world = bounce->world;
+	struct sim *sim = bounce->sim;
 
-	while (bounce->next_node < world->nodes_n) {
-		struct node *node = &world->nodes[bounce->next_node++];
+	while (bounce->next_node < sim->nodes_n) {
+		struct node *node = &sim->nodes[bounce->next_node++];
 
-		if (!(bounce->nodes >> (node - world->nodes) & 1))
+		if (!(bounce->nodes >> (node - sim->nodes) & 1))
 			continue;
 		node->bounces++;
 		bounce->evicts |=
-			!bounce->by_driver && node->bounces == world->config.switches.evict_at;
+			!bounce->by_driver && node->bounces == sim->config.switches.evict_at;
 		if (!firmware_answers(node, bounce))
 			return;
 		bounce->stuck = firmware_stuck_queue(node);
@@ -233,7 +233,7 @@ void bounce_begin(struct bounce *bounce)
 
 void bounce_failed(struct bounce *bounce, const struct node *node, int error)
 {
-	bounce->failed |= 1ull << (node - bounce->world->nodes);
+	bounce->failed |= 1ull << (node - bounce->sim->nodes);
 	if (!bounce->error)
 		bounce->error = error;
 	bounce_go_on(bounce);
@@ -248,7 +248,7 @@ void bounce_collected(struct process *process)
 	TAILQ_FOREACH(queue, &process->queues, link)
 	if (queue->map_wanted != queue_active(queue))
 		nodes |= 1ull << queue->node;
-	if (!nodes || process->locked || !process->world->config.switches.new_queue_waits)
+	if (!nodes || process->locked || !process->sim->config.switches.new_queue_waits)
 		return;
 	bounce = bounce_new(process, NULL, NULL);
 	if (!bounce) {
@@ -270,29 +270,29 @@ static void note_saved(struct node *node)
 
 void bounce_event(struct node *node, const struct gpu_event *event)
 {
-	struct world *world = node->world;
+	struct sim *sim = node->sim;
 	struct bounce *bounce = (void *)(uintptr_t)event->tag;
 
 	if (event->type == GPU_EVENT_MAPPED) {
 		/* Do not use event->tag here, because the bounce may be over and freed. */
 		if (event->restore_ns)
-			hist_add(&world->figures.restore, event->restore_ns);
-		if (!rule_broken(world, RULE_resume_rereads_the_write_pointer))
+			hist_add(&sim->figures.restore, event->restore_ns);
+		if (!rule_broken(sim, RULE_resume_rereads_the_write_pointer))
 			drive_reread_wptr(node);
 		return;
 	}
-	procfs_touch(world);
-	debugfs_changed(world);
+	procfs_touch(sim);
+	debugfs_changed(sim);
 	note_saved(node);
 	if (!bounce)
 		return; /* started by take_all_off() in gpu_reset.c */
 	if (bounce->stuck >= 0)
 		firmware_reset_queue(node, bounce->stuck);
 	bounce->stuck = -1;
-	hqd_update(bounce->process, (uint32_t)(node - world->nodes));
-	world->figures.bounces += event->unmap_ns || event->map_ns;
-	world->figures.bounce_model_ns += event->unmap_ns + event->map_ns;
+	hqd_update(bounce->process, (uint32_t)(node - sim->nodes));
+	sim->figures.bounces += event->unmap_ns || event->map_ns;
+	sim->figures.bounce_model_ns += event->unmap_ns + event->map_ns;
 	if (event->save_ns)
-		hist_add(&world->figures.save, event->save_ns);
+		hist_add(&sim->figures.save, event->save_ns);
 	bounce_go_on(bounce);
 }

@@ -24,7 +24,7 @@ struct node;
 
 /* One runlist update (runlist_update.c) on the nodes in `nodes`, one node after another. */
 struct bounce {
-	struct world *world;
+	struct sim *sim;
 	/* process whose queues change; referenced, and locked from bounce_begin() to the end */
 	struct process *process;
 	/* GPU model's id of a queue of the current node that cannot be unmapped; -1: none */
@@ -57,7 +57,7 @@ struct bounce {
 	uint32_t *ids;
 	uint32_t n_ids;
 	uint64_t ids_address, clear_mask;
-	uint16_t counted[WORLD_NODES_MAX];
+	uint16_t counted[SIM_NODES_MAX];
 	bool resume;
 	TAILQ_ENTRY(bounce) link; /* in node.stuck */
 };
@@ -79,14 +79,14 @@ void bounce_event(struct node *node, const struct gpu_event *event);
  * may be freed on return. */
 void bounce_failed(struct bounce *bounce, const struct node *node, int error);
 /* Returns true if the queue should be mapped: it has a ring and a percentage above 0, and it is not
- * suspended, evicted, reset, being freed, or stopped by a setting of struct world_switches. */
+ * suspended, evicted, reset, being freed, or stopped by a setting of struct sim_switches. */
 bool queue_active(const struct queue *queue);
 /* Maps queues that were only off because of their QUEUE_NEW exception (--set new_queue_waits),
  * after an exception was cleared. Does nothing while the process is locked. */
 void bounce_collected(struct process *process);
 /* Returns the mask of nodes with a runlist that is not empty. On other nodes an update takes no
  * time. */
-uint64_t nodes_active(const struct world *world);
+uint64_t nodes_active(const struct sim *sim);
 
 /* ---- evict.c: evictions ---- */
 /* Handles a memory fault on @node (address: process->violation[node]) that no debugger takes:
@@ -98,14 +98,14 @@ void fault_passed_on(struct process *process, uint32_t node);
  * effect. */
 void evict_for_memory(struct process *process);
 /* Restores the processes whose eviction for memory is over at @now_ns (wall). */
-void evictions_expire(struct world *world, uint64_t now_ns);
+void evictions_expire(struct sim *sim, uint64_t now_ns);
 /* Returns when evictions_expire() has to be called next (wall), or UINT64_MAX. */
-uint64_t evictions_due(const struct world *world);
+uint64_t evictions_due(const struct sim *sim);
 
 /* ---- gpu_reset.c: firmware that does not answer, and the GPU reset that follows ---- */
 /* Makes the firmware of @node hang: from now on nothing can be preempted there (debugfs
  * hang_hws). */
-void firmware_hang(struct world *world, uint32_t node);
+void firmware_hang(struct sim *sim, uint32_t node);
 /* Returns true if the firmware answers an update of @node that begins now. Otherwise the update is
  * kept until the driver gives up (firmware_expire()) and fails then; during a reset it fails at
  * once. In both cases this module continues the update, and the caller must not use it any more. */
@@ -119,9 +119,9 @@ int firmware_stuck_queue(struct node *node);
 void firmware_reset_queue(struct node *node, int gpu_queue);
 /* Gives up on firmware whose time-out is over at @now_ns (wall) and starts a GPU reset, or ends a
  * reset that is over. */
-void firmware_expire(struct world *world, uint64_t now_ns);
+void firmware_expire(struct sim *sim, uint64_t now_ns);
 /* Returns when firmware_expire() has to be called next (wall), or UINT64_MAX. */
-uint64_t firmware_due(const struct world *world);
+uint64_t firmware_due(const struct sim *sim);
 /* Fails all updates that wait for the firmware of the node; for the end of the simulation. */
 void firmware_forget(struct node *node);
 

@@ -29,7 +29,7 @@ void runtime_post(struct process *process)
 	if (call_alive(call))
 		break;
 	if (!call) {
-		if (!rule_broken(process->world, RULE_runtime_post_ahead_counts))
+		if (!rule_broken(process->sim, RULE_runtime_post_ahead_counts))
 			process->runtime_posts++;
 		return;
 	}
@@ -39,9 +39,9 @@ void runtime_post(struct process *process)
 
 static bool sleeps(const struct process *process)
 {
-	return !rule_broken(process->world, process->runtime_state == KFDABI_RUNTIME_DISABLED
-						    ? RULE_runtime_disable_sleeps
-						    : RULE_runtime_enable_sleeps);
+	return !rule_broken(process->sim, process->runtime_state == KFDABI_RUNTIME_DISABLED
+						  ? RULE_runtime_disable_sleeps
+						  : RULE_runtime_enable_sleeps);
 }
 
 /* Notifies the debugger and waits for its answer without the process's mutex. */
@@ -62,15 +62,15 @@ static void tell_and_sleep(struct bounce *bounce)
 static int enable(struct call *call, struct kfdabi_runtime_enable *a)
 {
 	struct process *process = call->process;
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 	struct bounce *bounce;
 
 	if (process->runtime_state != KFDABI_RUNTIME_DISABLED)
-		return rule_broken(world, RULE_runtime_enable_twice_is_ebusy) ? 0 : -EBUSY;
+		return rule_broken(sim, RULE_runtime_enable_twice_is_ebusy) ? 0 : -EBUSY;
 	if (!TAILQ_EMPTY(&process->queues) &&
-	    !rule_broken(world, RULE_runtime_enable_after_queue_is_eexist))
+	    !rule_broken(sim, RULE_runtime_enable_after_queue_is_eexist))
 		return -EEXIST;
-	if (rule_broken(world, RULE_runtime_capabilities_untouched))
+	if (rule_broken(sim, RULE_runtime_capabilities_untouched))
 		a->capabilities_mask = CAPABILITY_CORE_DUMP;
 	bounce = process->session ? bounce_new(process, call, tell_and_sleep) : NULL;
 	if (process->session && !bounce)
@@ -91,12 +91,12 @@ static int disable(struct call *call)
 {
 	struct process *process = call->process;
 	bool was_enabled = process->runtime_state == KFDABI_RUNTIME_ENABLED;
-	bool per_vmid = kfdabi_per_vmid(call->world->config.chip.gfx_target_version);
+	bool per_vmid = kfdabi_per_vmid(call->sim->config.chip.gfx_target_version);
 	struct bounce *bounce = bounce_new(process, call, process->session ? tell_and_sleep : NULL);
 
 	if (!bounce)
 		return -ENOMEM;
-	if (!rule_broken(call->world, RULE_runtime_disable_ends_state))
+	if (!rule_broken(call->sim, RULE_runtime_disable_ends_state))
 		process->runtime_state = KFDABI_RUNTIME_DISABLED;
 	process->r_debug = 0;
 	process->ttmp_setup = 0;
@@ -105,7 +105,7 @@ static int disable(struct call *call)
 			debug_disarm(process, bounce);
 		bounce->again += per_vmid && bounce->nodes;
 	} else if (per_vmid) {
-		bounce->nodes = nodes_active(call->world);
+		bounce->nodes = nodes_active(call->sim);
 	}
 	bounce_begin(bounce);
 	return CALL_PENDING;
@@ -135,9 +135,9 @@ int ioctl_runtime_enable(struct call *call)
 
 	if (interrupted(process)) {
 		if (!process->session &&
-		    !rule_broken(call->world, RULE_runtime_retry_without_session_is_0))
+		    !rule_broken(call->sim, RULE_runtime_retry_without_session_is_0))
 			return 0;
-		if (rule_broken(call->world, RULE_runtime_retry_sleeps_on))
+		if (rule_broken(call->sim, RULE_runtime_retry_sleeps_on))
 			debug_raise(process, NULL, RUNTIME_MASK);
 		return sleep_for_post(process, call);
 	}

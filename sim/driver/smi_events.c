@@ -103,19 +103,19 @@ static void put_line(struct smi_client *client, const char *text, uint32_t bytes
 
 /* Returns true if the client is allowed to see an event of @pid. Events of other processes are for
  * administrators, and in Linux 6.12 only if the mask requests them. */
-static bool may_see(const struct world *world, const struct smi_client *client, pid_t pid)
+static bool may_see(const struct sim *sim, const struct smi_client *client, pid_t pid)
 {
-	if (!pid || client->pid == pid || rule_broken(world, RULE_smi_others_need_admin))
+	if (!pid || client->pid == pid || rule_broken(sim, RULE_smi_others_need_admin))
 		return true;
-	return client->admin && (linux_7(world) || client->events & ALL_PROCESSES);
+	return client->admin && (linux_7(sim) || client->events & ALL_PROCESSES);
 }
 
-static uint32_t fifo_bytes(const struct world *world)
+static uint32_t fifo_bytes(const struct sim *sim)
 {
-	bool small = !linux_7(world);
+	bool small = !linux_7(sim);
 
-	if (rule_broken(world, RULE_smi_buffer_holds_1024_bytes) ||
-	    rule_broken(world, RULE_smi_buffer_holds_more_than_1024_bytes))
+	if (rule_broken(sim, RULE_smi_buffer_holds_1024_bytes) ||
+	    rule_broken(sim, RULE_smi_buffer_holds_more_than_1024_bytes))
 		small = !small;
 	return small ? FIFO_BYTES_6_12 : FIFO_BYTES;
 }
@@ -123,54 +123,53 @@ static uint32_t fifo_bytes(const struct world *world)
 /* Sends one line to all clients that have selected it. @pid: the process that it concerns; 0: all
  * processes. */
 static void __attribute__((format(printf, 5, 6)))
-event(struct world *world, uint32_t node, pid_t pid, enum kfdabi_smi_event number,
-      const char *format, ...)
+event(struct sim *sim, uint32_t node, pid_t pid, enum kfdabi_smi_event number, const char *format,
+      ...)
 {
-	uint32_t room = fifo_bytes(world);
+	uint32_t room = fifo_bytes(sim);
 	struct smi_client *client, *next;
 	char text[160];
 	va_list args;
 	int n;
 
-	if (LIST_EMPTY(&world->smi_clients))
+	if (LIST_EMPTY(&sim->smi_clients))
 		return;
 	n = snprintf(text, sizeof text, "%x ", (unsigned)number);
 	va_start(args, format);
 	n += vsnprintf(text + n, sizeof text - (size_t)n, format, args);
 	va_end(args);
-	for (client = LIST_FIRST(&world->smi_clients); client; client = next) {
+	for (client = LIST_FIRST(&sim->smi_clients); client; client = next) {
 		next = LIST_NEXT(client, link);
 		if (!take_masks(client)) {
 			client_free(client);
 			continue;
 		}
-		if (client->node == node && may_see(world, client, pid) &&
-		    (client->events >> (number - 1) & 1 ||
-		     rule_broken(world, RULE_smi_mask_selects)))
+		if (client->node == node && may_see(sim, client, pid) &&
+		    (client->events >> (number - 1) & 1 || rule_broken(sim, RULE_smi_mask_selects)))
 			put_line(client, text, (uint32_t)n, room);
-		world->woken++;
+		sim->woken++;
 	}
 }
 
 /* Later releases report the pid in the process's own namespace. */
 static pid_t told_pid(const struct process *process)
 {
-	return linux_7(process->world) ? process->ns_pid[process->ns_levels - 1]
-				       : process->record->pid;
+	return linux_7(process->sim) ? process->ns_pid[process->ns_levels - 1]
+				     : process->record->pid;
 }
 
 void smi_queue_eviction(struct process *process, uint32_t node, uint32_t trigger)
 {
-	event(process->world, node, process->record->pid, KFDABI_SMI_QUEUE_EVICTION,
-	      "%" PRIu64 " -%d %x %u\n", boot_clock_ns(process->world), told_pid(process),
-	      process->world->nodes[node].gpu_id, trigger);
+	event(process->sim, node, process->record->pid, KFDABI_SMI_QUEUE_EVICTION,
+	      "%" PRIu64 " -%d %x %u\n", boot_clock_ns(process->sim), told_pid(process),
+	      process->sim->nodes[node].gpu_id, trigger);
 }
 
 void smi_queue_restore(struct process *process, uint32_t node, bool rescheduled)
 {
-	event(process->world, node, process->record->pid, KFDABI_SMI_QUEUE_RESTORE,
-	      "%" PRIu64 " -%d %x %c\n", boot_clock_ns(process->world), told_pid(process),
-	      process->world->nodes[node].gpu_id, rescheduled ? 'R' : '0');
+	event(process->sim, node, process->record->pid, KFDABI_SMI_QUEUE_RESTORE,
+	      "%" PRIu64 " -%d %x %c\n", boot_clock_ns(process->sim), told_pid(process),
+	      process->sim->nodes[node].gpu_id, rescheduled ? 'R' : '0');
 }
 
 void smi_vm_fault(struct process *process, uint32_t node)
@@ -178,50 +177,50 @@ void smi_vm_fault(struct process *process, uint32_t node)
 	pid_t pid = process->record->pid;
 	unsigned told = (unsigned)pid;
 
-	if (rule_broken(process->world, RULE_smi_vmfault_names_the_process))
+	if (rule_broken(process->sim, RULE_smi_vmfault_names_the_process))
 		told = process->pasid;
-	event(process->world, node, linux_7(process->world) ? pid : 0, KFDABI_SMI_VMFAULT,
-	      "%x:%s\n", told, process->record->comm);
+	event(process->sim, node, linux_7(process->sim) ? pid : 0, KFDABI_SMI_VMFAULT, "%x:%s\n",
+	      told, process->record->comm);
 }
 
 void smi_process(struct process *process, uint32_t node, bool start)
 {
-	bool told = linux_7(process->world);
+	bool told = linux_7(process->sim);
 
-	if (rule_broken(process->world, RULE_smi_process_start_at_acquire_vm) ||
-	    rule_broken(process->world, RULE_smi_process_start_is_not_told))
+	if (rule_broken(process->sim, RULE_smi_process_start_at_acquire_vm) ||
+	    rule_broken(process->sim, RULE_smi_process_start_is_not_told))
 		told = !told;
 	if (told)
-		event(process->world, node, process->record->pid,
+		event(process->sim, node, process->record->pid,
 		      start ? KFDABI_SMI_PROCESS_START : KFDABI_SMI_PROCESS_END, "%x %s\n",
 		      (unsigned)process->record->pid, process->record->comm);
 }
 
 void smi_process_end(struct process *process)
 {
-	for (uint32_t i = 0; i < process->world->nodes_n; i++)
+	for (uint32_t i = 0; i < process->sim->nodes_n; i++)
 		if (process->vm[i].file)
 			smi_process(process, i,
-				    rule_broken(process->world, RULE_smi_process_end_at_exit));
+				    rule_broken(process->sim, RULE_smi_process_end_at_exit));
 }
 
-void smi_gpu_reset(struct world *world, uint32_t node, bool done, const char *cause)
+void smi_gpu_reset(struct sim *sim, uint32_t node, bool done, const char *cause)
 {
 	if (!done)
-		world->nodes[node].resets++;
-	event(world, node, 0, done ? KFDABI_SMI_GPU_POST_RESET : KFDABI_SMI_GPU_PRE_RESET,
-	      "%x %s\n", world->nodes[node].resets, cause);
+		sim->nodes[node].resets++;
+	event(sim, node, 0, done ? KFDABI_SMI_GPU_POST_RESET : KFDABI_SMI_GPU_PRE_RESET, "%x %s\n",
+	      sim->nodes[node].resets, cause);
 }
 
 int ioctl_smi_events(struct call *call)
 {
 	struct kfd_ioctl_smi_events_args *a = (void *)call->data;
-	struct world *world = call->world;
-	int node = node_index(world, a->gpuid), ends[2], most = 1 << 20, fd;
+	struct sim *sim = call->sim;
+	int node = node_index(sim, a->gpuid), ends[2], most = 1 << 20, fd;
 	struct smi_client *client;
 
-	smi_sweep(world);
-	if (node < 0 && rule_broken(world, RULE_smi_unknown_gpu_is_einval))
+	smi_sweep(sim);
+	if (node < 0 && rule_broken(sim, RULE_smi_unknown_gpu_is_einval))
 		node = 0;
 	if (node < 0)
 		return -EINVAL;
@@ -232,14 +231,14 @@ int ioctl_smi_events(struct call *call)
 		free(client);
 		return -errno;
 	}
-	if (rule_broken(world, RULE_smi_reading_nothing_is_eagain))
+	if (rule_broken(sim, RULE_smi_reading_nothing_is_eagain))
 		shutdown(ends[0], SHUT_WR);
 	setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &most, sizeof most);
 	client->fd = ends[0];
 	client->node = (uint32_t)node;
 	client->pid = call->process->record->pid;
 	client->admin = caller_capable(call, 1ull << CAP_SYS_ADMIN);
-	LIST_INSERT_HEAD(&world->smi_clients, client, link);
+	LIST_INSERT_HEAD(&sim->smi_clients, client, link);
 	fd = call_add_fd(call, ends[1], 0);
 	close(ends[1]);
 	if (fd < 0) {
@@ -250,19 +249,19 @@ int ioctl_smi_events(struct call *call)
 	return 0;
 }
 
-void smi_sweep(struct world *world)
+void smi_sweep(struct sim *sim)
 {
 	struct smi_client *client, *next;
 
-	for (client = LIST_FIRST(&world->smi_clients); client; client = next) {
+	for (client = LIST_FIRST(&sim->smi_clients); client; client = next) {
 		next = LIST_NEXT(client, link);
 		if (!take_masks(client))
 			client_free(client);
 	}
 }
 
-void smi_stop(struct world *world)
+void smi_stop(struct sim *sim)
 {
-	while (!LIST_EMPTY(&world->smi_clients))
-		client_free(LIST_FIRST(&world->smi_clients));
+	while (!LIST_EMPTY(&sim->smi_clients))
+		client_free(LIST_FIRST(&sim->smi_clients));
 }

@@ -137,9 +137,9 @@ static bool is_memory(const struct process *process, uint64_t start, uint64_t en
 /* Returns -EADDRINUSE if a buffer is mapped there, else 0. */
 static int no_buffer(const struct process *process, uint64_t start, uint64_t end)
 {
-	const struct world *world = process->world;
+	const struct sim *sim = process->sim;
 
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		const struct space *space =
 			process->vm[i].file ? drm_file_space(process->vm[i].file) : NULL;
 
@@ -174,18 +174,18 @@ static int check(const struct call *call, const struct kfd_ioctl_svm_args *a)
 		case KFD_IOCTL_SVM_ATTR_GRANULARITY:
 			break;
 		default:
-			if (rule_broken(call->world, RULE_svm_unknown_attribute_is_einval))
+			if (rule_broken(call->sim, RULE_svm_unknown_attribute_is_einval))
 				break;
 			return -EINVAL;
 		}
-		if (gpu && node_index(call->world, value) < 0)
+		if (gpu && node_index(call->sim, value) < 0)
 			return -EINVAL;
 	}
 	return 0;
 }
 
 /* Changes a range by one attribute, which check() has accepted. */
-static void apply(const struct world *world, struct svm_range *range,
+static void apply(const struct sim *sim, struct svm_range *range,
 		  const struct kfd_ioctl_svm_attribute *attr)
 {
 	uint64_t bit = 0;
@@ -200,7 +200,7 @@ static void apply(const struct world *world, struct svm_range *range,
 	case KFD_IOCTL_SVM_ATTR_ACCESS:
 	case KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE:
 	case KFD_IOCTL_SVM_ATTR_NO_ACCESS:
-		bit = 1ull << node_index(world, attr->value);
+		bit = 1ull << node_index(sim, attr->value);
 		range->access &= ~bit;
 		range->in_place &= ~bit;
 		if (attr->type == KFD_IOCTL_SVM_ATTR_ACCESS)
@@ -222,7 +222,7 @@ static void apply(const struct world *world, struct svm_range *range,
 
 static bool any_vm(const struct process *process)
 {
-	for (uint32_t i = 0; i < process->world->nodes_n; i++)
+	for (uint32_t i = 0; i < process->sim->nodes_n; i++)
 		if (process->vm[i].file)
 			return true;
 	return false;
@@ -243,17 +243,17 @@ static int set(struct call *call, const struct kfd_ioctl_svm_args *a)
 	if (end < a->start_addr)
 		return -EOVERFLOW;
 	if (!is_memory(call->process, a->start_addr, end) &&
-	    !rule_broken(call->world, RULE_svm_without_memory_is_efault))
+	    !rule_broken(call->sim, RULE_svm_without_memory_is_efault))
 		return -EFAULT;
 	r = no_buffer(process, a->start_addr, end);
-	if (!r && !rule_broken(call->world, RULE_svm_attributes_persist))
+	if (!r && !rule_broken(call->sim, RULE_svm_attributes_persist))
 		r = fill(process, a->start_addr, end);
 	if (r)
 		return r;
 	for (size_t i = after(process->svm, a->start_addr);
 	     process->svm && i < process->svm->n && process->svm->ranges[i].start < end; i++)
 		for (uint32_t k = 0; k < a->nattr; k++)
-			apply(call->world, &process->svm->ranges[i], &a->attrs[k]);
+			apply(call->sim, &process->svm->ranges[i], &a->attrs[k]);
 	return 0;
 }
 
@@ -276,7 +276,7 @@ static void merge(struct svm_range *all, const struct svm_range *range, bool fir
 }
 
 /* Fills in one attribute of a call from the merged attributes. Returns 0 or -EINVAL. */
-static int answer(const struct world *world, const struct svm_range *all, uint32_t flags_or,
+static int answer(const struct sim *sim, const struct svm_range *all, uint32_t flags_or,
 		  struct kfd_ioctl_svm_attribute *attr)
 {
 	int node;
@@ -289,7 +289,7 @@ static int answer(const struct world *world, const struct svm_range *all, uint32
 		attr->value = all->prefetch;
 		return 0;
 	case KFD_IOCTL_SVM_ATTR_ACCESS:
-		node = node_index(world, attr->value);
+		node = node_index(sim, attr->value);
 		if (node < 0)
 			return -EINVAL;
 		attr->type = all->access >> node & 1	 ? KFD_IOCTL_SVM_ATTR_ACCESS
@@ -335,7 +335,7 @@ static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 	}
 	all.flags = flags_and;
 	for (uint32_t i = 0; i < a->nattr && !r; i++)
-		r = answer(call->world, &all, flags_or, &a->attrs[i]);
+		r = answer(call->sim, &all, flags_or, &a->attrs[i]);
 	return r;
 }
 
@@ -361,7 +361,7 @@ void svm_look(struct process *process)
 	FILE *maps;
 
 	if (!process->svm || !process->svm->n ||
-	    rule_broken(process->world, RULE_svm_attributes_end_with_the_memory))
+	    rule_broken(process->sim, RULE_svm_attributes_end_with_the_memory))
 		return;
 	snprintf(path, sizeof path, "/proc/%d/maps", process->pid);
 	maps = fopen(path, "re");
@@ -384,7 +384,7 @@ int ioctl_svm(struct call *call)
 	if (call->user_size < sizeof *a + (uint64_t)a->nattr * sizeof a->attrs[0])
 		return -EINVAL;
 	if ((a->start_addr | a->size) % PAGE_BYTES &&
-	    !rule_broken(call->world, RULE_svm_in_whole_pages_only))
+	    !rule_broken(call->sim, RULE_svm_in_whole_pages_only))
 		return -EINVAL;
 	if (!a->start_addr || !a->size)
 		return -EINVAL;
@@ -399,14 +399,14 @@ int ioctl_set_xnack_mode(struct call *call)
 {
 	struct kfd_ioctl_set_xnack_mode_args *a = (void *)call->data;
 	struct process *process = call->process;
-	uint32_t chip = call->world->config.chip.gfx_target_version;
+	uint32_t chip = call->sim->config.chip.gfx_target_version;
 
 	if (a->xnack_enabled < 0) {
 		a->xnack_enabled = process->xnack;
 		return 0;
 	}
 	if (!TAILQ_EMPTY(&process->queues) &&
-	    !rule_broken(call->world, RULE_xnack_mode_with_queues_is_ebusy))
+	    !rule_broken(call->sim, RULE_xnack_mode_with_queues_is_ebusy))
 		return -EBUSY;
 	if (a->xnack_enabled && !(chip >= 90010 && chip < 100000))
 		return -EPERM;

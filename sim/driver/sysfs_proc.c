@@ -51,19 +51,19 @@ struct folder_node {
 
 struct procfs_folder {
 	int dir, queues;
-	struct folder_node nodes[WORLD_NODES_MAX];
+	struct folder_node nodes[SIM_NODES_MAX];
 };
 
 /* Logs the first failure only. */
-static void fail(struct world *world, const char *what, int error)
+static void fail(struct sim *sim, const char *what, int error)
 {
-	if (!world->procfs->complained)
+	if (!sim->procfs->complained)
 		say("cannot write %s in kfd/proc (%s): its content is not reliable from now on",
 		    what, strerror(error));
-	world->procfs->complained = true;
+	sim->procfs->complained = true;
 }
 
-static int write_new(const struct world *world, int dir, const char *name, const char *text)
+static int write_new(const struct sim *sim, int dir, const char *name, const char *text)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
 	ssize_t n = (ssize_t)strlen(text);
@@ -74,27 +74,27 @@ static int write_new(const struct world *world, int dir, const char *name, const
 		close(fd);
 		return -EIO;
 	}
-	if (rule_broken(world, RULE_proc_files_are_read_only))
+	if (rule_broken(sim, RULE_proc_files_are_read_only))
 		fchmod(fd, 0644);
 	return fd;
 }
 
 /* Writes a file that does not change later. Logs a failure and returns false. */
-static bool put_text(struct world *world, int dir, const char *name, const char *text)
+static bool put_text(struct sim *sim, int dir, const char *name, const char *text)
 {
-	int fd = write_new(world, dir, name, text);
+	int fd = write_new(sim, dir, name, text);
 
 	if (fd < 0) {
-		fail(world, name, -fd);
+		fail(sim, name, -fd);
 		return false;
 	}
 	close(fd);
 	return true;
 }
 
-static void number_start(struct world *world, int dir, const char *name, struct number *number)
+static void number_start(struct sim *sim, int dir, const char *name, struct number *number)
 {
-	put_text(world, dir, name, "0\n");
+	put_text(sim, dir, name, "0\n");
 	*number = (struct number){.fd = -1, .length = 2};
 }
 
@@ -102,20 +102,20 @@ static void number_start(struct world *world, int dir, const char *name, struct 
 static void number_set(struct process *process, uint32_t node, const char *name,
 		       struct number *number, uint64_t value)
 {
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 	char text[TEXT_BYTES];
 	int length;
 
 	if (number->value == value)
 		return;
 	if (number->fd < 0) {
-		snprintf(text, sizeof text, name, world->nodes[node].gpu_id);
+		snprintf(text, sizeof text, name, sim->nodes[node].gpu_id);
 		number->fd = openat(process->folder->dir, text, O_WRONLY | O_CLOEXEC);
 	}
 	length = snprintf(text, sizeof text, "%" PRIu64 "\n", value);
 	if (pwrite(number->fd, text, (size_t)length, 0) != length ||
 	    (length < number->length && ftruncate(number->fd, length)))
-		fail(world, "a number", errno);
+		fail(sim, "a number", errno);
 	number->value = value;
 	number->length = length;
 }
@@ -127,20 +127,20 @@ static void number_end(struct number *number)
 	number->fd = -1;
 }
 
-int procfs_start(struct world *world)
+int procfs_start(struct sim *sim)
 {
 	struct rlimit files;
 
-	if (world->config.sim_json_dirfd < 0)
+	if (sim->config.sim_json_dirfd < 0)
 		return 0;
-	world->procfs = calloc(1, sizeof *world->procfs);
-	if (!world->procfs)
+	sim->procfs = calloc(1, sizeof *sim->procfs);
+	if (!sim->procfs)
 		return -ENOMEM;
-	world->procfs->due_ns = UINT64_MAX;
-	mkdirat(world->config.sim_json_dirfd, "proc", 0755);
-	world->procfs->dir =
-		openat(world->config.sim_json_dirfd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (world->procfs->dir < 0)
+	sim->procfs->due_ns = UINT64_MAX;
+	mkdirat(sim->config.sim_json_dirfd, "proc", 0755);
+	sim->procfs->dir =
+		openat(sim->config.sim_json_dirfd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (sim->procfs->dir < 0)
 		return -errno;
 	/* kfdsim keeps one fd for each number of a process. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
@@ -150,27 +150,27 @@ int procfs_start(struct world *world)
 	return 0;
 }
 
-void procfs_stop(struct world *world)
+void procfs_stop(struct sim *sim)
 {
-	if (!world->procfs)
+	if (!sim->procfs)
 		return;
-	if (world->procfs->dir >= 0)
-		close(world->procfs->dir);
-	free(world->procfs);
-	world->procfs = NULL;
+	if (sim->procfs->dir >= 0)
+		close(sim->procfs->dir);
+	free(sim->procfs);
+	sim->procfs = NULL;
 }
 
-static int folder_at(struct world *world, int dir, const char *name)
+static int folder_at(struct sim *sim, int dir, const char *name)
 {
 	int fd;
 
 	if (mkdirat(dir, name, 0755) && errno != EEXIST) {
-		fail(world, name, errno);
+		fail(sim, name, errno);
 		return -1;
 	}
 	fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		fail(world, name, errno);
+		fail(sim, name, errno);
 	return fd;
 }
 
@@ -178,25 +178,25 @@ static int folder_at(struct world *world, int dir, const char *name)
 static void node_start(struct process *process, struct procfs_folder *folder, uint32_t i)
 {
 	static const char *const counters[] = {"faults", "page_in", "page_out"};
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 	struct folder_node *node = &folder->nodes[i];
-	uint32_t gpu_id = world->nodes[i].gpu_id;
+	uint32_t gpu_id = sim->nodes[i].gpu_id;
 	char name[TEXT_BYTES];
 	int dir;
 
 	snprintf(name, sizeof name, VRAM, gpu_id);
-	number_start(world, folder->dir, name, &node->vram);
+	number_start(sim, folder->dir, name, &node->vram);
 	snprintf(name, sizeof name, SDMA, gpu_id);
-	number_start(world, folder->dir, name, &node->sdma);
+	number_start(sim, folder->dir, name, &node->sdma);
 	snprintf(name, sizeof name, "stats_%u", gpu_id);
-	dir = folder_at(world, folder->dir, name);
-	number_start(world, dir, "cu_occupancy", &node->occupancy);
-	put_text(world, dir, "evicted_ms", "0\n");
+	dir = folder_at(sim, folder->dir, name);
+	number_start(sim, dir, "cu_occupancy", &node->occupancy);
+	put_text(sim, dir, "evicted_ms", "0\n");
 	close(dir);
 	snprintf(name, sizeof name, "counters_%u", gpu_id);
-	dir = folder_at(world, folder->dir, name);
+	dir = folder_at(sim, folder->dir, name);
 	for (size_t c = 0; c < sizeof counters / sizeof *counters; c++)
-		put_text(world, dir, counters[c], "0\n");
+		put_text(sim, dir, counters[c], "0\n");
 	close(dir);
 }
 
@@ -204,15 +204,15 @@ static void node_start(struct process *process, struct procfs_folder *folder, ui
 static int parent_dir(const struct process *process)
 {
 	return process->primary && process->primary->folder ? process->primary->folder->dir
-							    : process->world->procfs->dir;
+							    : process->sim->procfs->dir;
 }
 
 static void folder_name(const struct process *process, char *name, size_t size)
 {
 	if (process->primary)
 		snprintf(name, size,
-			 rule_broken(process->world, RULE_proc_context_has_a_folder) ? "%u"
-										     : "context_%u",
+			 rule_broken(process->sim, RULE_proc_context_has_a_folder) ? "%u"
+										   : "context_%u",
 			 process->context);
 	else
 		snprintf(name, size, "%d", process->record->pid);
@@ -220,30 +220,30 @@ static void folder_name(const struct process *process, char *name, size_t size)
 
 void procfs_process_new(struct process *process)
 {
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 	struct procfs_folder *folder;
 	char text[TEXT_BYTES];
 	uint32_t pasid;
 
-	if (!world->procfs)
+	if (!sim->procfs)
 		return;
 	folder = calloc(1, sizeof *folder);
 	if (!folder) {
-		fail(world, "a process's directory", ENOMEM);
+		fail(sim, "a process's directory", ENOMEM);
 		return;
 	}
 	folder_name(process, text, sizeof text);
-	folder->dir = folder_at(world, parent_dir(process), text);
-	folder->queues = folder_at(world, folder->dir, "queues");
+	folder->dir = folder_at(sim, parent_dir(process), text);
+	folder->queues = folder_at(sim, folder->dir, "queues");
 	/* In releases after Linux 6.12 a process has one pasid for each GPU, which debugfs
 	 * shows. */
-	pasid = linux_7(world) ? 0 : process->pasid;
-	if (rule_broken(world, RULE_proc_pasid_is_the_processs) ||
-	    rule_broken(world, RULE_proc_pasid_is_0))
-		pasid = linux_7(world) ? process->pasid : 0;
+	pasid = linux_7(sim) ? 0 : process->pasid;
+	if (rule_broken(sim, RULE_proc_pasid_is_the_processs) ||
+	    rule_broken(sim, RULE_proc_pasid_is_0))
+		pasid = linux_7(sim) ? process->pasid : 0;
 	snprintf(text, sizeof text, "%u\n", pasid);
-	put_text(world, folder->dir, "pasid", text);
-	for (uint32_t i = 0; i < world->nodes_n; i++)
+	put_text(sim, folder->dir, "pasid", text);
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
 		node_start(process, folder, i);
 	process->folder = folder;
 }
@@ -271,7 +271,7 @@ static void node_end(struct process *process, struct procfs_folder *folder, uint
 {
 	static const char *const stats[] = {"cu_occupancy", "evicted_ms", NULL};
 	static const char *const counters[] = {"faults", "page_in", "page_out", NULL};
-	uint32_t gpu_id = process->world->nodes[i].gpu_id;
+	uint32_t gpu_id = process->sim->nodes[i].gpu_id;
 	struct folder_node *node = &folder->nodes[i];
 	char name[TEXT_BYTES];
 
@@ -310,20 +310,20 @@ static void remove_queues(const struct procfs_folder *folder)
 void procfs_process_end(struct process *process)
 {
 	struct procfs_folder *folder = process->folder;
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 	char name[TEXT_BYTES];
 
-	if (!folder || rule_broken(world, RULE_proc_folder_comes_and_goes))
+	if (!folder || rule_broken(sim, RULE_proc_folder_comes_and_goes))
 		return;
 	process->folder = NULL;
 	remove_queues(folder);
-	for (uint32_t i = 0; i < world->nodes_n; i++)
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
 		node_end(process, folder, i);
 	unlinkat(folder->dir, "pasid", 0);
 	close(folder->dir);
 	folder_name(process, name, sizeof name);
 	if (unlinkat(parent_dir(process), name, AT_REMOVEDIR))
-		fail(world, name, errno);
+		fail(sim, name, errno);
 	free(folder);
 }
 
@@ -331,15 +331,15 @@ void procfs_process_end(struct process *process)
  * queue was removed between Linux 6.12 and 7. */
 static unsigned type_number(const struct queue *queue)
 {
-	const struct world *world = queue->process->world;
-	bool older = !linux_7(world);
+	const struct sim *sim = queue->process->sim;
+	bool older = !linux_7(sim);
 
-	if (rule_broken(world, RULE_proc_xgmi_queue_is_type_4) ||
-	    rule_broken(world, RULE_proc_xgmi_queue_is_type_3))
+	if (rule_broken(sim, RULE_proc_xgmi_queue_is_type_4) ||
+	    rule_broken(sim, RULE_proc_xgmi_queue_is_type_3))
 		older = !older;
 	switch (queue->type) {
 	case KFD_IOC_QUEUE_TYPE_SDMA:
-		return rule_broken(world, RULE_proc_sdma_queue_is_type_1) ? 0 : 1;
+		return rule_broken(sim, RULE_proc_sdma_queue_is_type_1) ? 0 : 1;
 	case KFD_IOC_QUEUE_TYPE_SDMA_XGMI:
 		return older ? 4 : 3;
 	default:
@@ -349,29 +349,29 @@ static unsigned type_number(const struct queue *queue)
 
 void procfs_queue_new(const struct queue *queue)
 {
-	struct world *world = queue->process->world;
+	struct sim *sim = queue->process->sim;
 	struct procfs_folder *folder = queue->process->folder;
-	bool stale = rule_broken(world, RULE_proc_id_used_again_tells_the_new_queue);
-	const char *end = rule_broken(world, RULE_proc_queue_files_have_no_newline) ? "\n" : "";
+	bool stale = rule_broken(sim, RULE_proc_id_used_again_tells_the_new_queue);
+	const char *end = rule_broken(sim, RULE_proc_queue_files_have_no_newline) ? "\n" : "";
 	char text[TEXT_BYTES];
 	int dir;
 
 	if (!folder)
 		return;
-	if (rule_broken(world, RULE_smi_queue_changes_are_silent))
+	if (rule_broken(sim, RULE_smi_queue_changes_are_silent))
 		smi_queue_eviction(queue->process, queue->node, SMI_BY_TTM);
 	snprintf(text, sizeof text, "%u", queue->id);
 	if (stale && !faccessat(folder->queues, text, F_OK, 0))
 		return;
-	dir = folder_at(world, folder->queues, text);
+	dir = folder_at(sim, folder->queues, text);
 	if (dir < 0)
 		return;
-	snprintf(text, sizeof text, "%u%s", world->nodes[queue->node].gpu_id, end);
-	put_text(world, dir, "gpuid", text);
+	snprintf(text, sizeof text, "%u%s", sim->nodes[queue->node].gpu_id, end);
+	put_text(sim, dir, "gpuid", text);
 	snprintf(text, sizeof text, "%" PRIu64 "%s", queue->ring_bytes, end);
-	put_text(world, dir, "size", text);
+	put_text(sim, dir, "size", text);
 	snprintf(text, sizeof text, "%u%s", type_number(queue), end);
-	put_text(world, dir, "type", text);
+	put_text(sim, dir, "type", text);
 	close(dir);
 }
 
@@ -379,7 +379,7 @@ static uint64_t sdma_ns(const struct queue *queue)
 {
 	struct gpu_queue_stats stats;
 
-	if (queue->gpu_queue < 0 || gpu_queue_stats(queue->process->world->nodes[queue->node].gpu,
+	if (queue->gpu_queue < 0 || gpu_queue_stats(queue->process->sim->nodes[queue->node].gpu,
 						    (uint32_t)queue->gpu_queue, &stats))
 		return 0;
 	return stats.busy_ns;
@@ -393,7 +393,7 @@ static bool is_sdma(const struct queue *queue)
 
 void procfs_queue_gone(const struct queue *queue)
 {
-	const struct world *world = queue->process->world;
+	const struct sim *sim = queue->process->sim;
 	struct procfs_folder *folder = queue->process->folder;
 	char name[TEXT_BYTES];
 
@@ -401,8 +401,8 @@ void procfs_queue_gone(const struct queue *queue)
 		return;
 	if (is_sdma(queue))
 		folder->nodes[queue->node].sdma_past_ns += sdma_ns(queue);
-	if (rule_broken(world, RULE_proc_queue_is_listed) ||
-	    rule_broken(world, RULE_proc_id_used_again_tells_the_new_queue))
+	if (rule_broken(sim, RULE_proc_queue_is_listed) ||
+	    rule_broken(sim, RULE_proc_id_used_again_tells_the_new_queue))
 		return;
 	snprintf(name, sizeof name, "%u", queue->id);
 	remove_folder(folder->queues, name, queue_files);
@@ -414,48 +414,48 @@ void procfs_queue_resized(struct queue *queue)
 	char name[TEXT_BYTES], text[TEXT_BYTES];
 
 	queue->place.stale = true;
-	if (!folder || rule_broken(queue->process->world, RULE_proc_queue_size_follows_update))
+	if (!folder || rule_broken(queue->process->sim, RULE_proc_queue_size_follows_update))
 		return;
 	snprintf(name, sizeof name, "%u/size", queue->id);
 	snprintf(text, sizeof text, "%" PRIu64, queue->ring_bytes);
-	put_text(queue->process->world, folder->queues, name, text);
+	put_text(queue->process->sim, folder->queues, name, text);
 }
 
 void procfs_vram(struct process *process, uint32_t node)
 {
-	if (process->folder && !rule_broken(process->world, RULE_proc_vram_counts_vram))
+	if (process->folder && !rule_broken(process->sim, RULE_proc_vram_counts_vram))
 		number_set(process, node, VRAM, &process->folder->nodes[node].vram,
 			   process->vram[node]);
 }
 
 void procfs_evicted(struct process *process, uint32_t node)
 {
-	struct world *world = process->world;
+	struct sim *sim = process->sim;
 	char name[2 * TEXT_BYTES], text[TEXT_BYTES];
 
 	if (!process->folder)
 		return;
-	snprintf(name, sizeof name, EVICTED, world->nodes[node].gpu_id);
+	snprintf(name, sizeof name, EVICTED, sim->nodes[node].gpu_id);
 	snprintf(text, sizeof text, "%llu\n",
 		 (unsigned long long)(process->evicted_ns[node] / 1000000));
-	put_text(world, process->folder->dir, name, text);
+	put_text(sim, process->folder->dir, name, text);
 }
 
 /* For --break of the rules about suspended queues. */
 static void answer_wrongly(const struct queue *queue)
 {
-	struct world *world = queue->process->world;
+	struct sim *sim = queue->process->sim;
 	int dir = queue->process->folder->dir;
 	char name[2 * TEXT_BYTES];
 
-	if (rule_broken(world, RULE_proc_suspended_queue_stays_listed)) {
+	if (rule_broken(sim, RULE_proc_suspended_queue_stays_listed)) {
 		procfs_queue_gone(queue);
-	} else if (rule_broken(world, RULE_proc_evicted_ms_excludes_suspension)) {
-		snprintf(name, sizeof name, EVICTED, world->nodes[queue->node].gpu_id);
-		put_text(world, dir, name, "20\n");
-	} else if (rule_broken(world, RULE_proc_vram_of_suspended_stays)) {
-		snprintf(name, sizeof name, VRAM, world->nodes[queue->node].gpu_id);
-		put_text(world, dir, name, "0\n");
+	} else if (rule_broken(sim, RULE_proc_evicted_ms_excludes_suspension)) {
+		snprintf(name, sizeof name, EVICTED, sim->nodes[queue->node].gpu_id);
+		put_text(sim, dir, name, "20\n");
+	} else if (rule_broken(sim, RULE_proc_vram_of_suspended_stays)) {
+		snprintf(name, sizeof name, VRAM, sim->nodes[queue->node].gpu_id);
+		put_text(sim, dir, name, "0\n");
 	}
 }
 
@@ -472,7 +472,7 @@ static void look(const struct process *process, struct sample *samples)
 
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
-		const struct gpu *gpu = process->world->nodes[queue->node].gpu;
+		const struct gpu *gpu = process->sim->nodes[queue->node].gpu;
 		struct sample *sample = &samples[queue->node];
 		uint32_t id = (uint32_t)queue->gpu_queue;
 
@@ -491,18 +491,18 @@ static void look(const struct process *process, struct sample *samples)
  * units. The time of an SDMA engine is in the GPU's own clock, which runs at wall speed. */
 static void sample(struct process *process)
 {
-	struct world *world = process->world;
-	uint32_t units_per_cu = world->config.gpu.units_per_cu;
-	struct sample samples[WORLD_NODES_MAX] = {0};
+	struct sim *sim = process->sim;
+	uint32_t units_per_cu = sim->config.gpu.units_per_cu;
+	struct sample samples[SIM_NODES_MAX] = {0};
 
 	look(process, samples);
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		struct folder_node *node = &process->folder->nodes[i];
 		uint64_t cus = (samples[i].units + units_per_cu - 1) / units_per_cu;
 		double sdma = (double)(node->sdma_past_ns + samples[i].sdma_ns);
 
 		number_set(process, i, SDMA, &node->sdma,
-			   (uint64_t)(sdma / world->config.time_scale / 1000));
+			   (uint64_t)(sdma / sim->config.time_scale / 1000));
 		/* In the middle of a runlist update nothing runs, which is not the end of the work.
 		 * So write 0 only if the next sample finds the same. */
 		if (!cus && samples[i].between && node->occupancy.value && !node->doubted) {
@@ -510,52 +510,52 @@ static void sample(struct process *process)
 			continue;
 		}
 		node->doubted = false;
-		if (rule_broken(world, RULE_proc_cu_occupancy_tells_running_waves) ||
-		    (!cus && rule_broken(world, RULE_proc_cu_occupancy_of_suspended_is_0)))
+		if (rule_broken(sim, RULE_proc_cu_occupancy_tells_running_waves) ||
+		    (!cus && rule_broken(sim, RULE_proc_cu_occupancy_of_suspended_is_0)))
 			continue;
 		number_set(process, i, OCCUPANCY, &node->occupancy, cus);
 	}
 }
 
-void procfs_touch(struct world *world)
+void procfs_touch(struct sim *sim)
 {
-	if (world->procfs)
-		world->procfs->due_ns = 0;
+	if (sim->procfs)
+		sim->procfs->due_ns = 0;
 }
 
-static bool anything_runs(const struct world *world)
+static bool anything_runs(const struct sim *sim)
 {
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		if (gpu_next(world->nodes[i].gpu) != UINT64_MAX)
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
+		if (gpu_next(sim->nodes[i].gpu) != UINT64_MAX)
 			return true;
 	return false;
 }
 
-uint64_t procfs_due(const struct world *world)
+uint64_t procfs_due(const struct sim *sim)
 {
-	return world->procfs ? world->procfs->due_ns : UINT64_MAX;
+	return sim->procfs ? sim->procfs->due_ns : UINT64_MAX;
 }
 
-void procfs_update(struct world *world, uint64_t now_ns)
+void procfs_update(struct sim *sim, uint64_t now_ns)
 {
-	struct procfs *procfs = world->procfs;
+	struct procfs *procfs = sim->procfs;
 	struct process *process;
 	bool doubt = false;
 
 	if (!procfs)
 		return;
-	if (procfs->due_ns == UINT64_MAX && anything_runs(world))
+	if (procfs->due_ns == UINT64_MAX && anything_runs(sim))
 		procfs->due_ns = now_ns + SAMPLE_NS;
 	if (now_ns < procfs->due_ns)
 		return;
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	{
 		if (!process->folder)
 			continue;
 		sample(process);
-		for (uint32_t i = 0; i < world->nodes_n; i++)
+		for (uint32_t i = 0; i < sim->nodes_n; i++)
 			doubt |= process->folder->nodes[i].doubted;
 	}
-	hqd_pointers(world);
-	procfs->due_ns = doubt || anything_runs(world) ? now_ns + SAMPLE_NS : UINT64_MAX;
+	hqd_pointers(sim);
+	procfs->due_ns = doubt || anything_runs(sim) ? now_ns + SAMPLE_NS : UINT64_MAX;
 }

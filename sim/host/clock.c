@@ -11,21 +11,21 @@
 #include "sim/host/sim_priv.h"
 #include "sim/host/time_slots.h"
 
-uint64_t model_now(const struct world *world, uint64_t wall_ns)
+uint64_t model_now(const struct sim *sim, uint64_t wall_ns)
 {
-	if (wall_ns <= world->start_ns)
+	if (wall_ns <= sim->start_ns)
 		return 0;
-	return (uint64_t)((double)(wall_ns - world->start_ns) * world->config.time_scale) -
-	       world->figures.lost_ns;
+	return (uint64_t)((double)(wall_ns - sim->start_ns) * sim->config.time_scale) -
+	       sim->figures.lost_ns;
 }
 
 /* Rounds up, so that model_now() of the result is not before model_ns, and a time stamp is not
  * before the CPU's clock at submission. */
-uint64_t model_to_wall(const struct world *world, uint64_t model_ns)
+uint64_t model_to_wall(const struct sim *sim, uint64_t model_ns)
 {
-	return world->start_ns + 1 +
-	       (uint64_t)(((double)(model_ns + world->figures.lost_ns) + 1.0) /
-			  world->config.time_scale);
+	return sim->start_ns + 1 +
+	       (uint64_t)(((double)(model_ns + sim->figures.lost_ns) + 1.0) /
+			  sim->config.time_scale);
 }
 
 /* Rounds up for the same reason. */
@@ -34,16 +34,16 @@ uint64_t gpu_ticks(uint64_t wall_ns)
 	return (wall_ns + 9) / 10;
 }
 
-static uint64_t read_clock(const struct world *world, clockid_t id)
+static uint64_t read_clock(const struct sim *sim, clockid_t id)
 {
-	if (world->time)
-		return clock_ns() + (id == CLOCK_BOOTTIME ? time_slots_boottime(world->time) : 0);
+	if (sim->time)
+		return clock_ns() + (id == CLOCK_BOOTTIME ? time_slots_boottime(sim->time) : 0);
 	return clock_of(id);
 }
 
-uint64_t boot_clock_ns(const struct world *world)
+uint64_t boot_clock_ns(const struct sim *sim)
 {
-	return read_clock(world, CLOCK_BOOTTIME);
+	return read_clock(sim, CLOCK_BOOTTIME);
 }
 
 /* The runtime maps GPU time to system time through these values, so they must come from one
@@ -52,10 +52,10 @@ int ioctl_clock_counters(struct call *call)
 {
 	struct kfd_ioctl_get_clock_counters_args *a = (void *)call->data;
 
-	if (a->gpu_id && node_index(call->world, a->gpu_id) < 0)
+	if (a->gpu_id && node_index(call->sim, a->gpu_id) < 0)
 		return -EINVAL;
-	a->cpu_clock_counter = read_clock(call->world, CLOCK_MONOTONIC_RAW);
-	a->system_clock_counter = read_clock(call->world, CLOCK_BOOTTIME);
+	a->cpu_clock_counter = read_clock(call->sim, CLOCK_MONOTONIC_RAW);
+	a->system_clock_counter = read_clock(call->sim, CLOCK_BOOTTIME);
 	a->gpu_clock_counter = gpu_ticks(clock_ns());
 	a->system_clock_freq = 1000000000;
 	return 0;

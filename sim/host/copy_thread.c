@@ -59,13 +59,13 @@ static int64_t move_piece(const struct process *process, struct move *move)
 	return (int64_t)n;
 }
 
-static void spend(const struct world *world, struct budget *budget, uint64_t work)
+static void spend(const struct sim *sim, struct budget *budget, uint64_t work)
 {
 	budget->work += work;
 	if (budget->work < PIECE)
 		return;
 	budget->work = 0;
-	budget->spent = (budget->yields && __atomic_load_n(&world->wanted, __ATOMIC_RELAXED)) ||
+	budget->spent = (budget->yields && __atomic_load_n(&sim->wanted, __ATOMIC_RELAXED)) ||
 			clock_ns() >= budget->until_ns;
 }
 
@@ -84,7 +84,7 @@ static int move_slice(struct queue *queue, struct budget *budget)
 		n = move_piece(process, move);
 		if (n < 0)
 			return (int)n;
-		spend(process->world, budget, (uint64_t)n + ROW_WORK);
+		spend(process->sim, budget, (uint64_t)n + ROW_WORK);
 	}
 	return 0;
 }
@@ -100,28 +100,28 @@ static bool tiny(const struct move *move)
 static int move_at_once(struct queue *queue)
 {
 	const uint64_t advance = SHARE * SLICE_NS;
-	struct world *world = queue->process->world;
+	struct sim *sim = queue->process->sim;
 	struct budget budget = {.until_ns = UINT64_MAX};
 	uint64_t begin, owed;
 	int r;
 
-	if (world->time || tiny(&queue->moving.move))
+	if (sim->time || tiny(&queue->moving.move))
 		return move_slice(queue, &budget);
 	begin = clock_ns();
-	if (world->move_paid_ns < begin)
-		world->move_paid_ns = begin;
-	owed = world->move_paid_ns - begin;
+	if (sim->move_paid_ns < begin)
+		sim->move_paid_ns = begin;
+	owed = sim->move_paid_ns - begin;
 	if (owed >= advance)
 		return 1;
 	budget.until_ns = begin + (advance - owed) / SHARE;
 	r = move_slice(queue, &budget);
-	world->move_paid_ns += SHARE * (clock_ns() - begin);
+	sim->move_paid_ns += SHARE * (clock_ns() - begin);
 	return r;
 }
 
 int move_begin(struct queue *queue)
 {
-	struct world *world = queue->process->world;
+	struct sim *sim = queue->process->sim;
 	struct moving *moving = &queue->moving;
 	int r = move_at_once(queue);
 
@@ -131,7 +131,7 @@ int move_begin(struct queue *queue)
 		moving->held = malloc(HELD_MAX * sizeof *moving->held);
 		if (!moving->held) {
 			queue_halt(queue, "out of memory for a large copy");
-			world->fault_va = moving->move.dst;
+			sim->fault_va = moving->move.dst;
 			r = -ENOMEM;
 		}
 	}
@@ -140,8 +140,8 @@ int move_begin(struct queue *queue)
 		return 1;
 	}
 	moving->under_way = true;
-	TAILQ_INSERT_TAIL(&world->moves, queue, mover);
-	pthread_cond_signal(&world->move_begun);
+	TAILQ_INSERT_TAIL(&sim->moves, queue, mover);
+	pthread_cond_signal(&sim->move_begun);
 	return 1;
 }
 
@@ -158,46 +158,46 @@ bool move_hold(struct queue *queue, const struct gpu_event *event)
 	return true;
 }
 
-struct queue *move_next_over(struct world *world)
+struct queue *move_next_over(struct sim *sim)
 {
-	struct queue *queue = TAILQ_FIRST(&world->moved);
+	struct queue *queue = TAILQ_FIRST(&sim->moved);
 
 	if (!queue)
 		return NULL;
-	TAILQ_REMOVE(&world->moved, queue, mover);
+	TAILQ_REMOVE(&sim->moved, queue, mover);
 	queue->moving.under_way = queue->moving.over = false;
 	return queue;
 }
 
 void move_drop(struct queue *queue)
 {
-	struct world *world = queue->process->world;
+	struct sim *sim = queue->process->sim;
 
 	if (queue->moving.over)
-		TAILQ_REMOVE(&world->moved, queue, mover);
+		TAILQ_REMOVE(&sim->moved, queue, mover);
 	else if (queue->moving.under_way)
-		TAILQ_REMOVE(&world->moves, queue, mover);
+		TAILQ_REMOVE(&sim->moves, queue, mover);
 	free(queue->moving.held);
 }
 
 /* Copies one slice of the first queue. Returns true if its copy is over. */
-static bool next_slice(struct world *world)
+static bool next_slice(struct sim *sim)
 {
-	struct queue *queue = TAILQ_FIRST(&world->moves);
+	struct queue *queue = TAILQ_FIRST(&sim->moves);
 	struct budget budget = {.until_ns = clock_ns() + SLICE_NS, .yields = true};
 	int r = 0;
 
-	TAILQ_REMOVE(&world->moves, queue, mover);
+	TAILQ_REMOVE(&sim->moves, queue, mover);
 	if (!queue->process->dead && !queue->stopped)
 		r = move_slice(queue, &budget);
 	if (r > 0) {
-		TAILQ_INSERT_TAIL(&world->moves, queue, mover);
+		TAILQ_INSERT_TAIL(&sim->moves, queue, mover);
 		return false;
 	}
 	if (r < 0)
 		drive_fault(queue);
 	queue->moving.over = true;
-	TAILQ_INSERT_TAIL(&world->moved, queue, mover);
+	TAILQ_INSERT_TAIL(&sim->moved, queue, mover);
 	return true;
 }
 
@@ -205,37 +205,37 @@ static bool next_slice(struct world *world)
  * that has waited for it longest. */
 static void *move_all(void *arg)
 {
-	struct world *world = arg;
+	struct sim *sim = arg;
 	const uint64_t one = 1;
 
-	pthread_mutex_lock(&world->lock);
-	while (!world->moves_stop) {
+	pthread_mutex_lock(&sim->lock);
+	while (!sim->moves_stop) {
 		bool over;
 
-		if (TAILQ_EMPTY(&world->moves)) {
-			pthread_cond_wait(&world->move_begun, &world->lock);
+		if (TAILQ_EMPTY(&sim->moves)) {
+			pthread_cond_wait(&sim->move_begun, &sim->lock);
 			continue;
 		}
-		over = next_slice(world);
-		pthread_mutex_unlock(&world->lock);
-		if (over && write(world->wake_fd, &one, sizeof one) < 0)
+		over = next_slice(sim);
+		pthread_mutex_unlock(&sim->lock);
+		if (over && write(sim->wake_fd, &one, sizeof one) < 0)
 			over = false; /* the eventfd is readable already */
-		pthread_mutex_lock(&world->lock);
+		pthread_mutex_lock(&sim->lock);
 	}
-	pthread_mutex_unlock(&world->lock);
+	pthread_mutex_unlock(&sim->lock);
 	return NULL;
 }
 
-int moves_start(struct world *world)
+int moves_start(struct sim *sim)
 {
-	return -pthread_create(&world->mover, NULL, move_all, world);
+	return -pthread_create(&sim->mover, NULL, move_all, sim);
 }
 
-void moves_stop(struct world *world)
+void moves_stop(struct sim *sim)
 {
-	pthread_mutex_lock(&world->lock);
-	world->moves_stop = true;
-	pthread_cond_signal(&world->move_begun);
-	pthread_mutex_unlock(&world->lock);
-	pthread_join(world->mover, NULL);
+	pthread_mutex_lock(&sim->lock);
+	sim->moves_stop = true;
+	pthread_cond_signal(&sim->move_begun);
+	pthread_mutex_unlock(&sim->lock);
+	pthread_join(sim->mover, NULL);
 }

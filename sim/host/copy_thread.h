@@ -4,7 +4,7 @@
  *
  * However large a copy is, it is done in pieces, so that no other work is delayed for long. As much
  * as fits into 1 ms, and into a quarter of the time, is copied at once. The rest is copied by the
- * copy thread, which has ordinary priority and releases world->lock between slices and as soon as
+ * copy thread, which has ordinary priority and releases sim->lock between slices and as soon as
  * another thread waits for it. The packet completes when all bytes are copied; until then further
  * events of its queue are held back in order.
  *
@@ -18,7 +18,7 @@
 
 #include "sim/gpu/gpu.h"
 
-struct world;
+struct sim;
 struct queue;
 
 #define MOVE_PATTERN_MAX 256u
@@ -52,13 +52,13 @@ int move_begin(struct queue *queue);
  * which happens only to GPU_EVENT_WORKGROUPS. */
 bool move_hold(struct queue *queue, const struct gpu_event *event);
 /* Removes a queue whose copy is over from world.moved and returns it; NULL: none. */
-struct queue *move_next_over(struct world *world);
+struct queue *move_next_over(struct sim *sim);
 /* Drops the copy of a queue that is being freed. */
 void move_drop(struct queue *queue);
 
 /* Starts and ends the copy thread. moves_start() returns 0 or a negative errno; moves_stop() must
- * be called without world->lock. */
-int moves_start(struct world *world);
-void moves_stop(struct world *world);
+ * be called without sim->lock. */
+int moves_start(struct sim *sim);
+void moves_stop(struct sim *sim);
 
 #endif

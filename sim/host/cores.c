@@ -4,7 +4,7 @@
 #include <sched.h>
 
 /* Returns the last core that the caller may use; -1 if it is unknown. */
-static int core_of_world(const cpu_set_t *allowed)
+static int core_of_sim(const cpu_set_t *allowed)
 {
 	for (int core = CPU_SETSIZE - 1; core >= 0; core--)
 		if (CPU_ISSET(core, allowed))
@@ -12,11 +12,11 @@ static int core_of_world(const cpu_set_t *allowed)
 	return -1;
 }
 
-void cores_of_world(void)
+void cores_of_sim(void)
 {
 	const struct sched_param none = {0}, lowest = {.sched_priority = 1};
 	cpu_set_t cores;
-	int core = sched_getaffinity(0, sizeof(cores), &cores) ? -1 : core_of_world(&cores);
+	int core = sched_getaffinity(0, sizeof(cores), &cores) ? -1 : core_of_sim(&cores);
 
 	if (core >= 0) {
 		CPU_ZERO(&cores);
@@ -32,7 +32,7 @@ void cores_of_world(void)
 void cores_of_supervisor(void)
 {
 	cpu_set_t cores;
-	int core = sched_getaffinity(0, sizeof(cores), &cores) ? -1 : core_of_world(&cores);
+	int core = sched_getaffinity(0, sizeof(cores), &cores) ? -1 : core_of_sim(&cores);
 
 	if (core < 0 || CPU_COUNT(&cores) == 1)
 		return;

@@ -14,7 +14,7 @@
 #define KFDSHIM_SIM_HOST_CORES_H
 
 /* Applies the placement of the simulation to the calling process and its future children. */
-void cores_of_world(void);
+void cores_of_sim(void);
 /* Excludes the simulation's core from the calling thread's affinity, if there is another core. */
 void cores_of_supervisor(void);
 

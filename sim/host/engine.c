@@ -15,7 +15,7 @@
 
 #define CHECK_NS 50000000u /* interval of the checks for an exec that no ioctl shows */
 #define TURN_NS 20000000u  /* host time per iteration to catch up after the machine was stalled */
-/* the same while world->behind */
+/* the same while sim->behind */
 #define TURN_BEHIND_NS 5000000u
 #define REST_NS 200000u	  /* pause while behind, for threads that wait for the lock */
 #define CHUNKS 16u	  /* limit of one iteration; the host's clock is read after each */
@@ -33,16 +33,16 @@
  * one. */
 static bool beyond_the_slots(const struct queue *queue)
 {
-	const struct world *world = queue->process->world;
+	const struct sim *sim = queue->process->sim;
 	const struct queue *other;
 	uint32_t before = 0;
 
-	if (!rule_broken(world, RULE_oversubscribed_queues_all_run))
+	if (!rule_broken(sim, RULE_oversubscribed_queues_all_run))
 		return false;
 	TAILQ_FOREACH(other, &queue->process->queues, link)
 	before +=
 		other->node == queue->node && other->id < queue->id && is_compute_type(other->type);
-	return before >= world->config.chip.cp_queues;
+	return before >= sim->config.chip.cp_queues;
 }
 
 void drive_fetch(struct queue *queue)
@@ -63,17 +63,17 @@ void drive_fetch(struct queue *queue)
 void drive_fault(struct queue *queue)
 {
 	struct process *process = queue->process;
-	uint64_t va = process->world->fault_va;
+	uint64_t va = process->sim->fault_va;
 
 	if (process->dead) {
 		queue->stopped = true;
 		return;
 	}
 	if (!is_compute_type(queue->type) &&
-	    rule_broken(process->world, RULE_sdma_fault_tells_where_it_stopped))
+	    rule_broken(process->sim, RULE_sdma_fault_tells_where_it_stopped))
 		va = queue->hw_ring;
 	queue_halt(queue, "memory fault of the simulated GPU %u at address 0x%llx",
-		   process->world->nodes[queue->node].gpu_id, (unsigned long long)va);
+		   process->sim->nodes[queue->node].gpu_id, (unsigned long long)va);
 	if (!debug_memory_violation(process, queue->node, va))
 		fault_passed_on(process, queue->node);
 	smi_vm_fault(process, queue->node);
@@ -82,7 +82,7 @@ void drive_fault(struct queue *queue)
 int drive_submit(struct queue *queue, const struct packet *packet,
 		 const struct gpu_packet *gpu_packet)
 {
-	struct node *node = &queue->process->world->nodes[queue->node];
+	struct node *node = &queue->process->sim->nodes[queue->node];
 	struct gpu_packet tagged = *gpu_packet;
 	int r;
 
@@ -142,26 +142,26 @@ static bool packet_ready(struct queue *queue, const struct packet *packet)
 
 static void release(struct queue *queue)
 {
-	gpu_release(queue->process->world->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue);
+	gpu_release(queue->process->sim->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue);
 }
 
 /* Releases the queues whose awaited value has come. Returns true if there was one. */
-static bool look_at_waiting(struct world *world)
+static bool look_at_waiting(struct sim *sim)
 {
 	struct process *process;
 	struct queue *queue;
 	bool any = false;
 
-	if (!world->n_waiting)
+	if (!sim->n_waiting)
 		return false;
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
 		if (!queue->waiting ||
 		    !packet_ready(queue, &queue->ahead[queue->waiting_at % QUEUE_AHEAD]))
 			continue;
 		queue->waiting = false;
-		world->n_waiting--;
+		sim->n_waiting--;
 		release(queue);
 		any = true;
 	}
@@ -178,7 +178,7 @@ static void packet_waits(struct queue *queue, uint64_t tag)
 	}
 	queue->waiting = true;
 	queue->waiting_at = tag;
-	queue->process->world->n_waiting++;
+	queue->process->sim->n_waiting++;
 }
 
 /* Counts finished workgroups of kfdreplay's kernel: each adds 1 to its own cell in memory. */
@@ -206,8 +206,8 @@ static void packet_started(struct queue *queue, const struct gpu_event *event)
 	if (queue->process->dead || queue->stopped)
 		return;
 	if (packet->kind == PACKET_PM4)
-		pm4_effect(queue, packet, model_to_wall(queue->process->world, event->t));
-	if (is_aql(queue) && queue->process->world->config.switches.rptr_at_consumption)
+		pm4_effect(queue, packet, model_to_wall(queue->process->sim, event->t));
+	if (is_aql(queue) && queue->process->sim->config.switches.rptr_at_consumption)
 		aql_consumed(queue, packet);
 }
 
@@ -226,9 +226,9 @@ static void complete(struct queue *queue, const struct packet *packet, bool exec
  * earlier ones, too. */
 static void packet_effects(struct queue *queue, const struct gpu_event *event)
 {
-	struct world *world = queue->process->world;
+	struct sim *sim = queue->process->sim;
 	struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
-	uint64_t end_ns = model_to_wall(world, event->t);
+	uint64_t end_ns = model_to_wall(sim, event->t);
 
 	if (queue->process->dead || queue->stopped) {
 		complete(queue, packet, false);
@@ -245,25 +245,25 @@ static void packet_effects(struct queue *queue, const struct gpu_event *event)
 		return;
 	/* A packet whose own effects stopped the queue was not completed. */
 	complete(queue, packet, !queue->stopped);
-	if (world->time)
-		time_slots_effect(world->time);
+	if (sim->time)
+		time_slots_effect(sim->time);
 	drive_fetch(queue);
-	look_at_waiting(world);
+	look_at_waiting(sim);
 }
 
 static void packet_retired(struct queue *queue, const struct gpu_event *event)
 {
-	struct world *world = queue->process->world;
+	struct sim *sim = queue->process->sim;
 	struct packet *packet = &queue->ahead[event->tag % QUEUE_AHEAD];
 
-	packet->start_ns = model_to_wall(world, event->start_ns);
+	packet->start_ns = model_to_wall(sim, event->start_ns);
 	if (!queue->process->dead && !queue->stopped &&
 	    (packet->kind == PACKET_DISPATCH || packet->kind == PACKET_COPY ||
 	     packet->kind == PACKET_FILL || packet->kind == PACKET_BLIT ||
 	     packet->kind == PACKET_SPIN)) {
 		queue->record->dispatches++;
 		queue->record->timed_only += packet->kind == PACKET_DISPATCH;
-		report_kernel(world, packet->kernel);
+		report_kernel(sim, packet->kernel);
 	}
 	packet_effects(queue, event);
 }
@@ -305,12 +305,12 @@ static void handle(struct node *node, const struct gpu_event *event)
 
 /* Completes the packets whose background copy is over, and handles the events of their queues that
  * were held back. Returns true if there was one. */
-static bool moves_end(struct world *world)
+static bool moves_end(struct sim *sim)
 {
 	struct queue *queue;
 	bool any = false;
 
-	while ((queue = move_next_over(world))) {
+	while ((queue = move_next_over(sim))) {
 		struct moving *moving = &queue->moving;
 		const struct gpu_event by = moving->by;
 		unsigned n = 0;
@@ -350,15 +350,15 @@ static void notice(struct queue *queue)
  * within that time are noticed together with it. */
 static void rung(struct queue *queue, uint64_t value)
 {
-	struct world *world = queue->process->world;
+	struct sim *sim = queue->process->sim;
 	uint64_t now = clock_ns(), delay = now - queue->doorbell_seen_ns;
 
-	if (world->time)
-		delay = world->config.dispatch_ns;
-	hist_add(&world->figures.doorbell_delay, delay);
-	world->last_doorbell_ns = now;
+	if (sim->time)
+		delay = sim->config.dispatch_ns;
+	hist_add(&sim->figures.doorbell_delay, delay);
+	sim->last_doorbell_ns = now;
 	queue->doorbell_last = value;
-	if (!world->time || !delay)
+	if (!sim->time || !delay)
 		notice(queue);
 	else if (!queue->rung_due_ns)
 		queue->rung_due_ns = now + delay;
@@ -366,13 +366,13 @@ static void rung(struct queue *queue, uint64_t value)
 
 /* Compares every doorbell with its last value. Doorbells are memory, so a store is only noticed
  * here. */
-static void scan_doorbells(struct world *world)
+static void scan_doorbells(struct sim *sim)
 {
 	uint64_t now = clock_ns();
 	struct process *process;
 	struct queue *queue;
 
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
 		uint64_t value = __atomic_load_n(queue->doorbell, __ATOMIC_ACQUIRE);
@@ -386,24 +386,24 @@ static void scan_doorbells(struct world *world)
 }
 
 /* Scans the doorbells if a packet may have rung one. Returns true if it did so. */
-static bool look_at_rung(struct world *world)
+static bool look_at_rung(struct sim *sim)
 {
-	if (!world->gpu_rang)
+	if (!sim->gpu_rang)
 		return false;
-	world->gpu_rang = false;
-	scan_doorbells(world);
+	sim->gpu_rang = false;
+	scan_doorbells(sim);
 	return true;
 }
 
-static uint64_t next_doorbell(const struct world *world)
+static uint64_t next_doorbell(const struct sim *sim)
 {
 	uint64_t first = UINT64_MAX;
 	const struct process *process;
 	const struct queue *queue;
 
-	if (!world->time || !world->config.dispatch_ns)
+	if (!sim->time || !sim->config.dispatch_ns)
 		return first;
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	TAILQ_FOREACH(queue, &process->queues, link)
 	if (queue->rung_due_ns && queue->rung_due_ns < first)
 		first = queue->rung_due_ns;
@@ -416,10 +416,10 @@ void drive_reread_wptr(struct node *node)
 	struct queue *queue;
 	uint64_t value;
 
-	TAILQ_FOREACH(process, &node->world->processes, link)
+	TAILQ_FOREACH(process, &node->sim->processes, link)
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
-		if (&node->world->nodes[queue->node] != node || !queue->map_wanted)
+		if (&node->sim->nodes[queue->node] != node || !queue->map_wanted)
 			continue;
 		process->acting = queue->node;
 		if (!access_read(process, queue->wptr_address, &value, sizeof value))
@@ -428,13 +428,13 @@ void drive_reread_wptr(struct node *node)
 }
 
 /* Fetches new packets of all mapped queues. Returns true if the GPU model got any. */
-static bool feed(struct world *world)
+static bool feed(struct sim *sim)
 {
 	struct process *process;
 	struct queue *queue;
 	bool any = false;
 
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
 		uint64_t before = queue->submitted;
@@ -443,7 +443,7 @@ static bool feed(struct world *world)
 		if (queue->fetched == queue->limit)
 			continue;
 		/* Packets are only fetched while the queue is mapped. */
-		gpu_queue_expect(world->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
+		gpu_queue_expect(sim->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
 				 !queue->map_wanted);
 		if (!queue->map_wanted)
 			continue;
@@ -455,22 +455,22 @@ static bool feed(struct world *world)
 
 /* Returns true if there is more to do at the present time, after the GPUs have done what was
  * due. */
-static bool goes_on(struct world *world)
+static bool goes_on(struct sim *sim)
 {
-	return feed(world) || look_at_waiting(world) || moves_end(world) || look_at_rung(world);
+	return feed(sim) || look_at_waiting(sim) || moves_end(sim) || look_at_rung(sim);
 }
 
-/* Runs the GPUs up to world->model_ns. Returns false (virtual time only) if a thread of the tasks
+/* Runs the GPUs up to sim->model_ns. Returns false (virtual time only) if a thread of the tasks
  * became runnable: it runs before anything else happens. */
-static bool advance(struct world *world)
+static bool advance(struct sim *sim)
 {
-	uint64_t woken = world->woken;
+	uint64_t woken = sim->woken;
 	struct gpu_event event;
 
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		while (gpu_step(world->nodes[i].gpu, world->model_ns, &event)) {
-			handle(&world->nodes[i], &event);
-			if (world->time && world->woken != woken)
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
+		while (gpu_step(sim->nodes[i].gpu, sim->model_ns, &event)) {
+			handle(&sim->nodes[i], &event);
+			if (sim->time && sim->woken != woken)
 				return false;
 		}
 	return true;
@@ -484,75 +484,75 @@ static bool advance(struct world *world)
  * The GPUs lose the time that is left: they are slower than they should be, and lost_ns reports by
  * how much.
  */
-static void keep_up(struct world *world, uint64_t now)
+static void keep_up(struct sim *sim, uint64_t now)
 {
-	uint64_t model = model_now(world, now);
-	uint64_t chunk = CHUNK_NS + (world->behind ? 0 : (model - world->model_ns) / CHUNKS);
-	uint64_t until = now + (world->behind ? TURN_BEHIND_NS : TURN_NS);
+	uint64_t model = model_now(sim, now);
+	uint64_t chunk = CHUNK_NS + (sim->behind ? 0 : (model - sim->model_ns) / CHUNKS);
+	uint64_t until = now + (sim->behind ? TURN_BEHIND_NS : TURN_NS);
 
-	while (model - world->model_ns > chunk && clock_ns() < until) {
-		world->model_ns += chunk;
-		advance(world);
+	while (model - sim->model_ns > chunk && clock_ns() < until) {
+		sim->model_ns += chunk;
+		advance(sim);
 	}
-	world->behind = model - world->model_ns > chunk;
-	if (world->behind)
-		world->figures.lost_ns += model - world->model_ns;
+	sim->behind = model - sim->model_ns > chunk;
+	if (sim->behind)
+		sim->figures.lost_ns += model - sim->model_ns;
 	else
-		world->model_ns = model;
+		sim->model_ns = model;
 	/* New packets belong to the present, not to the time that was caught up with, so fetch them
 	 * only now. */
 	do
-		advance(world);
-	while (goes_on(world));
+		advance(sim);
+	while (goes_on(sim));
 }
 
-static void expire(struct world *world, uint64_t now)
+static void expire(struct sim *sim, uint64_t now)
 {
-	if (now >= firmware_due(world))
-		firmware_expire(world, now);
-	if (now >= evictions_due(world))
-		evictions_expire(world, now);
-	if (now >= world->next_deadline_ns)
-		events_expire(world, now);
-	if (now >= world->next_pinned_ns)
-		pins_expire(world, now);
+	if (now >= firmware_due(sim))
+		firmware_expire(sim, now);
+	if (now >= evictions_due(sim))
+		evictions_expire(sim, now);
+	if (now >= sim->next_deadline_ns)
+		events_expire(sim, now);
+	if (now >= sim->next_pinned_ns)
+		pins_expire(sim, now);
 }
 
 /* Updates what files and records show. */
-static void keep_house(struct world *world, uint64_t now)
+static void keep_house(struct sim *sim, uint64_t now)
 {
-	if (now >= world->next_check_ns) {
-		world->next_check_ns = now + CHECK_NS;
-		process_check_all(world);
+	if (now >= sim->next_check_ns) {
+		sim->next_check_ns = now + CHECK_NS;
+		process_check_all(sim);
 	}
-	live_update(world, now);
-	procfs_update(world, now);
-	debugfs_update(world, now);
+	live_update(sim, now);
+	procfs_update(sim, now);
+	debugfs_update(sim, now);
 }
 
-void drive(struct world *world)
+void drive(struct sim *sim)
 {
 	uint64_t now;
 
-	scan_doorbells(world);
-	now = world->driven_ns = clock_ns();
-	keep_up(world, now);
-	expire(world, now);
-	keep_house(world, now);
+	scan_doorbells(sim);
+	now = sim->driven_ns = clock_ns();
+	keep_up(sim, now);
+	expire(sim, now);
+	keep_house(sim, now);
 }
 
-bool drive_settle(struct world *world)
+bool drive_settle(struct sim *sim)
 {
-	uint64_t woken = world->woken;
+	uint64_t woken = sim->woken;
 
-	scan_doorbells(world);
+	scan_doorbells(sim);
 	do
-		if (!advance(world))
+		if (!advance(sim))
 			return false;
-	while (goes_on(world));
-	expire(world, clock_ns());
-	keep_house(world, clock_ns());
-	return world->woken == woken;
+	while (goes_on(sim));
+	expire(sim, clock_ns());
+	keep_house(sim, clock_ns());
+	return sim->woken == woken;
 }
 
 /* Returns when the GPU does something next (wall). */
@@ -560,55 +560,55 @@ static uint64_t next_of_gpu(const struct node *node)
 {
 	uint64_t next = gpu_next(node->gpu);
 
-	return next < MODEL_FAR ? model_to_wall(node->world, next) : UINT64_MAX;
+	return next < MODEL_FAR ? model_to_wall(node->sim, next) : UINT64_MAX;
 }
 
 /* Returns the node whose GPU does something first. */
-static struct node *first_gpu(struct world *world)
+static struct node *first_gpu(struct sim *sim)
 {
-	struct node *first = &world->nodes[0];
+	struct node *first = &sim->nodes[0];
 
-	for (uint32_t i = 1; i < world->nodes_n; i++)
-		if (gpu_next(world->nodes[i].gpu) < gpu_next(first->gpu))
-			first = &world->nodes[i];
+	for (uint32_t i = 1; i < sim->nodes_n; i++)
+		if (gpu_next(sim->nodes[i].gpu) < gpu_next(first->gpu))
+			first = &sim->nodes[i];
 	return first;
 }
 
 /* Returns the time of the first event that happens without a thread of the tasks; UINT64_MAX: none.
  * What GPU @but does is left out (NULL: nothing is). The runtime waits for events with a time-out
  * of 50 days where it means forever, so in virtual time deadlines beyond FAR_NS are left out. */
-static uint64_t next_event(const struct world *world, const struct node *but)
+static uint64_t next_event(const struct sim *sim, const struct node *but)
 {
-	uint64_t first = UINT64_MAX, at = firmware_due(world);
+	uint64_t first = UINT64_MAX, at = firmware_due(sim);
 
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		if (&world->nodes[i] != but && next_of_gpu(&world->nodes[i]) < first)
-			first = next_of_gpu(&world->nodes[i]);
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
+		if (&sim->nodes[i] != but && next_of_gpu(&sim->nodes[i]) < first)
+			first = next_of_gpu(&sim->nodes[i]);
 
 	if (at < first)
 		first = at;
-	at = evictions_due(world);
+	at = evictions_due(sim);
 	if (at < first)
 		first = at;
-	at = next_doorbell(world);
+	at = next_doorbell(sim);
 	if (at < first)
 		first = at;
-	if (world->next_pinned_ns < first)
-		first = world->next_pinned_ns;
-	at = world->next_deadline_ns;
-	if (at < first && (!world->time || at < clock_ns() + FAR_NS))
+	if (sim->next_pinned_ns < first)
+		first = sim->next_pinned_ns;
+	at = sim->next_deadline_ns;
+	if (at < first && (!sim->time || at < clock_ns() + FAR_NS))
 		first = at;
 	return first;
 }
 
 /* Advances the clock of virtual time, and model time with it. */
-static void move_clock(struct world *world, uint64_t to_ns)
+static void move_clock(struct sim *sim, uint64_t to_ns)
 {
-	uint64_t model = model_now(world, to_ns);
+	uint64_t model = model_now(sim, to_ns);
 
-	time_slots_set_clock(world->time, to_ns);
-	if (model > world->model_ns)
-		world->model_ns = model;
+	time_slots_set_clock(sim->time, to_ns);
+	if (model > sim->model_ns)
+		sim->model_ns = model;
 }
 
 /* Runs one GPU, and the clock with it, to the first event that the GPU model reports, because most
@@ -616,60 +616,60 @@ static void move_clock(struct world *world, uint64_t to_ns)
  * elsewhere. */
 static void run_gpu(struct node *node, uint64_t until_ns)
 {
-	struct world *world = node->world;
+	struct sim *sim = node->sim;
 	uint64_t first = gpu_next(node->gpu), until = first + STEP_NS;
 	struct gpu_event event, none;
 	bool any;
 
 	if (until_ns != UINT64_MAX) {
 		/* Stop a little before @until_ns, because the conversion to wall time rounds up. */
-		uint64_t margin = (uint64_t)(3 * world->config.time_scale) + 3;
-		uint64_t most = model_now(world, until_ns);
+		uint64_t margin = (uint64_t)(3 * sim->config.time_scale) + 3;
+		uint64_t most = model_now(sim, until_ns);
 
 		if (most < until + margin)
 			until = most > first + margin ? most - margin : first;
 	}
 	any = gpu_step(node->gpu, until, &event);
-	move_clock(world, model_to_wall(world, gpu_now(node->gpu)));
+	move_clock(sim, model_to_wall(sim, gpu_now(node->gpu)));
 	/* Bring the other GPUs to this time, so that nothing that the event causes there begins
 	 * before it. */
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		if (gpu_next(world->nodes[i].gpu) > gpu_now(node->gpu))
-			gpu_step(world->nodes[i].gpu, gpu_now(node->gpu), &none);
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
+		if (gpu_next(sim->nodes[i].gpu) > gpu_now(node->gpu))
+			gpu_step(sim->nodes[i].gpu, gpu_now(node->gpu), &none);
 	if (any)
 		handle(node, &event);
 }
 
-bool drive_until(struct world *world, uint64_t until_ns, bool to_effect)
+bool drive_until(struct sim *sim, uint64_t until_ns, bool to_effect)
 {
-	uint64_t effects = time_slots_effects(world->time), woken = world->woken;
+	uint64_t effects = time_slots_effects(sim->time), woken = sim->woken;
 
 	for (unsigned steps = 0; steps < STEPS; steps++) {
-		struct node *node = first_gpu(world);
-		uint64_t gpu_ns = next_of_gpu(node), next = next_event(world, node);
+		struct node *node = first_gpu(sim);
+		uint64_t gpu_ns = next_of_gpu(node), next = next_event(sim, node);
 
 		if (gpu_ns >= until_ns && next >= until_ns) {
 			if (until_ns != UINT64_MAX)
-				move_clock(world, until_ns);
+				move_clock(sim, until_ns);
 			return until_ns != UINT64_MAX;
 		}
 		if (gpu_ns < next)
 			run_gpu(node, next < until_ns ? next : until_ns);
 		else
-			move_clock(world, next);
-		if (world->woken != woken || !drive_settle(world) ||
-		    (to_effect && time_slots_effects(world->time) != effects))
+			move_clock(sim, next);
+		if (sim->woken != woken || !drive_settle(sim) ||
+		    (to_effect && time_slots_effects(sim->time) != effects))
 			break;
 	}
 	return true;
 }
 
-bool drive_has_work(const struct world *world, pid_t pid)
+bool drive_has_work(const struct sim *sim, pid_t pid)
 {
 	const struct process *process;
 	const struct queue *queue;
 
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	if (process->pid == pid && !process->dead)
 		TAILQ_FOREACH(queue, &process->queues, link)
 	if (queue->retired != queue->limit_seen || *queue->doorbell != queue->doorbell_last)
@@ -677,39 +677,39 @@ bool drive_has_work(const struct world *world, pid_t pid)
 	return false;
 }
 
-void drive_catch_up(struct world *world)
+void drive_catch_up(struct sim *sim)
 {
-	if (world->time) {
-		drive_settle(world);
+	if (sim->time) {
+		drive_settle(sim);
 		return;
 	}
 	/* If the simulation is behind, calls do not make it catch up more often than the main loop
 	 * does. */
-	uint64_t enough = world->behind ? TURN_BEHIND_NS : world->config.poll_ns;
+	uint64_t enough = sim->behind ? TURN_BEHIND_NS : sim->config.poll_ns;
 
-	if (clock_ns() - world->driven_ns > enough)
-		drive(world);
+	if (clock_ns() - sim->driven_ns > enough)
+		drive(sim);
 }
 
-static bool any_queue(const struct world *world)
+static bool any_queue(const struct sim *sim)
 {
 	const struct process *process;
 
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	if (!TAILQ_EMPTY(&process->queues))
 		return true;
 	return false;
 }
 
-uint64_t drive_due(const struct world *world)
+uint64_t drive_due(const struct sim *sim)
 {
-	const struct world_config *config = &world->config;
-	uint64_t now = clock_ns(), until = next_event(world, NULL), at;
+	const struct sim_config *config = &sim->config;
+	uint64_t now = clock_ns(), until = next_event(sim, NULL), at;
 
-	if (any_queue(world)) {
+	if (any_queue(sim)) {
 		/* Increase the interval gradually: a doorbell after a pause is noticed late in
 		 * proportion to the pause. */
-		uint64_t quiet = now - world->last_doorbell_ns, gap = config->poll_ns;
+		uint64_t quiet = now - sim->last_doorbell_ns, gap = config->poll_ns;
 		uint64_t share = quiet / (quiet < ASLEEP_NS ? IDLE_SHARE : ASLEEP_SHARE);
 
 		if (quiet >= config->poll_hold_ns && share > gap)
@@ -720,18 +720,18 @@ uint64_t drive_due(const struct world *world)
 		if (at < until)
 			until = at;
 	}
-	if (!TAILQ_EMPTY(&world->processes) && world->next_check_ns < until)
-		until = world->next_check_ns;
-	at = live_due(world);
+	if (!TAILQ_EMPTY(&sim->processes) && sim->next_check_ns < until)
+		until = sim->next_check_ns;
+	at = live_due(sim);
 	if (at < until)
 		until = at;
-	at = procfs_due(world);
+	at = procfs_due(sim);
 	if (at < until)
 		until = at;
-	at = debugfs_due(world);
+	at = debugfs_due(sim);
 	if (at < until)
 		until = at;
-	if (world->behind && until < now + REST_NS)
+	if (sim->behind && until < now + REST_NS)
 		until = now + REST_NS;
 	return until;
 }

@@ -39,9 +39,9 @@ static int look_up(pid_t tid, const struct process *known, struct caller_file *f
 }
 
 /* Returns the only entry in which this thread's fd can be stored. */
-static struct known_file *place_of(struct world *world, pid_t tid, int fd)
+static struct known_file *place_of(struct sim *sim, pid_t tid, int fd)
 {
-	return &world->files[((unsigned)tid * 31 + (unsigned)fd) % KNOWN_FILES];
+	return &sim->files[((unsigned)tid * 31 + (unsigned)fd) % KNOWN_FILES];
 }
 
 static void forget(struct known_file *known)
@@ -87,7 +87,7 @@ static bool same_text(const struct known_file *known)
 
 void descriptor_remember(struct process *process, pid_t tid, struct caller_file *file)
 {
-	struct known_file *known = place_of(process->world, tid, file->fd);
+	struct known_file *known = place_of(process->sim, tid, file->fd);
 	char path[64];
 	ssize_t n;
 
@@ -112,7 +112,7 @@ void descriptor_remember(struct process *process, pid_t tid, struct caller_file 
 /* Returns true, and fills in *@file, if the stored result is still valid. */
 static bool find(struct process *process, pid_t tid, struct caller_file *file)
 {
-	struct known_file *known = place_of(process->world, tid, file->fd);
+	struct known_file *known = place_of(process->sim, tid, file->fd);
 
 	if (known->process != process || known->tid != tid || known->file.fd != file->fd)
 		return false;
@@ -124,17 +124,16 @@ static bool find(struct process *process, pid_t tid, struct caller_file *file)
 	return true;
 }
 
-int descriptor_file(struct world *world, pid_t tid, struct process **known,
-		    struct caller_file *file)
+int descriptor_file(struct sim *sim, pid_t tid, struct process **known, struct caller_file *file)
 {
 	int r;
 
-	*known = process_of_thread(world, tid);
+	*known = process_of_thread(sim, tid);
 	if (*known && find(*known, tid, file))
 		return 0;
 	r = look_up(tid, *known, file);
 	if (r && *known) {
-		process_forget_thread(world, tid);
+		process_forget_thread(sim, tid);
 		*known = NULL;
 		return look_up(tid, NULL, file);
 	}
@@ -142,7 +141,7 @@ int descriptor_file(struct world *world, pid_t tid, struct process **known,
 		process_die(*known); /* it has called exec */
 		*known = NULL;
 	}
-	if (!r && *known && file->device == world->kfd_dev)
+	if (!r && *known && file->device == sim->kfd_dev)
 		descriptor_remember(*known, tid, file);
 	return r;
 }
@@ -150,6 +149,6 @@ int descriptor_file(struct world *world, pid_t tid, struct process **known,
 void descriptors_forget(const struct process *process)
 {
 	for (unsigned i = 0; i < KNOWN_FILES; i++)
-		if (process->world->files[i].process == process)
-			forget(&process->world->files[i]);
+		if (process->sim->files[i].process == process)
+			forget(&process->sim->files[i]);
 }

@@ -41,7 +41,7 @@ struct place {
 /* Records the address that the GPU could not reach, for drive_fault(). */
 static int fault_at(const struct process *process, uint64_t va)
 {
-	process->world->fault_va = va;
+	process->sim->fault_va = va;
 	return -EFAULT;
 }
 
@@ -62,9 +62,9 @@ static int find_place(const struct process *process, uint64_t va, struct place *
 		place->direct = pages_at(mapping->pages, mapping->offset + (va - mapping->va));
 		return 0;
 	}
-	if (mapping->doorbells && !rule_broken(process->world, RULE_gpu_write_rings_a_doorbell)) {
+	if (mapping->doorbells && !rule_broken(process->sim, RULE_gpu_write_rings_a_doorbell)) {
 		place->direct = mapping->doorbells + mapping->offset + (va - mapping->va);
-		process->world->gpu_rang = true;
+		process->sim->gpu_rang = true;
 		return 0;
 	}
 	if (!mapping->cpu_va)
@@ -93,11 +93,11 @@ static int remote(const struct process *process, uint64_t cpu, void *local, size
 }
 
 /* Returns -EFAULT if the host had no page for memory that was touched since the last check. */
-static int heap_whole(struct world *world)
+static int heap_whole(struct sim *sim)
 {
 	if (!heap_lost())
 		return 0;
-	heap_mend(world);
+	heap_mend(sim);
 	return -EFAULT;
 }
 
@@ -126,7 +126,7 @@ static int transfer(const struct process *process, uint64_t *va, void *local, si
 		at += part;
 		n -= part;
 	}
-	return heap_whole(process->world) ? fault_at(process, *va) : 0;
+	return heap_whole(process->sim) ? fault_at(process, *va) : 0;
 }
 
 int access_read(const struct process *process, uint64_t va, void *to, size_t n)
@@ -153,7 +153,7 @@ int access_add64(struct process *process, uint64_t va, int64_t value)
 	r = access_read(process, va, &old, sizeof old);
 	if (r)
 		return r;
-	process->world->plain_updates++;
+	process->sim->plain_updates++;
 	old += value;
 	return access_write(process, va, &old, sizeof old);
 }
@@ -170,7 +170,7 @@ int access_add32(struct process *process, uint64_t va, uint32_t value)
 	r = access_read(process, va, &old, sizeof old);
 	if (r)
 		return r;
-	process->world->plain_updates++;
+	process->sim->plain_updates++;
 	old += value;
 	return access_write(process, va, &old, sizeof old);
 }
@@ -219,7 +219,7 @@ static int atomic64(struct process *process, uint64_t va, unsigned op, uint64_t 
 	if (!direct) {
 		if (access_read(process, va, old, 8))
 			return -EFAULT;
-		process->world->plain_updates++;
+		process->sim->plain_updates++;
 		value = operate(op, true, *old, source, compare);
 		return access_write(process, va, &value, 8);
 	}
@@ -239,7 +239,7 @@ static int atomic32(struct process *process, uint64_t va, unsigned op, uint32_t 
 	if (!direct) {
 		if (access_read(process, va, &before, 4))
 			return -EFAULT;
-		process->world->plain_updates++;
+		process->sim->plain_updates++;
 		value = (uint32_t)operate(op, false, before, source, compare);
 		*old = before;
 		return access_write(process, va, &value, 4);
@@ -305,7 +305,7 @@ int process_write(const struct process *process, uint64_t address, const void *f
 int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint64_t bytes,
 		uint64_t *fault)
 {
-	/* For copies within the process's own memory. Static is safe under world->lock. */
+	/* For copies within the process's own memory. Static is safe under sim->lock. */
 	static char between[65536];
 
 	while (bytes) {
@@ -345,7 +345,7 @@ int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint6
 		src += part;
 		bytes -= part;
 	}
-	return heap_whole(process->world) ? fault_at(process, dst) : 0;
+	return heap_whole(process->sim) ? fault_at(process, dst) : 0;
 }
 
 int access_fill(const struct process *process, uint64_t dst, uint64_t bytes, const void *pattern,

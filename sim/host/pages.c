@@ -33,7 +33,7 @@
 /* Returns where the node's part of the file begins. */
 static uint64_t first_of(const struct node *node)
 {
-	return (uint64_t)(node - node->world->nodes) * NODE_MEMORY_BYTES;
+	return (uint64_t)(node - node->sim->nodes) * NODE_MEMORY_BYTES;
 }
 
 static uint64_t up(uint64_t bytes, uint64_t to)
@@ -46,7 +46,7 @@ static struct {
 	volatile sig_atomic_t n;
 	void *at[LOST_MAX];
 } lost;
-static struct world *guarded;
+static struct sim *guarded;
 
 /* SIGBUS in a node's memory: replaces the page. Elsewhere: the default action. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
@@ -74,25 +74,25 @@ unsigned heap_lost(void)
 	return (unsigned)lost.n;
 }
 
-void heap_mend(struct world *world)
+void heap_mend(struct sim *sim)
 {
 	unsigned n = (unsigned)lost.n < LOST_MAX ? (unsigned)lost.n : LOST_MAX;
 
 	for (unsigned k = 0; k < n; k++) {
-		for (uint32_t i = 0; i < world->nodes_n; i++) {
-			struct node *node = &world->nodes[i];
+		for (uint32_t i = 0; i < sim->nodes_n; i++) {
+			struct node *node = &sim->nodes[i];
 			uint64_t offset = (uint64_t)((char *)lost.at[k] - node->memory);
 
 			if ((char *)lost.at[k] < node->memory || offset >= NODE_MEMORY_BYTES)
 				continue;
 			if (mmap(lost.at[k], PAGE_BYTES, PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
-				 node->world->config.render_fd,
+				 node->sim->config.render_fd,
 				 (off_t)(first_of(node) + offset)) == MAP_FAILED)
 				say("cannot map a page of simulated memory again");
 		}
 	}
-	world->host_full += (unsigned)lost.n;
+	sim->host_full += (unsigned)lost.n;
 	lost.n = 0;
 }
 
@@ -102,13 +102,13 @@ int heap_init(struct node *node)
 
 	node->memory =
 		mmap(NULL, NODE_MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-		     node->world->config.render_fd, (off_t)first_of(node));
+		     node->sim->config.render_fd, (off_t)first_of(node));
 	if (node->memory == MAP_FAILED) {
 		node->memory = NULL;
 		return -errno;
 	}
 	node->heap_end = HEAP_START;
-	guarded = node->world;
+	guarded = node->sim;
 	return sigaction(SIGBUS, &action, NULL) ? -errno : 0;
 }
 
@@ -118,7 +118,7 @@ void heap_done(struct node *node)
 		munmap(node->memory, NODE_MEMORY_BYTES);
 	node->memory = NULL;
 	free(node->holes);
-	if (guarded == node->world)
+	if (guarded == node->sim)
 		guarded = NULL;
 }
 
@@ -151,7 +151,7 @@ static uint64_t heap_take(struct node *node, uint64_t bytes)
  * a hole cannot be recorded, the range of the file is lost, but no memory. */
 static void heap_give(struct node *node, uint64_t offset, uint64_t bytes)
 {
-	fallocate(node->world->config.render_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+	fallocate(node->sim->config.render_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		  (off_t)(first_of(node) + offset), (off_t)bytes);
 	for (size_t i = 0; i < node->n_holes; i++) {
 		struct extent *hole = &node->holes[i];
@@ -193,41 +193,41 @@ static uint64_t host_available(void)
 /* Returns true if the host can supply @bytes. Allocated memory is touched later, perhaps never, so
  * allocations are only subtracted until the next reading of the host's memory. A program that fills
  * what it allocates fails here in the end. */
-static bool host_has(struct world *world, uint64_t bytes)
+static bool host_has(struct sim *sim, uint64_t bytes)
 {
 	uint64_t now = clock_ns();
 	struct statvfs st;
 
-	if (now - world->host_asked_ns >= HOST_ASK_NS || bytes > world->host_left) {
-		world->host_asked_ns = now;
-		world->host_left = host_available();
-		if (!fstatvfs(world->config.render_fd, &st) && st.f_blocks &&
-		    (uint64_t)st.f_bavail * st.f_frsize < world->host_left)
-			world->host_left = (uint64_t)st.f_bavail * st.f_frsize;
+	if (now - sim->host_asked_ns >= HOST_ASK_NS || bytes > sim->host_left) {
+		sim->host_asked_ns = now;
+		sim->host_left = host_available();
+		if (!fstatvfs(sim->config.render_fd, &st) && st.f_blocks &&
+		    (uint64_t)st.f_bavail * st.f_frsize < sim->host_left)
+			sim->host_left = (uint64_t)st.f_bavail * st.f_frsize;
 	}
-	if (bytes > world->host_left)
+	if (bytes > sim->host_left)
 		return false;
-	world->host_left -= bytes;
+	sim->host_left -= bytes;
 	return true;
 }
 
-uint64_t vram_reserved(const struct world *world)
+uint64_t vram_reserved(const struct sim *sim)
 {
-	uint64_t all = world->config.vram_bytes * world->nodes_n, share = all >> 14;
+	uint64_t all = sim->config.vram_bytes * sim->nodes_n, share = all >> 14;
 
 	return share > PT_RESERVED_MIN ? share : PT_RESERVED_MIN;
 }
 
-uint64_t vram_available(const struct world *world, uint32_t node)
+uint64_t vram_available(const struct sim *sim, uint32_t node)
 {
-	uint64_t gone = world->nodes[node].vram_aligned + vram_reserved(world);
+	uint64_t gone = sim->nodes[node].vram_aligned + vram_reserved(sim);
 
-	if (rule_broken(world, RULE_available_memory_falls_in_2_mib_steps))
-		gone = world->nodes[node].vram_used;
-	if (gone >= world->config.vram_bytes)
+	if (rule_broken(sim, RULE_available_memory_falls_in_2_mib_steps))
+		gone = sim->nodes[node].vram_used;
+	if (gone >= sim->config.vram_bytes)
 		return 0;
-	gone = world->config.vram_bytes - gone;
-	return rule_broken(world, RULE_available_memory_falls_in_2_mib_steps)
+	gone = sim->config.vram_bytes - gone;
+	return rule_broken(sim, RULE_available_memory_falls_in_2_mib_steps)
 		       ? gone
 		       : gone & ~(VRAM_STEP - 1);
 }
@@ -249,37 +249,37 @@ static uint64_t system_limit(void)
 	return limit;
 }
 
-int system_take(struct world *world, uint64_t bytes)
+int system_take(struct sim *sim, uint64_t bytes)
 {
-	if (bytes > system_limit() || world->system_used > system_limit() - bytes)
+	if (bytes > system_limit() || sim->system_used > system_limit() - bytes)
 		return -ENOMEM;
-	world->system_used += bytes;
-	debugfs_changed(world);
+	sim->system_used += bytes;
+	debugfs_changed(sim);
 	return 0;
 }
 
-void system_give(struct world *world, uint64_t bytes)
+void system_give(struct sim *sim, uint64_t bytes)
 {
-	world->system_used -= bytes;
-	debugfs_changed(world);
+	sim->system_used -= bytes;
+	debugfs_changed(sim);
 }
 
 /* Writes mem_info_vram_used of the GPU that the node is a part of. Does nothing without the
  * file. */
-static void tell_used(const struct world *world, const struct node *node)
+static void tell_used(const struct sim *sim, const struct node *node)
 {
-	uint32_t bus = world->config.locations[node - world->nodes] >> 8 & 0xff;
+	uint32_t bus = sim->config.locations[node - sim->nodes] >> 8 & 0xff;
 	uint64_t used = 0;
 	char text[96];
 	int fd, n;
 
 	snprintf(text, sizeof text, "../../../pci0000:00/0000:%02x:00.0/mem_info_vram_used", bus);
-	fd = openat(world->config.sim_json_dirfd, text, O_WRONLY | O_CLOEXEC);
+	fd = openat(sim->config.sim_json_dirfd, text, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		if ((world->config.locations[i] >> 8 & 0xff) == bus)
-			used += world->nodes[i].vram_used;
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
+		if ((sim->config.locations[i] >> 8 & 0xff) == bus)
+			used += sim->nodes[i].vram_used;
 	n = snprintf(text, sizeof text, "%llu\n", (unsigned long long)used);
 	/* A reader in between finds the number in the first line. */
 	if (pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n))
@@ -289,42 +289,42 @@ static void tell_used(const struct world *world, const struct node *node)
 
 /* Accounts a buffer of @bytes, if the driver's limits and the host allow it. Returns 0 or
  * -ENOMEM. */
-static int account(struct world *world, struct node *node, uint64_t bytes, bool vram)
+static int account(struct sim *sim, struct node *node, uint64_t bytes, bool vram)
 {
-	uint64_t limit = world->config.vram_bytes, reserved = vram_reserved(world);
+	uint64_t limit = sim->config.vram_bytes, reserved = vram_reserved(sim);
 
 	if (vram) {
 		limit = limit > reserved ? limit - reserved : 0;
-		if (!rule_broken(world, RULE_alloc_beyond_vram_is_enomem) &&
+		if (!rule_broken(sim, RULE_alloc_beyond_vram_is_enomem) &&
 		    (bytes > limit || node->vram_used > limit - bytes))
 			return -ENOMEM;
-		if (!host_has(world, bytes < HOST_LEFT_MIN ? bytes : HOST_LEFT_MIN))
+		if (!host_has(sim, bytes < HOST_LEFT_MIN ? bytes : HOST_LEFT_MIN))
 			return -ENOMEM;
 		node->vram_used += bytes;
 		node->vram_aligned += up(bytes, VRAM_STEP);
-		tell_used(world, node);
+		tell_used(sim, node);
 		return 0;
 	}
-	if (bytes > world->config.gtt_bytes || world->gtt_used > world->config.gtt_bytes - bytes ||
-	    !host_has(world, bytes) || system_take(world, bytes))
+	if (bytes > sim->config.gtt_bytes || sim->gtt_used > sim->config.gtt_bytes - bytes ||
+	    !host_has(sim, bytes) || system_take(sim, bytes))
 		return -ENOMEM;
-	world->gtt_used += bytes;
+	sim->gtt_used += bytes;
 	return 0;
 }
 
-static void unaccount(struct world *world, struct node *node, uint64_t bytes, bool vram)
+static void unaccount(struct sim *sim, struct node *node, uint64_t bytes, bool vram)
 {
 	if (vram) {
 		node->vram_used -= bytes;
 		node->vram_aligned -= up(bytes, VRAM_STEP);
-		tell_used(world, node);
+		tell_used(sim, node);
 	} else {
-		world->gtt_used -= bytes;
-		system_give(world, bytes);
+		sim->gtt_used -= bytes;
+		system_give(sim, bytes);
 	}
 }
 
-int pages_new(struct world *world, uint32_t node, uint64_t bytes, bool vram, struct pages **out)
+int pages_new(struct sim *sim, uint32_t node, uint64_t bytes, bool vram, struct pages **out)
 {
 	struct pages *pages;
 	int r;
@@ -332,19 +332,19 @@ int pages_new(struct world *world, uint32_t node, uint64_t bytes, bool vram, str
 	if (!bytes || bytes > NODE_MEMORY_BYTES)
 		return -ENOMEM;
 	bytes = up(bytes, PAGE_BYTES);
-	r = account(world, &world->nodes[node], bytes, vram);
+	r = account(sim, &sim->nodes[node], bytes, vram);
 	if (r)
 		return r;
 	pages = calloc(1, sizeof *pages);
 	if (pages)
-		pages->at = heap_take(&world->nodes[node], bytes);
+		pages->at = heap_take(&sim->nodes[node], bytes);
 	if (!pages || !pages->at) {
 		free(pages);
-		unaccount(world, &world->nodes[node], bytes, vram);
+		unaccount(sim, &sim->nodes[node], bytes, vram);
 		return -ENOMEM;
 	}
-	pages->world = world;
-	pages->offset = first_of(&world->nodes[node]) + pages->at;
+	pages->sim = sim;
+	pages->offset = first_of(&sim->nodes[node]) + pages->at;
 	pages->node = node;
 	pages->bytes = bytes;
 	pages->vram = vram;
@@ -353,21 +353,19 @@ int pages_new(struct world *world, uint32_t node, uint64_t bytes, bool vram, str
 	return 0;
 }
 
-int pages_new_user(struct world *world, uint32_t node, uint64_t va, uint64_t bytes,
-		   struct pages **out)
+int pages_new_user(struct sim *sim, uint32_t node, uint64_t va, uint64_t bytes, struct pages **out)
 {
 	struct pages *pages;
-	int r = system_take(world, bytes);
+	int r = system_take(sim, bytes);
 
 	if (r)
 		return r;
 	pages = calloc(1, sizeof *pages);
 	if (!pages) {
-		system_give(world, bytes);
+		system_give(sim, bytes);
 		return -ENOMEM;
 	}
-	*pages = (struct pages){
-		.world = world, .node = node, .bytes = bytes, .user_va = va, .refs = 1};
+	*pages = (struct pages){.sim = sim, .node = node, .bytes = bytes, .user_va = va, .refs = 1};
 	*out = pages;
 	return 0;
 }
@@ -380,16 +378,16 @@ struct pages *pages_ref(struct pages *pages)
 
 void pages_unref(struct pages *pages)
 {
-	struct world *world;
+	struct sim *sim;
 
 	if (!pages || --pages->refs)
 		return;
-	world = pages->world;
+	sim = pages->sim;
 	if (pages->user_va) {
-		system_give(world, pages->bytes);
+		system_give(sim, pages->bytes);
 	} else {
-		heap_give(&world->nodes[pages->node], pages->at, pages->bytes);
-		unaccount(world, &world->nodes[pages->node], pages->bytes, pages->vram);
+		heap_give(&sim->nodes[pages->node], pages->at, pages->bytes);
+		unaccount(sim, &sim->nodes[pages->node], pages->bytes, pages->vram);
 	}
 	free(pages->metadata);
 	free(pages);
@@ -397,5 +395,5 @@ void pages_unref(struct pages *pages)
 
 char *pages_at(const struct pages *pages, uint64_t offset)
 {
-	return pages->world->nodes[pages->node].memory + pages->at + offset;
+	return pages->sim->nodes[pages->node].memory + pages->at + offset;
 }

@@ -12,44 +12,44 @@
 #include "common/json_util.h"
 #include "sim/host/sim_priv.h"
 
-uint32_t report_kernel_index(struct world *world, const char *name, bool executed)
+uint32_t report_kernel_index(struct sim *sim, const char *name, bool executed)
 {
-	for (size_t i = 0; i < world->n_kernels; i++)
-		if (!strcmp(world->kernels[i].name, name))
+	for (size_t i = 0; i < sim->n_kernels; i++)
+		if (!strcmp(sim->kernels[i].name, name))
 			return (uint32_t)i;
-	if (world->n_kernels == world->cap_kernels) {
-		size_t cap = world->cap_kernels ? 2 * world->cap_kernels : 64;
-		struct kernel_record *more = realloc(world->kernels, cap * sizeof *more);
+	if (sim->n_kernels == sim->cap_kernels) {
+		size_t cap = sim->cap_kernels ? 2 * sim->cap_kernels : 64;
+		struct kernel_record *more = realloc(sim->kernels, cap * sizeof *more);
 
 		if (!more)
 			return UINT32_MAX;
-		world->kernels = more;
-		world->cap_kernels = cap;
+		sim->kernels = more;
+		sim->cap_kernels = cap;
 	}
-	world->kernels[world->n_kernels] = (struct kernel_record){
+	sim->kernels[sim->n_kernels] = (struct kernel_record){
 		.name = strdup(name),
 		.executed = executed,
 	};
-	if (!world->kernels[world->n_kernels].name)
+	if (!sim->kernels[sim->n_kernels].name)
 		return UINT32_MAX;
-	return (uint32_t)world->n_kernels++;
+	return (uint32_t)sim->n_kernels++;
 }
 
-void report_kernel(struct world *world, uint32_t kernel)
+void report_kernel(struct sim *sim, uint32_t kernel)
 {
-	if (kernel < world->n_kernels)
-		world->kernels[kernel].dispatches++;
+	if (kernel < sim->n_kernels)
+		sim->kernels[kernel].dispatches++;
 }
 
 /* Returns, of the kernels that were timed only, the one with the most dispatches that comes after
  * @before in that order (NULL: of all). Returns NULL if there is none. */
-static const struct kernel_record *next_timed(const struct world *world,
+static const struct kernel_record *next_timed(const struct sim *sim,
 					      const struct kernel_record *before)
 {
 	const struct kernel_record *next = NULL;
 
-	for (const struct kernel_record *kernel = world->kernels;
-	     kernel < world->kernels + world->n_kernels; kernel++) {
+	for (const struct kernel_record *kernel = sim->kernels;
+	     kernel < sim->kernels + sim->n_kernels; kernel++) {
 		if (kernel->executed || !kernel->dispatches ||
 		    (before && (kernel->dispatches > before->dispatches ||
 				(kernel->dispatches == before->dispatches && kernel <= before))))
@@ -60,14 +60,14 @@ static const struct kernel_record *next_timed(const struct world *world,
 	return next;
 }
 
-uint64_t world_timed_only(const struct world *world, char *names, size_t room)
+uint64_t sim_timed_only(const struct sim *sim, char *names, size_t room)
 {
 	const struct kernel_record *kernel = NULL;
 	uint64_t dispatches = 0;
 	size_t n = 0;
 
 	*names = '\0';
-	while ((kernel = next_timed(world, kernel))) {
+	while ((kernel = next_timed(sim, kernel))) {
 		const char *before = dispatches ? ", " : "";
 
 		dispatches += kernel->dispatches;
@@ -79,23 +79,23 @@ uint64_t world_timed_only(const struct world *world, char *names, size_t room)
 	return dispatches;
 }
 
-void report_unknown(struct world *world, uint8_t type, uint32_t nr)
+void report_unknown(struct sim *sim, uint8_t type, uint32_t nr)
 {
-	for (size_t i = 0; i < world->n_unknown; i++)
-		if (world->unknown[i].type == type && world->unknown[i].nr == nr) {
-			world->unknown[i].count++;
+	for (size_t i = 0; i < sim->n_unknown; i++)
+		if (sim->unknown[i].type == type && sim->unknown[i].nr == nr) {
+			sim->unknown[i].count++;
 			return;
 		}
-	if (world->n_unknown == world->cap_unknown) {
-		size_t cap = world->cap_unknown ? 2 * world->cap_unknown : 16;
-		struct ioctl_count *more = realloc(world->unknown, cap * sizeof *more);
+	if (sim->n_unknown == sim->cap_unknown) {
+		size_t cap = sim->cap_unknown ? 2 * sim->cap_unknown : 16;
+		struct ioctl_count *more = realloc(sim->unknown, cap * sizeof *more);
 
 		if (!more)
 			return;
-		world->unknown = more;
-		world->cap_unknown = cap;
+		sim->unknown = more;
+		sim->cap_unknown = cap;
 	}
-	world->unknown[world->n_unknown++] = (struct ioctl_count){type, nr, 1};
+	sim->unknown[sim->n_unknown++] = (struct ioctl_count){type, nr, 1};
 }
 
 /* Returns the number of packets that the GPU model has and that are not complete. */
@@ -116,7 +116,7 @@ static const char *why_stopped(const struct queue *queue)
 
 void report_queue_gone(struct queue *queue)
 {
-	struct node *node = &queue->process->world->nodes[queue->node];
+	struct node *node = &queue->process->sim->nodes[queue->node];
 	const char *why = why_stopped(queue);
 
 	if (why && why != queue->record->stopped)
@@ -149,7 +149,7 @@ static json_t *queue_json(struct queue_record *record)
 	if (record->live) { /* the simulation ends, and the queue with it */
 		const struct queue *queue = record->live;
 
-		gpu_queue_stats(queue->process->world->nodes[queue->node].gpu,
+		gpu_queue_stats(queue->process->sim->nodes[queue->node].gpu,
 				(uint32_t)queue->gpu_queue, &stats);
 		discarded += in_flight(queue);
 		stopped = why_stopped(queue);
@@ -165,13 +165,13 @@ static json_t *queue_json(struct queue_record *record)
 			 "preempted", (json_int_t)stats.preempted, "stopped", stopped);
 }
 
-static json_t *processes_json(struct world *world)
+static json_t *processes_json(struct sim *sim)
 {
 	json_t *list = json_array();
 	struct process_record *process;
 	struct queue_record *queue;
 
-	STAILQ_FOREACH(process, &world->records, link)
+	STAILQ_FOREACH(process, &sim->records, link)
 	{
 		json_t *queues = json_array();
 
@@ -185,52 +185,52 @@ static json_t *processes_json(struct world *world)
 	return list;
 }
 
-static json_t *kernels_json(const struct world *world)
+static json_t *kernels_json(const struct sim *sim)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < world->n_kernels; i++)
-		if (world->kernels[i].dispatches)
+	for (size_t i = 0; i < sim->n_kernels; i++)
+		if (sim->kernels[i].dispatches)
 			json_array_append_new(list,
 					      json_pack("{s:s, s:I, s:b}", "name",
-							world->kernels[i].name, "dispatches",
-							(json_int_t)world->kernels[i].dispatches,
-							"executed", world->kernels[i].executed));
+							sim->kernels[i].name, "dispatches",
+							(json_int_t)sim->kernels[i].dispatches,
+							"executed", sim->kernels[i].executed));
 	return list;
 }
 
-static json_t *ioctls_json(const struct world *world)
+static json_t *ioctls_json(const struct sim *sim)
 {
 	json_t *list = json_array();
 
 	for (uint32_t nr = 0; nr < KFDABI_NR_END; nr++)
-		if (world->ioctls[nr])
+		if (sim->ioctls[nr])
 			json_array_append_new(
 				list, json_pack("{s:s, s:i, s:I}", "name", ioctl_name(nr), "nr",
-						(int)nr, "count", (json_int_t)world->ioctls[nr]));
+						(int)nr, "count", (json_int_t)sim->ioctls[nr]));
 	return list;
 }
 
-static json_t *unknown_json(const struct world *world)
+static json_t *unknown_json(const struct sim *sim)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < world->n_unknown; i++) {
-		char type[2] = {(char)world->unknown[i].type, '\0'};
+	for (size_t i = 0; i < sim->n_unknown; i++) {
+		char type[2] = {(char)sim->unknown[i].type, '\0'};
 
 		json_array_append_new(list, json_pack("{s:s, s:i, s:I}", "type", type, "nr",
-						      (int)world->unknown[i].nr, "count",
-						      (json_int_t)world->unknown[i].count));
+						      (int)sim->unknown[i].nr, "count",
+						      (json_int_t)sim->unknown[i].count));
 	}
 	return list;
 }
 
-static json_t *spinning_json(const struct world *world)
+static json_t *spinning_json(const struct sim *sim)
 {
 	json_t *list = json_array();
 	const struct process_record *process;
 
-	STAILQ_FOREACH(process, &world->records, link)
+	STAILQ_FOREACH(process, &sim->records, link)
 	{
 		if (!process->spinning_waits)
 			continue;
@@ -258,15 +258,15 @@ static json_t *named_json(const struct virtual_named named[VIRTUAL_NAMED])
 }
 
 /* Returns NULL if the simulation ran in real time. */
-static json_t *virtual_json(const struct world *world)
+static json_t *virtual_json(const struct sim *sim)
 {
-	const struct virtual_counts *counts = &world->virtual;
+	const struct virtual_counts *counts = &sim->virtual;
 
-	if (!world->time)
+	if (!sim->time)
 		return NULL;
 	return json_pack(
 		"{s:f, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:f, s:o, s:I, s:O?, s:O?, s:O?}",
-		"seconds", (double)(clock_ns() - world->start_ns) / 1e9, "rounds",
+		"seconds", (double)(clock_ns() - sim->start_ns) / 1e9, "rounds",
 		(json_int_t)counts->rounds, "busy", (json_int_t)counts->busy, "forced",
 		(json_int_t)counts->forced, "forced_by", named_json(counts->spinners), "outrun",
 		(json_int_t)counts->outrun, "wakes", (json_int_t)counts->wakes, "waits",
@@ -277,22 +277,22 @@ static json_t *virtual_json(const struct world *world)
 		counts->bypasses);
 }
 
-json_t *world_report(struct world *world)
+json_t *sim_report(struct sim *sim)
 {
-	enum kfdabi_rule broken = world->config.broken;
+	enum kfdabi_rule broken = sim->config.broken;
 
 	return json_pack(
 		"{s:o*, s:b, s:s, s:s, s:s*, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:I, "
 		"s:I, s:I}",
-		"virtual", virtual_json(world), "simulated", 1, "profile", world->profile, "kernel",
-		kfdabi_kernel_name(world->config.kernel), "broken",
+		"virtual", virtual_json(sim), "simulated", 1, "profile", sim->profile, "kernel",
+		kfdabi_kernel_name(sim->config.kernel), "broken",
 		broken == KFDABI_RULE_NONE ? NULL : kfdabi_rule(broken)->name, "time_scale",
-		world->config.time_scale, "sync_wake", world->sync_wake, "processes",
-		processes_json(world), "kernels", kernels_json(world), "doorbell_delay_ns",
-		hist_to_json(&world->figures.doorbell_delay), "bounces",
-		(json_int_t)world->figures.bounces, "save_ns", hist_to_json(&world->figures.save),
-		"restore_ns", hist_to_json(&world->figures.restore), "ioctls", ioctls_json(world),
-		"unknown_ioctls", unknown_json(world), "spinning_waits", spinning_json(world),
-		"lost_ns", (json_int_t)world->figures.lost_ns, "host_full",
-		(json_int_t)world->host_full, "plain_updates", (json_int_t)world->plain_updates);
+		sim->config.time_scale, "sync_wake", sim->sync_wake, "processes",
+		processes_json(sim), "kernels", kernels_json(sim), "doorbell_delay_ns",
+		hist_to_json(&sim->figures.doorbell_delay), "bounces",
+		(json_int_t)sim->figures.bounces, "save_ns", hist_to_json(&sim->figures.save),
+		"restore_ns", hist_to_json(&sim->figures.restore), "ioctls", ioctls_json(sim),
+		"unknown_ioctls", unknown_json(sim), "spinning_waits", spinning_json(sim),
+		"lost_ns", (json_int_t)sim->figures.lost_ns, "host_full",
+		(json_int_t)sim->host_full, "plain_updates", (json_int_t)sim->plain_updates);
 }

@@ -55,40 +55,40 @@ void say(const char *format, ...)
 	fputc('\n', stderr);
 }
 
-bool notify_alive(struct world *world, uint64_t id)
+bool notify_alive(struct sim *sim, uint64_t id)
 {
-	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id);
+	return !ioctl(sim->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id);
 }
 
-static int send_response(struct world *world, struct seccomp_notif_resp response)
+static int send_response(struct sim *sim, struct seccomp_notif_resp response)
 {
-	world->woken++;
-	return ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) ? -errno : 0;
+	sim->woken++;
+	return ioctl(sim->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) ? -errno : 0;
 }
 
 /* @result: 0 or more, or -errno. */
-static int respond(struct world *world, uint64_t id, int result)
+static int respond(struct sim *sim, uint64_t id, int result)
 {
-	return send_response(world, (struct seccomp_notif_resp){.id = id,
-								.val = result > 0 ? result : 0,
-								.error = result < 0 ? result : 0});
+	return send_response(sim, (struct seccomp_notif_resp){.id = id,
+							      .val = result > 0 ? result : 0,
+							      .error = result < 0 ? result : 0});
 }
 
-void notify_refuse(struct world *world, uint64_t id, int error)
+void notify_refuse(struct sim *sim, uint64_t id, int error)
 {
-	respond(world, id, error);
+	respond(sim, id, error);
 }
 
 /* Lets the kernel execute the trapped call itself. */
-static void let_pass(struct world *world, uint64_t id)
+static void let_pass(struct sim *sim, uint64_t id)
 {
-	send_response(world, (struct seccomp_notif_resp){
-				     .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
+	send_response(sim, (struct seccomp_notif_resp){.id = id,
+						       .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
 }
 
 bool call_alive(const struct call *call)
 {
-	return notify_alive(call->world, call->id);
+	return notify_alive(call->sim, call->id);
 }
 
 static int call_memory(const struct call *call, uint64_t address, void *local, size_t n, bool write)
@@ -117,7 +117,7 @@ int call_add_fd(const struct call *call, int fd, uint32_t flags)
 {
 	struct seccomp_notif_addfd add = {
 		.id = call->id, .srcfd = (uint32_t)fd, .newfd_flags = flags};
-	int r = ioctl(call->world->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	int r = ioctl(call->sim->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 
 	return r < 0 ? -errno : r;
 }
@@ -143,8 +143,8 @@ void call_drop(struct call *call)
 
 static void take_out(struct call *call)
 {
-	TAILQ_REMOVE(&call->world->unheard, call, link);
-	call->world->n_unheard--;
+	TAILQ_REMOVE(&call->sim->unheard, call, link);
+	call->sim->n_unheard--;
 }
 
 static void forget(struct call *call)
@@ -162,26 +162,26 @@ static void forget(struct call *call)
  * would prevent that, but also SIGSTOP and signal handlers during a WAIT_EVENTS.) */
 static void keep_unheard(struct call *call, int result)
 {
-	struct world *world = call->world;
+	struct sim *sim = call->sim;
 
 	if (call->begins_anew || (call->process && call->process->dead) ||
-	    rule_broken(world, RULE_signals_repeat_no_call)) {
+	    rule_broken(sim, RULE_signals_repeat_no_call)) {
 		call_drop(call);
 		return;
 	}
 	call->result = result;
-	TAILQ_INSERT_TAIL(&world->unheard, call, link);
-	if (++world->n_unheard > UNHEARD_MAX)
-		forget(TAILQ_FIRST(&world->unheard));
+	TAILQ_INSERT_TAIL(&sim->unheard, call, link);
+	if (++sim->n_unheard > UNHEARD_MAX)
+		forget(TAILQ_FIRST(&sim->unheard));
 }
 
 bool call_answered_before(struct call *again)
 {
-	struct world *world = again->world;
-	const struct call *outer = world->serving;
+	struct sim *sim = again->sim;
+	const struct call *outer = sim->serving;
 	struct call *call;
 
-	TAILQ_FOREACH(call, &world->unheard, link)
+	TAILQ_FOREACH(call, &sim->unheard, link)
 	if (call->tid == again->tid)
 		break;
 	if (!call)
@@ -194,9 +194,9 @@ bool call_answered_before(struct call *again)
 	take_out(call);
 	call->id = again->id;
 	call_drop(again);
-	world->serving = call;
+	sim->serving = call;
 	call_answer(call, call->result);
-	world->serving = outer;
+	sim->serving = outer;
 	return true;
 }
 
@@ -204,17 +204,17 @@ void calls_forget(const struct process *process)
 {
 	struct call *call, *next;
 
-	for (call = TAILQ_FIRST(&process->world->unheard); call; call = next) {
+	for (call = TAILQ_FIRST(&process->sim->unheard); call; call = next) {
 		next = TAILQ_NEXT(call, link);
 		if (call->process == process)
 			forget(call);
 	}
 }
 
-void calls_forget_all(struct world *world)
+void calls_forget_all(struct sim *sim)
 {
-	while (!TAILQ_EMPTY(&world->unheard))
-		forget(TAILQ_FIRST(&world->unheard));
+	while (!TAILQ_EMPTY(&sim->unheard))
+		forget(TAILQ_FIRST(&sim->unheard));
 }
 
 /* Returns true if the caller waits. A caller that a signal has just woken counts as valid until it
@@ -236,7 +236,7 @@ static bool still_waits(const struct call *call)
 /* The driver copies results back even with an error. */
 int call_answer(struct call *call, int result)
 {
-	bool late = call != call->world->serving;
+	bool late = call != call->sim->serving;
 	int r;
 
 	/* If the answer is late, the thread id may belong to another thread by now. */
@@ -244,13 +244,13 @@ int call_answer(struct call *call, int result)
 		keep_unheard(call, result);
 		return -ENOENT;
 	}
-	if (rule_broken(call->world, RULE_results_come_back_with_an_error) && result < 0)
+	if (rule_broken(call->sim, RULE_results_come_back_with_an_error) && result < 0)
 		call->copy_back = false;
 	if (call->copy_back && call->user_size &&
 	    call_write(call, call->user_arg, call->data, call->user_size) &&
-	    !rule_broken(call->world, RULE_unwritable_results_are_efault))
+	    !rule_broken(call->sim, RULE_unwritable_results_are_efault))
 		result = -EFAULT;
-	r = late && !still_waits(call) ? -ENOENT : respond(call->world, call->id, result);
+	r = late && !still_waits(call) ? -ENOENT : respond(call->sim, call->id, result);
 	if (r == -ENOENT)
 		keep_unheard(call, result);
 	else
@@ -260,7 +260,7 @@ int call_answer(struct call *call, int result)
 
 /* Answers openat("/proc/modules") with modules_fd: libkmod reads that file, which a host without
  * modules does not have. */
-static void serve_open(struct world *world, const struct seccomp_notif *n)
+static void serve_open(struct sim *sim, const struct seccomp_notif *n)
 {
 	char path[sizeof MODULES_PATH] = "";
 	struct iovec l = {path, sizeof path};
@@ -268,50 +268,50 @@ static void serve_open(struct world *world, const struct seccomp_notif *n)
 	struct seccomp_notif_addfd add = {
 		.id = n->id,
 		.flags = SECCOMP_ADDFD_FLAG_SEND,
-		.srcfd = (uint32_t)world->config.modules_fd,
+		.srcfd = (uint32_t)sim->config.modules_fd,
 		.newfd_flags = (uint32_t)n->data.args[2] & O_CLOEXEC,
 	};
 
 	if (process_vm_readv((pid_t)n->pid, &l, 1, &r, 1, 0) != (ssize_t)sizeof path ||
-	    memcmp(path, MODULES_PATH, sizeof path) || !notify_alive(world, n->id)) {
-		let_pass(world, n->id);
+	    memcmp(path, MODULES_PATH, sizeof path) || !notify_alive(sim, n->id)) {
+		let_pass(sim, n->id);
 		return;
 	}
-	lseek(world->config.modules_fd, 0, SEEK_SET);
-	if (ioctl(world->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
-		let_pass(world, n->id);
+	lseek(sim->config.modules_fd, 0, SEEK_SET);
+	if (ioctl(sim->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
+		let_pass(sim, n->id);
 }
 
 /* Serves an ioctl on the KFD device. @process: the caller's, or NULL if it is not known yet. A
  * vfork()ed child is refused: it runs in its parent's memory without being the process that opened
  * the device. */
-static void serve_kfd(struct world *world, struct process *process, struct trapped *trapped)
+static void serve_kfd(struct sim *sim, struct process *process, struct trapped *trapped)
 {
 	pid_t tid = trapped->tid, lender = process ? 0 : process_lender(tid);
 
-	if (lender && !rule_broken(world, RULE_vfork_child_is_ebadf)) {
-		notify_refuse(world, trapped->id, -EBADF);
+	if (lender && !rule_broken(sim, RULE_vfork_child_is_ebadf)) {
+		notify_refuse(sim, trapped->id, -EBADF);
 		return;
 	}
 	if (!process) {
 		/* The kernel releases what a process had before the parent is notified of the end
 		 * (release of the mm). A process that was started after that must find it free, so
 		 * handle ended processes first. */
-		process_reap(world);
-		process = process_new(world, lender ? lender : tid);
+		process_reap(sim);
+		process = process_new(sim, lender ? lender : tid);
 		/* The process was identified through a pid, which is only valid if the call still
 		 * waits. */
-		if (!process || !notify_alive(world, trapped->id)) {
-			notify_refuse(world, trapped->id, -ESRCH);
+		if (!process || !notify_alive(sim, trapped->id)) {
+			notify_refuse(sim, trapped->id, -ESRCH);
 			return;
 		}
 		descriptor_remember(process, tid, &trapped->file);
 	}
-	ioctl_kfd(world, process, trapped);
+	ioctl_kfd(sim, process, trapped);
 }
 
 /* Finds out whether the fd is one of a simulated device. If not, the kernel executes the ioctl. */
-static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
+static void serve_ioctl(struct sim *sim, const struct seccomp_notif *n)
 {
 	struct trapped trapped = {
 		.id = n->id,
@@ -322,97 +322,97 @@ static void serve_ioctl(struct world *world, const struct seccomp_notif *n)
 	};
 	struct caller_file *file = &trapped.file;
 	struct process *known;
-	int node, r = descriptor_file(world, trapped.tid, &known, file);
+	int node, r = descriptor_file(sim, trapped.tid, &known, file);
 
-	if (r || file->device != world->kfd_dev)
-		let_pass(world, n->id);
-	else if (_IOC_TYPE(trapped.cmd) == KFDABI_TYPE && file->inode == world->kfd_ino)
-		serve_kfd(world, known, &trapped);
-	else if (_IOC_TYPE(trapped.cmd) == 'd' && file->inode == world->render_ino &&
-		 (node = drm_node(world, trapped.tid, file->fd)) >= 0)
-		ioctl_drm(world, (uint32_t)node, &trapped);
+	if (r || file->device != sim->kfd_dev)
+		let_pass(sim, n->id);
+	else if (_IOC_TYPE(trapped.cmd) == KFDABI_TYPE && file->inode == sim->kfd_ino)
+		serve_kfd(sim, known, &trapped);
+	else if (_IOC_TYPE(trapped.cmd) == 'd' && file->inode == sim->render_ino &&
+		 (node = drm_node(sim, trapped.tid, file->fd)) >= 0)
+		ioctl_drm(sim, (uint32_t)node, &trapped);
 	else
-		let_pass(world, n->id);
+		let_pass(sim, n->id);
 }
 
 /* Serves process_vm_readv() and process_vm_writev(), and returns false for other calls. Needs no
  * lock: it does not use the GPUs, but reads the program's list of mappings. */
-static bool serve_vm_access(struct world *world, const struct seccomp_notif *n)
+static bool serve_vm_access(struct sim *sim, const struct seccomp_notif *n)
 {
 	if (n->data.nr != SYS_process_vm_readv && n->data.nr != SYS_process_vm_writev)
 		return false;
-	if (vm_access_refused(world, (pid_t)n->pid, (const uint64_t *)n->data.args))
-		notify_refuse(world, n->id, -EFAULT);
+	if (vm_access_refused(sim, (pid_t)n->pid, (const uint64_t *)n->data.args))
+		notify_refuse(sim, n->id, -EFAULT);
 	else
-		let_pass(world, n->id);
+		let_pass(sim, n->id);
 	return true;
 }
 
-static void serve(struct world *world, const struct seccomp_notif *n)
+static void serve(struct sim *sim, const struct seccomp_notif *n)
 {
 	if (n->data.nr == SYS_ioctl)
-		serve_ioctl(world, n);
-	else if (n->data.nr == SYS_openat && world->config.modules_fd >= 0)
-		serve_open(world, n);
+		serve_ioctl(sim, n);
+	else if (n->data.nr == SYS_openat && sim->config.modules_fd >= 0)
+		serve_open(sim, n);
 	else
-		let_pass(world, n->id);
+		let_pass(sim, n->id);
 }
 
 /* Checks after a call whether something is due before the main loop would wake up. What is due at
  * once is done here, which saves the wake-up of a thread; most calls leave nothing. Returns true if
  * the main loop has to wake up earlier than planned. */
-static bool look_after(struct world *world)
+static bool look_after(struct sim *sim)
 {
-	uint64_t due = drive_due(world);
+	uint64_t due = drive_due(sim);
 
-	if (due < world->sleeps_until_ns && due <= clock_ns()) {
-		drive(world);
-		due = drive_due(world);
+	if (due < sim->sleeps_until_ns && due <= clock_ns()) {
+		drive(sim);
+		due = drive_due(sim);
 	}
-	return due < world->sleeps_until_ns;
+	return due < sim->sleeps_until_ns;
 }
 
-static bool receive(const struct world *world, struct seccomp_notif *n)
+static bool receive(const struct sim *sim, struct seccomp_notif *n)
 {
 	*n = (struct seccomp_notif){0};
-	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_RECV, n);
+	return !ioctl(sim->listener, SECCOMP_IOCTL_NOTIF_RECV, n);
 }
 
-void notify_serve(struct world *world)
+void notify_serve(struct sim *sim)
 {
 	struct seccomp_notif n;
 
-	if (!receive(world, &n) || time_serve(world, &n) || serve_vm_access(world, &n))
+	if (!receive(sim, &n) || time_serve(sim, &n) || serve_vm_access(sim, &n))
 		return;
-	drive_catch_up(world);
-	serve(world, &n);
+	drive_catch_up(sim);
+	serve(sim, &n);
 }
 
 /* The server thread. */
 static void *serve_all(void *arg)
 {
-	struct world *world = arg;
+	struct sim *sim = arg;
 	const uint64_t one = 1;
 
-	while (!__atomic_load_n(&world->server_stops, __ATOMIC_ACQUIRE)) {
+	while (!__atomic_load_n(&sim->server_stops, __ATOMIC_ACQUIRE)) {
 		struct seccomp_notif n;
 		bool wake;
 
-		if (!receive(world, &n)) {
+		if (!receive(sim, &n)) {
 			/* The caller was interrupted meanwhile, or all tasks are gone; the main
 			 * loop detects the latter. */
 			if (errno != EINTR)
 				sleep_ns(1000);
 			continue;
 		}
-		if (serve_vm_access(world, &n))
+		if (serve_vm_access(sim, &n))
 			continue;
-		world_lock(world);
-		drive_catch_up(world);
-		serve(world, &n);
-		wake = look_after(world);
-		pthread_mutex_unlock(&world->lock);
-		if (wake && write(world->wake_fd, &one, sizeof one) < 0)
+		sim_lock(sim);
+		drive_catch_up(sim);
+		serve(sim, &n);
+		wake = look_after(sim);
+		pthread_mutex_unlock(&sim->lock);
+		if (wake && write(sim->wake_fd, &one, sizeof one) < 0)
 			continue; /* the eventfd is readable already */
 	}
 	return NULL;
@@ -423,27 +423,27 @@ static void interrupted(int signal)
 	(void)signal;
 }
 
-int notify_start(struct world *world, int listener)
+int notify_start(struct sim *sim, int listener)
 {
 	struct sigaction action = {.sa_handler = interrupted}; /* without SA_RESTART */
 	int r;
 
-	world->listener = listener;
+	sim->listener = listener;
 	/* Without this flag every trapped call goes through the run queues: slower, but not
 	 * different. */
-	world->sync_wake = !ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
+	sim->sync_wake = !ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
 	if (sigaction(SERVER_SIGNAL, &action, NULL))
 		return -errno;
-	r = pthread_create(&world->server, NULL, serve_all, world);
+	r = pthread_create(&sim->server, NULL, serve_all, sim);
 	return -r;
 }
 
-void notify_stop(struct world *world)
+void notify_stop(struct sim *sim)
 {
-	__atomic_store_n(&world->server_stops, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&sim->server_stops, true, __ATOMIC_RELEASE);
 	/* Repeatedly, because the thread may be just about to wait. */
-	while (pthread_tryjoin_np(world->server, NULL) == EBUSY) {
-		pthread_kill(world->server, SERVER_SIGNAL);
+	while (pthread_tryjoin_np(sim->server, NULL) == EBUSY) {
+		pthread_kill(sim->server, SERVER_SIGNAL);
 		sleep_ns(1000000);
 	}
 }

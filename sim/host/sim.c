@@ -27,9 +27,9 @@
 #define POLL_IDLE_NS 5000000u
 #define END_MODEL_NS (3600ull * 1000000000u) /* enough for every update in progress */
 
-static bool config_good(const struct world_config *c)
+static bool config_good(const struct sim_config *c)
 {
-	if (!c->profile || !c->nodes || c->nodes > WORLD_NODES_MAX || !(c->time_scale > 0) ||
+	if (!c->profile || !c->nodes || c->nodes > SIM_NODES_MAX || !(c->time_scale > 0) ||
 	    !c->blit_bytes_us || !c->lds_bytes_per_cu)
 		return false;
 	for (uint32_t i = 0; i < c->nodes; i++)
@@ -38,15 +38,15 @@ static bool config_good(const struct world_config *c)
 	return c->kfd_fd >= 0 && c->render_fd >= 0;
 }
 
-static int node_new(struct world *world, uint32_t i)
+static int node_new(struct sim *sim, uint32_t i)
 {
-	struct node *node = &world->nodes[i];
+	struct node *node = &sim->nodes[i];
 
-	node->world = world;
-	node->gpu_id = world->config.gpu_ids[i];
+	node->sim = sim;
+	node->gpu_id = sim->config.gpu_ids[i];
 	TAILQ_INIT(&node->stuck);
-	world->nodes_n = i + 1;
-	node->gpu = gpu_new(&world->config.gpu);
+	sim->nodes_n = i + 1;
+	node->gpu = gpu_new(&sim->config.gpu);
 	return node->gpu ? heap_init(node) : -EINVAL;
 }
 
@@ -62,83 +62,83 @@ static void lock_init(pthread_mutex_t *lock)
 	pthread_mutexattr_destroy(&attributes);
 }
 
-int world_new(const struct world_config *config, struct world **out)
+int sim_new(const struct sim_config *config, struct sim **out)
 {
-	struct world *world;
+	struct sim *sim;
 	struct stat st;
 	int r = -ENOMEM;
 
 	if (!config_good(config))
 		return -EINVAL;
-	world = calloc(1, sizeof *world);
-	if (!world)
+	sim = calloc(1, sizeof *sim);
+	if (!sim)
 		return -ENOMEM;
-	world->config = *config;
+	sim->config = *config;
 	if (!config->poll_ns)
-		world->config.poll_ns = POLL_NS;
+		sim->config.poll_ns = POLL_NS;
 	if (!config->poll_hold_ns)
-		world->config.poll_hold_ns = POLL_HOLD_NS;
+		sim->config.poll_hold_ns = POLL_HOLD_NS;
 	if (!config->poll_idle_ns)
-		world->config.poll_idle_ns = POLL_IDLE_NS;
-	TAILQ_INIT(&world->processes);
-	TAILQ_INIT(&world->unheard);
-	LIST_INIT(&world->smi_clients);
-	STAILQ_INIT(&world->records);
-	world->listener = world->wake_fd = -1;
-	world->drm_poll_fd = world->dmabuf_fd = -1;
-	lock_init(&world->lock);
-	pthread_cond_init(&world->move_begun, NULL);
-	TAILQ_INIT(&world->moves);
-	TAILQ_INIT(&world->moved);
-	world->next_deadline_ns = UINT64_MAX;
-	world->next_pinned_ns = UINT64_MAX;
-	world->start_ns = clock_ns();
-	world->profile = strdup(config->profile);
-	world->slots = calloc(SLOTS_MAX / 64, sizeof *world->slots);
-	world->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	world->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (!world->profile || !world->slots || world->poll_fd < 0 || world->wake_fd < 0)
+		sim->config.poll_idle_ns = POLL_IDLE_NS;
+	TAILQ_INIT(&sim->processes);
+	TAILQ_INIT(&sim->unheard);
+	LIST_INIT(&sim->smi_clients);
+	STAILQ_INIT(&sim->records);
+	sim->listener = sim->wake_fd = -1;
+	sim->drm_poll_fd = sim->dmabuf_fd = -1;
+	lock_init(&sim->lock);
+	pthread_cond_init(&sim->move_begun, NULL);
+	TAILQ_INIT(&sim->moves);
+	TAILQ_INIT(&sim->moved);
+	sim->next_deadline_ns = UINT64_MAX;
+	sim->next_pinned_ns = UINT64_MAX;
+	sim->start_ns = clock_ns();
+	sim->profile = strdup(config->profile);
+	sim->slots = calloc(SLOTS_MAX / 64, sizeof *sim->slots);
+	sim->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	sim->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!sim->profile || !sim->slots || sim->poll_fd < 0 || sim->wake_fd < 0)
 		goto fail;
 	if (fstat(config->kfd_fd, &st) || ftruncate(config->kfd_fd, (off_t)KFD_BYTES)) {
 		r = -errno;
 		goto fail;
 	}
-	world->kfd_dev = st.st_dev;
-	world->kfd_ino = st.st_ino;
+	sim->kfd_dev = st.st_dev;
+	sim->kfd_ino = st.st_ino;
 	if (fstat(config->render_fd, &st) ||
 	    ftruncate(config->render_fd, (off_t)(NODE_MEMORY_BYTES * config->nodes))) {
 		r = -errno;
 		goto fail;
 	}
-	world->render_ino = st.st_ino;
-	r = drm_files_start(world);
+	sim->render_ino = st.st_ino;
+	r = drm_files_start(sim);
 	if (r)
 		goto fail;
 	for (uint32_t i = 0; i < config->nodes; i++) {
-		r = node_new(world, i);
+		r = node_new(sim, i);
 		if (r)
 			goto fail;
 	}
-	r = procfs_start(world);
+	r = procfs_start(sim);
 	if (!r)
-		r = debugfs_start(world);
+		r = debugfs_start(sim);
 	if (r)
 		goto fail;
-	live_write(world);
-	*out = world;
+	live_write(sim);
+	*out = sim;
 	return 0;
 fail:
-	world_free(world);
+	sim_free(sim);
 	return r;
 }
 
-static void free_records(struct world *world)
+static void free_records(struct sim *sim)
 {
 	struct process_record *process;
 	struct queue_record *queue;
 
-	while ((process = STAILQ_FIRST(&world->records))) {
-		STAILQ_REMOVE_HEAD(&world->records, link);
+	while ((process = STAILQ_FIRST(&sim->records))) {
+		STAILQ_REMOVE_HEAD(&sim->records, link);
 		while ((queue = STAILQ_FIRST(&process->queues))) {
 			STAILQ_REMOVE_HEAD(&process->queues, link);
 			free(queue);
@@ -147,18 +147,18 @@ static void free_records(struct world *world)
 	}
 }
 
-void world_free(struct world *world)
+void sim_free(struct sim *sim)
 {
 	struct process *process;
 
-	if (!world)
+	if (!sim)
 		return;
-	while ((process = TAILQ_FIRST(&world->processes)))
+	while ((process = TAILQ_FIRST(&sim->processes)))
 		process_die(process);
-	calls_forget_all(world);
-	drm_files_stop(world);
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
-		struct node *node = &world->nodes[i];
+	calls_forget_all(sim);
+	drm_files_stop(sim);
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
+		struct node *node = &sim->nodes[i];
 		struct gpu_event event;
 
 		firmware_forget(node);
@@ -168,33 +168,33 @@ void world_free(struct world *world)
 			if (event.type == GPU_EVENT_UNMAPPED)
 				bounce_event(node, &event);
 	}
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
-		gpu_free(world->nodes[i].gpu);
-		heap_done(&world->nodes[i]);
-		free(world->nodes[i].by_gpu_queue);
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
+		gpu_free(sim->nodes[i].gpu);
+		heap_done(&sim->nodes[i]);
+		free(sim->nodes[i].by_gpu_queue);
 	}
-	procfs_stop(world);
-	debugfs_stop(world);
-	smi_stop(world);
-	free_records(world);
-	for (size_t i = 0; i < world->n_kernels; i++)
-		free(world->kernels[i].name);
-	free(world->kernels);
-	free(world->unknown);
-	free(world->slots);
-	free(world->profile);
-	if (world->poll_fd >= 0)
-		close(world->poll_fd);
-	if (world->wake_fd >= 0)
-		close(world->wake_fd);
+	procfs_stop(sim);
+	debugfs_stop(sim);
+	smi_stop(sim);
+	free_records(sim);
+	for (size_t i = 0; i < sim->n_kernels; i++)
+		free(sim->kernels[i].name);
+	free(sim->kernels);
+	free(sim->unknown);
+	free(sim->slots);
+	free(sim->profile);
+	if (sim->poll_fd >= 0)
+		close(sim->poll_fd);
+	if (sim->wake_fd >= 0)
+		close(sim->wake_fd);
 	clock_use(NULL);
-	virtual_counts_free(&world->virtual);
-	idle_close(world->idle);
-	timers_close(world->timers);
-	time_slots_close(world->time);
-	pthread_cond_destroy(&world->move_begun);
-	pthread_mutex_destroy(&world->lock);
-	free(world);
+	virtual_counts_free(&sim->virtual);
+	idle_close(sim->idle);
+	timers_close(sim->timers);
+	time_slots_close(sim->time);
+	pthread_cond_destroy(&sim->move_begun);
+	pthread_mutex_destroy(&sim->lock);
+	free(sim);
 }
 
 /* Doorbells are noticed by polling, so this thread should run as soon as it is due: with real-time
@@ -212,50 +212,50 @@ enum { FD_LISTENER, FD_STOP, FD_PROCESSES, FD_WAKE, FDS };
 
 /* The main loop in real time: sleeps until something is due, a call has made something due earlier,
  * or a process has ended. */
-static int run_loop(struct world *world, int stop_fd)
+static int run_loop(struct sim *sim, int stop_fd)
 {
 	struct pollfd fds[FDS] = {
-		[FD_LISTENER] = {.fd = world->listener}, /* only its end is reported */
+		[FD_LISTENER] = {.fd = sim->listener}, /* only its end is reported */
 		[FD_STOP] = {.fd = stop_fd, .events = POLLIN},
-		[FD_PROCESSES] = {.fd = world->poll_fd, .events = POLLIN},
-		[FD_WAKE] = {.fd = world->wake_fd, .events = POLLIN},
+		[FD_PROCESSES] = {.fd = sim->poll_fd, .events = POLLIN},
+		[FD_WAKE] = {.fd = sim->wake_fd, .events = POLLIN},
 	};
 
 	for (;;) {
 		uint64_t due, count;
 		int ready;
 
-		world_lock(world);
+		sim_lock(sim);
 		if (fds[FD_PROCESSES].revents)
-			process_reap(world);
-		drive(world);
-		due = world->sleeps_until_ns = drive_due(world);
-		pthread_mutex_unlock(&world->lock);
+			process_reap(sim);
+		drive(sim);
+		due = sim->sleeps_until_ns = drive_due(sim);
+		pthread_mutex_unlock(&sim->lock);
 		ready = poll_until_ns(fds, FDS, due);
 		if (ready < 0)
 			return ready;
 		if (fds[FD_STOP].revents || fds[FD_LISTENER].revents)
 			return 0;
-		if (fds[FD_WAKE].revents && read(world->wake_fd, &count, sizeof count) < 0)
+		if (fds[FD_WAKE].revents && read(sim->wake_fd, &count, sizeof count) < 0)
 			continue;
 	}
 }
 
-int world_virtual(struct world *world, int page_fd, pid_t init)
+int sim_virtual(struct sim *sim, int page_fd, pid_t init)
 {
-	int r = time_slots_open(page_fd, world->start_ns, &world->time);
+	int r = time_slots_open(page_fd, sim->start_ns, &sim->time);
 
 	if (!r)
-		r = timers_open(time_slots_page(world->time), &world->timers);
+		r = timers_open(time_slots_page(sim->time), &sim->timers);
 	if (!r) /* now: once the process runs, it may end at any time */
-		r = idle_open(init, &world->idle);
+		r = idle_open(init, &sim->idle);
 	if (r)
 		return r;
-	clock_use(time_slots_clock(world->time));
-	world->init = init;
-	time_slots_charge(world->time, world->config.wake_ns, world->config.ioctl_ns);
-	if (world->config.seed)
-		time_slots_take_turns(world->time, world->config.seed);
+	clock_use(time_slots_clock(sim->time));
+	sim->init = init;
+	time_slots_charge(sim->time, sim->config.wake_ns, sim->config.ioctl_ns);
+	if (sim->config.seed)
+		time_slots_take_turns(sim->time, sim->config.seed);
 	return 0;
 }
 
@@ -276,44 +276,44 @@ static void unblock_sigpipe(const sigset_t *pipe, const sigset_t *old)
 	sigprocmask(SIG_SETMASK, old, NULL);
 }
 
-static int run_virtual(struct world *world, int listener_fd, int stop_fd)
+static int run_virtual(struct sim *sim, int listener_fd, int stop_fd)
 {
 	sigset_t pipe, old;
 	int r;
 
-	world->listener = listener_fd;
+	sim->listener = listener_fd;
 	block_sigpipe(&pipe, &old);
-	r = virtual_loop(world, stop_fd);
+	r = virtual_loop(sim, stop_fd);
 	unblock_sigpipe(&pipe, &old);
-	live_write(world);
+	live_write(sim);
 	return r;
 }
 
-int world_run(struct world *world, int listener_fd, int stop_fd)
+int sim_run(struct sim *sim, int listener_fd, int stop_fd)
 {
 	sigset_t pipe, old;
 	int r;
 
-	if (world->time)
-		return run_virtual(world, listener_fd, stop_fd);
-	r = live_start(world);
+	if (sim->time)
+		return run_virtual(sim, listener_fd, stop_fd);
+	r = live_start(sim);
 
 	if (!r)
-		r = debugfs_run(world);
+		r = debugfs_run(sim);
 	if (r)
 		return r;
 	block_sigpipe(&pipe, &old);
-	r = moves_start(world);
+	r = moves_start(sim);
 	if (!r) {
-		r = notify_start(world, listener_fd);
+		r = notify_start(sim, listener_fd);
 		if (!r) {
 			be_prompt(); /* for this thread only */
-			r = run_loop(world, stop_fd);
-			notify_stop(world);
+			r = run_loop(sim, stop_fd);
+			notify_stop(sim);
 		}
-		moves_stop(world);
+		moves_stop(sim);
 	}
 	unblock_sigpipe(&pipe, &old);
-	live_stop(world);
+	live_stop(sim);
 	return r;
 }

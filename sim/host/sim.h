@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated driver's interface. A struct world is one simulation: /dev/kfd and the render nodes
+ * The simulated driver's interface. A struct sim is one simulation: /dev/kfd and the render nodes
  * as the tasks under one seccomp listener see them. Tasks are the processes and threads that run
  * under the seccomp filter. The runner (sim/sandbox) creates the namespaces, files and filter and
  * passes their fds to this module.
  *
  * The runner must provide:
  *  - kfd_fd and render_fd: regular files on a tmpfs, open for reading and writing, which the tasks
- *    see as /dev/kfd and /dev/dri/renderD(128 + i). world_new() sets their (sparse) sizes. The
+ *    see as /dev/kfd and /dev/dri/renderD(128 + i). sim_new() sets their (sparse) sizes. The
  *    render nodes are hard links of one file and are distinguished by their names, because libdrm
  *    takes them for one device.
  *  - a filter that notifies for ioctl() with a command of type 'K' or 'd', for process_vm_readv()
@@ -17,10 +17,10 @@
  *    where they can be decremented atomically.
  *
  * Units: model time (wall time x time_scale) in the GPU's numbers, wall time in the polling limits.
- * Ownership: world_new() copies the configuration with its strings; fds stay the caller's and must
+ * Ownership: sim_new() copies the configuration with its strings; fds stay the caller's and must
  * live as long as the world. Threads: all calls from one thread, which should do nothing else
- * during world_run() (the thread may get real-time priority there, which is reset on fork).
- * In real time world_run() starts more threads while it runs: one waits for calls and is
+ * during sim_run() (the thread may get real-time priority there, which is reset on fork).
+ * In real time sim_run() starts more threads while it runs: one waits for calls and is
  * interrupted by SIGUSR2, one makes large copies, and one each writes simulation.json and debugfs,
  * if their directories are given. Errors: negative errno.
  */
@@ -35,11 +35,11 @@
 #include "kfd/driver_rules.h"
 #include "sim/gpu/gpu.h"
 
-#define RENDER_MINOR 128u   /* of the first node; cards count from 0 */
-#define WORLD_NODES_MAX 64u /* 8 GPUs with 8 partitions each */
+#define RENDER_MINOR 128u /* of the first node; cards count from 0 */
+#define SIM_NODES_MAX 64u /* 8 GPUs with 8 partitions each */
 
 /* Properties of a GPU type that AMDGPU_INFO and the checks of queues need. */
-struct world_chip {
+struct sim_chip {
 	uint32_t gfx_target_version; /* as in the topology; 90010: gfx90a */
 	uint32_t device_id;
 	uint32_t family;       /* AMDGPU_FAMILY_*; 141: gfx9 */
@@ -64,7 +64,7 @@ struct world_chip {
 
 /* Behaviour that differs between hardware and the driver's source (false: as in the source), and
  * failures that can be provoked. */
-struct world_switches {
+struct sim_switches {
 	bool unmatched_resume_unmaps; /* RESUME of a queue that is not suspended stops the queue */
 	bool rptr_at_consumption;     /* the AQL read pointer passes a kernel when it begins */
 	/* in a session that enables "new", queues with that exception do not run */
@@ -91,13 +91,13 @@ struct world_switches {
 	uint32_t grace_default;
 };
 
-struct world_config {
+struct sim_config {
 	const char *profile;
-	uint32_t nodes;			     /* 1 to WORLD_NODES_MAX, all alike */
-	uint32_t gpu_ids[WORLD_NODES_MAX];   /* as in the topology; not 0, all different */
-	uint32_t locations[WORLD_NODES_MAX]; /* location_id of the topology */
-	struct world_chip chip;
-	struct world_switches switches;
+	uint32_t nodes;			   /* 1 to SIM_NODES_MAX, all alike */
+	uint32_t gpu_ids[SIM_NODES_MAX];   /* as in the topology; not 0, all different */
+	uint32_t locations[SIM_NODES_MAX]; /* location_id of the topology */
+	struct sim_chip chip;
+	struct sim_switches switches;
 	struct gpu_config gpu; /* capacity and costs of one node; runlist update: unmap + map */
 	uint32_t lds_bytes_per_cu;
 	uint64_t vram_bytes;
@@ -141,32 +141,32 @@ struct world_config {
 	int debugfs_dirfd; /* directory /sys/kernel/debug/kfd; -1: none */
 };
 
-struct world;
+struct sim;
 
 /* Creates a simulation. Returns 0; -EINVAL: bad configuration; another negative errno. */
-int world_new(const struct world_config *config, struct world **out);
+int sim_new(const struct sim_config *config, struct sim **out);
 /* Ends all processes of the simulation and frees it; NULL is allowed. */
-void world_free(struct world *world);
+void sim_free(struct sim *sim);
 
 /* Sets the PID namespace in which simulation.json counts processes. To be called before the first
  * process runs. */
-void world_counts_in(struct world *world, uint64_t pid_namespace);
+void sim_counts_in(struct sim *sim, uint64_t pid_namespace);
 
-/* Makes the simulation's time virtual (sim/host/time/page.h); to be called before world_run().
+/* Makes the simulation's time virtual (sim/host/time/page.h); to be called before sim_run().
  * @page_fd: file of the time page, which stays the caller's. @init: first process of the
  * simulation, which must not run yet. Returns 0 or a negative errno. */
-int world_virtual(struct world *world, int page_fd, pid_t init);
+int sim_virtual(struct sim *sim, int page_fd, pid_t init);
 
 /* Serves the notifications of @listener_fd and advances the GPUs until @stop_fd is readable or no
  * task is left under the filter. Returns 0, or a negative errno. */
-int world_run(struct world *world, int listener_fd, int stop_fd);
+int sim_run(struct sim *sim, int listener_fd, int stop_fd);
 
 /* Returns the number of dispatches that took their time and were not executed. @names gets the
  * names of their kernels, the most frequent first, as many as have room; "" if there were none. */
-uint64_t world_timed_only(const struct world *world, char *names, size_t room);
+uint64_t sim_timed_only(const struct sim *sim, char *names, size_t room);
 
 /* Returns the object of docs/reference/kfdsim-report.md "kfdsim --report" without "exit_code",
  * which the runner adds. A new reference; NULL: no memory. */
-json_t *world_report(struct world *world);
+json_t *sim_report(struct sim *sim);
 
 #endif

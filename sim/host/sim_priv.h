@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated driver as a whole: struct world (one simulation) and its nodes, and what the files
+ * The simulated driver as a whole: struct sim (one simulation) and its nodes, and what the files
  * of sim/driver share. A KFD process and its calls: process.h; queues: queue.h; runlist updates:
  * runlist_update.h; memory: memory.h. Tasks are the processes and threads under the simulator
  * (sim.h).
  *
- * Threads: three, of which one at a time runs (world->lock): the main loop (sim.c, engine.c), the
+ * Threads: three, of which one at a time runs (sim->lock): the main loop (sim.c, engine.c), the
  * server of trapped calls (seccomp_server.c) and the copy thread for large copies (copy_thread.c).
- * No other code here takes world->lock. In virtual time one thread does everything. The writers of
+ * No other code here takes sim->lock. In virtual time one thread does everything. The writers of
  * simulation.json (stats_file.c) and debugfs (debugfs.c) work on copies under locks of their own.
  * What the kernel protects with a process's mutex is kept apart by process_lock(), because a call
  * that waits for the GPU is answered later, while other calls are served.
@@ -42,7 +42,7 @@ struct extent {
 
 /* One GPU node, as the topology has it. */
 struct node {
-	struct world *world;
+	struct sim *sim;
 	uint32_t gpu_id;
 	struct gpu *gpu;
 	struct queue **by_gpu_queue;
@@ -89,7 +89,7 @@ struct figures {
 	/* State at the last writing of simulation.json (stats_file.c): times of each node, and the
 	 * run time of each process on each node; at most FIGURES_RUNS entries, further ones are
 	 * left out. */
-	struct gpu_times times[WORLD_NODES_MAX];
+	struct gpu_times times[SIM_NODES_MAX];
 	struct {
 		pid_t pid;
 		uint32_t node;
@@ -102,8 +102,8 @@ struct figures {
 };
 
 /* One simulation. */
-struct world {
-	struct world_config config;
+struct sim {
+	struct sim_config config;
 	/* Virtual time (sim/host/virtual.h); NULL: the simulation runs in real time. */
 	struct time_slots *time;
 	struct timers *timers; /* virtual time only (sim/host/timers.h) */
@@ -118,7 +118,7 @@ struct world {
 	dev_t kfd_dev;
 	ino_t kfd_ino, render_ino;
 	uint32_t nodes_n;
-	struct node nodes[WORLD_NODES_MAX];
+	struct node nodes[SIM_NODES_MAX];
 	uint64_t gtt_used, system_used; /* bytes: GTT; GTT and memory locked for the GPUs */
 	/* pages that the host could not supply when a GPU access touched them */
 	uint64_t host_full;
@@ -197,77 +197,77 @@ struct world {
 
 /* Returns true if the simulation has to break this driver rule (kfdsim --break RULE), so that a
  * test can show that it would notice. */
-static inline bool rule_broken(const struct world *world, enum kfdabi_rule rule)
+static inline bool rule_broken(const struct sim *sim, enum kfdabi_rule rule)
 {
-	return world->config.broken == rule;
+	return sim->config.broken == rule;
 }
 
-/* Takes world->lock for any thread but the copy thread, and counts the waiter, because the copy
+/* Takes sim->lock for any thread but the copy thread, and counts the waiter, because the copy
  * thread releases the lock early when another thread waits. */
-static inline void world_lock(struct world *world)
+static inline void sim_lock(struct sim *sim)
 {
-	__atomic_add_fetch(&world->wanted, 1, __ATOMIC_RELAXED);
-	pthread_mutex_lock(&world->lock);
-	__atomic_sub_fetch(&world->wanted, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&sim->wanted, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&sim->lock);
+	__atomic_sub_fetch(&sim->wanted, 1, __ATOMIC_RELAXED);
 }
 
 /* Receives and serves one call, without a lock (virtual time). A call must be pending: poll(2) on
  * the listener reports it. */
-void notify_serve(struct world *world);
+void notify_serve(struct sim *sim);
 /* ---- seccomp_server.c: seccomp notifications ---- */
 /* Starts a thread that waits in the kernel for trapped calls on @listener and serves each under
- * world->lock. Returns 0 or a negative errno. */
-int notify_start(struct world *world, int listener);
+ * sim->lock. Returns 0 or a negative errno. */
+int notify_start(struct sim *sim, int listener);
 /* Ends the thread. */
-void notify_stop(struct world *world);
+void notify_stop(struct sim *sim);
 /* Answers the notification @id with @error (a negative errno). */
-void notify_refuse(struct world *world, uint64_t id, int error);
+void notify_refuse(struct sim *sim, uint64_t id, int error);
 /* Returns true if the caller of notification @id still waits for the answer. */
-bool notify_alive(struct world *world, uint64_t id);
+bool notify_alive(struct sim *sim, uint64_t id);
 
 /* ---- chardev.c: the table of KFD ioctls ---- */
 /* Returns the name of a KFD ioctl, or NULL for an unknown number. */
 const char *ioctl_name(uint32_t nr);
 /* Creates the call for a trapped KFD ioctl and executes it. The answer may come later. */
-void ioctl_kfd(struct world *world, struct process *process, const struct trapped *trapped);
+void ioctl_kfd(struct sim *sim, struct process *process, const struct trapped *trapped);
 /* The same for an ioctl on the render node of @node. */
-void ioctl_drm(struct world *world, uint32_t node, const struct trapped *trapped);
+void ioctl_drm(struct sim *sim, uint32_t node, const struct trapped *trapped);
 
 /* ---- clock.c: clocks ---- */
 /* Convert between wall and model time. model_to_wall() rounds up. */
-uint64_t model_now(const struct world *world, uint64_t wall_ns);
-uint64_t model_to_wall(const struct world *world, uint64_t model_ns);
+uint64_t model_now(const struct sim *sim, uint64_t wall_ns);
+uint64_t model_to_wall(const struct sim *sim, uint64_t model_ns);
 /* Returns the GPU's 100 MHz counter at this wall time, rounded up. */
 uint64_t gpu_ticks(uint64_t wall_ns);
 /* Returns CLOCK_BOOTTIME as the tasks see it. */
-uint64_t boot_clock_ns(const struct world *world);
+uint64_t boot_clock_ns(const struct sim *sim);
 /* GET_CLOCK_COUNTERS. */
 int ioctl_clock_counters(struct call *call);
 
 /* ---- engine.c: the main loop's work ---- */
 /* One iteration in real time: scans the doorbells, advances the GPUs to the present, carries out
  * what their packets do, and handles time-outs and files. */
-void drive(struct world *world);
+void drive(struct sim *sim);
 /* Advances the GPUs before a call is served, so that nothing that the call causes begins before the
  * call was made. The main loop alone is not enough, because it polls an idle GPU rarely. */
-void drive_catch_up(struct world *world);
+void drive_catch_up(struct sim *sim);
 /* Virtual time: handles everything that is due now. Returns false if a thread of the tasks became
  * runnable; it has to run before anything else happens. */
-bool drive_settle(struct world *world);
+bool drive_settle(struct sim *sim);
 /* Virtual time: runs the GPUs and the clock until a thread of the tasks becomes runnable or the
  * time is @until_ns; if @to_effect, at most until a GPU has written to memory. Returns false if
  * @until_ns is UINT64_MAX and nothing is going to happen. */
-bool drive_until(struct world *world, uint64_t until_ns, bool to_effect);
+bool drive_until(struct sim *sim, uint64_t until_ns, bool to_effect);
 /* Returns true if a queue of the process @pid has packets that are not complete. */
-bool drive_has_work(const struct world *world, pid_t pid);
+bool drive_has_work(const struct sim *sim, pid_t pid);
 /* Returns when drive() has to run next (wall); UINT64_MAX: only after a call or another event. */
-uint64_t drive_due(const struct world *world);
+uint64_t drive_due(const struct sim *sim);
 /* Passes new packets of the queue to the GPU model, as far as there is room. */
 void drive_fetch(struct queue *queue);
 /* Reads the write pointers of the node's mapped queues after a map, because a queue that was off
  * may have got packets for which no doorbell was seen. */
 void drive_reread_wptr(struct node *node);
-/* Handles a GPU access of the queue that failed (address: world->fault_va): stops the queue and
+/* Handles a GPU access of the queue that failed (address: sim->fault_va): stops the queue and
  * raises a memory violation. Unless a debugger takes it, the driver evicts the process from this
  * node and signals its memory events. */
 void drive_fault(struct queue *queue);
@@ -282,12 +282,12 @@ int drm_ioctl(struct call *call);
 
 /* ---- report.c ---- */
 /* Counts a dispatch of the kernel with this index. */
-void report_kernel(struct world *world, uint32_t kernel);
+void report_kernel(struct sim *sim, uint32_t kernel);
 /* Returns the index of the kernel's record, a new one for a new name; UINT32_MAX if there is no
  * memory. @executed: the kernel's effects are carried out, not only its time. */
-uint32_t report_kernel_index(struct world *world, const char *name, bool executed);
+uint32_t report_kernel_index(struct sim *sim, const char *name, bool executed);
 /* Counts an ioctl that is not simulated. */
-void report_unknown(struct world *world, uint8_t type, uint32_t nr);
+void report_unknown(struct sim *sim, uint8_t type, uint32_t nr);
 /* Completes the queue's record when the queue is freed. */
 void report_queue_gone(struct queue *queue);
 
@@ -295,18 +295,18 @@ void report_queue_gone(struct queue *queue);
 /* Without a directory for the file none of these functions does anything. */
 
 /* Starts the writer thread. Must not be called before a fork. Returns 0 or a negative errno. */
-int live_start(struct world *world);
+int live_start(struct sim *sim);
 /* Ends the thread and writes the final state. */
-void live_stop(struct world *world);
+void live_stop(struct sim *sim);
 /* Writes the file at once, without the thread. */
-void live_write(struct world *world);
+void live_write(struct sim *sim);
 /* Passes the statistics to the writer thread if they have changed and the last time is at least 100
  * ms ago. In virtual time writes the file itself. */
-void live_update(struct world *world, uint64_t now_ns);
+void live_update(struct sim *sim, uint64_t now_ns);
 /* Returns when live_update() has to be called next (wall); UINT64_MAX: nothing has changed. */
-uint64_t live_due(const struct world *world);
+uint64_t live_due(const struct sim *sim);
 /* Returns the object "costs" of the file, a new reference. */
-json_t *live_costs(const struct world *world);
+json_t *live_costs(const struct sim *sim);
 
 /* Writes one line "kfdsim: ..." to stderr. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

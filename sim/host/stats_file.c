@@ -25,36 +25,36 @@ struct live {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	bool pending, stop;	   /* under lock */
-	struct figures given;	   /* under lock */
-	struct figures written;	   /* of the thread only */
-	const struct world *world; /* only what never changes: profile, costs, directory */
+	bool pending, stop;	/* under lock */
+	struct figures given;	/* under lock */
+	struct figures written; /* of the thread only */
+	const struct sim *sim;	/* only what never changes: profile, costs, directory */
 };
 
-json_t *live_costs(const struct world *world)
+json_t *live_costs(const struct sim *sim)
 {
-	const struct gpu_config *gpu = &world->config.gpu;
+	const struct gpu_config *gpu = &sim->config.gpu;
 
 	return json_pack("{s:f, s:f, s:f}", "bounce_us",
 			 (double)(gpu->unmap_ns + gpu->map_ns) / 1000.0, "packet_us",
 			 (double)gpu->packet_ns / 1000.0, "unknown_kernel_us",
-			 (double)world->config.unknown_kernel_ns / 1000.0);
+			 (double)sim->config.unknown_kernel_ns / 1000.0);
 }
 
 /* Appends the run time of a process on each node. */
 static void take_runs(struct figures *figures, const struct process *process)
 {
-	const struct world *world = process->world;
+	const struct sim *sim = process->sim;
 	const struct queue *queue;
 	struct gpu_client_run run, more;
 	uint64_t here = 0;
 
 	TAILQ_FOREACH(queue, &process->queues, link)
 	here |= UINT64_C(1) << queue->node;
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		run = process->run[i];
 		if (here >> i & 1) {
-			more = gpu_client_run(world->nodes[i].gpu, process->token);
+			more = gpu_client_run(sim->nodes[i].gpu, process->token);
 			run.ns += more.ns;
 			run.share_ns += more.share_ns;
 		}
@@ -70,16 +70,16 @@ static void take_runs(struct figures *figures, const struct process *process)
 }
 
 /* Copies the times that the GPU models count. */
-static void take_times(struct world *world)
+static void take_times(struct sim *sim)
 {
-	struct figures *figures = &world->figures;
+	struct figures *figures = &sim->figures;
 	const struct process *process;
 
-	for (uint32_t i = 0; i < world->nodes_n; i++)
-		gpu_times(world->nodes[i].gpu, &figures->times[i]);
+	for (uint32_t i = 0; i < sim->nodes_n; i++)
+		gpu_times(sim->nodes[i].gpu, &figures->times[i]);
 	figures->n_runs = 0;
 	figures->more_runs = false;
-	TAILQ_FOREACH(process, &world->processes, link)
+	TAILQ_FOREACH(process, &sim->processes, link)
 	take_runs(figures, process);
 }
 
@@ -97,7 +97,7 @@ static json_t *runs_json(const struct figures *figures, uint32_t node)
 	return list;
 }
 
-static json_t *gpus_json(const struct world *world, const struct figures *figures)
+static json_t *gpus_json(const struct sim *sim, const struct figures *figures)
 {
 	static const char *const names[GPU_TIMES] = {
 		[GPU_TIME_RUN] = "run",
@@ -110,38 +110,37 @@ static json_t *gpus_json(const struct world *world, const struct figures *figure
 	};
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < world->nodes_n; i++) {
+	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		json_t *times = json_object();
 
 		for (unsigned t = 0; t < GPU_TIMES; t++)
 			json_object_set_new(times, names[t],
 					    json_integer((json_int_t)figures->times[i].ns[t]));
-		json_array_append_new(list,
-				      json_pack("{s:I, s:o, s:o}", "gpu_id",
-						(json_int_t)world->config.gpu_ids[i], "time_ns",
-						times, "processes", runs_json(figures, i)));
+		json_array_append_new(list, json_pack("{s:I, s:o, s:o}", "gpu_id",
+						      (json_int_t)sim->config.gpu_ids[i], "time_ns",
+						      times, "processes", runs_json(figures, i)));
 	}
 	return list;
 }
 
 /* Writes a temporary file and renames it, so that a reader never sees a part of it. */
-static void write_file(const struct world *world, const struct figures *figures)
+static void write_file(const struct sim *sim, const struct figures *figures)
 {
 	json_t *json = json_pack(
 		"{s:b, s:s, s:s, s:f, s:b, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I}",
-		"simulated", 1, "profile", world->profile, "kernel",
-		kfdabi_kernel_name(world->config.kernel), "time_scale", world->config.time_scale,
-		"virtual", world->time != NULL, "costs", live_costs(world), "doorbell_delay_ns",
+		"simulated", 1, "profile", sim->profile, "kernel",
+		kfdabi_kernel_name(sim->config.kernel), "time_scale", sim->config.time_scale,
+		"virtual", sim->time != NULL, "costs", live_costs(sim), "doorbell_delay_ns",
 		hist_to_json(&figures->doorbell_delay), "bounces", (json_int_t)figures->bounces,
 		"bounce_ns", (json_int_t)figures->bounce_model_ns, "save_ns",
 		hist_to_json(&figures->save), "restore_ns", hist_to_json(&figures->restore), "gpus",
-		gpus_json(world, figures), "lost_ns", (json_int_t)figures->lost_ns, "pid_namespace",
-		(json_int_t)world->pid_namespace);
-	int dir = world->config.sim_json_dirfd, fd;
+		gpus_json(sim, figures), "lost_ns", (json_int_t)figures->lost_ns, "pid_namespace",
+		(json_int_t)sim->pid_namespace);
+	int dir = sim->config.sim_json_dirfd, fd;
 
-	if (json && world->config.broken != KFDABI_RULE_NONE)
+	if (json && sim->config.broken != KFDABI_RULE_NONE)
 		json_object_set_new(json, "broken",
-				    json_string(kfdabi_rule(world->config.broken)->name));
+				    json_string(kfdabi_rule(sim->config.broken)->name));
 	if (!json)
 		return;
 	fd = openat(dir, NEXT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
@@ -166,25 +165,25 @@ static void *writer(void *arg)
 		live->pending = false;
 		live->written = live->given;
 		pthread_mutex_unlock(&live->lock);
-		write_file(live->world, &live->written);
+		write_file(live->sim, &live->written);
 		pthread_mutex_lock(&live->lock);
 	}
 	pthread_mutex_unlock(&live->lock);
 	return NULL;
 }
 
-int live_start(struct world *world)
+int live_start(struct sim *sim)
 {
 	sigset_t all, old;
 	struct live *live;
 	int rc;
 
-	if (world->config.sim_json_dirfd < 0)
+	if (sim->config.sim_json_dirfd < 0)
 		return 0;
 	live = calloc(1, sizeof *live);
 	if (!live)
 		return -ENOMEM;
-	live->world = world;
+	live->sim = sim;
 	pthread_mutex_init(&live->lock, NULL);
 	pthread_cond_init(&live->cond, NULL);
 	sigfillset(&all);
@@ -195,15 +194,15 @@ int live_start(struct world *world)
 		free(live);
 		return -rc;
 	}
-	world->live = live;
+	sim->live = live;
 	return 0;
 }
 
-void live_stop(struct world *world)
+void live_stop(struct sim *sim)
 {
-	struct live *live = world->live;
+	struct live *live = sim->live;
 
-	world->live = NULL;
+	sim->live = NULL;
 	if (live) {
 		pthread_mutex_lock(&live->lock);
 		live->stop = true;
@@ -214,60 +213,60 @@ void live_stop(struct world *world)
 		pthread_mutex_destroy(&live->lock);
 		free(live);
 	}
-	live_write(world);
+	live_write(sim);
 }
 
 /* Written at once, because no task runs yet. */
-void world_counts_in(struct world *world, uint64_t pid_namespace)
+void sim_counts_in(struct sim *sim, uint64_t pid_namespace)
 {
-	world->pid_namespace = pid_namespace;
-	live_write(world);
+	sim->pid_namespace = pid_namespace;
+	live_write(sim);
 }
 
-void live_write(struct world *world)
+void live_write(struct sim *sim)
 {
-	if (world->config.sim_json_dirfd < 0)
+	if (sim->config.sim_json_dirfd < 0)
 		return;
-	take_times(world);
-	write_file(world, &world->figures);
+	take_times(sim);
+	write_file(sim, &sim->figures);
 }
 
 /* Returns a number that changes when the statistics change. */
-static uint64_t mark(const struct world *world)
+static uint64_t mark(const struct sim *sim)
 {
-	const struct figures *figures = &world->figures;
+	const struct figures *figures = &sim->figures;
 
 	return figures->doorbell_delay.count + figures->bounces + figures->restore.count +
 	       figures->lost_ns;
 }
 
-uint64_t live_due(const struct world *world)
+uint64_t live_due(const struct sim *sim)
 {
-	if ((!world->live && !world->time) || world->live_mark == mark(world))
+	if ((!sim->live && !sim->time) || sim->live_mark == mark(sim))
 		return UINT64_MAX;
-	return world->live_ns + GAP_NS;
+	return sim->live_ns + GAP_NS;
 }
 
-void live_update(struct world *world, uint64_t now_ns)
+void live_update(struct sim *sim, uint64_t now_ns)
 {
-	struct live *live = world->live;
+	struct live *live = sim->live;
 
-	if (now_ns < live_due(world))
+	if (now_ns < live_due(sim))
 		return;
-	world->live_ns = now_ns;
-	if (world->time) { /* no thread: virtual time would have to wait for it */
-		world->live_mark = mark(world);
-		take_times(world);
-		write_file(world, &world->figures);
+	sim->live_ns = now_ns;
+	if (sim->time) { /* no thread: virtual time would have to wait for it */
+		sim->live_mark = mark(sim);
+		take_times(sim);
+		write_file(sim, &sim->figures);
 		return;
 	}
 	/* The thread holds the lock only for one copy. If it does so now, try again in the next
 	 * iteration. */
 	if (pthread_mutex_trylock(&live->lock))
 		return;
-	world->live_mark = mark(world);
-	take_times(world);
-	live->given = world->figures;
+	sim->live_mark = mark(sim);
+	take_times(sim);
+	live->given = sim->figures;
 	live->pending = true;
 	pthread_cond_signal(&live->cond);
 	pthread_mutex_unlock(&live->lock);

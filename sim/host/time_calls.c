@@ -18,12 +18,12 @@
 #define HIGH 1024 /* the library's eventfds have numbers below this, out of the program's way */
 #define TRIES 256
 
-bool time_answer(const struct world *world, const struct seccomp_notif *n, int64_t result)
+bool time_answer(const struct sim *sim, const struct seccomp_notif *n, int64_t result)
 {
 	struct seccomp_notif_resp response = {
 		.id = n->id, .val = result > 0 ? result : 0, .error = result < 0 ? (int)result : 0};
 
-	return !ioctl(world->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+	return !ioctl(sim->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
 /* Reads the link of the caller's @fd in /proc. Returns false if @fd is not open. */
@@ -56,7 +56,7 @@ int time_place(const struct seccomp_notif *n, int lost)
 	return 0;
 }
 
-int time_give(const struct world *world, const struct seccomp_notif *n, int fd, int place,
+int time_give(const struct sim *sim, const struct seccomp_notif *n, int fd, int place,
 	      uint32_t flags)
 {
 	struct seccomp_notif_addfd add = {
@@ -66,35 +66,35 @@ int time_give(const struct world *world, const struct seccomp_notif *n, int fd, 
 		.newfd = (uint32_t)place,
 		.newfd_flags = flags,
 	};
-	int r = ioctl(world->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	int r = ioctl(sim->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 
 	return r < 0 ? -errno : r;
 }
 
 /* TIME_IOC_EVENT: gives the calling thread the eventfd of its slot. */
-static void give_event(struct world *world, const struct seccomp_notif *n)
+static void give_event(struct sim *sim, const struct seccomp_notif *n)
 {
-	int event = time_slots_event(world->time, (pid_t)n->pid), r = event;
+	int event = time_slots_event(sim->time, (pid_t)n->pid), r = event;
 
 	if (event >= 0) {
-		r = time_give(world, n, event, time_place(n, (int)n->data.args[2]), O_CLOEXEC);
+		r = time_give(sim, n, event, time_place(n, (int)n->data.args[2]), O_CLOEXEC);
 		close(event);
 	}
-	time_answer(world, n, r);
+	time_answer(sim, n, r);
 }
 
-bool time_serve(struct world *world, const struct seccomp_notif *n)
+bool time_serve(struct sim *sim, const struct seccomp_notif *n)
 {
 	uint32_t command = (uint32_t)n->data.args[1];
 
-	if (!world->time || n->data.nr != SYS_ioctl)
+	if (!sim->time || n->data.nr != SYS_ioctl)
 		return false;
 	if (command == TIME_IOC_SLOT)
-		time_answer(world, n, time_slots_of(world->time, (pid_t)n->pid));
+		time_answer(sim, n, time_slots_of(sim->time, (pid_t)n->pid));
 	else if (command == TIME_IOC_EVENT)
-		give_event(world, n);
+		give_event(sim, n);
 	else if (command == TIME_IOC_TIMER)
-		timer_serve(world, n);
+		timer_serve(sim, n);
 	else
 		return false;
 	return true;

@@ -78,38 +78,38 @@ static int describe(const struct request *r, struct timer_new *new)
 
 /* Installs the file descriptor of a new timer in the caller's process. Returns its number there, 0
  * if the timer needs none, or a negative errno. */
-static int give(const struct world *world, const struct seccomp_notif *n,
-		const struct timer_new *new, int number)
+static int give(const struct sim *sim, const struct seccomp_notif *n, const struct timer_new *new,
+		int number)
 {
-	int event = timers_event(world->timers, number);
+	int event = timers_event(sim->timers, number);
 
 	if (event < 0)
 		return 0;
 	if (new->kind == TIME_KIND_HELPER)
-		return time_give(world, n, event, time_place(n, -1), O_CLOEXEC);
-	return time_give(world, n, event, 0, new->flags &TFD_CLOEXEC ? O_CLOEXEC : 0);
+		return time_give(sim, n, event, time_place(n, -1), O_CLOEXEC);
+	return time_give(sim, n, event, 0, new->flags &TFD_CLOEXEC ? O_CLOEXEC : 0);
 }
 
 /* TIME_OP_MAKE. Deletes the timer again if the caller did not get its file descriptor, or was
  * interrupted and repeats the call. */
-static void make(struct world *world, const struct seccomp_notif *n, const struct request *request)
+static void make(struct sim *sim, const struct seccomp_notif *n, const struct request *request)
 {
 	struct timer_new new;
 	int number, fd, r = describe(request, &new);
 
-	number = r ? r : timers_make(world->timers, &new);
+	number = r ? r : timers_make(sim->timers, &new);
 	if (number < 0) {
-		time_answer(world, n, number);
+		time_answer(sim, n, number);
 		return;
 	}
-	fd = give(world, n, &new, number);
-	if (!time_answer(world, n, fd < 0 ? fd : (int64_t)number << 32 | fd) || fd < 0)
-		timers_delete(world->timers, number);
+	fd = give(sim, n, &new, number);
+	if (!time_answer(sim, n, fd < 0 ? fd : (int64_t)number << 32 | fd) || fd < 0)
+		timers_delete(sim->timers, number);
 }
 
 /* Returns the number of the timer that the call refers to, or a negative errno. A TIME_OP_SET of an
  * ITIMER_REAL creates it if necessary. */
-static int find(struct world *world, const struct seccomp_notif *n, const struct request *r)
+static int find(struct sim *sim, const struct seccomp_notif *n, const struct request *r)
 {
 	struct timer_new real = {.kind = TIME_KIND_REAL, .pid = r->pid, .signal = SIGALRM};
 	int number;
@@ -117,43 +117,43 @@ static int find(struct world *world, const struct seccomp_notif *n, const struct
 	switch (r->what >> 8 & 0xff) {
 	case TIME_SPACE_FD:
 		number = event_number((pid_t)n->pid, (int)r->number);
-		return number < 0 ? number : timers_by_event(world->timers, number);
+		return number < 0 ? number : timers_by_event(sim->timers, number);
 	case TIME_SPACE_ID:
 		number = (int)r->number;
-		return timers_belongs(world->timers, number, r->pid) ? number : -EINVAL;
+		return timers_belongs(sim->timers, number, r->pid) ? number : -EINVAL;
 	default:
-		number = timers_real(world->timers, r->pid);
+		number = timers_real(sim->timers, r->pid);
 		if (number < 0 && (r->what & 0xff) == TIME_OP_SET && r->first)
-			return timers_make(world->timers, &real);
+			return timers_make(sim->timers, &real);
 		return number;
 	}
 }
 
-static int64_t operate(struct world *world, const struct seccomp_notif *n, const struct request *r)
+static int64_t operate(struct sim *sim, const struct seccomp_notif *n, const struct request *r)
 {
-	int number = find(world, n, r);
+	int number = find(sim, n, r);
 
 	if (number < 0)
 		return number;
 	switch (r->what & 0xff) {
 	case TIME_OP_SET:
-		return timers_set(world->timers, number, r->what & TIME_WHAT_ABSOLUTE, r->first,
+		return timers_set(sim->timers, number, r->what & TIME_WHAT_ABSOLUTE, r->first,
 				  r->second);
 	case TIME_OP_LEFT:
-		return timers_left(world->timers, number);
+		return timers_left(sim->timers, number);
 	case TIME_OP_INTERVAL:
-		return timers_interval(world->timers, number);
+		return timers_interval(sim->timers, number);
 	case TIME_OP_OVERRUN:
-		return timers_overrun(world->timers, number);
+		return timers_overrun(sim->timers, number);
 	case TIME_OP_DELETE:
-		timers_delete(world->timers, number);
+		timers_delete(sim->timers, number);
 		return 0;
 	default:
 		return -EINVAL;
 	}
 }
 
-void timer_serve(struct world *world, const struct seccomp_notif *n)
+void timer_serve(struct sim *sim, const struct seccomp_notif *n)
 {
 	const uint64_t *a = (const uint64_t *)n->data.args;
 	const struct request request = {proc_status_number((pid_t)n->pid, "\nTgid:"), a[2], a[3],
@@ -161,14 +161,14 @@ void timer_serve(struct world *world, const struct seccomp_notif *n)
 
 	/* The process was found by a thread id, which may have been reused. If the call still
 	 * waits, the id is the caller's. */
-	if (!request.pid || !notify_alive(world, n->id)) {
-		time_answer(world, n, -ESRCH);
+	if (!request.pid || !notify_alive(sim, n->id)) {
+		time_answer(sim, n, -ESRCH);
 	} else if ((request.what & 0xff) == TIME_OP_MAKE) {
-		make(world, n, &request);
+		make(sim, n, &request);
 	} else if ((request.what & 0xff) == TIME_OP_EXEC) {
-		timers_exec(world->timers, request.pid);
-		time_answer(world, n, 0);
+		timers_exec(sim->timers, request.pid);
+		time_answer(sim, n, 0);
 	} else {
-		time_answer(world, n, operate(world, n, &request));
+		time_answer(sim, n, operate(sim, n, &request));
 	}
 }

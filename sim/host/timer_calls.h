@@ -6,9 +6,9 @@
 
 #include <linux/seccomp.h>
 
-struct world;
+struct sim;
 
 /* Serves and answers @n, which must be a TIME_IOC_TIMER. */
-void timer_serve(struct world *world, const struct seccomp_notif *n);
+void timer_serve(struct sim *sim, const struct seccomp_notif *n);
 
 #endif

@@ -64,7 +64,7 @@ struct spinner {
 };
 
 struct loop {
-	struct world *world;
+	struct sim *sim;
 	struct idle *idle;
 	struct bypass *bypass;
 	struct pollfd fds[FDS];
@@ -107,9 +107,9 @@ static int is_called(struct loop *loop)
 static void serve_one(struct loop *loop)
 {
 	if (loop->fds[FD_PROCESSES].revents)
-		process_reap(loop->world);
+		process_reap(loop->sim);
 	else
-		notify_serve(loop->world);
+		notify_serve(loop->sim);
 }
 
 /* Pauses before the next attempt at a proof. The pause grows with the time that the round has run,
@@ -193,7 +193,7 @@ static void wait_for(struct loop *loop, pid_t pid, uint64_t cpu_ns)
  * charged, lets the charge end soon. */
 static bool outruns_charge(struct loop *loop, pid_t pid, uint64_t ns)
 {
-	if (!pid || ns < CHARGE_NS || !time_slots_charged_first(loop->world->time))
+	if (!pid || ns < CHARGE_NS || !time_slots_charged_first(loop->sim->time))
 		return false;
 	loop->patience_ns = CHARGE_NS;
 	idle_excuse(loop->idle, pid);
@@ -208,7 +208,7 @@ static bool lose_patience(struct loop *loop)
 {
 	uint64_t cpu_ns;
 	pid_t pid = idle_busy(loop->idle, &cpu_ns);
-	bool has_work = pid && drive_has_work(loop->world, pid);
+	bool has_work = pid && drive_has_work(loop->sim, pid);
 	unsigned i = spinner_of(loop, pid);
 	uint64_t patience_ns = patience(has_work, loop->spinners[i].halved);
 
@@ -297,7 +297,7 @@ static bool prove_idle(struct loop *loop)
  * others run: in this way only one thread, and those that it wakes, run at a time. */
 static bool is_its_turn(const struct loop *loop, bool idle)
 {
-	return idle || !loop->world->config.seed || real_ns() - loop->since_ns > CALL_NS;
+	return idle || !loop->sim->config.seed || real_ns() - loop->since_ns > CALL_NS;
 }
 
 static void begin_round(struct loop *loop)
@@ -315,7 +315,7 @@ static enum round wait_for_round(struct loop *loop)
 	begin_round(loop);
 	excuse_none(loop);
 	while ((called = is_called(loop)) >= 0) {
-		bool idle = (!called || loop->world->config.seed) && prove_idle(loop);
+		bool idle = (!called || loop->sim->config.seed) && prove_idle(loop);
 
 		if (called && is_its_turn(loop, idle)) {
 			serve_one(loop);
@@ -348,18 +348,18 @@ static uint64_t limit(const struct loop *loop, enum round round, uint64_t first)
 /* Executes the next event. Returns false if no event is left in the simulation. */
 static bool let_happen(struct loop *loop, enum round round)
 {
-	struct world *world = loop->world;
+	struct sim *sim = loop->sim;
 	uint64_t wait, timer;
 
-	if (!drive_settle(world))
+	if (!drive_settle(sim))
 		return true;
-	wait = time_slots_first(world->time);
-	timer = timers_first(world->timers);
-	if (timer <= wait ? timers_fire(world->timers) : time_slots_wake(world->time)) {
+	wait = time_slots_first(sim->time);
+	timer = timers_first(sim->timers);
+	if (timer <= wait ? timers_fire(sim->timers) : time_slots_wake(sim->time)) {
 		loop->counts->wakes++;
 		return true;
 	}
-	return drive_until(world, limit(loop, round, timer < wait ? timer : wait), round == FORCED);
+	return drive_until(sim, limit(loop, round, timer < wait ? timer : wait), round == FORCED);
 }
 
 /* Waits until the simulation calls, or for @ns. */
@@ -393,7 +393,7 @@ static void note_stopped(struct loop *loop)
 static void note_jump(struct loop *loop, uint64_t before_ns)
 {
 	struct virtual_counts *counts = loop->counts;
-	uint64_t now = clock_ns(), start = loop->world->start_ns;
+	uint64_t now = clock_ns(), start = loop->sim->start_ns;
 
 	if (now - before_ns <= JUMP_NS)
 		return;
@@ -404,7 +404,7 @@ static void note_jump(struct loop *loop, uint64_t before_ns)
 				      json_pack("{s:f, s:f, s:o}", "from_s",
 						(double)(before_ns - start) / 1e9, "to_s",
 						(double)(now - start) / 1e9, "threads",
-						where_threads_wait(loop->world, loop->idle)));
+						where_threads_wait(loop->sim, loop->idle)));
 }
 
 /* Reports a deadlock: for a long time no thread has waited for a time. */
@@ -412,9 +412,9 @@ static void note_standstill(struct loop *loop)
 {
 	json_t *threads;
 
-	if (loop->counts->standstill || !where_is_deadlock(loop->world, loop->idle))
+	if (loop->counts->standstill || !where_is_deadlock(loop->sim, loop->idle))
 		return;
-	threads = loop->counts->standstill = where_threads_wait(loop->world, loop->idle);
+	threads = loop->counts->standstill = where_threads_wait(loop->sim, loop->idle);
 	say("the simulation is blocked: none of its %zu threads can run, and none waits for a "
 	    "time, so it continues only after an event from outside. The threads wait here:",
 	    json_array_size(threads));
@@ -454,15 +454,15 @@ static void thread_ended(void *context, pid_t tid)
 {
 	const struct loop *loop = context;
 
-	time_slots_end(loop->world->time, tid);
-	timers_end(loop->world->timers, tid);
+	time_slots_end(loop->sim->time, tid);
+	timers_end(loop->sim->timers, tid);
 	bypass_end(loop->bypass, tid);
 }
 
 static int open_loop(struct loop *loop)
 {
 	idle_on_end(loop->idle, thread_ended, loop);
-	loop->bypass = bypass_new(loop->world->init);
+	loop->bypass = bypass_new(loop->sim->init);
 	return loop->bypass ? 0 : -ENOMEM;
 }
 
@@ -472,21 +472,21 @@ static void finish(const struct loop *loop)
 	loop->counts->bypasses = bypass_json(loop->bypass);
 }
 
-int virtual_loop(struct world *world, int stop_fd)
+int virtual_loop(struct sim *sim, int stop_fd)
 {
 	struct loop loop = {
-		.world = world,
-		.idle = world->idle,
-		.counts = &world->virtual,
-		.fds = {[FD_LISTENER] = {.fd = world->listener, .events = POLLIN},
+		.sim = sim,
+		.idle = sim->idle,
+		.counts = &sim->virtual,
+		.fds = {[FD_LISTENER] = {.fd = sim->listener, .events = POLLIN},
 			[FD_STOP] = {.fd = stop_fd, .events = POLLIN},
-			[FD_PROCESSES] = {.fd = world->poll_fd, .events = POLLIN}},
+			[FD_PROCESSES] = {.fd = sim->poll_fd, .events = POLLIN}},
 	};
 	int r = open_loop(&loop);
 
 	if (!r) {
 		prctl(PR_SET_TIMERSLACK, 1000);
-		if (world->config.seed)
+		if (sim->config.seed)
 			cores_of_supervisor();
 		run(&loop);
 		finish(&loop);
@@ -494,8 +494,8 @@ int virtual_loop(struct world *world, int stop_fd)
 	bypass_free(loop.bypass);
 	/* The report needs file descriptors. Free those of the proof, because the limit may be
 	 * low. */
-	idle_close(world->idle);
-	world->idle = NULL;
+	idle_close(sim->idle);
+	sim->idle = NULL;
 	return r;
 }
 

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct world;
+struct sim;
 
 #define VIRTUAL_NAMED 8 /* number of processes; the last entry stands for all others */
 
@@ -55,8 +55,8 @@ struct virtual_counts {
 /* Releases what the counts refer to, not the structure itself. */
 void virtual_counts_free(struct virtual_counts *counts);
 
-/* Runs until @stop_fd is readable or no task is left under the seccomp filter. Closes world->idle.
+/* Runs until @stop_fd is readable or no task is left under the seccomp filter. Closes sim->idle.
  * Returns 0 or a negative errno. */
-int virtual_loop(struct world *world, int stop_fd);
+int virtual_loop(struct sim *sim, int stop_fd);
 
 #endif

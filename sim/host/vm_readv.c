@@ -38,11 +38,11 @@ _Static_assert(sizeof(struct procmap_question) == 104, "struct procmap_query");
 #define COVERING_OR_NEXT 0x10u
 #define FILE_BACKED 0x20u
 
-static bool is_device(const struct world *world, unsigned major, unsigned minor,
+static bool is_device(const struct sim *sim, unsigned major, unsigned minor,
 		      unsigned long long inode)
 {
-	return makedev(major, minor) == world->kfd_dev &&
-	       (inode == world->kfd_ino || inode == world->render_ino);
+	return makedev(major, minor) == sim->kfd_dev &&
+	       (inode == sim->kfd_ino || inode == sim->render_ino);
 }
 
 /* Finds the first file mapping that contains @address or begins after it. Returns 0 or -1. */
@@ -57,12 +57,12 @@ static int ask(int maps, struct procmap_question *question, uint64_t address)
 }
 
 /* Returns true if [start, end) intersects a mapping of a device. */
-static bool asked(const struct world *world, int maps, uint64_t start, uint64_t end)
+static bool asked(const struct sim *sim, int maps, uint64_t start, uint64_t end)
 {
 	struct procmap_question question;
 
 	while (start < end && !ask(maps, &question, start) && question.start < end) {
-		if (is_device(world, question.major, question.minor, question.inode))
+		if (is_device(sim, question.major, question.minor, question.inode))
 			return true;
 		start = question.end;
 	}
@@ -70,7 +70,7 @@ static bool asked(const struct world *world, int maps, uint64_t start, uint64_t 
 }
 
 /* The same on older kernels, by reading the whole list. Closes @maps. */
-static bool listed(const struct world *world, int maps, const struct iovec *ranges, size_t n)
+static bool listed(const struct sim *sim, int maps, const struct iovec *ranges, size_t n)
 {
 	unsigned long long from, to, inode;
 	FILE *list = fdopen(maps, "r");
@@ -85,7 +85,7 @@ static bool listed(const struct world *world, int maps, const struct iovec *rang
 	while (!found && fgets(line, sizeof line, list)) {
 		if (sscanf(line, "%llx-%llx %*s %*x %x:%x %llu", &from, &to, &major, &minor,
 			   &inode) != 5 ||
-		    !is_device(world, major, minor, inode))
+		    !is_device(sim, major, minor, inode))
 			continue;
 		for (size_t i = 0; i < n; i++) {
 			uint64_t start = (uint64_t)(uintptr_t)ranges[i].iov_base;
@@ -97,7 +97,7 @@ static bool listed(const struct world *world, int maps, const struct iovec *rang
 	return found;
 }
 
-bool vm_access_refused(const struct world *world, pid_t tid, const uint64_t *args)
+bool vm_access_refused(const struct sim *sim, pid_t tid, const uint64_t *args)
 {
 	size_t n = args[ARG_REMOTE_N] < RANGES_MAX ? (size_t)args[ARG_REMOTE_N] : RANGES_MAX;
 	struct iovec ranges[RANGES_MAX];
@@ -108,7 +108,7 @@ bool vm_access_refused(const struct world *world, pid_t tid, const uint64_t *arg
 	char path[64];
 	int maps;
 
-	if (rule_broken(world, RULE_device_memory_is_not_for_process_vm) || !n ||
+	if (rule_broken(sim, RULE_device_memory_is_not_for_process_vm) || !n ||
 	    process_vm_readv(tid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len)
 		return false;
 	/* In the caller's own /proc the pids are those of the caller's PID namespace. */
@@ -117,11 +117,11 @@ bool vm_access_refused(const struct world *world, pid_t tid, const uint64_t *arg
 	if (maps < 0)
 		return false;
 	if (ask(maps, &question, 0) && errno != ENOENT)
-		return listed(world, maps, ranges, n);
+		return listed(sim, maps, ranges, n);
 	for (size_t i = 0; i < n && !refused; i++) {
 		uint64_t start = (uint64_t)(uintptr_t)ranges[i].iov_base;
 
-		refused = asked(world, maps, start, start + ranges[i].iov_len);
+		refused = asked(sim, maps, start, start + ranges[i].iov_len);
 	}
 	close(maps);
 	return refused;

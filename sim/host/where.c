@@ -10,16 +10,16 @@
 #include "sim/host/time_slots.h"
 
 struct list {
-	const struct world *world;
+	const struct sim *sim;
 	json_t *threads;
 };
 
 /* Returns a time as seconds since the start of the simulation; null if there is none. */
-static json_t *seconds_of(const struct world *world, uint64_t ns)
+static json_t *seconds_of(const struct sim *sim, uint64_t ns)
 {
 	if (ns == UINT64_MAX)
 		return json_null();
-	return json_real(ns > world->start_ns ? (double)(ns - world->start_ns) / 1e9 : 0);
+	return json_real(ns > sim->start_ns ? (double)(ns - sim->start_ns) / 1e9 : 0);
 }
 
 static void add_thread(void *context, pid_t pid, pid_t tid)
@@ -28,7 +28,7 @@ static void add_thread(void *context, pid_t pid, pid_t tid)
 	struct kernel_wait wait;
 	char command[16];
 
-	if (pid == list->world->init)
+	if (pid == list->sim->init)
 		return;
 	idle_name(tid, command, sizeof(command));
 	kernel_wait_read(pid, tid, &wait);
@@ -37,12 +37,12 @@ static void add_thread(void *context, pid_t pid, pid_t tid)
 		json_pack("{s:i, s:i, s:s, s:s?, s:s, s:o}", "pid", idle_number(pid), "tid",
 			  idle_number(tid), "command", command, "call", wait.call, "place",
 			  wait.place, "until_s",
-			  seconds_of(list->world, time_slots_deadline(list->world->time, tid))));
+			  seconds_of(list->sim, time_slots_deadline(list->sim->time, tid))));
 }
 
-json_t *where_threads_wait(const struct world *world, const struct idle *idle)
+json_t *where_threads_wait(const struct sim *sim, const struct idle *idle)
 {
-	struct list list = {world, json_array()};
+	struct list list = {sim, json_array()};
 
 	idle_each(idle, add_thread, &list);
 	return list.threads;
@@ -74,20 +74,20 @@ void where_say(const json_t *threads)
 }
 
 struct search {
-	const struct world *world;
+	const struct sim *sim;
 	bool found;
 };
 
 /* Returns whether the standard input of the process is the file that kfdsim has as its own, which
  * is written from outside of the simulation. */
-static bool has_our_input(const struct world *world, pid_t pid)
+static bool has_our_input(const struct sim *sim, pid_t pid)
 {
 	char path[64];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/0", pid);
-	return !stat(path, &st) && st.st_dev == world->config.input_dev &&
-	       st.st_ino == world->config.input_ino;
+	return !stat(path, &st) && st.st_dev == sim->config.input_dev &&
+	       st.st_ino == sim->config.input_ino;
 }
 
 static void find_other(void *context, pid_t pid, pid_t tid)
@@ -96,12 +96,12 @@ static void find_other(void *context, pid_t pid, pid_t tid)
 	struct kernel_wait wait;
 
 	kernel_wait_read(pid, tid, &wait);
-	search->found |= wait.timed || (wait.reads_input && has_our_input(search->world, pid));
+	search->found |= wait.timed || (wait.reads_input && has_our_input(search->sim, pid));
 }
 
-bool where_is_deadlock(const struct world *world, const struct idle *idle)
+bool where_is_deadlock(const struct sim *sim, const struct idle *idle)
 {
-	struct search search = {world, false};
+	struct search search = {sim, false};
 
 	idle_each(idle, find_other, &search);
 	return !search.found;

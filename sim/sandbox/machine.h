@@ -31,7 +31,7 @@ struct machine {
 	enum kfdabi_rule broken; /* driver rule that is broken on purpose (--break) */
 	unsigned n_gpus, n_nodes;
 	struct machine_gpu gpus[MACHINE_GPUS_MAX];
-	struct machine_node nodes[WORLD_NODES_MAX];
+	struct machine_node nodes[SIM_NODES_MAX];
 };
 
 /* Fills *machine with n_gpus GPUs (1 .. MACHINE_GPUS_MAX) on PCI buses that the host does not use.

@@ -70,14 +70,14 @@ static int build_tree(const struct machine *machine, int library, struct tree *t
 }
 
 /* Creates the simulated driver and GPU from the options, the machine and the files. */
-static int new_world(const struct options *o, const struct machine *machine,
-		     const struct tree *tree, struct world **world)
+static int new_sim(const struct options *o, const struct machine *machine, const struct tree *tree,
+		   struct sim **sim)
 {
-	struct world_config config = {0};
+	struct sim_config config = {0};
 	struct stat input = {0};
 	int rc;
 
-	profile_to_world(machine->profile, &config);
+	profile_to_sim(machine->profile, &config);
 	config.nodes = machine->n_nodes;
 	for (unsigned i = 0; i < machine->n_nodes; i++) {
 		config.gpu_ids[i] = machine->nodes[i].gpu_id;
@@ -96,7 +96,7 @@ static int new_world(const struct options *o, const struct machine *machine,
 	fstat(STDIN_FILENO, &input);
 	config.input_dev = input.st_dev;
 	config.input_ino = input.st_ino;
-	rc = world_new(&config, world);
+	rc = sim_new(&config, sim);
 	if (rc)
 		return complain(STATUS_FAILED, "cannot make the simulated GPU (%s)", strerror(-rc));
 	return 0;
@@ -126,13 +126,13 @@ static uint64_t pid_namespace_of(pid_t pid)
 }
 
 /* Lets the command run and serves it. *status is the exit status of the command. */
-static int serve(struct world *world, const struct world_init *init, int time_page, int *status)
+static int serve(struct sim *sim, const struct sim_init *init, int time_page, int *status)
 {
 	struct watch watch;
 	int rc, failed = 0;
 
 	if (time_page >= 0) {
-		rc = world_virtual(world, time_page, init->pid);
+		rc = sim_virtual(sim, time_page, init->pid);
 		if (rc)
 			failed = complain(STATUS_FAILED,
 					  "cannot start the clock of the simulation (%s)",
@@ -146,9 +146,9 @@ static int serve(struct world *world, const struct world_init *init, int time_pa
 		spawn_kill(init);
 		return failed;
 	}
-	world_counts_in(world, pid_namespace_of(init->pid));
+	sim_counts_in(sim, pid_namespace_of(init->pid));
 	failed = spawn_go(init);
-	rc = failed ? 0 : world_run(world, init->listener, watch.stop);
+	rc = failed ? 0 : sim_run(sim, init->listener, watch.stop);
 	if (rc)
 		failed = complain(
 			STATUS_FAILED, "the simulated driver stopped (%s)%s", strerror(-rc),
@@ -163,10 +163,10 @@ static int serve(struct world *world, const struct world_init *init, int time_pa
 }
 
 /* Reports kernels that were not executed. Returns an exit status if that counts as a failure. */
-static int tell_timed(const struct options *o, const struct world *world)
+static int tell_timed(const struct options *o, const struct sim *sim)
 {
 	char names[256];
-	uint64_t n = world_timed_only(world, names, sizeof names);
+	uint64_t n = sim_timed_only(sim, names, sizeof names);
 
 	if (!n)
 		return 0;
@@ -180,8 +180,8 @@ static int tell_timed(const struct options *o, const struct world *world)
 static int run(const struct options *o, const struct machine *machine, struct spawn *spawn,
 	       struct report *report)
 {
-	struct world_init init;
-	struct world *world;
+	struct sim_init init;
+	struct sim *sim;
 	struct tree tree;
 	int command_status, library = -1, status = 0;
 
@@ -190,7 +190,7 @@ static int run(const struct options *o, const struct machine *machine, struct sp
 	if (!status)
 		status = build_tree(machine, library, &tree);
 	if (!status)
-		status = new_world(o, machine, &tree, &world);
+		status = new_sim(o, machine, &tree, &sim);
 	if (status)
 		return status;
 	spawn->trap_open = tree.modules >= 0;
@@ -200,15 +200,15 @@ static int run(const struct options *o, const struct machine *machine, struct sp
 	status = spawn_init(spawn, &init);
 	let_go_of_streams();
 	if (!status)
-		status = serve(world, &init, tree.time_page, &command_status);
+		status = serve(sim, &init, tree.time_page, &command_status);
 	if (!status) {
-		int bad = tell_timed(o, world);
+		int bad = tell_timed(o, sim);
 
 		if (report->path)
-			bad |= report_write(report, world_report(world), command_status);
+			bad |= report_write(report, sim_report(sim), command_status);
 		status = bad && !command_status ? bad : command_status;
 	}
-	world_free(world);
+	sim_free(sim);
 	return status;
 }
 

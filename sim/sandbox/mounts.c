@@ -227,7 +227,7 @@ static int cover(const char *host, const char *tree, const char *place)
 	return status;
 }
 
-int mounts_world(const struct root *root, bool virtual_time)
+int mounts_sim(const struct root *root, bool virtual_time)
 {
 	int new_root = -1, status = 0;
 

@@ -6,7 +6,7 @@
  * is left behind: the kernel removes them with the last process of the namespace.
  *
  * Order of the calls: mounts_enter(), mounts_tree(), topology_write() (topology.h),
- * mounts_devices() in the supervisor; mounts_world() in the init process of the simulation. All
+ * mounts_devices() in the supervisor; mounts_sim() in the init process of the simulation. All
  * functions return 0 or an exit status after an error message (say.h).
  */
 #ifndef KFDSHIM_SIM_SANDBOX_MOUNTS_H
@@ -50,7 +50,7 @@ int mounts_time(struct tree *tree, int library);
 /* In the mount and PID namespaces of the calling process: puts the tree in place, with the host's
  * files visible wherever the tree has none, changes the root directory if requested, and returns to
  * the working directory. */
-int mounts_world(const struct root *root, bool virtual_time);
+int mounts_sim(const struct root *root, bool virtual_time);
 
 /* Create files of the tree. Paths are relative to TREE; missing directories are created.
  * tree_file(): a file with formatted text; tree_folder(): a directory; tree_bytes(): a file with

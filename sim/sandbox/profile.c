@@ -370,7 +370,7 @@ struct profile profile_node(const struct profile *profile)
 	return p;
 }
 
-void profile_to_world(const struct profile *whole, struct world_config *out)
+void profile_to_sim(const struct profile *whole, struct sim_config *out)
 {
 	const struct profile part = profile_node(whole), *p = &part;
 	uint64_t cus = p->simd_count / p->simd_per_cu;
@@ -378,7 +378,7 @@ void profile_to_world(const struct profile *whole, struct world_config *out)
 	uint64_t bounce_ns = (uint64_t)llround(p->bounce_us * 1000.0);
 
 	out->profile = whole->name;
-	out->chip = (struct world_chip){
+	out->chip = (struct sim_chip){
 		.gfx_target_version = (uint32_t)p->gfx_target_version,
 		.device_id = (uint32_t)p->device_id,
 		.family = (uint32_t)p->family_id,
@@ -404,7 +404,7 @@ void profile_to_world(const struct profile *whole, struct world_config *out)
 		.fw_version = (uint32_t)p->fw_version,
 		.debug_prop = p->debug_prop,
 	};
-	out->switches = (struct world_switches){
+	out->switches = (struct sim_switches){
 		.unmatched_resume_unmaps = p->unmatched_resume_unmaps,
 		.rptr_at_consumption = p->rptr_at_consumption,
 		.new_queue_waits = p->new_queue_waits,

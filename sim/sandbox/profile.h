@@ -72,6 +72,6 @@ struct profile profile_node(const struct profile *profile);
 
 /* Fills in everything that follows from the profile; the nodes come from the machine (machine.h).
  * The strings stay the profile's. */
-void profile_to_world(const struct profile *profile, struct world_config *out);
+void profile_to_sim(const struct profile *profile, struct sim_config *out);
 
 #endif

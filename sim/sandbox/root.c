@@ -123,12 +123,12 @@ static int bind_in(const struct root *root, const char *path)
  * /proc, /run and /sys are visible already. */
 static bool to_bind(const char *path)
 {
-	static const char *const worlds[] = {"/dev", "/proc", "/run", "/sys"};
+	static const char *const own_trees[] = {"/dev", "/proc", "/run", "/sys"};
 
 	if (!path[0] || !strcmp(path, "/"))
 		return false;
-	for (size_t i = 0; i < sizeof(worlds) / sizeof(worlds[0]); i++) {
-		if (inside(path, worlds[i]))
+	for (size_t i = 0; i < sizeof(own_trees) / sizeof(own_trees[0]); i++) {
+		if (inside(path, own_trees[i]))
 			return false;
 	}
 	return true;
@@ -136,7 +136,7 @@ static bool to_bind(const char *path)
 
 int root_build(const struct root *root, bool virtual_time, int *fd)
 {
-	static const char *const worlds[] = {"/proc", "/sys", "/dev"};
+	static const char *const own_trees[] = {"/proc", "/sys", "/dev"};
 	char cwd[2 * PATH_MAX], programs[2 * PATH_MAX], host[2 * PATH_MAX];
 	const char *const opaque[] = {NEW_ROOT "/proc",
 				      NEW_ROOT "/sys",
@@ -149,8 +149,8 @@ int root_build(const struct root *root, bool virtual_time, int *fd)
 
 	if (!status && mount("kfdsim-root", NEW_ROOT, "tmpfs", MS_NOSUID, "mode=755"))
 		status = fail("mount", "/");
-	for (size_t i = 0; i < sizeof(worlds) / sizeof(worlds[0]) && !status; i++)
-		status = bind_in(root, worlds[i]);
+	for (size_t i = 0; i < sizeof(own_trees) / sizeof(own_trees[0]) && !status; i++)
+		status = bind_in(root, own_trees[i]);
 	if (!status)
 		status = make_folders(root, "/run");
 	if (!status && virtual_time)

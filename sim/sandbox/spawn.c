@@ -104,7 +104,7 @@ static _Noreturn void run_command(const struct spawn *spawn)
 	if (spawn->virtual_time)
 		personality(ADDR_NO_RANDOMIZE);
 	if (spawn->turns)
-		cores_of_world();
+		cores_of_sim();
 	execvp(spawn->command[0], spawn->command);
 	error = errno;
 	if (error == EACCES && !is_in_path(spawn->command[0]))
@@ -151,7 +151,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 		_exit(complain(STATUS_FAILED, "cannot tie the simulation to kfdsim (%s)",
 			       strerror(errno)));
 	prctl(PR_SET_NAME, "kfdsim-init");
-	status = mounts_world(spawn->root, spawn->virtual_time);
+	status = mounts_sim(spawn->root, spawn->virtual_time);
 	if (status)
 		_exit(status);
 	rc = filter_install(spawn->trap_open, &listener);
@@ -184,7 +184,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 	reap(command, spawn->wait_all);
 }
 
-int spawn_init(const struct spawn *spawn, struct world_init *out)
+int spawn_init(const struct spawn *spawn, struct sim_init *out)
 {
 	const unsigned long flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD;
 	int sock[2], status;
@@ -215,7 +215,7 @@ int spawn_init(const struct spawn *spawn, struct world_init *out)
 	return 0;
 }
 
-int spawn_go(const struct world_init *init)
+int spawn_go(const struct sim_init *init)
 {
 	char byte = 1;
 
@@ -225,12 +225,12 @@ int spawn_go(const struct world_init *init)
 	return 0;
 }
 
-int spawn_command_pidfd(const struct world_init *init)
+int spawn_command_pidfd(const struct sim_init *init)
 {
 	return receive_fd(init->control);
 }
 
-void spawn_kill(const struct world_init *init)
+void spawn_kill(const struct sim_init *init)
 {
 	bool killed;
 
@@ -238,7 +238,7 @@ void spawn_kill(const struct world_init *init)
 	spawn_wait(init, &killed);
 }
 
-int spawn_wait(const struct world_init *init, bool *killed)
+int spawn_wait(const struct sim_init *init, bool *killed)
 {
 	int status;
 

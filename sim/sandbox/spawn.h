@@ -30,7 +30,7 @@ struct spawn {
 	bool trap_open;	       /* the supervisor serves openat("/proc/modules") */
 };
 
-struct world_init {
+struct sim_init {
 	pid_t pid;
 	int pidfd;
 	int control;  /* socket pair: sends "go ahead" to the init, receives the command's pidfd */
@@ -40,15 +40,15 @@ struct world_init {
 /* Starts the init process and waits until its file systems and its filter are in place. Returns 0
  * or an exit status after an error message; in that case no process is left. The calling thread
  * must live as long as the simulation, because the init process dies with it (PR_SET_PDEATHSIG). */
-int spawn_init(const struct spawn *spawn, struct world_init *out);
+int spawn_init(const struct spawn *spawn, struct sim_init *out);
 /* Lets the init process start the command. From here on the listener must be served. */
-int spawn_go(const struct world_init *init);
+int spawn_go(const struct sim_init *init);
 /* Receives the command's pidfd; -1 if there is none. Blocks. */
-int spawn_command_pidfd(const struct world_init *init);
+int spawn_command_pidfd(const struct sim_init *init);
 /* Kills the simulation and waits until all its processes have ended. */
-void spawn_kill(const struct world_init *init);
+void spawn_kill(const struct sim_init *init);
 /* Waits for the end of the init process. Returns its exit status, or 128 + n with *killed set if
  * signal n ended it. */
-int spawn_wait(const struct world_init *init, bool *killed);
+int spawn_wait(const struct sim_init *init, bool *killed);
 
 #endif

@@ -61,7 +61,7 @@ static void *watch_main(void *arg)
 	return NULL;
 }
 
-int watch_start(struct watch *watch, const struct world_init *init)
+int watch_start(struct watch *watch, const struct sim_init *init)
 {
 	sigset_t set;
 	int rc;

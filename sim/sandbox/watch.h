@@ -13,7 +13,7 @@
 
 struct watch {
 	pthread_t thread;
-	const struct world_init *init;
+	const struct sim_init *init;
 	int signals; /* signalfd */
 	int stop;    /* eventfd; readable when the simulation has ended */
 	/* Valid after watch_join(). */
@@ -26,7 +26,7 @@ struct watch {
 void watch_signals(sigset_t *out);
 /* Starts the thread. `init` must outlive the watch. Returns 0 or an exit status after an
  * error message. */
-int watch_start(struct watch *watch, const struct world_init *init);
+int watch_start(struct watch *watch, const struct sim_init *init);
 /* Waits for the end of the simulation and returns the exit status of the command. */
 int watch_join(struct watch *watch);
 

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-int world_read(const char *path, struct world *out, char *why, size_t why_size)
+int sim_info_read(const char *path, struct sim_info *out, char *why, size_t why_size)
 {
 	json_error_t error;
 	json_t *json;
 	int rc = 0;
 
-	*out = (struct world){.time_scale = 1};
+	*out = (struct sim_info){.time_scale = 1};
 	if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	json = json_load_file(path, 0, &error);
@@ -79,8 +79,8 @@ static json_t *report_json(const struct report *report)
 	return json_pack("{s:s, s:s, s:b, s:f, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o, "
 			 "s:b, s:I, s:o}",
 			 "trace", report->trace, "api", report->api, "simulated",
-			 report->world->simulated, "time_scale", report->world->time_scale, "agent",
-			 report->gpu_name, "mode", options->open_loop ? "open" : "closed",
+			 report->sim_info->simulated, "time_scale", report->sim_info->time_scale,
+			 "agent", report->gpu_name, "mode", options->open_loop ? "open" : "closed",
 			 "requests", (json_int_t)result->stats.count, "arrived",
 			 (json_int_t)result->arrived, "steps", result->steps, "seconds",
 			 result->seconds, "gpu_us_per_request", report->plan->mean_ns / 1e3,
@@ -116,9 +116,9 @@ void report_print(const struct report *report)
 	const struct stats_summary *l = report->latency;
 
 	printf("%s on %s", report->trace, report->gpu_name);
-	if (report->world->simulated)
+	if (report->sim_info->simulated)
 		printf(" (simulated, time scale %g: all times are model time)",
-		       report->world->time_scale);
+		       report->sim_info->time_scale);
 	printf("\n%zu requests in %.3f s, GPU busy %.1f %%", result->stats.count, result->seconds,
 	       busy_ratio(result) * 100);
 	if (report->options->open_loop)

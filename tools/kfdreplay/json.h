@@ -13,21 +13,21 @@
 #include "tools/kfdreplay/run.h"
 
 /* The machine of the run: hardware, or a simulation by kfdsim. */
-struct world {
+struct sim_info {
 	bool simulated;
 	double time_scale; /* model time / wall time; 1 on hardware */
 };
 
 /* Reads kfdsim's simulation.json at `path`. Without such a file the machine is taken as hardware.
  * Returns 0, or -EINVAL if the file cannot be read or has no valid time_scale. */
-int world_read(const char *path, struct world *out, char *why, size_t why_size);
+int sim_info_read(const char *path, struct sim_info *out, char *why, size_t why_size);
 
 /* Everything that a report contains; not owned. */
 struct report {
 	const char *trace; /* name of the trace */
 	const char *api;   /* "hsa" or "hip" */
 	const char *gpu_name;
-	const struct world *world;
+	const struct sim_info *sim_info;
 	const struct plan *plan;
 	const struct run_options *options;
 	const struct run_result *result;

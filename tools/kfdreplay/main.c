@@ -15,7 +15,7 @@
 #include "tools/kfdreplay/json.h"
 #include "tools/kfdreplay/run.h"
 
-#define WORLD_FILE "/sys/class/kfd/kfd/simulation.json"
+#define SIM_INFO_FILE "/sys/class/kfd/kfd/simulation.json"
 #define DEFAULT_SEED 1u
 #define RATE_MAX 1e6
 #define FILE_PREFIX "file:"
@@ -340,7 +340,7 @@ static int start_arrivals(struct arguments *a, const struct arrivals_gaps *gaps)
 }
 
 static int play(struct arguments *a, const struct trace *trace, const struct arrivals_gaps *gaps,
-		const struct world *world, struct rt *rt)
+		const struct sim_info *sim_info, struct rt *rt)
 {
 	struct run_result result = {0};
 	struct request_times times = {0};
@@ -371,8 +371,8 @@ static int play(struct arguments *a, const struct trace *trace, const struct arr
 			rt->api->stop_queue(rt); /* operations may still be in the queue */
 	}
 	rc = rc ? failed(rt->why)
-		: report(a, &(struct report){trace->name, rt->api->name, rt->gpu_name, world, &plan,
-					     &a->run, &result, NULL});
+		: report(a, &(struct report){trace->name, rt->api->name, rt->gpu_name, sim_info,
+					     &plan, &a->run, &result, NULL});
 	stats_free(&result.stats);
 	request_times_free(&times);
 	plan_free(&plan);
@@ -386,7 +386,7 @@ int main(int argc, char **argv)
 			      .run = {.scale = 1, .sync_read = -1, .sync_write = -1}};
 	struct trace trace;
 	struct arrivals_gaps gaps = {0};
-	struct world world;
+	struct sim_info sim_info;
 	struct rt rt;
 	char why[512];
 	bool cut_off;
@@ -397,11 +397,11 @@ int main(int argc, char **argv)
 	if (trace_read(a.trace, &trace, why, sizeof(why)) != 0 ||
 	    (a.arrivals_file &&
 	     arrivals_file_read(a.arrivals_file, &gaps, why, sizeof(why)) != 0) ||
-	    world_read(WORLD_FILE, &world, why, sizeof(why)) != 0)
+	    sim_info_read(SIM_INFO_FILE, &sim_info, why, sizeof(why)) != 0)
 		return failed(why);
-	a.run.scale = world.time_scale;
+	a.run.scale = sim_info.time_scale;
 	run_catch_signals();
-	rc = play(&a, &trace, &gaps, &world, &rt);
+	rc = play(&a, &trace, &gaps, &sim_info, &rt);
 	cut_off = rt.given_up;
 	a.api->close(&rt);
 	trace_free(&trace);

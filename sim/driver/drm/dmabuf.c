@@ -25,7 +25,7 @@ struct dmabuf {
 };
 
 /* Creates an open file for the caller. The inotify watch *@watch reports when it is gone. */
-static int file_new(struct world *world, uint64_t bytes, int *watch)
+static int file_new(struct sim *sim, uint64_t bytes, int *watch)
 {
 	int memory = memfd_create("dmabuf", MFD_CLOEXEC), fd, r;
 	char path[40];
@@ -36,7 +36,7 @@ static int file_new(struct world *world, uint64_t bytes, int *watch)
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	*watch = -1;
 	if (fd >= 0 && !ftruncate(fd, (off_t)bytes))
-		*watch = inotify_add_watch(world->dmabuf_fd, path, IN_CLOSE_WRITE);
+		*watch = inotify_add_watch(sim->dmabuf_fd, path, IN_CLOSE_WRITE);
 	r = fd >= 0 && *watch >= 0 ? fd : -errno;
 	close(memory);
 	if (r < 0 && fd >= 0)
@@ -59,7 +59,7 @@ int dmabuf_give(struct call *call, struct pages *pages, bool cloexec)
 
 	if (!dmabuf)
 		return -ENOMEM;
-	fd = file_new(call->world, pages->bytes, &dmabuf->watch);
+	fd = file_new(call->sim, pages->bytes, &dmabuf->watch);
 	if (fd < 0 || fstat(fd, &st)) {
 		free(dmabuf);
 		return fd < 0 ? fd : -ENOMEM;
@@ -67,7 +67,7 @@ int dmabuf_give(struct call *call, struct pages *pages, bool cloexec)
 	dmabuf->dev = st.st_dev;
 	dmabuf->ino = st.st_ino;
 	dmabuf->pages = pages_ref(pages);
-	LIST_INSERT_HEAD(&call->world->dmabufs, dmabuf, link);
+	LIST_INSERT_HEAD(&call->sim->dmabufs, dmabuf, link);
 	given = call_add_fd(call, fd, cloexec ? O_CLOEXEC : 0);
 	close(fd); /* if the caller did not get it, the watch reports that */
 	return given;
@@ -81,7 +81,7 @@ int dmabuf_pages(struct call *call, int fd, struct pages **out)
 
 	if (r)
 		return r;
-	LIST_FOREACH(dmabuf, &call->world->dmabufs, link)
+	LIST_FOREACH(dmabuf, &call->sim->dmabufs, link)
 	if (dmabuf->ino == st.st_ino && dmabuf->dev == st.st_dev) {
 		*out = dmabuf->pages;
 		return 0;
@@ -89,48 +89,48 @@ int dmabuf_pages(struct call *call, int fd, struct pages **out)
 	return -EINVAL;
 }
 
-static void watch_gone(struct world *world, int watch)
+static void watch_gone(struct sim *sim, int watch)
 {
 	struct dmabuf *dmabuf, *next;
 
-	for (dmabuf = LIST_FIRST(&world->dmabufs); dmabuf; dmabuf = next) {
+	for (dmabuf = LIST_FIRST(&sim->dmabufs); dmabuf; dmabuf = next) {
 		next = LIST_NEXT(dmabuf, link);
 		if (dmabuf->watch == watch)
 			dmabuf_free(dmabuf);
 	}
 }
 
-void dmabufs_closed(struct world *world)
+void dmabufs_closed(struct sim *sim)
 {
 	_Alignas(struct inotify_event) char buffer[4096];
 	ssize_t n;
 
-	while ((n = read(world->dmabuf_fd, buffer, sizeof buffer)) > 0) {
+	while ((n = read(sim->dmabuf_fd, buffer, sizeof buffer)) > 0) {
 		for (char *at = buffer; at < buffer + n;) {
 			const struct inotify_event *event = (const void *)at;
 
 			/* The inode is gone: no fd is left, and no message with one. */
 			if (event->mask & IN_IGNORED)
-				watch_gone(world, event->wd);
+				watch_gone(sim, event->wd);
 			at += sizeof *event + event->len;
 		}
 	}
 }
 
-int dmabufs_start(struct world *world)
+int dmabufs_start(struct sim *sim)
 {
-	LIST_INIT(&world->dmabufs);
-	world->dmabuf_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	return world->dmabuf_fd < 0 ? -errno : 0;
+	LIST_INIT(&sim->dmabufs);
+	sim->dmabuf_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	return sim->dmabuf_fd < 0 ? -errno : 0;
 }
 
-void dmabufs_stop(struct world *world)
+void dmabufs_stop(struct sim *sim)
 {
-	while (!LIST_EMPTY(&world->dmabufs))
-		dmabuf_free(LIST_FIRST(&world->dmabufs));
-	if (world->dmabuf_fd >= 0)
-		close(world->dmabuf_fd);
-	world->dmabuf_fd = -1;
+	while (!LIST_EMPTY(&sim->dmabufs))
+		dmabuf_free(LIST_FIRST(&sim->dmabufs));
+	if (sim->dmabuf_fd >= 0)
+		close(sim->dmabuf_fd);
+	sim->dmabuf_fd = -1;
 }
 
 int ioctl_export_dmabuf(struct call *call)
@@ -140,9 +140,8 @@ int ioctl_export_dmabuf(struct call *call)
 	int fd;
 
 	if (!bo)
-		return rule_broken(call->world, RULE_export_of_an_unknown_handle_is_einval)
-			       ? -ENOMEM
-			       : -EINVAL;
+		return rule_broken(call->sim, RULE_export_of_an_unknown_handle_is_einval) ? -ENOMEM
+											  : -EINVAL;
 	if (!bo->pages)
 		return -EINVAL;
 	fd = dmabuf_give(call, bo->pages, a->flags & O_CLOEXEC);
@@ -155,7 +154,7 @@ int ioctl_export_dmabuf(struct call *call)
 int ioctl_import_dmabuf(struct call *call)
 {
 	struct kfd_ioctl_import_dmabuf_args *a = (void *)call->data;
-	int node = node_index(call->world, a->gpu_id), r;
+	int node = node_index(call->sim, a->gpu_id), r;
 	struct pages *pages;
 	uint64_t handle = 0;
 
@@ -164,12 +163,12 @@ int ioctl_import_dmabuf(struct call *call)
 	if (!call->process->vm[node].file)
 		return -ENODEV;
 	r = dmabuf_pages(call, (int)a->dmabuf_fd, &pages);
-	if (r && rule_broken(call->world, RULE_import_of_another_descriptor_is_einval))
+	if (r && rule_broken(call->sim, RULE_import_of_another_descriptor_is_einval))
 		r = r == -EINVAL ? -EBADF : r;
 	if (r)
 		return r;
-	if (rule_broken(call->world, RULE_imported_memory_is_the_same)) {
-		r = pages_new(call->world, pages->node, pages->bytes, pages->vram, &pages);
+	if (rule_broken(call->sim, RULE_imported_memory_is_the_same)) {
+		r = pages_new(call->sim, pages->node, pages->bytes, pages->vram, &pages);
 		if (r)
 			return r;
 	}
@@ -187,11 +186,11 @@ int ioctl_dmabuf_info(struct call *call)
 
 	if (r)
 		return r;
-	a->size = rule_broken(call->world, RULE_dmabuf_info_tells_size_and_gpu) ? 0 : pages->bytes;
+	a->size = rule_broken(call->sim, RULE_dmabuf_info_tells_size_and_gpu) ? 0 : pages->bytes;
 	a->metadata_size = pages->metadata_bytes;
 	if (pages->metadata_bytes > room)
 		return -EINVAL;
-	a->gpu_id = call->world->nodes[pages->node].gpu_id;
+	a->gpu_id = call->sim->nodes[pages->node].gpu_id;
 	a->flags = pages->vram ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM : KFD_IOC_ALLOC_MEM_FLAGS_GTT;
 	if (pages->vram && pages->public)
 		a->flags |= KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC;

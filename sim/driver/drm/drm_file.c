@@ -20,7 +20,7 @@
  * -errno. */
 static int caller_pidfd(const struct call *call, pid_t *pid)
 {
-	const struct process *known = process_of_thread(call->world, call->tid);
+	const struct process *known = process_of_thread(call->sim, call->tid);
 	int fd;
 
 	*pid = known ? known->pid : proc_status_number(call->tid, "\nTgid:");
@@ -30,14 +30,14 @@ static int caller_pidfd(const struct call *call, pid_t *pid)
 	if (fd < 0)
 		return -errno;
 	/* The ids were read through /proc: they belong to the caller only if it still waits. */
-	if (!notify_alive(call->world, call->id)) {
+	if (!notify_alive(call->sim, call->id)) {
 		close(fd);
 		return -ESRCH;
 	}
 	return fd;
 }
 
-static struct drm_file *file_new(struct world *world, uint64_t token, uint32_t node, pid_t pid,
+static struct drm_file *file_new(struct sim *sim, uint64_t token, uint32_t node, pid_t pid,
 				 int pidfd)
 {
 	struct epoll_event watch = {.events = EPOLLIN};
@@ -45,32 +45,32 @@ static struct drm_file *file_new(struct world *world, uint64_t token, uint32_t n
 
 	if (!file)
 		return NULL;
-	file->world = world;
+	file->sim = sim;
 	file->token = token;
 	file->node = node;
 	file->pid = pid;
 	file->pidfd = pidfd;
 	file->refs = 1;
 	watch.data.ptr = file;
-	if (epoll_ctl(world->drm_poll_fd, EPOLL_CTL_ADD, pidfd, &watch)) {
+	if (epoll_ctl(sim->drm_poll_fd, EPOLL_CTL_ADD, pidfd, &watch)) {
 		free(file);
 		return NULL;
 	}
-	LIST_INSERT_HEAD(&world->drm_files, file, link);
+	LIST_INSERT_HEAD(&sim->drm_files, file, link);
 	return file;
 }
 
-static struct drm_file *by_token(const struct world *world, uint64_t token, uint32_t node)
+static struct drm_file *by_token(const struct sim *sim, uint64_t token, uint32_t node)
 {
 	struct drm_file *file;
 
-	LIST_FOREACH(file, &world->drm_files, link)
+	LIST_FOREACH(file, &sim->drm_files, link)
 	if (file->token == token && file->node == node)
 		return file;
 	return NULL;
 }
 
-int drm_node(const struct world *world, pid_t tid, int fd)
+int drm_node(const struct sim *sim, pid_t tid, int fd)
 {
 	char link[64], path[4096];
 	const char *name;
@@ -84,14 +84,14 @@ int drm_node(const struct world *world, pid_t tid, int fd)
 	path[n] = '\0';
 	name = strrchr(path, '/');
 	if (!name || sscanf(name, "/renderD%u", &minor) != 1 || minor < RENDER_MINOR ||
-	    minor - RENDER_MINOR >= world->nodes_n)
+	    minor - RENDER_MINOR >= sim->nodes_n)
 		return -EINVAL;
 	return (int)(minor - RENDER_MINOR);
 }
 
 int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **out)
 {
-	struct world *world = call->world;
+	struct sim *sim = call->sim;
 	pid_t pid;
 	int pidfd = caller_pidfd(call, &pid), copy, r = -ENOMEM;
 	struct stat st;
@@ -105,18 +105,18 @@ int drm_file_find(struct call *call, int fd, uint32_t node, struct drm_file **ou
 		close(pidfd);
 		return -EBADF;
 	}
-	ours = !fstat(copy, &st) && st.st_dev == world->kfd_dev && st.st_ino == world->render_ino;
+	ours = !fstat(copy, &st) && st.st_dev == sim->kfd_dev && st.st_ino == sim->render_ino;
 	mark = ours ? lseek(copy, 0, SEEK_CUR) : 0;
 	if (ours && mark <= 0)
-		mark = lseek(copy, (off_t)++world->next_token, SEEK_SET);
+		mark = lseek(copy, (off_t)++sim->next_token, SEEK_SET);
 	close(copy);
 	if (mark <= 0) {
 		close(pidfd);
 		return -EINVAL;
 	}
-	*out = by_token(world, (uint64_t)mark, node);
+	*out = by_token(sim, (uint64_t)mark, node);
 	if (!*out) {
-		*out = file_new(world, (uint64_t)mark, node, pid, pidfd);
+		*out = file_new(sim, (uint64_t)mark, node, pid, pidfd);
 		if (*out)
 			return 0;
 	} else {
@@ -153,49 +153,49 @@ void drm_file_unref(struct drm_file *file)
 static void file_end(struct drm_file *file)
 {
 	LIST_REMOVE(file, link);
-	epoll_ctl(file->world->drm_poll_fd, EPOLL_CTL_DEL, file->pidfd, NULL);
+	epoll_ctl(file->sim->drm_poll_fd, EPOLL_CTL_DEL, file->pidfd, NULL);
 	close(file->pidfd);
 	gem_release(file);
 	drm_file_unref(file);
 }
 
-void drm_files_reap(struct world *world)
+void drm_files_reap(struct sim *sim)
 {
 	struct epoll_event events[16];
-	int n = epoll_wait(world->drm_poll_fd, events, 16, 0);
+	int n = epoll_wait(sim->drm_poll_fd, events, 16, 0);
 
 	for (int i = 0; i < n; i++) {
-		if (events[i].data.ptr == world)
-			dmabufs_closed(world);
+		if (events[i].data.ptr == sim)
+			dmabufs_closed(sim);
 		else
 			file_end(events[i].data.ptr);
 	}
 }
 
-int drm_files_start(struct world *world)
+int drm_files_start(struct sim *sim)
 {
-	struct epoll_event watch = {.events = EPOLLIN, .data.ptr = world};
-	int r = dmabufs_start(world);
+	struct epoll_event watch = {.events = EPOLLIN, .data.ptr = sim};
+	int r = dmabufs_start(sim);
 
-	LIST_INIT(&world->drm_files);
+	LIST_INIT(&sim->drm_files);
 	if (r)
 		return r;
-	world->drm_poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (world->drm_poll_fd < 0 ||
-	    epoll_ctl(world->drm_poll_fd, EPOLL_CTL_ADD, world->dmabuf_fd, &watch) ||
-	    epoll_ctl(world->poll_fd, EPOLL_CTL_ADD, world->drm_poll_fd, &watch))
+	sim->drm_poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (sim->drm_poll_fd < 0 ||
+	    epoll_ctl(sim->drm_poll_fd, EPOLL_CTL_ADD, sim->dmabuf_fd, &watch) ||
+	    epoll_ctl(sim->poll_fd, EPOLL_CTL_ADD, sim->drm_poll_fd, &watch))
 		return -errno;
 	return 0;
 }
 
-void drm_files_stop(struct world *world)
+void drm_files_stop(struct sim *sim)
 {
 	struct drm_file *file;
 
-	while ((file = LIST_FIRST(&world->drm_files)))
+	while ((file = LIST_FIRST(&sim->drm_files)))
 		file_end(file);
-	dmabufs_stop(world);
-	if (world->drm_poll_fd >= 0)
-		close(world->drm_poll_fd);
-	world->drm_poll_fd = -1;
+	dmabufs_stop(sim);
+	if (sim->drm_poll_fd >= 0)
+		close(sim->drm_poll_fd);
+	sim->drm_poll_fd = -1;
 }

@@ -3,7 +3,7 @@
  * An open file of a render node: its GPU page table and the objects that it holds by number
  * (buffers, contexts, lists).
  *
- * Threads: all functions under world->lock. Errors: negative errno.
+ * Threads: all functions under sim->lock. Errors: negative errno.
  */
 #ifndef KFDSHIM_SIM_DRIVER_DRM_DRM_FILE_H
 #define KFDSHIM_SIM_DRIVER_DRM_DRM_FILE_H
@@ -19,8 +19,8 @@ struct numbered {
 /* One open file, as used on one node. Freed when the last reference is dropped: one of the file
  * itself until its process has ended, one of the KFD process that has acquired it. */
 struct drm_file {
-	LIST_ENTRY(drm_file) link; /* in world->drm_files until its process has ended */
-	struct world *world;
+	LIST_ENTRY(drm_file) link; /* in sim->drm_files until its process has ended */
+	struct sim *sim;
 	uint64_t token; /* file position that identifies the open file (drm_file.c) */
 	uint32_t node;
 	pid_t pid; /* process that used the file first */

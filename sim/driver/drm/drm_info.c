@@ -15,9 +15,9 @@
 #define IP_TYPES 10u
 #define VM_FAULT_BYTES 16u
 
-static void device_info(const struct world *world, struct drm_amdgpu_info_device *d)
+static void device_info(const struct sim *sim, struct drm_amdgpu_info_device *d)
 {
-	const struct world_chip *chip = &world->config.chip;
+	const struct sim_chip *chip = &sim->config.chip;
 
 	d->device_id = chip->device_id;
 	d->chip_rev = chip->chip_rev;
@@ -29,9 +29,9 @@ static void device_info(const struct world *world, struct drm_amdgpu_info_device
 	d->gpu_counter_freq = 100000;
 	d->max_engine_clock = chip->engine_khz;
 	d->max_memory_clock = chip->memory_khz;
-	d->cu_active_number = world->config.gpu.cus;
+	d->cu_active_number = sim->config.gpu.cus;
 	d->num_cu_per_sh = chip->cu_per_array;
-	for (uint32_t cu = 0; cu < world->config.gpu.cus && chip->cu_per_array; cu++) {
+	for (uint32_t cu = 0; cu < sim->config.gpu.cus && chip->cu_per_array; cu++) {
 		uint32_t array = cu / chip->cu_per_array, engine = array % 4, in = array / 4;
 
 		if (in < 4)
@@ -50,27 +50,27 @@ static void device_info(const struct world *world, struct drm_amdgpu_info_device
 	d->wave_front_size = 64;
 }
 
-static void memory_info(const struct world *world, const struct node *node,
+static void memory_info(const struct sim *sim, const struct node *node,
 			struct drm_amdgpu_memory_info *m)
 {
-	uint64_t usable = world->config.vram_bytes - vram_reserved(world);
+	uint64_t usable = sim->config.vram_bytes - vram_reserved(sim);
 
-	m->vram.total_heap_size = world->config.vram_bytes;
+	m->vram.total_heap_size = sim->config.vram_bytes;
 	m->vram.usable_heap_size = usable;
 	m->vram.heap_usage = node->vram_used;
 	m->vram.max_allocation = usable / 4 * 3;
 	m->cpu_accessible_vram = m->vram; /* all of it: a large BAR */
-	m->gtt.total_heap_size = m->gtt.usable_heap_size = world->config.gtt_bytes;
-	m->gtt.heap_usage = world->gtt_used;
-	m->gtt.max_allocation = world->config.gtt_bytes / 4 * 3;
+	m->gtt.total_heap_size = m->gtt.usable_heap_size = sim->config.gtt_bytes;
+	m->gtt.heap_usage = sim->gtt_used;
+	m->gtt.max_allocation = sim->config.gtt_bytes / 4 * 3;
 }
 
-static struct drm_amdgpu_info_firmware firmware(const struct world *world, uint32_t type)
+static struct drm_amdgpu_info_firmware firmware(const struct sim *sim, uint32_t type)
 {
 	struct drm_amdgpu_info_firmware f = {0};
 
 	if (type == AMDGPU_INFO_FW_GFX_MEC)
-		f.ver = world->config.chip.fw_version;
+		f.ver = sim->config.chip.fw_version;
 	return f; /* the others have no version here */
 }
 
@@ -87,24 +87,23 @@ union answer {
 };
 
 /* Queries about memory in use. Returns the bytes of the answer; -ENOENT: another query. */
-static int usage(const struct world *world, const struct node *node, uint32_t query,
-		 union answer *info)
+static int usage(const struct sim *sim, const struct node *node, uint32_t query, union answer *info)
 {
 	switch (query) {
 	case AMDGPU_INFO_VRAM_GTT:
-		info->vram_gtt.vram_size = world->config.vram_bytes;
-		info->vram_gtt.vram_cpu_accessible_size = world->config.vram_bytes;
-		info->vram_gtt.gtt_size = world->config.gtt_bytes;
+		info->vram_gtt.vram_size = sim->config.vram_bytes;
+		info->vram_gtt.vram_cpu_accessible_size = sim->config.vram_bytes;
+		info->vram_gtt.gtt_size = sim->config.gtt_bytes;
 		return sizeof info->vram_gtt;
 	case AMDGPU_INFO_MEMORY:
-		memory_info(world, node, &info->memory);
+		memory_info(sim, node, &info->memory);
 		return sizeof info->memory;
 	case AMDGPU_INFO_VRAM_USAGE:
 	case AMDGPU_INFO_VIS_VRAM_USAGE:
 		info->qword = node->vram_used;
 		return sizeof info->qword;
 	case AMDGPU_INFO_GTT_USAGE:
-		info->qword = world->gtt_used;
+		info->qword = sim->gtt_used;
 		return sizeof info->qword;
 	default:
 		return -ENOENT;
@@ -115,14 +114,14 @@ static int usage(const struct world *world, const struct node *node, uint32_t qu
  * exist: no sensors without power management, no RAS, no BIOS, no video engines. */
 static int answer(struct call *call, const struct drm_amdgpu_info *a, union answer *info)
 {
-	const struct world *world = call->world;
+	const struct sim *sim = call->sim;
 
 	switch (a->query) {
 	case AMDGPU_INFO_ACCEL_WORKING:
-		info->word = !rule_broken(world, RULE_drm_acceleration_works);
+		info->word = !rule_broken(sim, RULE_drm_acceleration_works);
 		return sizeof info->word;
 	case AMDGPU_INFO_DEV_INFO:
-		device_info(world, &info->device);
+		device_info(sim, &info->device);
 		return sizeof info->device;
 	case AMDGPU_INFO_TIMESTAMP:
 		info->qword = gpu_ticks(clock_ns());
@@ -132,7 +131,7 @@ static int answer(struct call *call, const struct drm_amdgpu_info *a, union answ
 	case AMDGPU_INFO_HW_IP_INFO: /* no rings */
 		return a->query_hw_ip.type < IP_TYPES ? (int)sizeof info->ip : -EINVAL;
 	case AMDGPU_INFO_FW_VERSION:
-		info->firmware = firmware(world, a->query_fw.fw_type);
+		info->firmware = firmware(sim, a->query_fw.fw_type);
 		return sizeof info->firmware;
 	case AMDGPU_INFO_READ_MMR_REG: /* registers of the shader setup: all zero */
 		if (!a->read_mmr_reg.count || a->read_mmr_reg.count > 128)
@@ -159,8 +158,8 @@ static int answer(struct call *call, const struct drm_amdgpu_info *a, union answ
 	case AMDGPU_INFO_CRTC_FROM_ID:
 		return -EINVAL;
 	default:
-		report_unknown(call->world, 'd', call->nr << 8 | (a->query & 0xff));
-		return rule_broken(world, RULE_drm_info_unknown_is_einval) ? 4 : -EINVAL;
+		report_unknown(call->sim, 'd', call->nr << 8 | (a->query & 0xff));
+		return rule_broken(sim, RULE_drm_info_unknown_is_einval) ? 4 : -EINVAL;
 	}
 }
 
@@ -173,7 +172,7 @@ int drm_info(struct call *call)
 	if (!a->return_size || !a->return_pointer)
 		return -EINVAL;
 	memset(&info, 0, sizeof info);
-	n = usage(call->world, &call->world->nodes[call->node], a->query, &info);
+	n = usage(call->sim, &call->sim->nodes[call->node], a->query, &info);
 	if (n == -ENOENT)
 		n = answer(call, a, &info);
 	if (n < 0)

@@ -95,9 +95,9 @@ int gem_create(struct call *call, struct drm_file *file)
 	if (!bytes || domains & ~(uint64_t)AMDGPU_GEM_DOMAIN_MASK ||
 	    domains & (AMDGPU_GEM_DOMAIN_GDS | AMDGPU_GEM_DOMAIN_GWS | AMDGPU_GEM_DOMAIN_OA))
 		return -EINVAL;
-	r = pages_new(call->world, file->node, bytes, domains & AMDGPU_GEM_DOMAIN_VRAM, &pages);
+	r = pages_new(call->sim, file->node, bytes, domains & AMDGPU_GEM_DOMAIN_VRAM, &pages);
 	if (r && domains & AMDGPU_GEM_DOMAIN_VRAM && domains & AMDGPU_GEM_DOMAIN_GTT)
-		r = pages_new(call->world, file->node, bytes, false, &pages);
+		r = pages_new(call->sim, file->node, bytes, false, &pages);
 	if (r)
 		return r;
 	pages->public = !(a->in.domain_flags & AMDGPU_GEM_CREATE_NO_CPU_ACCESS);
@@ -121,7 +121,7 @@ int gem_userptr(struct call *call, struct drm_file *file)
 		return -EINVAL;
 	if (call_read(call, a->addr, &byte, 1) || call_read(call, a->addr + a->size - 1, &byte, 1))
 		return -EFAULT;
-	r = pages_new_user(call->world, file->node, a->addr, a->size, &pages);
+	r = pages_new_user(call->sim, file->node, a->addr, a->size, &pages);
 	return r ? r : handle_new(file, pages, &a->handle);
 }
 
@@ -131,7 +131,7 @@ int gem_close(struct call *call, struct drm_file *file)
 	struct pages *pages = number_give(&file->gems, a->handle);
 
 	if (!pages)
-		return rule_broken(call->world, RULE_gem_close_of_an_unknown_handle_is_einval)
+		return rule_broken(call->sim, RULE_gem_close_of_an_unknown_handle_is_einval)
 			       ? 0
 			       : -EINVAL;
 	space_unmap_all(&file->space, pages);
@@ -189,7 +189,7 @@ int gem_va(struct call *call, struct drm_file *file)
 	switch (a->operation) {
 	case AMDGPU_VA_OP_MAP:
 		r = map(file, pages, a);
-		return r == -EINVAL && rule_broken(call->world, RULE_gem_va_over_another_is_einval)
+		return r == -EINVAL && rule_broken(call->sim, RULE_gem_va_over_another_is_einval)
 			       ? 0
 			       : r;
 	case AMDGPU_VA_OP_UNMAP:
@@ -299,7 +299,7 @@ int prime_fd_to_handle(struct call *call, struct drm_file *file)
 		return r;
 	for (uint64_t i = 1; i <= file->gems.n; i++) {
 		if (number_find(&file->gems, i) != pages ||
-		    rule_broken(call->world, RULE_prime_import_gives_one_handle))
+		    rule_broken(call->sim, RULE_prime_import_gives_one_handle))
 			continue;
 		a->handle = (uint32_t)i;
 		return 0;

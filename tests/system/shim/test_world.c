@@ -3,7 +3,7 @@
  * Proves libkfdshim.so in a real process with the real HSA runtime on a (simulated) GPU. This
  * program acts as the daemon and orders a workload what to do.
  *
- *   test_shim_world CASE WORKLOAD [ARGUMENT]
+ *   test_shim_testbed CASE WORKLOAD [ARGUMENT]
  *
  * BUILD in the environment names the directory of the libraries.
  */
@@ -30,14 +30,14 @@
 /* Queues, their hsa_queue_t, and RUNTIME_ENABLE for a runtime that does not make it. */
 static void queues(void)
 {
-	world_start();
-	world_create();
-	CHECK(world.daemon.lane->runtime == LANE_RUNTIME_ENABLED);
-	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
-	CHECK(fake_daemon_queue_count(&world.daemon) == 1);
-	world_tell("queue");
-	CHECK(fake_daemon_queue_count(&world.daemon) == 2);
-	world_end();
+	testbed_start();
+	testbed_create();
+	CHECK(testbed.daemon.lane->runtime == LANE_RUNTIME_ENABLED);
+	CHECK(strcmp(testbed_query("destroy"), "ok") == 0);
+	CHECK(fake_daemon_queue_count(&testbed.daemon) == 1);
+	testbed_query("queue");
+	CHECK(fake_daemon_queue_count(&testbed.daemon) == 2);
+	testbed_end();
 }
 
 static void hooks(void)
@@ -47,21 +47,21 @@ static void hooks(void)
 	/* A queue of a process that is not offline would be reported as blocked, and not as active,
 	 * within milliseconds. */
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
-	world_start();
-	world_create();
-	while (world_again(__func__, TIMES, 2)) {
-		EVENTUALLY(world_active() == 0, 1000);
-		world_tell_work("block");
-		world_tell("finish");
-		AT_ONCE(world_active() == 0);
+	testbed_start();
+	testbed_create();
+	while (testbed_repeat(__func__, TIMES, 2)) {
+		EVENTUALLY(testbed_active() == 0, 1000);
+		testbed_start_work("block");
+		testbed_query("finish");
+		AT_ONCE(testbed_active() == 0);
 	}
-	world_tell("block");
-	CHECK(sscanf(world_tell("ring 100000"), "%d %d", &silent, &probed) == 2);
+	testbed_query("block");
+	CHECK(sscanf(testbed_query("ring 100000"), "%d %d", &silent, &probed) == 2);
 	CHECK(silent == 0);
 	CHECK(probed == 1); /* proves that the counter works */
-	CHECK(strstr(world_tell("threads"), "kfdshim") != NULL);
-	world_tell("finish");
-	world_end();
+	CHECK(strstr(testbed_query("threads"), "kfdshim") != NULL);
+	testbed_query("finish");
+	testbed_end();
 }
 
 /* Another library wraps the same functions. Each of the two sees every call, and the shim reports
@@ -94,34 +94,34 @@ static void sampled(void)
 	/* The queue waits for a signal; in a process that is not offline it would be reported as
 	 * blocked. */
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
-	world_start();
-	world_create();
+	testbed_start();
+	testbed_create();
 	for (int i = 0; i < 5; i++) {
-		EVENTUALLY(world_active() == 0, 3000);
-		world_tell("block");
-		EVENTUALLY(world_active() == 1, LATE_MS);
+		EVENTUALLY(testbed_active() == 0, 3000);
+		testbed_query("block");
+		EVENTUALLY(testbed_active() == 1, LATE_MS);
 		fake_sleep_us(20000);
-		CHECK(world_active() == 1);
-		world_tell("finish");
+		CHECK(testbed_active() == 1);
+		testbed_query("finish");
 	}
-	EVENTUALLY(world_active() == 0, 3000);
+	EVENTUALLY(testbed_active() == 0, 3000);
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		CHECK(fake_daemon_entry(&world.daemon, i, &q) != 0 || q.hooked == 0);
-	world_end();
+		CHECK(fake_daemon_entry(&testbed.daemon, i, &q) != 0 || q.hooked == 0);
+	testbed_end();
 }
 
 /* A reserved slot counts as work. */
 static void hints(void)
 {
-	world_start();
-	world_create();
-	while (world_again(__func__, TIMES, 2)) {
-		EVENTUALLY(world_active() == 0, 1000);
-		world_tell_work("reserve");
-		world_tell("publish");
-		AT_ONCE(world_active() == 0);
+	testbed_start();
+	testbed_create();
+	while (testbed_repeat(__func__, TIMES, 2)) {
+		EVENTUALLY(testbed_active() == 0, 1000);
+		testbed_start_work("reserve");
+		testbed_query("publish");
+		AT_ONCE(testbed_active() == 0);
 	}
-	world_end();
+	testbed_end();
 }
 
 /* A queue that waits for a signal of the program: active at once, then blocked and not active, then
@@ -129,43 +129,43 @@ static void hints(void)
 static void blocked(void)
 {
 	setenv("KFDSHIM_PRIORITY", "online", 1);
-	world_start();
-	world_create();
+	testbed_start();
+	testbed_create();
 	for (int i = 0; i < 5; i++) {
-		EVENTUALLY(world_active() == 0, 1000);
-		world_tell_work("block");
-		EVENTUALLY(world_some_queue_is(LANE_QUEUE_BLOCKED), 1000);
-		CHECK(world_active() == 0);
+		EVENTUALLY(testbed_active() == 0, 1000);
+		testbed_start_work("block");
+		EVENTUALLY(testbed_some_queue_is(LANE_QUEUE_BLOCKED), 1000);
+		CHECK(testbed_active() == 0);
 		fake_sleep_us(50000);
-		CHECK(world_some_queue_is(LANE_QUEUE_BLOCKED));
-		world_tell("finish");
-		EVENTUALLY(world_active() == 0 && !world_some_queue_is(LANE_QUEUE_BLOCKED),
+		CHECK(testbed_some_queue_is(LANE_QUEUE_BLOCKED));
+		testbed_query("finish");
+		EVENTUALLY(testbed_active() == 0 && !testbed_some_queue_is(LANE_QUEUE_BLOCKED),
 			   LATE_MS);
 	}
-	world_end();
+	testbed_end();
 }
 
 /* A program that resolves by handle, with the API table: store and wait, each in its two forms, are
  * seen as early as by symbol. */
 static void all_by_table(void)
 {
-	uint64_t hsa_queue = strtoull(world_tell("queue"), NULL, 16);
+	uint64_t hsa_queue = strtoull(testbed_query("queue"), NULL, 16);
 	char block[32], finish[32];
 	struct lane_queue q;
 
-	EVENTUALLY(world_listed(hsa_queue), 1000);
+	EVENTUALLY(testbed_listed(hsa_queue), 1000);
 	for (int relaxed = 0; relaxed < 2; relaxed++) {
 		snprintf(block, sizeof(block), "block %d", relaxed);
 		snprintf(finish, sizeof(finish), "finish %d", relaxed);
-		while (world_again(block, TIMES, 2)) {
-			EVENTUALLY(world_active() == 0, 1000);
-			world_tell_work(block);
-			world_tell(finish);
-			AT_ONCE(world_active() == 0);
+		while (testbed_repeat(block, TIMES, 2)) {
+			EVENTUALLY(testbed_active() == 0, 1000);
+			testbed_start_work(block);
+			testbed_query(finish);
+			AT_ONCE(testbed_active() == 0);
 		}
 	}
-	CHECK(world_queue(hsa_queue, &q) && q.hooked);
-	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
+	CHECK(testbed_queue(hsa_queue, &q) && q.hooked);
+	CHECK(strcmp(testbed_query("destroy"), "ok") == 0);
 }
 
 /* The same after hsa_shut_down and hsa_init. */
@@ -174,14 +174,14 @@ static void tabled_unasked(void)
 	/* A queue of a process that is not offline would be reported as blocked, and its end would
 	 * not be seen. */
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
-	world_start();
-	world_tell("queue");
-	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
-	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
+	testbed_start();
+	testbed_query("queue");
+	CHECK(fake_daemon_accept(&testbed.daemon, MEETS_MS) == 0);
+	CHECK(strcmp(testbed_query("destroy"), "ok") == 0);
 	all_by_table();
-	CHECK(strcmp(world_tell("again"), "ok") == 0);
+	CHECK(strcmp(testbed_query("again"), "ok") == 0);
 	all_by_table();
-	world_end();
+	testbed_end();
 }
 
 /* ROCr 5 finds tools only by HSA_TOOLS_LIB; for newer versions the library is then named twice. */
@@ -198,30 +198,30 @@ static void tabled(void)
  * or SLO is published at once. */
 static void requests(void)
 {
-	world_start();
-	world_create();
+	testbed_start();
+	testbed_create();
 	for (int i = 0; i < 5; i++) {
-		EVENTUALLY(world_active() == 0, 1000);
-		world_tell("begin");
-		EVENTUALLY(world_active() == 1, LATE_MS);
-		world_tell("block");
-		world_tell("finish");
-		CHECK(world_active() == 1);
-		world_tell("end");
-		EVENTUALLY(world_active() == 0, LATE_MS);
+		EVENTUALLY(testbed_active() == 0, 1000);
+		testbed_query("begin");
+		EVENTUALLY(testbed_active() == 1, LATE_MS);
+		testbed_query("block");
+		testbed_query("finish");
+		CHECK(testbed_active() == 1);
+		testbed_query("end");
+		EVENTUALLY(testbed_active() == 0, LATE_MS);
 	}
-	CHECK(world.daemon.hello.priority == PRIORITY_UNSET);
-	CHECK(strcmp(world_tell("priority 9"), "0") == 0);
-	CHECK(world.daemon.lane->priority == 9);
-	CHECK(fake_daemon_queue_count(&world.daemon) == 2);
-	CHECK(strcmp(world_tell("priority 16"), "0") != 0);
-	CHECK(world.daemon.lane->priority == 9);
-	CHECK(world.daemon.lane->slo_us == 0);
-	CHECK(strcmp(world_tell("slo 20000"), "0") == 0);
-	CHECK(world.daemon.lane->slo_us == 20000);
-	CHECK(strcmp(world_tell("slo -1"), "0") != 0);
-	CHECK(world.daemon.lane->slo_us == 20000);
-	world_end();
+	CHECK(testbed.daemon.hello.priority == PRIORITY_UNSET);
+	CHECK(strcmp(testbed_query("priority 9"), "0") == 0);
+	CHECK(testbed.daemon.lane->priority == 9);
+	CHECK(fake_daemon_queue_count(&testbed.daemon) == 2);
+	CHECK(strcmp(testbed_query("priority 16"), "0") != 0);
+	CHECK(testbed.daemon.lane->priority == 9);
+	CHECK(testbed.daemon.lane->slo_us == 0);
+	CHECK(strcmp(testbed_query("slo 20000"), "0") == 0);
+	CHECK(testbed.daemon.lane->slo_us == 20000);
+	CHECK(strcmp(testbed_query("slo -1"), "0") != 0);
+	CHECK(testbed.daemon.lane->slo_us == 20000);
+	testbed_end();
 }
 
 /* Every queue of the program belongs to a profiler: it is known by the program's handle, and its
@@ -232,24 +232,24 @@ static void intercepted(void)
 	struct lane_queue q;
 
 	setenv("HSA_TOOLS_LIB", getenv("PROFILER"), 1);
-	world_start();
-	hsa_queue = strtoull(world_tell("queue"), NULL, 16);
-	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
-	EVENTUALLY(world_listed(hsa_queue), 1000);
-	CHECK(fake_daemon_queue_count(&world.daemon) == 2);
-	while (world_again(__func__, TIMES, 1)) {
-		EVENTUALLY(world_active() == 0, 3000);
-		world_tell_work("block");
-		world_tell("finish");
+	testbed_start();
+	hsa_queue = strtoull(testbed_query("queue"), NULL, 16);
+	CHECK(fake_daemon_accept(&testbed.daemon, MEETS_MS) == 0);
+	EVENTUALLY(testbed_listed(hsa_queue), 1000);
+	CHECK(fake_daemon_queue_count(&testbed.daemon) == 2);
+	while (testbed_repeat(__func__, TIMES, 1)) {
+		EVENTUALLY(testbed_active() == 0, 3000);
+		testbed_start_work("block");
+		testbed_query("finish");
 	}
-	EVENTUALLY(world_active() == 0, 3000);
+	EVENTUALLY(testbed_active() == 0, 3000);
 	/* The doorbell that was seen is not the queue's own. */
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		CHECK(fake_daemon_entry(&world.daemon, i, &q) != 0 || q.hsa_queue != hsa_queue ||
+		CHECK(fake_daemon_entry(&testbed.daemon, i, &q) != 0 || q.hsa_queue != hsa_queue ||
 		      !q.hooked);
-	CHECK(strcmp(world_tell("destroy"), "ok") == 0);
-	CHECK(!world_listed(hsa_queue) && fake_daemon_queue_count(&world.daemon) == 1);
-	world_end();
+	CHECK(strcmp(testbed_query("destroy"), "ok") == 0);
+	CHECK(!testbed_listed(hsa_queue) && fake_daemon_queue_count(&testbed.daemon) == 1);
+	testbed_end();
 }
 
 static int count(const char *text, const char *word)
@@ -271,7 +271,7 @@ static int eventfds_of_a_bare_child(void)
 	int n = -1;
 	FILE *f;
 
-	snprintf(command, sizeof(command), "printf 'queue\nfork\nquit\n' | '%s'", world.argv[0]);
+	snprintf(command, sizeof(command), "printf 'queue\nfork\nquit\n' | '%s'", testbed.argv[0]);
 	f = popen(command, "r");
 	CHECK(f != NULL);
 	while (fgets(line, sizeof(line), f))
@@ -291,7 +291,7 @@ static bool has_memfd(void)
 	ssize_t n;
 	DIR *dir;
 
-	snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)world.workload);
+	snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)testbed.workload);
 	dir = opendir(folder);
 	CHECK(dir != NULL);
 	while (!found && (entry = readdir(dir))) {
@@ -308,39 +308,41 @@ static void forked(void)
 	int eventfds = eventfds_of_a_bare_child();
 	uint64_t activity;
 
-	world_start();
-	world_create();
-	EVENTUALLY(world_active() == 0, 1000);
+	testbed_start();
+	testbed_create();
+	EVENTUALLY(testbed_active() == 0, 1000);
 	EVENTUALLY(!has_memfd(), 1000);
-	activity = world.daemon.lane->nodes[0].activity;
-	world_tell("fork");
-	CHECK(strncmp(world.answer, "threads ", 8) == 0);
-	CHECK(strstr(world.answer, "kfdshim") == NULL); /* neither the agent's thread nor a memfd */
-	CHECK(strstr(world.answer, "socket") == NULL && count(world.answer, "eventfd") == eventfds);
-	CHECK(world.daemon.lane->nodes[0].activity == activity);
+	activity = testbed.daemon.lane->nodes[0].activity;
+	testbed_query("fork");
+	CHECK(strncmp(testbed.answer, "threads ", 8) == 0);
+	CHECK(strstr(testbed.answer, "kfdshim") ==
+	      NULL); /* neither the agent's thread nor a memfd */
+	CHECK(strstr(testbed.answer, "socket") == NULL &&
+	      count(testbed.answer, "eventfd") == eventfds);
+	CHECK(testbed.daemon.lane->nodes[0].activity == activity);
 	/* The parent works as before. */
-	world_tell_work("block");
-	world_tell("finish");
-	EVENTUALLY(world_active() == 0, LATE_MS);
-	world_end();
+	testbed_start_work("block");
+	testbed_query("finish");
+	EVENTUALLY(testbed_active() == 0, LATE_MS);
+	testbed_end();
 }
 
 /* hsa_shut_down, and hsa_init again. */
 static void again(void)
 {
-	world_start();
-	world_create();
-	world_tell("destroy");
-	CHECK(strcmp(world_tell("again"), "ok") == 0);
-	CHECK(fake_daemon_queue_count(&world.daemon) == 0);
-	world_tell("queue");
-	CHECK(fake_daemon_queue_count(&world.daemon) == 2);
-	EVENTUALLY(world_active() == 0, LATE_MS);
-	world_tell_work("block");
-	world_tell("finish");
-	EVENTUALLY(world_active() == 0, LATE_MS);
-	CHECK(world.daemon.lane->runtime == LANE_RUNTIME_ENABLED);
-	world_end();
+	testbed_start();
+	testbed_create();
+	testbed_query("destroy");
+	CHECK(strcmp(testbed_query("again"), "ok") == 0);
+	CHECK(fake_daemon_queue_count(&testbed.daemon) == 0);
+	testbed_query("queue");
+	CHECK(fake_daemon_queue_count(&testbed.daemon) == 2);
+	EVENTUALLY(testbed_active() == 0, LATE_MS);
+	testbed_start_work("block");
+	testbed_query("finish");
+	EVENTUALLY(testbed_active() == 0, LATE_MS);
+	CHECK(testbed.daemon.lane->runtime == LANE_RUNTIME_ENABLED);
+	testbed_end();
 }
 
 /* Returns the workload's VRAM in bytes as sysfs shows it. */
@@ -350,7 +352,7 @@ static uint64_t driver_vram(uint32_t gpu_id)
 	char path[96];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/vram_%u", (int)world.workload,
+	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/vram_%u", (int)testbed.workload,
 		 gpu_id);
 	f = fopen(path, "r");
 	if (!f || fscanf(f, "%llu", &bytes) != 1)
@@ -363,7 +365,7 @@ static uint64_t lane_vram(uint32_t *gpu_id)
 {
 	struct lane_node node;
 
-	CHECK(lane_node_read(world.daemon.lane, 0, &node) == 0);
+	CHECK(lane_node_read(testbed.daemon.lane, 0, &node) == 0);
 	*gpu_id = node.gpu_id;
 	return node.vram_bytes;
 }
@@ -375,23 +377,23 @@ static void vram(void)
 	uint32_t gpu_id;
 
 	setenv("KFDSHIM_VRAM_LIMIT", "512M", 1);
-	world_start();
-	world_create();
+	testbed_start();
+	testbed_create();
 	before = lane_vram(&gpu_id);
 	CHECK(before == driver_vram(gpu_id));
-	CHECK(strcmp(world_tell("vram 300"), "ok") == 0);
+	CHECK(strcmp(testbed_query("vram 300"), "ok") == 0);
 	bytes = lane_vram(&gpu_id);
 	CHECK(bytes >= before + (300ull << 20) && bytes == driver_vram(gpu_id));
-	CHECK(strcmp(world_tell("vram 300"), "out of resources") == 0);
+	CHECK(strcmp(testbed_query("vram 300"), "out of resources") == 0);
 	CHECK(lane_vram(&gpu_id) == bytes && bytes == driver_vram(gpu_id));
-	EVENTUALLY(world_active() == 0, LATE_MS);
-	world_tell_work("block");
-	world_tell("finish");
-	CHECK(strcmp(world_tell("vramfree"), "ok") == 0);
+	EVENTUALLY(testbed_active() == 0, LATE_MS);
+	testbed_start_work("block");
+	testbed_query("finish");
+	CHECK(strcmp(testbed_query("vramfree"), "ok") == 0);
 	CHECK(lane_vram(&gpu_id) == before);
-	CHECK(strcmp(world_tell("vram 300"), "ok") == 0);
+	CHECK(strcmp(testbed_query("vram 300"), "ok") == 0);
 	CHECK(lane_vram(&gpu_id) == driver_vram(gpu_id));
-	world_end();
+	testbed_end();
 }
 
 /* The program waits at the gate for at most a second. The runtime's own thread, on which the
@@ -403,19 +405,19 @@ static void gated(void)
 
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	setenv("KFDSHIM_LEVEL", "gate", 0);
-	world_start();
-	world_create();
-	CHECK(atol(world_tell("async")) >= 0);
-	world_order_hold(LANE_LEVEL_GATE, true);
-	ms = atol(world_tell("async"));
+	testbed_start();
+	testbed_create();
+	CHECK(atol(testbed_query("async")) >= 0);
+	testbed_command_hold(LANE_LEVEL_GATE, true);
+	ms = atol(testbed_query("async"));
 	fprintf(stderr, "a callback's submission took %ld ms\n", ms);
 	CHECK(ms >= 0 && ms < 700);
 	begun = clock_ns();
-	world_tell("reserve");
+	testbed_query("reserve");
 	CHECK(clock_ns() - begun >= 900000000u);
-	world_tell("publish");
-	world_order_hold(LANE_LEVEL_GATE, false);
-	world_end();
+	testbed_query("publish");
+	testbed_command_hold(LANE_LEVEL_GATE, false);
+	testbed_end();
 }
 
 IN_CHILD(gated)
@@ -447,5 +449,5 @@ int main(int argc, char **argv)
 
 	/* the workload must not inherit descriptors that the caller of the tests left open */
 	closefrom(3);
-	return world_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+	return testbed_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

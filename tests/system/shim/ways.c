@@ -43,18 +43,18 @@ static void reserved(void)
 {
 	char order[32];
 
-	world_start();
-	world_create();
+	testbed_start();
+	testbed_create();
 	for (int way = 0; way < RESERVE_WAYS; way++) {
 		snprintf(order, sizeof(order), "reserve %d", way);
-		while (world_again(order, TIMES, 2)) {
-			EVENTUALLY(world_active() == 0, 1000);
-			world_tell_work(order);
-			world_tell("publish");
-			AT_ONCE(world_active() == 0);
+		while (testbed_repeat(order, TIMES, 2)) {
+			EVENTUALLY(testbed_active() == 0, 1000);
+			testbed_start_work(order);
+			testbed_query("publish");
+			AT_ONCE(testbed_active() == 0);
 		}
 	}
-	world_end();
+	testbed_end();
 }
 
 /* A doorbell is the first sign of work, by each function; and each wait and load shows the end. */
@@ -62,39 +62,39 @@ static void rung(void)
 {
 	char bell[32], await[32];
 
-	world_start();
-	world_create();
+	testbed_start();
+	testbed_create();
 	for (int way = 0; way < AWAIT_WAYS; way++) {
 		snprintf(bell, sizeof(bell), "bell %d", way % BELL_WAYS);
 		snprintf(await, sizeof(await), "await %d", way);
-		while (world_again(bell, 2 * TIMES, 2)) {
-			EVENTUALLY(world_active() == 0, 1000);
-			world_tell_work(bell);
-			world_tell(await);
-			AT_ONCE(world_active() == 0);
+		while (testbed_repeat(bell, 2 * TIMES, 2)) {
+			EVENTUALLY(testbed_active() == 0, 1000);
+			testbed_start_work(bell);
+			testbed_query(await);
+			AT_ONCE(testbed_active() == 0);
 		}
 	}
-	world_end();
+	testbed_end();
 }
 
 /* A copy is seen when the runtime has taken it, whereas the sampler needs up to 16 ms. */
 static void copied(void)
 {
-	world_start();
-	world_create();
+	testbed_start();
+	testbed_create();
 	for (int way = 0; way < COPY_WAYS; way++) {
 		/* The first copy, at which the runtime creates its queues and allocates memory. */
-		if (strcmp(world_tell(order_of("copy", way)), "none") == 0)
+		if (strcmp(testbed_query(order_of("copy", way)), "none") == 0)
 			continue;
-		world_tell("await");
-		while (world_again(order_of("copy", way), 2 * TIMES, 1)) {
-			EVENTUALLY(world_active() == 0, 1000);
+		testbed_query("await");
+		while (testbed_repeat(order_of("copy", way), 2 * TIMES, 1)) {
+			EVENTUALLY(testbed_active() == 0, 1000);
 			fake_sleep_us(40000); /* so that the sampler polls at its longest period */
-			world_tell_work(order_of("copy", way));
-			world_tell("await");
+			testbed_start_work(order_of("copy", way));
+			testbed_query("await");
 		}
 	}
-	world_end();
+	testbed_end();
 }
 
 /*
@@ -108,7 +108,7 @@ static bool stays_active(uint64_t begun_ns, unsigned ms)
 	bool active;
 
 	for (;;) {
-		active = world_active() == 1;
+		active = testbed_active() == 1;
 		now = clock_ns();
 		if (now - begun_ns >= ms * MS)
 			return true;
@@ -133,23 +133,23 @@ static bool worked_once(const struct lane_queue *q, bool consumed)
 	bool equal, looked;
 	uint64_t begun;
 
-	EVENTUALLY(world_active() == 0, 2000);
+	EVENTUALLY(testbed_active() == 0, 2000);
 	begun = clock_ns();
-	world_tell_work("work 90");
+	testbed_start_work("work 90");
 	do
-		equal = world_word(q->rptr_address) == world_word(q->wptr_address);
+		equal = testbed_word(q->rptr_address) == testbed_word(q->wptr_address);
 	while (equal != consumed && clock_ns() - begun < 50 * MS);
 	/* On a busy machine the answer can be so late that the kernel may be over by now. */
 	looked = clock_ns() - begun < 90 * MS;
 	CHECK(equal == consumed || !looked);
 	looked = looked && stays_active(begun, 90);
-	EVENTUALLY(world_active() == 0, 2000); /* no thread has waited for it */
+	EVENTUALLY(testbed_active() == 0, 2000); /* no thread has waited for it */
 	begun = clock_ns();
-	world_tell_work("work 250");
-	world_order("await");
+	testbed_start_work("work 250");
+	testbed_send("await");
 	looked = looked && stays_active(begun, 250);
-	world_answer();
-	AT_ONCE(world_active() == 0);
+	testbed_reply();
+	AT_ONCE(testbed_active() == 0);
 	return looked;
 }
 
@@ -165,17 +165,17 @@ static void worked(void)
 	uint64_t mine;
 	int seen = 0, turns = 0;
 
-	world_start();
-	mine = world_create();
-	world_tell("work 1"); /* so that the kernel is loaded */
-	world_tell("await");
-	CHECK(world_queue(mine, &q));
+	testbed_start();
+	mine = testbed_create();
+	testbed_query("work 1"); /* so that the kernel is loaded */
+	testbed_query("await");
+	CHECK(testbed_queue(mine, &q));
 	while (seen < 3 && turns < TURNS)
-		for (; world_again("end of a kernel", 3, 3); turns++)
+		for (; testbed_repeat("end of a kernel", 3, 3); turns++)
 			seen += worked_once(&q, consumed);
 	say_turns(seen, turns);
 	CHECK(seen >= 3);
-	world_end();
+	testbed_end();
 }
 
 /* One packet stands for 2250 kernels of 40 us, one after the other: the write pointer moves by 1,
@@ -186,17 +186,17 @@ static void jumped(void)
 	uint64_t begun, mine, before, changes;
 	int seen = 0, turns = 0;
 
-	world_start();
-	mine = world_create();
-	CHECK(world_queue(mine, &q));
+	testbed_start();
+	mine = testbed_create();
+	CHECK(testbed_queue(mine, &q));
 	for (; turns < TURNS && seen < 5; turns++) {
-		EVENTUALLY(world_active() == 0, 2000);
-		changes = world_changes();
-		before = world_word(q.wptr_address);
+		EVENTUALLY(testbed_active() == 0, 2000);
+		changes = testbed_changes();
+		before = testbed_word(q.wptr_address);
 		begun = clock_ns();
-		world_tell("jump 2250");
-		CHECK(world_word(q.wptr_address) == before + 1);
-		EVENTUALLY(world_changes() > changes, LATE_MS);
+		testbed_query("jump 2250");
+		CHECK(testbed_word(q.wptr_address) == before + 1);
+		EVENTUALLY(testbed_changes() > changes, LATE_MS);
 		/* On a busy machine the sampler may poll when the work is nearly over. */
 		if (clock_ns() - begun > 50 * MS)
 			continue;
@@ -204,7 +204,7 @@ static void jumped(void)
 	}
 	say_turns(seen, turns);
 	CHECK(seen == 5);
-	world_end();
+	testbed_end();
 }
 
 /* While the gate is closed no slot is taken, by whichever function: the write pointer does not
@@ -216,21 +216,21 @@ static void gated(void)
 
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	setenv("KFDSHIM_LEVEL", "gate", 1);
-	world_start();
-	mine = world_create();
-	CHECK(world_queue(mine, &q));
+	testbed_start();
+	mine = testbed_create();
+	CHECK(testbed_queue(mine, &q));
 	for (int way = 0; way < RESERVE_WAYS; way++) {
-		before = world_word(q.wptr_address);
-		world_order_hold(LANE_LEVEL_GATE, true);
-		world_order(order_of("reserve", way));
-		if (world_answered(25) || world_word(q.wptr_address) != before)
+		before = testbed_word(q.wptr_address);
+		testbed_command_hold(LANE_LEVEL_GATE, true);
+		testbed_send(order_of("reserve", way));
+		if (testbed_has_reply(25) || testbed_word(q.wptr_address) != before)
 			fake_failed(order_of("reserve", way), 0, "it passed the gate");
-		world_order_hold(LANE_LEVEL_GATE, false);
-		world_answer();
-		CHECK(world_word(q.wptr_address) == before + 1);
-		world_tell("publish");
+		testbed_command_hold(LANE_LEVEL_GATE, false);
+		testbed_reply();
+		CHECK(testbed_word(q.wptr_address) == before + 1);
+		testbed_query("publish");
 	}
-	world_end();
+	testbed_end();
 }
 
 /* Returns whether this address of the workload is in memory that is mapped from a render node. */
@@ -241,7 +241,7 @@ static bool in_device_memory(uint64_t address)
 	bool found = false;
 	FILE *maps;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)world.workload);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)testbed.workload);
 	maps = fopen(path, "re");
 	CHECK(maps != NULL);
 	while (!found && fgets(line, sizeof(line), maps))
@@ -259,7 +259,7 @@ static unsigned words_in_device_memory(void)
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < LANE_QUEUES; i++) {
-		if (fake_daemon_entry(&world.daemon, i, &q) != 0)
+		if (fake_daemon_entry(&testbed.daemon, i, &q) != 0)
 			continue;
 		CHECK(in_device_memory(q.rptr_address) && in_device_memory(q.wptr_address));
 		n++;
@@ -274,7 +274,8 @@ static bool is_refused(uint64_t address)
 	struct iovec local = {.iov_base = &value, .iov_len = sizeof(value)};
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = sizeof(value)};
 
-	return process_vm_readv(world.workload, &local, 1, &remote, 1, 0) == -1 && errno == EFAULT;
+	return process_vm_readv(testbed.workload, &local, 1, &remote, 1, 0) == -1 &&
+	       errno == EFAULT;
 }
 
 /* The runtime's memory is GTT, and so are its queues' pointers, which process_vm_readv refuses.
@@ -286,36 +287,36 @@ static void in_gtt(void)
 	int seen = 0, turns = 0;
 
 	setenv("HSA_USERPTR_FOR_PAGED_MEM", "0", 1);
-	world_start();
-	mine = world_create();
-	CHECK(world_queue(mine, &q) && in_device_memory(mine));
+	testbed_start();
+	mine = testbed_create();
+	CHECK(testbed_queue(mine, &q) && in_device_memory(mine));
 	CHECK(words_in_device_memory() == 2 && is_refused(q.rptr_address));
-	world_tell("work 1"); /* so that the kernel is loaded */
-	world_tell("await");
-	world_tell("copy 0"); /* so that the queues for copies exist */
-	world_tell("await");
+	testbed_query("work 1"); /* so that the kernel is loaded */
+	testbed_query("await");
+	testbed_query("copy 0"); /* so that the queues for copies exist */
+	testbed_query("await");
 	CHECK(words_in_device_memory() > 2);
 	for (; turns < TURNS && seen < 3; turns++) {
-		EVENTUALLY(world_active() == 0, 2000);
-		changes = world_changes();
+		EVENTUALLY(testbed_active() == 0, 2000);
+		changes = testbed_changes();
 		begun = clock_ns();
-		world_tell("work 90");
-		EVENTUALLY(world_changes() > changes, LATE_MS);
+		testbed_query("work 90");
+		EVENTUALLY(testbed_changes() > changes, LATE_MS);
 		seen += stays_active(begun, 90);
-		EVENTUALLY(world_active() == 0, 2000); /* no thread has waited for it */
-		changes = world_changes();
-		world_tell("jump 100"); /* no hook is called */
-		EVENTUALLY(world_changes() > changes, LATE_MS);
-		EVENTUALLY(world_active() == 0, 2000);
-		changes = world_changes();
-		world_tell("copy 0");
-		EVENTUALLY(world_changes() > changes, LATE_MS);
-		world_tell("await");
+		EVENTUALLY(testbed_active() == 0, 2000); /* no thread has waited for it */
+		changes = testbed_changes();
+		testbed_query("jump 100"); /* no hook is called */
+		EVENTUALLY(testbed_changes() > changes, LATE_MS);
+		EVENTUALLY(testbed_active() == 0, 2000);
+		changes = testbed_changes();
+		testbed_query("copy 0");
+		EVENTUALLY(testbed_changes() > changes, LATE_MS);
+		testbed_query("await");
 	}
 	say_turns(seen, turns);
 	CHECK(seen == 3);
-	EVENTUALLY(world_active() == 0, 2000);
-	world_end();
+	EVENTUALLY(testbed_active() == 0, 2000);
+	testbed_end();
 }
 
 /* A cooperative queue and a CU mask are reported as the runtime has made them. */
@@ -324,15 +325,15 @@ static void kinds(void)
 	struct lane_queue q;
 	uint64_t mine, cooperative;
 
-	world_start();
-	mine = world_create();
-	CHECK(world_queue(mine, &q) && !q.cooperative && q.cu_bits == 0);
-	CHECK(strcmp(world_tell("cumask 40"), "ok") == 0);
-	CHECK(world_queue(mine, &q) && q.cu_bits == 40);
-	cooperative = strtoull(world_tell("queue 1"), NULL, 16);
-	CHECK(cooperative != mine && world_queue(cooperative, &q) && q.cooperative);
-	CHECK(world_queue(mine, &q) && !q.cooperative && q.cu_bits == 40);
-	world_end();
+	testbed_start();
+	mine = testbed_create();
+	CHECK(testbed_queue(mine, &q) && !q.cooperative && q.cu_bits == 0);
+	CHECK(strcmp(testbed_query("cumask 40"), "ok") == 0);
+	CHECK(testbed_queue(mine, &q) && q.cu_bits == 40);
+	cooperative = strtoull(testbed_query("queue 1"), NULL, 16);
+	CHECK(cooperative != mine && testbed_queue(cooperative, &q) && q.cooperative);
+	CHECK(testbed_queue(mine, &q) && !q.cooperative && q.cu_bits == 40);
+	testbed_end();
 }
 
 /* Checks the driver's own value: the lowest priority during the hold, and the program's after
@@ -344,18 +345,18 @@ static void weighed(void)
 
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	setenv("KFDSHIM_LEVEL", "weight", 1);
-	world_start();
-	mine = world_create();
-	CHECK(world_queue(mine, &q) && q.priority == 7);
-	EVENTUALLY(driver_mqds_priority(world.workload, q.ring_address) == 7, 1000);
+	testbed_start();
+	mine = testbed_create();
+	CHECK(testbed_queue(mine, &q) && q.priority == 7);
+	EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == 7, 1000);
 	for (int i = 0; i < 3; i++) {
-		world_order_hold(LANE_LEVEL_WEIGHT, true);
-		EVENTUALLY(driver_mqds_priority(world.workload, q.ring_address) == 0, 1000);
-		CHECK(world_queue(mine, &q) && q.priority == 7); /* the runtime's value */
-		world_order_hold(LANE_LEVEL_WEIGHT, false);
-		EVENTUALLY(driver_mqds_priority(world.workload, q.ring_address) == 7, 1000);
+		testbed_command_hold(LANE_LEVEL_WEIGHT, true);
+		EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == 0, 1000);
+		CHECK(testbed_queue(mine, &q) && q.priority == 7); /* the runtime's value */
+		testbed_command_hold(LANE_LEVEL_WEIGHT, false);
+		EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == 7, 1000);
 	}
-	world_end();
+	testbed_end();
 }
 
 /* Lets the runtime set the queue's priority during the hold. `lowest`: the driver must keep the
@@ -366,12 +367,12 @@ static uint32_t set_while_held(uint64_t mine, int urgency, bool lowest)
 	int has;
 
 	fake_sleep_us(100000); /* the driver's file lags; after this time it shows the hold */
-	CHECK(strcmp(world_tell(order_of("urgency", urgency)), "ok") == 0);
-	CHECK(world_queue(mine, &q));
+	CHECK(strcmp(testbed_query(order_of("urgency", urgency)), "ok") == 0);
+	CHECK(testbed_queue(mine, &q));
 	has = lowest ? 0 : (int)q.priority;
-	EVENTUALLY(driver_mqds_priority(world.workload, q.ring_address) == has, 1000);
+	EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == has, 1000);
 	fake_sleep_us(100000);
-	CHECK(driver_mqds_priority(world.workload, q.ring_address) == has);
+	CHECK(driver_mqds_priority(testbed.workload, q.ring_address) == has);
 	return q.priority;
 }
 
@@ -385,20 +386,20 @@ static void set_while_weighed(void)
 
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	setenv("KFDSHIM_LEVEL", "weight", 1);
-	world_start();
-	mine = world_create();
-	CHECK(world_queue(mine, &q) && q.priority == 7);
-	world_order_hold(LANE_LEVEL_WEIGHT, true);
+	testbed_start();
+	mine = testbed_create();
+	CHECK(testbed_queue(mine, &q) && q.priority == 7);
+	testbed_command_hold(LANE_LEVEL_WEIGHT, true);
 	high = set_while_held(mine, 2, true);
 	CHECK(high > 7);
-	world_order_hold(LANE_LEVEL_WEIGHT, false);
-	EVENTUALLY(driver_mqds_priority(world.workload, q.ring_address) == (int)high, 1000);
-	world_order_hold(LANE_LEVEL_WEIGHT, true);
+	testbed_command_hold(LANE_LEVEL_WEIGHT, false);
+	EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == (int)high, 1000);
+	testbed_command_hold(LANE_LEVEL_WEIGHT, true);
 	normal = set_while_held(mine, 1, true);
 	CHECK(normal == 7);
-	world_order_hold(LANE_LEVEL_WEIGHT, false);
-	EVENTUALLY(driver_mqds_priority(world.workload, q.ring_address) == 7, 1000);
-	world_end();
+	testbed_command_hold(LANE_LEVEL_WEIGHT, false);
+	EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == 7, 1000);
+	testbed_end();
 }
 
 /* The same while the queue is stopped by UPDATE_QUEUE: the runtime's call, which passes the full
@@ -412,30 +413,30 @@ static void set_while_stopped(void)
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	setenv("KFDSHIM_LEVEL", "self", 1);
 	setenv("KFDSHIM_UPDATE_QUEUE", "may-reset-the-gpu", 1);
-	world_start();
-	mine = strtoull(world_tell("queue"), NULL, 16);
-	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
-	EVENTUALLY(world.daemon.lane->own_session == LANE_OWN_UPDATES, 1000);
-	EVENTUALLY(fake_daemon_queue_count(&world.daemon) == 2, 1000);
-	world_tell("work 1"); /* so that the kernel is loaded */
-	world_tell("await");
-	CHECK(world_queue(mine, &q) && q.priority == 7);
+	testbed_start();
+	mine = strtoull(testbed_query("queue"), NULL, 16);
+	CHECK(fake_daemon_accept(&testbed.daemon, MEETS_MS) == 0);
+	EVENTUALLY(testbed.daemon.lane->own_session == LANE_OWN_UPDATES, 1000);
+	EVENTUALLY(fake_daemon_queue_count(&testbed.daemon) == 2, 1000);
+	testbed_query("work 1"); /* so that the kernel is loaded */
+	testbed_query("await");
+	CHECK(testbed_queue(mine, &q) && q.priority == 7);
 	for (int urgency = 2; urgency >= 1; urgency--) {
-		EVENTUALLY(world_active() == 0, 2000);
+		EVENTUALLY(testbed_active() == 0, 2000);
 		CHECK(hqds_active() > 0);
-		world_order_hold(LANE_LEVEL_SELF, true);
-		world_tell("work 1");
-		read = world_word(q.rptr_address);
+		testbed_command_hold(LANE_LEVEL_SELF, true);
+		testbed_query("work 1");
+		read = testbed_word(q.rptr_address);
 		CHECK((set_while_held(mine, urgency, false) > 7) == (urgency > 1));
-		CHECK(hqds_active() == 0 && world_word(q.rptr_address) == read);
-		CHECK(read < world_word(q.wptr_address));
-		world_order_hold(LANE_LEVEL_SELF, false);
-		world_tell("await");
+		CHECK(hqds_active() == 0 && testbed_word(q.rptr_address) == read);
+		CHECK(read < testbed_word(q.wptr_address));
+		testbed_command_hold(LANE_LEVEL_SELF, false);
+		testbed_query("await");
 		CHECK(hqds_active() > 0);
-		CHECK(world_queue(mine, &q));
-		CHECK(driver_mqds_priority(world.workload, q.ring_address) == (int)q.priority);
+		CHECK(testbed_queue(mine, &q));
+		CHECK(driver_mqds_priority(testbed.workload, q.ring_address) == (int)q.priority);
 	}
-	world_end();
+	testbed_end();
 }
 
 IN_CHILD(reserved)
@@ -466,5 +467,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_set_while_stopped),
 	};
 
-	return world_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+	return testbed_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

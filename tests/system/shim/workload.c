@@ -195,7 +195,7 @@ static void wait_for_threads(void)
 }
 
 /* Returns whether this is the descriptor by which the clock of a virtual simulation ends a wait. */
-static bool is_worlds(int fd)
+static bool is_testbeds(int fd)
 {
 	return fcntl(fd, F_GETSIG) == TIME_EVENT_SIGNAL;
 }
@@ -221,7 +221,7 @@ static void list(const char *folder, int comm)
 		} else {
 			n = readlink(path, text, sizeof(text) - 1);
 			text[n > 0 ? n : 0] = '\0';
-			if (strncmp(text, "/dev/kfd", 8) != 0 && !is_worlds(atoi(entry->d_name)))
+			if (strncmp(text, "/dev/kfd", 8) != 0 && !is_testbeds(atoi(entry->d_name)))
 				printf(" %s", text);
 		}
 	}

@@ -18,28 +18,28 @@
 
 #define GROUPS 20
 
-struct world world;
+struct testbed testbed;
 
 static int to, from;
 
-void world_start(void)
+void testbed_start(void)
 {
 	int in[2], out[2];
 	const char *before = getenv("PRELOAD_BEFORE"), *after = getenv("PRELOAD_AFTER");
 	char preload[1024];
 
-	fake_daemon_open(&world.daemon);
+	fake_daemon_open(&testbed.daemon);
 	CHECK(pipe(in) == 0 && pipe(out) == 0);
 	snprintf(preload, sizeof(preload), "%s:%s/libkfdshim.so:%s", before ? before : "",
 		 getenv("BUILD"), after ? after : "");
-	world.workload = fork();
-	if (world.workload == 0) {
+	testbed.workload = fork();
+	if (testbed.workload == 0) {
 		dup2(in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
 		for (int fd = 3; fd < 64; fd++)
 			close(fd);
 		setenv("LD_PRELOAD", preload, 1);
-		execvp(world.argv[0], world.argv);
+		execvp(testbed.argv[0], testbed.argv);
 		_exit(127);
 	}
 	close(in[0]);
@@ -48,7 +48,7 @@ void world_start(void)
 	from = out[0];
 }
 
-void world_order(const char *order)
+void testbed_send(const char *order)
 {
 	char line[64];
 	int n = snprintf(line, sizeof(line), "%s\n", order);
@@ -56,7 +56,7 @@ void world_order(const char *order)
 	CHECK(write(to, line, (size_t)n) == n);
 }
 
-bool world_answered(int ms)
+bool testbed_has_reply(int ms)
 {
 	struct pollfd fd = {.fd = from, .events = POLLIN};
 
@@ -64,105 +64,105 @@ bool world_answered(int ms)
 }
 
 /* The workload answers each order with one line, and gets no further order before that. */
-const char *world_answer(void)
+const char *testbed_reply(void)
 {
 	size_t n = 0;
 	ssize_t got;
 
 	do {
-		got = read(from, world.answer + n, sizeof(world.answer) - 1 - n);
+		got = read(from, testbed.answer + n, sizeof(testbed.answer) - 1 - n);
 		if (got <= 0)
 			fake_failed(__FILE__, __LINE__, "the workload is gone");
 		n += (size_t)got;
-	} while (world.answer[n - 1] != '\n' && n < sizeof(world.answer) - 1);
-	world.answer[n - 1] = '\0';
-	return world.answer;
+	} while (testbed.answer[n - 1] != '\n' && n < sizeof(testbed.answer) - 1);
+	testbed.answer[n - 1] = '\0';
+	return testbed.answer;
 }
 
-const char *world_tell(const char *order)
+const char *testbed_query(const char *order)
 {
-	world_order(order);
-	return world_answer();
+	testbed_send(order);
+	return testbed_reply();
 }
 
-void world_end(void)
+void testbed_end(void)
 {
 	int status;
 
-	world_order("quit");
-	CHECK(waitpid(world.workload, &status, 0) == world.workload && status == 0);
-	fake_daemon_remove(&world.daemon);
+	testbed_send("quit");
+	CHECK(waitpid(testbed.workload, &status, 0) == testbed.workload && status == 0);
+	fake_daemon_remove(&testbed.daemon);
 }
 
-bool world_queue(uint64_t hsa_queue, struct lane_queue *out)
+bool testbed_queue(uint64_t hsa_queue, struct lane_queue *out)
 {
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		if (fake_daemon_entry(&world.daemon, i, out) == 0 && out->hsa_queue == hsa_queue &&
-		    out->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
+		if (fake_daemon_entry(&testbed.daemon, i, out) == 0 &&
+		    out->hsa_queue == hsa_queue && out->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
 			return true;
 	return false;
 }
 
-bool world_listed(uint64_t hsa_queue)
+bool testbed_listed(uint64_t hsa_queue)
 {
 	struct lane_queue q;
 
-	return world_queue(hsa_queue, &q);
+	return testbed_queue(hsa_queue, &q);
 }
 
-bool world_some_queue_is(uint32_t state)
+bool testbed_some_queue_is(uint32_t state)
 {
 	struct lane_queue q;
 
 	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		if (fake_daemon_entry(&world.daemon, i, &q) == 0 && q.state == state)
+		if (fake_daemon_entry(&testbed.daemon, i, &q) == 0 && q.state == state)
 			return true;
 	return false;
 }
 
-uint64_t world_word(uint64_t address)
+uint64_t testbed_word(uint64_t address)
 {
 	uint64_t value;
 	char path[64];
 	int mem;
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)world.workload);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)testbed.workload);
 	mem = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK(mem >= 0 && pread(mem, &value, sizeof(value), (off_t)address) == sizeof(value));
 	close(mem);
 	return value;
 }
 
-int world_active(void)
+int testbed_active(void)
 {
 	struct lane_node node;
 
-	return lane_node_read(world.daemon.lane, 0, &node) == 0 ? (int)(node.activity & 1) : -1;
+	return lane_node_read(testbed.daemon.lane, 0, &node) == 0 ? (int)(node.activity & 1) : -1;
 }
 
-uint64_t world_changes(void)
+uint64_t testbed_changes(void)
 {
 	struct lane_node node;
 
-	return lane_node_read(world.daemon.lane, 0, &node) == 0 ? node.activity >> 1 : 0;
+	return lane_node_read(testbed.daemon.lane, 0, &node) == 0 ? node.activity >> 1 : 0;
 }
 
-uint64_t world_create(void)
+uint64_t testbed_create(void)
 {
-	uint64_t hsa_queue = strtoull(world_tell("queue"), NULL, 16);
+	uint64_t hsa_queue = strtoull(testbed_query("queue"), NULL, 16);
 
-	CHECK(fake_daemon_accept(&world.daemon, MEETS_MS) == 0);
-	EVENTUALLY(world.daemon.lane->runtime != LANE_RUNTIME_UNKNOWN, 1000);
+	CHECK(fake_daemon_accept(&testbed.daemon, MEETS_MS) == 0);
+	EVENTUALLY(testbed.daemon.lane->runtime != LANE_RUNTIME_UNKNOWN, 1000);
 	/* the program's own and ROCr's */
-	EVENTUALLY(fake_daemon_queue_count(&world.daemon) == 2, 1000);
-	CHECK(hsa_queue != 0 && world_listed(hsa_queue));
+	EVENTUALLY(fake_daemon_queue_count(&testbed.daemon) == 2, 1000);
+	CHECK(hsa_queue != 0 && testbed_listed(hsa_queue));
 	return hsa_queue;
 }
 
-void world_order_hold(enum lane_level level, bool hold)
+void testbed_command_hold(enum lane_level level, bool hold)
 {
 	static unsigned number;
-	struct fake_daemon *d = &world.daemon;
+	struct fake_daemon *d = &testbed.daemon;
 	uint32_t word = LANE_ORDER(level, hold, ++number);
 
 	/* The heartbeat is valid for as long as a test lasts. */
@@ -173,38 +173,38 @@ void world_order_hold(enum lane_level level, bool hold)
 	CHECK(d->lane->order_errno == 0);
 }
 
-bool world_again(const char *what, int turns, int looks)
+bool testbed_repeat(const char *what, int turns, int looks)
 {
 	bool enough;
 
-	if (world.turns == 0)
-		world.at_once = 0;
-	if (world.turns++ < turns)
+	if (testbed.turns == 0)
+		testbed.at_once = 0;
+	if (testbed.turns++ < turns)
 		return true;
-	world.turns = 0;
-	enough = world.at_once * 4 >= turns * looks * 3;
+	testbed.turns = 0;
+	enough = testbed.at_once * 4 >= turns * looks * 3;
 	if (!enough)
-		fprintf(stderr, "%s: %d of %d at once\n", what, world.at_once, turns * looks);
-	world.groups = enough ? 0 : world.groups + 1;
-	CHECK(world.groups < GROUPS);
-	return !enough && world_again(what, turns, looks);
+		fprintf(stderr, "%s: %d of %d at once\n", what, testbed.at_once, turns * looks);
+	testbed.groups = enough ? 0 : testbed.groups + 1;
+	CHECK(testbed.groups < GROUPS);
+	return !enough && testbed_repeat(what, turns, looks);
 }
 
-void world_tell_work(const char *order)
+void testbed_start_work(const char *order)
 {
-	uint64_t changes = world_changes();
+	uint64_t changes = testbed_changes();
 
-	world_tell(order);
-	AT_ONCE(world_changes() > changes);
+	testbed_query(order);
+	AT_ONCE(testbed_changes() > changes);
 }
 
-int world_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n)
+int testbed_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n)
 {
 	if (argc < 3 || !getenv("BUILD")) {
 		fprintf(stderr, "usage: BUILD=... %s test_CASE WORKLOAD [ARGUMENT]\n", argv[0]);
 		return 2;
 	}
-	world.argv = argv + 2;
+	testbed.argv = argv + 2;
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(tests[i].name, argv[1]) == 0)
 			return _cmocka_run_group_tests(argv[1], &tests[i], 1, NULL, NULL);

@@ -24,7 +24,7 @@
 	"{\"gpu_id\":7,\"time_ns\":{\"run\":" #run ",\"bounce\":2000,\"save\":300,"                \
 	"\"restore\":100,\"held_ready\":50,\"held\":" #held ",\"idle\":" #idle "},"                \
 	"\"processes\":" processes "}"
-#define WORLD(gpus) "{\"gpus\":[" gpus "]}"
+#define SIMULATION(gpus) "{\"gpus\":[" gpus "]}"
 
 static char path[] = "/tmp/cli_result_time_XXXXXX";
 static struct time_reading first, second;
@@ -55,9 +55,9 @@ static void test_reads(void **state)
 {
 	(void)state;
 	assert_int_equal(
-		read_text(WORLD(GPU(900, 70, 5,
-				    "[{\"pid\":3,\"run_ns\":400},{\"pid\":4,\"run_ns\":500},"
-				    "{\"pid\":3,\"run_ns\":40}]") "," GPU(0, 0, 9, "null")),
+		read_text(SIMULATION(GPU(900, 70, 5,
+					 "[{\"pid\":3,\"run_ns\":400},{\"pid\":4,\"run_ns\":500},"
+					 "{\"pid\":3,\"run_ns\":40}]") "," GPU(0, 0, 9, "null")),
 			  (const pid_t[]){3}, 1, &first),
 		0);
 	assert_int_equal(first.n_gpus, 2);
@@ -75,11 +75,11 @@ static void test_refuses_what_is_not_documented(void **state)
 		"",
 		"[]",
 		"{}",
-		WORLD(""),
-		WORLD("{}"),
-		WORLD(GPU(-1, 0, 0, "[]")),
-		WORLD(GPU(1, "x", 0, "[]")),
-		WORLD(GPU(1, 0, 0, "[{\"pid\":3}]")),
+		SIMULATION(""),
+		SIMULATION("{}"),
+		SIMULATION(GPU(-1, 0, 0, "[]")),
+		SIMULATION(GPU(1, "x", 0, "[]")),
+		SIMULATION(GPU(1, 0, 0, "[{\"pid\":3}]")),
 	};
 	const pid_t pids[] = {3, 4};
 
@@ -89,7 +89,7 @@ static void test_refuses_what_is_not_documented(void **state)
 		assert_int_equal(first.n_gpus, 0);
 	}
 	assert_int_equal(
-		read_text(WORLD(GPU(1, 0, 0, "[{\"pid\":3,\"run_ns\":1}]")), pids, 2, &first),
+		read_text(SIMULATION(GPU(1, 0, 0, "[{\"pid\":3,\"run_ns\":1}]")), pids, 2, &first),
 		-EINVAL);
 	assert_int_equal(time_read("/nonexistent/simulation.json", pids, 1, &first), -ENOENT);
 }
@@ -140,14 +140,14 @@ static void test_several_processes(void **state)
 	const pid_t pids[] = {3, 5};
 
 	(void)state;
+	assert_int_equal(read_text(SIMULATION(GPU(100, 10, 20,
+						  "[" SHARE(3, 60, 40) "," SHARE(4, 50, 30) "]")),
+				   pids, 2, &first),
+			 0);
 	assert_int_equal(
-		read_text(WORLD(GPU(100, 10, 20, "[" SHARE(3, 60, 40) "," SHARE(4, 50, 30) "]")),
-			  pids, 2, &first),
-		0);
-	assert_int_equal(
-		read_text(WORLD(GPU(70100, 10010, 20020,
-				    "[" SHARE(3, 45060, 30040) "," SHARE(4, 30050, 15030) "," SHARE(
-					    5, 40000, 25000) "]")),
+		read_text(SIMULATION(GPU(70100, 10010, 20020,
+					 "[" SHARE(3, 45060, 30040) "," SHARE(
+						 4, 30050, 15030) "," SHARE(5, 40000, 25000) "]")),
 			  pids, 2, &second),
 		0);
 	assert_int_equal(second.gpus[0].process_ns, 55040);

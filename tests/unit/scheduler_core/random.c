@@ -26,7 +26,7 @@
 
 #include "tests/unit/scheduler_core/account.h"
 
-#define WORLD 5000 /* events until the next simulated machine */
+#define MACHINE_EVENTS 5000 /* events until the next simulated machine */
 
 static uint64_t rng;
 static unsigned long seen_early, seen_failed, seen_configured, seen_moved, seen_slow;
@@ -241,7 +241,7 @@ static void event(void)
 
 /* Ends all activity. Every remaining client must run again, and leave no count behind when it is
  * removed. */
-static void end_world(void)
+static void end_machine(void)
 {
 	uint32_t suspended;
 	bool urgent;
@@ -271,7 +271,7 @@ static void end_world(void)
 	}
 }
 
-static void play_world(enum policy rule)
+static void play_machine(enum policy rule)
 {
 	grouped = draw(2);
 	room = grouped ? CLIENTS : 1;
@@ -286,7 +286,7 @@ static void play_world(enum policy rule)
 	assert_non_null(core);
 	memset(models, 0, sizeof(models));
 	configure();
-	for (int i = 0; i < WORLD; i++) {
+	for (int i = 0; i < MACHINE_EVENTS; i++) {
 		event();
 		if (draw(3) == 0)
 			now += draw(2000000);
@@ -294,7 +294,7 @@ static void play_world(enum policy rule)
 			now += draw(2000) * MS;
 		decide();
 	}
-	end_world();
+	end_machine();
 }
 
 static void random_events(void **state)
@@ -306,8 +306,8 @@ static void random_events(void **state)
 	rng = given ? strtoull(given, NULL, 0) : 0x9e3779b97f4a7c15ull;
 	print_message("SEED=%#llx, %llu events\n", (unsigned long long)rng,
 		      (unsigned long long)events);
-	for (uint64_t i = 0; i < events / WORLD; i++)
-		play_world((enum policy)(i % 4));
+	for (uint64_t i = 0; i < events / MACHINE_EVENTS; i++)
+		play_machine((enum policy)(i % 4));
 	print_message("%lu suspends (%lu of groups), %lu resumes, of which %lu starved, %lu for "
 		      "a share, %lu early; %lu failures, %lu times held over, %lu times slack, "
 		      "%lu times behind a resume, "

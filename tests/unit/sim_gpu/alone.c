@@ -7,24 +7,24 @@
 
 static void takes_packet_and_waves(uint32_t wgs, uint32_t units, uint64_t waves)
 {
-	struct gpu *gpu = world_small();
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 
-	world_submit(gpu, queue, dispatch(1, wgs, units, 7000));
-	struct gpu_event event = world_event(gpu);
+	model_submit(gpu, queue, dispatch(1, wgs, units, 7000));
+	struct gpu_event event = model_event(gpu);
 
 	assert_int_equal(event.type, GPU_EVENT_STARTED);
 	assert_int_equal(event.t, t + PACKET_NS);
 	assert_int_equal(event.queue, queue);
-	event = world_event(gpu);
+	event = model_event(gpu);
 	assert_int_equal(event.type, GPU_EVENT_RETIRED);
 	assert_int_equal(event.tag, 1);
 	assert_int_equal(event.start_ns, t + PACKET_NS);
 	assert_int_equal(event.t, t + PACKET_NS + waves * 7000);
 	assert_int_equal(gpu_now(gpu), event.t);
 
-	struct gpu_queue_stats stats = world_stats(gpu, queue);
+	struct gpu_queue_stats stats = model_stats(gpu, queue);
 
 	assert_int_equal(stats.wgs_done, wgs);
 	assert_int_equal(stats.packets_retired, 1);
@@ -54,15 +54,15 @@ static void waves(void **state)
 /* Workgroups that start together end together and are reported in one event. */
 static void a_wave_is_one_event(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint32_t next = 0;
 
 	(void)state;
-	world_submit(gpu, queue, traced(dispatch(1, 250, 1, 1000)));
-	assert_int_equal(world_event(gpu).type, GPU_EVENT_STARTED);
+	model_submit(gpu, queue, traced(dispatch(1, 250, 1, 1000)));
+	assert_int_equal(model_event(gpu).type, GPU_EVENT_STARTED);
 	for (int i = 0; i < 3; i++) {
-		struct gpu_event event = world_event(gpu);
+		struct gpu_event event = model_event(gpu);
 
 		assert_int_equal(event.type, GPU_EVENT_WORKGROUPS);
 		assert_int_equal(event.first, next);
@@ -70,27 +70,27 @@ static void a_wave_is_one_event(void **state)
 		assert_int_equal(event.stride, 1);
 		next += event.count;
 	}
-	assert_int_equal(world_event(gpu).type, GPU_EVENT_RETIRED);
+	assert_int_equal(model_event(gpu).type, GPU_EVENT_RETIRED);
 	gpu_free(gpu);
 }
 
 /* A WORK packet occupies the queue's own command processor, and no wave slot. */
 static void work_uses_no_unit(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t other = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t other = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 
 	(void)state;
-	world_submit(gpu, queue, work(1, 9000));
-	world_submit(gpu, queue, dispatch(2, 1, 1, 1000));
-	world_submit(gpu, other, dispatch(3, 100, 1, 4000));
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 3).t, t + PACKET_NS + 4000);
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + PACKET_NS + 9000);
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 2 * PACKET_NS + 10000);
-	assert_int_equal(world_stats(gpu, queue).unit_ns, 1000);
-	assert_int_equal(world_stats(gpu, queue).busy_ns, 10000);
+	model_submit(gpu, queue, work(1, 9000));
+	model_submit(gpu, queue, dispatch(2, 1, 1, 1000));
+	model_submit(gpu, other, dispatch(3, 100, 1, 4000));
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 3).t, t + PACKET_NS + 4000);
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + PACKET_NS + 9000);
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 2 * PACKET_NS + 10000);
+	assert_int_equal(model_stats(gpu, queue).unit_ns, 1000);
+	assert_int_equal(model_stats(gpu, queue).busy_ns, 10000);
 	gpu_free(gpu);
 }
 

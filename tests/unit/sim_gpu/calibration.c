@@ -19,20 +19,20 @@
 static uint64_t busy_ns(struct gpu *gpu, uint32_t queue, const struct plan *plan,
 			const struct plan_request *request, uint32_t units)
 {
-	uint64_t before = world_stats(gpu, queue).busy_ns;
+	uint64_t before = model_stats(gpu, queue).busy_ns;
 
 	for (size_t i = 0; i < request->count; i++) {
 		const struct plan_op *op = &plan->ops[request->first + i];
 
 		if (op->kind != PLAN_SPIN)
 			continue;
-		world_submit(
+		model_submit(
 			gpu, queue,
 			barrier_of(dispatch(0, op->workgroups, units, op->ticks * PLAN_TICK_NS)));
 		while (gpu_queue_depth(gpu, queue) > 0)
-			world_event(gpu);
+			model_event(gpu);
 	}
-	return world_stats(gpu, queue).busy_ns - before;
+	return model_stats(gpu, queue).busy_ns - before;
 }
 
 /* Returns the recorded duration of the request's kernels in ns. */
@@ -48,8 +48,8 @@ static uint64_t recorded_ns(const struct plan *plan, const struct plan_request *
 
 static void play(const char *name, const struct trace *trace, const struct gpu_config *config)
 {
-	struct gpu *gpu = world_with(*config);
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_with(*config);
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct plan plan;
 
 	assert_int_equal(plan_make(trace, config->cus, &plan), 0);
@@ -69,7 +69,7 @@ static void play(const char *name, const struct trace *trace, const struct gpu_c
 
 static void on_every_profile(const char *path)
 {
-	struct world_config world = {0};
+	struct sim_config sim = {0};
 	struct profile profile;
 	struct trace trace;
 	const char *name;
@@ -79,8 +79,8 @@ static void on_every_profile(const char *path)
 		fail_msg("%s", error);
 	for (size_t i = 0; (name = profile_name(i)) != NULL; i++) {
 		assert_int_equal(profile_load(name, &profile), 0);
-		profile_to_world(&profile, &world);
-		play(name, &trace, &world.gpu);
+		profile_to_sim(&profile, &sim);
+		play(name, &trace, &sim.gpu);
 	}
 	trace_free(&trace);
 }

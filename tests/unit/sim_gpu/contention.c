@@ -8,21 +8,21 @@
  * kernel, not for the end of that kernel. */
 static void small_behind_large(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t large = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t small = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t large = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t small = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_event event;
 
 	(void)state;
 	uint64_t t = gpu_now(gpu);
 
-	world_submit(gpu, large, dispatch(1, 100000, 1, 50000));
+	model_submit(gpu, large, dispatch(1, 100000, 1, 50000));
 	/* in the middle of the third wave */
 	while (gpu_step(gpu, t + PACKET_NS + 120000, &event))
 		;
 	assert_int_equal(gpu_live_units(gpu), UNITS);
-	world_submit(gpu, small, dispatch(2, 1, 1, 1000));
-	event = world_until(gpu, GPU_EVENT_RETIRED, 2);
+	model_submit(gpu, small, dispatch(2, 1, 1, 1000));
+	event = model_until(gpu, GPU_EVENT_RETIRED, 2);
 	assert_int_equal(event.t, t + PACKET_NS + 150000 + 1000);
 	assert_int_equal(gpu_queue_depth(gpu, large), 1);
 	gpu_free(gpu);
@@ -31,19 +31,19 @@ static void small_behind_large(void **state)
 static void saturate(struct gpu *gpu, uint32_t queue, uint32_t units, uint64_t wg_ns)
 {
 	for (uint64_t i = 0; i < 200; i++)
-		world_submit(gpu, queue, dispatch(i, 1000, units, wg_ns));
+		model_submit(gpu, queue, dispatch(i, 1000, units, wg_ns));
 }
 
 /* Asserts that two queues that saturate the GPU get equal shares of it. Per queue: wave slots and
  * ns of a workgroup. */
 static void shares(uint32_t xccs, uint32_t units_a, uint64_t ns_a, uint32_t units_b, uint64_t ns_b)
 {
-	struct gpu_config config = world_config();
+	struct gpu_config config = model_config();
 
 	config.xccs = xccs;
-	struct gpu *gpu = world_with(config);
-	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_with(config);
+	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t end = gpu_now(gpu) + 20000000;
 	struct gpu_event event;
 
@@ -52,8 +52,8 @@ static void shares(uint32_t xccs, uint32_t units_a, uint64_t ns_a, uint32_t unit
 	while (gpu_step(gpu, end, &event))
 		;
 	assert_true(gpu_queue_depth(gpu, a) > 0 && gpu_queue_depth(gpu, b) > 0);
-	double of_a = (double)world_stats(gpu, a).unit_ns;
-	double of_b = (double)world_stats(gpu, b).unit_ns;
+	double of_a = (double)model_stats(gpu, a).unit_ns;
+	double of_b = (double)model_stats(gpu, b).unit_ns;
 
 	if (of_a / (of_a + of_b) < 0.48 || of_a / (of_a + of_b) > 0.52)
 		fail_msg("%u x %lu ns beside %u x %lu ns: %.3f of the units", units_a, ns_a,
@@ -77,53 +77,53 @@ static void equals_share_equally(void **state)
  * third, and a queue that needs less leaves the rest to the others. */
 static void turn_by_turn(void **state)
 {
-	struct gpu *gpu = world_small();
+	struct gpu *gpu = model_small();
 	uint32_t queues[3];
 	struct gpu_event event;
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		queues[i] = world_queue(gpu, GPU_QUEUE_COMPUTE);
+		queues[i] = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 
-	world_submit(gpu, queues[0], dispatch(0, 1000, 1, 10000));
-	world_submit(gpu, queues[1], dispatch(1, 1000, 1, 10000));
-	world_submit(gpu, queues[2], dispatch(2, 10, 1, 10000));
+	model_submit(gpu, queues[0], dispatch(0, 1000, 1, 10000));
+	model_submit(gpu, queues[1], dispatch(1, 1000, 1, 10000));
+	model_submit(gpu, queues[2], dispatch(2, 10, 1, 10000));
 	while (gpu_step(gpu, t + PACKET_NS + 10000 - 1, &event))
 		;
-	assert_int_equal(world_stats(gpu, queues[0]).unit_ns, 45 * 9999);
-	assert_int_equal(world_stats(gpu, queues[1]).unit_ns, 45 * 9999);
-	assert_int_equal(world_stats(gpu, queues[2]).unit_ns, 10 * 9999);
+	assert_int_equal(model_stats(gpu, queues[0]).unit_ns, 45 * 9999);
+	assert_int_equal(model_stats(gpu, queues[1]).unit_ns, 45 * 9999);
+	assert_int_equal(model_stats(gpu, queues[2]).unit_ns, 10 * 9999);
 	gpu_free(gpu);
 }
 
 /* A workgroup that needs a whole CU waits, but is not starved. */
 static void large_workgroup_is_not_starved(void **state)
 {
-	struct gpu *gpu = world_small();
+	struct gpu *gpu = model_small();
 	uint32_t small[2], large;
 	struct gpu_event event;
 
 	(void)state;
 	for (int i = 0; i < 2; i++)
-		small[i] = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	large = world_queue(gpu, GPU_QUEUE_COMPUTE);
+		small[i] = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	large = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	/* Two queues whose workgroups never all end at the same time. */
 	saturate(gpu, small[0], 1, 10000);
 	saturate(gpu, small[1], 1, 13000);
 	while (gpu_step(gpu, gpu_now(gpu) + 100000, &event))
 		;
 	uint64_t t = gpu_now(gpu);
-	uint64_t before = world_stats(gpu, small[0]).unit_ns + world_stats(gpu, small[1]).unit_ns;
+	uint64_t before = model_stats(gpu, small[0]).unit_ns + model_stats(gpu, small[1]).unit_ns;
 
-	world_submit(gpu, large, dispatch(1000, 2, CU_UNITS, 5000));
-	event = world_until(gpu, GPU_EVENT_RETIRED, 1000);
+	model_submit(gpu, large, dispatch(1000, 2, CU_UNITS, 5000));
+	event = model_until(gpu, GPU_EVENT_RETIRED, 1000);
 	/* The turn of the large queue comes with the first wave slots that become free, after one
 	 * more workgroup of each of the others. Then one CU drains, and the workgroup runs. The
 	 * same holds for its second workgroup. Meanwhile the others use the rest of the GPU. */
 	assert_in_range(event.t, t + PACKET_NS + 2 * 5000,
 			t + PACKET_NS + 13000 + 2 * (13000 + 5000));
-	assert_true(world_stats(gpu, small[0]).unit_ns + world_stats(gpu, small[1]).unit_ns >
+	assert_true(model_stats(gpu, small[0]).unit_ns + model_stats(gpu, small[1]).unit_ns >
 		    before + (event.t - t) * (UNITS - 2 * CU_UNITS));
 	assert_true(gpu_queue_depth(gpu, small[0]) > 0);
 	gpu_free(gpu);
@@ -131,8 +131,8 @@ static void large_workgroup_is_not_starved(void **state)
 
 static void too_large_a_workgroup(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_packet packet = dispatch(1, 1, CU_UNITS + 1, 1000);
 
 	(void)state;

@@ -16,7 +16,7 @@ static void set(struct gpu *gpu, uint32_t queue, uint32_t mask)
 static void bounce(struct gpu *gpu)
 {
 	assert_int_equal(gpu_bounce(gpu, MAP_TAG, NULL, 0), 0);
-	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 }
 
 static void advance(struct gpu *gpu, uint64_t until)
@@ -29,24 +29,24 @@ static void advance(struct gpu *gpu, uint64_t until)
 
 static void half_the_cus_half_the_speed(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 
 	(void)state;
 	set(gpu, queue, LOW_HALF);
 	bounce(gpu);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
-	world_submit(gpu, queue, dispatch(1, 1000, 1, 10000));
+	model_submit(gpu, queue, dispatch(1, 1000, 1, 10000));
 	advance(gpu, t + 5000);
 	assert_int_equal(gpu_live_units(gpu), UNITS / 2);
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 20 * 10000);
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 20 * 10000);
 	/* And back: a mask without bits means all CUs. */
 	assert_int_equal(gpu_queue_set_cu_mask(gpu, queue, NULL, 0), 0);
 	bounce(gpu);
 	t = gpu_now(gpu) + PACKET_NS;
-	world_submit(gpu, queue, dispatch(2, 1000, 1, 10000));
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 10 * 10000);
+	model_submit(gpu, queue, dispatch(2, 1000, 1, 10000));
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 10 * 10000);
 	gpu_free(gpu);
 }
 
@@ -54,9 +54,9 @@ static void half_the_cus_half_the_speed(void **state)
  * the other's workgroups. */
 static void no_disturbance(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_COMPUTE);
 
 	(void)state;
 	set(gpu, a, LOW_HALF);
@@ -65,13 +65,13 @@ static void no_disturbance(void **state)
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
 	for (uint64_t i = 0; i < 20; i++)
-		world_submit(gpu, b, dispatch(i, 100, CU_UNITS, 33333));
+		model_submit(gpu, b, dispatch(i, 100, CU_UNITS, 33333));
 	advance(gpu, t + 10000);
 	for (uint64_t i = 0; i < 5; i++) {
 		uint64_t begin = gpu_now(gpu) + PACKET_NS;
 
-		world_submit(gpu, a, barrier_of(dispatch(100 + i, 51, 1, 1000)));
-		assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 100 + i).t, begin + 2000);
+		model_submit(gpu, a, barrier_of(dispatch(100 + i, 51, 1, 1000)));
+		assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 100 + i).t, begin + 2000);
 	}
 	gpu_free(gpu);
 }
@@ -79,9 +79,9 @@ static void no_disturbance(void **state)
 /* Queues compete only on the CUs on which their masks overlap. */
 static void overlap(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_COMPUTE);
 
 	(void)state;
 	set(gpu, b, LOW_HALF);
@@ -89,11 +89,11 @@ static void overlap(void **state)
 	uint64_t t = gpu_now(gpu);
 
 	for (uint64_t i = 0; i < 50; i++) {
-		world_submit(gpu, a, dispatch(i, 1000, 1, 10000));
-		world_submit(gpu, b, dispatch(i, 1000, 1, 10000));
+		model_submit(gpu, a, dispatch(i, 1000, 1, 10000));
+		model_submit(gpu, b, dispatch(i, 1000, 1, 10000));
 	}
 	advance(gpu, t + 3000000);
-	uint64_t of_a = world_stats(gpu, a).unit_ns, of_b = world_stats(gpu, b).unit_ns;
+	uint64_t of_a = model_stats(gpu, a).unit_ns, of_b = model_stats(gpu, b).unit_ns;
 
 	assert_true(of_a + of_b > UNITS * UINT64_C(3000000) * 97 / 100);
 	assert_true(of_b <= UNITS / 2 * UINT64_C(3000000));
@@ -104,40 +104,40 @@ static void overlap(void **state)
 /* Bit i of a mask is CU i / xccs of XCC i mod xccs. */
 static void bits_go_over_the_xccs(void **state)
 {
-	struct gpu_config config = world_config();
+	struct gpu_config config = model_config();
 
 	(void)state;
 	config.xccs = 2; /* of 5 CUs each */
-	struct gpu *gpu = world_with(config);
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_with(config);
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 
 	set(gpu, queue, 0x7); /* two CUs of XCC 0, one of XCC 1 */
 	bounce(gpu);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
-	world_submit(gpu, queue, traced(dispatch(1, 4, CU_UNITS, 1000)));
-	struct gpu_event event = world_until(gpu, GPU_EVENT_WORKGROUPS, 1);
+	model_submit(gpu, queue, traced(dispatch(1, 4, CU_UNITS, 1000)));
+	struct gpu_event event = model_until(gpu, GPU_EVENT_WORKGROUPS, 1);
 
 	assert_int_equal(event.t, t + 1000);
 	assert_int_equal(event.first, 0);
 	assert_int_equal(event.count, 3); /* 0 and 2 on XCC 0, 1 on XCC 1; 3 waits */
-	event = world_until(gpu, GPU_EVENT_WORKGROUPS, 1);
+	event = model_until(gpu, GPU_EVENT_WORKGROUPS, 1);
 	assert_int_equal(event.t, t + 2000);
 	assert_int_equal(event.first, 3);
 	/* XCC 1 has no CU left: its workgroups wait for ever. */
 	set(gpu, queue, 0x5);
 	bounce(gpu);
 	t = gpu_now(gpu) + PACKET_NS;
-	world_submit(gpu, queue, traced(dispatch(2, 2, 1, 1000)));
-	event = world_until(gpu, GPU_EVENT_WORKGROUPS, 2);
+	model_submit(gpu, queue, traced(dispatch(2, 2, 1, 1000)));
+	event = model_until(gpu, GPU_EVENT_WORKGROUPS, 2);
 	assert_int_equal(event.first, 0);
 	assert_int_equal(event.count, 1);
-	world_is_still(gpu);
+	model_expect_idle(gpu);
 	assert_int_equal(gpu_queue_depth(gpu, queue), 1);
 	set(gpu, queue, 0x3);
 	bounce(gpu);
 	t = gpu_now(gpu);
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000);
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000);
 	gpu_free(gpu);
 }
 
@@ -145,12 +145,12 @@ static void bits_go_over_the_xccs(void **state)
  * continue with the rest of their work on the CUs of the mask, and nothing is lost. */
 static void moves_what_runs(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 
 	(void)state;
-	world_submit(gpu, queue, traced(dispatch(1, UNITS, 1, 10000)));
-	world_until(gpu, GPU_EVENT_STARTED, 1);
+	model_submit(gpu, queue, traced(dispatch(1, UNITS, 1, 10000)));
+	model_until(gpu, GPU_EVENT_STARTED, 1);
 	set(gpu, queue, LOW_HALF);
 	advance(gpu, gpu_now(gpu) + 4000);
 	assert_int_equal(gpu_live_units(gpu), UNITS);
@@ -159,9 +159,9 @@ static void moves_what_runs(void **state)
 
 	advance(gpu, t);
 	assert_int_equal(gpu_live_units(gpu), UNITS / 2);
-	assert_int_equal(world_until(gpu, GPU_EVENT_WORKGROUPS, 1).t, t + 6000);
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 12000);
-	assert_int_equal(world_stats(gpu, queue).unit_ns, UNITS * 10000);
+	assert_int_equal(model_until(gpu, GPU_EVENT_WORKGROUPS, 1).t, t + 6000);
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 12000);
+	assert_int_equal(model_stats(gpu, queue).unit_ns, UNITS * 10000);
 	gpu_free(gpu);
 }
 

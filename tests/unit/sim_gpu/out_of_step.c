@@ -15,12 +15,12 @@
 /* A GPU of the size of an MI210. */
 static struct gpu *large(uint32_t xccs)
 {
-	struct gpu_config config = world_config();
+	struct gpu_config config = model_config();
 
 	config.xccs = xccs;
 	config.cus = 104;
 	config.units_per_cu = 32;
-	return world_with(config);
+	return model_with(config);
 }
 
 struct load {
@@ -39,7 +39,7 @@ static void keep_busy(struct gpu *gpu, const uint32_t *queues, const struct load
 {
 	for (uint32_t q = 0; q < load->queues; q++)
 		while (gpu_queue_depth(gpu, queues[q]) < 4)
-			world_submit(gpu, queues[q],
+			model_submit(gpu, queues[q],
 				     traced(barrier_of(
 					     dispatch(q, load->wgs, load->units, load->wg_ns[q]))));
 }
@@ -52,7 +52,7 @@ static struct result saturate(const struct load *load, uint32_t xccs, uint32_t m
 	struct gpu_event event;
 
 	for (uint32_t q = 0; q < load->queues; q++)
-		queues[q] = world_queue(gpu, GPU_QUEUE_COMPUTE);
+		queues[q] = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t end = gpu_now(gpu) + (uint64_t)ms * MS;
 
 	keep_busy(gpu, queues, load);
@@ -62,8 +62,8 @@ static struct result saturate(const struct load *load, uint32_t xccs, uint32_t m
 			keep_busy(gpu, queues, load);
 	}
 	for (uint32_t q = 0; q < load->queues; q++) {
-		result.unit_ns[q] = (double)world_stats(gpu, queues[q]).unit_ns;
-		result.retired[q] = world_stats(gpu, queues[q]).packets_retired;
+		result.unit_ns[q] = (double)model_stats(gpu, queues[q]).unit_ns;
+		result.retired[q] = model_stats(gpu, queues[q]).packets_retired;
 	}
 	gpu_free(gpu);
 	return result;
@@ -133,12 +133,12 @@ static void no_work_is_saved(void **state)
 
 	(void)state;
 	for (uint32_t q = 0; q < QUEUES; q++)
-		queues[q] = world_queue(gpu, GPU_QUEUE_COMPUTE);
+		queues[q] = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	for (uint32_t i = 0; i < 100; i++)
 		for (uint32_t q = 0; q < QUEUES; q++) {
 			uint64_t wg_ns = 3000 + q * 700;
 
-			world_submit(gpu, queues[q], dispatch(i, 3000 + q, 4, wg_ns));
+			model_submit(gpu, queues[q], dispatch(i, 3000 + q, 4, wg_ns));
 			work[q] += (uint64_t)(3000 + q) * 4 * wg_ns;
 		}
 	while ((t = gpu_next(gpu)) != UINT64_MAX) {
@@ -154,7 +154,7 @@ static void no_work_is_saved(void **state)
 	for (uint32_t q = 0; q < QUEUES; q++) {
 		int64_t missing = (int64_t)(work[q] - held[q]);
 
-		assert_int_equal(world_stats(gpu, queues[q]).unit_ns, work[q]);
+		assert_int_equal(model_stats(gpu, queues[q]).unit_ns, work[q]);
 		if (llabs(missing) > 104 * 32 * (int64_t)EARLY_NS)
 			fail_msg("queue %u: of %lu unit ns %ld are missing", q, work[q], missing);
 	}
@@ -175,15 +175,15 @@ static void halves_do_not_pull_each_other(void **state)
 		uint32_t mask[4] = {q ? 0 : UINT32_MAX, q ? 0xfff00000 : 0xfffff,
 				    q ? UINT32_MAX : 0, q ? 0xff : 0};
 
-		queues[q] = (uint32_t)world_add(gpu, GPU_QUEUE_COMPUTE);
+		queues[q] = (uint32_t)model_add(gpu, GPU_QUEUE_COMPUTE);
 		assert_int_equal(gpu_queue_set_cu_mask(gpu, queues[q], mask, 128), 0);
-		world_bounce(gpu, queues[q], true);
+		model_bounce(gpu, queues[q], true);
 	}
 	t = gpu_now(gpu);
 	for (uint32_t q = 0; q < 2; q++)
-		world_submit(gpu, queues[q], dispatch(q, 52 * 1000, 32, wg_ns[q]));
+		model_submit(gpu, queues[q], dispatch(q, 52 * 1000, 32, wg_ns[q]));
 	for (uint64_t q = 0; q < 2; q++) {
-		uint64_t end = world_until(gpu, GPU_EVENT_RETIRED, q).t - t - PACKET_NS;
+		uint64_t end = model_until(gpu, GPU_EVENT_RETIRED, q).t - t - PACKET_NS;
 
 		assert_in_range(end, 1000 * wg_ns[q] - EARLY_NS, 1000 * wg_ns[q] + EARLY_NS);
 	}
@@ -202,19 +202,19 @@ static void dispatches_end_in_time(void **state)
 
 	(void)state;
 	for (uint32_t q = 0; q < 3; q++) {
-		queues[q] = (uint32_t)world_add(gpu, GPU_QUEUE_COMPUTE);
+		queues[q] = (uint32_t)model_add(gpu, GPU_QUEUE_COMPUTE);
 		assert_int_equal(gpu_queue_set_cu_mask(gpu, queues[q], q < 2 ? others : &few,
 						       q < 2 ? 128 : 32),
 				 0);
-		world_bounce(gpu, queues[q], true);
+		model_bounce(gpu, queues[q], true);
 	}
 	mine = queues[2];
 	for (uint64_t i = 0; i < 200; i++) {
 		uint32_t waves = 1 + i % 3;
 
 		keep_busy(gpu, queues, &crowd);
-		world_submit(gpu, mine, dispatch(1000 + i, 8 * waves, 32, 2600 + i));
-		event = world_until(gpu, GPU_EVENT_RETIRED, 1000 + i);
+		model_submit(gpu, mine, dispatch(1000 + i, 8 * waves, 32, 2600 + i));
+		event = model_until(gpu, GPU_EVENT_RETIRED, 1000 + i);
 		if (waves == 1)
 			assert_int_equal(event.t - event.start_ns, 2600 + i);
 		else

@@ -8,7 +8,7 @@
 static void saturate(struct gpu *gpu, uint32_t queue)
 {
 	for (uint64_t i = 0; i < 100; i++)
-		world_submit(gpu, queue, dispatch(i, 1000, 1, 10000));
+		model_submit(gpu, queue, dispatch(i, 1000, 1, 10000));
 }
 
 static void set(struct gpu *gpu, uint32_t queue, uint32_t priority)
@@ -19,15 +19,15 @@ static void set(struct gpu *gpu, uint32_t queue, uint32_t priority)
 static void bounce(struct gpu *gpu)
 {
 	assert_int_equal(gpu_bounce(gpu, MAP_TAG, NULL, 0), 0);
-	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 }
 
 /* Returns the share of `a` in what both queues use during 5 ms. */
 static double share(uint32_t priority_a, uint32_t priority_b)
 {
-	struct gpu *gpu = world_small();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_event event;
 
 	set(gpu, a, priority_a);
@@ -39,8 +39,8 @@ static double share(uint32_t priority_a, uint32_t priority_b)
 
 	while (gpu_step(gpu, end, &event))
 		;
-	double of_a = (double)world_stats(gpu, a).unit_ns;
-	double of_b = (double)world_stats(gpu, b).unit_ns;
+	double of_a = (double)model_stats(gpu, a).unit_ns;
+	double of_b = (double)model_stats(gpu, b).unit_ns;
 
 	assert_true(of_a + of_b > 0.97 * UNITS * 5e6);
 	gpu_free(gpu);
@@ -68,9 +68,9 @@ static void classes(void **state)
 /* A lower class uses what a higher class leaves. */
 static void the_rest_is_for_the_others(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t high = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t low = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t high = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t low = model_queue(gpu, GPU_QUEUE_COMPUTE);
 
 	(void)state;
 	set(gpu, high, 15);
@@ -79,12 +79,12 @@ static void the_rest_is_for_the_others(void **state)
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 	struct gpu_event event;
 
-	world_submit(gpu, low, dispatch(1, 1000, 1, 10000));
-	world_submit(gpu, high, dispatch(2, 70, 1, 10000));
+	model_submit(gpu, low, dispatch(1, 1000, 1, 10000));
+	model_submit(gpu, high, dispatch(2, 70, 1, 10000));
 	while (gpu_step(gpu, t + 5000, &event))
 		;
-	assert_int_equal(world_stats(gpu, high).unit_ns, 70 * 5000);
-	assert_int_equal(world_stats(gpu, low).unit_ns, 30 * 5000);
+	assert_int_equal(model_stats(gpu, high).unit_ns, 70 * 5000);
+	assert_int_equal(model_stats(gpu, low).unit_ns, 30 * 5000);
 	gpu_free(gpu);
 }
 
@@ -92,9 +92,9 @@ static void the_rest_is_for_the_others(void **state)
  * the lower class has waiting. */
 static void goes_ahead_of_what_waits(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t low = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t high = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t low = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t high = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_event event;
 
 	(void)state;
@@ -102,20 +102,20 @@ static void goes_ahead_of_what_waits(void **state)
 	bounce(gpu);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
-	world_submit(gpu, low, dispatch(1, 10000, 1, 10000));
+	model_submit(gpu, low, dispatch(1, 10000, 1, 10000));
 	while (gpu_step(gpu, t + 5000, &event))
 		;
-	world_submit(gpu, high, dispatch(2, UNITS, 1, 1000));
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 10000 + 1000);
+	model_submit(gpu, high, dispatch(2, UNITS, 1, 1000));
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 10000 + 1000);
 	gpu_free(gpu);
 }
 
 /* A change of priority has no effect before a runlist update. */
 static void from_the_next_bounce_on(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 	struct gpu_event event;
 
@@ -125,15 +125,15 @@ static void from_the_next_bounce_on(void **state)
 	set(gpu, a, 15);
 	while (gpu_step(gpu, t + 2000000, &event))
 		;
-	uint64_t of_a = world_stats(gpu, a).unit_ns, of_b = world_stats(gpu, b).unit_ns;
+	uint64_t of_a = model_stats(gpu, a).unit_ns, of_b = model_stats(gpu, b).unit_ns;
 
 	assert_in_range(of_a * 100 / (of_a + of_b), 48, 52);
 	bounce(gpu);
 	t = gpu_now(gpu);
 	while (gpu_step(gpu, t + 2000000, &event))
 		;
-	of_a = world_stats(gpu, a).unit_ns - of_a;
-	of_b = world_stats(gpu, b).unit_ns - of_b;
+	of_a = model_stats(gpu, a).unit_ns - of_a;
+	of_b = model_stats(gpu, b).unit_ns - of_b;
 	assert_true(of_a > 9 * of_b);
 	gpu_free(gpu);
 }

@@ -24,47 +24,47 @@ static void at_random_times(void **state)
 /* The wave slots of a removed queue are available to others at once. */
 static void frees_its_units(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_event event;
 
 	(void)state;
-	world_submit(gpu, a, dispatch(1, 1000, 1, 1000000));
+	model_submit(gpu, a, dispatch(1, 1000, 1, 1000000));
 	while (gpu_step(gpu, gpu_now(gpu) + 100000, &event))
 		;
-	world_submit(gpu, b, dispatch(2, 100, 1, 1000));
+	model_submit(gpu, b, dispatch(2, 100, 1, 1000));
 	while (gpu_step(gpu, gpu_now(gpu) + 100000, &event))
 		;
 	assert_int_equal(gpu_live_units(gpu), UNITS);
 	assert_int_equal(gpu_queue_remove(gpu, a), 0);
 	uint64_t t = gpu_now(gpu);
 
-	event = world_event(gpu);
+	event = model_event(gpu);
 	assert_int_equal(event.type, GPU_EVENT_RETIRED);
 	assert_int_equal(event.tag, 2);
 	assert_int_equal(event.t, t + 1000);
-	world_is_still(gpu);
+	model_expect_idle(gpu);
 	gpu_free(gpu);
 }
 
 /* A queue is removed between two events of the same time. */
 static void between_events_of_an_instant(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_COMPUTE);
 
 	(void)state;
 	for (uint64_t i = 0; i < 3; i++) {
-		world_submit(gpu, a, traced(dispatch(10 + i, 1, 1, 10000 - i * PACKET_NS)));
-		world_submit(gpu, b, traced(dispatch(20 + i, 1, 1, 10000 - i * PACKET_NS)));
+		model_submit(gpu, a, traced(dispatch(10 + i, 1, 1, 10000 - i * PACKET_NS)));
+		model_submit(gpu, b, traced(dispatch(20 + i, 1, 1, 10000 - i * PACKET_NS)));
 	}
-	world_until(gpu, GPU_EVENT_WORKGROUPS, 10);
+	model_until(gpu, GPU_EVENT_WORKGROUPS, 10);
 	assert_int_equal(gpu_queue_remove(gpu, a), 0);
 	for (uint64_t i = 0; i < 3; i++)
-		assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 20 + i).queue, b);
-	world_is_still(gpu);
+		assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 20 + i).queue, b);
+	model_expect_idle(gpu);
 	assert_int_equal(gpu_live_units(gpu), 0);
 	gpu_free(gpu);
 }

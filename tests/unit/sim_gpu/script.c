@@ -48,7 +48,7 @@ struct life {
 
 static uint64_t below(struct life *life, uint64_t limit)
 {
-	return world_below(&life->random, limit);
+	return model_below(&life->random, limit);
 }
 
 /* Adds a value to the hash of all events. */
@@ -273,7 +273,7 @@ static void add(struct life *life)
 
 static void remove_queue(struct life *life, uint32_t id)
 {
-	struct gpu_queue_stats stats = world_stats(life->gpu, id);
+	struct gpu_queue_stats stats = model_stats(life->gpu, id);
 
 	assert_true(life->queues[id].copies || life->queues[id].lost ||
 		    stats.unit_ns <= life->queues[id].unit_ns);
@@ -341,7 +341,7 @@ static void compare_times(struct life *life)
 	gpu_times(life->gpu, &times);
 	for (uint32_t id = 0; id < QUEUES; id++)
 		if (life->queues[id].exists) {
-			uint64_t busy = world_stats(life->gpu, id).busy_ns;
+			uint64_t busy = model_stats(life->gpu, id).busy_ns;
 
 			all += busy;
 			longest = busy > longest ? busy : longest;
@@ -443,7 +443,7 @@ static void finish(struct life *life)
 
 		if (!known->exists)
 			continue;
-		struct gpu_queue_stats stats = world_stats(life->gpu, id);
+		struct gpu_queue_stats stats = model_stats(life->gpu, id);
 
 		assert_int_equal(known->retired, known->n);
 		if (known->lost)
@@ -456,7 +456,7 @@ static void finish(struct life *life)
 
 struct script_result script_run(const struct script *script)
 {
-	struct gpu_config config = world_config();
+	struct gpu_config config = model_config();
 	struct life *life = calloc(1, sizeof(*life));
 
 	assert_non_null(life);
@@ -498,7 +498,7 @@ struct script_result script_run(const struct script *script)
 		compare_times(life);
 	for (uint32_t id = 0; id < QUEUES; id++)
 		if (life->queues[id].exists) {
-			struct gpu_queue_stats stats = world_stats(life->gpu, id);
+			struct gpu_queue_stats stats = model_stats(life->gpu, id);
 
 			life->result.preempted += stats.preempted;
 			life->result.workgroups += stats.wgs_done;

@@ -11,49 +11,49 @@
 
 static void two_engines_run_side_by_side(void **state)
 {
-	struct gpu *gpu = world_small(); /* two engines */
-	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
+	struct gpu *gpu = model_small(); /* two engines */
+	uint32_t a = model_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_SDMA);
 	uint64_t t = gpu_now(gpu);
 
 	(void)state;
-	world_submit(gpu, a, work(1, COPY_NS));
-	world_submit(gpu, b, work(2, COPY_NS));
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + PACKET_NS + COPY_NS);
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + PACKET_NS + COPY_NS);
-	assert_int_equal(world_stats(gpu, a).unit_ns, COPY_NS);
-	assert_int_equal(world_stats(gpu, a).busy_ns, COPY_NS);
+	model_submit(gpu, a, work(1, COPY_NS));
+	model_submit(gpu, b, work(2, COPY_NS));
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + PACKET_NS + COPY_NS);
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + PACKET_NS + COPY_NS);
+	assert_int_equal(model_stats(gpu, a).unit_ns, COPY_NS);
+	assert_int_equal(model_stats(gpu, a).busy_ns, COPY_NS);
 	gpu_free(gpu);
 }
 
 static void queues_of_an_engine_take_turns(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
-	uint32_t c = world_queue(gpu, GPU_QUEUE_SDMA); /* on the same engine as a */
+	struct gpu *gpu = model_small();
+	uint32_t a = model_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t c = model_queue(gpu, GPU_QUEUE_SDMA); /* on the same engine as a */
 	uint64_t t = gpu_now(gpu);
 	/* The packets of a are submitted first; those of c come between them. */
 	const uint64_t order[] = {10, 30, 11, 31, 12, 13};
 
 	(void)state;
 	for (uint64_t i = 0; i < 4; i++)
-		world_submit(gpu, a, work(10 + i, COPY_NS));
-	world_submit(gpu, c, work(30, COPY_NS));
-	world_submit(gpu, c, work(31, COPY_NS));
+		model_submit(gpu, a, work(10 + i, COPY_NS));
+	model_submit(gpu, c, work(30, COPY_NS));
+	model_submit(gpu, c, work(31, COPY_NS));
 	for (uint64_t i = 0; i < 6; i++) {
-		struct gpu_event event = world_until(gpu, GPU_EVENT_RETIRED, order[i]);
+		struct gpu_event event = model_until(gpu, GPU_EVENT_RETIRED, order[i]);
 
 		assert_int_equal(event.t, t + (i + 1) * (PACKET_NS + COPY_NS));
 	}
-	assert_int_equal(world_stats(gpu, b).busy_ns, 0);
+	assert_int_equal(model_stats(gpu, b).busy_ns, 0);
 	gpu_free(gpu);
 }
 
 /* Three queues on one engine: each gets its turn. */
 static void three_take_turns(void **state)
 {
-	struct gpu_config config = world_config();
+	struct gpu_config config = model_config();
 	uint32_t queues[3];
 
 	(void)state;
@@ -62,14 +62,14 @@ static void three_take_turns(void **state)
 
 	assert_non_null(gpu);
 	for (int q = 0; q < 3; q++)
-		queues[q] = world_queue(gpu, GPU_QUEUE_SDMA);
+		queues[q] = model_queue(gpu, GPU_QUEUE_SDMA);
 	uint64_t t = gpu_now(gpu);
 
 	for (uint64_t i = 0; i < 3; i++)
 		for (uint64_t q = 0; q < 3; q++)
-			world_submit(gpu, queues[q], work(3 * i + q, COPY_NS));
+			model_submit(gpu, queues[q], work(3 * i + q, COPY_NS));
 	for (uint64_t i = 0; i < 9; i++)
-		assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, i).t,
+		assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, i).t,
 				 t + (i + 1) * (PACKET_NS + COPY_NS));
 	gpu_free(gpu);
 }
@@ -77,18 +77,18 @@ static void three_take_turns(void **state)
 /* The engine of a removed queue becomes the least loaded one. */
 static void least_loaded_after_removal(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_SDMA);
+	struct gpu *gpu = model_small();
+	uint32_t a = model_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_SDMA);
 
 	(void)state;
 	assert_int_equal(gpu_queue_remove(gpu, b), 0);
-	uint32_t c = world_queue(gpu, GPU_QUEUE_SDMA);
+	uint32_t c = model_queue(gpu, GPU_QUEUE_SDMA);
 	uint64_t t = gpu_now(gpu);
 
-	world_submit(gpu, a, work(1, COPY_NS));
-	world_submit(gpu, c, work(2, COPY_NS));
-	world_until(gpu, GPU_EVENT_RETIRED, 2);
+	model_submit(gpu, a, work(1, COPY_NS));
+	model_submit(gpu, c, work(2, COPY_NS));
+	model_until(gpu, GPU_EVENT_RETIRED, 2);
 	assert_int_equal(gpu_now(gpu), t + PACKET_NS + COPY_NS);
 	gpu_free(gpu);
 }
@@ -96,23 +96,23 @@ static void least_loaded_after_removal(void **state)
 /* A queue that waits does not block the other queue of its engine. */
 static void wait_leaves_the_engine(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
+	struct gpu *gpu = model_small();
+	uint32_t a = model_queue(gpu, GPU_QUEUE_SDMA);
 	uint32_t c;
 
 	(void)state;
-	world_queue(gpu, GPU_QUEUE_SDMA);
-	c = world_queue(gpu, GPU_QUEUE_SDMA);
-	world_submit(gpu, a, wait_packet(1));
-	world_submit(gpu, a, work(2, COPY_NS));
-	world_until(gpu, GPU_EVENT_WAITING, 1);
-	world_submit(gpu, c, work(3, COPY_NS));
-	world_until(gpu, GPU_EVENT_RETIRED, 3);
+	model_queue(gpu, GPU_QUEUE_SDMA);
+	c = model_queue(gpu, GPU_QUEUE_SDMA);
+	model_submit(gpu, a, wait_packet(1));
+	model_submit(gpu, a, work(2, COPY_NS));
+	model_until(gpu, GPU_EVENT_WAITING, 1);
+	model_submit(gpu, c, work(3, COPY_NS));
+	model_until(gpu, GPU_EVENT_RETIRED, 3);
 	assert_int_equal(gpu_release(gpu, a), 0);
 	uint64_t t = gpu_now(gpu);
 
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t);
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + PACKET_NS + COPY_NS);
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t);
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + PACKET_NS + COPY_NS);
 	gpu_free(gpu);
 }
 
@@ -122,36 +122,36 @@ static void bounce_in_mid_copy(void **state)
 {
 	(void)state;
 	for (int off = 0; off < 2; off++) {
-		struct gpu *gpu = world_small();
-		uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
+		struct gpu *gpu = model_small();
+		uint32_t a = model_queue(gpu, GPU_QUEUE_SDMA);
 		uint32_t c;
 		struct gpu_change change = {.queue = a, .map = !off};
 		struct gpu_event event;
 
-		world_queue(gpu, GPU_QUEUE_SDMA);
-		c = world_queue(gpu, GPU_QUEUE_SDMA);
+		model_queue(gpu, GPU_QUEUE_SDMA);
+		c = model_queue(gpu, GPU_QUEUE_SDMA);
 		uint64_t t = gpu_now(gpu);
 
-		world_submit(gpu, a, work(1, COPY_NS));
-		world_submit(gpu, c, work(3, COPY_NS));
+		model_submit(gpu, a, work(1, COPY_NS));
+		model_submit(gpu, c, work(3, COPY_NS));
 		while (gpu_step(gpu, t + PACKET_NS + 4000, &event))
 			;
 		assert_int_equal(gpu_bounce(gpu, 9, &change, 1), 0);
-		event = world_until(gpu, GPU_EVENT_MAPPED, 9);
+		event = model_until(gpu, GPU_EVENT_MAPPED, 9);
 		assert_int_equal(event.t, t + PACKET_NS + 4000 + UNMAP_NS + MAP_NS);
 		if (off) {
-			event = world_until(gpu, GPU_EVENT_RETIRED, 3);
+			event = model_until(gpu, GPU_EVENT_RETIRED, 3);
 			assert_int_equal(event.t, t + 2 * PACKET_NS + 14000 + UNMAP_NS + MAP_NS);
-			assert_int_equal(world_stats(gpu, a).busy_ns, 4000);
-			world_bounce(gpu, a, true);
+			assert_int_equal(model_stats(gpu, a).busy_ns, 4000);
+			model_bounce(gpu, a, true);
 			t = gpu_now(gpu);
-			assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 6000);
+			assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 6000);
 		} else {
-			event = world_until(gpu, GPU_EVENT_RETIRED, 1);
+			event = model_until(gpu, GPU_EVENT_RETIRED, 1);
 			assert_int_equal(event.t, t + PACKET_NS + COPY_NS + UNMAP_NS + MAP_NS);
-			event = world_until(gpu, GPU_EVENT_RETIRED, 3);
+			event = model_until(gpu, GPU_EVENT_RETIRED, 3);
 		}
-		assert_int_equal(world_stats(gpu, a).busy_ns, COPY_NS);
+		assert_int_equal(model_stats(gpu, a).busy_ns, COPY_NS);
 		gpu_free(gpu);
 	}
 }
@@ -159,31 +159,31 @@ static void bounce_in_mid_copy(void **state)
 /* The interrupted queue continues first, not the one that was created first. */
 static void interrupted_goes_on_first(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_SDMA);
+	struct gpu *gpu = model_small();
+	uint32_t a = model_queue(gpu, GPU_QUEUE_SDMA);
 	uint32_t c;
 	struct gpu_event event;
 
 	(void)state;
-	world_queue(gpu, GPU_QUEUE_SDMA);
-	c = world_queue(gpu, GPU_QUEUE_SDMA);
-	world_submit(gpu, c, work(3, COPY_NS));
-	world_until(gpu, GPU_EVENT_STARTED, 3);
-	world_submit(gpu, a, work(1, COPY_NS));
+	model_queue(gpu, GPU_QUEUE_SDMA);
+	c = model_queue(gpu, GPU_QUEUE_SDMA);
+	model_submit(gpu, c, work(3, COPY_NS));
+	model_until(gpu, GPU_EVENT_STARTED, 3);
+	model_submit(gpu, a, work(1, COPY_NS));
 	while (gpu_step(gpu, gpu_now(gpu) + 4000, &event))
 		;
 	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
-	uint64_t t = world_until(gpu, GPU_EVENT_MAPPED, 9).t;
+	uint64_t t = model_until(gpu, GPU_EVENT_MAPPED, 9).t;
 
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 3).t, t + 6000);
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 6000 + PACKET_NS + COPY_NS);
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 3).t, t + 6000);
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 6000 + PACKET_NS + COPY_NS);
 	gpu_free(gpu);
 }
 
 static void no_dispatch_on_sdma(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_SDMA);
+	struct gpu *gpu = model_small();
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_SDMA);
 	struct gpu_packet packet = dispatch(1, 1, 1, 1000);
 
 	(void)state;

@@ -14,14 +14,14 @@
 
 static struct gpu *sliced_new(void)
 {
-	struct gpu_config config = world_config();
+	struct gpu_config config = model_config();
 
 	config.vmids = VMIDS;
 	config.cp_queues = SLOTS;
 	config.process_quantum_ns = PROCESS_QUANTUM;
 	config.queue_quantum_ns = QUEUE_QUANTUM;
 	config.switch_ns = SWITCH_NS;
-	return world_with(config);
+	return model_with(config);
 }
 
 static void add(struct gpu *gpu, uint32_t *queues, uint32_t n, bool own_clients)
@@ -33,7 +33,7 @@ static void add(struct gpu *gpu, uint32_t *queues, uint32_t n, bool own_clients)
 
 		assert_true(id >= 0);
 		queues[i] = (uint32_t)id;
-		world_bounce(gpu, queues[i], true);
+		model_bounce(gpu, queues[i], true);
 	}
 }
 
@@ -41,7 +41,7 @@ static void add(struct gpu *gpu, uint32_t *queues, uint32_t n, bool own_clients)
 static void start_all(struct gpu *gpu, const uint32_t *queues, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		world_submit(gpu, queues[i], dispatch(i, 1, CU_UNITS, UINT64_C(1) << 50));
+		model_submit(gpu, queues[i], dispatch(i, 1, CU_UNITS, UINT64_C(1) << 50));
 }
 
 /* Returns the number of slices that end until `until`; *cost: ns of save and restore in all of
@@ -73,7 +73,7 @@ static void no_slices_without(void **state)
 
 	assert_int_equal(slices(gpu, t + 200000000, &cost), 0);
 	for (uint32_t i = 0; i < VMIDS; i++)
-		assert_int_equal(world_stats(gpu, queues[i]).unit_ns, CU_UNITS * 200000000);
+		assert_int_equal(model_stats(gpu, queues[i]).unit_ns, CU_UNITS * 200000000);
 	gpu_free(gpu);
 }
 
@@ -95,7 +95,7 @@ static void shares(bool own_clients, uint32_t n, uint32_t slots, uint64_t quantu
 			quantum + SWITCH_NS + quantum / 30);
 	assert_true(cost > 0);
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t ns = world_stats(gpu, queues[i]).unit_ns / CU_UNITS;
+		uint64_t ns = model_stats(gpu, queues[i]).unit_ns / CU_UNITS;
 
 		least = ns < least ? ns : least;
 		most = ns > most ? ns : most;
@@ -104,7 +104,7 @@ static void shares(bool own_clients, uint32_t n, uint32_t slots, uint64_t quantu
 	/* The quanta are complete; those that keep their slot also run during the change. */
 	assert_true(least * n > count * quantum * slots * 9 / 10);
 	assert_true(most * n < span * slots * 11 / 10);
-	assert_true(world_stats(gpu, queues[0]).preempted > 5);
+	assert_true(model_stats(gpu, queues[0]).preempted > 5);
 	gpu_free(gpu);
 }
 
@@ -132,17 +132,17 @@ static void clients_of_queues_that_are_off_count(void **state)
 
 	(void)state;
 	add(gpu, queues, VMIDS + 1, true);
-	world_bounce(gpu, queues[0], false);
+	model_bounce(gpu, queues[0], false);
 	start_all(gpu, queues, VMIDS + 1);
 	/* Oversubscribed by the count, but no queue waits for a slot. */
 	assert_int_equal(slices(gpu, gpu_now(gpu) + 100000000, &cost), 0);
-	assert_int_equal(world_stats(gpu, queues[0]).unit_ns, 0);
-	world_bounce(gpu, queues[0], true);
+	assert_int_equal(model_stats(gpu, queues[0]).unit_ns, 0);
+	model_bounce(gpu, queues[0], true);
 	assert_true(slices(gpu, gpu_now(gpu) + 100000000, &cost) > 5);
 	/* Without that queue the GPU is not oversubscribed any more. */
 	assert_int_equal(gpu_queue_remove(gpu, queues[0]), 0);
 	assert_int_equal(gpu_bounce(gpu, MAP_TAG, NULL, 0), 0);
-	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 	assert_int_equal(slices(gpu, gpu_now(gpu) + 100000000, &cost), 0);
 	gpu_free(gpu);
 }
@@ -160,13 +160,13 @@ static void idle_ones_leave_their_slot(void **state)
 	assert_int_equal(slices(gpu, gpu_now(gpu) + 100000000, &cost), 0);
 	uint64_t t = gpu_now(gpu);
 
-	world_submit(gpu, queues[5], dispatch(50, 1, 1, 1000)); /* a queue that had no slot */
-	uint64_t end = world_until(gpu, GPU_EVENT_RETIRED, 50).t;
+	model_submit(gpu, queues[5], dispatch(50, 1, 1, 1000)); /* a queue that had no slot */
+	uint64_t end = model_until(gpu, GPU_EVENT_RETIRED, 50).t;
 
 	assert_in_range(end, t + PACKET_NS + 1000, t + SWITCH_NS + PACKET_NS + 1000);
 	/* the busy queues were not disturbed */
-	assert_int_equal(world_stats(gpu, queues[0]).preempted, 0);
-	assert_int_equal(world_stats(gpu, queues[1]).preempted, 0);
+	assert_int_equal(model_stats(gpu, queues[0]).preempted, 0);
+	assert_int_equal(model_stats(gpu, queues[1]).preempted, 0);
 	/* All are idle: no more events. */
 	for (uint32_t i = 0; i < VMIDS - 1; i++)
 		assert_int_equal(gpu_queue_remove(gpu, queues[i]), 0);
@@ -195,10 +195,10 @@ static void bounces_do_not_starve(void **state)
 		while (gpu_step(gpu, until, &event))
 			;
 		assert_int_equal(gpu_bounce(gpu, MAP_TAG, NULL, 0), 0);
-		world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+		model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 	}
 	for (uint32_t i = 0; i < 2 * VMIDS; i++)
-		assert_true(world_stats(gpu, queues[i]).busy_ns > 8 * PROCESS_QUANTUM);
+		assert_true(model_stats(gpu, queues[i]).busy_ns > 8 * PROCESS_QUANTUM);
 	gpu_free(gpu);
 }
 

@@ -17,47 +17,47 @@ static void advance(struct gpu *gpu, uint64_t until)
 
 static void keeps_what_is_left(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_event event;
 
 	(void)state;
-	world_submit(gpu, queue, dispatch(1, 1000, 1, 10000));
-	world_until(gpu, GPU_EVENT_STARTED, 1);
+	model_submit(gpu, queue, dispatch(1, 1000, 1, 10000));
+	model_until(gpu, GPU_EVENT_STARTED, 1);
 	advance(gpu, gpu_now(gpu) + 44000);
-	world_bounce(gpu, queue, false);
-	assert_int_equal(world_stats(gpu, queue).wgs_done, 400);
+	model_bounce(gpu, queue, false);
+	assert_int_equal(model_stats(gpu, queue).wgs_done, 400);
 	assert_false(gpu_step(gpu, gpu_now(gpu) + 1000000000, &event));
 	assert_int_equal(gpu_next(gpu), UINT64_MAX);
-	assert_int_equal(world_stats(gpu, queue).wgs_done, 400);
-	assert_int_equal(world_stats(gpu, queue).unit_ns, 44000 * UNITS);
+	assert_int_equal(model_stats(gpu, queue).wgs_done, 400);
+	assert_int_equal(model_stats(gpu, queue).unit_ns, 44000 * UNITS);
 	assert_int_equal(gpu_queue_depth(gpu, queue), 1);
-	world_bounce(gpu, queue, true);
+	model_bounce(gpu, queue, true);
 	uint64_t t = gpu_now(gpu);
 
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 56000);
-	assert_int_equal(world_stats(gpu, queue).wgs_done, 1000);
-	assert_int_equal(world_stats(gpu, queue).unit_ns, 100000 * UNITS);
-	assert_int_equal(world_stats(gpu, queue).preempted, 1);
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 56000);
+	assert_int_equal(model_stats(gpu, queue).wgs_done, 1000);
+	assert_int_equal(model_stats(gpu, queue).unit_ns, 100000 * UNITS);
+	assert_int_equal(model_stats(gpu, queue).preempted, 1);
 	gpu_free(gpu);
 }
 
 /* Other queues have the GPU while a queue is unmapped. */
 static void others_have_the_gpu(void **state)
 {
-	struct gpu *gpu = world_small();
-	uint32_t offline = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t online = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t offline = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t online = model_queue(gpu, GPU_QUEUE_COMPUTE);
 
 	(void)state;
-	world_submit(gpu, offline, dispatch(1, 100000, 1, 500000));
-	world_until(gpu, GPU_EVENT_STARTED, 1);
+	model_submit(gpu, offline, dispatch(1, 100000, 1, 500000));
+	model_until(gpu, GPU_EVENT_STARTED, 1);
 	advance(gpu, gpu_now(gpu) + 1000);
-	world_bounce(gpu, offline, false);
+	model_bounce(gpu, offline, false);
 	uint64_t t = gpu_now(gpu);
 
-	world_submit(gpu, online, dispatch(2, 100, 1, 5000));
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + PACKET_NS + 5000);
+	model_submit(gpu, online, dispatch(2, 100, 1, 5000));
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + PACKET_NS + 5000);
 	gpu_free(gpu);
 }
 
@@ -106,8 +106,8 @@ static void look_at(struct seen *seen, const struct gpu_event *event, uint32_t q
 static void thousand_at_random(void **state)
 {
 	static struct seen seen;
-	struct gpu *gpu = world_small();
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_small();
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t random = 1, work_left = 0;
 	struct gpu_event event;
 
@@ -119,32 +119,32 @@ static void thousand_at_random(void **state)
 
 		packet.barrier = i % 4 == 0;
 		work_left += (uint64_t)packet.wgs * packet.units * packet.wg_ns;
-		world_submit(gpu, queue, packet);
+		model_submit(gpu, queue, packet);
 	}
 	for (int i = 0; i < 2000; i++) {
 		bool off = i % 2 == 0;
 		struct gpu_change change = {.queue = queue, .map = !off};
-		uint64_t until = gpu_now(gpu) + world_below(&random, 15000);
-		uint64_t units_before = world_stats(gpu, queue).unit_ns;
+		uint64_t until = gpu_now(gpu) + model_below(&random, 15000);
+		uint64_t units_before = model_stats(gpu, queue).unit_ns;
 
 		while (gpu_step(gpu, until, &event))
 			look_at(&seen, &event, queue, !off);
 		if (!off)
-			assert_int_equal(world_stats(gpu, queue).unit_ns, units_before);
+			assert_int_equal(model_stats(gpu, queue).unit_ns, units_before);
 		assert_int_equal(gpu_bounce(gpu, 9, &change, 1), 0);
 		do {
-			event = world_event(gpu);
+			event = model_event(gpu);
 			look_at(&seen, &event, queue, true);
 		} while (event.type != GPU_EVENT_MAPPED);
 	}
 	/* the suspends interrupted the work, and did not come after its end */
-	assert_true(world_stats(gpu, queue).preempted > 950);
+	assert_true(model_stats(gpu, queue).preempted > 950);
 	while (seen.retired < DISPATCHES) {
-		event = world_event(gpu);
+		event = model_event(gpu);
 		look_at(&seen, &event, queue, false);
 	}
-	assert_int_equal(world_stats(gpu, queue).wgs_done, DISPATCHES * WGS);
-	assert_int_equal(world_stats(gpu, queue).unit_ns, work_left);
+	assert_int_equal(model_stats(gpu, queue).wgs_done, DISPATCHES * WGS);
+	assert_int_equal(model_stats(gpu, queue).unit_ns, work_left);
 	assert_int_equal(gpu_live_units(gpu), 0);
 	gpu_free(gpu);
 }

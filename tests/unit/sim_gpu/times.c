@@ -20,7 +20,7 @@ static uint32_t add(uint64_t client, enum gpu_queue_kind kind)
 	int id = gpu_queue_add(gpu, &config);
 
 	assert_true(id >= 0);
-	world_bounce(gpu, (uint32_t)id, true);
+	model_bounce(gpu, (uint32_t)id, true);
 	return (uint32_t)id;
 }
 
@@ -59,7 +59,7 @@ static void expect(const uint64_t (*wanted)[GPU_TIMES])
 static int begin(void **state)
 {
 	(void)state;
-	gpu = world_small();
+	gpu = model_small();
 	return 0;
 }
 
@@ -76,7 +76,7 @@ static void one_suspension(void **state)
 
 	(void)state;
 	gpu_times(gpu, &before);
-	world_submit(gpu, offline, dispatch(1, 100, 1, 100000)); /* all wave slots */
+	model_submit(gpu, offline, dispatch(1, 100, 1, 100000)); /* all wave slots */
 	pass(PACKET_NS + 40000);
 	EXPECT([GPU_TIME_RUN] = 40000, [GPU_TIME_IDLE] = PACKET_NS);
 
@@ -86,18 +86,18 @@ static void one_suspension(void **state)
 	EXPECT([GPU_TIME_BOUNCE] = UNMAP_NS - 1000);
 	pass(2000);
 	EXPECT([GPU_TIME_BOUNCE] = 1000, [GPU_TIME_SAVE] = 1000);
-	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 	EXPECT([GPU_TIME_BOUNCE] = MAP_NS, [GPU_TIME_SAVE] = 100 * SAVE_NS - 1000);
 
 	pass(7000);
 	EXPECT([GPU_TIME_HELD] = 7000);
-	world_submit(gpu, online, dispatch(2, 10, 1, 3000));
+	model_submit(gpu, online, dispatch(2, 10, 1, 3000));
 	pass(8000);
 	EXPECT([GPU_TIME_HELD_READY] = PACKET_NS, [GPU_TIME_RUN] = 3000,
 	       [GPU_TIME_HELD] = 5000 - PACKET_NS);
 
 	suspend(offline, false);
-	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 	EXPECT([GPU_TIME_BOUNCE] = UNMAP_NS + MAP_NS, [GPU_TIME_RESTORE] = 100 * RESTORE_NS);
 	pass(100000);
 	EXPECT([GPU_TIME_RUN] = 60000, [GPU_TIME_IDLE] = 40000);
@@ -113,7 +113,7 @@ static void what_is_to_come_is_work(void **state)
 
 	(void)state;
 	suspend(offline, true);
-	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 	gpu_times(gpu, &before);
 	pass(1000);
 	assert_int_equal(gpu_queue_expect(gpu, offline, true), 0);
@@ -134,20 +134,20 @@ static void whose_queues(void **state)
 	uint32_t online = add(ONLINE, GPU_QUEUE_COMPUTE);
 
 	(void)state;
-	world_submit(gpu, offline, dispatch(1, 10, 1, 100000));
-	world_submit(gpu, copies, (struct gpu_packet){.kind = GPU_PACKET_WAIT, .tag = 2});
+	model_submit(gpu, offline, dispatch(1, 10, 1, 100000));
+	model_submit(gpu, copies, (struct gpu_packet){.kind = GPU_PACKET_WAIT, .tag = 2});
 	suspend(offline, true);
-	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 	pass(10 * PACKET_NS);
 	gpu_times(gpu, &before);
 	pass(1000);
 	EXPECT([GPU_TIME_HELD] = 1000);
-	world_submit(gpu, online, (struct gpu_packet){.kind = GPU_PACKET_WAIT, .tag = 3});
+	model_submit(gpu, online, (struct gpu_packet){.kind = GPU_PACKET_WAIT, .tag = 3});
 	pass(1000);
 	EXPECT([GPU_TIME_HELD_READY] = 1000);
 
 	assert_int_equal(gpu_queue_remove(gpu, online), 0);
-	world_bounce(gpu, offline, false);
+	model_bounce(gpu, offline, false);
 	gpu_times(gpu, &before);
 	pass(1000);
 	EXPECT([GPU_TIME_IDLE] = 1000);
@@ -161,9 +161,9 @@ static void together(void **state)
 
 	(void)state;
 	gpu_times(gpu, &before);
-	world_submit(gpu, a, dispatch(1, 10, 1, 1000));
-	world_submit(gpu, b, dispatch(2, 10, 1, 5000));
-	world_submit(gpu, c,
+	model_submit(gpu, a, dispatch(1, 10, 1, 1000));
+	model_submit(gpu, b, dispatch(2, 10, 1, 5000));
+	model_submit(gpu, c,
 		     (struct gpu_packet){.kind = GPU_PACKET_WORK, .tag = 3, .busy_ns = 7000});
 	pass(10000);
 	EXPECT([GPU_TIME_RUN] = 7000, [GPU_TIME_IDLE] = 3000);
@@ -187,12 +187,12 @@ static void shares_of_work_in_turn(void **state)
 	uint32_t c = add(ONLINE, GPU_QUEUE_COMPUTE);
 
 	(void)state;
-	world_submit(gpu, a, dispatch(1, 10, 1, 1001));
-	world_submit(gpu, b, dispatch(2, 10, 1, 3003));
+	model_submit(gpu, a, dispatch(1, 10, 1, 1001));
+	model_submit(gpu, b, dispatch(2, 10, 1, 3003));
 	pass(PACKET_NS + 2000);
 	expect_shares(2000, 0, 0);
 	pass(2000);
-	world_submit(gpu, c, dispatch(3, 10, 1, 707));
+	model_submit(gpu, c, dispatch(3, 10, 1, 707));
 	pass(2000);
 	expect_shares(3003, 707, 0);
 }
@@ -204,19 +204,19 @@ static void shares_of_two(void **state)
 	struct gpu_times times;
 
 	(void)state;
-	world_submit(gpu, a, dispatch(1, 10, 1, 10000));
+	model_submit(gpu, a, dispatch(1, 10, 1, 10000));
 	pass(PACKET_NS + 1000);
 	expect_shares(1000, 0, 0);
-	world_submit(gpu, b, dispatch(2, 10, 1, 4000));
+	model_submit(gpu, b, dispatch(2, 10, 1, 4000));
 	pass(PACKET_NS + 2000);
 	expect_shares(1000 + PACKET_NS + 1000, 1000, 0);
 	suspend(b, true);
-	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 	expect_shares(1000 + PACKET_NS + 1000, 1000, 0);
 	pass(20000);
 	expect_shares(9000, 1000, 0);
 	suspend(b, false);
-	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 	pass(20000);
 	expect_shares(9000, 3000, 0);
 	gpu_times(gpu, &times);
@@ -231,9 +231,9 @@ static void shares_of_three(void **state)
 	uint32_t c = add(THIRD, GPU_QUEUE_COMPUTE);
 
 	(void)state;
-	world_submit(gpu, a, dispatch(1, 10, 1, 1000));
-	world_submit(gpu, b, dispatch(2, 10, 1, 5000));
-	world_submit(gpu, c, dispatch(3, 10, 1, 7000));
+	model_submit(gpu, a, dispatch(1, 10, 1, 1000));
+	model_submit(gpu, b, dispatch(2, 10, 1, 5000));
+	model_submit(gpu, c, dispatch(3, 10, 1, 7000));
 	pass(PACKET_NS + 500);
 	expect_shares(166, 166, 166);
 	pass(500);

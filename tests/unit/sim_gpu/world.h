@@ -3,8 +3,8 @@
  * Fixture of the tests of sim/gpu: a small GPU of 10 CUs with 10 wave slots ("units") each and
  * round costs, and helpers to call it. A helper whose call fails fails the test.
  */
-#ifndef KFDSHIM_TESTS_UNIT_SIM_GPU_WORLD_H
-#define KFDSHIM_TESTS_UNIT_SIM_GPU_WORLD_H
+#ifndef KFDSHIM_TESTS_UNIT_SIM_GPU_MODEL_H
+#define KFDSHIM_TESTS_UNIT_SIM_GPU_MODEL_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@
 #define MAP_TAG UINT64_C(0xb0)
 
 /* Returns the configuration of the small GPU. */
-static inline struct gpu_config world_config(void)
+static inline struct gpu_config model_config(void)
 {
 	return (struct gpu_config){
 		.xccs = 1,
@@ -44,7 +44,7 @@ static inline struct gpu_config world_config(void)
 	};
 }
 
-static inline struct gpu *world_with(struct gpu_config config)
+static inline struct gpu *model_with(struct gpu_config config)
 {
 	struct gpu *gpu = gpu_new(&config);
 
@@ -52,13 +52,13 @@ static inline struct gpu *world_with(struct gpu_config config)
 	return gpu;
 }
 
-static inline struct gpu *world_small(void)
+static inline struct gpu *model_small(void)
 {
-	return world_with(world_config());
+	return model_with(model_config());
 }
 
 /* Steps to the next event, however late it is. Fails the test if there is none. */
-static inline struct gpu_event world_event(struct gpu *gpu)
+static inline struct gpu_event model_event(struct gpu *gpu)
 {
 	struct gpu_event event = {0};
 
@@ -70,18 +70,18 @@ static inline struct gpu_event world_event(struct gpu *gpu)
 }
 
 /* Steps to the event of that type and tag, and skips the others. */
-static inline struct gpu_event world_until(struct gpu *gpu, enum gpu_event_type type, uint64_t tag)
+static inline struct gpu_event model_until(struct gpu *gpu, enum gpu_event_type type, uint64_t tag)
 {
 	struct gpu_event event;
 
 	do
-		event = world_event(gpu);
+		event = model_event(gpu);
 	while (event.type != type || event.tag != tag);
 	return event;
 }
 
 /* Asserts that nothing happens any more without a further call. */
-static inline void world_is_still(struct gpu *gpu)
+static inline void model_expect_idle(struct gpu *gpu)
 {
 	struct gpu_event event;
 
@@ -90,16 +90,16 @@ static inline void world_is_still(struct gpu *gpu)
 }
 
 /* Executes one runlist update, from the request to its end, that maps or unmaps the queue. */
-static inline void world_bounce(struct gpu *gpu, uint32_t queue, bool map)
+static inline void model_bounce(struct gpu *gpu, uint32_t queue, bool map)
 {
 	struct gpu_change change = {.queue = queue, .map = map};
 
 	assert_int_equal(gpu_bounce(gpu, MAP_TAG, &change, 1), 0);
-	world_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
+	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 }
 
 /* Adds an unmapped queue. Returns its id or a negative errno. */
-static inline int world_add(struct gpu *gpu, enum gpu_queue_kind kind)
+static inline int model_add(struct gpu *gpu, enum gpu_queue_kind kind)
 {
 	struct gpu_queue_config config = {.kind = kind, .engine = GPU_ENGINE_ANY};
 	int id = gpu_queue_add(gpu, &config);
@@ -108,16 +108,16 @@ static inline int world_add(struct gpu *gpu, enum gpu_queue_kind kind)
 }
 
 /* Adds a queue and maps it. Returns its id. */
-static inline uint32_t world_queue(struct gpu *gpu, enum gpu_queue_kind kind)
+static inline uint32_t model_queue(struct gpu *gpu, enum gpu_queue_kind kind)
 {
-	int id = world_add(gpu, kind);
+	int id = model_add(gpu, kind);
 
 	assert_true(id >= 0);
-	world_bounce(gpu, (uint32_t)id, true);
+	model_bounce(gpu, (uint32_t)id, true);
 	return (uint32_t)id;
 }
 
-static inline void world_submit(struct gpu *gpu, uint32_t queue, struct gpu_packet packet)
+static inline void model_submit(struct gpu *gpu, uint32_t queue, struct gpu_packet packet)
 {
 	assert_int_equal(gpu_submit(gpu, queue, &packet), 0);
 }
@@ -157,7 +157,7 @@ static inline struct gpu_packet wait_packet(uint64_t tag)
 }
 
 /* A pseudo-random number generator: the same numbers on every machine. */
-static inline uint64_t world_random(uint64_t *state)
+static inline uint64_t model_random(uint64_t *state)
 {
 	uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -166,12 +166,12 @@ static inline uint64_t world_random(uint64_t *state)
 	return x ^ (x >> 31);
 }
 
-static inline uint64_t world_below(uint64_t *state, uint64_t limit)
+static inline uint64_t model_below(uint64_t *state, uint64_t limit)
 {
-	return world_random(state) % limit;
+	return model_random(state) % limit;
 }
 
-static inline struct gpu_queue_stats world_stats(const struct gpu *gpu, uint32_t queue)
+static inline struct gpu_queue_stats model_stats(const struct gpu *gpu, uint32_t queue)
 {
 	struct gpu_queue_stats stats;
 

@@ -10,29 +10,29 @@
 /* 4 XCCs of 2 CUs of 10 wave slots. */
 static struct gpu *xccs_new(void)
 {
-	struct gpu_config config = world_config();
+	struct gpu_config config = model_config();
 
 	config.xccs = XCCS;
 	config.cus = 2 * XCCS;
-	return world_with(config);
+	return model_with(config);
 }
 
 static void over_the_xccs_in_turn(void **state)
 {
 	struct gpu *gpu = xccs_new();
-	uint32_t queue = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 	struct gpu_event event;
 
 	(void)state;
 	/* Eight workgroups of one CU each run at once. Nine do not: the ninth belongs to XCC 0. */
-	world_submit(gpu, queue, barrier_of(dispatch(1, 8, CU_UNITS, 1000)));
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 1000);
-	world_submit(gpu, queue, barrier_of(dispatch(2, 9, CU_UNITS, 1000)));
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000 + PACKET_NS + 2000);
+	model_submit(gpu, queue, barrier_of(dispatch(1, 8, CU_UNITS, 1000)));
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 1000);
+	model_submit(gpu, queue, barrier_of(dispatch(2, 9, CU_UNITS, 1000)));
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000 + PACKET_NS + 2000);
 	/* They are reported in one event, because they start together on all XCCs. */
-	world_submit(gpu, queue, traced(dispatch(3, 7, 1, 1000)));
-	event = world_until(gpu, GPU_EVENT_WORKGROUPS, 3);
+	model_submit(gpu, queue, traced(dispatch(3, 7, 1, 1000)));
+	event = model_until(gpu, GPU_EVENT_WORKGROUPS, 3);
 	assert_int_equal(event.first, 0);
 	assert_int_equal(event.count, 7);
 	assert_int_equal(event.stride, 1);
@@ -43,20 +43,20 @@ static void over_the_xccs_in_turn(void **state)
 static void each_for_itself(void **state)
 {
 	struct gpu *gpu = xccs_new();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 	uint32_t seen = 0;
 
 	(void)state;
 	/* A single workgroup belongs to XCC 0: these two fill it. */
-	world_submit(gpu, a, dispatch(1, 1, CU_UNITS, 5000));
-	world_submit(gpu, a, dispatch(2, 1, CU_UNITS, 5000));
-	world_until(gpu, GPU_EVENT_STARTED, 2);
-	world_submit(gpu, b, traced(dispatch(3, 10, 1, 1000)));
+	model_submit(gpu, a, dispatch(1, 1, CU_UNITS, 5000));
+	model_submit(gpu, a, dispatch(2, 1, CU_UNITS, 5000));
+	model_until(gpu, GPU_EVENT_STARTED, 2);
+	model_submit(gpu, b, traced(dispatch(3, 10, 1, 1000)));
 	t = gpu_now(gpu) + PACKET_NS;
 	for (uint32_t x = 1; x < XCCS; x++) {
-		struct gpu_event event = world_until(gpu, GPU_EVENT_WORKGROUPS, 3);
+		struct gpu_event event = model_until(gpu, GPU_EVENT_WORKGROUPS, 3);
 
 		assert_int_equal(event.t, t + 1000);
 		assert_int_equal(event.stride, XCCS);
@@ -64,7 +64,7 @@ static void each_for_itself(void **state)
 		assert_int_equal(event.count, x < 2 ? 3 : 2);
 		seen += event.count;
 	}
-	struct gpu_event event = world_until(gpu, GPU_EVENT_WORKGROUPS, 3);
+	struct gpu_event event = model_until(gpu, GPU_EVENT_WORKGROUPS, 3);
 
 	assert_int_equal(event.first, 0);
 	assert_int_equal(event.count, 3);
@@ -77,20 +77,20 @@ static void each_for_itself(void **state)
 /* Free wave slots on two CUs do not make room for one workgroup. */
 static void a_workgroup_lies_on_one_cu(void **state)
 {
-	struct gpu_config config = world_config();
+	struct gpu_config config = model_config();
 
 	(void)state;
 	config.cus = 2;
-	struct gpu *gpu = world_with(config);
-	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	struct gpu *gpu = model_with(config);
+	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
-	world_submit(gpu, a, dispatch(1, 2, 6, 5000)); /* leaves 4 and 4 */
-	world_submit(gpu, b, dispatch(2, 1, 4, 1000));
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000);
-	world_submit(gpu, b, dispatch(3, 1, 5, 1000));
-	assert_int_equal(world_until(gpu, GPU_EVENT_RETIRED, 3).t, t + 5000 + 1000);
+	model_submit(gpu, a, dispatch(1, 2, 6, 5000)); /* leaves 4 and 4 */
+	model_submit(gpu, b, dispatch(2, 1, 4, 1000));
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000);
+	model_submit(gpu, b, dispatch(3, 1, 5, 1000));
+	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 3).t, t + 5000 + 1000);
 	gpu_free(gpu);
 }
 
@@ -98,22 +98,22 @@ static void a_workgroup_lies_on_one_cu(void **state)
 static void restored_on_its_xcc(void **state)
 {
 	struct gpu *gpu = xccs_new();
-	uint32_t a = world_queue(gpu, GPU_QUEUE_COMPUTE);
-	uint32_t b = world_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
+	uint32_t b = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_event event;
 
 	(void)state;
-	world_submit(gpu, a, dispatch(1, 1, CU_UNITS, 50000));
-	world_submit(gpu, a, dispatch(2, 1, CU_UNITS, 50000));
-	world_until(gpu, GPU_EVENT_STARTED, 2);
+	model_submit(gpu, a, dispatch(1, 1, CU_UNITS, 50000));
+	model_submit(gpu, a, dispatch(2, 1, CU_UNITS, 50000));
+	model_until(gpu, GPU_EVENT_STARTED, 2);
 	while (gpu_step(gpu, gpu_now(gpu) + 10000, &event))
 		;
-	world_bounce(gpu, a, false);
-	world_bounce(gpu, a, true);
+	model_bounce(gpu, a, false);
+	model_bounce(gpu, a, true);
 	uint64_t t = gpu_now(gpu);
 
-	world_submit(gpu, b, dispatch(3, 1, 1, 1000)); /* behind them, on XCC 0 */
-	event = world_until(gpu, GPU_EVENT_RETIRED, 3);
+	model_submit(gpu, b, dispatch(3, 1, 1, 1000)); /* behind them, on XCC 0 */
+	event = model_until(gpu, GPU_EVENT_RETIRED, 3);
 	assert_int_equal(event.t, t + 50000 - 10000 - PACKET_NS + 1000);
 	gpu_free(gpu);
 }
