@@ -62,17 +62,17 @@ enum lane_own {
 
 /* A hold command of the daemon. It is one word, so that the client never reads half a command:
  * what to do, by which level, and a number that makes each command a different word.
- * LANE_HOLD: hold the process. LANE_RELEASE: end the hold. LANE_PREPARE: end the hold, acquire
+ * HOLD_CMD_HOLD: hold the process. HOLD_CMD_RELEASE: end the hold. HOLD_CMD_PREPARE: end the hold, acquire
  * what the level needs and give up what other levels need; that is a debug session on the own
  * process for level self, and none for the others. */
-#define LANE_ORDER(level, what, number)                                                            \
+#define HOLD_CMD(level, what, number)                                                              \
 	((uint32_t)(number) << 16 | (uint32_t)(level) << 8 | (uint32_t)(what))
-#define LANE_RELEASE 0u
-#define LANE_HOLD 1u
-#define LANE_PREPARE 2u
-#define LANE_ORDER_HOLD(order) ((order)&LANE_HOLD)
-#define LANE_ORDER_PREPARE(order) ((order)&LANE_PREPARE)
-#define LANE_ORDER_LEVEL(order) ((order) >> 8 & 0xffu)
+#define HOLD_CMD_RELEASE 0u
+#define HOLD_CMD_HOLD 1u
+#define HOLD_CMD_PREPARE 2u
+#define HOLD_CMD_IS_HOLD(hold_cmd) ((hold_cmd)&HOLD_CMD_HOLD)
+#define HOLD_CMD_IS_PREPARE(hold_cmd) ((hold_cmd)&HOLD_CMD_PREPARE)
+#define HOLD_CMD_LEVEL(hold_cmd) ((hold_cmd) >> 8 & 0xffu)
 
 enum lane_queue_state {
 	LANE_QUEUE_IDLE = 0,
@@ -170,13 +170,13 @@ struct lane {
 	uint32_t left;		       /* number of teardown calls that have returned */
 	uint32_t own_session;	       /* enum lane_own; never LANE_OWN_SESSION together with a
 					  `runtime` that lets the daemon have a debug session */
-	uint32_t order_done;	       /* last hold command carried out */
-	int32_t order_errno;	       /* > 0: reason why it failed; the process is not held. Can be
-					  set later than order_done, when a hold is lost */
+	uint32_t hold_cmd_done;	       /* last hold command carried out */
+	int32_t hold_cmd_errno;	       /* > 0: reason why it failed; the process is not held. Can be
+					  set later than hold_cmd_done, when a hold is lost */
 	uint64_t events_number;	       /* number of the newest event in events[] */
 	int32_t priority;	       /* as in protocol_hello, also at the start; can change */
 	uint32_t slo_us;	       /* likewise */
-	uint32_t order_us;	       /* us that the client took for order_done */
+	uint32_t hold_cmd_us;	       /* us that the client took for hold_cmd_done */
 	char group[LANE_GROUP_MAX];    /* NUL-terminated, may be empty */
 	uint32_t queue_end;	       /* entries of queues[] from here on were never used */
 
@@ -185,7 +185,7 @@ struct lane {
 	uint32_t suspended;	       /* 1: the process' queues are suspended, or about to be */
 	uint32_t released;	       /* last value of `leaving` that the daemon has handled; a
 					  futex, woken on change; see above */
-	uint32_t order;		       /* hold command, LANE_ORDER(); 0: none yet. The client is
+	uint32_t hold_cmd;	       /* hold command, HOLD_CMD(); 0: none yet. The client is
 					  woken after the store */
 
 	/* Written by the client. lane_node() reaches these nodes and more_nodes. */

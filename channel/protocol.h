@@ -20,7 +20,7 @@
  * PROTOCOL_ASK: the reply is JSON text: the state of all workloads, or, with `pid`, everything
  * about one workload. A reply is one packet or several: each is a struct protocol_welcome and
  * `bytes` bytes of text; `more` is 1 in all but the last.
- * PROTOCOL_ORDER: a control request, with the process that it is about (except for
+ * PROTOCOL_CONTROL: a control request, with the process that it is about (except for
  * PROTOCOL_POLICY), numbered as in the sender's PID namespace. The reply's text is one sentence,
  * both if the request is done (status 0) and if it is refused.
  * PROTOCOL_EVENTS: after the reply, which has no text, each packet is one event as JSON text
@@ -59,11 +59,11 @@
 #define PROTOCOL_GROUP_MAX LANE_GROUP_MAX
 
 enum protocol_kind {
-	PROTOCOL_SHIM = 1,   /* a workload registers */
-	PROTOCOL_ASK = 2,    /* a command queries the daemon's state */
-	PROTOCOL_ORDER = 3,  /* a command sends a control request (enum protocol_verb) */
-	PROTOCOL_EVENTS = 4, /* a command subscribes to events */
-	PROTOCOL_RECENT = 5, /* a command queries the last events */
+	PROTOCOL_SHIM = 1,    /* a workload registers */
+	PROTOCOL_ASK = 2,     /* a command queries the daemon's state */
+	PROTOCOL_CONTROL = 3, /* a command sends a control request (enum protocol_verb) */
+	PROTOCOL_EVENTS = 4,  /* a command subscribes to events */
+	PROTOCOL_RECENT = 5,  /* a command queries the last events */
 };
 
 enum protocol_verb {

@@ -49,9 +49,9 @@ static pid_t home;
 /* ThreadSanitizer does not see what liburcu orders. */
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
-static char order;
-#define TSAN_RELEASE() __tsan_release(&order)
-#define TSAN_ACQUIRE() __tsan_acquire(&order)
+static char hold_cmd;
+#define TSAN_RELEASE() __tsan_release(&hold_cmd)
+#define TSAN_ACQUIRE() __tsan_acquire(&hold_cmd)
 #else
 #define TSAN_RELEASE() ((void)0)
 #define TSAN_ACQUIRE() ((void)0)

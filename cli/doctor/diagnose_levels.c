@@ -291,7 +291,7 @@ static void judge_own(const struct diagnose_facts *facts, const struct doctor_pr
 
 /* Evaluates suspend and preempt for a process that the daemon knows: kfdsched sends the daemon a
  * request. */
-static void judge_ordered(const struct diagnosis *out, struct diagnose_level *level)
+static void judge_requested(const struct diagnosis *out, struct diagnose_level *level)
 {
 	const struct diagnose_level *trap = &out->levels[0];
 
@@ -314,7 +314,7 @@ static void judge_by_hand(const struct diagnose_facts *facts, const struct docto
 	const struct doctor_facts *machine = &facts->machine;
 
 	if (p->registered == DOCTOR_YES) {
-		judge_ordered(out, level);
+		judge_requested(out, level);
 		return;
 	}
 	if (no_debugging(facts, out, level) || no_runtime(p, level) || no_session(out, level) ||

@@ -13,18 +13,18 @@
 #include "common/text.h"
 #include "include/kfdsched.h"
 
-int order_begin(const struct verb *verb, int argc, char **argv, const struct verb_option *options,
-		struct order *order)
+int control_req_read(const struct verb *verb, int argc, char **argv,
+		     const struct verb_option *options, struct control_req *req)
 {
 	int code = options_read(verb, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
-	order->daemon = kfdsched_open(order->socket);
-	return order->daemon ? CLI_GO_ON : cli_failed(verb, "out of memory");
+	req->daemon = kfdsched_open(req->socket);
+	return req->daemon ? CLI_GO_ON : cli_failed(verb, "out of memory");
 }
 
-int order_print_json(const struct verb *verb, int pid, const char *answer, json_t *more)
+int control_req_print_json(const struct verb *verb, int pid, const char *answer, json_t *more)
 {
 	json_t *root = json_pack("{ss sI}", "order", verb->name, "pid", (json_int_t)pid);
 	bool whole = root && (!more || json_object_update(root, more) == 0) &&
@@ -41,25 +41,26 @@ int order_print_json(const struct verb *verb, int pid, const char *answer, json_
 	return CLI_DONE;
 }
 
-int order_tell(const struct verb *verb, const struct order *order, int rc)
+int control_req_print(const struct verb *verb, const struct control_req *req, int rc)
 {
 	if (rc < 0)
-		return cli_failed(verb, "%s", kfdsched_sentence(order->daemon));
-	cli_say("%s", kfdsched_sentence(order->daemon));
+		return cli_failed(verb, "%s", kfdsched_sentence(req->daemon));
+	cli_say("%s", kfdsched_sentence(req->daemon));
 	return CLI_DONE;
 }
 
-int order_tell_done(const struct verb *verb, const struct order *order, int rc, json_t *more)
+int control_req_print_done(const struct verb *verb, const struct control_req *req, int rc,
+			   json_t *more)
 {
-	if (rc >= 0 && order->json)
-		return order_print_json(verb, order->pid, kfdsched_sentence(order->daemon), more);
+	if (rc >= 0 && req->json)
+		return control_req_print_json(verb, req->pid, kfdsched_sentence(req->daemon), more);
 	json_decref(more);
-	return order_tell(verb, order, rc);
+	return control_req_print(verb, req, rc);
 }
 
 /* The daemon also replies -ESRCH if no process has this pid. kill(2) distinguishes the two cases:
  * EPERM means that the process exists. */
-bool order_has_no_daemon(int rc, int pid)
+bool control_req_needs_daemon(int rc, int pid)
 {
 	return rc == -ENOENT || rc == -ECONNREFUSED || (rc == -ESRCH && kill(pid, 0) == 0) ||
 	       (rc == -ESRCH && errno == EPERM);
@@ -69,42 +70,42 @@ bool order_has_no_daemon(int rc, int pid)
 
 /* No daemon holds the process. Reports the foreground command that holds the process,
  * if there is one. */
-static int tell_holder(const struct order *order)
+static int tell_holder(const struct control_req *req)
 {
 	char sentence[512];
 	struct holder holder;
 
-	snprintf(sentence, sizeof(sentence), "%s", kfdsched_sentence(order->daemon));
-	if (!holder_find(order->pid, &holder))
+	snprintf(sentence, sizeof(sentence), "%s", kfdsched_sentence(req->daemon));
+	if (!holder_find(req->pid, &holder))
 		return cli_failed(&verb_resume,
 				  "%s; no 'kfdsched suspend' in this pid namespace holds process "
 				  "%d",
-				  sentence, order->pid);
+				  sentence, req->pid);
 	return cli_failed(&verb_resume,
 			  "process %d is held by 'kfdsched %s' in the foreground (process %d): end "
 			  "that with Ctrl-C or 'kill %d'",
-			  order->pid, holder.verb, (int)holder.pid, (int)holder.pid);
+			  req->pid, holder.verb, (int)holder.pid, (int)holder.pid);
 }
 
 static int run_resume(int argc, char **argv)
 {
-	struct order order = {0};
+	struct control_req req = {0};
 	const struct verb_option options[] = {
-		{OPTION_JSON(&order.json)},
-		{OPTION_SOCKET(&order.socket)},
-		{WORD_PID(&order.pid)},
+		{OPTION_JSON(&req.json)},
+		{OPTION_SOCKET(&req.socket)},
+		{WORD_PID(&req.pid)},
 		{0},
 	};
-	int code = order_begin(&verb_resume, argc, argv, options, &order), rc;
+	int code = control_req_read(&verb_resume, argc, argv, options, &req), rc;
 
 	if (code != CLI_GO_ON)
 		return code;
-	rc = kfdsched_resume(order.daemon, order.pid);
-	if (order_has_no_daemon(rc, order.pid))
-		code = tell_holder(&order);
+	rc = kfdsched_resume(req.daemon, req.pid);
+	if (control_req_needs_daemon(rc, req.pid))
+		code = tell_holder(&req);
 	else
-		code = order_tell_done(&verb_resume, &order, rc, NULL);
-	kfdsched_close(order.daemon);
+		code = control_req_print_done(&verb_resume, &req, rc, NULL);
+	kfdsched_close(req.daemon);
 	return code;
 }
 
@@ -152,25 +153,25 @@ static json_t *priority_json(int priority)
 
 static int run_set(int argc, char **argv)
 {
-	struct order order = {0};
+	struct control_req req = {0};
 	int priority = KFDSCHED_PRIORITY_NONE;
 	const struct verb_option options[] = {
-		{OPTION_JSON(&order.json)},
-		{OPTION_SOCKET(&order.socket)},
-		{WORD_PID(&order.pid)},
+		{OPTION_JSON(&req.json)},
+		{OPTION_SOCKET(&req.socket)},
+		{WORD_PID(&req.pid)},
 		{OPTION_READ("priority", &priority, read_priority,
 			     "priority: online, offline, 0 to 15, none or own"),
 		 .word = true},
 		{0},
 	};
-	int code = order_begin(&verb_set, argc, argv, options, &order);
+	int code = control_req_read(&verb_set, argc, argv, options, &req);
 
 	if (code != CLI_GO_ON)
 		return code;
-	code = order_tell_done(&verb_set, &order,
-			       kfdsched_set_priority(order.daemon, order.pid, priority),
-			       priority_json(priority));
-	kfdsched_close(order.daemon);
+	code = control_req_print_done(&verb_set, &req,
+				      kfdsched_set_priority(req.daemon, req.pid, priority),
+				      priority_json(priority));
+	kfdsched_close(req.daemon);
 	return code;
 }
 

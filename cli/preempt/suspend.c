@@ -17,13 +17,13 @@
 
 /* Takes the lease again after the connection was lost, because possibly only the daemon's worker
  * was restarted. Returns the fd of the lease or a negative errno. */
-static int hold_again(const struct order *order, const struct target *target)
+static int hold_again(const struct control_req *req, const struct target *target)
 {
 	int fd = -ECONNRESET;
 
 	for (int i = 0; fd < 0 && i < COMES_BACK_TRIES; i++) {
 		sleep_ns(TRY_NS);
-		fd = kfdsched_hold(order->daemon, order->pid);
+		fd = kfdsched_hold(req->daemon, req->pid);
 		/* A further try is pointless: the process has ended (another process can get its
 		 * pid), it was resumed before the request was answered (-ECANCELED), or it cannot
 		 * be held any more. */
@@ -44,98 +44,99 @@ static json_t *by_daemon(json_t *seconds)
 	return json_pack("{so sb sn}", "seconds", seconds, "by_daemon", 1, "queues");
 }
 
-static int print_held(const struct order *order)
+static int print_held(const struct control_req *req)
 {
-	if (order->json)
-		return order_print_json(&verb_suspend, order->pid, kfdsched_sentence(order->daemon),
-					by_daemon(json_null()));
+	if (req->json)
+		return control_req_print_json(&verb_suspend, req->pid,
+					      kfdsched_sentence(req->daemon),
+					      by_daemon(json_null()));
 	cli_say("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'",
-		kfdsched_sentence(order->daemon), order->pid);
+		kfdsched_sentence(req->daemon), req->pid);
 	fflush(stdout);
 	return CLI_DONE;
 }
 
 /* Keeps the lease until another command resumes the process, the process ends, or
  * this command ends. */
-static int hold(const struct order *order, const struct target *target, int fd)
+static int hold(const struct control_req *req, const struct target *target, int fd)
 {
-	int rc = print_held(order);
+	int rc = print_held(req);
 
 	if (rc) {
 		close(fd);
 		return rc;
 	}
 	while (fd >= 0) {
-		rc = kfdsched_held(order->daemon, fd, -1);
+		rc = kfdsched_held(req->daemon, fd, -1);
 		if (rc == 0)
 			continue;
 		close(fd);
 		fd = -1;
 		if (rc == -ECONNRESET)
-			rc = fd = hold_again(order, target);
+			rc = fd = hold_again(req, target);
 	}
 	/* With --json the output is one object, so that another command has resumed the process is
 	 * reported by the exit code alone. */
-	if (rc != -ECANCELED || !order->json)
-		order_tell(&verb_suspend, order, rc == -ECANCELED ? 0 : rc);
+	if (rc != -ECANCELED || !req->json)
+		control_req_print(&verb_suspend, req, rc == -ECANCELED ? 0 : rc);
 	return rc == -ECANCELED ? CLI_DONE : CLI_FAILED;
 }
 
 /* Holds the process in the foreground: by the daemon, or by a debug session if no daemon
  * has the process. */
-static int hold_or_act(const struct order *order, const struct suspend_ids *queues)
+static int hold_or_act(const struct control_req *req, const struct suspend_ids *queues)
 {
 	struct target target;
-	int code = target_open(&verb_suspend, order->pid, &target), fd;
+	int code = target_open(&verb_suspend, req->pid, &target), fd;
 	bool was_lost;
 
 	if (code != CLI_GO_ON)
 		return code;
-	fd = kfdsched_hold(order->daemon, order->pid);
+	fd = kfdsched_hold(req->daemon, req->pid);
 	was_lost = fd == -ECONNRESET;
 	if (was_lost)
-		fd = hold_again(order, &target);
+		fd = hold_again(req, &target);
 	/* If the daemon had the process and its new worker does not, the process has ended, or it
 	 * has not reconnected yet. A debug session would be wrong in both cases. */
-	if (order_has_no_daemon(fd, order->pid) && !(was_lost && fd == -ESRCH))
-		code = suspend_direct(order, queues);
+	if (control_req_needs_daemon(fd, req->pid) && !(was_lost && fd == -ESRCH))
+		code = suspend_direct(req, queues);
 	else if (was_lost && fd == -ECANCELED) /* held, but resumed before the reply arrived */
-		code = order_tell_done(&verb_suspend, order, 0, by_daemon(json_null()));
+		code = control_req_print_done(&verb_suspend, req, 0, by_daemon(json_null()));
 	else if (fd < 0)
-		code = order_tell(&verb_suspend, order, fd);
+		code = control_req_print(&verb_suspend, req, fd);
 	else
-		code = hold(order, &target, fd);
+		code = hold(req, &target, fd);
 	target_close(&target);
 	return code;
 }
 
 /* Suspends some queues of a process. Not possible for a process of the daemon: its leases are for
  * whole processes, and a process can have only one debug session, which is the daemon's. */
-static int some_queues(const struct order *order, const struct suspend_ids *queues)
+static int some_queues(const struct control_req *req, const struct suspend_ids *queues)
 {
-	if (!ask_number(order->socket, order->pid))
-		return suspend_direct(order, queues);
+	if (!ask_number(req->socket, req->pid))
+		return suspend_direct(req, queues);
 	cli_failed(&verb_suspend,
 		   "process %d is registered with kfdschedd, which suspends whole processes: omit "
 		   "--queues",
-		   order->pid);
+		   req->pid);
 	return CLI_IMPOSSIBLE;
 }
 
 static int run(int argc, char **argv)
 {
-	struct order order = {0};
+	struct control_req req = {0};
 	struct suspend_ids queues = {.count = 0};
 	unsigned long seconds = 0;
 	const struct verb_option options[] = {
 		{OPTION_COUNT("for", &seconds, 1, PROTOCOL_LEASE_MAX_S, "1 to 86400 seconds")},
 		{OPTION_READ("queues", &queues, suspend_read_ids, "a list of ids such as 0,2-5")},
-		{OPTION_JSON(&order.json)},
-		{OPTION_SOCKET(&order.socket)},
-		{WORD_PID(&order.pid)},
+		{OPTION_JSON(&req.json)},
+		{OPTION_SOCKET(&req.socket)},
+		{WORD_PID(&req.pid)},
 		{0},
 	};
-	int code = order_begin(&verb_suspend, argc, argv, options, &order);
+	int code = control_req_read(&verb_suspend, argc, argv, options, &req);
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -143,14 +144,15 @@ static int run(int argc, char **argv)
 		code = cli_usage(&verb_suspend, "--queues and --for exclude each other: with "
 						"--queues the command must stay in the foreground");
 	else if (queues.count)
-		code = some_queues(&order, &queues);
+		code = some_queues(&req, &queues);
 	else if (seconds)
-		code = order_tell_done(&verb_suspend, &order,
-				       kfdsched_suspend(order.daemon, order.pid, (unsigned)seconds),
-				       by_daemon(json_integer((json_int_t)seconds)));
+		code = control_req_print_done(
+			&verb_suspend, &req,
+			kfdsched_suspend(req.daemon, req.pid, (unsigned)seconds),
+			by_daemon(json_integer((json_int_t)seconds)));
 	else
-		code = hold_or_act(&order, &queues);
-	kfdsched_close(order.daemon);
+		code = hold_or_act(&req, &queues);
+	kfdsched_close(req.daemon);
 	return code;
 }
 

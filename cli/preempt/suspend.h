@@ -23,6 +23,6 @@ int suspend_read_ids(const char *text, void *ids);
 
 /* Suspends the process, or only `queues` if their count is above 0, by a debug session of
  * kfdsched's own, until Ctrl-C or until the process has ended. Returns the exit code. */
-int suspend_direct(const struct order *order, const struct suspend_ids *queues);
+int suspend_direct(const struct control_req *req, const struct suspend_ids *queues);
 
 #endif

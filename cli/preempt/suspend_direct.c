@@ -20,7 +20,7 @@
 #define TICK_US 1e6 /* update interval of the live line */
 
 struct hold {
-	const struct order *order;
+	const struct control_req *req;
 	struct target target;
 	bool some;		   /* only `queues` are to be suspended */
 	struct suspend_ids queues; /* ids of --queues; later the ids that are suspended */
@@ -121,10 +121,10 @@ static int print(const struct hold *hold)
 	snprintf(answer, sizeof(answer), "%s%u queue%s of process %d (%s) %s suspended",
 		 hold->some ? "" : "all ", count, count == 1 ? "" : "s", (int)hold->target.pid,
 		 hold->target.name, count == 1 ? "is" : "are");
-	if (hold->order->json)
-		return order_print_json(&verb_suspend, (int)hold->target.pid, answer,
-					json_pack("{sn sb so}", "seconds", "by_daemon", 0, "queues",
-						  ids_json(hold)));
+	if (hold->req->json)
+		return control_req_print_json(&verb_suspend, (int)hold->target.pid, answer,
+					      json_pack("{sn sb so}", "seconds", "by_daemon", 0,
+							"queues", ids_json(hold)));
 	printf("%s until this command ends (Ctrl-C)\n", answer);
 	fflush(stdout);
 	return CLI_DONE;
@@ -181,15 +181,15 @@ static int act(void *context, int signals)
 	return code;
 }
 
-int suspend_direct(const struct order *order, const struct suspend_ids *queues)
+int suspend_direct(const struct control_req *req, const struct suspend_ids *queues)
 {
-	struct hold hold = {.order = order, .some = queues->count > 0, .queues = *queues};
+	struct hold hold = {.req = req, .some = queues->count > 0, .queues = *queues};
 	enum actor_end end;
-	int code = target_open(&verb_suspend, order->pid, &hold.target);
+	int code = target_open(&verb_suspend, req->pid, &hold.target);
 
 	if (code != CLI_GO_ON)
 		return code;
-	cli_warn_session(&verb_suspend, order->pid);
+	cli_warn_session(&verb_suspend, req->pid);
 	if (hold.some)
 		fprintf(stderr,
 			"kfdsched suspend: warning: a process whose queues wait for each other can "
@@ -197,7 +197,7 @@ int suspend_direct(const struct order *order, const struct suspend_ids *queues)
 	code = actor_run(&verb_suspend, act, &hold, &end);
 	if (end != ACTOR_RETURNED)
 		cli_failed(&verb_suspend, "%s: the driver has resumed process %d",
-			   actor_sentence(end), order->pid);
+			   actor_sentence(end), req->pid);
 	target_close(&hold.target);
 	return code;
 }

@@ -31,16 +31,16 @@ static void print_process(const json_t *process, const json_t *lane)
 /* Prints the last command to hold or release the process that the daemon has put into the shared
  * memory of the client, and the announced calls that a suspension would block (destroying a queue,
  * disabling the runtime). */
-static void print_order(const json_t *lane)
+static void print_hold_cmd(const json_t *lane)
 {
-	const json_t *order = json_object_get(lane, "order");
+	const json_t *hold_cmd = json_object_get(lane, "order");
 	char number[FIELD_BYTES], error[FIELD_BYTES], left[FIELD_BYTES], released[FIELD_BYTES];
 
-	if (json_is_object(order))
+	if (json_is_object(hold_cmd))
 		printf("hold command %s: %s by level %s, executed %s (errno %s)\n",
-		       field_integer(number, order, "number"),
-		       json_is_true(json_object_get(order, "hold")) ? "hold" : "release",
-		       field_text(order, "level"), field_yes(order, "done"),
+		       field_integer(number, hold_cmd, "number"),
+		       json_is_true(json_object_get(hold_cmd, "hold")) ? "hold" : "release",
+		       field_text(hold_cmd, "level"), field_yes(hold_cmd, "done"),
 		       field_integer(error, lane, "order_errno"));
 	else
 		printf("hold command: none yet\n");
@@ -162,7 +162,7 @@ int dump_print(const struct verb *verb, const json_t *dump)
 	char text[FIELD_BYTES];
 
 	print_process(json_object_get(dump, "process"), lane);
-	print_order(lane);
+	print_hold_cmd(lane);
 	if (part(json_object_get(lane, "nodes"), "no nodes", print_nodes) ||
 	    part(json_object_get(lane, "queues"), "no queues", print_queues))
 		return cli_failed(verb, "out of memory for the table");

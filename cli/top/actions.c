@@ -16,84 +16,84 @@ struct hold {
 	int fd;
 };
 
-struct orders {
+struct top_actions {
 	struct kfdsched *daemon;
-	struct hold hold[ORDERS_HOLDS];
+	struct hold hold[ACTIONS_HOLDS];
 	unsigned holds;
 };
 
-struct orders *orders_open(const char *socket)
+struct top_actions *actions_open(const char *socket)
 {
-	struct orders *orders = calloc(1, sizeof(*orders));
+	struct top_actions *actions = calloc(1, sizeof(*actions));
 
-	if (!orders)
+	if (!actions)
 		return NULL;
-	orders->daemon = kfdsched_open(socket);
-	if (!orders->daemon) {
-		free(orders);
+	actions->daemon = kfdsched_open(socket);
+	if (!actions->daemon) {
+		free(actions);
 		return NULL;
 	}
-	return orders;
+	return actions;
 }
 
-void orders_close(struct orders *orders)
+void actions_close(struct top_actions *actions)
 {
-	if (!orders)
+	if (!actions)
 		return;
-	for (unsigned i = 0; i < orders->holds; i++)
-		close(orders->hold[i].fd);
-	kfdsched_close(orders->daemon);
-	free(orders);
+	for (unsigned i = 0; i < actions->holds; i++)
+		close(actions->hold[i].fd);
+	kfdsched_close(actions->daemon);
+	free(actions);
 }
 
-static void forget(struct orders *orders, unsigned i)
+static void forget(struct top_actions *actions, unsigned i)
 {
-	close(orders->hold[i].fd);
-	orders->hold[i] = orders->hold[--orders->holds];
+	close(actions->hold[i].fd);
+	actions->hold[i] = actions->hold[--actions->holds];
 }
 
-static void tell(const struct orders *orders, char *said, size_t size)
+static void tell(const struct top_actions *actions, char *said, size_t size)
 {
-	snprintf(said, size, "%s", kfdsched_sentence(orders->daemon));
+	snprintf(said, size, "%s", kfdsched_sentence(actions->daemon));
 }
 
-void orders_suspend(struct orders *orders, pid_t pid, char *said, size_t size)
+void actions_suspend(struct top_actions *actions, pid_t pid, char *said, size_t size)
 {
 	int fd;
 
-	for (unsigned i = 0; i < orders->holds; i++)
-		if (orders->hold[i].pid == pid) {
+	for (unsigned i = 0; i < actions->holds; i++)
+		if (actions->hold[i].pid == pid) {
 			snprintf(said, size, "Process %d is suspended from here already.",
 				 (int)pid);
 			return;
 		}
-	if (orders->holds == ORDERS_HOLDS) {
+	if (actions->holds == ACTIONS_HOLDS) {
 		snprintf(said, size, "%u processes are suspended from here: resume one first.",
-			 ORDERS_HOLDS);
+			 ACTIONS_HOLDS);
 		return;
 	}
-	fd = kfdsched_hold(orders->daemon, pid);
-	tell(orders, said, size);
+	fd = kfdsched_hold(actions->daemon, pid);
+	tell(actions, said, size);
 	if (fd < 0)
 		return;
-	orders->hold[orders->holds++] = (struct hold){.pid = pid, .fd = fd};
+	actions->hold[actions->holds++] = (struct hold){.pid = pid, .fd = fd};
 	snprintf(said, size, "%s until R is pressed or this top ends",
-		 kfdsched_sentence(orders->daemon));
+		 kfdsched_sentence(actions->daemon));
 }
 
-void orders_resume(struct orders *orders, pid_t pid, char *said, size_t size)
+void actions_resume(struct top_actions *actions, pid_t pid, char *said, size_t size)
 {
-	kfdsched_resume(orders->daemon, pid);
-	tell(orders, said, size);
-	for (unsigned i = 0; i < orders->holds; i++)
-		if (orders->hold[i].pid == pid) {
-			forget(orders, i);
+	kfdsched_resume(actions->daemon, pid);
+	tell(actions, said, size);
+	for (unsigned i = 0; i < actions->holds; i++)
+		if (actions->hold[i].pid == pid) {
+			forget(actions, i);
 			break;
 		}
 }
 
-void orders_set_priority(struct orders *orders, pid_t pid, const char *word, char *said,
-			 size_t size)
+void actions_set_priority(struct top_actions *actions, pid_t pid, const char *word, char *said,
+			  size_t size)
 {
 	int priority;
 
@@ -106,31 +106,31 @@ void orders_set_priority(struct orders *orders, pid_t pid, const char *word, cha
 			 "A priority is online, offline, 0 to 15, none or own, not '%s'.", word);
 		return;
 	}
-	kfdsched_set_priority(orders->daemon, pid, priority);
-	tell(orders, said, size);
+	kfdsched_set_priority(actions->daemon, pid, priority);
+	tell(actions, said, size);
 }
 
-unsigned orders_holds(const struct orders *orders)
+unsigned actions_holds(const struct top_actions *actions)
 {
-	return orders->holds;
+	return actions->holds;
 }
 
-unsigned orders_poll(const struct orders *orders, struct pollfd out[static ORDERS_HOLDS])
+unsigned actions_poll(const struct top_actions *actions, struct pollfd out[static ACTIONS_HOLDS])
 {
-	for (unsigned i = 0; i < orders->holds; i++)
-		out[i] = (struct pollfd){.fd = orders->hold[i].fd, .events = POLLIN};
-	return orders->holds;
+	for (unsigned i = 0; i < actions->holds; i++)
+		out[i] = (struct pollfd){.fd = actions->hold[i].fd, .events = POLLIN};
+	return actions->holds;
 }
 
-void orders_ended(struct orders *orders, char *said, size_t size)
+void actions_ended(struct top_actions *actions, char *said, size_t size)
 {
-	for (unsigned i = 0; i < orders->holds;) {
-		if (kfdsched_held(orders->daemon, orders->hold[i].fd, 0) == 0) {
+	for (unsigned i = 0; i < actions->holds;) {
+		if (kfdsched_held(actions->daemon, actions->hold[i].fd, 0) == 0) {
 			i++;
 			continue;
 		}
-		snprintf(said, size, "Process %d: %s", (int)orders->hold[i].pid,
-			 kfdsched_sentence(orders->daemon));
-		forget(orders, i);
+		snprintf(said, size, "Process %d: %s", (int)actions->hold[i].pid,
+			 kfdsched_sentence(actions->daemon));
+		forget(actions, i);
 	}
 }

@@ -20,7 +20,7 @@
 struct live {
 	const struct live_options *options;
 	struct gatherer *gatherer;
-	struct orders *orders;
+	struct top_actions *actions;
 	struct detail *detail;
 	struct top_state state[2];
 	unsigned looks; /* number of samples; the last one is in state[looks % 2] */
@@ -50,7 +50,7 @@ static int show(struct live *live)
 		live->looks > 1 ? &live->state[(live->looks + 1) % 2] : NULL;
 	int rc = top_frame_make(&live->frame, before, now, &live->ui.view);
 
-	live->ui.holds = orders_holds(live->orders);
+	live->ui.holds = actions_holds(live->actions);
 	if (!rc)
 		rc = terminal_screen(&live->screen);
 	if (rc)
@@ -76,14 +76,14 @@ static int act(struct live *live, enum ui_action action)
 	case UI_SUSPEND:
 		snprintf(ui->said, sizeof(ui->said), "Suspending %d ...", (int)ui->subject);
 		rc = show(live);
-		orders_suspend(live->orders, ui->subject, ui->said, sizeof(ui->said));
+		actions_suspend(live->actions, ui->subject, ui->said, sizeof(ui->said));
 		break;
 	case UI_RESUME:
-		orders_resume(live->orders, ui->subject, ui->said, sizeof(ui->said));
+		actions_resume(live->actions, ui->subject, ui->said, sizeof(ui->said));
 		break;
 	case UI_PRIORITISE:
-		orders_set_priority(live->orders, ui->subject, ui->word, ui->said,
-				    sizeof(ui->said));
+		actions_set_priority(live->actions, ui->subject, ui->word, ui->said,
+				     sizeof(ui->said));
 		break;
 	default:
 		return 0;
@@ -111,11 +111,11 @@ static int keys(struct live *live, bool readable)
  * suspension; and handle it. */
 static int wait_for_something(struct live *live, uint64_t until_ns)
 {
-	struct pollfd fd[2 + ORDERS_HOLDS] = {
+	struct pollfd fd[2 + ACTIONS_HOLDS] = {
 		{.fd = STDIN_FILENO, .events = POLLIN},
 		{.fd = live->options->stop_fd, .events = POLLIN},
 	};
-	nfds_t n = 2 + orders_poll(live->orders, fd + 2);
+	nfds_t n = 2 + actions_poll(live->actions, fd + 2);
 	int ready = poll_or_signal_ns(fd, n, until_ns);
 
 	/* Treat a signal (-EINTR) like a key: it may be SIGWINCH, after which ncurses returns a
@@ -126,7 +126,7 @@ static int wait_for_something(struct live *live, uint64_t until_ns)
 		live->quit = true;
 	if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 		return -EIO;
-	orders_ended(live->orders, live->ui.said, sizeof(live->ui.said));
+	actions_ended(live->actions, live->ui.said, sizeof(live->ui.said));
 	return live->quit ? 0 : keys(live, fd[0].revents & POLLIN);
 }
 
@@ -163,9 +163,9 @@ int live_run(const struct live_options *options)
 
 	ui_begin(&live.ui, options->pid);
 	live.gatherer = gather_open(options->socket);
-	live.orders = orders_open(options->socket);
+	live.actions = actions_open(options->socket);
 	live.detail = detail_open(options->socket);
-	if (!live.gatherer || !live.orders || !live.detail)
+	if (!live.gatherer || !live.actions || !live.detail)
 		goto out;
 	rc = terminal_begin();
 	if (rc)
@@ -173,7 +173,7 @@ int live_run(const struct live_options *options)
 	rc = go_on(&live);
 	terminal_end();
 out:
-	orders_close(live.orders);
+	actions_close(live.actions);
 	gather_close(live.gatherer);
 	detail_close(live.detail);
 	screen_free(&live.screen);

@@ -169,12 +169,12 @@ static int ask(struct kfdsched *k, struct protocol_hello *hello, int timeout_ms,
 
 /* Sends a control request; the daemon's reply becomes the sentence. Returns the fd of the
  * connection, or an error. */
-static int order(struct kfdsched *k, struct protocol_hello *hello)
+static int control(struct kfdsched *k, struct protocol_hello *hello)
 {
 	char *text;
 	int fd;
 
-	hello->kind = PROTOCOL_ORDER;
+	hello->kind = PROTOCOL_CONTROL;
 	fd = ask(k, hello, hello->verb == PROTOCOL_SUSPEND ? SUSPEND_MS : ANSWER_MS, &text);
 	if (text)
 		say(k, "%s", text);
@@ -192,9 +192,9 @@ static int closed(int fd)
 	return 0;
 }
 
-/* As order(), for a request about a process. Its pidfd stays open during the request, so that the
+/* As control(), for a request about a process. Its pidfd stays open during the request, so that the
  * PID cannot be reused. */
-static int order_about(struct kfdsched *k, struct protocol_hello *hello, pid_t pid)
+static int control_process(struct kfdsched *k, struct protocol_hello *hello, pid_t pid)
 {
 	int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, error = errno, fd;
 	struct stat st;
@@ -215,7 +215,7 @@ static int order_about(struct kfdsched *k, struct protocol_hello *hello, pid_t p
 	}
 	hello->target_pid = pid;
 	hello->target_inode = fstat(pidfd, &st) == 0 ? st.st_ino : 0;
-	fd = order(k, hello);
+	fd = control(k, hello);
 	close(pidfd);
 	return fd;
 }
@@ -262,14 +262,14 @@ API int kfdsched_suspend(struct kfdsched *k, pid_t pid, unsigned seconds)
 		say(k, "a lease must be 1 to %u seconds, not %u", PROTOCOL_LEASE_MAX_S, seconds);
 		return -EINVAL;
 	}
-	return closed(order_about(k, &hello, pid));
+	return closed(control_process(k, &hello, pid));
 }
 
 API int kfdsched_hold(struct kfdsched *k, pid_t pid)
 {
 	struct protocol_hello hello = {.verb = PROTOCOL_SUSPEND};
 
-	return order_about(k, &hello, pid);
+	return control_process(k, &hello, pid);
 }
 
 API int kfdsched_held(struct kfdsched *k, int fd, int timeout_ms)
@@ -291,7 +291,7 @@ API int kfdsched_resume(struct kfdsched *k, pid_t pid)
 {
 	struct protocol_hello hello = {.verb = PROTOCOL_RESUME};
 
-	return closed(order_about(k, &hello, pid));
+	return closed(control_process(k, &hello, pid));
 }
 
 API int kfdsched_set_priority(struct kfdsched *k, pid_t pid, int priority)
@@ -302,7 +302,7 @@ API int kfdsched_set_priority(struct kfdsched *k, pid_t pid, int priority)
 		say(k, "a priority must be 0 to %d, not %d", PRIORITY_ONLINE, priority);
 		return -EINVAL;
 	}
-	return closed(order_about(k, &hello, pid));
+	return closed(control_process(k, &hello, pid));
 }
 
 API int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *policy,
@@ -323,7 +323,7 @@ API int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *pol
 		return -EINVAL;
 	}
 	hello.policy = number;
-	return closed(order(k, &hello));
+	return closed(control(k, &hello));
 }
 
 API int kfdsched_recent_events(struct kfdsched *k, char **json)

@@ -8,7 +8,7 @@ const char *core_time_name(enum core_time time)
 	static const char *const names[CORE_TIMES] = {
 		[CORE_TIME_RUNNING] = "running",       [CORE_TIME_IDLE] = "idle",
 		[CORE_TIME_SUSPENDING] = "suspending", [CORE_TIME_HELD] = "held",
-		[CORE_TIME_HELD_OVER] = "held_over",   [CORE_TIME_ORDERED] = "ordered",
+		[CORE_TIME_HELD_OVER] = "held_over",   [CORE_TIME_REQUESTED] = "ordered",
 		[CORE_TIME_RESUMING] = "resuming",
 	};
 
@@ -39,7 +39,7 @@ static enum core_time time_of(const struct client *c, const struct unit *unit, b
 	if (!unit->held) /* a resume has failed and is tried again */
 		return CORE_TIME_RESUMING;
 	if (leased)
-		return CORE_TIME_ORDERED;
+		return CORE_TIME_REQUESTED;
 	return unit->pressed ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
 }
 

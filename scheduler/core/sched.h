@@ -151,7 +151,7 @@ enum core_time {
 	CORE_TIME_SUSPENDING, /* until its suspend has succeeded, or failed */
 	CORE_TIME_HELD,	      /* suspended, and its gang is contended */
 	CORE_TIME_HELD_OVER,  /* suspended, and its gang is no longer contended */
-	CORE_TIME_ORDERED,    /* suspended, and its gang is leased, contended or not */
+	CORE_TIME_REQUESTED,  /* suspended, and its gang is leased, contended or not */
 	CORE_TIME_RESUMING,   /* until a resume has succeeded */
 	CORE_TIMES
 };

@@ -79,7 +79,7 @@ struct worker {
 	int reader;  /* connection to kfdschedd-read */
 	/* the daemon is ending; board->asleep was 0 since the last scan of all clients */
 	bool leaving, said_awake;
-	bool orders_wait;		   /* a suspend request has not been answered yet */
+	bool suspends_pending;		   /* a suspend request has not been answered yet */
 	uint64_t own_pid_ns, own_user_ns;  /* inode numbers of the daemon's namespaces */
 	uint32_t client_end;		   /* slots from here on are free */
 	uint32_t dead;			   /* number of clients that are CLIENT_DEAD */

@@ -37,7 +37,7 @@ static struct {
 	uint64_t next_ns; /* LINK_DOWN: next try; LINK_GREETED: time-out */
 	/* The hold command that was carried out last, or 0. While it is a hold, its level holds
 	 * this process. */
-	uint32_t order;
+	uint32_t hold_cmd;
 	int told;   /* last error that was logged */
 	bool alone; /* the last connect failed, or the daemon is lost */
 } peer = {.socket = UNUSED_FD};
@@ -242,39 +242,39 @@ static void tell_lost(struct lane *lane)
 
 	if (!lost || !lane)
 		return;
-	__atomic_store_n(&lane->order_errno, lost, __ATOMIC_RELEASE);
+	__atomic_store_n(&lane->hold_cmd_errno, lost, __ATOMIC_RELEASE);
 	link_lane_wake();
 }
 
 /* Carries out a new hold command, or renews the lease of the current one. */
-static void serve_order(uint64_t now_ns)
+static void serve_hold_cmd(uint64_t now_ns)
 {
 	struct lane *lane = peer.state == LINK_UP ? link_lane() : NULL;
-	uint32_t order = lane ? __atomic_load_n(&lane->order, __ATOMIC_ACQUIRE) : 0;
+	uint32_t hold_cmd = lane ? __atomic_load_n(&lane->hold_cmd, __ATOMIC_ACQUIRE) : 0;
 	uint64_t begun_ns;
 	int err;
 
-	if (order == peer.order) {
+	if (hold_cmd == peer.hold_cmd) {
 		/* A lease that is not renewed ends by itself (hold.h). */
-		if (LANE_ORDER_HOLD(order) && daemon_lives(now_ns))
+		if (HOLD_CMD_IS_HOLD(hold_cmd) && daemon_lives(now_ns))
 			hold_renew(HOLD_BY_DAEMON);
 		tell_lost(lane);
 		return;
 	}
 	begun_ns = clock_ns();
-	/* Without a daemon, or with a new one that has not sent a command yet, `order` is 0:
+	/* Without a daemon, or with a new one that has not sent a command yet, `hold_cmd` is 0:
 	 * release. */
-	err = hold_set(HOLD_BY_DAEMON, LANE_ORDER_LEVEL(order ? order : peer.order),
-		       LANE_ORDER_HOLD(order));
-	if (!err && LANE_ORDER_PREPARE(order))
-		err = hold_prepare(LANE_ORDER_LEVEL(order));
-	peer.order = order;
-	if (!lane || !order)
+	err = hold_set(HOLD_BY_DAEMON, HOLD_CMD_LEVEL(hold_cmd ? hold_cmd : peer.hold_cmd),
+		       HOLD_CMD_IS_HOLD(hold_cmd));
+	if (!err && HOLD_CMD_IS_PREPARE(hold_cmd))
+		err = hold_prepare(HOLD_CMD_LEVEL(hold_cmd));
+	peer.hold_cmd = hold_cmd;
+	if (!lane || !hold_cmd)
 		return;
-	__atomic_store_n(&lane->order_us, (uint32_t)((clock_ns() - begun_ns) / 1000u),
+	__atomic_store_n(&lane->hold_cmd_us, (uint32_t)((clock_ns() - begun_ns) / 1000u),
 			 __ATOMIC_RELAXED);
-	__atomic_store_n(&lane->order_errno, -err, __ATOMIC_RELAXED);
-	__atomic_store_n(&lane->order_done, order, __ATOMIC_RELEASE);
+	__atomic_store_n(&lane->hold_cmd_errno, -err, __ATOMIC_RELAXED);
+	__atomic_store_n(&lane->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
 	link_lane_wake();
 }
 
@@ -297,7 +297,7 @@ uint64_t link_step(uint64_t now_ns)
 {
 	if (peer.state == LINK_UP && is_silent(now_ns))
 		peer.state = LINK_LOST;
-	serve_order(now_ns);
+	serve_hold_cmd(now_ns);
 	if (peer.state == LINK_LOST)
 		let_go(now_ns);
 	if (peer.state == LINK_DOWN && now_ns >= peer.next_ns)
@@ -366,7 +366,7 @@ void link_forget(void)
 	descriptor_close(&peer.socket);
 	peer.state = LINK_DOWN;
 	peer.next_ns = 0;
-	peer.order = 0;
+	peer.hold_cmd = 0;
 	peer.told = 0;
 	peer.alone = false;
 }

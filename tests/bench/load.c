@@ -65,7 +65,7 @@ struct one {
 
 static struct one clients[CLIENTS];
 /* the changes of a period, sorted by time; client: modulo CLIENTS */
-static uint32_t order_of[2 * CLIENTS];
+static uint32_t due_of[2 * CLIENTS];
 static uint64_t at[2 * CLIENTS]; /* time of a change in the period, ns */
 static char folder[] = "/tmp/kfdshim-load-XXXXXX";
 static char path[64], config[64];
@@ -205,8 +205,8 @@ static void plan(void)
 		at[CLIENTS + i] = (at[i] + PERIOD_NS / 2) % PERIOD_NS;
 	}
 	for (uint32_t i = 0; i < 2 * CLIENTS; i++)
-		order_of[i] = i;
-	qsort(order_of, 2 * CLIENTS, sizeof(*order_of), by_time);
+		due_of[i] = i;
+	qsort(due_of, 2 * CLIENTS, sizeof(*due_of), by_time);
 }
 
 static void sleep_until(uint64_t ns)
@@ -223,8 +223,8 @@ static void *toggle_all(void *count)
 
 	for (uint64_t period = 0; !ending; period++)
 		for (uint32_t i = 0; i < 2 * CLIENTS && !ending; i++) {
-			struct one *one = &clients[order_of[i] % CLIENTS];
-			uint64_t due = begin + period * PERIOD_NS + at[order_of[i]];
+			struct one *one = &clients[due_of[i] % CLIENTS];
+			uint64_t due = begin + period * PERIOD_NS + at[due_of[i]];
 
 			if (due > clock_ns())
 				sleep_until(due);
@@ -239,7 +239,7 @@ static void *obey_all(void *count)
 {
 	struct epoll_event events[64];
 	int epoll = epoll_create1(EPOLL_CLOEXEC), n;
-	uint64_t *orders = count;
+	uint64_t *hold_cmds = count;
 	char bytes[64];
 
 	for (uint32_t i = 0; i < CLIENTS; i++) {
@@ -254,11 +254,11 @@ static void *obey_all(void *count)
 
 			while (recv(one->socket, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
 				continue;
-			__atomic_store_n(&one->lane->order_done,
-					 __atomic_load_n(&one->lane->order, __ATOMIC_ACQUIRE),
+			__atomic_store_n(&one->lane->hold_cmd_done,
+					 __atomic_load_n(&one->lane->hold_cmd, __ATOMIC_ACQUIRE),
 					 __ATOMIC_RELEASE);
 			wake(one);
-			__atomic_add_fetch(orders, 1, __ATOMIC_RELAXED);
+			__atomic_add_fetch(hold_cmds, 1, __ATOMIC_RELAXED);
 		}
 	}
 	close(epoll);
@@ -491,15 +491,15 @@ static double turn(bool bare)
 }
 
 static void measure(struct bench *bench, const char *name, double most, const uint64_t *changes,
-		    const uint64_t *orders)
+		    const uint64_t *hold_cmds)
 {
 	double share[TURNS], bare[TURNS], ratio, seconds;
-	uint64_t begin, changed, ordered;
+	uint64_t begin, changed, hold_cmds_before;
 	char title[128];
 
 	sleep(WARM_S);
 	changed = __atomic_load_n(changes, __ATOMIC_RELAXED);
-	ordered = __atomic_load_n(orders, __ATOMIC_RELAXED);
+	hold_cmds_before = __atomic_load_n(hold_cmds, __ATOMIC_RELAXED);
 	begin = clock_ns();
 	for (int i = 0; i < TURNS; i++) {
 		share[i] = turn(false);
@@ -517,23 +517,24 @@ static void measure(struct bench *bench, const char *name, double most, const ui
 	snprintf(title, sizeof(title), "%s: changes a second", name);
 	bench_figure(bench, title, (double)(*changes - changed) / seconds, "/s", NULL, 0);
 	snprintf(title, sizeof(title), "%s: orders a second of the daemon's", name);
-	bench_figure(bench, title, (double)(*orders - ordered) * 2 / seconds, "/s", NULL, 0);
+	bench_figure(bench, title, (double)(*hold_cmds - hold_cmds_before) * 2 / seconds, "/s",
+		     NULL, 0);
 	bench_series(bench, name, "% of a core", share, TURNS);
 }
 
 static void with_clients(struct bench *bench, const char *name, enum protocol_level level,
 			 double most)
 {
-	static uint64_t changes, orders;
+	static uint64_t changes, hold_cmds;
 	pthread_t toggler, obeyer;
 
 	for (uint32_t i = 0; i < CLIENTS; i++)
 		start_client(i, level);
 	ending = false;
 	must(!pthread_create(&toggler, NULL, toggle_all, &changes) &&
-		     !pthread_create(&obeyer, NULL, obey_all, &orders),
+		     !pthread_create(&obeyer, NULL, obey_all, &hold_cmds),
 	     "a thread");
-	measure(bench, name, most, &changes, &orders);
+	measure(bench, name, most, &changes, &hold_cmds);
 	if (level == PROTOCOL_LEVEL_AUTO)
 		measure_asks(bench);
 	ending = true;

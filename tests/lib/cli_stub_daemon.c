@@ -43,13 +43,13 @@ static void serve(int fd, const char *fault)
 	struct protocol_hello hello;
 	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
 	static char text[1 << 16];
-	static unsigned orders;
+	static unsigned commands;
 	size_t left;
 
 	if (protocol_receive(fd, &hello, sizeof(hello), NULL, NULL, 1000) ||
 	    hello.magic != PROTOCOL_MAGIC || (!fault[0] && hello.kind != PROTOCOL_ASK))
 		return;
-	if (strcmp(fault, "lost") == 0 && orders++ == 0)
+	if (strcmp(fault, "lost") == 0 && commands++ == 0)
 		return;
 	if (strcmp(fault, "garbage") == 0)
 		strcpy(text, "no JSON");
@@ -60,7 +60,7 @@ static void serve(int fd, const char *fault)
 		welcome.status = -EPERM;
 	if (welcome.status)
 		left = 0;
-	if ((strcmp(fault, "resumed") == 0 && orders++ == 1) || strcmp(fault, "lost") == 0)
+	if ((strcmp(fault, "resumed") == 0 && commands++ == 1) || strcmp(fault, "lost") == 0)
 		welcome.status = -ECANCELED;
 	for (const char *at = text;; at += welcome.bytes) {
 		welcome.bytes = left < PROTOCOL_TEXT_MAX ? left : PROTOCOL_TEXT_MAX;

@@ -233,8 +233,8 @@ static void greeted(struct worker *worker, struct client *client, uint64_t now)
 		refuse(worker, client, -EPROTO);
 		return;
 	}
-	if (hello->kind == PROTOCOL_ORDER) {
-		control_order(worker, client, hello, now);
+	if (hello->kind == PROTOCOL_CONTROL) {
+		control_request(worker, client, hello, now);
 		return;
 	}
 	if (hello->kind == PROTOCOL_EVENTS) {
@@ -407,8 +407,8 @@ static void look_at(struct worker *worker, struct client *client, uint64_t now)
 	control_overdue(worker, client, now);
 	if (client->phase == CLIENT_READING)
 		events_overdue(client);
-	if (client->phase == CLIENT_SERVED && client->by_order)
-		order_overdue(worker, client, now);
+	if (client->phase == CLIENT_SERVED && client->hold_cmd_level)
+		hold_cmd_overdue(worker, client, now);
 	level_step(worker, client, now);
 	if (client->phase == CLIENT_SERVED && client->lost_ns && now > client->lost_ns + LOST_NS) {
 		client->lost_ns = 0;

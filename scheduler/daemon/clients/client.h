@@ -80,14 +80,15 @@ struct client {
 
 	/* level at which the client itself carries out holds (hold_command.h); NONE: the daemon
 	 * uses a session */
-	enum lane_level by_order;
+	enum lane_level hold_cmd_level;
 	struct level level; /* reason for the level, and planned changes */
-	bool preparing;	    /* the command in flight is LANE_PREPARE, not an action of the core */
+	bool preparing; /* the command in flight is HOLD_CMD_PREPARE, not an action of the core */
 	bool greeted; /* hold_command.c has evaluated if it can be held; false: the next scan does */
-	bool ordered; /* a command has not been acknowledged yet */
-	bool obeys;   /* the client has acknowledged that it holds itself */
-	uint32_t own_session, order, order_number; /* enum lane_own; last command, and its number */
-	uint64_t ordered_ns;			   /* when that command was sent */
+	bool hold_cmd_pending; /* a command has not been acknowledged yet */
+	bool obeys;	       /* the client has acknowledged that it holds itself */
+	uint32_t own_session, hold_cmd,
+		hold_cmd_number; /* enum lane_own; last command, and its number */
+	uint64_t hold_cmd_ns;	 /* when that command was sent */
 
 	struct executor *executor; /* thread with its debug session; NULL: none */
 	bool attached;		   /* `executor` has opened the session */

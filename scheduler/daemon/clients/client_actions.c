@@ -31,7 +31,7 @@ static bool mutex_may_be_held(const struct client *client)
 {
 	bool known = !client->outsider && client->version == PROTOCOL_VERSION;
 
-	return (!known && !client->by_order) || lane_word(&client->lane->pinning);
+	return (!known && !client->hold_cmd_level) || lane_word(&client->lane->pinning);
 }
 
 bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
@@ -42,8 +42,8 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 	client->acting_waits = mutex_may_be_held(client);
 	client->cause_ns = 0;
 	client->news.reason = NULL;
-	if (client->by_order)
-		return order_act(worker, client, now);
+	if (client->hold_cmd_level)
+		return hold_cmd_start(worker, client, now);
 	if (!client->executor) {
 		/* the end of the executor has ended the session, which resumed the process */
 		feed_finished(&worker->feed, client->id, 0, 0, now);
@@ -152,12 +152,13 @@ static uint64_t judged_ns(struct worker *worker, struct client *client,
 	const struct kfd_debug_cost *cost = &report->cost;
 
 	/* Levels gate and weight save no waves. */
-	if (client->by_order == LANE_LEVEL_GATE || client->by_order == LANE_LEVEL_WEIGHT)
+	if (client->hold_cmd_level == LANE_LEVEL_GATE ||
+	    client->hold_cmd_level == LANE_LEVEL_WEIGHT)
 		return 0;
 	if (client->acting != CORE_SUSPEND || report->error ||
 	    (cost->duration_ns <= slow_ns && cost->waited_ns <= slow_ns))
 		return cost->duration_ns;
-	if (client->by_order && client->acting_waits) {
+	if (client->hold_cmd_level && client->acting_waits) {
 		/* It suspends itself, and does not measure its wait. */
 		log_client(&client->log,
 			   "process %d (%s): its suspend took %llu us while other driver calls "
@@ -287,7 +288,7 @@ static void look_for_reset(struct worker *worker, struct client *client, const c
 		 "%s took so long that the driver has reset a compute queue, which could not be "
 		 "preempted",
 		 what);
-	if (!has_cost_a_queue(cost) || client->by_order != LANE_LEVEL_NONE)
+	if (!has_cost_a_queue(cost) || client->hold_cmd_level != LANE_LEVEL_NONE)
 		return;
 	log_info("process %d (%s): %s; restart the process if the queue was its own",
 		 (int)client->peer.pid, client->name, why);

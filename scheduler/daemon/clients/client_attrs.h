@@ -42,7 +42,7 @@ struct standing {
 	uint64_t again_ns;
 };
 
-/* Computes the effective attributes of a new client (priority, slo_us, group, tenant, by_order)
+/* Computes the effective attributes of a new client (priority, slo_us, group, tenant, hold_cmd_level)
  * from its identity, its own values and `subject`. The priority of an external process
  * (external.h) is set elsewhere. */
 void standing_came(struct worker *worker, struct client *client, const struct subject *subject);

@@ -21,14 +21,14 @@
 
 void level_begin(struct client *client, uint32_t asked)
 {
-	client->by_order = order_level(asked);
+	client->hold_cmd_level = hold_cmd_level_of(asked);
 	client->level.asked =
 		asked <= PROTOCOL_LEVEL_OBSERVE ? (enum protocol_level)asked : PROTOCOL_LEVEL_AUTO;
 	/* The rule sets level auto for a client that does not give up its own session
 	 * (shim/hold.c). Of the levels that work, self is the best. */
 	if (client->level.asked == PROTOCOL_LEVEL_AUTO &&
 	    client->standing.level == PROTOCOL_LEVEL_SELF) {
-		client->by_order = LANE_LEVEL_SELF;
+		client->hold_cmd_level = LANE_LEVEL_SELF;
 		client->level.error = -EALREADY;
 		snprintf(client->level.why, sizeof(client->level.why),
 			 "it holds itself, and rejects other debug sessions (KFDSHIM_LEVEL=self)");
@@ -57,7 +57,7 @@ void level_tell(struct worker *worker, struct client *client)
 {
 	if (!client->level.told) {
 		log_info("process %d (%s): level %s: %s", (int)client->peer.pid, client->name,
-			 lane_level_name(client->by_order), client->level.why);
+			 lane_level_name(client->hold_cmd_level), client->level.why);
 		events_level(worker, client, true);
 	}
 	client->level.told = true;
@@ -167,7 +167,7 @@ static void explain(const struct worker *worker, struct client *client, int erro
 {
 	struct level *level = &client->level;
 	const struct client *holder = error == -EBUSY ? holder_for(worker, client) : NULL;
-	bool more = client->by_order && level->error;
+	bool more = client->hold_cmd_level && level->error;
 	size_t end;
 
 	if (more && strstr(level->why, why))
@@ -187,7 +187,7 @@ void level_fall(struct worker *worker, struct client *client, int error, const c
 		uint64_t now)
 {
 	struct level *level = &client->level;
-	bool by_trap = client->by_order == LANE_LEVEL_NONE;
+	bool by_trap = client->hold_cmd_level == LANE_LEVEL_NONE;
 
 	if (client->refused || worker->leaving)
 		return;
@@ -204,7 +204,7 @@ void level_fall(struct worker *worker, struct client *client, int error, const c
 		observe(worker, client);
 	/* It may be stopped: the same level again, when it acknowledges. */
 	else if (error == -ETIMEDOUT)
-		leave_level(worker, client, client->by_order);
+		leave_level(worker, client, client->hold_cmd_level);
 	else
 		leave_level(worker, client, by_trap ? below_trap(error) : LANE_LEVEL_GATE);
 }
@@ -216,7 +216,7 @@ void level_failed(struct worker *worker, struct client *client, int error, uint6
 	if (!level_may_change(client) || error == -ETIMEDOUT)
 		return;
 	/* At level self, the error may also be that no session is possible. */
-	if (client->by_order == LANE_LEVEL_NONE || error == 0 || error == -ETIME)
+	if (client->hold_cmd_level == LANE_LEVEL_NONE || error == 0 || error == -ETIME)
 		error = -EIO;
 	snprintf(why, sizeof(why), "%s", client->reason);
 	level_fall(worker, client, error, why, now);
@@ -227,20 +227,20 @@ static void arrive(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct core_view view;
 
-	if (client->executor || client->ordered ||
+	if (client->executor || client->hold_cmd_pending ||
 	    !core_look(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
 		return;
 	client->level.changing = false;
-	client->by_order = client->level.to;
+	client->hold_cmd_level = client->level.to;
 	client->greeted = false;
 	feed_forgive(&worker->feed, client->id);
 	feed_set_capability(&worker->feed, client->id, CORE_PENDING);
-	order_prepare(client, client->by_order, now);
+	hold_cmd_prepare(client, client->hold_cmd_level, now);
 }
 
 void level_again(struct worker *worker, struct client *client)
 {
-	leave_level(worker, client, client->by_order);
+	leave_level(worker, client, client->hold_cmd_level);
 }
 
 /* ---- change to level trap ---- */
@@ -345,7 +345,7 @@ static int looks_good(struct worker *worker, const struct client *client, uint64
 static void try_trap(struct worker *worker, struct client *client)
 {
 	client->level.climb_ns = 0;
-	client->by_order = LANE_LEVEL_NONE;
+	client->hold_cmd_level = LANE_LEVEL_NONE;
 	client->refused = false;
 	feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 	client_attach(worker, client, false);
@@ -356,7 +356,7 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 	struct core_view view;
 	int good;
 
-	if (client->executor || client->ordered || client->leaving != client->left ||
+	if (client->executor || client->hold_cmd_pending || client->leaving != client->left ||
 	    !control_may_be_held(client) || !core_look(worker->core, client->id, now, &view) ||
 	    view.state != CORE_RUNNING)
 		return;
@@ -371,7 +371,7 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 	if (client->own_session == LANE_OWN_SESSION) {
 		/* The client must give up its own session first. */
 		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
-		order_prepare(client, LANE_LEVEL_GATE, now);
+		hold_cmd_prepare(client, LANE_LEVEL_GATE, now);
 	} else if (client->outsider || lane_word(&client->lane->runtime) == LANE_RUNTIME_ENABLED) {
 		try_trap(worker, client);
 	}
@@ -385,15 +385,15 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 	if (level->changing || client->refused || worker->leaving)
 		return;
 	/* it was prepared for an attempt to reach trap */
-	if (LANE_ORDER_LEVEL(client->order) != (uint32_t)client->by_order) {
+	if (HOLD_CMD_LEVEL(client->hold_cmd) != (uint32_t)client->hold_cmd_level) {
 		client->own_session = lane_word(&client->lane->own_session);
 		if (!error && client->own_session == LANE_OWN_NONE)
 			level->climb_ns = now; /* so that level_step() tries trap at once */
 		else
-			leave_level(worker, client, client->by_order);
+			leave_level(worker, client, client->hold_cmd_level);
 		return;
 	}
-	if (error && client->by_order == LANE_LEVEL_SELF && !level_may_change(client)) {
+	if (error && client->hold_cmd_level == LANE_LEVEL_SELF && !level_may_change(client)) {
 		snprintf(level->why, sizeof(level->why),
 			 "it cannot open a debug session on "
 			 "itself: %s",
@@ -401,7 +401,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 		client_cannot(worker, client, level->why);
 		return;
 	}
-	if (error && client->by_order == LANE_LEVEL_SELF) {
+	if (error && client->hold_cmd_level == LANE_LEVEL_SELF) {
 		snprintf(level->why + end, sizeof(level->why) - end,
 			 "; it cannot open one "
 			 "itself: %s",

@@ -42,7 +42,7 @@ void level_failed(struct worker *worker, struct client *client, int error, uint6
 /* The daemon has opened a debug session on the client: it is at level trap. */
 void level_risen(struct client *client, uint64_t now);
 
-/* The client has carried out LANE_PREPARE, or failed with `error` (order_prepare()). */
+/* The client has carried out HOLD_CMD_PREPARE, or failed with `error` (hold_cmd_prepare()). */
 void level_prepared(struct worker *worker, struct client *client, int error, uint64_t now);
 
 /* The client has lost what its level needs. Prepares the same level again. */

@@ -22,7 +22,7 @@ void client_explain(struct client *client)
 		why = "";
 	else if (client->outsider)
 		why = outsider_pending(client);
-	else if (client->standing.level == PROTOCOL_LEVEL_SELF && !client->by_order)
+	else if (client->standing.level == PROTOCOL_LEVEL_SELF && !client->hold_cmd_level)
 		why = "keeps its debug session (KFDSHIM_LEVEL=self), so level trap of a rule is "
 		      "not possible";
 	if (client->priority == PRIORITY_UNSET && !client->control.leased)
@@ -129,7 +129,7 @@ void client_reconsider(struct worker *worker, struct client *client)
 	if (client->refused)
 		return;
 	client_explain(client);
-	if (client->by_order)
+	if (client->hold_cmd_level)
 		client->greeted = false; /* so that the next scan evaluates if it can be held */
 	else
 		runtime_changed(worker, client);
@@ -197,10 +197,10 @@ bool client_scan(struct worker *worker, struct client *client, uint64_t now)
 	changed |= client_scan_leaving(worker, client);
 	changed |= scan_priority(worker, client);
 	changed |= scan_slo(worker, client);
-	if (client->by_order)
-		changed |= order_scan(worker, client, now);
+	if (client->hold_cmd_level)
+		changed |= hold_cmd_scan(worker, client, now);
 	runtime = lane_word(&client->lane->runtime);
-	if (!client->by_order && runtime != client->runtime) {
+	if (!client->hold_cmd_level && runtime != client->runtime) {
 		client->runtime = runtime;
 		runtime_changed(worker, client);
 		changed = true;

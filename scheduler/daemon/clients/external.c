@@ -275,7 +275,7 @@ void outsider_changed(struct client *client)
 
 /* A requested priority belongs to the program that was running; a lease belongs to the process,
  * so it is kept. */
-static void forget_order(struct worker *worker, const struct peer *peer)
+static void forget_request(struct worker *worker, const struct peer *peer)
 {
 	const struct kept_process *known = kept_find(&worker->beat->kept, peer->pid, peer->started);
 	struct kept_process rest;
@@ -309,7 +309,7 @@ void outsider_overdue(struct worker *worker, struct client *client, uint64_t now
 
 	if ((client->lost_ns || now >= outsider->program_ns + LOOK_NS) &&
 	    is_another_program(client, now)) {
-		forget_order(worker, &client->peer);
+		forget_request(worker, &client->peer);
 		client_gone(worker, client, "runs another program now; its tag is removed");
 		return;
 	}

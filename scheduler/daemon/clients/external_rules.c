@@ -95,7 +95,7 @@ static int tag_by_rule(struct worker *worker, pid_t pid, int pidfd)
 }
 
 /* A request in an earlier worker has given the process a priority. */
-static int tag_by_order(struct worker *worker, const struct kept_process *kept, int pidfd)
+static int restore_tag(struct worker *worker, const struct kept_process *kept, int pidfd)
 {
 	char problem[256];
 	int error;
@@ -128,7 +128,7 @@ static int look_at(struct worker *worker, pid_t pid, int pidfd)
 		return 0;
 	kept = kept_find(&worker->beat->kept, pid, its.started);
 	if (kept && kept->priority != PRIORITY_OWN)
-		return tag_by_order(worker, kept, pidfd);
+		return restore_tag(worker, kept, pidfd);
 	return tag_by_rule(worker, pid, pidfd);
 }
 

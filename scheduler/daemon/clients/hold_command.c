@@ -15,7 +15,7 @@
  * this long is stopped, or does not follow commands. */
 #define ANSWER_NS 1000000000u
 
-enum lane_level order_level(uint32_t level)
+enum lane_level hold_cmd_level_of(uint32_t level)
 {
 	switch (level) {
 	case PROTOCOL_LEVEL_SELF:
@@ -33,7 +33,8 @@ enum lane_level order_level(uint32_t level)
  * UPDATE_QUEUE; the other levels need nothing. */
 static void set_capability(struct worker *worker, struct client *client)
 {
-	bool able = client->by_order != LANE_LEVEL_SELF || client->own_session != LANE_OWN_NONE;
+	bool able =
+		client->hold_cmd_level != LANE_LEVEL_SELF || client->own_session != LANE_OWN_NONE;
 	char why[KFD_REASON];
 
 	if (!control_may_be_held(client) || client->refused || worker->leaving ||
@@ -47,7 +48,7 @@ static void set_capability(struct worker *worker, struct client *client)
 		}
 		if (client->reason[0]) {
 			log_client(&client->log, "process %d (%s): level %s", (int)client->peer.pid,
-				   client->name, lane_level_name(client->by_order));
+				   client->name, lane_level_name(client->hold_cmd_level));
 			events_level(worker, client, true);
 		}
 		client->reason[0] = '\0';
@@ -75,10 +76,10 @@ static void answered(struct worker *worker, struct client *client, uint32_t erro
 		.error = error > 0 && error < 0xfff ? -(int)error
 			 : error		    ? -EPROTO
 						    : 0,
-		.cost = {.entry_ns = client->ordered_ns, .duration_ns = took_us * UINT64_C(1000)},
+		.cost = {.entry_ns = client->hold_cmd_ns, .duration_ns = took_us * UINT64_C(1000)},
 	};
 
-	client->ordered = false;
+	client->hold_cmd_pending = false;
 	if (client->preparing) {
 		client->preparing = false;
 		level_prepared(worker, client, report.error, now);
@@ -103,7 +104,7 @@ static void lost(struct worker *worker, struct client *client, uint32_t error, u
 	level_fall(worker, client, -EPROTO, why, now);
 }
 
-bool order_scan(struct worker *worker, struct client *client, uint64_t now)
+bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
 {
 	uint32_t own = lane_word(&client->lane->own_session),
 		 runtime = lane_word(&client->lane->runtime);
@@ -116,12 +117,14 @@ bool order_scan(struct worker *worker, struct client *client, uint64_t now)
 		set_capability(worker, client);
 		changed = true;
 	}
-	if (client->ordered && lane_word(&client->lane->order_done) == client->order) {
-		answered(worker, client, lane_word((const uint32_t *)&client->lane->order_errno),
-			 lane_word(&client->lane->order_us), now);
+	if (client->hold_cmd_pending &&
+	    lane_word(&client->lane->hold_cmd_done) == client->hold_cmd) {
+		answered(worker, client, lane_word((const uint32_t *)&client->lane->hold_cmd_errno),
+			 lane_word(&client->lane->hold_cmd_us), now);
 		changed = true;
-	} else if (client->obeys && lane_word((const uint32_t *)&client->lane->order_errno)) {
-		lost(worker, client, lane_word((const uint32_t *)&client->lane->order_errno), now);
+	} else if (client->obeys && lane_word((const uint32_t *)&client->lane->hold_cmd_errno)) {
+		lost(worker, client, lane_word((const uint32_t *)&client->lane->hold_cmd_errno),
+		     now);
 		changed = true;
 	}
 	return changed;
@@ -131,23 +134,23 @@ static void give(struct client *client, enum lane_level level, uint32_t what, ui
 {
 	const char any = 0;
 
-	client->order = LANE_ORDER(level, what, ++client->order_number);
-	client->ordered = true;
+	client->hold_cmd = HOLD_CMD(level, what, ++client->hold_cmd_number);
+	client->hold_cmd_pending = true;
 	client->obeys = false;
-	client->ordered_ns = now;
-	__atomic_store_n(&client->lane->order, client->order, __ATOMIC_SEQ_CST);
+	client->hold_cmd_ns = now;
+	__atomic_store_n(&client->lane->hold_cmd, client->hold_cmd, __ATOMIC_SEQ_CST);
 	/* If there is no room, the client has wake-ups that it has not read yet, so none is
 	 * needed. */
 	protocol_send(client->socket, &any, sizeof(any), NULL, 0);
 }
 
-void order_prepare(struct client *client, enum lane_level level, uint64_t now)
+void hold_cmd_prepare(struct client *client, enum lane_level level, uint64_t now)
 {
 	client->preparing = true;
-	give(client, level, LANE_PREPARE, now);
+	give(client, level, HOLD_CMD_PREPARE, now);
 }
 
-bool order_act(struct worker *worker, struct client *client, uint64_t now)
+bool hold_cmd_start(struct worker *worker, struct client *client, uint64_t now)
 {
 	bool hold = client->acting == CORE_SUSPEND;
 
@@ -156,16 +159,16 @@ bool order_act(struct worker *worker, struct client *client, uint64_t now)
 		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
 		return false;
 	}
-	give(client, client->by_order, hold ? LANE_HOLD : LANE_RELEASE, now);
+	give(client, client->hold_cmd_level, hold ? HOLD_CMD_HOLD : HOLD_CMD_RELEASE, now);
 	return true;
 }
 
-void order_overdue(struct worker *worker, struct client *client, uint64_t now)
+void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
-	if (!client->ordered || client->preparing || now < client->ordered_ns + ANSWER_NS)
+	if (!client->hold_cmd_pending || client->preparing || now < client->hold_cmd_ns + ANSWER_NS)
 		return;
 	/* The daemon itself may have been stopped: check the acknowledgement again. */
-	if (lane_word(&client->lane->order_done) == client->order)
+	if (lane_word(&client->lane->hold_cmd_done) == client->hold_cmd)
 		return;
 	/* A release is in the client's shared memory and the client will read it. A hold also
 	 * ends by itself when the daemon does not renew it (shim/hold.h). */

@@ -2,10 +2,10 @@
 /*
  * Clients that carry out holds themselves: KFDSHIM_LEVEL self, gate or weight, and clients that
  * have fallen to level self or gate (client_level.h). An action of the core becomes a command in
- * the shared memory of the client (LANE_ORDER), which the client acknowledges. The daemon opens no
+ * the shared memory of the client (HOLD_CMD), which the client acknowledges. The daemon opens no
  * debug session on such a process and does not trace it.
  *
- * Threads: the worker's loop only, and only for clients with client->by_order.
+ * Threads: the worker's loop only, and only for clients with client->hold_cmd_level.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_HOLD_COMMAND_H
 #define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_HOLD_COMMAND_H
@@ -14,21 +14,21 @@
 
 /* Returns the level for commands of a client with KFDSHIM_LEVEL `level`; LANE_LEVEL_NONE: it is
  * not held by commands. */
-enum lane_level order_level(uint32_t level);
+enum lane_level hold_cmd_level_of(uint32_t level);
 
 /* Reads the client's session, runtime state and acknowledgement. Returns true if something had
  * changed. */
-bool order_scan(struct worker *worker, struct client *client, uint64_t now);
+bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now);
 
-/* Commands the client to prepare `level` (LANE_PREPARE). When the client acknowledges,
+/* Commands the client to prepare `level` (HOLD_CMD_PREPARE). When the client acknowledges,
  * level_prepared() is called; a client that is stopped by a debugger acknowledges later. */
-void order_prepare(struct client *client, enum lane_level level, uint64_t now);
+void hold_cmd_prepare(struct client *client, enum lane_level level, uint64_t now);
 
 /* Carries out the core's action client->acting. Returns false if it was cancelled because the
  * client is about to destroy a queue. */
-bool order_act(struct worker *worker, struct client *client, uint64_t now);
+bool hold_cmd_start(struct worker *worker, struct client *client, uint64_t now);
 
 /* Called in each sweep: handles a command that was not acknowledged within 1 s. */
-void order_overdue(struct worker *worker, struct client *client, uint64_t now);
+void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 #endif

@@ -214,7 +214,7 @@ static bool keep(struct worker *worker, const struct client *client, int priorit
 	return kept_store(&worker->beat->kept, &process);
 }
 
-static int ordered_priority(const struct client *client)
+static int priority_override(const struct client *client)
 {
 	return client->control.priority_set ? client->priority : PRIORITY_OWN;
 }
@@ -269,7 +269,7 @@ static const char *never(const struct client *client, const struct core_view *vi
 	return view->hindered ? "another process of its group cannot be suspended" : NULL;
 }
 
-static void order_suspend(struct worker *worker, struct client *from,
+static void serve_suspend(struct worker *worker, struct client *from,
 			  const struct protocol_hello *hello, const struct target *about,
 			  uint64_t now)
 {
@@ -287,7 +287,7 @@ static void order_suspend(struct worker *worker, struct client *from,
 	if (hello->lease_s) {
 		uint64_t until = now + hello->lease_s * SECOND_NS;
 
-		if (!keep(worker, client, ordered_priority(client), until)) {
+		if (!keep(worker, client, priority_override(client), until)) {
 			no_room(worker, from);
 			return;
 		}
@@ -301,7 +301,7 @@ static void order_suspend(struct worker *worker, struct client *from,
 	from->control.started = target.started;
 	from->control.asked_ns = now;
 	from->control.holds = hello->lease_s == 0;
-	worker->orders_wait = true;
+	worker->suspends_pending = true;
 	lease(worker, client, now);
 }
 
@@ -309,7 +309,7 @@ static void end_lease(struct worker *worker, struct client *client, uint64_t now
 {
 	client->control.lease_ns = 0;
 	/* cannot fail: an existing entry shrinks */
-	keep(worker, client, ordered_priority(client), 0);
+	keep(worker, client, priority_override(client), 0);
 	lease(worker, client, now);
 }
 
@@ -363,16 +363,17 @@ static void command_overdue(struct worker *worker, struct client *from, uint64_t
 /* Only this loop iteration can have completed a suspend that a request waits for. */
 void control_step(struct worker *worker, uint64_t now)
 {
-	if (!worker->orders_wait)
+	if (!worker->suspends_pending)
 		return;
-	worker->orders_wait = false;
+	worker->suspends_pending = false;
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 
 		if (!client || client->phase != CLIENT_HOLDING || client->control.answered)
 			continue;
 		command_overdue(worker, client, now);
-		worker->orders_wait |= client->phase == CLIENT_HOLDING && !client->control.answered;
+		worker->suspends_pending |=
+			client->phase == CLIENT_HOLDING && !client->control.answered;
 	}
 }
 
@@ -385,7 +386,7 @@ void control_overdue(struct worker *worker, struct client *client, uint64_t now)
 		end_lease(worker, client, now);
 }
 
-static void order_resume(struct worker *worker, struct client *from, const struct target *about,
+static void serve_resume(struct worker *worker, struct client *from, const struct target *about,
 			 uint64_t now)
 {
 	const struct target target = *about;
@@ -423,7 +424,7 @@ static void order_resume(struct worker *worker, struct client *from, const struc
 
 /* Sets the priority of a process without the shim. It has no priority of its own, so only the
  * request counts, or the rules. */
-static void order_tag(struct worker *worker, struct client *from, const struct target *target,
+static void serve_tag(struct worker *worker, struct client *from, const struct target *target,
 		      int priority)
 {
 	const struct kept_process *known =
@@ -476,7 +477,7 @@ static void order_tag(struct worker *worker, struct client *from, const struct t
 	       (int)target->pid, target->name, priority);
 }
 
-static void order_priority(struct worker *worker, struct client *from,
+static void serve_priority(struct worker *worker, struct client *from,
 			   const struct protocol_hello *hello, const struct target *about)
 {
 	const struct target target = *about;
@@ -488,7 +489,7 @@ static void order_priority(struct worker *worker, struct client *from,
 		return;
 	}
 	if (!client || client->outsider) {
-		order_tag(worker, from, &target, priority);
+		serve_tag(worker, from, &target, priority);
 		return;
 	}
 	if (!keep(worker, client, priority, client->control.lease_ns)) {
@@ -514,7 +515,7 @@ static void order_priority(struct worker *worker, struct client *from,
 
 /* ---- policies ---- */
 
-static void order_policy(struct worker *worker, struct client *from,
+static void serve_policy(struct worker *worker, struct client *from,
 			 const struct protocol_hello *hello, uint64_t now)
 {
 	const struct core_policy policy = {.rule = (enum policy)hello->policy,
@@ -568,23 +569,23 @@ void control_policies(struct worker *worker)
 /* ---- requests ---- */
 
 /* A request about a process. */
-static void order_about(struct worker *worker, struct client *from,
-			const struct protocol_hello *hello, uint64_t now)
+static void serve_target(struct worker *worker, struct client *from,
+			 const struct protocol_hello *hello, uint64_t now)
 {
 	struct target target;
 
 	if (!find_target(worker, from, hello, &target))
 		return;
 	if (hello->verb == PROTOCOL_SUSPEND)
-		order_suspend(worker, from, hello, &target, now);
+		serve_suspend(worker, from, hello, &target, now);
 	else if (hello->verb == PROTOCOL_RESUME)
-		order_resume(worker, from, &target, now);
+		serve_resume(worker, from, &target, now);
 	else
-		order_priority(worker, from, hello, &target);
+		serve_priority(worker, from, hello, &target);
 }
 
-void control_order(struct worker *worker, struct client *client, const struct protocol_hello *hello,
-		   uint64_t now)
+void control_request(struct worker *worker, struct client *client,
+		     const struct protocol_hello *hello, uint64_t now)
 {
 	int error = peer_identify(client->socket, client->since_ns, reader_facts, &client->peer);
 
@@ -622,10 +623,10 @@ void control_order(struct worker *worker, struct client *client, const struct pr
 	case PROTOCOL_SUSPEND:
 	case PROTOCOL_RESUME:
 	case PROTOCOL_PRIORITY:
-		order_about(worker, client, hello, now);
+		serve_target(worker, client, hello, now);
 		break;
 	case PROTOCOL_POLICY:
-		order_policy(worker, client, hello, now);
+		serve_policy(worker, client, hello, now);
 		break;
 	default:
 		answer(worker, client, -EINVAL, "unknown control request number %u", hello->verb);

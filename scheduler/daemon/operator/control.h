@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control requests (PROTOCOL_ORDER): suspend or resume a process, set its priority, set the
+ * Control requests (PROTOCOL_CONTROL): suspend or resume a process, set its priority, set the
  * policy of a node. Each request is answered with one sentence, and logged with its sender.
  *
  * A suspension by request always has a lease: a number of seconds, or as long as the command's
@@ -49,8 +49,8 @@ bool control_may(const struct worker *worker, const struct peer *peer);
 void control_policies(struct worker *worker);
 
 /* Handles the request in `hello`. May be run again after an answer of kfdschedd-read. */
-void control_order(struct worker *worker, struct client *client, const struct protocol_hello *hello,
-		   uint64_t now);
+void control_request(struct worker *worker, struct client *client,
+		     const struct protocol_hello *hello, uint64_t now);
 
 /* A workload has registered: applies the requests about it. */
 void control_came(struct worker *worker, struct client *client, uint64_t now);

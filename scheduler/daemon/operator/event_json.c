@@ -21,9 +21,9 @@ static json_t *priority_json(int priority)
 static void set_by(json_t *json, const struct event *event)
 {
 	json_object_set_new(json, "by_pid",
-			    event->ordered ? json_integer(event->by_pid) : json_null());
+			    event->by_operator ? json_integer(event->by_pid) : json_null());
 	json_object_set_new(json, "by_uid",
-			    event->ordered ? json_integer(event->by_uid) : json_null());
+			    event->by_operator ? json_integer(event->by_uid) : json_null());
 }
 
 static void set_act(json_t *json, const struct event *event)

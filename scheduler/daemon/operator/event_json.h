@@ -52,7 +52,7 @@ struct event {
 	uint32_t gpu_id;		  /* POLICY; 0: all nodes without their own */
 	enum policy policy;
 	uint32_t share_percent;
-	bool ordered; /* PRIORITY, POLICY: by a request of process by_pid, user by_uid */
+	bool by_operator; /* PRIORITY, POLICY: by a request of process by_pid, user by_uid */
 	pid_t by_pid;
 	uid_t by_uid;
 };

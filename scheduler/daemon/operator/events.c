@@ -175,14 +175,14 @@ void events_gone(struct worker *worker)
 
 static void set_by(struct event *event, const struct client *by)
 {
-	event->ordered = by != NULL;
+	event->by_operator = by != NULL;
 	event->by_pid = by ? by->peer.pid : 0;
 	event->by_uid = by ? by->peer.uid : 0;
 }
 
 static const char *level_of(const struct client *client)
 {
-	return client->by_order ? lane_level_name(client->by_order) : "trap";
+	return client->hold_cmd_level ? lane_level_name(client->hold_cmd_level) : "trap";
 }
 
 void events_came(struct worker *worker, const struct client *client)

@@ -194,7 +194,7 @@ const char *status_level(const struct client *client, const struct core_view *vi
 {
 	if (view->capability != CORE_ABLE || view->spared != CORE_SPARED_NOT)
 		return "observe";
-	return client->by_order ? lane_level_name(client->by_order) : "trap";
+	return client->hold_cmd_level ? lane_level_name(client->hold_cmd_level) : "trap";
 }
 
 /* The rule of the configuration that set the attributes; null: none. */

@@ -94,14 +94,15 @@ json_t *status_lane_events(const struct lane *lane, uint64_t *at, uint64_t newes
 	return list;
 }
 
-static json_t *order_json(uint32_t order, uint32_t done)
+static json_t *hold_cmd_json(uint32_t hold_cmd, uint32_t done)
 {
-	if (order == 0)
+	if (hold_cmd == 0)
 		return json_null();
-	return json_pack("{sI sb sb ss sb}", "number", (json_int_t)(order >> 16), "hold",
-			 (int)LANE_ORDER_HOLD(order), "prepare",
-			 (int)(LANE_ORDER_PREPARE(order) != 0), "level",
-			 lane_level_name(LANE_ORDER_LEVEL(order)), "done", (int)(order == done));
+	return json_pack("{sI sb sb ss sb}", "number", (json_int_t)(hold_cmd >> 16), "hold",
+			 (int)HOLD_CMD_IS_HOLD(hold_cmd), "prepare",
+			 (int)(HOLD_CMD_IS_PREPARE(hold_cmd) != 0), "level",
+			 lane_level_name(HOLD_CMD_LEVEL(hold_cmd)), "done",
+			 (int)(hold_cmd == done));
 }
 
 json_t *status_lane(const struct lane *lane, uint64_t now_ns)
@@ -116,9 +117,9 @@ json_t *status_lane(const struct lane *lane, uint64_t now_ns)
 		(int)(lane_word(&lane->own_session) == LANE_OWN_UPDATES), "session",
 		(int)(lane_word(&lane->session) != 0), "suspended",
 		(int)(lane_word(&lane->suspended) != 0), "order",
-		order_json(lane_word(&lane->order), lane_word(&lane->order_done)), "order_errno",
-		(json_int_t)__atomic_load_n(&lane->order_errno, __ATOMIC_RELAXED), "order_us",
-		(json_int_t)lane_word(&lane->order_us), "leaving",
+		hold_cmd_json(lane_word(&lane->hold_cmd), lane_word(&lane->hold_cmd_done)),
+		"order_errno", (json_int_t)__atomic_load_n(&lane->hold_cmd_errno, __ATOMIC_RELAXED),
+		"order_us", (json_int_t)lane_word(&lane->hold_cmd_us), "leaving",
 		(json_int_t)lane_word(&lane->leaving), "left", (json_int_t)lane_word(&lane->left),
 		"released", (json_int_t)lane_word(&lane->released), "queue_generation",
 		(json_int_t)lane_word(&lane->queue_generation), "nodes", nodes_json(lane, now_ns),

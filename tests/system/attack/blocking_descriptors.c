@@ -147,9 +147,9 @@ static void send_with(int sock, const void *data, size_t size, size_t n)
 		attack_send(sock, data, size, NULL, 0);
 }
 
-static void order_with_one(int sock)
+static void request_with_one(int sock)
 {
-	struct protocol_hello hello = attack_hello(PROTOCOL_ORDER, 2);
+	struct protocol_hello hello = attack_hello(PROTOCOL_CONTROL, 2);
 
 	hello.verb = PROTOCOL_SUSPEND;
 	send_with(sock, &hello, sizeof(hello), 1);
@@ -201,7 +201,7 @@ static void a_byte_with_some(int sock)
 
 static void attack(const char *path, uint64_t until)
 {
-	static void (*const kinds[])(int) = {order_with_one,	     question_with_some,
+	static void (*const kinds[])(int) = {request_with_one,	     question_with_some,
 					     workload_with_many,     messages_behind,
 					     behind_an_empty_packet, behind_two_empty_packets,
 					     a_byte_with_some};

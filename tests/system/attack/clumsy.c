@@ -86,7 +86,7 @@ static void numbers(void)
 		send_bad("version", versions[i], &hello, sizeof(hello));
 		hello = attack_hello(kinds[i], 2);
 		send_bad("kind", kinds[i], &hello, sizeof(hello));
-		hello = attack_hello(PROTOCOL_ORDER, 2);
+		hello = attack_hello(PROTOCOL_CONTROL, 2);
 		hello.verb = verbs[i];
 		send_bad("verb", verbs[i], &hello, sizeof(hello));
 	}
@@ -174,7 +174,7 @@ static void register_as(struct attack_shim *shim, int priority, enum protocol_le
 }
 
 /* A client that is stopped before it gets an order, and below the client for which it is held. */
-static void before_an_order(void)
+static void before_a_command(void)
 {
 	struct attack_shim shim;
 
@@ -191,8 +191,8 @@ static void while_active(void)
 
 static void stopped(unsigned seconds)
 {
-	static void (*const phases[])(void) = {before_hello,	before_welcome,	 while_asking,
-					       while_listening, before_an_order, while_active};
+	static void (*const phases[])(void) = {before_hello,	before_welcome,	  while_asking,
+					       while_listening, before_a_command, while_active};
 	pid_t pids[6];
 
 	for (size_t i = 0; i < 6; i++) {
@@ -223,11 +223,11 @@ static void obedient(void)
 
 	register_as(&shim, PRIORITY_OFFLINE, PROTOCOL_LEVEL_GATE);
 	for (;; attack_sleep_ms(1)) {
-		uint32_t order = __atomic_load_n(&shim.lane->order, __ATOMIC_ACQUIRE);
+		uint32_t hold_cmd = __atomic_load_n(&shim.lane->hold_cmd, __ATOMIC_ACQUIRE);
 
-		if (order == shim.lane->order_done)
+		if (hold_cmd == shim.lane->hold_cmd_done)
 			continue;
-		__atomic_store_n(&shim.lane->order_done, order, __ATOMIC_RELEASE);
+		__atomic_store_n(&shim.lane->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
 		attack_wake(&shim);
 	}
 }

@@ -90,27 +90,27 @@ static void rival(const char *path)
 /* Acknowledges all orders, so that more of them come. Returns how many came. */
 static unsigned obey(struct attack_shim *shim, uint64_t until)
 {
-	unsigned orders = 0;
+	unsigned commands = 0;
 
 	attack_active(shim, true);
 	while (clock_ns() < until) {
-		uint32_t order = __atomic_load_n(&shim->lane->order, __ATOMIC_ACQUIRE);
+		uint32_t hold_cmd = __atomic_load_n(&shim->lane->hold_cmd, __ATOMIC_ACQUIRE);
 
-		if (order != shim->lane->order_done) {
-			__atomic_store_n(&shim->lane->order_done, order, __ATOMIC_RELEASE);
+		if (hold_cmd != shim->lane->hold_cmd_done) {
+			__atomic_store_n(&shim->lane->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
 			attack_wake(shim);
-			orders++;
+			commands++;
 		}
 		attack_sleep_ms(1);
 	}
-	return orders;
+	return commands;
 }
 
 int main(int argc, char **argv)
 {
 	struct attack_shim shim;
 	struct fuse fuse;
-	unsigned orders;
+	unsigned commands;
 	int error, file;
 	char *pages;
 
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
 	if (error)
 		attack_fail("cannot register", error);
 	lock_all(&shim, pages);
-	orders = obey(&shim, clock_ns() + strtoull(argv[2], NULL, 10) * SECOND_NS);
-	printf("%zu descriptors with the welcome, %u orders came\n", shim.nfds, orders);
-	return orders > 0 ? 0 : 1;
+	commands = obey(&shim, clock_ns() + strtoull(argv[2], NULL, 10) * SECOND_NS);
+	printf("%zu descriptors with the welcome, %u orders came\n", shim.nfds, commands);
+	return commands > 0 ? 0 : 1;
 }

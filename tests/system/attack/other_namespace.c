@@ -38,7 +38,7 @@ static int victim_fd;
 /* ---- orders ---- */
 
 /* Returns the status of the reply; > 0: there was none. */
-static int order(const struct protocol_hello *hello, bool sends_pidfd)
+static int control(const struct protocol_hello *hello, bool sends_pidfd)
 {
 	int sock = attack_connect(path, clock_ns() + 5000000000u), error, status;
 
@@ -51,9 +51,9 @@ static int order(const struct protocol_hello *hello, bool sends_pidfd)
 }
 
 /* Returns whether the daemon has executed the order. */
-static bool try_order(const char *name, const struct protocol_hello *hello, bool sends_pidfd)
+static bool try_control(const char *name, const struct protocol_hello *hello, bool sends_pidfd)
 {
-	int status = order(hello, sends_pidfd);
+	int status = control(hello, sends_pidfd);
 
 	printf("%s%s: %s%s\n", name, sends_pidfd ? " by pidfd" : "",
 	       status == 0  ? "obeyed"
@@ -65,7 +65,7 @@ static bool try_order(const char *name, const struct protocol_hello *hello, bool
 
 static unsigned try_named(const char *name, struct protocol_hello hello)
 {
-	unsigned obeyed = try_order(name, &hello, true);
+	unsigned obeyed = try_control(name, &hello, true);
 #if PROTOCOL_VERSION >= 4
 	const pid_t pids[] = {victim, 1, 0, -1};
 	struct stat st;
@@ -74,15 +74,15 @@ static unsigned try_named(const char *name, struct protocol_hello hello)
 	for (size_t i = 0; i < 2 * sizeof(pids) / sizeof(*pids); i++) {
 		hello.target_pid = pids[i / 2];
 		hello.target_inode = i % 2 ? st.st_ino : 0;
-		obeyed += try_order(name, &hello, false);
+		obeyed += try_control(name, &hello, false);
 	}
 #endif
 	return obeyed;
 }
 
-static int give_orders(void)
+static int send_requests(void)
 {
-	struct protocol_hello hello = attack_hello(PROTOCOL_ORDER, 0);
+	struct protocol_hello hello = attack_hello(PROTOCOL_CONTROL, 0);
 	unsigned obeyed;
 
 	hello.verb = PROTOCOL_SUSPEND;
@@ -96,7 +96,7 @@ static int give_orders(void)
 	hello.verb = PROTOCOL_RESUME;
 	obeyed += try_named("resume", hello);
 	hello.verb = PROTOCOL_POLICY;
-	obeyed += try_order("policy strict", &hello, false);
+	obeyed += try_control("policy strict", &hello, false);
 	return obeyed ? 3 : 0;
 }
 
@@ -173,7 +173,7 @@ static int in_child(void)
 
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		exit(give_orders());
+		exit(send_requests());
 	}
 	waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

@@ -115,7 +115,7 @@ static void descriptors_are_refused(void **state)
 }
 
 /* Returns the status of an order; > 0: there was no reply. */
-static int order(const struct protocol_hello *h)
+static int control(const struct protocol_hello *h)
 {
 	int fd = connect_daemon(), rc;
 	char *text = NULL;
@@ -133,19 +133,19 @@ static int order(const struct protocol_hello *h)
 }
 
 /* Sends an order about the process `pid`, whose pidfd is `pidfd`. */
-static int order_about(struct protocol_hello *h, pid_t pid, int pidfd)
+static int control_process(struct protocol_hello *h, pid_t pid, int pidfd)
 {
 	struct stat st;
 
 	assert_int_equal(fstat(pidfd, &st), 0);
 	h->target_pid = pid;
 	h->target_inode = st.st_ino;
-	return order(h);
+	return control(h);
 }
 
-static void orders_without_sense(void **state)
+static void requests_without_sense(void **state)
 {
-	struct protocol_hello h = hello_of(PROTOCOL_ORDER, 2);
+	struct protocol_hello h = hello_of(PROTOCOL_CONTROL, 2);
 	size_t before = open_files();
 	int gone, ours, status;
 	pid_t pid = fork();
@@ -159,37 +159,37 @@ static void orders_without_sense(void **state)
 	assert_true(gone >= 0 && ours >= 0);
 	for (h.verb = 0; h.verb < 10; h.verb++) {
 		h.target_pid = 0;
-		assert_true(order(&h) == (h.verb == PROTOCOL_POLICY ? 0 : -EINVAL));
+		assert_true(control(&h) == (h.verb == PROTOCOL_POLICY ? 0 : -EINVAL));
 		if (h.verb < PROTOCOL_SUSPEND || h.verb > PROTOCOL_PRIORITY)
 			continue;
 		h.target_pid = INT32_MIN;
-		assert_int_equal(order(&h), -EINVAL);
+		assert_int_equal(control(&h), -EINVAL);
 		h.target_pid = INT32_MAX;
-		assert_int_equal(order(&h), -ESRCH);
-		assert_int_equal(order_about(&h, pid, gone), -ESRCH);
+		assert_int_equal(control(&h), -ESRCH);
+		assert_int_equal(control_process(&h, pid, gone), -ESRCH);
 		/* the PID of one process and the pidfd of another */
-		assert_int_equal(order_about(&h, getppid(), ours), -ESRCH);
+		assert_int_equal(control_process(&h, getppid(), ours), -ESRCH);
 		/* this process is not a workload, and has no GPU open for which it could be
 		 * tagged */
-		assert_int_equal(order_about(&h, getpid(), ours),
+		assert_int_equal(control_process(&h, getpid(), ours),
 				 h.verb == PROTOCOL_PRIORITY ? -ENODEV : -ESRCH);
 	}
 	h.verb = PROTOCOL_SUSPEND;
 	h.lease_s = UINT32_MAX;
-	assert_int_equal(order_about(&h, getpid(), ours), -EINVAL);
-	h = hello_of(PROTOCOL_ORDER, -3);
+	assert_int_equal(control_process(&h, getpid(), ours), -EINVAL);
+	h = hello_of(PROTOCOL_CONTROL, -3);
 	h.verb = PROTOCOL_PRIORITY;
-	assert_int_equal(order_about(&h, getpid(), ours), -EINVAL);
-	h = hello_of(PROTOCOL_ORDER, 2);
+	assert_int_equal(control_process(&h, getpid(), ours), -EINVAL);
+	h = hello_of(PROTOCOL_CONTROL, 2);
 	h.verb = PROTOCOL_POLICY;
 	h.gpu_id = 4711;
-	assert_int_equal(order(&h), -ENODEV);
+	assert_int_equal(control(&h), -ENODEV);
 	for (h.policy = 0, h.gpu_id = 0; h.policy < 10; h.policy++)
 		for (h.share_percent = 0; h.share_percent < 200; h.share_percent += 99) {
 			bool right = h.policy < POLICIES &&
 				     h.share_percent == (h.policy == POLICY_share ? 99 : 0);
 
-			assert_int_equal(order(&h), right ? 0 : -EINVAL);
+			assert_int_equal(control(&h), right ? 0 : -EINVAL);
 		}
 	srandom(12);
 	for (int i = 0; i < 500; i++) {
@@ -198,11 +198,11 @@ static void orders_without_sense(void **state)
 		h.verb = (uint32_t)i % 6;
 		if (i % 2)
 			h.target_pid = getpid();
-		assert_true(order(&h) <= 0);
+		assert_true(control(&h) <= 0);
 	}
-	h = hello_of(PROTOCOL_ORDER, 2);
+	h = hello_of(PROTOCOL_CONTROL, 2);
 	h.verb = PROTOCOL_POLICY;
-	assert_int_equal(order(&h), 0);
+	assert_int_equal(control(&h), 0);
 	close(gone);
 	close(ours);
 	none_is_kept(before);
@@ -242,17 +242,17 @@ static void a_reader_that_sleeps_loses_and_is_told(void **state)
 	protocol_send(fd, &h, sizeof(h), NULL, 0);
 	assert_int_equal(protocol_receive(fd, &welcome, sizeof(welcome), NULL, NULL, 2000), 0);
 	assert_int_equal(welcome.status, 0);
-	h = hello_of(PROTOCOL_ORDER, 2);
+	h = hello_of(PROTOCOL_CONTROL, 2);
 	h.verb = PROTOCOL_POLICY;
 	for (int i = 0; i < 2000; i++)
-		assert_int_equal(order(&h), 0);
+		assert_int_equal(control(&h), 0);
 	while ((number = next_event(fd, &lost)) != 0) {
 		assert_true(number == last + 1 || last == 0);
 		last = number;
 		got++;
 	}
 	/* "lost" is reported in its place, before the next event. */
-	assert_int_equal(order(&h), 0);
+	assert_int_equal(control(&h), 0);
 	for (int tries = 0; got + lost < 2002 && tries < 1000; tries++, sleep_ms(10))
 		got += next_event(fd, &lost) != 0;
 	sleep_ms(200);
@@ -433,8 +433,8 @@ static void *tear(void *seed)
 		lane_node(torn_lane, (uint32_t)rand_r(&state) % LANE_NODES)->gpu_id =
 			(uint32_t)rand_r(&state) % 2;
 		torn_lane->leaving = (uint32_t)rand_r(&state);
-		torn_lane->order_done = torn_lane->order;
-		torn_lane->order_errno = -rand_r(&state);
+		torn_lane->hold_cmd_done = torn_lane->hold_cmd;
+		torn_lane->hold_cmd_errno = -rand_r(&state);
 	}
 	return NULL;
 }
@@ -523,18 +523,18 @@ static void be_active(struct lane *lane, int wake)
 	wait_long(lane, wake);
 }
 
-static bool is_ordered(const struct lane *lane)
+static bool is_hold_cmd(const struct lane *lane)
 {
-	return __atomic_load_n(&lane->order, __ATOMIC_SEQ_CST) != 0;
+	return __atomic_load_n(&lane->hold_cmd, __ATOMIC_SEQ_CST) != 0;
 }
 
 /* Never reads the wake packets that it receives. */
 static void be_deaf(struct lane *lane, int wake)
 {
 	become_active(lane, wake);
-	for (int i = 0; i < 1000 && !is_ordered(lane); i++)
+	for (int i = 0; i < 1000 && !is_hold_cmd(lane); i++)
 		sleep_ms(10);
-	if (!is_ordered(lane)) /* the daemon did not even send an order */
+	if (!is_hold_cmd(lane)) /* the daemon did not even send an order */
 		_exit(1);
 	sleep_ms(500); /* time for further packets of the daemon */
 }
@@ -634,7 +634,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HERE(wrong_packets),
 		HERE(descriptors_are_refused),
-		HERE(orders_without_sense),
+		HERE(requests_without_sense),
 		HERE(a_reader_that_sleeps_loses_and_is_told),
 		HERE(silent_connections_are_dropped),
 		HERE(garbage_in_lanes),

@@ -126,15 +126,16 @@ static int cycle(unsigned seed, unsigned times, unsigned max_us)
 static int acknowledge(unsigned ms)
 {
 	uint64_t end = clock_ns() + ms * 1000000ull;
-	uint32_t order;
+	uint32_t hold_cmd;
 
-	while ((order = __atomic_load_n(&lane->order, __ATOMIC_ACQUIRE)) == lane->order_done) {
+	while ((hold_cmd = __atomic_load_n(&lane->hold_cmd, __ATOMIC_ACQUIRE)) ==
+	       lane->hold_cmd_done) {
 		if (clock_ns() > end)
 			return -ETIMEDOUT;
 		sleep_us(100);
 	}
-	lane->order_errno = 0;
-	__atomic_store_n(&lane->order_done, order, __ATOMIC_RELEASE);
+	lane->hold_cmd_errno = 0;
+	__atomic_store_n(&lane->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
 	wake();
 	return 0;
 }
@@ -185,7 +186,7 @@ static int obey(const char *line)
 	} else if (sscanf(line, "obey %u", &a) == 1) {
 		return acknowledge(a);
 	} else if (sscanf(line, "lose %u", &a) == 1) {
-		__atomic_store_n(&lane->order_errno, (int32_t)a, __ATOMIC_RELEASE);
+		__atomic_store_n(&lane->hold_cmd_errno, (int32_t)a, __ATOMIC_RELEASE);
 		wake();
 	} else if (sscanf(line, "priority %u", &a) == 1) {
 		__atomic_store_n(&lane->priority, (int)a, __ATOMIC_SEQ_CST);

@@ -21,11 +21,11 @@ static struct check_bounds bounds;
 static uint64_t disturbed_ns, cause_ns[PROGRAMS];
 /* The values in a client's shared memory that can change; from NODES on, the activity of each
  * node. */
-enum { LEAVING, LEFT, QUEUES_CHANGED, RUNTIME, PRIORITY, ORDER_DONE, NODES };
+enum { LEAVING, LEFT, QUEUES_CHANGED, RUNTIME, PRIORITY, HOLD_CMD_DONE, NODES };
 #define NEWS (NODES + LANE_NODES)
 /* Time, in ns, since there is something to do for a sleeping thread; 0: there is nothing. */
 static struct {
-	uint64_t lane[SLOTS][NEWS], order[SLOTS], request[SLOTS], outcome[SLOTS], target[SLOTS];
+	uint64_t lane[SLOTS][NEWS], hold_cmd[SLOTS], request[SLOTS], outcome[SLOTS], target[SLOTS];
 	uint64_t seen[SLOTS][NEWS]; /* values that the worker has seen, per client */
 	bool known[SLOTS];
 } unseen;
@@ -200,9 +200,9 @@ static bool is_new(const struct client *client, int news, uint64_t *seen)
 	case PRIORITY:
 		*seen = (uint64_t)client->control.own_priority;
 		return lane->priority != client->control.own_priority;
-	case ORDER_DONE:
-		*seen = client->order;
-		return client->ordered && lane->order_done == client->order;
+	case HOLD_CMD_DONE:
+		*seen = client->hold_cmd;
+		return client->hold_cmd_pending && lane->hold_cmd_done == client->hold_cmd;
 	default:
 		*seen = client->activity[news - NODES];
 		return lane_node_id(lane, news - NODES) &&
@@ -241,9 +241,9 @@ static void look_at_lanes(const struct worker *worker)
 		bool runs = served && process_of(pid)->running;
 
 		look_at_lane(i, client);
-		must_be_seen(&unseen.order[i],
-			     runs && client->lane->order != client->lane->order_done,
-			     bounds.order_ns, "an order without an answer", pid);
+		must_be_seen(&unseen.hold_cmd[i],
+			     runs && client->lane->hold_cmd != client->lane->hold_cmd_done,
+			     bounds.hold_cmd_ns, "an order without an answer", pid);
 	}
 }
 
@@ -297,7 +297,8 @@ void check_rest(void)
 		if (its.suspended)
 			fail("%d stays suspended while all rest", (int)programs[i].process->pid);
 		client = client_of(&programs[i]);
-		if (its.slow >= DRIVER_SLOW_MAX && client && client->by_order != LANE_LEVEL_GATE)
+		if (its.slow >= DRIVER_SLOW_MAX && client &&
+		    client->hold_cmd_level != LANE_LEVEL_GATE)
 			fail("%d is not to be held by its gate after %u slow suspends",
 			     (int)programs[i].process->pid, its.slow);
 	}

@@ -21,7 +21,7 @@
 struct check_bounds {
 	uint64_t contention_ns; /* ns for which contention may last; 0: not checked */
 	uint64_t release_ns, destroy_ns;
-	uint64_t order_ns; /* ns from an order in the shared memory to its acknowledgement */
+	uint64_t hold_cmd_ns; /* ns from an order in the shared memory to its acknowledgement */
 };
 
 /* Starts the checks of a run with its limits. */

@@ -21,13 +21,13 @@
 #define SHARP                                                                                      \
 	{                                                                                          \
 		.contention_ns = 12 * MS, .release_ns = 150 * MS, .destroy_ns = 4 * MS,            \
-		.order_ns = 10 * MS                                                                \
+		.hold_cmd_ns = 10 * MS                                                             \
 	}
 /* After a kill of one of the daemon's processes, the daemon and the leases of the agents need
  * time. */
 #define PATIENT                                                                                    \
 	{                                                                                          \
-		.release_ns = 4000 * MS, .destroy_ns = 400 * MS, .order_ns = 10 * MS               \
+		.release_ns = 4000 * MS, .destroy_ns = 400 * MS, .hold_cmd_ns = 10 * MS            \
 	}
 
 const struct scenario scenarios[] = {
@@ -92,7 +92,7 @@ const struct scenario scenarios[] = {
 	 .bounds = {.contention_ns = 12 * MS,
 		    .release_ns = 250 * MS,
 		    .destroy_ns = 40 * MS,
-		    .order_ns = 20 * MS}},
+		    .hold_cmd_ns = 20 * MS}},
 	{.name = "suspends are slow",
 	 .online = 1,
 	 .offline = 3,
@@ -100,7 +100,7 @@ const struct scenario scenarios[] = {
 	 .kills = 1,
 	 .driver = {.suspend_ns = 5 * MS, .slow_one_in = 2},
 	 /* the cost of a suspend determines how long a gang is held over (hold_over_ns) */
-	 .bounds = {.release_ns = 2500 * MS, .destroy_ns = 200 * MS, .order_ns = 150 * MS}},
+	 .bounds = {.release_ns = 2500 * MS, .destroy_ns = 200 * MS, .hold_cmd_ns = 150 * MS}},
 	{.name = "they hold themselves",
 	 .online = 1,
 	 .offline = 2,
@@ -108,7 +108,7 @@ const struct scenario scenarios[] = {
 	 .kills = 1,
 	 .level = "self",
 	 .driver = SWIFT,
-	 .bounds = {.release_ns = 250 * MS, .destroy_ns = 100 * MS, .order_ns = 20 * MS}},
+	 .bounds = {.release_ns = 250 * MS, .destroy_ns = 100 * MS, .hold_cmd_ns = 20 * MS}},
 	{.name = "a gate",
 	 .online = 1,
 	 .offline = 2,
@@ -122,7 +122,7 @@ const struct scenario scenarios[] = {
 	 .churn = 2,
 	 .kills = 1,
 	 .driver = {.suspend_ns = 500 * US, .no_trace = true},
-	 .bounds = {.release_ns = 250 * MS, .destroy_ns = 100 * MS, .order_ns = 20 * MS}},
+	 .bounds = {.release_ns = 250 * MS, .destroy_ns = 100 * MS, .hold_cmd_ns = 20 * MS}},
 	{.name = "executors are killed",
 	 .online = 1,
 	 .offline = 3,

@@ -34,14 +34,14 @@ static bool waits_for(const uint32_t *word, uint32_t wanted)
 	return false;
 }
 
-static void order(bool hold)
+static void send_hold_cmd(bool hold)
 {
-	uint32_t word = LANE_ORDER(LANE_LEVEL_SELF, hold, ++number);
+	uint32_t word = HOLD_CMD(LANE_LEVEL_SELF, hold, ++number);
 
-	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&daemon_.lane->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(&daemon_);
-	CHECK(waits_for(&daemon_.lane->order_done, word));
-	CHECK_IS(daemon_.lane->order_errno, 0);
+	CHECK(waits_for(&daemon_.lane->hold_cmd_done, word));
+	CHECK_IS(daemon_.lane->hold_cmd_errno, 0);
 }
 
 /* Closes all descriptors of the device except the program's own. Returns one of those that it has
@@ -65,7 +65,7 @@ static int close_device(void)
 
 static struct signal *held_with_work(struct signal *signal)
 {
-	order(true);
+	send_hold_cmd(true);
 	signal->value = 1;
 	queue_work(&q, 5, signal);
 	queue_ring(&q);
@@ -91,14 +91,14 @@ int main(void)
 
 	work = held_with_work(&signals[0]);
 	close_device();
-	order(false);
+	send_hold_cmd(false);
 	CHECK(comes(&work->value, 0, RUNS_MS));
 
 	work = held_with_work(&signals[1]);
 	fd = close_device();
 	other = open("/dev/null", O_RDWR | O_CLOEXEC);
 	CHECK(other == fd || dup3(other, fd, O_CLOEXEC) == fd);
-	order(false);
+	send_hold_cmd(false);
 	CHECK(comes(&work->value, 0, RUNS_MS));
 
 	CHECK_IS(queue_destroy(&gpu, q.id), 0);

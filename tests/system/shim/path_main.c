@@ -15,7 +15,7 @@
 static int run_raw(void)
 {
 	struct path_answer answer = {0};
-	struct path_order order;
+	struct path_task task;
 	struct raw_queue queue;
 	struct signal *signal;
 	struct gpu_file gpu;
@@ -23,13 +23,13 @@ static int run_raw(void)
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	signal = signals_new(&gpu);
-	while (path_next(&answer, &order)) {
+	while (path_next(&answer, &task)) {
 		signal->value = 1;
-		while (--order.packets > 0) {
+		while (--task.packets > 0) {
 			queue_barrier(&queue, NULL, NULL);
 			queue_ring(&queue);
 		}
-		if (order.kernel)
+		if (task.kernel)
 			queue_work(&queue, PATH_KERNEL_MS, signal);
 		else
 			queue_barrier(&queue, NULL, signal);

@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "tests/system/shim/path_work.h"
 
-bool path_next(struct path_answer *answer, struct path_order *order)
+bool path_next(struct path_answer *answer, struct path_task *task)
 {
 	unsigned char byte;
 
@@ -13,8 +13,8 @@ bool path_next(struct path_answer *answer, struct path_order *order)
 	if (write(STDOUT_FILENO, answer, sizeof *answer) != sizeof *answer ||
 	    read(STDIN_FILENO, &byte, 1) != 1)
 		return false;
-	order->packets = byte & ~PATH_KERNEL;
-	order->kernel = byte & PATH_KERNEL;
+	task->packets = byte & ~PATH_KERNEL;
+	task->kernel = byte & PATH_KERNEL;
 	answer->begin_ns = clock_ns();
 	return true;
 }

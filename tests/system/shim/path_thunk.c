@@ -103,14 +103,14 @@ static void submit(bool last)
 int path_run(const char *path)
 {
 	struct path_answer answer = {0};
-	struct path_order order;
+	struct path_task task;
 
 	(void)path;
 	begin();
-	while (path_next(&answer, &order)) {
+	while (path_next(&answer, &task)) {
 		shared->done.value = 1;
-		for (unsigned i = 1; i <= order.packets; i++)
-			submit(i == order.packets);
+		for (unsigned i = 1; i <= task.packets; i++)
+			submit(i == task.packets);
 		while (__atomic_load_n(&shared->done.value, __ATOMIC_ACQUIRE) > 0)
 			sched_yield(); /* the simulator may need this core */
 	}

@@ -105,22 +105,22 @@ static void write_kernel(uint64_t at)
 }
 
 /* Writes packet number `i` of a burst, counted from 1. */
-static void write_packet(uint64_t at, unsigned i, const struct path_order *order)
+static void write_packet(uint64_t at, unsigned i, const struct path_task *task)
 {
 	const hsa_signal_t none = {0};
 
-	if (i == order->packets && order->kernel)
+	if (i == task->packets && task->kernel)
 		write_kernel(at);
 	else
-		write_barrier(at, i == order->packets ? done : none);
+		write_barrier(at, i == task->packets ? done : none);
 }
 
-static void by_store(const struct path_order *order)
+static void by_store(const struct path_task *task)
 {
-	for (unsigned i = 1; i <= order->packets; i++) {
+	for (unsigned i = 1; i <= task->packets; i++) {
 		uint64_t at = hsa_queue_add_write_index_screlease(queue, 1);
 
-		write_packet(at, i, order);
+		write_packet(at, i, task);
 		hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)at);
 	}
 	hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
@@ -128,16 +128,16 @@ static void by_store(const struct path_order *order)
 }
 
 /* Writes as a code generator does that has looked up the addresses. */
-static void by_memory(const struct path_order *order)
+static void by_memory(const struct path_task *task)
 {
 	volatile uint64_t *doorbell =
 		*(volatile uint64_t **)(uintptr_t)(queue->doorbell_signal.handle + VALUE);
 	uint64_t *wptr = (uint64_t *)((char *)queue + WPTR);
 
-	for (unsigned i = 1; i <= order->packets; i++) {
+	for (unsigned i = 1; i <= task->packets; i++) {
 		uint64_t at = __atomic_fetch_add(wptr, 1, __ATOMIC_SEQ_CST);
 
-		write_packet(at, i, order);
+		write_packet(at, i, task);
 		__atomic_store_n(doorbell, at, __ATOMIC_RELEASE);
 	}
 	wait_unseen();
@@ -152,19 +152,19 @@ static void by_copy(unsigned packets)
 int path_run(const char *path)
 {
 	struct path_answer answer = {0};
-	struct path_order order;
+	struct path_task task;
 
 	begin();
 	if (strcmp(path, "copy") != 0)
 		spin_load(gpu);
-	while (path_next(&answer, &order)) {
+	while (path_next(&answer, &task)) {
 		hsa_signal_store_relaxed(done, 1);
 		if (strcmp(path, "store") == 0)
-			by_store(&order);
+			by_store(&task);
 		else if (strcmp(path, "direct") == 0)
-			by_memory(&order);
+			by_memory(&task);
 		else
-			by_copy(order.packets);
+			by_copy(task.packets);
 	}
 	return 0;
 }

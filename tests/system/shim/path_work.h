@@ -15,14 +15,14 @@ struct path_answer {
 #define PATH_KERNEL 0x80u
 #define PATH_KERNEL_MS 20u
 /* A decoded order. */
-struct path_order {
+struct path_task {
 	unsigned packets;
 	bool kernel;
 };
 
 /* Answers the previous burst, if there was one, and reads the next order. Returns false if there is
  * none. */
-bool path_next(struct path_answer *answer, struct path_order *order);
+bool path_next(struct path_answer *answer, struct path_task *task);
 
 /* Executes bursts by "store", "direct" or "copy" (which has no kernels) until standard input ends.
  * Returns an exit status. */

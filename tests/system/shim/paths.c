@@ -75,11 +75,11 @@ struct samples {
 static struct fake_daemon daemon_;
 static int to, from;
 static const struct path *path;
-static struct path_answer last; /* the workload's last answer */
-static uint64_t last_order_ns;	/* ns; when the previous burst was ordered */
+static struct path_answer last;	 /* the workload's last answer */
+static uint64_t last_command_ns; /* ns; when the previous burst was ordered */
 /* ns; maximum that the shim can have learned as a kernel's length */
 static double longest_ns;
-static uint64_t packets_ordered;
+static uint64_t packets_wanted;
 static unsigned seldom;	      /* one burst in this number ends with a kernel */
 static unsigned waits_seldom; /* one burst in this number waits for idleness */
 static unsigned from_idle, kernels;
@@ -181,7 +181,7 @@ static double idle_bound(const struct lane_node *at)
 	if (path->waited)
 		return HOOKED_NS;
 	look = limited((double)(at->idle_ns - at->active_ns) / 4, LOOK_MIN_NS, LOOK_MAX_NS);
-	notice = limited((double)(last.end_ns - last_order_ns) / 4, look, LOOK_MAX_NS);
+	notice = limited((double)(last.end_ns - last_command_ns) / 4, look, LOOK_MAX_NS);
 	quiet = look > QUIET_NS ? look : QUIET_NS;
 	if (!path->signal && 1.5 * longest_ns > quiet)
 		quiet = 1.5 * longest_ns;
@@ -221,7 +221,7 @@ static void check_moved(unsigned packets)
 {
 	struct account_moved moved = account_read();
 
-	packets_ordered += packets;
+	packets_wanted += packets;
 	if (path->sdma)
 		CHECK(moved.sdma_bytes > 0 && moved.packets == 0);
 	else if (path->exact)
@@ -232,16 +232,16 @@ static void check_moved(unsigned packets)
 
 static void burst(void)
 {
-	unsigned char packets = (unsigned char)(1 + rand() % 16), order;
+	unsigned char packets = (unsigned char)(1 + rand() % 16), task;
 	bool idle, kernel = (unsigned)rand() % seldom == 0 && path->kernels;
-	uint64_t before, order_ns;
+	uint64_t before, command_ns;
 
-	order = packets | (kernel ? PATH_KERNEL : 0);
+	task = packets | (kernel ? PATH_KERNEL : 0);
 	sleep_measured((unsigned)rand() % 1000);
 	before = transitions();
 	idle = !active();
-	order_ns = clock_ns();
-	CHECK(write(to, &order, 1) == 1);
+	command_ns = clock_ns();
+	CHECK(write(to, &task, 1) == 1);
 	answered();
 	check_moved(packets);
 	/* The simulated GPU's own time is checked first, so that an error of the simulator is not
@@ -259,7 +259,7 @@ static void burst(void)
 	learn();
 	if ((unsigned)rand() % waits_seldom == 0)
 		measure_idle();
-	last_order_ns = order_ns;
+	last_command_ns = command_ns;
 }
 
 static void make_room(unsigned bursts)
@@ -293,7 +293,7 @@ static void tell(unsigned bursts)
 
 	printf("%s: %u bursts of %llu packets, %u of them into idleness, %u with a kernel; every "
 	       "advance seen\n",
-	       path->name, bursts, (unsigned long long)packets_ordered, from_idle, kernels);
+	       path->name, bursts, (unsigned long long)packets_wanted, from_idle, kernels);
 	printf("  activity after P50 %.3f ms, P99 %.3f ms; ", quantile(&work_late, 0.5),
 	       quantile(&work_late, 0.99));
 	printf("accounted for after P50 %.3f ms, P99 %.3f ms, at most %.3f ms\n",
@@ -351,7 +351,7 @@ int main(int argc, char **argv)
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) > 0, 5000);
 	EVENTUALLY(stands_still(), 5000);
 	account_begin(daemon_.lane, pid);
-	last_order_ns = clock_ns();
+	last_command_ns = clock_ns();
 	for (unsigned i = 0; i < bursts; i++)
 		burst();
 	EVENTUALLY(!active() && account_closed(), 5000);

@@ -33,14 +33,14 @@ static bool waits_for(const uint32_t *word, uint32_t wanted)
 	return false;
 }
 
-static void order(bool hold)
+static void send_hold_cmd(bool hold)
 {
-	uint32_t word = LANE_ORDER(LANE_LEVEL_SELF, hold, ++number);
+	uint32_t word = HOLD_CMD(LANE_LEVEL_SELF, hold, ++number);
 
-	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&daemon_.lane->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(&daemon_);
-	CHECK(waits_for(&daemon_.lane->order_done, word));
-	CHECK_IS(daemon_.lane->order_errno, 0);
+	CHECK(waits_for(&daemon_.lane->hold_cmd_done, word));
+	CHECK_IS(daemon_.lane->hold_cmd_errno, 0);
 }
 
 /* Submits work of `ms` milliseconds and returns its completion signal. */
@@ -95,16 +95,16 @@ static void held_and_released(void)
 	for (int i = 0;; i++) {
 		work = submit(&q, 300);
 		sleep_ms(20);
-		order(true);
+		send_hold_cmd(true);
 		if (work->value != 0)
 			break;
 		CHECK(i < 10);
 		fprintf(stderr, "tried again: the kernel had ended before it was held\n");
-		order(false);
+		send_hold_cmd(false);
 	}
 	CHECK_IS(hqds_active(), 0);
 	CHECK(!comes(&work->value, 0, 600));
-	order(false);
+	send_hold_cmd(false);
 	CHECK_IS(hqds_active(), 2);
 	CHECK(runs(work));
 }
@@ -123,13 +123,13 @@ static void priority_is_set(void)
 {
 	struct signal *work;
 
-	order(true);
+	send_hold_cmd(true);
 	work = submit(&q, 5);
 	CHECK_IS(update(&q, 100, 11), 0);
 	CHECK(stands(work));
 	CHECK_IS(hqds_active(), 0);
 	CHECK(listed(&q).priority == 11 && listed(&q).percent == 100);
-	order(false);
+	send_hold_cmd(false);
 	CHECK(runs(work));
 	CHECK(listed(&q).priority == 11);
 }
@@ -139,26 +139,26 @@ static void stopped_by_the_runtime(void)
 {
 	struct signal *work;
 
-	order(true);
+	send_hold_cmd(true);
 	work = submit(&q, 5);
 	CHECK_IS(update(&q, 0, 7), 0);
-	order(false);
+	send_hold_cmd(false);
 	CHECK(stands(work));
 	CHECK_IS(hqds_active(), 1);
-	order(true);
-	order(false);
+	send_hold_cmd(true);
+	send_hold_cmd(false);
 	CHECK(stands(work));
-	order(true);
+	send_hold_cmd(true);
 	CHECK_IS(update(&q, 100, 7), 0);
 	CHECK(stands(work));
-	order(false);
+	send_hold_cmd(false);
 	CHECK(runs(work));
 
 	/* The same if the runtime has stopped the queue before the hold. */
 	CHECK_IS(update(&q, 0, 7), 0);
 	work = submit(&q, 5);
-	order(true);
-	order(false);
+	send_hold_cmd(true);
+	send_hold_cmd(false);
 	CHECK(stands(work));
 	CHECK_IS(update(&q, 100, 7), 0);
 	CHECK(runs(work));
@@ -169,12 +169,12 @@ static void stopped_and_started(void)
 {
 	struct signal *work;
 
-	order(true);
+	send_hold_cmd(true);
 	CHECK_IS(update(&q, 0, 7), 0);
 	CHECK_IS(update(&q, 100, 7), 0);
 	work = submit(&q, 5);
 	CHECK(stands(work));
-	order(false);
+	send_hold_cmd(false);
 	CHECK(runs(work));
 }
 
@@ -185,14 +185,14 @@ static void destroyed_while_held(void)
 	uint64_t begun;
 
 	queue_new(&gpu, &third);
-	order(true);
+	send_hold_cmd(true);
 	work = submit(&other, 5);
 	begun = clock_ns();
 	CHECK_IS(queue_destroy(&gpu, third.id), 0);
 	CHECK(clock_ns() - begun < 5000000000u); /* at once, and not only after the release */
 	CHECK(stands(work));
 	CHECK_IS(hqds_active(), 0);
-	order(false);
+	send_hold_cmd(false);
 	CHECK(runs(work));
 }
 
@@ -201,14 +201,14 @@ static void created_while_held(void)
 	struct raw_queue third;
 	struct signal *work;
 
-	order(true);
+	send_hold_cmd(true);
 	queue_new(&gpu, &third);
 	for (int i = 0; i < 2000 && hqds_active() > 0; i++)
 		sleep_ms(1);
 	CHECK_IS(hqds_active(), 0);
 	work = submit(&third, 5);
 	CHECK(stands(work));
-	order(false);
+	send_hold_cmd(false);
 	CHECK(runs(work));
 	CHECK_IS(queue_destroy(&gpu, third.id), 0);
 }
@@ -218,13 +218,13 @@ static void runtime_ends_while_held(void)
 {
 	struct signal *work;
 
-	order(true);
+	send_hold_cmd(true);
 	work = submit(&q, 5);
 	CHECK_IS(runtime_enable(&gpu, 0), 0);
 	CHECK(runs(work));
 	CHECK_IS(hqds_active(), 2);
 	CHECK(waits_for(&daemon_.lane->own_session, LANE_OWN_NONE));
-	CHECK_IS(daemon_.lane->order_errno, 0);
+	CHECK_IS(daemon_.lane->hold_cmd_errno, 0);
 }
 
 int main(void)

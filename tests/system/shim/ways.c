@@ -30,26 +30,26 @@
 #define MS 1000000ull
 #define STOOD_STILL_MS 30 /* ms without a check, of checks that are a millisecond apart */
 
-static const char *order_of(const char *word, int n)
+static const char *command_of(const char *word, int n)
 {
-	static char order[32];
+	static char command[32];
 
-	snprintf(order, sizeof(order), "%s %d", word, n);
-	return order;
+	snprintf(command, sizeof(command), "%s %d", word, n);
+	return command;
 }
 
 /* A reserved slot counts as work, whichever function reserved it. */
 static void reserved(void)
 {
-	char order[32];
+	char command[32];
 
 	testbed_start();
 	testbed_create();
 	for (int way = 0; way < RESERVE_WAYS; way++) {
-		snprintf(order, sizeof(order), "reserve %d", way);
-		while (testbed_repeat(order, TIMES, 2)) {
+		snprintf(command, sizeof(command), "reserve %d", way);
+		while (testbed_repeat(command, TIMES, 2)) {
 			EVENTUALLY(testbed_active() == 0, 1000);
-			testbed_start_work(order);
+			testbed_start_work(command);
 			testbed_query("publish");
 			AT_ONCE(testbed_active() == 0);
 		}
@@ -84,13 +84,13 @@ static void copied(void)
 	testbed_create();
 	for (int way = 0; way < COPY_WAYS; way++) {
 		/* The first copy, at which the runtime creates its queues and allocates memory. */
-		if (strcmp(testbed_query(order_of("copy", way)), "none") == 0)
+		if (strcmp(testbed_query(command_of("copy", way)), "none") == 0)
 			continue;
 		testbed_query("await");
-		while (testbed_repeat(order_of("copy", way), 2 * TIMES, 1)) {
+		while (testbed_repeat(command_of("copy", way), 2 * TIMES, 1)) {
 			EVENTUALLY(testbed_active() == 0, 1000);
 			fake_sleep_us(40000); /* so that the sampler polls at its longest period */
-			testbed_start_work(order_of("copy", way));
+			testbed_start_work(command_of("copy", way));
 			testbed_query("await");
 		}
 	}
@@ -222,9 +222,9 @@ static void gated(void)
 	for (int way = 0; way < RESERVE_WAYS; way++) {
 		before = testbed_word(q.wptr_address);
 		testbed_command_hold(LANE_LEVEL_GATE, true);
-		testbed_send(order_of("reserve", way));
+		testbed_send(command_of("reserve", way));
 		if (testbed_has_reply(25) || testbed_word(q.wptr_address) != before)
-			fake_failed(order_of("reserve", way), 0, "it passed the gate");
+			fake_failed(command_of("reserve", way), 0, "it passed the gate");
 		testbed_command_hold(LANE_LEVEL_GATE, false);
 		testbed_reply();
 		CHECK(testbed_word(q.wptr_address) == before + 1);
@@ -367,7 +367,7 @@ static uint32_t set_while_held(uint64_t mine, int urgency, bool lowest)
 	int has;
 
 	fake_sleep_us(100000); /* the driver's file lags; after this time it shows the hold */
-	CHECK(strcmp(testbed_query(order_of("urgency", urgency)), "ok") == 0);
+	CHECK(strcmp(testbed_query(command_of("urgency", urgency)), "ok") == 0);
 	CHECK(testbed_queue(mine, &q));
 	has = lowest ? 0 : (int)q.priority;
 	EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == has, 1000);

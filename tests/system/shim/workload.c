@@ -384,7 +384,7 @@ static void list_threads(int n)
 static const struct {
 	const char *word;
 	void (*obey)(int n);
-} orders[] = {
+} commands[] = {
 	{"queue", make_queue},
 	{"destroy", destroy_queue},
 	{"cumask", set_cu_mask},
@@ -414,9 +414,9 @@ static const struct {
 
 static void obey(const char *word, int n)
 {
-	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
-		if (strcmp(word, orders[i].word) == 0) {
-			orders[i].obey(n);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(word, commands[i].word) == 0) {
+			commands[i].obey(n);
 			return;
 		}
 	}

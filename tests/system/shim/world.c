@@ -48,10 +48,10 @@ void testbed_start(void)
 	from = out[0];
 }
 
-void testbed_send(const char *order)
+void testbed_send(const char *command)
 {
 	char line[64];
-	int n = snprintf(line, sizeof(line), "%s\n", order);
+	int n = snprintf(line, sizeof(line), "%s\n", command);
 
 	CHECK(write(to, line, (size_t)n) == n);
 }
@@ -79,9 +79,9 @@ const char *testbed_reply(void)
 	return testbed.answer;
 }
 
-const char *testbed_query(const char *order)
+const char *testbed_query(const char *command)
 {
-	testbed_send(order);
+	testbed_send(command);
 	return testbed_reply();
 }
 
@@ -163,14 +163,14 @@ void testbed_command_hold(enum lane_level level, bool hold)
 {
 	static unsigned number;
 	struct fake_daemon *d = &testbed.daemon;
-	uint32_t word = LANE_ORDER(level, hold, ++number);
+	uint32_t word = HOLD_CMD(level, hold, ++number);
 
 	/* The heartbeat is valid for as long as a test lasts. */
 	__atomic_store_n(&d->board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
-	__atomic_store_n(&d->lane->order, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&d->lane->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(d);
-	EVENTUALLY(__atomic_load_n(&d->lane->order_done, __ATOMIC_ACQUIRE) == word, 2000);
-	CHECK(d->lane->order_errno == 0);
+	EVENTUALLY(__atomic_load_n(&d->lane->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 2000);
+	CHECK(d->lane->hold_cmd_errno == 0);
 }
 
 bool testbed_repeat(const char *what, int turns, int looks)
@@ -190,11 +190,11 @@ bool testbed_repeat(const char *what, int turns, int looks)
 	return !enough && testbed_repeat(what, turns, looks);
 }
 
-void testbed_start_work(const char *order)
+void testbed_start_work(const char *command)
 {
 	uint64_t changes = testbed_changes();
 
-	testbed_query(order);
+	testbed_query(command);
 	AT_ONCE(testbed_changes() > changes);
 }
 

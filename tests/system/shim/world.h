@@ -37,8 +37,8 @@ uint64_t testbed_create(void);
 void testbed_end(void);
 /* testbed_query() sends an order and returns its answer. testbed_send() does not wait for it,
  * testbed_reply() does. testbed_has_reply() returns whether there is an answer within `ms`. */
-const char *testbed_query(const char *order);
-void testbed_send(const char *order);
+const char *testbed_query(const char *command);
+void testbed_send(const char *command);
 const char *testbed_reply(void);
 bool testbed_has_reply(int ms);
 
@@ -75,7 +75,7 @@ void testbed_command_hold(enum lane_level level, bool hold);
 bool testbed_repeat(const char *what, int turns, int looks);
 /* Sends an order that makes work. When this thread checks, the queue may already be reported as
  * blocked, so the number of changes is checked. */
-void testbed_start_work(const char *order);
+void testbed_start_work(const char *command);
 
 /* Runs one of the tests: PROGRAM CASE WORKLOAD [ARGUMENT]. Returns an exit status. */
 struct CMUnitTest;

@@ -17,7 +17,7 @@
 
 static struct shared {
 	_Atomic unsigned steps, n;
-	unsigned order[SLEEPERS];
+	unsigned sequence[SLEEPERS];
 } * shared;
 
 static void prepare(void)
@@ -288,22 +288,22 @@ static void killed(void)
 	TOOK(begin, 6);
 }
 
-static void *note_order(void *arg)
+static void *note_sequence(void *arg)
 {
 	unsigned number = (unsigned)(uintptr_t)arg;
 
 	sleep_units(1 + (number * 7 % SLEEPERS) * 0.1);
-	shared->order[shared->n++] = number * 7 % SLEEPERS;
+	shared->sequence[shared->n++] = number * 7 % SLEEPERS;
 	return NULL;
 }
 
 static void note_in_process(void *arg)
 {
-	note_order(arg);
+	note_sequence(arg);
 }
 
 /* Half of the sleepers are threads, half processes: they wake in the order of their deadlines. */
-static void order(void)
+static void sequence(void)
 {
 	pthread_t threads[SLEEPERS];
 	pid_t pids[SLEEPERS];
@@ -311,14 +311,14 @@ static void order(void)
 	prepare();
 	for (uintptr_t i = 0; i < SLEEPERS; i++)
 		if (i % 2)
-			CHECK(!pthread_create(&threads[i], NULL, note_order, (void *)i));
+			CHECK(!pthread_create(&threads[i], NULL, note_sequence, (void *)i));
 		else
 			pids[i] = start_process(note_in_process, (void *)i);
 	for (uintptr_t i = 0; i < SLEEPERS; i++)
 		CHECK(i % 2 ? !pthread_join(threads[i], NULL) : !ended(pids[i]));
 	CHECK(shared->n == SLEEPERS);
 	for (unsigned i = 0; i < SLEEPERS && is_virtual; i++)
-		CHECK(shared->order[i] == i);
+		CHECK(shared->sequence[i] == i);
 }
 
 static const struct time_case cases[] = {
@@ -327,7 +327,7 @@ static const struct time_case cases[] = {
 	{"threads_end", threads_end}, {"leader_gone", leader_gone},
 	{"own_filter", own_filter},   {"filter_still_filters", filter_still_filters},
 	{"stopped", stopped},	      {"traced", traced},
-	{"killed", killed},	      {"order", order},
+	{"killed", killed},	      {"order", sequence},
 };
 
 TIME_MAIN(cases)

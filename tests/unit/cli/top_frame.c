@@ -194,7 +194,7 @@ static void test_without_daemon(void **data)
 	top_state_free(&now);
 }
 
-static void order_is(const struct top_state *now, const struct top_view *view, const char *pids)
+static void rows_are(const struct top_state *now, const struct top_view *view, const char *pids)
 {
 	struct top_frame frame = {0};
 	char text[128] = "";
@@ -231,21 +231,21 @@ static void test_sort_and_filter(void **data)
 		strcpy(process->level, made_up[i].level);
 		strcpy(process->command, made_up[i].command);
 	}
-	order_is(&now, &(struct top_view){.sort = TOP_PID}, "3 5 9 700 ");
-	order_is(&now, &(struct top_view){.sort = TOP_PID, .reverse = true}, "700 9 5 3 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_PID}, "3 5 9 700 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_PID, .reverse = true}, "700 9 5 3 ");
 	/* Equal rows are sorted by pid. Rows with an unknown value are last, in either
 	 * direction. */
-	order_is(&now, &(struct top_view){.sort = TOP_QUEUES, .reverse = true}, "3 700 9 5 ");
-	order_is(&now, &(struct top_view){.sort = TOP_PRIORITY}, "9 700 5 3 ");
-	order_is(&now, &(struct top_view){.sort = TOP_PRIORITY, .reverse = true}, "5 9 700 3 ");
-	order_is(&now, &(struct top_view){.sort = TOP_VRAM}, "700 5 9 3 ");
-	order_is(&now, &(struct top_view){.sort = TOP_LEVEL}, "9 5 700 3 ");
-	order_is(&now, &(struct top_view){.sort = TOP_COMMAND}, "9 5 3 700 ");
-	order_is(&now, &(struct top_view){.sort = TOP_PID, .filter = "python"}, "5 9 ");
-	order_is(&now, &(struct top_view){.sort = TOP_PID, .filter = "gate"}, "9 ");
-	order_is(&now, &(struct top_view){.sort = TOP_PID, .filter = "70"}, "700 ");
-	order_is(&now, &(struct top_view){.sort = TOP_PID, .filter = "nobody"}, "");
-	order_is(&now, &(struct top_view){.sort = TOP_PID, .pid = 9}, "9 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_QUEUES, .reverse = true}, "3 700 9 5 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_PRIORITY}, "9 700 5 3 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_PRIORITY, .reverse = true}, "5 9 700 3 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_VRAM}, "700 5 9 3 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_LEVEL}, "9 5 700 3 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_COMMAND}, "9 5 3 700 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_PID, .filter = "python"}, "5 9 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_PID, .filter = "gate"}, "9 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_PID, .filter = "70"}, "700 ");
+	rows_are(&now, &(struct top_view){.sort = TOP_PID, .filter = "nobody"}, "");
+	rows_are(&now, &(struct top_view){.sort = TOP_PID, .pid = 9}, "9 ");
 	top_state_free(&now);
 }
 

@@ -290,7 +290,7 @@ static void test_sort_and_filter_keys(void **data)
 	press(UI_KEY_ENTER);
 }
 
-static void test_orders(void **data)
+static void test_actions(void **data)
 {
 	(void)data;
 	redraw(80, 24, NULL);
@@ -391,7 +391,7 @@ int main(void)
 		cmocka_unit_test_setup(test_hostile, begin),
 		cmocka_unit_test_setup(test_moving, begin),
 		cmocka_unit_test_setup(test_sort_and_filter_keys, begin),
-		cmocka_unit_test_setup(test_orders, begin),
+		cmocka_unit_test_setup(test_actions, begin),
 		cmocka_unit_test_setup(test_queues, begin),
 	};
 	int failed;

@@ -77,7 +77,7 @@ static void one_suspension(void **state)
 
 /* While an order lasts it is the reason of the hold, with or without more urgent work. The time
  * after a failed resume does not count as held. */
-static void orders_and_failures(void **state)
+static void requests_and_failures(void **state)
 {
 	(void)state;
 	core_set_lease(core, low, now + 20 * MS);
@@ -88,7 +88,7 @@ static void orders_and_failures(void **state)
 	now += 20 * MS;
 	play_decide();
 	now += 5 * MS;
-	EXPECT(low, [CORE_TIME_ORDERED] = 20 * MS, [CORE_TIME_HELD] = 5 * MS);
+	EXPECT(low, [CORE_TIME_REQUESTED] = 20 * MS, [CORE_TIME_HELD] = 5 * MS);
 	core_remove(core, high);
 	play_decide();
 	now = deadline;
@@ -136,7 +136,7 @@ static enum core_time time_now(const struct random_client *c)
 	struct core_view view = look(c->id);
 
 	if (view.state == CORE_SUSPENDED && view.held && leased(c))
-		return CORE_TIME_ORDERED;
+		return CORE_TIME_REQUESTED;
 	if (view.state == CORE_SUSPENDED && view.held)
 		return view.pressed ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
 	if (view.state == CORE_RUNNING && !c->working)
@@ -236,7 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TIMES(one_suspension),
-		TIMES(orders_and_failures),
+		TIMES(requests_and_failures),
 		TIMES(random_histories),
 	};
 

@@ -128,7 +128,7 @@ static void next_follows_when_the_work_ends(void **state)
 }
 
 /* A gang that an operator has suspended runs in no gap. */
-static void order_is_no_turn(void **state)
+static void a_request_is_no_turn(void **state)
 {
 	(void)state;
 	for (int i = 0; i < UNITS; i++)
@@ -320,7 +320,7 @@ int main(void)
 		HERE(none_runs_sooner_than_alone),
 		HERE(others_follow_in_a_long_gap),
 		HERE(next_follows_when_the_work_ends),
-		HERE(order_is_no_turn),
+		HERE(a_request_is_no_turn),
 		HERE(pressed_units_have_no_turn),
 		HERE(units_that_wait_longer_have_no_turn),
 		HERE(units_that_wait_little_longer_have_turns),

@@ -27,14 +27,14 @@ static struct fake_daemon daemon_;
 static struct fake_queue q;
 static unsigned number;
 
-static void order(bool hold)
+static void send_hold_cmd(bool hold)
 {
-	uint32_t word = LANE_ORDER(LANE_LEVEL_SELF, hold, ++number);
+	uint32_t word = HOLD_CMD(LANE_LEVEL_SELF, hold, ++number);
 
-	__atomic_store_n(&daemon_.lane->order, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&daemon_.lane->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(&daemon_);
-	EVENTUALLY(__atomic_load_n(&daemon_.lane->order_done, __ATOMIC_ACQUIRE) == word, 1000);
-	CHECK(daemon_.lane->order_errno == 0);
+	EVENTUALLY(__atomic_load_n(&daemon_.lane->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 1000);
+	CHECK(daemon_.lane->hold_cmd_errno == 0);
 }
 
 /* At the last moment of a slow release a slot is reserved: the queue is active, but no packet has
@@ -82,11 +82,11 @@ static void a_hint_outlives_a_late_turn(void)
 	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	for (int i = 0; i < 5; i++) {
-		order(true);
+		send_hold_cmd(true);
 		transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);
 		begun = clock_ns();
 		fake_trap.on_resume = reserve_late;
-		order(false);
+		send_hold_cmd(false);
 		fake_trap.on_resume = NULL;
 		EVENTUALLY(idle_ns() > begun, 1000);
 		CHECK(fake_daemon_transitions(&daemon_, FAKE_GPU) == transitions + 2);

@@ -176,7 +176,7 @@ static void effect_ends_a_spin(void **state)
 }
 
 /* Writes the order in which slots due at the same time are woken, as a text. */
-static void order_of(struct fixture *f, char text[static 33])
+static void sequence_of(struct fixture *f, char text[static 33])
 {
 	for (int i = 0; i < 16; i++)
 		wait_until(f, NO_TASK + i, START, TIME_WAIT_FUTEX);
@@ -191,14 +191,14 @@ static void seed_draws_the_order(void **state)
 	char plain[33], one[33], again[33], two[33];
 	struct fixture *f = *state;
 
-	order_of(f, plain);
+	sequence_of(f, plain);
 	assert_string_equal(plain, "abcdefghijklmnop");
 	time_slots_take_turns(f->slots, 1);
 	assert_int_equal(f->page->turns, 1);
-	order_of(f, one);
-	order_of(f, again);
+	sequence_of(f, one);
+	sequence_of(f, again);
 	time_slots_take_turns(f->slots, 2);
-	order_of(f, two);
+	sequence_of(f, two);
 	assert_string_equal(one, again);
 	assert_string_not_equal(one, two);
 	assert_string_not_equal(one, plain);

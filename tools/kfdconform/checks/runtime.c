@@ -32,11 +32,11 @@ static void start(void)
 }
 
 /* Sends a command that sleeps. After its event was reported, the call sleeps or is about to. */
-static void sleeps(char order)
+static void sleeps(char step)
 {
 	int answer, told = 0;
 
-	actor_tell(&child, order);
+	actor_tell(&child, step);
 	for (unsigned i = 0; i < LATE_MS && !(told = dots(events)); i++)
 		sleep_ms(1);
 	CHECK_IS(told, 1);
@@ -202,12 +202,12 @@ void check_runtime_disable_op_wakes_nobody(void)
 
 /* Sends a command that sleeps, and returns when the driver is processing that call: a later call of
  * another process returns only after the driver has received both. */
-static void sleeps_in_call(char order)
+static void sleeps_in_call(char step)
 {
 	struct kfd_ioctl_get_version_args version;
 	int answer, unread = 1;
 
-	actor_tell(&child, order);
+	actor_tell(&child, step);
 	for (unsigned i = 0; i < LATE_MS && unread; i++) {
 		CHECK(!ioctl(child.child.to, FIONREAD, &unread));
 		sleep_ms(1);

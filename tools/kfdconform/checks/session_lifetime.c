@@ -132,11 +132,11 @@ void check_life_target_killed_while_suspended(void)
 
 /* Sends a command that ends the program (exec or death) and waits until the pipe is closed by
  * that. */
-static void leaves(struct actor *actor, char order)
+static void leaves(struct actor *actor, char step)
 {
 	int ready = 0;
 
-	actor_tell(actor, order);
+	actor_tell(actor, step);
 	for (int i = 0; i < 300; i++) {
 		ready = poll_one_ns(actor->child.from, 0, wait_end_ms(10));
 		if (ready & POLLHUP)

@@ -20,7 +20,7 @@
 #define NOWHERE 0x20000u /* an address that no GPU has mapped */
 
 /* What the caller sends to an actor. */
-struct order {
+struct script_step {
 	pid_t pid; /* new target; 0: `what` is a command */
 	char what;
 };
@@ -33,10 +33,10 @@ static struct {
 	uint32_t memory_event;
 	int from, to;
 	pid_t target, other; /* other: second thread or child */
-	char thread_order;
+	char thread_step;
 } self;
 
-static int order_run(char what);
+static int step_run(char what);
 
 int trap_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op)
 {
@@ -212,7 +212,7 @@ static int release(void)
 
 static void *thread_once(void *answer)
 {
-	*(int *)answer = order_run(self.thread_order);
+	*(int *)answer = step_run(self.thread_step);
 	return NULL;
 }
 
@@ -223,7 +223,7 @@ static int in_thread(char what)
 	pthread_t thread;
 	int answer = 0;
 
-	self.thread_order = what;
+	self.thread_step = what;
 	CHECK_IS(pthread_create(&thread, NULL, thread_once, &answer), 0);
 	CHECK_IS(pthread_join(thread, NULL), 0);
 	return answer;
@@ -261,15 +261,15 @@ static int on_target(char what)
 /* Executes commands until the caller closes the pipe. */
 static void serve(void)
 {
-	struct order order;
+	struct script_step step;
 
-	while (read(self.from, &order, sizeof order) == sizeof order) {
+	while (read(self.from, &step, sizeof step) == sizeof step) {
 		int answer = 0;
 
-		if (order.pid)
-			self.target = order.pid;
+		if (step.pid)
+			self.target = step.pid;
 		else
-			answer = order_run(order.what);
+			answer = step_run(step.what);
 		CHECK_IS(write(self.to, &answer, sizeof answer), sizeof answer);
 	}
 }
@@ -280,7 +280,7 @@ static void *second_thread(void *channel)
 	pid_t tid = (pid_t)syscall(SYS_gettid);
 
 	CHECK_IS(write(*(int *)channel, &tid, sizeof tid), sizeof tid);
-	while (__atomic_load_n(&self.thread_order, __ATOMIC_ACQUIRE) != 'l')
+	while (__atomic_load_n(&self.thread_step, __ATOMIC_ACQUIRE) != 'l')
 		sleep_ms(1);
 	serve();
 	_exit(0);
@@ -326,7 +326,7 @@ static int handle_alarm(void)
 	return sigaction(SIGALRM, &action, NULL) ? -errno : 0;
 }
 
-static int order_run(char what)
+static int step_run(char what)
 {
 	int answer = on_own_device(what);
 
@@ -339,7 +339,7 @@ static int order_run(char what)
 		return new_thread();
 	case 'l':
 		CHECK_IS(write(self.to, &(int){0}, sizeof(int)), sizeof(int));
-		__atomic_store_n(&self.thread_order, 'l', __ATOMIC_RELEASE);
+		__atomic_store_n(&self.thread_step, 'l', __ATOMIC_RELEASE);
 		syscall(SYS_exit, 0);
 		return 0;
 	case 'f':
@@ -375,19 +375,19 @@ static void body(int from, int to)
 	serve();
 }
 
-void actor_start(struct actor *actor, const char *orders)
+void actor_start(struct actor *actor, const char *steps)
 {
 	child_start(&actor->child, body);
 	actor->pid = actor->child.pid;
-	for (; *orders; orders++)
-		CHECK(actor_do(actor, *orders) >= 0);
+	for (; *steps; steps++)
+		CHECK(actor_do(actor, *steps) >= 0);
 }
 
 void actor_tell(struct actor *actor, char what)
 {
-	struct order order = {.what = what};
+	struct script_step step = {.what = what};
 
-	CHECK_IS(write(actor->child.to, &order, sizeof order), sizeof order);
+	CHECK_IS(write(actor->child.to, &step, sizeof step), sizeof step);
 }
 
 bool actor_answers(struct actor *actor, unsigned ms, int *answer)
@@ -409,10 +409,10 @@ int actor_do(struct actor *actor, char what)
 
 void actor_aim(struct actor *actor, pid_t pid)
 {
-	struct order order = {.pid = pid};
+	struct script_step step = {.pid = pid};
 	int answer;
 
-	CHECK_IS(write(actor->child.to, &order, sizeof order), sizeof order);
+	CHECK_IS(write(actor->child.to, &step, sizeof step), sizeof step);
 	CHECK(actor_answers(actor, 3000, &answer));
 }
 

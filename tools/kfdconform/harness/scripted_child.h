@@ -39,11 +39,11 @@ struct actor {
 };
 
 /* Starts an actor and sends it the commands of the string, all of which must succeed. */
-void actor_start(struct actor *actor, const char *orders);
+void actor_start(struct actor *actor, const char *steps);
 /* Sends a command and waits for the answer, for at most 3 s. */
-int actor_do(struct actor *actor, char order);
+int actor_do(struct actor *actor, char step);
 /* Sends a command and does not wait for the answer. */
-void actor_tell(struct actor *actor, char order);
+void actor_tell(struct actor *actor, char step);
 /* Returns whether an answer arrives within so many milliseconds, and writes it to *answer. */
 bool actor_answers(struct actor *actor, unsigned ms, int *answer);
 /* Sets the target of the commands S to V. */
