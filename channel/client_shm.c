@@ -25,21 +25,21 @@
 #define PRIORITIES 16u
 #define QUEUE_TYPES 5u /* as of KFD 1.17: the last is "SDMA by engine" */
 
-/* struct lane_queue as 32-bit words; word 0 is `seq`. */
-#define QUEUE_WORDS (sizeof(struct lane_queue) / sizeof(uint32_t))
+/* struct client_shm_queue as 32-bit words; word 0 is `seq`. */
+#define QUEUE_WORDS (sizeof(struct client_shm_queue) / sizeof(uint32_t))
 
-size_t lane_bytes(uint32_t version)
+size_t client_shm_bytes(uint32_t version)
 {
-	if (version == LANE_OLDEST)
-		return offsetof(struct lane, more_nodes);
-	return version == LANE_VERSION ? sizeof(struct lane) : 0;
+	if (version == CLIENT_SHM_OLDEST)
+		return offsetof(struct client_shm, more_nodes);
+	return version == CLIENT_SHM_VERSION ? sizeof(struct client_shm) : 0;
 }
 
 size_t board_bytes(uint32_t version)
 {
-	if (version == LANE_OLDEST)
-		return offsetof(struct board, nodes[LANE_NODES_2]);
-	return version == LANE_VERSION ? sizeof(struct board) : 0;
+	if (version == CLIENT_SHM_OLDEST)
+		return offsetof(struct board, nodes[CLIENT_SHM_NODES_2]);
+	return version == CLIENT_SHM_VERSION ? sizeof(struct board) : 0;
 }
 
 /* Maps `size` bytes. The first `bytes` are those of the file; the pages behind the file's last page
@@ -78,12 +78,12 @@ static int memory_fd(const char *name, size_t bytes)
 	return err;
 }
 
-/* The first fields of struct lane and of struct board. */
+/* The first fields of struct client_shm and of struct board. */
 struct head {
 	uint64_t magic;
 	uint32_t version, size;
 };
-_Static_assert(offsetof(struct lane, size) == offsetof(struct head, size) &&
+_Static_assert(offsetof(struct client_shm, size) == offsetof(struct head, size) &&
 		       offsetof(struct board, size) == offsetof(struct head, size),
 	       "heads");
 
@@ -95,11 +95,11 @@ struct kind {
 	size_t size;	 /* of the mapping, in bytes */
 	int seals, prot; /* needed on its fd; protection of a client's mapping */
 };
-static const struct kind lanes = {
+static const struct kind client_kind = {
 	.name = "kfdshim-lane",
-	.magic = LANE_MAGIC,
-	.bytes = lane_bytes,
-	.size = sizeof(struct lane),
+	.magic = CLIENT_SHM_MAGIC,
+	.bytes = client_shm_bytes,
+	.size = sizeof(struct client_shm),
 	.seals = SEALS_SIZE,
 	.prot = PROT_READ | PROT_WRITE,
 };
@@ -149,10 +149,10 @@ static int memory_map(const struct kind *kind, int fd, void **out)
 	return map_file(fd, head.size, kind->size, kind->prot, out);
 }
 
-int lane_create(uint32_t version, struct lane **out)
+int client_shm_create(uint32_t version, struct client_shm **out)
 {
 	void *map;
-	int fd = memory_create(&lanes, version, &map);
+	int fd = memory_create(&client_kind, version, &map);
 
 	if (fd >= 0)
 		*out = map;
@@ -169,10 +169,10 @@ int board_create(uint32_t version, struct board **out)
 	return fd;
 }
 
-int lane_map(int fd, struct lane **out)
+int client_shm_map(int fd, struct client_shm **out)
 {
 	void *map;
-	int err = memory_map(&lanes, fd, &map);
+	int err = memory_map(&client_kind, fd, &map);
 
 	if (!err)
 		*out = map;
@@ -189,9 +189,9 @@ int board_map(int fd, const struct board **out)
 	return err;
 }
 
-void lane_unmap(struct lane *lane)
+void client_shm_unmap(struct client_shm *shm)
 {
-	munmap(lane, sizeof(*lane));
+	munmap(shm, sizeof(*shm));
 }
 
 void board_unmap(const struct board *board)
@@ -203,7 +203,7 @@ void board_unmap(const struct board *board)
  * Entries are copied word by word with atomic accesses, because the other side can read them at
  * any moment, and, if it is hostile, also write them.
  */
-static void entry_load(const struct lane_queue *entry, struct lane_queue *out)
+static void entry_load(const struct client_shm_queue *entry, struct client_shm_queue *out)
 {
 	const uint32_t *from = (const uint32_t *)entry;
 	uint32_t *to = (uint32_t *)out;
@@ -214,7 +214,7 @@ static void entry_load(const struct lane_queue *entry, struct lane_queue *out)
 
 /* Writes an entry under its sequence counter: odd, fields, even. A reader that finds the same even
  * number before and after its copy has a consistent one. */
-static void entry_store(struct lane_queue *entry, const struct lane_queue *queue)
+static void entry_store(struct client_shm_queue *entry, const struct client_shm_queue *queue)
 {
 	uint32_t *to = (uint32_t *)entry;
 	const uint32_t *from = (const uint32_t *)queue;
@@ -227,65 +227,67 @@ static void entry_store(struct lane_queue *entry, const struct lane_queue *queue
 	__atomic_store_n(&entry->seq, seq + 2, __ATOMIC_RELEASE);
 }
 
-uint32_t lane_queue_end(const struct lane *lane)
+uint32_t client_shm_queue_end(const struct client_shm *shm)
 {
-	uint32_t end = __atomic_load_n(&lane->queue_end, __ATOMIC_ACQUIRE);
+	uint32_t end = __atomic_load_n(&shm->queue_end, __ATOMIC_ACQUIRE);
 
-	return end < LANE_QUEUES ? end : LANE_QUEUES;
+	return end < CLIENT_SHM_QUEUES ? end : CLIENT_SHM_QUEUES;
 }
 
-void lane_queue_write(struct lane *lane, uint32_t slot, const struct lane_queue *queue)
+void client_shm_queue_write(struct client_shm *shm, uint32_t slot,
+			    const struct client_shm_queue *queue)
 {
-	struct lane_queue old, new = *queue;
+	struct client_shm_queue old, new = *queue;
 	bool activity_only;
 
-	if (slot >= LANE_QUEUES)
+	if (slot >= CLIENT_SHM_QUEUES)
 		return;
 	/* A change of `state` alone is no change of the table; it happens with each burst of
 	 * work. */
 	old.seq = new.seq = 0;
-	entry_load(&lane->queues[slot], &old);
+	entry_load(&shm->queues[slot], &old);
 	old.state = new.state;
 	activity_only = memcmp(&old, &new, sizeof(old)) == 0;
-	entry_store(&lane->queues[slot], &new);
-	if (new.used && slot >= lane_queue_end(lane))
-		__atomic_store_n(&lane->queue_end, slot + 1, __ATOMIC_RELEASE);
+	entry_store(&shm->queues[slot], &new);
+	if (new.used && slot >= client_shm_queue_end(shm))
+		__atomic_store_n(&shm->queue_end, slot + 1, __ATOMIC_RELEASE);
 	if (!activity_only)
-		__atomic_add_fetch(&lane->queue_generation, 1, __ATOMIC_RELEASE);
+		__atomic_add_fetch(&shm->queue_generation, 1, __ATOMIC_RELEASE);
 }
 
-void lane_queue_clear(struct lane *lane, uint32_t slot)
+void client_shm_queue_clear(struct client_shm *shm, uint32_t slot)
 {
-	static const struct lane_queue none;
+	static const struct client_shm_queue none;
 
-	lane_queue_write(lane, slot, &none);
+	client_shm_queue_write(shm, slot, &none);
 }
 
-int lane_node_slot(struct lane *lane, uint32_t gpu_id)
+int client_shm_node_slot(struct client_shm *shm, uint32_t gpu_id)
 {
 	uint32_t have;
 
-	for (uint32_t i = 0; i < lane_nodes(lane->version); i++) {
-		have = lane_node_id(lane, i);
+	for (uint32_t i = 0; i < client_shm_nodes(shm->version); i++) {
+		have = client_shm_node_id(shm, i);
 		if (have == gpu_id)
 			return (int)i;
 		if (have == 0) {
-			__atomic_store_n(&lane_node(lane, i)->gpu_id, gpu_id, __ATOMIC_RELEASE);
+			__atomic_store_n(&client_shm_node(shm, i)->gpu_id, gpu_id,
+					 __ATOMIC_RELEASE);
 			return (int)i;
 		}
 	}
 	return -ENOSPC;
 }
 
-bool lane_node_set(struct lane *lane, uint32_t slot, bool active, uint64_t now_ns)
+bool client_shm_node_set(struct client_shm *shm, uint32_t slot, bool active, uint64_t now_ns)
 {
-	struct lane_node *node;
+	struct client_shm_node *node;
 	uint64_t word;
 	bool changed;
 
-	if (slot >= LANE_NODES)
+	if (slot >= CLIENT_SHM_NODES)
 		return false;
-	node = lane_node(lane, slot);
+	node = client_shm_node(shm, slot);
 	word = __atomic_load_n(&node->activity, __ATOMIC_RELAXED);
 	changed = (word & 1) != active;
 	if (changed) {
@@ -299,22 +301,22 @@ bool lane_node_set(struct lane *lane, uint32_t slot, bool active, uint64_t now_n
 }
 
 /* Are all fields of the copy within their ranges? Addresses cannot be checked. */
-static bool queue_in_range(const struct lane_queue *q)
+static bool queue_in_range(const struct client_shm_queue *q)
 {
 	return q->used == 1 && q->queue_id < QUEUE_IDS && q->gpu_id != 0 &&
-	       (q->type < QUEUE_TYPES || q->type == LANE_TYPE_DRM) && q->priority < PRIORITIES &&
-	       q->percent <= 100 && q->hooked <= 1 && q->cooperative <= 1 &&
-	       q->state <= LANE_QUEUE_BLOCKED;
+	       (q->type < QUEUE_TYPES || q->type == CLIENT_SHM_TYPE_DRM) &&
+	       q->priority < PRIORITIES && q->percent <= 100 && q->hooked <= 1 &&
+	       q->cooperative <= 1 && q->state <= CLIENT_SHM_QUEUE_BLOCKED;
 }
 
-int lane_queue_read(const struct lane *lane, uint32_t slot, struct lane_queue *out)
+int client_shm_queue_read(const struct client_shm *shm, uint32_t slot, struct client_shm_queue *out)
 {
-	const struct lane_queue *entry;
+	const struct client_shm_queue *entry;
 	uint32_t before, after;
 
-	if (slot >= LANE_QUEUES)
+	if (slot >= CLIENT_SHM_QUEUES)
 		return -ENOENT;
-	entry = &lane->queues[slot];
+	entry = &shm->queues[slot];
 	for (int i = 0; i < READ_TRIES; i++) {
 		before = __atomic_load_n(&entry->seq, __ATOMIC_ACQUIRE);
 		if (before & 1)
@@ -332,14 +334,14 @@ int lane_queue_read(const struct lane *lane, uint32_t slot, struct lane_queue *o
 	return -EAGAIN;
 }
 
-int lane_node_read(const struct lane *lane, uint32_t slot, struct lane_node *out)
+int client_shm_node_read(const struct client_shm *shm, uint32_t slot, struct client_shm_node *out)
 {
-	const struct lane_node *node;
+	const struct client_shm_node *node;
 
-	out->gpu_id = lane_node_id(lane, slot);
+	out->gpu_id = client_shm_node_id(shm, slot);
 	if (out->gpu_id == 0)
 		return -ENOENT;
-	node = lane_node((struct lane *)(uintptr_t)lane, slot);
+	node = client_shm_node((struct client_shm *)(uintptr_t)shm, slot);
 	out->pad = 0;
 	/* Load this word first: the client stores the times before the word. */
 	out->activity = __atomic_load_n(&node->activity, __ATOMIC_ACQUIRE);
@@ -349,10 +351,10 @@ int lane_node_read(const struct lane *lane, uint32_t slot, struct lane_node *out
 	return 0;
 }
 
-void lane_event_add(struct lane *lane, const struct lane_event *event)
+void client_shm_event_add(struct client_shm *shm, const struct client_shm_event *event)
 {
-	uint64_t number = __atomic_load_n(&lane->events_number, __ATOMIC_RELAXED) + 1;
-	struct lane_event *to = &lane->events[number % LANE_EVENTS];
+	uint64_t number = __atomic_load_n(&shm->events_number, __ATOMIC_RELAXED) + 1;
+	struct client_shm_event *to = &shm->events[number % CLIENT_SHM_EVENTS];
 
 	/* The number is 0 while the event is written, so that no reader takes a mixture of the old
 	 * event and the new one for either. */
@@ -365,12 +367,13 @@ void lane_event_add(struct lane *lane, const struct lane_event *event)
 	__atomic_store_n(&to->gpu_id, event->gpu_id, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->value, event->value, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->number, number, __ATOMIC_RELEASE);
-	__atomic_store_n(&lane->events_number, number, __ATOMIC_RELEASE);
+	__atomic_store_n(&shm->events_number, number, __ATOMIC_RELEASE);
 }
 
-int lane_event_read(const struct lane *lane, uint64_t number, struct lane_event *out)
+int client_shm_event_read(const struct client_shm *shm, uint64_t number,
+			  struct client_shm_event *out)
 {
-	const struct lane_event *from = &lane->events[number % LANE_EVENTS];
+	const struct client_shm_event *from = &shm->events[number % CLIENT_SHM_EVENTS];
 
 	if (number == 0 || __atomic_load_n(&from->number, __ATOMIC_ACQUIRE) != number)
 		return -ENOENT;
@@ -384,8 +387,9 @@ int lane_event_read(const struct lane *lane, uint64_t number, struct lane_event 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (__atomic_load_n(&from->number, __ATOMIC_RELAXED) != number)
 		return -EAGAIN;
-	return out->kind > LANE_EVENT_NONE && out->kind < LANE_EVENT_KINDS ? 0 : -ERANGE;
+	return out->kind > CLIENT_SHM_EVENT_NONE && out->kind < CLIENT_SHM_EVENT_KINDS ? 0
+										       : -ERANGE;
 }
 
-_Static_assert(sizeof(struct lane_queue) % sizeof(uint64_t) == 0, "copied in whole words");
+_Static_assert(sizeof(struct client_shm_queue) % sizeof(uint64_t) == 0, "copied in whole words");
 _Static_assert(KFD_IOC_QUEUE_TYPE_SDMA_XGMI < QUEUE_TYPES, "queue types");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The two kinds of shared memory between the daemon and its clients (the shims in the workloads):
- *  - client shared memory (`struct lane`): one memfd for each client, mapped by the client and by
+ *  - client shared memory (`struct client_shm`): one memfd for each client, mapped by the client and by
  *    the daemon, of which each writes its own fields only;
  *  - daemon shared memory (`struct board`): one memfd that only the daemon can write, mapped
  *    read-only by all clients.
@@ -16,7 +16,7 @@
  * - The client keeps its own state and copies it into the shared memory, so that a restarted
  *   daemon gets everything through new shared memory.
  * - Times are CLOCK_MONOTONIC nanoseconds.
- * - Structs grow at their end only. Memory of version LANE_OLDEST is mapped as large as that of
+ * - Structs grow at their end only. Memory of version CLIENT_SHM_OLDEST is mapped as large as that of
  *   this version: the missing part reads as 0, and what is written there stays in the mapping.
  */
 #ifndef KFDSHIM_CHANNEL_CLIENT_SHM_H
@@ -28,36 +28,37 @@
 
 #include "common/nodes.h"
 
-#define LANE_MAGIC 0x31454e414c44464bull  /* "KFDLANE1" */
-#define BOARD_MAGIC 0x3144524f4244464bull /* "KFDBORD1" */
-#define LANE_VERSION 3u
-#define LANE_OLDEST 2u		 /* oldest version in use: the first lane_bytes() of this one */
-#define LANE_NODES GPU_NODES_MAX /* number of KFD nodes that one process can use */
-#define LANE_NODES_2 16u	 /* the same in version 2 */
-#define LANE_QUEUES 512u	 /* entries of the queue table */
-#define LANE_GROUP_MAX 64u	 /* bytes of a group's name, with its NUL */
-#define LANE_EVENTS 256u	 /* number of events that are kept; a power of two */
+#define CLIENT_SHM_MAGIC 0x31454e414c44464bull /* "KFDLANE1" */
+#define BOARD_MAGIC 0x3144524f4244464bull      /* "KFDBORD1" */
+#define CLIENT_SHM_VERSION 3u
+#define CLIENT_SHM_OLDEST 2u /* oldest version in use: the first client_shm_bytes() of this one */
+#define CLIENT_SHM_NODES GPU_NODES_MAX /* number of KFD nodes that one process can use */
+#define CLIENT_SHM_NODES_2 16u	       /* the same in version 2 */
+#define CLIENT_SHM_QUEUES 512u	       /* entries of the queue table */
+#define CLIENT_SHM_GROUP_MAX 64u       /* bytes of a group's name, with its NUL */
+#define CLIENT_SHM_EVENTS 256u	       /* number of events that are kept; a power of two */
 
 /* Has the process enabled its runtime for debugging (KFD RUNTIME_ENABLE)? */
-enum lane_runtime {
-	LANE_RUNTIME_UNKNOWN = 0, /* not yet: the daemon must not ENABLE a debug session */
-	LANE_RUNTIME_ENABLED = 1,
-	LANE_RUNTIME_NEVER = 2, /* refused (runtime_errno): the process cannot be suspended */
+enum client_shm_runtime {
+	CLIENT_SHM_RUNTIME_UNKNOWN = 0, /* not yet: the daemon must not ENABLE a debug session */
+	CLIENT_SHM_RUNTIME_ENABLED = 1,
+	CLIENT_SHM_RUNTIME_NEVER = 2, /* refused (runtime_errno): the process cannot be suspended */
 };
 
 /* How the client holds itself on a command of the daemon, or for a peer. */
-enum lane_level {
-	LANE_LEVEL_NONE = 0,
-	LANE_LEVEL_SELF = 1,   /* suspends its own queues */
-	LANE_LEVEL_GATE = 2,   /* submits no further packets */
-	LANE_LEVEL_WEIGHT = 3, /* lowers queue priorities, narrows CU masks */
+enum client_shm_level {
+	CLIENT_SHM_LEVEL_NONE = 0,
+	CLIENT_SHM_LEVEL_SELF = 1,   /* suspends its own queues */
+	CLIENT_SHM_LEVEL_GATE = 2,   /* submits no further packets */
+	CLIENT_SHM_LEVEL_WEIGHT = 3, /* lowers queue priorities, narrows CU masks */
 };
 
 /* What the client has to hold itself at level self. */
-enum lane_own {
-	LANE_OWN_NONE = 0,
-	LANE_OWN_SESSION = 1, /* a debug session on its own process */
-	LANE_OWN_UPDATES = 2, /* UPDATE_QUEUE (shim/queue_override.h), without a debug session */
+enum client_shm_own {
+	CLIENT_SHM_OWN_NONE = 0,
+	CLIENT_SHM_OWN_SESSION = 1, /* a debug session on its own process */
+	CLIENT_SHM_OWN_UPDATES =
+		2, /* UPDATE_QUEUE (shim/queue_override.h), without a debug session */
 };
 
 /* A hold command of the daemon. It is one word, so that the client never reads half a command:
@@ -74,29 +75,29 @@ enum lane_own {
 #define HOLD_CMD_IS_PREPARE(hold_cmd) ((hold_cmd)&HOLD_CMD_PREPARE)
 #define HOLD_CMD_LEVEL(hold_cmd) ((hold_cmd) >> 8 & 0xffu)
 
-enum lane_queue_state {
-	LANE_QUEUE_IDLE = 0,
-	LANE_QUEUE_ACTIVE = 1,
-	LANE_QUEUE_BLOCKED = 2, /* not drained, but waits for a signal that other work sets */
+enum client_shm_queue_state {
+	CLIENT_SHM_QUEUE_IDLE = 0,
+	CLIENT_SHM_QUEUE_ACTIVE = 1,
+	CLIENT_SHM_QUEUE_BLOCKED = 2, /* not drained, but waits for a signal that other work sets */
 };
 
 /* A queue type beside KFD_IOC_QUEUE_TYPE_*. */
-#define LANE_TYPE_DRM 64u /* DRM user queue: reported, but cannot be suspended */
+#define CLIENT_SHM_TYPE_DRM 64u /* DRM user queue: reported, but cannot be suspended */
 
 /* An entry of the queue table. Written by the client under the sequence counter `seq`. */
-struct lane_queue {
+struct client_shm_queue {
 	uint32_t seq;	  /* odd while the client writes the entry */
 	uint32_t used;	  /* 0: the entry is free */
 	uint32_t context; /* number of the KFD context of the process; 0: the first (or only) */
 	uint32_t queue_id;
 	uint32_t gpu_id;
-	uint32_t type; /* KFD_IOC_QUEUE_TYPE_*, or LANE_TYPE_DRM */
+	uint32_t type; /* KFD_IOC_QUEUE_TYPE_*, or CLIENT_SHM_TYPE_DRM */
 	uint32_t priority;
 	uint32_t percent;
 	uint32_t cu_bits;     /* number of CUs in its mask; 0: it has no mask */
 	uint32_t hooked;      /* 1: a hook has seen its doorbell rung */
 	uint32_t cooperative; /* 1: it has the node's GWS */
-	uint32_t state;	      /* enum lane_queue_state, to the client's knowledge */
+	uint32_t state;	      /* enum client_shm_queue_state, to the client's knowledge */
 	/* Addresses in the client. */
 	uint64_t ring_address;
 	uint64_t ring_bytes;
@@ -109,7 +110,7 @@ struct lane_queue {
 };
 
 /* The client's state on a KFD node. Appended by the client, never removed. */
-struct lane_node {
+struct client_shm_node {
 	uint32_t gpu_id; /* 0: free */
 	uint32_t pad;
 	uint64_t activity;   /* number of changes << 1 | active */
@@ -119,24 +120,24 @@ struct lane_node {
 };
 
 /* Kinds of events in the client's log of them, which `kfdsched status PID --dump` prints. */
-enum lane_event_kind {
-	LANE_EVENT_NONE = 0,
-	LANE_EVENT_QUEUE_CREATED = 1,
-	LANE_EVENT_QUEUE_UPDATED = 2, /* value: percent << 32 | priority */
-	LANE_EVENT_QUEUE_DESTROYED = 3,
-	LANE_EVENT_QUEUE_ACTIVE = 4,  /* value: write pointer, as last read */
-	LANE_EVENT_QUEUE_IDLE = 5,    /* value: write pointer; all packets before it are over,
+enum client_shm_event_kind {
+	CLIENT_SHM_EVENT_NONE = 0,
+	CLIENT_SHM_EVENT_QUEUE_CREATED = 1,
+	CLIENT_SHM_EVENT_QUEUE_UPDATED = 2, /* value: percent << 32 | priority */
+	CLIENT_SHM_EVENT_QUEUE_DESTROYED = 3,
+	CLIENT_SHM_EVENT_QUEUE_ACTIVE = 4,  /* value: write pointer, as last read */
+	CLIENT_SHM_EVENT_QUEUE_IDLE = 5,    /* value: write pointer; all packets before it are over,
 					 and none is submitted behind it */
-	LANE_EVENT_QUEUE_BLOCKED = 6, /* value: as in ACTIVE */
-	LANE_EVENT_HELD = 7,	      /* value: enum lane_level */
-	LANE_EVENT_RELEASED = 8,      /* value: enum lane_level */
-	LANE_EVENT_SESSION = 9,	      /* value: 1 begin, 0 end of a debug session on itself */
-	LANE_EVENT_RUNTIME = 10,      /* value: enum lane_runtime */
-	LANE_EVENT_FAILED = 11,	      /* value: errno; failure of the previous event's operation */
-	LANE_EVENT_KINDS
+	CLIENT_SHM_EVENT_QUEUE_BLOCKED = 6, /* value: as in ACTIVE */
+	CLIENT_SHM_EVENT_HELD = 7,	    /* value: enum client_shm_level */
+	CLIENT_SHM_EVENT_RELEASED = 8,	    /* value: enum client_shm_level */
+	CLIENT_SHM_EVENT_SESSION = 9,	    /* value: 1 begin, 0 end of a debug session on itself */
+	CLIENT_SHM_EVENT_RUNTIME = 10,	    /* value: enum client_shm_runtime */
+	CLIENT_SHM_EVENT_FAILED = 11, /* value: errno; failure of the previous event's operation */
+	CLIENT_SHM_EVENT_KINDS
 };
 
-struct lane_event {
+struct client_shm_event {
 	uint64_t number; /* from 1; stored last; 0 while the event is being written */
 	uint64_t ns;	 /* CLOCK_MONOTONIC */
 	uint32_t kind;
@@ -155,30 +156,30 @@ struct lane_event {
  * before the call: the daemon resumes the process and then copies `leaving` to `released`. The
  * daemon does not suspend the process again until `left` equals `leaving`.
  */
-struct lane {
+struct client_shm {
 	/* Written by the creator before the memory is shared. */
 	uint64_t magic;
 	uint32_t version;
-	uint32_t size; /* lane_bytes(version) */
+	uint32_t size; /* client_shm_bytes(version) */
 
 	/* Written by the client. */
-	_Alignas(64) uint32_t runtime; /* enum lane_runtime */
-	int32_t runtime_errno;	       /* > 0: reason of LANE_RUNTIME_NEVER */
+	_Alignas(64) uint32_t runtime; /* enum client_shm_runtime */
+	int32_t runtime_errno;	       /* > 0: reason of CLIENT_SHM_RUNTIME_NEVER */
 	uint32_t queue_generation;     /* number of changes of the queue table; those of
 					  a queue's `state` alone do not count */
 	uint32_t leaving;	       /* number of teardown calls begun; see above */
 	uint32_t left;		       /* number of teardown calls that have returned */
-	uint32_t own_session;	       /* enum lane_own; never LANE_OWN_SESSION together with a
+	uint32_t own_session;	/* enum client_shm_own; never CLIENT_SHM_OWN_SESSION together with a
 					  `runtime` that lets the daemon have a debug session */
-	uint32_t hold_cmd_done;	       /* last hold command carried out */
-	int32_t hold_cmd_errno;	       /* > 0: reason why it failed; the process is not held. Can be
+	uint32_t hold_cmd_done; /* last hold command carried out */
+	int32_t hold_cmd_errno; /* > 0: reason why it failed; the process is not held. Can be
 					  set later than hold_cmd_done, when a hold is lost */
-	uint64_t events_number;	       /* number of the newest event in events[] */
-	int32_t priority;	       /* as in protocol_hello, also at the start; can change */
-	uint32_t slo_us;	       /* likewise */
-	uint32_t hold_cmd_us;	       /* us that the client took for hold_cmd_done */
-	char group[LANE_GROUP_MAX];    /* NUL-terminated, may be empty */
-	uint32_t queue_end;	       /* entries of queues[] from here on were never used */
+	uint64_t events_number; /* number of the newest event in events[] */
+	int32_t priority;	/* as in protocol_hello, also at the start; can change */
+	uint32_t slo_us;	/* likewise */
+	uint32_t hold_cmd_us;	/* us that the client took for hold_cmd_done */
+	char group[CLIENT_SHM_GROUP_MAX]; /* NUL-terminated, may be empty */
+	uint32_t queue_end;		  /* entries of queues[] from here on were never used */
 
 	/* Written by the daemon. */
 	_Alignas(64) uint32_t session; /* 1: the daemon holds a debug session on this process */
@@ -188,13 +189,14 @@ struct lane {
 	uint32_t hold_cmd;	       /* hold command, HOLD_CMD(); 0: none yet. The client is
 					  woken after the store */
 
-	/* Written by the client. lane_node() reaches these nodes and more_nodes. */
-	_Alignas(64) struct lane_node nodes[LANE_NODES_2];
-	_Alignas(64) struct lane_queue queues[LANE_QUEUES];
-	struct lane_event events[LANE_EVENTS]; /* ring; event n is events[n % LANE_EVENTS] */
+	/* Written by the client. client_shm_node() reaches these nodes and more_nodes. */
+	_Alignas(64) struct client_shm_node nodes[CLIENT_SHM_NODES_2];
+	_Alignas(64) struct client_shm_queue queues[CLIENT_SHM_QUEUES];
+	struct client_shm_event
+		events[CLIENT_SHM_EVENTS]; /* ring; event n is events[n % CLIENT_SHM_EVENTS] */
 
 	/* Written by the client; from version 3 on. */
-	struct lane_node more_nodes[LANE_NODES - LANE_NODES_2];
+	struct client_shm_node more_nodes[CLIENT_SHM_NODES - CLIENT_SHM_NODES_2];
 	uint32_t pinning; /* number of driver calls in progress that can hold the mutex of the
 			     process for long: ALLOC and FREE_MEMORY_OF_GPU,
 			     MAP_MEMORY_TO_GPU, UNMAP_MEMORY_FROM_GPU, IMPORT_DMABUF */
@@ -216,28 +218,29 @@ struct board {
 	uint64_t heartbeat_ns; /* time of the daemon's loop; at most 100 ms old while it lives */
 	uint32_t asleep;       /* 1: the daemon sleeps; write the eventfd after a change */
 	uint32_t node_count;
-	struct board_node nodes[LANE_NODES];
+	struct board_node nodes[CLIENT_SHM_NODES];
 };
 
 /* Return the size of client and of daemon shared memory of a version; 0: unknown version. */
-size_t lane_bytes(uint32_t version);
+size_t client_shm_bytes(uint32_t version);
 size_t board_bytes(uint32_t version);
 /* Returns the number of nodes in client or daemon shared memory of a version. */
-static inline uint32_t lane_nodes(uint32_t version)
+static inline uint32_t client_shm_nodes(uint32_t version)
 {
-	return version == LANE_OLDEST ? LANE_NODES_2 : LANE_NODES;
+	return version == CLIENT_SHM_OLDEST ? CLIENT_SHM_NODES_2 : CLIENT_SHM_NODES;
 }
-/* Returns the node entry of a slot, which must be below LANE_NODES. */
-static inline struct lane_node *lane_node(struct lane *lane, uint32_t slot)
+/* Returns the node entry of a slot, which must be below CLIENT_SHM_NODES. */
+static inline struct client_shm_node *client_shm_node(struct client_shm *shm, uint32_t slot)
 {
-	return slot < LANE_NODES_2 ? &lane->nodes[slot] : &lane->more_nodes[slot - LANE_NODES_2];
+	return slot < CLIENT_SHM_NODES_2 ? &shm->nodes[slot]
+					 : &shm->more_nodes[slot - CLIENT_SHM_NODES_2];
 }
 /* Returns the gpu_id of a slot; 0: the slot is free, or out of range. */
-static inline uint32_t lane_node_id(const struct lane *lane, uint32_t slot)
+static inline uint32_t client_shm_node_id(const struct client_shm *shm, uint32_t slot)
 {
-	if (slot >= LANE_NODES)
+	if (slot >= CLIENT_SHM_NODES)
 		return 0;
-	return __atomic_load_n(&lane_node((struct lane *)(uintptr_t)lane, slot)->gpu_id,
+	return __atomic_load_n(&client_shm_node((struct client_shm *)(uintptr_t)shm, slot)->gpu_id,
 			       __ATOMIC_ACQUIRE);
 }
 
@@ -246,30 +249,31 @@ static inline uint32_t lane_node_id(const struct lane *lane, uint32_t slot)
  * owned by the caller) or a negative errno. The size is sealed. Daemon shared memory also has
  * F_SEAL_FUTURE_WRITE, so that only the returned mapping can write it.
  */
-int lane_create(uint32_t version, struct lane **out);
+int client_shm_create(uint32_t version, struct client_shm **out);
 int board_create(uint32_t version, struct board **out);
 /* For the client. Map the fd that the daemon sent, which stays open. Return 0 or a negative errno;
  * -EPROTO, if size, seals, magic or version are not as expected; *out is set on success only. */
-int lane_map(int fd, struct lane **out);
+int client_shm_map(int fd, struct client_shm **out);
 int board_map(int fd, const struct board **out);
-void lane_unmap(struct lane *lane);
+void client_shm_unmap(struct client_shm *shm);
 void board_unmap(const struct board *board);
 
 /*
  * For the client: publish its state. One writing thread at a time (the agent's lock).
  */
 
-/* Write or clear an entry of the queue table. Slots from LANE_QUEUES on are ignored. */
-void lane_queue_write(struct lane *lane, uint32_t slot, const struct lane_queue *queue);
-void lane_queue_clear(struct lane *lane, uint32_t slot);
+/* Write or clear an entry of the queue table. Slots from CLIENT_SHM_QUEUES on are ignored. */
+void client_shm_queue_write(struct client_shm *shm, uint32_t slot,
+			    const struct client_shm_queue *queue);
+void client_shm_queue_clear(struct client_shm *shm, uint32_t slot);
 /* Returns the slot of a node, which is appended if it is new; -ENOSPC: no room in this version. */
-int lane_node_slot(struct lane *lane, uint32_t gpu_id);
+int client_shm_node_slot(struct client_shm *shm, uint32_t gpu_id);
 /* Marks the node active or idle since `now_ns`. Returns true if that changed its state. Ends with a
  * full fence: either the daemon reads this change before it sleeps, or the caller, which has to
  * read board->asleep next, finds that it sleeps. */
-bool lane_node_set(struct lane *lane, uint32_t slot, bool active, uint64_t now_ns);
+bool client_shm_node_set(struct client_shm *shm, uint32_t slot, bool active, uint64_t now_ns);
 /* Appends an event: a copy of *event with the next number. */
-void lane_event_add(struct lane *lane, const struct lane_event *event);
+void client_shm_event_add(struct client_shm *shm, const struct client_shm_event *event);
 
 /*
  * For the daemon: read client shared memory, which is not trusted.
@@ -277,28 +281,30 @@ void lane_event_add(struct lane *lane, const struct lane_event *event);
 
 /* Returns the number of entries of the queue table that were ever used. Reading the others would
  * allocate pages for them. */
-uint32_t lane_queue_end(const struct lane *lane);
+uint32_t client_shm_queue_end(const struct client_shm *shm);
 /*
  * Copies an entry of the queue table. Returns 0 or
  *  -EAGAIN: the client changed it during each of a bounded number of tries;
  *  -ENOENT: the entry is free, or the slot is out of range;
  *  -ERANGE: a field is outside its range.
  */
-int lane_queue_read(const struct lane *lane, uint32_t slot, struct lane_queue *out);
+int client_shm_queue_read(const struct client_shm *shm, uint32_t slot,
+			  struct client_shm_queue *out);
 /*
  * Copies the event with this number. Returns 0 or
  *  -ENOENT: there is no such event yet, or no more;
  *  -EAGAIN: it is being overwritten, so it will not be there again;
  *  -ERANGE: its kind is unknown.
  */
-int lane_event_read(const struct lane *lane, uint64_t number, struct lane_event *out);
+int client_shm_event_read(const struct client_shm *shm, uint64_t number,
+			  struct client_shm_event *out);
 /* Copies the entry of a node. Returns 0, or -ENOENT if the slot is free or out of range. */
-int lane_node_read(const struct lane *lane, uint32_t slot, struct lane_node *out);
+int client_shm_node_read(const struct client_shm *shm, uint32_t slot, struct client_shm_node *out);
 
-/* Return the name of an enum lane_level, lane_queue_state or lane_event_kind: one word, as in logs
+/* Return the name of an enum client_shm_level, client_shm_queue_state or client_shm_event_kind: one word, as in logs
  * and JSON (docs/reference/status.md); "?" for an unknown value. Static strings. */
-const char *lane_level_name(uint32_t level);
-const char *lane_state_name(uint32_t state);
-const char *lane_event_name(uint32_t kind);
+const char *client_shm_level_name(uint32_t level);
+const char *client_shm_state_name(uint32_t state);
+const char *client_shm_event_name(uint32_t kind);
 
 #endif

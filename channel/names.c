@@ -8,44 +8,44 @@ static const char *name_of(const char *const *names, uint32_t n, uint32_t value)
 }
 #define NAME_OF(names, value) name_of(names, sizeof(names) / sizeof(*(names)), value)
 
-const char *lane_level_name(uint32_t level)
+const char *client_shm_level_name(uint32_t level)
 {
 	static const char *const names[] = {
-		[LANE_LEVEL_NONE] = "none",
-		[LANE_LEVEL_SELF] = "self",
-		[LANE_LEVEL_GATE] = "gate",
-		[LANE_LEVEL_WEIGHT] = "weight",
+		[CLIENT_SHM_LEVEL_NONE] = "none",
+		[CLIENT_SHM_LEVEL_SELF] = "self",
+		[CLIENT_SHM_LEVEL_GATE] = "gate",
+		[CLIENT_SHM_LEVEL_WEIGHT] = "weight",
 	};
 
 	return NAME_OF(names, level);
 }
 
-const char *lane_state_name(uint32_t state)
+const char *client_shm_state_name(uint32_t state)
 {
 	static const char *const names[] = {
-		[LANE_QUEUE_IDLE] = "idle",
-		[LANE_QUEUE_ACTIVE] = "active",
-		[LANE_QUEUE_BLOCKED] = "blocked",
+		[CLIENT_SHM_QUEUE_IDLE] = "idle",
+		[CLIENT_SHM_QUEUE_ACTIVE] = "active",
+		[CLIENT_SHM_QUEUE_BLOCKED] = "blocked",
 	};
 
 	return NAME_OF(names, state);
 }
 
-const char *lane_event_name(uint32_t kind)
+const char *client_shm_event_name(uint32_t kind)
 {
-	static const char *const names[LANE_EVENT_KINDS] = {
-		[LANE_EVENT_NONE] = "none",
-		[LANE_EVENT_QUEUE_CREATED] = "created",
-		[LANE_EVENT_QUEUE_UPDATED] = "updated",
-		[LANE_EVENT_QUEUE_DESTROYED] = "destroyed",
-		[LANE_EVENT_QUEUE_ACTIVE] = "active",
-		[LANE_EVENT_QUEUE_IDLE] = "idle",
-		[LANE_EVENT_QUEUE_BLOCKED] = "blocked",
-		[LANE_EVENT_HELD] = "held",
-		[LANE_EVENT_RELEASED] = "released",
-		[LANE_EVENT_SESSION] = "session",
-		[LANE_EVENT_RUNTIME] = "runtime",
-		[LANE_EVENT_FAILED] = "failed",
+	static const char *const names[CLIENT_SHM_EVENT_KINDS] = {
+		[CLIENT_SHM_EVENT_NONE] = "none",
+		[CLIENT_SHM_EVENT_QUEUE_CREATED] = "created",
+		[CLIENT_SHM_EVENT_QUEUE_UPDATED] = "updated",
+		[CLIENT_SHM_EVENT_QUEUE_DESTROYED] = "destroyed",
+		[CLIENT_SHM_EVENT_QUEUE_ACTIVE] = "active",
+		[CLIENT_SHM_EVENT_QUEUE_IDLE] = "idle",
+		[CLIENT_SHM_EVENT_QUEUE_BLOCKED] = "blocked",
+		[CLIENT_SHM_EVENT_HELD] = "held",
+		[CLIENT_SHM_EVENT_RELEASED] = "released",
+		[CLIENT_SHM_EVENT_SESSION] = "session",
+		[CLIENT_SHM_EVENT_RUNTIME] = "runtime",
+		[CLIENT_SHM_EVENT_FAILED] = "failed",
 	};
 
 	return NAME_OF(names, kind);

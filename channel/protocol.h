@@ -56,7 +56,7 @@
 				      struct protocol_hello is not read */
 #define PROTOCOL_SOCKET "/run/kfdsched/socket"
 #define PROTOCOL_ROOT ".root" /* suffix of the socket for root */
-#define PROTOCOL_GROUP_MAX LANE_GROUP_MAX
+#define PROTOCOL_GROUP_MAX CLIENT_SHM_GROUP_MAX
 
 enum protocol_kind {
 	PROTOCOL_SHIM = 1,    /* a workload registers */
@@ -130,9 +130,9 @@ struct protocol_welcome {
 };
 
 /* Returns the version of shared memory that belongs to a version of the protocol. */
-static inline uint32_t protocol_lane(uint32_t version)
+static inline uint32_t protocol_client_shm(uint32_t version)
 {
-	return version < PROTOCOL_VERSION ? LANE_OLDEST : LANE_VERSION;
+	return version < PROTOCOL_VERSION ? CLIENT_SHM_OLDEST : CLIENT_SHM_VERSION;
 }
 
 /* Returns the version to use with the sender of a hello; 0: it supports none that is supported

@@ -78,7 +78,7 @@ void activity_requests(uint64_t now_ns)
 {
 	bool any = __atomic_load_n(begun, __ATOMIC_SEQ_CST) > 0;
 
-	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++) {
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && queues.nodes[i].gpu_id; i++) {
 		if (queues.nodes[i].requested == any)
 			continue;
 		queues.nodes[i].requested = any;
@@ -107,7 +107,7 @@ void activity_begin(struct queue *q, uint64_t now_ns)
 	__atomic_add_fetch(queues.active, 1, __ATOMIC_RELAXED);
 	node_count(q, true, now_ns);
 	link_queue(q);
-	link_event(LANE_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
+	link_event(CLIENT_SHM_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
 	sampler_wake();
 }
 
@@ -129,7 +129,8 @@ void activity_block(struct queue *q, bool blocked, uint64_t now_ns)
 	q->since_ns = now_ns;
 	node_count(q, !blocked, now_ns);
 	link_queue(q);
-	link_event(blocked ? LANE_EVENT_QUEUE_BLOCKED : LANE_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
+	link_event(blocked ? CLIENT_SHM_EVENT_QUEUE_BLOCKED : CLIENT_SHM_EVENT_QUEUE_ACTIVE, q,
+		   q->seen_wptr);
 }
 
 /* Checks once more that everything before `wptr` is over. A reserved slot that still named the
@@ -167,17 +168,17 @@ void activity_try_end(struct queue *q, uint64_t wptr, uint64_t now_ns)
 	q->longest_ns -= q->longest_ns >> FORGET_SHIFT;
 	deactivated(q, now_ns);
 	link_queue(q);
-	link_event(LANE_EVENT_QUEUE_IDLE, q, wptr);
+	link_event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, wptr);
 }
 
 /* The queue was used and has drained again between two polls: reports an active and an idle
  * event. */
 static void pulse(struct queue *q, uint64_t wptr, uint64_t now_ns)
 {
-	link_event(LANE_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
+	link_event(CLIENT_SHM_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
 	seen(q, wptr);
 	q->changed_ns = q->idle_ns = now_ns;
-	link_event(LANE_EVENT_QUEUE_IDLE, q, wptr);
+	link_event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, wptr);
 	if (q->node == NODE_NONE || queues.nodes[q->node].active)
 		return;
 	link_node(q->node, true, now_ns);
@@ -349,7 +350,7 @@ static void end(struct queue *q, uint64_t now_ns)
 	hot_off(q);
 	deactivated(q, now_ns);
 	link_queue(q);
-	link_event(LANE_EVENT_QUEUE_IDLE, q, q->seen_wptr);
+	link_event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, q->seen_wptr);
 }
 
 void activity_lose(struct queue *q, uint64_t now_ns)

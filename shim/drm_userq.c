@@ -37,7 +37,7 @@ struct queue *render_queue_new(uint32_t context, uint32_t gpu_id, uint32_t id,
 	q->context = context;
 	q->id = id;
 	q->gpu_id = gpu_id;
-	q->type = LANE_TYPE_DRM;
+	q->type = CLIENT_SHM_TYPE_DRM;
 	q->ring = q->update_ring = args->ring;
 	q->ring_bytes = q->update_bytes = args->ring_bytes;
 	q->rptr = (const uint64_t *)(uintptr_t)args->rptr;

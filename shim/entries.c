@@ -15,7 +15,7 @@ static void take_out(struct queue *q)
 {
 	activity_queue_removed(q, clock_ns());
 	queue_remove(q);
-	link_event(LANE_EVENT_QUEUE_DESTROYED, q, 0);
+	link_event(CLIENT_SHM_EVENT_QUEUE_DESTROYED, q, 0);
 }
 
 struct queue *entry_take(uint32_t context, uint32_t id)
@@ -42,7 +42,7 @@ static void add(struct queue *q)
 	agent_lock();
 	err = queue_insert(q);
 	if (!err) {
-		link_event(LANE_EVENT_QUEUE_CREATED, q, q->type);
+		link_event(CLIENT_SHM_EVENT_QUEUE_CREATED, q, q->type);
 		activity_queue_added(q, clock_ns());
 	}
 	agent_unlock();
@@ -70,7 +70,7 @@ void entry_put_back(struct queue *q, int err)
 	if (err != EINTR && err != EAGAIN)
 		q->careful = true;
 	agent_lock();
-	link_event(LANE_EVENT_FAILED, q, (uint64_t)err);
+	link_event(CLIENT_SHM_EVENT_FAILED, q, (uint64_t)err);
 	agent_unlock();
 	add(q);
 }

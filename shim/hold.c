@@ -38,9 +38,9 @@ static struct {
 		int lost; /* positive errno of a lost hold, until hold_lost() reports it */
 		uint64_t renewed_ns;
 	} wishes[HOLD_BY_END];
-	enum lane_level level; /* the level that was named last */
-	bool held;	       /* a hold is in effect, by `level`; atomic */
-	uint64_t since_ns;     /* begin of this time on hold; 0: none */
+	enum client_shm_level level; /* the level that was named last */
+	bool held;		     /* a hold is in effect, by `level`; atomic */
+	uint64_t since_ns;	     /* begin of this time on hold; 0: none */
 	/* End of the pause after hold_stretch_ns. */
 	uint64_t run_until_ns;
 	uint32_t leavers; /* threads in driver calls in which a held process would sleep */
@@ -71,7 +71,7 @@ bool hold_own_session(int *error)
 	return self_is_open();
 }
 
-static void tell(enum lane_event_kind kind, uint64_t value)
+static void tell(enum client_shm_event_kind kind, uint64_t value)
 {
 	agent_lock();
 	link_event(kind, NULL, value);
@@ -81,7 +81,7 @@ static void tell(enum lane_event_kind kind, uint64_t value)
 static void set_held(bool held)
 {
 	if (held != it.held)
-		tell(held ? LANE_EVENT_HELD : LANE_EVENT_RELEASED, it.level);
+		tell(held ? CLIENT_SHM_EVENT_HELD : CLIENT_SHM_EVENT_RELEASED, it.level);
 	__atomic_store_n(&it.held, held, __ATOMIC_RELEASE);
 }
 
@@ -106,7 +106,7 @@ static void tell_session(void)
 {
 	agent_lock();
 	link_runtime();
-	link_event(LANE_EVENT_SESSION, NULL, self_is_open());
+	link_event(CLIENT_SHM_EVENT_SESSION, NULL, self_is_open());
 	agent_unlock();
 	it.told_session = self_is_open();
 }
@@ -127,31 +127,33 @@ static int open_session(void)
 		    remedy(-err, "end its debugger, if any, or set KFDSHIM_LEVEL=gate"));
 	tell_session();
 	if (err)
-		tell(LANE_EVENT_FAILED, (uint64_t)-err);
+		tell(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
 	return err;
 }
 
 /* ---- levels ---- */
 
-static bool is_by_updates(enum lane_level level)
+static bool is_by_updates(enum client_shm_level level)
 {
-	return level == LANE_LEVEL_WEIGHT || (level == LANE_LEVEL_SELF && config.update_queue);
+	return level == CLIENT_SHM_LEVEL_WEIGHT ||
+	       (level == CLIENT_SHM_LEVEL_SELF && config.update_queue);
 }
 
-static enum updates_as as_of(enum lane_level level)
+static enum updates_as as_of(enum client_shm_level level)
 {
-	return level == LANE_LEVEL_WEIGHT ? UPDATES_LOWEST : UPDATES_STOPPED;
+	return level == CLIENT_SHM_LEVEL_WEIGHT ? UPDATES_LOWEST : UPDATES_STOPPED;
 }
 
-static int take(enum lane_level level)
+static int take(enum client_shm_level level)
 {
 	int err;
 
-	if (level == LANE_LEVEL_GATE)
+	if (level == CLIENT_SHM_LEVEL_GATE)
 		return gate_set(true);
 	/* Without CWSR each change of a queue waits for the kernels on the GPU, and a wait that is
 	 * too long resets the GPU. */
-	if ((level != LANE_LEVEL_WEIGHT && level != LANE_LEVEL_SELF) || !topology_saves_waves())
+	if ((level != CLIENT_SHM_LEVEL_WEIGHT && level != CLIENT_SHM_LEVEL_SELF) ||
+	    !topology_saves_waves())
 		return -EOPNOTSUPP;
 	if (is_by_updates(level)) {
 		err = updates_set(it.host, device_fd(), as_of(level));
@@ -172,13 +174,13 @@ static int take(enum lane_level level)
 	return err;
 }
 
-static int give_back(enum lane_level level)
+static int give_back(enum client_shm_level level)
 {
-	if (level == LANE_LEVEL_GATE)
+	if (level == CLIENT_SHM_LEVEL_GATE)
 		return gate_set(false);
 	if (is_by_updates(level))
 		return !device_is_kept() ? 0 : updates_set(it.host, device_fd(), UPDATES_AS_SAID);
-	return level == LANE_LEVEL_SELF ? self_resume() : 0;
+	return level == CLIENT_SHM_LEVEL_SELF ? self_resume() : 0;
 }
 
 /* ---- decision ---- */
@@ -197,7 +199,7 @@ static int release(void)
  * has queues suspended. A request that was granted stays, and is applied afterwards. */
 static bool must_wait(void)
 {
-	if (it.level != LANE_LEVEL_SELF && it.level != LANE_LEVEL_WEIGHT)
+	if (it.level != CLIENT_SHM_LEVEL_SELF && it.level != CLIENT_SHM_LEVEL_WEIGHT)
 		return false;
 	return !device_is_kept() || (it.leavers > 0 && !is_by_updates(it.level));
 }
@@ -225,11 +227,11 @@ static int apply(uint64_t now_ns)
 	/* hold_step() releases what a failed try has left suspended. */
 	set_held(!err || hold_stands());
 	if (err)
-		tell(LANE_EVENT_FAILED, (uint64_t)-err);
+		tell(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
 	return err;
 }
 
-static int change(enum hold_by by, enum lane_level level, bool hold, uint64_t now_ns)
+static int change(enum hold_by by, enum client_shm_level level, bool hold, uint64_t now_ns)
 {
 	int err;
 
@@ -247,7 +249,7 @@ static int change(enum hold_by by, enum lane_level level, bool hold, uint64_t no
 	return apply(now_ns);
 }
 
-int hold_set(enum hold_by by, enum lane_level level, bool hold)
+int hold_set(enum hold_by by, enum client_shm_level level, bool hold)
 {
 	int err;
 
@@ -299,7 +301,7 @@ static int hold_new_queues(void)
 {
 	if (is_by_updates(it.level))
 		return !device_is_kept() ? 0 : updates_set(it.host, device_fd(), as_of(it.level));
-	return it.level == LANE_LEVEL_SELF ? self_suspend() : 0;
+	return it.level == CLIENT_SHM_LEVEL_SELF ? self_suspend() : 0;
 }
 
 static void collect(void)
@@ -312,7 +314,7 @@ static void collect(void)
 	/* The snapshot fails if another process has ended the session; then nothing is suspended
 	 * either. */
 	if (self_is_open() && (err = self_collect()) != 0) {
-		if (it.held && it.level == LANE_LEVEL_SELF && !config.update_queue)
+		if (it.held && it.level == CLIENT_SHM_LEVEL_SELF && !config.update_queue)
 			drop_wishes(err);
 		return;
 	}
@@ -321,7 +323,7 @@ static void collect(void)
 		return;
 	say(LOG_ERROR, "a new queue of this held process cannot be held: %s; %s", strerror(-err),
 	    remedy(-err, "set KFDSHIM_LEVEL=gate, which needs no driver calls"));
-	tell(LANE_EVENT_FAILED, (uint64_t)-err);
+	tell(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
 	drop_wishes(err);
 }
 
@@ -452,14 +454,14 @@ void hold_runtime_off(void)
 	errno = saved;
 }
 
-int hold_prepare(enum lane_level level)
+int hold_prepare(enum client_shm_level level)
 {
 	int err = 0;
 
 	pthread_mutex_lock(&lock);
-	if (level != LANE_LEVEL_SELF && config.level != PROTOCOL_LEVEL_SELF)
+	if (level != CLIENT_SHM_LEVEL_SELF && config.level != PROTOCOL_LEVEL_SELF)
 		close_session();
-	else if (level == LANE_LEVEL_SELF && !config.update_queue)
+	else if (level == CLIENT_SHM_LEVEL_SELF && !config.update_queue)
 		err = device_is_kept() ? open_session() : -ECANCELED;
 	pthread_mutex_unlock(&lock);
 	return err;

@@ -45,12 +45,12 @@ enum hold_by { HOLD_BY_DAEMON, HOLD_BY_PEERS, HOLD_BY_END };
  * - After a failed release the process is still held, and hold_step() releases it when no request
  *   is left.
  */
-int hold_set(enum hold_by by, enum lane_level level, bool hold);
+int hold_set(enum hold_by by, enum client_shm_level level, bool hold);
 /* Prepares a process that is not held for a later hold, so that the requester learns in advance
  * whether the level works. Level self opens the debug session now. Another level closes it, unless
  * KFDSHIM_LEVEL is self. The agent's thread.
  * Returns 0, or a negative errno as hold_set(). */
-int hold_prepare(enum lane_level level);
+int hold_prepare(enum client_shm_level level);
 /* Renews the lease of the request of @by, if there is one. The agent's thread. */
 void hold_renew(enum hold_by by);
 /* Reports a hold that hold_set() had granted to @by and that has ended without a release, once. The

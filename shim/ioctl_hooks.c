@@ -94,7 +94,7 @@ static int create_queue(int fd, unsigned long request, void *arg)
 static void changed(const struct queue *q)
 {
 	link_queue(q);
-	link_event(LANE_EVENT_QUEUE_UPDATED, q, (uint64_t)q->percent << 32 | q->priority);
+	link_event(CLIENT_SHM_EVENT_QUEUE_UPDATED, q, (uint64_t)q->percent << 32 | q->priority);
 }
 
 static int update_queue(int fd, unsigned long request, void *arg)
@@ -218,17 +218,17 @@ static int destroy_queue(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_destroy_queue_args args;
 	struct queue *q = NULL;
-	struct lane *lane;
+	struct client_shm *shm;
 	int result, err;
 
 	if (memory_read_mapped(&args, (uintptr_t)arg, sizeof(args)))
 		q = entry_take(context_of(fd), args.queue_id);
-	lane = link_leave_begin();
+	shm = link_leave_begin();
 	hold_leave_begin();
 	result = host->ioctl(fd, request, arg);
 	err = errno;
 	hold_leave_end();
-	link_leave_end(lane);
+	link_leave_end(shm);
 	/* After EIO and ETIME the driver has destroyed the queue in spite of the error. EINVAL
 	 * means that the driver has no such queue. After any other error the queue still exists. */
 	if (q && result != 0 && err != EIO && err != ETIME && err != EINVAL)
@@ -250,10 +250,10 @@ static int plain(const struct kfdshim_host *to, int fd, unsigned long request, v
  * (kfd_ioctl_svm). */
 static int pin(typeof(vram_alloc) *forward, int fd, unsigned long request, void *arg)
 {
-	struct lane *lane = link_pin_begin();
+	struct client_shm *shm = link_pin_begin();
 	int result = forward(host, fd, request, arg);
 
-	link_pin_end(lane);
+	link_pin_end(shm);
 	return result;
 }
 

@@ -109,7 +109,7 @@ static void report_overflow(uint32_t gpu_id)
 		say(LOG_ERROR,
 		    "this process uses more than %u GPUs: of the others, %u among them, the queues "
 		    "are observed, but not their work",
-		    LANE_NODES, gpu_id);
+		    CLIENT_SHM_NODES, gpu_id);
 	reported = true;
 }
 
@@ -117,7 +117,7 @@ static void report_overflow(uint32_t gpu_id)
  * room. */
 static uint32_t node_of(uint32_t gpu_id)
 {
-	for (uint32_t i = 0; i < LANE_NODES; i++) {
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++) {
 		if (queues.nodes[i].gpu_id == 0)
 			queues.nodes[i].gpu_id = gpu_id;
 		if (queues.nodes[i].gpu_id == gpu_id)
@@ -295,9 +295,9 @@ void queues_forget(void)
 	__atomic_store_n(active, 0, __ATOMIC_RELAXED);
 }
 
-struct lane_queue queues_entry(const struct queue *q)
+struct client_shm_queue queues_entry(const struct queue *q)
 {
-	return (struct lane_queue){
+	return (struct client_shm_queue){
 		.used = 1,
 		.context = q->context,
 		.queue_id = q->id,
@@ -315,8 +315,8 @@ struct lane_queue queues_entry(const struct queue *q)
 		.hsa_queue = q->upper ? q->upper : q->hsa_queue,
 		.cwsr_address = q->cwsr_address,
 		.cwsr_bytes = q->cwsr_bytes,
-		.state = q->blocked  ? LANE_QUEUE_BLOCKED
-			 : q->active ? LANE_QUEUE_ACTIVE
-				     : LANE_QUEUE_IDLE,
+		.state = q->blocked  ? CLIENT_SHM_QUEUE_BLOCKED
+			 : q->active ? CLIENT_SHM_QUEUE_ACTIVE
+				     : CLIENT_SHM_QUEUE_IDLE,
 	};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Table of the queues of this process, filled from the KFD ioctls. The table is the agent's own
- * record; the shared memory of the client (`struct lane`) and the file that peers read are copies
+ * record; the shared memory of the client (`struct client_shm`) and the file that peers read are copies
  * of it.
  *
  * A queue is in the table from the return of CREATE_QUEUE until just before DESTROY_QUEUE is
@@ -25,7 +25,7 @@
 #include "kfd/uapi.h"
 #include "shim/readers.h"
 
-/* KFD's queue ids are below this. Only the first LANE_QUEUES slots are published. */
+/* KFD's queue ids are below this. Only the first CLIENT_SHM_QUEUES slots are published. */
 #define QUEUES_MAX 1024u
 #define NODE_NONE UINT32_MAX
 /* Smallest CREATE_QUEUE struct that is usable, in bytes: it ends with the queue's id. */
@@ -127,7 +127,7 @@ struct queues {
 	 * intercept queue, and the number of active queues. Atomic. */
 	uint32_t *uppers;
 	uint32_t *active;
-	struct node nodes[LANE_NODES];
+	struct node nodes[CLIENT_SHM_NODES];
 };
 extern struct queues queues;
 
@@ -206,6 +206,6 @@ uint64_t queue_last_signal(const struct queue *queue, uint64_t wptr);
 void queues_forget(void);
 
 /* Returns the queue in the form that the client's shared memory has. Under the lock. */
-struct lane_queue queues_entry(const struct queue *queue);
+struct client_shm_queue queues_entry(const struct queue *queue);
 
 #endif

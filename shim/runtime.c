@@ -28,26 +28,26 @@ static uint64_t r_debug;
 static bool ours; /* under enable_lock: enabled by the agent, not by the runtime */
 
 /* Under the agent's lock. */
-static enum lane_runtime state = LANE_RUNTIME_UNKNOWN;
+static enum client_shm_runtime state = CLIENT_SHM_RUNTIME_UNKNOWN;
 static int reason;
 
-void runtime_state(enum lane_runtime *state_out, int *reason_out)
+void runtime_state(enum client_shm_runtime *state_out, int *reason_out)
 {
 	int err;
 	bool own = hold_own_session(&err);
 
 	/* A process at level observe is never published as suspendable. Neither is a process with a
 	 * session on itself, because the daemon could not open one. */
-	*state_out = config.observe || own ? LANE_RUNTIME_UNKNOWN : state;
+	*state_out = config.observe || own ? CLIENT_SHM_RUNTIME_UNKNOWN : state;
 	*reason_out = config.observe ? 0 : reason;
 	/* Neither is a process with level self, which suspends only itself. */
-	if (config.level == PROTOCOL_LEVEL_SELF && !own && state == LANE_RUNTIME_ENABLED) {
-		*state_out = err ? LANE_RUNTIME_NEVER : LANE_RUNTIME_UNKNOWN;
+	if (config.level == PROTOCOL_LEVEL_SELF && !own && state == CLIENT_SHM_RUNTIME_ENABLED) {
+		*state_out = err ? CLIENT_SHM_RUNTIME_NEVER : CLIENT_SHM_RUNTIME_UNKNOWN;
 		*reason_out = err;
 	}
 }
 
-static void set_state(enum lane_runtime new_state, int new_reason)
+static void set_state(enum client_shm_runtime new_state, int new_reason)
 {
 	agent_lock();
 	state = new_state;
@@ -108,7 +108,7 @@ static bool enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
 	int err = 0, tries = 0;
 
 	if (!can_debug(host, fd, gpu_id, capability) || !topology_saves_waves()) {
-		set_state(LANE_RUNTIME_NEVER, EOPNOTSUPP);
+		set_state(CLIENT_SHM_RUNTIME_NEVER, EOPNOTSUPP);
 		return capability != 0;
 	}
 	do {
@@ -121,12 +121,12 @@ static bool enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
 	ours = err == 0;
 	if (err == 0 || err == EBUSY) { /* EBUSY: it was enabled before the agent was loaded */
 		hold_runtime_on(host, fd);
-		set_state(LANE_RUNTIME_ENABLED, 0);
+		set_state(CLIENT_SHM_RUNTIME_ENABLED, 0);
 		return true;
 	}
 	say(LOG_INFO, "the runtime cannot be enabled in the driver (%s); only observed",
 	    strerror(err));
-	set_state(LANE_RUNTIME_NEVER, err);
+	set_state(CLIENT_SHM_RUNTIME_NEVER, err);
 	return true;
 }
 
@@ -160,9 +160,9 @@ static int forward_enable(const struct kfdshim_host *host, int fd, unsigned long
 		decided = true;
 		hold_runtime_on(host, fd);
 		if (topology_saves_waves())
-			set_state(LANE_RUNTIME_ENABLED, 0);
+			set_state(CLIENT_SHM_RUNTIME_ENABLED, 0);
 		else
-			set_state(LANE_RUNTIME_NEVER, EOPNOTSUPP);
+			set_state(CLIENT_SHM_RUNTIME_NEVER, EOPNOTSUPP);
 	}
 	pthread_mutex_unlock(&enable_lock);
 	errno = err;
@@ -173,8 +173,8 @@ static int forward_enable(const struct kfdshim_host *host, int fd, unsigned long
 static int forward_disable(const struct kfdshim_host *host, int fd, unsigned long request,
 			   void *arg)
 {
-	enum lane_runtime before;
-	struct lane *lane;
+	enum client_shm_runtime before;
+	struct client_shm *shm;
 	int result, err, why;
 
 	agent_lock();
@@ -183,14 +183,14 @@ static int forward_disable(const struct kfdshim_host *host, int fd, unsigned lon
 	agent_unlock();
 	/* Publish the new state first, so that the daemon opens no session that outlives the
 	 * runtime. */
-	set_state(LANE_RUNTIME_UNKNOWN, 0);
-	lane = link_leave_begin();
+	set_state(CLIENT_SHM_RUNTIME_UNKNOWN, 0);
+	shm = link_leave_begin();
 	hold_runtime_off();
 	result = host->ioctl(fd, request, arg);
 	err = errno;
-	link_leave_end(lane);
+	link_leave_end(shm);
 	if (result != 0) {
-		if (before == LANE_RUNTIME_ENABLED)
+		if (before == CLIENT_SHM_RUNTIME_ENABLED)
 			hold_runtime_on(host, fd);
 		set_state(before, why);
 	} else {
@@ -219,6 +219,6 @@ void runtime_forget(void)
 {
 	pthread_mutex_init(&enable_lock, NULL);
 	decided = ours = false;
-	state = LANE_RUNTIME_UNKNOWN;
+	state = CLIENT_SHM_RUNTIME_UNKNOWN;
 	reason = 0;
 }

@@ -25,7 +25,7 @@ int runtime_ioctl(const struct kfdshim_host *host, int fd, unsigned long request
 
 /* Returns the state to be published to the daemon; *reason is a positive errno or 0. Under the
  * agent's lock. */
-void runtime_state(enum lane_runtime *state, int *reason);
+void runtime_state(enum client_shm_runtime *state, int *reason);
 
 /* In a fork child: nothing is enabled. */
 void runtime_forget(void);

@@ -26,7 +26,7 @@ struct buffer {
 	/* place: index in nodes[] + 1; 0: free entry */
 	uint64_t pages : PAGES_BITS, context : 6, place : 8;
 };
-_Static_assert(LANE_NODES < 1u << 8 && CONTEXT_UNSEEN < 1u << 6, "they fit");
+_Static_assert(CLIENT_SHM_NODES < 1u << 8 && CONTEXT_UNSEEN < 1u << 6, "they fit");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -34,7 +34,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	uint32_t gpu_id; /* 0: free entry */
 	uint64_t bytes;
-} nodes[LANE_NODES];
+} nodes[CLIENT_SHM_NODES];
 static struct buffer *buffers; /* hash table with open addressing, key: handle */
 static size_t room, used;
 
@@ -127,12 +127,12 @@ static struct buffer take(uint32_t context, uint64_t handle)
 	return found;
 }
 
-/* Returns the index of a GPU in nodes[], appending it if it is new; LANE_NODES: no room. */
+/* Returns the index of a GPU in nodes[], appending it if it is new; CLIENT_SHM_NODES: no room. */
 static uint32_t node_of(uint32_t gpu_id)
 {
 	static bool reported;
 
-	for (uint32_t i = 0; i < LANE_NODES; i++) {
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++) {
 		if (nodes[i].gpu_id == 0)
 			__atomic_store_n(&nodes[i].gpu_id, gpu_id, __ATOMIC_RELEASE);
 		if (nodes[i].gpu_id == gpu_id)
@@ -142,9 +142,9 @@ static uint32_t node_of(uint32_t gpu_id)
 		say(LOG_ERROR,
 		    "this process uses more than %u GPUs: its VRAM on the others, %u among them, "
 		    "is not counted, and KFDSHIM_VRAM_LIMIT does not apply there",
-		    LANE_NODES, gpu_id);
+		    CLIENT_SHM_NODES, gpu_id);
 	reported = true;
-	return LANE_NODES;
+	return CLIENT_SHM_NODES;
 }
 
 static void publish(uint32_t node)
@@ -223,7 +223,7 @@ int vram_alloc(const struct kfdshim_host *host, int fd, unsigned long request, v
 	err = errno;
 	pthread_mutex_lock(&lock);
 	node = node_of(args.gpu_id);
-	if (node < LANE_NODES)
+	if (node < CLIENT_SHM_NODES)
 		fits = reserve(node, bytes);
 	if (!fits)
 		refused(args.gpu_id, bytes);
@@ -241,7 +241,7 @@ int vram_alloc(const struct kfdshim_host *host, int fd, unsigned long request, v
 				 .pages = bytes / PAGE & ((1ull << PAGES_BITS) - 1),
 				 .context = context & 0x3f,
 				 .place = (node + 1) & 0xff};
-	if (node < LANE_NODES)
+	if (node < CLIENT_SHM_NODES)
 		settle(buffer, result == 0);
 	errno = err;
 	return result;
@@ -291,7 +291,7 @@ void vram_publish(void)
 {
 	uint32_t gpu_id;
 
-	for (uint32_t i = 0; i < LANE_NODES; i++) {
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++) {
 		gpu_id = __atomic_load_n(&nodes[i].gpu_id, __ATOMIC_ACQUIRE);
 		if (gpu_id)
 			link_vram(gpu_id, __atomic_load_n(&nodes[i].bytes, __ATOMIC_RELAXED));

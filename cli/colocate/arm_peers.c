@@ -8,7 +8,7 @@
 #include "cli/colocate/arm_window.h"
 
 /* Returns true if the folder has the shared memory of process `pid`, "PID-START.lane". */
-static bool has_lane(DIR *folder, pid_t pid)
+static bool has_shm(DIR *folder, pid_t pid)
 {
 	struct dirent *entry;
 
@@ -33,7 +33,7 @@ bool arm_peers_met(const struct window *window, char *reason, size_t size)
 	snprintf(path, sizeof(path), "%s/" ARM_PEERS_FOLDER, window->setup->folder);
 	folder = opendir(path);
 	for (unsigned i = 0; !missing && i < window->count; i++)
-		if (!folder || !has_lane(folder, window->clients[i].child->pid))
+		if (!folder || !has_shm(folder, window->clients[i].child->pid))
 			missing = &window->clients[i];
 	if (folder)
 		closedir(folder);

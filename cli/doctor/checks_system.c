@@ -336,14 +336,14 @@ static void judge_session(const struct doctor_facts *facts, struct doctor_findin
 				      "remove it, or set XDG_RUNTIME_DIR to your own directory: "
 				      "processes find each other there without a daemon");
 	}
-	if (facts->lane_error > 0 || facts->eventfd_error > 0) {
+	if (facts->shm_error > 0 || facts->eventfd_error > 0) {
 		doctor_find(
 			out, "memory_files", 0, 0, DOCTOR_MISSING, "%s: %s",
-			facts->lane_error > 0 ? "no sealed memfd" : "no eventfd",
-			strerror(facts->lane_error > 0 ? facts->lane_error : facts->eventfd_error));
+			facts->shm_error > 0 ? "no sealed memfd" : "no eventfd",
+			strerror(facts->shm_error > 0 ? facts->shm_error : facts->eventfd_error));
 		doctor_advise(out, "a sandbox forbids it, or limits are reached: check 'ulimit "
 				   "-n', vm.memfd_noexec and the seccomp filter");
-	} else if (facts->lane_error < 0 || facts->eventfd_error < 0) {
+	} else if (facts->shm_error < 0 || facts->eventfd_error < 0) {
 		doctor_find(out, "memory_files", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else {
 		doctor_find(out, "memory_files", 0, 0, DOCTOR_OK, "memfd with seals, eventfd");

@@ -143,7 +143,7 @@ struct doctor_facts {
 	char runtime_folder[PATH_MAX]; /* directory in which shims find each other */
 	char runtime_problem[128];     /* "": usable */
 	bool runtime_taken;	       /* the problem is that another user has made it */
-	int lane_error, eventfd_error; /* errno of making a sealed memfd; an eventfd */
+	int shm_error, eventfd_error;  /* errno of making a sealed memfd; an eventfd */
 	int64_t open_files;	       /* RLIMIT_NOFILE of kfdsched */
 	char rocr[PATH_MAX];	       /* file of the HSA runtime that programs load; "": none */
 

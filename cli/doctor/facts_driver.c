@@ -79,7 +79,7 @@ void doctor_facts_init(struct doctor_facts *facts)
 			   .open_files = -1},
 		.preload_works = DOCTOR_UNKNOWN,
 		.agent_works = DOCTOR_UNKNOWN,
-		.lane_error = -1,
+		.shm_error = -1,
 		.eventfd_error = -1,
 		.open_files = -1,
 	};

@@ -271,12 +271,12 @@ static void gather_folder(struct doctor_facts *facts)
 static void gather_limits(struct doctor_facts *facts)
 {
 	struct rlimit files;
-	struct lane *lane;
-	int fd = lane_create(LANE_VERSION, &lane);
+	struct client_shm *shm;
+	int fd = client_shm_create(CLIENT_SHM_VERSION, &shm);
 
-	facts->lane_error = fd < 0 ? -fd : 0;
+	facts->shm_error = fd < 0 ? -fd : 0;
 	if (fd >= 0) {
-		lane_unmap(lane);
+		client_shm_unmap(shm);
 		close(fd);
 	}
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -22,7 +22,7 @@ struct observer {
 	int pidfd;	   /* serves the same purpose, but is faster to check; -1: not available */
 	pid_t host_pid;	   /* in the driver's numbering; 0: not known from here */
 	bool other_daemon; /* the daemon is in another pid namespace */
-	struct source_lane *lane;
+	struct source_shm *shm;
 	struct source_sysfs *sysfs;
 	struct source_debugfs *debugfs; /* owned, or that of options.beside */
 };
@@ -43,11 +43,11 @@ struct observer *observe_open(const struct observe_options *options)
 	observer->options = *options;
 	if (!observer->options.sources)
 		observer->options.sources = OBSERVE_ALL;
-	observer->lane = source_lane_new();
+	observer->shm = source_shm_new();
 	observer->sysfs = source_sysfs_new();
 	observer->debugfs = options->beside ? source_debugfs_share(options->beside->debugfs)
 					    : source_debugfs_new();
-	if (!observer->lane || !observer->sysfs || !observer->debugfs) {
+	if (!observer->shm || !observer->sysfs || !observer->debugfs) {
 		observe_close(observer);
 		return NULL;
 	}
@@ -68,7 +68,7 @@ void observe_close(struct observer *observer)
 {
 	if (!observer)
 		return;
-	source_lane_free(observer->lane);
+	source_shm_free(observer->shm);
 	source_sysfs_free(observer->sysfs);
 	if (!observer->options.beside)
 		source_debugfs_free(observer->debugfs);
@@ -96,17 +96,17 @@ static bool is_alive(const struct observer *observer)
 }
 
 static int ask_daemon(const struct observer *observer, struct observe_list *daemon,
-		      struct observe_list *lane, WHY)
+		      struct observe_list *shm, WHY)
 {
 	return source_daemon(observer->options.socket, observer->other_daemon,
-			     observer->options.pid, daemon, lane, why);
+			     observer->options.pid, daemon, shm, why);
 }
 
 static int ask(struct observer *observer, enum observe_source source, struct observe_list *out, WHY)
 {
 	switch (source) {
-	case OBSERVE_LANE:
-		return source_lane(observer->lane, observer->options.pid, out, why);
+	case OBSERVE_SHM:
+		return source_shm(observer->shm, observer->options.pid, out, why);
 	case OBSERVE_TRAP:
 		return source_trap(observer->options.pid, out, why);
 	case OBSERVE_SYSFS:
@@ -140,14 +140,14 @@ static void begin(struct observation *out, const struct observer *observer)
 static void ask_all(struct observer *observer, struct observation *out)
 {
 	struct observe_answer *daemon = &out->answer[OBSERVE_DAEMON];
-	struct observe_answer *lane = &out->answer[OBSERVE_LANE];
+	struct observe_answer *shm = &out->answer[OBSERVE_SHM];
 
 	if (wants(observer, OBSERVE_DAEMON)) {
 		daemon->asked = true;
-		daemon->error = ask_daemon(observer, &daemon->list, &lane->list, daemon->why);
-		lane->asked = !daemon->error;
+		daemon->error = ask_daemon(observer, &daemon->list, &shm->list, daemon->why);
+		shm->asked = !daemon->error;
 	}
-	for (enum observe_source s = OBSERVE_LANE; s <= OBSERVE_HQD; s++) {
+	for (enum observe_source s = OBSERVE_SHM; s <= OBSERVE_HQD; s++) {
 		struct observe_answer *answer = &out->answer[s];
 
 		/* The daemon's reply contains the client's shared memory already. The memory of the
@@ -157,10 +157,10 @@ static void ask_all(struct observer *observer, struct observation *out)
 		answer->asked = true;
 		answer->error = ask(observer, s, &answer->list, answer->why);
 	}
-	if (lane->asked && !lane->error && lane->list.count == 0 && !daemon->error &&
+	if (shm->asked && !shm->error && shm->list.count == 0 && !daemon->error &&
 	    daemon->list.count > 0) {
-		lane->error = -ENOENT;
-		snprintf(lane->why, sizeof(lane->why),
+		shm->error = -ENOENT;
+		snprintf(shm->why, sizeof(shm->why),
 			 "it runs without libkfdshim.so, so it has no shared memory");
 	}
 }
@@ -259,14 +259,14 @@ const char *observe_raw(const struct observer *observer, enum observe_source sou
 static int ids_from(struct observer *observer, enum observe_source source, struct observe_list *out,
 		    WHY)
 {
-	struct observe_list lane = {0};
+	struct observe_list shm = {0};
 	int rc;
 
 	observe_list_clear(out);
 	if (source != OBSERVE_DAEMON)
 		return ask(observer, source, out, why);
-	rc = ask_daemon(observer, out, &lane, why);
-	observe_list_free(&lane);
+	rc = ask_daemon(observer, out, &shm, why);
+	observe_list_free(&shm);
 	return rc;
 }
 

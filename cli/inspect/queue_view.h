@@ -18,9 +18,9 @@
 enum observe_source {
 	OBSERVE_NOBODY, /* no source: the value is not known */
 	OBSERVE_DAEMON, /* kfdschedd's status */
-	OBSERVE_LANE,  /* shared memory of the shim (struct lane), read directly or by the daemon */
-	OBSERVE_TRAP,  /* the driver's queue snapshot in a debug session */
-	OBSERVE_SYSFS, /* /sys/class/kfd/kfd/proc */
+	OBSERVE_SHM, /* shared memory of the shim (struct client_shm), read directly or by the daemon */
+	OBSERVE_TRAP,	/* the driver's queue snapshot in a debug session */
+	OBSERVE_SYSFS,	/* /sys/class/kfd/kfd/proc */
 	OBSERVE_MEMORY, /* memory of the process, at an address that another source reports */
 	OBSERVE_MQD,	/* debugfs kfd/mqds: the MQDs that the driver passed to the firmware */
 	OBSERVE_HQD,	/* debugfs kfd/hqds: registers of the hardware slots */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Queries kfdschedd about a process. The reply has the daemon's own data and the content of the
- * client's shared memory (struct lane), which the daemon reads. */
+ * client's shared memory (struct client_shm), which the daemon reads. */
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
@@ -128,7 +128,7 @@ static void set_suspended(struct observe_queue *queue, const json_t *process)
 		observe_set(queue, OBSERVE_SUSPENDED, 1, OBSERVE_DAEMON);
 }
 
-static void read_lane(const json_t *root, struct observe_list *daemon, struct observe_list *lane)
+static void read_shm(const json_t *root, struct observe_list *daemon, struct observe_list *shm)
 {
 	const json_t *process = json_object_get(root, "process");
 	const json_t *list = json_object_get(json_object_get(root, "lane"), "queues"), *json;
@@ -137,13 +137,12 @@ static void read_lane(const json_t *root, struct observe_list *daemon, struct ob
 	json_array_foreach(list, i, json)
 	{
 		const char *state = json_string_value(json_object_get(json, "state"));
-		struct observe_queue *queue = add(lane, json, OBSERVE_LANE), *word;
+		struct observe_queue *queue = add(shm, json, OBSERVE_SHM), *word;
 
 		if (!queue)
 			continue;
 		if (state)
-			observe_set(queue, OBSERVE_ACTIVE, strcmp(state, "idle") != 0,
-				    OBSERVE_LANE);
+			observe_set(queue, OBSERVE_ACTIVE, strcmp(state, "idle") != 0, OBSERVE_SHM);
 		word = observe_list_add(daemon);
 		if (!word)
 			continue;
@@ -259,7 +258,7 @@ size_t source_daemon_processes(const char *socket, pid_t *out, size_t max)
 }
 
 int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_list *daemon,
-		  struct observe_list *lane, WHY)
+		  struct observe_list *shm, WHY)
 {
 	struct kfdsched *asked = kfdsched_open(path);
 	char *text = NULL;
@@ -295,7 +294,7 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 	/* A process without the shim can have shared memory in the reply, too, but without queues. */
 	if (json_is_object(json_object_get(root, "lane")) &&
 	    !json_is_false(json_object_get(json_object_get(root, "process"), "shim")))
-		read_lane(root, daemon, lane);
+		read_shm(root, daemon, shm);
 	else
 		read_outsider(root, daemon);
 	read_exceptions(json_object_get(root, "process"), daemon);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reads the shared memory (struct lane) of a process that runs with the shim and without a daemon.
+ * Reads the shared memory (struct client_shm) of a process that runs with the shim and without a daemon.
  *
- * Without a daemon, the shim keeps its struct lane in a file, by which processes find each other
+ * Without a daemon, the shim keeps its struct client_shm in a file, by which processes find each other
  * (shim/links/peers.h), and has that file open. So the file is found among the fds of the process,
  * in any container, directory and mount namespace. The fds are searched once, and the found file is
  * kept open. The process also has the files of other processes open. Its own is the one that it
@@ -25,7 +25,7 @@
 #include "common/clock.h"
 #include "common/proc_file.h"
 
-#define LANE_END ".lane"
+#define SHM_END ".lane"
 #define TRIES 10 /* attempts to get a consistent copy while queues are created or destroyed */
 
 /* A process without such a file may have any number of fds. To limit the cost, the next search
@@ -33,56 +33,57 @@
 #define PAUSE 20u
 #define PAUSE_MAX_NS 1000000000u /* 1 s */
 
-struct source_lane {
-	int fd;		      /* the file of the process; -1: not found */
-	struct lane *copy;    /* copy of the file; NULL: not allocated yet */
-	bool copied;	      /* copy is complete, and of this file */
-	uint64_t look_due_ns; /* fd is -1: earliest time of the next search */
+struct source_shm {
+	int fd;			 /* the file of the process; -1: not found */
+	struct client_shm *copy; /* copy of the file; NULL: not allocated yet */
+	bool copied;		 /* copy is complete, and of this file */
+	uint64_t look_due_ns;	 /* fd is -1: earliest time of the next search */
 };
 
-struct source_lane *source_lane_new(void)
+struct source_shm *source_shm_new(void)
 {
-	struct source_lane *lane = calloc(1, sizeof(*lane));
+	struct source_shm *shm = calloc(1, sizeof(*shm));
 
-	if (lane)
-		lane->fd = -1;
-	return lane;
+	if (shm)
+		shm->fd = -1;
+	return shm;
 }
 
-static void forget(struct source_lane *lane)
+static void forget(struct source_shm *shm)
 {
-	if (lane->fd >= 0)
-		close(lane->fd);
-	lane->fd = -1;
-	lane->copied = false;
+	if (shm->fd >= 0)
+		close(shm->fd);
+	shm->fd = -1;
+	shm->copied = false;
 }
 
-void source_lane_free(struct source_lane *lane)
+void source_shm_free(struct source_shm *shm)
 {
-	if (!lane)
+	if (!shm)
 		return;
-	forget(lane);
-	free(lane->copy);
-	free(lane);
+	forget(shm);
+	free(shm->copy);
+	free(shm);
 }
 
 /* Check which process holds the lock: the process also has the files of its peers open, and between
  * fork and exec that of its parent. */
-static bool is_lane_of(int fd, pid_t pid)
+static bool is_shm_of(int fd, pid_t pid)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
 	return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK && lock.l_pid == pid;
 }
 
-static bool is_lane_size(size_t size)
+static bool is_shm_size(size_t size)
 {
-	return size == lane_bytes(LANE_VERSION) || size == lane_bytes(LANE_OLDEST);
+	return size == client_shm_bytes(CLIENT_SHM_VERSION) ||
+	       size == client_shm_bytes(CLIENT_SHM_OLDEST);
 }
 
-/* Open the file behind an fd of the process, if its name and size are those of a struct lane and
+/* Open the file behind an fd of the process, if its name and size are those of a struct client_shm and
  * the process holds the lock on it. Returns the new fd, or -1. */
-static int open_lane(struct proc_files *files, int folder, const char *name)
+static int open_shm(struct proc_files *files, int folder, const char *name)
 {
 	char target[512];
 	ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
@@ -94,18 +95,18 @@ static int open_lane(struct proc_files *files, int folder, const char *name)
 		return -1;
 	target[n] = '\0';
 	end = strrchr(target, '.');
-	if (!end || strncmp(end, LANE_END, strlen(LANE_END)) != 0 || !strstr(target, "/kfdshim"))
+	if (!end || strncmp(end, SHM_END, strlen(SHM_END)) != 0 || !strstr(target, "/kfdshim"))
 		return -1;
 	fd = proc_files_open(files, folder, name);
-	if (fd >= 0 && (fstat(fd, &file) != 0 || !is_lane_size((size_t)file.st_size) ||
-			!is_lane_of(fd, files->pid))) {
+	if (fd >= 0 && (fstat(fd, &file) != 0 || !is_shm_size((size_t)file.st_size) ||
+			!is_shm_of(fd, files->pid))) {
 		close(fd);
 		fd = -1;
 	}
 	return fd < 0 ? -1 : fd;
 }
 
-static int no_lane(pid_t pid, WHY)
+static int no_shm(pid_t pid, WHY)
 {
 	snprintf(why, OBSERVE_WHY,
 		 "process %d has no shared memory: it runs without libkfdshim.so, or without "
@@ -114,7 +115,7 @@ static int no_lane(pid_t pid, WHY)
 	return -ENOENT;
 }
 
-static int find_lane(struct source_lane *lane, pid_t pid, WHY)
+static int find_shm(struct source_shm *shm, pid_t pid, WHY)
 {
 	uint64_t began_ns = clock_ns(), ended_ns, pause_ns;
 	struct proc_files files;
@@ -122,8 +123,8 @@ static int find_lane(struct source_lane *lane, pid_t pid, WHY)
 	char path[64];
 	DIR *dir;
 
-	if (began_ns < lane->look_due_ns)
-		return no_lane(pid, why);
+	if (began_ns < shm->look_due_ns)
+		return no_shm(pid, why);
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	if (!dir) {
@@ -134,24 +135,24 @@ static int find_lane(struct source_lane *lane, pid_t pid, WHY)
 		return errno == ENOENT ? -ENOENT : -errno;
 	}
 	proc_files_begin(&files, pid);
-	while (lane->fd < 0 && (entry = readdir(dir)))
+	while (shm->fd < 0 && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
-			lane->fd = open_lane(&files, dirfd(dir), entry->d_name);
+			shm->fd = open_shm(&files, dirfd(dir), entry->d_name);
 	proc_files_end(&files);
 	closedir(dir);
-	if (lane->fd >= 0)
+	if (shm->fd >= 0)
 		return 0;
 	ended_ns = clock_ns();
 	pause_ns = PAUSE * (ended_ns - began_ns);
-	lane->look_due_ns = ended_ns + (pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS);
-	return no_lane(pid, why);
+	shm->look_due_ns = ended_ns + (pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS);
+	return no_shm(pid, why);
 }
 
-static int add(const struct lane_queue *from, struct observe_list *out)
+static int add(const struct client_shm_queue *from, struct observe_list *out)
 {
-	const enum observe_source lane = OBSERVE_LANE;
+	const enum observe_source shm = OBSERVE_SHM;
 	enum observe_type type =
-		from->type == LANE_TYPE_DRM ? OBSERVE_DRM : observe_type_of_kfd(from->type);
+		from->type == CLIENT_SHM_TYPE_DRM ? OBSERVE_DRM : observe_type_of_kfd(from->type);
 	struct observe_queue *queue = observe_list_add(out);
 
 	if (!queue)
@@ -159,34 +160,34 @@ static int add(const struct lane_queue *from, struct observe_list *out)
 	queue->id = from->queue_id;
 	queue->context = from->context;
 	queue->gpu_id = from->gpu_id;
-	queue->told_by = OBSERVE_BIT(lane);
+	queue->told_by = OBSERVE_BIT(shm);
 	if (type < OBSERVE_TYPES)
-		observe_set(queue, OBSERVE_TYPE, type, lane);
-	observe_set(queue, OBSERVE_RING_BYTES, from->ring_bytes, lane);
-	observe_set(queue, OBSERVE_PRIORITY, from->priority, lane);
-	observe_set(queue, OBSERVE_PERCENT, from->percent, lane);
-	observe_set(queue, OBSERVE_CU_BITS, from->cu_bits, lane);
+		observe_set(queue, OBSERVE_TYPE, type, shm);
+	observe_set(queue, OBSERVE_RING_BYTES, from->ring_bytes, shm);
+	observe_set(queue, OBSERVE_PRIORITY, from->priority, shm);
+	observe_set(queue, OBSERVE_PERCENT, from->percent, shm);
+	observe_set(queue, OBSERVE_CU_BITS, from->cu_bits, shm);
 	if (from->ring_address)
-		observe_set(queue, OBSERVE_RING_ADDRESS, from->ring_address, lane);
+		observe_set(queue, OBSERVE_RING_ADDRESS, from->ring_address, shm);
 	if (from->rptr_address)
-		observe_set(queue, OBSERVE_RPTR_ADDRESS, from->rptr_address, lane);
+		observe_set(queue, OBSERVE_RPTR_ADDRESS, from->rptr_address, shm);
 	if (from->wptr_address)
-		observe_set(queue, OBSERVE_WPTR_ADDRESS, from->wptr_address, lane);
+		observe_set(queue, OBSERVE_WPTR_ADDRESS, from->wptr_address, shm);
 	if (from->hsa_queue)
-		observe_set(queue, OBSERVE_HSA_QUEUE, from->hsa_queue, lane);
+		observe_set(queue, OBSERVE_HSA_QUEUE, from->hsa_queue, shm);
 	if (from->cwsr_address) {
-		observe_set(queue, OBSERVE_CWSR_ADDRESS, from->cwsr_address, lane);
-		observe_set(queue, OBSERVE_CWSR_BYTES, from->cwsr_bytes, lane);
+		observe_set(queue, OBSERVE_CWSR_ADDRESS, from->cwsr_address, shm);
+		observe_set(queue, OBSERVE_CWSR_BYTES, from->cwsr_bytes, shm);
 	}
 	return 0;
 }
 
-static int read_lane(const struct lane *lane, struct observe_list *out, WHY)
+static int read_shm(const struct client_shm *shm, struct observe_list *out, WHY)
 {
-	struct lane_queue queue;
+	struct client_shm_queue queue;
 
-	if (lane->magic != LANE_MAGIC || lane->size == 0 ||
-	    lane->size != lane_bytes(lane->version)) {
+	if (shm->magic != CLIENT_SHM_MAGIC || shm->size == 0 ||
+	    shm->size != client_shm_bytes(shm->version)) {
 		snprintf(why, OBSERVE_WHY,
 			 "its shared memory is of another version of libkfdshim.so: use the "
 			 "kfdsched of that version");
@@ -194,8 +195,8 @@ static int read_lane(const struct lane *lane, struct observe_list *out, WHY)
 	}
 	/* The state of the queues (active, idle) is not in this file: the shim reports it to the
 	 * daemon only. */
-	for (uint32_t slot = 0; slot < lane_queue_end(lane); slot++)
-		if (lane_queue_read(lane, slot, &queue) == 0 && add(&queue, out) != 0) {
+	for (uint32_t slot = 0; slot < client_shm_queue_end(shm); slot++)
+		if (client_shm_queue_read(shm, slot, &queue) == 0 && add(&queue, out) != 0) {
 			snprintf(why, OBSERVE_WHY, "out of memory");
 			return -ENOMEM;
 		}
@@ -205,39 +206,39 @@ static int read_lane(const struct lane *lane, struct observe_list *out, WHY)
 /* Copy the file as it was between two changes of its queues. The shim sets another generation at
  * the end of each change. So the copy is consistent if the generation in the file is that of the
  * copy after copying; and as long as that stays the same, an old copy is still current. */
-static bool copy_lane(struct source_lane *lane)
+static bool copy_shm(struct source_shm *shm)
 {
 	uint32_t generation;
 
-	if (!lane->copy)
-		lane->copy = aligned_alloc(_Alignof(struct lane), sizeof(struct lane));
-	for (int i = 0; lane->copy && i <= TRIES; i++) {
-		if (pread(lane->fd, &generation, sizeof(generation),
-			  (off_t)offsetof(struct lane, queue_generation)) !=
+	if (!shm->copy)
+		shm->copy = aligned_alloc(_Alignof(struct client_shm), sizeof(struct client_shm));
+	for (int i = 0; shm->copy && i <= TRIES; i++) {
+		if (pread(shm->fd, &generation, sizeof(generation),
+			  (off_t)offsetof(struct client_shm, queue_generation)) !=
 		    (ssize_t)sizeof(generation))
 			break;
-		if (lane->copied && generation == lane->copy->queue_generation)
+		if (shm->copied && generation == shm->copy->queue_generation)
 			return true;
-		lane->copied = pread(lane->fd, lane->copy, sizeof(struct lane), 0) >=
-			       (ssize_t)lane_bytes(LANE_OLDEST);
-		if (!lane->copied)
+		shm->copied = pread(shm->fd, shm->copy, sizeof(struct client_shm), 0) >=
+			      (ssize_t)client_shm_bytes(CLIENT_SHM_OLDEST);
+		if (!shm->copied)
 			break;
 	}
-	lane->copied = false;
+	shm->copied = false;
 	return false;
 }
 
-int source_lane(struct source_lane *lane, pid_t pid, struct observe_list *out, WHY)
+int source_shm(struct source_shm *shm, pid_t pid, struct observe_list *out, WHY)
 {
 	int rc;
 
-	if (lane->fd >= 0 && !is_lane_of(lane->fd, pid))
-		forget(lane);
-	rc = lane->fd < 0 ? find_lane(lane, pid, why) : 0;
+	if (shm->fd >= 0 && !is_shm_of(shm->fd, pid))
+		forget(shm);
+	rc = shm->fd < 0 ? find_shm(shm, pid, why) : 0;
 	if (rc)
 		return rc;
-	if (copy_lane(lane))
-		return read_lane(lane->copy, out, why);
+	if (copy_shm(shm))
+		return read_shm(shm->copy, out, why);
 	snprintf(why, OBSERVE_WHY, "the shared memory of process %d cannot be read completely",
 		 (int)pid);
 	return -EIO;

@@ -19,15 +19,15 @@
 #define WHY char why[static OBSERVE_WHY]
 
 /*
- * Queries the daemon for the process. *daemon gets what the daemon knows itself, *lane what it read
- * in the client's shared memory (struct lane).
+ * Queries the daemon for the process. *daemon gets what the daemon knows itself, *shm what it read
+ * in the client's shared memory (struct client_shm).
  *
  * socket: NULL: libkfdsched's default. otherwise: result of source_daemon_counts_otherwise(). If
  * true, the daemon's own pid of the process is found first, in its list of all processes, which has
  * both pids of each. -EPROTO: the daemon's reply has another format.
  */
 int source_daemon(const char *socket, bool otherwise, pid_t pid, struct observe_list *daemon,
-		  struct observe_list *lane, WHY);
+		  struct observe_list *shm, WHY);
 /* Returns true if the daemon runs in another pid namespace, so that its pids differ from the
  * caller's. Returns false also if no daemon is there. */
 bool source_daemon_counts_otherwise(const char *socket);
@@ -39,15 +39,15 @@ pid_t source_daemon_number(const json_t *process, bool otherwise);
 size_t source_daemon_processes(const char *socket, pid_t *out, size_t max);
 
 /*
- * Reads the shared memory (struct lane) of a process whose shim runs without a daemon. It is a file
+ * Reads the shared memory (struct client_shm) of a process whose shim runs without a daemon. It is a file
  * that the shim has open. The fd on it is kept between samples of the same process. If the process
  * has no such file, it is not searched for at every sample: a file that is created later is found
  * after at most one second.
  */
-struct source_lane;
-struct source_lane *source_lane_new(void);	 /* returns NULL if there is no memory */
-void source_lane_free(struct source_lane *lane); /* NULL is allowed */
-int source_lane(struct source_lane *lane, pid_t pid, struct observe_list *out, WHY);
+struct source_shm;
+struct source_shm *source_shm_new(void);      /* returns NULL if there is no memory */
+void source_shm_free(struct source_shm *shm); /* NULL is allowed */
+int source_shm(struct source_shm *shm, pid_t pid, struct observe_list *out, WHY);
 
 /* Opens a debug session, takes a snapshot and ends the session. -EBUSY: another debugger or the
  * daemon has a session on the process, or traces it. */

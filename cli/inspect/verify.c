@@ -281,7 +281,7 @@ static bool agree(enum observe_field field, uint64_t a, uint64_t b)
 static bool is_lowered(enum observe_field field, enum observe_source a, enum observe_source b,
 		       uint64_t value_b)
 {
-	return field == OBSERVE_PRIORITY && (a == OBSERVE_LANE || a == OBSERVE_DAEMON) &&
+	return field == OBSERVE_PRIORITY && (a == OBSERVE_SHM || a == OBSERVE_DAEMON) &&
 	       b == OBSERVE_MQD && value_b == 0;
 }
 
@@ -374,7 +374,7 @@ static uint32_t witnesses(const struct observation *seen)
 	FOR_VERIFIED (s)
 		if (s != OBSERVE_HQD && answered(seen, s))
 			who |= OBSERVE_BIT(s);
-	if (who & OBSERVE_BIT(OBSERVE_LANE))
+	if (who & OBSERVE_BIT(OBSERVE_SHM))
 		who &= ~OBSERVE_BIT(OBSERVE_DAEMON);
 	return who;
 }

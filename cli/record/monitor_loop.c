@@ -291,7 +291,7 @@ static unsigned sources_of(const struct monitor_options *options)
 		if (!fast)
 			sources |= OBSERVE_BIT(OBSERVE_DAEMON);
 		if (!fast || !sysfs_knows(options))
-			sources |= OBSERVE_BIT(OBSERVE_LANE) | OBSERVE_BIT(OBSERVE_MQD);
+			sources |= OBSERVE_BIT(OBSERVE_SHM) | OBSERVE_BIT(OBSERVE_MQD);
 	}
 	if (options->record)
 		sources |= OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD) |

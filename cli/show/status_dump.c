@@ -9,7 +9,7 @@
 #include "cli/util/gpus.h"
 
 /* Prints the identity of the process, its level and its debug sessions. */
-static void print_process(const json_t *process, const json_t *lane)
+static void print_process(const json_t *process, const json_t *shm)
 {
 	char pid[FIELD_BYTES], priority[FIELD_BYTES], suspends[FIELD_BYTES], failures[FIELD_BYTES];
 
@@ -20,20 +20,20 @@ static void print_process(const json_t *process, const json_t *lane)
 	       field_text(process, "group"), field_text(process, "level"),
 	       field_text(process, "state"), field_integer(suspends, process, "suspends"),
 	       field_integer(failures, process, "failures"));
-	printf("runtime: %s (errno %s)\n", field_text(lane, "runtime"),
-	       field_integer(pid, lane, "runtime_errno"));
+	printf("runtime: %s (errno %s)\n", field_text(shm, "runtime"),
+	       field_integer(pid, shm, "runtime_errno"));
 	printf("debug session: its own %s, the daemon's %s; by UPDATE_QUEUE: %s; suspended by the "
 	       "daemon: %s\n",
-	       field_yes(lane, "own_session"), field_yes(lane, "session"),
-	       field_yes(lane, "by_updates"), field_yes(lane, "suspended"));
+	       field_yes(shm, "own_session"), field_yes(shm, "session"),
+	       field_yes(shm, "by_updates"), field_yes(shm, "suspended"));
 }
 
 /* Prints the last command to hold or release the process that the daemon has put into the shared
  * memory of the client, and the announced calls that a suspension would block (destroying a queue,
  * disabling the runtime). */
-static void print_hold_cmd(const json_t *lane)
+static void print_hold_cmd(const json_t *shm)
 {
-	const json_t *hold_cmd = json_object_get(lane, "order");
+	const json_t *hold_cmd = json_object_get(shm, "order");
 	char number[FIELD_BYTES], error[FIELD_BYTES], left[FIELD_BYTES], released[FIELD_BYTES];
 
 	if (json_is_object(hold_cmd))
@@ -41,12 +41,12 @@ static void print_hold_cmd(const json_t *lane)
 		       field_integer(number, hold_cmd, "number"),
 		       json_is_true(json_object_get(hold_cmd, "hold")) ? "hold" : "release",
 		       field_text(hold_cmd, "level"), field_yes(hold_cmd, "done"),
-		       field_integer(error, lane, "order_errno"));
+		       field_integer(error, shm, "order_errno"));
 	else
 		printf("hold command: none yet\n");
 	printf("calls that a suspension would block: %s announced, %s released, %s returned\n",
-	       field_integer(number, lane, "leaving"), field_integer(released, lane, "released"),
-	       field_integer(left, lane, "left"));
+	       field_integer(number, shm, "leaving"), field_integer(released, shm, "released"),
+	       field_integer(left, shm, "left"));
 }
 
 /* Adds the row of a node: the client's activity there, and the time since it last changed. */
@@ -119,7 +119,7 @@ static void value_cell(struct table *table, const json_t *event)
 	else if (strcmp(kind, "session") == 0)
 		table_cell(table, "%s", value ? "begun" : "ended");
 	else if (strcmp(kind, "held") == 0 || strcmp(kind, "released") == 0)
-		table_cell(table, "by level %s", lane_level_name((uint32_t)value));
+		table_cell(table, "by level %s", client_shm_level_name((uint32_t)value));
 	else if (strcmp(kind, "failed") == 0)
 		table_cell(table, "%s", strerror((int)value));
 	else
@@ -158,18 +158,18 @@ static int part(const json_t *list, const char *none, int (*print)(const json_t 
 
 int dump_print(const struct verb *verb, const json_t *dump)
 {
-	const json_t *lane = json_object_get(dump, "lane");
+	const json_t *shm = json_object_get(dump, "lane");
 	char text[FIELD_BYTES];
 
-	print_process(json_object_get(dump, "process"), lane);
-	print_hold_cmd(lane);
-	if (part(json_object_get(lane, "nodes"), "no nodes", print_nodes) ||
-	    part(json_object_get(lane, "queues"), "no queues", print_queues))
+	print_process(json_object_get(dump, "process"), shm);
+	print_hold_cmd(shm);
+	if (part(json_object_get(shm, "nodes"), "no nodes", print_nodes) ||
+	    part(json_object_get(shm, "queues"), "no queues", print_queues))
 		return cli_failed(verb, "out of memory for the table");
-	if (json_integer_value(json_object_get(lane, "unreadable_queues")) > 0)
+	if (json_integer_value(json_object_get(shm, "unreadable_queues")) > 0)
 		printf("%s more cannot be read: out of range, or written during every read\n",
-		       field_integer(text, lane, "unreadable_queues"));
-	if (part(json_object_get(lane, "events"), "no events yet", print_events))
+		       field_integer(text, shm, "unreadable_queues"));
+	if (part(json_object_get(shm, "events"), "no events yet", print_events))
 		return cli_failed(verb, "out of memory for the table");
 	return CLI_DONE;
 }

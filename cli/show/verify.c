@@ -16,7 +16,7 @@
 #define PAUSE_MS 50
 
 /* Default sources: all that list queues, except the debug session (--trap). */
-static const unsigned asked = OBSERVE_BIT(OBSERVE_DAEMON) | OBSERVE_BIT(OBSERVE_LANE) |
+static const unsigned asked = OBSERVE_BIT(OBSERVE_DAEMON) | OBSERVE_BIT(OBSERVE_SHM) |
 			      OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_MQD) |
 			      OBSERVE_BIT(OBSERVE_HQD);
 

@@ -251,7 +251,7 @@ static void queue_event(struct perfetto *p, const struct trace_event *event)
 /* Draws the event on the track of each GPU that it concerns. */
 static void node_events(struct perfetto *p, const struct trace_event *event)
 {
-	for (unsigned i = 0; i < LANE_NODES && event->gpu_ids[i]; i++) {
+	for (unsigned i = 0; i < CLIENT_SHM_NODES && event->gpu_ids[i]; i++) {
 		char name[64], gpu[GPU_NAME_SHORT];
 		struct track *t;
 

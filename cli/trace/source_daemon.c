@@ -28,11 +28,11 @@ static bool is_chosen(const struct trace_daemon *d, pid_t pid)
  * already. */
 static void follow(struct trace_daemon *d, pid_t pid, const char *comm, bool fresh)
 {
-	if (pid > 0 && is_chosen(d, pid) && !lanes_follow(d->lanes, pid, comm, fresh))
+	if (pid > 0 && is_chosen(d, pid) && !shm_source_follow(d->shm_source, pid, comm, fresh))
 		trace_note(d->output,
 			   "the queues of process %d (%s) are not traced, because those of %u "
 			   "others are, which is the limit: choose processes with --pid",
-			   (int)pid, comm, LANES_PROCESSES);
+			   (int)pid, comm, SHM_SOURCE_PROCESSES);
 }
 
 /* Adds the state at the start of the trace: which processes there are, and which of them
@@ -50,8 +50,8 @@ static void take_status(struct trace_daemon *d, const json_t *status)
 		event.pid = (pid_t)json_integer_value(json_object_get(process, "pid"));
 		trace_copy(event.comm, sizeof(event.comm), comm, strlen(comm));
 		follow(d, event.pid, event.comm, false);
-		json_array_foreach(json_object_get(process, "nodes"), k, node) if (k < LANE_NODES)
-			event.gpu_ids[k] =
+		json_array_foreach(json_object_get(process, "nodes"), k,
+				   node) if (k < CLIENT_SHM_NODES) event.gpu_ids[k] =
 			(uint32_t)json_integer_value(json_object_get(node, "gpu_id"));
 		if (!is_chosen(d, event.pid))
 			continue;
@@ -74,7 +74,7 @@ static void take_event(struct trace_daemon *d, json_t *json)
 	if (!told_by_daemon(json, trace_wall_ns(), &event))
 		return;
 	if (event.mark == TRACE_GONE)
-		lanes_ended(d->lanes, event.pid);
+		shm_source_ended(d->shm_source, event.pid);
 	else if (event.pid)
 		follow(d, event.pid, event.comm, strcmp(event.name, "came") == 0);
 	if (!event.pid || is_chosen(d, event.pid) ||
@@ -144,8 +144,9 @@ int trace_daemon_follow(struct trace_daemon *d)
 {
 	json_t *status = NULL;
 
-	d->lanes = lanes_start(d->output->options->socket, d->output->begin_ns, add, d->output);
-	if (!d->lanes)
+	d->shm_source =
+		shm_source_start(d->output->options->socket, d->output->begin_ns, add, d->output);
+	if (!d->shm_source)
 		return cli_failed(&verb_trace, "cannot start the thread that reads the shared "
 					       "memory of the processes");
 	if (ask_daemon(d->output->options->socket, 0, &status) == 0) {
@@ -173,9 +174,9 @@ static void tell_unseen(void *context, pid_t pid, uint64_t lost, uint64_t unseen
 
 void trace_daemon_end(struct trace_daemon *d)
 {
-	if (d->lanes)
-		lanes_end(d->lanes, tell_unseen, d->output);
-	d->lanes = NULL;
+	if (d->shm_source)
+		shm_source_end(d->shm_source, tell_unseen, d->output);
+	d->shm_source = NULL;
 }
 
 void trace_daemon_close(struct trace_daemon *d)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a trace learns from the daemon: the daemon's events, and the events of the processes' shared
- * memory (struct lane), which the daemon reads for the trace.
+ * memory (struct client_shm), which the daemon reads for the trace.
  *
  * Threads: the first thread; source_shm.h starts one more.
  */
@@ -13,13 +13,13 @@
 #include "cli/trace/output.h"
 
 struct kfdsched;
-struct lanes;
+struct shm_source;
 
 struct trace_daemon {
 	struct trace_output *output; /* borrowed */
 	struct kfdsched *daemon;
-	int events_fd;	     /* readable when there are events; -1: none will come */
-	struct lanes *lanes; /* NULL: shared memory is not followed */
+	int events_fd;		       /* readable when there are events; -1: none will come */
+	struct shm_source *shm_source; /* NULL: shared memory is not followed */
 };
 
 /* Subscribes to the daemon's events. Returns false if no daemon answers, which is then recorded as

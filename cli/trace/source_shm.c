@@ -13,9 +13,9 @@
 #include "common/clock.h"
 
 #define MS 1000000u
-/* Shared memory keeps LANE_EVENTS events. The interval between two dumps is chosen such that at
+/* Shared memory keeps CLIENT_SHM_EVENTS events. The interval between two dumps is chosen such that at
  * most FEW new events are expected, but within these bounds. */
-#define FEW (LANE_EVENTS / 4)
+#define FEW (CLIENT_SHM_EVENTS / 4)
 #define SHORTEST_NS (10 * MS)
 #define FIRST_NS (20 * MS)
 /* A longer interval loses more of the last moments of a process that ends; a shorter one costs the
@@ -35,22 +35,22 @@ struct followed {
 	uint64_t lost, unseen_ns;
 };
 
-struct lanes {
+struct shm_source {
 	const char *socket;
 	uint64_t begin_ns;
-	lanes_emit *emit;
+	shm_source_emit *emit;
 	void *context;
 	pthread_t thread;
 	pthread_mutex_t mutex; /* protects the fields below */
 	pthread_cond_t changed;
 	bool ending;
-	struct followed list[LANES_PROCESSES];
+	struct followed list[SHM_SOURCE_PROCESSES];
 };
 
 /* ---- one dump ---- */
 
 /* Returns true if the dump has an event of this queue since the start of the trace. */
-static bool is_told(const struct lanes *lanes, const json_t *events, const json_t *queue)
+static bool is_told(const struct shm_source *shm_source, const json_t *events, const json_t *queue)
 {
 	static const char *const keys[] = {"context", "queue_id", "gpu_id"};
 	static const char *const same[] = {"context", "id", "gpu_id"};
@@ -61,7 +61,7 @@ static bool is_told(const struct lanes *lanes, const json_t *events, const json_
 	{
 		bool equal = (uint64_t)json_integer_value(json_object_get(event, "monotonic_us")) *
 				     1000 >=
-			     lanes->begin_ns;
+			     shm_source->begin_ns;
 
 		for (size_t k = 0; equal && k < 3; k++)
 			equal = json_integer_value(json_object_get(event, keys[k])) ==
@@ -74,24 +74,24 @@ static bool is_told(const struct lanes *lanes, const json_t *events, const json_
 
 /* Emits an event at the start of the trace for each queue that had work or waited then. A queue
  * with an event in the dump is left out, because its state can have changed since. */
-static void tell_beginning(const struct lanes *lanes, const struct followed *one,
-			   const json_t *lane)
+static void tell_beginning(const struct shm_source *shm_source, const struct followed *one,
+			   const json_t *shm)
 {
-	const json_t *queue, *events = json_object_get(lane, "events");
+	const json_t *queue, *events = json_object_get(shm, "events");
 	size_t i;
 
-	json_array_foreach(json_object_get(lane, "queues"), i, queue)
+	json_array_foreach(json_object_get(shm, "queues"), i, queue)
 	{
 		const char *state = json_string_value(json_object_get(queue, "state"));
 		bool active = state && strcmp(state, "active") == 0;
 		struct trace_event event = {.source = TRACE_SHIM,
-					    .ns = lanes->begin_ns,
+					    .ns = shm_source->begin_ns,
 					    .pid = one->pid,
 					    .has_queue = true,
 					    .mark = active ? TRACE_QUEUE_ACTIVE
 							   : TRACE_QUEUE_BLOCKED};
 
-		if (!state || strcmp(state, "idle") == 0 || is_told(lanes, events, queue))
+		if (!state || strcmp(state, "idle") == 0 || is_told(shm_source, events, queue))
 			continue;
 		memcpy(event.comm, one->comm, sizeof(event.comm));
 		event.context = (uint32_t)json_integer_value(json_object_get(queue, "context"));
@@ -100,21 +100,22 @@ static void tell_beginning(const struct lanes *lanes, const struct followed *one
 		strcpy(event.name, active ? "active" : "blocked");
 		strcpy(event.text, active ? "queue has work since before the trace"
 					  : "queue waits since before the trace");
-		lanes->emit(lanes->context, &event);
+		shm_source->emit(shm_source->context, &event);
 	}
 }
 
 /* Emits the new events. Returns their number. */
-static uint64_t tell_events(const struct lanes *lanes, struct followed *one, const json_t *lane)
+static uint64_t tell_events(const struct shm_source *shm_source, struct followed *one,
+			    const json_t *shm)
 {
 	const json_t *event;
 	uint64_t count = 0, newest;
 	size_t i;
 
-	newest = (uint64_t)json_integer_value(json_object_get(lane, "events_number"));
+	newest = (uint64_t)json_integer_value(json_object_get(shm, "events_number"));
 	if (newest < one->number)
 		one->number = 0; /* new shared memory, after a restart of the daemon or an exec */
-	json_array_foreach(json_object_get(lane, "events"), i, event)
+	json_array_foreach(json_object_get(shm, "events"), i, event)
 	{
 		uint64_t number = (uint64_t)json_integer_value(json_object_get(event, "number"));
 		struct trace_event told;
@@ -126,28 +127,29 @@ static uint64_t tell_events(const struct lanes *lanes, struct followed *one, con
 		one->number = number;
 		one->seen = true;
 		count++;
-		if (told_by_lane(event, one->pid, one->comm, &told) && told.ns >= lanes->begin_ns)
-			lanes->emit(lanes->context, &told);
+		if (told_by_shm(event, one->pid, one->comm, &told) &&
+		    told.ns >= shm_source->begin_ns)
+			shm_source->emit(shm_source->context, &told);
 	}
 	one->seen = true;
 	return count;
 }
 
 /* Requests a dump. Returns false if the daemon does not know the process (any more). */
-static bool ask(const struct lanes *lanes, struct followed *one, unsigned processes)
+static bool ask(const struct shm_source *shm_source, struct followed *one, unsigned processes)
 {
 	uint64_t now = clock_ns(), before = one->asked_ns, longest = LONGEST_NS(processes), count;
-	json_t *dump = NULL, *lane;
-	int rc = ask_daemon(lanes->socket, one->pid, &dump);
+	json_t *dump = NULL, *shm;
+	int rc = ask_daemon(shm_source->socket, one->pid, &dump);
 
 	if (rc) {
 		one->next_ns = clock_ns() + longest;
 		return rc != -ESRCH;
 	}
-	lane = json_object_get(dump, "lane");
+	shm = json_object_get(dump, "lane");
 	if (!one->seen)
-		tell_beginning(lanes, one, lane);
-	count = tell_events(lanes, one, lane);
+		tell_beginning(shm_source, one, shm);
+	count = tell_events(shm_source, one, shm);
 	json_decref(dump);
 	one->asked_ns = now;
 	/* The interval assumes that the rate of events stays the same. */
@@ -168,21 +170,21 @@ static bool ask(const struct lanes *lanes, struct followed *one, unsigned proces
 /* ---- the thread ---- */
 
 /* Number of followed processes that have not ended. */
-static unsigned count(const struct lanes *lanes)
+static unsigned count(const struct shm_source *shm_source)
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < LANES_PROCESSES; i++)
-		n += lanes->list[i].pid && !lanes->list[i].ended;
+	for (size_t i = 0; i < SHM_SOURCE_PROCESSES; i++)
+		n += shm_source->list[i].pid && !shm_source->list[i].ended;
 	return n;
 }
 
-static struct followed *most_urgent(struct lanes *lanes)
+static struct followed *most_urgent(struct shm_source *shm_source)
 {
 	struct followed *best = NULL;
 
-	for (size_t i = 0; i < LANES_PROCESSES; i++) {
-		struct followed *one = &lanes->list[i];
+	for (size_t i = 0; i < SHM_SOURCE_PROCESSES; i++) {
+		struct followed *one = &shm_source->list[i];
 
 		if (one->pid && !one->ended && (!best || one->next_ns < best->next_ns))
 			best = one;
@@ -190,25 +192,25 @@ static struct followed *most_urgent(struct lanes *lanes)
 	return best;
 }
 
-static void sleep_until(struct lanes *lanes, uint64_t ns)
+static void sleep_until(struct shm_source *shm_source, uint64_t ns)
 {
 	const struct timespec until = {.tv_sec = (time_t)(ns / 1000000000u),
 				       .tv_nsec = (long)(ns % 1000000000u)};
 
-	pthread_cond_timedwait(&lanes->changed, &lanes->mutex, &until);
+	pthread_cond_timedwait(&shm_source->changed, &shm_source->mutex, &until);
 }
 
 /* Requests a dump without the mutex, because the daemon's reply can take long. */
-static void ask_one(struct lanes *lanes, struct followed *one)
+static void ask_one(struct shm_source *shm_source, struct followed *one)
 {
 	struct followed copy = *one;
-	unsigned processes = count(lanes);
+	unsigned processes = count(shm_source);
 	bool known;
 
 	one->busy = true;
-	pthread_mutex_unlock(&lanes->mutex);
-	known = ask(lanes, &copy, processes);
-	pthread_mutex_lock(&lanes->mutex);
+	pthread_mutex_unlock(&shm_source->mutex);
+	known = ask(shm_source, &copy, processes);
+	pthread_mutex_lock(&shm_source->mutex);
 	copy.ended = one->ended || !known;
 	copy.unseen_ns = copy.ended && copy.asked_ns ? clock_ns() - copy.asked_ns : 0;
 	*one = copy;
@@ -217,57 +219,58 @@ static void ask_one(struct lanes *lanes, struct followed *one)
 /* The thread. When the trace ends, each process is dumped a last time. */
 static void *follow(void *argument)
 {
-	struct lanes *lanes = argument;
+	struct shm_source *shm_source = argument;
 
-	pthread_mutex_lock(&lanes->mutex);
-	while (!lanes->ending) {
-		struct followed *one = most_urgent(lanes);
+	pthread_mutex_lock(&shm_source->mutex);
+	while (!shm_source->ending) {
+		struct followed *one = most_urgent(shm_source);
 		uint64_t now = clock_ns();
 
 		if (!one)
-			sleep_until(lanes, now + 1000 * MS);
+			sleep_until(shm_source, now + 1000 * MS);
 		else if (one->next_ns > now)
-			sleep_until(lanes, one->next_ns);
+			sleep_until(shm_source, one->next_ns);
 		else
-			ask_one(lanes, one);
+			ask_one(shm_source, one);
 	}
-	for (size_t i = 0; i < LANES_PROCESSES; i++)
-		if (lanes->list[i].pid && !lanes->list[i].ended)
-			ask_one(lanes, &lanes->list[i]);
-	pthread_mutex_unlock(&lanes->mutex);
+	for (size_t i = 0; i < SHM_SOURCE_PROCESSES; i++)
+		if (shm_source->list[i].pid && !shm_source->list[i].ended)
+			ask_one(shm_source, &shm_source->list[i]);
+	pthread_mutex_unlock(&shm_source->mutex);
 	return NULL;
 }
 
-struct lanes *lanes_start(const char *socket, uint64_t begin_ns, lanes_emit *emit, void *context)
+struct shm_source *shm_source_start(const char *socket, uint64_t begin_ns, shm_source_emit *emit,
+				    void *context)
 {
-	struct lanes *lanes = calloc(1, sizeof(*lanes));
+	struct shm_source *shm_source = calloc(1, sizeof(*shm_source));
 	pthread_condattr_t attributes;
 
-	if (!lanes)
+	if (!shm_source)
 		return NULL;
-	lanes->socket = socket;
-	lanes->begin_ns = begin_ns;
-	lanes->emit = emit;
-	lanes->context = context;
-	pthread_mutex_init(&lanes->mutex, NULL);
+	shm_source->socket = socket;
+	shm_source->begin_ns = begin_ns;
+	shm_source->emit = emit;
+	shm_source->context = context;
+	pthread_mutex_init(&shm_source->mutex, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&lanes->changed, &attributes);
+	pthread_cond_init(&shm_source->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
-	if (pthread_create(&lanes->thread, NULL, follow, lanes) == 0)
-		return lanes;
-	free(lanes);
+	if (pthread_create(&shm_source->thread, NULL, follow, shm_source) == 0)
+		return shm_source;
+	free(shm_source);
 	return NULL;
 }
 
-bool lanes_follow(struct lanes *lanes, pid_t pid, const char *comm, bool fresh)
+bool shm_source_follow(struct shm_source *shm_source, pid_t pid, const char *comm, bool fresh)
 {
 	struct followed *place = NULL;
 	bool there = false;
 
-	pthread_mutex_lock(&lanes->mutex);
-	for (size_t i = 0; i < LANES_PROCESSES; i++) {
-		struct followed *one = &lanes->list[i];
+	pthread_mutex_lock(&shm_source->mutex);
+	for (size_t i = 0; i < SHM_SOURCE_PROCESSES; i++) {
+		struct followed *one = &shm_source->list[i];
 
 		there |= one->pid == pid && !one->ended;
 		if (!one->pid ||
@@ -277,17 +280,17 @@ bool lanes_follow(struct lanes *lanes, pid_t pid, const char *comm, bool fresh)
 	if (!there && place) {
 		*place = (struct followed){.pid = pid, .seen = fresh};
 		trace_copy(place->comm, sizeof(place->comm), comm, strlen(comm));
-		pthread_cond_signal(&lanes->changed);
+		pthread_cond_signal(&shm_source->changed);
 	}
-	pthread_mutex_unlock(&lanes->mutex);
+	pthread_mutex_unlock(&shm_source->mutex);
 	return there || place;
 }
 
-void lanes_ended(struct lanes *lanes, pid_t pid)
+void shm_source_ended(struct shm_source *shm_source, pid_t pid)
 {
-	pthread_mutex_lock(&lanes->mutex);
-	for (size_t i = 0; i < LANES_PROCESSES; i++) {
-		struct followed *one = &lanes->list[i];
+	pthread_mutex_lock(&shm_source->mutex);
+	for (size_t i = 0; i < SHM_SOURCE_PROCESSES; i++) {
+		struct followed *one = &shm_source->list[i];
 
 		if (one->pid != pid || one->ended)
 			continue;
@@ -295,23 +298,24 @@ void lanes_ended(struct lanes *lanes, pid_t pid)
 		if (one->asked_ns)
 			one->unseen_ns = clock_ns() - one->asked_ns;
 	}
-	pthread_mutex_unlock(&lanes->mutex);
+	pthread_mutex_unlock(&shm_source->mutex);
 }
 
-void lanes_end(struct lanes *lanes,
-	       void (*tell)(void *context, pid_t pid, uint64_t lost, uint64_t unseen_ns),
-	       void *context)
+void shm_source_end(struct shm_source *shm_source,
+		    void (*tell)(void *context, pid_t pid, uint64_t lost, uint64_t unseen_ns),
+		    void *context)
 {
-	pthread_mutex_lock(&lanes->mutex);
-	lanes->ending = true;
-	pthread_cond_signal(&lanes->changed);
-	pthread_mutex_unlock(&lanes->mutex);
-	pthread_join(lanes->thread, NULL);
-	for (size_t i = 0; i < LANES_PROCESSES; i++)
-		if (lanes->list[i].pid && (lanes->list[i].lost || lanes->list[i].unseen_ns))
-			tell(context, lanes->list[i].pid, lanes->list[i].lost,
-			     lanes->list[i].unseen_ns);
-	pthread_cond_destroy(&lanes->changed);
-	pthread_mutex_destroy(&lanes->mutex);
-	free(lanes);
+	pthread_mutex_lock(&shm_source->mutex);
+	shm_source->ending = true;
+	pthread_cond_signal(&shm_source->changed);
+	pthread_mutex_unlock(&shm_source->mutex);
+	pthread_join(shm_source->thread, NULL);
+	for (size_t i = 0; i < SHM_SOURCE_PROCESSES; i++)
+		if (shm_source->list[i].pid &&
+		    (shm_source->list[i].lost || shm_source->list[i].unseen_ns))
+			tell(context, shm_source->list[i].pid, shm_source->list[i].lost,
+			     shm_source->list[i].unseen_ns);
+	pthread_cond_destroy(&shm_source->changed);
+	pthread_mutex_destroy(&shm_source->mutex);
+	free(shm_source);
 }

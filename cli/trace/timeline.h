@@ -56,8 +56,8 @@ struct trace_event {
 	uint32_t context, queue_id;
 	/* Driver: the kernel's thread id; HIP: the pthread_t; 0: not known. */
 	uint64_t thread;
-	uint32_t gpu_id;	      /* 0: no node, or not known */
-	uint32_t gpu_ids[LANE_NODES]; /* nodes of a suspend or resume, up to the first 0 */
+	uint32_t gpu_id;		    /* 0: no node, or not known */
+	uint32_t gpu_ids[CLIENT_SHM_NODES]; /* nodes of a suspend or resume, up to the first 0 */
 	/* The process whose work was the cause; 0: none, or not known. */
 	pid_t cause_pid;
 	uint64_t cause_ns; /* time of the cause; 0: not known */

@@ -38,7 +38,7 @@ static void take_suspension(const json_t *event, struct trace_event *out)
 	const json_t *nodes = json_object_get(event, "gpu_ids");
 	uint64_t latency_us = number(event, "latency_us"), before_ns;
 
-	for (size_t i = 0; i < LANE_NODES && i < json_array_size(nodes); i++)
+	for (size_t i = 0; i < CLIENT_SHM_NODES && i < json_array_size(nodes); i++)
 		out->gpu_ids[i] = (uint32_t)json_integer_value(json_array_get(nodes, i));
 	if (json_array_size(nodes) == 1)
 		out->gpu_id = out->gpu_ids[0];
@@ -76,28 +76,28 @@ bool told_by_daemon(json_t *event, int64_t wall_ns, struct trace_event *out)
 
 /* ---- the shim ---- */
 
-/* Converts the name of an event to LANE_EVENT_*. */
-static uint32_t lane_kind(const char *word, size_t bytes)
+/* Converts the name of an event to CLIENT_SHM_EVENT_*. */
+static uint32_t shm_kind(const char *word, size_t bytes)
 {
-	for (uint32_t kind = LANE_EVENT_NONE + 1; kind < LANE_EVENT_KINDS; kind++) {
-		const char *name = lane_event_name(kind);
+	for (uint32_t kind = CLIENT_SHM_EVENT_NONE + 1; kind < CLIENT_SHM_EVENT_KINDS; kind++) {
+		const char *name = client_shm_event_name(kind);
 
 		if (strlen(name) == bytes && memcmp(name, word, bytes) == 0)
 			return kind;
 	}
-	return LANE_EVENT_NONE;
+	return CLIENT_SHM_EVENT_NONE;
 }
 
 /* Fills mark, name and text. `kind` and `value` as in channel/client_shm.h. */
 static void explain(struct trace_event *out, uint32_t kind, uint64_t value)
 {
-	static const enum trace_mark marks[LANE_EVENT_KINDS] = {
-		[LANE_EVENT_QUEUE_DESTROYED] = TRACE_QUEUE_IDLE,
-		[LANE_EVENT_QUEUE_ACTIVE] = TRACE_QUEUE_ACTIVE,
-		[LANE_EVENT_QUEUE_IDLE] = TRACE_QUEUE_IDLE,
-		[LANE_EVENT_QUEUE_BLOCKED] = TRACE_QUEUE_BLOCKED,
-		[LANE_EVENT_HELD] = TRACE_HELD,
-		[LANE_EVENT_RELEASED] = TRACE_RELEASED,
+	static const enum trace_mark marks[CLIENT_SHM_EVENT_KINDS] = {
+		[CLIENT_SHM_EVENT_QUEUE_DESTROYED] = TRACE_QUEUE_IDLE,
+		[CLIENT_SHM_EVENT_QUEUE_ACTIVE] = TRACE_QUEUE_ACTIVE,
+		[CLIENT_SHM_EVENT_QUEUE_IDLE] = TRACE_QUEUE_IDLE,
+		[CLIENT_SHM_EVENT_QUEUE_BLOCKED] = TRACE_QUEUE_BLOCKED,
+		[CLIENT_SHM_EVENT_HELD] = TRACE_HELD,
+		[CLIENT_SHM_EVENT_RELEASED] = TRACE_RELEASED,
 	};
 	static const char *const runtimes[] = {"not known yet", "enabled", "never enabled"};
 	unsigned long long v = value;
@@ -105,38 +105,39 @@ static void explain(struct trace_event *out, uint32_t kind, uint64_t value)
 	size_t size = sizeof(out->text);
 
 	out->mark = marks[kind];
-	copy_text(out->name, sizeof(out->name), lane_event_name(kind));
+	copy_text(out->name, sizeof(out->name), client_shm_event_name(kind));
 	switch (kind) {
-	case LANE_EVENT_QUEUE_CREATED:
+	case CLIENT_SHM_EVENT_QUEUE_CREATED:
 		snprintf(text, size, "queue created, of KFD type %llu", v);
 		break;
-	case LANE_EVENT_QUEUE_UPDATED:
+	case CLIENT_SHM_EVENT_QUEUE_UPDATED:
 		snprintf(text, size, "queue updated: %llu %%, priority %llu", v >> 32,
 			 v & 0xffffffffu);
 		break;
-	case LANE_EVENT_QUEUE_DESTROYED:
+	case CLIENT_SHM_EVENT_QUEUE_DESTROYED:
 		snprintf(text, size, "queue destroyed");
 		break;
-	case LANE_EVENT_QUEUE_ACTIVE:
-	case LANE_EVENT_QUEUE_IDLE:
-	case LANE_EVENT_QUEUE_BLOCKED:
+	case CLIENT_SHM_EVENT_QUEUE_ACTIVE:
+	case CLIENT_SHM_EVENT_QUEUE_IDLE:
+	case CLIENT_SHM_EVENT_QUEUE_BLOCKED:
 		snprintf(text, size, "queue %s, write pointer %llu",
-			 kind == LANE_EVENT_QUEUE_ACTIVE ? "has work"
-			 : kind == LANE_EVENT_QUEUE_IDLE ? "is idle"
-							 : "waits for a signal of another queue or "
-							   "process",
+			 kind == CLIENT_SHM_EVENT_QUEUE_ACTIVE ? "has work"
+			 : kind == CLIENT_SHM_EVENT_QUEUE_IDLE
+				 ? "is idle"
+				 : "waits for a signal of another queue or "
+				   "process",
 			 v);
 		break;
-	case LANE_EVENT_HELD:
-	case LANE_EVENT_RELEASED:
+	case CLIENT_SHM_EVENT_HELD:
+	case CLIENT_SHM_EVENT_RELEASED:
 		snprintf(text, size, "process %s itself, by level %s",
-			 kind == LANE_EVENT_HELD ? "holds" : "releases",
-			 lane_level_name(value <= UINT32_MAX ? (uint32_t)value : UINT32_MAX));
+			 kind == CLIENT_SHM_EVENT_HELD ? "holds" : "releases",
+			 client_shm_level_name(value <= UINT32_MAX ? (uint32_t)value : UINT32_MAX));
 		break;
-	case LANE_EVENT_SESSION:
+	case CLIENT_SHM_EVENT_SESSION:
 		snprintf(text, size, "debug session on itself %s", value ? "begun" : "ended");
 		break;
-	case LANE_EVENT_RUNTIME:
+	case CLIENT_SHM_EVENT_RUNTIME:
 		snprintf(text, size, "runtime is %s", value < 3 ? runtimes[value] : "?");
 		break;
 	default:
@@ -145,13 +146,13 @@ static void explain(struct trace_event *out, uint32_t kind, uint64_t value)
 	}
 }
 
-bool told_by_lane(const json_t *event, pid_t pid, const char *comm, struct trace_event *out)
+bool told_by_shm(const json_t *event, pid_t pid, const char *comm, struct trace_event *out)
 {
 	const char *word = told_text(event, "kind");
-	uint32_t kind = lane_kind(word, strlen(word));
+	uint32_t kind = shm_kind(word, strlen(word));
 	uint64_t us = number(event, "monotonic_us");
 
-	if (kind == LANE_EVENT_NONE || us == 0 || us > UINT64_MAX / 1000)
+	if (kind == CLIENT_SHM_EVENT_NONE || us == 0 || us > UINT64_MAX / 1000)
 		return false;
 	*out = (struct trace_event){.source = TRACE_SHIM, .pid = pid, .ns = us * 1000};
 	copy_text(out->comm, sizeof(out->comm), comm);
@@ -179,8 +180,8 @@ bool told_by_log(const char *line, size_t bytes, uint64_t ns, struct trace_event
 	if (sscanf(copy, "kfdshim[%d]: event %" SCNu64 ": %31s queue %u.%d gpu %u value %" SCNx64,
 		   &pid, count, word, &context, &queue, &gpu, &value) != 7)
 		return false;
-	kind = lane_kind(word, strlen(word));
-	if (kind == LANE_EVENT_NONE || pid <= 0)
+	kind = shm_kind(word, strlen(word));
+	if (kind == CLIENT_SHM_EVENT_NONE || pid <= 0)
 		return false;
 	*out = (struct trace_event){.source = TRACE_SHIM, .pid = pid, .ns = ns, .gpu_id = gpu};
 	out->has_queue = gpu != 0 && queue >= 0;

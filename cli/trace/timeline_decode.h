@@ -18,7 +18,7 @@ const char *told_text(const json_t *object, const char *key);
 bool told_by_daemon(json_t *event, int64_t wall_ns, struct trace_event *out);
 /* Converts one of the "events" of a process's shared memory, as "kfdsched status PID
  * --dump" prints them. */
-bool told_by_lane(const json_t *event, pid_t pid, const char *comm, struct trace_event *out);
+bool told_by_shm(const json_t *event, pid_t pid, const char *comm, struct trace_event *out);
 /* Converts the same event in the form of a log line (KFDSHIM_LOG=debug), without its newline. `ns`:
  * the time at which the line was read, because a log line has no time. *number: the count of the
  * process's events. */

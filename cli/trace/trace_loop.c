@@ -114,7 +114,7 @@ static bool take_talk(void *context, const char *line, size_t bytes)
 		run->log_pid = event.pid;
 		run->log_number = number;
 		/* With a daemon the same event arrives by the shared memory, with its own time. */
-		if (!run->daemon.lanes && trace_is_chosen(run->options, event.pid))
+		if (!run->daemon.shm_source && trace_is_chosen(run->options, event.pid))
 			trace_output_add(&run->output, &event);
 		return true;
 	}

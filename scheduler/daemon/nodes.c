@@ -22,7 +22,7 @@ bool nodes_known(const struct worker *worker, uint32_t gpu_id)
 /* Writes as many nodes as the page has room for. */
 static void name_nodes(struct board *board, const uint32_t *ids, uint32_t n)
 {
-	uint32_t room = lane_nodes(board->version);
+	uint32_t room = client_shm_nodes(board->version);
 
 	n = n < room ? n : room;
 	for (uint32_t i = 0; i < n; i++)
@@ -34,22 +34,22 @@ static void report_overflow(size_t n)
 {
 	static bool reported;
 
-	if (n > LANE_NODES && !reported)
+	if (n > CLIENT_SHM_NODES && !reported)
 		log_error("this machine has more than %u GPUs; GPUs that 'kfdsched status' does "
 			  "not list are not scheduled",
-			  LANE_NODES);
-	reported |= n > LANE_NODES;
+			  CLIENT_SHM_NODES);
+	reported |= n > CLIENT_SHM_NODES;
 }
 
 void nodes_read(struct worker *worker, uint64_t now)
 {
-	uint32_t ids[LANE_NODES + 1];
+	uint32_t ids[CLIENT_SHM_NODES + 1];
 	size_t n;
 
 	if (worker->nodes_read_ns && now < worker->nodes_read_ns + REREAD_NS)
 		return;
 	worker->nodes_read_ns = now;
-	n = kfd_device_nodes(ids, LANE_NODES + 1);
+	n = kfd_device_nodes(ids, CLIENT_SHM_NODES + 1);
 	report_overflow(n);
 	name_nodes(worker->board, ids, (uint32_t)n);
 	if (worker->older_board)
@@ -59,13 +59,13 @@ void nodes_read(struct worker *worker, uint64_t now)
 int nodes_board(struct worker *worker, uint32_t version)
 {
 	const struct board *board = worker->board;
-	uint32_t ids[LANE_NODES];
+	uint32_t ids[CLIENT_SHM_NODES];
 
-	if (protocol_lane(version) == LANE_VERSION)
+	if (protocol_client_shm(version) == CLIENT_SHM_VERSION)
 		return worker->board_fd;
 	if (worker->older_board)
 		return worker->older_board_fd;
-	worker->older_board_fd = board_create(LANE_OLDEST, &worker->older_board);
+	worker->older_board_fd = board_create(CLIENT_SHM_OLDEST, &worker->older_board);
 	if (worker->older_board_fd < 0)
 		return worker->older_board_fd;
 	for (uint32_t i = 0; i < board->node_count; i++)
@@ -79,7 +79,7 @@ static struct node_work *work_on(struct worker *worker, uint32_t gpu_id)
 {
 	struct node_work *work = worker->work;
 
-	for (uint32_t i = 0; i < LANE_NODES; i++) {
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++) {
 		if (work[i].gpu_id == gpu_id)
 			return &work[i];
 		/* Shared memory of a client can contain any number: nodes that the driver does
@@ -108,7 +108,7 @@ void nodes_work(struct worker *worker, uint32_t gpu_id, bool begins, uint64_t no
 
 uint64_t nodes_work_ns(const struct worker *worker, uint32_t gpu_id, uint64_t now)
 {
-	for (uint32_t i = 0; i < LANE_NODES && worker->work[i].gpu_id; i++) {
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && worker->work[i].gpu_id; i++) {
 		const struct node_work *work = &worker->work[i];
 
 		if (work->gpu_id == gpu_id)

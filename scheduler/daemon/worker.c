@@ -415,7 +415,7 @@ static int open_all(struct worker *worker)
 {
 	sigset_t set;
 
-	worker->board_fd = board_create(LANE_VERSION, &worker->board);
+	worker->board_fd = board_create(CLIENT_SHM_VERSION, &worker->board);
 	worker->core = feed_create(&worker->feed, &worker->config.core, WORKER_CLIENTS,
 				   record_pipe(), record_start_ns(), clock_ns());
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);

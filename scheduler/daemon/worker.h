@@ -103,7 +103,7 @@ struct worker {
 	uint32_t release_count;
 	uint64_t deadline_ns;	/* next deadline of the core */
 	uint64_t nodes_read_ns; /* last nodes_read(); 0: never */
-	struct node_work work[LANE_NODES];
+	struct node_work work[CLIENT_SHM_NODES];
 	uint64_t metrics_due_ns;   /* next snapshot of the metrics */
 	uint64_t session_moved_ns; /* last move of a session between processes (client_level.c) */
 	struct core_action actions[WORKER_CLIENTS]; /* of the last decision */

@@ -55,15 +55,15 @@ static bool is_eventfd(int fd)
 static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 {
 	const struct board *board;
-	struct lane *lane;
+	struct client_shm *shm;
 	int err;
 
-	err = lane_map(fds[0], &lane);
+	err = client_shm_map(fds[0], &shm);
 	if (err)
 		return err;
 	err = board_map(fds[1], &board);
 	if (err) {
-		lane_unmap(lane);
+		client_shm_unmap(shm);
 		return err;
 	}
 	fds[2] = descriptor_keep(fds[2]);
@@ -74,7 +74,7 @@ static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 	else /* Non-blocking, so that a full eventfd does not block a thread of the runtime. */
 		fcntl(fds[2], F_SETFL, fcntl(fds[2], F_GETFL) | O_NONBLOCK);
 	if (err) {
-		lane_unmap(lane);
+		client_shm_unmap(shm);
 		board_unmap(board);
 		return err;
 	}
@@ -83,7 +83,7 @@ static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 	peers_stop();
 	hold_hand_over();
 	agent_lock();
-	link_lane_begin(lane, board, fds[2], now_ns);
+	link_shm_begin(shm, board, fds[2], now_ns);
 	agent_unlock();
 	fds[2] = UNUSED_FD;
 	return 0;
@@ -151,7 +151,7 @@ static int send_hello(void)
 		.version = PROTOCOL_OLDEST,
 		.newest = PROTOCOL_VERSION,
 		.kind = PROTOCOL_SHIM,
-		.priority = link_lane_priority(),
+		.priority = link_shm_priority(),
 		.level = config.level,
 		.slo_us = __atomic_load_n(&config.slo_us, __ATOMIC_RELAXED),
 	};
@@ -223,7 +223,7 @@ static void take_welcome(uint64_t now_ns)
 /* Disconnects, when no thread uses the shared memory any more. */
 static void let_go(uint64_t now_ns)
 {
-	if (!link_lane_end())
+	if (!link_shm_end())
 		return;
 	say(LOG_INFO, "the connection to the daemon at %s is closed", config.socket);
 	down(now_ns);
@@ -232,25 +232,25 @@ static void let_go(uint64_t now_ns)
 
 static bool daemon_lives(uint64_t now_ns)
 {
-	return link_lane_heartbeat_ns() + FRESH_NS > now_ns;
+	return link_shm_heartbeat_ns() + FRESH_NS > now_ns;
 }
 
 /* Reports to the daemon that a hold that was acknowledged has been lost. */
-static void tell_lost(struct lane *lane)
+static void tell_lost(struct client_shm *shm)
 {
 	int lost = hold_lost(HOLD_BY_DAEMON);
 
-	if (!lost || !lane)
+	if (!lost || !shm)
 		return;
-	__atomic_store_n(&lane->hold_cmd_errno, lost, __ATOMIC_RELEASE);
-	link_lane_wake();
+	__atomic_store_n(&shm->hold_cmd_errno, lost, __ATOMIC_RELEASE);
+	link_shm_wake();
 }
 
 /* Carries out a new hold command, or renews the lease of the current one. */
 static void serve_hold_cmd(uint64_t now_ns)
 {
-	struct lane *lane = peer.state == LINK_UP ? link_lane() : NULL;
-	uint32_t hold_cmd = lane ? __atomic_load_n(&lane->hold_cmd, __ATOMIC_ACQUIRE) : 0;
+	struct client_shm *shm = peer.state == LINK_UP ? link_shm() : NULL;
+	uint32_t hold_cmd = shm ? __atomic_load_n(&shm->hold_cmd, __ATOMIC_ACQUIRE) : 0;
 	uint64_t begun_ns;
 	int err;
 
@@ -258,7 +258,7 @@ static void serve_hold_cmd(uint64_t now_ns)
 		/* A lease that is not renewed ends by itself (hold.h). */
 		if (HOLD_CMD_IS_HOLD(hold_cmd) && daemon_lives(now_ns))
 			hold_renew(HOLD_BY_DAEMON);
-		tell_lost(lane);
+		tell_lost(shm);
 		return;
 	}
 	begun_ns = clock_ns();
@@ -269,20 +269,20 @@ static void serve_hold_cmd(uint64_t now_ns)
 	if (!err && HOLD_CMD_IS_PREPARE(hold_cmd))
 		err = hold_prepare(HOLD_CMD_LEVEL(hold_cmd));
 	peer.hold_cmd = hold_cmd;
-	if (!lane || !hold_cmd)
+	if (!shm || !hold_cmd)
 		return;
-	__atomic_store_n(&lane->hold_cmd_us, (uint32_t)((clock_ns() - begun_ns) / 1000u),
+	__atomic_store_n(&shm->hold_cmd_us, (uint32_t)((clock_ns() - begun_ns) / 1000u),
 			 __ATOMIC_RELAXED);
-	__atomic_store_n(&lane->hold_cmd_errno, -err, __ATOMIC_RELAXED);
-	__atomic_store_n(&lane->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
-	link_lane_wake();
+	__atomic_store_n(&shm->hold_cmd_errno, -err, __ATOMIC_RELAXED);
+	__atomic_store_n(&shm->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
+	link_shm_wake();
 }
 
 /* Returns true if the daemon's heartbeat has stopped. Called in each iteration of the sampler,
  * which is awake while there is work. */
 static bool is_silent(uint64_t now_ns)
 {
-	uint64_t beat = link_lane_heartbeat_ns();
+	uint64_t beat = link_shm_heartbeat_ns();
 
 	if (beat == 0 || now_ns < beat + SILENCE_NS)
 		return false;
@@ -328,7 +328,7 @@ bool link_has_daemon(void)
 	bool there;
 
 	agent_lock();
-	there = link_lane() != NULL;
+	there = link_shm() != NULL;
 	agent_unlock();
 	there = there || protocol_is_served(config.socket);
 	errno = saved;
@@ -362,7 +362,7 @@ void link_readable(void)
 
 void link_forget(void)
 {
-	link_lane_forget();
+	link_shm_forget();
 	descriptor_close(&peer.socket);
 	peer.state = LINK_DOWN;
 	peer.next_ns = 0;

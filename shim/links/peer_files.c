@@ -14,7 +14,7 @@
 #include "shim/config.h"
 #include "shim/descriptor.h"
 
-#define LANE_END ".lane"
+#define SHM_END ".lane"
 #define SOCKET_END ".socket"
 #define NEW_END ".new" /* a shared-memory file that is not locked yet */
 
@@ -69,7 +69,7 @@ static void file_name(char *to, size_t size, const char *name, const char *end)
 	snprintf(to, size, "%s%s", name, end);
 }
 
-static int lock_lane(int fd)
+static int lock_shm(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
@@ -78,20 +78,20 @@ static int lock_lane(int fd)
 
 /* Makes the file under a temporary name, so that it is complete and locked when it gets its real
  * name. */
-static int make_lane(struct peers_own *own, const struct lane *lane)
+static int make_shm(struct peers_own *own, const struct client_shm *shm)
 {
 	char fresh[PEERS_NAME + 16], file[PEERS_NAME + 16];
 	int err;
 
 	file_name(fresh, sizeof(fresh), own->name, NEW_END);
-	file_name(file, sizeof(file), own->name, LANE_END);
-	own->lane = descriptor_keep(openat(
+	file_name(file, sizeof(file), own->name, SHM_END);
+	own->shm = descriptor_keep(openat(
 		own->folder, fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-	if (own->lane < 0)
+	if (own->shm < 0)
 		return -errno;
-	err = lock_lane(own->lane);
-	if (!err && (ftruncate(own->lane, sizeof(*lane)) != 0 ||
-		     pwrite(own->lane, lane, PEERS_LANE_BYTES, 0) != (ssize_t)PEERS_LANE_BYTES ||
+	err = lock_shm(own->shm);
+	if (!err && (ftruncate(own->shm, sizeof(*shm)) != 0 ||
+		     pwrite(own->shm, shm, PEERS_SHM_BYTES, 0) != (ssize_t)PEERS_SHM_BYTES ||
 		     renameat(own->folder, fresh, own->folder, file) != 0))
 		err = errno ? -errno : -ENOSPC;
 	if (err)
@@ -124,11 +124,11 @@ static int make_socket(struct peers_own *own)
 	return 0;
 }
 
-int peers_own_open(struct peers_own *own, const struct lane *lane, const char **why)
+int peers_own_open(struct peers_own *own, const struct client_shm *shm, const char **why)
 {
 	int err;
 
-	*own = (struct peers_own){.folder = -1, .lane = -1, .socket = -1, .owner = PEERS_NO_OWNER};
+	*own = (struct peers_own){.folder = -1, .shm = -1, .socket = -1, .owner = PEERS_NO_OWNER};
 	/* The start time makes the name different after an exec, so a peer that removes the files
 	 * of the dead process cannot hit those of the new one. */
 	snprintf(own->name, sizeof(own->name), "%d-%llu", (int)getpid(),
@@ -142,7 +142,7 @@ int peers_own_open(struct peers_own *own, const struct lane *lane, const char **
 	}
 	if (!err) {
 		*why = "the shared memory in";
-		err = make_lane(own, lane);
+		err = make_shm(own, shm);
 	}
 	if (err)
 		peers_own_close(own, own->socket >= 0);
@@ -153,7 +153,7 @@ static void remove_files(const struct peers_own *own, const char *name)
 {
 	char file[PEERS_NAME + 16];
 
-	file_name(file, sizeof(file), name, LANE_END);
+	file_name(file, sizeof(file), name, SHM_END);
 	unlinkat(own->folder, file, 0);
 	file_name(file, sizeof(file), name, SOCKET_END);
 	unlinkat(own->folder, file, 0);
@@ -163,7 +163,7 @@ void peers_own_close(struct peers_own *own, bool remove)
 {
 	if (remove)
 		peers_own_unlink(own);
-	descriptor_close(&own->lane);
+	descriptor_close(&own->shm);
 	descriptor_close(&own->socket);
 	descriptor_close(&own->folder);
 }
@@ -183,7 +183,7 @@ bool peers_name(const char *file, char name[PEERS_NAME], pid_t *pid)
 	if (strlen(file) >= PEERS_NAME || sscanf(file, "%d-%llu", &number, &start) != 2)
 		return false;
 	snprintf(name, PEERS_NAME, "%d-%llu", number, start);
-	file_name(again, sizeof(again), name, LANE_END);
+	file_name(again, sizeof(again), name, SHM_END);
 	*pid = number;
 	return number > 0 && strcmp(again, file) == 0;
 }
@@ -207,14 +207,14 @@ int peers_open(const struct peers_own *own, const char *name, pid_t pid)
 	struct stat st;
 	int fd, err;
 
-	file_name(file, sizeof(file), name, LANE_END);
+	file_name(file, sizeof(file), name, SHM_END);
 	fd = descriptor_keep(
 		openat(own->folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-	    (st.st_size != (off_t)lane_bytes(LANE_VERSION) &&
-	     st.st_size != (off_t)lane_bytes(LANE_OLDEST)))
+	    (st.st_size != (off_t)client_shm_bytes(CLIENT_SHM_VERSION) &&
+	     st.st_size != (off_t)client_shm_bytes(CLIENT_SHM_OLDEST)))
 		err = -EPROTO;
 	else
 		err = peers_check(own, fd, name, pid);
@@ -224,19 +224,21 @@ int peers_open(const struct peers_own *own, const char *name, pid_t pid)
 	return err;
 }
 
-int peers_read(int fd, struct lane *copy)
+int peers_read(int fd, struct client_shm *copy)
 {
 	const ssize_t more = sizeof(copy->more_nodes);
 
-	if (pread(fd, copy, PEERS_LANE_BYTES, 0) != (ssize_t)PEERS_LANE_BYTES)
+	if (pread(fd, copy, PEERS_SHM_BYTES, 0) != (ssize_t)PEERS_SHM_BYTES)
 		return -EPROTO;
-	if (copy->magic != LANE_MAGIC || copy->size == 0 ||
-	    copy->size != lane_bytes(copy->version) || copy->priority < 0 ||
+	if (copy->magic != CLIENT_SHM_MAGIC || copy->size == 0 ||
+	    copy->size != client_shm_bytes(copy->version) || copy->priority < 0 ||
 	    copy->priority > PRIORITY_ONLINE || !memchr(copy->group, '\0', sizeof(copy->group)))
 		return -EPROTO;
 	memset(copy->more_nodes, 0, sizeof(copy->more_nodes));
-	if (copy->version == LANE_VERSION && lane_node_id(copy, LANE_NODES_2 - 1) &&
-	    pread(fd, copy->more_nodes, (size_t)more, offsetof(struct lane, more_nodes)) != more)
+	if (copy->version == CLIENT_SHM_VERSION &&
+	    client_shm_node_id(copy, CLIENT_SHM_NODES_2 - 1) &&
+	    pread(fd, copy->more_nodes, (size_t)more, offsetof(struct client_shm, more_nodes)) !=
+		    more)
 		return -EPROTO;
 	return 0;
 }

@@ -15,14 +15,14 @@
 
 /* Bytes of a peer's file that are always read: all before the queues. more_nodes is read if
  * used. */
-#define PEERS_LANE_BYTES offsetof(struct lane, queues)
+#define PEERS_SHM_BYTES offsetof(struct client_shm, queues)
 #define PEERS_NAME 48 /* "PID-START" and a suffix, in bytes with the NUL */
 
 #define PEERS_NO_OWNER ((uid_t)-1)
 
 /* Files of this process. */
 struct peers_own {
-	int folder, lane, socket;     /* file descriptors; -1: none */
+	int folder, shm, socket;      /* file descriptors; -1: none */
 	char path[CONFIG_FOLDER + 8]; /* path of the directory */
 	/* "PID-START", without a suffix */
 	char name[PEERS_NAME];
@@ -32,14 +32,14 @@ struct peers_own {
 };
 
 /*
- * Makes the directory, the socket, and the shared-memory file with the content of *lane.
+ * Makes the directory, the socket, and the shared-memory file with the content of *shm.
  *
  * Returns 0, or a negative errno; *why is then a phrase for the object that failed, and nothing is
  * left open. If another user owns the directory's name, own->owner is that user.
  * - -ENOTSUP: this process cannot have a socket at all.
  * - -EMFILE, -ENFILE: the limit of open files is reached.
  */
-int peers_own_open(struct peers_own *own, const struct lane *lane, const char **why);
+int peers_own_open(struct peers_own *own, const struct client_shm *shm, const char **why);
 /* Closes the files. @remove also unlinks them; a fork child must not do that, because they are its
  * parent's. */
 void peers_own_close(struct peers_own *own, bool remove);
@@ -65,7 +65,7 @@ int peers_check(const struct peers_own *own, int fd, const char *name, pid_t pid
 /* Copies the fields that peers use, and checks that every field is within its range. A file of the
  * previous version is accepted.
  * Returns 0, or -EPROTO. */
-int peers_read(int fd, struct lane *copy);
+int peers_read(int fd, struct client_shm *copy);
 /* Fills the address of the socket of a peer.
  * Returns false if the path is too long. */
 bool peers_address(const struct peers_own *own, const char *name, struct sockaddr_un *out);

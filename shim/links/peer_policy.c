@@ -52,17 +52,17 @@ static struct {
 } hold;
 
 /* Returns the level by which this process holds itself for a peer. */
-static enum lane_level level(void)
+static enum client_shm_level level(void)
 {
 	switch (config.level) {
 	case PROTOCOL_LEVEL_GATE:
-		return LANE_LEVEL_GATE;
+		return CLIENT_SHM_LEVEL_GATE;
 	case PROTOCOL_LEVEL_WEIGHT:
-		return LANE_LEVEL_WEIGHT;
+		return CLIENT_SHM_LEVEL_WEIGHT;
 	case PROTOCOL_LEVEL_AUTO:
-		return topology_saves_waves() ? LANE_LEVEL_SELF : LANE_LEVEL_GATE;
+		return topology_saves_waves() ? CLIENT_SHM_LEVEL_SELF : CLIENT_SHM_LEVEL_GATE;
 	default:
-		return LANE_LEVEL_SELF;
+		return CLIENT_SHM_LEVEL_SELF;
 	}
 }
 

@@ -37,13 +37,13 @@ struct peer {
 	pid_t pid;
 	int fd; /* its shared-memory file, open for reading */
 	int priority;
-	char group[LANE_GROUP_MAX];
+	char group[CLIENT_SHM_GROUP_MAX];
 	struct sockaddr_un address;
 	bool unwoken; /* atomic: not notified of the last change of this process */
 	bool stale;   /* its file has to be read again */
 	/* From the last read of its file. */
-	uint32_t gpu_ids[LANE_NODES];
-	bool busy[LANE_NODES];
+	uint32_t gpu_ids[CLIENT_SHM_NODES];
+	bool busy[CLIENT_SHM_NODES];
 	/* From the last call of is_urgent_elsewhere(); bit numbers are indices in look.gpus. */
 	struct node_set nodes, active;
 };
@@ -52,8 +52,8 @@ struct peer {
  * agent's lock. */
 static struct peer peers[PEERS_MAX];
 static uint32_t count;
-static struct lane own; /* content of this process's file; its events are unused */
-static struct peers_own files = {.folder = -1, .lane = -1, .socket = -1};
+static struct client_shm own; /* content of this process's file; its events are unused */
+static struct peers_own files = {.folder = -1, .shm = -1, .socket = -1};
 /* The process that made the files. */
 static pid_t started_by;
 static bool up;		  /* the files exist and are kept up to date */
@@ -66,7 +66,7 @@ static int told_error;	  /* last error that was logged */
 
 /* GPUs that one call of is_urgent_elsewhere() has met; the index is the bit number in node sets. */
 static struct {
-	uint32_t gpus[LANE_NODES];
+	uint32_t gpus[CLIENT_SHM_NODES];
 	uint32_t count;
 } look;
 
@@ -116,15 +116,15 @@ static void send_to(const struct sockaddr_un *address, char what)
 }
 
 /* Writes a part of `own` to the same place of the file. */
-static void write_lane(const void *part, size_t size)
+static void write_shm(const void *part, size_t size)
 {
-	if (descriptor_is_ours(files.lane))
-		(void)!pwrite(files.lane, part, size, (off_t)((char *)part - (char *)&own));
+	if (descriptor_is_ours(files.shm))
+		(void)!pwrite(files.shm, part, size, (off_t)((char *)part - (char *)&own));
 }
 
 static void write_node(uint32_t slot)
 {
-	write_lane(lane_node(&own, slot), sizeof(struct lane_node));
+	write_shm(client_shm_node(&own, slot), sizeof(struct client_shm_node));
 }
 
 static void set_changed(void)
@@ -159,11 +159,11 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 
 	if (!up)
 		return;
-	slot = lane_node_slot(&own, gpu_id);
+	slot = client_shm_node_slot(&own, gpu_id);
 	if (slot < 0)
 		return;
-	is_new = lane_node(&own, (uint32_t)slot)->activity == 0;
-	if (!lane_node_set(&own, (uint32_t)slot, active, now_ns) && !is_new)
+	is_new = client_shm_node(&own, (uint32_t)slot)->activity == 0;
+	if (!client_shm_node_set(&own, (uint32_t)slot, active, now_ns) && !is_new)
 		return;
 	write_node((uint32_t)slot);
 	set_changed();
@@ -184,36 +184,36 @@ static void wake_rest(void)
 
 /* Writes an entry of the queue table to the file, if it differs. The caller has removed what
  * changes with work. */
-static void write_queue(uint32_t slot, const struct lane_queue *entry)
+static void write_queue(uint32_t slot, const struct client_shm_queue *entry)
 {
 	uint32_t generation = own.queue_generation;
 	int saved = errno;
 
-	lane_queue_write(&own, slot, entry);
+	client_shm_queue_write(&own, slot, entry);
 	if (own.queue_generation == generation)
 		return;
-	write_lane(&own.queues[slot], sizeof(own.queues[slot]));
-	write_lane(&own.queue_end, sizeof(own.queue_end));
-	write_lane(&own.queue_generation, sizeof(own.queue_generation));
+	write_shm(&own.queues[slot], sizeof(own.queues[slot]));
+	write_shm(&own.queue_end, sizeof(own.queue_end));
+	write_shm(&own.queue_generation, sizeof(own.queue_generation));
 	errno = saved;
 }
 
 void peers_queue(const struct queue *q)
 {
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 
 	if (!up)
 		return;
 	set_changed();
 	entry = queues_entry(q);
-	entry.state = LANE_QUEUE_IDLE;
+	entry.state = CLIENT_SHM_QUEUE_IDLE;
 	entry.hooked = 0;
 	write_queue(q->slot, &entry);
 }
 
 void peers_queue_gone(const struct queue *q)
 {
-	static const struct lane_queue none;
+	static const struct client_shm_queue none;
 
 	if (!up)
 		return;
@@ -236,15 +236,15 @@ static bool is_known(const char *name)
  * process again, too. */
 static void read_peer(struct peer *peer)
 {
-	static struct lane copy; /* only its first part is ever used */
+	static struct client_shm copy; /* only its first part is ever used */
 	int before = peer->priority;
-	struct lane_node node;
+	struct client_shm_node node;
 
 	peer->stale = false;
 	memset(peer->gpu_ids, 0, sizeof(peer->gpu_ids));
 	if (peers_read(peer->fd, &copy) != 0)
 		return;
-	for (uint32_t i = 0; lane_node_read(&copy, i, &node) == 0; i++) {
+	for (uint32_t i = 0; client_shm_node_read(&copy, i, &node) == 0; i++) {
 		peer->gpu_ids[i] = node.gpu_id;
 		peer->busy[i] = node.activity & 1;
 	}
@@ -263,7 +263,7 @@ static void all_stale(void)
 static void add(const char *name, pid_t pid)
 {
 	struct peer *peer = &peers[count];
-	static struct lane copy;
+	static struct client_shm copy;
 
 	if (count == PEERS_MAX)
 		return;
@@ -360,10 +360,10 @@ static void start(uint64_t now_ns)
 	const char *why;
 	int err;
 
-	memset(&own, 0, offsetof(struct lane, queues[lane_queue_end(&own)]));
+	memset(&own, 0, offsetof(struct client_shm, queues[client_shm_queue_end(&own)]));
 	memset(own.more_nodes, 0, sizeof(own.more_nodes));
-	own.magic = LANE_MAGIC;
-	own.version = LANE_VERSION;
+	own.magic = CLIENT_SHM_MAGIC;
+	own.version = CLIENT_SHM_VERSION;
 	own.size = sizeof(own);
 	own.priority = priority();
 	memcpy(own.group, config.group, sizeof(own.group));
@@ -380,7 +380,7 @@ static void start(uint64_t now_ns)
 	for (uint32_t i = 0; i < queues.end; i++)
 		if (queues.table[i])
 			peers_queue(queues.table[i]);
-	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && queues.nodes[i].gpu_id; i++)
 		peers_node(queues.nodes[i].gpu_id, queues.nodes[i].active > 0, now_ns);
 	agent_unlock();
 	scan(ARRIVE);
@@ -410,12 +410,12 @@ static void put(struct node_set *set, uint32_t gpu_id)
 
 	while (i < look.count && look.gpus[i] != gpu_id)
 		i++;
-	if (i == look.count && i == LANE_NODES) {
+	if (i == look.count && i == CLIENT_SHM_NODES) {
 		if (!reported)
 			say(LOG_ERROR,
 			    "the processes of this user use more than %u GPUs: on the others, %u "
 			    "among them, no process is held for another without a daemon",
-			    LANE_NODES, gpu_id);
+			    CLIENT_SHM_NODES, gpu_id);
 		reported = true;
 		return;
 	}
@@ -427,7 +427,7 @@ static void put(struct node_set *set, uint32_t gpu_id)
 static void note_nodes(struct peer *peer)
 {
 	peer->nodes = peer->active = (struct node_set){0};
-	for (uint32_t i = 0; i < LANE_NODES && peer->gpu_ids[i]; i++) {
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && peer->gpu_ids[i]; i++) {
 		put(&peer->nodes, peer->gpu_ids[i]);
 		if (peer->busy[i])
 			put(&peer->active, peer->gpu_ids[i]);
@@ -556,7 +556,7 @@ static bool is_urgent(void)
 static void tell_priority(void)
 {
 	own.priority = priority();
-	write_lane(&own.priority, sizeof(own.priority));
+	write_shm(&own.priority, sizeof(own.priority));
 	for (uint32_t i = 0; i < count; i++)
 		send_to(&peers[i].address, ARRIVE);
 	all_stale();

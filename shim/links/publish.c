@@ -22,11 +22,11 @@
 /* State of the connection. Written under the agent's lock, by the sampler's thread only, except
  * `leavers`. */
 static struct {
-	struct lane *lane; /* this client's shared memory; NULL: no daemon */
+	struct client_shm *shm; /* this client's shared memory; NULL: no daemon */
 	/* The daemon's shared memory. */
 	const struct board *board;
 	int wake_fd;	  /* eventfd that wakes the daemon */
-	uint32_t leavers; /* threads that use `lane` without the lock */
+	uint32_t leavers; /* threads that use `shm` without the lock */
 } peer = {.wake_fd = -1};
 
 static void wake(void)
@@ -41,7 +41,7 @@ static void wake(void)
 
 /* The fence orders every earlier change of the shared memory before the read of `asleep`. The
  * daemon sets `asleep`, fences and then reads the changes, so it cannot miss one and sleep. */
-void link_lane_wake(void)
+void link_shm_wake(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&peer.board->asleep, __ATOMIC_RELAXED))
@@ -50,34 +50,34 @@ void link_lane_wake(void)
 
 void link_queue(const struct queue *q)
 {
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	uint32_t generation;
 
 	peers_queue(q);
-	if (!peer.lane)
+	if (!peer.shm)
 		return;
-	generation = peer.lane->queue_generation;
+	generation = peer.shm->queue_generation;
 	entry = queues_entry(q);
-	lane_queue_write(peer.lane, q->slot, &entry);
+	client_shm_queue_write(peer.shm, q->slot, &entry);
 	/* A change of activity is reported by link_node(); wake the daemon only for a change of the
 	 * table. */
-	if (peer.lane->queue_generation != generation)
-		link_lane_wake();
+	if (peer.shm->queue_generation != generation)
+		link_shm_wake();
 }
 
 void link_queue_gone(const struct queue *q)
 {
 	peers_queue_gone(q);
-	if (!peer.lane)
+	if (!peer.shm)
 		return;
-	lane_queue_clear(peer.lane, q->slot);
-	link_lane_wake();
+	client_shm_queue_clear(peer.shm, q->slot);
+	link_shm_wake();
 }
 
-void link_event(enum lane_event_kind kind, const struct queue *q, uint64_t value)
+void link_event(enum client_shm_event_kind kind, const struct queue *q, uint64_t value)
 {
 	static uint64_t number;
-	struct lane_event event = {.kind = kind, .value = value};
+	struct client_shm_event event = {.kind = kind, .value = value};
 
 	if (q) {
 		event.context = q->context;
@@ -87,12 +87,12 @@ void link_event(enum lane_event_kind kind, const struct queue *q, uint64_t value
 	number++;
 	if (config.log >= LOG_DEBUG)
 		say(LOG_DEBUG, "event %llu: %s queue %u.%d gpu %u value %#llx",
-		    (unsigned long long)number, lane_event_name(kind), event.context,
+		    (unsigned long long)number, client_shm_event_name(kind), event.context,
 		    q ? (int)event.queue_id : -1, event.gpu_id, (unsigned long long)value);
-	if (!peer.lane)
+	if (!peer.shm)
 		return;
 	event.ns = clock_ns();
-	lane_event_add(peer.lane, &event);
+	client_shm_event_add(peer.shm, &event);
 }
 
 /* Returns the slot of a node in the client's shared memory, or -ENOSPC. A daemon of the previous
@@ -103,20 +103,20 @@ static int slot_of(uint32_t gpu_id, uint32_t guess)
 	bool older;
 	int slot;
 
-	if (!peer.lane)
+	if (!peer.shm)
 		return -ENOSPC;
-	if (lane_node_id(peer.lane, guess) == gpu_id)
+	if (client_shm_node_id(peer.shm, guess) == gpu_id)
 		return (int)guess;
-	slot = lane_node_slot(peer.lane, gpu_id);
+	slot = client_shm_node_slot(peer.shm, gpu_id);
 	if (slot >= 0 || reported)
 		return slot;
 	reported = true;
-	older = peer.lane->version != LANE_VERSION;
+	older = peer.shm->version != CLIENT_SHM_VERSION;
 	say(LOG_ERROR,
 	    "the daemon supports %u GPUs of a process%s: work on the others, %u among them, is "
 	    "not scheduled%s",
-	    lane_nodes(peer.lane->version), older ? ", because its version is older" : "", gpu_id,
-	    older ? "; upgrade kfdschedd" : "");
+	    client_shm_nodes(peer.shm->version), older ? ", because its version is older" : "",
+	    gpu_id, older ? "; upgrade kfdschedd" : "");
 	return slot;
 }
 
@@ -126,31 +126,32 @@ void link_node(uint32_t node, bool active, uint64_t now_ns)
 
 	/* The daemon first: peers cost system calls, and peers act only where the daemon does
 	 * not. */
-	if (slot >= 0 && lane_node_set(peer.lane, (uint32_t)slot, active, now_ns))
-		link_lane_wake();
+	if (slot >= 0 && client_shm_node_set(peer.shm, (uint32_t)slot, active, now_ns))
+		link_shm_wake();
 	peers_node(queues.nodes[node].gpu_id, active, now_ns);
 }
 
 void link_runtime(void)
 {
-	enum lane_runtime state;
+	enum client_shm_runtime state;
 	int reason, err;
 	bool own;
 
-	if (!peer.lane)
+	if (!peer.shm)
 		return;
 	runtime_state(&state, &reason);
 	own = hold_own_session(&err);
 	/* The two values must never allow both a session of this process and one of the daemon, so
 	 * the session is withdrawn before the runtime is published, and published after it. */
 	if (!own)
-		__atomic_store_n(&peer.lane->own_session, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&peer.lane->runtime_errno, reason, __ATOMIC_RELAXED);
-	__atomic_store_n(&peer.lane->runtime, state, __ATOMIC_RELEASE);
+		__atomic_store_n(&peer.shm->own_session, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&peer.shm->runtime_errno, reason, __ATOMIC_RELAXED);
+	__atomic_store_n(&peer.shm->runtime, state, __ATOMIC_RELEASE);
 	if (own || hold_by_updates())
-		__atomic_store_n(&peer.lane->own_session, own ? LANE_OWN_SESSION : LANE_OWN_UPDATES,
+		__atomic_store_n(&peer.shm->own_session,
+				 own ? CLIENT_SHM_OWN_SESSION : CLIENT_SHM_OWN_UPDATES,
 				 __ATOMIC_RELEASE);
-	link_lane_wake();
+	link_shm_wake();
 }
 
 void link_vram(uint32_t gpu_id, uint64_t bytes)
@@ -159,106 +160,106 @@ void link_vram(uint32_t gpu_id, uint64_t bytes)
 
 	/* no wake, because nothing waits for this value */
 	if (slot >= 0)
-		__atomic_store_n(&lane_node(peer.lane, (uint32_t)slot)->vram_bytes, bytes,
+		__atomic_store_n(&client_shm_node(peer.shm, (uint32_t)slot)->vram_bytes, bytes,
 				 __ATOMIC_RELAXED);
 }
 
 bool link_suspended(void)
 {
-	return peer.lane && __atomic_load_n(&peer.lane->suspended, __ATOMIC_ACQUIRE);
+	return peer.shm && __atomic_load_n(&peer.shm->suspended, __ATOMIC_ACQUIRE);
 }
 
 /* Waits until the daemon has resumed this process for the announced call with number @mine, at most
  * 10 ms. */
-static void wait_released(struct lane *lane, uint32_t mine)
+static void wait_released(struct client_shm *shm, uint32_t mine)
 {
 	uint64_t end = clock_ns() + LEAVE_NS, now = clock_ns();
 	struct timespec left = {0};
 	uint32_t released;
 
 	for (; now < end; now = clock_ns()) {
-		released = __atomic_load_n(&lane->released, __ATOMIC_ACQUIRE);
+		released = __atomic_load_n(&shm->released, __ATOMIC_ACQUIRE);
 		if ((int32_t)(released - mine) >= 0)
 			return;
 		left.tv_nsec = (long)(end - now);
 		/* The futex is shared between processes, hence no FUTEX_PRIVATE_FLAG. */
-		syscall(SYS_futex, &lane->released, FUTEX_WAIT, released, &left, NULL, 0);
+		syscall(SYS_futex, &shm->released, FUTEX_WAIT, released, &left, NULL, 0);
 	}
 	say(LOG_INFO, "the daemon did not resume this process within 10 ms of the request");
 }
 
 /* Returns the shared memory, which stays mapped until leave(); NULL: there is none. */
-static struct lane *enter(void)
+static struct client_shm *enter(void)
 {
-	struct lane *lane;
+	struct client_shm *shm;
 
 	agent_lock();
-	lane = peer.lane;
-	if (lane)
+	shm = peer.shm;
+	if (shm)
 		peer.leavers++;
 	agent_unlock();
-	return lane;
+	return shm;
 }
 
-struct lane *link_leave_begin(void)
+struct client_shm *link_leave_begin(void)
 {
 	int saved = errno;
-	struct lane *lane = enter();
+	struct client_shm *shm = enter();
 	uint32_t mine;
 
-	if (!lane)
+	if (!shm)
 		return NULL;
 	/* Announce the call, then read `suspended`. The daemon sets `suspended`, then reads the
 	 * announcement, so at least one side sees the other. */
-	mine = __atomic_add_fetch(&lane->leaving, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&lane->suspended, __ATOMIC_SEQ_CST)) {
+	mine = __atomic_add_fetch(&shm->leaving, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&shm->suspended, __ATOMIC_SEQ_CST)) {
 		wake();
-		wait_released(lane, mine);
+		wait_released(shm, mine);
 	}
 	errno = saved;
-	return lane;
+	return shm;
 }
 
-void link_leave_end(struct lane *lane)
+void link_leave_end(struct client_shm *shm)
 {
 	int saved = errno;
 
-	if (!lane)
+	if (!shm)
 		return;
-	__atomic_add_fetch(&lane->left, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&shm->left, 1, __ATOMIC_SEQ_CST);
 	agent_lock();
 	peer.leavers--;
-	if (peer.lane == lane)
-		link_lane_wake();
+	if (peer.shm == shm)
+		link_shm_wake();
 	agent_unlock();
 	errno = saved;
 }
 
-struct lane *link_pin_begin(void)
+struct client_shm *link_pin_begin(void)
 {
 	int saved = errno;
-	struct lane *lane = enter();
+	struct client_shm *shm = enter();
 
-	if (lane)
-		__atomic_add_fetch(&lane->pinning, 1, __ATOMIC_SEQ_CST);
+	if (shm)
+		__atomic_add_fetch(&shm->pinning, 1, __ATOMIC_SEQ_CST);
 	errno = saved;
-	return lane;
+	return shm;
 }
 
-void link_pin_end(struct lane *lane)
+void link_pin_end(struct client_shm *shm)
 {
 	int saved = errno;
 
-	if (!lane)
+	if (!shm)
 		return;
-	__atomic_sub_fetch(&lane->pinning, 1, __ATOMIC_SEQ_CST);
+	__atomic_sub_fetch(&shm->pinning, 1, __ATOMIC_SEQ_CST);
 	agent_lock();
 	peer.leavers--;
 	agent_unlock();
 	errno = saved;
 }
 
-int link_lane_priority(void)
+int link_shm_priority(void)
 {
 	return config.observe ? PRIORITY_UNSET
 			      : __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
@@ -266,11 +267,11 @@ int link_lane_priority(void)
 
 void link_wishes(void)
 {
-	if (!peer.lane)
+	if (!peer.shm)
 		return;
-	__atomic_store_n(&peer.lane->slo_us, config.slo_us, __ATOMIC_RELAXED);
-	__atomic_store_n(&peer.lane->priority, link_lane_priority(), __ATOMIC_RELEASE);
-	link_lane_wake();
+	__atomic_store_n(&peer.shm->slo_us, config.slo_us, __ATOMIC_RELAXED);
+	__atomic_store_n(&peer.shm->priority, link_shm_priority(), __ATOMIC_RELEASE);
+	link_shm_wake();
 }
 
 static bool is_at(uint32_t i, uint32_t gpu_id)
@@ -285,9 +286,9 @@ static bool holds_work(struct node *node)
 	uint32_t n = __atomic_load_n(&peer.board->node_count, __ATOMIC_RELAXED), i = 0;
 
 	if (!is_at(node->on_board, node->gpu_id)) {
-		while (i < n && i < LANE_NODES && !is_at(i, node->gpu_id))
+		while (i < n && i < CLIENT_SHM_NODES && !is_at(i, node->gpu_id))
 			i++;
-		if (i == n || i == LANE_NODES)
+		if (i == n || i == CLIENT_SHM_NODES)
 			return false;
 		node->on_board = i;
 	}
@@ -296,13 +297,13 @@ static bool holds_work(struct node *node)
 
 void link_look_at_board(uint64_t now_ns)
 {
-	int priority = link_lane_priority();
+	int priority = link_shm_priority();
 
 	/* No work is held for an offline process. A process without a priority may have got one
 	 * from the daemon. */
 	if (!peer.board || (priority != PRIORITY_UNSET && priority <= PRIORITY_OFFLINE))
 		return;
-	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && queues.nodes[i].gpu_id; i++)
 		if (queues.nodes[i].active && holds_work(&queues.nodes[i]))
 			queues.nodes[i].holds_ns = now_ns;
 }
@@ -313,7 +314,7 @@ static void publish_all(uint64_t now_ns)
 	for (uint32_t i = 0; i < queues.end; i++)
 		if (queues.table[i])
 			link_queue(queues.table[i]);
-	for (uint32_t i = 0; i < LANE_NODES && queues.nodes[i].gpu_id; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && queues.nodes[i].gpu_id; i++)
 		link_node(i, queues.nodes[i].active > 0,
 			  queues.nodes[i].active ? queues.nodes[i].since_ns : now_ns);
 	vram_publish();
@@ -321,53 +322,53 @@ static void publish_all(uint64_t now_ns)
 	link_runtime();
 }
 
-void link_lane_begin(struct lane *lane, const struct board *board, int wake_fd, uint64_t now_ns)
+void link_shm_begin(struct client_shm *shm, const struct board *board, int wake_fd, uint64_t now_ns)
 {
-	peer.lane = lane;
+	peer.shm = shm;
 	peer.board = board;
 	peer.wake_fd = wake_fd;
 	publish_all(now_ns);
 }
 
-bool link_lane_end(void)
+bool link_shm_end(void)
 {
-	struct lane *lane = NULL;
+	struct client_shm *shm = NULL;
 	const struct board *board = NULL;
 
 	agent_lock();
 	if (peer.leavers == 0) {
-		lane = peer.lane;
+		shm = peer.shm;
 		board = peer.board;
-		peer.lane = NULL;
+		peer.shm = NULL;
 		peer.board = NULL;
 		descriptor_close(&peer.wake_fd);
 	}
 	agent_unlock();
-	if (!lane)
+	if (!shm)
 		return false;
-	lane_unmap(lane);
+	client_shm_unmap(shm);
 	board_unmap(board);
 	return true;
 }
 
-struct lane *link_lane(void)
+struct client_shm *link_shm(void)
 {
-	return peer.lane;
+	return peer.shm;
 }
 
-uint64_t link_lane_heartbeat_ns(void)
+uint64_t link_shm_heartbeat_ns(void)
 {
 	return __atomic_load_n(&peer.board->heartbeat_ns, __ATOMIC_RELAXED);
 }
 
-void link_lane_forget(void)
+void link_shm_forget(void)
 {
-	if (peer.lane)
-		lane_unmap(peer.lane);
+	if (peer.shm)
+		client_shm_unmap(peer.shm);
 	if (peer.board)
 		board_unmap(peer.board);
 	descriptor_close(&peer.wake_fd);
-	peer.lane = NULL;
+	peer.shm = NULL;
 	peer.board = NULL;
 	peer.leavers = 0;
 }

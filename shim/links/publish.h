@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Publishes the state of this process in the shared memory of the client (`struct lane`), and reads
+ * Publishes the state of this process in the shared memory of the client (`struct client_shm`), and reads
  * the daemon's fields there and in the daemon's shared memory (`struct board`).
  *
  * Without a daemon there is no shared memory: only the debug log (link_event()) and the peers
@@ -24,7 +24,7 @@ void link_queue_gone(const struct queue *queue);
 /* Appends an event to the client's shared memory and writes it to the debug log, in the order of
  * the calls. @queue is NULL if the event concerns the process. client_shm.h documents @value for
  * each kind. Under the agent's lock. */
-void link_event(enum lane_event_kind kind, const struct queue *queue, uint64_t value);
+void link_event(enum client_shm_event_kind kind, const struct queue *queue, uint64_t value);
 /* Publishes that the node with this index in queues.nodes[] is active or idle: to the daemon, then
  * to the peers. Under the agent's lock. */
 void link_node(uint32_t node, bool active, uint64_t now_ns);
@@ -49,8 +49,8 @@ void link_look_at_board(uint64_t now_ns);
  * the agent's lock; both keep errno.
  * Begin returns the shared memory to pass to end, or NULL if there is no daemon.
  */
-struct lane *link_leave_begin(void);
-void link_leave_end(struct lane *lane);
+struct client_shm *link_leave_begin(void);
+void link_leave_end(struct client_shm *shm);
 
 /*
  * Around a driver call that can hold the mutex of the process for long: a suspend of the process
@@ -58,31 +58,32 @@ void link_leave_end(struct lane *lane);
  * agent's lock; both keep errno. The daemon is not woken, because it reads this when it suspends.
  * Begin returns the shared memory to pass to end, or NULL if there is no daemon.
  */
-struct lane *link_pin_begin(void);
-void link_pin_end(struct lane *lane);
+struct client_shm *link_pin_begin(void);
+void link_pin_end(struct client_shm *shm);
 
 /* ---- for daemon_link.c: the sampler's thread ---- */
 
 /* Starts to use a new connection, and publishes the whole state. @wake_fd is the eventfd that wakes
  * the daemon. Takes ownership of all three. Under the agent's lock. */
-void link_lane_begin(struct lane *lane, const struct board *board, int wake_fd, uint64_t now_ns);
+void link_shm_begin(struct client_shm *shm, const struct board *board, int wake_fd,
+		    uint64_t now_ns);
 /* Ends the use of the shared memory and unmaps it. Not under the agent's lock.
  * Returns false if there is none, or if a thread between one of the calls of _begin() and of
  * _end() above still uses it; the caller then tries again later. */
-bool link_lane_end(void);
+bool link_shm_end(void);
 /* Returns the client's shared memory, or NULL. Any thread with the agent's lock held; the sampler's
  * thread also without it. */
-struct lane *link_lane(void);
+struct client_shm *link_shm(void);
 /* Wakes the daemon if it sleeps; to be called after a change of the client's shared memory. Only
  * while there is a connection. */
-void link_lane_wake(void);
+void link_shm_wake(void);
 /* Returns the daemon's last heartbeat, CLOCK_MONOTONIC ns; 0: none yet. Only while there is a
  * connection. */
-uint64_t link_lane_heartbeat_ns(void);
+uint64_t link_shm_heartbeat_ns(void);
 /* Returns the priority that is published to the daemon: PRIORITY_UNSET at level observe. Any
  * thread. */
-int link_lane_priority(void);
+int link_shm_priority(void);
 /* In a fork child: unmaps the shared memory and closes the eventfd. */
-void link_lane_forget(void);
+void link_shm_forget(void);
 
 #endif

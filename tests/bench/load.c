@@ -2,7 +2,7 @@
 /*
  * Measures the costs of kfdschedd with 1,000 clients of 8 queues each on 8 nodes. Each client
  * starts and finishes work ten times a second; of the 125 clients of a node, one is online. For the
- * daemon the clients are real: each is a process with a socket and shared memory (`struct lane`).
+ * daemon the clients are real: each is a process with a socket and shared memory (`struct client_shm`).
  * This program makes all their changes in that memory. There is no GPU and no runtime.
  *
  *   seen   the shim of no client can hold its process: the daemon scans and decides
@@ -55,7 +55,7 @@
 
 struct one {
 	pid_t pid;
-	struct lane *lane;
+	struct client_shm *shm;
 	const struct board *board;
 	int wake_fd, socket; /* `socket`: the daemon wakes the client by it */
 	int bare_fd;	     /* an eventfd that wakes the bare process */
@@ -105,7 +105,7 @@ static void change(struct one *one)
 		return;
 	}
 	one->active = !one->active;
-	lane_node_set(one->lane, one->node, one->active, clock_ns());
+	client_shm_node_set(one->shm, one->node, one->active, clock_ns());
 	wake(one);
 }
 
@@ -151,7 +151,7 @@ static void start_client(uint32_t i, enum protocol_level level)
 		be_client(&hello, ends[1]);
 	close(ends[1]);
 	must(!protocol_receive(ends[0], &welcome, sizeof(welcome), fds, &nfds, WAIT_MS) &&
-		     nfds == PROTOCOL_WELCOME_FDS && !lane_map(fds[0], &one->lane) &&
+		     nfds == PROTOCOL_WELCOME_FDS && !client_shm_map(fds[0], &one->shm) &&
 		     !board_map(fds[1], &one->board) &&
 		     !protocol_receive(ends[0], &welcome, sizeof(welcome), &one->socket, &sockets,
 				       WAIT_MS),
@@ -162,14 +162,14 @@ static void start_client(uint32_t i, enum protocol_level level)
 	one->wake_fd = fds[2];
 	one->active = false;
 	for (uint32_t q = 0; q < QUEUES; q++)
-		lane_queue_write(one->lane, q,
-				 &(struct lane_queue){.used = 1,
-						      .queue_id = q,
-						      .gpu_id = gpu_ids[i % NODES],
-						      .type = 2,
-						      .priority = 7,
-						      .percent = 100});
-	one->node = (uint32_t)lane_node_slot(one->lane, gpu_ids[i % NODES]);
+		client_shm_queue_write(one->shm, q,
+				       &(struct client_shm_queue){.used = 1,
+								  .queue_id = q,
+								  .gpu_id = gpu_ids[i % NODES],
+								  .type = 2,
+								  .priority = 7,
+								  .percent = 100});
+	one->node = (uint32_t)client_shm_node_slot(one->shm, gpu_ids[i % NODES]);
 	wake(one);
 	started = i + 1;
 }
@@ -179,7 +179,7 @@ static void end_clients(void)
 	for (uint32_t i = 0; i < started; i++) {
 		kill(clients[i].pid, SIGKILL);
 		waitpid(clients[i].pid, NULL, 0);
-		lane_unmap(clients[i].lane);
+		client_shm_unmap(clients[i].shm);
 		board_unmap(clients[i].board);
 		close(clients[i].wake_fd);
 		close(clients[i].socket);
@@ -254,8 +254,8 @@ static void *obey_all(void *count)
 
 			while (recv(one->socket, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
 				continue;
-			__atomic_store_n(&one->lane->hold_cmd_done,
-					 __atomic_load_n(&one->lane->hold_cmd, __ATOMIC_ACQUIRE),
+			__atomic_store_n(&one->shm->hold_cmd_done,
+					 __atomic_load_n(&one->shm->hold_cmd, __ATOMIC_ACQUIRE),
 					 __ATOMIC_RELEASE);
 			wake(one);
 			__atomic_add_fetch(hold_cmds, 1, __ATOMIC_RELAXED);

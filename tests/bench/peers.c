@@ -40,9 +40,9 @@ static void quiet(double *out)
 	meet("offline", PRIORITY_ONLINE);
 	fake_ring(&queue, &last);
 	sleep_ns(SECOND_NS / 5);
-	lanes_read = calls_of_agent = 0;
+	shms_read = calls_of_agent = 0;
 	sleep_ns(SECOND_NS);
-	out[0] = lanes_read;
+	out[0] = shms_read;
 	out[1] = calls_of_agent;
 	many_end();
 }

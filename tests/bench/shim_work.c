@@ -186,14 +186,14 @@ static double system_calls(void)
 /* Returns whether all queues are idle. The agent publishes a queue that waited at a barrier as
  * blocked, and its node as idle, until the agent's next poll. A burst of work before that poll
  * would not change the node's activity. */
-static bool all_drained(const struct lane *lane)
+static bool all_drained(const struct client_shm *shm)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	int rc;
 
-	for (uint32_t i = 0; i < LANE_QUEUES; i++) {
-		rc = lane_queue_read(lane, i, &q);
-		if (rc != -ENOENT && (rc || q.state != LANE_QUEUE_IDLE))
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++) {
+		rc = client_shm_queue_read(shm, i, &q);
+		if (rc != -ENOENT && (rc || q.state != CLIENT_SHM_QUEUE_IDLE))
 			return false;
 	}
 	return true;
@@ -201,15 +201,15 @@ static bool all_drained(const struct lane *lane)
 
 /* Waits until the node is idle and its activity has changed at least `changes` times. Returns the
  * number of changes so far; *idle_ns: when the node became idle. */
-static uint64_t await_idle(const struct lane *lane, uint64_t changes, uint64_t *idle_ns)
+static uint64_t await_idle(const struct client_shm *shm, uint64_t changes, uint64_t *idle_ns)
 {
 	uint64_t until = clock_ns() + IDLE_NS;
-	struct lane_node node;
+	struct client_shm_node node;
 
 	do {
 		if (clock_ns() > until)
 			fail("work began and ended, but the lane does not say so");
-		if (lane_node_read(lane, 0, &node))
+		if (client_shm_node_read(shm, 0, &node))
 			fail("the lane has no node");
 	} while (node.activity & 1 || node.activity >> 1 < changes);
 	*idle_ns = node.idle_ns;
@@ -265,16 +265,16 @@ static void end_sleeper(void)
  * returns at once and only the agent's work after it is measured. If this thread had to wait for a
  * CPU in between, the sampler may have found the end first, which is a different path. Such a burst
  * is counted in idles_early and repeated. */
-static void idles(const struct lane *lane, struct shim_round *round)
+static void idles(const struct client_shm *shm, struct shim_round *round)
 {
 	const int64_t *value = (const int64_t *)(uintptr_t)(done.handle + SIGNAL_VALUE);
 	uint64_t changes, before, idle_ns;
 	unsigned n = 0;
 
-	for (uint64_t until = clock_ns() + IDLE_NS; !all_drained(lane);)
+	for (uint64_t until = clock_ns() + IDLE_NS; !all_drained(shm);)
 		if (clock_ns() > until)
 			fail("all work is over, but a queue is not idle in the lane");
-	changes = await_idle(lane, 0, &idle_ns);
+	changes = await_idle(shm, 0, &idle_ns);
 	start_sleeper();
 	while (n < IDLES) {
 		hsa_signal_store_relaxed(done, 1);
@@ -285,7 +285,7 @@ static void idles(const struct lane *lane, struct shim_round *round)
 		hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
 					  HSA_WAIT_STATE_ACTIVE);
 		/* Two changes: active, and idle again. */
-		changes = await_idle(lane, changes + 2, &idle_ns);
+		changes = await_idle(shm, changes + 2, &idle_ns);
 		if (idle_ns >= before) {
 			round->idle_us[n] = (double)(idle_ns - before) / 1e3;
 			round->bare_us[n++] = bare_wake_us();
@@ -490,7 +490,7 @@ static int start(bool agent)
 static int measure(bool agent, bool held)
 {
 	struct shim_round round = {0};
-	const struct lane *lane = NULL;
+	const struct client_shm *shm = NULL;
 	hsa_queue_t *queues[QUEUES];
 	pthread_t thread;
 	pid_t peer = 0;
@@ -503,7 +503,7 @@ static int measure(bool agent, bool held)
 		greeter_open();
 	begin();
 	if (agent)
-		lane = greeter_accept();
+		shm = greeter_accept();
 	usleep(20000); /* until the agent's thread has started */
 	stand();
 	round.doorbell_ns = doorbell_ns();
@@ -511,7 +511,7 @@ static int measure(bool agent, bool held)
 	finish();
 	dispatches(round.dispatch_ns);
 	if (agent)
-		idles(lane, &round);
+		idles(shm, &round);
 	for (int i = 0; i < QUEUES; i++)
 		queues[i] = gpu_queue(gpu, RING);
 	usleep(200000);

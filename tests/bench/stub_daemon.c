@@ -37,12 +37,12 @@ void greeter_open(void)
 	     "socket");
 }
 
-const struct lane *greeter_accept(void)
+const struct client_shm *greeter_accept(void)
 {
 	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
 	struct pollfd ready = {.fd = listener, .events = POLLIN};
 	struct protocol_hello hello;
-	struct lane *lane;
+	struct client_shm *shm;
 	struct board *board;
 	int client, fds[PROTOCOL_WELCOME_FDS];
 
@@ -50,8 +50,8 @@ const struct lane *greeter_accept(void)
 	client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	must(client >= 0 && !protocol_receive(client, &hello, sizeof hello, NULL, NULL, WAIT_MS),
 	     "hello");
-	fds[0] = lane_create(LANE_VERSION, &lane);
-	fds[1] = board_create(LANE_VERSION, &board);
+	fds[0] = client_shm_create(CLIENT_SHM_VERSION, &shm);
+	fds[1] = board_create(CLIENT_SHM_VERSION, &board);
 	fds[2] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	for (unsigned i = 0; i < PROTOCOL_WELCOME_FDS; i++)
 		must(fds[i] >= 0, "lane and board");
@@ -62,5 +62,5 @@ const struct lane *greeter_accept(void)
 	close(listener);
 	unlink(address.sun_path);
 	rmdir(folder);
-	return lane;
+	return shm;
 }

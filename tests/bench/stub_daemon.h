@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A stub of the daemon inside a benchmark's own process. It performs the handshake with the agent,
- * so that the benchmark can read what the agent publishes in its shared memory (`struct lane`), and
+ * so that the benchmark can read what the agent publishes in its shared memory (`struct client_shm`), and
  * when. It never suspends a client.
  *
  * Threads: one. A failed call ends the process with exit code 1 and a line on stderr.
@@ -14,6 +14,6 @@
 /* Listens on a socket in a temporary directory, and sets KFDSHIM_SOCKET to its path. */
 void greeter_open(void);
 /* Waits up to 5 s for the agent. Returns the agent's shared memory. Removes the socket. */
-const struct lane *greeter_accept(void);
+const struct client_shm *greeter_accept(void);
 
 #endif

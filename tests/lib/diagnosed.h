@@ -53,7 +53,7 @@ static inline int begin(void **state)
 		assert_non_null(q);
 		q->id = i;
 		q->gpu_id = GPU;
-		observe_set(q, OBSERVE_TYPE, types[i], OBSERVE_LANE);
+		observe_set(q, OBSERVE_TYPE, types[i], OBSERVE_SHM);
 	}
 	p = &processes[0];
 	doctor_process_init(p, PID);

@@ -36,7 +36,7 @@
  * the datagrams and the write()s (to the agent's eventfd) among those of the main thread; the
  * pread()s of both together. */
 static _Atomic unsigned calls_of_program, calls_of_agent, program_datagrams, program_writes,
-	lanes_read;
+	shms_read;
 
 static inline void count_call(void)
 {
@@ -66,7 +66,7 @@ int __wrap_fcntl(int fd, int command, ...);
 ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at)
 {
 	count_call();
-	lanes_read++;
+	shms_read++;
 	return __real_pread(fd, to, size, at);
 }
 
@@ -146,22 +146,22 @@ static inline int many_bind(int number)
 }
 
 /* Creates the shared-memory file of peer `number`, which is active on FAKE_GPU, and locks it. */
-static inline void many_lane(int number, int priority)
+static inline void many_shm(int number, int priority)
 {
-	static struct lane lane;
+	static struct client_shm shm;
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char path[128];
 	int fd;
 
-	lane.magic = LANE_MAGIC;
-	lane.version = LANE_VERSION;
-	lane.size = sizeof(lane);
-	lane.priority = priority;
-	lane.nodes[0].gpu_id = FAKE_GPU;
-	lane.nodes[0].activity = 2;
+	shm.magic = CLIENT_SHM_MAGIC;
+	shm.version = CLIENT_SHM_VERSION;
+	shm.size = sizeof(shm);
+	shm.priority = priority;
+	shm.nodes[0].gpu_id = FAKE_GPU;
+	shm.nodes[0].activity = 2;
 	snprintf(path, sizeof(path), "%s/%d-%d.lane", many_folder, (int)getpid(), number);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	CHECK(fd >= 0 && write(fd, &lane, sizeof(lane)) == (ssize_t)sizeof(lane));
+	CHECK(fd >= 0 && write(fd, &shm, sizeof(shm)) == (ssize_t)sizeof(shm));
 	CHECK(__real_fcntl(fd, F_SETLK, &whole) == 0);
 }
 
@@ -234,7 +234,7 @@ static inline void many_play(int priority, int from, int to)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 0; i < MANY; i++) {
 		sockets[i] = many_bind(i);
-		many_lane(i, priority);
+		many_shm(i, priority);
 	}
 	CHECK(write(to, "", 1) == 1);
 	while (read(from, &word, 1) == 1) {

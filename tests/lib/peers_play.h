@@ -39,14 +39,14 @@
 static bool held;
 static _Atomic int handed_over, hold_error, tries, takes, releases;
 static _Atomic unsigned hold_cost_us;
-static enum lane_level expected_level = LANE_LEVEL_SELF;
+static enum client_shm_level expected_level = CLIENT_SHM_LEVEL_SELF;
 
 static inline bool is_held(void)
 {
 	return __atomic_load_n(&held, __ATOMIC_SEQ_CST);
 }
 
-int hold_set(enum hold_by by, enum lane_level level, bool hold)
+int hold_set(enum hold_by by, enum client_shm_level level, bool hold)
 {
 	if (by != HOLD_BY_PEERS)
 		return 0;
@@ -73,7 +73,7 @@ uint64_t hold_step(uint64_t now_ns)
 	return UINT64_MAX;
 }
 
-int hold_prepare(enum lane_level level)
+int hold_prepare(enum client_shm_level level)
 {
 	(void)level;
 	return 0;

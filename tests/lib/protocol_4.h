@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define V4_PROTOCOL 4u
-#define V4_LANE 2u
+#define V4_CLIENT_SHM 2u
 #define V4_NODES 16u
 #define V4_QUEUES 512u
 #define V4_EVENTS 256u
@@ -43,7 +43,7 @@ struct v4_welcome {
 	uint64_t bytes;
 };
 
-struct v4_lane_queue {
+struct v4_client_shm_queue {
 	uint32_t seq;
 	uint32_t used;
 	uint32_t context;
@@ -66,7 +66,7 @@ struct v4_lane_queue {
 	uint32_t pad;
 };
 
-struct v4_lane_node {
+struct v4_client_shm_node {
 	uint32_t gpu_id;
 	uint32_t pad;
 	uint64_t activity;
@@ -75,7 +75,7 @@ struct v4_lane_node {
 	uint64_t vram_bytes;
 };
 
-struct v4_lane_event {
+struct v4_client_shm_event {
 	uint64_t number;
 	uint64_t ns;
 	uint32_t kind;
@@ -85,7 +85,7 @@ struct v4_lane_event {
 	uint64_t value;
 };
 
-struct v4_lane {
+struct v4_client_shm {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t size;
@@ -107,9 +107,9 @@ struct v4_lane {
 	uint32_t suspended;
 	uint32_t released;
 	uint32_t hold_cmd;
-	_Alignas(64) struct v4_lane_node nodes[V4_NODES];
-	_Alignas(64) struct v4_lane_queue queues[V4_QUEUES];
-	struct v4_lane_event events[V4_EVENTS];
+	_Alignas(64) struct v4_client_shm_node nodes[V4_NODES];
+	_Alignas(64) struct v4_client_shm_queue queues[V4_QUEUES];
+	struct v4_client_shm_event events[V4_EVENTS];
 };
 
 struct v4_board_node {
@@ -131,7 +131,7 @@ struct v4_board {
 
 _Static_assert(sizeof(struct v4_hello) == 128, "hello of version 4");
 _Static_assert(sizeof(struct v4_welcome) == 24, "welcome of version 4");
-_Static_assert(sizeof(struct v4_lane) == 64384, "lane of version 4");
+_Static_assert(sizeof(struct v4_client_shm) == 64384, "lane of version 4");
 _Static_assert(sizeof(struct v4_board) == 288, "board of version 4");
 
 #endif

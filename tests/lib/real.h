@@ -193,11 +193,11 @@ static uint32_t level; /* level that the next client requests */
 
 /* Starts a child process that registers as a client, calls `act` with its shared memory and the
  * eventfd that wakes the daemon, and then ends with exit code 0. Returns its pid. */
-static inline pid_t client(int priority, void (*act)(struct lane *, int wake))
+static inline pid_t client(int priority, void (*act)(struct client_shm *, int wake))
 {
 	struct protocol_hello h = hello_of(PROTOCOL_SHIM, priority);
 	struct protocol_welcome welcome;
-	struct lane *lane;
+	struct client_shm *shm;
 	int fds[PROTOCOL_WELCOME_FDS];
 	size_t nfds = PROTOCOL_WELCOME_FDS;
 	pid_t pid = fork();
@@ -212,9 +212,9 @@ static inline pid_t client(int priority, void (*act)(struct lane *, int wake))
 	fd = protocol_connect(path);
 	if (fd < 0 || protocol_send(fd, &h, sizeof(h), NULL, 0) ||
 	    protocol_receive(fd, &welcome, sizeof(welcome), fds, &nfds, 10000) ||
-	    nfds != PROTOCOL_WELCOME_FDS || lane_map(fds[0], &lane))
+	    nfds != PROTOCOL_WELCOME_FDS || client_shm_map(fds[0], &shm))
 		_exit(1);
-	act(lane, fds[2]);
+	act(shm, fds[2]);
 	_exit(0);
 }
 

@@ -30,7 +30,7 @@ void fake_daemon_listen(struct fake_daemon *d)
 	must(d->listener >= 0, "socket");
 	must(bind(d->listener, (struct sockaddr *)&addr, sizeof(addr)) == 0, "bind");
 	must(listen(d->listener, 8) == 0, "listen");
-	d->board_fd = board_create(LANE_VERSION, &d->board);
+	d->board_fd = board_create(CLIENT_SHM_VERSION, &d->board);
 	must(d->board_fd >= 0, "board");
 	d->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	must(d->event_fd >= 0, "eventfd");
@@ -56,12 +56,12 @@ static int serve(struct fake_daemon *d)
 	err = protocol_receive(d->client, &d->hello, sizeof(d->hello), NULL, NULL, MEETS_MS);
 	if (err)
 		return err;
-	fds[0] = lane_create(protocol_lane(version), &d->lane);
+	fds[0] = client_shm_create(protocol_client_shm(version), &d->shm);
 	must(fds[0] >= 0, "lane");
 	if (d->version) {
 		close(d->board_fd);
 		board_unmap(d->board);
-		d->board_fd = board_create(protocol_lane(version), &d->board);
+		d->board_fd = board_create(protocol_client_shm(version), &d->board);
 		must(d->board_fd >= 0, "board");
 	}
 	fds[1] = d->board_fd;
@@ -121,13 +121,13 @@ uint64_t fake_daemon_wakes(struct fake_daemon *d)
 	return read(d->event_fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
 }
 
-int fake_daemon_entry(const struct fake_daemon *d, uint32_t slot, struct lane_queue *out)
+int fake_daemon_entry(const struct fake_daemon *d, uint32_t slot, struct client_shm_queue *out)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 	int err = -EAGAIN;
 
 	for (int i = 0; i < MEETS_MS; i++) {
-		err = lane_queue_read(d->lane, slot, out);
+		err = client_shm_queue_read(d->shm, slot, out);
 		if (err != -EAGAIN)
 			break;
 		nanosleep(&pause, NULL);
@@ -135,9 +135,9 @@ int fake_daemon_entry(const struct fake_daemon *d, uint32_t slot, struct lane_qu
 	return err;
 }
 
-int fake_daemon_queue(const struct fake_daemon *d, uint32_t id, struct lane_queue *out)
+int fake_daemon_queue(const struct fake_daemon *d, uint32_t id, struct client_shm_queue *out)
 {
-	for (uint32_t i = 0; i < LANE_QUEUES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++)
 		if (fake_daemon_entry(d, i, out) == 0 && out->queue_id == id)
 			return 0;
 	return -ENOENT;
@@ -145,17 +145,17 @@ int fake_daemon_queue(const struct fake_daemon *d, uint32_t id, struct lane_queu
 
 int fake_daemon_queue_count(const struct fake_daemon *d)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	int n = 0;
 
-	for (uint32_t i = 0; i < LANE_QUEUES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++)
 		n += fake_daemon_entry(d, i, &q) != -ENOENT;
 	return n;
 }
 
-static int find_node(const struct fake_daemon *d, uint32_t gpu_id, struct lane_node *node)
+static int find_node(const struct fake_daemon *d, uint32_t gpu_id, struct client_shm_node *node)
 {
-	for (uint32_t i = 0; lane_node_read(d->lane, i, node) == 0; i++)
+	for (uint32_t i = 0; client_shm_node_read(d->shm, i, node) == 0; i++)
 		if (node->gpu_id == gpu_id)
 			return 0;
 	return -ENOENT;
@@ -163,14 +163,14 @@ static int find_node(const struct fake_daemon *d, uint32_t gpu_id, struct lane_n
 
 int fake_daemon_active(const struct fake_daemon *d, uint32_t gpu_id)
 {
-	struct lane_node node;
+	struct client_shm_node node;
 
 	return find_node(d, gpu_id, &node) == 0 ? (int)(node.activity & 1) : -1;
 }
 
 uint64_t fake_daemon_transitions(const struct fake_daemon *d, uint32_t gpu_id)
 {
-	struct lane_node node;
+	struct client_shm_node node;
 
 	return find_node(d, gpu_id, &node) == 0 ? node.activity >> 1 : 0;
 }

@@ -93,11 +93,11 @@ static void replace(struct worker *worker, const struct client *client)
 	}
 }
 
-static int send_welcome(struct worker *worker, struct client *client, int lane_fd)
+static int send_welcome(struct worker *worker, struct client *client, int shm_fd)
 {
 	const struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC,
 						 .version = client->version};
-	const int fds[PROTOCOL_WELCOME_FDS] = {lane_fd, nodes_board(worker, client->version),
+	const int fds[PROTOCOL_WELCOME_FDS] = {shm_fd, nodes_board(worker, client->version),
 					       client->wake_fd};
 
 	if (fds[1] < 0)
@@ -108,12 +108,12 @@ static int send_welcome(struct worker *worker, struct client *client, int lane_f
 /* Creates the shared memory and sends it to the workload. Returns 0 or a negative errno. */
 static int serve(struct worker *worker, struct client *client, uint64_t now)
 {
-	int lane_fd = lane_create(protocol_lane(client->version), &client->lane), error;
+	int shm_fd = client_shm_create(protocol_client_shm(client->version), &client->shm), error;
 
-	if (lane_fd < 0)
-		return lane_fd;
-	client->lane->priority = client->control.own_priority;
-	client->lane->slo_us = client->standing.slo_us;
+	if (shm_fd < 0)
+		return shm_fd;
+	client->shm->priority = client->control.own_priority;
+	client->shm->slo_us = client->standing.slo_us;
 	/* Each client has an eventfd of its own, because any client could drain or fill a shared
 	 * one. It is watched edge-triggered, so it is never read. */
 	client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -132,8 +132,8 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 		standing_place(worker, client, now);
 	}
 	if (!error)
-		error = send_welcome(worker, client, lane_fd);
-	close(lane_fd);
+		error = send_welcome(worker, client, shm_fd);
+	close(shm_fd);
 	return error;
 }
 
@@ -189,7 +189,7 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer,
 			    uint64_t now)
 {
 	struct client *client = client_new(worker, -1, now);
-	int lane_fd;
+	int shm_fd;
 
 	if (!client) {
 		close(peer->pidfd);
@@ -200,10 +200,10 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer,
 	client->outsider = outsider;
 	peer_name(peer->pid, client->name);
 	standing_came(worker, client, subject);
-	lane_fd = lane_create(LANE_VERSION, &client->lane);
-	if (lane_fd >= 0) {
-		close(lane_fd);
-		client->lane->priority = priority;
+	shm_fd = client_shm_create(CLIENT_SHM_VERSION, &client->shm);
+	if (shm_fd >= 0) {
+		close(shm_fd);
+		client->shm->priority = priority;
 		client->id = feed_add(&worker->feed, client->tenant, client->group_number, priority,
 				      now);
 		standing_place(worker, client, now);
@@ -372,8 +372,8 @@ void client_release(struct worker *worker, struct client *client, uint64_t now)
 	if (!core_look(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
 		return;
 	want_no_release(worker, client);
-	__atomic_store_n(&client->lane->released, client->leaving, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &client->lane->released, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	__atomic_store_n(&client->shm->released, client->leaving, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &client->shm->released, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 /* The connection was closed: checks whether the process runs another program now. */
@@ -435,7 +435,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 		return;
 	if (client->phase == CLIENT_SERVED) {
 		metrics_settle(worker, client, clock_ns());
-		for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++)
+		for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++)
 			if (client->activity[i] & 1)
 				nodes_work(worker, client->gpu_id[i], false, clock_ns());
 		worker->by_core[core_index(client->id)] = NULL;
@@ -482,8 +482,8 @@ void client_bury(struct worker *worker, struct client *client)
 	worker->clients[client->slot] = NULL;
 	while (worker->client_end && !worker->clients[worker->client_end - 1])
 		worker->client_end--;
-	if (client->lane)
-		lane_unmap(client->lane);
+	if (client->shm)
+		client_shm_unmap(client->shm);
 	free(client->outsider);
 	free(client);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A connection to the daemon: at first unknown, then a workload with shared memory (struct
- * lane), or a command with a request. A process without the shim (external.h) is a client
+ * client_shm), or a command with a request. A process without the shim (external.h) is a client
  * without a connection.
  *
  * The functions are implemented in client.c (connections, life of a client), client_scan.c (shared
@@ -68,32 +68,32 @@ struct client {
 	core_id id;			/* 0: not known to the core */
 
 	/* shared memory, hostile input; of an external process: private to the daemon */
-	struct lane *lane;
+	struct client_shm *shm;
 	/* state of an external process (external.h); NULL: it has the shim */
 	struct outsider *outsider;
 	struct look look;
 	struct log_share log;
-	/* copies of words in `lane`, as of the last scan */
+	/* copies of words in `shm`, as of the last scan */
 	uint32_t runtime, generation, leaving, left;
-	uint32_t gpu_id[LANE_NODES];
-	uint64_t activity[LANE_NODES], active_ns[LANE_NODES], idle_ns[LANE_NODES];
+	uint32_t gpu_id[CLIENT_SHM_NODES];
+	uint64_t activity[CLIENT_SHM_NODES], active_ns[CLIENT_SHM_NODES], idle_ns[CLIENT_SHM_NODES];
 
 	/* level at which the client itself carries out holds (hold_command.h); NONE: the daemon
 	 * uses a session */
-	enum lane_level hold_cmd_level;
+	enum client_shm_level hold_cmd_level;
 	struct level level; /* reason for the level, and planned changes */
 	bool preparing; /* the command in flight is HOLD_CMD_PREPARE, not an action of the core */
 	bool greeted; /* hold_command.c has evaluated if it can be held; false: the next scan does */
 	bool hold_cmd_pending; /* a command has not been acknowledged yet */
 	bool obeys;	       /* the client has acknowledged that it holds itself */
 	uint32_t own_session, hold_cmd,
-		hold_cmd_number; /* enum lane_own; last command, and its number */
+		hold_cmd_number; /* enum client_shm_own; last command, and its number */
 	uint64_t hold_cmd_ns;	 /* when that command was sent */
 
 	struct executor *executor; /* thread with its debug session; NULL: none */
 	bool attached;		   /* `executor` has opened the session */
 	bool refused;		   /* it cannot be held at its present level */
-	/* lane->released must be updated when it runs (client_release()); release_at: its index in
+	/* shm->released must be updated when it runs (client_release()); release_at: its index in
 	 * worker->releasing */
 	bool wants_release;
 	uint32_t release_at;
@@ -116,7 +116,7 @@ struct client {
 };
 
 /* Reads a word that the client writes. */
-static inline uint32_t lane_word(const uint32_t *at)
+static inline uint32_t shm_word(const uint32_t *at)
 {
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
@@ -200,7 +200,7 @@ void client_cannot(struct worker *worker, struct client *client, const char *why
 void client_want_release(struct worker *worker, struct client *client);
 
 /* Permits the announced calls of a client in worker->releasing if it is not suspended: publishes
- * lane->released, wakes its waiters, and takes the client off the list. */
+ * shm->released, wakes its waiters, and takes the client off the list. */
 void client_release(struct worker *worker, struct client *client, uint64_t now);
 
 /* Called in each sweep (every 20 ms), and when an answer has arrived: does all that is overdue. */

@@ -21,7 +21,7 @@
 
 static void set_suspended(struct client *client, bool suspended)
 {
-	__atomic_store_n(&client->lane->suspended, suspended, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&client->shm->suspended, suspended, __ATOMIC_SEQ_CST);
 }
 
 /* Can another driver call of the process hold its mutex now, for which a suspend then waits? If
@@ -31,7 +31,7 @@ static bool mutex_may_be_held(const struct client *client)
 {
 	bool known = !client->outsider && client->version == PROTOCOL_VERSION;
 
-	return (!known && !client->hold_cmd_level) || lane_word(&client->lane->pinning);
+	return (!known && !client->hold_cmd_level) || shm_word(&client->shm->pinning);
 }
 
 bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
@@ -57,7 +57,7 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 	/* Set `suspended` first, then read `leaving`. The client increments `leaving` first,
 	 * then reads `suspended`. So at least one of the two sees the other's write. */
 	set_suspended(client, true);
-	if (lane_word(&client->lane->leaving) != lane_word(&client->lane->left)) {
+	if (shm_word(&client->shm->leaving) != shm_word(&client->shm->left)) {
 		set_suspended(client, false);
 		client_scan_leaving(worker, client);
 		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
@@ -76,10 +76,10 @@ static uint64_t caused_ns(const struct client *client, const struct client *othe
 {
 	uint64_t latest = 0, at;
 
-	for (uint32_t a = 0; a < LANE_NODES && other->gpu_id[a]; a++) {
+	for (uint32_t a = 0; a < CLIENT_SHM_NODES && other->gpu_id[a]; a++) {
 		if ((other->activity[a] & 1) != suspend)
 			continue;
-		for (uint32_t b = 0; b < LANE_NODES && client->gpu_id[b]; b++) {
+		for (uint32_t b = 0; b < CLIENT_SHM_NODES && client->gpu_id[b]; b++) {
 			if (other->gpu_id[a] != client->gpu_id[b])
 				continue;
 			at = suspend ? other->active_ns[a] : other->idle_ns[a];
@@ -152,8 +152,8 @@ static uint64_t judged_ns(struct worker *worker, struct client *client,
 	const struct kfd_debug_cost *cost = &report->cost;
 
 	/* Levels gate and weight save no waves. */
-	if (client->hold_cmd_level == LANE_LEVEL_GATE ||
-	    client->hold_cmd_level == LANE_LEVEL_WEIGHT)
+	if (client->hold_cmd_level == CLIENT_SHM_LEVEL_GATE ||
+	    client->hold_cmd_level == CLIENT_SHM_LEVEL_WEIGHT)
 		return 0;
 	if (client->acting != CORE_SUSPEND || report->error ||
 	    (cost->duration_ns <= slow_ns && cost->waited_ns <= slow_ns))
@@ -226,8 +226,8 @@ static void attached(struct worker *worker, struct client *client, uint64_t now)
 	client->attached = true;
 	client->reason[0] = '\0';
 	level_risen(client, now);
-	__atomic_store_n(&client->lane->session, 1, __ATOMIC_RELEASE);
-	if (client->runtime == LANE_RUNTIME_ENABLED)
+	__atomic_store_n(&client->shm->session, 1, __ATOMIC_RELEASE);
+	if (client->runtime == CLIENT_SHM_RUNTIME_ENABLED)
 		feed_set_capability(&worker->feed, client->id, CORE_ABLE);
 	log_info("process %d (%s): level trap", (int)client->peer.pid, client->name);
 	events_level(worker, client, true);
@@ -288,7 +288,7 @@ static void look_for_reset(struct worker *worker, struct client *client, const c
 		 "%s took so long that the driver has reset a compute queue, which could not be "
 		 "preempted",
 		 what);
-	if (!has_cost_a_queue(cost) || client->hold_cmd_level != LANE_LEVEL_NONE)
+	if (!has_cost_a_queue(cost) || client->hold_cmd_level != CLIENT_SHM_LEVEL_NONE)
 		return;
 	log_info("process %d (%s): %s; restart the process if the queue was its own",
 		 (int)client->peer.pid, client->name, why);
@@ -342,7 +342,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		if (!client->level.changing)
 			refuse(client, "the process or its debug session has ended");
 		feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
-		__atomic_store_n(&client->lane->session, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&client->shm->session, 0, __ATOMIC_RELEASE);
 		set_suspended(client, false);
 	}
 }

@@ -28,7 +28,7 @@ void level_begin(struct client *client, uint32_t asked)
 	 * (shim/hold.c). Of the levels that work, self is the best. */
 	if (client->level.asked == PROTOCOL_LEVEL_AUTO &&
 	    client->standing.level == PROTOCOL_LEVEL_SELF) {
-		client->hold_cmd_level = LANE_LEVEL_SELF;
+		client->hold_cmd_level = CLIENT_SHM_LEVEL_SELF;
 		client->level.error = -EALREADY;
 		snprintf(client->level.why, sizeof(client->level.why),
 			 "it holds itself, and rejects other debug sessions (KFDSHIM_LEVEL=self)");
@@ -57,7 +57,7 @@ void level_tell(struct worker *worker, struct client *client)
 {
 	if (!client->level.told) {
 		log_info("process %d (%s): level %s: %s", (int)client->peer.pid, client->name,
-			 lane_level_name(client->hold_cmd_level), client->level.why);
+			 client_shm_level_name(client->hold_cmd_level), client->level.why);
 		events_level(worker, client, true);
 	}
 	client->level.told = true;
@@ -71,8 +71,8 @@ static bool share_nodes(const struct client *a, const struct client *b)
 {
 	if (!a->gpu_id[0] || !b->gpu_id[0])
 		return true;
-	for (uint32_t i = 0; i < LANE_NODES && a->gpu_id[i]; i++)
-		for (uint32_t j = 0; j < LANE_NODES && b->gpu_id[j]; j++)
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && a->gpu_id[i]; i++)
+		for (uint32_t j = 0; j < CLIENT_SHM_NODES && b->gpu_id[j]; j++)
 			if (a->gpu_id[i] == b->gpu_id[j])
 				return true;
 	return false;
@@ -80,7 +80,7 @@ static bool share_nodes(const struct client *a, const struct client *b)
 
 static bool has_session(const struct client *client)
 {
-	return client->executor || client->own_session == LANE_OWN_SESSION;
+	return client->executor || client->own_session == CLIENT_SHM_OWN_SESSION;
 }
 
 /* Returns the client that has the only session of a GPU of `client`, or NULL. */
@@ -100,7 +100,7 @@ static struct client *holder_for(const struct worker *worker, const struct clien
 
 /* Selects the level below trap. A session on itself needs no right to trace. But if the GPU has
  * only one session, the runtime is disabled or the firmware fails, self fails as trap does. */
-static enum lane_level below_trap(int error)
+static enum client_shm_level below_trap(int error)
 {
 	switch (error) {
 	case -EPERM:
@@ -108,9 +108,9 @@ static enum lane_level below_trap(int error)
 	case -EALREADY:
 	case -EACCES:
 	case -ENOENT:
-		return LANE_LEVEL_SELF;
+		return CLIENT_SHM_LEVEL_SELF;
 	default:
-		return LANE_LEVEL_GATE;
+		return CLIENT_SHM_LEVEL_GATE;
 	}
 }
 
@@ -129,7 +129,7 @@ static void plan_climb(struct level *level, uint64_t now)
 }
 
 /* Starts a change. The client is not held until the change is complete. */
-static void leave_level(struct worker *worker, struct client *client, enum lane_level to)
+static void leave_level(struct worker *worker, struct client *client, enum client_shm_level to)
 {
 	client->level.changing = true;
 	client->level.to = to;
@@ -187,7 +187,7 @@ void level_fall(struct worker *worker, struct client *client, int error, const c
 		uint64_t now)
 {
 	struct level *level = &client->level;
-	bool by_trap = client->hold_cmd_level == LANE_LEVEL_NONE;
+	bool by_trap = client->hold_cmd_level == CLIENT_SHM_LEVEL_NONE;
 
 	if (client->refused || worker->leaving)
 		return;
@@ -206,7 +206,7 @@ void level_fall(struct worker *worker, struct client *client, int error, const c
 	else if (error == -ETIMEDOUT)
 		leave_level(worker, client, client->hold_cmd_level);
 	else
-		leave_level(worker, client, by_trap ? below_trap(error) : LANE_LEVEL_GATE);
+		leave_level(worker, client, by_trap ? below_trap(error) : CLIENT_SHM_LEVEL_GATE);
 }
 
 void level_failed(struct worker *worker, struct client *client, int error, uint64_t now)
@@ -216,7 +216,7 @@ void level_failed(struct worker *worker, struct client *client, int error, uint6
 	if (!level_may_change(client) || error == -ETIMEDOUT)
 		return;
 	/* At level self, the error may also be that no session is possible. */
-	if (client->hold_cmd_level == LANE_LEVEL_NONE || error == 0 || error == -ETIME)
+	if (client->hold_cmd_level == CLIENT_SHM_LEVEL_NONE || error == 0 || error == -ETIME)
 		error = -EIO;
 	snprintf(why, sizeof(why), "%s", client->reason);
 	level_fall(worker, client, error, why, now);
@@ -288,7 +288,7 @@ static bool stays_idle(const struct worker *worker, struct client *client, uint6
 	struct level *level = &client->level;
 	uint64_t transitions = 0;
 
-	for (uint32_t i = 0; i < LANE_NODES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++)
 		transitions += client->activity[i] >> 1;
 	if (has_work(worker, client, now)) {
 		level->idle_ns = 0;
@@ -345,7 +345,7 @@ static int looks_good(struct worker *worker, const struct client *client, uint64
 static void try_trap(struct worker *worker, struct client *client)
 {
 	client->level.climb_ns = 0;
-	client->hold_cmd_level = LANE_LEVEL_NONE;
+	client->hold_cmd_level = CLIENT_SHM_LEVEL_NONE;
 	client->refused = false;
 	feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 	client_attach(worker, client, false);
@@ -368,11 +368,12 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 			now + (client->level.error == -EBUSY ? LOOK_NS / 5 : LOOK_NS);
 		return;
 	}
-	if (client->own_session == LANE_OWN_SESSION) {
+	if (client->own_session == CLIENT_SHM_OWN_SESSION) {
 		/* The client must give up its own session first. */
 		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
-		hold_cmd_prepare(client, LANE_LEVEL_GATE, now);
-	} else if (client->outsider || lane_word(&client->lane->runtime) == LANE_RUNTIME_ENABLED) {
+		hold_cmd_prepare(client, CLIENT_SHM_LEVEL_GATE, now);
+	} else if (client->outsider ||
+		   shm_word(&client->shm->runtime) == CLIENT_SHM_RUNTIME_ENABLED) {
 		try_trap(worker, client);
 	}
 }
@@ -386,14 +387,14 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 		return;
 	/* it was prepared for an attempt to reach trap */
 	if (HOLD_CMD_LEVEL(client->hold_cmd) != (uint32_t)client->hold_cmd_level) {
-		client->own_session = lane_word(&client->lane->own_session);
-		if (!error && client->own_session == LANE_OWN_NONE)
+		client->own_session = shm_word(&client->shm->own_session);
+		if (!error && client->own_session == CLIENT_SHM_OWN_NONE)
 			level->climb_ns = now; /* so that level_step() tries trap at once */
 		else
 			leave_level(worker, client, client->hold_cmd_level);
 		return;
 	}
-	if (error && client->hold_cmd_level == LANE_LEVEL_SELF && !level_may_change(client)) {
+	if (error && client->hold_cmd_level == CLIENT_SHM_LEVEL_SELF && !level_may_change(client)) {
 		snprintf(level->why, sizeof(level->why),
 			 "it cannot open a debug session on "
 			 "itself: %s",
@@ -401,12 +402,12 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 		client_cannot(worker, client, level->why);
 		return;
 	}
-	if (error && client->hold_cmd_level == LANE_LEVEL_SELF) {
+	if (error && client->hold_cmd_level == CLIENT_SHM_LEVEL_SELF) {
 		snprintf(level->why + end, sizeof(level->why) - end,
 			 "; it cannot open one "
 			 "itself: %s",
 			 strerror(-error));
-		leave_level(worker, client, LANE_LEVEL_GATE);
+		leave_level(worker, client, CLIENT_SHM_LEVEL_GATE);
 		return;
 	}
 	if (level->error)

@@ -63,7 +63,7 @@ void client_attach(struct worker *worker, struct client *client, bool patient)
 
 void client_why_never(const struct client *client, const char *what, char why[KFD_REASON])
 {
-	uint32_t error = lane_word((const uint32_t *)&client->lane->runtime_errno);
+	uint32_t error = shm_word((const uint32_t *)&client->shm->runtime_errno);
 
 	/* The shim reads the same files, but its shared memory has no room for a sentence. */
 	if (error == EOPNOTSUPP && cwsr_is_missing(why))
@@ -81,13 +81,13 @@ static void runtime_changed(struct worker *worker, struct client *client)
 	    worker->leaving)
 		return;
 	switch (client->runtime) {
-	case LANE_RUNTIME_ENABLED:
+	case CLIENT_SHM_RUNTIME_ENABLED:
 		if (!client->executor)
 			client_attach(worker, client, true);
 		else if (client->attached)
 			feed_set_capability(&worker->feed, client->id, CORE_ABLE);
 		break;
-	case LANE_RUNTIME_NEVER:
+	case CLIENT_SHM_RUNTIME_NEVER:
 		if (client->attached)
 			break;
 		client_why_never(client, "its runtime cannot be enabled", why);
@@ -100,9 +100,9 @@ static void runtime_changed(struct worker *worker, struct client *client)
 
 static bool scan_node(struct worker *worker, struct client *client, uint32_t slot, uint64_t now)
 {
-	struct lane_node node;
+	struct client_shm_node node;
 
-	if (lane_node_read(client->lane, slot, &node) != 0)
+	if (client_shm_node_read(client->shm, slot, &node) != 0)
 		return false;
 	if (node.gpu_id != client->gpu_id[slot]) {
 		/* The protocol only appends nodes. A client that changes a node loses it. */
@@ -151,7 +151,7 @@ void client_set_priority(struct worker *worker, struct client *client, int prior
 /* The program may change its priority (kfdshim.h). */
 static bool scan_priority(struct worker *worker, struct client *client)
 {
-	int priority = (int)lane_word((const uint32_t *)&client->lane->priority);
+	int priority = (int)shm_word((const uint32_t *)&client->shm->priority);
 
 	if (priority == client->control.own_priority || priority < PRIORITY_UNSET ||
 	    priority > PRIORITY_ONLINE)
@@ -163,7 +163,7 @@ static bool scan_priority(struct worker *worker, struct client *client)
 
 static bool scan_slo(struct worker *worker, struct client *client)
 {
-	uint32_t slo_us = lane_word(&client->lane->slo_us);
+	uint32_t slo_us = shm_word(&client->shm->slo_us);
 
 	if (slo_us == client->standing.slo_us)
 		return false;
@@ -175,8 +175,8 @@ static bool scan_slo(struct worker *worker, struct client *client)
 bool client_scan_leaving(struct worker *worker, struct client *client)
 {
 	/* `left` first: read in this order, it is never ahead of `leaving` */
-	uint32_t left = lane_word(&client->lane->left);
-	uint32_t leaving = lane_word(&client->lane->leaving);
+	uint32_t left = shm_word(&client->shm->left);
+	uint32_t leaving = shm_word(&client->shm->leaving);
 
 	if (left == client->left && leaving == client->leaving)
 		return false;
@@ -192,20 +192,20 @@ bool client_scan(struct worker *worker, struct client *client, uint64_t now)
 	uint32_t runtime, generation;
 	bool changed = false;
 
-	for (uint32_t i = 0; lane_node_id(client->lane, i); i++)
+	for (uint32_t i = 0; client_shm_node_id(client->shm, i); i++)
 		changed |= scan_node(worker, client, i, now);
 	changed |= client_scan_leaving(worker, client);
 	changed |= scan_priority(worker, client);
 	changed |= scan_slo(worker, client);
 	if (client->hold_cmd_level)
 		changed |= hold_cmd_scan(worker, client, now);
-	runtime = lane_word(&client->lane->runtime);
+	runtime = shm_word(&client->shm->runtime);
 	if (!client->hold_cmd_level && runtime != client->runtime) {
 		client->runtime = runtime;
 		runtime_changed(worker, client);
 		changed = true;
 	}
-	generation = lane_word(&client->lane->queue_generation);
+	generation = shm_word(&client->shm->queue_generation);
 	if (generation != client->generation) {
 		client->generation = generation;
 		if (client->attached)

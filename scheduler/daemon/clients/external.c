@@ -57,7 +57,7 @@ static bool has_compute(const struct outsider *outsider, uint32_t gpu_id)
 static void tag_again(struct worker *worker, struct client *client, int priority)
 {
 	/* the value that a shim would write */
-	store((uint32_t *)&client->lane->priority, (uint32_t)priority);
+	store((uint32_t *)&client->shm->priority, (uint32_t)priority);
 	client->control.own_priority = priority;
 	if (!client->executor)
 		client->refused = false;
@@ -188,13 +188,13 @@ const char *outsider_rule(const struct outsider *outsider)
 static void publish(struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
-	struct lane *lane = client->lane;
+	struct client_shm *shm = client->shm;
 
 	for (uint32_t i = 0; i < outsider->queue_count; i++)
 		if (sysfs_is_compute(&outsider->queues[i]))
-			lane_node_slot(lane, outsider->queues[i].gpu_id);
-	for (uint32_t i = 0; lane_node_id(lane, i); i++)
-		lane_node_set(lane, i, has_compute(outsider, lane_node_id(lane, i)), now);
+			client_shm_node_slot(shm, outsider->queues[i].gpu_id);
+	for (uint32_t i = 0; client_shm_node_id(shm, i); i++)
+		client_shm_node_set(shm, i, has_compute(outsider, client_shm_node_id(shm, i)), now);
 }
 
 static void look(struct client *client, uint64_t now)
@@ -239,14 +239,14 @@ static void start(struct worker *worker, struct client *client)
 static void look_at_threads(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
-	struct lane *lane = client->lane;
+	struct client_shm *shm = client->shm;
 	struct core_view view;
 	uint64_t took_ns;
 	int destroys;
 
 	if (now < outsider->threads_ns)
 		return;
-	if (lane->leaving == lane->left &&
+	if (shm->leaving == shm->left &&
 	    (!core_look(worker->core, client->id, now, &view) || view.state == CORE_RUNNING))
 		return;
 	destroys = reader_destroys(client->peer.pid, &took_ns);
@@ -257,10 +257,10 @@ static void look_at_threads(struct worker *worker, struct client *client, uint64
 	if (destroys > 0) {
 		outsider->quiet = 0;
 		outsider->changed = true;
-		if (lane->leaving == lane->left)
-			store(&lane->leaving, lane->leaving + 1);
-	} else if (lane->leaving != lane->left && ++outsider->quiet >= QUIET_LOOKS) {
-		store(&lane->left, lane->leaving);
+		if (shm->leaving == shm->left)
+			store(&shm->leaving, shm->leaving + 1);
+	} else if (shm->leaving != shm->left && ++outsider->quiet >= QUIET_LOOKS) {
+		store(&shm->left, shm->leaving);
 	}
 }
 
@@ -268,9 +268,9 @@ void outsider_changed(struct client *client)
 {
 	client->outsider->changed = true;
 	if (client->executor)
-		store(&client->lane->runtime, executor_runtime(client->executor)
-						      ? LANE_RUNTIME_ENABLED
-						      : LANE_RUNTIME_UNKNOWN);
+		store(&client->shm->runtime, executor_runtime(client->executor)
+						     ? CLIENT_SHM_RUNTIME_ENABLED
+						     : CLIENT_SHM_RUNTIME_UNKNOWN);
 }
 
 /* A requested priority belongs to the program that was running; a lease belongs to the process,

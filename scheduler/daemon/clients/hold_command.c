@@ -15,17 +15,17 @@
  * this long is stopped, or does not follow commands. */
 #define ANSWER_NS 1000000000u
 
-enum lane_level hold_cmd_level_of(uint32_t level)
+enum client_shm_level hold_cmd_level_of(uint32_t level)
 {
 	switch (level) {
 	case PROTOCOL_LEVEL_SELF:
-		return LANE_LEVEL_SELF;
+		return CLIENT_SHM_LEVEL_SELF;
 	case PROTOCOL_LEVEL_GATE:
-		return LANE_LEVEL_GATE;
+		return CLIENT_SHM_LEVEL_GATE;
 	case PROTOCOL_LEVEL_WEIGHT:
-		return LANE_LEVEL_WEIGHT;
+		return CLIENT_SHM_LEVEL_WEIGHT;
 	default:
-		return LANE_LEVEL_NONE;
+		return CLIENT_SHM_LEVEL_NONE;
 	}
 }
 
@@ -33,8 +33,8 @@ enum lane_level hold_cmd_level_of(uint32_t level)
  * UPDATE_QUEUE; the other levels need nothing. */
 static void set_capability(struct worker *worker, struct client *client)
 {
-	bool able =
-		client->hold_cmd_level != LANE_LEVEL_SELF || client->own_session != LANE_OWN_NONE;
+	bool able = client->hold_cmd_level != CLIENT_SHM_LEVEL_SELF ||
+		    client->own_session != CLIENT_SHM_OWN_NONE;
 	char why[KFD_REASON];
 
 	if (!control_may_be_held(client) || client->refused || worker->leaving ||
@@ -48,14 +48,14 @@ static void set_capability(struct worker *worker, struct client *client)
 		}
 		if (client->reason[0]) {
 			log_client(&client->log, "process %d (%s): level %s", (int)client->peer.pid,
-				   client->name, lane_level_name(client->hold_cmd_level));
+				   client->name, client_shm_level_name(client->hold_cmd_level));
 			events_level(worker, client, true);
 		}
 		client->reason[0] = '\0';
-	} else if (client->runtime == LANE_RUNTIME_ENABLED) {
+	} else if (client->runtime == CLIENT_SHM_RUNTIME_ENABLED) {
 		/* a rule set level self, its session was ended, or its runtime was enabled again */
 		level_again(worker, client);
-	} else if (client->runtime == LANE_RUNTIME_NEVER) {
+	} else if (client->runtime == CLIENT_SHM_RUNTIME_NEVER) {
 		client_why_never(client, "it cannot open a debug session on itself", why);
 		if (level_may_change(client))
 			level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
@@ -106,8 +106,8 @@ static void lost(struct worker *worker, struct client *client, uint32_t error, u
 
 bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
 {
-	uint32_t own = lane_word(&client->lane->own_session),
-		 runtime = lane_word(&client->lane->runtime);
+	uint32_t own = shm_word(&client->shm->own_session),
+		 runtime = shm_word(&client->shm->runtime);
 	bool changed = false;
 
 	if (own != client->own_session || runtime != client->runtime || !client->greeted) {
@@ -117,20 +117,18 @@ bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
 		set_capability(worker, client);
 		changed = true;
 	}
-	if (client->hold_cmd_pending &&
-	    lane_word(&client->lane->hold_cmd_done) == client->hold_cmd) {
-		answered(worker, client, lane_word((const uint32_t *)&client->lane->hold_cmd_errno),
-			 lane_word(&client->lane->hold_cmd_us), now);
+	if (client->hold_cmd_pending && shm_word(&client->shm->hold_cmd_done) == client->hold_cmd) {
+		answered(worker, client, shm_word((const uint32_t *)&client->shm->hold_cmd_errno),
+			 shm_word(&client->shm->hold_cmd_us), now);
 		changed = true;
-	} else if (client->obeys && lane_word((const uint32_t *)&client->lane->hold_cmd_errno)) {
-		lost(worker, client, lane_word((const uint32_t *)&client->lane->hold_cmd_errno),
-		     now);
+	} else if (client->obeys && shm_word((const uint32_t *)&client->shm->hold_cmd_errno)) {
+		lost(worker, client, shm_word((const uint32_t *)&client->shm->hold_cmd_errno), now);
 		changed = true;
 	}
 	return changed;
 }
 
-static void give(struct client *client, enum lane_level level, uint32_t what, uint64_t now)
+static void give(struct client *client, enum client_shm_level level, uint32_t what, uint64_t now)
 {
 	const char any = 0;
 
@@ -138,13 +136,13 @@ static void give(struct client *client, enum lane_level level, uint32_t what, ui
 	client->hold_cmd_pending = true;
 	client->obeys = false;
 	client->hold_cmd_ns = now;
-	__atomic_store_n(&client->lane->hold_cmd, client->hold_cmd, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&client->shm->hold_cmd, client->hold_cmd, __ATOMIC_SEQ_CST);
 	/* If there is no room, the client has wake-ups that it has not read yet, so none is
 	 * needed. */
 	protocol_send(client->socket, &any, sizeof(any), NULL, 0);
 }
 
-void hold_cmd_prepare(struct client *client, enum lane_level level, uint64_t now)
+void hold_cmd_prepare(struct client *client, enum client_shm_level level, uint64_t now)
 {
 	client->preparing = true;
 	give(client, level, HOLD_CMD_PREPARE, now);
@@ -154,7 +152,7 @@ bool hold_cmd_start(struct worker *worker, struct client *client, uint64_t now)
 {
 	bool hold = client->acting == CORE_SUSPEND;
 
-	if (hold && lane_word(&client->lane->leaving) != lane_word(&client->lane->left)) {
+	if (hold && shm_word(&client->shm->leaving) != shm_word(&client->shm->left)) {
 		client_scan_leaving(worker, client);
 		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
 		return false;
@@ -168,7 +166,7 @@ void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now
 	if (!client->hold_cmd_pending || client->preparing || now < client->hold_cmd_ns + ANSWER_NS)
 		return;
 	/* The daemon itself may have been stopped: check the acknowledgement again. */
-	if (lane_word(&client->lane->hold_cmd_done) == client->hold_cmd)
+	if (shm_word(&client->shm->hold_cmd_done) == client->hold_cmd)
 		return;
 	/* A release is in the client's shared memory and the client will read it. A hold also
 	 * ends by itself when the daemon does not renew it (shim/hold.h). */

@@ -12,9 +12,9 @@
 
 #include "scheduler/daemon/clients/client.h"
 
-/* Returns the level for commands of a client with KFDSHIM_LEVEL `level`; LANE_LEVEL_NONE: it is
+/* Returns the level for commands of a client with KFDSHIM_LEVEL `level`; CLIENT_SHM_LEVEL_NONE: it is
  * not held by commands. */
-enum lane_level hold_cmd_level_of(uint32_t level);
+enum client_shm_level hold_cmd_level_of(uint32_t level);
 
 /* Reads the client's session, runtime state and acknowledgement. Returns true if something had
  * changed. */
@@ -22,7 +22,7 @@ bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now);
 
 /* Commands the client to prepare `level` (HOLD_CMD_PREPARE). When the client acknowledges,
  * level_prepared() is called; a client that is stopped by a debugger acknowledges later. */
-void hold_cmd_prepare(struct client *client, enum lane_level level, uint64_t now);
+void hold_cmd_prepare(struct client *client, enum client_shm_level level, uint64_t now);
 
 /* Carries out the core's action client->acting. Returns false if it was cancelled because the
  * client is about to destroy a queue. */

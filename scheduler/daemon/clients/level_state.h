@@ -14,9 +14,9 @@
 
 struct level {
 	enum protocol_level asked; /* KFDSHIM_LEVEL, or the level of its rule */
-	/* it changes to `to`; LANE_LEVEL_NONE: to a session of the daemon (level trap) */
+	/* it changes to `to`; CLIENT_SHM_LEVEL_NONE: to a session of the daemon (level trap) */
 	bool changing;
-	enum lane_level to;
+	enum client_shm_level to;
 	/* a suspend failed, several were slow, or the driver does not support it */
 	bool never_trap;
 	bool unseen;   /* the obstacle to tracing it cannot be observed from outside */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rate limit for scans of the clients' shared memory (struct lane). A client can write its
+ * Rate limit for scans of the clients' shared memory (struct client_shm). A client can write its
  * shared memory and its eventfd at any rate. The daemon scans it at most 5,000 times a second,
  * and all clients of one user together at most 60,000 times. An online client with 2,000 requests
  * a second needs 4,000 scans. A scan beyond the limit is deferred for a fifth of a millisecond,

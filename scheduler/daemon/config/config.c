@@ -16,7 +16,7 @@
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)
 #define HOUR (3600 * S)
-#define SLO_MAX (UINT32_MAX * UINT64_C(1000)) /* the range of slo_us in struct lane */
+#define SLO_MAX (UINT32_MAX * UINT64_C(1000)) /* the range of slo_us in struct client_shm */
 
 /* State of the parser while a file is read. */
 struct reading {

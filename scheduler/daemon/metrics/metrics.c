@@ -49,13 +49,13 @@ static struct metrics_node *nth_of(struct worker *worker, struct client *client,
 /* Lists the counters that an event of this client concerns: the daemon's, its own, and those of
  * its nodes. Returns their number. */
 static uint32_t concerned(struct worker *worker, struct client *client,
-			  struct metrics_figures *out[LANE_NODES + 2])
+			  struct metrics_figures *out[CLIENT_SHM_NODES + 2])
 {
 	uint32_t n = 0;
 
 	out[n++] = &worker->beat->metrics.all;
 	out[n++] = &client->tally.figures;
-	for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++) {
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++) {
 		struct metrics_node *node = nth_of(worker, client, i);
 
 		if (node)
@@ -68,7 +68,7 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 static void settle_times(struct worker *worker, struct client *client, uint64_t now)
 {
 	const struct metrics_figures before = client->tally.figures;
-	struct metrics_figures *figures[LANE_NODES + 2];
+	struct metrics_figures *figures[CLIENT_SHM_NODES + 2];
 	struct core_view view;
 	uint32_t n;
 
@@ -93,7 +93,7 @@ void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
 		passed = tally->settled_ns ? now - tally->settled_ns : 0;
 		tally->settled_ns = now;
 	}
-	for (uint32_t i = 0; passed && i < LANE_NODES && client->gpu_id[i]; i++) {
+	for (uint32_t i = 0; passed && i < CLIENT_SHM_NODES && client->gpu_id[i]; i++) {
 		struct metrics_node *node;
 
 		if (!(client->activity[i] & 1))
@@ -108,7 +108,7 @@ void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
 
 void metrics_acted(struct worker *worker, struct client *client, bool suspend, bool failed)
 {
-	struct metrics_figures *figures[LANE_NODES + 2];
+	struct metrics_figures *figures[CLIENT_SHM_NODES + 2];
 	uint32_t n = concerned(worker, client, figures);
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -124,7 +124,7 @@ void metrics_acted(struct worker *worker, struct client *client, bool suspend, b
 void metrics_latency(struct worker *worker, struct client *client, enum metrics_latency latency,
 		     uint64_t ns)
 {
-	struct metrics_figures *figures[LANE_NODES + 2];
+	struct metrics_figures *figures[CLIENT_SHM_NODES + 2];
 	uint32_t n = concerned(worker, client, figures);
 
 	for (uint32_t i = 0; i < n; i++)
@@ -145,14 +145,14 @@ static void picture_of_client(struct worker *worker, const struct client *client
 	};
 	memcpy(out->comm, client->name, sizeof(out->comm));
 	snprintf(out->level, sizeof(out->level), "%s", status_level(client, &view));
-	for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++) {
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++) {
 		if (!nodes_known(worker, client->gpu_id[i]))
 			continue;
 		out->nodes[out->node_count].gpu_id = client->gpu_id[i];
 		out->nodes[out->node_count].active = client->activity[i] & 1;
 		out->nodes[out->node_count].active_ns = client->tally.active_ns[i];
-		out->nodes[out->node_count++].vram_bytes =
-			__atomic_load_n(&lane_node(client->lane, i)->vram_bytes, __ATOMIC_RELAXED);
+		out->nodes[out->node_count++].vram_bytes = __atomic_load_n(
+			&client_shm_node(client->shm, i)->vram_bytes, __ATOMIC_RELAXED);
 	}
 }
 

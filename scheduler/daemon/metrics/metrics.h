@@ -30,10 +30,10 @@ struct metrics_kept {
 /* Counters of one client; zero at the start. */
 struct metrics_tally {
 	struct metrics_figures figures;
-	uint64_t active_ns[LANE_NODES]; /* time with work, by node of the client */
+	uint64_t active_ns[CLIENT_SHM_NODES]; /* time with work, by node of the client */
 	uint8_t at
-		[LANE_NODES]; /* index in metrics_kept.nodes of each node, as of the last search */
-	uint64_t settled_ns;  /* time up to which the times are counted; 0: none */
+		[CLIENT_SHM_NODES]; /* index in metrics_kept.nodes of each node, as of the last search */
+	uint64_t settled_ns;	    /* time up to which the times are counted; 0: none */
 };
 
 /* Counts times up to `now`. Called before a client's activity changes and before the client is

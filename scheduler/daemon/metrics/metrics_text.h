@@ -65,7 +65,7 @@ struct metrics_client {
 		bool active;
 		uint64_t active_ns;
 		uint64_t vram_bytes;
-	} nodes[LANE_NODES];
+	} nodes[CLIENT_SHM_NODES];
 };
 
 struct metrics_snapshot {

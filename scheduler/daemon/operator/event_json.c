@@ -30,7 +30,7 @@ static void set_act(json_t *json, const struct event *event)
 {
 	json_t *nodes = json_array();
 
-	for (uint32_t i = 0; i < LANE_NODES && event->gpu_ids[i]; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && event->gpu_ids[i]; i++)
 		json_array_append_new(nodes, json_integer(event->gpu_ids[i]));
 	json_object_set_new(json, "gpu_ids", nodes);
 	json_object_set_new(json, "level", json_string(event->level));

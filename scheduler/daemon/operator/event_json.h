@@ -41,15 +41,15 @@ struct event {
 	const char *level; /* LEVEL, SUSPEND, RESUME; static string */
 	/* SUSPEND, RESUME: the reason, a static string; NULL: unknown */
 	const char *cause;
-	char reason[KFD_REASON];	  /* WENT, LEVEL */
-	uint32_t gpu_ids[LANE_NODES];	  /* SUSPEND, RESUME; ends at the first 0 */
-	pid_t cause_pid;		  /* process that caused it; 0: none or unknown */
-	uint32_t cause_gpu_id;		  /* node of that process; 0: none or unknown */
-	bool has_latency;		  /* SUSPEND, RESUME: latency_us is valid */
-	uint64_t latency_us, duration_us; /* from the cause to the driver call; of that call */
-	int error;			  /* 0, or a negative errno */
-	bool leased;			  /* LEASE */
-	uint32_t gpu_id;		  /* POLICY; 0: all nodes without their own */
+	char reason[KFD_REASON];	    /* WENT, LEVEL */
+	uint32_t gpu_ids[CLIENT_SHM_NODES]; /* SUSPEND, RESUME; ends at the first 0 */
+	pid_t cause_pid;		    /* process that caused it; 0: none or unknown */
+	uint32_t cause_gpu_id;		    /* node of that process; 0: none or unknown */
+	bool has_latency;		    /* SUSPEND, RESUME: latency_us is valid */
+	uint64_t latency_us, duration_us;   /* from the cause to the driver call; of that call */
+	int error;			    /* 0, or a negative errno */
+	bool leased;			    /* LEASE */
+	uint32_t gpu_id;		    /* POLICY; 0: all nodes without their own */
 	enum policy policy;
 	uint32_t share_percent;
 	bool by_operator; /* PRIORITY, POLICY: by a request of process by_pid, user by_uid */

@@ -182,7 +182,7 @@ static void set_by(struct event *event, const struct client *by)
 
 static const char *level_of(const struct client *client)
 {
-	return client->hold_cmd_level ? lane_level_name(client->hold_cmd_level) : "trap";
+	return client->hold_cmd_level ? client_shm_level_name(client->hold_cmd_level) : "trap";
 }
 
 void events_came(struct worker *worker, const struct client *client)
@@ -265,10 +265,10 @@ static bool unit_leased(const struct worker *worker, const struct client *client
 static uint32_t meeting(const struct client *client, const struct client *other, bool active,
 			uint64_t *since)
 {
-	for (uint32_t a = 0; a < LANE_NODES && other->gpu_id[a]; a++) {
+	for (uint32_t a = 0; a < CLIENT_SHM_NODES && other->gpu_id[a]; a++) {
 		if ((other->activity[a] & 1) != active)
 			continue;
-		for (uint32_t b = 0; b < LANE_NODES && client->gpu_id[b]; b++)
+		for (uint32_t b = 0; b < CLIENT_SHM_NODES && client->gpu_id[b]; b++)
 			if (other->gpu_id[a] == client->gpu_id[b]) {
 				*since = active ? other->active_ns[a] : other->idle_ns[a];
 				return other->gpu_id[a];

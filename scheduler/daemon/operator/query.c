@@ -128,14 +128,14 @@ static void process_queues(const struct worker *worker, struct answer *answer)
 
 	if (client && answer->pid == ANSWER_BRIEF) {
 		put_elements(answer, status_queue_counts(client));
-	} else if (client && answer->queue < LANE_QUEUES) {
+	} else if (client && answer->queue < CLIENT_SHM_QUEUES) {
 		put_elements(answer, status_queues(client, &answer->queue));
 		return;
 	}
 	put_text(answer, "]}");
 	answer->first = false;
 	answer->slot += answer->pid > 0 ? 0 : 1;
-	answer->stage = answer->pid > 0 ? ANSWER_LANE : ANSWER_PROCESS;
+	answer->stage = answer->pid > 0 ? ANSWER_CLIENT_SHM : ANSWER_PROCESS;
 }
 
 /* Appends a piece of a dump. It ends with an error if the process ends. */
@@ -147,25 +147,26 @@ static void dump(const struct worker *worker, struct answer *answer, uint64_t no
 	if (!client) {
 		answer->error = -ESRCH;
 		answer->stage = ANSWER_DONE;
-	} else if (answer->stage == ANSWER_LANE) {
+	} else if (answer->stage == ANSWER_CLIENT_SHM) {
 		put_text(answer, ",\"lane\":");
-		put_open(answer, status_lane(client->lane, now), ",\"queues\":[");
+		put_open(answer, status_client_shm(client->shm, now), ",\"queues\":[");
 		answer->queue = answer->unreadable = 0;
-		answer->stage = ANSWER_LANE_QUEUES;
-	} else if (answer->stage == ANSWER_LANE_QUEUES && answer->queue < LANE_QUEUES) {
-		put_elements(answer,
-			     status_lane_queues(client->lane, &answer->queue, &answer->unreadable));
-	} else if (answer->stage == ANSWER_LANE_QUEUES) {
-		answer->newest = __atomic_load_n(&client->lane->events_number, __ATOMIC_ACQUIRE);
-		answer->event = answer->newest > LANE_EVENTS ? answer->newest - LANE_EVENTS : 0;
+		answer->stage = ANSWER_CLIENT_SHM_QUEUES;
+	} else if (answer->stage == ANSWER_CLIENT_SHM_QUEUES && answer->queue < CLIENT_SHM_QUEUES) {
+		put_elements(answer, status_client_shm_queues(client->shm, &answer->queue,
+							      &answer->unreadable));
+	} else if (answer->stage == ANSWER_CLIENT_SHM_QUEUES) {
+		answer->newest = __atomic_load_n(&client->shm->events_number, __ATOMIC_ACQUIRE);
+		answer->event =
+			answer->newest > CLIENT_SHM_EVENTS ? answer->newest - CLIENT_SHM_EVENTS : 0;
 		snprintf(text, sizeof(text), "],\"unreadable_queues\":%u,\"events\":[",
 			 answer->unreadable);
 		put_text(answer, text);
 		answer->first = true;
-		answer->stage = ANSWER_LANE_EVENTS;
+		answer->stage = ANSWER_CLIENT_SHM_EVENTS;
 	} else if (answer->event < answer->newest) {
-		put_elements(answer,
-			     status_lane_events(client->lane, &answer->event, answer->newest, now));
+		put_elements(answer, status_client_shm_events(client->shm, &answer->event,
+							      answer->newest, now));
 	} else {
 		put_text(answer, "]}}");
 		answer->stage = ANSWER_DONE;

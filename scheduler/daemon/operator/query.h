@@ -32,15 +32,15 @@ struct worker;
 
 /* The next piece of a reply. */
 enum answer_stage {
-	ANSWER_WAITING,	    /* not begun; waits for its turn */
-	ANSWER_PROCESS,	    /* the next process, or the end of the list */
-	ANSWER_QUEUES,	    /* queues of the process */
-	ANSWER_LANE,	    /* dump of the process's shared memory: its words */
-	ANSWER_LANE_QUEUES, /* dump: its queues */
-	ANSWER_LANE_EVENTS, /* dump: its events */
-	ANSWER_RECENT,	    /* last events of the daemon */
-	ANSWER_DONE,	    /* complete; the last piece is being sent */
-	ANSWER_SENT,	    /* sent; the client has not read all of it */
+	ANSWER_WAITING,		  /* not begun; waits for its turn */
+	ANSWER_PROCESS,		  /* the next process, or the end of the list */
+	ANSWER_QUEUES,		  /* queues of the process */
+	ANSWER_CLIENT_SHM,	  /* dump of the process's shared memory: its words */
+	ANSWER_CLIENT_SHM_QUEUES, /* dump: its queues */
+	ANSWER_CLIENT_SHM_EVENTS, /* dump: its events */
+	ANSWER_RECENT,		  /* last events of the daemon */
+	ANSWER_DONE,		  /* complete; the last piece is being sent */
+	ANSWER_SENT,		  /* sent; the client has not read all of it */
 };
 
 /* A part of struct client. */

@@ -36,54 +36,54 @@ const char *status_queue_type(uint32_t type)
 		return "pm4";
 	case KFD_IOC_QUEUE_TYPE_SDMA_XGMI:
 		return "xgmi";
-	case LANE_TYPE_DRM:
+	case CLIENT_SHM_TYPE_DRM:
 		return "drm";
 	default:
 		return "sdma";
 	}
 }
 
-const char *status_not_suspendable(const struct lane_queue *q)
+const char *status_not_suspendable(const struct client_shm_queue *q)
 {
 	switch (q->type) {
 	case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
 	case KFD_IOC_QUEUE_TYPE_COMPUTE:
 		return q->context ? "it belongs to a secondary KFD context of the process" : NULL;
-	case LANE_TYPE_DRM:
+	case CLIENT_SHM_TYPE_DRM:
 		return "it is a DRM user queue, which the driver cannot suspend";
 	default:
 		return "only compute queues are suspended";
 	}
 }
 
-static json_t *queue_json(const struct lane_queue *q)
+static json_t *queue_json(const struct client_shm_queue *q)
 {
-	return json_pack("{sI sI ss ss? so sI so so so sI sb}", "id", (json_int_t)q->queue_id,
-			 "gpu_id", (json_int_t)q->gpu_id, "type", status_queue_type(q->type),
-			 "not_suspendable", status_not_suspendable(q), "ring_address",
-			 status_hex(q->ring_address), "ring_bytes", (json_int_t)q->ring_bytes,
-			 "rptr_address", status_hex(q->rptr_address), "wptr_address",
-			 status_hex(q->wptr_address), "hsa_queue",
-			 q->hsa_queue ? status_hex(q->hsa_queue) : json_null(), "priority",
-			 (json_int_t)q->priority, "active", (int)(q->state == LANE_QUEUE_ACTIVE));
+	return json_pack(
+		"{sI sI ss ss? so sI so so so sI sb}", "id", (json_int_t)q->queue_id, "gpu_id",
+		(json_int_t)q->gpu_id, "type", status_queue_type(q->type), "not_suspendable",
+		status_not_suspendable(q), "ring_address", status_hex(q->ring_address),
+		"ring_bytes", (json_int_t)q->ring_bytes, "rptr_address",
+		status_hex(q->rptr_address), "wptr_address", status_hex(q->wptr_address),
+		"hsa_queue", q->hsa_queue ? status_hex(q->hsa_queue) : json_null(), "priority",
+		(json_int_t)q->priority, "active", (int)(q->state == CLIENT_SHM_QUEUE_ACTIVE));
 }
 
 json_t *status_queues(const struct client *client, uint32_t *at)
 {
-	uint32_t end = lane_queue_end(client->lane), few = *at + STATUS_PIECE;
+	uint32_t end = client_shm_queue_end(client->shm), few = *at + STATUS_PIECE;
 	json_t *list = json_array();
-	struct lane_queue queue;
+	struct client_shm_queue queue;
 
 	if (client->outsider) {
 		outsider_queues_json(client->outsider, list);
-		*at = LANE_QUEUES;
+		*at = CLIENT_SHM_QUEUES;
 		return list;
 	}
 	for (; *at < end && *at < few; ++*at)
-		if (lane_queue_read(client->lane, *at, &queue) == 0)
+		if (client_shm_queue_read(client->shm, *at, &queue) == 0)
 			json_array_append_new(list, queue_json(&queue));
 	if (*at >= end)
-		*at = LANE_QUEUES;
+		*at = CLIENT_SHM_QUEUES;
 	return list;
 }
 
@@ -91,9 +91,9 @@ struct queue_count {
 	uint32_t gpu_id, queues, compute;
 };
 
-static void count_queue(struct queue_count counts[LANE_NODES], uint32_t gpu_id, bool compute)
+static void count_queue(struct queue_count counts[CLIENT_SHM_NODES], uint32_t gpu_id, bool compute)
 {
-	for (uint32_t i = 0; i < LANE_NODES; i++) {
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++) {
 		if (counts[i].queues && counts[i].gpu_id != gpu_id)
 			continue;
 		counts[i].gpu_id = gpu_id;
@@ -103,7 +103,7 @@ static void count_queue(struct queue_count counts[LANE_NODES], uint32_t gpu_id, 
 	}
 }
 
-static void count_outsider(struct queue_count counts[LANE_NODES], const struct client *client)
+static void count_outsider(struct queue_count counts[CLIENT_SHM_NODES], const struct client *client)
 {
 	json_t *list = json_array(), *queue;
 	size_t i;
@@ -121,19 +121,19 @@ static void count_outsider(struct queue_count counts[LANE_NODES], const struct c
 
 json_t *status_queue_counts(const struct client *client)
 {
-	struct queue_count counts[LANE_NODES] = {0};
-	uint32_t end = client->outsider ? 0 : lane_queue_end(client->lane);
-	struct lane_queue queue;
+	struct queue_count counts[CLIENT_SHM_NODES] = {0};
+	uint32_t end = client->outsider ? 0 : client_shm_queue_end(client->shm);
+	struct client_shm_queue queue;
 	json_t *list = json_array();
 
 	if (client->outsider)
 		count_outsider(counts, client);
 	for (uint32_t i = 0; i < end; i++)
-		if (lane_queue_read(client->lane, i, &queue) == 0)
+		if (client_shm_queue_read(client->shm, i, &queue) == 0)
 			count_queue(counts, queue.gpu_id,
 				    queue.type == KFD_IOC_QUEUE_TYPE_COMPUTE ||
 					    queue.type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
-	for (uint32_t i = 0; i < LANE_NODES && counts[i].queues; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && counts[i].queues; i++)
 		json_array_append_new(list, json_pack("{sI sI sI}", "gpu_id",
 						      (json_int_t)counts[i].gpu_id, "queues",
 						      (json_int_t)counts[i].queues, "compute",
@@ -145,7 +145,7 @@ static json_t *client_nodes_json(const struct client *client)
 {
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < LANE_NODES && client->gpu_id[i]; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++)
 		json_array_append_new(list,
 				      json_pack("{sI sb}", "gpu_id", (json_int_t)client->gpu_id[i],
 						"active", (int)(client->activity[i] & 1)));
@@ -162,9 +162,9 @@ static const char *role(int priority)
 const char *status_runtime(uint32_t state)
 {
 	switch (state) {
-	case LANE_RUNTIME_ENABLED:
+	case CLIENT_SHM_RUNTIME_ENABLED:
 		return "enabled";
-	case LANE_RUNTIME_NEVER:
+	case CLIENT_SHM_RUNTIME_NEVER:
 		return "never";
 	default:
 		return "unknown";
@@ -194,7 +194,7 @@ const char *status_level(const struct client *client, const struct core_view *vi
 {
 	if (view->capability != CORE_ABLE || view->spared != CORE_SPARED_NOT)
 		return "observe";
-	return client->hold_cmd_level ? lane_level_name(client->hold_cmd_level) : "trap";
+	return client->hold_cmd_level ? client_shm_level_name(client->hold_cmd_level) : "trap";
 }
 
 /* The rule of the configuration that set the attributes; null: none. */

@@ -24,7 +24,7 @@
 json_t *status_head(const struct worker *worker, uint64_t now_ns);
 
 /* status_client() returns an element of "processes" without its "queues". status_queues()
- * returns those in lists of at most STATUS_PIECE: *at is 0 at the first call, and LANE_QUEUES
+ * returns those in lists of at most STATUS_PIECE: *at is 0 at the first call, and CLIENT_SHM_QUEUES
  * after the last one. */
 json_t *status_client(const struct worker *worker, const struct client *client, uint64_t now_ns);
 json_t *status_queues(const struct client *client, uint32_t *at);
@@ -35,14 +35,15 @@ json_t *status_client_brief(const struct worker *worker, const struct client *cl
 json_t *status_queue_counts(const struct client *client);
 
 /*
- * Dump of shared memory (status_process.c): status_lane() returns it without "queues",
+ * Dump of shared memory (status_process.c): status_client_shm() returns it without "queues",
  * "unreadable_queues" and "events". The other two return these in lists of at most STATUS_PIECE and
- * advance *at: queues until *at is LANE_QUEUES, events after number *at up to `newest`. *unreadable
+ * advance *at: queues until *at is CLIENT_SHM_QUEUES, events after number *at up to `newest`. *unreadable
  * is increased by the number of queues that cannot be read.
  */
-json_t *status_lane(const struct lane *lane, uint64_t now_ns);
-json_t *status_lane_queues(const struct lane *lane, uint32_t *at, uint32_t *unreadable);
-json_t *status_lane_events(const struct lane *lane, uint64_t *at, uint64_t newest, uint64_t now_ns);
+json_t *status_client_shm(const struct client_shm *shm, uint64_t now_ns);
+json_t *status_client_shm_queues(const struct client_shm *shm, uint32_t *at, uint32_t *unreadable);
+json_t *status_client_shm_events(const struct client_shm *shm, uint64_t *at, uint64_t newest,
+				 uint64_t now_ns);
 
 /* Adds the daemon's version and counters to the object `daemon`. (status_daemon.c) */
 void status_about(const struct worker *worker, json_t *daemon);
@@ -53,14 +54,14 @@ const char *status_level(const struct client *client, const struct core_view *vi
 /* Returns a string such as "0x7f0010". */
 json_t *status_hex(uint64_t value);
 
-/* Returns the name of a queue type of struct lane_queue. */
+/* Returns the name of a queue type of struct client_shm_queue. */
 const char *status_queue_type(uint32_t type);
 
 /* Returns the reason why a queue keeps running while its process is suspended, or NULL if it is
  * suspended, too. */
-const char *status_not_suspendable(const struct lane_queue *queue);
+const char *status_not_suspendable(const struct client_shm_queue *queue);
 
-/* Returns the name of an enum lane_runtime. */
+/* Returns the name of an enum client_shm_runtime. */
 const char *status_runtime(uint32_t state);
 
 #endif

@@ -110,11 +110,11 @@ int attack_register(struct attack_shim *shim, const char *path, int priority,
 	if (!error && shim->nfds != PROTOCOL_WELCOME_FDS)
 		error = -EPROTO;
 	if (!error)
-		error = lane_map(shim->fds[0], &shim->lane);
+		error = client_shm_map(shim->fds[0], &shim->shm);
 	if (!error)
 		error = board_map(shim->fds[1], &shim->board);
 	if (!error)
-		shim->node = (uint32_t)lane_node_slot(shim->lane, gpu_id);
+		shim->node = (uint32_t)client_shm_node_slot(shim->shm, gpu_id);
 	return error;
 }
 
@@ -129,6 +129,6 @@ void attack_wake(struct attack_shim *shim)
 
 void attack_active(struct attack_shim *shim, bool active)
 {
-	if (lane_node_set(shim->lane, shim->node, active, clock_ns()))
+	if (client_shm_node_set(shim->shm, shim->node, active, clock_ns()))
 		attack_wake(shim);
 }

@@ -41,11 +41,11 @@ int attack_status(int sock, int timeout_ms);
  * process ends. */
 struct attack_shim {
 	int sock;
-	/* files that came with the welcome: the client's shared memory (struct lane), the daemon's
+	/* files that came with the welcome: the client's shared memory (struct client_shm), the daemon's
 	 * (struct board), and the eventfd that wakes the daemon */
 	int fds[8];
 	size_t nfds;
-	struct lane *lane;
+	struct client_shm *shm;
 	const struct board *board;
 	uint32_t node; /* slot of the GPU in the client's shared memory */
 };

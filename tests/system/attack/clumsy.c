@@ -223,11 +223,11 @@ static void obedient(void)
 
 	register_as(&shim, PRIORITY_OFFLINE, PROTOCOL_LEVEL_GATE);
 	for (;; attack_sleep_ms(1)) {
-		uint32_t hold_cmd = __atomic_load_n(&shim.lane->hold_cmd, __ATOMIC_ACQUIRE);
+		uint32_t hold_cmd = __atomic_load_n(&shim.shm->hold_cmd, __ATOMIC_ACQUIRE);
 
-		if (hold_cmd == shim.lane->hold_cmd_done)
+		if (hold_cmd == shim.shm->hold_cmd_done)
 			continue;
-		__atomic_store_n(&shim.lane->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
+		__atomic_store_n(&shim.shm->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
 		attack_wake(&shim);
 	}
 }

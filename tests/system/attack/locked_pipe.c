@@ -94,10 +94,10 @@ static unsigned obey(struct attack_shim *shim, uint64_t until)
 
 	attack_active(shim, true);
 	while (clock_ns() < until) {
-		uint32_t hold_cmd = __atomic_load_n(&shim->lane->hold_cmd, __ATOMIC_ACQUIRE);
+		uint32_t hold_cmd = __atomic_load_n(&shim->shm->hold_cmd, __ATOMIC_ACQUIRE);
 
-		if (hold_cmd != shim->lane->hold_cmd_done) {
-			__atomic_store_n(&shim->lane->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
+		if (hold_cmd != shim->shm->hold_cmd_done) {
+			__atomic_store_n(&shim->shm->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
 			attack_wake(shim);
 			commands++;
 		}

@@ -41,25 +41,26 @@ static uint64_t until;
 
 static void fill(struct attack_shim *shim)
 {
-	for (uint32_t i = 0; i < LANE_QUEUES; i++)
-		lane_queue_write(shim->lane, i,
-				 &(struct lane_queue){.used = 1,
-						      .queue_id = i,
-						      .gpu_id = GPU,
-						      .type = 2,
-						      .priority = 7,
-						      .percent = 100,
-						      .ring_address = UINT64_MAX - i,
-						      .ring_bytes = 1 << 20,
-						      .rptr_address = UINT64_MAX - i,
-						      .wptr_address = UINT64_MAX - i,
-						      .hsa_queue = UINT64_MAX - i,
-						      .cwsr_address = UINT64_MAX - i});
-	for (uint32_t i = 0; i < LANE_EVENTS; i++)
-		lane_event_add(shim->lane, &(struct lane_event){.ns = clock_ns(),
-								.kind = LANE_EVENT_QUEUE_ACTIVE,
-								.gpu_id = GPU,
-								.value = UINT64_MAX});
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++)
+		client_shm_queue_write(shim->shm, i,
+				       &(struct client_shm_queue){.used = 1,
+								  .queue_id = i,
+								  .gpu_id = GPU,
+								  .type = 2,
+								  .priority = 7,
+								  .percent = 100,
+								  .ring_address = UINT64_MAX - i,
+								  .ring_bytes = 1 << 20,
+								  .rptr_address = UINT64_MAX - i,
+								  .wptr_address = UINT64_MAX - i,
+								  .hsa_queue = UINT64_MAX - i,
+								  .cwsr_address = UINT64_MAX - i});
+	for (uint32_t i = 0; i < CLIENT_SHM_EVENTS; i++)
+		client_shm_event_add(
+			shim->shm, &(struct client_shm_event){.ns = clock_ns(),
+							      .kind = CLIENT_SHM_EVENT_QUEUE_ACTIVE,
+							      .gpu_id = GPU,
+							      .value = UINT64_MAX});
 	attack_wake(shim);
 }
 

@@ -20,7 +20,7 @@
 
 static const struct board_node *node_of(const struct board *board, uint32_t gpu_id)
 {
-	for (uint32_t i = 0; i < LANE_NODES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++)
 		if (board->nodes[i].gpu_id == gpu_id)
 			return &board->nodes[i];
 	return NULL;

@@ -34,7 +34,7 @@
 
 #define NOBODY 65534
 #define USUAL_S 10 /* limit, in s; a command that waits for the attacker would wait for ever */
-#define LANE_FILE "4711-1.lane"
+#define SHM_FILE "4711-1.lane"
 #define PODMAN "engine=\"podman-4.3.1\"\nname=\"innocent\"\n"
 
 /* directory of the running test; "/kfdshim" is part of the names of shared memory files */
@@ -87,7 +87,7 @@ static void hold(const char *name)
 static void holds_a_pipe(void)
 {
 	become_unprivileged();
-	hold(LANE_FILE);
+	hold(SHM_FILE);
 }
 
 static void holds_a_device(void)
@@ -95,9 +95,9 @@ static void holds_a_device(void)
 	char path[64];
 
 	become_unprivileged();
-	snprintf(path, sizeof(path), "%s/" LANE_FILE, folder);
+	snprintf(path, sizeof(path), "%s/" SHM_FILE, folder);
 	must(mount(bait, path, NULL, MS_BIND, NULL) == 0);
-	hold(LANE_FILE);
+	hold(SHM_FILE);
 }
 
 /* The file is the root of a FUSE file system that is never served. */
@@ -108,11 +108,11 @@ static void holds_fuse(void)
 
 	must(fuse >= 0 && unshare(CLONE_NEWNS) == 0);
 	must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
-	snprintf(path, sizeof(path), "%s/" LANE_FILE, folder);
+	snprintf(path, sizeof(path), "%s/" SHM_FILE, folder);
 	snprintf(options, sizeof(options),
 		 "fd=%d,rootmode=100644,user_id=%u,group_id=0,allow_other", fuse, NOBODY);
 	must(mount("attack", path, "fuse", 0, options) == 0);
-	hold(LANE_FILE);
+	hold(SHM_FILE);
 	must(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
 	must(prctl(PR_SET_DUMPABLE, 1) == 0);
 }
@@ -136,20 +136,20 @@ static void lives_with_a_device(void)
 	must(syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0);
 }
 
-static void has_a_lane(void)
+static void has_shm_file(void)
 {
-	static struct lane lane;
+	static struct client_shm shm;
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char path[64];
 	int fd;
 
 	become_unprivileged();
-	snprintf(path, sizeof(path), "%s/" LANE_FILE, folder);
+	snprintf(path, sizeof(path), "%s/" SHM_FILE, folder);
 	fd = open(path, O_RDWR | O_CREAT, 0600);
-	lane.magic = LANE_MAGIC;
-	lane.version = LANE_VERSION;
-	lane.size = sizeof(lane);
-	must(fd >= 0 && write(fd, &lane, sizeof(lane)) == (ssize_t)sizeof(lane));
+	shm.magic = CLIENT_SHM_MAGIC;
+	shm.version = CLIENT_SHM_VERSION;
+	shm.size = sizeof(shm);
+	must(fd >= 0 && write(fd, &shm, sizeof(shm)) == (ssize_t)sizeof(shm));
 	must(fcntl(fd, F_SETLK, &lock) == 0);
 }
 
@@ -226,7 +226,7 @@ static int remove_folder(void **state)
 	if (opens >= 0)
 		close(opens);
 	opens = -1;
-	unlink(in_folder(LANE_FILE));
+	unlink(in_folder(SHM_FILE));
 	unlink(in_folder("run/.containerenv"));
 	unlink(in_folder("run/elsewhere"));
 	rmdir(in_folder("run"));
@@ -275,24 +275,24 @@ static void all_commands(pid_t pid)
 
 /* ---- tests ---- */
 
-static void a_pipe_is_no_lane(void **state)
+static void a_pipe_is_no_client_shm(void **state)
 {
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(mkfifo(in_folder(LANE_FILE), 0666), 0);
-	watch(in_folder(LANE_FILE));
+	assert_int_equal(mkfifo(in_folder(SHM_FILE), 0666), 0);
+	watch(in_folder(SHM_FILE));
 	pid = attack(holds_a_pipe);
 	all_commands(pid);
 	end(pid);
 }
 
-static void a_device_is_no_lane(void **state)
+static void a_device_is_no_client_shm(void **state)
 {
 	pid_t pid;
 
 	(void)state;
-	put(in_folder(LANE_FILE), "");
+	put(in_folder(SHM_FILE), "");
 	watch(ptsname(terminal));
 	pid = attack(holds_a_device);
 	all_commands(pid);
@@ -308,7 +308,7 @@ static void fuse_keeps_no_command(void **state)
 		print_message("not tried here: a FUSE file (needs root and /dev/fuse)\n");
 		return;
 	}
-	put(in_folder(LANE_FILE), "");
+	put(in_folder(SHM_FILE), "");
 	pid = attack(holds_fuse);
 	all_commands(pid);
 	end(pid);
@@ -380,17 +380,17 @@ static void a_containers_file_is_read(void **state)
 	end(pid);
 }
 
-static void a_lane_is_read(void **state)
+static void a_client_shm_is_read(void **state)
 {
-	struct source_lane *lane = source_lane_new();
+	struct source_shm *shm = source_shm_new();
 	struct observe_list list = {0};
 	char why[OBSERVE_WHY] = "";
 	pid_t pid;
 
 	(void)state;
-	pid = attack(has_a_lane);
-	assert_int_equal(source_lane(lane, pid, &list, why), 0);
-	source_lane_free(lane);
+	pid = attack(has_shm_file);
+	assert_int_equal(source_shm(shm, pid, &list, why), 0);
+	source_shm_free(shm);
 	observe_list_free(&list);
 	end(pid);
 }
@@ -398,8 +398,10 @@ static void a_lane_is_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_pipe_is_no_lane, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(a_device_is_no_lane, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(a_pipe_is_no_client_shm, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(a_device_is_no_client_shm, make_folder,
+						remove_folder),
 		cmocka_unit_test_setup_teardown(fuse_keeps_no_command, make_folder, remove_folder),
 		cmocka_unit_test(other_file_systems_are_refused),
 		cmocka_unit_test_setup_teardown(a_pipe_names_no_container, make_folder,
@@ -410,7 +412,7 @@ int main(void)
 						remove_folder),
 		cmocka_unit_test_setup_teardown(a_containers_file_is_read, make_folder,
 						remove_folder),
-		cmocka_unit_test_setup_teardown(a_lane_is_read, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(a_client_shm_is_read, make_folder, remove_folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,12 +145,12 @@ static void out_of_descriptors(void **state)
 }
 
 /* Changes its priority all the time. */
-static void fickle(struct lane *lane, int wake)
+static void fickle(struct client_shm *shm, int wake)
 {
 	const uint64_t one = 1;
 
 	for (int i = 0; i < 300; i++) {
-		__atomic_store_n(&lane->priority, i % 15, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&shm->priority, i % 15, __ATOMIC_SEQ_CST);
 		(void)!write(wake, &one, sizeof(one));
 		sleep_ms(2);
 	}

@@ -294,21 +294,21 @@ static void silent_connections_are_dropped(void **state)
 	none_is_kept(before);
 }
 
-static void garbage(struct lane *lane, int wake)
+static void garbage(struct client_shm *shm, int wake)
 {
 	uint64_t one = 1;
 
 	srandom(11);
 	for (uint64_t end = clock_ns() + 1000000000u; clock_ns() < end;) {
-		uint32_t *word = (uint32_t *)lane;
+		uint32_t *word = (uint32_t *)shm;
 
-		for (size_t i = 0; i < sizeof(*lane) / sizeof(*word); i++)
+		for (size_t i = 0; i < sizeof(*shm) / sizeof(*word); i++)
 			word[i] = random() % 3 ? (uint32_t)random() << 1 : UINT32_MAX;
 		(void)!write(wake, &one, sizeof(one));
 	}
 }
 
-static void garbage_in_lanes(void **state)
+static void garbage_in_client_shm(void **state)
 {
 	const int priorities[] = {-1, 0, 2, 15};
 	pid_t pids[4];
@@ -328,13 +328,13 @@ static void garbage_in_lanes(void **state)
 #define CAPPED_TRIES 500 /* 20 ms each, 10 s in all */
 
 /* Writes as fast as it can, about a million times a second, and wakes the daemon now and then. */
-static void restless(struct lane *lane, int wake)
+static void restless(struct client_shm *shm, int wake)
 {
 	const uint64_t one = 1;
 
-	lane->nodes[0].gpu_id = 1;
+	shm->nodes[0].gpu_id = 1;
 	for (uint32_t i = 0; i % 16 || !is_set(enough); i++) {
-		__atomic_add_fetch(&lane->nodes[0].activity, 1, __ATOMIC_SEQ_CST);
+		__atomic_add_fetch(&shm->nodes[0].activity, 1, __ATOMIC_SEQ_CST);
 		if (i % 64 == 0)
 			(void)!write(wake, &one, sizeof(one));
 	}
@@ -352,7 +352,7 @@ static size_t capped(void)
 	return n;
 }
 
-static void restless_lanes_are_looked_at_so_often(void **state)
+static void scans_of_restless_clients_are_limited(void **state)
 {
 	json_int_t looks = ask_number("totals", "looks");
 	uint64_t begin = clock_ns(), ms;
@@ -380,13 +380,13 @@ static void restless_lanes_are_looked_at_so_often(void **state)
 /* An online client with 2,000 requests a second: it becomes active, or idle, 4,000 times a second.
  * It ends by itself. */
 #define BRISK_CHANGES 2400u
-static void brisk(struct lane *lane, int wake)
+static void brisk(struct client_shm *shm, int wake)
 {
 	const uint64_t one = 1;
 
-	lane->nodes[0].gpu_id = 1;
+	shm->nodes[0].gpu_id = 1;
 	for (uint32_t i = 0; i < BRISK_CHANGES; i++) {
-		__atomic_add_fetch(&lane->nodes[0].activity, 1, __ATOMIC_SEQ_CST);
+		__atomic_add_fetch(&shm->nodes[0].activity, 1, __ATOMIC_SEQ_CST);
 		(void)!write(wake, &one, sizeof(one));
 		sleep_ns(250000);
 	}
@@ -396,7 +396,7 @@ static void brisk(struct lane *lane, int wake)
 
 /* The begin of a request is seen late if the scan is deferred, and then it waits for the others'
  * suspension for longer. */
-static void brisk_lane_is_looked_at_each_time(void **state)
+static void a_brisk_client_is_scanned_each_time(void **state)
 {
 	json_int_t looks = ask_number("totals", "looks");
 	pid_t pid = client(15, brisk);
@@ -414,46 +414,47 @@ static void brisk_lane_is_looked_at_each_time(void **state)
 
 #define TEAR_NS 1500000000u
 
-static struct lane *torn_lane;
+static struct client_shm *torn_shm;
 
 /* Writes half an entry at a time, sometimes a valid one, and invalid sizes and counts. */
 static void *tear(void *seed)
 {
 	unsigned state = (unsigned)(uintptr_t)seed;
-	uint32_t *words = (uint32_t *)torn_lane->queues;
-	const size_t n = sizeof(torn_lane->queues) / (sizeof(*words));
+	uint32_t *words = (uint32_t *)torn_shm->queues;
+	const size_t n = sizeof(torn_shm->queues) / (sizeof(*words));
 
 	while (!is_set(enough)) {
-		lane_queue_write(torn_lane, (uint32_t)rand_r(&state) % LANE_QUEUES,
-				 &(struct lane_queue){.used = 1, .gpu_id = 1, .percent = 100});
+		client_shm_queue_write(
+			torn_shm, (uint32_t)rand_r(&state) % CLIENT_SHM_QUEUES,
+			&(struct client_shm_queue){.used = 1, .gpu_id = 1, .percent = 100});
 		for (int i = 0; i < 100; i++)
 			words[(size_t)rand_r(&state) % n] = (uint32_t)rand_r(&state) % 3;
-		torn_lane->events_number = (uint64_t)rand_r(&state) << 40;
-		torn_lane->queue_generation = (uint32_t)rand_r(&state);
-		lane_node(torn_lane, (uint32_t)rand_r(&state) % LANE_NODES)->gpu_id =
+		torn_shm->events_number = (uint64_t)rand_r(&state) << 40;
+		torn_shm->queue_generation = (uint32_t)rand_r(&state);
+		client_shm_node(torn_shm, (uint32_t)rand_r(&state) % CLIENT_SHM_NODES)->gpu_id =
 			(uint32_t)rand_r(&state) % 2;
-		torn_lane->leaving = (uint32_t)rand_r(&state);
-		torn_lane->hold_cmd_done = torn_lane->hold_cmd;
-		torn_lane->hold_cmd_errno = -rand_r(&state);
+		torn_shm->leaving = (uint32_t)rand_r(&state);
+		torn_shm->hold_cmd_done = torn_shm->hold_cmd;
+		torn_shm->hold_cmd_errno = -rand_r(&state);
 	}
 	return NULL;
 }
 
-static void torn(struct lane *lane, int wake)
+static void torn(struct client_shm *shm, int wake)
 {
 	pthread_t threads[2];
 
 	(void)wake;
-	torn_lane = lane;
-	lane->magic = 0;
-	lane->size = UINT32_MAX;
+	torn_shm = shm;
+	shm->magic = 0;
+	shm->size = UINT32_MAX;
 	for (uintptr_t i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, tear, (void *)(i + 1));
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 }
 
-static void torn_lanes_are_told_as_far_as_they_can_be(void **state)
+static void torn_shm_is_reported_as_far_as_possible(void **state)
 {
 	pid_t pid;
 	json_t *asked;
@@ -467,18 +468,18 @@ static void torn_lanes_are_told_as_far_as_they_can_be(void **state)
 		asked = ask_of(pid);
 		assert_non_null(asked);
 		assert_true(json_array_size(json_object_get(json_object_get(asked, "lane"),
-							    "queues")) <= LANE_QUEUES);
+							    "queues")) <= CLIENT_SHM_QUEUES);
 		json_decref(asked);
 	}
 	set(enough);
 	ended_well(pid);
 }
 
-static void wake_fd_is_abused(struct lane *lane, int wake)
+static void wake_fd_is_abused(struct client_shm *shm, int wake)
 {
 	uint64_t most = UINT64_MAX - 1, value;
 
-	(void)lane;
+	(void)shm;
 	/* blocking mode, which every process with this open file then has */
 	fcntl(wake, F_SETFL, 0);
 	(void)!write(wake, &most, sizeof(most));
@@ -501,40 +502,40 @@ static void the_wake_descriptor_harms_nobody(void **state)
 	ended_well(pid);
 }
 
-static void wait_long(struct lane *lane, int wake)
+static void wait_long(struct client_shm *shm, int wake)
 {
-	(void)lane;
+	(void)shm;
 	(void)wake;
 	while (!is_set(enough))
 		sleep_ms(10);
 }
 
-static void become_active(struct lane *lane, int wake)
+static void become_active(struct client_shm *shm, int wake)
 {
 	const uint64_t one = 1;
 
-	lane_node_set(lane, (uint32_t)lane_node_slot(lane, 4711), true, clock_ns());
+	client_shm_node_set(shm, (uint32_t)client_shm_node_slot(shm, 4711), true, clock_ns());
 	(void)!write(wake, &one, sizeof(one));
 }
 
-static void be_active(struct lane *lane, int wake)
+static void be_active(struct client_shm *shm, int wake)
 {
-	become_active(lane, wake);
-	wait_long(lane, wake);
+	become_active(shm, wake);
+	wait_long(shm, wake);
 }
 
-static bool is_hold_cmd(const struct lane *lane)
+static bool is_hold_cmd(const struct client_shm *shm)
 {
-	return __atomic_load_n(&lane->hold_cmd, __ATOMIC_SEQ_CST) != 0;
+	return __atomic_load_n(&shm->hold_cmd, __ATOMIC_SEQ_CST) != 0;
 }
 
 /* Never reads the wake packets that it receives. */
-static void be_deaf(struct lane *lane, int wake)
+static void be_deaf(struct client_shm *shm, int wake)
 {
-	become_active(lane, wake);
-	for (int i = 0; i < 1000 && !is_hold_cmd(lane); i++)
+	become_active(shm, wake);
+	for (int i = 0; i < 1000 && !is_hold_cmd(shm); i++)
 		sleep_ms(10);
-	if (!is_hold_cmd(lane)) /* the daemon did not even send an order */
+	if (!is_hold_cmd(shm)) /* the daemon did not even send an order */
 		_exit(1);
 	sleep_ms(500); /* time for further packets of the daemon */
 }
@@ -637,12 +638,12 @@ int main(void)
 		HERE(requests_without_sense),
 		HERE(a_reader_that_sleeps_loses_and_is_told),
 		HERE(silent_connections_are_dropped),
-		HERE(garbage_in_lanes),
+		HERE(garbage_in_client_shm),
 #ifndef __SANITIZE_ADDRESS__ /* with a sanitizer the worker may be slower than the limit */
-		HERE(restless_lanes_are_looked_at_so_often),
-		HERE(brisk_lane_is_looked_at_each_time),
+		HERE(scans_of_restless_clients_are_limited),
+		HERE(a_brisk_client_is_scanned_each_time),
 #endif
-		HERE(torn_lanes_are_told_as_far_as_they_can_be),
+		HERE(torn_shm_is_reported_as_far_as_possible),
 		HERE(the_wake_descriptor_harms_nobody),
 		HERE(unread_wakes_harm_no_client),
 		HERE(death_is_seen_through_a_forked_child),

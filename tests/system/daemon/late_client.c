@@ -32,18 +32,18 @@ static void hello(const char *path, int priority, uint32_t gpu_id)
 	size_t nfds = PROTOCOL_WELCOME_FDS;
 	int socket = protocol_connect(path), node;
 	const uint64_t one = 1;
-	struct lane *lane;
+	struct client_shm *shm;
 
 	CHECK(socket >= 0);
 	CHECK_IS(protocol_send(socket, &hello, sizeof(hello), NULL, 0), 0);
 	CHECK_IS(protocol_receive(socket, &welcome, sizeof(welcome), fds, &nfds, 10000), 0);
 	CHECK_IS(welcome.status, 0);
 	CHECK_IS(nfds, PROTOCOL_WELCOME_FDS);
-	CHECK_IS(lane_map(fds[0], &lane), 0);
-	node = lane_node_slot(lane, gpu_id);
+	CHECK_IS(client_shm_map(fds[0], &shm), 0);
+	node = client_shm_node_slot(shm, gpu_id);
 	CHECK(node >= 0);
-	lane_node_set(lane, (uint32_t)node, true, clock_ns());
-	__atomic_store_n(&lane->runtime, LANE_RUNTIME_ENABLED, __ATOMIC_SEQ_CST);
+	client_shm_node_set(shm, (uint32_t)node, true, clock_ns());
+	__atomic_store_n(&shm->runtime, CLIENT_SHM_RUNTIME_ENABLED, __ATOMIC_SEQ_CST);
 	CHECK_IS(write(fds[2], &one, sizeof(one)), sizeof(one));
 }
 

@@ -28,7 +28,7 @@
 
 #define WAIT_NS 10000000000u
 
-static struct v4_lane *lane;
+static struct v4_client_shm *shm;
 static const struct v4_board *board;
 static int wake_fd;
 
@@ -87,13 +87,13 @@ static void register_with(const char *path, int priority)
 	must(connect(sock, (struct sockaddr *)&address, sizeof(address)) == 0, "connect");
 	greet(sock, priority);
 	take_welcome(sock, fds);
-	lane = map(fds[0], sizeof(*lane), PROT_READ | PROT_WRITE, F_SEAL_SHRINK | F_SEAL_GROW);
-	must(lane->magic == 0x31454e414c44464bull && lane->version == V4_LANE &&
-		     lane->size == sizeof(*lane),
+	shm = map(fds[0], sizeof(*shm), PROT_READ | PROT_WRITE, F_SEAL_SHRINK | F_SEAL_GROW);
+	must(shm->magic == 0x31454e414c44464bull && shm->version == V4_CLIENT_SHM &&
+		     shm->size == sizeof(*shm),
 	     "the lane");
 	board = map(fds[1], sizeof(*board), PROT_READ,
 		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
-	must(board->magic == 0x3144524f4244464bull && board->version == V4_LANE &&
+	must(board->magic == 0x3144524f4244464bull && board->version == V4_CLIENT_SHM &&
 		     board->size == sizeof(*board),
 	     "the board");
 	wake_fd = fds[2];
@@ -110,7 +110,7 @@ static void wake(void)
 
 static void set(unsigned n, bool active)
 {
-	struct v4_lane_node *node = &lane->nodes[n];
+	struct v4_client_shm_node *node = &shm->nodes[n];
 	uint64_t word = node->activity;
 
 	__atomic_store_n(active ? &node->active_ns : &node->idle_ns, clock_ns(), __ATOMIC_RELAXED);
@@ -133,7 +133,7 @@ static void wait_for_hold(unsigned n)
 {
 	uint64_t end = clock_ns() + WAIT_NS;
 
-	while (!is_held_for(lane->nodes[n].gpu_id)) {
+	while (!is_held_for(shm->nodes[n].gpu_id)) {
 		must(clock_ns() < end, "no work is held");
 		poll(NULL, 0, 1);
 	}
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 	must(argc >= 4 && argc <= 3 + (int)V4_NODES, "usage: SOCKET PRIORITY GPU_ID...");
 	register_with(argv[1], atoi(argv[2]));
 	for (int i = 3; i < argc; i++)
-		__atomic_store_n(&lane->nodes[i - 3].gpu_id, (uint32_t)strtoul(argv[i], NULL, 0),
+		__atomic_store_n(&shm->nodes[i - 3].gpu_id, (uint32_t)strtoul(argv[i], NULL, 0),
 				 __ATOMIC_RELEASE);
 	wake();
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * A client of the daemon without a GPU. It registers as a shim does and executes the commands on
- * standard input, one a line, on its shared memory (struct lane). It prints the same word on
+ * standard input, one a line, on its shared memory (struct client_shm). It prints the same word on
  * standard output when the command is done.
  *
- *   lane_client SOCKET PRIORITY GPU_ID [LEVEL]
+ *   client_shm_client SOCKET PRIORITY GPU_ID [LEVEL]
  *
  *   use GPU_ID         the following commands are about this node
  *   on, off            the node becomes active, idle
@@ -39,7 +39,7 @@
 #define RETRY_US 100000
 
 static int sock, wake_fd;
-static struct lane *lane;
+static struct client_shm *shm;
 static const struct board *board;
 static uint32_t node;
 
@@ -60,7 +60,7 @@ static void wake(void)
 
 static void set(bool active)
 {
-	if (lane_node_set(lane, node, active, clock_ns()))
+	if (client_shm_node_set(shm, node, active, clock_ns()))
 		wake();
 }
 
@@ -99,7 +99,7 @@ static bool preempts(bool somebody, uint32_t gpu_id)
 	uint64_t end = clock_ns() + 5000000000u;
 
 	while (n->gpu_id != gpu_id)
-		if (++n == board->nodes + LANE_NODES)
+		if (++n == board->nodes + CLIENT_SHM_NODES)
 			return false;
 	while ((__atomic_load_n(&n->suspended, __ATOMIC_SEQ_CST) > 0) != somebody) {
 		if (clock_ns() > end)
@@ -111,7 +111,7 @@ static bool preempts(bool somebody, uint32_t gpu_id)
 
 static int cycle(unsigned seed, unsigned times, unsigned max_us)
 {
-	uint32_t gpu_id = lane_node_id(lane, node);
+	uint32_t gpu_id = client_shm_node_id(shm, node);
 
 	srandom(seed);
 	for (unsigned i = 0; i < 2 * times; i++) {
@@ -128,14 +128,14 @@ static int acknowledge(unsigned ms)
 	uint64_t end = clock_ns() + ms * 1000000ull;
 	uint32_t hold_cmd;
 
-	while ((hold_cmd = __atomic_load_n(&lane->hold_cmd, __ATOMIC_ACQUIRE)) ==
-	       lane->hold_cmd_done) {
+	while ((hold_cmd = __atomic_load_n(&shm->hold_cmd, __ATOMIC_ACQUIRE)) ==
+	       shm->hold_cmd_done) {
 		if (clock_ns() > end)
 			return -ETIMEDOUT;
 		sleep_us(100);
 	}
-	lane->hold_cmd_errno = 0;
-	__atomic_store_n(&lane->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
+	shm->hold_cmd_errno = 0;
+	__atomic_store_n(&shm->hold_cmd_done, hold_cmd, __ATOMIC_RELEASE);
 	wake();
 	return 0;
 }
@@ -155,7 +155,7 @@ static int obey(const char *line)
 	if (strcmp(line, "on") == 0) {
 		set(true);
 	} else if (sscanf(line, "use %u", &a) == 1) {
-		int slot = lane_node_slot(lane, a);
+		int slot = client_shm_node_slot(shm, a);
 
 		if (slot < 0)
 			return slot;
@@ -173,43 +173,45 @@ static int obey(const char *line)
 	} else if (sscanf(line, "cycle %u %u %u", &a, &b, &c) == 3 && c > 0) {
 		return cycle(a, b, c);
 	} else if (strcmp(line, "enable") == 0) {
-		__atomic_store_n(&lane->runtime, LANE_RUNTIME_ENABLED, __ATOMIC_RELEASE);
+		__atomic_store_n(&shm->runtime, CLIENT_SHM_RUNTIME_ENABLED, __ATOMIC_RELEASE);
 		wake();
 	} else if (strcmp(line, "leave") == 0) {
-		bump(&lane->leaving);
+		bump(&shm->leaving);
 	} else if (strcmp(line, "left") == 0) {
-		bump(&lane->left);
+		bump(&shm->left);
 	} else if (sscanf(line, "released %u", &a) == 1) {
-		return reaches(&lane->released, lane->leaving, a) ? 0 : -ETIMEDOUT;
+		return reaches(&shm->released, shm->leaving, a) ? 0 : -ETIMEDOUT;
 	} else if (sscanf(line, "suspended %u", &a) == 1) {
-		return reaches(&lane->suspended, 1, a) ? 0 : -ETIMEDOUT;
+		return reaches(&shm->suspended, 1, a) ? 0 : -ETIMEDOUT;
 	} else if (sscanf(line, "obey %u", &a) == 1) {
 		return acknowledge(a);
 	} else if (sscanf(line, "lose %u", &a) == 1) {
-		__atomic_store_n(&lane->hold_cmd_errno, (int32_t)a, __ATOMIC_RELEASE);
+		__atomic_store_n(&shm->hold_cmd_errno, (int32_t)a, __ATOMIC_RELEASE);
 		wake();
 	} else if (sscanf(line, "priority %u", &a) == 1) {
-		__atomic_store_n(&lane->priority, (int)a, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&shm->priority, (int)a, __ATOMIC_SEQ_CST);
 		wake();
 	} else if (sscanf(line, "slo %u", &a) == 1) {
-		__atomic_store_n(&lane->slo_us, a, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&shm->slo_us, a, __ATOMIC_SEQ_CST);
 		wake();
 	} else if (sscanf(line, "queue %u %u", &a, &b) == 2) {
-		lane_queue_write(lane, a,
-				 &(struct lane_queue){.used = 1,
-						      .queue_id = a,
-						      .gpu_id = lane_node_id(lane, node),
-						      .type = b,
-						      .percent = 100});
+		client_shm_queue_write(
+			shm, a,
+			&(struct client_shm_queue){.used = 1,
+						   .queue_id = a,
+						   .gpu_id = client_shm_node_id(shm, node),
+						   .type = b,
+						   .percent = 100});
 		wake();
 	} else if (sscanf(line, "events %u", &a) == 1) {
 		for (b = 0; b < a; b++)
-			lane_event_add(lane,
-				       &(struct lane_event){.ns = clock_ns(),
-							    .kind = b & 1 ? LANE_EVENT_QUEUE_IDLE
-									  : LANE_EVENT_QUEUE_ACTIVE,
-							    .gpu_id = lane_node_id(lane, node),
-							    .value = b});
+			client_shm_event_add(shm,
+					     &(struct client_shm_event){
+						     .ns = clock_ns(),
+						     .kind = b & 1 ? CLIENT_SHM_EVENT_QUEUE_IDLE
+								   : CLIENT_SHM_EVENT_QUEUE_ACTIVE,
+						     .gpu_id = client_shm_node_id(shm, node),
+						     .value = b});
 	} else if (strcmp(line, "hang_up") == 0) {
 		close(sock);
 	} else {
@@ -240,7 +242,7 @@ static int handshake(const char *path, int priority, enum protocol_level level)
 		return error;
 	if (welcome.status || nfds != PROTOCOL_WELCOME_FDS)
 		return welcome.status ? welcome.status : -EPROTO;
-	error = lane_map(fds[0], &lane);
+	error = client_shm_map(fds[0], &shm);
 	if (!error)
 		error = board_map(fds[1], &board);
 	wake_fd = fds[2];
@@ -275,7 +277,7 @@ int main(int argc, char **argv)
 	error = connect_to(argv[1], atoi(argv[2]), level);
 	if (error)
 		return fail("no handshake", error);
-	node = (uint32_t)lane_node_slot(lane, (uint32_t)strtoul(argv[3], NULL, 0));
+	node = (uint32_t)client_shm_node_slot(shm, (uint32_t)strtoul(argv[3], NULL, 0));
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	puts("ready");
 	while (fgets(line, sizeof(line), stdin)) {

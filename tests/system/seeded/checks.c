@@ -22,10 +22,10 @@ static uint64_t disturbed_ns, cause_ns[PROGRAMS];
 /* The values in a client's shared memory that can change; from NODES on, the activity of each
  * node. */
 enum { LEAVING, LEFT, QUEUES_CHANGED, RUNTIME, PRIORITY, HOLD_CMD_DONE, NODES };
-#define NEWS (NODES + LANE_NODES)
+#define NEWS (NODES + CLIENT_SHM_NODES)
 /* Time, in ns, since there is something to do for a sleeping thread; 0: there is nothing. */
 static struct {
-	uint64_t lane[SLOTS][NEWS], hold_cmd[SLOTS], request[SLOTS], outcome[SLOTS], target[SLOTS];
+	uint64_t shm[SLOTS][NEWS], hold_cmd[SLOTS], request[SLOTS], outcome[SLOTS], target[SLOTS];
 	uint64_t seen[SLOTS][NEWS]; /* values that the worker has seen, per client */
 	bool known[SLOTS];
 } unseen;
@@ -181,57 +181,58 @@ static void must_be_seen(uint64_t *since, bool something, uint64_t most_ns, cons
  * wakes the worker. *seen is the worker's last value. */
 static bool is_new(const struct client *client, int news, uint64_t *seen)
 {
-	const struct lane *lane = client->lane;
+	const struct client_shm *shm = client->shm;
 
 	switch (news) {
 	/* A call that a suspension would block is reported only while the process is suspended. */
 	case LEAVING:
 		*seen = client->leaving;
-		return lane->suspended && lane->leaving != *seen;
+		return shm->suspended && shm->leaving != *seen;
 	case LEFT:
 		*seen = client->left;
-		return lane->left != *seen;
+		return shm->left != *seen;
 	case QUEUES_CHANGED:
 		*seen = client->generation;
-		return lane->queue_generation != *seen;
+		return shm->queue_generation != *seen;
 	case RUNTIME:
 		*seen = client->runtime;
-		return lane->runtime != *seen;
+		return shm->runtime != *seen;
 	case PRIORITY:
 		*seen = (uint64_t)client->control.own_priority;
-		return lane->priority != client->control.own_priority;
+		return shm->priority != client->control.own_priority;
 	case HOLD_CMD_DONE:
 		*seen = client->hold_cmd;
-		return client->hold_cmd_pending && lane->hold_cmd_done == client->hold_cmd;
+		return client->hold_cmd_pending && shm->hold_cmd_done == client->hold_cmd;
 	default:
 		*seen = client->activity[news - NODES];
-		return lane_node_id(lane, news - NODES) &&
-		       lane_node((struct lane *)(uintptr_t)lane, news - NODES)->activity != *seen;
+		return client_shm_node_id(shm, news - NODES) &&
+		       client_shm_node((struct client_shm *)(uintptr_t)shm, news - NODES)
+				       ->activity != *seen;
 	}
 }
 
 /* If the worker has seen another value since the last check, a value that is new now is newer than
  * that check. */
-static void look_at_lane(unsigned i, const struct client *client)
+static void look_at_shm(unsigned i, const struct client *client)
 {
 	bool known = client && client->phase == CLIENT_SERVED && !client->look.late;
 
 	if (!known && unseen.known[i])
-		memset(unseen.lane[i], 0, sizeof(unseen.lane[i]));
+		memset(unseen.shm[i], 0, sizeof(unseen.shm[i]));
 	unseen.known[i] = known;
 	for (int news = 0; known && news < (int)NEWS; news++) {
 		uint64_t seen;
 		bool is = is_new(client, news, &seen);
 
 		if (seen != unseen.seen[i][news])
-			unseen.lane[i][news] = 0;
+			unseen.shm[i][news] = 0;
 		unseen.seen[i][news] = seen;
-		must_be_seen(&unseen.lane[i][news], is, UNSEEN_NS, "something new in a lane",
+		must_be_seen(&unseen.shm[i][news], is, UNSEEN_NS, "something new in a lane",
 			     client->peer.pid);
 	}
 }
 
-static void look_at_lanes(const struct worker *worker)
+static void look_at_all_shm(const struct worker *worker)
 {
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		const struct client *client =
@@ -240,9 +241,9 @@ static void look_at_lanes(const struct worker *worker)
 		int pid = served ? client->peer.pid : 0;
 		bool runs = served && process_of(pid)->running;
 
-		look_at_lane(i, client);
+		look_at_shm(i, client);
 		must_be_seen(&unseen.hold_cmd[i],
-			     runs && client->lane->hold_cmd != client->lane->hold_cmd_done,
+			     runs && client->shm->hold_cmd != client->shm->hold_cmd_done,
 			     bounds.hold_cmd_ns, "an order without an answer", pid);
 	}
 }
@@ -270,7 +271,7 @@ void checks_idle(void)
 {
 	uint64_t beat = daemon_beat_ns(), stopped = daemon_stopped_ns();
 
-	look_at_lanes(daemon_state());
+	look_at_all_shm(daemon_state());
 	if (daemon_table())
 		look_at_executors(daemon_state());
 
@@ -298,7 +299,7 @@ void check_rest(void)
 			fail("%d stays suspended while all rest", (int)programs[i].process->pid);
 		client = client_of(&programs[i]);
 		if (its.slow >= DRIVER_SLOW_MAX && client &&
-		    client->hold_cmd_level != LANE_LEVEL_GATE)
+		    client->hold_cmd_level != CLIENT_SHM_LEVEL_GATE)
 			fail("%d is not to be held by its gate after %u slow suspends",
 			     (int)programs[i].process->pid, its.slow);
 	}
@@ -352,7 +353,7 @@ void check_ended(void)
 	must_be_none(worker->orphan_count, "orphans");
 	must_be_none(worker->door.taken, "slots of the door");
 	must_be_none(worker->looks.late_count, "late looks");
-	for (uint32_t i = 0; i < LANE_NODES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++)
 		must_be_none(worker->work[i].clients, "clients with work");
 }
 

@@ -36,12 +36,12 @@ static bool waits_for(const uint32_t *word, uint32_t wanted)
 
 static void send_hold_cmd(bool hold)
 {
-	uint32_t word = HOLD_CMD(LANE_LEVEL_SELF, hold, ++number);
+	uint32_t word = HOLD_CMD(CLIENT_SHM_LEVEL_SELF, hold, ++number);
 
-	__atomic_store_n(&daemon_.lane->hold_cmd, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&daemon_.shm->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(&daemon_);
-	CHECK(waits_for(&daemon_.lane->hold_cmd_done, word));
-	CHECK_IS(daemon_.lane->hold_cmd_errno, 0);
+	CHECK(waits_for(&daemon_.shm->hold_cmd_done, word));
+	CHECK_IS(daemon_.shm->hold_cmd_errno, 0);
 }
 
 /* Closes all descriptors of the device except the program's own. Returns one of those that it has
@@ -87,7 +87,7 @@ int main(void)
 	fake_daemon_remove(&daemon_);
 	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 600000000000u,
 			 __ATOMIC_RELAXED);
-	CHECK(waits_for(&daemon_.lane->own_session, LANE_OWN_SESSION));
+	CHECK(waits_for(&daemon_.shm->own_session, CLIENT_SHM_OWN_SESSION));
 
 	work = held_with_work(&signals[0]);
 	close_device();

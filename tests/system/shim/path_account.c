@@ -20,7 +20,7 @@ struct account {
 };
 
 static struct {
-	const struct lane *lane;
+	const struct client_shm *shm;
 	int memory;	 /* /proc/PID/mem of the workload, which also reads GTT */
 	uint64_t events; /* number of events read so far */
 	uint32_t generation;
@@ -48,14 +48,14 @@ static struct account *find(uint32_t id)
 /* A queue that is created while bursts run begins at 0. */
 static void open_accounts(bool first)
 {
-	uint32_t generation = __atomic_load_n(&books.lane->queue_generation, __ATOMIC_ACQUIRE);
+	uint32_t generation = __atomic_load_n(&books.shm->queue_generation, __ATOMIC_ACQUIRE);
 	struct account *a;
-	struct lane_queue q;
+	struct client_shm_queue q;
 
 	if (!first && generation == books.generation)
 		return;
-	for (uint32_t i = 0; i < LANE_QUEUES; i++) {
-		if (lane_queue_read(books.lane, i, &q) != 0 || find(q.queue_id))
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++) {
+		if (client_shm_queue_read(books.shm, i, &q) != 0 || find(q.queue_id))
 			continue;
 		CHECK(books.n < ACCOUNTS);
 		a = &books.accounts[books.n++];
@@ -66,15 +66,15 @@ static void open_accounts(bool first)
 	books.generation = generation;
 }
 
-void account_begin(const struct lane *lane, pid_t workload)
+void account_begin(const struct client_shm *shm, pid_t workload)
 {
 	char path[64];
 
-	books.lane = lane;
+	books.shm = shm;
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)workload);
 	books.memory = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK(books.memory >= 0);
-	books.events = __atomic_load_n(&lane->events_number, __ATOMIC_ACQUIRE);
+	books.events = __atomic_load_n(&shm->events_number, __ATOMIC_ACQUIRE);
 	open_accounts(true);
 }
 
@@ -101,16 +101,17 @@ void account_lasts_until(uint64_t ns)
 	books.lasts_until_ns = ns;
 }
 
-static void take_event(const struct lane_event *event)
+static void take_event(const struct client_shm_event *event)
 {
 	struct account *a = find(event->queue_id);
 
-	if (!a || (event->kind != LANE_EVENT_QUEUE_ACTIVE && event->kind != LANE_EVENT_QUEUE_IDLE &&
-		   event->kind != LANE_EVENT_QUEUE_BLOCKED))
+	if (!a || (event->kind != CLIENT_SHM_EVENT_QUEUE_ACTIVE &&
+		   event->kind != CLIENT_SHM_EVENT_QUEUE_IDLE &&
+		   event->kind != CLIENT_SHM_EVENT_QUEUE_BLOCKED))
 		return;
 	CHECK(event->value >= a->told && event->value <= word(a->address));
 	/* A queue that has not moved, such as the runtime's own, has no part in that kernel. */
-	if (event->kind == LANE_EVENT_QUEUE_IDLE && a->moved && event->value == a->wptr &&
+	if (event->kind == CLIENT_SHM_EVENT_QUEUE_IDLE && a->moved && event->value == a->wptr &&
 	    event->ns < books.lasts_until_ns) {
 		fprintf(stderr, "queue %u is told idle at %llu %.3f ms before its kernel can end\n",
 			a->id, (unsigned long long)event->value,
@@ -118,16 +119,16 @@ static void take_event(const struct lane_event *event)
 		CHECK(!"idle under its kernel");
 	}
 	a->told = event->value;
-	a->active = event->kind != LANE_EVENT_QUEUE_IDLE;
+	a->active = event->kind != CLIENT_SHM_EVENT_QUEUE_IDLE;
 }
 
 bool account_told(void)
 {
-	uint64_t newest = __atomic_load_n(&books.lane->events_number, __ATOMIC_ACQUIRE);
-	struct lane_event event;
+	uint64_t newest = __atomic_load_n(&books.shm->events_number, __ATOMIC_ACQUIRE);
+	struct client_shm_event event;
 
 	for (; books.events < newest; books.events++) {
-		CHECK(lane_event_read(books.lane, books.events + 1, &event) == 0);
+		CHECK(client_shm_event_read(books.shm, books.events + 1, &event) == 0);
 		take_event(&event);
 	}
 	for (unsigned i = 0; i < books.n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compares the write pointers of a workload's queues, read from its memory, with what the shim has
- * reported in the events of its shared memory (struct lane). For a parent of the workload, which is
+ * reported in the events of its shared memory (struct client_shm). For a parent of the workload, which is
  * allowed to read its memory. A violation ends the test.
  */
 #ifndef KFDSHIM_TESTS_PATH_ACCOUNT_H
@@ -19,7 +19,7 @@ struct account_moved {
 };
 
 /* Begins with queues that must be idle; what they did earlier is not counted. */
-void account_begin(const struct lane *lane, pid_t workload);
+void account_begin(const struct client_shm *shm, pid_t workload);
 /* Reads all write pointers, including those of new queues. Returns by how much they have moved
  * since the last call. */
 struct account_moved account_read(void);

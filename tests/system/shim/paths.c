@@ -122,11 +122,11 @@ static void answered(void)
 		fake_failed(__FILE__, __LINE__, "the workload is gone");
 }
 
-static struct lane_node node(void)
+static struct client_shm_node node(void)
 {
-	struct lane_node node = {0};
+	struct client_shm_node node = {0};
 
-	lane_node_read(daemon_.lane, 0, &node);
+	client_shm_node_read(daemon_.shm, 0, &node);
 	return node;
 }
 
@@ -174,7 +174,7 @@ static double limited(double ns, double least, double most)
 
 /* Returns the bound, in ns: one poll to notice the last change, and the quiet time
  * (docs/internals/activity.md). */
-static double idle_bound(const struct lane_node *at)
+static double idle_bound(const struct client_shm_node *at)
 {
 	double look, notice, quiet;
 
@@ -196,7 +196,7 @@ static double work_bound(void)
 
 static void measure_idle(void)
 {
-	struct lane_node at;
+	struct client_shm_node at;
 	double late, bound;
 
 	EVENTUALLY(!active(), 5000);
@@ -350,7 +350,7 @@ int main(int argc, char **argv)
 	 * may be found only then. */
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) > 0, 5000);
 	EVENTUALLY(stands_still(), 5000);
-	account_begin(daemon_.lane, pid);
+	account_begin(daemon_.shm, pid);
 	last_command_ns = clock_ns();
 	for (unsigned i = 0; i < bursts; i++)
 		burst();

@@ -166,7 +166,7 @@ static bool driver_number(int id, const char *file, uint64_t *out)
 static void compare_driver(int id)
 {
 	uint64_t gpu_id, bytes, type;
-	struct lane_queue q;
+	struct client_shm_queue q;
 
 	if (fake_daemon_queue(&daemon_, (uint32_t)id, &q) != 0)
 		step_fail("the driver has queue %d and the shim does not", id);
@@ -206,7 +206,7 @@ static uint32_t compare_snapshot(void)
 {
 	const struct kfdabi_queue_snapshot *all;
 	uint32_t n = driver_snapshot(&all);
-	struct lane_queue q;
+	struct client_shm_queue q;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct kfdabi_queue_snapshot *d = &all[i];
@@ -234,13 +234,13 @@ static bool same(uint64_t known, uint64_t shown)
 	return known == WORK_ANY || known == 0 || known == shown;
 }
 
-static bool is(const struct work_queue *known, const struct lane_queue *q)
+static bool is(const struct work_queue *known, const struct client_shm_queue *q)
 {
 	return known->hsa_queue ? known->hsa_queue == q->hsa_queue : known->id == q->queue_id;
 }
 
 /* Checks that one level always has the same number, and a higher level a larger one. */
-static void compare_level(enum work_level level, const struct lane_queue *q)
+static void compare_level(enum work_level level, const struct client_shm_queue *q)
 {
 	static uint32_t numbers[WORK_LEVEL_HIGH + 1];
 	static bool met[WORK_LEVEL_HIGH + 1];
@@ -260,10 +260,10 @@ static void compare_level(enum work_level level, const struct lane_queue *q)
 /* Compares a queue with the data of the thread that owns it. */
 static void compare_truth(const struct work_queue *known)
 {
-	struct lane_queue q = {0};
+	struct client_shm_queue q = {0};
 	bool found = false;
 
-	for (uint32_t i = 0; i < LANE_QUEUES && !found; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES && !found; i++)
 		found = fake_daemon_entry(&daemon_, i, &q) == 0 && is(known, &q);
 	if (!found)
 		step_fail("queue %d (hsa_queue_t %#llx) is not in the shim's table", (int)known->id,
@@ -282,7 +282,7 @@ static void compare_truth(const struct work_queue *known)
 
 static void compare_log(void)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	int n = 0;
 
 	for (uint32_t id = 0; id < IDS; id++) {
@@ -339,7 +339,7 @@ static void meet(void)
 	if (error)
 		step_fail("the shim does not come to the daemon: %s", strerror(-error));
 	fake_daemon_remove(&daemon_);
-	for (int i = 0; i < 5000 && !__atomic_load_n(&daemon_.lane->runtime, __ATOMIC_ACQUIRE); i++)
+	for (int i = 0; i < 5000 && !__atomic_load_n(&daemon_.shm->runtime, __ATOMIC_ACQUIRE); i++)
 		/* `runtime` is the last field that the shim writes into new shared memory */
 		nanosleep(&pause, NULL);
 }

@@ -14,9 +14,9 @@ static struct fake_daemon daemon_;
 
 static bool listed(uint32_t context, const struct raw_queue *queue)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 
-	for (uint32_t i = 0; i < LANE_QUEUES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++)
 		if (fake_daemon_entry(&daemon_, i, &q) == 0 && q.context == context &&
 		    q.queue_id == queue->id)
 			return q.wptr_address == (uint64_t)(uintptr_t)queue_wptr(queue);
@@ -34,7 +34,7 @@ static void open_context(struct gpu_file *context)
 
 static uint32_t gpu_id(void)
 {
-	return daemon_.lane->nodes[0].gpu_id;
+	return daemon_.shm->nodes[0].gpu_id;
 }
 
 static bool is_active(void)

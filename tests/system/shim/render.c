@@ -24,9 +24,9 @@
 
 static struct fake_daemon daemon_;
 
-static int find(uint32_t type, uint32_t id, struct lane_queue *out)
+static int find(uint32_t type, uint32_t id, struct client_shm_queue *out)
 {
-	for (uint32_t i = 0; i < LANE_QUEUES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++)
 		if (fake_daemon_entry(&daemon_, i, out) == 0 && out->type == type &&
 		    out->queue_id == id)
 			return 0;
@@ -42,7 +42,7 @@ static void seen_and_named(void)
 				    .wptr = 0x2000008};
 	int node = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
 	int said = memfd_create("said", MFD_CLOEXEC), own = dup(STDERR_FILENO);
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	struct fake_queue q;
 	char text[4096] = "", *named;
 
@@ -61,7 +61,7 @@ static void seen_and_named(void)
 	named = strstr(text, "is a DRM user queue");
 	CHECK(named && !strstr(named + 1, "is a DRM user queue"));
 	CHECK(fake_daemon_queue_count(&daemon_) == 2);
-	CHECK(find(LANE_TYPE_DRM, q.id, &entry) == 0 && entry.gpu_id != 0);
+	CHECK(find(CLIENT_SHM_TYPE_DRM, q.id, &entry) == 0 && entry.gpu_id != 0);
 	CHECK(entry.ring_address == 0x1000000 && entry.wptr_address == 0x2000008);
 	CHECK(entry.context != 0 && entry.hsa_queue == 0);
 	/* time in which a read of the GPU's addresses by the agent would crash */
@@ -69,10 +69,10 @@ static void seen_and_named(void)
 	args = (struct render_userq){.op = RENDER_FREE, .queue_id = q.id};
 	fake.other_errno = EBUSY;
 	CHECK(fake.agent->ioctl(node, USERQ, &args) == -1 && errno == EBUSY);
-	CHECK(find(LANE_TYPE_DRM, q.id, &entry) == 0);
+	CHECK(find(CLIENT_SHM_TYPE_DRM, q.id, &entry) == 0);
 	fake.other_errno = 0;
 	CHECK(fake.agent->ioctl(node, USERQ, &args) == 0);
-	CHECK(find(LANE_TYPE_DRM, q.id, &entry) == -ENOENT);
+	CHECK(find(CLIENT_SHM_TYPE_DRM, q.id, &entry) == -ENOENT);
 	CHECK(find(KFD_IOC_QUEUE_TYPE_SDMA, q.id, &entry) == 0);
 	/* The call on another device creates no queue. */
 	args = (struct render_userq){.op = RENDER_CREATE};
@@ -86,7 +86,7 @@ static void the_only_queue(void)
 {
 	struct render_userq args = {.op = RENDER_CREATE};
 	int node = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 
 	CHECK(node >= 0);
 	fake_daemon_open(&daemon_);
@@ -95,7 +95,7 @@ static void the_only_queue(void)
 	CHECK(fake.agent->ioctl(node, USERQ, &args) == 0);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
-	CHECK(find(LANE_TYPE_DRM, 3, &entry) == 0);
+	CHECK(find(CLIENT_SHM_TYPE_DRM, 3, &entry) == 0);
 	fake_daemon_remove(&daemon_);
 }
 

@@ -64,12 +64,12 @@ static void begin(void)
 }
 
 /* Accepts the agent's connection and returns `runtime` of its shared memory. */
-static uint32_t lane_runtime(void)
+static uint32_t client_shm_runtime(void)
 {
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
-	EVENTUALLY(daemon_.lane->runtime != LANE_RUNTIME_UNKNOWN, 1000);
-	return daemon_.lane->runtime;
+	EVENTUALLY(daemon_.shm->runtime != CLIENT_SHM_RUNTIME_UNKNOWN, 1000);
+	return daemon_.shm->runtime;
 }
 
 static void enabled_before_the_first_queue(void)
@@ -78,7 +78,7 @@ static void enabled_before_the_first_queue(void)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(fake_queue_create(&other, AQL) == 0);
 	CHECK(strcmp(fake.calls, "VECC") == 0);
-	CHECK(lane_runtime() == LANE_RUNTIME_ENABLED);
+	CHECK(client_shm_runtime() == CLIENT_SHM_RUNTIME_ENABLED);
 	CHECK(looks == 1);
 }
 
@@ -88,7 +88,7 @@ static void not_if_the_runtime_does(void)
 	CHECK(fake_runtime(1) == 0);
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(strcmp(fake.calls, "EC") == 0);
-	CHECK(lane_runtime() == LANE_RUNTIME_ENABLED);
+	CHECK(client_shm_runtime() == CLIENT_SHM_RUNTIME_ENABLED);
 }
 
 /* The runtime has tried and failed, so the agent must try. */
@@ -108,7 +108,7 @@ static void busy_is_enabled(void)
 	begin();
 	fake.enable_errno = EBUSY;
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	CHECK(lane_runtime() == LANE_RUNTIME_ENABLED);
+	CHECK(client_shm_runtime() == CLIENT_SHM_RUNTIME_ENABLED);
 }
 
 static void exists_is_never(void)
@@ -116,8 +116,8 @@ static void exists_is_never(void)
 	begin();
 	fake.enable_errno = EEXIST;
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	CHECK(lane_runtime() == LANE_RUNTIME_NEVER);
-	CHECK(daemon_.lane->runtime_errno == EEXIST);
+	CHECK(client_shm_runtime() == CLIENT_SHM_RUNTIME_NEVER);
+	CHECK(daemon_.shm->runtime_errno == EEXIST);
 }
 
 static void old_driver_is_not_asked(void)
@@ -126,8 +126,8 @@ static void old_driver_is_not_asked(void)
 	fake.kfd_minor = 12;
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(strcmp(fake.calls, "VC") == 0);
-	CHECK(lane_runtime() == LANE_RUNTIME_NEVER);
-	CHECK(daemon_.lane->runtime_errno == EOPNOTSUPP);
+	CHECK(client_shm_runtime() == CLIENT_SHM_RUNTIME_NEVER);
+	CHECK(daemon_.shm->runtime_errno == EOPNOTSUPP);
 }
 
 static void node_without_debugging_is_not_asked(void)
@@ -136,7 +136,7 @@ static void node_without_debugging_is_not_asked(void)
 	fake.other_gpu = 1; /* a node that does not exist */
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(strcmp(fake.calls, "VC") == 0);
-	CHECK(lane_runtime() == LANE_RUNTIME_NEVER);
+	CHECK(client_shm_runtime() == CLIENT_SHM_RUNTIME_NEVER);
 	fake.other_gpu = first_gpu(); /* the previous node did not decide this one */
 	CHECK(fake_queue_create(&other, AQL) == 0);
 	CHECK(strcmp(fake.calls, "VCVEC") == 0);
@@ -150,7 +150,7 @@ static void runtime_after_us_succeeds(void)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	fake.enable_errno = EBUSY;
 	CHECK(fake_runtime(1) == 0);
-	CHECK(lane_runtime() == LANE_RUNTIME_ENABLED);
+	CHECK(client_shm_runtime() == CLIENT_SHM_RUNTIME_ENABLED);
 }
 
 /* But the runtime's own second call fails as it would without the shim. */
@@ -167,12 +167,12 @@ static void disable_and_again(void)
 {
 	begin();
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	CHECK(lane_runtime() == LANE_RUNTIME_ENABLED);
+	CHECK(client_shm_runtime() == CLIENT_SHM_RUNTIME_ENABLED);
 	CHECK(fake_queue_destroy(&q) == 0);
 	CHECK(fake_runtime(0) == 0);
-	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
+	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_UNKNOWN);
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	CHECK(daemon_.lane->runtime == LANE_RUNTIME_ENABLED);
+	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED);
 	CHECK(strcmp(fake.calls, "VECDOVEC") == 0);
 }
 
@@ -180,10 +180,10 @@ static void failed_disable_changes_nothing(void)
 {
 	begin();
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	CHECK(lane_runtime() == LANE_RUNTIME_ENABLED);
+	CHECK(client_shm_runtime() == CLIENT_SHM_RUNTIME_ENABLED);
 	fake.enable_errno = EINTR;
 	CHECK(fake_runtime(0) == -1 && errno == EINTR);
-	CHECK(daemon_.lane->runtime == LANE_RUNTIME_ENABLED);
+	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED);
 }
 
 static pthread_barrier_t both;

@@ -32,7 +32,7 @@ static void queues(void)
 {
 	testbed_start();
 	testbed_create();
-	CHECK(testbed.daemon.lane->runtime == LANE_RUNTIME_ENABLED);
+	CHECK(testbed.daemon.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED);
 	CHECK(strcmp(testbed_query("destroy"), "ok") == 0);
 	CHECK(fake_daemon_queue_count(&testbed.daemon) == 1);
 	testbed_query("queue");
@@ -89,7 +89,7 @@ static void beside_another(void)
 /* Work that no hook sees is found within a few sampling periods. */
 static void sampled(void)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 
 	/* The queue waits for a signal; in a process that is not offline it would be reported as
 	 * blocked. */
@@ -105,7 +105,7 @@ static void sampled(void)
 		testbed_query("finish");
 	}
 	EVENTUALLY(testbed_active() == 0, 3000);
-	for (uint32_t i = 0; i < LANE_QUEUES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++)
 		CHECK(fake_daemon_entry(&testbed.daemon, i, &q) != 0 || q.hooked == 0);
 	testbed_end();
 }
@@ -134,12 +134,13 @@ static void blocked(void)
 	for (int i = 0; i < 5; i++) {
 		EVENTUALLY(testbed_active() == 0, 1000);
 		testbed_start_work("block");
-		EVENTUALLY(testbed_some_queue_is(LANE_QUEUE_BLOCKED), 1000);
+		EVENTUALLY(testbed_some_queue_is(CLIENT_SHM_QUEUE_BLOCKED), 1000);
 		CHECK(testbed_active() == 0);
 		fake_sleep_us(50000);
-		CHECK(testbed_some_queue_is(LANE_QUEUE_BLOCKED));
+		CHECK(testbed_some_queue_is(CLIENT_SHM_QUEUE_BLOCKED));
 		testbed_query("finish");
-		EVENTUALLY(testbed_active() == 0 && !testbed_some_queue_is(LANE_QUEUE_BLOCKED),
+		EVENTUALLY(testbed_active() == 0 &&
+				   !testbed_some_queue_is(CLIENT_SHM_QUEUE_BLOCKED),
 			   LATE_MS);
 	}
 	testbed_end();
@@ -151,7 +152,7 @@ static void all_by_table(void)
 {
 	uint64_t hsa_queue = strtoull(testbed_query("queue"), NULL, 16);
 	char block[32], finish[32];
-	struct lane_queue q;
+	struct client_shm_queue q;
 
 	EVENTUALLY(testbed_listed(hsa_queue), 1000);
 	for (int relaxed = 0; relaxed < 2; relaxed++) {
@@ -212,15 +213,15 @@ static void requests(void)
 	}
 	CHECK(testbed.daemon.hello.priority == PRIORITY_UNSET);
 	CHECK(strcmp(testbed_query("priority 9"), "0") == 0);
-	CHECK(testbed.daemon.lane->priority == 9);
+	CHECK(testbed.daemon.shm->priority == 9);
 	CHECK(fake_daemon_queue_count(&testbed.daemon) == 2);
 	CHECK(strcmp(testbed_query("priority 16"), "0") != 0);
-	CHECK(testbed.daemon.lane->priority == 9);
-	CHECK(testbed.daemon.lane->slo_us == 0);
+	CHECK(testbed.daemon.shm->priority == 9);
+	CHECK(testbed.daemon.shm->slo_us == 0);
 	CHECK(strcmp(testbed_query("slo 20000"), "0") == 0);
-	CHECK(testbed.daemon.lane->slo_us == 20000);
+	CHECK(testbed.daemon.shm->slo_us == 20000);
 	CHECK(strcmp(testbed_query("slo -1"), "0") != 0);
-	CHECK(testbed.daemon.lane->slo_us == 20000);
+	CHECK(testbed.daemon.shm->slo_us == 20000);
 	testbed_end();
 }
 
@@ -229,7 +230,7 @@ static void requests(void)
 static void intercepted(void)
 {
 	uint64_t hsa_queue;
-	struct lane_queue q;
+	struct client_shm_queue q;
 
 	setenv("HSA_TOOLS_LIB", getenv("PROFILER"), 1);
 	testbed_start();
@@ -244,7 +245,7 @@ static void intercepted(void)
 	}
 	EVENTUALLY(testbed_active() == 0, 3000);
 	/* The doorbell that was seen is not the queue's own. */
-	for (uint32_t i = 0; i < LANE_QUEUES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++)
 		CHECK(fake_daemon_entry(&testbed.daemon, i, &q) != 0 || q.hsa_queue != hsa_queue ||
 		      !q.hooked);
 	CHECK(strcmp(testbed_query("destroy"), "ok") == 0);
@@ -312,14 +313,14 @@ static void forked(void)
 	testbed_create();
 	EVENTUALLY(testbed_active() == 0, 1000);
 	EVENTUALLY(!has_memfd(), 1000);
-	activity = testbed.daemon.lane->nodes[0].activity;
+	activity = testbed.daemon.shm->nodes[0].activity;
 	testbed_query("fork");
 	CHECK(strncmp(testbed.answer, "threads ", 8) == 0);
 	CHECK(strstr(testbed.answer, "kfdshim") ==
 	      NULL); /* neither the agent's thread nor a memfd */
 	CHECK(strstr(testbed.answer, "socket") == NULL &&
 	      count(testbed.answer, "eventfd") == eventfds);
-	CHECK(testbed.daemon.lane->nodes[0].activity == activity);
+	CHECK(testbed.daemon.shm->nodes[0].activity == activity);
 	/* The parent works as before. */
 	testbed_start_work("block");
 	testbed_query("finish");
@@ -341,7 +342,7 @@ static void again(void)
 	testbed_start_work("block");
 	testbed_query("finish");
 	EVENTUALLY(testbed_active() == 0, LATE_MS);
-	CHECK(testbed.daemon.lane->runtime == LANE_RUNTIME_ENABLED);
+	CHECK(testbed.daemon.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED);
 	testbed_end();
 }
 
@@ -361,11 +362,11 @@ static uint64_t driver_vram(uint32_t gpu_id)
 	return bytes;
 }
 
-static uint64_t lane_vram(uint32_t *gpu_id)
+static uint64_t shm_vram(uint32_t *gpu_id)
 {
-	struct lane_node node;
+	struct client_shm_node node;
 
-	CHECK(lane_node_read(testbed.daemon.lane, 0, &node) == 0);
+	CHECK(client_shm_node_read(testbed.daemon.shm, 0, &node) == 0);
 	*gpu_id = node.gpu_id;
 	return node.vram_bytes;
 }
@@ -379,20 +380,20 @@ static void vram(void)
 	setenv("KFDSHIM_VRAM_LIMIT", "512M", 1);
 	testbed_start();
 	testbed_create();
-	before = lane_vram(&gpu_id);
+	before = shm_vram(&gpu_id);
 	CHECK(before == driver_vram(gpu_id));
 	CHECK(strcmp(testbed_query("vram 300"), "ok") == 0);
-	bytes = lane_vram(&gpu_id);
+	bytes = shm_vram(&gpu_id);
 	CHECK(bytes >= before + (300ull << 20) && bytes == driver_vram(gpu_id));
 	CHECK(strcmp(testbed_query("vram 300"), "out of resources") == 0);
-	CHECK(lane_vram(&gpu_id) == bytes && bytes == driver_vram(gpu_id));
+	CHECK(shm_vram(&gpu_id) == bytes && bytes == driver_vram(gpu_id));
 	EVENTUALLY(testbed_active() == 0, LATE_MS);
 	testbed_start_work("block");
 	testbed_query("finish");
 	CHECK(strcmp(testbed_query("vramfree"), "ok") == 0);
-	CHECK(lane_vram(&gpu_id) == before);
+	CHECK(shm_vram(&gpu_id) == before);
 	CHECK(strcmp(testbed_query("vram 300"), "ok") == 0);
-	CHECK(lane_vram(&gpu_id) == driver_vram(gpu_id));
+	CHECK(shm_vram(&gpu_id) == driver_vram(gpu_id));
 	testbed_end();
 }
 
@@ -408,7 +409,7 @@ static void gated(void)
 	testbed_start();
 	testbed_create();
 	CHECK(atol(testbed_query("async")) >= 0);
-	testbed_command_hold(LANE_LEVEL_GATE, true);
+	testbed_command_hold(CLIENT_SHM_LEVEL_GATE, true);
 	ms = atol(testbed_query("async"));
 	fprintf(stderr, "a callback's submission took %ld ms\n", ms);
 	CHECK(ms >= 0 && ms < 700);
@@ -416,7 +417,7 @@ static void gated(void)
 	testbed_query("reserve");
 	CHECK(clock_ns() - begun >= 900000000u);
 	testbed_query("publish");
-	testbed_command_hold(LANE_LEVEL_GATE, false);
+	testbed_command_hold(CLIENT_SHM_LEVEL_GATE, false);
 	testbed_end();
 }
 

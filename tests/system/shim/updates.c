@@ -35,12 +35,12 @@ static bool waits_for(const uint32_t *word, uint32_t wanted)
 
 static void send_hold_cmd(bool hold)
 {
-	uint32_t word = HOLD_CMD(LANE_LEVEL_SELF, hold, ++number);
+	uint32_t word = HOLD_CMD(CLIENT_SHM_LEVEL_SELF, hold, ++number);
 
-	__atomic_store_n(&daemon_.lane->hold_cmd, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&daemon_.shm->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(&daemon_);
-	CHECK(waits_for(&daemon_.lane->hold_cmd_done, word));
-	CHECK_IS(daemon_.lane->hold_cmd_errno, 0);
+	CHECK(waits_for(&daemon_.shm->hold_cmd_done, word));
+	CHECK_IS(daemon_.shm->hold_cmd_errno, 0);
 }
 
 /* Submits work of `ms` milliseconds and returns its completion signal. */
@@ -77,9 +77,9 @@ static int update(const struct raw_queue *queue, uint32_t percent, uint32_t prio
 	return lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, &args, sizeof(args));
 }
 
-static struct lane_queue listed(const struct raw_queue *queue)
+static struct client_shm_queue listed(const struct raw_queue *queue)
 {
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 
 	CHECK_IS(fake_daemon_queue(&daemon_, queue->id, &entry), 0);
 	return entry;
@@ -113,8 +113,8 @@ static void no_session(void)
 {
 	uint32_t n = 0;
 
-	CHECK_IS(daemon_.lane->own_session, LANE_OWN_UPDATES);
-	CHECK_IS(daemon_.lane->runtime, LANE_RUNTIME_UNKNOWN);
+	CHECK_IS(daemon_.shm->own_session, CLIENT_SHM_OWN_UPDATES);
+	CHECK_IS(daemon_.shm->runtime, CLIENT_SHM_RUNTIME_UNKNOWN);
 	CHECK_IS(trap_snapshot(gpu.kfd, getpid(), 0, NULL, &n), -EINVAL);
 }
 
@@ -223,8 +223,8 @@ static void runtime_ends_while_held(void)
 	CHECK_IS(runtime_enable(&gpu, 0), 0);
 	CHECK(runs(work));
 	CHECK_IS(hqds_active(), 2);
-	CHECK(waits_for(&daemon_.lane->own_session, LANE_OWN_NONE));
-	CHECK_IS(daemon_.lane->hold_cmd_errno, 0);
+	CHECK(waits_for(&daemon_.shm->own_session, CLIENT_SHM_OWN_NONE));
+	CHECK_IS(daemon_.shm->hold_cmd_errno, 0);
 }
 
 int main(void)
@@ -237,7 +237,7 @@ int main(void)
 	CHECK_IS(fake_daemon_accept(&daemon_, MEETS_MS), 0);
 	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 600000000000u,
 			 __ATOMIC_RELAXED);
-	CHECK(waits_for(&daemon_.lane->own_session, LANE_OWN_UPDATES));
+	CHECK(waits_for(&daemon_.shm->own_session, CLIENT_SHM_OWN_UPDATES));
 
 	no_session();
 	held_and_released();

@@ -128,7 +128,7 @@ static void say_turns(int seen, int turns)
 			turns);
 }
 
-static bool worked_once(const struct lane_queue *q, bool consumed)
+static bool worked_once(const struct client_shm_queue *q, bool consumed)
 {
 	bool equal, looked;
 	uint64_t begun;
@@ -161,7 +161,7 @@ static bool worked_once(const struct lane_queue *q, bool consumed)
 static void worked(void)
 {
 	bool consumed = getenv("RPTR") && strcmp(getenv("RPTR"), "consumption") == 0;
-	struct lane_queue q;
+	struct client_shm_queue q;
 	uint64_t mine;
 	int seen = 0, turns = 0;
 
@@ -182,7 +182,7 @@ static void worked(void)
  * no hook is called, and the queue is active until the last kernel is over. */
 static void jumped(void)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	uint64_t begun, mine, before, changes;
 	int seen = 0, turns = 0;
 
@@ -211,7 +211,7 @@ static void jumped(void)
  * move. When the gate opens the program continues. */
 static void gated(void)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	uint64_t mine, before;
 
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
@@ -221,11 +221,11 @@ static void gated(void)
 	CHECK(testbed_queue(mine, &q));
 	for (int way = 0; way < RESERVE_WAYS; way++) {
 		before = testbed_word(q.wptr_address);
-		testbed_command_hold(LANE_LEVEL_GATE, true);
+		testbed_command_hold(CLIENT_SHM_LEVEL_GATE, true);
 		testbed_send(command_of("reserve", way));
 		if (testbed_has_reply(25) || testbed_word(q.wptr_address) != before)
 			fake_failed(command_of("reserve", way), 0, "it passed the gate");
-		testbed_command_hold(LANE_LEVEL_GATE, false);
+		testbed_command_hold(CLIENT_SHM_LEVEL_GATE, false);
 		testbed_reply();
 		CHECK(testbed_word(q.wptr_address) == before + 1);
 		testbed_query("publish");
@@ -255,10 +255,10 @@ static bool in_device_memory(uint64_t address)
 /* Checks the pointers of each listed queue, and returns the number of queues. */
 static unsigned words_in_device_memory(void)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	unsigned n = 0;
 
-	for (uint32_t i = 0; i < LANE_QUEUES; i++) {
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++) {
 		if (fake_daemon_entry(&testbed.daemon, i, &q) != 0)
 			continue;
 		CHECK(in_device_memory(q.rptr_address) && in_device_memory(q.wptr_address));
@@ -282,7 +282,7 @@ static bool is_refused(uint64_t address)
  * Work is still seen by hooks, by the pointers alone, and as a copy. */
 static void in_gtt(void)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	uint64_t mine, changes, begun;
 	int seen = 0, turns = 0;
 
@@ -322,7 +322,7 @@ static void in_gtt(void)
 /* A cooperative queue and a CU mask are reported as the runtime has made them. */
 static void kinds(void)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	uint64_t mine, cooperative;
 
 	testbed_start();
@@ -340,7 +340,7 @@ static void kinds(void)
  * it. */
 static void weighed(void)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	uint64_t mine;
 
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
@@ -350,10 +350,10 @@ static void weighed(void)
 	CHECK(testbed_queue(mine, &q) && q.priority == 7);
 	EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == 7, 1000);
 	for (int i = 0; i < 3; i++) {
-		testbed_command_hold(LANE_LEVEL_WEIGHT, true);
+		testbed_command_hold(CLIENT_SHM_LEVEL_WEIGHT, true);
 		EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == 0, 1000);
 		CHECK(testbed_queue(mine, &q) && q.priority == 7); /* the runtime's value */
-		testbed_command_hold(LANE_LEVEL_WEIGHT, false);
+		testbed_command_hold(CLIENT_SHM_LEVEL_WEIGHT, false);
 		EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == 7, 1000);
 	}
 	testbed_end();
@@ -363,7 +363,7 @@ static void weighed(void)
  * lowest priority, otherwise it gets the new one. Returns the runtime's value. */
 static uint32_t set_while_held(uint64_t mine, int urgency, bool lowest)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	int has;
 
 	fake_sleep_us(100000); /* the driver's file lags; after this time it shows the hold */
@@ -380,7 +380,7 @@ static uint32_t set_while_held(uint64_t mine, int urgency, bool lowest)
  * lost. */
 static void set_while_weighed(void)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	uint32_t high, normal;
 	uint64_t mine;
 
@@ -389,15 +389,15 @@ static void set_while_weighed(void)
 	testbed_start();
 	mine = testbed_create();
 	CHECK(testbed_queue(mine, &q) && q.priority == 7);
-	testbed_command_hold(LANE_LEVEL_WEIGHT, true);
+	testbed_command_hold(CLIENT_SHM_LEVEL_WEIGHT, true);
 	high = set_while_held(mine, 2, true);
 	CHECK(high > 7);
-	testbed_command_hold(LANE_LEVEL_WEIGHT, false);
+	testbed_command_hold(CLIENT_SHM_LEVEL_WEIGHT, false);
 	EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == (int)high, 1000);
-	testbed_command_hold(LANE_LEVEL_WEIGHT, true);
+	testbed_command_hold(CLIENT_SHM_LEVEL_WEIGHT, true);
 	normal = set_while_held(mine, 1, true);
 	CHECK(normal == 7);
-	testbed_command_hold(LANE_LEVEL_WEIGHT, false);
+	testbed_command_hold(CLIENT_SHM_LEVEL_WEIGHT, false);
 	EVENTUALLY(driver_mqds_priority(testbed.workload, q.ring_address) == 7, 1000);
 	testbed_end();
 }
@@ -407,7 +407,7 @@ static void set_while_weighed(void)
  * release. */
 static void set_while_stopped(void)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	uint64_t mine, read;
 
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
@@ -416,7 +416,7 @@ static void set_while_stopped(void)
 	testbed_start();
 	mine = strtoull(testbed_query("queue"), NULL, 16);
 	CHECK(fake_daemon_accept(&testbed.daemon, MEETS_MS) == 0);
-	EVENTUALLY(testbed.daemon.lane->own_session == LANE_OWN_UPDATES, 1000);
+	EVENTUALLY(testbed.daemon.shm->own_session == CLIENT_SHM_OWN_UPDATES, 1000);
 	EVENTUALLY(fake_daemon_queue_count(&testbed.daemon) == 2, 1000);
 	testbed_query("work 1"); /* so that the kernel is loaded */
 	testbed_query("await");
@@ -424,13 +424,13 @@ static void set_while_stopped(void)
 	for (int urgency = 2; urgency >= 1; urgency--) {
 		EVENTUALLY(testbed_active() == 0, 2000);
 		CHECK(hqds_active() > 0);
-		testbed_command_hold(LANE_LEVEL_SELF, true);
+		testbed_command_hold(CLIENT_SHM_LEVEL_SELF, true);
 		testbed_query("work 1");
 		read = testbed_word(q.rptr_address);
 		CHECK((set_while_held(mine, urgency, false) > 7) == (urgency > 1));
 		CHECK(hqds_active() == 0 && testbed_word(q.rptr_address) == read);
 		CHECK(read < testbed_word(q.wptr_address));
-		testbed_command_hold(LANE_LEVEL_SELF, false);
+		testbed_command_hold(CLIENT_SHM_LEVEL_SELF, false);
 		testbed_query("await");
 		CHECK(hqds_active() > 0);
 		CHECK(testbed_queue(mine, &q));

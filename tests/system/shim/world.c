@@ -94,9 +94,9 @@ void testbed_end(void)
 	fake_daemon_remove(&testbed.daemon);
 }
 
-bool testbed_queue(uint64_t hsa_queue, struct lane_queue *out)
+bool testbed_queue(uint64_t hsa_queue, struct client_shm_queue *out)
 {
-	for (uint32_t i = 0; i < LANE_QUEUES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++)
 		if (fake_daemon_entry(&testbed.daemon, i, out) == 0 &&
 		    out->hsa_queue == hsa_queue && out->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
 			return true;
@@ -105,16 +105,16 @@ bool testbed_queue(uint64_t hsa_queue, struct lane_queue *out)
 
 bool testbed_listed(uint64_t hsa_queue)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 
 	return testbed_queue(hsa_queue, &q);
 }
 
 bool testbed_some_queue_is(uint32_t state)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 
-	for (uint32_t i = 0; i < LANE_QUEUES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++)
 		if (fake_daemon_entry(&testbed.daemon, i, &q) == 0 && q.state == state)
 			return true;
 	return false;
@@ -135,16 +135,17 @@ uint64_t testbed_word(uint64_t address)
 
 int testbed_active(void)
 {
-	struct lane_node node;
+	struct client_shm_node node;
 
-	return lane_node_read(testbed.daemon.lane, 0, &node) == 0 ? (int)(node.activity & 1) : -1;
+	return client_shm_node_read(testbed.daemon.shm, 0, &node) == 0 ? (int)(node.activity & 1)
+								       : -1;
 }
 
 uint64_t testbed_changes(void)
 {
-	struct lane_node node;
+	struct client_shm_node node;
 
-	return lane_node_read(testbed.daemon.lane, 0, &node) == 0 ? node.activity >> 1 : 0;
+	return client_shm_node_read(testbed.daemon.shm, 0, &node) == 0 ? node.activity >> 1 : 0;
 }
 
 uint64_t testbed_create(void)
@@ -152,14 +153,14 @@ uint64_t testbed_create(void)
 	uint64_t hsa_queue = strtoull(testbed_query("queue"), NULL, 16);
 
 	CHECK(fake_daemon_accept(&testbed.daemon, MEETS_MS) == 0);
-	EVENTUALLY(testbed.daemon.lane->runtime != LANE_RUNTIME_UNKNOWN, 1000);
+	EVENTUALLY(testbed.daemon.shm->runtime != CLIENT_SHM_RUNTIME_UNKNOWN, 1000);
 	/* the program's own and ROCr's */
 	EVENTUALLY(fake_daemon_queue_count(&testbed.daemon) == 2, 1000);
 	CHECK(hsa_queue != 0 && testbed_listed(hsa_queue));
 	return hsa_queue;
 }
 
-void testbed_command_hold(enum lane_level level, bool hold)
+void testbed_command_hold(enum client_shm_level level, bool hold)
 {
 	static unsigned number;
 	struct fake_daemon *d = &testbed.daemon;
@@ -167,10 +168,10 @@ void testbed_command_hold(enum lane_level level, bool hold)
 
 	/* The heartbeat is valid for as long as a test lasts. */
 	__atomic_store_n(&d->board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
-	__atomic_store_n(&d->lane->hold_cmd, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&d->shm->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(d);
-	EVENTUALLY(__atomic_load_n(&d->lane->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 2000);
-	CHECK(d->lane->hold_cmd_errno == 0);
+	EVENTUALLY(__atomic_load_n(&d->shm->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 2000);
+	CHECK(d->shm->hold_cmd_errno == 0);
 }
 
 bool testbed_repeat(const char *what, int turns, int looks)

@@ -43,7 +43,7 @@ const char *testbed_reply(void);
 bool testbed_has_reply(int ms);
 
 /* Return the entry of an AQL queue, whether it is listed, and whether a queue has this state. */
-bool testbed_queue(uint64_t hsa_queue, struct lane_queue *out);
+bool testbed_queue(uint64_t hsa_queue, struct client_shm_queue *out);
 bool testbed_listed(uint64_t hsa_queue);
 bool testbed_some_queue_is(uint32_t state);
 /* Returns a word of the workload's memory, also of GTT: read through /proc, because
@@ -54,7 +54,7 @@ uint64_t testbed_word(uint64_t address);
 int testbed_active(void);
 uint64_t testbed_changes(void);
 /* Sends an order of the daemon and waits until the workload has executed it. */
-void testbed_command_hold(enum lane_level level, bool hold);
+void testbed_command_hold(enum client_shm_level level, bool hold);
 
 /*
  * What a hook finds is published before the workload's answer, unless the agent's thread holds the

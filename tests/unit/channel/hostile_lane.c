@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves that shared memory (`struct lane`, `struct board`) with a wrong header, size or seals is
+ * Proves that shared memory (`struct client_shm`, `struct board`) with a wrong header, size or seals is
  * refused, and that the accessors reject invalid values that a hostile client writes to its shared
  * memory.
  */
@@ -30,40 +30,40 @@ static int make(const void *head, size_t head_size, size_t size, int seals)
 	return fd;
 }
 
-static void refuse_lane(uint64_t magic, uint32_t version, uint32_t size, size_t bytes, int seals)
+static void refuse_shm(uint64_t magic, uint32_t version, uint32_t size, size_t bytes, int seals)
 {
 	struct {
 		uint64_t magic;
 		uint32_t version, size;
 	} head = {magic, version, size};
 	int fd = make(&head, sizeof(head), bytes, seals);
-	struct lane *lane = NULL;
+	struct client_shm *shm = NULL;
 
-	assert_int_equal(lane_map(fd, &lane), -EPROTO);
-	assert_null(lane);
+	assert_int_equal(client_shm_map(fd, &shm), -EPROTO);
+	assert_null(shm);
 	close(fd);
 }
 
-static void foreign_lanes(void **state)
+static void foreign_client_shm(void **state)
 {
-	const size_t size = sizeof(struct lane);
-	struct lane *lane;
+	const size_t size = sizeof(struct client_shm);
+	struct client_shm *shm;
 	int fds[2];
 
 	(void)state;
-	refuse_lane(LANE_MAGIC, LANE_VERSION, size, size - 1, SEALS);
-	refuse_lane(LANE_MAGIC, LANE_VERSION, size, size + 4096, SEALS);
-	refuse_lane(LANE_MAGIC, LANE_VERSION, size, size, 0);
-	refuse_lane(LANE_MAGIC, LANE_VERSION, size, size, F_SEAL_GROW);
-	refuse_lane(LANE_MAGIC, LANE_VERSION, size, size, F_SEAL_SHRINK);
-	refuse_lane(LANE_MAGIC + 1, LANE_VERSION, size, size, SEALS);
-	refuse_lane(LANE_MAGIC, LANE_VERSION + 1, size, size, SEALS);
-	refuse_lane(LANE_MAGIC, LANE_VERSION, size - 1, size, SEALS);
+	refuse_shm(CLIENT_SHM_MAGIC, CLIENT_SHM_VERSION, size, size - 1, SEALS);
+	refuse_shm(CLIENT_SHM_MAGIC, CLIENT_SHM_VERSION, size, size + 4096, SEALS);
+	refuse_shm(CLIENT_SHM_MAGIC, CLIENT_SHM_VERSION, size, size, 0);
+	refuse_shm(CLIENT_SHM_MAGIC, CLIENT_SHM_VERSION, size, size, F_SEAL_GROW);
+	refuse_shm(CLIENT_SHM_MAGIC, CLIENT_SHM_VERSION, size, size, F_SEAL_SHRINK);
+	refuse_shm(CLIENT_SHM_MAGIC + 1, CLIENT_SHM_VERSION, size, size, SEALS);
+	refuse_shm(CLIENT_SHM_MAGIC, CLIENT_SHM_VERSION + 1, size, size, SEALS);
+	refuse_shm(CLIENT_SHM_MAGIC, CLIENT_SHM_VERSION, size - 1, size, SEALS);
 	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(lane_map(fds[0], &lane), -EPROTO);
+	assert_int_equal(client_shm_map(fds[0], &shm), -EPROTO);
 	close(fds[0]);
 	close(fds[1]);
-	assert_true(lane_map(fds[0], &lane) < 0);
+	assert_true(client_shm_map(fds[0], &shm) < 0);
 }
 
 static void foreign_boards(void **state)
@@ -71,7 +71,7 @@ static void foreign_boards(void **state)
 	struct {
 		uint64_t magic;
 		uint32_t version, size;
-	} head = {BOARD_MAGIC, LANE_VERSION, sizeof(struct board)};
+	} head = {BOARD_MAGIC, CLIENT_SHM_VERSION, sizeof(struct board)};
 	const struct board *board = NULL;
 	int fd = make(&head, sizeof(head), sizeof(struct board), SEALS);
 
@@ -79,7 +79,7 @@ static void foreign_boards(void **state)
 	/* Without F_SEAL_FUTURE_WRITE any holder of the fd could still write to this one. */
 	assert_int_equal(board_map(fd, &board), -EPROTO);
 	close(fd);
-	head.magic = LANE_MAGIC;
+	head.magic = CLIENT_SHM_MAGIC;
 	fd = make(&head, sizeof(head), sizeof(struct board), SEALS | F_SEAL_FUTURE_WRITE);
 	assert_int_equal(board_map(fd, &board), -EPROTO);
 	close(fd);
@@ -88,88 +88,93 @@ static void foreign_boards(void **state)
 
 static void size_is_sealed(void **state)
 {
-	struct lane *lane;
-	int fd = lane_create(LANE_VERSION, &lane);
+	struct client_shm *shm;
+	int fd = client_shm_create(CLIENT_SHM_VERSION, &shm);
 
 	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 0), -1);
 	assert_int_equal(ftruncate(fd, 1 << 20), -1);
-	lane_unmap(lane);
+	client_shm_unmap(shm);
 	close(fd);
 }
 
 static void torn_entries(void **state)
 {
-	struct lane_queue out;
-	struct lane *lane;
-	int fd = lane_create(LANE_VERSION, &lane);
+	struct client_shm_queue out;
+	struct client_shm *shm;
+	int fd = client_shm_create(CLIENT_SHM_VERSION, &shm);
 
 	(void)state;
 	assert_true(fd >= 0);
-	lane->queues[0].used = 1;
-	lane->queues[0].gpu_id = 1;
-	assert_int_equal(lane_queue_read(lane, 0, &out), 0);
-	lane->queues[0].seq = 7; /* as of a writer that never finishes */
-	assert_int_equal(lane_queue_read(lane, 0, &out), -EAGAIN);
-	lane_unmap(lane);
+	shm->queues[0].used = 1;
+	shm->queues[0].gpu_id = 1;
+	assert_int_equal(client_shm_queue_read(shm, 0, &out), 0);
+	shm->queues[0].seq = 7; /* as of a writer that never finishes */
+	assert_int_equal(client_shm_queue_read(shm, 0, &out), -EAGAIN);
+	client_shm_unmap(shm);
 	close(fd);
 }
 
 static void fields_out_of_range(void **state)
 {
-	const struct lane_queue good = {.used = 1, .gpu_id = 1, .percent = 100, .priority = 15};
+	const struct client_shm_queue good = {
+		.used = 1, .gpu_id = 1, .percent = 100, .priority = 15};
 	const size_t fields[] = {
-		offsetof(struct lane_queue, used),    offsetof(struct lane_queue, queue_id),
-		offsetof(struct lane_queue, type),    offsetof(struct lane_queue, priority),
-		offsetof(struct lane_queue, percent), offsetof(struct lane_queue, hooked),
-		offsetof(struct lane_queue, state),   offsetof(struct lane_queue, cooperative),
+		offsetof(struct client_shm_queue, used),
+		offsetof(struct client_shm_queue, queue_id),
+		offsetof(struct client_shm_queue, type),
+		offsetof(struct client_shm_queue, priority),
+		offsetof(struct client_shm_queue, percent),
+		offsetof(struct client_shm_queue, hooked),
+		offsetof(struct client_shm_queue, state),
+		offsetof(struct client_shm_queue, cooperative),
 	};
 	const uint32_t bad[] = {2, 1024, 5, 16, 101, 2, 3, 2};
-	struct lane_queue out;
-	struct lane *lane;
-	int fd = lane_create(LANE_VERSION, &lane);
+	struct client_shm_queue out;
+	struct client_shm *shm;
+	int fd = client_shm_create(CLIENT_SHM_VERSION, &shm);
 
 	(void)state;
 	assert_true(fd >= 0);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		lane->queues[9] = good;
-		assert_int_equal(lane_queue_read(lane, 9, &out), 0);
-		memcpy((char *)&lane->queues[9] + fields[i], &bad[i], sizeof(bad[i]));
-		assert_int_equal(lane_queue_read(lane, 9, &out), -ERANGE);
-		memset((char *)&lane->queues[9] + fields[i], 0xff, sizeof(bad[i]));
-		assert_int_equal(lane_queue_read(lane, 9, &out), -ERANGE);
+		shm->queues[9] = good;
+		assert_int_equal(client_shm_queue_read(shm, 9, &out), 0);
+		memcpy((char *)&shm->queues[9] + fields[i], &bad[i], sizeof(bad[i]));
+		assert_int_equal(client_shm_queue_read(shm, 9, &out), -ERANGE);
+		memset((char *)&shm->queues[9] + fields[i], 0xff, sizeof(bad[i]));
+		assert_int_equal(client_shm_queue_read(shm, 9, &out), -ERANGE);
 	}
-	lane->queues[9] = good;
-	lane->queues[9].gpu_id = 0;
-	assert_int_equal(lane_queue_read(lane, 9, &out), -ERANGE);
-	lane_unmap(lane);
+	shm->queues[9] = good;
+	shm->queues[9].gpu_id = 0;
+	assert_int_equal(client_shm_queue_read(shm, 9, &out), -ERANGE);
+	client_shm_unmap(shm);
 	close(fd);
 }
 
 static void foreign_events(void **state)
 {
-	struct lane_event out;
-	struct lane *lane;
-	int fd = lane_create(LANE_VERSION, &lane);
+	struct client_shm_event out;
+	struct client_shm *shm;
+	int fd = client_shm_create(CLIENT_SHM_VERSION, &shm);
 
 	(void)state;
 	assert_true(fd >= 0);
-	lane->events_number = UINT64_MAX;
-	assert_int_equal(lane_event_read(lane, UINT64_MAX, &out), -ENOENT);
-	lane->events[7].number = 7;
-	assert_int_equal(lane_event_read(lane, 7, &out), -ERANGE);
-	lane->events[7].kind = LANE_EVENT_KINDS;
-	assert_int_equal(lane_event_read(lane, 7, &out), -ERANGE);
-	assert_int_equal(lane_event_read(lane, 0, &out), -ENOENT);
-	lane_unmap(lane);
+	shm->events_number = UINT64_MAX;
+	assert_int_equal(client_shm_event_read(shm, UINT64_MAX, &out), -ENOENT);
+	shm->events[7].number = 7;
+	assert_int_equal(client_shm_event_read(shm, 7, &out), -ERANGE);
+	shm->events[7].kind = CLIENT_SHM_EVENT_KINDS;
+	assert_int_equal(client_shm_event_read(shm, 7, &out), -ERANGE);
+	assert_int_equal(client_shm_event_read(shm, 0, &out), -ENOENT);
+	client_shm_unmap(shm);
 	close(fd);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(foreign_lanes),       cmocka_unit_test(foreign_boards),
+		cmocka_unit_test(foreign_client_shm),  cmocka_unit_test(foreign_boards),
 		cmocka_unit_test(size_is_sealed),      cmocka_unit_test(torn_entries),
 		cmocka_unit_test(fields_out_of_range), cmocka_unit_test(foreign_events),
 	};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves that the daemon reads from a client's shared memory (`struct lane`) what the client writes
+ * Proves that the daemon reads from a client's shared memory (`struct client_shm`) what the client writes
  * to it.
  */
 #include <errno.h>
@@ -20,13 +20,13 @@
 #include "common/clock.h"
 
 static int fd = -1;
-static struct lane *daemon_lane, *client_lane;
+static struct client_shm *daemon_map, *client_map;
 
 static int setup(void **state)
 {
 	(void)state;
-	fd = lane_create(LANE_VERSION, &daemon_lane);
-	if (fd < 0 || lane_map(fd, &client_lane) != 0)
+	fd = client_shm_create(CLIENT_SHM_VERSION, &daemon_map);
+	if (fd < 0 || client_shm_map(fd, &client_map) != 0)
 		return -1;
 	return 0;
 }
@@ -34,15 +34,15 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	lane_unmap(client_lane);
-	lane_unmap(daemon_lane);
+	client_shm_unmap(client_map);
+	client_shm_unmap(daemon_map);
 	close(fd);
 	return 0;
 }
 
-static struct lane_queue example(uint32_t id)
+static struct client_shm_queue example(uint32_t id)
 {
-	return (struct lane_queue){
+	return (struct client_shm_queue){
 		.used = 1,
 		.queue_id = id,
 		.gpu_id = 19729,
@@ -59,108 +59,109 @@ static struct lane_queue example(uint32_t id)
 
 static void queue_goes_through(void **state)
 {
-	struct lane_queue in = example(3), out;
+	struct client_shm_queue in = example(3), out;
 
 	(void)state;
-	assert_int_equal(lane_queue_read(daemon_lane, 5, &out), -ENOENT);
-	lane_queue_write(client_lane, 5, &in);
-	assert_int_equal(lane_queue_read(daemon_lane, 5, &out), 0);
+	assert_int_equal(client_shm_queue_read(daemon_map, 5, &out), -ENOENT);
+	client_shm_queue_write(client_map, 5, &in);
+	assert_int_equal(client_shm_queue_read(daemon_map, 5, &out), 0);
 	in.seq = out.seq;
 	assert_memory_equal(&in, &out, sizeof(in));
-	lane_queue_clear(client_lane, 5);
-	assert_int_equal(lane_queue_read(daemon_lane, 5, &out), -ENOENT);
+	client_shm_queue_clear(client_map, 5);
+	assert_int_equal(client_shm_queue_read(daemon_map, 5, &out), -ENOENT);
 }
 
 static void slots_out_of_range(void **state)
 {
-	struct lane_queue q = example(1), out;
-	struct lane_node node;
-	uint32_t generation = daemon_lane->queue_generation;
+	struct client_shm_queue q = example(1), out;
+	struct client_shm_node node;
+	uint32_t generation = daemon_map->queue_generation;
 
 	(void)state;
-	lane_queue_write(client_lane, LANE_QUEUES, &q);
-	lane_queue_clear(client_lane, UINT32_MAX);
-	assert_int_equal(daemon_lane->queue_generation, generation);
-	assert_int_equal(lane_queue_read(daemon_lane, LANE_QUEUES, &out), -ENOENT);
-	assert_int_equal(lane_node_read(daemon_lane, LANE_NODES, &node), -ENOENT);
-	assert_false(lane_node_set(client_lane, LANE_NODES, true, 1));
+	client_shm_queue_write(client_map, CLIENT_SHM_QUEUES, &q);
+	client_shm_queue_clear(client_map, UINT32_MAX);
+	assert_int_equal(daemon_map->queue_generation, generation);
+	assert_int_equal(client_shm_queue_read(daemon_map, CLIENT_SHM_QUEUES, &out), -ENOENT);
+	assert_int_equal(client_shm_node_read(daemon_map, CLIENT_SHM_NODES, &node), -ENOENT);
+	assert_false(client_shm_node_set(client_map, CLIENT_SHM_NODES, true, 1));
 }
 
 static void generation_counts_the_table_only(void **state)
 {
-	struct lane_queue q = example(1);
+	struct client_shm_queue q = example(1);
 	uint32_t before;
 
 	(void)state;
-	lane_queue_write(client_lane, 0, &q);
-	before = daemon_lane->queue_generation;
-	q.state = LANE_QUEUE_ACTIVE;
-	lane_queue_write(client_lane, 0, &q);
-	assert_int_equal(daemon_lane->queue_generation, before);
+	client_shm_queue_write(client_map, 0, &q);
+	before = daemon_map->queue_generation;
+	q.state = CLIENT_SHM_QUEUE_ACTIVE;
+	client_shm_queue_write(client_map, 0, &q);
+	assert_int_equal(daemon_map->queue_generation, before);
 	q.priority = 15;
-	lane_queue_write(client_lane, 0, &q);
-	assert_int_equal(daemon_lane->queue_generation, before + 1);
-	lane_queue_clear(client_lane, 0);
-	assert_int_equal(daemon_lane->queue_generation, before + 2);
+	client_shm_queue_write(client_map, 0, &q);
+	assert_int_equal(daemon_map->queue_generation, before + 1);
+	client_shm_queue_clear(client_map, 0);
+	assert_int_equal(daemon_map->queue_generation, before + 2);
 }
 
 static void nodes_count_transitions(void **state)
 {
-	struct lane_node node;
-	int slot = lane_node_slot(client_lane, 4711);
+	struct client_shm_node node;
+	int slot = client_shm_node_slot(client_map, 4711);
 
 	(void)state;
 	assert_int_equal(slot, 0);
-	assert_int_equal(lane_node_slot(client_lane, 4712), 1);
-	assert_int_equal(lane_node_slot(client_lane, 4711), 0);
-	assert_true(lane_node_set(client_lane, 0, true, 100));
-	assert_false(lane_node_set(client_lane, 0, true, 200));
-	assert_int_equal(lane_node_read(daemon_lane, 0, &node), 0);
+	assert_int_equal(client_shm_node_slot(client_map, 4712), 1);
+	assert_int_equal(client_shm_node_slot(client_map, 4711), 0);
+	assert_true(client_shm_node_set(client_map, 0, true, 100));
+	assert_false(client_shm_node_set(client_map, 0, true, 200));
+	assert_int_equal(client_shm_node_read(daemon_map, 0, &node), 0);
 	assert_int_equal(node.gpu_id, 4711);
 	assert_int_equal(node.activity, 1 << 1 | 1);
 	assert_int_equal(node.active_ns, 100);
-	assert_true(lane_node_set(client_lane, 0, false, 300));
-	assert_int_equal(lane_node_read(daemon_lane, 0, &node), 0);
+	assert_true(client_shm_node_set(client_map, 0, false, 300));
+	assert_int_equal(client_shm_node_read(daemon_map, 0, &node), 0);
 	assert_int_equal(node.activity, 2 << 1);
 	assert_int_equal(node.idle_ns, 300);
 	for (uint32_t i = 2; i < 128; i++) {
-		assert_int_equal(lane_node_slot(client_lane, 5000 + i), i);
-		assert_true(lane_node_set(client_lane, i, true, 400 + i));
-		assert_int_equal(lane_node_read(daemon_lane, i, &node), 0);
+		assert_int_equal(client_shm_node_slot(client_map, 5000 + i), i);
+		assert_true(client_shm_node_set(client_map, i, true, 400 + i));
+		assert_int_equal(client_shm_node_read(daemon_map, i, &node), 0);
 		assert_int_equal(node.gpu_id, 5000 + i);
 		assert_int_equal(node.active_ns, 400 + i);
 	}
-	assert_int_equal(lane_node_slot(client_lane, 9999), -ENOSPC);
+	assert_int_equal(client_shm_node_slot(client_map, 9999), -ENOSPC);
 }
 
 static void the_last_events_are_kept(void **state)
 {
-	struct lane_event event = {.kind = LANE_EVENT_QUEUE_CREATED, .gpu_id = 4711}, out;
+	struct client_shm_event event = {.kind = CLIENT_SHM_EVENT_QUEUE_CREATED, .gpu_id = 4711},
+				out;
 
 	(void)state;
-	assert_int_equal(lane_event_read(daemon_lane, 1, &out), -ENOENT);
-	for (uint32_t i = 1; i <= LANE_EVENTS + 10; i++) {
+	assert_int_equal(client_shm_event_read(daemon_map, 1, &out), -ENOENT);
+	for (uint32_t i = 1; i <= CLIENT_SHM_EVENTS + 10; i++) {
 		event.queue_id = i;
 		event.ns = 100 * i;
-		lane_event_add(client_lane, &event);
+		client_shm_event_add(client_map, &event);
 	}
-	assert_int_equal(daemon_lane->events_number, LANE_EVENTS + 10);
-	assert_int_equal(lane_event_read(daemon_lane, 10, &out), -ENOENT);
-	assert_int_equal(lane_event_read(daemon_lane, 11, &out), 0);
+	assert_int_equal(daemon_map->events_number, CLIENT_SHM_EVENTS + 10);
+	assert_int_equal(client_shm_event_read(daemon_map, 10, &out), -ENOENT);
+	assert_int_equal(client_shm_event_read(daemon_map, 11, &out), 0);
 	assert_int_equal(out.queue_id, 11);
 	assert_int_equal(out.ns, 1100);
 	assert_int_equal(out.gpu_id, 4711);
-	assert_int_equal(lane_event_read(daemon_lane, LANE_EVENTS + 10, &out), 0);
-	assert_int_equal(lane_event_read(daemon_lane, LANE_EVENTS + 11, &out), -ENOENT);
+	assert_int_equal(client_shm_event_read(daemon_map, CLIENT_SHM_EVENTS + 10, &out), 0);
+	assert_int_equal(client_shm_event_read(daemon_map, CLIENT_SHM_EVENTS + 11, &out), -ENOENT);
 }
 
 static void *write_for_ever(void *stop)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 
 	for (uint32_t i = 0; !__atomic_load_n((bool *)stop, __ATOMIC_RELAXED); i++) {
 		q = example(i % 1000);
-		lane_queue_write(client_lane, 0, &q);
+		client_shm_queue_write(client_map, 0, &q);
 	}
 	return NULL;
 }
@@ -171,14 +172,14 @@ static void reads_are_consistent(void **state)
 {
 	const uint64_t until = clock_ns() + 20000000000u;
 	bool stop = false;
-	struct lane_queue q;
+	struct client_shm_queue q;
 	pthread_t thread;
 	int good = 0, err;
 
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, write_for_ever, &stop), 0);
 	while (good < 20000 && clock_ns() < until) {
-		err = lane_queue_read(daemon_lane, 0, &q);
+		err = client_shm_queue_read(daemon_map, 0, &q);
 		if (err == -EAGAIN || err == -ENOENT) {
 			sched_yield();
 			continue;
@@ -193,7 +194,7 @@ static void reads_are_consistent(void **state)
 	assert_true(good > 1000);
 }
 
-static struct lane_queue *watched;
+static struct client_shm_queue *watched;
 static char *guarded;
 static long page_bytes;
 static uint32_t seq_within; /* sequence number of the half-written entry */
@@ -211,21 +212,21 @@ static void on_write(int number)
 static void seq_is_odd_while_it_is_written(void **state)
 {
 	struct sigaction action = {.sa_handler = on_write}, before;
-	struct lane_queue q = example(9);
+	struct client_shm_queue q = example(9);
 	uint32_t slot = 0, seq;
 	char *end;
 
 	(void)state;
 	page_bytes = sysconf(_SC_PAGESIZE);
 	do {
-		watched = &client_lane->queues[slot++];
+		watched = &client_map->queues[slot++];
 		end = (char *)(watched + 1);
 		guarded = end - (uintptr_t)end % (uintptr_t)page_bytes;
 	} while (guarded <= (char *)&watched->used || guarded == end);
 	seq = watched->seq;
 	assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
 	assert_int_equal(mprotect(guarded, (size_t)page_bytes, PROT_READ), 0);
-	lane_queue_write(client_lane, slot - 1, &q);
+	client_shm_queue_write(client_map, slot - 1, &q);
 	assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
 	assert_int_equal(seq_within, seq + 1);
 	assert_int_equal(watched->seq, seq + 2);
@@ -235,7 +236,7 @@ static void only_the_daemon_writes_the_board(void **state)
 {
 	struct board *board;
 	const struct board *view;
-	int board_fd = board_create(LANE_VERSION, &board);
+	int board_fd = board_create(CLIENT_SHM_VERSION, &board);
 
 	(void)state;
 	assert_true(board_fd >= 0);

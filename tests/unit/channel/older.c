@@ -43,37 +43,37 @@ SAME(v4_welcome, protocol_welcome, more);
 SAME(v4_welcome, protocol_welcome, bytes);
 _Static_assert(sizeof(struct protocol_welcome) == sizeof(struct v4_welcome), "text is behind it");
 
-SAME(v4_lane, lane, magic);
-SAME(v4_lane, lane, version);
-SAME(v4_lane, lane, size);
-SAME(v4_lane, lane, runtime);
-SAME(v4_lane, lane, runtime_errno);
-SAME(v4_lane, lane, queue_generation);
-SAME(v4_lane, lane, leaving);
-SAME(v4_lane, lane, left);
-SAME(v4_lane, lane, own_session);
-SAME(v4_lane, lane, hold_cmd_done);
-SAME(v4_lane, lane, hold_cmd_errno);
-SAME(v4_lane, lane, events_number);
-SAME(v4_lane, lane, priority);
-SAME(v4_lane, lane, slo_us);
-SAME(v4_lane, lane, hold_cmd_us);
-SAME(v4_lane, lane, group);
-SAME(v4_lane, lane, queue_end);
-SAME(v4_lane, lane, session);
-SAME(v4_lane, lane, suspended);
-SAME(v4_lane, lane, released);
-SAME(v4_lane, lane, hold_cmd);
-SAME(v4_lane, lane, nodes);
-SAME(v4_lane, lane, queues);
-SAME(v4_lane, lane, events);
-SAME(v4_lane_node, lane_node, activity);
-SAME(v4_lane_node, lane_node, active_ns);
-SAME(v4_lane_node, lane_node, idle_ns);
-SAME(v4_lane_node, lane_node, vram_bytes);
-SAME(v4_lane_queue, lane_queue, state);
-SAME(v4_lane_queue, lane_queue, cwsr_bytes);
-SAME(v4_lane_event, lane_event, value);
+SAME(v4_client_shm, client_shm, magic);
+SAME(v4_client_shm, client_shm, version);
+SAME(v4_client_shm, client_shm, size);
+SAME(v4_client_shm, client_shm, runtime);
+SAME(v4_client_shm, client_shm, runtime_errno);
+SAME(v4_client_shm, client_shm, queue_generation);
+SAME(v4_client_shm, client_shm, leaving);
+SAME(v4_client_shm, client_shm, left);
+SAME(v4_client_shm, client_shm, own_session);
+SAME(v4_client_shm, client_shm, hold_cmd_done);
+SAME(v4_client_shm, client_shm, hold_cmd_errno);
+SAME(v4_client_shm, client_shm, events_number);
+SAME(v4_client_shm, client_shm, priority);
+SAME(v4_client_shm, client_shm, slo_us);
+SAME(v4_client_shm, client_shm, hold_cmd_us);
+SAME(v4_client_shm, client_shm, group);
+SAME(v4_client_shm, client_shm, queue_end);
+SAME(v4_client_shm, client_shm, session);
+SAME(v4_client_shm, client_shm, suspended);
+SAME(v4_client_shm, client_shm, released);
+SAME(v4_client_shm, client_shm, hold_cmd);
+SAME(v4_client_shm, client_shm, nodes);
+SAME(v4_client_shm, client_shm, queues);
+SAME(v4_client_shm, client_shm, events);
+SAME(v4_client_shm_node, client_shm_node, activity);
+SAME(v4_client_shm_node, client_shm_node, active_ns);
+SAME(v4_client_shm_node, client_shm_node, idle_ns);
+SAME(v4_client_shm_node, client_shm_node, vram_bytes);
+SAME(v4_client_shm_queue, client_shm_queue, state);
+SAME(v4_client_shm_queue, client_shm_queue, cwsr_bytes);
+SAME(v4_client_shm_event, client_shm_event, value);
 SAME(v4_board, board, heartbeat_ns);
 SAME(v4_board, board, asleep);
 SAME(v4_board, board, node_count);
@@ -102,33 +102,33 @@ static void hello_of_now_is_known_then(void **state)
 }
 
 /* Shared memory of a client of version 4, seen from both sides. */
-static void lane_of_then(void **state)
+static void client_shm_of_then(void **state)
 {
-	struct lane *daemons, *clients;
-	int fd = lane_create(LANE_OLDEST, &daemons);
-	const struct v4_lane *then;
-	struct lane_node node;
+	struct client_shm *daemons, *clients;
+	int fd = client_shm_create(CLIENT_SHM_OLDEST, &daemons);
+	const struct v4_client_shm *then;
+	struct client_shm_node node;
 	struct stat st;
 
 	(void)state;
 	assert_int_equal(fstat(fd, &st), 0);
-	assert_int_equal(st.st_size, sizeof(struct v4_lane));
-	assert_int_equal(lane_map(fd, &clients), 0);
-	then = (const struct v4_lane *)clients;
-	assert_int_equal(then->version, V4_LANE);
-	assert_int_equal(then->size, sizeof(struct v4_lane));
+	assert_int_equal(st.st_size, sizeof(struct v4_client_shm));
+	assert_int_equal(client_shm_map(fd, &clients), 0);
+	then = (const struct v4_client_shm *)clients;
+	assert_int_equal(then->version, V4_CLIENT_SHM);
+	assert_int_equal(then->size, sizeof(struct v4_client_shm));
 	for (uint32_t i = 0; i < V4_NODES; i++) {
-		assert_int_equal(lane_node_slot(clients, 100 + i), i);
+		assert_int_equal(client_shm_node_slot(clients, 100 + i), i);
 		assert_int_equal(then->nodes[i].gpu_id, 100 + i);
 	}
-	assert_int_equal(lane_node_slot(clients, 99), -ENOSPC);
+	assert_int_equal(client_shm_node_slot(clients, 99), -ENOSPC);
 	/* Neither side accesses nodes beyond those of version 4. */
 	clients->more_nodes[sizeof(clients->more_nodes) / sizeof(node) - 1].gpu_id = 1;
-	assert_int_equal(lane_node_read(daemons, V4_NODES - 1, &node), 0);
-	assert_int_equal(lane_node_read(daemons, V4_NODES, &node), -ENOENT);
-	assert_int_equal(lane_node_read(daemons, LANE_NODES - 1, &node), -ENOENT);
-	lane_unmap(clients);
-	lane_unmap(daemons);
+	assert_int_equal(client_shm_node_read(daemons, V4_NODES - 1, &node), 0);
+	assert_int_equal(client_shm_node_read(daemons, V4_NODES, &node), -ENOENT);
+	assert_int_equal(client_shm_node_read(daemons, CLIENT_SHM_NODES - 1, &node), -ENOENT);
+	client_shm_unmap(clients);
+	client_shm_unmap(daemons);
 	close(fd);
 }
 
@@ -136,7 +136,7 @@ static void board_of_then(void **state)
 {
 	const struct board *clients;
 	struct board *daemons;
-	int fd = board_create(LANE_OLDEST, &daemons);
+	int fd = board_create(CLIENT_SHM_OLDEST, &daemons);
 	struct stat st;
 
 	(void)state;
@@ -145,7 +145,7 @@ static void board_of_then(void **state)
 	assert_int_equal(board_map(fd, &clients), 0);
 	daemons->nodes[V4_NODES - 1].suspended = 4711;
 	assert_int_equal(((const struct v4_board *)clients)->nodes[V4_NODES - 1].suspended, 4711);
-	assert_int_equal(clients->nodes[LANE_NODES - 1].gpu_id, 0);
+	assert_int_equal(clients->nodes[CLIENT_SHM_NODES - 1].gpu_id, 0);
 	board_unmap(clients);
 	board_unmap(daemons);
 	close(fd);
@@ -156,7 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hello_of_then_is_known),
 		cmocka_unit_test(hello_of_now_is_known_then),
-		cmocka_unit_test(lane_of_then),
+		cmocka_unit_test(client_shm_of_then),
 		cmocka_unit_test(board_of_then),
 	};
 

@@ -27,7 +27,7 @@ static void test_well(void **state)
 	assert_int_equal(got.queue_kinds, 2);
 	assert_int_equal(got.queues[0].count, 2);
 	assert_int_equal(got.queues[0].type, OBSERVE_AQL);
-	assert_int_equal(got.queues[0].source, OBSERVE_LANE);
+	assert_int_equal(got.queues[0].source, OBSERVE_SHM);
 	assert_int_equal(got.debug_enabled, DOCTOR_YES);
 	check_level("trap", DIAGNOSE_NOW, "");
 	check_level("self", DIAGNOSE_YES, "");
@@ -346,8 +346,8 @@ static void test_held(void **state)
 	p->state[0] = '\0';
 	judge();
 	assert_int_equal(got.held, DOCTOR_UNKNOWN);
-	observe_set(&facts.seen.queues.queue[1], OBSERVE_SUSPENDED, 1, OBSERVE_LANE);
-	observe_set(&facts.seen.queues.queue[2], OBSERVE_SUSPENDED, 0, OBSERVE_LANE);
+	observe_set(&facts.seen.queues.queue[1], OBSERVE_SUSPENDED, 1, OBSERVE_SHM);
+	observe_set(&facts.seen.queues.queue[2], OBSERVE_SUSPENDED, 0, OBSERVE_SHM);
 	judge();
 	assert_int_equal(got.held, DOCTOR_YES);
 }

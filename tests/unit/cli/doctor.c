@@ -220,7 +220,7 @@ static void taken_folder(struct doctor_facts *f)
 }
 static void no_memfd(struct doctor_facts *f)
 {
-	f->lane_error = EACCES;
+	f->shm_error = EACCES;
 }
 static void own_few_files(struct doctor_facts *f)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves that without a daemon the source `lane` finds a process's shared-memory file by the lock
+ * Proves that without a daemon the source `shm` finds a process's shared-memory file by the lock
  * that the process holds, and does not take the file of a peer that the process has open. The file
  * is kept open between reads. Every change is reported. The file is no longer used when the process
  * has closed it, has another one, has executed another program, or has ended.
@@ -29,18 +29,18 @@
 #define LATE_US 2000000 /* a new file may be reported this late */
 
 static char folder[] = "/tmp/kfdshim.XXXXXX";
-static struct source_lane *kept;
+static struct source_shm *kept;
 static struct observe_list list;
 
 /* ---- a process with shared memory, as shim/links/peer_files.c creates it ---- */
 
-static struct lane lane;
-static int lane_fd = -1, to_us, from_us; /* the child's ends of the pipes */
-static pid_t peer;			 /* another process, whose file has the number '1' */
+static struct client_shm shm;
+static int shm_fd = -1, to_us, from_us; /* the child's ends of the pipes */
+static pid_t peer;			/* another process, whose file has the number '1' */
 
 static void write_all(void)
 {
-	if (pwrite(lane_fd, &lane, sizeof(lane), 0) != (ssize_t)sizeof(lane))
+	if (pwrite(shm_fd, &shm, sizeof(shm), 0) != (ssize_t)sizeof(shm))
 		_exit(2);
 }
 
@@ -52,26 +52,26 @@ static int open_file(pid_t pid, int number, int flags)
 	return open(path, flags | O_CLOEXEC, 0600);
 }
 
-static void open_lane(int number)
+static void open_shm(int number)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
-	lane_fd = open_file(getpid(), number, O_RDWR | O_CREAT | O_EXCL);
-	if (lane_fd < 0 || fcntl(lane_fd, F_SETLK, &lock) != 0)
+	shm_fd = open_file(getpid(), number, O_RDWR | O_CREAT | O_EXCL);
+	if (shm_fd < 0 || fcntl(shm_fd, F_SETLK, &lock) != 0)
 		_exit(2);
-	memset(&lane, 0, sizeof(lane));
-	lane.magic = LANE_MAGIC;
-	lane.version = LANE_VERSION;
-	lane.size = sizeof(lane);
+	memset(&shm, 0, sizeof(shm));
+	shm.magic = CLIENT_SHM_MAGIC;
+	shm.version = CLIENT_SHM_VERSION;
+	shm.size = sizeof(shm);
 	write_all();
 }
 
 static void add_queue(uint32_t slot, uint32_t id)
 {
-	const struct lane_queue queue = {
+	const struct client_shm_queue queue = {
 		.used = 1, .queue_id = id, .gpu_id = 7, .percent = 100, .ring_bytes = 4096};
 
-	lane_queue_write(&lane, slot, &queue);
+	client_shm_queue_write(&shm, slot, &queue);
 	write_all();
 }
 
@@ -86,11 +86,11 @@ static void serve(void)
 
 	while (read(to_us, &what, 1) == 1) {
 		if (what >= '1' && what <= '9')
-			open_lane(what);
+			open_shm(what);
 		else if (what >= 'a' && what <= 'z')
 			add_queue(slot++, (uint32_t)(what - 'a'));
 		else if (what == 'C')
-			close(lane_fd);
+			close(shm_fd);
 		else if (what == 'P' && open_file(peer, '1', O_RDONLY) < 0)
 			_exit(2);
 		if (what == 'X')
@@ -158,7 +158,7 @@ static int look(pid_t pid)
 	int rc;
 
 	observe_list_clear(&list);
-	rc = source_lane(kept, pid, &list, why);
+	rc = source_shm(kept, pid, &list, why);
 	assert_true((rc != 0) == (why[0] != '\0'));
 	return rc;
 }
@@ -174,14 +174,14 @@ static void finds(pid_t pid, size_t count, uint32_t last_id)
 static int begin(void **state)
 {
 	(void)state;
-	kept = source_lane_new();
+	kept = source_shm_new();
 	return kept ? 0 : -1;
 }
 
 static int finish(void **state)
 {
 	(void)state;
-	source_lane_free(kept);
+	source_shm_free(kept);
 	return 0;
 }
 
@@ -202,7 +202,7 @@ static void every_change_is_told(void **state)
 	end(&child);
 }
 
-static void another_lane_is_found(void **state)
+static void another_client_shm_is_found(void **state)
 {
 	struct child child = start();
 
@@ -246,7 +246,7 @@ static void one_that_has_ended_has_none(void **state)
 }
 
 /* The peer's file may have the lower fd number, if the program had closed a file before. */
-static void a_peers_lane_is_not_its_own(void **state)
+static void a_peers_client_shm_is_not_its_own(void **state)
 {
 	struct child other = start(), child;
 
@@ -289,10 +289,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(every_change_is_told, begin, finish),
-		cmocka_unit_test_setup_teardown(another_lane_is_found, begin, finish),
+		cmocka_unit_test_setup_teardown(another_client_shm_is_found, begin, finish),
 		cmocka_unit_test_setup_teardown(another_program_has_none, begin, finish),
 		cmocka_unit_test_setup_teardown(one_that_has_ended_has_none, begin, finish),
-		cmocka_unit_test_setup_teardown(a_peers_lane_is_not_its_own, begin, finish),
+		cmocka_unit_test_setup_teardown(a_peers_client_shm_is_not_its_own, begin, finish),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

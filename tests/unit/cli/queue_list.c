@@ -68,14 +68,14 @@ static void ids_join(void **state)
 
 	(void)state;
 	add(&into, 0, OBSERVE_SYSFS);
-	add(&from, 0, OBSERVE_LANE);
-	add(&from, 1, OBSERVE_LANE);
-	add(&from, 1, OBSERVE_LANE)->context = 1;
+	add(&from, 0, OBSERVE_SHM);
+	add(&from, 1, OBSERVE_SHM);
+	add(&from, 1, OBSERVE_SHM)->context = 1;
 	assert_int_equal(observe_merge(&into, &from, &unmatched), 0);
 	assert_int_equal(into.count, 3);
 	assert_int_equal(unmatched, 0);
 	assert_int_equal(into.queue[0].told_by,
-			 OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_LANE));
+			 OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_SHM));
 	assert_non_null(observe_list_find(&into, 1, 1));
 	observe_list_free(&into);
 	observe_list_free(&from);
@@ -87,8 +87,8 @@ static void a_ring_joins_what_has_no_id(void **state)
 	size_t unmatched;
 
 	(void)state;
-	add_ring(&into, 0, OBSERVE_LANE, 0x1000, 65536);
-	add_ring(&into, 1, OBSERVE_LANE, 0x9000, 65536);
+	add_ring(&into, 0, OBSERVE_SHM, 0x1000, 65536);
+	add_ring(&into, 1, OBSERVE_SHM, 0x9000, 65536);
 	observe_set(add_ring(&from, OBSERVE_NO_ID, OBSERVE_MQD, 0x9000, 65536), OBSERVE_MQDS, 4,
 		    OBSERVE_MQD);
 	add_ring(&from, OBSERVE_NO_ID, OBSERVE_MQD, 0x5000, 65536);
@@ -166,7 +166,7 @@ static void a_stranger_joins_nobody(void **state)
 
 	(void)state;
 	add_ring(&into, 0, OBSERVE_SYSFS, 0, 65536);
-	add_ring(&into, 1, OBSERVE_LANE, 0x3000, 4096);
+	add_ring(&into, 1, OBSERVE_SHM, 0x3000, 4096);
 	assert_false(
 		observe_join(&into, add_ring(&from, OBSERVE_NO_ID, OBSERVE_HQD, 0x1000, 65536)));
 	assert_false(observe_known(&into.queue[0], OBSERVE_RING_ADDRESS));
@@ -182,8 +182,8 @@ static void sorted_by_id(void **state)
 	(void)state;
 	observe_list_sort(&list);
 	add(&list, OBSERVE_NO_ID, OBSERVE_MQD);
-	add(&list, 7, OBSERVE_LANE);
-	add(&list, 3, OBSERVE_LANE);
+	add(&list, 7, OBSERVE_SHM);
+	add(&list, 3, OBSERVE_SHM);
 	observe_list_sort(&list);
 	assert_int_equal(list.queue[0].id, 3);
 	assert_int_equal(list.queue[1].id, 7);
@@ -194,7 +194,7 @@ static void sorted_by_id(void **state)
 static void json_and_back(void **state)
 {
 	struct observe_list list = {0};
-	struct observe_queue *queue = add_ring(&list, 5, OBSERVE_LANE, 0xffff8000deadb000u, 65536),
+	struct observe_queue *queue = add_ring(&list, 5, OBSERVE_SHM, 0xffff8000deadb000u, 65536),
 			     back;
 	json_t *json;
 
@@ -262,13 +262,13 @@ static void faults_in_memory(void **state)
 {
 	static uint64_t header[8], payload;
 	struct observe_list list = {0};
-	struct observe_queue *queue = add(&list, 0, OBSERVE_LANE);
+	struct observe_queue *queue = add(&list, 0, OBSERVE_SHM);
 	const struct observe_value *found;
 	char why[OBSERVE_WHY];
 
 	(void)state;
-	observe_set(queue, OBSERVE_TYPE, OBSERVE_AQL, OBSERVE_LANE);
-	observe_set(queue, OBSERVE_CWSR_ADDRESS, (uintptr_t)header, OBSERVE_LANE);
+	observe_set(queue, OBSERVE_TYPE, OBSERVE_AQL, OBSERVE_SHM);
+	observe_set(queue, OBSERVE_CWSR_ADDRESS, (uintptr_t)header, OBSERVE_SHM);
 	found = &queue->field[OBSERVE_EXCEPTIONS];
 	assert_int_equal(source_memory(getpid(), &list, why), 0);
 	assert_int_equal(found->source, OBSERVE_NOBODY); /* the runtime has named no address */

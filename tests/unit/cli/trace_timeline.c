@@ -117,21 +117,21 @@ static void decisions_know_their_cause(void **state)
 	json_decref(json);
 }
 
-static void a_lane_and_the_log_say_the_same(void **state)
+static void shm_and_log_have_the_same_events(void **state)
 {
 	static const char line[] = "kfdshim[12]: event 9: active queue 1.3 gpu 4711 value 0x10";
 	json_t *json = parse("{\"number\":9,\"age_us\":5,\"monotonic_us\":7,\"kind\":\"active\","
 			     "\"value\":16,\"context\":1,\"queue_id\":3,\"gpu_id\":4711}");
-	struct trace_event lane, log;
+	struct trace_event shm, log;
 	uint64_t number = 0;
 
 	(void)state;
-	assert_true(told_by_lane(json, 12, "", &lane));
+	assert_true(told_by_shm(json, 12, "", &shm));
 	assert_true(told_by_log(line, sizeof(line) - 1, 7000, &log, &number));
 	assert_int_equal(number, 9);
-	assert_memory_equal(&lane, &log, sizeof(lane));
-	assert_int_equal(lane.mark, TRACE_QUEUE_ACTIVE);
-	assert_string_equal(lane.text, "queue has work, write pointer 16");
+	assert_memory_equal(&shm, &log, sizeof(shm));
+	assert_int_equal(shm.mark, TRACE_QUEUE_ACTIVE);
+	assert_string_equal(shm.text, "queue has work, write pointer 16");
 	json_decref(json);
 	assert_true(told_by_log("kfdshim[12]: event 1: runtime queue 0.-1 gpu 0 value 0x1", 56, 7,
 				&log, &number));
@@ -260,7 +260,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(too_many_go_out_early_and_none_is_lost),
 		cmocka_unit_test(hostile_texts_are_made_harmless),
 		cmocka_unit_test(decisions_know_their_cause),
-		cmocka_unit_test(a_lane_and_the_log_say_the_same),
+		cmocka_unit_test(shm_and_log_have_the_same_events),
 		cmocka_unit_test(a_call_of_hip_is_a_span),
 	};
 

@@ -50,13 +50,13 @@ static void in_sysfs(uint32_t id, uint64_t bytes)
 	add(OBSERVE_SYSFS, id, OBSERVE_COMPUTE, bytes);
 }
 
-static struct observe_queue *in_lane(uint32_t id, uint64_t bytes)
+static struct observe_queue *in_shm(uint32_t id, uint64_t bytes)
 {
-	struct observe_queue *queue = add(OBSERVE_LANE, id, OBSERVE_AQL, bytes);
+	struct observe_queue *queue = add(OBSERVE_SHM, id, OBSERVE_AQL, bytes);
 
-	observe_set(queue, OBSERVE_RING_ADDRESS, RING + id * 0x100000, OBSERVE_LANE);
-	observe_set(queue, OBSERVE_WPTR_ADDRESS, 0x38 + id * 0x1000, OBSERVE_LANE);
-	observe_set(queue, OBSERVE_RPTR_ADDRESS, 0x80 + id * 0x1000, OBSERVE_LANE);
+	observe_set(queue, OBSERVE_RING_ADDRESS, RING + id * 0x100000, OBSERVE_SHM);
+	observe_set(queue, OBSERVE_WPTR_ADDRESS, 0x38 + id * 0x1000, OBSERVE_SHM);
+	observe_set(queue, OBSERVE_RPTR_ADDRESS, 0x80 + id * 0x1000, OBSERVE_SHM);
 	return queue;
 }
 
@@ -107,7 +107,7 @@ static void test_agree(void **state)
 {
 	(void)state;
 	for (uint32_t id = 0; id < 3; id++) {
-		in_lane(id, 65536);
+		in_shm(id, 65536);
 		in_sysfs(id, 65536);
 	}
 	/* The newest is listed first, and one is not mapped. */
@@ -148,7 +148,7 @@ static void test_alike(void **state)
 static void test_missing(void **state)
 {
 	(void)state;
-	in_lane(0, 65536);
+	in_shm(0, 65536);
 	in_sysfs(0, 65536);
 	in_sysfs(1, 65536);
 	in_debugfs(0, 65536, 4);
@@ -177,8 +177,8 @@ static void test_values(void **state)
 	struct observe_queue *queue;
 
 	(void)state;
-	queue = in_lane(0, 65536);
-	observe_set(queue, OBSERVE_PRIORITY, 7, OBSERVE_LANE);
+	queue = in_shm(0, 65536);
+	observe_set(queue, OBSERVE_PRIORITY, 7, OBSERVE_SHM);
 	in_sysfs(0, 4096);
 	queue = in_debugfs(0, 65536, 4);
 	observe_set(queue, OBSERVE_PRIORITY, 9, OBSERVE_MQD);
@@ -201,7 +201,7 @@ static void test_types(void **state)
 	in_sysfs(0, 65536);
 	compare();
 	assert_int_equal(v.differences, 0);
-	add(OBSERVE_LANE, 0, OBSERVE_AQL, 65536);
+	add(OBSERVE_SHM, 0, OBSERVE_AQL, 65536);
 	compare();
 	says(0, "queue 0 (GPU 0): type is aql in lane, and pm4 in trap");
 	assert_int_equal(v.differences, 1);
@@ -210,7 +210,7 @@ static void test_types(void **state)
 static void test_counts(void **state)
 {
 	(void)state;
-	in_lane(0, 65536);
+	in_shm(0, 65536);
 	in_debugfs(0, 65536, 3)->field[OBSERVE_MQDS].value = 2;
 	compare();
 	assert_int_equal(v.differences, 2);
@@ -222,13 +222,13 @@ static void test_counts(void **state)
 static void test_lowered(void **state)
 {
 	(void)state;
-	observe_set(in_lane(0, 65536), OBSERVE_PRIORITY, 7, OBSERVE_LANE);
+	observe_set(in_shm(0, 65536), OBSERVE_PRIORITY, 7, OBSERVE_SHM);
 	observe_set(in_debugfs(0, 65536, 4), OBSERVE_PRIORITY, 0, OBSERVE_MQD);
 	compare();
 	assert_int_equal(v.differences, 0);
 	assert_int_equal(v.lowered, 1);
 	clean(NULL);
-	observe_set(in_lane(0, 65536), OBSERVE_PRIORITY, 0, OBSERVE_LANE);
+	observe_set(in_shm(0, 65536), OBSERVE_PRIORITY, 0, OBSERVE_SHM);
 	observe_set(in_debugfs(0, 65536, 4), OBSERVE_PRIORITY, 7, OBSERVE_MQD);
 	compare();
 	assert_int_equal(v.differences, 1);
@@ -240,9 +240,9 @@ static void test_not_for_all(void **state)
 {
 	(void)state;
 	in_sysfs(0, 65536);
-	add(OBSERVE_LANE, 0, OBSERVE_AQL, 65536);
-	add(OBSERVE_LANE, 1, OBSERVE_DRM, 65536);
-	add(OBSERVE_LANE, 2, OBSERVE_AQL, 65536)->context = 1;
+	add(OBSERVE_SHM, 0, OBSERVE_AQL, 65536);
+	add(OBSERVE_SHM, 1, OBSERVE_DRM, 65536);
+	add(OBSERVE_SHM, 2, OBSERVE_AQL, 65536)->context = 1;
 	compare();
 	assert_int_equal(v.rows, 3);
 	assert_int_equal(v.differences, 0);
@@ -256,7 +256,7 @@ static void test_cannot_tell(void **state)
 	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
 	/* The daemon's list is derived from the shim's. */
 	clean(NULL);
-	in_lane(0, 65536);
+	in_shm(0, 65536);
 	add(OBSERVE_DAEMON, 0, OBSERVE_AQL, 65536);
 	compare();
 	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
@@ -273,7 +273,7 @@ static void test_what_differs_again(void **state)
 	struct verify before;
 
 	(void)state;
-	in_lane(0, 65536);
+	in_shm(0, 65536);
 	in_sysfs(0, 4096);
 	in_sysfs(1, 65536);
 	compare();
@@ -282,9 +282,9 @@ static void test_what_differs_again(void **state)
 	v = (struct verify){0};
 	clean(NULL);
 	/* The shim lists the second queue now. The first has another size, which is wrong again. */
-	in_lane(0, 65536);
-	in_lane(1, 65536);
-	in_lane(2, 65536);
+	in_shm(0, 65536);
+	in_shm(1, 65536);
+	in_shm(2, 65536);
 	in_sysfs(0, 8192);
 	in_sysfs(1, 65536);
 	compare();

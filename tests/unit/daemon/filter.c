@@ -212,16 +212,17 @@ static void no_signal_to_others(void)
 	REFUSED(ptrace(PTRACE_KILL, parent, NULL, NULL));
 }
 
-static void lanes_are_made(void)
+static void client_shm_is_made(void)
 {
 	struct board *board;
-	struct lane *lane;
-	int fd = lane_create(LANE_VERSION, &lane), board_fd = board_create(LANE_VERSION, &board);
+	struct client_shm *shm;
+	int fd = client_shm_create(CLIENT_SHM_VERSION, &shm),
+	    board_fd = board_create(CLIENT_SHM_VERSION, &board);
 	struct stat st;
 
-	MUST(fd >= 0 && fstat(fd, &st) == 0 && st.st_size == (off_t)sizeof(*lane));
+	MUST(fd >= 0 && fstat(fd, &st) == 0 && st.st_size == (off_t)sizeof(*shm));
 	MUST(board_fd >= 0);
-	MUST(lane->magic == LANE_MAGIC);
+	MUST(shm->magic == CLIENT_SHM_MAGIC);
 	close(fd);
 	close(board_fd);
 }
@@ -233,7 +234,7 @@ static void others_are_refused(void)
 	absent_are_refused();
 	itself_alone();
 	no_signal_to_others();
-	lanes_are_made();
+	client_shm_is_made();
 	REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
 	REFUSED(execve("/bin/true", nothing, nothing));
 	REFUSED(open("/tmp/never", O_RDWR | O_CREAT, 0600));

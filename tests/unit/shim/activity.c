@@ -65,18 +65,18 @@ static bool active(void)
 
 static bool queue_active(const struct fake_queue *q)
 {
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 
 	settle();
 	CHECK(fake_daemon_queue(&daemon_, q->id, &entry) == 0);
-	return entry.state == LANE_QUEUE_ACTIVE;
+	return entry.state == CLIENT_SHM_QUEUE_ACTIVE;
 }
 
 /* The queue is marked active before the store is forwarded to the runtime, and a second doorbell
  * makes no call. */
 static void doorbell_marks_at_once(void)
 {
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	struct fake_queue q;
 
 	begin(&q);
@@ -286,10 +286,10 @@ static void suspension_is_not_a_long_kernel(void)
 	begin(&q);
 	fake_submit(&q, NULL);
 	EVENTUALLY(active(), 1000);
-	daemon_.lane->suspended = 1;
+	daemon_.shm->suspended = 1;
 	fake_sleep_us(1200 * MS);
 	CHECK(active());
-	daemon_.lane->suspended = 0;
+	daemon_.shm->suspended = 0;
 	fake_drain(&q);
 	EVENTUALLY(!active(), 3000);
 	agent_lock();

@@ -180,7 +180,7 @@ static pid_t answering(struct protocol_welcome welcome, unsigned place, int fd)
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	fds[0] = lane_create(LANE_VERSION, &daemon_.lane);
+	fds[0] = client_shm_create(CLIENT_SHM_VERSION, &daemon_.shm);
 	fds[1] = daemon_.board_fd;
 	fds[2] = daemon_.event_fd;
 	if (fd >= 0)
@@ -216,7 +216,7 @@ static void a_daemon_of_another_version(void)
 	finish(pid);
 }
 
-static void a_lane_of_the_wrong_size(void)
+static void a_client_shm_of_the_wrong_size(void)
 {
 	int fd = memfd_create("lane", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	pid_t pid;
@@ -408,7 +408,7 @@ static void root_and_a_folder_of_somebody_else(void)
 IN_CHILD(unreadable_values)
 IN_CHILD(a_socket_that_is_a_file)
 IN_CHILD(a_daemon_of_another_version)
-IN_CHILD(a_lane_of_the_wrong_size)
+IN_CHILD(a_client_shm_of_the_wrong_size)
 IN_CHILD(a_wake_that_is_a_pipe)
 IN_CHILD(no_descriptor_left)
 IN_CHILD(the_table_fills_later)
@@ -428,7 +428,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_unreadable_values),
 		cmocka_unit_test(test_a_socket_that_is_a_file),
 		cmocka_unit_test(test_a_daemon_of_another_version),
-		cmocka_unit_test(test_a_lane_of_the_wrong_size),
+		cmocka_unit_test(test_a_client_shm_of_the_wrong_size),
 		cmocka_unit_test(test_a_wake_that_is_a_pipe),
 		cmocka_unit_test(test_no_descriptor_left),
 		cmocka_unit_test(test_the_table_fills_later),

@@ -81,7 +81,7 @@ static void in_a_wish(void)
 {
 	begin();
 	cancelled_in(wish);
-	CHECK(daemon_.lane->priority == 4);
+	CHECK(daemon_.shm->priority == 4);
 }
 
 static bool reads;

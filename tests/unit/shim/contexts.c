@@ -41,10 +41,10 @@ static int open_file(void)
 
 static int listed(uint32_t context, uint32_t id)
 {
-	struct lane_queue q;
+	struct client_shm_queue q;
 	int n = 0;
 
-	for (uint32_t i = 0; i < LANE_QUEUES; i++)
+	for (uint32_t i = 0; i < CLIENT_SHM_QUEUES; i++)
 		if (fake_daemon_entry(&daemon_, i, &q) == 0 && q.context == context &&
 		    q.queue_id == id)
 			n++;
@@ -131,7 +131,7 @@ static void context_gone_with_its_memory(void)
 static void an_ended_context_is_forgotten(void)
 {
 	struct fake_queue q, other, more;
-	struct lane_event event = {0};
+	struct client_shm_event event = {0};
 	int file = open_file(), copy = dup(file);
 	uint64_t n;
 
@@ -142,13 +142,13 @@ static void an_ended_context_is_forgotten(void)
 	CHECK(close(file) == 0);
 	fake_sleep_us(3500000);
 	CHECK(listed(1, other.id) == 1 && listed(1, more.id) == 1); /* the copy is still open */
-	n = daemon_.lane->events_number;
+	n = daemon_.shm->events_number;
 	CHECK(close(copy) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 5000);
 	CHECK(listed(0, q.id) == 1);
-	while (n < daemon_.lane->events_number)
-		CHECK(lane_event_read(daemon_.lane, ++n, &event) == 0);
-	CHECK(event.kind == LANE_EVENT_QUEUE_DESTROYED && event.context == 1);
+	while (n < daemon_.shm->events_number)
+		CHECK(client_shm_event_read(daemon_.shm, ++n, &event) == 0);
+	CHECK(event.kind == CLIENT_SHM_EVENT_QUEUE_DESTROYED && event.context == 1);
 	/* The number of the context is free for another one. */
 	file = open_file();
 	new_context(file);
@@ -171,12 +171,12 @@ static void memory_is_a_contexts_own(void)
 	new_context(file);
 	fake_handles_begin(1);
 	CHECK(fake_alloc(FAKE_GPU, 2 * page, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &handle) == 0);
-	CHECK(daemon_.lane->nodes[0].vram_bytes == 3 * page);
+	CHECK(daemon_.shm->nodes[0].vram_bytes == 3 * page);
 	fake.fd = primary;
 	CHECK(fake_free(handle) == 0);
-	CHECK(daemon_.lane->nodes[0].vram_bytes == 2 * page);
+	CHECK(daemon_.shm->nodes[0].vram_bytes == 2 * page);
 	CHECK(close(file) == 0);
-	EVENTUALLY(daemon_.lane->nodes[0].vram_bytes == 0, 5000);
+	EVENTUALLY(daemon_.shm->nodes[0].vram_bytes == 0, 5000);
 }
 
 /* RUNTIME_ENABLE of another context does not change the state of the process's own runtime. */
@@ -189,13 +189,13 @@ static void the_runtime_is_the_primarys(void)
 	primary = fake.fd;
 	new_context(open_file());
 	CHECK(fake_runtime(1) == 0);
-	CHECK(daemon_.lane->runtime != LANE_RUNTIME_ENABLED);
+	CHECK(daemon_.shm->runtime != CLIENT_SHM_RUNTIME_ENABLED);
 	fake.fd = primary;
 	CHECK(fake_runtime(1) == 0);
-	CHECK(daemon_.lane->runtime == LANE_RUNTIME_ENABLED);
+	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED);
 	new_context(open_file());
 	CHECK(fake_runtime(0) == 0);
-	CHECK(daemon_.lane->runtime == LANE_RUNTIME_ENABLED);
+	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED);
 }
 
 /* With more contexts than marks, those with a mark are seen. When some contexts have ended, others
@@ -226,7 +226,7 @@ static void more_contexts_than_marks(void)
 static void gws_makes_cooperative(void)
 {
 	struct kfd_ioctl_alloc_queue_gws_args args = {.num_gws = 64};
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	struct fake_queue q;
 
 	begin(&q);
@@ -249,7 +249,7 @@ static void mask_is_counted(void)
 	const uint32_t mask[] = {0xff, 0x1, 0};
 	struct kfd_ioctl_set_cu_mask_args args = {.num_cu_mask = 96,
 						  .cu_mask_ptr = (uint64_t)(uintptr_t)mask};
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	struct fake_queue q;
 
 	begin(&q);
@@ -263,13 +263,14 @@ static void mask_is_counted(void)
 }
 
 /* Returns the next event of a queue's life after number *n. */
-static struct lane_event next_life(uint64_t *n)
+static struct client_shm_event next_life(uint64_t *n)
 {
-	struct lane_event event;
+	struct client_shm_event event;
 
 	for (;;) {
-		CHECK(lane_event_read(daemon_.lane, ++*n, &event) == 0);
-		if (event.kind <= LANE_EVENT_QUEUE_DESTROYED || event.kind == LANE_EVENT_FAILED)
+		CHECK(client_shm_event_read(daemon_.shm, ++*n, &event) == 0);
+		if (event.kind <= CLIENT_SHM_EVENT_QUEUE_DESTROYED ||
+		    event.kind == CLIENT_SHM_EVENT_FAILED)
 			return event;
 	}
 }
@@ -277,11 +278,11 @@ static struct lane_event next_life(uint64_t *n)
 static void events_in_order(void)
 {
 	struct fake_queue q, other;
-	struct lane_event event;
+	struct client_shm_event event;
 	uint64_t n;
 
 	begin(&q);
-	n = daemon_.lane->events_number;
+	n = daemon_.shm->events_number;
 	CHECK(fake_queue_create(&other, SDMA) == 0);
 	CHECK(fake_queue_update(&other, 11, 60) == 0);
 	fake.destroy_errno = EBUSY;
@@ -289,16 +290,16 @@ static void events_in_order(void)
 	fake.destroy_errno = 0;
 	CHECK(fake_queue_destroy(&other) == 0);
 	event = next_life(&n);
-	CHECK(event.kind == LANE_EVENT_QUEUE_CREATED && event.queue_id == other.id &&
+	CHECK(event.kind == CLIENT_SHM_EVENT_QUEUE_CREATED && event.queue_id == other.id &&
 	      event.gpu_id == FAKE_GPU && event.context == 0);
 	event = next_life(&n);
-	CHECK(event.kind == LANE_EVENT_QUEUE_UPDATED && event.value == (60ull << 32 | 11));
-	CHECK(next_life(&n).kind == LANE_EVENT_QUEUE_DESTROYED);
+	CHECK(event.kind == CLIENT_SHM_EVENT_QUEUE_UPDATED && event.value == (60ull << 32 | 11));
+	CHECK(next_life(&n).kind == CLIENT_SHM_EVENT_QUEUE_DESTROYED);
 	event = next_life(&n);
-	CHECK(event.kind == LANE_EVENT_FAILED && event.value == EBUSY);
-	CHECK(next_life(&n).kind == LANE_EVENT_QUEUE_CREATED);
-	CHECK(next_life(&n).kind == LANE_EVENT_QUEUE_DESTROYED);
-	CHECK(n <= daemon_.lane->events_number);
+	CHECK(event.kind == CLIENT_SHM_EVENT_FAILED && event.value == EBUSY);
+	CHECK(next_life(&n).kind == CLIENT_SHM_EVENT_QUEUE_CREATED);
+	CHECK(next_life(&n).kind == CLIENT_SHM_EVENT_QUEUE_DESTROYED);
+	CHECK(n <= daemon_.shm->events_number);
 }
 
 static void unknown_to_the_driver_is_gone(void)

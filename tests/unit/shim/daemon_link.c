@@ -56,7 +56,7 @@ static void observe_is_never_scheduled(void)
 	/* the agent makes no RUNTIME_ENABLE, and none of the calls before it */
 	CHECK(strcmp(fake.calls, "C") == 0);
 	CHECK(fake_runtime(1) == 0);
-	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
+	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_UNKNOWN);
 	fake_daemon_remove(&daemon_);
 }
 
@@ -93,7 +93,7 @@ static void restart_is_adopted(void)
 		CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 		EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 		EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
-		EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_ENABLED, 1000);
+		EVENTUALLY(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED, 1000);
 	}
 	fake_daemon_remove(&daemon_);
 }
@@ -164,17 +164,17 @@ static uint64_t entered_ns;
 static void note_entry(void)
 {
 	entered_ns = clock_ns();
-	CHECK(daemon_.lane->leaving == daemon_.lane->left + 1);
+	CHECK(daemon_.shm->leaving == daemon_.shm->left + 1);
 }
 
 static void *release_soon(void *arg)
 {
 	(void)arg;
-	while (__atomic_load_n(&daemon_.lane->leaving, __ATOMIC_SEQ_CST) == 0)
+	while (__atomic_load_n(&daemon_.shm->leaving, __ATOMIC_SEQ_CST) == 0)
 		fake_sleep_us(100);
-	daemon_.lane->suspended = 0;
-	__atomic_store_n(&daemon_.lane->released, daemon_.lane->leaving, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &daemon_.lane->released, FUTEX_WAKE, 1, NULL, NULL, 0);
+	daemon_.shm->suspended = 0;
+	__atomic_store_n(&daemon_.shm->released, daemon_.shm->leaving, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &daemon_.shm->released, FUTEX_WAKE, 1, NULL, NULL, 0);
 	return NULL;
 }
 
@@ -185,11 +185,11 @@ static void destroy_waits_for_the_resume(void)
 
 	begin(&q);
 	fake.on_destroy = note_entry;
-	daemon_.lane->suspended = 1;
+	daemon_.shm->suspended = 1;
 	fake_daemon_wakes(&daemon_);
 	CHECK(pthread_create(&thread, NULL, release_soon, NULL) == 0);
 	CHECK(fake_queue_destroy(&q) == 0);
-	CHECK(entered_ns != 0 && daemon_.lane->left == 1 && daemon_.lane->leaving == 1);
+	CHECK(entered_ns != 0 && daemon_.shm->left == 1 && daemon_.shm->leaving == 1);
 	CHECK(fake_daemon_wakes(&daemon_) > 0);
 	pthread_join(thread, NULL);
 	fake_daemon_remove(&daemon_);
@@ -202,7 +202,7 @@ static void destroy_waits_10_ms_at_most(void)
 
 	begin(&q);
 	fake.on_destroy = note_entry;
-	daemon_.lane->suspended = 1; /* and no resume follows */
+	daemon_.shm->suspended = 1; /* and no resume follows */
 	for (int i = 0; i < 5; i++) {
 		CHECK(fake_queue_create(&next, AQL) == 0);
 		t = clock_ns();
@@ -212,7 +212,7 @@ static void destroy_waits_10_ms_at_most(void)
 			shortest = entered_ns - t;
 	}
 	CHECK(shortest < 100000000u); /* the rest is the noise of this machine */
-	CHECK(daemon_.lane->left == daemon_.lane->leaving);
+	CHECK(daemon_.shm->left == daemon_.shm->leaving);
 	fake_daemon_remove(&daemon_);
 }
 
@@ -240,12 +240,12 @@ static void runtime_disable_waits_too(void)
 
 	begin(&q);
 	CHECK(fake_runtime(1) == 0);
-	CHECK(daemon_.lane->runtime == LANE_RUNTIME_ENABLED);
+	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED);
 	fake.on_runtime = note_entry;
-	daemon_.lane->suspended = 1;
+	daemon_.shm->suspended = 1;
 	CHECK(fake_runtime(0) == 0);
-	CHECK(daemon_.lane->left == 1);
-	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
+	CHECK(daemon_.shm->left == 1);
+	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_UNKNOWN);
 	fake_daemon_remove(&daemon_);
 }
 
@@ -256,7 +256,7 @@ static void daemon_dies_during_the_wait(void)
 
 	begin(&q);
 	CHECK(fake_queue_create(&other, AQL) == 0);
-	daemon_.lane->suspended = 1;
+	daemon_.shm->suspended = 1;
 	close(daemon_.client);
 	daemon_.client = -1;
 	CHECK(fake_queue_destroy(&q) == 0);

@@ -157,7 +157,7 @@ static void files_for_the_link(void)
 	of_the_link(make_file);
 }
 
-static bool has_lane(const char *runtime_folder)
+static bool has_shm(const char *runtime_folder)
 {
 	char path[64];
 	struct dirent *entry;
@@ -184,7 +184,7 @@ static void of_peers(void (*make)(int ends[2]))
 	fake_start();
 	note_open();
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	EVENTUALLY(has_lane(folder), 5000); /* the last file that the agent makes there */
+	EVENTUALLY(has_shm(folder), 5000); /* the last file that the agent makes there */
 	fake_sleep_us(100000);
 	take_numbers(make);
 	work();

@@ -40,14 +40,14 @@ static void meet(void)
 }
 
 /* Sends an order to the client and waits until it is acknowledged. Returns the client's errno. */
-static int send_hold_cmd(enum lane_level level, unsigned what)
+static int send_hold_cmd(enum client_shm_level level, unsigned what)
 {
 	uint32_t word = HOLD_CMD(level, what, ++number);
 
-	__atomic_store_n(&daemon_.lane->hold_cmd, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&daemon_.shm->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(&daemon_);
-	EVENTUALLY(__atomic_load_n(&daemon_.lane->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 1000);
-	return daemon_.lane->hold_cmd_errno;
+	EVENTUALLY(__atomic_load_n(&daemon_.shm->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 1000);
+	return daemon_.shm->hold_cmd_errno;
 }
 
 static struct {
@@ -110,7 +110,7 @@ static void begin_gated_at(const char *level)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	meet();
 	CHECK(gate() == 0);
-	CHECK(send_hold_cmd(LANE_LEVEL_GATE, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_GATE, true) == 0);
 	CHECK(gate() == 1);
 }
 
@@ -125,14 +125,14 @@ static void gate_holds_until_opened(void)
 
 	for (int waited = 0; waited < 2; waited++) {
 		if (waited)
-			CHECK(send_hold_cmd(LANE_LEVEL_GATE, true) == 0);
+			CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_GATE, true) == 0);
 		else
 			begin_gated();
 		passer.program = waited;
 		thread = reserve_on_thread(false);
 		fake_sleep_us(100000);
 		CHECK(!has_passed());
-		CHECK(send_hold_cmd(LANE_LEVEL_GATE, false) == 0);
+		CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_GATE, false) == 0);
 		EVENTUALLY(has_passed(), 500);
 		pthread_join(thread, NULL);
 	}
@@ -198,7 +198,7 @@ static void gate_holds_among_many_threads(void)
 	thread = reserve_on_thread(false);
 	fake_sleep_us(100000);
 	CHECK(!has_passed());
-	CHECK(send_hold_cmd(LANE_LEVEL_GATE, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_GATE, false) == 0);
 	EVENTUALLY(has_passed(), 500);
 	pthread_join(thread, NULL);
 	pthread_barrier_wait(&may_end);
@@ -217,7 +217,7 @@ static void gate_that_knows_no_threads_is_refused(void)
 	begin("gate");
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	meet();
-	CHECK(send_hold_cmd(LANE_LEVEL_GATE, true) == EAGAIN);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_GATE, true) == EAGAIN);
 	CHECK(gate() == 0);
 	pthread_join(reserve_on_thread(false), NULL);
 	CHECK(passer.ns < 1000000000u);
@@ -261,7 +261,7 @@ static void gate_without_interrupts(void)
 	thread = reserve_on_thread(false);
 	fake_sleep_us(100000);
 	CHECK(!has_passed());
-	CHECK(send_hold_cmd(LANE_LEVEL_GATE, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_GATE, false) == 0);
 	EVENTUALLY(has_passed(), 500);
 	pthread_join(thread, NULL);
 }

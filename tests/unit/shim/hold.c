@@ -46,14 +46,14 @@ static void meet(void)
 }
 
 /* Sends an order to the client and waits until it is acknowledged. Returns the client's errno. */
-static int send_hold_cmd(enum lane_level level, unsigned what)
+static int send_hold_cmd(enum client_shm_level level, unsigned what)
 {
 	uint32_t word = HOLD_CMD(level, what, ++number);
 
-	__atomic_store_n(&daemon_.lane->hold_cmd, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&daemon_.shm->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(&daemon_);
-	EVENTUALLY(__atomic_load_n(&daemon_.lane->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 1000);
-	return daemon_.lane->hold_cmd_errno;
+	EVENTUALLY(__atomic_load_n(&daemon_.shm->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 1000);
+	return daemon_.shm->hold_cmd_errno;
 }
 
 static void nothing_forbidden(void)
@@ -70,7 +70,7 @@ static void begin_held(void)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(fake_queue_create(&other, AQL) == 0);
 	meet();
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake_trap_standing() == 2);
 }
 
@@ -81,8 +81,8 @@ static void session_from_the_runtime_on(void)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	EVENTUALLY(!fake_trap.fresh[q.id], 1000); /* the agent has collected the new queue */
 	meet();
-	EVENTUALLY(daemon_.lane->own_session == 1, 1000);
-	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
+	EVENTUALLY(daemon_.shm->own_session == 1, 1000);
+	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_UNKNOWN);
 	nothing_forbidden();
 }
 
@@ -91,19 +91,19 @@ static void no_session_at_other_levels(void)
 	begin("auto");
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	meet();
-	EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_ENABLED, 1000);
-	CHECK(daemon_.lane->own_session == 0);
+	EVENTUALLY(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED, 1000);
+	CHECK(daemon_.shm->own_session == 0);
 	CHECK(!fake_trap.session);
 }
 
 static void command_is_carried_out(void)
 {
 	begin_held();
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_trap_standing() == 0);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake_trap_standing() == 2);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_trap.suspends == 2 && fake_trap.resumes == 2);
 	nothing_forbidden();
 }
@@ -115,7 +115,7 @@ static void created_while_held(void)
 	begin_held();
 	CHECK(fake_queue_create(&third, AQL) == 0);
 	EVENTUALLY(fake_trap_standing() == 3, 1000);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_trap_standing() == 0);
 	nothing_forbidden();
 }
@@ -126,7 +126,7 @@ static void destroyed_while_held(void)
 	CHECK(fake_queue_destroy(&q) == 0);
 	nothing_forbidden();
 	EVENTUALLY(fake_trap_standing() == 1, 1000); /* the remaining queue is suspended again */
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_trap_standing() == 0);
 }
 
@@ -136,11 +136,11 @@ static void runtime_ends_while_held(void)
 	CHECK(fake_runtime(0) == 0);
 	nothing_forbidden();
 	CHECK(!fake_trap.session && fake_trap_standing() == 0);
-	CHECK(daemon_.lane->own_session == 0);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == ECANCELED);
+	CHECK(daemon_.shm->own_session == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == ECANCELED);
 	CHECK(fake_runtime(1) == 0);
-	CHECK(fake_trap.session && daemon_.lane->own_session == 1);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(fake_trap.session && daemon_.shm->own_session == 1);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake_trap_standing() == 2);
 }
 
@@ -184,9 +184,9 @@ static void session_of_somebody_else(void)
 	CHECK(!fake_trap.session);
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	meet();
-	EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_NEVER, 1000);
-	CHECK(daemon_.lane->runtime_errno == EALREADY);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == EALREADY);
+	EVENTUALLY(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_NEVER, 1000);
+	CHECK(daemon_.shm->runtime_errno == EALREADY);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == EALREADY);
 }
 
 /* At level auto the process opens a session on itself when the daemon orders it, and keeps it until
@@ -196,20 +196,20 @@ static void prepares_as_told(void)
 	begin("auto");
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	meet();
-	EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_ENABLED, 1000);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, HOLD_CMD_PREPARE) == 0);
+	EVENTUALLY(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED, 1000);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, HOLD_CMD_PREPARE) == 0);
 	CHECK(fake_trap.session && fake_trap_standing() == 0);
-	CHECK(daemon_.lane->own_session == LANE_OWN_SESSION);
-	CHECK(daemon_.lane->runtime == LANE_RUNTIME_UNKNOWN);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, HOLD_CMD_HOLD) == 0);
+	CHECK(daemon_.shm->own_session == CLIENT_SHM_OWN_SESSION);
+	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_UNKNOWN);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, HOLD_CMD_HOLD) == 0);
 	CHECK(fake_trap_standing() == 1);
-	CHECK(send_hold_cmd(LANE_LEVEL_GATE, HOLD_CMD_PREPARE) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_GATE, HOLD_CMD_PREPARE) == 0);
 	CHECK(!fake_trap.session && fake_trap_standing() == 0);
-	CHECK(daemon_.lane->own_session == LANE_OWN_NONE);
-	CHECK(daemon_.lane->runtime == LANE_RUNTIME_ENABLED);
+	CHECK(daemon_.shm->own_session == CLIENT_SHM_OWN_NONE);
+	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED);
 	fake_trap.foreign = true;
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, HOLD_CMD_PREPARE) == EALREADY);
-	CHECK(daemon_.lane->own_session == LANE_OWN_NONE);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, HOLD_CMD_PREPARE) == EALREADY);
+	CHECK(daemon_.shm->own_session == CLIENT_SHM_OWN_NONE);
 	nothing_forbidden();
 }
 
@@ -219,10 +219,10 @@ static void firmware_fails(void)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	meet();
 	fake_trap.fail_suspend = true;
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == EIO);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == EIO);
 	CHECK(fake_trap_standing() == 0);
 	fake_trap.fail_suspend = false;
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake_trap_standing() == 1);
 }
 
@@ -246,21 +246,21 @@ static void fork_child_forgets(void)
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	CHECK(fake_trap_standing() == 2);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_trap_standing() == 0);
 }
 
 /* Updates by the runtime during the hold take effect at the release. A new queue is held, too. */
 static void weight_is_merged(void)
 {
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 
 	begin("weight");
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(fake_queue_update(&q, 9, 100) == 0);
 	CHECK(fake.priorities[q.id] == 9);
 	meet();
-	CHECK(send_hold_cmd(LANE_LEVEL_WEIGHT, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_WEIGHT, true) == 0);
 	CHECK(fake.priorities[q.id] == 0);
 	CHECK(fake_queue_update(&q, 11, 100) == 0);
 	CHECK(fake.priorities[q.id] == 0);
@@ -268,7 +268,7 @@ static void weight_is_merged(void)
 	fake.priorities[1] = 99;
 	CHECK(fake_queue_create(&other, AQL) == 0);
 	EVENTUALLY(fake.priorities[other.id] == 0, 1000);
-	CHECK(send_hold_cmd(LANE_LEVEL_WEIGHT, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_WEIGHT, false) == 0);
 	CHECK(fake.priorities[q.id] == 11 && fake.priorities[other.id] == 7);
 	CHECK(fake_queue_update(&q, 12, 100) == 0);
 	CHECK(fake.priorities[q.id] == 12);
@@ -285,12 +285,12 @@ static void stopped_by_updates(void)
 	CHECK(fake_queue_update(&other, 7, 0) == 0);
 	CHECK(fake.updates == 1);
 	meet();
-	EVENTUALLY(daemon_.lane->own_session == LANE_OWN_UPDATES, 1000);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	EVENTUALLY(daemon_.shm->own_session == CLIENT_SHM_OWN_UPDATES, 1000);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake.updates == 2 && fake.percents[q.id] == 0);
 	CHECK(fake_queue_update(&q, 9, 100) == 0);
 	CHECK(fake.percents[q.id] == 0 && fake.priorities[q.id] == 9);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake.updates == 4 && fake.percents[q.id] == 100 && fake.percents[other.id] == 0);
 	CHECK(!fake_trap.session && fake_trap.suspends == 0);
 	CHECK(fake_queue_destroy(&q) == 0);
@@ -305,13 +305,13 @@ static void updates_fail(void)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	meet();
 	fake.update_errno = EIO;
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == EIO);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == EIO);
 	CHECK(fake.percents[q.id] == 100);
 	fake.update_errno = 0;
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake.percents[q.id] == 0);
 	fake.update_errno = EIO;
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == EIO);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == EIO);
 	fake.update_errno = 0;
 	EVENTUALLY(fake.percents[q.id] == 100, 1000);
 }
@@ -331,11 +331,11 @@ static void lost_hold_is_told(void)
 	begin_held();
 	fake_trap.fail_suspend = true;
 	CHECK(fake_queue_create(&third, AQL) == 0);
-	EVENTUALLY(daemon_.lane->hold_cmd_errno == EIO, 1000);
+	EVENTUALLY(daemon_.shm->hold_cmd_errno == EIO, 1000);
 	EVENTUALLY(fake_trap_standing() == 0, 1000);
-	CHECK(HOLD_CMD_IS_HOLD(daemon_.lane->hold_cmd_done));
+	CHECK(HOLD_CMD_IS_HOLD(daemon_.shm->hold_cmd_done));
 	fake_trap.fail_suspend = false;
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	nothing_forbidden();
 }
 
@@ -375,8 +375,8 @@ static void runs_after_a_stretch(void)
 	EVENTUALLY(held_again_ns != 0, 2000);
 	CHECK(held_again_ns - released_ns >= 100000000u);
 	EVENTUALLY(fake_trap_standing() == 2, 2000);
-	CHECK(daemon_.lane->hold_cmd_errno == 0);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(daemon_.shm->hold_cmd_errno == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	nothing_forbidden();
 }
 
@@ -401,7 +401,7 @@ static void runs_after_a_stretch_of_pieces(void)
 	}
 	CHECK(now < end);
 	EVENTUALLY(fake_trap_standing() == 2, 2000);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	nothing_forbidden();
 }
 

@@ -91,8 +91,8 @@ static void session_given_to_a_later_daemon(void)
 	fake_daemon_listen(&daemon_);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(!fake_trap.session, 1000);
-	EVENTUALLY(daemon_.lane->runtime == LANE_RUNTIME_ENABLED, 1000);
-	CHECK(daemon_.lane->own_session == LANE_OWN_NONE);
+	EVENTUALLY(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED, 1000);
+	CHECK(daemon_.shm->own_session == CLIENT_SHM_OWN_NONE);
 	CHECK(fake_queue_destroy(&q) == 0);
 	CHECK(fake_runtime(0) == 0 && fake_runtime(1) == 0);
 	CHECK(!fake_trap.session);

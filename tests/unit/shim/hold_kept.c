@@ -26,14 +26,14 @@ static struct fake_queue q, other;
 static unsigned number;
 
 /* Sends an order to the client and waits until it is acknowledged. Returns the client's errno. */
-static int send_hold_cmd(enum lane_level level, bool hold)
+static int send_hold_cmd(enum client_shm_level level, bool hold)
 {
 	uint32_t word = HOLD_CMD(level, hold, ++number);
 
-	__atomic_store_n(&daemon_.lane->hold_cmd, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&daemon_.shm->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(&daemon_);
-	EVENTUALLY(__atomic_load_n(&daemon_.lane->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 3000);
-	return daemon_.lane->hold_cmd_errno;
+	EVENTUALLY(__atomic_load_n(&daemon_.shm->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 3000);
+	return daemon_.shm->hold_cmd_errno;
 }
 
 static void begin(const char *level)
@@ -60,15 +60,15 @@ static void nothing_forbidden(void)
 static void over_an_end_of_the_runtime(void)
 {
 	begin("self");
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake_trap_standing() == 2);
 	CHECK(fake_runtime(0) == 0);
 	CHECK(!fake_trap.session && fake_trap_standing() == 0);
 	fake_sleep_us(50000);
 	CHECK(fake_runtime(1) == 0);
 	EVENTUALLY(fake_trap_standing() == 2, 2000);
-	CHECK(daemon_.lane->hold_cmd_errno == 0);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(daemon_.shm->hold_cmd_errno == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_trap_standing() == 0);
 	nothing_forbidden();
 }
@@ -77,9 +77,9 @@ static void over_an_end_of_the_runtime(void)
 static void released_without_a_runtime(void)
 {
 	begin("self");
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake_runtime(0) == 0);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_runtime(1) == 0);
 	fake_sleep_us(50000);
 	CHECK(fake_trap_standing() == 0);
@@ -91,7 +91,7 @@ static void refused_without_a_runtime(void)
 {
 	begin("self");
 	CHECK(fake_runtime(0) == 0);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == ECANCELED);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == ECANCELED);
 	CHECK(fake_runtime(1) == 0);
 	fake_sleep_us(50000);
 	CHECK(fake_trap_standing() == 0);
@@ -112,12 +112,12 @@ static void over_a_slow_suspend(void)
 	begin("self");
 	resumes = fake_trap.resumes;
 	fake_trap.on_suspend = slowly;
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	fake_trap.on_suspend = NULL;
 	fake_sleep_us(200000);
 	CHECK(fake_trap_standing() == 2 && fake_trap.resumes == resumes);
-	CHECK(daemon_.lane->hold_cmd_errno == 0);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(daemon_.shm->hold_cmd_errno == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	nothing_forbidden();
 }
 
@@ -126,14 +126,14 @@ static void over_a_slow_suspend(void)
 static void session_ended_while_held(void)
 {
 	begin("self");
-	EVENTUALLY(daemon_.lane->own_session == LANE_OWN_SESSION, 1000);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	EVENTUALLY(daemon_.shm->own_session == CLIENT_SHM_OWN_SESSION, 1000);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	fake_trap_end_session();
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
-	EVENTUALLY(daemon_.lane->own_session == LANE_OWN_NONE, 1000);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
+	EVENTUALLY(daemon_.shm->own_session == CLIENT_SHM_OWN_NONE, 1000);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake_trap.session && fake_trap_standing() == 2);
-	CHECK(daemon_.lane->own_session == LANE_OWN_SESSION);
+	CHECK(daemon_.shm->own_session == CLIENT_SHM_OWN_SESSION);
 	nothing_forbidden();
 }
 
@@ -141,22 +141,22 @@ static void session_ended_while_held(void)
 static void session_ended_is_told(void)
 {
 	begin("self");
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	fake_trap_end_session();
-	EVENTUALLY(daemon_.lane->hold_cmd_errno == EINVAL, 2000);
-	EVENTUALLY(daemon_.lane->own_session == LANE_OWN_NONE, 1000);
+	EVENTUALLY(daemon_.shm->hold_cmd_errno == EINVAL, 2000);
+	EVENTUALLY(daemon_.shm->own_session == CLIENT_SHM_OWN_NONE, 1000);
 	nothing_forbidden();
 }
 
 static void session_ended_while_it_runs(void)
 {
 	begin("self");
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	fake_trap_end_session();
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake_trap.session && fake_trap_standing() == 2);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_trap_standing() == 0);
 	nothing_forbidden();
 }

@@ -29,12 +29,12 @@ static unsigned number;
 
 static void send_hold_cmd(bool hold)
 {
-	uint32_t word = HOLD_CMD(LANE_LEVEL_SELF, hold, ++number);
+	uint32_t word = HOLD_CMD(CLIENT_SHM_LEVEL_SELF, hold, ++number);
 
-	__atomic_store_n(&daemon_.lane->hold_cmd, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&daemon_.shm->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(&daemon_);
-	EVENTUALLY(__atomic_load_n(&daemon_.lane->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 1000);
-	CHECK(daemon_.lane->hold_cmd_errno == 0);
+	EVENTUALLY(__atomic_load_n(&daemon_.shm->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 1000);
+	CHECK(daemon_.shm->hold_cmd_errno == 0);
 }
 
 /* At the last moment of a slow release a slot is reserved: the queue is active, but no packet has
@@ -58,12 +58,12 @@ static uint64_t changed_ns(void)
 /* Returns the time of the last QUEUE_IDLE event, in ns; 0: there is none. */
 static uint64_t idle_ns(void)
 {
-	uint64_t last = __atomic_load_n(&daemon_.lane->events_number, __ATOMIC_ACQUIRE);
-	struct lane_event event;
+	uint64_t last = __atomic_load_n(&daemon_.shm->events_number, __ATOMIC_ACQUIRE);
+	struct client_shm_event event;
 
 	for (; last > 0; last--)
-		if (lane_event_read(daemon_.lane, last, &event) == 0 &&
-		    event.kind == LANE_EVENT_QUEUE_IDLE)
+		if (client_shm_event_read(daemon_.shm, last, &event) == 0 &&
+		    event.kind == CLIENT_SHM_EVENT_QUEUE_IDLE)
 			return event.ns;
 	return 0;
 }

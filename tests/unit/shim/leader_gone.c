@@ -41,14 +41,14 @@ static void begin(const char *level)
 }
 
 /* Sends an order to the client and waits until it is acknowledged. Returns the client's errno. */
-static int send_hold_cmd(enum lane_level level, bool hold)
+static int send_hold_cmd(enum client_shm_level level, bool hold)
 {
 	uint32_t word = HOLD_CMD(level, hold, ++number);
 
-	__atomic_store_n(&daemon_.lane->hold_cmd, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&daemon_.shm->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(&daemon_);
-	EVENTUALLY(__atomic_load_n(&daemon_.lane->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 1000);
-	return daemon_.lane->hold_cmd_errno;
+	EVENTUALLY(__atomic_load_n(&daemon_.shm->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 1000);
+	return daemon_.shm->hold_cmd_errno;
 }
 
 static bool leader_is_gone(void)
@@ -139,18 +139,18 @@ static void the_session_ends_with_the_runtime(void)
 
 static void hold_and_release(void)
 {
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_trap_standing() == 0);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake_trap_standing() == 1);
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_trap_standing() == 0);
 }
 
 static void held_and_released(void)
 {
 	begin("self");
-	CHECK(send_hold_cmd(LANE_LEVEL_SELF, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	CHECK(fake_trap_standing() == 1);
 	without_main(hold_and_release);
 }
@@ -159,14 +159,14 @@ static void update_while_held(void)
 {
 	CHECK(fake_queue_update(&q, 11, 100) == 0);
 	CHECK(fake.priorities[q.id] == 0);
-	CHECK(send_hold_cmd(LANE_LEVEL_WEIGHT, false) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_WEIGHT, false) == 0);
 	CHECK(fake.priorities[q.id] == 11);
 }
 
 static void updates_are_merged(void)
 {
 	begin("weight");
-	CHECK(send_hold_cmd(LANE_LEVEL_WEIGHT, true) == 0);
+	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_WEIGHT, true) == 0);
 	without_main(update_while_held);
 }
 
@@ -175,9 +175,9 @@ static void alloc_and_free(void)
 	uint64_t handle;
 
 	CHECK(fake_alloc(FAKE_GPU, 4096, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &handle) == 0);
-	CHECK(daemon_.lane->nodes[0].vram_bytes == 4096);
+	CHECK(daemon_.shm->nodes[0].vram_bytes == 4096);
 	CHECK(fake_free(handle) == 0);
-	CHECK(daemon_.lane->nodes[0].vram_bytes == 0);
+	CHECK(daemon_.shm->nodes[0].vram_bytes == 0);
 }
 
 static void memory_is_counted(void)

@@ -40,7 +40,7 @@ static void child_forgets(void)
 
 	begin(&q);
 	fake_ring(&q, &last);
-	leaving = daemon_.lane->leaving;
+	leaving = daemon_.shm->leaving;
 	pid = fork();
 	if (pid == 0) {
 		CHECK(fake_ring(&q, &last)); /* the child's table of active doorbells is empty */
@@ -49,7 +49,7 @@ static void child_forgets(void)
 		_exit(0);
 	}
 	CHECK(fake_wait_for(pid) == 0);
-	CHECK(daemon_.lane->leaving == leaving);
+	CHECK(daemon_.shm->leaving == leaving);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 	CHECK(!fake_ring(&q, &last)); /* the parent's doorbell is still in the table */
@@ -66,11 +66,11 @@ static void child_forgets(void)
 static void child_starts_anew(void)
 {
 	struct fake_queue q, own;
-	struct lane *parents;
+	struct client_shm *parents;
 	pid_t pid;
 
 	begin(&q);
-	parents = daemon_.lane;
+	parents = daemon_.shm;
 	pid = fork();
 	if (pid == 0) {
 		CHECK(fake_queue_create(&own, AQL) == 0);
@@ -88,7 +88,7 @@ static void child_starts_anew(void)
 /* A bare clone() runs no fork handler: every call passes through to the driver. */
 static void bare_clone_passes_through(void)
 {
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	struct fake_queue q, own;
 	pid_t pid;
 
@@ -110,7 +110,7 @@ static void bare_clone_passes_through(void)
 static void vfork_child_passes_through(void)
 {
 	struct fake_signal last = {.kind = 1};
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	struct fake_queue q;
 	uint64_t transitions;
 	uint32_t generation;
@@ -118,14 +118,14 @@ static void vfork_child_passes_through(void)
 
 	begin(&q);
 	fake_ring(&q, &last);
-	generation = daemon_.lane->queue_generation;
+	generation = daemon_.shm->queue_generation;
 	pid = vfork();
 	if (pid == 0) {
 		fake_queue_destroy(&q);
 		_exit(0);
 	}
 	CHECK(fake_wait_for(pid) == 0);
-	CHECK(daemon_.lane->queue_generation == generation);
+	CHECK(daemon_.shm->queue_generation == generation);
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 	transitions = fake_daemon_transitions(&daemon_, FAKE_GPU);

@@ -141,36 +141,39 @@ static void older_daemon_is_told_of_16(void)
 }
 
 /* The same for the files by which processes without a daemon meet. */
-static void peers_lanes_have_128(void)
+static void peers_shms_have_128(void)
 {
-	static struct lane own = {
-		.magic = LANE_MAGIC, .version = LANE_VERSION, .size = sizeof(own)};
-	static struct v4_lane older = {
-		.magic = LANE_MAGIC, .version = V4_LANE, .size = sizeof(older), .priority = 15};
-	static struct lane copy;
-	struct lane_node node;
+	static struct client_shm own = {
+		.magic = CLIENT_SHM_MAGIC, .version = CLIENT_SHM_VERSION, .size = sizeof(own)};
+	static struct v4_client_shm older = {.magic = CLIENT_SHM_MAGIC,
+					     .version = V4_CLIENT_SHM,
+					     .size = sizeof(older),
+					     .priority = 15};
+	static struct client_shm copy;
+	struct client_shm_node node;
 	int fd = memfd_create("lane", MFD_CLOEXEC);
 
 	for (uint32_t i = 0; i < GPUS; i++)
-		CHECK(lane_node_slot(&own, FIRST + i) == (int)i && lane_node_set(&own, i, true, 1));
+		CHECK(client_shm_node_slot(&own, FIRST + i) == (int)i &&
+		      client_shm_node_set(&own, i, true, 1));
 	CHECK(pwrite(fd, &own, sizeof(own), 0) == sizeof(own) && peers_read(fd, &copy) == 0);
 	for (uint32_t i = 0; i < GPUS; i++)
-		CHECK(lane_node_read(&copy, i, &node) == 0 && node.gpu_id == FIRST + i &&
+		CHECK(client_shm_node_read(&copy, i, &node) == 0 && node.gpu_id == FIRST + i &&
 		      (node.activity & 1));
 	for (uint32_t i = 0; i < V4_NODES; i++)
 		older.nodes[i].gpu_id = 10 + i;
 	CHECK(ftruncate(fd, sizeof(older)) == 0);
 	CHECK(pwrite(fd, &older, sizeof(older), 0) == sizeof(older) && peers_read(fd, &copy) == 0);
 	CHECK(copy.priority == 15);
-	CHECK(lane_node_read(&copy, V4_NODES - 1, &node) == 0 && node.gpu_id == 25);
-	CHECK(lane_node_read(&copy, V4_NODES, &node) == -ENOENT);
-	older.version = V4_LANE - 1;
+	CHECK(client_shm_node_read(&copy, V4_NODES - 1, &node) == 0 && node.gpu_id == 25);
+	CHECK(client_shm_node_read(&copy, V4_NODES, &node) == -ENOENT);
+	older.version = V4_CLIENT_SHM - 1;
 	CHECK(pwrite(fd, &older, sizeof(older), 0) == sizeof(older) &&
 	      peers_read(fd, &copy) == -EPROTO);
 }
 
 IN_CHILD(work_is_told_of_128)
-IN_CHILD(peers_lanes_have_128)
+IN_CHILD(peers_shms_have_128)
 IN_CHILD(limit_binds_on_128)
 IN_CHILD(older_daemon_is_told_of_16)
 
@@ -179,7 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_work_is_told_of_128),
 		cmocka_unit_test(test_limit_binds_on_128),
-		cmocka_unit_test(test_peers_lanes_have_128),
+		cmocka_unit_test(test_peers_shms_have_128),
 		cmocka_unit_test(test_older_daemon_is_told_of_16),
 	};
 

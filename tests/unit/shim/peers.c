@@ -281,7 +281,7 @@ static void has_arrived(const struct process *p)
 	CHECK(found);
 }
 
-static struct lane bad;
+static struct client_shm bad;
 
 static void put_bad(int number, size_t size)
 {
@@ -291,11 +291,11 @@ static void put_bad(int number, size_t size)
 	put(name, &bad, size, true);
 }
 
-static void good_lane(void)
+static void good_shm(void)
 {
 	memset(&bad, 0, sizeof(bad));
-	bad.magic = LANE_MAGIC;
-	bad.version = LANE_VERSION;
+	bad.magic = CLIENT_SHM_MAGIC;
+	bad.version = CLIENT_SHM_VERSION;
 	bad.size = sizeof(bad);
 	bad.priority = PRIORITY_ONLINE;
 	bad.nodes[0].gpu_id = FAKE_GPU;
@@ -307,7 +307,7 @@ static void *hostile(int how)
 {
 	char name[64], path[160];
 
-	good_lane();
+	good_shm();
 	switch (how) {
 	case 0:
 		put_bad(how, sizeof(bad)); /* a valid file, which proves that the method works */
@@ -351,7 +351,7 @@ static void *hostile(int how)
 	return NULL;
 }
 
-static void hostile_lanes_are_left_alone(void)
+static void hostile_shms_are_left_alone(void)
 {
 	struct process other;
 	int ready[2];
@@ -389,7 +389,7 @@ static void hostile_lanes_are_left_alone(void)
 }
 
 /* The file of a peer is truncated while the peer holds this process. */
-static void a_lane_cut_short(void)
+static void a_client_shm_cut_short(void)
 {
 	struct process online;
 	struct dirent *entry;
@@ -429,8 +429,8 @@ IN_CHILD(a_group_is_one_unit)
 IN_CHILD(a_group_is_held_as_one)
 IN_CHILD(ones_own_group_holds_nobody)
 IN_CHILD(daemons_come_and_go)
-IN_CHILD(hostile_lanes_are_left_alone)
-IN_CHILD(a_lane_cut_short)
+IN_CHILD(hostile_shms_are_left_alone)
+IN_CHILD(a_client_shm_cut_short)
 
 int main(int argc, char **argv)
 {
@@ -447,8 +447,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_group_is_held_as_one),
 		cmocka_unit_test(test_ones_own_group_holds_nobody),
 		cmocka_unit_test(test_daemons_come_and_go),
-		cmocka_unit_test(test_hostile_lanes_are_left_alone),
-		cmocka_unit_test(test_a_lane_cut_short),
+		cmocka_unit_test(test_hostile_shms_are_left_alone),
+		cmocka_unit_test(test_a_client_shm_cut_short),
 	};
 
 	play(argc, argv);

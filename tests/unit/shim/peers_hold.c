@@ -21,7 +21,7 @@ static void without_cwsr_by_the_gate(void)
 
 	prepare();
 	saves_waves = false;
-	expected_level = LANE_LEVEL_GATE;
+	expected_level = CLIENT_SHM_LEVEL_GATE;
 	be("offline", "", 0);
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
@@ -133,7 +133,7 @@ static void waits_for_a_core_are_not_the_firmware(void)
 	clean();
 }
 
-static void held_by_level(const char *name, enum lane_level level)
+static void held_by_level(const char *name, enum client_shm_level level)
 {
 	struct process online;
 
@@ -151,18 +151,18 @@ static void held_by_level(const char *name, enum lane_level level)
 
 static void the_level_is_the_process_own(void)
 {
-	held_by_level("gate", LANE_LEVEL_GATE);
+	held_by_level("gate", CLIENT_SHM_LEVEL_GATE);
 }
 
 static void weight_too(void)
 {
-	held_by_level("weight", LANE_LEVEL_WEIGHT);
+	held_by_level("weight", CLIENT_SHM_LEVEL_WEIGHT);
 }
 
 /* Level trap becomes self, because without a daemon there is no debugger. */
 static void trap_is_self(void)
 {
-	held_by_level("trap", LANE_LEVEL_SELF);
+	held_by_level("trap", CLIENT_SHM_LEVEL_SELF);
 }
 
 /* The process starts to work while a more urgent peer works, at a moment when the sampler sleeps

@@ -31,15 +31,15 @@ static void peers_that_say_nothing_are_not_read(void)
 	meet("offline", PRIORITY_ONLINE);
 	fake_ring(&queue, &last);
 	fake_sleep_us(100000);
-	lanes_read = calls_of_agent = 0;
+	shms_read = calls_of_agent = 0;
 	fake_sleep_us(1000000);
-	CHECK(lanes_read == 0);
+	CHECK(shms_read == 0);
 	CHECK(calls_of_agent <= 400); /* a few in each poll */
 	/* One peer sends a notification: only its file is read. */
 	many_tell('s');
-	EVENTUALLY(lanes_read > 0, 1000);
+	EVENTUALLY(shms_read > 0, 1000);
 	fake_sleep_us(100000);
-	CHECK(lanes_read == 1);
+	CHECK(shms_read == 1);
 	many_end();
 }
 

@@ -36,7 +36,7 @@ static void begin(struct fake_queue *q)
 static void listed(void)
 {
 	struct fake_queue q, sdma;
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 
 	begin(&q);
 	CHECK(fake_daemon_queue(&daemon_, 0, &entry) == 0);
@@ -54,16 +54,16 @@ static void listed(void)
 
 static void update_is_tracked(void)
 {
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	struct fake_queue q;
 	uint32_t generation;
 
 	begin(&q);
-	generation = daemon_.lane->queue_generation;
+	generation = daemon_.shm->queue_generation;
 	CHECK(fake_queue_update(&q, 15, 50) == 0);
 	CHECK(fake_daemon_queue(&daemon_, 0, &entry) == 0);
 	CHECK(entry.priority == 15 && entry.percent == 50);
-	CHECK(daemon_.lane->queue_generation == generation + 1);
+	CHECK(daemon_.shm->queue_generation == generation + 1);
 }
 
 static bool moved;
@@ -124,7 +124,7 @@ static struct fake_queue *destroyed;
 
 static void gone_already(void)
 {
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 
 	CHECK(fake_daemon_queue(&daemon_, destroyed->id, &entry) == -ENOENT);
 	/* If the agent still read this memory, the test would crash. */
@@ -152,7 +152,7 @@ static void gone_before_destroy(void)
 
 static void back_if_destroy_fails(void)
 {
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	struct fake_queue q;
 
 	begin(&q);
@@ -190,7 +190,7 @@ static void back_but_replaced(bool noticed)
 	struct fake_signal last = {.kind = 1};
 	struct kfdabi_create_queue args;
 	struct fake_queue first, q;
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	uint32_t old;
 
 	begin(&first);
@@ -263,7 +263,7 @@ static void gone_with_eio(void)
 static void ids_come_again(void)
 {
 	struct fake_queue q, next;
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 
 	begin(&q);
 	CHECK(fake_queue_destroy(&q) == 0);
@@ -294,7 +294,7 @@ static void structs_of_any_size(void)
 		struct kfd_ioctl_update_queue_args args;
 		uint8_t bytes[200];
 	} longer = {.bytes = {0}};
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	struct fake_queue q;
 
 	begin(&q);
@@ -395,7 +395,7 @@ static void raw_queue(void)
 	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct kfdabi_create_queue args = {
 		.queue_type = AQL, .gpu_id = FAKE_GPU, .ring_size = 4096, .queue_percentage = 100};
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 	struct fake_queue q;
 
 	begin(&q);
@@ -423,7 +423,7 @@ static void bad_pointers_go_to_the_driver(void)
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 }
 
-static void more_queues_than_the_lane_shows(void)
+static void more_queues_than_shm_has_room_for(void)
 {
 	struct kfdabi_create_queue args = {.queue_type = SDMA, .gpu_id = FAKE_GPU};
 	static uint64_t words[2];
@@ -432,10 +432,10 @@ static void more_queues_than_the_lane_shows(void)
 	begin(&q);
 	args.read_pointer_address = (uint64_t)(uintptr_t)&words[0];
 	args.write_pointer_address = (uint64_t)(uintptr_t)&words[1];
-	for (uint32_t i = 1; i < LANE_QUEUES + 100; i++)
+	for (uint32_t i = 1; i < CLIENT_SHM_QUEUES + 100; i++)
 		CHECK(fake.agent->ioctl(FAKE_FD, _IOWR('K', 2, struct kfdabi_create_queue),
 					&args) == 0);
-	CHECK(fake_daemon_queue_count(&daemon_) == (int)LANE_QUEUES);
+	CHECK(fake_daemon_queue_count(&daemon_) == (int)CLIENT_SHM_QUEUES);
 	/* Queues beyond the table still count as work of their node. */
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 0);
@@ -461,7 +461,7 @@ IN_CHILD(reader_that_never_ends)
 IN_CHILD(intercept_queue_enters_the_hot_table)
 IN_CHILD(raw_queue)
 IN_CHILD(bad_pointers_go_to_the_driver)
-IN_CHILD(more_queues_than_the_lane_shows)
+IN_CHILD(more_queues_than_shm_has_room_for)
 
 int main(void)
 {
@@ -484,7 +484,7 @@ int main(void)
 		cmocka_unit_test(test_intercept_queue_enters_the_hot_table),
 		cmocka_unit_test(test_raw_queue),
 		cmocka_unit_test(test_bad_pointers_go_to_the_driver),
-		cmocka_unit_test(test_more_queues_than_the_lane_shows),
+		cmocka_unit_test(test_more_queues_than_shm_has_room_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void begin(const char *level)
 static void a_new_queue_is_seen(void)
 {
 	struct fake_signal last = {.kind = 1};
-	struct lane_queue entry;
+	struct client_shm_queue entry;
 
 	fake_daemon_open(&daemon_);
 	fake_start();
@@ -106,9 +106,9 @@ static void memory_is_counted(void)
 
 	begin("auto");
 	CHECK(fake_alloc(FAKE_GPU, 4096, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &handle) == 0);
-	CHECK(daemon_.lane->nodes[0].vram_bytes == 4096);
+	CHECK(daemon_.shm->nodes[0].vram_bytes == 4096);
 	CHECK(fake_free(handle) == 0);
-	CHECK(daemon_.lane->nodes[0].vram_bytes == 0);
+	CHECK(daemon_.shm->nodes[0].vram_bytes == 0);
 }
 
 IN_CHILD(queues_are_still_seen)

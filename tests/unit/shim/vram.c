@@ -40,9 +40,9 @@ static void begin(const char *limit)
 
 static uint64_t told(uint32_t gpu_id)
 {
-	struct lane_node node;
+	struct client_shm_node node;
 
-	for (uint32_t i = 0; lane_node_read(daemon_.lane, i, &node) == 0; i++)
+	for (uint32_t i = 0; client_shm_node_read(daemon_.shm, i, &node) == 0; i++)
 		if (node.gpu_id == gpu_id)
 			return node.vram_bytes;
 	return UINT64_MAX;
@@ -221,7 +221,7 @@ static unsigned told_in_call;
 
 static void look_in_call(void)
 {
-	told_in_call += __atomic_load_n(&daemon_.lane->pinning, __ATOMIC_ACQUIRE);
+	told_in_call += __atomic_load_n(&daemon_.shm->pinning, __ATOMIC_ACQUIRE);
 }
 
 /* Issues a call of which the agent evaluates no argument. */
@@ -241,19 +241,19 @@ static void calls_that_hold_the_mutex_are_told(void)
 	begin("");
 	fake.on_memory = look_in_call;
 	CHECK(fake_alloc(FAKE_GPU, MIB, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR, &a) == 0);
-	CHECK(told_in_call == 1 && daemon_.lane->pinning == 0);
+	CHECK(told_in_call == 1 && daemon_.shm->pinning == 0);
 	CHECK(fake_free(a) == 0);
-	CHECK(told_in_call == 2 && daemon_.lane->pinning == 0);
+	CHECK(told_in_call == 2 && daemon_.shm->pinning == 0);
 	fake.alloc_errno = ENOMEM;
 	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &a) == -1 && errno == ENOMEM);
-	CHECK(told_in_call == 3 && daemon_.lane->pinning == 0);
+	CHECK(told_in_call == 3 && daemon_.shm->pinning == 0);
 	told_in_call = 0;
 	CHECK(call(AMDKFD_IOC_MAP_MEMORY_TO_GPU) == 0 && told_in_call == 1);
 	CHECK(call(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU) == 0 && told_in_call == 2);
 	CHECK(call(AMDKFD_IOC_IMPORT_DMABUF) == 0 && told_in_call == 3);
 	fake.other_errno = EINVAL;
 	CHECK(call(AMDKFD_IOC_MAP_MEMORY_TO_GPU) == -1 && errno == EINVAL && told_in_call == 4);
-	CHECK(daemon_.lane->pinning == 0);
+	CHECK(daemon_.shm->pinning == 0);
 }
 
 IN_CHILD(calls_that_hold_the_mutex_are_told)

@@ -80,14 +80,14 @@ static void the_daemon_is_told(void)
 	setenv("KFDSHIM_PRIORITY", "3", 1);
 	begin(&q);
 	CHECK(daemon_.hello.priority == 3 && daemon_.hello.slo_us == 0);
-	EVENTUALLY(daemon_.lane->priority == 3, 1000);
+	EVENTUALLY(daemon_.shm->priority == 3, 1000);
 	fake_ring(&q, NULL);
 	daemon_.board->asleep = 1;
 	fake_daemon_wakes(&daemon_);
 	fake.wishes.priority = 12;
 	fake.wishes.slo_us = 7000;
 	fake.agent->wishes_changed();
-	CHECK(daemon_.lane->priority == 12 && daemon_.lane->slo_us == 7000);
+	CHECK(daemon_.shm->priority == 12 && daemon_.shm->slo_us == 7000);
 	CHECK(fake_daemon_wakes(&daemon_) > 0);
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
 	/* The same values once more are not a change. */
@@ -113,7 +113,7 @@ static void the_next_daemon_is_told(void)
 	fake_daemon_listen(&daemon_);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	CHECK(daemon_.hello.priority == 12 && daemon_.hello.slo_us == 7000);
-	EVENTUALLY(daemon_.lane->priority == 12 && daemon_.lane->slo_us == 7000, 1000);
+	EVENTUALLY(daemon_.shm->priority == 12 && daemon_.shm->slo_us == 7000, 1000);
 	fake_daemon_remove(&daemon_);
 }
 
@@ -139,7 +139,7 @@ static void the_last_word_counts(void)
 	__atomic_store_n(&fake.wishes.priority, 9, __ATOMIC_SEQ_CST);
 	agent_unlock();
 	CHECK(pthread_join(thread, NULL) == 0);
-	CHECK(daemon_.lane->priority == 9);
+	CHECK(daemon_.shm->priority == 9);
 	fake_daemon_remove(&daemon_);
 }
 
