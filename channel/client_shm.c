@@ -16,7 +16,7 @@
 #endif
 
 #define SEALS_SIZE (F_SEAL_SHRINK | F_SEAL_GROW)
-#define SEALS_BOARD (SEALS_SIZE | F_SEAL_FUTURE_WRITE)
+#define SEALS_DAEMON_SHM (SEALS_SIZE | F_SEAL_FUTURE_WRITE)
 
 /* Bound on the tries to read an entry. A client writes an entry within nanoseconds, so only a
  * hostile one changes it this often. */
@@ -35,11 +35,11 @@ size_t client_shm_bytes(uint32_t version)
 	return version == CLIENT_SHM_VERSION ? sizeof(struct client_shm) : 0;
 }
 
-size_t board_bytes(uint32_t version)
+size_t daemon_shm_bytes(uint32_t version)
 {
 	if (version == CLIENT_SHM_OLDEST)
-		return offsetof(struct board, nodes[CLIENT_SHM_NODES_2]);
-	return version == CLIENT_SHM_VERSION ? sizeof(struct board) : 0;
+		return offsetof(struct daemon_shm, nodes[CLIENT_SHM_NODES_2]);
+	return version == CLIENT_SHM_VERSION ? sizeof(struct daemon_shm) : 0;
 }
 
 /* Maps `size` bytes. The first `bytes` are those of the file; the pages behind the file's last page
@@ -78,13 +78,13 @@ static int memory_fd(const char *name, size_t bytes)
 	return err;
 }
 
-/* The first fields of struct client_shm and of struct board. */
+/* The first fields of struct client_shm and of struct daemon_shm. */
 struct head {
 	uint64_t magic;
 	uint32_t version, size;
 };
 _Static_assert(offsetof(struct client_shm, size) == offsetof(struct head, size) &&
-		       offsetof(struct board, size) == offsetof(struct head, size),
+		       offsetof(struct daemon_shm, size) == offsetof(struct head, size),
 	       "heads");
 
 /* A kind of shared memory. */
@@ -103,12 +103,12 @@ static const struct kind client_kind = {
 	.seals = SEALS_SIZE,
 	.prot = PROT_READ | PROT_WRITE,
 };
-static const struct kind boards = {
+static const struct kind daemon_kind = {
 	.name = "kfdshim-board",
-	.magic = BOARD_MAGIC,
-	.bytes = board_bytes,
-	.size = sizeof(struct board),
-	.seals = SEALS_BOARD,
+	.magic = DAEMON_SHM_MAGIC,
+	.bytes = daemon_shm_bytes,
+	.size = sizeof(struct daemon_shm),
+	.seals = SEALS_DAEMON_SHM,
 	.prot = PROT_READ,
 };
 
@@ -159,10 +159,10 @@ int client_shm_create(uint32_t version, struct client_shm **out)
 	return fd;
 }
 
-int board_create(uint32_t version, struct board **out)
+int daemon_shm_create(uint32_t version, struct daemon_shm **out)
 {
 	void *map;
-	int fd = memory_create(&boards, version, &map);
+	int fd = memory_create(&daemon_kind, version, &map);
 
 	if (fd >= 0)
 		*out = map;
@@ -179,10 +179,10 @@ int client_shm_map(int fd, struct client_shm **out)
 	return err;
 }
 
-int board_map(int fd, const struct board **out)
+int daemon_shm_map(int fd, const struct daemon_shm **out)
 {
 	void *map;
-	int err = memory_map(&boards, fd, &map);
+	int err = memory_map(&daemon_kind, fd, &map);
 
 	if (!err)
 		*out = map;
@@ -194,9 +194,9 @@ void client_shm_unmap(struct client_shm *shm)
 	munmap(shm, sizeof(*shm));
 }
 
-void board_unmap(const struct board *board)
+void daemon_shm_unmap(const struct daemon_shm *daemon_shm)
 {
-	munmap((void *)(uintptr_t)board, sizeof(*board));
+	munmap((void *)(uintptr_t)daemon_shm, sizeof(*daemon_shm));
 }
 
 /*

@@ -3,7 +3,7 @@
  * The two kinds of shared memory between the daemon and its clients (the shims in the workloads):
  *  - client shared memory (`struct client_shm`): one memfd for each client, mapped by the client and by
  *    the daemon, of which each writes its own fields only;
- *  - daemon shared memory (`struct board`): one memfd that only the daemon can write, mapped
+ *  - daemon shared memory (`struct daemon_shm`): one memfd that only the daemon can write, mapped
  *    read-only by all clients.
  * Shims without a daemon use client shared memory between each other, each as a file
  * (shim/links/peers.h).
@@ -29,7 +29,7 @@
 #include "common/nodes.h"
 
 #define CLIENT_SHM_MAGIC 0x31454e414c44464bull /* "KFDLANE1" */
-#define BOARD_MAGIC 0x3144524f4244464bull      /* "KFDBORD1" */
+#define DAEMON_SHM_MAGIC 0x3144524f4244464bull /* "KFDBORD1" */
 #define CLIENT_SHM_VERSION 3u
 #define CLIENT_SHM_OLDEST 2u /* oldest version in use: the first client_shm_bytes() of this one */
 #define CLIENT_SHM_NODES GPU_NODES_MAX /* number of KFD nodes that one process can use */
@@ -203,7 +203,7 @@ struct client_shm {
 };
 
 /* The state of a KFD node, over all clients. */
-struct board_node {
+struct daemon_shm_node {
 	uint32_t gpu_id;
 	uint32_t urgent;    /* 1: work runs there beside active work of higher priority */
 	uint32_t suspended; /* number of processes that are suspended because of that */
@@ -211,19 +211,19 @@ struct board_node {
 };
 
 /* Daemon shared memory. */
-struct board {
+struct daemon_shm {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t size;
 	uint64_t heartbeat_ns; /* time of the daemon's loop; at most 100 ms old while it lives */
 	uint32_t asleep;       /* 1: the daemon sleeps; write the eventfd after a change */
 	uint32_t node_count;
-	struct board_node nodes[CLIENT_SHM_NODES];
+	struct daemon_shm_node nodes[CLIENT_SHM_NODES];
 };
 
 /* Return the size of client and of daemon shared memory of a version; 0: unknown version. */
 size_t client_shm_bytes(uint32_t version);
-size_t board_bytes(uint32_t version);
+size_t daemon_shm_bytes(uint32_t version);
 /* Returns the number of nodes in client or daemon shared memory of a version. */
 static inline uint32_t client_shm_nodes(uint32_t version)
 {
@@ -250,13 +250,13 @@ static inline uint32_t client_shm_node_id(const struct client_shm *shm, uint32_t
  * F_SEAL_FUTURE_WRITE, so that only the returned mapping can write it.
  */
 int client_shm_create(uint32_t version, struct client_shm **out);
-int board_create(uint32_t version, struct board **out);
+int daemon_shm_create(uint32_t version, struct daemon_shm **out);
 /* For the client. Map the fd that the daemon sent, which stays open. Return 0 or a negative errno;
  * -EPROTO, if size, seals, magic or version are not as expected; *out is set on success only. */
 int client_shm_map(int fd, struct client_shm **out);
-int board_map(int fd, const struct board **out);
+int daemon_shm_map(int fd, const struct daemon_shm **out);
 void client_shm_unmap(struct client_shm *shm);
-void board_unmap(const struct board *board);
+void daemon_shm_unmap(const struct daemon_shm *daemon_shm);
 
 /*
  * For the client: publish its state. One writing thread at a time (the agent's lock).
@@ -270,7 +270,7 @@ void client_shm_queue_clear(struct client_shm *shm, uint32_t slot);
 int client_shm_node_slot(struct client_shm *shm, uint32_t gpu_id);
 /* Marks the node active or idle since `now_ns`. Returns true if that changed its state. Ends with a
  * full fence: either the daemon reads this change before it sleeps, or the caller, which has to
- * read board->asleep next, finds that it sleeps. */
+ * read daemon_shm->asleep next, finds that it sleeps. */
 bool client_shm_node_set(struct client_shm *shm, uint32_t slot, bool active, uint64_t now_ns);
 /* Appends an event: a copy of *event with the next number. */
 void client_shm_event_add(struct client_shm *shm, const struct client_shm_event *event);

@@ -113,7 +113,7 @@ struct node {
 	/* CLOCK_MONOTONIC ns of the last change between idle and active. */
 	uint64_t since_ns;
 	/* Index of the node in the daemon's shared memory at the last check: a hint. */
-	uint32_t on_board;
+	uint32_t on_daemon_shm;
 	/* When the daemon was last seen to hold less urgent work on the node, CLOCK_MONOTONIC ns;
 	 * 0: never. */
 	uint64_t holds_ns;

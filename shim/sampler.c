@@ -93,7 +93,7 @@ static uint64_t look(void)
 	agent_lock();
 	now_ns = clock_ns();
 	if (!suspended)
-		link_look_at_board(now_ns);
+		link_look_at_daemon_shm(now_ns);
 	after = look_at_queues(now_ns, suspended);
 	agent_unlock();
 	return after;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The nodes in struct board: which nodes the driver has, and the core's state of each. */
+/* The nodes in struct daemon_shm: which nodes the driver has, and the core's state of each. */
 #include "kfd/device.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/worker.h"
@@ -13,21 +13,21 @@ static void store(uint32_t *at, uint32_t value)
 
 bool nodes_known(const struct worker *worker, uint32_t gpu_id)
 {
-	for (uint32_t i = 0; i < worker->board->node_count; i++)
-		if (worker->board->nodes[i].gpu_id == gpu_id)
+	for (uint32_t i = 0; i < worker->daemon_shm->node_count; i++)
+		if (worker->daemon_shm->nodes[i].gpu_id == gpu_id)
 			return true;
 	return false;
 }
 
 /* Writes as many nodes as the page has room for. */
-static void name_nodes(struct board *board, const uint32_t *ids, uint32_t n)
+static void name_nodes(struct daemon_shm *daemon_shm, const uint32_t *ids, uint32_t n)
 {
-	uint32_t room = client_shm_nodes(board->version);
+	uint32_t room = client_shm_nodes(daemon_shm->version);
 
 	n = n < room ? n : room;
 	for (uint32_t i = 0; i < n; i++)
-		store(&board->nodes[i].gpu_id, ids[i]);
-	store(&board->node_count, n);
+		store(&daemon_shm->nodes[i].gpu_id, ids[i]);
+	store(&daemon_shm->node_count, n);
 }
 
 static void report_overflow(size_t n)
@@ -51,28 +51,28 @@ void nodes_read(struct worker *worker, uint64_t now)
 	worker->nodes_read_ns = now;
 	n = kfd_device_nodes(ids, CLIENT_SHM_NODES + 1);
 	report_overflow(n);
-	name_nodes(worker->board, ids, (uint32_t)n);
-	if (worker->older_board)
-		name_nodes(worker->older_board, ids, (uint32_t)n);
+	name_nodes(worker->daemon_shm, ids, (uint32_t)n);
+	if (worker->older_shm)
+		name_nodes(worker->older_shm, ids, (uint32_t)n);
 }
 
-int nodes_board(struct worker *worker, uint32_t version)
+int nodes_daemon_shm(struct worker *worker, uint32_t version)
 {
-	const struct board *board = worker->board;
+	const struct daemon_shm *daemon_shm = worker->daemon_shm;
 	uint32_t ids[CLIENT_SHM_NODES];
 
 	if (protocol_client_shm(version) == CLIENT_SHM_VERSION)
-		return worker->board_fd;
-	if (worker->older_board)
-		return worker->older_board_fd;
-	worker->older_board_fd = board_create(CLIENT_SHM_OLDEST, &worker->older_board);
-	if (worker->older_board_fd < 0)
-		return worker->older_board_fd;
-	for (uint32_t i = 0; i < board->node_count; i++)
-		ids[i] = board->nodes[i].gpu_id;
-	name_nodes(worker->older_board, ids, board->node_count);
-	worker->older_board->heartbeat_ns = board->heartbeat_ns;
-	return worker->older_board_fd;
+		return worker->daemon_shm_fd;
+	if (worker->older_shm)
+		return worker->older_shm_fd;
+	worker->older_shm_fd = daemon_shm_create(CLIENT_SHM_OLDEST, &worker->older_shm);
+	if (worker->older_shm_fd < 0)
+		return worker->older_shm_fd;
+	for (uint32_t i = 0; i < daemon_shm->node_count; i++)
+		ids[i] = daemon_shm->nodes[i].gpu_id;
+	name_nodes(worker->older_shm, ids, daemon_shm->node_count);
+	worker->older_shm->heartbeat_ns = daemon_shm->heartbeat_ns;
+	return worker->older_shm_fd;
 }
 
 static struct node_work *work_on(struct worker *worker, uint32_t gpu_id)
@@ -120,15 +120,15 @@ uint64_t nodes_work_ns(const struct worker *worker, uint32_t gpu_id, uint64_t no
 
 void nodes_publish(struct worker *worker)
 {
-	struct board *board = worker->board, *older = worker->older_board;
+	struct daemon_shm *daemon_shm = worker->daemon_shm, *older = worker->older_shm;
 
-	for (uint32_t i = 0; i < board->node_count; i++) {
+	for (uint32_t i = 0; i < daemon_shm->node_count; i++) {
 		uint32_t suspended;
 		bool urgent;
 
-		core_look_node(worker->core, board->nodes[i].gpu_id, &urgent, &suspended);
-		store(&board->nodes[i].urgent, urgent);
-		store(&board->nodes[i].suspended, suspended);
+		core_look_node(worker->core, daemon_shm->nodes[i].gpu_id, &urgent, &suspended);
+		store(&daemon_shm->nodes[i].urgent, urgent);
+		store(&daemon_shm->nodes[i].suspended, suspended);
 		if (!older || i >= older->node_count)
 			continue;
 		store(&older->nodes[i].urgent, urgent);

@@ -21,7 +21,8 @@
 #include "scheduler/daemon/recording/record.h"
 #include "scheduler/daemon/seccomp_filter.h"
 
-#define BEAT_NS 40000000u /* maximum sleep; struct board guarantees a heartbeat within 100 ms */
+#define BEAT_NS                                                                                    \
+	40000000u /* maximum sleep; struct daemon_shm guarantees a heartbeat within 100 ms */
 #define EVENTS 64
 #define ROUNDS 8 /* decisions in a row, before events are handled again */
 #define FEW 32u	 /* number of clients up to which all are scanned before the loop sleeps */
@@ -57,16 +58,16 @@ void worker_unwatch(struct worker *worker, int fd)
 static void beat(struct worker *worker, uint64_t now)
 {
 	__atomic_store_n(&worker->beat->beat_ns, now, __ATOMIC_RELEASE);
-	__atomic_store_n(&worker->board->heartbeat_ns, now, __ATOMIC_RELEASE);
-	if (worker->older_board)
-		__atomic_store_n(&worker->older_board->heartbeat_ns, now, __ATOMIC_RELEASE);
+	__atomic_store_n(&worker->daemon_shm->heartbeat_ns, now, __ATOMIC_RELEASE);
+	if (worker->older_shm)
+		__atomic_store_n(&worker->older_shm->heartbeat_ns, now, __ATOMIC_RELEASE);
 }
 
 static void set_asleep(struct worker *worker, bool asleep)
 {
-	if (worker->older_board)
-		__atomic_store_n(&worker->older_board->asleep, asleep, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&worker->board->asleep, asleep, __ATOMIC_SEQ_CST);
+	if (worker->older_shm)
+		__atomic_store_n(&worker->older_shm->asleep, asleep, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&worker->daemon_shm->asleep, asleep, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -415,7 +416,7 @@ static int open_all(struct worker *worker)
 {
 	sigset_t set;
 
-	worker->board_fd = board_create(CLIENT_SHM_VERSION, &worker->board);
+	worker->daemon_shm_fd = daemon_shm_create(CLIENT_SHM_VERSION, &worker->daemon_shm);
 	worker->core = feed_create(&worker->feed, &worker->config.core, WORKER_CLIENTS,
 				   record_pipe(), record_start_ns(), clock_ns());
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -425,7 +426,7 @@ static int open_all(struct worker *worker)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	worker->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (worker->board_fd < 0 || !worker->core || worker->epoll < 0 || worker->signals < 0)
+	if (worker->daemon_shm_fd < 0 || !worker->core || worker->epoll < 0 || worker->signals < 0)
 		return -ENOMEM;
 	if (worker_watch(worker, worker->channel, EPOLLIN, WORKER_CHANNEL, 0) ||
 	    worker_watch(worker, worker->signals, EPOLLIN, WORKER_SIGNAL, 0) ||

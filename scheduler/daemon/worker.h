@@ -69,15 +69,15 @@ struct worker {
 	struct feed feed;
 	struct beat *beat;
 	struct door_beat *door_beat;
-	struct board *board,
-		/* older_board: for clients of the version before; NULL until the first one */
-		*older_board;
-	int board_fd, older_board_fd; /* files of both, to send to clients */
-	int channel;		      /* connections from kfdschedd-door */
+	struct daemon_shm *daemon_shm,
+		/* older_shm: for clients of the version before; NULL until the first one */
+		*older_shm;
+	int daemon_shm_fd, older_shm_fd; /* files of both, to send to clients */
+	int channel;			 /* connections from kfdschedd-door */
 	int epoll, signals;
 	int done_fd; /* eventfd that executors write */
 	int reader;  /* connection to kfdschedd-read */
-	/* the daemon is ending; board->asleep was 0 since the last scan of all clients */
+	/* the daemon is ending; daemon_shm->asleep was 0 since the last scan of all clients */
 	bool leaving, said_awake;
 	bool suspends_pending;		   /* a suspend request has not been answered yet */
 	uint64_t own_pid_ns, own_user_ns;  /* inode numbers of the daemon's namespaces */
@@ -130,7 +130,7 @@ int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_eve
  * another client. */
 void worker_unwatch(struct worker *worker, int fd);
 
-/* Reads the nodes from sysfs into the shared pages (struct board), at most once a second. */
+/* Reads the nodes from sysfs into the shared pages (struct daemon_shm), at most once a second. */
 void nodes_read(struct worker *worker, uint64_t now);
 
 /* Returns true if the driver has this node, as of the last nodes_read(). */
@@ -139,10 +139,10 @@ bool nodes_known(const struct worker *worker, uint32_t gpu_id);
 /* Writes the core's state of each node into the shared pages. */
 void nodes_publish(struct worker *worker);
 
-/* Returns the file of struct board for clients of this version of the protocol, or a negative
+/* Returns the file of struct daemon_shm for clients of this version of the protocol, or a negative
  * errno. The worker keeps ownership. The file of the older version has room for the first 16
  * nodes only. */
-int nodes_board(struct worker *worker, uint32_t version);
+int nodes_daemon_shm(struct worker *worker, uint32_t version);
 
 /* Work of a client on a node begins or ends. */
 void nodes_work(struct worker *worker, uint32_t gpu_id, bool begins, uint64_t now);

@@ -54,14 +54,14 @@ static bool is_eventfd(int fd)
 
 static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 {
-	const struct board *board;
+	const struct daemon_shm *daemon_shm;
 	struct client_shm *shm;
 	int err;
 
 	err = client_shm_map(fds[0], &shm);
 	if (err)
 		return err;
-	err = board_map(fds[1], &board);
+	err = daemon_shm_map(fds[1], &daemon_shm);
 	if (err) {
 		client_shm_unmap(shm);
 		return err;
@@ -75,7 +75,7 @@ static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 		fcntl(fds[2], F_SETFL, fcntl(fds[2], F_GETFL) | O_NONBLOCK);
 	if (err) {
 		client_shm_unmap(shm);
-		board_unmap(board);
+		daemon_shm_unmap(daemon_shm);
 		return err;
 	}
 	/* Give up the peers' hold and the self session before the daemon learns that it may open a
@@ -83,7 +83,7 @@ static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 	peers_stop();
 	hold_hand_over();
 	agent_lock();
-	link_shm_begin(shm, board, fds[2], now_ns);
+	link_shm_begin(shm, daemon_shm, fds[2], now_ns);
 	agent_unlock();
 	fds[2] = UNUSED_FD;
 	return 0;

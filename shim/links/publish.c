@@ -24,7 +24,7 @@
 static struct {
 	struct client_shm *shm; /* this client's shared memory; NULL: no daemon */
 	/* The daemon's shared memory. */
-	const struct board *board;
+	const struct daemon_shm *daemon_shm;
 	int wake_fd;	  /* eventfd that wakes the daemon */
 	uint32_t leavers; /* threads that use `shm` without the lock */
 } peer = {.wake_fd = -1};
@@ -44,7 +44,7 @@ static void wake(void)
 void link_shm_wake(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&peer.board->asleep, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&peer.daemon_shm->asleep, __ATOMIC_RELAXED))
 		wake();
 }
 
@@ -276,32 +276,33 @@ void link_wishes(void)
 
 static bool is_at(uint32_t i, uint32_t gpu_id)
 {
-	return __atomic_load_n(&peer.board->nodes[i].gpu_id, __ATOMIC_RELAXED) == gpu_id;
+	return __atomic_load_n(&peer.daemon_shm->nodes[i].gpu_id, __ATOMIC_RELAXED) == gpu_id;
 }
 
 /* Returns true if the daemon holds less urgent work on the node. The node mostly is at the same
  * index as last time. */
 static bool holds_work(struct node *node)
 {
-	uint32_t n = __atomic_load_n(&peer.board->node_count, __ATOMIC_RELAXED), i = 0;
+	uint32_t n = __atomic_load_n(&peer.daemon_shm->node_count, __ATOMIC_RELAXED), i = 0;
 
-	if (!is_at(node->on_board, node->gpu_id)) {
+	if (!is_at(node->on_daemon_shm, node->gpu_id)) {
 		while (i < n && i < CLIENT_SHM_NODES && !is_at(i, node->gpu_id))
 			i++;
 		if (i == n || i == CLIENT_SHM_NODES)
 			return false;
-		node->on_board = i;
+		node->on_daemon_shm = i;
 	}
-	return __atomic_load_n(&peer.board->nodes[node->on_board].suspended, __ATOMIC_RELAXED) > 0;
+	return __atomic_load_n(&peer.daemon_shm->nodes[node->on_daemon_shm].suspended,
+			       __ATOMIC_RELAXED) > 0;
 }
 
-void link_look_at_board(uint64_t now_ns)
+void link_look_at_daemon_shm(uint64_t now_ns)
 {
 	int priority = link_shm_priority();
 
 	/* No work is held for an offline process. A process without a priority may have got one
 	 * from the daemon. */
-	if (!peer.board || (priority != PRIORITY_UNSET && priority <= PRIORITY_OFFLINE))
+	if (!peer.daemon_shm || (priority != PRIORITY_UNSET && priority <= PRIORITY_OFFLINE))
 		return;
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES && queues.nodes[i].gpu_id; i++)
 		if (queues.nodes[i].active && holds_work(&queues.nodes[i]))
@@ -322,10 +323,11 @@ static void publish_all(uint64_t now_ns)
 	link_runtime();
 }
 
-void link_shm_begin(struct client_shm *shm, const struct board *board, int wake_fd, uint64_t now_ns)
+void link_shm_begin(struct client_shm *shm, const struct daemon_shm *daemon_shm, int wake_fd,
+		    uint64_t now_ns)
 {
 	peer.shm = shm;
-	peer.board = board;
+	peer.daemon_shm = daemon_shm;
 	peer.wake_fd = wake_fd;
 	publish_all(now_ns);
 }
@@ -333,21 +335,21 @@ void link_shm_begin(struct client_shm *shm, const struct board *board, int wake_
 bool link_shm_end(void)
 {
 	struct client_shm *shm = NULL;
-	const struct board *board = NULL;
+	const struct daemon_shm *daemon_shm = NULL;
 
 	agent_lock();
 	if (peer.leavers == 0) {
 		shm = peer.shm;
-		board = peer.board;
+		daemon_shm = peer.daemon_shm;
 		peer.shm = NULL;
-		peer.board = NULL;
+		peer.daemon_shm = NULL;
 		descriptor_close(&peer.wake_fd);
 	}
 	agent_unlock();
 	if (!shm)
 		return false;
 	client_shm_unmap(shm);
-	board_unmap(board);
+	daemon_shm_unmap(daemon_shm);
 	return true;
 }
 
@@ -358,17 +360,17 @@ struct client_shm *link_shm(void)
 
 uint64_t link_shm_heartbeat_ns(void)
 {
-	return __atomic_load_n(&peer.board->heartbeat_ns, __ATOMIC_RELAXED);
+	return __atomic_load_n(&peer.daemon_shm->heartbeat_ns, __ATOMIC_RELAXED);
 }
 
 void link_shm_forget(void)
 {
 	if (peer.shm)
 		client_shm_unmap(peer.shm);
-	if (peer.board)
-		board_unmap(peer.board);
+	if (peer.daemon_shm)
+		daemon_shm_unmap(peer.daemon_shm);
 	descriptor_close(&peer.wake_fd);
 	peer.shm = NULL;
-	peer.board = NULL;
+	peer.daemon_shm = NULL;
 	peer.leavers = 0;
 }

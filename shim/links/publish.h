@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Publishes the state of this process in the shared memory of the client (`struct client_shm`), and reads
- * the daemon's fields there and in the daemon's shared memory (`struct board`).
+ * the daemon's fields there and in the daemon's shared memory (`struct daemon_shm`).
  *
  * Without a daemon there is no shared memory: only the debug log (link_event()) and the peers
  * (link_node(), link_queue()) get the changes. The agent's own state is complete, so a daemon that
@@ -41,7 +41,7 @@ void link_vram(uint32_t gpu_id, uint64_t bytes);
 bool link_suspended(void);
 /* Notes in queues.nodes on which nodes the daemon holds less urgent work now. Under the agent's
  * lock. */
-void link_look_at_board(uint64_t now_ns);
+void link_look_at_daemon_shm(uint64_t now_ns);
 
 /*
  * Around a driver call in which a suspended process would sleep. Begin announces the call and, if
@@ -65,7 +65,7 @@ void link_pin_end(struct client_shm *shm);
 
 /* Starts to use a new connection, and publishes the whole state. @wake_fd is the eventfd that wakes
  * the daemon. Takes ownership of all three. Under the agent's lock. */
-void link_shm_begin(struct client_shm *shm, const struct board *board, int wake_fd,
+void link_shm_begin(struct client_shm *shm, const struct daemon_shm *daemon_shm, int wake_fd,
 		    uint64_t now_ns);
 /* Ends the use of the shared memory and unmaps it. Not under the agent's lock.
  * Returns false if there is none, or if a thread between one of the calls of _begin() and of

@@ -56,7 +56,7 @@
 struct one {
 	pid_t pid;
 	struct client_shm *shm;
-	const struct board *board;
+	const struct daemon_shm *daemon_shm;
 	int wake_fd, socket; /* `socket`: the daemon wakes the client by it */
 	int bare_fd;	     /* an eventfd that wakes the bare process */
 	uint32_t node;
@@ -91,7 +91,7 @@ static void wake(const struct one *one)
 	uint64_t count = 1;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&one->board->asleep, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&one->daemon_shm->asleep, __ATOMIC_RELAXED))
 		(void)!write(one->wake_fd, &count, sizeof(count));
 }
 
@@ -152,7 +152,7 @@ static void start_client(uint32_t i, enum protocol_level level)
 	close(ends[1]);
 	must(!protocol_receive(ends[0], &welcome, sizeof(welcome), fds, &nfds, WAIT_MS) &&
 		     nfds == PROTOCOL_WELCOME_FDS && !client_shm_map(fds[0], &one->shm) &&
-		     !board_map(fds[1], &one->board) &&
+		     !daemon_shm_map(fds[1], &one->daemon_shm) &&
 		     !protocol_receive(ends[0], &welcome, sizeof(welcome), &one->socket, &sockets,
 				       WAIT_MS),
 	     "a client's lane");
@@ -180,7 +180,7 @@ static void end_clients(void)
 		kill(clients[i].pid, SIGKILL);
 		waitpid(clients[i].pid, NULL, 0);
 		client_shm_unmap(clients[i].shm);
-		board_unmap(clients[i].board);
+		daemon_shm_unmap(clients[i].daemon_shm);
 		close(clients[i].wake_fd);
 		close(clients[i].socket);
 	}

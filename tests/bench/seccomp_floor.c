@@ -23,7 +23,7 @@
 #define SET_FLAGS SECCOMP_IOW(4, uint64_t)
 #define SYNC_WAKE_UP 1ull
 
-struct board {
+struct shared_page {
 	int listener; /* the fd number of the listener in the child; -1: none */
 	double us[];
 };
@@ -46,18 +46,18 @@ static int trap_getppid(void)
 }
 
 /* The child: makes n trapped calls, and measures each. */
-static void call(struct board *board, unsigned n, int ready, int go)
+static void call(struct shared_page *page, unsigned n, int ready, int go)
 {
 	char byte = 0;
 
-	board->listener = trap_getppid();
+	page->listener = trap_getppid();
 	if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 1)
 		_exit(1);
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t start = clock_ns();
 
 		syscall(SYS_getppid);
-		board->us[i] = (double)(clock_ns() - start) / 1000.0;
+		page->us[i] = (double)(clock_ns() - start) / 1000.0;
 	}
 	_exit(0);
 }
@@ -93,22 +93,22 @@ static int fetch(pid_t child, int fd)
 
 int bare_round_trips(double *us, unsigned n)
 {
-	size_t bytes = sizeof(struct board) + n * sizeof *us;
-	struct board *board =
+	size_t bytes = sizeof(struct shared_page) + n * sizeof *us;
+	struct shared_page *page =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int ready[2], go[2], listener, r = -1;
 	char byte = 0;
 	pid_t child;
 
-	if (board == MAP_FAILED || pipe(ready) || pipe(go))
+	if (page == MAP_FAILED || pipe(ready) || pipe(go))
 		return -1;
 	child = fork();
 	if (!child)
-		call(board, n, ready[1], go[0]);
-	if (child > 0 && read(ready[0], &byte, 1) == 1 && board->listener >= 0) {
-		listener = fetch(child, board->listener);
+		call(page, n, ready[1], go[0]);
+	if (child > 0 && read(ready[0], &byte, 1) == 1 && page->listener >= 0) {
+		listener = fetch(child, page->listener);
 		if (listener >= 0 && write(go[1], &byte, 1) == 1 && !answer(listener, n)) {
-			memcpy(us, board->us, n * sizeof *us);
+			memcpy(us, page->us, n * sizeof *us);
 			r = 0;
 		}
 		if (listener >= 0)
@@ -123,7 +123,7 @@ int bare_round_trips(double *us, unsigned n)
 		close(ready[i]);
 		close(go[i]);
 	}
-	munmap(board, bytes);
+	munmap(page, bytes);
 	return r;
 }
 

@@ -43,7 +43,7 @@ const struct client_shm *greeter_accept(void)
 	struct pollfd ready = {.fd = listener, .events = POLLIN};
 	struct protocol_hello hello;
 	struct client_shm *shm;
-	struct board *board;
+	struct daemon_shm *daemon_shm;
 	int client, fds[PROTOCOL_WELCOME_FDS];
 
 	must(poll(&ready, 1, WAIT_MS) == 1, "waiting for it");
@@ -51,7 +51,7 @@ const struct client_shm *greeter_accept(void)
 	must(client >= 0 && !protocol_receive(client, &hello, sizeof hello, NULL, NULL, WAIT_MS),
 	     "hello");
 	fds[0] = client_shm_create(CLIENT_SHM_VERSION, &shm);
-	fds[1] = board_create(CLIENT_SHM_VERSION, &board);
+	fds[1] = daemon_shm_create(CLIENT_SHM_VERSION, &daemon_shm);
 	fds[2] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	for (unsigned i = 0; i < PROTOCOL_WELCOME_FDS; i++)
 		must(fds[i] >= 0, "lane and board");

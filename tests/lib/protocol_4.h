@@ -112,26 +112,26 @@ struct v4_client_shm {
 	struct v4_client_shm_event events[V4_EVENTS];
 };
 
-struct v4_board_node {
+struct v4_daemon_shm_node {
 	uint32_t gpu_id;
 	uint32_t urgent;
 	uint32_t suspended;
 	uint32_t pad;
 };
 
-struct v4_board {
+struct v4_daemon_shm {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t size;
 	uint64_t heartbeat_ns;
 	uint32_t asleep;
 	uint32_t node_count;
-	struct v4_board_node nodes[V4_NODES];
+	struct v4_daemon_shm_node nodes[V4_NODES];
 };
 
 _Static_assert(sizeof(struct v4_hello) == 128, "hello of version 4");
 _Static_assert(sizeof(struct v4_welcome) == 24, "welcome of version 4");
 _Static_assert(sizeof(struct v4_client_shm) == 64384, "lane of version 4");
-_Static_assert(sizeof(struct v4_board) == 288, "board of version 4");
+_Static_assert(sizeof(struct v4_daemon_shm) == 288, "board of version 4");
 
 #endif

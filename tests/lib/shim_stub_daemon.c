@@ -30,8 +30,8 @@ void fake_daemon_listen(struct fake_daemon *d)
 	must(d->listener >= 0, "socket");
 	must(bind(d->listener, (struct sockaddr *)&addr, sizeof(addr)) == 0, "bind");
 	must(listen(d->listener, 8) == 0, "listen");
-	d->board_fd = board_create(CLIENT_SHM_VERSION, &d->board);
-	must(d->board_fd >= 0, "board");
+	d->daemon_shm_fd = daemon_shm_create(CLIENT_SHM_VERSION, &d->daemon_shm);
+	must(d->daemon_shm_fd >= 0, "board");
 	d->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	must(d->event_fd >= 0, "eventfd");
 }
@@ -59,12 +59,12 @@ static int serve(struct fake_daemon *d)
 	fds[0] = client_shm_create(protocol_client_shm(version), &d->shm);
 	must(fds[0] >= 0, "lane");
 	if (d->version) {
-		close(d->board_fd);
-		board_unmap(d->board);
-		d->board_fd = board_create(protocol_client_shm(version), &d->board);
-		must(d->board_fd >= 0, "board");
+		close(d->daemon_shm_fd);
+		daemon_shm_unmap(d->daemon_shm);
+		d->daemon_shm_fd = daemon_shm_create(protocol_client_shm(version), &d->daemon_shm);
+		must(d->daemon_shm_fd >= 0, "board");
 	}
-	fds[1] = d->board_fd;
+	fds[1] = d->daemon_shm_fd;
 	fds[2] = d->event_fd;
 	err = protocol_send(d->client, &welcome, sizeof(welcome), fds, PROTOCOL_WELCOME_FDS);
 	close(fds[0]);
@@ -95,9 +95,9 @@ void fake_daemon_die(struct fake_daemon *d)
 {
 	close(d->listener);
 	close(d->client);
-	close(d->board_fd);
+	close(d->daemon_shm_fd);
 	close(d->event_fd);
-	board_unmap(d->board);
+	daemon_shm_unmap(d->daemon_shm);
 	d->listener = d->client = -1;
 }
 

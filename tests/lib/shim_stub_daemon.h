@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A stub of the daemon for tests of the agent. It performs the handshake, hands out the shared
- * memory of the client (`struct client_shm`) and of the daemon (`struct board`), and gives the test
+ * memory of the client (`struct client_shm`) and of the daemon (`struct daemon_shm`), and gives the test
  * access to both. It never suspends a client.
  *
  * Threads: one. A failed system call ends the process with exit code 1 and a line on stderr.
@@ -21,8 +21,8 @@ struct fake_daemon {
 	/* directory and socket */
 	char folder[64], path[80];
 	int listener;
-	struct board *board;
-	int board_fd, event_fd;
+	struct daemon_shm *daemon_shm;
+	int daemon_shm_fd, event_fd;
 	uint32_t version; /* protocol version of the stub; 0: the current one */
 	/* the last client */
 	int client;

@@ -97,7 +97,7 @@ static int send_welcome(struct worker *worker, struct client *client, int shm_fd
 {
 	const struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC,
 						 .version = client->version};
-	const int fds[PROTOCOL_WELCOME_FDS] = {shm_fd, nodes_board(worker, client->version),
+	const int fds[PROTOCOL_WELCOME_FDS] = {shm_fd, nodes_daemon_shm(worker, client->version),
 					       client->wake_fd};
 
 	if (fds[1] < 0)

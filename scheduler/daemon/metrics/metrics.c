@@ -158,11 +158,11 @@ static void picture_of_client(struct worker *worker, const struct client *client
 
 static void picture_of_nodes(struct worker *worker, struct metrics_snapshot *out)
 {
-	const struct board *board = worker->board;
+	const struct daemon_shm *daemon_shm = worker->daemon_shm;
 
-	for (uint32_t i = 0; i < board->node_count; i++)
+	for (uint32_t i = 0; i < daemon_shm->node_count; i++)
 		/* so that idle nodes are in the snapshot, too */
-		node_of(worker, board->nodes[i].gpu_id);
+		node_of(worker, daemon_shm->nodes[i].gpu_id);
 	out->node_count = 0;
 	for (uint32_t i = 0; i < METRICS_NODES; i++) {
 		struct metrics_node *node = &out->nodes[out->node_count];

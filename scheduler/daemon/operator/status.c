@@ -289,11 +289,11 @@ static json_t *share_json(struct core_policy policy)
 
 static json_t *nodes_json(const struct worker *worker, uint64_t now)
 {
-	const struct board *board = worker->board;
+	const struct daemon_shm *daemon_shm = worker->daemon_shm;
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < board->node_count; i++) {
-		const struct board_node *node = &board->nodes[i];
+	for (uint32_t i = 0; i < daemon_shm->node_count; i++) {
+		const struct daemon_shm_node *node = &daemon_shm->nodes[i];
 		struct core_policy policy = core_policy_of(worker->core, node->gpu_id);
 
 		json_array_append_new(

@@ -112,7 +112,7 @@ int attack_register(struct attack_shim *shim, const char *path, int priority,
 	if (!error)
 		error = client_shm_map(shim->fds[0], &shim->shm);
 	if (!error)
-		error = board_map(shim->fds[1], &shim->board);
+		error = daemon_shm_map(shim->fds[1], &shim->daemon_shm);
 	if (!error)
 		shim->node = (uint32_t)client_shm_node_slot(shim->shm, gpu_id);
 	return error;
@@ -123,7 +123,7 @@ void attack_wake(struct attack_shim *shim)
 	const uint64_t one = 1;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&shim->board->asleep, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&shim->daemon_shm->asleep, __ATOMIC_RELAXED))
 		(void)!write(shim->fds[2], &one, sizeof(one));
 }
 

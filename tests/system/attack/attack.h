@@ -42,11 +42,11 @@ int attack_status(int sock, int timeout_ms);
 struct attack_shim {
 	int sock;
 	/* files that came with the welcome: the client's shared memory (struct client_shm), the daemon's
-	 * (struct board), and the eventfd that wakes the daemon */
+	 * (struct daemon_shm), and the eventfd that wakes the daemon */
 	int fds[8];
 	size_t nfds;
 	struct client_shm *shm;
-	const struct board *board;
+	const struct daemon_shm *daemon_shm;
 	uint32_t node; /* slot of the GPU in the client's shared memory */
 };
 

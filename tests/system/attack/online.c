@@ -18,17 +18,18 @@
 #define GIVE_UP 3u /* number of slow cases after which it stops */
 #define TIMES 1000u
 
-static const struct board_node *node_of(const struct board *board, uint32_t gpu_id)
+static const struct daemon_shm_node *node_of(const struct daemon_shm *daemon_shm, uint32_t gpu_id)
 {
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++)
-		if (board->nodes[i].gpu_id == gpu_id)
-			return &board->nodes[i];
+		if (daemon_shm->nodes[i].gpu_id == gpu_id)
+			return &daemon_shm->nodes[i];
 	return NULL;
 }
 
 /* Becomes active (or idle). Returns the ns until the daemon has suspended (or resumed) the others;
  * WAIT_NS if it had not by then. */
-static uint64_t becomes(struct attack_shim *shim, const struct board_node *node, bool suspended)
+static uint64_t becomes(struct attack_shim *shim, const struct daemon_shm_node *node,
+			bool suspended)
 {
 	const struct timespec nap = {.tv_nsec = 50000};
 	uint64_t begin = clock_ns(), now = begin;
@@ -50,7 +51,7 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void preempt(struct attack_shim *shim, const struct board_node *node, unsigned times,
+static void preempt(struct attack_shim *shim, const struct daemon_shm_node *node, unsigned times,
 		    unsigned apart_ms)
 {
 	static uint64_t ns[TIMES];
@@ -70,7 +71,7 @@ static void preempt(struct attack_shim *shim, const struct board_node *node, uns
 
 int main(int argc, char **argv)
 {
-	const struct board_node *node;
+	const struct daemon_shm_node *node;
 	struct attack_shim shim;
 	unsigned times, apart_ms;
 	uint32_t gpu_id;
@@ -85,7 +86,7 @@ int main(int argc, char **argv)
 	error = attack_register(&shim, argv[1], PRIORITY_ONLINE, PROTOCOL_LEVEL_AUTO, gpu_id);
 	if (error)
 		attack_fail("the online client cannot register", error);
-	node = node_of(shim.board, gpu_id);
+	node = node_of(shim.daemon_shm, gpu_id);
 	if (!node)
 		attack_fail("the daemon does not know the GPU", 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);

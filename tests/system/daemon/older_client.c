@@ -29,7 +29,7 @@
 #define WAIT_NS 10000000000u
 
 static struct v4_client_shm *shm;
-static const struct v4_board *board;
+static const struct v4_daemon_shm *daemon_shm;
 static int wake_fd;
 
 static void must(bool ok, const char *what)
@@ -91,10 +91,10 @@ static void register_with(const char *path, int priority)
 	must(shm->magic == 0x31454e414c44464bull && shm->version == V4_CLIENT_SHM &&
 		     shm->size == sizeof(*shm),
 	     "the lane");
-	board = map(fds[1], sizeof(*board), PROT_READ,
-		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
-	must(board->magic == 0x3144524f4244464bull && board->version == V4_CLIENT_SHM &&
-		     board->size == sizeof(*board),
+	daemon_shm = map(fds[1], sizeof(*daemon_shm), PROT_READ,
+			 F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
+	must(daemon_shm->magic == 0x3144524f4244464bull && daemon_shm->version == V4_CLIENT_SHM &&
+		     daemon_shm->size == sizeof(*daemon_shm),
 	     "the board");
 	wake_fd = fds[2];
 }
@@ -104,7 +104,7 @@ static void wake(void)
 	const uint64_t one = 1;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&board->asleep, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&daemon_shm->asleep, __ATOMIC_RELAXED))
 		must(write(wake_fd, &one, sizeof(one)) == sizeof(one), "wake");
 }
 
@@ -120,12 +120,13 @@ static void set(unsigned n, bool active)
 
 static bool is_held_for(uint32_t gpu_id)
 {
-	uint32_t n = __atomic_load_n(&board->node_count, __ATOMIC_RELAXED);
+	uint32_t n = __atomic_load_n(&daemon_shm->node_count, __ATOMIC_RELAXED);
 
 	must(n <= V4_NODES, "the board's nodes");
 	for (uint32_t i = 0; i < n; i++)
-		if (board->nodes[i].gpu_id == gpu_id)
-			return __atomic_load_n(&board->nodes[i].suspended, __ATOMIC_RELAXED) > 0;
+		if (daemon_shm->nodes[i].gpu_id == gpu_id)
+			return __atomic_load_n(&daemon_shm->nodes[i].suspended, __ATOMIC_RELAXED) >
+			       0;
 	return false;
 }
 
@@ -137,7 +138,7 @@ static void wait_for_hold(unsigned n)
 		must(clock_ns() < end, "no work is held");
 		poll(NULL, 0, 1);
 	}
-	must(board->heartbeat_ns + 1000000000u > clock_ns(), "a heartbeat");
+	must(daemon_shm->heartbeat_ns + 1000000000u > clock_ns(), "a heartbeat");
 }
 
 int main(int argc, char **argv)

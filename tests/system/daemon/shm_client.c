@@ -40,7 +40,7 @@
 
 static int sock, wake_fd;
 static struct client_shm *shm;
-static const struct board *board;
+static const struct daemon_shm *daemon_shm;
 static uint32_t node;
 
 static int fail(const char *what, int error)
@@ -54,7 +54,7 @@ static void wake(void)
 	uint64_t one = 1;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&board->asleep, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&daemon_shm->asleep, __ATOMIC_RELAXED))
 		(void)!write(wake_fd, &one, sizeof(one));
 }
 
@@ -95,11 +95,11 @@ static bool reaches(const uint32_t *word, uint32_t value, unsigned ms)
 /* Waits until a process is suspended on the node, or (`somebody` false) until none is. */
 static bool preempts(bool somebody, uint32_t gpu_id)
 {
-	const struct board_node *n = board->nodes;
+	const struct daemon_shm_node *n = daemon_shm->nodes;
 	uint64_t end = clock_ns() + 5000000000u;
 
 	while (n->gpu_id != gpu_id)
-		if (++n == board->nodes + CLIENT_SHM_NODES)
+		if (++n == daemon_shm->nodes + CLIENT_SHM_NODES)
 			return false;
 	while ((__atomic_load_n(&n->suspended, __ATOMIC_SEQ_CST) > 0) != somebody) {
 		if (clock_ns() > end)
@@ -244,7 +244,7 @@ static int handshake(const char *path, int priority, enum protocol_level level)
 		return welcome.status ? welcome.status : -EPROTO;
 	error = client_shm_map(fds[0], &shm);
 	if (!error)
-		error = board_map(fds[1], &board);
+		error = daemon_shm_map(fds[1], &daemon_shm);
 	wake_fd = fds[2];
 	return error;
 }

@@ -85,7 +85,7 @@ int main(void)
 	queue_new(&gpu, &q);
 	CHECK_IS(fake_daemon_accept(&daemon_, MEETS_MS), 0);
 	fake_daemon_remove(&daemon_);
-	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 600000000000u,
+	__atomic_store_n(&daemon_.daemon_shm->heartbeat_ns, clock_ns() + 600000000000u,
 			 __ATOMIC_RELAXED);
 	CHECK(waits_for(&daemon_.shm->own_session, CLIENT_SHM_OWN_SESSION));
 

@@ -167,7 +167,7 @@ void testbed_command_hold(enum client_shm_level level, bool hold)
 	uint32_t word = HOLD_CMD(level, hold, ++number);
 
 	/* The heartbeat is valid for as long as a test lasts. */
-	__atomic_store_n(&d->board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
+	__atomic_store_n(&d->daemon_shm->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
 	__atomic_store_n(&d->shm->hold_cmd, word, __ATOMIC_RELEASE);
 	fake_daemon_wake(d);
 	EVENTUALLY(__atomic_load_n(&d->shm->hold_cmd_done, __ATOMIC_ACQUIRE) == word, 2000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves that shared memory (`struct client_shm`, `struct board`) with a wrong header, size or seals is
+ * Proves that shared memory (`struct client_shm`, `struct daemon_shm`) with a wrong header, size or seals is
  * refused, and that the accessors reject invalid values that a hostile client writes to its shared
  * memory.
  */
@@ -66,24 +66,24 @@ static void foreign_client_shm(void **state)
 	assert_true(client_shm_map(fds[0], &shm) < 0);
 }
 
-static void foreign_boards(void **state)
+static void foreign_daemon_shm(void **state)
 {
 	struct {
 		uint64_t magic;
 		uint32_t version, size;
-	} head = {BOARD_MAGIC, CLIENT_SHM_VERSION, sizeof(struct board)};
-	const struct board *board = NULL;
-	int fd = make(&head, sizeof(head), sizeof(struct board), SEALS);
+	} head = {DAEMON_SHM_MAGIC, CLIENT_SHM_VERSION, sizeof(struct daemon_shm)};
+	const struct daemon_shm *daemon_shm = NULL;
+	int fd = make(&head, sizeof(head), sizeof(struct daemon_shm), SEALS);
 
 	(void)state;
 	/* Without F_SEAL_FUTURE_WRITE any holder of the fd could still write to this one. */
-	assert_int_equal(board_map(fd, &board), -EPROTO);
+	assert_int_equal(daemon_shm_map(fd, &daemon_shm), -EPROTO);
 	close(fd);
 	head.magic = CLIENT_SHM_MAGIC;
-	fd = make(&head, sizeof(head), sizeof(struct board), SEALS | F_SEAL_FUTURE_WRITE);
-	assert_int_equal(board_map(fd, &board), -EPROTO);
+	fd = make(&head, sizeof(head), sizeof(struct daemon_shm), SEALS | F_SEAL_FUTURE_WRITE);
+	assert_int_equal(daemon_shm_map(fd, &daemon_shm), -EPROTO);
 	close(fd);
-	assert_null(board);
+	assert_null(daemon_shm);
 }
 
 static void size_is_sealed(void **state)
@@ -174,7 +174,7 @@ static void foreign_events(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(foreign_client_shm),  cmocka_unit_test(foreign_boards),
+		cmocka_unit_test(foreign_client_shm),  cmocka_unit_test(foreign_daemon_shm),
 		cmocka_unit_test(size_is_sealed),      cmocka_unit_test(torn_entries),
 		cmocka_unit_test(fields_out_of_range), cmocka_unit_test(foreign_events),
 	};

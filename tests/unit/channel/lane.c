@@ -232,22 +232,22 @@ static void seq_is_odd_while_it_is_written(void **state)
 	assert_int_equal(watched->seq, seq + 2);
 }
 
-static void only_the_daemon_writes_the_board(void **state)
+static void only_the_daemon_writes_daemon_shm(void **state)
 {
-	struct board *board;
-	const struct board *view;
-	int board_fd = board_create(CLIENT_SHM_VERSION, &board);
+	struct daemon_shm *daemon_shm;
+	const struct daemon_shm *view;
+	int daemon_shm_fd = daemon_shm_create(CLIENT_SHM_VERSION, &daemon_shm);
 
 	(void)state;
-	assert_true(board_fd >= 0);
-	assert_int_equal(board_map(board_fd, &view), 0);
-	board->asleep = 1;
+	assert_true(daemon_shm_fd >= 0);
+	assert_int_equal(daemon_shm_map(daemon_shm_fd, &view), 0);
+	daemon_shm->asleep = 1;
 	assert_int_equal(view->asleep, 1);
-	assert_int_equal(pwrite(board_fd, "x", 1, 0), -1);
-	assert_int_equal(fcntl(board_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-	board_unmap(view);
-	board_unmap(board);
-	close(board_fd);
+	assert_int_equal(pwrite(daemon_shm_fd, "x", 1, 0), -1);
+	assert_int_equal(fcntl(daemon_shm_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	daemon_shm_unmap(view);
+	daemon_shm_unmap(daemon_shm);
+	close(daemon_shm_fd);
 }
 
 int main(void)
@@ -260,7 +260,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_last_events_are_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(reads_are_consistent, setup, teardown),
 		cmocka_unit_test_setup_teardown(seq_is_odd_while_it_is_written, setup, teardown),
-		cmocka_unit_test(only_the_daemon_writes_the_board),
+		cmocka_unit_test(only_the_daemon_writes_daemon_shm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

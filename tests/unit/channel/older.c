@@ -74,11 +74,11 @@ SAME(v4_client_shm_node, client_shm_node, vram_bytes);
 SAME(v4_client_shm_queue, client_shm_queue, state);
 SAME(v4_client_shm_queue, client_shm_queue, cwsr_bytes);
 SAME(v4_client_shm_event, client_shm_event, value);
-SAME(v4_board, board, heartbeat_ns);
-SAME(v4_board, board, asleep);
-SAME(v4_board, board, node_count);
-SAME(v4_board_node, board_node, urgent);
-SAME(v4_board_node, board_node, suspended);
+SAME(v4_daemon_shm, daemon_shm, heartbeat_ns);
+SAME(v4_daemon_shm, daemon_shm, asleep);
+SAME(v4_daemon_shm, daemon_shm, node_count);
+SAME(v4_daemon_shm_node, daemon_shm_node, urgent);
+SAME(v4_daemon_shm_node, daemon_shm_node, suspended);
 
 static void hello_of_then_is_known(void **state)
 {
@@ -132,22 +132,23 @@ static void client_shm_of_then(void **state)
 	close(fd);
 }
 
-static void board_of_then(void **state)
+static void daemon_shm_of_then(void **state)
 {
-	const struct board *clients;
-	struct board *daemons;
-	int fd = board_create(CLIENT_SHM_OLDEST, &daemons);
+	const struct daemon_shm *clients;
+	struct daemon_shm *daemons;
+	int fd = daemon_shm_create(CLIENT_SHM_OLDEST, &daemons);
 	struct stat st;
 
 	(void)state;
 	assert_int_equal(fstat(fd, &st), 0);
-	assert_int_equal(st.st_size, sizeof(struct v4_board));
-	assert_int_equal(board_map(fd, &clients), 0);
+	assert_int_equal(st.st_size, sizeof(struct v4_daemon_shm));
+	assert_int_equal(daemon_shm_map(fd, &clients), 0);
 	daemons->nodes[V4_NODES - 1].suspended = 4711;
-	assert_int_equal(((const struct v4_board *)clients)->nodes[V4_NODES - 1].suspended, 4711);
+	assert_int_equal(((const struct v4_daemon_shm *)clients)->nodes[V4_NODES - 1].suspended,
+			 4711);
 	assert_int_equal(clients->nodes[CLIENT_SHM_NODES - 1].gpu_id, 0);
-	board_unmap(clients);
-	board_unmap(daemons);
+	daemon_shm_unmap(clients);
+	daemon_shm_unmap(daemons);
 	close(fd);
 }
 
@@ -157,7 +158,7 @@ int main(void)
 		cmocka_unit_test(hello_of_then_is_known),
 		cmocka_unit_test(hello_of_now_is_known_then),
 		cmocka_unit_test(client_shm_of_then),
-		cmocka_unit_test(board_of_then),
+		cmocka_unit_test(daemon_shm_of_then),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,17 +214,17 @@ static void no_signal_to_others(void)
 
 static void client_shm_is_made(void)
 {
-	struct board *board;
+	struct daemon_shm *daemon_shm;
 	struct client_shm *shm;
 	int fd = client_shm_create(CLIENT_SHM_VERSION, &shm),
-	    board_fd = board_create(CLIENT_SHM_VERSION, &board);
+	    daemon_shm_fd = daemon_shm_create(CLIENT_SHM_VERSION, &daemon_shm);
 	struct stat st;
 
 	MUST(fd >= 0 && fstat(fd, &st) == 0 && st.st_size == (off_t)sizeof(*shm));
-	MUST(board_fd >= 0);
+	MUST(daemon_shm_fd >= 0);
 	MUST(shm->magic == CLIENT_SHM_MAGIC);
 	close(fd);
-	close(board_fd);
+	close(daemon_shm_fd);
 }
 
 static void others_are_refused(void)

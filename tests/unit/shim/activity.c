@@ -80,7 +80,7 @@ static void doorbell_marks_at_once(void)
 	struct fake_queue q;
 
 	begin(&q);
-	daemon_.board->asleep = 1;
+	daemon_.daemon_shm->asleep = 1;
 	fake_daemon_wakes(&daemon_);
 	CHECK(!active());
 	CHECK(ring(&q, NULL));

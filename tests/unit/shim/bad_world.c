@@ -181,7 +181,7 @@ static pid_t answering(struct protocol_welcome welcome, unsigned place, int fd)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	fds[0] = client_shm_create(CLIENT_SHM_VERSION, &daemon_.shm);
-	fds[1] = daemon_.board_fd;
+	fds[1] = daemon_.daemon_shm_fd;
 	fds[2] = daemon_.event_fd;
 	if (fd >= 0)
 		fds[place] = fd;

@@ -29,7 +29,7 @@ static void begin(void)
 {
 	fake_begin(&daemon_, &q);
 	fake_daemon_remove(&daemon_);
-	__atomic_store_n(&daemon_.board->asleep, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&daemon_.daemon_shm->asleep, 1, __ATOMIC_SEQ_CST);
 	fake_daemon_wakes(&daemon_);
 }
 

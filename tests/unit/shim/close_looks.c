@@ -27,12 +27,12 @@ static unsigned looks; /* number of polls; accessed atomically */
 static unsigned wake_us;
 static unsigned look_us; /* additional duration of a poll */
 
-void __real_link_look_at_board(uint64_t now_ns);
-void __wrap_link_look_at_board(uint64_t now_ns);
-void __wrap_link_look_at_board(uint64_t now_ns)
+void __real_link_look_at_daemon_shm(uint64_t now_ns);
+void __wrap_link_look_at_daemon_shm(uint64_t now_ns);
+void __wrap_link_look_at_daemon_shm(uint64_t now_ns)
 {
 	__atomic_add_fetch(&looks, 1, __ATOMIC_RELAXED);
-	__real_link_look_at_board(now_ns);
+	__real_link_look_at_daemon_shm(now_ns);
 	if (look_us)
 		fake_sleep_us(look_us);
 }
@@ -45,9 +45,9 @@ static unsigned looks_a_second(const char *priority)
 
 	setenv("KFDSHIM_PRIORITY", priority, 1);
 	fake_begin(&daemon_, &q);
-	daemon_.board->nodes[0].gpu_id = FAKE_GPU;
-	daemon_.board->nodes[0].suspended = 1;
-	daemon_.board->node_count = 1;
+	daemon_.daemon_shm->nodes[0].gpu_id = FAKE_GPU;
+	daemon_.daemon_shm->nodes[0].suspended = 1;
+	daemon_.daemon_shm->node_count = 1;
 	fake_submit(&q, NULL);
 	fake_drain(&q);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);

@@ -123,7 +123,7 @@ static void liars_are_refused(void)
 	/* an eventfd is not the client's shared memory */
 	client = answer(&welcome, sizeof(welcome), fds, 3);
 	close(client);
-	fds[0] = daemon_.board_fd;
+	fds[0] = daemon_.daemon_shm_fd;
 	client = answer(&welcome, sizeof(welcome), fds, 2);
 	close(client);
 	client = answer(&welcome, sizeof(welcome), fds, 4);

@@ -136,7 +136,7 @@ static void of_the_link(void (*make)(int ends[2]))
 	setenv("KFDSHIM_LEVEL", "weight", 1);
 	link_up();
 	before[daemon_.client] = true;
-	__atomic_store_n(&daemon_.board->asleep, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&daemon_.daemon_shm->asleep, 1, __ATOMIC_SEQ_CST);
 	fake_sleep_us(20000);
 	take_numbers(make);
 	work();

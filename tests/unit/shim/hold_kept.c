@@ -46,7 +46,8 @@ static void begin(const char *level)
 	CHECK(fake_queue_create(&other, AQL) == 0);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
-	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
+	__atomic_store_n(&daemon_.daemon_shm->heartbeat_ns, clock_ns() + 60000000000u,
+			 __ATOMIC_RELAXED);
 }
 
 static void nothing_forbidden(void)

@@ -79,7 +79,8 @@ static void a_hint_outlives_a_late_turn(void)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
-	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
+	__atomic_store_n(&daemon_.daemon_shm->heartbeat_ns, clock_ns() + 60000000000u,
+			 __ATOMIC_RELAXED);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
 	for (int i = 0; i < 5; i++) {
 		send_hold_cmd(true);

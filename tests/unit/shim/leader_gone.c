@@ -37,7 +37,8 @@ static void begin(const char *level)
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
-	__atomic_store_n(&daemon_.board->heartbeat_ns, clock_ns() + 60000000000u, __ATOMIC_RELAXED);
+	__atomic_store_n(&daemon_.daemon_shm->heartbeat_ns, clock_ns() + 60000000000u,
+			 __ATOMIC_RELAXED);
 }
 
 /* Sends an order to the client and waits until it is acknowledged. Returns the client's errno. */

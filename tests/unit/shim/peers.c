@@ -236,7 +236,7 @@ static void daemons_come_and_go(void)
 	EVENTUALLY(is_held(), 2000);
 	fake_daemon_listen(&daemon);
 	CHECK(fake_daemon_accept(&daemon, MEETS_MS) == 0);
-	daemon.board->heartbeat_ns = beat_ns = clock_ns();
+	daemon.daemon_shm->heartbeat_ns = beat_ns = clock_ns();
 	EVENTUALLY(!is_held(), 1000);
 	fake_sleep_us(2000000);
 	early = is_held();

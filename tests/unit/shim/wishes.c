@@ -82,7 +82,7 @@ static void the_daemon_is_told(void)
 	CHECK(daemon_.hello.priority == 3 && daemon_.hello.slo_us == 0);
 	EVENTUALLY(daemon_.shm->priority == 3, 1000);
 	fake_ring(&q, NULL);
-	daemon_.board->asleep = 1;
+	daemon_.daemon_shm->asleep = 1;
 	fake_daemon_wakes(&daemon_);
 	fake.wishes.priority = 12;
 	fake.wishes.slo_us = 7000;
