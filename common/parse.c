@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-struct unit {
+struct suffix {
 	const char *name;
 	uint64_t factor;
 };
@@ -37,11 +37,11 @@ bool parse_uint(const char *text, uint64_t *out)
 	return true;
 }
 
-static const struct unit *find_unit(const struct unit *units, size_t n, const char *name)
+static const struct suffix *find_suffix(const struct suffix *suffixes, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(units[i].name, name) == 0)
-			return &units[i];
+		if (strcmp(suffixes[i].name, name) == 0)
+			return &suffixes[i];
 	return NULL;
 }
 
@@ -56,10 +56,10 @@ static uint64_t fraction_of(const char *digits, size_t n, uint64_t factor)
 	return value;
 }
 
-static bool read_quantity(const char *text, const struct unit *units, size_t n, uint64_t *out)
+static bool read_quantity(const char *text, const struct suffix *suffixes, size_t n, uint64_t *out)
 {
 	const char *end, *fraction = "";
-	const struct unit *unit;
+	const struct suffix *suffix;
 	size_t digits, blanks;
 	uint64_t value;
 
@@ -74,10 +74,10 @@ static bool read_quantity(const char *text, const struct unit *units, size_t n, 
 		digits += (size_t)(end - fraction);
 	}
 	blanks = strspn(end, " \t");
-	unit = blanks && !end[blanks] ? NULL : find_unit(units, n, end + blanks);
-	if (!digits || !unit || __builtin_mul_overflow(value, unit->factor, &value) ||
+	suffix = blanks && !end[blanks] ? NULL : find_suffix(suffixes, n, end + blanks);
+	if (!digits || !suffix || __builtin_mul_overflow(value, suffix->factor, &value) ||
 	    __builtin_add_overflow(
-		    value, fraction_of(fraction, strspn(fraction, "0123456789"), unit->factor),
+		    value, fraction_of(fraction, strspn(fraction, "0123456789"), suffix->factor),
 		    &value))
 		return false;
 	*out = value;
@@ -86,14 +86,14 @@ static bool read_quantity(const char *text, const struct unit *units, size_t n, 
 
 bool parse_time_ns(const char *text, uint64_t *out)
 {
-	static const struct unit units[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	static const struct suffix suffixes[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
 
-	return read_quantity(text, units, sizeof(units) / sizeof(*units), out);
+	return read_quantity(text, suffixes, sizeof(suffixes) / sizeof(*suffixes), out);
 }
 
 bool parse_bytes(const char *text, uint64_t *out)
 {
-	static const struct unit units[] = {
+	static const struct suffix suffixes[] = {
 		{"", 1},
 		{"K", UINT64_C(1) << 10},
 		{"M", UINT64_C(1) << 20},
@@ -101,5 +101,5 @@ bool parse_bytes(const char *text, uint64_t *out)
 		{"T", UINT64_C(1) << 40},
 	};
 
-	return read_quantity(text, units, sizeof(units) / sizeof(*units), out);
+	return read_quantity(text, suffixes, sizeof(suffixes) / sizeof(*suffixes), out);
 }

@@ -102,7 +102,7 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-unsigned client_smallest_unit(const struct client_set *clients)
+unsigned client_smallest_hold(const struct client_set *clients)
 {
 	unsigned smallest = clients->count;
 

@@ -34,7 +34,7 @@ void result_all_offline(const struct colocation *run, struct arm_figures *arm);
 
 /* Returns the number of clients in the smallest gang, that is, of clients that are suspended and
  * resumed together: the members of a group, or one client without a group. */
-unsigned client_smallest_unit(const struct client_set *clients);
+unsigned client_smallest_hold(const struct client_set *clients);
 
 /* Writes the names of the clients, and how many have the same name and group, "serve + 2 x train
  * (a)"; cut if `text` is too short. Returns `text`. */

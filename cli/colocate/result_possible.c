@@ -29,7 +29,7 @@ static struct possible_costs client_costs(const struct colocation *run,
 static struct possible_costs find_costs(const struct colocation *run, const struct verdict *verdict)
 {
 	struct possible_costs costs = client_costs(run, verdict);
-	unsigned calls = client_smallest_unit(&run->offline_clients);
+	unsigned calls = client_smallest_hold(&run->offline_clients);
 
 	costs.suspend_us *= calls;
 	costs.resume_us *= calls;

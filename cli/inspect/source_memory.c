@@ -24,7 +24,7 @@
 #define ALL_EXCEPTIONS (KFDABI_EC_QUEUE_MASK | KFDABI_EC_DEVICE_MASK | KFDABI_EC_PROCESS_MASK)
 
 /* Returns the bytes of one step of the queue's pointers; 0: not known. */
-static uint64_t unit(const struct observe_queue *queue)
+static uint64_t pointer_scale(const struct observe_queue *queue)
 {
 	if (!observe_known(queue, OBSERVE_TYPE))
 		return 0;
@@ -83,7 +83,7 @@ int source_memory(pid_t pid, struct observe_list *list, WHY)
 	}
 	for (size_t i = 0; i < list->count; i++) {
 		struct observe_queue *queue = &list->queue[i];
-		uint64_t wptr, rptr, bytes = unit(queue);
+		uint64_t wptr, rptr, bytes = pointer_scale(queue);
 
 		read_exceptions(fd, queue);
 		/* Read the read pointer first, so that it is never ahead of the write pointer. */
@@ -103,7 +103,7 @@ void observe_backlog(struct observe_list *list)
 		struct observe_queue *queue = &list->queue[i];
 		const struct observe_value *wptr = &queue->field[OBSERVE_WPTR];
 		const struct observe_value *rptr = &queue->field[OBSERVE_RPTR];
-		uint64_t bytes = unit(queue);
+		uint64_t bytes = pointer_scale(queue);
 
 		/* Only if both are from the same source: two sources are read at different
 		 * times. */

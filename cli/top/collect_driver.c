@@ -138,7 +138,7 @@ static void read_queues(struct driver *driver, struct seen *seen)
 static void read_process(struct driver *driver, struct seen *seen, bool queues, bool waves)
 {
 	char path[sizeof(PROCESSES) + 64];
-	int64_t bytes, units;
+	int64_t bytes, cus;
 
 	seen->vram_bytes = TOP_UNKNOWN;
 	for (size_t g = 0; g < driver->gpu_count; g++) {
@@ -152,8 +152,8 @@ static void read_process(struct driver *driver, struct seen *seen, bool queues, 
 			continue;
 		snprintf(path, sizeof(path), PROCESSES "/%d/stats_%u/cu_occupancy", (int)seen->pid,
 			 driver->gpus[g].gpu_id);
-		units = read_number(path);
-		seen->occupied_on[g] = units >= 0 && units < INT32_MAX ? (int32_t)units : -1;
+		cus = read_number(path);
+		seen->occupied_on[g] = cus >= 0 && cus < INT32_MAX ? (int32_t)cus : -1;
 	}
 	if (queues)
 		read_queues(driver, seen);

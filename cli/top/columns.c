@@ -44,16 +44,17 @@ static void word(char *text, const char *value)
 /* Format a number of bytes in at most five characters: "512K", "1.5G", "16.0G". */
 static void bytes(char *text, double value)
 {
-	static const char units[] = "BKMGTP";
-	unsigned unit = 0;
+	static const char suffixes[] = "BKMGTP";
+	unsigned suffix = 0;
 
 	if (value < 0)
 		return;
-	while (unit + 2 < sizeof(units) && value >= 999.5) {
+	while (suffix + 2 < sizeof(suffixes) && value >= 999.5) {
 		value /= 1024;
-		unit++;
+		suffix++;
 	}
-	snprintf(text, TOP_CELL, "%.*f%c", unit && value < 99.95 ? 1 : 0, value, units[unit]);
+	snprintf(text, TOP_CELL, "%.*f%c", suffix && value < 99.95 ? 1 : 0, value,
+		 suffixes[suffix]);
 }
 
 static void decimal(char *text, double value)

@@ -32,15 +32,15 @@ static const char *take_time(const char *c, uint64_t *ns)
 {
 	char *end;
 	unsigned long long s = strtoull(c, &end, 10);
-	uint64_t part = 0, unit = 1000000000u;
+	uint64_t part = 0, scale = 1000000000u;
 
 	if (end == c || *end != '.' || s > 1000000000u || *c < '0' || *c > '9')
 		return NULL;
-	for (c = end + 1; *c >= '0' && *c <= '9' && unit > 1; c++) {
+	for (c = end + 1; *c >= '0' && *c <= '9' && scale > 1; c++) {
 		part = part * 10 + (uint64_t)(*c - '0');
-		unit /= 10;
+		scale /= 10;
 	}
-	*ns = s * 1000000000u + part * unit;
+	*ns = s * 1000000000u + part * scale;
 	return c;
 }
 

@@ -15,16 +15,16 @@ const char *core_time_name(enum core_time time)
 	return names[time];
 }
 
-static bool is_leased(const struct core *core, const struct unit *unit, uint64_t now)
+static bool is_leased(const struct core *core, const struct gang *gang, uint64_t now)
 {
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		if (c->lease_until > now)
 			return true;
 	return false;
 }
 
 /* The category that a client's time belongs to in its present state. */
-static enum core_time time_of(const struct client *c, const struct unit *unit, bool leased)
+static enum core_time time_of(const struct client *c, const struct gang *gang, bool leased)
 {
 	switch (c->state) {
 	case CORE_RUNNING:
@@ -36,11 +36,11 @@ static enum core_time time_of(const struct client *c, const struct unit *unit, b
 	case CORE_SUSPENDED:
 		break;
 	}
-	if (!unit->held) /* a resume has failed and is tried again */
+	if (!gang->held) /* a resume has failed and is tried again */
 		return CORE_TIME_RESUMING;
 	if (leased)
 		return CORE_TIME_REQUESTED;
-	return unit->pressed ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
+	return gang->pressed ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
 }
 
 /* Time since the last charge. A client may have been added after `now`, the time of the decision
@@ -57,15 +57,15 @@ void client_times(const struct client *c, uint64_t now, uint64_t out[CORE_TIMES]
 	out[c->time] += passed(c, now);
 }
 
-void unit_account(const struct core *core, const struct unit *unit, uint64_t now)
+void gang_account(const struct core *core, const struct gang *gang, uint64_t now)
 {
-	bool leased = is_leased(core, unit, now);
+	bool leased = is_leased(core, gang, now);
 
-	FOR_CLIENTS (core, unit, c) {
+	FOR_CLIENTS (core, gang, c) {
 		uint64_t ns = passed(c, now);
 
 		c->time_ns[c->time] += ns;
 		c->time_since += ns;
-		c->time = time_of(c, unit, leased);
+		c->time = time_of(c, gang, leased);
 	}
 }

@@ -23,12 +23,12 @@ struct core *core_create(const struct core_config *config, uint32_t max_clients)
 	for (uint32_t i = 0; i < GPU_CHAINS; i++)
 		core->chains[i] = NOBODY;
 	core->clients = calloc(max_clients, sizeof(*core->clients));
-	core->units = calloc(max_clients, sizeof(*core->units));
+	core->gangs = calloc(max_clients, sizeof(*core->gangs));
 	core->queue_next = calloc(max_clients, sizeof(*core->queue_next));
 	core->heap = calloc(max_clients, sizeof(*core->heap));
 	core->nodes = calloc((size_t)max_clients * CORE_NODES, sizeof(*core->nodes));
 	core->gpus = calloc((size_t)max_clients * CORE_NODES, sizeof(*core->gpus));
-	if (!core->clients || !core->units || !core->queue_next || !core->heap || !core->nodes ||
+	if (!core->clients || !core->gangs || !core->queue_next || !core->heap || !core->nodes ||
 	    !core->gpus) {
 		core_destroy(core);
 		return NULL;
@@ -41,7 +41,7 @@ void core_destroy(struct core *core)
 	if (!core)
 		return;
 	free(core->clients);
-	free(core->units);
+	free(core->gangs);
 	free(core->queue_next);
 	free(core->heap);
 	free(core->nodes);
@@ -58,9 +58,9 @@ struct client *client_find(const struct core *core, core_id id)
 	return &core->clients[slot];
 }
 
-static struct unit *unit_of(const struct core *core, const struct client *c)
+static struct gang *gang_of(const struct core *core, const struct client *c)
 {
-	return &core->units[c->unit];
+	return &core->gangs[c->gang];
 }
 
 /* ---- counts ---- */
@@ -97,7 +97,7 @@ static void queue_concerned(struct core *core, const struct node *node, uint32_t
 	uint32_t a = highest(before), b = highest(node_pressing(node));
 	uint32_t low = a < b ? a : b, high = a < b ? b : a;
 	const struct client *c;
-	struct unit *unit;
+	struct gang *gang;
 
 	if (update_all)
 		low = 0;
@@ -105,10 +105,10 @@ static void queue_concerned(struct core *core, const struct node *node, uint32_t
 		return;
 	for (uint32_t at = node->first; at != NOBODY; at = c->places[at % CORE_NODES].next) {
 		c = &core->clients[at / CORE_NODES];
-		unit = unit_of(core, c);
-		if (unit->priority >= 0 && (uint32_t)unit->priority + 1 >= low &&
-		    (uint32_t)unit->priority + 1 < high)
-			unit_queue(core, unit);
+		gang = gang_of(core, c);
+		if (gang->priority >= 0 && (uint32_t)gang->priority + 1 >= low &&
+		    (uint32_t)gang->priority + 1 < high)
+			gang_queue(core, gang);
 	}
 }
 
@@ -218,9 +218,9 @@ bool client_presses(const struct client *c)
 
 /* To be called when the gang's active clients or their objectives have changed, because a policy
  * may depend on both. */
-static void objective_changed(struct core *core, const struct unit *unit)
+static void objective_changed(struct core *core, const struct gang *gang)
 {
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		FOR_PLACES (c, &c->counted.urgent, number) {
 			struct node *node = &core->nodes[c->places[number].node];
 
@@ -265,11 +265,11 @@ static void recount_member(struct core *core, struct client *c, int priority, bo
 
 /* The activity of one client of a group counts on the nodes of all of them, because a rank that has
  * no work in flight gets some as soon as the others are done. */
-static void recount_group(struct core *core, const struct unit *unit)
+static void recount_group(struct core *core, const struct gang *gang)
 {
 	bool urgent = false, working = false, others = false;
 
-	FOR_CLIENTS (core, unit, c) {
+	FOR_CLIENTS (core, gang, c) {
 		bool presses = client_presses(c);
 
 		others |= c->presses != presses;
@@ -277,28 +277,28 @@ static void recount_group(struct core *core, const struct unit *unit)
 		urgent |= presses;
 		working |= c->priority >= 0 && node_set_any(client_working(c));
 	}
-	FOR_CLIENTS (core, unit, c)
-		recount_member(core, c, unit->priority, urgent, working);
+	FOR_CLIENTS (core, gang, c)
+		recount_member(core, c, gang->priority, urgent, working);
 	if (others)
-		objective_changed(core, unit);
+		objective_changed(core, gang);
 }
 
-void unit_recount(struct core *core, struct unit *unit)
+void gang_recount(struct core *core, struct gang *gang)
 {
-	if (unit->group)
-		recount_group(core, unit);
+	if (gang->group)
+		recount_group(core, gang);
 	else
-		recount_alone(core, &core->clients[unit->first], unit->priority);
+		recount_alone(core, &core->clients[gang->first], gang->priority);
 }
 
 void client_recount(struct core *core, struct client *c)
 {
-	unit_recount(core, unit_of(core, c));
+	gang_recount(core, gang_of(core, c));
 }
 
 void client_uncount(struct core *core, struct client *c)
 {
-	int priority = unit_of(core, c)->priority;
+	int priority = gang_of(core, c)->priority;
 
 	c->active = c->held = (struct node_set){0};
 	c->presses = false;
@@ -309,7 +309,7 @@ void client_uncount(struct core *core, struct client *c)
 /* Takes the client out of the counts that are kept by priority. */
 static void discount(struct core *core, struct client *c)
 {
-	int priority = unit_of(core, c)->priority;
+	int priority = gang_of(core, c)->priority;
 
 	for (uint32_t i = 0; i < client_words(c); i++)
 		recount(core, c, priority, i, 0, 0, c->counted.absent.words[i]);
@@ -317,80 +317,80 @@ static void discount(struct core *core, struct client *c)
 
 /* ---- gangs ---- */
 
-void unit_prioritise(struct core *core, struct unit *unit)
+void gang_prioritise(struct core *core, struct gang *gang)
 {
 	int priority = CORE_PRIORITY_UNSET;
 
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		if (c->priority > priority)
 			priority = c->priority;
-	if (priority != unit->priority) {
+	if (priority != gang->priority) {
 		/* Leave the counts of the old priority, then enter those of the new one. */
-		FOR_CLIENTS (core, unit, c)
+		FOR_CLIENTS (core, gang, c)
 			discount(core, c);
-		unit->priority = priority;
-		unit->waits = false;
-		unit_recount(core, unit);
+		gang->priority = priority;
+		gang->waits = false;
+		gang_recount(core, gang);
 	}
-	unit_queue(core, unit);
+	gang_queue(core, gang);
 }
 
-void unit_left(struct core *core, struct unit *unit)
+void gang_left(struct core *core, struct gang *gang)
 {
-	unit_recount(core, unit);
-	objective_changed(core, unit);
-	unit_prioritise(core, unit);
+	gang_recount(core, gang);
+	objective_changed(core, gang);
+	gang_prioritise(core, gang);
 }
 
-struct unit *unit_find(const struct core *core, const struct core_rights *rights, uint32_t group)
+struct gang *gang_find(const struct core *core, const struct core_rights *rights, uint32_t group)
 {
-	for (uint32_t at = 0; at < core->unit_top; at++) {
-		struct unit *unit = &core->units[at];
+	for (uint32_t at = 0; at < core->gang_top; at++) {
+		struct gang *gang = &core->gangs[at];
 
-		if (unit->first != NOBODY && unit->group == group &&
-		    same_rights(&unit->rights, rights))
-			return unit;
+		if (gang->first != NOBODY && gang->group == group &&
+		    same_rights(&gang->rights, rights))
+			return gang;
 	}
 	return NULL;
 }
 
-struct unit *unit_new(struct core *core)
+struct gang *gang_new(struct core *core)
 {
 	uint32_t at = 0;
-	struct unit *unit;
+	struct gang *gang;
 
 	/* There is room, because each gang in use has a client. */
-	while (at < core->unit_top && core->units[at].first != NOBODY)
+	while (at < core->gang_top && core->gangs[at].first != NOBODY)
 		at++;
-	if (at == core->unit_top)
-		core->unit_top++;
-	unit = &core->units[at];
-	*unit = (struct unit){
+	if (at == core->gang_top)
+		core->gang_top++;
+	gang = &core->gangs[at];
+	*gang = (struct gang){
 		.first = NOBODY,
 		.priority = CORE_PRIORITY_UNSET,
 		.heap_at = NOBODY,
-		.queued = unit->queued, /* the old gang of this index may still be queued */
+		.queued = gang->queued, /* the old gang of this index may still be queued */
 	};
-	return unit;
+	return gang;
 }
 
-void client_link(struct core *core, struct client *c, struct unit *unit)
+void client_link(struct core *core, struct client *c, struct gang *gang)
 {
-	c->unit = (uint32_t)(unit - core->units);
-	c->next = unit->first;
-	unit->first = (uint32_t)(c - core->clients);
+	c->gang = (uint32_t)(gang - core->gangs);
+	c->next = gang->first;
+	gang->first = (uint32_t)(c - core->clients);
 }
 
 void client_unlink(struct core *core, struct client *c)
 {
-	struct unit *unit = unit_of(core, c);
-	uint32_t *link = &unit->first;
+	struct gang *gang = gang_of(core, c);
+	uint32_t *link = &gang->first;
 
 	while (*link != (uint32_t)(c - core->clients))
 		link = &core->clients[*link].next;
 	*link = c->next;
-	if (unit->first == NOBODY)
-		timer_set(core, unit, CORE_NEVER);
+	if (gang->first == NOBODY)
+		timer_set(core, gang, CORE_NEVER);
 }
 
 /* ---- policies of nodes ---- */
@@ -529,7 +529,7 @@ static int place_add(struct core *core, struct client *c, uint32_t gpu_id)
 	if (c->place_count == CORE_NODES)
 		return -1;
 	place = &c->places[c->place_count];
-	place->node = node_for(core, &unit_of(core, c)->rights, gpu_id);
+	place->node = node_for(core, &gang_of(core, c)->rights, gpu_id);
 	node = &core->nodes[place->node];
 	node->users++;
 	place->previous = NOBODY;
@@ -582,12 +582,12 @@ void core_configure(struct core *core, const struct core_config *config)
 	core->config = *config;
 	core->policy_count = 0;
 	policies_changed(core);
-	for (uint32_t i = 0; i < core->unit_top; i++) {
-		core->units[i].window_off_ns = 0;
-		core->units[i].debt_ns = 0;
-		core->units[i].waits = false;
-		core->units[i].over_ns[false] = core->units[i].over_ns[true] = 0;
-		unit_queue(core, &core->units[i]);
+	for (uint32_t i = 0; i < core->gang_top; i++) {
+		core->gangs[i].window_off_ns = 0;
+		core->gangs[i].debt_ns = 0;
+		core->gangs[i].waits = false;
+		core->gangs[i].over_ns[false] = core->gangs[i].over_ns[true] = 0;
+		gang_queue(core, &core->gangs[i]);
 	}
 }
 
@@ -608,8 +608,8 @@ bool core_set_policy(struct core *core, uint32_t gpu_id, const struct core_polic
 			core->policy_count++;
 	}
 	policies_changed(core);
-	for (uint32_t i = 0; i < core->unit_top; i++)
-		unit_queue(core, &core->units[i]);
+	for (uint32_t i = 0; i < core->gang_top; i++)
+		gang_queue(core, &core->gangs[i]);
 	return true;
 }
 
@@ -621,7 +621,7 @@ struct core_policy core_policy_of(const struct core *core, uint32_t gpu_id)
 core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priority, uint64_t now)
 {
 	const struct core_rights rights = {.tenant = tenant};
-	struct unit *unit = NULL;
+	struct gang *gang = NULL;
 	struct client *c;
 	uint32_t slot = 0;
 
@@ -642,32 +642,32 @@ core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priorit
 		.time_since = now,
 	};
 	if (group)
-		unit = unit_find(core, &rights, group);
-	if (!unit) {
-		unit = unit_new(core);
-		unit->rights = rights;
-		unit->group = group;
-		unit->running_since = now;
+		gang = gang_find(core, &rights, group);
+	if (!gang) {
+		gang = gang_new(core);
+		gang->rights = rights;
+		gang->group = group;
+		gang->running_since = now;
 	}
-	client_link(core, c, unit);
-	unit_prioritise(core, unit);
+	client_link(core, c, gang);
+	gang_prioritise(core, gang);
 	return c->id;
 }
 
 void core_remove(struct core *core, core_id id)
 {
 	struct client *c = client_find(core, id);
-	struct unit *unit;
+	struct gang *gang;
 
 	if (!c)
 		return;
-	unit = unit_of(core, c);
+	gang = gang_of(core, c);
 	client_uncount(core, c);
 	client_leave_places(core, c);
 	client_unlink(core, c);
 	c->id = 0;
-	if (unit->first != NOBODY)
-		unit_left(core, unit);
+	if (gang->first != NOBODY)
+		gang_left(core, gang);
 }
 
 void core_set_capability(struct core *core, core_id id, enum core_capability capability)
@@ -677,7 +677,7 @@ void core_set_capability(struct core *core, core_id id, enum core_capability cap
 	if (!c)
 		return;
 	c->capability = capability;
-	unit_queue(core, unit_of(core, c));
+	gang_queue(core, gang_of(core, c));
 }
 
 void core_forgive(struct core *core, core_id id)
@@ -691,7 +691,7 @@ void core_forgive(struct core *core, core_id id)
 	if (c->not_before == c->slow_until)
 		c->not_before = 0;
 	c->slow_until = 0;
-	unit_queue(core, unit_of(core, c));
+	gang_queue(core, gang_of(core, c));
 }
 
 void core_set_priority(struct core *core, core_id id, int priority)
@@ -701,7 +701,7 @@ void core_set_priority(struct core *core, core_id id, int priority)
 	if (!c || priority < CORE_PRIORITY_UNSET || priority >= CORE_PRIORITIES)
 		return;
 	c->priority = priority;
-	unit_prioritise(core, unit_of(core, c));
+	gang_prioritise(core, gang_of(core, c));
 	client_recount(core, c); /* the client may have got a priority, or lost it */
 }
 
@@ -722,7 +722,7 @@ void core_set_slo(struct core *core, core_id id, uint64_t slo_ns)
 	if (!c)
 		return;
 	c->slo_ns = slo_ns;
-	objective_changed(core, unit_of(core, c));
+	objective_changed(core, gang_of(core, c));
 }
 
 bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool active, uint64_t now)
@@ -748,7 +748,7 @@ bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool acti
 	if (before && !after && !c->interrupted && c->state == CORE_RUNNING)
 		request_learn(c, now - c->busy_since);
 	client_recount(core, c);
-	unit_queue(core, unit_of(core, c));
+	gang_queue(core, gang_of(core, c));
 	return true;
 }
 
@@ -759,7 +759,7 @@ void core_set_leaving(struct core *core, core_id id, bool leaving)
 	if (!c)
 		return;
 	c->leaving = leaving;
-	unit_queue(core, unit_of(core, c));
+	gang_queue(core, gang_of(core, c));
 }
 
 void core_set_lease(struct core *core, core_id id, uint64_t until_ns)
@@ -769,7 +769,7 @@ void core_set_lease(struct core *core, core_id id, uint64_t until_ns)
 	if (!c)
 		return;
 	c->lease_until = until_ns;
-	unit_queue(core, unit_of(core, c));
+	gang_queue(core, gang_of(core, c));
 }
 
 /* ---- queries ---- */

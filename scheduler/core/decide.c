@@ -26,46 +26,46 @@ static void slow_learn(struct client *c, bool slow, uint64_t now)
 /* Adds a call to the cost of the gang's hold or release. The driver updates the runlist of a GPU for
  * one process at a time, so calls that begin at once end one after another. What counts is the time
  * in which at least one of them was under way. */
-static void cost_add(struct unit *unit, uint64_t begin, uint64_t end)
+static void cost_add(struct gang *gang, uint64_t begin, uint64_t end)
 {
-	uint64_t from = begin > unit->called_ns ? begin : unit->called_ns;
+	uint64_t from = begin > gang->called_ns ? begin : gang->called_ns;
 
 	if (end <= from)
 		return;
-	unit->cost_ns += end - from;
-	unit->called_ns = end;
+	gang->cost_ns += end - from;
+	gang->called_ns = end;
 }
 
 /* Learns and charges what the gang's hold or release has cost, when the last of its calls has
  * ended. */
-static void calls_ended(const struct core *core, struct unit *unit)
+static void calls_ended(const struct core *core, struct gang *gang)
 {
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		if (c->state == CORE_SUSPENDING || c->state == CORE_RESUMING ||
-		    (c->state == CORE_SUSPENDED && !unit->held))
+		    (c->state == CORE_SUSPENDED && !gang->held))
 			return;
-	if (!unit->cost_ns)
+	if (!gang->cost_ns)
 		return;
-	if (unit->measured)
-		gaps_cost_learn(unit->held ? &unit->suspend_ns : &unit->resume_ns, unit->cost_ns);
-	if (unit->held && unit->unpaid)
-		debt_add(core, unit, unit->cost_ns);
-	unit->cost_ns = 0;
-	unit->measured = unit->unpaid = false;
+	if (gang->measured)
+		gaps_cost_learn(gang->held ? &gang->suspend_ns : &gang->resume_ns, gang->cost_ns);
+	if (gang->held && gang->unpaid)
+		debt_add(core, gang, gang->cost_ns);
+	gang->cost_ns = 0;
+	gang->measured = gang->unpaid = false;
 }
 
 /* Do the suspends of a hold that begins now show what suspending the gang costs? Not if a client is
  * not back yet. Nor if the last one came back just now, because the suspend then waits for the rest
  * of its resume, which gaps.h counts already. */
-static bool is_back(const struct core *core, const struct unit *unit, uint64_t now)
+static bool is_back(const struct core *core, const struct gang *gang, uint64_t now)
 {
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		if (c->state != CORE_RUNNING)
 			return false;
-	return now - unit->running_since >= unit->suspend_ns;
+	return now - gang->running_since >= gang->suspend_ns;
 }
 
-static void suspend_finished(struct core *core, struct client *c, struct unit *unit, int error,
+static void suspend_finished(struct core *core, struct client *c, struct gang *gang, int error,
 			     uint64_t duration_ns, uint64_t now)
 {
 	if (error == -ECANCELED) {
@@ -83,11 +83,11 @@ static void suspend_finished(struct core *core, struct client *c, struct unit *u
 		return;
 	}
 	c->suspends++;
-	cost_add(unit, c->suspended_since, c->suspended_since + duration_ns);
+	cost_add(gang, c->suspended_since, c->suspended_since + duration_ns);
 	slow_learn(c, duration_ns > core->config.slow_suspend_ns, now);
 }
 
-static void resume_finished(const struct core *core, struct client *c, struct unit *unit, int error,
+static void resume_finished(const struct core *core, struct client *c, struct gang *gang, int error,
 			    uint64_t duration_ns, uint64_t now)
 {
 	if (error) {
@@ -105,65 +105,65 @@ static void resume_finished(const struct core *core, struct client *c, struct un
 		c->not_before = c->slow_until;
 	if (!c->undo) {
 		c->resumes++;
-		if (!unit->held)
-			cost_add(unit, now - duration_ns, now);
+		if (!gang->held)
+			cost_add(gang, now - duration_ns, now);
 	}
 	c->suspended_ns += now - c->suspended_since;
 	c->interrupted = true;
 	c->undo = false;
 	c->prompt = true;
-	if (unit->held)
+	if (gang->held)
 		return;
-	share_count(core, unit, unit->running_since, now);
-	unit->running_since = now;
-	if (unit->starved)
-		unit->run_until = now + core->config.min_run_ns;
+	share_count(core, gang, gang->running_since, now);
+	gang->running_since = now;
+	if (gang->starved)
+		gang->run_until = now + core->config.min_run_ns;
 }
 
 void core_finished(struct core *core, core_id id, int error, uint64_t duration_ns, uint64_t now)
 {
 	struct client *c = client_find(core, id);
-	struct unit *unit;
+	struct gang *gang;
 
 	if (!c)
 		return;
-	unit = &core->units[c->unit];
+	gang = &core->gangs[c->gang];
 	if (c->state == CORE_SUSPENDING)
-		suspend_finished(core, c, unit, error, duration_ns, now);
+		suspend_finished(core, c, gang, error, duration_ns, now);
 	else if (c->state == CORE_RESUMING)
-		resume_finished(core, c, unit, error, duration_ns, now);
-	calls_ended(core, unit);
+		resume_finished(core, c, gang, error, duration_ns, now);
+	calls_ended(core, gang);
 	client_recount(core, c);
-	unit_account(core, unit, now);
-	unit_queue(core, unit);
+	gang_account(core, gang, now);
+	gang_queue(core, gang);
 }
 
 /* ---- the gang ---- */
 
 /* When the starvation bound ends the present hold. */
-static uint64_t starved_at(const struct core *core, const struct unit *unit)
+static uint64_t starved_at(const struct core *core, const struct gang *gang)
 {
 	uint64_t max = core->config.max_suspended_ns;
 
-	return unit->held_since + (unit->stretch_ns < max ? max - unit->stretch_ns : 0);
+	return gang->held_since + (gang->stretch_ns < max ? max - gang->stretch_ns : 0);
 }
 
 /* Until when the gang must run before it can be held again, because it has been on hold for
  * max_suspended_ns and has not run for min_run_ns since; 0: no limit. */
-static uint64_t rest_until(const struct core *core, const struct unit *unit)
+static uint64_t rest_until(const struct core *core, const struct gang *gang)
 {
 	uint64_t min = core->config.min_run_ns;
 
-	if (unit->stretch_ns < core->config.max_suspended_ns || unit->ran_ns >= min)
+	if (gang->stretch_ns < core->config.max_suspended_ns || gang->ran_ns >= min)
 		return 0;
-	return unit->running_since + (min - unit->ran_ns);
+	return gang->running_since + (min - gang->ran_ns);
 }
 
 /* Lowers *next to `until` and returns false, for conditions that are not met yet. The actions that
  * follow later are not prompt, because they had to wait. */
-static bool not_yet(struct core *core, struct unit *unit, uint64_t *next, uint64_t until)
+static bool not_yet(struct core *core, struct gang *gang, uint64_t *next, uint64_t until)
 {
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		c->prompt = false;
 	not_after(next, until);
 	return false;
@@ -181,9 +181,9 @@ static bool wants_suspend(const struct client *c, bool leased)
 	       (leased || (c->priority >= 0 && node_set_any(&c->active)));
 }
 
-bool unit_hindered(const struct core *core, const struct unit *unit, bool leased)
+bool gang_hindered(const struct core *core, const struct gang *gang, bool leased)
 {
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		if (takes_part(c, leased) &&
 		    (c->capability == CORE_REFUSED || c->spared != CORE_SPARED_NOT))
 			return true;
@@ -191,10 +191,10 @@ bool unit_hindered(const struct core *core, const struct unit *unit, bool leased
 }
 
 /* Can a client of the gang be suspended now? If only later, *next is lowered to that time. */
-static bool can_act(const struct core *core, const struct unit *unit, bool leased, uint64_t now,
+static bool can_act(const struct core *core, const struct gang *gang, bool leased, uint64_t now,
 		    uint64_t *next)
 {
-	FOR_CLIENTS (core, unit, c) {
+	FOR_CLIENTS (core, gang, c) {
 		if (!wants_suspend(c, leased) || c->state == CORE_RESUMING)
 			continue;
 		if (now >= c->not_before)
@@ -206,45 +206,45 @@ static bool can_act(const struct core *core, const struct unit *unit, bool lease
 
 /* Does a client that takes part have to run, because it cannot be suspended or its suspend has
  * failed? Then no client of the gang can be held. */
-static bool must_run(const struct core *core, const struct unit *unit, bool leased)
+static bool must_run(const struct core *core, const struct gang *gang, bool leased)
 {
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		if (takes_part(c, leased) && (c->capability == CORE_REFUSED || c->undo))
 			return true;
 	return false;
 }
 
-static bool wants_resume(const struct unit *unit, const struct client *c, bool leased)
+static bool wants_resume(const struct gang *gang, const struct client *c, bool leased)
 {
-	return !unit->held || c->leaving || c->undo || c->capability == CORE_REFUSED ||
+	return !gang->held || c->leaving || c->undo || c->capability == CORE_REFUSED ||
 	       !takes_part(c, leased);
 }
 
 /* Does the hold still keep a client suspended? It does not if each of them is in a teardown call,
  * or has a failed resume that is to be repeated. */
-static bool holds_any(const struct core *core, const struct unit *unit, bool leased, uint64_t now)
+static bool holds_any(const struct core *core, const struct gang *gang, bool leased, uint64_t now)
 {
-	FOR_CLIENTS (core, unit, c)
-		if (!wants_resume(unit, c, leased) && c->state == CORE_SUSPENDED &&
+	FOR_CLIENTS (core, gang, c)
+		if (!wants_resume(gang, c, leased) && c->state == CORE_SUSPENDED &&
 		    now >= c->not_before)
 			return true;
 	return false;
 }
 
 /* Is a suspend in flight? The decision to release waits for its end. */
-static bool is_being_suspended(const struct core *core, const struct unit *unit)
+static bool is_being_suspended(const struct core *core, const struct gang *gang)
 {
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		if (c->state == CORE_SUSPENDING)
 			return true;
 	return false;
 }
 
-uint64_t unit_leased_until(const struct core *core, const struct unit *unit)
+uint64_t gang_leased_until(const struct core *core, const struct gang *gang)
 {
 	uint64_t until = 0;
 
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		if (c->lease_until > until)
 			until = c->lease_until;
 	return until;
@@ -252,56 +252,56 @@ uint64_t unit_leased_until(const struct core *core, const struct unit *unit)
 
 /* Should the gang, which is not on hold, be held now? If only later, *next is lowered to the time
  * of the next try. */
-static bool wants_hold(struct core *core, struct unit *unit, const struct press *press, bool leased,
+static bool wants_hold(struct core *core, struct gang *gang, const struct press *press, bool leased,
 		       uint64_t now, uint64_t *next)
 {
 	uint64_t rest;
 
 	if (!press->pressed && !leased) {
-		FOR_CLIENTS (core, unit, c)
+		FOR_CLIENTS (core, gang, c)
 			if (c->state == CORE_RUNNING && c->not_before <= now)
 				c->prompt = press->later == CORE_NEVER;
 		return false;
 	}
-	if (unit_hindered(core, unit, leased) || !can_act(core, unit, leased, now, next))
-		return not_yet(core, unit, next, CORE_NEVER);
+	if (gang_hindered(core, gang, leased) || !can_act(core, gang, leased, now, next))
+		return not_yet(core, gang, next, CORE_NEVER);
 	if (leased)
 		return true;
-	if (now < unit->run_until)
-		return not_yet(core, unit, next, unit->run_until);
-	rest = rest_until(core, unit);
+	if (now < gang->run_until)
+		return not_yet(core, gang, next, gang->run_until);
+	rest = rest_until(core, gang);
 	if (now < rest)
-		return not_yet(core, unit, next, rest);
-	if (press->share_percent && share_left(core, unit, press->share_percent, now) == 0)
-		return not_yet(core, unit, next, share_window_end(core, now));
+		return not_yet(core, gang, next, rest);
+	if (press->share_percent && share_left(core, gang, press->share_percent, now) == 0)
+		return not_yet(core, gang, next, share_window_end(core, now));
 	return true;
 }
 
 /* Begins a hold. If the gang has run for min_run_ns in all, the starvation bound counts from 0. */
-static void hold(struct core *core, struct unit *unit, uint64_t now)
+static void hold(struct core *core, struct gang *gang, uint64_t now)
 {
-	unit->ran_ns += now - unit->running_since;
-	if (unit->ran_ns >= core->config.min_run_ns) {
-		unit->ran_ns = 0;
-		unit->stretch_ns = 0;
+	gang->ran_ns += now - gang->running_since;
+	if (gang->ran_ns >= core->config.min_run_ns) {
+		gang->ran_ns = 0;
+		gang->stretch_ns = 0;
 	}
-	unit->held = true;
-	unit->held_since = now;
-	unit->starved = false;
+	gang->held = true;
+	gang->held_since = now;
+	gang->starved = false;
 	core->turns++;
-	unit->unpaid = unit->pressed;
-	unit->cost_ns = 0;
-	unit->measured = !unit->suspend_ns || is_back(core, unit, now);
+	gang->unpaid = gang->pressed;
+	gang->cost_ns = 0;
+	gang->measured = !gang->suspend_ns || is_back(core, gang, now);
 }
 
 /* Does the gang, which is on hold and contended, have to run for its share now? */
-static bool gets_its_share(struct core *core, struct unit *unit, uint32_t percent, uint64_t now,
+static bool gets_its_share(struct core *core, struct gang *gang, uint32_t percent, uint64_t now,
 			   uint64_t *next)
 {
-	uint64_t left = share_left(core, unit, percent, now), end = share_window_end(core, now);
+	uint64_t left = share_left(core, gang, percent, now), end = share_window_end(core, now);
 
 	if (left == 0)
-		return !not_yet(core, unit, next, CORE_NEVER);
+		return !not_yet(core, gang, next, CORE_NEVER);
 	/* With time left beyond the end of the window the hold goes on into the next one, whose
 	 * account starts at 0. */
 	not_after(next, now + left < end ? now + left : end);
@@ -310,53 +310,53 @@ static bool gets_its_share(struct core *core, struct unit *unit, uint32_t percen
 
 /* Is the gang, which is uncontended, held on until the time of the highest expected gain, or until
  * its turn? waits: it waited for its turn before, and turn_ends() has not ended the wait. */
-static bool is_held_over(struct core *core, struct unit *unit, bool waits, uint64_t now,
+static bool is_held_over(struct core *core, struct gang *gang, bool waits, uint64_t now,
 			 uint64_t *next)
 {
-	uint64_t over = hold_over_end(core, unit, false);
+	uint64_t over = hold_over_end(core, gang, false);
 
 	if (now < over)
-		return !not_yet(core, unit, next, over);
-	over = hold_over_end(core, unit, true);
-	unit->waits = now < over && (waits || others_turn(core, unit, now));
-	return unit->waits && !not_yet(core, unit, next, over);
+		return !not_yet(core, gang, next, over);
+	over = hold_over_end(core, gang, true);
+	gang->waits = now < over && (waits || others_turn(core, gang, now));
+	return gang->waits && !not_yet(core, gang, next, over);
 }
 
 /* Should the gang, which is on hold, be released now? If only later, *next is lowered to the time
  * of the next try. */
-static bool wants_release(struct core *core, struct unit *unit, const struct press *press,
+static bool wants_release(struct core *core, struct gang *gang, const struct press *press,
 			  bool leased, uint64_t now, uint64_t *next)
 {
-	uint64_t starved = starved_at(core, unit);
-	bool beside = unit->starved; /* to be released with another gang; see starve() */
-	bool waits = unit->waits;
+	uint64_t starved = starved_at(core, gang);
+	bool beside = gang->starved; /* to be released with another gang; see starve() */
+	bool waits = gang->waits;
 
-	unit->starved = false;
-	unit->waits = false;
-	if (is_being_suspended(core, unit))
+	gang->starved = false;
+	gang->waits = false;
+	if (is_being_suspended(core, gang))
 		return false;
-	if (must_run(core, unit, leased) || !holds_any(core, unit, leased, now))
-		return !not_yet(core, unit, next, CORE_NEVER);
+	if (must_run(core, gang, leased) || !holds_any(core, gang, leased, now))
+		return !not_yet(core, gang, next, CORE_NEVER);
 	if (leased)
-		return not_yet(core, unit, next, CORE_NEVER);
+		return not_yet(core, gang, next, CORE_NEVER);
 	if (now >= starved || beside) {
-		unit->starved = press->pressed;
-		return !unit->starved || !not_yet(core, unit, next, CORE_NEVER);
+		gang->starved = press->pressed;
+		return !gang->starved || !not_yet(core, gang, next, CORE_NEVER);
 	}
 	not_after(next, starved);
 	if (press->pressed)
 		return press->share_percent &&
-		       gets_its_share(core, unit, press->share_percent, now, next);
-	return !is_held_over(core, unit, waits, now, next);
+		       gets_its_share(core, gang, press->share_percent, now, next);
+	return !is_held_over(core, gang, waits, now, next);
 }
 
 /* Marks a gang on hold to be released with another one that has reached its starvation bound. */
-static void starve(struct core *core, struct unit *unit)
+static void starve(struct core *core, struct gang *gang)
 {
-	if (!unit->held || !unit->pressed || unit->starved || is_being_suspended(core, unit))
+	if (!gang->held || !gang->pressed || gang->starved || is_being_suspended(core, gang))
 		return;
-	unit->starved = true;
-	unit_queue(core, unit);
+	gang->starved = true;
+	gang_queue(core, gang);
 }
 
 /* Releases the gangs on a node entry with a gang that has reached its starvation bound. Gangs of
@@ -372,7 +372,7 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 		uint32_t number = at % CORE_NODES;
 
 		if (node_set_has(&c->counted.working, number))
-			starve(core, &core->units[c->unit]);
+			starve(core, &core->gangs[c->gang]);
 		at = c->places[number].next;
 	}
 }
@@ -380,9 +380,9 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 /* A gang that has reached its starvation bound disturbs more urgent work when it runs. So all gangs
  * that are held on the same GPUs run in the same span, instead of one after the other. A gang with
  * work on several GPUs releases the gangs on all of them. */
-static void starve_beside(struct core *core, const struct unit *unit, uint64_t now)
+static void starve_beside(struct core *core, const struct gang *gang, uint64_t now)
 {
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		FOR_PLACES (c, &c->counted.working, number) {
 			const struct node *node = &core->nodes[c->places[number].node];
 
@@ -393,31 +393,31 @@ static void starve_beside(struct core *core, const struct unit *unit, uint64_t n
 		}
 }
 
-void unit_release(const struct core *core, struct unit *unit, uint64_t now)
+void gang_release(const struct core *core, struct gang *gang, uint64_t now)
 {
-	share_count(core, unit, unit->held_since, now);
-	unit->held = false;
-	unit->running_since = now;
-	unit->cost_ns = 0;
-	unit->measured = true;
-	unit->stretch_ns += now - unit->held_since;
-	if (unit->starved) {
-		unit->run_until = now + core->config.min_run_ns;
-		unit->stretch_ns = 0;
-		unit->ran_ns = 0;
+	share_count(core, gang, gang->held_since, now);
+	gang->held = false;
+	gang->running_since = now;
+	gang->cost_ns = 0;
+	gang->measured = true;
+	gang->stretch_ns += now - gang->held_since;
+	if (gang->starved) {
+		gang->run_until = now + core->config.min_run_ns;
+		gang->stretch_ns = 0;
+		gang->ran_ns = 0;
 	}
 }
 
 /* Records whether the gang is contended. */
-static void pressure(struct unit *unit, bool pressed, uint64_t now)
+static void pressure(struct gang *gang, bool pressed, uint64_t now)
 {
-	if (pressed == unit->pressed)
+	if (pressed == gang->pressed)
 		return;
-	unit->pressed = pressed;
-	unit->waits = false;
-	unit->over_ns[false] = unit->over_ns[true] = 0;
+	gang->pressed = pressed;
+	gang->waits = false;
+	gang->over_ns[false] = gang->over_ns[true] = 0;
 	if (!pressed)
-		unit->unpressed_since = now;
+		gang->unpressed_since = now;
 }
 
 /* ---- its clients ---- */
@@ -460,28 +460,28 @@ static void resumes_on(struct core *core, const struct client *c, uint64_t pass)
  * of a GPU for one process at a time, so a second call would only wait for the first one. Until it
  * is made, more urgent work that begins does not have to wait for it, nor for the suspend after it.
  * Clients that are resumed for another reason than the gang's release do not wait. */
-static bool resumes_later(const struct core *core, const struct unit *unit, const struct client *c,
+static bool resumes_later(const struct core *core, const struct gang *gang, const struct client *c,
 			  uint64_t pass)
 {
-	return !unit->held && !c->leaving && !c->undo && is_behind(core, c, pass);
+	return !gang->held && !c->leaving && !c->undo && is_behind(core, c, pass);
 }
 
 /* Starts the actions that the gang's clients need now; *next is lowered to the time of those that
  * have to wait. Returns false if there is no room for an action. */
-static bool act_on(struct core *core, struct unit *unit, bool leased, uint64_t now, uint64_t *next,
+static bool act_on(struct core *core, struct gang *gang, bool leased, uint64_t now, uint64_t *next,
 		   struct actions *out)
 {
-	bool hold = unit->held && !must_run(core, unit, leased);
+	bool hold = gang->held && !must_run(core, gang, leased);
 	uint64_t pass = ++core->passes;
 	enum core_verb verb;
 
-	FOR_CLIENTS (core, unit, c)
+	FOR_CLIENTS (core, gang, c)
 		if (c->state == CORE_RESUMING)
 			resumes_on(core, c, pass);
-	FOR_CLIENTS (core, unit, c) {
+	FOR_CLIENTS (core, gang, c) {
 		if (c->state == CORE_RUNNING && hold && wants_suspend(c, leased))
 			verb = CORE_SUSPEND;
-		else if (c->state == CORE_SUSPENDED && wants_resume(unit, c, leased))
+		else if (c->state == CORE_SUSPENDED && wants_resume(gang, c, leased))
 			verb = CORE_RESUME;
 		else
 			continue;
@@ -490,13 +490,13 @@ static bool act_on(struct core *core, struct unit *unit, bool leased, uint64_t n
 			not_after(next, c->not_before);
 			continue;
 		}
-		if (verb == CORE_RESUME && resumes_later(core, unit, c, pass)) {
+		if (verb == CORE_RESUME && resumes_later(core, gang, c, pass)) {
 			c->prompt = false;
 			continue;
 		}
 		if (out->suspends + out->resumes == out->max)
 			return false;
-		if (verb == CORE_RESUME && unit->held)
+		if (verb == CORE_RESUME && gang->held)
 			c->prompt = false;
 		if (verb == CORE_RESUME)
 			resumes_on(core, c, pass);
@@ -507,33 +507,33 @@ static bool act_on(struct core *core, struct unit *unit, bool leased, uint64_t n
 
 /* Evaluates one gang and starts the actions that follow. Returns false if there is no room for all
  * of them; the gang has to be evaluated again then. */
-static bool decide_unit(struct core *core, struct unit *unit, uint64_t now, struct actions *out)
+static bool decide_gang(struct core *core, struct gang *gang, uint64_t now, struct actions *out)
 {
-	uint64_t next = CORE_NEVER, until = unit_leased_until(core, unit);
-	bool leased = until > now, was_held = unit->held;
+	uint64_t next = CORE_NEVER, until = gang_leased_until(core, gang);
+	bool leased = until > now, was_held = gang->held;
 	struct press press;
 
 	if (out->suspends + out->resumes == out->max)
 		return false;
-	press_look(core, unit, now, &press);
-	urgent_learn(core, unit, press.urgent, now);
-	pressure(unit, press.pressed, now);
-	unit->observed = press.observed;
+	press_look(core, gang, now, &press);
+	urgent_learn(core, gang, press.urgent, now);
+	pressure(gang, press.pressed, now);
+	gang->observed = press.observed;
 	if (!press.pressed || press.share_percent)
 		not_after(&next, press.later);
 	if (leased)
 		not_after(&next, until);
-	if (unit->held && wants_release(core, unit, &press, leased, now, &next)) {
-		unit_release(core, unit, now);
-		if (unit->starved)
-			starve_beside(core, unit, now);
-	} else if (!unit->held && wants_hold(core, unit, &press, leased, now, &next))
-		hold(core, unit, now);
-	if (!act_on(core, unit, leased, now, &next, out))
+	if (gang->held && wants_release(core, gang, &press, leased, now, &next)) {
+		gang_release(core, gang, now);
+		if (gang->starved)
+			starve_beside(core, gang, now);
+	} else if (!gang->held && wants_hold(core, gang, &press, leased, now, &next))
+		hold(core, gang, now);
+	if (!act_on(core, gang, leased, now, &next, out))
 		return false;
-	timer_set(core, unit, next);
-	if (unit->held != was_held)
-		unit_queue(core, unit); /* once more, for the time when this state ends */
+	timer_set(core, gang, next);
+	if (gang->held != was_held)
+		gang_queue(core, gang); /* once more, for the time when this state ends */
 	return true;
 }
 
@@ -559,18 +559,18 @@ size_t core_decide(struct core *core, uint64_t now, struct core_action *actions,
 		   uint64_t *deadline)
 {
 	struct actions out = {.list = actions, .max = max};
-	struct unit *unit;
+	struct gang *gang;
 	bool fits;
 
 	core->turns++;
 	timers_due(core, now);
-	while ((unit = unit_dequeue(core)) != NULL) {
-		if (unit->first == NOBODY)
+	while ((gang = gang_dequeue(core)) != NULL) {
+		if (gang->first == NOBODY)
 			continue;
-		fits = decide_unit(core, unit, now, &out);
-		unit_account(core, unit, now);
+		fits = decide_gang(core, gang, now, &out);
+		gang_account(core, gang, now);
 		if (!fits) {
-			unit_queue(core, unit);
+			gang_queue(core, gang);
 			*deadline = now;
 			return join(&out);
 		}
@@ -582,20 +582,20 @@ size_t core_decide(struct core *core, uint64_t now, struct core_action *actions,
 bool core_look(const struct core *core, core_id id, uint64_t now, struct core_view *out)
 {
 	const struct client *c = client_find(core, id);
-	const struct unit *unit;
+	const struct gang *gang;
 
 	if (!c)
 		return false;
-	unit = &core->units[c->unit];
+	gang = &core->gangs[c->gang];
 	*out = (struct core_view){
 		.state = c->state,
 		.capability = c->capability,
 		.spared = c->spared,
 		.active = node_set_any(&c->active),
-		.pressed = unit->pressed,
-		.held = unit->held,
-		.observed = unit->observed,
-		.hindered = unit_hindered(core, unit, false),
+		.pressed = gang->pressed,
+		.held = gang->held,
+		.observed = gang->observed,
+		.hindered = gang_hindered(core, gang, false),
 		.suspends = c->suspends,
 		.resumes = c->resumes,
 		.failures = c->failures,

@@ -9,10 +9,10 @@ static bool is_off(const struct client *c)
 
 /* Makes a new gang for a client that leaves others: with a copy of their history, but on hold
  * only if the client itself is off the GPU. */
-static struct unit *split(struct core *core, const struct client *c, const struct unit *from,
+static struct gang *split(struct core *core, const struct client *c, const struct gang *from,
 			  uint64_t now)
 {
-	struct unit *to = unit_new(core), empty = *to;
+	struct gang *to = gang_new(core), empty = *to;
 
 	*to = *from;
 	to->first = NOBODY;
@@ -20,21 +20,21 @@ static struct unit *split(struct core *core, const struct client *c, const struc
 	to->heap_at = NOBODY;
 	to->queued = empty.queued;
 	if (to->held && !is_off(c))
-		unit_release(core, to, now);
+		gang_release(core, to, now);
 	return to;
 }
 
 /* Time on hold that counts for the starvation bound. */
-static uint64_t off_for(const struct unit *unit, uint64_t now)
+static uint64_t off_for(const struct gang *gang, uint64_t now)
 {
-	return unit->stretch_ns + (unit->held ? now - unit->held_since : 0);
+	return gang->stretch_ns + (gang->held ? now - gang->held_since : 0);
 }
 
 /* Prepares gang `to` for a client that joins it. If both gangs are on hold, the client must not be
  * held for the whole max_suspended_ns once more, so `to` counts as held for at least as long as
  * `from`. If `to` is not on hold the client is resumed, as after a teardown call; it is not
  * suspended again before its resume has finished (resume_finished()). */
-static void join(const struct client *c, const struct unit *from, struct unit *to, uint64_t now)
+static void join(const struct client *c, const struct gang *from, struct gang *to, uint64_t now)
 {
 	if (!is_off(c) || !from->held || !to->held)
 		return;
@@ -48,11 +48,11 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 	struct client *c = client_find(core, id);
 	uint32_t gpu_ids[CORE_NODES], places;
 	struct node_set active, held;
-	struct unit *from, *to;
+	struct gang *from, *to;
 
 	if (!c)
 		return;
-	from = &core->units[c->unit];
+	from = &core->gangs[c->gang];
 	if (from->group == group && same_rights(&from->rights, rights))
 		return;
 	/* Node entries belong to rights: leave those of the old rights, and enter those of the
@@ -65,7 +65,7 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 	client_uncount(core, c);
 	client_leave_places(core, c);
 
-	to = group ? unit_find(core, rights, group) : NULL;
+	to = group ? gang_find(core, rights, group) : NULL;
 	if (to) {
 		join(c, from, to, now);
 	} else if (from->first == (uint32_t)(c - core->clients) && c->next == NOBODY) {
@@ -84,7 +84,7 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 	c->active = active;
 	c->held = held;
 	if (from != to && from->first != NOBODY)
-		unit_left(core, from);
-	unit_prioritise(core, to);
+		gang_left(core, from);
+	gang_prioritise(core, to);
 	client_recount(core, c);
 }

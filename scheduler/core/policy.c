@@ -44,7 +44,7 @@ const struct policy_ops *policy_ops(enum policy policy)
 
 /* Adds to *out the contention of the gang on one node. works: the gang has work there; otherwise
  * the node counts only for `urgent`. *all is set if the policy gives the gang no share there. */
-static void press_by(const struct core *core, const struct unit *unit, const struct node *node,
+static void press_by(const struct core *core, const struct gang *gang, const struct node *node,
 		     bool works, uint64_t now, struct press *out, bool *all)
 {
 	const struct core_policy *policy;
@@ -52,11 +52,11 @@ static void press_by(const struct core *core, const struct unit *unit, const str
 	enum contention contention;
 	uint64_t until = CORE_NEVER;
 
-	if (!(node_pressing(node) >> (unit->priority + 1)))
+	if (!(node_pressing(node) >> (gang->priority + 1)))
 		return;
 	policy = node_policy(core, node);
 	ops = policy_ops(policy->rule);
-	contention = ops->evaluate ? ops->evaluate(core, node, unit, now, &until) : ops->contention;
+	contention = ops->evaluate ? ops->evaluate(core, node, gang, now, &until) : ops->contention;
 	out->urgent |= contention == CONTENDED;
 	if (!works)
 		return;
@@ -71,21 +71,21 @@ static void press_by(const struct core *core, const struct unit *unit, const str
 		out->share_percent = policy->share_percent;
 }
 
-void press_look(const struct core *core, const struct unit *unit, uint64_t now, struct press *out)
+void press_look(const struct core *core, const struct gang *gang, uint64_t now, struct press *out)
 {
 	bool all = false; /* contended on some node without a share */
 
 	*out = (struct press){.later = CORE_NEVER};
-	if (unit->priority < 0)
+	if (gang->priority < 0)
 		return;
-	FOR_CLIENTS (core, unit, c) {
+	FOR_CLIENTS (core, gang, c) {
 		struct node_set known = c->held;
 
 		if (c->priority < 0)
 			continue;
 		node_set_add(&known, &c->counted.working);
 		FOR_PLACES (c, &known, number)
-			press_by(core, unit, &core->nodes[c->places[number].node],
+			press_by(core, gang, &core->nodes[c->places[number].node],
 				 node_set_has(&c->counted.working, (uint32_t)number), now, out,
 				 &all);
 	}
@@ -107,51 +107,51 @@ static uint64_t budget_ns(const struct core *core)
 
 /* The debt has an upper limit, because rare requests never pay for their suspensions: without the
  * limit hours of later work would have to pay off what they left. */
-void debt_add(const struct core *core, struct unit *unit, uint64_t duration_ns)
+void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns)
 {
-	uint64_t most = budget_ns(core) + unit->suspend_ns;
+	uint64_t most = budget_ns(core) + gang->suspend_ns;
 
-	unit->debt_ns = unit->debt_ns + duration_ns < most ? unit->debt_ns + duration_ns : most;
+	gang->debt_ns = gang->debt_ns + duration_ns < most ? gang->debt_ns + duration_ns : most;
 }
 
 /* Would one more suspension exceed the budget? A single suspension without debt never does. */
-static bool budget_is_used_up(const struct core *core, const struct unit *unit)
+static bool budget_is_used_up(const struct core *core, const struct gang *gang)
 {
 	uint64_t budget = budget_ns(core);
 
-	return budget && unit->debt_ns && unit->debt_ns + unit->suspend_ns > budget;
+	return budget && gang->debt_ns && gang->debt_ns + gang->suspend_ns > budget;
 }
 
-static void pay_off(struct unit *unit, uint64_t ns)
+static void pay_off(struct gang *gang, uint64_t ns)
 {
-	unit->debt_ns -= ns < unit->debt_ns ? ns : unit->debt_ns;
+	gang->debt_ns -= ns < gang->debt_ns ? ns : gang->debt_ns;
 }
 
 /* Records whether the gang missed a gap that has ended. A gap counts only if the costs kept the gang
  * on hold, and not its turn, the budget or a lease. */
-static void missed_learn(const struct core *core, struct unit *unit, uint64_t now)
+static void missed_learn(const struct core *core, struct gang *gang, uint64_t now)
 {
-	bool missed = unit->held && unit->held_since < unit->urgent_since;
+	bool missed = gang->held && gang->held_since < gang->urgent_since;
 
-	if (unit->waits || budget_is_used_up(core, unit) || unit_leased_until(core, unit) > now)
+	if (gang->waits || budget_is_used_up(core, gang) || gang_leased_until(core, gang) > now)
 		return;
-	gaps_missed(&unit->gaps, missed, &unit->suspend_ns, &unit->resume_ns);
+	gaps_missed(&gang->gaps, missed, &gang->suspend_ns, &gang->resume_ns);
 }
 
-void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint64_t now)
+void urgent_learn(const struct core *core, struct gang *gang, bool urgent, uint64_t now)
 {
-	uint64_t lasted = now - unit->urgent_since;
+	uint64_t lasted = now - gang->urgent_since;
 
-	if (urgent == unit->urgent)
+	if (urgent == gang->urgent)
 		return;
 	if (!urgent)
-		pay_off(unit, lasted / 100 * core->config.max_online_overhead);
-	else if (unit->urgent_since) {
-		gaps_learn(&unit->gaps, lasted);
-		missed_learn(core, unit, now);
+		pay_off(gang, lasted / 100 * core->config.max_online_overhead);
+	else if (gang->urgent_since) {
+		gaps_learn(&gang->gaps, lasted);
+		missed_learn(core, gang, now);
 	}
-	unit->urgent = urgent;
-	unit->urgent_since = now;
+	gang->urgent = urgent;
+	gang->urgent_since = now;
 }
 
 /* A gang that runs beside another one gains 1/BESIDE of the time. This is assumed: how much of the
@@ -162,27 +162,27 @@ void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint6
 
 /* The driver's RESUME_QUEUES returns before all queues are on the GPU again, so the measured
  * duration is too short: a resume is taken to last at least as long as a suspend. */
-uint64_t hold_over_ns(const struct core *core, const struct unit *unit, bool beside)
+uint64_t hold_over_ns(const struct core *core, const struct gang *gang, bool beside)
 {
 	uint32_t weight = core->config.online_weight * (beside ? BESIDE : 1);
 	uint64_t resume_ns =
-		unit->suspend_ns > unit->resume_ns ? unit->suspend_ns : unit->resume_ns;
+		gang->suspend_ns > gang->resume_ns ? gang->suspend_ns : gang->resume_ns;
 	const struct gaps_costs costs = {
 		.resume_ns = resume_ns,
-		.suspend_ns = unit->suspend_ns,
+		.suspend_ns = gang->suspend_ns,
 		.others_ns = beside ? BESIDE * resume_ns : 0,
 		.weight = weight < GAPS_WEIGHT_MAX ? weight : GAPS_WEIGHT_MAX,
 	};
-	uint64_t hold_ns = core->config.hold_over ? gaps_hold_ns(&unit->gaps, &costs) : 0;
+	uint64_t hold_ns = core->config.hold_over ? gaps_hold_ns(&gang->gaps, &costs) : 0;
 
-	return hold_ns < BUDGET_NS && budget_is_used_up(core, unit) ? BUDGET_NS : hold_ns;
+	return hold_ns < BUDGET_NS && budget_is_used_up(core, gang) ? BUDGET_NS : hold_ns;
 }
 
-uint64_t hold_over_end(const struct core *core, struct unit *unit, bool beside)
+uint64_t hold_over_end(const struct core *core, struct gang *gang, bool beside)
 {
-	uint64_t *over_ns = &unit->over_ns[beside];
+	uint64_t *over_ns = &gang->over_ns[beside];
 
 	if (!*over_ns)
-		*over_ns = unit->unpressed_since + hold_over_ns(core, unit, beside);
+		*over_ns = gang->unpressed_since + hold_over_ns(core, gang, beside);
 	return *over_ns;
 }

@@ -6,9 +6,9 @@
 #include "scheduler/core/policy_ops.h"
 
 /* Cost of a suspend and its resume; 0: not known yet. */
-static uint64_t cost_ns(const struct unit *unit)
+static uint64_t cost_ns(const struct gang *gang)
 {
-	return unit->suspend_ns && unit->resume_ns ? unit->suspend_ns + unit->resume_ns : 0;
+	return gang->suspend_ns && gang->resume_ns ? gang->suspend_ns + gang->resume_ns : 0;
 }
 
 /* The time from which on the client has to be alone on the GPU to meet its objective; the time to
@@ -25,7 +25,7 @@ static uint64_t due_of(const struct client *c)
 }
 
 /* Lowers *due to the earliest time of the gang's active clients. */
-static void not_after_due_of(const struct core *core, const struct unit *of, uint64_t *due)
+static void not_after_due_of(const struct core *core, const struct gang *of, uint64_t *due)
 {
 	FOR_CLIENTS (core, of, c)
 		if (client_presses(c))
@@ -41,7 +41,7 @@ static bool update(const struct core *core, struct node *node)
 		due[i] = CORE_NEVER;
 	for (uint32_t at = node->first; node->urgent && at != NOBODY;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
-		const struct unit *of = &core->units[c->unit];
+		const struct gang *of = &core->gangs[c->gang];
 		uint32_t number = at % CORE_NODES;
 
 		if (node_set_has(&c->counted.urgent, number))
@@ -55,31 +55,31 @@ static bool update(const struct core *core, struct node *node)
 
 /* Lowers *due to the earliest time of those priorities on the node entry that are above the
  * gang's. */
-static void not_after_dues(const struct node *node, const struct unit *unit, uint64_t *due)
+static void not_after_dues(const struct node *node, const struct gang *gang, uint64_t *due)
 {
-	for (uint32_t more = node->urgent >> (unit->priority + 1) << (unit->priority + 1); more;
+	for (uint32_t more = node->urgent >> (gang->priority + 1) << (gang->priority + 1); more;
 	     more &= more - 1)
 		not_after(due, node->due_ns[__builtin_ctz(more)]);
 }
 
 /* When the gang has to be suspended to make way in time for more urgent work on this node, of its
  * own rights or of others that can preempt it; 0: at once. */
-static uint64_t first_due(const struct core *core, const struct node *node, const struct unit *unit)
+static uint64_t first_due(const struct core *core, const struct node *node, const struct gang *gang)
 {
-	uint64_t due = CORE_NEVER, cost = cost_ns(unit);
+	uint64_t due = CORE_NEVER, cost = cost_ns(gang);
 
-	not_after_dues(node, unit, &due);
+	not_after_dues(node, gang, &due);
 	if (node->foreign)
 		FOR_NODES (core, node_gpu(core, node), other)
 			if (node_presses(other, node))
-				not_after_dues(other, unit, &due);
+				not_after_dues(other, gang, &due);
 	return due > cost ? due - cost : 0;
 }
 
 static enum contention evaluate(const struct core *core, const struct node *node,
-				const struct unit *unit, uint64_t now, uint64_t *until)
+				const struct gang *gang, uint64_t now, uint64_t *until)
 {
-	uint64_t due = first_due(core, node, unit);
+	uint64_t due = first_due(core, node, gang);
 
 	if (due <= now)
 		return CONTENDED;

@@ -21,7 +21,7 @@ struct policy_ops {
 	 * uncontended only until a time, *until (CORE_NEVER on entry) is set to that time, in ns.
 	 * NULL: it is always `contention`. */
 	enum contention (*evaluate)(const struct core *core, const struct node *node,
-				    const struct unit *unit, uint64_t now, uint64_t *until);
+				    const struct gang *gang, uint64_t now, uint64_t *until);
 	/* Updates what the policy keeps of a node entry after its active clients or their
 	 * objectives have changed. Returns true if that may change the contention of gangs of any
 	 * priority; otherwise the core evaluates only the gangs between the old and the new highest

@@ -58,7 +58,7 @@
  * Times are nanoseconds of one clock that never goes back. Threads: none; the caller serialises
  * all calls.
  *
- * The code calls a gang `unit`, contended `pressed`, exempt from suspension `spared`, in teardown
+ * The code calls a gang `gang`, contended `pressed`, exempt from suspension `spared`, in teardown
  * `leaving`, and victim-only `passive`.
  */
 #ifndef KFDSHIM_SCHEDULER_CORE_SCHED_H

@@ -4,7 +4,7 @@
  * Only files of scheduler/core include this header; users of the core include sched.h.
  *
  * Terms, with the names that the code has for them:
- *  - gang (struct unit): the clients that are held and released together;
+ *  - gang (struct gang): the clients that are held and released together;
  *  - node entry (struct node): one GPU as the clients of one set of rights see it. A GPU has as
  *    many node entries as there are sets of rights among the clients that use it;
  *  - contended (`pressed`): more urgent work is active on a node that the gang uses, and the
@@ -48,7 +48,7 @@ struct node {
 	struct {
 		uint64_t as_of;
 		int priority;
-		struct unit *unit;
+		struct gang *gang;
 	} turn;
 	uint32_t gpu; /* index in core->gpus */
 	/* The values of this entry that the sums of its GPU contain at present. */
@@ -90,7 +90,7 @@ struct tally {
 
 struct client {
 	core_id id;    /* 0: the slot is free */
-	uint32_t unit; /* index of its gang in core->units */
+	uint32_t gang; /* index of its gang in core->gangs */
 	uint32_t next; /* next client of the same gang; or none */
 	int priority;  /* 0..15 or CORE_PRIORITY_UNSET */
 	enum core_capability capability;
@@ -131,7 +131,7 @@ struct client {
 };
 
 /* A gang. */
-struct unit {
+struct gang {
 	uint32_t first; /* its first client; none: the gang is free */
 	struct core_rights rights;
 	uint32_t group; /* 0: one client without a group */
@@ -185,13 +185,13 @@ struct core {
 
 	uint32_t max_clients;
 	/* Entries of the arrays from these indices on have never been used. */
-	uint32_t top, unit_top, node_top, gpu_top;
+	uint32_t top, gang_top, node_top, gpu_top;
 	uint32_t free_node, free_gpu; /* heads of the lists of entries that are free again */
 	uint32_t chains[GPU_CHAINS];  /* first GPU of each hash chain; or none */
 	uint32_t granted;	      /* number of node entries with rights beyond the tenant */
 	uint16_t generation;	      /* upper half of the last core_id */
 	struct client *clients;	      /* [max_clients] */
-	struct unit *units;	      /* [max_clients] */
+	struct gang *gangs;	      /* [max_clients] */
 	struct node *nodes;	      /* [max_clients * CORE_NODES] */
 	struct gpu *gpus;	      /* [max_clients * CORE_NODES] */
 	uint64_t passes;	      /* number of times that act_on() (decide.c) was called */
@@ -216,8 +216,8 @@ static inline struct client *client_at(const struct core *core, uint32_t slot)
 	return slot == NOBODY ? NULL : &core->clients[slot];
 }
 /* Loops over the clients of a gang; declares `c`. */
-#define FOR_CLIENTS(core, unit, c)                                                                 \
-	for (struct client * (c) = client_at(core, (unit)->first); (c);                            \
+#define FOR_CLIENTS(core, gang, c)                                                                 \
+	for (struct client * (c) = client_at(core, (gang)->first); (c);                            \
 	     (c) = client_at(core, (c)->next))
 
 /* Lowers *deadline to `t` if `t` is earlier. */
@@ -229,11 +229,11 @@ static inline void not_after(uint64_t *deadline, uint64_t t)
 
 /* Returns the latest end of the leases of the gang's clients, in ns, which may be over;
  * 0: none of them has a lease. decide.c. */
-uint64_t unit_leased_until(const struct core *core, const struct unit *unit);
+uint64_t gang_leased_until(const struct core *core, const struct gang *gang);
 /* Returns true if a client that takes part in the gang cannot be suspended, or is exempt from
  * suspension, so that the gang must not be held. leased: the gang is leased, so clients without a
  * priority take part, too. decide.c. */
-bool unit_hindered(const struct core *core, const struct unit *unit, bool leased);
+bool gang_hindered(const struct core *core, const struct gang *gang, bool leased);
 
 /* Updates the counts of the node entries after a change of this client or of another one of its
  * gang, and queues the gangs that the change concerns for the next decision. */
@@ -242,10 +242,10 @@ void client_recount(struct core *core, struct client *client);
  * others of its gang. */
 void client_uncount(struct core *core, struct client *client);
 /* client_recount() for all clients of a gang. */
-void unit_recount(struct core *core, struct unit *unit);
+void gang_recount(struct core *core, struct gang *gang);
 /* Updates counts, priority and objectives of a gang that a client has left and that still has
  * clients. */
-void unit_left(struct core *core, struct unit *unit);
+void gang_left(struct core *core, struct gang *gang);
 /* Returns the places where the client itself has work, suspended or not. Those where it counts
  * as having work, because its group has, are in client->counted.working. */
 static inline const struct node_set *client_working(const struct client *client)
@@ -305,27 +305,27 @@ void client_leave_places(struct core *core, struct client *client);
 /* Takes the client out of its gang; if the gang is empty then, it is free and has no deadline. */
 void client_unlink(struct core *core, struct client *client);
 /* Puts the client, which is in no gang, into this one. */
-void client_link(struct core *core, struct client *client, struct unit *unit);
+void client_link(struct core *core, struct client *client, struct gang *gang);
 /* Returns the gang of a group, with exactly these rights; NULL: there is none. `group` is not 0. */
-struct unit *unit_find(const struct core *core, const struct core_rights *rights, uint32_t group);
+struct gang *gang_find(const struct core *core, const struct core_rights *rights, uint32_t group);
 /* Returns a new gang without clients. There is always room, because there are no more gangs
  * than clients. It is free again unless a client is linked. */
-struct unit *unit_new(struct core *core);
+struct gang *gang_new(struct core *core);
 /* Sets the gang's priority to the highest of its clients, updates the counts, and queues it. */
-void unit_prioritise(struct core *core, struct unit *unit);
+void gang_prioritise(struct core *core, struct gang *gang);
 /* Ends the hold of a gang and accounts for it; the decision then resumes its clients. decide.c. */
-void unit_release(const struct core *core, struct unit *unit, uint64_t now);
+void gang_release(const struct core *core, struct gang *gang, uint64_t now);
 
 /* ---- workqueue.c ---- */
 
 /* Queues the gang, so that the next core_decide() evaluates it. */
-void unit_queue(struct core *core, struct unit *unit);
+void gang_queue(struct core *core, struct gang *gang);
 /* Returns the most urgent queued gang and removes it from its list; NULL: none is queued. Because
  * the most urgent is evaluated first, a gang that becomes contended by its resume is not resumed
  * for a moment. */
-struct unit *unit_dequeue(struct core *core);
+struct gang *gang_dequeue(struct core *core);
 /* Sets the time when the gang is to be queued without an event; CORE_NEVER: none. */
-void timer_set(struct core *core, struct unit *unit, uint64_t at);
+void timer_set(struct core *core, struct gang *gang, uint64_t at);
 /* Returns the earliest such time of all gangs; CORE_NEVER: none. */
 uint64_t timer_next(const struct core *core);
 /* Queues all gangs whose time has come, and clears these times. */
@@ -336,7 +336,7 @@ void timers_due(struct core *core, uint64_t now);
 /* Charges the time until `now` to the gang's clients. Must be called after each change of a
  * client's state and of the reason why it is held, because the time since the last call is
  * charged by what was in force then. */
-void unit_account(const struct core *core, const struct unit *unit, uint64_t now);
+void gang_account(const struct core *core, const struct gang *gang, uint64_t now);
 /* Writes the client's times until `now` to `out`, in ns. */
 void client_times(const struct client *client, uint64_t now, uint64_t out[CORE_TIMES]);
 
@@ -344,7 +344,7 @@ void client_times(const struct client *client, uint64_t now, uint64_t out[CORE_T
 
 /* Returns true if, on a node where the gang has work, another gang of the same priority is before it
  * in turn. For a gang that is on hold, uncontended, and has been held over for long enough. */
-bool others_turn(struct core *core, const struct unit *unit, uint64_t now);
+bool others_turn(struct core *core, const struct gang *gang, uint64_t now);
 /* Queues the first of the gangs of this priority that wait for their turn on this node entry. To be
  * called when a client of such a gang has no work there any more. */
 void turn_ends(struct core *core, const struct node *node, int priority);
@@ -362,30 +362,30 @@ struct press {
 	uint32_t share_percent; /* if contended: part of each window in which it runs; 0: none */
 };
 /* Evaluates contention of a gang by the policies of the nodes that it uses. */
-void press_look(const struct core *core, const struct unit *unit, uint64_t now, struct press *out);
+void press_look(const struct core *core, const struct gang *gang, uint64_t now, struct press *out);
 
 /* Returns for how long, in ns, the gang can still be held in this share window: the rest of the
  * window belongs to the gang, and the time of its resume counts as held. percent: the gang's
  * share. */
-uint64_t share_left(const struct core *core, const struct unit *unit, uint32_t percent,
+uint64_t share_left(const struct core *core, const struct gang *gang, uint32_t percent,
 		    uint64_t now);
 /* Returns when the share window of `now` ends, in ns. */
 uint64_t share_window_end(const struct core *core, uint64_t now);
 /* Adds a time off the GPU that began at `since` and ends now to the account of its window. */
-void share_count(const struct core *core, struct unit *unit, uint64_t since, uint64_t now);
+void share_count(const struct core *core, struct gang *gang, uint64_t since, uint64_t now);
 
 /* Records that more urgent work begins or ends for the gang: learns the gap, or pays off debt.
  * Does nothing if `urgent` has not changed. */
-void urgent_learn(const struct core *core, struct unit *unit, bool urgent, uint64_t now);
+void urgent_learn(const struct core *core, struct gang *gang, bool urgent, uint64_t now);
 /* Adds the duration of a suspension for more urgent work to the gang's debt. */
-void debt_add(const struct core *core, struct unit *unit, uint64_t duration_ns);
+void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns);
 /* Returns the hold-over, in ns: for how long the gang is held on after it is no longer contended.
  * beside: another gang of the same priority has its turn on the node, so that resuming this one
  * gains less. */
-uint64_t hold_over_ns(const struct core *core, const struct unit *unit, bool beside);
+uint64_t hold_over_ns(const struct core *core, const struct gang *gang, bool beside);
 /* Returns the end of the hold-over in the present gap, in ns, which is calculated once a gap. For a
  * gang that is uncontended. */
-uint64_t hold_over_end(const struct core *core, struct unit *unit, bool beside);
+uint64_t hold_over_end(const struct core *core, struct gang *gang, bool beside);
 
 /* Updates what is learned of the client's requests by the duration of one. */
 void request_learn(struct client *client, uint64_t duration_ns);

@@ -8,55 +8,55 @@
 
 /* The order of turns is that of the begins of the holds. All gangs that ran are held again when a
  * gap ends, so the first one is the gang that ran longest ago. */
-static bool is_before(const struct unit *a, const struct unit *b)
+static bool is_before(const struct gang *a, const struct gang *b)
 {
 	return a->held_since != b->held_since ? a->held_since < b->held_since : a < b;
 }
 
 /* Will the gang, which is on hold, be resumed in this gap, at present or so soon that to wait for it
  * costs less than the suspension that the wait saves? */
-static bool is_resumed_soon(const struct core *core, struct unit *unit, uint64_t now)
+static bool is_resumed_soon(const struct core *core, struct gang *gang, uint64_t now)
 {
 	struct press press;
 	uint64_t over;
 
-	if (unit_leased_until(core, unit) > now)
+	if (gang_leased_until(core, gang) > now)
 		return false;
-	press_look(core, unit, now, &press);
+	press_look(core, gang, now, &press);
 	if (press.pressed)
 		return false;
 	/* If the gap has just begun, the gang may not have been evaluated in it yet. */
-	over = unit->pressed ? now + hold_over_ns(core, unit, false)
-			     : hold_over_end(core, unit, false);
-	return over <= now + unit->suspend_ns;
+	over = gang->pressed ? now + hold_over_ns(core, gang, false)
+			     : hold_over_end(core, gang, false);
+	return over <= now + gang->suspend_ns;
 }
 
 /* Should other gangs wait for the client's gang in this gap? Not for a passive client, because it
  * counts as active also without work, and not for a gang that cannot be suspended, because it costs
  * no suspension. */
-static bool takes_turn(const struct core *core, const struct client *c, struct unit *unit,
+static bool takes_turn(const struct core *core, const struct client *c, struct gang *gang,
 		       uint64_t now)
 {
 	if (c->passive || c->leaving)
 		return false;
 	if (c->state == CORE_SUSPENDED)
-		return unit->held && is_resumed_soon(core, unit, now);
-	return !unit->held && c->capability == CORE_ABLE && !unit_hindered(core, unit, false);
+		return gang->held && is_resumed_soon(core, gang, now);
+	return !gang->held && c->capability == CORE_ABLE && !gang_hindered(core, gang, false);
 }
 
-static struct unit *find_first(const struct core *core, const struct node *node, int priority,
+static struct gang *find_first(const struct core *core, const struct node *node, int priority,
 			       uint64_t now)
 {
-	struct unit *first = NULL;
+	struct gang *first = NULL;
 
 	for (uint32_t at = node->first; at != NOBODY;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
-		struct unit *unit = &core->units[c->unit];
+		struct gang *gang = &core->gangs[c->gang];
 		uint32_t number = at % CORE_NODES;
 
-		if (unit->priority == priority && node_set_has(&c->counted.working, number) &&
-		    (!first || is_before(unit, first)) && takes_turn(core, c, unit, now))
-			first = unit;
+		if (gang->priority == priority && node_set_has(&c->counted.working, number) &&
+		    (!first || is_before(gang, first)) && takes_turn(core, c, gang, now))
+			first = gang;
 		at = c->places[number].next;
 	}
 	return first;
@@ -64,31 +64,31 @@ static struct unit *find_first(const struct core *core, const struct node *node,
 
 /* The result is kept until something changes, because in one decision many gangs may need it for
  * the same node entry. */
-static const struct unit *first_in_turn(const struct core *core, struct node *node, int priority,
+static const struct gang *first_in_turn(const struct core *core, struct node *node, int priority,
 					uint64_t now)
 {
 	if (node->turn.as_of != core->turns || node->turn.priority != priority) {
-		node->turn.unit = find_first(core, node, priority, now);
+		node->turn.gang = find_first(core, node, priority, now);
 		node->turn.priority = priority;
 		node->turn.as_of = core->turns;
 	}
-	return node->turn.unit;
+	return node->turn.gang;
 }
 
-bool others_turn(struct core *core, const struct unit *unit, uint64_t now)
+bool others_turn(struct core *core, const struct gang *gang, uint64_t now)
 {
-	const struct unit *first;
+	const struct gang *first;
 
-	if (unit->priority < 0)
+	if (gang->priority < 0)
 		return false;
-	FOR_CLIENTS (core, unit, c) {
+	FOR_CLIENTS (core, gang, c) {
 		if (c->passive)
 			continue;
 		FOR_PLACES (c, &c->counted.working, number) {
 			struct node *node = &core->nodes[c->places[number].node];
 
-			first = first_in_turn(core, node, unit->priority, now);
-			if (first && is_before(first, unit))
+			first = first_in_turn(core, node, gang->priority, now);
+			if (first && is_before(first, gang))
 				return true;
 		}
 	}
@@ -98,18 +98,18 @@ bool others_turn(struct core *core, const struct unit *unit, uint64_t now)
 /* Only the first one is queued: if it has to wait on, the gangs behind it have to, too. */
 void turn_ends(struct core *core, const struct node *node, int priority)
 {
-	struct unit *next = NULL;
+	struct gang *next = NULL;
 
 	for (uint32_t at = node->first; at != NOBODY;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
-		struct unit *unit = &core->units[c->unit];
+		struct gang *gang = &core->gangs[c->gang];
 
-		if (unit->waits && unit->priority == priority && (!next || is_before(unit, next)))
-			next = unit;
+		if (gang->waits && gang->priority == priority && (!next || is_before(gang, next)))
+			next = gang;
 		at = c->places[at % CORE_NODES].next;
 	}
 	if (!next)
 		return;
 	next->waits = false;
-	unit_queue(core, next);
+	gang_queue(core, next);
 }

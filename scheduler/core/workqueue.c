@@ -3,18 +3,18 @@
  * and those whose deadline is over, from a binary heap. */
 #include "scheduler/core/sched_priv.h"
 
-static uint32_t index_of(const struct core *core, const struct unit *unit)
+static uint32_t index_of(const struct core *core, const struct gang *gang)
 {
-	return (uint32_t)(unit - core->units);
+	return (uint32_t)(gang - core->gangs);
 }
 
-void unit_queue(struct core *core, struct unit *unit)
+void gang_queue(struct core *core, struct gang *gang)
 {
-	uint32_t at = index_of(core, unit), list = (uint32_t)(unit->priority + 1);
+	uint32_t at = index_of(core, gang), list = (uint32_t)(gang->priority + 1);
 
-	if (unit->queued)
+	if (gang->queued)
 		return;
-	unit->queued = true;
+	gang->queued = true;
 	core->queue_next[at] = NOBODY;
 	if (core->queued >> list & 1)
 		core->queue_next[core->queue_last[list]] = at;
@@ -24,7 +24,7 @@ void unit_queue(struct core *core, struct unit *unit)
 	core->queued |= 1u << list;
 }
 
-struct unit *unit_dequeue(struct core *core)
+struct gang *gang_dequeue(struct core *core)
 {
 	uint32_t list, at;
 
@@ -35,28 +35,28 @@ struct unit *unit_dequeue(struct core *core)
 	core->queue_first[list] = core->queue_next[at];
 	if (core->queue_first[list] == NOBODY)
 		core->queued &= ~(1u << list);
-	core->units[at].queued = false;
-	return &core->units[at];
+	core->gangs[at].queued = false;
+	return &core->gangs[at];
 }
 
 /* ---- the heap of deadlines ---- */
 
-static void put(struct core *core, uint32_t at, uint32_t unit)
+static void put(struct core *core, uint32_t at, uint32_t gang)
 {
-	core->heap[at] = unit;
-	core->units[unit].heap_at = at;
+	core->heap[at] = gang;
+	core->gangs[gang].heap_at = at;
 }
 
 static uint64_t key(const struct core *core, uint32_t at)
 {
-	return core->units[core->heap[at]].deadline;
+	return core->gangs[core->heap[at]].deadline;
 }
 
 /* Moves the gang at index `at` up or down to where its deadline belongs. */
 static void sift(struct core *core, uint32_t at)
 {
-	uint32_t unit = core->heap[at], child;
-	uint64_t deadline = core->units[unit].deadline;
+	uint32_t gang = core->heap[at], child;
+	uint64_t deadline = core->gangs[gang].deadline;
 
 	while (at && key(core, (at - 1) / 2) > deadline) {
 		put(core, at, core->heap[(at - 1) / 2]);
@@ -71,33 +71,33 @@ static void sift(struct core *core, uint32_t at)
 		put(core, at, core->heap[child]);
 		at = child;
 	}
-	put(core, at, unit);
+	put(core, at, gang);
 }
 
-static void timer_remove(struct core *core, struct unit *unit)
+static void timer_remove(struct core *core, struct gang *gang)
 {
-	uint32_t at = unit->heap_at;
+	uint32_t at = gang->heap_at;
 
-	unit->heap_at = NOBODY;
+	gang->heap_at = NOBODY;
 	if (at == --core->heap_count)
 		return;
 	put(core, at, core->heap[core->heap_count]);
 	sift(core, at);
 }
 
-void timer_set(struct core *core, struct unit *unit, uint64_t at)
+void timer_set(struct core *core, struct gang *gang, uint64_t at)
 {
 	if (at == CORE_NEVER) {
-		if (unit->heap_at != NOBODY)
-			timer_remove(core, unit);
+		if (gang->heap_at != NOBODY)
+			timer_remove(core, gang);
 		return;
 	}
-	if (unit->heap_at != NOBODY && unit->deadline == at)
+	if (gang->heap_at != NOBODY && gang->deadline == at)
 		return;
-	unit->deadline = at;
-	if (unit->heap_at == NOBODY)
-		put(core, core->heap_count++, index_of(core, unit));
-	sift(core, unit->heap_at);
+	gang->deadline = at;
+	if (gang->heap_at == NOBODY)
+		put(core, core->heap_count++, index_of(core, gang));
+	sift(core, gang->heap_at);
 }
 
 uint64_t timer_next(const struct core *core)
@@ -108,9 +108,9 @@ uint64_t timer_next(const struct core *core)
 void timers_due(struct core *core, uint64_t now)
 {
 	while (core->heap_count && key(core, 0) <= now) {
-		struct unit *unit = &core->units[core->heap[0]];
+		struct gang *gang = &core->gangs[core->heap[0]];
 
-		timer_remove(core, unit);
-		unit_queue(core, unit);
+		timer_remove(core, gang);
+		gang_queue(core, gang);
 	}
 }

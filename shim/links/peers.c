@@ -93,7 +93,7 @@ static bool same_group(const char *a, const char *b)
 
 /* Returns the priority of the gang with this group name: the highest of its members, and of
  * @highest, the priority of one member. */
-static int unit_priority(const char *group, int highest)
+static int gang_priority(const char *group, int highest)
 {
 	if (same_group(config.group, group) && priority() > highest)
 		highest = priority();
@@ -137,7 +137,7 @@ static void set_changed(void)
  * there are others, which wake_rest() wakes. */
 static bool wake_first(bool new_node)
 {
-	int mine = unit_priority(config.group, priority());
+	int mine = gang_priority(config.group, priority());
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -452,7 +452,7 @@ static struct node_set nodes_of_ours(void)
 
 /* Returns the nodes that the peer's gang keeps busy: if a member is active, all nodes where a
  * member has queues. */
-static struct node_set unit_active(const struct peer *peer)
+static struct node_set gang_active(const struct peer *peer)
 {
 	struct node_set nodes = {0}, active = {0}, none = {0};
 
@@ -469,7 +469,7 @@ static struct node_set unit_active(const struct peer *peer)
 
 static bool is_active_on(const struct peer *peer, const struct node_set *nodes)
 {
-	struct node_set active = unit_active(peer);
+	struct node_set active = gang_active(peer);
 
 	return node_sets_meet(&active, nodes);
 }
@@ -478,7 +478,7 @@ static bool is_active_on(const struct peer *peer, const struct node_set *nodes)
  * uses. */
 static bool is_urgent_elsewhere(void)
 {
-	int mine = unit_priority(config.group, priority());
+	int mine = gang_priority(config.group, priority());
 	struct node_set ours;
 
 	look.count = 0;
@@ -490,7 +490,7 @@ static bool is_urgent_elsewhere(void)
 	ours = nodes_of_ours();
 	for (uint32_t i = 0; i < count; i++)
 		if (!same_group(peers[i].group, config.group) &&
-		    unit_priority(peers[i].group, peers[i].priority) > mine &&
+		    gang_priority(peers[i].group, peers[i].priority) > mine &&
 		    is_active_on(&peers[i], &ours))
 			return true;
 	return false;

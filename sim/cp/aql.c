@@ -87,18 +87,18 @@ static uint64_t parts(uint64_t whole, uint64_t one)
 
 /* Returns the units (wave slots) that one workgroup holds, or a negative queue_error_code. A share
  * of the LDS counts as the same share of the wave slots. */
-static int64_t units_of(const struct sim_config *config, const struct aql *aql)
+static int64_t wave_slots_of(const struct sim_config *config, const struct aql *aql)
 {
 	uint64_t threads = 1, waves, lds;
 
 	for (int i = 0; i < 3; i++)
 		threads *= aql->dispatch.group[i];
 	waves = parts(threads, 64);
-	if (waves > config->gpu.units_per_cu)
+	if (waves > config->gpu.wave_slots_per_cu)
 		return -QUEUE_ERROR_GROUP_SIZE;
 	if (aql->dispatch.group_bytes > config->lds_bytes_per_cu)
 		return -QUEUE_ERROR_GROUP_MEMORY;
-	lds = parts((uint64_t)aql->dispatch.group_bytes * config->gpu.units_per_cu,
+	lds = parts((uint64_t)aql->dispatch.group_bytes * config->gpu.wave_slots_per_cu,
 		    config->lds_bytes_per_cu);
 	if (waves < lds)
 		waves = lds;
@@ -113,7 +113,7 @@ static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *p
 				    .kernarg = aql->dispatch.kernarg};
 	unsigned dimensions = aql->setup & 3;
 	uint64_t workgroups = 1;
-	int64_t units;
+	int64_t wave_slots;
 	int r;
 
 	if (!dimensions)
@@ -131,13 +131,13 @@ static int parse_dispatch(struct queue *queue, struct aql *aql, struct packet *p
 	}
 	if (!dispatch.kernel_object)
 		return QUEUE_ERROR_CODE;
-	units = units_of(&queue->process->sim->config, aql);
-	if (units < 0)
-		return (int)-units;
+	wave_slots = wave_slots_of(&queue->process->sim->config, aql);
+	if (wave_slots < 0)
+		return (int)-wave_slots;
 	dispatch.workgroups = (uint32_t)workgroups;
 	to->kind = GPU_PACKET_DISPATCH;
 	to->wgs = dispatch.workgroups;
-	to->units = (uint32_t)units;
+	to->wave_slots = (uint32_t)wave_slots;
 	r = kernels_classify(queue->process, &dispatch, packet, &to->wg_ns);
 	to->trace = packet->kind == PACKET_SPIN && packet->spin.cells;
 	return r;
@@ -377,7 +377,7 @@ static int begin_move(struct queue *queue, struct packet *packet)
 				      .rows = 1,
 				      .slices = 1};
 		if (packet->kind == PACKET_FILL) {
-			move->pattern_bytes = packet->move.unit;
+			move->pattern_bytes = packet->move.element;
 			memcpy(move->pattern, &packet->move.value, sizeof packet->move.value);
 		}
 	} else {

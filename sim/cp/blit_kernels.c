@@ -58,7 +58,7 @@ static int take_copy(const struct process *process, uint64_t kernarg, uint64_t i
 	union {
 		struct { /* HIP 6 and 7 */
 			uint64_t src, dst, size;
-			uint32_t rest, unit;
+			uint32_t rest, element;
 			uint64_t end;
 		} later;
 		struct {
@@ -70,7 +70,7 @@ static int take_copy(const struct process *process, uint64_t kernarg, uint64_t i
 	memset(&a, 0, sizeof a);
 	if (read_args(process, kernarg, &a, sizeof a.older))
 		return -EFAULT;
-	if ((a.later.unit == 4 || a.later.unit == 16) &&
+	if ((a.later.element == 4 || a.later.element == 16) &&
 	    a.later.end == a.later.dst + a.later.size - a.later.rest) {
 		move->src = a.later.src;
 		move->dst = a.later.dst;
@@ -98,14 +98,14 @@ static int take_copy_aligned(const struct process *process, uint64_t kernarg, ui
 		uint64_t src, dst, src_offset, dst_offset, size;
 		uint32_t alignment;
 	} a;
-	uint64_t unit;
+	uint64_t element;
 
 	if (read_args(process, kernarg, &a, 44))
 		return -EFAULT;
-	unit = a.alignment == 16 ? 16 : 4;
-	move->src = a.src + a.src_offset * unit;
-	move->dst = a.dst + a.dst_offset * unit;
-	move->bytes = least(a.size, items) * unit;
+	element = a.alignment == 16 ? 16 : 4;
+	move->src = a.src + a.src_offset * element;
+	move->dst = a.dst + a.dst_offset * element;
+	move->bytes = least(a.size, items) * element;
 	return 0;
 }
 
@@ -115,35 +115,35 @@ static int take_rect(const struct process *process, uint64_t kernarg, bool align
 	struct { /* from, to: pitch, slice, offset; size: x, y, z, unit */
 		uint64_t src, dst, unused[2], from[4], to[4], size[4];
 	} a;
-	uint64_t unit = 1;
+	uint64_t element = 1;
 
 	if (read_args(process, kernarg, &a, sizeof a))
 		return -EFAULT;
 	if (aligned)
-		unit = a.size[3] == 16 ? 16 : 4;
+		element = a.size[3] == 16 ? 16 : 4;
 	if (a.size[0] > BYTES_MAX)
 		return -EFAULT;
-	move->src = a.src + a.from[2] * unit;
-	move->dst = a.dst + a.to[2] * unit;
-	move->bytes = a.size[0] * unit;
+	move->src = a.src + a.from[2] * element;
+	move->dst = a.dst + a.to[2] * element;
+	move->bytes = a.size[0] * element;
 	move->rows = a.size[1];
 	move->slices = a.size[2];
-	move->src_pitch = a.from[0] * unit;
-	move->src_slice = a.from[1] * unit;
-	move->dst_pitch = a.to[0] * unit;
-	move->dst_slice = a.to[1] * unit;
+	move->src_pitch = a.from[0] * element;
+	move->src_slice = a.from[1] * element;
+	move->dst_pitch = a.to[0] * element;
+	move->dst_slice = a.to[1] * element;
 	return 0;
 }
 
-/* Returns the only one of four typed pointers that is not NULL, and sets *@unit to the size of its
+/* Returns the only one of four typed pointers that is not NULL, and sets *@element to the size of its
  * type. Returns 0 if there is not exactly one. */
-static uint64_t typed(const uint64_t pointers[4], uint64_t *unit)
+static uint64_t typed(const uint64_t pointers[4], uint64_t *element)
 {
 	uint64_t found = 0;
 
 	for (unsigned i = 0; i < 4; i++)
 		if (pointers[i]) {
-			*unit = 1ull << i;
+			*element = 1ull << i;
 			found = found ? UINT64_MAX : pointers[i];
 		}
 	return found == UINT64_MAX ? 0 : found;
@@ -155,7 +155,7 @@ static int take_fill(const struct process *process, uint64_t kernarg, uint64_t i
 	union {
 		struct { /* HIP 6 and 7 */
 			uint64_t dst, pattern;
-			uint32_t length, unit;
+			uint32_t length, element;
 			uint64_t end;
 		} later;
 		struct {
@@ -164,27 +164,27 @@ static int take_fill(const struct process *process, uint64_t kernarg, uint64_t i
 			uint64_t offset, size;
 		} older;
 	} a;
-	uint64_t unit = 1, dst;
+	uint64_t element = 1, dst;
 
 	memset(&a, 0, sizeof a);
 	if (read_args(process, kernarg, &a, sizeof a.older) &&
 	    read_args(process, kernarg, &a, sizeof a.later))
 		return -EFAULT;
-	dst = typed(a.older.dst, &unit);
+	dst = typed(a.older.dst, &element);
 	if (dst) {
 		if (a.older.length > MOVE_PATTERN_MAX)
 			return -EFAULT;
-		move->dst = dst + a.older.offset * unit;
+		move->dst = dst + a.older.offset * element;
 		move->src = a.older.pattern;
-		move->pattern_bytes = (uint32_t)(a.older.length * unit);
+		move->pattern_bytes = (uint32_t)(a.older.length * element);
 		move->bytes = least(a.older.size, items) * move->pattern_bytes;
 		return 0;
 	}
-	if (a.later.length > MOVE_PATTERN_MAX || a.later.unit > 16 || a.later.end < a.later.dst)
+	if (a.later.length > MOVE_PATTERN_MAX || a.later.element > 16 || a.later.end < a.later.dst)
 		return -EFAULT;
 	move->dst = a.later.dst;
 	move->src = a.later.pattern;
-	move->pattern_bytes = a.later.length * a.later.unit;
+	move->pattern_bytes = a.later.length * a.later.element;
 	move->bytes = a.later.end - a.later.dst;
 	return 0;
 }
@@ -196,19 +196,19 @@ static int take_fill_2d(const struct process *process, uint64_t kernarg, struct 
 		uint32_t length, pad;
 		uint64_t origin, width, height, pitch;
 	} a;
-	uint64_t unit = 1, dst;
+	uint64_t element = 1, dst;
 
 	if (read_args(process, kernarg, &a, sizeof a))
 		return -EFAULT;
-	dst = typed(a.dst, &unit);
+	dst = typed(a.dst, &element);
 	if (!dst || a.length > MOVE_PATTERN_MAX || a.width > BYTES_MAX / MOVE_PATTERN_MAX)
 		return -EFAULT;
-	move->dst = dst + a.origin * unit;
+	move->dst = dst + a.origin * element;
 	move->src = a.pattern;
-	move->pattern_bytes = (uint32_t)(a.length * unit);
-	move->bytes = a.width * unit;
+	move->pattern_bytes = (uint32_t)(a.length * element);
+	move->bytes = a.width * element;
 	move->rows = a.height;
-	move->dst_pitch = a.pitch * unit;
+	move->dst_pitch = a.pitch * element;
 	return 0;
 }
 

@@ -191,7 +191,7 @@ static bool recognise_blit(const struct process *process, const struct dispatch 
 		packet->move.dst = a.fill.dst;
 		packet->move.bytes = a.fill.end - a.fill.dst;
 		packet->move.value = a.fill.value;
-		packet->move.unit = 4;
+		packet->move.element = 4;
 	} else {
 		return false;
 	}
@@ -203,8 +203,8 @@ static uint64_t transfer_ns(const struct sim_config *config, const struct dispat
 			    uint64_t bytes)
 {
 	uint64_t threads = (uint64_t)dispatch->group[0] * dispatch->group[1] * dispatch->group[2];
-	uint64_t units = (uint64_t)config->gpu.cus * config->gpu.units_per_cu;
-	uint64_t at_once = units / ((threads + 63) / 64);
+	uint64_t wave_slots = (uint64_t)config->gpu.cus * config->gpu.wave_slots_per_cu;
+	uint64_t at_once = wave_slots / ((threads + 63) / 64);
 	uint64_t rounds = at_once ? (dispatch->workgroups + at_once - 1) / at_once : 1;
 
 	return (uint64_t)((double)bytes * 1000.0 / (double)config->blit_bytes_us / (double)rounds);

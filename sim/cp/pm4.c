@@ -47,7 +47,7 @@ static int interpreter(struct queue *queue, struct pm4 **out)
 }
 
 /* A unit while it is collected. */
-struct unit {
+struct packet_batch {
 	struct pm4_code code; /* what is left of the code */
 	uint32_t taken;	      /* dwords in the unit so far */
 	uint32_t count;	      /* packets, without those that do nothing */
@@ -138,16 +138,16 @@ static int take_dispatch(struct queue *queue, const struct pm4_code *code, struc
 		return 0; /* nothing is launched */
 	waves = (threads + 63) / 64;
 	lds = (sh[SH_RSRC2] >> 15 & 0x1ff) * (uint64_t)LDS_GRANULE;
-	if (waves > config->gpu.units_per_cu || lds > config->lds_bytes_per_cu)
+	if (waves > config->gpu.wave_slots_per_cu || lds > config->lds_bytes_per_cu)
 		return -EBADMSG;
-	lds = (lds * config->gpu.units_per_cu + config->lds_bytes_per_cu - 1) /
+	lds = (lds * config->gpu.wave_slots_per_cu + config->lds_bytes_per_cu - 1) /
 	      config->lds_bytes_per_cu;
 	packet->kind = PACKET_DISPATCH;
 	packet->kernel = report_kernel_index(queue->process->sim, "(PM4 dispatch)", false);
 	to->kind = GPU_PACKET_DISPATCH;
 	to->barrier = false;
 	to->wgs = (uint32_t)groups;
-	to->units = (uint32_t)(waves > lds ? waves : lds);
+	to->wave_slots = (uint32_t)(waves > lds ? waves : lds);
 	to->wg_ns = config->unknown_kernel_ns;
 	return 0;
 }
@@ -207,23 +207,23 @@ static bool ends(const struct pm4 *pm4, uint32_t dwords)
 }
 
 /* Collects a run of packets that need no time; the first one is known to be complete. */
-static void take_run(struct queue *queue, struct unit *unit)
+static void take_run(struct queue *queue, struct packet_batch *batch)
 {
 	uint32_t dwords, op;
 
-	while (unit->taken < RUN_DWORDS_MAX && !packet_at(queue, &unit->code, &dwords, &op) &&
+	while (batch->taken < RUN_DWORDS_MAX && !packet_at(queue, &batch->code, &dwords, &op) &&
 	       !stands_alone(op)) {
 		/* A packet that reads memory or reports an end must not run ahead of others. */
 		if (pm4_flushes(op)) {
-			if (unit->taken && !unit->flushes)
+			if (batch->taken && !batch->flushes)
 				return;
-			unit->flushes = true;
+			batch->flushes = true;
 		}
 		if (op == PM4_SET_SH_REG || op == PM4_SET_SH_REG_INDEX)
-			set_registers(queue, &unit->code, dwords);
-		unit->taken += dwords;
-		unit->count += op != PM4_NOP;
-		advance(&unit->code, dwords);
+			set_registers(queue, &batch->code, dwords);
+		batch->taken += dwords;
+		batch->count += op != PM4_NOP;
+		advance(&batch->code, dwords);
 	}
 }
 
@@ -232,14 +232,14 @@ static void take_run(struct queue *queue, struct unit *unit)
 static int take(struct queue *queue, struct packet *packet, struct gpu_packet *to, uint32_t *taken,
 		uint32_t *enters)
 {
-	struct unit unit = {.code = current(queue)};
+	struct packet_batch batch = {.code = current(queue)};
 	uint32_t dwords, op;
-	int r = packet_at(queue, &unit.code, &dwords, &op);
+	int r = packet_at(queue, &batch.code, &dwords, &op);
 
 	if (r)
 		return r;
 	packet->kind = PACKET_PM4;
-	packet->code = unit.code;
+	packet->code = batch.code;
 	packet->count = 1;
 	to->kind = GPU_PACKET_WORK;
 	*taken = dwords;
@@ -249,28 +249,28 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 		to->barrier = true;
 		if (queue->submitted != queue->done)
 			return -EAGAIN;
-		return pm4_read(queue, &unit.code, 1, enters, 3);
+		return pm4_read(queue, &batch.code, 1, enters, 3);
 	}
 	packet->code.dwords = dwords;
 	if (op == PM4_WAIT_REG_MEM || op == PM4_WAIT_REG_MEM64)
-		return take_wait(queue, &unit.code, op == PM4_WAIT_REG_MEM64, packet, to);
+		return take_wait(queue, &batch.code, op == PM4_WAIT_REG_MEM64, packet, to);
 	if (op == PM4_DISPATCH_DIRECT)
-		return take_dispatch(queue, &unit.code, packet, to);
+		return take_dispatch(queue, &batch.code, packet, to);
 	if (op == PM4_DMA_DATA) {
-		take_transfer(queue, &unit.code, to);
+		take_transfer(queue, &batch.code, to);
 		return 0;
 	}
-	take_run(queue, &unit);
-	*taken = unit.taken;
-	packet->code.dwords = unit.taken;
-	packet->count = unit.count;
-	to->barrier = unit.flushes;
+	take_run(queue, &batch);
+	*taken = batch.taken;
+	packet->code.dwords = batch.taken;
+	packet->count = batch.count;
+	to->barrier = batch.flushes;
 	return 0;
 }
 
 /* Passes the next unit to the GPU model, and enters the indirect buffer that it names. Returns 0 or
  * a negative errno; then the same unit comes next. */
-static int next_unit(struct queue *queue)
+static int next_batch(struct queue *queue)
 {
 	struct packet packet = {.at = queue->fetched};
 	struct gpu_packet to = {0};
@@ -330,7 +330,7 @@ bool pm4_inside(const struct queue *queue)
 
 int pm4_fetch_inside(struct queue *queue)
 {
-	int r = next_unit(queue);
+	int r = next_batch(queue);
 
 	if (r)
 		fetch_failed(queue, r);
@@ -375,7 +375,7 @@ void pm4_fetch(struct queue *queue)
 	while (!r && !queue->stopped && queue->submitted - queue->done < QUEUE_AHEAD &&
 	       (pm4->depth || ((int64_t)(queue->limit - queue->fetched) > 0 &&
 			       queue->fetched - queue->retired < dwords)))
-		r = next_unit(queue);
+		r = next_batch(queue);
 	if (r)
 		fetch_failed(queue, r);
 }

@@ -229,7 +229,7 @@ static int take(struct queue *queue, struct packet *packet, struct gpu_packet *t
 }
 
 /* Passes the next unit to the GPU model, and enters the indirect buffer that it names. */
-static int next_unit(struct queue *queue)
+static int next_batch(struct queue *queue)
 {
 	struct packet packet = {.at = queue->fetched};
 	struct gpu_packet to = {0};
@@ -282,7 +282,7 @@ void sdma_fetch(struct queue *queue)
 	while (!r && !queue->stopped && queue->submitted - queue->done < QUEUE_AHEAD &&
 	       (queue->sdma_ib.dwords || ((int64_t)(queue->limit - queue->fetched) > 0 &&
 					  queue->fetched - queue->retired < queue->hw_ring_bytes)))
-		r = next_unit(queue);
+		r = next_batch(queue);
 	if (!r || r == -EAGAIN || queue->submitted != queue->done)
 		return;
 	code = current(queue);
@@ -329,7 +329,7 @@ static int copy_linear(struct queue *queue, const struct sdma *s)
 /* Bits 31:30 of the header: fill with bytes, words or dwords. */
 static int fill(struct queue *queue, const struct sdma *s)
 {
-	uint32_t unit = 1u << (s->d[0] >> 30);
+	uint32_t fill_bytes = 1u << (s->d[0] >> 30);
 	struct move *move = &queue->moving.move;
 
 	*move = (struct move){
@@ -337,7 +337,7 @@ static int fill(struct queue *queue, const struct sdma *s)
 		.bytes = copy_bytes(s),
 		.rows = 1,
 		.slices = 1,
-		.pattern_bytes = unit < 4 ? unit : 4,
+		.pattern_bytes = fill_bytes < 4 ? fill_bytes : 4,
 	};
 	memcpy(move->pattern, &s->d[3], sizeof s->d[3]);
 	return move_begin(queue);

@@ -31,11 +31,11 @@ static bool has_save_area(const struct queue *queue)
 
 /* Returns the XCC's part of the saved units. Workgroups are spread over the XCCs evenly; the first
  * XCCs get the rest. */
-static uint64_t units_of(const struct queue *queue, uint32_t xcc)
+static uint64_t wave_slots_of(const struct queue *queue, uint32_t xcc)
 {
 	uint32_t xccs = queue->process->sim->config.gpu.xccs;
 
-	return queue->saved_units / xccs + (xcc < queue->saved_units % xccs);
+	return queue->saved_wave_slots / xccs + (xcc < queue->saved_wave_slots % xccs);
 }
 
 /* Sets the bytes of control stack and wave state of one XCC, as far as the save area has room. */
@@ -43,8 +43,8 @@ static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used
 		     uint32_t *wave_used)
 {
 	const struct sim_config *config = &queue->process->sim->config;
-	uint64_t units = units_of(queue, xcc), stack = units * STACK_BYTES_A_WAVE,
-		 waves = units * config->gpu.save_bytes_unit, stack_room, wave_room;
+	uint64_t wave_slots = wave_slots_of(queue, xcc), stack = wave_slots * STACK_BYTES_A_WAVE,
+		 waves = wave_slots * config->gpu.save_bytes_unit, stack_room, wave_room;
 
 	if (stack)
 		stack += 2 * sizeof(uint32_t); /* state that belongs to no wave */

@@ -42,7 +42,8 @@ static bool fails_now(const struct node *node)
 	if (switches->preempt_stuck_queue)
 		return false;
 	return node->bounces == switches->preempt_fails_at ||
-	       (slow_ns > (double)switches->preemption_timeout_ns && gpu_live_units(node->gpu));
+	       (slow_ns > (double)switches->preemption_timeout_ns &&
+		gpu_live_wave_slots(node->gpu));
 }
 
 bool firmware_answers(struct node *node, struct bounce *bounce)
@@ -70,10 +71,11 @@ static int busiest(const struct node *node)
 	int found = -1;
 
 	for (unsigned i = 0; i < node->n_by_gpu_queue; i++) {
-		uint64_t units = node->by_gpu_queue[i] ? gpu_queue_units(node->gpu, i) : 0;
+		uint64_t wave_slots =
+			node->by_gpu_queue[i] ? gpu_queue_wave_slots(node->gpu, i) : 0;
 
-		if (units > most && is_compute_type(node->by_gpu_queue[i]->type)) {
-			most = units;
+		if (wave_slots > most && is_compute_type(node->by_gpu_queue[i]->type)) {
+			most = wave_slots;
 			found = (int)i;
 		}
 	}

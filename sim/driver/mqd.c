@@ -38,7 +38,7 @@ void image_of(const struct queue *queue, struct queue_image *out)
 {
 	const struct process *process = queue->process;
 	const struct sim *sim = process->sim;
-	uint32_t unit = is_aql(queue) ? AQL_PACKET_DW : 1;
+	uint32_t step = is_aql(queue) ? AQL_PACKET_DW : 1;
 
 	*out = (struct queue_image){
 		.node = queue->node,
@@ -63,8 +63,8 @@ void image_of(const struct queue *queue, struct queue_image *out)
 		.wptr_address = queue->wptr_address,
 		.eop_address = queue->eop_address,
 		.save_address = queue->save_address,
-		.rptr_dw = queue->retired * unit,
-		.wptr_dw = queue->limit_seen * unit,
+		.rptr_dw = queue->retired * step,
+		.wptr_dw = queue->limit_seen * step,
 		.mqd = GART_COMPUTE + (queue->place.serial << GART_SHIFT),
 	};
 	if (image_sdma(queue->type)) {

@@ -74,8 +74,8 @@ struct packet {
 	union {
 		struct {
 			uint64_t dst, src, bytes;
-			uint32_t value; /* FILL: the dword to write */
-			uint32_t unit;	/* FILL: 4, or 1 to fill with bytes */
+			uint32_t value;	  /* FILL: the dword to write */
+			uint32_t element; /* FILL: 4, or 1 to fill with bytes */
 		} move;
 		struct {
 			uint64_t cells;
@@ -126,12 +126,12 @@ struct queue {
 	uint64_t eop_address;
 	struct queue_place place;
 	uint32_t percent, priority;
-	uint32_t target_xcc;  /* PM4: bits 15:8 of queue_percentage */
-	bool gws;	      /* holds the node's global wave sync */
-	uint64_t exceptions;  /* mask of kfdabi_ec_mask() bits */
-	bool suspended;	      /* by SUSPEND_QUEUES */
-	bool stalled;	      /* stopped by an unmatched RESUME (--set unmatched_resume_unmaps) */
-	uint64_t saved_units; /* live units (wave slots) when it was last unmapped */
+	uint32_t target_xcc; /* PM4: bits 15:8 of queue_percentage */
+	bool gws;	     /* holds the node's global wave sync */
+	uint64_t exceptions; /* mask of kfdabi_ec_mask() bits */
+	bool suspended;	     /* by SUSPEND_QUEUES */
+	bool stalled;	     /* stopped by an unmatched RESUME (--set unmatched_resume_unmaps) */
+	uint64_t saved_wave_slots; /* live units (wave slots) when it was last unmapped */
 	bool being_destroyed;
 	bool leaving;		     /* freed at the next unmap */
 	struct call_list destroyers; /* DESTROY_QUEUE calls that sleep until it is resumed */

@@ -110,20 +110,20 @@ static void bounce_end(struct bounce *bounce)
 static uint64_t unmap_time(const struct bounce *bounce, const struct node *node)
 {
 	const struct sim_config *config = &bounce->sim->config;
-	uint64_t unit_ns = 1024000000ull / config->chip.engine_khz;
-	uint64_t ns = config->gpu.unmap_ns, usual = config->switches.grace_default * unit_ns;
+	uint64_t tick_ns = 1024000000ull / config->chip.engine_khz;
+	uint64_t ns = config->gpu.unmap_ns, usual = config->switches.grace_default * tick_ns;
 
 	/* Without a list on the GPU there is nothing to unmap (unmap_queues_cpsch). */
 	if (!node->active_queues || node->all_off)
 		return 0;
-	if (!gpu_live_units(node->gpu))
+	if (!gpu_live_wave_slots(node->gpu))
 		return ns;
 	if (bounce->stuck >= 0)
 		ns += (uint64_t)((double)config->switches.unmap_latency_ns * config->time_scale);
 	ns += config->switches.preempt_ns;
 	if (bounce->grace == KFDABI_GRACE_DEFAULT)
 		return ns;
-	return ns - (usual < ns ? usual : ns) + bounce->grace * unit_ns;
+	return ns - (usual < ns ? usual : ns) + bounce->grace * tick_ns;
 }
 
 /* Returns the time to map the new list (model time); 0 if it is empty (map_queues_cpsch). */
@@ -265,7 +265,8 @@ static void note_saved(struct node *node)
 {
 	for (unsigned i = 0; i < node->n_by_gpu_queue; i++)
 		if (node->by_gpu_queue[i])
-			node->by_gpu_queue[i]->saved_units = gpu_queue_saved_units(node->gpu, i);
+			node->by_gpu_queue[i]->saved_wave_slots =
+				gpu_queue_saved_wave_slots(node->gpu, i);
 }
 
 void bounce_event(struct node *node, const struct gpu_event *event)

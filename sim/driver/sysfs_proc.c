@@ -461,7 +461,7 @@ static void answer_wrongly(const struct queue *queue)
 
 /* What a process does on one node. */
 struct sample {
-	uint64_t units, sdma_ns;
+	uint64_t wave_slots, sdma_ns;
 	bool between; /* a mapped queue has packets, but nothing is on the GPU */
 };
 
@@ -482,7 +482,7 @@ static void look(const struct process *process, struct sample *samples)
 		}
 		if (queue->suspended)
 			answer_wrongly(queue);
-		sample->units += gpu_queue_units(gpu, id);
+		sample->wave_slots += gpu_queue_wave_slots(gpu, id);
 		sample->between |= gpu_queue_mapped(gpu, id) && gpu_queue_depth(gpu, id);
 	}
 }
@@ -492,13 +492,13 @@ static void look(const struct process *process, struct sample *samples)
 static void sample(struct process *process)
 {
 	struct sim *sim = process->sim;
-	uint32_t units_per_cu = sim->config.gpu.units_per_cu;
+	uint32_t wave_slots_per_cu = sim->config.gpu.wave_slots_per_cu;
 	struct sample samples[SIM_NODES_MAX] = {0};
 
 	look(process, samples);
 	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		struct folder_node *node = &process->folder->nodes[i];
-		uint64_t cus = (samples[i].units + units_per_cu - 1) / units_per_cu;
+		uint64_t cus = (samples[i].wave_slots + wave_slots_per_cu - 1) / wave_slots_per_cu;
 		double sdma = (double)(node->sdma_past_ns + samples[i].sdma_ns);
 
 		number_set(process, i, SDMA, &node->sdma,

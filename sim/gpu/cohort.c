@@ -105,26 +105,26 @@ static void cohort_put(struct gpu *gpu, struct cohort *cohort)
 	list_insert(gpu->spare_cohorts.next, &cohort->node);
 }
 
-static uint32_t wg_units(const struct cohort *cohort)
+static uint32_t wg_wave_slots(const struct cohort *cohort)
 {
-	return queue_packet(cohort->queue, cohort->packet)->p.units;
+	return queue_packet(cohort->queue, cohort->packet)->p.wave_slots;
 }
 
 /* Account for units that the queue gets (hold) or gives back (let_go). The units of the XCC are
  * changed by the callers. */
-static void hold(struct gpu *gpu, struct queue *queue, uint32_t units)
+static void hold(struct gpu *gpu, struct queue *queue, uint32_t wave_slots)
 {
 	queue_account(gpu, queue);
-	queue->held += units;
-	gpu->free -= units;
+	queue->held += wave_slots;
+	gpu->free -= wave_slots;
 	times_queue(gpu, queue);
 }
 
-static void let_go(struct gpu *gpu, struct queue *queue, uint32_t units)
+static void let_go(struct gpu *gpu, struct queue *queue, uint32_t wave_slots)
 {
 	queue_account(gpu, queue);
-	queue->held -= units;
-	gpu->free += units;
+	queue->held -= wave_slots;
+	gpu->free += wave_slots;
 	times_queue(gpu, queue);
 	gpu->hand_out = true;
 }
@@ -133,13 +133,13 @@ static void let_go(struct gpu *gpu, struct queue *queue, uint32_t units)
 static void give_back(struct gpu *gpu, const struct cohort *cohort)
 {
 	const struct list *node;
-	uint32_t units = wg_units(cohort);
+	uint32_t wave_slots = wg_wave_slots(cohort);
 
 	for (node = cohort->parts.next; node != &cohort->parts; node = node->next) {
 		const struct part *part = list_entry(node, struct part, node);
 		struct xcc *xcc = &gpu->xccs[part->xcc];
 
-		xcc_give(xcc, part->cus, part->layers * units);
+		xcc_give(xcc, part->cus, part->layers * wave_slots);
 		xcc->hand_out = true;
 	}
 }
@@ -156,24 +156,24 @@ bool cohort_may_end(const struct cohort *cohort, uint64_t early)
 {
 	const struct queue *queue = cohort->queue;
 	const struct packet *packet = queue_packet(queue, cohort->packet);
-	uint64_t most = most_early(cohort), units = cohort->count * packet->p.units;
+	uint64_t most = most_early(cohort), wave_slots = cohort->count * packet->p.wave_slots;
 
 	/* A queue that holds too few units to make up for the lost time keeps the time as well. */
 	return early <= most && packet->ended + cohort->count < packet->p.wgs &&
-	       queue->shortfall + (int64_t)(units * early) <= (int64_t)(queue->held * most);
+	       queue->shortfall + (int64_t)(wave_slots * early) <= (int64_t)(queue->held * most);
 }
 
 void cohort_begin(struct gpu *gpu, struct cohort *cohort)
 {
 	struct queue *queue = cohort->queue;
 	const struct gpu_packet *p = &queue_packet(queue, cohort->packet)->p;
-	uint64_t most = most_early(cohort), units = cohort->count * p->units;
+	uint64_t most = most_early(cohort), wave_slots = cohort->count * p->wave_slots;
 
 	if (queue->shortfall > 0 && queue->cp == cohort->packet) {
-		uint64_t share = (uint64_t)queue->shortfall / units;
+		uint64_t share = (uint64_t)queue->shortfall / wave_slots;
 
 		cohort->longer = share < most ? share : most;
-		queue->shortfall -= (int64_t)(cohort->longer * units);
+		queue->shortfall -= (int64_t)(cohort->longer * wave_slots);
 	}
 	heap_push(&gpu->heap, &cohort->timer,
 		  time_add(gpu->now, time_add(p->wg_ns, cohort->longer)));
@@ -199,7 +199,7 @@ struct cohort *cohort_new(struct gpu *gpu, struct queue *queue, uint64_t packet)
 
 void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *part)
 {
-	hold(gpu, cohort->queue, part->count * wg_units(cohort));
+	hold(gpu, cohort->queue, part->count * wg_wave_slots(cohort));
 	cohort->count += part->count;
 	if (!list_empty(&cohort->parts)) {
 		struct part *last = list_entry(cohort->parts.prev, struct part, node);
@@ -282,11 +282,11 @@ bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct
 {
 	struct queue *queue = cohort->queue;
 	struct packet *packet = queue_packet(queue, cohort->packet);
-	uint32_t units = cohort->count * packet->p.units;
+	uint32_t wave_slots = cohort->count * packet->p.wave_slots;
 
-	queue->shortfall += (int64_t)(units * early);
-	queue->stats.unit_ns += units * (early - cohort->longer);
-	let_go(gpu, queue, units);
+	queue->shortfall += (int64_t)(wave_slots * early);
+	queue->stats.wave_slot_ns += wave_slots * (early - cohort->longer);
+	let_go(gpu, queue, wave_slots);
 	give_back(gpu, cohort);
 	packet->ended += cohort->count;
 	queue->stats.wgs_done += cohort->count;
@@ -316,7 +316,7 @@ bool queue_save(struct gpu *gpu, struct queue *queue)
 		heap_cancel(&gpu->heap, &cohort->timer);
 		give_back(gpu, cohort);
 	}
-	queue->saved_units += queue->held;
+	queue->saved_wave_slots += queue->held;
 	let_go(gpu, queue, (uint32_t)queue->held);
 	/* State that was running is restored before older saved state that has not had units
 	 * since. */
@@ -328,16 +328,16 @@ bool queue_save(struct gpu *gpu, struct queue *queue)
 static void run_again(struct gpu *gpu, struct cohort *cohort)
 {
 	struct queue *queue = cohort->queue;
-	uint32_t units = wg_units(cohort);
+	uint32_t wave_slots = wg_wave_slots(cohort);
 	struct list *node;
 
 	for (node = cohort->parts.next; node != &cohort->parts; node = node->next) {
 		const struct part *part = list_entry(node, struct part, node);
 
-		xcc_hold(&gpu->xccs[part->xcc], part->cus, part->layers * units);
+		xcc_hold(&gpu->xccs[part->xcc], part->cus, part->layers * wave_slots);
 	}
-	hold(gpu, queue, cohort->count * units);
-	queue->saved_units -= cohort->count * units;
+	hold(gpu, queue, cohort->count * wave_slots);
+	queue->saved_wave_slots -= cohort->count * wave_slots;
 	list_remove(&cohort->node);
 	list_insert(&queue->running, &cohort->node);
 	heap_push(&gpu->heap, &cohort->timer, time_add(gpu->now, cohort->remain));
@@ -392,11 +392,11 @@ static void part_left(struct gpu *gpu, struct part *part)
 bool part_restore(struct gpu *gpu, struct queue *queue, struct part *part, struct cus open)
 {
 	struct cohort *origin = part->cohort;
-	uint32_t units = wg_units(origin);
+	uint32_t wave_slots = wg_wave_slots(origin);
 	struct part placed = {.xcc = part->xcc, .row = part->row};
 
 	for (;;) {
-		placed.count = xcc_take(&gpu->xccs[part->xcc], open, units, part->count,
+		placed.count = xcc_take(&gpu->xccs[part->xcc], open, wave_slots, part->count,
 					&placed.cus, &placed.layers);
 		if (placed.count == 0)
 			return false;
@@ -407,7 +407,7 @@ bool part_restore(struct gpu *gpu, struct queue *queue, struct part *part, struc
 				  time_add(gpu->now, origin->remain));
 			origin->twin_round = gpu->round;
 		}
-		queue->saved_units -= placed.count * units;
+		queue->saved_wave_slots -= placed.count * wave_slots;
 		part->row += placed.count;
 		part->count -= placed.count;
 		if (part->count == 0) {
@@ -446,6 +446,6 @@ void queue_drop_cohorts(struct gpu *gpu, struct queue *queue)
 		while (!list_empty(back))
 			part_left(gpu, list_entry(back->next, struct part, node));
 	}
-	queue->saved_units = 0;
+	queue->saved_wave_slots = 0;
 	let_go(gpu, queue, (uint32_t)queue->held);
 }

@@ -51,8 +51,8 @@ static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t
 	struct part part = {.xcc = (uint32_t)(xcc - gpu->xccs)};
 
 	open = cus_and(open, seat->open);
-	while (n > 0 && xcc->free >= p->units) {
-		part.count = xcc_take(xcc, open, p->units, n, &part.cus, &part.layers);
+	while (n > 0 && xcc->free >= p->wave_slots) {
+		part.count = xcc_take(xcc, open, p->wave_slots, n, &part.cus, &part.layers);
 		if (part.count == 0)
 			break;
 		if (queue->fresh_round != gpu->round || queue->fresh->packet != queue->cp) {
@@ -83,7 +83,7 @@ static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct sea
 
 	if (seat->blocked == gpu->round)
 		return 0;
-	room = xcc_room(xcc, mine, queue_packet(queue, queue->cp)->p.units);
+	room = xcc_room(xcc, mine, queue_packet(queue, queue->cp)->p.wave_slots);
 	if (room == 0 && xcc->free == 0) {
 		/* No CU has a free unit, so there is nothing to reserve. */
 		seat->blocked = gpu->round;

@@ -8,7 +8,7 @@ struct gpu *gpu_new(const struct gpu_config *config)
 {
 	if (config->xccs == 0 || config->xccs > XCCS_MAX || config->cus == 0 ||
 	    config->cus % config->xccs || config->cus / config->xccs > CUS_XCC_MAX ||
-	    config->units_per_cu == 0 || config->units_per_cu > UNITS_CU_MAX ||
+	    config->wave_slots_per_cu == 0 || config->wave_slots_per_cu > WAVE_SLOTS_CU_MAX ||
 	    config->save_bytes_us == 0 || config->restore_bytes_us == 0 ||
 	    config->sdma_engines == 0 || config->sdma_engines > ENGINES_MAX ||
 	    config->xgmi_engines > ENGINES_MAX || (config->vmids && !config->process_quantum_ns) ||
@@ -19,7 +19,7 @@ struct gpu *gpu_new(const struct gpu_config *config)
 	if (!gpu)
 		return NULL;
 	gpu->config = *config;
-	gpu->units = gpu->free = config->cus * config->units_per_cu;
+	gpu->wave_slots = gpu->free = config->cus * config->wave_slots_per_cu;
 	gpu->bounce_timer = (struct timer){.kind = TIMER_BOUNCE, .pos = TIMER_IDLE};
 	gpu->slice_timer = (struct timer){.kind = TIMER_SLICE, .pos = TIMER_IDLE};
 	list_init(&gpu->clients);
@@ -29,7 +29,7 @@ struct gpu *gpu_new(const struct gpu_config *config)
 	list_init(&gpu->spare_parts);
 	list_init(&gpu->told);
 	for (uint32_t x = 0; x < config->xccs; x++)
-		xcc_init(&gpu->xccs[x], config->cus / config->xccs, config->units_per_cu);
+		xcc_init(&gpu->xccs[x], config->cus / config->xccs, config->wave_slots_per_cu);
 	gpu->n_engines = config->sdma_engines + config->xgmi_engines;
 	gpu->engines = calloc(gpu->n_engines, sizeof(*gpu->engines));
 	if (!gpu->engines || queue_reserve_timers(gpu)) {
@@ -70,9 +70,9 @@ uint64_t gpu_now(const struct gpu *gpu)
 	return gpu->now;
 }
 
-uint64_t gpu_live_units(const struct gpu *gpu)
+uint64_t gpu_live_wave_slots(const struct gpu *gpu)
 {
-	return gpu->units - gpu->free;
+	return gpu->wave_slots - gpu->free;
 }
 
 /* Returns whether the first timer is due. While units can be handed out, the timer of a cohort

@@ -73,10 +73,10 @@ struct gpu;
 #define GPU_LINKS_MAX 16u
 
 struct gpu_config {
-	uint32_t xccs;	       /* 1 .. 16 */
-	uint32_t cus;	       /* total of all XCCs, a multiple of xccs; at most 128 per XCC */
-	uint32_t units_per_cu; /* wave slots of a CU; 1 .. 63 */
-	uint64_t packet_ns;    /* CP time in ns before a packet takes effect */
+	uint32_t xccs;		    /* 1 .. 16 */
+	uint32_t cus;		    /* total of all XCCs, a multiple of xccs; at most 128 per XCC */
+	uint32_t wave_slots_per_cu; /* wave slots of a CU; 1 .. 63 */
+	uint64_t packet_ns;	    /* CP time in ns before a packet takes effect */
 	/* First half of a runlist update, in ns: preempt all queues, without live state. */
 	uint64_t unmap_ns;
 	uint64_t map_ns;	   /* second half, in ns: map the runlist, without live state */
@@ -137,15 +137,15 @@ enum gpu_packet_kind {
 
 struct gpu_packet {
 	enum gpu_packet_kind kind;
-	bool barrier;	  /* wait until all earlier packets of the queue have retired */
-	bool trace;	  /* DISPATCH: report workgroups as they end */
-	uint32_t wgs;	  /* DISPATCH: number of workgroups, > 0 */
-	uint32_t units;	  /* DISPATCH: units of a CU that one workgroup holds, > 0 */
-	uint64_t wg_ns;	  /* DISPATCH: run time of one workgroup */
-	uint64_t busy_ns; /* WORK, COPY: time on the engine or CP */
-	uint64_t bytes;	  /* COPY: bytes over the link */
-	uint32_t link;	  /* COPY: GPU_LINK_...; must exist */
-	uint64_t tag;	  /* caller's value; returned in events */
+	bool barrier;	     /* wait until all earlier packets of the queue have retired */
+	bool trace;	     /* DISPATCH: report workgroups as they end */
+	uint32_t wgs;	     /* DISPATCH: number of workgroups, > 0 */
+	uint32_t wave_slots; /* DISPATCH: units of a CU that one workgroup holds, > 0 */
+	uint64_t wg_ns;	     /* DISPATCH: run time of one workgroup */
+	uint64_t busy_ns;    /* WORK, COPY: time on the engine or CP */
+	uint64_t bytes;	     /* COPY: bytes over the link */
+	uint32_t link;	     /* COPY: GPU_LINK_...; must exist */
+	uint64_t tag;	     /* caller's value; returned in events */
 };
 
 enum gpu_event_type {
@@ -190,7 +190,7 @@ struct gpu_change {
 struct gpu_queue_stats {
 	/* Units held, integrated over time (units x ns); an SDMA copy counts as one unit. A
 	 * workgroup that has ended counts with the time of its dispatch, even if it ended early. */
-	uint64_t unit_ns;
+	uint64_t wave_slot_ns;
 	uint64_t busy_ns; /* time with at least one workgroup, WORK or COPY packet running */
 	uint64_t wgs_done;
 	uint64_t packets_retired;
@@ -304,11 +304,11 @@ void gpu_times(const struct gpu *gpu, struct gpu_times *out);
 struct gpu_client_run gpu_client_run(const struct gpu *gpu, uint64_t client);
 
 /* Returns the units that all queues hold now, which is what a runlist update would have to save. */
-uint64_t gpu_live_units(const struct gpu *gpu);
+uint64_t gpu_live_wave_slots(const struct gpu *gpu);
 /* Returns the units that this queue holds now; 0 if there is no such queue. */
-uint64_t gpu_queue_units(const struct gpu *gpu, uint32_t queue);
+uint64_t gpu_queue_wave_slots(const struct gpu *gpu, uint32_t queue);
 /* Returns the units of the queue's work that is saved (off the GPU and not ended); 0 if there is
  * no such queue. */
-uint64_t gpu_queue_saved_units(const struct gpu *gpu, uint32_t queue);
+uint64_t gpu_queue_saved_wave_slots(const struct gpu *gpu, uint32_t queue);
 
 #endif

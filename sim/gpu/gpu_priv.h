@@ -23,7 +23,7 @@
 #include "sim/gpu/list.h"
 
 #define XCCS_MAX 16u
-#define UNITS_CU_MAX 63u		      /* levels 0 .. 63 are bits of one word */
+#define WAVE_SLOTS_CU_MAX 63u		      /* levels 0 .. 63 are bits of one word */
 #define ENGINES_MAX 64u			      /* of each kind */
 #define CLASSES 3u			      /* priority classes: low, medium, high */
 #define QUEUE_PACKETS_MAX (UINT64_C(1) << 20) /* per queue; -EAGAIN beyond */
@@ -160,12 +160,12 @@ struct queue {
 	bool announced; /* WAIT: the WAITING event was reported */
 	bool released;	/* WAIT: gpu_release() was called */
 
-	struct list kicked;   /* in gpu.kicked if cp_advance() may have something to do */
-	struct list running;  /* cohorts on the GPU, in launch order */
-	struct list saved;    /* cohorts off the GPU, with the CUs they were on */
-	uint64_t saved_units; /* units of `saved` and of the seats' `back` */
-	uint32_t launching;   /* number of seats with rows left */
-	struct cohort *fresh; /* the cohort that hand-out fresh_round started for this queue */
+	struct list kicked;	   /* in gpu.kicked if cp_advance() may have something to do */
+	struct list running;	   /* cohorts on the GPU, in launch order */
+	struct list saved;	   /* cohorts off the GPU, with the CUs they were on */
+	uint64_t saved_wave_slots; /* units of `saved` and of the seats' `back` */
+	uint32_t launching;	   /* number of seats with rows left */
+	struct cohort *fresh;	   /* the cohort that hand-out fresh_round started for this queue */
 	uint64_t fresh_round;
 	struct list begins;   /* in gpu.begins while the timer of `fresh` is not set */
 	uint64_t reserve_sum; /* sum of the cohorts that each packet can need by itself */
@@ -187,12 +187,12 @@ struct queue {
 
 struct xcc {
 	struct cus all;
-	struct cus level[UNITS_CU_MAX + 1]; /* CUs by number of free units */
-	uint64_t levels;		    /* bit i: level[i] is not empty */
-	uint32_t free;			    /* free units */
-	struct list waiting[CLASSES];	    /* seats by priority class; the next in turn is first */
-	struct list restoring;		    /* seats; served before all in `waiting` */
-	bool hand_out;			    /* units became free, or a seat began to wait */
+	struct cus level[WAVE_SLOTS_CU_MAX + 1]; /* CUs by number of free units */
+	uint64_t levels;			 /* bit i: level[i] is not empty */
+	uint32_t free;				 /* free units */
+	struct list waiting[CLASSES]; /* seats by priority class; the next in turn is first */
+	struct list restoring;	      /* seats; served before all in `waiting` */
+	bool hand_out;		      /* units became free, or a seat began to wait */
 };
 
 struct engine {
@@ -248,8 +248,8 @@ struct gpu {
 	struct list kicked;
 	struct list begins; /* queues whose `fresh` starts in this hand-out */
 
-	uint32_t units; /* units of the GPU */
-	uint32_t free;	/* free units */
+	uint32_t wave_slots; /* units of the GPU */
+	uint32_t free;	     /* free units */
 	struct xcc xccs[XCCS_MAX];
 	bool hand_out;	/* set if any xcc.hand_out is */
 	uint64_t round; /* number of hand-outs so far */
@@ -349,18 +349,18 @@ void cp_forget(struct gpu *gpu, struct queue *queue);
 
 /* ---- xcc.c: the room on one XCC ---- */
 
-/* Initializes an XCC with `cus` CUs of `units` free units each. */
-void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t units);
-/* Takes units for up to `want` workgroups of `units` units each, on CUs of `open`: `layers`
+/* Initializes an XCC with `cus` CUs of `wave_slots` free units each. */
+void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t wave_slots);
+/* Takes units for up to `want` workgroups of `wave_slots` units each, on CUs of `open`: `layers`
  * workgroups on each CU of *cus. Returns the number of workgroups; 0 if none fits. Other CUs may
  * have room for more, so the caller calls again until it has enough or the result is 0. */
-uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t units, uint32_t want, struct cus *cus,
-		  uint32_t *layers);
-/* Takes `units` units on each of the CUs (xcc_hold) or gives them back (xcc_give). */
-void xcc_hold(struct xcc *xcc, struct cus cus, uint32_t units);
-void xcc_give(struct xcc *xcc, struct cus cus, uint32_t units);
-/* Returns how many workgroups of `units` units fit on the CUs of `open`. */
-uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t units);
+uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t wave_slots, uint32_t want,
+		  struct cus *cus, uint32_t *layers);
+/* Takes `wave_slots` units on each of the CUs (xcc_hold) or gives them back (xcc_give). */
+void xcc_hold(struct xcc *xcc, struct cus cus, uint32_t wave_slots);
+void xcc_give(struct xcc *xcc, struct cus cus, uint32_t wave_slots);
+/* Returns how many workgroups of `wave_slots` units fit on the CUs of `open`. */
+uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t wave_slots);
 /* Returns a set with the one CU of `open` that has the most free units; empty if `open` is. */
 struct cus xcc_roomiest(const struct xcc *xcc, struct cus open);
 
@@ -439,9 +439,9 @@ bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event);
 
 /* ---- runlist_update.c ---- */
 
-/* Return the time in ns to save or restore `units` units of live state. */
-uint64_t save_cost(const struct gpu *gpu, uint64_t units);
-uint64_t restore_cost(const struct gpu *gpu, uint64_t units);
+/* Return the time in ns to save or restore `wave_slots` units of live state. */
+uint64_t save_cost(const struct gpu *gpu, uint64_t wave_slots);
+uint64_t restore_cost(const struct gpu *gpu, uint64_t wave_slots);
 
 /* Starts the first pending runlist update if none is in progress. */
 void bounce_start(struct gpu *gpu);

@@ -208,7 +208,7 @@ static bool change_slots(struct gpu *gpu, bool keep)
 		if (!queue || !queue->mapped)
 			continue;
 		if (queue->chosen && !queue->on)
-			restored += queue->saved_units;
+			restored += queue->saved_wave_slots;
 		if (queue->chosen || !queue->on)
 			continue;
 		saved += queue->held;
@@ -216,8 +216,8 @@ static bool change_slots(struct gpu *gpu, bool keep)
 		queue_set_on(gpu, queue, false);
 	}
 	cp_pick_all(gpu);
-	if (restored > gpu->units)
-		restored = gpu->units;
+	if (restored > gpu->wave_slots)
+		restored = gpu->wave_slots;
 	gpu->switching = true;
 	gpu->switch_save_ns = save_cost(gpu, saved);
 	gpu->switch_restore_ns = restore_cost(gpu, restored);

@@ -19,7 +19,7 @@ static void stats_until(struct gpu_queue_stats *stats, const struct gpu *gpu,
 	uint64_t span = gpu->now - queue->accounted_at;
 	bool copies = queue->working && queue->engine;
 
-	stats->unit_ns += (queue->held + copies) * span;
+	stats->wave_slot_ns += (queue->held + copies) * span;
 	if (queue->held > 0 || queue->working)
 		stats->busy_ns += span;
 }
@@ -36,7 +36,7 @@ void queue_account(struct gpu *gpu, struct queue *queue)
  * least one unit), one for each queue, one for runlist updates and one for slices. */
 int queue_reserve_timers(struct gpu *gpu)
 {
-	return heap_reserve(&gpu->heap, (size_t)gpu->units + gpu->n_queues + 2);
+	return heap_reserve(&gpu->heap, (size_t)gpu->wave_slots + gpu->n_queues + 2);
 }
 
 /* Returns NULL if there is no such engine, or none of the kind. */
@@ -170,14 +170,14 @@ void queue_free(struct gpu *gpu, struct queue *queue)
 	free(queue);
 }
 
-uint64_t gpu_queue_saved_units(const struct gpu *gpu, uint32_t id)
+uint64_t gpu_queue_saved_wave_slots(const struct gpu *gpu, uint32_t id)
 {
 	const struct queue *queue = queue_find(gpu, id);
 
-	return queue ? queue->saved_units : 0;
+	return queue ? queue->saved_wave_slots : 0;
 }
 
-uint64_t gpu_queue_units(const struct gpu *gpu, uint32_t id)
+uint64_t gpu_queue_wave_slots(const struct gpu *gpu, uint32_t id)
 {
 	const struct queue *queue = queue_find(gpu, id);
 
@@ -226,10 +226,10 @@ static uint64_t reserve_capped(const struct queue *queue, uint64_t sum)
 	return sum < queue->reserve_cap ? sum : queue->reserve_cap;
 }
 
-/* Returns how many workgroups of `units` units fit on the whole GPU. */
-static uint64_t fit_on_gpu(const struct gpu *gpu, uint32_t units)
+/* Returns how many workgroups of `wave_slots` units fit on the whole GPU. */
+static uint64_t fit_on_gpu(const struct gpu *gpu, uint32_t wave_slots)
 {
-	return (uint64_t)gpu->config.cus * (gpu->config.units_per_cu / units);
+	return (uint64_t)gpu->config.cus * (gpu->config.wave_slots_per_cu / wave_slots);
 }
 
 /* Returns the maximum number of cohorts that the packet needs by itself. */
@@ -237,7 +237,7 @@ static uint64_t packet_need(const struct gpu *gpu, const struct gpu_packet *pack
 {
 	if (packet->kind != GPU_PACKET_DISPATCH)
 		return 0;
-	uint64_t fit = fit_on_gpu(gpu, packet->units);
+	uint64_t fit = fit_on_gpu(gpu, packet->wave_slots);
 
 	return packet->wgs < fit ? packet->wgs : fit;
 }
@@ -306,8 +306,9 @@ static bool packet_valid(const struct gpu *gpu, const struct queue *queue,
 {
 	switch (packet->kind) {
 	case GPU_PACKET_DISPATCH:
-		return queue->kind == GPU_QUEUE_COMPUTE && packet->wgs > 0 && packet->units > 0 &&
-		       packet->units <= gpu->config.units_per_cu;
+		return queue->kind == GPU_QUEUE_COMPUTE && packet->wgs > 0 &&
+		       packet->wave_slots > 0 &&
+		       packet->wave_slots <= gpu->config.wave_slots_per_cu;
 	case GPU_PACKET_COPY:
 		return queue->engine && packet->link < GPU_LINKS_MAX &&
 		       gpu->links[packet->link].bytes_us > 0;
@@ -351,8 +352,8 @@ int gpu_submit(struct gpu *gpu, uint32_t id, const struct gpu_packet *packet)
 
 	uint64_t cap = queue->reserve_cap;
 
-	if (packet->kind == GPU_PACKET_DISPATCH && fit_on_gpu(gpu, packet->units) > cap)
-		cap = fit_on_gpu(gpu, packet->units);
+	if (packet->kind == GPU_PACKET_DISPATCH && fit_on_gpu(gpu, packet->wave_slots) > cap)
+		cap = fit_on_gpu(gpu, packet->wave_slots);
 	if (cohorts_reserve(gpu, (sum < cap ? sum : cap) - before))
 		return -ENOMEM;
 	queue->reserve_cap = cap;

@@ -13,23 +13,23 @@
 
 #include "sim/gpu/gpu_priv.h"
 
-/* Returns the time in ns to copy the state of `units` units at `bytes_us` bytes per microsecond. */
-static uint64_t copy_ns(const struct gpu *gpu, uint64_t units, uint64_t bytes_us)
+/* Returns the time in ns to copy the state of `wave_slots` units at `bytes_us` bytes per microsecond. */
+static uint64_t copy_ns(const struct gpu *gpu, uint64_t wave_slots, uint64_t bytes_us)
 {
-	unsigned __int128 ns = (unsigned __int128)units * gpu->config.save_bytes_unit * 1000;
+	unsigned __int128 ns = (unsigned __int128)wave_slots * gpu->config.save_bytes_unit * 1000;
 
 	ns /= bytes_us;
 	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-uint64_t save_cost(const struct gpu *gpu, uint64_t units)
+uint64_t save_cost(const struct gpu *gpu, uint64_t wave_slots)
 {
-	return copy_ns(gpu, units, gpu->config.save_bytes_us);
+	return copy_ns(gpu, wave_slots, gpu->config.save_bytes_us);
 }
 
-uint64_t restore_cost(const struct gpu *gpu, uint64_t units)
+uint64_t restore_cost(const struct gpu *gpu, uint64_t wave_slots)
 {
-	return copy_ns(gpu, units, gpu->config.restore_bytes_us);
+	return copy_ns(gpu, wave_slots, gpu->config.restore_bytes_us);
 }
 
 int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n)
@@ -86,7 +86,7 @@ static bool every(uint64_t count, uint32_t nth)
 void bounce_start(struct gpu *gpu)
 {
 	const struct gpu_config *config = &gpu->config;
-	uint64_t live = gpu_live_units(gpu);
+	uint64_t live = gpu_live_wave_slots(gpu);
 	struct bounce *bounce = gpu->bounces;
 	bool fails = gpu->hung;
 
@@ -161,9 +161,9 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
 	take_effect(gpu, bounce);
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
 		if (gpu->queues[i] && gpu->queues[i]->on)
-			live += gpu->queues[i]->saved_units;
-	if (live > gpu->units)
-		live = gpu->units;
+			live += gpu->queues[i]->saved_wave_slots;
+	if (live > gpu->wave_slots)
+		live = gpu->wave_slots;
 	gpu->bounce_phase = BOUNCE_MAP;
 	gpu->copy_from = time_add(gpu->now, bounce->map_ns);
 	gpu->restore_ns = restore_cost(gpu, live);

@@ -8,12 +8,12 @@
  */
 #include "sim/gpu/gpu_priv.h"
 
-void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t units)
+void xcc_init(struct xcc *xcc, uint32_t cus, uint32_t wave_slots)
 {
 	xcc->all = cus_below(cus);
-	xcc->level[units] = xcc->all;
-	xcc->levels = UINT64_C(1) << units;
-	xcc->free = cus * units;
+	xcc->level[wave_slots] = xcc->all;
+	xcc->levels = UINT64_C(1) << wave_slots;
+	xcc->free = cus * wave_slots;
 	for (uint32_t i = 0; i < CLASSES; i++)
 		list_init(&xcc->waiting[i]);
 	list_init(&xcc->restoring);
@@ -29,27 +29,27 @@ static inline void move(struct xcc *xcc, struct cus moved, uint32_t from, uint32
 		xcc->levels &= ~(UINT64_C(1) << from);
 }
 
-void xcc_hold(struct xcc *xcc, struct cus cus, uint32_t units)
+void xcc_hold(struct xcc *xcc, struct cus cus, uint32_t wave_slots)
 {
 	uint64_t levels = xcc->levels;
 
-	xcc->free -= units * cus_count(cus);
+	xcc->free -= wave_slots * cus_count(cus);
 	for (; !cus_none(cus); levels &= levels - 1) {
 		uint32_t level = (uint32_t)__builtin_ctzll(levels);
 		struct cus here = cus_and(xcc->level[level], cus);
 
 		if (cus_none(here))
 			continue;
-		move(xcc, here, level, level - units);
+		move(xcc, here, level, level - wave_slots);
 		cus = cus_without(cus, here);
 	}
 }
 
-void xcc_give(struct xcc *xcc, struct cus cus, uint32_t units)
+void xcc_give(struct xcc *xcc, struct cus cus, uint32_t wave_slots)
 {
 	uint64_t levels = xcc->levels;
 
-	xcc->free += units * cus_count(cus);
+	xcc->free += wave_slots * cus_count(cus);
 	while (!cus_none(cus)) {
 		uint32_t level = 63u - (uint32_t)__builtin_clzll(levels);
 		struct cus here = cus_and(xcc->level[level], cus);
@@ -57,7 +57,7 @@ void xcc_give(struct xcc *xcc, struct cus cus, uint32_t units)
 		levels ^= UINT64_C(1) << level;
 		if (cus_none(here))
 			continue;
-		move(xcc, here, level, level + units);
+		move(xcc, here, level, level + wave_slots);
 		cus = cus_without(cus, here);
 	}
 }
@@ -78,10 +78,10 @@ static inline int highest(const struct xcc *xcc, struct cus open, int top, uint3
 	return -1;
 }
 
-uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t units, uint32_t want, struct cus *cus,
-		  uint32_t *layers)
+uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t wave_slots, uint32_t want,
+		  struct cus *cus, uint32_t *layers)
 {
-	int level = highest(xcc, open, UNITS_CU_MAX, units);
+	int level = highest(xcc, open, WAVE_SLOTS_CU_MAX, wave_slots);
 
 	if (level < 0 || want == 0)
 		return 0;
@@ -94,36 +94,36 @@ uint32_t xcc_take(struct xcc *xcc, struct cus open, uint32_t units, uint32_t wan
 	} else {
 		/* Place layer after layer on the same CUs, as long as they have the
 		 * most free units. */
-		bool more = (uint32_t)level >= 2 * units && want >= 2 * n;
+		bool more = (uint32_t)level >= 2 * wave_slots && want >= 2 * n;
 		int next = more ? highest(xcc, open, level - 1, 0) : -1;
 		uint32_t least = next < 0 ? 0 : (uint32_t)next;
 
 		/* The number of layers is small: subtracting is faster than dividing. */
-		uint32_t left = (uint32_t)level - units, rest = want - n;
+		uint32_t left = (uint32_t)level - wave_slots, rest = want - n;
 
-		while (left >= units && left > least && rest >= n) {
-			left -= units;
+		while (left >= wave_slots && left > least && rest >= n) {
+			left -= wave_slots;
 			rest -= n;
 			k++;
 		}
 	}
-	move(xcc, here, (uint32_t)level, (uint32_t)level - k * units);
-	xcc->free -= n * k * units;
+	move(xcc, here, (uint32_t)level, (uint32_t)level - k * wave_slots);
+	xcc->free -= n * k * wave_slots;
 	*cus = here;
 	*layers = k;
 	return n * k;
 }
 
-uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t units)
+uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t wave_slots)
 {
-	uint64_t levels = xcc->levels & ~UINT64_C(0) << units;
-	uint32_t room = 0, fit = 1, next = 2 * units;
+	uint64_t levels = xcc->levels & ~UINT64_C(0) << wave_slots;
+	uint32_t room = 0, fit = 1, next = 2 * wave_slots;
 
 	for (; levels; levels &= levels - 1) {
 		uint32_t level = (uint32_t)__builtin_ctzll(levels);
 
 		for (; level >= next; fit++)
-			next += units;
+			next += wave_slots;
 		room += cus_count(cus_and(xcc->level[level], open)) * fit;
 	}
 	return room;
@@ -131,7 +131,7 @@ uint32_t xcc_room(const struct xcc *xcc, struct cus open, uint32_t units)
 
 struct cus xcc_roomiest(const struct xcc *xcc, struct cus open)
 {
-	int level = highest(xcc, open, UNITS_CU_MAX, 0);
+	int level = highest(xcc, open, WAVE_SLOTS_CU_MAX, 0);
 
 	return level < 0 ? (struct cus){{0, 0}} : cus_first(cus_and(xcc->level[level], open), 1);
 }

@@ -21,10 +21,10 @@
 struct load {
 	const char *name;
 	uint32_t queues;
-	uint32_t wgs, units;	/* workgroups and wave slots of each dispatch */
-	uint64_t wg_ns, add_ns; /* workgroups of queue q take wg_ns + q * add_ns */
-	bool bounces;		/* one runlist update ("bounce") per ms */
-	double least;		/* bound; 0: none */
+	uint32_t wgs, wave_slots; /* workgroups and wave slots of each dispatch */
+	uint64_t wg_ns, add_ns;	  /* workgroups of queue q take wg_ns + q * add_ns */
+	bool bounces;		  /* one runlist update ("bounce") per ms */
+	double least;		  /* bound; 0: none */
 };
 
 static const struct load loads[] = {
@@ -54,7 +54,7 @@ static struct gpu *gpu_of(const struct shape *shape)
 	const struct gpu_config config = {
 		.xccs = shape->xccs,
 		.cus = shape->cus,
-		.units_per_cu = 32,
+		.wave_slots_per_cu = 32,
 		.packet_ns = 500,
 		.unmap_ns = 100000,
 		.map_ns = 100000,
@@ -140,7 +140,7 @@ static double dispatches(const struct shape *shape, const struct load *load)
 			.kind = GPU_PACKET_DISPATCH,
 			.barrier = true,
 			.wgs = load->wgs,
-			.units = load->units,
+			.wave_slots = load->wave_slots,
 			.wg_ns = load->wg_ns + q * load->add_ns,
 		};
 	return play(gpu_of(shape), sources, load->queues, load->bounces);
@@ -164,7 +164,7 @@ static double traces(const struct shape *shape, char **paths)
 		trace_free(&trace);
 		sources[i].plan = &plans[i];
 		sources[i].packet = (struct gpu_packet){
-			.kind = GPU_PACKET_DISPATCH, .barrier = true, .units = 32};
+			.kind = GPU_PACKET_DISPATCH, .barrier = true, .wave_slots = 32};
 	}
 	value = play(gpu_of(shape), sources, 2, false);
 	plan_free(&plans[0]);

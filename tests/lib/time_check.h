@@ -26,9 +26,9 @@
 
 #define S_NS 1000000000ull
 #define MS_NS 1000000ull
-#define REAL_UNIT_NS (20 * MS_NS)
-#ifndef VIRTUAL_UNIT_NS
-#define VIRTUAL_UNIT_NS S_NS
+#define REAL_STEP_NS (20 * MS_NS)
+#ifndef VIRTUAL_STEP_NS
+#define VIRTUAL_STEP_NS S_NS
 #endif
 #define LATE_NS (20 * S_NS) /* tolerance in real time, because the machine may be busy */
 
@@ -41,9 +41,9 @@ static bool is_virtual;
 static bool failed;
 static const char *current;
 
-#define UNIT (is_virtual ? VIRTUAL_UNIT_NS : REAL_UNIT_NS)
+#define STEP_NS (is_virtual ? VIRTUAL_STEP_NS : REAL_STEP_NS)
 /* Upper limit in units for something that comes earlier; in real time it may be late. */
-#define AMPLE(units) (is_virtual ? (units) : 1000)
+#define AMPLE(steps) (is_virtual ? (steps) : 1000)
 
 /* Reports a failure and goes on; the program fails at its end. */
 #define CHECK(condition)                                                                           \
@@ -80,24 +80,24 @@ __attribute__((unused)) static uint64_t mono(void)
 	return clock_now(CLOCK_MONOTONIC);
 }
 
-/* Returns the time `units` from now, as an absolute time of `clock`. */
-__attribute__((unused)) static struct timespec after(clockid_t clock, double units)
+/* Returns the time `steps` from now, as an absolute time of `clock`. */
+__attribute__((unused)) static struct timespec after(clockid_t clock, double steps)
 {
-	return timespec_of(clock_now(clock) + (uint64_t)(units * (double)UNIT));
+	return timespec_of(clock_now(clock) + (uint64_t)(steps * (double)STEP_NS));
 }
 
-__attribute__((unused)) static void sleep_units(double units)
+__attribute__((unused)) static void sleep_steps(double steps)
 {
-	struct timespec t = timespec_of((uint64_t)(units * (double)UNIT));
+	struct timespec t = timespec_of((uint64_t)(steps * (double)STEP_NS));
 
 	while (nanosleep(&t, &t) && errno == EINTR)
 		;
 }
 
-/* Checks that at least `units` have passed since begin_ns, and at most late_ns more. */
-static void took_within(uint64_t begin_ns, double units, uint64_t late_ns, int line)
+/* Checks that at least `steps` have passed since begin_ns, and at most late_ns more. */
+static void took_within(uint64_t begin_ns, double steps, uint64_t late_ns, int line)
 {
-	uint64_t took = mono() - begin_ns, wanted = (uint64_t)(units * (double)UNIT);
+	uint64_t took = mono() - begin_ns, wanted = (uint64_t)(steps * (double)STEP_NS);
 
 	if (took >= wanted && took - wanted <= (is_virtual ? late_ns : LATE_NS))
 		return;
@@ -107,11 +107,11 @@ static void took_within(uint64_t begin_ns, double units, uint64_t late_ns, int l
 	failed = true;
 }
 
-#define TOOK(begin_ns, units) took_within(begin_ns, units, MS_NS, __LINE__)
+#define TOOK(begin_ns, steps) took_within(begin_ns, steps, MS_NS, __LINE__)
 
 struct caller {
 	pthread_t thread, target;
-	double units;
+	double steps;
 	int signal;
 };
 
@@ -119,17 +119,17 @@ static void *call_later(void *arg)
 {
 	const struct caller *caller = arg;
 
-	sleep_units(caller->units);
+	sleep_steps(caller->steps);
 	pthread_kill(caller->target, caller->signal);
 	return NULL;
 }
 
-/* Sends `signal` to the calling thread in `units`. Finish with signal_joined(). */
-__attribute__((unused)) static void signal_later(struct caller *caller, int signal, double units)
+/* Sends `signal` to the calling thread in `steps`. Finish with signal_joined(). */
+__attribute__((unused)) static void signal_later(struct caller *caller, int signal, double steps)
 {
 	sigset_t all, old;
 
-	*caller = (struct caller){.target = pthread_self(), .units = units, .signal = signal};
+	*caller = (struct caller){.target = pthread_self(), .steps = steps, .signal = signal};
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	CHECK(!pthread_create(&caller->thread, NULL, call_later, caller));
@@ -179,8 +179,8 @@ __attribute__((unused)) static void wait_for_signals(const volatile sig_atomic_t
 /* Returns a timer's setting: its first expiration and its period, in units. */
 __attribute__((unused)) static struct itimerspec timer_spec(double value, double interval)
 {
-	return (struct itimerspec){timespec_of((uint64_t)(interval * (double)UNIT)),
-				   timespec_of((uint64_t)(value * (double)UNIT))};
+	return (struct itimerspec){timespec_of((uint64_t)(interval * (double)STEP_NS)),
+				   timespec_of((uint64_t)(value * (double)STEP_NS))};
 }
 
 /* Waits for the child. Returns its exit code, or 256 + N if signal N ended it. */

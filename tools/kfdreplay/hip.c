@@ -129,7 +129,7 @@ static int load_kernel(struct rt *rt)
 
 static int open_by_hip(struct rt *rt, unsigned device)
 {
-	int rc, devices = 0, units = 0;
+	int rc, devices = 0, cus = 0;
 
 	*rt = (struct rt){.api = &rt_by_hip};
 	rt->hip = calloc(1, sizeof(*rt->hip));
@@ -153,10 +153,10 @@ static int open_by_hip(struct rt *rt, unsigned device)
 		return -ERANGE;
 	}
 	if ((rc = HIP(rt, hipSetDevice, (int), (int)device)) ||
-	    (rc = HIP(rt, hipDeviceGetAttribute, (int *, int, int), &units, ATTRIBUTE_COMPUTE_UNITS,
+	    (rc = HIP(rt, hipDeviceGetAttribute, (int *, int, int), &cus, ATTRIBUTE_COMPUTE_UNITS,
 		      (int)device)))
 		return rc;
-	rt->compute_units = (uint32_t)units;
+	rt->compute_units = (uint32_t)cus;
 	return load_kernel(rt);
 }
 

@@ -18,41 +18,40 @@ static uint64_t ticks_of(uint64_t ns)
 	return clamp_u64((ns + PLAN_TICK_NS / 2) / PLAN_TICK_NS, 1, UINT64_MAX);
 }
 
-static void plan_kernel(const struct trace_row *row, uint32_t units, struct plan_op *op)
+static void plan_kernel(const struct trace_row *row, uint32_t cus, struct plan_op *op)
 {
 	/* The grid size in an AQL packet is a 32-bit number of threads. */
-	uint64_t most = UINT32_MAX / PLAN_THREADS / units;
+	uint64_t most = UINT32_MAX / PLAN_THREADS / cus;
 	uint64_t shared = clamp_u64(PLAN_RECORDED_THREADS / row->threads, 1, UINT64_MAX);
-	uint64_t wave = PLAN_RECORDED_UNITS * shared; /* workgroups */
+	uint64_t wave = PLAN_RECORDED_CUS * shared; /* workgroups */
 	uint64_t waves;
 
-	if (row->groups < PLAN_RECORDED_UNITS) {
-		uint64_t share = row->groups * units + PLAN_RECORDED_UNITS / 2;
+	if (row->groups < PLAN_RECORDED_CUS) {
+		uint64_t share = row->groups * cus + PLAN_RECORDED_CUS / 2;
 
-		op->workgroups = (uint32_t)clamp_u64(share / PLAN_RECORDED_UNITS, 1, units);
+		op->workgroups = (uint32_t)clamp_u64(share / PLAN_RECORDED_CUS, 1, cus);
 		op->ticks = ticks_of(row->duration_ns);
 		return;
 	}
 	waves = (row->groups + wave / 2) / wave;
 	waves = clamp_u64(waves, 1, clamp_u64(row->duration_ns / 1000, 1, most));
-	op->workgroups = (uint32_t)(waves * units);
+	op->workgroups = (uint32_t)(waves * cus);
 	op->ticks = ticks_of((row->duration_ns + waves / 2) / waves);
 }
 
-static void plan_row(const struct trace_row *row, uint32_t units, struct plan_op *op)
+static void plan_row(const struct trace_row *row, uint32_t cus, struct plan_op *op)
 {
 	op->duration_ns = row->duration_ns;
 	op->bytes = row->bytes;
 	switch (row->op) {
 	case TRACE_KERNEL:
 		op->kind = PLAN_SPIN;
-		plan_kernel(row, units, op);
+		plan_kernel(row, cus, op);
 		break;
 	case TRACE_MEMSET:
 		op->kind = PLAN_SPIN;
-		op->workgroups = (uint32_t)clamp_u64((row->bytes + MEMSET_BYTES_WORKGROUP - 1) /
-							     MEMSET_BYTES_WORKGROUP,
-						     1, units);
+		op->workgroups = (uint32_t)clamp_u64(
+			(row->bytes + MEMSET_BYTES_WORKGROUP - 1) / MEMSET_BYTES_WORKGROUP, 1, cus);
 		op->ticks = ticks_of(row->duration_ns);
 		break;
 	case TRACE_MEMCPY_H2D:

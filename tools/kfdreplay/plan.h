@@ -40,7 +40,7 @@
 
 #include "tools/kfdreplay/trace.h"
 
-#define PLAN_RECORDED_UNITS 132u    /* multiprocessors of the recorded GPU */
+#define PLAN_RECORDED_CUS 132u	    /* multiprocessors of the recorded GPU */
 #define PLAN_RECORDED_THREADS 1024u /* resident threads of a multiprocessor, at 64 registers */
 #define PLAN_TICK_NS 10u
 #define PLAN_THREADS 256u     /* threads of a workgroup of the spin kernel */

@@ -13,8 +13,8 @@
 static const struct {
 	const char *name;
 	uint64_t ns;
-} units[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-#define UNITS (sizeof(units) / sizeof(*units))
+} suffixes[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+#define SUFFIXES (sizeof(suffixes) / sizeof(*suffixes))
 
 bool value_number(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
@@ -149,9 +149,10 @@ bool value_next(const char **at, char *item, size_t size)
 
 void value_time_text(uint64_t ns, char text[static 24])
 {
-	size_t unit = UNITS - 1;
+	size_t suffix = SUFFIXES - 1;
 
-	while (unit && (ns == 0 || ns % units[unit].ns))
-		unit--;
-	snprintf(text, 24, "%llu%s", (unsigned long long)(ns / units[unit].ns), units[unit].name);
+	while (suffix && (ns == 0 || ns % suffixes[suffix].ns))
+		suffix--;
+	snprintf(text, 24, "%llu%s", (unsigned long long)(ns / suffixes[suffix].ns),
+		 suffixes[suffix].name);
 }

@@ -242,20 +242,20 @@ void events_policy(struct worker *worker, uint32_t gpu_id, const struct core_pol
 
 /* ---- decisions ---- */
 
-static bool same_unit(const struct client *a, const struct client *b)
+static bool same_gang(const struct client *a, const struct client *b)
 {
 	return a == b ||
 	       (a->group_number && a->group_number == b->group_number && a->tenant == b->tenant);
 }
 
 /* Returns true if a request holds a client of the same gang. */
-static bool unit_leased(const struct worker *worker, const struct client *client)
+static bool gang_leased(const struct worker *worker, const struct client *client)
 {
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		const struct client *other = worker->clients[i];
 
 		if (other && other->phase == CLIENT_SERVED && other->control.leased &&
-		    same_unit(other, client))
+		    same_gang(other, client))
 			return true;
 	}
 	return false;
@@ -329,7 +329,7 @@ void events_decided(struct worker *worker, struct client *client, uint64_t now)
 	if (!worker->events.readers && worker->client_end > FEW_CLIENTS)
 		return;
 	if (suspend)
-		client->news.by_lease = unit_leased(worker, client);
+		client->news.by_lease = gang_leased(worker, client);
 	core_look(worker->core, client->id, now, &view);
 	client->news.reason = !suspend		      ? why_resumed(worker, client, &view)
 			      : client->news.by_lease ? "leased"

@@ -14,7 +14,7 @@ static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t sem;
 static pthread_t for_ever;
 
-#define LONG_MS (int)(100 * UNIT / MS_NS)
+#define LONG_MS (int)(100 * STEP_NS / MS_NS)
 
 static void in_sleep(void)
 {
@@ -23,7 +23,7 @@ static void in_sleep(void)
 
 static void in_nanosleep(void)
 {
-	struct timespec t = timespec_of(100 * UNIT);
+	struct timespec t = timespec_of(100 * STEP_NS);
 
 	nanosleep(&t, NULL);
 }
@@ -68,7 +68,7 @@ static void in_sem(void)
 
 static void in_sigtimedwait(void)
 {
-	struct timespec t = timespec_of(100 * UNIT);
+	struct timespec t = timespec_of(100 * STEP_NS);
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -139,7 +139,7 @@ static void *run_way(void *arg)
 
 static void *sleep_long(void *arg)
 {
-	sleep_units(1e6);
+	sleep_steps(1e6);
 	return arg;
 }
 
@@ -156,7 +156,7 @@ static void in_each_wait(void)
 
 		current = ways[i].name;
 		CHECK(!pthread_create(&thread, NULL, run_way, (void *)&ways[i]));
-		sleep_units(1);
+		sleep_steps(1);
 		CHECK(!pthread_cancel(thread));
 		at = after(CLOCK_REALTIME, is_virtual ? 10 : 1000);
 		CHECK(!pthread_timedjoin_np(thread, &result, &at));
@@ -174,7 +174,7 @@ static void in_each_wait(void)
 static void *cancelled_before(void *arg)
 {
 	CHECK(!pthread_cancel(pthread_self()));
-	sleep_units(1);
+	sleep_steps(1);
 	CHECK(!"reached");
 	return arg;
 }
@@ -200,7 +200,7 @@ static void *forbids(void *arg)
 	int old;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-	sleep_units(2);
+	sleep_steps(2);
 	pthread_setcancelstate(old, NULL);
 	if (!arg)
 		pthread_testcancel();
@@ -219,7 +219,7 @@ static void not_in_locks(void)
 
 	pthread_mutex_lock(&locked);
 	CHECK(!pthread_create(&thread, NULL, forbids, &begin));
-	sleep_units(1);
+	sleep_steps(1);
 	CHECK(!pthread_cancel(thread));
 	CHECK(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
 	CHECK(got_through);

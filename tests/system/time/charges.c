@@ -29,9 +29,9 @@ static void sleeps(void)
 {
 	uint64_t begin = mono();
 
-	sleep_units(1);
+	sleep_steps(1);
 	TOOK(begin, 1 + WAKE);
-	CHECK(poll(NULL, 0, (int)(UNIT / MS_NS)) == 0);
+	CHECK(poll(NULL, 0, (int)(STEP_NS / MS_NS)) == 0);
 	TOOK(begin, 2 + 2 * WAKE);
 }
 
@@ -68,7 +68,7 @@ static sem_t sem;
 
 static void *post_later(void *unused)
 {
-	sleep_units(1);
+	sleep_steps(1);
 	sem_post(&sem);
 	return unused;
 }

@@ -21,11 +21,11 @@ static void all_go_on(void)
 
 	for (size_t i = 0; i < CLOCKS; i++)
 		before[i] = clock_now(clocks[i]);
-	sleep_units(3);
+	sleep_steps(3);
 	for (size_t i = 0; i < CLOCKS; i++) {
 		passed = clock_now(clocks[i]) - before[i];
-		CHECK(passed + COARSE_NS >= 3 * UNIT);
-		CHECK(passed <= 3 * UNIT + (is_virtual ? COARSE_NS : LATE_NS));
+		CHECK(passed + COARSE_NS >= 3 * STEP_NS);
+		CHECK(passed <= 3 * STEP_NS + (is_virtual ? COARSE_NS : LATE_NS));
 	}
 }
 
@@ -53,9 +53,9 @@ static void cpu_clocks_are_real(void)
 	uint64_t process = clock_now(CLOCK_PROCESS_CPUTIME_ID);
 	uint64_t thread = clock_now(CLOCK_THREAD_CPUTIME_ID);
 
-	sleep_units(1);
-	CHECK(clock_now(CLOCK_PROCESS_CPUTIME_ID) - process < UNIT);
-	CHECK(clock_now(CLOCK_THREAD_CPUTIME_ID) - thread < UNIT);
+	sleep_steps(1);
+	CHECK(clock_now(CLOCK_PROCESS_CPUTIME_ID) - process < STEP_NS);
+	CHECK(clock_now(CLOCK_THREAD_CPUTIME_ID) - thread < STEP_NS);
 	CHECK(clock_now(CLOCK_PROCESS_CPUTIME_ID) > process);
 }
 
@@ -99,7 +99,7 @@ static void spin_until(void)
 	static uint64_t (*const ways[])(void) = {mono, by_real, by_day, by_yield, by_poll};
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
-		uint64_t begin = mono(), until = ways[i]() + UNIT / 50;
+		uint64_t begin = mono(), until = ways[i]() + STEP_NS / 50;
 
 		while (ways[i]() < until)
 			;

@@ -22,17 +22,17 @@ static void compute(void *arg)
 /* A thread that sleeps all the time: its deadline must not come while a child runs. */
 static void *sleep_long(void *arg)
 {
-	sleep_units(*(double *)arg);
+	sleep_steps(*(double *)arg);
 	return arg;
 }
 
 static void storm(void)
 {
-	double units = 50;
+	double steps = 50;
 	uint64_t begin = mono();
 	pthread_t thread;
 
-	CHECK(!pthread_create(&thread, NULL, sleep_long, &units));
+	CHECK(!pthread_create(&thread, NULL, sleep_long, &steps));
 	for (unsigned i = 0; i < STORM; i++)
 		CHECK(!ended(start_process(compute, &begin)));
 	CHECK(!is_virtual || mono() == begin);
@@ -51,7 +51,7 @@ static void compute_orphaned(void *arg)
 		return;
 	compute(arg);
 	*good_orphans += !failed;
-	sleep_units(1);
+	sleep_steps(1);
 }
 
 static void orphans(void)
@@ -62,7 +62,7 @@ static void orphans(void)
 	CHECK(good_orphans != MAP_FAILED);
 	for (unsigned i = 0; i < 100; i++)
 		CHECK(!ended(start_process(compute_orphaned, &begin)));
-	sleep_units(is_virtual ? 2 : 20);
+	sleep_steps(is_virtual ? 2 : 20);
 	CHECK(*good_orphans == 100);
 	if (is_virtual)
 		TOOK(begin, 2);
@@ -82,7 +82,7 @@ static void grow(unsigned depth)
 		}
 	}
 	if (!depth)
-		sleep_units(1);
+		sleep_steps(1);
 	for (unsigned i = 0; depth && i < 2; i++)
 		CHECK(!ended(pids[i]));
 }
@@ -121,7 +121,7 @@ static void sleep_in_steps(void *arg)
 	uint64_t begin = mono();
 
 	for (unsigned i = 0; i < STEPS; i++)
-		sleep_units(step);
+		sleep_steps(step);
 	TOOK(begin, STEPS * step - 1e-9);
 	CHECK(!is_virtual || mono() - begin < (uint64_t)(STEPS * step * S_NS) + 1000);
 }

@@ -17,7 +17,7 @@ static void wait_for_none(void)
 	struct pollfd none = {.fd = -1};
 	uint64_t begin = mono();
 
-	CHECK(poll(&none, 1, (int)(2 * UNIT / MS_NS)) == 0);
+	CHECK(poll(&none, 1, (int)(2 * STEP_NS / MS_NS)) == 0);
 	TOOK(begin, 2);
 }
 
@@ -31,7 +31,7 @@ static void *write_later(void *arg)
 	const struct writer *writer = arg;
 	const uint64_t one = 1;
 
-	sleep_units(1);
+	sleep_steps(1);
 	CHECK(write(writer->fd, &one, sizeof(one)) == sizeof(one));
 	return NULL;
 }
@@ -44,7 +44,7 @@ static void find_in(struct pollfd *fds, nfds_t n, nfds_t at, uint64_t late_ns)
 	uint64_t begin = mono();
 
 	CHECK(!pthread_create(&writer.thread, NULL, write_later, &writer));
-	CHECK(poll(fds, n, (int)(AMPLE(5) * UNIT / MS_NS)) == 1 && fds[at].revents == POLLIN);
+	CHECK(poll(fds, n, (int)(AMPLE(5) * STEP_NS / MS_NS)) == 1 && fds[at].revents == POLLIN);
 	took_within(begin, 1, late_ns, __LINE__);
 	CHECK(!pthread_join(writer.thread, NULL));
 }
@@ -75,7 +75,7 @@ static void many_entries(void *unused)
 	for (unsigned i = 0; i < MANY; i++)
 		fds[i] = (struct pollfd){.fd = -1};
 	begin = mono();
-	CHECK(poll(fds, MANY, (int)(2 * UNIT / MS_NS)) == 0);
+	CHECK(poll(fds, MANY, (int)(2 * STEP_NS / MS_NS)) == 0);
 	TOOK(begin, 2);
 	fds[7] = (struct pollfd){.fd = eventfd(0, 0), .events = POLLIN};
 	find_in(fds, MANY, 7, 2 * MS_NS);
@@ -119,7 +119,7 @@ static void all_closed(void *unused)
 /* The program closes them while another thread waits. */
 static void *close_later(void *unused)
 {
-	sleep_units(1);
+	sleep_steps(1);
 	closefrom(3);
 	return unused;
 }
@@ -132,7 +132,7 @@ static void closed_meanwhile(void *unused)
 
 	(void)unused;
 	CHECK(!pthread_create(&thread, NULL, close_later, NULL));
-	CHECK(poll(&none, 1, (int)(3 * UNIT / MS_NS)) == 0);
+	CHECK(poll(&none, 1, (int)(3 * STEP_NS / MS_NS)) == 0);
 	TOOK(begin, 3);
 	CHECK(!pthread_join(thread, NULL));
 	wait_for_none();
@@ -154,7 +154,7 @@ static void numbers_taken(void *unused)
 	for (int fd = readable + 1; fd < 64; fd++)
 		CHECK(dup2(readable, fd) == fd);
 	begin = mono();
-	CHECK(poll(&one, 1, (int)(2 * UNIT / MS_NS)) == 0);
+	CHECK(poll(&one, 1, (int)(2 * STEP_NS / MS_NS)) == 0);
 	took_within(begin, 2, MS_NS, __LINE__);
 	find_in(&one, 1, 0, 2 * MS_NS);
 }
@@ -196,7 +196,7 @@ static void two_processes(void *unused)
 	pid = fork();
 	if (!pid) {
 		wait_for_none();
-		sleep_units(0.5);
+		sleep_steps(0.5);
 		wait_for_none();
 		_exit(failed);
 	}

@@ -18,9 +18,9 @@ static long wait_for(uint64_t ns, int flags)
 	return syscall(SYS_futex, &word, FUTEX_WAIT | flags, 0, &t, NULL, 0);
 }
 
-static long wait_until(clockid_t clock, double units, int flags)
+static long wait_until(clockid_t clock, double steps, int flags)
 {
-	struct timespec at = after(clock, units);
+	struct timespec at = after(clock, steps);
 
 	return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | flags, 0, &at, NULL,
 		       FUTEX_BITSET_MATCH_ANY);
@@ -31,9 +31,9 @@ static void time_outs(void)
 	uint64_t begin = mono();
 
 	word = 0;
-	CHECK(wait_for(2 * UNIT, 0) == -1 && errno == ETIMEDOUT);
+	CHECK(wait_for(2 * STEP_NS, 0) == -1 && errno == ETIMEDOUT);
 	TOOK(begin, 2);
-	CHECK(wait_for(UNIT, FUTEX_PRIVATE_FLAG) == -1 && errno == ETIMEDOUT);
+	CHECK(wait_for(STEP_NS, FUTEX_PRIVATE_FLAG) == -1 && errno == ETIMEDOUT);
 	TOOK(begin, 3);
 	CHECK(wait_until(CLOCK_MONOTONIC, 1, FUTEX_PRIVATE_FLAG) == -1 && errno == ETIMEDOUT);
 	begin = mono();
@@ -41,7 +41,7 @@ static void time_outs(void)
 	TOOK(begin, 0.9999);
 	CHECK(wait_until(CLOCK_MONOTONIC, -1, 0) == -1 && errno == ETIMEDOUT);
 	word = 1;
-	CHECK(wait_for(UNIT, 0) == -1 && errno == EAGAIN);
+	CHECK(wait_for(STEP_NS, 0) == -1 && errno == EAGAIN);
 	CHECK(wait_until(CLOCK_MONOTONIC, 1, 0) == -1 && errno == EAGAIN);
 	word = 0;
 }
@@ -60,7 +60,7 @@ static void errors(void)
 
 static void *wake_later(void *arg)
 {
-	sleep_units(1);
+	sleep_steps(1);
 	CHECK(syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0) == 1);
 	return arg;
 }
@@ -71,7 +71,7 @@ static void woken(void)
 	pthread_t thread;
 
 	CHECK(!pthread_create(&thread, NULL, wake_later, NULL));
-	CHECK(wait_for(AMPLE(3) * UNIT, FUTEX_PRIVATE_FLAG) == 0);
+	CHECK(wait_for(AMPLE(3) * STEP_NS, FUTEX_PRIVATE_FLAG) == 0);
 	TOOK(begin, 1);
 	CHECK(!pthread_join(thread, NULL));
 }
@@ -81,11 +81,11 @@ static void by_process(void)
 	uint64_t begin = mono();
 	uint32_t *shared =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct timespec t = timespec_of(AMPLE(5) * UNIT);
+	struct timespec t = timespec_of(AMPLE(5) * STEP_NS);
 	pid_t pid = fork();
 
 	if (!pid) {
-		sleep_units(1);
+		sleep_steps(1);
 		_exit(syscall(SYS_futex, shared, FUTEX_WAKE, 1, NULL, NULL, 0) != 1);
 	}
 	CHECK(syscall(SYS_futex, shared, FUTEX_WAIT, 0, &t, NULL, 0) == 0);
@@ -106,7 +106,7 @@ static void interrupted(void)
 
 		on_signal(SIGUSR1, nothing, i ? SA_RESTART : 0);
 		signal_later(&caller, SIGUSR1, 1);
-		CHECK(wait_for(AMPLE(3) * UNIT, 0) == -1);
+		CHECK(wait_for(AMPLE(3) * STEP_NS, 0) == -1);
 		/* A wait for two words, which the time library uses, is restarted with
 		 * SA_RESTART. */
 		CHECK(errno == EINTR || (is_virtual && i && errno == ETIMEDOUT));
@@ -118,7 +118,7 @@ static void interrupted(void)
 
 static void other_calls(void)
 {
-	struct timespec t = timespec_of(UNIT), now;
+	struct timespec t = timespec_of(STEP_NS), now;
 	uint64_t begin = mono();
 
 	CHECK(syscall(SYS_nanosleep, &t, NULL) == 0);
@@ -126,7 +126,7 @@ static void other_calls(void)
 	CHECK(syscall(SYS_clock_nanosleep, CLOCK_REALTIME, 0, &t, NULL) == 0);
 	TOOK(begin, 2);
 	CHECK(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0);
-	CHECK(ns_of(&now) >= begin + 2 * UNIT);
+	CHECK(ns_of(&now) >= begin + 2 * STEP_NS);
 	t.tv_nsec = -1;
 	CHECK(syscall(SYS_nanosleep, &t, NULL) == -1 && errno == EINVAL);
 }
@@ -139,9 +139,9 @@ struct futex_word {
 #define SIZE_32_PRIVATE (2 | FUTEX_PRIVATE_FLAG)
 #define WORDS 3
 
-static long wait_for_words(struct futex_word *words, clockid_t clock, double units)
+static long wait_for_words(struct futex_word *words, clockid_t clock, double steps)
 {
-	struct timespec at = after(clock, units);
+	struct timespec at = after(clock, steps);
 
 	return syscall(449, words, WORDS, 0, &at, clock);
 }
@@ -177,16 +177,16 @@ static void descriptors(void)
 {
 	struct pollfd none = {.fd = -1};
 	struct epoll_event event;
-	struct timespec t = timespec_of(UNIT);
+	struct timespec t = timespec_of(STEP_NS);
 	struct timeval v = {t.tv_sec, t.tv_nsec / 1000};
-	int epoll = epoll_create1(0), ms = (int)(UNIT / MS_NS);
+	int epoll = epoll_create1(0), ms = (int)(STEP_NS / MS_NS);
 	uint64_t begin = mono();
 	sigset_t mask;
 
 	CHECK(syscall(SYS_poll, &none, 1, ms) == 0);
 	TOOK(begin, 1);
 	CHECK(syscall(SYS_ppoll, &none, 1, &t, NULL, 8) == 0);
-	t = timespec_of(UNIT); /* the kernel has written the remaining time into t */
+	t = timespec_of(STEP_NS); /* the kernel has written the remaining time into t */
 	CHECK(syscall(SYS_epoll_wait, epoll, &event, 1, ms) == 0);
 	CHECK(syscall(SYS_epoll_pwait, epoll, &event, 1, ms, NULL, 8) == 0);
 	TOOK(begin, 4);
@@ -194,7 +194,7 @@ static void descriptors(void)
 	CHECK(syscall(SYS_select, 0, NULL, NULL, NULL, &v) == 0 && !v.tv_sec && !v.tv_usec);
 	CHECK(syscall(SYS_pselect6, 0, NULL, NULL, NULL, &t, NULL) == 0);
 	TOOK(begin, 7);
-	t = timespec_of(UNIT);
+	t = timespec_of(STEP_NS);
 	block_signal(SIGUSR2);
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGUSR2);

@@ -12,9 +12,9 @@ static void count(int signal)
 	alarms++;
 }
 
-static struct timeval timeval_of(double units)
+static struct timeval timeval_of(double steps)
 {
-	struct timespec t = timespec_of((uint64_t)(units * (double)UNIT));
+	struct timespec t = timespec_of((uint64_t)(steps * (double)STEP_NS));
 
 	return (struct timeval){t.tv_sec, t.tv_nsec / 1000};
 }
@@ -52,7 +52,7 @@ static void once(void)
 	wait_for_signals(&alarms, 1);
 	TOOK(begin, 1.5);
 	allow_signals();
-	sleep_units(2);
+	sleep_steps(2);
 	CHECK(alarms == 1);
 	TOOK(begin, 3.5);
 }
@@ -67,7 +67,7 @@ static void periodic(void)
 	TOOK(begin, 3);
 	set(0, 0);
 	allow_signals();
-	sleep_units(2);
+	sleep_steps(2);
 	CHECK(alarms == 5 || !is_virtual);
 }
 
@@ -75,7 +75,7 @@ static void periodic(void)
  * sleep, so the test runs in virtual time only. */
 static void interrupts(void)
 {
-	struct timespec t = timespec_of(5 * UNIT), left = {0};
+	struct timespec t = timespec_of(5 * STEP_NS), left = {0};
 	uint64_t begin = mono();
 
 	if (!is_virtual)
@@ -85,7 +85,7 @@ static void interrupts(void)
 	set(2, 0);
 	CHECK(nanosleep(&t, &left) == -1 && errno == EINTR);
 	TOOK(begin, 2);
-	CHECK(ns_of(&left) <= 3 * UNIT && ns_of(&left) >= 3 * UNIT - MS_NS);
+	CHECK(ns_of(&left) <= 3 * STEP_NS && ns_of(&left) >= 3 * STEP_NS - MS_NS);
 }
 
 static void shown(void)
@@ -96,13 +96,13 @@ static void shown(void)
 	CHECK(!getitimer(ITIMER_REAL, &now));
 	CHECK(!ns_of_timeval(&now.it_value) && !ns_of_timeval(&now.it_interval));
 	set(60, 7);
-	sleep_units(2);
+	sleep_steps(2);
 	CHECK(!getitimer(ITIMER_REAL, &now));
-	CHECK(ns_of_timeval(&now.it_interval) == 7 * UNIT);
-	CHECK(ns_of_timeval(&now.it_value) <= 58 * UNIT);
-	CHECK(!is_virtual || ns_of_timeval(&now.it_value) >= 58 * UNIT - MS_NS);
+	CHECK(ns_of_timeval(&now.it_interval) == 7 * STEP_NS);
+	CHECK(ns_of_timeval(&now.it_value) <= 58 * STEP_NS);
+	CHECK(!is_virtual || ns_of_timeval(&now.it_value) >= 58 * STEP_NS - MS_NS);
 	CHECK(!setitimer(ITIMER_REAL, &next, &now));
-	CHECK(ns_of_timeval(&now.it_interval) == 7 * UNIT);
+	CHECK(ns_of_timeval(&now.it_interval) == 7 * STEP_NS);
 	set(0, 0);
 }
 
@@ -112,7 +112,7 @@ static void alarm_itself(void)
 
 	begin_counting();
 	CHECK(alarm(100) == 0);
-	sleep_units(10);
+	sleep_steps(10);
 	if (is_virtual)
 		CHECK(alarm(20) == 90);
 	CHECK(alarm(0) > 0);
@@ -124,7 +124,7 @@ static void alarm_itself(void)
 		CHECK(alarm(0) == 0);
 	}
 	begin = mono();
-	CHECK(ualarm((useconds_t)(UNIT / 2000), 0) == 0);
+	CHECK(ualarm((useconds_t)(STEP_NS / 2000), 0) == 0);
 	wait_for_signals(&alarms, alarms + 1);
 	TOOK(begin, 0.5);
 }
@@ -137,7 +137,7 @@ static void check_none(void *arg)
 
 	(void)arg;
 	CHECK(!getitimer(ITIMER_REAL, &now) && !ns_of_timeval(&now.it_value));
-	sleep_units(2);
+	sleep_steps(2);
 	CHECK(alarms == before);
 }
 
@@ -176,7 +176,7 @@ static void blocked(void)
 {
 	begin_counting();
 	set(1, 1);
-	sleep_units(4.5);
+	sleep_steps(4.5);
 	set(0, 0);
 	CHECK(alarms == 0);
 	allow_signals();

@@ -4,7 +4,7 @@
 #include <threads.h>
 
 /* longer than usual, because locks are retried every millisecond */
-#define VIRTUAL_UNIT_NS 100000000ull
+#define VIRTUAL_STEP_NS 100000000ull
 
 #include "tests/lib/time_check.h"
 
@@ -172,7 +172,7 @@ static void *hold(void *arg)
 	pthread_mutex_lock(&it.mutex);
 	mtx_lock(&it.mtx);
 	pthread_barrier_wait(held);
-	sleep_units(4);
+	sleep_steps(4);
 	pthread_mutex_unlock(&it.mutex);
 	mtx_unlock(&it.mtx);
 	pthread_rwlock_unlock(&it.rwlock);
@@ -183,7 +183,7 @@ static void *hold(void *arg)
 static void *give(void *arg)
 {
 	pthread_barrier_wait(arg);
-	sleep_units(4);
+	sleep_steps(4);
 	pthread_mutex_lock(&it.mutex);
 	mtx_lock(&it.mtx);
 	it.given = true;
@@ -232,7 +232,7 @@ static void one_way(const struct way *way)
 	TOOK(begin, 1.499);
 	at = after(way->clock, AMPLE(10));
 	CHECK(way->take(&at) == 0);
-	took_within(begin, 4 - 0.001, MS_NS + way->late_ns + UNIT / 1000, __LINE__);
+	took_within(begin, 4 - 0.001, MS_NS + way->late_ns + STEP_NS / 1000, __LINE__);
 	if (way->take != for_thread && way->take != for_thread_by_mono)
 		CHECK(!pthread_join(it.sleeper, NULL));
 }
@@ -265,7 +265,7 @@ static void bad_times(void)
 static void nap(int signal)
 {
 	(void)signal;
-	sleep_units(1);
+	sleep_steps(1);
 }
 
 /* A handler that waits itself during a wait: the outer wait still ends at its own deadline. */
@@ -326,7 +326,7 @@ static void broadcast(void)
 		waiters[i].number = i;
 		CHECK(!pthread_create(&waiters[i].thread, NULL, wait_in_crowd, &waiters[i]));
 	}
-	sleep_units(10.5);
+	sleep_steps(10.5);
 	pthread_mutex_lock(&it.mutex);
 	it.given = true;
 	pthread_cond_broadcast(&it.cond);
@@ -335,7 +335,8 @@ static void broadcast(void)
 		CHECK(!pthread_join(waiters[i].thread, NULL));
 		if (is_virtual) {
 			CHECK(waiters[i].result == (i < 10 ? ETIMEDOUT : 0));
-			CHECK(waiters[i].took_ns == (i < 10 ? (1 + i) * UNIT : UNIT * 21 / 2));
+			CHECK(waiters[i].took_ns ==
+			      (i < 10 ? (1 + i) * STEP_NS : STEP_NS * 21 / 2));
 		}
 	}
 }

@@ -152,36 +152,36 @@ static void in_each_way(void (*run)(const struct way *))
 struct writer {
 	pthread_t thread;
 	int fd;
-	double units;
+	double steps;
 };
 
 static void *write_later(void *arg)
 {
 	const struct writer *writer = arg;
 
-	sleep_units(writer->units);
+	sleep_steps(writer->steps);
 	CHECK(write(writer->fd, "x", 1) == 1);
 	return NULL;
 }
 
 static void one_of_each(const struct way *way)
 {
-	struct writer writer = {.units = 1};
+	struct writer writer = {.steps = 1};
 	uint64_t begin = mono();
 	int fds[2];
 
 	CHECK(!pipe(fds));
-	CHECK(way->wait(fds[0], 3 * UNIT, NULL) == 0);
+	CHECK(way->wait(fds[0], 3 * STEP_NS, NULL) == 0);
 	TOOK(begin, 3);
 	CHECK(way->wait(fds[0], 0, NULL) == 0);
 	begin = mono();
 	writer.fd = fds[1];
 	CHECK(!pthread_create(&writer.thread, NULL, write_later, &writer));
-	CHECK(way->wait(fds[0], AMPLE(3) * UNIT, NULL) == 1);
+	CHECK(way->wait(fds[0], AMPLE(3) * STEP_NS, NULL) == 1);
 	TOOK(begin, 1);
 	CHECK(!pthread_join(writer.thread, NULL));
 	begin = mono();
-	CHECK(way->wait(fds[0], AMPLE(3) * UNIT, NULL) == 1); /* it is still readable */
+	CHECK(way->wait(fds[0], AMPLE(3) * STEP_NS, NULL) == 1); /* it is still readable */
 	CHECK(!is_virtual || mono() == begin);
 	close(fds[1]);
 	close(fds[0]);
@@ -200,7 +200,7 @@ static void nothing(int signal)
 static void nap(int signal)
 {
 	(void)signal;
-	sleep_units(1);
+	sleep_steps(1);
 }
 
 static void by_signal(const struct way *way)
@@ -215,12 +215,12 @@ static void by_signal(const struct way *way)
 
 		on_signal(SIGUSR1, handlers[i / 2], i % 2 ? SA_RESTART : 0);
 		signal_later(&caller, SIGUSR1, 1);
-		CHECK(way->wait(fds[0], AMPLE(4) * UNIT, NULL) == -1 && errno == EINTR);
+		CHECK(way->wait(fds[0], AMPLE(4) * STEP_NS, NULL) == -1 && errno == EINTR);
 		TOOK(begin, 1 + i / 2);
 		signal_joined(&caller);
 		begin = mono();
 		/* no wake of the interrupted wait is left */
-		CHECK(way->wait(fds[0], UNIT, NULL) == 0);
+		CHECK(way->wait(fds[0], STEP_NS, NULL) == 0);
 		TOOK(begin, 1);
 	}
 	close(fds[0]);
@@ -248,14 +248,14 @@ static void one_mask(const struct way *way)
 	sigaddset(&blocked, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &blocked, &old);
 	raise(SIGUSR1);
-	CHECK(way->wait(fds[0], UNIT, NULL) == 0); /* the signal stays blocked */
+	CHECK(way->wait(fds[0], STEP_NS, NULL) == 0); /* the signal stays blocked */
 	TOOK(begin, 1);
 	begin = mono();
-	CHECK(way->wait(fds[0], AMPLE(3) * UNIT, &open) == -1 && errno == EINTR);
+	CHECK(way->wait(fds[0], AMPLE(3) * STEP_NS, &open) == -1 && errno == EINTR);
 	TOOK(begin, 0);
 	begin = mono();
 	signal_later(&caller, SIGUSR1, 1);
-	CHECK(way->wait(fds[0], AMPLE(3) * UNIT, &open) == -1 && errno == EINTR);
+	CHECK(way->wait(fds[0], AMPLE(3) * STEP_NS, &open) == -1 && errno == EINTR);
 	TOOK(begin, 1);
 	signal_joined(&caller);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -274,7 +274,7 @@ static void end_of_file(const struct way *way)
 
 	CHECK(!pipe(fds));
 	close(fds[1]);
-	CHECK(way->wait(fds[0], UNIT, NULL) == 1);
+	CHECK(way->wait(fds[0], STEP_NS, NULL) == 1);
 	close(fds[0]);
 }
 
@@ -287,8 +287,8 @@ static void hung_up(void)
  * set. */
 static void select_details(void)
 {
-	struct timeval t = {(time_t)(AMPLE(4) * UNIT / S_NS), 0};
-	struct writer writer = {.units = 1};
+	struct timeval t = {(time_t)(AMPLE(4) * STEP_NS / S_NS), 0};
+	struct writer writer = {.steps = 1};
 	fd_set read_set, write_set, other;
 	uint64_t begin = mono();
 	int fds[2], ended_fds[2];
@@ -302,7 +302,7 @@ static void select_details(void)
 	CHECK(select(fds[1] + 1, &read_set, NULL, &other, &t) == 1);
 	TOOK(begin, 1);
 	CHECK(FD_ISSET(fds[0], &read_set) && !FD_ISSET(fds[0], &other));
-	CHECK((uint64_t)t.tv_sec * S_NS + (uint64_t)t.tv_usec * 1000 <= (AMPLE(4) - 1) * UNIT);
+	CHECK((uint64_t)t.tv_sec * S_NS + (uint64_t)t.tv_usec * 1000 <= (AMPLE(4) - 1) * STEP_NS);
 	CHECK(!pthread_join(writer.thread, NULL));
 	FD_SET(fds[1], &write_set);
 	CHECK(select(fds[1] + 1, &read_set, &write_set, NULL, &t) == 2);
@@ -311,7 +311,7 @@ static void select_details(void)
 	FD_ZERO(&other);
 	FD_SET(ended_fds[0], &other);
 	begin = mono();
-	t = (struct timeval){0, (suseconds_t)(UNIT / 2000)};
+	t = (struct timeval){0, (suseconds_t)(STEP_NS / 2000)};
 	CHECK(select(ended_fds[0] + 1, NULL, NULL, &other, &t) == 0);
 	TOOK(begin, 0.5);
 	close(ended_fds[0]);
@@ -339,7 +339,7 @@ static void errors(void)
 /* sigtimedwait() with signals of its set, and with another one. */
 static void sigtimedwait_kinds(void)
 {
-	struct timespec t = timespec_of(AMPLE(3) * UNIT), short_time = timespec_of(3 * UNIT);
+	struct timespec t = timespec_of(AMPLE(3) * STEP_NS), short_time = timespec_of(3 * STEP_NS);
 	struct timespec bad = {0, -1};
 	struct caller caller;
 	sigset_t set, old;

@@ -84,7 +84,7 @@ static void default_event(void)
 	CHECK(!timer_delete(timer));
 	CHECK(timer_delete(timer) == -1 && errno == EINVAL);
 	allow_signals();
-	sleep_units(2);
+	sleep_steps(2);
 	CHECK(signals == 4 || !is_virtual);
 }
 
@@ -95,7 +95,7 @@ static void *wait_in_thread(void *arg)
 
 	(void)arg;
 	set(timer, 1, 0);
-	sleep_units(3);
+	sleep_steps(3);
 	CHECK(signals == 1 && thread_of_signal == (int)syscall(SYS_gettid));
 	TOOK(begin, 3);
 	CHECK(!timer_delete(timer));
@@ -132,14 +132,14 @@ static void in_threads(void)
 	runs = 0;
 	CHECK(!timer_create(CLOCK_MONOTONIC, &event, &timer));
 	set(timer, 1, 1);
-	sleep_units(3.5);
+	sleep_steps(3.5);
 	CHECK(__atomic_load_n(&runs, __ATOMIC_SEQ_CST) == 30 || !is_virtual);
 	for (int tries = 0; tries < 1000 && !__atomic_load_n(&runs, __ATOMIC_SEQ_CST); tries++)
-		sleep_units(1);
+		sleep_steps(1);
 	CHECK(!timer_delete(timer));
-	sleep_units(is_virtual ? 1 : 20);
+	sleep_steps(is_virtual ? 1 : 20);
 	runs = 0;
-	sleep_units(2);
+	sleep_steps(2);
 	CHECK(__atomic_load_n(&runs, __ATOMIC_SEQ_CST) == 0);
 	if (is_virtual)
 		TOOK(begin, 6.5);
@@ -153,12 +153,12 @@ static void overrun(void)
 	begin_counting(SIGRTMIN + 2);
 	block_signal(SIGRTMIN + 2);
 	set(timer, 1, 1);
-	sleep_units(5.5);
+	sleep_steps(5.5);
 	CHECK(signals == 0);
 	allow_signals();
 	CHECK(signals == 1 || !is_virtual);
 	CHECK(timer_getoverrun(timer) == 4 || !is_virtual);
-	sleep_units(0.6);
+	sleep_steps(0.6);
 	CHECK(signals == 2 || !is_virtual);
 	CHECK(timer_getoverrun(timer) == 0 || !is_virtual);
 	CHECK(!timer_delete(timer));
@@ -171,14 +171,14 @@ static void shown(void)
 
 	CHECK(!timer_gettime(timer, &now) && !ns_of(&now.it_value));
 	set(timer, 10, 2);
-	sleep_units(4);
+	sleep_steps(4);
 	CHECK(!timer_gettime(timer, &now));
-	CHECK(ns_of(&now.it_interval) == 2 * UNIT && ns_of(&now.it_value) <= 6 * UNIT);
-	CHECK(!is_virtual || ns_of(&now.it_value) >= 6 * UNIT - MS_NS);
-	sleep_units(7);
+	CHECK(ns_of(&now.it_interval) == 2 * STEP_NS && ns_of(&now.it_value) <= 6 * STEP_NS);
+	CHECK(!is_virtual || ns_of(&now.it_value) >= 6 * STEP_NS - MS_NS);
+	sleep_steps(7);
 	CHECK(!timer_settime(timer, 0, &next, &now));
-	CHECK(ns_of(&now.it_value) <= UNIT || !is_virtual);
-	CHECK(!is_virtual || ns_of(&now.it_value) >= UNIT - MS_NS);
+	CHECK(ns_of(&now.it_value) <= STEP_NS || !is_virtual);
+	CHECK(!is_virtual || ns_of(&now.it_value) >= STEP_NS - MS_NS);
 	CHECK(!timer_delete(timer));
 }
 
@@ -189,7 +189,7 @@ static void use_of_parent(void *arg)
 	int before = signals;
 
 	CHECK(timer_gettime(*(timer_t *)arg, &now) == -1 && errno == EINVAL);
-	sleep_units(2);
+	sleep_steps(2);
 	CHECK(signals == before);
 }
 

@@ -30,7 +30,7 @@ static void prepare(void)
 static void sleep_two(void *unused)
 {
 	(void)unused;
-	sleep_units(2);
+	sleep_steps(2);
 }
 
 static void forked(void)
@@ -38,7 +38,7 @@ static void forked(void)
 	uint64_t begin = mono();
 	pid_t one = start_process(sleep_two, NULL), two = start_process(sleep_two, NULL);
 
-	sleep_units(1);
+	sleep_steps(1);
 	CHECK(!ended(one) && !ended(two));
 	TOOK(begin, 2);
 }
@@ -49,14 +49,14 @@ static void vforked(void)
 	pid_t pid = vfork();
 
 	if (!pid) {
-		struct timespec t = timespec_of(2 * UNIT);
+		struct timespec t = timespec_of(2 * STEP_NS);
 
 		nanosleep(&t, NULL);
 		_exit(5);
 	}
 	CHECK(ended(pid) == 5);
 	TOOK(begin, 2);
-	sleep_units(1);
+	sleep_steps(1);
 	TOOK(begin, 3);
 }
 
@@ -67,9 +67,9 @@ static void executed(void)
 	char text[32];
 	pid_t pid = fork();
 
-	snprintf(text, sizeof(text), "%f", 2 * (double)UNIT / 1e9);
+	snprintf(text, sizeof(text), "%f", 2 * (double)STEP_NS / 1e9);
 	if (!pid) {
-		sleep_units(1);
+		sleep_steps(1);
 		execlp("sleep", "sleep", text, NULL);
 		_exit(99);
 	}
@@ -79,14 +79,14 @@ static void executed(void)
 
 static void *execute(void *text)
 {
-	sleep_units(1);
+	sleep_steps(1);
 	execlp("sleep", "sleep", text, NULL);
 	_exit(99);
 }
 
 static void *sleep_long(void *arg)
 {
-	sleep_units(1000);
+	sleep_steps(1000);
 	return arg;
 }
 
@@ -105,36 +105,36 @@ static void executed_by_thread(void)
 	uint64_t begin = mono();
 	char text[32];
 
-	snprintf(text, sizeof(text), "%f", 2 * (double)UNIT / 1e9);
+	snprintf(text, sizeof(text), "%f", 2 * (double)STEP_NS / 1e9);
 	CHECK(!ended(start_process(exec_of_a_thread, text)));
 	TOOK(begin, 3);
 }
 
-static void *end_after(void *units)
+static void *end_after(void *lengths)
 {
-	sleep_units((double)*(unsigned *)units);
+	sleep_steps((double)*(unsigned *)lengths);
 	return NULL;
 }
 
 static void threads_end(void)
 {
-	unsigned units[20];
+	unsigned lengths[20];
 	uint64_t begin = mono();
 	pthread_t threads[20];
 
 	for (unsigned i = 0; i < 20; i++) {
-		units[i] = 20 - i;
-		CHECK(!pthread_create(&threads[i], NULL, end_after, &units[i]));
+		lengths[i] = 20 - i;
+		CHECK(!pthread_create(&threads[i], NULL, end_after, &lengths[i]));
 	}
 	for (unsigned i = 20; i-- > 0;) {
 		CHECK(!pthread_join(threads[i], NULL));
-		TOOK(begin, units[i]);
+		TOOK(begin, lengths[i]);
 	}
 }
 
 static void *leave_first(void *arg)
 {
-	sleep_units(2);
+	sleep_steps(2);
 	_exit(*(int *)arg);
 }
 
@@ -176,7 +176,7 @@ static struct sock_filter strict[] = {
 static void filtered(void *by_prctl)
 {
 	struct sock_fprog program = {sizeof(strict) / sizeof(*strict), strict};
-	struct timespec t = timespec_of(UNIT);
+	struct timespec t = timespec_of(STEP_NS);
 	sigset_t none;
 
 	sigemptyset(&none);
@@ -188,7 +188,7 @@ static void filtered(void *by_prctl)
 	CHECK(!nanosleep(&t, NULL));
 	CHECK(!clock_nanosleep(CLOCK_REALTIME, 0, &t, NULL));
 	for (int i = 0; i < 3; i++)
-		CHECK(!poll(NULL, 0, (int)(UNIT / MS_NS)));
+		CHECK(!poll(NULL, 0, (int)(STEP_NS / MS_NS)));
 	CHECK(sigtimedwait(&none, NULL, &t) == -1 && errno == EAGAIN);
 	mono();
 }
@@ -222,7 +222,7 @@ static void step(void *unused)
 {
 	(void)unused;
 	for (int i = 0; i < 10; i++) {
-		sleep_units(1);
+		sleep_steps(1);
 		shared->steps++;
 	}
 }
@@ -233,7 +233,7 @@ static void makes_no_step(uint64_t begin)
 	unsigned steps = shared->steps;
 
 	CHECK(!is_virtual || steps == 3);
-	sleep_units(10);
+	sleep_steps(10);
 	CHECK(shared->steps == steps);
 	TOOK(begin, 13.5);
 }
@@ -246,7 +246,7 @@ static void stopped(void)
 
 	prepare();
 	pid = start_process(step, NULL);
-	sleep_units(3.5);
+	sleep_steps(3.5);
 	kill(pid, SIGSTOP);
 	CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
 	makes_no_step(begin);
@@ -266,7 +266,7 @@ static void traced(void)
 
 	prepare();
 	pid = start_process(step, NULL);
-	sleep_units(3.5);
+	sleep_steps(3.5);
 	CHECK(!ptrace(PTRACE_SEIZE, pid, NULL, NULL));
 	CHECK(!ptrace(PTRACE_INTERRUPT, pid, NULL, NULL));
 	CHECK(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status));
@@ -281,10 +281,10 @@ static void killed(void)
 	uint64_t begin = mono();
 	pid_t pid = start_process(exec_of_a_thread, "1000");
 
-	sleep_units(5);
+	sleep_steps(5);
 	kill(pid, SIGKILL);
 	CHECK(ended(pid) == 256 + SIGKILL);
-	sleep_units(1);
+	sleep_steps(1);
 	TOOK(begin, 6);
 }
 
@@ -292,7 +292,7 @@ static void *note_sequence(void *arg)
 {
 	unsigned number = (unsigned)(uintptr_t)arg;
 
-	sleep_units(1 + (number * 7 % SLEEPERS) * 0.1);
+	sleep_steps(1 + (number * 7 % SLEEPERS) * 0.1);
 	shared->sequence[shared->n++] = number * 7 % SLEEPERS;
 	return NULL;
 }

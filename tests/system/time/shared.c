@@ -48,7 +48,7 @@ static void play(unsigned first)
 			r = pthread_cond_timedwait(&shared->cond, &shared->mutex, &at);
 		CHECK(!r);
 		pthread_mutex_unlock(&shared->mutex);
-		sleep_units(0.01);
+		sleep_steps(0.01);
 		pthread_mutex_lock(&shared->mutex);
 		shared->turn++;
 		pthread_cond_signal(&shared->cond);
@@ -82,7 +82,7 @@ static void answer(void *unused)
 	for (unsigned i = 0; i < TURNS; i++) {
 		at = after(CLOCK_REALTIME, AMPLE(5));
 		CHECK(!sem_timedwait(&shared->sem, &at));
-		sleep_units(0.01);
+		sleep_steps(0.01);
 		sem_post(&shared->answer);
 	}
 }
@@ -111,7 +111,7 @@ static void lock_and_die(void *unused)
 {
 	(void)unused;
 	pthread_mutex_lock(&shared->mutex);
-	sleep_units(3);
+	sleep_steps(3);
 	pthread_mutex_unlock(&shared->mutex);
 }
 
@@ -122,7 +122,7 @@ static void mutex(void)
 
 	prepare();
 	pid = start_process(lock_and_die, NULL);
-	sleep_units(0.5);
+	sleep_steps(0.5);
 	at = after(CLOCK_REALTIME, 1);
 	CHECK(pthread_mutex_timedlock(&shared->mutex, &at) == ETIMEDOUT);
 	at = after(CLOCK_REALTIME, AMPLE(5));
@@ -149,7 +149,7 @@ static void waiter_killed(void)
 
 	prepare();
 	pid = start_process(wait_in_vain, NULL);
-	sleep_units(1);
+	sleep_steps(1);
 	kill(pid, SIGKILL);
 	CHECK(ended(pid) == 256 + SIGKILL);
 	pthread_mutex_lock(&shared->mutex);

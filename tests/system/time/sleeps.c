@@ -17,18 +17,18 @@ static void sleep_in_handler(int signal)
 {
 	(void)signal;
 	handled++;
-	sleep_units(1);
+	sleep_steps(1);
 }
 
 static void kinds(void)
 {
-	struct timespec t = timespec_of(2 * UNIT), at;
+	struct timespec t = timespec_of(2 * STEP_NS), at;
 	uint64_t begin = mono();
 
 	CHECK(!nanosleep(&t, NULL));
 	TOOK(begin, 2);
 	begin = mono();
-	CHECK(!usleep((useconds_t)(UNIT / 1000)));
+	CHECK(!usleep((useconds_t)(STEP_NS / 1000)));
 	TOOK(begin, 1);
 	begin = mono();
 	CHECK(!thrd_sleep(&t, NULL));
@@ -40,10 +40,10 @@ static void kinds(void)
 		begin = mono();
 		CHECK(!sleep(7));
 		TOOK(begin, 7);
-		t = timespec_of(UNIT + 1);
+		t = timespec_of(STEP_NS + 1);
 		begin = mono();
 		CHECK(!nanosleep(&t, NULL));
-		CHECK(mono() - begin == UNIT + 1); /* exact to the nanosecond */
+		CHECK(mono() - begin == STEP_NS + 1); /* exact to the nanosecond */
 	}
 	begin = mono();
 	at = after(CLOCK_MONOTONIC, -1);
@@ -56,7 +56,7 @@ static void clocks(void)
 	static const clockid_t ids[] = {CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME, CLOCK_TAI};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
-		struct timespec t = timespec_of(UNIT), at = after(ids[i], 1.5);
+		struct timespec t = timespec_of(STEP_NS), at = after(ids[i], 1.5);
 		uint64_t begin = mono();
 
 		CHECK(!clock_nanosleep(ids[i], TIMER_ABSTIME, &at, NULL));
@@ -74,7 +74,7 @@ static void interrupted(void)
 	static const int flags[] = {0, SA_RESTART};
 
 	for (size_t i = 0; i < 2; i++) {
-		struct timespec t = timespec_of(AMPLE(4) * UNIT), left = {0}, at;
+		struct timespec t = timespec_of(AMPLE(4) * STEP_NS), left = {0}, at;
 		struct caller caller;
 		uint64_t begin = mono();
 
@@ -82,8 +82,8 @@ static void interrupted(void)
 		signal_later(&caller, SIGUSR1, 1);
 		CHECK(nanosleep(&t, &left) == -1 && errno == EINTR);
 		TOOK(begin, 1);
-		CHECK(ns_of(&left) <= (AMPLE(4) - 1) * UNIT);
-		CHECK(!is_virtual || ns_of(&left) > 3 * UNIT - MS_NS);
+		CHECK(ns_of(&left) <= (AMPLE(4) - 1) * STEP_NS);
+		CHECK(!is_virtual || ns_of(&left) > 3 * STEP_NS - MS_NS);
 		signal_joined(&caller);
 
 		begin = mono();
@@ -94,7 +94,7 @@ static void interrupted(void)
 		signal_joined(&caller);
 
 		signal_later(&caller, SIGUSR1, 1);
-		CHECK(usleep((useconds_t)(UNIT / 1000 * AMPLE(3))) == -1 && errno == EINTR);
+		CHECK(usleep((useconds_t)(STEP_NS / 1000 * AMPLE(3))) == -1 && errno == EINTR);
 		signal_joined(&caller);
 
 		signal_later(&caller, SIGUSR1, 1);
@@ -113,7 +113,7 @@ static void handler_sleeps(void)
 	static const int flags[] = {0, SA_RESTART};
 
 	for (size_t i = 0; i < 2; i++) {
-		struct timespec t = timespec_of(AMPLE(5) * UNIT);
+		struct timespec t = timespec_of(AMPLE(5) * STEP_NS);
 		struct caller caller;
 		uint64_t begin = mono();
 
@@ -129,17 +129,17 @@ static void handler_sleeps(void)
 static void goes_on_after_stop(void)
 {
 	uint64_t begin = mono();
-	struct timespec t = timespec_of(5 * UNIT);
+	struct timespec t = timespec_of(5 * STEP_NS);
 	pid_t self = getpid(), pid;
 
 	on_signal(SIGUSR2, SIG_IGN, 0);
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		sleep_units(1);
+		sleep_steps(1);
 		kill(self, SIGUSR2);
 		kill(self, SIGSTOP);
-		sleep_units(2);
+		sleep_steps(2);
 		kill(self, SIGCONT);
 		_exit(0);
 	}
@@ -184,7 +184,7 @@ static void for_ever(void)
 		CHECK(!pthread_create(&thread, NULL, sleep_for_ever, (void *)&ever[i]));
 		CHECK(!pthread_detach(thread));
 	}
-	sleep_units(3);
+	sleep_steps(3);
 	TOOK(begin, 3);
 }
 

@@ -11,9 +11,9 @@
 
 /* Sets the timeout and checks that it reads back. The kernel counts it in ticks of at most 10
  * ms. */
-static void set(int fd, int option, double units)
+static void set(int fd, int option, double steps)
 {
-	struct timespec t = timespec_of((uint64_t)(units * (double)UNIT));
+	struct timespec t = timespec_of((uint64_t)(steps * (double)STEP_NS));
 	struct timeval time = {t.tv_sec, t.tv_nsec / 1000}, shown = {0};
 	socklen_t size = sizeof(shown);
 
@@ -38,11 +38,11 @@ static void close_pair(const int fds[2])
 static char buffer[1 << 20];
 static struct iovec parts[2] = {{buffer, 100}, {buffer + 100, 200}};
 
-#define TIMES_OUT(call, units)                                                                     \
+#define TIMES_OUT(call, steps)                                                                     \
 	do {                                                                                       \
 		uint64_t begin_ns = mono();                                                        \
 		CHECK((call) == -1 && errno == EAGAIN);                                            \
-		TOOK(begin_ns, units);                                                             \
+		TOOK(begin_ns, steps);                                                             \
 	} while (0)
 
 static void receiving(void)
@@ -71,7 +71,7 @@ static void receiving(void)
 
 struct sender {
 	int fd;
-	double units;
+	double steps;
 	size_t bytes;
 	unsigned times;
 };
@@ -81,7 +81,7 @@ static void *send_later(void *arg)
 	const struct sender *sender = arg;
 
 	for (unsigned i = 0; i < sender->times; i++) {
-		sleep_units(sender->units);
+		sleep_steps(sender->steps);
 		CHECK(send(sender->fd, "0123456789", sender->bytes, 0) == (ssize_t)sender->bytes);
 	}
 	return NULL;
@@ -101,7 +101,7 @@ static void *send_two_later(void *fd)
 	struct mmsghdr two[2] = {{{.msg_iov = &parts[0], .msg_iovlen = 1}, 0},
 				 {{.msg_iov = &parts[1], .msg_iovlen = 1}, 0}};
 
-	sleep_units(1);
+	sleep_steps(1);
 	CHECK(sendmmsg(*(int *)fd, two, 2, 0) == 2 && two[1].msg_len == 200);
 	return NULL;
 }
@@ -113,7 +113,7 @@ static void several_messages(void)
 	struct mmsghdr some[3] = {{{.msg_iov = &parts[0], .msg_iovlen = 1}, 0},
 				  {{.msg_iov = &parts[1], .msg_iovlen = 1}, 0},
 				  {{.msg_iov = &parts[0], .msg_iovlen = 1}, 0}};
-	struct timespec half = timespec_of(UNIT / 2);
+	struct timespec half = timespec_of(STEP_NS / 2);
 	uint64_t begin;
 	pthread_t thread;
 	int fds[2];
@@ -152,7 +152,7 @@ static void data_comes(void)
 {
 	struct sockaddr_un from;
 	socklen_t length = sizeof(from);
-	struct sender sender = {.units = 1.5, .bytes = 5, .times = 1};
+	struct sender sender = {.steps = 1.5, .bytes = 5, .times = 1};
 	uint64_t begin;
 	pthread_t thread;
 	int fds[2];
@@ -174,7 +174,7 @@ static void all_of_it(void)
 {
 	struct msghdr message = {.msg_iov = (struct iovec[]){{buffer, 4}, {buffer + 4, 8}},
 				 .msg_iovlen = 2};
-	struct sender sender = {.units = 0.5, .bytes = 5, .times = 2};
+	struct sender sender = {.steps = 0.5, .bytes = 5, .times = 2};
 	uint64_t begin;
 	pthread_t thread;
 	int fds[2];
@@ -250,7 +250,7 @@ static void *drain(void *arg)
 	const int *fd = arg;
 	size_t n = 0;
 
-	sleep_units(0.5);
+	sleep_steps(0.5);
 	while (n < 2 * sizeof(buffer)) {
 		ssize_t r = recv(*fd, buffer, sizeof(buffer), 0);
 
@@ -365,7 +365,7 @@ static void of_the_socket(void)
 	close(fds[0]);
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, other));
 	CHECK(dup2(other[0], fds[0]) == fds[0]);
-	struct sender sender = {.fd = other[1], .units = 5, .bytes = 5, .times = 1};
+	struct sender sender = {.fd = other[1], .steps = 5, .bytes = 5, .times = 1};
 	uint64_t begin = mono();
 	pthread_t thread = sending(&sender);
 
@@ -417,7 +417,7 @@ static void cancelled(void)
 		set(fds[0], SO_RCVTIMEO, times ? 100 : 0);
 		begin = mono();
 		CHECK(!pthread_create(&thread, NULL, receive_for_long, &fds[0]));
-		sleep_units(1);
+		sleep_steps(1);
 		CHECK(!pthread_cancel(thread));
 		CHECK(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
 		TOOK(begin, 1);

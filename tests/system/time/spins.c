@@ -8,18 +8,18 @@
 /* CPU time of more than twice what a process may run before the clock advances. */
 static void computes(void)
 {
-	uint64_t begin = mono(), until = clock_now(CLOCK_PROCESS_CPUTIME_ID) + UNIT * 5 / 2;
+	uint64_t begin = mono(), until = clock_now(CLOCK_PROCESS_CPUTIME_ID) + STEP_NS * 5 / 2;
 
 	while (clock_now(CLOCK_PROCESS_CPUTIME_ID) < until)
 		for (volatile unsigned i = 0; i < 1000000; i++)
 			;
 	CHECK(mono() > begin);
-	CHECK(!is_virtual || mono() - begin < 20 * UNIT);
+	CHECK(!is_virtual || mono() - begin < 20 * STEP_NS);
 }
 
 static void *write_later(void *flag)
 {
-	sleep_units(0.5);
+	sleep_steps(0.5);
 	*(_Atomic bool *)flag = true;
 	return NULL;
 }
@@ -33,7 +33,7 @@ static void memory(void)
 	CHECK(!pthread_create(&thread, NULL, write_later, (void *)&flag));
 	while (!flag)
 		;
-	took_within(begin, 0.5, UNIT, __LINE__);
+	took_within(begin, 0.5, STEP_NS, __LINE__);
 	CHECK(!pthread_join(thread, NULL));
 }
 
@@ -51,7 +51,7 @@ static void shared_memory(void)
 
 	while (!*flag)
 		;
-	took_within(begin, 0.5, UNIT, __LINE__);
+	took_within(begin, 0.5, STEP_NS, __LINE__);
 	CHECK(!ended(pid));
 }
 
@@ -76,7 +76,7 @@ static void handover(void)
 	pthread_t thread;
 
 	CHECK(!pthread_create(&thread, NULL, answer, NULL));
-	sleep_units(1);
+	sleep_steps(1);
 	pthread_mutex_lock(&mutex);
 	asked = true;
 	pthread_cond_signal(&cond);
@@ -88,7 +88,7 @@ static void handover(void)
 
 static void quiet(void)
 {
-	sleep_units(5);
+	sleep_steps(5);
 }
 
 /* Prints that it begins to wait, and reads. */
@@ -101,7 +101,7 @@ static void reads(void)
 	CHECK(read(0, &byte, 1) == 1 && byte == 'x');
 	CHECK(!is_virtual || mono() == begin);
 	begin = mono();
-	sleep_units(2);
+	sleep_steps(2);
 	TOOK(begin, 2);
 }
 

@@ -20,7 +20,7 @@ static bool hear(int fd)
 	struct pollfd one = {.fd = fd, .events = POLLIN};
 	char byte;
 
-	return poll(&one, 1, (int)(AMPLE(100) * UNIT / MS_NS)) == 1 && read(fd, &byte, 1) == 1;
+	return poll(&one, 1, (int)(AMPLE(100) * STEP_NS / MS_NS)) == 1 && read(fd, &byte, 1) == 1;
 }
 
 static void answer(void *arg)
@@ -30,7 +30,7 @@ static void answer(void *arg)
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		CHECK(hear(line->in));
 		if (line->pause > 0)
-			sleep_units(line->pause);
+			sleep_steps(line->pause);
 		CHECK(write(line->out, "a", 1) == 1);
 	}
 }

@@ -55,7 +55,7 @@ static void once(void)
 		CHECK(count_of(fd) == 1);
 		TOOK(begin, 1.5);
 		/* a timer without an interval expires once */
-		CHECK(poll(&ready, 1, (int)(UNIT / MS_NS)) == 0);
+		CHECK(poll(&ready, 1, (int)(STEP_NS / MS_NS)) == 0);
 		TOOK(begin, 2.5);
 		close(fd);
 	}
@@ -76,8 +76,8 @@ static void absolute(void)
 		/* A time in the past: the timer expires at once, and counts all expirations until
 		 * now. */
 		begin = mono();
-		at = (struct itimerspec){timespec_of(UNIT),
-					 timespec_of(clock_now(clocks[i]) - 7 * UNIT / 2)};
+		at = (struct itimerspec){timespec_of(STEP_NS),
+					 timespec_of(clock_now(clocks[i]) - 7 * STEP_NS / 2)};
 		CHECK(!timerfd_settime(fd, TFD_TIMER_ABSTIME, &at, NULL));
 		CHECK(count_of(fd) == 4 || !is_virtual);
 		TOOK(begin, 0);
@@ -96,16 +96,16 @@ static void late(void)
 
 	if (is_virtual)
 		CHECK(read(fd, &count, sizeof(count)) == -1 && errno == EAGAIN);
-	sleep_units(3.5);
+	sleep_steps(3.5);
 	CHECK(count_of(fd) == 3 || !is_virtual);
 	if (is_virtual)
 		CHECK(read(fd, &count, sizeof(count)) == -1 && errno == EAGAIN);
-	sleep_units(1);
+	sleep_steps(1);
 	CHECK(!timerfd_settime(fd, 0, &none, &old));
-	CHECK(ns_of(&old.it_interval) == UNIT);
-	CHECK(ns_of(&old.it_value) <= UNIT && ns_of(&old.it_value) > 0);
+	CHECK(ns_of(&old.it_interval) == STEP_NS);
+	CHECK(ns_of(&old.it_value) <= STEP_NS && ns_of(&old.it_value) > 0);
 	if (is_virtual)
-		CHECK(ns_of(&old.it_value) / MS_NS == 499 || ns_of(&old.it_value) == UNIT / 2);
+		CHECK(ns_of(&old.it_value) / MS_NS == 499 || ns_of(&old.it_value) == STEP_NS / 2);
 	CHECK(read(fd, &count, sizeof(count)) == -1 && errno == EAGAIN);
 	CHECK(!timerfd_gettime(fd, &old) && !ns_of(&old.it_value) && !ns_of(&old.it_interval));
 	TOOK(begin, 4.5);
@@ -126,7 +126,7 @@ static void waits(void)
 	begin = mono();
 	CHECK(!timerfd_settime(fd, 0, &again, NULL));
 	CHECK(!epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
-	CHECK(epoll_wait(epoll, &event, 1, (int)(10 * UNIT / MS_NS)) == 1);
+	CHECK(epoll_wait(epoll, &event, 1, (int)(10 * STEP_NS / MS_NS)) == 1);
 	TOOK(begin, 1);
 	close(epoll);
 	close(fd);
@@ -187,7 +187,7 @@ static void make_and_send(void *arg)
 	*head = (struct cmsghdr){CMSG_LEN(sizeof(fd)), SOL_SOCKET, SCM_RIGHTS};
 	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
 	CHECK(sendmsg(*(int *)arg, &message, 0) == 1);
-	sleep_units(1);
+	sleep_steps(1);
 }
 
 static void passed_on(void)
@@ -227,7 +227,7 @@ static void closed(void)
 
 	for (int i = 0; i < 100; i++)
 		close(timer(CLOCK_MONOTONIC, 0, 0.01, 0.01));
-	sleep_units(2);
+	sleep_steps(2);
 	TOOK(begin, 2);
 }
 

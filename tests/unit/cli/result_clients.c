@@ -161,16 +161,16 @@ static void test_possible(void **state)
 	assert_true(isnan(verdict.possible.share));
 }
 
-static void test_smallest_unit(void **state)
+static void test_smallest_hold(void **state)
 {
 	const struct client_set groups = {5, {"x"}, {"a", "b", "a", "b", "b"}},
 				alone = {2, {"x"}, {NULL}}, one = {1, {"x"}, {"a"}};
 
 	(void)state;
-	assert_int_equal(client_smallest_unit(&run.offline_clients), 1);
-	assert_int_equal(client_smallest_unit(&groups), 2);
-	assert_int_equal(client_smallest_unit(&alone), 1);
-	assert_int_equal(client_smallest_unit(&one), 1);
+	assert_int_equal(client_smallest_hold(&run.offline_clients), 1);
+	assert_int_equal(client_smallest_hold(&groups), 2);
+	assert_int_equal(client_smallest_hold(&alone), 1);
+	assert_int_equal(client_smallest_hold(&one), 1);
 }
 
 static void test_titles(void **state)
@@ -198,7 +198,7 @@ int main(void)
 		cmocka_unit_test_setup(test_steps_of_all, fresh),
 		cmocka_unit_test_setup(test_seeds_of_each, fresh),
 		cmocka_unit_test_setup(test_possible, fresh),
-		cmocka_unit_test_setup(test_smallest_unit, fresh),
+		cmocka_unit_test_setup(test_smallest_hold, fresh),
 		cmocka_unit_test_setup(test_titles, fresh),
 	};
 

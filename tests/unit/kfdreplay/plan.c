@@ -19,24 +19,24 @@
 static const uint32_t sizes[] = {1, 40, 104, 132, 304};
 
 /* Returns the planned operation of one row. */
-static struct plan_op plan_one(const struct trace_row *row, uint32_t units)
+static struct plan_op plan_one(const struct trace_row *row, uint32_t cus)
 {
 	struct trace_request request = {0, 1, row->duration_ns};
 	struct trace trace = {"one", (struct trace_row *)row, 1, &request, 1};
 	struct plan plan;
 	struct plan_op op;
 
-	assert_int_equal(plan_make(&trace, units, &plan), 0);
+	assert_int_equal(plan_make(&trace, cus, &plan), 0);
 	op = plan.ops[0];
 	plan_free(&plan);
 	return op;
 }
 
-static void expect_shared(uint64_t groups, uint64_t threads, uint64_t ns, uint32_t units,
+static void expect_shared(uint64_t groups, uint64_t threads, uint64_t ns, uint32_t cus,
 			  uint32_t workgroups, uint64_t ticks)
 {
 	struct trace_row row = {TRACE_KERNEL, 0, ns, groups, threads, 0};
-	struct plan_op op = plan_one(&row, units);
+	struct plan_op op = plan_one(&row, cus);
 
 	assert_int_equal(op.kind, PLAN_SPIN);
 	assert_int_equal(op.workgroups, workgroups);
@@ -44,10 +44,10 @@ static void expect_shared(uint64_t groups, uint64_t threads, uint64_t ns, uint32
 }
 
 /* A kernel of which one workgroup fits on a multiprocessor at a time. */
-static void expect_kernel(uint64_t groups, uint64_t ns, uint32_t units, uint32_t workgroups,
+static void expect_kernel(uint64_t groups, uint64_t ns, uint32_t cus, uint32_t workgroups,
 			  uint64_t ticks)
 {
-	expect_shared(groups, 1024, ns, units, workgroups, ticks);
+	expect_shared(groups, 1024, ns, cus, workgroups, ticks);
 }
 
 static void workgroups_share(void **state)

@@ -71,7 +71,7 @@ static unsigned long seen_suspend, seen_resume, seen_starved, seen_share, seen_s
 #define FOR_ALL(m)                                                                                 \
 	for (struct model *m = models; m < models + CLIENTS; m++)                                  \
 		if (m->id)
-#define FOR_UNIT(m, of)                                                                            \
+#define FOR_GANG(m, of)                                                                            \
 	FOR_ALL (m)                                                                                \
 		if (together(m, of))
 
@@ -101,8 +101,8 @@ static int urgency(const struct model *of)
 {
 	int most = -1;
 
-	FOR_UNIT (m, of)
-		most = m->priority > most ? m->priority : most;
+	FOR_GANG(m, of)
+	most = m->priority > most ? m->priority : most;
 	return most;
 }
 
@@ -134,9 +134,9 @@ static uint32_t counts_on(const struct model *of)
 {
 	if (!of->group)
 		return works_on(of);
-	FOR_UNIT (m, of)
-		if (of->priority >= 0 && works_on(m))
-			return of->named;
+	FOR_GANG(m, of)
+	if (of->priority >= 0 && works_on(m))
+		return of->named;
 	return 0;
 }
 
@@ -146,9 +146,9 @@ static uint32_t presses_on(const struct model *of, bool there)
 		return presses(of, there) ? of->active : 0;
 	if (of->priority < 0 || (there && (of->state == GOES || of->state == OFF)))
 		return 0;
-	FOR_UNIT (m, of)
-		if (presses(m, there))
-			return of->named;
+	FOR_GANG(m, of)
+	if (presses(m, there))
+		return of->named;
 	return 0;
 }
 
@@ -165,9 +165,9 @@ static unsigned pressure_by(const struct model *o, int gpu)
 	case POLICY_share:
 		return PART;
 	case POLICY_deadline:
-		FOR_UNIT (m, o)
-			if (presses(m, true) && is_late(m))
-				return FULL;
+		FOR_GANG(m, o)
+		if (presses(m, true) && is_late(m))
+			return FULL;
 		return SLACK;
 	default:
 		return FULL;
@@ -182,7 +182,8 @@ static unsigned pressure_of(const struct model *of, bool there)
 
 	if (urgent < 0)
 		return NONE;
-	FOR_UNIT (m, of) {
+	FOR_GANG(m, of)
+	{
 		uint32_t where = counts_on(m);
 
 		FOR_ALL (o) {
@@ -206,9 +207,9 @@ static unsigned pressure_on(const struct model *of)
 /* Returns whether an operator has suspended a member of the gang (a lease). */
 static bool is_leased(const struct model *of)
 {
-	FOR_UNIT (m, of)
-		if (m->lease_until > now)
-			return true;
+	FOR_GANG(m, of)
+	if (m->lease_until > now)
+		return true;
 	return false;
 }
 
@@ -221,28 +222,28 @@ static bool takes_part(const struct model *m)
 /* Returns whether the gang cannot be held because of one of its members. */
 static bool is_hindered(const struct model *of)
 {
-	FOR_UNIT (m, of)
-		if (takes_part(m) && (m->refused || m->spared))
-			return true;
+	FOR_GANG(m, of)
+	if (takes_part(m) && (m->refused || m->spared))
+		return true;
 	return false;
 }
 
 static bool must_run(const struct model *of)
 {
-	FOR_UNIT (m, of)
-		if (takes_part(m) && (m->refused || m->broken))
-			return true;
+	FOR_GANG(m, of)
+	if (takes_part(m) && (m->refused || m->broken))
+		return true;
 	return false;
 }
 
 static bool somebody_off(const struct model *of)
 {
-	FOR_UNIT (m, of)
-		/* not a stray one: its resume waits for another one, or has failed and is
+	FOR_GANG(m, of)
+	/* not a stray one: its resume waits for another one, or has failed and is
 		 * repeated */
-		if (!m->stray &&
-		    (m->state == GOES || (!m->leaving && m->state == OFF && now >= m->not_before)))
-			return true;
+	if (!m->stray &&
+	    (m->state == GOES || (!m->leaving && m->state == OFF && now >= m->not_before)))
+		return true;
 	return false;
 }
 
@@ -250,17 +251,17 @@ static bool somebody_off(const struct model *of)
  * GPUs. */
 static bool is_behind(const struct model *of)
 {
-	FOR_UNIT (m, of)
-		if (m->state == COMES && m->named & of->named)
-			return true;
+	FOR_GANG(m, of)
+	if (m->state == COMES && m->named & of->named)
+		return true;
 	return false;
 }
 
 static bool suspend_in_flight(const struct model *of)
 {
-	FOR_UNIT (m, of)
-		if (m->state == GOES)
-			return true;
+	FOR_GANG(m, of)
+	if (m->state == GOES)
+		return true;
 	return false;
 }
 

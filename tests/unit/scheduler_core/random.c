@@ -151,8 +151,8 @@ static unsigned others(const struct model *of)
 {
 	unsigned n = 0;
 
-	FOR_UNIT (m, of)
-		n += m != of;
+	FOR_GANG(m, of)
+	n += m != of;
 	return n;
 }
 

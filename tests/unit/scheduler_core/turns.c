@@ -11,9 +11,9 @@
  * beside another gang, of which a resume takes the time, too, both count four times as much */
 #define FIRST (3 * COST)
 #define BESIDE (13 * COST)
-#define UNITS 3
+#define GANGS 3
 
-static core_id low[UNITS], high;
+static core_id low[GANGS], high;
 static uint64_t first_costs; /* ns; duration of a suspend or resume of low[0] */
 
 static int setup(void **state)
@@ -25,7 +25,7 @@ static int setup(void **state)
 	core_configure(core, &config);
 	first_costs = COST;
 	high = play_add(15);
-	for (int i = 0; i < UNITS; i++) {
+	for (int i = 0; i < GANGS; i++) {
 		low[i] = play_add(2);
 		play_active(low[i], GPU);
 	}
@@ -66,7 +66,7 @@ static unsigned running(void)
 {
 	unsigned all = 0;
 
-	for (int i = 0; i < UNITS; i++)
+	for (int i = 0; i < GANGS; i++)
 		all |= (unsigned)runs(low[i]) << i;
 	return all;
 }
@@ -83,12 +83,12 @@ static void one_runs_in_each_gap_in_turn(void **state)
 	unsigned seen = 0, last = 0;
 
 	(void)state;
-	for (int i = 0; i < 2 * UNITS; i++) {
+	for (int i = 0; i < 2 * GANGS; i++) {
 		unsigned one = running_after(FIRST + 1 * MS);
 
 		assert_int_equal(__builtin_popcount(one), 1);
 		assert_int_not_equal(one, last);
-		if (i % UNITS == 0)
+		if (i % GANGS == 0)
 			seen = 0;
 		assert_int_equal(one & seen, 0);
 		seen |= one;
@@ -131,14 +131,14 @@ static void next_follows_when_the_work_ends(void **state)
 static void a_request_is_no_turn(void **state)
 {
 	(void)state;
-	for (int i = 0; i < UNITS; i++)
+	for (int i = 0; i < GANGS; i++)
 		if (i != 1)
 			core_set_lease(core, low[i], now + 100 * S);
 	until(now);
 	assert_int_equal(running_after(FIRST), 2);
 }
 
-static void pressed_units_have_no_turn(void **state)
+static void contended_gangs_have_no_turn(void **state)
 {
 	core_id other = play_add(15);
 
@@ -150,13 +150,13 @@ static void pressed_units_have_no_turn(void **state)
 }
 
 /* The gaps are too short for low[0], which must not keep the others from them. */
-static void units_that_wait_longer_have_no_turn(void **state)
+static void gangs_that_wait_longer_have_no_turn(void **state)
 {
 	unsigned last = 0;
 
 	(void)state;
 	first_costs = 10 * COST;
-	for (int i = 0; i < 3 * UNITS; i++) {
+	for (int i = 0; i < 3 * GANGS; i++) {
 		unsigned one = running_after(FIRST + 1 * MS);
 
 		assert_true(one == 2 || one == 4);
@@ -167,7 +167,7 @@ static void units_that_wait_longer_have_no_turn(void **state)
 
 /* If low[0] has to be held over a little longer, the others wait for it, because that costs less
  * than one more suspension. */
-static void units_that_wait_little_longer_have_turns(void **state)
+static void gangs_that_wait_little_longer_have_turns(void **state)
 {
 	(void)state;
 	first_costs = COST + COST / 8;
@@ -176,7 +176,7 @@ static void units_that_wait_little_longer_have_turns(void **state)
 
 /* In a gap that is long enough for low[0] it does not wait for the gangs that began to run in this
  * gap before it, because they are behind it in turn. */
-static void units_behind_do_not_keep_a_turn(void **state)
+static void gangs_behind_do_not_keep_a_turn(void **state)
 {
 	(void)state;
 	first_costs = 10 * COST;
@@ -186,7 +186,7 @@ static void units_behind_do_not_keep_a_turn(void **state)
 }
 
 /* A passive client may have no work, so it neither takes a turn nor waits for one. */
-static void passive_units_have_no_turn(void **state)
+static void victim_only_gangs_have_no_turn(void **state)
 {
 	unsigned last = 0;
 
@@ -202,7 +202,7 @@ static void passive_units_have_no_turn(void **state)
 }
 
 /* A client that is leaving is not suspended, so it takes no turn. */
-static void leaving_units_have_no_turn(void **state)
+static void gangs_in_teardown_have_no_turn(void **state)
 {
 	(void)state;
 	core_set_leaving(core, low[0], true);
@@ -239,7 +239,7 @@ static void other_priorities_do_not_wait(void **state)
 
 	(void)state;
 	play_active(lower, GPU);
-	for (int i = 1; i < UNITS; i++)
+	for (int i = 1; i < GANGS; i++)
 		play_idle(low[i], GPU);
 	for (int i = 0; i < 2; i++) { /* in the second round `lower` has been held for longer */
 		request();
@@ -321,12 +321,12 @@ int main(void)
 		HERE(others_follow_in_a_long_gap),
 		HERE(next_follows_when_the_work_ends),
 		HERE(a_request_is_no_turn),
-		HERE(pressed_units_have_no_turn),
-		HERE(units_that_wait_longer_have_no_turn),
-		HERE(units_that_wait_little_longer_have_turns),
-		HERE(units_behind_do_not_keep_a_turn),
-		HERE(passive_units_have_no_turn),
-		HERE(leaving_units_have_no_turn),
+		HERE(contended_gangs_have_no_turn),
+		HERE(gangs_that_wait_longer_have_no_turn),
+		HERE(gangs_that_wait_little_longer_have_turns),
+		HERE(gangs_behind_do_not_keep_a_turn),
+		HERE(victim_only_gangs_have_no_turn),
+		HERE(gangs_in_teardown_have_no_turn),
 		HERE(others_that_go_on_have_no_turn),
 		HERE(groups_that_go_on_have_no_turn),
 		HERE(other_priorities_do_not_wait),

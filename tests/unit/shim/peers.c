@@ -153,7 +153,7 @@ static void a_stopped_one_is_still_there(void)
 	clean();
 }
 
-static void a_group_is_one_unit(void)
+static void a_group_is_one_gang(void)
 {
 	struct process here, there;
 
@@ -425,7 +425,7 @@ IN_CHILD(a_priority_of_run_time)
 IN_CHILD(another_node_is_no_matter)
 IN_CHILD(a_dead_one_holds_nobody)
 IN_CHILD(a_stopped_one_is_still_there)
-IN_CHILD(a_group_is_one_unit)
+IN_CHILD(a_group_is_one_gang)
 IN_CHILD(a_group_is_held_as_one)
 IN_CHILD(ones_own_group_holds_nobody)
 IN_CHILD(daemons_come_and_go)
@@ -443,7 +443,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_another_node_is_no_matter),
 		cmocka_unit_test(test_a_dead_one_holds_nobody),
 		cmocka_unit_test(test_a_stopped_one_is_still_there),
-		cmocka_unit_test(test_a_group_is_one_unit),
+		cmocka_unit_test(test_a_group_is_one_gang),
 		cmocka_unit_test(test_a_group_is_held_as_one),
 		cmocka_unit_test(test_ones_own_group_holds_nobody),
 		cmocka_unit_test(test_daemons_come_and_go),

@@ -5,13 +5,13 @@
  */
 #include "tests/unit/sim_gpu/world.h"
 
-static void takes_packet_and_waves(uint32_t wgs, uint32_t units, uint64_t waves)
+static void takes_packet_and_waves(uint32_t wgs, uint32_t wave_slots, uint64_t waves)
 {
 	struct gpu *gpu = model_small();
 	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	uint64_t t = gpu_now(gpu);
 
-	model_submit(gpu, queue, dispatch(1, wgs, units, 7000));
+	model_submit(gpu, queue, dispatch(1, wgs, wave_slots, 7000));
 	struct gpu_event event = model_event(gpu);
 
 	assert_int_equal(event.type, GPU_EVENT_STARTED);
@@ -28,10 +28,10 @@ static void takes_packet_and_waves(uint32_t wgs, uint32_t units, uint64_t waves)
 
 	assert_int_equal(stats.wgs_done, wgs);
 	assert_int_equal(stats.packets_retired, 1);
-	assert_int_equal(stats.unit_ns, (uint64_t)wgs * units * 7000);
+	assert_int_equal(stats.wave_slot_ns, (uint64_t)wgs * wave_slots * 7000);
 	assert_int_equal(stats.busy_ns, waves * 7000);
 	assert_int_equal(stats.preempted, 0);
-	assert_int_equal(gpu_live_units(gpu), 0);
+	assert_int_equal(gpu_live_wave_slots(gpu), 0);
 	assert_int_equal(gpu_queue_depth(gpu, queue), 0);
 	gpu_free(gpu);
 }
@@ -89,7 +89,7 @@ static void work_uses_no_unit(void **state)
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 3).t, t + PACKET_NS + 4000);
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + PACKET_NS + 9000);
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 2 * PACKET_NS + 10000);
-	assert_int_equal(model_stats(gpu, queue).unit_ns, 1000);
+	assert_int_equal(model_stats(gpu, queue).wave_slot_ns, 1000);
 	assert_int_equal(model_stats(gpu, queue).busy_ns, 10000);
 	gpu_free(gpu);
 }

@@ -29,9 +29,9 @@ static void stops_every_queue(void **state)
 	model_submit(gpu, c, work(3, 20000));
 	model_submit(gpu, d, work(4, 30000));
 	advance(gpu, t + PACKET_NS + 6000);
-	assert_int_equal(gpu_live_units(gpu), 40);
+	assert_int_equal(gpu_live_wave_slots(gpu), 40);
 	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
-	assert_int_equal(gpu_live_units(gpu), 0);
+	assert_int_equal(gpu_live_wave_slots(gpu), 0);
 	struct gpu_event event = model_event(gpu);
 	uint64_t lost = UNMAP_NS + 40 * SAVE_NS;
 
@@ -108,12 +108,12 @@ static void restores_what_is_mapped(void **state)
 	assert_false(gpu_queue_mapped(gpu, a));
 	assert_int_equal(model_event(gpu).restore_ns, 10 * RESTORE_NS);
 	advance(gpu, gpu_now(gpu) + 1000);
-	assert_int_equal(gpu_live_units(gpu), 10);
+	assert_int_equal(gpu_live_wave_slots(gpu), 10);
 	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
 	assert_int_equal(model_event(gpu).save_ns, 10 * SAVE_NS);
 	assert_int_equal(model_event(gpu).restore_ns, 40 * RESTORE_NS);
 	advance(gpu, gpu_now(gpu) + 1000);
-	assert_int_equal(gpu_live_units(gpu), 40);
+	assert_int_equal(gpu_live_wave_slots(gpu), 40);
 	gpu_free(gpu);
 }
 
@@ -174,8 +174,8 @@ static void restored_before_anything_new(void **state)
 	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
 	model_until(gpu, GPU_EVENT_MAPPED, 9);
 	advance(gpu, gpu_now(gpu) + 1000);
-	assert_int_equal(gpu_live_units(gpu), UNITS);
-	assert_int_equal(model_stats(gpu, a).unit_ns, 0);
+	assert_int_equal(gpu_live_wave_slots(gpu), WAVE_SLOTS);
+	assert_int_equal(model_stats(gpu, a).wave_slot_ns, 0);
 	gpu_free(gpu);
 }
 
@@ -201,22 +201,22 @@ static void saved_state_beyond_the_gpu(void **state)
 	struct gpu_event event = model_until(gpu, GPU_EVENT_MAPPED, 9);
 	uint64_t t = event.t;
 
-	assert_int_equal(event.restore_ns, UNITS * RESTORE_NS);
+	assert_int_equal(event.restore_ns, WAVE_SLOTS * RESTORE_NS);
 	/* First b's 100 running workgroups, then a's saved ones, and only then new ones of both. */
 	advance(gpu, t + 29999);
 	assert_int_equal(model_stats(gpu, b).wgs_done, 0);
-	assert_int_equal(model_stats(gpu, a).unit_ns, 100 * 60000);
+	assert_int_equal(model_stats(gpu, a).wave_slot_ns, 100 * 60000);
 	advance(gpu, t + 30000);
 	assert_int_equal(model_stats(gpu, b).wgs_done, 100);
-	assert_int_equal(gpu_live_units(gpu), UNITS);
+	assert_int_equal(gpu_live_wave_slots(gpu), WAVE_SLOTS);
 	advance(gpu, t + 69999);
 	assert_int_equal(model_stats(gpu, a).wgs_done, 0);
 	advance(gpu, t + 70000);
 	assert_int_equal(model_stats(gpu, a).wgs_done, 100);
-	assert_int_equal(gpu_live_units(gpu), UNITS);
+	assert_int_equal(gpu_live_wave_slots(gpu), WAVE_SLOTS);
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 170000);
-	assert_int_equal(model_stats(gpu, a).unit_ns, 150 * 100000);
-	assert_int_equal(model_stats(gpu, b).unit_ns, 200 * 50000);
+	assert_int_equal(model_stats(gpu, a).wave_slot_ns, 150 * 100000);
+	assert_int_equal(model_stats(gpu, b).wave_slot_ns, 200 * 50000);
 	gpu_free(gpu);
 }
 
@@ -244,7 +244,7 @@ static void saved_state_is_not_passed(void **state)
 
 	model_submit(gpu, b, dispatch(3, 1, 1, 10000));
 	advance(gpu, t + 8999);
-	assert_int_equal(gpu_live_units(gpu), 5);
+	assert_int_equal(gpu_live_wave_slots(gpu), 5);
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 3).t, t + 9000 + 10000);
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 9000 + 99000);
 	gpu_free(gpu);

@@ -17,7 +17,7 @@
 /* Plays the kernels of a request as kfdreplay submits them: in order, each occupying whole CUs.
  * Returns the busy time in ns. */
 static uint64_t busy_ns(struct gpu *gpu, uint32_t queue, const struct plan *plan,
-			const struct plan_request *request, uint32_t units)
+			const struct plan_request *request, uint32_t wave_slots)
 {
 	uint64_t before = model_stats(gpu, queue).busy_ns;
 
@@ -26,9 +26,9 @@ static uint64_t busy_ns(struct gpu *gpu, uint32_t queue, const struct plan *plan
 
 		if (op->kind != PLAN_SPIN)
 			continue;
-		model_submit(
-			gpu, queue,
-			barrier_of(dispatch(0, op->workgroups, units, op->ticks * PLAN_TICK_NS)));
+		model_submit(gpu, queue,
+			     barrier_of(dispatch(0, op->workgroups, wave_slots,
+						 op->ticks * PLAN_TICK_NS)));
 		while (gpu_queue_depth(gpu, queue) > 0)
 			model_event(gpu);
 	}
@@ -56,7 +56,7 @@ static void play(const char *name, const struct trace *trace, const struct gpu_c
 	for (size_t i = 0; i < plan.request_count; i++) {
 		const struct plan_request *request = &plan.requests[i];
 		uint64_t recorded = recorded_ns(&plan, request);
-		uint64_t simulated = busy_ns(gpu, queue, &plan, request, config->units_per_cu);
+		uint64_t simulated = busy_ns(gpu, queue, &plan, request, config->wave_slots_per_cu);
 
 		assert_true(recorded > 0);
 		if (simulated * 100 < recorded * 98 || simulated * 100 > recorded * 102)

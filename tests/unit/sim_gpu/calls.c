@@ -26,7 +26,7 @@ static void bad_configurations(void **state)
 	assert_null(gpu_new(&config));
 	config = model_config();
 	config = model_config();
-	config.units_per_cu = 64;
+	config.wave_slots_per_cu = 64;
 	assert_null(gpu_new(&config));
 	config = model_config();
 	config.save_bytes_us = 0;

@@ -20,7 +20,7 @@ static void small_behind_large(void **state)
 	/* in the middle of the third wave */
 	while (gpu_step(gpu, t + PACKET_NS + 120000, &event))
 		;
-	assert_int_equal(gpu_live_units(gpu), UNITS);
+	assert_int_equal(gpu_live_wave_slots(gpu), WAVE_SLOTS);
 	model_submit(gpu, small, dispatch(2, 1, 1, 1000));
 	event = model_until(gpu, GPU_EVENT_RETIRED, 2);
 	assert_int_equal(event.t, t + PACKET_NS + 150000 + 1000);
@@ -28,15 +28,16 @@ static void small_behind_large(void **state)
 	gpu_free(gpu);
 }
 
-static void saturate(struct gpu *gpu, uint32_t queue, uint32_t units, uint64_t wg_ns)
+static void saturate(struct gpu *gpu, uint32_t queue, uint32_t wave_slots, uint64_t wg_ns)
 {
 	for (uint64_t i = 0; i < 200; i++)
-		model_submit(gpu, queue, dispatch(i, 1000, units, wg_ns));
+		model_submit(gpu, queue, dispatch(i, 1000, wave_slots, wg_ns));
 }
 
 /* Asserts that two queues that saturate the GPU get equal shares of it. Per queue: wave slots and
  * ns of a workgroup. */
-static void shares(uint32_t xccs, uint32_t units_a, uint64_t ns_a, uint32_t units_b, uint64_t ns_b)
+static void shares(uint32_t xccs, uint32_t wave_slots_a, uint64_t ns_a, uint32_t wave_slots_b,
+		   uint64_t ns_b)
 {
 	struct gpu_config config = model_config();
 
@@ -47,19 +48,19 @@ static void shares(uint32_t xccs, uint32_t units_a, uint64_t ns_a, uint32_t unit
 	uint64_t end = gpu_now(gpu) + 20000000;
 	struct gpu_event event;
 
-	saturate(gpu, a, units_a, ns_a);
-	saturate(gpu, b, units_b, ns_b);
+	saturate(gpu, a, wave_slots_a, ns_a);
+	saturate(gpu, b, wave_slots_b, ns_b);
 	while (gpu_step(gpu, end, &event))
 		;
 	assert_true(gpu_queue_depth(gpu, a) > 0 && gpu_queue_depth(gpu, b) > 0);
-	double of_a = (double)model_stats(gpu, a).unit_ns;
-	double of_b = (double)model_stats(gpu, b).unit_ns;
+	double of_a = (double)model_stats(gpu, a).wave_slot_ns;
+	double of_b = (double)model_stats(gpu, b).wave_slot_ns;
 
 	if (of_a / (of_a + of_b) < 0.48 || of_a / (of_a + of_b) > 0.52)
-		fail_msg("%u x %lu ns beside %u x %lu ns: %.3f of the units", units_a, ns_a,
-			 units_b, ns_b, of_a / (of_a + of_b));
+		fail_msg("%u x %lu ns beside %u x %lu ns: %.3f of the units", wave_slots_a, ns_a,
+			 wave_slots_b, ns_b, of_a / (of_a + of_b));
 	/* together they use the whole GPU */
-	assert_true(of_a + of_b > 0.97 * UNITS * 20000000);
+	assert_true(of_a + of_b > 0.97 * WAVE_SLOTS * 20000000);
 	gpu_free(gpu);
 }
 
@@ -91,9 +92,9 @@ static void turn_by_turn(void **state)
 	model_submit(gpu, queues[2], dispatch(2, 10, 1, 10000));
 	while (gpu_step(gpu, t + PACKET_NS + 10000 - 1, &event))
 		;
-	assert_int_equal(model_stats(gpu, queues[0]).unit_ns, 45 * 9999);
-	assert_int_equal(model_stats(gpu, queues[1]).unit_ns, 45 * 9999);
-	assert_int_equal(model_stats(gpu, queues[2]).unit_ns, 10 * 9999);
+	assert_int_equal(model_stats(gpu, queues[0]).wave_slot_ns, 45 * 9999);
+	assert_int_equal(model_stats(gpu, queues[1]).wave_slot_ns, 45 * 9999);
+	assert_int_equal(model_stats(gpu, queues[2]).wave_slot_ns, 10 * 9999);
 	gpu_free(gpu);
 }
 
@@ -114,17 +115,19 @@ static void large_workgroup_is_not_starved(void **state)
 	while (gpu_step(gpu, gpu_now(gpu) + 100000, &event))
 		;
 	uint64_t t = gpu_now(gpu);
-	uint64_t before = model_stats(gpu, small[0]).unit_ns + model_stats(gpu, small[1]).unit_ns;
+	uint64_t before =
+		model_stats(gpu, small[0]).wave_slot_ns + model_stats(gpu, small[1]).wave_slot_ns;
 
-	model_submit(gpu, large, dispatch(1000, 2, CU_UNITS, 5000));
+	model_submit(gpu, large, dispatch(1000, 2, CU_WAVE_SLOTS, 5000));
 	event = model_until(gpu, GPU_EVENT_RETIRED, 1000);
 	/* The turn of the large queue comes with the first wave slots that become free, after one
 	 * more workgroup of each of the others. Then one CU drains, and the workgroup runs. The
 	 * same holds for its second workgroup. Meanwhile the others use the rest of the GPU. */
 	assert_in_range(event.t, t + PACKET_NS + 2 * 5000,
 			t + PACKET_NS + 13000 + 2 * (13000 + 5000));
-	assert_true(model_stats(gpu, small[0]).unit_ns + model_stats(gpu, small[1]).unit_ns >
-		    before + (event.t - t) * (UNITS - 2 * CU_UNITS));
+	assert_true(model_stats(gpu, small[0]).wave_slot_ns +
+			    model_stats(gpu, small[1]).wave_slot_ns >
+		    before + (event.t - t) * (WAVE_SLOTS - 2 * CU_WAVE_SLOTS));
 	assert_true(gpu_queue_depth(gpu, small[0]) > 0);
 	gpu_free(gpu);
 }
@@ -133,7 +136,7 @@ static void too_large_a_workgroup(void **state)
 {
 	struct gpu *gpu = model_small();
 	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
-	struct gpu_packet packet = dispatch(1, 1, CU_UNITS + 1, 1000);
+	struct gpu_packet packet = dispatch(1, 1, CU_WAVE_SLOTS + 1, 1000);
 
 	(void)state;
 	assert_int_equal(gpu_submit(gpu, queue, &packet), -EINVAL);

@@ -39,7 +39,7 @@ static void half_the_cus_half_the_speed(void **state)
 
 	model_submit(gpu, queue, dispatch(1, 1000, 1, 10000));
 	advance(gpu, t + 5000);
-	assert_int_equal(gpu_live_units(gpu), UNITS / 2);
+	assert_int_equal(gpu_live_wave_slots(gpu), WAVE_SLOTS / 2);
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 20 * 10000);
 	/* And back: a mask without bits means all CUs. */
 	assert_int_equal(gpu_queue_set_cu_mask(gpu, queue, NULL, 0), 0);
@@ -65,7 +65,7 @@ static void no_disturbance(void **state)
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
 	for (uint64_t i = 0; i < 20; i++)
-		model_submit(gpu, b, dispatch(i, 100, CU_UNITS, 33333));
+		model_submit(gpu, b, dispatch(i, 100, CU_WAVE_SLOTS, 33333));
 	advance(gpu, t + 10000);
 	for (uint64_t i = 0; i < 5; i++) {
 		uint64_t begin = gpu_now(gpu) + PACKET_NS;
@@ -93,11 +93,11 @@ static void overlap(void **state)
 		model_submit(gpu, b, dispatch(i, 1000, 1, 10000));
 	}
 	advance(gpu, t + 3000000);
-	uint64_t of_a = model_stats(gpu, a).unit_ns, of_b = model_stats(gpu, b).unit_ns;
+	uint64_t of_a = model_stats(gpu, a).wave_slot_ns, of_b = model_stats(gpu, b).wave_slot_ns;
 
-	assert_true(of_a + of_b > UNITS * UINT64_C(3000000) * 97 / 100);
-	assert_true(of_b <= UNITS / 2 * UINT64_C(3000000));
-	assert_true(of_a >= UNITS / 2 * UINT64_C(2900000));
+	assert_true(of_a + of_b > WAVE_SLOTS * UINT64_C(3000000) * 97 / 100);
+	assert_true(of_b <= WAVE_SLOTS / 2 * UINT64_C(3000000));
+	assert_true(of_a >= WAVE_SLOTS / 2 * UINT64_C(2900000));
 	gpu_free(gpu);
 }
 
@@ -115,7 +115,7 @@ static void bits_go_over_the_xccs(void **state)
 	bounce(gpu);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
-	model_submit(gpu, queue, traced(dispatch(1, 4, CU_UNITS, 1000)));
+	model_submit(gpu, queue, traced(dispatch(1, 4, CU_WAVE_SLOTS, 1000)));
 	struct gpu_event event = model_until(gpu, GPU_EVENT_WORKGROUPS, 1);
 
 	assert_int_equal(event.t, t + 1000);
@@ -149,19 +149,19 @@ static void moves_what_runs(void **state)
 	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 
 	(void)state;
-	model_submit(gpu, queue, traced(dispatch(1, UNITS, 1, 10000)));
+	model_submit(gpu, queue, traced(dispatch(1, WAVE_SLOTS, 1, 10000)));
 	model_until(gpu, GPU_EVENT_STARTED, 1);
 	set(gpu, queue, LOW_HALF);
 	advance(gpu, gpu_now(gpu) + 4000);
-	assert_int_equal(gpu_live_units(gpu), UNITS);
+	assert_int_equal(gpu_live_wave_slots(gpu), WAVE_SLOTS);
 	bounce(gpu);
 	uint64_t t = gpu_now(gpu);
 
 	advance(gpu, t);
-	assert_int_equal(gpu_live_units(gpu), UNITS / 2);
+	assert_int_equal(gpu_live_wave_slots(gpu), WAVE_SLOTS / 2);
 	assert_int_equal(model_until(gpu, GPU_EVENT_WORKGROUPS, 1).t, t + 6000);
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 12000);
-	assert_int_equal(model_stats(gpu, queue).unit_ns, UNITS * 10000);
+	assert_int_equal(model_stats(gpu, queue).wave_slot_ns, WAVE_SLOTS * 10000);
 	gpu_free(gpu);
 }
 

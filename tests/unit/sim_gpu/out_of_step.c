@@ -19,19 +19,19 @@ static struct gpu *large(uint32_t xccs)
 
 	config.xccs = xccs;
 	config.cus = 104;
-	config.units_per_cu = 32;
+	config.wave_slots_per_cu = 32;
 	return model_with(config);
 }
 
 struct load {
-	uint32_t queues, wgs, units;
+	uint32_t queues, wgs, wave_slots;
 	uint64_t wg_ns[QUEUES];
 };
 
 /* The result of a run of some ms. */
 struct result {
 	uint64_t events, retired[QUEUES];
-	double unit_ns[QUEUES];
+	double wave_slot_ns[QUEUES];
 };
 
 /* Fills the queues up to 4 packets each. */
@@ -40,8 +40,8 @@ static void keep_busy(struct gpu *gpu, const uint32_t *queues, const struct load
 	for (uint32_t q = 0; q < load->queues; q++)
 		while (gpu_queue_depth(gpu, queues[q]) < 4)
 			model_submit(gpu, queues[q],
-				     traced(barrier_of(
-					     dispatch(q, load->wgs, load->units, load->wg_ns[q]))));
+				     traced(barrier_of(dispatch(q, load->wgs, load->wave_slots,
+								load->wg_ns[q]))));
 }
 
 static struct result saturate(const struct load *load, uint32_t xccs, uint32_t ms)
@@ -62,7 +62,7 @@ static struct result saturate(const struct load *load, uint32_t xccs, uint32_t m
 			keep_busy(gpu, queues, load);
 	}
 	for (uint32_t q = 0; q < load->queues; q++) {
-		result.unit_ns[q] = (double)model_stats(gpu, queues[q]).unit_ns;
+		result.wave_slot_ns[q] = (double)model_stats(gpu, queues[q]).wave_slot_ns;
 		result.retired[q] = model_stats(gpu, queues[q]).packets_retired;
 	}
 	gpu_free(gpu);
@@ -74,9 +74,9 @@ static struct result saturate(const struct load *load, uint32_t xccs, uint32_t m
 static void two_processes_make_few_events(void **state)
 {
 	static const struct load loads[] = {
-		{.queues = 2, .wgs = 4000, .units = 4, .wg_ns = {9000, 10373}},
-		{.queues = 2, .wgs = 40000, .units = 4, .wg_ns = {2000, 2137}},
-		{.queues = 2, .wgs = 400, .units = 32, .wg_ns = {2600, 31000}},
+		{.queues = 2, .wgs = 4000, .wave_slots = 4, .wg_ns = {9000, 10373}},
+		{.queues = 2, .wgs = 40000, .wave_slots = 4, .wg_ns = {2000, 2137}},
+		{.queues = 2, .wgs = 400, .wave_slots = 32, .wg_ns = {2600, 31000}},
 	};
 	const uint32_t ms = 20, most = 2 * 1000 / EARLY_NS * 1000;
 
@@ -95,10 +95,10 @@ static void two_processes_make_few_events(void **state)
 static void shares_are_what_they_were(void **state)
 {
 	static const struct load loads[] = {
-		{.queues = 2, .wgs = 4000, .units = 4, .wg_ns = {9000, 10373}},
-		{.queues = 2, .wgs = 4000, .units = 4, .wg_ns = {10000, 10010}},
-		{.queues = 2, .wgs = 40000, .units = 1, .wg_ns = {2000, 2137}},
-		{.queues = 3, .wgs = 4000, .units = 4, .wg_ns = {9000, 10373, 11746}},
+		{.queues = 2, .wgs = 4000, .wave_slots = 4, .wg_ns = {9000, 10373}},
+		{.queues = 2, .wgs = 4000, .wave_slots = 4, .wg_ns = {10000, 10010}},
+		{.queues = 2, .wgs = 40000, .wave_slots = 1, .wg_ns = {2000, 2137}},
+		{.queues = 3, .wgs = 4000, .wave_slots = 4, .wg_ns = {9000, 10373, 11746}},
 	};
 
 	(void)state;
@@ -108,12 +108,13 @@ static void shares_are_what_they_were(void **state)
 		double all = 0, wanted = 0;
 
 		for (uint32_t q = 0; q < load->queues; q++) {
-			all += result.unit_ns[q];
+			all += result.wave_slot_ns[q];
 			wanted += (double)load->wg_ns[q];
 		}
 		assert_true(all > 0.98 * 104 * 32 * 40 * MS && all < 1.002 * 104 * 32 * 40 * MS);
 		for (uint32_t q = 0; q < load->queues; q++) {
-			double share = result.unit_ns[q] / all * wanted / (double)load->wg_ns[q];
+			double share =
+				result.wave_slot_ns[q] / all * wanted / (double)load->wg_ns[q];
 
 			if (share < 0.98 || share > 1.02)
 				fail_msg("load %zu: queue %u has %.3f of what it should have", i, q,
@@ -142,19 +143,19 @@ static void no_work_is_saved(void **state)
 			work[q] += (uint64_t)(3000 + q) * 4 * wg_ns;
 		}
 	while ((t = gpu_next(gpu)) != UINT64_MAX) {
-		uint64_t before = gpu_now(gpu), units[QUEUES];
+		uint64_t before = gpu_now(gpu), wave_slots[QUEUES];
 
 		for (uint32_t q = 0; q < QUEUES; q++)
-			units[q] = gpu_queue_units(gpu, queues[q]);
+			wave_slots[q] = gpu_queue_wave_slots(gpu, queues[q]);
 		while (gpu_step(gpu, t, &event))
 			;
 		for (uint32_t q = 0; q < QUEUES; q++)
-			held[q] += units[q] * (t - before);
+			held[q] += wave_slots[q] * (t - before);
 	}
 	for (uint32_t q = 0; q < QUEUES; q++) {
 		int64_t missing = (int64_t)(work[q] - held[q]);
 
-		assert_int_equal(model_stats(gpu, queues[q]).unit_ns, work[q]);
+		assert_int_equal(model_stats(gpu, queues[q]).wave_slot_ns, work[q]);
 		if (llabs(missing) > 104 * 32 * (int64_t)EARLY_NS)
 			fail_msg("queue %u: of %lu unit ns %ld are missing", q, work[q], missing);
 	}
@@ -194,7 +195,8 @@ static void halves_do_not_pull_each_other(void **state)
  * CUs of its own takes as long as alone. */
 static void dispatches_end_in_time(void **state)
 {
-	const struct load crowd = {.queues = 2, .wgs = 4000, .units = 4, .wg_ns = {9000, 10373}};
+	const struct load crowd = {
+		.queues = 2, .wgs = 4000, .wave_slots = 4, .wg_ns = {9000, 10373}};
 	struct gpu *gpu = large(1);
 	const uint32_t few = 0xff, others[] = {~few, UINT32_MAX, UINT32_MAX, 0xff};
 	uint32_t queues[3], mine;

@@ -39,10 +39,10 @@ static double share(uint32_t priority_a, uint32_t priority_b)
 
 	while (gpu_step(gpu, end, &event))
 		;
-	double of_a = (double)model_stats(gpu, a).unit_ns;
-	double of_b = (double)model_stats(gpu, b).unit_ns;
+	double of_a = (double)model_stats(gpu, a).wave_slot_ns;
+	double of_b = (double)model_stats(gpu, b).wave_slot_ns;
 
-	assert_true(of_a + of_b > 0.97 * UNITS * 5e6);
+	assert_true(of_a + of_b > 0.97 * WAVE_SLOTS * 5e6);
 	gpu_free(gpu);
 	return of_a / (of_a + of_b);
 }
@@ -83,8 +83,8 @@ static void the_rest_is_for_the_others(void **state)
 	model_submit(gpu, high, dispatch(2, 70, 1, 10000));
 	while (gpu_step(gpu, t + 5000, &event))
 		;
-	assert_int_equal(model_stats(gpu, high).unit_ns, 70 * 5000);
-	assert_int_equal(model_stats(gpu, low).unit_ns, 30 * 5000);
+	assert_int_equal(model_stats(gpu, high).wave_slot_ns, 70 * 5000);
+	assert_int_equal(model_stats(gpu, low).wave_slot_ns, 30 * 5000);
 	gpu_free(gpu);
 }
 
@@ -105,7 +105,7 @@ static void goes_ahead_of_what_waits(void **state)
 	model_submit(gpu, low, dispatch(1, 10000, 1, 10000));
 	while (gpu_step(gpu, t + 5000, &event))
 		;
-	model_submit(gpu, high, dispatch(2, UNITS, 1, 1000));
+	model_submit(gpu, high, dispatch(2, WAVE_SLOTS, 1, 1000));
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 10000 + 1000);
 	gpu_free(gpu);
 }
@@ -125,15 +125,15 @@ static void from_the_next_bounce_on(void **state)
 	set(gpu, a, 15);
 	while (gpu_step(gpu, t + 2000000, &event))
 		;
-	uint64_t of_a = model_stats(gpu, a).unit_ns, of_b = model_stats(gpu, b).unit_ns;
+	uint64_t of_a = model_stats(gpu, a).wave_slot_ns, of_b = model_stats(gpu, b).wave_slot_ns;
 
 	assert_in_range(of_a * 100 / (of_a + of_b), 48, 52);
 	bounce(gpu);
 	t = gpu_now(gpu);
 	while (gpu_step(gpu, t + 2000000, &event))
 		;
-	of_a = model_stats(gpu, a).unit_ns - of_a;
-	of_b = model_stats(gpu, b).unit_ns - of_b;
+	of_a = model_stats(gpu, a).wave_slot_ns - of_a;
+	of_b = model_stats(gpu, b).wave_slot_ns - of_b;
 	assert_true(of_a > 9 * of_b);
 	gpu_free(gpu);
 }

@@ -22,7 +22,7 @@ static void at_random_times(void **state)
 }
 
 /* The wave slots of a removed queue are available to others at once. */
-static void frees_its_units(void **state)
+static void frees_its_wave_slots(void **state)
 {
 	struct gpu *gpu = model_small();
 	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
@@ -36,7 +36,7 @@ static void frees_its_units(void **state)
 	model_submit(gpu, b, dispatch(2, 100, 1, 1000));
 	while (gpu_step(gpu, gpu_now(gpu) + 100000, &event))
 		;
-	assert_int_equal(gpu_live_units(gpu), UNITS);
+	assert_int_equal(gpu_live_wave_slots(gpu), WAVE_SLOTS);
 	assert_int_equal(gpu_queue_remove(gpu, a), 0);
 	uint64_t t = gpu_now(gpu);
 
@@ -65,7 +65,7 @@ static void between_events_of_an_instant(void **state)
 	for (uint64_t i = 0; i < 3; i++)
 		assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 20 + i).queue, b);
 	model_expect_idle(gpu);
-	assert_int_equal(gpu_live_units(gpu), 0);
+	assert_int_equal(gpu_live_wave_slots(gpu), 0);
 	gpu_free(gpu);
 }
 
@@ -73,7 +73,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(at_random_times),
-		cmocka_unit_test(frees_its_units),
+		cmocka_unit_test(frees_its_wave_slots),
 		cmocka_unit_test(between_events_of_an_instant),
 	};
 

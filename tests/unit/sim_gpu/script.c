@@ -26,7 +26,7 @@ struct known_queue {
 	enum gpu_queue_kind kind;
 	uint32_t life; /* number of the life of this id; part of the tags */
 	uint32_t n, retired;
-	uint64_t unit_ns, wgs; /* of all submitted packets */
+	uint64_t wave_slot_ns, wgs; /* of all submitted packets */
 	bool copies; /* copies were submitted: the more there are, the longer each takes */
 	bool lost;   /* a packet was lost */
 	struct known_packet packets[PACKETS_MAX];
@@ -161,9 +161,9 @@ static void see(struct life *life, const struct gpu_event *event)
 	} else {
 		see_packet(life, event);
 	}
-	assert_true(gpu_live_units(life->gpu) <= UNITS);
+	assert_true(gpu_live_wave_slots(life->gpu) <= WAVE_SLOTS);
 	if (life->bounces_asked > life->bounces_done)
-		assert_int_equal(gpu_live_units(life->gpu), 0);
+		assert_int_equal(gpu_live_wave_slots(life->gpu), 0);
 }
 
 static void submit(struct life *life, uint32_t id)
@@ -195,7 +195,8 @@ static void submit(struct life *life, uint32_t id)
 		packet->p.kind = GPU_PACKET_DISPATCH;
 		packet->p.trace = below(life, 4) != 0;
 		packet->p.wgs = 1 + (uint32_t)below(life, below(life, 4) ? 20 : WGS_MAX);
-		packet->p.units = 1 + (uint32_t)below(life, below(life, 20) ? 5 : CU_UNITS);
+		packet->p.wave_slots =
+			1 + (uint32_t)below(life, below(life, 20) ? 5 : CU_WAVE_SLOTS);
 		packet->p.wg_ns = below(life, 10) ? below(life, 30000) : 0;
 	}
 	if (known->kind != GPU_QUEUE_COMPUTE && packet->p.kind == GPU_PACKET_DISPATCH) {
@@ -206,11 +207,12 @@ static void submit(struct life *life, uint32_t id)
 	known->n++;
 	if (packet->p.kind == GPU_PACKET_DISPATCH) {
 		known->wgs += packet->p.wgs;
-		known->unit_ns += (uint64_t)packet->p.wgs * packet->p.units * packet->p.wg_ns;
+		known->wave_slot_ns +=
+			(uint64_t)packet->p.wgs * packet->p.wave_slots * packet->p.wg_ns;
 	} else if (packet->p.kind == GPU_PACKET_COPY) {
 		known->copies = true;
 	} else if (packet->p.kind == GPU_PACKET_WORK && known->kind != GPU_QUEUE_COMPUTE) {
-		known->unit_ns += packet->p.busy_ns;
+		known->wave_slot_ns += packet->p.busy_ns;
 	}
 }
 
@@ -230,14 +232,14 @@ static void bounce(struct life *life, bool map_all)
 	assert_int_equal(gpu_bounce(life->gpu, life->bounces_asked, changes, n), 0);
 	life->bounces_asked++;
 	life->asked_at = gpu_now(life->gpu);
-	assert_int_equal(gpu_live_units(life->gpu), 0);
+	assert_int_equal(gpu_live_wave_slots(life->gpu), 0);
 }
 
 /* Changes the priority or the CU mask of a queue. The mask has at least one CU of each XCC, because
  * the workgroups of an XCC without one would never run. */
 static void change_share(struct life *life, uint32_t id)
 {
-	uint32_t mask = (uint32_t)below(life, 1u << (UNITS / CU_UNITS)),
+	uint32_t mask = (uint32_t)below(life, 1u << (WAVE_SLOTS / CU_WAVE_SLOTS)),
 		 all = (1u << life->xccs) - 1;
 
 	if (below(life, 2)) {
@@ -245,7 +247,7 @@ static void change_share(struct life *life, uint32_t id)
 				 0);
 		return;
 	}
-	mask |= all << life->xccs * below(life, UNITS / CU_UNITS / life->xccs);
+	mask |= all << life->xccs * below(life, WAVE_SLOTS / CU_WAVE_SLOTS / life->xccs);
 	assert_int_equal(gpu_queue_set_cu_mask(life->gpu, id, &mask, below(life, 3) ? 32 : 0), 0);
 }
 
@@ -276,7 +278,7 @@ static void remove_queue(struct life *life, uint32_t id)
 	struct gpu_queue_stats stats = model_stats(life->gpu, id);
 
 	assert_true(life->queues[id].copies || life->queues[id].lost ||
-		    stats.unit_ns <= life->queues[id].unit_ns);
+		    stats.wave_slot_ns <= life->queues[id].wave_slot_ns);
 	life->result.preempted += stats.preempted;
 	assert_int_equal(gpu_queue_remove(life->gpu, id), 0);
 	life->queues[id].exists = false;
@@ -287,7 +289,7 @@ static void reset(struct life *life)
 {
 	gpu_reset(life->gpu);
 	life->hung = false;
-	assert_int_equal(gpu_live_units(life->gpu), 0);
+	assert_int_equal(gpu_live_wave_slots(life->gpu), 0);
 }
 
 /* Releases a WAIT packet, because a queue whose packet is never released makes no more progress. */
@@ -437,7 +439,7 @@ static void finish(struct life *life)
 		if (gpu_step(life->gpu, gpu_next(life->gpu), &event))
 			see(life, &event);
 	}
-	assert_int_equal(gpu_live_units(life->gpu), 0);
+	assert_int_equal(gpu_live_wave_slots(life->gpu), 0);
 	for (uint32_t id = 0; id < QUEUES; id++) {
 		const struct known_queue *known = &life->queues[id];
 
@@ -450,7 +452,7 @@ static void finish(struct life *life)
 			continue;
 		assert_int_equal(stats.packets_retired, known->n);
 		assert_int_equal(stats.wgs_done, known->wgs);
-		assert_true(known->copies || stats.unit_ns == known->unit_ns);
+		assert_true(known->copies || stats.wave_slot_ns == known->wave_slot_ns);
 	}
 }
 
@@ -503,7 +505,7 @@ struct script_result script_run(const struct script *script)
 			life->result.preempted += stats.preempted;
 			life->result.workgroups += stats.wgs_done;
 			mix(life, stats.busy_ns);
-			mix(life, stats.unit_ns);
+			mix(life, stats.wave_slot_ns);
 		}
 	life->result.bounces = life->bounces_done;
 	struct script_result result = life->result;

@@ -21,7 +21,7 @@ static void two_engines_run_side_by_side(void **state)
 	model_submit(gpu, b, work(2, COPY_NS));
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + PACKET_NS + COPY_NS);
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + PACKET_NS + COPY_NS);
-	assert_int_equal(model_stats(gpu, a).unit_ns, COPY_NS);
+	assert_int_equal(model_stats(gpu, a).wave_slot_ns, COPY_NS);
 	assert_int_equal(model_stats(gpu, a).busy_ns, COPY_NS);
 	gpu_free(gpu);
 }

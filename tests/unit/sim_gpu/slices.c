@@ -41,7 +41,7 @@ static void add(struct gpu *gpu, uint32_t *queues, uint32_t n, bool own_clients)
 static void start_all(struct gpu *gpu, const uint32_t *queues, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		model_submit(gpu, queues[i], dispatch(i, 1, CU_UNITS, UINT64_C(1) << 50));
+		model_submit(gpu, queues[i], dispatch(i, 1, CU_WAVE_SLOTS, UINT64_C(1) << 50));
 }
 
 /* Returns the number of slices that end until `until`; *cost: ns of save and restore in all of
@@ -73,7 +73,8 @@ static void no_slices_without(void **state)
 
 	assert_int_equal(slices(gpu, t + 200000000, &cost), 0);
 	for (uint32_t i = 0; i < VMIDS; i++)
-		assert_int_equal(model_stats(gpu, queues[i]).unit_ns, CU_UNITS * 200000000);
+		assert_int_equal(model_stats(gpu, queues[i]).wave_slot_ns,
+				 CU_WAVE_SLOTS * 200000000);
 	gpu_free(gpu);
 }
 
@@ -95,7 +96,7 @@ static void shares(bool own_clients, uint32_t n, uint32_t slots, uint64_t quantu
 			quantum + SWITCH_NS + quantum / 30);
 	assert_true(cost > 0);
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t ns = model_stats(gpu, queues[i]).unit_ns / CU_UNITS;
+		uint64_t ns = model_stats(gpu, queues[i]).wave_slot_ns / CU_WAVE_SLOTS;
 
 		least = ns < least ? ns : least;
 		most = ns > most ? ns : most;
@@ -136,7 +137,7 @@ static void clients_of_queues_that_are_off_count(void **state)
 	start_all(gpu, queues, VMIDS + 1);
 	/* Oversubscribed by the count, but no queue waits for a slot. */
 	assert_int_equal(slices(gpu, gpu_now(gpu) + 100000000, &cost), 0);
-	assert_int_equal(model_stats(gpu, queues[0]).unit_ns, 0);
+	assert_int_equal(model_stats(gpu, queues[0]).wave_slot_ns, 0);
 	model_bounce(gpu, queues[0], true);
 	assert_true(slices(gpu, gpu_now(gpu) + 100000000, &cost) > 5);
 	/* Without that queue the GPU is not oversubscribed any more. */

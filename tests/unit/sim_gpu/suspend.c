@@ -30,14 +30,14 @@ static void keeps_what_is_left(void **state)
 	assert_false(gpu_step(gpu, gpu_now(gpu) + 1000000000, &event));
 	assert_int_equal(gpu_next(gpu), UINT64_MAX);
 	assert_int_equal(model_stats(gpu, queue).wgs_done, 400);
-	assert_int_equal(model_stats(gpu, queue).unit_ns, 44000 * UNITS);
+	assert_int_equal(model_stats(gpu, queue).wave_slot_ns, 44000 * WAVE_SLOTS);
 	assert_int_equal(gpu_queue_depth(gpu, queue), 1);
 	model_bounce(gpu, queue, true);
 	uint64_t t = gpu_now(gpu);
 
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 56000);
 	assert_int_equal(model_stats(gpu, queue).wgs_done, 1000);
-	assert_int_equal(model_stats(gpu, queue).unit_ns, 100000 * UNITS);
+	assert_int_equal(model_stats(gpu, queue).wave_slot_ns, 100000 * WAVE_SLOTS);
 	assert_int_equal(model_stats(gpu, queue).preempted, 1);
 	gpu_free(gpu);
 }
@@ -118,19 +118,19 @@ static void thousand_at_random(void **state)
 			traced(dispatch(i, WGS, 1 + (uint32_t)(i % 3), 10000 + i * 17));
 
 		packet.barrier = i % 4 == 0;
-		work_left += (uint64_t)packet.wgs * packet.units * packet.wg_ns;
+		work_left += (uint64_t)packet.wgs * packet.wave_slots * packet.wg_ns;
 		model_submit(gpu, queue, packet);
 	}
 	for (int i = 0; i < 2000; i++) {
 		bool off = i % 2 == 0;
 		struct gpu_change change = {.queue = queue, .map = !off};
 		uint64_t until = gpu_now(gpu) + model_below(&random, 15000);
-		uint64_t units_before = model_stats(gpu, queue).unit_ns;
+		uint64_t wave_slots_before = model_stats(gpu, queue).wave_slot_ns;
 
 		while (gpu_step(gpu, until, &event))
 			look_at(&seen, &event, queue, !off);
 		if (!off)
-			assert_int_equal(model_stats(gpu, queue).unit_ns, units_before);
+			assert_int_equal(model_stats(gpu, queue).wave_slot_ns, wave_slots_before);
 		assert_int_equal(gpu_bounce(gpu, 9, &change, 1), 0);
 		do {
 			event = model_event(gpu);
@@ -144,8 +144,8 @@ static void thousand_at_random(void **state)
 		look_at(&seen, &event, queue, false);
 	}
 	assert_int_equal(model_stats(gpu, queue).wgs_done, DISPATCHES * WGS);
-	assert_int_equal(model_stats(gpu, queue).unit_ns, work_left);
-	assert_int_equal(gpu_live_units(gpu), 0);
+	assert_int_equal(model_stats(gpu, queue).wave_slot_ns, work_left);
+	assert_int_equal(gpu_live_wave_slots(gpu), 0);
 	gpu_free(gpu);
 }
 

@@ -160,7 +160,7 @@ static void reset(void **state)
 		assert_int_equal(event.t, gpu_now(gpu));
 	}
 	model_expect_idle(gpu);
-	assert_int_equal(gpu_live_units(gpu), 0);
+	assert_int_equal(gpu_live_wave_slots(gpu), 0);
 	assert_false(gpu_queue_mapped(gpu, a));
 	assert_int_equal(gpu_queue_depth(gpu, a), 1);
 	assert_int_equal(gpu_queue_depth(gpu, b), 0);
@@ -225,7 +225,7 @@ static void reset_of_one(void **state)
 	assert_false(gpu_queue_mapped(gpu, a));
 	model_until(gpu, GPU_EVENT_RETIRED, 3);
 	assert_int_equal(gpu_queue_depth(gpu, a), 1);
-	assert_int_equal(gpu_live_units(gpu), 0);
+	assert_int_equal(gpu_live_wave_slots(gpu), 0);
 	model_bounce(gpu, a, true);
 	model_until(gpu, GPU_EVENT_RETIRED, 2);
 	gpu_free(gpu);

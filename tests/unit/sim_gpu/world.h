@@ -16,8 +16,8 @@
 
 #include "sim/gpu/gpu.h"
 
-#define CU_UNITS 10u
-#define UNITS 100u
+#define CU_WAVE_SLOTS 10u
+#define WAVE_SLOTS 100u
 #define PACKET_NS 500u
 #define UNMAP_NS 30000u
 #define MAP_NS 20000u
@@ -32,8 +32,8 @@ static inline struct gpu_config model_config(void)
 {
 	return (struct gpu_config){
 		.xccs = 1,
-		.cus = UNITS / CU_UNITS,
-		.units_per_cu = CU_UNITS,
+		.cus = WAVE_SLOTS / CU_WAVE_SLOTS,
+		.wave_slots_per_cu = CU_WAVE_SLOTS,
 		.packet_ns = PACKET_NS,
 		.unmap_ns = UNMAP_NS,
 		.map_ns = MAP_NS,
@@ -123,13 +123,14 @@ static inline void model_submit(struct gpu *gpu, uint32_t queue, struct gpu_pack
 }
 
 /* Packets to submit. wgs: workgroups; units: wave slots of each; wg_ns: duration of each. */
-static inline struct gpu_packet dispatch(uint64_t tag, uint32_t wgs, uint32_t units, uint64_t wg_ns)
+static inline struct gpu_packet dispatch(uint64_t tag, uint32_t wgs, uint32_t wave_slots,
+					 uint64_t wg_ns)
 {
 	return (struct gpu_packet){
 		.kind = GPU_PACKET_DISPATCH,
 		.tag = tag,
 		.wgs = wgs,
-		.units = units,
+		.wave_slots = wave_slots,
 		.wg_ns = wg_ns,
 	};
 }

@@ -26,9 +26,9 @@ static void over_the_xccs_in_turn(void **state)
 
 	(void)state;
 	/* Eight workgroups of one CU each run at once. Nine do not: the ninth belongs to XCC 0. */
-	model_submit(gpu, queue, barrier_of(dispatch(1, 8, CU_UNITS, 1000)));
+	model_submit(gpu, queue, barrier_of(dispatch(1, 8, CU_WAVE_SLOTS, 1000)));
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 1000);
-	model_submit(gpu, queue, barrier_of(dispatch(2, 9, CU_UNITS, 1000)));
+	model_submit(gpu, queue, barrier_of(dispatch(2, 9, CU_WAVE_SLOTS, 1000)));
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000 + PACKET_NS + 2000);
 	/* They are reported in one event, because they start together on all XCCs. */
 	model_submit(gpu, queue, traced(dispatch(3, 7, 1, 1000)));
@@ -50,8 +50,8 @@ static void each_for_itself(void **state)
 
 	(void)state;
 	/* A single workgroup belongs to XCC 0: these two fill it. */
-	model_submit(gpu, a, dispatch(1, 1, CU_UNITS, 5000));
-	model_submit(gpu, a, dispatch(2, 1, CU_UNITS, 5000));
+	model_submit(gpu, a, dispatch(1, 1, CU_WAVE_SLOTS, 5000));
+	model_submit(gpu, a, dispatch(2, 1, CU_WAVE_SLOTS, 5000));
 	model_until(gpu, GPU_EVENT_STARTED, 2);
 	model_submit(gpu, b, traced(dispatch(3, 10, 1, 1000)));
 	t = gpu_now(gpu) + PACKET_NS;
@@ -103,8 +103,8 @@ static void restored_on_its_xcc(void **state)
 	struct gpu_event event;
 
 	(void)state;
-	model_submit(gpu, a, dispatch(1, 1, CU_UNITS, 50000));
-	model_submit(gpu, a, dispatch(2, 1, CU_UNITS, 50000));
+	model_submit(gpu, a, dispatch(1, 1, CU_WAVE_SLOTS, 50000));
+	model_submit(gpu, a, dispatch(2, 1, CU_WAVE_SLOTS, 50000));
 	model_until(gpu, GPU_EVENT_STARTED, 2);
 	while (gpu_step(gpu, gpu_now(gpu) + 10000, &event))
 		;
