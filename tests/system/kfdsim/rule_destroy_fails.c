@@ -5,15 +5,15 @@
 
 int main(void)
 {
-	struct desk desk;
+	struct self_debug self;
 
-	desk_open(&desk, 1);
-	desk_suspend_one(&desk, &desk.queues[0]);
-	CHECK_IS(queue_destroy(&desk.gpu, desk.queues[0].id), -EIO);
-	desk_resume_one(&desk, &desk.queues[0]);
-	CHECK(desk_runs(&desk, &desk.queues[0]));
-	desk_suspend_one(&desk, &desk.queues[0]);
-	desk_resume_one(&desk, &desk.queues[0]);
-	CHECK_IS(queue_destroy(&desk.gpu, desk.queues[0].id), 0);
+	self_debug_open(&self, 1);
+	self_debug_suspend_one(&self, &self.queues[0]);
+	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), -EIO);
+	self_debug_resume_one(&self, &self.queues[0]);
+	CHECK(self_debug_runs(&self, &self.queues[0]));
+	self_debug_suspend_one(&self, &self.queues[0]);
+	self_debug_resume_one(&self, &self.queues[0]);
+	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), 0);
 	return 0;
 }

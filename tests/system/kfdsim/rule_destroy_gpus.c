@@ -24,26 +24,26 @@ static void *destroy(void *arg)
 int main(void)
 {
 	pthread_t destroyer;
-	struct desk desk;
+	struct self_debug self;
 	uint32_t ids[2];
 
-	desk_prepare(&desk);
-	gpu_open_too(&second, &desk.gpu, 1);
-	desk_enable(&desk, 0);
+	self_debug_prepare(&self);
+	gpu_open_too(&second, &self.gpu, 1);
+	self_debug_enable(&self, 0);
 	for (unsigned i = 0; i < 3; i++) /* runlist updates 1 to 3 of the first GPU */
-		queue_new(&desk.gpu, &desk.queues[i]);
+		queue_new(&self.gpu, &self.queues[i]);
 	queue_new(&second, &far);
-	desk_collect(&desk);
-	ids[0] = desk.queues[0].id;
+	self_debug_collect(&self);
+	ids[0] = self.queues[0].id;
 	ids[1] = far.id;
-	CHECK_IS(desk_suspend(&desk, ids, 2), 2);
+	CHECK_IS(self_debug_suspend(&self, ids, 2), 2);
 	CHECK(!pthread_create(&destroyer, NULL, destroy, NULL));
 	until_in_call(&tid);
 	CHECK_IS(pthread_tryjoin_np(destroyer, NULL), EBUSY);
-	ids[0] = desk.queues[0].id;
+	ids[0] = self.queues[0].id;
 	ids[1] = far.id;
-	CHECK_IS(desk_resume(&desk, ids, 2), 1);
-	CHECK_IS(ids[0], desk.queues[0].id | KFDABI_QUEUE_ERROR);
+	CHECK_IS(self_debug_resume(&self, ids, 2), 1);
+	CHECK_IS(ids[0], self.queues[0].id | KFDABI_QUEUE_ERROR);
 	CHECK_IS(ids[1], far.id);
 	CHECK(!pthread_join(destroyer, NULL));
 	return 0;

@@ -16,17 +16,17 @@
 #define RESTORE_MS 100u
 #define EVICTION_AND_RESTORE ((1ull << 8) | (1ull << 9))
 
-static struct desk desk;
+static struct self_debug self;
 static struct gpu_file second;
 static struct raw_queue far;
 static int smi;
 
 static int smi_open(void)
 {
-	struct kfd_ioctl_smi_events_args a = {.gpuid = desk.gpu.gpu_id};
+	struct kfd_ioctl_smi_events_args a = {.gpuid = self.gpu.gpu_id};
 	uint64_t mask = EVICTION_AND_RESTORE;
 
-	CHECK_IS(lab_ioctl(desk.gpu.kfd, KFDABI_SMI_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(lab_ioctl(self.gpu.kfd, KFDABI_SMI_EVENTS, &a, sizeof a), 0);
 	CHECK_IS(write((int)a.anon_fd, &mask, sizeof mask), sizeof mask);
 	return (int)a.anon_fd;
 }
@@ -70,7 +70,7 @@ static struct signal *send_far(struct signal *signal)
 static void restored(void)
 {
 	event_comes('a');
-	CHECK(evicted_ms(&desk.gpu) >= RESTORE_MS);
+	CHECK(evicted_ms(&self.gpu) >= RESTORE_MS);
 	CHECK(evicted_ms(&second) >= RESTORE_MS);
 }
 
@@ -82,17 +82,17 @@ static void while_suspended(void)
 	struct signal *work, *other = signals_new(&second), *young;
 	double left;
 
-	work = desk_suspend_at_work(&desk, &desk.queues[0], &left);
+	work = self_debug_suspend_at_work(&self, &self.queues[0], &left);
 	event_comes('9');
-	CHECK_IS(evicted_ms(&desk.gpu), 0);
-	desk_resume_one(&desk, &desk.queues[0]);
+	CHECK_IS(evicted_ms(&self.gpu), 0);
+	self_debug_resume_one(&self, &self.queues[0]);
 	send_far(other);
-	queue_new(&desk.gpu, &desk.queues[1]);
-	young = desk_send(&desk, &desk.queues[1]);
-	CHECK(desk_stands(&desk, young));
+	queue_new(&self.gpu, &self.queues[1]);
+	young = self_debug_send(&self, &self.queues[1]);
+	CHECK(self_debug_stopped(&self, young));
 	CHECK(work->value == 1 && other->value == 1);
 	restored();
-	CHECK(desk_done(work) && desk_done(young));
+	CHECK(self_debug_done(work) && self_debug_done(young));
 	CHECK(comes(&other->value, 0, LATE_MS));
 }
 
@@ -103,29 +103,29 @@ static void while_running(void)
 	struct signal *work, *other;
 
 	event_comes('9');
-	work = desk_send(&desk, &desk.queues[0]);
-	desk_suspend_one(&desk, &desk.queues[0]);
+	work = self_debug_send(&self, &self.queues[0]);
+	self_debug_suspend_one(&self, &self.queues[0]);
 	other = send_far(signals_new(&second));
 	restored();
 	CHECK(comes(&other->value, 0, LATE_MS)); /* the other GPU's queue was not suspended */
-	CHECK(desk_stands(&desk, work));
-	desk_resume_one(&desk, &desk.queues[0]);
-	CHECK(desk_done(work));
+	CHECK(self_debug_stopped(&self, work));
+	self_debug_resume_one(&self, &self.queues[0]);
+	CHECK(self_debug_done(work));
 	/* the time of the suspension is not counted as evicted */
-	CHECK(evicted_ms(&desk.gpu) < 2 * RESTORE_MS);
+	CHECK(evicted_ms(&self.gpu) < 2 * RESTORE_MS);
 }
 
 int main(int argc, char **argv)
 {
 	bool suspended = argc > 1 && !strcmp(argv[1], "suspended");
 
-	desk_prepare(&desk);
+	self_debug_prepare(&self);
 	smi = smi_open();
-	gpu_open_too(&second, &desk.gpu, 1);
-	desk_enable(&desk, 0);
-	queue_new(&desk.gpu, &desk.queues[0]);
+	gpu_open_too(&second, &self.gpu, 1);
+	self_debug_enable(&self, 0);
+	queue_new(&self.gpu, &self.queues[0]);
 	queue_new(&second, &far);
-	desk_collect(&desk);
+	self_debug_collect(&self);
 	if (suspended)
 		while_suspended();
 	else

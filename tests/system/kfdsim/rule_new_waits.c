@@ -4,11 +4,11 @@
  * changes. */
 #include "tools/kfdconform/harness/self_debug.h"
 
-static void collect_by_query(struct desk *desk)
+static void collect_by_query(struct self_debug *self)
 {
 	struct kfdabi_dbg_trap a = {.u.query_event = {.exception_mask = NEW_MASK}};
 
-	CHECK_IS(desk_trap(desk, &a, KFDABI_TRAP_QUERY_DEBUG_EVENT), 0);
+	CHECK_IS(self_debug_trap(self, &a, KFDABI_TRAP_QUERY_DEBUG_EVENT), 0);
 	CHECK(a.u.query_event.exception_mask & NEW_MASK);
 }
 
@@ -16,25 +16,25 @@ int main(void)
 {
 	struct kfdabi_dbg_trap subscribe = {.u.set_exceptions_enabled.exception_mask = NEW_MASK};
 	struct signal *sent;
-	struct desk desk;
+	struct self_debug self;
 
-	desk_open(&desk, 1);
-	CHECK(desk_runs(&desk, &desk.queues[0]));
-	queue_new(&desk.gpu, &desk.queues[1]);
-	CHECK(desk_runs(&desk, &desk.queues[1])); /* no session subscribes */
-	CHECK_IS(desk_trap(&desk, &subscribe, KFDABI_TRAP_SET_EXCEPTIONS_ENABLED), 0);
+	self_debug_open(&self, 1);
+	CHECK(self_debug_runs(&self, &self.queues[0]));
+	queue_new(&self.gpu, &self.queues[1]);
+	CHECK(self_debug_runs(&self, &self.queues[1])); /* no session subscribes */
+	CHECK_IS(self_debug_trap(&self, &subscribe, KFDABI_TRAP_SET_EXCEPTIONS_ENABLED), 0);
 
-	queue_new(&desk.gpu, &desk.queues[2]);
-	sent = desk_send(&desk, &desk.queues[2]);
+	queue_new(&self.gpu, &self.queues[2]);
+	sent = self_debug_send(&self, &self.queues[2]);
 	CHECK(!comes(&sent->value, 0, 50));
-	CHECK(desk_runs(&desk, &desk.queues[0]));
-	desk_collect(&desk);
-	CHECK(desk_done(sent));
+	CHECK(self_debug_runs(&self, &self.queues[0]));
+	self_debug_collect(&self);
+	CHECK(self_debug_done(sent));
 
-	queue_new(&desk.gpu, &desk.queues[3]);
-	sent = desk_send(&desk, &desk.queues[3]);
+	queue_new(&self.gpu, &self.queues[3]);
+	sent = self_debug_send(&self, &self.queues[3]);
 	CHECK(!comes(&sent->value, 0, 50));
-	collect_by_query(&desk);
-	CHECK(desk_done(sent));
+	collect_by_query(&self);
+	CHECK(self_debug_done(sent));
 	return 0;
 }

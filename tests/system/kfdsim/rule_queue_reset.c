@@ -61,47 +61,47 @@ static void neighbour(int from, int to)
 }
 
 /* The call counts both queues, and lasts as long as the firmware waits for the stuck one. */
-static void suspend_both(struct desk *desk)
+static void suspend_both(struct self_debug *self)
 {
-	uint32_t ids[2] = {desk->queues[0].id, desk->queues[1].id};
+	uint32_t ids[2] = {self->queues[0].id, self->queues[1].id};
 	uint64_t begin = clock_ns();
 
-	CHECK_IS(desk_suspend(desk, ids, 2), 2);
+	CHECK_IS(self_debug_suspend(self, ids, 2), 2);
 	CHECK(clock_ns() - begin >= LATENCY_MS * 1000000ull);
-	CHECK_IS(ids[0], desk->queues[0].id);
-	CHECK_IS(ids[1], desk->queues[1].id);
+	CHECK_IS(ids[0], self->queues[0].id);
+	CHECK_IS(ids[1], self->queues[1].id);
 }
 
 int main(void)
 {
 	struct signal *work;
 	struct child child;
-	struct desk desk;
+	struct self_debug self;
 	uint32_t event;
 
 	child_start(&child, neighbour);
 	hear(child.from);
-	desk_open(&desk, 2);
-	event = hw_event(&desk.gpu);
-	work = &desk.signals[desk.sent++];
+	self_debug_open(&self, 2);
+	event = hw_event(&self.gpu);
+	work = &self.signals[self.sent++];
 	work->value = 1;
-	queue_work_begun(&desk.queues[0], 1000, work);
-	CHECK(!hw_event_is_set(&desk.gpu, event));
-	suspend_both(&desk);
-	CHECK(hw_event_is_set(&desk.gpu, event));
+	queue_work_begun(&self.queues[0], 1000, work);
+	CHECK(!hw_event_is_set(&self.gpu, event));
+	suspend_both(&self);
+	CHECK(hw_event_is_set(&self.gpu, event));
 
 	/* The next suspension is not slow. The queue that was reset does not run again, the others
 	 * do. */
-	desk_resume_one(&desk, &desk.queues[1]);
-	CHECK(desk_runs(&desk, &desk.queues[1]));
-	desk_resume_one(&desk, &desk.queues[0]);
-	CHECK(desk_stands(&desk, desk_send(&desk, &desk.queues[0])));
-	CHECK(stays_away(&desk.gpu, &work->value, 0, 1500));
-	queue_new(&desk.gpu, &desk.queues[2]);
-	CHECK(desk_runs(&desk, &desk.queues[2]));
+	self_debug_resume_one(&self, &self.queues[1]);
+	CHECK(self_debug_runs(&self, &self.queues[1]));
+	self_debug_resume_one(&self, &self.queues[0]);
+	CHECK(self_debug_stopped(&self, self_debug_send(&self, &self.queues[0])));
+	CHECK(stays_away(&self.gpu, &work->value, 0, 1500));
+	queue_new(&self.gpu, &self.queues[2]);
+	CHECK(self_debug_runs(&self, &self.queues[2]));
 	tell(child.to);
 	CHECK_IS(child_end(&child), 0);
-	CHECK_IS(desk_update(&desk, &desk.queues[1], true, 100), -EACCES);
-	CHECK_IS(queue_destroy(&desk.gpu, desk.queues[0].id), 0);
+	CHECK_IS(self_debug_update(&self, &self.queues[1], true, 100), -EACCES);
+	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), 0);
 	return 0;
 }

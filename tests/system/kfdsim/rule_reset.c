@@ -18,7 +18,7 @@
 #define LATE_MS 10000u /* for events that must come, because the machine can stall */
 #define STANDS_MS 600u /* long enough to prove that the work does not end */
 
-static struct desk desk;
+static struct self_debug self;
 static struct gpu_file second;
 static struct raw_queue far;
 
@@ -63,7 +63,7 @@ static uint32_t hw_event(void)
 {
 	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_HW_EXCEPTION};
 
-	CHECK_IS(lab_ioctl(desk.gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
+	CHECK_IS(lab_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
 	return a.event_id;
 }
 
@@ -74,34 +74,34 @@ static void hw_event_came(uint32_t id)
 		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = LATE_MS};
 	struct kfd_hsa_hw_exception_data what;
 
-	CHECK_IS(lab_ioctl(desk.gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(lab_ioctl(self.gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
 	CHECK_IS(a.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
 	memcpy(&what, &data, sizeof what);
-	CHECK_IS(what.gpu_id, desk.gpu.gpu_id);
+	CHECK_IS(what.gpu_id, self.gpu.gpu_id);
 	CHECK_IS(what.reset_cause, KFD_HW_EXCEPTION_GPU_HANG);
 	CHECK_IS(what.memory_lost, 1);
 }
 
 static void *destroy(void *arg)
 {
-	CHECK_IS(queue_destroy(&desk.gpu, desk.queues[0].id), 0);
+	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), 0);
 	return arg;
 }
 
 /* Checks the whole suspension: its errors, its duration, and the result on the other GPU. */
 static void suspend_fails(void)
 {
-	uint32_t ids[3] = {desk.queues[0].id, far.id, desk.queues[1].id};
+	uint32_t ids[3] = {self.queues[0].id, far.id, self.queues[1].id};
 	double start, took;
 
 	start = now_ms();
-	CHECK_IS(desk_suspend(&desk, ids, 3), 1);
+	CHECK_IS(self_debug_suspend(&self, ids, 3), 1);
 	took = now_ms() - start;
 	CHECK(took >= TIMEOUT_MS && took < 5000); /* not preempt_us, with a margin for a late CPU */
-	CHECK_IS(ids[0], desk.queues[0].id | KFDABI_QUEUE_ERROR);
+	CHECK_IS(ids[0], self.queues[0].id | KFDABI_QUEUE_ERROR);
 	CHECK_IS(ids[1], far.id);
 	/* This queue is still new, so it is not suspended, but it gets the error of its GPU. */
-	CHECK_IS(ids[2], desk.queues[1].id | KFDABI_QUEUE_ERROR | DESK_INVALID);
+	CHECK_IS(ids[2], self.queues[1].id | KFDABI_QUEUE_ERROR | SELF_DEBUG_INVALID);
 }
 
 /* The queue stays marked as suspended: its DESTROY_QUEUE sleeps until RESUME clears the mark. */
@@ -112,7 +112,7 @@ static void stays_flagged(void)
 	CHECK(!pthread_create(&destroyer, NULL, destroy, NULL));
 	sleep_ms(50);
 	CHECK_IS(pthread_tryjoin_np(destroyer, NULL), EBUSY);
-	desk_resume_one(&desk, &desk.queues[0]);
+	self_debug_resume_one(&self, &self.queues[0]);
 	CHECK(!pthread_join(destroyer, NULL));
 }
 
@@ -126,34 +126,34 @@ int main(void)
 
 	child_start(&old, neighbour);
 	hear(old.from);
-	desk_open(&desk, 1);
-	gpu_open_too(&second, &desk.gpu, 1);
+	self_debug_open(&self, 1);
+	gpu_open_too(&second, &self.gpu, 1);
 	queue_new(&second, &far);
-	desk_collect(&desk);
-	queue_new(&desk.gpu, &desk.queues[1]);
+	self_debug_collect(&self);
+	queue_new(&self.gpu, &self.queues[1]);
 	event = hw_event();
 	tell(old.to);
 	hear(old.from);
 
-	work = &desk.signals[desk.sent++];
+	work = &self.signals[self.sent++];
 	work->value = 1;
-	queue_work_begun(&desk.queues[0], 2000, work);
+	queue_work_begun(&self.queues[0], 2000, work);
 	suspend_fails();
 	hw_event_came(event);
-	queue_args(&desk.gpu, &extra, &args);
+	queue_args(&self.gpu, &extra, &args);
 	/* the process is evicted, so the call does not wait */
-	CHECK_IS(queue_create(&desk.gpu, &extra, &args), 0);
-	CHECK_IS(desk_update(&desk, &desk.queues[1], true, 100), -EACCES);
+	CHECK_IS(queue_create(&self.gpu, &extra, &args), 0);
+	CHECK_IS(self_debug_update(&self, &self.queues[1], true, 100), -EACCES);
 	sleep_ms(RESET_MS + 50);
 
 	/* The queues that existed stay evicted on both GPUs, whatever is resumed. */
-	desk_resume_one(&desk, &far);
+	self_debug_resume_one(&self, &far);
 	sent = signals_new(&second);
 	sent->value = 1;
 	queue_barrier(&far, NULL, sent);
 	queue_ring(&far);
 	CHECK(!comes(&sent->value, 0, 50));
-	sent = desk_send(&desk, &extra);
+	sent = self_debug_send(&self, &extra);
 	CHECK(!comes(&sent->value, 0, 50));
 	CHECK_IS(work->value, 1);
 	tell(old.to);
@@ -168,8 +168,8 @@ int main(void)
 	hear(young.from);
 	/* UPDATE_QUEUE of a process that has lost queues: the runlist is unmapped and not mapped
 	 * again until another process causes a runlist update. */
-	CHECK_IS(desk_update(&desk, &desk.queues[1], true, 100), -EACCES);
-	CHECK_IS(desk_update(&desk, &far, true, 100), 0);
+	CHECK_IS(self_debug_update(&self, &self.queues[1], true, 100), -EACCES);
+	CHECK_IS(self_debug_update(&self, &far, true, 100), 0);
 	tell(young.to);
 	CHECK(!hears(young.from, LATE_MS));
 	CHECK_IS(WEXITSTATUS(child_end(&young)), 10);

@@ -12,47 +12,47 @@
 #include "tools/kfdconform/harness/self_debug.h"
 
 /* Causes one of the driver's own runlist updates for a debugger. */
-static void set_flags(struct desk *desk)
+static void set_flags(struct self_debug *self)
 {
 	struct kfdabi_dbg_trap a = {0};
 
-	CHECK_IS(desk_trap(desk, &a, KFDABI_TRAP_SET_FLAGS), 0);
+	CHECK_IS(self_debug_trap(self, &a, KFDABI_TRAP_SET_FLAGS), 0);
 }
 
-static void suspend(struct desk *desk, uint32_t grace)
+static void suspend(struct self_debug *self, uint32_t grace)
 {
-	uint32_t id = desk->queues[0].id;
+	uint32_t id = self->queues[0].id;
 	struct kfdabi_dbg_trap a = {.u.suspend = {.queue_array_ptr = (uint64_t)(uintptr_t)&id,
 						  .num_queues = 1,
 						  .grace_period = grace}};
 
-	CHECK_IS(desk_trap(desk, &a, KFDABI_TRAP_SUSPEND_QUEUES), 1);
+	CHECK_IS(self_debug_trap(self, &a, KFDABI_TRAP_SUSPEND_QUEUES), 1);
 }
 
 int main(int argc, char **argv)
 {
 	struct signal *work;
-	struct desk desk;
+	struct self_debug self;
 
-	desk_open(&desk, 2); /* so that the runlist is never empty */
-	work = &desk.signals[desk.sent++];
+	self_debug_open(&self, 2); /* so that the runlist is never empty */
+	work = &self.signals[self.sent++];
 	for (int i = 1; i + 1 < argc; i += 2) {
 		long long cost;
 
 		if (i == 1 || !work->value) {
 			work->value = 1;
-			queue_work(&desk.queues[0], 20000, work);
-			queue_ring(&desk.queues[0]);
+			queue_work(&self.queues[0], 20000, work);
+			queue_ring(&self.queues[0]);
 		}
 		cost = lab_settled("bounce_ns");
 		if (!strcmp(argv[i], "flags"))
-			set_flags(&desk);
+			set_flags(&self);
 		else
-			suspend(&desk, (uint32_t)strtoul(argv[i], NULL, 0));
+			suspend(&self, (uint32_t)strtoul(argv[i], NULL, 0));
 		cost = lab_settled("bounce_ns") - cost;
 		fprintf(stderr, "grace %s: %lld ns\n", argv[i], cost);
 		CHECK_IS(cost, atoll(argv[i + 1]));
-		desk_resume_one(&desk, &desk.queues[0]);
+		self_debug_resume_one(&self, &self.queues[0]);
 	}
 	return 0;
 }

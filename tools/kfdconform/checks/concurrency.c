@@ -18,7 +18,7 @@
 #define TRIES 4u
 
 struct creator {
-	struct desk *desk;
+	struct self_debug *self;
 	struct raw_queue queue;
 	struct kfdabi_create_queue args;
 	unsigned seen; /* number of snapshots in which the queue of this round was NEW */
@@ -36,10 +36,10 @@ struct watcher {
 static void look(struct creator *creator)
 {
 	struct kfdabi_queue_snapshot entry = {0};
-	const struct desk *desk = creator->desk;
+	const struct self_debug *self = creator->self;
 	uint32_t n = 1;
 
-	CHECK_IS(trap_snapshot(desk->gpu.kfd, desk->self, NEW_MASK, &entry, &n), 0);
+	CHECK_IS(trap_snapshot(self->gpu.kfd, self->own_pid, NEW_MASK, &entry, &n), 0);
 	if (n && entry.exception_status & NEW_MASK)
 		__atomic_fetch_add(&creator->seen, 1, __ATOMIC_SEQ_CST);
 }
@@ -65,10 +65,10 @@ static void *watch(void *arg)
 static void *hold_up(void *arg)
 {
 	struct creator *creator = arg;
-	const struct desk *desk = creator->desk;
+	const struct self_debug *self = creator->self;
 
 	while (!__atomic_load_n(&creator->ended, __ATOMIC_SEQ_CST))
-		CHECK_IS(queue_update(&desk->gpu, &desk->queues[0], 100), 0);
+		CHECK_IS(queue_update(&self->gpu, &self->queues[0], 100), 0);
 	return NULL;
 }
 
@@ -91,11 +91,11 @@ static void create_many(struct creator *creator, struct watcher *watchers)
 	while (!creator->twice && clock_ns() < until) {
 		__atomic_store_n(&creator->seen, 0, __ATOMIC_SEQ_CST);
 		creator->rounds++;
-		CHECK_IS(queue_create(&creator->desk->gpu, &creator->queue, &creator->args), 0);
+		CHECK_IS(queue_create(&creator->self->gpu, &creator->queue, &creator->args), 0);
 		look(creator); /* sees the second NEW if no watcher has */
 		wait_for_all(watchers);
 		creator->twice = __atomic_load_n(&creator->seen, __ATOMIC_SEQ_CST) > 1;
-		CHECK_IS(queue_destroy(&creator->desk->gpu, creator->queue.id), 0);
+		CHECK_IS(queue_destroy(&creator->self->gpu, creator->queue.id), 0);
 	}
 }
 
@@ -107,11 +107,11 @@ void check_new_is_set_twice(void)
 	struct watcher watchers[WATCHERS] = {0};
 	struct creator creator = {0};
 	pthread_t holder;
-	struct desk desk;
+	struct self_debug self;
 
-	creator.desk = &desk;
-	desk_open(&desk, 1);
-	queue_args(&desk.gpu, &creator.queue, &creator.args);
+	creator.self = &self;
+	self_debug_open(&self, 1);
+	queue_args(&self.gpu, &creator.queue, &creator.args);
 	for (unsigned i = 0; i < WATCHERS; i++) {
 		watchers[i].creator = &creator;
 		CHECK(!pthread_create(&watchers[i].thread, NULL, watch, &watchers[i]));
@@ -130,7 +130,7 @@ void check_new_is_set_twice(void)
 }
 
 struct destroyer {
-	struct desk *desk;
+	struct self_debug *self;
 	pthread_t thread;
 	pid_t tid; /* id of the thread, set before the call */
 	int result;
@@ -146,7 +146,7 @@ static void *destroy(void *arg)
 	struct destroyer *destroyer = arg;
 
 	__atomic_store_n(&destroyer->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	destroyer->result = queue_destroy(&destroyer->desk->gpu, destroyer->desk->queues[0].id);
+	destroyer->result = queue_destroy(&destroyer->self->gpu, destroyer->self->queues[0].id);
 	return NULL;
 }
 
@@ -157,13 +157,13 @@ void check_interrupted_destroy_bars_suspension(void)
 	struct sigaction action = {.sa_handler = ignore};
 	struct destroyer destroyer;
 	int suspended = 1;
-	struct desk desk;
+	struct self_debug self;
 	uint32_t id = 0;
 
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
-	desk_open(&desk, 1);
-	destroyer.desk = &desk;
-	desk_suspend_one(&desk, &desk.queues[0]);
+	self_debug_open(&self, 1);
+	destroyer.self = &self;
+	self_debug_suspend_one(&self, &self.queues[0]);
 	for (unsigned i = 0; i < TRIES && suspended; i++) {
 		destroyer.tid = 0;
 		CHECK(!pthread_create(&destroyer.thread, NULL, destroy, &destroyer));
@@ -172,14 +172,14 @@ void check_interrupted_destroy_bars_suspension(void)
 		CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
 		pthread_join(destroyer.thread, NULL);
 		CHECK_IS(destroyer.result, -EINTR);
-		desk_resume_one(&desk, &desk.queues[0]);
-		CHECK(desk_runs(&desk, &desk.queues[0]));
-		id = desk.queues[0].id;
-		suspended = desk_suspend(&desk, &id, 1);
+		self_debug_resume_one(&self, &self.queues[0]);
+		CHECK(self_debug_runs(&self, &self.queues[0]));
+		id = self.queues[0].id;
+		suspended = self_debug_suspend(&self, &id, 1);
 		if (suspended)
 			TRY_AGAIN("the signal did not interrupt the sleeping call");
 	}
 	CHECK_IS(suspended, 0);
-	CHECK_IS(id, desk.queues[0].id | DESK_INVALID);
-	CHECK(desk_runs(&desk, &desk.queues[0]));
+	CHECK_IS(id, self.queues[0].id | SELF_DEBUG_INVALID);
+	CHECK(self_debug_runs(&self, &self.queues[0]));
 }

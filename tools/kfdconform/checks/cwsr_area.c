@@ -54,74 +54,75 @@ static void check_shape(const struct raw_queue *queue, uint32_t xcc)
 
 void check_save_area_header_after_suspend(void)
 {
-	struct desk desk;
+	struct self_debug self;
 
-	desk_open(&desk, 1);
-	fill(&desk.queues[0]);
-	desk_suspend_one(&desk, &desk.queues[0]);
-	CHECK(written(&desk.queues[0], 0));
-	check_shape(&desk.queues[0], 0);
+	self_debug_open(&self, 1);
+	fill(&self.queues[0]);
+	self_debug_suspend_one(&self, &self.queues[0]);
+	CHECK(written(&self.queues[0], 0));
+	check_shape(&self.queues[0], 0);
 }
 
 void check_save_area_header_has_16_bytes(void)
 {
 	const char *bytes;
-	struct desk desk;
+	struct self_debug self;
 
-	desk_open(&desk, 1);
-	fill(&desk.queues[0]);
-	desk_suspend_one(&desk, &desk.queues[0]);
-	CHECK(written(&desk.queues[0], 0));
-	bytes = desk.queues[0].save.cpu;
+	self_debug_open(&self, 1);
+	fill(&self.queues[0]);
+	self_debug_suspend_one(&self, &self.queues[0]);
+	CHECK(written(&self.queues[0], 0));
+	bytes = self.queues[0].save.cpu;
 	for (unsigned i = sizeof(struct header); i < RUNTIMES_PART; i++)
 		CHECK_IS(bytes[i], FILL);
 }
 
 void check_save_area_header_at_each_suspend(void)
 {
-	struct desk desk;
+	struct self_debug self;
 
-	desk_open(&desk, 1);
+	self_debug_open(&self, 1);
 	for (int i = 0; i < 3; i++) {
-		fill(&desk.queues[0]);
-		desk_suspend_one(&desk, &desk.queues[0]); /* also if it is suspended already */
-		CHECK(written(&desk.queues[0], 0));
+		fill(&self.queues[0]);
+		self_debug_suspend_one(&self,
+				       &self.queues[0]); /* also if it is suspended already */
+		CHECK(written(&self.queues[0], 0));
 	}
 }
 
 void check_save_area_header_of_every_queue(void)
 {
-	struct desk desk;
+	struct self_debug self;
 
-	desk_open(&desk, 2);
-	fill(&desk.queues[0]);
-	fill(&desk.queues[1]);
-	desk_suspend_one(&desk, &desk.queues[0]);
-	CHECK(written(&desk.queues[0], 0));
-	CHECK(written(&desk.queues[1], 0));
+	self_debug_open(&self, 2);
+	fill(&self.queues[0]);
+	fill(&self.queues[1]);
+	self_debug_suspend_one(&self, &self.queues[0]);
+	CHECK(written(&self.queues[0], 0));
+	CHECK(written(&self.queues[1], 0));
 }
 
 void check_save_area_header_needs_a_success(void)
 {
-	struct desk desk;
+	struct self_debug self;
 	uint32_t id = 900;
 
-	desk_open(&desk, 1);
-	fill(&desk.queues[0]);
-	CHECK_IS(desk_suspend(&desk, &id, 1), 0);
-	CHECK(!written(&desk.queues[0], 0));
+	self_debug_open(&self, 1);
+	fill(&self.queues[0]);
+	CHECK_IS(self_debug_suspend(&self, &id, 1), 0);
+	CHECK(!written(&self.queues[0], 0));
 }
 
 void check_save_area_header_is_per_xcc(void)
 {
-	struct desk desk;
+	struct self_debug self;
 
-	desk_open(&desk, 1);
-	fill(&desk.queues[0]);
-	desk_suspend_one(&desk, &desk.queues[0]);
-	for (uint32_t xcc = 0; xcc < desk.gpu.shape.xccs; xcc++) {
-		CHECK(written(&desk.queues[0], xcc));
-		check_shape(&desk.queues[0], xcc);
+	self_debug_open(&self, 1);
+	fill(&self.queues[0]);
+	self_debug_suspend_one(&self, &self.queues[0]);
+	for (uint32_t xcc = 0; xcc < self.gpu.shape.xccs; xcc++) {
+		CHECK(written(&self.queues[0], xcc));
+		check_shape(&self.queues[0], xcc);
 	}
 }
 
@@ -131,20 +132,20 @@ void check_save_area_header_tells_the_live_state(void)
 	struct signal *work;
 	struct header h;
 	double left;
-	struct desk desk;
+	struct self_debug self;
 
-	desk_open(&desk, 1);
-	queue = &desk.queues[0];
-	desk_suspend_one(&desk, queue);
+	self_debug_open(&self, 1);
+	queue = &self.queues[0];
+	self_debug_suspend_one(&self, queue);
 	h = header_of(queue, 0);
 	CHECK_IS(h.stack_bytes, 0);
 	CHECK_IS(h.wave_bytes, 0);
-	desk_resume_one(&desk, queue);
-	work = desk_suspend_at_work(&desk, queue, &left);
+	self_debug_resume_one(&self, queue);
+	work = self_debug_suspend_at_work(&self, queue, &left);
 	h = header_of(queue, 0);
 	CHECK(h.stack_bytes > 0);
 	CHECK(h.wave_bytes > 0);
 	check_shape(queue, 0);
-	desk_resume_one(&desk, queue);
-	CHECK(desk_done(work));
+	self_debug_resume_one(&self, queue);
+	CHECK(self_debug_done(work));
 }

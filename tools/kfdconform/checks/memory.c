@@ -222,23 +222,23 @@ void check_gpu_write_rings_a_doorbell(void)
 	enum { SDMA_WRITE = 2, DWORDS = 2 };
 	struct raw_queue sdma, *queue;
 	struct signal *sent;
-	struct desk desk;
+	struct self_debug self;
 	uint64_t at, value;
 
-	desk_open(&desk, 1);
-	queue = &desk.queues[0];
-	desk_sdma(&desk, &sdma);
+	self_debug_open(&self, 1);
+	queue = &self.queues[0];
+	self_debug_sdma(&self, &sdma);
 	/* When the fence is written, the queues are mapped and their write pointers have been
 	 * read. */
-	CHECK(comes(desk_fence(&sdma, 1), 1, DESK_RUNS_MS));
-	sent = desk_send_silently(&desk, queue);
-	at = doorbells_for_gpu(&desk.gpu) + queue->doorbell_at;
+	CHECK(comes(self_debug_fence(&sdma, 1), 1, SELF_DEBUG_RUNS_MS));
+	sent = self_debug_send_silently(&self, queue);
+	at = doorbells_for_gpu(&self.gpu) + queue->doorbell_at;
 	value = queue->written - 1;
-	desk_sdma_put(&sdma,
-		      (uint32_t[]){SDMA_WRITE, (uint32_t)at, (uint32_t)(at >> 32), DWORDS - 1,
-				   (uint32_t)value, (uint32_t)(value >> 32)},
-		      24);
-	CHECK(desk_done(sent));
+	self_debug_sdma_put(&sdma,
+			    (uint32_t[]){SDMA_WRITE, (uint32_t)at, (uint32_t)(at >> 32), DWORDS - 1,
+					 (uint32_t)value, (uint32_t)(value >> 32)},
+			    24);
+	CHECK(self_debug_done(sent));
 }
 
 void check_mmio_memory_is_one_page(void)

@@ -29,22 +29,22 @@ void check_wave_state_tells_the_live_state(void)
 	struct raw_queue *queue;
 	struct signal *work;
 	struct sizes sizes;
-	struct desk desk;
+	struct self_debug self;
 	double left;
 
-	desk_open(&desk, 1);
-	queue = &desk.queues[0];
-	desk_suspend_one(&desk, queue);
+	self_debug_open(&self, 1);
+	queue = &self.queues[0];
+	self_debug_suspend_one(&self, queue);
 	CHECK_IS(wave_state(queue, queue->save.cpu, &sizes), 0);
 	CHECK_IS(sizes.stack, 0);
 	CHECK_IS(sizes.waves, 0);
-	desk_resume_one(&desk, queue);
-	work = desk_suspend_at_work(&desk, queue, &left);
+	self_debug_resume_one(&self, queue);
+	work = self_debug_suspend_at_work(&self, queue, &left);
 	CHECK_IS(wave_state(queue, queue->save.cpu, &sizes), 0);
-	CHECK(sizes.stack > 0 && sizes.stack <= desk.gpu.shape.ctl_stack_bytes);
-	CHECK(sizes.waves > 0 && sizes.waves <= desk.gpu.shape.cwsr_bytes);
-	desk_resume_one(&desk, queue);
-	CHECK(desk_done(work));
+	CHECK(sizes.stack > 0 && sizes.stack <= self.gpu.shape.ctl_stack_bytes);
+	CHECK(sizes.waves > 0 && sizes.waves <= self.gpu.shape.cwsr_bytes);
+	self_debug_resume_one(&self, queue);
+	CHECK(self_debug_done(work));
 }
 
 /* The target can be any memory. The parts of the XCCs are one save area size of the queue apart. */
@@ -53,18 +53,18 @@ void check_wave_state_is_copied(void)
 	const struct gpu_shape *shape;
 	uint32_t header[HEADER_BYTES / 4];
 	struct sizes sizes;
-	struct desk desk;
+	struct self_debug self;
 	char *to;
 
-	desk_open(&desk, 1);
-	shape = &desk.gpu.shape;
+	self_debug_open(&self, 1);
+	shape = &self.gpu.shape;
 	to = mmap(NULL, shape->save_mapping, PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	CHECK(to != MAP_FAILED);
 	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++)
 		memset(to + (uint64_t)xcc * shape->cwsr_bytes, FILL, HEADER_BYTES);
-	desk_suspend_one(&desk, &desk.queues[0]);
-	CHECK_IS(wave_state(&desk.queues[0], to, &sizes), 0);
+	self_debug_suspend_one(&self, &self.queues[0]);
+	CHECK_IS(wave_state(&self.queues[0], to, &sizes), 0);
 	for (uint32_t xcc = 0; xcc < shape->xccs; xcc++) {
 		memcpy(header, to + (uint64_t)xcc * shape->cwsr_bytes, sizeof header);
 		CHECK_IS(header[0] + header[1], shape->ctl_stack_bytes); /* offset and size */
@@ -75,9 +75,9 @@ void check_wave_state_is_copied(void)
 void check_wave_state_into_nothing_is_efault(void)
 {
 	struct sizes sizes;
-	struct desk desk;
+	struct self_debug self;
 
-	desk_open(&desk, 1);
-	desk_suspend_one(&desk, &desk.queues[0]);
-	CHECK_IS(wave_state(&desk.queues[0], NULL, &sizes), -EFAULT);
+	self_debug_open(&self, 1);
+	self_debug_suspend_one(&self, &self.queues[0]);
+	CHECK_IS(wave_state(&self.queues[0], NULL, &sizes), -EFAULT);
 }
