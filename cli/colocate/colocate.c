@@ -301,7 +301,7 @@ static int read_simulation(struct colocation *run)
 	int rc = simulation_read(SIMULATION_PATH, &simulation);
 
 	run->time_scale = 1;
-	run->bounce_us = NAN;
+	run->update_us = NAN;
 	if (rc == -ENOENT)
 		return CLI_DONE;
 	if (rc)
@@ -311,7 +311,7 @@ static int read_simulation(struct colocation *run)
 	run->simulated = true;
 	run->time_scale = simulation.time_scale;
 	run->is_virtual = simulation.is_virtual;
-	run->bounce_us = simulation.bounce_us;
+	run->update_us = simulation.update_us;
 	strcpy(run->profile, simulation.profile);
 	return CLI_DONE;
 }

@@ -63,7 +63,7 @@ static void draw_legend(FILE *out, unsigned count, double top)
 	static const char *const names[TIME_SHARES + 1] = {
 		[TIME_OFFLINE] = "offline ran",
 		[TIME_ONLINE] = "online work",
-		[TIME_BOUNCES] = "bounces",
+		[TIME_UPDATES] = "bounces",
 		[TIME_SAVE_RESTORE] = "save and restore",
 		[TIME_DETECTION] = "detection",
 		[TIME_HOLD_OVER] = "hold-over",

@@ -167,7 +167,7 @@ static void find_floor(const struct colocation *run, enum arm arm, struct verdic
 		return;
 	out->floor_us[arm] = alone->online.p99_us;
 	if (kind->preempts)
-		out->floor_us[arm] += 2 * run->bounce_us + (isnan(out->save_us) ? 0 : out->save_us);
+		out->floor_us[arm] += 2 * run->update_us + (isnan(out->save_us) ? 0 : out->save_us);
 	if (figures->online.keeps_up)
 		out->bound[arm] = figures->online.p99_us / out->floor_us[arm];
 }
@@ -285,7 +285,7 @@ json_t *result_json(const struct colocation *run, const struct verdict *verdict)
 	json_t *costs = json_null(), *valid = json_null();
 
 	if (run->simulated)
-		costs = json_pack("{s:o,s:o,s:o}", "bounce_us", number(run->bounce_us), "save_us",
+		costs = json_pack("{s:o,s:o,s:o}", "bounce_us", number(run->update_us), "save_us",
 				  number(verdict->save_us), "restore_us",
 				  number(verdict->restore_us));
 	if (verdict->validity != RESULT_NOT_JUDGED)

@@ -85,7 +85,7 @@ struct colocation {
 	bool is_virtual;   /* simulated with virtual time, independent of the machine's speed */
 	double time_scale; /* 1 on hardware */
 	char profile[64];
-	double bounce_us;	     /* NAN on hardware */
+	double update_us;	     /* NAN on hardware */
 	struct hist doorbell;	     /* ns, wall; of all measured windows */
 	struct hist suspend, resume; /* ns, wall; durations of the daemon's driver calls */
 	/* Request times of each online client in arm alone, per seed. */

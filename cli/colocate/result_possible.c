@@ -18,8 +18,8 @@ static struct possible_costs client_costs(const struct colocation *run,
 {
 	if (run->simulated)
 		return (struct possible_costs){
-			.suspend_us = run->bounce_us + known(verdict->save_us),
-			.resume_us = run->bounce_us + known(verdict->restore_us),
+			.suspend_us = run->update_us + known(verdict->save_us),
+			.resume_us = run->update_us + known(verdict->restore_us),
 		};
 	return (struct possible_costs){result_hist_median_us(&run->suspend),
 				       result_hist_median_us(&run->resume)};

@@ -36,16 +36,16 @@ const char *result_arrivals(const struct colocation *run, char *text, size_t siz
 void result_conditions(const struct colocation *run, const struct verdict *verdict, char *text,
 		       size_t size)
 {
-	char bounce[QUANTITY_BYTES], save[QUANTITY_BYTES], restore[QUANTITY_BYTES];
+	char update[QUANTITY_BYTES], save[QUANTITY_BYTES], restore[QUANTITY_BYTES];
 
 	if (!run->simulated) {
 		snprintf(text, size,
 			 "hardware: times are wall time; the cost of a bounce is not known");
 		return;
 	}
-	quantity_us(bounce, run->bounce_us);
+	quantity_us(update, run->update_us);
 	int n = snprintf(text, size, "%s, %stime scale %g, bounce %s", run->profile,
-			 run->is_virtual ? "virtual time, " : "", run->time_scale, bounce);
+			 run->is_virtual ? "virtual time, " : "", run->time_scale, update);
 
 	if (!isnan(verdict->save_us) && !isnan(verdict->restore_us) && n > 0 && (size_t)n < size)
 		n += snprintf(text + n, size - (size_t)n, ", median save %s, restore %s",

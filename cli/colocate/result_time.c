@@ -8,20 +8,20 @@
 
 const char *const time_titles[TIME_SHARES] = {
 	[TIME_OFFLINE] = "OFFLINE RAN", [TIME_ONLINE] = "ONLINE",
-	[TIME_BOUNCES] = "BOUNCES",	[TIME_SAVE_RESTORE] = "SAVE+RESTORE",
+	[TIME_UPDATES] = "BOUNCES",	[TIME_SAVE_RESTORE] = "SAVE+RESTORE",
 	[TIME_DETECTION] = "DETECTION", [TIME_HOLD_OVER] = "HOLD-OVER",
 	[TIME_IDLE_HELD] = "IDLE HELD", [TIME_OWN_GAPS] = "OWN GAPS",
 };
 
 static const char *const share_keys[TIME_SHARES] = {
 	[TIME_OFFLINE] = "offline_ran", [TIME_ONLINE] = "online",
-	[TIME_BOUNCES] = "bounces",	[TIME_SAVE_RESTORE] = "save_restore",
+	[TIME_UPDATES] = "bounces",	[TIME_SAVE_RESTORE] = "save_restore",
 	[TIME_DETECTION] = "detection", [TIME_HOLD_OVER] = "hold_over",
 	[TIME_IDLE_HELD] = "idle_held", [TIME_OWN_GAPS] = "own_gaps",
 };
 
 static const char *const part_keys[TIME_PARTS] = {
-	[PART_RUN] = "run",	    [PART_BOUNCE] = "bounce",	      [PART_SAVE] = "save",
+	[PART_RUN] = "run",	    [PART_UPDATE] = "bounce",	      [PART_SAVE] = "save",
 	[PART_RESTORE] = "restore", [PART_HELD_READY] = "held_ready", [PART_HELD] = "held",
 	[PART_IDLE] = "idle",
 };
@@ -135,7 +135,7 @@ static void share_out(const double us[TIME_PARTS], double process_us, double hel
 	*out = (struct result_time){.us = {
 					    [TIME_OFFLINE] = offline,
 					    [TIME_ONLINE] = us[PART_RUN] - offline,
-					    [TIME_BOUNCES] = us[PART_BOUNCE],
+					    [TIME_UPDATES] = us[PART_UPDATE],
 					    [TIME_SAVE_RESTORE] = us[PART_SAVE] + us[PART_RESTORE],
 					    [TIME_DETECTION] = us[PART_HELD] - over,
 					    [TIME_HOLD_OVER] = over,

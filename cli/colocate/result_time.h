@@ -24,7 +24,7 @@ enum time_share {
 	 * their parts of the run time, in which k processes at once have 1/k each. */
 	TIME_OFFLINE,
 	TIME_ONLINE,	   /* the rest of the run time: other work */
-	TIME_BOUNCES,	   /* runlist updates, without save and restore */
+	TIME_UPDATES,	   /* runlist updates, without save and restore */
 	TIME_SAVE_RESTORE, /* of running waves */
 	/* Suspended although no other process had packets, except TIME_HOLD_OVER: the daemon did
 	 * not know yet that the other work had ended. */
@@ -45,7 +45,7 @@ struct result_time {
 /* Categories to which kfdsim charges each nanosecond of a GPU. */
 enum time_part {
 	PART_RUN,
-	PART_BOUNCE,
+	PART_UPDATE,
 	PART_SAVE,
 	PART_RESTORE,
 	PART_HELD_READY,

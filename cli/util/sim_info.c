@@ -12,23 +12,23 @@ static int decode(json_t *root, struct simulation *out)
 {
 	const char *profile, *kernel = "";
 	json_t *doorbell, *save, *restore;
-	json_int_t bounces, bounce_ns;
+	json_int_t updates, update_ns;
 	int simulated, is_virtual = 0;
 
 	if (json_unpack(root, "{s:b,s:s,s?s,s:F,s?b,s:{s:F},s:o,s:I,s:I,s:o,s:o}", "simulated",
 			&simulated, "profile", &profile, "kernel", &kernel, "time_scale",
 			&out->time_scale, "virtual", &is_virtual, "costs", "bounce_us",
-			&out->bounce_us, "doorbell_delay_ns", &doorbell, "bounces", &bounces,
-			"bounce_ns", &bounce_ns, "save_ns", &save, "restore_ns", &restore))
+			&out->update_us, "doorbell_delay_ns", &doorbell, "bounces", &updates,
+			"bounce_ns", &update_ns, "save_ns", &save, "restore_ns", &restore))
 		return -EINVAL;
-	if (!simulated || out->time_scale <= 0 || out->bounce_us < 0 || bounces < 0 ||
-	    bounce_ns < 0 || strlen(profile) >= sizeof(out->profile))
+	if (!simulated || out->time_scale <= 0 || out->update_us < 0 || updates < 0 ||
+	    update_ns < 0 || strlen(profile) >= sizeof(out->profile))
 		return -EINVAL;
 	strcpy(out->profile, profile);
 	snprintf(out->kernel, sizeof(out->kernel), "%s", kernel);
 	out->is_virtual = is_virtual;
-	out->bounces = (uint64_t)bounces;
-	out->bounce_ns = (uint64_t)bounce_ns;
+	out->updates = (uint64_t)updates;
+	out->update_ns = (uint64_t)update_ns;
 	if (hist_from_json(doorbell, &out->doorbell) || hist_from_json(save, &out->save) ||
 	    hist_from_json(restore, &out->restore))
 		return -EINVAL;
@@ -54,6 +54,6 @@ void simulation_subtract(struct simulation *later, const struct simulation *earl
 	hist_subtract(&later->doorbell, &earlier->doorbell);
 	hist_subtract(&later->save, &earlier->save);
 	hist_subtract(&later->restore, &earlier->restore);
-	later->bounces -= earlier->bounces;
-	later->bounce_ns -= earlier->bounce_ns;
+	later->updates -= earlier->updates;
+	later->update_ns -= earlier->update_ns;
 }

@@ -23,10 +23,10 @@ struct simulation {
 	char kernel[32]; /* kernel release whose rules apply; can be empty */
 	double time_scale;
 	bool is_virtual; /* kfdsim --virtual: times are independent of the machine */
-	double bounce_us;
+	double update_us;
 	struct hist doorbell; /* ns, wall */
-	uint64_t bounces;
-	uint64_t bounce_ns; /* ns, model */
+	uint64_t updates;
+	uint64_t update_ns; /* ns, model */
 	struct hist save;   /* ns, model */
 	struct hist restore;
 };

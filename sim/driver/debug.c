@@ -15,7 +15,7 @@
 #include "sim/driver/debug.h"
 
 /* DISABLE resumes the queues, resets the launch mode and the flags, and disarms. */
-#define DISABLE_BOUNCES 4u
+#define DISABLE_UPDATES 4u
 
 /* The only simulated GPU type whose older firmware cannot have GWS and debugging in one process. */
 #define GFX_9_4_1 90008u /* as in the topology */
@@ -44,7 +44,7 @@ static uint64_t nodes_concerned(const struct process *process)
 
 /* GPU types without debugging per VMID reserve the last VMID for the debugged process: one process
  * for each GPU, on all GPUs or none. */
-void debug_arm(struct process *target, struct bounce *bounce)
+void debug_arm(struct process *target, struct runlist_update *update)
 {
 	struct sim *sim = target->sim;
 	bool per_vmid =
@@ -54,20 +54,20 @@ void debug_arm(struct process *target, struct bounce *bounce)
 
 	if (rule_broken(sim, RULE_enable_many_per_gpu))
 		per_vmid = false;
-	bounce->nodes |= nodes_active(sim);
+	update->nodes |= nodes_active(sim);
 	if (per_vmid) {
-		bounce->grace = debug_grace(sim, 0);
+		update->grace = debug_grace(sim, 0);
 		return;
 	}
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
 		if (sim->nodes[i].debug_vmid && sim->nodes[i].debug_vmid != target) {
 			target->runtime_state = KFDABI_RUNTIME_BUSY;
-			bounce->nodes = 0;
+			update->nodes = 0;
 			return;
 		}
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
 		sim->nodes[i].debug_vmid = target;
-	bounce->again++; /* one update for the VMID, one for the settings */
+	update->again++; /* one update for the VMID, one for the settings */
 }
 
 /* Frees the debug VMIDs that the target holds, on all GPUs. */
@@ -80,7 +80,7 @@ static void release_vmids(struct process *target)
 			sim->nodes[i].debug_vmid = NULL;
 }
 
-void debug_disarm(struct process *target, struct bounce *bounce)
+void debug_disarm(struct process *target, struct runlist_update *update)
 {
 	struct sim *sim = target->sim;
 	struct queue *queue;
@@ -91,8 +91,8 @@ void debug_disarm(struct process *target, struct bounce *bounce)
 	TAILQ_FOREACH(queue, &target->queues, link)
 	if (resume)
 		debug_resume_queue(queue);
-	bounce->nodes |= nodes_concerned(target);
-	bounce->again += DISABLE_BOUNCES - 1 + debug_watches_release(target);
+	update->nodes |= nodes_concerned(target);
+	update->again += DISABLE_UPDATES - 1 + debug_watches_release(target);
 	target->trap_mask = 0;
 	if (!rule_broken(sim, RULE_disable_clears_flags))
 		target->debug_flags = 0;
@@ -123,28 +123,28 @@ static void session_clear(struct process *target)
 		queue->exceptions = 0;
 }
 
-static void resumed(struct bounce *bounce)
+static void resumed(struct runlist_update *update)
 {
-	queues_wake_destroyers(bounce->process, UINT64_MAX, RULE_disable_wakes_destroy);
+	queues_wake_destroyers(update->process, UINT64_MAX, RULE_disable_wakes_destroy);
 }
 
 /* @call: DISABLE; NULL: the debugger died. */
 static int session_end(struct process *target, struct call *call)
 {
-	struct bounce *bounce = bounce_new(target, call, resumed);
+	struct runlist_update *update = runlist_update_new(target, call, resumed);
 
-	if (!bounce)
+	if (!update)
 		return -ENOMEM;
 	if (rule_broken(target->sim, call ? RULE_runtime_disable_op_wakes_nobody
 					  : RULE_runtime_debugger_death_wakes_nobody))
 		runtime_post(target);
 	if (target->runtime_state == KFDABI_RUNTIME_ENABLED)
-		debug_disarm(target, bounce);
+		debug_disarm(target, update);
 	else if (target->runtime_state != KFDABI_RUNTIME_DISABLED &&
 		 !rule_broken(target->sim, RULE_disable_returns_busy_to_enabled))
 		target->runtime_state = KFDABI_RUNTIME_ENABLED;
 	session_clear(target);
-	bounce_begin(bounce);
+	runlist_update_begin(update);
 	return CALL_PENDING;
 }
 
@@ -266,12 +266,12 @@ static void leave_unmapped(struct process *target)
 
 /* The runtime information could not be written to the caller. In Linux 6.12 the session stays; in
  * 7.3 nothing is left of it. */
-static void info_failed(struct process *target, struct bounce *bounce)
+static void info_failed(struct process *target, struct runlist_update *update)
 {
 	const struct sim *sim = target->sim;
 	bool stays = sim->config.kernel != KFDABI_LINUX_7_3;
 
-	bounce->result = -EFAULT;
+	update->result = -EFAULT;
 	if (rule_broken(sim, RULE_enable_bad_info_leaves_session))
 		stays = false;
 	if (rule_broken(sim, RULE_enable_bad_info_ends_session))
@@ -279,14 +279,14 @@ static void info_failed(struct process *target, struct bounce *bounce)
 	if (stays)
 		return;
 	if (target->runtime_state == KFDABI_RUNTIME_ENABLED)
-		debug_disarm(target, bounce);
+		debug_disarm(target, update);
 	session_clear(target);
 }
 
 /* End of the update of ENABLE. */
-static void enabled(struct bounce *bounce)
+static void enabled(struct runlist_update *update)
 {
-	struct process *target = bounce->process;
+	struct process *target = update->process;
 
 	/* The debugger may have ended during the update, when its session could not be ended. */
 	if (target->session && target->debugger && target->debugger->dead)
@@ -317,7 +317,7 @@ static int trap_enable(struct call *call, struct process *target)
 	const struct sim *sim = call->sim;
 	bool early = !rule_broken(sim, RULE_enable_poisons_owner) &&
 		     !rule_broken(sim, RULE_debug_failed_enable_authorises);
-	struct bounce *bounce;
+	struct runlist_update *update;
 	int fd;
 
 	/* The driver stores the debugger before it tries to enable, and does not undo that on
@@ -338,8 +338,8 @@ static int trap_enable(struct call *call, struct process *target)
 	}
 	if (fd < 0)
 		return fd;
-	bounce = bounce_new(target, call, enabled);
-	if (!bounce) {
+	update = runlist_update_new(target, call, enabled);
+	if (!update) {
 		close(fd);
 		return -ENOMEM;
 	}
@@ -349,21 +349,21 @@ static int trap_enable(struct call *call, struct process *target)
 	if (target != call->process && !early)
 		set_debugger(target, call->process);
 	if (target->runtime_state == KFDABI_RUNTIME_ENABLED) {
-		debug_arm(target, bounce);
+		debug_arm(target, update);
 		if (sim->config.enable_leaves_unmapped ||
 		    rule_broken(sim, RULE_enable_keeps_queues_running)) {
 			leave_unmapped(target);
-			bounce->nodes |= nodes_concerned(target);
+			update->nodes |= nodes_concerned(target);
 		}
 	}
 	target->session = true;
 	if (target->debugger)
 		target->debugger->debugged++;
 	if (write_info(call, target))
-		info_failed(target, bounce);
+		info_failed(target, update);
 	else
 		debug_subscribe(target, a->u.enable.exception_mask);
-	bounce_begin(bounce);
+	runlist_update_begin(update);
 	return CALL_PENDING;
 }
 

@@ -16,12 +16,12 @@
 
 /* ---- debug.c: the session ---- */
 /* Sets the GPUs up for debugging the target, and adds the nodes and repetitions that this costs to
- * @bounce. If another process holds a GPU's debug VMID, the target's runtime state becomes "busy"
- * instead and @bounce loses its nodes. */
-void debug_arm(struct process *target, struct bounce *bounce);
+ * @update. If another process holds a GPU's debug VMID, the target's runtime state becomes "busy"
+ * instead and @update loses its nodes. */
+void debug_arm(struct process *target, struct runlist_update *update);
 /* Undoes debug_arm(): resumes the target's queues, frees its watchpoints and debug VMIDs, resets
- * trap mask and flags, and adds to @bounce what this costs. */
-void debug_disarm(struct process *target, struct bounce *bounce);
+ * trap mask and flags, and adds to @update what this costs. */
+void debug_disarm(struct process *target, struct runlist_update *update);
 
 /* ---- debug_events.c: exceptions ---- */
 /* SEND_RUNTIME_EVENT: passes exceptions on to the target's runtime. */

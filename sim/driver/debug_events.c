@@ -209,7 +209,7 @@ int debug_query_event(struct call *call, struct process *target)
 	if (rule_broken(sim, RULE_query_event_clears_given_bits))
 		clear = UINT64_MAX;
 	*status &= ~clear;
-	bounce_collected(target);
+	runlist_update_collected(target);
 	return 0;
 }
 

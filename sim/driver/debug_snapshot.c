@@ -89,7 +89,7 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 	for (queue = first_queue(target, oldest); queue; queue = next_queue(queue, oldest)) {
 		if (n < room && tell_queue(call, queue, n, stride)) {
 			a->u.queue_snapshot.num_queues = n;
-			bounce_collected(target);
+			runlist_update_collected(target);
 			return rule_broken(sim, RULE_queue_snapshot_bad_buffer_is_efault) ? -EINVAL
 											  : -EFAULT;
 		}
@@ -103,7 +103,7 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 	    (rule_broken(sim, RULE_queue_snapshot_tells_the_true_total) && n > room))
 		n = room;
 	a->u.queue_snapshot.num_queues = n;
-	bounce_collected(target);
+	runlist_update_collected(target);
 	return 0;
 }
 

@@ -30,20 +30,20 @@ static bool matches(const struct sim *sim, uint32_t entry, uint32_t id)
 	return (entry & ~KFDABI_QUEUE_INVALID) == id;
 }
 
-static uint32_t find_id(const struct bounce *bounce, const struct queue *queue)
+static uint32_t find_id(const struct runlist_update *update, const struct queue *queue)
 {
-	for (uint32_t i = 0; i < bounce->n_ids; i++)
-		if (matches(bounce->sim, bounce->ids[i], queue->id))
+	for (uint32_t i = 0; i < update->n_ids; i++)
+		if (matches(update->sim, update->ids[i], queue->id))
 			return i;
 	return NOT_FOUND;
 }
 
 /* Clears the exceptions in the caller's mask, in new queues, too, so that a second call can suspend
  * those. Only on nodes where at least one queue could be suspended. */
-static void clear_exceptions(struct bounce *bounce)
+static void clear_exceptions(struct runlist_update *update)
 {
-	const struct sim *sim = bounce->sim;
-	uint64_t mask = bounce->clear_mask, nodes = bounce->nodes & ~bounce->failed;
+	const struct sim *sim = update->sim;
+	uint64_t mask = update->clear_mask, nodes = update->nodes & ~update->failed;
 	struct queue *queue;
 
 	if (rule_broken(sim, RULE_suspend_mask_clears_only_what_it_names) && mask)
@@ -53,41 +53,41 @@ static void clear_exceptions(struct bounce *bounce)
 	if (sim->config.switches.suspend_mask_keeps_new ||
 	    rule_broken(sim, RULE_suspend_mask_clears_new_of_the_node))
 		mask &= ~NEW_MASK;
-	TAILQ_FOREACH(queue, &bounce->process->queues, link)
-	if (nodes >> queue->node & 1 && find_id(bounce, queue) != NOT_FOUND)
+	TAILQ_FOREACH(queue, &update->process->queues, link)
+	if (nodes >> queue->node & 1 && find_id(update, queue) != NOT_FOUND)
 		queue->exceptions &= ~mask;
 }
 
 /* Sets the error bit in every entry that names a queue of a node whose firmware failed. Nothing of
  * such a node counts as a success. */
-static void tell_errors(struct bounce *bounce)
+static void tell_errors(struct runlist_update *update)
 {
 	struct queue *queue;
 
-	TAILQ_FOREACH(queue, &bounce->process->queues, link)
+	TAILQ_FOREACH(queue, &update->process->queues, link)
 	{
-		uint32_t at = find_id(bounce, queue);
+		uint32_t at = find_id(update, queue);
 
-		if (bounce->failed >> queue->node & 1 && at != NOT_FOUND)
-			bounce->ids[at] |= KFDABI_QUEUE_ERROR;
+		if (update->failed >> queue->node & 1 && at != NOT_FOUND)
+			update->ids[at] |= KFDABI_QUEUE_ERROR;
 	}
 }
 
 /* For --break: changes the result. */
-static void answer_wrongly(struct bounce *bounce)
+static void answer_wrongly(struct runlist_update *update)
 {
-	struct kfdabi_dbg_trap *a = (void *)bounce->call->data;
-	uint32_t *ids = bounce->ids, n = bounce->n_ids;
+	struct kfdabi_dbg_trap *a = (void *)update->call->data;
+	uint32_t *ids = update->ids, n = update->n_ids;
 
-	switch (bounce->sim->config.broken) {
+	switch (update->sim->config.broken) {
 	case RULE_unknown_ids_flagged_count_0_suspend:
 	case RULE_unknown_ids_flagged_count_0_resume:
-		bounce->result = (int)n;
+		update->result = (int)n;
 		break;
 	case RULE_mixed_known_and_unknown_suspend:
 	case RULE_mixed_known_and_unknown_resume:
 	case RULE_duplicate_id_stays_invalid:
-		for (uint32_t i = 0; i < n && bounce->result; i++)
+		for (uint32_t i = 0; i < n && update->result; i++)
 			ids[i] &= ~KFDABI_QUEUE_INVALID;
 		break;
 	case RULE_suspend_counts_and_clears_invalid:
@@ -95,10 +95,10 @@ static void answer_wrongly(struct bounce *bounce)
 			ids[i] |= KFDABI_QUEUE_INVALID;
 		break;
 	case RULE_resume_null_array_means_all:
-		bounce->result = ids ? bounce->result : 0;
+		update->result = ids ? update->result : 0;
 		break;
 	case RULE_suspend_counts_queues_of_all_nodes:
-		bounce->result = bounce->result > 1 ? 1 : bounce->result;
+		update->result = update->result > 1 ? 1 : update->result;
 		break;
 	case RULE_queue_array_pointer_unchanged_after_call:
 		a->u.suspend.queue_array_ptr = a->u.resume.queue_array_ptr = 0;
@@ -110,54 +110,54 @@ static void answer_wrongly(struct bounce *bounce)
 
 /* Ends the call after the last node: counts the successes, clears exceptions, and writes the array
  * back. */
-static void array_done(struct bounce *bounce)
+static void array_done(struct runlist_update *update)
 {
-	struct sim *sim = bounce->sim;
+	struct sim *sim = update->sim;
 
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
-		if (!(bounce->failed >> i & 1))
-			bounce->result += bounce->counted[i];
-	if (bounce->ids && !bounce->resume)
-		clear_exceptions(bounce);
-	if (bounce->ids)
-		tell_errors(bounce);
-	if (!bounce->resume &&
-	    (bounce->result > 0 || rule_broken(sim, RULE_save_area_header_needs_a_success)))
-		savearea_write(bounce->process);
-	answer_wrongly(bounce);
-	if (bounce->ids) /* the driver only logs a failed copy */
-		(void)call_write(bounce->call, bounce->ids_address, bounce->ids,
-				 bounce->n_ids * sizeof *bounce->ids);
-	if (bounce->resume)
-		queues_wake_destroyers(bounce->process, bounce->nodes & ~bounce->failed,
+		if (!(update->failed >> i & 1))
+			update->result += update->counted[i];
+	if (update->ids && !update->resume)
+		clear_exceptions(update);
+	if (update->ids)
+		tell_errors(update);
+	if (!update->resume &&
+	    (update->result > 0 || rule_broken(sim, RULE_save_area_header_needs_a_success)))
+		savearea_write(update->process);
+	answer_wrongly(update);
+	if (update->ids) /* the driver only logs a failed copy */
+		(void)call_write(update->call, update->ids_address, update->ids,
+				 update->n_ids * sizeof *update->ids);
+	if (update->resume)
+		queues_wake_destroyers(update->process, update->nodes & ~update->failed,
 				       RULE_resume_wakes_destroy);
 }
 
 /* Reads the caller's array and marks every entry as invalid, as the driver does; entries of queues
  * that are found lose the mark. Returns 0 or a negative errno; the caller frees the array. */
-static int read_ids(struct call *call, struct bounce *bounce, uint64_t address, uint32_t n)
+static int read_ids(struct call *call, struct runlist_update *update, uint64_t address, uint32_t n)
 {
 	const struct sim *sim = call->sim;
 
 	if (n > KFDABI_QUEUE_ARRAY_MAX &&
-	    !rule_broken(sim, bounce->resume ? RULE_resume_over_1024_is_einval
+	    !rule_broken(sim, update->resume ? RULE_resume_over_1024_is_einval
 					     : RULE_suspend_over_1024_is_einval))
 		return -EINVAL;
-	bounce->ids = calloc(n + 1, sizeof *bounce->ids);
-	if (!bounce->ids)
+	update->ids = calloc(n + 1, sizeof *update->ids);
+	if (!update->ids)
 		return -ENOMEM;
-	bounce->n_ids = n;
-	bounce->ids_address = address;
-	if (call_read(call, address, bounce->ids, n * sizeof *bounce->ids))
-		return rule_broken(sim, bounce->resume ? RULE_resume_bad_pointer_is_efault
+	update->n_ids = n;
+	update->ids_address = address;
+	if (call_read(call, address, update->ids, n * sizeof *update->ids))
+		return rule_broken(sim, update->resume ? RULE_resume_bad_pointer_is_efault
 						       : RULE_suspend_bad_pointer_is_efault)
 			       ? -EINVAL
 			       : -EFAULT;
 	for (uint32_t i = 0; i < n; i++) {
 		if (rule_broken(sim, RULE_input_bit_31_matches) &&
-		    bounce->ids[i] & KFDABI_QUEUE_INVALID)
-			bounce->ids[i] |= KFDABI_QUEUE_ERROR;
-		bounce->ids[i] |= KFDABI_QUEUE_INVALID;
+		    update->ids[i] & KFDABI_QUEUE_INVALID)
+			update->ids[i] |= KFDABI_QUEUE_ERROR;
+		update->ids[i] |= KFDABI_QUEUE_INVALID;
 	}
 	return 0;
 }
@@ -211,58 +211,58 @@ static bool resume_one(struct queue *queue)
 
 /* Returns true if the call names the queue. Sets *@at to the queue's entry, if there is an
  * array. */
-static bool named(const struct bounce *bounce, const struct queue *queue, uint32_t *at)
+static bool named(const struct runlist_update *update, const struct queue *queue, uint32_t *at)
 {
-	const struct sim *sim = bounce->sim;
+	const struct sim *sim = update->sim;
 
-	*at = bounce->ids ? find_id(bounce, queue) : NOT_FOUND;
-	if (!bounce->ids ||
-	    (!bounce->n_ids && rule_broken(sim, RULE_resume_empty_array_resumes_none)) ||
-	    (bounce->n_ids && rule_broken(sim, RULE_only_named_queue_changes)))
-		return bounce->resume || bounce->n_ids;
+	*at = update->ids ? find_id(update, queue) : NOT_FOUND;
+	if (!update->ids ||
+	    (!update->n_ids && rule_broken(sim, RULE_resume_empty_array_resumes_none)) ||
+	    (update->n_ids && rule_broken(sim, RULE_only_named_queue_changes)))
+		return update->resume || update->n_ids;
 	return *at != NOT_FOUND;
 }
 
 /* Suspends or resumes the named queues, and records the nodes to update and the successes. */
-static void mark(struct bounce *bounce)
+static void mark(struct runlist_update *update)
 {
 	struct queue *queue;
 	uint32_t at;
 
-	TAILQ_FOREACH(queue, &bounce->process->queues, link)
+	TAILQ_FOREACH(queue, &update->process->queues, link)
 	{
-		if (!named(bounce, queue, &at) ||
-		    (bounce->resume ? !resume_one(queue) : !suspend_one(queue)))
+		if (!named(update, queue, &at) ||
+		    (update->resume ? !resume_one(queue) : !suspend_one(queue)))
 			continue;
 		if (at != NOT_FOUND)
-			bounce->ids[at] &= ~KFDABI_QUEUE_INVALID;
-		bounce->nodes |= 1ull << queue->node;
-		bounce->counted[queue->node]++;
+			update->ids[at] &= ~KFDABI_QUEUE_INVALID;
+		update->nodes |= 1ull << queue->node;
+		update->counted[queue->node]++;
 	}
 }
 
-static int array(struct call *call, struct bounce *bounce, uint64_t address, uint32_t n)
+static int array(struct call *call, struct runlist_update *update, uint64_t address, uint32_t n)
 {
 	const struct sim *sim = call->sim;
 	int r = 0;
 
 	if (address)
-		r = read_ids(call, bounce, address, n);
-	else if (!bounce->resume && n)
+		r = read_ids(call, update, address, n);
+	else if (!update->resume && n)
 		r = rule_broken(sim, RULE_suspend_null_array_is_einval) ? -EFAULT : -EINVAL;
-	else if (!bounce->resume && rule_broken(sim, RULE_suspend_null_empty_array_is_0))
+	else if (!update->resume && rule_broken(sim, RULE_suspend_null_empty_array_is_0))
 		r = -EINVAL;
 	else if (n && rule_broken(sim, RULE_resume_null_array_ignores_the_number))
 		r = -EFAULT;
 	if (r) {
 		if (rule_broken(sim, RULE_failed_suspend_leaves_memory))
 			(void)call_write(call, address, &n, sizeof n);
-		free(bounce->ids);
-		free(bounce);
+		free(update->ids);
+		free(update);
 		return r;
 	}
-	mark(bounce);
-	bounce_begin(bounce);
+	mark(update);
+	runlist_update_begin(update);
 	return CALL_PENDING;
 }
 
@@ -286,26 +286,26 @@ uint32_t debug_grace(const struct sim *sim, uint32_t asked)
 int debug_suspend(struct call *call, struct process *target)
 {
 	const struct kfdabi_dbg_trap *a = (void *)call->data;
-	struct bounce *bounce;
+	struct runlist_update *update;
 
 	if (a->u.suspend.grace_period > 0xff && a->u.suspend.grace_period != KFDABI_GRACE_DEFAULT &&
 	    rule_broken(call->sim, RULE_any_grace_period_is_accepted))
 		return -EINVAL;
-	bounce = bounce_new(target, call, array_done);
-	if (!bounce)
+	update = runlist_update_new(target, call, array_done);
+	if (!update)
 		return -ENOMEM;
-	bounce->clear_mask = a->u.suspend.exception_mask;
-	bounce->grace = debug_grace(call->sim, a->u.suspend.grace_period);
-	return array(call, bounce, a->u.suspend.queue_array_ptr, a->u.suspend.num_queues);
+	update->clear_mask = a->u.suspend.exception_mask;
+	update->grace = debug_grace(call->sim, a->u.suspend.grace_period);
+	return array(call, update, a->u.suspend.queue_array_ptr, a->u.suspend.num_queues);
 }
 
 int debug_resume(struct call *call, struct process *target)
 {
 	const struct kfdabi_dbg_trap *a = (void *)call->data;
-	struct bounce *bounce = bounce_new(target, call, array_done);
+	struct runlist_update *update = runlist_update_new(target, call, array_done);
 
-	if (!bounce)
+	if (!update)
 		return -ENOMEM;
-	bounce->resume = true;
-	return array(call, bounce, a->u.resume.queue_array_ptr, a->u.resume.num_queues);
+	update->resume = true;
+	return array(call, update, a->u.resume.queue_array_ptr, a->u.resume.num_queues);
 }

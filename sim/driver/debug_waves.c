@@ -22,13 +22,13 @@ static bool per_vmid(const struct sim *sim)
 /* Starts the runlist update with which the settings take effect. */
 static int refresh(struct call *call, struct process *target, uint64_t nodes)
 {
-	struct bounce *bounce = bounce_new(target, call, NULL);
+	struct runlist_update *update = runlist_update_new(target, call, NULL);
 
-	if (!bounce)
+	if (!update)
 		return -ENOMEM;
-	bounce->nodes = nodes;
-	bounce->grace = debug_grace(target->sim, 0);
-	bounce_begin(bounce);
+	update->nodes = nodes;
+	update->grace = debug_grace(target->sim, 0);
+	runlist_update_begin(update);
 	return CALL_PENDING;
 }
 

@@ -17,17 +17,18 @@
 #define RESTORE_NS 100000000u /* PROCESS_RESTORE_TIME_MS of the driver */
 
 /* Evictions are made by the driver's workers, which do not take the process's mutex. */
-static void bounce_for(struct process *process, uint64_t nodes, void (*unmapped)(struct bounce *))
+static void update_for(struct process *process, uint64_t nodes,
+		       void (*unmapped)(struct runlist_update *))
 {
-	struct bounce *bounce = bounce_new(process, NULL, unmapped);
+	struct runlist_update *update = runlist_update_new(process, NULL, unmapped);
 
-	if (!bounce) {
+	if (!update) {
 		say("out of memory for an eviction: queues of pid %d stay unchanged", process->pid);
 		return;
 	}
-	bounce->by_driver = true;
-	bounce->nodes = nodes;
-	bounce_begin(bounce);
+	update->by_driver = true;
+	update->nodes = nodes;
+	runlist_update_begin(update);
 }
 
 static void count_eviction(struct process *process, uint32_t node)
@@ -36,10 +37,10 @@ static void count_eviction(struct process *process, uint32_t node)
 		process->evicted_since_ns[node] = clock_ns();
 }
 
-static void evict(struct process *process, uint32_t node, void (*evicted)(struct bounce *))
+static void evict(struct process *process, uint32_t node, void (*evicted)(struct runlist_update *))
 {
 	count_eviction(process, node);
-	bounce_for(process, 1ull << node, evicted);
+	update_for(process, 1ull << node, evicted);
 }
 
 void evict_for_memory(struct process *process)
@@ -57,7 +58,7 @@ void evict_for_memory(struct process *process)
 		nodes |= 1ull << i;
 	}
 	process->restore_due_ns = clock_ns() + RESTORE_NS;
-	bounce_for(process, nodes, NULL);
+	update_for(process, nodes, NULL);
 }
 
 /* Undoes one eviction. Only the last one brings the queues back; returns true then. */
@@ -84,7 +85,7 @@ static void restore(struct process *process)
 	for (uint32_t i = 0; i < process->sim->nodes_n; i++)
 		if (process->vm[i].file && restore_node(process, i))
 			nodes |= 1ull << i;
-	bounce_for(process, nodes, NULL);
+	update_for(process, nodes, NULL);
 }
 
 void evictions_expire(struct sim *sim, uint64_t now_ns)
@@ -108,10 +109,10 @@ uint64_t evictions_due(const struct sim *sim)
 }
 
 /* Signals the memory events after the queues were evicted. */
-static void tell_fault(struct bounce *bounce)
+static void tell_fault(struct runlist_update *update)
 {
-	uint32_t node = (uint32_t)__builtin_ctzll(bounce->nodes);
-	struct process *process = bounce->process;
+	uint32_t node = (uint32_t)__builtin_ctzll(update->nodes);
+	struct process *process = update->process;
 
 	event_memory_fault(process, process->sim->nodes[node].gpu_id, process->violation[node]);
 }

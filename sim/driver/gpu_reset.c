@@ -41,17 +41,17 @@ static bool fails_now(const struct node *node)
 
 	if (switches->preempt_stuck_queue)
 		return false;
-	return node->bounces == switches->preempt_fails_at ||
+	return node->updates == switches->preempt_fails_at ||
 	       (slow_ns > (double)switches->preemption_timeout_ns &&
 		gpu_live_wave_slots(node->gpu));
 }
 
-bool firmware_answers(struct node *node, struct bounce *bounce)
+bool firmware_answers(struct node *node, struct runlist_update *update)
 {
 	const struct sim *sim = node->sim;
 
 	if (node->resetting) {
-		bounce_failed(bounce, node, -EIO);
+		runlist_update_failed(update, node, -EIO);
 		return false;
 	}
 	node->hung = node->hung || fails_now(node);
@@ -60,7 +60,7 @@ bool firmware_answers(struct node *node, struct bounce *bounce)
 		return true;
 	if (TAILQ_EMPTY(&node->stuck))
 		node->firmware_due_ns = clock_ns() + sim->config.switches.preemption_timeout_ns;
-	TAILQ_INSERT_TAIL(&node->stuck, bounce, link);
+	TAILQ_INSERT_TAIL(&node->stuck, update, link);
 	return false;
 }
 
@@ -88,7 +88,7 @@ int firmware_stuck_queue(struct node *node)
 	uint64_t at = switches->preempt_fails_at;
 	int queue;
 
-	if (!switches->preempt_stuck_queue || (at ? node->bounces != at : node->stuck_yet))
+	if (!switches->preempt_stuck_queue || (at ? node->updates != at : node->stuck_yet))
 		return -1;
 	queue = busiest(node);
 	node->stuck_yet = queue >= 0;
@@ -131,11 +131,11 @@ static void take_all_off(struct node *node)
 		changes[n++] = (struct gpu_change){.queue = i, .map = false};
 		if (n < 64)
 			continue;
-		if (gpu_bounce(node->gpu, 0, changes, n))
+		if (gpu_update_runlist(node->gpu, 0, changes, n))
 			say("out of memory for a GPU reset: its queues continue");
 		n = 0;
 	}
-	if (n && gpu_bounce(node->gpu, 0, changes, n))
+	if (n && gpu_update_runlist(node->gpu, 0, changes, n))
 		say("out of memory for a GPU reset: its queues continue");
 }
 
@@ -178,9 +178,9 @@ static void evict_all(struct sim *sim, uint32_t failed)
 static void give_up(struct node *node)
 {
 	struct sim *sim = node->sim;
-	struct bounce_list stuck = TAILQ_HEAD_INITIALIZER(stuck);
+	struct runlist_update_list stuck = TAILQ_HEAD_INITIALIZER(stuck);
 	struct process *process;
-	struct bounce *bounce;
+	struct runlist_update *update;
 	int error = -ETIME;
 
 	say("simulated GPU %u: the firmware did not preempt its queues in time; the GPU is reset",
@@ -192,9 +192,9 @@ static void give_up(struct node *node)
 	TAILQ_FOREACH(process, &sim->processes, link)
 	event_hw_exception(process, node->gpu_id);
 	TAILQ_CONCAT(&stuck, &node->stuck, link);
-	while ((bounce = TAILQ_FIRST(&stuck))) {
-		TAILQ_REMOVE(&stuck, bounce, link);
-		bounce_failed(bounce, node, error);
+	while ((update = TAILQ_FIRST(&stuck))) {
+		TAILQ_REMOVE(&stuck, update, link);
+		runlist_update_failed(update, node, error);
 		error = -EIO;
 	}
 }
@@ -232,11 +232,11 @@ uint64_t firmware_due(const struct sim *sim)
 
 void firmware_forget(struct node *node)
 {
-	struct bounce *bounce;
+	struct runlist_update *update;
 
 	node->resetting = true; /* updates that begin now fail at once */
-	while ((bounce = TAILQ_FIRST(&node->stuck))) {
-		TAILQ_REMOVE(&node->stuck, bounce, link);
-		bounce_failed(bounce, node, -EIO);
+	while ((update = TAILQ_FIRST(&node->stuck))) {
+		TAILQ_REMOVE(&node->stuck, update, link);
+		runlist_update_failed(update, node, -EIO);
 	}
 }

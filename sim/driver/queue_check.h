@@ -30,6 +30,6 @@ int queue_check_create(const struct call *call, struct kfdabi_create_queue *a);
 int queue_set_priority(struct queue *queue);
 /* Starts the runlist update that makes a change of the queue effective, and answers the call at its
  * end. Returns CALL_PENDING or -ENOMEM. */
-int queue_bounce(struct call *call, const struct queue *queue);
+int queue_update_runlist(struct call *call, const struct queue *queue);
 
 #endif

@@ -275,29 +275,29 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 
 /* The driver raises "new" a second time after it has released the process's mutex. A snapshot that
  * waited for the mutex has then cleared the first one in vain. */
-static void created_released(struct bounce *bounce)
+static void created_released(struct runlist_update *update)
 {
-	struct queue *queue = queue_by_id(bounce->process, bounce->queue_id);
+	struct queue *queue = queue_by_id(update->process, update->queue_id);
 
-	if (queue && queue == bounce->queue && !rule_broken(bounce->sim, RULE_new_is_set_twice))
-		debug_raise(bounce->process, queue, NEW_MASK);
+	if (queue && queue == update->queue && !rule_broken(update->sim, RULE_new_is_set_twice))
+		debug_raise(update->process, queue, NEW_MASK);
 }
 
 /* If the firmware did not answer, the driver removes the queue again. */
-static void created(struct bounce *bounce)
+static void created(struct runlist_update *update)
 {
-	if (!bounce->error)
+	if (!update->error)
 		return;
-	queue_drop(bounce->queue);
-	bounce->queue = NULL;
-	bounce->result = bounce->error;
+	queue_drop(update->queue);
+	update->queue = NULL;
+	update->result = update->error;
 }
 
 int ioctl_create_queue(struct call *call)
 {
 	struct kfdabi_create_queue *a = (void *)call->data;
 	struct process *process = call->process;
-	struct bounce *bounce;
+	struct runlist_update *update;
 	struct queue *queue;
 	int node = queue_check_create(call, a), r;
 
@@ -306,12 +306,12 @@ int ioctl_create_queue(struct call *call)
 	r = check_room(call->sim, process, (uint32_t)node);
 	if (r)
 		return r;
-	bounce = bounce_new(process, call, created);
-	if (!bounce)
+	update = runlist_update_new(process, call, created);
+	if (!update)
 		return -ENOMEM;
 	r = queue_new(process, a, (uint32_t)node, &queue);
 	if (r) {
-		free(bounce);
+		free(update);
 		return r;
 	}
 	a->queue_id = queue->id;
@@ -319,10 +319,10 @@ int ioctl_create_queue(struct call *call)
 		doorbell_offset(process, (uint32_t)node) + 8ull * queue->doorbell_index;
 	if (rule_broken(call->sim, RULE_queue_of_an_evicted_process_is_off))
 		process->evictions[node] = 0;
-	bounce->queue = queue;
-	bounce->queue_id = queue->id;
-	bounce->released = created_released;
-	bounce->nodes = queue_active(queue) ? 1ull << node : 0;
-	bounce_begin(bounce);
+	update->queue = queue;
+	update->queue_id = queue->id;
+	update->released = created_released;
+	update->nodes = queue_active(queue) ? 1ull << node : 0;
+	runlist_update_begin(update);
 	return CALL_PENDING;
 }

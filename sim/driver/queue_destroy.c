@@ -76,16 +76,16 @@ static void leave_gws(const struct queue *gone)
 		queue->gws = true;
 }
 
-static void destroyed(struct bounce *bounce)
+static void destroyed(struct runlist_update *update)
 {
-	uint32_t node = bounce->queue->node;
+	uint32_t node = update->queue->node;
 
-	if (rule_broken(bounce->sim, RULE_gws_goes_with_its_queue))
-		leave_gws(bounce->queue);
-	queue_drop(bounce->queue);
-	debug_queue_deleted(bounce->process, node);
-	if (bounce->error)
-		bounce->result = bounce->error; /* the queue is gone nevertheless */
+	if (rule_broken(update->sim, RULE_gws_goes_with_its_queue))
+		leave_gws(update->queue);
+	queue_drop(update->queue);
+	debug_queue_deleted(update->process, node);
+	if (update->error)
+		update->result = update->error; /* the queue is gone nevertheless */
 }
 
 /* Drops sleeping calls that a signal has interrupted. In Linux 6.12 they leave their mark on the
@@ -134,7 +134,7 @@ int ioctl_destroy_queue(struct call *call)
 	struct kfd_ioctl_destroy_queue_args *a = (void *)call->data;
 	struct process *process = call->process;
 	struct queue *queue = queue_by_id(process, a->queue_id);
-	struct bounce *bounce;
+	struct runlist_update *update;
 
 	if (!queue)
 		return rule_broken(call->sim, RULE_destroy_of_unknown_queue_is_einval) ? -EFAULT
@@ -152,13 +152,13 @@ int ioctl_destroy_queue(struct call *call)
 		call->sim->n_destroyers++;
 		return CALL_PENDING;
 	}
-	bounce = bounce_new(process, call, destroyed);
-	if (!bounce)
+	update = runlist_update_new(process, call, destroyed);
+	if (!update)
 		return -ENOMEM;
-	bounce->queue = queue;
-	bounce->nodes = queue_active(queue) ? 1ull << queue->node : 0;
+	update->queue = queue;
+	update->nodes = queue_active(queue) ? 1ull << queue->node : 0;
 	queue->leaving = true;
-	bounce_begin(bounce);
+	runlist_update_begin(update);
 	return CALL_PENDING;
 }
 
@@ -181,23 +181,23 @@ void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi
 	}
 }
 
-static void torn_down(struct bounce *bounce)
+static void torn_down(struct runlist_update *update)
 {
 	struct queue *queue;
 
-	while ((queue = TAILQ_FIRST(&bounce->process->queues)))
+	while ((queue = TAILQ_FIRST(&update->process->queues)))
 		queue_drop(queue);
 }
 
 void queues_tear_down(struct process *process)
 {
-	struct bounce *bounce;
+	struct runlist_update *update;
 	struct queue *queue;
 
 	if (TAILQ_EMPTY(&process->queues))
 		return;
-	bounce = bounce_new(process, NULL, torn_down);
-	if (!bounce) {
+	update = runlist_update_new(process, NULL, torn_down);
+	if (!update) {
 		say("out of memory to destroy the queues of pid %d", process->pid);
 		return;
 	}
@@ -206,7 +206,7 @@ void queues_tear_down(struct process *process)
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
 		drop_destroyers(queue);
-		bounce->nodes |= 1ull << queue->node;
+		update->nodes |= 1ull << queue->node;
 	}
-	bounce_begin(bounce);
+	runlist_update_begin(update);
 }

@@ -12,27 +12,27 @@ static bool broken(const struct call *call, enum kfdabi_rule rule)
 }
 
 /* End of the update: a change fails with EACCES if the firmware did not answer. */
-static void changed(struct bounce *bounce)
+static void changed(struct runlist_update *update)
 {
-	bounce->result = bounce->error ? -EACCES : bounce->result;
+	update->result = update->error ? -EACCES : update->result;
 }
 
-int queue_bounce(struct call *call, const struct queue *queue)
+int queue_update_runlist(struct call *call, const struct queue *queue)
 {
-	struct bounce *bounce = bounce_new(call->process, call, changed);
+	struct runlist_update *update = runlist_update_new(call->process, call, changed);
 
-	if (!bounce)
+	if (!update)
 		return -ENOMEM;
 	/* The driver unmaps all queues before it detects that the process has lost some of them to
 	 * a reset, and then leaves them unmapped. */
 	if (call->process->reset_nodes >> queue->node & 1) {
-		bounce->unmap_only = true;
-		bounce->result = -EACCES;
+		update->unmap_only = true;
+		update->result = -EACCES;
 	}
 	/* Even a change that changes nothing costs an update, unless the node is idle. */
 	if (queue_active(queue) || nodes_active(call->sim) >> queue->node & 1)
-		bounce->nodes = 1ull << queue->node;
-	bounce_begin(bounce);
+		update->nodes = 1ull << queue->node;
+	runlist_update_begin(update);
 	return CALL_PENDING;
 }
 
@@ -44,8 +44,8 @@ int queue_set_priority(struct queue *queue)
 	return gpu_queue_set_priority(node->gpu, (uint32_t)queue->gpu_queue, priority);
 }
 
-static void update(const struct call *call, struct queue *queue,
-		   const struct kfd_ioctl_update_queue_args *a)
+static void apply_change(const struct call *call, struct queue *queue,
+			 const struct kfd_ioctl_update_queue_args *a)
 {
 	uint32_t percent = a->queue_percentage & 0xff;
 
@@ -78,11 +78,11 @@ int ioctl_update_queue(struct call *call)
 	    !queue_check_buffer(call->process, queue->node, a->ring_base_address, a->ring_size) &&
 	    !broken(call, RULE_update_to_an_unmapped_ring_is_efault))
 		return -EFAULT;
-	update(call, queue, a);
+	apply_change(call, queue, a);
 	procfs_queue_resized(queue);
 	debugfs_changed(call->sim); /* a stopped queue on an idle node causes no update */
 	r = queue_set_priority(queue);
-	return r ? r : queue_bounce(call, queue);
+	return r ? r : queue_update_runlist(call, queue);
 }
 
 int ioctl_set_cu_mask(struct call *call)
@@ -107,7 +107,7 @@ int ioctl_set_cu_mask(struct call *call)
 		return broken(call, RULE_cu_mask_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
 	r = gpu_queue_set_cu_mask(call->sim->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
 				  mask, bits);
-	return r ? r : queue_bounce(call, queue);
+	return r ? r : queue_update_runlist(call, queue);
 }
 
 static struct queue *gws_holder(const struct process *process, uint32_t node)
@@ -142,7 +142,7 @@ int ioctl_alloc_queue_gws(struct call *call)
 	if (a->num_gws)
 		queue->gws = true;
 	a->first_gws = 0;
-	return queue_bounce(call, queue);
+	return queue_update_runlist(call, queue);
 }
 
 int ioctl_wave_state(struct call *call)

@@ -43,73 +43,73 @@ uint64_t nodes_active(const struct sim *sim)
 	return mask;
 }
 
-struct bounce *bounce_new(struct process *process, struct call *call,
-			  void (*unmapped)(struct bounce *))
+struct runlist_update *runlist_update_new(struct process *process, struct call *call,
+					  void (*unmapped)(struct runlist_update *))
 {
-	struct bounce *bounce = calloc(1, sizeof *bounce);
+	struct runlist_update *update = calloc(1, sizeof *update);
 
-	if (!bounce)
+	if (!update)
 		return NULL;
-	bounce->sim = process->sim;
-	bounce->process = process;
-	bounce->call = call;
-	bounce->unmapped = unmapped;
-	bounce->grace = KFDABI_GRACE_DEFAULT;
-	bounce->stuck = -1;
-	return bounce;
+	update->sim = process->sim;
+	update->process = process;
+	update->call = call;
+	update->unmapped = unmapped;
+	update->grace = KFDABI_GRACE_DEFAULT;
+	update->stuck = -1;
+	return update;
 }
 
-static void bounce_go_on(struct bounce *bounce);
+static void runlist_update_continue(struct runlist_update *update);
 
-static void bounce_free(struct bounce *bounce)
+static void runlist_update_free(struct runlist_update *update)
 {
-	if (bounce->evicts && !bounce->process->dead)
-		evict_for_memory(bounce->process);
-	process_unref(bounce->process);
-	free(bounce->ids);
-	free(bounce);
+	if (update->evicts && !update->process->dead)
+		evict_for_memory(update->process);
+	process_unref(update->process);
+	free(update->ids);
+	free(update);
 }
 
 /* Ends an update: calls unmapped(), unlocks the process, calls released() and answers the call, in
  * this order. If it has to be repeated, starts again on the first node. */
-static void bounce_end(struct bounce *bounce)
+static void runlist_update_end(struct runlist_update *update)
 {
-	struct process *process = bounce->process;
+	struct process *process = update->process;
 
-	if (bounce->again) {
-		bounce->again--;
-		bounce->next_node = 0;
-		bounce_go_on(bounce);
+	if (update->again) {
+		update->again--;
+		update->next_node = 0;
+		runlist_update_continue(update);
 		return;
 	}
-	if (bounce->by_driver) {
-		if (bounce->unmapped && !process->dead)
-			bounce->unmapped(bounce);
-		bounce_free(bounce);
+	if (update->by_driver) {
+		if (update->unmapped && !process->dead)
+			update->unmapped(update);
+		runlist_update_free(update);
 		return;
 	}
 	process_ref(process);
-	if (bounce->unmapped)
-		bounce->unmapped(bounce);
+	if (update->unmapped)
+		update->unmapped(update);
 	/* If a signal interrupted the caller, one of the blocked calls may be the same call again.
 	 * It must find this call's answer, so answer before unlocking. */
-	if (bounce->call && !call_alive(bounce->call)) {
-		call_answer(bounce->call, bounce->result);
-		bounce->call = NULL;
+	if (update->call && !call_alive(update->call)) {
+		call_answer(update->call, update->result);
+		update->call = NULL;
 	}
 	process_unlock(process);
-	if (bounce->released)
-		bounce->released(bounce);
-	if (bounce->call)
-		call_answer(bounce->call, bounce->result);
-	bounce_free(bounce);
+	if (update->released)
+		update->released(update);
+	if (update->call)
+		call_answer(update->call, update->result);
+	runlist_update_free(update);
 }
 
 /* Returns the time to unmap all queues (model time). If there is live work, the firmware waits for
  * the grace period, so that waves can end by themselves, before it saves them. */
-static uint64_t unmap_time(const struct bounce *bounce, const struct node *node)
+static uint64_t unmap_time(const struct runlist_update *update, const struct node *node)
 {
-	const struct sim_config *config = &bounce->sim->config;
+	const struct sim_config *config = &update->sim->config;
 	uint64_t tick_ns = 1024000000ull / config->chip.engine_khz;
 	uint64_t ns = config->gpu.unmap_ns, usual = config->switches.grace_default * tick_ns;
 
@@ -118,50 +118,50 @@ static uint64_t unmap_time(const struct bounce *bounce, const struct node *node)
 		return 0;
 	if (!gpu_live_wave_slots(node->gpu))
 		return ns;
-	if (bounce->stuck >= 0)
+	if (update->stuck >= 0)
 		ns += (uint64_t)((double)config->switches.unmap_latency_ns * config->time_scale);
 	ns += config->switches.preempt_ns;
-	if (bounce->grace == KFDABI_GRACE_DEFAULT)
+	if (update->grace == KFDABI_GRACE_DEFAULT)
 		return ns;
-	return ns - (usual < ns ? usual : ns) + bounce->grace * tick_ns;
+	return ns - (usual < ns ? usual : ns) + update->grace * tick_ns;
 }
 
 /* Returns the time to map the new list (model time); 0 if it is empty (map_queues_cpsch). */
-static uint64_t map_time(const struct bounce *bounce, const struct node *node)
+static uint64_t map_time(const struct runlist_update *update, const struct node *node)
 {
-	for (unsigned i = 0; i < node->n_by_gpu_queue && !bounce->unmap_only; i++) {
+	for (unsigned i = 0; i < node->n_by_gpu_queue && !update->unmap_only; i++) {
 		const struct queue *queue = node->by_gpu_queue[i];
 
 		if (queue &&
-		    (queue->process == bounce->process ? queue_active(queue) : queue->map_wanted))
-			return bounce->sim->config.gpu.map_ns;
+		    (queue->process == update->process ? queue_active(queue) : queue->map_wanted))
+			return update->sim->config.gpu.map_ns;
 	}
 	return 0;
 }
 
 /* Returns what the GPU model has to do with a queue. 1: map, 0: unmap, -1: nothing. */
-static int change_of(const struct bounce *bounce, const struct queue *queue)
+static int change_of(const struct runlist_update *update, const struct queue *queue)
 {
-	const struct node *node = &bounce->sim->nodes[queue->node];
+	const struct node *node = &update->sim->nodes[queue->node];
 	bool wanted = queue->map_wanted;
 
-	if (bounce->unmap_only)
+	if (update->unmap_only)
 		return wanted ? 0 : -1;
-	if (queue->process == bounce->process && wanted != queue_active(queue))
+	if (queue->process == update->process && wanted != queue_active(queue))
 		return !wanted;
 	return node->all_off && wanted ? 1 : -1;
 }
 
 /* Records the node's new runlist, as far as this process changes it. */
-static void want(struct bounce *bounce, struct node *node)
+static void want(struct runlist_update *update, struct node *node)
 {
 	struct queue *queue;
 
-	TAILQ_FOREACH(queue, &bounce->process->queues, link)
+	TAILQ_FOREACH(queue, &update->process->queues, link)
 	{
 		bool active = queue_active(queue);
 
-		if (&bounce->sim->nodes[queue->node] != node || queue->map_wanted == active)
+		if (&update->sim->nodes[queue->node] != node || queue->map_wanted == active)
 			continue;
 		queue->map_wanted = active;
 		node->active_queues += active ? 1u : -1u;
@@ -170,7 +170,7 @@ static void want(struct bounce *bounce, struct node *node)
 
 /* Passes the changes of one node to the GPU model, and records the new runlist. Returns 0 or a
  * negative errno. */
-static int ask_node(struct bounce *bounce, struct node *node)
+static int ask_node(struct runlist_update *update, struct node *node)
 {
 	struct gpu_change *changes = calloc(node->n_by_gpu_queue + 1, sizeof *changes);
 	size_t n = 0;
@@ -179,7 +179,7 @@ static int ask_node(struct bounce *bounce, struct node *node)
 	if (!changes)
 		return -ENOMEM;
 	for (unsigned i = 0; i < node->n_by_gpu_queue; i++) {
-		int map = node->by_gpu_queue[i] ? change_of(bounce, node->by_gpu_queue[i]) : -1;
+		int map = node->by_gpu_queue[i] ? change_of(update, node->by_gpu_queue[i]) : -1;
 
 		if (map < 0)
 			continue;
@@ -187,62 +187,62 @@ static int ask_node(struct bounce *bounce, struct node *node)
 		changes[n].suspend = node->by_gpu_queue[i]->suspended;
 		changes[n++].map = map;
 	}
-	r = gpu_bounce_within(node->gpu, (uint64_t)(uintptr_t)bounce, changes, n,
-			      unmap_time(bounce, node), map_time(bounce, node));
+	r = gpu_update_runlist_within(node->gpu, (uint64_t)(uintptr_t)update, changes, n,
+				      unmap_time(update, node), map_time(update, node));
 	free(changes);
 	if (r)
 		return r;
-	want(bounce, node);
-	node->all_off = bounce->unmap_only;
+	want(update, node);
+	node->all_off = update->unmap_only;
 	return 0;
 }
 
 /* Continues on the next node. The nodes are updated one after another, as the driver visits a
  * process's devices. */
-static void bounce_go_on(struct bounce *bounce)
+static void runlist_update_continue(struct runlist_update *update)
 {
-	struct sim *sim = bounce->sim;
+	struct sim *sim = update->sim;
 
-	while (bounce->next_node < sim->nodes_n) {
-		struct node *node = &sim->nodes[bounce->next_node++];
+	while (update->next_node < sim->nodes_n) {
+		struct node *node = &sim->nodes[update->next_node++];
 
-		if (!(bounce->nodes >> (node - sim->nodes) & 1))
+		if (!(update->nodes >> (node - sim->nodes) & 1))
 			continue;
-		node->bounces++;
-		bounce->evicts |=
-			!bounce->by_driver && node->bounces == sim->config.switches.evict_at;
-		if (!firmware_answers(node, bounce))
+		node->updates++;
+		update->evicts |=
+			!update->by_driver && node->updates == sim->config.switches.evict_at;
+		if (!firmware_answers(node, update))
 			return;
-		bounce->stuck = firmware_stuck_queue(node);
-		if (!ask_node(bounce, node))
+		update->stuck = firmware_stuck_queue(node);
+		if (!ask_node(update, node))
 			return;
 		say("out of memory for a runlist update: the simulated GPU is no longer reliable");
-		bounce->result = -ENOMEM;
+		update->result = -ENOMEM;
 	}
-	bounce_end(bounce);
+	runlist_update_end(update);
 }
 
-void bounce_begin(struct bounce *bounce)
+void runlist_update_begin(struct runlist_update *update)
 {
-	if (bounce->by_driver)
-		process_ref(bounce->process);
+	if (update->by_driver)
+		process_ref(update->process);
 	else
-		process_lock(bounce->process);
-	bounce_go_on(bounce);
+		process_lock(update->process);
+	runlist_update_continue(update);
 }
 
-void bounce_failed(struct bounce *bounce, const struct node *node, int error)
+void runlist_update_failed(struct runlist_update *update, const struct node *node, int error)
 {
-	bounce->failed |= 1ull << (node - bounce->sim->nodes);
-	if (!bounce->error)
-		bounce->error = error;
-	bounce_go_on(bounce);
+	update->failed |= 1ull << (node - update->sim->nodes);
+	if (!update->error)
+		update->error = error;
+	runlist_update_continue(update);
 }
 
-void bounce_collected(struct process *process)
+void runlist_update_collected(struct process *process)
 {
 	struct queue *queue;
-	struct bounce *bounce;
+	struct runlist_update *update;
 	uint64_t nodes = 0;
 
 	TAILQ_FOREACH(queue, &process->queues, link)
@@ -250,14 +250,14 @@ void bounce_collected(struct process *process)
 		nodes |= 1ull << queue->node;
 	if (!nodes || process->locked || !process->sim->config.switches.new_queue_waits)
 		return;
-	bounce = bounce_new(process, NULL, NULL);
-	if (!bounce) {
+	update = runlist_update_new(process, NULL, NULL);
+	if (!update) {
 		say("out of memory for a runlist update: queues of pid %d stay unchanged",
 		    process->pid);
 		return;
 	}
-	bounce->nodes = nodes;
-	bounce_begin(bounce);
+	update->nodes = nodes;
+	runlist_update_begin(update);
 }
 
 /* Stores how much live work each queue had at the unmap, for the save areas. */
@@ -269,10 +269,10 @@ static void note_saved(struct node *node)
 				gpu_queue_saved_wave_slots(node->gpu, i);
 }
 
-void bounce_event(struct node *node, const struct gpu_event *event)
+void runlist_update_event(struct node *node, const struct gpu_event *event)
 {
 	struct sim *sim = node->sim;
-	struct bounce *bounce = (void *)(uintptr_t)event->tag;
+	struct runlist_update *update = (void *)(uintptr_t)event->tag;
 
 	if (event->type == GPU_EVENT_MAPPED) {
 		/* Do not use event->tag here, because the bounce may be over and freed. */
@@ -285,15 +285,15 @@ void bounce_event(struct node *node, const struct gpu_event *event)
 	procfs_touch(sim);
 	debugfs_changed(sim);
 	note_saved(node);
-	if (!bounce)
+	if (!update)
 		return; /* started by take_all_off() in gpu_reset.c */
-	if (bounce->stuck >= 0)
-		firmware_reset_queue(node, bounce->stuck);
-	bounce->stuck = -1;
-	hqd_update(bounce->process, (uint32_t)(node - sim->nodes));
-	sim->figures.bounces += event->unmap_ns || event->map_ns;
-	sim->figures.bounce_model_ns += event->unmap_ns + event->map_ns;
+	if (update->stuck >= 0)
+		firmware_reset_queue(node, update->stuck);
+	update->stuck = -1;
+	hqd_update(update->process, (uint32_t)(node - sim->nodes));
+	sim->figures.updates += event->unmap_ns || event->map_ns;
+	sim->figures.update_model_ns += event->unmap_ns + event->map_ns;
 	if (event->save_ns)
 		hist_add(&sim->figures.save, event->save_ns);
-	bounce_go_on(bounce);
+	runlist_update_continue(update);
 }

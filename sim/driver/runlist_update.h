@@ -4,9 +4,9 @@
  * answer, GPU resets, and the CWSR save areas (kfd_device_queue_manager.c).
  *
  * With the scheduling firmware every change of a queue unmaps all queues of the node and maps a new
- * runlist. A struct bounce is one such update of one or more nodes.
+ * runlist. A struct runlist_update is one such update of one or more nodes.
  *
- * Threads, locks and times: sim/host/sim_priv.h. Ownership: bounce_begin() takes over the bounce
+ * Threads, locks and times: sim/host/sim_priv.h. Ownership: runlist_update_begin() takes over the bounce
  * and its call.
  */
 #ifndef KFDSHIM_SIM_DRIVER_RUNLIST_UPDATE_H
@@ -23,9 +23,9 @@
 struct node;
 
 /* One runlist update (runlist_update.c) on the nodes in `nodes`, one node after another. */
-struct bounce {
+struct runlist_update {
 	struct sim *sim;
-	/* process whose queues change; referenced, and locked from bounce_begin() to the end */
+	/* process whose queues change; referenced, and locked from runlist_update_begin() to the end */
 	struct process *process;
 	/* GPU model's id of a queue of the current node that cannot be unmapped; -1: none */
 	int stuck;
@@ -47,10 +47,10 @@ struct bounce {
 	uint32_t queue_id;   /* id of `queue`, which may be freed when released() runs */
 	/* Called once, after the last node: all queues have been unmapped and the changes are in
 	 * effect, or the node is in `failed`. The process is still locked. May be NULL. */
-	void (*unmapped)(struct bounce *bounce);
+	void (*unmapped)(struct runlist_update *update);
 	/* Called after the process was unlocked and the calls that waited for it have run. The
 	 * caller of the ioctl may be gone. May be NULL. */
-	void (*released)(struct bounce *bounce);
+	void (*released)(struct runlist_update *update);
 	/* SUSPEND_QUEUES and RESUME_QUEUES: the queue id array to write back to ids_address
 	 * (owned), the exceptions to clear, and the number of queues on each node that count as a
 	 * success. */
@@ -59,31 +59,31 @@ struct bounce {
 	uint64_t ids_address, clear_mask;
 	uint16_t counted[SIM_NODES_MAX];
 	bool resume;
-	TAILQ_ENTRY(bounce) link; /* in node.stuck */
+	TAILQ_ENTRY(runlist_update) link; /* in node.stuck */
 };
-TAILQ_HEAD(bounce_list, bounce);
+TAILQ_HEAD(runlist_update_list, runlist_update);
 
 /* Allocates an update for @process without nodes and with the default grace period. @call and
- * @unmapped may be NULL. Returns NULL if there is no memory. Before bounce_begin() the caller
+ * @unmapped may be NULL. Returns NULL if there is no memory. Before runlist_update_begin() the caller
  * releases it with free(). */
-struct bounce *bounce_new(struct process *process, struct call *call,
-			  void (*unmapped)(struct bounce *));
+struct runlist_update *runlist_update_new(struct process *process, struct call *call,
+					  void (*unmapped)(struct runlist_update *));
 /* Starts the update. On each node in `nodes` the queues of the process are mapped or unmapped as
  * queue_active() requires. Ends at once if `nodes` is empty. Takes ownership of the bounce and its
  * call; both may be freed on return. */
-void bounce_begin(struct bounce *bounce);
+void runlist_update_begin(struct runlist_update *update);
 /* Handles GPU_EVENT_UNMAPPED and GPU_EVENT_MAPPED of the GPU model. UNMAPPED continues the update
  * on its next node, or ends it. */
-void bounce_event(struct node *node, const struct gpu_event *event);
+void runlist_update_event(struct node *node, const struct gpu_event *event);
 /* Records that the update failed on @node with @error, and continues on the next node. The bounce
  * may be freed on return. */
-void bounce_failed(struct bounce *bounce, const struct node *node, int error);
+void runlist_update_failed(struct runlist_update *update, const struct node *node, int error);
 /* Returns true if the queue should be mapped: it has a ring and a percentage above 0, and it is not
  * suspended, evicted, reset, being freed, or stopped by a setting of struct sim_switches. */
 bool queue_active(const struct queue *queue);
 /* Maps queues that were only off because of their QUEUE_NEW exception (--set new_queue_waits),
  * after an exception was cleared. Does nothing while the process is locked. */
-void bounce_collected(struct process *process);
+void runlist_update_collected(struct process *process);
 /* Returns the mask of nodes with a runlist that is not empty. On other nodes an update takes no
  * time. */
 uint64_t nodes_active(const struct sim *sim);
@@ -109,7 +109,7 @@ void firmware_hang(struct sim *sim, uint32_t node);
 /* Returns true if the firmware answers an update of @node that begins now. Otherwise the update is
  * kept until the driver gives up (firmware_expire()) and fails then; during a reset it fails at
  * once. In both cases this module continues the update, and the caller must not use it any more. */
-bool firmware_answers(struct node *node, struct bounce *bounce);
+bool firmware_answers(struct node *node, struct runlist_update *update);
 /* Returns the GPU model's id of the compute queue that does not come off in the update that begins
  * now (--set preempt_stuck=queue), or -1. */
 int firmware_stuck_queue(struct node *node);

@@ -45,16 +45,16 @@ static bool sleeps(const struct process *process)
 }
 
 /* Notifies the debugger and waits for its answer without the process's mutex. */
-static void tell_and_sleep(struct bounce *bounce)
+static void tell_and_sleep(struct runlist_update *update)
 {
-	struct process *process = bounce->process;
-	struct call *call = bounce->call;
+	struct process *process = update->process;
+	struct call *call = update->call;
 
 	queues_wake_destroyers(process, UINT64_MAX, RULE_runtime_disable_wakes_destroy);
 	debug_raise(process, NULL, RUNTIME_MASK);
 	if (process->dead || !sleeps(process))
 		return;
-	bounce->call = NULL;
+	update->call = NULL;
 	if (sleep_for_post(process, call) != CALL_PENDING)
 		call_answer(call, 0);
 }
@@ -63,7 +63,7 @@ static int enable(struct call *call, struct kfdabi_runtime_enable *a)
 {
 	struct process *process = call->process;
 	const struct sim *sim = call->sim;
-	struct bounce *bounce;
+	struct runlist_update *update;
 
 	if (process->runtime_state != KFDABI_RUNTIME_DISABLED)
 		return rule_broken(sim, RULE_runtime_enable_twice_is_ebusy) ? 0 : -EBUSY;
@@ -72,16 +72,16 @@ static int enable(struct call *call, struct kfdabi_runtime_enable *a)
 		return -EEXIST;
 	if (rule_broken(sim, RULE_runtime_capabilities_untouched))
 		a->capabilities_mask = CAPABILITY_CORE_DUMP;
-	bounce = process->session ? bounce_new(process, call, tell_and_sleep) : NULL;
-	if (process->session && !bounce)
+	update = process->session ? runlist_update_new(process, call, tell_and_sleep) : NULL;
+	if (process->session && !update)
 		return -ENOMEM;
 	process->runtime_state = KFDABI_RUNTIME_ENABLED;
 	process->r_debug = a->r_debug;
 	process->ttmp_setup = !!(a->mode_mask & KFDABI_RUNTIME_MODE_TTMP_SAVE);
-	if (!bounce)
+	if (!update)
 		return 0;
-	debug_arm(process, bounce);
-	bounce_begin(bounce);
+	debug_arm(process, update);
+	runlist_update_begin(update);
 	return CALL_PENDING;
 }
 
@@ -92,9 +92,10 @@ static int disable(struct call *call)
 	struct process *process = call->process;
 	bool was_enabled = process->runtime_state == KFDABI_RUNTIME_ENABLED;
 	bool per_vmid = kfdabi_per_vmid(call->sim->config.chip.gfx_target_version);
-	struct bounce *bounce = bounce_new(process, call, process->session ? tell_and_sleep : NULL);
+	struct runlist_update *update =
+		runlist_update_new(process, call, process->session ? tell_and_sleep : NULL);
 
-	if (!bounce)
+	if (!update)
 		return -ENOMEM;
 	if (!rule_broken(call->sim, RULE_runtime_disable_ends_state))
 		process->runtime_state = KFDABI_RUNTIME_DISABLED;
@@ -102,12 +103,12 @@ static int disable(struct call *call)
 	process->ttmp_setup = 0;
 	if (process->session) {
 		if (was_enabled)
-			debug_disarm(process, bounce);
-		bounce->again += per_vmid && bounce->nodes;
+			debug_disarm(process, update);
+		update->again += per_vmid && update->nodes;
 	} else if (per_vmid) {
-		bounce->nodes = nodes_active(call->sim);
+		update->nodes = nodes_active(call->sim);
 	}
-	bounce_begin(bounce);
+	runlist_update_begin(update);
 	return CALL_PENDING;
 }
 

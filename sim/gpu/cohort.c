@@ -312,7 +312,7 @@ bool queue_save(struct gpu *gpu, struct queue *queue)
 		struct cohort *cohort = list_entry(node, struct cohort, node);
 
 		cohort->remain = gpu->heap.entries[cohort->timer.pos].t - gpu->now;
-		cohort->saved_by = gpu->bounce_count;
+		cohort->saved_by = gpu->update_count;
 		heap_cancel(&gpu->heap, &cohort->timer);
 		give_back(gpu, cohort);
 	}
@@ -363,7 +363,7 @@ void queue_restore(struct gpu *gpu, struct queue *queue, bool exact)
 	while (!list_empty(&queue->saved)) {
 		struct cohort *cohort = list_entry(queue->saved.next, struct cohort, node);
 
-		if (exact && cohort->saved_by == gpu->bounce_count && !queue->moved)
+		if (exact && cohort->saved_by == gpu->update_count && !queue->moved)
 			run_again(gpu, cohort);
 		else
 			take_apart(cohort);

@@ -190,7 +190,7 @@ static void hand_out(struct gpu *gpu, struct xcc *xcc)
 void dispatch_hand_out(struct gpu *gpu)
 {
 	gpu->hand_out = false;
-	if (gpu->bounce_phase != BOUNCE_NONE)
+	if (gpu->update_phase != UPDATE_NONE)
 		return;
 	gpu->round++;
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)

@@ -20,7 +20,7 @@ struct gpu *gpu_new(const struct gpu_config *config)
 		return NULL;
 	gpu->config = *config;
 	gpu->wave_slots = gpu->free = config->cus * config->wave_slots_per_cu;
-	gpu->bounce_timer = (struct timer){.kind = TIMER_BOUNCE, .pos = TIMER_IDLE};
+	gpu->update_timer = (struct timer){.kind = TIMER_UPDATE, .pos = TIMER_IDLE};
 	gpu->slice_timer = (struct timer){.kind = TIMER_SLICE, .pos = TIMER_IDLE};
 	list_init(&gpu->clients);
 	list_init(&gpu->kicked);
@@ -52,11 +52,11 @@ void gpu_free(struct gpu *gpu)
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
 		if (gpu->queues[i])
 			queue_free(gpu, gpu->queues[i]);
-	while (gpu->bounces) {
-		struct bounce *next = gpu->bounces->next;
+	while (gpu->updates) {
+		struct gpu_update *next = gpu->updates->next;
 
-		free(gpu->bounces);
-		gpu->bounces = next;
+		free(gpu->updates);
+		gpu->updates = next;
 	}
 	cohorts_free(gpu);
 	free(gpu->queues);
@@ -99,8 +99,8 @@ static bool fire(struct gpu *gpu, struct gpu_event *event)
 	case TIMER_CP:
 		cp_timer_fired(gpu, list_entry(timer, struct queue, cp_timer));
 		return false;
-	case TIMER_BOUNCE:
-		bounce_timer_fired(gpu, event);
+	case TIMER_UPDATE:
+		update_timer_fired(gpu, event);
 		return true;
 	case TIMER_SLICE:
 		return slice_timer_fired(gpu, event);

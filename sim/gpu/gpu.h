@@ -202,10 +202,10 @@ struct gpu_queue_stats {
  * sum of all entries is gpu_now(). A copy of an SDMA engine counts as work, like a wave.
  */
 enum gpu_time {
-	GPU_TIME_RUN,	  /* work of at least one queue runs */
-	GPU_TIME_BOUNCE,  /* a runlist update, or a slice change while nothing runs */
-	GPU_TIME_SAVE,	  /* part of a runlist update: saving live state */
-	GPU_TIME_RESTORE, /* part of a runlist update: restoring live state */
+	GPU_TIME_RUN,		 /* work of at least one queue runs */
+	GPU_TIME_RUNLIST_UPDATE, /* a runlist update, or a slice change while nothing runs */
+	GPU_TIME_SAVE,		 /* part of a runlist update: saving live state */
+	GPU_TIME_RESTORE,	 /* part of a runlist update: restoring live state */
 	/* Idle. A client has work in suspended queues, and another client has packets that
 	 * do not run yet. */
 	GPU_TIME_HELD_READY,
@@ -273,10 +273,10 @@ int gpu_release(struct gpu *gpu, uint32_t queue);
  * reported by UNMAPPED and MAPPED, or by FAILED. If the update fails (see the configuration), its
  * changes take effect all the same, as the driver's flags do. After a failure nothing runs, and
  * every further runlist update fails at once, until gpu_reset(). */
-int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n);
-/* Like gpu_bounce(), but the two halves take these times instead of the configured ones. */
-int gpu_bounce_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n,
-		      uint64_t unmap_ns, uint64_t map_ns);
+int gpu_update_runlist(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n);
+/* Like gpu_update_runlist(), but the two halves take these times instead of the configured ones. */
+int gpu_update_runlist_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes,
+			      size_t n, uint64_t unmap_ns, uint64_t map_ns);
 /* Resets the GPU: every packet that has begun and is not retired is dropped with a LOST event,
  * and all queues are off until a runlist update maps them. Packets that have not begun stay in
  * their queues. If the current runlist update was going to fail by itself, it fails now; later

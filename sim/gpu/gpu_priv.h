@@ -32,7 +32,7 @@
 
 #define TIMER_IDLE UINT32_MAX
 
-enum timer_kind { TIMER_COHORT, TIMER_CP, TIMER_BOUNCE, TIMER_SLICE };
+enum timer_kind { TIMER_COHORT, TIMER_CP, TIMER_UPDATE, TIMER_SLICE };
 
 struct timer {
 	enum timer_kind kind;
@@ -86,7 +86,7 @@ struct cohort {
 	/* ns beyond wg_ns, to make up for workgroups of the queue that ended early. */
 	uint64_t longer;
 	uint64_t remain;   /* ns left to run while the cohort is saved */
-	uint64_t saved_by; /* bounce_count of the runlist update that saved it last */
+	uint64_t saved_by; /* update_count of the runlist update that saved it last */
 	/* The restarted cohort for the parts of this one that were placed in hand-out
 	 * twin_round. */
 	struct cohort *twin;
@@ -217,14 +217,14 @@ struct link {
 	uint32_t n;
 };
 
-struct bounce {
-	struct bounce *next;
+struct gpu_update {
+	struct gpu_update *next;
 	uint64_t tag, unmap_ns, map_ns;
 	size_t n;
 	struct gpu_change changes[];
 };
 
-enum bounce_phase { BOUNCE_NONE, BOUNCE_UNMAP, BOUNCE_MAP, BOUNCE_FAIL };
+enum update_phase { UPDATE_NONE, UPDATE_UNMAP, UPDATE_MAP, UPDATE_FAIL };
 
 struct chunk {
 	struct chunk *next;
@@ -261,15 +261,15 @@ struct gpu {
 	uint64_t cohorts;  /* in all chunks */
 	uint64_t reserved; /* cohorts that are reserved for packets */
 
-	struct bounce *bounces; /* the current one first, then the pending ones */
-	enum bounce_phase bounce_phase;
-	struct timer bounce_timer;
-	uint64_t bounce_count;
+	struct gpu_update *updates; /* the current one first, then the pending ones */
+	enum update_phase update_phase;
+	struct timer update_timer;
+	uint64_t update_count;
 	uint64_t save_ns, restore_ns; /* ns, of the current runlist update */
 	/* Time at which the save or restore of the current phase begins. */
 	uint64_t copy_from;
-	uint64_t live_bounces; /* runlist updates that found live state */
-	bool hung;	       /* a runlist update failed: nothing runs until a reset */
+	uint64_t running_updates; /* runlist updates that found live state */
+	bool hung;		  /* a runlist update failed: nothing runs until a reset */
 	/* The current runlist update fails because of gpu_reset(): the GPU is not hung after it. */
 	bool excused;
 	bool losing; /* queues have packets to report as lost */
@@ -444,11 +444,11 @@ uint64_t save_cost(const struct gpu *gpu, uint64_t wave_slots);
 uint64_t restore_cost(const struct gpu *gpu, uint64_t wave_slots);
 
 /* Starts the first pending runlist update if none is in progress. */
-void bounce_start(struct gpu *gpu);
+void update_start(struct gpu *gpu);
 /* Handles the end of a phase of the current runlist update, and fills *event. */
-void bounce_timer_fired(struct gpu *gpu, struct gpu_event *event);
+void update_timer_fired(struct gpu *gpu, struct gpu_event *event);
 /* Removes the queue from all pending runlist updates, because the queue is being removed. */
-void bounce_forget(struct gpu *gpu, uint32_t queue);
+void update_forget(struct gpu *gpu, uint32_t queue);
 
 /* ---- times.c: how the time is spent ---- */
 
@@ -463,7 +463,7 @@ void times_queue_gone(struct gpu *gpu, struct queue *queue);
 /* Returns whether the queue can make progress now. */
 static inline bool queue_runs(const struct gpu *gpu, const struct queue *queue)
 {
-	return queue->on && gpu->bounce_phase == BOUNCE_NONE && !gpu->hung;
+	return queue->on && gpu->update_phase == UPDATE_NONE && !gpu->hung;
 }
 
 #endif

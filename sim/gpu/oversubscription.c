@@ -241,7 +241,7 @@ static void slice_ended(struct gpu *gpu)
 void runlist_look(struct gpu *gpu)
 {
 	gpu->look_at_slots = false;
-	if (!gpu->slicing || gpu->switching || gpu->bounce_phase != BOUNCE_NONE)
+	if (!gpu->slicing || gpu->switching || gpu->update_phase != UPDATE_NONE)
 		return;
 	if (gpu->slice_over)
 		slice_ended(gpu);

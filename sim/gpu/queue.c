@@ -266,7 +266,7 @@ int gpu_queue_remove(struct gpu *gpu, uint32_t id)
 		list_remove(&queue->seats[x].restoring);
 	}
 	cp_forget(gpu, queue);
-	bounce_forget(gpu, id);
+	update_forget(gpu, id);
 	gpu->reserved -= reserve_capped(queue, queue->reserve_sum);
 	times_queue_gone(gpu, queue);
 	gpu->n_queues--;

@@ -32,41 +32,42 @@ uint64_t restore_cost(const struct gpu *gpu, uint64_t wave_slots)
 	return copy_ns(gpu, wave_slots, gpu->config.restore_bytes_us);
 }
 
-int gpu_bounce(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n)
+int gpu_update_runlist(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n)
 {
-	return gpu_bounce_within(gpu, tag, changes, n, gpu->config.unmap_ns, gpu->config.map_ns);
+	return gpu_update_runlist_within(gpu, tag, changes, n, gpu->config.unmap_ns,
+					 gpu->config.map_ns);
 }
 
-int gpu_bounce_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes, size_t n,
-		      uint64_t unmap_ns, uint64_t map_ns)
+int gpu_update_runlist_within(struct gpu *gpu, uint64_t tag, const struct gpu_change *changes,
+			      size_t n, uint64_t unmap_ns, uint64_t map_ns)
 {
 	if (n > 0 && !changes)
 		return -EINVAL;
 	for (size_t i = 0; i < n; i++)
 		if (!queue_find(gpu, changes[i].queue))
 			return -ENOENT;
-	struct bounce *bounce = malloc(sizeof(*bounce) + n * sizeof(*changes));
-	struct bounce **end = &gpu->bounces;
+	struct gpu_update *update = malloc(sizeof(*update) + n * sizeof(*changes));
+	struct gpu_update **end = &gpu->updates;
 
-	if (!bounce)
+	if (!update)
 		return -ENOMEM;
-	*bounce = (struct bounce){.tag = tag, .unmap_ns = unmap_ns, .map_ns = map_ns, .n = n};
+	*update = (struct gpu_update){.tag = tag, .unmap_ns = unmap_ns, .map_ns = map_ns, .n = n};
 	if (n > 0)
-		memcpy(bounce->changes, changes, n * sizeof(*changes));
+		memcpy(update->changes, changes, n * sizeof(*changes));
 	while (*end)
 		end = &(*end)->next;
-	*end = bounce;
-	bounce_start(gpu);
+	*end = update;
+	update_start(gpu);
 	return 0;
 }
 
 /* Returns the extra time in ns if this runlist update suspends a queue for the first time. */
-static uint64_t first_suspend(struct gpu *gpu, const struct bounce *bounce)
+static uint64_t first_suspend(struct gpu *gpu, const struct gpu_update *update)
 {
 	uint64_t extra = 0;
 
-	for (size_t i = 0; i < bounce->n; i++) {
-		const struct gpu_change *change = &bounce->changes[i];
+	for (size_t i = 0; i < update->n; i++) {
+		const struct gpu_change *change = &update->changes[i];
 		struct queue *queue = gpu->queues[change->queue];
 
 		if (change->map || !change->suspend || queue->suspended_yet)
@@ -83,35 +84,35 @@ static bool every(uint64_t count, uint32_t nth)
 	return nth > 0 && count % nth == 0;
 }
 
-void bounce_start(struct gpu *gpu)
+void update_start(struct gpu *gpu)
 {
 	const struct gpu_config *config = &gpu->config;
 	uint64_t live = gpu_live_wave_slots(gpu);
-	struct bounce *bounce = gpu->bounces;
+	struct gpu_update *update = gpu->updates;
 	bool fails = gpu->hung;
 
-	if (!bounce || gpu->bounce_phase != BOUNCE_NONE)
+	if (!update || gpu->update_phase != UPDATE_NONE)
 		return;
-	gpu->bounce_count++;
+	gpu->update_count++;
 	runlist_stop(gpu);
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
 		if (gpu->queues[i])
 			queue_stop(gpu, gpu->queues[i]);
 	gpu->save_ns = save_cost(gpu, live);
-	bounce->unmap_ns = time_add(bounce->unmap_ns, first_suspend(gpu, bounce));
+	update->unmap_ns = time_add(update->unmap_ns, first_suspend(gpu, update));
 	if (live > 0) {
-		gpu->live_bounces++;
-		if (every(gpu->live_bounces, config->preempt_slow_nth))
-			bounce->unmap_ns = time_add(bounce->unmap_ns, config->preempt_slow_ns);
-		fails = every(gpu->live_bounces, config->preempt_fail_nth);
+		gpu->running_updates++;
+		if (every(gpu->running_updates, config->preempt_slow_nth))
+			update->unmap_ns = time_add(update->unmap_ns, config->preempt_slow_ns);
+		fails = every(gpu->running_updates, config->preempt_fail_nth);
 	}
-	uint64_t span = time_add(bounce->unmap_ns, gpu->save_ns);
+	uint64_t span = time_add(update->unmap_ns, gpu->save_ns);
 
 	if (fails)
 		span = gpu->hung ? 0 : config->preempt_timeout_ns;
-	gpu->copy_from = time_add(gpu->now, bounce->unmap_ns);
-	gpu->bounce_phase = fails ? BOUNCE_FAIL : BOUNCE_UNMAP;
-	heap_push(&gpu->heap, &gpu->bounce_timer, time_add(gpu->now, span));
+	gpu->copy_from = time_add(gpu->now, update->unmap_ns);
+	gpu->update_phase = fails ? UPDATE_FAIL : UPDATE_UNMAP;
+	heap_push(&gpu->heap, &gpu->update_timer, time_add(gpu->now, span));
 }
 
 /* Applies the priority class and CU mask that were set since the last runlist update. */
@@ -136,13 +137,13 @@ static void adopt(struct gpu *gpu, struct queue *queue)
 }
 
 /* Applies the changes of the runlist update and chooses the queues that have a slot. */
-static void take_effect(struct gpu *gpu, const struct bounce *bounce)
+static void take_effect(struct gpu *gpu, const struct gpu_update *update)
 {
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
 		if (gpu->queues[i])
 			adopt(gpu, gpu->queues[i]);
-	for (size_t i = 0; i < bounce->n; i++) {
-		const struct gpu_change *change = &bounce->changes[i];
+	for (size_t i = 0; i < update->n; i++) {
+		const struct gpu_change *change = &update->changes[i];
 		struct queue *queue = gpu->queues[change->queue];
 
 		queue->mapped = change->map;
@@ -155,26 +156,26 @@ static void take_effect(struct gpu *gpu, const struct bounce *bounce)
 /* End of the first half: the changes take effect, and the second half begins. */
 static void unmapped(struct gpu *gpu, struct gpu_event *event)
 {
-	const struct bounce *bounce = gpu->bounces;
+	const struct gpu_update *update = gpu->updates;
 	uint64_t live = 0;
 
-	take_effect(gpu, bounce);
+	take_effect(gpu, update);
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
 		if (gpu->queues[i] && gpu->queues[i]->on)
 			live += gpu->queues[i]->saved_wave_slots;
 	if (live > gpu->wave_slots)
 		live = gpu->wave_slots;
-	gpu->bounce_phase = BOUNCE_MAP;
-	gpu->copy_from = time_add(gpu->now, bounce->map_ns);
+	gpu->update_phase = UPDATE_MAP;
+	gpu->copy_from = time_add(gpu->now, update->map_ns);
 	gpu->restore_ns = restore_cost(gpu, live);
-	heap_push(&gpu->heap, &gpu->bounce_timer,
-		  time_add(gpu->now, time_add(bounce->map_ns, gpu->restore_ns)));
+	heap_push(&gpu->heap, &gpu->update_timer,
+		  time_add(gpu->now, time_add(update->map_ns, gpu->restore_ns)));
 	*event = (struct gpu_event){
 		.type = GPU_EVENT_UNMAPPED,
 		.t = gpu->now,
-		.tag = bounce->tag,
-		.unmap_ns = bounce->unmap_ns,
-		.map_ns = bounce->map_ns,
+		.tag = update->tag,
+		.unmap_ns = update->unmap_ns,
+		.map_ns = update->map_ns,
 		.save_ns = gpu->save_ns,
 	};
 }
@@ -183,17 +184,17 @@ static void unmapped(struct gpu *gpu, struct gpu_event *event)
  * starts the next one. */
 static void end(struct gpu *gpu, enum gpu_event_type type, struct gpu_event *event)
 {
-	struct bounce *bounce = gpu->bounces;
+	struct gpu_update *update = gpu->updates;
 
 	*event = (struct gpu_event){
 		.type = type,
 		.t = gpu->now,
-		.tag = bounce->tag,
+		.tag = update->tag,
 		.restore_ns = type == GPU_EVENT_MAPPED ? gpu->restore_ns : 0,
 	};
-	gpu->bounces = bounce->next;
-	free(bounce);
-	gpu->bounce_phase = BOUNCE_NONE;
+	gpu->updates = update->next;
+	free(update);
+	gpu->update_phase = UPDATE_NONE;
 }
 
 /* End of the second half: restores state, starts the queues that have a slot, and starts the next
@@ -215,11 +216,11 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 		cp_start(gpu, queue);
 	}
 	runlist_start(gpu);
-	if (gpu->bounces) {
+	if (gpu->updates) {
 		/* The next runlist update begins at once, and saves what has got units in this
 		 * hand-out. */
 		dispatch_hand_out(gpu);
-		bounce_start(gpu);
+		update_start(gpu);
 	}
 }
 
@@ -227,7 +228,7 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
  * for this failure (excused). */
 static void failed(struct gpu *gpu, struct gpu_event *event)
 {
-	take_effect(gpu, gpu->bounces);
+	take_effect(gpu, gpu->updates);
 	gpu->hung = !gpu->excused;
 	gpu->excused = false;
 	gpu->slicing = false;
@@ -235,14 +236,14 @@ static void failed(struct gpu *gpu, struct gpu_event *event)
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
 		if (gpu->queues[i])
 			queue_set_on(gpu, gpu->queues[i], false);
-	bounce_start(gpu);
+	update_start(gpu);
 }
 
-void bounce_timer_fired(struct gpu *gpu, struct gpu_event *event)
+void update_timer_fired(struct gpu *gpu, struct gpu_event *event)
 {
-	if (gpu->bounce_phase == BOUNCE_UNMAP)
+	if (gpu->update_phase == UPDATE_UNMAP)
 		unmapped(gpu, event);
-	else if (gpu->bounce_phase == BOUNCE_MAP)
+	else if (gpu->update_phase == UPDATE_MAP)
 		mapped(gpu, event);
 	else
 		failed(gpu, event);
@@ -266,7 +267,7 @@ int gpu_queue_reset(struct gpu *gpu, uint32_t queue)
 
 	if (!found)
 		return -ENOENT;
-	if (gpu->bounce_phase != BOUNCE_MAP)
+	if (gpu->update_phase != UPDATE_MAP)
 		return -EBUSY;
 	reset_queue(gpu, found);
 	times_queue(gpu, found);
@@ -283,28 +284,28 @@ void gpu_reset(struct gpu *gpu)
 	for (uint32_t i = 0; i < gpu->n_ids; i++)
 		if (gpu->queues[i])
 			reset_queue(gpu, gpu->queues[i]);
-	if (gpu->bounce_phase != BOUNCE_FAIL)
+	if (gpu->update_phase != UPDATE_FAIL)
 		return;
-	heap_cancel(&gpu->heap, &gpu->bounce_timer);
+	heap_cancel(&gpu->heap, &gpu->update_timer);
 	if (was_hung) {
 		/* This update was going to fail because of the earlier failure, which the reset has
 		 * cured. Start it again. */
-		gpu->bounce_phase = BOUNCE_NONE;
-		bounce_start(gpu);
+		gpu->update_phase = UPDATE_NONE;
+		update_start(gpu);
 	} else {
 		gpu->excused = true;
-		heap_push(&gpu->heap, &gpu->bounce_timer, gpu->now);
+		heap_push(&gpu->heap, &gpu->update_timer, gpu->now);
 	}
 }
 
-void bounce_forget(struct gpu *gpu, uint32_t queue)
+void update_forget(struct gpu *gpu, uint32_t queue)
 {
-	for (struct bounce *bounce = gpu->bounces; bounce; bounce = bounce->next) {
+	for (struct gpu_update *update = gpu->updates; update; update = update->next) {
 		size_t kept = 0;
 
-		for (size_t i = 0; i < bounce->n; i++)
-			if (bounce->changes[i].queue != queue)
-				bounce->changes[kept++] = bounce->changes[i];
-		bounce->n = kept;
+		for (size_t i = 0; i < update->n; i++)
+			if (update->changes[i].queue != queue)
+				update->changes[kept++] = update->changes[i];
+		update->n = kept;
 	}
 }

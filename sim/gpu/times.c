@@ -24,13 +24,13 @@ static enum gpu_time idle_as(const struct gpu *gpu)
 
 /* Charges a phase of a runlist update: first the firmware's own time, then the save or restore
  * of live state. */
-static void pass_bounce(struct gpu *gpu, enum gpu_time copy, uint64_t until)
+static void pass_update(struct gpu *gpu, enum gpu_time copy, uint64_t until)
 {
 	uint64_t from = gpu->now > gpu->copy_from ? gpu->now : gpu->copy_from;
 
 	if (until < from)
 		from = until;
-	gpu->times.ns[GPU_TIME_BOUNCE] += from - gpu->now;
+	gpu->times.ns[GPU_TIME_RUNLIST_UPDATE] += from - gpu->now;
 	gpu->times.ns[copy] += until - from;
 }
 
@@ -38,13 +38,13 @@ void times_pass(struct gpu *gpu, uint64_t until)
 {
 	enum gpu_time as = GPU_TIME_RUN;
 
-	if (gpu->bounce_phase == BOUNCE_UNMAP) {
-		pass_bounce(gpu, GPU_TIME_SAVE, until);
-	} else if (gpu->bounce_phase == BOUNCE_MAP) {
-		pass_bounce(gpu, GPU_TIME_RESTORE, until);
+	if (gpu->update_phase == UPDATE_UNMAP) {
+		pass_update(gpu, GPU_TIME_SAVE, until);
+	} else if (gpu->update_phase == UPDATE_MAP) {
+		pass_update(gpu, GPU_TIME_RESTORE, until);
 	} else {
-		if (gpu->bounce_phase == BOUNCE_FAIL || (!gpu->queues_busy && gpu->switching))
-			as = GPU_TIME_BOUNCE;
+		if (gpu->update_phase == UPDATE_FAIL || (!gpu->queues_busy && gpu->switching))
+			as = GPU_TIME_RUNLIST_UPDATE;
 		else if (!gpu->queues_busy)
 			as = idle_as(gpu);
 		gpu->times.ns[as] += until - gpu->now;

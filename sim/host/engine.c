@@ -291,7 +291,7 @@ static void handle(struct node *node, const struct gpu_event *event)
 	struct queue *queue;
 
 	if (event->type == GPU_EVENT_UNMAPPED || event->type == GPU_EVENT_MAPPED) {
-		bounce_event(node, event);
+		runlist_update_event(node, event);
 		return;
 	}
 	queue = event->queue < node->n_by_gpu_queue ? node->by_gpu_queue[event->queue] : NULL;

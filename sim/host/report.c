@@ -290,7 +290,7 @@ json_t *sim_report(struct sim *sim)
 		sim->config.time_scale, "sync_wake", sim->sync_wake, "processes",
 		processes_json(sim), "kernels", kernels_json(sim), "doorbell_delay_ns",
 		hist_to_json(&sim->figures.doorbell_delay), "bounces",
-		(json_int_t)sim->figures.bounces, "save_ns", hist_to_json(&sim->figures.save),
+		(json_int_t)sim->figures.updates, "save_ns", hist_to_json(&sim->figures.save),
 		"restore_ns", hist_to_json(&sim->figures.restore), "ioctls", ioctls_json(sim),
 		"unknown_ioctls", unknown_json(sim), "spinning_waits", spinning_json(sim),
 		"lost_ns", (json_int_t)sim->figures.lost_ns, "host_full",

@@ -166,7 +166,7 @@ void sim_free(struct sim *sim)
 		 * name are freed. */
 		while (node->gpu && gpu_step(node->gpu, gpu_now(node->gpu) + END_MODEL_NS, &event))
 			if (event.type == GPU_EVENT_UNMAPPED)
-				bounce_event(node, &event);
+				runlist_update_event(node, &event);
 	}
 	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		gpu_free(sim->nodes[i].gpu);

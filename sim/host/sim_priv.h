@@ -52,13 +52,13 @@ struct node {
 	/* holder of the only VMID for debugging; NULL: free, or debugging is per VMID */
 	struct process *debug_vmid;
 	/* ---- runlist_update.c, gpu_reset.c ---- */
-	uint64_t bounces;	  /* runlist updates begun */
+	uint64_t updates;	  /* runlist updates begun */
 	bool all_off;		  /* an update unmapped all queues and mapped none (unmap_only) */
 	bool stuck_yet;		  /* --set preempt_stuck=queue has already stopped a queue */
 	bool hung, resetting;	  /* the firmware does not answer; a GPU reset is in progress */
 	uint64_t firmware_due_ns; /* when the driver gives up, or the reset is over; 0: neither */
-	struct bounce_list stuck; /* updates that wait for firmware_due_ns */
-	char *memory;		  /* mapping of the node's part of the render file */
+	struct runlist_update_list stuck; /* updates that wait for firmware_due_ns */
+	char *memory;			  /* mapping of the node's part of the render file */
 	struct extent *holes;
 	size_t n_holes, cap_holes;
 	uint64_t heap_end;
@@ -97,7 +97,7 @@ struct figures {
 	} runs[FIGURES_RUNS];
 	uint32_t n_runs;
 	bool more_runs;
-	uint64_t bounces, bounce_model_ns;
+	uint64_t updates, update_model_ns;
 	uint64_t lost_ns; /* model time that could not be simulated and was dropped (engine.c) */
 };
 

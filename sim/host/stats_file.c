@@ -101,7 +101,7 @@ static json_t *gpus_json(const struct sim *sim, const struct figures *figures)
 {
 	static const char *const names[GPU_TIMES] = {
 		[GPU_TIME_RUN] = "run",
-		[GPU_TIME_BOUNCE] = "bounce",
+		[GPU_TIME_RUNLIST_UPDATE] = "bounce",
 		[GPU_TIME_SAVE] = "save",
 		[GPU_TIME_RESTORE] = "restore",
 		[GPU_TIME_HELD_READY] = "held_ready",
@@ -131,8 +131,8 @@ static void write_file(const struct sim *sim, const struct figures *figures)
 		"simulated", 1, "profile", sim->profile, "kernel",
 		kfdabi_kernel_name(sim->config.kernel), "time_scale", sim->config.time_scale,
 		"virtual", sim->time != NULL, "costs", live_costs(sim), "doorbell_delay_ns",
-		hist_to_json(&figures->doorbell_delay), "bounces", (json_int_t)figures->bounces,
-		"bounce_ns", (json_int_t)figures->bounce_model_ns, "save_ns",
+		hist_to_json(&figures->doorbell_delay), "bounces", (json_int_t)figures->updates,
+		"bounce_ns", (json_int_t)figures->update_model_ns, "save_ns",
 		hist_to_json(&figures->save), "restore_ns", hist_to_json(&figures->restore), "gpus",
 		gpus_json(sim, figures), "lost_ns", (json_int_t)figures->lost_ns, "pid_namespace",
 		(json_int_t)sim->pid_namespace);
@@ -236,7 +236,7 @@ static uint64_t mark(const struct sim *sim)
 {
 	const struct figures *figures = &sim->figures;
 
-	return figures->doorbell_delay.count + figures->bounces + figures->restore.count +
+	return figures->doorbell_delay.count + figures->updates + figures->restore.count +
 	       figures->lost_ns;
 }
 

@@ -375,7 +375,7 @@ void profile_to_sim(const struct profile *whole, struct sim_config *out)
 	const struct profile part = profile_node(whole), *p = &part;
 	uint64_t cus = p->simd_count / p->simd_per_cu;
 	uint64_t wave_slots = p->max_waves_per_simd * p->simd_per_cu;
-	uint64_t bounce_ns = (uint64_t)llround(p->bounce_us * 1000.0);
+	uint64_t update_ns = (uint64_t)llround(p->bounce_us * 1000.0);
 
 	out->profile = whole->name;
 	out->chip = (struct sim_chip){
@@ -425,8 +425,8 @@ void profile_to_sim(const struct profile *whole, struct sim_config *out)
 		.cus = (uint32_t)cus,
 		.wave_slots_per_cu = (uint32_t)wave_slots,
 		.packet_ns = (uint64_t)llround(p->packet_us * 1000.0),
-		.unmap_ns = bounce_ns / 2,
-		.map_ns = bounce_ns - bounce_ns / 2,
+		.unmap_ns = update_ns / 2,
+		.map_ns = update_ns - update_ns / 2,
 		/* The save area of an XCC has room for all of its waves; this is the
 		 * share of one wave. */
 		.save_bytes_unit = p->cwsr_size ? (p->cwsr_size - p->ctl_stack_size) * p->num_xcc /

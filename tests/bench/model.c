@@ -23,7 +23,7 @@ struct load {
 	uint32_t queues;
 	uint32_t wgs, wave_slots; /* workgroups and wave slots of each dispatch */
 	uint64_t wg_ns, add_ns;	  /* workgroups of queue q take wg_ns + q * add_ns */
-	bool bounces;		  /* one runlist update ("bounce") per ms */
+	bool updates;		  /* one runlist update ("bounce") per ms */
 	double least;		  /* bound; 0: none */
 };
 
@@ -94,9 +94,9 @@ static void feed(struct gpu *gpu, struct source *source)
 }
 
 /* Returns the seconds of GPU time computed in one second of a core. */
-static double play(struct gpu *gpu, struct source *sources, uint32_t n, bool bounces)
+static double play(struct gpu *gpu, struct source *sources, uint32_t n, bool updates)
 {
-	uint64_t start = clock_of(CLOCK_PROCESS_CPUTIME_ID), next_bounce = 0;
+	uint64_t start = clock_of(CLOCK_PROCESS_CPUTIME_ID), next_update = 0;
 	struct gpu_change changes[QUEUES_MAX];
 	struct gpu_event event;
 
@@ -107,10 +107,10 @@ static double play(struct gpu *gpu, struct source *sources, uint32_t n, bool bou
 		changes[i] = (struct gpu_change){.queue = sources[i].queue, .map = true};
 	}
 	while (gpu_now(gpu) < MODEL_NS) {
-		if (gpu_now(gpu) >= next_bounce) {
-			if (gpu_bounce(gpu, 0, changes, n))
+		if (gpu_now(gpu) >= next_update) {
+			if (gpu_update_runlist(gpu, 0, changes, n))
 				exit(1);
-			next_bounce = bounces ? gpu_now(gpu) + 1000000 : UINT64_MAX;
+			next_update = updates ? gpu_now(gpu) + 1000000 : UINT64_MAX;
 		}
 		for (uint32_t i = 0; i < n; i++)
 			feed(gpu, &sources[i]);
@@ -143,7 +143,7 @@ static double dispatches(const struct shape *shape, const struct load *load)
 			.wave_slots = load->wave_slots,
 			.wg_ns = load->wg_ns + q * load->add_ns,
 		};
-	return play(gpu_of(shape), sources, load->queues, load->bounces);
+	return play(gpu_of(shape), sources, load->queues, load->updates);
 }
 
 static double traces(const struct shape *shape, char **paths)

@@ -37,7 +37,7 @@ static void usual(void)
 		.simulated = true,
 		.time_scale = 0.1,
 		.profile = "mi210",
-		.bounce_us = 200,
+		.update_us = 200,
 		.seeds = 1,
 		.requests = {{{times, 2}}},
 	};
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	usual();
 	run.simulated = false;
 	run.time_scale = 1;
-	run.bounce_us = NAN;
+	run.update_us = NAN;
 	run.load = NAN;
 	run.rate_per_s = 220;
 	for (unsigned i = 0; i < ARM_COUNT; i++) {

@@ -4,7 +4,7 @@
  * queues are off the GPU. Durations of kernels are taken from their time stamps, which are the
  * GPU's own time.
  *
- * Run with unknown_kernel_us = 50000, bounce_us = 200000. */
+ * Run with unknown_kernel_us = 50000, update_us = 200000. */
 #include "common/clock.h"
 #include "tools/kfdconform/harness/harness.h"
 

@@ -3,7 +3,7 @@
  * CREATE_QUEUE releases the process. A snapshot that waits for the process between the two
  * clears only the first mark.
  *
- * The runlist update is long (bounce_us = 1000000), so that the snapshot certainly falls into
+ * The runlist update is long (update_us = 1000000), so that the snapshot certainly falls into
  * it. */
 #include <fcntl.h>
 #include <unistd.h>

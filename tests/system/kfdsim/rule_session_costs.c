@@ -3,24 +3,24 @@
  * ENABLE, four for DISABLE, and one more for each watchpoint; nothing if there is no queue. A call
  * returns when the last of its old runlists is off, which is half an update earlier.
  *
- * Run with bounce_us = 100000, on a GPU that is debugged by VMID. */
+ * Run with update_us = 100000, on a GPU that is debugged by VMID. */
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "tools/kfdconform/harness/harness.h"
 
-#define BOUNCE_MS 100
+#define UPDATE_MS 100
 #define LAG_US 50     /* by how much the GPU's time may be behind at a call */
 #define TURNS 20      /* in one of which each call must be in time */
 #define QUIET_MS 2200 /* after this time kfdsim checks the GPU every few milliseconds only */
 
 static struct gpu_file gpu;
 static uint64_t began;
-static long long bounces;
+static long long updates;
 
 static void begin(void)
 {
-	bounces = lab_settled("bounces");
+	updates = lab_settled("bounces");
 	began = clock_ns();
 }
 
@@ -30,13 +30,13 @@ static void begin(void)
  * either; on a busy machine it may be. */
 static bool took(unsigned wanted)
 {
-	long least = wanted ? (long)wanted * BOUNCE_MS - BOUNCE_MS / 2 : 0;
+	long least = wanted ? (long)wanted * UPDATE_MS - UPDATE_MS / 2 : 0;
 	long us = (long)((clock_ns() - began) / 1000);
 
 	fprintf(stderr, "%u bounces: %ld us\n", wanted, us);
 	CHECK(us >= least * 1000 - LAG_US);
-	CHECK_IS(lab_settled("bounces") - bounces, wanted);
-	return us < (least + BOUNCE_MS / 4) * 1000;
+	CHECK_IS(lab_settled("bounces") - updates, wanted);
+	return us < (least + UPDATE_MS / 4) * 1000;
 }
 
 static void enable(void)

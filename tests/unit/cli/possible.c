@@ -182,7 +182,7 @@ static void test_reads_times(void **state)
 static void test_known_figures(void **state)
 {
 	static const struct {
-		double service_us, load, bounce_us, share, p99_us, suspends_per_s, p99_error;
+		double service_us, load, update_us, share, p99_us, suspends_per_s, p99_error;
 	} known[] = {
 		{980, 0.05, 200, 0.9239, 2082.4, 47.28, 0.03},
 		{980, 0.2, 200, 0.7170, 2664.7, 146.5, 0.05},
@@ -196,8 +196,8 @@ static void test_known_figures(void **state)
 	(void)state;
 	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++) {
 		const double window_us = 120e6, gap_us = known[k].service_us / known[k].load;
-		const struct possible_costs both = {known[k].bounce_us + 78,
-						    known[k].bounce_us + 78};
+		const struct possible_costs both = {known[k].update_us + 78,
+						    known[k].update_us + 78};
 		struct possible_request *requests =
 			calloc(2 * (size_t)(window_us / gap_us), sizeof(*requests));
 		struct arrivals arrivals;

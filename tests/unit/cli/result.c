@@ -36,7 +36,7 @@ static int fresh(void **state)
 		.simulated = true,
 		.time_scale = 0.1,
 		.profile = "mi210",
-		.bounce_us = 200,
+		.update_us = 200,
 	};
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		run.arms[i] = (struct arm_figures){
@@ -51,8 +51,8 @@ static int fresh(void **state)
 	run.arms[ARM_TRAP].resumes = 39;
 
 	memset(&window, 0, sizeof(window));
-	window.bounces = 3;
-	window.bounce_ns = 600000;
+	window.updates = 3;
+	window.update_ns = 600000;
 	for (unsigned i = 0; i < 3; i++) {
 		hist_add(&window.save, 32000);
 		hist_add(&window.restore, 16000);
@@ -318,7 +318,7 @@ static void test_hardware(void **state)
 	(void)state;
 	run.simulated = false;
 	run.time_scale = 1;
-	run.bounce_us = NAN;
+	run.update_us = NAN;
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		run.arms[i].time = time_unknown();
 	memset(&run.doorbell, 0, sizeof(run.doorbell));
@@ -340,7 +340,7 @@ static void test_hardware(void **state)
 
 static void test_json_of_a_simulated_run(void **state)
 {
-	double bounce, save, p999;
+	double update, save, p999;
 	json_int_t suspends;
 	int keeps_up;
 
@@ -350,11 +350,11 @@ static void test_json_of_a_simulated_run(void **state)
 
 	assert_non_null(json);
 	assert_int_equal(json_unpack(json, "{s:{s:F,s:F},s:{s:{s:{s:F,s:b},s:I}}}", "costs",
-				     "bounce_us", &bounce, "save_us", &save, "arms", "trap",
+				     "bounce_us", &update, "save_us", &save, "arms", "trap",
 				     "online", "p999_us", &p999, "keeps_up", &keeps_up, "suspends",
 				     &suspends),
 			 0);
-	assert_true(bounce == 200 && save == verdict.save_us && p999 == 3000 && keeps_up == 1);
+	assert_true(update == 200 && save == verdict.save_us && p999 == 3000 && keeps_up == 1);
 	assert_int_equal(suspends, 40);
 	assert_true(json_is_null(json_object_get(json, "rate_per_s")));
 	json_decref(json);
@@ -376,7 +376,7 @@ static void test_seeds(void **state)
 			*one = run.arms[ARM_ALONE];
 			one->online.p99_us = p99_us[seed];
 			one->offline.steps = steps[seed];
-			one->time = (struct result_time){.us = {[TIME_BOUNCES] = 100},
+			one->time = (struct result_time){.us = {[TIME_UPDATES] = 100},
 							 .all_us = 1000 * (seed + 1)};
 			one->resume_delay_us = 100;
 			one->suspends = 7;
@@ -386,7 +386,7 @@ static void test_seeds(void **state)
 	assert_true(run.arms[ARM_TRAP].online.p99_us == 2300);
 	assert_true(run.arms[ARM_TRAP].offline.steps == 10);
 	assert_true(run.arms[ARM_TRAP].resume_delay_us == 300);
-	assert_true(time_percent(&run.arms[ARM_TRAP].time, TIME_BOUNCES) == 5);
+	assert_true(time_percent(&run.arms[ARM_TRAP].time, TIME_UPDATES) == 5);
 	assert_int_equal(run.arms[ARM_TRAP].suspends, 21);
 	assert_int_equal(run.arms[ARM_TRAP].online.requests, 300);
 	assert_true(run.spread[ARM_TRAP].p99_us.low == 2000);

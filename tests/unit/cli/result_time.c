@@ -117,13 +117,13 @@ static void spend(const uint64_t ns[TIME_PARTS], uint64_t process_ns, double hel
 static void test_shares(void **state)
 {
 	(void)state;
-	SPEND(50000, 4, [PART_RUN] = 70000, [PART_BOUNCE] = 6000, [PART_SAVE] = 2000,
+	SPEND(50000, 4, [PART_RUN] = 70000, [PART_UPDATE] = 6000, [PART_SAVE] = 2000,
 	      [PART_RESTORE] = 1000, [PART_HELD] = 10000, [PART_HELD_READY] = 8000,
 	      [PART_IDLE] = 3000);
 	adds_up();
 	assert_true(time_percent(&result, TIME_OFFLINE) == 50);
 	assert_true(time_percent(&result, TIME_ONLINE) == 20);
-	assert_true(time_percent(&result, TIME_BOUNCES) == 6);
+	assert_true(time_percent(&result, TIME_UPDATES) == 6);
 	assert_true(time_percent(&result, TIME_SAVE_RESTORE) == 3);
 	assert_true(time_percent(&result, TIME_DETECTION) == 6);
 	assert_true(time_percent(&result, TIME_HOLD_OVER) == 4);

@@ -52,14 +52,14 @@ static void test_reads_and_subtracts(void **state)
 	assert_int_equal(simulation_read(path, &first), 0);
 	assert_string_equal(first.profile, "mi210");
 	assert_true(first.time_scale == 0.1);
-	assert_true(first.bounce_us == 200);
-	assert_int_equal(first.bounces, 3);
+	assert_true(first.update_us == 200);
+	assert_int_equal(first.updates, 3);
 	assert_int_equal(first.save.sum, 31);
 	put_good("0.1", 10);
 	assert_int_equal(simulation_read(path, &second), 0);
 	simulation_subtract(&second, &first);
-	assert_int_equal(second.bounces, 7);
-	assert_int_equal(second.bounce_ns, 7 * 200000);
+	assert_int_equal(second.updates, 7);
+	assert_int_equal(second.update_ns, 7 * 200000);
 	assert_int_equal(second.doorbell.count, 7);
 	assert_int_equal(second.doorbell.sum, 7000);
 	assert_int_equal(hist_percentile(&second.doorbell, 0.99), 1023);

@@ -73,7 +73,7 @@ static void opens_a_session_and_settles_queues(void **state)
 	assert_true(played.posted >= 2); /* and another one before DISABLE */
 }
 
-static void no_queues_no_bounce(void **state)
+static void no_queues_no_runlist_update(void **state)
 {
 	(void)state;
 	attach();
@@ -531,7 +531,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HERE(opens_a_session_and_settles_queues),
-		HERE(no_queues_no_bounce),
+		HERE(no_queues_no_runlist_update),
 		HERE(lets_go_of_the_thread_where_the_driver_allows_it),
 		HERE(stays_attached_where_the_driver_wants_it),
 		HERE(the_first_suspend_is_told),

@@ -30,7 +30,7 @@ static void stops_every_queue(void **state)
 	model_submit(gpu, d, work(4, 30000));
 	advance(gpu, t + PACKET_NS + 6000);
 	assert_int_equal(gpu_live_wave_slots(gpu), 40);
-	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, NULL, 0), 0);
 	assert_int_equal(gpu_live_wave_slots(gpu), 0);
 	struct gpu_event event = model_event(gpu);
 	uint64_t lost = UNMAP_NS + 40 * SAVE_NS;
@@ -65,7 +65,7 @@ static void packet_time_goes_on(void **state)
 	(void)state;
 	model_submit(gpu, queue, dispatch(1, 1, 1, 1000));
 	advance(gpu, t + 200);
-	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, NULL, 0), 0);
 	assert_int_equal(model_until(gpu, GPU_EVENT_STARTED, 1).t,
 			 t + PACKET_NS + UNMAP_NS + MAP_NS);
 	gpu_free(gpu);
@@ -78,7 +78,7 @@ static void costs_nothing_to_save_when_idle(void **state)
 	uint64_t t = gpu_now(gpu);
 
 	(void)state;
-	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, NULL, 0), 0);
 	assert_int_equal(model_event(gpu).save_ns, 0);
 	struct gpu_event event = model_event(gpu);
 
@@ -102,14 +102,14 @@ static void restores_what_is_mapped(void **state)
 	model_submit(gpu, b, dispatch(2, 10, 1, 1000000));
 	model_until(gpu, GPU_EVENT_STARTED, 2);
 	advance(gpu, gpu_now(gpu) + 1000);
-	assert_int_equal(gpu_bounce(gpu, 8, &off, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 8, &off, 1), 0);
 	assert_true(gpu_queue_mapped(gpu, a));
 	assert_int_equal(model_event(gpu).save_ns, 40 * SAVE_NS);
 	assert_false(gpu_queue_mapped(gpu, a));
 	assert_int_equal(model_event(gpu).restore_ns, 10 * RESTORE_NS);
 	advance(gpu, gpu_now(gpu) + 1000);
 	assert_int_equal(gpu_live_wave_slots(gpu), 10);
-	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, &on, 1), 0);
 	assert_int_equal(model_event(gpu).save_ns, 10 * SAVE_NS);
 	assert_int_equal(model_event(gpu).restore_ns, 40 * RESTORE_NS);
 	advance(gpu, gpu_now(gpu) + 1000);
@@ -129,9 +129,9 @@ static void one_after_another(void **state)
 	model_submit(gpu, queue, dispatch(1, 1, 1, 1000000));
 	advance(gpu, t + PACKET_NS + 1000);
 	t = gpu_now(gpu);
-	assert_int_equal(gpu_bounce(gpu, 1, &off, 1), 0);
-	assert_int_equal(gpu_bounce(gpu, 2, &on, 1), 0);
-	assert_int_equal(gpu_bounce(gpu, 3, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 1, &off, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 2, &on, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 3, NULL, 0), 0);
 	const struct {
 		enum gpu_event_type type;
 		uint64_t tag, span, save_ns, restore_ns;
@@ -171,7 +171,7 @@ static void restored_before_anything_new(void **state)
 	advance(gpu, t + PACKET_NS + 1000);
 	model_submit(gpu, a, dispatch(1, 1000, 1, 40000));
 	advance(gpu, gpu_now(gpu) + PACKET_NS);
-	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, NULL, 0), 0);
 	model_until(gpu, GPU_EVENT_MAPPED, 9);
 	advance(gpu, gpu_now(gpu) + 1000);
 	assert_int_equal(gpu_live_wave_slots(gpu), WAVE_SLOTS);
@@ -193,11 +193,11 @@ static void saved_state_beyond_the_gpu(void **state)
 	model_submit(gpu, a, dispatch(1, 150, 1, 100000));
 	model_until(gpu, GPU_EVENT_STARTED, 1);
 	advance(gpu, gpu_now(gpu) + 60000);
-	model_bounce(gpu, a, false); /* 100 workgroups saved, with 40000 ns left */
+	model_update(gpu, a, false); /* 100 workgroups saved, with 40000 ns left */
 	model_submit(gpu, b, dispatch(2, 200, 1, 50000));
 	model_until(gpu, GPU_EVENT_STARTED, 2);
 	advance(gpu, gpu_now(gpu) + 20000); /* 100 running, with 30000 ns left */
-	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, &on, 1), 0);
 	struct gpu_event event = model_until(gpu, GPU_EVENT_MAPPED, 9);
 	uint64_t t = event.t;
 
@@ -235,11 +235,11 @@ static void saved_state_is_not_passed(void **state)
 	model_submit(gpu, a, dispatch(1, 1, 6, 100000));
 	model_until(gpu, GPU_EVENT_STARTED, 1);
 	advance(gpu, gpu_now(gpu) + 1000);
-	model_bounce(gpu, a, false);
+	model_update(gpu, a, false);
 	model_submit(gpu, b, dispatch(2, 1, 5, 10000));
 	model_until(gpu, GPU_EVENT_STARTED, 2);
 	advance(gpu, gpu_now(gpu) + 1000);
-	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, &on, 1), 0);
 	uint64_t t = model_until(gpu, GPU_EVENT_MAPPED, 9).t;
 
 	model_submit(gpu, b, dispatch(3, 1, 1, 10000));
@@ -262,15 +262,15 @@ static void running_part_goes_on_first(void **state)
 	model_submit(gpu, a, traced(dispatch(1, 100, 1, 100000)));
 	model_until(gpu, GPU_EVENT_STARTED, 1);
 	advance(gpu, gpu_now(gpu) + 1000);
-	model_bounce(gpu, a, false);
+	model_update(gpu, a, false);
 	model_submit(gpu, b, dispatch(2, 40, 1, 1000000));
 	model_until(gpu, GPU_EVENT_STARTED, 2);
 	advance(gpu, gpu_now(gpu) + 1000);
 	/* The first update restores 60 of the 100 workgroups; the second finds these 60 running. */
-	assert_int_equal(gpu_bounce(gpu, 8, &on, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 8, &on, 1), 0);
 	model_until(gpu, GPU_EVENT_MAPPED, 8);
 	advance(gpu, gpu_now(gpu) + 9000);
-	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, NULL, 0), 0);
 	uint64_t t = model_until(gpu, GPU_EVENT_MAPPED, 9).t;
 	struct gpu_event event = model_until(gpu, GPU_EVENT_WORKGROUPS, 1);
 
@@ -285,14 +285,14 @@ static void running_part_goes_on_first(void **state)
 }
 
 /* During a runlist update calls are accepted: packets are queued and start after it. */
-static void calls_during_a_bounce(void **state)
+static void calls_during_a_update(void **state)
 {
 	struct gpu *gpu = model_small();
 	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_change on;
 
 	(void)state;
-	assert_int_equal(gpu_bounce(gpu, 8, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 8, NULL, 0), 0);
 	model_submit(gpu, a, dispatch(1, 1, 1, 1000));
 	int b = model_add(gpu, GPU_QUEUE_COMPUTE);
 
@@ -305,7 +305,7 @@ static void calls_during_a_bounce(void **state)
 	advance(gpu, t + 1000000);
 	assert_int_equal(gpu_queue_depth(gpu, (uint32_t)b), 1);
 	on = (struct gpu_change){.queue = (uint32_t)b, .map = true};
-	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, &on, 1), 0);
 	t = model_until(gpu, GPU_EVENT_MAPPED, 9).t;
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + PACKET_NS + 1000);
 	gpu_free(gpu);
@@ -323,7 +323,7 @@ int main(void)
 		cmocka_unit_test(saved_state_beyond_the_gpu),
 		cmocka_unit_test(saved_state_is_not_passed),
 		cmocka_unit_test(running_part_goes_on_first),
-		cmocka_unit_test(calls_during_a_bounce),
+		cmocka_unit_test(calls_during_a_update),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ static void unknown_queues(void **state)
 
 		assert_int_equal(gpu_submit(gpu, unknown[i], &packet), -ENOENT);
 		assert_int_equal(gpu_release(gpu, unknown[i]), -ENOENT);
-		assert_int_equal(gpu_bounce(gpu, 1, &change, 1), -ENOENT);
+		assert_int_equal(gpu_update_runlist(gpu, 1, &change, 1), -ENOENT);
 		assert_int_equal(gpu_queue_remove(gpu, unknown[i]), -ENOENT);
 		assert_int_equal(gpu_queue_set_priority(gpu, unknown[i], 1), -ENOENT);
 		assert_int_equal(gpu_queue_set_cu_mask(gpu, unknown[i], NULL, 0), -ENOENT);
@@ -80,7 +80,7 @@ static void bad_arguments(void **state)
 	packet.kind = (enum gpu_packet_kind)17;
 	assert_int_equal(gpu_submit(gpu, queue, &packet), -EINVAL);
 	assert_int_equal(model_add(gpu, (enum gpu_queue_kind)17), -EINVAL);
-	assert_int_equal(gpu_bounce(gpu, 1, NULL, 1), -EINVAL);
+	assert_int_equal(gpu_update_runlist(gpu, 1, NULL, 1), -EINVAL);
 	assert_int_equal(gpu_queue_set_priority(gpu, queue, 16), -EINVAL);
 	assert_int_equal(gpu_queue_set_cu_mask(gpu, queue, NULL, 32), -EINVAL);
 	gpu_free(gpu);
@@ -126,15 +126,15 @@ static void ids_are_used_again(void **state)
 
 /* A runlist update that names a queue which is removed before it takes effect does not affect the
  * next queue with this id. */
-static void removed_before_its_bounce(void **state)
+static void removed_before_its_update(void **state)
 {
 	struct gpu *gpu = model_small();
 	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 	struct gpu_change off = {.queue = queue, .map = false}, on = {.queue = queue, .map = true};
 
 	(void)state;
-	assert_int_equal(gpu_bounce(gpu, 1, &off, 1), 0);
-	assert_int_equal(gpu_bounce(gpu, 2, &on, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 1, &off, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 2, &on, 1), 0);
 	assert_int_equal(gpu_queue_remove(gpu, queue), 0);
 	assert_int_equal(model_add(gpu, GPU_QUEUE_COMPUTE), queue);
 	model_until(gpu, GPU_EVENT_MAPPED, 2);
@@ -198,7 +198,7 @@ static void calls_between_steps(void **state)
 	assert_int_equal(model_until(gpu, GPU_EVENT_WAITING, 3).t, t);
 	assert_int_equal(gpu_release(gpu, queue), 0);
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 3).t, t);
-	assert_int_equal(gpu_bounce(gpu, 4, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 4, NULL, 0), 0);
 	assert_int_equal(model_until(gpu, GPU_EVENT_MAPPED, 4).t, t);
 	assert_false(gpu_step(gpu, t, &event));
 	assert_int_equal(gpu_now(gpu), t);
@@ -210,7 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_configurations), cmocka_unit_test(unknown_queues),
 		cmocka_unit_test(bad_arguments),      cmocka_unit_test(full_queue),
-		cmocka_unit_test(ids_are_used_again), cmocka_unit_test(removed_before_its_bounce),
+		cmocka_unit_test(ids_are_used_again), cmocka_unit_test(removed_before_its_update),
 		cmocka_unit_test(step_and_next),      cmocka_unit_test(calls_between_steps),
 	};
 

@@ -16,7 +16,7 @@ static struct script_result lives(struct script script)
 	for (script.seed = 1; script.seed <= 40; script.seed++) {
 		struct script_result result = script_run(&script);
 
-		all.bounces += result.bounces;
+		all.updates += result.updates;
 		all.preempted += result.preempted;
 		all.workgroups += result.workgroups;
 		all.slices += result.slices;
@@ -26,7 +26,7 @@ static struct script_result lives(struct script script)
 			all.times[i] += result.times[i];
 	}
 	/* the script exercised what it is meant to */
-	assert_true(all.bounces > 1000);
+	assert_true(all.updates > 1000);
 	assert_true(all.preempted > 500);
 	assert_true(all.workgroups > 50000);
 	for (unsigned i = 0; i < GPU_TIMES; i++)
@@ -34,7 +34,7 @@ static struct script_result lives(struct script script)
 	return all;
 }
 
-static void under_random_bounces(void **state)
+static void under_random_updates(void **state)
 {
 	(void)state;
 	lives((struct script){.steps = 3000, .finish = true});
@@ -62,7 +62,7 @@ static void with_failures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(under_random_bounces),
+		cmocka_unit_test(under_random_updates),
 		cmocka_unit_test(oversubscribed),
 		cmocka_unit_test(with_failures),
 	};

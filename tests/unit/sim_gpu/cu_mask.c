@@ -13,9 +13,9 @@ static void set(struct gpu *gpu, uint32_t queue, uint32_t mask)
 	assert_int_equal(gpu_queue_set_cu_mask(gpu, queue, &mask, 32), 0);
 }
 
-static void bounce(struct gpu *gpu)
+static void update(struct gpu *gpu)
 {
-	assert_int_equal(gpu_bounce(gpu, MAP_TAG, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, MAP_TAG, NULL, 0), 0);
 	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 }
 
@@ -34,7 +34,7 @@ static void half_the_cus_half_the_speed(void **state)
 
 	(void)state;
 	set(gpu, queue, LOW_HALF);
-	bounce(gpu);
+	update(gpu);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
 	model_submit(gpu, queue, dispatch(1, 1000, 1, 10000));
@@ -43,7 +43,7 @@ static void half_the_cus_half_the_speed(void **state)
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 20 * 10000);
 	/* And back: a mask without bits means all CUs. */
 	assert_int_equal(gpu_queue_set_cu_mask(gpu, queue, NULL, 0), 0);
-	bounce(gpu);
+	update(gpu);
 	t = gpu_now(gpu) + PACKET_NS;
 	model_submit(gpu, queue, dispatch(2, 1000, 1, 10000));
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 10 * 10000);
@@ -61,7 +61,7 @@ static void no_disturbance(void **state)
 	(void)state;
 	set(gpu, a, LOW_HALF);
 	set(gpu, b, HIGH_HALF);
-	bounce(gpu);
+	update(gpu);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
 	for (uint64_t i = 0; i < 20; i++)
@@ -85,7 +85,7 @@ static void overlap(void **state)
 
 	(void)state;
 	set(gpu, b, LOW_HALF);
-	bounce(gpu);
+	update(gpu);
 	uint64_t t = gpu_now(gpu);
 
 	for (uint64_t i = 0; i < 50; i++) {
@@ -112,7 +112,7 @@ static void bits_go_over_the_xccs(void **state)
 	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
 
 	set(gpu, queue, 0x7); /* two CUs of XCC 0, one of XCC 1 */
-	bounce(gpu);
+	update(gpu);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
 	model_submit(gpu, queue, traced(dispatch(1, 4, CU_WAVE_SLOTS, 1000)));
@@ -126,7 +126,7 @@ static void bits_go_over_the_xccs(void **state)
 	assert_int_equal(event.first, 3);
 	/* XCC 1 has no CU left: its workgroups wait for ever. */
 	set(gpu, queue, 0x5);
-	bounce(gpu);
+	update(gpu);
 	t = gpu_now(gpu) + PACKET_NS;
 	model_submit(gpu, queue, traced(dispatch(2, 2, 1, 1000)));
 	event = model_until(gpu, GPU_EVENT_WORKGROUPS, 2);
@@ -135,7 +135,7 @@ static void bits_go_over_the_xccs(void **state)
 	model_expect_idle(gpu);
 	assert_int_equal(gpu_queue_depth(gpu, queue), 1);
 	set(gpu, queue, 0x3);
-	bounce(gpu);
+	update(gpu);
 	t = gpu_now(gpu);
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 2).t, t + 1000);
 	gpu_free(gpu);
@@ -154,7 +154,7 @@ static void moves_what_runs(void **state)
 	set(gpu, queue, LOW_HALF);
 	advance(gpu, gpu_now(gpu) + 4000);
 	assert_int_equal(gpu_live_wave_slots(gpu), WAVE_SLOTS);
-	bounce(gpu);
+	update(gpu);
 	uint64_t t = gpu_now(gpu);
 
 	advance(gpu, t);

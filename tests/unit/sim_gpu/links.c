@@ -127,7 +127,7 @@ static void engines(void **state)
 
 	assert_true(id >= 0);
 	other = (uint32_t)id;
-	model_bounce(gpu, other, true);
+	model_update(gpu, other, true);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
 	/* Each of the four queues has an engine; the named queue shares the second XGMI queue's. */
@@ -150,7 +150,7 @@ static void engines(void **state)
 }
 
 /* A runlist update interrupts copies; they continue with the rest. */
-static void rest_after_a_bounce(void **state)
+static void rest_after_a_update(void **state)
 {
 	struct gpu *gpu = model_with(links_config());
 	uint32_t a = model_queue(gpu, GPU_QUEUE_SDMA);
@@ -164,11 +164,11 @@ static void rest_after_a_bounce(void **state)
 	while (gpu_step(gpu, t + 10000, &event))
 		;
 	/* 125000 bytes of each are copied; b stays unmapped, so a has the whole link. */
-	model_bounce(gpu, b, false);
+	model_update(gpu, b, false);
 	lost = gpu_now(gpu) - (t + 10000);
 	assert_int_equal(lost, UNMAP_NS + MAP_NS);
 	assert_int_equal(retired_at(gpu, 1), t + 10000 + lost + (BYTES - 125000) / 25);
-	model_bounce(gpu, b, true);
+	model_update(gpu, b, true);
 	t = gpu_now(gpu);
 	assert_int_equal(retired_at(gpu, 2), t + (BYTES - 125000) / 25);
 	assert_int_equal(model_stats(gpu, b).busy_ns, 10000 + (BYTES - 125000) / 25);
@@ -218,7 +218,7 @@ int main(void)
 		cmocka_unit_test(other_links_do_not_matter),
 		cmocka_unit_test(engine_is_the_limit),
 		cmocka_unit_test(engines),
-		cmocka_unit_test(rest_after_a_bounce),
+		cmocka_unit_test(rest_after_a_update),
 		cmocka_unit_test(removed_in_mid_copy),
 		cmocka_unit_test(refused),
 	};

@@ -178,7 +178,7 @@ static void halves_do_not_pull_each_other(void **state)
 
 		queues[q] = (uint32_t)model_add(gpu, GPU_QUEUE_COMPUTE);
 		assert_int_equal(gpu_queue_set_cu_mask(gpu, queues[q], mask, 128), 0);
-		model_bounce(gpu, queues[q], true);
+		model_update(gpu, queues[q], true);
 	}
 	t = gpu_now(gpu);
 	for (uint32_t q = 0; q < 2; q++)
@@ -208,7 +208,7 @@ static void dispatches_end_in_time(void **state)
 		assert_int_equal(gpu_queue_set_cu_mask(gpu, queues[q], q < 2 ? others : &few,
 						       q < 2 ? 128 : 32),
 				 0);
-		model_bounce(gpu, queues[q], true);
+		model_update(gpu, queues[q], true);
 	}
 	mine = queues[2];
 	for (uint64_t i = 0; i < 200; i++) {

@@ -16,9 +16,9 @@ static void set(struct gpu *gpu, uint32_t queue, uint32_t priority)
 	assert_int_equal(gpu_queue_set_priority(gpu, queue, priority), 0);
 }
 
-static void bounce(struct gpu *gpu)
+static void update(struct gpu *gpu)
 {
-	assert_int_equal(gpu_bounce(gpu, MAP_TAG, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, MAP_TAG, NULL, 0), 0);
 	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 }
 
@@ -32,7 +32,7 @@ static double share(uint32_t priority_a, uint32_t priority_b)
 
 	set(gpu, a, priority_a);
 	set(gpu, b, priority_b);
-	bounce(gpu);
+	update(gpu);
 	saturate(gpu, b);
 	saturate(gpu, a);
 	uint64_t end = gpu_now(gpu) + 5000000;
@@ -75,7 +75,7 @@ static void the_rest_is_for_the_others(void **state)
 	(void)state;
 	set(gpu, high, 15);
 	set(gpu, low, 0);
-	bounce(gpu);
+	update(gpu);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 	struct gpu_event event;
 
@@ -99,7 +99,7 @@ static void goes_ahead_of_what_waits(void **state)
 
 	(void)state;
 	set(gpu, high, 11);
-	bounce(gpu);
+	update(gpu);
 	uint64_t t = gpu_now(gpu) + PACKET_NS;
 
 	model_submit(gpu, low, dispatch(1, 10000, 1, 10000));
@@ -111,7 +111,7 @@ static void goes_ahead_of_what_waits(void **state)
 }
 
 /* A change of priority has no effect before a runlist update. */
-static void from_the_next_bounce_on(void **state)
+static void from_the_next_update_on(void **state)
 {
 	struct gpu *gpu = model_small();
 	uint32_t a = model_queue(gpu, GPU_QUEUE_COMPUTE);
@@ -128,7 +128,7 @@ static void from_the_next_bounce_on(void **state)
 	uint64_t of_a = model_stats(gpu, a).wave_slot_ns, of_b = model_stats(gpu, b).wave_slot_ns;
 
 	assert_in_range(of_a * 100 / (of_a + of_b), 48, 52);
-	bounce(gpu);
+	update(gpu);
 	t = gpu_now(gpu);
 	while (gpu_step(gpu, t + 2000000, &event))
 		;
@@ -144,7 +144,7 @@ int main(void)
 		cmocka_unit_test(classes),
 		cmocka_unit_test(the_rest_is_for_the_others),
 		cmocka_unit_test(goes_ahead_of_what_waits),
-		cmocka_unit_test(from_the_next_bounce_on),
+		cmocka_unit_test(from_the_next_update_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ struct life {
 	uint32_t xccs;
 	uint64_t random;
 	struct known_queue queues[QUEUES];
-	uint64_t bounces_asked, bounces_done, asked_at;
+	uint64_t updates_wanted, updates_done, asked_at;
 	bool hung;     /* a runlist update failed, and there was no reset since */
 	bool unmapped; /* the current runlist update has reported UNMAPPED */
 	uint64_t last_t;
@@ -108,7 +108,7 @@ static void see_packet(struct life *life, const struct gpu_event *event)
 	 * request. */
 	if (event->type != GPU_EVENT_WORKGROUPS || event->t != life->asked_at) {
 		assert_true(gpu_queue_mapped(life->gpu, event->queue));
-		assert_int_equal(life->bounces_asked, life->bounces_done);
+		assert_int_equal(life->updates_wanted, life->updates_done);
 	}
 	if (event->type == GPU_EVENT_WORKGROUPS) {
 		see_workgroups(packet, event);
@@ -146,23 +146,23 @@ static void see(struct life *life, const struct gpu_event *event)
 		assert_true(life->script->oversubscribed);
 		life->result.slices++;
 	} else if (event->type == GPU_EVENT_FAILED) {
-		assert_int_equal(event->tag, life->bounces_done);
+		assert_int_equal(event->tag, life->updates_done);
 		assert_true(life->script->failures && !life->unmapped);
-		life->bounces_done++;
+		life->updates_done++;
 		life->hung = true;
 		life->result.failed++;
 	} else if (event->type == GPU_EVENT_UNMAPPED || event->type == GPU_EVENT_MAPPED) {
 		assert_false(life->hung);
-		assert_int_equal(event->tag, life->bounces_done);
+		assert_int_equal(event->tag, life->updates_done);
 		assert_int_equal(event->type == GPU_EVENT_MAPPED, life->unmapped);
 		life->unmapped = !life->unmapped;
 		if (event->type == GPU_EVENT_MAPPED)
-			life->bounces_done++;
+			life->updates_done++;
 	} else {
 		see_packet(life, event);
 	}
 	assert_true(gpu_live_wave_slots(life->gpu) <= WAVE_SLOTS);
-	if (life->bounces_asked > life->bounces_done)
+	if (life->updates_wanted > life->updates_done)
 		assert_int_equal(gpu_live_wave_slots(life->gpu), 0);
 }
 
@@ -217,7 +217,7 @@ static void submit(struct life *life, uint32_t id)
 }
 
 /* Requests a runlist update that maps or unmaps random queues, or maps all. */
-static void bounce(struct life *life, bool map_all)
+static void update(struct life *life, bool map_all)
 {
 	struct gpu_change changes[QUEUES];
 	size_t n = 0;
@@ -229,8 +229,8 @@ static void bounce(struct life *life, bool map_all)
 				.map = map_all || below(life, 3) != 0,
 				.suspend = true,
 			};
-	assert_int_equal(gpu_bounce(life->gpu, life->bounces_asked, changes, n), 0);
-	life->bounces_asked++;
+	assert_int_equal(gpu_update_runlist(life->gpu, life->updates_wanted, changes, n), 0);
+	life->updates_wanted++;
 	life->asked_at = gpu_now(life->gpu);
 	assert_int_equal(gpu_live_wave_slots(life->gpu), 0);
 }
@@ -365,8 +365,8 @@ static void step(struct life *life)
 		add(life);
 		break;
 	case 1:
-		if (life->bounces_asked - life->bounces_done < 3)
-			bounce(life, false);
+		if (life->updates_wanted - life->updates_done < 3)
+			update(life, false);
 		if (life->hung && below(life, 2))
 			reset(life);
 		break;
@@ -415,8 +415,8 @@ static void map_all(struct life *life)
 	do {
 		if (life->hung)
 			reset(life);
-		bounce(life, true);
-		while (life->bounces_done < life->bounces_asked) {
+		update(life, true);
+		while (life->updates_done < life->updates_wanted) {
 			assert_true(gpu_next(life->gpu) != UINT64_MAX);
 			if (gpu_step(life->gpu, gpu_next(life->gpu), &event))
 				see(life, &event);
@@ -507,7 +507,7 @@ struct script_result script_run(const struct script *script)
 			mix(life, stats.busy_ns);
 			mix(life, stats.wave_slot_ns);
 		}
-	life->result.bounces = life->bounces_done;
+	life->result.updates = life->updates_done;
 	struct script_result result = life->result;
 
 	gpu_free(life->gpu);

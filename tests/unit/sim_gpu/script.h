@@ -25,7 +25,7 @@ struct script {
 
 struct script_result {
 	uint64_t hash; /* of every event with all its fields, in order */
-	uint64_t events, bounces, preempted, removed, workgroups;
+	uint64_t events, updates, preempted, removed, workgroups;
 	uint64_t slices, failed, lost;
 	uint64_t times[GPU_TIMES]; /* only without removals */
 };

@@ -118,7 +118,7 @@ static void wait_leaves_the_engine(void **state)
 
 /* A runlist update interrupts a copy, which then continues before that of the other queue. If its
  * queue stays unmapped, the other queue uses the engine. */
-static void bounce_in_mid_copy(void **state)
+static void update_in_mid_copy(void **state)
 {
 	(void)state;
 	for (int off = 0; off < 2; off++) {
@@ -136,14 +136,14 @@ static void bounce_in_mid_copy(void **state)
 		model_submit(gpu, c, work(3, COPY_NS));
 		while (gpu_step(gpu, t + PACKET_NS + 4000, &event))
 			;
-		assert_int_equal(gpu_bounce(gpu, 9, &change, 1), 0);
+		assert_int_equal(gpu_update_runlist(gpu, 9, &change, 1), 0);
 		event = model_until(gpu, GPU_EVENT_MAPPED, 9);
 		assert_int_equal(event.t, t + PACKET_NS + 4000 + UNMAP_NS + MAP_NS);
 		if (off) {
 			event = model_until(gpu, GPU_EVENT_RETIRED, 3);
 			assert_int_equal(event.t, t + 2 * PACKET_NS + 14000 + UNMAP_NS + MAP_NS);
 			assert_int_equal(model_stats(gpu, a).busy_ns, 4000);
-			model_bounce(gpu, a, true);
+			model_update(gpu, a, true);
 			t = gpu_now(gpu);
 			assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 6000);
 		} else {
@@ -172,7 +172,7 @@ static void interrupted_goes_on_first(void **state)
 	model_submit(gpu, a, work(1, COPY_NS));
 	while (gpu_step(gpu, gpu_now(gpu) + 4000, &event))
 		;
-	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, NULL, 0), 0);
 	uint64_t t = model_until(gpu, GPU_EVENT_MAPPED, 9).t;
 
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 3).t, t + 6000);
@@ -199,7 +199,7 @@ int main(void)
 		cmocka_unit_test(three_take_turns),
 		cmocka_unit_test(least_loaded_after_removal),
 		cmocka_unit_test(wait_leaves_the_engine),
-		cmocka_unit_test(bounce_in_mid_copy),
+		cmocka_unit_test(update_in_mid_copy),
 		cmocka_unit_test(interrupted_goes_on_first),
 		cmocka_unit_test(no_dispatch_on_sdma),
 	};

@@ -33,7 +33,7 @@ static void add(struct gpu *gpu, uint32_t *queues, uint32_t n, bool own_clients)
 
 		assert_true(id >= 0);
 		queues[i] = (uint32_t)id;
-		model_bounce(gpu, queues[i], true);
+		model_update(gpu, queues[i], true);
 	}
 }
 
@@ -133,16 +133,16 @@ static void clients_of_queues_that_are_off_count(void **state)
 
 	(void)state;
 	add(gpu, queues, VMIDS + 1, true);
-	model_bounce(gpu, queues[0], false);
+	model_update(gpu, queues[0], false);
 	start_all(gpu, queues, VMIDS + 1);
 	/* Oversubscribed by the count, but no queue waits for a slot. */
 	assert_int_equal(slices(gpu, gpu_now(gpu) + 100000000, &cost), 0);
 	assert_int_equal(model_stats(gpu, queues[0]).wave_slot_ns, 0);
-	model_bounce(gpu, queues[0], true);
+	model_update(gpu, queues[0], true);
 	assert_true(slices(gpu, gpu_now(gpu) + 100000000, &cost) > 5);
 	/* Without that queue the GPU is not oversubscribed any more. */
 	assert_int_equal(gpu_queue_remove(gpu, queues[0]), 0);
-	assert_int_equal(gpu_bounce(gpu, MAP_TAG, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, MAP_TAG, NULL, 0), 0);
 	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 	assert_int_equal(slices(gpu, gpu_now(gpu) + 100000000, &cost), 0);
 	gpu_free(gpu);
@@ -181,7 +181,7 @@ static void idle_ones_leave_their_slot(void **state)
 }
 
 /* Runlist updates that are more frequent than the quantum do not starve any client. */
-static void bounces_do_not_starve(void **state)
+static void updates_do_not_starve(void **state)
 {
 	struct gpu *gpu = sliced_new();
 	uint32_t queues[QUEUES_MAX];
@@ -195,7 +195,7 @@ static void bounces_do_not_starve(void **state)
 
 		while (gpu_step(gpu, until, &event))
 			;
-		assert_int_equal(gpu_bounce(gpu, MAP_TAG, NULL, 0), 0);
+		assert_int_equal(gpu_update_runlist(gpu, MAP_TAG, NULL, 0), 0);
 		model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 	}
 	for (uint32_t i = 0; i < 2 * VMIDS; i++)
@@ -211,7 +211,7 @@ int main(void)
 		cmocka_unit_test(queues_share_in_turn),
 		cmocka_unit_test(clients_of_queues_that_are_off_count),
 		cmocka_unit_test(idle_ones_leave_their_slot),
-		cmocka_unit_test(bounces_do_not_starve),
+		cmocka_unit_test(updates_do_not_starve),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,14 +25,14 @@ static void keeps_what_is_left(void **state)
 	model_submit(gpu, queue, dispatch(1, 1000, 1, 10000));
 	model_until(gpu, GPU_EVENT_STARTED, 1);
 	advance(gpu, gpu_now(gpu) + 44000);
-	model_bounce(gpu, queue, false);
+	model_update(gpu, queue, false);
 	assert_int_equal(model_stats(gpu, queue).wgs_done, 400);
 	assert_false(gpu_step(gpu, gpu_now(gpu) + 1000000000, &event));
 	assert_int_equal(gpu_next(gpu), UINT64_MAX);
 	assert_int_equal(model_stats(gpu, queue).wgs_done, 400);
 	assert_int_equal(model_stats(gpu, queue).wave_slot_ns, 44000 * WAVE_SLOTS);
 	assert_int_equal(gpu_queue_depth(gpu, queue), 1);
-	model_bounce(gpu, queue, true);
+	model_update(gpu, queue, true);
 	uint64_t t = gpu_now(gpu);
 
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 1).t, t + 56000);
@@ -53,7 +53,7 @@ static void others_have_the_gpu(void **state)
 	model_submit(gpu, offline, dispatch(1, 100000, 1, 500000));
 	model_until(gpu, GPU_EVENT_STARTED, 1);
 	advance(gpu, gpu_now(gpu) + 1000);
-	model_bounce(gpu, offline, false);
+	model_update(gpu, offline, false);
 	uint64_t t = gpu_now(gpu);
 
 	model_submit(gpu, online, dispatch(2, 100, 1, 5000));
@@ -131,7 +131,7 @@ static void thousand_at_random(void **state)
 			look_at(&seen, &event, queue, !off);
 		if (!off)
 			assert_int_equal(model_stats(gpu, queue).wave_slot_ns, wave_slots_before);
-		assert_int_equal(gpu_bounce(gpu, 9, &change, 1), 0);
+		assert_int_equal(gpu_update_runlist(gpu, 9, &change, 1), 0);
 		do {
 			event = model_event(gpu);
 			look_at(&seen, &event, queue, true);

@@ -26,7 +26,7 @@ static uint64_t suspend(struct gpu *gpu, uint32_t queue)
 	struct gpu_change off = {.queue = queue, .suspend = true};
 	uint64_t t = gpu_now(gpu);
 
-	assert_int_equal(gpu_bounce(gpu, 7, &off, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 7, &off, 1), 0);
 	struct gpu_event event = model_until(gpu, GPU_EVENT_UNMAPPED, 7);
 
 	assert_int_equal(event.unmap_ns + event.save_ns, event.t - t);
@@ -50,13 +50,13 @@ static void first_suspend(void **state)
 		advance(gpu, 2 * PACKET_NS);
 		/* With live state or without, the cost is charged once per queue. */
 		assert_int_equal(suspend(gpu, idle), UNMAP_NS + SAVE_NS + (on ? FIRST_NS : 0));
-		model_bounce(gpu, idle, true);
+		model_update(gpu, idle, true);
 		assert_int_equal(suspend(gpu, idle), UNMAP_NS + SAVE_NS);
 		assert_int_equal(suspend(gpu, live), UNMAP_NS + SAVE_NS + (on ? FIRST_NS : 0));
 		/* An unmap for another reason is not a suspend. */
 		uint64_t t = gpu_now(gpu);
 
-		model_bounce(gpu, left, false);
+		model_update(gpu, left, false);
 		assert_int_equal(gpu_now(gpu) - t, UNMAP_NS + MAP_NS);
 		gpu_free(gpu);
 	}
@@ -108,7 +108,7 @@ static void failed_preemption(void **state)
 	advance(gpu, PACKET_NS + 1000);
 	uint64_t t = gpu_now(gpu);
 
-	assert_int_equal(gpu_bounce(gpu, 8, &off, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 8, &off, 1), 0);
 	event = model_event(gpu);
 	assert_int_equal(event.type, GPU_EVENT_FAILED);
 	assert_int_equal(event.tag, 8);
@@ -117,7 +117,7 @@ static void failed_preemption(void **state)
 	model_expect_idle(gpu);
 	model_submit(gpu, copy, work(3, 1000));
 	model_expect_idle(gpu);
-	assert_int_equal(gpu_bounce(gpu, 9, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, NULL, 0), 0);
 	event = model_event(gpu);
 	assert_int_equal(event.type, GPU_EVENT_FAILED);
 	assert_int_equal(event.tag, 9);
@@ -143,7 +143,7 @@ static void reset(void **state)
 	model_submit(gpu, a, barrier_of(dispatch(3, 1, 1, 10000)));
 	model_submit(gpu, b, wait_packet(4));
 	advance(gpu, 3 * PACKET_NS);
-	assert_int_equal(gpu_bounce(gpu, 8, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 8, NULL, 0), 0);
 	model_until(gpu, GPU_EVENT_FAILED, 8);
 	gpu_reset(gpu);
 	const struct {
@@ -164,7 +164,7 @@ static void reset(void **state)
 	assert_false(gpu_queue_mapped(gpu, a));
 	assert_int_equal(gpu_queue_depth(gpu, a), 1);
 	assert_int_equal(gpu_queue_depth(gpu, b), 0);
-	model_bounce(gpu, a, true); /* no state is live, so this one does not fail */
+	model_update(gpu, a, true); /* no state is live, so this one does not fail */
 	t = gpu_now(gpu);
 	assert_int_equal(model_until(gpu, GPU_EVENT_RETIRED, 3).t, t + PACKET_NS + 10000);
 	gpu_free(gpu);
@@ -184,8 +184,8 @@ static void reset_before_the_timeout(void **state)
 	advance(gpu, PACKET_NS + 1000);
 	uint64_t t = gpu_now(gpu);
 
-	assert_int_equal(gpu_bounce(gpu, 8, NULL, 0), 0);
-	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 8, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, &on, 1), 0);
 	advance(gpu, TIMEOUT_NS / 2);
 	gpu_reset(gpu);
 	assert_int_equal(model_event(gpu).type, GPU_EVENT_LOST);
@@ -215,7 +215,7 @@ static void reset_of_one(void **state)
 	advance(gpu, 2 * PACKET_NS);
 	assert_int_equal(gpu_queue_reset(gpu, a), -EBUSY);
 	assert_int_equal(gpu_queue_reset(gpu, 99), -ENOENT);
-	assert_int_equal(gpu_bounce(gpu, 8, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 8, NULL, 0), 0);
 	model_until(gpu, GPU_EVENT_UNMAPPED, 8);
 	assert_int_equal(gpu_queue_reset(gpu, a), 0);
 	event = model_event(gpu);
@@ -226,7 +226,7 @@ static void reset_of_one(void **state)
 	model_until(gpu, GPU_EVENT_RETIRED, 3);
 	assert_int_equal(gpu_queue_depth(gpu, a), 1);
 	assert_int_equal(gpu_live_wave_slots(gpu), 0);
-	model_bounce(gpu, a, true);
+	model_update(gpu, a, true);
 	model_until(gpu, GPU_EVENT_RETIRED, 2);
 	gpu_free(gpu);
 }

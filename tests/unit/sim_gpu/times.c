@@ -20,7 +20,7 @@ static uint32_t add(uint64_t client, enum gpu_queue_kind kind)
 	int id = gpu_queue_add(gpu, &config);
 
 	assert_true(id >= 0);
-	model_bounce(gpu, (uint32_t)id, true);
+	model_update(gpu, (uint32_t)id, true);
 	return (uint32_t)id;
 }
 
@@ -38,7 +38,7 @@ static void suspend(uint32_t queue, bool on)
 {
 	struct gpu_change change = {.queue = queue, .map = !on, .suspend = on};
 
-	assert_int_equal(gpu_bounce(gpu, MAP_TAG, &change, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, MAP_TAG, &change, 1), 0);
 }
 
 /* Asserts the times since the last call, in the order of enum gpu_time. */
@@ -83,11 +83,11 @@ static void one_suspension(void **state)
 	/* The times can be read in the middle of any part. */
 	suspend(offline, true);
 	pass(UNMAP_NS - 1000);
-	EXPECT([GPU_TIME_BOUNCE] = UNMAP_NS - 1000);
+	EXPECT([GPU_TIME_RUNLIST_UPDATE] = UNMAP_NS - 1000);
 	pass(2000);
-	EXPECT([GPU_TIME_BOUNCE] = 1000, [GPU_TIME_SAVE] = 1000);
+	EXPECT([GPU_TIME_RUNLIST_UPDATE] = 1000, [GPU_TIME_SAVE] = 1000);
 	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
-	EXPECT([GPU_TIME_BOUNCE] = MAP_NS, [GPU_TIME_SAVE] = 100 * SAVE_NS - 1000);
+	EXPECT([GPU_TIME_RUNLIST_UPDATE] = MAP_NS, [GPU_TIME_SAVE] = 100 * SAVE_NS - 1000);
 
 	pass(7000);
 	EXPECT([GPU_TIME_HELD] = 7000);
@@ -98,7 +98,8 @@ static void one_suspension(void **state)
 
 	suspend(offline, false);
 	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
-	EXPECT([GPU_TIME_BOUNCE] = UNMAP_NS + MAP_NS, [GPU_TIME_RESTORE] = 100 * RESTORE_NS);
+	EXPECT([GPU_TIME_RUNLIST_UPDATE] = UNMAP_NS + MAP_NS, [GPU_TIME_RESTORE] =
+								      100 * RESTORE_NS);
 	pass(100000);
 	EXPECT([GPU_TIME_RUN] = 60000, [GPU_TIME_IDLE] = 40000);
 	assert_int_equal(gpu_client_run(gpu, OFFLINE).ns, 100000);
@@ -147,7 +148,7 @@ static void whose_queues(void **state)
 	EXPECT([GPU_TIME_HELD_READY] = 1000);
 
 	assert_int_equal(gpu_queue_remove(gpu, online), 0);
-	model_bounce(gpu, offline, false);
+	model_update(gpu, offline, false);
 	gpu_times(gpu, &before);
 	pass(1000);
 	EXPECT([GPU_TIME_IDLE] = 1000);

@@ -91,20 +91,20 @@ static void across_unmapped_times(void **state)
 	(void)state;
 	model_submit(gpu, queue, wait_packet(1));
 	model_until(gpu, GPU_EVENT_WAITING, 1);
-	assert_int_equal(gpu_bounce(gpu, 7, NULL, 0), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 7, NULL, 0), 0);
 	assert_int_equal(model_event(gpu).type, GPU_EVENT_UNMAPPED);
 	assert_int_equal(model_event(gpu).type, GPU_EVENT_MAPPED);
 	assert_false(gpu_step(gpu, gpu_now(gpu) + 1000000, &event)); /* not reported again */
 	assert_int_equal(gpu_next(gpu), UINT64_MAX);
 
-	assert_int_equal(gpu_bounce(gpu, 8, &off, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 8, &off, 1), 0);
 	assert_int_equal(model_event(gpu).type, GPU_EVENT_UNMAPPED);
 	assert_int_equal(gpu_release(gpu, queue), 0);
 	assert_int_equal(model_event(gpu).type, GPU_EVENT_MAPPED);
 	assert_false(gpu_step(gpu, gpu_now(gpu) + 1000000, &event));
 	assert_int_equal(gpu_queue_depth(gpu, queue), 1);
 
-	assert_int_equal(gpu_bounce(gpu, 9, &on, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, 9, &on, 1), 0);
 	model_until(gpu, GPU_EVENT_MAPPED, 9);
 	event = model_event(gpu);
 	assert_int_equal(event.type, GPU_EVENT_RETIRED);

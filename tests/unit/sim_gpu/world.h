@@ -90,11 +90,11 @@ static inline void model_expect_idle(struct gpu *gpu)
 }
 
 /* Executes one runlist update, from the request to its end, that maps or unmaps the queue. */
-static inline void model_bounce(struct gpu *gpu, uint32_t queue, bool map)
+static inline void model_update(struct gpu *gpu, uint32_t queue, bool map)
 {
 	struct gpu_change change = {.queue = queue, .map = map};
 
-	assert_int_equal(gpu_bounce(gpu, MAP_TAG, &change, 1), 0);
+	assert_int_equal(gpu_update_runlist(gpu, MAP_TAG, &change, 1), 0);
 	model_until(gpu, GPU_EVENT_MAPPED, MAP_TAG);
 }
 
@@ -113,7 +113,7 @@ static inline uint32_t model_queue(struct gpu *gpu, enum gpu_queue_kind kind)
 	int id = model_add(gpu, kind);
 
 	assert_true(id >= 0);
-	model_bounce(gpu, (uint32_t)id, true);
+	model_update(gpu, (uint32_t)id, true);
 	return (uint32_t)id;
 }
 

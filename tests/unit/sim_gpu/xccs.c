@@ -108,8 +108,8 @@ static void restored_on_its_xcc(void **state)
 	model_until(gpu, GPU_EVENT_STARTED, 2);
 	while (gpu_step(gpu, gpu_now(gpu) + 10000, &event))
 		;
-	model_bounce(gpu, a, false);
-	model_bounce(gpu, a, true);
+	model_update(gpu, a, false);
+	model_update(gpu, a, true);
 	uint64_t t = gpu_now(gpu);
 
 	model_submit(gpu, b, dispatch(3, 1, 1, 1000)); /* behind them, on XCC 0 */
