@@ -61,12 +61,12 @@
 enum protocol_kind {
 	PROTOCOL_SHIM = 1,    /* a workload registers */
 	PROTOCOL_ASK = 2,     /* a command queries the daemon's state */
-	PROTOCOL_CONTROL = 3, /* a command sends a control request (enum protocol_verb) */
+	PROTOCOL_CONTROL = 3, /* a command sends a control request (enum protocol_op) */
 	PROTOCOL_EVENTS = 4,  /* a command subscribes to events */
 	PROTOCOL_RECENT = 5,  /* a command queries the last events */
 };
 
-enum protocol_verb {
+enum protocol_op {
 	PROTOCOL_SUSPEND = 1,
 	PROTOCOL_RESUME = 2,
 	PROTOCOL_PRIORITY = 3,
@@ -108,7 +108,7 @@ struct protocol_hello {
 	uint32_t level;	  /* SHIM: enum protocol_level */
 	uint32_t slo_us;  /* SHIM: us that its requests are allowed to take; 0: no objective */
 	int32_t pid;	  /* ASK: the process, in the daemon's PID namespace; 0: all */
-	uint32_t verb;	  /* ORDER: enum protocol_verb; ASK for all: 0 or PROTOCOL_BRIEF */
+	uint32_t op;	  /* ORDER: enum protocol_op; ASK for all: 0 or PROTOCOL_BRIEF */
 	uint32_t lease_s; /* PROTOCOL_SUSPEND: duration in s; 0: while the connection lasts */
 	uint32_t gpu_id;  /* PROTOCOL_POLICY: the node; 0: all without a policy of their own */
 	uint32_t policy;  /* PROTOCOL_POLICY: enum policy */

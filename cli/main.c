@@ -9,22 +9,22 @@
 
 /* The list of commands in the order of the overview. An entry with a heading has no command. */
 static const struct {
-	const struct verb *verb;
+	const struct cli_command *cmd;
 	const char *heading;
-} verbs[] = {
-#define VERB_HEADING(text) {.heading = (text)},
-#define VERB(name) {.verb = &verb_##name},
+} commands[] = {
+#define COMMAND_HEADING(text) {.heading = (text)},
+#define COMMAND(name) {.cmd = &cmd_##name},
 #include "cli/commands.def"
-#undef VERB
-#undef VERB_HEADING
+#undef COMMAND
+#undef COMMAND_HEADING
 };
-#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static const struct verb *find(const char *name)
+static const struct cli_command *find(const char *name)
 {
-	for (size_t i = 0; i < VERBS; i++)
-		if (verbs[i].verb && strcmp(verbs[i].verb->name, name) == 0)
-			return verbs[i].verb;
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (commands[i].cmd && strcmp(commands[i].cmd->name, name) == 0)
+			return commands[i].cmd;
 	return NULL;
 }
 
@@ -34,11 +34,11 @@ static int overview(void)
 	printf("kfdsched - priorities for processes that share an AMD GPU\n"
 	       "\n"
 	       "Usage: kfdsched COMMAND [OPTIONS]\n");
-	for (size_t i = 0; i < VERBS; i++) {
-		if (verbs[i].heading)
-			printf("\n%s\n", verbs[i].heading);
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (commands[i].heading)
+			printf("\n%s\n", commands[i].heading);
 		else
-			printf("  %-10s %s\n", verbs[i].verb->name, verbs[i].verb->summary);
+			printf("  %-10s %s\n", commands[i].cmd->name, commands[i].cmd->summary);
 	}
 	printf("\n"
 	       "'kfdsched help COMMAND' describes a command, with examples; 'kfdsched --version' "
@@ -54,10 +54,10 @@ static int wrong(const char *what, const char *name)
 	const char *before = "";
 
 	fprintf(stderr, "kfdsched: %s%s; commands:", what, name);
-	for (size_t i = 0; i < VERBS; i++) {
-		if (!verbs[i].verb)
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (!commands[i].cmd)
 			continue;
-		fprintf(stderr, "%s %s", before, verbs[i].verb->name);
+		fprintf(stderr, "%s %s", before, commands[i].cmd->name);
 		before = ",";
 	}
 	fprintf(stderr, "; usage: kfdsched COMMAND [OPTIONS] (kfdsched help COMMAND)\n");
@@ -66,7 +66,7 @@ static int wrong(const char *what, const char *name)
 
 static int dispatch(int argc, char **argv)
 {
-	const struct verb *verb;
+	const struct cli_command *cmd;
 
 	if (argc < 2)
 		return wrong("no command", "");
@@ -77,11 +77,11 @@ static int dispatch(int argc, char **argv)
 	if (strcmp(argv[1], "help") == 0) {
 		if (argc < 3)
 			return overview();
-		verb = find(argv[2]);
-		return verb ? cli_help(verb) : wrong("unknown command ", argv[2]);
+		cmd = find(argv[2]);
+		return cmd ? cli_help(cmd) : wrong("unknown command ", argv[2]);
 	}
-	verb = find(argv[1]);
-	return verb ? verb->run(argc - 1, argv + 1) : wrong("unknown command ", argv[1]);
+	cmd = find(argv[1]);
+	return cmd ? cmd->run(argc - 1, argv + 1) : wrong("unknown command ", argv[1]);
 }
 
 int main(int argc, char **argv)

@@ -105,7 +105,7 @@ static int check_input(const char *what, const char *path)
 {
 	if (!path || access(path, R_OK) == 0)
 		return CLI_DONE;
-	return cli_failed(&verb_colocate, "cannot read %s %s: %m", what, path);
+	return cli_failed(&cmd_colocate, "cannot read %s %s: %m", what, path);
 }
 
 static bool is_stdout(const char *path)
@@ -131,7 +131,7 @@ static int check_files(const struct request *request)
 		int rc = outputs[i] && !is_stdout(outputs[i]) ? check_output(outputs[i]) : 0;
 
 		if (rc)
-			code = cli_failed(&verb_colocate, "cannot write %s: %s", outputs[i],
+			code = cli_failed(&cmd_colocate, "cannot write %s: %s", outputs[i],
 					  strerror(-rc));
 	}
 	return code;
@@ -153,16 +153,16 @@ static int read_arrivals(const char *text, void *into)
 static int check_count(const char *kind, const struct client_set *set)
 {
 	if (set->count == 0)
-		return cli_usage(&verb_colocate, "no --%s trace", kind);
+		return cli_usage(&cmd_colocate, "no --%s trace", kind);
 	if (set->count > RESULT_CLIENTS_MAX)
-		return cli_usage(&verb_colocate, "--%s can be given %u times, not %u", kind,
+		return cli_usage(&cmd_colocate, "--%s can be given %u times, not %u", kind,
 				 RESULT_CLIENTS_MAX, set->count);
 	return 0;
 }
 
 static int parse(int argc, char **argv, struct request *out)
 {
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_READ("online", &out->online, read_client, "a trace")},
 		{OPTION_READ("offline", &out->offline, read_client, "a trace")},
 		{OPTION_READ("group", &out->offline, read_group,
@@ -180,14 +180,14 @@ static int parse(int argc, char **argv, struct request *out)
 		{OPTION_TEXT("svg", &out->svg)},
 		{0},
 	};
-	int code = options_read(&verb_colocate, argc, argv, options);
+	int code = options_read(&cmd_colocate, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
 	if (check_count("online", &out->online) || check_count("offline", &out->offline))
 		return CLI_USAGE;
 	if (out->load.text && out->rate.text)
-		return cli_usage(&verb_colocate, "--load and --rate exclude each other");
+		return cli_usage(&cmd_colocate, "--load and --rate exclude each other");
 	if (!out->load.text && !out->rate.text)
 		out->load = (struct option_number){0.2, "0.2"};
 	return CLI_GO_ON;
@@ -236,12 +236,12 @@ static int find_binaries(struct arm_setup *setup)
 
 	for (unsigned i = 0; i < 3; i++)
 		if (cli_beside(wanted[i].name, wanted[i].path))
-			return cli_failed(&verb_colocate,
+			return cli_failed(&cmd_colocate,
 					  "%s is neither in the directory of kfdsched nor in "
 					  "../lib: build or install it there",
 					  wanted[i].name);
 	if (strpbrk(setup->shim, " :"))
-		return cli_failed(&verb_colocate,
+		return cli_failed(&cmd_colocate,
 				  "LD_PRELOAD cannot contain %s, which has a space or colon: move "
 				  "the build to another directory",
 				  setup->shim);
@@ -263,13 +263,13 @@ static int make_folder(struct arm_setup *setup, size_t longest)
 		base = "/tmp";
 	snprintf(setup->folder, sizeof(setup->folder), "%s/kfdsched-XXXXXX", base);
 	if (strlen(setup->folder) > room)
-		return cli_failed(&verb_colocate,
+		return cli_failed(&cmd_colocate,
 				  "the path of a socket in %s would be too long: set a shorter "
 				  "TMPDIR",
 				  base);
 	if (!mkdtemp(setup->folder)) {
 		setup->folder[0] = '\0';
-		return cli_failed(&verb_colocate, "cannot create a directory in %s: %m", base);
+		return cli_failed(&cmd_colocate, "cannot create a directory in %s: %m", base);
 	}
 	return CLI_DONE;
 }
@@ -305,7 +305,7 @@ static int read_simulation(struct colocation *run)
 	if (rc == -ENOENT)
 		return CLI_DONE;
 	if (rc)
-		return cli_failed(&verb_colocate,
+		return cli_failed(&cmd_colocate,
 				  "%s cannot be parsed: %s; use the kfdsim of the same build",
 				  SIMULATION_PATH, strerror(-rc));
 	run->simulated = true;
@@ -336,7 +336,7 @@ static int write_file(const char *path, const struct colocation *run, const stru
 	}
 	if (file && (ferror(file) | (to_stdout ? fflush(file) : fclose(file))))
 		written = false;
-	return written ? CLI_DONE : cli_failed(&verb_colocate, "cannot write %s: %m", path);
+	return written ? CLI_DONE : cli_failed(&cmd_colocate, "cannot write %s: %m", path);
 }
 
 /* Prints the table, writes JSON and SVG, and reports an invalid run as a failure. */
@@ -347,14 +347,14 @@ static int tell(const struct request *request, const struct colocation *run)
 
 	result_judge(run, &verdict);
 	if (!is_stdout(request->json) && result_print(run, &verdict, stdout))
-		code = cli_failed(&verb_colocate, "out of memory for the table");
+		code = cli_failed(&cmd_colocate, "out of memory for the table");
 	if (request->json)
 		code |= write_file(request->json, run, &verdict, false);
 	if (request->svg)
 		code |= write_file(request->svg, run, &verdict, true);
 	if (verdict.validity == RESULT_INVALID) {
 		fflush(stdout);
-		code = cli_failed(&verb_colocate, "the run is not valid: %s", verdict.reason);
+		code = cli_failed(&cmd_colocate, "the run is not valid: %s", verdict.reason);
 	}
 	return code;
 }
@@ -392,7 +392,7 @@ static int measure(const struct request *request, struct arm_setup *setup, struc
 			rc = measure_arm(setup, (enum arm)arm, run);
 	result_combine(run);
 	if (rc == -EINTR)
-		return cli_failed(&verb_colocate, "stopped by SIG%s; all processes were ended",
+		return cli_failed(&cmd_colocate, "stopped by SIG%s; all processes were ended",
 				  sigabbrev_np(setup->nursery->stopped_by));
 	if (rc == -EOPNOTSUPP)
 		return CLI_IMPOSSIBLE;
@@ -438,7 +438,7 @@ static int measure_all(const struct request *request, struct arm_setup *setup,
 	int code;
 
 	if (nursery_open(setup->nursery))
-		return cli_failed(&verb_colocate, "cannot handle signals: %m");
+		return cli_failed(&cmd_colocate, "cannot handle signals: %m");
 	code = make_folder(setup,
 			   request->arms[ARM_PEERS] ? sizeof(PEER_SOCKET) : sizeof("/socket"));
 	if (code == CLI_DONE)
@@ -506,7 +506,7 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct verb verb_colocate = {
+const struct cli_command cmd_colocate = {
 	.name = "colocate",
 	.summary = "measure the cost of sharing a GPU, with and without the scheduler",
 	.usage =

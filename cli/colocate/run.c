@@ -19,7 +19,7 @@ static int run(int argc, char **argv)
 	const char *priority = NULL, *group = NULL;
 	double slo_us = 0;
 	/* The result is passed on in whole microseconds that fit into 32 bits. */
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_PRIORITY(&priority)},
 		{OPTION_NAME("group", &group, PROTOCOL_GROUP_MAX - 1, "a name of 1 to 63 bytes")},
 		{OPTION_TIME("slo", &slo_us, 1, UINT32_MAX,
@@ -27,39 +27,39 @@ static int run(int argc, char **argv)
 		{0},
 	};
 	char shim[PATH_MAX], slo[32], **command;
-	int code = options_before_command(&verb_run, argc, argv, options, &command);
+	int code = options_before_command(&cmd_run, argc, argv, options, &command);
 
 	if (code != CLI_GO_ON)
 		return code;
 	if (!priority)
-		return cli_usage(&verb_run, "no --priority");
+		return cli_usage(&cmd_run, "no --priority");
 	if (!*command)
-		return cli_usage(&verb_run, "no command");
+		return cli_usage(&cmd_run, "no command");
 	snprintf(slo, sizeof(slo), "%.0fus", slo_us);
 	if (cli_beside("libkfdshim.so", shim))
-		return cli_failed(&verb_run, "libkfdshim.so is neither in the directory of "
-					     "kfdsched nor in ../lib: build or install it there");
+		return cli_failed(&cmd_run, "libkfdshim.so is neither in the directory of "
+					    "kfdsched nor in ../lib: build or install it there");
 
 	int rc = cli_preload(shim);
 
 	if (rc == -EINVAL)
-		return cli_failed(&verb_run,
+		return cli_failed(&cmd_run,
 				  "LD_PRELOAD cannot contain %s, which has a space or colon: move "
 				  "the build to another directory",
 				  shim);
 	if (rc || setenv("KFDSHIM_PRIORITY", priority, 1) ||
 	    (group && setenv("KFDSHIM_GROUP", group, 1)) ||
 	    (slo_us > 0 && setenv("KFDSHIM_SLO", slo, 1)))
-		return cli_failed(&verb_run, "out of memory for the environment of the command");
+		return cli_failed(&cmd_run, "out of memory for the environment of the command");
 
 	execvp(*command, command);
 	int error = errno;
 
-	cli_failed(&verb_run, "cannot start %s: %s", *command, strerror(error));
+	cli_failed(&cmd_run, "cannot start %s: %s", *command, strerror(error));
 	return error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 }
 
-const struct verb verb_run = {
+const struct cli_command cmd_run = {
 	.name = "run",
 	.summary = "start a command with a priority for its GPU work",
 	.usage = "--priority P [--group G] [--slo T] -- COMMAND [ARGUMENT]...",

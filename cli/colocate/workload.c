@@ -80,7 +80,7 @@ static int become_replay(const struct job *job, const char *replay, const char *
 	if (job->priority) {
 		/* "kfdsched run" starts the same command with libkfdshim.so. */
 		if (cli_beside("kfdsched", self))
-			return cli_failed(&verb_workload, "cannot find the directory of kfdsched");
+			return cli_failed(&cmd_workload, "cannot find the directory of kfdsched");
 		list[n++] = self;
 		list[n++] = "run";
 		list[n++] = "--priority";
@@ -98,7 +98,7 @@ static int become_replay(const struct job *job, const char *replay, const char *
 	}
 	list[n] = NULL;
 	execv(list[0], (char *const *)(uintptr_t)list);
-	return cli_failed(&verb_workload, "cannot start %s: %s", list[0], strerror(errno));
+	return cli_failed(&cmd_workload, "cannot start %s: %s", list[0], strerror(errno));
 }
 
 static int run(int argc, char **argv)
@@ -106,7 +106,7 @@ static int run(int argc, char **argv)
 	const char *names[PRESETS + 1] = {NULL};
 	struct job job = {.seconds = {30, "30"}};
 	unsigned preset = 0;
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_NUMBER("seconds", &job.seconds, 0, "a number above 0")},
 		{OPTION_PRIORITY(&job.priority)},
 		{OPTION_TEXT("api", &job.api)},
@@ -122,17 +122,17 @@ static int run(int argc, char **argv)
 
 	for (size_t i = 0; i < PRESETS; i++)
 		names[i] = presets[i].name;
-	code = options_read(&verb_workload, argc, argv, options);
+	code = options_read(&cmd_workload, argc, argv, options);
 	if (code != CLI_GO_ON)
 		return code;
 	if (job.all_gpus && job.device)
-		return cli_usage(&verb_workload, "--all-gpus and --device exclude each other");
+		return cli_usage(&cmd_workload, "--all-gpus and --device exclude each other");
 	job.preset = &presets[preset];
 	if (cli_beside("kfdreplay", replay))
-		return cli_failed(&verb_workload, "kfdreplay is not in the directory of kfdsched: "
-						  "build or install it there");
+		return cli_failed(&cmd_workload, "kfdreplay is not in the directory of kfdsched: "
+						 "build or install it there");
 	if (find_trace(job.preset->trace, trace))
-		return cli_failed(&verb_workload,
+		return cli_failed(&cmd_workload,
 				  "%s is neither in traces/ beside kfdsched nor in "
 				  "../share/kfdshim/traces: build or install it there",
 				  job.preset->trace);
@@ -144,7 +144,7 @@ static int run(int argc, char **argv)
 	return workload_on_all(&(struct workload){list, job.priority, job.json});
 }
 
-const struct verb verb_workload = {
+const struct cli_command cmd_workload = {
 	.name = "workload",
 	.summary = "run GPU work for experiments: a recorded model",
 	.usage = "gemm|cnn|transformer|llm-decode [--seconds N] [--priority P] [--api hsa|hip] "

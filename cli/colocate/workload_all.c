@@ -101,7 +101,7 @@ static int wait_for_all(struct ranks *ranks)
 		code = cli_exit_code(ranks->nursery.list[i].status);
 	nursery_empty(&ranks->nursery);
 	if (rc && rc != -EINTR)
-		return cli_failed(&verb_workload, "cannot wait for the processes: %s",
+		return cli_failed(&cmd_workload, "cannot wait for the processes: %s",
 				  strerror(-rc));
 	return code;
 }
@@ -186,13 +186,13 @@ static int set_up(struct ranks *ranks, const struct workload *workload)
 
 	gpus_all(&n);
 	if (!n) {
-		cli_failed(&verb_workload, "there is no GPU here");
+		cli_failed(&cmd_workload, "there is no GPU here");
 		return CLI_IMPOSSIBLE;
 	}
 	if (!workload->priority)
 		return CLI_GO_ON;
 	if (cli_beside("libkfdshim.so", ranks->shim))
-		return cli_failed(&verb_workload,
+		return cli_failed(&cmd_workload,
 				  "libkfdshim.so is neither in the directory of kfdsched nor in "
 				  "../lib: build or install it there");
 	snprintf(ranks->priority, sizeof(ranks->priority), "KFDSHIM_PRIORITY=%s",
@@ -206,21 +206,21 @@ static int run_all(struct ranks *ranks, const struct workload *workload)
 	int code, rc = start_all(ranks, workload);
 
 	if (rc)
-		return cli_failed(&verb_workload, "cannot start a process: %s", strerror(-rc));
+		return cli_failed(&cmd_workload, "cannot start a process: %s", strerror(-rc));
 	code = wait_for_all(ranks);
 	read_results(ranks);
 	rc = workload->json ? print_json(ranks) : print_table(ranks);
-	return rc ? cli_failed(&verb_workload, "out of memory for the results") : code;
+	return rc ? cli_failed(&cmd_workload, "out of memory for the results") : code;
 }
 
 int workload_on_all(const struct workload *workload)
 {
 	struct ranks *ranks = calloc(1, sizeof(*ranks));
-	int code = ranks ? set_up(ranks, workload) : cli_failed(&verb_workload, "out of memory");
+	int code = ranks ? set_up(ranks, workload) : cli_failed(&cmd_workload, "out of memory");
 	int rc = code == CLI_GO_ON ? nursery_open(&ranks->nursery) : 0;
 
 	if (rc)
-		code = cli_failed(&verb_workload, "cannot handle signals: %s", strerror(-rc));
+		code = cli_failed(&cmd_workload, "cannot handle signals: %s", strerror(-rc));
 	if (code == CLI_GO_ON) {
 		code = run_all(ranks, workload);
 		nursery_close(&ranks->nursery);

@@ -38,13 +38,13 @@ static void choices(const char *value, FILE *out)
 		fputc(*value == '|' ? ' ' : *value, out);
 }
 
-static int parse(const struct verb *verb, struct usage *usage)
+static int parse(const struct cli_command *cmd, struct usage *usage)
 {
-	int rc = usage_parse(verb->usage, usage);
+	int rc = usage_parse(cmd->usage, usage);
 
 	if (rc)
-		fprintf(stderr, "kfdsched_pages: the usage of %s cannot be parsed: %s\n",
-			verb->name, verb->usage);
+		fprintf(stderr, "kfdsched_pages: the usage of %s cannot be parsed: %s\n", cmd->name,
+			cmd->usage);
 	return rc;
 }
 
@@ -57,7 +57,7 @@ struct shell {
 };
 
 /* Writes case arms for the values of options. */
-static void after_options(const struct shell *shell, const struct verb *verb,
+static void after_options(const struct shell *shell, const struct cli_command *cmd,
 			  const struct usage *usage, FILE *out)
 {
 	for (size_t i = 0; i < usage->count; i++) {
@@ -65,17 +65,17 @@ static void after_options(const struct shell *shell, const struct verb *verb,
 
 		if (!word->option[0] || !word->value[0])
 			continue;
-		fprintf(out, "\t%s\\ %s)\n\t\t", verb->name, word->option);
+		fprintf(out, "\t%s\\ %s)\n\t\t", cmd->name, word->option);
 		shell->offer(kind_of(word->value), word->value, out);
 		fputs("\t\treturn\n\t\t;;\n", out);
 	}
 }
 
-/* Writes a case arm with the verb's options and its other arguments. */
-static void alone(const struct shell *shell, const struct verb *verb, const struct usage *usage,
-		  FILE *out)
+/* Writes a case arm with the command's options and its other arguments. */
+static void alone(const struct shell *shell, const struct cli_command *cmd,
+		  const struct usage *usage, FILE *out)
 {
-	fprintf(out, "\t%s)\n\t\toptions='--help", verb->name);
+	fprintf(out, "\t%s)\n\t\toptions='--help", cmd->name);
 	for (size_t i = 0; i < usage->count; i++)
 		if (usage->word[i].option[0])
 			fprintf(out, " %s", usage->word[i].option);
@@ -91,35 +91,35 @@ static void alone(const struct shell *shell, const struct verb *verb, const stru
 	fputs("\t\t;;\n", out);
 }
 
-/* Writes the case statements for all verbs. Returns 0, or -EINVAL for a wrong usage line. */
+/* Writes the case statements for all commands. Returns 0, or -EINVAL for a wrong usage line. */
 static int arms(const struct shell *shell, FILE *out)
 {
 	struct usage usage;
 
 	fprintf(out, "\tcase \"$verb %s\" in\n", shell->before);
-	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++) {
-		if (!e->verb)
+	for (const struct pages_entry *e = pages_commands; e->cmd || e->heading; e++) {
+		if (!e->cmd)
 			continue;
-		if (parse(e->verb, &usage))
+		if (parse(e->cmd, &usage))
 			return -EINVAL;
-		after_options(shell, e->verb, &usage, out);
+		after_options(shell, e->cmd, &usage, out);
 	}
 	fputs("\tesac\n\tcase \"$verb\" in\n", out);
-	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++)
-		if (e->verb && parse(e->verb, &usage) == 0)
-			alone(shell, e->verb, &usage, out);
+	for (const struct pages_entry *e = pages_commands; e->cmd || e->heading; e++)
+		if (e->cmd && parse(e->cmd, &usage) == 0)
+			alone(shell, e->cmd, &usage, out);
 	fputs("\thelp)\n\t\t", out);
 	shell->offer(KIND_CHOICE, "$verbs", out);
 	fputs("\t\t;;\n\tesac\n", out);
 	return 0;
 }
 
-static void verbs(FILE *out)
+static void commands(FILE *out)
 {
 	fputs("\tlocal verbs='help", out);
-	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++)
-		if (e->verb)
-			fprintf(out, " %s", e->verb->name);
+	for (const struct pages_entry *e = pages_commands; e->cmd || e->heading; e++)
+		if (e->cmd)
+			fprintf(out, " %s", e->cmd->name);
 	fputs("'\n", out);
 }
 
@@ -159,7 +159,7 @@ int pages_bash(FILE *out)
 	      "_kfdsched_words()\n"
 	      "{\n",
 	      out);
-	verbs(out);
+	commands(out);
 	rc = arms(&bash, out);
 	fputs("}\n\n"
 	      "_kfdsched()\n{\n"
@@ -236,17 +236,17 @@ int pages_zsh(FILE *out)
 	      "_kfdsched()\n"
 	      "{\n",
 	      out);
-	verbs(out);
+	commands(out);
 	fputs("\tlocal verb=$words[2] options=''\n"
 	      "\tlocal -a described\n"
 	      "\tif (( CURRENT == 2 )); then\n"
 	      "\t\tdescribed=('help:describe a command'",
 	      out);
-	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++) {
-		if (!e->verb)
+	for (const struct pages_entry *e = pages_commands; e->cmd || e->heading; e++) {
+		if (!e->cmd)
 			continue;
-		fprintf(out, "\n\t\t\t'%s:", e->verb->name);
-		quoted(e->verb->summary, out);
+		fprintf(out, "\n\t\t\t'%s:", e->cmd->name);
+		quoted(e->cmd->summary, out);
 		fputc('\'', out);
 	}
 	fputs(")\n\t\t_describe verb described\n\t\treturn\n\tfi\n", out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Generates documents from the verbs of the kfdsched command: a manual page for each (source for
+ * Generates documents from the commands of the kfdsched command: a manual page for each (source for
  * scdoc), and completions for bash and zsh. The program is run when kfdsched is built.
  *
  * Threads: none. The functions write everything to `out` and do not check it for errors; the caller
@@ -13,20 +13,20 @@
 
 #include "cli/util/command.h"
 
-/* A verb, or a heading of the verbs that follow. */
+/* A command, or a heading of the commands that follow. */
 struct pages_entry {
-	const struct verb *verb; /* NULL: a heading */
+	const struct cli_command *cmd; /* NULL: a heading */
 	const char *heading;
 };
 
-/* The verbs and headings in the order of commands.def. The last entry has neither. */
-extern const struct pages_entry pages_verbs[];
+/* The commands and headings in the order of commands.def. The last entry has neither. */
+extern const struct pages_entry pages_commands[];
 
-/* Writes the manual page of a verb. */
-void pages_man_verb(const struct verb *verb, FILE *out);
-/* Writes the manual page of the command, which lists the verbs. */
+/* Writes the manual page of a command. */
+void pages_man_command(const struct cli_command *cmd, FILE *out);
+/* Writes the manual page of the command, which lists the commands. */
 void pages_man_overview(FILE *out);
-/* Write the completion for a shell. Return 0, or -EINVAL if the usage line of a verb cannot be
+/* Write the completion for a shell. Return 0, or -EINVAL if the usage line of a command cannot be
  * parsed (usage.h); a message is printed on stderr then. */
 int pages_bash(FILE *out);
 int pages_zsh(FILE *out);

@@ -6,12 +6,12 @@
 
 #include "cli/docgen/docgen.h"
 
-const struct pages_entry pages_verbs[] = {
-#define VERB_HEADING(text) {.heading = (text)},
-#define VERB(name) {.verb = &verb_##name},
+const struct pages_entry pages_commands[] = {
+#define COMMAND_HEADING(text) {.heading = (text)},
+#define COMMAND(name) {.cmd = &cmd_##name},
 #include "cli/commands.def"
-#undef VERB
-#undef VERB_HEADING
+#undef COMMAND
+#undef COMMAND_HEADING
 	{0},
 };
 
@@ -54,11 +54,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: kfdsched_pages DIR\n");
 		return 2;
 	}
-	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++) {
-		if (!e->verb)
+	for (const struct pages_entry *e = pages_commands; e->cmd || e->heading; e++) {
+		if (!e->cmd)
 			continue;
-		file = create(argv[1], "kfdsched-%s.1.scd", e->verb->name);
-		pages_man_verb(e->verb, file);
+		file = create(argv[1], "kfdsched-%s.1.scd", e->cmd->name);
+		pages_man_command(e->cmd, file);
 		finish(file);
 	}
 	file = create(argv[1], "kfdsched.1.scd");

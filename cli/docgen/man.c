@@ -60,15 +60,15 @@ static void header(const char *name, const char *summary, FILE *out)
 	fputs("\n\n# SYNOPSIS\n\n", out);
 }
 
-void pages_man_verb(const struct verb *verb, FILE *out)
+void pages_man_command(const struct cli_command *cmd, FILE *out)
 {
-	const char *text = verb->help;
+	const char *text = cmd->help;
 	char name[64];
 
-	snprintf(name, sizeof(name), "kfdsched-%s", verb->name);
-	header(name, verb->summary, out);
-	fprintf(out, "*kfdsched %s* ", verb->name);
-	plain(verb->usage, strlen(verb->usage), out);
+	snprintf(name, sizeof(name), "kfdsched-%s", cmd->name);
+	header(name, cmd->summary, out);
+	fprintf(out, "*kfdsched %s* ", cmd->name);
+	plain(cmd->usage, strlen(cmd->usage), out);
 	fputs("\n\n# DESCRIPTION\n\n", out);
 	while (*text) {
 		static const char examples[] = "Examples:\n";
@@ -80,7 +80,7 @@ void pages_man_verb(const struct verb *verb, FILE *out)
 		}
 		text = piece(text, out);
 	}
-	text = verb->exits ? verb->exits : CLI_EXITS;
+	text = cmd->exits ? cmd->exits : CLI_EXITS;
 	fputs("# EXIT STATUS\n\n", out);
 	plain(text, strlen(text), out);
 	fputs("\n\n# SEE ALSO\n\n*kfdsched*(1)\n", out);
@@ -97,13 +97,13 @@ void pages_man_overview(FILE *out)
 	      "prints the same.\n"
 	      "\n",
 	      out);
-	for (const struct pages_entry *e = pages_verbs; e->verb || e->heading; e++) {
+	for (const struct pages_entry *e = pages_commands; e->cmd || e->heading; e++) {
 		if (e->heading) {
 			fprintf(out, "## %s\n\n", e->heading);
 			continue;
 		}
-		fprintf(out, "*%s*\n\t", e->verb->name);
-		plain(e->verb->summary, strlen(e->verb->summary), out);
+		fprintf(out, "*%s*\n\t", e->cmd->name);
+		plain(e->cmd->summary, strlen(e->cmd->summary), out);
 		fputs("\n\n", out);
 	}
 	fputs("# EXIT STATUS\n\n" CLI_EXITS " run, record and trace exit with the status of the "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parser of a verb's usage line (command.h, struct verb): its options, their values, and its other
- * arguments. Completions are generated from it, so that each verb describes its arguments in one
+ * Parser of a command's usage line (command.h, struct command): its options, their values, and its other
+ * arguments. Completions are generated from it, so that each command describes its arguments in one
  * place only.
  *
  * The line consists of words: --option, -o, VALUE or a|b|c behind an option, VALUE or a|b|c alone;

@@ -17,8 +17,8 @@ static int refused(pid_t pid, int error)
 	char text[PROCESS_SENTENCE];
 
 	if (error == -ENOMEM)
-		return cli_failed(&verb_diagnose, "out of memory for the findings");
-	return cli_failed(&verb_diagnose, "%s", process_sentence(text, pid, error));
+		return cli_failed(&cmd_diagnose, "out of memory for the findings");
+	return cli_failed(&cmd_diagnose, "%s", process_sentence(text, pid, error));
 }
 
 struct job {
@@ -105,18 +105,18 @@ static int report_container(struct job *job)
 	size_t count;
 
 	if (!pids)
-		code = cli_failed(&verb_diagnose, "the list of processes cannot be read: %s",
+		code = cli_failed(&cmd_diagnose, "the list of processes cannot be read: %s",
 				  strerror(rc < 0 ? -rc : ENOMEM));
 	else if (!people.count)
-		code = people_no_container(&verb_diagnose, job->container, job->names);
+		code = people_no_container(&cmd_diagnose, job->container, job->names);
 	else if ((count = choose(job, &people, pids)) > 0)
 		code = report(job, pids, count);
 	else if (job->pid)
-		code = cli_failed(&verb_diagnose, "container %s has no process %d", job->container,
+		code = cli_failed(&cmd_diagnose, "container %s has no process %d", job->container,
 				  job->pid);
 	else
 		code = cli_failed(
-			&verb_diagnose, "none of the %zu processes of container %s uses a GPU%s",
+			&cmd_diagnose, "none of the %zu processes of container %s uses a GPU%s",
 			people.count, job->container,
 			people.hidden ? ", as far as this user can see: run this as root" : "");
 	free(pids);
@@ -128,28 +128,28 @@ static int report_container(struct job *job)
 static int run(int argc, char **argv)
 {
 	struct job job = {0};
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_CONTAINER(&job.container)},
 		{OPTION_JSON(&job.json)},
 		{OPTION_SOCKET(&job.socket)},
 		{WORD_PID(&job.pid), .optional = true},
 		{0},
 	};
-	int code = options_read(&verb_diagnose, argc, argv, options);
+	int code = options_read(&cmd_diagnose, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
 	if (!job.pid && !job.container)
-		return cli_usage(&verb_diagnose, "no process given: give its PID or its container");
+		return cli_usage(&cmd_diagnose, "no process given: give its PID or its container");
 	job.names = container_names_new();
 	if (!job.names)
-		return cli_failed(&verb_diagnose, "out of memory");
+		return cli_failed(&cmd_diagnose, "out of memory");
 	code = job.container ? report_container(&job) : report(&job, &job.pid, 1);
 	container_names_free(job.names);
 	return code;
 }
 
-const struct verb verb_diagnose = {
+const struct cli_command cmd_diagnose = {
 	.name = "diagnose",
 	.summary = "diagnose one process: its state, its GPU use, can it be preempted",
 	.usage = "[--container NAME|ID] [PID] [--json] [--socket PATH]",

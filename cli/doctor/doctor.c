@@ -174,8 +174,8 @@ static int report(const char *socket, int pid, bool as_json, bool whole)
 	if (!rc)
 		rc = as_json ? print_json(&facts, &findings)
 			     : print_table(&facts, &findings, whole);
-	code = rc			  ? cli_failed(&verb_doctor, "out of memory for the "
-											     "findings")
+	code = rc			  ? cli_failed(&cmd_doctor, "out of memory for the "
+											    "findings")
 	       : doctor_usable(&findings) ? CLI_DONE
 					  : CLI_FAILED;
 	doctor_findings_free(&findings);
@@ -188,24 +188,24 @@ static int run(int argc, char **argv)
 	const char *socket = NULL;
 	bool as_json = false, whole = false;
 	int pid = 0;
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_FLAG("verbose", &whole), .letter = 'v'},
 		{OPTION_JSON(&as_json)},
 		{OPTION_SOCKET(&socket)},
 		{WORD_PID(&pid), .optional = true},
 		{0},
 	};
-	int code = options_read(&verb_doctor, argc, argv, options);
+	int code = options_read(&cmd_doctor, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
 	if (pid && kill(pid, 0) != 0 && errno == ESRCH)
-		return cli_failed(&verb_doctor, "process %d has ended", pid);
+		return cli_failed(&cmd_doctor, "process %d has ended", pid);
 	/* Of one process all findings are shown. */
 	return report(socket, pid, as_json, whole || pid);
 }
 
-const struct verb verb_doctor = {
+const struct cli_command cmd_doctor = {
 	.name = "doctor",
 	.summary = "check whether preemption works here, and how to fix it",
 	.usage = "[PID] [-v] [--json] [--socket PATH]",

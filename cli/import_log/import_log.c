@@ -231,14 +231,14 @@ static int nothing(const struct import *import)
 
 	if (tally->records && tally->only_pid)
 		return cli_failed(
-			&verb_import_log,
+			&cmd_import_log,
 			"%s has no line of process %" PRIu64 ": run this without --pid to list its "
 			"processes (a process in a container logs its pid in that container)",
 			file, tally->only_pid);
 	if (import->read.bytes == 0 && !import->read.stopped)
-		return cli_failed(&verb_import_log, "%s is empty", file);
+		return cli_failed(&cmd_import_log, "%s is empty", file);
 	return cli_failed(
-		&verb_import_log,
+		&cmd_import_log,
 		"%s%s has no line of a HIP log: set AMD_LOG_LEVEL=4 for the program, which then "
 		"logs to stderr or to AMD_LOG_LEVEL_FILE",
 		import->read.stopped ? "the part that was read of " : "", file);
@@ -255,13 +255,13 @@ static int import(struct import *import, enum import_format format)
 	if (rc == 0)
 		rc = read_all(import);
 	if (rc)
-		return cli_failed(&verb_import_log, "%s cannot be read: %s",
+		return cli_failed(&cmd_import_log, "%s cannot be read: %s",
 				  name_of(import->read.file, name), strerror(-rc));
 	if (import->tally->threads == 0)
 		return nothing(import);
 	remarks(import);
 	if (import_show(&import->read, import->tally, format))
-		return cli_failed(&verb_import_log, "out of memory for the output");
+		return cli_failed(&cmd_import_log, "out of memory for the output");
 	return CLI_DONE;
 }
 
@@ -271,21 +271,21 @@ static int run(int argc, char **argv)
 	enum import_format format = IMPORT_TABLE;
 	const char *file = NULL;
 	int pid = 0;
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_CHOICE("format", &format, formats)},
 		{OPTION_IS("json", &format, IMPORT_JSON)},
 		{OPTION_PID("pid", &pid)},
 		{OPTION_TEXT("FILE ('-' is stdin)", &file), .word = true},
 		{0},
 	};
-	int code = options_read(&verb_import_log, argc, argv, options);
+	int code = options_read(&cmd_import_log, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
 	struct import all = {.read.file = file, .fd = -1, .tally = tally_new((uint64_t)pid)};
 
 	if (!all.tally)
-		return cli_failed(&verb_import_log, "out of memory for the counts");
+		return cli_failed(&cmd_import_log, "out of memory for the counts");
 	code = import(&all, format);
 	tally_free(all.tally);
 	if (all.fd > STDIN_FILENO)
@@ -293,7 +293,7 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct verb verb_import_log = {
+const struct cli_command cmd_import_log = {
 	.name = "import-log",
 	.summary = "extract queues, threads and packets from a HIP log (AMD_LOG_LEVEL)",
 	.usage = "FILE [--pid N] [--format table|json|python]",

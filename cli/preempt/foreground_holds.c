@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 /* Returns the command of a kfdsched (its argv[1]) if that is suspend or preempt; otherwise NULL. */
-static const char *verb_of(pid_t pid)
+static const char *command_of(pid_t pid)
 {
-	static const char *const verbs[] = {"suspend", "preempt"};
+	static const char *const commands[] = {"suspend", "preempt"};
 	char path[64], arguments[256] = "";
-	const char *name, *verb;
+	const char *name, *cmd;
 	size_t got = 0;
 	FILE *f;
 
@@ -23,12 +23,12 @@ static const char *verb_of(pid_t pid)
 		fclose(f);
 	}
 	name = strrchr(arguments, '/') ? strrchr(arguments, '/') + 1 : arguments;
-	verb = arguments + strlen(arguments) + 1;
-	if (strcmp(name, "kfdsched") != 0 || verb >= arguments + got)
+	cmd = arguments + strlen(arguments) + 1;
+	if (strcmp(name, "kfdsched") != 0 || cmd >= arguments + got)
 		return NULL;
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (strcmp(verb, verbs[i]) == 0)
-			return verbs[i];
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(cmd, commands[i]) == 0)
+			return commands[i];
 	return NULL;
 }
 
@@ -77,10 +77,10 @@ bool holder_find(pid_t target, struct holder *out)
 	*out = (struct holder){0};
 	while (proc && (entry = readdir(proc))) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
-		const char *verb = pid > 0 && pid != getpid() ? verb_of(pid) : NULL;
+		const char *cmd = pid > 0 && pid != getpid() ? command_of(pid) : NULL;
 
-		if (verb && (!out->pid || pid < out->pid) && has_pidfd_of(pid, target))
-			*out = (struct holder){.pid = pid, .verb = verb};
+		if (cmd && (!out->pid || pid < out->pid) && has_pidfd_of(pid, target))
+			*out = (struct holder){.pid = pid, .cmd = cmd};
 	}
 	if (proc)
 		closedir(proc);

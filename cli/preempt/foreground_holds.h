@@ -12,7 +12,7 @@
 
 struct holder {
 	pid_t pid;
-	const char *verb; /* its command, "suspend" or "preempt" */
+	const char *cmd; /* its command, "suspend" or "preempt" */
 };
 
 /* Finds the kfdsched that holds process `target`. Returns false if there is none, or none that

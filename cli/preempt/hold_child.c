@@ -43,13 +43,13 @@ static bool is_unwanted(int signal)
 }
 
 /* In the child: opens the signalfd and runs act(). */
-static int child(const struct verb *verb, int (*act)(void *context, int signals), void *context,
-		 const sigset_t *set)
+static int child(const struct cli_command *cmd, int (*act)(void *context, int signals),
+		 void *context, const sigset_t *set)
 {
 	int signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 
 	if (signals < 0)
-		return cli_failed(verb, "cannot create a file descriptor for signals: %s",
+		return cli_failed(cmd, "cannot create a file descriptor for signals: %s",
 				  strerror(errno));
 	return act(context, signals);
 }
@@ -81,7 +81,7 @@ static int await(enum actor_end *end)
 	return CLI_FAILED;
 }
 
-int actor_run(const struct verb *verb, int (*act)(void *context, int signals), void *context,
+int actor_run(const struct cli_command *cmd, int (*act)(void *context, int signals), void *context,
 	      enum actor_end *end)
 {
 	struct sigaction action = {.sa_handler = forward}, old[ENDING];
@@ -106,13 +106,13 @@ int actor_run(const struct verb *verb, int (*act)(void *context, int signals), v
 	acting = fork();
 	if (acting < 0) {
 		sigprocmask(SIG_SETMASK, &before, NULL);
-		return cli_failed(verb, "cannot start a child process: %s", strerror(errno));
+		return cli_failed(cmd, "cannot start a child process: %s", strerror(errno));
 	}
 	if (acting == 0) {
 		/* If the parent has died before prctl(), the kernel sends no signal: the child
 		 * then has another parent, and exits. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		exit(getppid() == parent ? child(verb, act, context, &set) : CLI_FAILED);
+		exit(getppid() == parent ? child(cmd, act, context, &set) : CLI_FAILED);
 	}
 	for (size_t i = 0; i < ENDING; i++)
 		if (!is_unwanted(ending[i]))

@@ -45,7 +45,7 @@ void *actor_memory(size_t bytes);
  *   the child was ended by a signal: *end is ACTOR_KILLED or ACTOR_STOPPED.
  * The handlers that forward signals to the child stay installed after the return.
  */
-int actor_run(const struct verb *verb, int (*act)(void *context, int signals), void *context,
+int actor_run(const struct cli_command *cmd, int (*act)(void *context, int signals), void *context,
 	      enum actor_end *end);
 
 /* Returns the reason why the child delivers no more results, as the beginning of a message:

@@ -86,21 +86,21 @@ void session_wait_us(struct session *session, double us)
  * to trace it, makes it impossible here (CLI_IMPOSSIBLE). If the other session can be the one that
  * libkfdshim.so opens on its own process where no daemon runs, the message explains how to get it
  * out of the way. */
-static int refused(const struct verb *verb, pid_t pid, int error, const char *reason)
+static int refused(const struct cli_command *cmd, pid_t pid, int error, const char *reason)
 {
 	bool by_itself = (error == -EAGAIN || error == -EALREADY) &&
 			 proc_maps_find(pid, "libkfdshim.so", NULL, 0) == 1 &&
 			 tracer_nobody_has(pid);
 
-	cli_failed(verb, "%s%s", reason,
+	cli_failed(cmd, "%s%s", reason,
 		   by_itself ? "; if libkfdshim.so holds it, because there is no daemon, start "
 			       "kfdschedd, which takes it over"
 			     : "");
 	return error == -ESRCH || error == -EIO ? CLI_FAILED : CLI_IMPOSSIBLE;
 }
 
-int session_open(struct session *session, const struct verb *verb, const struct target *target,
-		 int signals)
+int session_open(struct session *session, const struct cli_command *cmd,
+		 const struct target *target, int signals)
 {
 	char reason[KFD_REASON];
 	struct kfd_debug_cost settled = {0};
@@ -112,7 +112,7 @@ int session_open(struct session *session, const struct verb *verb, const struct 
 		.signals = signals,
 	};
 	if (!session->trap)
-		return cli_failed(verb, "out of memory for a debug session");
+		return cli_failed(cmd, "out of memory for a debug session");
 	device = kfd_device_open(reason);
 	error = device < 0 ? device : trap_attach(session->trap, device, &settled, reason);
 	/* The process does not announce new queues to kfdsched, so the driver has to report
@@ -124,7 +124,7 @@ int session_open(struct session *session, const struct verb *verb, const struct 
 	}
 	if (error) {
 		trap_destroy(session->trap);
-		return refused(verb, target->pid, error, reason);
+		return refused(cmd, target->pid, error, reason);
 	}
 	session->opening_us = settled.entry_ns ? (double)settled.duration_ns / 1e3 : NAN;
 	return CLI_GO_ON;

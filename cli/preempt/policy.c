@@ -95,29 +95,29 @@ static int print_policies(const json_t *policies, bool all)
 	int rc;
 
 	if (!table)
-		return cli_failed(&verb_policy, "out of memory for the table");
+		return cli_failed(&cmd_policy, "out of memory for the table");
 	json_array_foreach(json_object_get(policies, "nodes"), i, node)
 		policy_row(table, field_integer(text, node, "gpu_id"), node);
 	if (all)
 		policy_row(table, "others", json_object_get(policies, "default"));
 	rc = table_print(table, stdout);
 	table_free(table);
-	return rc ? cli_failed(&verb_policy, "out of memory for the table") : CLI_DONE;
+	return rc ? cli_failed(&cmd_policy, "out of memory for the table") : CLI_DONE;
 }
 
 static int show(const struct asked *asked, unsigned gpu_id)
 {
 	json_t *status, *policies;
-	int code = ask_status(&verb_policy, asked->socket, 0, &status);
+	int code = ask_status(&cmd_policy, asked->socket, 0, &status);
 
 	if (code != CLI_GO_ON)
 		return code;
 	policies = select_policies(status, gpu_id);
 	json_decref(status);
 	if (!policies)
-		return cli_failed(&verb_policy, "the daemon's reply has no policies");
+		return cli_failed(&cmd_policy, "the daemon's reply has no policies");
 	if (gpu_id && json_array_size(json_object_get(policies, "nodes")) == 0) {
-		code = cli_failed(&verb_policy,
+		code = cli_failed(&cmd_policy,
 				  "there is no node %u: 'kfdsched status' lists the nodes", gpu_id);
 	} else if (asked->json) {
 		plain_json_print(policies, stdout, JSON_INDENT(2));
@@ -141,8 +141,8 @@ static int print_set(unsigned gpu_id, const char *name, unsigned share, const ch
 	json_decref(root);
 	putchar('\n');
 	return whole ? CLI_DONE
-		     : cli_failed(&verb_policy, "the request succeeded, but there is no memory to "
-						"print it as JSON");
+		     : cli_failed(&cmd_policy, "the request succeeded, but there is no memory to "
+					       "print it as JSON");
 }
 
 static int set(const struct asked *asked, unsigned gpu_id, const char *name, unsigned share)
@@ -151,9 +151,9 @@ static int set(const struct asked *asked, unsigned gpu_id, const char *name, uns
 	int code = CLI_DONE;
 
 	if (!daemon)
-		return cli_failed(&verb_policy, "out of memory");
+		return cli_failed(&cmd_policy, "out of memory");
 	if (kfdsched_set_policy(daemon, gpu_id, name, share))
-		code = cli_failed(&verb_policy, "%s", kfdsched_sentence(daemon));
+		code = cli_failed(&cmd_policy, "%s", kfdsched_sentence(daemon));
 	else if (asked->json)
 		code = print_set(gpu_id, name, share, kfdsched_sentence(daemon));
 	else
@@ -166,7 +166,7 @@ static int run(int argc, char **argv)
 {
 	const char *words[4] = {NULL}, **word = words;
 	struct asked asked = {0};
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_JSON(&asked.json)},
 		{OPTION_SOCKET(&asked.socket)},
 		{OPTION_TEXT("node", &words[0]), .word = true, .optional = true},
@@ -174,7 +174,7 @@ static int run(int argc, char **argv)
 		{OPTION_TEXT("share", &words[2]), .word = true, .optional = true},
 		{0},
 	};
-	int code = options_read(&verb_policy, argc, argv, options);
+	int code = options_read(&cmd_policy, argc, argv, options);
 	enum policy policy;
 	unsigned gpu_id = 0, share = 0;
 	const char *name;
@@ -188,22 +188,22 @@ static int run(int argc, char **argv)
 		return show(&asked, gpu_id);
 	name = *word++;
 	if (policy_parse(name, &policy))
-		return cli_usage(&verb_policy, "'%s' is neither a node (a gpu_id) nor a policy: %s",
+		return cli_usage(&cmd_policy, "'%s' is neither a node (a gpu_id) nor a policy: %s",
 				 name, policy_names());
 	if (policy_takes_share(policy)) {
 		if (!*word || !read_share(*word, &share))
 			return cli_usage(
-				&verb_policy,
+				&cmd_policy,
 				"policy %s needs share=1 to share=99 (percent), such as share=20%%",
 				name);
 		word++;
 	}
 	if (*word)
-		return options_too_many(&verb_policy, *word);
+		return options_too_many(&cmd_policy, *word);
 	return set(&asked, gpu_id, name, share);
 }
 
-const struct verb verb_policy = {
+const struct cli_command cmd_policy = {
 	.name = "policy",
 	.summary = "show or set how a GPU is shared between urgent and other work",
 	.usage = "[NODE] [POLICY [share=PERCENT]] [--json] [--socket PATH]",

@@ -133,7 +133,7 @@ static int can_be_written(const char *path)
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
-	return fd < 0 ? cli_failed(&verb_preempt, "%s cannot be written: %s", path, strerror(errno))
+	return fd < 0 ? cli_failed(&cmd_preempt, "%s cannot be written: %s", path, strerror(errno))
 		      : CLI_DONE;
 }
 
@@ -149,7 +149,7 @@ static int write_svg(const struct preempt_job *job, const struct preempt_result 
 		if (fclose(svg) != 0)
 			error = errno;
 	}
-	return error ? cli_failed(&verb_preempt, "%s could not be written: %s", path,
+	return error ? cli_failed(&cmd_preempt, "%s could not be written: %s", path,
 				  strerror(error))
 		     : CLI_DONE;
 }
@@ -161,17 +161,17 @@ static int show(const struct preempt_job *job, const struct options *options,
 	int code = CLI_DONE;
 
 	if (preempt_figures(result, &figures))
-		return cli_failed(&verb_preempt, "out of memory for the results");
+		return cli_failed(&cmd_preempt, "out of memory for the results");
 	if (options->json ? preempt_print_json(job, result, &figures)
 			  : preempt_print(job, result, &figures, columns(), shows_blocks()))
-		code = cli_failed(&verb_preempt, "out of memory to print the results");
+		code = cli_failed(&cmd_preempt, "out of memory to print the results");
 	fflush(stdout);
 	if (options->svg && write_svg(job, result, &figures, options->svg))
 		code = CLI_FAILED;
 	preempt_figures_free(&figures);
 	if (!result->problem[0])
 		return code;
-	return cli_failed(&verb_preempt, "process %d after %u of %u: %s", (int)job->target.pid,
+	return cli_failed(&cmd_preempt, "process %d after %u of %u: %s", (int)job->target.pid,
 			  result->done, job->times, result->problem);
 }
 
@@ -179,7 +179,7 @@ static int show(const struct preempt_job *job, const struct options *options,
 
 static int read_options(int argc, char **argv, struct options *out)
 {
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_COUNT("count", &out->times, 1, TIMES_MAX, "1 to 100000"), .letter = 'n'},
 		{OPTION_TIME("hold", &out->hold_us, 0, HOLD_MAX_US,
 			     "a time such as 100ms, at most 30s")},
@@ -197,7 +197,7 @@ static int read_options(int argc, char **argv, struct options *out)
 		{0},
 	};
 
-	return options_read(&verb_preempt, argc, argv, options);
+	return options_read(&cmd_preempt, argc, argv, options);
 }
 
 /* A simulated GPU shares the CPU with this command, so the durations of its suspends depend on the
@@ -238,14 +238,14 @@ static int consent(const struct options *options, const struct preempt_job *job)
 	if (job->daemon_pid)
 		return CLI_GO_ON;
 	if (!settled && !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
-		return cli_usage(&verb_preempt,
+		return cli_usage(&cmd_preempt,
 				 CLI_SESSION_DANGER ": confirm with --yes that process %d may be "
 						    "lost",
 				 options->pid);
-	cli_warn_session(&verb_preempt, options->pid);
+	cli_warn_session(&cmd_preempt, options->pid);
 	if (settled || asks_and_hears_yes())
 		return CLI_GO_ON;
-	return cli_failed(&verb_preempt, "cancelled");
+	return cli_failed(&cmd_preempt, "cancelled");
 }
 
 /* Runs the rounds in a child and prints the result. Returns the exit code. */
@@ -260,13 +260,13 @@ static int measure(const struct preempt_job *job, const struct options *options)
 	int code = CLI_GO_ON;
 
 	if (!work.result)
-		return cli_failed(&verb_preempt, "out of memory for %u preemptions", job->times);
+		return cli_failed(&cmd_preempt, "out of memory for %u preemptions", job->times);
 	work.result->opening_us = NAN;
 	if (job->online)
 		code = preempt_online_start(job->online, &work.result->online);
 	if (code != CLI_GO_ON)
 		return code;
-	code = actor_run(&verb_preempt, act, &work, &end);
+	code = actor_run(&cmd_preempt, act, &work, &end);
 	preempt_online_stop(work.result->online);
 	if (end == ACTOR_RETURNED && code != CLI_DONE)
 		return code;
@@ -284,7 +284,7 @@ static int run(int argc, char **argv)
 		return code;
 	if (options.svg && can_be_written(options.svg) != CLI_DONE)
 		return CLI_FAILED;
-	code = target_open(&verb_preempt, options.pid, &job.target);
+	code = target_open(&cmd_preempt, options.pid, &job.target);
 	if (code != CLI_GO_ON)
 		return code;
 	set_up(&options, &job);
@@ -295,7 +295,7 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct verb verb_preempt = {
+const struct cli_command cmd_preempt = {
 	.name = "preempt",
 	.summary = "suspend and resume a process repeatedly, and measure the times",
 	.usage = "PID [-n TIMES] [--hold TIME] [--pause TIME] [--stress] [--slow TIME] "

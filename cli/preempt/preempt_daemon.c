@@ -196,7 +196,7 @@ int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt
 	if (act.k)
 		act.events = kfdsched_events(act.k);
 	if (act.events < 0)
-		code = cli_failed(&verb_preempt, "%s",
+		code = cli_failed(&cmd_preempt, "%s",
 				  act.k ? kfdsched_sentence(act.k) : "out of memory");
 	else
 		preempt(&act);

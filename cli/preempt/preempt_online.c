@@ -91,26 +91,26 @@ int preempt_online_start(const char *command, struct preempt_online **out)
 
 	*out = online;
 	if (!online)
-		return cli_failed(&verb_preempt, "out of memory for the requests");
+		return cli_failed(&cmd_preempt, "out of memory for the requests");
 	/* If SIGCHLD is inherited as ignored, the kernel reaps children by itself. */
 	signal(SIGCHLD, SIG_DFL);
 	online->pid = fork();
 	if (online->pid == 0)
 		request_for_ever(command, online, parent);
 	if (online->pid < 0)
-		return cli_failed(&verb_preempt, "cannot start the process for --online: %s",
+		return cli_failed(&cmd_preempt, "cannot start the process for --online: %s",
 				  strerror(errno));
 	while (!__atomic_load_n(&online->begun, __ATOMIC_ACQUIRE)) {
 		if (waitpid(online->pid, NULL, WNOHANG) == online->pid) {
 			online->pid = 0;
-			return cli_failed(&verb_preempt, "the process for --online was killed");
+			return cli_failed(&cmd_preempt, "the process for --online was killed");
 		}
 		sleep_ns(LOOK_NS);
 	}
 	if (online->first_status == 0)
 		return CLI_GO_ON;
 	preempt_online_stop(online);
-	return cli_failed(&verb_preempt,
+	return cli_failed(&cmd_preempt,
 			  "the command of --online has failed (exit code %d), and nothing was "
 			  "suspended: '%s'",
 			  cli_exit_code(online->first_status), command);

@@ -13,20 +13,20 @@
 #include "common/text.h"
 #include "include/kfdsched.h"
 
-int control_req_read(const struct verb *verb, int argc, char **argv,
-		     const struct verb_option *options, struct control_req *req)
+int control_req_read(const struct cli_command *cmd, int argc, char **argv,
+		     const struct cli_option *options, struct control_req *req)
 {
-	int code = options_read(verb, argc, argv, options);
+	int code = options_read(cmd, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
 	req->daemon = kfdsched_open(req->socket);
-	return req->daemon ? CLI_GO_ON : cli_failed(verb, "out of memory");
+	return req->daemon ? CLI_GO_ON : cli_failed(cmd, "out of memory");
 }
 
-int control_req_print_json(const struct verb *verb, int pid, const char *answer, json_t *more)
+int control_req_print_json(const struct cli_command *cmd, int pid, const char *answer, json_t *more)
 {
-	json_t *root = json_pack("{ss sI}", "order", verb->name, "pid", (json_int_t)pid);
+	json_t *root = json_pack("{ss sI}", "order", cmd->name, "pid", (json_int_t)pid);
 	bool whole = root && (!more || json_object_update(root, more) == 0) &&
 		     json_object_set_new(root, "answer", json_string(answer)) == 0 &&
 		     plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
@@ -34,28 +34,28 @@ int control_req_print_json(const struct verb *verb, int pid, const char *answer,
 	json_decref(more);
 	json_decref(root);
 	if (!whole)
-		return cli_failed(verb, "the request succeeded, but there is no memory to print it "
-					"as JSON");
+		return cli_failed(cmd, "the request succeeded, but there is no memory to print it "
+				       "as JSON");
 	putchar('\n');
 	fflush(stdout);
 	return CLI_DONE;
 }
 
-int control_req_print(const struct verb *verb, const struct control_req *req, int rc)
+int control_req_print(const struct cli_command *cmd, const struct control_req *req, int rc)
 {
 	if (rc < 0)
-		return cli_failed(verb, "%s", kfdsched_sentence(req->daemon));
+		return cli_failed(cmd, "%s", kfdsched_sentence(req->daemon));
 	cli_say("%s", kfdsched_sentence(req->daemon));
 	return CLI_DONE;
 }
 
-int control_req_print_done(const struct verb *verb, const struct control_req *req, int rc,
+int control_req_print_done(const struct cli_command *cmd, const struct control_req *req, int rc,
 			   json_t *more)
 {
 	if (rc >= 0 && req->json)
-		return control_req_print_json(verb, req->pid, kfdsched_sentence(req->daemon), more);
+		return control_req_print_json(cmd, req->pid, kfdsched_sentence(req->daemon), more);
 	json_decref(more);
-	return control_req_print(verb, req, rc);
+	return control_req_print(cmd, req, rc);
 }
 
 /* The daemon also replies -ESRCH if no process has this pid. kill(2) distinguishes the two cases:
@@ -77,26 +77,26 @@ static int tell_holder(const struct control_req *req)
 
 	snprintf(sentence, sizeof(sentence), "%s", kfdsched_sentence(req->daemon));
 	if (!holder_find(req->pid, &holder))
-		return cli_failed(&verb_resume,
+		return cli_failed(&cmd_resume,
 				  "%s; no 'kfdsched suspend' in this pid namespace holds process "
 				  "%d",
 				  sentence, req->pid);
-	return cli_failed(&verb_resume,
+	return cli_failed(&cmd_resume,
 			  "process %d is held by 'kfdsched %s' in the foreground (process %d): end "
 			  "that with Ctrl-C or 'kill %d'",
-			  req->pid, holder.verb, (int)holder.pid, (int)holder.pid);
+			  req->pid, holder.cmd, (int)holder.pid, (int)holder.pid);
 }
 
 static int run_resume(int argc, char **argv)
 {
 	struct control_req req = {0};
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_JSON(&req.json)},
 		{OPTION_SOCKET(&req.socket)},
 		{WORD_PID(&req.pid)},
 		{0},
 	};
-	int code = control_req_read(&verb_resume, argc, argv, options, &req), rc;
+	int code = control_req_read(&cmd_resume, argc, argv, options, &req), rc;
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -104,12 +104,12 @@ static int run_resume(int argc, char **argv)
 	if (control_req_needs_daemon(rc, req.pid))
 		code = tell_holder(&req);
 	else
-		code = control_req_print_done(&verb_resume, &req, rc, NULL);
+		code = control_req_print_done(&cmd_resume, &req, rc, NULL);
 	kfdsched_close(req.daemon);
 	return code;
 }
 
-const struct verb verb_resume = {
+const struct cli_command cmd_resume = {
 	.name = "resume",
 	.summary = "end the suspensions that 'kfdsched suspend' has begun",
 	.usage = "PID [--json] [--socket PATH]",
@@ -155,7 +155,7 @@ static int run_set(int argc, char **argv)
 {
 	struct control_req req = {0};
 	int priority = KFDSCHED_PRIORITY_NONE;
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_JSON(&req.json)},
 		{OPTION_SOCKET(&req.socket)},
 		{WORD_PID(&req.pid)},
@@ -164,18 +164,18 @@ static int run_set(int argc, char **argv)
 		 .word = true},
 		{0},
 	};
-	int code = control_req_read(&verb_set, argc, argv, options, &req);
+	int code = control_req_read(&cmd_set, argc, argv, options, &req);
 
 	if (code != CLI_GO_ON)
 		return code;
-	code = control_req_print_done(&verb_set, &req,
+	code = control_req_print_done(&cmd_set, &req,
 				      kfdsched_set_priority(req.daemon, req.pid, priority),
 				      priority_json(priority));
 	kfdsched_close(req.daemon);
 	return code;
 }
 
-const struct verb verb_set = {
+const struct cli_command cmd_set = {
 	.name = "set",
 	.summary = "change the priority of a running process",
 	.usage = "PID online|offline|0..15|none|own [--json] [--socket PATH]",

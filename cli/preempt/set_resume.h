@@ -24,8 +24,8 @@ struct control_req {
 /* Parses the command line by `options`, whose variables can be members of *req, and opens
  * req->daemon (no connection yet). Returns CLI_GO_ON, or the exit code to end with; req->daemon
  * is open only after CLI_GO_ON. */
-int control_req_read(const struct verb *verb, int argc, char **argv,
-		     const struct verb_option *options, struct control_req *req);
+int control_req_read(const struct cli_command *cmd, int argc, char **argv,
+		     const struct cli_option *options, struct control_req *req);
 
 /* Returns true if the result `rc` of a request means that no daemon is responsible for process
  * `pid`: no daemon answers (-ENOENT, -ECONNREFUSED), or the daemon does not know the process
@@ -34,14 +34,15 @@ bool control_req_needs_daemon(int rc, int pid);
 
 /* Prints the daemon's reply (kfdsched_sentence()) in one line: on stdout if rc >= 0, else on stderr
  * as an error. Returns CLI_DONE or CLI_FAILED. */
-int control_req_print(const struct verb *verb, const struct control_req *req, int rc);
+int control_req_print(const struct cli_command *cmd, const struct control_req *req, int rc);
 /* As control_req_print(), but if req->json is set and rc >= 0, prints the reply as JSON with `more`, the
  * keys of this command (reference taken; can be NULL). */
-int control_req_print_done(const struct verb *verb, const struct control_req *req, int rc,
+int control_req_print_done(const struct cli_command *cmd, const struct control_req *req, int rc,
 			   json_t *more);
 /* Prints one JSON object: "order" (the command), "pid", the keys of `more` (reference taken; can be
  * NULL) and "answer". Returns CLI_DONE, or CLI_FAILED if memory is short; the request itself was
  * carried out in both cases. */
-int control_req_print_json(const struct verb *verb, int pid, const char *answer, json_t *more);
+int control_req_print_json(const struct cli_command *cmd, int pid, const char *answer,
+			   json_t *more);
 
 #endif

@@ -47,7 +47,7 @@ static json_t *by_daemon(json_t *seconds)
 static int print_held(const struct control_req *req)
 {
 	if (req->json)
-		return control_req_print_json(&verb_suspend, req->pid,
+		return control_req_print_json(&cmd_suspend, req->pid,
 					      kfdsched_sentence(req->daemon),
 					      by_daemon(json_null()));
 	cli_say("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'",
@@ -78,7 +78,7 @@ static int hold(const struct control_req *req, const struct target *target, int 
 	/* With --json the output is one object, so that another command has resumed the process is
 	 * reported by the exit code alone. */
 	if (rc != -ECANCELED || !req->json)
-		control_req_print(&verb_suspend, req, rc == -ECANCELED ? 0 : rc);
+		control_req_print(&cmd_suspend, req, rc == -ECANCELED ? 0 : rc);
 	return rc == -ECANCELED ? CLI_DONE : CLI_FAILED;
 }
 
@@ -87,7 +87,7 @@ static int hold(const struct control_req *req, const struct target *target, int 
 static int hold_or_act(const struct control_req *req, const struct suspend_ids *queues)
 {
 	struct target target;
-	int code = target_open(&verb_suspend, req->pid, &target), fd;
+	int code = target_open(&cmd_suspend, req->pid, &target), fd;
 	bool was_lost;
 
 	if (code != CLI_GO_ON)
@@ -101,9 +101,9 @@ static int hold_or_act(const struct control_req *req, const struct suspend_ids *
 	if (control_req_needs_daemon(fd, req->pid) && !(was_lost && fd == -ESRCH))
 		code = suspend_direct(req, queues);
 	else if (was_lost && fd == -ECANCELED) /* held, but resumed before the reply arrived */
-		code = control_req_print_done(&verb_suspend, req, 0, by_daemon(json_null()));
+		code = control_req_print_done(&cmd_suspend, req, 0, by_daemon(json_null()));
 	else if (fd < 0)
-		code = control_req_print(&verb_suspend, req, fd);
+		code = control_req_print(&cmd_suspend, req, fd);
 	else
 		code = hold(req, &target, fd);
 	target_close(&target);
@@ -116,7 +116,7 @@ static int some_queues(const struct control_req *req, const struct suspend_ids *
 {
 	if (!ask_number(req->socket, req->pid))
 		return suspend_direct(req, queues);
-	cli_failed(&verb_suspend,
+	cli_failed(&cmd_suspend,
 		   "process %d is registered with kfdschedd, which suspends whole processes: omit "
 		   "--queues",
 		   req->pid);
@@ -128,7 +128,7 @@ static int run(int argc, char **argv)
 	struct control_req req = {0};
 	struct suspend_ids queues = {.count = 0};
 	unsigned long seconds = 0;
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_COUNT("for", &seconds, 1, PROTOCOL_LEASE_MAX_S, "1 to 86400 seconds")},
 		{OPTION_READ("queues", &queues, suspend_read_ids, "a list of ids such as 0,2-5")},
 		{OPTION_JSON(&req.json)},
@@ -136,18 +136,18 @@ static int run(int argc, char **argv)
 		{WORD_PID(&req.pid)},
 		{0},
 	};
-	int code = control_req_read(&verb_suspend, argc, argv, options, &req);
+	int code = control_req_read(&cmd_suspend, argc, argv, options, &req);
 
 	if (code != CLI_GO_ON)
 		return code;
 	if (queues.count && seconds)
-		code = cli_usage(&verb_suspend, "--queues and --for exclude each other: with "
-						"--queues the command must stay in the foreground");
+		code = cli_usage(&cmd_suspend, "--queues and --for exclude each other: with "
+					       "--queues the command must stay in the foreground");
 	else if (queues.count)
 		code = some_queues(&req, &queues);
 	else if (seconds)
 		code = control_req_print_done(
-			&verb_suspend, &req,
+			&cmd_suspend, &req,
 			kfdsched_suspend(req.daemon, req.pid, (unsigned)seconds),
 			by_daemon(json_integer((json_int_t)seconds)));
 	else
@@ -156,7 +156,7 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct verb verb_suspend = {
+const struct cli_command cmd_suspend = {
 	.name = "suspend",
 	.summary = "suspend the GPU work of a process",
 	.usage = "PID [--for SECONDS | --queues IDS] [--json] [--socket PATH]",

@@ -70,7 +70,7 @@ int suspend_read_ids(const char *text, void *ids)
 
 static int failed(const struct hold *hold, const char *what, int error)
 {
-	return cli_failed(&verb_suspend, "process %d: %s: %s", (int)hold->target.pid, what,
+	return cli_failed(&cmd_suspend, "process %d: %s: %s", (int)hold->target.pid, what,
 			  strerror(-error));
 }
 
@@ -86,7 +86,7 @@ static int take(struct hold *hold)
 	if (hold->some)
 		error = trap_choose(trap, hold->queues.id, hold->queues.count, &missing);
 	if (error == -ENOENT)
-		return cli_failed(&verb_suspend,
+		return cli_failed(&cmd_suspend,
 				  "process %d has no compute queue %u: 'kfdsched queues %d' lists "
 				  "its queues",
 				  (int)hold->target.pid, missing, (int)hold->target.pid);
@@ -122,7 +122,7 @@ static int print(const struct hold *hold)
 		 hold->some ? "" : "all ", count, count == 1 ? "" : "s", (int)hold->target.pid,
 		 hold->target.name, count == 1 ? "is" : "are");
 	if (hold->req->json)
-		return control_req_print_json(&verb_suspend, (int)hold->target.pid, answer,
+		return control_req_print_json(&cmd_suspend, (int)hold->target.pid, answer,
 					      json_pack("{sn sb so}", "seconds", "by_daemon", 0,
 							"queues", ids_json(hold)));
 	printf("%s until this command ends (Ctrl-C)\n", answer);
@@ -156,7 +156,7 @@ static int tell_end(const struct hold *hold)
 			(int)hold->target.pid, strerror(-session->ran_on));
 	if (!session->gone)
 		return CLI_DONE;
-	return cli_failed(&verb_suspend, "process %d: %s", (int)hold->target.pid, session->gone);
+	return cli_failed(&cmd_suspend, "process %d: %s", (int)hold->target.pid, session->gone);
 }
 
 /* Runs in the child: opens the session, suspends, waits for the end, and resumes by closing the
@@ -165,7 +165,7 @@ static int act(void *context, int signals)
 {
 	struct hold *hold = context;
 	struct session *session = &hold->session;
-	int code = session_open(session, &verb_suspend, &hold->target, signals);
+	int code = session_open(session, &cmd_suspend, &hold->target, signals);
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -185,18 +185,18 @@ int suspend_direct(const struct control_req *req, const struct suspend_ids *queu
 {
 	struct hold hold = {.req = req, .some = queues->count > 0, .queues = *queues};
 	enum actor_end end;
-	int code = target_open(&verb_suspend, req->pid, &hold.target);
+	int code = target_open(&cmd_suspend, req->pid, &hold.target);
 
 	if (code != CLI_GO_ON)
 		return code;
-	cli_warn_session(&verb_suspend, req->pid);
+	cli_warn_session(&cmd_suspend, req->pid);
 	if (hold.some)
 		fprintf(stderr,
 			"kfdsched suspend: warning: a process whose queues wait for each other can "
 			"block while only some of them are suspended\n");
-	code = actor_run(&verb_suspend, act, &hold, &end);
+	code = actor_run(&cmd_suspend, act, &hold, &end);
 	if (end != ACTOR_RETURNED)
-		cli_failed(&verb_suspend, "%s: the driver has resumed process %d",
+		cli_failed(&cmd_suspend, "%s: the driver has resumed process %d",
 			   actor_sentence(end), req->pid);
 	target_close(&hold.target);
 	return code;

@@ -273,13 +273,13 @@ static int write_svg(const char *path, const char *dir, const struct analysis *a
 	char title[320];
 
 	if (!out)
-		return cli_failed(&verb_analyze, "cannot write %s: %s", path, strerror(errno));
+		return cli_failed(&cmd_analyze, "cannot write %s: %s", path, strerror(errno));
 	snprintf(title, sizeof(title), "Queues over time: %.280s", dir);
 	analysis_svg(a, title, out);
 	bool failed = ferror(out);
 
 	if (fclose(out) || failed)
-		return cli_failed(&verb_analyze, "could not write %s", path);
+		return cli_failed(&cmd_analyze, "could not write %s", path);
 	return CLI_DONE;
 }
 
@@ -294,9 +294,9 @@ static int analyze(const struct analyze_options *options)
 	int code = CLI_FAILED, rc;
 
 	if (!a)
-		return cli_failed(&verb_analyze, "no memory");
+		return cli_failed(&cmd_analyze, "no memory");
 	if (recording_open(options->dir, &recording, why)) {
-		cli_failed(&verb_analyze, "%s", why);
+		cli_failed(&cmd_analyze, "%s", why);
 		goto out;
 	}
 	analysis_nodes(a, json_object_get(recording_head(recording), "nodes"));
@@ -304,11 +304,11 @@ static int analyze(const struct analyze_options *options)
 	       (rc = analysis_add(a, &sample)) == 0)
 		;
 	if (rc < 0) {
-		cli_failed(&verb_analyze, "cannot analyze %s: %s", options->dir, strerror(-rc));
+		cli_failed(&cmd_analyze, "cannot analyze %s: %s", options->dir, strerror(-rc));
 		goto out;
 	}
 	if (a->samples == 0) {
-		cli_failed(&verb_analyze,
+		cli_failed(&cmd_analyze,
 			   "there is no complete sample in %s: the recording ended before the "
 			   "first one, or is damaged",
 			   options->dir);
@@ -336,18 +336,18 @@ out:
 static int run(int argc, char **argv)
 {
 	struct analyze_options wanted = {0};
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_TEXT("svg", &wanted.svg)},
 		{OPTION_JSON(&wanted.json)},
 		{OPTION_TEXT("directory of a recording", &wanted.dir), .word = true},
 		{0},
 	};
-	int code = options_read(&verb_analyze, argc, argv, options);
+	int code = options_read(&cmd_analyze, argc, argv, options);
 
 	return code == CLI_GO_ON ? analyze(&wanted) : code;
 }
 
-const struct verb verb_analyze = {
+const struct cli_command cmd_analyze = {
 	.name = "analyze",
 	.summary = "summarize the queues in a recording",
 	.usage = "DIR [--svg FILE] [--json]",

@@ -53,7 +53,7 @@ static int read_recording(struct side *side)
 	int rc = recording_open(side->dir, &recording, why);
 
 	if (rc)
-		return cli_failed(&verb_compare, "%s", why);
+		return cli_failed(&cmd_compare, "%s", why);
 	analysis_nodes(&side->analysis, json_object_get(recording_head(recording), "nodes"));
 	while ((rc = recording_next(recording, &sample)) > 0 &&
 	       (rc = analysis_add(&side->analysis, &sample)) == 0)
@@ -68,9 +68,9 @@ static int read_recording(struct side *side)
 	recorded_sample_free(&sample);
 	recording_close(recording);
 	if (rc < 0)
-		return cli_failed(&verb_compare, "cannot read %s: %s", side->name, strerror(-rc));
+		return cli_failed(&cmd_compare, "cannot read %s: %s", side->name, strerror(-rc));
 	if (side->analysis.samples == 0)
-		return cli_failed(&verb_compare,
+		return cli_failed(&cmd_compare,
 				  "there is no complete sample in %s: the recording ended before "
 				  "the first one, or is damaged",
 				  side->name);
@@ -88,7 +88,7 @@ static int open_process(struct side *side, const char *socket)
 	analysis_nodes(&side->analysis, nodes);
 	json_decref(nodes);
 	side->observer = observe_open(&options);
-	return side->observer ? CLI_DONE : cli_failed(&verb_compare, "no memory");
+	return side->observer ? CLI_DONE : cli_failed(&cmd_compare, "no memory");
 }
 
 /* Takes one sample of a running process and adds it to the analysis. */
@@ -102,19 +102,19 @@ static int look(struct side *side, double seconds)
 	int rc = observe_sample(side->observer, &side->observation);
 
 	if (rc == -ESRCH)
-		return cli_failed(&verb_compare, "process %d has ended", (int)side->process.pid);
+		return cli_failed(&cmd_compare, "process %d has ended", (int)side->process.pid);
 	if (rc)
-		return cli_failed(&verb_compare, "cannot read process %d: %s",
+		return cli_failed(&cmd_compare, "cannot read process %d: %s",
 				  (int)side->process.pid, strerror(-rc));
 	/* The list stays owned by the observation; analysis_add() copies from it. */
 	process.queues = *recorded_best(&side->observation, &process.source, &unknown);
 	if (process.source == OBSERVE_NOBODY)
-		return cli_failed(&verb_compare, "process %d (%s): no source reports queues: %s",
+		return cli_failed(&cmd_compare, "process %d (%s): no source reports queues: %s",
 				  (int)side->process.pid, side->process.comm, unknown);
 	snprintf(process.comm, sizeof(process.comm), "%s", side->process.comm);
 	process.host_pid = side->observation.host_pid;
 	return analysis_add(&side->analysis, &sample)
-		       ? cli_failed(&verb_compare, "out of memory for a sample")
+		       ? cli_failed(&cmd_compare, "out of memory for a sample")
 		       : CLI_DONE;
 }
 
@@ -159,15 +159,15 @@ static int take_side(const char *word, const char *socket, struct side *side)
 	}
 	pid = cli_pid(word);
 	if (pid == 0)
-		return cli_usage(&verb_compare, "'%s' is neither a process id nor a directory",
+		return cli_usage(&cmd_compare, "'%s' is neither a process id nor a directory",
 				 word);
 	rc = process_read(pid, &side->process);
 	if (rc == -ESRCH)
-		return cli_failed(&verb_compare,
+		return cli_failed(&cmd_compare,
 				  "there is no process %d; for a directory with that name use ./%d",
 				  pid, pid);
 	if (rc)
-		return cli_failed(&verb_compare, "%s", process_sentence(sentence, pid, rc));
+		return cli_failed(&cmd_compare, "%s", process_sentence(sentence, pid, rc));
 	snprintf(side->name, sizeof(side->name), "process %d", pid);
 	return open_process(side, socket);
 }
@@ -183,7 +183,7 @@ static int take_sides(const struct job *job, struct side *sides)
 	if (!sides[0].dir || !sides[1].dir)
 		return watch(job, sides);
 	if (job->samples || job->interval_us > 0)
-		return cli_usage(&verb_compare,
+		return cli_usage(&cmd_compare,
 				 "--samples and --interval apply to processes and commands, but "
 				 "both sides are recordings");
 	return CLI_DONE;
@@ -208,10 +208,10 @@ static int make_folder(const char *dir, struct folder *folder)
 		snprintf(folder->top, sizeof(folder->top), "%s/kfdsched-compare-XXXXXX",
 			 tmp && tmp[0] == '/' ? tmp : "/tmp");
 	if (strlen(folder->top) > PATH_MAX - 3)
-		return cli_failed(&verb_compare, "the name of the directory is too long");
+		return cli_failed(&cmd_compare, "the name of the directory is too long");
 	if (dir ? mkdir(folder->top, 0700) != 0 : !mkdtemp(folder->top))
-		return cli_failed(&verb_compare, "cannot create the directory %s: %s%s",
-				  folder->top, strerror(errno),
+		return cli_failed(&cmd_compare, "cannot create the directory %s: %s%s", folder->top,
+				  strerror(errno),
 				  errno == EEXIST ? "; choose one that does not exist" : "");
 	for (unsigned i = 0; i < 2; i++) {
 		size_t n = strlen(folder->top);
@@ -274,7 +274,7 @@ static int record_sides(const struct job *job, struct side *sides, int codes[2])
 	}
 	rc = record_two(options, codes);
 	if (rc)
-		code = cli_failed(&verb_compare, "cannot start a process: %s", strerror(-rc));
+		code = cli_failed(&cmd_compare, "cannot start a process: %s", strerror(-rc));
 	for (unsigned i = 0; code == CLI_DONE && i < 2; i++)
 		code = read_recording(&sides[i]);
 	if (!job->dir)
@@ -293,7 +293,7 @@ static int compare_sides(const struct job *job, const struct side *sides)
 
 	if (!c || comparison_make(&sides[0].analysis, &sides[1].analysis, c)) {
 		free(c);
-		return cli_failed(&verb_compare, "out of memory for the comparison");
+		return cli_failed(&cmd_compare, "out of memory for the comparison");
 	}
 	if (job->json) {
 		json_t *out = compare_json(c, sides);
@@ -317,7 +317,7 @@ static int compare(const struct job *job)
 	int code, codes[2] = {CLI_DONE, CLI_DONE};
 
 	if (!sides)
-		return cli_failed(&verb_compare, "no memory");
+		return cli_failed(&cmd_compare, "no memory");
 	for (unsigned i = 0; i < 2; i++)
 		sides[i].exit_code = sides[i].signal = -1;
 	code = job->words[0] ? take_sides(job, sides) : record_sides(job, sides, codes);
@@ -340,9 +340,9 @@ static int split_commands(char **command, struct job *job)
 	while (*end && strcmp(*end, SECOND) != 0)
 		end++;
 	if (end == command)
-		return cli_usage(&verb_compare, "no command before " SECOND);
+		return cli_usage(&cmd_compare, "no command before " SECOND);
 	if (!*end || !end[1])
-		return cli_usage(&verb_compare, "no command behind " SECOND);
+		return cli_usage(&cmd_compare, "no command behind " SECOND);
 	*end = NULL;
 	job->commands[0] = command;
 	job->commands[1] = end + 1;
@@ -352,7 +352,7 @@ static int split_commands(char **command, struct job *job)
 static int run(int argc, char **argv)
 {
 	struct job job = {0};
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_COUNT("samples", &job.samples, 1, RECORD_SAMPLES_MAX, "1 to 1000000")},
 		{OPTION_SECONDS("interval", &job.interval_us, RECORD_INTERVAL_MIN_US,
 				RECORD_INTERVAL_MAX_US,
@@ -371,13 +371,13 @@ static int run(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		two_commands = two_commands || strcmp(argv[i], SECOND) == 0;
 	if (two_commands) {
-		code = options_before_command(&verb_compare, argc, argv, options, &command);
+		code = options_before_command(&cmd_compare, argc, argv, options, &command);
 		if (code == CLI_GO_ON)
 			code = split_commands(command, &job);
 	} else {
-		code = options_read(&verb_compare, argc, argv, options);
+		code = options_read(&cmd_compare, argc, argv, options);
 		if (code == CLI_GO_ON && job.dir)
-			code = cli_usage(&verb_compare,
+			code = cli_usage(&cmd_compare,
 					 "-o applies to two commands only: -- COMMAND " SECOND
 					 " COMMAND");
 	}
@@ -385,11 +385,11 @@ static int run(int argc, char **argv)
 		return code;
 	code = stop_begin();
 	if (code)
-		return cli_failed(&verb_compare, "cannot handle signals: %s", strerror(-code));
+		return cli_failed(&cmd_compare, "cannot handle signals: %s", strerror(-code));
 	return compare(&job);
 }
 
-const struct verb verb_compare = {
+const struct cli_command cmd_compare = {
 	.name = "compare",
 	.summary = "compare the queues of two runs or processes: ids, waiting work",
 	.usage = "[--samples N] [--interval S] [-o DIR] [--json] [--socket PATH] "

@@ -26,7 +26,7 @@ static int run(int argc, char **argv)
 	struct monitor_options wanted = {.interval_us = 5e6};
 	double for_us = 30e6;
 	unsigned source = 0;
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_SECONDS("seconds", &for_us, 0, FOR_MAX_US, "seconds, at most a week")},
 		{OPTION_SECONDS("interval", &wanted.interval_us, INTERVAL_MIN_US, INTERVAL_MAX_US,
 				"seconds, or a time such as 1ms, of 100us to a day")},
@@ -37,7 +37,7 @@ static int run(int argc, char **argv)
 		{WORD_PID(&wanted.pid)},
 		{0},
 	};
-	int code = options_read(&verb_monitor, argc, argv, options);
+	int code = options_read(&cmd_monitor, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -45,21 +45,21 @@ static int run(int argc, char **argv)
 	wanted.sources = sources[source];
 	if (wanted.sources == OBSERVE_BIT(OBSERVE_TRAP)) {
 		if (wanted.interval_us < TRAP_MIN_US)
-			return cli_usage(&verb_monitor,
+			return cli_usage(&cmd_monitor,
 					 "--source trap opens a debug session for each sample: "
 					 "--interval is 100ms or longer");
-		cli_warn_session(&verb_monitor, wanted.pid);
+		cli_warn_session(&cmd_monitor, wanted.pid);
 		fprintf(stderr,
 			"kfdsched monitor: each sample opens a session, which interrupts the GPUs "
 			"of that process for a moment and excludes other debuggers\n");
 	}
 	code = stop_begin();
 	if (code)
-		return cli_failed(&verb_monitor, "cannot handle signals: %s", strerror(-code));
-	return monitor_process(&verb_monitor, &wanted);
+		return cli_failed(&cmd_monitor, "cannot handle signals: %s", strerror(-code));
+	return monitor_process(&cmd_monitor, &wanted);
 }
 
-const struct verb verb_monitor = {
+const struct cli_command cmd_monitor = {
 	.name = "monitor",
 	.summary = "sample the queues of a process over time: are their ids stable",
 	.usage = "PID [--seconds 30] [--interval 5] [--source auto|trap|sysfs|debugfs] "

@@ -4,7 +4,7 @@
  * summary of all samples. Used by the commands monitor and watch; watch has several monitors
  * at once:
  *
- *	stop_begin(); monitor_open(verb, &options, &m) for each;
+ *	stop_begin(); monitor_open(command, &options, &m) for each;
  *	until stop_asked(): sleep until the earliest monitor_due(), then monitor_sample();
  *	monitor_close(m) for each.
  *
@@ -43,7 +43,7 @@ struct monitor;
  * Returns CLI_DONE and *out; otherwise prints an error and returns the exit code: there is no
  * such process, no source reports its queues, or the directory cannot be made.
  */
-int monitor_open(const struct verb *verb, const struct monitor_options *options,
+int monitor_open(const struct cli_command *cmd, const struct monitor_options *options,
 		 struct monitor **out);
 /* Returns when the next sample is due (CLOCK_MONOTONIC, ns). UINT64_MAX: never, because the
  * time is over, the process has ended, or the recording cannot be written. */
@@ -57,6 +57,6 @@ int monitor_close(struct monitor *monitor);
 
 /* Does all of that for one process, until its time is over, it ends, or a signal stops
  * the command. The caller has called stop_begin() (cli/util/interrupt.h). Returns the exit code. */
-int monitor_process(const struct verb *verb, const struct monitor_options *options);
+int monitor_process(const struct cli_command *cmd, const struct monitor_options *options);
 
 #endif

@@ -30,7 +30,7 @@
 #define CHANGES_KEPT 1000u
 
 struct monitor {
-	const struct verb *verb;
+	const struct cli_command *cmd;
 	struct monitor_options options;
 	struct process_identity process;
 	struct observer *observer;
@@ -175,7 +175,7 @@ static int record(struct monitor *m, const struct observe_list *list, enum obser
 	if (rc == 0)
 		return 0;
 	m->broken = true;
-	cli_failed(m->verb, "%s; the samples recorded before are kept", why);
+	cli_failed(m->cmd, "%s; the samples recorded before are kept", why);
 	return rc;
 }
 
@@ -229,7 +229,7 @@ void monitor_sample(struct monitor *m)
 		m->ended = rc == -ESRCH;
 		m->broken = rc != -ESRCH;
 		if (rc != -ESRCH)
-			cli_failed(m->verb, "a sample failed: %s", strerror(-rc));
+			cli_failed(m->cmd, "a sample failed: %s", strerror(-rc));
 		return;
 	}
 	m->taken++;
@@ -315,7 +315,7 @@ static int start_recording(struct monitor *m, unsigned sources)
 	int rc = recorder_open(m->options.record, head, &m->recorder, why);
 
 	json_decref(head);
-	return rc ? cli_failed(m->verb, "%s", why) : CLI_DONE;
+	return rc ? cli_failed(m->cmd, "%s", why) : CLI_DONE;
 }
 
 static void release(struct monitor *m)
@@ -334,12 +334,12 @@ static int nobody_knows(struct monitor *m)
 {
 	int error = m->error;
 
-	cli_failed(m->verb, "process %s (%s): no source reports queues: %s", m->whose,
+	cli_failed(m->cmd, "process %s (%s): no source reports queues: %s", m->whose,
 		   m->process.comm, m->why);
 	return error == -EACCES || error == -EPERM ? CLI_IMPOSSIBLE : CLI_FAILED;
 }
 
-int monitor_open(const struct verb *verb, const struct monitor_options *options,
+int monitor_open(const struct cli_command *cmd, const struct monitor_options *options,
 		 struct monitor **out)
 {
 	struct monitor *m = calloc(1, sizeof(*m));
@@ -352,26 +352,26 @@ int monitor_open(const struct verb *verb, const struct monitor_options *options,
 
 	*out = NULL;
 	if (!m)
-		return cli_failed(verb, "out of memory");
-	m->verb = verb;
+		return cli_failed(cmd, "out of memory");
+	m->cmd = cmd;
 	m->options = *options;
 	m->interval_ns = (uint64_t)(options->interval_us * 1e3);
 	m->last = options->seconds > 0
 			  ? (uint64_t)(options->seconds * 1e9 / (double)m->interval_ns + 1e-6)
 			  : UINT64_MAX - 1;
 	snprintf(m->whose, sizeof(m->whose), "%d", (int)options->pid);
-	code = people_one(verb, options->pid, &m->process);
+	code = people_one(cmd, options->pid, &m->process);
 	if (code == CLI_GO_ON) {
 		m->changes = json_array();
 		m->observer = observe_open(&observe);
-		code = m->changes && m->observer ? CLI_DONE : cli_failed(verb, "out of memory");
+		code = m->changes && m->observer ? CLI_DONE : cli_failed(cmd, "out of memory");
 	}
 	if (code == CLI_DONE && options->record)
 		code = start_recording(m, observe.sources);
 	if (code == CLI_DONE) {
 		monitor_sample(m);
 		if (m->ended)
-			code = cli_failed(verb, "process %s (%s) has ended", m->whose,
+			code = cli_failed(cmd, "process %s (%s) has ended", m->whose,
 					  m->process.comm);
 		else if (m->sampling.samples == 0)
 			code = nobody_knows(m);
@@ -442,7 +442,7 @@ int monitor_close(struct monitor *m)
 				   "exit_code", "signal", "gpu_processes",
 				   gpu_users_now(m->options.socket)),
 			 why))
-		code = cli_failed(m->verb, "%s", why);
+		code = cli_failed(m->cmd, "%s", why);
 	if (m->options.json) {
 		json_t *out = whole_json(m);
 
@@ -459,10 +459,10 @@ int monitor_close(struct monitor *m)
 	return code;
 }
 
-int monitor_process(const struct verb *verb, const struct monitor_options *options)
+int monitor_process(const struct cli_command *cmd, const struct monitor_options *options)
 {
 	struct monitor *m;
-	int code = monitor_open(verb, options, &m);
+	int code = monitor_open(cmd, options, &m);
 	uint64_t due;
 
 	if (code != CLI_DONE)

@@ -160,7 +160,7 @@ static void sample(struct session *s, const char *phase, bool own)
 
 	if (recorder_sample(s->recorder, phase, seconds, processes, mqds, hqds, s->why)) {
 		s->broken = true;
-		cli_failed(&verb_record,
+		cli_failed(&cmd_record,
 			   "%s; the samples recorded before are kept, and the command continues",
 			   s->why);
 		return;
@@ -208,7 +208,7 @@ static int open_folder(struct session *s)
 	int rc = recorder_open(s->options->dir, head, &s->recorder, s->why);
 
 	json_decref(head);
-	return rc ? cli_failed(&verb_record, "%s", s->why) : CLI_DONE;
+	return rc ? cli_failed(&cmd_record, "%s", s->why) : CLI_DONE;
 }
 
 static int start(struct session *s)
@@ -219,13 +219,13 @@ static int start(struct session *s)
 	if (err < 0) {
 		if (out >= 0)
 			close(out);
-		return cli_failed(&verb_record, "%s", s->why);
+		return cli_failed(&cmd_record, "%s", s->why);
 	}
 	int rc = shown_start(&s->shown, s->options->command, out, err,
 			     s->options->to_stderr ? STDERR_FILENO : STDOUT_FILENO, STDERR_FILENO);
 
 	if (rc)
-		return cli_failed(&verb_record, "cannot start '%s': %s", s->options->command[0],
+		return cli_failed(&cmd_record, "cannot start '%s': %s", s->options->command[0],
 				  strerror(-rc));
 	return CLI_DONE;
 }
@@ -292,7 +292,7 @@ static void complete(struct session *s, bool stopped)
 	if (recorder_end(s->recorder, end, s->why) == 0)
 		return;
 	s->broken = true;
-	cli_failed(&verb_record, "%s", s->why);
+	cli_failed(&cmd_record, "%s", s->why);
 }
 
 /* Prints the summary: a line on stderr, with --json also an object on stdout. */
@@ -342,11 +342,11 @@ int record_command(const struct record_options *options)
 	int code, rc;
 
 	if (!s)
-		return cli_failed(&verb_record, "out of memory");
+		return cli_failed(&cmd_record, "out of memory");
 	s->options = options;
 	s->began_ns = clock_ns();
 	rc = stop_begin();
-	code = rc ? cli_failed(&verb_record, "cannot handle signals: %s", strerror(-rc))
+	code = rc ? cli_failed(&cmd_record, "cannot handle signals: %s", strerror(-rc))
 		  : open_folder(s);
 	if (code == CLI_DONE) {
 		sample(s, "baseline", false);
@@ -397,7 +397,7 @@ static int run(int argc, char **argv)
 {
 	struct record_options wanted = {
 		.samples = 10, .interval_us = 10e6, .prefix = "kfdsched record"};
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_COUNT("samples", &wanted.samples, 1, RECORD_SAMPLES_MAX, "1 to 1000000")},
 		{OPTION_SECONDS("interval", &wanted.interval_us, RECORD_INTERVAL_MIN_US,
 				RECORD_INTERVAL_MAX_US,
@@ -407,13 +407,13 @@ static int run(int argc, char **argv)
 		{OPTION_SOCKET(&wanted.socket)},
 		{0},
 	};
-	int code = options_before_command(&verb_record, argc, argv, options, &wanted.command);
+	int code = options_before_command(&cmd_record, argc, argv, options, &wanted.command);
 	char dir[64];
 
 	if (code != CLI_GO_ON)
 		return code;
 	if (!*wanted.command)
-		return cli_usage(&verb_record, "no command");
+		return cli_usage(&cmd_record, "no command");
 	if (!wanted.dir)
 		wanted.dir = default_dir(dir);
 	/* With --json, stdout is reserved for the JSON object. */
@@ -421,7 +421,7 @@ static int run(int argc, char **argv)
 	return record_command(&wanted);
 }
 
-const struct verb verb_record = {
+const struct cli_command cmd_record = {
 	.name = "record",
 	.summary = "run a command, and record its queues and its output",
 	.usage = "[--samples 10] [--interval 10] [-o DIR] [--json] -- COMMAND [ARGUMENT]...",

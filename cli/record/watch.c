@@ -171,7 +171,7 @@ static void follow(struct watch *w, struct process_identity *who)
 	w->found++;
 	if (!w->all)
 		w->looking = false;
-	code = monitor_open(&verb_watch, &options, &w->monitor[w->monitors]);
+	code = monitor_open(&cmd_watch, &options, &w->monitor[w->monitors]);
 	if (code == CLI_DONE)
 		w->monitors++;
 	worse(w, code);
@@ -246,12 +246,12 @@ static int nobody(const struct watch *w, const struct process_identity *target)
 
 	progress_clear();
 	if (w->pid && !process_is(target))
-		return cli_failed(&verb_watch, "process %d (%s) has ended without using a GPU",
+		return cli_failed(&cmd_watch, "process %d (%s) has ended without using a GPU",
 				  w->pid, target->comm);
 	if (w->pid)
-		return cli_failed(&verb_watch, "process %d (%s) did not use a GPU within %.3g s",
+		return cli_failed(&cmd_watch, "process %d (%s) did not use a GPU within %.3g s",
 				  w->pid, target->comm, seconds_since(w));
-	return cli_failed(&verb_watch, "no new GPU process%s%s within %.3g s%s%s%s%s",
+	return cli_failed(&cmd_watch, "no new GPU process%s%s within %.3g s%s%s%s%s",
 			  container[0] ? " in container " : "", container, seconds_since(w),
 			  problem[0] ? " (" : "", problem, problem[0] ? ")" : "",
 			  stop_asked() ? "" : ": use a longer --timeout");
@@ -273,7 +273,7 @@ static int run_loop(struct watch *w, const struct process_identity *target)
 			int rc = look(w);
 
 			if (rc < 0)
-				return cli_failed(&verb_watch,
+				return cli_failed(&cmd_watch,
 						  "the list of processes cannot be read: %s",
 						  strerror(-rc));
 			if (now >= deadline || (w->pid && !process_is(target)))
@@ -301,19 +301,19 @@ static int run_loop(struct watch *w, const struct process_identity *target)
 static int watch(struct watch *w)
 {
 	struct process_identity target = {0};
-	int rc, code = w->pid ? people_one(&verb_watch, w->pid, &target) : CLI_GO_ON;
+	int rc, code = w->pid ? people_one(&cmd_watch, w->pid, &target) : CLI_GO_ON;
 
 	if (code != CLI_GO_ON)
 		return code;
-	code = people_need_gpu(&verb_watch);
+	code = people_need_gpu(&cmd_watch);
 	if (code != CLI_DONE)
 		return code;
 	rc = stop_begin();
 	if (rc)
-		return cli_failed(&verb_watch, "cannot handle signals: %s", strerror(-rc));
+		return cli_failed(&cmd_watch, "cannot handle signals: %s", strerror(-rc));
 	rc = begin(w);
 	if (rc < 0)
-		return cli_failed(&verb_watch, "the list of processes cannot be read: %s",
+		return cli_failed(&cmd_watch, "the list of processes cannot be read: %s",
 				  strerror(-rc));
 	fprintf(stderr, "kfdsched watch: waiting for %s to use a GPU, for up to %.3g s\n",
 		w->pid ? target.comm : "a new process", w->timeout_s);
@@ -329,7 +329,7 @@ static int run(int argc, char **argv)
 	struct watch w = {.wish = {.gpu = true}, .interval_us = 5e6};
 	double timeout_us = 300e6, seconds_us = 0;
 	const char *name = NULL;
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_CONTAINER(&w.wish.container)},
 		{OPTION_NAME("name", &name, PATTERN - 3, "a pattern of up to 253 bytes")},
 		{OPTION_PID("pid", &w.pid)},
@@ -342,7 +342,7 @@ static int run(int argc, char **argv)
 		{OPTION_SOCKET(&w.wish.socket)},
 		{0},
 	};
-	int code = options_read(&verb_watch, argc, argv, options);
+	int code = options_read(&cmd_watch, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -351,13 +351,13 @@ static int run(int argc, char **argv)
 	if (name)
 		snprintf(w.pattern, sizeof(w.pattern), "*%s*", name);
 	w.names = container_names_new();
-	code = w.names ? watch(&w) : cli_failed(&verb_watch, "out of memory");
+	code = w.names ? watch(&w) : cli_failed(&cmd_watch, "out of memory");
 	container_names_free(w.names);
 	free(w.known);
 	return code;
 }
 
-const struct verb verb_watch = {
+const struct cli_command cmd_watch = {
 	.name = "watch",
 	.summary = "wait for a new GPU process, also in a container, and monitor it",
 	.usage = "[--container NAME|ID] [--name PATTERN] [--pid PID] [--all] [--timeout 300] "

@@ -29,7 +29,7 @@ struct options {
 /* Parses the arguments. Returns CLI_GO_ON or the exit code. */
 static int parse(int argc, char **argv, struct options *out)
 {
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_FLAG("follow", &out->follow), .letter = 'f'},
 		{OPTION_COUNT("last", &out->last, 0, LONG_MAX, "a number of events")},
 		{OPTION_COUNT("count", &out->count, 1, LONG_MAX, "a number of events"),
@@ -38,11 +38,11 @@ static int parse(int argc, char **argv, struct options *out)
 		{OPTION_SOCKET(&out->socket)},
 		{0},
 	};
-	int code = options_read(&verb_events, argc, argv, options);
+	int code = options_read(&cmd_events, argc, argv, options);
 
 	if (code == CLI_GO_ON && out->count && !out->follow)
-		return cli_usage(&verb_events, "--count ends --follow; without it --last N prints "
-					       "the last N");
+		return cli_usage(&cmd_events, "--count ends --follow; without it --last N prints "
+					      "the last N");
 	return code;
 }
 
@@ -211,7 +211,7 @@ static int follow(struct kfdsched *daemon, const struct options *options)
 	if (fd >= 0)
 		close(fd);
 	else if (!stop_asked())
-		return cli_failed(&verb_events, "%s", kfdsched_sentence(daemon));
+		return cli_failed(&cmd_events, "%s", kfdsched_sentence(daemon));
 	return CLI_DONE;
 }
 
@@ -226,20 +226,20 @@ static int run(int argc, char **argv)
 		return code;
 	daemon = kfdsched_open(options.socket);
 	if (!daemon)
-		return cli_failed(&verb_events, "out of memory");
+		return cli_failed(&cmd_events, "out of memory");
 	if (!options.follow)
 		code = print_recent(daemon, &options, 0, &count)
-			       ? cli_failed(&verb_events, "%s", kfdsched_sentence(daemon))
+			       ? cli_failed(&cmd_events, "%s", kfdsched_sentence(daemon))
 			       : CLI_DONE;
 	else if (stop_begin())
-		code = cli_failed(&verb_events, "cannot wait for signals: %s", strerror(errno));
+		code = cli_failed(&cmd_events, "cannot wait for signals: %s", strerror(errno));
 	else
 		code = follow(daemon, &options);
 	kfdsched_close(daemon);
 	return code;
 }
 
-const struct verb verb_events = {
+const struct cli_command cmd_events = {
 	.name = "events",
 	.summary = "print what the daemon did and why; with --follow as it happens",
 	.usage = "[--follow] [--last N] [--count N] [--json] [--socket PATH]",

@@ -109,7 +109,7 @@ static int print(const struct job *job, struct people *people)
 	for (size_t i = 0; i < people->count; i++)
 		container_names_ask(job->names, &people->list[i].who.container);
 	if (job->json ? print_json(people) : print_table(people))
-		return cli_failed(&verb_pidmap, "out of memory for the output");
+		return cli_failed(&cmd_pidmap, "out of memory for the output");
 	return CLI_DONE;
 }
 
@@ -121,7 +121,7 @@ static int show_one(const struct job *job)
 	int rc = process_read(job->pid, &person.who);
 
 	if (rc)
-		return cli_failed(&verb_pidmap, "%s", process_sentence(sentence, job->pid, rc));
+		return cli_failed(&cmd_pidmap, "%s", process_sentence(sentence, job->pid, rc));
 	return print(job, &one);
 }
 
@@ -139,11 +139,11 @@ static void keep_number(struct people *people, pid_t pid)
 static int show_container(const struct job *job, struct people *people)
 {
 	if (people->count == 0)
-		return people_no_container(&verb_pidmap, job->wish.container, job->names);
+		return people_no_container(&cmd_pidmap, job->wish.container, job->names);
 	if (job->pid)
 		keep_number(people, job->pid);
 	if (people->count == 0)
-		return cli_failed(&verb_pidmap, "container %s has no process %d",
+		return cli_failed(&cmd_pidmap, "container %s has no process %d",
 				  job->wish.container, job->pid);
 	return print(job, people);
 }
@@ -170,11 +170,11 @@ static int show(struct job *job)
 	if (job->pid && !job->wish.container)
 		return show_one(job);
 	job->wish.gpu = !job->wish.container;
-	if (job->wish.gpu && (code = people_need_gpu(&verb_pidmap)) != CLI_DONE)
+	if (job->wish.gpu && (code = people_need_gpu(&cmd_pidmap)) != CLI_DONE)
 		return code;
 	rc = people_read(&people, &job->wish, job->names);
 	if (rc < 0)
-		return cli_failed(&verb_pidmap, "the list of processes cannot be read: %s",
+		return cli_failed(&cmd_pidmap, "the list of processes cannot be read: %s",
 				  strerror(-rc));
 	code = job->wish.container ? show_container(job, &people) : show_users(job, &people);
 	people_free(&people);
@@ -184,26 +184,26 @@ static int show(struct job *job)
 static int run(int argc, char **argv)
 {
 	struct job job = {0};
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_CONTAINER(&job.wish.container)},
 		{OPTION_JSON(&job.json)},
 		{OPTION_SOCKET(&job.wish.socket)},
 		{WORD_PID(&job.pid), .optional = true},
 		{0},
 	};
-	int code = options_read(&verb_pidmap, argc, argv, options);
+	int code = options_read(&cmd_pidmap, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
 	job.names = container_names_new();
 	if (!job.names)
-		return cli_failed(&verb_pidmap, "out of memory");
+		return cli_failed(&cmd_pidmap, "out of memory");
 	code = show(&job);
 	container_names_free(job.names);
 	return code;
 }
 
-const struct verb verb_pidmap = {
+const struct cli_command cmd_pidmap = {
 	.name = "pidmap",
 	.summary = "print the pids of a process: on the host, here, in its container",
 	.usage = "[--container NAME|ID] [PID] [--json] [--socket PATH]",

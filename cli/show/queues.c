@@ -294,15 +294,15 @@ static int say_why_none(const struct job *job, const struct seen *seen)
 
 static int look_at_one(const struct job *job, struct seen *out)
 {
-	int rc, code = people_one(&verb_queues, job->pid, &out->identity);
+	int rc, code = people_one(&cmd_queues, job->pid, &out->identity);
 
 	if (code != CLI_GO_ON)
 		return code;
 	rc = look(job, NULL, out);
 	if (rc == -ESRCH)
-		return cli_failed(&verb_queues, "process %d has ended", job->pid);
+		return cli_failed(&cmd_queues, "process %d has ended", job->pid);
 	if (rc)
-		return cli_failed(&verb_queues, "cannot read process %d: %s", job->pid,
+		return cli_failed(&cmd_queues, "cannot read process %d: %s", job->pid,
 				  strerror(-rc));
 	return out->observation.listed ? CLI_GO_ON : say_why_none(job, out);
 }
@@ -340,7 +340,7 @@ static int show(const struct job *job)
 	struct seen *list = NULL;
 	int n = 1, rc = 0, code = CLI_GO_ON;
 
-	if (!job->pid && (code = people_need_list(&verb_queues, job->socket)) != CLI_DONE)
+	if (!job->pid && (code = people_need_list(&cmd_queues, job->socket)) != CLI_DONE)
 		return code;
 	code = CLI_GO_ON;
 	if (job->pid) {
@@ -350,7 +350,7 @@ static int show(const struct job *job)
 		n = look_at_all(job, &list);
 	}
 	if (!list || n < 0) {
-		code = cli_failed(&verb_queues, "out of memory for the list");
+		code = cli_failed(&cmd_queues, "out of memory for the list");
 		n = 0;
 	}
 	if (code == CLI_GO_ON) {
@@ -360,7 +360,7 @@ static int show(const struct job *job)
 			print_c(list);
 		else
 			rc = print_table(job, list, (size_t)n);
-		code = rc ? cli_failed(&verb_queues, "out of memory for the output") : CLI_DONE;
+		code = rc ? cli_failed(&cmd_queues, "out of memory for the output") : CLI_DONE;
 	}
 	for (int i = 0; i < n; i++)
 		observation_free(&list[i].observation);
@@ -374,7 +374,7 @@ static int run(int argc, char **argv)
 {
 	static const char *const formats[] = {"table", "c", "json", NULL};
 	struct job job = {0};
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_FLAG("addresses", &job.addresses)},
 		{OPTION_CHOICE("format", &job.format, formats)},
 		{OPTION_IS("json", &job.format, FORMAT_JSON)},
@@ -382,16 +382,16 @@ static int run(int argc, char **argv)
 		{WORD_PID(&job.pid), .optional = true},
 		{0},
 	};
-	int code = options_read(&verb_queues, argc, argv, options);
+	int code = options_read(&cmd_queues, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
 	if (job.format == FORMAT_C && !job.pid)
-		return cli_usage(&verb_queues, "--format c applies to one process: give its PID");
+		return cli_usage(&cmd_queues, "--format c applies to one process: give its PID");
 	return show(&job);
 }
 
-const struct verb verb_queues = {
+const struct cli_command cmd_queues = {
 	.name = "queues",
 	.summary = "list every GPU queue of a process, or of all processes",
 	.usage = "[PID] [--addresses] [--format table|c|json] [--json] [--socket PATH]",

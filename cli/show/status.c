@@ -153,7 +153,7 @@ static int print_status(const json_t *status)
 		if (field_table(
 			    "NODE|<URGENT WORK|SUSPENDED PROCESSES|<POLICY|SHARE %|" GPUS_COLUMNS,
 			    nodes, node_row))
-			return cli_failed(&verb_status, "out of memory for the table");
+			return cli_failed(&cmd_status, "out of memory for the table");
 	}
 	putchar('\n');
 	if (json_array_size(processes) == 0)
@@ -162,7 +162,7 @@ static int print_status(const json_t *status)
 			     "QUEUES|SUSPENDS|FAILURES|SUSPENDED FOR|<WHY NOT A HIGHER LEVEL",
 			     processes, process_row) ||
 		 print_times(processes))
-		return cli_failed(&verb_status, "out of memory for the table");
+		return cli_failed(&cmd_status, "out of memory for the table");
 	return CLI_DONE;
 }
 
@@ -180,7 +180,7 @@ static int keep_process(json_t *status, const char *socket, int pid)
 	if (json_array_size(list))
 		return CLI_GO_ON;
 	json_decref(status);
-	return cli_failed(&verb_status,
+	return cli_failed(&cmd_status,
 			  "process %d is not registered with the daemon: 'kfdsched status' lists "
 			  "registered processes, 'kfdsched diagnose %d' prints the reason",
 			  pid, pid);
@@ -191,7 +191,7 @@ static int run(int argc, char **argv)
 	const char *socket = NULL;
 	bool as_json = false, dump = false;
 	int pid = 0;
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_FLAG("dump", &dump)},
 		{OPTION_JSON(&as_json)},
 		{OPTION_SOCKET(&socket)},
@@ -199,16 +199,16 @@ static int run(int argc, char **argv)
 		{0},
 	};
 	json_t *status;
-	int code = options_read(&verb_status, argc, argv, options);
+	int code = options_read(&cmd_status, argc, argv, options);
 
 	if (code == CLI_GO_ON && dump && !pid)
-		return cli_usage(&verb_status, "--dump needs the PID of a process");
+		return cli_usage(&cmd_status, "--dump needs the PID of a process");
 	if (code != CLI_GO_ON)
 		return code;
 
 	/* The table needs the number of queues only, and there can be thousands of queues. */
-	code = dump || as_json ? ask_status(&verb_status, socket, dump ? pid : 0, &status)
-			       : ask_summary(&verb_status, socket, &status);
+	code = dump || as_json ? ask_status(&cmd_status, socket, dump ? pid : 0, &status)
+			       : ask_summary(&cmd_status, socket, &status);
 	if (code == CLI_GO_ON && pid && !dump)
 		code = keep_process(status, socket, pid);
 	if (code != CLI_GO_ON)
@@ -223,13 +223,13 @@ static int run(int argc, char **argv)
 		/* Another program than kfdschedd could listen on the socket, so make its strings
 		 * safe to print. */
 		plain_json_strings(status);
-		code = dump ? dump_print(&verb_status, status) : print_status(status);
+		code = dump ? dump_print(&cmd_status, status) : print_status(status);
 	}
 	json_decref(status);
 	return code;
 }
 
-const struct verb verb_status = {
+const struct cli_command cmd_status = {
 	.name = "status",
 	.summary = "print the daemon's state: its GPUs, and the processes on them",
 	.usage = "[PID [--dump]] [--json] [--socket PATH]",

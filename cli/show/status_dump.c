@@ -156,7 +156,7 @@ static int part(const json_t *list, const char *none, int (*print)(const json_t 
 	return 0;
 }
 
-int dump_print(const struct verb *verb, const json_t *dump)
+int dump_print(const struct cli_command *cmd, const json_t *dump)
 {
 	const json_t *shm = json_object_get(dump, "lane");
 	char text[FIELD_BYTES];
@@ -165,11 +165,11 @@ int dump_print(const struct verb *verb, const json_t *dump)
 	print_hold_cmd(shm);
 	if (part(json_object_get(shm, "nodes"), "no nodes", print_nodes) ||
 	    part(json_object_get(shm, "queues"), "no queues", print_queues))
-		return cli_failed(verb, "out of memory for the table");
+		return cli_failed(cmd, "out of memory for the table");
 	if (json_integer_value(json_object_get(shm, "unreadable_queues")) > 0)
 		printf("%s more cannot be read: out of range, or written during every read\n",
 		       field_integer(text, shm, "unreadable_queues"));
 	if (part(json_object_get(shm, "events"), "no events yet", print_events))
-		return cli_failed(verb, "out of memory for the table");
+		return cli_failed(cmd, "out of memory for the table");
 	return CLI_DONE;
 }

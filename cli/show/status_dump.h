@@ -11,6 +11,6 @@
 #include "cli/util/command.h"
 
 /* Prints `dump`, the daemon's reply (docs/reference/status.md). Returns the exit code. */
-int dump_print(const struct verb *verb, const json_t *dump);
+int dump_print(const struct cli_command *cmd, const json_t *dump);
 
 #endif

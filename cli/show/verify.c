@@ -85,7 +85,7 @@ static int nobody_knows(const struct verified *v)
 /* Exit code 1 means a difference. Everything that prevents an answer is CLI_IMPOSSIBLE. */
 static int cannot_know(const struct job *job, const char *what, int error)
 {
-	cli_failed(&verb_verify, "cannot %s process %d: %s", what, job->pid, strerror(-error));
+	cli_failed(&cmd_verify, "cannot %s process %d: %s", what, job->pid, strerror(-error));
 	return CLI_IMPOSSIBLE;
 }
 
@@ -93,10 +93,10 @@ static int verify(const struct job *job, struct verified *v)
 {
 	int r;
 
-	if (people_one(&verb_verify, job->pid, &v->identity) != CLI_GO_ON)
+	if (people_one(&cmd_verify, job->pid, &v->identity) != CLI_GO_ON)
 		return CLI_IMPOSSIBLE;
 	if (job->trap)
-		cli_warn_session(&verb_verify, job->pid);
+		cli_warn_session(&cmd_verify, job->pid);
 	v->n_gpus = topology_gpus(v->gpus, TOPOLOGY_GPUS);
 	r = look(job, v);
 	if (r)
@@ -119,7 +119,7 @@ static int verify(const struct job *job, struct verified *v)
 static int run(int argc, char **argv)
 {
 	struct job job = {0};
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_FLAG("trap", &job.trap)},
 		{OPTION_JSON(&job.json)},
 		{OPTION_SOCKET(&job.socket)},
@@ -127,7 +127,7 @@ static int run(int argc, char **argv)
 		{0},
 	};
 	struct verified *v;
-	int code = options_read(&verb_verify, argc, argv, options);
+	int code = options_read(&cmd_verify, argc, argv, options);
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -141,7 +141,7 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct verb verb_verify = {
+const struct cli_command cmd_verify = {
 	.name = "verify",
 	.summary = "check that all sources report the same queues of a process",
 	.usage = "PID [--trap] [--json] [--socket PATH]",

@@ -30,7 +30,7 @@ struct options {
 
 static int parse(int argc, char **argv, struct options *out)
 {
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_SECONDS("interval", &out->interval_us, LEAST_US, MOST_US,
 				"seconds, or a time such as 500ms, of 50ms to 60s")},
 		{OPTION_FLAG("once", &out->once)},
@@ -39,10 +39,10 @@ static int parse(int argc, char **argv, struct options *out)
 		{WORD_PID(&out->pid), .optional = true},
 		{0},
 	};
-	int code = options_read(&verb_top, argc, argv, options);
+	int code = options_read(&cmd_top, argc, argv, options);
 
 	if (code == CLI_GO_ON && out->json && !out->once)
-		return cli_usage(&verb_top, "--json needs --once: it prints one frame");
+		return cli_usage(&cmd_top, "--json needs --once: it prints one frame");
 	return code;
 }
 
@@ -57,7 +57,7 @@ static int show(const struct options *options, const struct top_state *before,
 	json_t *json;
 
 	if (!rc && options->pid && frame.row_count == 0) {
-		code = cli_failed(&verb_top,
+		code = cli_failed(&cmd_top,
 				  "process %d uses no GPU that is visible from here: 'kfdsched "
 				  "diagnose %d' prints more",
 				  options->pid, options->pid);
@@ -72,7 +72,7 @@ static int show(const struct options *options, const struct top_state *before,
 		rc = top_print(&frame);
 	}
 	top_frame_free(&frame);
-	return rc ? cli_failed(&verb_top, "out of memory for the frame") : code;
+	return rc ? cli_failed(&cmd_top, "out of memory for the frame") : code;
 }
 
 /* Collects twice, because shares and rates need an interval. */
@@ -83,12 +83,12 @@ static int once(const struct options *options)
 	int code = CLI_DONE;
 
 	if (!gatherer || gather_look(gatherer, false, &before)) {
-		code = cli_failed(&verb_top, "out of memory");
+		code = cli_failed(&cmd_top, "out of memory");
 	} else if (stop_sleep_until(before.ns + (uint64_t)(options->interval_us * 1000))) {
 		/* Interrupted: print without shares and rates */
 		code = show(options, NULL, &before);
 	} else {
-		code = gather_look(gatherer, true, &now) ? cli_failed(&verb_top, "out of memory")
+		code = gather_look(gatherer, true, &now) ? cli_failed(&cmd_top, "out of memory")
 							 : show(options, &before, &now);
 	}
 	gather_close(gatherer);
@@ -115,12 +115,12 @@ static int live(const struct options *options)
 	case -EIO: /* the terminal is gone, so no message is possible */
 		return CLI_DONE;
 	case -ENOTTY:
-		return cli_usage(&verb_top, "stdin and stdout are not a terminal: use --once");
+		return cli_usage(&cmd_top, "stdin and stdout are not a terminal: use --once");
 	case -ENODEV:
-		return cli_usage(&verb_top, "unknown terminal type '%s' (TERM): use --once",
+		return cli_usage(&cmd_top, "unknown terminal type '%s' (TERM): use --once",
 				 term ? term : "");
 	default:
-		return cli_failed(&verb_top, "%s", strerror(-rc));
+		return cli_failed(&cmd_top, "%s", strerror(-rc));
 	}
 }
 
@@ -131,7 +131,7 @@ static int is_there(int pid)
 
 	/* The daemon can know a process that /proc hides. */
 	return process_read(pid, &process) == -EACCES ? CLI_GO_ON
-						      : people_one(&verb_top, pid, &process);
+						      : people_one(&cmd_top, pid, &process);
 }
 
 static int run(int argc, char **argv)
@@ -143,16 +143,16 @@ static int run(int argc, char **argv)
 		code = is_there(options.pid);
 	/* Without a terminal live() reports the wrong use first. */
 	if (code == CLI_GO_ON && (options.once || isatty(STDOUT_FILENO)) &&
-	    people_need_list(&verb_top, options.socket) != CLI_DONE)
+	    people_need_list(&cmd_top, options.socket) != CLI_DONE)
 		code = CLI_IMPOSSIBLE;
 	if (code != CLI_GO_ON)
 		return code;
 	if (stop_begin())
-		return cli_failed(&verb_top, "cannot create file descriptors for signals");
+		return cli_failed(&cmd_top, "cannot create file descriptors for signals");
 	return options.once ? once(&options) : live(&options);
 }
 
-const struct verb verb_top = {
+const struct cli_command cmd_top = {
 	.name = "top",
 	.summary = "show nodes and processes live, like htop",
 	.usage = "[PID] [--interval 1] [--once [--json]] [--socket PATH]",

@@ -69,13 +69,13 @@ int trace_output_open(struct trace_output *output, const struct trace_options *o
 	if (path && strcmp(path, "-") != 0)
 		output->file = fopen(path, "we");
 	if (!output->file)
-		return cli_failed(&verb_trace, "%s cannot be written: %s", path, strerror(errno));
+		return cli_failed(&cmd_trace, "%s cannot be written: %s", path, strerror(errno));
 	if (path)
 		output->perfetto = perfetto_begin(output->file);
 	output->timeline = timeline_new(KEEP_NS, KEEP_ROOM, write_out, output);
 	return output->timeline && (!path || output->perfetto)
 		       ? CLI_GO_ON
-		       : cli_failed(&verb_trace, "out of memory for the timeline");
+		       : cli_failed(&cmd_trace, "out of memory for the timeline");
 }
 
 void trace_output_free(struct trace_output *output)
@@ -163,10 +163,10 @@ int trace_output_end(struct trace_output *output, uint64_t end_ns)
 	else
 		print_left_out(output);
 	if (error)
-		return cli_failed(&verb_trace, "%s could not be written: %s",
+		return cli_failed(&cmd_trace, "%s could not be written: %s",
 				  output->options->perfetto, strerror(-error));
 	if (ferror(stdout) || output->unread)
-		return cli_failed(&verb_trace, "the reader of the timeline has closed the pipe");
+		return cli_failed(&cmd_trace, "the reader of the timeline has closed the pipe");
 	fprintf(stderr, "kfdsched trace: %zu events of %.1f s%s%s\n",
 		timeline_count(output->timeline), (double)(end_ns - output->begin_ns) / 1e9,
 		to_file ? " are in " : "", to_file ? output->options->perfetto : "");

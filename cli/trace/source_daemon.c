@@ -147,8 +147,8 @@ int trace_daemon_follow(struct trace_daemon *d)
 	d->shm_source =
 		shm_source_start(d->output->options->socket, d->output->begin_ns, add, d->output);
 	if (!d->shm_source)
-		return cli_failed(&verb_trace, "cannot start the thread that reads the shared "
-					       "memory of the processes");
+		return cli_failed(&cmd_trace, "cannot start the thread that reads the shared "
+					      "memory of the processes");
 	if (ask_daemon(d->output->options->socket, 0, &status) == 0) {
 		take_status(d, status);
 		tell_unknown(d, status);

@@ -45,16 +45,16 @@ static int add_container(struct trace_options *out, const char *container)
 	for (size_t i = 0; i < people.count && out->pids < TRACE_PIDS; i++)
 		out->pid[out->pids++] = people.list[i].who.pid;
 	if (rc < 0)
-		code = cli_failed(&verb_trace, "the list of processes cannot be read: %s",
+		code = cli_failed(&cmd_trace, "the list of processes cannot be read: %s",
 				  strerror(-rc));
 	else if (chosen + people.count > TRACE_PIDS)
-		code = cli_failed(&verb_trace,
+		code = cli_failed(&cmd_trace,
 				  "container %s has %zu GPU processes, and %u processes can be "
 				  "traced at once",
 				  container, people.count, TRACE_PIDS - chosen);
 	else if (!people.count)
 		code = cli_failed(
-			&verb_trace,
+			&cmd_trace,
 			"no process of container %s uses a GPU%s: 'kfdsched pidmap' lists "
 			"those that do",
 			container, people.hidden ? ", as far as this user can see" : "");
@@ -68,7 +68,7 @@ static int parse(int argc, char **argv, struct trace_options *out)
 	const char *container = NULL;
 	struct option_number seconds = {0};
 	unsigned long hip = 0;
-	const struct verb_option options[] = {
+	const struct cli_option options[] = {
 		{OPTION_NUMBER("seconds", &seconds, SECONDS_MAX, "a number above 0")},
 		{OPTION_TEXT("perfetto", &out->perfetto)},
 		{OPTION_READ("pid", out, add_pid, "a process id, at most 64 times")},
@@ -81,26 +81,26 @@ static int parse(int argc, char **argv, struct trace_options *out)
 	};
 	struct process_identity process;
 	char **command;
-	int code = options_before_command(&verb_trace, argc, argv, options, &command);
+	int code = options_before_command(&cmd_trace, argc, argv, options, &command);
 
 	for (unsigned i = 0; code == CLI_GO_ON && i < out->pids; i++)
-		code = people_one(&verb_trace, out->pid[i], &process);
+		code = people_one(&cmd_trace, out->pid[i], &process);
 	if (code == CLI_GO_ON && container)
 		code = add_container(out, container);
 	if (code != CLI_GO_ON)
 		return code;
 	if (*command && strcmp(command[-1], "--") != 0)
-		return cli_usage(&verb_trace,
-				 "unexpected argument '%s': a command follows after --", *command);
+		return cli_usage(&cmd_trace, "unexpected argument '%s': a command follows after --",
+				 *command);
 	if (*command)
 		out->command = command;
 	out->seconds = seconds.value;
 	out->hip = (unsigned)hip;
 	if (out->perfetto && out->json)
-		return cli_usage(&verb_trace, "--perfetto and --json exclude each other");
+		return cli_usage(&cmd_trace, "--perfetto and --json exclude each other");
 	if (out->hip && !out->command)
-		return cli_usage(&verb_trace, "--hip applies to a command that trace starts: for a "
-					      "running process give its log with --hip-log");
+		return cli_usage(&cmd_trace, "--hip applies to a command that trace starts: for a "
+					     "running process give its log with --hip-log");
 	return CLI_GO_ON;
 }
 
@@ -112,7 +112,7 @@ static int run(int argc, char **argv)
 	return code == CLI_GO_ON ? trace_run(&options) : code;
 }
 
-const struct verb verb_trace = {
+const struct cli_command cmd_trace = {
 	.name = "trace",
 	.summary = "record one timeline of shim, daemon, driver and HIP, as a table or for "
 		   "Perfetto",

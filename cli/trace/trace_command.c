@@ -20,7 +20,7 @@
 #define PIPE_BYTES (1 << 20)
 
 /* Runs in the child. Returns only by exec or exit. */
-static _Noreturn void become(const struct verb *verb, const struct command_options *options,
+static _Noreturn void become(const struct cli_command *cmd, const struct command_options *options,
 			     const char *shim, int talk)
 {
 	int error;
@@ -34,7 +34,7 @@ static _Noreturn void become(const struct verb *verb, const struct command_optio
 			_exit(NOT_EXECUTABLE);
 	}
 	if (cli_preload(shim)) {
-		cli_failed(verb,
+		cli_failed(cmd,
 			   "LD_PRELOAD cannot contain %s, which has a space or colon: move the "
 			   "build to another directory",
 			   shim);
@@ -47,11 +47,11 @@ static _Noreturn void become(const struct verb *verb, const struct command_optio
 		dup2(talk, STDERR_FILENO);
 	execvp(options->argv[0], options->argv);
 	error = errno;
-	cli_failed(verb, "cannot start %s: %s", options->argv[0], strerror(error));
+	cli_failed(cmd, "cannot start %s: %s", options->argv[0], strerror(error));
 	_exit(error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
 }
 
-int command_start(struct command *command, const struct verb *verb,
+int command_start(struct command *command, const struct cli_command *cmd,
 		  const struct command_options *options)
 {
 	int talk[2] = {-1, -1}, error;
@@ -70,7 +70,7 @@ int command_start(struct command *command, const struct verb *verb,
 	fflush(NULL);
 	command->pid = fork();
 	if (command->pid == 0)
-		become(verb, options, shim, talk[1]);
+		become(cmd, options, shim, talk[1]);
 	error = command->pid < 0 ? -errno : 0;
 	if (talk[1] >= 0)
 		close(talk[1]);

@@ -36,7 +36,7 @@ struct command_options {
 /* Starts the command. Returns 0, -ENOENT if libkfdshim.so was not found, or another negative errno
  * if no process could be created. A failed exec is reported by the child: one line on its stderr,
  * and exit code 127 (not found) or 126, as a shell reports it. */
-int command_start(struct command *command, const struct verb *verb,
+int command_start(struct command *command, const struct cli_command *cmd,
 		  const struct command_options *options);
 /* Returns true if the command has ended. Does not wait. */
 bool command_has_ended(struct command *command);

@@ -155,13 +155,13 @@ static int start_command(struct run *run, bool daemon)
 	how.reads_stderr = n > 0;
 	how.stdout_is_ours = run->output.file == stdout;
 	run->talk = (struct text){.rest = stderr, .take = take_talk, .context = run};
-	error = command_start(&run->command, &verb_trace, &how);
+	error = command_start(&run->command, &cmd_trace, &how);
 	if (error == -ENOENT)
-		return cli_failed(&verb_trace,
+		return cli_failed(&cmd_trace,
 				  "libkfdshim.so is neither in the directory of kfdsched nor in "
 				  "../lib: build or install it there");
 	if (error)
-		return cli_failed(&verb_trace, "cannot start %s: %s", options->command[0],
+		return cli_failed(&cmd_trace, "cannot start %s: %s", options->command[0],
 				  strerror(-error));
 	return CLI_GO_ON;
 }
@@ -347,13 +347,13 @@ static int open_sources(struct run *run)
 	bool daemon;
 
 	if (error)
-		return cli_failed(&verb_trace, "%s cannot be read: %s", run->options->hip_log,
+		return cli_failed(&cmd_trace, "%s cannot be read: %s", run->options->hip_log,
 				  strerror(-error));
 	daemon = trace_daemon_open(&run->daemon, &run->output);
 	open_driver(run);
 	if (!daemon && run->tracefs.pipe < 0 && run->log_fd < 0 && !run->options->command) {
-		cli_failed(&verb_trace, "there is nothing to trace here: start a daemon, give a "
-					"log with --hip-log, or give a command after --");
+		cli_failed(&cmd_trace, "there is nothing to trace here: start a daemon, give a "
+				       "log with --hip-log, or give a command after --");
 		return CLI_IMPOSSIBLE;
 	}
 	if (run->options->command && !daemon)
@@ -371,7 +371,7 @@ int trace_run(const struct trace_options *options)
 	int code;
 
 	if (!run)
-		return cli_failed(&verb_trace, "out of memory");
+		return cli_failed(&cmd_trace, "out of memory");
 	*run = (struct run){.options = options,
 			    .end_ns = UINT64_MAX,
 			    .daemon = {.events_fd = -1},
@@ -386,7 +386,7 @@ int trace_run(const struct trace_options *options)
 	 * to be removed. */
 	signal(SIGPIPE, SIG_IGN);
 	if (stop_begin())
-		return cli_failed(&verb_trace, "cannot wait for signals: %s", strerror(errno));
+		return cli_failed(&cmd_trace, "cannot wait for signals: %s", strerror(errno));
 	code = trace_output_open(&run->output, options);
 	if (code == CLI_GO_ON)
 		code = open_sources(run);

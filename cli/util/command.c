@@ -38,31 +38,31 @@ void cli_say(const char *fmt, ...)
 	putchar('\n');
 }
 
-int cli_help(const struct verb *verb)
+int cli_help(const struct cli_command *cmd)
 {
-	printf("Usage: kfdsched %s %s\n\n%s", verb->name, verb->usage, verb->help);
-	if (verb->exits)
-		printf("\nExit status:\n%s\n", verb->exits);
+	printf("Usage: kfdsched %s %s\n\n%s", cmd->name, cmd->usage, cmd->help);
+	if (cmd->exits)
+		printf("\nExit status:\n%s\n", cmd->exits);
 	return CLI_DONE;
 }
 
-int cli_usage(const struct verb *verb, const char *fmt, ...)
+int cli_usage(const struct cli_command *cmd, const char *fmt, ...)
 {
 	va_list ap;
 
-	fprintf(stderr, "kfdsched %s: ", verb->name);
+	fprintf(stderr, "kfdsched %s: ", cmd->name);
 	va_start(ap, fmt);
 	talk(stderr, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "; usage: kfdsched %s %s\n", verb->name, verb->usage);
+	fprintf(stderr, "; usage: kfdsched %s %s\n", cmd->name, cmd->usage);
 	return CLI_USAGE;
 }
 
-int cli_failed(const struct verb *verb, const char *fmt, ...)
+int cli_failed(const struct cli_command *cmd, const char *fmt, ...)
 {
 	va_list ap;
 
-	fprintf(stderr, "kfdsched %s: ", verb->name);
+	fprintf(stderr, "kfdsched %s: ", cmd->name);
 	va_start(ap, fmt);
 	talk(stderr, fmt, ap);
 	va_end(ap);
@@ -70,10 +70,10 @@ int cli_failed(const struct verb *verb, const char *fmt, ...)
 	return CLI_FAILED;
 }
 
-void cli_warn_session(const struct verb *verb, int pid)
+void cli_warn_session(const struct cli_command *cmd, int pid)
 {
 	if (access("/dev/kfd", F_OK) == 0) /* otherwise no session can be opened */
-		cli_failed(verb, "opens a debug session on process %d: " CLI_SESSION_DANGER, pid);
+		cli_failed(cmd, "opens a debug session on process %d: " CLI_SESSION_DANGER, pid);
 }
 
 int cli_exit_code(int status)

@@ -21,7 +21,7 @@
 #define CLI_GO_ON (-1)
 
 /* One command of kfdsched. */
-struct verb {
+struct cli_command {
 	const char *name;
 	const char *summary;		   /* a few words, for the list of commands */
 	const char *usage;		   /* what follows "kfdsched COMMAND", one line */
@@ -30,28 +30,30 @@ struct verb {
 	int (*run)(int argc, char **argv); /* argv[0]: the command's name; returns the exit code */
 };
 
-#define VERB_HEADING(text)
-#define VERB(name) extern const struct verb verb_##name;
+#define COMMAND_HEADING(text)
+#define COMMAND(name) extern const struct cli_command cmd_##name;
 #include "cli/commands.def"
-#undef VERB
-#undef VERB_HEADING
+#undef COMMAND
+#undef COMMAND_HEADING
 
 /* Prints the command's help on stdout. Returns CLI_DONE. */
-int cli_help(const struct verb *verb);
+int cli_help(const struct cli_command *cmd);
 /* Prints one line on stdout. Characters that a terminal would interpret or hide become '?',
  * because names in the text are chosen by other users; the same in the functions below. */
 void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints one line on stderr: what is wrong with the arguments, and the usage. Returns
  * CLI_USAGE. */
-int cli_usage(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int cli_usage(const struct cli_command *cmd, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Prints one line on stderr, "kfdsched COMMAND: ...". Returns CLI_FAILED. */
-int cli_failed(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int cli_failed(const struct cli_command *cmd, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #define CLI_SESSION_DANGER                                                                         \
 	"on a real GPU a busy runtime has crashed when a debug session was opened"
 /* Prints one line on stderr about the danger of a debug session on process `pid`, before the
  * session is opened. Prints nothing without /dev/kfd, where no session can be opened. */
-void cli_warn_session(const struct verb *verb, int pid);
+void cli_warn_session(const struct cli_command *cmd, int pid);
 
 /* Returns the exit code for `status`, which waitpid(2) has filled; 128 + N if signal N ended
  * the process. */

@@ -17,8 +17,9 @@ const char *ask_socket(void)
 }
 
 /* Queries the state: of one workload, of all, or (summary) of all in brief. Prints an error as one
- * line if `verb` is not NULL. */
-static int ask(const struct verb *verb, const char *socket, int pid, bool summary, json_t **out)
+ * line if `cmd` is not NULL. */
+static int ask(const struct cli_command *cmd, const char *socket, int pid, bool summary,
+	       json_t **out)
 {
 	struct kfdsched *daemon = kfdsched_open(socket);
 	char *text = NULL;
@@ -29,12 +30,12 @@ static int ask(const struct verb *verb, const char *socket, int pid, bool summar
 			     : kfdsched_status(daemon, pid, &text);
 
 	*out = rc ? NULL : json_loads(text, 0, NULL);
-	if (verb && !daemon)
-		cli_failed(verb, "out of memory");
-	else if (verb && rc)
-		cli_failed(verb, "%s", kfdsched_sentence(daemon));
-	else if (verb && !*out)
-		cli_failed(verb,
+	if (cmd && !daemon)
+		cli_failed(cmd, "out of memory");
+	else if (cmd && rc)
+		cli_failed(cmd, "%s", kfdsched_sentence(daemon));
+	else if (cmd && !*out)
+		cli_failed(cmd,
 			   "the process that listens at %s is not a kfdschedd of this version: use "
 			   "the kfdsched of its version",
 			   socket);
@@ -68,12 +69,12 @@ int ask_number(const char *socket, int pid)
 	return (int)number;
 }
 
-int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out)
+int ask_status(const struct cli_command *cmd, const char *socket, int pid, json_t **out)
 {
-	return ask(verb, socket, pid, false, out) ? CLI_FAILED : CLI_GO_ON;
+	return ask(cmd, socket, pid, false, out) ? CLI_FAILED : CLI_GO_ON;
 }
 
-int ask_summary(const struct verb *verb, const char *socket, json_t **out)
+int ask_summary(const struct cli_command *cmd, const char *socket, json_t **out)
 {
-	return ask(verb, socket, 0, true, out) ? CLI_FAILED : CLI_GO_ON;
+	return ask(cmd, socket, 0, true, out) ? CLI_FAILED : CLI_GO_ON;
 }

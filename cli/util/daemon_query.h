@@ -27,10 +27,10 @@ const char *ask_socket(void);
 int ask_daemon(const char *socket, int pid, json_t **out);
 /* Queries the daemon as ask_daemon() does. Returns CLI_GO_ON; after an error prints one
  * line that says why, and returns the exit code. */
-int ask_status(const struct verb *verb, const char *socket, int pid, json_t **out);
+int ask_status(const struct cli_command *cmd, const char *socket, int pid, json_t **out);
 /* Queries all clients as ask_status() does, but with the number of each process's queues per
  * node (`queue_counts`) instead of the queues. */
-int ask_summary(const struct verb *verb, const char *socket, json_t **out);
+int ask_summary(const struct cli_command *cmd, const char *socket, json_t **out);
 /*
  * Returns the daemon's number for the process `pid`, which is a number of the caller's pid
  * namespace: the two differ if the daemon counts in another pid namespace. A process that the

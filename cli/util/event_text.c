@@ -129,10 +129,10 @@ static void put_reason(struct line *line, const json_t *event)
  * took. */
 static void put_act(struct line *line, const json_t *event, const char *kind)
 {
-	const char *verb = strcmp(kind, "suspend") == 0 ? "suspended" : "resumed";
+	const char *held_by = strcmp(kind, "suspend") == 0 ? "suspended" : "resumed";
 
 	put_process(line, event);
-	put(line, has(event, "error") ? " could not be %s" : " %s", verb);
+	put(line, has(event, "error") ? " could not be %s" : " %s", held_by);
 	put_gpus(line, event);
 	put_reason(line, event);
 	put_us(line, event, "latency_us", ", ", " after the cause");

@@ -19,7 +19,7 @@
 
 /* ---- one value ---- */
 
-static bool read_time(const struct verb_option *option, const char *text)
+static bool read_time(const struct cli_option *option, const char *text)
 {
 	double us;
 
@@ -33,7 +33,7 @@ static bool read_time(const struct verb_option *option, const char *text)
 	return true;
 }
 
-static bool read_number(const struct verb_option *option, const char *text)
+static bool read_number(const struct cli_option *option, const char *text)
 {
 	double value;
 
@@ -43,7 +43,7 @@ static bool read_number(const struct verb_option *option, const char *text)
 	return true;
 }
 
-static bool read_count(const struct verb_option *option, const char *text)
+static bool read_count(const struct cli_option *option, const char *text)
 {
 	char *end;
 	long n;
@@ -57,7 +57,7 @@ static bool read_count(const struct verb_option *option, const char *text)
 	return true;
 }
 
-static bool read_choice(const struct verb_option *option, const char *text)
+static bool read_choice(const struct cli_option *option, const char *text)
 {
 	for (unsigned i = 0; option->choices[i]; i++) {
 		if (strcmp(option->choices[i], text) == 0) {
@@ -69,7 +69,7 @@ static bool read_choice(const struct verb_option *option, const char *text)
 }
 
 /* Parses `text` and stores the value. Returns false if the option does not accept it. */
-static bool read_value(const struct verb_option *option, const char *text)
+static bool read_value(const struct cli_option *option, const char *text)
 {
 	int number;
 
@@ -125,40 +125,40 @@ static const char *choices(char text[CHOICES], const char *const *list)
 }
 
 /* Reports a value that is not accepted. Returns CLI_USAGE. */
-static int refuse(const struct verb *verb, const struct verb_option *option, const char *text)
+static int refuse(const struct cli_command *cmd, const struct cli_option *option, const char *text)
 {
 	char list[CHOICES];
 	const char *takes = option->choices ? choices(list, option->choices) : option->takes;
 
 	if (option->word && option->choices)
-		return cli_usage(verb, "'%s' is not a valid %s: %s", text, option->name, takes);
+		return cli_usage(cmd, "'%s' is not a valid %s: %s", text, option->name, takes);
 	if (option->word)
-		return cli_usage(verb, "'%s' is not a valid %s", text, takes);
+		return cli_usage(cmd, "'%s' is not a valid %s", text, takes);
 	if (!option->name)
-		return cli_usage(verb, "-%c takes %s, not '%s'", option->letter, takes, text);
-	return cli_usage(verb, "--%s takes %s, not '%s'", option->name, takes, text);
+		return cli_usage(cmd, "-%c takes %s, not '%s'", option->letter, takes, text);
+	return cli_usage(cmd, "--%s takes %s, not '%s'", option->name, takes, text);
 }
 
-static int take(const struct verb *verb, const struct verb_option *option, const char *text)
+static int take(const struct cli_command *cmd, const struct cli_option *option, const char *text)
 {
-	return read_value(option, text) ? CLI_GO_ON : refuse(verb, option, text);
+	return read_value(option, text) ? CLI_GO_ON : refuse(cmd, option, text);
 }
 
 /* ---- options ---- */
 
-static bool is_there(const struct verb_option *option)
+static bool is_there(const struct cli_option *option)
 {
 	return option->name || option->letter;
 }
 
 /* Converts the options to the arguments of getopt_long(3). Both arrays have room for OPTIONS
  * entries. */
-static void describe(const struct verb_option *options, char *letters, struct option *names)
+static void describe(const struct cli_option *options, char *letters, struct option *names)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; is_there(&options[i]); i++) {
-		const struct verb_option *o = &options[i];
+		const struct cli_option *o = &options[i];
 		int argument = o->value == VALUE_NONE || o->value == VALUE_IS ? no_argument
 			       : o->without				      ? optional_argument
 									      : required_argument;
@@ -180,7 +180,7 @@ static void describe(const struct verb_option *options, char *letters, struct op
 }
 
 /* Returns the value of an option that getopt_long(3) has just found. */
-static const char *value_of(const struct verb_option *option, char **argv)
+static const char *value_of(const struct cli_option *option, char **argv)
 {
 	const char *next = argv[optind];
 
@@ -192,7 +192,7 @@ static const char *value_of(const struct verb_option *option, char **argv)
 	return next;
 }
 
-static const struct verb_option *find(const struct verb_option *options, int found)
+static const struct cli_option *find(const struct cli_option *options, int found)
 {
 	if (found >= LONG_ONLY)
 		return &options[found - LONG_ONLY];
@@ -202,29 +202,29 @@ static const struct verb_option *find(const struct verb_option *options, int fou
 }
 
 /* Reports an error of getopt_long(), which has just returned '?' or ':'. */
-static int unknown(const struct verb *verb, int found, char **argv)
+static int unknown(const struct cli_command *cmd, int found, char **argv)
 {
 	const char *last = argv[optind - 1];
 
 	if (found == ':')
-		return cli_usage(verb, "%s needs a value", last);
+		return cli_usage(cmd, "%s needs a value", last);
 	/* Of short options in one word (-ab) optind can still point to that word, so
 	 * name the letter. */
 	if (optopt != 0 && optopt < LONG_ONLY)
-		return cli_usage(verb, "unknown option -%c", optopt);
-	return cli_usage(verb, "%s option %s", optopt ? "wrong" : "unknown", last);
+		return cli_usage(cmd, "unknown option -%c", optopt);
+	return cli_usage(cmd, "%s option %s", optopt ? "wrong" : "unknown", last);
 }
 
 /* Parses the options. `how`: prefix of getopt(3)'s option string ("+" stops at the first word, ":"
  * reports a missing value as ':'). */
-static int read_options(const struct verb *verb, int argc, char **argv, const char *how,
-			const struct verb_option *options)
+static int read_options(const struct cli_command *cmd, int argc, char **argv, const char *how,
+			const struct cli_option *options)
 {
 	struct option names[OPTIONS + 1];
 	char letters[3 * OPTIONS + 4];
 	int found, code = CLI_GO_ON;
 
-	for (const struct verb_option *o = options; is_there(o); o++)
+	for (const struct cli_option *o = options; is_there(o); o++)
 		if (o->value == VALUE_SOCKET)
 			*o->into.text = ask_socket();
 	strcpy(letters, how);
@@ -233,20 +233,20 @@ static int read_options(const struct verb *verb, int argc, char **argv, const ch
 	optind = 0; /* resets getopt(3), which was used before */
 	while (code == CLI_GO_ON && (found = getopt_long(argc, argv, letters, names, NULL)) != -1) {
 		if (found == 'h' || found == HELP)
-			return cli_help(verb);
+			return cli_help(cmd);
 		if (found == '?' || found == ':')
-			return unknown(verb, found, argv);
-		const struct verb_option *option = find(options, found);
+			return unknown(cmd, found, argv);
+		const struct cli_option *option = find(options, found);
 
-		code = take(verb, option, value_of(option, argv));
+		code = take(cmd, option, value_of(option, argv));
 	}
 	return code;
 }
 
-int options_before_command(const struct verb *verb, int argc, char **argv,
-			   const struct verb_option *options, char ***command)
+int options_before_command(const struct cli_command *cmd, int argc, char **argv,
+			   const struct cli_option *options, char ***command)
 {
-	int code = read_options(verb, argc, argv, "+:", options);
+	int code = read_options(cmd, argc, argv, "+:", options);
 
 	*command = argv + optind;
 	return code;
@@ -254,21 +254,22 @@ int options_before_command(const struct verb *verb, int argc, char **argv,
 
 /* ---- words ---- */
 
-int options_too_many(const struct verb *verb, const char *word)
+int options_too_many(const struct cli_command *cmd, const char *word)
 {
-	return cli_usage(verb, "unexpected argument '%s'", word);
+	return cli_usage(cmd, "unexpected argument '%s'", word);
 }
 
-int options_read(const struct verb *verb, int argc, char **argv, const struct verb_option *options)
+int options_read(const struct cli_command *cmd, int argc, char **argv,
+		 const struct cli_option *options)
 {
-	int code = read_options(verb, argc, argv, ":", options);
+	int code = read_options(cmd, argc, argv, ":", options);
 	char **word = argv + optind;
 
 	for (; code == CLI_GO_ON && is_there(options); options++) {
 		if (!options->word || (!*word && options->optional))
 			continue;
-		code = *word ? take(verb, options, *word) : cli_usage(verb, "no %s", options->name);
+		code = *word ? take(cmd, options, *word) : cli_usage(cmd, "no %s", options->name);
 		word += *word != NULL;
 	}
-	return code == CLI_GO_ON && *word ? options_too_many(verb, *word) : code;
+	return code == CLI_GO_ON && *word ? options_too_many(cmd, *word) : code;
 }

@@ -6,14 +6,14 @@
  * the values that are allowed and the variable that receives the value. A wrong command line is
  * reported in the same way by all commands: one line on stderr and CLI_USAGE.
  *
- *	const struct verb_option options[] = {
+ *	const struct cli_option options[] = {
  *		{OPTION_SECONDS("interval", &us, 1e3, 86400e6, "seconds, or a time of ...")},
  *		{OPTION_FLAG("follow", &follow), .letter = 'f'},
  *		{OPTION_SOCKET(&socket)},
  *		{WORD_PID(&pid), .optional = true},
  *		{0},
  *	};
- *	int code = options_read(&verb_x, argc, argv, options);
+ *	int code = options_read(&cmd_x, argc, argv, options);
  *
  * -h and --help are always accepted. A variable keeps its value if its option is not given. If an
  * option is given several times, the last one counts.
@@ -32,7 +32,7 @@ struct option_number {
 	const char *text;
 };
 
-struct verb_option {
+struct cli_option {
 	/* Of an option: its long name without the dashes; NULL: the option has a letter only. Of a
 	 * word: what the message calls it if it is missing ("no PID"). */
 	const char *name;
@@ -104,7 +104,7 @@ struct verb_option {
 	.name = (NAME), .value = VALUE_PID, .into.pid = (INTO), .takes = "a process id"
 #define OPTION_CHOICE(NAME, INTO, CHOICES)                                                         \
 	.name = (NAME), .value = VALUE_CHOICE, .into.choice = (INTO), .choices = (CHOICES)
-/* READ(text, INTO) parses the value; see struct verb_option. */
+/* READ(text, INTO) parses the value; see struct cli_option. */
 #define OPTION_READ(NAME, INTO, READ, TAKES)                                                       \
 	.name = (NAME), .value = VALUE_READ, .into.any = (INTO), .read = (READ), .takes = (TAKES)
 
@@ -130,14 +130,15 @@ struct verb_option {
  * Returns CLI_GO_ON, or the exit code with which the command has to end: CLI_DONE after it has
  * printed the help, CLI_USAGE after it has reported an error in one line on stderr.
  */
-int options_read(const struct verb *verb, int argc, char **argv, const struct verb_option *options);
+int options_read(const struct cli_command *cmd, int argc, char **argv,
+		 const struct cli_option *options);
 /* As options_read(), for a command of kfdsched that is followed by a command to execute. Parsing
  * stops at the first word. *command points to the first word in argv, and the list ends with NULL
  * (*command is NULL if there is none); command[-1] is "--" if the user has typed it there. */
-int options_before_command(const struct verb *verb, int argc, char **argv,
-			   const struct verb_option *options, char ***command);
+int options_before_command(const struct cli_command *cmd, int argc, char **argv,
+			   const struct cli_option *options, char ***command);
 
 /* Reports `word` as superfluous, in one line on stderr. Returns CLI_USAGE. */
-int options_too_many(const struct verb *verb, const char *word);
+int options_too_many(const struct cli_command *cmd, const char *word);
 
 #endif

@@ -114,55 +114,55 @@ static bool has_ended(pid_t pid)
 	return ended;
 }
 
-int people_one(const struct verb *verb, pid_t pid, struct process_identity *out)
+int people_one(const struct cli_command *cmd, pid_t pid, struct process_identity *out)
 {
 	char sentence[PROCESS_SENTENCE];
 	int rc = process_read(pid, out);
 
 	if (rc)
-		return cli_failed(verb, "%s", process_sentence(sentence, pid, rc));
+		return cli_failed(cmd, "%s", process_sentence(sentence, pid, rc));
 	if (out->kernel)
-		return cli_failed(verb, "%d (%s) is a kernel thread, which has no queues", (int)pid,
+		return cli_failed(cmd, "%d (%s) is a kernel thread, which has no queues", (int)pid,
 				  out->comm);
 	if (out->state == 'Z' && has_ended(pid))
-		return cli_failed(verb,
+		return cli_failed(cmd,
 				  "process %d (%s) has ended (a zombie: its parent has not "
 				  "collected its exit status)",
 				  (int)pid, out->comm);
 	return CLI_GO_ON;
 }
 
-int people_need_gpu(const struct verb *verb)
+int people_need_gpu(const struct cli_command *cmd)
 {
 	if (access("/dev/kfd", F_OK) == 0 || access("/sys/class/kfd/kfd/proc", F_OK) == 0)
 		return CLI_DONE;
-	cli_failed(verb, "there is no AMD GPU here: neither /dev/kfd nor /sys/class/kfd exists "
-			 "(load amdgpu; start a container with --device /dev/kfd)");
+	cli_failed(cmd, "there is no AMD GPU here: neither /dev/kfd nor /sys/class/kfd exists "
+			"(load amdgpu; start a container with --device /dev/kfd)");
 	return CLI_IMPOSSIBLE;
 }
 
-int people_need_list(const struct verb *verb, const char *socket)
+int people_need_list(const struct cli_command *cmd, const char *socket)
 {
 	char why[OBSERVE_WHY];
 
 	if (observe_can_list(socket, why) == 0)
 		return CLI_DONE;
-	cli_failed(verb, "%s", why);
+	cli_failed(cmd, "%s", why);
 	return CLI_IMPOSSIBLE;
 }
 
-int people_no_container(const struct verb *verb, const char *container,
+int people_no_container(const struct cli_command *cmd, const char *container,
 			struct container_names *names)
 {
 	const char *problem = container_names_problem(names);
 
 	if (problem[0])
-		return cli_failed(verb,
+		return cli_failed(cmd,
 				  "no process is in a container whose id begins with '%s', and "
 				  "names could not be queried (%s): use the beginning of its id",
 				  container, problem);
 	return cli_failed(
-		verb,
+		cmd,
 		"no process is in a container with name '%s', with that pod uid, or whose id "
 		"begins so",
 		container);

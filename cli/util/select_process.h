@@ -42,17 +42,17 @@ void people_free(struct people *people);
 /* Reads process `pid`. Returns CLI_GO_ON, or CLI_FAILED if the process cannot have queues: it does
  * not exist, or it is a thread, a kernel thread, or a zombie. A process whose first thread alone
  * has ended is CLI_GO_ON. */
-int people_one(const struct verb *verb, pid_t pid, struct process_identity *out);
+int people_one(const struct cli_command *cmd, pid_t pid, struct process_identity *out);
 
 /* Checks that an AMD GPU exists here (/dev/kfd or the driver's sysfs directory). Returns CLI_DONE
  * or CLI_IMPOSSIBLE. */
-int people_need_gpu(const struct verb *verb);
+int people_need_gpu(const struct cli_command *cmd);
 /* Checks that a complete list of the GPU processes can be read here (observe_can_list()). Returns
  * CLI_DONE or CLI_IMPOSSIBLE. */
-int people_need_list(const struct verb *verb, const char *socket);
+int people_need_list(const struct cli_command *cmd, const char *socket);
 /* Reports that no container matches `container`; if the names of containers could not be queried,
  * also why a container can have this name nevertheless. Returns CLI_FAILED. */
-int people_no_container(const struct verb *verb, const char *container,
+int people_no_container(const struct cli_command *cmd, const char *container,
 			struct container_names *names);
 
 /* Writes the engine and the first 12 digits of the container id, "docker 3f2a9c0d1e4b"; "unknown"

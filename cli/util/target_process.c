@@ -18,7 +18,7 @@ bool target_has_ended(const struct target *target)
 	       stat.ending;
 }
 
-int target_open(const struct verb *verb, pid_t pid, struct target *out)
+int target_open(const struct cli_command *cmd, pid_t pid, struct target *out)
 {
 	struct process_identity who;
 	int code;
@@ -26,20 +26,20 @@ int target_open(const struct verb *verb, pid_t pid, struct target *out)
 	*out = (struct target){.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
 	/* pidfd_open(2) fails for a thread with EINVAL, on newer kernels with ENOENT. */
 	if (out->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
-		return cli_failed(verb, "%d is a thread: use the id of its process", (int)pid);
+		return cli_failed(cmd, "%d is a thread: use the id of its process", (int)pid);
 	if (out->pidfd < 0)
-		return cli_failed(verb, "process %d: %s", (int)pid,
+		return cli_failed(cmd, "process %d: %s", (int)pid,
 				  errno == ESRCH ? "there is no such process" : strerror(errno));
-	code = people_one(verb, pid, &who);
+	code = people_one(cmd, pid, &who);
 	/* `who` was read by pid. It describes the pinned process if that process is
 	 * still alive now. */
 	if (code == CLI_GO_ON && who.state == 'Z')
-		code = cli_failed(verb,
+		code = cli_failed(cmd,
 				  "process %d (%s): its first thread, which would be traced, has "
 				  "ended; other threads still run",
 				  (int)pid, who.comm);
 	else if (code == CLI_GO_ON && target_has_ended(out))
-		code = cli_failed(verb, "process %d (%s) has just ended", (int)pid, who.comm);
+		code = cli_failed(cmd, "process %d (%s) has just ended", (int)pid, who.comm);
 	if (code == CLI_GO_ON)
 		memcpy(out->name, who.comm, sizeof(who.comm));
 	else

@@ -175,7 +175,7 @@ static int control(struct kfdsched *k, struct protocol_hello *hello)
 	int fd;
 
 	hello->kind = PROTOCOL_CONTROL;
-	fd = ask(k, hello, hello->verb == PROTOCOL_SUSPEND ? SUSPEND_MS : ANSWER_MS, &text);
+	fd = ask(k, hello, hello->op == PROTOCOL_SUSPEND ? SUSPEND_MS : ANSWER_MS, &text);
 	if (text)
 		say(k, "%s", text);
 	free(text);
@@ -222,10 +222,10 @@ static int control_process(struct kfdsched *k, struct protocol_hello *hello, pid
 
 /* ---- functions of the library ---- */
 
-static int status(struct kfdsched *k, pid_t pid, uint32_t verb, char **json)
+static int status(struct kfdsched *k, pid_t pid, uint32_t op, char **json)
 {
 	struct protocol_hello hello = {
-		.kind = PROTOCOL_ASK, .priority = PRIORITY_UNSET, .pid = pid, .verb = verb};
+		.kind = PROTOCOL_ASK, .priority = PRIORITY_UNSET, .pid = pid, .op = op};
 	int fd = ask(k, &hello, ANSWER_MS, json);
 
 	if (fd == -ESRCH)
@@ -256,7 +256,7 @@ API int kfdsched_summary(struct kfdsched *k, char **json)
 
 API int kfdsched_suspend(struct kfdsched *k, pid_t pid, unsigned seconds)
 {
-	struct protocol_hello hello = {.verb = PROTOCOL_SUSPEND, .lease_s = seconds};
+	struct protocol_hello hello = {.op = PROTOCOL_SUSPEND, .lease_s = seconds};
 
 	if (seconds < 1 || seconds > PROTOCOL_LEASE_MAX_S) {
 		say(k, "a lease must be 1 to %u seconds, not %u", PROTOCOL_LEASE_MAX_S, seconds);
@@ -267,7 +267,7 @@ API int kfdsched_suspend(struct kfdsched *k, pid_t pid, unsigned seconds)
 
 API int kfdsched_hold(struct kfdsched *k, pid_t pid)
 {
-	struct protocol_hello hello = {.verb = PROTOCOL_SUSPEND};
+	struct protocol_hello hello = {.op = PROTOCOL_SUSPEND};
 
 	return control_process(k, &hello, pid);
 }
@@ -289,14 +289,14 @@ API int kfdsched_held(struct kfdsched *k, int fd, int timeout_ms)
 
 API int kfdsched_resume(struct kfdsched *k, pid_t pid)
 {
-	struct protocol_hello hello = {.verb = PROTOCOL_RESUME};
+	struct protocol_hello hello = {.op = PROTOCOL_RESUME};
 
 	return closed(control_process(k, &hello, pid));
 }
 
 API int kfdsched_set_priority(struct kfdsched *k, pid_t pid, int priority)
 {
-	struct protocol_hello hello = {.verb = PROTOCOL_PRIORITY, .priority = priority};
+	struct protocol_hello hello = {.op = PROTOCOL_PRIORITY, .priority = priority};
 
 	if (priority < KFDSCHED_PRIORITY_OWN || priority > PRIORITY_ONLINE) {
 		say(k, "a priority must be 0 to %d, not %d", PRIORITY_ONLINE, priority);
@@ -309,7 +309,7 @@ API int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *pol
 			    unsigned share_percent)
 {
 	struct protocol_hello hello = {
-		.verb = PROTOCOL_POLICY, .gpu_id = gpu_id, .share_percent = share_percent};
+		.op = PROTOCOL_POLICY, .gpu_id = gpu_id, .share_percent = share_percent};
 	enum policy number;
 
 	if (policy_parse(policy, &number)) {

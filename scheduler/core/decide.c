@@ -422,13 +422,13 @@ static void pressure(struct gang *gang, bool pressed, uint64_t now)
 
 /* ---- its clients ---- */
 
-static void act(struct core *core, struct client *c, enum core_verb verb, uint64_t now,
+static void act(struct core *core, struct client *c, enum core_op op, uint64_t now,
 		struct actions *out)
 {
-	size_t at = verb == CORE_SUSPEND ? out->suspends++ : out->max - ++out->resumes;
+	size_t at = op == CORE_SUSPEND ? out->suspends++ : out->max - ++out->resumes;
 
-	out->list[at] = (struct core_action){.client = c->id, .verb = verb, .prompt = c->prompt};
-	if (verb == CORE_SUSPEND) {
+	out->list[at] = (struct core_action){.client = c->id, .op = op, .prompt = c->prompt};
+	if (op == CORE_SUSPEND) {
 		c->suspended_since = now;
 		c->held = c->active;
 		c->state = CORE_SUSPENDING;
@@ -473,16 +473,16 @@ static bool act_on(struct core *core, struct gang *gang, bool leased, uint64_t n
 {
 	bool hold = gang->held && !must_run(core, gang, leased);
 	uint64_t pass = ++core->passes;
-	enum core_verb verb;
+	enum core_op op;
 
 	FOR_CLIENTS (core, gang, c)
 		if (c->state == CORE_RESUMING)
 			resumes_on(core, c, pass);
 	FOR_CLIENTS (core, gang, c) {
 		if (c->state == CORE_RUNNING && hold && wants_suspend(c, leased))
-			verb = CORE_SUSPEND;
+			op = CORE_SUSPEND;
 		else if (c->state == CORE_SUSPENDED && wants_resume(gang, c, leased))
-			verb = CORE_RESUME;
+			op = CORE_RESUME;
 		else
 			continue;
 		if (now < c->not_before) {
@@ -490,17 +490,17 @@ static bool act_on(struct core *core, struct gang *gang, bool leased, uint64_t n
 			not_after(next, c->not_before);
 			continue;
 		}
-		if (verb == CORE_RESUME && resumes_later(core, gang, c, pass)) {
+		if (op == CORE_RESUME && resumes_later(core, gang, c, pass)) {
 			c->prompt = false;
 			continue;
 		}
 		if (out->suspends + out->resumes == out->max)
 			return false;
-		if (verb == CORE_RESUME && gang->held)
+		if (op == CORE_RESUME && gang->held)
 			c->prompt = false;
-		if (verb == CORE_RESUME)
+		if (op == CORE_RESUME)
 			resumes_on(core, c, pass);
-		act(core, c, verb, now, out);
+		act(core, c, op, now, out);
 	}
 	return true;
 }

@@ -156,11 +156,11 @@ enum core_time {
 	CORE_TIMES
 };
 
-enum core_verb { CORE_SUSPEND, CORE_RESUME };
+enum core_op { CORE_SUSPEND, CORE_RESUME };
 
 struct core_action {
 	core_id client;
-	enum core_verb verb;
+	enum core_op op;
 	/* Caused by the activity of clients alone, without a wait for anything else, so that the
 	 * delay of this action measures the speed of the scheduler. */
 	bool prompt;

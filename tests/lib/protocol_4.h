@@ -24,7 +24,7 @@ struct v4_hello {
 	uint32_t level;
 	uint32_t slo_us;
 	int32_t pid;
-	uint32_t verb;
+	uint32_t op;
 	uint32_t lease_s;
 	uint32_t gpu_id;
 	uint32_t policy;

@@ -249,7 +249,7 @@ static void greeted(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	}
 	if (hello->kind == PROTOCOL_ASK || hello->kind == PROTOCOL_RECENT) {
-		bool brief = hello->pid == 0 && hello->verb == PROTOCOL_BRIEF;
+		bool brief = hello->pid == 0 && hello->op == PROTOCOL_BRIEF;
 
 		answer_ask(worker, client,
 			   hello->kind == PROTOCOL_RECENT ? ANSWER_OF_EVENTS

@@ -104,10 +104,10 @@ struct client {
 	uint64_t lost_ns;
 	char reason[KFD_REASON]; /* why it cannot be suspended; may be empty */
 
-	bool acting_prompt;    /* core_action.prompt of the action in flight */
-	enum core_verb acting; /* the action in flight, or the last one */
-	bool acting_waits;     /* mutex_may_be_held() when that action began */
-	uint64_t cause_ns;     /* when the cause of the action happened; 0: unknown */
+	bool acting_prompt;  /* core_action.prompt of the action in flight */
+	enum core_op acting; /* the action in flight, or the last one */
+	bool acting_waits;   /* mutex_may_be_held() when that action began */
+	uint64_t cause_ns;   /* when the cause of the action happened; 0: unknown */
 
 	struct control control;
 	struct answer answer; /* state of CLIENT_ASKING */

@@ -37,7 +37,7 @@ static bool mutex_may_be_held(const struct client *client)
 bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
 		uint64_t now)
 {
-	client->acting = action->verb;
+	client->acting = action->op;
 	client->acting_prompt = action->prompt;
 	client->acting_waits = mutex_may_be_held(client);
 	client->cause_ns = 0;
@@ -50,7 +50,7 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		set_suspended(client, false);
 		return true;
 	}
-	if (action->verb == CORE_RESUME) {
+	if (action->op == CORE_RESUME) {
 		executor_ask(client->executor, EXECUTOR_RESUME);
 		return true;
 	}
@@ -181,7 +181,7 @@ static uint64_t judged_ns(struct worker *worker, struct client *client,
 void client_acted(struct worker *worker, struct client *client,
 		  const struct executor_report *report, uint64_t now)
 {
-	const char *verb = client->acting == CORE_SUSPEND ? "suspend" : "resume";
+	const char *op = client->acting == CORE_SUSPEND ? "suspend" : "resume";
 	struct core_view before = {0}, after = {0};
 
 	if (report->error == -ECANCELED) {
@@ -197,12 +197,12 @@ void client_acted(struct worker *worker, struct client *client,
 	core_look(worker->core, client->id, now, &after);
 	if (after.state == CORE_RUNNING)
 		set_suspended(client, false);
-	log_debug("process %d: %s took %llu us", (int)client->peer.pid, verb,
+	log_debug("process %d: %s took %llu us", (int)client->peer.pid, op,
 		  (unsigned long long)(report->cost.duration_ns / 1000));
 	/* A failed resume is repeated, so log only a new error. */
 	if (report->error && report->error != client->told)
 		log_client(&client->log, "process %d (%s): %s failed: %s", (int)client->peer.pid,
-			   client->name, verb, strerror(-report->error));
+			   client->name, op, strerror(-report->error));
 	client->told = report->error;
 	if (after.spared == before.spared)
 		return;

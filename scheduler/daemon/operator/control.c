@@ -576,9 +576,9 @@ static void serve_target(struct worker *worker, struct client *from,
 
 	if (!find_target(worker, from, hello, &target))
 		return;
-	if (hello->verb == PROTOCOL_SUSPEND)
+	if (hello->op == PROTOCOL_SUSPEND)
 		serve_suspend(worker, from, hello, &target, now);
-	else if (hello->verb == PROTOCOL_RESUME)
+	else if (hello->op == PROTOCOL_RESUME)
 		serve_resume(worker, from, &target, now);
 	else
 		serve_priority(worker, from, hello, &target);
@@ -619,7 +619,7 @@ void control_request(struct worker *worker, struct client *client,
 		answer(worker, client, -ESHUTDOWN, "the daemon is shutting down");
 		return;
 	}
-	switch (hello->verb) {
+	switch (hello->op) {
 	case PROTOCOL_SUSPEND:
 	case PROTOCOL_RESUME:
 	case PROTOCOL_PRIORITY:
@@ -629,7 +629,7 @@ void control_request(struct worker *worker, struct client *client,
 		serve_policy(worker, client, hello, now);
 		break;
 	default:
-		answer(worker, client, -EINVAL, "unknown control request number %u", hello->verb);
+		answer(worker, client, -EINVAL, "unknown control request number %u", hello->op);
 	}
 }
 

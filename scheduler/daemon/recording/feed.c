@@ -286,7 +286,7 @@ size_t feed_decide(struct feed *feed, uint64_t now, struct core_action *actions,
 	note(feed, "decide %zu %s", n, time_text(feed, *deadline, text));
 	for (size_t i = 0; i < n; i++)
 		note(feed, "%s %" PRIu32 " %s",
-		     actions[i].verb == CORE_SUSPEND ? "suspend" : "resume", actions[i].client,
+		     actions[i].op == CORE_SUSPEND ? "suspend" : "resume", actions[i].client,
 		     yes_no(actions[i].prompt));
 	feed->changed = false;
 	return n;

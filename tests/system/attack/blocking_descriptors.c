@@ -151,7 +151,7 @@ static void request_with_one(int sock)
 {
 	struct protocol_hello hello = attack_hello(PROTOCOL_CONTROL, 2);
 
-	hello.verb = PROTOCOL_SUSPEND;
+	hello.op = PROTOCOL_SUSPEND;
 	send_with(sock, &hello, sizeof(hello), 1);
 }
 

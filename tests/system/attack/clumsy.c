@@ -77,7 +77,7 @@ static void sizes(void)
 static void numbers(void)
 {
 	static const uint32_t versions[] = {0, 2, 99, UINT32_MAX}, kinds[] = {0, 6, 99, UINT32_MAX},
-			      verbs[] = {0, 5, 99, UINT32_MAX};
+			      ops[] = {0, 5, 99, UINT32_MAX};
 	struct protocol_hello hello;
 
 	for (size_t i = 0; i < 4; i++) {
@@ -87,8 +87,8 @@ static void numbers(void)
 		hello = attack_hello(kinds[i], 2);
 		send_bad("kind", kinds[i], &hello, sizeof(hello));
 		hello = attack_hello(PROTOCOL_CONTROL, 2);
-		hello.verb = verbs[i];
-		send_bad("verb", verbs[i], &hello, sizeof(hello));
+		hello.op = ops[i];
+		send_bad("verb", ops[i], &hello, sizeof(hello));
 	}
 	hello = attack_hello(PROTOCOL_SHIM, 2);
 	hello.magic++;

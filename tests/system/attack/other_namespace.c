@@ -85,17 +85,17 @@ static int send_requests(void)
 	struct protocol_hello hello = attack_hello(PROTOCOL_CONTROL, 0);
 	unsigned obeyed;
 
-	hello.verb = PROTOCOL_SUSPEND;
+	hello.op = PROTOCOL_SUSPEND;
 	hello.lease_s = 2;
 	obeyed = try_named("suspend for 2 s", hello);
 	hello.lease_s = 0;
 	obeyed += try_named("suspend", hello);
-	hello.verb = PROTOCOL_PRIORITY;
+	hello.op = PROTOCOL_PRIORITY;
 	hello.priority = 7;
 	obeyed += try_named("priority 7", hello);
-	hello.verb = PROTOCOL_RESUME;
+	hello.op = PROTOCOL_RESUME;
 	obeyed += try_named("resume", hello);
-	hello.verb = PROTOCOL_POLICY;
+	hello.op = PROTOCOL_POLICY;
 	obeyed += try_control("policy strict", &hello, false);
 	return obeyed ? 3 : 0;
 }

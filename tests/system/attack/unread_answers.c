@@ -42,7 +42,7 @@ static int ask(unsigned kind)
 
 	switch (kind % 5) {
 	case 1:
-		hello.verb = PROTOCOL_BRIEF;
+		hello.op = PROTOCOL_BRIEF;
 		break;
 	case 2:
 		hello.pid = getpid();

@@ -234,7 +234,7 @@ static int remove_folder(void **state)
 }
 
 /* Runs a command, which must end within USUAL_S; its result does not matter. */
-static void command(const char *verb, pid_t pid)
+static void command(const char *command_name, pid_t pid)
 {
 	char program[512], number[16];
 	int status, seconds = 0;
@@ -249,13 +249,13 @@ static void command(const char *verb, pid_t pid)
 
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
-		execl(program, "kfdsched", verb, number, (char *)NULL);
+		execl(program, "kfdsched", command_name, number, (char *)NULL);
 		_exit(127);
 	}
 	for (; waitpid(child, &status, WNOHANG) == 0; seconds++) {
 		if (seconds > USUAL_S * 100) {
 			end(child);
-			fail_msg("kfdsched %s waits for the attacker", verb);
+			fail_msg("kfdsched %s waits for the attacker", command_name);
 		}
 		usleep(10000);
 	}
@@ -264,12 +264,12 @@ static void command(const char *verb, pid_t pid)
 
 static void all_commands(pid_t pid)
 {
-	static const char *const verbs[] = {"queues", "pidmap", "diagnose", "doctor"};
+	static const char *const commands[] = {"queues", "pidmap", "diagnose", "doctor"};
 
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		command(verbs[i], pid);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		command(commands[i], pid);
 		if (opens >= 0)
-			nothing_opened(verbs[i]);
+			nothing_opened(commands[i]);
 	}
 }
 

@@ -157,10 +157,10 @@ static void requests_without_sense(void **state)
 	waitpid(pid, &status, 0);
 	ours = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	assert_true(gone >= 0 && ours >= 0);
-	for (h.verb = 0; h.verb < 10; h.verb++) {
+	for (h.op = 0; h.op < 10; h.op++) {
 		h.target_pid = 0;
-		assert_true(control(&h) == (h.verb == PROTOCOL_POLICY ? 0 : -EINVAL));
-		if (h.verb < PROTOCOL_SUSPEND || h.verb > PROTOCOL_PRIORITY)
+		assert_true(control(&h) == (h.op == PROTOCOL_POLICY ? 0 : -EINVAL));
+		if (h.op < PROTOCOL_SUSPEND || h.op > PROTOCOL_PRIORITY)
 			continue;
 		h.target_pid = INT32_MIN;
 		assert_int_equal(control(&h), -EINVAL);
@@ -172,16 +172,16 @@ static void requests_without_sense(void **state)
 		/* this process is not a workload, and has no GPU open for which it could be
 		 * tagged */
 		assert_int_equal(control_process(&h, getpid(), ours),
-				 h.verb == PROTOCOL_PRIORITY ? -ENODEV : -ESRCH);
+				 h.op == PROTOCOL_PRIORITY ? -ENODEV : -ESRCH);
 	}
-	h.verb = PROTOCOL_SUSPEND;
+	h.op = PROTOCOL_SUSPEND;
 	h.lease_s = UINT32_MAX;
 	assert_int_equal(control_process(&h, getpid(), ours), -EINVAL);
 	h = hello_of(PROTOCOL_CONTROL, -3);
-	h.verb = PROTOCOL_PRIORITY;
+	h.op = PROTOCOL_PRIORITY;
 	assert_int_equal(control_process(&h, getpid(), ours), -EINVAL);
 	h = hello_of(PROTOCOL_CONTROL, 2);
-	h.verb = PROTOCOL_POLICY;
+	h.op = PROTOCOL_POLICY;
 	h.gpu_id = 4711;
 	assert_int_equal(control(&h), -ENODEV);
 	for (h.policy = 0, h.gpu_id = 0; h.policy < 10; h.policy++)
@@ -195,13 +195,13 @@ static void requests_without_sense(void **state)
 	for (int i = 0; i < 500; i++) {
 		for (size_t at = 12; at < sizeof(h); at++)
 			((char *)&h)[at] = (char)random();
-		h.verb = (uint32_t)i % 6;
+		h.op = (uint32_t)i % 6;
 		if (i % 2)
 			h.target_pid = getpid();
 		assert_true(control(&h) <= 0);
 	}
 	h = hello_of(PROTOCOL_CONTROL, 2);
-	h.verb = PROTOCOL_POLICY;
+	h.op = PROTOCOL_POLICY;
 	assert_int_equal(control(&h), 0);
 	close(gone);
 	close(ours);
@@ -243,7 +243,7 @@ static void a_reader_that_sleeps_loses_and_is_told(void **state)
 	assert_int_equal(protocol_receive(fd, &welcome, sizeof(welcome), NULL, NULL, 2000), 0);
 	assert_int_equal(welcome.status, 0);
 	h = hello_of(PROTOCOL_CONTROL, 2);
-	h.verb = PROTOCOL_POLICY;
+	h.op = PROTOCOL_POLICY;
 	for (int i = 0; i < 2000; i++)
 		assert_int_equal(control(&h), 0);
 	while ((number = next_event(fd, &lost)) != 0) {

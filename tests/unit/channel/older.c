@@ -29,7 +29,7 @@ SAME(v4_hello, protocol_hello, priority);
 SAME(v4_hello, protocol_hello, level);
 SAME(v4_hello, protocol_hello, slo_us);
 SAME(v4_hello, protocol_hello, pid);
-SAME(v4_hello, protocol_hello, verb);
+SAME(v4_hello, protocol_hello, op);
 SAME(v4_hello, protocol_hello, lease_s);
 SAME(v4_hello, protocol_hello, gpu_id);
 SAME(v4_hello, protocol_hello, policy);

@@ -19,7 +19,7 @@
 #define WORDS 8
 
 static const char *const formats[] = {"table", "c", "json", NULL};
-static const struct verb verb = {.name = "look", .usage = "PID", .help = "Looks.\n"};
+static const struct cli_command cmd = {.name = "look", .usage = "PID", .help = "Looks.\n"};
 
 static struct {
 	bool all, json;
@@ -42,7 +42,7 @@ static int read_bytes(const char *text, void *into)
 	return *bytes == 3 ? 0 : -1;
 }
 
-static const struct verb_option without_words[] = {
+static const struct cli_option without_words[] = {
 	{OPTION_FLAG("all", &got.all), .letter = 'a'},
 	{OPTION_CHOICE("format", &got.format, formats)},
 	{OPTION_IS("json", &got.format, 2)},
@@ -59,12 +59,12 @@ static const struct verb_option without_words[] = {
 	{OPTION_SOCKET(&got.socket)},
 	{0},
 };
-static const struct verb_option with_file[] = {
+static const struct cli_option with_file[] = {
 	{OPTION_FLAG("all", &got.all), .letter = 'a'},
 	{OPTION_JSON_FILE(&got.file)},
 	{0},
 };
-static const struct verb_option with_words[] = {
+static const struct cli_option with_words[] = {
 	{OPTION_JSON(&got.json)},
 	{WORD_PID(&got.pid)},
 	{OPTION_CHOICE("format", &got.format, formats), .word = true},
@@ -73,7 +73,7 @@ static const struct verb_option with_words[] = {
 };
 
 /* Each parse gets a command line of its own, because getopt reorders it. */
-static int code_of(const struct verb_option *options, bool command, const char *const *words)
+static int code_of(const struct cli_option *options, bool command, const char *const *words)
 {
 	static char *argv[WORDS + 2];
 	FILE *said = tmpfile();
@@ -86,8 +86,8 @@ static int code_of(const struct verb_option *options, bool command, const char *
 		argv[argc++] = (char *)(uintptr_t)*words;
 	assert_non_null(said);
 	dup2(fileno(said), STDERR_FILENO);
-	code = command ? options_before_command(&verb, argc, argv, options, &rest)
-		       : options_read(&verb, argc, argv, options);
+	code = command ? options_before_command(&cmd, argc, argv, options, &rest)
+		       : options_read(&cmd, argc, argv, options);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
 	rewind(said);

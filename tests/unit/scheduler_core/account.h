@@ -510,7 +510,7 @@ static void decide(void)
 			struct model *m = by_id(actions[i].client);
 
 			assert_non_null(m); /* no action for a removed client */
-			if (actions[i].verb == CORE_SUSPEND)
+			if (actions[i].op == CORE_SUSPEND)
 				apply_suspend(m);
 			else
 				apply_resume(m);

@@ -32,11 +32,11 @@ static int setup(void **state)
 	return 0;
 }
 
-static void expect_all(enum core_verb verb, int n)
+static void expect_all(enum core_op op, int n)
 {
 	assert_int_equal(play_decide(), n);
 	for (int i = 0; i < n; i++)
-		assert_int_equal(actions[i].verb, verb);
+		assert_int_equal(actions[i].op, op);
 }
 
 static void all_done(void)

@@ -39,7 +39,7 @@ static void finish(void)
 {
 	for (size_t i = 0; i < action_count; i++)
 		core_finished(core, actions[i].client, 0,
-			      actions[i].verb == CORE_SUSPEND ? suspend_ns : RESUME, now);
+			      actions[i].op == CORE_SUSPEND ? suspend_ns : RESUME, now);
 }
 
 /* Plays one gap. Returns the part of it, in ns, during which `low` is held. */

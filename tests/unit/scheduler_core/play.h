@@ -77,11 +77,11 @@ static inline void play_idle(core_id c, uint32_t gpu_id)
 }
 
 /* Checks that a decision now consists of exactly this action. */
-static inline void play_expect(enum core_verb verb, core_id c)
+static inline void play_expect(enum core_op op, core_id c)
 {
 	assert_int_equal(play_decide(), 1);
 	assert_int_equal(actions[0].client, c);
-	assert_int_equal(actions[0].verb, verb);
+	assert_int_equal(actions[0].op, op);
 }
 
 /* Checks that a decision now consists of no action. */

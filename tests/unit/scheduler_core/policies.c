@@ -280,7 +280,7 @@ static void observe_holds_nobody(void **state)
 	/* The configuration is read again and has no line for this node any more. */
 	start(&(struct core_policy){POLICY_observe, 0});
 	assert_int_equal(play_decide(), 1);
-	assert_int_equal(actions[0].verb, CORE_RESUME);
+	assert_int_equal(actions[0].op, CORE_RESUME);
 }
 
 /* Sets the policy of a node more often than there is room for nodes. GPU id 0 stands for all nodes
@@ -306,7 +306,7 @@ static void policies_are_replaced(void **state)
 	play_done(low);
 	assert_true(core_set_policy(core, OTHER_GPU, &(struct core_policy){POLICY_observe, 0}));
 	assert_int_equal(play_decide(), 1);
-	assert_int_equal(actions[0].verb, CORE_RESUME);
+	assert_int_equal(actions[0].op, CORE_RESUME);
 	play_done(low);
 	for (uint32_t gpu_id = 1000; gpu_id < 1000 + CORE_POLICIES - 2; gpu_id++)
 		assert_true(core_set_policy(core, gpu_id, &(struct core_policy){POLICY_strict, 0}));

@@ -106,7 +106,7 @@ static const char *action_text(const struct player *p, const struct core_action 
 	for (uint32_t i = 0; i < p->max_clients; i++)
 		if (p->clients[i].recorded && p->clients[i].id == action->client)
 			recorded = p->clients[i].recorded;
-	snprintf(text, 48, "%s %" PRIu32 " %s", action->verb == CORE_SUSPEND ? "suspend" : "resume",
+	snprintf(text, 48, "%s %" PRIu32 " %s", action->op == CORE_SUSPEND ? "suspend" : "resume",
 		 recorded, action->prompt ? "yes" : "no");
 	return text;
 }
@@ -153,9 +153,9 @@ static void decide(struct player *p, const uint64_t *v)
 }
 
 /* Compares a recorded action with the next one that the core has decided. */
-static void compare(struct player *p, enum core_verb verb, const uint64_t *v)
+static void compare(struct player *p, enum core_op op, const uint64_t *v)
 {
-	const struct core_action recorded = {(core_id)v[0], verb, v[1]}, *core;
+	const struct core_action recorded = {(core_id)v[0], op, v[1]}, *core;
 	char ours[48], theirs[48];
 
 	if (p->compared == p->recorded) {
@@ -169,8 +169,7 @@ static void compare(struct player *p, enum core_verb verb, const uint64_t *v)
 		return;
 	}
 	core = &p->actions[p->compared++];
-	if (core->client != recorded.client || core->verb != verb ||
-	    core->prompt != recorded.prompt)
+	if (core->client != recorded.client || core->op != op || core->prompt != recorded.prompt)
 		fail(p, RECORDING_DIFFERS, "the core decides: %s; in the recording: %s",
 		     action_text(p, core, ours), theirs);
 	p->counts->actions++;

@@ -202,8 +202,7 @@ static unsigned resumes_until(uint64_t end)
 	for (;;) {
 		for (size_t n = play_decide(); n; n = play_decide())
 			for (size_t i = 0; i < n; i++) {
-				resumes +=
-					actions[i].client == low && actions[i].verb == CORE_RESUME;
+				resumes += actions[i].client == low && actions[i].op == CORE_RESUME;
 				play_done(actions[i].client);
 			}
 		if (deadline > end)

@@ -204,9 +204,9 @@ static void the_suspended_preempt_nobody(void **state)
 	/* `middle` leaves both nodes, so `low` can run on the other one */
 	assert_int_equal(play_decide(), 2);
 	assert_int_equal(actions[0].client, middle);
-	assert_int_equal(actions[0].verb, CORE_SUSPEND);
+	assert_int_equal(actions[0].op, CORE_SUSPEND);
 	assert_int_equal(actions[1].client, low);
-	assert_int_equal(actions[1].verb, CORE_RESUME);
+	assert_int_equal(actions[1].op, CORE_RESUME);
 	play_done(middle);
 	play_done(low);
 	play_idle(high, GPU);
@@ -304,7 +304,7 @@ static void full_house(void **state)
 	play_active(clients[0], NODES);
 	while (play_decide()) {
 		for (size_t i = 0; i < action_count; i++) {
-			assert_int_equal(actions[i].verb, CORE_SUSPEND);
+			assert_int_equal(actions[i].op, CORE_SUSPEND);
 			play_done(actions[i].client);
 		}
 		done += action_count;
