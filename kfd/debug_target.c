@@ -126,7 +126,7 @@ static void post_runtime_event(struct trap *trap)
 	kfd_debug_call(&trap->session, &args);
 }
 
-void trap_answer_runtime(struct trap *trap)
+void trap_handle_runtime(struct trap *trap)
 {
 	char events[64];
 	ssize_t n = read(trap->events_fd, events, sizeof(events));
@@ -163,7 +163,7 @@ static bool runtime_changed(struct trap *trap, bool *enabled)
 	return true;
 }
 
-int trap_answer_events(struct trap *trap, bool *enabled)
+int trap_handle_events(struct trap *trap, bool *enabled)
 {
 	uint32_t before = trap->session.n_new, fresh;
 	char events[64];

@@ -88,13 +88,13 @@ void trap_detach(struct trap *trap);
 /*
  * Returns the fd on which the driver reports events of the session, or -1 without a session. The
  * fd belongs to the trap; the caller polls it only.
- * Readable: the target's runtime is turning on or off; call trap_answer_runtime().
+ * Readable: the target's runtime is turning on or off; call trap_handle_runtime().
  * Hang-up: the session has ended.
  */
 int trap_events_fd(const struct trap *trap);
 /* Lets the target continue its RUNTIME_ENABLE or runtime disable, and posts the next runtime event
  * in advance. */
-void trap_answer_runtime(struct trap *trap);
+void trap_handle_runtime(struct trap *trap);
 
 /*
  * Forwards a pending signal to the target, if this thread traces it.
@@ -158,15 +158,15 @@ int trap_collect(struct trap *trap);
 /*
  * For a target without the shim, which does not announce its queues: makes trap_events_fd()
  * readable after each creation of a queue, too. From then on, the caller handles the fd by
- * trap_answer_events() instead of trap_answer_runtime().
+ * trap_handle_events() instead of trap_handle_runtime().
  * Returns 0 or a negative errno.
  */
 int trap_watch_queues(struct trap *trap);
 /*
  * Does the work of trap_collect(). If the runtime has turned on or off, also lets the target
- * continue as trap_answer_runtime() does, and writes the new state to *enabled.
+ * continue as trap_handle_runtime() does, and writes the new state to *enabled.
  * Returns the result of trap_collect().
  */
-int trap_answer_events(struct trap *trap, bool *enabled);
+int trap_handle_events(struct trap *trap, bool *enabled);
 
 #endif

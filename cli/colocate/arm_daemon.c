@@ -40,7 +40,7 @@ static int read_totals(const json_t *status, struct totals *out)
 /* Reports that the daemon does not reply. Waits a moment first, because a daemon that does not
  * reply has often just ended, and arm_pause_ms() then reports its exit code, which is more
  * useful. */
-static int no_answer(const struct window *window, int error)
+static int no_reply(const struct window *window, int error)
 {
 	int rc = arm_pause_ms(window->setup, 200);
 
@@ -57,7 +57,7 @@ int arm_ask_totals(const struct window *window, struct totals *out)
 	int rc = ask_daemon(window->socket, 0, &status);
 
 	if (rc)
-		return no_answer(window, rc);
+		return no_reply(window, rc);
 	rc = read_totals(status, out);
 	json_decref(status);
 	return rc;
@@ -224,7 +224,7 @@ int arm_start_daemon(const struct window *window, double time_scale)
 		}
 		/* Its socket does not exist yet, or nothing listens there yet: try again. */
 		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EAGAIN)
-			return no_answer(window, rc);
+			return no_reply(window, rc);
 	}
 	progress_note("%s: kfdschedd did not reply within %d s", arm, DAEMON_MS / 1000);
 	return -ETIMEDOUT;

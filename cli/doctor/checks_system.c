@@ -17,9 +17,9 @@
  * and those of its executor. */
 #define FILES_A_CLIENT 8
 #define FILES_OF_A_SHIM 64 /* a dozen for the shim, the rest for the program */
-#define SLOW_ANSWER_US 500000
+#define SLOW_REPLY_US 500000
 
-static bool daemon_answers(const struct doctor_facts *facts)
+static bool daemon_replies(const struct doctor_facts *facts)
 {
 	return facts->daemon.error == 0;
 }
@@ -33,7 +33,7 @@ static void judge_yama(const struct doctor_facts *facts, struct doctor_findings 
 		return;
 	}
 	bool stops = facts->yama >= YAMA_NOBODY ||
-		     (facts->yama == YAMA_ADMIN_ONLY && daemon_answers(facts) &&
+		     (facts->yama == YAMA_ADMIN_ONLY && daemon_replies(facts) &&
 		      facts->daemon.sys_ptrace == DOCTOR_NO);
 
 	doctor_find(out, "yama", 0, 0, stops ? DOCTOR_WARNING : DOCTOR_OK, "ptrace_scope %lld%s",
@@ -53,7 +53,7 @@ static void judge_yama(const struct doctor_facts *facts, struct doctor_findings 
 static void judge_ptrace(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	/* A daemon outside this container traces from there, so rights in here do not matter. */
-	bool elsewhere = daemon_answers(facts) && facts->daemon.here == DOCTOR_NO;
+	bool elsewhere = daemon_replies(facts) && facts->daemon.here == DOCTOR_NO;
 
 	if (facts->ptrace_error < 0) {
 		doctor_find(out, "ptrace", 0, 0, DOCTOR_CANNOT_KNOW, "-");
@@ -77,7 +77,7 @@ static void judge_ptrace(const struct doctor_facts *facts, struct doctor_finding
  * starts would have it. */
 static void judge_sys_ptrace(const struct doctor_facts *facts, struct doctor_findings *out)
 {
-	if (!daemon_answers(facts)) {
+	if (!daemon_replies(facts)) {
 		if (facts->sys_ptrace == DOCTOR_YES)
 			doctor_find(out, "sys_ptrace", 0, 0, DOCTOR_OK,
 				    "a kfdschedd that %s starts has CAP_SYS_PTRACE", facts->user);
@@ -104,7 +104,7 @@ static void judge_namespaces(const struct doctor_facts *facts, struct doctor_fin
 		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_OK, "that of the machine");
 	} else if (facts->simulated) {
 		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_OK, "that of the simulation");
-	} else if (daemon_answers(facts) && facts->daemon.here == DOCTOR_NO) {
+	} else if (daemon_replies(facts) && facts->daemon.here == DOCTOR_NO) {
 		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_OK,
 			    "that of a container; kfdschedd runs outside it");
 	} else {
@@ -213,13 +213,13 @@ static void judge_connections(const struct doctor_facts *facts, struct doctor_fi
 /* Checks that the worker replies in time and was never restarted. */
 static void judge_worker(const struct doctor_daemon *daemon, struct doctor_findings *out)
 {
-	bool slow = daemon->answer_us > SLOW_ANSWER_US;
+	bool slow = daemon->reply_us > SLOW_REPLY_US;
 	char text[QUANTITY_BYTES], before[64] = "";
 
 	if (daemon->restarts > 0)
 		snprintf(before, sizeof(before), "; %lld before it ended",
 			 (long long)daemon->restarts);
-	quantity_us(text, (double)daemon->answer_us);
+	quantity_us(text, (double)daemon->reply_us);
 	doctor_find(out, "worker", 0, 0, slow || before[0] ? DOCTOR_WARNING : DOCTOR_OK,
 		    "worker %lld replies within %s%s", (long long)daemon->worker_pid, text, before);
 	if (slow)
@@ -322,7 +322,7 @@ static void judge_session(const struct doctor_facts *facts, struct doctor_findin
 		/* The directory is needed without a daemon, or when it is gone; so beside a daemon
 		 * this is only a warning. */
 		doctor_find(out, "runtime_folder", 0, 0,
-			    daemon_answers(facts) ? DOCTOR_WARNING : DOCTOR_MISSING, "%s %s",
+			    daemon_replies(facts) ? DOCTOR_WARNING : DOCTOR_MISSING, "%s %s",
 			    facts->runtime_folder, facts->runtime_problem);
 		if (facts->runtime_taken)
 			doctor_advise(out,

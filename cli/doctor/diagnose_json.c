@@ -105,17 +105,17 @@ static json_t *sources_json(const struct observation *seen)
 	json_t *sources = json_object();
 
 	for (enum observe_source s = OBSERVE_DAEMON; s < OBSERVE_SOURCES; s++) {
-		const struct observe_answer *answer = &seen->answer[s];
+		const struct observe_result *result = &seen->result[s];
 
-		if (answer->asked)
+		if (result->asked)
 			json_object_set_new(
 				sources, observe_source_name(s),
 				json_pack("{so so}", "queues",
-					  answer->error
+					  result->error
 						  ? json_null()
-						  : json_integer((json_int_t)answer->list.count),
+						  : json_integer((json_int_t)result->list.count),
 					  "problem",
-					  answer->error ? plain_or_null(answer->why)
+					  result->error ? plain_or_null(result->why)
 							: json_null()));
 	}
 	return sources;

@@ -161,12 +161,12 @@ static void say_held(const struct doctor_process *p, enum doctor_known held)
 /* Prints the facts about GPU use. "by hand": whether suspend and preempt can hold the process. */
 static void print_gpu(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
-	static const char *const answers[] = {"no", "yes"};
+	static const char *const replies[] = {"no", "yes"};
 	char why[DIAGNOSE_WHY];
 
 	printf("\nGPU\n");
 	say("uses one", "%s%s%s",
-	    diagnosis->uses_gpu < 0 ? TABLE_UNKNOWN : answers[diagnosis->uses_gpu],
+	    diagnosis->uses_gpu < 0 ? TABLE_UNKNOWN : replies[diagnosis->uses_gpu],
 	    diagnosis->evidence[0] ? ": " : "", diagnosis->evidence);
 	if (diagnosis->uses_gpu == DOCTOR_NO)
 		return;

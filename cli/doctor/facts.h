@@ -87,7 +87,7 @@ struct doctor_process {
 struct doctor_daemon {
 	char socket[128];
 	int error; /* errno of the query; 0: the daemon replied */
-	int64_t answer_us;
+	int64_t reply_us;
 	int64_t pid, worker_pid; /* in the daemon's own pid namespace */
 	enum doctor_known here;	 /* `pid` is a kfdschedd in kfdsched's pid namespace */
 	char version[32];

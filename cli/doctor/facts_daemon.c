@@ -107,6 +107,6 @@ void doctor_gather_daemon(struct doctor_facts *facts, const char *socket, json_t
 		daemon->other_pid = find_daemon();
 		return;
 	}
-	daemon->answer_us = (int64_t)((clock_ns() - began) / 1000);
+	daemon->reply_us = (int64_t)((clock_ns() - began) / 1000);
 	read_status(daemon, *status);
 }

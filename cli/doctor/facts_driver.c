@@ -64,7 +64,7 @@ void doctor_facts_init(struct doctor_facts *facts)
 		.ptrace_error = -1,
 		.initial_pid_namespace = DOCTOR_UNKNOWN,
 		.daemon = {.error = -1,
-			   .answer_us = -1,
+			   .reply_us = -1,
 			   .pid = -1,
 			   .worker_pid = -1,
 			   .here = DOCTOR_UNKNOWN,

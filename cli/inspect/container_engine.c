@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANSWER_BYTES 1024u
+#define REPLY_BYTES 1024u
 #define TIMEOUT_MS 2000u
 #define TOOLS 3u
 
@@ -14,13 +14,13 @@ enum tool { DOCKER, PODMAN, CRICTL, NO_TOOL };
 
 static const char *const tool_names[] = {"docker", "podman", "crictl"};
 
-struct answer {
+struct engine_reply {
 	char id[CONTAINER_ID_MAX], name[CONTAINER_NAME_MAX];
 	int error;
 };
 
 struct container_names {
-	struct answer *answer;
+	struct engine_reply *reply;
 	size_t count;
 	int failed[TOOLS]; /* last error of each tool; 0: none */
 	char problem[256];
@@ -34,7 +34,7 @@ struct container_names *container_names_new(void)
 void container_names_free(struct container_names *names)
 {
 	if (names)
-		free(names->answer);
+		free(names->reply);
 	free(names);
 }
 
@@ -43,8 +43,8 @@ void container_names_retry(struct container_names *names)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < names->count; i++)
-		if (!names->answer[i].error || names->answer[i].error == -ENOENT)
-			names->answer[kept++] = names->answer[i];
+		if (!names->reply[i].error || names->reply[i].error == -ENOENT)
+			names->reply[kept++] = names->reply[i];
 	names->count = kept;
 	for (unsigned i = 0; i < TOOLS; i++)
 		if (names->failed[i] != -ENOENT)
@@ -93,51 +93,52 @@ static int ask(enum tool tool, const char *id, char out[static CONTAINER_NAME_MA
 				      "--template", "{{.status.metadata.name}}",
 				      id,	    NULL};
 	const char *const *const argv[TOOLS] = {docker, podman, crictl};
-	char text[ANSWER_BYTES];
+	char text[REPLY_BYTES];
 	int error = container_names_run(argv[tool], text, sizeof(text), TIMEOUT_MS);
 
 	return error ? error : take_name(text, out);
 }
 
-static const struct answer *find(struct container_names *names, enum tool tool, const char *id)
+static const struct engine_reply *find(struct container_names *names, enum tool tool,
+				       const char *id)
 {
-	struct answer *answer;
+	struct engine_reply *reply;
 
 	for (size_t i = 0; i < names->count; i++)
-		if (strcmp(names->answer[i].id, id) == 0)
-			return &names->answer[i];
-	answer = reallocarray(names->answer, names->count + 1, sizeof(*answer));
-	if (!answer)
+		if (strcmp(names->reply[i].id, id) == 0)
+			return &names->reply[i];
+	reply = reallocarray(names->reply, names->count + 1, sizeof(*reply));
+	if (!reply)
 		return NULL;
-	names->answer = answer;
-	answer += names->count++;
-	*answer = (struct answer){0};
-	snprintf(answer->id, sizeof(answer->id), "%s", id);
+	names->reply = reply;
+	reply += names->count++;
+	*reply = (struct engine_reply){0};
+	snprintf(reply->id, sizeof(reply->id), "%s", id);
 	/* Do not run a missing or hanging tool again, so that many containers do not cost a timeout
 	 * each. */
 	if (names->failed[tool] == -ENOENT || names->failed[tool] == -ETIMEDOUT)
-		answer->error = names->failed[tool];
+		reply->error = names->failed[tool];
 	else
-		answer->error = ask(tool, id, answer->name);
-	if (answer->error)
-		names->failed[tool] = answer->error;
-	return answer;
+		reply->error = ask(tool, id, reply->name);
+	if (reply->error)
+		names->failed[tool] = reply->error;
+	return reply;
 }
 
 int container_names_ask(struct container_names *names, struct container *container)
 {
 	enum tool tool = tool_of(container);
-	const struct answer *answer;
+	const struct engine_reply *reply;
 
 	if (container->name[0])
 		return 0;
 	if (tool == NO_TOOL || !container->id[0])
 		return -EINVAL;
-	answer = find(names, tool, container->id);
-	if (!answer)
+	reply = find(names, tool, container->id);
+	if (!reply)
 		return -ENOMEM;
-	strcpy(container->name, answer->name);
-	return answer->error;
+	strcpy(container->name, reply->name);
+	return reply->error;
 }
 
 bool container_names_fit(struct container_names *names, struct container *container,

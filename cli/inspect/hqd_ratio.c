@@ -105,8 +105,8 @@ size_t ratio_of(const struct observe_list *list, const struct topology_gpu *gpus
 size_t ratio_of_observation(const struct observation *observation, const struct topology_gpu *gpus,
 			    size_t n_gpus, struct ratio *out, size_t max, struct ratio *all)
 {
-	const struct observe_answer *mqd = &observation->answer[OBSERVE_MQD];
-	const struct observe_answer *hqd = &observation->answer[OBSERVE_HQD];
+	const struct observe_result *mqd = &observation->result[OBSERVE_MQD];
+	const struct observe_result *hqd = &observation->result[OBSERVE_HQD];
 	bool descriptors = mqd->asked && !mqd->error;
 
 	return sum(descriptors ? &mqd->list : &observation->queues,

@@ -81,7 +81,7 @@ void observation_free(struct observation *observation)
 {
 	observe_list_free(&observation->queues);
 	for (unsigned i = 0; i < OBSERVE_SOURCES; i++)
-		observe_list_free(&observation->answer[i].list);
+		observe_list_free(&observation->result[i].list);
 	*observation = (struct observation){0};
 }
 
@@ -129,18 +129,18 @@ static void begin(struct observation *out, const struct observer *observer)
 	out->listed = 0;
 	observe_list_clear(&out->queues);
 	for (unsigned i = 0; i < OBSERVE_SOURCES; i++) {
-		out->answer[i].asked = false;
-		out->answer[i].error = 0;
-		out->answer[i].why[0] = '\0';
-		out->answer[i].unmatched = 0;
-		observe_list_clear(&out->answer[i].list);
+		out->result[i].asked = false;
+		out->result[i].error = 0;
+		out->result[i].why[0] = '\0';
+		out->result[i].unmatched = 0;
+		observe_list_clear(&out->result[i].list);
 	}
 }
 
 static void ask_all(struct observer *observer, struct observation *out)
 {
-	struct observe_answer *daemon = &out->answer[OBSERVE_DAEMON];
-	struct observe_answer *shm = &out->answer[OBSERVE_SHM];
+	struct observe_result *daemon = &out->result[OBSERVE_DAEMON];
+	struct observe_result *shm = &out->result[OBSERVE_SHM];
 
 	if (wants(observer, OBSERVE_DAEMON)) {
 		daemon->asked = true;
@@ -148,14 +148,14 @@ static void ask_all(struct observer *observer, struct observation *out)
 		shm->asked = !daemon->error;
 	}
 	for (enum observe_source s = OBSERVE_SHM; s <= OBSERVE_HQD; s++) {
-		struct observe_answer *answer = &out->answer[s];
+		struct observe_result *result = &out->result[s];
 
 		/* The daemon's reply contains the client's shared memory already. The memory of the
 		 * process is read later, when the addresses are known. */
-		if (!wants(observer, s) || answer->asked || s == OBSERVE_MEMORY)
+		if (!wants(observer, s) || result->asked || s == OBSERVE_MEMORY)
 			continue;
-		answer->asked = true;
-		answer->error = ask(observer, s, &answer->list, answer->why);
+		result->asked = true;
+		result->error = ask(observer, s, &result->list, result->why);
 	}
 	if (shm->asked && !shm->error && shm->list.count == 0 && !daemon->error &&
 	    daemon->list.count > 0) {
@@ -170,15 +170,15 @@ static void ask_all(struct observer *observer, struct observation *out)
  * addresses of its queues. */
 static void keep_own_hqds(struct observation *out)
 {
-	const struct observe_answer *mqds = &out->answer[OBSERVE_MQD];
-	struct observe_list *all = &out->answer[OBSERVE_HQD].list;
+	const struct observe_result *mqds = &out->result[OBSERVE_MQD];
+	struct observe_list *all = &out->result[OBSERVE_HQD].list;
 	bool described = mqds->asked && mqds->list.count > 0;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < all->count; i++) {
 		struct observe_queue queue = all->queue[i];
 
-		if (observe_join(described ? &out->answer[OBSERVE_MQD].list : &out->queues, &queue))
+		if (observe_join(described ? &out->result[OBSERVE_MQD].list : &out->queues, &queue))
 			all->queue[kept++] = queue;
 	}
 	all->count = kept;
@@ -188,7 +188,7 @@ static void keep_own_hqds(struct observation *out)
  * read, such a queue is not on the GPU now. */
 static void none_active(const struct observation *out, struct observe_list *list)
 {
-	if (!out->answer[OBSERVE_HQD].asked || out->answer[OBSERVE_HQD].error)
+	if (!out->result[OBSERVE_HQD].asked || out->result[OBSERVE_HQD].error)
 		return;
 	for (size_t i = 0; i < list->count; i++) {
 		struct observe_queue *queue = &list->queue[i];
@@ -208,26 +208,26 @@ static int join(struct observation *out)
 	int rc = 0;
 
 	for (enum observe_source s = OBSERVE_DAEMON; s <= OBSERVE_SYSFS && !rc; s++) {
-		struct observe_answer *answer = &out->answer[s];
+		struct observe_result *result = &out->result[s];
 
-		rc = observe_merge(&out->queues, &answer->list, &answer->unmatched);
-		if (answer->asked && !answer->error)
+		rc = observe_merge(&out->queues, &result->list, &result->unmatched);
+		if (result->asked && !result->error)
 			out->listed |= OBSERVE_BIT(s);
 	}
 	/* Join slots to MQDs first, because both have ring addresses. The queues of the other
 	 * sources may have ids only. */
 	keep_own_hqds(out);
-	none_active(out, &out->answer[OBSERVE_MQD].list);
+	none_active(out, &out->result[OBSERVE_MQD].list);
 	if (!rc)
-		rc = observe_merge(&out->queues, &out->answer[OBSERVE_MQD].list,
-				   &out->answer[OBSERVE_MQD].unmatched);
+		rc = observe_merge(&out->queues, &out->result[OBSERVE_MQD].list,
+				   &out->result[OBSERVE_MQD].unmatched);
 	none_active(out, &out->queues);
 	return rc;
 }
 
 int observe_sample(struct observer *observer, struct observation *out)
 {
-	struct observe_answer *memory = &out->answer[OBSERVE_MEMORY];
+	struct observe_result *memory = &out->result[OBSERVE_MEMORY];
 	int rc;
 
 	begin(out, observer);

@@ -46,7 +46,7 @@ struct observer *observe_open(const struct observe_options *options);
 void observe_close(struct observer *observer); /* NULL is allowed */
 
 /* Result of one source in a sample. */
-struct observe_answer {
+struct observe_result {
 	bool asked;	       /* the source was queried in this sample */
 	int error;	       /* 0; -ENOENT: no data about this process; others: see why */
 	char why[OBSERVE_WHY]; /* one sentence if error != 0 */
@@ -61,13 +61,13 @@ struct observation {
 	bool alive;	 /* false: the process has ended; its pid may be reused */
 	uint32_t listed; /* OBSERVE_BIT()s of the sources that listed queues by id */
 	struct observe_list queues;
-	struct observe_answer answer[OBSERVE_SOURCES];
+	struct observe_result result[OBSERVE_SOURCES];
 };
 
 /*
  * Takes one sample from all sources of the observer.
  *
- * Returns 0 also if no source has data; see out->answer[]. Errors:
+ * Returns 0 also if no source has data; see out->result[]. Errors:
  * -ESRCH   the process has ended since observe_open(); out->alive is false. A reused pid is noticed
  * -ENOMEM  no memory
  */

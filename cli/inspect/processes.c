@@ -20,7 +20,7 @@ static int in_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool daemon_answers(const char *socket, char why[static OBSERVE_WHY / 2])
+static bool daemon_replies(const char *socket, char why[static OBSERVE_WHY / 2])
 {
 	struct kfdsched *daemon = kfdsched_open(socket);
 	char *text = NULL;
@@ -37,7 +37,7 @@ int observe_can_list(const char *socket, char why[static OBSERVE_WHY])
 	char daemon[OBSERVE_WHY / 2];
 	bool driver = access(SYSFS_PROCESSES, F_OK) == 0;
 
-	if ((driver && observe_names_match()) || daemon_answers(socket, daemon))
+	if ((driver && observe_names_match()) || daemon_replies(socket, daemon))
 		return 0;
 	if (driver) {
 		snprintf(

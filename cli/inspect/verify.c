@@ -16,9 +16,9 @@ static const enum observe_field compared[] = {
 };
 #define COMPARED (sizeof(compared) / sizeof(compared[0]))
 
-static bool answered(const struct observation *seen, enum observe_source source)
+static bool replied(const struct observation *seen, enum observe_source source)
 {
-	return seen->answer[source].asked && !seen->answer[source].error;
+	return seen->result[source].asked && !seen->result[source].error;
 }
 
 static bool is_compute(const struct observe_queue *queue)
@@ -168,7 +168,7 @@ static int make_rows(const struct observation *seen, struct verify *v)
 	size_t most = seen->queues.count;
 
 	FOR_VERIFIED (s)
-		most += seen->answer[s].list.count;
+		most += seen->result[s].list.count;
 	free(v->row);
 	v->row = calloc(most + 1, sizeof(*v->row));
 	v->rows = seen->queues.count;
@@ -177,12 +177,12 @@ static int make_rows(const struct observation *seen, struct verify *v)
 	for (size_t i = 0; i < v->rows; i++)
 		v->row[i].queue = &seen->queues.queue[i];
 	FOR_VERIFIED (s)
-		place_all(v, &seen->answer[s].list, s);
+		place_all(v, &seen->result[s].list, s);
 	for (size_t i = 0; i < v->rows; i++) {
 		bool only_alike = false;
 
 		FOR_VERIFIED (s) {
-			if (answered(seen, s) && v->row[i].told[s] == VERIFY_NO_ANSWER)
+			if (replied(seen, s) && v->row[i].told[s] == VERIFY_NO_RESULT)
 				v->row[i].told[s] = VERIFY_NOT;
 			only_alike |= v->row[i].told[s] == VERIFY_ALIKE;
 		}
@@ -372,7 +372,7 @@ static uint32_t witnesses(const struct observation *seen)
 	uint32_t who = 0;
 
 	FOR_VERIFIED (s)
-		if (s != OBSERVE_HQD && answered(seen, s))
+		if (s != OBSERVE_HQD && replied(seen, s))
 			who |= OBSERVE_BIT(s);
 	if (who & OBSERVE_BIT(OBSERVE_SHM))
 		who &= ~OBSERVE_BIT(OBSERVE_DAEMON);

@@ -31,7 +31,7 @@
 
 /* How a source reports a queue. */
 enum verify_told {
-	VERIFY_NO_ANSWER, /* the source was not queried, or failed */
+	VERIFY_NO_RESULT, /* the source was not queried, or failed */
 	VERIFY_NOT,	  /* the source does not list the queue */
 	VERIFY_ALIKE, /* the source lists a queue of the same node, engine and ring size, but it is
 			     not known whether it is this one */

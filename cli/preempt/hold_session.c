@@ -40,7 +40,7 @@ static void take_events(struct session *session, short revents)
 	int error;
 
 	if (revents & POLLIN) {
-		error = trap_answer_events(session->trap, &enabled);
+		error = trap_handle_events(session->trap, &enabled);
 		if (error)
 			session->ran_on = error;
 	}

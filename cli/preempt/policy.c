@@ -130,12 +130,12 @@ static int show(const struct asked *asked, unsigned gpu_id)
 	return code;
 }
 
-static int print_set(unsigned gpu_id, const char *name, unsigned share, const char *answer)
+static int print_set(unsigned gpu_id, const char *name, unsigned share, const char *reply)
 {
 	json_t *root = json_pack("{ss so ss so ss}", "order", "policy", "gpu_id",
 				 gpu_id ? json_integer(gpu_id) : json_null(), "policy", name,
 				 "share_percent", share ? json_integer(share) : json_null(),
-				 "answer", answer);
+				 "answer", reply);
 	bool whole = root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
 
 	json_decref(root);

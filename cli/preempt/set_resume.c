@@ -24,11 +24,11 @@ int control_req_read(const struct cli_command *cmd, int argc, char **argv,
 	return req->daemon ? CLI_GO_ON : cli_failed(cmd, "out of memory");
 }
 
-int control_req_print_json(const struct cli_command *cmd, int pid, const char *answer, json_t *more)
+int control_req_print_json(const struct cli_command *cmd, int pid, const char *reply, json_t *more)
 {
 	json_t *root = json_pack("{ss sI}", "order", cmd->name, "pid", (json_int_t)pid);
 	bool whole = root && (!more || json_object_update(root, more) == 0) &&
-		     json_object_set_new(root, "answer", json_string(answer)) == 0 &&
+		     json_object_set_new(root, "answer", json_string(reply)) == 0 &&
 		     plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
 
 	json_decref(more);

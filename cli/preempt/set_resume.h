@@ -42,7 +42,6 @@ int control_req_print_done(const struct cli_command *cmd, const struct control_r
 /* Prints one JSON object: "order" (the command), "pid", the keys of `more` (reference taken; can be
  * NULL) and "answer". Returns CLI_DONE, or CLI_FAILED if memory is short; the request itself was
  * carried out in both cases. */
-int control_req_print_json(const struct cli_command *cmd, int pid, const char *answer,
-			   json_t *more);
+int control_req_print_json(const struct cli_command *cmd, int pid, const char *reply, json_t *more);
 
 #endif

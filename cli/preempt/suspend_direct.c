@@ -116,16 +116,16 @@ static json_t *ids_json(const struct hold *hold)
 static int print(const struct hold *hold)
 {
 	uint32_t count = hold->queues.count;
-	char answer[160];
+	char reply[160];
 
-	snprintf(answer, sizeof(answer), "%s%u queue%s of process %d (%s) %s suspended",
+	snprintf(reply, sizeof(reply), "%s%u queue%s of process %d (%s) %s suspended",
 		 hold->some ? "" : "all ", count, count == 1 ? "" : "s", (int)hold->target.pid,
 		 hold->target.name, count == 1 ? "is" : "are");
 	if (hold->req->json)
-		return control_req_print_json(&cmd_suspend, (int)hold->target.pid, answer,
+		return control_req_print_json(&cmd_suspend, (int)hold->target.pid, reply,
 					      json_pack("{sn sb so}", "seconds", "by_daemon", 0,
 							"queues", ids_json(hold)));
-	printf("%s until this command ends (Ctrl-C)\n", answer);
+	printf("%s until this command ends (Ctrl-C)\n", reply);
 	fflush(stdout);
 	return CLI_DONE;
 }

@@ -207,8 +207,8 @@ static int look(struct monitor *m, const struct observe_list **list, enum observ
 		return 0;
 	snprintf(m->why, sizeof(m->why), "%s", why);
 	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
-		if (m->observation.answer[i].asked && m->observation.answer[i].error)
-			m->error = m->observation.answer[i].error;
+		if (m->observation.result[i].asked && m->observation.result[i].error)
+			m->error = m->observation.result[i].error;
 	return 0;
 }
 

@@ -203,12 +203,12 @@ void recorder_close(struct recorder *r)
 const struct observe_list *recorded_best(const struct observation *o, enum observe_source *source,
 					 const char **unknown)
 {
-	const struct observe_answer *mqds = &o->answer[OBSERVE_MQD];
+	const struct observe_result *mqds = &o->result[OBSERVE_MQD];
 
 	*unknown = "no source was queried";
 	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
-		if (o->answer[i].asked && o->answer[i].error)
-			*unknown = o->answer[i].why;
+		if (o->result[i].asked && o->result[i].error)
+			*unknown = o->result[i].why;
 	for (*source = OBSERVE_NOBODY + 1; *source < OBSERVE_SOURCES; (*source)++)
 		if (o->listed & OBSERVE_BIT(*source))
 			return &o->queues;

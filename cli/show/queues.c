@@ -190,19 +190,19 @@ static json_t *or_null(long long value)
 	return value > 0 ? json_integer(value) : json_null();
 }
 
-static json_t *answers_json(const struct observation *observation)
+static json_t *results_json(const struct observation *observation)
 {
 	json_t *list = json_array();
 
 	for (unsigned s = OBSERVE_DAEMON; list && s < OBSERVE_SOURCES; s++) {
-		const struct observe_answer *answer = &observation->answer[s];
+		const struct observe_result *result = &observation->result[s];
 
-		if (answer->asked)
+		if (result->asked)
 			json_array_append_new(
 				list, json_pack("{ss sb sI ss?}", "source", observe_source_name(s),
-						"answered", (int)(answer->error == 0), "queues",
-						(json_int_t)answer->list.count, "reason",
-						answer->error ? answer->why : NULL));
+						"answered", (int)(result->error == 0), "queues",
+						(json_int_t)result->list.count, "reason",
+						result->error ? result->why : NULL));
 	}
 	return list;
 }
@@ -220,7 +220,7 @@ static bool add_json(json_t *processes, json_t *queues, const struct seen *seen)
 	json_t *process = whose_json(&seen->identity);
 	const struct observe_list *list = &seen->observation.queues;
 	bool whole = process &&
-		     json_object_set_new(process, "answers", answers_json(&seen->observation)) == 0;
+		     json_object_set_new(process, "answers", results_json(&seen->observation)) == 0;
 
 	for (size_t i = 0; whole && i < list->count; i++) {
 		json_t *queue = whose_json(&seen->identity),
@@ -276,16 +276,16 @@ static int look(const struct job *job, struct observer *beside, struct seen *out
 static int say_why_none(const struct job *job, const struct seen *seen)
 {
 	char why[OBSERVE_WHY];
-	const struct observe_answer *answers = seen->observation.answer;
+	const struct observe_result *results = seen->observation.result;
 	bool first = true;
 
 	fprintf(stderr, "kfdsched queues: process %d (%s): no source reports queues:",
 		(int)seen->identity.pid, seen->identity.comm);
 	for (unsigned s = OBSERVE_DAEMON; s <= OBSERVE_SYSFS; s++) {
-		if (!answers[s].asked || !answers[s].error)
+		if (!results[s].asked || !results[s].error)
 			continue;
 		fprintf(stderr, "%s %s: %s", first ? "" : ";", observe_source_name(s),
-			answers[s].why);
+			results[s].why);
 		first = false;
 	}
 	fputc('\n', stderr);

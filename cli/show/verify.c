@@ -71,11 +71,11 @@ static int nobody_knows(const struct verified *v)
 		"kfdsched verify: process %d (%s): no source reports queues:", (int)v->identity.pid,
 		v->identity.comm);
 	FOR_VERIFIED (s) {
-		const struct observe_answer *answer = &v->seen.answer[s];
+		const struct observe_result *result = &v->seen.result[s];
 
-		if (!answer->asked || !answer->error)
+		if (!result->asked || !result->error)
 			continue;
-		fprintf(stderr, "%s %s: %s", first ? "" : ";", observe_source_name(s), answer->why);
+		fprintf(stderr, "%s %s: %s", first ? "" : ";", observe_source_name(s), result->why);
 		first = false;
 	}
 	fputs(first ? " the process has none\n" : "\n", stderr);

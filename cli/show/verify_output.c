@@ -45,9 +45,9 @@ static void queue_name(char text[32], const struct observe_queue *queue)
 		snprintf(text, 32, "%u", queue->id);
 }
 
-static const struct observe_answer *answer_of(const struct verified *v, enum observe_source source)
+static const struct observe_result *result_of(const struct verified *v, enum observe_source source)
 {
-	return &v->seen.answer[source];
+	return &v->seen.result[source];
 }
 
 /* ---- one row per queue, one column per source ---- */
@@ -60,7 +60,7 @@ static void told_cell(struct table *table, const struct verify_row *row, enum ob
 	const struct observe_queue *by = row->by[source];
 	char text[OBSERVE_TEXT];
 
-	if (row->told[source] == VERIFY_NO_ANSWER)
+	if (row->told[source] == VERIFY_NO_RESULT)
 		table_cell(table, TABLE_UNKNOWN);
 	else if (row->told[source] == VERIFY_NOT)
 		table_cell(table, source == OBSERVE_HQD ? "0" : "no");
@@ -75,7 +75,7 @@ static void told_cell(struct table *table, const struct verify_row *row, enum ob
 
 static int print_queues(const struct verified *v)
 {
-	bool trap = answer_of(v, OBSERVE_TRAP)->asked;
+	bool trap = result_of(v, OBSERVE_TRAP)->asked;
 	struct table *table =
 		table_new(trap ? "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|<DAEMON|<LANE|<TRAP|<SYSFS|"
 				 "MQDS|ACTIVE HQDS"
@@ -122,22 +122,22 @@ static int print_sources(const struct verified *v)
 	int r = -ENOMEM;
 
 	FOR_VERIFIED (s) {
-		const struct observe_answer *answer = answer_of(v, s);
-		unsigned compute = computes(&answer->list);
+		const struct observe_result *result = result_of(v, s);
+		unsigned compute = computes(&result->list);
 
-		if (!table || !answer->asked)
+		if (!table || !result->asked)
 			continue;
 		table_row(table);
 		table_cell(table, "%s", observe_source_name(s));
-		if (answer->error && !answer->list.count) {
+		if (result->error && !result->list.count) {
 			for (int i = 0; i < 3; i++)
 				table_cell(table, TABLE_UNKNOWN);
 		} else {
-			table_cell(table, "%zu", answer->list.count);
+			table_cell(table, "%zu", result->list.count);
 			table_cell(table, "%u", compute);
-			table_cell(table, "%zu", answer->list.count - compute);
+			table_cell(table, "%zu", result->list.count - compute);
 		}
-		table_cell(table, "%s", answer->error ? answer->why : "");
+		table_cell(table, "%s", result->error ? result->why : "");
 	}
 	if (table)
 		r = table_print(table, stdout);
@@ -226,7 +226,7 @@ static void print_alone(const struct verified *v)
 		       names(who, v->verify.witnesses));
 	else
 		printf("cannot tell: no source that lists queues has data");
-	if (!answer_of(v, OBSERVE_TRAP)->asked)
+	if (!result_of(v, OBSERVE_TRAP)->asked)
 		printf("; --trap reads the driver's list by a debug session");
 	puts("");
 }
@@ -292,7 +292,7 @@ int verify_print(const struct verified *v)
 static json_t *queue_json(const struct verify_row *row)
 {
 	static const char *const words[] = {
-		[VERIFY_NO_ANSWER] = NULL,
+		[VERIFY_NO_RESULT] = NULL,
 		[VERIFY_NOT] = "no",
 		[VERIFY_ALIKE] = "alike",
 		[VERIFY_TOLD] = "yes",
@@ -346,12 +346,12 @@ static json_t *ratio_json(const struct ratio *ratio)
 
 static json_t *source_json(const struct verified *v, enum observe_source source)
 {
-	const struct observe_answer *answer = answer_of(v, source);
+	const struct observe_result *result = result_of(v, source);
 
 	return json_pack("{ss sb sI sI ss?}", "source", observe_source_name(source), "answered",
-			 (int)(answer->error == 0), "queues", (json_int_t)answer->list.count,
-			 "compute_queues", (json_int_t)computes(&answer->list), "reason",
-			 answer->error ? answer->why : NULL);
+			 (int)(result->error == 0), "queues", (json_int_t)result->list.count,
+			 "compute_queues", (json_int_t)computes(&result->list), "reason",
+			 result->error ? result->why : NULL);
 }
 
 static json_t *difference_json(const struct verify_difference *d)
@@ -383,7 +383,7 @@ int verify_print_json(const struct verified *v)
 	for (size_t i = 0; whole && i < v->verify.rows; i++)
 		whole = json_array_append_new(queues, queue_json(&v->verify.row[i])) == 0;
 	FOR_VERIFIED (s)
-		if (whole && answer_of(v, s)->asked)
+		if (whole && result_of(v, s)->asked)
 			whole = json_array_append_new(sources, source_json(v, s)) == 0;
 	for (size_t i = 0; whole && i < v->ratios; i++) {
 		json_t *ratio = ratio_json(&v->ratio[i]);

@@ -77,10 +77,10 @@ static void add_registers(struct detail *detail)
 				observe_set(queue, (enum observe_field)f, told->field[f].value,
 					    told->field[f].source);
 	}
-	detail->seen.answer[OBSERVE_MQD].asked = detail->registers.answer[OBSERVE_MQD].asked;
-	detail->seen.answer[OBSERVE_MQD].error = detail->registers.answer[OBSERVE_MQD].error;
-	detail->seen.answer[OBSERVE_HQD].asked = detail->registers.answer[OBSERVE_HQD].asked;
-	detail->seen.answer[OBSERVE_HQD].error = detail->registers.answer[OBSERVE_HQD].error;
+	detail->seen.result[OBSERVE_MQD].asked = detail->registers.result[OBSERVE_MQD].asked;
+	detail->seen.result[OBSERVE_MQD].error = detail->registers.result[OBSERVE_MQD].error;
+	detail->seen.result[OBSERVE_HQD].asked = detail->registers.result[OBSERVE_HQD].asked;
+	detail->seen.result[OBSERVE_HQD].error = detail->registers.result[OBSERVE_HQD].error;
 }
 
 int detail_look(struct detail *detail, pid_t pid)

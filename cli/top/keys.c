@@ -268,7 +268,7 @@ static bool typed(struct top_ui *ui, int key)
 	}
 }
 
-static enum ui_action answer(struct top_ui *ui, int key, enum ui_action yes)
+static enum ui_action confirm(struct top_ui *ui, int key, enum ui_action yes)
 {
 	ui->mode = ui->under;
 	if (key == 'y' || key == 'Y')
@@ -302,11 +302,11 @@ enum ui_action ui_key(struct top_ui *ui, const struct top_frame *frame, int key)
 		say(ui, "Cancelled.");
 		return UI_NOTHING;
 	case UI_ASK_SUSPEND:
-		return answer(ui, key, UI_SUSPEND);
+		return confirm(ui, key, UI_SUSPEND);
 	case UI_ASK_RESUME:
-		return answer(ui, key, UI_RESUME);
+		return confirm(ui, key, UI_RESUME);
 	case UI_ASK_QUIT:
-		return answer(ui, key, UI_QUIT);
+		return confirm(ui, key, UI_QUIT);
 	default: /* any key ends the help */
 		ui->mode = ui->under;
 		return UI_NOTHING;

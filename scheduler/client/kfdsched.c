@@ -20,17 +20,17 @@
 
 #define API __attribute__((visibility("default")))
 
-#define ANSWER_MS 2000	   /* limit of the wait for a reply */
+#define REPLY_MS 2000	   /* limit of the wait for a reply */
 #define CONNECT_PAUSE_MS 5 /* pause between two tries to connect */
 /* The same limit for a request to suspend: the daemon replies when the process is suspended, or
  * after two seconds. */
 #define SUSPEND_MS 5000
 /* Longest reply that is accepted; far above the state of a thousand processes. */
-#define ANSWER_BYTES (64u << 20)
+#define REPLY_BYTES (64u << 20)
 
 struct kfdsched {
 	char *socket;
-	int answer_ms; /* limit of the last request */
+	int reply_ms; /* limit of the last request */
 	char sentence[640];
 };
 
@@ -100,7 +100,7 @@ static int explain(struct kfdsched *k, int error)
 		break;
 	case -EAGAIN:
 		say(k, "the daemon at %s did not reply within %d s: check its log, or restart it",
-		    k->socket, k->answer_ms / 1000);
+		    k->socket, k->reply_ms / 1000);
 		break;
 	case -EPROTO:
 		say(k,
@@ -150,7 +150,7 @@ static int ask(struct kfdsched *k, struct protocol_hello *hello, int timeout_ms,
 	int fd = connect_patiently(k->socket, timeout_ms), rc;
 
 	*text = NULL;
-	k->answer_ms = timeout_ms;
+	k->reply_ms = timeout_ms;
 	hello->magic = PROTOCOL_MAGIC;
 	hello->version = PROTOCOL_OLDEST;
 	hello->newest = PROTOCOL_VERSION;
@@ -160,7 +160,7 @@ static int ask(struct kfdsched *k, struct protocol_hello *hello, int timeout_ms,
 		return explain(k, fd);
 	rc = protocol_send(fd, hello, sizeof(*hello), NULL, 0);
 	if (!rc)
-		rc = protocol_receive_text(fd, text, ANSWER_BYTES, timeout_ms);
+		rc = protocol_receive_text(fd, text, REPLY_BYTES, timeout_ms);
 	if (!rc)
 		return fd;
 	close(fd);
@@ -175,7 +175,7 @@ static int control(struct kfdsched *k, struct protocol_hello *hello)
 	int fd;
 
 	hello->kind = PROTOCOL_CONTROL;
-	fd = ask(k, hello, hello->op == PROTOCOL_SUSPEND ? SUSPEND_MS : ANSWER_MS, &text);
+	fd = ask(k, hello, hello->op == PROTOCOL_SUSPEND ? SUSPEND_MS : REPLY_MS, &text);
 	if (text)
 		say(k, "%s", text);
 	free(text);
@@ -226,7 +226,7 @@ static int status(struct kfdsched *k, pid_t pid, uint32_t op, char **json)
 {
 	struct protocol_hello hello = {
 		.kind = PROTOCOL_ASK, .priority = PRIORITY_UNSET, .pid = pid, .op = op};
-	int fd = ask(k, &hello, ANSWER_MS, json);
+	int fd = ask(k, &hello, REPLY_MS, json);
 
 	if (fd == -ESRCH)
 		say(k,
@@ -275,7 +275,7 @@ API int kfdsched_hold(struct kfdsched *k, pid_t pid)
 API int kfdsched_held(struct kfdsched *k, int fd, int timeout_ms)
 {
 	char *text;
-	int rc = protocol_receive_text(fd, &text, ANSWER_BYTES, timeout_ms);
+	int rc = protocol_receive_text(fd, &text, REPLY_BYTES, timeout_ms);
 
 	if (rc == -EAGAIN)
 		return 0;
@@ -329,7 +329,7 @@ API int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *pol
 API int kfdsched_recent_events(struct kfdsched *k, char **json)
 {
 	struct protocol_hello hello = {.kind = PROTOCOL_RECENT, .priority = PRIORITY_UNSET};
-	int fd = ask(k, &hello, ANSWER_MS, json);
+	int fd = ask(k, &hello, REPLY_MS, json);
 
 	if (fd == -EINVAL)
 		say(k,
@@ -351,7 +351,7 @@ API int kfdsched_events(struct kfdsched *k)
 {
 	struct protocol_hello hello = {.kind = PROTOCOL_EVENTS, .priority = PRIORITY_UNSET};
 	char *text;
-	int fd = ask(k, &hello, ANSWER_MS, &text);
+	int fd = ask(k, &hello, REPLY_MS, &text);
 
 	if (fd == -EUSERS)
 		say(k, "the daemon at %s has too many subscribers to its events: end one of them",

@@ -312,21 +312,21 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 		collect_outcomes(worker);
 		break;
 	case WORKER_READ:
-		break; /* take_answers() handles it */
+		break; /* take_replies() handles it */
 	default:
 		client_event(worker, kind, event->data.u64, now);
 	}
 }
 
 /* Receives answers of kfdschedd-read, and runs the code that waits for them. */
-static void take_answers(struct worker *worker, uint64_t now)
+static void take_replies(struct worker *worker, uint64_t now)
 {
 	uint64_t asker;
 
 	reader_step(now);
-	while ((asker = reader_answered()) != 0)
+	while ((asker = reader_replied()) != 0)
 		if (asker != READER_RULES)
-			client_answered(worker, asker, now);
+			client_replied(worker, asker, now);
 }
 
 /* Frees ended clients, and every SWEEP_NS handles what is overdue. */
@@ -355,10 +355,10 @@ static void sweep(struct worker *worker, uint64_t now)
 
 static uint64_t sleep_until(const struct worker *worker, uint64_t now)
 {
-	uint64_t until = look_next(worker), answer = answer_next(worker);
+	uint64_t until = look_next(worker), query_ns = query_next(worker);
 
-	if (answer < until)
-		until = answer;
+	if (query_ns < until)
+		until = query_ns;
 	if (worker->deadline_ns < until)
 		until = worker->deadline_ns;
 	if (reader_next() < until)
@@ -402,9 +402,9 @@ static void loop(struct worker *worker)
 			handle(worker, &events[i], now);
 		look_late(worker, now);
 		act(worker); /* before all less urgent work */
-		take_answers(worker, now);
+		take_replies(worker, now);
 		control_step(worker, now);
-		answer_step(worker, now);
+		query_step(worker, now);
 		sweep(worker, now);
 		compare_config(worker);
 		metrics_publish(worker, now);

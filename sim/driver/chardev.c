@@ -171,7 +171,7 @@ void ioctl_execute(struct call *call)
 		process_block(call->process, call);
 		return;
 	}
-	if (call_answered_before(call))
+	if (call_replied_before(call))
 		return;
 	call->process->acting = NODE_ANY;
 	if (call->nr != KFDABI_WAIT_EVENTS)
@@ -180,7 +180,7 @@ void ioctl_execute(struct call *call)
 	sim->serving = call;
 	r = entry->run(call);
 	if (r != CALL_PENDING)
-		call_answer(call, r);
+		call_reply(call, r);
 	sim->serving = outer;
 }
 
@@ -253,13 +253,13 @@ void ioctl_drm(struct sim *sim, uint32_t node, const struct trapped *trapped)
 		return;
 	}
 	call->node = node;
-	if (call_answered_before(call))
+	if (call_replied_before(call))
 		return;
 	sim->serving = call;
 	r = read_arguments(call, (cmd & IOC_IN ? IN : 0) | (cmd & IOC_OUT ? OUT : 0));
 	if (r)
 		call->copy_back = false;
-	call_answer(call, r ? r : drm_ioctl(call));
+	call_reply(call, r ? r : drm_ioctl(call));
 	sim->serving = NULL;
 }
 
@@ -308,7 +308,7 @@ void ioctl_kfd(struct sim *sim, struct process *process, const struct trapped *t
 	if (r) {
 		call->copy_back = false;
 		sim->serving = call;
-		call_answer(call, r);
+		call_reply(call, r);
 		sim->serving = NULL;
 		return;
 	}

@@ -74,7 +74,7 @@ static void tell_errors(struct runlist_update *update)
 }
 
 /* For --break: changes the result. */
-static void answer_wrongly(struct runlist_update *update)
+static void reply_wrongly(struct runlist_update *update)
 {
 	struct kfdabi_dbg_trap *a = (void *)update->call->data;
 	uint32_t *ids = update->ids, n = update->n_ids;
@@ -124,7 +124,7 @@ static void array_done(struct runlist_update *update)
 	if (!update->resume &&
 	    (update->result > 0 || rule_broken(sim, RULE_save_area_header_needs_a_success)))
 		savearea_write(update->process);
-	answer_wrongly(update);
+	reply_wrongly(update);
 	if (update->ids) /* the driver only logs a failed copy */
 		(void)call_write(update->call, update->ids_address, update->ids,
 				 update->n_ids * sizeof *update->ids);

@@ -127,7 +127,7 @@ static void waiter_finish(struct process *process, struct waiter *waiter, uint32
 	if (result == KFD_IOC_WAIT_RESULT_COMPLETE)
 		r = tell_results(process, waiter);
 	a->wait_result = r ? KFD_IOC_WAIT_RESULT_FAIL : result;
-	if (call_answer(call, r) == -ENOENT)
+	if (call_reply(call, r) == -ENOENT)
 		waiter_give_back(process, waiter);
 	waiter_free(waiter);
 }

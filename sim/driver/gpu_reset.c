@@ -46,7 +46,7 @@ static bool fails_now(const struct node *node)
 		gpu_live_wave_slots(node->gpu));
 }
 
-bool firmware_answers(struct node *node, struct runlist_update *update)
+bool firmware_responds(struct node *node, struct runlist_update *update)
 {
 	const struct sim *sim = node->sim;
 

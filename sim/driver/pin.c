@@ -27,7 +27,7 @@ static void pin_end(struct process *process)
 	struct call *call = process->pinning;
 
 	process->pinning = NULL;
-	call_answer(call, 0);
+	call_reply(call, 0);
 	process_unlock(process);
 }
 

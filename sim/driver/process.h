@@ -27,7 +27,7 @@
 #define QUEUES_PER_PROCESS_NODE 255u /* limit of one process on one node; queue_create.c */
 #define PAGE_BYTES 4096u
 
-/* Returned by a handler that answers later (call_answer()), or whose call waits for a mutex. */
+/* Returned by a handler that answers later (call_reply()), or whose call waits for a mutex. */
 #define CALL_PENDING INT_MIN
 
 struct sim;
@@ -36,7 +36,7 @@ struct queue;
 struct queue_record;
 TAILQ_HEAD(queue_list, queue);
 
-/* One trapped ioctl. Lives until call_answer() or call_drop(). */
+/* One trapped ioctl. Lives until call_reply() or call_drop(). */
 struct call {
 	struct sim *sim;
 	struct process *process; /* process of the caller, referenced; NULL: render node */
@@ -204,10 +204,10 @@ TAILQ_HEAD(process_list, process);
 /* Answers the call with @result (0 or more, or a negative errno), copies its argument struct back
  * if the ioctl has output, and frees the call. Returns 0; -ENOENT if the caller no longer waits (a
  * signal interrupted it, or it is dead); another negative errno. */
-int call_answer(struct call *call, int result);
+int call_reply(struct call *call, int result);
 /* Returns true if the thread repeats a call that was executed, but whose caller was interrupted
  * before the answer. The call then gets the earlier answer and is freed. */
-bool call_answered_before(struct call *again);
+bool call_replied_before(struct call *again);
 /* Drops such answers of a process that has ended. */
 void calls_forget(const struct process *process);
 /* Drops all such answers. */

@@ -94,14 +94,14 @@ static void runlist_update_end(struct runlist_update *update)
 	/* If a signal interrupted the caller, one of the blocked calls may be the same call again.
 	 * It must find this call's answer, so answer before unlocking. */
 	if (update->call && !call_alive(update->call)) {
-		call_answer(update->call, update->result);
+		call_reply(update->call, update->result);
 		update->call = NULL;
 	}
 	process_unlock(process);
 	if (update->released)
 		update->released(update);
 	if (update->call)
-		call_answer(update->call, update->result);
+		call_reply(update->call, update->result);
 	runlist_update_free(update);
 }
 
@@ -211,7 +211,7 @@ static void runlist_update_continue(struct runlist_update *update)
 		node->updates++;
 		update->evicts |=
 			!update->by_driver && node->updates == sim->config.switches.evict_at;
-		if (!firmware_answers(node, update))
+		if (!firmware_responds(node, update))
 			return;
 		update->stuck = firmware_stuck_queue(node);
 		if (!ask_node(update, node))

@@ -109,7 +109,7 @@ void firmware_hang(struct sim *sim, uint32_t node);
 /* Returns true if the firmware answers an update of @node that begins now. Otherwise the update is
  * kept until the driver gives up (firmware_expire()) and fails then; during a reset it fails at
  * once. In both cases this module continues the update, and the caller must not use it any more. */
-bool firmware_answers(struct node *node, struct runlist_update *update);
+bool firmware_responds(struct node *node, struct runlist_update *update);
 /* Returns the GPU model's id of the compute queue that does not come off in the update that begins
  * now (--set preempt_stuck=queue), or -1. */
 int firmware_stuck_queue(struct node *node);

@@ -34,7 +34,7 @@ void runtime_post(struct process *process)
 		return;
 	}
 	TAILQ_REMOVE(&process->runtime_sleepers, call, link);
-	call_answer(call, 0);
+	call_reply(call, 0);
 }
 
 static bool sleeps(const struct process *process)
@@ -56,7 +56,7 @@ static void tell_and_sleep(struct runlist_update *update)
 		return;
 	update->call = NULL;
 	if (sleep_for_post(process, call) != CALL_PENDING)
-		call_answer(call, 0);
+		call_reply(call, 0);
 }
 
 static int enable(struct call *call, struct kfdabi_runtime_enable *a)

@@ -276,8 +276,8 @@ static void merge(struct svm_range *all, const struct svm_range *range, bool fir
 }
 
 /* Fills in one attribute of a call from the merged attributes. Returns 0 or -EINVAL. */
-static int answer(const struct sim *sim, const struct svm_range *all, uint32_t flags_or,
-		  struct kfd_ioctl_svm_attribute *attr)
+static int reply(const struct sim *sim, const struct svm_range *all, uint32_t flags_or,
+		 struct kfd_ioctl_svm_attribute *attr)
 {
 	int node;
 
@@ -335,7 +335,7 @@ static int get(struct call *call, struct kfd_ioctl_svm_args *a)
 	}
 	all.flags = flags_and;
 	for (uint32_t i = 0; i < a->nattr && !r; i++)
-		r = answer(call->sim, &all, flags_or, &a->attrs[i]);
+		r = reply(call->sim, &all, flags_or, &a->attrs[i]);
 	return r;
 }
 

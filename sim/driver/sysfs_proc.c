@@ -442,7 +442,7 @@ void procfs_evicted(struct process *process, uint32_t node)
 }
 
 /* For --break of the rules about suspended queues. */
-static void answer_wrongly(const struct queue *queue)
+static void reply_wrongly(const struct queue *queue)
 {
 	struct sim *sim = queue->process->sim;
 	int dir = queue->process->folder->dir;
@@ -481,7 +481,7 @@ static void look(const struct process *process, struct sample *samples)
 			continue;
 		}
 		if (queue->suspended)
-			answer_wrongly(queue);
+			reply_wrongly(queue);
 		sample->wave_slots += gpu_queue_wave_slots(gpu, id);
 		sample->between |= gpu_queue_mapped(gpu, id) && gpu_queue_depth(gpu, id);
 	}

@@ -175,7 +175,7 @@ static void keep_unheard(struct call *call, int result)
 		forget(TAILQ_FIRST(&sim->unheard));
 }
 
-bool call_answered_before(struct call *again)
+bool call_replied_before(struct call *again)
 {
 	struct sim *sim = again->sim;
 	const struct call *outer = sim->serving;
@@ -195,7 +195,7 @@ bool call_answered_before(struct call *again)
 	call->id = again->id;
 	call_drop(again);
 	sim->serving = call;
-	call_answer(call, call->result);
+	call_reply(call, call->result);
 	sim->serving = outer;
 	return true;
 }
@@ -234,7 +234,7 @@ static bool still_waits(const struct call *call)
 }
 
 /* The driver copies results back even with an error. */
-int call_answer(struct call *call, int result)
+int call_reply(struct call *call, int result)
 {
 	bool late = call != call->sim->serving;
 	int r;

@@ -18,7 +18,7 @@
 #define HIGH 1024 /* the library's eventfds have numbers below this, out of the program's way */
 #define TRIES 256
 
-bool time_answer(const struct sim *sim, const struct seccomp_notif *n, int64_t result)
+bool time_reply(const struct sim *sim, const struct seccomp_notif *n, int64_t result)
 {
 	struct seccomp_notif_resp response = {
 		.id = n->id, .val = result > 0 ? result : 0, .error = result < 0 ? (int)result : 0};
@@ -80,7 +80,7 @@ static void give_event(struct sim *sim, const struct seccomp_notif *n)
 		r = time_give(sim, n, event, time_place(n, (int)n->data.args[2]), O_CLOEXEC);
 		close(event);
 	}
-	time_answer(sim, n, r);
+	time_reply(sim, n, r);
 }
 
 bool time_serve(struct sim *sim, const struct seccomp_notif *n)
@@ -90,7 +90,7 @@ bool time_serve(struct sim *sim, const struct seccomp_notif *n)
 	if (!sim->time || n->data.nr != SYS_ioctl)
 		return false;
 	if (command == TIME_IOC_SLOT)
-		time_answer(sim, n, time_slots_of(sim->time, (pid_t)n->pid));
+		time_reply(sim, n, time_slots_of(sim->time, (pid_t)n->pid));
 	else if (command == TIME_IOC_EVENT)
 		give_event(sim, n);
 	else if (command == TIME_IOC_TIMER)

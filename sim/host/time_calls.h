@@ -19,7 +19,7 @@ bool time_serve(struct sim *sim, const struct seccomp_notif *n);
 
 /* Answers @n with a result or a negative errno. Returns false if a signal has interrupted the
  * caller, which then repeats the call. */
-bool time_answer(const struct sim *sim, const struct seccomp_notif *n, int64_t result);
+bool time_reply(const struct sim *sim, const struct seccomp_notif *n, int64_t result);
 /* Chooses a number for a file descriptor that the library gets in the process of the caller, out of
  * the way of the program's own: @lost if the caller has an eventfd or nothing at that number (-1:
  * there is no such number), otherwise the highest free number. Returns 0 if none was found. */

@@ -99,11 +99,11 @@ static void make(struct sim *sim, const struct seccomp_notif *n, const struct re
 
 	number = r ? r : timers_make(sim->timers, &new);
 	if (number < 0) {
-		time_answer(sim, n, number);
+		time_reply(sim, n, number);
 		return;
 	}
 	fd = give(sim, n, &new, number);
-	if (!time_answer(sim, n, fd < 0 ? fd : (int64_t)number << 32 | fd) || fd < 0)
+	if (!time_reply(sim, n, fd < 0 ? fd : (int64_t)number << 32 | fd) || fd < 0)
 		timers_delete(sim->timers, number);
 }
 
@@ -162,13 +162,13 @@ void timer_serve(struct sim *sim, const struct seccomp_notif *n)
 	/* The process was found by a thread id, which may have been reused. If the call still
 	 * waits, the id is the caller's. */
 	if (!request.pid || !notify_alive(sim, n->id)) {
-		time_answer(sim, n, -ESRCH);
+		time_reply(sim, n, -ESRCH);
 	} else if ((request.what & 0xff) == TIME_OP_MAKE) {
 		make(sim, n, &request);
 	} else if ((request.what & 0xff) == TIME_OP_EXEC) {
 		timers_exec(sim->timers, request.pid);
-		time_answer(sim, n, 0);
+		time_reply(sim, n, 0);
 	} else {
-		time_answer(sim, n, operate(sim, n, &request));
+		time_reply(sim, n, operate(sim, n, &request));
 	}
 }

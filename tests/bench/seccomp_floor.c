@@ -63,7 +63,7 @@ static void call(struct shared_page *page, unsigned n, int ready, int go)
 }
 
 /* Replies to n trapped calls. */
-static int answer(int listener, unsigned n)
+static int reply(int listener, unsigned n)
 {
 	/* fails on an older kernel, which has no such flag */
 	ioctl(listener, SET_FLAGS, SYNC_WAKE_UP);
@@ -107,7 +107,7 @@ int bare_round_trips(double *us, unsigned n)
 		call(page, n, ready[1], go[0]);
 	if (child > 0 && read(ready[0], &byte, 1) == 1 && page->listener >= 0) {
 		listener = fetch(child, page->listener);
-		if (listener >= 0 && write(go[1], &byte, 1) == 1 && !answer(listener, n)) {
+		if (listener >= 0 && write(go[1], &byte, 1) == 1 && !reply(listener, n)) {
 			memcpy(us, page->us, n * sizeof *us);
 			r = 0;
 		}

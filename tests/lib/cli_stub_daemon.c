@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * A stub of kfdschedd for the tests of the command. It takes the daemon's options and replies to
- * every request of kind PROTOCOL_ASK with the output of the shell command FAKE_ANSWER. With
+ * every request of kind PROTOCOL_ASK with the output of the shell command FAKE_REPLY. With
  * FAKE_FAULT it replies to requests of any kind. Environment:
  *
- *   FAKE_ANSWER          shell command; its output is the text of the reply
+ *   FAKE_REPLY          shell command; its output is the text of the reply
  *   FAKE_FAULT=version   the reply carries the next protocol version
  *   FAKE_FAULT=refuse    the reply is EPERM
  *   FAKE_FAULT=garbage   the text of the reply is not JSON
@@ -25,7 +25,7 @@
 
 #include "channel/protocol.h"
 
-static size_t answer(char *text, size_t size)
+static size_t reply(char *text, size_t size)
 {
 	FILE *command = popen(getenv("FAKE_ANSWER"), "r");
 	size_t n = command ? fread(text, 1, size, command) : 0;
@@ -53,7 +53,7 @@ static void serve(int fd, const char *fault)
 		return;
 	if (strcmp(fault, "garbage") == 0)
 		strcpy(text, "no JSON");
-	left = fault[0] == 'g' ? strlen(text) : answer(text, sizeof(text));
+	left = fault[0] == 'g' ? strlen(text) : reply(text, sizeof(text));
 	if (strcmp(fault, "version") == 0)
 		welcome.version++;
 	if (strcmp(fault, "refuse") == 0)

@@ -58,7 +58,7 @@ static inline struct doctor_facts good(void)
 	f.ptrace_error = 0;
 	f.initial_pid_namespace = DOCTOR_YES;
 	f.daemon = (struct doctor_daemon){.socket = "/run/kfdsched/socket",
-					  .answer_us = 300,
+					  .reply_us = 300,
 					  .pid = 10,
 					  .worker_pid = 11,
 					  .here = DOCTOR_YES,

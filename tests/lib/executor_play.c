@@ -97,12 +97,12 @@ int trap_events_fd(const struct trap *trap)
 	return trap->events_fd;
 }
 
-void trap_answer_runtime(struct trap *trap)
+void trap_handle_runtime(struct trap *trap)
 {
 	(void)trap;
 }
 
-int trap_answer_events(struct trap *trap, bool *enabled)
+int trap_handle_events(struct trap *trap, bool *enabled)
 {
 	(void)trap;
 	(void)enabled;

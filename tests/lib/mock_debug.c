@@ -104,7 +104,7 @@ static int resume(struct kfdabi_dbg_trap *args)
 	return done;
 }
 
-static int answer(struct kfdabi_dbg_trap *args)
+static int reply(struct kfdabi_dbg_trap *args)
 {
 	if (args->op == KFDABI_TRAP_ENABLE)
 		return enable(args);
@@ -144,7 +144,7 @@ int fake_trap_ioctl(struct kfdabi_dbg_trap *args)
 	if (!has_memory(args->pid))
 		return refuse(ESRCH);
 	pthread_mutex_lock(&lock);
-	result = answer(args);
+	result = reply(args);
 	pthread_mutex_unlock(&lock);
 	if (args->op == KFDABI_TRAP_SUSPEND_QUEUES)
 		then = fake_trap.on_suspend;

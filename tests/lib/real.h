@@ -23,7 +23,7 @@
 #include "channel/protocol.h"
 #include "common/clock.h"
 
-#define ANSWER_BYTES (64u << 20)
+#define REPLY_BYTES (64u << 20)
 
 /* Directory, socket, log file and process of the running daemon; pid of its worker. */
 static char folder[] = "/tmp/kfdschedd-real-XXXXXX";
@@ -68,7 +68,7 @@ static inline json_t *ask_of(int pid)
 
 	hello.pid = pid;
 	assert_int_equal(protocol_send(fd, &hello, sizeof(hello), NULL, 0), 0);
-	if (protocol_receive_text(fd, &text, ANSWER_BYTES, 5000) == 0 && text)
+	if (protocol_receive_text(fd, &text, REPLY_BYTES, 5000) == 0 && text)
 		state = json_loads(text, 0, NULL);
 	free(text);
 	close(fd);

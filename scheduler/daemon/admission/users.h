@@ -25,7 +25,7 @@
 struct user {
 	uid_t uid;
 	uint32_t connections; /* open now */
-	uint32_t answers;     /* status replies in progress (query.h) */
+	uint32_t queries;     /* status replies in progress (query.h) */
 	uint64_t turn;	      /* number of its last turn at the door (greeter.h); 0: none */
 	struct log_share log;
 	struct budget comes, looks; /* new connections; scans of shared memory (scan_ratelimit.h) */

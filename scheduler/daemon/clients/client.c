@@ -251,10 +251,10 @@ static void greeted(struct worker *worker, struct client *client, uint64_t now)
 	if (hello->kind == PROTOCOL_ASK || hello->kind == PROTOCOL_RECENT) {
 		bool brief = hello->pid == 0 && hello->op == PROTOCOL_BRIEF;
 
-		answer_ask(worker, client,
-			   hello->kind == PROTOCOL_RECENT ? ANSWER_OF_EVENTS
-			   : brief			  ? ANSWER_BRIEF
-							  : hello->pid);
+		query_begin(worker, client,
+			    hello->kind == PROTOCOL_RECENT ? QUERY_OF_EVENTS
+			    : brief			   ? QUERY_BRIEF
+							   : hello->pid);
 		return;
 	}
 	if (hello->kind != PROTOCOL_SHIM || hello->priority < PRIORITY_UNSET ||
@@ -305,7 +305,7 @@ void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
 		greet(worker, client, now);
 }
 
-void client_answered(struct worker *worker, uint64_t asker, uint64_t now)
+void client_replied(struct worker *worker, uint64_t asker, uint64_t now)
 {
 	struct client *client = worker->clients[asker & 0xffff];
 
@@ -460,7 +460,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 			 (int)client->peer.pid, client->name, client->log.left_out);
 	look_forget(worker, client);
 	reader_forget(asker_of(client));
-	answer_gone(worker, client);
+	query_end(worker, client);
 	client->phase = CLIENT_DEAD;
 	control_gone(worker, client);
 	worker->dead++;

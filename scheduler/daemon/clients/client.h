@@ -110,8 +110,8 @@ struct client {
 	uint64_t cause_ns;   /* when the cause of the action happened; 0: unknown */
 
 	struct control control;
-	struct answer answer; /* state of CLIENT_ASKING */
-	struct news news;     /* state of events.c */
+	struct query query; /* state of CLIENT_ASKING */
+	struct news news;   /* state of events.c */
 	struct metrics_tally tally;
 };
 
@@ -142,9 +142,9 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer,
 			    const struct subject *subject, int priority, struct outsider *outsider,
 			    uint64_t now);
 
-/* An answer of kfdschedd-read for `asker` has arrived (reader_answered()): runs the code again
+/* An answer of kfdschedd-read for `asker` has arrived (reader_replied()): runs the code again
  * that waits for it. */
-void client_answered(struct worker *worker, uint64_t asker, uint64_t now);
+void client_replied(struct worker *worker, uint64_t asker, uint64_t now);
 
 /* The peer has closed the connection. A command ends; a workload may still live. */
 void client_hung_up(struct worker *worker, struct client *client, uint64_t now);

@@ -13,7 +13,7 @@
 
 /* A thread of a client needs milliseconds to acknowledge on a busy host. A client that needs
  * this long is stopped, or does not follow commands. */
-#define ANSWER_NS 1000000000u
+#define REPLY_NS 1000000000u
 
 enum client_shm_level hold_cmd_level_of(uint32_t level)
 {
@@ -69,8 +69,8 @@ static void set_capability(struct worker *worker, struct client *client)
 
 /* The client has acknowledged. `error` and `took_us` are values from the client and may be
  * anything. */
-static void answered(struct worker *worker, struct client *client, uint32_t error, uint32_t took_us,
-		     uint64_t now)
+static void send_result(struct worker *worker, struct client *client, uint32_t error,
+			uint32_t took_us, uint64_t now)
 {
 	struct executor_report report = {
 		.error = error > 0 && error < 0xfff ? -(int)error
@@ -118,8 +118,9 @@ bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
 		changed = true;
 	}
 	if (client->hold_cmd_pending && shm_word(&client->shm->hold_cmd_done) == client->hold_cmd) {
-		answered(worker, client, shm_word((const uint32_t *)&client->shm->hold_cmd_errno),
-			 shm_word(&client->shm->hold_cmd_us), now);
+		send_result(worker, client,
+			    shm_word((const uint32_t *)&client->shm->hold_cmd_errno),
+			    shm_word(&client->shm->hold_cmd_us), now);
 		changed = true;
 	} else if (client->obeys && shm_word((const uint32_t *)&client->shm->hold_cmd_errno)) {
 		lost(worker, client, shm_word((const uint32_t *)&client->shm->hold_cmd_errno), now);
@@ -163,7 +164,7 @@ bool hold_cmd_start(struct worker *worker, struct client *client, uint64_t now)
 
 void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
-	if (!client->hold_cmd_pending || client->preparing || now < client->hold_cmd_ns + ANSWER_NS)
+	if (!client->hold_cmd_pending || client->preparing || now < client->hold_cmd_ns + REPLY_NS)
 		return;
 	/* The daemon itself may have been stopped: check the acknowledgement again. */
 	if (shm_word(&client->shm->hold_cmd_done) == client->hold_cmd)
@@ -171,10 +172,10 @@ void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now
 	/* A release is in the client's shared memory and the client will read it. A hold also
 	 * ends by itself when the daemon does not renew it (shim/hold.h). */
 	if (client->acting == CORE_RESUME) {
-		answered(worker, client, 0, 0, now);
+		send_result(worker, client, 0, 0, now);
 		return;
 	}
-	answered(worker, client, ETIMEDOUT, 0, now);
+	send_result(worker, client, ETIMEDOUT, 0, now);
 	level_fall(worker, client, -ETIMEDOUT, "it did not acknowledge a hold command within 1 s",
 		   now);
 }

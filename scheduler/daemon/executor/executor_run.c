@@ -166,16 +166,16 @@ static void report_exceptions(struct target *target)
 }
 
 /* Handles an event of the session. */
-static void answer(struct target *target)
+static void reply(struct target *target)
 {
 	bool enabled = target->slot->runtime;
 	int error;
 
 	if (!target->watching) {
-		trap_answer_runtime(target->trap);
+		trap_handle_runtime(target->trap);
 		return;
 	}
-	error = trap_answer_events(target->trap, &enabled);
+	error = trap_handle_events(target->trap, &enabled);
 	__atomic_store_n(&target->slot->runtime, enabled, __ATOMIC_RELEASE);
 	tell(target->slot, EXECUTOR_CHANGED | (error ? EXECUTOR_NOT_COLLECTED : 0));
 }
@@ -249,7 +249,7 @@ static bool carry_out(struct target *target, uint32_t requests)
 	if (requests & EXECUTOR_WATCH)
 		target->watching = trap_watch_queues(trap) == 0;
 	if (requests & EXECUTOR_RUNTIME)
-		answer(target);
+		reply(target);
 	if (requests & EXECUTOR_COLLECT && trap_collect(trap) != 0)
 		tell(target->slot, EXECUTOR_NOT_COLLECTED);
 	if (requests & EXECUTOR_KICK && trap_serve(trap) == -ESRCH)

@@ -113,9 +113,9 @@ static struct MHD_Response *tell(const char *text)
 					       MHD_RESPMEM_PERSISTENT);
 }
 
-static enum MHD_Result answer(void *cls, struct MHD_Connection *connection, const char *url,
-			      const char *method, const char *version, const char *upload,
-			      size_t *upload_bytes, void **request)
+static enum MHD_Result reply(void *cls, struct MHD_Connection *connection, const char *url,
+			     const char *method, const char *version, const char *upload,
+			     size_t *upload_bytes, void **request)
 {
 	struct MHD_Response *response;
 	unsigned code = MHD_HTTP_OK;
@@ -259,7 +259,7 @@ int metrics_http_run(void)
 	n_gpus = gpu_names_read("", gpus, GPU_NODES_MAX);
 	if (!error)
 		server = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
-					  answer, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+					  reply, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
 					  MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
 					  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
 					  MHD_OPTION_END);

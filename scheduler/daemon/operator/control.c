@@ -33,12 +33,12 @@ static void say(struct client *client, int status, const char *sentence)
 	protocol_send_text(client->socket, &head, sentence);
 }
 
-static void answer(struct worker *worker, struct client *client, int status, const char *format,
-		   ...) __attribute__((format(printf, 4, 5)));
+static void send_reply(struct worker *worker, struct client *client, int status, const char *format,
+		       ...) __attribute__((format(printf, 4, 5)));
 
 /* Sends the final reply to a request and ends the command. */
-static void answer(struct worker *worker, struct client *client, int status, const char *format,
-		   ...)
+static void send_reply(struct worker *worker, struct client *client, int status, const char *format,
+		       ...)
 {
 	char text[512];
 	va_list args;
@@ -171,32 +171,32 @@ static bool find_target(struct worker *worker, struct client *from,
 		return true;
 	}
 	if (error == -ENOTTY)
-		answer(worker, from, error,
-		       "before Linux 6.12 a request from within a PID namespace can only name "
-		       "registered processes; send it from the host");
+		send_reply(worker, from, error,
+			   "before Linux 6.12 a request from within a PID namespace can only name "
+			   "registered processes; send it from the host");
 	else if (error == -EINVAL)
-		answer(worker, from, error, "the request names no process: %d",
-		       (int)hello->target_pid);
+		send_reply(worker, from, error, "the request names no process: %d",
+			   (int)hello->target_pid);
 	else if (error == -ESRCH)
-		answer(worker, from, error, "process %d has ended", (int)hello->target_pid);
+		send_reply(worker, from, error, "process %d has ended", (int)hello->target_pid);
 	else if (error == -EAGAIN)
-		answer(worker, from, error,
-		       "process %d: its files in /proc cannot be read now (an exec that does "
-		       "not complete?); try again in 10 s",
-		       (int)hello->target_pid);
+		send_reply(worker, from, error,
+			   "process %d: its files in /proc cannot be read now (an exec that does "
+			   "not complete?); try again in 10 s",
+			   (int)hello->target_pid);
 	else
-		answer(worker, from, error, "process %d: cannot be opened: %s",
-		       (int)hello->target_pid, strerror(-error));
+		send_reply(worker, from, error, "process %d: cannot be opened: %s",
+			   (int)hello->target_pid, strerror(-error));
 	return false;
 }
 
 static void not_registered(struct worker *worker, struct client *from, const struct target *target)
 {
-	answer(worker, from, -ESRCH,
-	       "process %d (%s): not registered: it runs without libkfdshim.so ('kfdsched set "
-	       "%d offline' registers it), or has not used a GPU yet ('kfdsched status' lists "
-	       "registered processes)",
-	       (int)target->pid, target->name, (int)target->pid);
+	send_reply(worker, from, -ESRCH,
+		   "process %d (%s): not registered: it runs without libkfdshim.so ('kfdsched set "
+		   "%d offline' registers it), or has not used a GPU yet ('kfdsched status' lists "
+		   "registered processes)",
+		   (int)target->pid, target->name, (int)target->pid);
 }
 
 /* Saves the requests about a client. `priority` is the requested one, or PRIORITY_OWN. Returns
@@ -224,8 +224,8 @@ static void no_room(struct worker *worker, struct client *from)
 {
 	if (reader_waits())
 		return;
-	answer(worker, from, -ENOSPC, "the daemon stores requests for at most %u processes",
-	       KEPT_PROCESSES);
+	send_reply(worker, from, -ENOSPC, "the daemon stores requests for at most %u processes",
+		   KEPT_PROCESSES);
 }
 
 /* ---- leases ---- */
@@ -277,7 +277,8 @@ static void serve_suspend(struct worker *worker, struct client *from,
 	struct client *client = target.client;
 
 	if (hello->lease_s > PROTOCOL_LEASE_MAX_S) {
-		answer(worker, from, -EINVAL, "a lease lasts at most %u s", PROTOCOL_LEASE_MAX_S);
+		send_reply(worker, from, -EINVAL, "a lease lasts at most %u s",
+			   PROTOCOL_LEASE_MAX_S);
 		return;
 	}
 	if (!client) {
@@ -328,7 +329,7 @@ static void look_at_suspend(struct worker *worker, struct client *from, struct c
 			 (int)client->peer.pid, client->name, why);
 		if (!from->control.holds)
 			end_lease(worker, client, now);
-		answer(worker, from, -EOPNOTSUPP, "%s", text);
+		send_reply(worker, from, -EOPNOTSUPP, "%s", text);
 		return;
 	}
 	if (view.state == CORE_SUSPENDED)
@@ -342,10 +343,10 @@ static void look_at_suspend(struct worker *worker, struct client *from, struct c
 	else
 		return;
 	if (!from->control.holds) {
-		answer(worker, from, 0, "%s", text);
+		send_reply(worker, from, 0, "%s", text);
 		return;
 	}
-	from->control.answered = true;
+	from->control.replied = true;
 	say(from, 0, text);
 }
 
@@ -354,10 +355,10 @@ static void command_overdue(struct worker *worker, struct client *from, uint64_t
 	struct client *client = workload(worker, from->control.pid, from->control.started);
 
 	/* A process is not registered while it changes its program by exec. */
-	if (client && !from->control.answered)
+	if (client && !from->control.replied)
 		look_at_suspend(worker, from, client, now);
 	else if (!client && poll_now(from->control.pidfd, POLLIN) != 0)
-		answer(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
+		send_reply(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
 }
 
 /* Only this loop iteration can have completed a suspend that a request waits for. */
@@ -369,11 +370,11 @@ void control_step(struct worker *worker, uint64_t now)
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 
-		if (!client || client->phase != CLIENT_HOLDING || client->control.answered)
+		if (!client || client->phase != CLIENT_HOLDING || client->control.replied)
 			continue;
 		command_overdue(worker, client, now);
 		worker->suspends_pending |=
-			client->phase == CLIENT_HOLDING && !client->control.answered;
+			client->phase == CLIENT_HOLDING && !client->control.replied;
 	}
 }
 
@@ -399,25 +400,25 @@ static void serve_resume(struct worker *worker, struct client *from, const struc
 	}
 	core_look(worker->core, client->id, now, &view);
 	if (!client->control.leased) {
-		answer(worker, from, 0, "process %d (%s) was not suspended by a request%s",
-		       (int)target.pid, target.name,
-		       view.state == CORE_RUNNING ? ""
-						  : "; it is suspended for more urgent work: "
-						    "change its priority with 'kfdsched set'");
+		send_reply(worker, from, 0, "process %d (%s) was not suspended by a request%s",
+			   (int)target.pid, target.name,
+			   view.state == CORE_RUNNING ? ""
+						      : "; it is suspended for more urgent work: "
+							"change its priority with 'kfdsched set'");
 		return;
 	}
 	log_info("process %d (%s), user %u: resume process %d (%s)", (int)from->peer.pid,
 		 from->name, from->peer.uid, (int)target.pid, target.name);
 	for (uint32_t i = 0; i < worker->client_end; i++)
 		if (is_about(worker->clients[i], client))
-			answer(worker, worker->clients[i], -ECANCELED,
-			       "process %d (%s) was resumed by process %d (%s) of user %u",
-			       (int)target.pid, target.name, (int)from->peer.pid, from->name,
-			       from->peer.uid);
+			send_reply(worker, worker->clients[i], -ECANCELED,
+				   "process %d (%s) was resumed by process %d (%s) of user %u",
+				   (int)target.pid, target.name, (int)from->peer.pid, from->name,
+				   from->peer.uid);
 	end_lease(worker, client, now);
-	answer(worker, from, 0, "process %d (%s): the lease has expired%s", (int)target.pid,
-	       target.name,
-	       view.pressed ? "; the process stays suspended for more urgent work" : "");
+	send_reply(worker, from, 0, "process %d (%s): the lease has expired%s", (int)target.pid,
+		   target.name,
+		   view.pressed ? "; the process stays suspended for more urgent work" : "");
 }
 
 /* ---- priorities ---- */
@@ -457,7 +458,7 @@ static void serve_tag(struct worker *worker, struct client *from, const struct t
 		kept_store(&worker->beat->kept, &before);
 		if (error == -EINPROGRESS)
 			return;
-		answer(worker, from, error, "%s", problem);
+		send_reply(worker, from, error, "%s", problem);
 		return;
 	}
 	client = workload(worker, target->pid, target->started);
@@ -465,16 +466,16 @@ static void serve_tag(struct worker *worker, struct client *from, const struct t
 		 (int)from->peer.pid, from->name, from->peer.uid, priority, (int)target->pid,
 		 target->name);
 	if (!client) {
-		answer(worker, from, 0,
-		       "process %d (%s), without the shim, is not scheduled any more%s",
-		       (int)target->pid, target->name,
-		       priority == PRIORITY_OWN ? ", unless a rule applies to it" : "");
+		send_reply(worker, from, 0,
+			   "process %d (%s), without the shim, is not scheduled any more%s",
+			   (int)target->pid, target->name,
+			   priority == PRIORITY_OWN ? ", unless a rule applies to it" : "");
 		return;
 	}
 	client->control.priority_set = true;
-	answer(worker, from, 0,
-	       "process %d (%s), without the shim, has priority %d until its program ends",
-	       (int)target->pid, target->name, priority);
+	send_reply(worker, from, 0,
+		   "process %d (%s), without the shim, has priority %d until its program ends",
+		   (int)target->pid, target->name, priority);
 }
 
 static void serve_priority(struct worker *worker, struct client *from,
@@ -485,7 +486,7 @@ static void serve_priority(struct worker *worker, struct client *from,
 	int priority = hello->priority;
 
 	if (priority < PRIORITY_OWN || priority > PRIORITY_ONLINE) {
-		answer(worker, from, -EINVAL, "a priority must be 0 to 15, none or own");
+		send_reply(worker, from, -EINVAL, "a priority must be 0 to 15, none or own");
 		return;
 	}
 	if (!client || client->outsider) {
@@ -503,14 +504,15 @@ static void serve_priority(struct worker *worker, struct client *from,
 		 from->name, from->peer.uid, priority, (int)target.pid, target.name);
 	client_set_priority(worker, client, priority, from);
 	if (priority == PRIORITY_UNSET)
-		answer(worker, from, 0, "process %d (%s) has no priority; it is only observed",
-		       (int)target.pid, target.name);
+		send_reply(worker, from, 0, "process %d (%s) has no priority; it is only observed",
+			   (int)target.pid, target.name);
 	else
-		answer(worker, from, 0, "process %d (%s) has priority %d%s", (int)target.pid,
-		       target.name, priority,
-		       client->control.priority_set	  ? " until it ends"
-		       : client->standing.verdict.rule[0] ? ", from its rule or its own settings"
-							  : ", from its own settings");
+		send_reply(worker, from, 0, "process %d (%s) has priority %d%s", (int)target.pid,
+			   target.name, priority,
+			   client->control.priority_set ? " until it ends"
+			   : client->standing.verdict.rule[0]
+				   ? ", from its rule or its own settings"
+				   : ", from its own settings");
 }
 
 /* ---- policies ---- */
@@ -523,26 +525,26 @@ static void serve_policy(struct worker *worker, struct client *from,
 	char where[48] = "all nodes without their own policy", percent[32] = "";
 
 	if (from->peer.pid_ns != worker->own_pid_ns) {
-		answer(worker, from, -EPERM,
-		       "a policy affects all processes on a node: set it from the daemon's own "
-		       "pid namespace");
+		send_reply(worker, from, -EPERM,
+			   "a policy affects all processes on a node: set it from the daemon's own "
+			   "pid namespace");
 		return;
 	}
 	if (!policy_is_valid(hello->policy, hello->share_percent)) {
-		answer(worker, from, -EINVAL, "the policies are %s (1 to 99 percent)",
-		       policy_usage());
+		send_reply(worker, from, -EINVAL, "the policies are %s (1 to 99 percent)",
+			   policy_usage());
 		return;
 	}
 	nodes_read(worker, now);
 	if (hello->gpu_id && !nodes_known(worker, hello->gpu_id)) {
-		answer(worker, from, -ENODEV,
-		       "there is no node %u: 'kfdsched status' lists the nodes", hello->gpu_id);
+		send_reply(worker, from, -ENODEV,
+			   "there is no node %u: 'kfdsched status' lists the nodes", hello->gpu_id);
 		return;
 	}
 	if (!kept_store_policy(&worker->beat->kept, hello->gpu_id, &policy) ||
 	    !feed_set_policy(&worker->feed, hello->gpu_id, &policy)) {
-		answer(worker, from, -ENOSPC, "at most %u nodes can have their own policy",
-		       CORE_POLICIES);
+		send_reply(worker, from, -ENOSPC, "at most %u nodes can have their own policy",
+			   CORE_POLICIES);
 		return;
 	}
 	if (hello->gpu_id)
@@ -552,8 +554,8 @@ static void serve_policy(struct worker *worker, struct client *from,
 	log_info("process %d (%s), user %u: policy %s%s on %s", (int)from->peer.pid, from->name,
 		 from->peer.uid, policy_name(hello->policy), percent, where);
 	events_policy(worker, hello->gpu_id, &policy, from);
-	answer(worker, from, 0, "policy %s%s on %s until the daemon ends",
-	       policy_name(hello->policy), percent, where);
+	send_reply(worker, from, 0, "policy %s%s on %s until the daemon ends",
+		   policy_name(hello->policy), percent, where);
 }
 
 void control_policies(struct worker *worker)
@@ -593,30 +595,33 @@ void control_request(struct worker *worker, struct client *client,
 		return;
 	if (error) {
 		if (error == -ESRCH)
-			answer(worker, client, error,
-			       "the requesting process is not in kfdschedd's pid namespace: "
-			       "send the request from within it (nsenter --pid --mount), or run "
-			       "kfdschedd on the host");
+			send_reply(
+				worker, client, error,
+				"the requesting process is not in kfdschedd's pid namespace: "
+				"send the request from within it (nsenter --pid --mount), or run "
+				"kfdschedd on the host");
 		else if (error == -EAGAIN)
-			answer(worker, client, error,
-			       "the files in /proc of a process of this user cannot be read now "
-			       "(an exec that does not complete?); try again in 10 s");
+			send_reply(
+				worker, client, error,
+				"the files in /proc of a process of this user cannot be read now "
+				"(an exec that does not complete?); try again in 10 s");
 		else
-			answer(worker, client, -EPERM,
-			       "kfdschedd cannot read the namespaces of the requesting process: "
-			       "it needs CAP_SYS_PTRACE (run it as root, and not in a container)");
+			send_reply(
+				worker, client, -EPERM,
+				"kfdschedd cannot read the namespaces of the requesting process: "
+				"it needs CAP_SYS_PTRACE (run it as root, and not in a container)");
 		return;
 	}
 	peer_name(client->peer.pid, client->name);
 	if (!control_may(worker, &client->peer)) {
-		answer(worker, client, -EPERM,
-		       "user %u is not allowed to send control requests: only root and members "
-		       "of the group that admin_group names in the daemon's configuration are",
-		       client->peer.uid);
+		send_reply(worker, client, -EPERM,
+			   "user %u is not allowed to send control requests: only root and members "
+			   "of the group that admin_group names in the daemon's configuration are",
+			   client->peer.uid);
 		return;
 	}
 	if (worker->leaving) {
-		answer(worker, client, -ESHUTDOWN, "the daemon is shutting down");
+		send_reply(worker, client, -ESHUTDOWN, "the daemon is shutting down");
 		return;
 	}
 	switch (hello->op) {
@@ -629,7 +634,7 @@ void control_request(struct worker *worker, struct client *client,
 		serve_policy(worker, client, hello, now);
 		break;
 	default:
-		answer(worker, client, -EINVAL, "unknown control request number %u", hello->op);
+		send_reply(worker, client, -EINVAL, "unknown control request number %u", hello->op);
 	}
 }
 

@@ -36,7 +36,7 @@ struct control {
 	pid_t pid;
 	uint64_t started, asked_ns; /* start time of the target; when the suspend was requested */
 	bool holds;		    /* the lease lasts as long as the connection */
-	bool answered; /* the command was informed that the target is suspended, or will be */
+	bool replied; /* the command was informed that the target is suspended, or will be */
 };
 
 /* Returns true if the peer is allowed to send control requests: root, and members of admin_group

@@ -21,62 +21,62 @@
 
 /* ---- text of a reply ---- */
 
-static void put(struct answer *answer, const char *text, size_t length)
+static void put(struct query *query, const char *text, size_t length)
 {
-	size_t room = answer->room;
+	size_t room = query->room;
 	char *grown;
 
-	while (room < answer->length + length)
+	while (room < query->length + length)
 		room = room ? 2 * room : 4096;
-	grown = room > answer->room ? realloc(answer->text, room) : answer->text;
+	grown = room > query->room ? realloc(query->text, room) : query->text;
 	if (!grown) {
-		answer->error = -ENOMEM;
+		query->error = -ENOMEM;
 		return;
 	}
-	answer->text = grown;
-	answer->room = room;
-	memcpy(grown + answer->length, text, length);
-	answer->length += length;
+	query->text = grown;
+	query->room = room;
+	memcpy(grown + query->length, text, length);
+	query->length += length;
 }
 
-static void put_text(struct answer *answer, const char *text)
+static void put_text(struct query *query, const char *text)
 {
-	put(answer, text, strlen(text));
+	put(query, text, strlen(text));
 }
 
 /* Appends the text of `json` without its first `front` and last `back` characters. Takes the
  * reference. */
-static void put_json(struct answer *answer, json_t *json, size_t front, size_t back)
+static void put_json(struct query *query, json_t *json, size_t front, size_t back)
 {
 	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 
 	json_decref(json);
 	if (text)
-		put(answer, text + front, strlen(text) - front - back);
+		put(query, text + front, strlen(text) - front - back);
 	else
-		answer->error = -ENOMEM;
+		query->error = -ENOMEM;
 	free(text);
 }
 
 /* Appends an object without its closing brace, and then `next`, which begins its next key. */
-static void put_open(struct answer *answer, json_t *object, const char *next)
+static void put_open(struct query *query, json_t *object, const char *next)
 {
-	put_json(answer, object, 0, 1);
-	put_text(answer, next);
-	answer->first = true;
+	put_json(query, object, 0, 1);
+	put_text(query, next);
+	query->first = true;
 }
 
 /* Appends elements to a list that was begun before. Takes the reference. */
-static void put_elements(struct answer *answer, json_t *list)
+static void put_elements(struct query *query, json_t *list)
 {
 	if (json_array_size(list) == 0) {
 		json_decref(list);
 		return;
 	}
-	if (!answer->first)
-		put_text(answer, ",");
-	answer->first = false;
-	put_json(answer, list, 1, 1);
+	if (!query->first)
+		put_text(query, ",");
+	query->first = false;
+	put_json(query, list, 1, 1);
 }
 
 /* ---- pieces of a reply ---- */
@@ -87,116 +87,116 @@ static bool is_process(const struct client *client, int pid)
 }
 
 /* Returns the process that is being described, or NULL if it has ended. */
-static const struct client *process(const struct worker *worker, const struct answer *answer)
+static const struct client *process(const struct worker *worker, const struct query *query)
 {
-	const struct client *client = worker->clients[answer->slot];
+	const struct client *client = worker->clients[query->slot];
 
-	return client && client->phase == CLIENT_SERVED && client->serial == answer->serial ? client
-											    : NULL;
+	return client && client->phase == CLIENT_SERVED && client->serial == query->serial ? client
+											   : NULL;
 }
 
-static void next_process(const struct worker *worker, struct answer *answer, uint64_t now)
+static void next_process(const struct worker *worker, struct query *query, uint64_t now)
 {
 	const struct client *client = NULL;
 
-	while (answer->slot < worker->client_end &&
-	       !is_process(client = worker->clients[answer->slot], answer->pid))
-		answer->slot++;
-	if (answer->slot >= worker->client_end) {
-		if (answer->pid > 0)
-			answer->error = -ESRCH;
-		put_text(answer, "]}");
-		answer->stage = ANSWER_DONE;
+	while (query->slot < worker->client_end &&
+	       !is_process(client = worker->clients[query->slot], query->pid))
+		query->slot++;
+	if (query->slot >= worker->client_end) {
+		if (query->pid > 0)
+			query->error = -ESRCH;
+		put_text(query, "]}");
+		query->stage = QUERY_DONE;
 		return;
 	}
-	answer->serial = client->serial;
-	answer->queue = 0;
-	if (answer->pid > 0)
-		put_text(answer, "{\"process\":");
-	else if (!answer->first)
-		put_text(answer, ",");
-	if (answer->pid == ANSWER_BRIEF)
-		put_open(answer, status_client_brief(worker, client, now), ",\"queue_counts\":[");
+	query->serial = client->serial;
+	query->queue = 0;
+	if (query->pid > 0)
+		put_text(query, "{\"process\":");
+	else if (!query->first)
+		put_text(query, ",");
+	if (query->pid == QUERY_BRIEF)
+		put_open(query, status_client_brief(worker, client, now), ",\"queue_counts\":[");
 	else
-		put_open(answer, status_client(worker, client, now), ",\"queues\":[");
-	answer->stage = ANSWER_QUEUES;
+		put_open(query, status_client(worker, client, now), ",\"queues\":[");
+	query->stage = QUERY_QUEUES;
 }
 
-static void process_queues(const struct worker *worker, struct answer *answer)
+static void process_queues(const struct worker *worker, struct query *query)
 {
-	const struct client *client = process(worker, answer);
+	const struct client *client = process(worker, query);
 
-	if (client && answer->pid == ANSWER_BRIEF) {
-		put_elements(answer, status_queue_counts(client));
-	} else if (client && answer->queue < CLIENT_SHM_QUEUES) {
-		put_elements(answer, status_queues(client, &answer->queue));
+	if (client && query->pid == QUERY_BRIEF) {
+		put_elements(query, status_queue_counts(client));
+	} else if (client && query->queue < CLIENT_SHM_QUEUES) {
+		put_elements(query, status_queues(client, &query->queue));
 		return;
 	}
-	put_text(answer, "]}");
-	answer->first = false;
-	answer->slot += answer->pid > 0 ? 0 : 1;
-	answer->stage = answer->pid > 0 ? ANSWER_CLIENT_SHM : ANSWER_PROCESS;
+	put_text(query, "]}");
+	query->first = false;
+	query->slot += query->pid > 0 ? 0 : 1;
+	query->stage = query->pid > 0 ? QUERY_CLIENT_SHM : QUERY_PROCESS;
 }
 
 /* Appends a piece of a dump. It ends with an error if the process ends. */
-static void dump(const struct worker *worker, struct answer *answer, uint64_t now)
+static void dump(const struct worker *worker, struct query *query, uint64_t now)
 {
-	const struct client *client = process(worker, answer);
+	const struct client *client = process(worker, query);
 	char text[64];
 
 	if (!client) {
-		answer->error = -ESRCH;
-		answer->stage = ANSWER_DONE;
-	} else if (answer->stage == ANSWER_CLIENT_SHM) {
-		put_text(answer, ",\"lane\":");
-		put_open(answer, status_client_shm(client->shm, now), ",\"queues\":[");
-		answer->queue = answer->unreadable = 0;
-		answer->stage = ANSWER_CLIENT_SHM_QUEUES;
-	} else if (answer->stage == ANSWER_CLIENT_SHM_QUEUES && answer->queue < CLIENT_SHM_QUEUES) {
-		put_elements(answer, status_client_shm_queues(client->shm, &answer->queue,
-							      &answer->unreadable));
-	} else if (answer->stage == ANSWER_CLIENT_SHM_QUEUES) {
-		answer->newest = __atomic_load_n(&client->shm->events_number, __ATOMIC_ACQUIRE);
-		answer->event =
-			answer->newest > CLIENT_SHM_EVENTS ? answer->newest - CLIENT_SHM_EVENTS : 0;
+		query->error = -ESRCH;
+		query->stage = QUERY_DONE;
+	} else if (query->stage == QUERY_CLIENT_SHM) {
+		put_text(query, ",\"lane\":");
+		put_open(query, status_client_shm(client->shm, now), ",\"queues\":[");
+		query->queue = query->unreadable = 0;
+		query->stage = QUERY_CLIENT_SHM_QUEUES;
+	} else if (query->stage == QUERY_CLIENT_SHM_QUEUES && query->queue < CLIENT_SHM_QUEUES) {
+		put_elements(query, status_client_shm_queues(client->shm, &query->queue,
+							     &query->unreadable));
+	} else if (query->stage == QUERY_CLIENT_SHM_QUEUES) {
+		query->newest = __atomic_load_n(&client->shm->events_number, __ATOMIC_ACQUIRE);
+		query->event =
+			query->newest > CLIENT_SHM_EVENTS ? query->newest - CLIENT_SHM_EVENTS : 0;
 		snprintf(text, sizeof(text), "],\"unreadable_queues\":%u,\"events\":[",
-			 answer->unreadable);
-		put_text(answer, text);
-		answer->first = true;
-		answer->stage = ANSWER_CLIENT_SHM_EVENTS;
-	} else if (answer->event < answer->newest) {
-		put_elements(answer, status_client_shm_events(client->shm, &answer->event,
-							      answer->newest, now));
+			 query->unreadable);
+		put_text(query, text);
+		query->first = true;
+		query->stage = QUERY_CLIENT_SHM_EVENTS;
+	} else if (query->event < query->newest) {
+		put_elements(query, status_client_shm_events(client->shm, &query->event,
+							     query->newest, now));
 	} else {
-		put_text(answer, "]}}");
-		answer->stage = ANSWER_DONE;
+		put_text(query, "]}}");
+		query->stage = QUERY_DONE;
 	}
 }
 
-static void begin_recent(const struct worker *worker, struct answer *answer)
+static void begin_recent(const struct worker *worker, struct query *query)
 {
-	answer->newest = worker->events.number;
-	answer->event = answer->newest > EVENTS_KEPT ? answer->newest - EVENTS_KEPT : 0;
-	put_text(answer, "[");
-	answer->stage = ANSWER_RECENT;
+	query->newest = worker->events.number;
+	query->event = query->newest > EVENTS_KEPT ? query->newest - EVENTS_KEPT : 0;
+	put_text(query, "[");
+	query->stage = QUERY_RECENT;
 }
 
-static void recent(const struct worker *worker, struct answer *answer)
+static void recent(const struct worker *worker, struct query *query)
 {
-	if (answer->event < answer->newest) {
-		put_elements(answer, events_recent(worker, &answer->event, answer->newest));
+	if (query->event < query->newest) {
+		put_elements(query, events_recent(worker, &query->event, query->newest));
 		return;
 	}
-	put_text(answer, "]");
-	answer->stage = ANSWER_DONE;
+	put_text(query, "]");
+	query->stage = QUERY_DONE;
 }
 
 /* The brief form omits histograms, because they are the longest part. */
-static json_t *head(const struct worker *worker, const struct answer *answer, uint64_t now)
+static json_t *head(const struct worker *worker, const struct query *query, uint64_t now)
 {
 	json_t *json = status_head(worker, now), *totals = json_object_get(json, "totals");
 
-	if (answer->pid == ANSWER_BRIEF) {
+	if (query->pid == QUERY_BRIEF) {
 		json_object_del(totals, "resume_ns");
 		json_object_del(totals, "holdover_ns");
 		json_object_del(totals, "turn_ns");
@@ -204,36 +204,36 @@ static json_t *head(const struct worker *worker, const struct answer *answer, ui
 	return json;
 }
 
-static void begin(const struct worker *worker, struct answer *answer, uint64_t now)
+static void begin(const struct worker *worker, struct query *query, uint64_t now)
 {
-	answer->first = true;
-	answer->stage = ANSWER_PROCESS;
-	if (answer->pid == ANSWER_OF_EVENTS)
-		begin_recent(worker, answer);
-	else if (answer->pid <= 0)
-		put_open(answer, head(worker, answer, now), ",\"processes\":[");
+	query->first = true;
+	query->stage = QUERY_PROCESS;
+	if (query->pid == QUERY_OF_EVENTS)
+		begin_recent(worker, query);
+	else if (query->pid <= 0)
+		put_open(query, head(worker, query, now), ",\"processes\":[");
 }
 
-static void piece(const struct worker *worker, struct answer *answer, uint64_t now)
+static void piece(const struct worker *worker, struct query *query, uint64_t now)
 {
-	switch (answer->stage) {
-	case ANSWER_WAITING:
-		begin(worker, answer, now);
+	switch (query->stage) {
+	case QUERY_WAITING:
+		begin(worker, query, now);
 		break;
-	case ANSWER_PROCESS:
-		next_process(worker, answer, now);
+	case QUERY_PROCESS:
+		next_process(worker, query, now);
 		break;
-	case ANSWER_QUEUES:
-		process_queues(worker, answer);
+	case QUERY_QUEUES:
+		process_queues(worker, query);
 		break;
-	case ANSWER_RECENT:
-		recent(worker, answer);
+	case QUERY_RECENT:
+		recent(worker, query);
 		break;
 	default:
-		dump(worker, answer, now);
+		dump(worker, query, now);
 	}
-	if (answer->error)
-		answer->stage = ANSWER_DONE;
+	if (query->error)
+		query->stage = QUERY_DONE;
 }
 
 /* ---- sending ---- */
@@ -241,70 +241,70 @@ static void piece(const struct worker *worker, struct answer *answer, uint64_t n
 /* Sends the rest of the piece. Returns -EAGAIN if the client has no room. */
 static int send_piece(struct client *client)
 {
-	struct answer *answer = &client->answer;
+	struct query *query = &client->query;
 	struct protocol_welcome head = {
-		.magic = PROTOCOL_MAGIC, .version = client->version, .status = answer->error};
+		.magic = PROTOCOL_MAGIC, .version = client->version, .status = query->error};
 	int error = 0;
 
-	if (answer->error) {
-		answer->sent = answer->length; /* an error carries no text */
+	if (query->error) {
+		query->sent = query->length; /* an error carries no text */
 		return protocol_send_text(client->socket, &head, "");
 	}
-	while (!error && answer->sent < answer->length) {
-		size_t left = answer->length - answer->sent;
+	while (!error && query->sent < query->length) {
+		size_t left = query->length - query->sent;
 
 		head.bytes = left < PROTOCOL_TEXT_MAX ? left : PROTOCOL_TEXT_MAX;
-		head.more = answer->stage != ANSWER_DONE || head.bytes < left;
-		error = protocol_send_text(client->socket, &head, answer->text + answer->sent);
+		head.more = query->stage != QUERY_DONE || head.bytes < left;
+		error = protocol_send_text(client->socket, &head, query->text + query->sent);
 		if (!error)
-			answer->sent += head.bytes;
+			query->sent += head.bytes;
 	}
 	return error;
 }
 
-static void forget_text(struct answer *answer)
+static void forget_text(struct query *query)
 {
-	free(answer->text);
-	answer->text = NULL;
-	answer->length = answer->room = answer->sent = 0;
+	free(query->text);
+	query->text = NULL;
+	query->length = query->room = query->sent = 0;
 }
 
 /* Sends the rest of a piece, or makes and sends one more. Then it is the turn of another client. */
 static void serve(struct worker *worker, struct client *client, uint64_t now)
 {
-	struct answer *answer = &client->answer;
+	struct query *query = &client->query;
 	int error;
 
-	if (answer->stage == ANSWER_SENT) {
+	if (query->stage == QUERY_SENT) {
 		if (!door_is_unread(client->socket))
 			client_gone(worker, client, NULL);
-		answer->retry_ns = now + RETRY_NS;
+		query->retry_ns = now + RETRY_NS;
 		return;
 	}
-	if (answer->stage == ANSWER_WAITING)
-		door_user(worker, client->uid)->answers++;
-	if (answer->length == answer->sent && answer->stage != ANSWER_DONE)
-		piece(worker, answer, now);
+	if (query->stage == QUERY_WAITING)
+		door_user(worker, client->uid)->queries++;
+	if (query->length == query->sent && query->stage != QUERY_DONE)
+		piece(worker, query, now);
 	error = send_piece(client);
 	if (error == -EAGAIN) {
-		answer->retry_ns = now + RETRY_NS;
+		query->retry_ns = now + RETRY_NS;
 		return;
 	}
-	forget_text(answer);
+	forget_text(query);
 	if (error)
 		client_gone(worker, client, NULL);
-	else if (answer->stage == ANSWER_DONE)
-		answer->stage = ANSWER_SENT;
+	else if (query->stage == QUERY_DONE)
+		query->stage = QUERY_SENT;
 }
 
 /* ---- order of clients ---- */
 
 static bool is_due(struct worker *worker, const struct client *client, uint64_t now)
 {
-	if (!client || client->phase != CLIENT_ASKING || now < client->answer.retry_ns)
+	if (!client || client->phase != CLIENT_ASKING || now < client->query.retry_ns)
 		return false;
-	return client->answer.stage != ANSWER_WAITING || client->trusted ||
-	       door_user(worker, client->uid)->answers < ANSWER_OF_USER;
+	return client->query.stage != QUERY_WAITING || client->trusted ||
+	       door_user(worker, client->uid)->queries < QUERY_OF_USER;
 }
 
 /* Returns the next client: a trusted one, otherwise the next after the last one; NULL: none can
@@ -315,7 +315,7 @@ static struct client *next_asker(struct worker *worker, uint64_t now)
 	uint32_t end = worker->client_end;
 
 	for (uint32_t i = 1; i <= end; i++) {
-		struct client *client = worker->clients[(worker->answers.last + i) % end];
+		struct client *client = worker->clients[(worker->queries.last + i) % end];
 
 		if (!is_due(worker, client, now))
 			continue;
@@ -327,13 +327,13 @@ static struct client *next_asker(struct worker *worker, uint64_t now)
 	return found;
 }
 
-void answer_step(struct worker *worker, uint64_t now)
+void query_step(struct worker *worker, uint64_t now)
 {
-	struct answers *answers = &worker->answers;
+	struct queries *queries = &worker->queries;
 	uint64_t end = now + WORK_NS;
 	bool done = false;
 
-	if (now < answer_next(worker))
+	if (now < query_next(worker))
 		return;
 	do {
 		struct client *client = next_asker(worker, now);
@@ -343,33 +343,33 @@ void answer_step(struct worker *worker, uint64_t now)
 		if (!done && client->trusted)
 			end = now + WORK_TRUSTED_NS;
 		done = true;
-		answers->last = client->slot;
+		queries->last = client->slot;
 		serve(worker, client, now);
 		now = clock_ns();
 	} while (now < end);
-	answers->rested_ns = now + REST_NS;
-	answers->next_ns = now + (done ? REST_NS : RETRY_NS);
+	queries->rested_ns = now + REST_NS;
+	queries->next_ns = now + (done ? REST_NS : RETRY_NS);
 }
 
-uint64_t answer_next(const struct worker *worker)
+uint64_t query_next(const struct worker *worker)
 {
-	return worker->answers.askers ? worker->answers.next_ns : UINT64_MAX;
+	return worker->queries.askers ? worker->queries.next_ns : UINT64_MAX;
 }
 
-void answer_ask(struct worker *worker, struct client *client, int pid)
+void query_begin(struct worker *worker, struct client *client, int pid)
 {
 	client->phase = CLIENT_ASKING;
-	client->answer = (struct answer){.pid = pid};
-	worker->answers.askers++;
-	worker->answers.next_ns = worker->answers.rested_ns;
+	client->query = (struct query){.pid = pid};
+	worker->queries.askers++;
+	worker->queries.next_ns = worker->queries.rested_ns;
 }
 
-void answer_gone(struct worker *worker, struct client *client)
+void query_end(struct worker *worker, struct client *client)
 {
 	if (client->phase != CLIENT_ASKING)
 		return;
-	worker->answers.askers--;
-	if (client->answer.stage != ANSWER_WAITING)
-		door_user(worker, client->uid)->answers--;
-	forget_text(&client->answer);
+	worker->queries.askers--;
+	if (client->query.stage != QUERY_WAITING)
+		door_user(worker, client->uid)->queries--;
+	forget_text(&client->query);
 }

@@ -7,7 +7,7 @@
  * at once. The next piece is made only after a piece was sent completely, so a reply that is not
  * read occupies the memory of one piece.
  *
- * Replies to root come first. Others take turns, and at most ANSWER_OF_USER replies to one user
+ * Replies to root come first. Others take turns, and at most QUERY_OF_USER replies to one user
  * are in progress. Each process in a reply is as it was when its piece was made. A process that
  * ends meanwhile is missing, or is shown with fewer queues.
  *
@@ -24,28 +24,28 @@ struct client;
 struct worker;
 
 /* value for a process id: query of the last events */
-#define ANSWER_OF_EVENTS (-1)
+#define QUERY_OF_EVENTS (-1)
 /* value for a process id: all processes, with counts of their queues only */
-#define ANSWER_BRIEF (-2)
+#define QUERY_BRIEF (-2)
 
-#define ANSWER_OF_USER 8u
+#define QUERY_OF_USER 8u
 
 /* The next piece of a reply. */
-enum answer_stage {
-	ANSWER_WAITING,		  /* not begun; waits for its turn */
-	ANSWER_PROCESS,		  /* the next process, or the end of the list */
-	ANSWER_QUEUES,		  /* queues of the process */
-	ANSWER_CLIENT_SHM,	  /* dump of the process's shared memory: its words */
-	ANSWER_CLIENT_SHM_QUEUES, /* dump: its queues */
-	ANSWER_CLIENT_SHM_EVENTS, /* dump: its events */
-	ANSWER_RECENT,		  /* last events of the daemon */
-	ANSWER_DONE,		  /* complete; the last piece is being sent */
-	ANSWER_SENT,		  /* sent; the client has not read all of it */
+enum query_stage {
+	QUERY_WAITING,		 /* not begun; waits for its turn */
+	QUERY_PROCESS,		 /* the next process, or the end of the list */
+	QUERY_QUEUES,		 /* queues of the process */
+	QUERY_CLIENT_SHM,	 /* dump of the process's shared memory: its words */
+	QUERY_CLIENT_SHM_QUEUES, /* dump: its queues */
+	QUERY_CLIENT_SHM_EVENTS, /* dump: its events */
+	QUERY_RECENT,		 /* last events of the daemon */
+	QUERY_DONE,		 /* complete; the last piece is being sent */
+	QUERY_SENT,		 /* sent; the client has not read all of it */
 };
 
 /* A part of struct client. */
-struct answer {
-	enum answer_stage stage;
+struct query {
+	enum query_stage stage;
 	int pid;		    /* process to describe; 0: all; or a value above */
 	int error;		    /* negative errno for the end of the reply; 0: none */
 	uint32_t slot, serial;	    /* of the process that is described now */
@@ -58,23 +58,23 @@ struct answer {
 };
 
 /* A part of struct worker. */
-struct answers {
+struct queries {
 	uint32_t askers;	     /* clients that are CLIENT_ASKING */
 	uint32_t last;		     /* slot of the client that was served last */
-	uint64_t rested_ns, next_ns; /* end of the pause; time of the next answer_step() */
+	uint64_t rested_ns, next_ns; /* end of the pause; time of the next query_step() */
 };
 
 /* Starts a reply to `client` (CLIENT_ASKING from now on). `pid`: the process to describe, 0 for
  * all, or one of the values above. */
-void answer_ask(struct worker *worker, struct client *client, int pid);
+void query_begin(struct worker *worker, struct client *client, int pid);
 
 /* A client that is CLIENT_ASKING has ended: frees its reply. */
-void answer_gone(struct worker *worker, struct client *client);
+void query_end(struct worker *worker, struct client *client);
 
 /* Called in each loop iteration: makes and sends pieces if it is time. */
-void answer_step(struct worker *worker, uint64_t now);
+void query_step(struct worker *worker, uint64_t now);
 
 /* Returns the time of the next piece; UINT64_MAX if there is no query. */
-uint64_t answer_next(const struct worker *worker);
+uint64_t query_next(const struct worker *worker);
 
 #endif

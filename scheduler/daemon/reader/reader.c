@@ -41,9 +41,9 @@ struct entry {
 	STAILQ_ENTRY(entry) later;
 	uint64_t asker;
 	struct reader_request request;
-	struct reader_answer *answer; /* NULL: not yet */
-	int error;		      /* negative: there will be no answer */
-	/* waits to be sent; reader_answered() has not returned its asker yet */
+	struct reader_reply *reply; /* NULL: not yet */
+	int error;		    /* negative: there will be no answer */
+	/* waits to be sent; reader_replied() has not returned its asker yet */
 	bool queued, fresh;
 };
 
@@ -69,7 +69,7 @@ static struct {
 	bool waits;
 	LIST_HEAD(, entry) entries[ASKERS];
 	/* entries that wait to be sent; entries with `fresh` set */
-	STAILQ_HEAD(, entry) queue, answered;
+	STAILQ_HEAD(, entry) queue, replied;
 	struct alone alone[ALONE];
 } reader = {.socket = -1};
 
@@ -79,10 +79,10 @@ static void entry_free(struct entry *entry)
 	if (entry->queued)
 		STAILQ_REMOVE(&reader.queue, entry, entry, later);
 	if (entry->fresh)
-		STAILQ_REMOVE(&reader.answered, entry, entry, later);
+		STAILQ_REMOVE(&reader.replied, entry, entry, later);
 	if (reader.flight.entry == entry)
 		reader.flight.entry = NULL;
-	free(entry->answer);
+	free(entry->reply);
 	free(entry);
 }
 
@@ -107,7 +107,7 @@ void reader_use(int socket, struct reader_state *state, int wake_fd, const struc
 		while (!LIST_EMPTY(&reader.entries[i]))
 			entry_free(LIST_FIRST(&reader.entries[i]));
 	STAILQ_INIT(&reader.queue);
-	STAILQ_INIT(&reader.answered);
+	STAILQ_INIT(&reader.replied);
 	reader.flight = (struct flight){0};
 	memset(reader.alone, 0, sizeof(reader.alone));
 	/* so that answers to an earlier worker do not match a request of this one */
@@ -133,13 +133,13 @@ bool reader_end(void)
 	return reader.waits;
 }
 
-uint64_t reader_answered(void)
+uint64_t reader_replied(void)
 {
-	struct entry *entry = STAILQ_FIRST(&reader.answered);
+	struct entry *entry = STAILQ_FIRST(&reader.replied);
 
 	if (!entry)
 		return 0;
-	STAILQ_REMOVE_HEAD(&reader.answered, later);
+	STAILQ_REMOVE_HEAD(&reader.replied, later);
 	entry->fresh = false;
 	return entry->asker;
 }
@@ -256,37 +256,36 @@ static bool is_too_much(const struct alone *costs)
 
 /* ---- request in flight ---- */
 
-static void answered(struct entry *entry, const struct reader_answer *answer, int error)
+static void replied(struct entry *entry, const struct reader_reply *reply, int error)
 {
-	entry->answer = answer ? malloc(sizeof(*answer)) : NULL;
-	if (entry->answer) {
-		*entry->answer = *answer;
-		entry->answer->problem[sizeof(answer->problem) - 1] = '\0';
+	entry->reply = reply ? malloc(sizeof(*reply)) : NULL;
+	if (entry->reply) {
+		*entry->reply = *reply;
+		entry->reply->problem[sizeof(reply->problem) - 1] = '\0';
 	} else {
 		entry->error = error;
 	}
 	entry->fresh = true;
-	STAILQ_INSERT_TAIL(&reader.answered, entry, later);
+	STAILQ_INSERT_TAIL(&reader.replied, entry, later);
 }
 
-/* Ends the request; `answer` is NULL if there is none. */
-static void land(const struct reader_answer *answer)
+/* Ends the request; `reply` is NULL if there is none. */
+static void land(const struct reader_reply *reply)
 {
 	struct entry *entry = reader.flight.entry;
 
 	reader.flight = (struct flight){0};
 	if (entry)
-		answered(entry, answer, -EAGAIN);
+		replied(entry, reply, -EAGAIN);
 }
 
 static void receive(void)
 {
-	struct reader_answer answer;
+	struct reader_reply reply;
 
-	while (recv(reader.socket, &answer, sizeof(answer), MSG_DONTWAIT) ==
-	       (ssize_t)sizeof(answer))
-		if (answer.number == reader.flight.request.number && answer.number)
-			land(&answer);
+	while (recv(reader.socket, &reply, sizeof(reply), MSG_DONTWAIT) == (ssize_t)sizeof(reply))
+		if (reply.number == reader.flight.request.number && reply.number)
+			land(&reply);
 }
 
 static pid_t process_now(void)
@@ -363,7 +362,7 @@ void reader_step(uint64_t now)
 
 uint64_t reader_next(void)
 {
-	if (!STAILQ_EMPTY(&reader.answered))
+	if (!STAILQ_EMPTY(&reader.replied))
 		return 0;
 	return reader.flight.request.number ? reader.flight.look_ns : UINT64_MAX;
 }
@@ -389,16 +388,16 @@ static struct entry *entry_for(const struct reader_request *request)
 	return entry;
 }
 
-/* Returns the result of a request, and its answer in *answer. If there is no answer, *answer is
+/* Returns the result of a request, and its answer in *reply. If there is no answer, *reply is
  * NULL and the result is -EAGAIN or -EINPROGRESS. */
-static int ask(enum reader_what what, pid_t pid, pid_t other, const struct reader_answer **answer)
+static int ask(enum reader_what what, pid_t pid, pid_t other, const struct reader_reply **reply)
 {
 	const struct reader_request request = {.what = what, .pid = pid, .other = other};
 	struct entry *entry = reader.asker ? entry_for(&request) : NULL;
 
-	*answer = entry ? entry->answer : NULL;
-	if (*answer)
-		return (*answer)->result;
+	*reply = entry ? entry->reply : NULL;
+	if (*reply)
+		return (*reply)->result;
 	if (!entry || entry->error)
 		return entry ? entry->error : -EAGAIN;
 	reader.waits = true;
@@ -407,37 +406,37 @@ static int ask(enum reader_what what, pid_t pid, pid_t other, const struct reade
 
 int reader_facts(pid_t pid, struct peer_facts *out)
 {
-	const struct reader_answer *answer;
-	int error = ask(READER_FACTS, pid, 0, &answer);
+	const struct reader_reply *reply;
+	int error = ask(READER_FACTS, pid, 0, &reply);
 
-	*out = answer ? answer->facts : (struct peer_facts){0};
+	*out = reply ? reply->facts : (struct peer_facts){0};
 	return error;
 }
 
 int reader_subject(pid_t pid, struct subject *out)
 {
-	const struct reader_answer *answer;
-	int error = ask(READER_SUBJECT, pid, 0, &answer);
+	const struct reader_reply *reply;
+	int error = ask(READER_SUBJECT, pid, 0, &reply);
 
-	*out = answer ? answer->subject : (struct subject){.pid = pid, .uid = (uid_t)-1};
+	*out = reply ? reply->subject : (struct subject){.pid = pid, .uid = (uid_t)-1};
 	return error;
 }
 
 pid_t reader_number(pid_t of, pid_t pid)
 {
-	const struct reader_answer *answer;
+	const struct reader_reply *reply;
 
-	return ask(READER_NUMBER, of, pid, &answer);
+	return ask(READER_NUMBER, of, pid, &reply);
 }
 
 int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size)
 {
-	const struct reader_answer *answer;
-	int error = ask(READER_TARGET, pid, 0, &answer);
+	const struct reader_reply *reply;
+	int error = ask(READER_TARGET, pid, 0, &reply);
 
-	*out = answer ? answer->facts : (struct peer_facts){0};
-	if (answer)
-		snprintf(problem, size, "%s", answer->problem);
+	*out = reply ? reply->facts : (struct peer_facts){0};
+	if (reply)
+		snprintf(problem, size, "%s", reply->problem);
 	else
 		snprintf(problem, size,
 			 "process %d: its files in /proc cannot be read now; try "
@@ -448,23 +447,23 @@ int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size)
 
 int reader_has_shim(pid_t pid)
 {
-	const struct reader_answer *answer;
+	const struct reader_reply *reply;
 
-	return ask(READER_HAS_SHIM, pid, 0, &answer);
+	return ask(READER_HAS_SHIM, pid, 0, &reply);
 }
 
 int reader_destroys(pid_t pid, uint64_t *took_ns)
 {
-	const struct reader_answer *answer;
-	int result = ask(READER_DESTROYS, pid, 0, &answer);
+	const struct reader_reply *reply;
+	int result = ask(READER_DESTROYS, pid, 0, &reply);
 
-	*took_ns = answer ? answer->took_ns : 0;
+	*took_ns = reply ? reply->took_ns : 0;
 	return result;
 }
 
 int reader_right_has_come(pid_t pid)
 {
-	const struct reader_answer *answer;
+	const struct reader_reply *reply;
 
-	return ask(READER_RIGHT_HAS_COME, pid, 0, &answer);
+	return ask(READER_RIGHT_HAS_COME, pid, 0, &reply);
 }

@@ -57,7 +57,7 @@ uint64_t reader_next(void);
 
 /* Returns the next `asker` whose code must be run again, because an answer for it has arrived;
  * 0: no further one. */
-uint64_t reader_answered(void);
+uint64_t reader_replied(void);
 
 /* the asker of external_rules.h, which runs in each loop iteration */
 #define READER_RULES 1u

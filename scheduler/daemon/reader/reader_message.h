@@ -30,7 +30,7 @@ struct reader_request {
 	pid_t other; /* READER_NUMBER: the number to translate, in the PID namespace of `pid` */
 };
 
-struct reader_answer {
+struct reader_reply {
 	uint64_t number;
 	int32_t result;	  /* return value of the function */
 	uint64_t took_ns; /* ns from the request's arrival to this answer */

@@ -14,28 +14,28 @@
 #include "scheduler/daemon/reader/reader_message.h"
 #include "scheduler/daemon/seccomp_filter.h"
 
-static int read_target(pid_t pid, struct reader_answer *answer)
+static int read_target(pid_t pid, struct reader_reply *reply)
 {
 	struct peer peer;
-	int error = target_open(pid, &peer, answer->problem, sizeof(answer->problem));
+	int error = target_open(pid, &peer, reply->problem, sizeof(reply->problem));
 
 	if (error)
 		return error;
 	close(peer.pidfd);
-	return peer_read(pid, &answer->facts);
+	return peer_read(pid, &reply->facts);
 }
 
-static int32_t result_of(const struct reader_request *request, struct reader_answer *answer)
+static int32_t result_of(const struct reader_request *request, struct reader_reply *reply)
 {
 	switch ((enum reader_what)request->what) {
 	case READER_FACTS:
-		return peer_read(request->pid, &answer->facts);
+		return peer_read(request->pid, &reply->facts);
 	case READER_SUBJECT:
-		return subject_read(request->pid, &answer->subject);
+		return subject_read(request->pid, &reply->subject);
 	case READER_NUMBER:
 		return peer_read_number(request->pid, request->other);
 	case READER_TARGET:
-		return read_target(request->pid, answer);
+		return read_target(request->pid, reply);
 	case READER_HAS_SHIM:
 		return target_has_shim(request->pid);
 	case READER_DESTROYS:
@@ -68,18 +68,18 @@ int reader_run(int socket, const void *counts, uint64_t *refused)
 	privilege_urgent(false);
 	privilege_reader(refused);
 	for (;;) {
-		struct reader_answer answer = {0};
+		struct reader_reply reply = {0};
 
 		n = take(socket, &request);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n != (ssize_t)sizeof(request))
 			return 1;
-		answer.number = request.number;
-		answer.took_ns = clock_ns();
-		answer.result = result_of(&request, &answer);
-		answer.took_ns = clock_ns() - answer.took_ns;
-		(void)!write(socket, &answer, sizeof(answer));
+		reply.number = request.number;
+		reply.took_ns = clock_ns();
+		reply.result = result_of(&request, &reply);
+		reply.took_ns = clock_ns() - reply.took_ns;
+		(void)!write(socket, &reply, sizeof(reply));
 		filter_report();
 	}
 }

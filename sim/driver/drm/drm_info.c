@@ -74,7 +74,7 @@ static struct drm_amdgpu_info_firmware firmware(const struct sim *sim, uint32_t 
 	return f; /* the others have no version here */
 }
 
-union answer {
+union reply {
 	uint32_t word;
 	uint64_t qword;
 	struct drm_amdgpu_info_device device;
@@ -87,7 +87,7 @@ union answer {
 };
 
 /* Queries about memory in use. Returns the bytes of the answer; -ENOENT: another query. */
-static int usage(const struct sim *sim, const struct node *node, uint32_t query, union answer *info)
+static int usage(const struct sim *sim, const struct node *node, uint32_t query, union reply *info)
 {
 	switch (query) {
 	case AMDGPU_INFO_VRAM_GTT:
@@ -112,7 +112,7 @@ static int usage(const struct sim *sim, const struct node *node, uint32_t query,
 
 /* Other queries. Returns the bytes of the answer, or the driver's errno for something that does not
  * exist: no sensors without power management, no RAS, no BIOS, no video engines. */
-static int answer(struct call *call, const struct drm_amdgpu_info *a, union answer *info)
+static int reply(struct call *call, const struct drm_amdgpu_info *a, union reply *info)
 {
 	const struct sim *sim = call->sim;
 
@@ -166,7 +166,7 @@ static int answer(struct call *call, const struct drm_amdgpu_info *a, union answ
 int drm_info(struct call *call)
 {
 	const struct drm_amdgpu_info *a = (void *)call->data;
-	union answer info;
+	union reply info;
 	int n;
 
 	if (!a->return_size || !a->return_pointer)
@@ -174,7 +174,7 @@ int drm_info(struct call *call)
 	memset(&info, 0, sizeof info);
 	n = usage(call->sim, &call->sim->nodes[call->node], a->query, &info);
 	if (n == -ENOENT)
-		n = answer(call, a, &info);
+		n = reply(call, a, &info);
 	if (n < 0)
 		return n;
 	return call_write(call, a->return_pointer, &info,

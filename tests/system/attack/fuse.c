@@ -24,7 +24,7 @@
 /* ---- replies ---- */
 
 static int device_fd;
-static unsigned never_answered;
+static unsigned never_replied;
 static uid_t owner;
 
 static void reply(const struct fuse_in_header *in, int error, const void *body, size_t size)
@@ -74,7 +74,7 @@ static bool is_ours(const struct fuse_in_header *in)
 	return in->pid && getpgid((pid_t)in->pid) == getpgrp();
 }
 
-static void answer(const struct fuse_in_header *in, const void *body)
+static void respond(const struct fuse_in_header *in, const void *body)
 {
 	const struct fuse_open_out opened = {.fh = 1};
 
@@ -89,11 +89,11 @@ static void answer(const struct fuse_in_header *in, const void *body)
 		reply(in, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_FLUSH:
-		if (!(never_answered & FUSE_NEVER_FLUSH) || is_ours(in))
+		if (!(never_replied & FUSE_NEVER_FLUSH) || is_ours(in))
 			reply(in, 0, NULL, 0);
 		break;
 	case FUSE_READ:
-		if (!(never_answered & FUSE_NEVER_READ))
+		if (!(never_replied & FUSE_NEVER_READ))
 			reply(in, 0, NULL, 0);
 		break;
 	case FUSE_RELEASE:
@@ -116,7 +116,7 @@ static void serve(void)
 	for (;;) {
 		n = read(device_fd, packet, sizeof(packet));
 		if (n >= (ssize_t)sizeof(*in))
-			answer(in, packet + sizeof(*in));
+			respond(in, packet + sizeof(*in));
 		else if (n >= 0 || (errno != EINTR && errno != ENOENT && errno != EAGAIN))
 			_exit(0); /* the file system was unmounted */
 	}
@@ -235,7 +235,7 @@ int fuse_start(struct fuse *fuse, const char *device, unsigned never)
 	int ends[2], error = 0;
 	pid_t pid;
 
-	never_answered = never;
+	never_replied = never;
 	owner = geteuid();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
 		return -errno;

@@ -4,7 +4,7 @@
  * other one, repeatedly, and reads no reply, for SECONDS. The last line reports how many requests
  * were sent, and how many KiB of replies lay unread at the end.
  *
- *   attack_memory_of_answers SOCKET SECONDS
+ *   attack_memory_of_replies SOCKET SECONDS
  */
 #include <errno.h>
 #include <linux/sockios.h>

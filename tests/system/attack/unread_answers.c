@@ -9,7 +9,7 @@
  *
  * The last line reports how many requests were sent.
  *
- *   attack_unread_answers SOCKET SECONDS
+ *   attack_unread_replies SOCKET SECONDS
  */
 #include <errno.h>
 #include <signal.h>

@@ -47,7 +47,7 @@ static void trap(struct kfdabi_dbg_trap *args, const char *what)
 		die(what);
 }
 
-static void answer(void)
+static void reply(void)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_SEND_RUNTIME_EVENT};
 
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	struct pollfd events = {.fd = enable(), .events = POLLIN};
 
 	for (int i = 0; !traced && i < AHEAD; i++)
-		answer();
+		reply();
 	ptrace(traced ? PTRACE_CONT : PTRACE_DETACH, child, NULL, NULL);
 	/* Printed only now, because the state that a test finds must be the final one. */
 	printf("%d\n", (int)child);
@@ -130,6 +130,6 @@ int main(int argc, char **argv)
 			return 0;
 		n = read(events.fd, dots, sizeof(dots));
 		for (; traced && n > 0; n--)
-			answer();
+			reply();
 	}
 }

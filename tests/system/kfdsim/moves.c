@@ -227,7 +227,7 @@ static uint64_t available(void)
 	return args.available;
 }
 
-static void is_answered(unsigned calls, unsigned dispatches)
+static void is_replied(unsigned calls, unsigned dispatches)
 {
 	struct signal *signals = signals_new(&gpu);
 	struct raw_queue queue;
@@ -253,7 +253,7 @@ static void neighbours(void)
 	child_start(&children[1], moves_bytes);
 	for (unsigned i = 0; i < 2; i++)
 		hear(children[i].from);
-	is_answered(1000, 100);
+	is_replied(1000, 100);
 	for (unsigned i = 0; i < 2; i++) {
 		tell(children[i].to);
 		hear(children[i].from);

@@ -133,7 +133,7 @@ uint64_t reader_next(void)
 	return UINT64_MAX;
 }
 
-uint64_t reader_answered(void)
+uint64_t reader_replied(void)
 {
 	return 0;
 }
@@ -404,26 +404,26 @@ void filter_report(void)
 
 /* ---- commands and metrics ---- */
 
-void answer_ask(struct worker *worker, struct client *client, int pid)
+void query_begin(struct worker *worker, struct client *client, int pid)
 {
 	(void)worker;
 	(void)client;
 	(void)pid;
 }
 
-void answer_gone(struct worker *worker, struct client *client)
+void query_end(struct worker *worker, struct client *client)
 {
 	(void)worker;
 	(void)client;
 }
 
-uint64_t answer_next(const struct worker *worker)
+uint64_t query_next(const struct worker *worker)
 {
 	(void)worker;
 	return UINT64_MAX;
 }
 
-void answer_step(struct worker *worker, uint64_t now)
+void query_step(struct worker *worker, uint64_t now)
 {
 	(void)worker;
 	(void)now;

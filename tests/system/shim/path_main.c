@@ -14,7 +14,7 @@
 
 static int run_raw(void)
 {
-	struct path_answer answer = {0};
+	struct path_result result = {0};
 	struct path_task task;
 	struct raw_queue queue;
 	struct signal *signal;
@@ -23,7 +23,7 @@ static int run_raw(void)
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	signal = signals_new(&gpu);
-	while (path_next(&answer, &task)) {
+	while (path_next(&result, &task)) {
 		signal->value = 1;
 		while (--task.packets > 0) {
 			queue_barrier(&queue, NULL, NULL);

@@ -102,12 +102,12 @@ static void submit(bool last)
 
 int path_run(const char *path)
 {
-	struct path_answer answer = {0};
+	struct path_result result = {0};
 	struct path_task task;
 
 	(void)path;
 	begin();
-	while (path_next(&answer, &task)) {
+	while (path_next(&result, &task)) {
 		shared->done.value = 1;
 		for (unsigned i = 1; i <= task.packets; i++)
 			submit(i == task.packets);

@@ -151,13 +151,13 @@ static void by_copy(unsigned packets)
 
 int path_run(const char *path)
 {
-	struct path_answer answer = {0};
+	struct path_result result = {0};
 	struct path_task task;
 
 	begin();
 	if (strcmp(path, "copy") != 0)
 		spin_load(gpu);
-	while (path_next(&answer, &task)) {
+	while (path_next(&result, &task)) {
 		hsa_signal_store_relaxed(done, 1);
 		if (strcmp(path, "store") == 0)
 			by_store(&task);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Answer to a burst: when it began, and when the program saw its end; CLOCK_MONOTONIC ns. */
-struct path_answer {
+struct path_result {
 	uint64_t begin_ns, end_ns;
 };
 
@@ -22,7 +22,7 @@ struct path_task {
 
 /* Answers the previous burst, if there was one, and reads the next order. Returns false if there is
  * none. */
-bool path_next(struct path_answer *answer, struct path_task *task);
+bool path_next(struct path_result *result, struct path_task *task);
 
 /* Executes bursts by "store", "direct" or "copy" (which has no kernels) until standard input ends.
  * Returns an exit status. */

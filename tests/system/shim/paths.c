@@ -75,7 +75,7 @@ struct samples {
 static struct fake_daemon daemon_;
 static int to, from;
 static const struct path *path;
-static struct path_answer last;	 /* the workload's last answer */
+static struct path_result last;	 /* the workload's last answer */
 static uint64_t last_command_ns; /* ns; when the previous burst was ordered */
 /* ns; maximum that the shim can have learned as a kernel's length */
 static double longest_ns;
@@ -116,7 +116,7 @@ static pid_t start(char **argv)
 	return pid;
 }
 
-static void answered(void)
+static void replied(void)
 {
 	if (read(from, &last, sizeof(last)) != sizeof(last))
 		fake_failed(__FILE__, __LINE__, "the workload is gone");
@@ -242,7 +242,7 @@ static void burst(void)
 	idle = !active();
 	command_ns = clock_ns();
 	CHECK(write(to, &task, 1) == 1);
-	answered();
+	replied();
 	check_moved(packets);
 	/* The simulated GPU's own time is checked first, so that an error of the simulator is not
 	 * taken for one of the shim. */
@@ -345,7 +345,7 @@ int main(int argc, char **argv)
 	pid = start(argv + 3);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	fake_daemon_remove(&daemon_);
-	answered();
+	replied();
 	/* A small workload is ready before its agent has connected, and the first work of its queue
 	 * may be found only then. */
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) > 0, 5000);

@@ -315,11 +315,11 @@ static void forked(void)
 	EVENTUALLY(!has_memfd(), 1000);
 	activity = testbed.daemon.shm->nodes[0].activity;
 	testbed_query("fork");
-	CHECK(strncmp(testbed.answer, "threads ", 8) == 0);
-	CHECK(strstr(testbed.answer, "kfdshim") ==
+	CHECK(strncmp(testbed.reply, "threads ", 8) == 0);
+	CHECK(strstr(testbed.reply, "kfdshim") ==
 	      NULL); /* neither the agent's thread nor a memfd */
-	CHECK(strstr(testbed.answer, "socket") == NULL &&
-	      count(testbed.answer, "eventfd") == eventfds);
+	CHECK(strstr(testbed.reply, "socket") == NULL &&
+	      count(testbed.reply, "eventfd") == eventfds);
 	CHECK(testbed.daemon.shm->nodes[0].activity == activity);
 	/* The parent works as before. */
 	testbed_start_work("block");

@@ -70,13 +70,13 @@ const char *testbed_reply(void)
 	ssize_t got;
 
 	do {
-		got = read(from, testbed.answer + n, sizeof(testbed.answer) - 1 - n);
+		got = read(from, testbed.reply + n, sizeof(testbed.reply) - 1 - n);
 		if (got <= 0)
 			fake_failed(__FILE__, __LINE__, "the workload is gone");
 		n += (size_t)got;
-	} while (testbed.answer[n - 1] != '\n' && n < sizeof(testbed.answer) - 1);
-	testbed.answer[n - 1] = '\0';
-	return testbed.answer;
+	} while (testbed.reply[n - 1] != '\n' && n < sizeof(testbed.reply) - 1);
+	testbed.reply[n - 1] = '\0';
+	return testbed.reply;
 }
 
 const char *testbed_query(const char *command)

@@ -20,7 +20,7 @@ struct testbed {
 	struct fake_daemon daemon;
 	char **argv; /* arguments of the workload */
 	pid_t workload;
-	char answer[512];
+	char reply[512];
 	int at_once; /* number of AT_ONCE conditions of this group that held at once */
 	int turns;   /* number of turns in this group (see testbed_repeat()) */
 	/* number of successive groups in which fewer than three quarters held at once */

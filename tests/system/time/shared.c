@@ -10,7 +10,7 @@
 static struct shared {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
-	sem_t sem, answer;
+	sem_t sem, reply;
 	unsigned turn;
 	uint64_t done_ns;
 } * shared;
@@ -31,7 +31,7 @@ static void prepare(void)
 	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
 	pthread_cond_init(&shared->cond, &cond);
 	sem_init(&shared->sem, 1, 0);
-	sem_init(&shared->answer, 1, 0);
+	sem_init(&shared->reply, 1, 0);
 }
 
 /* Takes every second turn, each after a hundredth of a unit. */
@@ -74,7 +74,7 @@ static void condition(void)
 	TOOK(begin, TURNS / 100.0);
 }
 
-static void answer(void *unused)
+static void reply(void *unused)
 {
 	struct timespec at;
 
@@ -83,7 +83,7 @@ static void answer(void *unused)
 		at = after(CLOCK_REALTIME, AMPLE(5));
 		CHECK(!sem_timedwait(&shared->sem, &at));
 		sleep_steps(0.01);
-		sem_post(&shared->answer);
+		sem_post(&shared->reply);
 	}
 }
 
@@ -94,15 +94,15 @@ static void semaphores(void)
 	pid_t pid;
 
 	prepare();
-	pid = start_process(answer, NULL);
+	pid = start_process(reply, NULL);
 	for (unsigned i = 0; i < TURNS; i++) {
 		sem_post(&shared->sem);
 		at = after(CLOCK_REALTIME, AMPLE(5));
-		CHECK(!sem_timedwait(&shared->answer, &at));
+		CHECK(!sem_timedwait(&shared->reply, &at));
 	}
 	TOOK(begin, TURNS / 100.0);
 	at = after(CLOCK_REALTIME, 2);
-	CHECK(sem_timedwait(&shared->answer, &at) == -1 && errno == ETIMEDOUT);
+	CHECK(sem_timedwait(&shared->reply, &at) == -1 && errno == ETIMEDOUT);
 	TOOK(begin, TURNS / 100.0 + 1.999);
 	CHECK(!ended(pid));
 }

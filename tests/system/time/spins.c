@@ -58,15 +58,15 @@ static void shared_memory(void)
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static bool asked;
-static _Atomic bool answered;
+static _Atomic bool replied;
 
-static void *answer(void *arg)
+static void *reply(void *arg)
 {
 	pthread_mutex_lock(&mutex);
 	while (!asked)
 		pthread_cond_wait(&cond, &mutex);
 	pthread_mutex_unlock(&mutex);
-	answered = true;
+	replied = true;
 	return arg;
 }
 
@@ -75,13 +75,13 @@ static void handover(void)
 {
 	pthread_t thread;
 
-	CHECK(!pthread_create(&thread, NULL, answer, NULL));
+	CHECK(!pthread_create(&thread, NULL, reply, NULL));
 	sleep_steps(1);
 	pthread_mutex_lock(&mutex);
 	asked = true;
 	pthread_cond_signal(&cond);
 	pthread_mutex_unlock(&mutex);
-	while (!answered)
+	while (!replied)
 		;
 	CHECK(!pthread_join(thread, NULL));
 }

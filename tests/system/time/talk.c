@@ -23,7 +23,7 @@ static bool hear(int fd)
 	return poll(&one, 1, (int)(AMPLE(100) * STEP_NS / MS_NS)) == 1 && read(fd, &byte, 1) == 1;
 }
 
-static void answer(void *arg)
+static void reply(void *arg)
 {
 	const struct line *line = arg;
 
@@ -38,7 +38,7 @@ static void answer(void *arg)
 static void talk(struct line here, struct line there)
 {
 	uint64_t begin = mono();
-	pid_t pid = start_process(answer, &there);
+	pid_t pid = start_process(reply, &there);
 
 	for (unsigned i = 0; i < ROUNDS && !failed; i++) {
 		CHECK(write(here.out, "q", 1) == 1);
@@ -62,10 +62,10 @@ static void both(int fds[4])
 
 static void pipes(void)
 {
-	int question[2], answers[2];
+	int question[2], replies[2];
 
-	CHECK(!pipe(question) && !pipe(answers));
-	both((int[]){answers[0], question[1], question[0], answers[1]});
+	CHECK(!pipe(question) && !pipe(replies));
+	both((int[]){replies[0], question[1], question[0], replies[1]});
 }
 
 static void local(int type)

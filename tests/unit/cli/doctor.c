@@ -160,7 +160,7 @@ static void daemon_of_another_version(struct doctor_facts *f)
 }
 static void slow_worker(struct doctor_facts *f)
 {
-	f->daemon.answer_us = 1500000;
+	f->daemon.reply_us = 1500000;
 }
 static void failures(struct doctor_facts *f)
 {

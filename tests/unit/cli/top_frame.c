@@ -21,8 +21,8 @@
 
 /* Returns a daemon's status: the number of suspends so far (each of took_us), the working time of
  * the nodes 7 and 11 so far, and how long process 30 was held. */
-static json_t *answer(int worker, int suspends, int took_us, int work7_us, int work11_us,
-		      int held_us)
+static json_t *reply(int worker, int suspends, int took_us, int work7_us, int work11_us,
+		     int held_us)
 {
 	struct hist *hist = calloc(1, sizeof(*hist));
 	json_t *status;
@@ -88,8 +88,8 @@ static void test_rates(void **data)
 	struct top_frame frame = {0};
 
 	(void)data;
-	look(&before, 0, answer(2, 100, 50, 1000000, 0, 500000));
-	look(&now, 2, answer(2, 120, 800, 2000000, 3000000, 1500000));
+	look(&before, 0, reply(2, 100, 50, 1000000, 0, 500000));
+	look(&now, 2, reply(2, 120, 800, 2000000, 3000000, 1500000));
 	/* The earlier 100 suspends took 50 us; they are also in the later status. */
 	now.totals->suspend = before.totals->suspend;
 	for (int i = 0; i < 20; i++)
@@ -132,7 +132,7 @@ static void test_unknown(void **data)
 	char text[TOP_CELL];
 
 	(void)data;
-	look(&now, 2, answer(2, 120, 800, 2000000, 3000000, 1500000));
+	look(&now, 2, reply(2, 120, 800, 2000000, 3000000, 1500000));
 	assert_int_equal(top_frame_make(&frame, NULL, &now, &all), 0);
 	assert_true(isnan(frame.suspends_per_s) && isnan(frame.suspend_p50_us));
 	assert_true(isnan(frame.nodes[0].busy_ratio) && isnan(frame.rows[1].held_ratio));
@@ -144,13 +144,13 @@ static void test_unknown(void **data)
 			assert_string_equal(text, "-");
 	}
 
-	look(&before, 0, answer(3, 100, 50, 1000000, 0, 500000));
+	look(&before, 0, reply(3, 100, 50, 1000000, 0, 500000));
 	assert_int_equal(top_frame_make(&frame, &before, &now, &all), 0);
 	assert_true(isnan(frame.suspends_per_s) && isnan(frame.nodes[0].busy_ratio));
 	assert_true(isnan(frame.rows[1].held_ratio));
 
 	/* Without suspends between the two samples the rate is known, but not the latency. */
-	look(&before, 0, answer(2, 120, 800, 2000000, 3000000, 1500000));
+	look(&before, 0, reply(2, 120, 800, 2000000, 3000000, 1500000));
 	assert_int_equal(top_frame_make(&frame, &before, &now, &all), 0);
 	assert_true(frame.suspends_per_s == 0 && isnan(frame.suspend_p50_us));
 
@@ -275,7 +275,7 @@ static void test_counts(void **data)
 }
 
 /* Replies of a program that is not the daemon. */
-static void test_bad_answers(void **data)
+static void test_bad_replies(void **data)
 {
 	static const char *const bad[] = {
 		"{}",
@@ -305,7 +305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rates),	       cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_without_daemon), cmocka_unit_test(test_sort_and_filter),
-		cmocka_unit_test(test_counts),	       cmocka_unit_test(test_bad_answers),
+		cmocka_unit_test(test_counts),	       cmocka_unit_test(test_bad_replies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,8 +34,8 @@ static struct observe_queue *add(enum observe_source source, uint32_t id, enum o
 {
 	struct observe_queue *queue;
 
-	seen.answer[source].asked = true;
-	queue = observe_list_add(&seen.answer[source].list);
+	seen.result[source].asked = true;
+	queue = observe_list_add(&seen.result[source].list);
 	assert_non_null(queue);
 	queue->id = id;
 	queue->gpu_id = GPU;
@@ -65,7 +65,7 @@ static struct observe_queue *in_debugfs(uint32_t nth, uint64_t bytes, unsigned h
 {
 	struct observe_queue *queue, *slot;
 
-	seen.answer[OBSERVE_HQD].asked = true;
+	seen.result[OBSERVE_HQD].asked = true;
 	if (hqds) {
 		slot = add(OBSERVE_HQD, OBSERVE_NO_ID, OBSERVE_AQL, bytes);
 		observe_set(slot, OBSERVE_RING_ADDRESS, RING + nth * 0x100000, OBSERVE_HQD);
@@ -90,7 +90,7 @@ static void compare(void)
 	FOR_VERIFIED (s)
 		if (s != OBSERVE_HQD)
 			assert_int_equal(
-				observe_merge(&seen.queues, &seen.answer[s].list, &unmatched), 0);
+				observe_merge(&seen.queues, &seen.result[s].list, &unmatched), 0);
 	assert_int_equal(verify_compare(&seen, gpus, 1, &v), 0);
 }
 
@@ -122,7 +122,7 @@ static void test_agree(void **state)
 	assert_int_equal(v.row[1].told[OBSERVE_MQD], VERIFY_TOLD);
 	assert_int_equal(v.row[1].told[OBSERVE_HQD], VERIFY_NOT);
 	assert_int_equal(v.row[2].told[OBSERVE_HQD], VERIFY_TOLD);
-	assert_int_equal(v.row[0].told[OBSERVE_TRAP], VERIFY_NO_ANSWER);
+	assert_int_equal(v.row[0].told[OBSERVE_TRAP], VERIFY_NO_RESULT);
 }
 
 static void test_alike(void **state)
@@ -184,7 +184,7 @@ static void test_values(void **state)
 	observe_set(queue, OBSERVE_PRIORITY, 9, OBSERVE_MQD);
 	/* the pointers are the same, so it is the same queue */
 	queue->field[OBSERVE_RING_ADDRESS].value += 0x1000;
-	seen.answer[OBSERVE_HQD].list.queue[0].field[OBSERVE_RING_ADDRESS].value += 0x1000;
+	seen.result[OBSERVE_HQD].list.queue[0].field[OBSERVE_RING_ADDRESS].value += 0x1000;
 	compare();
 	assert_int_equal(v.rows, 1);
 	says(0, "queue 0 (GPU 0): ring_bytes is 64 KiB in lane, and 4 KiB in sysfs");
@@ -261,8 +261,8 @@ static void test_cannot_tell(void **state)
 	compare();
 	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
 	/* A source that failed does not count, and queues missing in it are no difference. */
-	seen.answer[OBSERVE_SYSFS].asked = true;
-	seen.answer[OBSERVE_SYSFS].error = -ENOENT;
+	seen.result[OBSERVE_SYSFS].asked = true;
+	seen.result[OBSERVE_SYSFS].error = -ENOENT;
 	compare();
 	assert_int_equal(v.differences, 0);
 	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);

@@ -41,7 +41,7 @@
 
 /* Reaction of the stub reader to a request about a process. */
 enum play {
-	PLAY_ANSWER,
+	PLAY_REPLY,
 	PLAY_OLD,   /* replies to an earlier request first */
 	PLAY_WAIT,  /* never replies */
 	PLAY_SHORT, /* replies at check number SHORT */
@@ -69,9 +69,9 @@ uid_t __wrap_peer_uid(pid_t pid);
 
 static void reply(uint64_t number, int32_t result)
 {
-	const struct reader_answer answer = {.number = number, .result = result};
+	const struct reader_reply given = {.number = number, .result = result};
 
-	assert_int_equal(write(played.ends[1], &answer, sizeof(answer)), sizeof(answer));
+	assert_int_equal(write(played.ends[1], &given, sizeof(given)), sizeof(given));
 }
 
 static void reply_to_the_one_that_waits(void)
@@ -179,7 +179,7 @@ static uint64_t turns(void)
 	uint64_t asker;
 
 	reader_step(played.now_ns);
-	while ((asker = reader_answered()) == 0) {
+	while ((asker = reader_replied()) == 0) {
 		/* Wait for a reply, or for the next check of the reader's state. */
 		struct pollfd p = {.fd = played.ends[0], .events = POLLIN};
 
@@ -220,10 +220,10 @@ static void another(void)
 	assert_true(is_to_be_killed());
 	__atomic_store_n(&played.state.stuck, 0, __ATOMIC_RELEASE);
 	played.state.pid = played.state.pid == getpid() ? getppid() : getpid();
-	plays(PLAY_ANSWER, 'R');
+	plays(PLAY_REPLY, 'R');
 }
 
-static void an_old_answer_is_not_taken(void **state)
+static void an_old_reply_is_not_taken(void **state)
 {
 	(void)state;
 	plays(PLAY_OLD, 'R');
@@ -237,7 +237,7 @@ static void a_reader_that_runs_is_waited_for(void **state)
 	plays(PLAY_WAIT, 'R');
 	assert_false(reads(10, USER));
 	assert_int_equal(played.state.stuck, 0);
-	plays(PLAY_ANSWER, 'R');
+	plays(PLAY_REPLY, 'R');
 	assert_true(reads(10, USER));
 }
 
@@ -281,7 +281,7 @@ static void short_waits_add_up(void **state)
 	while (reads_done < 10 && reads(10, USER))
 		reads_done++;
 	assert_in_range(reads_done, 1, 2);
-	plays(PLAY_ANSWER, 'R');
+	plays(PLAY_REPLY, 'R');
 	assert_false(reads(10, USER));
 	assert_true(reads(11, FRIEND));
 }
@@ -292,7 +292,7 @@ static void a_loop_without_a_core_is_no_wait(void **state)
 	plays(PLAY_SHORT, 'D');
 	played.away_at = 1;
 	assert_true(reads(10, USER));
-	plays(PLAY_ANSWER, 'R');
+	plays(PLAY_REPLY, 'R');
 	assert_true(reads(10, USER));
 }
 
@@ -307,7 +307,7 @@ static void while_it_ends_no_other_user_is_blamed(void **state)
 		reader_step(played.now_ns);
 		played.now_ns = reader_next();
 	}
-	assert_int_equal(reader_answered(), 0);
+	assert_int_equal(reader_replied(), 0);
 	while (__atomic_load_n(&played.taken, __ATOMIC_ACQUIRE) < 2)
 		usleep(1000); /* until the reader that is ending has received the request */
 	another();
@@ -317,23 +317,23 @@ static void while_it_ends_no_other_user_is_blamed(void **state)
 }
 
 /* Replies to earlier requests stay available in the run that makes the next request. */
-static void a_run_has_all_its_answers(void **state)
+static void a_run_has_all_its_replies(void **state)
 {
 	(void)state;
-	for (unsigned answers = 0; answers < 3; answers++) {
+	for (unsigned replies = 0; replies < 3; replies++) {
 		reader_begin(7);
-		assert_int_equal(reader_number(10, 1), answers > 0 ? 10 : -EINPROGRESS);
-		if (answers > 0)
-			assert_int_equal(reader_number(11, 1), answers > 1 ? 11 : -EINPROGRESS);
-		assert_int_equal(reader_end(), answers < 2);
-		if (answers < 2)
+		assert_int_equal(reader_number(10, 1), replies > 0 ? 10 : -EINPROGRESS);
+		if (replies > 0)
+			assert_int_equal(reader_number(11, 1), replies > 1 ? 11 : -EINPROGRESS);
+		assert_int_equal(reader_end(), replies < 2);
+		if (replies < 2)
 			assert_int_equal(turns(), 7);
 	}
 	/* a new sequence of runs begins without replies */
 	assert_int_equal(run(7, 10), -EINPROGRESS);
 }
 
-static void answers_are_of_who_asked(void **state)
+static void replies_go_to_their_request(void **state)
 {
 	(void)state;
 	assert_int_equal(run(7, 10), -EINPROGRESS);
@@ -395,7 +395,7 @@ static void a_stopped_reader_is_replaced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(an_old_answer_is_not_taken),
+		TEST(an_old_reply_is_not_taken),
 		TEST(a_reader_that_runs_is_waited_for),
 		TEST(a_user_that_makes_it_wait_is_left_alone),
 		TEST(of_root_only_the_process_is),
@@ -403,8 +403,8 @@ int main(void)
 		TEST(short_waits_add_up),
 		TEST(a_loop_without_a_core_is_no_wait),
 		TEST(while_it_ends_no_other_user_is_blamed),
-		TEST(a_run_has_all_its_answers),
-		TEST(answers_are_of_who_asked),
+		TEST(a_run_has_all_its_replies),
+		TEST(replies_go_to_their_request),
 		TEST(a_forgotten_request_is_looked_after),
 		TEST(outside_of_a_run_nothing_is_asked),
 		TEST(without_a_reader_nothing_is_asked),

@@ -263,7 +263,7 @@ static void who_is_watched_tells_of_queues_by_events(void **state)
 	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	played_queue_made(2, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	assert_true(told());
-	assert_int_equal(trap_answer_events(trap, &enabled), 0);
+	assert_int_equal(trap_handle_events(trap, &enabled), 0);
 	assert_false(told());
 	assert_true(enabled);
 	assert_true(played.queues[1].suspended && played.queues[2].suspended);
@@ -281,12 +281,12 @@ static void its_runtime_never_waits(void **state)
 	assert_int_equal(trap_watch_queues(trap), 0);
 	for (int i = 0; i < 5; i++) {
 		turn_runtime(KFDABI_RUNTIME_DISABLED);
-		assert_int_equal(trap_answer_events(trap, &enabled), 0);
+		assert_int_equal(trap_handle_events(trap, &enabled), 0);
 		assert_false(enabled);
 		turn_runtime(KFDABI_RUNTIME_ENABLED);
 		/* The target creates a queue between the event and the daemon's reply. */
 		played_queue_made((uint32_t)i, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
-		assert_int_equal(trap_answer_events(trap, &enabled), 0);
+		assert_int_equal(trap_handle_events(trap, &enabled), 0);
 		assert_true(enabled);
 		assert_int_equal(played.posted, 1);
 	}
@@ -406,9 +406,9 @@ static void runtime_events_are_replaced(void **state)
 	attach();
 	assert_int_equal(played.posted, 1);
 	assert_int_equal(write(played.dbg_fd, ".", 1), 1);
-	trap_answer_runtime(trap);
+	trap_handle_runtime(trap);
 	assert_int_equal(played.posted, 2);
-	trap_answer_runtime(trap);
+	trap_handle_runtime(trap);
 	assert_int_equal(played.posted, 2);
 }
 

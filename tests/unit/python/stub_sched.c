@@ -60,7 +60,7 @@ API const char *kfdsched_sentence(const struct kfdsched *k)
 	return stub_sentence;
 }
 
-static int answer(char **json)
+static int reply(char **json)
 {
 	*json = stub_result ? NULL : strdup(stub_json);
 	return stub_result;
@@ -69,19 +69,19 @@ static int answer(char **json)
 API int kfdsched_status(struct kfdsched *k, pid_t pid, char **json)
 {
 	called("%s: status %d\n", k->socket, (int)pid);
-	return answer(json);
+	return reply(json);
 }
 
 API int kfdsched_summary(struct kfdsched *k, char **json)
 {
 	called("%s: summary\n", k->socket);
-	return answer(json);
+	return reply(json);
 }
 
 API int kfdsched_recent_events(struct kfdsched *k, char **json)
 {
 	called("%s: recent_events\n", k->socket);
-	return answer(json);
+	return reply(json);
 }
 
 API int kfdsched_suspend(struct kfdsched *k, pid_t pid, unsigned seconds)

@@ -99,7 +99,7 @@ static void restart_is_adopted(void)
 }
 
 /* Accepts one client and answers its hello with `data` and `fds`. Returns the connection. */
-static int answer(const void *data, size_t size, const int *fds, size_t nfds)
+static int reply(const void *data, size_t size, const int *fds, size_t nfds)
 {
 	struct protocol_hello hello;
 	int client = accept(daemon_.listener, NULL, NULL);
@@ -121,17 +121,17 @@ static void liars_are_refused(void)
 	CHECK(fake_queue_create(&q, AQL) == 0);
 	fds[0] = fds[1] = fds[2] = fds[3] = daemon_.event_fd;
 	/* an eventfd is not the client's shared memory */
-	client = answer(&welcome, sizeof(welcome), fds, 3);
+	client = reply(&welcome, sizeof(welcome), fds, 3);
 	close(client);
 	fds[0] = daemon_.daemon_shm_fd;
-	client = answer(&welcome, sizeof(welcome), fds, 2);
+	client = reply(&welcome, sizeof(welcome), fds, 2);
 	close(client);
-	client = answer(&welcome, sizeof(welcome), fds, 4);
+	client = reply(&welcome, sizeof(welcome), fds, 4);
 	close(client);
-	client = answer(&welcome, sizeof(welcome) - 1, fds, 3);
+	client = reply(&welcome, sizeof(welcome) - 1, fds, 3);
 	close(client);
 	welcome.status = -EACCES;
-	client = answer(&welcome, sizeof(welcome), NULL, 0);
+	client = reply(&welcome, sizeof(welcome), NULL, 0);
 	/* The client was refused each time, still runs, and connects again. */
 	CHECK(fake_ring(&q, NULL));
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);

@@ -62,11 +62,11 @@ void check_drm_acceleration_works(void)
 void check_drm_info_unknown_is_einval(void)
 {
 	struct gpu_file gpu;
-	uint64_t answer;
+	uint64_t reply;
 
 	gpu_open(&gpu);
-	CHECK_IS(ask(&gpu, 0xe7, &answer, sizeof answer), -EINVAL);
-	CHECK_IS(ask(&gpu, AMDGPU_INFO_ACCEL_WORKING, &answer, 0), -EINVAL);
+	CHECK_IS(ask(&gpu, 0xe7, &reply, sizeof reply), -EINVAL);
+	CHECK_IS(ask(&gpu, AMDGPU_INFO_ACCEL_WORKING, &reply, 0), -EINVAL);
 }
 
 static uint32_t gem_new(const struct gpu_file *gpu)

@@ -25,7 +25,7 @@ static void begin(void)
 }
 
 /* Returns the result of CREATE_QUEUE. If a queue was created, destroys it. */
-static int answer(const struct kfdabi_create_queue *wanted)
+static int create(const struct kfdabi_create_queue *wanted)
 {
 	struct kfdabi_create_queue args = *wanted;
 	int r = lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args);
@@ -36,7 +36,7 @@ static int answer(const struct kfdabi_create_queue *wanted)
 }
 
 /* The same in a child that has opened the device and has no VM. */
-static int answer_without_vm(const struct kfdabi_create_queue *wanted)
+static int create_without_vm(const struct kfdabi_create_queue *wanted)
 {
 	int status, exit_code;
 	pid_t pid = fork();
@@ -44,19 +44,19 @@ static int answer_without_vm(const struct kfdabi_create_queue *wanted)
 	CHECK(pid >= 0);
 	if (!pid) {
 		gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-		_exit(gpu.kfd < 0 ? 255 : -answer(wanted) & 0xff);
+		_exit(gpu.kfd < 0 ? 255 : -create(wanted) & 0xff);
 	}
 	CHECK_IS(waitpid(pid, &status, 0), pid);
 	exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 	return -exit_code;
 }
 
-#define ANSWER_IS(field, value, wanted)                                                            \
+#define RESULT_IS(field, value, wanted)                                                            \
 	do {                                                                                       \
 		struct kfdabi_create_queue args_ = plain;                                          \
 		args_.field = (value);                                                             \
 		check_is(__FILE__, __LINE__, "CREATE_QUEUE with " #field " " #value,               \
-			 answer(&args_), wanted);                                                  \
+			 create(&args_), wanted);                                                  \
 	} while (0)
 
 static uint64_t buffer(uint64_t bytes)
@@ -70,40 +70,40 @@ static uint64_t buffer(uint64_t bytes)
 void check_percent_over_100_is_einval(void)
 {
 	begin();
-	CHECK_IS(answer(&plain), 0);
-	ANSWER_IS(queue_percentage, 100, 0);
-	ANSWER_IS(queue_percentage, 101, -EINVAL);
-	ANSWER_IS(queue_percentage, 255, -EINVAL);
+	CHECK_IS(create(&plain), 0);
+	RESULT_IS(queue_percentage, 100, 0);
+	RESULT_IS(queue_percentage, 101, -EINVAL);
+	RESULT_IS(queue_percentage, 255, -EINVAL);
 }
 
 void check_bits_above_the_percent_are_no_percent(void)
 {
 	begin();
-	ANSWER_IS(queue_percentage, 50 | 1u << 16, 0);
-	ANSWER_IS(queue_percentage, 100 | 0xffu << 8, 0);
-	ANSWER_IS(queue_percentage, 101 | 1u << 8, -EINVAL);
+	RESULT_IS(queue_percentage, 50 | 1u << 16, 0);
+	RESULT_IS(queue_percentage, 100 | 0xffu << 8, 0);
+	RESULT_IS(queue_percentage, 101 | 1u << 8, -EINVAL);
 }
 
 void check_priority_over_15_is_einval(void)
 {
 	begin();
 	for (uint32_t priority = 0; priority <= 15; priority++)
-		ANSWER_IS(queue_priority, priority, 0);
-	ANSWER_IS(queue_priority, 16, -EINVAL);
+		RESULT_IS(queue_priority, priority, 0);
+	RESULT_IS(queue_priority, 16, -EINVAL);
 }
 
 void check_ring_outside_user_space_is_efault(void)
 {
 	begin();
-	ANSWER_IS(ring_base_address, NOBODYS, -EFAULT);
+	RESULT_IS(ring_base_address, NOBODYS, -EFAULT);
 }
 
 void check_ring_size_is_a_power_of_two(void)
 {
 	begin();
-	ANSWER_IS(ring_size, 4097, -EINVAL);
-	ANSWER_IS(ring_size, 3072, -EINVAL);
-	ANSWER_IS(ring_size, 4096, 0);
+	RESULT_IS(ring_size, 4097, -EINVAL);
+	RESULT_IS(ring_size, 3072, -EINVAL);
+	RESULT_IS(ring_size, 4096, 0);
 }
 
 void check_short_ring_counts_as_1024(void)
@@ -123,33 +123,33 @@ void check_short_ring_counts_as_1024(void)
 void check_pointers_outside_user_space_are_efault(void)
 {
 	begin();
-	ANSWER_IS(read_pointer_address, NOBODYS, -EFAULT);
-	ANSWER_IS(write_pointer_address, NOBODYS, -EFAULT);
+	RESULT_IS(read_pointer_address, NOBODYS, -EFAULT);
+	RESULT_IS(write_pointer_address, NOBODYS, -EFAULT);
 }
 
 void check_areas_outside_user_space_are_efault(void)
 {
 	begin();
-	ANSWER_IS(eop_buffer_address, NOBODYS, -EFAULT);
-	ANSWER_IS(ctx_save_restore_address, NOBODYS, -EFAULT);
+	RESULT_IS(eop_buffer_address, NOBODYS, -EFAULT);
+	RESULT_IS(ctx_save_restore_address, NOBODYS, -EFAULT);
 }
 
 void check_unknown_queue_type_is_524(void)
 {
 	begin();
-	ANSWER_IS(queue_type, KFD_IOC_QUEUE_TYPE_COMPUTE, 0);
-	ANSWER_IS(queue_type, KFD_IOC_QUEUE_TYPE_SDMA, 0);
-	ANSWER_IS(queue_type, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, 0);
-	ANSWER_IS(queue_type, KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID, 0);
-	ANSWER_IS(queue_type, 5, -ENOTSUPP);
-	ANSWER_IS(queue_type, UNKNOWN_TYPE, -ENOTSUPP);
+	RESULT_IS(queue_type, KFD_IOC_QUEUE_TYPE_COMPUTE, 0);
+	RESULT_IS(queue_type, KFD_IOC_QUEUE_TYPE_SDMA, 0);
+	RESULT_IS(queue_type, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, 0);
+	RESULT_IS(queue_type, KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID, 0);
+	RESULT_IS(queue_type, 5, -ENOTSUPP);
+	RESULT_IS(queue_type, UNKNOWN_TYPE, -ENOTSUPP);
 }
 
 void check_unknown_gpu_is_einval(void)
 {
 	begin();
-	ANSWER_IS(gpu_id, 0, -EINVAL);
-	ANSWER_IS(gpu_id, ~0u, -EINVAL);
+	RESULT_IS(gpu_id, 0, -EINVAL);
+	RESULT_IS(gpu_id, ~0u, -EINVAL);
 }
 
 void check_queue_without_a_vm_is_esrch(void)
@@ -157,8 +157,8 @@ void check_queue_without_a_vm_is_esrch(void)
 	begin();
 	gpu.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	CHECK(gpu.kfd >= 0);
-	CHECK_IS(answer(&plain), 0); /* the process has a VM, through another file descriptor */
-	CHECK_IS(answer_without_vm(&plain), -ESRCH);
+	CHECK_IS(create(&plain), 0); /* the process has a VM, through another file descriptor */
+	CHECK_IS(create_without_vm(&plain), -ESRCH);
 }
 
 void check_engine_beyond_the_last_is_einval(void)
@@ -172,12 +172,12 @@ void check_engine_beyond_the_last_is_einval(void)
 	args = plain;
 	args.queue_type = KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID;
 	for (args.sdma_engine_id = 0; args.sdma_engine_id < sdma + xgmi; args.sdma_engine_id++)
-		CHECK_IS(answer(&args), 0);
-	CHECK_IS(answer(&args), -EINVAL);
+		CHECK_IS(create(&args), 0);
+	CHECK_IS(create(&args), -EINVAL);
 	args.sdma_engine_id = ~0u;
-	CHECK_IS(answer(&args), -EINVAL);
+	CHECK_IS(create(&args), -EINVAL);
 	args.queue_type = KFD_IOC_QUEUE_TYPE_SDMA; /* the engine id has no meaning for this type */
-	CHECK_IS(answer(&args), 0);
+	CHECK_IS(create(&args), 0);
 }
 
 void check_pointers_are_one_mapped_page(void)
@@ -186,11 +186,11 @@ void check_pointers_are_one_mapped_page(void)
 
 	begin();
 	two = buffer(2 * PAGE);
-	ANSWER_IS(write_pointer_address, UNMAPPED, -EINVAL);
-	ANSWER_IS(read_pointer_address, UNMAPPED, -EINVAL);
-	ANSWER_IS(write_pointer_address, two, -EINVAL);
-	ANSWER_IS(read_pointer_address, two + PAGE, -EINVAL);
-	ANSWER_IS(write_pointer_address, plain.write_pointer_address + 2048, 0);
+	RESULT_IS(write_pointer_address, UNMAPPED, -EINVAL);
+	RESULT_IS(read_pointer_address, UNMAPPED, -EINVAL);
+	RESULT_IS(write_pointer_address, two, -EINVAL);
+	RESULT_IS(read_pointer_address, two + PAGE, -EINVAL);
+	RESULT_IS(write_pointer_address, plain.write_pointer_address + 2048, 0);
 }
 
 void check_ring_is_exactly_mapped(void)
@@ -199,29 +199,29 @@ void check_ring_is_exactly_mapped(void)
 
 	begin();
 	two = buffer(2 * PAGE);
-	ANSWER_IS(ring_base_address, 0, -EINVAL);
-	ANSWER_IS(ring_base_address, UNMAPPED, -EINVAL);
-	ANSWER_IS(ring_base_address, two, -EINVAL);
-	ANSWER_IS(ring_base_address, two + PAGE, -EINVAL);
-	ANSWER_IS(ring_size, 2 * PAGE, -EINVAL);
+	RESULT_IS(ring_base_address, 0, -EINVAL);
+	RESULT_IS(ring_base_address, UNMAPPED, -EINVAL);
+	RESULT_IS(ring_base_address, two, -EINVAL);
+	RESULT_IS(ring_base_address, two + PAGE, -EINVAL);
+	RESULT_IS(ring_size, 2 * PAGE, -EINVAL);
 	plain.ring_size = 2 * PAGE;
-	ANSWER_IS(ring_base_address, two, 0);
+	RESULT_IS(ring_base_address, two, 0);
 }
 
 void check_end_of_pipe_buffer_is_checked(void)
 {
 	begin();
-	ANSWER_IS(eop_buffer_size, 2048, -EINVAL);
-	ANSWER_IS(eop_buffer_address, UNMAPPED, -EINVAL);
+	RESULT_IS(eop_buffer_size, 2048, -EINVAL);
+	RESULT_IS(eop_buffer_address, UNMAPPED, -EINVAL);
 	plain.queue_type = KFD_IOC_QUEUE_TYPE_SDMA; /* has no end-of-pipe buffer */
-	ANSWER_IS(eop_buffer_address, UNMAPPED, 0);
+	RESULT_IS(eop_buffer_address, UNMAPPED, 0);
 }
 
 void check_control_stack_size_is_the_nodes(void)
 {
 	begin();
-	ANSWER_IS(ctl_stack_size, plain.ctl_stack_size - PAGE, -EINVAL);
-	ANSWER_IS(ctl_stack_size, plain.ctl_stack_size + PAGE, -EINVAL);
+	RESULT_IS(ctl_stack_size, plain.ctl_stack_size - PAGE, -EINVAL);
+	RESULT_IS(ctl_stack_size, plain.ctl_stack_size + PAGE, -EINVAL);
 }
 
 static uint64_t pages(uint64_t bytes)
@@ -236,21 +236,21 @@ void check_save_size_is_at_least_the_nodes(void)
 	begin();
 	whole = gpu.shape.save_mapping;
 	less = (uint64_t)gpu.shape.xccs * PAGE;
-	ANSWER_IS(ctx_save_restore_size, 0, -EINVAL);
+	RESULT_IS(ctx_save_restore_size, 0, -EINVAL);
 	plain.ctx_save_restore_address = buffer(pages(whole - less));
-	ANSWER_IS(ctx_save_restore_size, plain.ctx_save_restore_size - PAGE, -EINVAL);
+	RESULT_IS(ctx_save_restore_size, plain.ctx_save_restore_size - PAGE, -EINVAL);
 	plain.ctx_save_restore_address = buffer(pages(whole + less));
-	ANSWER_IS(ctx_save_restore_size, plain.ctx_save_restore_size + PAGE, 0);
+	RESULT_IS(ctx_save_restore_size, plain.ctx_save_restore_size + PAGE, 0);
 }
 
 void check_save_area_is_one_mapping(void)
 {
 	begin();
-	ANSWER_IS(ctx_save_restore_address, UNMAPPED, -EINVAL);
-	ANSWER_IS(ctx_save_restore_address, plain.ctx_save_restore_address + PAGE, -EINVAL);
-	ANSWER_IS(ctx_save_restore_address, buffer(PAGE), -EINVAL);
+	RESULT_IS(ctx_save_restore_address, UNMAPPED, -EINVAL);
+	RESULT_IS(ctx_save_restore_address, plain.ctx_save_restore_address + PAGE, -EINVAL);
+	RESULT_IS(ctx_save_restore_address, buffer(PAGE), -EINVAL);
 	plain.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
-	ANSWER_IS(ctx_save_restore_address, UNMAPPED, 0);
+	RESULT_IS(ctx_save_restore_address, UNMAPPED, 0);
 }
 
 /* Makes one argument after another wrong, the one that is checked last first. The error must always
@@ -263,22 +263,22 @@ void check_checks_of_create_are_in_order(void)
 	args = plain;
 	args.ctl_stack_size += PAGE;
 	args.write_pointer_address = UNMAPPED;
-	CHECK_IS(answer(&args), -EINVAL);
+	CHECK_IS(create(&args), -EINVAL);
 	args.queue_type = UNKNOWN_TYPE;
 	args.gpu_id = 0;
-	CHECK_IS(answer(&args), -ENOTSUPP);
+	CHECK_IS(create(&args), -ENOTSUPP);
 	args.ctx_save_restore_address = NOBODYS;
-	CHECK_IS(answer(&args), -EFAULT);
+	CHECK_IS(create(&args), -EFAULT);
 	args.ring_size = 4097;
-	CHECK_IS(answer(&args), -EINVAL);
+	CHECK_IS(create(&args), -EINVAL);
 	args.ring_base_address = NOBODYS;
-	CHECK_IS(answer(&args), -EFAULT);
+	CHECK_IS(create(&args), -EFAULT);
 	args.queue_priority = 16;
-	CHECK_IS(answer(&args), -EINVAL);
+	CHECK_IS(create(&args), -EINVAL);
 	/* A missing VM is reported before an unknown engine and wrong buffers. */
 	args = plain;
 	args.queue_type = KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID;
 	args.sdma_engine_id = ~0u;
 	args.ring_base_address = UNMAPPED;
-	CHECK_IS(answer_without_vm(&args), -ESRCH);
+	CHECK_IS(create_without_vm(&args), -ESRCH);
 }

@@ -34,24 +34,24 @@ static void start(void)
 /* Sends a command that sleeps. After its event was reported, the call sleeps or is about to. */
 static void sleeps(char step)
 {
-	int answer, told = 0;
+	int reply, told = 0;
 
 	actor_tell(&child, step);
 	for (unsigned i = 0; i < LATE_MS && !(told = dots(events)); i++)
 		sleep_ms(1);
 	CHECK_IS(told, 1);
-	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 	CHECK_IS(dots(events), 0);
 }
 
 /* Wakes the sleeping call by SEND_RUNTIME_EVENT; it must return 0. */
 static void is_woken(void)
 {
-	int answer;
+	int reply;
 
 	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
-	CHECK(actor_answers(&child, 1000, &answer));
-	CHECK_IS(answer, 0);
+	CHECK(scripted_replies(&child, 1000, &reply));
+	CHECK_IS(reply, 0);
 }
 
 void check_runtime_enable_twice_is_ebusy(void)
@@ -136,31 +136,31 @@ void check_runtime_post_ahead_counts(void)
  * continued. */
 static void is_interrupted(void)
 {
-	int answer = 0;
+	int reply = 0;
 
 	CHECK(!kill(child.pid, SIGALRM));
-	for (int i = 0; i < 400 && !actor_answers(&child, 5, &answer); i++)
+	for (int i = 0; i < 400 && !scripted_replies(&child, 5, &reply); i++)
 		let_go_on(child.pid);
-	CHECK_IS(answer, -EINTR);
+	CHECK_IS(reply, -EINTR);
 }
 
 void check_runtime_retry_sleeps_on(void)
 {
-	int answer;
+	int reply;
 
 	start();
 	CHECK_IS(actor_do(&child, 'A'), 0);
 	sleeps('r');
 	is_interrupted();
 	actor_tell(&child, 'r');
-	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 	CHECK_IS(dots(events), 0);
 	is_woken();
 }
 
 void check_runtime_retry_without_session_is_0(void)
 {
-	int answer;
+	int reply;
 
 	start();
 	CHECK_IS(actor_do(&child, 'A'), 0);
@@ -168,8 +168,8 @@ void check_runtime_retry_without_session_is_0(void)
 	is_interrupted();
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
 	actor_tell(&child, 'r');
-	CHECK(actor_answers(&child, 1000, &answer));
-	CHECK_IS(answer, 0);
+	CHECK(scripted_replies(&child, 1000, &reply));
+	CHECK_IS(reply, 0);
 }
 
 /* Another process on the GPU is being debugged. */
@@ -192,12 +192,12 @@ void check_runtime_enable_on_taken_gpu_is_busy(void)
 
 void check_runtime_disable_op_wakes_nobody(void)
 {
-	int answer;
+	int reply;
 
 	start();
 	sleeps('r');
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
-	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 }
 
 /* Sends a command that sleeps, and returns when the driver is processing that call: a later call of
@@ -205,7 +205,7 @@ void check_runtime_disable_op_wakes_nobody(void)
 static void sleeps_in_call(char step)
 {
 	struct kfd_ioctl_get_version_args version;
-	int answer, unread = 1;
+	int reply, unread = 1;
 
 	actor_tell(&child, step);
 	for (unsigned i = 0; i < LATE_MS && unread; i++) {
@@ -215,13 +215,13 @@ static void sleeps_in_call(char step)
 	CHECK_IS(unread, 0);
 	until_asleep(child.pid);
 	CHECK_IS(lab_ioctl(kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
-	CHECK(!actor_answers(&child, QUIET_MS, &answer));
+	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 }
 
 void check_runtime_debugger_death_wakes_nobody(void)
 {
 	struct actor debugger;
-	int answer;
+	int reply;
 
 	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	CHECK(kfd >= 0);
@@ -232,7 +232,7 @@ void check_runtime_debugger_death_wakes_nobody(void)
 	CHECK_IS(actor_do(&debugger, 'E'), 0);
 	sleeps_in_call('r');
 	actor_kill(&debugger);
-	CHECK(!actor_answers(&child, 2 * QUIET_MS, &answer));
+	CHECK(!scripted_replies(&child, 2 * QUIET_MS, &reply));
 }
 
 void check_runtime_disable_resumes(void)

@@ -210,9 +210,9 @@ static int release(void)
 	return 0;
 }
 
-static void *thread_once(void *answer)
+static void *thread_once(void *reply)
 {
-	*(int *)answer = step_run(self.thread_step);
+	*(int *)reply = step_run(self.thread_step);
 	return NULL;
 }
 
@@ -221,12 +221,12 @@ static void *thread_once(void *answer)
 static int in_thread(char what)
 {
 	pthread_t thread;
-	int answer = 0;
+	int reply = 0;
 
 	self.thread_step = what;
-	CHECK_IS(pthread_create(&thread, NULL, thread_once, &answer), 0);
+	CHECK_IS(pthread_create(&thread, NULL, thread_once, &reply), 0);
 	CHECK_IS(pthread_join(thread, NULL), 0);
-	return answer;
+	return reply;
 }
 
 /* Executes a command on the target; -ENOSYS if it is none. */
@@ -264,13 +264,13 @@ static void serve(void)
 	struct script_step step;
 
 	while (read(self.from, &step, sizeof step) == sizeof step) {
-		int answer = 0;
+		int reply = 0;
 
 		if (step.pid)
 			self.target = step.pid;
 		else
-			answer = step_run(step.what);
-		CHECK_IS(write(self.to, &answer, sizeof answer), sizeof answer);
+			reply = step_run(step.what);
+		CHECK_IS(write(self.to, &reply, sizeof reply), sizeof reply);
 	}
 }
 
@@ -328,12 +328,12 @@ static int handle_alarm(void)
 
 static int step_run(char what)
 {
-	int answer = on_own_device(what);
+	int reply = on_own_device(what);
 
-	if (answer == -ENOSYS)
-		answer = on_target(what);
-	if (answer != -ENOSYS)
-		return answer;
+	if (reply == -ENOSYS)
+		reply = on_target(what);
+	if (reply != -ENOSYS)
+		return reply;
 	switch (what) {
 	case 't':
 		return new_thread();
@@ -390,30 +390,30 @@ void actor_tell(struct actor *actor, char what)
 	CHECK_IS(write(actor->child.to, &step, sizeof step), sizeof step);
 }
 
-bool actor_answers(struct actor *actor, unsigned ms, int *answer)
+bool scripted_replies(struct actor *actor, unsigned ms, int *reply)
 {
 	if (!readable_within(actor->child.from, ms))
 		return false;
-	CHECK_IS(read(actor->child.from, answer, sizeof *answer), sizeof *answer);
+	CHECK_IS(read(actor->child.from, reply, sizeof *reply), sizeof *reply);
 	return true;
 }
 
 int actor_do(struct actor *actor, char what)
 {
-	int answer = 0;
+	int reply = 0;
 
 	actor_tell(actor, what);
-	CHECK(actor_answers(actor, 3000, &answer));
-	return answer;
+	CHECK(scripted_replies(actor, 3000, &reply));
+	return reply;
 }
 
 void actor_aim(struct actor *actor, pid_t pid)
 {
 	struct script_step step = {.pid = pid};
-	int answer;
+	int reply;
 
 	CHECK_IS(write(actor->child.to, &step, sizeof step), sizeof step);
-	CHECK(actor_answers(actor, 3000, &answer));
+	CHECK(scripted_replies(actor, 3000, &reply));
 }
 
 void let_go_on(pid_t pid)

@@ -44,8 +44,8 @@ void actor_start(struct actor *actor, const char *steps);
 int actor_do(struct actor *actor, char step);
 /* Sends a command and does not wait for the answer. */
 void actor_tell(struct actor *actor, char step);
-/* Returns whether an answer arrives within so many milliseconds, and writes it to *answer. */
-bool actor_answers(struct actor *actor, unsigned ms, int *answer);
+/* Returns whether an answer arrives within so many milliseconds, and writes it to *reply. */
+bool scripted_replies(struct actor *actor, unsigned ms, int *reply);
 /* Sets the target of the commands S to V. */
 void actor_aim(struct actor *actor, pid_t pid);
 /* Kills the actor with SIGKILL and waits for its end. */
