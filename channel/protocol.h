@@ -17,7 +17,7 @@
  * by pidfd, never a hang-up.
  *
  * A command sends one of these kinds:
- * PROTOCOL_ASK: the reply is JSON text: the state of all workloads, or, with `pid`, everything
+ * PROTOCOL_QUERY: the reply is JSON text: the state of all workloads, or, with `pid`, everything
  * about one workload. A reply is one packet or several: each is a struct protocol_welcome and
  * `bytes` bytes of text; `more` is 1 in all but the last.
  * PROTOCOL_CONTROL: a control request, with the process that it is about (except for
@@ -26,7 +26,7 @@
  * PROTOCOL_EVENTS: after the reply, which has no text, each packet is one event as JSON text
  * (docs/reference/events.md) of at most PROTOCOL_EVENT_MAX bytes. A client that does not read loses
  * events, and receives their number instead.
- * PROTOCOL_RECENT: the reply is as that to PROTOCOL_ASK; its text is a list of the last events.
+ * PROTOCOL_RECENT: the reply is as that to PROTOCOL_QUERY; its text is a list of the last events.
  *
  * Versions: a hello contains the oldest and the newest version that its sender supports. The
  * welcome contains the version in use, which is the newest that both support. Structs grow at
@@ -60,7 +60,7 @@
 
 enum protocol_kind {
 	PROTOCOL_SHIM = 1,    /* a workload registers */
-	PROTOCOL_ASK = 2,     /* a command queries the daemon's state */
+	PROTOCOL_QUERY = 2,   /* a command queries the daemon's state */
 	PROTOCOL_CONTROL = 3, /* a command sends a control request (enum protocol_op) */
 	PROTOCOL_EVENTS = 4,  /* a command subscribes to events */
 	PROTOCOL_RECENT = 5,  /* a command queries the last events */

@@ -292,7 +292,7 @@ void activity_doorbell(uint64_t signal)
 	uint64_t hsa_queue = *(const uint64_t *)(uintptr_t)(signal + KFDSHIM_SIGNAL_QUEUE_PTR);
 	int saved = errno;
 	struct queue *q;
-	bool ask;
+	bool query;
 
 	if (!readers_begin()) {
 		errno = saved;
@@ -301,16 +301,16 @@ void activity_doorbell(uint64_t signal)
 	q = queue_by_hsa(hsa_queue);
 	/* If the queue is active and hooked, its doorbell is missing in the table only because
 	 * another doorbell has taken its place there; no request is needed then. */
-	ask = q && (!__atomic_load_n(&q->active, __ATOMIC_SEQ_CST) ||
-		    !__atomic_load_n(&q->hooked, __ATOMIC_RELAXED));
+	query = q && (!__atomic_load_n(&q->active, __ATOMIC_SEQ_CST) ||
+		      !__atomic_load_n(&q->hooked, __ATOMIC_RELAXED));
 	if (!q) {
 		q = queue_by_upper(signal);
-		ask = q && !__atomic_load_n(&q->active, __ATOMIC_SEQ_CST);
+		query = q && !__atomic_load_n(&q->active, __ATOMIC_SEQ_CST);
 	}
-	if (ask)
+	if (query)
 		__atomic_store_n(&q->rung, signal, __ATOMIC_RELEASE);
 	readers_end();
-	if (ask)
+	if (query)
 		activity_request();
 	errno = saved;
 }
@@ -318,7 +318,7 @@ void activity_doorbell(uint64_t signal)
 void activity_copied(void)
 {
 	int saved = errno;
-	bool ask = false;
+	bool query = false;
 	uint64_t r, w;
 	uint32_t end;
 	struct queue *q;
@@ -335,10 +335,10 @@ void activity_copied(void)
 		    w == __atomic_load_n(&q->seen_wptr, __ATOMIC_RELAXED))
 			continue;
 		__atomic_store_n(&q->moved, true, __ATOMIC_RELEASE);
-		ask = true;
+		query = true;
 	}
 	readers_end();
-	if (ask)
+	if (query)
 		activity_request();
 	errno = saved;
 }

@@ -142,7 +142,7 @@ static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t
 static void look_for_ends(uint64_t signal, bool any)
 {
 	int saved = errno;
-	bool ask = false;
+	bool query = false;
 	uint64_t done;
 	uint32_t end;
 	struct queue *q;
@@ -156,11 +156,11 @@ static void look_for_ends(uint64_t signal, bool any)
 		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
 		if (q && has_ended(q, signal, any, &done)) {
 			__atomic_store_n(&q->done, done, __ATOMIC_RELEASE);
-			ask = true;
+			query = true;
 		}
 	}
 	readers_end();
-	if (ask)
+	if (query)
 		activity_request();
 	errno = saved;
 }

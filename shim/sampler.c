@@ -50,7 +50,7 @@ static uint64_t turn_ns;
 static bool started;
 static bool sleeping;
 /* sampler_wake() was called: poll everything once more before a long sleep. */
-static bool asked;
+static bool queried;
 static int wake_fd = -1; /* eventfd that ends the sleep; atomic */
 
 static void end_sleep(bool only_long)
@@ -58,7 +58,7 @@ static void end_sleep(bool only_long)
 	uint64_t one = 1;
 	int saved = errno, fd;
 
-	__atomic_store_n(&asked, true, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&queried, true, __ATOMIC_SEQ_CST);
 	if (__atomic_exchange_n(&sleeping, false, __ATOMIC_SEQ_CST) || !only_long) {
 		fd = __atomic_load_n(&wake_fd, __ATOMIC_SEQ_CST);
 		if (descriptor_is_ours(fd))
@@ -80,7 +80,7 @@ void sampler_wake_now(void)
 void sampler_forget(void)
 {
 	descriptor_close(&wake_fd);
-	started = sleeping = asked = false;
+	started = sleeping = queried = false;
 }
 
 /* Polls all queues. The clock is read under the lock, so that everything that happened before the
@@ -122,7 +122,7 @@ static uint64_t look_before_sleep(uint64_t after)
 	uint64_t again;
 
 	__atomic_store_n(&sleeping, true, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&asked, __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&queried, __ATOMIC_SEQ_CST))
 		return 0;
 	if (after == UINT64_MAX && !barrier_everywhere())
 		return NO_BARRIER_NS;
@@ -149,7 +149,7 @@ static uint64_t longest_sleep(void)
 		return longest;
 	fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	__atomic_store_n(&wake_fd, fd, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&asked, __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&queried, __ATOMIC_SEQ_CST))
 		return 0;
 	return fd < 0 ? DEAF_NS : longest;
 }
@@ -219,7 +219,7 @@ static void *sampler(void *arg)
 	prctl(PR_SET_NAME, "kfdshim");
 	prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; the default makes a short sleep 50 us longer */
 	for (;;) {
-		__atomic_store_n(&asked, false, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&queried, false, __ATOMIC_SEQ_CST);
 		now_ns = clock_ns();
 		until_ns = link_step(now_ns);
 		after = look();

@@ -183,11 +183,11 @@ static int measure(struct window *window, struct colocation *run)
 	if (rc == 0)
 		rc = read_simulation(run, &before);
 	if (rc == 0 && window->socket)
-		rc = arm_ask_totals(window, &totals[0]);
+		rc = arm_query_totals(window, &totals[0]);
 	if (rc == 0)
 		rc = run_window(window, run);
 	if (rc == 0 && window->socket)
-		rc = arm_ask_totals(window, &totals[1]);
+		rc = arm_query_totals(window, &totals[1]);
 	if (rc == 0)
 		rc = read_simulation(run, &after);
 	if (rc == 0)

@@ -78,8 +78,8 @@ static int spawn(const struct window *window, struct client *client, const char 
 		environment[n++] = priority;
 		environment[n++] = socket;
 	}
-	if (kind->ask && !client->open) {
-		snprintf(level, sizeof(level), "KFDSHIM_LEVEL=%s", kind->ask);
+	if (kind->level_setting && !client->open) {
+		snprintf(level, sizeof(level), "KFDSHIM_LEVEL=%s", kind->level_setting);
 		environment[n++] = level;
 	}
 	if (kind->level && !kind->daemon) {

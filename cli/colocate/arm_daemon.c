@@ -51,10 +51,10 @@ static int no_reply(const struct window *window, int error)
 	return error;
 }
 
-int arm_ask_totals(const struct window *window, struct totals *out)
+int arm_query_totals(const struct window *window, struct totals *out)
 {
 	json_t *status;
-	int rc = ask_daemon(window->socket, 0, &status);
+	int rc = query_daemon(window->socket, 0, &status);
 
 	if (rc)
 		return no_reply(window, rc);
@@ -104,7 +104,7 @@ static bool all_there(const struct window *window, char *reason, size_t size)
 
 	if (!window->socket)
 		return arm_peers_met(window, reason, size);
-	if (ask_daemon(window->socket, 0, &status))
+	if (query_daemon(window->socket, 0, &status))
 		return false;
 	all = all_registered(window, status, reason, size);
 	json_decref(status);
@@ -149,7 +149,7 @@ double arm_held_over_us(const struct window *window)
 	if (!window->socket)
 		return 0;
 	/* A failed query only makes the time unknown; it does not end the measurement. */
-	if (ask_daemon(window->socket, 0, &status))
+	if (query_daemon(window->socket, 0, &status))
 		return NAN;
 	for (unsigned i = 0; i < window->count; i++) {
 		const struct client *client = &window->clients[i];
@@ -217,7 +217,7 @@ int arm_start_daemon(const struct window *window, double time_scale)
 
 		if (rc)
 			return rc;
-		rc = ask_daemon(window->socket, 0, &status);
+		rc = query_daemon(window->socket, 0, &status);
 		if (rc == 0) {
 			json_decref(status);
 			return 0;

@@ -15,13 +15,13 @@ const struct arm_kind arm_kinds[ARM_COUNT] = {
 		      .daemon = true,
 		      .preempts = true,
 		      .level = "self",
-		      .ask = "self",
+		      .level_setting = "self",
 		      .beyond = "without waking the agents of the offline processes"},
 	/* Nothing is suspended, so kfdsim sees the GPU idle, and not held, while threads wait. */
 	[ARM_GATE] = {.name = "gate",
 		      .daemon = true,
 		      .level = "gate",
-		      .ask = "gate",
+		      .level_setting = "gate",
 		      .unknown = 1u << TIME_DETECTION | 1u << TIME_HOLD_OVER |
 				 1u << TIME_IDLE_HELD | 1u << TIME_OWN_GAPS,
 		      .beyond = "without the work that offline has submitted"},
@@ -29,7 +29,7 @@ const struct arm_kind arm_kinds[ARM_COUNT] = {
 	[ARM_PEERS] = {.name = "peers",
 		       .preempts = true,
 		       .level = "self",
-		       .ask = "self",
+		       .level_setting = "self",
 		       .unknown = 1u << TIME_DETECTION | 1u << TIME_HOLD_OVER,
 		       .beyond = "without waking the agents of the offline processes"},
 };

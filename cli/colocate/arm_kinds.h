@@ -18,7 +18,8 @@ struct arm_kind {
 	bool preempts;	 /* a hold is a suspend by the driver: a runlist update and a save */
 	/* The level of the offline clients; NULL: the clients run without libkfdshim.so. */
 	const char *level;
-	const char *ask; /* KFDSHIM_LEVEL of the offline clients; NULL: not set, which is auto */
+	const char *
+		level_setting; /* KFDSHIM_LEVEL of the offline clients; NULL: not set, which is auto */
 	/* Bit mask of the time shares (result_time.h) that kfdsim and the daemon do not tell apart
 	 * in this arm. */
 	unsigned unknown;

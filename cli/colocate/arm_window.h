@@ -80,7 +80,7 @@ int arm_start_daemon(const struct window *window, double time_scale);
  * error. Sets *level to the arm's level if the daemon confirms it. */
 int arm_wait_registered(const struct window *window, const char **level);
 /* Queries the daemon's totals. */
-int arm_ask_totals(const struct window *window, struct totals *out);
+int arm_query_totals(const struct window *window, struct totals *out);
 /* Returns the time for which the daemon has held the offline clients over, as the mean of the
  * clients; us, wall time. 0 without a daemon; NAN: not known. */
 double arm_held_over_us(const struct window *window);

@@ -314,7 +314,7 @@ void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out)
 	size_t kept = 0;
 
 	*out = (struct doctor_findings){0};
-	if (facts->asked_pid) {
+	if (facts->chosen_pid) {
 		doctor_judge_processes(facts, out);
 		kept = out->count;
 	}
@@ -325,7 +325,7 @@ void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out)
 	judge_parameters(facts, out);
 	doctor_judge_nodes(facts, out);
 	doctor_judge_rights(facts, out);
-	if (!facts->asked_pid) {
+	if (!facts->chosen_pid) {
 		doctor_judge_environment(facts, out);
 		doctor_judge_processes(facts, out);
 		return;

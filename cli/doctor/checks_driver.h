@@ -40,7 +40,7 @@ struct doctor_findings {
 /* Returns "ok", "warning", "missing" or "unknown". */
 const char *doctor_verdict_name(enum doctor_verdict verdict);
 
-/* Fills *out with all findings. With facts->asked_pid set: the findings about that process, and
+/* Fills *out with all findings. With facts->chosen_pid set: the findings about that process, and
  * those of the others that are WARNING or MISSING. Sets out->failed if there is no memory. */
 void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out);
 void doctor_findings_free(struct doctor_findings *findings);
@@ -76,7 +76,7 @@ void doctor_judge_nodes(const struct doctor_facts *facts, struct doctor_findings
 void doctor_judge_rights(const struct doctor_facts *facts, struct doctor_findings *out);
 /* Checks the HSA runtime and the variables of programs that are started in this session. */
 void doctor_judge_environment(const struct doctor_facts *facts, struct doctor_findings *out);
-/* Checks each process, or only facts->asked_pid if it is set. */
+/* Checks each process, or only facts->chosen_pid if it is set. */
 void doctor_judge_processes(const struct doctor_facts *facts, struct doctor_findings *out);
 
 #endif

@@ -327,12 +327,12 @@ void doctor_judge_processes(const struct doctor_facts *facts, struct doctor_find
 	for (size_t i = 0; i < facts->process_count; i++) {
 		const struct doctor_process *p = &facts->processes[i];
 
-		if (facts->asked_pid && p->pid != facts->asked_pid)
+		if (facts->chosen_pid && p->pid != facts->chosen_pid)
 			continue;
 		judge_level(facts, p, out);
-		if (facts->asked_pid && !out->failed)
+		if (facts->chosen_pid && !out->failed)
 			judge_details(facts, p, out);
 	}
-	if (facts->processes_hidden && !facts->asked_pid)
+	if (facts->processes_hidden && !facts->chosen_pid)
 		doctor_find(out, "processes", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 }

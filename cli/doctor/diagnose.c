@@ -38,7 +38,7 @@ static int diagnose(struct job *job, pid_t pid, json_t *list)
 	int rc = diagnose_gather(&facts, job->socket, pid);
 
 	if (!rc) {
-		container_names_ask(job->names, &facts.who.container);
+		container_names_query(job->names, &facts.who.container);
 		rc = diagnose_judge(&facts, &diagnosis);
 	}
 	if (!rc && list)

@@ -114,11 +114,11 @@ static pid_t leader_of(pid_t pid)
 /* Identifies the process by its number, which may be that of one of its threads, and its user. */
 static int identify(struct diagnose_facts *facts)
 {
-	int rc = process_read(facts->asked, &facts->who);
-	pid_t leader = rc == -EINVAL ? leader_of(facts->asked) : 0;
+	int rc = process_read(facts->queried, &facts->who);
+	pid_t leader = rc == -EINVAL ? leader_of(facts->queried) : 0;
 	const struct passwd *user;
 
-	if (leader > 0 && leader != facts->asked)
+	if (leader > 0 && leader != facts->queried)
 		rc = process_read(leader, &facts->who);
 	if (rc)
 		return rc;
@@ -150,7 +150,7 @@ int diagnose_gather(struct diagnose_facts *facts, const char *socket, pid_t pid)
 	int rc;
 
 	*facts = (struct diagnose_facts){
-		.asked = pid,
+		.queried = pid,
 		.paused = DOCTOR_UNKNOWN,
 		.dumpable = DOCTOR_UNKNOWN,
 		.same_user_namespace = DOCTOR_UNKNOWN,

@@ -107,7 +107,7 @@ static json_t *sources_json(const struct observation *seen)
 	for (enum observe_source s = OBSERVE_DAEMON; s < OBSERVE_SOURCES; s++) {
 		const struct observe_result *result = &seen->result[s];
 
-		if (result->asked)
+		if (result->queried)
 			json_object_set_new(
 				sources, observe_source_name(s),
 				json_pack("{so so}", "queues",
@@ -193,7 +193,7 @@ static json_t *findings_json(const struct doctor_findings *findings)
 json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
 	return json_pack(
-		"{sI sI so so so so so so so so so}", "asked", (json_int_t)facts->asked, "pid",
+		"{sI sI so so so so so so so so so}", "asked", (json_int_t)facts->queried, "pid",
 		(json_int_t)facts->who.pid, "verdict", plain_json(diagnosis->sentence),
 		"preemptible", yes_or_null(diagnosis->preemptible), "level",
 		plain_or_null(diagnosis->level), "best_level", plain_or_null(diagnosis->best),

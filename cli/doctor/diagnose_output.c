@@ -90,8 +90,8 @@ static void print_process(const struct diagnose_facts *facts, const struct diagn
 	const struct process_identity *id = &facts->who;
 
 	printf("\nProcess\n");
-	if (facts->asked != id->pid)
-		say("thread", "%d is a thread of this process", (int)facts->asked);
+	if (facts->queried != id->pid)
+		say("thread", "%d is a thread of this process", (int)facts->queried);
 	say("state", "%c: %s", id->state ? id->state : '?', diagnosis->state);
 	if (id->kernel)
 		return;

@@ -41,7 +41,7 @@ static int print_json(const struct doctor_facts *facts, const struct doctor_find
 		"{sb so so sb so so so}", "simulated", (int)facts->simulated, "profile",
 		plain_or_null(facts->profile), "kernel",
 		plain_or_null(facts->simulated ? facts->simulated_kernel : facts->release),
-		"usable", (int)doctor_usable(findings), "pid", number_or_null(facts->asked_pid),
+		"usable", (int)doctor_usable(findings), "pid", number_or_null(facts->chosen_pid),
 		"gpus", gpus_json(), "findings", list);
 	int rc = root ? plain_json_print(root, stdout, JSON_INDENT(2)) : -1;
 

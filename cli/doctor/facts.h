@@ -155,7 +155,7 @@ struct doctor_facts {
 	struct doctor_process *processes; /* sorted by pid; owned */
 	size_t process_count;
 	bool processes_hidden; /* in a container: kfd/proc has pids of the host's namespace */
-	int asked_pid;	       /* 0: all processes */
+	int chosen_pid;	       /* 0: all processes */
 };
 
 void doctor_facts_init(struct doctor_facts *facts);

@@ -101,7 +101,7 @@ void doctor_gather_daemon(struct doctor_facts *facts, const char *socket, json_t
 	uint64_t began = clock_ns();
 
 	snprintf(daemon->socket, sizeof(daemon->socket), "%s", socket);
-	daemon->error = -ask_daemon(socket, 0, status);
+	daemon->error = -query_daemon(socket, 0, status);
 	if (daemon->error) {
 		*status = NULL;
 		daemon->other_pid = find_daemon();

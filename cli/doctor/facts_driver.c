@@ -331,7 +331,7 @@ int doctor_gather(struct doctor_facts *facts, const char *socket, int pid)
 	int rc;
 
 	doctor_facts_init(facts);
-	facts->asked_pid = pid;
+	facts->chosen_pid = pid;
 	/* A file that exists but cannot be read still shows that the GPU is simulated. */
 	if (simulation_read(SIMULATION_PATH, &simulation) != -ENOENT) {
 		facts->simulated = true;

@@ -341,7 +341,7 @@ int doctor_gather_processes(struct doctor_facts *facts, const json_t *status)
 
 	if (!rc)
 		rc = add_seen(facts);
-	if (!rc && facts->asked_pid && !process_of(facts, facts->asked_pid))
+	if (!rc && facts->chosen_pid && !process_of(facts, facts->chosen_pid))
 		rc = -ENOMEM;
 	if (rc)
 		return rc;

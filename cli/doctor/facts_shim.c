@@ -66,7 +66,7 @@ static char **linker_environment(char *preload, char *trace)
  * prints what it loads and exits, so that no code of the library runs (ld.so(8)). Returns 0, with
  * its stdout in `loaded` and its stderr in `complaint`, or a negative errno.
  */
-static int ask_linker(const char *library, char loaded[SAID], char complaint[SAID])
+static int query_linker(const char *library, char loaded[SAID], char complaint[SAID])
 {
 	char preload[PATH_MAX + 16], trace[] = "LD_TRACE_LOADED_OBJECTS=1", name[] = "kfdsched";
 	char *const argv[] = {name, NULL};
@@ -112,7 +112,7 @@ static enum doctor_known loads(const char *library, char *problem, size_t size)
 {
 	char loaded[SAID], complaint[SAID], *at;
 
-	if (ask_linker(library, loaded, complaint))
+	if (query_linker(library, loaded, complaint))
 		return DOCTOR_UNKNOWN;
 	at = strstr(complaint, "cannot be preloaded (");
 	if (at) {
@@ -225,7 +225,7 @@ static void gather_rocr(struct doctor_facts *facts)
 	char loaded[SAID], complaint[SAID], path[PATH_MAX];
 	const char *rocm = getenv("ROCM_PATH"), *at;
 
-	if (!ask_linker(ROCR, loaded, complaint) && (at = strstr(loaded, ROCR " => /"))) {
+	if (!query_linker(ROCR, loaded, complaint) && (at = strstr(loaded, ROCR " => /"))) {
 		at += strlen(ROCR " => ");
 		snprintf(path, sizeof(path), "%.*s", (int)strcspn(at, " \n"), at);
 	} else {

@@ -82,7 +82,7 @@ static int take_name(const char *text, char out[static CONTAINER_NAME_MAX])
 	return 0;
 }
 
-static int ask(enum tool tool, const char *id, char out[static CONTAINER_NAME_MAX])
+static int send_query(enum tool tool, const char *id, char out[static CONTAINER_NAME_MAX])
 {
 	const char *const docker[] = {"docker",	  "inspect",   "--type", "container",
 				      "--format", "{{.Name}}", id,	 NULL};
@@ -119,13 +119,13 @@ static const struct engine_reply *find(struct container_names *names, enum tool 
 	if (names->failed[tool] == -ENOENT || names->failed[tool] == -ETIMEDOUT)
 		reply->error = names->failed[tool];
 	else
-		reply->error = ask(tool, id, reply->name);
+		reply->error = send_query(tool, id, reply->name);
 	if (reply->error)
 		names->failed[tool] = reply->error;
 	return reply;
 }
 
-int container_names_ask(struct container_names *names, struct container *container)
+int container_names_query(struct container_names *names, struct container *container)
 {
 	enum tool tool = tool_of(container);
 	const struct engine_reply *reply;
@@ -152,7 +152,7 @@ bool container_names_fit(struct container_names *names, struct container *contai
 		return true;
 	if (strcmp(container->pod_uid, text) == 0)
 		return true;
-	container_names_ask(names, container);
+	container_names_query(names, container);
 	return strcmp(container->name, text) == 0;
 }
 

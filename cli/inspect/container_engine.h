@@ -27,7 +27,7 @@ void container_names_free(struct container_names *names); /* NULL is allowed */
  * -ENOMEM  no memory
  * others   the command gave no valid name, see container_names_run()
  */
-int container_names_ask(struct container_names *names, struct container *container);
+int container_names_query(struct container_names *names, struct container *container);
 
 /* Removes failed results from the cache, so that the engines are queried again. Results of a
  * command that is not in PATH are kept. */

@@ -107,10 +107,10 @@ size_t ratio_of_observation(const struct observation *observation, const struct 
 {
 	const struct observe_result *mqd = &observation->result[OBSERVE_MQD];
 	const struct observe_result *hqd = &observation->result[OBSERVE_HQD];
-	bool descriptors = mqd->asked && !mqd->error;
+	bool descriptors = mqd->queried && !mqd->error;
 
 	return sum(descriptors ? &mqd->list : &observation->queues,
-		   descriptors && hqd->asked && !hqd->error, gpus, n_gpus, out, max, all);
+		   descriptors && hqd->queried && !hqd->error, gpus, n_gpus, out, max, all);
 }
 
 const char *ratio_text(char text[RATIO_TEXT], const struct ratio *ratio)

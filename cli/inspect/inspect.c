@@ -95,14 +95,15 @@ static bool is_alive(const struct observer *observer)
 	       stat.started == observer->started && stat.state != 'Z' && stat.state != 'X';
 }
 
-static int ask_daemon(const struct observer *observer, struct observe_list *daemon,
-		      struct observe_list *shm, WHY)
+static int query_daemon(const struct observer *observer, struct observe_list *daemon,
+			struct observe_list *shm, WHY)
 {
 	return source_daemon(observer->options.socket, observer->other_daemon,
 			     observer->options.pid, daemon, shm, why);
 }
 
-static int ask(struct observer *observer, enum observe_source source, struct observe_list *out, WHY)
+static int query(struct observer *observer, enum observe_source source, struct observe_list *out,
+		 WHY)
 {
 	switch (source) {
 	case OBSERVE_SHM:
@@ -129,7 +130,7 @@ static void begin(struct observation *out, const struct observer *observer)
 	out->listed = 0;
 	observe_list_clear(&out->queues);
 	for (unsigned i = 0; i < OBSERVE_SOURCES; i++) {
-		out->result[i].asked = false;
+		out->result[i].queried = false;
 		out->result[i].error = 0;
 		out->result[i].why[0] = '\0';
 		out->result[i].unmatched = 0;
@@ -137,27 +138,27 @@ static void begin(struct observation *out, const struct observer *observer)
 	}
 }
 
-static void ask_all(struct observer *observer, struct observation *out)
+static void query_all(struct observer *observer, struct observation *out)
 {
 	struct observe_result *daemon = &out->result[OBSERVE_DAEMON];
 	struct observe_result *shm = &out->result[OBSERVE_SHM];
 
 	if (wants(observer, OBSERVE_DAEMON)) {
-		daemon->asked = true;
-		daemon->error = ask_daemon(observer, &daemon->list, &shm->list, daemon->why);
-		shm->asked = !daemon->error;
+		daemon->queried = true;
+		daemon->error = query_daemon(observer, &daemon->list, &shm->list, daemon->why);
+		shm->queried = !daemon->error;
 	}
 	for (enum observe_source s = OBSERVE_SHM; s <= OBSERVE_HQD; s++) {
 		struct observe_result *result = &out->result[s];
 
 		/* The daemon's reply contains the client's shared memory already. The memory of the
 		 * process is read later, when the addresses are known. */
-		if (!wants(observer, s) || result->asked || s == OBSERVE_MEMORY)
+		if (!wants(observer, s) || result->queried || s == OBSERVE_MEMORY)
 			continue;
-		result->asked = true;
-		result->error = ask(observer, s, &result->list, result->why);
+		result->queried = true;
+		result->error = query(observer, s, &result->list, result->why);
 	}
-	if (shm->asked && !shm->error && shm->list.count == 0 && !daemon->error &&
+	if (shm->queried && !shm->error && shm->list.count == 0 && !daemon->error &&
 	    daemon->list.count > 0) {
 		shm->error = -ENOENT;
 		snprintf(shm->why, sizeof(shm->why),
@@ -172,7 +173,7 @@ static void keep_own_hqds(struct observation *out)
 {
 	const struct observe_result *mqds = &out->result[OBSERVE_MQD];
 	struct observe_list *all = &out->result[OBSERVE_HQD].list;
-	bool described = mqds->asked && mqds->list.count > 0;
+	bool described = mqds->queried && mqds->list.count > 0;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < all->count; i++) {
@@ -188,7 +189,7 @@ static void keep_own_hqds(struct observation *out)
  * read, such a queue is not on the GPU now. */
 static void none_active(const struct observation *out, struct observe_list *list)
 {
-	if (!out->result[OBSERVE_HQD].asked || out->result[OBSERVE_HQD].error)
+	if (!out->result[OBSERVE_HQD].queried || out->result[OBSERVE_HQD].error)
 		return;
 	for (size_t i = 0; i < list->count; i++) {
 		struct observe_queue *queue = &list->queue[i];
@@ -211,7 +212,7 @@ static int join(struct observation *out)
 		struct observe_result *result = &out->result[s];
 
 		rc = observe_merge(&out->queues, &result->list, &result->unmatched);
-		if (result->asked && !result->error)
+		if (result->queried && !result->error)
 			out->listed |= OBSERVE_BIT(s);
 	}
 	/* Join slots to MQDs first, because both have ring addresses. The queues of the other
@@ -234,10 +235,10 @@ int observe_sample(struct observer *observer, struct observation *out)
 	out->alive = is_alive(observer);
 	if (!out->alive)
 		return -ESRCH;
-	ask_all(observer, out);
+	query_all(observer, out);
 	rc = join(out);
 	if (!rc && wants(observer, OBSERVE_MEMORY)) {
-		memory->asked = true;
+		memory->queried = true;
 		memory->error = source_memory(observer->options.pid, &out->queues, memory->why);
 	}
 	observe_backlog(&out->queues);
@@ -264,8 +265,8 @@ static int ids_from(struct observer *observer, enum observe_source source, struc
 
 	observe_list_clear(out);
 	if (source != OBSERVE_DAEMON)
-		return ask(observer, source, out, why);
-	rc = ask_daemon(observer, out, &shm, why);
+		return query(observer, source, out, why);
+	rc = query_daemon(observer, out, &shm, why);
 	observe_list_free(&shm);
 	return rc;
 }

@@ -47,7 +47,7 @@ void observe_close(struct observer *observer); /* NULL is allowed */
 
 /* Result of one source in a sample. */
 struct observe_result {
-	bool asked;	       /* the source was queried in this sample */
+	bool queried;	       /* the source was queried in this sample */
 	int error;	       /* 0; -ENOENT: no data about this process; others: see why */
 	char why[OBSERVE_WHY]; /* one sentence if error != 0 */
 	struct observe_list list;

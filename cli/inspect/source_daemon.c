@@ -195,10 +195,10 @@ static void read_exceptions(const json_t *process, struct observe_list *daemon)
 }
 
 /* Returns the daemon's list of all processes, or NULL if there is no reply or it has no list. */
-static json_t *all_processes(struct kfdsched *asked)
+static json_t *all_processes(struct kfdsched *queried)
 {
 	char *text = NULL;
-	json_t *root = kfdsched_status(asked, 0, &text) ? NULL : json_loads(text, 0, NULL);
+	json_t *root = kfdsched_status(queried, 0, &text) ? NULL : json_loads(text, 0, NULL);
 	json_t *list = json_incref(json_object_get(root, "processes"));
 
 	json_decref(root);
@@ -223,9 +223,9 @@ pid_t source_daemon_number(const json_t *process, bool otherwise)
 
 /* Returns the daemon's pid of a process of the caller's namespace; 0: the daemon does not know
  * it. */
-static pid_t number_there(struct kfdsched *asked, pid_t pid)
+static pid_t number_there(struct kfdsched *queried, pid_t pid)
 {
-	json_t *list = all_processes(asked), *process;
+	json_t *list = all_processes(queried), *process;
 	pid_t found = 0;
 	size_t i;
 
@@ -241,8 +241,8 @@ static pid_t number_there(struct kfdsched *asked, pid_t pid)
 size_t source_daemon_processes(const char *socket, pid_t *out, size_t max)
 {
 	bool otherwise = source_daemon_counts_otherwise(socket);
-	struct kfdsched *asked = kfdsched_open(socket);
-	json_t *list = asked ? all_processes(asked) : NULL, *process;
+	struct kfdsched *queried = kfdsched_open(socket);
+	json_t *list = queried ? all_processes(queried) : NULL, *process;
 	size_t n = 0, i;
 
 	json_array_foreach(list, i, process)
@@ -253,23 +253,23 @@ size_t source_daemon_processes(const char *socket, pid_t *out, size_t max)
 			out[n++] = pid;
 	}
 	json_decref(list);
-	kfdsched_close(asked);
+	kfdsched_close(queried);
 	return n;
 }
 
 int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_list *daemon,
 		  struct observe_list *shm, WHY)
 {
-	struct kfdsched *asked = kfdsched_open(path);
+	struct kfdsched *queried = kfdsched_open(path);
 	char *text = NULL;
 	json_t *root = NULL;
 	int rc = -ENOMEM;
 
 	snprintf(why, OBSERVE_WHY, "out of memory");
-	if (!asked)
+	if (!queried)
 		return rc;
 	if (otherwise)
-		pid = number_there(asked, pid);
+		pid = number_there(queried, pid);
 	if (!pid) {
 		snprintf(why, OBSERVE_WHY,
 			 "the daemon runs in another pid namespace, and has no such process of "
@@ -277,9 +277,9 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 		rc = -ENOENT;
 		goto out;
 	}
-	rc = kfdsched_status(asked, pid, &text);
+	rc = kfdsched_status(queried, pid, &text);
 	if (rc) {
-		snprintf(why, OBSERVE_WHY, "%s", kfdsched_sentence(asked));
+		snprintf(why, OBSERVE_WHY, "%s", kfdsched_sentence(queried));
 		if (rc == -ESRCH || rc == -ECONNREFUSED)
 			rc = -ENOENT;
 		goto out;
@@ -301,6 +301,6 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 out:
 	json_decref(root);
 	free(text);
-	kfdsched_close(asked);
+	kfdsched_close(queried);
 	return rc;
 }

@@ -18,7 +18,7 @@ static const enum observe_field compared[] = {
 
 static bool replied(const struct observation *seen, enum observe_source source)
 {
-	return seen->result[source].asked && !seen->result[source].error;
+	return seen->result[source].queried && !seen->result[source].error;
 }
 
 static bool is_compute(const struct observe_queue *queue)

@@ -17,7 +17,7 @@
 #include "common/text.h"
 #include "include/kfdsched.h"
 
-struct asked {
+struct policy_query {
 	const char *socket;
 	bool json;
 };
@@ -105,10 +105,10 @@ static int print_policies(const json_t *policies, bool all)
 	return rc ? cli_failed(&cmd_policy, "out of memory for the table") : CLI_DONE;
 }
 
-static int show(const struct asked *asked, unsigned gpu_id)
+static int show(const struct policy_query *query, unsigned gpu_id)
 {
 	json_t *status, *policies;
-	int code = ask_status(&cmd_policy, asked->socket, 0, &status);
+	int code = daemon_query_status(&cmd_policy, query->socket, 0, &status);
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -119,7 +119,7 @@ static int show(const struct asked *asked, unsigned gpu_id)
 	if (gpu_id && json_array_size(json_object_get(policies, "nodes")) == 0) {
 		code = cli_failed(&cmd_policy,
 				  "there is no node %u: 'kfdsched status' lists the nodes", gpu_id);
-	} else if (asked->json) {
+	} else if (query->json) {
 		plain_json_print(policies, stdout, JSON_INDENT(2));
 		putchar('\n');
 		code = CLI_DONE;
@@ -145,16 +145,16 @@ static int print_set(unsigned gpu_id, const char *name, unsigned share, const ch
 					       "print it as JSON");
 }
 
-static int set(const struct asked *asked, unsigned gpu_id, const char *name, unsigned share)
+static int set(const struct policy_query *query, unsigned gpu_id, const char *name, unsigned share)
 {
-	struct kfdsched *daemon = kfdsched_open(asked->socket);
+	struct kfdsched *daemon = kfdsched_open(query->socket);
 	int code = CLI_DONE;
 
 	if (!daemon)
 		return cli_failed(&cmd_policy, "out of memory");
 	if (kfdsched_set_policy(daemon, gpu_id, name, share))
 		code = cli_failed(&cmd_policy, "%s", kfdsched_sentence(daemon));
-	else if (asked->json)
+	else if (query->json)
 		code = print_set(gpu_id, name, share, kfdsched_sentence(daemon));
 	else
 		cli_say("%s", kfdsched_sentence(daemon));
@@ -165,10 +165,10 @@ static int set(const struct asked *asked, unsigned gpu_id, const char *name, uns
 static int run(int argc, char **argv)
 {
 	const char *words[4] = {NULL}, **word = words;
-	struct asked asked = {0};
+	struct policy_query query = {0};
 	const struct cli_option options[] = {
-		{OPTION_JSON(&asked.json)},
-		{OPTION_SOCKET(&asked.socket)},
+		{OPTION_JSON(&query.json)},
+		{OPTION_SOCKET(&query.socket)},
 		{OPTION_TEXT("node", &words[0]), .word = true, .optional = true},
 		{OPTION_TEXT("policy", &words[1]), .word = true, .optional = true},
 		{OPTION_TEXT("share", &words[2]), .word = true, .optional = true},
@@ -185,7 +185,7 @@ static int run(int argc, char **argv)
 	if (*word && read_node(*word, &gpu_id))
 		word++;
 	if (!*word)
-		return show(&asked, gpu_id);
+		return show(&query, gpu_id);
 	name = *word++;
 	if (policy_parse(name, &policy))
 		return cli_usage(&cmd_policy, "'%s' is neither a node (a gpu_id) nor a policy: %s",
@@ -200,7 +200,7 @@ static int run(int argc, char **argv)
 	}
 	if (*word)
 		return options_too_many(&cmd_policy, *word);
-	return set(&asked, gpu_id, name, share);
+	return set(&query, gpu_id, name, share);
 }
 
 const struct cli_command cmd_policy = {

@@ -218,10 +218,10 @@ static void set_up(const struct options *options, struct preempt_job *job)
 					    : SLOW_US;
 	job->online = options->online;
 	job->socket = options->socket;
-	job->daemon_pid = ask_number(options->socket, options->pid);
+	job->daemon_pid = daemon_query_number(options->socket, options->pid);
 }
 
-static bool asks_and_hears_yes(void)
+static bool confirms(void)
 {
 	char line[16] = "";
 
@@ -243,7 +243,7 @@ static int consent(const struct options *options, const struct preempt_job *job)
 						    "lost",
 				 options->pid);
 	cli_warn_session(&cmd_preempt, options->pid);
-	if (settled || asks_and_hears_yes())
+	if (settled || confirms())
 		return CLI_GO_ON;
 	return cli_failed(&cmd_preempt, "cancelled");
 }

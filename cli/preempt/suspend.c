@@ -114,7 +114,7 @@ static int hold_or_act(const struct control_req *req, const struct suspend_ids *
  * whole processes, and a process can have only one debug session, which is the daemon's. */
 static int some_queues(const struct control_req *req, const struct suspend_ids *queues)
 {
-	if (!ask_number(req->socket, req->pid))
+	if (!daemon_query_number(req->socket, req->pid))
 		return suspend_direct(req, queues);
 	cli_failed(&cmd_suspend,
 		   "process %d is registered with kfdschedd, which suspends whole processes: omit "

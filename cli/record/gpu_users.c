@@ -44,7 +44,7 @@ json_t *gpu_users_now(const char *socket)
 	if (n < 0)
 		return json_null();
 	/* Without a daemon `status` stays NULL, and every role is null. */
-	ask_daemon(socket, 0, &status);
+	query_daemon(socket, 0, &status);
 	list = json_array();
 	for (int i = 0; list && i < n && i < USERS; i++) {
 		char comm[16];

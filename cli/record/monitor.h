@@ -5,7 +5,7 @@
  * at once:
  *
  *	stop_begin(); monitor_open(command, &options, &m) for each;
- *	until stop_asked(): sleep until the earliest monitor_due(), then monitor_sample();
+ *	until stop_requested(): sleep until the earliest monitor_due(), then monitor_sample();
  *	monitor_close(m) for each.
  *
  * Threads: none. Errors are printed on stderr, as messages of the command.
@@ -24,7 +24,7 @@ struct monitor_options {
 	double seconds;	    /* duration; 0: until the process ends, or a signal stops it */
 	double interval_us; /* between samples; > 0 */
 	unsigned sources;   /* mask of OBSERVE_BIT(); 0: chosen to suit the interval */
-	const char *socket; /* of the daemon; NULL: ask_socket() */
+	const char *socket; /* of the daemon; NULL: query_socket() */
 	const char *record; /* directory for a recording; NULL: nothing is recorded */
 	bool json;	    /* print only one object at the end, no line per sample */
 	bool one_line;	    /* print that object on one line */

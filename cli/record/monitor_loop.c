@@ -207,7 +207,7 @@ static int look(struct monitor *m, const struct observe_list **list, enum observ
 		return 0;
 	snprintf(m->why, sizeof(m->why), "%s", why);
 	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
-		if (m->observation.result[i].asked && m->observation.result[i].error)
+		if (m->observation.result[i].queried && m->observation.result[i].error)
 			m->error = m->observation.result[i].error;
 	return 0;
 }
@@ -436,9 +436,9 @@ int monitor_close(struct monitor *m)
 	if (m->recorder && !m->broken &&
 	    recorder_end(m->recorder,
 			 json_pack("{s:s,s:n,s:n,s:o}", "reason",
-				   m->ended	  ? "process_ended"
-				   : stop_asked() ? "stopped"
-						  : "done",
+				   m->ended	      ? "process_ended"
+				   : stop_requested() ? "stopped"
+						      : "done",
 				   "exit_code", "signal", "gpu_processes",
 				   gpu_users_now(m->options.socket)),
 			 why))

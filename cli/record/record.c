@@ -243,11 +243,11 @@ static void follow(struct session *s)
 		if (clock_ns() > due + interval)
 			continue;
 		shown_wait(&s->shown, due);
-		if (s->shown.ended || stop_asked())
+		if (s->shown.ended || stop_requested())
 			break;
 		sample(s, "sample", true);
 	}
-	if (!stop_asked())
+	if (!stop_requested())
 		shown_wait(&s->shown, UINT64_MAX);
 }
 
@@ -355,7 +355,7 @@ int record_command(const struct record_options *options)
 	}
 	if (code == CLI_DONE) {
 		follow(s);
-		bool stopped = stop_asked();
+		bool stopped = stop_requested();
 
 		shown_stop(&s->shown);
 		shown_finish(&s->shown);

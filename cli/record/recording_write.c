@@ -207,12 +207,12 @@ const struct observe_list *recorded_best(const struct observation *o, enum obser
 
 	*unknown = "no source was queried";
 	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
-		if (o->result[i].asked && o->result[i].error)
+		if (o->result[i].queried && o->result[i].error)
 			*unknown = o->result[i].why;
 	for (*source = OBSERVE_NOBODY + 1; *source < OBSERVE_SOURCES; (*source)++)
 		if (o->listed & OBSERVE_BIT(*source))
 			return &o->queues;
-	*source = mqds->asked && mqds->error == 0 ? OBSERVE_MQD : OBSERVE_NOBODY;
+	*source = mqds->queried && mqds->error == 0 ? OBSERVE_MQD : OBSERVE_NOBODY;
 	return &mqds->list;
 }
 

@@ -166,7 +166,7 @@ static void follow(struct watch *w, struct process_identity *who)
 	};
 	int code;
 
-	container_names_ask(w->names, &who->container);
+	container_names_query(w->names, &who->container);
 	announce(w, who);
 	w->found++;
 	if (!w->all)
@@ -254,7 +254,7 @@ static int nobody(const struct watch *w, const struct process_identity *target)
 	return cli_failed(&cmd_watch, "no new GPU process%s%s within %.3g s%s%s%s%s",
 			  container[0] ? " in container " : "", container, seconds_since(w),
 			  problem[0] ? " (" : "", problem, problem[0] ? ")" : "",
-			  stop_asked() ? "" : ": use a longer --timeout");
+			  stop_requested() ? "" : ": use a longer --timeout");
 }
 
 /* Looks for processes until one was found or the time is over (--all: until the time is over), and

@@ -210,7 +210,7 @@ static int follow(struct kfdsched *daemon, const struct options *options)
 	}
 	if (fd >= 0)
 		close(fd);
-	else if (!stop_asked())
+	else if (!stop_requested())
 		return cli_failed(&cmd_events, "%s", kfdsched_sentence(daemon));
 	return CLI_DONE;
 }

@@ -107,7 +107,7 @@ static int print_json(const struct people *people)
 static int print(const struct job *job, struct people *people)
 {
 	for (size_t i = 0; i < people->count; i++)
-		container_names_ask(job->names, &people->list[i].who.container);
+		container_names_query(job->names, &people->list[i].who.container);
 	if (job->json ? print_json(people) : print_table(people))
 		return cli_failed(&cmd_pidmap, "out of memory for the output");
 	return CLI_DONE;

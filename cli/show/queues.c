@@ -197,7 +197,7 @@ static json_t *results_json(const struct observation *observation)
 	for (unsigned s = OBSERVE_DAEMON; list && s < OBSERVE_SOURCES; s++) {
 		const struct observe_result *result = &observation->result[s];
 
-		if (result->asked)
+		if (result->queried)
 			json_array_append_new(
 				list, json_pack("{ss sb sI ss?}", "source", observe_source_name(s),
 						"answered", (int)(result->error == 0), "queues",
@@ -282,7 +282,7 @@ static int say_why_none(const struct job *job, const struct seen *seen)
 	fprintf(stderr, "kfdsched queues: process %d (%s): no source reports queues:",
 		(int)seen->identity.pid, seen->identity.comm);
 	for (unsigned s = OBSERVE_DAEMON; s <= OBSERVE_SYSFS; s++) {
-		if (!results[s].asked || !results[s].error)
+		if (!results[s].queried || !results[s].error)
 			continue;
 		fprintf(stderr, "%s %s: %s", first ? "" : ";", observe_source_name(s),
 			results[s].why);

@@ -16,9 +16,9 @@
 #define PAUSE_MS 50
 
 /* Default sources: all that list queues, except the debug session (--trap). */
-static const unsigned asked = OBSERVE_BIT(OBSERVE_DAEMON) | OBSERVE_BIT(OBSERVE_SHM) |
-			      OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_MQD) |
-			      OBSERVE_BIT(OBSERVE_HQD);
+static const unsigned queried = OBSERVE_BIT(OBSERVE_DAEMON) | OBSERVE_BIT(OBSERVE_SHM) |
+				OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_MQD) |
+				OBSERVE_BIT(OBSERVE_HQD);
 
 struct job {
 	int pid;
@@ -40,7 +40,7 @@ static int look(const struct job *job, struct verified *v)
 	const struct observe_options options = {
 		.pid = job->pid,
 		.socket = job->socket,
-		.sources = asked | (job->trap ? OBSERVE_BIT(OBSERVE_TRAP) : 0),
+		.sources = queried | (job->trap ? OBSERVE_BIT(OBSERVE_TRAP) : 0),
 	};
 	struct observer *observer = observe_open(&options);
 	struct verify before = {0};
@@ -73,7 +73,7 @@ static int nobody_knows(const struct verified *v)
 	FOR_VERIFIED (s) {
 		const struct observe_result *result = &v->seen.result[s];
 
-		if (!result->asked || !result->error)
+		if (!result->queried || !result->error)
 			continue;
 		fprintf(stderr, "%s %s: %s", first ? "" : ";", observe_source_name(s), result->why);
 		first = false;

@@ -75,7 +75,7 @@ static void told_cell(struct table *table, const struct verify_row *row, enum ob
 
 static int print_queues(const struct verified *v)
 {
-	bool trap = result_of(v, OBSERVE_TRAP)->asked;
+	bool trap = result_of(v, OBSERVE_TRAP)->queried;
 	struct table *table =
 		table_new(trap ? "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|<DAEMON|<LANE|<TRAP|<SYSFS|"
 				 "MQDS|ACTIVE HQDS"
@@ -125,7 +125,7 @@ static int print_sources(const struct verified *v)
 		const struct observe_result *result = result_of(v, s);
 		unsigned compute = computes(&result->list);
 
-		if (!table || !result->asked)
+		if (!table || !result->queried)
 			continue;
 		table_row(table);
 		table_cell(table, "%s", observe_source_name(s));
@@ -226,7 +226,7 @@ static void print_alone(const struct verified *v)
 		       names(who, v->verify.witnesses));
 	else
 		printf("cannot tell: no source that lists queues has data");
-	if (!result_of(v, OBSERVE_TRAP)->asked)
+	if (!result_of(v, OBSERVE_TRAP)->queried)
 		printf("; --trap reads the driver's list by a debug session");
 	puts("");
 }
@@ -383,7 +383,7 @@ int verify_print_json(const struct verified *v)
 	for (size_t i = 0; whole && i < v->verify.rows; i++)
 		whole = json_array_append_new(queues, queue_json(&v->verify.row[i])) == 0;
 	FOR_VERIFIED (s)
-		if (whole && result_of(v, s)->asked)
+		if (whole && result_of(v, s)->queried)
 			whole = json_array_append_new(sources, source_json(v, s)) == 0;
 	for (size_t i = 0; whole && i < v->ratios; i++) {
 		json_t *ratio = ratio_json(&v->ratio[i]);

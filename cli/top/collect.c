@@ -21,8 +21,8 @@ struct gatherer {
 	struct kfdsched *daemon;
 	uint64_t silent_ns; /* time of the last query without a reply; 0: none */
 	const char *socket;
-	pid_t asked_worker; /* worker of the daemon for which `elsewhere` is valid */
-	bool elsewhere;	    /* the daemon is in another pid namespace */
+	pid_t queried_worker; /* worker of the daemon for which `elsewhere` is valid */
+	bool elsewhere;	      /* the daemon is in another pid namespace */
 	struct driver *driver;
 	struct names *names;
 	struct registers *registers;
@@ -59,7 +59,7 @@ void gather_close(struct gatherer *g)
 
 /* Add the daemon's data to *out. If the format of a reply is wrong, the part that was already added
  * is removed again. */
-static int ask_daemon(struct gatherer *g, struct top_state *out)
+static int query_daemon(struct gatherer *g, struct top_state *out)
 {
 	char *text = NULL;
 	json_t *status;
@@ -92,9 +92,9 @@ static int ask_daemon(struct gatherer *g, struct top_state *out)
 		rc = 0;
 	}
 	/* Check this once for each worker, because a process keeps its pid namespace. */
-	if (out->by_daemon && out->worker_pid != g->asked_worker) {
+	if (out->by_daemon && out->worker_pid != g->queried_worker) {
 		g->elsewhere = source_daemon_counts_otherwise(g->socket);
-		g->asked_worker = out->worker_pid;
+		g->queried_worker = out->worker_pid;
 	}
 	out->elsewhere = out->by_daemon && g->elsewhere;
 	return rc;
@@ -106,7 +106,7 @@ int gather_look(struct gatherer *g, bool registers, struct top_state *out)
 
 	top_state_clear(out);
 	out->ns = clock_ns();
-	rc = ask_daemon(g, out);
+	rc = query_daemon(g, out);
 	if (!rc)
 		rc = driver_add(g->driver, out);
 	if (!rc)

@@ -77,9 +77,9 @@ static void add_registers(struct detail *detail)
 				observe_set(queue, (enum observe_field)f, told->field[f].value,
 					    told->field[f].source);
 	}
-	detail->seen.result[OBSERVE_MQD].asked = detail->registers.result[OBSERVE_MQD].asked;
+	detail->seen.result[OBSERVE_MQD].queried = detail->registers.result[OBSERVE_MQD].queried;
 	detail->seen.result[OBSERVE_MQD].error = detail->registers.result[OBSERVE_MQD].error;
-	detail->seen.result[OBSERVE_HQD].asked = detail->registers.result[OBSERVE_HQD].asked;
+	detail->seen.result[OBSERVE_HQD].queried = detail->registers.result[OBSERVE_HQD].queried;
 	detail->seen.result[OBSERVE_HQD].error = detail->registers.result[OBSERVE_HQD].error;
 }
 

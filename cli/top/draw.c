@@ -232,17 +232,17 @@ static void draw_list(struct screen *screen, unsigned line, struct top_ui *ui,
 static void draw_question(struct screen *screen, unsigned line, const struct top_ui *ui)
 {
 	switch (ui->mode) {
-	case UI_ASK_SUSPEND:
+	case UI_CONFIRM_SUSPEND:
 		screen_print(screen, line, INK_QUESTION,
 			     "Suspend %d (%s) until R, or this top ends? y/n ", (int)ui->subject,
 			     ui->name);
 		break;
-	case UI_ASK_RESUME:
+	case UI_CONFIRM_RESUME:
 		screen_print(screen, line, INK_QUESTION,
 			     "End every requested suspension of %d (%s)? y/n ", (int)ui->subject,
 			     ui->name);
 		break;
-	case UI_ASK_QUIT:
+	case UI_CONFIRM_QUIT:
 		screen_print(screen, line, INK_QUESTION,
 			     "%u process%s suspended here will be resumed. Quit? y/n ", ui->holds,
 			     ui->holds == 1 ? "" : "es");

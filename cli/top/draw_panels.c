@@ -90,14 +90,14 @@ static void draw_sources(struct screen *screen, unsigned line, const struct obse
 	const char *between = "Sources: ";
 
 	for (unsigned s = 1; s < OBSERVE_SOURCES; s++) {
-		if (!seen->result[s].asked || seen->result[s].error)
+		if (!seen->result[s].queried || seen->result[s].error)
 			continue;
 		screen_print(screen, line, INK_PLAIN, "%s%s", between,
 			     observe_source_name((enum observe_source)s));
 		between = ", ";
 	}
 	for (unsigned s = 1; s < OBSERVE_SOURCES; s++) {
-		if (!seen->result[s].asked || !seen->result[s].error)
+		if (!seen->result[s].queried || !seen->result[s].error)
 			continue;
 		screen_print(screen, line, INK_FAINT, "; failed: %s",
 			     observe_source_name((enum observe_source)s));

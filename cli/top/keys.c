@@ -122,7 +122,7 @@ static enum ui_action quit(struct top_ui *ui)
 {
 	if (!ui->holds)
 		return UI_QUIT;
-	ui->mode = UI_ASK_QUIT;
+	ui->mode = UI_CONFIRM_QUIT;
 	return UI_NOTHING;
 }
 
@@ -131,10 +131,10 @@ static enum ui_action common_key(struct top_ui *ui, const struct top_frame *fram
 {
 	switch (key) {
 	case 'S':
-		about(ui, frame, UI_ASK_SUSPEND);
+		about(ui, frame, UI_CONFIRM_SUSPEND);
 		break;
 	case 'R':
-		about(ui, frame, UI_ASK_RESUME);
+		about(ui, frame, UI_CONFIRM_RESUME);
 		break;
 	case 't':
 		about(ui, frame, UI_PRIORITY);
@@ -301,11 +301,11 @@ enum ui_action ui_key(struct top_ui *ui, const struct top_frame *frame, int key)
 			return UI_PRIORITISE;
 		say(ui, "Cancelled.");
 		return UI_NOTHING;
-	case UI_ASK_SUSPEND:
+	case UI_CONFIRM_SUSPEND:
 		return confirm(ui, key, UI_SUSPEND);
-	case UI_ASK_RESUME:
+	case UI_CONFIRM_RESUME:
 		return confirm(ui, key, UI_RESUME);
-	case UI_ASK_QUIT:
+	case UI_CONFIRM_QUIT:
 		return confirm(ui, key, UI_QUIT);
 	default: /* any key ends the help */
 		ui->mode = ui->under;

@@ -31,13 +31,13 @@ enum ui_key {
 
 enum ui_mode {
 	UI_LIST,
-	UI_QUEUES,	/* queues of one process */
-	UI_SORT,	/* choice of the sort column */
-	UI_FILTER,	/* input of the filter */
-	UI_PRIORITY,	/* input of a priority */
-	UI_ASK_SUSPEND, /* confirmation, as the next two */
-	UI_ASK_RESUME,
-	UI_ASK_QUIT, /* needed because processes that are suspended here would be resumed */
+	UI_QUEUES,	    /* queues of one process */
+	UI_SORT,	    /* choice of the sort column */
+	UI_FILTER,	    /* input of the filter */
+	UI_PRIORITY,	    /* input of a priority */
+	UI_CONFIRM_SUSPEND, /* confirmation, as the next two */
+	UI_CONFIRM_RESUME,
+	UI_CONFIRM_QUIT, /* needed because processes that are suspended here would be resumed */
 	UI_HELP,
 };
 

@@ -149,7 +149,7 @@ int trace_daemon_follow(struct trace_daemon *d)
 	if (!d->shm_source)
 		return cli_failed(&cmd_trace, "cannot start the thread that reads the shared "
 					      "memory of the processes");
-	if (ask_daemon(d->output->options->socket, 0, &status) == 0) {
+	if (query_daemon(d->output->options->socket, 0, &status) == 0) {
 		take_status(d, status);
 		tell_unknown(d, status);
 	}

@@ -30,7 +30,7 @@ struct followed {
 	bool busy;	 /* a dump is requested: the entry must not be reused */
 	uint64_t number; /* number of the last event emitted */
 	/* Time of the last dump (0: none yet) and of the next one; ns, CLOCK_MONOTONIC. */
-	uint64_t asked_ns, next_ns;
+	uint64_t queried_ns, next_ns;
 	/* Missed events, and the time between the last dump and the end of the process. */
 	uint64_t lost, unseen_ns;
 };
@@ -136,11 +136,11 @@ static uint64_t tell_events(const struct shm_source *shm_source, struct followed
 }
 
 /* Requests a dump. Returns false if the daemon does not know the process (any more). */
-static bool ask(const struct shm_source *shm_source, struct followed *one, unsigned processes)
+static bool query(const struct shm_source *shm_source, struct followed *one, unsigned processes)
 {
-	uint64_t now = clock_ns(), before = one->asked_ns, longest = LONGEST_NS(processes), count;
+	uint64_t now = clock_ns(), before = one->queried_ns, longest = LONGEST_NS(processes), count;
 	json_t *dump = NULL, *shm;
-	int rc = ask_daemon(shm_source->socket, one->pid, &dump);
+	int rc = query_daemon(shm_source->socket, one->pid, &dump);
 
 	if (rc) {
 		one->next_ns = clock_ns() + longest;
@@ -151,14 +151,14 @@ static bool ask(const struct shm_source *shm_source, struct followed *one, unsig
 		tell_beginning(shm_source, one, shm);
 	count = tell_events(shm_source, one, shm);
 	json_decref(dump);
-	one->asked_ns = now;
+	one->queried_ns = now;
 	/* The interval assumes that the rate of events stays the same. */
 	now = clock_ns();
 	one->next_ns = longest;
 	if (!before)
 		one->next_ns = FIRST_NS;
 	else if (count)
-		one->next_ns = (one->asked_ns - before) * FEW / count;
+		one->next_ns = (one->queried_ns - before) * FEW / count;
 	if (one->next_ns > longest)
 		one->next_ns = longest;
 	if (one->next_ns < SHORTEST_NS)
@@ -201,7 +201,7 @@ static void sleep_until(struct shm_source *shm_source, uint64_t ns)
 }
 
 /* Requests a dump without the mutex, because the daemon's reply can take long. */
-static void ask_one(struct shm_source *shm_source, struct followed *one)
+static void query_one(struct shm_source *shm_source, struct followed *one)
 {
 	struct followed copy = *one;
 	unsigned processes = count(shm_source);
@@ -209,10 +209,10 @@ static void ask_one(struct shm_source *shm_source, struct followed *one)
 
 	one->busy = true;
 	pthread_mutex_unlock(&shm_source->mutex);
-	known = ask(shm_source, &copy, processes);
+	known = query(shm_source, &copy, processes);
 	pthread_mutex_lock(&shm_source->mutex);
 	copy.ended = one->ended || !known;
-	copy.unseen_ns = copy.ended && copy.asked_ns ? clock_ns() - copy.asked_ns : 0;
+	copy.unseen_ns = copy.ended && copy.queried_ns ? clock_ns() - copy.queried_ns : 0;
 	*one = copy;
 }
 
@@ -231,11 +231,11 @@ static void *follow(void *argument)
 		else if (one->next_ns > now)
 			sleep_until(shm_source, one->next_ns);
 		else
-			ask_one(shm_source, one);
+			query_one(shm_source, one);
 	}
 	for (size_t i = 0; i < SHM_SOURCE_PROCESSES; i++)
 		if (shm_source->list[i].pid && !shm_source->list[i].ended)
-			ask_one(shm_source, &shm_source->list[i]);
+			query_one(shm_source, &shm_source->list[i]);
 	pthread_mutex_unlock(&shm_source->mutex);
 	return NULL;
 }
@@ -295,8 +295,8 @@ void shm_source_ended(struct shm_source *shm_source, pid_t pid)
 		if (one->pid != pid || one->ended)
 			continue;
 		one->ended = true;
-		if (one->asked_ns)
-			one->unseen_ns = clock_ns() - one->asked_ns;
+		if (one->queried_ns)
+			one->unseen_ns = clock_ns() - one->queried_ns;
 	}
 	pthread_mutex_unlock(&shm_source->mutex);
 }

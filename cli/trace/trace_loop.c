@@ -204,12 +204,12 @@ static void read_all(struct run *run)
 		text_read(&run->log, run->log_fd, LOG_PIECE);
 }
 
-/* Waits until a source has data, but at most `ms`. `until_asked`: also until stop_fd() is
+/* Waits until a source has data, but at most `ms`. `until_stopped`: also until stop_fd() is
  * readable. */
-static void wait_a_tick(struct run *run, int ms, bool until_asked)
+static void wait_a_tick(struct run *run, int ms, bool until_stopped)
 {
 	struct pollfd p[] = {
-		{.fd = until_asked ? stop_fd() : -1, .events = POLLIN},
+		{.fd = until_stopped ? stop_fd() : -1, .events = POLLIN},
 		{.fd = run->daemon.events_fd, .events = POLLIN},
 		{.fd = run->tracefs.pipe, .events = POLLIN},
 		{.fd = run->command.talk, .events = POLLIN},
@@ -250,8 +250,9 @@ static void trace(struct run *run)
 	unsigned long long seconds = 1;
 	uint64_t now;
 
-	while ((now = clock_ns()) < until && !stop_asked() && !command_has_ended(&run->command) &&
-	       !all_have_gone(run) && !trace_output_failed(&run->output)) {
+	while ((now = clock_ns()) < until && !stop_requested() &&
+	       !command_has_ended(&run->command) && !all_have_gone(run) &&
+	       !trace_output_failed(&run->output)) {
 		uint64_t ms = (until - now) / MS + 1;
 
 		wait_a_tick(run, ms < TICK_MS ? (int)ms : TICK_MS, true);

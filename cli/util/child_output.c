@@ -205,7 +205,7 @@ static void reap(struct shown *s)
 void shown_wait(struct shown *s, uint64_t until_ns)
 {
 	reap(s);
-	while (!s->ended && !stop_asked()) {
+	while (!s->ended && !stop_requested()) {
 		struct pollfd fds[] = {
 			{.fd = s->signals, .events = POLLIN},
 			{.fd = stop_fd(), .events = POLLIN},

@@ -38,7 +38,7 @@ struct shown {
 int shown_start(struct shown *shown, char *const *argv, int stdout_file, int stderr_file,
 		int stdout_to, int stderr_to);
 /* Reads output and reaps children until `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no limit). Returns
- * earlier when the command ends or stop_asked() is true. */
+ * earlier when the command ends or stop_requested() is true. */
 void shown_wait(struct shown *shown, uint64_t until_ns);
 /* Sends SIGTERM to the process group, and SIGKILL when the command has ended or after five seconds.
  * Returns when the whole group is gone, or two seconds after the end of the command. */

@@ -9,7 +9,7 @@
 #include "cli/inspect/sources.h"
 #include "include/kfdsched.h"
 
-const char *ask_socket(void)
+const char *query_socket(void)
 {
 	const char *path = getenv("KFDSHIM_SOCKET");
 
@@ -18,8 +18,8 @@ const char *ask_socket(void)
 
 /* Queries the state: of one workload, of all, or (summary) of all in brief. Prints an error as one
  * line if `cmd` is not NULL. */
-static int ask(const struct cli_command *cmd, const char *socket, int pid, bool summary,
-	       json_t **out)
+static int query(const struct cli_command *cmd, const char *socket, int pid, bool summary,
+		 json_t **out)
 {
 	struct kfdsched *daemon = kfdsched_open(socket);
 	char *text = NULL;
@@ -44,12 +44,12 @@ static int ask(const struct cli_command *cmd, const char *socket, int pid, bool 
 	return rc ? rc : *out ? 0 : -EPROTO;
 }
 
-int ask_daemon(const char *socket, int pid, json_t **out)
+int query_daemon(const char *socket, int pid, json_t **out)
 {
-	return ask(NULL, socket, pid, false, out);
+	return query(NULL, socket, pid, false, out);
 }
 
-int ask_number(const char *socket, int pid)
+int daemon_query_number(const char *socket, int pid)
 {
 	/* true: the daemon counts in another pid namespace than this process. */
 	bool otherwise = source_daemon_counts_otherwise(socket);
@@ -58,7 +58,7 @@ int ask_number(const char *socket, int pid)
 	json_t *status;
 	size_t i;
 
-	if (ask_daemon(socket, 0, &status) != 0)
+	if (query_daemon(socket, 0, &status) != 0)
 		return 0;
 	json_array_foreach(json_object_get(status, "processes"), i, process)
 	{
@@ -69,12 +69,12 @@ int ask_number(const char *socket, int pid)
 	return (int)number;
 }
 
-int ask_status(const struct cli_command *cmd, const char *socket, int pid, json_t **out)
+int daemon_query_status(const struct cli_command *cmd, const char *socket, int pid, json_t **out)
 {
-	return ask(cmd, socket, pid, false, out) ? CLI_FAILED : CLI_GO_ON;
+	return query(cmd, socket, pid, false, out) ? CLI_FAILED : CLI_GO_ON;
 }
 
-int ask_summary(const struct cli_command *cmd, const char *socket, json_t **out)
+int daemon_query_summary(const struct cli_command *cmd, const char *socket, json_t **out)
 {
-	return ask(cmd, socket, 0, true, out) ? CLI_FAILED : CLI_GO_ON;
+	return query(cmd, socket, 0, true, out) ? CLI_FAILED : CLI_GO_ON;
 }

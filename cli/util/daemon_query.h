@@ -3,7 +3,7 @@
  * Queries the daemon's state through libkfdsched (include/kfdsched.h).
  *
  * Each query is a connection of its own. Threads: none. Errors: a negative errno;
- * ask_status() and ask_summary() print a message instead. Ownership: the caller owns the JSON.
+ * daemon_query_status() and daemon_query_summary() print a message instead. Ownership: the caller owns the JSON.
  */
 #ifndef KFDSHIM_CLI_UTIL_DAEMON_QUERY_H
 #define KFDSHIM_CLI_UTIL_DAEMON_QUERY_H
@@ -13,7 +13,7 @@
 #include "cli/util/command.h"
 
 /* Returns the path of the daemon's socket: KFDSHIM_SOCKET, or the default. */
-const char *ask_socket(void);
+const char *query_socket(void);
 /*
  * Queries the daemon's state as JSON (docs/reference/status.md). pid 0: the state of all clients;
  * otherwise everything that the daemon knows of that workload, by the daemon's number for it.
@@ -24,19 +24,19 @@ const char *ask_socket(void);
  *   -ESRCH                  the daemon knows no such workload
  *   others                  as the daemon refused
  */
-int ask_daemon(const char *socket, int pid, json_t **out);
-/* Queries the daemon as ask_daemon() does. Returns CLI_GO_ON; after an error prints one
+int query_daemon(const char *socket, int pid, json_t **out);
+/* Queries the daemon as query_daemon() does. Returns CLI_GO_ON; after an error prints one
  * line that says why, and returns the exit code. */
-int ask_status(const struct cli_command *cmd, const char *socket, int pid, json_t **out);
-/* Queries all clients as ask_status() does, but with the number of each process's queues per
+int daemon_query_status(const struct cli_command *cmd, const char *socket, int pid, json_t **out);
+/* Queries all clients as daemon_query_status() does, but with the number of each process's queues per
  * node (`queue_counts`) instead of the queues. */
-int ask_summary(const struct cli_command *cmd, const char *socket, json_t **out);
+int daemon_query_summary(const struct cli_command *cmd, const char *socket, json_t **out);
 /*
  * Returns the daemon's number for the process `pid`, which is a number of the caller's pid
  * namespace: the two differ if the daemon counts in another pid namespace. A process that the
  * daemon knows is acted upon by the daemon alone. Returns 0 if no daemon replies, or if it does
  * not know the process.
  */
-int ask_number(const char *socket, int pid);
+int daemon_query_number(const char *socket, int pid);
 
 #endif

@@ -18,7 +18,7 @@ static int wake[2] = {-1, -1};
 static struct sigaction before[ASKING];
 
 /* Because of SA_RESETHAND, a second signal of the same number has its default effect. */
-static void asked(int signal)
+static void on_signal(int signal)
 {
 	int keep = errno;
 
@@ -30,7 +30,7 @@ static void asked(int signal)
 
 int stop_begin(void)
 {
-	const struct sigaction action = {.sa_handler = asked, .sa_flags = (int)SA_RESETHAND};
+	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
 
 	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
 		return -errno;
@@ -48,7 +48,7 @@ int stop_fd(void)
 	return wake[0];
 }
 
-bool stop_asked(void)
+bool stop_requested(void)
 {
 	return poll_now(wake[0], POLLIN) > 0;
 }

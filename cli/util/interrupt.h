@@ -20,7 +20,7 @@ int stop_begin(void);
  * signal has arrived. */
 bool stop_sleep_until(uint64_t ns);
 /* Returns true if a signal has arrived. Does not wait. */
-bool stop_asked(void);
+bool stop_requested(void);
 /* Returns an fd that is readable from the moment at which a signal has arrived, for use with
  * poll(2). The caller must not read or close it. */
 int stop_fd(void);

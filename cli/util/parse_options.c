@@ -226,7 +226,7 @@ static int read_options(const struct cli_command *cmd, int argc, char **argv, co
 
 	for (const struct cli_option *o = options; is_there(o); o++)
 		if (o->value == VALUE_SOCKET)
-			*o->into.text = ask_socket();
+			*o->into.text = query_socket();
 	strcpy(letters, how);
 	describe(options, letters + strlen(how), names);
 	opterr = 0;

@@ -41,7 +41,7 @@ struct cli_option {
 		VALUE_NONE,   /* no value; stores true in *into.flag */
 		VALUE_IS,     /* no value; stores `is` in *into.choice */
 		VALUE_TEXT,   /* not empty, at most `most` bytes; `most` 0: any text */
-		VALUE_SOCKET, /* default: ask_socket() */
+		VALUE_SOCKET, /* default: query_socket() */
 		VALUE_PRIORITY,
 		VALUE_TIME,    /* with a unit, "20ms"; `least` to `most` us */
 		VALUE_SECONDS, /* as VALUE_TIME, or a bare number of seconds */

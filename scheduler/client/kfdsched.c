@@ -145,7 +145,7 @@ static int connect_patiently(const char *socket, int timeout_ms)
 
 /* Sends a request and receives the reply. Returns the fd of the connection, or an error, for which
  * the sentence is set. *text is to be freed by the caller in both cases. */
-static int ask(struct kfdsched *k, struct protocol_hello *hello, int timeout_ms, char **text)
+static int query(struct kfdsched *k, struct protocol_hello *hello, int timeout_ms, char **text)
 {
 	int fd = connect_patiently(k->socket, timeout_ms), rc;
 
@@ -175,7 +175,7 @@ static int control(struct kfdsched *k, struct protocol_hello *hello)
 	int fd;
 
 	hello->kind = PROTOCOL_CONTROL;
-	fd = ask(k, hello, hello->op == PROTOCOL_SUSPEND ? SUSPEND_MS : REPLY_MS, &text);
+	fd = query(k, hello, hello->op == PROTOCOL_SUSPEND ? SUSPEND_MS : REPLY_MS, &text);
 	if (text)
 		say(k, "%s", text);
 	free(text);
@@ -225,8 +225,8 @@ static int control_process(struct kfdsched *k, struct protocol_hello *hello, pid
 static int status(struct kfdsched *k, pid_t pid, uint32_t op, char **json)
 {
 	struct protocol_hello hello = {
-		.kind = PROTOCOL_ASK, .priority = PRIORITY_UNSET, .pid = pid, .op = op};
-	int fd = ask(k, &hello, REPLY_MS, json);
+		.kind = PROTOCOL_QUERY, .priority = PRIORITY_UNSET, .pid = pid, .op = op};
+	int fd = query(k, &hello, REPLY_MS, json);
 
 	if (fd == -ESRCH)
 		say(k,
@@ -329,7 +329,7 @@ API int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *pol
 API int kfdsched_recent_events(struct kfdsched *k, char **json)
 {
 	struct protocol_hello hello = {.kind = PROTOCOL_RECENT, .priority = PRIORITY_UNSET};
-	int fd = ask(k, &hello, REPLY_MS, json);
+	int fd = query(k, &hello, REPLY_MS, json);
 
 	if (fd == -EINVAL)
 		say(k,
@@ -351,7 +351,7 @@ API int kfdsched_events(struct kfdsched *k)
 {
 	struct protocol_hello hello = {.kind = PROTOCOL_EVENTS, .priority = PRIORITY_UNSET};
 	char *text;
-	int fd = ask(k, &hello, REPLY_MS, &text);
+	int fd = query(k, &hello, REPLY_MS, &text);
 
 	if (fd == -EUSERS)
 		say(k, "the daemon at %s has too many subscribers to its events: end one of them",

@@ -13,7 +13,7 @@
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_restrict_self 446
 #endif
-#define ASK_VERSION 1u
+#define QUERY_VERSION 1u
 
 struct ruleset {
 	uint64_t files, net, scopes;
@@ -32,7 +32,7 @@ enum {
 
 int landlock_version(void)
 {
-	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, QUERY_VERSION);
 
 	return version > 0 ? (int)version : 0;
 }

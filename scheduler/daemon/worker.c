@@ -201,7 +201,7 @@ static void leave(struct worker *worker)
 			continue;
 		feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 		if (client->executor)
-			executor_ask(client->executor, EXECUTOR_QUIT);
+			executor_send(client->executor, EXECUTOR_QUIT);
 	}
 }
 

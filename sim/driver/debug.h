@@ -65,7 +65,7 @@ int debug_device_snapshot(struct call *call, struct process *target);
 /* Returns the grace period (units of 1024 GPU clocks, or KFDABI_GRACE_DEFAULT) that results from
  * the requested one with this kernel and firmware. The driver's own updates for the debugger
  * (debug_lock_and_unmap) request 0. In debug_suspend.c. */
-uint32_t debug_grace(const struct sim *sim, uint32_t asked);
+uint32_t debug_grace(const struct sim *sim, uint32_t wanted);
 /* Clears the queue's suspension, so that the next runlist update can map it. In debug_suspend.c. */
 void debug_resume_queue(struct queue *queue);
 

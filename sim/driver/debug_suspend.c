@@ -268,7 +268,7 @@ static int array(struct call *call, struct runlist_update *update, uint64_t addr
 
 /* The register field has 8 bits. For a period of 0 the driver writes 1. Linux 7.3 checks whether
  * the firmware accepts a 0, but then does not write the field at all, so that the default stays. */
-uint32_t debug_grace(const struct sim *sim, uint32_t asked)
+uint32_t debug_grace(const struct sim *sim, uint32_t wanted)
 {
 	const struct sim_chip *chip = &sim->config.chip;
 	uint32_t safe = chip->gfx_target_version == 90010 ? 63 : 96;
@@ -276,10 +276,10 @@ uint32_t debug_grace(const struct sim *sim, uint32_t asked)
 		      (chip->gfx_target_version == 90010 || chip->gfx_target_version >= 90402) &&
 		      (chip->gfx_target_version >= 90500 || chip->fw_version >= safe);
 
-	if (asked == KFDABI_GRACE_DEFAULT)
-		return asked;
-	if (asked)
-		return asked & 0xff;
+	if (wanted == KFDABI_GRACE_DEFAULT)
+		return wanted;
+	if (wanted)
+		return wanted & 0xff;
 	return listed ? KFDABI_GRACE_DEFAULT : 1;
 }
 

@@ -170,7 +170,7 @@ static void want(struct runlist_update *update, struct node *node)
 
 /* Passes the changes of one node to the GPU model, and records the new runlist. Returns 0 or a
  * negative errno. */
-static int ask_node(struct runlist_update *update, struct node *node)
+static int query_node(struct runlist_update *update, struct node *node)
 {
 	struct gpu_change *changes = calloc(node->n_by_gpu_queue + 1, sizeof *changes);
 	size_t n = 0;
@@ -214,7 +214,7 @@ static void runlist_update_continue(struct runlist_update *update)
 		if (!firmware_responds(node, update))
 			return;
 		update->stuck = firmware_stuck_queue(node);
-		if (!ask_node(update, node))
+		if (!query_node(update, node))
 			return;
 		say("out of memory for a runlist update: the simulated GPU is no longer reliable");
 		update->result = -ENOMEM;

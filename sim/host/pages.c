@@ -22,7 +22,7 @@
 #define HEAP_START (1ull << 20)
 #define BIG_ALIGN (2ull << 20)
 #define HOST_LEFT_MIN (16ull << 20) /* below this the host counts as full */
-#define HOST_ASK_NS 10000000u	    /* validity of a reading of the host's memory */
+#define HOST_READ_NS 10000000u	    /* validity of a reading of the host's memory */
 #define LOST_MAX 256u
 
 /* amdgpu_amdkfd_gpuvm.c */
@@ -198,8 +198,8 @@ static bool host_has(struct sim *sim, uint64_t bytes)
 	uint64_t now = clock_ns();
 	struct statvfs st;
 
-	if (now - sim->host_asked_ns >= HOST_ASK_NS || bytes > sim->host_left) {
-		sim->host_asked_ns = now;
+	if (now - sim->host_read_ns >= HOST_READ_NS || bytes > sim->host_left) {
+		sim->host_read_ns = now;
 		sim->host_left = host_available();
 		if (!fstatvfs(sim->config.render_fd, &st) && st.f_blocks &&
 		    (uint64_t)st.f_bavail * st.f_frsize < sim->host_left)

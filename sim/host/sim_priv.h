@@ -122,8 +122,8 @@ struct sim {
 	uint64_t gtt_used, system_used; /* bytes: GTT; GTT and memory locked for the GPUs */
 	/* pages that the host could not supply when a GPU access touched them */
 	uint64_t host_full;
-	/* bytes available on the host at host_asked_ns, less allocations since */
-	uint64_t host_left, host_asked_ns;
+	/* bytes available on the host at host_read_ns, less allocations since */
+	uint64_t host_left, host_read_ns;
 	LIST_HEAD(, drm_file) drm_files;
 	LIST_HEAD(, dmabuf) dmabufs;
 	int drm_poll_fd; /* epoll of the drm_files' processes and of dmabuf_fd */

@@ -46,7 +46,7 @@ static bool is_device(const struct sim *sim, unsigned major, unsigned minor,
 }
 
 /* Finds the first file mapping that contains @address or begins after it. Returns 0 or -1. */
-static int ask(int maps, struct procmap_question *question, uint64_t address)
+static int query(int maps, struct procmap_question *question, uint64_t address)
 {
 	*question = (struct procmap_question){
 		.size = sizeof *question,
@@ -57,11 +57,11 @@ static int ask(int maps, struct procmap_question *question, uint64_t address)
 }
 
 /* Returns true if [start, end) intersects a mapping of a device. */
-static bool asked(const struct sim *sim, int maps, uint64_t start, uint64_t end)
+static bool wanted(const struct sim *sim, int maps, uint64_t start, uint64_t end)
 {
 	struct procmap_question question;
 
-	while (start < end && !ask(maps, &question, start) && question.start < end) {
+	while (start < end && !query(maps, &question, start) && question.start < end) {
 		if (is_device(sim, question.major, question.minor, question.inode))
 			return true;
 		start = question.end;
@@ -116,12 +116,12 @@ bool vm_access_refused(const struct sim *sim, pid_t tid, const uint64_t *args)
 	maps = open(path, O_RDONLY | O_CLOEXEC);
 	if (maps < 0)
 		return false;
-	if (ask(maps, &question, 0) && errno != ENOENT)
+	if (query(maps, &question, 0) && errno != ENOENT)
 		return listed(sim, maps, ranges, n);
 	for (size_t i = 0; i < n && !refused; i++) {
 		uint64_t start = (uint64_t)(uintptr_t)ranges[i].iov_base;
 
-		refused = asked(sim, maps, start, start + ranges[i].iov_len);
+		refused = wanted(sim, maps, start, start + ranges[i].iov_len);
 	}
 	close(maps);
 	return refused;

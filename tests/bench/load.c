@@ -47,7 +47,7 @@
 #define PERIOD_NS 100000000u
 #define WARM_S 2
 #define TURNS 10 /* of the daemon and of the bare process, for one second each */
-#define ASKS 15
+#define QUERIES 15
 #define RELOADS 20 /* in one second */
 #define RELOAD_TURNS 5
 #define GROWTH 3
@@ -301,11 +301,11 @@ static void start_bare(void)
 /* ---- the daemon ---- */
 
 /* Returns the daemon's state. The caller owns it. */
-static json_t *ask(void)
+static json_t *query(void)
 {
 	const struct protocol_hello hello = {.magic = PROTOCOL_MAGIC,
 					     .version = PROTOCOL_VERSION,
-					     .kind = PROTOCOL_ASK,
+					     .kind = PROTOCOL_QUERY,
 					     .priority = PRIORITY_UNSET};
 	json_t *state;
 	char *text = NULL;
@@ -348,7 +348,7 @@ static void start_daemon(const char *program)
 		      (char *)NULL);
 		_exit(127);
 	}
-	state = ask();
+	state = query();
 	worker_pid = (pid_t)json_integer_value(
 		json_object_get(json_object_get(state, "daemon"), "worker_pid"));
 	json_decref(state);
@@ -395,15 +395,15 @@ static double dump_ms(const json_t *state)
 /* Measures the longest iteration of the daemon's loop while the daemon writes the status of all
  * clients, alternately with the time to write the same reply in one go. A reply contains the
  * iterations before it was begun; those in which it was made are in the next reply. */
-static void measure_asks(struct bench *bench)
+static void measure_queries(struct bench *bench)
 {
-	double ms[ASKS], longest[ASKS], at_once[ASKS];
+	double ms[QUERIES], longest[QUERIES], at_once[QUERIES];
 	struct hist before, after, meanwhile;
 
-	take_turns(ask(), &before);
-	for (int i = 0; i < ASKS; i++) {
+	take_turns(query(), &before);
+	for (int i = 0; i < QUERIES; i++) {
 		uint64_t begin = clock_ns();
-		json_t *state = ask();
+		json_t *state = query();
 
 		ms[i] = (double)(clock_ns() - begin) / 1e6;
 		at_once[i] = dump_ms(state);
@@ -414,15 +414,15 @@ static void measure_asks(struct bench *bench)
 		longest[i] = (double)meanwhile.max / 1e6;
 	}
 	bench_figure(bench, "status of all: the loop's longest turn meanwhile, median of 15",
-		     bench_median(longest, ASKS), "ms", NULL, 0);
-	bench_figure(bench, "... to write the same at once", bench_median(at_once, ASKS), "ms",
+		     bench_median(longest, QUERIES), "ms", NULL, 0);
+	bench_figure(bench, "... to write the same at once", bench_median(at_once, QUERIES), "ms",
 		     NULL, 0);
 	/* The loop limits an iteration to one millisecond of wall time, so an iteration in which
 	 * the daemon had to wait for a core is meaningless. Compare the minima; bench_median() has
 	 * sorted both arrays. */
 	bench_figure(bench, "... longest turn / writing it at once, the least of each",
 		     longest[0] / at_once[0], "x", "at_most", 0.75);
-	bench_figure(bench, "status of all: until it is answered", bench_median(ms, ASKS), "ms",
+	bench_figure(bench, "status of all: until it is answered", bench_median(ms, QUERIES), "ms",
 		     NULL, 0);
 }
 
@@ -536,7 +536,7 @@ static void with_clients(struct bench *bench, const char *name, enum protocol_le
 	     "a thread");
 	measure(bench, name, most, &changes, &hold_cmds);
 	if (level == PROTOCOL_LEVEL_AUTO)
-		measure_asks(bench);
+		measure_queries(bench);
 	ending = true;
 	pthread_join(toggler, NULL);
 	pthread_join(obeyer, NULL);

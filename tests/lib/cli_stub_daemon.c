@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A stub of kfdschedd for the tests of the command. It takes the daemon's options and replies to
- * every request of kind PROTOCOL_ASK with the output of the shell command FAKE_REPLY. With
+ * every request of kind PROTOCOL_QUERY with the output of the shell command FAKE_REPLY. With
  * FAKE_FAULT it replies to requests of any kind. Environment:
  *
  *   FAKE_REPLY          shell command; its output is the text of the reply
@@ -47,7 +47,7 @@ static void serve(int fd, const char *fault)
 	size_t left;
 
 	if (protocol_receive(fd, &hello, sizeof(hello), NULL, NULL, 1000) ||
-	    hello.magic != PROTOCOL_MAGIC || (!fault[0] && hello.kind != PROTOCOL_ASK))
+	    hello.magic != PROTOCOL_MAGIC || (!fault[0] && hello.kind != PROTOCOL_QUERY))
 		return;
 	if (strcmp(fault, "lost") == 0 && commands++ == 0)
 		return;

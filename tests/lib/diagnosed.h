@@ -25,7 +25,7 @@ static inline int begin(void **state)
 
 	(void)state;
 	facts = (struct diagnose_facts){
-		.asked = PID,
+		.queried = PID,
 		.who = {.pid = PID,
 			.started = 1,
 			.state = 'S',
@@ -44,7 +44,7 @@ static inline int begin(void **state)
 		.same_user_namespace = DOCTOR_YES,
 		.machine = good(),
 	};
-	facts.machine.asked_pid = PID;
+	facts.machine.chosen_pid = PID;
 	facts.machine.process_count = 1;
 	facts.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
 	for (uint32_t i = 0; i < 3; i++) {

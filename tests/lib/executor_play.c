@@ -307,7 +307,7 @@ void play_act(uint32_t count, enum executor_request request)
 {
 	told_count = 0;
 	for (uint32_t i = 0; i < count; i++)
-		executor_ask(executors[i], request);
+		executor_send(executors[i], request);
 	await(count, EXECUTOR_ACTED);
 }
 

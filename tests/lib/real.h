@@ -59,9 +59,9 @@ static inline int connect_daemon(void)
 
 /* Returns the daemon's state (pid 0), or all of process `pid`. The caller owns the object. Returns
  * NULL without a reply within 5 s. */
-static inline json_t *ask_of(int pid)
+static inline json_t *query_of(int pid)
 {
-	struct protocol_hello hello = hello_of(PROTOCOL_ASK, PRIORITY_UNSET);
+	struct protocol_hello hello = hello_of(PROTOCOL_QUERY, PRIORITY_UNSET);
 	json_t *state = NULL;
 	int fd = connect_daemon();
 	char *text;
@@ -75,15 +75,15 @@ static inline json_t *ask_of(int pid)
 	return state;
 }
 
-static inline json_t *ask(void)
+static inline json_t *query(void)
 {
-	return ask_of(0);
+	return query_of(0);
 }
 
 /* Returns the number `key` of the object `group` in the daemon's state. */
-static inline json_int_t ask_number(const char *group, const char *key)
+static inline json_int_t query_number(const char *group, const char *key)
 {
-	json_t *state = ask();
+	json_t *state = query();
 	json_int_t value;
 
 	assert_non_null(state);
@@ -92,14 +92,14 @@ static inline json_int_t ask_number(const char *group, const char *key)
 	return value;
 }
 
-static inline json_int_t ask_worker(void)
+static inline json_int_t query_worker(void)
 {
-	return ask_number("daemon", "worker_pid");
+	return query_number("daemon", "worker_pid");
 }
 
 static inline size_t process_count(void)
 {
-	json_t *state = ask();
+	json_t *state = query();
 	size_t n;
 
 	assert_non_null(state);
@@ -128,7 +128,7 @@ static inline int start_with(int stderr_fd)
 		execl(program, "kfdschedd", "--foreground", "--socket", path, (char *)NULL);
 		_exit(127);
 	}
-	worker = ask_worker();
+	worker = query_worker();
 	return worker > 0 ? 0 : -1;
 }
 
@@ -157,7 +157,7 @@ static inline int stop(void **state)
 static inline int unharmed(void **state)
 {
 	(void)state;
-	return ask_worker() == worker ? 0 : -1;
+	return query_worker() == worker ? 0 : -1;
 }
 
 /* Returns the number of lines of the log that contain `text`. */

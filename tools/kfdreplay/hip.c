@@ -37,10 +37,10 @@ struct rt_hip {
 	void *module, *kernel, *stream;
 	void *host_buffer, *device_buffer[2];
 	pthread_t waiter;
-	bool waits;	 /* the waiter thread is running */
-	bool promised;	 /* the waiter shall wait for the stream; false: it shall end */
-	sem_t ask, done; /* ask: starts the waiter. done: the waiter has finished */
-	int wait_error;	 /* HIP's error of the last wait; 0: none */
+	bool waits;	   /* the waiter thread is running */
+	bool promised;	   /* the waiter shall wait for the stream; false: it shall end */
+	sem_t query, done; /* ask: starts the waiter. done: the waiter has finished */
+	int wait_error;	   /* HIP's error of the last wait; 0: none */
 	/* Functions that are called for every operation. */
 	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
 		      void *, void **, void **);
@@ -165,7 +165,7 @@ static void *wait_for_stream(void *arg)
 	struct rt_hip *hip = arg;
 
 	for (;;) {
-		while (sem_wait(&hip->ask) != 0)
+		while (sem_wait(&hip->query) != 0)
 			;
 		if (!hip->promised)
 			return NULL;
@@ -178,7 +178,7 @@ static int start_waiter(struct rt *rt)
 {
 	struct rt_hip *hip = rt->hip;
 
-	sem_init(&hip->ask, 0, 0);
+	sem_init(&hip->query, 0, 0);
 	sem_init(&hip->done, 0, 0);
 	if (pthread_create(&hip->waiter, NULL, wait_for_stream, hip) != 0) {
 		snprintf(rt->why, sizeof(rt->why), "a thread cannot be started");
@@ -273,7 +273,7 @@ static int end_by_hip(struct rt *rt)
 		return 0;
 	rt->ended = true;
 	rt->hip->promised = true;
-	sem_post(&rt->hip->ask);
+	sem_post(&rt->hip->query);
 	return 0;
 }
 
@@ -319,7 +319,7 @@ static void close_by_hip(struct rt *rt)
 		return;
 	if (hip->waits) {
 		hip->promised = false;
-		sem_post(&hip->ask);
+		sem_post(&hip->query);
 		pthread_join(hip->waiter, NULL);
 	}
 	if (hip->stream)

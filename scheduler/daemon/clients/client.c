@@ -244,11 +244,11 @@ static void greeted(struct worker *worker, struct client *client, uint64_t now)
 			refuse(worker, client, error);
 		return;
 	}
-	if (hello->kind == PROTOCOL_ASK && hello->pid < 0) {
+	if (hello->kind == PROTOCOL_QUERY && hello->pid < 0) {
 		refuse(worker, client, -ESRCH);
 		return;
 	}
-	if (hello->kind == PROTOCOL_ASK || hello->kind == PROTOCOL_RECENT) {
+	if (hello->kind == PROTOCOL_QUERY || hello->kind == PROTOCOL_RECENT) {
 		bool brief = hello->pid == 0 && hello->op == PROTOCOL_BRIEF;
 
 		query_begin(worker, client,
@@ -449,7 +449,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 	feed_remove(&worker->feed, client->id);
 	want_no_release(worker, client);
 	if (client->executor) {
-		executor_ask(client->executor, EXECUTOR_KICK | EXECUTOR_QUIT);
+		executor_send(client->executor, EXECUTOR_KICK | EXECUTOR_QUIT);
 		worker->by_executor[executor_number(client->executor)] = NULL;
 		worker->orphans[worker->orphan_count++] = client->executor;
 		client->executor = NULL;

@@ -51,7 +51,7 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		return true;
 	}
 	if (action->op == CORE_RESUME) {
-		executor_ask(client->executor, EXECUTOR_RESUME);
+		executor_send(client->executor, EXECUTOR_RESUME);
 		return true;
 	}
 	/* Set `suspended` first, then read `leaving`. The client increments `leaving` first,
@@ -65,8 +65,8 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		 * any case */
 		return false;
 	}
-	executor_ask(client->executor,
-		     EXECUTOR_SUSPEND | (client->acting_waits ? EXECUTOR_MEASURE : 0));
+	executor_send(client->executor,
+		      EXECUTOR_SUSPEND | (client->acting_waits ? EXECUTOR_MEASURE : 0));
 	return true;
 }
 
@@ -232,7 +232,7 @@ static void attached(struct worker *worker, struct client *client, uint64_t now)
 	log_info("process %d (%s): level trap", (int)client->peer.pid, client->name);
 	events_level(worker, client, true);
 	/* collect the queues that were created since the session began */
-	executor_ask(client->executor, EXECUTOR_COLLECT);
+	executor_send(client->executor, EXECUTOR_COLLECT);
 }
 
 /* The client cannot be held, for now or permanently. A reason that is already set stays. */

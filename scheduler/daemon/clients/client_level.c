@@ -19,14 +19,14 @@
 #define IDLE_NS (SECOND_NS * 9 / 10)
 #define MOVE_NS (2 * SECOND_NS)
 
-void level_begin(struct client *client, uint32_t asked)
+void level_begin(struct client *client, uint32_t wanted)
 {
-	client->hold_cmd_level = hold_cmd_level_of(asked);
-	client->level.asked =
-		asked <= PROTOCOL_LEVEL_OBSERVE ? (enum protocol_level)asked : PROTOCOL_LEVEL_AUTO;
+	client->hold_cmd_level = hold_cmd_level_of(wanted);
+	client->level.wanted = wanted <= PROTOCOL_LEVEL_OBSERVE ? (enum protocol_level)wanted
+								: PROTOCOL_LEVEL_AUTO;
 	/* The rule sets level auto for a client that does not give up its own session
 	 * (shim/hold.c). Of the levels that work, self is the best. */
-	if (client->level.asked == PROTOCOL_LEVEL_AUTO &&
+	if (client->level.wanted == PROTOCOL_LEVEL_AUTO &&
 	    client->standing.level == PROTOCOL_LEVEL_SELF) {
 		client->hold_cmd_level = CLIENT_SHM_LEVEL_SELF;
 		client->level.error = -EALREADY;
@@ -37,7 +37,7 @@ void level_begin(struct client *client, uint32_t asked)
 
 bool level_may_change(const struct client *client)
 {
-	return client->level.asked == PROTOCOL_LEVEL_AUTO && client->socket >= 0;
+	return client->level.wanted == PROTOCOL_LEVEL_AUTO && client->socket >= 0;
 }
 
 bool level_is_changing(const struct client *client)
@@ -135,7 +135,7 @@ static void leave_level(struct worker *worker, struct client *client, enum clien
 	client->level.to = to;
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 	if (client->executor)
-		executor_ask(client->executor, EXECUTOR_QUIT); /* its end resumes the client */
+		executor_send(client->executor, EXECUTOR_QUIT); /* its end resumes the client */
 }
 
 /* No other level is possible: the client is only observed. */
@@ -145,13 +145,13 @@ static void observe(struct worker *worker, struct client *client)
 	char why[KFD_REASON];
 	bool told = level->told;
 
-	if (level->asked == PROTOCOL_LEVEL_TRAP)
+	if (level->wanted == PROTOCOL_LEVEL_TRAP)
 		snprintf(why, sizeof(why), "%.180s (KFDSHIM_LEVEL=trap: no other level is tried)",
 			 level->why);
 	else
 		snprintf(why, sizeof(why), "%s", level->why);
 	if (client->executor)
-		executor_ask(client->executor, EXECUTOR_QUIT);
+		executor_send(client->executor, EXECUTOR_QUIT);
 	level->told = true;
 	if (!told) {
 		client_cannot(worker, client, why);

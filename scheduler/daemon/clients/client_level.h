@@ -25,9 +25,9 @@
 
 #include "scheduler/daemon/clients/client.h"
 
-/* Initializes the level of a new client. `asked` is the requested level; it can be any number,
+/* Initializes the level of a new client. `wanted` is the requested level; it can be any number,
  * because it comes from the client. */
-void level_begin(struct client *client, uint32_t asked);
+void level_begin(struct client *client, uint32_t wanted);
 
 /* The present level does not work, or does not work any more. `why` is the reason, and `error`
  * its errno as trap_attach() returns it; -EIO: the firmware failed to preempt or was slow.

@@ -209,7 +209,7 @@ bool client_scan(struct worker *worker, struct client *client, uint64_t now)
 	if (generation != client->generation) {
 		client->generation = generation;
 		if (client->attached)
-			executor_ask(client->executor, EXECUTOR_COLLECT);
+			executor_send(client->executor, EXECUTOR_COLLECT);
 		changed = true;
 	}
 	return changed;

@@ -317,7 +317,7 @@ void outsider_overdue(struct worker *worker, struct client *client, uint64_t now
 		look(client, now);
 	start(worker, client);
 	if (client->attached && !outsider->watched) {
-		executor_ask(client->executor, EXECUTOR_WATCH);
+		executor_send(client->executor, EXECUTOR_WATCH);
 		outsider_changed(client);
 	}
 	outsider->watched = client->attached;

@@ -13,7 +13,7 @@
 #include "kfd/device.h"
 
 struct level {
-	enum protocol_level asked; /* KFDSHIM_LEVEL, or the level of its rule */
+	enum protocol_level wanted; /* KFDSHIM_LEVEL, or the level of its rule */
 	/* it changes to `to`; CLIENT_SHM_LEVEL_NONE: to a session of the daemon (level trap) */
 	bool changing;
 	enum client_shm_level to;

@@ -225,7 +225,7 @@ int executor_start(pid_t pid, uint64_t started, const struct executor_tenant *te
 	return 0;
 }
 
-void executor_ask(struct executor *executor, uint32_t requests)
+void executor_send(struct executor *executor, uint32_t requests)
 {
 	if (__atomic_fetch_or(&executor->requests, requests, __ATOMIC_SEQ_CST) == 0)
 		wake(&executor->requests);

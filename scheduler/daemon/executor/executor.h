@@ -6,7 +6,7 @@
  * process (executor_run.h), which the watchdog starts (executors.h). So a driver call that
  * cannot be killed blocks the sessions of one tenant only.
  *
- * Threads: the worker's loop only, except executor_ask().
+ * Threads: the worker's loop only, except executor_send().
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_EXECUTOR_EXECUTOR_H
 #define KFDSHIM_SCHEDULER_DAEMON_EXECUTOR_EXECUTOR_H
@@ -91,7 +91,7 @@ int executor_start(pid_t pid, uint64_t started, const struct executor_tenant *te
 
 /* Adds requests (enum executor_request) and wakes the executor. Can be called by any process
  * that has mapped the table. */
-void executor_ask(struct executor *executor, uint32_t requests);
+void executor_send(struct executor *executor, uint32_t requests);
 
 /* Returns the number of an executor, below EXECUTOR_SLOTS; executors that are not freed have
  * different numbers. */

@@ -86,7 +86,7 @@ static int futex_wait(uint32_t *word, uint32_t value, const struct timespec *wai
 
 /* Returns all pending requests. Waits for one; at most `wait_ns` if that is not negative, and
  * then returns 0. */
-static uint32_t asked(struct executor *slot, long wait_ns)
+static uint32_t wait_request(struct executor *slot, long wait_ns)
 {
 	const struct timespec wait = {.tv_nsec = wait_ns};
 	uint32_t requests;
@@ -220,7 +220,7 @@ static int attach(struct target *target)
 	if (!error)
 		error = device < 0 ? device : -EAGAIN;
 	for (uint32_t i = 0; error == -EAGAIN && i < slot->tries; i++) {
-		if (i && asked(slot, ATTACH_PAUSE_NS) & EXECUTOR_QUIT)
+		if (i && wait_request(slot, ATTACH_PAUSE_NS) & EXECUTOR_QUIT)
 			return -ECANCELED;
 		begin_work(slot);
 		error = trap_attach(target->trap, device, &slot->report.cost, slot->reason);
@@ -283,7 +283,7 @@ static void serve(struct target *target)
 	bool going = true;
 
 	while (going) {
-		uint32_t requests = due(target, asked(target->slot, until_stop(target)));
+		uint32_t requests = due(target, wait_request(target->slot, until_stop(target)));
 
 		begin_work(target->slot);
 		going = carry_out(target, requests);
@@ -344,7 +344,7 @@ static void *run(void *arg)
 		tell(slot, EXECUTOR_ATTACHED);
 		add(target);
 		watch_session(target);
-		executor_ask(slot, EXECUTOR_KICK); /* a signal may have arrived before add() */
+		executor_send(slot, EXECUTOR_KICK); /* a signal may have arrived before add() */
 		serve(target);
 	} else if (error != -ECANCELED) {
 		tell(slot, EXECUTOR_REFUSED);
@@ -415,7 +415,7 @@ static void take_new(struct executor_table *table, uint32_t number)
 static void kick(struct target *target)
 {
 	if (trap_pending(target->trap))
-		executor_ask(target->slot, EXECUTOR_KICK);
+		executor_send(target->slot, EXECUTOR_KICK);
 }
 
 static void kick_all(void)
@@ -492,7 +492,7 @@ static void session_event(uint64_t serial, uint32_t events)
 	for (target = targets; target && target->serial != serial;)
 		target = target->next;
 	if (target && events & EPOLLIN)
-		executor_ask(target->slot, EXECUTOR_RUNTIME);
+		executor_send(target->slot, EXECUTOR_RUNTIME);
 	if (target && events & (EPOLLHUP | EPOLLERR))
 		tell(target->slot, EXECUTOR_LOST);
 	pthread_mutex_unlock(&lock);

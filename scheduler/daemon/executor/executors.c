@@ -150,7 +150,7 @@ static bool is_used(const struct executor *slot)
 }
 
 /* Requests the threads of a process to end their sessions. Returns their number. */
-static unsigned ask_to_quit(struct executors *executors, uint32_t number)
+static unsigned request_quit(struct executors *executors, uint32_t number)
 {
 	struct executor_table *table = executors->table;
 	unsigned count = 0;
@@ -160,7 +160,7 @@ static unsigned ask_to_quit(struct executors *executors, uint32_t number)
 
 		if (!is_used(slot) || slot->process != number)
 			continue;
-		executor_ask(slot, EXECUTOR_QUIT);
+		executor_send(slot, EXECUTOR_QUIT);
 		count++;
 	}
 	return count;
@@ -181,7 +181,7 @@ static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
 		set_state(executors, number, EXECUTOR_DIED);
 	if (!process->child.pid || state_of(executors, number) != EXECUTOR_RUNS)
 		return;
-	if (ask_to_quit(executors, number) == 0) {
+	if (request_quit(executors, number) == 0) {
 		kill_one(executors, number, now);
 		return;
 	}

@@ -300,7 +300,7 @@ static void serve_suspend(struct worker *worker, struct client *from,
 	from->phase = CLIENT_HOLDING;
 	from->control.pid = target.pid;
 	from->control.started = target.started;
-	from->control.asked_ns = now;
+	from->control.queried_ns = now;
 	from->control.holds = hello->lease_s == 0;
 	worker->suspends_pending = true;
 	lease(worker, client, now);
@@ -335,7 +335,7 @@ static void look_at_suspend(struct worker *worker, struct client *from, struct c
 	if (view.state == CORE_SUSPENDED)
 		snprintf(text, sizeof(text), "process %d (%s) is suspended", (int)client->peer.pid,
 			 client->name);
-	else if (now > from->control.asked_ns + SUSPEND_WAIT_NS)
+	else if (now > from->control.queried_ns + SUSPEND_WAIT_NS)
 		snprintf(text, sizeof(text),
 			 "process %d (%s) will be suspended as soon as possible%s%s",
 			 (int)client->peer.pid, client->name, client->reason[0] ? ": it " : "",

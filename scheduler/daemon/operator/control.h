@@ -34,8 +34,8 @@ struct control {
 	/* fields of a command, while its request is handled, waits or holds: its target */
 	int pidfd; /* pidfd of the target; -1: none */
 	pid_t pid;
-	uint64_t started, asked_ns; /* start time of the target; when the suspend was requested */
-	bool holds;		    /* the lease lasts as long as the connection */
+	uint64_t started, queried_ns; /* start time of the target; when the suspend was requested */
+	bool holds;		      /* the lease lasts as long as the connection */
 	bool replied; /* the command was informed that the target is suspended, or will be */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replies to commands that query the state (PROTOCOL_ASK) or the last events (PROTOCOL_RECENT).
+ * Replies to commands that query the state (PROTOCOL_QUERY) or the last events (PROTOCOL_RECENT).
  *
  * The state of a thousand clients is 50 ms of JSON. So a reply is made in pieces between loop
  * iterations, for 0.2 ms at a time (1 ms for root) and then not for 1 ms, and each piece is sent

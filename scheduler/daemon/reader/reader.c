@@ -21,7 +21,7 @@
  * for example of very many mappings. */
 #define WAIT_MAX_NS (20 * MS)
 #define WORK_MAX_NS (300 * MS)
-#define ASK_LOOKS 1000u /* large, because the whole machine may stand still for a while */
+#define QUERY_POLLS 1000u /* large, because the whole machine may stand still for a while */
 #define ALONE_NS (10000 * MS)
 #define ALONE 64u
 #define ASKERS 64u /* hash lists of entries, by asker */
@@ -306,7 +306,7 @@ static bool send_flight(pid_t process)
  * false if there will be no answer. */
 static bool look(struct flight *flight, pid_t process, char state)
 {
-	if (++flight->looks >= ASK_LOOKS || process < 0)
+	if (++flight->looks >= QUERY_POLLS || process < 0)
 		return false;
 	/* A process that is being killed does not wait because of this request. */
 	if (process == 0 || process == __atomic_load_n(&reader.state->stuck, __ATOMIC_ACQUIRE))
@@ -390,7 +390,7 @@ static struct entry *entry_for(const struct reader_request *request)
 
 /* Returns the result of a request, and its answer in *reply. If there is no answer, *reply is
  * NULL and the result is -EAGAIN or -EINPROGRESS. */
-static int ask(enum reader_what what, pid_t pid, pid_t other, const struct reader_reply **reply)
+static int query(enum reader_what what, pid_t pid, pid_t other, const struct reader_reply **reply)
 {
 	const struct reader_request request = {.what = what, .pid = pid, .other = other};
 	struct entry *entry = reader.asker ? entry_for(&request) : NULL;
@@ -407,7 +407,7 @@ static int ask(enum reader_what what, pid_t pid, pid_t other, const struct reade
 int reader_facts(pid_t pid, struct peer_facts *out)
 {
 	const struct reader_reply *reply;
-	int error = ask(READER_FACTS, pid, 0, &reply);
+	int error = query(READER_FACTS, pid, 0, &reply);
 
 	*out = reply ? reply->facts : (struct peer_facts){0};
 	return error;
@@ -416,7 +416,7 @@ int reader_facts(pid_t pid, struct peer_facts *out)
 int reader_subject(pid_t pid, struct subject *out)
 {
 	const struct reader_reply *reply;
-	int error = ask(READER_SUBJECT, pid, 0, &reply);
+	int error = query(READER_SUBJECT, pid, 0, &reply);
 
 	*out = reply ? reply->subject : (struct subject){.pid = pid, .uid = (uid_t)-1};
 	return error;
@@ -426,13 +426,13 @@ pid_t reader_number(pid_t of, pid_t pid)
 {
 	const struct reader_reply *reply;
 
-	return ask(READER_NUMBER, of, pid, &reply);
+	return query(READER_NUMBER, of, pid, &reply);
 }
 
 int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size)
 {
 	const struct reader_reply *reply;
-	int error = ask(READER_TARGET, pid, 0, &reply);
+	int error = query(READER_TARGET, pid, 0, &reply);
 
 	*out = reply ? reply->facts : (struct peer_facts){0};
 	if (reply)
@@ -449,13 +449,13 @@ int reader_has_shim(pid_t pid)
 {
 	const struct reader_reply *reply;
 
-	return ask(READER_HAS_SHIM, pid, 0, &reply);
+	return query(READER_HAS_SHIM, pid, 0, &reply);
 }
 
 int reader_destroys(pid_t pid, uint64_t *took_ns)
 {
 	const struct reader_reply *reply;
-	int result = ask(READER_DESTROYS, pid, 0, &reply);
+	int result = query(READER_DESTROYS, pid, 0, &reply);
 
 	*took_ns = reply ? reply->took_ns : 0;
 	return result;
@@ -465,5 +465,5 @@ int reader_right_has_come(pid_t pid)
 {
 	const struct reader_reply *reply;
 
-	return ask(READER_RIGHT_HAS_COME, pid, 0, &reply);
+	return query(READER_RIGHT_HAS_COME, pid, 0, &reply);
 }

@@ -275,11 +275,11 @@ static bool is_for_nothing(struct pollfd *fds, nfds_t n, const fd_set *r, const 
 			   const fd_set *x)
 {
 	for (nfds_t i = 0; i < n; i++) {
-		short asked = (is_in(r, &fds[i]) ? READ_EVENTS : 0) |
-			      (is_in(w, &fds[i]) ? WRITE_EVENTS : 0) |
-			      (is_in(x, &fds[i]) ? POLLPRI : 0);
+		short wanted = (is_in(r, &fds[i]) ? READ_EVENTS : 0) |
+			       (is_in(w, &fds[i]) ? WRITE_EVENTS : 0) |
+			       (is_in(x, &fds[i]) ? POLLPRI : 0);
 
-		if (fds[i].revents & (asked | POLLNVAL))
+		if (fds[i].revents & (wanted | POLLNVAL))
 			return false;
 	}
 	for (nfds_t i = 0; i < n; i++)

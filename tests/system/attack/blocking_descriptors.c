@@ -157,7 +157,7 @@ static void request_with_one(int sock)
 
 static void question_with_some(int sock)
 {
-	const struct protocol_hello hello = attack_hello(PROTOCOL_ASK, 0);
+	const struct protocol_hello hello = attack_hello(PROTOCOL_QUERY, 0);
 
 	send_with(sock, &hello, sizeof(hello), 16);
 }

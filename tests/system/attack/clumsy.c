@@ -64,7 +64,7 @@ static void send_bad(const char *what, unsigned value, const void *data, size_t 
 static void sizes(void)
 {
 	static unsigned char bytes[HUGE_PACKET];
-	struct protocol_hello hello = attack_hello(PROTOCOL_ASK, 0);
+	struct protocol_hello hello = attack_hello(PROTOCOL_QUERY, 0);
 
 	memcpy(bytes, &hello, sizeof(hello));
 	for (size_t size = 0; size < sizeof(hello); size++)
@@ -156,7 +156,7 @@ static void before_welcome(void)
 
 static void while_asking(void)
 {
-	hello_of(PROTOCOL_ASK);
+	hello_of(PROTOCOL_QUERY);
 }
 
 static void while_listening(void)

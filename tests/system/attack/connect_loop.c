@@ -29,7 +29,7 @@ static unsigned long *connected; /* shared by all processes */
 
 static void loop(bool says_hello)
 {
-	const struct protocol_hello hello = attack_hello(PROTOCOL_ASK, 0);
+	const struct protocol_hello hello = attack_hello(PROTOCOL_QUERY, 0);
 
 	while (clock_ns() < until) {
 		int sock = protocol_connect(path);

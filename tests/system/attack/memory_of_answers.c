@@ -32,7 +32,7 @@
 static struct {
 	pid_t pids[PROCESSES];
 	unsigned registered;
-	unsigned long asked, unread_bytes;
+	unsigned long wanted, unread_bytes;
 	ino_t counted[FILES]; /* files whose size was added */
 } * all;
 
@@ -64,14 +64,14 @@ static void fill(struct attack_shim *shim)
 	attack_wake(shim);
 }
 
-static int ask(pid_t pid)
+static int query(pid_t pid)
 {
-	struct protocol_hello hello = attack_hello(PROTOCOL_ASK, 0);
+	struct protocol_hello hello = attack_hello(PROTOCOL_QUERY, 0);
 	int sock = attack_connect(path, until);
 
 	hello.pid = pid;
 	if (sock >= 0 && attack_send(sock, &hello, sizeof(hello), NULL, 0) == 0)
-		__atomic_add_fetch(&all->asked, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&all->wanted, 1, __ATOMIC_RELAXED);
 	return sock;
 }
 
@@ -135,7 +135,7 @@ static void act(unsigned self)
 	for (until += clock_ns(); clock_ns() < until; n++) {
 		if (n >= CONNECTIONS)
 			close(socks[n % CONNECTIONS]);
-		socks[n % CONNECTIONS] = ask(all->pids[(self + n) % PROCESSES]);
+		socks[n % CONNECTIONS] = query(all->pids[(self + n) % PROCESSES]);
 	}
 	for (unsigned i = 0; i < n && i < CONNECTIONS; i++)
 		if (socks[i] >= 0)
@@ -165,6 +165,6 @@ int main(int argc, char **argv)
 	}
 	while (wait(&status) > 0)
 		failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-	printf("%lu questions, %lu KiB of answers unread\n", all->asked, all->unread_bytes / 1024);
-	return failed || all->asked < PROCESSES;
+	printf("%lu questions, %lu KiB of answers unread\n", all->wanted, all->unread_bytes / 1024);
+	return failed || all->wanted < PROCESSES;
 }

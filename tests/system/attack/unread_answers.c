@@ -32,12 +32,12 @@
 
 static const char *path;
 static uint64_t until;
-static unsigned long *asked; /* shared by all processes */
+static unsigned long *wanted; /* shared by all processes */
 
 /* Sends a request of the next kind on a connection of its own. */
-static int ask(unsigned kind)
+static int query(unsigned kind)
 {
-	struct protocol_hello hello = attack_hello(PROTOCOL_ASK, 0);
+	struct protocol_hello hello = attack_hello(PROTOCOL_QUERY, 0);
 	int sock = attack_connect(path, until);
 
 	switch (kind % 5) {
@@ -57,7 +57,7 @@ static int ask(unsigned kind)
 	if (sock < 0)
 		return sock;
 	if (attack_send(sock, &hello, sizeof(hello), NULL, 0) == 0)
-		__atomic_add_fetch(asked, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(wanted, 1, __ATOMIC_RELAXED);
 	return sock;
 }
 
@@ -74,7 +74,7 @@ static void keep(unsigned kind)
 
 	getrlimit(RLIMIT_NOFILE, &files);
 	for (rlim_t n = SPARE; n < files.rlim_cur && clock_ns() < until; n++)
-		ask(kind++);
+		query(kind++);
 	wait_for_the_end();
 }
 
@@ -84,7 +84,7 @@ static void pass_on(unsigned kind)
 	int ends[2] = {-1, -1}, sock;
 
 	for (; clock_ns() < until; close(sock)) {
-		sock = ask(kind++);
+		sock = query(kind++);
 		if (sock < 0)
 			continue;
 		if (ends[0] < 0 || attack_send(ends[0], "", 1, &sock, 1) != 0) {
@@ -103,7 +103,7 @@ static void register_and_leave(int heir)
 	int sock = attack_connect(path, until);
 
 	if (sock >= 0 && attack_send(sock, &hello, sizeof(hello), NULL, 0) == 0) {
-		__atomic_add_fetch(asked, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(wanted, 1, __ATOMIC_RELAXED);
 		attack_send(heir, "", 1, &sock, 1);
 		attack_sleep_ms(5); /* time for the welcome */
 	}
@@ -138,7 +138,7 @@ static void leave_to_child(unsigned kind)
 
 		if (pid == 0) {
 			for (int i = 0; i < 100 && clock_ns() < until; i++)
-				ask(kind++);
+				query(kind++);
 			if (fork() == 0) {
 				prctl(PR_SET_PDEATHSIG, 0);
 				wait_for_the_end();
@@ -168,9 +168,9 @@ int main(int argc, char **argv)
 	attack_begin();
 	path = argv[1];
 	until = clock_ns() + strtoull(argv[2], NULL, 10) * SECOND_NS;
-	asked = mmap(NULL, sizeof(*asked), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		     0);
-	if (asked == MAP_FAILED)
+	wanted = mmap(NULL, sizeof(*wanted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (wanted == MAP_FAILED)
 		attack_fail("no memory", errno);
 	for (unsigned i = 0; i < KEEPERS; i++)
 		start(keep, i);
@@ -180,6 +180,6 @@ int main(int argc, char **argv)
 	start(leave_to_child, 1);
 	while (wait(NULL) > 0)
 		continue;
-	printf("%lu questions and registrations, no answer read\n", *asked);
-	return *asked >= 1000 ? 0 : 1;
+	printf("%lu questions and registrations, no answer read\n", *wanted);
+	return *wanted >= 1000 ? 0 : 1;
 }

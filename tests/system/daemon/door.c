@@ -39,7 +39,7 @@ static bool *counted; /* set when the crowd's connections have been counted at l
  * by 10. */
 static void crowd(void)
 {
-	const struct protocol_hello h = hello_of(PROTOCOL_ASK, PRIORITY_UNSET);
+	const struct protocol_hello h = hello_of(PROTOCOL_QUERY, PRIORITY_UNSET);
 	static int fds[MANY];
 	int refused = 0;
 
@@ -67,7 +67,7 @@ static void crowd(void)
 /* Returns a number of the daemon's status by three keys. */
 static json_int_t state_of(const char *a, const char *b, const char *c)
 {
-	json_t *all = ask();
+	json_t *all = query();
 	json_int_t value;
 
 	assert_non_null(all);
@@ -119,7 +119,7 @@ static rlim_t free_file(void)
 
 static void out_of_descriptors(void **state)
 {
-	const struct protocol_hello h = hello_of(PROTOCOL_ASK, PRIORITY_UNSET);
+	const struct protocol_hello h = hello_of(PROTOCOL_QUERY, PRIORITY_UNSET);
 	json_int_t turns = state_of("totals", "turn_ns", "count");
 	int fds[40], refused = 0;
 	struct rlimit before, none;
@@ -189,7 +189,7 @@ static void nobody_reads_the_log(void **state)
 	assert_int_equal(start_with(ends[1]), 0);
 	for (int i = 0; i < 5; i++)
 		ended_well(client(2, fickle));
-	assert_int_equal(ask_worker(), worker);
+	assert_int_equal(query_worker(), worker);
 	/* The log is read again: it contains the number of missing lines. */
 	p.fd = ends[0];
 	while (poll(&p, 1, 0) > 0 && read(ends[0], bytes, sizeof(bytes)) > 0)

@@ -286,7 +286,7 @@ static void silent_connections_are_dropped(void **state)
 	(void)state;
 	for (int i = 0; i < 200; i++)
 		fds[i] = connect_daemon();
-	assert_int_equal(ask_worker(), worker);
+	assert_int_equal(query_worker(), worker);
 	assert_int_equal(protocol_receive(fds[0], &welcome, sizeof(welcome), NULL, NULL, 10000),
 			 -ECONNRESET);
 	for (int i = 0; i < 200; i++)
@@ -317,7 +317,7 @@ static void garbage_in_client_shm(void **state)
 	for (int i = 0; i < 4; i++)
 		pids[i] = client(priorities[i], garbage);
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(ask_worker(), worker);
+		assert_int_equal(query_worker(), worker);
 		sleep_ms(40);
 	}
 	for (int i = 0; i < 4; i++)
@@ -342,19 +342,19 @@ static void restless(struct client_shm *shm, int wake)
 
 static size_t capped(void)
 {
-	json_t *asked = ask(), *one;
+	json_t *wanted = query(), *one;
 	size_t i, n = 0;
 
-	assert_non_null(asked);
-	json_array_foreach(json_object_get(asked, "processes"), i, one) n +=
+	assert_non_null(wanted);
+	json_array_foreach(json_object_get(wanted, "processes"), i, one) n +=
 		json_integer_value(json_object_get(one, "looks_put_off")) > 0;
-	json_decref(asked);
+	json_decref(wanted);
 	return n;
 }
 
 static void scans_of_restless_clients_are_limited(void **state)
 {
-	json_int_t looks = ask_number("totals", "looks");
+	json_int_t looks = query_number("totals", "looks");
 	uint64_t begin = clock_ns(), ms;
 	size_t named = log_lines("further updates are coalesced");
 	pid_t pids[3];
@@ -371,7 +371,7 @@ static void scans_of_restless_clients_are_limited(void **state)
 	for (int i = 0; i < 3; i++)
 		ended_well(pids[i]);
 	ms = (clock_ns() - begin) / 1000000u + 1;
-	looks = ask_number("totals", "looks") - looks;
+	looks = query_number("totals", "looks") - looks;
 	/* per client: a burst of 100 and 5 each millisecond */
 	assert_in_range(looks, 300, 3 * (100 + 5 * ms));
 	assert_int_equal(log_lines("further updates are coalesced") - named, 3);
@@ -398,11 +398,11 @@ static void brisk(struct client_shm *shm, int wake)
  * suspension for longer. */
 static void a_brisk_client_is_scanned_each_time(void **state)
 {
-	json_int_t looks = ask_number("totals", "looks");
+	json_int_t looks = query_number("totals", "looks");
 	pid_t pid = client(15, brisk);
 
 	(void)state;
-	for (int i = 0; ask_number("totals", "looks") - looks < BRISK_CHANGES / 2; i++) {
+	for (int i = 0; query_number("totals", "looks") - looks < BRISK_CHANGES / 2; i++) {
 		assert_in_range(i, 0, 500);
 		sleep_ms(20);
 	}
@@ -457,7 +457,7 @@ static void torn(struct client_shm *shm, int wake)
 static void torn_shm_is_reported_as_far_as_possible(void **state)
 {
 	pid_t pid;
-	json_t *asked;
+	json_t *wanted;
 
 	(void)state;
 	level = PROTOCOL_LEVEL_GATE;
@@ -465,11 +465,11 @@ static void torn_shm_is_reported_as_far_as_possible(void **state)
 	level = 0;
 	EVENTUALLY(process_count() == 1);
 	for (uint64_t end = clock_ns() + TEAR_NS; clock_ns() < end; sleep_ms(20)) {
-		asked = ask_of(pid);
-		assert_non_null(asked);
-		assert_true(json_array_size(json_object_get(json_object_get(asked, "lane"),
+		wanted = query_of(pid);
+		assert_non_null(wanted);
+		assert_true(json_array_size(json_object_get(json_object_get(wanted, "lane"),
 							    "queues")) <= CLIENT_SHM_QUEUES);
-		json_decref(asked);
+		json_decref(wanted);
 	}
 	set(enough);
 	ended_well(pid);
@@ -496,7 +496,7 @@ static void the_wake_descriptor_harms_nobody(void **state)
 
 	(void)state;
 	for (int i = 0; i < 10; i++) {
-		assert_int_equal(ask_worker(), worker);
+		assert_int_equal(query_worker(), worker);
 		sleep_ms(40);
 	}
 	ended_well(pid);

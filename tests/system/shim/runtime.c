@@ -120,7 +120,7 @@ static void exists_is_never(void)
 	CHECK(daemon_.shm->runtime_errno == EEXIST);
 }
 
-static void old_driver_is_not_asked(void)
+static void old_driver_is_not_queried(void)
 {
 	begin();
 	fake.kfd_minor = 12;
@@ -130,7 +130,7 @@ static void old_driver_is_not_asked(void)
 	CHECK(daemon_.shm->runtime_errno == EOPNOTSUPP);
 }
 
-static void node_without_debugging_is_not_asked(void)
+static void node_without_debugging_is_not_queried(void)
 {
 	begin();
 	fake.other_gpu = 1; /* a node that does not exist */
@@ -224,8 +224,8 @@ IN_CHILD(not_if_the_runtime_does)
 IN_CHILD(also_if_the_runtime_failed)
 IN_CHILD(busy_is_enabled)
 IN_CHILD(exists_is_never)
-IN_CHILD(old_driver_is_not_asked)
-IN_CHILD(node_without_debugging_is_not_asked)
+IN_CHILD(old_driver_is_not_queried)
+IN_CHILD(node_without_debugging_is_not_queried)
 IN_CHILD(runtime_after_us_succeeds)
 IN_CHILD(busy_by_itself_stays_busy)
 IN_CHILD(disable_and_again)
@@ -240,8 +240,8 @@ int main(void)
 		cmocka_unit_test(test_also_if_the_runtime_failed),
 		cmocka_unit_test(test_busy_is_enabled),
 		cmocka_unit_test(test_exists_is_never),
-		cmocka_unit_test(test_old_driver_is_not_asked),
-		cmocka_unit_test(test_node_without_debugging_is_not_asked),
+		cmocka_unit_test(test_old_driver_is_not_queried),
+		cmocka_unit_test(test_node_without_debugging_is_not_queried),
 		cmocka_unit_test(test_runtime_after_us_succeeds),
 		cmocka_unit_test(test_busy_by_itself_stays_busy),
 		cmocka_unit_test(test_disable_and_again),

@@ -57,13 +57,13 @@ static void shared_memory(void)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static bool asked;
+static bool wanted;
 static _Atomic bool replied;
 
 static void *reply(void *arg)
 {
 	pthread_mutex_lock(&mutex);
-	while (!asked)
+	while (!wanted)
 		pthread_cond_wait(&cond, &mutex);
 	pthread_mutex_unlock(&mutex);
 	replied = true;
@@ -78,7 +78,7 @@ static void handover(void)
 	CHECK(!pthread_create(&thread, NULL, reply, NULL));
 	sleep_steps(1);
 	pthread_mutex_lock(&mutex);
-	asked = true;
+	wanted = true;
 	pthread_cond_signal(&cond);
 	pthread_mutex_unlock(&mutex);
 	while (!replied)

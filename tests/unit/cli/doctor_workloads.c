@@ -177,7 +177,7 @@ static void test_one_process(void **state)
 	(void)state;
 	limits(-1, -1, DOCTOR_YES);
 	f.process_count = 2;
-	f.asked_pid = 101;
+	f.chosen_pid = 101;
 	f.env_wrong[0] = '\0';
 	f.yama = 3;
 	processes[1].drm_queues = 2;

@@ -92,9 +92,9 @@ static bool shows(const char *text)
 
 static void test_any_size(void **data)
 {
-	static const enum ui_mode modes[] = {UI_LIST,	    UI_QUEUES,	 UI_SORT,
-					     UI_FILTER,	    UI_PRIORITY, UI_ASK_SUSPEND,
-					     UI_ASK_RESUME, UI_ASK_QUIT, UI_HELP};
+	static const enum ui_mode modes[] = {UI_LIST,		UI_QUEUES,	 UI_SORT,
+					     UI_FILTER,		UI_PRIORITY,	 UI_CONFIRM_SUSPEND,
+					     UI_CONFIRM_RESUME, UI_CONFIRM_QUIT, UI_HELP};
 	struct observation seen = {.alive = true};
 
 	(void)data;

@@ -34,7 +34,7 @@ static struct observe_queue *add(enum observe_source source, uint32_t id, enum o
 {
 	struct observe_queue *queue;
 
-	seen.result[source].asked = true;
+	seen.result[source].queried = true;
 	queue = observe_list_add(&seen.result[source].list);
 	assert_non_null(queue);
 	queue->id = id;
@@ -65,7 +65,7 @@ static struct observe_queue *in_debugfs(uint32_t nth, uint64_t bytes, unsigned h
 {
 	struct observe_queue *queue, *slot;
 
-	seen.result[OBSERVE_HQD].asked = true;
+	seen.result[OBSERVE_HQD].queried = true;
 	if (hqds) {
 		slot = add(OBSERVE_HQD, OBSERVE_NO_ID, OBSERVE_AQL, bytes);
 		observe_set(slot, OBSERVE_RING_ADDRESS, RING + nth * 0x100000, OBSERVE_HQD);
@@ -261,7 +261,7 @@ static void test_cannot_tell(void **state)
 	compare();
 	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
 	/* A source that failed does not count, and queues missing in it are no difference. */
-	seen.result[OBSERVE_SYSFS].asked = true;
+	seen.result[OBSERVE_SYSFS].queried = true;
 	seen.result[OBSERVE_SYSFS].error = -ENOENT;
 	compare();
 	assert_int_equal(v.differences, 0);

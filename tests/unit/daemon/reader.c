@@ -363,7 +363,7 @@ static void a_forgotten_request_is_looked_after(void **state)
 	assert_true(reads(11, FRIEND));
 }
 
-static void outside_of_a_run_nothing_is_asked(void **state)
+static void outside_of_a_run_nothing_is_queried(void **state)
 {
 	(void)state;
 	assert_int_equal(reader_number(10, 1), -EAGAIN);
@@ -371,7 +371,7 @@ static void outside_of_a_run_nothing_is_asked(void **state)
 	assert_int_equal(played.taken, 0);
 }
 
-static void without_a_reader_nothing_is_asked(void **state)
+static void without_a_reader_nothing_is_queried(void **state)
 {
 	(void)state;
 	__atomic_store_n(&played.state.pid, -1, __ATOMIC_RELEASE);
@@ -406,8 +406,8 @@ int main(void)
 		TEST(a_run_has_all_its_replies),
 		TEST(replies_go_to_their_request),
 		TEST(a_forgotten_request_is_looked_after),
-		TEST(outside_of_a_run_nothing_is_asked),
-		TEST(without_a_reader_nothing_is_asked),
+		TEST(outside_of_a_run_nothing_is_queried),
+		TEST(without_a_reader_nothing_is_queried),
 		TEST(a_stopped_reader_is_replaced),
 	};
 

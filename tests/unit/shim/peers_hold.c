@@ -90,13 +90,13 @@ static void failures_are_tried_more_rarely(void)
 }
 
 /* Another try would make the driver reset the GPU. */
-static void firmware_that_fails_is_not_asked_again(void)
+static void firmware_that_fails_is_not_queried_again(void)
 {
 	CHECK(tries_failing(-EIO, 200000, false) == 1);
 	CHECK(tries == 1 && !is_held());
 }
 
-static void slow_firmware_is_not_asked_again(void)
+static void slow_firmware_is_not_queried_again(void)
 {
 	struct process online;
 
@@ -198,8 +198,8 @@ static void work_that_begins_late_is_held_at_once(void)
 IN_CHILD(a_refused_hold_is_no_hold)
 IN_CHILD(without_cwsr_by_the_gate)
 IN_CHILD(failures_are_tried_more_rarely)
-IN_CHILD(firmware_that_fails_is_not_asked_again)
-IN_CHILD(slow_firmware_is_not_asked_again)
+IN_CHILD(firmware_that_fails_is_not_queried_again)
+IN_CHILD(slow_firmware_is_not_queried_again)
 IN_CHILD(waits_for_a_core_are_not_the_firmware)
 IN_CHILD(the_level_is_the_process_own)
 IN_CHILD(weight_too)
@@ -212,8 +212,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_refused_hold_is_no_hold),
 		cmocka_unit_test(test_without_cwsr_by_the_gate),
 		cmocka_unit_test(test_failures_are_tried_more_rarely),
-		cmocka_unit_test(test_firmware_that_fails_is_not_asked_again),
-		cmocka_unit_test(test_slow_firmware_is_not_asked_again),
+		cmocka_unit_test(test_firmware_that_fails_is_not_queried_again),
+		cmocka_unit_test(test_slow_firmware_is_not_queried_again),
 		cmocka_unit_test(test_waits_for_a_core_are_not_the_firmware),
 		cmocka_unit_test(test_the_level_is_the_process_own),
 		cmocka_unit_test(test_weight_too),

@@ -39,7 +39,7 @@ struct life {
 	uint32_t xccs;
 	uint64_t random;
 	struct known_queue queues[QUEUES];
-	uint64_t updates_wanted, updates_done, asked_at;
+	uint64_t updates_wanted, updates_done, wanted_at;
 	bool hung;     /* a runlist update failed, and there was no reset since */
 	bool unmapped; /* the current runlist update has reported UNMAPPED */
 	uint64_t last_t;
@@ -106,7 +106,7 @@ static void see_packet(struct life *life, const struct gpu_event *event)
 	}
 	/* What ended at the very time at which an update was requested may be reported after the
 	 * request. */
-	if (event->type != GPU_EVENT_WORKGROUPS || event->t != life->asked_at) {
+	if (event->type != GPU_EVENT_WORKGROUPS || event->t != life->wanted_at) {
 		assert_true(gpu_queue_mapped(life->gpu, event->queue));
 		assert_int_equal(life->updates_wanted, life->updates_done);
 	}
@@ -231,7 +231,7 @@ static void update(struct life *life, bool map_all)
 			};
 	assert_int_equal(gpu_update_runlist(life->gpu, life->updates_wanted, changes, n), 0);
 	life->updates_wanted++;
-	life->asked_at = gpu_now(life->gpu);
+	life->wanted_at = gpu_now(life->gpu);
 	assert_int_equal(gpu_live_wave_slots(life->gpu), 0);
 }
 

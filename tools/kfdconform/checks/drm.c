@@ -22,7 +22,7 @@ static int drm(const struct gpu_file *gpu, unsigned long request, void *arg)
 }
 
 /* AMDGPU_INFO. */
-static int ask(const struct gpu_file *gpu, uint32_t query, void *to, uint32_t size)
+static int query_info(const struct gpu_file *gpu, uint32_t query, void *to, uint32_t size)
 {
 	struct drm_amdgpu_info a = {
 		.return_pointer = (uint64_t)(uintptr_t)to, .return_size = size, .query = query};
@@ -51,11 +51,11 @@ void check_drm_acceleration_works(void)
 	uint32_t works = 0;
 
 	gpu_open(&gpu);
-	CHECK_IS(ask(&gpu, AMDGPU_INFO_ACCEL_WORKING, &works, sizeof works), 0);
+	CHECK_IS(query_info(&gpu, AMDGPU_INFO_ACCEL_WORKING, &works, sizeof works), 0);
 	CHECK_IS(works, 1);
-	CHECK_IS(ask(&gpu, AMDGPU_INFO_DEV_INFO, &device, sizeof device), 0);
+	CHECK_IS(query_info(&gpu, AMDGPU_INFO_DEV_INFO, &device, sizeof device), 0);
 	CHECK_IS(device.cu_active_number, gpu.shape.cus);
-	CHECK_IS(ask(&gpu, AMDGPU_INFO_MEMORY, &memory, sizeof memory), 0);
+	CHECK_IS(query_info(&gpu, AMDGPU_INFO_MEMORY, &memory, sizeof memory), 0);
 	CHECK(memory.vram.total_heap_size >= memory.vram.heap_usage);
 }
 
@@ -65,8 +65,8 @@ void check_drm_info_unknown_is_einval(void)
 	uint64_t reply;
 
 	gpu_open(&gpu);
-	CHECK_IS(ask(&gpu, 0xe7, &reply, sizeof reply), -EINVAL);
-	CHECK_IS(ask(&gpu, AMDGPU_INFO_ACCEL_WORKING, &reply, 0), -EINVAL);
+	CHECK_IS(query_info(&gpu, 0xe7, &reply, sizeof reply), -EINVAL);
+	CHECK_IS(query_info(&gpu, AMDGPU_INFO_ACCEL_WORKING, &reply, 0), -EINVAL);
 }
 
 static uint32_t gem_new(const struct gpu_file *gpu)

@@ -98,7 +98,7 @@ static int fault(void)
 }
 
 /* Stores where the driver reports the errors of queue 0: a word in signals()[1] and an event. */
-static int ask_for_errors(void)
+static int enable_errors(void)
 {
 	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_SIGNAL};
 	char *save = self.queues[0].save.cpu;
@@ -173,7 +173,7 @@ static int on_own_device(char what)
 	case 'v':
 		return fault();
 	case 'h':
-		return ask_for_errors();
+		return enable_errors();
 	case 'p':
 		sleep_ms(STANDS_MS);
 		return signals()[1].value != 0;
