@@ -360,8 +360,8 @@ struct kfd_debug_cost trap_enable_cost(const struct trap *trap)
 	return trap->enable;
 }
 
-int trap_look(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, uint32_t max,
-	      char reason[static KFD_REASON])
+int trap_list_queues(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, uint32_t max,
+		     char reason[static KFD_REASON])
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
 	int error = tracer_seize(trap->pid, reason);

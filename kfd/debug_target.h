@@ -79,8 +79,8 @@ struct kfd_debug_cost trap_enable_cost(const struct trap *trap);
  * Returns the number of queues of the target; out[] holds the first `max` of them, newest first.
  * Fails with the errors of trap_attach() and a sentence in `reason`.
  */
-int trap_look(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, uint32_t max,
-	      char reason[static KFD_REASON]);
+int trap_list_queues(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, uint32_t max,
+		     char reason[static KFD_REASON]);
 
 /* Resumes all queues, ends the session and detaches from the target. */
 void trap_detach(struct trap *trap);

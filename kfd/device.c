@@ -63,7 +63,7 @@ static bool is_same(const struct statx *a, const struct statx *b)
 				 a->stx_dev_minor == b->stx_dev_minor && a->stx_ino == b->stx_ino;
 }
 
-int kfd_device_opened_by(pid_t pid, unsigned looks)
+int kfd_device_opened_by(pid_t pid, unsigned tries)
 {
 	struct statx device, file;
 	struct dirent *entry;
@@ -78,7 +78,7 @@ int kfd_device_opened_by(pid_t pid, unsigned looks)
 	if (!dir)
 		return -errno;
 	while (!found && (entry = readdir(dir)))
-		if (looks-- == 0)
+		if (tries-- == 0)
 			found = -E2BIG;
 		else if (proc_file_stat(dirfd(dir), entry->d_name, &file) == 0 &&
 			 is_same(&file, &device))

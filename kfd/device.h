@@ -36,7 +36,7 @@ int kfd_device_open(char reason[static KFD_REASON]);
  * -E2BIG  the limit was reached and the device was not among the entries checked
  * other   there is no /dev/kfd here, there is no such process, or its fds may not be read
  */
-int kfd_device_opened_by(pid_t pid, unsigned looks);
+int kfd_device_opened_by(pid_t pid, unsigned tries);
 
 /* Writes the gpu_ids of the GPU nodes in sysfs, at most `max`, in no order. CPU nodes are left out.
  * Returns their number. */

@@ -139,7 +139,7 @@ static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t
 }
 
 /* Leaves a request in each queue that has ended. */
-static void look_for_ends(uint64_t signal, bool any)
+static void poll_for_ends(uint64_t signal, bool any)
 {
 	int saved = errno;
 	bool query = false;
@@ -170,7 +170,7 @@ void ends_wait_end(uint32_t ticket, uint64_t signal, bool over)
 	if (ticket < WAITERS)
 		leave_waiter(&waiters[ticket]);
 	if (over && any_active())
-		look_for_ends(signal, true);
+		poll_for_ends(signal, true);
 }
 
 /* Programs load final values again and again, so all queues are checked only when the first load of
@@ -182,13 +182,13 @@ void ends_loaded(uint64_t signal)
 
 	if (ends_copy)
 		__atomic_store_n(copy, 0, __ATOMIC_RELAXED);
-	look_for_ends(signal, ends_copy);
+	poll_for_ends(signal, ends_copy);
 }
 
 void ends_events(void)
 {
 	if (any_active())
-		look_for_ends(0, true);
+		poll_for_ends(0, true);
 }
 
 /* The runtime executes a copy by SDMA or by a kernel of its own; the hooks see the doorbell of

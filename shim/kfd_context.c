@@ -17,7 +17,7 @@
 #include "shim/vram_limit.h"
 
 /* Period of the scans. */
-#define LOOK_NS 1000000000u
+#define CHECK_NS 1000000000u
 /* Scans without a trace of a context before it counts as ended. One is not enough, because a file
  * descriptor may move to a lower number (dup) during the scan. */
 #define MISSES 2u
@@ -110,7 +110,7 @@ uint32_t context_of(int fd)
 
 /* Sets @found for each context of @known that a file descriptor of this process belongs to. Returns
  * false if the directory cannot be read. */
-static bool look_at_descriptors(const bool known[CONTEXT_UNSEEN], bool found[CONTEXT_UNSEEN])
+static bool read_descriptors(const bool known[CONTEXT_UNSEEN], bool found[CONTEXT_UNSEEN])
 {
 	struct dirent *entry;
 	struct stat st;
@@ -145,7 +145,7 @@ static bool forget_ended(void)
 
 	for (uint32_t i = 1; i < CONTEXT_UNSEEN; i++)
 		before[i] = __atomic_load_n(&contexts[i].state, __ATOMIC_ACQUIRE) == LIVE;
-	if (!look_at_descriptors(before, found))
+	if (!read_descriptors(before, found))
 		return true;
 	for (uint32_t i = 1; i < CONTEXT_UNSEEN; i++) {
 		if (before[i])
@@ -167,7 +167,7 @@ uint64_t contexts_step(uint64_t now_ns)
 		return UINT64_MAX;
 	if (now_ns >= next_ns) {
 		left = forget_ended();
-		next_ns = now_ns + LOOK_NS;
+		next_ns = now_ns + CHECK_NS;
 	}
 	return left && queues_any() ? next_ns : UINT64_MAX;
 }

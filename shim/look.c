@@ -13,9 +13,9 @@
  * The polling period. A wake of a thread costs 3 us at best and 40 us in a virtual machine, so a
  * queue is polled after a quarter of the time for which its state has lasted, within these bounds.
  */
-#define LOOK_SHIFT 2
-#define LOOK_MIN_NS 1000000u
-#define LOOK_MAX_NS 16000000u
+#define POLL_SHIFT 2
+#define POLL_MIN_NS 1000000u
+#define POLL_MAX_NS 16000000u
 
 /*
  * While less urgent work is held for a queue whose ends are not reported by a thread of the
@@ -32,7 +32,7 @@
 
 /* If two polls are farther apart than this, the process was stopped or had no core, so it is not
  * known when the read pointer moved in between. */
-#define FAR_NS (4 * LOOK_MAX_NS)
+#define FAR_NS (4 * POLL_MAX_NS)
 
 /* A program may ring the doorbell of a queue both through the hooks and around them (it resolves
  * some functions by handle). After this number of starts in a row that were announced, the hooks
@@ -55,13 +55,13 @@ static bool is_close(const struct queue *q, uint64_t now_ns)
 /* Returns the polling period of a queue whose state has lasted since @since_ns, in ns. */
 static uint64_t period(const struct queue *q, uint64_t since_ns, uint64_t now_ns)
 {
-	uint64_t part = (now_ns - since_ns) >> LOOK_SHIFT;
+	uint64_t part = (now_ns - since_ns) >> POLL_SHIFT;
 
 	if (is_close(q, now_ns))
 		return CLOSE_NS;
-	if (part < LOOK_MIN_NS)
-		return LOOK_MIN_NS;
-	return part > LOOK_MAX_NS ? LOOK_MAX_NS : part;
+	if (part < POLL_MIN_NS)
+		return POLL_MIN_NS;
+	return part > POLL_MAX_NS ? POLL_MAX_NS : part;
 }
 
 /* Returns the shortest quiet time that can be an end, in ns. A gap that is shorter than the polling
@@ -69,12 +69,12 @@ static uint64_t period(const struct queue *q, uint64_t since_ns, uint64_t now_ns
  * after kernels it is not, because equal pointers can hide the last kernel. */
 static uint64_t gap_limit(const struct queue *q, uint64_t now_ns)
 {
-	uint64_t look = period(q, q->since_ns, now_ns), burst = q->changed_ns - q->since_ns;
+	uint64_t period_ns = period(q, q->since_ns, now_ns), burst = q->changed_ns - q->since_ns;
 	uint64_t least = QUIET_MIN_NS;
 
-	if (is_close(q, now_ns) && queue_is_sdma(q) && burst >> LOOK_SHIFT < least)
-		least = burst >> LOOK_SHIFT;
-	return look < least ? least : look;
+	if (is_close(q, now_ns) && queue_is_sdma(q) && burst >> POLL_SHIFT < least)
+		least = burst >> POLL_SHIFT;
+	return period_ns < least ? least : period_ns;
 }
 
 /* Returns the quiet time after which equal pointers alone mean the end, in ns. */
@@ -106,7 +106,7 @@ static void stalled(struct queue *q, uint64_t now_ns)
 /* Polls a queue whose ring is not empty: its first packet runs or waits. A queue of an offline
  * process is never reported as blocked, because it could begin to run beside a request of an online
  * process at any moment. */
-static void look_at_standing(struct queue *q, uint64_t r, uint64_t now_ns)
+static void poll_stalled(struct queue *q, uint64_t r, uint64_t now_ns)
 {
 	bool may = config.priority == PRIORITY_UNSET || config.priority > PRIORITY_OFFLINE;
 
@@ -132,7 +132,7 @@ static void look_at_standing(struct queue *q, uint64_t r, uint64_t now_ns)
 /* Polls a queue whose ring is empty. On parts where the read pointer passes a packet when it is
  * taken up, the last kernel may still run. Its completion signal shows the end, or a thread that
  * waits for that signal, or the quiet time. */
-static void look_at_drained(struct queue *q, uint64_t w, uint64_t now_ns)
+static void poll_drained(struct queue *q, uint64_t w, uint64_t now_ns)
 {
 	uint64_t quiet = now_ns - q->changed_ns, signal;
 	uint64_t least = is_close(q, now_ns) ? CLOSE_NS : gap_limit(q, now_ns);
@@ -177,7 +177,7 @@ static void read_pointer_moved(struct queue *q, uint64_t r, uint64_t now_ns)
  * last one may still run. The read pointer may also lag behind what the wait has shown, but not for
  * long: if it stays before the end, there is work, and no signal value can show its end.
  */
-static void look_at_idle(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
+static void poll_idle(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 {
 	if (queue_drained(q, r, w) || now_ns - q->idle_ns < QUIET_MIN_NS)
 		return;
@@ -192,7 +192,7 @@ static bool is_missed(const struct queue *q)
 	return q->hooked && !q->active && __atomic_load_n(&q->rung, __ATOMIC_RELAXED) == 0;
 }
 
-static void look_at(struct queue *q, uint64_t now_ns, bool suspended)
+static void poll_queue(struct queue *q, uint64_t now_ns, bool suspended)
 {
 	uint64_t r, w;
 
@@ -208,7 +208,7 @@ static void look_at(struct queue *q, uint64_t now_ns, bool suspended)
 	if (w != q->seen_wptr)
 		activity_submitted(q, r, w, now_ns);
 	if (!q->active)
-		look_at_idle(q, r, w, now_ns);
+		poll_idle(q, r, w, now_ns);
 	if (!q->active)
 		return;
 	if (suspended) {
@@ -217,13 +217,13 @@ static void look_at(struct queue *q, uint64_t now_ns, bool suspended)
 		return;
 	}
 	if (queue_drained(q, r, w))
-		look_at_drained(q, w, now_ns);
+		poll_drained(q, w, now_ns);
 	else
-		look_at_standing(q, r, now_ns);
+		poll_stalled(q, r, now_ns);
 }
 
 /* Returns the time until the queue is to be polled next, in ns. */
-static uint64_t look_after(const struct queue *q, uint64_t now_ns)
+static uint64_t poll_next(const struct queue *q, uint64_t now_ns)
 {
 	uint64_t after, quiet, end;
 
@@ -241,21 +241,21 @@ static uint64_t look_after(const struct queue *q, uint64_t now_ns)
 	return quiet < end && end - quiet < after ? end - quiet : after;
 }
 
-uint64_t look_at_queues(uint64_t now_ns, bool suspended)
+uint64_t poll_queues(uint64_t now_ns, bool suspended)
 {
-	bool far = now_ns - queues.looked_ns > FAR_NS;
+	bool far = now_ns - queues.polled_ns > FAR_NS;
 	uint64_t next = UINT64_MAX, after;
 	struct queue *q;
 
-	queues.looked_ns = now_ns;
+	queues.polled_ns = now_ns;
 	for (uint32_t i = 0; i < queues.end; i++) {
 		q = queues.table[i];
 		if (!q || !q->readable || q->stopped)
 			continue;
 		if (far)
 			measure_anew(q);
-		look_at(q, now_ns, suspended);
-		after = look_after(q, now_ns);
+		poll_queue(q, now_ns, suspended);
+		after = poll_next(q, now_ns);
 		next = after < next ? after : next;
 	}
 	return next;

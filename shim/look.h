@@ -16,6 +16,6 @@
  * no sign of a running kernel.
  * Returns the time until the next poll in ns; UINT64_MAX: hooks announce the work of every queue,
  * and all queues have drained. */
-uint64_t look_at_queues(uint64_t now_ns, bool suspended);
+uint64_t poll_queues(uint64_t now_ns, bool suspended);
 
 #endif

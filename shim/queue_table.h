@@ -122,7 +122,7 @@ struct node {
 struct queues {
 	struct queue *table[QUEUES_MAX]; /* written under the lock, read within readers_begin() */
 	uint32_t end;			 /* slots from this one on are empty */
-	uint64_t looked_ns;		 /* last poll of all queues, CLOCK_MONOTONIC ns */
+	uint64_t polled_ns;		 /* last poll of all queues, CLOCK_MONOTONIC ns */
 	/* Both point into struct kfdshim_host (channel/agent_abi.h): the number of queues with an
 	 * intercept queue, and the number of active queues. Atomic. */
 	uint32_t *uppers;

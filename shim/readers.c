@@ -20,7 +20,7 @@
 
 /* Longest wait for readers. */
 #define WAIT_NS 100000000u
-#define LOOK_NS 100000u /* period of the checks before a fork */
+#define CHECK_NS 100000u /* period of the checks before a fork */
 /* More memory than liburcu's registry takes when it grows for one more thread: with 4,000 threads
  * it has 512 KiB, and doubles. */
 #define ROOM_BYTES (1u << 20)
@@ -152,7 +152,7 @@ void readers_before_fork(void)
 
 	__atomic_add_fetch(&forks, 1, __ATOMIC_SEQ_CST);
 	while ((runs = __atomic_load_n(&state, __ATOMIC_SEQ_CST) == RUNNING) && clock_ns() < end_ns)
-		sleep_ns(LOOK_NS);
+		sleep_ns(CHECK_NS);
 	if (!runs) {
 		urcu_bp_before_fork();
 		__atomic_store_n(&locker, pthread_self(), __ATOMIC_RELAXED);

@@ -85,7 +85,7 @@ void sampler_forget(void)
 
 /* Polls all queues. The clock is read under the lock, so that everything that happened before the
  * poll, in this thread or while it waited for the lock, has an earlier time. */
-static uint64_t look(void)
+static uint64_t poll_all(void)
 {
 	bool suspended = link_suspended() || hold_stands();
 	uint64_t after, now_ns;
@@ -93,8 +93,8 @@ static uint64_t look(void)
 	agent_lock();
 	now_ns = clock_ns();
 	if (!suspended)
-		link_look_at_daemon_shm(now_ns);
-	after = look_at_queues(now_ns, suspended);
+		link_read_daemon_shm(now_ns);
+	after = poll_queues(now_ns, suspended);
 	agent_unlock();
 	return after;
 }
@@ -117,7 +117,7 @@ static bool barrier_everywhere(void)
  * then reads the table of active doorbells. If its store was a plain one, the read may have passed
  * it. After a barrier in every running thread of the process, such a store is visible to the poll.
  */
-static uint64_t look_before_sleep(uint64_t after)
+static uint64_t poll_before_sleep(uint64_t after)
 {
 	uint64_t again;
 
@@ -126,7 +126,7 @@ static uint64_t look_before_sleep(uint64_t after)
 		return 0;
 	if (after == UINT64_MAX && !barrier_everywhere())
 		return NO_BARRIER_NS;
-	again = look();
+	again = poll_all();
 	return again < after ? again : after;
 }
 
@@ -222,7 +222,7 @@ static void *sampler(void *arg)
 		__atomic_store_n(&queried, false, __ATOMIC_SEQ_CST);
 		now_ns = clock_ns();
 		until_ns = link_step(now_ns);
-		after = look();
+		after = poll_all();
 		peers_ns = peers_step(now_ns, link_alone());
 		if (peers_ns < until_ns)
 			until_ns = peers_ns;
@@ -234,7 +234,7 @@ static void *sampler(void *arg)
 			until_ns = held_ns;
 		/* The first doorbell must end a long sleep. */
 		if (after > LONG_SLEEP_NS)
-			after = look_before_sleep(after);
+			after = poll_before_sleep(after);
 		learn(&turn_ns, clock_ns() - now_ns, 0, TURN_MAX_NS);
 		after = spare(now_ns, after);
 		if (after < UINT64_MAX && now_ns + after < until_ns)

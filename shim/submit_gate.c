@@ -15,7 +15,7 @@
 
 /* Longest wait of a thread. */
 #define WAIT_NS 1000000000u
-#define LOOK_NS 1000000u /* with a limit above 0: period of the checks for room */
+#define CHECK_NS 1000000u /* with a limit above 0: period of the checks for room */
 
 static uint32_t *gate;
 
@@ -105,8 +105,8 @@ void gate_pass(uint64_t hsa_queue, uint64_t count)
 		if (has_room(hsa_queue, count))
 			break;
 		left = end - now;
-		if (config.gate_packets > 0 && left > LOOK_NS)
-			left = LOOK_NS;
+		if (config.gate_packets > 0 && left > CHECK_NS)
+			left = CHECK_NS;
 		timeout.tv_sec = (time_t)(left / 1000000000u);
 		timeout.tv_nsec = (long)(left % 1000000000u);
 		syscall(SYS_futex, gate, FUTEX_WAIT_PRIVATE, 1, &timeout, NULL, 0);

@@ -131,7 +131,7 @@ static int identify(struct diagnose_facts *facts)
 }
 
 /* Takes one sample of the process's queues from all sources. */
-static int look_at_queues(struct diagnose_facts *facts, const char *socket)
+static int poll_queues(struct diagnose_facts *facts, const char *socket)
 {
 	const struct observe_options options = {.pid = facts->who.pid, .socket = socket};
 	struct observer *observer = observe_open(&options);
@@ -165,7 +165,7 @@ int diagnose_gather(struct diagnose_facts *facts, const char *socket, pid_t pid)
 	read_paused(facts);
 	rc = doctor_gather(&facts->machine, socket, facts->who.pid);
 	if (!rc && !diagnose_is_dead(facts))
-		rc = look_at_queues(facts, socket);
+		rc = poll_queues(facts, socket);
 	/* The process may have ended meanwhile, and another one may have its number. */
 	return rc ? rc : process_is(&facts->who) ? 0 : -ESRCH;
 }

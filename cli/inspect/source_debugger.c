@@ -42,7 +42,7 @@ static int add_queue(struct observe_list *out, const struct kfdabi_queue_snapsho
 	return 0;
 }
 
-/* Convert errors of trap_look() to those of sources.h: -EBUSY if the process has a session or is
+/* Convert errors of trap_list_queues() to those of sources.h: -EBUSY if the process has a session or is
  * traced, -ENOENT if it has ended or does not use the driver. */
 static int told(int error)
 {
@@ -57,7 +57,7 @@ static int told(int error)
 	}
 }
 
-static int look(pid_t pid, int pidfd, int kfd_fd, struct observe_list *out, char *why)
+static int read_snapshot(pid_t pid, int pidfd, int kfd_fd, struct observe_list *out, char *why)
 {
 	struct kfdabi_queue_snapshot *entries = calloc(KFDABI_QUEUE_ARRAY_MAX, sizeof(*entries));
 	struct trap *trap = trap_create(pid, pidfd);
@@ -65,7 +65,7 @@ static int look(pid_t pid, int pidfd, int kfd_fd, struct observe_list *out, char
 
 	_Static_assert(OBSERVE_WHY >= KFD_REASON, "room for the reason");
 	if (entries && trap)
-		n = trap_look(trap, kfd_fd, entries, KFDABI_QUEUE_ARRAY_MAX, why);
+		n = trap_list_queues(trap, kfd_fd, entries, KFDABI_QUEUE_ARRAY_MAX, why);
 	else
 		snprintf(why, OBSERVE_WHY, "out of memory for a snapshot");
 	if (n > (int)KFDABI_QUEUE_ARRAY_MAX)
@@ -88,7 +88,7 @@ int source_trap(pid_t pid, struct observe_list *out, WHY)
 		return told(r);
 	}
 	kfd_fd = kfd_device_open(why);
-	r = kfd_fd < 0 ? kfd_fd : look(pid, pidfd, kfd_fd, out, why);
+	r = kfd_fd < 0 ? kfd_fd : read_snapshot(pid, pidfd, kfd_fd, out, why);
 	if (kfd_fd >= 0)
 		close(kfd_fd);
 	close(pidfd);

@@ -37,7 +37,7 @@ struct source_shm {
 	int fd;			 /* the file of the process; -1: not found */
 	struct client_shm *copy; /* copy of the file; NULL: not allocated yet */
 	bool copied;		 /* copy is complete, and of this file */
-	uint64_t look_due_ns;	 /* fd is -1: earliest time of the next search */
+	uint64_t read_due_ns;	 /* fd is -1: earliest time of the next search */
 };
 
 struct source_shm *source_shm_new(void)
@@ -123,7 +123,7 @@ static int find_shm(struct source_shm *shm, pid_t pid, WHY)
 	char path[64];
 	DIR *dir;
 
-	if (began_ns < shm->look_due_ns)
+	if (began_ns < shm->read_due_ns)
 		return no_shm(pid, why);
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
@@ -144,7 +144,7 @@ static int find_shm(struct source_shm *shm, pid_t pid, WHY)
 		return 0;
 	ended_ns = clock_ns();
 	pause_ns = PAUSE * (ended_ns - began_ns);
-	shm->look_due_ns = ended_ns + (pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS);
+	shm->read_due_ns = ended_ns + (pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS);
 	return no_shm(pid, why);
 }
 

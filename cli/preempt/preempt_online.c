@@ -17,7 +17,7 @@
 #include "common/clock.h"
 #include "common/wait.h"
 
-#define LOOK_NS 1000000	   /* 1 ms: time between two checks whether the first request is over */
+#define CHECK_NS 1000000   /* 1 ms: time between two checks whether the first request is over */
 #define FAILED_NS 50000000 /* 50 ms: pause after a request that has failed */
 
 /* Runs the command once. Its output is discarded, but for stderr. Returns the status of
@@ -105,7 +105,7 @@ int preempt_online_start(const char *command, struct preempt_online **out)
 			online->pid = 0;
 			return cli_failed(&cmd_preempt, "the process for --online was killed");
 		}
-		sleep_ns(LOOK_NS);
+		sleep_ns(CHECK_NS);
 	}
 	if (online->first_status == 0)
 		return CLI_GO_ON;

@@ -92,7 +92,7 @@ static int open_process(struct side *side, const char *socket)
 }
 
 /* Takes one sample of a running process and adds it to the analysis. */
-static int look(struct side *side, double seconds)
+static int inspect(struct side *side, double seconds)
 {
 	struct recorded_process process = {.pid = side->process.pid,
 					   .started = side->process.started};
@@ -133,7 +133,7 @@ static int watch(const struct job *job, struct side *sides)
 		for (unsigned i = 0; i < 2; i++) {
 			int code = sides[i].dir
 					   ? CLI_DONE
-					   : look(&sides[i], (double)(clock_ns() - began) / 1e9);
+					   : inspect(&sides[i], (double)(clock_ns() - began) / 1e9);
 
 			if (code != CLI_DONE)
 				return code;

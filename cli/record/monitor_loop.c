@@ -183,7 +183,7 @@ static int record(struct monitor *m, const struct observe_list *list, enum obser
  * *source: the source of the queues; OBSERVE_NOBODY: no source reported any, and m->why has
  * the reason.
  * Returns 0, -ESRCH or -ENOMEM. */
-static int look(struct monitor *m, const struct observe_list **list, enum observe_source *source)
+static int inspect(struct monitor *m, const struct observe_list **list, enum observe_source *source)
 {
 	int rc;
 
@@ -221,7 +221,7 @@ void monitor_sample(struct monitor *m)
 	m->last_ns = clock_ns();
 	if (m->taken == 0)
 		m->began_ns = m->last_ns;
-	rc = look(m, &list, &source);
+	rc = inspect(m, &list, &source);
 	if (rc == 0)
 		rc = sampling_add(&m->sampling, list, source);
 	if (rc) {

@@ -62,7 +62,7 @@ static double seconds_now(const struct session *s)
 
 /* Samples one process and appends the result to the array `processes`. Returns the number
  * of its queues. */
-static size_t look(struct session *s, struct watched *w, json_t *processes)
+static size_t inspect(struct session *s, struct watched *w, json_t *processes)
 {
 	enum observe_source source;
 	const char *unknown;
@@ -150,7 +150,7 @@ static void sample(struct session *s, const char *phase, bool own)
 
 	watch(s, pids, gpu_processes(s, own, pids));
 	for (size_t i = 0; i < s->count; i++) {
-		queues += look(s, &s->list[i], processes);
+		queues += inspect(s, &s->list[i], processes);
 		if (!mqds)
 			mqds = observe_raw(s->list[i].observer, OBSERVE_MQD, &bytes);
 		if (!hqds)

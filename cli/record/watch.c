@@ -178,7 +178,7 @@ static void follow(struct watch *w, struct process_identity *who)
 }
 
 /* Looks for new GPU processes. Returns 0 or a negative errno. */
-static int look(struct watch *w)
+static int inspect(struct watch *w)
 {
 	struct people people;
 	int rc;
@@ -228,9 +228,9 @@ static void sample(struct watch *w)
 }
 
 /* Returns the time of the next look or sample. */
-static uint64_t earliest(const struct watch *w, uint64_t look_ns)
+static uint64_t earliest(const struct watch *w, uint64_t scan_ns)
 {
-	uint64_t out = w->looking ? look_ns : UINT64_MAX;
+	uint64_t out = w->looking ? scan_ns : UINT64_MAX;
 
 	for (size_t i = 0; i < w->monitors; i++)
 		if (monitor_due(w->monitor[i]) < out)
@@ -270,7 +270,7 @@ static int run_loop(struct watch *w, const struct process_identity *target)
 		uint64_t now = clock_ns();
 
 		if (w->looking && now >= next) {
-			int rc = look(w);
+			int rc = inspect(w);
 
 			if (rc < 0)
 				return cli_failed(&cmd_watch,

@@ -259,7 +259,7 @@ static int print_json(const struct seen *list, size_t n)
 
 /* Reads the queues of the process that out->identity names. `beside`: an observer whose cache is
  * shared; NULL: none. */
-static int look(const struct job *job, struct observer *beside, struct seen *out)
+static int inspect(const struct job *job, struct observer *beside, struct seen *out)
 {
 	const struct observe_options options = {
 		.pid = out->identity.pid, .socket = job->socket, .beside = beside};
@@ -292,13 +292,13 @@ static int say_why_none(const struct job *job, const struct seen *seen)
 	return observe_can_list(job->socket, why) == 0 ? CLI_FAILED : CLI_IMPOSSIBLE;
 }
 
-static int look_at_one(const struct job *job, struct seen *out)
+static int read_one(const struct job *job, struct seen *out)
 {
 	int rc, code = people_one(&cmd_queues, job->pid, &out->identity);
 
 	if (code != CLI_GO_ON)
 		return code;
-	rc = look(job, NULL, out);
+	rc = inspect(job, NULL, out);
 	if (rc == -ESRCH)
 		return cli_failed(&cmd_queues, "process %d has ended", job->pid);
 	if (rc)
@@ -309,7 +309,7 @@ static int look_at_one(const struct job *job, struct seen *out)
 
 /* Reads the queues of all processes. Processes that end meanwhile are left out. Returns their
  * number, or -ENOMEM. */
-static int look_at_all(const struct job *job, struct seen **out)
+static int read_all(const struct job *job, struct seen **out)
 {
 	pid_t *pids = calloc(PROCESSES, sizeof(*pids));
 	int found = pids ? observe_processes(job->socket, pids, PROCESSES) : -ENOMEM, n = 0;
@@ -323,7 +323,7 @@ static int look_at_all(const struct job *job, struct seen **out)
 	*out = found >= 0 ? calloc((size_t)found + 1, sizeof(**out)) : NULL;
 	for (int i = 0; *out && i < found; i++) {
 		if (process_read(pids[i], &(*out)[n].identity) == 0 &&
-		    look(job, beside, &(*out)[n]) == 0) {
+		    inspect(job, beside, &(*out)[n]) == 0) {
 			n++;
 			continue;
 		}
@@ -345,9 +345,9 @@ static int show(const struct job *job)
 	code = CLI_GO_ON;
 	if (job->pid) {
 		list = calloc(1, sizeof(*list));
-		code = list ? look_at_one(job, list) : CLI_FAILED;
+		code = list ? read_one(job, list) : CLI_FAILED;
 	} else {
-		n = look_at_all(job, &list);
+		n = read_all(job, &list);
 	}
 	if (!list || n < 0) {
 		code = cli_failed(&cmd_queues, "out of memory for the list");

@@ -12,7 +12,7 @@
 
 /* Sources are read one after the other, and some of them lag. Differences are therefore checked
  * again, each time after twice as long, and count only if they persist. */
-#define LOOKS 5
+#define SAMPLES 5
 #define PAUSE_MS 50
 
 /* Default sources: all that list queues, except the debug session (--trap). */
@@ -26,16 +26,16 @@ struct job {
 	const char *socket;
 };
 
-static int look_once(struct observer *observer, struct verified *v)
+static int sample_once(struct observer *observer, struct verified *v)
 {
 	int r = observe_sample(observer, &v->seen);
 
-	v->looks++;
+	v->samples++;
 	return r ? r : verify_compare(&v->seen, v->gpus, v->n_gpus, &v->verify);
 }
 
 /* Samples until the sources agree, at most LOOKS times. Returns 0 or a negative errno. */
-static int look(const struct job *job, struct verified *v)
+static int inspect(const struct job *job, struct verified *v)
 {
 	const struct observe_options options = {
 		.pid = job->pid,
@@ -44,14 +44,14 @@ static int look(const struct job *job, struct verified *v)
 	};
 	struct observer *observer = observe_open(&options);
 	struct verify before = {0};
-	int r = observer ? look_once(observer, v) : -ENOMEM;
+	int r = observer ? sample_once(observer, v) : -ENOMEM;
 
-	for (long ms = PAUSE_MS; !r && v->verify.differences && v->looks < LOOKS; ms *= 2) {
+	for (long ms = PAUSE_MS; !r && v->verify.differences && v->samples < SAMPLES; ms *= 2) {
 		verify_free(&before);
 		before = v->verify;
 		v->verify = (struct verify){0};
 		sleep_ns(ms * 1000000ull);
-		r = look_once(observer, v);
+		r = sample_once(observer, v);
 		if (!r)
 			verify_keep(&v->verify, &before);
 	}
@@ -98,7 +98,7 @@ static int verify(const struct job *job, struct verified *v)
 	if (job->trap)
 		cli_warn_session(&cmd_verify, job->pid);
 	v->n_gpus = topology_gpus(v->gpus, TOPOLOGY_GPUS);
-	r = look(job, v);
+	r = inspect(job, v);
 	if (r)
 		return cannot_know(job, "read", r);
 	if (!v->verify.rows)

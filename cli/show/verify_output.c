@@ -251,7 +251,7 @@ static void print_verdict(const struct verified *v)
 	switch (verify_verdict(&v->verify)) {
 	case VERIFY_DIFFER:
 		printf("differ: %zu difference%s, the same in %u samples\n", v->verify.differences,
-		       v->verify.differences == 1 ? "" : "s", v->looks);
+		       v->verify.differences == 1 ? "" : "s", v->samples);
 		return;
 	case VERIFY_CANNOT_TELL:
 		print_alone(v);
@@ -399,7 +399,7 @@ int verify_print_json(const struct verified *v)
 			"{sI so ss ss sI sI sO sO sO so sO}", "pid", (json_int_t)v->identity.pid,
 			"host_pid", known(v->identity.host_pid > 0, (uint64_t)v->identity.host_pid),
 			"comm", v->identity.comm, "verdict", verdicts[verify_verdict(&v->verify)],
-			"looks", (json_int_t)v->looks, "lowered_queues",
+			"looks", (json_int_t)v->samples, "lowered_queues",
 			(json_int_t)v->verify.lowered, "sources", sources, "queues", queues, "gpus",
 			gpus, "all", ratio_json(&v->all), "differences", differences);
 	if (root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0) {

@@ -17,7 +17,7 @@ struct verified {
 	struct observation seen; /* last sample of all sources */
 	struct verify verify;	 /* differences that were present in every sample */
 	/* Number of samples. */
-	unsigned looks;
+	unsigned samples;
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
 	size_t n_gpus;
 	/* Active hardware slots per queue, for each of `ratios` GPUs that have a queue, and

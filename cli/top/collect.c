@@ -100,7 +100,7 @@ static int query_daemon(struct gatherer *g, struct top_state *out)
 	return rc;
 }
 
-int gather_look(struct gatherer *g, bool registers, struct top_state *out)
+int collect_sample(struct gatherer *g, bool registers, struct top_state *out)
 {
 	int rc;
 

@@ -25,6 +25,6 @@ void gather_close(struct gatherer *gatherer); /* NULL is allowed */
  * Returns 0 or -ENOMEM. A daemon that does not exist or does not reply is no error; out->why has
  * the reason then.
  */
-int gather_look(struct gatherer *gatherer, bool registers, struct top_state *out);
+int collect_sample(struct gatherer *gatherer, bool registers, struct top_state *out);
 
 #endif

@@ -26,7 +26,7 @@ struct name {
 struct names {
 	struct name *name;
 	size_t count, room;
-	uint64_t looks; /* number of samples */
+	uint64_t samples; /* number of samples */
 };
 
 struct names *names_open(void)
@@ -113,7 +113,7 @@ int names_add(struct names *names, struct top_state *state)
 {
 	size_t kept = 0, there = 0;
 
-	names->looks++;
+	names->samples++;
 	for (size_t i = 0; i < state->process_count; i++) {
 		struct top_process *process = &state->processes[i];
 		struct name *name = find(names, process->pid, i);
@@ -121,7 +121,7 @@ int names_add(struct names *names, struct top_state *state)
 		if (!name)
 			return -ENOMEM;
 		keep_up(name, state->ns);
-		name->used = names->looks;
+		name->used = names->samples;
 		/* Remove processes that have ended, because sysfs lists them for some time. Not
 		 * those of the daemon, because its pids may be of another namespace. */
 		if (!process->by_daemon && (name->gone || name->ours))
@@ -135,7 +135,7 @@ int names_add(struct names *names, struct top_state *state)
 	}
 	state->process_count = there;
 	for (size_t i = 0; i < names->count; i++)
-		if (names->name[i].used == names->looks)
+		if (names->name[i].used == names->samples)
 			names->name[kept++] = names->name[i];
 	names->count = kept;
 	return 0;

@@ -83,7 +83,7 @@ static void add_registers(struct detail *detail)
 	detail->seen.result[OBSERVE_HQD].error = detail->registers.result[OBSERVE_HQD].error;
 }
 
-int detail_look(struct detail *detail, pid_t pid)
+int detail_read(struct detail *detail, pid_t pid)
 {
 	uint64_t now = clock_ns();
 	int rc = 0;

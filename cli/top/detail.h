@@ -19,10 +19,10 @@ void detail_close(struct detail *detail); /* NULL is allowed */
 
 /* Samples the process, which may be another one than in the last call. Returns 0 or -ENOMEM. The
  * end of the process is no error; detail_seen() shows it. */
-int detail_look(struct detail *detail, pid_t pid);
-/* Returns the last sample, or NULL if there is none. Valid until the next detail_look(). */
+int detail_read(struct detail *detail, pid_t pid);
+/* Returns the last sample, or NULL if there is none. Valid until the next detail_read(). */
 const struct observation *detail_seen(const struct detail *detail);
-/* Drops all samples, so that the next detail_look() starts anew even for the same pid. */
+/* Drops all samples, so that the next detail_read() starts anew even for the same pid. */
 void detail_forget(struct detail *detail);
 
 #endif

@@ -190,7 +190,7 @@ static enum ui_action list_key(struct top_ui *ui, const struct top_frame *frame,
 			break;
 		ui->under = UI_QUEUES;
 		ui->queue_first = ui->queue_count = 0;
-		return UI_LOOK;
+		return UI_REDRAW;
 	default:
 		return common_key(ui, frame, key);
 	}

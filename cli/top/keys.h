@@ -45,7 +45,7 @@ enum ui_mode {
 enum ui_action {
 	UI_NOTHING,
 	UI_QUIT,
-	UI_LOOK,       /* sample the queues of ui->subject now */
+	UI_REDRAW,     /* sample the queues of ui->subject now */
 	UI_SUSPEND,    /* suspend ui->subject */
 	UI_RESUME,     /* resume ui->subject */
 	UI_PRIORITISE, /* set the priority of ui->subject to ui->word */

@@ -23,7 +23,7 @@ struct live {
 	struct top_actions *actions;
 	struct detail *detail;
 	struct top_state state[2];
-	unsigned looks; /* number of samples; the last one is in state[looks % 2] */
+	unsigned samples; /* number of samples; the last one is in state[looks % 2] */
 	struct top_frame frame;
 	struct screen screen;
 	struct top_ui ui;
@@ -32,22 +32,23 @@ struct live {
 	bool again; /* an action was done: take the next sample at once */
 };
 
-static int look(struct live *live)
+static int sample(struct live *live)
 {
-	int rc = gather_look(live->gatherer, live->ui.shown[TOP_HQDS] || live->ui.shown[TOP_RATIO],
-			     &live->state[(live->looks + 1) % 2]);
+	int rc = collect_sample(live->gatherer,
+				live->ui.shown[TOP_HQDS] || live->ui.shown[TOP_RATIO],
+				&live->state[(live->samples + 1) % 2]);
 
-	live->looks++;
+	live->samples++;
 	if (!rc && live->ui.under == UI_QUEUES)
-		rc = detail_look(live->detail, live->ui.subject);
+		rc = detail_read(live->detail, live->ui.subject);
 	return rc;
 }
 
 static int show(struct live *live)
 {
-	const struct top_state *now = &live->state[live->looks % 2];
+	const struct top_state *now = &live->state[live->samples % 2];
 	const struct top_state *before =
-		live->looks > 1 ? &live->state[(live->looks + 1) % 2] : NULL;
+		live->samples > 1 ? &live->state[(live->samples + 1) % 2] : NULL;
 	int rc = top_frame_make(&live->frame, before, now, &live->ui.view);
 
 	live->ui.holds = actions_holds(live->actions);
@@ -70,9 +71,9 @@ static int act(struct live *live, enum ui_action action)
 	case UI_QUIT:
 		live->quit = true;
 		return 0;
-	case UI_LOOK:
+	case UI_REDRAW:
 		detail_forget(live->detail);
-		return detail_look(live->detail, ui->subject);
+		return detail_read(live->detail, ui->subject);
 	case UI_SUSPEND:
 		snprintf(ui->said, sizeof(ui->said), "Suspending %d ...", (int)ui->subject);
 		rc = show(live);
@@ -142,7 +143,7 @@ static int go_on(struct live *live)
 			next = now;
 		live->again = false;
 		if (now >= next) {
-			rc = look(live);
+			rc = sample(live);
 			next += live->options->interval_ns;
 			/* If a whole interval was missed, do not catch up. */
 			if (next < now)

@@ -82,14 +82,14 @@ static int once(const struct options *options)
 	struct gatherer *gatherer = gather_open(options->socket);
 	int code = CLI_DONE;
 
-	if (!gatherer || gather_look(gatherer, false, &before)) {
+	if (!gatherer || collect_sample(gatherer, false, &before)) {
 		code = cli_failed(&cmd_top, "out of memory");
 	} else if (stop_sleep_until(before.ns + (uint64_t)(options->interval_us * 1000))) {
 		/* Interrupted: print without shares and rates */
 		code = show(options, NULL, &before);
 	} else {
-		code = gather_look(gatherer, true, &now) ? cli_failed(&cmd_top, "out of memory")
-							 : show(options, &before, &now);
+		code = collect_sample(gatherer, true, &now) ? cli_failed(&cmd_top, "out of memory")
+							    : show(options, &before, &now);
 	}
 	gather_close(gatherer);
 	top_state_free(&before);

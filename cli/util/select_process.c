@@ -51,8 +51,8 @@ static enum process_gpu gpu_of(const struct users *users, pid_t pid)
 
 /* Reads one process. Returns 1 if it matches `wish` and *out is filled, 0 if it does not match
  * or has ended. */
-static int look(struct person *out, struct people *people, pid_t pid, const struct users *users,
-		const struct people_wish *wish, struct container_names *names)
+static int inspect(struct person *out, struct people *people, pid_t pid, const struct users *users,
+		   const struct people_wish *wish, struct container_names *names)
 {
 	out->gpu = gpu_of(users, pid);
 	if (wish->gpu && out->gpu == PROCESS_GPU_NO)
@@ -85,7 +85,7 @@ int people_read(struct people *out, const struct people_wish *wish, struct conta
 	for (ssize_t i = 0; rc >= 0 && i < count; i++) {
 		struct person person;
 
-		rc = look(&person, out, pids[i], users, wish, names);
+		rc = inspect(&person, out, pids[i], users, wish, names);
 		if (rc > 0)
 			rc = add(out, &person);
 	}

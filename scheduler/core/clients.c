@@ -774,7 +774,7 @@ void core_set_lease(struct core *core, core_id id, uint64_t until_ns)
 
 /* ---- queries ---- */
 
-void core_look_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint32_t *suspended)
+void core_view_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint32_t *suspended)
 {
 	uint32_t gpu;
 

@@ -515,7 +515,7 @@ static bool decide_gang(struct core *core, struct gang *gang, uint64_t now, stru
 
 	if (out->suspends + out->resumes == out->max)
 		return false;
-	press_look(core, gang, now, &press);
+	evaluate_contention(core, gang, now, &press);
 	urgent_learn(core, gang, press.urgent, now);
 	pressure(gang, press.pressed, now);
 	gang->observed = press.observed;
@@ -579,7 +579,7 @@ size_t core_decide(struct core *core, uint64_t now, struct core_action *actions,
 	return join(&out);
 }
 
-bool core_look(const struct core *core, core_id id, uint64_t now, struct core_view *out)
+bool core_view_client(const struct core *core, core_id id, uint64_t now, struct core_view *out)
 {
 	const struct client *c = client_find(core, id);
 	const struct gang *gang;

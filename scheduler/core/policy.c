@@ -71,7 +71,8 @@ static void press_by(const struct core *core, const struct gang *gang, const str
 		out->share_percent = policy->share_percent;
 }
 
-void press_look(const struct core *core, const struct gang *gang, uint64_t now, struct press *out)
+void evaluate_contention(const struct core *core, const struct gang *gang, uint64_t now,
+			 struct press *out)
 {
 	bool all = false; /* contended on some node without a share */
 

@@ -265,10 +265,10 @@ size_t core_decide(struct core *core, uint64_t now, struct core_action *actions,
 /* Returns the name of a category: one word, as in JSON. */
 const char *core_time_name(enum core_time time);
 /* Writes the state of a client to *out. Returns false if there is no such client. */
-bool core_look(const struct core *core, core_id client, uint64_t now, struct core_view *out);
+bool core_view_client(const struct core *core, core_id client, uint64_t now, struct core_view *out);
 /* Reports on a node, over all tenants. *urgent: work runs there beside more urgent work, whatever
  * the policy is. *suspended: number of clients that had work there and are suspended, or on the
  * way there or back. */
-void core_look_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint32_t *suspended);
+void core_view_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint32_t *suspended);
 
 #endif

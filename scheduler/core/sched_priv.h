@@ -61,7 +61,7 @@ struct node {
 };
 
 /* A GPU that at least one client uses, with the sums over its node entries that
- * core_look_node() returns. */
+ * core_view_node() returns. */
 struct gpu {
 	uint32_t gpu_id;
 	uint32_t first; /* its first node entry */
@@ -362,7 +362,8 @@ struct press {
 	uint32_t share_percent; /* if contended: part of each window in which it runs; 0: none */
 };
 /* Evaluates contention of a gang by the policies of the nodes that it uses. */
-void press_look(const struct core *core, const struct gang *gang, uint64_t now, struct press *out);
+void evaluate_contention(const struct core *core, const struct gang *gang, uint64_t now,
+			 struct press *out);
 
 /* Returns for how long, in ns, the gang can still be held in this share window: the rest of the
  * window belongs to the gang, and the time of its resume counts as held. percent: the gang's

@@ -22,7 +22,7 @@ static bool is_resumed_soon(const struct core *core, struct gang *gang, uint64_t
 
 	if (gang_leased_until(core, gang) > now)
 		return false;
-	press_look(core, gang, now, &press);
+	evaluate_contention(core, gang, now, &press);
 	if (press.pressed)
 		return false;
 	/* If the gap has just begun, the gang may not have been evaluated in it yet. */

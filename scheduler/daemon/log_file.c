@@ -16,7 +16,7 @@
 #include "scheduler/daemon/privileges.h"
 
 #define PIECE 65536u
-#define LOOK_NS 1000000u /* ns; polling interval in log_file_end() */
+#define CHECK_NS 1000000u /* ns; polling interval in log_file_end() */
 
 static pid_t writer;
 
@@ -78,5 +78,5 @@ void log_file_end(void)
 		return;
 	log_to_pipe(-1);
 	while (waitpid(writer, NULL, WNOHANG) == 0 && clock_ns() < end)
-		sleep_ns(LOOK_NS);
+		sleep_ns(CHECK_NS);
 }

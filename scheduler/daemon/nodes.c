@@ -126,7 +126,7 @@ void nodes_publish(struct worker *worker)
 		uint32_t suspended;
 		bool urgent;
 
-		core_look_node(worker->core, daemon_shm->nodes[i].gpu_id, &urgent, &suspended);
+		core_view_node(worker->core, daemon_shm->nodes[i].gpu_id, &urgent, &suspended);
 		store(&daemon_shm->nodes[i].urgent, urgent);
 		store(&daemon_shm->nodes[i].suspended, suspended);
 		if (!older || i >= older->node_count)

@@ -89,7 +89,7 @@ static void tell_state(pid_t worker, bool well)
 		sd_notifyf(0, "STATUS=Worker %d is running.", (int)worker);
 }
 
-void service_look(pid_t worker, bool well, uint64_t now)
+void service_check(pid_t worker, bool well, uint64_t now)
 {
 	uint64_t every_us;
 

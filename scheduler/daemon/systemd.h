@@ -31,7 +31,7 @@ int service_sockets(struct service_sockets *out, char *problem, size_t size);
  * as STATUS=, and while `well` is true WATCHDOG=1 at a third of the interval that systemd
  * requires, if it does.
  */
-void service_look(pid_t worker, bool well, uint64_t now_ns);
+void service_check(pid_t worker, bool well, uint64_t now_ns);
 
 /* Reports that the daemon is stopping. */
 void service_stopping(void);

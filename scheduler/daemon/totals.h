@@ -12,7 +12,7 @@
 #include "common/histogram.h"
 
 struct totals {
-	uint64_t suspends, resumes, failures, looks; /* looks: scans of a client's shared memory */
+	uint64_t suspends, resumes, failures, scans; /* looks: scans of a client's shared memory */
 	struct hist detection, holdover, suspend, resume; /* ns of wall time */
 	/* ns of wall time of a loop iteration, without its sleep */
 	struct hist turn;

@@ -33,7 +33,7 @@
 #include "scheduler/daemon/worker.h"
 
 #define MS 1000000ull
-#define LOOK_NS (50 * MS)	  /* period of the watchdog's loop */
+#define CHECK_NS (50 * MS)	  /* period of the watchdog's loop */
 #define BEAT_MAX_NS (500 * MS)	  /* age of the worker's heartbeat */
 #define LEAVE_MAX_NS (15000 * MS) /* time for a worker to end after SIGTERM */
 #define DOOR_MAX_NS (1000 * MS)	  /* age of the heartbeat of kfdschedd-door */
@@ -72,7 +72,7 @@ static bool too_old(const struct watchdog *w, uint64_t now)
 	return now >= __atomic_load_n(&w->beat->beat_ns, __ATOMIC_ACQUIRE) + BEAT_MAX_NS;
 }
 
-static void look_after(struct watchdog *w, uint64_t now)
+static void check_child(struct watchdog *w, uint64_t now)
 {
 	if (!w->worker.pid || w->worker.killed)
 		return;
@@ -177,7 +177,7 @@ static bool have_all_ended(struct watchdog *w, uint64_t now)
 
 /* Keeps kfdschedd-door running. It holds no debug session, so it is killed if its heartbeat
  * stops; two checks in a row must find that, because the watchdog itself may have been delayed. */
-static void look_after_door(struct watchdog *w, uint64_t now)
+static void check_door(struct watchdog *w, uint64_t now)
 {
 	int status;
 
@@ -200,7 +200,7 @@ static void look_after_door(struct watchdog *w, uint64_t now)
 }
 
 /* Keeps kfdschedd-read running, which reads in /proc for the worker. */
-static void look_after_reader(struct watchdog *w, uint64_t now)
+static void check_reader(struct watchdog *w, uint64_t now)
 {
 	struct reader_state *state = &w->beat->reader;
 	pid_t pid = w->reader.pid, stuck = __atomic_load_n(&state->stuck, __ATOMIC_ACQUIRE);
@@ -228,7 +228,7 @@ static void look_after_reader(struct watchdog *w, uint64_t now)
 }
 
 /* Keeps kfdschedd-http running, which serves metrics. */
-static void look_after_http(struct watchdog *w, uint64_t now)
+static void check_http(struct watchdog *w, uint64_t now)
 {
 	int status;
 
@@ -243,7 +243,7 @@ static void look_after_http(struct watchdog *w, uint64_t now)
 
 /* Starts kfdschedd-rec, which writes the recording. It is not restarted, because lines may be
  * missing after its end. */
-static void look_after_record(struct watchdog *w, uint64_t now)
+static void check_record(struct watchdog *w, uint64_t now)
 {
 	const int *files = w->files + OWN_FILES;
 	int status;
@@ -289,7 +289,7 @@ static void tell_service(struct watchdog *w, uint64_t now)
 		    __atomic_load_n(&w->beat->serving, __ATOMIC_ACQUIRE);
 
 	if (!w->leaving_since)
-		service_look(w->worker.pid, well, now);
+		service_check(w->worker.pid, well, now);
 	if (w->reloading && !reload_busy(w->reload)) {
 		w->reloading = false;
 		service_reloaded();
@@ -391,23 +391,23 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 		now = clock_ns();
 		take_signals(&w, now);
 		reap(&w, now);
-		look_after_door(&w, now);
-		look_after_http(&w, now);
-		look_after_reader(&w, now);
-		look_after_record(&w, now);
-		executors_look(w.executors, w.children, now);
+		check_door(&w, now);
+		check_http(&w, now);
+		check_reader(&w, now);
+		check_record(&w, now);
+		executors_check(w.executors, w.children, now);
 		w.children = false;
 		if (have_all_ended(&w, now))
 			break;
 		if (!w.worker.pid && !w.leaving_since && now >= w.worker.next_start_ns)
 			start(&w, now);
 		else
-			look_after(&w, now);
-		if (reload_look(reload, now) && w.worker.pid)
+			check_child(&w, now);
+		if (reload_check(reload, now) && w.worker.pid)
 			kill(w.worker.pid, SIGHUP);
 		filter_report();
 		tell_service(&w, now);
-		poll_until_ns(p, 2, now + LOOK_NS);
+		poll_until_ns(p, 2, now + CHECK_NS);
 	}
 	child_kill(&w.door);
 	child_kill(&w.reader);

@@ -28,8 +28,8 @@
 #define FEW 32u	 /* number of clients up to which all are scanned before the loop sleeps */
 #define SWEEP_NS 20000000u
 #define KEEP_NS 1000000000u
-#define COMPARE_NS 200000u /* time for a coming configuration in one turn of the loop */
-#define CAUSE_LOOKS 1024u  /* clients that are searched for the causes of one decision */
+#define COMPARE_NS 200000u   /* time for a coming configuration in one turn of the loop */
+#define CAUSE_SEARCHES 1024u /* clients that are searched for the causes of one decision */
 
 /* Limit of loop iterations that events cause. Beyond it several events share an iteration, and
  * wait for it a quarter of a millisecond at most. */
@@ -85,7 +85,7 @@ static bool scan_few(struct worker *worker, uint64_t now)
 		struct client *client = worker->clients[i];
 
 		if (client && client->phase == CLIENT_SERVED)
-			changed |= look_unasked(worker, client, now);
+			changed |= scan_unwoken(worker, client, now);
 	}
 	return changed;
 }
@@ -110,13 +110,13 @@ static void release_all(struct worker *worker, uint64_t now)
  * actions have been started, and with many clients not for each action. */
 static void find_causes(struct worker *worker, size_t n)
 {
-	uint32_t looks = 0;
+	uint32_t scans = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!worker->actions[i].prompt)
 			continue;
-		looks += worker->client_end;
-		if (looks > CAUSE_LOOKS && looks > worker->client_end)
+		scans += worker->client_end;
+		if (scans > CAUSE_SEARCHES && scans > worker->client_end)
 			return;
 		if (!budget_take(&worker->causes, &causes, worker->now_ns))
 			return;
@@ -293,7 +293,7 @@ static void client_event(struct worker *worker, enum worker_event kind, uint64_t
 		break;
 	default:
 		if (client->phase == CLIENT_SERVED)
-			look_woken(worker, client, now);
+			scan_woken(worker, client, now);
 	}
 }
 
@@ -332,21 +332,21 @@ static void take_replies(struct worker *worker, uint64_t now)
 /* Frees ended clients, and every SWEEP_NS handles what is overdue. */
 static void sweep(struct worker *worker, uint64_t now)
 {
-	bool look = now >= worker->swept_ns + SWEEP_NS;
+	bool sweep_due = now >= worker->swept_ns + SWEEP_NS;
 
-	door_look(worker, now);
-	if (look) {
+	door_check(worker, now);
+	if (sweep_due) {
 		worker->swept_ns = now;
 		if (now >= worker->totals_kept_ns + KEEP_NS) {
 			worker->totals_kept_ns = now;
 			worker->beat->totals = worker->totals;
 		}
 	}
-	outsider_rules_look(worker, now);
-	for (uint32_t i = 0; (look || worker->dead) && i < worker->client_end; i++) {
+	outsider_rules_check(worker, now);
+	for (uint32_t i = 0; (sweep_due || worker->dead) && i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 
-		if (client && look)
+		if (client && sweep_due)
 			client_overdue(worker, client, now);
 		if (client && client->phase == CLIENT_DEAD)
 			client_bury(worker, client);
@@ -355,7 +355,7 @@ static void sweep(struct worker *worker, uint64_t now)
 
 static uint64_t sleep_until(const struct worker *worker, uint64_t now)
 {
-	uint64_t until = look_next(worker), query_ns = query_next(worker);
+	uint64_t until = scan_next_ns(worker), query_ns = query_next(worker);
 
 	if (query_ns < until)
 		until = query_ns;
@@ -400,7 +400,7 @@ static void loop(struct worker *worker)
 		worker->now_ns = now = clock_ns();
 		for (int i = 0; i < n; i++)
 			handle(worker, &events[i], now);
-		look_late(worker, now);
+		scan_late(worker, now);
 		act(worker); /* before all less urgent work */
 		take_replies(worker, now);
 		control_step(worker, now);

@@ -87,7 +87,7 @@ struct worker {
 	uint64_t now_ns;		   /* start of this loop iteration, CLOCK_MONOTONIC ns */
 	uint64_t swept_ns, totals_kept_ns; /* last sweep; last copy of `totals` to `beat` */
 	struct door door;
-	struct looks looks;
+	struct scan_limits scans;
 	struct queries queries;
 	struct budget causes;		  /* searches for the cause of an action */
 	uint32_t last_tenant, last_group; /* last number given to each */

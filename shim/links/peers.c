@@ -28,8 +28,8 @@
 
 #define CHECK_NS 100000000u /* period of a full check while held */
 
-#define LOOK 'l'   /* a node of the sender became active or idle */
-#define ARRIVE 'a' /* the sender is new, or has another priority */
+#define PEERS_CHANGED 'l' /* a node of the sender became active or idle */
+#define ARRIVE 'a'	  /* the sender is new, or has another priority */
 
 /* A peer. Sampler's thread only, unless noted otherwise. */
 struct peer {
@@ -68,7 +68,7 @@ static int told_error;	  /* last error that was logged */
 static struct {
 	uint32_t gpus[CLIENT_SHM_NODES];
 	uint32_t count;
-} look;
+} urgency;
 
 /* The priority of a peer; a process with PRIORITY_UNSET neither holds peers back nor is held. */
 static int priority_of(const struct peer *peer)
@@ -145,7 +145,7 @@ static bool wake_first(bool new_node)
 							     : priority_of(&peers[i]) >= mine)
 			continue;
 		if (n++ == 0)
-			send_to(&peers[i].address, LOOK);
+			send_to(&peers[i].address, PEERS_CHANGED);
 		else
 			__atomic_store_n(&peers[i].unwoken, true, __ATOMIC_RELAXED);
 	}
@@ -179,7 +179,7 @@ static void wake_rest(void)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (__atomic_exchange_n(&peers[i].unwoken, false, __ATOMIC_RELAXED))
-			send_to(&peers[i].address, LOOK);
+			send_to(&peers[i].address, PEERS_CHANGED);
 }
 
 /* Writes an entry of the queue table to the file, if it differs. The caller has removed what
@@ -250,7 +250,7 @@ static void read_peer(struct peer *peer)
 	}
 	__atomic_store_n(&peer->priority, copy.priority, __ATOMIC_RELAXED);
 	if (copy.priority != before)
-		send_to(&peer->address, LOOK);
+		send_to(&peer->address, PEERS_CHANGED);
 }
 
 static void all_stale(void)
@@ -408,9 +408,9 @@ static void put(struct node_set *set, uint32_t gpu_id)
 	static bool reported;
 	uint32_t i = 0;
 
-	while (i < look.count && look.gpus[i] != gpu_id)
+	while (i < urgency.count && urgency.gpus[i] != gpu_id)
 		i++;
-	if (i == look.count && i == CLIENT_SHM_NODES) {
+	if (i == urgency.count && i == CLIENT_SHM_NODES) {
 		if (!reported)
 			say(LOG_ERROR,
 			    "the processes of this user use more than %u GPUs: on the others, %u "
@@ -419,8 +419,8 @@ static void put(struct node_set *set, uint32_t gpu_id)
 		reported = true;
 		return;
 	}
-	if (i == look.count)
-		look.gpus[look.count++] = gpu_id;
+	if (i == urgency.count)
+		urgency.gpus[urgency.count++] = gpu_id;
 	node_set_put(set, i, true);
 }
 
@@ -481,7 +481,7 @@ static bool is_urgent_elsewhere(void)
 	int mine = gang_priority(config.group, priority());
 	struct node_set ours;
 
-	look.count = 0;
+	urgency.count = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		if (peers[i].stale)
 			read_peer(&peers[i]);
@@ -522,7 +522,7 @@ static void drain_socket(void)
 
 	while (recvfrom(files.socket, &what, 1, MSG_DONTWAIT, (struct sockaddr *)&from, &length) >=
 	       0) {
-		if (what != LOOK || ++n == FULL)
+		if (what != PEERS_CHANGED || ++n == FULL)
 			__atomic_store_n(&rescan, true, __ATOMIC_RELAXED);
 		from.sun_path[sizeof(from.sun_path) - 1] = '\0';
 		peer = peer_at(&from);
@@ -582,7 +582,7 @@ uint64_t peers_step(uint64_t now_ns, bool alone)
 	wake_rest();
 	check(now_ns);
 	if (__atomic_load_n(&rescan, __ATOMIC_RELAXED))
-		scan(LOOK);
+		scan(PEERS_CHANGED);
 	if (queues_any())
 		return peers_hold_step(now_ns, is_urgent());
 	/* Without queues nothing can be held; the first queue wakes the sampler. */

@@ -296,7 +296,7 @@ static bool holds_work(struct node *node)
 			       __ATOMIC_RELAXED) > 0;
 }
 
-void link_look_at_daemon_shm(uint64_t now_ns)
+void link_read_daemon_shm(uint64_t now_ns)
 {
 	int priority = link_shm_priority();
 

@@ -41,7 +41,7 @@ void link_vram(uint32_t gpu_id, uint64_t bytes);
 bool link_suspended(void);
 /* Notes in queues.nodes on which nodes the daemon holds less urgent work now. Under the agent's
  * lock. */
-void link_look_at_daemon_shm(uint64_t now_ns);
+void link_read_daemon_shm(uint64_t now_ns);
 
 /*
  * Around a driver call in which a suspended process would sleep. Begin announces the call and, if

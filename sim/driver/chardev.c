@@ -175,7 +175,7 @@ void ioctl_execute(struct call *call)
 		return;
 	call->process->acting = NODE_ANY;
 	if (call->nr != KFDABI_WAIT_EVENTS)
-		svm_look(call->process);
+		svm_get(call->process);
 	outer = sim->serving;
 	sim->serving = call;
 	r = entry->run(call);

@@ -445,7 +445,7 @@ static void drop_stale(struct call *call)
 
 /* Checks the events one after another, as the driver does: an event that was reset for a wait stays
  * reset if the wait then fails. */
-static int waiter_look(struct process *process, struct waiter *waiter)
+static int waiter_check(struct process *process, struct waiter *waiter)
 {
 	for (uint32_t i = 0; i < waiter->n; i++) {
 		struct event *event = event_by_id(process, waiter->data[i].event_id);
@@ -527,7 +527,7 @@ int ioctl_wait_events(struct call *call)
 	if (call_read(call, a->events_ptr, waiter->data, waiter->n * sizeof *waiter->data))
 		r = -EFAULT;
 	if (!r)
-		r = waiter_look(process, waiter);
+		r = waiter_check(process, waiter);
 	if (r) {
 		waiter_free(waiter);
 		return r;

@@ -213,7 +213,7 @@ int ioctl_svm(struct call *call);
 /* Drops the attributes of memory that the process has unmapped. The driver is notified of the
  * unmap; here this function runs at each call of the process that does not wait, so memory that was
  * unmapped and mapped again in between keeps its attributes. */
-void svm_look(struct process *process);
+void svm_get(struct process *process);
 /* SET_XNACK_MODE. */
 int ioctl_set_xnack_mode(struct call *call);
 /* Returns true if the allocation would lie in a range with attributes. */

@@ -354,7 +354,7 @@ static void forget(struct process *process, uint64_t start, uint64_t end)
 			(svm->n - i - 1) * sizeof svm->ranges[0]);
 }
 
-void svm_look(struct process *process)
+void svm_get(struct process *process)
 {
 	uint64_t from, to, end = 0;
 	char path[40], line[512];

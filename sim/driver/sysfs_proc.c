@@ -466,7 +466,7 @@ struct sample {
 };
 
 /* Adds up what the queues of the process do on each node. */
-static void look(const struct process *process, struct sample *samples)
+static void sample_queues(const struct process *process, struct sample *samples)
 {
 	const struct queue *queue;
 
@@ -495,7 +495,7 @@ static void sample(struct process *process)
 	uint32_t wave_slots_per_cu = sim->config.gpu.wave_slots_per_cu;
 	struct sample samples[SIM_NODES_MAX] = {0};
 
-	look(process, samples);
+	sample_queues(process, samples);
 	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		struct folder_node *node = &process->folder->nodes[i];
 		uint64_t cus = (samples[i].wave_slots + wave_slots_per_cu - 1) / wave_slots_per_cu;

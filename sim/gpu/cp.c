@@ -151,7 +151,7 @@ static void retire(struct gpu *gpu, struct queue *queue, struct gpu_event *event
 	queue_unreserve(gpu, queue, &packet->p);
 	queue->head++;
 	times_queue(gpu, queue);
-	gpu->look_at_slots |= gpu->slicing && queue->head == queue->tail;
+	gpu->fill_slots |= gpu->slicing && queue->head == queue->tail;
 }
 
 bool cp_advance(struct gpu *gpu, struct queue *queue, struct gpu_event *event)

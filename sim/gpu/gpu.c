@@ -130,8 +130,8 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 		} else if (is_due(gpu)) {
 			if (fire(gpu, event))
 				return true;
-		} else if (gpu->look_at_slots) {
-			runlist_look(gpu);
+		} else if (gpu->fill_slots) {
+			runlist_schedule(gpu);
 		} else if (gpu->hand_out) {
 			dispatch_hand_out(gpu);
 		} else if (due && due->t <= until) {
@@ -146,7 +146,7 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 uint64_t gpu_next(const struct gpu *gpu)
 {
 	if (!list_empty(&gpu->told) || !list_empty(&gpu->kicked) || gpu->hand_out || gpu->losing ||
-	    gpu->look_at_slots)
+	    gpu->fill_slots)
 		return gpu->now;
 	return gpu->heap.n > 0 ? gpu->heap.entries[0].t : UINT64_MAX;
 }

@@ -279,7 +279,7 @@ struct gpu {
 	bool slicing;		  /* oversubscribed */
 	bool switching;		  /* a slice change is in progress */
 	bool slice_over;	  /* the slice is over, and no queue waited for a slot */
-	bool look_at_slots;	  /* a queue may need a slot, or may be able to give up its slot */
+	bool fill_slots;	  /* a queue may need a slot, or may be able to give up its slot */
 	struct timer slice_timer; /* the end of the slice or of the slice change */
 	uint64_t slice_end, slice_left;
 	uint64_t switch_save_ns, switch_restore_ns;
@@ -431,9 +431,9 @@ void client_leave(struct gpu *gpu, struct queue *queue);
 void runlist_stop(struct gpu *gpu);
 void runlist_fill(struct gpu *gpu);
 void runlist_start(struct gpu *gpu);
-/* While time slicing, after gpu.look_at_slots was set: checks whether slots have to be
+/* While time slicing, after gpu.fill_slots was set: checks whether slots have to be
  * reassigned. */
-void runlist_look(struct gpu *gpu);
+void runlist_schedule(struct gpu *gpu);
 /* Handles the end of a slice or of a slice change. Returns true if *event was filled. */
 bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event);
 

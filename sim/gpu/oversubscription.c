@@ -149,7 +149,7 @@ static uint64_t quantum(const struct gpu *gpu)
 void runlist_stop(struct gpu *gpu)
 {
 	gpu->slice_left = gpu->slice_end > gpu->now ? gpu->slice_end - gpu->now : 0;
-	gpu->switching = gpu->look_at_slots = false;
+	gpu->switching = gpu->fill_slots = false;
 	heap_cancel(&gpu->heap, &gpu->slice_timer);
 }
 
@@ -238,9 +238,9 @@ static void slice_ended(struct gpu *gpu)
 	gpu->slice_over = !change_slots(gpu, false);
 }
 
-void runlist_look(struct gpu *gpu)
+void runlist_schedule(struct gpu *gpu)
 {
-	gpu->look_at_slots = false;
+	gpu->fill_slots = false;
 	if (!gpu->slicing || gpu->switching || gpu->update_phase != UPDATE_NONE)
 		return;
 	if (gpu->slice_over)
@@ -270,7 +270,7 @@ bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event)
 		gpu->slice_end = time_add(gpu->now, quantum(gpu));
 	heap_push(&gpu->heap, &gpu->slice_timer,
 		  gpu->slice_end > gpu->now ? gpu->slice_end : gpu->now);
-	gpu->look_at_slots = true; /* a queue may have got packets in the meantime */
+	gpu->fill_slots = true; /* a queue may have got packets in the meantime */
 	*event = (struct gpu_event){
 		.type = GPU_EVENT_SLICED,
 		.t = gpu->now,

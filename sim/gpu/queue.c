@@ -272,7 +272,7 @@ int gpu_queue_remove(struct gpu *gpu, uint32_t id)
 	gpu->n_queues--;
 	gpu->queues[id] = NULL;
 	queue_free(gpu, queue);
-	gpu->look_at_slots = gpu->slicing;
+	gpu->fill_slots = gpu->slicing;
 	return 0;
 }
 
@@ -363,7 +363,7 @@ int gpu_submit(struct gpu *gpu, uint32_t id, const struct gpu_packet *packet)
 	times_queue(gpu, queue);
 	if (queue->cp + 1 == queue->tail)
 		cp_kick(gpu, queue);
-	gpu->look_at_slots |= gpu->slicing && !queue->on;
+	gpu->fill_slots |= gpu->slicing && !queue->on;
 	return 0;
 }
 

@@ -16,9 +16,9 @@
 
 #define LIBRARY "libkfdsim-time.so"
 #define PROGRAMS 64u /* programs that are named in the report */
-/* The checks use at most 1/LOOK_SHARE of the real time plus LOOK_FREE_NS. */
-#define LOOK_SHARE 50u
-#define LOOK_FREE_NS 20000000ull
+/* The checks use at most 1/CHECK_SHARE of the real time plus CHECK_FREE_NS. */
+#define CHECK_SHARE 50u
+#define CHECK_FREE_NS 20000000ull
 
 struct program {
 	char command[16];
@@ -151,7 +151,7 @@ static void count(struct bypass *bypass, struct process_seen *process, const cha
 
 /* Checks one thread. A stopped process is skipped, because it may not have loaded its
  * libraries yet. */
-static void look_at(void *context, pid_t pid, pid_t tid)
+static void read_thread(void *context, pid_t pid, pid_t tid)
 {
 	struct bypass *bypass = context;
 	struct process_seen *process;
@@ -167,14 +167,14 @@ static void look_at(void *context, pid_t pid, pid_t tid)
 		count(bypass, process, wait.timed ? wait.call : NULL);
 }
 
-void bypass_look(struct bypass *bypass, const struct idle *idle)
+void bypass_check(struct bypass *bypass, const struct idle *idle)
 {
 	uint64_t real = clock_of(CLOCK_MONOTONIC) - bypass->begin_ns, begin;
 
-	if (bypass->spent_ns > LOOK_FREE_NS + real / LOOK_SHARE)
+	if (bypass->spent_ns > CHECK_FREE_NS + real / CHECK_SHARE)
 		return;
 	begin = clock_of(CLOCK_THREAD_CPUTIME_ID);
-	idle_each(idle, look_at, bypass);
+	idle_each(idle, read_thread, bypass);
 	bypass->spent_ns += clock_of(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 

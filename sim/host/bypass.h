@@ -26,7 +26,7 @@ void bypass_free(struct bypass *bypass);
 
 /* Checks all threads, which must be asleep. Does nothing if these checks have already used too much
  * CPU time: more than 20 ms plus 1/50 of the real time. */
-void bypass_look(struct bypass *bypass, const struct idle *idle);
+void bypass_check(struct bypass *bypass, const struct idle *idle);
 /* Must be called when a thread has ended. */
 void bypass_end(struct bypass *bypass, pid_t tid);
 

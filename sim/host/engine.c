@@ -146,7 +146,7 @@ static void release(struct queue *queue)
 }
 
 /* Releases the queues whose awaited value has come. Returns true if there was one. */
-static bool look_at_waiting(struct sim *sim)
+static bool check_waiting(struct sim *sim)
 {
 	struct process *process;
 	struct queue *queue;
@@ -169,7 +169,7 @@ static bool look_at_waiting(struct sim *sim)
 }
 
 /* A packet waits for a value. If the value is there already the queue continues at once; otherwise
- * the main loop polls the value (look_at_waiting()). */
+ * the main loop polls the value (check_waiting()). */
 static void packet_waits(struct queue *queue, uint64_t tag)
 {
 	if (!queue->process->dead && packet_ready(queue, &queue->ahead[tag % QUEUE_AHEAD])) {
@@ -248,7 +248,7 @@ static void packet_effects(struct queue *queue, const struct gpu_event *event)
 	if (sim->time)
 		time_slots_effect(sim->time);
 	drive_fetch(queue);
-	look_at_waiting(sim);
+	check_waiting(sim);
 }
 
 static void packet_retired(struct queue *queue, const struct gpu_event *event)
@@ -386,7 +386,7 @@ static void scan_doorbells(struct sim *sim)
 }
 
 /* Scans the doorbells if a packet may have rung one. Returns true if it did so. */
-static bool look_at_rung(struct sim *sim)
+static bool read_rung(struct sim *sim)
 {
 	if (!sim->gpu_rang)
 		return false;
@@ -457,7 +457,7 @@ static bool feed(struct sim *sim)
  * due. */
 static bool goes_on(struct sim *sim)
 {
-	return feed(sim) || look_at_waiting(sim) || moves_end(sim) || look_at_rung(sim);
+	return feed(sim) || check_waiting(sim) || moves_end(sim) || read_rung(sim);
 }
 
 /* Runs the GPUs up to sim->model_ns. Returns false (virtual time only) if a thread of the tasks

@@ -21,7 +21,7 @@
 
 /* @known: the caller's process, if the thread is known. The path then proves that the thread is
  * still that process's. */
-static int look_up(pid_t tid, const struct process *known, struct caller_file *file)
+static int find_file(pid_t tid, const struct process *known, struct caller_file *file)
 {
 	char path[64];
 	struct stat st;
@@ -102,7 +102,7 @@ void descriptor_remember(struct process *process, pid_t tid, struct caller_file 
 	known->n = n > 0 ? (size_t)n : 0;
 	/* The fd may have become another file since the lookup, so repeat the lookup. */
 	known->file = *file;
-	if (look_up(tid, process, file) || file->device != known->file.device ||
+	if (find_file(tid, process, file) || file->device != known->file.device ||
 	    file->inode != known->file.inode || !parse(known) || !same_text(known))
 		forget(known);
 	else
@@ -131,11 +131,11 @@ int descriptor_file(struct sim *sim, pid_t tid, struct process **known, struct c
 	*known = process_of_thread(sim, tid);
 	if (*known && find(*known, tid, file))
 		return 0;
-	r = look_up(tid, *known, file);
+	r = find_file(tid, *known, file);
 	if (r && *known) {
 		process_forget_thread(sim, tid);
 		*known = NULL;
-		return look_up(tid, NULL, file);
+		return find_file(tid, NULL, file);
 	}
 	if (*known && !process_mm_alive(*known)) {
 		process_die(*known); /* it has called exec */

@@ -75,7 +75,7 @@ static bool runs_of(struct idle *idle, const struct thread *thread, unsigned lon
 }
 
 /* The state of a thread: it can run, it cannot run, or it has ended. */
-enum look { BUSY, ASLEEP, GONE };
+enum thread_activity { BUSY, ASLEEP, GONE };
 
 /* Returns the state of a thread that sleeps at `name`, or 0 if the thread has run in the
  * meantime or has ended. */
@@ -102,7 +102,8 @@ static void learn_name(struct idle *idle, const struct thread *thread, const cha
 }
 
 /* Decides by the state in /proc/PID/stat. `name`: the thread's wchan, "?" if it is unreadable. */
-static enum look by_state(struct idle *idle, const struct thread *thread, const char *name)
+static enum thread_activity by_state(struct idle *idle, const struct thread *thread,
+				     const char *name)
 {
 	struct proc_stat stat;
 	char state;
@@ -125,7 +126,7 @@ static enum look by_state(struct idle *idle, const struct thread *thread, const 
 }
 
 /* Decides by the thread's wchan if its name is known, otherwise by its state. */
-static enum look look_at(struct idle *idle, const struct thread *thread)
+static enum thread_activity state_of(struct idle *idle, const struct thread *thread)
 {
 	char name[NAME_BYTES], call[128];
 	ssize_t n;
@@ -173,15 +174,15 @@ static bool all_asleep(struct idle *idle)
 	bool ended = false;
 
 	for (size_t i = 0; i < idle->all.n_threads;) {
-		enum look look = look_at(idle, &idle->all.threads[i]);
+		enum thread_activity activity = state_of(idle, &idle->all.threads[i]);
 
-		if (look == GONE) {
+		if (activity == GONE) {
 			/* The end of a thread may have woken a thread that was read before it. */
 			threads_drop(&idle->all, i);
 			ended = true;
 			continue;
 		}
-		if (look == BUSY && !is_excused(idle, idle->all.threads[i].pid)) {
+		if (activity == BUSY && !is_excused(idle, idle->all.threads[i].pid)) {
 			idle->busy = idle->all.threads[i].pid;
 			to_front(idle, i);
 			return false;
@@ -259,7 +260,7 @@ static bool is_still_busy(struct idle *idle)
 {
 	struct thread *thread = idle->all.n_threads ? &idle->all.threads[0] : NULL;
 
-	if (!thread || look_at(idle, thread) != BUSY || is_excused(idle, thread->pid))
+	if (!thread || state_of(idle, thread) != BUSY || is_excused(idle, thread->pid))
 		return false;
 	idle->busy = thread->pid;
 	return true;

@@ -361,7 +361,7 @@ static void serve(struct sim *sim, const struct seccomp_notif *n)
 /* Checks after a call whether something is due before the main loop would wake up. What is due at
  * once is done here, which saves the wake-up of a thread; most calls leave nothing. Returns true if
  * the main loop has to wake up earlier than planned. */
-static bool look_after(struct sim *sim)
+static bool serve_due(struct sim *sim)
 {
 	uint64_t due = drive_due(sim);
 
@@ -410,7 +410,7 @@ static void *serve_all(void *arg)
 		sim_lock(sim);
 		drive_catch_up(sim);
 		serve(sim, &n);
-		wake = look_after(sim);
+		wake = serve_due(sim);
 		pthread_mutex_unlock(&sim->lock);
 		if (wake && write(sim->wake_fd, &one, sizeof one) < 0)
 			continue; /* the eventfd is readable already */

@@ -44,7 +44,7 @@
 /* The number of created processes that is enough by itself: the kernel may not account
  * their CPU time. */
 #define STORM_UNCOUNTED 32000
-#define STORM_LOOK_NS 200000000ull /* real time between two checks for a storm */
+#define STORM_CHECK_NS 200000000ull /* real time between two checks for a storm */
 #define STORM_HALVINGS 5
 #define JUMP_NS 100000000000ull	    /* larger advances of the clock are reported */
 #define JUMPS 8			    /* number of jumps that are reported in detail */
@@ -78,10 +78,10 @@ struct loop {
 	uint64_t patience_ns; /* time limit that led to the last forced round */
 	/* CPU time of all processes when a storm may have begun; 0: unknown. */
 	uint64_t storm_cpu_ns;
-	uint64_t storm_look_ns; /* real time of the next check for a storm */
-	int storm_created;	/* processes created since then, on the whole machine */
-	pid_t storm_newest;	/* id of the newest of them */
-	unsigned storms;	/* consecutive rounds that were forced by storms */
+	uint64_t storm_check_ns; /* real time of the next check for a storm */
+	int storm_created;	 /* processes created since then, on the whole machine */
+	pid_t storm_newest;	 /* id of the newest of them */
+	unsigned storms;	 /* consecutive rounds that were forced by storms */
 };
 
 /* The machine's clock, which measures how long the simulation has not been idle. */
@@ -226,7 +226,7 @@ static bool lose_patience(struct loop *loop)
 
 static void expect_storm(struct loop *loop)
 {
-	loop->storm_look_ns = real_ns() + STORM_LOOK_NS;
+	loop->storm_check_ns = real_ns() + STORM_CHECK_NS;
 	loop->storm_cpu_ns = 0;
 	loop->storm_created = 0;
 }
@@ -249,10 +249,10 @@ static bool is_storm(struct loop *loop)
 	uint64_t now = real_ns(), cpu_ns;
 	pid_t newest, culprit = 0;
 
-	if (now < loop->storm_look_ns)
+	if (now < loop->storm_check_ns)
 		return false;
 	newest = idle_newest(loop->idle);
-	loop->storm_look_ns = now + STORM_LOOK_NS;
+	loop->storm_check_ns = now + STORM_CHECK_NS;
 	cpu_ns = idle_cpu(loop->idle, &culprit);
 	/* The CPU time of a process that has ended is missing until its parent has waited for it,
 	 * so the sum can decrease. */
@@ -429,7 +429,7 @@ static void run(struct loop *loop)
 
 	while ((round = wait_for_round(loop)) != ENDED) {
 		if (round == IDLE)
-			bypass_look(loop->bypass, loop->idle);
+			bypass_check(loop->bypass, loop->idle);
 		before = clock_ns();
 		if (let_happen(loop, round)) {
 			if (round == IDLE && clock_ns() != before)

@@ -19,7 +19,7 @@
 #define ROUNDS 9
 /* ns; the two alternate and last equally long, so that other load on the machine affects both */
 #define TURN_NS 200000000u
-#define LOOK_US 20
+#define CHECK_US 20
 
 /* The receiver of the packets. */
 struct target {
@@ -53,7 +53,7 @@ static void ring(struct target *t, uint64_t end)
 static void finish(struct target *t)
 {
 	while (t->bare && __atomic_load_n(&t->rptr, __ATOMIC_ACQUIRE) != t->wptr)
-		usleep(LOOK_US);
+		usleep(CHECK_US);
 	if (!t->bare)
 		hsa_signal_wait_scacquire(t->done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
 					  HSA_WAIT_STATE_ACTIVE);
@@ -92,7 +92,7 @@ static void *take_all(void *arg)
 	while (!__atomic_load_n(&t->ending, __ATOMIC_ACQUIRE)) {
 		end = __atomic_load_n(&t->wptr, __ATOMIC_ACQUIRE);
 		if (t->rptr == end)
-			usleep(LOOK_US);
+			usleep(CHECK_US);
 		for (uint64_t i = t->rptr; i < end; i++) {
 			hsa_barrier_and_packet_t *packet =
 				(hsa_barrier_and_packet_t *)t->queue->base_address + i % RING;

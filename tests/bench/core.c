@@ -151,7 +151,7 @@ __attribute__((noinline)) void play_growing(struct play *play, bool containers, 
 		active[client] = !active[client];
 		event(play, client, node_of(containers, client), active[client]);
 		for (uint32_t node = 0; node < NODES; node++)
-			core_look_node(play->core, 100 + node, &urgent, &suspended);
+			core_view_node(play->core, 100 + node, &urgent, &suspended);
 	}
 	memset(active, 0, sizeof active);
 }

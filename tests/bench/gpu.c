@@ -13,7 +13,7 @@ void gpu_must(hsa_status_t status, const char *what)
 	exit(1);
 }
 
-static hsa_status_t look(hsa_agent_t agent, void *arg)
+static hsa_status_t find_agent(hsa_agent_t agent, void *arg)
 {
 	hsa_device_type_t type;
 
@@ -28,7 +28,7 @@ hsa_agent_t gpu_first(void)
 {
 	hsa_agent_t gpu = {0};
 
-	gpu_must(hsa_iterate_agents(look, &gpu), "hsa_iterate_agents");
+	gpu_must(hsa_iterate_agents(find_agent, &gpu), "hsa_iterate_agents");
 	return gpu;
 }
 

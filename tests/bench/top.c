@@ -32,7 +32,7 @@
 #define SECONDS 10
 #define WARM_S 2
 #define PATIENCE_S 60
-#define LOOKS 10 /* per second */
+#define SAMPLES 10 /* per second */
 #define DRIVER "/sys/class/kfd/kfd/proc"
 
 static char folder[] = "/tmp/kfdshim-top-XXXXXX";
@@ -109,7 +109,7 @@ static int visit(const char *name, const struct stat *st, int type, struct FTW *
 }
 
 /* Reads what top has to read for one sample, without using it. daemon: NULL if there is none. */
-static void bare_look(struct kfdsched *daemon, bool sysfs)
+static void bare_sample(struct kfdsched *daemon, bool sysfs)
 {
 	DIR *processes = opendir(DRIVER);
 	char *text = NULL, name[300];
@@ -129,11 +129,11 @@ static void bare_look(struct kfdsched *daemon, bool sysfs)
 }
 
 /* Returns the CPU time in ns of one such read. */
-static double bare_look_ns(struct kfdsched *daemon, bool sysfs)
+static double bare_sample_ns(struct kfdsched *daemon, bool sysfs)
 {
 	uint64_t before = clock_of(CLOCK_THREAD_CPUTIME_ID);
 
-	bare_look(daemon, sysfs);
+	bare_sample(daemon, sysfs);
 	return (double)(clock_of(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
@@ -161,8 +161,8 @@ static void second(pid_t top, int terminal, struct kfdsched *daemon, size_t *sen
 	double before = spent_cpu_ns(top);
 
 	*bare_ns = 0;
-	for (int i = 0; i < LOOKS; i++) {
-		*bare_ns += bare_look_ns(daemon, i == 0);
+	for (int i = 0; i < SAMPLES; i++) {
+		*bare_ns += bare_sample_ns(daemon, i == 0);
 		for (int k = 0; k < 5; k++) {
 			nap_ms(100 / 5);
 			*sent += take(terminal);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fixture for tests of the agent's sampler in virtual time. The test itself calls the sampler
- * (look_at_queues()) at the times that it chooses; the agent's thread does not run. Hooks still
+ * (poll_queues()) at the times that it chooses; the agent's thread does not run. Hooks still
  * read the real clock.
  */
 #ifndef KFDSHIM_TESTS_SAMPLED_QUEUES_H
@@ -59,12 +59,12 @@ static inline void begin(void)
 }
 
 /* Polls the queues once, at `now`, and schedules the next poll. */
-static inline void look(void)
+static inline void poll_queues_once(void)
 {
 	uint64_t after;
 
 	agent_lock();
-	after = look_at_queues(now, false);
+	after = poll_queues(now, false);
 	agent_unlock();
 	due = after == UINT64_MAX ? after : now + after;
 	CHECK(after > 0);
@@ -73,14 +73,14 @@ static inline void look(void)
 /* Polls the queues whenever a poll is due until `end` (ns). Returns the number of polls. */
 static inline unsigned until(uint64_t end)
 {
-	unsigned looks = 0;
+	unsigned polls = 0;
 
-	for (; due <= end; looks++) {
+	for (; due <= end; polls++) {
 		now = due > now ? due : now;
-		look();
+		poll_queues_once();
 	}
 	now = end;
-	return looks;
+	return polls;
 }
 
 /* Advances the time by `ns`. Returns the number of polls. */
@@ -98,7 +98,7 @@ static inline uint64_t wait_for(const struct queue *which, bool active)
 	while (which->active != active && now < start + 20 * SECOND) {
 		CHECK(due != UINT64_MAX);
 		now = due > now ? due : now;
-		look();
+		poll_queues_once();
 	}
 	return now - start;
 }

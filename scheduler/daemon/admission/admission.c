@@ -74,7 +74,7 @@ void door_left(struct worker *worker, uid_t owner, int socket)
 	give_slot_free(worker, owner);
 }
 
-void door_look(struct worker *worker, uint64_t now)
+void door_check(struct worker *worker, uint64_t now)
 {
 	struct door *door = &worker->door;
 	uint32_t kept = 0;

@@ -53,7 +53,7 @@ void door_take(struct worker *worker, uint64_t now);
 /* Frees the slots of ended connections whose descriptors have been read, or whose client end is
  * closed, since the last call. Called in each loop iteration; checks every 20 ms, or every 200
  * ms if there are more than 64 such connections. */
-void door_look(struct worker *worker, uint64_t now);
+void door_check(struct worker *worker, uint64_t now);
 
 /* An admitted connection of `owner` has ended. Takes ownership of `socket`. */
 void door_left(struct worker *worker, uid_t owner, int socket);

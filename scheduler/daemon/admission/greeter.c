@@ -27,7 +27,7 @@
 #define HELLO_NS 1000000000u /* time for a client to send its hello */
 #define PASS_NS 5000000000u  /* time for the worker to take the connection */
 #define NAP_MS 10	     /* pause after the system ran out of descriptors */
-#define LOOK_MS 100
+#define CHECK_MS 100
 #define EVENTS 64
 
 enum source { SOURCE_LISTENER, SOURCE_ROOT, SOURCE_CHANNEL, SOURCE_PENDING };
@@ -366,14 +366,14 @@ static void handle(const struct epoll_event *event, uint64_t now)
 static void loop(void)
 {
 	struct epoll_event events[EVENTS];
-	uint64_t now, looked = 0;
+	uint64_t now, checked = 0;
 	int n;
 
 	for (;;) {
 		pass_all(clock_ns());
 		sink_reap();
 		listen_to_all(sink_room());
-		n = epoll_wait(door.epoll, events, EVENTS, LOOK_MS);
+		n = epoll_wait(door.epoll, events, EVENTS, CHECK_MS);
 		now = clock_ns();
 		__atomic_store_n(&door.with->beat->beat_ns, now, __ATOMIC_RELEASE);
 		/* The socket for root first, so that its connections are also passed on first. */
@@ -383,9 +383,9 @@ static void loop(void)
 		for (int i = 0; i < n; i++)
 			if (events[i].data.u64 >> 32 != SOURCE_ROOT)
 				handle(&events[i], now);
-		if (now < looked + LOOK_MS * 1000000ull)
+		if (now < checked + CHECK_MS * 1000000ull)
 			continue;
-		looked = now;
+		checked = now;
 		reload_take(door.with->reload, &door.config_number, &door.config);
 		drop_overdue(now);
 		filter_report();

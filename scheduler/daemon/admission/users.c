@@ -12,7 +12,7 @@ static const struct budget_rule comes = {.burst = USERS_MAX, .period_ns = 200000
 static bool is_free(const struct user *user, uint64_t now)
 {
 	return user->connections == 0 && budget_full(&user->comes, now) &&
-	       budget_full(&user->looks, now) && budget_full(&user->log.budget, now);
+	       budget_full(&user->scans, now) && budget_full(&user->log.budget, now);
 }
 
 struct user *users_find(struct users *users, uid_t uid, uint64_t now)

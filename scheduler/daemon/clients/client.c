@@ -369,7 +369,7 @@ void client_release(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct core_view view;
 
-	if (!core_look(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
+	if (!core_view_client(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
 		return;
 	want_no_release(worker, client);
 	__atomic_store_n(&client->shm->released, client->leaving, __ATOMIC_SEQ_CST);
@@ -377,7 +377,7 @@ void client_release(struct worker *worker, struct client *client, uint64_t now)
 }
 
 /* The connection was closed: checks whether the process runs another program now. */
-static void look_at_program(struct worker *worker, struct client *client, uint64_t now)
+static void read_program(struct worker *worker, struct client *client, uint64_t now)
 {
 	int replaced = peer_replaced(&client->peer, reader_facts);
 
@@ -392,10 +392,10 @@ static void look_at_program(struct worker *worker, struct client *client, uint64
 		client->hung_up_wait_ns *= 2;
 }
 
-static void look_at(struct worker *worker, struct client *client, uint64_t now)
+static void read_client(struct worker *worker, struct client *client, uint64_t now)
 {
 	if (client->phase == CLIENT_SERVED && client->hung_up_ns && now >= client->hung_up_ns)
-		look_at_program(worker, client, now);
+		read_program(worker, client, now);
 	if (client->phase == CLIENT_SERVED)
 		standing_overdue(worker, client, now);
 	if (client->phase == CLIENT_SERVED && client->outsider) {
@@ -423,7 +423,7 @@ void client_overdue(struct worker *worker, struct client *client, uint64_t now)
 	if (client->phase == CLIENT_GREETING) /* greet() has its answers */
 		return;
 	reader_begin(asker_of(client));
-	look_at(worker, client, now);
+	read_client(worker, client, now);
 	reader_end();
 }
 
@@ -458,7 +458,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 		log_user(&door_user(worker, client->uid)->log,
 			 "process %d (%s): %u log lines suppressed by the rate limit",
 			 (int)client->peer.pid, client->name, client->log.left_out);
-	look_forget(worker, client);
+	scan_limit_forget(worker, client);
 	reader_forget(asker_of(client));
 	query_end(worker, client);
 	client->phase = CLIENT_DEAD;

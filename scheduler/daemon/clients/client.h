@@ -71,7 +71,7 @@ struct client {
 	struct client_shm *shm;
 	/* state of an external process (external.h); NULL: it has the shim */
 	struct outsider *outsider;
-	struct look look;
+	struct scan_limit scan_limit;
 	struct log_share log;
 	/* copies of words in `shm`, as of the last scan */
 	uint32_t runtime, generation, leaving, left;

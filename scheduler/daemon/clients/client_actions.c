@@ -191,10 +191,10 @@ void client_acted(struct worker *worker, struct client *client,
 	}
 	measure(worker, client, report);
 	events_acted(worker, client, report);
-	core_look(worker->core, client->id, now, &before);
+	core_view_client(worker->core, client->id, now, &before);
 	feed_finished(&worker->feed, client->id, report->error, judged_ns(worker, client, report),
 		      now);
-	core_look(worker->core, client->id, now, &after);
+	core_view_client(worker->core, client->id, now, &after);
 	if (after.state == CORE_RUNNING)
 		set_suspended(client, false);
 	log_debug("process %d: %s took %llu us", (int)client->peer.pid, op,
@@ -279,8 +279,8 @@ static bool has_cost_a_queue(const struct kfd_debug_cost *cost)
 
 /* If a suspend that succeeded has cost a queue, or the beginning of the session has, the work of
  * that queue is lost. Suspending the rest of the process does not bring it back. */
-static void look_for_reset(struct worker *worker, struct client *client, const char *what,
-			   const struct kfd_debug_cost *cost, uint64_t now)
+static void check_reset(struct worker *worker, struct client *client, const char *what,
+			const struct kfd_debug_cost *cost, uint64_t now)
 {
 	char why[KFD_REASON];
 
@@ -307,8 +307,8 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	if (outcome & EXECUTOR_ATTACHED) {
 		attached(worker, client, now);
 		if (!(outcome & EXECUTOR_ACTED)) /* the report is of the beginning */
-			look_for_reset(worker, client, "the beginning of its debug session",
-				       &report.cost, now);
+			check_reset(worker, client, "the beginning of its debug session",
+				    &report.cost, now);
 	}
 	if (outcome & EXECUTOR_REFUSED) {
 		const char *why = executor_reason(client->executor, &error);
@@ -318,7 +318,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	if (outcome & EXECUTOR_ACTED) {
 		client_acted(worker, client, &report, now);
 		if (client->acting == CORE_SUSPEND && !report.error)
-			look_for_reset(worker, client, "a suspend", &report.cost, now);
+			check_reset(worker, client, "a suspend", &report.cost, now);
 	}
 	if (outcome & EXECUTOR_CHANGED)
 		outsider_changed(client);

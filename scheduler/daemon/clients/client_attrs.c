@@ -97,7 +97,7 @@ static enum protocol_level level_of(const struct client *client)
 }
 
 /* Evaluates the configuration for a client, with the attributes that were read last. */
-static void look_up(struct worker *worker, struct client *client)
+static void find_attrs(struct worker *worker, struct client *client)
 {
 	struct standing *standing = &client->standing;
 	uint64_t may = standing->may, lets = standing->lets;
@@ -130,7 +130,7 @@ void standing_came(struct worker *worker, struct client *client, const struct su
 	client->tenant = tenant_of(worker, client);
 	take_subject(client, subject);
 	client->standing.differs = worker->is_coming;
-	look_up(worker, client);
+	find_attrs(worker, client);
 	if (client->outsider)
 		return;
 	client->priority = standing_priority(client);
@@ -168,7 +168,7 @@ static void configured(struct worker *worker, struct client *client, uint64_t no
 	char before[VALUE_NAME];
 
 	memcpy(before, standing->verdict.rule, sizeof(before));
-	look_up(worker, client);
+	find_attrs(worker, client);
 	if (strcmp(before, standing->verdict.rule) != 0)
 		log_info("process %d (%s): %s%s", (int)client->peer.pid, client->name,
 			 standing->verdict.rule[0] ? "rule " : "no rule applies any more",

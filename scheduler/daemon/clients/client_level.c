@@ -15,7 +15,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define PAUSE_MIN_NS SECOND_NS
 #define PAUSE_MAX_NS (30 * SECOND_NS)
-#define LOOK_NS SECOND_NS /* between two checks from outside */
+#define CHECK_NS SECOND_NS /* between two checks from outside */
 #define IDLE_NS (SECOND_NS * 9 / 10)
 #define MOVE_NS (2 * SECOND_NS)
 
@@ -228,7 +228,7 @@ static void arrive(struct worker *worker, struct client *client, uint64_t now)
 	struct core_view view;
 
 	if (client->executor || client->hold_cmd_pending ||
-	    !core_look(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
+	    !core_view_client(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
 		return;
 	client->level.changing = false;
 	client->hold_cmd_level = client->level.to;
@@ -259,7 +259,7 @@ static bool has_work(const struct worker *worker, const struct client *client, u
 {
 	struct core_view view;
 
-	return core_look(worker->core, client->id, now, &view) && view.active;
+	return core_view_client(worker->core, client->id, now, &view) && view.active;
 }
 
 /* Returns true if `client` is the next one to get the session: of the clients that wait for it
@@ -325,7 +325,7 @@ static bool may_take_session(struct worker *worker, const struct client *client,
 
 /* Returns > 0 if trap is likely to work now, 0 if not, and -EINPROGRESS while the answer of
  * kfdschedd-read is awaited. */
-static int looks_good(struct worker *worker, const struct client *client, uint64_t now)
+static int is_usable(struct worker *worker, const struct client *client, uint64_t now)
 {
 	switch (client->level.error) {
 	case -EPERM:
@@ -357,15 +357,15 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 	int good;
 
 	if (client->executor || client->hold_cmd_pending || client->leaving != client->left ||
-	    !control_may_be_held(client) || !core_look(worker->core, client->id, now, &view) ||
-	    view.state != CORE_RUNNING)
+	    !control_may_be_held(client) ||
+	    !core_view_client(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
 		return;
-	good = looks_good(worker, client, now);
+	good = is_usable(worker, client, now);
 	if (good == -EINPROGRESS)
 		return;
 	if (good <= 0) {
 		client->level.climb_ns =
-			now + (client->level.error == -EBUSY ? LOOK_NS / 5 : LOOK_NS);
+			now + (client->level.error == -EBUSY ? CHECK_NS / 5 : CHECK_NS);
 		return;
 	}
 	if (client->own_session == CLIENT_SHM_OWN_SESSION) {

@@ -14,7 +14,7 @@
 #include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/worker.h"
 
-#define LOOK_NS 1000000000u /* between two reads of its queues without an event */
+#define PROGRAM_NS 1000000000u /* between two reads of its queues without an event */
 /* between two reads of its queues after an event; it may create queues without end */
 #define HASTE_NS 20000000u
 #define THREADS_NS 100000000u /* between two checks of its threads, while it is suspended */
@@ -22,11 +22,11 @@
  * threads */
 #define THREADS_PART 20u
 /* checks in a row without a DESTROY_QUEUE, after which it counts as finished */
-#define QUIET_LOOKS 2
+#define QUIET_READS 2
 
 /* State of an external process. */
 struct outsider {
-	uint64_t looked_ns;  /* last read of its queues */
+	uint64_t read_ns;    /* last read of its queues */
 	uint64_t program_ns; /* last check that it still runs the same program */
 	uint64_t threads_ns; /* time of the next check of its threads */
 	uint64_t folder;     /* number of its directory in sysfs; 0: it had none */
@@ -197,12 +197,12 @@ static void publish(struct client *client, uint64_t now)
 		client_shm_node_set(shm, i, has_compute(outsider, client_shm_node_id(shm, i)), now);
 }
 
-static void look(struct client *client, uint64_t now)
+static void read_queues(struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
 	int n = sysfs_queues(client->peer.pid, outsider->queues, SYSFS_QUEUES);
 
-	outsider->looked_ns = now;
+	outsider->read_ns = now;
 	outsider->changed = false;
 	/* The directory disappears with the last descriptor of the device: after an exec, or
 	 * when the process ends. */
@@ -236,7 +236,7 @@ static void start(struct worker *worker, struct client *client)
 /* Checks the threads of a suspended process for a DESTROY_QUEUE that sleeps until the queue is
  * resumed. The shim announces such calls in advance. A process without the shim cannot, so its
  * call is delayed by at most one checking interval (THREADS_NS) plus one resume. */
-static void look_at_threads(struct worker *worker, struct client *client, uint64_t now)
+static void check_threads(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
 	struct client_shm *shm = client->shm;
@@ -247,7 +247,7 @@ static void look_at_threads(struct worker *worker, struct client *client, uint64
 	if (now < outsider->threads_ns)
 		return;
 	if (shm->leaving == shm->left &&
-	    (!core_look(worker->core, client->id, now, &view) || view.state == CORE_RUNNING))
+	    (!core_view_client(worker->core, client->id, now, &view) || view.state == CORE_RUNNING))
 		return;
 	destroys = reader_destroys(client->peer.pid, &took_ns);
 	if (destroys == -EINPROGRESS)
@@ -259,7 +259,7 @@ static void look_at_threads(struct worker *worker, struct client *client, uint64
 		outsider->changed = true;
 		if (shm->leaving == shm->left)
 			store(&shm->leaving, shm->leaving + 1);
-	} else if (shm->leaving != shm->left && ++outsider->quiet >= QUIET_LOOKS) {
+	} else if (shm->leaving != shm->left && ++outsider->quiet >= QUIET_READS) {
 		store(&shm->left, shm->leaving);
 	}
 }
@@ -307,14 +307,14 @@ void outsider_overdue(struct worker *worker, struct client *client, uint64_t now
 {
 	struct outsider *outsider = client->outsider;
 
-	if ((client->lost_ns || now >= outsider->program_ns + LOOK_NS) &&
+	if ((client->lost_ns || now >= outsider->program_ns + PROGRAM_NS) &&
 	    is_another_program(client, now)) {
 		forget_request(worker, &client->peer);
 		client_gone(worker, client, "runs another program now; its tag is removed");
 		return;
 	}
-	if (now >= outsider->looked_ns + (outsider->changed ? HASTE_NS : LOOK_NS))
-		look(client, now);
+	if (now >= outsider->read_ns + (outsider->changed ? HASTE_NS : PROGRAM_NS))
+		read_queues(client, now);
 	start(worker, client);
 	if (client->attached && !outsider->watched) {
 		executor_send(client->executor, EXECUTOR_WATCH);
@@ -322,7 +322,7 @@ void outsider_overdue(struct worker *worker, struct client *client, uint64_t now
 	}
 	outsider->watched = client->attached;
 	if (client->attached)
-		look_at_threads(worker, client, now);
+		check_threads(worker, client, now);
 }
 
 /* ---- output ---- */

@@ -16,7 +16,7 @@
 #include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/worker.h"
 
-#define LOOK_NS 1000000000u
+#define CHECK_NS 1000000000u
 #define PROCESSES 4096u
 #define WORK_NS 2000000u /* in one loop iteration */
 
@@ -46,7 +46,7 @@ static void read_rules(struct worker *worker)
 
 	free(own->rules);
 	own->rules = NULL;
-	own->looked_ns = 0;
+	own->listed_ns = 0;
 	for (uint32_t i = 0; i < all->count; i++) {
 		if (!can_be_followed(&all->rule[i]))
 			continue;
@@ -111,7 +111,7 @@ static int restore_tag(struct worker *worker, const struct kept_process *kept, i
 
 /* Compares a process with requests and rules. Returns -EINPROGRESS if it must be called again
  * for the same process. */
-static int look_at(struct worker *worker, pid_t pid, int pidfd)
+static int check_process(struct worker *worker, pid_t pid, int pidfd)
 {
 	const struct kept_process *kept;
 	struct peer_facts its;
@@ -150,7 +150,7 @@ void outsider_rules_again(struct worker *worker, struct client *client)
 				     verdict.rule, problem, sizeof(problem));
 }
 
-static void look_at_tagged(struct worker *worker)
+static void check_tagged(struct worker *worker)
 {
 	for (uint32_t i = 0; i < worker->client_end; i++)
 		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
@@ -168,7 +168,7 @@ static bool look_at_next(struct worker *worker)
 		own->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	reader_begin(READER_RULES);
 	if (own->pidfd >= 0)
-		look_at(worker, pid, own->pidfd);
+		check_process(worker, pid, own->pidfd);
 	if (reader_end())
 		return false;
 	if (own->pidfd >= 0)
@@ -179,7 +179,7 @@ static bool look_at_next(struct worker *worker)
 }
 
 /* Checks some of the processes. Each may need two or three requests to kfdschedd-read. */
-static void look_at_some(struct worker *worker)
+static void check_some(struct worker *worker)
 {
 	struct outsider_rules *own = &worker->outsider_rules;
 	uint64_t end = clock_ns() + WORK_NS;
@@ -214,21 +214,21 @@ void outsider_rules_begin(struct worker *worker)
 	worker->outsider_rules.unrestored = true;
 }
 
-void outsider_rules_look(struct worker *worker, uint64_t now)
+void outsider_rules_check(struct worker *worker, uint64_t now)
 {
 	struct outsider_rules *own = &worker->outsider_rules;
 
 	if (own->config_number != worker->config_number) {
 		own->config_number = worker->config_number;
 		read_rules(worker);
-		look_at_tagged(worker);
+		check_tagged(worker);
 	}
 	if (worker->leaving)
 		return;
-	if (!own->pids && now >= own->looked_ns + LOOK_NS && (own->rules || own->unrestored)) {
-		own->looked_ns = now;
+	if (!own->pids && now >= own->listed_ns + CHECK_NS && (own->rules || own->unrestored)) {
+		own->listed_ns = now;
 		list_processes(worker);
 	}
 	if (own->pids)
-		look_at_some(worker);
+		check_some(worker);
 }

@@ -28,7 +28,7 @@ struct worker;
 struct outsider_rules {
 	uint32_t config_number; /* number of the configuration that the rules belong to */
 	struct rules *rules;	/* rules with `shim = no`; NULL: none */
-	uint64_t looked_ns;	/* when the processes were listed last */
+	uint64_t listed_ns;	/* when the processes were listed last */
 	pid_t *pids;		/* processes to check in the next loop iterations; NULL: none */
 	size_t count, next;
 	int pidfd; /* of the process that is being read; -1: none */
@@ -44,6 +44,6 @@ void outsider_rules_begin(struct worker *worker);
 void outsider_rules_again(struct worker *worker, struct client *client);
 
 /* Called in each loop iteration; works for 2 ms at most. */
-void outsider_rules_look(struct worker *worker, uint64_t now);
+void outsider_rules_check(struct worker *worker, uint64_t now);
 
 #endif

@@ -18,11 +18,11 @@ static bool take(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct user *user = door_user(worker, client->uid);
 
-	if (budget_next(&client->look.budget, &client_rule, now) > now ||
-	    !budget_take(&user->looks, &user_rule, now))
+	if (budget_next(&client->scan_limit.budget, &client_rule, now) > now ||
+	    !budget_take(&user->scans, &user_rule, now))
 		return false;
-	worker->totals.looks++;
-	return budget_take(&client->look.budget, &client_rule, now);
+	worker->totals.scans++;
+	return budget_take(&client->scan_limit.budget, &client_rule, now);
 }
 
 /* The eventfd is watched edge-triggered and never read. epoll reports writes that happened while
@@ -39,20 +39,21 @@ static void watch(struct worker *worker, struct client *client, bool wake)
 
 static void put_off(struct worker *worker, struct client *client, uint64_t now)
 {
-	struct looks *looks = &worker->looks;
+	struct scan_limits *scans = &worker->scans;
 
-	client->look.put_off++;
-	if (client->look.late)
+	client->scan_limit.put_off++;
+	if (client->scan_limit.late)
 		return;
-	client->look.late = true;
+	client->scan_limit.late = true;
 	watch(worker, client, false);
-	if (looks->late_count == 0)
-		looks->next_ns = now + LATE_NS;
+	if (scans->late_count == 0)
+		scans->next_ns = now + LATE_NS;
 	/* each client is in the list once */
-	looks->late[looks->late_count++] = (uint16_t)client->slot;
-	if (client->look.named || budget_next(&client->look.budget, &client_rule, now) <= now)
+	scans->late[scans->late_count++] = (uint16_t)client->slot;
+	if (client->scan_limit.named ||
+	    budget_next(&client->scan_limit.budget, &client_rule, now) <= now)
 		return;
-	client->look.named = true;
+	client->scan_limit.named = true;
 	log_client(&client->log,
 		   "process %d (%s): more than %u shared-memory updates per second; further "
 		   "updates are coalesced",
@@ -60,17 +61,17 @@ static void put_off(struct worker *worker, struct client *client, uint64_t now)
 		   (unsigned)(1000000000u / client_rule.period_ns));
 }
 
-bool look_woken(struct worker *worker, struct client *client, uint64_t now)
+bool scan_woken(struct worker *worker, struct client *client, uint64_t now)
 {
-	if (!client->look.late && take(worker, client, now))
+	if (!client->scan_limit.late && take(worker, client, now))
 		return client_scan(worker, client, now);
 	put_off(worker, client, now);
 	return false;
 }
 
-bool look_unasked(struct worker *worker, struct client *client, uint64_t now)
+bool scan_unwoken(struct worker *worker, struct client *client, uint64_t now)
 {
-	if (client->look.late || !client_scan(worker, client, now))
+	if (client->scan_limit.late || !client_scan(worker, client, now))
 		return false;
 	/* If the budget is exhausted, the next scan is deferred. */
 	if (!take(worker, client, now))
@@ -78,38 +79,38 @@ bool look_unasked(struct worker *worker, struct client *client, uint64_t now)
 	return true;
 }
 
-void look_late(struct worker *worker, uint64_t now)
+void scan_late(struct worker *worker, uint64_t now)
 {
-	struct looks *looks = &worker->looks;
+	struct scan_limits *scans = &worker->scans;
 	struct client *client;
 
-	if (!looks->late_count || now < looks->next_ns)
+	if (!scans->late_count || now < scans->next_ns)
 		return;
-	looks->next_ns = now + LATE_NS;
+	scans->next_ns = now + LATE_NS;
 	/* From the end, because the last element replaces the one that is removed. */
-	for (uint32_t i = looks->late_count; i-- > 0;) {
-		client = worker->clients[looks->late[i]];
+	for (uint32_t i = scans->late_count; i-- > 0;) {
+		client = worker->clients[scans->late[i]];
 		if (!take(worker, client, now))
 			continue;
-		client->look.late = false;
-		looks->late[i] = looks->late[--looks->late_count];
+		client->scan_limit.late = false;
+		scans->late[i] = scans->late[--scans->late_count];
 		watch(worker, client, true);
 		client_scan(worker, client, now);
 	}
 }
 
-void look_forget(struct worker *worker, struct client *client)
+void scan_limit_forget(struct worker *worker, struct client *client)
 {
-	struct looks *looks = &worker->looks;
+	struct scan_limits *scans = &worker->scans;
 
-	for (uint32_t i = 0; client->look.late && i < looks->late_count; i++)
-		if (looks->late[i] == client->slot) {
-			client->look.late = false;
-			looks->late[i] = looks->late[--looks->late_count];
+	for (uint32_t i = 0; client->scan_limit.late && i < scans->late_count; i++)
+		if (scans->late[i] == client->slot) {
+			client->scan_limit.late = false;
+			scans->late[i] = scans->late[--scans->late_count];
 		}
 }
 
-uint64_t look_next(const struct worker *worker)
+uint64_t scan_next_ns(const struct worker *worker)
 {
-	return worker->looks.late_count ? worker->looks.next_ns : UINT64_MAX;
+	return worker->scans.late_count ? worker->scans.next_ns : UINT64_MAX;
 }

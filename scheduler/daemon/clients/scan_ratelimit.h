@@ -23,37 +23,37 @@
 struct client;
 struct worker;
 
-#define LOOKS_CLIENTS 1024u
+#define SCAN_CLIENTS 1024u
 
 /* State of one client. */
-struct look {
+struct scan_limit {
 	struct budget budget;
 	uint64_t put_off; /* number of scans deferred */
 	bool late, named; /* a scan is deferred now; the client was named in the log */
 };
 
 /* State of the worker. */
-struct looks {
+struct scan_limits {
 	uint64_t next_ns; /* time at which the deferred scans are made */
 	uint32_t late_count;
-	uint16_t late[LOOKS_CLIENTS]; /* slots of clients with a deferred scan */
+	uint16_t late[SCAN_CLIENTS]; /* slots of clients with a deferred scan */
 };
 
 /* The client has written its eventfd: scans its shared memory, or defers the scan. Returns true
  * if something had changed. */
-bool look_woken(struct worker *worker, struct client *client, uint64_t now);
+bool scan_woken(struct worker *worker, struct client *client, uint64_t now);
 
 /* Scans without a wake-up by the client. Only a scan that finds a change is charged to the
  * budgets. Returns true if something had changed. */
-bool look_unasked(struct worker *worker, struct client *client, uint64_t now);
+bool scan_unwoken(struct worker *worker, struct client *client, uint64_t now);
 
 /* Called in each loop iteration: makes the deferred scans when they are due. */
-void look_late(struct worker *worker, uint64_t now);
+void scan_late(struct worker *worker, uint64_t now);
 
 /* Removes a client that has ended. */
-void look_forget(struct worker *worker, struct client *client);
+void scan_limit_forget(struct worker *worker, struct client *client);
 
-/* Returns the time at which look_late() is due; UINT64_MAX if no scan is deferred. */
-uint64_t look_next(const struct worker *worker);
+/* Returns the time at which scan_late() is due; UINT64_MAX if no scan is deferred. */
+uint64_t scan_next_ns(const struct worker *worker);
 
 #endif

@@ -285,7 +285,7 @@ static bool take_key(struct reading *r, const char *name, const char *value)
 /* inih does not report the number of a line, a line that it cuts, a section without keys, or a
  * file that is not text. So next_line() and this function check them. This function handles the
  * headings of sections. */
-static bool look_at(struct reading *r, const char *line)
+static bool read_key(struct reading *r, const char *line)
 {
 	char copy[CONFIG_LINE_MAX + 1];
 	char *end;
@@ -329,7 +329,7 @@ static char *next_line(char *line, int room, void *user)
 	if (c == EOF && length == 0)
 		return NULL;
 	line[length] = '\0';
-	if (!look_at(r, line))
+	if (!read_key(r, line))
 		return NULL;
 	line[length++] = '\n';
 	line[length] = '\0';

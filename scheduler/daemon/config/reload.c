@@ -139,7 +139,7 @@ bool reload_busy(const struct reload *reload)
 	return reload->reader != 0;
 }
 
-bool reload_look(struct reload *reload, uint64_t now)
+bool reload_check(struct reload *reload, uint64_t now)
 {
 	struct shared *shared = reload->shared;
 	bool good;

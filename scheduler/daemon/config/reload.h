@@ -34,7 +34,7 @@ bool reload_busy(const struct reload *reload);
 /* Called in each iteration of the watchdog's loop. Returns true once when a new configuration is
  * in force. Problems of a configuration that is rejected are logged. A read that takes longer
  * than 10 s is aborted. */
-bool reload_look(struct reload *reload, uint64_t now);
+bool reload_check(struct reload *reload, uint64_t now);
 
 /* Copies the configuration in force into *out if its number differs from *number, and sets
  * *number. Returns whether it did. The caller starts with *number 0, which no configuration has. */

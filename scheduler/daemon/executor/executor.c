@@ -310,7 +310,7 @@ static void abort_slot(struct executor *executor, uint32_t state)
 	}
 }
 
-static void look_at_processes(void)
+static void check_processes(void)
 {
 	bool any = false;
 
@@ -337,7 +337,7 @@ uint32_t executor_number(const struct executor *executor)
 
 void executor_collect(void (*told)(uint32_t number, void *context), void *context)
 {
-	look_at_processes();
+	check_processes();
 	for (uint32_t i = 0; i < EXECUTOR_SLOTS / 64; i++) {
 		uint64_t bits = __atomic_load_n(&table->told[i], __ATOMIC_RELAXED);
 

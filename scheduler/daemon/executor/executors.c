@@ -21,15 +21,15 @@
 #define MS 1000000ull
 #define WORK_MAX_NS (10000 * MS)
 /* minimum number of checks, because the watchdog itself may have been stopped */
-#define WORK_LOOKS 20u
+#define WORK_CHECKS 20u
 #define QUIT_NS (200 * MS)     /* time from the request to quit to the kill */
 #define END_MAX_NS (1000 * MS) /* time from the kill to a log message */
 #define UNNEEDED 16	       /* see executors_without() */
 
 /* Observation of a slot, to detect a driver call that does not return. */
 struct seen {
-	uint64_t since_ns;     /* when its present work began; 0: it has none */
-	uint32_t turns, looks; /* copy of the slot's `turns`; number of checks */
+	uint64_t since_ns;	/* when its present work began; 0: it has none */
+	uint32_t turns, checks; /* copy of the slot's `turns`; number of checks */
 };
 
 struct process {
@@ -203,7 +203,7 @@ static void ended(struct executors *executors, uint32_t number, int status)
 	set_state(executors, number, EXECUTOR_DIED);
 }
 
-static void look_at_children(struct executors *executors, uint64_t now)
+static void check_children(struct executors *executors, uint64_t now)
 {
 	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++) {
 		struct child *child = &executors->processes[i].child;
@@ -230,10 +230,10 @@ static bool hangs(struct seen *seen, const struct executor *slot, uint64_t now)
 	}
 	if (!seen->since_ns || seen->turns != turns)
 		*seen = (struct seen){.since_ns = now, .turns = turns};
-	return ++seen->looks >= WORK_LOOKS && now >= seen->since_ns + WORK_MAX_NS;
+	return ++seen->checks >= WORK_CHECKS && now >= seen->since_ns + WORK_MAX_NS;
 }
 
-static void look_at_slot(struct executors *executors, uint32_t i, uint64_t now)
+static void check_slot(struct executors *executors, uint32_t i, uint64_t now)
 {
 	struct executor *slot = &executors->table->slots[i];
 	bool used = is_used(slot);
@@ -252,7 +252,7 @@ static void look_at_slot(struct executors *executors, uint32_t i, uint64_t now)
 	dismiss(executors, number, now);
 }
 
-static void look_at_process(struct executors *executors, uint32_t number, uint64_t now)
+static void check_process(struct executors *executors, uint32_t number, uint64_t now)
 {
 	struct process *process = &executors->processes[number];
 	uint32_t state = state_of(executors, number);
@@ -271,18 +271,18 @@ static void look_at_process(struct executors *executors, uint32_t number, uint64
 	process->logged = true;
 }
 
-void executors_look(struct executors *executors, bool children, uint64_t now)
+void executors_check(struct executors *executors, bool children, uint64_t now)
 {
 	uint32_t slots = __atomic_load_n(&executors->table->slot_end, __ATOMIC_ACQUIRE);
 	uint64_t count;
 
 	(void)!read(executors->want_fd, &count, sizeof(count));
 	if (children)
-		look_at_children(executors, now);
+		check_children(executors, now);
 	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++)
-		look_at_process(executors, i, now);
+		check_process(executors, i, now);
 	for (uint32_t i = 0; i < slots && i < EXECUTOR_SLOTS; i++)
-		look_at_slot(executors, i, now);
+		check_slot(executors, i, now);
 }
 
 void executors_kill(struct executors *executors, uint64_t now)

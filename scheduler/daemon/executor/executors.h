@@ -36,7 +36,7 @@ void executors_without(struct executors *executors, int fd);
 /* Called in each iteration of the watchdog's loop: starts, checks and ends executor processes.
  * Does not return in a new executor process. `children`: a child may have ended or stopped since
  * the last call. `now` is CLOCK_MONOTONIC in ns. */
-void executors_look(struct executors *executors, bool children, uint64_t now);
+void executors_check(struct executors *executors, bool children, uint64_t now);
 
 /* The worker has ended: ends all executor processes, in the same way. */
 void executors_kill(struct executors *executors, uint64_t now);

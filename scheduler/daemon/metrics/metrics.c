@@ -72,7 +72,7 @@ static void settle_times(struct worker *worker, struct client *client, uint64_t 
 	struct core_view view;
 	uint32_t n;
 
-	if (!core_look(worker->core, client->id, now, &view))
+	if (!core_view_client(worker->core, client->id, now, &view))
 		return;
 	n = concerned(worker, client, figures);
 	for (uint32_t i = 0; i < n; i++) {
@@ -136,7 +136,7 @@ static void picture_of_client(struct worker *worker, const struct client *client
 {
 	struct core_view view = {0};
 
-	core_look(worker->core, client->id, now, &view);
+	core_view_client(worker->core, client->id, now, &view);
 	*out = (struct metrics_client){
 		.pid = client->peer.pid,
 		.priority = client->priority,
@@ -170,7 +170,7 @@ static void picture_of_nodes(struct worker *worker, struct metrics_snapshot *out
 		if (worker->beat->metrics.nodes[i].gpu_id == 0)
 			break;
 		*node = worker->beat->metrics.nodes[i];
-		core_look_node(worker->core, node->gpu_id, &node->urgent, &node->suspended);
+		core_view_node(worker->core, node->gpu_id, &node->urgent, &node->suspended);
 		out->node_count++;
 	}
 }

@@ -46,7 +46,7 @@ struct metrics_figures {
 
 struct metrics_node {
 	uint32_t gpu_id;    /* 0: free entry */
-	bool urgent;	    /* core_look_node() */
+	bool urgent;	    /* core_view_node() */
 	uint32_t suspended; /* number of clients suspended now */
 	uint64_t active_ns;
 	struct metrics_figures figures;

@@ -315,14 +315,14 @@ static void end_lease(struct worker *worker, struct client *client, uint64_t now
 }
 
 /* Replies to a suspend request if its target is suspended now, or if it cannot be. */
-static void look_at_suspend(struct worker *worker, struct client *from, struct client *client,
-			    uint64_t now)
+static void check_suspend(struct worker *worker, struct client *from, struct client *client,
+			  uint64_t now)
 {
 	struct core_view view = {0};
 	char text[512];
 	const char *why;
 
-	core_look(worker->core, client->id, now, &view);
+	core_view_client(worker->core, client->id, now, &view);
 	why = never(client, &view);
 	if (why) {
 		snprintf(text, sizeof(text), "process %d (%s) cannot be suspended: %s",
@@ -356,7 +356,7 @@ static void command_overdue(struct worker *worker, struct client *from, uint64_t
 
 	/* A process is not registered while it changes its program by exec. */
 	if (client && !from->control.replied)
-		look_at_suspend(worker, from, client, now);
+		check_suspend(worker, from, client, now);
 	else if (!client && poll_now(from->control.pidfd, POLLIN) != 0)
 		send_reply(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
 }
@@ -398,7 +398,7 @@ static void serve_resume(struct worker *worker, struct client *from, const struc
 		not_registered(worker, from, &target);
 		return;
 	}
-	core_look(worker->core, client->id, now, &view);
+	core_view_client(worker->core, client->id, now, &view);
 	if (!client->control.leased) {
 		send_reply(worker, from, 0, "process %d (%s) was not suspended by a request%s",
 			   (int)target.pid, target.name,

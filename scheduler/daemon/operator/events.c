@@ -330,7 +330,7 @@ void events_decided(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	if (suspend)
 		client->news.by_lease = gang_leased(worker, client);
-	core_look(worker->core, client->id, now, &view);
+	core_view_client(worker->core, client->id, now, &view);
 	client->news.reason = !suspend		      ? why_resumed(worker, client, &view)
 			      : client->news.by_lease ? "leased"
 						      : "preempted";

@@ -240,7 +240,7 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 	char name[16];
 	bool fine;
 
-	core_look(worker->core, client->id, now, &view);
+	core_view_client(worker->core, client->id, now, &view);
 	fine = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT &&
 	       /* no reason to show: level trap, or the level that it requested */
 	       !client->level.error;
@@ -260,8 +260,9 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 		(int)view.active, "observed", (int)view.observed, "suspends",
 		(json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
 		(json_int_t)view.failures, "suspended_us", (json_int_t)(view.suspended_ns / 1000),
-		"time_us", times_json(&view), "looks_put_off", (json_int_t)client->look.put_off,
-		"nodes", client_nodes_json(client), "exceptions", exceptions_json(client));
+		"time_us", times_json(&view), "looks_put_off",
+		(json_int_t)client->scan_limit.put_off, "nodes", client_nodes_json(client),
+		"exceptions", exceptions_json(client));
 }
 
 /* The caller appends "queue_counts". */
@@ -270,7 +271,7 @@ json_t *status_client_brief(const struct worker *worker, const struct client *cl
 	struct core_view view = {0};
 	char name[16];
 
-	core_look(worker->core, client->id, now, &view);
+	core_view_client(worker->core, client->id, now, &view);
 	peer_name(client->peer.pid, name);
 	return json_pack("{sI ss sb so ss ss ss sb sI sI so}", "pid", (json_int_t)client->peer.pid,
 			 "comm", name, "shim", (int)!client->outsider, "priority",
@@ -312,7 +313,7 @@ static json_t *totals_json(const struct totals *t)
 {
 	return json_pack("{sI sI sI sI so so so so so}", "suspends", (json_int_t)t->suspends,
 			 "resumes", (json_int_t)t->resumes, "failures", (json_int_t)t->failures,
-			 "looks", (json_int_t)t->looks, "detection_ns", hist_to_json(&t->detection),
+			 "looks", (json_int_t)t->scans, "detection_ns", hist_to_json(&t->detection),
 			 "holdover_ns", hist_to_json(&t->holdover), "suspend_ns",
 			 hist_to_json(&t->suspend), "resume_ns", hist_to_json(&t->resume),
 			 "turn_ns", hist_to_json(&t->turn));

@@ -16,7 +16,7 @@
 #include "scheduler/daemon/reader/reader_message.h"
 
 #define MS 1000000ull
-#define LOOK_NS MS /* between two checks of a request; a read takes 0.1 ms */
+#define CHECK_NS MS /* between two checks of a request; a read takes 0.1 ms */
 /* Limits for the processes of one user in ALONE_NS: time of waits, and CPU time of long reads,
  * for example of very many mappings. */
 #define WAIT_MAX_NS (20 * MS)
@@ -52,8 +52,8 @@ struct flight {
 	struct entry *entry;	       /* NULL: its asker has dropped it */
 	struct reader_request request; /* number 0: there is no request */
 	pid_t process;		       /* pid that it was sent to; 0: no process was running then */
-	unsigned looks;
-	uint64_t look_ns; /* time of the next check */
+	unsigned checks;
+	uint64_t check_ns; /* time of the next check */
 	uint64_t cpu_ns;
 	pid_t reader;	     /* the pid to which cpu_ns belongs */
 	struct alone *costs; /* NULL: no costs so far */
@@ -230,7 +230,7 @@ static uint64_t cpu_of(pid_t process)
 }
 
 /* Charges this check to the user. The time since the last check is no measure, because the loop
- * itself may have had no CPU. A check of a process that waits counts LOOK_NS; a check of a
+ * itself may have had no CPU. A check of a process that waits counts CHECK_NS; a check of a
  * process that runs counts the CPU time that it has used since. */
 static void charge(struct flight *flight, pid_t process, char state)
 {
@@ -244,7 +244,7 @@ static void charge(struct flight *flight, pid_t process, char state)
 						    ? cpu - flight->cpu_ns
 						    : 0;
 	else
-		flight->costs->waited_ns += LOOK_NS;
+		flight->costs->waited_ns += CHECK_NS;
 	flight->reader = process;
 	flight->cpu_ns = cpu;
 }
@@ -304,9 +304,9 @@ static bool send_flight(pid_t process)
 
 /* Checks a request without an answer, while kfdschedd-read (`process`) is in `state`. Returns
  * false if there will be no answer. */
-static bool look(struct flight *flight, pid_t process, char state)
+static bool check(struct flight *flight, pid_t process, char state)
 {
-	if (++flight->looks >= QUERY_POLLS || process < 0)
+	if (++flight->checks >= QUERY_POLLS || process < 0)
 		return false;
 	/* A process that is being killed does not wait because of this request. */
 	if (process == 0 || process == __atomic_load_n(&reader.state->stuck, __ATOMIC_ACQUIRE))
@@ -324,7 +324,7 @@ static bool look(struct flight *flight, pid_t process, char state)
 	return true;
 }
 
-static void look_at_flight(uint64_t now)
+static void check_flight(uint64_t now)
 {
 	struct flight *flight = &reader.flight;
 	pid_t process = process_now();
@@ -333,8 +333,8 @@ static void look_at_flight(uint64_t now)
 	receive(); /* a process that has answered sleeps, too, so take its answer first */
 	if (!flight->request.number)
 		return;
-	flight->look_ns = now + LOOK_NS;
-	if (!look(flight, process, state))
+	flight->check_ns = now + CHECK_NS;
+	if (!check(flight, process, state))
 		land(NULL);
 }
 
@@ -346,7 +346,7 @@ static void send_next(uint64_t now)
 	entry->queued = false;
 	entry->request.number = ++reader.number;
 	reader.flight = (struct flight){
-		.entry = entry, .request = entry->request, .look_ns = now + LOOK_NS};
+		.entry = entry, .request = entry->request, .check_ns = now + CHECK_NS};
 	if (is_alone(entry->request.pid, now) || !send_flight(process_now()))
 		land(NULL);
 }
@@ -354,8 +354,8 @@ static void send_next(uint64_t now)
 void reader_step(uint64_t now)
 {
 	receive();
-	if (reader.flight.request.number && now >= reader.flight.look_ns)
-		look_at_flight(now);
+	if (reader.flight.request.number && now >= reader.flight.check_ns)
+		check_flight(now);
 	while (!reader.flight.request.number && !STAILQ_EMPTY(&reader.queue))
 		send_next(now);
 }
@@ -364,7 +364,7 @@ uint64_t reader_next(void)
 {
 	if (!STAILQ_EMPTY(&reader.replied))
 		return 0;
-	return reader.flight.request.number ? reader.flight.look_ns : UINT64_MAX;
+	return reader.flight.request.number ? reader.flight.check_ns : UINT64_MAX;
 }
 
 /* ---- requests ---- */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Clocks. A thread that reads a clock again and again while no time passes would wait forever,
- * because the clock stands still as long as the thread runs. After SPIN_LOOKS readings it therefore
+ * because the clock stands still as long as the thread runs. After SPIN_READS readings it therefore
  * sleeps for a time that grows from STEP_MIN_NS to STEP_MAX_NS, or until a GPU has written to
  * memory.
  *
@@ -21,24 +21,24 @@
 #include "sim/host/time/library.h"
 
 /* Readings in a row without passing time after which a thread counts as spinning. */
-#define SPIN_LOOKS 10000u
+#define SPIN_READS 10000u
 #define SPIN_AGAIN 200u /* readings until a thread that was spinning counts as spinning again */
 /* Weight of a sched_yield(), in readings. */
-#define YIELD_LOOKS 10u
+#define YIELD_READS 10u
 #define STEP_MIN_NS 10000u
 #define STEP_MAX_NS 100000u
-#define RAW_LOOKS 100u /* readings until the raw clock advances by itself */
+#define RAW_READS 100u /* readings until the raw clock advances by itself */
 #define RAW_SPEED 1000u
 
 /* Of the calling thread: time at the last reading, weight of the readings since time passed, last
  * pause. */
 static __thread struct {
 	uint64_t seen_ns;
-	unsigned looks;
+	unsigned reads;
 	uint64_t step_ns;
 } spin __attribute__((tls_model("initial-exec")));
 
-void clock_looked(unsigned weight)
+void clock_read(unsigned weight)
 {
 	uint64_t now = now_ns();
 
@@ -46,20 +46,20 @@ void clock_looked(unsigned weight)
 	 * starts again. That does not hold if the time passed in a pause of this thread (step_ns is
 	 * not 0). */
 	if (now != spin.seen_ns && !spin.step_ns)
-		spin.looks = 0;
+		spin.reads = 0;
 	spin.seen_ns = now;
-	spin.looks += weight;
-	if (spin.looks < SPIN_LOOKS)
+	spin.reads += weight;
+	if (spin.reads < SPIN_READS)
 		return;
 	spin.step_ns = spin_step(spin.step_ns, STEP_MIN_NS, STEP_MAX_NS);
 	sleep_until(now + spin.step_ns, TIME_WAIT_SPIN);
-	spin.looks = SPIN_LOOKS - SPIN_AGAIN;
+	spin.reads = SPIN_READS - SPIN_AGAIN;
 	spin.seen_ns = now_ns();
 }
 
 void clock_waited(void)
 {
-	spin.looks = 0;
+	spin.reads = 0;
 	spin.step_ns = 0;
 }
 
@@ -122,16 +122,16 @@ static uint64_t raw_now_ns(void)
 	static _Atomic uint64_t ahead_ns;
 	static __thread struct {
 		uint64_t seen_ns, machine_ns;
-		unsigned looks;
+		unsigned reads;
 	} raw_spin __attribute__((tls_model("initial-exec")));
 	uint64_t now = now_ns(), machine;
 
-	if (now != raw_spin.seen_ns || !raw_spin.looks) {
-		raw_spin.looks = 0;
+	if (now != raw_spin.seen_ns || !raw_spin.reads) {
+		raw_spin.reads = 0;
 		raw_spin.machine_ns = machine_ns();
 	}
 	raw_spin.seen_ns = now;
-	if (++raw_spin.looks > RAW_LOOKS) {
+	if (++raw_spin.reads > RAW_READS) {
 		machine = machine_ns();
 		atomic_fetch_add(&ahead_ns, RAW_SPEED * (machine - raw_spin.machine_ns));
 		raw_spin.machine_ns = machine;
@@ -154,7 +154,7 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *t)
 		*t = to_timespec(raw_now_ns());
 		return 0;
 	}
-	clock_looked(1);
+	clock_read(1);
 	*t = to_timespec(now_ns() + clock_offset(clock));
 	return 0;
 }
@@ -191,6 +191,6 @@ EXPORT int timespec_get(struct timespec *t, int base)
 EXPORT int sched_yield(void)
 {
 	if (time_page())
-		clock_looked(YIELD_LOOKS);
+		clock_read(YIELD_READS);
 	return (int)returned(raw(SYS_sched_yield, 0, 0, 0, 0, 0, 0));
 }

@@ -22,7 +22,7 @@ static __thread struct {
 } mine __attribute__((tls_model("initial-exec"))) = {.event = -1};
 
 static _Atomic(struct time_page *) mapped;
-static _Atomic bool looked;
+static _Atomic bool has_looked_up;
 
 static struct time_page *map_page(void)
 {
@@ -50,11 +50,11 @@ struct time_page *time_page(void)
 {
 	struct time_page *page;
 
-	if (atomic_load_explicit(&looked, memory_order_acquire))
+	if (atomic_load_explicit(&has_looked_up, memory_order_acquire))
 		return atomic_load_explicit(&mapped, memory_order_relaxed);
 	page = map_page();
 	atomic_store_explicit(&mapped, page, memory_order_relaxed);
-	atomic_store_explicit(&looked, true, memory_order_release);
+	atomic_store_explicit(&has_looked_up, true, memory_order_release);
 	return page;
 }
 
@@ -238,7 +238,7 @@ static long wait_all(const struct waiting *waiting, const struct futex_word *wor
 
 /* Compares the words without a system call: a thread that waits in the kernel even for a moment
  * would count as asleep. */
-static long look_once(const struct futex_word *words, unsigned n)
+static long init_once(const struct futex_word *words, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (__atomic_load_n((uint32_t *)words[i].address, __ATOMIC_SEQ_CST) !=
@@ -253,7 +253,7 @@ long futexes_until(const struct futex_word *words, unsigned n, uint64_t deadline
 	long r;
 
 	if (deadline_ns <= now_ns())
-		return look_once(words, n);
+		return init_once(words, n);
 	if (!wait_begin(&waiting, wakes_at(deadline_ns), TIME_WAIT_FUTEX))
 		return -ETIMEDOUT;
 	r = wait_all(&waiting, words, n);

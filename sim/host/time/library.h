@@ -170,7 +170,7 @@ long poll_until(struct pollfd *fds, unsigned long n, uint64_t until, const sigse
 
 /* Counts a reading of the clock with weight @weight. A thread that reads the clock again and again
  * while no time passes would stop the simulation, so it sleeps until the next event (clocks.c). */
-void clock_looked(unsigned weight);
+void clock_read(unsigned weight);
 /* The calling thread has slept in a regular wait, so it does not spin: resets the count. */
 void clock_waited(void);
 

@@ -17,8 +17,8 @@
 #include "sim/host/time/library.h"
 
 #define MASK_BYTES 8
-#define FEW 64u		/* number of file descriptors that are copied to the stack */
-#define LOOK_WEIGHT 20u /* weight of a call that does not wait, in readings of the clock */
+#define FEW 64u		 /* number of file descriptors that are copied to the stack */
+#define CLOCK_WEIGHT 20u /* weight of a call that does not wait, in readings of the clock */
 #define NAP_MIN_NS 50000u
 #define NAP_MAX_NS 1000000u
 
@@ -139,7 +139,7 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t, const s
 		struct timespec left = t ? *t : (struct timespec){0};
 
 		if (time_page())
-			clock_looked(LOOK_WEIGHT);
+			clock_read(CLOCK_WEIGHT);
 		return (int)returned(raw_cancellable(SYS_ppoll, (long)fds, (long)n,
 						     t ? (long)&left : 0, (long)mask, MASK_BYTES,
 						     0));
@@ -205,7 +205,7 @@ EXPORT int epoll_pwait(int fd, struct epoll_event *events, int max, int ms, cons
 	if (ms < 0)
 		return (int)returned(epoll_until(fd, events, max, NEVER, mask));
 	if (!ms) {
-		clock_looked(LOOK_WEIGHT);
+		clock_read(CLOCK_WEIGHT);
 		return (int)returned(do_epoll(fd, events, max, 0, mask));
 	}
 	return (int)returned(
@@ -332,7 +332,7 @@ EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *x, const struct timespec
 		struct timespec left = t ? *t : (struct timespec){0};
 
 		if (time_page() && t)
-			clock_looked(LOOK_WEIGHT);
+			clock_read(CLOCK_WEIGHT);
 		return (int)returned(do_select(n, r, w, x, t ? &left : NULL, mask));
 	}
 	return (int)returned(select_until(n, r, w, x, deadline_after(to_ns(t)), mask));

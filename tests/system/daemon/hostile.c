@@ -354,7 +354,7 @@ static size_t capped(void)
 
 static void scans_of_restless_clients_are_limited(void **state)
 {
-	json_int_t looks = query_number("totals", "looks");
+	json_int_t scans = query_number("totals", "looks");
 	uint64_t begin = clock_ns(), ms;
 	size_t named = log_lines("further updates are coalesced");
 	pid_t pids[3];
@@ -371,9 +371,9 @@ static void scans_of_restless_clients_are_limited(void **state)
 	for (int i = 0; i < 3; i++)
 		ended_well(pids[i]);
 	ms = (clock_ns() - begin) / 1000000u + 1;
-	looks = query_number("totals", "looks") - looks;
+	scans = query_number("totals", "looks") - scans;
 	/* per client: a burst of 100 and 5 each millisecond */
-	assert_in_range(looks, 300, 3 * (100 + 5 * ms));
+	assert_in_range(scans, 300, 3 * (100 + 5 * ms));
 	assert_int_equal(log_lines("further updates are coalesced") - named, 3);
 }
 
@@ -398,11 +398,11 @@ static void brisk(struct client_shm *shm, int wake)
  * suspension for longer. */
 static void a_brisk_client_is_scanned_each_time(void **state)
 {
-	json_int_t looks = query_number("totals", "looks");
+	json_int_t scans = query_number("totals", "looks");
 	pid_t pid = client(15, brisk);
 
 	(void)state;
-	for (int i = 0; query_number("totals", "looks") - looks < BRISK_CHANGES / 2; i++) {
+	for (int i = 0; query_number("totals", "looks") - scans < BRISK_CHANGES / 2; i++) {
 		assert_in_range(i, 0, 500);
 		sleep_ms(20);
 	}

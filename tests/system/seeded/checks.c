@@ -129,16 +129,16 @@ static void check_contention(const struct program *a, const struct driver_view *
 	     (int)a->process->pid, (double)(now_ns() - since) / 1e6);
 }
 
-static void look_at(unsigned i)
+static void check_slot(unsigned i)
 {
 	const struct program *program = &programs[i];
 	struct driver_view its, other;
 
-	if (!program_runs(program) || !driver_look(program->process, &its))
+	if (!program_runs(program) || !driver_check(program->process, &its))
 		return;
 	for (int k = 0; k < PROGRAMS; k++) {
 		if (!program_runs(&programs[k]) || !is_before(&programs[k], program) ||
-		    !driver_look(programs[k].process, &other) || !other.work)
+		    !driver_check(programs[k].process, &other) || !other.work)
 			continue;
 		cause_ns[i] = now_ns();
 		check_contention(&programs[k], &other, program, &its);
@@ -213,9 +213,9 @@ static bool is_new(const struct client *client, int news, uint64_t *seen)
 
 /* If the worker has seen another value since the last check, a value that is new now is newer than
  * that check. */
-static void look_at_shm(unsigned i, const struct client *client)
+static void check_shm(unsigned i, const struct client *client)
 {
-	bool known = client && client->phase == CLIENT_SERVED && !client->look.late;
+	bool known = client && client->phase == CLIENT_SERVED && !client->scan_limit.late;
 
 	if (!known && unseen.known[i])
 		memset(unseen.shm[i], 0, sizeof(unseen.shm[i]));
@@ -232,7 +232,7 @@ static void look_at_shm(unsigned i, const struct client *client)
 	}
 }
 
-static void look_at_all_shm(const struct worker *worker)
+static void check_all_shm(const struct worker *worker)
 {
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		const struct client *client =
@@ -241,14 +241,14 @@ static void look_at_all_shm(const struct worker *worker)
 		int pid = served ? client->peer.pid : 0;
 		bool runs = served && process_of(pid)->running;
 
-		look_at_shm(i, client);
+		check_shm(i, client);
 		must_be_seen(&unseen.hold_cmd[i],
 			     runs && client->shm->hold_cmd != client->shm->hold_cmd_done,
 			     bounds.hold_cmd_ns, "an order without an answer", pid);
 	}
 }
 
-static void look_at_executors(const struct worker *worker)
+static void check_executors(const struct worker *worker)
 {
 	const struct executor_table *table = daemon_table();
 
@@ -271,12 +271,12 @@ void checks_idle(void)
 {
 	uint64_t beat = daemon_beat_ns(), stopped = daemon_stopped_ns();
 
-	look_at_all_shm(daemon_state());
+	check_all_shm(daemon_state());
 	if (daemon_table())
-		look_at_executors(daemon_state());
+		check_executors(daemon_state());
 
 	for (unsigned i = 0; i < PROGRAMS && programs[i].process; i++)
-		look_at(i);
+		check_slot(i);
 	if (beat && now_ns() > beat + BEAT_NS)
 		fail("the worker's heart has not beaten for %.3f ms",
 		     (double)(now_ns() - beat) / 1e6);
@@ -291,7 +291,7 @@ void check_rest(void)
 	struct driver_view its;
 
 	for (unsigned i = 0; i < PROGRAMS && programs[i].process; i++) {
-		if (!program_runs(&programs[i]) || !driver_look(programs[i].process, &its))
+		if (!program_runs(&programs[i]) || !driver_check(programs[i].process, &its))
 			continue;
 		if (its.work)
 			fail("the work of %d does not end", (int)programs[i].process->pid);
@@ -314,7 +314,7 @@ void check_without(void)
 	if (daemon_worker())
 		fail("the worker does not leave");
 	for (unsigned i = 0; i < PROGRAMS && programs[i].process; i++) {
-		if (!program_runs(&programs[i]) || !driver_look(programs[i].process, &its))
+		if (!program_runs(&programs[i]) || !driver_check(programs[i].process, &its))
 			continue;
 		if (its.suspended)
 			fail("%d stays suspended without the daemon",
@@ -352,7 +352,7 @@ void check_ended(void)
 	must_be_none(worker->executor_count, "executors in use");
 	must_be_none(worker->orphan_count, "orphans");
 	must_be_none(worker->door.taken, "slots of the door");
-	must_be_none(worker->looks.late_count, "late looks");
+	must_be_none(worker->scans.late_count, "late looks");
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++)
 		must_be_none(worker->work[i].clients, "clients with work");
 }

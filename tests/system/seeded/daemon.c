@@ -14,7 +14,7 @@
 #include "tests/system/seeded/images.h"
 #include "tests/system/seeded/listener.h"
 
-#define LOOK_NS (50 * MS) /* as in the watchdog */
+#define CHECK_NS (50 * MS) /* as in the watchdog */
 
 struct image watchdog_image, worker_image, executor_images[EXECUTOR_IMAGES];
 
@@ -218,7 +218,7 @@ static void watchdog_turn(void)
 		it.worker = NULL;
 		executors_kill(it.executors, now_ns());
 	}
-	executors_look(it.executors, children, now_ns());
+	executors_check(it.executors, children, now_ns());
 	if (!it.worker && !it.leaving)
 		start_worker();
 }
@@ -230,7 +230,7 @@ static void run_watchdog(void *arg)
 	it.table = executors_table(it.executors);
 	for (;;) {
 		watchdog_turn();
-		fiber_wait(anything, file_of(executors_want_fd(it.executors)), now_ns() + LOOK_NS);
+		fiber_wait(anything, file_of(executors_want_fd(it.executors)), now_ns() + CHECK_NS);
 	}
 }
 

@@ -243,7 +243,7 @@ void driver_process_ended(struct process *process)
 	fiber_changed();
 }
 
-bool driver_look(const struct process *process, struct driver_view *out)
+bool driver_check(const struct process *process, struct driver_view *out)
 {
 	const struct context *c = context_of(process);
 

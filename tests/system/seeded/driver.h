@@ -65,7 +65,7 @@ void driver_submit(struct process *process, uint32_t queue, uint64_t ns, int64_t
 /* Ends the sessions on the process and by it, and releases its queues. */
 void driver_process_ended(struct process *process);
 /* Returns the state of a process in `out`, or false if it has not used the driver. */
-bool driver_look(const struct process *process, struct driver_view *out);
+bool driver_check(const struct process *process, struct driver_view *out);
 
 /* PTRACE_SEIZE and PTRACE_DETACH by the calling fiber. Return 0 or a negative errno. */
 int driver_seize(pid_t pid);

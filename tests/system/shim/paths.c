@@ -42,8 +42,8 @@
 
 /* The values of shim/look.c: the shortest quiet time, and the limits of the sampling period. */
 #define QUIET_NS (2 * MS)
-#define LOOK_MIN_NS MS
-#define LOOK_MAX_NS (16 * MS)
+#define POLL_MIN_NS MS
+#define POLL_MAX_NS (16 * MS)
 #define HOOKED_NS 100e3 /* ns for a hook to report work, or the end at the return of a wait */
 
 /* The properties of each path. */
@@ -176,13 +176,13 @@ static double limited(double ns, double least, double most)
  * (docs/internals/activity.md). */
 static double idle_bound(const struct client_shm_node *at)
 {
-	double look, notice, quiet;
+	double poll_ns, notice, quiet;
 
 	if (path->waited)
 		return HOOKED_NS;
-	look = limited((double)(at->idle_ns - at->active_ns) / 4, LOOK_MIN_NS, LOOK_MAX_NS);
-	notice = limited((double)(last.end_ns - last_command_ns) / 4, look, LOOK_MAX_NS);
-	quiet = look > QUIET_NS ? look : QUIET_NS;
+	poll_ns = limited((double)(at->idle_ns - at->active_ns) / 4, POLL_MIN_NS, POLL_MAX_NS);
+	notice = limited((double)(last.end_ns - last_command_ns) / 4, poll_ns, POLL_MAX_NS);
+	quiet = poll_ns > QUIET_NS ? poll_ns : QUIET_NS;
 	if (!path->signal && 1.5 * longest_ns > quiet)
 		quiet = 1.5 * longest_ns;
 	return notice + quiet;
@@ -191,7 +191,7 @@ static double idle_bound(const struct client_shm_node *at)
 /* Returns the bound, in ns, from a burst's begin to the report of activity. */
 static double work_bound(void)
 {
-	return path->waited ? HOOKED_NS : path->copies ? COPIED_NS : LOOK_MAX_NS;
+	return path->waited ? HOOKED_NS : path->copies ? COPIED_NS : POLL_MAX_NS;
 }
 
 static void measure_idle(void)
@@ -212,7 +212,7 @@ static void measure_idle(void)
 /* If a queue did not move between two polls, the shim may take that time for a kernel's length. */
 static void learn(void)
 {
-	double stood = (double)(last.end_ns - last.begin_ns) + LOOK_MIN_NS;
+	double stood = (double)(last.end_ns - last.begin_ns) + POLL_MIN_NS;
 
 	longest_ns = stood > longest_ns ? stood : longest_ns;
 }

@@ -54,7 +54,7 @@ static unsigned rounds;
 static long seed;
 
 /* At a barrier: the other process compares, and answers with a byte. */
-static void let_look(void)
+static void wait_for_poll(void)
 {
 	char byte = '.';
 
@@ -74,7 +74,7 @@ static void *work(void *arg)
 			work_kind.step(truth, thread, random);
 		pthread_barrier_wait(&barrier);
 		if (thread == 0)
-			let_look();
+			wait_for_poll();
 		pthread_barrier_wait(&barrier);
 	}
 	return NULL;
@@ -95,7 +95,7 @@ static int workload_main(int shared)
 	for (unsigned i = 0; i < WORK_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	work_kind.end(truth);
-	let_look();
+	wait_for_poll();
 	_exit(0); /* the rest of a runtime ends with the process */
 }
 
@@ -301,7 +301,7 @@ static void compare_log(void)
 			  fake_daemon_queue_count(&daemon_));
 }
 
-static void look(void)
+static void sample(void)
 {
 	int n = compare_driver_all(), known = 0, shown = fake_daemon_queue_count(&daemon_);
 
@@ -404,7 +404,7 @@ static int watch(char **argv)
 			meet();
 			driver_snapshot_open(workload);
 		}
-		look();
+		sample();
 		if (write(to, &byte, 1) != 1)
 			step_fail("the workload ended at barrier %u", i);
 	}

@@ -24,7 +24,7 @@
 static struct fake_daemon daemon_;
 static struct fake_queue q, other;
 
-static unsigned looks;
+static unsigned polls;
 
 /* The linker's --wrap defines the names. */
 uint64_t __wrap_topology_capability(uint32_t gpu_id);
@@ -33,7 +33,7 @@ uint64_t __real_topology_capability(uint32_t gpu_id);
 /* Counts the calls, because each makes several reads of sysfs. */
 uint64_t __wrap_topology_capability(uint32_t gpu_id)
 {
-	looks++;
+	polls++;
 	return __real_topology_capability(gpu_id);
 }
 
@@ -79,7 +79,7 @@ static void enabled_before_the_first_queue(void)
 	CHECK(fake_queue_create(&other, AQL) == 0);
 	CHECK(strcmp(fake.calls, "VECC") == 0);
 	CHECK(client_shm_runtime() == CLIENT_SHM_RUNTIME_ENABLED);
-	CHECK(looks == 1);
+	CHECK(polls == 1);
 }
 
 static void not_if_the_runtime_does(void)

@@ -104,7 +104,7 @@ static void copied(void)
  */
 static bool stays_active(uint64_t begun_ns, unsigned ms)
 {
-	uint64_t now, looked = begun_ns;
+	uint64_t now, checked = begun_ns;
 	bool active;
 
 	for (;;) {
@@ -112,10 +112,10 @@ static bool stays_active(uint64_t begun_ns, unsigned ms)
 		now = clock_ns();
 		if (now - begun_ns >= ms * MS)
 			return true;
-		if (now - looked > STOOD_STILL_MS * MS)
+		if (now - checked > STOOD_STILL_MS * MS)
 			return false;
 		CHECK(active);
-		looked = now;
+		checked = now;
 		fake_sleep_us(1000);
 	}
 }
@@ -130,7 +130,7 @@ static void say_turns(int seen, int turns)
 
 static bool worked_once(const struct client_shm_queue *q, bool consumed)
 {
-	bool equal, looked;
+	bool equal, checked;
 	uint64_t begun;
 
 	EVENTUALLY(testbed_active() == 0, 2000);
@@ -140,17 +140,17 @@ static bool worked_once(const struct client_shm_queue *q, bool consumed)
 		equal = testbed_word(q->rptr_address) == testbed_word(q->wptr_address);
 	while (equal != consumed && clock_ns() - begun < 50 * MS);
 	/* On a busy machine the answer can be so late that the kernel may be over by now. */
-	looked = clock_ns() - begun < 90 * MS;
-	CHECK(equal == consumed || !looked);
-	looked = looked && stays_active(begun, 90);
+	checked = clock_ns() - begun < 90 * MS;
+	CHECK(equal == consumed || !checked);
+	checked = checked && stays_active(begun, 90);
 	EVENTUALLY(testbed_active() == 0, 2000); /* no thread has waited for it */
 	begun = clock_ns();
 	testbed_start_work("work 250");
 	testbed_send("await");
-	looked = looked && stays_active(begun, 250);
+	checked = checked && stays_active(begun, 250);
 	testbed_reply();
 	AT_ONCE(testbed_active() == 0);
-	return looked;
+	return checked;
 }
 
 /*

@@ -174,7 +174,7 @@ void testbed_command_hold(enum client_shm_level level, bool hold)
 	CHECK(d->shm->hold_cmd_errno == 0);
 }
 
-bool testbed_repeat(const char *what, int turns, int looks)
+bool testbed_repeat(const char *what, int turns, int polls)
 {
 	bool enough;
 
@@ -183,12 +183,12 @@ bool testbed_repeat(const char *what, int turns, int looks)
 	if (testbed.turns++ < turns)
 		return true;
 	testbed.turns = 0;
-	enough = testbed.at_once * 4 >= turns * looks * 3;
+	enough = testbed.at_once * 4 >= turns * polls * 3;
 	if (!enough)
-		fprintf(stderr, "%s: %d of %d at once\n", what, testbed.at_once, turns * looks);
+		fprintf(stderr, "%s: %d of %d at once\n", what, testbed.at_once, turns * polls);
 	testbed.groups = enough ? 0 : testbed.groups + 1;
 	CHECK(testbed.groups < GROUPS);
-	return !enough && testbed_repeat(what, turns, looks);
+	return !enough && testbed_repeat(what, turns, polls);
 }
 
 void testbed_start_work(const char *command)

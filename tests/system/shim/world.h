@@ -70,9 +70,9 @@ void testbed_command_hold(enum client_shm_level level, bool hold);
 		testbed.at_once += (condition);                                                    \
 		EVENTUALLY(condition, LATE_MS);                                                    \
 	} while (0)
-/* Returns whether another turn is needed: groups of `turns` turns with `looks` AT_ONCE each, until
+/* Returns whether another turn is needed: groups of `turns` turns with `polls` AT_ONCE each, until
  * in one group three quarters were at once. Begins alone, or ends alone, would be only one half. */
-bool testbed_repeat(const char *what, int turns, int looks);
+bool testbed_repeat(const char *what, int turns, int polls);
 /* Sends an order that makes work. When this thread checks, the queue may already be reported as
  * blocked, so the number of changes is checked. */
 void testbed_start_work(const char *command);

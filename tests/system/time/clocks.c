@@ -110,13 +110,13 @@ static void spin_until(void)
 static void raw_spin(void)
 {
 	uint64_t begin = clock_now(CLOCK_MONOTONIC_RAW), at;
-	unsigned looks = 0;
+	unsigned reads = 0;
 
 	do {
 		at = clock_now(CLOCK_MONOTONIC_RAW);
-		looks++;
+		reads++;
 	} while (at < begin + MS_NS);
-	CHECK(is_virtual ? looks < 1000 : at - begin < LATE_NS);
+	CHECK(is_virtual ? reads < 1000 : at - begin < LATE_NS);
 }
 
 /* If the core is taken away in the middle, this clock advances meanwhile, faster than real time: a

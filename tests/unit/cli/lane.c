@@ -152,7 +152,7 @@ static void end(const struct child *child)
 
 /* ---- the reader ---- */
 
-static int look(pid_t pid)
+static int read_shm(pid_t pid)
 {
 	char why[OBSERVE_WHY] = "";
 	int rc;
@@ -165,7 +165,7 @@ static int look(pid_t pid)
 
 static void finds(pid_t pid, size_t count, uint32_t last_id)
 {
-	for (unsigned us = 0; look(pid) == -ENOENT && us < LATE_US; us += 1000)
+	for (unsigned us = 0; read_shm(pid) == -ENOENT && us < LATE_US; us += 1000)
 		usleep(1000);
 	assert_int_equal(list.count, count);
 	assert_true(!count || list.queue[count - 1].id == last_id);
@@ -190,11 +190,11 @@ static void every_change_is_told(void **state)
 	struct child child = start();
 
 	(void)state;
-	assert_int_equal(look(child.pid), -ENOENT);
+	assert_int_equal(read_shm(child.pid), -ENOENT);
 	tell(&child, "1");
 	finds(child.pid, 0, 0);
 	tell(&child, "a");
-	assert_int_equal(look(child.pid), 0); /* the file is known now, so it is read at once */
+	assert_int_equal(read_shm(child.pid), 0); /* the file is known now, so it is read at once */
 	finds(child.pid, 1, 0);
 	finds(child.pid, 1, 0);
 	tell(&child, "bc");
@@ -210,7 +210,7 @@ static void another_client_shm_is_found(void **state)
 	tell(&child, "1ab");
 	finds(child.pid, 2, 1);
 	tell(&child, "C");
-	assert_int_equal(look(child.pid), -ENOENT);
+	assert_int_equal(read_shm(child.pid), -ENOENT);
 	tell(&child, "2c");
 	finds(child.pid, 1, 2);
 	/* With the same fd number, before the next read. */
@@ -228,9 +228,9 @@ static void another_program_has_none(void **state)
 	finds(child.pid, 1, 0);
 	tell(&child, "X");
 	/* The pipe may be closed before the file is. */
-	for (unsigned us = 0; look(child.pid) == 0 && us < LATE_US; us += 1000)
+	for (unsigned us = 0; read_shm(child.pid) == 0 && us < LATE_US; us += 1000)
 		usleep(1000);
-	assert_int_equal(look(child.pid), -ENOENT);
+	assert_int_equal(read_shm(child.pid), -ENOENT);
 	end(&child);
 }
 
@@ -242,7 +242,7 @@ static void one_that_has_ended_has_none(void **state)
 	tell(&child, "1a");
 	finds(child.pid, 1, 0);
 	end(&child);
-	assert_int_equal(look(child.pid), -ENOENT);
+	assert_int_equal(read_shm(child.pid), -ENOENT);
 }
 
 /* The peer's file may have the lower fd number, if the program had closed a file before. */
@@ -255,7 +255,7 @@ static void a_peers_client_shm_is_not_its_own(void **state)
 	peer = other.pid;
 	child = start();
 	tell(&child, "P");
-	assert_int_equal(look(child.pid), -ENOENT);
+	assert_int_equal(read_shm(child.pid), -ENOENT);
 	tell(&child, "1a");
 	finds(child.pid, 1, 0);
 	/* The file that is kept open is not used for another process. */

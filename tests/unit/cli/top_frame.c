@@ -72,7 +72,7 @@ static json_t *reply(int worker, int suspends, int took_us, int work7_us, int wo
 }
 
 /* Makes a sample at `second` from a status. Frees the status. */
-static void look(struct top_state *state, double second, json_t *status)
+static void draw_frame(struct top_state *state, double second, json_t *status)
 {
 	top_state_clear(state);
 	state->ns = (uint64_t)(second * 1e9) + 1000000000u;
@@ -88,8 +88,8 @@ static void test_rates(void **data)
 	struct top_frame frame = {0};
 
 	(void)data;
-	look(&before, 0, reply(2, 100, 50, 1000000, 0, 500000));
-	look(&now, 2, reply(2, 120, 800, 2000000, 3000000, 1500000));
+	draw_frame(&before, 0, reply(2, 100, 50, 1000000, 0, 500000));
+	draw_frame(&now, 2, reply(2, 120, 800, 2000000, 3000000, 1500000));
 	/* The earlier 100 suspends took 50 us; they are also in the later status. */
 	now.totals->suspend = before.totals->suspend;
 	for (int i = 0; i < 20; i++)
@@ -132,7 +132,7 @@ static void test_unknown(void **data)
 	char text[TOP_CELL];
 
 	(void)data;
-	look(&now, 2, reply(2, 120, 800, 2000000, 3000000, 1500000));
+	draw_frame(&now, 2, reply(2, 120, 800, 2000000, 3000000, 1500000));
 	assert_int_equal(top_frame_make(&frame, NULL, &now, &all), 0);
 	assert_true(isnan(frame.suspends_per_s) && isnan(frame.suspend_p50_us));
 	assert_true(isnan(frame.nodes[0].busy_ratio) && isnan(frame.rows[1].held_ratio));
@@ -144,13 +144,13 @@ static void test_unknown(void **data)
 			assert_string_equal(text, "-");
 	}
 
-	look(&before, 0, reply(3, 100, 50, 1000000, 0, 500000));
+	draw_frame(&before, 0, reply(3, 100, 50, 1000000, 0, 500000));
 	assert_int_equal(top_frame_make(&frame, &before, &now, &all), 0);
 	assert_true(isnan(frame.suspends_per_s) && isnan(frame.nodes[0].busy_ratio));
 	assert_true(isnan(frame.rows[1].held_ratio));
 
 	/* Without suspends between the two samples the rate is known, but not the latency. */
-	look(&before, 0, reply(2, 120, 800, 2000000, 3000000, 1500000));
+	draw_frame(&before, 0, reply(2, 120, 800, 2000000, 3000000, 1500000));
 	assert_int_equal(top_frame_make(&frame, &before, &now, &all), 0);
 	assert_true(frame.suspends_per_s == 0 && isnan(frame.suspend_p50_us));
 

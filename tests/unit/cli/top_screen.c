@@ -353,7 +353,7 @@ static void test_queues(void **data)
 	observe_set(&seen.queues.queue[3], OBSERVE_TYPE, OBSERVE_AQL, OBSERVE_SYSFS);
 	redraw(80, 24, NULL);
 	press('j');
-	assert_int_equal(press(UI_KEY_ENTER), UI_LOOK);
+	assert_int_equal(press(UI_KEY_ENTER), UI_REDRAW);
 	assert_int_equal(ui.subject, 101);
 	redraw(80, 24, &seen);
 	assert_true(shows("Process 101, level trap, suspended: python3 train.py"));

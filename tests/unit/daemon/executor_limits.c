@@ -44,7 +44,7 @@ static void note(uint32_t number, void *context)
 	told[told_count++] = number;
 }
 
-static void look(void)
+static void check_all(void)
 {
 	told_count = 0;
 	executor_collect(note, NULL);
@@ -80,7 +80,7 @@ static int begin(void **state)
 static void kill_process(int number)
 {
 	table->processes[number].state = EXECUTOR_KILLED;
-	look();
+	check_all();
 }
 
 static void a_user_of_many_tenants_has_half_of_the_processes(void **state)
@@ -193,13 +193,13 @@ static void four_stuck_processes_are_a_tenants_most(void **state)
 	assert_true(target_of(BOB, 1, NULL) >= 0);
 	/* One of the killed processes has ended, so the tenant can have another. */
 	table->processes[executor->process].state = EXECUTOR_DIED;
-	look();
+	check_all();
 	assert_true(target_of(ALICE, 1, NULL) >= 0);
 }
 
 /* However many targets there are, executor_collect() reports only those with something to
  * report. */
-static void those_alone_are_looked_at_that_tell(void **state)
+static void only_signalled_targets_are_checked(void **state)
 {
 	struct executor *executors[100];
 	struct executor_report report;
@@ -207,13 +207,13 @@ static void those_alone_are_looked_at_that_tell(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 100; i++)
 		assert_true(target_of(ALICE, 1, &executors[i]) >= 0);
-	look();
+	check_all();
 	assert_int_equal(told_count, 0);
 	for (uint32_t i = 17; i < 100; i += 50) {
 		executors[i]->outcome = EXECUTOR_ACTED;
 		executor_table_tell(table, executors[i]);
 	}
-	look();
+	check_all();
 	assert_int_equal(told_count, 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct executor *executor = executors[17 + 50 * i];
@@ -221,12 +221,12 @@ static void those_alone_are_looked_at_that_tell(void **state)
 		assert_int_equal(told[i], executor_number(executor));
 		assert_int_equal(executor_take(executor, &report), EXECUTOR_ACTED);
 	}
-	look();
+	check_all();
 	assert_int_equal(told_count, 0);
 	/* The process of target 3 is killed before the outcome was collected. */
 	executors[3]->outcome = EXECUTOR_ACTED;
 	table->processes[executors[3]->process].state = EXECUTOR_KILLED;
-	look();
+	check_all();
 	assert_int_equal(told_count, 100);
 	assert_true(executor_take(executors[3], &report) & EXECUTOR_ENDED);
 }
@@ -241,7 +241,7 @@ int main(void)
 		cmocka_unit_test_setup(a_user_has_half_of_the_slots, begin),
 		cmocka_unit_test_setup(a_slot_that_is_given_back_counts_no_more, begin),
 		cmocka_unit_test_setup(four_stuck_processes_are_a_tenants_most, begin),
-		cmocka_unit_test_setup(those_alone_are_looked_at_that_tell, begin),
+		cmocka_unit_test_setup(only_signalled_targets_are_checked, begin),
 	};
 
 	table = calloc(1, sizeof(*table));

@@ -231,11 +231,11 @@ static void assert_alive(void)
 	core_id c = feed_add(&feed, 1, 0, 15, now);
 	struct core_view view;
 
-	assert_true(core_look(core, c, now, &view));
+	assert_true(core_view_client(core, c, now, &view));
 	feed_remove(&feed, c);
 	decide();
 	feed_turn(&feed, now += FEED_FLUSH_NS);
-	assert_false(core_look(core, c, now, &view));
+	assert_false(core_view_client(core, c, now, &view));
 }
 
 static void nothing_new_is_not_recorded(void **state)

@@ -106,7 +106,7 @@ static void reloads(void)
 	reload_begin(reload, 0);
 	MUST(reload_busy(reload));
 	for (int i = 0; i < 3000 && !good && reload_busy(reload); i++) {
-		good = reload_look(reload, 0);
+		good = reload_check(reload, 0);
 		poll(NULL, 0, 10);
 	}
 	MUST(good);

@@ -53,7 +53,7 @@ static struct {
 	enum play play;
 	char process_state; /* state of the reader process in /proc */
 	uint64_t waits;	    /* number of the request that waits for a reply */
-	unsigned looks;	    /* checks of the reader's state since the request */
+	unsigned checks;    /* checks of the reader's state since the request */
 	unsigned away_at;   /* after this number of checks the loop has no core for AWAY_MS */
 	uint64_t now_ns;    /* time of the loop's iteration */
 	pid_t read_pid;
@@ -87,9 +87,9 @@ static void reply_to_the_one_that_waits(void)
 char __wrap_peer_state(pid_t pid)
 {
 	(void)pid;
-	if (++played.looks == played.away_at)
+	if (++played.checks == played.away_at)
 		usleep(AWAY_MS * 1000);
-	if (played.looks == SHORT && __atomic_load_n(&played.play, __ATOMIC_ACQUIRE) == PLAY_SHORT)
+	if (played.checks == SHORT && __atomic_load_n(&played.play, __ATOMIC_ACQUIRE) == PLAY_SHORT)
 		reply_to_the_one_that_waits();
 	return __atomic_load_n(&played.process_state, __ATOMIC_ACQUIRE);
 }
@@ -198,7 +198,7 @@ static bool reads(pid_t pid, uid_t uid)
 
 	played.uid = uid;
 	played.read_pid = pid;
-	played.looks = 0;
+	played.checks = 0;
 	assert_int_equal(run(7, pid), -EINPROGRESS);
 	assert_int_equal(turns(), 7);
 	result = run(7, pid);
@@ -351,7 +351,7 @@ static void replies_go_to_their_request(void **state)
 
 /* If the requester is forgotten while the reader waits, the reader is still checked and
  * replaced. */
-static void a_forgotten_request_is_looked_after(void **state)
+static void a_forgotten_request_is_checked(void **state)
 {
 	(void)state;
 	plays(PLAY_WAIT, 'D');
@@ -405,7 +405,7 @@ int main(void)
 		TEST(while_it_ends_no_other_user_is_blamed),
 		TEST(a_run_has_all_its_replies),
 		TEST(replies_go_to_their_request),
-		TEST(a_forgotten_request_is_looked_after),
+		TEST(a_forgotten_request_is_checked),
 		TEST(outside_of_a_run_nothing_is_queried),
 		TEST(without_a_reader_nothing_is_queried),
 		TEST(a_stopped_reader_is_replaced),

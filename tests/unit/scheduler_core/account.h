@@ -111,7 +111,7 @@ static bool is_late(const struct model *o)
 {
 	struct core_view view;
 
-	assert_true(core_look(core, o->id, now, &view));
+	assert_true(core_view_client(core, o->id, now, &view));
 	return !o->slo || !view.request_ns || view.request_ns >= o->slo ||
 	       now >= o->busy_since + o->slo - view.request_ns;
 }
@@ -468,7 +468,7 @@ static bool is_held(const struct model *m)
 {
 	struct core_view view;
 
-	assert_true(core_look(core, m->id, now, &view));
+	assert_true(core_view_client(core, m->id, now, &view));
 	return view.held;
 }
 
@@ -491,7 +491,7 @@ static void check_node(unsigned gpu)
 	uint32_t suspended, expected = 0;
 	bool urgent;
 
-	core_look_node(core, 100 + gpu, &urgent, &suspended);
+	core_view_node(core, 100 + gpu, &urgent, &suspended);
 	FOR_ALL (m)
 		expected += m->state != RUNS && m->held >> gpu & 1;
 	assert_int_equal(suspended, expected);

@@ -25,7 +25,7 @@ static void expect_spared(enum core_spared spared)
 {
 	struct core_view view;
 
-	assert_true(core_look(core, low, now, &view));
+	assert_true(core_view_client(core, low, now, &view));
 	assert_int_equal(view.spared, spared);
 	for (int i = 0; i < 10; i++) {
 		play_idle(high, GPU);
@@ -46,7 +46,7 @@ static void failed_suspend_is_undone_and_the_last(void **state)
 	assert_false(actions[0].prompt);
 	play_done(low);
 	expect_spared(CORE_SPARED_FAILED);
-	assert_true(core_look(core, low, now, &view));
+	assert_true(core_view_client(core, low, now, &view));
 	assert_int_equal(view.suspends, 0);
 	assert_int_equal(view.resumes, 0);
 	assert_int_equal(view.failures, 1);

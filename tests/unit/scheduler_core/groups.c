@@ -191,7 +191,7 @@ static void one_that_cannot_be(void **state)
 	core_set_capability(core, rank[2], CORE_REFUSED);
 	play_active(high, 1);
 	play_expect_nothing();
-	assert_true(core_look(core, rank[0], now, &view));
+	assert_true(core_view_client(core, rank[0], now, &view));
 	assert_true(view.hindered && view.pressed && !view.held);
 	core_set_capability(core, rank[2], CORE_ABLE);
 	expect_all(CORE_SUSPEND, RANKS);

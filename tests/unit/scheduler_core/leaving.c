@@ -86,7 +86,7 @@ static void refused_is_left_alone(void **state)
 	play_expect(CORE_RESUME, low);
 	play_done(low);
 	play_expect_nothing();
-	assert_true(core_look(core, low, now, &view));
+	assert_true(core_view_client(core, low, now, &view));
 	assert_true(view.pressed);
 }
 
@@ -99,14 +99,14 @@ static void node_figures(void **state)
 
 	(void)state;
 	play_active(low, GPU);
-	core_look_node(core, GPU, &urgent, &suspended);
+	core_view_node(core, GPU, &urgent, &suspended);
 	assert_false(urgent);
 	play_active(high, GPU);
 	play_decide();
-	core_look_node(core, GPU, &urgent, &suspended);
+	core_view_node(core, GPU, &urgent, &suspended);
 	assert_true(urgent);
 	assert_int_equal(suspended, 1);
-	core_look_node(core, OTHER_GPU, &urgent, &suspended);
+	core_view_node(core, OTHER_GPU, &urgent, &suspended);
 	assert_false(urgent);
 	assert_int_equal(suspended, 0);
 }

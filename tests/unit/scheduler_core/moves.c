@@ -54,7 +54,7 @@ static void rights_within_a_tenant_matter_not(void **state)
 	move(high, 1, 0, 1, 0);
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
-	core_look_node(core, GPU, &urgent, &suspended);
+	core_view_node(core, GPU, &urgent, &suspended);
 	assert_true(urgent);
 	assert_int_equal(suspended, 1);
 	play_idle(high, GPU);

@@ -100,7 +100,7 @@ static inline enum core_state play_state(core_id c)
 {
 	struct core_view view;
 
-	assert_true(core_look(core, c, now, &view));
+	assert_true(core_view_client(core, c, now, &view));
 	return view.state;
 }
 

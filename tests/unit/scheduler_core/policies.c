@@ -142,7 +142,7 @@ static void deadline_leaves_slack(void **state)
 	start(&(struct core_policy){POLICY_deadline, 0});
 	core_set_slo(core, high, 100 * MS);
 	learn_requests();
-	assert_true(core_look(core, high, now, &view));
+	assert_true(core_view_client(core, high, now, &view));
 	assert_true(view.request_ns >= 10 * MS && view.request_ns < 11 * MS);
 	begun = now;
 	play_active(high, GPU);
@@ -224,7 +224,7 @@ static bool is_observed(void)
 {
 	struct core_view view;
 
-	assert_true(core_look(core, low, now, &view));
+	assert_true(core_view_client(core, low, now, &view));
 	return view.observed && !view.pressed;
 }
 

@@ -265,7 +265,7 @@ static void end_machine(void)
 		assert_int_equal(play_state(m->id), CORE_RUNNING);
 	assert_int_equal(deadline, CORE_NEVER);
 	for (unsigned g = 0; g < GPUS; g++) {
-		core_look_node(core, 100 + g, &urgent, &suspended);
+		core_view_node(core, 100 + g, &urgent, &suspended);
 		assert_false(urgent);
 		assert_int_equal(suspended, 0);
 	}

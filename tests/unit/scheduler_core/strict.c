@@ -310,13 +310,13 @@ static void full_house(void **state)
 		done += action_count;
 	}
 	assert_int_equal(done, CLIENTS - 1);
-	core_look_node(core, 1, &urgent, &suspended);
+	core_view_node(core, 1, &urgent, &suspended);
 	assert_int_equal(suspended, CLIENTS - 1);
 	for (uint32_t i = 0; i < CLIENTS; i++)
 		core_remove(core, clients[i]);
 	play_expect_nothing();
 	assert_int_equal(deadline, CORE_NEVER);
-	core_look_node(core, 1, &urgent, &suspended);
+	core_view_node(core, 1, &urgent, &suspended);
 	assert_int_equal(suspended, 0);
 }
 

@@ -9,17 +9,17 @@
 
 static core_id low, high;
 
-static struct core_view look(core_id c)
+static struct core_view view_of(core_id c)
 {
 	struct core_view view;
 
-	assert_true(core_look(core, c, now, &view));
+	assert_true(core_view_client(core, c, now, &view));
 	return view;
 }
 
 static void expect(core_id c, uint64_t (*wanted)[CORE_TIMES])
 {
-	struct core_view view = look(c);
+	struct core_view view = view_of(c);
 
 	for (unsigned i = 0; i < CORE_TIMES; i++)
 		if (view.time_ns[i] != (*wanted)[i])
@@ -66,13 +66,13 @@ static void one_suspension(void **state)
 	core_finished(core, low, 0, 3 * MS, now);
 	play_decide();
 	now += 11 * MS;
-	assert_int_equal(look(low).time_ns[CORE_TIME_RUNNING], 18 * MS);
-	assert_int_equal(look(low).time_ns[CORE_TIME_RESUMING], 3 * MS);
+	assert_int_equal(view_of(low).time_ns[CORE_TIME_RUNNING], 18 * MS);
+	assert_int_equal(view_of(low).time_ns[CORE_TIME_RESUMING], 3 * MS);
 	EXPECT(high, [CORE_TIME_RUNNING] = 52 * MS, [CORE_TIME_IDLE] = now - 1000 * S - 52 * MS);
 	play_idle(low, GPU);
 	play_decide();
 	now += 2 * MS;
-	assert_int_equal(look(low).time_ns[CORE_TIME_IDLE], 2 * MS);
+	assert_int_equal(view_of(low).time_ns[CORE_TIME_IDLE], 2 * MS);
 }
 
 /* While an order lasts it is the reason of the hold, with or without more urgent work. The time
@@ -96,7 +96,7 @@ static void requests_and_failures(void **state)
 	core_finished(core, low, -EIO, 0, now);
 	play_decide();
 	now += 4 * MS;
-	assert_int_equal(look(low).time_ns[CORE_TIME_RESUMING], 4 * MS);
+	assert_int_equal(view_of(low).time_ns[CORE_TIME_RESUMING], 4 * MS);
 }
 
 /* ---- random ---- */
@@ -133,7 +133,7 @@ static bool leased(const struct random_client *of)
 /* Returns the time in which the client's next nanoseconds are counted, after the last decision. */
 static enum core_time time_now(const struct random_client *c)
 {
-	struct core_view view = look(c->id);
+	struct core_view view = view_of(c->id);
 
 	if (view.state == CORE_SUSPENDED && view.held && leased(c))
 		return CORE_TIME_REQUESTED;
@@ -175,7 +175,7 @@ static void random_event(struct random_client *c)
 			      : draw(4) ? -ECANCELED
 					: -EIO,
 			      draw(3) * MS, now);
-		if (look(c->id).state == CORE_RUNNING)
+		if (view_of(c->id).state == CORE_RUNNING)
 			core_forgive(core, c->id);
 		break;
 	default:

@@ -23,23 +23,23 @@
 
 static struct fake_daemon daemon_;
 static struct fake_queue q;
-static unsigned looks; /* number of polls; accessed atomically */
+static unsigned polls; /* number of polls; accessed atomically */
 static unsigned wake_us;
-static unsigned look_us; /* additional duration of a poll */
+static unsigned poll_us; /* additional duration of a poll */
 
-void __real_link_look_at_daemon_shm(uint64_t now_ns);
-void __wrap_link_look_at_daemon_shm(uint64_t now_ns);
-void __wrap_link_look_at_daemon_shm(uint64_t now_ns)
+void __real_link_read_daemon_shm(uint64_t now_ns);
+void __wrap_link_read_daemon_shm(uint64_t now_ns);
+void __wrap_link_read_daemon_shm(uint64_t now_ns)
 {
-	__atomic_add_fetch(&looks, 1, __ATOMIC_RELAXED);
-	__real_link_look_at_daemon_shm(now_ns);
-	if (look_us)
-		fake_sleep_us(look_us);
+	__atomic_add_fetch(&polls, 1, __ATOMIC_RELAXED);
+	__real_link_read_daemon_shm(now_ns);
+	if (poll_us)
+		fake_sleep_us(poll_us);
 }
 
 /* Returns the number of polls in one second of a long kernel, after a poll has found the end of the
  * previous work. */
-static unsigned looks_a_second(const char *priority)
+static unsigned polls_a_second(const char *priority)
 {
 	unsigned before;
 
@@ -55,42 +55,42 @@ static unsigned looks_a_second(const char *priority)
 	fake_submit(&q, NULL);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 	fake_sleep_us(SETTLE_US);
-	before = __atomic_load_n(&looks, __ATOMIC_RELAXED);
+	before = __atomic_load_n(&polls, __ATOMIC_RELAXED);
 	fake_sleep_us(1000000);
-	before = __atomic_load_n(&looks, __ATOMIC_RELAXED) - before;
+	before = __atomic_load_n(&polls, __ATOMIC_RELAXED) - before;
 	print_message("%s: %u looks/s\n", priority, before);
 	return before;
 }
 
-static void online_looks_closely(void)
+static void online_polls_closely(void)
 {
-	unsigned n = looks_a_second("online");
+	unsigned n = polls_a_second("online");
 
 	CHECK(n > REGULAR_MOST);
 	CHECK(n * wake_us <= 21000);
 }
 
 /* As with many queues, each of which costs a system call. */
-static void looks_that_take_long_are_rare(void)
+static void polls_that_take_long_are_rare(void)
 {
-	look_us = 300;
-	CHECK(looks_a_second("online") <= REGULAR_MOST);
+	poll_us = 300;
+	CHECK(polls_a_second("online") <= REGULAR_MOST);
 }
 
 static void offline_does_not(void)
 {
-	CHECK(looks_a_second("offline") <= REGULAR_MOST);
+	CHECK(polls_a_second("offline") <= REGULAR_MOST);
 }
 
-IN_CHILD(online_looks_closely)
-IN_CHILD(looks_that_take_long_are_rare)
+IN_CHILD(online_polls_closely)
+IN_CHILD(polls_that_take_long_are_rare)
 IN_CHILD(offline_does_not)
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_online_looks_closely),
-		cmocka_unit_test(test_looks_that_take_long_are_rare),
+		cmocka_unit_test(test_online_polls_closely),
+		cmocka_unit_test(test_polls_that_take_long_are_rare),
 		cmocka_unit_test(test_offline_does_not),
 	};
 

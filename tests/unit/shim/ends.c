@@ -271,7 +271,7 @@ static void slot_rung_past_the_hooks_is_no_end(void)
 	CHECK(!q[0]->active && queue_is_covered(q[0]));
 	fake_submit(&made[0], &old);
 	agent_lock();
-	look_at_queues(clock_ns(), false);
+	poll_queues(clock_ns(), false);
 	agent_unlock();
 	CHECK(q[0]->active && !queue_is_covered(q[0]));
 	fake_drain(&made[0]);

@@ -188,7 +188,7 @@ static void memory_is_counted(void)
 }
 
 /* The agent scans for contexts once a second, and forgets a context after two scans without it. */
-static void look_for_contexts(void)
+static void find_contexts(void)
 {
 	fake_sleep_us(2300000);
 	CHECK(fake_daemon_queue_count(&daemon_) == 2);
@@ -200,7 +200,7 @@ static void contexts_are_found(void)
 	fake.fd = memfd_create("kfd", MFD_CLOEXEC);
 	CHECK(fake.agent->ioctl(fake.fd, _IO('K', KFDABI_CREATE_PROCESS), NULL) == 0);
 	CHECK(fake_queue_create(&other, AQL) == 0);
-	without_main(look_for_contexts);
+	without_main(find_contexts);
 }
 
 IN_CHILD(queues_are_still_seen)

@@ -76,10 +76,10 @@ static struct queue *careful_queue(void)
 }
 
 /* Polls the queues once, as the sampler does; the agent's thread does not run here. */
-static void look(uint64_t now_ns)
+static void poll_at(uint64_t now_ns)
 {
 	agent_lock();
-	look_at_queues(now_ns, false);
+	poll_queues(now_ns, false);
 	agent_unlock();
 }
 
@@ -93,17 +93,17 @@ static void idle_is_judged_twice(void)
 	now = clock_ns();
 	for (int i = 0; i < 10; i++) {
 		fake_submit(&made, NULL);
-		look(now += MS);
+		poll_at(now += MS);
 		CHECK(q->active);
 		fake_drain(&made);
 		judged = q;
 		for (int j = 0; j < 100 && judged; j++)
-			look(now += MS);
+			poll_at(now += MS);
 		CHECK(!judged); /* the queue was about to become idle */
 		CHECK(q->active && queues.nodes[0].active == 1);
 		fake_drain(&made);
 		for (int j = 0; j < 100 && q->active; j++)
-			look(now += MS);
+			poll_at(now += MS);
 		CHECK(!q->active && queues.nodes[0].active == 0);
 	}
 }
@@ -123,7 +123,7 @@ static void be_covered(struct fake_daemon *daemon, struct fake_signal *last)
 /* The hooks have seen the queue and it is drained, so the thread would sleep without a timeout. No
  * doorbell is seen, because its check of the table of active doorbells came before the store of the
  * write pointer. */
-static void sleep_is_looked_at_twice(void)
+static void sleep_is_polled_twice(void)
 {
 	struct fake_signal last = {.kind = 1};
 	struct fake_daemon daemon;
@@ -147,13 +147,13 @@ static void sleep_is_looked_at_twice(void)
 }
 
 IN_CHILD(idle_is_judged_twice)
-IN_CHILD(sleep_is_looked_at_twice)
+IN_CHILD(sleep_is_polled_twice)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle_is_judged_twice),
-		cmocka_unit_test(test_sleep_is_looked_at_twice),
+		cmocka_unit_test(test_sleep_is_polled_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static uint64_t period_after(uint64_t ns)
 static void quiet_queues_cost_little(void)
 {
 	begin();
-	look();
+	poll_queues_once();
 	CHECK(due == UINT64_MAX); /* no queues, so no poll */
 	for (unsigned i = 0; i < 16; i++)
 		queue(i, i & 1 ? SDMA : AQL);
@@ -36,7 +36,7 @@ static void quiet_queues_cost_little(void)
 static void busy_queues_cost_little(void)
 {
 	uint64_t end;
-	unsigned looks = 0;
+	unsigned polls = 0;
 
 	begin();
 	for (unsigned i = 0; i < 16; i++)
@@ -47,13 +47,13 @@ static void busy_queues_cost_little(void)
 			fake_drain(&made[i]);
 		}
 	CHECK(q[0]->active && q[15]->active);
-	for (end = now + 10 * SECOND; now < end; looks += pass(500 * US))
+	for (end = now + 10 * SECOND; now < end; polls += pass(500 * US))
 		for (unsigned i = 0; i < 16; i++) {
 			fake_submit(&made[i], NULL);
 			fake_drain(&made[i]);
 		}
 	CHECK(q[0]->active && q[15]->active);
-	CHECK(looks <= 10 * WAKES_A_SECOND);
+	CHECK(polls <= 10 * WAKES_A_SECOND);
 }
 
 /* Each queue runs a long kernel. */
@@ -229,7 +229,7 @@ static void work_past_the_hooks_is_noticed_again(void)
 static void idle_is_found_in_time(void)
 {
 	static const uint64_t lasts[] = {MS, 5 * MS, 17 * MS, 60 * MS, SECOND};
-	uint64_t start, look_ns;
+	uint64_t start, poll_ns;
 
 	begin();
 	queue(0, AQL);
@@ -243,9 +243,9 @@ static void idle_is_found_in_time(void)
 				CHECK(q[0]->active);
 			}
 			fake_drain(&made[0]);
-			look_ns = period_after(now + 20 * MS - start);
+			poll_ns = period_after(now + 20 * MS - start);
 			CHECK(wait_for(q[0], false) <=
-			      look_ns + (look_ns > 2 * MS ? look_ns : 2 * MS));
+			      poll_ns + (poll_ns > 2 * MS ? poll_ns : 2 * MS));
 			pass(30 * MS);
 			q[0]->longest_ns = 0;
 		}
@@ -267,7 +267,7 @@ static void kernels_are_measured(void)
 		CHECK(q[0]->active);
 		fake_drain(&made[0]);
 		now = due;
-		look();
+		poll_queues_once();
 		CHECK(q[0]->longest_ns >= (lasts[i] < 100 * MS ? lasts[i] : 100 * MS));
 		CHECK(q[0]->longest_ns <= lasts[i] + period_after(lasts[i]) + MS);
 		wait_for(q[0], false);
@@ -301,7 +301,7 @@ static uint64_t held_until_idle(const struct queue *which)
 	while (which->active && now < start + SECOND) {
 		now = due > now ? due : now;
 		queues.nodes[0].holds_ns = now;
-		look();
+		poll_queues_once();
 	}
 	return now - start;
 }
@@ -381,7 +381,7 @@ static void kernels_outlast_a_short_quiet_time(void)
 }
 
 /* A queue whose ends are shown by threads is not polled more often. */
-static void shown_ends_want_no_close_looks(void)
+static void shown_ends_want_no_close_polls(void)
 {
 	struct fake_signal last = {.kind = 1};
 
@@ -395,7 +395,7 @@ static void shown_ends_want_no_close_looks(void)
 	fake_ring(&made[0], &last);
 	now = due = clock_ns();
 	queues.nodes[0].holds_ns = now;
-	look();
+	poll_queues_once();
 	CHECK(due - now >= MS);
 }
 
@@ -504,7 +504,7 @@ static void old_signal_is_no_evidence(void)
 	fake.agent->doorbell((uint64_t)(uintptr_t)made[0].doorbell);
 	CHECK(q[0]->active);
 	now = clock_ns();
-	look();
+	poll_queues_once();
 	CHECK(q[0]->active);
 	CHECK(wait_for(q[0], false) <= 4 * MS);
 }
@@ -524,7 +524,7 @@ IN_CHILD(final_value_ends_it)
 IN_CHILD(held_work_is_given_back_soon)
 IN_CHILD(short_bursts_end_soon)
 IN_CHILD(kernels_outlast_a_short_quiet_time)
-IN_CHILD(shown_ends_want_no_close_looks)
+IN_CHILD(shown_ends_want_no_close_polls)
 IN_CHILD(raw_queue_has_a_signal)
 IN_CHILD(unfinished_signal_keeps_it)
 IN_CHILD(left_waits_do_not_use_places_up)
@@ -548,7 +548,7 @@ int main(void)
 		cmocka_unit_test(test_held_work_is_given_back_soon),
 		cmocka_unit_test(test_short_bursts_end_soon),
 		cmocka_unit_test(test_kernels_outlast_a_short_quiet_time),
-		cmocka_unit_test(test_shown_ends_want_no_close_looks),
+		cmocka_unit_test(test_shown_ends_want_no_close_polls),
 		cmocka_unit_test(test_raw_queue_has_a_signal),
 		cmocka_unit_test(test_unfinished_signal_keeps_it),
 		cmocka_unit_test(test_left_waits_do_not_use_places_up),

@@ -219,7 +219,7 @@ static void fork_child_has_none(void)
 
 static unsigned told_in_call;
 
-static void look_in_call(void)
+static void poll_in_call(void)
 {
 	told_in_call += __atomic_load_n(&daemon_.shm->pinning, __ATOMIC_ACQUIRE);
 }
@@ -239,7 +239,7 @@ static void calls_that_hold_the_mutex_are_told(void)
 	uint64_t a;
 
 	begin("");
-	fake.on_memory = look_in_call;
+	fake.on_memory = poll_in_call;
 	CHECK(fake_alloc(FAKE_GPU, MIB, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR, &a) == 0);
 	CHECK(told_in_call == 1 && daemon_.shm->pinning == 0);
 	CHECK(fake_free(a) == 0);

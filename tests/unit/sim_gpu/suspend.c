@@ -71,7 +71,7 @@ struct seen {
 };
 
 /* Checks an event. `off`: the queue is unmapped. */
-static void look_at(struct seen *seen, const struct gpu_event *event, uint32_t queue, bool off)
+static void see_event(struct seen *seen, const struct gpu_event *event, uint32_t queue, bool off)
 {
 	switch (event->type) {
 	case GPU_EVENT_WORKGROUPS:
@@ -128,20 +128,20 @@ static void thousand_at_random(void **state)
 		uint64_t wave_slots_before = model_stats(gpu, queue).wave_slot_ns;
 
 		while (gpu_step(gpu, until, &event))
-			look_at(&seen, &event, queue, !off);
+			see_event(&seen, &event, queue, !off);
 		if (!off)
 			assert_int_equal(model_stats(gpu, queue).wave_slot_ns, wave_slots_before);
 		assert_int_equal(gpu_update_runlist(gpu, 9, &change, 1), 0);
 		do {
 			event = model_event(gpu);
-			look_at(&seen, &event, queue, true);
+			see_event(&seen, &event, queue, true);
 		} while (event.type != GPU_EVENT_MAPPED);
 	}
 	/* the suspends interrupted the work, and did not come after its end */
 	assert_true(model_stats(gpu, queue).preempted > 950);
 	while (seen.retired < DISPATCHES) {
 		event = model_event(gpu);
-		look_at(&seen, &event, queue, false);
+		see_event(&seen, &event, queue, false);
 	}
 	assert_int_equal(model_stats(gpu, queue).wgs_done, DISPATCHES * WGS);
 	assert_int_equal(model_stats(gpu, queue).wave_slot_ns, work_left);

@@ -33,7 +33,7 @@ struct watcher {
 };
 
 /* Takes a snapshot and counts whether the newest queue was NEW. */
-static void look(struct creator *creator)
+static void take_snapshot(struct creator *creator)
 {
 	struct kfdabi_queue_snapshot entry = {0};
 	const struct self_debug *self = creator->self;
@@ -53,7 +53,7 @@ static void *watch(void *arg)
 
 	while (!__atomic_load_n(&creator->ended, __ATOMIC_SEQ_CST)) {
 		__atomic_fetch_add(&watcher->steps, 1, __ATOMIC_SEQ_CST);
-		look(creator);
+		take_snapshot(creator);
 		__atomic_fetch_add(&watcher->steps, 1, __ATOMIC_SEQ_CST);
 		sleep_ns(PAUSE_NS);
 	}
@@ -92,7 +92,7 @@ static void create_many(struct creator *creator, struct watcher *watchers)
 		__atomic_store_n(&creator->seen, 0, __ATOMIC_SEQ_CST);
 		creator->rounds++;
 		CHECK_IS(queue_create(&creator->self->gpu, &creator->queue, &creator->args), 0);
-		look(creator); /* sees the second NEW if no watcher has */
+		take_snapshot(creator); /* sees the second NEW if no watcher has */
 		wait_for_all(watchers);
 		creator->twice = __atomic_load_n(&creator->seen, __ATOMIC_SEQ_CST) > 1;
 		CHECK_IS(queue_destroy(&creator->self->gpu, creator->queue.id), 0);
