@@ -16,7 +16,7 @@ extern const struct kfdshim_wishes program_wishes __attribute__((alias("wishes")
 /* Notifies the agent of a change. The fence orders the caller's store before the load of
  * agent_loaded: an agent that is being loaded at this moment either is found here, or reads the new
  * settings afterwards. */
-static void tell(void)
+static void notify_agent(void)
 {
 	const struct kfdshim_agent *agent;
 	int saved = errno;
@@ -45,7 +45,7 @@ EXPORT void kfdshim_request_begin(void)
 
 	pthread_once(&once, watch_forks);
 	if (__atomic_fetch_add(&wishes.requests, 1, __ATOMIC_SEQ_CST) == 0)
-		tell();
+		notify_agent();
 }
 
 EXPORT void kfdshim_request_end(void)
@@ -60,7 +60,7 @@ EXPORT void kfdshim_request_end(void)
 	} while (!__atomic_compare_exchange_n(&wishes.requests, &n, n - 1, false, __ATOMIC_SEQ_CST,
 					      __ATOMIC_SEQ_CST));
 	if (n == 1)
-		tell();
+		notify_agent();
 }
 
 EXPORT int kfdshim_set_priority(int priority)
@@ -68,7 +68,7 @@ EXPORT int kfdshim_set_priority(int priority)
 	if (priority < 0 || priority > PRIORITY_MAX)
 		return -EINVAL;
 	if (__atomic_exchange_n(&wishes.priority, priority, __ATOMIC_SEQ_CST) != priority)
-		tell();
+		notify_agent();
 	return 0;
 }
 
@@ -77,6 +77,6 @@ EXPORT int kfdshim_set_slo(long long microseconds)
 	if (microseconds < 0 || microseconds > UINT32_MAX)
 		return -EINVAL;
 	if (__atomic_exchange_n(&wishes.slo_us, microseconds, __ATOMIC_SEQ_CST) != microseconds)
-		tell();
+		notify_agent();
 	return 0;
 }

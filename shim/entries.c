@@ -36,7 +36,7 @@ static void add(struct queue *q)
 {
 	/* Once in the table, another thread may destroy and free the queue, so keep a copy of what
 	 * is needed afterwards. */
-	const struct queue told = {.type = q->type};
+	const struct queue published = {.type = q->type};
 	int err;
 
 	agent_lock();
@@ -46,7 +46,7 @@ static void add(struct queue *q)
 		activity_queue_added(q, clock_ns());
 	}
 	agent_unlock();
-	hold_queue_created(&told);
+	hold_queue_created(&published);
 	if (!err)
 		return;
 	say(LOG_ERROR, "queue %u is not observed, and neither is its work: use at most %u queues",

@@ -46,7 +46,7 @@ static struct {
 	uint32_t leavers; /* threads in driver calls in which a held process would sleep */
 	/* A queue was created since the last hold_step(). */
 	bool new_queues;
-	bool told_session; /* the session was published to the daemon */
+	bool published_session; /* the session was published to the daemon */
 } it;
 
 bool hold_is_held(void)
@@ -71,7 +71,7 @@ bool hold_own_session(int *error)
 	return self_is_open();
 }
 
-static void tell(enum client_shm_event_kind kind, uint64_t value)
+static void publish_event(enum client_shm_event_kind kind, uint64_t value)
 {
 	agent_lock();
 	link_event(kind, NULL, value);
@@ -81,7 +81,7 @@ static void tell(enum client_shm_event_kind kind, uint64_t value)
 static void set_held(bool held)
 {
 	if (held != it.held)
-		tell(held ? CLIENT_SHM_EVENT_HELD : CLIENT_SHM_EVENT_RELEASED, it.level);
+		publish_event(held ? CLIENT_SHM_EVENT_HELD : CLIENT_SHM_EVENT_RELEASED, it.level);
 	__atomic_store_n(&it.held, held, __ATOMIC_RELEASE);
 }
 
@@ -102,13 +102,13 @@ static void drop_wishes(int err)
 	}
 }
 
-static void tell_session(void)
+static void publish_session(void)
 {
 	agent_lock();
 	link_runtime();
 	link_event(CLIENT_SHM_EVENT_SESSION, NULL, self_is_open());
 	agent_unlock();
-	it.told_session = self_is_open();
+	it.published_session = self_is_open();
 }
 
 static int open_session(void)
@@ -125,9 +125,9 @@ static int open_session(void)
 		say(LOG_ERROR, "cannot open a debug session on this process: %s; %s",
 		    strerror(-err),
 		    remedy(-err, "end its debugger, if any, or set KFDSHIM_LEVEL=gate"));
-	tell_session();
+	publish_session();
 	if (err)
-		tell(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
+		publish_event(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
 	return err;
 }
 
@@ -227,7 +227,7 @@ static int apply(uint64_t now_ns)
 	/* hold_step() releases what a failed try has left suspended. */
 	set_held(!err || hold_stands());
 	if (err)
-		tell(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
+		publish_event(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
 	return err;
 }
 
@@ -323,7 +323,7 @@ static void collect(void)
 		return;
 	say(LOG_ERROR, "a new queue of this held process cannot be held: %s; %s", strerror(-err),
 	    remedy(-err, "set KFDSHIM_LEVEL=gate, which needs no driver calls"));
-	tell(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
+	publish_event(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
 	drop_wishes(err);
 }
 
@@ -351,15 +351,15 @@ uint64_t hold_step(uint64_t now_ns)
 		next_ns = now_ns + CHECK_NS;
 	else if (wanted() && it.run_until_ns > now_ns)
 		next_ns = it.run_until_ns;
-	if (self_is_open() != it.told_session) /* another process has ended the session */
-		tell_session();
+	if (self_is_open() != it.published_session) /* another process has ended the session */
+		publish_session();
 	pthread_mutex_unlock(&lock);
 	return next_ns;
 }
 
 /* ---- events of the process ---- */
 
-static void tell_runtime(void)
+static void publish_runtime(void)
 {
 	agent_lock();
 	link_runtime();
@@ -390,7 +390,7 @@ void hold_device(const struct kfdshim_host *host, int fd)
 	pthread_mutex_lock(&lock);
 	keep_device(host, fd);
 	pthread_mutex_unlock(&lock);
-	tell_runtime();
+	publish_runtime();
 	errno = saved;
 }
 
@@ -437,7 +437,7 @@ static void close_session(void)
 	release();
 	self_close();
 	set_held(false);
-	tell_session();
+	publish_session();
 }
 
 void hold_runtime_off(void)
@@ -450,7 +450,7 @@ void hold_runtime_off(void)
 	if (!it.held || !is_by_updates(it.level) || release() == 0)
 		device_drop();
 	pthread_mutex_unlock(&lock);
-	tell_runtime();
+	publish_runtime();
 	errno = saved;
 }
 

@@ -36,8 +36,8 @@ static struct {
 	unsigned missed; /* scans in a row without a trace; sampler's thread only */
 } contexts[CONTEXT_UNSEEN];
 _Static_assert(CONTEXT_UNSEEN < DESCRIPTOR_MARK, "the mark of unseen contexts is distinct");
-static bool any;  /* atomic: there has been a secondary context */
-static bool told; /* atomic: a context too many has been logged */
+static bool any;    /* atomic: there has been a secondary context */
+static bool logged; /* atomic: a context too many has been logged */
 /* Time of the next scan; sampler's thread only. */
 static uint64_t next_ns;
 
@@ -74,7 +74,7 @@ void context_new(int fd)
 	struct stat st = {0};
 
 	__atomic_store_n(&any, true, __ATOMIC_SEQ_CST);
-	if (number == CONTEXT_UNSEEN && !__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+	if (number == CONTEXT_UNSEEN && !__atomic_exchange_n(&logged, true, __ATOMIC_RELAXED))
 		say(LOG_ERROR,
 		    "this process has %u KFD contexts, the limit: queues of further contexts are "
 		    "not observed; use fewer contexts at a time",
@@ -175,6 +175,6 @@ uint64_t contexts_step(uint64_t now_ns)
 void contexts_forget(void)
 {
 	memset(contexts, 0, sizeof(contexts));
-	any = told = false;
+	any = logged = false;
 	next_ns = 0;
 }

@@ -19,7 +19,7 @@
  * those in the table change together under it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* The values that the driver gets now. */
-static enum updates_as told_as;
+static enum updates_as override_of;
 /* Atomic: queues may be stopped. */
 static bool stand;
 static struct kfd_ioctl_update_queue_args updates[QUEUES_MAX];
@@ -32,9 +32,9 @@ bool updates_stand(void)
 /* Replaces the runtime's values by those that the driver is to get. */
 static void merge(struct kfd_ioctl_update_queue_args *args)
 {
-	if (told_as == UPDATES_LOWEST)
+	if (override_of == UPDATES_LOWEST)
 		args->queue_priority = LOWEST;
-	if (told_as == UPDATES_STOPPED)
+	if (override_of == UPDATES_STOPPED)
 		args->queue_percentage &= ~PERCENT;
 }
 
@@ -58,8 +58,8 @@ static uint32_t gather(void)
 			.queue_priority = q->priority,
 		};
 		merge(&updates[n]);
-		if (updates[n].queue_percentage != q->told_percentage ||
-		    updates[n].queue_priority != q->told_priority)
+		if (updates[n].queue_percentage != q->runtime_percentage ||
+		    updates[n].queue_priority != q->runtime_priority)
 			n++;
 	}
 	agent_unlock();
@@ -74,13 +74,14 @@ static void done(const struct kfd_ioctl_update_queue_args *args)
 	agent_lock();
 	q = queue_by_id(0, args->queue_id);
 	if (q) {
-		q->told_percentage = args->queue_percentage;
-		q->told_priority = args->queue_priority;
+		q->runtime_percentage = args->queue_percentage;
+		q->runtime_priority = args->queue_priority;
 	}
 	agent_unlock();
 }
 
-static int tell(const struct kfdshim_host *host, int fd, struct kfd_ioctl_update_queue_args *args)
+static int update_queue(const struct kfdshim_host *host, int fd,
+			struct kfd_ioctl_update_queue_args *args)
 {
 	int result, err;
 
@@ -105,12 +106,12 @@ int updates_set(const struct kfdshim_host *host, int fd, enum updates_as as)
 	uint32_t n;
 
 	pthread_mutex_lock(&lock);
-	told_as = as;
+	override_of = as;
 	if (as == UPDATES_STOPPED)
 		__atomic_store_n(&stand, true, __ATOMIC_RELEASE);
 	n = gather();
 	for (uint32_t i = 0; i < n; i++) {
-		err = tell(host, fd, &updates[i]);
+		err = update_queue(host, fd, &updates[i]);
 		result = result ? result : err;
 	}
 	if (as != UPDATES_STOPPED && !result)
@@ -134,6 +135,6 @@ void updates_end(void)
 void updates_forget(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	told_as = UPDATES_AS_SAID;
+	override_of = UPDATES_AS_SAID;
 	stand = false;
 }

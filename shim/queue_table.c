@@ -81,8 +81,8 @@ struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args
 	q->wptr = (const uint64_t *)(uintptr_t)a.write_pointer_address;
 	q->cwsr_address = a.ctx_save_restore_address;
 	q->cwsr_bytes = a.ctx_save_restore_size;
-	q->priority = q->told_priority = a.queue_priority;
-	q->percentage = q->told_percentage = a.queue_percentage;
+	q->priority = q->runtime_priority = a.queue_priority;
+	q->percentage = q->runtime_percentage = a.queue_percentage;
 	q->percent = a.queue_percentage & 0xff; /* bits 15:8: target XCC */
 	q->stopped = queue_args_stop(q->ring, q->ring_bytes, q->percentage);
 	/* Check that the pointers can be read, by the same kind of read that will be used later. */

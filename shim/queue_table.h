@@ -59,7 +59,7 @@ struct queue {
 	uint32_t percentage; /* queue_percentage, the whole word; `percent` is its low byte */
 	/* Values that the driver received last. They differ from the runtime's values while the
 	 * process is held by UPDATE_QUEUE (queue_override.h). */
-	uint32_t told_percentage, told_priority;
+	uint32_t runtime_percentage, runtime_priority;
 	uint32_t cu_bits; /* number of CUs in the CU mask; 0: no mask */
 	uint64_t upper;	  /* hsa_queue_t of the intercept queue in front of it; 0: none */
 	bool cooperative; /* the queue has the node's GWS (ALLOC_QUEUE_GWS) */

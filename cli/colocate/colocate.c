@@ -340,7 +340,7 @@ static int write_file(const char *path, const struct colocation *run, const stru
 }
 
 /* Prints the table, writes JSON and SVG, and reports an invalid run as a failure. */
-static int tell(const struct request *request, const struct colocation *run)
+static int report_request(const struct request *request, const struct colocation *run)
 {
 	struct verdict verdict;
 	int code = CLI_DONE;
@@ -501,7 +501,7 @@ static int run(int argc, char **argv)
 	set_extent(&request, &setup, &colocation);
 	code = measure_all(&request, &setup, &colocation);
 	if (code == CLI_DONE)
-		code = tell(&request, &colocation);
+		code = report_request(&request, &colocation);
 	free_requests(&colocation);
 	return code;
 }

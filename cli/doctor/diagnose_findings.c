@@ -211,8 +211,8 @@ static const struct doctor_finding *find_check(const struct doctor_findings *fin
 }
 
 /* Returns true if another line reports the same problem, and more precisely. */
-static bool is_told(const struct diagnose_facts *facts, const struct diagnosis *judged,
-		    const struct doctor_finding *f)
+static bool is_in_verdict(const struct diagnose_facts *facts, const struct diagnosis *judged,
+			  const struct doctor_finding *f)
 {
 	const struct diagnose_level *trap = &judged->levels[0];
 	const struct doctor_process *p = diagnose_process(facts);
@@ -247,7 +247,7 @@ void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosi
 		else if (!p || judged->uses_gpu == DOCTOR_NO)
 			keep = keep && !strcmp(f->check, "state");
 		else
-			keep = keep && concerns(facts, p, f) && !is_told(facts, judged, f);
+			keep = keep && concerns(facts, p, f) && !is_in_verdict(facts, judged, f);
 		if (keep)
 			list[kept++] = *f;
 	}

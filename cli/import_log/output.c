@@ -22,7 +22,7 @@ static bool any(const struct tally_packets *packets)
 
 /* Returns true if the log has packets of the process. If it has none, their counts are shown as not
  * known instead of 0, because the process's log level or mask may exclude such lines. */
-static bool told_packets(const struct tally_process *process)
+static bool known_packets(const struct tally_process *process)
 {
 	return process->seen[HIPLOG_DISPATCH] || process->seen[HIPLOG_BARRIER] ||
 	       process->seen[HIPLOG_PACKET];
@@ -30,9 +30,9 @@ static bool told_packets(const struct tally_process *process)
 
 /* Returns true if the packet counts of the queue are known. They are not if the packets of the
  * process name queues by other addresses than the one by which this queue is known. */
-static bool told_of_queue(const struct tally_process *process, const struct tally_queue *queue)
+static bool known_of_queue(const struct tally_process *process, const struct tally_queue *queue)
 {
-	return told_packets(process) && !(process->apart && queue->hsa_queue && !queue->ring);
+	return known_packets(process) && !(process->apart && queue->hsa_queue && !queue->ring);
 }
 
 /* Returns the numbers of all queues: from 1 within their process, in the order of the log. The
@@ -89,12 +89,12 @@ static json_t *text(const char *value)
 	return value ? json_string(value) : json_null();
 }
 
-/* Adds the packet counts to a JSON object; null if `told` (known) is false. */
-static void set_packets(json_t *out, const struct tally_packets *packets, bool told)
+/* Adds the packet counts to a JSON object; null if `is_known` (known) is false. */
+static void set_packets(json_t *out, const struct tally_packets *packets, bool is_known)
 {
-	json_object_set_new(out, "dispatches", integer(told, packets->dispatches));
-	json_object_set_new(out, "barriers", integer(told, packets->barriers));
-	json_object_set_new(out, "other_packets", integer(told, packets->others));
+	json_object_set_new(out, "dispatches", integer(is_known, packets->dispatches));
+	json_object_set_new(out, "barriers", integer(is_known, packets->barriers));
+	json_object_set_new(out, "other_packets", integer(is_known, packets->others));
 	json_object_set_new(out, "first_packet_us", integer(any(packets), packets->first_us));
 	json_object_set_new(out, "last_packet_us", integer(any(packets), packets->last_us));
 }
@@ -136,7 +136,7 @@ static json_t *queue_json(const struct tally *tally, const struct tally_queue *q
 	json_object_set_new(out, "backlog_packets", integer(queue->pointers, queue->backlog));
 	json_object_set_new(out, "backlog_packets_max",
 			    integer(queue->pointers, queue->backlog_max));
-	set_packets(out, &queue->packets, told_of_queue(process, queue));
+	set_packets(out, &queue->packets, known_of_queue(process, queue));
 	json_object_set_new(out, "error", text(queue->aborted ? queue->error : NULL));
 	return out;
 }
@@ -162,7 +162,7 @@ static json_t *thread_json(const struct tally *tally, uint32_t index, const stru
 	json_object_set_new(out, "copied_bytes",
 			    integer(thread->sized_copies, thread->copied_bytes));
 	json_object_set_new(out, "copy_engines", address(thread->engines, thread->engines));
-	set_packets(out, &thread->packets, told_packets(process));
+	set_packets(out, &thread->packets, known_packets(process));
 	for (uint32_t i = chains->first[index]; i != UINT32_MAX; i = chains->next[i]) {
 		json_t *use = json_pack("{s:I}", "queue", (json_int_t)number[tally->use[i].queue]);
 
@@ -283,9 +283,9 @@ static void print_python(const json_t *value, FILE *out, int depth)
 }
 
 /* Adds a number; "-" if it is not known. */
-static void count_cell(struct table *table, bool told, uint64_t value)
+static void count_cell(struct table *table, bool is_known, uint64_t value)
 {
-	if (told)
+	if (is_known)
 		table_cell(table, "%" PRIu64, value);
 	else
 		table_cell(table, TABLE_UNKNOWN);
@@ -327,8 +327,8 @@ static int show_processes(const struct tally *tally)
 		count_cell(table, process->seen[HIPLOG_POOL], process->pool[HIPLOG_MAX_EACH]);
 		count_cell(table, process->seen[HIPLOG_CALL], process->seen[HIPLOG_CALL]);
 		count_cell(table, process->seen[HIPLOG_KERNEL], process->seen[HIPLOG_KERNEL]);
-		count_cell(table, told_packets(process), process->seen[HIPLOG_DISPATCH]);
-		count_cell(table, told_packets(process), process->seen[HIPLOG_BARRIER]);
+		count_cell(table, known_packets(process), process->seen[HIPLOG_DISPATCH]);
+		count_cell(table, known_packets(process), process->seen[HIPLOG_BARRIER]);
 		count_cell(table, process->seen[HIPLOG_COPY], process->seen[HIPLOG_COPY]);
 	}
 	rc = table ? table_print(table, stdout) : -ENOMEM;
@@ -368,8 +368,8 @@ static int show_queues(const struct tally *tally, const uint32_t *number)
 		table_cell(table, "%s%s", priority ? priority : TABLE_UNKNOWN,
 			   queue->cooperative ? ", cooperative" : "");
 		count_cell(table, queue->has & HIPLOG_HAS_REFERENCES, queue->references);
-		count_cell(table, told_of_queue(process, queue), queue->packets.dispatches);
-		count_cell(table, told_of_queue(process, queue), queue->packets.barriers);
+		count_cell(table, known_of_queue(process, queue), queue->packets.dispatches);
+		count_cell(table, known_of_queue(process, queue), queue->packets.barriers);
 		count_cell(table, queue->pointers, queue->rptr);
 		count_cell(table, queue->pointers, queue->wptr);
 		count_cell(table, queue->pointers, queue->backlog);
@@ -418,7 +418,7 @@ static int show_threads(const struct tally *tally, const struct chains *chains,
 	for (uint32_t i = 0; i < tally->threads; i++) {
 		const struct tally_thread *thread = &tally->thread[i];
 		const struct tally_process *process = &tally->process[thread->process];
-		const bool told = told_packets(process);
+		const bool is_known = known_packets(process);
 
 		table_row(table);
 		count_cell(table, process->pid, process->pid);
@@ -426,8 +426,8 @@ static int show_threads(const struct tally *tally, const struct chains *chains,
 		count_cell(table, true, thread->lines);
 		count_cell(table, process->seen[HIPLOG_CALL], thread->calls);
 		count_cell(table, process->seen[HIPLOG_KERNEL], thread->kernels);
-		count_cell(table, told, thread->packets.dispatches);
-		count_cell(table, told, thread->packets.barriers);
+		count_cell(table, is_known, thread->packets.dispatches);
+		count_cell(table, is_known, thread->packets.barriers);
 		count_cell(table, process->seen[HIPLOG_COPY], thread->copies);
 		table_cell(table, "%s",
 			   thread->sized_copies ? quantity_bytes(bytes, thread->copied_bytes)

@@ -73,19 +73,19 @@ static char *read_proc(pid_t pid, const char *name)
 static bool by_cgroup(pid_t pid, struct container *out)
 {
 	char *text = read_proc(pid, "cgroup");
-	bool told = text && container_of_cgroup(text, out);
+	bool found = text && container_of_cgroup(text, out);
 
 	free(text);
-	return told;
+	return found;
 }
 
 static bool by_mounts(pid_t pid, struct container *out)
 {
 	char *text = read_proc(pid, "mountinfo");
-	bool told = text && container_of_mounts(text, out);
+	bool found = text && container_of_mounts(text, out);
 
 	free(text);
-	return told;
+	return found;
 }
 
 /* Open a file in the root directory of the process. */
@@ -105,10 +105,10 @@ static FILE *open_its(pid_t pid, const char *file)
 static bool by_file(pid_t pid, struct container *out)
 {
 	char *text = read_text(open_its(pid, "/run/.containerenv"));
-	bool told = text && container_of_containerenv(text, out);
+	bool found = text && container_of_containerenv(text, out);
 
 	free(text);
-	return told;
+	return found;
 }
 
 /* Returns true if the link `what` in /proc/PID leads to another object than `ours`. Returns false
@@ -136,17 +136,17 @@ static bool by_namespaces(pid_t pid, unsigned depth)
 
 void container_read(pid_t pid, unsigned depth, struct container *out)
 {
-	bool told = by_cgroup(pid, out);
+	bool found = by_cgroup(pid, out);
 	struct container clue;
 
-	if (told && out->engine != CONTAINER_UNKNOWN)
+	if (found && out->engine != CONTAINER_UNKNOWN)
 		return;
 	if (by_mounts(pid, &clue) || by_file(pid, &clue)) {
-		if (!told)
+		if (!found)
 			*out = clue;
 		else if (!out->pod_uid[0] == !clue.pod_uid[0])
 			out->engine = clue.engine;
-	} else if (!told && by_namespaces(pid, depth)) {
+	} else if (!found && by_namespaces(pid, depth)) {
 		*out = (struct container){
 			.engine = CONTAINER_UNKNOWN,
 			.clue = CONTAINER_CLUE_NAMESPACES,

@@ -198,7 +198,7 @@ static void describe(struct observe_queue *queue, const struct debugfs_slot *slo
 
 	queue->id = OBSERVE_NO_ID;
 	queue->gpu_id = slot->gpu_id;
-	queue->told_by = OBSERVE_BIT(by);
+	queue->source_mask = OBSERVE_BIT(by);
 	if (observe_is_compute(slot->type)) {
 		words_compute(queue, words, by);
 		words_priority(queue, words, false, by);

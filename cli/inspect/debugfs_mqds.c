@@ -90,7 +90,7 @@ static int add_queue(struct mqds *m)
 		return -ENOMEM;
 	queue->id = OBSERVE_NO_ID;
 	queue->gpu_id = m->gpu_id;
-	queue->told_by = OBSERVE_BIT(OBSERVE_MQD);
+	queue->source_mask = OBSERVE_BIT(OBSERVE_MQD);
 	if (m->pasid)
 		observe_set(queue, OBSERVE_PASID, m->pasid, OBSERVE_MQD);
 	if (compute)

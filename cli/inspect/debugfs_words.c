@@ -35,12 +35,12 @@ static uint32_t pipe_of(uint32_t priority)
 /* From Linux 7.2 on the driver does not write the queue's priority, so 0 can mean that it is not
  * known. The pipe priority alone is not reported, because it has three classes only; it must match
  * the queue's priority. */
-void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_is_told,
+void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_is_known,
 		    enum observe_source source)
 {
 	uint32_t priority = hqd[HQD_QUEUE_PRIORITY];
 
-	if ((priority || zero_is_told) && priority <= 15 &&
+	if ((priority || zero_is_known) && priority <= 15 &&
 	    pipe_of(priority) == hqd[HQD_PIPE_PRIORITY])
 		observe_set(queue, OBSERVE_PRIORITY, priority, source);
 }

@@ -78,9 +78,9 @@ enum observe_type words_engine(const struct topology_gpu *gpu, uint32_t engine);
 /* Sets type, ring, address of the read pointer and doorbell of a queue of that SDMA engine. */
 void words_sdma(struct observe_queue *queue, const uint32_t *words, const struct topology_gpu *gpu,
 		uint32_t engine, enum observe_source source);
-/* Sets the priority of a compute queue. zero_is_told: the driver is one that writes the priority,
+/* Sets the priority of a compute queue. zero_is_known: the driver is one that writes the priority,
  * so that 0 is a priority; otherwise 0 means that it is not known. */
-void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_is_told,
+void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_is_known,
 		    enum observe_source source);
 
 /*

@@ -17,8 +17,8 @@ static uint32_t xccs_of(const struct topology_gpu *gpus, size_t n, uint32_t gpu_
 static void count(struct ratio *ratio, const struct observe_queue *queue, uint32_t xccs,
 		  bool none_is_zero)
 {
-	bool told = observe_known(queue, OBSERVE_HQDS), known = told || none_is_zero;
-	uint64_t hqds = told ? queue->field[OBSERVE_HQDS].value : 0;
+	bool is_known = observe_known(queue, OBSERVE_HQDS), known = is_known || none_is_zero;
+	uint64_t hqds = is_known ? queue->field[OBSERVE_HQDS].value : 0;
 
 	if (!observe_is_compute(queue->field[OBSERVE_TYPE].value)) {
 		ratio->sdma_queues++;

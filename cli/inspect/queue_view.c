@@ -178,7 +178,7 @@ static bool same(const struct observe_queue *a, const struct observe_queue *b,
 
 static void join(struct observe_queue *into, const struct observe_queue *from)
 {
-	into->told_by |= from->told_by;
+	into->source_mask |= from->source_mask;
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
 		if (from->field[f].source != OBSERVE_NOBODY)
 			observe_set(into, f, from->field[f].value, from->field[f].source);
@@ -244,7 +244,7 @@ static void keep_common(struct observe_queue *common, const struct observe_queue
 		if (common->field[f].source != other->field[f].source ||
 		    common->field[f].value != other->field[f].value)
 			common->field[f].source = OBSERVE_NOBODY;
-	common->told_by |= other->told_by;
+	common->source_mask |= other->source_mask;
 }
 
 /* Join entries to queues by alike(), if there are as many of one as of the other. It is not known
@@ -403,9 +403,9 @@ static json_t *value_json(const struct observe_queue *queue, enum observe_field 
 
 json_t *observe_json(const struct observe_queue *queue)
 {
-	json_t *json = json_object(), *told = json_object();
+	json_t *json = json_object(), *by_field = json_object();
 	bool whole =
-		json && told &&
+		json && by_field &&
 		json_object_set_new(json, "id",
 				    queue->id == OBSERVE_NO_ID ? json_null()
 							       : json_integer(queue->id)) == 0 &&
@@ -415,12 +415,12 @@ json_t *observe_json(const struct observe_queue *queue)
 	for (unsigned f = 0; whole && f < OBSERVE_FIELDS; f++) {
 		whole = json_object_set_new(json, fields[f].key, value_json(queue, f)) == 0;
 		if (whole && observe_known(queue, f))
-			whole = json_object_set_new(told, fields[f].key,
+			whole = json_object_set_new(by_field, fields[f].key,
 						    json_string(observe_source_name(
 							    queue->field[f].source))) == 0;
 	}
-	whole = whole && json_object_set(json, "sources", told) == 0;
-	json_decref(told);
+	whole = whole && json_object_set(json, "sources", by_field) == 0;
+	json_decref(by_field);
 	if (whole)
 		return json;
 	json_decref(json);
@@ -476,10 +476,10 @@ static int read_value(const json_t *value, enum observe_kind kind, uint64_t *out
 
 int observe_from_json(const json_t *json, struct observe_queue *out)
 {
-	const json_t *told = json_object_get(json, "sources");
+	const json_t *by_field = json_object_get(json, "sources");
 
 	memset(out, 0, sizeof(*out));
-	if (!json_is_object(told) || number(json, "context", UINT32_MAX, &out->context) ||
+	if (!json_is_object(by_field) || number(json, "context", UINT32_MAX, &out->context) ||
 	    number(json, "gpu_id", UINT32_MAX, &out->gpu_id))
 		return -EINVAL;
 	out->id = OBSERVE_NO_ID;
@@ -488,7 +488,7 @@ int observe_from_json(const json_t *json, struct observe_queue *out)
 		return -EINVAL;
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++) {
 		const json_t *value = json_object_get(json, fields[f].key);
-		const json_t *who = json_object_get(told, fields[f].key);
+		const json_t *who = json_object_get(by_field, fields[f].key);
 
 		/* A missing key is no error: another version may not have it. */
 		if (!value || json_is_null(value))
@@ -497,7 +497,7 @@ int observe_from_json(const json_t *json, struct observe_queue *out)
 		if (out->field[f].source == OBSERVE_NOBODY ||
 		    read_value(value, fields[f].kind, &out->field[f].value))
 			return -EINVAL;
-		out->told_by |= OBSERVE_BIT(out->field[f].source);
+		out->source_mask |= OBSERVE_BIT(out->field[f].source);
 	}
 	return 0;
 }

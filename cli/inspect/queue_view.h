@@ -102,7 +102,7 @@ struct observe_queue {
 	uint32_t context; /* number of the KFD context in the process; 0: first or only one */
 	uint32_t id;	  /* KFD's queue id, or OBSERVE_NO_ID */
 	uint32_t gpu_id;
-	uint32_t told_by; /* OBSERVE_BIT()s of all sources that listed the queue */
+	uint32_t source_mask; /* OBSERVE_BIT()s of all sources that listed the queue */
 	struct observe_value field[OBSERVE_FIELDS];
 };
 

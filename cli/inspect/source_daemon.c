@@ -94,7 +94,7 @@ static struct observe_queue *add(struct observe_list *list, const json_t *json,
 	queue->id = (uint32_t)id;
 	queue->gpu_id = (uint32_t)gpu_id;
 	queue->context = (uint32_t)context;
-	queue->told_by = OBSERVE_BIT(source);
+	queue->source_mask = OBSERVE_BIT(source);
 	if (type && observe_type_of(type) < OBSERVE_TYPES)
 		observe_set(queue, OBSERVE_TYPE, observe_type_of(type), source);
 	set_number(queue, OBSERVE_RING_BYTES, json, "ring_bytes", source);
@@ -149,7 +149,7 @@ static void read_shm(const json_t *root, struct observe_list *daemon, struct obs
 		word->id = queue->id;
 		word->gpu_id = queue->gpu_id;
 		word->context = queue->context;
-		word->told_by = OBSERVE_BIT(OBSERVE_DAEMON);
+		word->source_mask = OBSERVE_BIT(OBSERVE_DAEMON);
 		word->field[OBSERVE_TYPE] = queue->field[OBSERVE_TYPE];
 		set_suspended(word, process);
 	}

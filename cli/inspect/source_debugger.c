@@ -21,7 +21,7 @@ static int add_queue(struct observe_list *out, const struct kfdabi_queue_snapsho
 		return -ENOMEM;
 	queue->id = entry->queue_id;
 	queue->gpu_id = entry->gpu_id;
-	queue->told_by = OBSERVE_BIT(OBSERVE_TRAP);
+	queue->source_mask = OBSERVE_BIT(OBSERVE_TRAP);
 	if (type != OBSERVE_TYPES)
 		observe_set(queue, OBSERVE_TYPE, type, OBSERVE_TRAP);
 	observe_set(queue, OBSERVE_RING_BYTES, entry->ring_size, OBSERVE_TRAP);
@@ -44,7 +44,7 @@ static int add_queue(struct observe_list *out, const struct kfdabi_queue_snapsho
 
 /* Convert errors of trap_list_queues() to those of sources.h: -EBUSY if the process has a session or is
  * traced, -ENOENT if it has ended or does not use the driver. */
-static int told(int error)
+static int error_of(int error)
 {
 	switch (error) {
 	case -EAGAIN:
@@ -74,7 +74,7 @@ static int read_snapshot(pid_t pid, int pidfd, int kfd_fd, struct observe_list *
 		r = add_queue(out, &entries[i]);
 	trap_destroy(trap);
 	free(entries);
-	return n < 0 ? told(n) : r;
+	return n < 0 ? error_of(n) : r;
 }
 
 int source_trap(pid_t pid, struct observe_list *out, WHY)
@@ -85,7 +85,7 @@ int source_trap(pid_t pid, struct observe_list *out, WHY)
 	if (pidfd < 0) {
 		r = -errno;
 		snprintf(why, OBSERVE_WHY, "cannot open process %d: %s", (int)pid, strerror(-r));
-		return told(r);
+		return error_of(r);
 	}
 	kfd_fd = kfd_device_open(why);
 	r = kfd_fd < 0 ? kfd_fd : read_snapshot(pid, pidfd, kfd_fd, out, why);

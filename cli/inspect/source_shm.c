@@ -160,7 +160,7 @@ static int add(const struct client_shm_queue *from, struct observe_list *out)
 	queue->id = from->queue_id;
 	queue->context = from->context;
 	queue->gpu_id = from->gpu_id;
-	queue->told_by = OBSERVE_BIT(shm);
+	queue->source_mask = OBSERVE_BIT(shm);
 	if (type < OBSERVE_TYPES)
 		observe_set(queue, OBSERVE_TYPE, type, shm);
 	observe_set(queue, OBSERVE_RING_BYTES, from->ring_bytes, shm);

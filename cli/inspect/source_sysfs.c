@@ -79,7 +79,7 @@ static int add(const struct sysfs_queue *from, struct observe_list *out)
 		return -ENOMEM;
 	queue->id = from->id;
 	queue->gpu_id = from->gpu_id;
-	queue->told_by = OBSERVE_BIT(OBSERVE_SYSFS);
+	queue->source_mask = OBSERVE_BIT(OBSERVE_SYSFS);
 	observe_set(queue, OBSERVE_TYPE, observe_type_of(sysfs_type_name(from)), OBSERVE_SYSFS);
 	observe_set(queue, OBSERVE_RING_BYTES, from->ring_bytes, OBSERVE_SYSFS);
 	return 0;

@@ -52,10 +52,10 @@ static bool alike(const struct observe_queue *a, const struct observe_queue *b)
 	       same(a, b, OBSERVE_RING_BYTES);
 }
 
-static void tell(struct verify_row *row, enum observe_source source, enum verify_told how,
-		 const struct observe_queue *entry)
+static void set_reported(struct verify_row *row, enum observe_source source,
+			 enum verify_reported how, const struct observe_queue *entry)
 {
-	row->told[source] = how;
+	row->reported[source] = how;
 	row->by[source] = entry;
 }
 
@@ -120,7 +120,7 @@ static struct verify_row *row_of_descriptor(struct verify *v, const struct obser
 
 static void place(struct verify *v, const struct observe_queue *entry, enum observe_source source)
 {
-	enum verify_told how = VERIFY_TOLD;
+	enum verify_reported how = VERIFY_REPORTED;
 	struct verify_row *row = row_of(v, entry, source);
 
 	if (!row && source == OBSERVE_HQD)
@@ -132,14 +132,14 @@ static void place(struct verify *v, const struct observe_queue *entry, enum obse
 		how = VERIFY_ALIKE;
 	}
 	if (row) {
-		tell(row, source, how, entry);
+		set_reported(row, source, how, entry);
 		return;
 	}
 	/* No other source lists this queue. */
 	row = &v->row[v->rows++];
 	memset(row, 0, sizeof(*row));
 	row->queue = entry;
-	tell(row, source, VERIFY_TOLD, entry);
+	set_reported(row, source, VERIFY_REPORTED, entry);
 }
 
 static bool is_placed(const struct verify *v, const struct observe_queue *entry,
@@ -182,9 +182,9 @@ static int make_rows(const struct observation *seen, struct verify *v)
 		bool only_alike = false;
 
 		FOR_VERIFIED (s) {
-			if (replied(seen, s) && v->row[i].told[s] == VERIFY_NO_RESULT)
-				v->row[i].told[s] = VERIFY_NOT;
-			only_alike |= v->row[i].told[s] == VERIFY_ALIKE;
+			if (replied(seen, s) && v->row[i].reported[s] == VERIFY_NO_RESULT)
+				v->row[i].reported[s] = VERIFY_NOT;
+			only_alike |= v->row[i].reported[s] == VERIFY_ALIKE;
 		}
 		v->alike += only_alike;
 	}
@@ -251,20 +251,21 @@ static int find_missing(struct verify *v, const struct verify_row *row)
 	enum observe_source has = OBSERVE_DAEMON;
 	int r = 0;
 
-	while (has < OBSERVE_HQD && row->told[has] < VERIFY_ALIKE)
+	while (has < OBSERVE_HQD && row->reported[has] < VERIFY_ALIKE)
 		has++;
 	FOR_VERIFIED (s)
-		if (!r && row->told[s] == VERIFY_NOT && must_have(row, s))
+		if (!r && row->reported[s] == VERIFY_NOT && must_have(row, s))
 			r = differ_by(v, row, VERIFY_MISSING, has, s);
 	return r;
 }
 
-static bool tells(const struct verify_row *row, enum observe_source source,
-		  enum observe_field field)
+static bool reports(const struct verify_row *row, enum observe_source source,
+		    enum observe_field field)
 {
 	/* Not for VERIFY_ALIKE: type and size are equal by definition, and the other values may be
 	 * of another queue. */
-	return row->told[source] == VERIFY_TOLD && row->by[source]->field[field].source == source;
+	return row->reported[source] == VERIFY_REPORTED &&
+	       row->by[source]->field[field].source == source;
 }
 
 static bool agree(enum observe_field field, uint64_t a, uint64_t b)
@@ -293,7 +294,7 @@ static int compare_field(struct verify *v, const struct verify_row *row, enum ob
 		struct verify_difference *out;
 		uint64_t a, b;
 
-		if (!tells(row, s, field))
+		if (!reports(row, s, field))
 			continue;
 		if (first == OBSERVE_NOBODY) {
 			first = s;
@@ -325,7 +326,7 @@ static int compare_nodes(struct verify *v, const struct verify_row *row)
 	int r = 0;
 
 	FOR_VERIFIED (s) {
-		if (r || row->told[s] != VERIFY_TOLD)
+		if (r || row->reported[s] != VERIFY_REPORTED)
 			continue;
 		if (first == OBSERVE_NOBODY)
 			first = s;
@@ -435,7 +436,7 @@ enum verify_verdict verify_verdict(const struct verify *verify)
 {
 	if (verify->differences)
 		return VERIFY_DIFFER;
-	return __builtin_popcount(verify->witnesses) < 2 ? VERIFY_CANNOT_TELL : VERIFY_AGREE;
+	return __builtin_popcount(verify->witnesses) < 2 ? VERIFY_UNCERTAIN : VERIFY_AGREE;
 }
 
 /* ---- in words ---- */

@@ -30,18 +30,18 @@
 		if (source != OBSERVE_MEMORY)
 
 /* How a source reports a queue. */
-enum verify_told {
+enum verify_reported {
 	VERIFY_NO_RESULT, /* the source was not queried, or failed */
 	VERIFY_NOT,	  /* the source does not list the queue */
 	VERIFY_ALIKE, /* the source lists a queue of the same node, engine and ring size, but it is
 			     not known whether it is this one */
-	VERIFY_TOLD   /* the source lists the queue */
+	VERIFY_REPORTED /* the source lists the queue */
 };
 
 /* One queue and what each source reports about it. The pointers point into the observation. */
 struct verify_row {
 	const struct observe_queue *queue;		 /* joined from all sources */
-	enum verify_told told[OBSERVE_SOURCES];		 /* by source */
+	enum verify_reported reported[OBSERVE_SOURCES];	 /* by source */
 	const struct observe_queue *by[OBSERVE_SOURCES]; /* the source's entry; NULL: none */
 };
 
@@ -63,7 +63,7 @@ struct verify_difference {
 	uint64_t value_a, value_b;
 };
 
-enum verify_verdict { VERIFY_AGREE, VERIFY_DIFFER, VERIFY_CANNOT_TELL };
+enum verify_verdict { VERIFY_AGREE, VERIFY_DIFFER, VERIFY_UNCERTAIN };
 
 struct verify {
 	struct verify_row *row;
@@ -87,7 +87,7 @@ void verify_keep(struct verify *now, const struct verify *before);
 /* Frees the memory of a comparison and zeroes it. */
 void verify_free(struct verify *verify);
 
-/* Returns VERIFY_DIFFER if there is a difference. Without any, returns VERIFY_CANNOT_TELL if fewer
+/* Returns VERIFY_DIFFER if there is a difference. Without any, returns VERIFY_UNCERTAIN if fewer
  * than two independent sources listed queues, else VERIFY_AGREE. */
 enum verify_verdict verify_verdict(const struct verify *verify);
 

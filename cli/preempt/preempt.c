@@ -89,8 +89,8 @@ static int act(void *context, int signals)
 
 /* Records why the child ended early. The measured values of a killed child are not lost, because
  * they lie in shared memory. */
-static void tell_end(const struct preempt_job *job, enum actor_end end,
-		     struct preempt_result *result)
+static void print_end(const struct preempt_job *job, enum actor_end end,
+		      struct preempt_result *result)
 {
 	if (end == ACTOR_RETURNED)
 		return;
@@ -270,7 +270,7 @@ static int measure(const struct preempt_job *job, const struct options *options)
 	preempt_online_stop(work.result->online);
 	if (end == ACTOR_RETURNED && code != CLI_DONE)
 		return code;
-	tell_end(job, end, work.result);
+	print_end(job, end, work.result);
 	return show(job, options, work.result);
 }
 

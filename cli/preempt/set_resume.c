@@ -70,7 +70,7 @@ bool control_req_needs_daemon(int rc, int pid)
 
 /* No daemon holds the process. Reports the foreground command that holds the process,
  * if there is one. */
-static int tell_holder(const struct control_req *req)
+static int print_holder(const struct control_req *req)
 {
 	char sentence[512];
 	struct holder holder;
@@ -102,7 +102,7 @@ static int run_resume(int argc, char **argv)
 		return code;
 	rc = kfdsched_resume(req.daemon, req.pid);
 	if (control_req_needs_daemon(rc, req.pid))
-		code = tell_holder(&req);
+		code = print_holder(&req);
 	else
 		code = control_req_print_done(&cmd_resume, &req, rc, NULL);
 	kfdsched_close(req.daemon);

@@ -145,7 +145,7 @@ static void wait_for_end(struct session *session)
 }
 
 /* Reports why the hold ended. Returns the exit code. */
-static int tell_end(const struct hold *hold)
+static int print_end(const struct hold *hold)
 {
 	const struct session *session = &hold->session;
 
@@ -175,7 +175,7 @@ static int act(void *context, int signals)
 		if (code == CLI_DONE)
 			wait_for_end(session);
 		if (code == CLI_DONE)
-			code = tell_end(hold);
+			code = print_end(hold);
 	}
 	session_close(session);
 	return code;

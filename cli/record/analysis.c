@@ -279,7 +279,7 @@ static int take_queue(struct analysed_process *p, const struct observe_queue *se
 		return -ENOMEM;
 	if (queue->last.gpu_id != seen->gpu_id)
 		queue->last.gpu_id = seen->gpu_id;
-	queue->last.told_by |= seen->told_by;
+	queue->last.source_mask |= seen->source_mask;
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++) {
 		const struct observe_value *now = &seen->field[f], *then = &queue->last.field[f];
 		/* sysfs reports AQL and PM4 queues alike, as compute. A change between "compute"

@@ -43,11 +43,11 @@ struct monitor {
 	char why[OBSERVE_WHY]; /* reason why the last such sample had no queues from any source */
 	int error;	       /* negative errno of that sample */
 	uint64_t began_ns, interval_ns, last_ns; /* began, last: times of the first, last sample */
-	uint64_t next;	  /* number of the next sample's time slot; the first slot is 0 */
-	uint64_t last;	  /* number of the last time slot */
-	uint64_t missed;  /* time slots that were skipped because a sample took longer */
-	uint64_t told_ns; /* time of the last line */
-	size_t taken;	  /* samples */
+	uint64_t next;	     /* number of the next sample's time slot; the first slot is 0 */
+	uint64_t last;	     /* number of the last time slot */
+	uint64_t missed;     /* time slots that were skipped because a sample took longer */
+	uint64_t printed_ns; /* time of the last line */
+	size_t taken;	     /* samples */
 	enum observe_source source_before; /* of the sample before */
 	bool ended;			   /* the process has ended */
 	bool broken;			   /* the recording, or the sampling, has failed */
@@ -69,7 +69,7 @@ static int decimals(const struct monitor *m)
 }
 
 /* Prints the number of queues, with their ids if those are known. */
-static void tell_count(const struct sampling *s)
+static void print_count(const struct sampling *s)
 {
 	printf("%zu queue%s", s->now, s->now == 1 ? "" : "s");
 	if (s->now == 0)
@@ -86,7 +86,7 @@ static void tell_count(const struct sampling *s)
 }
 
 /* Prints the line of a sample. */
-static void tell_sample(const struct monitor *m)
+static void print_queues(const struct monitor *m)
 {
 	const struct sampling *s = &m->sampling;
 
@@ -98,7 +98,7 @@ static void tell_sample(const struct monitor *m)
 	if (s->last_source == OBSERVE_NOBODY) {
 		printf("- queues (no source reports them: %s)\n", m->why);
 	} else {
-		tell_count(s);
+		print_count(s);
 		if (s->came_count > 0 && s->changed) {
 			fputs(", new ", stdout);
 			sampling_ranges(s->came, s->came_count, stdout);
@@ -135,18 +135,18 @@ static void keep_change(struct monitor *m)
 }
 
 /* Prints a sample. Samples without news are printed at most once per QUIET_NS. */
-static void tell(struct monitor *m)
+static void print_sample(struct monitor *m)
 {
 	bool news = m->sampling.changed || m->taken == 1 || m->interval_ns >= QUIET_NS ||
 		    m->sampling.last_source != m->source_before;
 
 	if (m->options.json && m->sampling.changed && json_array_size(m->changes) < CHANGES_KEPT)
 		keep_change(m);
-	if (!news && m->last_ns - m->told_ns < QUIET_NS)
+	if (!news && m->last_ns - m->printed_ns < QUIET_NS)
 		return;
-	m->told_ns = m->last_ns;
+	m->printed_ns = m->last_ns;
 	if (!m->options.json)
-		tell_sample(m);
+		print_queues(m);
 	else
 		progress_live("sample %zu: %zu queues", m->taken, m->sampling.now);
 }
@@ -238,7 +238,7 @@ void monitor_sample(struct monitor *m)
 	/* Until a source has reported queues, there is nothing to print: monitor_open() reports
 	 * that as an error. */
 	if (m->sampling.samples > 0)
-		tell(m);
+		print_sample(m);
 	m->source_before = source;
 
 	/* A sample that takes long does not shift the times of the later ones: it skips time slots,
@@ -384,7 +384,7 @@ int monitor_open(const struct cli_command *cmd, const struct monitor_options *op
 }
 
 /* Prints the summary. */
-static void tell_all(const struct monitor *m)
+static void print_all(const struct monitor *m)
 {
 	char meaning[SAMPLING_MEANING];
 	size_t gpus;
@@ -452,7 +452,7 @@ int monitor_close(struct monitor *m)
 		putchar('\n');
 		json_decref(out);
 	} else {
-		tell_all(m);
+		print_all(m);
 	}
 	fflush(stdout);
 	release(m);

@@ -296,7 +296,7 @@ static void complete(struct session *s, bool stopped)
 }
 
 /* Prints the summary: a line on stderr, with --json also an object on stdout. */
-static void tell(const struct session *s, bool stopped)
+static void print_end(const struct session *s, bool stopped)
 {
 	const struct record_options *options = s->options;
 	char how[64];
@@ -366,7 +366,7 @@ int record_command(const struct record_options *options)
 		}
 		if (!s->broken)
 			complete(s, stopped);
-		tell(s, stopped);
+		print_end(s, stopped);
 		/* If the user has stopped the command, its exit code is not a failure. */
 		if (s->broken || s->shown.lost)
 			code = CLI_FAILED;

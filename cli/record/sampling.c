@@ -325,7 +325,7 @@ void sampling_ids(const struct sampling *s, FILE *out)
 }
 
 /* Prints the sources; if there are several, with the number of samples of each. */
-static void tell_sources(const struct sampling *s, FILE *out)
+static void print_sources(const struct sampling *s, FILE *out)
 {
 	unsigned different = 0;
 
@@ -362,7 +362,7 @@ void sampling_counts(const struct sampling *s, FILE *out)
 	else if (s->changes > 0)
 		fprintf(out, ", not stable: %zu differ%s from the previous one", s->changes,
 			s->changes == 1 ? "s" : "");
-	tell_sources(s, out);
+	print_sources(s, out);
 	if (s->unknown > 0)
 		fprintf(out, "; no source reported them in %zu more", s->unknown);
 	fputc('\n', out);

@@ -17,9 +17,9 @@
 #define MOST_US (7 * 86400e6)
 #define INTERVAL_MIN_US 10e3
 #define PATTERN 256
-#define COMMAND 120	/* longest command in a line, in bytes */
-#define TOLD_AT_MOST 8u /* lines about processes that use a GPU already */
-#define MONITORS 64u	/* limit of processes monitored at the same time */
+#define COMMAND 120	 /* longest command in a line, in bytes */
+#define LINES_AT_MOST 8u /* lines about processes that use a GPU already */
+#define MONITORS 64u	 /* limit of processes monitored at the same time */
 
 /* A process that has used a GPU before. */
 struct known {
@@ -81,7 +81,7 @@ static bool is_meant(const struct watch *w, const struct process_identity *who)
 static int begin(struct watch *w)
 {
 	struct people people;
-	size_t told = 0;
+	size_t printed = 0;
 	int rc = people_read(&people, &w->wish, w->names);
 
 	for (size_t i = 0; rc >= 0 && i < people.count; i++) {
@@ -90,15 +90,15 @@ static int begin(struct watch *w)
 		if (w->pid)
 			break;
 		rc = remember(w, who);
-		if (is_meant(w, who) && told++ < TOLD_AT_MOST)
+		if (is_meant(w, who) && printed++ < LINES_AT_MOST)
 			fprintf(stderr,
 				"kfdsched watch: process %d (%s) already uses a GPU, and is "
 				"ignored\n",
 				(int)who->pid, who->comm);
 	}
-	if (told > TOLD_AT_MOST)
+	if (printed > LINES_AT_MOST)
 		fprintf(stderr, "kfdsched watch: %zu more processes already use a GPU\n",
-			told - TOLD_AT_MOST);
+			printed - LINES_AT_MOST);
 	if (rc >= 0 && people.hidden)
 		fprintf(stderr,
 			"kfdsched watch: the GPU use of %zu processes of other users is not "

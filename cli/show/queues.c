@@ -34,9 +34,9 @@ struct seen {
 /* ---- as text ---- */
 
 /* Writes all sources that listed the queue or reported a value of it: "daemon,mqd". */
-static const char *told(char text[64], const struct observe_queue *queue)
+static const char *source_names(char text[64], const struct observe_queue *queue)
 {
-	uint32_t who = queue->told_by;
+	uint32_t who = queue->source_mask;
 
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
 		if (observe_known(queue, f))
@@ -121,7 +121,7 @@ static void row(struct table *table, const struct job *job, const struct seen *s
 		for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
 			table_cell(table, "%s", observe_text(text, queue, addresses[i]));
 	table_cell(table, "%s", gpu_name_short(text, gpus_name(queue->gpu_id), queue->gpu_id));
-	table_cell(table, "%s", told(text, queue));
+	table_cell(table, "%s", source_names(text, queue));
 }
 
 static int print_table(const struct job *job, const struct seen *list, size_t n)
@@ -224,11 +224,12 @@ static bool add_json(json_t *processes, json_t *queues, const struct seen *seen)
 
 	for (size_t i = 0; whole && i < list->count; i++) {
 		json_t *queue = whose_json(&seen->identity),
-		       *told_of = observe_json(&list->queue[i]);
+		       *source_names_of = observe_json(&list->queue[i]);
 
-		whole = queue && told_of && json_object_update(queue, told_of) == 0 &&
+		whole = queue && source_names_of &&
+			json_object_update(queue, source_names_of) == 0 &&
 			json_array_append(queues, queue) == 0;
-		json_decref(told_of);
+		json_decref(source_names_of);
 		json_decref(queue);
 	}
 	return json_array_append_new(processes, process) == 0 && whole;

@@ -15,7 +15,7 @@
 static const char *const verdicts[] = {
 	[VERIFY_AGREE] = "agree",
 	[VERIFY_DIFFER] = "differ",
-	[VERIFY_CANNOT_TELL] = "cannot tell",
+	[VERIFY_UNCERTAIN] = "cannot tell",
 };
 
 /* Writes the names of the sources: "lane, sysfs and mqd". */
@@ -54,21 +54,22 @@ static const struct observe_result *result_of(const struct verified *v, enum obs
 
 /* How a source has the queue: "yes" or "no"; for debugfs the number of descriptors or slots; "~"
  * behind a number that fits the queue only by node, engine and ring size. */
-static void told_cell(struct table *table, const struct verify_row *row, enum observe_source source)
+static void reported_cell(struct table *table, const struct verify_row *row,
+			  enum observe_source source)
 {
 	enum observe_field count = source == OBSERVE_MQD ? OBSERVE_MQDS : OBSERVE_HQDS;
 	const struct observe_queue *by = row->by[source];
 	char text[OBSERVE_TEXT];
 
-	if (row->told[source] == VERIFY_NO_RESULT)
+	if (row->reported[source] == VERIFY_NO_RESULT)
 		table_cell(table, TABLE_UNKNOWN);
-	else if (row->told[source] == VERIFY_NOT)
+	else if (row->reported[source] == VERIFY_NOT)
 		table_cell(table, source == OBSERVE_HQD ? "0" : "no");
 	else if (source != OBSERVE_MQD && source != OBSERVE_HQD)
 		table_cell(table, "yes");
 	else if (observe_known(by, count))
 		table_cell(table, "%s%s", observe_text(text, by, count),
-			   row->told[source] == VERIFY_ALIKE ? "~" : "");
+			   row->reported[source] == VERIFY_ALIKE ? "~" : "");
 	else
 		table_cell(table, "yes");
 }
@@ -96,7 +97,7 @@ static int print_queues(const struct verified *v)
 		table_cell(table, "%s", observe_text(text, row->queue, OBSERVE_RING_ADDRESS));
 		FOR_VERIFIED (s)
 			if (s != OBSERVE_TRAP || trap)
-				told_cell(table, row, s);
+				reported_cell(table, row, s);
 	}
 	if (table)
 		r = table_print(table, stdout);
@@ -206,7 +207,7 @@ static void print_idle(const struct verified *v)
 		const char *why = "idle, evicted, held, or waiting for a slot";
 		char text[32], gpu[GPU_NAME_SHORT];
 
-		if (row->told[OBSERVE_HQD] != VERIFY_NOT || !row->by[OBSERVE_MQD] ||
+		if (row->reported[OBSERVE_HQD] != VERIFY_NOT || !row->by[OBSERVE_MQD] ||
 		    !observe_is_compute(row->queue->field[OBSERVE_TYPE].value))
 			continue;
 		if (suspended->source && suspended->value)
@@ -253,7 +254,7 @@ static void print_verdict(const struct verified *v)
 		printf("differ: %zu difference%s, the same in %u samples\n", v->verify.differences,
 		       v->verify.differences == 1 ? "" : "s", v->samples);
 		return;
-	case VERIFY_CANNOT_TELL:
+	case VERIFY_UNCERTAIN:
 		print_alone(v);
 		return;
 	default:
@@ -295,18 +296,18 @@ static json_t *queue_json(const struct verify_row *row)
 		[VERIFY_NO_RESULT] = NULL,
 		[VERIFY_NOT] = "no",
 		[VERIFY_ALIKE] = "alike",
-		[VERIFY_TOLD] = "yes",
+		[VERIFY_REPORTED] = "yes",
 	};
-	json_t *json = observe_json(row->queue), *told = json_object();
-	bool whole = json && told;
+	json_t *json = observe_json(row->queue), *reported = json_object();
+	bool whole = json && reported;
 
 	FOR_VERIFIED (s) {
-		const char *word = words[row->told[s]];
+		const char *word = words[row->reported[s]];
 
-		whole = whole && json_object_set_new(told, observe_source_name(s),
+		whole = whole && json_object_set_new(reported, observe_source_name(s),
 						     word ? json_string(word) : json_null()) == 0;
 	}
-	whole = whole && json_object_set(json, "told", told) == 0;
+	whole = whole && json_object_set(json, "told", reported) == 0;
 	if (whole && row->by[OBSERVE_MQD] && observe_known(row->by[OBSERVE_MQD], OBSERVE_MQDS))
 		whole = json_object_set_new(json, "mqds",
 					    json_integer((json_int_t)row->by[OBSERVE_MQD]
@@ -317,7 +318,7 @@ static json_t *queue_json(const struct verify_row *row)
 					    json_integer((json_int_t)row->by[OBSERVE_HQD]
 								 ->field[OBSERVE_HQDS]
 								 .value)) == 0;
-	json_decref(told);
+	json_decref(reported);
 	if (whole)
 		return json;
 	json_decref(json);

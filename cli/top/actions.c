@@ -52,7 +52,7 @@ static void forget(struct top_actions *actions, unsigned i)
 	actions->hold[i] = actions->hold[--actions->holds];
 }
 
-static void tell(const struct top_actions *actions, char *said, size_t size)
+static void format_result(const struct top_actions *actions, char *said, size_t size)
 {
 	snprintf(said, size, "%s", kfdsched_sentence(actions->daemon));
 }
@@ -73,7 +73,7 @@ void actions_suspend(struct top_actions *actions, pid_t pid, char *said, size_t 
 		return;
 	}
 	fd = kfdsched_hold(actions->daemon, pid);
-	tell(actions, said, size);
+	format_result(actions, said, size);
 	if (fd < 0)
 		return;
 	actions->hold[actions->holds++] = (struct hold){.pid = pid, .fd = fd};
@@ -84,7 +84,7 @@ void actions_suspend(struct top_actions *actions, pid_t pid, char *said, size_t 
 void actions_resume(struct top_actions *actions, pid_t pid, char *said, size_t size)
 {
 	kfdsched_resume(actions->daemon, pid);
-	tell(actions, said, size);
+	format_result(actions, said, size);
 	for (unsigned i = 0; i < actions->holds; i++)
 		if (actions->hold[i].pid == pid) {
 			forget(actions, i);
@@ -107,7 +107,7 @@ void actions_set_priority(struct top_actions *actions, pid_t pid, const char *wo
 		return;
 	}
 	kfdsched_set_priority(actions->daemon, pid, priority);
-	tell(actions, said, size);
+	format_result(actions, said, size);
 }
 
 unsigned actions_holds(const struct top_actions *actions)

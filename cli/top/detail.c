@@ -67,15 +67,15 @@ static void add_registers(struct detail *detail)
 	const struct observe_list *from = &detail->registers.queues;
 
 	for (size_t i = 0; i < from->count; i++) {
-		const struct observe_queue *told = &from->queue[i];
+		const struct observe_queue *older = &from->queue[i];
 		struct observe_queue *queue =
-			observe_list_find(&detail->seen.queues, told->context, told->id);
+			observe_list_find(&detail->seen.queues, older->context, older->id);
 
 		for (unsigned f = 0; queue && f < OBSERVE_FIELDS; f++)
-			if (told->field[f].source != OBSERVE_NOBODY &&
+			if (older->field[f].source != OBSERVE_NOBODY &&
 			    !observe_known(queue, (enum observe_field)f))
-				observe_set(queue, (enum observe_field)f, told->field[f].value,
-					    told->field[f].source);
+				observe_set(queue, (enum observe_field)f, older->field[f].value,
+					    older->field[f].source);
 	}
 	detail->seen.result[OBSERVE_MQD].queried = detail->registers.result[OBSERVE_MQD].queried;
 	detail->seen.result[OBSERVE_MQD].error = detail->registers.result[OBSERVE_MQD].error;

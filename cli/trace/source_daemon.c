@@ -45,7 +45,7 @@ static void take_status(struct trace_daemon *d, const json_t *status)
 	json_array_foreach(json_object_get(status, "processes"), i, process)
 	{
 		struct trace_event event = {.source = TRACE_DAEMON, .ns = d->output->begin_ns};
-		const char *comm = told_text(process, "comm");
+		const char *comm = decode_text(process, "comm");
 
 		event.pid = (pid_t)json_integer_value(json_object_get(process, "pid"));
 		trace_copy(event.comm, sizeof(event.comm), comm, strlen(comm));
@@ -58,9 +58,10 @@ static void take_status(struct trace_daemon *d, const json_t *status)
 		snprintf(event.name, sizeof(event.name), "there");
 		snprintf(event.text, sizeof(event.text),
 			 "process %d (%s) is registered, %s, level %s", (int)event.pid, event.comm,
-			 told_text(process, "state"), told_text(process, "level"));
-		event.mark = strcmp(told_text(process, "state"), "suspended") == 0 ? TRACE_SUSPENDED
-										   : TRACE_POINT;
+			 decode_text(process, "state"), decode_text(process, "level"));
+		event.mark = strcmp(decode_text(process, "state"), "suspended") == 0
+				     ? TRACE_SUSPENDED
+				     : TRACE_POINT;
 		trace_output_add(d->output, &event);
 	}
 }
@@ -71,7 +72,7 @@ static void take_event(struct trace_daemon *d, json_t *json)
 {
 	struct trace_event event;
 
-	if (!told_by_daemon(json, trace_wall_ns(), &event))
+	if (!decode_daemon(json, trace_wall_ns(), &event))
 		return;
 	if (event.mark == TRACE_GONE)
 		shm_source_ended(d->shm_source, event.pid);
@@ -121,7 +122,7 @@ bool trace_daemon_open(struct trace_daemon *d, struct trace_output *output)
 }
 
 /* Records a note for each chosen process that the daemon does not know. */
-static void tell_unknown(struct trace_daemon *d, const json_t *status)
+static void print_unknown(struct trace_daemon *d, const json_t *status)
 {
 	const struct trace_options *options = d->output->options;
 	const json_t *process;
@@ -151,14 +152,14 @@ int trace_daemon_follow(struct trace_daemon *d)
 					      "memory of the processes");
 	if (query_daemon(d->output->options->socket, 0, &status) == 0) {
 		take_status(d, status);
-		tell_unknown(d, status);
+		print_unknown(d, status);
 	}
 	json_decref(status);
 	return CLI_GO_ON;
 }
 
 /* `context`: the struct trace_output. */
-static void tell_unseen(void *context, pid_t pid, uint64_t lost, uint64_t unseen_ns)
+static void print_unseen(void *context, pid_t pid, uint64_t lost, uint64_t unseen_ns)
 {
 	if (lost)
 		trace_note(context,
@@ -175,7 +176,7 @@ static void tell_unseen(void *context, pid_t pid, uint64_t lost, uint64_t unseen
 void trace_daemon_end(struct trace_daemon *d)
 {
 	if (d->shm_source)
-		shm_source_end(d->shm_source, tell_unseen, d->output);
+		shm_source_end(d->shm_source, print_unseen, d->output);
 	d->shm_source = NULL;
 }
 

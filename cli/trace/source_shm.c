@@ -50,7 +50,8 @@ struct shm_source {
 /* ---- one dump ---- */
 
 /* Returns true if the dump has an event of this queue since the start of the trace. */
-static bool is_told(const struct shm_source *shm_source, const json_t *events, const json_t *queue)
+static bool has_event(const struct shm_source *shm_source, const json_t *events,
+		      const json_t *queue)
 {
 	static const char *const keys[] = {"context", "queue_id", "gpu_id"};
 	static const char *const same[] = {"context", "id", "gpu_id"};
@@ -74,7 +75,7 @@ static bool is_told(const struct shm_source *shm_source, const json_t *events, c
 
 /* Emits an event at the start of the trace for each queue that had work or waited then. A queue
  * with an event in the dump is left out, because its state can have changed since. */
-static void tell_beginning(const struct shm_source *shm_source, const struct followed *one,
+static void emit_beginning(const struct shm_source *shm_source, const struct followed *one,
 			   const json_t *shm)
 {
 	const json_t *queue, *events = json_object_get(shm, "events");
@@ -91,7 +92,7 @@ static void tell_beginning(const struct shm_source *shm_source, const struct fol
 					    .mark = active ? TRACE_QUEUE_ACTIVE
 							   : TRACE_QUEUE_BLOCKED};
 
-		if (!state || strcmp(state, "idle") == 0 || is_told(shm_source, events, queue))
+		if (!state || strcmp(state, "idle") == 0 || has_event(shm_source, events, queue))
 			continue;
 		memcpy(event.comm, one->comm, sizeof(event.comm));
 		event.context = (uint32_t)json_integer_value(json_object_get(queue, "context"));
@@ -105,7 +106,7 @@ static void tell_beginning(const struct shm_source *shm_source, const struct fol
 }
 
 /* Emits the new events. Returns their number. */
-static uint64_t tell_events(const struct shm_source *shm_source, struct followed *one,
+static uint64_t emit_events(const struct shm_source *shm_source, struct followed *one,
 			    const json_t *shm)
 {
 	const json_t *event;
@@ -118,7 +119,7 @@ static uint64_t tell_events(const struct shm_source *shm_source, struct followed
 	json_array_foreach(json_object_get(shm, "events"), i, event)
 	{
 		uint64_t number = (uint64_t)json_integer_value(json_object_get(event, "number"));
-		struct trace_event told;
+		struct trace_event decoded;
 
 		if (number <= one->number)
 			continue;
@@ -127,9 +128,9 @@ static uint64_t tell_events(const struct shm_source *shm_source, struct followed
 		one->number = number;
 		one->seen = true;
 		count++;
-		if (told_by_shm(event, one->pid, one->comm, &told) &&
-		    told.ns >= shm_source->begin_ns)
-			shm_source->emit(shm_source->context, &told);
+		if (decode_shm(event, one->pid, one->comm, &decoded) &&
+		    decoded.ns >= shm_source->begin_ns)
+			shm_source->emit(shm_source->context, &decoded);
 	}
 	one->seen = true;
 	return count;
@@ -148,8 +149,8 @@ static bool query(const struct shm_source *shm_source, struct followed *one, uns
 	}
 	shm = json_object_get(dump, "lane");
 	if (!one->seen)
-		tell_beginning(shm_source, one, shm);
-	count = tell_events(shm_source, one, shm);
+		emit_beginning(shm_source, one, shm);
+	count = emit_events(shm_source, one, shm);
 	json_decref(dump);
 	one->queried_ns = now;
 	/* The interval assumes that the rate of events stays the same. */
@@ -302,7 +303,7 @@ void shm_source_ended(struct shm_source *shm_source, pid_t pid)
 }
 
 void shm_source_end(struct shm_source *shm_source,
-		    void (*tell)(void *context, pid_t pid, uint64_t lost, uint64_t unseen_ns),
+		    void (*on_loss)(void *context, pid_t pid, uint64_t lost, uint64_t unseen_ns),
 		    void *context)
 {
 	pthread_mutex_lock(&shm_source->mutex);
@@ -313,8 +314,8 @@ void shm_source_end(struct shm_source *shm_source,
 	for (size_t i = 0; i < SHM_SOURCE_PROCESSES; i++)
 		if (shm_source->list[i].pid &&
 		    (shm_source->list[i].lost || shm_source->list[i].unseen_ns))
-			tell(context, shm_source->list[i].pid, shm_source->list[i].lost,
-			     shm_source->list[i].unseen_ns);
+			on_loss(context, shm_source->list[i].pid, shm_source->list[i].lost,
+				shm_source->list[i].unseen_ns);
 	pthread_cond_destroy(&shm_source->changed);
 	pthread_mutex_destroy(&shm_source->mutex);
 	free(shm_source);

@@ -31,11 +31,11 @@ struct shm_source *shm_source_start(const char *socket, uint64_t begin_ns, shm_s
 bool shm_source_follow(struct shm_source *shm_source, pid_t pid, const char *comm, bool fresh);
 /* Notes that the process has ended. Its shared memory is not requested any more. */
 void shm_source_ended(struct shm_source *shm_source, pid_t pid);
-/* Requests each dump a last time, ends the thread and frees `shm_source`. Then calls tell() for
+/* Requests each dump a last time, ends the thread and frees `shm_source`. Then calls on_loss() for
  * each process of which something was missed: `lost` events, and everything in its last
  * `unseen_ns` nanoseconds. */
 void shm_source_end(struct shm_source *shm_source,
-		    void (*tell)(void *context, pid_t pid, uint64_t lost, uint64_t unseen_ns),
+		    void (*on_loss)(void *context, pid_t pid, uint64_t lost, uint64_t unseen_ns),
 		    void *context);
 
 #endif

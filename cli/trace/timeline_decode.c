@@ -20,7 +20,7 @@ static uint64_t number(const json_t *object, const char *key)
 		       : 0;
 }
 
-const char *told_text(const json_t *object, const char *key)
+const char *decode_text(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
@@ -53,17 +53,17 @@ static void take_suspension(const json_t *event, struct trace_event *out)
 		out->cause_ns = out->ns - before_ns;
 }
 
-bool told_by_daemon(json_t *event, int64_t wall_ns, struct trace_event *out)
+bool decode_daemon(json_t *event, int64_t wall_ns, struct trace_event *out)
 {
 	char text[EVENT_TEXT];
 	int64_t ns = (int64_t)number(event, "time_us") * 1000 - wall_ns;
 
-	if (ns <= 0 || !told_text(event, "kind")[0])
+	if (ns <= 0 || !decode_text(event, "kind")[0])
 		return false;
 	*out = (struct trace_event){.source = TRACE_DAEMON, .ns = (uint64_t)ns};
 	out->pid = (pid_t)number(event, "pid");
-	copy_text(out->comm, sizeof(out->comm), told_text(event, "comm"));
-	copy_text(out->name, sizeof(out->name), told_text(event, "kind"));
+	copy_text(out->comm, sizeof(out->comm), decode_text(event, "comm"));
+	copy_text(out->name, sizeof(out->name), decode_text(event, "kind"));
 	copy_text(out->text, sizeof(out->text), event_text(text, event));
 	if (strcmp(out->name, "suspend") == 0 || strcmp(out->name, "resume") == 0)
 		take_suspension(event, out);
@@ -146,9 +146,9 @@ static void explain(struct trace_event *out, uint32_t kind, uint64_t value)
 	}
 }
 
-bool told_by_shm(const json_t *event, pid_t pid, const char *comm, struct trace_event *out)
+bool decode_shm(const json_t *event, pid_t pid, const char *comm, struct trace_event *out)
 {
-	const char *word = told_text(event, "kind");
+	const char *word = decode_text(event, "kind");
 	uint32_t kind = shm_kind(word, strlen(word));
 	uint64_t us = number(event, "monotonic_us");
 
@@ -164,8 +164,8 @@ bool told_by_shm(const json_t *event, pid_t pid, const char *comm, struct trace_
 	return true;
 }
 
-bool told_by_log(const char *line, size_t bytes, uint64_t ns, struct trace_event *out,
-		 uint64_t *count)
+bool decode_log(const char *line, size_t bytes, uint64_t ns, struct trace_event *out,
+		uint64_t *count)
 {
 	char copy[256], word[32];
 	unsigned context, gpu;
@@ -195,10 +195,10 @@ bool told_by_log(const char *line, size_t bytes, uint64_t ns, struct trace_event
 
 /* ---- HIP ---- */
 
-static struct told_call *find_call(struct told_calls *open, const struct trace_event *event)
+static struct open_call *find_call(struct open_calls *open, const struct trace_event *event)
 {
-	for (unsigned i = 0; i < TOLD_CALLS; i++) {
-		struct told_call *call = &open->call[i];
+	for (unsigned i = 0; i < OPEN_CALLS; i++) {
+		struct open_call *call = &open->call[i];
 
 		if (call->us && call->pid == (uint64_t)event->pid &&
 		    call->thread == event->thread && strcmp(call->name, event->name) == 0)
@@ -207,23 +207,23 @@ static struct told_call *find_call(struct told_calls *open, const struct trace_e
 	return NULL;
 }
 
-static void call_begins(struct told_calls *open, const struct trace_event *event, uint64_t us)
+static void call_begins(struct open_calls *open, const struct trace_event *event, uint64_t us)
 {
-	struct told_call *call = find_call(open, event);
+	struct open_call *call = find_call(open, event);
 
 	if (!call)
-		call = &open->call[open->next++ % TOLD_CALLS];
-	*call = (struct told_call){
+		call = &open->call[open->next++ % OPEN_CALLS];
+	*call = (struct open_call){
 		.pid = (uint64_t)event->pid, .thread = event->thread, .us = us ? us : 1};
 	memcpy(call->name, event->name, sizeof(call->name));
 }
 
 /* Turns the return of a call into a span: by the duration in the log, or by the start that was
  * remembered. */
-static void call_ends(struct told_calls *open, const struct hiplog_record *record,
+static void call_ends(struct open_calls *open, const struct hiplog_record *record,
 		      struct trace_event *out)
 {
-	struct told_call *call = find_call(open, out);
+	struct open_call *call = find_call(open, out);
 	uint64_t us = 0;
 
 	if (record->has & HIPLOG_HAS_DURATION)
@@ -242,8 +242,8 @@ static void call_ends(struct told_calls *open, const struct hiplog_record *recor
 	out->ns -= out->duration_ns;
 }
 
-bool told_by_hip(const struct hiplog_record *record, pid_t pid, struct told_calls *open,
-		 struct trace_event *out)
+bool decode_hip(const struct hiplog_record *record, pid_t pid, struct open_calls *open,
+		struct trace_event *out)
 {
 	static const char *const names[HIPLOG_KINDS] = {
 		[HIPLOG_CREATED] = "hardware queue created",

@@ -41,7 +41,7 @@ struct run {
 	struct tracefs tracefs;
 	struct command command;
 	struct text talk, log;
-	struct told_calls calls;
+	struct open_calls calls;
 	uint64_t log_number; /* number of the last event in the shim's log */
 	pid_t log_pid;
 	uint64_t log_lost;
@@ -80,7 +80,7 @@ static bool take_hip(struct run *run, const struct text *from, const char *line,
 		return false;
 	if (from->rest)
 		pass_on_prompt(run, &record.before);
-	if (told_by_hip(&record, pid, &run->calls, &event)) {
+	if (decode_hip(&record, pid, &run->calls, &event)) {
 		if (event.ns + event.duration_ns < run->output.begin_ns)
 			run->output.hip_before++;
 		else if (event.ns + event.duration_ns > clock_ns())
@@ -108,7 +108,7 @@ static bool take_talk(void *context, const char *line, size_t bytes)
 	struct trace_event event;
 	uint64_t number;
 
-	if (told_by_log(line, bytes, clock_ns(), &event, &number)) {
+	if (decode_log(line, bytes, clock_ns(), &event, &number)) {
 		if (event.pid == run->log_pid && number > run->log_number + 1)
 			run->log_lost += number - run->log_number - 1;
 		run->log_pid = event.pid;
@@ -284,7 +284,7 @@ static void end_command(struct run *run)
 }
 
 /* Records a note for everything that the trace lacks. */
-static void tell_losses(struct run *run)
+static void print_losses(struct run *run)
 {
 	trace_daemon_end(&run->daemon);
 	if (run->log_lost)
@@ -336,7 +336,7 @@ static int finish(struct run *run)
 	run->end_ns = clock_ns();
 	end_command(run);
 	drain(run);
-	tell_losses(run);
+	print_losses(run);
 	return trace_output_end(&run->output, run->end_ns);
 }
 

@@ -150,10 +150,11 @@ static bool parse_plain(const char *line, struct trace_event *out)
 bool tracefs_parse(const char *line, struct trace_event *out, uint64_t *lost)
 {
 	unsigned long long count;
-	const char *c = skip_blanks(line), *told = strstr(line, "[LOST ");
+	const char *c = skip_blanks(line), *lost_at = strstr(line, "[LOST ");
 
 	*out = (struct trace_event){.source = TRACE_DRIVER};
-	if (strncmp(c, "CPU:", 4) == 0 && told && sscanf(told, "[LOST %llu EVENTS]", &count) == 1) {
+	if (strncmp(c, "CPU:", 4) == 0 && lost_at &&
+	    sscanf(lost_at, "[LOST %llu EVENTS]", &count) == 1) {
 		*lost += count;
 		return false;
 	}

@@ -146,7 +146,7 @@ static void drop(void)
 
 /* Reports the number of dropped lines, if any. Returns false if there is no room for that line;
  * the number is then kept for a later one. */
-static bool tell_dropped(void)
+static bool log_dropped(void)
 {
 	uint32_t lost = __atomic_exchange_n(&dropped, 0, __ATOMIC_RELAXED);
 	char text[LINE];
@@ -171,7 +171,7 @@ __attribute__((format(printf, 2, 0))) static void line(int priority, const char 
 	size_t start, length;
 	int n;
 
-	if (!tell_dropped()) {
+	if (!log_dropped()) {
 		drop();
 		return;
 	}

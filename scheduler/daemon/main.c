@@ -135,7 +135,7 @@ static char *absolute(const char *path)
 	return whole;
 }
 
-static void tell_owners(const struct owners *owners)
+static void log_owners(const struct owners *owners)
 {
 	if (owners->bad_lines)
 		log_info("%s: %u lines ignored: the format of a line is USER:FIRST:COUNT",
@@ -160,7 +160,7 @@ static int read_config(struct options *options, struct reload **out)
 	if (problem[0])
 		log_error("%s", problem);
 	owners_read(OWNERS_FILE, &config.owners); /* after config_load(), which resets them */
-	tell_owners(&config.owners);
+	log_owners(&config.owners);
 	if (!options->metrics_port)
 		options->metrics_port = config.metrics_port;
 	path = name ? absolute(name) : NULL;

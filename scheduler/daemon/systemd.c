@@ -19,8 +19,8 @@
 #define US 1000u
 
 /* the state that systemd was notified of last */
-static bool ready, told_well;
-static pid_t told_worker;
+static bool ready, notified_well;
+static pid_t notified_worker;
 static uint64_t next_ping_ns;
 
 static bool is_loopback(int fd)
@@ -81,7 +81,7 @@ int service_sockets(struct service_sockets *out, char *problem, size_t size)
 	return error;
 }
 
-static void tell_state(pid_t worker, bool well)
+static void notify_state(pid_t worker, bool well)
 {
 	if (!well)
 		sd_notify(0, "STATUS=The worker has ended or hangs; restarting it.");
@@ -95,10 +95,10 @@ void service_check(pid_t worker, bool well, uint64_t now)
 
 	if (!ready && !well)
 		return;
-	if (!ready || well != told_well || (well && worker != told_worker))
-		tell_state(worker, well);
-	told_well = well;
-	told_worker = worker;
+	if (!ready || well != notified_well || (well && worker != notified_worker))
+		notify_state(worker, well);
+	notified_well = well;
+	notified_worker = worker;
 	if (!ready)
 		sd_notify(0, "READY=1");
 	ready = true;

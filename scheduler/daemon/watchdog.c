@@ -283,7 +283,7 @@ static void take_signals(struct watchdog *w, uint64_t now)
 	}
 }
 
-static void tell_service(struct watchdog *w, uint64_t now)
+static void notify_service(struct watchdog *w, uint64_t now)
 {
 	bool well = w->worker.pid && !w->worker.killed && w->late == 0 &&
 		    __atomic_load_n(&w->beat->serving, __ATOMIC_ACQUIRE);
@@ -406,7 +406,7 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 		if (reload_check(reload, now) && w.worker.pid)
 			kill(w.worker.pid, SIGHUP);
 		filter_report();
-		tell_service(&w, now);
+		notify_service(&w, now);
 		poll_until_ns(p, 2, now + CHECK_NS);
 	}
 	child_kill(&w.door);

@@ -158,7 +158,7 @@ static void decide(struct worker *worker)
 }
 
 /* Callback of executor_collect(). */
-static void executor_told(uint32_t number, void *context)
+static void executor_reported(uint32_t number, void *context)
 {
 	struct worker *worker = context;
 
@@ -173,7 +173,7 @@ static void collect_outcomes(struct worker *worker)
 	uint32_t kept = 0;
 
 	(void)!read(worker->done_fd, &count, sizeof(count));
-	executor_collect(executor_told, worker);
+	executor_collect(executor_reported, worker);
 	for (uint32_t i = 0; i < worker->orphan_count; i++) {
 		struct executor *executor = worker->orphans[i];
 

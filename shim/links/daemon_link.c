@@ -38,8 +38,8 @@ static struct {
 	/* The hold command that was carried out last, or 0. While it is a hold, its level holds
 	 * this process. */
 	uint32_t hold_cmd;
-	int told;   /* last error that was logged */
-	bool alone; /* the last connect failed, or the daemon is lost */
+	int logged_error; /* last error that was logged */
+	bool alone;	  /* the last connect failed, or the daemon is lost */
 } peer = {.socket = UNUSED_FD};
 
 /* An eventfd is the only kind of file here without a file type in st_mode. A pipe or socket must be
@@ -114,9 +114,9 @@ static const char *advice(int err)
 
 static void no_daemon(int err)
 {
-	if (err == peer.told)
+	if (err == peer.logged_error)
 		return;
-	peer.told = err;
+	peer.logged_error = err;
 	if (err == -ENOENT || err == -ECONNREFUSED || err == -EAGAIN)
 		say(LOG_INFO,
 		    "no daemon listens at %s (%s); retrying once a second while there are queues",
@@ -215,7 +215,7 @@ static void take_welcome(uint64_t now_ns)
 		return;
 	}
 	peer.state = LINK_UP;
-	peer.told = 0;
+	peer.logged_error = 0;
 	peer.alone = false;
 	say(LOG_INFO, "registered with the daemon at %s", config.socket);
 }
@@ -236,7 +236,7 @@ static bool daemon_lives(uint64_t now_ns)
 }
 
 /* Reports to the daemon that a hold that was acknowledged has been lost. */
-static void tell_lost(struct client_shm *shm)
+static void log_lost(struct client_shm *shm)
 {
 	int lost = hold_lost(HOLD_BY_DAEMON);
 
@@ -258,7 +258,7 @@ static void serve_hold_cmd(uint64_t now_ns)
 		/* A lease that is not renewed ends by itself (hold.h). */
 		if (HOLD_CMD_IS_HOLD(hold_cmd) && daemon_lives(now_ns))
 			hold_renew(HOLD_BY_DAEMON);
-		tell_lost(shm);
+		log_lost(shm);
 		return;
 	}
 	begun_ns = clock_ns();
@@ -367,6 +367,6 @@ void link_forget(void)
 	peer.state = LINK_DOWN;
 	peer.next_ns = 0;
 	peer.hold_cmd = 0;
-	peer.told = 0;
+	peer.logged_error = 0;
 	peer.alone = false;
 }

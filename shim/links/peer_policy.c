@@ -39,7 +39,7 @@ static struct {
 	bool spared; /* exempt: holding this process was seen to do harm */
 	/* the next work of this process is to be held; written under the agent's lock */
 	bool ready;
-	int told;	   /* last failure that was logged, negative errno */
+	int logged_error;  /* last failure that was logged, negative errno */
 	uint64_t retry_ns; /* earliest time of the next try */
 	uint64_t wait_ns;  /* delay after the last failure; 0: it succeeded since */
 	unsigned slow;	   /* slow holds in a row */
@@ -94,12 +94,12 @@ static void failed(int err, uint64_t now_ns)
 	if (hold.wait_ns > FAILED_MAX_NS)
 		hold.wait_ns = FAILED_MAX_NS;
 	hold.retry_ns = now_ns + hold.wait_ns;
-	if (hold.told != err)
+	if (hold.logged_error != err)
 		say(LOG_ERROR,
 		    "this process cannot be held for a peer (KFDSHIM_LEVEL=%s): %s; retrying, at "
 		    "least every 10 s",
 		    protocol_level_name(config.level), strerror(-err));
-	hold.told = err;
+	hold.logged_error = err;
 }
 
 static void taken(uint64_t took_ns)
@@ -239,7 +239,7 @@ static uint64_t decide_quiet(uint64_t now_ns)
 
 void peers_hold_begin(void)
 {
-	hold.told = 0;
+	hold.logged_error = 0;
 }
 
 static void learn(uint64_t now_ns, bool urgent)

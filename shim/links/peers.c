@@ -62,7 +62,7 @@ static bool changed;	  /* atomic: an input of `urgent` has changed */
 static bool urgent;	  /* a more urgent peer is active on a node of this process */
 static uint64_t check_ns; /* next full check while held */
 static uint64_t retry_ns; /* earliest time of the next try to make the files */
-static int told_error;	  /* last error that was logged */
+static int logged_error;  /* last error that was logged */
 
 /* GPUs that one call of is_urgent_elsewhere() has met; the index is the bit number in node sets. */
 static struct {
@@ -337,7 +337,7 @@ static void failed(int err, const char *why, uint64_t now_ns)
 	bool said = err == -ENOTSUP || err == -EMFILE || err == -ENFILE;
 
 	retry_ns = now_ns + RETRY_NS;
-	if (err == told_error)
+	if (err == logged_error)
 		return;
 	if (files.owner != PEERS_NO_OWNER)
 		say(LOG_ERROR,
@@ -352,7 +352,7 @@ static void failed(int err, const char *why, uint64_t now_ns)
 		    err == -ENOSPC ? "free space there"
 				   : remedy(-err, "it must belong to this user, with mode 0700: "
 						  "remove it, or set XDG_RUNTIME_DIR"));
-	told_error = err;
+	logged_error = err;
 }
 
 static void start(uint64_t now_ns)
@@ -372,7 +372,7 @@ static void start(uint64_t now_ns)
 		failed(err, why, now_ns);
 		return;
 	}
-	told_error = 0;
+	logged_error = 0;
 	peers_hold_begin();
 	started_by = getpid();
 	agent_lock();
@@ -553,7 +553,7 @@ static bool is_urgent(void)
 }
 
 /* The application has changed the priority by kfdshim.h: publishes it to all peers. */
-static void tell_priority(void)
+static void send_priority(void)
 {
 	own.priority = priority();
 	write_shm(&own.priority, sizeof(own.priority));
@@ -573,7 +573,7 @@ uint64_t peers_step(uint64_t now_ns, bool alone)
 	if (!up)
 		return queues_any() ? retry_ns : UINT64_MAX;
 	if (own.priority != priority())
-		tell_priority();
+		send_priority();
 	if (!descriptor_is_ours(files.socket)) {
 		peers_lost();
 		return retry_ns;
@@ -621,5 +621,5 @@ void peers_forget(void)
 	up = rescan = changed = urgent = false;
 	peers_hold_forget();
 	retry_ns = 0;
-	told_error = 0;
+	logged_error = 0;
 }

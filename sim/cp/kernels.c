@@ -25,7 +25,7 @@ struct kernel {
 	uint32_t record; /* index in world.kernels */
 	bool named, spin;
 	enum blit blit;
-	bool told; /* the missing effect was logged */
+	bool logged; /* the missing effect was logged */
 };
 
 struct kernel_map {
@@ -233,11 +233,11 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		packet->spin.cells = spin.cells;
 		*wg_ns = spin.ticks * NS_PER_TICK;
 	} else if (kernel->blit == BLIT_UNKNOWN) {
-		if (!kernel->told)
+		if (!kernel->logged)
 			say("%s of pid %d is timed, not executed: the data that it moves is "
 			    "missing",
 			    process->sim->kernels[kernel->record].name, process->record->pid);
-		kernel->told = true;
+		kernel->logged = true;
 	} else if (kernel->blit != BLIT_NONE) {
 		uint64_t bytes;
 

@@ -29,7 +29,7 @@ static bool writable_from_kernel(const struct sim *sim, int fd)
 
 /* Writes one '.' to the debugger's dbg_fd. The driver blocks on a full pipe; kfdsim does not,
  * because it serves all processes. A regular file gets the dot at its beginning each time. */
-static void tell_debugger(const struct process *process)
+static void notify_debugger(const struct process *process)
 {
 	char dots[8] = "........";
 	ssize_t n;
@@ -47,14 +47,14 @@ static void tell_debugger(const struct process *process)
 
 /* Notifies the debugger of raised exceptions. Those that are enabled now count, whatever was
  * enabled when they were raised. Returns true if one is enabled. */
-static bool told(const struct process *process, uint64_t mask)
+static bool is_subscribed(const struct process *process, uint64_t mask)
 {
 	bool subscribed = mask & process->exceptions_enabled;
 
 	if (subscribed || rule_broken(process->sim, RULE_dbg_fd_not_subscribed_no_dot))
-		tell_debugger(process);
+		notify_debugger(process);
 	if (subscribed && rule_broken(process->sim, RULE_dbg_fd_one_dot_an_event))
-		tell_debugger(process);
+		notify_debugger(process);
 	return subscribed;
 }
 
@@ -66,7 +66,7 @@ bool debug_raise(struct process *process, struct queue *queue, uint64_t mask)
 		queue->exceptions |= mask;
 	else
 		process->exceptions |= mask;
-	return told(process, mask);
+	return is_subscribed(process, mask);
 }
 
 bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask)
@@ -74,7 +74,7 @@ bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask)
 	if (!process->session && !rule_broken(process->sim, RULE_exceptions_need_a_session))
 		return false;
 	process->device_exceptions[node] |= mask;
-	return told(process, mask);
+	return is_subscribed(process, mask);
 }
 
 void debug_queue_deleted(struct process *process, uint32_t node)
@@ -120,7 +120,7 @@ int debug_send_event(struct call *call, struct process *target)
 		return 0;
 	queue = queue_by_id(target, a->u.send_runtime_event.queue_id);
 	if (queue)
-		queue_tell_runtime(queue, mask);
+		queue_notify_runtime(queue, mask);
 	else if (rule_broken(sim, RULE_send_event_unknown_queue_is_0))
 		return -EINVAL;
 	return 0;
@@ -146,7 +146,7 @@ void debug_subscribe(struct process *target, uint64_t mask)
 	target->exceptions_enabled = mask;
 	if (rule_broken(target->sim, RULE_dbg_fd_pending_at_enable_no_dot) &&
 	    pending(target) & mask)
-		tell_debugger(target);
+		notify_debugger(target);
 }
 
 int debug_set_exceptions(struct call *call, struct process *target)
@@ -156,7 +156,7 @@ int debug_set_exceptions(struct call *call, struct process *target)
 	target->exceptions_enabled = a->u.set_exceptions_enabled.exception_mask;
 	if (pending(target) & target->exceptions_enabled &&
 	    !rule_broken(call->sim, RULE_set_exceptions_writes_pending))
-		tell_debugger(target);
+		notify_debugger(target);
 	return 0;
 }
 

@@ -36,7 +36,7 @@ static void break_entry(const struct sim *sim, struct kfdabi_queue_snapshot *ent
 
 /* Copies one entry to the caller, and clears the exceptions in its mask from the queue, even if the
  * caller's memory cannot be written. */
-static int tell_queue(struct call *call, struct queue *queue, uint32_t i, uint32_t stride)
+static int write_queue(struct call *call, struct queue *queue, uint32_t i, uint32_t stride)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;
 	const struct sim *sim = call->sim;
@@ -87,7 +87,7 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 	if (stride > sizeof(struct kfdabi_queue_snapshot))
 		a->u.queue_snapshot.entry_size = sizeof(struct kfdabi_queue_snapshot);
 	for (queue = first_queue(target, oldest); queue; queue = next_queue(queue, oldest)) {
-		if (n < room && tell_queue(call, queue, n, stride)) {
+		if (n < room && write_queue(call, queue, n, stride)) {
 			a->u.queue_snapshot.num_queues = n;
 			runlist_update_collected(target);
 			return rule_broken(sim, RULE_queue_snapshot_bad_buffer_is_efault) ? -EINVAL

@@ -60,7 +60,7 @@ static void clear_exceptions(struct runlist_update *update)
 
 /* Sets the error bit in every entry that names a queue of a node whose firmware failed. Nothing of
  * such a node counts as a success. */
-static void tell_errors(struct runlist_update *update)
+static void write_errors(struct runlist_update *update)
 {
 	struct queue *queue;
 
@@ -120,7 +120,7 @@ static void array_done(struct runlist_update *update)
 	if (update->ids && !update->resume)
 		clear_exceptions(update);
 	if (update->ids)
-		tell_errors(update);
+		write_errors(update);
 	if (!update->resume &&
 	    (update->result > 0 || rule_broken(sim, RULE_save_area_header_needs_a_success)))
 		savearea_write(update->process);

@@ -312,10 +312,11 @@ static void show_registers(struct sim *sim, const struct queue *queue, uint32_t 
 static void show_active(struct sim *sim, uint32_t node, uint32_t slot, bool active)
 {
 	for (uint32_t xcc = 0; xcc < sim->config.gpu.xccs; xcc++) {
-		bool told = active && (!xcc || !rule_broken(sim, RULE_hqds_active_on_every_xcc));
+		bool is_reported =
+			active && (!xcc || !rule_broken(sim, RULE_hqds_active_on_every_xcc));
 
 		patch(sim->hqds, sim->hqds->nodes[node].slots[xcc][slot], MQD_ACTIVE - HQD_FIRST,
-		      told);
+		      is_reported);
 	}
 }
 

@@ -78,8 +78,8 @@ static void waiter_give_back(struct process *process, const struct waiter *waite
 }
 
 /* Fills in what the driver returns about an event that came. Returns its size in bytes. */
-static size_t told(const struct process *process, const struct event *event,
-		   const struct awaited *state, struct event_data *data)
+static size_t write_data(const struct process *process, const struct event *event,
+			 const struct awaited *state, struct event_data *data)
 {
 	if (event->type == KFD_IOC_EVENT_MEMORY) {
 		data->memory = process->fault;
@@ -97,7 +97,7 @@ static size_t told(const struct process *process, const struct event *event,
 	return 0;
 }
 
-static int tell_results(struct process *process, struct waiter *waiter)
+static int write_results(struct process *process, struct waiter *waiter)
 {
 	const struct kfd_ioctl_wait_events_args *a = (void *)waiter->call->data;
 
@@ -108,7 +108,7 @@ static int tell_results(struct process *process, struct waiter *waiter)
 
 		if (!event || !waiter->state[i].active)
 			continue;
-		n = told(process, event, &waiter->state[i], data);
+		n = write_data(process, event, &waiter->state[i], data);
 		if (n && call_write(waiter->call, a->events_ptr + i * sizeof *data, data, n))
 			return -EFAULT;
 	}
@@ -125,7 +125,7 @@ static void waiter_finish(struct process *process, struct waiter *waiter, uint32
 
 	LIST_REMOVE(waiter, link);
 	if (result == KFD_IOC_WAIT_RESULT_COMPLETE)
-		r = tell_results(process, waiter);
+		r = write_results(process, waiter);
 	a->wait_result = r ? KFD_IOC_WAIT_RESULT_FAIL : result;
 	if (call_reply(call, r) == -ENOENT)
 		waiter_give_back(process, waiter);

@@ -109,7 +109,7 @@ uint64_t evictions_due(const struct sim *sim)
 }
 
 /* Signals the memory events after the queues were evicted. */
-static void tell_fault(struct runlist_update *update)
+static void notify_fault(struct runlist_update *update)
 {
 	uint32_t node = (uint32_t)__builtin_ctzll(update->nodes);
 	struct process *process = update->process;
@@ -128,7 +128,7 @@ void fault_passed_on(struct process *process, uint32_t node)
 		event_memory_fault(process, sim->nodes[node].gpu_id, process->violation[node]);
 		return;
 	}
-	evict(process, node, tell_fault);
+	evict(process, node, notify_fault);
 	if (!process->lost[node])
 		say("pid %d (%s): the driver has evicted its queues from GPU %u permanently",
 		    process->record->pid, process->record->comm, sim->nodes[node].gpu_id);

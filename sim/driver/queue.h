@@ -230,7 +230,7 @@ void queue_error(struct queue *queue, enum queue_error_code code, const char *fo
 void queue_halt(struct queue *queue, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Writes the exceptions (mask) of the queue to the address that the runtime has left in the save
  * area, and sets the event that it has named there. */
-void queue_tell_runtime(const struct queue *queue, uint64_t mask);
+void queue_notify_runtime(const struct queue *queue, uint64_t mask);
 
 /* ---- aql.c, sdma.c, pm4.c: packets into the GPU model, and their effects ---- */
 /* *_fetch() pass new packets to the GPU model. *_effect() carry a packet out; if that starts a

@@ -39,7 +39,7 @@ static uint64_t signal_code(enum queue_error_code code)
 	}
 }
 
-void queue_tell_runtime(const struct queue *queue, uint64_t mask)
+void queue_notify_runtime(const struct queue *queue, uint64_t mask)
 {
 	struct {
 		uint64_t payload;
@@ -105,5 +105,5 @@ void queue_error(struct queue *queue, enum queue_error_code code, const char *fo
 		return;
 	if (process->runtime_state == KFDABI_RUNTIME_ENABLED &&
 	    !rule_broken(process->sim, RULE_packet_error_goes_to_runtime))
-		queue_tell_runtime(queue, mask);
+		queue_notify_runtime(queue, mask);
 }

@@ -45,7 +45,7 @@ static bool sleeps(const struct process *process)
 }
 
 /* Notifies the debugger and waits for its answer without the process's mutex. */
-static void tell_and_sleep(struct runlist_update *update)
+static void notify_and_sleep(struct runlist_update *update)
 {
 	struct process *process = update->process;
 	struct call *call = update->call;
@@ -72,7 +72,7 @@ static int enable(struct call *call, struct kfdabi_runtime_enable *a)
 		return -EEXIST;
 	if (rule_broken(sim, RULE_runtime_capabilities_untouched))
 		a->capabilities_mask = CAPABILITY_CORE_DUMP;
-	update = process->session ? runlist_update_new(process, call, tell_and_sleep) : NULL;
+	update = process->session ? runlist_update_new(process, call, notify_and_sleep) : NULL;
 	if (process->session && !update)
 		return -ENOMEM;
 	process->runtime_state = KFDABI_RUNTIME_ENABLED;
@@ -93,7 +93,7 @@ static int disable(struct call *call)
 	bool was_enabled = process->runtime_state == KFDABI_RUNTIME_ENABLED;
 	bool per_vmid = kfdabi_per_vmid(call->sim->config.chip.gfx_target_version);
 	struct runlist_update *update =
-		runlist_update_new(process, call, process->session ? tell_and_sleep : NULL);
+		runlist_update_new(process, call, process->session ? notify_and_sleep : NULL);
 
 	if (!update)
 		return -ENOMEM;

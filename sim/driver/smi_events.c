@@ -152,7 +152,7 @@ event(struct sim *sim, uint32_t node, pid_t pid, enum kfdabi_smi_event number, c
 }
 
 /* Later releases report the pid in the process's own namespace. */
-static pid_t told_pid(const struct process *process)
+static pid_t reported_pid(const struct process *process)
 {
 	return linux_7(process->sim) ? process->ns_pid[process->ns_levels - 1]
 				     : process->record->pid;
@@ -161,36 +161,36 @@ static pid_t told_pid(const struct process *process)
 void smi_queue_eviction(struct process *process, uint32_t node, uint32_t trigger)
 {
 	event(process->sim, node, process->record->pid, KFDABI_SMI_QUEUE_EVICTION,
-	      "%" PRIu64 " -%d %x %u\n", boot_clock_ns(process->sim), told_pid(process),
+	      "%" PRIu64 " -%d %x %u\n", boot_clock_ns(process->sim), reported_pid(process),
 	      process->sim->nodes[node].gpu_id, trigger);
 }
 
 void smi_queue_restore(struct process *process, uint32_t node, bool rescheduled)
 {
 	event(process->sim, node, process->record->pid, KFDABI_SMI_QUEUE_RESTORE,
-	      "%" PRIu64 " -%d %x %c\n", boot_clock_ns(process->sim), told_pid(process),
+	      "%" PRIu64 " -%d %x %c\n", boot_clock_ns(process->sim), reported_pid(process),
 	      process->sim->nodes[node].gpu_id, rescheduled ? 'R' : '0');
 }
 
 void smi_vm_fault(struct process *process, uint32_t node)
 {
 	pid_t pid = process->record->pid;
-	unsigned told = (unsigned)pid;
+	unsigned shown_pid = (unsigned)pid;
 
 	if (rule_broken(process->sim, RULE_smi_vmfault_names_the_process))
-		told = process->pasid;
+		shown_pid = process->pasid;
 	event(process->sim, node, linux_7(process->sim) ? pid : 0, KFDABI_SMI_VMFAULT, "%x:%s\n",
-	      told, process->record->comm);
+	      shown_pid, process->record->comm);
 }
 
 void smi_process(struct process *process, uint32_t node, bool start)
 {
-	bool told = linux_7(process->sim);
+	bool shown_pid = linux_7(process->sim);
 
 	if (rule_broken(process->sim, RULE_smi_process_start_at_acquire_vm) ||
 	    rule_broken(process->sim, RULE_smi_process_start_is_not_told))
-		told = !told;
-	if (told)
+		shown_pid = !shown_pid;
+	if (shown_pid)
 		event(process->sim, node, process->record->pid,
 		      start ? KFDABI_SMI_PROCESS_START : KFDABI_SMI_PROCESS_END, "%x %s\n",
 		      (unsigned)process->record->pid, process->record->comm);

@@ -226,9 +226,9 @@ static uint32_t workgroup(const struct gpu *gpu, const struct part *part, uint32
 
 /* Reports all workgroups in one event if their numbers form one range without a gap,
  * otherwise part by part. */
-void cohort_tell(struct gpu *gpu, struct gpu_event *event)
+void cohort_emit(struct gpu *gpu, struct gpu_event *event)
 {
-	struct cohort *cohort = list_entry(gpu->told.next, struct cohort, node);
+	struct cohort *cohort = list_entry(gpu->resident.next, struct cohort, node);
 	const struct queue *queue = cohort->queue;
 	struct part *part = list_entry(cohort->parts.next, struct part, node);
 
@@ -299,8 +299,8 @@ bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct
 		return false;
 	}
 	list_remove(&cohort->node);
-	list_insert(&gpu->told, &cohort->node);
-	cohort_tell(gpu, event);
+	list_insert(&gpu->resident, &cohort->node);
+	cohort_emit(gpu, event);
 	return true;
 }
 
@@ -426,7 +426,7 @@ void queue_drop_cohorts(struct gpu *gpu, struct queue *queue)
 {
 	struct list *node, *next;
 
-	for (node = gpu->told.next; node != &gpu->told; node = next) {
+	for (node = gpu->resident.next; node != &gpu->resident; node = next) {
 		next = node->next;
 		if (list_entry(node, struct cohort, node)->queue == queue)
 			cohort_put(gpu, list_entry(node, struct cohort, node));

@@ -129,7 +129,7 @@ static void take_effect(struct gpu *gpu, struct queue *queue)
 	}
 }
 
-static void tell(const struct gpu *gpu, const struct queue *queue, enum gpu_event_type type,
+static void emit(const struct gpu *gpu, const struct queue *queue, enum gpu_event_type type,
 		 const struct packet *packet, struct gpu_event *event)
 {
 	*event = (struct gpu_event){
@@ -146,7 +146,7 @@ static void retire(struct gpu *gpu, struct queue *queue, struct gpu_event *event
 {
 	struct packet *packet = queue_packet(queue, queue->head);
 
-	tell(gpu, queue, GPU_EVENT_RETIRED, packet, event);
+	emit(gpu, queue, GPU_EVENT_RETIRED, packet, event);
 	queue->stats.packets_retired++;
 	queue_unreserve(gpu, queue, &packet->p);
 	queue->head++;
@@ -175,12 +175,12 @@ bool cp_advance(struct gpu *gpu, struct queue *queue, struct gpu_event *event)
 			if (!has_engine(queue))
 				return false;
 			take_effect(gpu, queue);
-			tell(gpu, queue, GPU_EVENT_STARTED, packet, event);
+			emit(gpu, queue, GPU_EVENT_STARTED, packet, event);
 			return true;
 		case CP_WAIT:
 			if (!queue->announced) {
 				queue->announced = true;
-				tell(gpu, queue, GPU_EVENT_WAITING, packet, event);
+				emit(gpu, queue, GPU_EVENT_WAITING, packet, event);
 				return true;
 			}
 			if (!queue->released)
@@ -266,7 +266,7 @@ void cp_lose(struct gpu *gpu, struct queue *queue)
 	gpu->losing |= queue->head < queue->lost;
 }
 
-bool cp_tell_lost(struct gpu *gpu, struct gpu_event *event)
+bool cp_emit_lost(struct gpu *gpu, struct gpu_event *event)
 {
 	for (uint32_t i = 0; i < gpu->n_ids; i++) {
 		struct queue *queue = gpu->queues[i];
@@ -275,7 +275,7 @@ bool cp_tell_lost(struct gpu *gpu, struct gpu_event *event)
 			continue;
 		struct packet *packet = queue_packet(queue, queue->head);
 
-		tell(gpu, queue, GPU_EVENT_LOST, packet, event);
+		emit(gpu, queue, GPU_EVENT_LOST, packet, event);
 		event->start_ns = packet->start;
 		queue_unreserve(gpu, queue, &packet->p);
 		queue->head++;

@@ -27,7 +27,7 @@ struct gpu *gpu_new(const struct gpu_config *config)
 	list_init(&gpu->begins);
 	list_init(&gpu->spare_cohorts);
 	list_init(&gpu->spare_parts);
-	list_init(&gpu->told);
+	list_init(&gpu->resident);
 	for (uint32_t x = 0; x < config->xccs; x++)
 		xcc_init(&gpu->xccs[x], config->cus / config->xccs, config->wave_slots_per_cu);
 	gpu->n_engines = config->sdma_engines + config->xgmi_engines;
@@ -115,11 +115,11 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 	for (;;) {
 		const struct heap_entry *due = gpu->heap.n > 0 ? &gpu->heap.entries[0] : NULL;
 
-		if (!list_empty(&gpu->told)) {
-			cohort_tell(gpu, event);
+		if (!list_empty(&gpu->resident)) {
+			cohort_emit(gpu, event);
 			return true;
 		}
-		if (gpu->losing && cp_tell_lost(gpu, event))
+		if (gpu->losing && cp_emit_lost(gpu, event))
 			return true;
 		if (!list_empty(&gpu->kicked)) {
 			struct queue *queue = list_entry(gpu->kicked.next, struct queue, kicked);
@@ -145,8 +145,8 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 
 uint64_t gpu_next(const struct gpu *gpu)
 {
-	if (!list_empty(&gpu->told) || !list_empty(&gpu->kicked) || gpu->hand_out || gpu->losing ||
-	    gpu->fill_slots)
+	if (!list_empty(&gpu->resident) || !list_empty(&gpu->kicked) || gpu->hand_out ||
+	    gpu->losing || gpu->fill_slots)
 		return gpu->now;
 	return gpu->heap.n > 0 ? gpu->heap.entries[0].t : UINT64_MAX;
 }

@@ -257,7 +257,7 @@ struct gpu {
 	uint64_t fresh_pairs; /* unused pairs of the first chunk */
 	struct list spare_cohorts, spare_parts;
 	/* Traced cohorts that have ended and have parts that are not reported yet. */
-	struct list told;
+	struct list resident;
 	uint64_t cohorts;  /* in all chunks */
 	uint64_t reserved; /* cohorts that are reserved for packets */
 
@@ -340,10 +340,10 @@ void cp_stop(struct gpu *gpu, struct queue *queue);
 void cp_start(struct gpu *gpu, struct queue *queue);
 /* Assigns every free engine to a queue that needs it. */
 void cp_pick_all(struct gpu *gpu);
-/* Marks all packets of the queue that have begun as lost, so that cp_tell_lost() reports them. */
+/* Marks all packets of the queue that have begun as lost, so that cp_emit_lost() reports them. */
 void cp_lose(struct gpu *gpu, struct queue *queue);
 /* Reports the next lost packet of any queue. Returns false if there is none. */
-bool cp_tell_lost(struct gpu *gpu, struct gpu_event *event);
+bool cp_emit_lost(struct gpu *gpu, struct gpu_event *event);
 /* Frees the engine of a queue that is being removed. */
 void cp_forget(struct gpu *gpu, struct queue *queue);
 
@@ -384,7 +384,7 @@ void cohort_extend(struct gpu *gpu, struct cohort *cohort, const struct part *pa
  * filled (only for traced dispatches). */
 bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct gpu_event *event);
 /* Reports the next part of a cohort in gpu.told, and frees the cohort after its last part. */
-void cohort_tell(struct gpu *gpu, struct gpu_event *event);
+void cohort_emit(struct gpu *gpu, struct gpu_event *event);
 /* Takes the queue's cohorts off the GPU and keeps the remaining time of each. Returns false if
  * there was none. */
 bool queue_save(struct gpu *gpu, struct queue *queue);

@@ -266,7 +266,7 @@ void system_give(struct sim *sim, uint64_t bytes)
 
 /* Writes mem_info_vram_used of the GPU that the node is a part of. Does nothing without the
  * file. */
-static void tell_used(const struct sim *sim, const struct node *node)
+static void write_used(const struct sim *sim, const struct node *node)
 {
 	uint32_t bus = sim->config.locations[node - sim->nodes] >> 8 & 0xff;
 	uint64_t used = 0;
@@ -302,7 +302,7 @@ static int account(struct sim *sim, struct node *node, uint64_t bytes, bool vram
 			return -ENOMEM;
 		node->vram_used += bytes;
 		node->vram_aligned += up(bytes, VRAM_STEP);
-		tell_used(sim, node);
+		write_used(sim, node);
 		return 0;
 	}
 	if (bytes > sim->config.gtt_bytes || sim->gtt_used > sim->config.gtt_bytes - bytes ||
@@ -317,7 +317,7 @@ static void unaccount(struct sim *sim, struct node *node, uint64_t bytes, bool v
 	if (vram) {
 		node->vram_used -= bytes;
 		node->vram_aligned -= up(bytes, VRAM_STEP);
-		tell_used(sim, node);
+		write_used(sim, node);
 	} else {
 		sim->gtt_used -= bytes;
 		system_give(sim, bytes);

@@ -163,7 +163,7 @@ static int serve(struct sim *sim, const struct sim_init *init, int time_page, in
 }
 
 /* Reports kernels that were not executed. Returns an exit status if that counts as a failure. */
-static int tell_timed(const struct options *o, const struct sim *sim)
+static int print_timed(const struct options *o, const struct sim *sim)
 {
 	char names[256];
 	uint64_t n = sim_timed_only(sim, names, sizeof names);
@@ -202,7 +202,7 @@ static int run(const struct options *o, const struct machine *machine, struct sp
 	if (!status)
 		status = serve(sim, &init, tree.time_page, &command_status);
 	if (!status) {
-		int bad = tell_timed(o, sim);
+		int bad = print_timed(o, sim);
 
 		if (report->path)
 			bad |= report_write(report, sim_report(sim), command_status);

@@ -28,7 +28,7 @@ static void meet(const char *priority, int theirs)
 	setenv("KFDSHIM_PRIORITY", priority, 1);
 	fake_start();
 	CHECK(fake_queue_create(&queue, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
-	for (int met = 0; met < MANY; met += many_tell('n'))
+	for (int met = 0; met < MANY; met += many_command('n'))
 		sleep_ns(10000000);
 	sleep_ns(SECOND_NS / 5);
 }
@@ -68,7 +68,7 @@ static void rung(double *out)
 		last_us[i] = (double)(times.last_ns - begun) / 1e3;
 		fake_drain(&queue);
 		fake_waited(&last);
-		for (int told = 0; told < MANY; told += many_tell('n'))
+		for (int reported = 0; reported < MANY; reported += many_command('n'))
 			sleep_ns(1000000);
 	}
 	out[1] = bench_median(us, RINGS);

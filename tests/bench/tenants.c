@@ -26,7 +26,7 @@ static void tenant(int from, int to)
 	queue_args(&gpu, &queue, &args);
 	for (unsigned i = 0; i < n_queues; i++)
 		CHECK_IS(queue_create(&gpu, &queue, &args), 0);
-	tell(to);
+	notify(to);
 	hear(from);
 }
 
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 		puts("ready");
 		CHECK(fgets(line, sizeof line, stdin));
 		for (unsigned i = 0; i < processes; i++) {
-			tell(children[i].to);
+			notify(children[i].to);
 			CHECK_IS(child_end(&children[i]), 0);
 			close(children[i].from);
 		}

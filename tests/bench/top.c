@@ -204,7 +204,7 @@ static void measure(char *kfdsched, struct kfdsched *daemon, struct shares *shar
 	close(terminal);
 }
 
-static void told(struct bench *bench, const char *name, struct shares *shares, double most)
+static void record(struct bench *bench, const char *name, struct shares *shares, double most)
 {
 	double ratio = bench_ratio(shares->top, shares->bare, SECONDS);
 	char text[128];
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
 	rmdir(folder);
 
 	bench_begin(&bench, "top", "kfdsched top");
-	told(&bench, "daemon", &with, 4);
-	told(&bench, "sysfs", &without, 4);
+	record(&bench, "daemon", &with, 4);
+	record(&bench, "sysfs", &without, 4);
 	return bench_end(&bench);
 }

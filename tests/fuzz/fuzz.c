@@ -222,7 +222,7 @@ static void neighbour(int from, int to)
 	CHECK_IS(buffer_new(&gpu, 4 * COPY_DWORDS,
 			    KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC, &target),
 		 0);
-	tell(to);
+	notify(to);
 	while (!hears(from, 0)) {
 		compute_right(&queue, signals);
 		copy_right(&sdma, &dice, &source, &target, &signals[4]);
@@ -307,7 +307,7 @@ int fuzz(int argc, char **argv, void (*round)(struct pool *pool))
 		}
 		sleep_ms(2);
 	}
-	tell(beside.to);
+	notify(beside.to);
 	CHECK_IS(child_end(&beside), 0);
 	printf("seed %llu: %llu rounds\n", (unsigned long long)seed, (unsigned long long)n);
 	return 0;

@@ -34,7 +34,7 @@ struct shared {
 static struct shared *shared;
 static struct executor_table *table;
 static struct executor *executors[PLAY_TARGETS];
-static uint32_t target_count, told_count;
+static uint32_t target_count, reported_count;
 static uint32_t wanted; /* outcome that play_act() and play_begin() wait for */
 static pid_t process;
 static int done_fd = -1, want_fd = -1;
@@ -205,12 +205,12 @@ void privilege_executor(uint64_t *refused)
 
 /* ---- worker ---- */
 
-static void told(uint32_t number, void *context)
+static void count_report(uint32_t number, void *context)
 {
 	struct executor_report report;
 
 	(void)context;
-	told_count += (executor_take(&table->slots[number], &report) & wanted) != 0;
+	reported_count += (executor_take(&table->slots[number], &report) & wanted) != 0;
 }
 
 /* Waits until `count` executors have reported the outcome. */
@@ -220,10 +220,10 @@ static void await(uint32_t count, uint32_t outcome)
 	uint64_t number;
 
 	wanted = outcome;
-	while (told_count < count) {
+	while (reported_count < count) {
 		must(poll(&p, 1, WAIT_MS) == 1, "an executor does not answer");
 		(void)!read(done_fd, &number, sizeof(number));
-		executor_collect(told, NULL);
+		executor_collect(count_report, NULL);
 	}
 }
 
@@ -280,7 +280,7 @@ void play_begin(uint32_t count)
 		     "executor_start");
 	table->processes[0].state = EXECUTOR_RUNS;
 	start_process(0);
-	told_count = 0;
+	reported_count = 0;
 	await(count, EXECUTOR_ATTACHED);
 }
 
@@ -305,7 +305,7 @@ pid_t play_process(void)
 
 void play_act(uint32_t count, enum executor_request request)
 {
-	told_count = 0;
+	reported_count = 0;
 	for (uint32_t i = 0; i < count; i++)
 		executor_send(executors[i], request);
 	await(count, EXECUTOR_ACTED);

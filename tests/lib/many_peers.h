@@ -252,7 +252,7 @@ static inline void many_play(int priority, int from, int to)
 }
 
 /* Sends a command (see many_play()) and returns the reply. */
-static inline int many_tell(char word)
+static inline int many_command(char word)
 {
 	char got;
 

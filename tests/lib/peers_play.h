@@ -261,7 +261,7 @@ static inline void play(int argc, char **argv)
 }
 
 /* Sends a command (see obey()) and waits for its reply. */
-static inline void tell(struct process *p, char word)
+static inline void send_word(struct process *p, char word)
 {
 	CHECK(write(p->to, &word, 1) == 1 && read(p->from, &word, 1) == 1);
 }
@@ -356,9 +356,9 @@ static inline void never_held(void)
 static inline void held_while_it_works(struct process *other, int times)
 {
 	for (int i = 0; i < times; i++) {
-		tell(other, 'w');
+		send_word(other, 'w');
 		EVENTUALLY(is_held(), 1000);
-		tell(other, 'f');
+		send_word(other, 'f');
 		EVENTUALLY(!is_held(), 1000);
 	}
 }

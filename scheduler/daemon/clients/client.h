@@ -53,7 +53,7 @@ struct client {
 	/* wake_fd: eventfd by which the client wakes the loop; -1 for an external process */
 	int socket, wake_fd;
 	/* negative errno of the last action, which was logged; 0: it succeeded */
-	int told;
+	int logged_error;
 	uint64_t since_ns; /* when the connection was accepted */
 	struct protocol_hello hello;
 	uint32_t version; /* version of the protocol in use on this connection */

@@ -200,10 +200,10 @@ void client_acted(struct worker *worker, struct client *client,
 	log_debug("process %d: %s took %llu us", (int)client->peer.pid, op,
 		  (unsigned long long)(report->cost.duration_ns / 1000));
 	/* A failed resume is repeated, so log only a new error. */
-	if (report->error && report->error != client->told)
+	if (report->error && report->error != client->logged_error)
 		log_client(&client->log, "process %d (%s): %s failed: %s", (int)client->peer.pid,
 			   client->name, op, strerror(-report->error));
-	client->told = report->error;
+	client->logged_error = report->error;
 	if (after.spared == before.spared)
 		return;
 	if (after.spared == CORE_SPARED_SLOW)

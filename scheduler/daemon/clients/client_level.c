@@ -53,14 +53,14 @@ bool level_explain(struct client *client)
 	return true;
 }
 
-void level_tell(struct worker *worker, struct client *client)
+void level_log(struct worker *worker, struct client *client)
 {
-	if (!client->level.told) {
+	if (!client->level.logged) {
 		log_info("process %d (%s): level %s: %s", (int)client->peer.pid, client->name,
 			 client_shm_level_name(client->hold_cmd_level), client->level.why);
 		events_level(worker, client, true);
 	}
-	client->level.told = true;
+	client->level.logged = true;
 }
 
 /* ---- the only session of a GPU ---- */
@@ -143,7 +143,7 @@ static void observe(struct worker *worker, struct client *client)
 {
 	struct level *level = &client->level;
 	char why[KFD_REASON];
-	bool told = level->told;
+	bool logged = level->logged;
 
 	if (level->wanted == PROTOCOL_LEVEL_TRAP)
 		snprintf(why, sizeof(why), "%.180s (KFDSHIM_LEVEL=trap: no other level is tried)",
@@ -152,8 +152,8 @@ static void observe(struct worker *worker, struct client *client)
 		snprintf(why, sizeof(why), "%s", level->why);
 	if (client->executor)
 		executor_send(client->executor, EXECUTOR_QUIT);
-	level->told = true;
-	if (!told) {
+	level->logged = true;
+	if (!logged) {
 		client_cannot(worker, client, why);
 		return;
 	}
@@ -250,7 +250,7 @@ void level_risen(struct client *client, uint64_t now)
 	client->level.error = 0;
 	client->level.why[0] = '\0';
 	client->level.climb_ns = 0;
-	client->level.told = false;
+	client->level.logged = false;
 	client->level.attached_ns = now;
 	client->level.idle_ns = 0;
 }
@@ -411,7 +411,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 		return;
 	}
 	if (level->error)
-		level_tell(worker, client);
+		level_log(worker, client);
 	client->greeted = false; /* so that the next scan evaluates whether it can be suspended */
 }
 

@@ -63,6 +63,6 @@ bool level_is_changing(const struct client *client);
 bool level_explain(struct client *client);
 
 /* Logs the level and its reason and sends an event, once until the client reaches level trap. */
-void level_tell(struct worker *worker, struct client *client);
+void level_log(struct worker *worker, struct client *client);
 
 #endif

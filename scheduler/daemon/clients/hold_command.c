@@ -43,7 +43,7 @@ static void set_capability(struct worker *worker, struct client *client)
 	if (able) {
 		feed_set_capability(&worker->feed, client->id, CORE_ABLE);
 		if (level_explain(client)) {
-			level_tell(worker, client);
+			level_log(worker, client);
 			return;
 		}
 		if (client->reason[0]) {

@@ -21,7 +21,7 @@ struct level {
 	bool never_trap;
 	bool unseen;   /* the obstacle to tracing it cannot be observed from outside */
 	bool unjudged; /* it is not known yet whether `unseen` holds */
-	bool told;     /* the level was logged since the client was last at level trap */
+	bool logged;   /* the level was logged since the client was last at level trap */
 	/* why it is not at level trap, as trap_attach() returns it; 0: trap is possible */
 	int error;
 	char why[KFD_REASON]; /* `error` as a sentence */

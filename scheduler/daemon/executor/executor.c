@@ -304,7 +304,7 @@ static void abort_slot(struct executor *executor, uint32_t state)
 				  EXECUTOR_ENDED | EXECUTOR_ABORTED |
 					  (executor->hung ? EXECUTOR_HUNG : 0),
 				  __ATOMIC_SEQ_CST);
-		executor_table_tell(table, executor);
+		executor_table_notify(table, executor);
 	} else if (executor->state == EXECUTOR_SLOT_LEFT && state == EXECUTOR_DIED) {
 		give_back(executor);
 	}
@@ -335,15 +335,15 @@ uint32_t executor_number(const struct executor *executor)
 	return (uint32_t)(executor - table->slots);
 }
 
-void executor_collect(void (*told)(uint32_t number, void *context), void *context)
+void executor_collect(void (*reported)(uint32_t number, void *context), void *context)
 {
 	check_processes();
 	for (uint32_t i = 0; i < EXECUTOR_SLOTS / 64; i++) {
-		uint64_t bits = __atomic_load_n(&table->told[i], __ATOMIC_RELAXED);
+		uint64_t bits = __atomic_load_n(&table->reported[i], __ATOMIC_RELAXED);
 
 		if (bits)
-			bits = __atomic_exchange_n(&table->told[i], 0, __ATOMIC_SEQ_CST);
+			bits = __atomic_exchange_n(&table->reported[i], 0, __ATOMIC_SEQ_CST);
 		for (; bits; bits &= bits - 1)
-			told(i * 64 + (uint32_t)__builtin_ctzll(bits), context);
+			reported(i * 64 + (uint32_t)__builtin_ctzll(bits), context);
 	}
 }

@@ -98,9 +98,9 @@ void executor_send(struct executor *executor, uint32_t requests);
 uint32_t executor_number(const struct executor *executor);
 
 /* Call it when done_fd was written. Aborts the executors whose process has ended or was killed,
- * and calls `told` with the number of each executor that may have an outcome since the last
+ * and calls `on_report` with the number of each executor that may have an outcome since the last
  * call. */
-void executor_collect(void (*told)(uint32_t number, void *context), void *context);
+void executor_collect(void (*on_report)(uint32_t number, void *context), void *context);
 
 /* Returns and clears the outcomes (enum executor_outcome). *report is set with EXECUTOR_ACTED,
  * and with EXECUTOR_ATTACHED to the cost of ENABLE or of the first suspend, whichever took longer. */

@@ -101,12 +101,12 @@ static uint32_t wait_request(struct executor *slot, long wait_ns)
 }
 
 /* Reports outcomes to the worker. */
-static void tell(struct executor *slot, uint32_t outcome)
+static void report_outcome(struct executor *slot, uint32_t outcome)
 {
 	uint64_t one = 1;
 
 	__atomic_fetch_or(&slot->outcome, outcome, __ATOMIC_SEQ_CST);
-	executor_table_tell(the_table, slot);
+	executor_table_notify(the_table, slot);
 	(void)!write(done_fd, &one, sizeof(one));
 }
 
@@ -137,7 +137,7 @@ static int suspend(struct target *target, struct kfd_debug_cost *cost)
 		return error;
 	trap_resume(target->trap, &undo);
 	if (gone)
-		tell(target->slot, EXECUTOR_LOST);
+		report_outcome(target->slot, EXECUTOR_LOST);
 	return -ECANCELED;
 }
 
@@ -151,7 +151,7 @@ static void act(struct target *target, uint32_t requests)
 		report->error = suspend(target, &report->cost);
 	else
 		report->error = trap_resume(target->trap, &report->cost);
-	tell(target->slot, EXECUTOR_ACTED);
+	report_outcome(target->slot, EXECUTOR_ACTED);
 }
 
 /* Reports the faults that the last snapshot has shown. Each entry is one word, so the worker reads
@@ -177,7 +177,7 @@ static void reply(struct target *target)
 	}
 	error = trap_handle_events(target->trap, &enabled);
 	__atomic_store_n(&target->slot->runtime, enabled, __ATOMIC_RELEASE);
-	tell(target->slot, EXECUTOR_CHANGED | (error ? EXECUTOR_NOT_COLLECTED : 0));
+	report_outcome(target->slot, EXECUTOR_CHANGED | (error ? EXECUTOR_NOT_COLLECTED : 0));
 }
 
 /* Opens a pidfd of its own, and checks by the start time that it refers to the requested
@@ -251,7 +251,7 @@ static bool carry_out(struct target *target, uint32_t requests)
 	if (requests & EXECUTOR_RUNTIME)
 		reply(target);
 	if (requests & EXECUTOR_COLLECT && trap_collect(trap) != 0)
-		tell(target->slot, EXECUTOR_NOT_COLLECTED);
+		report_outcome(target->slot, EXECUTOR_NOT_COLLECTED);
 	if (requests & EXECUTOR_KICK && trap_serve(trap) == -ESRCH)
 		return false;
 	if (!(requests & EXECUTOR_QUIT))
@@ -341,16 +341,16 @@ static void *run(void *arg)
 	slot->error = error;
 	if (error == 0) {
 		slot->runtime = 1; /* a session is only opened on an enabled runtime */
-		tell(slot, EXECUTOR_ATTACHED);
+		report_outcome(slot, EXECUTOR_ATTACHED);
 		add(target);
 		watch_session(target);
 		executor_send(slot, EXECUTOR_KICK); /* a signal may have arrived before add() */
 		serve(target);
 	} else if (error != -ECANCELED) {
-		tell(slot, EXECUTOR_REFUSED);
+		report_outcome(slot, EXECUTOR_REFUSED);
 	}
 	dispose(target);
-	tell(slot, EXECUTOR_ENDED); /* the worker owns the slot again */
+	report_outcome(slot, EXECUTOR_ENDED); /* the worker owns the slot again */
 	return NULL;
 }
 
@@ -408,7 +408,7 @@ static void take_new(struct executor_table *table, uint32_t number)
 			 "cannot start an executor thread "
 			 "for the process: %s",
 			 strerror(-error));
-		tell(slot, EXECUTOR_REFUSED | EXECUTOR_ENDED);
+		report_outcome(slot, EXECUTOR_REFUSED | EXECUTOR_ENDED);
 	}
 }
 
@@ -494,7 +494,7 @@ static void session_event(uint64_t serial, uint32_t events)
 	if (target && events & EPOLLIN)
 		executor_send(target->slot, EXECUTOR_RUNTIME);
 	if (target && events & (EPOLLHUP | EPOLLERR))
-		tell(target->slot, EXECUTOR_LOST);
+		report_outcome(target->slot, EXECUTOR_LOST);
 	pthread_mutex_unlock(&lock);
 }
 

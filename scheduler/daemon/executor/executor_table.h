@@ -74,17 +74,17 @@ struct executor_table {
 	/* One bit for each slot that has an outcome since the worker's last check, set by any
 	 * process after the outcome. It is only a hint where to search, so a surplus bit does no
 	 * harm. */
-	uint64_t told[EXECUTOR_SLOTS / 64];
+	uint64_t reported[EXECUTOR_SLOTS / 64];
 	struct executor_process processes[EXECUTOR_PROCESSES];
 	struct executor slots[EXECUTOR_SLOTS];
 };
 
-/* Sets the bit of a slot in `told`. */
-static inline void executor_table_tell(struct executor_table *table, const struct executor *slot)
+/* Sets the bit of a slot in `reported`. */
+static inline void executor_table_notify(struct executor_table *table, const struct executor *slot)
 {
 	uint32_t at = (uint32_t)(slot - table->slots);
 
-	__atomic_fetch_or(&table->told[at / 64], UINT64_C(1) << at % 64, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&table->reported[at / 64], UINT64_C(1) << at % 64, __ATOMIC_SEQ_CST);
 }
 
 #endif

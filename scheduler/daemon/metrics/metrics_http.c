@@ -83,7 +83,7 @@ static bool latest(struct metrics_snapshot *out)
 	return true;
 }
 
-static struct MHD_Response *tell_metrics(void)
+static struct MHD_Response *send_metrics(void)
 {
 	static struct metrics_snapshot snapshot; /* static because it is large */
 	char *text = NULL;
@@ -107,7 +107,7 @@ static struct MHD_Response *tell_metrics(void)
 	return response;
 }
 
-static struct MHD_Response *tell(const char *text)
+static struct MHD_Response *make_response(const char *text)
 {
 	return MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text,
 					       MHD_RESPMEM_PERSISTENT);
@@ -124,12 +124,12 @@ static enum MHD_Result reply(void *cls, struct MHD_Connection *connection, const
 	(void)cls, (void)version, (void)upload, (void)upload_bytes, (void)request;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
 		code = MHD_HTTP_METHOD_NOT_ALLOWED;
-		response = tell("only the method GET is supported\n");
+		response = make_response("only the method GET is supported\n");
 	} else if (strcmp(url, "/metrics") != 0) {
 		code = MHD_HTTP_NOT_FOUND;
-		response = tell("only the path /metrics exists\n");
+		response = make_response("only the path /metrics exists\n");
 	} else {
-		response = tell_metrics();
+		response = send_metrics();
 	}
 	if (!response)
 		return MHD_NO;

@@ -50,7 +50,7 @@ static int send_lost(const struct client *reader)
 /* Reports lost events first, at their place in the sequence. A reader that does not read is not
  * tried at each event, because that would cost more than the events do. Returns true if nothing
  * is left to report. */
-static bool is_told(struct client *reader)
+static bool report_loss(struct client *reader)
 {
 	uint64_t now;
 
@@ -66,13 +66,13 @@ static bool is_told(struct client *reader)
 	return true;
 }
 
-static void tell_reader(struct client *reader, const char *text)
+static void notify_reader(struct client *reader, const char *text)
 {
-	if (!is_told(reader) || !text || send_text(reader, text) != 0)
+	if (!report_loss(reader) || !text || send_text(reader, text) != 0)
 		reader->news.lost++;
 }
 
-/* Returns the entry for the next event. The caller fills it and passes it to tell(). */
+/* Returns the entry for the next event. The caller fills it and passes it to publish_event(). */
 static struct event *begin(struct worker *worker, enum event_kind kind)
 {
 	struct event *event = &worker->events.kept[++worker->events.number % EVENTS_KEPT];
@@ -92,7 +92,7 @@ static struct event *begin_of(struct worker *worker, enum event_kind kind,
 	return event;
 }
 
-static void tell(struct worker *worker, const struct event *event)
+static void publish_event(struct worker *worker, const struct event *event)
 {
 	json_t *json;
 	char *text;
@@ -105,7 +105,7 @@ static void tell(struct worker *worker, const struct event *event)
 		struct client *reader = worker->clients[i];
 
 		if (reader && reader->phase == CLIENT_READING)
-			tell_reader(reader, text);
+			notify_reader(reader, text);
 	}
 	free(text);
 	json_decref(json);
@@ -157,13 +157,13 @@ int events_subscribe(struct worker *worker, struct client *client)
 	struct event *event = begin(worker, EVENT_LISTENING);
 
 	event->pid = getpid();
-	tell(worker, event);
+	publish_event(worker, event);
 	return 0;
 }
 
 void events_overdue(struct client *client)
 {
-	is_told(client);
+	report_loss(client);
 }
 
 void events_gone(struct worker *worker)
@@ -191,7 +191,7 @@ void events_came(struct worker *worker, const struct client *client)
 
 	event->priority = client->priority;
 	event->uid = client->peer.uid;
-	tell(worker, event);
+	publish_event(worker, event);
 }
 
 void events_went(struct worker *worker, const struct client *client, const char *why)
@@ -199,7 +199,7 @@ void events_went(struct worker *worker, const struct client *client, const char 
 	struct event *event = begin_of(worker, EVENT_WENT, client);
 
 	snprintf(event->reason, sizeof(event->reason), "%s", why);
-	tell(worker, event);
+	publish_event(worker, event);
 }
 
 void events_level(struct worker *worker, const struct client *client, bool able)
@@ -208,7 +208,7 @@ void events_level(struct worker *worker, const struct client *client, bool able)
 
 	event->level = able ? level_of(client) : "observe";
 	snprintf(event->reason, sizeof(event->reason), "%s", able ? "" : client->reason);
-	tell(worker, event);
+	publish_event(worker, event);
 }
 
 void events_priority(struct worker *worker, const struct client *client, const struct client *by)
@@ -217,7 +217,7 @@ void events_priority(struct worker *worker, const struct client *client, const s
 
 	event->priority = client->priority;
 	set_by(event, by);
-	tell(worker, event);
+	publish_event(worker, event);
 }
 
 void events_lease(struct worker *worker, const struct client *client)
@@ -225,7 +225,7 @@ void events_lease(struct worker *worker, const struct client *client)
 	struct event *event = begin_of(worker, EVENT_LEASE, client);
 
 	event->leased = client->control.leased;
-	tell(worker, event);
+	publish_event(worker, event);
 }
 
 void events_policy(struct worker *worker, uint32_t gpu_id, const struct core_policy *policy,
@@ -237,7 +237,7 @@ void events_policy(struct worker *worker, uint32_t gpu_id, const struct core_pol
 	event->policy = policy->rule;
 	event->share_percent = policy->share_percent;
 	set_by(event, by);
-	tell(worker, event);
+	publish_event(worker, event);
 }
 
 /* ---- decisions ---- */
@@ -354,5 +354,5 @@ void events_acted(struct worker *worker, const struct client *client,
 		event->latency_us = client->news.latency_ns / 1000;
 	event->duration_us = report->cost.duration_ns / 1000;
 	event->error = report->error;
-	tell(worker, event);
+	publish_event(worker, event);
 }

@@ -24,7 +24,7 @@
 
 /* Returns the status in one received packet; 0 also if there is none or the connection has
  * ended. */
-static int told(int fd)
+static int reply_of(int fd)
 {
 	struct protocol_welcome welcome = {0};
 
@@ -59,7 +59,7 @@ static void crowd(void)
 		sleep_ms(300);
 		for (int i = 0; i < MANY; i++)
 			if (fds[i] >= 0)
-				refused += told(fds[i]) == -ENOSPC;
+				refused += reply_of(fds[i]) == -ENOSPC;
 	}
 	_exit(refused / 10);
 }
@@ -135,7 +135,7 @@ static void out_of_descriptors(void **state)
 	sleep_ms(900);
 	assert_int_equal(prlimit((pid_t)worker, RLIMIT_NOFILE, &before, NULL), 0);
 	for (int i = 0; i < 40; i++) {
-		refused += told(fds[i]) == -EMFILE;
+		refused += reply_of(fds[i]) == -EMFILE;
 		close(fds[i]);
 	}
 	assert_in_range(refused, 1, 40);

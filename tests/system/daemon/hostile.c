@@ -231,7 +231,7 @@ static json_int_t next_event(int fd, json_int_t *lost)
 	}
 }
 
-static void a_reader_that_sleeps_loses_and_is_told(void **state)
+static void a_reader_that_sleeps_loses_and_is_notified(void **state)
 {
 	struct protocol_hello h = hello_of(PROTOCOL_EVENTS, 2);
 	struct protocol_welcome welcome;
@@ -636,7 +636,7 @@ int main(void)
 		HERE(wrong_packets),
 		HERE(descriptors_are_refused),
 		HERE(requests_without_sense),
-		HERE(a_reader_that_sleeps_loses_and_is_told),
+		HERE(a_reader_that_sleeps_loses_and_is_notified),
 		HERE(silent_connections_are_dropped),
 		HERE(garbage_in_client_shm),
 #ifndef __SANITIZE_ADDRESS__ /* with a sanitizer the worker may be slower than the limit */

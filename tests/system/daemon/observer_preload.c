@@ -60,7 +60,7 @@ __attribute__((constructor)) static void begin(void)
 	unsetenv("WITNESS"); /* not for child processes */
 }
 
-static void tell_queue(const struct kfd_ioctl_create_queue_args *args)
+static void report_queue(const struct kfd_ioctl_create_queue_args *args)
 {
 	static uint64_t largest;
 	FILE *f;
@@ -90,6 +90,6 @@ __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, 
 	r = next(fd, request, arg);
 	if (r == 0 && _IOC_TYPE(request) == KFDABI_TYPE &&
 	    _IOC_NR(request) == _IOC_NR(AMDKFD_IOC_CREATE_QUEUE))
-		tell_queue(arg);
+		report_queue(arg);
 	return r;
 }

@@ -15,7 +15,7 @@
 
 /* Returns whether a read returns the usage text. It does not while kfdsim has a written number that
  * it has not processed yet. */
-static bool tells_its_use(void)
+static bool reports_its_use(void)
 {
 	char text[5] = "";
 	int fd = open(HANG_HWS, O_RDONLY | O_CLOEXEC);
@@ -34,9 +34,9 @@ static void write_id(uint32_t id)
 	CHECK(fd >= 0);
 	CHECK(dprintf(fd, "%u\n", id) > 0);
 	close(fd);
-	for (unsigned i = 0; i < LATE_MS && !tells_its_use(); i++)
+	for (unsigned i = 0; i < LATE_MS && !reports_its_use(); i++)
 		sleep_ms(1);
-	CHECK(tells_its_use());
+	CHECK(reports_its_use());
 }
 
 /* Reads until the given line has come. */

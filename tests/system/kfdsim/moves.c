@@ -189,10 +189,10 @@ static void moves_rows(int in, int out)
 
 	begin(MIB);
 	begin_hostile(&queue);
-	tell(out);
+	notify(out);
 	hear(in);
 	CHECK_IS(cells[0], 0);
-	tell(out);
+	notify(out);
 	hear(in);
 }
 
@@ -212,10 +212,10 @@ static void moves_bytes(int in, int out)
 	words_ring(&queue);
 	while (!*dst)
 		sleep_ms(1);
-	tell(out);
+	notify(out);
 	hear(in);
 	CHECK_IS(cells[0], 0);
-	tell(out);
+	notify(out);
 	hear(in);
 }
 
@@ -255,7 +255,7 @@ static void neighbours(void)
 		hear(children[i].from);
 	is_replied(1000, 100);
 	for (unsigned i = 0; i < 2; i++) {
-		tell(children[i].to);
+		notify(children[i].to);
 		hear(children[i].from);
 	}
 	for (unsigned i = 0; i < 2; i++) {

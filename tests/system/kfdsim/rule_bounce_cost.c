@@ -17,17 +17,17 @@ static void neighbour(int from, int to)
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	tell(to);
+	notify(to);
 	while (hears(from, 60000)) {
 		uint64_t start = clock_ns();
 
 		queue_new(&gpu, &queue);
 		CHECK(clock_ns() - start >= 99 * MS);
-		tell(to);
+		notify(to);
 		if (!hears(from, 60000))
 			return;
 		CHECK_IS(queue_destroy(&gpu, queue.id), 0);
-		tell(to);
+		notify(to);
 	}
 }
 
@@ -75,13 +75,13 @@ int main(void)
 		queue_dispatch(&queue, 1, signal);
 		queue_ring(&queue);
 		sleep_ms(10);
-		tell(child.to);
+		notify(child.to);
 		CHECK(comes(&signal->value, 0, 5000));
 		hear(child.from);
 		if (!about(length(signal), 50 * MS) || ++turn == TURNS)
 			break;
 		fprintf(stderr, "tried again: the kernel was over before the bounce\n");
-		tell(child.to);
+		notify(child.to);
 		hear(child.from);
 		sleep_ms(300);
 	}

@@ -15,11 +15,11 @@ static void body(int from, int to)
 	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	queue_new(&gpu, &queues[0]);
 	queue_new(&gpu, &queues[1]);
-	tell(to);
+	notify(to);
 	for (int i = 0; i < 2; i++) {
 		hear(from);
 		CHECK_IS(queue_destroy(&gpu, queues[i].id), 0);
-		tell(to);
+		notify(to);
 	}
 }
 
@@ -38,7 +38,7 @@ int main(void)
 	CHECK_IS(trap_enable(gpu.kfd, child.pid, 0, 1, &info), 0);
 	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, NEW_MASK, entries, &n), 0);
 	CHECK_IS(trap_suspend(gpu.kfd, child.pid, ids, 2, 0), 2);
-	tell(child.to);
+	notify(child.to);
 	CHECK(!hears(child.from, 200));
 	/* A queue that is being destroyed cannot be suspended again. */
 	ids[0] = 0;
@@ -48,7 +48,7 @@ int main(void)
 	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, 0, NULL, &n), 0);
 	CHECK_IS(n, 1);
 
-	tell(child.to); /* destroys the second queue, which is still suspended */
+	notify(child.to); /* destroys the second queue, which is still suspended */
 	CHECK(!hears(child.from, 200));
 	CHECK(!kill(child.pid, SIGKILL));
 	CHECK(WIFSIGNALED(child_end(&child)));

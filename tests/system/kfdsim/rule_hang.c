@@ -19,11 +19,11 @@ static void second(int from, int to)
 
 	gpu_open(&own);
 	queue_args(&own, &queue, &args);
-	tell(to);
+	notify(to);
 	hear(from);
 	until_asleep(getppid()); /* the parent is in its call and waits */
 	CHECK_IS(queue_create(&own, &queue, &args), -EIO);
-	tell(to);
+	notify(to);
 	hear(from);
 	/* Only a process that starts after the reset (third()) can use the GPU again. */
 }
@@ -41,7 +41,7 @@ static void third(int from, int to)
 	queue_barrier(&queue, NULL, signal);
 	queue_ring(&queue);
 	CHECK(comes(&signal->value, 0, 10000));
-	tell(to);
+	notify(to);
 	hear(from);
 }
 
@@ -57,10 +57,10 @@ int main(void)
 	queue_new(&gpu, &queues[0]);
 	queue_new(&gpu, &queues[1]);
 	queue_args(&gpu, &queues[2], &args);
-	tell(behind.to);
+	notify(behind.to);
 	CHECK_IS(queue_create(&gpu, &queues[2], &args), -ETIME);
 	hear(behind.from);
-	tell(behind.to);
+	notify(behind.to);
 	CHECK_IS(child_end(&behind), 0);
 	/* The queue that could not be created does not exist. The existing queues are destroyed
 	 * without a runlist update. */
@@ -69,7 +69,7 @@ int main(void)
 	sleep_ms(1500);
 	child_start(&after, third);
 	hear(after.from);
-	tell(after.to);
+	notify(after.to);
 	CHECK_IS(child_end(&after), 0);
 	return 0;
 }

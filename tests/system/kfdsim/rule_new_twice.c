@@ -19,11 +19,11 @@ static void body(int from, int to)
 	gpu_open(&gpu);
 	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	queue_args(&gpu, &queue, &args);
-	tell(to);
+	notify(to);
 	hear(from);
-	tell(to);
+	notify(to);
 	CHECK_IS(queue_create(&gpu, &queue, &args), 0);
-	tell(to);
+	notify(to);
 	hear(from);
 }
 
@@ -44,7 +44,7 @@ int main(void)
 	hear(child.from);
 	seize(child.pid);
 	CHECK_IS(trap_enable(gpu.kfd, child.pid, NEW_MASK, events[1], &info), 0);
-	tell(child.to);
+	notify(child.to);
 	hear(child.from);
 	until_asleep(child.pid); /* asleep in CREATE_QUEUE; the child makes no other call here */
 	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, NEW_MASK, &entry, &n), 0);
@@ -60,7 +60,7 @@ int main(void)
 	id = 0;
 	CHECK_IS(trap_suspend(gpu.kfd, child.pid, &id, 1, 0), 1);
 	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
-	tell(child.to);
+	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
 	return 0;
 }

@@ -51,7 +51,7 @@ static void neighbour(int from, int to)
 	event = hw_event(&gpu);
 	signal = signals_new(&gpu);
 	queue_new(&gpu, &queue);
-	tell(to);
+	notify(to);
 	hear(from);
 	signal->value = 1;
 	queue_barrier(&queue, NULL, signal);
@@ -99,7 +99,7 @@ int main(void)
 	CHECK(stays_away(&self.gpu, &work->value, 0, 1500));
 	queue_new(&self.gpu, &self.queues[2]);
 	CHECK(self_debug_runs(&self, &self.queues[2]));
-	tell(child.to);
+	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
 	CHECK_IS(self_debug_update(&self, &self.queues[1], true, 100), -EACCES);
 	CHECK_IS(queue_destroy(&self.gpu, self.queues[0].id), 0);

@@ -45,7 +45,7 @@ static void neighbour(int from, int to)
 	signals[1] = signals_new(&other);
 	queue_new(&gpu, &queues[0]);
 	queue_new(&other, &queues[1]);
-	tell(to);
+	notify(to);
 	for (unsigned ms = LATE_MS;; ms = STANDS_MS) {
 		hear(from);
 		for (unsigned i = 0; i < 2; i++) {
@@ -55,7 +55,7 @@ static void neighbour(int from, int to)
 			if (!comes(&signals[i]->value, 0, ms))
 				_Exit(10 + (int)i);
 		}
-		tell(to);
+		notify(to);
 	}
 }
 
@@ -132,7 +132,7 @@ int main(void)
 	self_debug_collect(&self);
 	queue_new(&self.gpu, &self.queues[1]);
 	event = hw_event();
-	tell(old.to);
+	notify(old.to);
 	hear(old.from);
 
 	work = &self.signals[self.sent++];
@@ -156,7 +156,7 @@ int main(void)
 	sent = self_debug_send(&self, &extra);
 	CHECK(!comes(&sent->value, 0, 50));
 	CHECK_IS(work->value, 1);
-	tell(old.to);
+	notify(old.to);
 	CHECK(!hears(old.from, LATE_MS));
 	CHECK_IS(WEXITSTATUS(child_end(&old)), 10);
 	stays_flagged();
@@ -164,13 +164,13 @@ int main(void)
 	/* A process that starts now has working GPUs. */
 	child_start(&young, neighbour);
 	hear(young.from);
-	tell(young.to);
+	notify(young.to);
 	hear(young.from);
 	/* UPDATE_QUEUE of a process that has lost queues: the runlist is unmapped and not mapped
 	 * again until another process causes a runlist update. */
 	CHECK_IS(self_debug_update(&self, &self.queues[1], true, 100), -EACCES);
 	CHECK_IS(self_debug_update(&self, &far, true, 100), 0);
-	tell(young.to);
+	notify(young.to);
 	CHECK(!hears(young.from, LATE_MS));
 	CHECK_IS(WEXITSTATUS(child_end(&young)), 10);
 	return 0;

@@ -12,11 +12,11 @@
 
 struct account {
 	uint32_t id, type;
-	uint64_t address; /* address of its write pointer */
-	uint64_t wptr;	  /* write pointer at the last read */
-	uint64_t told;	  /* write pointer in the shim's last event */
-	bool active;	  /* state in the shim's last event */
-	bool moved;	  /* the write pointer had moved at the last read */
+	uint64_t address;   /* address of its write pointer */
+	uint64_t wptr;	    /* write pointer at the last read */
+	uint64_t published; /* write pointer in the shim's last event */
+	bool active;	    /* state in the shim's last event */
+	bool moved;	    /* the write pointer had moved at the last read */
 };
 
 static struct {
@@ -61,7 +61,7 @@ static void open_accounts(bool first)
 		a = &books.accounts[books.n++];
 		*a = (struct account){.id = q.queue_id, .type = q.type, .address = q.wptr_address};
 		if (first)
-			a->wptr = a->told = word(a->address);
+			a->wptr = a->published = word(a->address);
 	}
 	books.generation = generation;
 }
@@ -109,7 +109,7 @@ static void take_event(const struct client_shm_event *event)
 		   event->kind != CLIENT_SHM_EVENT_QUEUE_IDLE &&
 		   event->kind != CLIENT_SHM_EVENT_QUEUE_BLOCKED))
 		return;
-	CHECK(event->value >= a->told && event->value <= word(a->address));
+	CHECK(event->value >= a->published && event->value <= word(a->address));
 	/* A queue that has not moved, such as the runtime's own, has no part in that kernel. */
 	if (event->kind == CLIENT_SHM_EVENT_QUEUE_IDLE && a->moved && event->value == a->wptr &&
 	    event->ns < books.lasts_until_ns) {
@@ -118,11 +118,11 @@ static void take_event(const struct client_shm_event *event)
 			(double)(books.lasts_until_ns - event->ns) / 1e6);
 		CHECK(!"idle under its kernel");
 	}
-	a->told = event->value;
+	a->published = event->value;
 	a->active = event->kind != CLIENT_SHM_EVENT_QUEUE_IDLE;
 }
 
-bool account_told(void)
+bool account_published(void)
 {
 	uint64_t newest = __atomic_load_n(&books.shm->events_number, __ATOMIC_ACQUIRE);
 	struct client_shm_event event;
@@ -132,18 +132,19 @@ bool account_told(void)
 		take_event(&event);
 	}
 	for (unsigned i = 0; i < books.n; i++)
-		if (!books.accounts[i].active && books.accounts[i].told != books.accounts[i].wptr)
+		if (!books.accounts[i].active &&
+		    books.accounts[i].published != books.accounts[i].wptr)
 			return false;
 	return true;
 }
 
 bool account_closed(void)
 {
-	if (!account_told())
+	if (!account_published())
 		return false;
 	for (unsigned i = 0; i < books.n; i++)
 		if (books.accounts[i].active ||
-		    books.accounts[i].told != word(books.accounts[i].address))
+		    books.accounts[i].published != word(books.accounts[i].address))
 			return false;
 	return true;
 }

@@ -31,7 +31,7 @@ void account_lasts_until(uint64_t ns);
  * the write pointer that account_read() found last. An IDLE event with a later or an earlier write
  * pointer than possible ends the test.
  */
-bool account_told(void);
+bool account_published(void);
 /* Returns whether all queues are idle and everything, but nothing more, has been seen. */
 bool account_closed(void);
 

@@ -249,7 +249,7 @@ static void burst(void)
 	CHECK(!kernel || last.end_ns >= last.begin_ns + PATH_KERNEL_MS * 1000000u);
 	account_lasts_until(kernel ? last.begin_ns + PATH_KERNEL_MS * 1000000u : 0);
 	kernels += kernel;
-	EVENTUALLY(account_told(), SOON_MS);
+	EVENTUALLY(account_published(), SOON_MS);
 	sample(&seen_late, (double)(clock_ns() - last.end_ns));
 	if (idle) {
 		from_idle++;
@@ -285,7 +285,7 @@ static bool tail_is_above(const struct samples *samples, double allowance_ms)
 	return above > 0 && above * above > 9 * 0.1 * 0.9 * samples->n;
 }
 
-static void tell(unsigned bursts)
+static void start_work(unsigned bursts)
 {
 	double allowance = 2 * quantile(&timer_late, 0.5), excess = quantile(&idle_excess, 0.5);
 	double tail_allowance = 4 * quantile(&timer_late, 0.975);
@@ -362,6 +362,6 @@ int main(int argc, char **argv)
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	CHECK(from_idle >= bursts / 2 / waits_seldom);
 	CHECK(!path->kernels || kernels >= bursts / 2 / seldom);
-	tell(bursts);
+	start_work(bursts);
 	return 0;
 }

@@ -230,7 +230,7 @@ static void list(const char *folder, int comm)
 }
 
 /* Prints the threads and descriptors of a forked child. */
-static void fork_and_tell(int n)
+static void fork_and_report(int n)
 {
 	int status = 0;
 	pid_t pid;
@@ -400,7 +400,7 @@ static const struct {
 	{"ring", ring},
 	{"again", shut_down_and_begin},
 	{"async", async},
-	{"fork", fork_and_tell},
+	{"fork", fork_and_report},
 	{"exec", become_sleep},
 	{"vram", vram},
 	{"vramfree", free_vram},

@@ -112,9 +112,9 @@ static void as_engines_lay_them_out(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		bool told = container_of_cgroup(table[i].text, &out);
+		bool found = container_of_cgroup(table[i].text, &out);
 
-		if (told != (table[i].engine != CONTAINER_NONE) || out.engine != table[i].engine ||
+		if (found != (table[i].engine != CONTAINER_NONE) || out.engine != table[i].engine ||
 		    strcmp(out.id, table[i].id) != 0 || strcmp(out.pod_uid, table[i].pod) != 0)
 			fail_msg("%s is read as %s '%s' pod '%s'", table[i].text,
 				 container_engine_name(out.engine), out.id, out.pod_uid);
@@ -169,11 +169,11 @@ static void by_what_is_mounted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
-		bool told;
+		bool found;
 
 		snprintf(text, sizeof(text), "%s", mounts[i].text);
-		told = container_of_mounts(text, &out);
-		if (told != (mounts[i].engine != CONTAINER_NONE) ||
+		found = container_of_mounts(text, &out);
+		if (found != (mounts[i].engine != CONTAINER_NONE) ||
 		    out.engine != mounts[i].engine || strcmp(out.id, mounts[i].id) != 0 ||
 		    strcmp(out.pod_uid, mounts[i].pod) != 0)
 			fail_msg("%s is read as %s '%s' pod '%s'", mounts[i].text,

@@ -166,7 +166,7 @@ static void test_compute(void **state)
 	assert_int_equal(list.count, 2);
 	assert_int_equal(list.queue[0].id, OBSERVE_NO_ID);
 	assert_int_equal(list.queue[0].gpu_id, 0xd8f1);
-	assert_int_equal(list.queue[0].told_by, OBSERVE_BIT(OBSERVE_MQD));
+	assert_int_equal(list.queue[0].source_mask, OBSERVE_BIT(OBSERVE_MQD));
 	is(&list.queue[0], OBSERVE_TYPE, OBSERVE_AQL);
 	is(&list.queue[0], OBSERVE_RING_ADDRESS, 0x7f0012340000);
 	is(&list.queue[0], OBSERVE_RING_BYTES, 65536);

@@ -131,7 +131,7 @@ static struct child start(void)
 }
 
 /* Sends commands. Each is done when its byte comes back; after 'X' the pipe is closed instead. */
-static void tell(const struct child *child, const char *what)
+static void command(const struct child *child, const char *what)
 {
 	for (; *what; what++) {
 		char back = 0;
@@ -185,19 +185,19 @@ static int finish(void **state)
 	return 0;
 }
 
-static void every_change_is_told(void **state)
+static void every_change_is_published(void **state)
 {
 	struct child child = start();
 
 	(void)state;
 	assert_int_equal(read_shm(child.pid), -ENOENT);
-	tell(&child, "1");
+	command(&child, "1");
 	finds(child.pid, 0, 0);
-	tell(&child, "a");
+	command(&child, "a");
 	assert_int_equal(read_shm(child.pid), 0); /* the file is known now, so it is read at once */
 	finds(child.pid, 1, 0);
 	finds(child.pid, 1, 0);
-	tell(&child, "bc");
+	command(&child, "bc");
 	finds(child.pid, 3, 2);
 	end(&child);
 }
@@ -207,14 +207,14 @@ static void another_client_shm_is_found(void **state)
 	struct child child = start();
 
 	(void)state;
-	tell(&child, "1ab");
+	command(&child, "1ab");
 	finds(child.pid, 2, 1);
-	tell(&child, "C");
+	command(&child, "C");
 	assert_int_equal(read_shm(child.pid), -ENOENT);
-	tell(&child, "2c");
+	command(&child, "2c");
 	finds(child.pid, 1, 2);
 	/* With the same fd number, before the next read. */
-	tell(&child, "C3de");
+	command(&child, "C3de");
 	finds(child.pid, 2, 4);
 	end(&child);
 }
@@ -224,9 +224,9 @@ static void another_program_has_none(void **state)
 	struct child child = start();
 
 	(void)state;
-	tell(&child, "1a");
+	command(&child, "1a");
 	finds(child.pid, 1, 0);
-	tell(&child, "X");
+	command(&child, "X");
 	/* The pipe may be closed before the file is. */
 	for (unsigned us = 0; read_shm(child.pid) == 0 && us < LATE_US; us += 1000)
 		usleep(1000);
@@ -239,7 +239,7 @@ static void one_that_has_ended_has_none(void **state)
 	struct child child = start();
 
 	(void)state;
-	tell(&child, "1a");
+	command(&child, "1a");
 	finds(child.pid, 1, 0);
 	end(&child);
 	assert_int_equal(read_shm(child.pid), -ENOENT);
@@ -251,12 +251,12 @@ static void a_peers_client_shm_is_not_its_own(void **state)
 	struct child other = start(), child;
 
 	(void)state;
-	tell(&other, "1z");
+	command(&other, "1z");
 	peer = other.pid;
 	child = start();
-	tell(&child, "P");
+	command(&child, "P");
 	assert_int_equal(read_shm(child.pid), -ENOENT);
-	tell(&child, "1a");
+	command(&child, "1a");
 	finds(child.pid, 1, 0);
 	/* The file that is kept open is not used for another process. */
 	finds(other.pid, 1, 25);
@@ -288,7 +288,7 @@ static int remove_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_change_is_told, begin, finish),
+		cmocka_unit_test_setup_teardown(every_change_is_published, begin, finish),
 		cmocka_unit_test_setup_teardown(another_client_shm_is_found, begin, finish),
 		cmocka_unit_test_setup_teardown(another_program_has_none, begin, finish),
 		cmocka_unit_test_setup_teardown(one_that_has_ended_has_none, begin, finish),

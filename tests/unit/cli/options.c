@@ -196,7 +196,7 @@ static void bounds_hold(void **state)
 	WRONG(without_words, "--bytes takes three bytes, not 'ab'", "--bytes", "ab");
 }
 
-static void what_is_no_option_is_told(void **state)
+static void what_is_no_option_is_reported(void **state)
 {
 	(void)state;
 	WRONG(without_words, "unknown option --nosuch", "--nosuch");
@@ -282,7 +282,7 @@ int main(void)
 		cmocka_unit_test(json_is_for_stdout_or_a_file),
 		cmocka_unit_test(the_socket_is_the_sessions),
 		cmocka_unit_test(bounds_hold),
-		cmocka_unit_test(what_is_no_option_is_told),
+		cmocka_unit_test(what_is_no_option_is_reported),
 		cmocka_unit_test(words_are_read_in_order),
 		cmocka_unit_test(a_command_is_left_alone),
 		cmocka_unit_test(every_reading_begins_anew),

@@ -25,7 +25,7 @@ static struct observe_queue *add(struct observe_list *list, uint32_t id, enum ob
 	assert_non_null(queue);
 	queue->id = id;
 	queue->gpu_id = GPU;
-	queue->told_by = OBSERVE_BIT(source);
+	queue->source_mask = OBSERVE_BIT(source);
 	return queue;
 }
 
@@ -74,7 +74,7 @@ static void ids_join(void **state)
 	assert_int_equal(observe_merge(&into, &from, &unmatched), 0);
 	assert_int_equal(into.count, 3);
 	assert_int_equal(unmatched, 0);
-	assert_int_equal(into.queue[0].told_by,
+	assert_int_equal(into.queue[0].source_mask,
 			 OBSERVE_BIT(OBSERVE_SYSFS) | OBSERVE_BIT(OBSERVE_SHM));
 	assert_non_null(observe_list_find(&into, 1, 1));
 	observe_list_free(&into);

@@ -245,7 +245,7 @@ static void test_possible(void **state)
 	json_decref(json);
 }
 
-static void test_arrivals_are_told(void **state)
+static void test_arrivals_are_printed(void **state)
 {
 	char text[96];
 
@@ -396,7 +396,7 @@ static void test_seeds(void **state)
 	assert_false(run.arms[ARM_SHARED].online.keeps_up);
 }
 
-static void test_invalid_is_told(void **state)
+static void test_invalid_is_printed(void **state)
 {
 	(void)state;
 	run.arms[ARM_ALONE].online.keeps_up = false;
@@ -453,13 +453,13 @@ int main(void)
 		cmocka_unit_test_setup(test_doorbell_rule, fresh),
 		cmocka_unit_test_setup(test_slow_host, fresh),
 		cmocka_unit_test_setup(test_possible, fresh),
-		cmocka_unit_test_setup(test_arrivals_are_told, fresh),
+		cmocka_unit_test_setup(test_arrivals_are_printed, fresh),
 		cmocka_unit_test_setup(test_what_cannot_be_judged, fresh),
 		cmocka_unit_test_setup(test_does_not_keep_up, fresh),
 		cmocka_unit_test_setup(test_hardware, fresh),
 		cmocka_unit_test_setup(test_json_of_a_simulated_run, fresh),
 		cmocka_unit_test_setup(test_seeds, fresh),
-		cmocka_unit_test_setup(test_invalid_is_told, fresh),
+		cmocka_unit_test_setup(test_invalid_is_printed, fresh),
 		cmocka_unit_test(test_reads_kfdreplay),
 	};
 

@@ -99,7 +99,7 @@ static void decisions_know_their_cause(void **state)
 	struct trace_event event;
 
 	(void)state;
-	assert_true(told_by_daemon(json, 1000000000, &event));
+	assert_true(decode_daemon(json, 1000000000, &event));
 	assert_int_equal(event.ns, 4000000000);
 	assert_int_equal(event.mark, TRACE_SUSPENDED);
 	assert_int_equal(event.cause_pid, 8);
@@ -109,11 +109,11 @@ static void decisions_know_their_cause(void **state)
 	assert_non_null(strstr(event.text, "for the work of process 8"));
 	/* a failed suspend suspends nothing */
 	json_object_set_new(json, "error", json_string("Device or resource busy"));
-	assert_true(told_by_daemon(json, 1000000000, &event));
+	assert_true(decode_daemon(json, 1000000000, &event));
 	assert_int_equal(event.mark, TRACE_POINT);
 	json_decref(json);
 	json = parse("{\"kind\":\"suspend\"}");
-	assert_false(told_by_daemon(json, 0, &event));
+	assert_false(decode_daemon(json, 0, &event));
 	json_decref(json);
 }
 
@@ -126,19 +126,19 @@ static void shm_and_log_have_the_same_events(void **state)
 	uint64_t number = 0;
 
 	(void)state;
-	assert_true(told_by_shm(json, 12, "", &shm));
-	assert_true(told_by_log(line, sizeof(line) - 1, 7000, &log, &number));
+	assert_true(decode_shm(json, 12, "", &shm));
+	assert_true(decode_log(line, sizeof(line) - 1, 7000, &log, &number));
 	assert_int_equal(number, 9);
 	assert_memory_equal(&shm, &log, sizeof(shm));
 	assert_int_equal(shm.mark, TRACE_QUEUE_ACTIVE);
 	assert_string_equal(shm.text, "queue has work, write pointer 16");
 	json_decref(json);
-	assert_true(told_by_log("kfdshim[12]: event 1: runtime queue 0.-1 gpu 0 value 0x1", 56, 7,
-				&log, &number));
+	assert_true(decode_log("kfdshim[12]: event 1: runtime queue 0.-1 gpu 0 value 0x1", 56, 7,
+			       &log, &number));
 	assert_false(log.has_queue);
-	assert_false(told_by_log("kfdshim[12]: the daemon is gone", 31, 7, &log, &number));
-	assert_false(told_by_log("kfdshim[12]: event 1: burst queue 0.1 gpu 1 value 0x1", 53, 7,
-				 &log, &number));
+	assert_false(decode_log("kfdshim[12]: the daemon is gone", 31, 7, &log, &number));
+	assert_false(decode_log("kfdshim[12]: event 1: burst queue 0.1 gpu 1 value 0x1", 53, 7,
+				&log, &number));
 }
 
 static void a_call_of_hip_is_a_span(void **state)
@@ -151,26 +151,26 @@ static void a_call_of_hip_is_a_span(void **state)
 				      .name = {"hipMalloc", 9},
 				      .message = {"hipMalloc ( 1 )", 15}};
 	struct hiplog_record end = begin;
-	static struct told_calls open;
+	static struct open_calls open;
 	struct trace_event event;
 
 	(void)state;
 	end.kind = HIPLOG_RETURN;
 	end.us = 1250;
-	assert_false(told_by_hip(&begin, 0, &open, &event));
-	assert_true(told_by_hip(&end, 0, &open, &event));
+	assert_false(decode_hip(&begin, 0, &open, &event));
+	assert_true(decode_hip(&end, 0, &open, &event));
 	assert_int_equal(event.mark, TRACE_SPAN);
 	assert_int_equal(event.ns, 1000000);
 	assert_int_equal(event.duration_ns, 250000);
 	assert_int_equal(event.pid, 5);
 	/* a return whose call is unknown */
-	assert_true(told_by_hip(&end, 0, &open, &event));
+	assert_true(decode_hip(&end, 0, &open, &event));
 	assert_int_equal(event.mark, TRACE_POINT);
 	assert_int_equal(event.ns, 1250000);
 	/* the duration in the log takes precedence */
 	end.has |= HIPLOG_HAS_DURATION;
 	end.duration_us = 50;
-	assert_true(told_by_hip(&end, 0, &open, &event));
+	assert_true(decode_hip(&end, 0, &open, &event));
 	assert_int_equal(event.ns, 1200000);
 }
 

@@ -39,7 +39,7 @@ static struct observe_queue *add(enum observe_source source, uint32_t id, enum o
 	assert_non_null(queue);
 	queue->id = id;
 	queue->gpu_id = GPU;
-	queue->told_by = OBSERVE_BIT(source);
+	queue->source_mask = OBSERVE_BIT(source);
 	observe_set(queue, OBSERVE_TYPE, type, source);
 	observe_set(queue, OBSERVE_RING_BYTES, bytes, source);
 	return queue;
@@ -119,10 +119,10 @@ static void test_agree(void **state)
 	assert_int_equal(v.differences, 0);
 	assert_int_equal(v.alike, 0);
 	assert_int_equal(verify_verdict(&v), VERIFY_AGREE);
-	assert_int_equal(v.row[1].told[OBSERVE_MQD], VERIFY_TOLD);
-	assert_int_equal(v.row[1].told[OBSERVE_HQD], VERIFY_NOT);
-	assert_int_equal(v.row[2].told[OBSERVE_HQD], VERIFY_TOLD);
-	assert_int_equal(v.row[0].told[OBSERVE_TRAP], VERIFY_NO_RESULT);
+	assert_int_equal(v.row[1].reported[OBSERVE_MQD], VERIFY_REPORTED);
+	assert_int_equal(v.row[1].reported[OBSERVE_HQD], VERIFY_NOT);
+	assert_int_equal(v.row[2].reported[OBSERVE_HQD], VERIFY_REPORTED);
+	assert_int_equal(v.row[0].reported[OBSERVE_TRAP], VERIFY_NO_RESULT);
 }
 
 static void test_alike(void **state)
@@ -139,8 +139,8 @@ static void test_alike(void **state)
 	assert_int_equal(v.differences, 0);
 	assert_int_equal(v.alike, 2);
 	assert_int_equal(verify_verdict(&v), VERIFY_AGREE);
-	assert_int_equal(v.row[0].told[OBSERVE_MQD], VERIFY_TOLD);
-	assert_int_equal(v.row[1].told[OBSERVE_MQD], VERIFY_ALIKE);
+	assert_int_equal(v.row[0].reported[OBSERVE_MQD], VERIFY_REPORTED);
+	assert_int_equal(v.row[1].reported[OBSERVE_MQD], VERIFY_ALIKE);
 	assert_non_null(v.row[1].by[OBSERVE_HQD]);
 	assert_non_null(v.row[2].by[OBSERVE_HQD]);
 }
@@ -248,24 +248,24 @@ static void test_not_for_all(void **state)
 	assert_int_equal(v.differences, 0);
 }
 
-static void test_cannot_tell(void **state)
+static void test_uncertain(void **state)
 {
 	(void)state;
 	in_sysfs(0, 65536);
 	compare();
-	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
+	assert_int_equal(verify_verdict(&v), VERIFY_UNCERTAIN);
 	/* The daemon's list is derived from the shim's. */
 	clean(NULL);
 	in_shm(0, 65536);
 	add(OBSERVE_DAEMON, 0, OBSERVE_AQL, 65536);
 	compare();
-	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
+	assert_int_equal(verify_verdict(&v), VERIFY_UNCERTAIN);
 	/* A source that failed does not count, and queues missing in it are no difference. */
 	seen.result[OBSERVE_SYSFS].queried = true;
 	seen.result[OBSERVE_SYSFS].error = -ENOENT;
 	compare();
 	assert_int_equal(v.differences, 0);
-	assert_int_equal(verify_verdict(&v), VERIFY_CANNOT_TELL);
+	assert_int_equal(verify_verdict(&v), VERIFY_UNCERTAIN);
 }
 
 static void test_what_differs_again(void **state)
@@ -300,11 +300,11 @@ static void test_what_differs_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(agree),	   TEST(alike),
-		TEST(missing),	   TEST(only_in_debugfs),
-		TEST(values),	   TEST(types),
-		TEST(counts),	   TEST(not_for_all),
-		TEST(cannot_tell), TEST(what_differs_again),
+		TEST(agree),	 TEST(alike),
+		TEST(missing),	 TEST(only_in_debugfs),
+		TEST(values),	 TEST(types),
+		TEST(counts),	 TEST(not_for_all),
+		TEST(uncertain), TEST(what_differs_again),
 		TEST(lowered),
 	};
 

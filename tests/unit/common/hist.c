@@ -70,10 +70,10 @@ static void percentiles(void **state)
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
 		size_t rank = (size_t)(points[i] * VALUES);
 		uint64_t exact = values[rank > 0 ? rank - 1 : 0];
-		uint64_t told = hist_percentile(&hist, points[i]);
+		uint64_t estimate = hist_percentile(&hist, points[i]);
 
-		assert_true(told >= exact);
-		assert_true((double)told <= (double)exact * 1.032);
+		assert_true(estimate >= exact);
+		assert_true((double)estimate <= (double)exact * 1.032);
 	}
 	assert_int_equal(hist_percentile(&hist, 1.0), values[VALUES - 1]);
 }

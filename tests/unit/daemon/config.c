@@ -47,7 +47,7 @@ static void good(const char *text)
 
 /* Checks that `problem` is one line with the file, `line` and `what`. `line` 0: the problem
  * concerns the whole file. */
-static void is_told(int line, const char *what)
+static void is_logged(int line, const char *what)
 {
 	char begin[96];
 
@@ -68,7 +68,7 @@ static void bad(int line, const char *what, const char *text)
 	config.core.min_run_ns = 4711;
 	before = config;
 	assert_int_equal(load(text), -EINVAL);
-	is_told(line, what);
+	is_logged(line, what);
 	assert_memory_equal(&config, &before, sizeof(config));
 }
 
@@ -205,11 +205,11 @@ static void retired(void **state)
 {
 	(void)state;
 	good("[scheduler]\nmin_run = 1s\nmax_holds_per_s = 50\nonline_weight = 3\n");
-	is_told(3, "max_holds_per_s is obsolete and ignored, remove the line");
-	is_told(3, "max_online_overhead");
+	is_logged(3, "max_holds_per_s is obsolete and ignored, remove the line");
+	is_logged(3, "max_online_overhead");
 	assert_int_equal(config.core.online_weight, 3);
 	good("[scheduler]\nmax_holds_per_s = a word\n");
-	is_told(2, "is obsolete and ignored");
+	is_logged(2, "is obsolete and ignored");
 	good("[scheduler]\nonline_weight = 3\n");
 	assert_string_equal(problem, "");
 	bad(3, "yes or no", "[scheduler]\nmax_holds_per_s = 50\nhold_over = 1\n");
@@ -296,16 +296,16 @@ static void no_text(void **state)
 	bad(2, "info or debug", line);
 	write_file("[log]\n\0level = info\n", 20);
 	assert_int_equal(config_load(path, &config, problem, sizeof(problem)), -EINVAL);
-	is_told(2, "0x00: not a text file");
+	is_logged(2, "0x00: not a text file");
 	write_file("\x7f"
 		   "ELF\x02\x01",
 		   6);
 	assert_int_equal(config_load(path, &config, problem, sizeof(problem)), -EINVAL);
-	is_told(1, "not a text file");
+	is_logged(1, "not a text file");
 	memset(huge, '\n', sizeof(huge));
 	write_file(huge, sizeof(huge));
 	assert_int_equal(config_load(path, &config, problem, sizeof(problem)), -EINVAL);
-	is_told(0, "larger than 1 MiB");
+	is_logged(0, "larger than 1 MiB");
 	write_file(huge, sizeof(huge) - 1);
 	assert_int_equal(config_load(path, &config, problem, sizeof(problem)), 0);
 }
@@ -315,15 +315,15 @@ static void no_file(void **state)
 	(void)state;
 	unlink(path);
 	assert_int_equal(config_load(path, &config, problem, sizeof(problem)), -ENOENT);
-	is_told(0, "No such file");
+	is_logged(0, "No such file");
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(config_load(path, &config, problem, sizeof(problem)), -EINVAL);
-	is_told(0, "is a directory");
+	is_logged(0, "is a directory");
 	rmdir(path);
 	/* config_load() does not block on a FIFO without a writer */
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(config_load(path, &config, problem, sizeof(problem)), -EINVAL);
-	is_told(0, "not a regular file");
+	is_logged(0, "not a regular file");
 	unlink(path);
 }
 

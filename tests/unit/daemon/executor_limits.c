@@ -36,17 +36,17 @@ static void start_all(void)
 			table->processes[i].state = EXECUTOR_RUNS;
 }
 
-static uint32_t told[EXECUTOR_SLOTS], told_count;
+static uint32_t reported[EXECUTOR_SLOTS], reported_count;
 
 static void note(uint32_t number, void *context)
 {
 	(void)context;
-	told[told_count++] = number;
+	reported[reported_count++] = number;
 }
 
 static void check_all(void)
 {
-	told_count = 0;
+	reported_count = 0;
 	executor_collect(note, NULL);
 }
 
@@ -208,26 +208,26 @@ static void only_signalled_targets_are_checked(void **state)
 	for (uint32_t i = 0; i < 100; i++)
 		assert_true(target_of(ALICE, 1, &executors[i]) >= 0);
 	check_all();
-	assert_int_equal(told_count, 0);
+	assert_int_equal(reported_count, 0);
 	for (uint32_t i = 17; i < 100; i += 50) {
 		executors[i]->outcome = EXECUTOR_ACTED;
-		executor_table_tell(table, executors[i]);
+		executor_table_notify(table, executors[i]);
 	}
 	check_all();
-	assert_int_equal(told_count, 2);
+	assert_int_equal(reported_count, 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct executor *executor = executors[17 + 50 * i];
 
-		assert_int_equal(told[i], executor_number(executor));
+		assert_int_equal(reported[i], executor_number(executor));
 		assert_int_equal(executor_take(executor, &report), EXECUTOR_ACTED);
 	}
 	check_all();
-	assert_int_equal(told_count, 0);
+	assert_int_equal(reported_count, 0);
 	/* The process of target 3 is killed before the outcome was collected. */
 	executors[3]->outcome = EXECUTOR_ACTED;
 	table->processes[executors[3]->process].state = EXECUTOR_KILLED;
 	check_all();
-	assert_int_equal(told_count, 100);
+	assert_int_equal(reported_count, 100);
 	assert_true(executor_take(executors[3], &report) & EXECUTOR_ENDED);
 }
 

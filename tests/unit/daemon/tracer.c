@@ -267,7 +267,7 @@ static void the_end_of_the_thread_lets_go(void **state)
 	assert_int_equal(*seen, 1);
 }
 
-static void traced_already_is_told(void **state)
+static void traced_already_is_reported(void **state)
 {
 	char expected[64];
 	pthread_t thread;
@@ -330,7 +330,7 @@ int main(void)
 		HERE(detach_loses_no_signal),
 		HERE(detach_leaves_a_stopped_one_stopped),
 		HERE(the_end_of_the_thread_lets_go),
-		HERE(traced_already_is_told),
+		HERE(traced_already_is_reported),
 		HERE(a_predecessor_is_no_lack_of_rights),
 	};
 

@@ -108,7 +108,7 @@ static void stays_attached_where_the_driver_wants_it(void **state)
 	assert_false(played.session || played_is_traced());
 }
 
-static void the_first_suspend_is_told(void **state)
+static void the_first_suspend_is_reported(void **state)
 {
 	(void)state;
 	attach();
@@ -231,7 +231,7 @@ static void a_wrong_choice_chooses_all(void **state)
 	assert_int_equal(trap_resume(trap, &cost), 0);
 }
 
-static bool told(void)
+static bool event_pending(void)
 {
 	struct pollfd p = {.fd = trap_events_fd(trap), .events = POLLIN};
 
@@ -250,7 +250,7 @@ static void turn_runtime(unsigned state)
 	played.posted--;
 }
 
-static void who_is_watched_tells_of_queues_by_events(void **state)
+static void a_watched_process_reports_queues_by_events(void **state)
 {
 	bool enabled = true;
 
@@ -259,12 +259,12 @@ static void who_is_watched_tells_of_queues_by_events(void **state)
 	attach();
 	assert_int_equal(trap_watch_queues(trap), 0);
 	assert_int_equal(trap_suspend(trap, &cost), 0);
-	assert_false(told());
+	assert_false(event_pending());
 	played_queue_made(1, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 	played_queue_made(2, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
-	assert_true(told());
+	assert_true(event_pending());
 	assert_int_equal(trap_handle_events(trap, &enabled), 0);
-	assert_false(told());
+	assert_false(event_pending());
 	assert_true(enabled);
 	assert_true(played.queues[1].suspended && played.queues[2].suspended);
 	/* the value after ENABLE: no runtime event was used up */
@@ -432,7 +432,7 @@ static void resumed(void)
 
 /* A suspend waits for the target's mutex while other calls of the target hold it. That time is
  * measured apart from the GPU's. */
-static void a_wait_for_the_mutex_is_told_apart(void **state)
+static void a_wait_for_the_mutex_is_distinguished(void **state)
 {
 	(void)state;
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
@@ -455,7 +455,7 @@ static void a_wait_for_the_mutex_is_told_apart(void **state)
 
 /* The first suspend of a session and one that the caller expects to wait are measured, although no
  * suspend was slow before. */
-static void a_first_wait_is_told_apart(void **state)
+static void a_first_wait_is_distinguished(void **state)
 {
 	(void)state;
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
@@ -483,7 +483,7 @@ static void gpus_take_their_time_one_after_another(void **state)
 	assert_int_equal(kfd_debug_gpu_ns(&cost), cost.duration_ns / 3);
 }
 
-static void what_is_ending_is_told_from_what_fails(void **state)
+static void ending_is_distinguished_from_failing(void **state)
 {
 	(void)state;
 	played_queue_made(0, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
@@ -506,7 +506,7 @@ static void the_dead_are_not_attached_to(void **state)
 }
 
 /* Faults of compute queues are known from the last snapshot; "new" is no fault. */
-static void faults_are_told_by_queue(void **state)
+static void faults_are_reported_by_queue(void **state)
 {
 	const uint64_t fault = kfdabi_ec_mask(KFDABI_EC_QUEUE_PACKET_UNSUPPORTED);
 	uint64_t found[2];
@@ -534,14 +534,14 @@ int main(void)
 		HERE(no_queues_no_runlist_update),
 		HERE(lets_go_of_the_thread_where_the_driver_allows_it),
 		HERE(stays_attached_where_the_driver_wants_it),
-		HERE(the_first_suspend_is_told),
+		HERE(the_first_suspend_is_reported),
 		HERE(one_call_in_the_steady_state),
 		HERE(new_twice_is_tried_again),
 		HERE(never_ready_is_a_failure_that_can_be_undone),
 		HERE(born_while_suspended_is_suspended),
 		HERE(chosen_queues_alone_are_suspended),
 		HERE(a_wrong_choice_chooses_all),
-		HERE(who_is_watched_tells_of_queues_by_events),
+		HERE(a_watched_process_reports_queues_by_events),
 		HERE(its_runtime_never_waits),
 		HERE(an_id_used_again_is_another_queue),
 		HERE(gone_queues_do_not_matter),
@@ -552,12 +552,12 @@ int main(void)
 		HERE(a_runtime_that_was_disabled_has_resumed),
 		HERE(a_lost_right_is_no_resume),
 		HERE(runtime_events_are_replaced),
-		HERE(a_wait_for_the_mutex_is_told_apart),
-		HERE(a_first_wait_is_told_apart),
+		HERE(a_wait_for_the_mutex_is_distinguished),
+		HERE(a_first_wait_is_distinguished),
 		HERE(gpus_take_their_time_one_after_another),
-		HERE(what_is_ending_is_told_from_what_fails),
+		HERE(ending_is_distinguished_from_failing),
 		HERE(the_dead_are_not_attached_to),
-		HERE(faults_are_told_by_queue),
+		HERE(faults_are_reported_by_queue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
 
 const struct kfdshim_agent *agent_loaded;
 
-static int told;
+static int reports;
 
 /* The object changes, although it is const for modules that only read it. */
 static struct kfdshim_wishes wishes(void)
@@ -28,7 +28,7 @@ static struct kfdshim_wishes wishes(void)
 
 static void wishes_changed(void)
 {
-	told++;
+	reports++;
 	errno = EDOM;
 }
 
@@ -41,14 +41,14 @@ static void requests_are_counted(void **state)
 	kfdshim_request_begin();
 	assert_int_equal(wishes().requests, 1);
 	agent_loaded = &agent;
-	told = 0;
+	reports = 0;
 	errno = 0;
 	kfdshim_request_begin();
 	kfdshim_request_end();
 	/* only the first begin and the last end are reported to the agent */
-	assert_int_equal(told, 0);
+	assert_int_equal(reports, 0);
 	kfdshim_request_end();
-	assert_int_equal(told, 1);
+	assert_int_equal(reports, 1);
 	assert_int_equal(wishes().requests, 0);
 	assert_int_equal(errno, 0);
 }

@@ -192,7 +192,7 @@ static void session_of_somebody_else(void)
 
 /* At level auto the process opens a session on itself when the daemon orders it, and keeps it until
  * the daemon ends it. */
-static void prepares_as_told(void)
+static void prepares_as_commanded(void)
 {
 	begin("auto");
 	CHECK(fake_queue_create(&q, AQL) == 0);
@@ -325,7 +325,7 @@ static void updates_need_the_danger_named(void)
 }
 
 /* A new queue cannot be held. The daemon sees the errno after its order was acknowledged. */
-static void lost_hold_is_told(void)
+static void lost_hold_is_published(void)
 {
 	struct fake_queue third;
 
@@ -410,13 +410,13 @@ IN_CHILD(weight_is_merged)
 IN_CHILD(stopped_by_updates)
 IN_CHILD(updates_fail)
 IN_CHILD(updates_need_the_danger_named)
-IN_CHILD(lost_hold_is_told)
+IN_CHILD(lost_hold_is_published)
 IN_CHILD(runs_after_a_stretch)
 IN_CHILD(runs_after_a_stretch_of_pieces)
 IN_CHILD(session_from_the_runtime_on)
 IN_CHILD(no_session_at_other_levels)
 IN_CHILD(command_is_carried_out)
-IN_CHILD(prepares_as_told)
+IN_CHILD(prepares_as_commanded)
 IN_CHILD(created_while_held)
 IN_CHILD(destroyed_while_held)
 IN_CHILD(runtime_ends_while_held)
@@ -433,7 +433,7 @@ int main(void)
 		cmocka_unit_test(test_session_from_the_runtime_on),
 		cmocka_unit_test(test_no_session_at_other_levels),
 		cmocka_unit_test(test_command_is_carried_out),
-		cmocka_unit_test(test_prepares_as_told),
+		cmocka_unit_test(test_prepares_as_commanded),
 		cmocka_unit_test(test_created_while_held),
 		cmocka_unit_test(test_destroyed_while_held),
 		cmocka_unit_test(test_runtime_ends_while_held),
@@ -447,7 +447,7 @@ int main(void)
 		cmocka_unit_test(test_stopped_by_updates),
 		cmocka_unit_test(test_updates_fail),
 		cmocka_unit_test(test_updates_need_the_danger_named),
-		cmocka_unit_test(test_lost_hold_is_told),
+		cmocka_unit_test(test_lost_hold_is_published),
 		cmocka_unit_test(test_runs_after_a_stretch),
 		cmocka_unit_test(test_runs_after_a_stretch_of_pieces),
 	};

@@ -139,7 +139,7 @@ static void session_ended_while_held(void)
 }
 
 /* The process runs from then on, and the daemon finds an errno in the shared memory. */
-static void session_ended_is_told(void)
+static void session_ended_is_published(void)
 {
 	begin("self");
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
@@ -163,7 +163,7 @@ static void session_ended_while_it_runs(void)
 }
 
 IN_CHILD(session_ended_while_held)
-IN_CHILD(session_ended_is_told)
+IN_CHILD(session_ended_is_published)
 IN_CHILD(session_ended_while_it_runs)
 IN_CHILD(over_an_end_of_the_runtime)
 IN_CHILD(released_without_a_runtime)
@@ -174,7 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_session_ended_while_held),
-		cmocka_unit_test(test_session_ended_is_told),
+		cmocka_unit_test(test_session_ended_is_published),
 		cmocka_unit_test(test_session_ended_while_it_runs),
 		cmocka_unit_test(test_over_an_end_of_the_runtime),
 		cmocka_unit_test(test_released_without_a_runtime),

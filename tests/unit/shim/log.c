@@ -70,7 +70,7 @@ static void a_life(const char *level)
 	fake_daemon_remove(&daemon_);
 }
 
-static void info_tells_what_happens(void)
+static void info_logs_what_happens(void)
 {
 	static const struct {
 		int times;
@@ -158,7 +158,7 @@ static void a_pipe_that_is_full(void)
 
 IN_CHILD(a_reader_that_has_gone)
 IN_CHILD(a_pipe_that_is_full)
-IN_CHILD(info_tells_what_happens)
+IN_CHILD(info_logs_what_happens)
 IN_CHILD(nothing_of_it_is_an_error)
 IN_CHILD(silent_by_default)
 
@@ -167,7 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_reader_that_has_gone),
 		cmocka_unit_test(test_a_pipe_that_is_full),
-		cmocka_unit_test(test_info_tells_what_happens),
+		cmocka_unit_test(test_info_logs_what_happens),
 		cmocka_unit_test(test_nothing_of_it_is_an_error),
 		cmocka_unit_test(test_silent_by_default),
 	};

@@ -92,7 +92,7 @@ static void work(uint32_t i, int while_it_works, int after)
 }
 
 /* The GPU of the first queue is one of the 128. */
-static void work_is_told_of_128(void)
+static void work_is_published_of_128(void)
 {
 	begin(PROTOCOL_VERSION);
 	for (uint32_t i = 0; i < GPUS - 1; i++)
@@ -125,7 +125,7 @@ static void limit_binds_on_128(void)
 	CHECK(said("does not apply") == 1);
 }
 
-static void older_daemon_is_told_of_16(void)
+static void older_daemon_gets_16(void)
 {
 	begin(V4_PROTOCOL);
 	for (uint32_t i = 0; i < 20; i++)
@@ -172,18 +172,18 @@ static void peers_shms_have_128(void)
 	      peers_read(fd, &copy) == -EPROTO);
 }
 
-IN_CHILD(work_is_told_of_128)
+IN_CHILD(work_is_published_of_128)
 IN_CHILD(peers_shms_have_128)
 IN_CHILD(limit_binds_on_128)
-IN_CHILD(older_daemon_is_told_of_16)
+IN_CHILD(older_daemon_gets_16)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_work_is_told_of_128),
+		cmocka_unit_test(test_work_is_published_of_128),
 		cmocka_unit_test(test_limit_binds_on_128),
 		cmocka_unit_test(test_peers_shms_have_128),
-		cmocka_unit_test(test_older_daemon_is_told_of_16),
+		cmocka_unit_test(test_older_daemon_gets_16),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,11 +33,11 @@ static void a_lower_one_holds_nobody(void)
 	other = start("5", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
-	tell(&other, 'w');
+	send_word(&other, 'w');
 	never_held();
 	end(&other, 0);
 	other = start("offline", "", 0);
-	tell(&other, 'w');
+	send_word(&other, 'w');
 	never_held();
 	end(&other, 0);
 	clean();
@@ -54,7 +54,7 @@ static void without_priority_no_part(void)
 	EVENTUALLY(files_count(".lane") == 1, 2000);
 	other = start("", "", 0);
 	work();
-	tell(&other, 'w');
+	send_word(&other, 'w');
 	never_held();
 	CHECK(files_count(".lane") == 1 && files_count(".socket") == 1);
 	end(&other, 0);
@@ -69,7 +69,7 @@ static void nothing_in_flight_nothing_held(void)
 	be("offline", "", 0);
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	never_held();
 	work();
 	EVENTUALLY(is_held(), 1000);
@@ -85,14 +85,14 @@ static void a_priority_of_run_time(void)
 	be("offline", "", 0);
 	online = start("online", "", 0);
 	work();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 2000);
-	tell(&online, 'o');
+	send_word(&online, 'o');
 	EVENTUALLY(!is_held(), 1000);
 	CHECK(files_count(".lane") == 2);
 	end(&online, 0);
 	online = start("5", "", 0);
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 2000);
 	prefer(6);
 	EVENTUALLY(!is_held(), 1000);
@@ -109,7 +109,7 @@ static void another_node_is_no_matter(void)
 	online = start("online", "", OTHER_GPU);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	never_held();
 	end(&online, 0);
 	clean();
@@ -123,13 +123,13 @@ static void a_dead_one_holds_nobody(void)
 	be("offline", "", 0);
 	online = start("online", "", 0);
 	work();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 2000);
 	end(&online, SIGKILL);
 	EVENTUALLY(!is_held(), 1000);
 	EVENTUALLY(files_count(".lane") == 1 && files_count(".socket") == 1, 1000);
 	online = start("online", "", 0);
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 2000);
 	end(&online, SIGKILL);
 	clean();
@@ -144,7 +144,7 @@ static void a_stopped_one_is_still_there(void)
 	be("offline", "", 0);
 	online = start("online", "", 0);
 	work();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 2000);
 	kill(online.pid, SIGSTOP);
 	fake_sleep_us(300000);
@@ -164,9 +164,9 @@ static void a_group_is_one_gang(void)
 	EVENTUALLY(files_count(".lane") == 3, 2000);
 	work();
 	never_held();
-	tell(&there, 'w'); /* its group has queues on this node */
+	send_word(&there, 'w'); /* its group has queues on this node */
 	EVENTUALLY(is_held(), 1000);
-	tell(&there, 'f');
+	send_word(&there, 'f');
 	EVENTUALLY(!is_held(), 1000);
 	end(&here, 0);
 	end(&there, 0);
@@ -185,9 +185,9 @@ static void a_group_is_held_as_one(void)
 	EVENTUALLY(files_count(".lane") == 3, 2000);
 	work();
 	never_held();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 1000);
-	tell(&online, 'f');
+	send_word(&online, 'f');
 	EVENTUALLY(!is_held(), 1000);
 	end(&rank, 0);
 	end(&online, 0);
@@ -203,7 +203,7 @@ static void ones_own_group_holds_nobody(void)
 	rank = start("online", "ranks", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
-	tell(&rank, 'w');
+	send_word(&rank, 'w');
 	never_held();
 	end(&rank, 0);
 	clean();
@@ -219,7 +219,7 @@ static void daemons_come_and_go(void)
 
 	prepare();
 	online = start("online", "", 0);
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	fake_daemon_open(&daemon);
 	close(daemon.listener);
 	unlink(daemon.path);
@@ -400,7 +400,7 @@ static void a_client_shm_cut_short(void)
 	be("offline", "", 0);
 	online = start("online", "", 0);
 	work();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 2000);
 	snprintf(own, sizeof(own), "%d-", (int)online.pid);
 	dir = opendir(folder);
@@ -411,8 +411,8 @@ static void a_client_shm_cut_short(void)
 	}
 	closedir(dir);
 	EVENTUALLY(!is_held(), 1000);
-	tell(&online, 'f'); /* the peer keeps writing its file and survives */
-	tell(&online, 'w');
+	send_word(&online, 'f'); /* the peer keeps writing its file and survives */
+	send_word(&online, 'w');
 	end(&online, 0);
 	clean();
 }

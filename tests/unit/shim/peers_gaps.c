@@ -17,21 +17,21 @@ static void short_gaps_are_held_over(void)
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 1000);
-	tell(&online, 'f');
+	send_word(&online, 'f');
 	EVENTUALLY(!is_held(), 1000); /* the costs of a hold and of a release are known now */
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 1000);
 	releases = 0;
 	for (int i = 0; i < 20; i++) {
-		tell(&online, 'f');
+		send_word(&online, 'f');
 		fake_sleep_us(1000);
-		tell(&online, 'w');
+		send_word(&online, 'w');
 		fake_sleep_us(2000);
 	}
 	CHECK(releases <= 5);
-	tell(&online, 'f');
+	send_word(&online, 'f');
 	EVENTUALLY(!is_held(), 1000);
 	end(&online, 0);
 	clean();
@@ -49,14 +49,14 @@ static void gaps_that_gain_nothing_are_held_over(void)
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
 	held_while_it_works(&online, 1);
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 1000);
 	fake_sleep_us(100000);
 	releases = 0;
 	for (int i = 0; i < 20; i++) {
-		tell(&online, 'f');
+		send_word(&online, 'f');
 		fake_sleep_us(15000);
-		tell(&online, 'w');
+		send_word(&online, 'w');
 		fake_sleep_us(50000);
 	}
 	CHECK(releases == 0);
@@ -80,11 +80,11 @@ static void long_gaps_are_not(void)
 		held_while_it_works(&online, 1);
 		fake_sleep_us(100000);
 	}
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 1000);
 	fake_sleep_us(20000);
 	ended = clock_ns();
-	tell(&online, 'f');
+	send_word(&online, 'f');
 	EVENTUALLY(!is_held(), 1000);
 	CHECK(clock_ns() - ended < 8000000u); /* the release takes 5 ms of this */
 	end(&online, 0);
@@ -106,9 +106,9 @@ static void waits_for_a_core_lengthen_no_hold(void)
 	work();
 	hold_cost_us = 100000;
 	for (int i = 0; i < 2; i++) {
-		tell(&online, 'w');
+		send_word(&online, 'w');
 		EVENTUALLY(is_held(), 1000);
-		tell(&online, 'f');
+		send_word(&online, 'f');
 		ended_ns = clock_ns();
 		EVENTUALLY(!is_held(), 1000);
 	}

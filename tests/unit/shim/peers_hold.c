@@ -41,14 +41,14 @@ static void a_refused_hold_is_no_hold(void)
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	never_held();
 	__atomic_store_n(&hold_error, 0, __ATOMIC_SEQ_CST);
 	EVENTUALLY(is_held(), 1000);
-	tell(&online, 'f');
+	send_word(&online, 'f');
 	EVENTUALLY(!is_held(), 1000);
 	__atomic_store_n(&hold_error, -EPERM, __ATOMIC_SEQ_CST);
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	never_held();
 	end(&online, 0);
 	clean();
@@ -67,7 +67,7 @@ static int tries_failing(int error, unsigned us, bool more)
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(tries > 0, 1000);
 	fake_sleep_us(us);
 	n = __atomic_load_n(&tries, __ATOMIC_SEQ_CST);
@@ -108,7 +108,7 @@ static void slow_firmware_is_not_queried_again(void)
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
 	held_while_it_works(&online, 2);
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	never_held();
 	CHECK(takes == 2);
 	end(&online, 0);
@@ -178,7 +178,7 @@ static void work_that_begins_late_is_held_at_once(void)
 	CHECK(fake_queue_create(&sdma, KFD_IOC_QUEUE_TYPE_SDMA) == 0);
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	never_held();
 	for (int i = 0; i < 10; i++) {
 		__atomic_add_fetch(sdma.wptr, 1, __ATOMIC_SEQ_CST); /* the previous copy */
@@ -187,9 +187,9 @@ static void work_that_begins_late_is_held_at_once(void)
 		work();
 		EVENTUALLY(is_held(), 1000);
 		finish();
-		tell(&online, 'f');
+		send_word(&online, 'f');
 		EVENTUALLY(!is_held(), 1000);
-		tell(&online, 'w');
+		send_word(&online, 'w');
 	}
 	end(&online, 0);
 	clean();

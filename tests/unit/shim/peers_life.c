@@ -13,15 +13,15 @@ static void another_program_in_the_same_process(void)
 	online = start("online", "", 0);
 	work();
 	for (int i = 0; i < 5; i++) {
-		tell(&online, 'w');
+		send_word(&online, 'w');
 		EVENTUALLY(is_held(), 2000);
-		tell(&online, 'x');
+		send_word(&online, 'x');
 		EVENTUALLY(!is_held(), 2000); /* the new program has no work yet */
 		EVENTUALLY(files_count(".lane") == 2 && files_count(".socket") == 2, 2000);
 	}
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 2000);
-	tell(&online, 'f');
+	send_word(&online, 'f');
 	EVENTUALLY(!is_held(), 1000);
 	end(&online, 0);
 	clean();
@@ -38,7 +38,7 @@ static void without_queues_it_sleeps(void)
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 1000);
 	CHECK(fake_queue_destroy(&queue) == 0);
 	EVENTUALLY(!is_held(), 1000);
@@ -47,14 +47,14 @@ static void without_queues_it_sleeps(void)
 		fake_sleep_us(200000);
 		before = agent_sleeps();
 		for (int j = 0; j < 30; j++) /* more notifications than its socket can hold */
-			tell(&online, j % 2 ? 'w' : 'f');
+			send_word(&online, j % 2 ? 'w' : 'f');
 		fake_sleep_us(100000);
 		after = agent_sleeps();
 	}
 	CHECK(before == after);
 	end(&online, SIGKILL);
 	online = start("online", "", 0); /* its notification is lost, because the socket is full */
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	never_held();
 	CHECK(fake_queue_create(&queue, AQL) == 0);
 	work();
@@ -75,17 +75,17 @@ static void an_arrival_that_was_lost(void)
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
 	hold_cost_us = 500000;
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(tries == 1, 1000);
 	for (int i = 0; i < 30; i++)
-		tell(&online, i % 2 ? 'w' : 'f');
+		send_word(&online, i % 2 ? 'w' : 'f');
 	other = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 3, 2000);
 	EVENTUALLY(is_held(), 2000);
 	hold_cost_us = 0;
-	tell(&online, 'f');
+	send_word(&online, 'f');
 	EVENTUALLY(!is_held(), 2000);
-	tell(&other, 'w');
+	send_word(&other, 'w');
 	EVENTUALLY(is_held(), 1000);
 	end(&online, 0);
 	end(&other, 0);
@@ -101,15 +101,15 @@ static void a_request_before_the_first_queue(void)
 	prepare();
 	online = start("online", "", 0);
 	EVENTUALLY(files_count(".lane") == 1, 2000);
-	tell(&online, 'd');
+	send_word(&online, 'd');
 	fake_sleep_us(200000); /* until it has stopped listening */
 	be("offline", "", 0);
 	EVENTUALLY(files_count(".lane") == 2, 2000);
 	work();
 	never_held();
-	tell(&online, 'b');
+	send_word(&online, 'b');
 	EVENTUALLY(is_held(), 1000);
-	tell(&online, 'e');
+	send_word(&online, 'e');
 	EVENTUALLY(!is_held(), 1000);
 	end(&online, 0);
 	clean();
@@ -141,9 +141,9 @@ static void meet_in_shm(const char *runtime)
 	online = start("online", "", own_node);
 	work();
 	for (int i = 0; i < 3; i++) {
-		tell(&online, 'w');
+		send_word(&online, 'w');
 		EVENTUALLY(is_held(), 2000);
-		tell(&online, 'f');
+		send_word(&online, 'f');
 		EVENTUALLY(!is_held(), 1000);
 	}
 	CHECK(files_count(".lane") >= 2);
@@ -192,7 +192,7 @@ static void an_environment_that_changes(void)
 	online = start("online", "", 0);
 	last.kind = 1;
 	work();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 2000);
 	end(&online, 0);
 	clean();
@@ -209,7 +209,7 @@ static void a_child_is_another_process(void)
 	be("offline", "", 0);
 	online = start("online", "", 0);
 	work();
-	tell(&online, 'w');
+	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 2000);
 	pid = fork();
 	if (pid == 0) {
@@ -221,7 +221,7 @@ static void a_child_is_another_process(void)
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	CHECK(is_held());
-	tell(&online, 'f');
+	send_word(&online, 'f');
 	EVENTUALLY(!is_held(), 1000);
 	end(&online, 0);
 	clean();

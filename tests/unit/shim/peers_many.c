@@ -20,7 +20,7 @@ static void meet(const char *priority, int theirs)
 	setenv("KFDSHIM_PRIORITY", priority, 1);
 	fake_start();
 	CHECK(fake_queue_create(&queue, AQL) == 0);
-	for (int met = 0; met < MANY; met += many_tell('n'))
+	for (int met = 0; met < MANY; met += many_command('n'))
 		fake_sleep_us(10000);
 	fake_sleep_us(100000);
 }
@@ -36,7 +36,7 @@ static void peers_that_say_nothing_are_not_read(void)
 	CHECK(shms_read == 0);
 	CHECK(calls_of_agent <= 400); /* a few in each poll */
 	/* One peer sends a notification: only its file is read. */
-	many_tell('s');
+	many_command('s');
 	EVENTUALLY(shms_read > 0, 1000);
 	fake_sleep_us(100000);
 	CHECK(shms_read == 1);
@@ -60,7 +60,8 @@ static void doorbell_wakes_one(void)
 		/* The agent is woken, also from the short sleeps while a kernel runs. */
 		CHECK(program_writes >= 1);
 		CHECK(calls_of_program <= 8);
-		for (int told = 0, n = 0; told < MANY && n < 1000; told += many_tell('n'), n++) {
+		for (int reports = 0, n = 0; reports < MANY && n < 1000;
+		     reports += many_command('n'), n++) {
 			CHECK(n < 999);
 			fake_sleep_us(1000);
 		}

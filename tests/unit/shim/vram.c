@@ -38,7 +38,7 @@ static void begin(const char *limit)
 	memset(fake.calls, 0, sizeof(fake.calls));
 }
 
-static uint64_t told(uint32_t gpu_id)
+static uint64_t published(uint32_t gpu_id)
 {
 	struct client_shm_node node;
 
@@ -54,15 +54,15 @@ static void beyond_the_limit_is_enomem(void)
 
 	begin("3M");
 	CHECK(fake_alloc(FAKE_GPU, 2 * MIB, VRAM, &a) == 0);
-	CHECK(told(FAKE_GPU) == 2 * MIB);
+	CHECK(published(FAKE_GPU) == 2 * MIB);
 	errno = 0;
 	CHECK(fake_alloc(FAKE_GPU, MIB + 1, VRAM, &b) == -1 && errno == ENOMEM);
 	CHECK(strcmp(fake.calls, "A") == 0); /* the driver was not called */
-	CHECK(told(FAKE_GPU) == 2 * MIB);
+	CHECK(published(FAKE_GPU) == 2 * MIB);
 	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &b) == 0); /* exactly up to the limit */
 	CHECK(fake_alloc(FAKE_GPU, 1, VRAM, &b) == -1 && errno == ENOMEM);
 	CHECK(fake_free(a) == 0);
-	CHECK(told(FAKE_GPU) == MIB);
+	CHECK(published(FAKE_GPU) == MIB);
 	CHECK(fake_alloc(FAKE_GPU, 2 * MIB, VRAM, &a) == 0);
 	CHECK(fake_alloc(FAKE_GPU, UINT64_MAX, VRAM, &b) == -1 && errno == ENOMEM);
 	CHECK(fake_alloc(FAKE_GPU, UINT64_MAX - MIB, VRAM, &b) == -1 && errno == ENOMEM);
@@ -75,7 +75,7 @@ static void each_node_has_its_own(void)
 	begin("3M");
 	CHECK(fake_alloc(FAKE_GPU, 3 * MIB, VRAM, &a) == 0);
 	CHECK(fake_alloc(OTHER_GPU, 3 * MIB, VRAM, &a) == 0);
-	CHECK(told(FAKE_GPU) == 3 * MIB && told(OTHER_GPU) == 3 * MIB);
+	CHECK(published(FAKE_GPU) == 3 * MIB && published(OTHER_GPU) == 3 * MIB);
 	CHECK(fake_alloc(OTHER_GPU, 4096, VRAM, &a) == -1 && errno == ENOMEM);
 }
 
@@ -87,12 +87,12 @@ static void system_memory_is_not_limited(void)
 	CHECK(fake_alloc(FAKE_GPU, 64 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &a) == 0);
 	CHECK(fake_alloc(FAKE_GPU, 64 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR, &a) == 0);
 	CHECK(fake_free(a) == 0);
-	CHECK(told(FAKE_GPU) == 0 || told(FAKE_GPU) == UINT64_MAX);
+	CHECK(published(FAKE_GPU) == 0 || published(FAKE_GPU) == UINT64_MAX);
 	/* A handle from IMPORT_DMABUF is not counted: the memory belongs to the process that
 	 * allocated it. */
 	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &a) == 0);
 	CHECK(fake_free(a + 1000) == 0);
-	CHECK(told(FAKE_GPU) == MIB);
+	CHECK(published(FAKE_GPU) == MIB);
 }
 
 /* Sizes are rounded up to whole pages. AQL queue memory is mapped twice but counted once. */
@@ -102,11 +102,11 @@ static void counted_as_the_driver_does(void)
 
 	begin("");
 	CHECK(fake_alloc(FAKE_GPU, 1, VRAM, &a) == 0);
-	CHECK(told(FAKE_GPU) == 4096);
+	CHECK(published(FAKE_GPU) == 4096);
 	CHECK(fake_alloc(FAKE_GPU, 2 * MIB, VRAM | KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM, &a) == 0);
-	CHECK(told(FAKE_GPU) == 4096 + MIB);
+	CHECK(published(FAKE_GPU) == 4096 + MIB);
 	CHECK(fake_free(a) == 0);
-	CHECK(told(FAKE_GPU) == 4096);
+	CHECK(published(FAKE_GPU) == 4096);
 }
 
 static void failed_calls_change_nothing(void)
@@ -118,14 +118,14 @@ static void failed_calls_change_nothing(void)
 	fake.alloc_errno = EINTR;
 	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &b) == -1 && errno == EINTR);
 	fake.alloc_errno = 0;
-	CHECK(told(FAKE_GPU) == MIB);
+	CHECK(published(FAKE_GPU) == MIB);
 	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &b) == 0);
 	fake.free_errno = EBUSY;
 	CHECK(fake_free(a) == -1 && errno == EBUSY);
-	CHECK(told(FAKE_GPU) == 2 * MIB);
+	CHECK(published(FAKE_GPU) == 2 * MIB);
 	fake.free_errno = 0;
 	CHECK(fake_free(a) == 0 && fake_free(b) == 0);
-	CHECK(told(FAKE_GPU) == 0);
+	CHECK(published(FAKE_GPU) == 0);
 	CHECK(fake.agent->ioctl(FAKE_FD, AMDKFD_IOC_FREE_MEMORY_OF_GPU, (void *)8) == 0);
 }
 
@@ -147,7 +147,7 @@ static void many_buffers(void)
 			sum -= (i + 1) * 4096ull;
 		}
 	}
-	CHECK(told(FAKE_GPU) == sum);
+	CHECK(published(FAKE_GPU) == sum);
 	for (unsigned i = 4999; i > 0; i--) {
 		j = (unsigned)rand() % (i + 1);
 		other = handles[i];
@@ -157,7 +157,7 @@ static void many_buffers(void)
 	for (unsigned i = 0; i < 5000; i++)
 		if (handles[i])
 			CHECK(fake_free(handles[i]) == 0);
-	CHECK(told(FAKE_GPU) == 0);
+	CHECK(published(FAKE_GPU) == 0);
 }
 
 static uint32_t taken;
@@ -182,10 +182,10 @@ static void threads_share_the_limit(void)
 		CHECK(pthread_create(&threads[i], NULL, take_until_full, NULL) == 0);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	CHECK(taken == 1024 && told(FAKE_GPU) == 4 * MIB);
+	CHECK(taken == 1024 && published(FAKE_GPU) == 4 * MIB);
 }
 
-static void late_daemon_is_told(void)
+static void late_daemon_is_informed(void)
 {
 	uint64_t a;
 
@@ -195,7 +195,7 @@ static void late_daemon_is_told(void)
 	CHECK(mkdir(daemon_.folder, 0700) == 0);
 	fake_daemon_listen(&daemon_);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
-	EVENTUALLY(told(OTHER_GPU) == 5 * MIB, 1000);
+	EVENTUALLY(published(OTHER_GPU) == 5 * MIB, 1000);
 	fake_daemon_remove(&daemon_);
 }
 
@@ -214,14 +214,14 @@ static void fork_child_has_none(void)
 		_exit(0);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	CHECK(told(FAKE_GPU) == MIB);
+	CHECK(published(FAKE_GPU) == MIB);
 }
 
-static unsigned told_in_call;
+static unsigned published_in_call;
 
 static void poll_in_call(void)
 {
-	told_in_call += __atomic_load_n(&daemon_.shm->pinning, __ATOMIC_ACQUIRE);
+	published_in_call += __atomic_load_n(&daemon_.shm->pinning, __ATOMIC_ACQUIRE);
 }
 
 /* Issues a call of which the agent evaluates no argument. */
@@ -234,29 +234,30 @@ static int call(unsigned long request)
 
 /* The daemon can see that a call is in progress for which a suspend would have to wait; also of
  * memory that is not counted, and of a call that fails. */
-static void calls_that_hold_the_mutex_are_told(void)
+static void calls_that_hold_the_mutex_are_published(void)
 {
 	uint64_t a;
 
 	begin("");
 	fake.on_memory = poll_in_call;
 	CHECK(fake_alloc(FAKE_GPU, MIB, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR, &a) == 0);
-	CHECK(told_in_call == 1 && daemon_.shm->pinning == 0);
+	CHECK(published_in_call == 1 && daemon_.shm->pinning == 0);
 	CHECK(fake_free(a) == 0);
-	CHECK(told_in_call == 2 && daemon_.shm->pinning == 0);
+	CHECK(published_in_call == 2 && daemon_.shm->pinning == 0);
 	fake.alloc_errno = ENOMEM;
 	CHECK(fake_alloc(FAKE_GPU, MIB, VRAM, &a) == -1 && errno == ENOMEM);
-	CHECK(told_in_call == 3 && daemon_.shm->pinning == 0);
-	told_in_call = 0;
-	CHECK(call(AMDKFD_IOC_MAP_MEMORY_TO_GPU) == 0 && told_in_call == 1);
-	CHECK(call(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU) == 0 && told_in_call == 2);
-	CHECK(call(AMDKFD_IOC_IMPORT_DMABUF) == 0 && told_in_call == 3);
+	CHECK(published_in_call == 3 && daemon_.shm->pinning == 0);
+	published_in_call = 0;
+	CHECK(call(AMDKFD_IOC_MAP_MEMORY_TO_GPU) == 0 && published_in_call == 1);
+	CHECK(call(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU) == 0 && published_in_call == 2);
+	CHECK(call(AMDKFD_IOC_IMPORT_DMABUF) == 0 && published_in_call == 3);
 	fake.other_errno = EINVAL;
-	CHECK(call(AMDKFD_IOC_MAP_MEMORY_TO_GPU) == -1 && errno == EINVAL && told_in_call == 4);
+	CHECK(call(AMDKFD_IOC_MAP_MEMORY_TO_GPU) == -1 && errno == EINVAL &&
+	      published_in_call == 4);
 	CHECK(daemon_.shm->pinning == 0);
 }
 
-IN_CHILD(calls_that_hold_the_mutex_are_told)
+IN_CHILD(calls_that_hold_the_mutex_are_published)
 IN_CHILD(beyond_the_limit_is_enomem)
 IN_CHILD(each_node_has_its_own)
 IN_CHILD(system_memory_is_not_limited)
@@ -264,13 +265,13 @@ IN_CHILD(counted_as_the_driver_does)
 IN_CHILD(failed_calls_change_nothing)
 IN_CHILD(many_buffers)
 IN_CHILD(threads_share_the_limit)
-IN_CHILD(late_daemon_is_told)
+IN_CHILD(late_daemon_is_informed)
 IN_CHILD(fork_child_has_none)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls_that_hold_the_mutex_are_told),
+		cmocka_unit_test(test_calls_that_hold_the_mutex_are_published),
 		cmocka_unit_test(test_beyond_the_limit_is_enomem),
 		cmocka_unit_test(test_each_node_has_its_own),
 		cmocka_unit_test(test_system_memory_is_not_limited),
@@ -278,7 +279,7 @@ int main(void)
 		cmocka_unit_test(test_failed_calls_change_nothing),
 		cmocka_unit_test(test_many_buffers),
 		cmocka_unit_test(test_threads_share_the_limit),
-		cmocka_unit_test(test_late_daemon_is_told),
+		cmocka_unit_test(test_late_daemon_is_informed),
 		cmocka_unit_test(test_fork_child_has_none),
 	};
 

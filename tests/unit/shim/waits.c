@@ -19,7 +19,7 @@
 static const hsa_signal_t signal_64 = {.handle = 64};
 
 static int64_t found; /* result of the stub runtime's wait */
-static int told;      /* last report to the agent; -1: none */
+static int reports;   /* last report to the agent; -1: none */
 
 static hsa_signal_value_t runtimes_wait(hsa_signal_t signal, hsa_signal_condition_t condition,
 					hsa_signal_value_t compare, uint64_t timeout,
@@ -43,18 +43,18 @@ static void wait_end(uint32_t ticket, uint64_t signal, bool over)
 {
 	assert_int_equal(ticket, 5);
 	assert_int_equal(signal, 64);
-	told = over;
+	reports = over;
 }
 
 static bool over(hsa_signal_condition_t condition, int64_t compare, int64_t value)
 {
 	found = value;
-	told = -1;
+	reports = -1;
 	assert_int_equal(wait_watched(runtimes_wait, signal_64, condition, compare, 1000,
 				      HSA_WAIT_STATE_BLOCKED),
 			 value);
-	assert_int_not_equal(told, -1);
-	return told;
+	assert_int_not_equal(reports, -1);
+	return reports;
 }
 
 /* The wait timed out, as the value shows. */
@@ -96,9 +96,9 @@ static void each_name_is_watched(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		told = -1;
+		reports = -1;
 		assert_int_equal(names[i](signal_64, EQ, 0, 1000, HSA_WAIT_STATE_BLOCKED), 0);
-		assert_int_equal(told, 1);
+		assert_int_equal(reports, 1);
 	}
 }
 

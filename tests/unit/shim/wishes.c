@@ -73,7 +73,7 @@ static void a_queue_outlasts_the_request(void)
 
 /* The change is published in the shared memory, which stays, so all that the daemon does for the
  * process continues. */
-static void the_daemon_is_told(void)
+static void the_daemon_is_informed(void)
 {
 	struct fake_queue q;
 
@@ -100,7 +100,7 @@ static void the_daemon_is_told(void)
 }
 
 /* The values change while there is no daemon: the next one gets them. */
-static void the_next_daemon_is_told(void)
+static void the_next_daemon_is_informed(void)
 {
 	struct fake_queue q;
 
@@ -145,8 +145,8 @@ static void the_last_word_counts(void)
 
 IN_CHILD(a_request_is_activity)
 IN_CHILD(a_queue_outlasts_the_request)
-IN_CHILD(the_daemon_is_told)
-IN_CHILD(the_next_daemon_is_told)
+IN_CHILD(the_daemon_is_informed)
+IN_CHILD(the_next_daemon_is_informed)
 IN_CHILD(the_last_word_counts)
 
 int main(void)
@@ -154,8 +154,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_request_is_activity),
 		cmocka_unit_test(test_a_queue_outlasts_the_request),
-		cmocka_unit_test(test_the_daemon_is_told),
-		cmocka_unit_test(test_the_next_daemon_is_told),
+		cmocka_unit_test(test_the_daemon_is_informed),
+		cmocka_unit_test(test_the_next_daemon_is_informed),
 		cmocka_unit_test(test_the_last_word_counts),
 	};
 

@@ -251,7 +251,7 @@ void check_query_event_queues_then_process(void)
 	struct event event;
 
 	debugged(&child, &kfd, ALL_MASK, &events);
-	actor_tell(&child, 'R'); /* this call sleeps; the process has an exception then */
+	scripted_send(&child, 'R'); /* this call sleeps; the process has an exception then */
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(NEW_MASK, &event), 0);
 	CHECK_IS(event.status, NEW_MASK);
@@ -299,7 +299,7 @@ void check_query_info_runtime(void)
 	uint32_t size = sizeof info;
 
 	debugged(&child, &kfd, RUNTIME_MASK, &events);
-	actor_tell(&child, 'R');
+	scripted_send(&child, 'R');
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query_info(KFDABI_EC_PROCESS_RUNTIME, 0, &info, &size, false), 0);
 	CHECK_IS(size, 16);

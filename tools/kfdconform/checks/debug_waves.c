@@ -132,7 +132,7 @@ static void take_three(int from, int to)
 	session();
 	for (int i = 0; i < 3; i++)
 		CHECK(set_watch() >= 0);
-	tell(to);
+	notify(to);
 	hears(from, 5000); /* until the other end is closed */
 }
 

@@ -535,7 +535,7 @@ static void opens_device(int from, int to)
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	tell(to);
+	notify(to);
 	hear(from);
 }
 
@@ -553,7 +553,7 @@ void check_debugfs_tells_the_pasid(void)
 	hear(child.from);
 	CHECK(pasid_in_debugfs(&gpu, child.pid) > 0);
 	CHECK(pasid_in_debugfs(&gpu, child.pid) != own);
-	tell(child.to);
+	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
 }
 

@@ -136,12 +136,12 @@ static void other_process(int from, int to)
 	map.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
 	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_MAP_MEMORY_TO_GPU, &map, sizeof map), 0);
 	close(fd);
-	tell(to);
+	notify(to);
 	hear(from); /* until the owner has freed it */
 	queue_new(&gpu, &queue);
 	queue_barrier(&queue, &theirs[0], &theirs[1]);
 	queue_ring(&queue);
-	tell(to);
+	notify(to);
 	hear(from);
 }
 
@@ -172,13 +172,13 @@ void check_imported_memory_is_the_same(void)
 	unmap.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
 	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &unmap, sizeof unmap), 0);
 	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_FREE_MEMORY_OF_GPU, &drop, sizeof drop), 0);
-	tell(child.to);
+	notify(child.to);
 	hear(child.from);
 	sleep_ms(5);
 	CHECK_IS(shared[1].value, 1); /* the packet waits for the first signal */
 	__atomic_store_n(&shared[0].value, 0, __ATOMIC_RELEASE);
 	CHECK(comes(&shared[1].value, 0, 2000));
-	tell(child.to);
+	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
 }
 

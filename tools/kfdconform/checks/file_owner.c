@@ -137,7 +137,7 @@ void check_passed_descriptor_is_ebadf(void)
 	CHECK_IS(version_of(fd), -EBADF);
 	CHECK_IS(version_of(device()), 0);
 	CHECK_IS(version_of(fd), -EBADF);
-	tell(child.to);
+	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
 }
 

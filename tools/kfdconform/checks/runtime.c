@@ -34,12 +34,12 @@ static void start(void)
 /* Sends a command that sleeps. After its event was reported, the call sleeps or is about to. */
 static void sleeps(char step)
 {
-	int reply, told = 0;
+	int reply, got = 0;
 
-	actor_tell(&child, step);
-	for (unsigned i = 0; i < LATE_MS && !(told = dots(events)); i++)
+	scripted_send(&child, step);
+	for (unsigned i = 0; i < LATE_MS && !(got = dots(events)); i++)
 		sleep_ms(1);
-	CHECK_IS(told, 1);
+	CHECK_IS(got, 1);
 	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 	CHECK_IS(dots(events), 0);
 }
@@ -152,7 +152,7 @@ void check_runtime_retry_sleeps_on(void)
 	CHECK_IS(actor_do(&child, 'A'), 0);
 	sleeps('r');
 	is_interrupted();
-	actor_tell(&child, 'r');
+	scripted_send(&child, 'r');
 	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 	CHECK_IS(dots(events), 0);
 	is_woken();
@@ -167,7 +167,7 @@ void check_runtime_retry_without_session_is_0(void)
 	sleeps('r');
 	is_interrupted();
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
-	actor_tell(&child, 'r');
+	scripted_send(&child, 'r');
 	CHECK(scripted_replies(&child, 1000, &reply));
 	CHECK_IS(reply, 0);
 }
@@ -207,7 +207,7 @@ static void sleeps_in_call(char step)
 	struct kfd_ioctl_get_version_args version;
 	int reply, unread = 1;
 
-	actor_tell(&child, step);
+	scripted_send(&child, step);
 	for (unsigned i = 0; i < LATE_MS && unread; i++) {
 		CHECK(!ioctl(child.child.to, FIONREAD, &unread));
 		sleep_ms(1);

@@ -73,7 +73,7 @@ void check_life_debugger_killed_allows_enable(void)
 void check_life_debugger_exec_resumes(void)
 {
 	suspended();
-	actor_tell(&debugger, 'x');
+	scripted_send(&debugger, 'x');
 	CHECK_IS(actor_do(&child, 'W'), 1);
 	CHECK(!kill(debugger.pid, 0)); /* the debugger process still exists */
 }
@@ -136,7 +136,7 @@ static void leaves(struct actor *actor, char step)
 {
 	int ready = 0;
 
-	actor_tell(actor, step);
+	scripted_send(actor, step);
 	for (int i = 0; i < 300; i++) {
 		ready = poll_one_ns(actor->child.from, 0, wait_end_ms(10));
 		if (ready & POLLHUP)

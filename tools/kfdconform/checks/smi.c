@@ -238,7 +238,7 @@ static size_t kept_of(size_t bytes)
 	struct kfdabi_create_queue args, again;
 	struct kfdabi_runtime_info info;
 	struct raw_queue queue;
-	size_t told = 0, n;
+	size_t lost = 0, n;
 	struct gpu_file gpu;
 	int fd, unread;
 	ssize_t got;
@@ -249,7 +249,7 @@ static size_t kept_of(size_t bytes)
 	fd = smi_open(gpu.kfd, gpu.gpu_id, BIT(KFDABI_SMI_VMFAULT));
 	unread = smi_open(gpu.kfd, gpu.gpu_id, BIT(KFDABI_SMI_VMFAULT));
 	queue_args(&gpu, &queue, &args);
-	while (told < bytes) {
+	while (lost < bytes) {
 		again = args;
 		*queue_rptr(&queue) = *queue_wptr(&queue) = queue.written = 0;
 		CHECK_IS(queue_create(&gpu, &queue, &again), 0);
@@ -257,7 +257,7 @@ static size_t kept_of(size_t bytes)
 		queue_ring(&queue);
 		n = strlen(smi_read(fd, LATE_MS));
 		CHECK(n > 0);
-		told += n;
+		lost += n;
 		CHECK_IS(queue_destroy(&gpu, queue.id), 0);
 	}
 	for (n = 0; (got = read(unread, text + n, sizeof text - n)) > 0; n += (size_t)got)
@@ -318,7 +318,7 @@ static void starts(int from, int to)
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	tell(to);
+	notify(to);
 	hear(from);
 }
 
@@ -342,6 +342,6 @@ void check_smi_others_need_admin(void)
 		snprintf(line, sizeof line, "c %x %s\n", (unsigned)child.pid, own_name());
 		check_line(smi_read(before, LATE_MS), line);
 	}
-	tell(child.to);
+	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
 }

@@ -94,7 +94,7 @@ static void opens_device(int from, int to)
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	tell(to);
+	notify(to);
 	hear(from);
 }
 
@@ -283,7 +283,7 @@ void check_proc_pasid_is_the_processs(void)
 	hear(child.from);
 	CHECK(strtoul(proc_text(child.pid, "pasid"), NULL, 10) > 0);
 	CHECK(strcmp(proc_text(child.pid, "pasid"), own));
-	tell(child.to);
+	notify(child.to);
 	CHECK_IS(child_end(&child), 0);
 }
 

@@ -387,7 +387,7 @@ void child_start(struct child *child, void (*body)(int from, int to))
 	child->from = from[0];
 }
 
-void tell(int fd)
+void notify(int fd)
 {
 	CHECK_IS(write(fd, ".", 1), 1);
 }

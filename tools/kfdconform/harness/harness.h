@@ -209,7 +209,7 @@ struct child {
 /* Starts the child. body() gets its own ends of the pipes. */
 void child_start(struct child *child, void (*body)(int from, int to));
 /* Sends a byte. */
-void tell(int fd);
+void notify(int fd);
 void hear(int fd);		 /* waits for a byte */
 bool hears(int fd, unsigned ms); /* waits up to `ms` for a byte; returns whether one came */
 /* Returns whether the file descriptor becomes readable within so many milliseconds. */

@@ -383,7 +383,7 @@ void actor_start(struct actor *actor, const char *steps)
 		CHECK(actor_do(actor, *steps) >= 0);
 }
 
-void actor_tell(struct actor *actor, char what)
+void scripted_send(struct actor *actor, char what)
 {
 	struct script_step step = {.what = what};
 
@@ -402,7 +402,7 @@ int actor_do(struct actor *actor, char what)
 {
 	int reply = 0;
 
-	actor_tell(actor, what);
+	scripted_send(actor, what);
 	CHECK(scripted_replies(actor, 3000, &reply));
 	return reply;
 }

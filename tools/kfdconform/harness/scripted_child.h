@@ -43,7 +43,7 @@ void actor_start(struct actor *actor, const char *steps);
 /* Sends a command and waits for the answer, for at most 3 s. */
 int actor_do(struct actor *actor, char step);
 /* Sends a command and does not wait for the answer. */
-void actor_tell(struct actor *actor, char step);
+void scripted_send(struct actor *actor, char step);
 /* Returns whether an answer arrives within so many milliseconds, and writes it to *reply. */
 bool scripted_replies(struct actor *actor, unsigned ms, int *reply);
 /* Sets the target of the commands S to V. */
