@@ -13,7 +13,7 @@
 
 struct config config;
 
-void say(enum log_level level, const char *format, ...)
+void kfdshim_log(enum log_level level, const char *format, ...)
 {
 	char line[512];
 	int saved = errno, n, m;
@@ -66,7 +66,8 @@ static bool read_text(const char *name, char *to, size_t size)
 	if (!value || !*value)
 		return false;
 	if (strlen(value) >= size) {
-		say(LOG_ERROR, "%s is ignored: it is longer than %zu characters", name, size - 1);
+		kfdshim_log(LOG_ERROR, "%s is ignored: it is longer than %zu characters", name,
+			    size - 1);
 		return false;
 	}
 	strcpy(to, value);
@@ -78,10 +79,11 @@ static void read_level(const char *value)
 	if (!value || !*value)
 		return;
 	if (protocol_level(value, &config.level) != 0)
-		say(LOG_ERROR,
-		    "KFDSHIM_LEVEL=%s is ignored: it must be auto, trap, self, gate, weight or "
-		    "observe",
-		    value);
+		kfdshim_log(
+			LOG_ERROR,
+			"KFDSHIM_LEVEL=%s is ignored: it must be auto, trap, self, gate, weight or "
+			"observe",
+			value);
 	config.observe = config.level == PROTOCOL_LEVEL_OBSERVE;
 }
 
@@ -94,9 +96,10 @@ static void read_slo(const char *value)
 	if (parse_time_ns(value, &ns) && ns >= 1000 && ns / 1000 <= UINT32_MAX)
 		config.slo_us = (uint32_t)(ns / 1000);
 	else
-		say(LOG_ERROR,
-		    "KFDSHIM_SLO=%s is ignored: it must be a time, such as 500us, 20ms or 1.5s",
-		    value);
+		kfdshim_log(
+			LOG_ERROR,
+			"KFDSHIM_SLO=%s is ignored: it must be a time, such as 500us, 20ms or 1.5s",
+			value);
 }
 
 static void read_vram_limit(const char *value)
@@ -105,10 +108,11 @@ static void read_vram_limit(const char *value)
 	if (!value || !*value)
 		return;
 	if (!parse_bytes(value, &config.vram_limit_bytes))
-		say(LOG_ERROR,
-		    "KFDSHIM_VRAM_LIMIT=%s is ignored: it must be a number of bytes, such as 40G "
-		    "or 512M",
-		    value);
+		kfdshim_log(
+			LOG_ERROR,
+			"KFDSHIM_VRAM_LIMIT=%s is ignored: it must be a number of bytes, such as 40G "
+			"or 512M",
+			value);
 }
 
 static void read_gate(const char *value)
@@ -116,8 +120,9 @@ static void read_gate(const char *value)
 	if (!value || !*value)
 		return;
 	if (!parse_uint(value, &config.gate_packets))
-		say(LOG_ERROR,
-		    "KFDSHIM_GATE=%s is ignored: it must be a number of packets, such as 4", value);
+		kfdshim_log(LOG_ERROR,
+			    "KFDSHIM_GATE=%s is ignored: it must be a number of packets, such as 4",
+			    value);
 }
 
 static void read_update_queue(const char *value)
@@ -126,10 +131,11 @@ static void read_update_queue(const char *value)
 		return;
 	config.update_queue = strcmp(value, "may-reset-the-gpu") == 0;
 	if (!config.update_queue)
-		say(LOG_ERROR,
-		    "KFDSHIM_UPDATE_QUEUE=%s is ignored: only may-reset-the-gpu enables it, "
-		    "because it has reset GPUs",
-		    value);
+		kfdshim_log(
+			LOG_ERROR,
+			"KFDSHIM_UPDATE_QUEUE=%s is ignored: only may-reset-the-gpu enables it, "
+			"because it has reset GPUs",
+			value);
 }
 
 void config_read(void)
@@ -142,10 +148,11 @@ void config_read(void)
 	value = getenv("KFDSHIM_PRIORITY");
 	if (value && *value && protocol_priority(value, &config.priority) != 0) {
 		config.priority = PRIORITY_UNSET;
-		say(LOG_ERROR,
-		    "KFDSHIM_PRIORITY=%s is ignored: it must be online, offline or a number from 0 "
-		    "to 15",
-		    value);
+		kfdshim_log(
+			LOG_ERROR,
+			"KFDSHIM_PRIORITY=%s is ignored: it must be online, offline or a number from 0 "
+			"to 15",
+			value);
 	}
 	read_text("KFDSHIM_GROUP", config.group, sizeof(config.group));
 	if (!read_text("KFDSHIM_SOCKET", config.socket, sizeof(config.socket)))

@@ -41,7 +41,8 @@ extern struct config config;
 void config_read(void);
 /* Writes one line to stderr if KFDSHIM_LOG enables @level and the line can be written without
  * waiting. Any thread; keeps errno. */
-__attribute__((format(printf, 2, 3))) void say(enum log_level level, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void kfdshim_log(enum log_level level, const char *format,
+						       ...);
 /* Returns advice about @err for the end of a log line: how to raise the limit that EMFILE, ENFILE
  * or ENOMEM report, and @otherwise for every other errno. */
 const char *remedy(int err, const char *otherwise);

@@ -49,8 +49,9 @@ static void add(struct queue *q)
 	hold_queue_created(&published);
 	if (!err)
 		return;
-	say(LOG_ERROR, "queue %u is not observed, and neither is its work: use at most %u queues",
-	    q->id, QUEUES_MAX);
+	kfdshim_log(LOG_ERROR,
+		    "queue %u is not observed, and neither is its work: use at most %u queues",
+		    q->id, QUEUES_MAX);
 	queue_free(q);
 }
 

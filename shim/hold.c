@@ -122,9 +122,9 @@ static int open_session(void)
 	err = self_open(it.host);
 	__atomic_store_n(&it.session_error, -err, __ATOMIC_RELEASE);
 	if (err)
-		say(LOG_ERROR, "cannot open a debug session on this process: %s; %s",
-		    strerror(-err),
-		    remedy(-err, "end its debugger, if any, or set KFDSHIM_LEVEL=gate"));
+		kfdshim_log(LOG_ERROR, "cannot open a debug session on this process: %s; %s",
+			    strerror(-err),
+			    remedy(-err, "end its debugger, if any, or set KFDSHIM_LEVEL=gate"));
 	publish_session();
 	if (err)
 		publish_event(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
@@ -139,9 +139,9 @@ static bool is_by_updates(enum client_shm_level level)
 	       (level == CLIENT_SHM_LEVEL_SELF && config.update_queue);
 }
 
-static enum updates_as as_of(enum client_shm_level level)
+static enum queue_override as_of(enum client_shm_level level)
 {
-	return level == CLIENT_SHM_LEVEL_WEIGHT ? UPDATES_LOWEST : UPDATES_STOPPED;
+	return level == CLIENT_SHM_LEVEL_WEIGHT ? OVERRIDE_LOWEST : OVERRIDE_STOPPED;
 }
 
 static int take(enum client_shm_level level)
@@ -158,7 +158,7 @@ static int take(enum client_shm_level level)
 	if (is_by_updates(level)) {
 		err = updates_set(it.host, device_fd(), as_of(level));
 		if (err)
-			updates_set(it.host, device_fd(), UPDATES_AS_SAID);
+			updates_set(it.host, device_fd(), OVERRIDE_NONE);
 		return err;
 	}
 	/* Try once more if another process has ended the session meanwhile. */
@@ -179,7 +179,7 @@ static int give_back(enum client_shm_level level)
 	if (level == CLIENT_SHM_LEVEL_GATE)
 		return gate_set(false);
 	if (is_by_updates(level))
-		return !device_is_kept() ? 0 : updates_set(it.host, device_fd(), UPDATES_AS_SAID);
+		return !device_is_kept() ? 0 : updates_set(it.host, device_fd(), OVERRIDE_NONE);
 	return level == CLIENT_SHM_LEVEL_SELF ? self_resume() : 0;
 }
 
@@ -321,8 +321,9 @@ static void collect(void)
 	err = it.held ? hold_new_queues() : 0;
 	if (!err)
 		return;
-	say(LOG_ERROR, "a new queue of this held process cannot be held: %s; %s", strerror(-err),
-	    remedy(-err, "set KFDSHIM_LEVEL=gate, which needs no driver calls"));
+	kfdshim_log(LOG_ERROR, "a new queue of this held process cannot be held: %s; %s",
+		    strerror(-err),
+		    remedy(-err, "set KFDSHIM_LEVEL=gate, which needs no driver calls"));
 	publish_event(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
 	drop_wishes(err);
 }

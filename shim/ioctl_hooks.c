@@ -54,17 +54,19 @@ static void created(uint32_t context, const struct kfdabi_create_queue *args, ui
 		return;
 	q = queue_new(context, args, size);
 	if (!q) {
-		say(LOG_ERROR, "a queue is not observed, and neither is its work: %s",
-		    size < QUEUE_ARGS_MIN ? "the struct of CREATE_QUEUE is too short to have its "
-					    "id; use a newer runtime"
-					  : remedy(ENOMEM, ""));
+		kfdshim_log(LOG_ERROR, "a queue is not observed, and neither is its work: %s",
+			    size < QUEUE_ARGS_MIN
+				    ? "the struct of CREATE_QUEUE is too short to have its "
+				      "id; use a newer runtime"
+				    : remedy(ENOMEM, ""));
 		return;
 	}
 	if (!q->readable)
-		say(LOG_ERROR,
-		    "the work of queue %u is not observed, because its pointers cannot be read; "
-		    "please report this",
-		    q->id);
+		kfdshim_log(
+			LOG_ERROR,
+			"the work of queue %u is not observed, because its pointers cannot be read; "
+			"please report this",
+			q->id);
 	entry_add_new(q);
 	sampler_start();
 	sampler_wake();
@@ -281,10 +283,11 @@ static int user_queue(int fd, unsigned long request, void *arg)
 	if (args.op == RENDER_CREATE && result == 0) {
 		q = render_queue_new(context, gpu_id, *(const uint32_t *)arg, &args);
 		if (q) {
-			say(LOG_INFO,
-			    "queue %u of node %u is a DRM user queue, which the driver cannot "
-			    "suspend; it is only observed",
-			    q->id, gpu_id);
+			kfdshim_log(
+				LOG_INFO,
+				"queue %u of node %u is a DRM user queue, which the driver cannot "
+				"suspend; it is only observed",
+				q->id, gpu_id);
 			entry_add_new(q);
 			sampler_start(); /* it may be the first queue of the process */
 			sampler_wake();

@@ -75,16 +75,18 @@ void context_new(int fd)
 
 	__atomic_store_n(&any, true, __ATOMIC_SEQ_CST);
 	if (number == CONTEXT_UNSEEN && !__atomic_exchange_n(&logged, true, __ATOMIC_RELAXED))
-		say(LOG_ERROR,
-		    "this process has %u KFD contexts, the limit: queues of further contexts are "
-		    "not observed; use fewer contexts at a time",
-		    CONTEXT_UNSEEN - 1);
+		kfdshim_log(
+			LOG_ERROR,
+			"this process has %u KFD contexts, the limit: queues of further contexts are "
+			"not observed; use fewer contexts at a time",
+			CONTEXT_UNSEEN - 1);
 	err = fstat(fd, &st) == 0 && fcntl(fd, F_SETSIG, (int)number) == 0 ? 0 : errno;
 	if (err)
-		say(LOG_ERROR,
-		    "a secondary KFD context is treated as the primary one, because its fd cannot "
-		    "be marked (%s); allow fcntl in the sandbox",
-		    strerror(err));
+		kfdshim_log(
+			LOG_ERROR,
+			"a secondary KFD context is treated as the primary one, because its fd cannot "
+			"be marked (%s); allow fcntl in the sandbox",
+			strerror(err));
 	if (number < CONTEXT_UNSEEN) {
 		contexts[number].dev = st.st_dev;
 		contexts[number].ino = st.st_ino;

@@ -19,7 +19,7 @@
  * those in the table change together under it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* The values that the driver gets now. */
-static enum updates_as override_of;
+static enum queue_override override_of;
 /* Atomic: queues may be stopped. */
 static bool stand;
 static struct kfd_ioctl_update_queue_args updates[QUEUES_MAX];
@@ -32,9 +32,9 @@ bool updates_stand(void)
 /* Replaces the runtime's values by those that the driver is to get. */
 static void merge(struct kfd_ioctl_update_queue_args *args)
 {
-	if (override_of == UPDATES_LOWEST)
+	if (override_of == OVERRIDE_LOWEST)
 		args->queue_priority = LOWEST;
-	if (override_of == UPDATES_STOPPED)
+	if (override_of == OVERRIDE_STOPPED)
 		args->queue_percentage &= ~PERCENT;
 }
 
@@ -90,9 +90,9 @@ static int update_queue(const struct kfdshim_host *host, int fd,
 	} while (result != 0 && errno == EINTR);
 	err = result != 0 ? errno : 0;
 	if (err == EFAULT || err == EACCES) {
-		say(LOG_ERROR, "queue %u cannot be held or released: %s", args->queue_id,
-		    err == EFAULT ? "it does not exist in the driver"
-				  : "the GPU was reset; restart this process");
+		kfdshim_log(LOG_ERROR, "queue %u cannot be held or released: %s", args->queue_id,
+			    err == EFAULT ? "it does not exist in the driver"
+					  : "the GPU was reset; restart this process");
 		err = 0;
 	}
 	if (!err)
@@ -100,21 +100,21 @@ static int update_queue(const struct kfdshim_host *host, int fd,
 	return -err;
 }
 
-int updates_set(const struct kfdshim_host *host, int fd, enum updates_as as)
+int updates_set(const struct kfdshim_host *host, int fd, enum queue_override as)
 {
 	int result = 0, err;
 	uint32_t n;
 
 	pthread_mutex_lock(&lock);
 	override_of = as;
-	if (as == UPDATES_STOPPED)
+	if (as == OVERRIDE_STOPPED)
 		__atomic_store_n(&stand, true, __ATOMIC_RELEASE);
 	n = gather();
 	for (uint32_t i = 0; i < n; i++) {
 		err = update_queue(host, fd, &updates[i]);
 		result = result ? result : err;
 	}
-	if (as != UPDATES_STOPPED && !result)
+	if (as != OVERRIDE_STOPPED && !result)
 		__atomic_store_n(&stand, false, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
 	return result;
@@ -135,6 +135,6 @@ void updates_end(void)
 void updates_forget(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	override_of = UPDATES_AS_SAID;
+	override_of = OVERRIDE_NONE;
 	stand = false;
 }

@@ -24,7 +24,7 @@
 struct kfd_ioctl_update_queue_args;
 
 /* The values that the driver gets: the runtime's own, lowest priority, or percentage 0. */
-enum updates_as { UPDATES_AS_SAID, UPDATES_LOWEST, UPDATES_STOPPED };
+enum queue_override { OVERRIDE_NONE, OVERRIDE_LOWEST, OVERRIDE_STOPPED };
 
 /*
  * Sends the values of @as for all compute queues of the primary context. Another call with the same
@@ -35,7 +35,7 @@ enum updates_as { UPDATES_AS_SAID, UPDATES_LOWEST, UPDATES_STOPPED };
  * destroyed meanwhile.
  * Returns 0, or the first negative errno after all queues were tried.
  */
-int updates_set(const struct kfdshim_host *host, int fd, enum updates_as as);
+int updates_set(const struct kfdshim_host *host, int fd, enum queue_override as);
 /* Returns true if updates_set() may have stopped queues. Any thread. */
 bool updates_stand(void);
 

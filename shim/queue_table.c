@@ -106,10 +106,11 @@ static void report_overflow(uint32_t gpu_id)
 	static bool reported;
 
 	if (!reported)
-		say(LOG_ERROR,
-		    "this process uses more than %u GPUs: of the others, %u among them, the queues "
-		    "are observed, but not their work",
-		    CLIENT_SHM_NODES, gpu_id);
+		kfdshim_log(
+			LOG_ERROR,
+			"this process uses more than %u GPUs: of the others, %u among them, the queues "
+			"are observed, but not their work",
+			CLIENT_SHM_NODES, gpu_id);
 	reported = true;
 }
 

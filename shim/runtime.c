@@ -81,9 +81,10 @@ static bool driver_can_debug(const struct kfdshim_host *host, int fd)
 		return false;
 	if (version.major_version == 1 && version.minor_version >= 13)
 		return true;
-	say(LOG_INFO,
-	    "KFD %u.%u cannot suspend queues (1.13, Linux 6.5, or later is needed); only observed",
-	    version.major_version, version.minor_version);
+	kfdshim_log(
+		LOG_INFO,
+		"KFD %u.%u cannot suspend queues (1.13, Linux 6.5, or later is needed); only observed",
+		version.major_version, version.minor_version);
 	return false;
 }
 
@@ -95,7 +96,8 @@ static bool can_debug(const struct kfdshim_host *host, int fd, uint32_t gpu_id, 
 		return false;
 	if ((capability & need) == need)
 		return true;
-	say(LOG_INFO, "node %u does not support debugging (capability); only observed", gpu_id);
+	kfdshim_log(LOG_INFO, "node %u does not support debugging (capability); only observed",
+		    gpu_id);
 	return false;
 }
 
@@ -124,8 +126,8 @@ static bool enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
 		set_state(CLIENT_SHM_RUNTIME_ENABLED, 0);
 		return true;
 	}
-	say(LOG_INFO, "the runtime cannot be enabled in the driver (%s); only observed",
-	    strerror(err));
+	kfdshim_log(LOG_INFO, "the runtime cannot be enabled in the driver (%s); only observed",
+		    strerror(err));
 	set_state(CLIENT_SHM_RUNTIME_NEVER, err);
 	return true;
 }

@@ -267,9 +267,10 @@ void sampler_start(void)
 		return;
 	err = start_thread();
 	if (err)
-		say(LOG_ERROR,
-		    "the sampler thread cannot be started (%s), so the work of this process is not "
-		    "scheduled; %s",
-		    strerror(err), remedy(err, "raise the limit of processes"));
+		kfdshim_log(
+			LOG_ERROR,
+			"the sampler thread cannot be started (%s), so the work of this process is not "
+			"scheduled; %s",
+			strerror(err), remedy(err, "raise the limit of processes"));
 	errno = saved;
 }

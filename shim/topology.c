@@ -95,7 +95,7 @@ bool topology_saves_waves(void)
 		bool lost = cwsr_is_missing(why);
 
 		if (lost)
-			say(LOG_INFO, "%s; held by level gate only", why);
+			kfdshim_log(LOG_INFO, "%s; held by level gate only", why);
 		__atomic_store_n(&known, lost ? LOST : SAVED, __ATOMIC_RELAXED);
 	}
 	return __atomic_load_n(&known, __ATOMIC_RELAXED) == SAVED;

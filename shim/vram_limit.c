@@ -139,10 +139,11 @@ static uint32_t node_of(uint32_t gpu_id)
 			return i;
 	}
 	if (!reported)
-		say(LOG_ERROR,
-		    "this process uses more than %u GPUs: its VRAM on the others, %u among them, "
-		    "is not counted, and KFDSHIM_VRAM_LIMIT does not apply there",
-		    CLIENT_SHM_NODES, gpu_id);
+		kfdshim_log(
+			LOG_ERROR,
+			"this process uses more than %u GPUs: its VRAM on the others, %u among them, "
+			"is not counted, and KFDSHIM_VRAM_LIMIT does not apply there",
+			CLIENT_SHM_NODES, gpu_id);
 	reported = true;
 	return CLIENT_SHM_NODES;
 }
@@ -169,11 +170,12 @@ static bool reserve(uint32_t node, uint64_t bytes)
 
 static void refused(uint32_t gpu_id, uint64_t bytes)
 {
-	say(LOG_INFO,
-	    "%llu bytes of VRAM on node %u are refused: KFDSHIM_VRAM_LIMIT is %llu, of which %llu "
-	    "are free; free memory or set a higher limit",
-	    (unsigned long long)bytes, gpu_id, (unsigned long long)config.vram_limit_bytes,
-	    (unsigned long long)(config.vram_limit_bytes - nodes[node_of(gpu_id)].bytes));
+	kfdshim_log(
+		LOG_INFO,
+		"%llu bytes of VRAM on node %u are refused: KFDSHIM_VRAM_LIMIT is %llu, of which %llu "
+		"are free; free memory or set a higher limit",
+		(unsigned long long)bytes, gpu_id, (unsigned long long)config.vram_limit_bytes,
+		(unsigned long long)(config.vram_limit_bytes - nodes[node_of(gpu_id)].bytes));
 }
 
 /* Returns the bytes that this call allocates; 0: not VRAM, or not counted. */
@@ -197,10 +199,11 @@ static void settle(struct buffer buffer, bool is_there)
 		give_back(buffer);
 	} else if (!insert(buffer)) {
 		give_back(buffer);
-		say(LOG_ERROR,
-		    "%llu bytes of VRAM are no longer counted, because there is no memory for "
-		    "that; %s",
-		    (unsigned long long)bytes_in(buffer), remedy(ENOMEM, ""));
+		kfdshim_log(
+			LOG_ERROR,
+			"%llu bytes of VRAM are no longer counted, because there is no memory for "
+			"that; %s",
+			(unsigned long long)bytes_in(buffer), remedy(ENOMEM, ""));
 	}
 	publish(node_in(buffer));
 	pthread_mutex_unlock(&lock);

@@ -282,7 +282,7 @@ static int take_all(struct window *window, struct colocation *run)
 }
 
 /* Prints which arm begins and how many windows it has, if there is no live progress line. */
-static void say_arm(const struct arm_setup *setup, enum arm arm, const struct colocation *run)
+static void print_arm(const struct arm_setup *setup, enum arm arm, const struct colocation *run)
 {
 	unsigned windows = arm == ARM_ALONE ? setup->online->count + (setup->seed == 1) : 1;
 	char times[32] = "";
@@ -302,7 +302,7 @@ int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out)
 	int rc;
 
 	out->arms[arm] = (struct arm_figures){0};
-	say_arm(setup, arm, out);
+	print_arm(setup, arm, out);
 	rc = arm == ARM_ALONE ? run_alone(&window, out) : run_together(&window, out);
 	if (rc == 0)
 		rc = take_all(&window, out);

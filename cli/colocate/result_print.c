@@ -11,19 +11,19 @@
 const char *result_arrivals(const struct colocation *run, char *text, size_t size)
 {
 	static const struct {
-		const char *kind, *says;
+		const char *kind, *description;
 	} kinds[] = {
 		{"poisson", "Poisson arrivals"},
 		{"fixed", "arrivals at fixed intervals"},
 		{"bursty", "arrivals in bursts"},
 	};
-	const char *says = "recorded arrivals";
+	const char *description = "recorded arrivals";
 	int n;
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(run->arrivals ? run->arrivals : "poisson", kinds[i].kind) == 0)
-			says = kinds[i].says;
-	n = snprintf(text, size, "%s, ", says);
+			description = kinds[i].description;
+	n = snprintf(text, size, "%s, ", description);
 	if (isnan(run->load))
 		n += snprintf(text + n, size - (size_t)n, "%g requests/s", run->rate_per_s);
 	else

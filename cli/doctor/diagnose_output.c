@@ -22,10 +22,11 @@ const char *diagnose_why(char text[static DIAGNOSE_WHY], const struct diagnose_l
 	return text;
 }
 
-static void say(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void print_line(const char *what, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Prints a line with a label, " state it sleeps"; an empty text is printed as "-". */
-static void say(const char *what, const char *fmt, ...)
+static void print_line(const char *what, const char *fmt, ...)
 {
 	char text[1280];
 	va_list ap;
@@ -39,7 +40,7 @@ static void say(const char *what, const char *fmt, ...)
 
 /* Prints the numbers of the process in each pid namespace, from kfdsched's to its own, and on the
  * machine. */
-static void say_pids(const struct process_identity *id)
+static void print_pids(const struct process_identity *id)
 {
 	char text[256];
 	int used = snprintf(text, sizeof(text), "%d here", (int)id->pid);
@@ -54,34 +55,35 @@ static void say_pids(const struct process_identity *id)
 	else
 		snprintf(text + used, sizeof(text) - (size_t)used,
 			 ", - on the machine (not visible from this container)");
-	say("pids", "%s", text);
+	print_line("pids", "%s", text);
 }
 
 /* Prints the container: engine, id (12 digits), name and Kubernetes pod. */
-static void say_container(const struct container *container)
+static void print_container(const struct container *container)
 {
 	char pod[80] = "";
 
 	if (container->engine == CONTAINER_NONE) {
-		say("container", "none");
+		print_line("container", "none");
 		return;
 	}
 	if (container->pod_uid[0])
 		snprintf(pod, sizeof(pod), ", pod %s", container->pod_uid);
-	say("container", "%s %.12s%s%s%s", container_engine_name(container->engine),
-	    container->id[0] ? container->id : TABLE_UNKNOWN, container->name[0] ? " " : "",
-	    container->name, pod);
+	print_line("container", "%s %.12s%s%s%s", container_engine_name(container->engine),
+		   container->id[0] ? container->id : TABLE_UNKNOWN, container->name[0] ? " " : "",
+		   container->name, pod);
 }
 
-static void say_tracer(const struct doctor_process *p)
+static void print_tracer(const struct doctor_process *p)
 {
 	if (!p || p->tracer < 0)
-		say("traced by", TABLE_UNKNOWN);
+		print_line("traced by", TABLE_UNKNOWN);
 	else if (!p->tracer)
-		say("traced by", "no process");
+		print_line("traced by", "no process");
 	else
-		say("traced by", "%s (%lld)", p->tracer_name[0] ? p->tracer_name : TABLE_UNKNOWN,
-		    (long long)p->tracer);
+		print_line("traced by", "%s (%lld)",
+			   p->tracer_name[0] ? p->tracer_name : TABLE_UNKNOWN,
+			   (long long)p->tracer);
 }
 
 /* Prints the facts about the process itself. Of a kernel thread there is only the state. */
@@ -91,17 +93,17 @@ static void print_process(const struct diagnose_facts *facts, const struct diagn
 
 	printf("\nProcess\n");
 	if (facts->queried != id->pid)
-		say("thread", "%d is a thread of this process", (int)facts->queried);
-	say("state", "%c: %s", id->state ? id->state : '?', diagnosis->state);
+		print_line("thread", "%d is a thread of this process", (int)facts->queried);
+	print_line("state", "%c: %s", id->state ? id->state : '?', diagnosis->state);
 	if (id->kernel)
 		return;
-	say("command", "%s", id->command[0] ? id->command : id->comm);
-	say("user", "%s", facts->user);
+	print_line("command", "%s", id->command[0] ? id->command : id->comm);
+	print_line("user", "%s", facts->user);
 	if (facts->parent > 0)
-		say("parent", "%s (%d)", facts->parent_name, (int)facts->parent);
-	say_pids(id);
-	say_container(&id->container);
-	say_tracer(diagnose_process(facts));
+		print_line("parent", "%s (%d)", facts->parent_name, (int)facts->parent);
+	print_pids(id);
+	print_container(&id->container);
+	print_tracer(diagnose_process(facts));
 }
 
 /* Prints the queues, one line per GPU, type and source; only the first line has the label. */
@@ -110,16 +112,17 @@ static void print_queues(const struct diagnosis *diagnosis)
 	char what[16] = "queues", gpu[GPU_NAME_SHORT];
 
 	if (!diagnosis->queues_known) {
-		say(what, TABLE_UNKNOWN);
+		print_line(what, TABLE_UNKNOWN);
 		return;
 	}
 	if (!diagnosis->queue_count)
-		say(what, "none");
+		print_line(what, "none");
 	for (size_t i = 0; i < diagnosis->queue_kinds; i++) {
 		const struct diagnose_queues *q = &diagnosis->queues[i];
 
-		say(what, "%u %s on GPU %s, source: %s", q->count, observe_type_name(q->type),
-		    gpus_short(gpu, q->gpu_id), observe_source_name(q->source));
+		print_line(what, "%u %s on GPU %s, source: %s", q->count,
+			   observe_type_name(q->type), gpus_short(gpu, q->gpu_id),
+			   observe_source_name(q->source));
 		what[0] = '\0';
 	}
 }
@@ -134,28 +137,28 @@ static void print_exceptions(const struct diagnose_facts *facts, const struct di
 
 		if (!observe_known(q, OBSERVE_EXCEPTIONS) || !q->field[OBSERVE_EXCEPTIONS].value)
 			continue;
-		say(what, "queue %u on GPU %s: %s, source: %s", q->id, gpus_short(gpu, q->gpu_id),
-		    observe_text(text, q, OBSERVE_EXCEPTIONS),
-		    observe_source_name(q->field[OBSERVE_EXCEPTIONS].source));
+		print_line(what, "queue %u on GPU %s: %s, source: %s", q->id,
+			   gpus_short(gpu, q->gpu_id), observe_text(text, q, OBSERVE_EXCEPTIONS),
+			   observe_source_name(q->field[OBSERVE_EXCEPTIONS].source));
 		what[0] = '\0';
 	}
 	if (what[0])
-		say(what, "%s", diagnosis->exceptions_known ? "none" : TABLE_UNKNOWN);
+		print_line(what, "%s", diagnosis->exceptions_known ? "none" : TABLE_UNKNOWN);
 }
 
 /* Prints whether the process is held now, and how often and how long it has been. */
-static void say_held(const struct doctor_process *p, enum doctor_known held)
+static void print_held(const struct doctor_process *p, enum doctor_known held)
 {
 	static const char *const words[] = {"not now", "now"};
 	char text[QUANTITY_BYTES];
 
 	if (held == DOCTOR_UNKNOWN)
-		say("held", TABLE_UNKNOWN);
+		print_line("held", TABLE_UNKNOWN);
 	else if (!p || p->suspends < 0 || p->suspended_us < 0)
-		say("held", "%s", words[held]);
+		print_line("held", "%s", words[held]);
 	else
-		say("held", "%s; %lld times so far, %s in total", words[held],
-		    (long long)p->suspends, quantity_us(text, (double)p->suspended_us));
+		print_line("held", "%s; %lld times so far, %s in total", words[held],
+			   (long long)p->suspends, quantity_us(text, (double)p->suspended_us));
 }
 
 /* Prints the facts about GPU use. "by hand": whether suspend and preempt can hold the process. */
@@ -165,18 +168,18 @@ static void print_gpu(const struct diagnose_facts *facts, const struct diagnosis
 	char why[DIAGNOSE_WHY];
 
 	printf("\nGPU\n");
-	say("uses one", "%s%s%s",
-	    diagnosis->uses_gpu < 0 ? TABLE_UNKNOWN : replies[diagnosis->uses_gpu],
-	    diagnosis->evidence[0] ? ": " : "", diagnosis->evidence);
+	print_line("uses one", "%s%s%s",
+		   diagnosis->uses_gpu < 0 ? TABLE_UNKNOWN : replies[diagnosis->uses_gpu],
+		   diagnosis->evidence[0] ? ": " : "", diagnosis->evidence);
 	if (diagnosis->uses_gpu == DOCTOR_NO)
 		return;
 	print_queues(diagnosis);
 	print_exceptions(facts, diagnosis);
-	say_held(diagnose_process(facts), diagnosis->held);
-	say("runtime", "%s", diagnosis->runtime);
-	say("by hand", "%s%s%s%s%s", diagnose_can_name(diagnosis->by_hand.can),
-	    diagnosis->by_hand.why[0] ? ": " : "", diagnose_why(why, &diagnosis->by_hand),
-	    diagnosis->by_hand.advice[0] ? "; do: " : "", diagnosis->by_hand.advice);
+	print_held(diagnose_process(facts), diagnosis->held);
+	print_line("runtime", "%s", diagnosis->runtime);
+	print_line("by hand", "%s%s%s%s%s", diagnose_can_name(diagnosis->by_hand.can),
+		   diagnosis->by_hand.why[0] ? ": " : "", diagnose_why(why, &diagnosis->by_hand),
+		   diagnosis->by_hand.advice[0] ? "; do: " : "", diagnosis->by_hand.advice);
 }
 
 /* Prints the levels as a table, the best first. */

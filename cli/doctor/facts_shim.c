@@ -24,20 +24,21 @@
 #include "common/parse.h"
 
 #define ROCR "libhsa-runtime64.so.1"
-#define SAID 8192      /* bytes kept of a program's output */
-#define FOLDER_MOST 71 /* longest XDG_RUNTIME_DIR that the shim uses (shim/config.h) */
+#define OUTPUT_BYTES 8192 /* bytes kept of a program's output */
+#define FOLDER_MOST 71	  /* longest XDG_RUNTIME_DIR that the shim uses (shim/config.h) */
 
 extern char **environ;
 
 /* Reads a program's output from a pipe until its end, cut to the buffer, and closes `fd`. */
-static void take(int fd, char said[SAID])
+static void take(int fd, char output[OUTPUT_BYTES])
 {
 	size_t used = 0;
 	ssize_t n;
 
-	while (used < SAID - 1 && (n = read(fd, said + used, SAID - 1 - used)) > 0)
+	while (used < OUTPUT_BYTES - 1 &&
+	       (n = read(fd, output + used, OUTPUT_BYTES - 1 - used)) > 0)
 		used += (size_t)n;
-	said[used] = '\0';
+	output[used] = '\0';
 	close(fd);
 }
 
@@ -66,7 +67,8 @@ static char **linker_environment(char *preload, char *trace)
  * prints what it loads and exits, so that no code of the library runs (ld.so(8)). Returns 0, with
  * its stdout in `loaded` and its stderr in `complaint`, or a negative errno.
  */
-static int query_linker(const char *library, char loaded[SAID], char complaint[SAID])
+static int query_linker(const char *library, char loaded[OUTPUT_BYTES],
+			char complaint[OUTPUT_BYTES])
 {
 	char preload[PATH_MAX + 16], trace[] = "LD_TRACE_LOADED_OBJECTS=1", name[] = "kfdsched";
 	char *const argv[] = {name, NULL};
@@ -110,7 +112,7 @@ static int query_linker(const char *library, char loaded[SAID], char complaint[S
  * the reason into `problem`. */
 static enum doctor_known loads(const char *library, char *problem, size_t size)
 {
-	char loaded[SAID], complaint[SAID], *at;
+	char loaded[OUTPUT_BYTES], complaint[OUTPUT_BYTES], *at;
 
 	if (query_linker(library, loaded, complaint))
 		return DOCTOR_UNKNOWN;
@@ -222,7 +224,7 @@ static void gather_libraries(struct doctor_facts *facts)
  * in the directory of ROCm. */
 static void gather_rocr(struct doctor_facts *facts)
 {
-	char loaded[SAID], complaint[SAID], path[PATH_MAX];
+	char loaded[OUTPUT_BYTES], complaint[OUTPUT_BYTES], path[PATH_MAX];
 	const char *rocm = getenv("ROCM_PATH"), *at;
 
 	if (!query_linker(ROCR, loaded, complaint) && (at = strstr(loaded, ROCR " => /"))) {

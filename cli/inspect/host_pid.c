@@ -12,12 +12,12 @@
  * driver names its own in simulation.json. */
 static uint64_t of_driver(void)
 {
-	json_t *conditions = json_load_file(SIMULATION, 0, NULL), *said;
+	json_t *conditions = json_load_file(SIMULATION, 0, NULL), *value;
 	uint64_t out = PROC_FIRST_PID_NAMESPACE;
 
 	if (conditions) {
-		said = json_object_get(conditions, "pid_namespace");
-		out = (uint64_t)json_integer_value(said);
+		value = json_object_get(conditions, "pid_namespace");
+		out = (uint64_t)json_integer_value(value);
 		json_decref(conditions);
 	}
 	return out;

@@ -57,7 +57,7 @@ int field_table(const char *titles, const json_t *list,
 	return rc;
 }
 
-void field_say(json_t *list, const char *fmt, ...)
+void field_print(json_t *list, const char *fmt, ...)
 {
 	char *text = NULL;
 	va_list ap;

@@ -34,6 +34,6 @@ int field_table(const char *titles, const json_t *list,
 
 /* Formats a sentence and appends it to the JSON array `list`; without memory the sentence is left
  * out. */
-void field_say(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void field_print(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

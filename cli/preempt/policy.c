@@ -157,7 +157,7 @@ static int set(const struct policy_query *query, unsigned gpu_id, const char *na
 	else if (query->json)
 		code = print_set(gpu_id, name, share, kfdsched_sentence(daemon));
 	else
-		cli_say("%s", kfdsched_sentence(daemon));
+		cli_print_error("%s", kfdsched_sentence(daemon));
 	kfdsched_close(daemon);
 	return code;
 }

@@ -45,7 +45,7 @@ int control_req_print(const struct cli_command *cmd, const struct control_req *r
 {
 	if (rc < 0)
 		return cli_failed(cmd, "%s", kfdsched_sentence(req->daemon));
-	cli_say("%s", kfdsched_sentence(req->daemon));
+	cli_print_error("%s", kfdsched_sentence(req->daemon));
 	return CLI_DONE;
 }
 

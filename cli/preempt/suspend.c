@@ -50,8 +50,8 @@ static int print_held(const struct control_req *req)
 		return control_req_print_json(&cmd_suspend, req->pid,
 					      kfdsched_sentence(req->daemon),
 					      by_daemon(json_null()));
-	cli_say("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'",
-		kfdsched_sentence(req->daemon), req->pid);
+	cli_print_error("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'",
+			kfdsched_sentence(req->daemon), req->pid);
 	fflush(stdout);
 	return CLI_DONE;
 }

@@ -72,7 +72,7 @@ static const char *plural(size_t n)
 }
 
 /* Adds a sentence about how many queues the processes had in total. */
-static void say_counts(const struct analysis *a, json_t *list)
+static void print_counts(const struct analysis *a, json_t *list)
 {
 	size_t max = highest(a), min = max;
 
@@ -80,22 +80,22 @@ static void say_counts(const struct analysis *a, json_t *list)
 		if (a->point[i].min < min)
 			min = a->point[i].min;
 	if (a->count == 0)
-		field_say(list, "No process of the command used a GPU in any of %zu sample%s.",
-			  a->samples, plural(a->samples));
+		field_print(list, "No process of the command used a GPU in any of %zu sample%s.",
+			    a->samples, plural(a->samples));
 	else if (a->points == 0)
-		field_say(list, "No source reported the queues of its %zu process%s.", a->count,
-			  a->count == 1 ? "" : "es");
+		field_print(list, "No source reported the queues of its %zu process%s.", a->count,
+			    a->count == 1 ? "" : "es");
 	else if (min == max)
-		field_say(list, "%zu process%s had %zu queue%s in every one of %zu samples.",
-			  a->count, a->count == 1 ? "" : "es", max, plural(max), a->samples);
+		field_print(list, "%zu process%s had %zu queue%s in every one of %zu samples.",
+			    a->count, a->count == 1 ? "" : "es", max, plural(max), a->samples);
 	else
-		field_say(list, "%zu process%s had %zu to %zu queues, over %zu samples.", a->count,
-			  a->count == 1 ? "" : "es", min, max, a->samples);
+		field_print(list, "%zu process%s had %zu to %zu queues, over %zu samples.",
+			    a->count, a->count == 1 ? "" : "es", min, max, a->samples);
 }
 
 /* Adds a sentence about how many queues were reconfigured. A changed setting under the same id may
  * also mean that the queue was destroyed and another queue got its id. */
-static void say_settings(const struct analysis *a, json_t *list)
+static void print_settings(const struct analysis *a, json_t *list)
 {
 	size_t queues = 0, changed = 0;
 
@@ -115,11 +115,11 @@ static void say_settings(const struct analysis *a, json_t *list)
 	if (queues == 0)
 		return;
 	if (changed == 0)
-		field_say(list, "The settings of every queue stayed the same.");
+		field_print(list, "The settings of every queue stayed the same.");
 	else
-		field_say(list, "%zu of %zu queues %s under the same id.", changed, queues,
-			  changed == 1 ? "was changed, or was replaced by another queue,"
-				       : "were changed, or were replaced by other queues,");
+		field_print(list, "%zu of %zu queues %s under the same id.", changed, queues,
+			    changed == 1 ? "was changed, or was replaced by another queue,"
+					 : "were changed, or were replaced by other queues,");
 }
 
 static bool same_mapping(const struct analysed_node *a, const struct analysed_node *b)
@@ -128,7 +128,7 @@ static bool same_mapping(const struct analysed_node *a, const struct analysed_no
 }
 
 /* Adds one sentence about HQDs per queue for all nodes with the same ratio as node `first`. */
-static void say_ratio(const struct analysis *a, size_t first, json_t *list)
+static void print_ratio(const struct analysis *a, size_t first, json_t *list)
 {
 	const struct analysed_node *n = &a->node[first];
 	unsigned long long least = n->least, most = n->most, hqds = 0;
@@ -146,71 +146,72 @@ static void say_ratio(const struct analysis *a, size_t first, json_t *list)
 	snprintf(where, sizeof(where), others ? "On GPU %s and %zu more" : "On GPU %s", gpu,
 		 others);
 	if (least == most)
-		field_say(list,
-			  "%s each active compute queue was in %llu hardware slot%s%s (1:%llu); at "
-			  "most %zu queue%s in %llu.",
-			  where, most, plural(most),
-			  (uint64_t)n->xccs == most ? ", one per XCC" : "", most, queues,
-			  plural(queues), hqds);
+		field_print(
+			list,
+			"%s each active compute queue was in %llu hardware slot%s%s (1:%llu); at "
+			"most %zu queue%s in %llu.",
+			where, most, plural(most), (uint64_t)n->xccs == most ? ", one per XCC" : "",
+			most, queues, plural(queues), hqds);
 	else
-		field_say(list,
-			  "%s an active compute queue was in %llu to %llu hardware slots: some "
-			  "queues were being mapped while debugfs was read.",
-			  where, least, most);
+		field_print(list,
+			    "%s an active compute queue was in %llu to %llu hardware slots: some "
+			    "queues were being mapped while debugfs was read.",
+			    where, least, most);
 }
 
 /* Adds the ratio of HQDs to queues, one sentence for all nodes that are alike, and a sentence for
  * each node with more compute queues than slots. */
-static void say_mapping(const struct analysis *a, json_t *list)
+static void print_mapping(const struct analysis *a, json_t *list)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < a->nodes; i++) {
-		bool said = a->node[i].most == 0;
+		bool is_known = a->node[i].most == 0;
 
 		any = any || a->node[i].hqds_known;
-		for (size_t k = 0; k < i && !said; k++)
-			said = a->node[k].most > 0 && same_mapping(&a->node[k], &a->node[i]);
-		if (!said)
-			say_ratio(a, i, list);
+		for (size_t k = 0; k < i && !is_known; k++)
+			is_known = a->node[k].most > 0 && same_mapping(&a->node[k], &a->node[i]);
+		if (!is_known)
+			print_ratio(a, i, list);
 	}
 	if (!any && a->count > 0)
-		field_say(list,
-			  "The hardware slots (HQDs) are not known, because debugfs could not be "
-			  "read: record as root.");
+		field_print(list,
+			    "The hardware slots (HQDs) are not known, because debugfs could not be "
+			    "read: record as root.");
 	for (size_t i = 0; i < a->nodes; i++) {
 		const struct analysed_node *n = &a->node[i];
 		char gpu[GPU_NAME_SHORT];
 
 		if (n->compute_slots > 0 && n->compute > (uint64_t)n->compute_slots)
-			field_say(list,
-				  "GPU %s has %lld slots for %zu compute queues: the queues are "
-				  "time-sliced, and each switch has a cost.",
-				  gpu_name_short(gpu, analysis_gpu(a, n->gpu_id), n->gpu_id),
-				  (long long)n->compute_slots, n->compute);
+			field_print(list,
+				    "GPU %s has %lld slots for %zu compute queues: the queues are "
+				    "time-sliced, and each switch has a cost.",
+				    gpu_name_short(gpu, analysis_gpu(a, n->gpu_id), n->gpu_id),
+				    (long long)n->compute_slots, n->compute);
 	}
 }
 
 /* Adds sentences about GPU use by other processes before and after the recorded command. */
-static void say_others(const struct analysis *a, json_t *list)
+static void print_others(const struct analysis *a, json_t *list)
 {
 	if (a->before.known && a->before.processes > 0)
-		field_say(list,
-			  "Before the command began, %zu other process%s used a GPU, with %zu "
-			  "queue%s.",
-			  a->before.processes, a->before.processes == 1 ? "" : "es",
-			  a->before.queues, plural(a->before.queues));
+		field_print(list,
+			    "Before the command began, %zu other process%s used a GPU, with %zu "
+			    "queue%s.",
+			    a->before.processes, a->before.processes == 1 ? "" : "es",
+			    a->before.queues, plural(a->before.queues));
 	else if (a->before.known)
-		field_say(list, "No other process used a GPU before the command began.");
+		field_print(list, "No other process used a GPU before the command began.");
 	if (!a->after.known)
 		return;
 	if (a->after.queues > a->before.queues)
-		field_say(list,
-			  "After its end there were %zu queue%s, more than before: a process that "
-			  "it started still runs, or other processes have started.",
-			  a->after.queues, plural(a->after.queues));
+		field_print(
+			list,
+			"After its end there were %zu queue%s, more than before: a process that "
+			"it started still runs, or other processes have started.",
+			a->after.queues, plural(a->after.queues));
 	else if (a->before.known && a->after.queues == a->before.queues)
-		field_say(list, "After its end there were as many queues as before.");
+		field_print(list, "After its end there were as many queues as before.");
 }
 
 json_t *analysis_conclusion(const struct analysis *a)
@@ -219,23 +220,24 @@ json_t *analysis_conclusion(const struct analysis *a)
 
 	if (!list)
 		return NULL;
-	say_counts(a, list);
+	print_counts(a, list);
 	for (size_t i = 0; i < a->count && i < 64; i++) {
 		const struct analysed_process *p = &a->process[i];
 		char whose[16], text[SAMPLING_MEANING];
 
 		snprintf(whose, sizeof(whose), "%d", (int)p->pid);
-		field_say(list, "Process %s (%s): %s", whose, p->comm,
-			  sampling_meaning(&p->sampling, whose, text));
+		field_print(list, "Process %s (%s): %s", whose, p->comm,
+			    sampling_meaning(&p->sampling, whose, text));
 	}
-	say_settings(a, list);
-	say_mapping(a, list);
-	say_others(a, list);
+	print_settings(a, list);
+	print_mapping(a, list);
+	print_others(a, list);
 	if (a->unkept > 0)
-		field_say(list,
-			  "%zu entries were ignored, because they exceed the limit of processes or "
-			  "nodes.",
-			  a->unkept);
+		field_print(
+			list,
+			"%zu entries were ignored, because they exceed the limit of processes or "
+			"nodes.",
+			a->unkept);
 	return list;
 }
 

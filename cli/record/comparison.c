@@ -11,7 +11,7 @@
 #include "cli/output/json_fields.h"
 #include "cli/util/gpus.h"
 
-#define PAIRS_SAID 8u /* pairs of processes that get a sentence about their backlog */
+#define PAIRS_PRINTED 8u /* pairs of processes that get a sentence about their backlog */
 
 void comparison_free(struct comparison *c)
 {
@@ -247,47 +247,49 @@ int comparison_make(const struct analysis *a, const struct analysis *b, struct c
 /* ---- output ---- */
 
 /* Adds sentences about which ids both sides have, and whether ids can be predicted. */
-static void say_ids(const struct comparison *c, json_t *list, const char *a, const char *b)
+static void print_ids(const struct comparison *c, json_t *list, const char *a, const char *b)
 {
 	if (c->same_process)
-		field_say(list, "Both sides are the same process, sampled at two times.");
+		field_print(list, "Both sides are the same process, sampled at two times.");
 	if (c->kind[COMPARED_BOTH] == c->count && c->count > 0)
-		field_say(
+		field_print(
 			list,
 			"%s and %s have the same %zu queue ids, on the same nodes and of the same "
 			"types.",
 			a, b, c->count);
 	else
-		field_say(list,
-			  "Of %zu queue ids %zu are the same in both, %zu are another node's or "
-			  "type's, %zu are only in %s and %zu only in %s.",
-			  c->count, c->kind[COMPARED_BOTH], c->kind[COMPARED_DIFFERS],
-			  c->kind[COMPARED_A], a, c->kind[COMPARED_B], b);
+		field_print(list,
+			    "Of %zu queue ids %zu are the same in both, %zu are another node's or "
+			    "type's, %zu are only in %s and %zu only in %s.",
+			    c->count, c->kind[COMPARED_BOTH], c->kind[COMPARED_DIFFERS],
+			    c->kind[COMPARED_A], a, c->kind[COMPARED_B], b);
 	if (c->predictable > 0)
-		field_say(list,
-			  "As far as these two runs show, ids can be predicted from one run to the "
-			  "next: they were the same in both and did not change.");
+		field_print(
+			list,
+			"As far as these two runs show, ids can be predicted from one run to the "
+			"next: they were the same in both and did not change.");
 	else if (c->predictable == 0)
-		field_say(list,
-			  "Ids cannot be predicted: collect them again in each run, and before "
-			  "each suspend.");
+		field_print(list,
+			    "Ids cannot be predicted: collect them again in each run, and before "
+			    "each suspend.");
 	else
-		field_say(list,
-			  "Whether ids can be predicted is not known: a side has no queue with an "
-			  "id, or too few samples.");
+		field_print(
+			list,
+			"Whether ids can be predicted is not known: a side has no queue with an "
+			"id, or too few samples.");
 }
 
 /* Adds a sentence about the backlog of two processes, of which the first one has the larger. `more`
  * and `less`: names of their sides. */
-static void say_more(json_t *list, const struct analysed_process *a, const char *more,
-		     const struct analysed_process *b, const char *less)
+static void print_more(json_t *list, const struct analysed_process *a, const char *more,
+		       const struct analysed_process *b, const char *less)
 {
 	double above = backlog_median(&a->backlog), below = backlog_median(&b->backlog);
 	char times[48] = "";
 
 	if (below > 0 && above > below)
 		snprintf(times, sizeof(times), " (%.1f times as many)", above / below);
-	field_say(
+	field_print(
 		list,
 		"More work waited in process %d (%s) of %s than in process %d (%s) of %s: packets "
 		"in %.1f %% of the samples against %.1f %%, %.1f against %.1f at the median%s, %llu "
@@ -298,18 +300,19 @@ static void say_more(json_t *list, const struct analysed_process *a, const char 
 }
 
 /* Adds a sentence about a process with a known backlog beside which there is none. */
-static void say_alone(json_t *list, const struct analysed_process *p, const char *side)
+static void print_alone(json_t *list, const struct analysed_process *p, const char *side)
 {
-	field_say(list,
-		  "Packets of process %d (%s) of %s waited in %.1f %% of the samples, %.1f at the "
-		  "median and %llu at most; the other side's backlog is not known.",
-		  (int)p->pid, p->comm, side, 100 * backlog_share(&p->backlog),
-		  backlog_median(&p->backlog), (unsigned long long)p->backlog.max);
+	field_print(
+		list,
+		"Packets of process %d (%s) of %s waited in %.1f %% of the samples, %.1f at the "
+		"median and %llu at most; the other side's backlog is not known.",
+		(int)p->pid, p->comm, side, 100 * backlog_share(&p->backlog),
+		backlog_median(&p->backlog), (unsigned long long)p->backlog.max);
 }
 
 /* Adds a sentence about the backlog of one pair of processes. Returns false if it is not known of
  * either. */
-static bool say_pair(json_t *list, const struct compared_process *p, const char *a, const char *b)
+static bool print_pair(json_t *list, const struct compared_process *p, const char *a, const char *b)
 {
 	bool known_a = p->a && backlog_known(&p->a->backlog);
 	bool known_b = p->b && backlog_known(&p->b->backlog);
@@ -318,16 +321,16 @@ static bool say_pair(json_t *list, const struct compared_process *p, const char 
 	if (!known_a && !known_b)
 		return false;
 	if (!known_a || !known_b) {
-		say_alone(list, known_a ? p->a : p->b, known_a ? a : b);
+		print_alone(list, known_a ? p->a : p->b, known_a ? a : b);
 		return true;
 	}
 	order = backlog_compare(&p->a->backlog, &p->b->backlog);
 	if (order > 0)
-		say_more(list, p->a, a, p->b, b);
+		print_more(list, p->a, a, p->b, b);
 	else if (order < 0)
-		say_more(list, p->b, b, p->a, a);
+		print_more(list, p->b, b, p->a, a);
 	else
-		field_say(
+		field_print(
 			list,
 			"As much work waited in process %d (%s) of %s as in process %d (%s) of %s: "
 			"packets in %.1f %% of the samples, %.1f at the median and %llu at most.",
@@ -338,16 +341,17 @@ static bool say_pair(json_t *list, const struct compared_process *p, const char 
 }
 
 /* Adds sentences about the process that had more work waiting, of each pair of processes. */
-static void say_backlog(const struct comparison *c, json_t *list, const char *a, const char *b)
+static void print_backlog(const struct comparison *c, json_t *list, const char *a, const char *b)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < c->processes && i < PAIRS_SAID; i++)
-		any |= say_pair(list, &c->process[i], a, b);
+	for (size_t i = 0; i < c->processes && i < PAIRS_PRINTED; i++)
+		any |= print_pair(list, &c->process[i], a, b);
 	if (!any)
-		field_say(list,
-			  "How many packets waited is not known: the pointers of AQL queues can be "
-			  "read by the user of the process and by root.");
+		field_print(
+			list,
+			"How many packets waited is not known: the pointers of AQL queues can be "
+			"read by the user of the process and by root.");
 }
 
 /* Writes the short name of a GPU. On two machines, the same gpu_id can belong to GPUs with two
@@ -364,7 +368,7 @@ static const char *gpu_text(char text[static GPU_NAME_SHORT], const struct compa
 
 /* Adds sentences about the GPUs that both would share when they run at the same time, and whether
  * their compute queues fit into the hardware slots. */
-static void say_overlap(const struct comparison *c, json_t *list, const char *a, const char *b)
+static void print_overlap(const struct comparison *c, json_t *list, const char *a, const char *b)
 {
 	bool over = false;
 
@@ -373,13 +377,13 @@ static void say_overlap(const struct comparison *c, json_t *list, const char *a,
 	if (c->nodes == 0)
 		return;
 	if (c->shared == 0) {
-		field_say(list, "%s and %s share no GPU.", a, b);
+		field_print(list, "%s and %s share no GPU.", a, b);
 		return;
 	}
-	field_say(list,
-		  "Run at the same time they would share %zu GPU%s; equal ids do not conflict, "
-		  "because each process has its own ids.",
-		  c->shared, c->shared == 1 ? "" : "s");
+	field_print(list,
+		    "Run at the same time they would share %zu GPU%s; equal ids do not conflict, "
+		    "because each process has its own ids.",
+		    c->shared, c->shared == 1 ? "" : "s");
 	for (size_t i = 0; i < c->nodes; i++) {
 		const struct compared_node *n = &c->node[i];
 		char gpu[GPU_NAME_SHORT];
@@ -388,23 +392,24 @@ static void say_overlap(const struct comparison *c, json_t *list, const char *a,
 			continue;
 		gpu_text(gpu, c, n->gpu_id);
 		if (n->slots < 0) {
-			field_say(list,
-				  "GPU %s: %zu and %zu compute queues; its slots are not known.",
-				  gpu, n->a, n->b);
+			field_print(list,
+				    "GPU %s: %zu and %zu compute queues; its slots are not known.",
+				    gpu, n->a, n->b);
 			over = true;
 		} else if (n->a + n->b > (size_t)n->slots) {
-			field_say(list,
-				  "GPU %s: %zu and %zu compute queues are more than its %lld "
-				  "slots: the queues would be time-sliced, and each switch has a "
-				  "cost.",
-				  gpu, n->a, n->b, (long long)n->slots);
+			field_print(list,
+				    "GPU %s: %zu and %zu compute queues are more than its %lld "
+				    "slots: the queues would be time-sliced, and each switch has a "
+				    "cost.",
+				    gpu, n->a, n->b, (long long)n->slots);
 			over = true;
 		}
 	}
 	if (!over)
-		field_say(list,
-			  "On each of these GPUs the compute queues of both fit the slots, so both "
-			  "compete for the GPU's engines only.");
+		field_print(
+			list,
+			"On each of these GPUs the compute queues of both fit the slots, so both "
+			"compete for the GPU's engines only.");
 }
 
 json_t *comparison_conclusion(const struct comparison *c, const char *a, const char *b)
@@ -413,9 +418,9 @@ json_t *comparison_conclusion(const struct comparison *c, const char *a, const c
 
 	if (!list)
 		return NULL;
-	say_ids(c, list, a, b);
-	say_backlog(c, list, a, b);
-	say_overlap(c, list, a, b);
+	print_ids(c, list, a, b);
+	print_backlog(c, list, a, b);
+	print_overlap(c, list, a, b);
 	return list;
 }
 

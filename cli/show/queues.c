@@ -274,7 +274,7 @@ static int inspect(const struct job *job, struct observer *beside, struct seen *
 
 /* No source has listed a queue by its id, and at least one failed. Reports the reasons
  * of the sources. */
-static int say_why_none(const struct job *job, const struct seen *seen)
+static int print_why_none(const struct job *job, const struct seen *seen)
 {
 	char why[OBSERVE_WHY];
 	const struct observe_result *results = seen->observation.result;
@@ -305,7 +305,7 @@ static int read_one(const struct job *job, struct seen *out)
 	if (rc)
 		return cli_failed(&cmd_queues, "cannot read process %d: %s", job->pid,
 				  strerror(-rc));
-	return out->observation.listed ? CLI_GO_ON : say_why_none(job, out);
+	return out->observation.listed ? CLI_GO_ON : print_why_none(job, out);
 }
 
 /* Reads the queues of all processes. Processes that end meanwhile are left out. Returns their

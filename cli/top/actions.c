@@ -52,39 +52,39 @@ static void forget(struct top_actions *actions, unsigned i)
 	actions->hold[i] = actions->hold[--actions->holds];
 }
 
-static void format_result(const struct top_actions *actions, char *said, size_t size)
+static void format_result(const struct top_actions *actions, char *message, size_t size)
 {
-	snprintf(said, size, "%s", kfdsched_sentence(actions->daemon));
+	snprintf(message, size, "%s", kfdsched_sentence(actions->daemon));
 }
 
-void actions_suspend(struct top_actions *actions, pid_t pid, char *said, size_t size)
+void actions_suspend(struct top_actions *actions, pid_t pid, char *message, size_t size)
 {
 	int fd;
 
 	for (unsigned i = 0; i < actions->holds; i++)
 		if (actions->hold[i].pid == pid) {
-			snprintf(said, size, "Process %d is suspended from here already.",
+			snprintf(message, size, "Process %d is suspended from here already.",
 				 (int)pid);
 			return;
 		}
 	if (actions->holds == ACTIONS_HOLDS) {
-		snprintf(said, size, "%u processes are suspended from here: resume one first.",
+		snprintf(message, size, "%u processes are suspended from here: resume one first.",
 			 ACTIONS_HOLDS);
 		return;
 	}
 	fd = kfdsched_hold(actions->daemon, pid);
-	format_result(actions, said, size);
+	format_result(actions, message, size);
 	if (fd < 0)
 		return;
 	actions->hold[actions->holds++] = (struct hold){.pid = pid, .fd = fd};
-	snprintf(said, size, "%s until R is pressed or this top ends",
+	snprintf(message, size, "%s until R is pressed or this top ends",
 		 kfdsched_sentence(actions->daemon));
 }
 
-void actions_resume(struct top_actions *actions, pid_t pid, char *said, size_t size)
+void actions_resume(struct top_actions *actions, pid_t pid, char *message, size_t size)
 {
 	kfdsched_resume(actions->daemon, pid);
-	format_result(actions, said, size);
+	format_result(actions, message, size);
 	for (unsigned i = 0; i < actions->holds; i++)
 		if (actions->hold[i].pid == pid) {
 			forget(actions, i);
@@ -92,7 +92,7 @@ void actions_resume(struct top_actions *actions, pid_t pid, char *said, size_t s
 		}
 }
 
-void actions_set_priority(struct top_actions *actions, pid_t pid, const char *word, char *said,
+void actions_set_priority(struct top_actions *actions, pid_t pid, const char *word, char *message,
 			  size_t size)
 {
 	int priority;
@@ -102,12 +102,12 @@ void actions_set_priority(struct top_actions *actions, pid_t pid, const char *wo
 	} else if (strcmp(word, "own") == 0) {
 		priority = KFDSCHED_PRIORITY_OWN;
 	} else if (protocol_priority(word, &priority)) {
-		snprintf(said, size,
+		snprintf(message, size,
 			 "A priority is online, offline, 0 to 15, none or own, not '%s'.", word);
 		return;
 	}
 	kfdsched_set_priority(actions->daemon, pid, priority);
-	format_result(actions, said, size);
+	format_result(actions, message, size);
 }
 
 unsigned actions_holds(const struct top_actions *actions)
@@ -122,14 +122,14 @@ unsigned actions_poll(const struct top_actions *actions, struct pollfd out[stati
 	return actions->holds;
 }
 
-void actions_ended(struct top_actions *actions, char *said, size_t size)
+void actions_ended(struct top_actions *actions, char *message, size_t size)
 {
 	for (unsigned i = 0; i < actions->holds;) {
 		if (kfdsched_held(actions->daemon, actions->hold[i].fd, 0) == 0) {
 			i++;
 			continue;
 		}
-		snprintf(said, size, "Process %d: %s", (int)actions->hold[i].pid,
+		snprintf(message, size, "Process %d: %s", (int)actions->hold[i].pid,
 			 kfdsched_sentence(actions->daemon));
 		forget(actions, i);
 	}

@@ -27,10 +27,10 @@ void actions_close(struct top_actions *actions);
  * said[size]. actions_resume() ends every suspension of the process that was requested by an
  * operator, also those from elsewhere.
  */
-void actions_suspend(struct top_actions *actions, pid_t pid, char *said, size_t size);
-void actions_resume(struct top_actions *actions, pid_t pid, char *said, size_t size);
+void actions_suspend(struct top_actions *actions, pid_t pid, char *message, size_t size);
+void actions_resume(struct top_actions *actions, pid_t pid, char *message, size_t size);
 /* word: "online", "offline", "0" to "15", "none" or "own". */
-void actions_set_priority(struct top_actions *actions, pid_t pid, const char *word, char *said,
+void actions_set_priority(struct top_actions *actions, pid_t pid, const char *word, char *message,
 			  size_t size);
 
 /* Returns the number of processes that are suspended here. */
@@ -39,7 +39,7 @@ unsigned actions_holds(const struct top_actions *actions);
  * the process or the daemon ended). Returns their number. */
 unsigned actions_poll(const struct top_actions *actions, struct pollfd out[static ACTIONS_HOLDS]);
 /* To be called after the poll: removes the suspensions that have ended and writes a sentence about
- * the last of them to `said`; leaves `said` unchanged if there is none. */
-void actions_ended(struct top_actions *actions, char *said, size_t size);
+ * the last of them to `message`; leaves `message` unchanged if there is none. */
+void actions_ended(struct top_actions *actions, char *message, size_t size);
 
 #endif

@@ -266,8 +266,8 @@ static void draw_last_line(struct screen *screen, const struct top_ui *ui)
 	switch (ui->mode) {
 	case UI_LIST:
 	case UI_QUEUES:
-		if (ui->said[0])
-			screen_text(screen, line, INK_STRONG, ui->said);
+		if (ui->message[0])
+			screen_text(screen, line, INK_STRONG, ui->message);
 		else if (ui->mode == UI_QUEUES)
 			screen_text(screen, line, INK_FAINT,
 				    "q Back  S Suspend  R Resume  t Priority  ? Help");

@@ -93,7 +93,7 @@ static void print_totals(const struct top_frame *frame)
 	char a[QUANTITY_BYTES], b[QUANTITY_BYTES], c[QUANTITY_BYTES];
 
 	if (!frame->now->by_daemon) {
-		cli_say("no daemon: %s", frame->now->why);
+		cli_print_error("no daemon: %s", frame->now->why);
 		return;
 	}
 	printf("kfdschedd %d, policy %s; per second: %s suspends, %s resumes, %s failures\n",

@@ -85,9 +85,9 @@ static void sort_beside(struct top_ui *ui, int step)
 	sort_by(ui, (enum top_column)c);
 }
 
-static void say(struct top_ui *ui, const char *text)
+static void set_message(struct top_ui *ui, const char *text)
 {
-	snprintf(ui->said, sizeof(ui->said), "%s", text);
+	snprintf(ui->message, sizeof(ui->message), "%s", text);
 }
 
 /* Enter a mode that concerns the selected process, unless that is not possible here. */
@@ -98,16 +98,20 @@ static void about(struct top_ui *ui, const struct top_frame *frame, enum ui_mode
 	const struct top_process *process = row ? row->process : top_find_process(frame->now, pid);
 
 	if (!process) {
-		say(ui, ui->under == UI_QUEUES ? "The process has ended." : "There is no process.");
+		set_message(ui, ui->under == UI_QUEUES ? "The process has ended."
+						       : "There is no process.");
 		return;
 	}
 	if (frame->now->elsewhere) {
-		say(ui,
-		    "The daemon is in another pid namespace: run top in the daemon's namespace.");
+		set_message(
+			ui,
+			"The daemon is in another pid namespace: run top in the daemon's namespace.");
 		return;
 	}
 	if (mode != UI_QUEUES && !frame->now->by_daemon) {
-		say(ui, "This needs a daemon: start one with 'kfdschedd', or use 'kfdsched suspend "
+		set_message(
+			ui,
+			"This needs a daemon: start one with 'kfdschedd', or use 'kfdsched suspend "
 			"PID' without one.");
 		return;
 	}
@@ -273,13 +277,13 @@ static enum ui_action confirm(struct top_ui *ui, int key, enum ui_action yes)
 	ui->mode = ui->under;
 	if (key == 'y' || key == 'Y')
 		return yes;
-	say(ui, "Cancelled.");
+	set_message(ui, "Cancelled.");
 	return UI_NOTHING;
 }
 
 enum ui_action ui_key(struct top_ui *ui, const struct top_frame *frame, int key)
 {
-	ui->said[0] = '\0';
+	ui->message[0] = '\0';
 	switch (ui->mode) {
 	case UI_LIST:
 		return list_key(ui, frame, key);
@@ -299,7 +303,7 @@ enum ui_action ui_key(struct top_ui *ui, const struct top_frame *frame, int key)
 		ui->mode = ui->under;
 		if (ui->word[0])
 			return UI_PRIORITISE;
-		say(ui, "Cancelled.");
+		set_message(ui, "Cancelled.");
 		return UI_NOTHING;
 	case UI_CONFIRM_SUSPEND:
 		return confirm(ui, key, UI_SUSPEND);

@@ -75,16 +75,16 @@ static int act(struct live *live, enum ui_action action)
 		detail_forget(live->detail);
 		return detail_read(live->detail, ui->subject);
 	case UI_SUSPEND:
-		snprintf(ui->said, sizeof(ui->said), "Suspending %d ...", (int)ui->subject);
+		snprintf(ui->message, sizeof(ui->message), "Suspending %d ...", (int)ui->subject);
 		rc = show(live);
-		actions_suspend(live->actions, ui->subject, ui->said, sizeof(ui->said));
+		actions_suspend(live->actions, ui->subject, ui->message, sizeof(ui->message));
 		break;
 	case UI_RESUME:
-		actions_resume(live->actions, ui->subject, ui->said, sizeof(ui->said));
+		actions_resume(live->actions, ui->subject, ui->message, sizeof(ui->message));
 		break;
 	case UI_PRIORITISE:
-		actions_set_priority(live->actions, ui->subject, ui->word, ui->said,
-				     sizeof(ui->said));
+		actions_set_priority(live->actions, ui->subject, ui->word, ui->message,
+				     sizeof(ui->message));
 		break;
 	default:
 		return 0;
@@ -127,7 +127,7 @@ static int wait_for_something(struct live *live, uint64_t until_ns)
 		live->quit = true;
 	if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 		return -EIO;
-	actions_ended(live->actions, live->ui.said, sizeof(live->ui.said));
+	actions_ended(live->actions, live->ui.message, sizeof(live->ui.message));
 	return live->quit ? 0 : keys(live, fd[0].revents & POLLIN);
 }
 

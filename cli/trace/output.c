@@ -52,7 +52,7 @@ static void write_out(void *context, const struct trace_event *event)
 		putchar('\n');
 		json_decref(json);
 	} else {
-		cli_say("%s", trace_line(text, event, output->begin_ns));
+		cli_print_error("%s", trace_line(text, event, output->begin_ns));
 	}
 }
 
@@ -142,10 +142,10 @@ static json_t *about(const struct trace_output *output)
 /* Returns 0 or a negative errno. */
 static int end_perfetto(struct trace_output *output)
 {
-	json_t *said = about(output);
-	int error = perfetto_end(output->perfetto, clock_ns(), said);
+	json_t *properties = about(output);
+	int error = perfetto_end(output->perfetto, clock_ns(), properties);
 
-	json_decref(said);
+	json_decref(properties);
 	output->perfetto = NULL;
 	if (output->file != stdout && fclose(output->file) != 0 && !error)
 		error = -errno;

@@ -52,10 +52,10 @@ static const char *const functions[] = {
 static const char *const groups[] = {"amdkfd", "amdgpu", "gpu_scheduler"};
 static const char *const floods[] = {"rreg", "wreg", "ptes", "_dm_", "amdgpu_dc_"};
 
-static void say(struct tracefs *tracefs, const char *format, ...)
+static void set_reason(struct tracefs *tracefs, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void say(struct tracefs *tracefs, const char *format, ...)
+static void set_reason(struct tracefs *tracefs, const char *format, ...)
 {
 	va_list args;
 
@@ -221,13 +221,14 @@ static bool is_hopeless(struct tracefs *tracefs, const char *root)
 	if (access(path, W_OK) == 0)
 		return false;
 	if (errno == ENOENT)
-		say(tracefs,
-		    "there is no tracefs at %s: use a kernel that has it, or mount it there as "
-		    "root (mount -t tracefs nodev DIRECTORY)",
-		    root);
+		set_reason(
+			tracefs,
+			"there is no tracefs at %s: use a kernel that has it, or mount it there as "
+			"root (mount -t tracefs nodev DIRECTORY)",
+			root);
 	else
-		say(tracefs, "no permission to use tracefs at %s (%s): run this as root", root,
-		    strerror(errno));
+		set_reason(tracefs, "no permission to use tracefs at %s (%s): run this as root",
+			   root, strerror(errno));
 	return true;
 }
 
@@ -264,13 +265,14 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
 		tracefs_remove_leftovers(root);
 	snprintf(path, sizeof(path), "%s/instances/%s", root, name);
 	if (strlen(path) >= sizeof(tracefs->folder)) {
-		say(tracefs, "the path of a trace instance in %s/instances is too long", root);
+		set_reason(tracefs, "the path of a trace instance in %s/instances is too long",
+			   root);
 		return -ENAMETOOLONG;
 	}
 	if (mkdir(path, 0700) != 0 && errno != EEXIST) {
 		error = -errno;
-		say(tracefs, "cannot create a trace instance in %s/instances: %s", root,
-		    strerror(-error));
+		set_reason(tracefs, "cannot create a trace instance in %s/instances: %s", root,
+			   strerror(-error));
 		return error;
 	}
 	strcpy(tracefs->folder, path);
@@ -278,36 +280,39 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
 	if (!error)
 		error = put(path, "tracing_on", "0", 0);
 	if (error) {
-		say(tracefs, "cannot configure the trace instance %s: %s", path, strerror(-error));
+		set_reason(tracefs, "cannot configure the trace instance %s: %s", path,
+			   strerror(-error));
 		goto none;
 	}
 	set_tracer(tracefs, root);
 	tracefs->events = set_events(path);
 	if (!tracefs->functions && !tracefs->events) {
 		error = -ENOENT;
-		say(tracefs,
-		    "the kernel has no traceable function of amdkfd and no event of amdgpu: load "
-		    "amdgpu, or use a kernel with function tracing");
+		set_reason(
+			tracefs,
+			"the kernel has no traceable function of amdkfd and no event of amdgpu: load "
+			"amdgpu, or use a kernel with function tracing");
 		goto none;
 	}
 	snprintf(path, sizeof(path), "%s/trace_pipe", tracefs->folder);
 	tracefs->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (tracefs->pipe < 0) {
 		error = -errno;
-		say(tracefs, "%s cannot be read: %s", path, strerror(-error));
+		set_reason(tracefs, "%s cannot be read: %s", path, strerror(-error));
 		goto none;
 	}
 	error = put(tracefs->folder, "tracing_on", "1", 0);
 	if (error) {
-		say(tracefs, "cannot enable tracing in %s: %s", tracefs->folder, strerror(-error));
+		set_reason(tracefs, "cannot enable tracing in %s: %s", tracefs->folder,
+			   strerror(-error));
 		goto none;
 	}
-	say(tracefs, "%u functions of amdkfd%s and %u events of the GPU drivers are traced",
-	    tracefs->functions,
-	    !tracefs->functions || tracefs->graph
-		    ? ""
-		    : " (calls without durations, which Linux 6.12 and newer report)",
-	    tracefs->events);
+	set_reason(tracefs, "%u functions of amdkfd%s and %u events of the GPU drivers are traced",
+		   tracefs->functions,
+		   !tracefs->functions || tracefs->graph
+			   ? ""
+			   : " (calls without durations, which Linux 6.12 and newer report)",
+		   tracefs->events);
 	return 0;
 none:
 	tracefs_close(tracefs);

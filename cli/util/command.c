@@ -28,7 +28,7 @@ static void talk(FILE *out, const char *fmt, va_list ap)
 	free(text);
 }
 
-void cli_say(const char *fmt, ...)
+void cli_print_error(const char *fmt, ...)
 {
 	va_list ap;
 

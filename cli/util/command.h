@@ -40,7 +40,7 @@ struct cli_command {
 int cli_help(const struct cli_command *cmd);
 /* Prints one line on stdout. Characters that a terminal would interpret or hide become '?',
  * because names in the text are chosen by other users; the same in the functions below. */
-void cli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void cli_print_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints one line on stderr: what is wrong with the arguments, and the usage. Returns
  * CLI_USAGE. */
 int cli_usage(const struct cli_command *cmd, const char *fmt, ...)

@@ -34,9 +34,10 @@ struct kfdsched {
 	char sentence[640];
 };
 
-static void say(struct kfdsched *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void set_errmsg(struct kfdsched *k, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-static void say(struct kfdsched *k, const char *format, ...)
+static void set_errmsg(struct kfdsched *k, const char *format, ...)
 {
 	va_list args;
 
@@ -90,43 +91,49 @@ static int explain(struct kfdsched *k, int error)
 	switch (error) {
 	case -ENOENT:
 	case -ECONNREFUSED:
-		say(k,
-		    "no daemon listens at %s: start one with 'kfdschedd', or set its socket "
-		    "with --socket or KFDSHIM_SOCKET",
-		    k->socket);
+		set_errmsg(k,
+			   "no daemon listens at %s: start one with 'kfdschedd', or set its socket "
+			   "with --socket or KFDSHIM_SOCKET",
+			   k->socket);
 		break;
 	case -ENOTSOCK:
-		say(k, "%s is not a socket: set the daemon's socket with --socket", k->socket);
+		set_errmsg(k, "%s is not a socket: set the daemon's socket with --socket",
+			   k->socket);
 		break;
 	case -EAGAIN:
-		say(k, "the daemon at %s did not reply within %d s: check its log, or restart it",
-		    k->socket, k->reply_ms / 1000);
+		set_errmsg(
+			k,
+			"the daemon at %s did not reply within %d s: check its log, or restart it",
+			k->socket, k->reply_ms / 1000);
 		break;
 	case -EPROTO:
-		say(k,
-		    "the process that listens at %s is not a kfdschedd of this version: use the "
-		    "kfdsched of its version",
-		    k->socket);
+		set_errmsg(
+			k,
+			"the process that listens at %s is not a kfdschedd of this version: use the "
+			"kfdsched of its version",
+			k->socket);
 		break;
 	case -ESRCH:
-		say(k,
-		    "no such process is registered with the daemon at %s: 'kfdsched status' "
-		    "lists the registered processes",
-		    k->socket);
+		set_errmsg(k,
+			   "no such process is registered with the daemon at %s: 'kfdsched status' "
+			   "lists the registered processes",
+			   k->socket);
 		break;
 	case -EACCES:
 	case -EPERM:
-		say(k,
-		    "the daemon at %s refuses this user: run this as the owner of the socket "
-		    "or as root",
-		    k->socket);
+		set_errmsg(
+			k,
+			"the daemon at %s refuses this user: run this as the owner of the socket "
+			"or as root",
+			k->socket);
 		break;
 	case -ECONNRESET:
-		say(k, "the daemon at %s has ended or closed the connection: check its log",
-		    k->socket);
+		set_errmsg(k, "the daemon at %s has ended or closed the connection: check its log",
+			   k->socket);
 		break;
 	default:
-		say(k, "the request to the daemon at %s failed: %s", k->socket, strerror(-error));
+		set_errmsg(k, "the request to the daemon at %s failed: %s", k->socket,
+			   strerror(-error));
 	}
 	return error;
 }
@@ -177,7 +184,7 @@ static int control(struct kfdsched *k, struct protocol_hello *hello)
 	hello->kind = PROTOCOL_CONTROL;
 	fd = query(k, hello, hello->op == PROTOCOL_SUSPEND ? SUSPEND_MS : REPLY_MS, &text);
 	if (text)
-		say(k, "%s", text);
+		set_errmsg(k, "%s", text);
 	free(text);
 	return fd;
 }
@@ -200,17 +207,17 @@ static int control_process(struct kfdsched *k, struct protocol_hello *hello, pid
 	struct stat st;
 
 	if (pid <= 0) {
-		say(k, "%d is not a process id", (int)pid);
+		set_errmsg(k, "%d is not a process id", (int)pid);
 		return -EINVAL;
 	}
 	/* ENOENT on newer kernels. */
 	if (pidfd < 0 && (error == EINVAL || error == ENOENT)) {
-		say(k, "%d is a thread: use the id of its process", (int)pid);
+		set_errmsg(k, "%d is a thread: use the id of its process", (int)pid);
 		return -EINVAL;
 	}
 	if (pidfd < 0) {
-		say(k, "process %d: %s", (int)pid,
-		    error == ESRCH ? "there is no such process" : strerror(error));
+		set_errmsg(k, "process %d: %s", (int)pid,
+			   error == ESRCH ? "there is no such process" : strerror(error));
 		return -error;
 	}
 	hello->target_pid = pid;
@@ -229,10 +236,10 @@ static int status(struct kfdsched *k, pid_t pid, uint32_t op, char **json)
 	int fd = query(k, &hello, REPLY_MS, json);
 
 	if (fd == -ESRCH)
-		say(k,
-		    "process %d is not registered with the daemon at %s: 'kfdsched status' "
-		    "lists the registered processes",
-		    (int)pid, k->socket);
+		set_errmsg(k,
+			   "process %d is not registered with the daemon at %s: 'kfdsched status' "
+			   "lists the registered processes",
+			   (int)pid, k->socket);
 	if (fd >= 0 && !*json) {
 		close(fd);
 		return explain(k, -EPROTO);
@@ -259,7 +266,8 @@ API int kfdsched_suspend(struct kfdsched *k, pid_t pid, unsigned seconds)
 	struct protocol_hello hello = {.op = PROTOCOL_SUSPEND, .lease_s = seconds};
 
 	if (seconds < 1 || seconds > PROTOCOL_LEASE_MAX_S) {
-		say(k, "a lease must be 1 to %u seconds, not %u", PROTOCOL_LEASE_MAX_S, seconds);
+		set_errmsg(k, "a lease must be 1 to %u seconds, not %u", PROTOCOL_LEASE_MAX_S,
+			   seconds);
 		return -EINVAL;
 	}
 	return closed(control_process(k, &hello, pid));
@@ -280,7 +288,7 @@ API int kfdsched_held(struct kfdsched *k, int fd, int timeout_ms)
 	if (rc == -EAGAIN)
 		return 0;
 	if (text)
-		say(k, "%s", text);
+		set_errmsg(k, "%s", text);
 	else
 		explain(k, rc ? rc : -EPROTO);
 	free(text);
@@ -299,7 +307,7 @@ API int kfdsched_set_priority(struct kfdsched *k, pid_t pid, int priority)
 	struct protocol_hello hello = {.op = PROTOCOL_PRIORITY, .priority = priority};
 
 	if (priority < KFDSCHED_PRIORITY_OWN || priority > PRIORITY_ONLINE) {
-		say(k, "a priority must be 0 to %d, not %d", PRIORITY_ONLINE, priority);
+		set_errmsg(k, "a priority must be 0 to %d, not %d", PRIORITY_ONLINE, priority);
 		return -EINVAL;
 	}
 	return closed(control_process(k, &hello, pid));
@@ -313,13 +321,14 @@ API int kfdsched_set_policy(struct kfdsched *k, unsigned gpu_id, const char *pol
 	enum policy number;
 
 	if (policy_parse(policy, &number)) {
-		say(k, "there is no policy '%s': the policies are %s", policy, policy_names());
+		set_errmsg(k, "there is no policy '%s': the policies are %s", policy,
+			   policy_names());
 		return -EINVAL;
 	}
 	if (!policy_is_valid(number, share_percent)) {
-		say(k, "policy %s %s", policy,
-		    policy_takes_share(number) ? "needs a share of 1 to 99 percent"
-					       : "takes no share");
+		set_errmsg(k, "policy %s %s", policy,
+			   policy_takes_share(number) ? "needs a share of 1 to 99 percent"
+						      : "takes no share");
 		return -EINVAL;
 	}
 	hello.policy = number;
@@ -332,10 +341,10 @@ API int kfdsched_recent_events(struct kfdsched *k, char **json)
 	int fd = query(k, &hello, REPLY_MS, json);
 
 	if (fd == -EINVAL)
-		say(k,
-		    "the daemon at %s has no events, because its version is older: start a "
-		    "daemon of this version",
-		    k->socket);
+		set_errmsg(k,
+			   "the daemon at %s has no events, because its version is older: start a "
+			   "daemon of this version",
+			   k->socket);
 	if (fd >= 0 && !*json) {
 		close(fd);
 		return explain(k, -EPROTO);
@@ -354,8 +363,10 @@ API int kfdsched_events(struct kfdsched *k)
 	int fd = query(k, &hello, REPLY_MS, &text);
 
 	if (fd == -EUSERS)
-		say(k, "the daemon at %s has too many subscribers to its events: end one of them",
-		    k->socket);
+		set_errmsg(
+			k,
+			"the daemon at %s has too many subscribers to its events: end one of them",
+			k->socket);
 	free(text);
 	return fd;
 }
@@ -378,8 +389,8 @@ API ssize_t kfdsched_next_event(struct kfdsched *k, int fd, char *text, size_t s
 	if (n == 0)
 		return explain(k, -ECONNRESET);
 	if ((size_t)n > size - 1) {
-		say(k, "an event of %zd bytes does not fit: pass a buffer of %d bytes", n,
-		    KFDSCHED_EVENT_BYTES);
+		set_errmsg(k, "an event of %zd bytes does not fit: pass a buffer of %d bytes", n,
+			   KFDSCHED_EVENT_BYTES);
 		return -EMSGSIZE;
 	}
 	text[n] = '\0';

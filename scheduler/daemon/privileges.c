@@ -62,14 +62,14 @@ void privilege_watchdog(uint64_t *refused)
 /* The loop and the executors must not wait for a CPU behind the processes that they schedule,
  * and they use very little CPU time. Programs that run in real time for long use the lowest
  * real-time priority, so the daemon uses one above it. */
-void privilege_urgent(bool say)
+void privilege_urgent(bool log_failure)
 {
 	const struct sched_param low = {.sched_priority = sched_get_priority_min(SCHED_RR) + 1};
 
 	keep(rights, 2, true);
 	if (sched_setscheduler(0, SCHED_RR, &low) == 0)
 		return;
-	if (setpriority(PRIO_PROCESS, 0, NICE) != 0 && say)
+	if (setpriority(PRIO_PROCESS, 0, NICE) != 0 && log_failure)
 		log_info("no permission for real-time or higher scheduling priority: the "
 			 "scheduler is late on a busy host (it needs CAP_SYS_NICE)");
 }

@@ -24,9 +24,9 @@
 void privilege_watchdog(uint64_t *refused);
 
 /* First step of a worker, an executor process or kfdschedd-read: makes both capabilities
- * effective, and sets a real-time priority or, if that is not allowed, a higher one. `say`: log
+ * effective, and sets a real-time priority or, if that is not allowed, a higher one. `log_failure`: log
  * if neither is allowed. */
-void privilege_urgent(bool say);
+void privilege_urgent(bool log_failure);
 
 /* Drops all capabilities of the worker permanently, before it receives anything from outside. */
 void privilege_worker(uint64_t *refused);

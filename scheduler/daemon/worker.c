@@ -78,9 +78,9 @@ static bool scan_few(struct worker *worker, uint64_t now)
 {
 	bool changed = false;
 
-	if (!worker->said_awake)
+	if (!worker->published_awake)
 		return false;
-	worker->said_awake = false;
+	worker->published_awake = false;
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 
@@ -96,7 +96,7 @@ static void awake(struct worker *worker)
 		return;
 	set_asleep(worker, false);
 	/* a client that has read `asleep` as 0 did not write its eventfd */
-	worker->said_awake = true;
+	worker->published_awake = true;
 }
 
 static void release_all(struct worker *worker, uint64_t now)

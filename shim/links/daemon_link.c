@@ -118,12 +118,13 @@ static void no_daemon(int err)
 		return;
 	peer.logged_error = err;
 	if (err == -ENOENT || err == -ECONNREFUSED || err == -EAGAIN)
-		say(LOG_INFO,
-		    "no daemon listens at %s (%s); retrying once a second while there are queues",
-		    config.socket, strerror(-err));
+		kfdshim_log(
+			LOG_INFO,
+			"no daemon listens at %s (%s); retrying once a second while there are queues",
+			config.socket, strerror(-err));
 	else
-		say(LOG_ERROR, "cannot register with the daemon at %s (%s): %s", config.socket,
-		    strerror(-err), advice(err));
+		kfdshim_log(LOG_ERROR, "cannot register with the daemon at %s (%s): %s",
+			    config.socket, strerror(-err), advice(err));
 }
 
 /* Connects to the daemon's socket. For a file that is no socket the kernel returns ECONNREFUSED, as
@@ -217,7 +218,7 @@ static void take_welcome(uint64_t now_ns)
 	peer.state = LINK_UP;
 	peer.logged_error = 0;
 	peer.alone = false;
-	say(LOG_INFO, "registered with the daemon at %s", config.socket);
+	kfdshim_log(LOG_INFO, "registered with the daemon at %s", config.socket);
 }
 
 /* Disconnects, when no thread uses the shared memory any more. */
@@ -225,7 +226,7 @@ static void let_go(uint64_t now_ns)
 {
 	if (!link_shm_end())
 		return;
-	say(LOG_INFO, "the connection to the daemon at %s is closed", config.socket);
+	kfdshim_log(LOG_INFO, "the connection to the daemon at %s is closed", config.socket);
 	down(now_ns);
 	peer.next_ns = now_ns; /* a new daemon may be there already */
 }
@@ -286,10 +287,11 @@ static bool is_silent(uint64_t now_ns)
 
 	if (beat == 0 || now_ns < beat + SILENCE_NS)
 		return false;
-	say(LOG_ERROR,
-	    "the daemon at %s has not responded for 3 s; this process continues without it. Check "
-	    "its log, or restart it",
-	    config.socket);
+	kfdshim_log(
+		LOG_ERROR,
+		"the daemon at %s has not responded for 3 s; this process continues without it. Check "
+		"its log, or restart it",
+		config.socket);
 	return true;
 }
 

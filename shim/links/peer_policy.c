@@ -69,9 +69,10 @@ static enum client_shm_level level(void)
 static void spare(const char *why)
 {
 	hold.spared = true;
-	say(LOG_ERROR,
-	    "this process is not held for a peer again: %s; KFDSHIM_LEVEL=gate does not need that",
-	    why);
+	kfdshim_log(
+		LOG_ERROR,
+		"this process is not held for a peer again: %s; KFDSHIM_LEVEL=gate does not need that",
+		why);
 }
 
 /* A hold has failed: decides when it is tried again. After -EIO or -ETIME it is not, because the
@@ -95,10 +96,11 @@ static void failed(int err, uint64_t now_ns)
 		hold.wait_ns = FAILED_MAX_NS;
 	hold.retry_ns = now_ns + hold.wait_ns;
 	if (hold.logged_error != err)
-		say(LOG_ERROR,
-		    "this process cannot be held for a peer (KFDSHIM_LEVEL=%s): %s; retrying, at "
-		    "least every 10 s",
-		    protocol_level_name(config.level), strerror(-err));
+		kfdshim_log(
+			LOG_ERROR,
+			"this process cannot be held for a peer (KFDSHIM_LEVEL=%s): %s; retrying, at "
+			"least every 10 s",
+			protocol_level_name(config.level), strerror(-err));
 	hold.logged_error = err;
 }
 

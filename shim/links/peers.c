@@ -334,24 +334,26 @@ static void scan(char what)
 static void failed(int err, const char *why, uint64_t now_ns)
 {
 	/* daemon_link.c meets these errors as well and logs them. */
-	bool said = err == -ENOTSUP || err == -EMFILE || err == -ENFILE;
+	bool is_known_error = err == -ENOTSUP || err == -EMFILE || err == -ENFILE;
 
 	retry_ns = now_ns + RETRY_NS;
 	if (err == logged_error)
 		return;
 	if (files.owner != PEERS_NO_OWNER)
-		say(LOG_ERROR,
-		    "other processes cannot be found without a daemon: %s belongs to user %u, "
-		    "so it is not used; have root remove it, or set XDG_RUNTIME_DIR to your own "
-		    "directory, or start kfdschedd",
-		    files.path, files.owner);
+		kfdshim_log(
+			LOG_ERROR,
+			"other processes cannot be found without a daemon: %s belongs to user %u, "
+			"so it is not used; have root remove it, or set XDG_RUNTIME_DIR to your own "
+			"directory, or start kfdschedd",
+			files.path, files.owner);
 	else
-		say(said ? LOG_INFO : LOG_ERROR,
-		    "other processes cannot be found without a daemon: %s %s: %s; %s", why,
-		    files.path, strerror(-err),
-		    err == -ENOSPC ? "free space there"
-				   : remedy(-err, "it must belong to this user, with mode 0700: "
-						  "remove it, or set XDG_RUNTIME_DIR"));
+		kfdshim_log(is_known_error ? LOG_INFO : LOG_ERROR,
+			    "other processes cannot be found without a daemon: %s %s: %s; %s", why,
+			    files.path, strerror(-err),
+			    err == -ENOSPC
+				    ? "free space there"
+				    : remedy(-err, "it must belong to this user, with mode 0700: "
+						   "remove it, or set XDG_RUNTIME_DIR"));
 	logged_error = err;
 }
 
@@ -384,7 +386,7 @@ static void start(uint64_t now_ns)
 		peers_node(queues.nodes[i].gpu_id, queues.nodes[i].active > 0, now_ns);
 	agent_unlock();
 	scan(ARRIVE);
-	say(LOG_INFO, "finds other processes of this user in %s", files.path);
+	kfdshim_log(LOG_INFO, "finds other processes of this user in %s", files.path);
 }
 
 void peers_stop(void)
@@ -412,10 +414,11 @@ static void put(struct node_set *set, uint32_t gpu_id)
 		i++;
 	if (i == urgency.count && i == CLIENT_SHM_NODES) {
 		if (!reported)
-			say(LOG_ERROR,
-			    "the processes of this user use more than %u GPUs: on the others, %u "
-			    "among them, no process is held for another without a daemon",
-			    CLIENT_SHM_NODES, gpu_id);
+			kfdshim_log(
+				LOG_ERROR,
+				"the processes of this user use more than %u GPUs: on the others, %u "
+				"among them, no process is held for another without a daemon",
+				CLIENT_SHM_NODES, gpu_id);
 		reported = true;
 		return;
 	}
@@ -594,9 +597,10 @@ void peers_lost(void)
 {
 	peers_stop();
 	retry_ns = clock_ns() + RETRY_NS;
-	say(LOG_ERROR, "other processes cannot be found for 10 s: this program has closed file "
-		       "descriptors of libkfdshim.so; do not close fds that the program has not "
-		       "opened");
+	kfdshim_log(LOG_ERROR,
+		    "other processes cannot be found for 10 s: this program has closed file "
+		    "descriptors of libkfdshim.so; do not close fds that the program has not "
+		    "opened");
 }
 
 int peers_socket(void)

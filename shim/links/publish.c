@@ -86,9 +86,9 @@ void link_event(enum client_shm_event_kind kind, const struct queue *q, uint64_t
 	}
 	number++;
 	if (config.log >= LOG_DEBUG)
-		say(LOG_DEBUG, "event %llu: %s queue %u.%d gpu %u value %#llx",
-		    (unsigned long long)number, client_shm_event_name(kind), event.context,
-		    q ? (int)event.queue_id : -1, event.gpu_id, (unsigned long long)value);
+		kfdshim_log(LOG_DEBUG, "event %llu: %s queue %u.%d gpu %u value %#llx",
+			    (unsigned long long)number, client_shm_event_name(kind), event.context,
+			    q ? (int)event.queue_id : -1, event.gpu_id, (unsigned long long)value);
 	if (!peer.shm)
 		return;
 	event.ns = clock_ns();
@@ -112,11 +112,12 @@ static int slot_of(uint32_t gpu_id, uint32_t guess)
 		return slot;
 	reported = true;
 	older = peer.shm->version != CLIENT_SHM_VERSION;
-	say(LOG_ERROR,
-	    "the daemon supports %u GPUs of a process%s: work on the others, %u among them, is "
-	    "not scheduled%s",
-	    client_shm_nodes(peer.shm->version), older ? ", because its version is older" : "",
-	    gpu_id, older ? "; upgrade kfdschedd" : "");
+	kfdshim_log(
+		LOG_ERROR,
+		"the daemon supports %u GPUs of a process%s: work on the others, %u among them, is "
+		"not scheduled%s",
+		client_shm_nodes(peer.shm->version), older ? ", because its version is older" : "",
+		gpu_id, older ? "; upgrade kfdschedd" : "");
 	return slot;
 }
 
@@ -185,7 +186,7 @@ static void wait_released(struct client_shm *shm, uint32_t mine)
 		/* The futex is shared between processes, hence no FUTEX_PRIVATE_FLAG. */
 		syscall(SYS_futex, &shm->released, FUTEX_WAIT, released, &left, NULL, 0);
 	}
-	say(LOG_INFO, "the daemon did not resume this process within 10 ms of the request");
+	kfdshim_log(LOG_INFO, "the daemon did not resume this process within 10 ms of the request");
 }
 
 /* Returns the shared memory, which stays mapped until leave(); NULL: there is none. */

@@ -234,9 +234,9 @@ int kernels_classify(struct process *process, const struct dispatch *dispatch,
 		*wg_ns = spin.ticks * NS_PER_TICK;
 	} else if (kernel->blit == BLIT_UNKNOWN) {
 		if (!kernel->logged)
-			say("%s of pid %d is timed, not executed: the data that it moves is "
-			    "missing",
-			    process->sim->kernels[kernel->record].name, process->record->pid);
+			sim_log("%s of pid %d is timed, not executed: the data that it moves is "
+				"missing",
+				process->sim->kernels[kernel->record].name, process->record->pid);
 		kernel->logged = true;
 	} else if (kernel->blit != BLIT_NONE) {
 		uint64_t bytes;

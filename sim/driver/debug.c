@@ -153,7 +153,8 @@ void debug_session_end(struct process *target)
 	if (target->locked)
 		target->disable_later = true;
 	else if (target->session && session_end(target, NULL) != CALL_PENDING)
-		say("out of memory to resume pid %d after the end of its debugger", target->pid);
+		sim_log("out of memory to resume pid %d after the end of its debugger",
+			target->pid);
 }
 
 void debug_process_died(struct process *process)

@@ -190,7 +190,7 @@ void debugfs_written(struct sim *sim)
 			firmware_hang(sim, i);
 	if (pwrite(debugfs->hang_hws, HANG_HWS_TEXT, strlen(HANG_HWS_TEXT), 0) < 0 ||
 	    ftruncate(debugfs->hang_hws, (off_t)strlen(HANG_HWS_TEXT)))
-		say("cannot write " HANG_HWS " (%s)", strerror(errno));
+		sim_log("cannot write " HANG_HWS " (%s)", strerror(errno));
 }
 
 int debugfs_start(struct sim *sim)
@@ -340,7 +340,7 @@ void debugfs_process_new(struct process *process)
 		snprintf(name, sizeof name, "%s/pasid_%u", folder, process->sim->nodes[i].gpu_id);
 		fd = openat(debugfs->proc, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
 		if (fd < 0 || write(fd, text, strlen(text)) < 0)
-			say("cannot write %s in debugfs (%s)", name, strerror(errno));
+			sim_log("cannot write %s in debugfs (%s)", name, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 	}

@@ -224,7 +224,7 @@ int hqd_start(struct sim *sim)
 		for (uint32_t i = 0; i < sim->nodes_n; i++)
 			at = write_node(sim, hqds, i, at);
 		if (ftruncate(fd, at - hqds->map))
-			say("the text of %s ends in null bytes", NAME);
+			sim_log("the text of %s ends in null bytes", NAME);
 	} else {
 		hqds->map = NULL;
 	}

@@ -294,7 +294,7 @@ void text_write(struct debugfs_text *text, int dir, const char *name, unsigned m
 	if (!r && renameat(dir, next, dir, name))
 		r = -errno;
 	if (r && !text->complained)
-		say("cannot write %s in debugfs (%s): the file shows an earlier state", name,
-		    strerror(-r));
+		sim_log("cannot write %s in debugfs (%s): the file shows an earlier state", name,
+			strerror(-r));
 	text->complained |= r != 0;
 }

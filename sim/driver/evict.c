@@ -23,7 +23,8 @@ static void update_for(struct process *process, uint64_t nodes,
 	struct runlist_update *update = runlist_update_new(process, NULL, unmapped);
 
 	if (!update) {
-		say("out of memory for an eviction: queues of pid %d stay unchanged", process->pid);
+		sim_log("out of memory for an eviction: queues of pid %d stay unchanged",
+			process->pid);
 		return;
 	}
 	update->by_driver = true;
@@ -130,7 +131,7 @@ void fault_passed_on(struct process *process, uint32_t node)
 	}
 	evict(process, node, notify_fault);
 	if (!process->lost[node])
-		say("pid %d (%s): the driver has evicted its queues from GPU %u permanently",
-		    process->record->pid, process->record->comm, sim->nodes[node].gpu_id);
+		sim_log("pid %d (%s): the driver has evicted its queues from GPU %u permanently",
+			process->record->pid, process->record->comm, sim->nodes[node].gpu_id);
 	process->lost[node] = "evicted after a memory fault";
 }

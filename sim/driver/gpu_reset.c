@@ -132,11 +132,11 @@ static void take_all_off(struct node *node)
 		if (n < 64)
 			continue;
 		if (gpu_update_runlist(node->gpu, 0, changes, n))
-			say("out of memory for a GPU reset: its queues continue");
+			sim_log("out of memory for a GPU reset: its queues continue");
 		n = 0;
 	}
 	if (n && gpu_update_runlist(node->gpu, 0, changes, n))
-		say("out of memory for a GPU reset: its queues continue");
+		sim_log("out of memory for a GPU reset: its queues continue");
 }
 
 static bool has_queue_on(const struct process *process, uint32_t node)
@@ -183,8 +183,8 @@ static void give_up(struct node *node)
 	struct runlist_update *update;
 	int error = -ETIME;
 
-	say("simulated GPU %u: the firmware did not preempt its queues in time; the GPU is reset",
-	    node->gpu_id);
+	sim_log("simulated GPU %u: the firmware did not preempt its queues in time; the GPU is reset",
+		node->gpu_id);
 	node->resetting = true;
 	node->firmware_due_ns = clock_ns() + sim->config.switches.reset_ns;
 	smi_gpu_reset(sim, index_of(node), false, "HWS hang");

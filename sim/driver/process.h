@@ -196,7 +196,7 @@ struct process {
 	struct call_list runtime_sleepers; /* RUNTIME_ENABLE calls that wait for that semaphore */
 
 	struct kernel_map *kernels; /* kernels.c */
-	unsigned stops_said;	    /* number of queues whose stop was logged */
+	unsigned stops_logged;	    /* number of queues whose stop was logged */
 };
 TAILQ_HEAD(process_list, process);
 

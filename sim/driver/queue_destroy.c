@@ -198,7 +198,7 @@ void queues_tear_down(struct process *process)
 		return;
 	update = runlist_update_new(process, NULL, torn_down);
 	if (!update) {
-		say("out of memory to destroy the queues of pid %d", process->pid);
+		sim_log("out of memory to destroy the queues of pid %d", process->pid);
 		return;
 	}
 	/* Nodes with unmapped queues are updated as well. An earlier update that names these queues

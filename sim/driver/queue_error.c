@@ -14,7 +14,7 @@
 
 #include "sim/host/sim_priv.h"
 
-#define STOPS_SAID 16u /* limit of logged stops of one process */
+#define STOPS_LOGGED 16u /* limit of logged stops of one process */
 
 /* offsets in amd_queue_t and amd_signal_t, in bytes */
 enum { QUEUE_RPTR = 128, QUEUE_INACTIVE_SIGNAL = 192, SIGNAL_VALUE = 8 };
@@ -67,12 +67,13 @@ static void stop(struct queue *queue, const char *format, va_list args)
 	if (record->stopped[0])
 		return;
 	vsnprintf(record->stopped, sizeof record->stopped, format, args);
-	if (queue->process->stops_said >= STOPS_SAID)
+	if (queue->process->stops_logged >= STOPS_LOGGED)
 		return;
-	say("pid %d (%s): queue %u stops: %s", process->pid, process->comm, queue->id,
-	    record->stopped);
-	if (++queue->process->stops_said == STOPS_SAID)
-		say("pid %d: further queues that stop are listed in the report only", process->pid);
+	sim_log("pid %d (%s): queue %u stops: %s", process->pid, process->comm, queue->id,
+		record->stopped);
+	if (++queue->process->stops_logged == STOPS_LOGGED)
+		sim_log("pid %d: further queues that stop are listed in the report only",
+			process->pid);
 }
 
 void queue_halt(struct queue *queue, const char *format, ...)

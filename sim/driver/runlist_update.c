@@ -216,7 +216,7 @@ static void runlist_update_continue(struct runlist_update *update)
 		update->stuck = firmware_stuck_queue(node);
 		if (!query_node(update, node))
 			return;
-		say("out of memory for a runlist update: the simulated GPU is no longer reliable");
+		sim_log("out of memory for a runlist update: the simulated GPU is no longer reliable");
 		update->result = -ENOMEM;
 	}
 	runlist_update_end(update);
@@ -252,8 +252,8 @@ void runlist_update_collected(struct process *process)
 		return;
 	update = runlist_update_new(process, NULL, NULL);
 	if (!update) {
-		say("out of memory for a runlist update: queues of pid %d stay unchanged",
-		    process->pid);
+		sim_log("out of memory for a runlist update: queues of pid %d stay unchanged",
+			process->pid);
 		return;
 	}
 	update->nodes = nodes;

@@ -58,8 +58,8 @@ struct procfs_folder {
 static void fail(struct sim *sim, const char *what, int error)
 {
 	if (!sim->procfs->complained)
-		say("cannot write %s in kfd/proc (%s): its content is not reliable from now on",
-		    what, strerror(error));
+		sim_log("cannot write %s in kfd/proc (%s): its content is not reliable from now on",
+			what, strerror(error));
 	sim->procfs->complained = true;
 }
 

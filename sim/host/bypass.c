@@ -186,29 +186,29 @@ void bypass_end(struct bypass *bypass, pid_t tid)
 		*process = bypass->seen[--bypass->n_seen];
 }
 
-static void say_program(const struct program *program)
+static void log_program(const struct program *program)
 {
 	char others[32] = "";
 
 	if (program->processes > 1)
 		snprintf(others, sizeof(others), " and %u more", program->processes - 1);
 	if (program->has_library)
-		say("%s (process %d%s) waited in %s on this machine's clock, because it called the "
-		    "kernel directly, bypassing the time library",
-		    program->command, program->pid, others, program->call);
+		sim_log("%s (process %d%s) waited in %s on this machine's clock, because it called the "
+			"kernel directly, bypassing the time library",
+			program->command, program->pid, others, program->call);
 	else
-		say("%s (process %d%s) uses this machine's clock%s%s, because it runs without the "
-		    "time library: it is linked statically, is for another processor, or has "
-		    "another /run",
-		    program->command, program->pid, others,
-		    program->call ? ", on which it waited in " : "",
-		    program->call ? program->call : "");
+		sim_log("%s (process %d%s) uses this machine's clock%s%s, because it runs without the "
+			"time library: it is linked statically, is for another processor, or has "
+			"another /run",
+			program->command, program->pid, others,
+			program->call ? ", on which it waited in " : "",
+			program->call ? program->call : "");
 }
 
-void bypass_say(const struct bypass *bypass)
+void bypass_log(const struct bypass *bypass)
 {
 	for (size_t i = 0; i < bypass->n_programs; i++)
-		say_program(&bypass->programs[i]);
+		log_program(&bypass->programs[i]);
 }
 
 json_t *bypass_json(const struct bypass *bypass)

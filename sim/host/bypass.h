@@ -31,7 +31,7 @@ void bypass_check(struct bypass *bypass, const struct idle *idle);
 void bypass_end(struct bypass *bypass, pid_t tid);
 
 /* Writes a line for each program that was found to standard error. */
-void bypass_say(const struct bypass *bypass);
+void bypass_log(const struct bypass *bypass);
 /* Returns "bypasses" of docs/reference/kfdsim-report.md as a new reference. */
 json_t *bypass_json(const struct bypass *bypass);
 

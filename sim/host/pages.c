@@ -89,7 +89,7 @@ void heap_mend(struct sim *sim)
 				 MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
 				 node->sim->config.render_fd,
 				 (off_t)(first_of(node) + offset)) == MAP_FAILED)
-				say("cannot map a page of simulated memory again");
+				sim_log("cannot map a page of simulated memory again");
 		}
 	}
 	sim->host_full += (unsigned)lost.n;
@@ -283,7 +283,7 @@ static void write_used(const struct sim *sim, const struct node *node)
 	n = snprintf(text, sizeof text, "%llu\n", (unsigned long long)used);
 	/* A reader in between finds the number in the first line. */
 	if (pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n))
-		say("cannot cut mem_info_vram_used (%s)", strerror(errno));
+		sim_log("cannot cut mem_info_vram_used (%s)", strerror(errno));
 	close(fd);
 }
 

@@ -44,7 +44,7 @@
 #define UNHEARD_MAX 64u	      /* each belongs to another thread */
 #define WAKES_TRIES 50u
 
-void say(const char *format, ...)
+void sim_log(const char *format, ...)
 {
 	va_list args;
 

@@ -309,6 +309,6 @@ uint64_t live_due(const struct sim *sim);
 json_t *live_costs(const struct sim *sim);
 
 /* Writes one line "kfdsim: ..." to stderr. */
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void sim_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

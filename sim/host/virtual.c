@@ -415,10 +415,10 @@ static void note_standstill(struct loop *loop)
 	if (loop->counts->standstill || !where_is_deadlock(loop->sim, loop->idle))
 		return;
 	threads = loop->counts->standstill = where_threads_wait(loop->sim, loop->idle);
-	say("the simulation is blocked: none of its %zu threads can run, and none waits for a "
-	    "time, so it continues only after an event from outside. The threads wait here:",
-	    json_array_size(threads));
-	where_say(threads);
+	sim_log("the simulation is blocked: none of its %zu threads can run, and none waits for a "
+		"time, so it continues only after an event from outside. The threads wait here:",
+		json_array_size(threads));
+	where_log(threads);
 }
 
 static void run(struct loop *loop)
@@ -468,7 +468,7 @@ static int open_loop(struct loop *loop)
 
 static void finish(const struct loop *loop)
 {
-	bypass_say(loop->bypass);
+	bypass_log(loop->bypass);
 	loop->counts->bypasses = bypass_json(loop->bypass);
 }
 

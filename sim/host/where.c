@@ -60,16 +60,16 @@ static int number_of(const json_t *thread, const char *key)
 	return (int)json_integer_value(json_object_get(thread, key));
 }
 
-void where_say(const json_t *threads)
+void where_log(const json_t *threads)
 {
 	const json_t *thread;
 	size_t i;
 
 	json_array_foreach(threads, i, thread)
 	{
-		say("  %s (process %d, thread %d): %s, %s", text_of(thread, "command"),
-		    number_of(thread, "pid"), number_of(thread, "tid"), text_of(thread, "call"),
-		    text_of(thread, "place"));
+		sim_log("  %s (process %d, thread %d): %s, %s", text_of(thread, "command"),
+			number_of(thread, "pid"), number_of(thread, "tid"), text_of(thread, "call"),
+			text_of(thread, "place"));
 	}
 }
 

@@ -17,7 +17,7 @@ struct idle;
 /* Returns the threads in the format of docs/reference/kfdsim-report.md, as a new reference. */
 json_t *where_threads_wait(const struct sim *sim, const struct idle *idle);
 /* Writes a line for each of these threads to standard error. */
-void where_say(const json_t *threads);
+void where_log(const json_t *threads);
 
 /* Returns true if only an event outside of kfdsim's knowledge can wake a thread. Returns false if a
  * thread waits for the machine's clock or for kfdsim's own standard input. */

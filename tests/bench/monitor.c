@@ -70,7 +70,7 @@ static json_t *run(const char *kfdsched, double *share)
 	uint64_t start = clock_ns();
 	struct rusage use;
 	int out[2], status;
-	json_t *said;
+	json_t *report;
 	pid_t child;
 
 	if (pipe2(out, O_CLOEXEC))
@@ -79,7 +79,7 @@ static json_t *run(const char *kfdsched, double *share)
 	if (child == 0)
 		be_child(kfdsched, out[1]);
 	close(out[1]);
-	said = json_loadfd(out[0], 0, NULL);
+	report = json_loadfd(out[0], 0, NULL);
 	close(out[0]);
 	if (child < 0 || wait4(child, &status, 0, &use) != child || status != 0)
 		return NULL;
@@ -87,25 +87,25 @@ static json_t *run(const char *kfdsched, double *share)
 		     (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 
 	*share = 100 * cpu * 1e9 / (double)(clock_ns() - start);
-	return said;
+	return report;
 }
 
 /* Returns the samples taken in percent of those due. Frees the object. */
-static double taken_of(json_t *said)
+static double taken_of(json_t *report)
 {
-	json_int_t samples = json_integer_value(json_object_get(said, "samples"));
+	json_int_t samples = json_integer_value(json_object_get(report, "samples"));
 
-	json_decref(said);
+	json_decref(report);
 	return 100.0 * (double)samples / DUE;
 }
 
 /* Returns whether the samples contain all queues, and the same ones each time. */
-static bool saw_all(const json_t *said)
+static bool saw_all(const json_t *report)
 {
-	const json_t *queues = json_object_get(said, "queues");
+	const json_t *queues = json_object_get(report, "queues");
 
 	return json_integer_value(json_object_get(queues, "min")) >= QUEUES &&
-	       json_is_true(json_object_get(said, "stable"));
+	       json_is_true(json_object_get(report, "stable"));
 }
 
 static void figures(double *shares, double *bare, double *taken, double *bare_taken)
@@ -144,13 +144,13 @@ int main(int argc, char **argv)
 		queues[i] = gpu_queue(gpu, RING);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		bare_taken[i] = taken_of(run(NULL, &bare[i]));
-		json_t *said = run(argv[1], &shares[i]);
+		json_t *report = run(argv[1], &shares[i]);
 
-		if (!saw_all(said)) {
+		if (!saw_all(report)) {
 			fprintf(stderr, "bench_monitor: it did not see the %d queues\n", QUEUES);
 			return 1;
 		}
-		taken[i] = taken_of(said);
+		taken[i] = taken_of(report);
 	}
 	for (unsigned i = 0; i < QUEUES; i++)
 		gpu_must(hsa_queue_destroy(queues[i]), "hsa_queue_destroy");

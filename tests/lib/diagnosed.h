@@ -92,7 +92,7 @@ static inline void judge(void)
 }
 
 /* Asserts that the summary of the diagnosis contains `part`. */
-static inline void says(const char *part)
+static inline void expect_part(const char *part)
 {
 	if (!strstr(got.sentence, part))
 		fail_msg("'%s' is not in '%s'", part, got.sentence);

@@ -193,9 +193,9 @@ void memory_lock(void)
 {
 }
 
-void privilege_urgent(bool say)
+void privilege_urgent(bool log_failure)
 {
-	(void)say;
+	(void)log_failure;
 }
 
 void privilege_executor(uint64_t *refused)

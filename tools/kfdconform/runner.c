@@ -75,20 +75,20 @@ static bool tried_again(const char *line)
 
 /* Keeps one line. If the check has passed, the first line; otherwise the first line that is not
  * about a repetition. */
-static void choose_line(char *said, bool passed)
+static void choose_line(char *chosen_line, bool passed)
 {
-	char *line = said, *next;
+	char *line = chosen_line, *next;
 
 	while (!passed && tried_again(line) && (next = strchr(line, '\n')))
 		line = next + 1;
-	memmove(said, line, strlen(line) + 1);
-	said[strcspn(said, "\n")] = '\0';
+	memmove(chosen_line, line, strlen(line) + 1);
+	chosen_line[strcspn(chosen_line, "\n")] = '\0';
 }
 
 /* Sets the result from the wait status, and the reason. */
 static void judge(struct suite_outcome *out, int status, bool ended)
 {
-	char said[sizeof out->reason];
+	char chosen_line[sizeof out->reason];
 
 	choose_line(out->reason, ended && WIFEXITED(status) && !WEXITSTATUS(status));
 	if (!ended) {
@@ -104,11 +104,11 @@ static void judge(struct suite_outcome *out, int status, bool ended)
 		out->result = SUITE_BUSY;
 	} else {
 		out->result = SUITE_FAIL;
-		memcpy(said, out->reason, sizeof said);
+		memcpy(chosen_line, out->reason, sizeof chosen_line);
 		if (WIFSIGNALED(status))
 			snprintf(out->reason, sizeof out->reason, "ended by signal %d%s%.440s",
-				 WTERMSIG(status), said[0] ? ": " : "", said);
-		else if (!said[0])
+				 WTERMSIG(status), chosen_line[0] ? ": " : "", chosen_line);
+		else if (!chosen_line[0])
 			snprintf(out->reason, sizeof out->reason, "exit status %d",
 				 WEXITSTATUS(status));
 	}

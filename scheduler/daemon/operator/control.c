@@ -23,7 +23,7 @@
 
 /* ---- replies ---- */
 
-static void say(struct client *client, int status, const char *sentence)
+static void send_status(struct client *client, int status, const char *sentence)
 {
 	const struct protocol_welcome head = {.magic = PROTOCOL_MAGIC,
 					      .version = client->version,
@@ -46,7 +46,7 @@ static void send_reply(struct worker *worker, struct client *client, int status,
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	say(client, status, text);
+	send_status(client, status, text);
 	if (status)
 		log_debug("control request of process %d, user %u, refused: %s",
 			  (int)client->peer.pid, client->peer.uid, text);
@@ -347,7 +347,7 @@ static void check_suspend(struct worker *worker, struct client *from, struct cli
 		return;
 	}
 	from->control.replied = true;
-	say(from, 0, text);
+	send_status(from, 0, text);
 }
 
 static void command_overdue(struct worker *worker, struct client *from, uint64_t now)

@@ -27,7 +27,7 @@ static const char *path;
 static uint64_t until;
 static unsigned long *connected; /* shared by all processes */
 
-static void loop(bool says_hello)
+static void loop(bool sends_hello)
 {
 	const struct protocol_hello hello = attack_hello(PROTOCOL_QUERY, 0);
 
@@ -36,7 +36,7 @@ static void loop(bool says_hello)
 
 		if (sock < 0)
 			continue;
-		if (says_hello)
+		if (sends_hello)
 			attack_send(sock, &hello, sizeof(hello), NULL, 0);
 		close(sock);
 		__atomic_add_fetch(connected, 1, __ATOMIC_RELAXED);
@@ -71,12 +71,12 @@ static void occupy(uid_t first)
 	}
 }
 
-static void start(bool says_hello)
+static void start(bool sends_hello)
 {
 	if (fork() != 0)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	loop(says_hello);
+	loop(sends_hello);
 	_exit(0);
 }
 

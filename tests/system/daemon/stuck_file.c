@@ -36,7 +36,7 @@ static void reply(uint64_t unique, int error, const void *out, size_t size)
 		perror("stuck_file: reply");
 }
 
-static void say(const char *word)
+static void write_word(const char *word)
 {
 	puts(word);
 	fflush(stdout);
@@ -52,7 +52,7 @@ static void begin(const struct fuse_in_header *in, const struct fuse_init_in *in
 	};
 
 	reply(in->unique, 0, &out, sizeof(out));
-	say("ready");
+	write_word("ready");
 }
 
 static void describe(const struct fuse_in_header *in)
@@ -81,7 +81,7 @@ static void serve(const char *request)
 		reply(in->unique, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_READ:
-		say("read");
+		write_word("read");
 		break;
 	case FUSE_INTERRUPT:
 	case FUSE_FORGET:

@@ -41,14 +41,14 @@ static void seen_and_named(void)
 				    .rptr = 0x2000000,
 				    .wptr = 0x2000008};
 	int node = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
-	int said = memfd_create("said", MFD_CLOEXEC), own = dup(STDERR_FILENO);
+	int log = memfd_create("said", MFD_CLOEXEC), own = dup(STDERR_FILENO);
 	struct client_shm_queue entry;
 	struct fake_queue q;
 	char text[4096] = "", *named;
 
-	CHECK(node >= 0 && said >= 0 && own >= 0);
+	CHECK(node >= 0 && log >= 0 && own >= 0);
 	setenv("KFDSHIM_LOG", "info", 1);
-	CHECK(dup2(said, STDERR_FILENO) >= 0);
+	CHECK(dup2(log, STDERR_FILENO) >= 0);
 	fake_daemon_open(&daemon_);
 	fake_start();
 	CHECK(fake_queue_create(&q, KFD_IOC_QUEUE_TYPE_SDMA) == 0);
@@ -57,7 +57,7 @@ static void seen_and_named(void)
 	fake.userq_id = q.id; /* the same id as a queue of another kind */
 	CHECK(fake.agent->ioctl(node, USERQ, &args) == 0 && args.op == q.id);
 	CHECK(dup2(own, STDERR_FILENO) >= 0);
-	CHECK(pread(said, text, sizeof(text) - 1, 0) > 0);
+	CHECK(pread(log, text, sizeof(text) - 1, 0) > 0);
 	named = strstr(text, "is a DRM user queue");
 	CHECK(named && !strstr(named + 1, "is a DRM user queue"));
 	CHECK(fake_daemon_queue_count(&daemon_) == 2);

@@ -121,7 +121,7 @@ static bool stays_active(uint64_t begun_ns, unsigned ms)
 }
 
 /* Reports turns that were not checked all the time (see stays_active()). */
-static void say_turns(int seen, int turns)
+static void print_turns(int seen, int turns)
 {
 	if (turns > seen)
 		fprintf(stderr, "tried again: %d of %d turns were looked at in time\n", seen,
@@ -173,7 +173,7 @@ static void worked(void)
 	while (seen < 3 && turns < TURNS)
 		for (; testbed_repeat("end of a kernel", 3, 3); turns++)
 			seen += worked_once(&q, consumed);
-	say_turns(seen, turns);
+	print_turns(seen, turns);
 	CHECK(seen >= 3);
 	testbed_end();
 }
@@ -202,7 +202,7 @@ static void jumped(void)
 			continue;
 		seen += stays_active(begun, 90);
 	}
-	say_turns(seen, turns);
+	print_turns(seen, turns);
 	CHECK(seen == 5);
 	testbed_end();
 }
@@ -313,7 +313,7 @@ static void in_gtt(void)
 		EVENTUALLY(testbed_changes() > changes, LATE_MS);
 		testbed_query("await");
 	}
-	say_turns(seen, turns);
+	print_turns(seen, turns);
 	CHECK(seen == 3);
 	EVENTUALLY(testbed_active() == 0, 2000);
 	testbed_end();

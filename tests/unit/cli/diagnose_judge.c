@@ -65,7 +65,7 @@ static void test_states(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		facts.who.state = cases[i].state;
 		judge();
-		says(cases[i].sentence);
+		expect_part(cases[i].sentence);
 		assert_non_null(strstr(got.state, cases[i].text));
 		if (cases[i].advice)
 			assert_non_null(strstr(obstacle("state")->advice, cases[i].advice));
@@ -73,7 +73,7 @@ static void test_states(void **state)
 	facts.paused = DOCTOR_YES;
 	strcpy(facts.thaw, "/sys/fs/cgroup/a/cgroup.freeze");
 	judge();
-	says("is paused with its cgroup");
+	expect_part("is paused with its cgroup");
 	assert_non_null(
 		strstr(obstacle("state")->advice, "echo 0 > /sys/fs/cgroup/a/cgroup.freeze"));
 	thaws("/sys/fs/cgroup/a b/cgroup.freeze", ": echo 0 > '/sys/fs/cgroup/a b/cgroup.freeze'");
@@ -100,13 +100,13 @@ static void test_dead(void **state)
 	/* Only the first thread of the process has ended. */
 	facts.threads = 9;
 	judge();
-	says("can be preempted at level trap");
+	expect_part("can be preempted at level trap");
 	assert_non_null(strstr(got.state, "8 others"));
 
 	facts.who.state = 'S';
 	facts.who.kernel = true;
 	judge();
-	says("is a kernel thread");
+	expect_part("is a kernel thread");
 	check_level("gate", DIAGNOSE_NO, "a kernel thread");
 	assert_int_equal(got.findings.count, 0);
 }
@@ -137,8 +137,8 @@ static void test_forbidden(void **state)
 	doctor_process_init(p, PID);
 	p->registered = DOCTOR_NO;
 	judge();
-	says("may use a GPU (not visible from here)");
-	says("whether it can be preempted is not known");
+	expect_part("may use a GPU (not visible from here)");
+	expect_part("whether it can be preempted is not known");
 	assert_int_equal(got.preemptible, DOCTOR_UNKNOWN);
 	assert_null(got.level);
 	check_level("self", DIAGNOSE_UNKNOWN, "");
@@ -163,7 +163,7 @@ static void test_no_shim(void **state)
 {
 	static const struct {
 		enum doctor_known set_id, static_program, other_class, preload_there;
-		const char *preload, *says;
+		const char *preload, *expect_part;
 	} cases[] = {
 		{DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_UNKNOWN, "", "LD_PRELOAD does not name"},
 		{DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, "/x/libkfdshim.so",
@@ -186,9 +186,9 @@ static void test_no_shim(void **state)
 		p->preload_there = cases[i].preload_there;
 		strcpy(p->preload, cases[i].preload);
 		judge();
-		says("is not preempted now: ");
-		says(cases[i].says);
-		says("; do: ");
+		expect_part("is not preempted now: ");
+		expect_part(cases[i].expect_part);
+		expect_part("; do: ");
 		assert_string_equal(got.level, "none");
 		assert_string_equal(got.best, "trap");
 		check_level("trap", DIAGNOSE_YES, "kfdsched set 4711 PRIORITY");
@@ -204,8 +204,8 @@ static void test_no_shim(void **state)
 	assert_int_equal(got.debug_enabled, DOCTOR_NO);
 	assert_non_null(strstr(got.runtime, "never enables it"));
 	check(&got.by_hand, DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
-	says("cannot be preempted now: ");
-	says("do: start it with 'kfdsched run");
+	expect_part("cannot be preempted now: ");
+	expect_part("do: start it with 'kfdsched run");
 	/* A newer runtime: only an attempt shows whether it is enabled. */
 	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
 	judge();
@@ -226,18 +226,18 @@ static void test_by_itself(void **state)
 	strcpy(p->env_priority, "offline");
 	facts.machine.daemon.error = ENOENT;
 	judge();
-	says("can be preempted at level self; for level trap do: start kfdschedd as root");
+	expect_part("can be preempted at level self; for level trap do: start kfdschedd as root");
 	check_level("self", DIAGNOSE_NOW, "there is no daemon");
 	check_level("gate", DIAGNOSE_YES, "");
 
 	p->env_disabled = true;
 	judge();
-	says("is not preempted now: KFDSHIM_DISABLE=1; do: start it without");
+	expect_part("is not preempted now: KFDSHIM_DISABLE=1; do: start it without");
 	check_level("gate", DIAGNOSE_NO, "KFDSHIM_DISABLE");
 	p->env_disabled = false;
 	strcpy(p->env_level, "gate");
 	judge();
-	says("at level gate");
+	expect_part("at level gate");
 	check_level("trap", DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
 	check_level("self", DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
 }
@@ -248,20 +248,21 @@ static void test_priorities(void **state)
 	strcpy(p->level, "observe");
 	p->priority = 15;
 	judge();
-	says("cannot be preempted: priority 15 is the highest; with a lower priority it could be, at level "
-	     "trap");
+	expect_part(
+		"cannot be preempted: priority 15 is the highest; with a lower priority it could be, at level "
+		"trap");
 	check_level("trap", DIAGNOSE_YES, "below 15");
 	assert_int_equal(got.preemptible, DOCTOR_NO);
 	p->priority = -1;
 	judge();
-	says("is not preempted now: it has no priority; do: give it one: 'kfdsched set "
-	     "4711");
+	expect_part("is not preempted now: it has no priority; do: give it one: 'kfdsched set "
+		    "4711");
 	check_level("gate", DIAGNOSE_YES, "once it has a priority");
 	/* The process has just started. */
 	p->priority = 2;
 	strcpy(p->reason, "has not enabled its runtime yet");
 	judge();
-	says("is not preempted: has not enabled its runtime yet");
+	expect_part("is not preempted: has not enabled its runtime yet");
 	check_level("trap", DIAGNOSE_YES, "has not enabled its runtime yet");
 }
 
@@ -287,7 +288,7 @@ static void test_by_hand(void **state)
 	machine->daemon.error = ENOENT;
 	judge();
 	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched");
-	says("is not preempted now: it has no priority; do: ");
+	expect_part("is not preempted now: it has no priority; do: ");
 	strcpy(p->env_priority, "offline");
 	judge();
 	check(&got.by_hand, DIAGNOSE_NO, "the only debug session");
@@ -295,7 +296,7 @@ static void test_by_hand(void **state)
 	strcpy(p->env_priority, "online");
 	judge();
 	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched");
-	says("cannot be preempted: priority 15 is the highest");
+	expect_part("cannot be preempted: priority 15 is the highest");
 
 	machine->sys_ptrace = DOCTOR_NO;
 	machine->uid = facts.who.uid;
@@ -338,7 +339,7 @@ static void test_held(void **state)
 	(void)state;
 	strcpy(p->state, "suspended");
 	judge();
-	says("with 3 queues (held now), and");
+	expect_part("with 3 queues (held now), and");
 	strcpy(p->state, "running");
 	judge();
 	assert_int_equal(got.held, DOCTOR_NO);
@@ -365,7 +366,7 @@ static void test_queues(void **state)
 			observe_set(q, OBSERVE_TYPE, OBSERVE_COMPUTE, OBSERVE_SYSFS);
 	}
 	judge();
-	says("uses 2 GPUs with 6 queues");
+	expect_part("uses 2 GPUs with 6 queues");
 	assert_int_equal(got.queue_kinds, 4);
 	assert_int_equal(got.queues[2].count, 2);
 	assert_int_equal(got.queues[3].type, OBSERVE_TYPES);
@@ -373,10 +374,10 @@ static void test_queues(void **state)
 	facts.seen.listed = 0;
 	facts.seen.queues.count = 0;
 	judge();
-	says("uses a GPU (its queues are not visible from here)");
+	expect_part("uses a GPU (its queues are not visible from here)");
 	facts.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
 	judge();
-	says("has opened a GPU and has no queues there");
+	expect_part("has opened a GPU and has no queues there");
 }
 
 int main(void)

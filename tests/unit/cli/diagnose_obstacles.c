@@ -152,7 +152,7 @@ static void test_one_by_one(void **state)
 		check_level("trap", cases[i].trap, cases[i].trap_why);
 		check_level("self", cases[i].self, "");
 		if (!strcmp(p->level, "gate"))
-			says("can be preempted at level gate; for level trap do: ");
+			expect_part("can be preempted at level gate; for level trap do: ");
 	}
 }
 

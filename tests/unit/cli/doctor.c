@@ -389,7 +389,7 @@ static void test_processes_elsewhere(void **state)
 static void test_kernel_rules(void **state)
 {
 	static const struct {
-		const char *release, *says;
+		const char *release, *message;
 	} kernels[] = {
 		{"6.8.0-40-generic", "6.12.95"},
 		{"6.12.95", "6.12.95"},
@@ -404,7 +404,7 @@ static void test_kernel_rules(void **state)
 
 		strcpy(f.release, kernels[i].release);
 		doctor_judge(&f, &findings);
-		assert_non_null(strstr(find(&findings, "kernel")->found, kernels[i].says));
+		assert_non_null(strstr(find(&findings, "kernel")->found, kernels[i].message));
 		doctor_findings_free(&findings);
 		f.simulated = true;
 		strcpy(f.simulated_kernel, "6.12.95");

@@ -66,7 +66,7 @@ static void test_levels(void **state)
 		int64_t priority, tracer;
 		enum doctor_known registered, shim, set_id;
 		enum doctor_verdict verdict;
-		const char *says;
+		const char *message;
 	} cases[] = {
 		{"trap", "", "", 2, 11, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK, "trap"},
 		{"gate", "gate", "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
@@ -126,8 +126,8 @@ static void test_levels(void **state)
 		const struct doctor_finding *line = find(&findings, "level");
 
 		assert_int_equal(line->pid, 5);
-		if (line->verdict != cases[i].verdict ||
-		    (!strstr(line->found, cases[i].says) && !strstr(line->advice, cases[i].says)))
+		if (line->verdict != cases[i].verdict || (!strstr(line->found, cases[i].message) &&
+							  !strstr(line->advice, cases[i].message)))
 			fail_msg("case %zu: %d '%s' '%s'", i, (int)line->verdict, line->found,
 				 line->advice);
 		doctor_findings_free(&findings);

@@ -76,7 +76,7 @@ static const struct cli_option with_words[] = {
 static int code_of(const struct cli_option *options, bool command, const char *const *words)
 {
 	static char *argv[WORDS + 2];
-	FILE *said = tmpfile();
+	FILE *errors = tmpfile();
 	int argc = 1, code, saved = dup(STDERR_FILENO);
 
 	memset(&got, 0, sizeof(got));
@@ -84,15 +84,15 @@ static int code_of(const struct cli_option *options, bool command, const char *c
 	argv[0] = (char *)(uintptr_t) "look";
 	for (; *words; words++)
 		argv[argc++] = (char *)(uintptr_t)*words;
-	assert_non_null(said);
-	dup2(fileno(said), STDERR_FILENO);
+	assert_non_null(errors);
+	dup2(fileno(errors), STDERR_FILENO);
 	code = command ? options_before_command(&cmd, argc, argv, options, &rest)
 		       : options_read(&cmd, argc, argv, options);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
-	rewind(said);
-	line[fread(line, 1, sizeof(line) - 1, said)] = '\0';
-	fclose(said);
+	rewind(errors);
+	line[fread(line, 1, sizeof(line) - 1, errors)] = '\0';
+	fclose(errors);
 	return code;
 }
 
@@ -100,12 +100,13 @@ static int code_of(const struct cli_option *options, bool command, const char *c
 	assert_int_equal(code_of(OPTIONS, false, (const char *const[]){__VA_ARGS__, NULL}),        \
 			 CLI_GO_ON)
 /* Asserts also that the message is one line, which ends with the usage. */
-#define WRONG(OPTIONS, SAYS, ...)                                                                  \
+#define WRONG(OPTIONS, MESSAGE, ...)                                                               \
 	do {                                                                                       \
 		const char *const words[] = {__VA_ARGS__, NULL};                                   \
                                                                                                    \
 		assert_int_equal(code_of(OPTIONS, false, words), CLI_USAGE);                       \
-		assert_string_equal(line, "kfdsched look: " SAYS "; usage: kfdsched look PID\n");  \
+		assert_string_equal(line,                                                          \
+				    "kfdsched look: " MESSAGE "; usage: kfdsched look PID\n");     \
 	} while (0)
 
 static void values_are_read(void **state)

@@ -74,7 +74,7 @@ static char *table(void)
 	return text;
 }
 
-static void assert_says(const char *needle)
+static void assert_prints(const char *needle)
 {
 	char *text = table();
 
@@ -103,9 +103,9 @@ static void test_floor_and_bound(void **state)
 	assert_true(verdict.floor_us[ARM_TRAP] == 2000 + 400 + verdict.save_us);
 	assert_true(verdict.bound[ARM_TRAP] == 2600 / verdict.floor_us[ARM_TRAP]);
 	assert_true(verdict.of_alone[ARM_TRAP] == 0.75);
-	assert_says("trap P99 2.60 ms is 1.07 x the floor");
-	assert_says("SIMULATED GPU: mi210, time scale 0.1, bounce 200 us, median save");
-	assert_says("(assumed)");
+	assert_prints("trap P99 2.60 ms is 1.07 x the floor");
+	assert_prints("SIMULATED GPU: mi210, time scale 0.1, bounce 200 us, median save");
+	assert_prints("(assumed)");
 }
 
 /* Each arm with the shim has a floor of its own: nothing is preempted at level gate, and without a
@@ -122,9 +122,9 @@ static void test_other_levels(void **state)
 	assert_true(verdict.floor_us[ARM_SELF] == verdict.floor_us[ARM_TRAP]);
 	assert_true(verdict.floor_us[ARM_GATE] == 2000);
 	assert_true(isnan(verdict.floor_us[ARM_SHARED]));
-	assert_says("floor: alone P99 = 2.00 ms, without the work that offline has submitted; "
-		    "gate P99 5.00 ms is 2.50 x the floor");
-	assert_says(
+	assert_prints("floor: alone P99 = 2.00 ms, without the work that offline has submitted; "
+		      "gate P99 5.00 ms is 2.50 x the floor");
+	assert_prints(
 		"without waking the agents of the offline processes; peers P99 2.00 ms is 0.82 x the floor");
 	json = result_json(&run, &verdict);
 	arms = json_object_get(json, "arms");
@@ -152,7 +152,7 @@ static void test_doorbell_rule(void **state)
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_INVALID);
 	assert_non_null(strstr(verdict.reason, "doorbell delay"));
-	assert_says("INVALID: P99 doorbell delay");
+	assert_prints("INVALID: P99 doorbell delay");
 	/* The same delay hides a smaller part of the work of a slower GPU. */
 	run.time_scale = 0.01;
 	result_judge(&run, &verdict);
@@ -169,7 +169,7 @@ static void test_slow_host(void **state)
 	run.arms[ARM_ALONE].online.p50_us = 1810;
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_INVALID);
-	assert_says("INVALID: the online P50 alone (1.81 ms) is more than 2 x what");
+	assert_prints("INVALID: the online P50 alone (1.81 ms) is more than 2 x what");
 	/* At a higher load a larger part of it is queueing. */
 	run.arms[ARM_ALONE].online.gpu_busy_ratio = 0.5;
 	result_judge(&run, &verdict);
@@ -204,8 +204,8 @@ static void test_possible(void **state)
 	assert_true(fabs(verdict.possible.p99_us - (100000 + 200 + save)) < 1e-6);
 	assert_true(fabs(verdict.of_possible[ARM_TRAP] - 0.75 / share) < 1e-9);
 	assert_true(verdict.of_possible_p99[ARM_TRAP] == 2600 / verdict.possible.p99_us);
-	assert_says("possible with known arrivals: offline keeps 89.9 %, online P99 100 ms; "
-		    "trap keeps 75.0 % (83 % of that), P99 2.60 ms (0.03 x)");
+	assert_prints("possible with known arrivals: offline keeps 89.9 %, online P99 100 ms; "
+		      "trap keeps 75.0 % (83 % of that), P99 2.60 ms (0.03 x)");
 
 	/* Over seeds: the mean of the shares and the median of the percentiles. If one seed is
 	 * unknown, the result is unknown. */
@@ -273,7 +273,7 @@ static void test_what_cannot_be_judged(void **state)
 	result_judge(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_NOT_JUDGED);
 	assert_true(isnan(verdict.floor_us[ARM_TRAP]));
-	assert_says("validity not checked: ");
+	assert_prints("validity not checked: ");
 	json_t *json = result_json(&run, &verdict);
 
 	assert_true(json_is_null(json_object_get(json, "valid")));
@@ -310,7 +310,7 @@ static void test_does_not_keep_up(void **state)
 	run.arms[ARM_TRAP].online.keeps_up = false;
 	result_judge(&run, &verdict);
 	assert_true(isnan(verdict.bound[ARM_TRAP]));
-	assert_says("trap does not keep up");
+	assert_prints("trap does not keep up");
 }
 
 static void test_hardware(void **state)
@@ -330,7 +330,7 @@ static void test_hardware(void **state)
 	assert_true(json_is_null(json_object_get(json, "doorbell_delay_us")));
 	assert_true(json_is_true(json_object_get(json, "valid")));
 	json_decref(json);
-	assert_says("hardware: ");
+	assert_prints("hardware: ");
 	char *text = table();
 
 	assert_null(strstr(text, "SIMULATED"));

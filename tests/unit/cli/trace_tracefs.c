@@ -174,7 +174,7 @@ static void what_comes_is_read_whole(void **state)
 	tracefs_close(&tracefs);
 }
 
-static void what_is_missing_is_said(void **state)
+static void what_is_missing_is_reported(void **state)
 {
 	struct tracefs tracefs;
 	const bool is_root = getuid() == 0;
@@ -295,7 +295,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_instance_is_set_up_and_nothing_else, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(what_comes_is_read_whole, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_missing_is_said, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_missing_is_reported, setup, teardown),
 		cmocka_unit_test_setup_teardown(leftovers_alone_are_removed, setup, teardown),
 		cmocka_unit_test(lines_become_moments_and_a_broken_one_nothing),
 	};

@@ -95,7 +95,7 @@ static void compare(void)
 }
 
 /* Asserts the text of the nth difference. */
-static void says(size_t n, const char *sentence)
+static void expect_text(size_t n, const char *sentence)
 {
 	char text[VERIFY_TEXT];
 
@@ -154,8 +154,8 @@ static void test_missing(void **state)
 	in_debugfs(0, 65536, 4);
 	compare();
 	assert_int_equal(v.differences, 2);
-	says(0, "queue 1 (GPU 0): sysfs lists it, lane does not");
-	says(1, "queue 1 (GPU 0): sysfs lists it, mqd does not");
+	expect_text(0, "queue 1 (GPU 0): sysfs lists it, lane does not");
+	expect_text(1, "queue 1 (GPU 0): sysfs lists it, mqd does not");
 	assert_int_equal(verify_verdict(&v), VERIFY_DIFFER);
 }
 
@@ -168,8 +168,8 @@ static void test_only_in_debugfs(void **state)
 	compare();
 	assert_int_equal(v.rows, 2);
 	assert_int_equal(v.differences, 1);
-	says(0, "a queue of GPU 0 with its ring at 0x7f0000200000: mqd lists it, sysfs does "
-		"not");
+	expect_text(0, "a queue of GPU 0 with its ring at 0x7f0000200000: mqd lists it, sysfs does "
+		       "not");
 }
 
 static void test_values(void **state)
@@ -187,10 +187,11 @@ static void test_values(void **state)
 	seen.result[OBSERVE_HQD].list.queue[0].field[OBSERVE_RING_ADDRESS].value += 0x1000;
 	compare();
 	assert_int_equal(v.rows, 1);
-	says(0, "queue 0 (GPU 0): ring_bytes is 64 KiB in lane, and 4 KiB in sysfs");
-	says(1, "queue 0 (GPU 0): ring_address is 0x7f0000100000 in lane, and 0x7f0000101000 "
-		"in mqd");
-	says(3, "queue 0 (GPU 0): queue_priority is 7 in lane, and 9 in mqd");
+	expect_text(0, "queue 0 (GPU 0): ring_bytes is 64 KiB in lane, and 4 KiB in sysfs");
+	expect_text(1,
+		    "queue 0 (GPU 0): ring_address is 0x7f0000100000 in lane, and 0x7f0000101000 "
+		    "in mqd");
+	expect_text(3, "queue 0 (GPU 0): queue_priority is 7 in lane, and 9 in mqd");
 	assert_int_equal(v.differences, 4); /* the ring of the slot differs, too */
 }
 
@@ -203,7 +204,7 @@ static void test_types(void **state)
 	assert_int_equal(v.differences, 0);
 	add(OBSERVE_SHM, 0, OBSERVE_AQL, 65536);
 	compare();
-	says(0, "queue 0 (GPU 0): type is aql in lane, and pm4 in trap");
+	expect_text(0, "queue 0 (GPU 0): type is aql in lane, and pm4 in trap");
 	assert_int_equal(v.differences, 1);
 }
 
@@ -214,8 +215,9 @@ static void test_counts(void **state)
 	in_debugfs(0, 65536, 3)->field[OBSERVE_MQDS].value = 2;
 	compare();
 	assert_int_equal(v.differences, 2);
-	says(0, "queue 0 (GPU 0): it has 2 MQDs, and its node has 4 XCCs");
-	says(1, "queue 0 (GPU 0): it is active in 3 hardware slots, and its node has 4 XCCs");
+	expect_text(0, "queue 0 (GPU 0): it has 2 MQDs, and its node has 4 XCCs");
+	expect_text(1,
+		    "queue 0 (GPU 0): it is active in 3 hardware slots, and its node has 4 XCCs");
 }
 
 /* Level weight gives the driver a lower priority than the process has. */
@@ -291,7 +293,7 @@ static void test_what_differs_again(void **state)
 	assert_int_equal(v.differences, 2);
 	verify_keep(&v, &before);
 	assert_int_equal(v.differences, 1);
-	says(0, "queue 0 (GPU 0): ring_bytes is 64 KiB in lane, and 8 KiB in sysfs");
+	expect_text(0, "queue 0 (GPU 0): ring_bytes is 64 KiB in lane, and 8 KiB in sysfs");
 	verify_free(&before);
 }
 

@@ -41,7 +41,7 @@ static void a_burst_then_one_a_period(void **state)
 	assert_int_equal(take_all(&budget, now + 1000 * MS), 5);
 }
 
-static void it_says_when(void **state)
+static void it_returns_when(void **state)
 {
 	struct budget budget = {0};
 	uint64_t now = 1, next;
@@ -83,7 +83,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_burst_then_one_a_period),
-		cmocka_unit_test(it_says_when),
+		cmocka_unit_test(it_returns_when),
 		cmocka_unit_test(never_more),
 	};
 

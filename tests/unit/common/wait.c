@@ -100,7 +100,7 @@ static void signals_shorten_no_wait(void **state)
 	assert_true(clock_ns() >= begin + LONG_NS);
 }
 
-static void signals_end_those_that_say_so(void **state)
+static void signals_end_waits_that_allow_it(void **state)
 {
 	struct pollfd one = {.fd = ends[0], .events = POLLIN};
 
@@ -119,7 +119,7 @@ int main(void)
 		TEST(a_moment_that_is_over),
 		TEST(for_ever_until_it_is_ready),
 		TEST(signals_shorten_no_wait),
-		TEST(signals_end_those_that_say_so),
+		TEST(signals_end_waits_that_allow_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void gone_and_zombies(void **state)
 	refused(pid, -ESRCH, "no process");
 }
 
-static void *say_who(void *out)
+static void *print_name(void *out)
 {
 	*(pid_t *)out = (pid_t)syscall(SYS_gettid);
 	for (;;)
@@ -88,7 +88,7 @@ static void threads(void **state)
 		pthread_t thread;
 
 		tid = &here;
-		pthread_create(&thread, NULL, say_who, &here);
+		pthread_create(&thread, NULL, print_name, &here);
 		while (!*tid)
 			usleep(1000);
 		(void)!write(ends[1], &here, sizeof(here));

@@ -87,7 +87,7 @@ static void recorded(void **state)
 static void not_recorded(void **state)
 {
 	static const struct {
-		const char *text, *says;
+		const char *text, *message;
 	} bad[] = {
 		{"1\n2\nx\n", ":3: not an interval"},	 {"1\n-2\n", ":2: not an interval"},
 		{"1 2\n", ":1: not an interval"},	 {"nan\n", ":1: not an interval"},
@@ -100,7 +100,7 @@ static void not_recorded(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		write_file(bad[i].text);
 		assert_int_equal(arrivals_file_read(path, &gaps, error, sizeof(error)), -EINVAL);
-		assert_non_null(strstr(error, bad[i].says));
+		assert_non_null(strstr(error, bad[i].message));
 		assert_null(gaps.ns);
 	}
 	assert_int_equal(arrivals_file_read("/nowhere/gaps", &gaps, error, sizeof(error)), -ENOENT);

@@ -38,7 +38,7 @@ static int read_text(const void *text, size_t length, struct trace *trace, char 
 struct bad {
 	const char *text;
 	const char *at; /* LINE:COLUMN */
-	const char *says;
+	const char *message;
 };
 
 static const struct bad bad[] = {
@@ -90,8 +90,8 @@ static void expect(const void *text, size_t length, const struct bad *b)
 	assert_int_equal(read_text(text, length, &trace, error, sizeof(error)), -EINVAL);
 	assert_null(trace.rows);
 	snprintf(at, sizeof(at), "%s:%s: ", path, b->at);
-	if (strncmp(error, at, strlen(at)) != 0 || !strstr(error, b->says))
-		fail_msg("'%s' is not '%s%s'", error, at, b->says);
+	if (strncmp(error, at, strlen(at)) != 0 || !strstr(error, b->message))
+		fail_msg("'%s' is not '%s%s'", error, at, b->message);
 	assert_null(strchr(error, '\n'));
 }
 
@@ -111,7 +111,7 @@ static void refuses_binary(void **state)
 	expect(text, sizeof(text) - 1, &nul);
 }
 
-static void says_what_cannot_be_opened(void **state)
+static void reports_what_cannot_be_opened(void **state)
 {
 	struct trace trace;
 	char error[300];
@@ -159,7 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_line_and_column),
 		cmocka_unit_test(refuses_binary),
-		cmocka_unit_test(says_what_cannot_be_opened),
+		cmocka_unit_test(reports_what_cannot_be_opened),
 		cmocka_unit_test(reads_what_is_right),
 	};
 

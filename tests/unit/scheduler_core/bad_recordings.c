@@ -41,10 +41,10 @@ static enum recording_result play(const char *text, size_t length)
 	return result;
 }
 
-static void expect(enum recording_result result, const char *text, const char *says)
+static void expect(enum recording_result result, const char *text, const char *message)
 {
-	if (play(text, strlen(text)) != result || !strstr(problem, says))
-		fail_msg("'%s'\nis not refused with '%s' but with '%s'", text, says, problem);
+	if (play(text, strlen(text)) != result || !strstr(problem, message))
+		fail_msg("'%s'\nis not refused with '%s' but with '%s'", text, message, problem);
 }
 
 static void good_is_played(void **state)
@@ -56,7 +56,7 @@ static void good_is_played(void **state)
 static void bad_is_refused(void **state)
 {
 	static const struct {
-		const char *text, *says;
+		const char *text, *message;
 	} bad[] = {
 		{"\n", "x:1: the file ends before the first decision"},
 		{"0 worker 8\n", "x:1: no recording: the first line must be"},
@@ -125,7 +125,7 @@ static void bad_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		expect(RECORDING_BAD, bad[i].text, bad[i].says);
+		expect(RECORDING_BAD, bad[i].text, bad[i].message);
 }
 
 static void long_line_is_refused(void **state)
@@ -144,7 +144,7 @@ static void long_line_is_refused(void **state)
 static void difference_is_found(void **state)
 {
 	static const struct {
-		const char *text, *says;
+		const char *text, *message;
 	} other[] = {
 		{GOOD "25 decide 0 26\n", "x:21: the core's next deadline is never, and 26 in"},
 		{GOOD "25 decide 1 never\n25 suspend 1 yes\n",
@@ -164,7 +164,7 @@ static void difference_is_found(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)
-		expect(RECORDING_DIFFERS, other[i].text, other[i].says);
+		expect(RECORDING_DIFFERS, other[i].text, other[i].message);
 }
 
 /* The text is cut at each byte, and each byte is replaced: the player plays it or refuses it with a

@@ -36,7 +36,7 @@
 
 static struct fake_queue queue;
 static char folder[64];
-static int said_fd, stderr_fd;
+static int log_fd, stderr_fd;
 
 static void begin(void)
 {
@@ -45,9 +45,9 @@ static void begin(void)
 	setenv("XDG_RUNTIME_DIR", folder, 1);
 	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
 	setenv("KFDSHIM_LOG", "error", 1);
-	said_fd = (int)syscall(SYS_memfd_create, "said", MFD_CLOEXEC);
+	log_fd = (int)syscall(SYS_memfd_create, "said", MFD_CLOEXEC);
 	stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-	CHECK(said_fd >= 0 && stderr_fd >= 0 && dup2(said_fd, STDERR_FILENO) >= 0);
+	CHECK(log_fd >= 0 && stderr_fd >= 0 && dup2(log_fd, STDERR_FILENO) >= 0);
 }
 
 /* Makes the calls of a runtime and checks that they return the driver's results. */
@@ -69,7 +69,7 @@ static void run(void)
 
 static int lines(char *text, size_t size)
 {
-	ssize_t n = pread(said_fd, text, size - 1, 0);
+	ssize_t n = pread(log_fd, text, size - 1, 0);
 	int count = 0;
 
 	text[n > 0 ? n : 0] = '\0';
@@ -96,7 +96,7 @@ static void remove_folder(void)
 }
 
 /* Checks that the log is one line that contains both texts. */
-static void said(const char *what, const char *remedy)
+static void expect_logged(const char *what, const char *remedy)
 {
 	char text[4096] = "";
 	bool right;
@@ -133,7 +133,7 @@ static void unreadable_values(void)
 
 	begin();
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		CHECK(ftruncate(said_fd, 0) == 0 && lseek(said_fd, 0, SEEK_SET) == 0);
+		CHECK(ftruncate(log_fd, 0) == 0 && lseek(log_fd, 0, SEEK_SET) == 0);
 		setenv(values[i][0], values[i][1], 1);
 		fake_start();
 		unsetenv(values[i][0]);
@@ -144,11 +144,11 @@ static void unreadable_values(void)
 	       "0123456789012345678901234567890123456789012345678901234567890123"
 	       "0123456789012345678901234567890123456789012345678901234567890123",
 	       1);
-	CHECK(ftruncate(said_fd, 0) == 0 && lseek(said_fd, 0, SEEK_SET) == 0);
+	CHECK(ftruncate(log_fd, 0) == 0 && lseek(log_fd, 0, SEEK_SET) == 0);
 	fake_start();
 	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
 	run();
-	said("KFDSHIM_SOCKET", "longer than");
+	expect_logged("KFDSHIM_SOCKET", "longer than");
 }
 
 static void a_socket_that_is_a_file(void)
@@ -162,7 +162,7 @@ static void a_socket_that_is_a_file(void)
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	fake_start();
 	run();
-	said(path, "KFDSHIM_SOCKET");
+	expect_logged(path, "KFDSHIM_SOCKET");
 }
 
 static struct fake_daemon daemon_;
@@ -212,7 +212,7 @@ static void a_daemon_of_another_version(void)
 	pid = answering(welcome, 0, -1);
 	fake_start();
 	run();
-	said("Protocol error", "use adjacent versions");
+	expect_logged("Protocol error", "use adjacent versions");
 	finish(pid);
 }
 
@@ -227,7 +227,7 @@ static void a_client_shm_of_the_wrong_size(void)
 	pid = answering(fine, 0, fd);
 	fake_start();
 	run();
-	said("Protocol error", "use adjacent versions");
+	expect_logged("Protocol error", "use adjacent versions");
 	finish(pid);
 }
 
@@ -242,7 +242,7 @@ static void a_wake_that_is_a_pipe(void)
 	pid = answering(fine, 2, ends[1]);
 	fake_start();
 	run();
-	said("Protocol error", "use adjacent versions");
+	expect_logged("Protocol error", "use adjacent versions");
 	finish(pid);
 }
 
@@ -253,8 +253,8 @@ static void no_descriptor_left(void)
 	fake_start();
 	limit(RLIMIT_NOFILE, 3);
 	run();
-	said("(Too many open files), so the work of this process is not scheduled",
-	     "raise the limit of open files");
+	expect_logged("(Too many open files), so the work of this process is not scheduled",
+		      "raise the limit of open files");
 }
 
 /* The limit is reached when the agent's thread runs already. */
@@ -266,7 +266,7 @@ static void the_table_fills_later(void)
 	run();
 	fake_sleep_us(100000);
 	limit(RLIMIT_NOFILE, 3);
-	said("Too many open files", "raise the limit of open files");
+	expect_logged("Too many open files", "raise the limit of open files");
 }
 
 static _Atomic unsigned sleeps; /* number of sleeps that the agent's thread has started */
@@ -314,7 +314,7 @@ static void no_memory_to_map(void)
 	kill(pid, SIGCONT);
 	fake_sleep_us(1500000);
 	limit(RLIMIT_AS, RLIM_INFINITY);
-	said("Cannot allocate memory", "raise the limit of memory");
+	expect_logged("Cannot allocate memory", "raise the limit of memory");
 	finish(pid);
 }
 
@@ -328,7 +328,7 @@ static void too_many_contexts(void)
 
 		CHECK(fake.agent->ioctl(fd, _IO('K', KFDABI_CREATE_PROCESS), NULL) == 0);
 	}
-	said("62 KFD contexts", "use fewer");
+	expect_logged("62 KFD contexts", "use fewer");
 }
 
 static void no_socket_allowed(void)
@@ -347,7 +347,7 @@ static void no_socket_allowed(void)
 	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 	run();
-	said("Operation not permitted", "in the sandbox");
+	expect_logged("Operation not permitted", "in the sandbox");
 }
 
 static void with_folder(void (*make)(const char *path))
@@ -360,7 +360,7 @@ static void with_folder(void (*make)(const char *path))
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	fake_start();
 	run();
-	said(path, "it, or set XDG_RUNTIME_DIR");
+	expect_logged(path, "it, or set XDG_RUNTIME_DIR");
 }
 
 static void make_open(const char *path)

@@ -30,7 +30,7 @@ static void begin(struct fake_queue *q)
 	fake_begin(&daemon_, q);
 }
 
-static void says_who_it_is(void)
+static void sends_its_identity(void)
 {
 	struct fake_queue q;
 
@@ -265,7 +265,7 @@ static void daemon_dies_during_the_wait(void)
 	fake_daemon_remove(&daemon_);
 }
 
-IN_CHILD(says_who_it_is)
+IN_CHILD(sends_its_identity)
 IN_CHILD(observe_is_never_scheduled)
 IN_CHILD(late_daemon_gets_everything)
 IN_CHILD(restart_is_adopted)
@@ -280,7 +280,7 @@ IN_CHILD(daemon_dies_during_the_wait)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_says_who_it_is),
+		cmocka_unit_test(test_sends_its_identity),
 		cmocka_unit_test(test_observe_is_never_scheduled),
 		cmocka_unit_test(test_late_daemon_gets_everything),
 		cmocka_unit_test(test_restart_is_adopted),

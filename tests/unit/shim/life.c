@@ -308,7 +308,7 @@ static void all_descriptors_closed_behind_us(void)
 }
 
 /* Returns the number of lines that the agent writes to stderr when it starts with these values. */
-static int lines_said(const char *log, const char *priority, const char *group, const char *level)
+static int lines_logged(const char *log, const char *priority, const char *group, const char *level)
 {
 	char text[2048];
 	int fds[2], n, lines = 0;
@@ -334,22 +334,22 @@ static int lines_said(const char *log, const char *priority, const char *group, 
 	return lines;
 }
 
-static void bad_values_are_said_once(void)
+static void bad_values_are_logged_once(void)
 {
 	char group[200];
 
 	memset(group, 'g', sizeof(group) - 1);
 	group[sizeof(group) - 1] = '\0';
-	CHECK(lines_said("error", "online", "g", "auto") == 0);
-	CHECK(lines_said("error", "", "", "") == 0);
-	CHECK(lines_said("error", "high", "g", "auto") == 1);
-	CHECK(lines_said("error", "16", group, "turbo") == 3);
-	CHECK(lines_said("debug", "16", group, "turbo") == 3);
-	CHECK(lines_said("off", "16", group, "turbo") == 0);
-	CHECK(lines_said("", "16", group, "turbo") == 0);
-	CHECK(lines_said("loud", "16", group, "turbo") == 0);
+	CHECK(lines_logged("error", "online", "g", "auto") == 0);
+	CHECK(lines_logged("error", "", "", "") == 0);
+	CHECK(lines_logged("error", "high", "g", "auto") == 1);
+	CHECK(lines_logged("error", "16", group, "turbo") == 3);
+	CHECK(lines_logged("debug", "16", group, "turbo") == 3);
+	CHECK(lines_logged("off", "16", group, "turbo") == 0);
+	CHECK(lines_logged("", "16", group, "turbo") == 0);
+	CHECK(lines_logged("loud", "16", group, "turbo") == 0);
 	for (int i = 0; i < 2; i++)
-		CHECK(lines_said("error", "offline", "g", i ? "self" : "weight") == 0);
+		CHECK(lines_logged("error", "offline", "g", i ? "self" : "weight") == 0);
 }
 
 static void bad_priority_is_unset(void)
@@ -370,7 +370,7 @@ IN_CHILD(its_thread_takes_no_signal)
 IN_CHILD(standard_descriptors_stay_closed)
 IN_CHILD(standard_descriptors_stay_closed_at_self)
 IN_CHILD(standard_descriptors_stay_closed_at_weight)
-IN_CHILD(bad_values_are_said_once)
+IN_CHILD(bad_values_are_logged_once)
 IN_CHILD(bad_priority_is_unset)
 
 #ifndef __SANITIZE_THREAD__
@@ -391,7 +391,7 @@ int main(void)
 		cmocka_unit_test(test_standard_descriptors_stay_closed),
 		cmocka_unit_test(test_standard_descriptors_stay_closed_at_self),
 		cmocka_unit_test(test_standard_descriptors_stay_closed_at_weight),
-		cmocka_unit_test(test_bad_values_are_said_once),
+		cmocka_unit_test(test_bad_values_are_logged_once),
 		cmocka_unit_test(test_bad_priority_is_unset),
 #ifndef __SANITIZE_THREAD__
 		/* Descriptors are closed while other threads use them: ThreadSanitizer would report

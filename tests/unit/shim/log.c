@@ -21,12 +21,12 @@
 #include "tests/lib/shim_stub_daemon.h"
 
 static struct fake_daemon daemon_;
-static int said_fd;
+static int log_fd;
 static char text[8192];
 
 static int lines_with(const char *what)
 {
-	ssize_t n = pread(said_fd, text, sizeof(text) - 1, 0);
+	ssize_t n = pread(log_fd, text, sizeof(text) - 1, 0);
 	int count = 0;
 
 	text[n > 0 ? n : 0] = '\0';
@@ -47,12 +47,12 @@ static void a_life(const char *level)
 	else
 		unsetenv("KFDSHIM_LOG");
 	setenv("KFDSHIM_VRAM_LIMIT", "4K", 1);
-	said_fd = memfd_create("said", MFD_CLOEXEC);
+	log_fd = memfd_create("said", MFD_CLOEXEC);
 	own = dup(STDERR_FILENO);
-	CHECK(said_fd >= 0 && own >= 0);
+	CHECK(log_fd >= 0 && own >= 0);
 	fake_daemon_open(&daemon_);
 	fake_daemon_die(&daemon_);
-	CHECK(dup2(said_fd, STDERR_FILENO) >= 0);
+	CHECK(dup2(log_fd, STDERR_FILENO) >= 0);
 	fake_start();
 	CHECK(fake_queue_create(&q, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
 	CHECK(fake_alloc(FAKE_GPU, 8192, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &handle) == -1);
@@ -107,8 +107,8 @@ static void silent_by_default(void)
 	CHECK(lines_with("\n") == 0);
 }
 
-/* Returns the errno after say(). A write to `fd` would raise SIGPIPE, or block. */
-static int say_into(int fd)
+/* Returns the errno after kfdshim_log(). A write to `fd` would raise SIGPIPE, or block. */
+static int log_into(int fd)
 {
 	int own = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), left;
 
@@ -117,7 +117,7 @@ static int say_into(int fd)
 	config.log = LOG_ERROR;
 	alarm(20);
 	errno = EXDEV;
-	say(LOG_ERROR, "is there anybody?");
+	kfdshim_log(LOG_ERROR, "is there anybody?");
 	left = errno;
 	alarm(0);
 	CHECK(dup2(own, STDERR_FILENO) >= 0);
@@ -130,7 +130,7 @@ static void a_reader_that_has_gone(void)
 
 	CHECK(pipe(ends) == 0);
 	close(ends[0]);
-	CHECK(say_into(ends[1]) == EXDEV);
+	CHECK(log_into(ends[1]) == EXDEV);
 }
 
 static void a_pipe_that_is_full(void)
@@ -144,13 +144,13 @@ static void a_pipe_that_is_full(void)
 	while ((n = write(ends[1], some, sizeof(some))) > 0)
 		written += (size_t)n;
 	CHECK(written > 0 && fcntl(ends[1], F_SETFL, 0) == 0);
-	CHECK(say_into(ends[1]) == EXDEV);
+	CHECK(log_into(ends[1]) == EXDEV);
 	/* The line was dropped. When the pipe has room again, the next line is written. */
 	CHECK(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0);
 	while ((n = read(ends[0], text, sizeof(text))) > 0)
 		have += (size_t)n;
 	CHECK(have == written);
-	CHECK(say_into(ends[1]) == EXDEV);
+	CHECK(log_into(ends[1]) == EXDEV);
 	n = read(ends[0], text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
 	CHECK(strstr(text, ": is there anybody?\n") != NULL);

@@ -30,7 +30,7 @@
 
 static struct fake_daemon daemon_;
 static struct fake_queue made[GPUS + 2];
-static int said_fd;
+static int log_fd;
 
 static void queue_on(uint32_t i)
 {
@@ -53,8 +53,8 @@ static void begin(uint32_t version)
 {
 	struct fake_queue first;
 
-	said_fd = memfd_create("said", MFD_CLOEXEC);
-	CHECK(said_fd >= 0 && dup2(said_fd, STDERR_FILENO) >= 0);
+	log_fd = memfd_create("said", MFD_CLOEXEC);
+	CHECK(log_fd >= 0 && dup2(log_fd, STDERR_FILENO) >= 0);
 	setenv("KFDSHIM_LOG", "error", 1);
 	setenv("KFDSHIM_VRAM_LIMIT", "3M", 1);
 	fake_daemon_open(&daemon_);
@@ -67,10 +67,10 @@ static void begin(uint32_t version)
 }
 
 /* Returns how often the log contains a text. */
-static unsigned said(const char *what)
+static unsigned count_logged(const char *what)
 {
 	static char text[1 << 16];
-	ssize_t n = pread(said_fd, text, sizeof(text) - 1, 0);
+	ssize_t n = pread(log_fd, text, sizeof(text) - 1, 0);
 	unsigned times = 0;
 
 	text[n > 0 ? n : 0] = '\0';
@@ -99,11 +99,11 @@ static void work_is_published_of_128(void)
 		queue_on(i);
 	for (uint32_t i = GPUS - 1; i-- > 0;)
 		work(i, 1, 0);
-	CHECK(said("GPUs") == 0);
+	CHECK(count_logged("GPUs") == 0);
 	queue_on(GPUS - 1);
 	queue_on(GPUS);
 	work(GPUS - 1, -1, -1);
-	CHECK(said("uses more than 128 GPUs") == 1);
+	CHECK(count_logged("uses more than 128 GPUs") == 1);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == GPUS + 2, 1000);
 }
 
@@ -118,11 +118,11 @@ static void limit_binds_on_128(void)
 		CHECK(fake_alloc(FIRST + i, 2 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM, &handle) == -1 &&
 		      errno == ENOMEM);
 	}
-	CHECK(said("does not apply") == 0);
+	CHECK(count_logged("does not apply") == 0);
 	for (uint32_t i = 0; i < 3; i++)
 		CHECK(fake_alloc(FIRST + GPUS + i, 4 * MIB, KFD_IOC_ALLOC_MEM_FLAGS_VRAM,
 				 &handle) == 0);
-	CHECK(said("does not apply") == 1);
+	CHECK(count_logged("does not apply") == 1);
 }
 
 static void older_daemon_gets_16(void)
@@ -132,12 +132,12 @@ static void older_daemon_gets_16(void)
 		queue_on(i);
 	for (uint32_t i = 0; i < V4_NODES - 1; i++)
 		work(i, 1, 0);
-	CHECK(said("supports 16 GPUs of a process, because its version is older") == 1);
-	CHECK(said("upgrade kfdschedd") == 1);
+	CHECK(count_logged("supports 16 GPUs of a process, because its version is older") == 1);
+	CHECK(count_logged("upgrade kfdschedd") == 1);
 	for (uint32_t i = V4_NODES - 1; i < 20; i++)
 		work(i, -1, -1);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 21, 1000);
-	CHECK(said("GPUs") == 1);
+	CHECK(count_logged("GPUs") == 1);
 }
 
 /* The same for the files by which processes without a daemon meet. */

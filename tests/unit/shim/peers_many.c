@@ -26,7 +26,7 @@ static void meet(const char *priority, int theirs)
 }
 
 /* A kernel runs, so the sampler polls 62 times a second. No peer reports anything. */
-static void peers_that_say_nothing_are_not_read(void)
+static void silent_peers_are_not_read(void)
 {
 	meet("offline", PRIORITY_ONLINE);
 	fake_ring(&queue, &last);
@@ -69,13 +69,13 @@ static void doorbell_wakes_one(void)
 	many_end();
 }
 
-IN_CHILD(peers_that_say_nothing_are_not_read)
+IN_CHILD(silent_peers_are_not_read)
 IN_CHILD(doorbell_wakes_one)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_peers_that_say_nothing_are_not_read),
+		cmocka_unit_test(test_silent_peers_are_not_read),
 		cmocka_unit_test(test_doorbell_wakes_one),
 	};
 

@@ -26,12 +26,12 @@
 #define USER "1000"
 #define FOLDER "/dev/shm/kfdshim-" USER
 
-static int said_fd;
+static int log_fd;
 
-static bool said(char *line, size_t size, const char *what)
+static bool read_logged(char *line, size_t size, const char *what)
 {
 	char text[8192];
-	ssize_t n = pread(said_fd, text, sizeof(text) - 1, 0);
+	ssize_t n = pread(log_fd, text, sizeof(text) - 1, 0);
 	char *at;
 
 	text[n > 0 ? n : 0] = '\0';
@@ -51,12 +51,12 @@ static void run_program(void)
 	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	setenv("KFDSHIM_LOG", "error", 1);
-	CHECK(dup2(said_fd, STDERR_FILENO) >= 0);
+	CHECK(dup2(log_fd, STDERR_FILENO) >= 0);
 	fake_start();
 	CHECK(fake_queue_create(&queue, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
-	for (int i = 0; i < 10000 && !said(line, sizeof(line), "without a daemon"); i++)
+	for (int i = 0; i < 10000 && !read_logged(line, sizeof(line), "without a daemon"); i++)
 		usleep(1000);
-	CHECK(said(line, sizeof(line), "without a daemon"));
+	CHECK(read_logged(line, sizeof(line), "without a daemon"));
 	CHECK(strstr(line, FOLDER " belongs to user 65534") &&
 	      strstr(line, "have root remove it") && strstr(line, "XDG_RUNTIME_DIR"));
 	CHECK(fake_queue_destroy(&queue) == 0);
@@ -97,8 +97,8 @@ static void finds_it_taken(const char *theirs)
 	ssize_t n;
 	pid_t pid;
 
-	said_fd = memfd_create("said", MFD_CLOEXEC);
-	assert_true(said_fd >= 0);
+	log_fd = memfd_create("said", MFD_CLOEXEC);
+	assert_true(log_fd >= 0);
 	pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -107,11 +107,11 @@ static void finds_it_taken(const char *theirs)
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	n = pread(said_fd, text, sizeof(text) - 1, 0);
+	n = pread(log_fd, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
 	if (status)
 		fail_msg("status %x, and it said: %s", status, text);
-	close(said_fd);
+	close(log_fd);
 }
 
 static void a_folder_of_another_user(void **state)

@@ -64,10 +64,10 @@ static inline void check_is(const char *file, int line, const char *what, long l
 /* Called before a check repeats something: the report mentions it, even if the check passes. */
 #define TRY_AGAIN(reason)                                                                          \
 	do {                                                                                       \
-		static bool said;                                                                  \
-		if (!said)                                                                         \
+		static bool is_reported;                                                           \
+		if (!is_reported)                                                                  \
 			fprintf(stderr, SUITE_TRIED_AGAIN "%s\n", (reason));                       \
-		said = true;                                                                       \
+		is_reported = true;                                                                \
 	} while (0)
 
 /* A GPU as described by the topology; sizes in bytes. */
