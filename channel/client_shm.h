@@ -151,10 +151,10 @@ struct client_shm_event {
  * Client shared memory.
  *
  * Teardown: a DESTROY_QUEUE or runtime disable of a suspended process sleeps in the driver until
- * the process is resumed. So the client adds 1 to `leaving` before such a call, and 1 to `left`
+ * the process is resumed. So the client adds 1 to `teardown_begin` before such a call, and 1 to `teardown_end`
  * when the call has returned. If the process is suspended, the client waits for at most 10 ms
- * before the call: the daemon resumes the process and then copies `leaving` to `released`. The
- * daemon does not suspend the process again until `left` equals `leaving`.
+ * before the call: the daemon resumes the process and then copies `teardown_begin` to `teardown_granted`. The
+ * daemon does not suspend the process again until `teardown_end` equals `teardown_begin`.
  */
 struct client_shm {
 	/* Written by the creator before the memory is shared. */
@@ -167,8 +167,8 @@ struct client_shm {
 	int32_t runtime_errno;	       /* > 0: reason of CLIENT_SHM_RUNTIME_NEVER */
 	uint32_t queue_generation;     /* number of changes of the queue table; those of
 					  a queue's `state` alone do not count */
-	uint32_t leaving;	       /* number of teardown calls begun; see above */
-	uint32_t left;		       /* number of teardown calls that have returned */
+	uint32_t teardown_begin;       /* number of teardown calls begun; see above */
+	uint32_t teardown_end;	       /* number of teardown calls that have returned */
 	uint32_t own_session;	/* enum client_shm_own; never CLIENT_SHM_OWN_SESSION together with a
 					  `runtime` that lets the daemon have a debug session */
 	uint32_t hold_cmd_done; /* last hold command carried out */
@@ -184,9 +184,9 @@ struct client_shm {
 	/* Written by the daemon. */
 	_Alignas(64) uint32_t session; /* 1: the daemon holds a debug session on this process */
 	uint32_t suspended;	       /* 1: the process' queues are suspended, or about to be */
-	uint32_t released;	       /* last value of `leaving` that the daemon has handled; a
+	uint32_t teardown_granted; /* last value of `teardown_begin` that the daemon has handled; a
 					  futex, woken on change; see above */
-	uint32_t hold_cmd;	       /* hold command, HOLD_CMD(); 0: none yet. The client is
+	uint32_t hold_cmd;	   /* hold command, HOLD_CMD(); 0: none yet. The client is
 					  woken after the store */
 
 	/* Written by the client. client_shm_node() reaches these nodes and more_nodes. */

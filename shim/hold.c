@@ -18,12 +18,12 @@
 #include "shim/submit_gate.h"
 #include "shim/topology.h"
 
-#define RUN_NS 200000000u /* pause after hold_stretch_ns, in which the process runs */
+#define RUN_NS 200000000u /* pause after hold_span_ns, in which the process runs */
 /* Period of hold_step() while held. */
 #define CHECK_NS 100000000u
 #define RETRY_NS 10000000u /* between two tries of what has failed */
 
-uint64_t hold_stretch_ns = 30000000000u;
+uint64_t hold_span_ns = 30000000000u;
 uint64_t hold_lease_ns = 3000000000u;
 
 /* Taken before the agent's lock, never with the agent's lock held. */
@@ -41,9 +41,9 @@ static struct {
 	enum client_shm_level level; /* the level that was named last */
 	bool held;		     /* a hold is in effect, by `level`; atomic */
 	uint64_t since_ns;	     /* begin of this time on hold; 0: none */
-	/* End of the pause after hold_stretch_ns. */
+	/* End of the pause after hold_span_ns. */
 	uint64_t run_until_ns;
-	uint32_t leavers; /* threads in driver calls in which a held process would sleep */
+	uint32_t teardown_threads; /* threads in driver calls in which a held process would sleep */
 	/* A queue was created since the last hold_step(). */
 	bool new_queues;
 	bool published_session; /* the session was published to the daemon */
@@ -201,7 +201,7 @@ static bool must_wait(void)
 {
 	if (it.level != CLIENT_SHM_LEVEL_SELF && it.level != CLIENT_SHM_LEVEL_WEIGHT)
 		return false;
-	return !device_is_kept() || (it.leavers > 0 && !is_by_updates(it.level));
+	return !device_is_kept() || (it.teardown_threads > 0 && !is_by_updates(it.level));
 }
 
 /* Makes the state follow the requests: takes or releases the hold. The time on hold goes on while
@@ -293,7 +293,7 @@ static void end_leases(uint64_t now_ns)
 	for (int i = 0; i < HOLD_BY_END; i++)
 		if (it.wishes[i].hold && now_ns > it.wishes[i].renewed_ns + hold_lease_ns)
 			it.wishes[i].hold = false;
-	if (it.held && now_ns >= it.since_ns + hold_stretch_ns)
+	if (it.held && now_ns >= it.since_ns + hold_span_ns)
 		it.run_until_ns = now_ns + RUN_NS;
 }
 
@@ -482,7 +482,7 @@ void hold_leave_begin(void)
 	int saved = errno, err = 0;
 
 	pthread_mutex_lock(&lock);
-	it.leavers++;
+	it.teardown_threads++;
 	if (self_is_suspended())
 		err = apply(clock_ns());
 	pthread_mutex_unlock(&lock);
@@ -497,7 +497,7 @@ void hold_leave_end(void)
 	bool last;
 
 	pthread_mutex_lock(&lock);
-	last = --it.leavers == 0;
+	last = --it.teardown_threads == 0;
 	pthread_mutex_unlock(&lock);
 	if (last)
 		sampler_wake();

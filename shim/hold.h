@@ -23,8 +23,8 @@
 #include "shim/queue_table.h"
 
 /* Limits; tests make them shorter. */
-extern uint64_t hold_stretch_ns; /* 30 s: longest time on hold without a pause */
-extern uint64_t hold_lease_ns;	 /* 3 s: a hold request that is not renewed ends */
+extern uint64_t hold_span_ns;  /* 30 s: longest time on hold without a pause */
+extern uint64_t hold_lease_ns; /* 3 s: a hold request that is not renewed ends */
 
 enum hold_by { HOLD_BY_DAEMON, HOLD_BY_PEERS, HOLD_BY_END };
 
@@ -33,7 +33,7 @@ enum hold_by { HOLD_BY_DAEMON, HOLD_BY_PEERS, HOLD_BY_END };
  * under the agent's lock.
  *
  * A request to hold is a lease: it ends hold_lease_ns after the last hold_set() or hold_renew().
- * After hold_stretch_ns without a pause the process runs for 200 ms and is then held again. A
+ * After hold_span_ns without a pause the process runs for 200 ms and is then held again. A
  * release for a driver call (hold_leave_begin()) is not such a pause. A request that was granted
  * stays in force during both, and is applied again when they are over.
  *

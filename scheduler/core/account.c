@@ -40,7 +40,7 @@ static enum core_time time_of(const struct client *c, const struct gang *gang, b
 		return CORE_TIME_RESUMING;
 	if (leased)
 		return CORE_TIME_REQUESTED;
-	return gang->pressed ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
+	return gang->contended ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
 }
 
 /* Time since the last charge. A client may have been added after `now`, the time of the decision

@@ -94,7 +94,7 @@ static void count(uint32_t *mask, uint16_t counts[CORE_PRIORITIES], int priority
 static void queue_concerned(struct core *core, const struct node *node, uint32_t before,
 			    bool update_all)
 {
-	uint32_t a = highest(before), b = highest(node_pressing(node));
+	uint32_t a = highest(before), b = highest(node_contending(node));
 	uint32_t low = a < b ? a : b, high = a < b ? b : a;
 	const struct client *c;
 	struct gang *gang;
@@ -103,7 +103,7 @@ static void queue_concerned(struct core *core, const struct node *node, uint32_t
 		low = 0;
 	if (low == high)
 		return;
-	for (uint32_t at = node->first; at != NOBODY; at = c->places[at % CORE_NODES].next) {
+	for (uint32_t at = node->first; at != NOBODY; at = c->client_nodes[at % CORE_NODES].next) {
 		c = &core->clients[at / CORE_NODES];
 		gang = gang_of(core, c);
 		if (gang->priority >= 0 && (uint32_t)gang->priority + 1 >= low &&
@@ -115,17 +115,18 @@ static void queue_concerned(struct core *core, const struct node *node, uint32_t
 bool node_presses(const struct node *node, const struct node *other)
 {
 	return node != other && (node->rights.tenant == other->rights.tenant ||
-				 (node->rights.may & other->rights.lets));
+				 (node->rights.can_preempt & other->rights.preemptible_by));
 }
 
 /* Counts the changed priorities of another node entry in this one, whose clients they can preempt.
  * up: the bits that are set now. */
-static void count_foreign(struct node *node, uint32_t priorities, uint32_t up)
+static void count_other_rights(struct node *node, uint32_t priorities, uint32_t up)
 {
 	for (; priorities; priorities &= priorities - 1) {
 		int priority = __builtin_ctz(priorities);
 
-		count(&node->foreign, node->foreign_count, priority, up >> priority & 1);
+		count(&node->other_rights_prio, node->other_rights_count, priority,
+		      up >> priority & 1);
 	}
 }
 
@@ -134,7 +135,7 @@ static void count_foreign(struct node *node, uint32_t priorities, uint32_t up)
 static void node_sum(struct core *core, struct node *node)
 {
 	bool urgent = node->working &&
-		      highest(node_pressing(node)) > (uint32_t)__builtin_ctz(node->working) + 1;
+		      highest(node_contending(node)) > (uint32_t)__builtin_ctz(node->working) + 1;
 	struct gpu *gpu = node_gpu(core, node);
 
 	gpu->urgent += (uint32_t)urgent - (uint32_t)node->summed_urgent;
@@ -158,14 +159,14 @@ static void urgent_changed(struct core *core, struct node *node, uint32_t before
 	bool update_all = policy_update(core, node);
 	uint32_t other_before;
 
-	queue_concerned(core, node, before | node->foreign, update_all);
+	queue_concerned(core, node, before | node->other_rights_prio, update_all);
 	if (!core->granted)
 		return;
 	FOR_NODES (core, node_gpu(core, node), other) {
 		if (!node_presses(node, other))
 			continue;
-		other_before = node_pressing(other);
-		count_foreign(other, before ^ node->urgent, node->urgent);
+		other_before = node_contending(other);
+		count_other_rights(other, before ^ node->urgent, node->urgent);
 		node_sum(core, other);
 		queue_concerned(core, other, other_before, update_all);
 	}
@@ -176,7 +177,7 @@ static void urgent_changed(struct core *core, struct node *node, uint32_t before
 static void recount(struct core *core, struct client *c, int priority, uint32_t word,
 		    uint64_t urgent, uint64_t working, uint64_t absent)
 {
-	struct tally *counted = &c->counted;
+	struct node_counts *counted = &c->counted;
 	uint64_t urgent_new = counted->urgent.words[word] ^ urgent;
 	uint64_t working_new = counted->working.words[word] ^ working;
 	uint64_t absent_new = counted->absent.words[word] ^ absent;
@@ -187,7 +188,7 @@ static void recount(struct core *core, struct client *c, int priority, uint32_t 
 	core->turns += (urgent_new | working_new | absent_new) != 0;
 	for (uint64_t left = urgent_new | working_new | absent_new; left; left &= left - 1) {
 		uint32_t at = word * NODE_SET_WORD + (uint32_t)__builtin_ctzll(left), before;
-		struct node *node = &core->nodes[c->places[at].node];
+		struct node *node = &core->nodes[c->client_nodes[at].node];
 		uint64_t bit = left & -left;
 
 		if (absent_new & bit)
@@ -206,14 +207,14 @@ static void recount(struct core *core, struct client *c, int priority, uint32_t 
 }
 
 /* Does the client preempt less urgent work where it is active? */
-static bool may_press(const struct client *c)
+static bool can_contend(const struct client *c)
 {
-	return c->priority >= 0 && !c->passive && present(c);
+	return c->priority >= 0 && !c->victim_only && present(c);
 }
 
 bool client_presses(const struct client *c)
 {
-	return may_press(c) && node_set_any(&c->active);
+	return can_contend(c) && node_set_any(&c->active);
 }
 
 /* To be called when the gang's active clients or their objectives have changed, because a policy
@@ -221,17 +222,18 @@ bool client_presses(const struct client *c)
 static void objective_changed(struct core *core, const struct gang *gang)
 {
 	FOR_CLIENTS (core, gang, c)
-		FOR_PLACES (c, &c->counted.urgent, number) {
-			struct node *node = &core->nodes[c->places[number].node];
+		FOR_CLIENT_NODES(c, &c->counted.urgent, number)
+		{
+			struct node *node = &core->nodes[c->client_nodes[number].node];
 
 			urgent_changed(core, node, node->urgent);
 		}
 }
 
 /* The word with the bits of all places of the client. */
-static uint64_t places_word(const struct client *c, uint32_t word)
+static uint64_t client_nodes_word(const struct client *c, uint32_t word)
 {
-	uint32_t more = c->place_count - word * NODE_SET_WORD;
+	uint32_t more = c->client_node_count - word * NODE_SET_WORD;
 
 	return more < NODE_SET_WORD ? (UINT64_C(1) << more) - 1 : UINT64_MAX;
 }
@@ -240,10 +242,10 @@ static uint64_t places_word(const struct client *c, uint32_t word)
 static void recount_alone(struct core *core, struct client *c, int priority)
 {
 	const struct node_set *works = client_working(c);
-	bool may = may_press(c);
+	bool can_preempt = can_contend(c);
 
 	for (uint32_t i = 0; i < client_words(c); i++)
-		recount(core, c, priority, i, may ? c->active.words[i] : 0,
+		recount(core, c, priority, i, can_preempt ? c->active.words[i] : 0,
 			c->priority >= 0 ? works->words[i] : 0,
 			c->state == CORE_RUNNING ? 0 : c->held.words[i]);
 }
@@ -253,10 +255,10 @@ static void recount_alone(struct core *core, struct client *c, int priority)
 static void recount_member(struct core *core, struct client *c, int priority, bool urgent,
 			   bool working)
 {
-	urgent = urgent && may_press(c);
+	urgent = urgent && can_contend(c);
 	working = working && c->priority >= 0;
 	for (uint32_t i = 0; i < client_words(c); i++) {
-		uint64_t all = places_word(c, i);
+		uint64_t all = client_nodes_word(c, i);
 
 		recount(core, c, priority, i, urgent ? all : 0, working ? all : 0,
 			c->state == CORE_RUNNING ? 0 : c->held.words[i]);
@@ -473,9 +475,9 @@ static uint32_t node_begin(struct core *core, const struct core_rights *rights, 
 		node->due_ns[i] = CORE_NEVER;
 	FOR_NODES (core, &core->gpus[gpu], other)
 		if (node_presses(other, node))
-			count_foreign(node, other->urgent, UINT32_MAX);
+			count_other_rights(node, other->urgent, UINT32_MAX);
 	core->gpus[gpu].first = at;
-	core->granted += rights->may || rights->lets;
+	core->granted += rights->can_preempt || rights->preemptible_by;
 	return at;
 }
 
@@ -504,14 +506,14 @@ static void node_end(struct core *core, struct node *node)
 	*link = node->next;
 	node->next = core->free_node;
 	core->free_node = at;
-	core->granted -= node->rights.may || node->rights.lets;
+	core->granted -= node->rights.can_preempt || node->rights.preemptible_by;
 	if (gpu->first == NOBODY)
 		gpu_end(core, gpu);
 }
 
-static struct place *place_at(struct core *core, uint32_t at)
+static struct client_node *client_node_at(struct core *core, uint32_t at)
 {
-	return &core->clients[at / CORE_NODES].places[at % CORE_NODES];
+	return &core->clients[at / CORE_NODES].client_nodes[at % CORE_NODES];
 }
 
 static uint32_t slot_of(const struct core *core, const struct client *c)
@@ -520,50 +522,50 @@ static uint32_t slot_of(const struct core *core, const struct client *c)
 }
 
 /* Adds a place for a GPU where the client has none. Returns its number, or -1. */
-static int place_add(struct core *core, struct client *c, uint32_t gpu_id)
+static int node_list_add(struct core *core, struct client *c, uint32_t gpu_id)
 {
-	uint32_t at = PLACE(slot_of(core, c), c->place_count);
-	struct place *place;
+	uint32_t at = CLIENT_NODE(slot_of(core, c), c->client_node_count);
+	struct client_node *client_node;
 	struct node *node;
 
-	if (c->place_count == CORE_NODES)
+	if (c->client_node_count == CORE_NODES)
 		return -1;
-	place = &c->places[c->place_count];
-	place->node = node_for(core, &gang_of(core, c)->rights, gpu_id);
-	node = &core->nodes[place->node];
+	client_node = &c->client_nodes[c->client_node_count];
+	client_node->node = node_for(core, &gang_of(core, c)->rights, gpu_id);
+	node = &core->nodes[client_node->node];
 	node->users++;
-	place->previous = NOBODY;
-	place->next = node->first;
+	client_node->previous = NOBODY;
+	client_node->next = node->first;
 	if (node->first != NOBODY)
-		place_at(core, node->first)->previous = at;
+		client_node_at(core, node->first)->previous = at;
 	node->first = at;
-	return (int)c->place_count++;
+	return (int)c->client_node_count++;
 }
 
-int client_place(struct core *core, struct client *c, uint32_t gpu_id)
+int client_find_node(struct core *core, struct client *c, uint32_t gpu_id)
 {
-	for (uint32_t i = 0; i < c->place_count; i++)
-		if (core->nodes[c->places[i].node].gpu_id == gpu_id)
+	for (uint32_t i = 0; i < c->client_node_count; i++)
+		if (core->nodes[c->client_nodes[i].node].gpu_id == gpu_id)
 			return (int)i;
-	return place_add(core, c, gpu_id);
+	return node_list_add(core, c, gpu_id);
 }
 
-void client_leave_places(struct core *core, struct client *c)
+void client_leave_nodes(struct core *core, struct client *c)
 {
-	for (uint32_t i = 0; i < c->place_count; i++) {
-		const struct place *place = &c->places[i];
-		struct node *node = &core->nodes[place->node];
+	for (uint32_t i = 0; i < c->client_node_count; i++) {
+		const struct client_node *client_node = &c->client_nodes[i];
+		struct node *node = &core->nodes[client_node->node];
 
-		if (place->previous == NOBODY)
-			node->first = place->next;
+		if (client_node->previous == NOBODY)
+			node->first = client_node->next;
 		else
-			place_at(core, place->previous)->next = place->next;
-		if (place->next != NOBODY)
-			place_at(core, place->next)->previous = place->previous;
+			client_node_at(core, client_node->previous)->next = client_node->next;
+		if (client_node->next != NOBODY)
+			client_node_at(core, client_node->next)->previous = client_node->previous;
 		if (--node->users == 0)
 			node_end(core, node);
 	}
-	c->place_count = 0;
+	c->client_node_count = 0;
 }
 
 /* ---- events ---- */
@@ -663,7 +665,7 @@ void core_remove(struct core *core, core_id id)
 		return;
 	gang = gang_of(core, c);
 	client_uncount(core, c);
-	client_leave_places(core, c);
+	client_leave_nodes(core, c);
 	client_unlink(core, c);
 	c->id = 0;
 	if (gang->first != NOBODY)
@@ -680,13 +682,13 @@ void core_set_capability(struct core *core, core_id id, enum core_capability cap
 	gang_queue(core, gang_of(core, c));
 }
 
-void core_forgive(struct core *core, core_id id)
+void core_clear_exempt(struct core *core, core_id id)
 {
 	struct client *c = client_find(core, id);
 
 	if (!c)
 		return;
-	c->spared = CORE_SPARED_NOT;
+	c->exempt = CORE_EXEMPT_NOT;
 	c->slow = 0;
 	if (c->not_before == c->slow_until)
 		c->not_before = 0;
@@ -705,13 +707,13 @@ void core_set_priority(struct core *core, core_id id, int priority)
 	client_recount(core, c); /* the client may have got a priority, or lost it */
 }
 
-void core_set_passive(struct core *core, core_id id)
+void core_set_victim_only(struct core *core, core_id id)
 {
 	struct client *c = client_find(core, id);
 
 	if (!c)
 		return;
-	c->passive = true;
+	c->victim_only = true;
 	client_recount(core, c);
 }
 
@@ -729,17 +731,17 @@ bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool acti
 {
 	struct client *c = client_find(core, id);
 	bool before, after;
-	int place;
+	int client_node;
 
 	if (!c)
 		return true;
-	place = client_place(core, c, gpu_id);
-	if (place < 0)
+	client_node = client_find_node(core, c, gpu_id);
+	if (client_node < 0)
 		return false;
 	before = node_set_any(&c->active);
-	node_set_put(&c->active, (uint32_t)place, active);
+	node_set_put(&c->active, (uint32_t)client_node, active);
 	if (active)
-		node_set_put(&c->held, (uint32_t)place, true);
+		node_set_put(&c->held, (uint32_t)client_node, true);
 	after = node_set_any(&c->active);
 	if (!before && after) {
 		c->busy_since = now;
@@ -752,13 +754,13 @@ bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool acti
 	return true;
 }
 
-void core_set_leaving(struct core *core, core_id id, bool leaving)
+void core_set_teardown(struct core *core, core_id id, bool teardown)
 {
 	struct client *c = client_find(core, id);
 
 	if (!c)
 		return;
-	c->leaving = leaving;
+	c->teardown = teardown;
 	gang_queue(core, gang_of(core, c));
 }
 

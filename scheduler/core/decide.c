@@ -20,7 +20,7 @@ static void slow_learn(struct client *c, bool slow, uint64_t now)
 	c->slow = slow ? c->slow + 1 : 0;
 	c->slow_until = slow ? now + ((uint64_t)CORE_SLOW_PAUSE_NS << (c->slow - 1)) : 0;
 	if (c->slow >= CORE_SLOW_MAX)
-		c->spared = CORE_SPARED_SLOW;
+		c->exempt = CORE_EXEMPT_SLOW;
 }
 
 /* Adds a call to the cost of the gang's hold or release. The driver updates the runlist of a GPU for
@@ -71,14 +71,14 @@ static void suspend_finished(struct core *core, struct client *c, struct gang *g
 	if (error == -ECANCELED) {
 		c->state = CORE_RUNNING;
 		c->prompt = false;
-		c->not_before = c->leaving ? 0 : now + CORE_RETRY_NS;
+		c->not_before = c->teardown ? 0 : now + CORE_RETRY_NS;
 		return;
 	}
 	c->state = CORE_SUSPENDED;
 	c->not_before = 0;
 	if (error) {
 		c->failures++;
-		c->spared = CORE_SPARED_FAILED;
+		c->exempt = CORE_EXEMPT_FAILED;
 		c->undo = true;
 		return;
 	}
@@ -145,7 +145,7 @@ static uint64_t starved_at(const struct core *core, const struct gang *gang)
 {
 	uint64_t max = core->config.max_suspended_ns;
 
-	return gang->held_since + (gang->stretch_ns < max ? max - gang->stretch_ns : 0);
+	return gang->held_since + (gang->hold_span_ns < max ? max - gang->hold_span_ns : 0);
 }
 
 /* Until when the gang must run before it can be held again, because it has been on hold for
@@ -154,7 +154,7 @@ static uint64_t rest_until(const struct core *core, const struct gang *gang)
 {
 	uint64_t min = core->config.min_run_ns;
 
-	if (gang->stretch_ns < core->config.max_suspended_ns || gang->ran_ns >= min)
+	if (gang->hold_span_ns < core->config.max_suspended_ns || gang->ran_ns >= min)
 		return 0;
 	return gang->running_since + (min - gang->ran_ns);
 }
@@ -177,15 +177,15 @@ static bool takes_part(const struct client *c, bool leased)
 
 static bool wants_suspend(const struct client *c, bool leased)
 {
-	return c->capability == CORE_ABLE && c->spared == CORE_SPARED_NOT && !c->leaving &&
+	return c->capability == CORE_ABLE && c->exempt == CORE_EXEMPT_NOT && !c->teardown &&
 	       (leased || (c->priority >= 0 && node_set_any(&c->active)));
 }
 
-bool gang_hindered(const struct core *core, const struct gang *gang, bool leased)
+bool gang_is_blocked(const struct core *core, const struct gang *gang, bool leased)
 {
 	FOR_CLIENTS (core, gang, c)
 		if (takes_part(c, leased) &&
-		    (c->capability == CORE_REFUSED || c->spared != CORE_SPARED_NOT))
+		    (c->capability == CORE_REFUSED || c->exempt != CORE_EXEMPT_NOT))
 			return true;
 	return false;
 }
@@ -216,7 +216,7 @@ static bool must_run(const struct core *core, const struct gang *gang, bool leas
 
 static bool wants_resume(const struct gang *gang, const struct client *c, bool leased)
 {
-	return !gang->held || c->leaving || c->undo || c->capability == CORE_REFUSED ||
+	return !gang->held || c->teardown || c->undo || c->capability == CORE_REFUSED ||
 	       !takes_part(c, leased);
 }
 
@@ -252,18 +252,18 @@ uint64_t gang_leased_until(const struct core *core, const struct gang *gang)
 
 /* Should the gang, which is not on hold, be held now? If only later, *next is lowered to the time
  * of the next try. */
-static bool wants_hold(struct core *core, struct gang *gang, const struct press *press, bool leased,
-		       uint64_t now, uint64_t *next)
+static bool wants_hold(struct core *core, struct gang *gang, const struct contention_state *outcome,
+		       bool leased, uint64_t now, uint64_t *next)
 {
 	uint64_t rest;
 
-	if (!press->pressed && !leased) {
+	if (!outcome->contended && !leased) {
 		FOR_CLIENTS (core, gang, c)
 			if (c->state == CORE_RUNNING && c->not_before <= now)
-				c->prompt = press->later == CORE_NEVER;
+				c->prompt = outcome->later == CORE_NEVER;
 		return false;
 	}
-	if (gang_hindered(core, gang, leased) || !can_act(core, gang, leased, now, next))
+	if (gang_is_blocked(core, gang, leased) || !can_act(core, gang, leased, now, next))
 		return not_yet(core, gang, next, CORE_NEVER);
 	if (leased)
 		return true;
@@ -272,7 +272,7 @@ static bool wants_hold(struct core *core, struct gang *gang, const struct press 
 	rest = rest_until(core, gang);
 	if (now < rest)
 		return not_yet(core, gang, next, rest);
-	if (press->share_percent && share_left(core, gang, press->share_percent, now) == 0)
+	if (outcome->share_percent && share_left(core, gang, outcome->share_percent, now) == 0)
 		return not_yet(core, gang, next, share_window_end(core, now));
 	return true;
 }
@@ -283,13 +283,13 @@ static void hold(struct core *core, struct gang *gang, uint64_t now)
 	gang->ran_ns += now - gang->running_since;
 	if (gang->ran_ns >= core->config.min_run_ns) {
 		gang->ran_ns = 0;
-		gang->stretch_ns = 0;
+		gang->hold_span_ns = 0;
 	}
 	gang->held = true;
 	gang->held_since = now;
 	gang->starved = false;
 	core->turns++;
-	gang->unpaid = gang->pressed;
+	gang->unpaid = gang->contended;
 	gang->cost_ns = 0;
 	gang->measured = !gang->suspend_ns || is_back(core, gang, now);
 }
@@ -324,8 +324,9 @@ static bool is_held_over(struct core *core, struct gang *gang, bool waits, uint6
 
 /* Should the gang, which is on hold, be released now? If only later, *next is lowered to the time
  * of the next try. */
-static bool wants_release(struct core *core, struct gang *gang, const struct press *press,
-			  bool leased, uint64_t now, uint64_t *next)
+static bool wants_release(struct core *core, struct gang *gang,
+			  const struct contention_state *outcome, bool leased, uint64_t now,
+			  uint64_t *next)
 {
 	uint64_t starved = starved_at(core, gang);
 	bool beside = gang->starved; /* to be released with another gang; see starve() */
@@ -340,20 +341,20 @@ static bool wants_release(struct core *core, struct gang *gang, const struct pre
 	if (leased)
 		return not_yet(core, gang, next, CORE_NEVER);
 	if (now >= starved || beside) {
-		gang->starved = press->pressed;
+		gang->starved = outcome->contended;
 		return !gang->starved || !not_yet(core, gang, next, CORE_NEVER);
 	}
 	not_after(next, starved);
-	if (press->pressed)
-		return press->share_percent &&
-		       gets_its_share(core, gang, press->share_percent, now, next);
+	if (outcome->contended)
+		return outcome->share_percent &&
+		       gets_its_share(core, gang, outcome->share_percent, now, next);
 	return !is_held_over(core, gang, waits, now, next);
 }
 
 /* Marks a gang on hold to be released with another one that has reached its starvation bound. */
 static void starve(struct core *core, struct gang *gang)
 {
-	if (!gang->held || !gang->pressed || gang->starved || is_being_suspended(core, gang))
+	if (!gang->held || !gang->contended || gang->starved || is_being_suspended(core, gang))
 		return;
 	gang->starved = true;
 	gang_queue(core, gang);
@@ -373,7 +374,7 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 
 		if (node_set_has(&c->counted.working, number))
 			starve(core, &core->gangs[c->gang]);
-		at = c->places[number].next;
+		at = c->client_nodes[number].next;
 	}
 }
 
@@ -383,8 +384,9 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 static void starve_beside(struct core *core, const struct gang *gang, uint64_t now)
 {
 	FOR_CLIENTS (core, gang, c)
-		FOR_PLACES (c, &c->counted.working, number) {
-			const struct node *node = &core->nodes[c->places[number].node];
+		FOR_CLIENT_NODES(c, &c->counted.working, number)
+		{
+			const struct node *node = &core->nodes[c->client_nodes[number].node];
 
 			if (node->starved_ns == now)
 				continue;
@@ -400,24 +402,24 @@ void gang_release(const struct core *core, struct gang *gang, uint64_t now)
 	gang->running_since = now;
 	gang->cost_ns = 0;
 	gang->measured = true;
-	gang->stretch_ns += now - gang->held_since;
+	gang->hold_span_ns += now - gang->held_since;
 	if (gang->starved) {
 		gang->run_until = now + core->config.min_run_ns;
-		gang->stretch_ns = 0;
+		gang->hold_span_ns = 0;
 		gang->ran_ns = 0;
 	}
 }
 
 /* Records whether the gang is contended. */
-static void pressure(struct gang *gang, bool pressed, uint64_t now)
+static void set_contended(struct gang *gang, bool contended, uint64_t now)
 {
-	if (pressed == gang->pressed)
+	if (contended == gang->contended)
 		return;
-	gang->pressed = pressed;
+	gang->contended = contended;
 	gang->waits = false;
 	gang->over_ns[false] = gang->over_ns[true] = 0;
-	if (!pressed)
-		gang->unpressed_since = now;
+	if (!contended)
+		gang->uncontended_since = now;
 }
 
 /* ---- its clients ---- */
@@ -435,7 +437,7 @@ static void act(struct core *core, struct client *c, enum core_op op, uint64_t n
 		c->prompt = true;
 	} else {
 		c->state = CORE_RESUMING;
-		c->early = c->leaving;
+		c->early = c->teardown;
 	}
 	client_recount(core, c);
 }
@@ -444,16 +446,16 @@ static void act(struct core *core, struct client *c, enum core_op op, uint64_t n
  * core->passes. */
 static bool is_behind(const struct core *core, const struct client *c, uint64_t pass)
 {
-	for (uint32_t i = 0; i < c->place_count; i++)
-		if (core->nodes[c->places[i].node].resumed == pass)
+	for (uint32_t i = 0; i < c->client_node_count; i++)
+		if (core->nodes[c->client_nodes[i].node].resumed == pass)
 			return true;
 	return false;
 }
 
 static void resumes_on(struct core *core, const struct client *c, uint64_t pass)
 {
-	for (uint32_t i = 0; i < c->place_count; i++)
-		core->nodes[c->places[i].node].resumed = pass;
+	for (uint32_t i = 0; i < c->client_node_count; i++)
+		core->nodes[c->client_nodes[i].node].resumed = pass;
 }
 
 /* Does a resume of the gang's client wait for that of another one? The driver updates the runlist
@@ -463,7 +465,7 @@ static void resumes_on(struct core *core, const struct client *c, uint64_t pass)
 static bool resumes_later(const struct core *core, const struct gang *gang, const struct client *c,
 			  uint64_t pass)
 {
-	return !gang->held && !c->leaving && !c->undo && is_behind(core, c, pass);
+	return !gang->held && !c->teardown && !c->undo && is_behind(core, c, pass);
 }
 
 /* Starts the actions that the gang's clients need now; *next is lowered to the time of those that
@@ -511,23 +513,23 @@ static bool decide_gang(struct core *core, struct gang *gang, uint64_t now, stru
 {
 	uint64_t next = CORE_NEVER, until = gang_leased_until(core, gang);
 	bool leased = until > now, was_held = gang->held;
-	struct press press;
+	struct contention_state outcome;
 
 	if (out->suspends + out->resumes == out->max)
 		return false;
-	evaluate_contention(core, gang, now, &press);
-	urgent_learn(core, gang, press.urgent, now);
-	pressure(gang, press.pressed, now);
-	gang->observed = press.observed;
-	if (!press.pressed || press.share_percent)
-		not_after(&next, press.later);
+	evaluate_contention(core, gang, now, &outcome);
+	urgent_learn(core, gang, outcome.urgent, now);
+	set_contended(gang, outcome.contended, now);
+	gang->observed = outcome.observed;
+	if (!outcome.contended || outcome.share_percent)
+		not_after(&next, outcome.later);
 	if (leased)
 		not_after(&next, until);
-	if (gang->held && wants_release(core, gang, &press, leased, now, &next)) {
+	if (gang->held && wants_release(core, gang, &outcome, leased, now, &next)) {
 		gang_release(core, gang, now);
 		if (gang->starved)
 			starve_beside(core, gang, now);
-	} else if (!gang->held && wants_hold(core, gang, &press, leased, now, &next))
+	} else if (!gang->held && wants_hold(core, gang, &outcome, leased, now, &next))
 		hold(core, gang, now);
 	if (!act_on(core, gang, leased, now, &next, out))
 		return false;
@@ -590,12 +592,12 @@ bool core_view_client(const struct core *core, core_id id, uint64_t now, struct 
 	*out = (struct core_view){
 		.state = c->state,
 		.capability = c->capability,
-		.spared = c->spared,
+		.exempt = c->exempt,
 		.active = node_set_any(&c->active),
-		.pressed = gang->pressed,
+		.contended = gang->contended,
 		.held = gang->held,
 		.observed = gang->observed,
-		.hindered = gang_hindered(core, gang, false),
+		.blocked_by_member = gang_is_blocked(core, gang, false),
 		.suspends = c->suspends,
 		.resumes = c->resumes,
 		.failures = c->failures,

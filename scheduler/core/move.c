@@ -27,7 +27,7 @@ static struct gang *split(struct core *core, const struct client *c, const struc
 /* Time on hold that counts for the starvation bound. */
 static uint64_t off_for(const struct gang *gang, uint64_t now)
 {
-	return gang->stretch_ns + (gang->held ? now - gang->held_since : 0);
+	return gang->hold_span_ns + (gang->held ? now - gang->held_since : 0);
 }
 
 /* Prepares gang `to` for a client that joins it. If both gangs are on hold, the client must not be
@@ -39,14 +39,14 @@ static void join(const struct client *c, const struct gang *from, struct gang *t
 	if (!is_off(c) || !from->held || !to->held)
 		return;
 	if (off_for(from, now) > off_for(to, now))
-		to->stretch_ns += off_for(from, now) - off_for(to, now);
+		to->hold_span_ns += off_for(from, now) - off_for(to, now);
 }
 
 void core_move(struct core *core, core_id id, const struct core_rights *rights, uint32_t group,
 	       uint64_t now)
 {
 	struct client *c = client_find(core, id);
-	uint32_t gpu_ids[CORE_NODES], places;
+	uint32_t gpu_ids[CORE_NODES], client_nodes;
 	struct node_set active, held;
 	struct gang *from, *to;
 
@@ -57,13 +57,13 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 		return;
 	/* Node entries belong to rights: leave those of the old rights, and enter those of the
 	 * new ones with the same GPUs. */
-	places = c->place_count;
-	for (uint32_t i = 0; i < places; i++)
-		gpu_ids[i] = core->nodes[c->places[i].node].gpu_id;
+	client_nodes = c->client_node_count;
+	for (uint32_t i = 0; i < client_nodes; i++)
+		gpu_ids[i] = core->nodes[c->client_nodes[i].node].gpu_id;
 	active = c->active;
 	held = c->held;
 	client_uncount(core, c);
-	client_leave_places(core, c);
+	client_leave_nodes(core, c);
 
 	to = group ? gang_find(core, rights, group) : NULL;
 	if (to) {
@@ -79,8 +79,8 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 		client_unlink(core, c);
 		client_link(core, c, to);
 	}
-	for (uint32_t i = 0; i < places; i++)
-		client_place(core, c, gpu_ids[i]);
+	for (uint32_t i = 0; i < client_nodes; i++)
+		client_find_node(core, c, gpu_ids[i]);
 	c->active = active;
 	c->held = held;
 	if (from != to && from->first != NOBODY)

@@ -44,15 +44,15 @@ const struct policy_ops *policy_ops(enum policy policy)
 
 /* Adds to *out the contention of the gang on one node. works: the gang has work there; otherwise
  * the node counts only for `urgent`. *all is set if the policy gives the gang no share there. */
-static void press_by(const struct core *core, const struct gang *gang, const struct node *node,
-		     bool works, uint64_t now, struct press *out, bool *all)
+static void contend_by(const struct core *core, const struct gang *gang, const struct node *node,
+		       bool works, uint64_t now, struct contention_state *out, bool *all)
 {
 	const struct core_policy *policy;
 	const struct policy_ops *ops;
 	enum contention contention;
 	uint64_t until = CORE_NEVER;
 
-	if (!(node_pressing(node) >> (gang->priority + 1)))
+	if (!(node_contending(node) >> (gang->priority + 1)))
 		return;
 	policy = node_policy(core, node);
 	ops = policy_ops(policy->rule);
@@ -64,7 +64,7 @@ static void press_by(const struct core *core, const struct gang *gang, const str
 	out->observed |= contention == OBSERVED;
 	if (contention != CONTENDED)
 		return;
-	out->pressed = true;
+	out->contended = true;
 	if (!ops->shares)
 		*all = true;
 	else if (policy->share_percent > out->share_percent)
@@ -72,11 +72,11 @@ static void press_by(const struct core *core, const struct gang *gang, const str
 }
 
 void evaluate_contention(const struct core *core, const struct gang *gang, uint64_t now,
-			 struct press *out)
+			 struct contention_state *out)
 {
 	bool all = false; /* contended on some node without a share */
 
-	*out = (struct press){.later = CORE_NEVER};
+	*out = (struct contention_state){.later = CORE_NEVER};
 	if (gang->priority < 0)
 		return;
 	FOR_CLIENTS (core, gang, c) {
@@ -85,10 +85,9 @@ void evaluate_contention(const struct core *core, const struct gang *gang, uint6
 		if (c->priority < 0)
 			continue;
 		node_set_add(&known, &c->counted.working);
-		FOR_PLACES (c, &known, number)
-			press_by(core, gang, &core->nodes[c->places[number].node],
-				 node_set_has(&c->counted.working, (uint32_t)number), now, out,
-				 &all);
+		FOR_CLIENT_NODES(c, &known, number)
+		contend_by(core, gang, &core->nodes[c->client_nodes[number].node],
+			   node_set_has(&c->counted.working, (uint32_t)number), now, out, &all);
 	}
 	if (all)
 		out->share_percent = 0;
@@ -184,6 +183,6 @@ uint64_t hold_over_end(const struct core *core, struct gang *gang, bool beside)
 	uint64_t *over_ns = &gang->over_ns[beside];
 
 	if (!*over_ns)
-		*over_ns = gang->unpressed_since + hold_over_ns(core, gang, beside);
+		*over_ns = gang->uncontended_since + hold_over_ns(core, gang, beside);
 	return *over_ns;
 }

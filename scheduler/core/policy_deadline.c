@@ -46,7 +46,7 @@ static bool update(const struct core *core, struct node *node)
 
 		if (node_set_has(&c->counted.urgent, number))
 			not_after_due_of(core, of, &due[of->priority]);
-		at = c->places[number].next;
+		at = c->client_nodes[number].next;
 	}
 	changed = memcmp(due, node->due_ns, sizeof(due)) != 0;
 	memcpy(node->due_ns, due, sizeof(due));
@@ -69,7 +69,7 @@ static uint64_t first_due(const struct core *core, const struct node *node, cons
 	uint64_t due = CORE_NEVER, cost = cost_ns(gang);
 
 	not_after_dues(node, gang, &due);
-	if (node->foreign)
+	if (node->other_rights_prio)
 		FOR_NODES (core, node_gpu(core, node), other)
 			if (node_presses(other, node))
 				not_after_dues(other, gang, &due);

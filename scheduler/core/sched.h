@@ -19,7 +19,7 @@
  * - A suspended client is not on the GPU, so it preempts no other client.
  * - What a client reports about its own activity while it is suspended can only add a node,
  *   because a suspended queue appears idle once its last packet has been read.
- * - A victim-only client (core_set_passive()) preempts no other client.
+ * - A victim-only client (core_set_victim_only()) preempts no other client.
  * - A client without a priority is neither preempted nor preempts, also in a group.
  * - A gang is not held if one of its clients cannot be suspended, because that client would go on
  *   and spin for the others.
@@ -39,7 +39,7 @@
  *   runlist for one process at a time. Work that makes the gang contended meanwhile waits for the
  *   call in flight and not for all of them.
  * - The most urgent gang is resumed first; a gang that is contended by it then is not resumed.
- * - Teardown: a client in a call that a suspension would block (core_set_leaving()) is resumed. It
+ * - Teardown: a client in a call that a suspension would block (core_set_teardown()) is resumed. It
  *   is suspended again no earlier than CORE_RETRY_NS after its last suspension began.
  * - Hold-over: resuming a gang costs time of its own, and suspending it again costs time of the
  *   more urgent work, which counts online_weight times. A gang that is no longer contended is
@@ -58,8 +58,8 @@
  * Times are nanoseconds of one clock that never goes back. Threads: none; the caller serialises
  * all calls.
  *
- * The code calls a gang `gang`, contended `pressed`, exempt from suspension `spared`, in teardown
- * `leaving`, and victim-only `passive`.
+ * The code calls a gang `gang`, contended `contended`, exempt from suspension `exempt`, in teardown
+ * `teardown`, and victim-only `victim_only`.
  */
 #ifndef KFDSHIM_SCHEDULER_CORE_SCHED_H
 #define KFDSHIM_SCHEDULER_CORE_SCHED_H
@@ -100,7 +100,7 @@ static inline uint32_t core_index(core_id client)
  * the configuration. */
 struct core_rights {
 	uint32_t tenant;
-	uint64_t may, lets;
+	uint64_t can_preempt, preemptible_by;
 };
 
 struct core;
@@ -142,7 +142,7 @@ enum core_state { CORE_RUNNING, CORE_SUSPENDING, CORE_SUSPENDED, CORE_RESUMING }
 
 /* Why a CORE_ABLE client is exempt from suspension: not exempt; a suspend failed; too many slow
  * suspends in a row. */
-enum core_spared { CORE_SPARED_NOT, CORE_SPARED_FAILED, CORE_SPARED_SLOW };
+enum core_exempt { CORE_EXEMPT_NOT, CORE_EXEMPT_FAILED, CORE_EXEMPT_SLOW };
 
 /* Categories of a client's time: each nanosecond since core_add() belongs to exactly one. */
 enum core_time {
@@ -169,13 +169,13 @@ struct core_action {
 struct core_view {
 	enum core_state state;
 	enum core_capability capability;
-	enum core_spared spared;
+	enum core_exempt exempt;
 	bool active;		      /* on any node, as the client reports */
-	bool pressed;		      /* its gang is contended */
+	bool contended;		      /* its gang is contended */
 	bool held;		      /* its gang is on hold */
 	bool observed;		      /* its gang works beside more urgent work on a node with
 				       policy observe; under strict it would be held */
-	bool hindered;		      /* its gang is not held, because a client of it cannot be
+	bool blocked_by_member;	      /* its gang is not held, because a client of it cannot be
 				       suspended, or is exempt */
 	uint64_t suspends, resumes;   /* succeeded */
 	uint64_t failures;	      /* failed suspends and resumes */
@@ -224,14 +224,14 @@ void core_move(struct core *core, core_id client, const struct core_rights *righ
 void core_remove(struct core *core, core_id client);
 
 void core_set_capability(struct core *core, core_id client, enum core_capability capability);
-/* Ends an exemption from suspension (enum core_spared), because the client will be held by other
+/* Ends an exemption from suspension (enum core_exempt), because the client will be held by other
  * means than those that failed or were slow. */
-void core_forgive(struct core *core, core_id client);
+void core_clear_exempt(struct core *core, core_id client);
 /* Sets the priority, -1..15; another value is ignored. All else of the client stays. */
 void core_set_priority(struct core *core, core_id client, int priority);
 /* Makes the client victim-only from now on: others preempt it, and it preempts no other client.
  * For clients whose queues exist but whose activity cannot be observed. */
-void core_set_passive(struct core *core, core_id client);
+void core_set_victim_only(struct core *core, core_id client);
 /* Sets the objective: the time that a request is allowed to take, in ns; 0: none. */
 void core_set_slo(struct core *core, core_id client, uint64_t slo_ns);
 /* Reports that the client has work on a node, or no more. Returns false if the client uses
@@ -240,7 +240,7 @@ bool core_set_activity(struct core *core, core_id client, uint32_t gpu_id, bool 
 		       uint64_t now);
 /* true: the client is in a teardown call that a suspension would block, so it is resumed and not
  * suspended until the next call with false. */
-void core_set_leaving(struct core *core, core_id client, bool leaving);
+void core_set_teardown(struct core *core, core_id client, bool teardown);
 /* Holds the client's gang until `until_ns`, contended or not; 0: ends the lease. */
 void core_set_lease(struct core *core, core_id client, uint64_t until_ns);
 /* Reports the end of the action that was in flight. error: 0 or a negative errno. duration_ns:

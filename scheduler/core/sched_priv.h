@@ -7,7 +7,7 @@
  *  - gang (struct gang): the clients that are held and released together;
  *  - node entry (struct node): one GPU as the clients of one set of rights see it. A GPU has as
  *    many node entries as there are sets of rights among the clients that use it;
- *  - contended (`pressed`): more urgent work is active on a node that the gang uses, and the
+ *  - contended (`contended`): more urgent work is active on a node that the gang uses, and the
  *    node's policy does not let the gang run beside that work.
  *
  * Lists are made of indices into the arrays of struct core. No function allocates, reads a clock
@@ -40,9 +40,9 @@ struct node {
 	/* Number of clients behind each of these bits. */
 	uint16_t urgent_count[CORE_PRIORITIES], working_count[CORE_PRIORITIES];
 	/* Bit p: a client with other rights that can preempt the clients of this node entry is
-	 * active with priority p. foreign_count[p]: number of node entries with such a client. */
-	uint32_t foreign;
-	uint16_t foreign_count[CORE_PRIORITIES];
+	 * active with priority p. other_rights_count[p]: number of node entries with such a client. */
+	uint32_t other_rights_prio;
+	uint16_t other_rights_count[CORE_PRIORITIES];
 	/* The gang of `priority` that is first in turn here (turns.c), NULL if there is none; valid
 	 * while as_of is core->turns. */
 	struct {
@@ -75,15 +75,15 @@ struct gpu {
 #define GPU_CHAINS (1u << GPU_CHAIN_BITS)
 
 /* A client's entry in the list of a node entry. */
-struct place {
+struct client_node {
 	uint32_t node;		 /* index in core->nodes */
 	uint32_t previous, next; /* places of the same node entry; or none */
 };
 /* The index of a place: of the client's slot, and of the place among the client's own. */
-#define PLACE(slot, number) ((slot)*CORE_NODES + (number))
+#define CLIENT_NODE(slot, number) ((slot)*CORE_NODES + (number))
 
 /* How a client is counted at present; bit n of a set: place n of the client. */
-struct tally {
+struct node_counts {
 	/* Places where it is counted in `urgent`, `working` and `suspended` of the node entry. */
 	struct node_set urgent, working, absent;
 };
@@ -95,18 +95,18 @@ struct client {
 	int priority;  /* 0..15 or CORE_PRIORITY_UNSET */
 	enum core_capability capability;
 	enum core_state state;
-	enum core_spared spared;
-	bool leaving; /* in a teardown call that a suspension would block; core_set_leaving() */
-	bool passive; /* can be preempted, never preempts; core_set_passive() */
-	bool undo;    /* a suspend failed: one resume has to clean up */
-	bool early;   /* the last resume was because of `leaving` */
-	bool prompt;  /* the next action depends on activity alone; core_action.prompt */
+	enum core_exempt exempt;
+	bool teardown; /* in a teardown call that a suspension would block; core_set_teardown() */
+	bool victim_only; /* can be preempted, never preempts; core_set_victim_only() */
+	bool undo;	  /* a suspend failed: one resume has to clean up */
+	bool early;	  /* the last resume was because of `teardown` */
+	bool prompt;	  /* the next action depends on activity alone; core_action.prompt */
 
-	uint32_t place_count;
+	uint32_t client_node_count;
 	bool presses;		/* client_presses(), at the last recount of its group */
 	struct node_set active; /* places where the client reports work */
 	struct node_set held;	/* places with work at any time since the last suspension began */
-	struct tally counted;
+	struct node_counts counted;
 
 	uint32_t slow;	     /* number of slow suspends in a row */
 	uint64_t slow_until; /* ns; no suspend before, because of the last slow one; 0: none */
@@ -127,7 +127,7 @@ struct client {
 	enum core_time time;			  /* category of the time since time_since */
 	uint64_t time_since, time_ns[CORE_TIMES]; /* ns; the totals are those until time_since */
 
-	struct place places[CORE_NODES];
+	struct client_node client_nodes[CORE_NODES];
 };
 
 /* A gang. */
@@ -136,23 +136,23 @@ struct gang {
 	struct core_rights rights;
 	uint32_t group; /* 0: one client without a group */
 	int priority;	/* the highest of its clients */
-	/* As of the last decision: on hold; contended; `observed` of struct press. */
-	bool held, pressed, observed;
+	/* As of the last decision: on hold; contended; `observed` of struct contention_state. */
+	bool held, contended, observed;
 	bool starved; /* released, or to be released at the next decision, because the starvation
 			  bound of this gang or of another one on the same GPU is reached */
 	bool waits;   /* uncontended, and held on until its turn (turns.c) */
 
 	/* ns; begin of the last hold; when the gang was last no longer contended. */
-	uint64_t held_since, unpressed_since;
+	uint64_t held_since, uncontended_since;
 	/* ns; end of the hold-over in this gap: alone, and [1] while another gang has its turn;
 	 * 0: not calculated yet. */
 	uint64_t over_ns[2];
 	uint64_t running_since; /* ns; begin of the present span of running */
 	/* The starvation bound adds these up over several holds, until the gang has run for
 	 * min_run_ns in all. */
-	uint64_t ran_ns;     /* running time, the present span excluded */
-	uint64_t stretch_ns; /* time on hold, the present hold excluded */
-	uint64_t run_until;  /* ns; no hold before */
+	uint64_t ran_ns;       /* running time, the present span excluded */
+	uint64_t hold_span_ns; /* time on hold, the present hold excluded */
+	uint64_t run_until;    /* ns; no hold before */
 
 	/* Number of a share window, and the time off the GPU in that window, in ns. */
 	uint64_t window, window_off_ns;
@@ -162,7 +162,7 @@ struct gang {
 	uint64_t cost_ns;   /* cost of the present hold or release, of the calls that have ended */
 	bool measured;	    /* cost_ns is to be learned */
 	uint64_t called_ns; /* ns; end of the last call in cost_ns */
-	bool urgent;	    /* as in struct press, as of the last decision */
+	bool urgent;	    /* as in struct contention_state, as of the last decision */
 	uint64_t urgent_since; /* ns; when `urgent` last changed; 0: never */
 	struct gaps gaps;      /* lengths of the gaps in more urgent work */
 	bool unpaid;	       /* the present hold is for more urgent work, and its cost is not in
@@ -233,7 +233,7 @@ uint64_t gang_leased_until(const struct core *core, const struct gang *gang);
 /* Returns true if a client that takes part in the gang cannot be suspended, or is exempt from
  * suspension, so that the gang must not be held. leased: the gang is leased, so clients without a
  * priority take part, too. decide.c. */
-bool gang_hindered(const struct core *core, const struct gang *gang, bool leased);
+bool gang_is_blocked(const struct core *core, const struct gang *gang, bool leased);
 
 /* Updates the counts of the node entries after a change of this client or of another one of its
  * gang, and queues the gangs that the change concerns for the next decision. */
@@ -258,11 +258,11 @@ bool client_presses(const struct client *client);
 /* Returns the number of words of a set of places that the client's places need. */
 static inline uint32_t client_words(const struct client *client)
 {
-	return (client->place_count + NODE_SET_WORD - 1) / NODE_SET_WORD;
+	return (client->client_node_count + NODE_SET_WORD - 1) / NODE_SET_WORD;
 }
 /* Loops over the places of `client` that are in the set; declares `number`. The body must not
  * contain `break`, because the macro is two nested loops; `return` is fine. */
-#define FOR_PLACES(client, set, number)                                                            \
+#define FOR_CLIENT_NODES(client, set, number)                                                      \
 	for (uint32_t word_ = 0; word_ < client_words(client); word_++)                            \
 		for (uint64_t bits_ = (set)->words[word_], number;                                 \
 		     bits_ &&                                                                      \
@@ -273,13 +273,14 @@ static inline uint32_t client_words(const struct client *client)
 const struct core_policy *node_policy(const struct core *core, const struct node *node);
 static inline bool same_rights(const struct core_rights *a, const struct core_rights *b)
 {
-	return a->tenant == b->tenant && a->may == b->may && a->lets == b->lets;
+	return a->tenant == b->tenant && a->can_preempt == b->can_preempt &&
+	       a->preemptible_by == b->preemptible_by;
 }
 /* Returns the priorities of active work that can preempt the clients of this node entry;
  * bit p: priority p. */
-static inline uint32_t node_pressing(const struct node *node)
+static inline uint32_t node_contending(const struct node *node)
 {
-	return node->urgent | node->foreign;
+	return node->urgent | node->other_rights_prio;
 }
 /* Returns the node entry with this index; NULL at the end of a list. */
 static inline struct node *node_at(const struct core *core, uint32_t at)
@@ -298,10 +299,10 @@ static inline struct gpu *node_gpu(const struct core *core, const struct node *n
 bool node_presses(const struct node *node, const struct node *other);
 /* Returns the number of the client's place for a GPU, which is added if the client has none;
  * -1 if the client uses CORE_NODES others already. */
-int client_place(struct core *core, struct client *client, uint32_t gpu_id);
+int client_find_node(struct core *core, struct client *client, uint32_t gpu_id);
 /* Removes all places of the client, and node entries that no client uses any more. The client must
  * not be counted (client_uncount()). */
-void client_leave_places(struct core *core, struct client *client);
+void client_leave_nodes(struct core *core, struct client *client);
 /* Takes the client out of its gang; if the gang is empty then, it is free and has no deadline. */
 void client_unlink(struct core *core, struct client *client);
 /* Puts the client, which is in no gang, into this one. */
@@ -352,8 +353,8 @@ void turn_ends(struct core *core, const struct node *node, int priority);
 /* ---- policy.c ---- */
 
 /* The contention of a gang at one moment. */
-struct press {
-	bool pressed;		/* contended */
+struct contention_state {
+	bool contended;		/* contended */
 	bool urgent;		/* contended, or would be with work at all places of its last
 				   hold; gaps in this are what hold-over learns */
 	bool observed;		/* would be contended under policy strict */
@@ -363,7 +364,7 @@ struct press {
 };
 /* Evaluates contention of a gang by the policies of the nodes that it uses. */
 void evaluate_contention(const struct core *core, const struct gang *gang, uint64_t now,
-			 struct press *out);
+			 struct contention_state *out);
 
 /* Returns for how long, in ns, the gang can still be held in this share window: the rest of the
  * window belongs to the gang, and the time of its resume counts as held. percent: the gang's

@@ -17,17 +17,17 @@ static bool is_before(const struct gang *a, const struct gang *b)
  * costs less than the suspension that the wait saves? */
 static bool is_resumed_soon(const struct core *core, struct gang *gang, uint64_t now)
 {
-	struct press press;
+	struct contention_state outcome;
 	uint64_t over;
 
 	if (gang_leased_until(core, gang) > now)
 		return false;
-	evaluate_contention(core, gang, now, &press);
-	if (press.pressed)
+	evaluate_contention(core, gang, now, &outcome);
+	if (outcome.contended)
 		return false;
 	/* If the gap has just begun, the gang may not have been evaluated in it yet. */
-	over = gang->pressed ? now + hold_over_ns(core, gang, false)
-			     : hold_over_end(core, gang, false);
+	over = gang->contended ? now + hold_over_ns(core, gang, false)
+			       : hold_over_end(core, gang, false);
 	return over <= now + gang->suspend_ns;
 }
 
@@ -37,11 +37,11 @@ static bool is_resumed_soon(const struct core *core, struct gang *gang, uint64_t
 static bool takes_turn(const struct core *core, const struct client *c, struct gang *gang,
 		       uint64_t now)
 {
-	if (c->passive || c->leaving)
+	if (c->victim_only || c->teardown)
 		return false;
 	if (c->state == CORE_SUSPENDED)
 		return gang->held && is_resumed_soon(core, gang, now);
-	return !gang->held && c->capability == CORE_ABLE && !gang_hindered(core, gang, false);
+	return !gang->held && c->capability == CORE_ABLE && !gang_is_blocked(core, gang, false);
 }
 
 static struct gang *find_first(const struct core *core, const struct node *node, int priority,
@@ -57,7 +57,7 @@ static struct gang *find_first(const struct core *core, const struct node *node,
 		if (gang->priority == priority && node_set_has(&c->counted.working, number) &&
 		    (!first || is_before(gang, first)) && takes_turn(core, c, gang, now))
 			first = gang;
-		at = c->places[number].next;
+		at = c->client_nodes[number].next;
 	}
 	return first;
 }
@@ -82,10 +82,11 @@ bool others_turn(struct core *core, const struct gang *gang, uint64_t now)
 	if (gang->priority < 0)
 		return false;
 	FOR_CLIENTS (core, gang, c) {
-		if (c->passive)
+		if (c->victim_only)
 			continue;
-		FOR_PLACES (c, &c->counted.working, number) {
-			struct node *node = &core->nodes[c->places[number].node];
+		FOR_CLIENT_NODES(c, &c->counted.working, number)
+		{
+			struct node *node = &core->nodes[c->client_nodes[number].node];
 
 			first = first_in_turn(core, node, gang->priority, now);
 			if (first && is_before(first, gang))
@@ -106,7 +107,7 @@ void turn_ends(struct core *core, const struct node *node, int priority)
 
 		if (gang->waits && gang->priority == priority && (!next || is_before(gang, next)))
 			next = gang;
-		at = c->places[at % CORE_NODES].next;
+		at = c->client_nodes[at % CORE_NODES].next;
 	}
 	if (!next)
 		return;

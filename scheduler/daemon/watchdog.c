@@ -61,10 +61,10 @@ struct watchdog {
 	unsigned late;	/* checks in a row that found the heartbeat too old */
 	/* checks in a row that found the heartbeat of kfdschedd-door too old */
 	unsigned door_late;
-	uint64_t leaving_since; /* when its end was requested; 0: it was not */
-	uint64_t left_since;	/* when the last worker ended; 0: it has not */
-	bool children;		/* a child may have ended or stopped */
-	bool reloading;		/* systemd was notified of a reload */
+	uint64_t stopping_since; /* when its end was requested; 0: it was not */
+	uint64_t left_since;	 /* when the last worker ended; 0: it has not */
+	bool children;		 /* a child may have ended or stopped */
+	bool reloading;		 /* systemd was notified of a reload */
 };
 
 static bool too_old(const struct watchdog *w, uint64_t now)
@@ -83,7 +83,7 @@ static void check_child(struct watchdog *w, uint64_t now)
 			  "the processes that they have suspended",
 			  (int)w->worker.pid,
 			  child_is_stopped(&w->worker) ? "is stopped" : "hangs");
-	else if (w->leaving_since && now > w->leaving_since + LEAVE_MAX_NS)
+	else if (w->stopping_since && now > w->stopping_since + LEAVE_MAX_NS)
 		log_error("worker %d does not end; killing it", (int)w->worker.pid);
 	else
 		return;
@@ -148,7 +148,7 @@ static void reap(struct watchdog *w, uint64_t now)
 		return;
 	metrics_share_worker_ended();
 	executors_kill(w->executors, now); /* the worker may have ended without being killed */
-	if (!w->leaving_since)
+	if (!w->stopping_since)
 		child_failed(&w->worker, status, now);
 }
 
@@ -165,7 +165,7 @@ static void end_record(struct watchdog *w)
  * that does not end in time is left to the kernel. */
 static bool have_all_ended(struct watchdog *w, uint64_t now)
 {
-	if (w->worker.pid || !w->leaving_since)
+	if (w->worker.pid || !w->stopping_since)
 		return false;
 	if (!w->left_since)
 		w->left_since = now;
@@ -183,7 +183,7 @@ static void check_door(struct watchdog *w, uint64_t now)
 
 	if (child_reap(&w->door, &status))
 		child_failed(&w->door, status, now);
-	if (!w->door.pid && now >= w->door.next_start_ns && !w->leaving_since) {
+	if (!w->door.pid && now >= w->door.next_start_ns && !w->stopping_since) {
 		__atomic_store_n(&w->greeter.beat->beat_ns, now, __ATOMIC_RELEASE);
 		if (child_start(&w->door, now) == 0) {
 			keep_files(w, w->greeter.channel, w->greeter.listener,
@@ -232,9 +232,9 @@ static void check_http(struct watchdog *w, uint64_t now)
 {
 	int status;
 
-	if (child_reap(&w->http, &status) && !w->leaving_since)
+	if (child_reap(&w->http, &status) && !w->stopping_since)
 		child_failed(&w->http, status, now);
-	if (w->http.pid || w->leaving_since || metrics_http_listener() < 0 ||
+	if (w->http.pid || w->stopping_since || metrics_http_listener() < 0 ||
 	    now < w->http.next_start_ns)
 		return;
 	if (child_start(&w->http, now) == 0)
@@ -268,7 +268,7 @@ static void take_signals(struct watchdog *w, uint64_t now)
 
 	while (read(w->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		w->children |= info.ssi_signo == SIGCHLD;
-		if (info.ssi_signo == SIGCHLD || w->leaving_since)
+		if (info.ssi_signo == SIGCHLD || w->stopping_since)
 			continue;
 		if (info.ssi_signo == SIGHUP) {
 			reload_begin(w->reload, now);
@@ -276,7 +276,7 @@ static void take_signals(struct watchdog *w, uint64_t now)
 			w->reloading = true;
 			continue;
 		}
-		w->leaving_since = now;
+		w->stopping_since = now;
 		service_stopping();
 		if (w->worker.pid)
 			kill(w->worker.pid, SIGTERM);
@@ -288,7 +288,7 @@ static void notify_service(struct watchdog *w, uint64_t now)
 	bool well = w->worker.pid && !w->worker.killed && w->late == 0 &&
 		    __atomic_load_n(&w->beat->serving, __ATOMIC_ACQUIRE);
 
-	if (!w->leaving_since)
+	if (!w->stopping_since)
 		service_check(w->worker.pid, well, now);
 	if (w->reloading && !reload_busy(w->reload)) {
 		w->reloading = false;
@@ -399,7 +399,7 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 		w.children = false;
 		if (have_all_ended(&w, now))
 			break;
-		if (!w.worker.pid && !w.leaving_since && now >= w.worker.next_start_ns)
+		if (!w.worker.pid && !w.stopping_since && now >= w.worker.next_start_ns)
 			start(&w, now);
 		else
 			check_child(&w, now);

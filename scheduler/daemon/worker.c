@@ -190,9 +190,9 @@ static void collect_outcomes(struct worker *worker)
 /* Ends the daemon's work: the end of its executor resumes and releases each client. */
 static void leave(struct worker *worker)
 {
-	if (worker->leaving)
+	if (worker->stopping)
 		return;
-	worker->leaving = true;
+	worker->stopping = true;
 	log_info("shutting down; resuming all processes");
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
@@ -375,7 +375,7 @@ static void loop(struct worker *worker)
 	uint64_t now, until;
 	int n;
 
-	while (!worker->leaving || worker->executor_count) {
+	while (!worker->stopping || worker->executor_count) {
 		decide(worker);
 		now = clock_ns();
 		beat(worker, now);

@@ -78,7 +78,7 @@ struct worker {
 	int done_fd; /* eventfd that executors write */
 	int reader;  /* connection to kfdschedd-read */
 	/* the daemon is ending; daemon_shm->asleep was 0 since the last scan of all clients */
-	bool leaving, published_awake;
+	bool stopping, published_awake;
 	bool suspends_pending;		   /* a suspend request has not been answered yet */
 	uint64_t own_pid_ns, own_user_ns;  /* inode numbers of the daemon's namespaces */
 	uint32_t client_end;		   /* slots from here on are free */

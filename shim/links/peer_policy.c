@@ -36,7 +36,7 @@
 
 static struct {
 	bool wished; /* a hold request of this module is granted */
-	bool spared; /* exempt: holding this process was seen to do harm */
+	bool exempt; /* exempt: holding this process was seen to do harm */
 	/* the next work of this process is to be held; written under the agent's lock */
 	bool ready;
 	int logged_error;  /* last failure that was logged, negative errno */
@@ -68,7 +68,7 @@ static enum client_shm_level level(void)
 
 static void spare(const char *why)
 {
-	hold.spared = true;
+	hold.exempt = true;
 	kfdshim_log(
 		LOG_ERROR,
 		"this process is not held for a peer again: %s; KFDSHIM_LEVEL=gate does not need that",
@@ -199,7 +199,7 @@ static uint64_t decide_urgent(uint64_t now_ns)
 		hold.wished = false;
 		failed(-lost, now_ns);
 	}
-	if (hold.spared && !hold.wished)
+	if (hold.exempt && !hold.wished)
 		return UINT64_MAX;
 	if (!hold.wished && is_at_rest())
 		return UINT64_MAX;
@@ -208,7 +208,7 @@ static uint64_t decide_urgent(uint64_t now_ns)
 	take(now_ns);
 	if (hold.wished)
 		return now_ns + CHECK_NS;
-	return hold.spared ? UINT64_MAX : hold.retry_ns;
+	return hold.exempt ? UINT64_MAX : hold.retry_ns;
 }
 
 /* Returns for how long the process stays on hold after the more urgent work has ended, in ns;

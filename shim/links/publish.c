@@ -20,13 +20,13 @@
 #define LEAVE_NS 10000000u
 
 /* State of the connection. Written under the agent's lock, by the sampler's thread only, except
- * `leavers`. */
+ * `teardown_threads`. */
 static struct {
 	struct client_shm *shm; /* this client's shared memory; NULL: no daemon */
 	/* The daemon's shared memory. */
 	const struct daemon_shm *daemon_shm;
-	int wake_fd;	  /* eventfd that wakes the daemon */
-	uint32_t leavers; /* threads that use `shm` without the lock */
+	int wake_fd;		   /* eventfd that wakes the daemon */
+	uint32_t teardown_threads; /* threads that use `shm` without the lock */
 } peer = {.wake_fd = -1};
 
 static void wake(void)
@@ -175,16 +175,17 @@ bool link_suspended(void)
 static void wait_released(struct client_shm *shm, uint32_t mine)
 {
 	uint64_t end = clock_ns() + LEAVE_NS, now = clock_ns();
-	struct timespec left = {0};
-	uint32_t released;
+	struct timespec teardown_end = {0};
+	uint32_t teardown_granted;
 
 	for (; now < end; now = clock_ns()) {
-		released = __atomic_load_n(&shm->released, __ATOMIC_ACQUIRE);
-		if ((int32_t)(released - mine) >= 0)
+		teardown_granted = __atomic_load_n(&shm->teardown_granted, __ATOMIC_ACQUIRE);
+		if ((int32_t)(teardown_granted - mine) >= 0)
 			return;
-		left.tv_nsec = (long)(end - now);
+		teardown_end.tv_nsec = (long)(end - now);
 		/* The futex is shared between processes, hence no FUTEX_PRIVATE_FLAG. */
-		syscall(SYS_futex, &shm->released, FUTEX_WAIT, released, &left, NULL, 0);
+		syscall(SYS_futex, &shm->teardown_granted, FUTEX_WAIT, teardown_granted,
+			&teardown_end, NULL, 0);
 	}
 	kfdshim_log(LOG_INFO, "the daemon did not resume this process within 10 ms of the request");
 }
@@ -197,7 +198,7 @@ static struct client_shm *enter(void)
 	agent_lock();
 	shm = peer.shm;
 	if (shm)
-		peer.leavers++;
+		peer.teardown_threads++;
 	agent_unlock();
 	return shm;
 }
@@ -212,7 +213,7 @@ struct client_shm *link_leave_begin(void)
 		return NULL;
 	/* Announce the call, then read `suspended`. The daemon sets `suspended`, then reads the
 	 * announcement, so at least one side sees the other. */
-	mine = __atomic_add_fetch(&shm->leaving, 1, __ATOMIC_SEQ_CST);
+	mine = __atomic_add_fetch(&shm->teardown_begin, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shm->suspended, __ATOMIC_SEQ_CST)) {
 		wake();
 		wait_released(shm, mine);
@@ -227,9 +228,9 @@ void link_leave_end(struct client_shm *shm)
 
 	if (!shm)
 		return;
-	__atomic_add_fetch(&shm->left, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&shm->teardown_end, 1, __ATOMIC_SEQ_CST);
 	agent_lock();
-	peer.leavers--;
+	peer.teardown_threads--;
 	if (peer.shm == shm)
 		link_shm_wake();
 	agent_unlock();
@@ -255,7 +256,7 @@ void link_pin_end(struct client_shm *shm)
 		return;
 	__atomic_sub_fetch(&shm->pinning, 1, __ATOMIC_SEQ_CST);
 	agent_lock();
-	peer.leavers--;
+	peer.teardown_threads--;
 	agent_unlock();
 	errno = saved;
 }
@@ -339,7 +340,7 @@ bool link_shm_end(void)
 	const struct daemon_shm *daemon_shm = NULL;
 
 	agent_lock();
-	if (peer.leavers == 0) {
+	if (peer.teardown_threads == 0) {
 		shm = peer.shm;
 		daemon_shm = peer.daemon_shm;
 		peer.shm = NULL;
@@ -373,5 +374,5 @@ void link_shm_forget(void)
 	descriptor_close(&peer.wake_fd);
 	peer.shm = NULL;
 	peer.daemon_shm = NULL;
-	peer.leavers = 0;
+	peer.teardown_threads = 0;
 }

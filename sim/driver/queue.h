@@ -133,7 +133,7 @@ struct queue {
 	bool stalled;	     /* stopped by an unmatched RESUME (--set unmatched_resume_unmaps) */
 	uint64_t saved_wave_slots; /* live units (wave slots) when it was last unmapped */
 	bool being_destroyed;
-	bool leaving;		     /* freed at the next unmap */
+	bool removed;		     /* freed at the next unmap */
 	struct call_list destroyers; /* DESTROY_QUEUE calls that sleep until it is resumed */
 	bool reset;		     /* reset alone by the driver: off until a resume or restore */
 	bool stopped;		     /* after an error in its packets: fetches no more */

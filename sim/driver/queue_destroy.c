@@ -157,7 +157,7 @@ int ioctl_destroy_queue(struct call *call)
 		return -ENOMEM;
 	update->queue = queue;
 	update->nodes = queue_active(queue) ? 1ull << queue->node : 0;
-	queue->leaving = true;
+	queue->removed = true;
 	runlist_update_begin(update);
 	return CALL_PENDING;
 }

@@ -29,7 +29,7 @@ bool queue_active(const struct queue *queue)
 		return false;
 	return queue->ring && queue->ring_bytes &&
 	       (queue->percent || rule_broken(sim, RULE_resume_maps_only_if_percent_permits)) &&
-	       !process->evictions[queue->node] && !queue->reset && !queue->leaving &&
+	       !process->evictions[queue->node] && !queue->reset && !queue->removed &&
 	       !queue->stalled && !process->dead && !held_as_new(queue);
 }
 

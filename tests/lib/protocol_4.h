@@ -92,8 +92,8 @@ struct v4_client_shm {
 	_Alignas(64) uint32_t runtime;
 	int32_t runtime_errno;
 	uint32_t queue_generation;
-	uint32_t leaving;
-	uint32_t left;
+	uint32_t teardown_begin;
+	uint32_t teardown_end;
 	uint32_t own_session;
 	uint32_t hold_cmd_done;
 	int32_t hold_cmd_errno;
@@ -105,7 +105,7 @@ struct v4_client_shm {
 	uint32_t queue_end;
 	_Alignas(64) uint32_t session;
 	uint32_t suspended;
-	uint32_t released;
+	uint32_t teardown_granted;
 	uint32_t hold_cmd;
 	_Alignas(64) struct v4_client_shm_node nodes[V4_NODES];
 	_Alignas(64) struct v4_client_shm_queue queues[V4_QUEUES];

@@ -263,7 +263,7 @@ static void greeted(struct worker *worker, struct client *client, uint64_t now)
 		refuse(worker, client, -EINVAL);
 		return;
 	}
-	if (worker->leaving) {
+	if (worker->stopping) {
 		refuse(worker, client, -ESHUTDOWN);
 		return;
 	}
@@ -372,8 +372,8 @@ void client_release(struct worker *worker, struct client *client, uint64_t now)
 	if (!core_view_client(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
 		return;
 	want_no_release(worker, client);
-	__atomic_store_n(&client->shm->released, client->leaving, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &client->shm->released, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	__atomic_store_n(&client->shm->teardown_granted, client->teardown_begin, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &client->shm->teardown_granted, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 /* The connection was closed: checks whether the process runs another program now. */

@@ -74,7 +74,7 @@ struct client {
 	struct scan_limit scan_limit;
 	struct log_share log;
 	/* copies of words in `shm`, as of the last scan */
-	uint32_t runtime, generation, leaving, left;
+	uint32_t runtime, generation, teardown_begin, teardown_end;
 	uint32_t gpu_id[CLIENT_SHM_NODES];
 	uint64_t activity[CLIENT_SHM_NODES], active_ns[CLIENT_SHM_NODES], idle_ns[CLIENT_SHM_NODES];
 
@@ -93,7 +93,7 @@ struct client {
 	struct executor *executor; /* thread with its debug session; NULL: none */
 	bool attached;		   /* `executor` has opened the session */
 	bool refused;		   /* it cannot be held at its present level */
-	/* shm->released must be updated when it runs (client_release()); release_at: its index in
+	/* shm->teardown_granted must be updated when it runs (client_release()); release_at: its index in
 	 * worker->releasing */
 	bool wants_release;
 	uint32_t release_at;
@@ -154,7 +154,7 @@ void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
 bool client_scan(struct worker *worker, struct client *client, uint64_t now);
 
 /* The same, but only for the announcements of calls that a suspension would block. */
-bool client_scan_leaving(struct worker *worker, struct client *client);
+bool client_scan_teardown(struct worker *worker, struct client *client);
 
 /* Writes the reason why the client is not suspended, before anything was tried, to
  * client->reason. */
@@ -200,7 +200,7 @@ void client_cannot(struct worker *worker, struct client *client, const char *why
 void client_want_release(struct worker *worker, struct client *client);
 
 /* Permits the announced calls of a client in worker->releasing if it is not suspended: publishes
- * shm->released, wakes its waiters, and takes the client off the list. */
+ * shm->teardown_granted, wakes its waiters, and takes the client off the list. */
 void client_release(struct worker *worker, struct client *client, uint64_t now);
 
 /* Called in each sweep (every 20 ms), and when an answer has arrived: does all that is overdue. */

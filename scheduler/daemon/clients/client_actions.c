@@ -54,12 +54,12 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 		executor_send(client->executor, EXECUTOR_RESUME);
 		return true;
 	}
-	/* Set `suspended` first, then read `leaving`. The client increments `leaving` first,
+	/* Set `suspended` first, then read `teardown_begin`. The client increments `teardown_begin` first,
 	 * then reads `suspended`. So at least one of the two sees the other's write. */
 	set_suspended(client, true);
-	if (shm_word(&client->shm->leaving) != shm_word(&client->shm->left)) {
+	if (shm_word(&client->shm->teardown_begin) != shm_word(&client->shm->teardown_end)) {
 		set_suspended(client, false);
-		client_scan_leaving(worker, client);
+		client_scan_teardown(worker, client);
 		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
 		/* both words may have changed back meanwhile, so the core must decide again in
 		 * any case */
@@ -101,7 +101,7 @@ void client_find_cause(struct worker *worker, struct client *client)
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		const struct client *other = worker->clients[i];
 
-		if (!other || other->phase != CLIENT_SERVED || !standing_may(other, client) ||
+		if (!other || other->phase != CLIENT_SERVED || !client_can_preempt(other, client) ||
 		    other->priority <= client->priority)
 			continue;
 		at = caused_ns(client, other, suspend);
@@ -204,9 +204,9 @@ void client_acted(struct worker *worker, struct client *client,
 		log_client(&client->log, "process %d (%s): %s failed: %s", (int)client->peer.pid,
 			   client->name, op, strerror(-report->error));
 	client->logged_error = report->error;
-	if (after.spared == before.spared)
+	if (after.exempt == before.exempt)
 		return;
-	if (after.spared == CORE_SPARED_SLOW)
+	if (after.exempt == CORE_EXEMPT_SLOW)
 		snprintf(client->reason, sizeof(client->reason),
 			 "a suspend took %llu us, the last of %u in a row that were slow",
 			 (unsigned long long)(report->cost.duration_ns / 1000), CORE_SLOW_MAX);
@@ -246,7 +246,7 @@ static void refuse(struct client *client, const char *why)
 /* The session has ended, but its executor has not. */
 static void lost(struct worker *worker, struct client *client, uint64_t now)
 {
-	if (!client->attached || client->refused || worker->leaving || client->level.changing)
+	if (!client->attached || client->refused || worker->stopping || client->level.changing)
 		return;
 	/* Usually the process is ending: the driver ends the session before the pidfd reports
 	 * the end. Otherwise client_overdue() logs the loss after LOST_NS. */

@@ -35,8 +35,8 @@ static uint32_t tenant_of(struct worker *worker, const struct client *client)
 
 static bool same_rights(const struct client *a, const struct client *b)
 {
-	return a->tenant == b->tenant && a->standing.may == b->standing.may &&
-	       a->standing.lets == b->standing.lets;
+	return a->tenant == b->tenant && a->standing.can_preempt == b->standing.can_preempt &&
+	       a->standing.preemptible_by == b->standing.preemptible_by;
 }
 
 /* Returns the group number of a client. Clients of one tenant with the same rights and the same
@@ -55,9 +55,10 @@ static uint32_t group_of(struct worker *worker, const struct client *client)
 	return ++worker->last_group;
 }
 
-bool standing_may(const struct client *who, const struct client *whom)
+bool client_can_preempt(const struct client *who, const struct client *whom)
 {
-	return who->tenant == whom->tenant || (who->standing.may & whom->standing.lets);
+	return who->tenant == whom->tenant ||
+	       (who->standing.can_preempt & whom->standing.preemptible_by);
 }
 
 /* ---- effective values ---- */
@@ -100,15 +101,17 @@ static enum protocol_level level_of(const struct client *client)
 static void find_attrs(struct worker *worker, struct client *client)
 {
 	struct standing *standing = &client->standing;
-	uint64_t may = standing->may, lets = standing->lets;
+	uint64_t can_preempt = standing->can_preempt, preemptible_by = standing->preemptible_by;
 	const struct subject *subject = &standing->subject;
 	const char *group;
 
 	if (!client->outsider) /* the rules for external processes are in external_rules.h */
 		rules_match(&worker->config.rules, subject, &standing->verdict);
-	authority_match(&worker->config.authority, subject, &standing->may, &standing->lets);
+	authority_match(&worker->config.authority, subject, &standing->can_preempt,
+			&standing->preemptible_by);
 	group = ruled(client, RULE_GROUP) ? standing->verdict.group : standing->group;
-	if (standing->may == may && standing->lets == lets && strcmp(client->group, group) == 0)
+	if (standing->can_preempt == can_preempt && standing->preemptible_by == preemptible_by &&
+	    strcmp(client->group, group) == 0)
 		return;
 	snprintf(client->group, sizeof(client->group), "%s", group);
 	client->group_number = group_of(worker, client);
@@ -145,13 +148,13 @@ void standing_place(struct worker *worker, const struct client *client, uint64_t
 {
 	const struct core_rights rights = {
 		.tenant = client->tenant,
-		.may = client->standing.may,
-		.lets = client->standing.lets,
+		.can_preempt = client->standing.can_preempt,
+		.preemptible_by = client->standing.preemptible_by,
 	};
 
 	feed_move(&worker->feed, client->id, &rights, client->group_number, now);
 	if (client->standing.level == PROTOCOL_LEVEL_OBSERVE)
-		feed_set_passive(&worker->feed, client->id);
+		feed_set_victim_only(&worker->feed, client->id);
 }
 
 void standing_changed(struct worker *worker, struct client *client)
@@ -183,12 +186,12 @@ static bool differs(const struct config *config, const struct client *client)
 {
 	const struct standing *standing = &client->standing;
 	struct verdict verdict = standing->verdict;
-	uint64_t may, lets;
+	uint64_t can_preempt, preemptible_by;
 
 	if (!client->outsider)
 		rules_match(&config->rules, &standing->subject, &verdict);
-	authority_match(&config->authority, &standing->subject, &may, &lets);
-	return may != standing->may || lets != standing->lets ||
+	authority_match(&config->authority, &standing->subject, &can_preempt, &preemptible_by);
+	return can_preempt != standing->can_preempt || preemptible_by != standing->preemptible_by ||
 	       memcmp(&verdict, &standing->verdict, sizeof(verdict)) != 0;
 }
 

@@ -35,7 +35,7 @@ struct standing {
 	struct verdict verdict;
 	/* sets of grants, one bit each (match.h): it preempts others by them; others preempt it
 	 * by them */
-	uint64_t may, lets;
+	uint64_t can_preempt, preemptible_by;
 	/* the coming configuration can have another meaning for the client (standing_compare()) */
 	bool differs;
 	/* time to read the attributes again, CLOCK_MONOTONIC ns; 0: not planned */
@@ -76,6 +76,6 @@ void standing_configured(struct worker *worker, bool again, uint64_t now);
 void standing_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* Returns true if `who` can preempt `whom` when `who` is more urgent. */
-bool standing_may(const struct client *who, const struct client *whom);
+bool client_can_preempt(const struct client *who, const struct client *whom);
 
 #endif

@@ -189,7 +189,7 @@ void level_fall(struct worker *worker, struct client *client, int error, const c
 	struct level *level = &client->level;
 	bool by_trap = client->hold_cmd_level == CLIENT_SHM_LEVEL_NONE;
 
-	if (client->refused || worker->leaving)
+	if (client->refused || worker->stopping)
 		return;
 	level->never_trap |= error == -EIO || error == -EOPNOTSUPP;
 	explain(worker, client, error, why);
@@ -233,7 +233,7 @@ static void arrive(struct worker *worker, struct client *client, uint64_t now)
 	client->level.changing = false;
 	client->hold_cmd_level = client->level.to;
 	client->greeted = false;
-	feed_forgive(&worker->feed, client->id);
+	feed_clear_exempt(&worker->feed, client->id);
 	feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 	hold_cmd_prepare(client, client->hold_cmd_level, now);
 }
@@ -356,8 +356,8 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 	struct core_view view;
 	int good;
 
-	if (client->executor || client->hold_cmd_pending || client->leaving != client->left ||
-	    !control_may_be_held(client) ||
+	if (client->executor || client->hold_cmd_pending ||
+	    client->teardown_begin != client->teardown_end || !control_may_be_held(client) ||
 	    !core_view_client(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
 		return;
 	good = is_usable(worker, client, now);
@@ -383,7 +383,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 	struct level *level = &client->level;
 	size_t end = strlen(level->why);
 
-	if (level->changing || client->refused || worker->leaving)
+	if (level->changing || client->refused || worker->stopping)
 		return;
 	/* it was prepared for an attempt to reach trap */
 	if (HOLD_CMD_LEVEL(client->hold_cmd) != (uint32_t)client->hold_cmd_level) {
@@ -429,7 +429,7 @@ void level_step(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct level *level = &client->level;
 
-	if (client->phase != CLIENT_SERVED || worker->leaving)
+	if (client->phase != CLIENT_SERVED || worker->stopping)
 		return;
 	if (level->unjudged)
 		judge(client);

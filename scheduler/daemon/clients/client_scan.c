@@ -78,7 +78,7 @@ static void runtime_changed(struct worker *worker, struct client *client)
 	char why[KFD_REASON];
 
 	if (!control_may_be_held(client) || client->refused || client->level.changing ||
-	    worker->leaving)
+	    worker->stopping)
 		return;
 	switch (client->runtime) {
 	case CLIENT_SHM_RUNTIME_ENABLED:
@@ -172,17 +172,17 @@ static bool scan_slo(struct worker *worker, struct client *client)
 	return true;
 }
 
-bool client_scan_leaving(struct worker *worker, struct client *client)
+bool client_scan_teardown(struct worker *worker, struct client *client)
 {
-	/* `left` first: read in this order, it is never ahead of `leaving` */
-	uint32_t left = shm_word(&client->shm->left);
-	uint32_t leaving = shm_word(&client->shm->leaving);
+	/* `teardown_end` first: read in this order, it is never ahead of `teardown_begin` */
+	uint32_t teardown_end = shm_word(&client->shm->teardown_end);
+	uint32_t teardown_begin = shm_word(&client->shm->teardown_begin);
 
-	if (left == client->left && leaving == client->leaving)
+	if (teardown_end == client->teardown_end && teardown_begin == client->teardown_begin)
 		return false;
-	client->left = left;
-	client->leaving = leaving;
-	feed_set_leaving(&worker->feed, client->id, leaving != left);
+	client->teardown_end = teardown_end;
+	client->teardown_begin = teardown_begin;
+	feed_set_teardown(&worker->feed, client->id, teardown_begin != teardown_end);
 	client_want_release(worker, client);
 	return true;
 }
@@ -194,7 +194,7 @@ bool client_scan(struct worker *worker, struct client *client, uint64_t now)
 
 	for (uint32_t i = 0; client_shm_node_id(client->shm, i); i++)
 		changed |= scan_node(worker, client, i, now);
-	changed |= client_scan_leaving(worker, client);
+	changed |= client_scan_teardown(worker, client);
 	changed |= scan_priority(worker, client);
 	changed |= scan_slo(worker, client);
 	if (client->hold_cmd_level)

@@ -111,7 +111,7 @@ static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, co
 		snprintf(problem, size, "process %d: too many clients, or out of memory", (int)pid);
 		return -ENOMEM;
 	}
-	feed_set_passive(&worker->feed, client->id);
+	feed_set_victim_only(&worker->feed, client->id);
 	outsider->folder = folder;
 	outsider->changed = true;
 	snprintf(outsider->rule, sizeof(outsider->rule), "%s", rule);
@@ -217,7 +217,7 @@ static void start(struct worker *worker, struct client *client)
 {
 	int shim;
 
-	if (client->executor || client->refused || worker->leaving ||
+	if (client->executor || client->refused || worker->stopping ||
 	    client->priority == PRIORITY_UNSET || !has_compute(client->outsider, 0))
 		return;
 	/* The shim's agent was loaded after the process had been tagged, and could not register
@@ -246,7 +246,7 @@ static void check_threads(struct worker *worker, struct client *client, uint64_t
 
 	if (now < outsider->threads_ns)
 		return;
-	if (shm->leaving == shm->left &&
+	if (shm->teardown_begin == shm->teardown_end &&
 	    (!core_view_client(worker->core, client->id, now, &view) || view.state == CORE_RUNNING))
 		return;
 	destroys = reader_destroys(client->peer.pid, &took_ns);
@@ -257,10 +257,10 @@ static void check_threads(struct worker *worker, struct client *client, uint64_t
 	if (destroys > 0) {
 		outsider->quiet = 0;
 		outsider->changed = true;
-		if (shm->leaving == shm->left)
-			store(&shm->leaving, shm->leaving + 1);
-	} else if (shm->leaving != shm->left && ++outsider->quiet >= QUIET_READS) {
-		store(&shm->left, shm->leaving);
+		if (shm->teardown_begin == shm->teardown_end)
+			store(&shm->teardown_begin, shm->teardown_begin + 1);
+	} else if (shm->teardown_begin != shm->teardown_end && ++outsider->quiet >= QUIET_READS) {
+		store(&shm->teardown_end, shm->teardown_begin);
 	}
 }
 

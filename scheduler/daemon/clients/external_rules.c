@@ -223,7 +223,7 @@ void outsider_rules_check(struct worker *worker, uint64_t now)
 		read_rules(worker);
 		check_tagged(worker);
 	}
-	if (worker->leaving)
+	if (worker->stopping)
 		return;
 	if (!own->pids && now >= own->listed_ns + CHECK_NS && (own->rules || own->unrestored)) {
 		own->listed_ns = now;

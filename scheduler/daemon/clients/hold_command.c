@@ -37,7 +37,7 @@ static void set_capability(struct worker *worker, struct client *client)
 		    client->own_session != CLIENT_SHM_OWN_NONE;
 	char why[KFD_REASON];
 
-	if (!control_may_be_held(client) || client->refused || worker->leaving ||
+	if (!control_may_be_held(client) || client->refused || worker->stopping ||
 	    level_is_changing(client))
 		return;
 	if (able) {
@@ -153,8 +153,9 @@ bool hold_cmd_start(struct worker *worker, struct client *client, uint64_t now)
 {
 	bool hold = client->acting == CORE_SUSPEND;
 
-	if (hold && shm_word(&client->shm->leaving) != shm_word(&client->shm->left)) {
-		client_scan_leaving(worker, client);
+	if (hold &&
+	    shm_word(&client->shm->teardown_begin) != shm_word(&client->shm->teardown_end)) {
+		client_scan_teardown(worker, client);
 		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
 		return false;
 	}

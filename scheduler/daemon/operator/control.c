@@ -264,9 +264,9 @@ bool control_may_be_held(const struct client *client)
 /* Returns the reason why the client will never be suspended, or NULL. */
 static const char *never(const struct client *client, const struct core_view *view)
 {
-	if (client->refused || view->spared != CORE_SPARED_NOT)
+	if (client->refused || view->exempt != CORE_EXEMPT_NOT)
 		return client->reason;
-	return view->hindered ? "another process of its group cannot be suspended" : NULL;
+	return view->blocked_by_member ? "another process of its group cannot be suspended" : NULL;
 }
 
 static void serve_suspend(struct worker *worker, struct client *from,
@@ -418,7 +418,7 @@ static void serve_resume(struct worker *worker, struct client *from, const struc
 	end_lease(worker, client, now);
 	send_reply(worker, from, 0, "process %d (%s): the lease has expired%s", (int)target.pid,
 		   target.name,
-		   view.pressed ? "; the process stays suspended for more urgent work" : "");
+		   view.contended ? "; the process stays suspended for more urgent work" : "");
 }
 
 /* ---- priorities ---- */
@@ -620,7 +620,7 @@ void control_request(struct worker *worker, struct client *client,
 			   client->peer.uid);
 		return;
 	}
-	if (worker->leaving) {
+	if (worker->stopping) {
 		send_reply(worker, client, -ESHUTDOWN, "the daemon is shutting down");
 		return;
 	}

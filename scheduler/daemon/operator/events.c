@@ -288,7 +288,7 @@ static void find_culprit(const struct worker *worker, struct client *client, boo
 		uint64_t since = 0, rank;
 		uint32_t gpu_id;
 
-		if (!other || other->phase != CLIENT_SERVED || !standing_may(other, client) ||
+		if (!other || other->phase != CLIENT_SERVED || !client_can_preempt(other, client) ||
 		    other->priority <= client->priority)
 			continue;
 		gpu_id = meeting(client, other, suspend, &since);
@@ -304,15 +304,15 @@ static void find_culprit(const struct worker *worker, struct client *client, boo
 static const char *why_resumed(const struct worker *worker, const struct client *client,
 			       const struct core_view *view)
 {
-	if (worker->leaving)
+	if (worker->stopping)
 		return "daemon_leaves";
-	if (client->leaving != client->left)
+	if (client->teardown_begin != client->teardown_end)
 		return "leaving";
-	if (view->spared == CORE_SPARED_FAILED)
+	if (view->exempt == CORE_EXEMPT_FAILED)
 		return "undone";
-	if (view->spared == CORE_SPARED_SLOW)
+	if (view->exempt == CORE_EXEMPT_SLOW)
 		return "slow";
-	if (view->pressed)
+	if (view->contended)
 		return "bound";
 	return client->news.by_lease ? "released" : "idle";
 }

@@ -192,7 +192,7 @@ static json_t *lease_json(const struct client *client, uint64_t now)
 
 const char *status_level(const struct client *client, const struct core_view *view)
 {
-	if (view->capability != CORE_ABLE || view->spared != CORE_SPARED_NOT)
+	if (view->capability != CORE_ABLE || view->exempt != CORE_EXEMPT_NOT)
 		return "observe";
 	return client->hold_cmd_level ? client_shm_level_name(client->hold_cmd_level) : "trap";
 }
@@ -241,7 +241,7 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 	bool fine;
 
 	core_view_client(worker->core, client->id, now, &view);
-	fine = view.capability == CORE_ABLE && view.spared == CORE_SPARED_NOT &&
+	fine = view.capability == CORE_ABLE && view.exempt == CORE_EXEMPT_NOT &&
 	       /* no reason to show: level trap, or the level that it requested */
 	       !client->level.error;
 	peer_name(client->peer.pid, name);

@@ -121,8 +121,9 @@ json_t *status_client_shm(const struct client_shm *shm, uint64_t now_ns)
 		hold_cmd_json(shm_word(&shm->hold_cmd), shm_word(&shm->hold_cmd_done)),
 		"order_errno", (json_int_t)__atomic_load_n(&shm->hold_cmd_errno, __ATOMIC_RELAXED),
 		"order_us", (json_int_t)shm_word(&shm->hold_cmd_us), "leaving",
-		(json_int_t)shm_word(&shm->leaving), "left", (json_int_t)shm_word(&shm->left),
-		"released", (json_int_t)shm_word(&shm->released), "queue_generation",
+		(json_int_t)shm_word(&shm->teardown_begin), "left",
+		(json_int_t)shm_word(&shm->teardown_end), "released",
+		(json_int_t)shm_word(&shm->teardown_granted), "queue_generation",
 		(json_int_t)shm_word(&shm->queue_generation), "nodes", nodes_json(shm, now_ns),
 		"events_number", (json_int_t)newest);
 }

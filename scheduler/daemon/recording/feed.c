@@ -187,7 +187,7 @@ void feed_move(struct feed *feed, core_id client, const struct core_rights *righ
 	core_move(feed->core, client, rights, group, advance(feed, now));
 	if (is_noted(feed, client))
 		note(feed, "move %" PRIu32 " %" PRIu32 " %#" PRIx64 " %#" PRIx64 " %" PRIu32,
-		     client, rights->tenant, rights->may, rights->lets, group);
+		     client, rights->tenant, rights->can_preempt, rights->preemptible_by, group);
 }
 
 void feed_remove(struct feed *feed, core_id client)
@@ -209,9 +209,9 @@ void feed_set_capability(struct feed *feed, core_id client, enum core_capability
 		note(feed, "capability %" PRIu32 " %s", client, words[capability]);
 }
 
-void feed_forgive(struct feed *feed, core_id client)
+void feed_clear_exempt(struct feed *feed, core_id client)
 {
-	core_forgive(feed->core, client);
+	core_clear_exempt(feed->core, client);
 	if (is_noted(feed, client))
 		note(feed, "forgive %" PRIu32, client);
 }
@@ -223,9 +223,9 @@ void feed_set_priority(struct feed *feed, core_id client, int priority)
 		note(feed, "priority %" PRIu32 " %d", client, priority);
 }
 
-void feed_set_passive(struct feed *feed, core_id client)
+void feed_set_victim_only(struct feed *feed, core_id client)
 {
-	core_set_passive(feed->core, client);
+	core_set_victim_only(feed->core, client);
 	if (is_noted(feed, client))
 		note(feed, "passive %" PRIu32, client);
 }
@@ -246,11 +246,11 @@ bool feed_set_activity(struct feed *feed, core_id client, uint32_t gpu_id, bool 
 	return core_set_activity(feed->core, client, gpu_id, active, now);
 }
 
-void feed_set_leaving(struct feed *feed, core_id client, bool leaving)
+void feed_set_teardown(struct feed *feed, core_id client, bool teardown_begin)
 {
-	core_set_leaving(feed->core, client, leaving);
+	core_set_teardown(feed->core, client, teardown_begin);
 	if (is_noted(feed, client))
-		note(feed, "leaving %" PRIu32 " %s", client, yes_no(leaving));
+		note(feed, "leaving %" PRIu32 " %s", client, yes_no(teardown_begin));
 }
 
 void feed_set_lease(struct feed *feed, core_id client, uint64_t until_ns)

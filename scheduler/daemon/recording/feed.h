@@ -60,13 +60,13 @@ void feed_move(struct feed *feed, core_id client, const struct core_rights *righ
 	       uint64_t now);
 void feed_remove(struct feed *feed, core_id client);
 void feed_set_capability(struct feed *feed, core_id client, enum core_capability capability);
-void feed_forgive(struct feed *feed, core_id client);
+void feed_clear_exempt(struct feed *feed, core_id client);
 void feed_set_priority(struct feed *feed, core_id client, int priority);
-void feed_set_passive(struct feed *feed, core_id client);
+void feed_set_victim_only(struct feed *feed, core_id client);
 void feed_set_slo(struct feed *feed, core_id client, uint64_t slo_ns);
 bool feed_set_activity(struct feed *feed, core_id client, uint32_t gpu_id, bool active,
 		       uint64_t now);
-void feed_set_leaving(struct feed *feed, core_id client, bool leaving);
+void feed_set_teardown(struct feed *feed, core_id client, bool teardown_begin);
 void feed_set_lease(struct feed *feed, core_id client, uint64_t until_ns);
 void feed_finished(struct feed *feed, core_id client, int error, uint64_t duration_ns,
 		   uint64_t now);

@@ -433,7 +433,7 @@ static void *tear(void *seed)
 		torn_shm->queue_generation = (uint32_t)rand_r(&state);
 		client_shm_node(torn_shm, (uint32_t)rand_r(&state) % CLIENT_SHM_NODES)->gpu_id =
 			(uint32_t)rand_r(&state) % 2;
-		torn_shm->leaving = (uint32_t)rand_r(&state);
+		torn_shm->teardown_begin = (uint32_t)rand_r(&state);
 		torn_shm->hold_cmd_done = torn_shm->hold_cmd;
 		torn_shm->hold_cmd_errno = -rand_r(&state);
 	}

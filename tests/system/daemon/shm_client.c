@@ -176,11 +176,11 @@ static int obey(const char *line)
 		__atomic_store_n(&shm->runtime, CLIENT_SHM_RUNTIME_ENABLED, __ATOMIC_RELEASE);
 		wake();
 	} else if (strcmp(line, "leave") == 0) {
-		bump(&shm->leaving);
+		bump(&shm->teardown_begin);
 	} else if (strcmp(line, "left") == 0) {
-		bump(&shm->left);
+		bump(&shm->teardown_end);
 	} else if (sscanf(line, "released %u", &a) == 1) {
-		return reaches(&shm->released, shm->leaving, a) ? 0 : -ETIMEDOUT;
+		return reaches(&shm->teardown_granted, shm->teardown_begin, a) ? 0 : -ETIMEDOUT;
 	} else if (sscanf(line, "suspended %u", &a) == 1) {
 		return reaches(&shm->suspended, 1, a) ? 0 : -ETIMEDOUT;
 	} else if (sscanf(line, "obey %u", &a) == 1) {

@@ -21,7 +21,7 @@ static struct check_bounds bounds;
 static uint64_t disturbed_ns, cause_ns[PROGRAMS];
 /* The values in a client's shared memory that can change; from NODES on, the activity of each
  * node. */
-enum { LEAVING, LEFT, QUEUES_CHANGED, RUNTIME, PRIORITY, HOLD_CMD_DONE, NODES };
+enum { TEARDOWN, LEFT, QUEUES_CHANGED, RUNTIME, PRIORITY, HOLD_CMD_DONE, NODES };
 #define NEWS (NODES + CLIENT_SHM_NODES)
 /* Time, in ns, since there is something to do for a sleeping thread; 0: there is nothing. */
 static struct {
@@ -65,7 +65,7 @@ static const struct client *client_of(const struct program *program)
 
 /* Returns whether `a`, if it is more urgent, has the right to preempt `b`, and both use one
  * node. */
-static bool may(const struct program *a, const struct program *b)
+static bool can_preempt(const struct program *a, const struct program *b)
 {
 	const struct authority *authority = &daemon_config()->authority;
 	bool same = a->ways.uid == b->ways.uid && a->ways.pid_ns == b->ways.pid_ns &&
@@ -90,14 +90,14 @@ static int priority_of(const struct program *program)
 
 static bool is_before(const struct program *a, const struct program *b)
 {
-	return priority_of(a) > priority_of(b) && priority_of(b) >= 0 && may(a, b);
+	return priority_of(a) > priority_of(b) && priority_of(b) >= 0 && can_preempt(a, b);
 }
 
 /* Returns whether there is, or was, a process for which this one can have been suspended. */
 static bool has_rival(const struct program *program)
 {
 	for (int k = 0; k < PROGRAMS && programs[k].process; k++)
-		if (may(&programs[k], program))
+		if (can_preempt(&programs[k], program))
 			return true;
 	return false;
 }
@@ -121,7 +121,7 @@ static void check_contention(const struct program *a, const struct driver_view *
 	uint64_t since = later(later(working->work_ns, running->running_ns),
 			       later(running->session_ns, disturbed_ns) + SETTLED_NS);
 
-	if (!bounds.contention_ns || !running->running_ns || !running->session || running->spared ||
+	if (!bounds.contention_ns || !running->running_ns || !running->session || running->exempt ||
 	    working->suspended || !is_settled(a, &since) || !is_settled(b, &since) ||
 	    now_ns() < since + bounds.contention_ns)
 		return;
@@ -185,12 +185,12 @@ static bool is_new(const struct client *client, int news, uint64_t *seen)
 
 	switch (news) {
 	/* A call that a suspension would block is reported only while the process is suspended. */
-	case LEAVING:
-		*seen = client->leaving;
-		return shm->suspended && shm->leaving != *seen;
+	case TEARDOWN:
+		*seen = client->teardown_begin;
+		return shm->suspended && shm->teardown_begin != *seen;
 	case LEFT:
-		*seen = client->left;
-		return shm->left != *seen;
+		*seen = client->teardown_end;
+		return shm->teardown_end != *seen;
 	case QUEUES_CHANGED:
 		*seen = client->generation;
 		return shm->queue_generation != *seen;

@@ -34,7 +34,7 @@ static struct {
 	const struct worker *state;
 	/* the ends of the worker and of the process that accepts connections */
 	struct file *channel[2];
-	bool leaving, children_ended, worker_ended;
+	bool stopping, children_ended, worker_ended;
 	const struct process *stopped; /* the stopped child; NULL: none */
 	uint64_t stopped_ns;
 } it;
@@ -219,7 +219,7 @@ static void watchdog_turn(void)
 		executors_kill(it.executors, now_ns());
 	}
 	executors_check(it.executors, children, now_ns());
-	if (!it.worker && !it.leaving)
+	if (!it.worker && !it.stopping)
 		start_worker();
 }
 
@@ -286,7 +286,7 @@ void daemon_configure(const struct config *config)
 
 void daemon_leave(void)
 {
-	it.leaving = true;
+	it.stopping = true;
 	if (it.worker)
 		process_signal(it.worker, SIGTERM);
 }

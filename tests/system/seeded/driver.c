@@ -339,7 +339,7 @@ static int suspend(struct context *c, struct kfdabi_dbg_trap *a)
 	if (c->runtime != KFDABI_RUNTIME_ENABLED)
 		return refuse(EPERM);
 	fiber_sleep(cost / 2);
-	c->view.spared |= fails || slow;
+	c->view.exempt |= fails || slow;
 	if (!c->view.suspended)
 		c->view.slow = slow ? c->view.slow + 1 : 0;
 	for (uint32_t i = 0; i < a->u.suspend.num_queues; i++) {

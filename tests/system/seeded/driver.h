@@ -39,7 +39,7 @@ struct driver_view {
 	uint64_t suspended_ns; /* start of that */
 	/* time since which a queue has work and is not suspended; 0: none */
 	uint64_t running_ns;
-	bool spared; /* a suspend of it has failed or was slow */
+	bool exempt; /* a suspend of it has failed or was slow */
 	/* slow suspends in a row, not counting those of new queues only */
 	unsigned slow;
 	unsigned suspends, resumes; /* number of successful ones */

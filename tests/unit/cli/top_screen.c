@@ -71,7 +71,7 @@ static void redraw(unsigned width, unsigned height, const struct observation *qu
 	}
 }
 
-static enum ui_action press(int key)
+static enum ui_action type_key(int key)
 {
 	return ui_key(&ui, &frame, key);
 }
@@ -79,7 +79,7 @@ static enum ui_action press(int key)
 static void type(const char *word)
 {
 	for (; *word; word++)
-		press((unsigned char)*word);
+		type_key((unsigned char)*word);
 }
 
 static bool shows(const char *text)
@@ -202,24 +202,24 @@ static void test_moving(void **data)
 	(void)data;
 	redraw(80, 24, NULL);
 	assert_int_equal(ui.chosen, 100);
-	press('j');
-	press(UI_KEY_DOWN);
+	type_key('j');
+	type_key(UI_KEY_DOWN);
 	redraw(80, 24, NULL);
 	assert_int_equal(ui.chosen, 102);
-	press('k');
-	press(UI_KEY_UP);
-	press(UI_KEY_UP); /* not beyond the first row */
+	type_key('k');
+	type_key(UI_KEY_UP);
+	type_key(UI_KEY_UP); /* not beyond the first row */
 	redraw(80, 24, NULL);
 	assert_int_equal(ui.chosen, 100);
-	press(UI_KEY_END);
+	type_key(UI_KEY_END);
 	redraw(80, 24, NULL);
 	assert_int_equal(ui.chosen, 139);
 	assert_true(shows("    139 ") && !shows("    100 "));
-	press(UI_KEY_DOWN);
+	type_key(UI_KEY_DOWN);
 	redraw(80, 24, NULL);
 	assert_int_equal(ui.chosen, 139);
 	/* The selection follows its process; when the process has ended, it stays in its place. */
-	press('I');
+	type_key('I');
 	redraw(80, 24, NULL);
 	assert_int_equal(ui.chosen, 139);
 	assert_int_equal(ui.index, 0);
@@ -229,8 +229,8 @@ static void test_moving(void **data)
 	now.process_count = 0;
 	redraw(80, 24, NULL);
 	assert_int_equal(ui.chosen, 0);
-	assert_int_equal(press(UI_KEY_ENTER), UI_NOTHING);
-	assert_int_equal(press('S'), UI_NOTHING);
+	assert_int_equal(type_key(UI_KEY_ENTER), UI_NOTHING);
+	assert_int_equal(type_key('S'), UI_NOTHING);
 	redraw(80, 24, NULL);
 	assert_true(shows("There is no process.") && shows("No process uses a GPU."));
 	ui.view.pid = 100;
@@ -242,97 +242,97 @@ static void test_sort_and_filter_keys(void **data)
 {
 	(void)data;
 	redraw(80, 24, NULL);
-	press('>');
+	type_key('>');
 	assert_int_equal(ui.view.sort, TOP_LEVEL); /* CPID is not shown, and therefore skipped */
-	press('<');
+	type_key('<');
 	assert_int_equal(ui.view.sort, TOP_PID);
-	press('<');
+	type_key('<');
 	assert_int_equal(ui.view.sort, TOP_COMMAND);
-	press(UI_KEY_F6);
+	type_key(UI_KEY_F6);
 	redraw(80, 24, NULL);
 	assert_true(shows("Sort by"));
-	press(UI_KEY_UP);
-	press(UI_KEY_ESCAPE);
+	type_key(UI_KEY_UP);
+	type_key(UI_KEY_ESCAPE);
 	assert_int_equal(ui.view.sort, TOP_COMMAND);
-	press('s');
-	press(UI_KEY_HOME);
+	type_key('s');
+	type_key(UI_KEY_HOME);
 	for (int i = 0; i < TOP_VRAM; i++)
-		press('j');
-	press(UI_KEY_ENTER);
+		type_key('j');
+	type_key(UI_KEY_ENTER);
 	assert_int_equal(ui.view.sort, TOP_VRAM);
 	assert_true(ui.view.reverse); /* the largest value first */
 
-	press('/');
+	type_key('/');
 	type("qqq");
-	press(UI_KEY_BACKSPACE);
-	press(UI_KEY_BACKSPACE);
-	press(UI_KEY_BACKSPACE);
-	press(UI_KEY_BACKSPACE);
+	type_key(UI_KEY_BACKSPACE);
+	type_key(UI_KEY_BACKSPACE);
+	type_key(UI_KEY_BACKSPACE);
+	type_key(UI_KEY_BACKSPACE);
 	type("11");
 	redraw(80, 24, NULL);
 	assert_true(shows("Filter: 11"));
 	assert_true(screen.cursor);
 	assert_int_equal(frame.row_count, 10); /* 110 to 119, while the filter is typed */
-	press(UI_KEY_ENTER);
+	type_key(UI_KEY_ENTER);
 	redraw(80, 24, NULL);
 	assert_int_equal(frame.row_count, 10);
-	press(UI_KEY_F4);
-	press(UI_KEY_ESCAPE);
+	type_key(UI_KEY_F4);
+	type_key(UI_KEY_ESCAPE);
 	redraw(80, 24, NULL);
 	assert_int_equal(frame.row_count, 40);
-	press('/');
+	type_key('/');
 	type("\xe8\xa8\x93");
-	press(UI_KEY_BACKSPACE); /* a character, not a byte */
+	type_key(UI_KEY_BACKSPACE); /* a character, not a byte */
 	assert_string_equal(ui.word, "");
 	for (int i = 0; i < 300; i++)
-		press('x'); /* limited by the size of the field */
+		type_key('x'); /* limited by the size of the field */
 	redraw(80, 24, NULL);
-	press(UI_KEY_ENTER);
+	type_key(UI_KEY_ENTER);
 }
 
 static void test_actions(void **data)
 {
 	(void)data;
 	redraw(80, 24, NULL);
-	press('j');
-	assert_int_equal(press('S'), UI_NOTHING);
+	type_key('j');
+	assert_int_equal(type_key('S'), UI_NOTHING);
 	redraw(80, 24, NULL);
 	assert_true(shows("Suspend 101 (python3) until R, or this top ends? y/n"));
-	assert_int_equal(press('n'), UI_NOTHING);
+	assert_int_equal(type_key('n'), UI_NOTHING);
 	redraw(80, 24, NULL);
 	assert_true(shows("Cancelled."));
-	press('S');
-	assert_int_equal(press('y'), UI_SUSPEND);
+	type_key('S');
+	assert_int_equal(type_key('y'), UI_SUSPEND);
 	assert_int_equal(ui.subject, 101);
-	press('R');
-	assert_int_equal(press(UI_KEY_ENTER), UI_NOTHING); /* only y means yes */
-	press('R');
-	assert_int_equal(press('y'), UI_RESUME);
-	press('t');
+	type_key('R');
+	assert_int_equal(type_key(UI_KEY_ENTER), UI_NOTHING); /* only y means yes */
+	type_key('R');
+	assert_int_equal(type_key('y'), UI_RESUME);
+	type_key('t');
 	type("online");
-	assert_int_equal(press(UI_KEY_ENTER), UI_PRIORITISE);
+	assert_int_equal(type_key(UI_KEY_ENTER), UI_PRIORITISE);
 	assert_string_equal(ui.word, "online");
-	press('t');
+	type_key('t');
 	type("3");
-	assert_int_equal(press(UI_KEY_ESCAPE), UI_NOTHING);
-	assert_int_equal(press('q'), UI_QUIT);
+	assert_int_equal(type_key(UI_KEY_ESCAPE), UI_NOTHING);
+	assert_int_equal(type_key('q'), UI_QUIT);
 	ui.holds = 1;
-	assert_int_equal(press('q'), UI_NOTHING);
+	assert_int_equal(type_key('q'), UI_NOTHING);
 	redraw(80, 24, NULL);
 	assert_true(shows("1 process suspended here will be resumed. Quit?"));
-	assert_int_equal(press('y'), UI_QUIT);
+	assert_int_equal(type_key('y'), UI_QUIT);
 
 	now.by_daemon = false;
 	redraw(80, 24, NULL);
 	ui.mode = UI_LIST;
-	assert_int_equal(press('S'), UI_NOTHING);
+	assert_int_equal(type_key('S'), UI_NOTHING);
 	redraw(80, 24, NULL);
 	assert_true(shows("This needs a daemon"));
 	/* The pids of a daemon in another namespace are different here. */
 	now.by_daemon = now.elsewhere = true;
 	redraw(80, 24, NULL);
 	for (const char *key = "SRt\r"; *key; key++) {
-		assert_int_equal(press(*key == '\r' ? UI_KEY_ENTER : *key), UI_NOTHING);
+		assert_int_equal(type_key(*key == '\r' ? UI_KEY_ENTER : *key), UI_NOTHING);
 		redraw(80, 24, NULL);
 		assert_true(shows("run top in the daemon's namespace"));
 	}
@@ -352,32 +352,32 @@ static void test_queues(void **data)
 	}
 	observe_set(&seen.queues.queue[3], OBSERVE_TYPE, OBSERVE_AQL, OBSERVE_SYSFS);
 	redraw(80, 24, NULL);
-	press('j');
-	assert_int_equal(press(UI_KEY_ENTER), UI_REDRAW);
+	type_key('j');
+	assert_int_equal(type_key(UI_KEY_ENTER), UI_REDRAW);
 	assert_int_equal(ui.subject, 101);
 	redraw(80, 24, &seen);
 	assert_true(shows("Process 101, level trap, suspended: python3 train.py"));
 	assert_true(shows("    3 [29885] aql"));
 	assert_false(shows("   39 [29885]"));
-	press(UI_KEY_PAGE_DOWN);
-	press(UI_KEY_PAGE_DOWN);
-	press(UI_KEY_PAGE_DOWN);
+	type_key(UI_KEY_PAGE_DOWN);
+	type_key(UI_KEY_PAGE_DOWN);
+	type_key(UI_KEY_PAGE_DOWN);
 	redraw(80, 24, &seen);
 	assert_true(shows("   39 [29885]"));
 	/* The question is about the displayed process, not about the row in the list. */
-	press('S');
-	assert_int_equal(press('y'), UI_SUSPEND);
+	type_key('S');
+	assert_int_equal(type_key('y'), UI_SUSPEND);
 	assert_int_equal(ui.subject, 101);
 	assert_int_equal(ui.mode, UI_QUEUES);
 	seen.alive = false;
 	redraw(80, 24, &seen);
 	assert_true(shows("It has ended"));
-	press('?');
+	type_key('?');
 	redraw(80, 24, &seen);
 	assert_true(shows("kfdsched top: keys"));
-	press('x');
+	type_key('x');
 	assert_int_equal(ui.mode, UI_QUEUES);
-	assert_int_equal(press('q'), UI_NOTHING);
+	assert_int_equal(type_key('q'), UI_NOTHING);
 	assert_int_equal(ui.mode, UI_LIST);
 	observe_list_free(&seen.queues);
 }

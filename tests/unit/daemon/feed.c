@@ -135,11 +135,11 @@ static void change(uint32_t at)
 		feed_set_lease(&feed, c, draw(3) ? now + draw(50) * MS : draw(2) * CORE_NEVER);
 		break;
 	case 6:
-		feed_forgive(&feed, c);
+		feed_clear_exempt(&feed, c);
 		break;
 	case 7:
 		if (draw(8) == 0)
-			feed_set_passive(&feed, c);
+			feed_set_victim_only(&feed, c);
 		break;
 	case 8:
 		feed_set_policy(&feed, draw(2) * 100, &policy);
@@ -152,7 +152,7 @@ static void change(uint32_t at)
 		feed_configure(&feed, &config);
 		break;
 	case 10 ... 12:
-		feed_set_leaving(&feed, c, draw(2));
+		feed_set_teardown(&feed, c, draw(2));
 		break;
 	default:
 		feed_set_activity(&feed, c, 100 + draw(2), draw(2), turn());

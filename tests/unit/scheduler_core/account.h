@@ -25,9 +25,9 @@ enum model_state { RUNS, GOES, OFF, COMES };
 /* What the test has told the core about one client, and what has happened to it. Times are ns. */
 struct model {
 	core_id id; /* 0: this entry is unused */
-	unsigned tenant, may, lets, group;
+	unsigned tenant, can_preempt, preemptible_by, group;
 	int priority;
-	bool able, refused, spared, leaving, broken;
+	bool able, refused, exempt, teardown, broken;
 	bool early; /* it was resumed because it was leaving */
 	/* it is off the GPU, and its gang is not: its resume follows */
 	bool stray;
@@ -66,7 +66,7 @@ static bool grouped;
 static size_t room;
 /* How often each case has occurred. Without enough of each, a run proves nothing. */
 static unsigned long seen_suspend, seen_resume, seen_starved, seen_share, seen_slack, seen_over,
-	seen_grouped, seen_behind, seen_foreign;
+	seen_grouped, seen_behind, seen_other_rights;
 
 #define FOR_ALL(m)                                                                                 \
 	for (struct model *m = models; m < models + CLIENTS; m++)                                  \
@@ -78,20 +78,21 @@ static unsigned long seen_suspend, seen_resume, seen_starved, seen_share, seen_s
 /* Returns whether both clients are in one gang. */
 static bool together(const struct model *a, const struct model *b)
 {
-	return a == b || (a->group && a->group == b->group && a->tenant == b->tenant &&
-			  a->may == b->may && a->lets == b->lets);
+	return a == b ||
+	       (a->group && a->group == b->group && a->tenant == b->tenant &&
+		a->can_preempt == b->can_preempt && a->preemptible_by == b->preemptible_by);
 }
 
 /* Returns whether `a`, if it is more urgent, has the right to preempt `b`. */
 static bool may_preempt(const struct model *a, const struct model *b)
 {
-	return a->tenant == b->tenant || (a->may & b->lets);
+	return a->tenant == b->tenant || (a->can_preempt & b->preemptible_by);
 }
 
 /* Returns the times of the client's gang. */
 static struct history *history_of(const struct model *m)
 {
-	unsigned whose = m->tenant | m->may << 1 | m->lets << 2;
+	unsigned whose = m->tenant | m->can_preempt << 1 | m->preemptible_by << 2;
 
 	return m->group ? &groups[whose][m->group] : &singles[m - models];
 }
@@ -191,7 +192,7 @@ static unsigned pressure_of(const struct model *of, bool there)
 
 			if (!both || !may_preempt(o, m) || together(o, m) || urgency(o) <= urgent)
 				continue;
-			seen_foreign += o->tenant != m->tenant;
+			seen_other_rights += o->tenant != m->tenant;
 			for (; both; both &= both - 1)
 				all |= pressure_by(o, __builtin_ctz(both));
 		}
@@ -220,10 +221,10 @@ static bool takes_part(const struct model *m)
 }
 
 /* Returns whether the gang cannot be held because of one of its members. */
-static bool is_hindered(const struct model *of)
+static bool is_blocked_by_member(const struct model *of)
 {
 	FOR_GANG(m, of)
-	if (takes_part(m) && (m->refused || m->spared))
+	if (takes_part(m) && (m->refused || m->exempt))
 		return true;
 	return false;
 }
@@ -242,7 +243,7 @@ static bool somebody_off(const struct model *of)
 	/* not a stray one: its resume waits for another one, or has failed and is
 		 * repeated */
 	if (!m->stray &&
-	    (m->state == GOES || (!m->leaving && m->state == OFF && now >= m->not_before)))
+	    (m->state == GOES || (!m->teardown && m->state == OFF && now >= m->not_before)))
 		return true;
 	return false;
 }
@@ -345,8 +346,8 @@ static void apply_suspend(struct model *m)
 	/* A suspend was cancelled, which ended the hold. This is the next hold. */
 	if (history_of(m)->held && !somebody_off(m))
 		keep_history(m, NONE);
-	assert_true(m->able && !m->spared && !m->leaving && now >= m->not_before);
-	assert_true(!is_hindered(m) || (history_of(m)->held && !must_run(m)));
+	assert_true(m->able && !m->exempt && !m->teardown && now >= m->not_before);
+	assert_true(!is_blocked_by_member(m) || (history_of(m)->held && !must_run(m)));
 	assert_true(is_leased(m) || pressure_of(m, !grouped) != NONE || history_of(m)->held ||
 		    somebody_off(m));
 	if (!is_leased(m) && !history_of(m)->held)
@@ -367,13 +368,13 @@ static void apply_resume(struct model *m)
 	assert_int_equal(m->state, OFF);
 	assert_true(now >= m->not_before);
 	m->state = COMES;
-	m->early = m->leaving;
+	m->early = m->teardown;
 	seen_resume++;
 	/* After a failed resume the gang is held again. This model does not see that hold, so it
 	 * allows the gang to run for a while. */
 	if (!h->held && (pressure & FULL) && last_starved == now)
 		h->rest_unseen = now + 2 * REST;
-	if (m->leaving || must_run(m) || !takes_part(m) || m->refused || m->broken || !h->held ||
+	if (m->teardown || must_run(m) || !takes_part(m) || m->refused || m->broken || !h->held ||
 	    h->let_go)
 		return;
 	h->let_go = true;
@@ -397,7 +398,7 @@ static void check_running(const struct model *m, unsigned pressure)
 	const struct history *h = history_of(m);
 	uint64_t rest = h->rest_until;
 
-	if (!m->able || m->spared || m->leaving || !takes_part(m) || is_hindered(m))
+	if (!m->able || m->exempt || m->teardown || !takes_part(m) || is_blocked_by_member(m))
 		return;
 	if (now < m->not_before) {
 		if (is_leased(m) || (m->active && pressure & FULL && !grouped))
@@ -438,18 +439,18 @@ static void check_suspended(const struct model *m, unsigned pressure)
 	uint64_t until = h->held_since + config.max_suspended_ns - h->off_total;
 
 	if (now < m->not_before) {
-		if (m->leaving || !takes_part(m) || (must_run(m) && !suspend_in_flight(m)))
+		if (m->teardown || !takes_part(m) || (must_run(m) && !suspend_in_flight(m)))
 			assert_true(deadline <= m->not_before);
 		return;
 	}
 	if (suspend_in_flight(m)) /* the core waits for its end */
 		return;
 	if (m->stray) {
-		assert_true(!m->leaving && !m->broken && is_behind(m));
+		assert_true(!m->teardown && !m->broken && is_behind(m));
 		seen_behind++;
 		return;
 	}
-	assert_false(m->leaving || must_run(m) || !takes_part(m) || !h->held);
+	assert_false(m->teardown || must_run(m) || !takes_part(m) || !h->held);
 	if (is_leased(m))
 		return;
 	assert_true(off_for(h) < config.max_suspended_ns && deadline <= until);

@@ -21,12 +21,12 @@ static int setup(void **state)
 	return 0;
 }
 
-static void expect_spared(enum core_spared spared)
+static void expect_exempt(enum core_exempt exempt)
 {
 	struct core_view view;
 
 	assert_true(core_view_client(core, low, now, &view));
-	assert_int_equal(view.spared, spared);
+	assert_int_equal(view.exempt, exempt);
 	for (int i = 0; i < 10; i++) {
 		play_idle(high, GPU);
 		play_expect_nothing();
@@ -45,7 +45,7 @@ static void failed_suspend_is_undone_and_the_last(void **state)
 	play_expect(CORE_RESUME, low);
 	assert_false(actions[0].prompt);
 	play_done(low);
-	expect_spared(CORE_SPARED_FAILED);
+	expect_exempt(CORE_EXEMPT_FAILED);
 	assert_true(core_view_client(core, low, now, &view));
 	assert_int_equal(view.suspends, 0);
 	assert_int_equal(view.resumes, 0);
@@ -82,7 +82,7 @@ static void slow_suspends_in_a_row_are_the_last(void **state)
 	suspend_took(9 * S);
 	expect_pause(2 * S);
 	suspend_took(50 * MS + 1);
-	expect_spared(CORE_SPARED_SLOW);
+	expect_exempt(CORE_EXEMPT_SLOW);
 }
 
 static void a_quick_suspend_ends_the_row(void **state)
@@ -99,7 +99,7 @@ static void a_quick_suspend_ends_the_row(void **state)
 	}
 }
 
-/* core_forgive() clears the exemption, for example when the client is held by another level from
+/* core_clear_exempt() clears the exemption, for example when the client is held by another level from
  * now on. */
 static void the_forgiven_are_suspended_again(void **state)
 {
@@ -108,7 +108,7 @@ static void the_forgiven_are_suspended_again(void **state)
 	play_expect(CORE_RESUME, low);
 	play_done(low);
 	play_expect_nothing();
-	core_forgive(core, low);
+	core_clear_exempt(core, low);
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
 	play_idle(high, GPU);
@@ -134,10 +134,10 @@ static void cancelled_counts_as_nothing(void **state)
 	assert_int_equal(deadline, now + CORE_RETRY_NS);
 	now = deadline;
 	play_expect(CORE_SUSPEND, low);
-	core_set_leaving(core, low, true);
+	core_set_teardown(core, low, true);
 	core_finished(core, low, -ECANCELED, 0, now);
 	play_expect_nothing();
-	core_set_leaving(core, low, false);
+	core_set_teardown(core, low, false);
 	play_expect(CORE_SUSPEND, low);
 }
 

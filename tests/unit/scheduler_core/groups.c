@@ -192,7 +192,7 @@ static void one_that_cannot_be(void **state)
 	play_active(high, 1);
 	play_expect_nothing();
 	assert_true(core_view_client(core, rank[0], now, &view));
-	assert_true(view.hindered && view.pressed && !view.held);
+	assert_true(view.blocked_by_member && view.contended && !view.held);
 	core_set_capability(core, rank[2], CORE_ABLE);
 	expect_all(CORE_SUSPEND, RANKS);
 	all_done();
@@ -311,22 +311,22 @@ static void leaving_waits_for_no_other(void **state)
 	play_idle(high, 1);
 	first = resumed();
 	other = (first + 1) % RANKS;
-	core_set_leaving(core, rank[other], true);
+	core_set_teardown(core, rank[other], true);
 	assert_int_equal(resumed(), other);
 }
 
 /* A client that leaves is released alone, because only its own call would block. */
-static void leaving_is_ones_own(void **state)
+static void teardown_is_ones_own(void **state)
 {
 	(void)state;
 	play_active(high, 1);
 	expect_all(CORE_SUSPEND, RANKS);
 	all_done();
-	core_set_leaving(core, rank[1], true);
+	core_set_teardown(core, rank[1], true);
 	play_expect(CORE_RESUME, rank[1]);
 	play_done(rank[1]);
 	play_expect_nothing();
-	core_set_leaving(core, rank[1], false);
+	core_set_teardown(core, rank[1], false);
 	now += CORE_RETRY_NS;
 	play_expect(CORE_SUSPEND, rank[1]);
 }
@@ -365,7 +365,7 @@ int main(void)
 		HERE(newcomers_too),
 		HERE(one_that_cannot_be),
 		HERE(a_failure_is_everybodys),
-		HERE(leaving_is_ones_own),
+		HERE(teardown_is_ones_own),
 		HERE(those_of_a_gpu_return_in_turn),
 		HERE(a_request_stops_the_rest),
 		HERE(a_lost_resume_keeps_no_other),

@@ -4,7 +4,7 @@
  * cannot be suspended is never suspended. */
 #include "tests/unit/scheduler_core/play.h"
 
-static void leaving_is_resumed(void **state)
+static void teardown_is_resumed(void **state)
 {
 	core_id low = play_add(2);
 	core_id high = play_add(15);
@@ -13,20 +13,20 @@ static void leaving_is_resumed(void **state)
 	play_active(low, GPU);
 	play_active(high, GPU);
 	play_expect(CORE_SUSPEND, low);
-	core_set_leaving(core, low, true);
+	core_set_teardown(core, low, true);
 	play_expect_nothing(); /* the resume waits for the suspend in flight */
 	play_done(low);
 	play_expect(CORE_RESUME, low);
 	play_done(low);
 	now += 100 * S;
 	play_expect_nothing();
-	core_set_leaving(core, low, false);
+	core_set_teardown(core, low, false);
 	play_expect(CORE_SUSPEND, low);
 	assert_false(actions[0].prompt);
 }
 
 /* Repeated calls do not make the client's node be preempted more often. */
-static void leaving_again_and_again(void **state)
+static void teardown_again_and_again(void **state)
 {
 	core_id low = play_add(2), high = play_add(15);
 
@@ -39,10 +39,10 @@ static void leaving_again_and_again(void **state)
 		play_expect(CORE_SUSPEND, low);
 		play_done(low);
 		now += 1 * MS;
-		core_set_leaving(core, low, true);
+		core_set_teardown(core, low, true);
 		play_expect(CORE_RESUME, low);
 		play_done(low);
-		core_set_leaving(core, low, false);
+		core_set_teardown(core, low, false);
 		play_expect_nothing();
 		assert_int_equal(deadline, begin + CORE_RETRY_NS);
 		now = deadline;
@@ -87,7 +87,7 @@ static void refused_is_left_alone(void **state)
 	play_done(low);
 	play_expect_nothing();
 	assert_true(core_view_client(core, low, now, &view));
-	assert_true(view.pressed);
+	assert_true(view.contended);
 }
 
 static void node_figures(void **state)
@@ -114,7 +114,7 @@ static void node_figures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLAY(leaving_is_resumed),    PLAY(leaving_again_and_again),
+		PLAY(teardown_is_resumed),   PLAY(teardown_again_and_again),
 		PLAY(pending_is_left_alone), PLAY(refused_is_left_alone),
 		PLAY(node_figures),
 	};

@@ -14,9 +14,11 @@ static core_id add(unsigned tenant, unsigned group, int priority)
 	return c;
 }
 
-static void move(core_id c, unsigned tenant, uint64_t may, uint64_t lets, unsigned group)
+static void move(core_id c, unsigned tenant, uint64_t can_preempt, uint64_t preemptible_by,
+		 unsigned group)
 {
-	const struct core_rights rights = {.tenant = tenant, .may = may, .lets = lets};
+	const struct core_rights rights = {
+		.tenant = tenant, .can_preempt = can_preempt, .preemptible_by = preemptible_by};
 
 	core_move(core, c, &rights, group, now);
 }

@@ -169,10 +169,10 @@ static void a_hold_is_paid_once(void **state)
 	assert_int_equal(play_state(low), CORE_SUSPENDED);
 	assert_int_equal(play_state(other), CORE_SUSPENDED);
 	for (int i = 0; i < 8; i++) {
-		core_set_leaving(core, other, true);
+		core_set_teardown(core, other, true);
 		play_expect(CORE_RESUME, other);
 		play_done(other);
-		core_set_leaving(core, other, false);
+		core_set_teardown(core, other, false);
 		now += 10 * MS;
 		play_expect(CORE_SUSPEND, other);
 		play_done(other);

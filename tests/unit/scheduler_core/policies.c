@@ -225,7 +225,7 @@ static bool is_observed(void)
 	struct core_view view;
 
 	assert_true(core_view_client(core, low, now, &view));
-	return view.observed && !view.pressed;
+	return view.observed && !view.contended;
 }
 
 /* The gang runs for its share beside one client, and the objective of another one on another node
@@ -325,10 +325,10 @@ static void lease(void **state)
 	play_expect_nothing();
 	assert_int_equal(deadline, now + 100 * S); /* a lease has no other bound than its end */
 	now += 50 * S;
-	core_set_leaving(core, low, true);
+	core_set_teardown(core, low, true);
 	play_expect(CORE_RESUME, low);
 	play_done(low);
-	core_set_leaving(core, low, false);
+	core_set_teardown(core, low, false);
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
 	now += 50 * S;

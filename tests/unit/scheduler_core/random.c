@@ -43,7 +43,7 @@ static void count_slow(struct model *m, bool slow)
 {
 	m->slow = slow ? m->slow + 1 : 0;
 	m->slow_until = slow ? now + (m->slow == 1 ? 1 * S : 2 * S) : 0;
-	m->spared |= m->slow == CORE_SLOW_MAX;
+	m->exempt |= m->slow == CORE_SLOW_MAX;
 	seen_slow += m->slow == CORE_SLOW_MAX;
 }
 
@@ -55,7 +55,7 @@ static void finish(struct model *m)
 	if (m->state == GOES && draw(30) == 0) {
 		core_finished(core, m->id, -ECANCELED, 0, now);
 		m->state = RUNS;
-		m->not_before = m->leaving ? 0 : now + CORE_RETRY_NS;
+		m->not_before = m->teardown ? 0 : now + CORE_RETRY_NS;
 		return;
 	}
 	if (m->state == COMES && draw(10) == 0)
@@ -66,7 +66,7 @@ static void finish(struct model *m)
 	if (m->state == GOES) {
 		m->state = OFF;
 		if (error)
-			m->broken = m->spared = true;
+			m->broken = m->exempt = true;
 		else
 			count_slow(m, duration > 50 * MS);
 	} else if (error) {
@@ -167,13 +167,15 @@ static void move(struct model *m)
 
 	if (draw(2))
 		m->tenant = draw(2);
-	m->may = draw(2);
-	m->lets = draw(2);
+	m->can_preempt = draw(2);
+	m->preemptible_by = draw(2);
 	m->group = grouped && draw(2) ? draw(GROUPS) : m->group;
-	rights = (struct core_rights){.tenant = m->tenant, .may = m->may, .lets = m->lets};
+	rights = (struct core_rights){.tenant = m->tenant,
+				      .can_preempt = m->can_preempt,
+				      .preemptible_by = m->preemptible_by};
 	core_move(core, m->id, &rights, m->group, now);
-	if (m->tenant == old.tenant && m->may == old.may && m->lets == old.lets &&
-	    m->group == old.group)
+	if (m->tenant == old.tenant && m->can_preempt == old.can_preempt &&
+	    m->preemptible_by == old.preemptible_by && m->group == old.group)
 		return;
 	seen_moved += was.held;
 	h = history_of(m);
@@ -231,8 +233,8 @@ static void event(void)
 		move(m);
 		break;
 	case 5 ... 20:
-		m->leaving = !m->leaving;
-		core_set_leaving(core, m->id, m->leaving);
+		m->teardown = !m->teardown;
+		core_set_teardown(core, m->id, m->teardown);
 		break;
 	default:
 		change_activity(m);
@@ -248,7 +250,7 @@ static void end_machine(void)
 
 	FOR_ALL (m) {
 		core_set_lease(core, m->id, m->lease_until = 0);
-		core_set_leaving(core, m->id, m->leaving = false);
+		core_set_teardown(core, m->id, m->teardown = false);
 		m->active = 0;
 		for (unsigned g = 0; g < GPUS; g++)
 			core_set_activity(core, m->id, 100 + g, false, now);
@@ -315,12 +317,12 @@ static void random_events(void **state)
 		      "tenant\n",
 		      seen_suspend, seen_grouped, seen_resume, seen_starved, seen_share, seen_early,
 		      seen_failed, seen_over, seen_slack, seen_behind, seen_configured, seen_moved,
-		      seen_foreign);
+		      seen_other_rights);
 	/* Without enough of each case the test would prove nothing. */
 	assert_true(seen_suspend > 1000 && seen_resume > 1000 && seen_starved > 2 &&
 		    seen_share > 10 && seen_early > 10 && seen_failed > 100 && seen_over > 100 &&
 		    seen_slack > 100 && seen_grouped > 100 && seen_behind > 100 &&
-		    seen_moved > 100 && seen_foreign > 100 && seen_slow > 0);
+		    seen_moved > 100 && seen_other_rights > 100 && seen_slow > 0);
 }
 
 int main(void)

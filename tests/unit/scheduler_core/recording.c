@@ -246,7 +246,8 @@ static void add(struct player *p, const uint64_t *v)
 
 static void move(struct player *p, const uint64_t *v)
 {
-	const struct core_rights rights = {.tenant = (uint32_t)v[1], .may = v[2], .lets = v[3]};
+	const struct core_rights rights = {
+		.tenant = (uint32_t)v[1], .can_preempt = v[2], .preemptible_by = v[3]};
 
 	core_move(p->core, (core_id)v[0], &rights, (uint32_t)v[4], p->now_ns);
 }
@@ -264,9 +265,9 @@ static void set_capability(struct player *p, const uint64_t *v)
 	core_set_capability(p->core, (core_id)v[0], (enum core_capability)v[1]);
 }
 
-static void forgive(struct player *p, const uint64_t *v)
+static void clear_exempt(struct player *p, const uint64_t *v)
 {
-	core_forgive(p->core, (core_id)v[0]);
+	core_clear_exempt(p->core, (core_id)v[0]);
 }
 
 static void set_priority(struct player *p, const uint64_t *v)
@@ -274,9 +275,9 @@ static void set_priority(struct player *p, const uint64_t *v)
 	core_set_priority(p->core, (core_id)v[0], (int)(int64_t)v[1]);
 }
 
-static void set_passive(struct player *p, const uint64_t *v)
+static void set_victim_only(struct player *p, const uint64_t *v)
 {
-	core_set_passive(p->core, (core_id)v[0]);
+	core_set_victim_only(p->core, (core_id)v[0]);
 }
 
 static void set_slo(struct player *p, const uint64_t *v)
@@ -294,9 +295,9 @@ static void set_idle(struct player *p, const uint64_t *v)
 	core_set_activity(p->core, (core_id)v[0], (uint32_t)v[1], false, p->now_ns);
 }
 
-static void set_leaving(struct player *p, const uint64_t *v)
+static void set_teardown(struct player *p, const uint64_t *v)
 {
-	core_set_leaving(p->core, (core_id)v[0], v[1]);
+	core_set_teardown(p->core, (core_id)v[0], v[1]);
 }
 
 static void set_lease(struct player *p, const uint64_t *v)
@@ -310,15 +311,24 @@ static void finished(struct player *p, const uint64_t *v)
 }
 
 static const struct event events[] = {
-	{"worker", "k", worker},	{"policy", "ir%", set_policy},
-	{"add", "niip", add},		{"move", "cixxi", move},
-	{"remove", "c", remove_client}, {"capability", "ca", set_capability},
-	{"forgive", "c", forgive},	{"priority", "cp", set_priority},
-	{"passive", "c", set_passive},	{"slo", "ct", set_slo},
-	{"active", "ci", set_active},	{"idle", "ci", set_idle},
-	{"leaving", "cy", set_leaving}, {"lease", "cl", set_lease},
-	{"finished", "cet", finished},	{"decide", "id", decide},
-	{"suspend", "cy", suspend},	{"resume", "cy", resume},
+	{"worker", "k", worker},
+	{"policy", "ir%", set_policy},
+	{"add", "niip", add},
+	{"move", "cixxi", move},
+	{"remove", "c", remove_client},
+	{"capability", "ca", set_capability},
+	{"forgive", "c", clear_exempt},
+	{"priority", "cp", set_priority},
+	{"passive", "c", set_victim_only},
+	{"slo", "ct", set_slo},
+	{"active", "ci", set_active},
+	{"idle", "ci", set_idle},
+	{"leaving", "cy", set_teardown},
+	{"lease", "cl", set_lease},
+	{"finished", "cet", finished},
+	{"decide", "id", decide},
+	{"suspend", "cy", suspend},
+	{"resume", "cy", resume},
 };
 #define EVENTS (sizeof(events) / sizeof(*events))
 

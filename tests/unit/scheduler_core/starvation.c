@@ -20,7 +20,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static void one_stretch(void **state)
+static void one_hold_span(void **state)
 {
 	(void)state;
 	play_expect_nothing();
@@ -285,7 +285,7 @@ static void thousand_clients_are_released_soon(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HERE(one_stretch),
+		HERE(one_hold_span),
 		HERE(short_rests_do_not_count_as_long_ones),
 		HERE(many_short_rests_add_up),
 		HERE(rest_ends_early_for_nobody_else),

@@ -159,32 +159,32 @@ static void unset_is_never_scheduled(void **state)
 
 /* A passive client can be held as any other, but never holds another, even if its priority
  * changes. */
-static void the_passive_hold_nobody(void **state)
+static void victim_only_clients_hold_no_client(void **state)
 {
 	core_id low = play_add(2);
-	core_id passive = play_add(9);
+	core_id victim_only = play_add(9);
 	core_id high = play_add(15);
 
 	(void)state;
 	play_active(low, GPU);
-	play_active(passive, GPU);
+	play_active(victim_only, GPU);
 	play_expect(CORE_SUSPEND, low);
 	play_done(low);
-	core_set_passive(core, passive);
+	core_set_victim_only(core, victim_only);
 	play_expect(CORE_RESUME, low);
 	play_done(low);
-	core_set_priority(core, passive, 14);
-	play_idle(passive, GPU);
-	play_active(passive, GPU);
+	core_set_priority(core, victim_only, 14);
+	play_idle(victim_only, GPU);
+	play_active(victim_only, GPU);
 	play_expect_nothing();
 	play_active(high, GPU);
 	assert_int_equal(play_decide(), 2);
 	play_done(low);
-	play_done(passive);
+	play_done(victim_only);
 	play_idle(high, GPU);
 	assert_int_equal(play_decide(), 2);
 	play_done(low);
-	play_done(passive);
+	play_done(victim_only);
 	play_expect_nothing();
 }
 
@@ -240,7 +240,7 @@ static void the_most_urgent_is_resumed_first(void **state)
 	play_expect(CORE_RESUME, low);
 }
 
-static void the_dead_press_nobody(void **state)
+static void the_dead_contend_with_no_client(void **state)
 {
 	core_id low = play_add(2);
 	core_id high = play_add(15);
@@ -331,9 +331,9 @@ int main(void)
 		PLAY(tenants_are_apart),
 		PLAY(equals_share),
 		PLAY(unset_is_never_scheduled),
-		PLAY(the_passive_hold_nobody),
+		PLAY(victim_only_clients_hold_no_client),
 		PLAY(the_suspended_preempt_nobody),
-		PLAY(the_dead_press_nobody),
+		PLAY(the_dead_contend_with_no_client),
 		PLAY(rooms_end),
 		PLAY(the_most_urgent_is_resumed_first),
 		PLAY(full_house),

@@ -138,7 +138,7 @@ static enum core_time time_now(const struct random_client *c)
 	if (view.state == CORE_SUSPENDED && view.held && leased(c))
 		return CORE_TIME_REQUESTED;
 	if (view.state == CORE_SUSPENDED && view.held)
-		return view.pressed ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
+		return view.contended ? CORE_TIME_HELD : CORE_TIME_HELD_OVER;
 	if (view.state == CORE_RUNNING && !c->working)
 		return CORE_TIME_IDLE;
 	return (const enum core_time[]){CORE_TIME_RUNNING, CORE_TIME_SUSPENDING, CORE_TIME_RESUMING,
@@ -167,7 +167,7 @@ static void random_event(struct random_client *c)
 		core_set_priority(core, c->id, (int)draw(17) - 1);
 		break;
 	case 3:
-		core_set_leaving(core, c->id, draw(2));
+		core_set_teardown(core, c->id, draw(2));
 		break;
 	case 4 ... 20:
 		core_finished(core, c->id,
@@ -176,7 +176,7 @@ static void random_event(struct random_client *c)
 					: -EIO,
 			      draw(3) * MS, now);
 		if (view_of(c->id).state == CORE_RUNNING)
-			core_forgive(core, c->id);
+			core_clear_exempt(core, c->id);
 		break;
 	default:
 		c->working = draw(2);

@@ -191,7 +191,7 @@ static void victim_only_gangs_have_no_turn(void **state)
 	unsigned last = 0;
 
 	(void)state;
-	core_set_passive(core, low[0]);
+	core_set_victim_only(core, low[0]);
 	for (int i = 0; i < 4; i++) {
 		unsigned all = running_after(FIRST + 1 * MS);
 
@@ -205,7 +205,7 @@ static void victim_only_gangs_have_no_turn(void **state)
 static void gangs_in_teardown_have_no_turn(void **state)
 {
 	(void)state;
-	core_set_leaving(core, low[0], true);
+	core_set_teardown(core, low[0], true);
 	assert_int_equal(__builtin_popcount(running_after(FIRST) & ~1u), 1);
 }
 

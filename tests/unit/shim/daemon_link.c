@@ -164,17 +164,18 @@ static uint64_t entered_ns;
 static void note_entry(void)
 {
 	entered_ns = clock_ns();
-	CHECK(daemon_.shm->leaving == daemon_.shm->left + 1);
+	CHECK(daemon_.shm->teardown_begin == daemon_.shm->teardown_end + 1);
 }
 
 static void *release_soon(void *arg)
 {
 	(void)arg;
-	while (__atomic_load_n(&daemon_.shm->leaving, __ATOMIC_SEQ_CST) == 0)
+	while (__atomic_load_n(&daemon_.shm->teardown_begin, __ATOMIC_SEQ_CST) == 0)
 		fake_sleep_us(100);
 	daemon_.shm->suspended = 0;
-	__atomic_store_n(&daemon_.shm->released, daemon_.shm->leaving, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &daemon_.shm->released, FUTEX_WAKE, 1, NULL, NULL, 0);
+	__atomic_store_n(&daemon_.shm->teardown_granted, daemon_.shm->teardown_begin,
+			 __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &daemon_.shm->teardown_granted, FUTEX_WAKE, 1, NULL, NULL, 0);
 	return NULL;
 }
 
@@ -189,7 +190,8 @@ static void destroy_waits_for_the_resume(void)
 	fake_daemon_wakes(&daemon_);
 	CHECK(pthread_create(&thread, NULL, release_soon, NULL) == 0);
 	CHECK(fake_queue_destroy(&q) == 0);
-	CHECK(entered_ns != 0 && daemon_.shm->left == 1 && daemon_.shm->leaving == 1);
+	CHECK(entered_ns != 0 && daemon_.shm->teardown_end == 1 &&
+	      daemon_.shm->teardown_begin == 1);
 	CHECK(fake_daemon_wakes(&daemon_) > 0);
 	pthread_join(thread, NULL);
 	fake_daemon_remove(&daemon_);
@@ -212,7 +214,7 @@ static void destroy_waits_10_ms_at_most(void)
 			shortest = entered_ns - t;
 	}
 	CHECK(shortest < 100000000u); /* the rest is the noise of this machine */
-	CHECK(daemon_.shm->left == daemon_.shm->leaving);
+	CHECK(daemon_.shm->teardown_end == daemon_.shm->teardown_begin);
 	fake_daemon_remove(&daemon_);
 }
 
@@ -244,7 +246,7 @@ static void runtime_disable_waits_too(void)
 	fake.on_runtime = note_entry;
 	daemon_.shm->suspended = 1;
 	CHECK(fake_runtime(0) == 0);
-	CHECK(daemon_.shm->left == 1);
+	CHECK(daemon_.shm->teardown_end == 1);
 	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_UNKNOWN);
 	fake_daemon_remove(&daemon_);
 }

@@ -340,7 +340,7 @@ static void lost_hold_is_published(void)
 	nothing_forbidden();
 }
 
-#define STRETCH_NS 800000000u /* longer than a stall of this thread at the beginning */
+#define HOLD_SPAN_NS 800000000u /* longer than a stall of this thread at the beginning */
 
 static _Atomic uint64_t released_ns, held_again_ns; /* time of the first call each */
 
@@ -363,16 +363,16 @@ static void note_hold(void)
 
 /* After the longest hold the process runs for 200 ms and is held again. The mock driver notes the
  * times, because this thread may see the changes late. */
-static void runs_after_a_stretch(void)
+static void runs_after_a_hold_span(void)
 {
 	uint64_t begun = clock_ns();
 
-	hold_stretch_ns = STRETCH_NS;
+	hold_span_ns = HOLD_SPAN_NS;
 	fake_trap.on_resume = note_release;
 	fake_trap.on_suspend = note_hold;
 	begin_held();
 	EVENTUALLY(released_ns != 0, 2000);
-	CHECK(released_ns - begun >= STRETCH_NS);
+	CHECK(released_ns - begun >= HOLD_SPAN_NS);
 	EVENTUALLY(held_again_ns != 0, 2000);
 	CHECK(held_again_ns - released_ns >= 100000000u);
 	EVENTUALLY(fake_trap_standing() == 2, 2000);
@@ -383,11 +383,11 @@ static void runs_after_a_stretch(void)
 
 /* The same limit holds if a queue is destroyed every 20 ms, for which the process is resumed for a
  * moment each time. */
-static void runs_after_a_stretch_of_pieces(void)
+static void runs_after_a_hold_span_of_pieces(void)
 {
 	uint64_t now = clock_ns(), end = now + 6000000000u, standing = now, destroyed = now;
 
-	hold_stretch_ns = STRETCH_NS;
+	hold_span_ns = HOLD_SPAN_NS;
 	begin_held();
 	while (now < end && now - standing < 100000000u) {
 		if (now - destroyed >= 20000000u) {
@@ -411,8 +411,8 @@ IN_CHILD(stopped_by_updates)
 IN_CHILD(updates_fail)
 IN_CHILD(updates_need_the_danger_named)
 IN_CHILD(lost_hold_is_published)
-IN_CHILD(runs_after_a_stretch)
-IN_CHILD(runs_after_a_stretch_of_pieces)
+IN_CHILD(runs_after_a_hold_span)
+IN_CHILD(runs_after_a_hold_span_of_pieces)
 IN_CHILD(session_from_the_runtime_on)
 IN_CHILD(no_session_at_other_levels)
 IN_CHILD(command_is_carried_out)
@@ -448,8 +448,8 @@ int main(void)
 		cmocka_unit_test(test_updates_fail),
 		cmocka_unit_test(test_updates_need_the_danger_named),
 		cmocka_unit_test(test_lost_hold_is_published),
-		cmocka_unit_test(test_runs_after_a_stretch),
-		cmocka_unit_test(test_runs_after_a_stretch_of_pieces),
+		cmocka_unit_test(test_runs_after_a_hold_span),
+		cmocka_unit_test(test_runs_after_a_hold_span_of_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,14 +33,14 @@ static void begin(struct fake_queue *q)
 static void child_forgets(void)
 {
 	struct fake_signal last = {.kind = 1};
-	uint32_t leaving;
+	uint32_t teardown_begin;
 	struct fake_queue q;
 	uint64_t transitions;
 	pid_t pid;
 
 	begin(&q);
 	fake_ring(&q, &last);
-	leaving = daemon_.shm->leaving;
+	teardown_begin = daemon_.shm->teardown_begin;
 	pid = fork();
 	if (pid == 0) {
 		CHECK(fake_ring(&q, &last)); /* the child's table of active doorbells is empty */
@@ -49,7 +49,7 @@ static void child_forgets(void)
 		_exit(0);
 	}
 	CHECK(fake_wait_for(pid) == 0);
-	CHECK(daemon_.shm->leaving == leaving);
+	CHECK(daemon_.shm->teardown_begin == teardown_begin);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
 	CHECK(!fake_ring(&q, &last)); /* the parent's doorbell is still in the table */
