@@ -26,7 +26,7 @@
 
 struct import {
 	struct import_read read;
-	struct tally *tally;
+	struct log_stats *stats;
 	int fd;
 	uint64_t size;		    /* of a regular file, bytes; 0: not known */
 	bool in_long;		    /* inside a too long line, whose beginning was counted */
@@ -44,7 +44,7 @@ static void take_line(struct import *import, const char *line, size_t bytes)
 		bytes = HIPLOG_LINE_MAX;
 	}
 	if (hiplog_parse(line, bytes, &record))
-		tally_add(import->tally, &record);
+		log_stats_add(import->stats, &record);
 }
 
 /* Counts all complete lines in the window, and moves the incomplete one to its beginning. A line
@@ -174,12 +174,12 @@ __attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...)
 
 /* Returns true if the log seems to be of HIP 5.6 to 6.1, which log a queue by one address when it
  * is created and by another when it is used. */
-static bool two_names(const struct tally *tally)
+static bool two_names(const struct log_stats *stats)
 {
-	for (uint32_t i = 0; i < tally->queues; i++) {
-		const struct tally_queue *queue = &tally->queue[i];
+	for (uint32_t i = 0; i < stats->queues; i++) {
+		const struct log_stats_queue *queue = &stats->queue[i];
 
-		if (tally->process[queue->process].apart && queue->created && !queue->ring)
+		if (stats->process[queue->process].apart && queue->created && !queue->ring)
 			return true;
 	}
 	return false;
@@ -188,26 +188,27 @@ static bool two_names(const struct tally *tally)
 /* Prints notes about the log that matter for reading the tables: what is missing in it, and why. */
 static void remarks(const struct import *import)
 {
-	const struct tally *tally = import->tally;
+	const struct log_stats *stats = import->stats;
 	bool packets = false;
 
-	for (uint32_t i = 0; i < tally->processes; i++)
-		packets |= tally->process[i].seen[HIPLOG_DISPATCH] ||
-			   tally->process[i].seen[HIPLOG_BARRIER];
+	for (uint32_t i = 0; i < stats->processes; i++)
+		packets |= stats->process[i].seen[HIPLOG_DISPATCH] ||
+			   stats->process[i].seen[HIPLOG_BARRIER];
 	if (import->read.stopped)
 		note("stopped after %.1f MB%s: the result covers that part",
 		     (double)import->read.bytes / 1e6, import->size ? "" : " of it");
-	if (tally->left_out)
+	if (stats->left_out)
 		note("%" PRIu64 " lines are not counted: the limit is %u processes, %u threads, %u "
 		     "queues and %u uses of a queue by a thread",
-		     tally->left_out, TALLY_PROCESSES, TALLY_THREADS, TALLY_QUEUES, TALLY_USES);
-	if (tally->nameless && !tally->only_pid)
+		     stats->left_out, LOG_STATS_PROCESSES, LOG_STATS_THREADS, LOG_STATS_QUEUES,
+		     LOG_STATS_USES);
+	if (stats->nameless && !stats->only_pid)
 		note("%" PRIu64 " lines name no process and no thread: from HIP 6.4 on "
 		     "AMD_LOG_LEVEL must be 4 or more for that",
-		     tally->nameless);
+		     stats->nameless);
 	if (!packets)
 		note("the log has no packets: AMD_LOG_LEVEL=4 logs them, from HIP 7 on level 5");
-	if (two_names(tally))
+	if (two_names(stats))
 		note("HIP 5.6 to 6.1 log the hsa_queue_t of a queue when it is created, and its "
 		     "ring when it is used, but do not relate them, so each counts as a queue "
 		     "here");
@@ -225,16 +226,16 @@ static const char *name_of(const char *file, char name[NAME])
 /* Reports why no line of the log was counted. Returns the exit code. */
 static int nothing(const struct import *import)
 {
-	const struct tally *tally = import->tally;
+	const struct log_stats *stats = import->stats;
 	char name[NAME];
 	const char *file = name_of(import->read.file, name);
 
-	if (tally->records && tally->only_pid)
+	if (stats->records && stats->only_pid)
 		return cli_failed(
 			&cmd_import_log,
 			"%s has no line of process %" PRIu64 ": run this without --pid to list its "
 			"processes (a process in a container logs its pid in that container)",
-			file, tally->only_pid);
+			file, stats->only_pid);
 	if (import->read.bytes == 0 && !import->read.stopped)
 		return cli_failed(&cmd_import_log, "%s is empty", file);
 	return cli_failed(
@@ -257,10 +258,10 @@ static int import(struct import *import, enum import_format format)
 	if (rc)
 		return cli_failed(&cmd_import_log, "%s cannot be read: %s",
 				  name_of(import->read.file, name), strerror(-rc));
-	if (import->tally->threads == 0)
+	if (import->stats->threads == 0)
 		return nothing(import);
 	remarks(import);
-	if (import_show(&import->read, import->tally, format))
+	if (import_show(&import->read, import->stats, format))
 		return cli_failed(&cmd_import_log, "out of memory for the output");
 	return CLI_DONE;
 }
@@ -282,12 +283,12 @@ static int run(int argc, char **argv)
 
 	if (code != CLI_GO_ON)
 		return code;
-	struct import all = {.read.file = file, .fd = -1, .tally = tally_new((uint64_t)pid)};
+	struct import all = {.read.file = file, .fd = -1, .stats = log_stats_new((uint64_t)pid)};
 
-	if (!all.tally)
+	if (!all.stats)
 		return cli_failed(&cmd_import_log, "out of memory for the counts");
 	code = import(&all, format);
-	tally_free(all.tally);
+	log_stats_free(all.stats);
 	if (all.fd > STDIN_FILENO)
 		close(all.fd);
 	return code;

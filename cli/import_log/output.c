@@ -15,14 +15,14 @@
 #define ADDRESS 24	/* bytes of an address as text */
 #define QUEUES_SHOWN 6u /* queues in the row of a thread */
 
-static bool any(const struct tally_packets *packets)
+static bool any(const struct log_stats_packets *packets)
 {
 	return packets->dispatches || packets->barriers || packets->others;
 }
 
 /* Returns true if the log has packets of the process. If it has none, their counts are shown as not
  * known instead of 0, because the process's log level or mask may exclude such lines. */
-static bool known_packets(const struct tally_process *process)
+static bool known_packets(const struct log_stats_process *process)
 {
 	return process->seen[HIPLOG_DISPATCH] || process->seen[HIPLOG_BARRIER] ||
 	       process->seen[HIPLOG_PACKET];
@@ -30,20 +30,21 @@ static bool known_packets(const struct tally_process *process)
 
 /* Returns true if the packet counts of the queue are known. They are not if the packets of the
  * process name queues by other addresses than the one by which this queue is known. */
-static bool known_of_queue(const struct tally_process *process, const struct tally_queue *queue)
+static bool known_of_queue(const struct log_stats_process *process,
+			   const struct log_stats_queue *queue)
 {
 	return known_packets(process) && !(process->apart && queue->hsa_queue && !queue->ring);
 }
 
 /* Returns the numbers of all queues: from 1 within their process, in the order of the log. The
  * caller frees the array. NULL: no memory. */
-static uint32_t *number_queues(const struct tally *tally)
+static uint32_t *number_queues(const struct log_stats *stats)
 {
-	uint32_t *of_process = calloc(TALLY_PROCESSES, sizeof(*of_process));
-	uint32_t *number = calloc(TALLY_QUEUES, sizeof(*number));
+	uint32_t *of_process = calloc(LOG_STATS_PROCESSES, sizeof(*of_process));
+	uint32_t *number = calloc(LOG_STATS_QUEUES, sizeof(*number));
 
-	for (uint32_t i = 0; of_process && number && i < tally->queues; i++)
-		number[i] = ++of_process[tally->queue[i].process];
+	for (uint32_t i = 0; of_process && number && i < stats->queues; i++)
+		number[i] = ++of_process[stats->queue[i].process];
 	if (!of_process) {
 		free(number);
 		number = NULL;
@@ -55,21 +56,21 @@ static uint32_t *number_queues(const struct tally *tally)
 /* Linked lists of the uses of each thread in the order of the log: first[thread], next[use];
  * UINT32_MAX: end. */
 struct chains {
-	uint32_t first[TALLY_THREADS], next[TALLY_USES];
+	uint32_t first[LOG_STATS_THREADS], next[LOG_STATS_USES];
 };
 
 /* Builds the lists, from the last use to the first because each is put in front. The caller frees
  * them. NULL: no memory. */
-static struct chains *chain_uses(const struct tally *tally)
+static struct chains *chain_uses(const struct log_stats *stats)
 {
 	struct chains *chains = malloc(sizeof(*chains));
 
 	if (!chains)
 		return NULL;
 	memset(chains, 0xff, sizeof(*chains));
-	for (uint32_t i = tally->uses; i-- > 0;) {
-		chains->next[i] = chains->first[tally->use[i].thread];
-		chains->first[tally->use[i].thread] = i;
+	for (uint32_t i = stats->uses; i-- > 0;) {
+		chains->next[i] = chains->first[stats->use[i].thread];
+		chains->first[stats->use[i].thread] = i;
 	}
 	return chains;
 }
@@ -90,7 +91,7 @@ static json_t *text(const char *value)
 }
 
 /* Adds the packet counts to a JSON object; null if `is_known` (known) is false. */
-static void set_packets(json_t *out, const struct tally_packets *packets, bool is_known)
+static void set_packets(json_t *out, const struct log_stats_packets *packets, bool is_known)
 {
 	json_object_set_new(out, "dispatches", integer(is_known, packets->dispatches));
 	json_object_set_new(out, "barriers", integer(is_known, packets->barriers));
@@ -100,7 +101,7 @@ static void set_packets(json_t *out, const struct tally_packets *packets, bool i
 }
 
 /* Returns the priority's name; NULL: not known. */
-static const char *queue_priority(const struct tally_queue *queue)
+static const char *queue_priority(const struct log_stats_queue *queue)
 {
 	const char *name = hiplog_priority_name(queue->priority);
 
@@ -108,10 +109,10 @@ static const char *queue_priority(const struct tally_queue *queue)
 }
 
 /* Returns a queue; null for what the log does not have. */
-static json_t *queue_json(const struct tally *tally, const struct tally_queue *queue,
+static json_t *queue_json(const struct log_stats *stats, const struct log_stats_queue *queue,
 			  uint32_t number)
 {
-	const struct tally_process *process = &tally->process[queue->process];
+	const struct log_stats_process *process = &stats->process[queue->process];
 	const unsigned has = queue->has;
 	json_t *out = json_object();
 
@@ -142,11 +143,11 @@ static json_t *queue_json(const struct tally *tally, const struct tally_queue *q
 }
 
 /* Returns a thread, with its packets in each queue that it has used. */
-static json_t *thread_json(const struct tally *tally, uint32_t index, const struct chains *chains,
-			   const uint32_t *number)
+static json_t *thread_json(const struct log_stats *stats, uint32_t index,
+			   const struct chains *chains, const uint32_t *number)
 {
-	const struct tally_thread *thread = &tally->thread[index];
-	const struct tally_process *process = &tally->process[thread->process];
+	const struct log_stats_thread *thread = &stats->thread[index];
+	const struct log_stats_process *process = &stats->process[thread->process];
 	const bool copies = process->seen[HIPLOG_COPY];
 	json_t *out = json_object();
 	json_t *queues = json_array();
@@ -164,9 +165,9 @@ static json_t *thread_json(const struct tally *tally, uint32_t index, const stru
 	json_object_set_new(out, "copy_engines", address(thread->engines, thread->engines));
 	set_packets(out, &thread->packets, known_packets(process));
 	for (uint32_t i = chains->first[index]; i != UINT32_MAX; i = chains->next[i]) {
-		json_t *use = json_pack("{s:I}", "queue", (json_int_t)number[tally->use[i].queue]);
+		json_t *use = json_pack("{s:I}", "queue", (json_int_t)number[stats->use[i].queue]);
 
-		set_packets(use, &tally->use[i].packets, true);
+		set_packets(use, &stats->use[i].packets, true);
 		json_array_append_new(queues, use);
 	}
 	json_object_set_new(out, "queues", queues);
@@ -175,7 +176,7 @@ static json_t *thread_json(const struct tally *tally, uint32_t index, const stru
 
 /* Returns a process with empty lists of queues and threads. "pool_before_last": how many queues of
  * each priority one device had before the last queue was made there. */
-static json_t *process_json(const struct tally_process *process)
+static json_t *process_json(const struct log_stats_process *process)
 {
 	const bool pool = process->seen[HIPLOG_POOL];
 	json_t *out = json_object();
@@ -203,34 +204,34 @@ static json_t *file_json(const char *file)
 }
 
 /* Returns the whole result. NULL: no memory. */
-static json_t *all_json(const struct import_read *read, const struct tally *tally,
+static json_t *all_json(const struct import_read *read, const struct log_stats *stats,
 			const struct chains *chains, const uint32_t *number)
 {
 	json_t *processes = json_array();
-	json_t *out =
-		json_pack("{s:s,s:b,s:o?,s:I,s:I,s:I,s:I,s:b,s:b,s:I,s:{s:i,s:i,s:i,s:i}}",
-			  "source", "hip_log", "complete", !read->stopped && !tally->left_out,
-			  "file", file_json(read->file), "bytes", (json_int_t)read->bytes, "lines",
-			  (json_int_t)read->lines, "log_lines", (json_int_t)tally->records,
-			  "cut_lines", (json_int_t)read->cut, "stopped", read->stopped, "full",
-			  tally->left_out > 0, "left_out_lines", (json_int_t)tally->left_out,
-			  "room", "processes", (int)TALLY_PROCESSES, "threads", (int)TALLY_THREADS,
-			  "queues", (int)TALLY_QUEUES, "uses", (int)TALLY_USES);
+	json_t *out = json_pack("{s:s,s:b,s:o?,s:I,s:I,s:I,s:I,s:b,s:b,s:I,s:{s:i,s:i,s:i,s:i}}",
+				"source", "hip_log", "complete", !read->stopped && !stats->left_out,
+				"file", file_json(read->file), "bytes", (json_int_t)read->bytes,
+				"lines", (json_int_t)read->lines, "log_lines",
+				(json_int_t)stats->records, "cut_lines", (json_int_t)read->cut,
+				"stopped", read->stopped, "full", stats->left_out > 0,
+				"left_out_lines", (json_int_t)stats->left_out, "room", "processes",
+				(int)LOG_STATS_PROCESSES, "threads", (int)LOG_STATS_THREADS,
+				"queues", (int)LOG_STATS_QUEUES, "uses", (int)LOG_STATS_USES);
 
-	for (uint32_t i = 0; i < tally->processes; i++)
-		json_array_append_new(processes, process_json(&tally->process[i]));
-	for (uint32_t i = 0; i < tally->queues; i++) {
-		const struct tally_queue *queue = &tally->queue[i];
+	for (uint32_t i = 0; i < stats->processes; i++)
+		json_array_append_new(processes, process_json(&stats->process[i]));
+	for (uint32_t i = 0; i < stats->queues; i++) {
+		const struct log_stats_queue *queue = &stats->queue[i];
 
 		json_array_append_new(
 			json_object_get(json_array_get(processes, queue->process), "queues"),
-			queue_json(tally, queue, number[i]));
+			queue_json(stats, queue, number[i]));
 	}
-	for (uint32_t i = 0; i < tally->threads; i++)
+	for (uint32_t i = 0; i < stats->threads; i++)
 		json_array_append_new(
-			json_object_get(json_array_get(processes, tally->thread[i].process),
+			json_object_get(json_array_get(processes, stats->thread[i].process),
 					"threads"),
-			thread_json(tally, i, chains, number));
+			thread_json(stats, i, chains, number));
 	if (json_object_set_new(out, "processes", processes)) {
 		json_decref(out);
 		return NULL;
@@ -299,21 +300,21 @@ static void address_cell(struct table *table, uint64_t value)
 		table_cell(table, TABLE_UNKNOWN);
 }
 
-static int show_processes(const struct tally *tally)
+static int show_processes(const struct log_stats *stats)
 {
 	struct table *table = table_new("PID|LOG LINES|SPAN|THREADS|QUEUES|LIMIT|CALLS|KERNELS|"
 					"DISPATCHES|BARRIERS|COPIES");
 	char span[QUANTITY_BYTES];
 	int rc;
 
-	for (uint32_t i = 0; i < tally->processes; i++) {
-		const struct tally_process *process = &tally->process[i];
+	for (uint32_t i = 0; i < stats->processes; i++) {
+		const struct log_stats_process *process = &stats->process[i];
 		uint32_t threads = 0, queues = 0;
 
-		for (uint32_t k = 0; k < tally->threads; k++)
-			threads += tally->thread[k].process == i && tally->thread[k].named;
-		for (uint32_t k = 0; k < tally->queues; k++)
-			queues += tally->queue[k].process == i;
+		for (uint32_t k = 0; k < stats->threads; k++)
+			threads += stats->thread[k].process == i && stats->thread[k].named;
+		for (uint32_t k = 0; k < stats->queues; k++)
+			queues += stats->queue[k].process == i;
 		table_row(table);
 		count_cell(table, process->pid, process->pid);
 		count_cell(table, true, process->lines);
@@ -338,16 +339,16 @@ static int show_processes(const struct tally *tally)
 
 /* Prints the queues. An address that may be the hsa_queue_t or the ring is in both columns, with
  * "?". */
-static int show_queues(const struct tally *tally, const uint32_t *number)
+static int show_queues(const struct log_stats *stats, const uint32_t *number)
 {
 	struct table *table =
 		table_new("PID|#|<HSA_QUEUE_T|<RING|HSA ID|PACKETS|<PRIORITY|STREAMS|DISPATCHES|"
 			  "BARRIERS|RPTR|WPTR|BACKLOG|MOST|<STATE");
 	int rc;
 
-	for (uint32_t i = 0; i < tally->queues; i++) {
-		const struct tally_queue *queue = &tally->queue[i];
-		const struct tally_process *process = &tally->process[queue->process];
+	for (uint32_t i = 0; i < stats->queues; i++) {
+		const struct log_stats_queue *queue = &stats->queue[i];
+		const struct log_stats_process *process = &stats->process[queue->process];
 		const char *priority = queue_priority(queue);
 
 		table_row(table);
@@ -385,7 +386,7 @@ static int show_queues(const struct tally *tally, const uint32_t *number)
 }
 
 /* Adds the queues that a thread has used, with its packets in each: "#1 (20), #3 (7)". */
-static void uses_cell(struct table *table, const struct tally *tally, uint32_t thread,
+static void uses_cell(struct table *table, const struct log_stats *stats, uint32_t thread,
 		      const struct chains *chains, const uint32_t *number)
 {
 	char line[QUEUES_SHOWN * 40 + 8];
@@ -393,7 +394,7 @@ static void uses_cell(struct table *table, const struct tally *tally, uint32_t t
 	uint32_t shown = 0;
 
 	for (uint32_t i = chains->first[thread]; i != UINT32_MAX; i = chains->next[i]) {
-		const struct tally_use *use = &tally->use[i];
+		const struct log_stats_use *use = &stats->use[i];
 
 		if (shown++ == QUEUES_SHOWN) {
 			used += (size_t)snprintf(line + used, sizeof(line) - used, ", ...");
@@ -407,7 +408,7 @@ static void uses_cell(struct table *table, const struct tally *tally, uint32_t t
 	table_cell(table, "%s", used ? line : TABLE_UNKNOWN);
 }
 
-static int show_threads(const struct tally *tally, const struct chains *chains,
+static int show_threads(const struct log_stats *stats, const struct chains *chains,
 			const uint32_t *number)
 {
 	struct table *table = table_new("PID|<THREAD|LOG LINES|CALLS|KERNELS|DISPATCHES|BARRIERS|"
@@ -415,9 +416,9 @@ static int show_threads(const struct tally *tally, const struct chains *chains,
 	char bytes[QUANTITY_BYTES];
 	int rc;
 
-	for (uint32_t i = 0; i < tally->threads; i++) {
-		const struct tally_thread *thread = &tally->thread[i];
-		const struct tally_process *process = &tally->process[thread->process];
+	for (uint32_t i = 0; i < stats->threads; i++) {
+		const struct log_stats_thread *thread = &stats->thread[i];
+		const struct log_stats_process *process = &stats->process[thread->process];
 		const bool is_known = known_packets(process);
 
 		table_row(table);
@@ -432,31 +433,31 @@ static int show_threads(const struct tally *tally, const struct chains *chains,
 		table_cell(table, "%s",
 			   thread->sized_copies ? quantity_bytes(bytes, thread->copied_bytes)
 						: TABLE_UNKNOWN);
-		uses_cell(table, tally, i, chains, number);
+		uses_cell(table, stats, i, chains, number);
 	}
 	rc = table ? table_print(table, stdout) : -ENOMEM;
 	table_free(table);
 	return rc;
 }
 
-static int show_tables(const struct tally *tally, const struct chains *chains,
+static int show_tables(const struct log_stats *stats, const struct chains *chains,
 		       const uint32_t *number)
 {
-	int rc = show_processes(tally);
+	int rc = show_processes(stats);
 
 	putchar('\n');
-	if (rc == 0 && tally->queues)
-		rc = show_queues(tally, number);
+	if (rc == 0 && stats->queues)
+		rc = show_queues(stats, number);
 	else if (rc == 0)
 		puts("no queues");
 	putchar('\n');
-	return rc ? rc : show_threads(tally, chains, number);
+	return rc ? rc : show_threads(stats, chains, number);
 }
 
-static int show_json(const struct import_read *read, const struct tally *tally,
+static int show_json(const struct import_read *read, const struct log_stats *stats,
 		     const struct chains *chains, const uint32_t *number, enum import_format format)
 {
-	json_t *json = all_json(read, tally, chains, number);
+	json_t *json = all_json(read, stats, chains, number);
 
 	if (!json)
 		return -ENOMEM;
@@ -469,16 +470,16 @@ static int show_json(const struct import_read *read, const struct tally *tally,
 	return 0;
 }
 
-int import_show(const struct import_read *read, const struct tally *tally,
+int import_show(const struct import_read *read, const struct log_stats *stats,
 		enum import_format format)
 {
-	uint32_t *number = number_queues(tally);
-	struct chains *chains = chain_uses(tally);
+	uint32_t *number = number_queues(stats);
+	struct chains *chains = chain_uses(stats);
 	int rc = -ENOMEM;
 
 	if (number && chains)
-		rc = format == IMPORT_TABLE ? show_tables(tally, chains, number)
-					    : show_json(read, tally, chains, number, format);
+		rc = format == IMPORT_TABLE ? show_tables(stats, chains, number)
+					    : show_json(read, stats, chains, number, format);
 	free(number);
 	free(chains);
 	return rc;

@@ -5,7 +5,7 @@
 
 #include "cli/import_log/stats.h"
 
-/* How much of the log was read, besides the tally. */
+/* How much of the log was read, besides the summary. */
 struct import_read {
 	const char *file; /* "-": stdin */
 	uint64_t bytes, lines;
@@ -15,9 +15,9 @@ struct import_read {
 
 enum import_format { IMPORT_TABLE, IMPORT_JSON, IMPORT_PYTHON };
 
-/* Prints the tally on stdout: as tables, as JSON (docs/reference/import-log.md), or the same as a
+/* Prints the summary on stdout: as tables, as JSON (docs/reference/import-log.md), or the same as a
  * Python literal. Returns 0 or -ENOMEM. */
-int import_show(const struct import_read *read, const struct tally *tally,
+int import_show(const struct import_read *read, const struct log_stats *stats,
 		enum import_format format);
 
 #endif

@@ -26,7 +26,7 @@ struct map {
 	struct slot *slot;
 };
 
-struct tally_maps {
+struct log_stats_maps {
 	struct map process; /* key: pid, 0 */
 	struct map thread;  /* key: process and whether the thread is named; thread */
 	struct map queue;   /* key: process, each address of the queue */
@@ -68,48 +68,49 @@ static void map_set(struct map *map, uint64_t a, uint64_t b, uint32_t index)
 	*map_slot(map, a, b) = (struct slot){a, b, index + 1};
 }
 
-struct tally *tally_new(uint64_t only_pid)
+struct log_stats *log_stats_new(uint64_t only_pid)
 {
-	struct tally *tally = calloc(1, sizeof(*tally));
-	struct tally_maps *maps = calloc(1, sizeof(*maps));
+	struct log_stats *stats = calloc(1, sizeof(*stats));
+	struct log_stats_maps *maps = calloc(1, sizeof(*maps));
 
-	if (!tally || !maps) {
-		free(tally);
+	if (!stats || !maps) {
+		free(stats);
 		free(maps);
 		return NULL;
 	}
-	*maps = (struct tally_maps){.last = NONE};
-	tally->only_pid = only_pid;
-	tally->maps = maps;
-	tally->process = calloc(TALLY_PROCESSES, sizeof(*tally->process));
-	tally->thread = calloc(TALLY_THREADS, sizeof(*tally->thread));
-	tally->queue = calloc(TALLY_QUEUES, sizeof(*tally->queue));
-	tally->use = calloc(TALLY_USES, sizeof(*tally->use));
+	*maps = (struct log_stats_maps){.last = NONE};
+	stats->only_pid = only_pid;
+	stats->maps = maps;
+	stats->process = calloc(LOG_STATS_PROCESSES, sizeof(*stats->process));
+	stats->thread = calloc(LOG_STATS_THREADS, sizeof(*stats->thread));
+	stats->queue = calloc(LOG_STATS_QUEUES, sizeof(*stats->queue));
+	stats->use = calloc(LOG_STATS_USES, sizeof(*stats->use));
 	/* The map of queues has an entry for each address of a queue, of which a queue has three at
 	 * most (hsa_queue, ring, unresolved). */
-	if (!map_new(&maps->process, TALLY_PROCESSES) || !map_new(&maps->thread, TALLY_THREADS) ||
-	    !map_new(&maps->queue, 2 * TALLY_QUEUES) || !map_new(&maps->use, TALLY_USES) ||
-	    !tally->process || !tally->thread || !tally->queue || !tally->use) {
-		tally_free(tally);
+	if (!map_new(&maps->process, LOG_STATS_PROCESSES) ||
+	    !map_new(&maps->thread, LOG_STATS_THREADS) ||
+	    !map_new(&maps->queue, 2 * LOG_STATS_QUEUES) || !map_new(&maps->use, LOG_STATS_USES) ||
+	    !stats->process || !stats->thread || !stats->queue || !stats->use) {
+		log_stats_free(stats);
 		return NULL;
 	}
-	return tally;
+	return stats;
 }
 
-void tally_free(struct tally *tally)
+void log_stats_free(struct log_stats *stats)
 {
-	if (!tally)
+	if (!stats)
 		return;
-	free(tally->maps->process.slot);
-	free(tally->maps->thread.slot);
-	free(tally->maps->queue.slot);
-	free(tally->maps->use.slot);
-	free(tally->maps);
-	free(tally->process);
-	free(tally->thread);
-	free(tally->queue);
-	free(tally->use);
-	free(tally);
+	free(stats->maps->process.slot);
+	free(stats->maps->thread.slot);
+	free(stats->maps->queue.slot);
+	free(stats->maps->use.slot);
+	free(stats->maps);
+	free(stats->process);
+	free(stats->thread);
+	free(stats->queue);
+	free(stats->use);
+	free(stats);
 }
 
 /* Adds to a sum, which stops at INT64_MAX: a hostile log must not make it wrap to a small
@@ -121,48 +122,49 @@ static void add(uint64_t *sum, uint64_t value)
 }
 
 /* Finds or adds the process of a line. NONE: there is no room. */
-static uint32_t process_of(struct tally *tally, const struct hiplog_record *record)
+static uint32_t process_of(struct log_stats *stats, const struct hiplog_record *record)
 {
-	struct map *map = &tally->maps->process;
+	struct map *map = &stats->maps->process;
 	uint32_t index = map_get(map, record->pid, 0);
 
 	if (index != NONE)
 		return index;
-	if (tally->processes == TALLY_PROCESSES) {
-		tally->full_processes = true;
+	if (stats->processes == LOG_STATS_PROCESSES) {
+		stats->full_processes = true;
 		return NONE;
 	}
-	index = tally->processes++;
-	tally->process[index] = (struct tally_process){.pid = record->pid, .first_us = record->us};
+	index = stats->processes++;
+	stats->process[index] =
+		(struct log_stats_process){.pid = record->pid, .first_us = record->us};
 	map_set(map, record->pid, 0, index);
 	return index;
 }
 
 /* Finds or adds the thread of a line, and its process. Lines without a thread share one entry.
  * NONE: there is no room. */
-static uint32_t thread_of(struct tally *tally, const struct hiplog_record *record)
+static uint32_t thread_of(struct log_stats *stats, const struct hiplog_record *record)
 {
-	struct tally_maps *maps = tally->maps;
+	struct log_stats_maps *maps = stats->maps;
 	const unsigned named = record->has & HIPLOG_HAS_THREAD;
 	uint32_t process, index;
 
 	if (maps->last != NONE && maps->last_pid == record->pid &&
 	    maps->last_thread == record->thread && maps->last_has == named)
 		return maps->last;
-	process = process_of(tally, record);
+	process = process_of(stats, record);
 	if (process == NONE)
 		return NONE;
 	index = map_get(&maps->thread, (uint64_t)process << 1 | !!named, record->thread);
 	if (index == NONE) {
-		if (tally->threads == TALLY_THREADS) {
-			tally->full_threads = true;
+		if (stats->threads == LOG_STATS_THREADS) {
+			stats->full_threads = true;
 			return NONE;
 		}
-		index = tally->threads++;
-		tally->thread[index] = (struct tally_thread){.process = process,
-							     .named = named,
-							     .thread = record->thread,
-							     .first_us = record->us};
+		index = stats->threads++;
+		stats->thread[index] = (struct log_stats_thread){.process = process,
+								 .named = named,
+								 .thread = record->thread,
+								 .first_us = record->us};
 		map_set(&maps->thread, (uint64_t)process << 1 | !!named, record->thread, index);
 	}
 	maps->last = index;
@@ -173,48 +175,48 @@ static uint32_t thread_of(struct tally *tally, const struct hiplog_record *recor
 }
 
 /* Adds a queue. NOWHERE: there is no room. */
-static uint32_t new_queue(struct tally *tally, uint32_t process)
+static uint32_t new_queue(struct log_stats *stats, uint32_t process)
 {
-	if (tally->queues == TALLY_QUEUES) {
-		tally->full_queues = true;
+	if (stats->queues == LOG_STATS_QUEUES) {
+		stats->full_queues = true;
 		return NOWHERE;
 	}
-	tally->queue[tally->queues] = (struct tally_queue){.process = process};
-	return tally->queues++;
+	stats->queue[stats->queues] = (struct log_stats_queue){.process = process};
+	return stats->queues++;
 }
 
 /* Marks an address as that of a queue without room in the table, because an earlier queue with the
  * same address must not be credited with that queue's packets. */
-static void disown(struct tally *tally, uint32_t process, uint64_t address)
+static void disown(struct log_stats *stats, uint32_t process, uint64_t address)
 {
-	struct slot *slot = map_slot(&tally->maps->queue, process, address);
+	struct slot *slot = map_slot(&stats->maps->queue, process, address);
 
 	if (slot->index)
 		slot->index = NOWHERE + 1;
 }
 
 /* Stores an address of the queue in *place, and makes the queue known by it. */
-static void name_queue(struct tally *tally, uint32_t index, uint64_t *place, uint64_t address)
+static void name_queue(struct log_stats *stats, uint32_t index, uint64_t *place, uint64_t address)
 {
 	*place = address;
-	map_set(&tally->maps->queue, tally->queue[index].process, address, index);
+	map_set(&stats->maps->queue, stats->queue[index].process, address, index);
 }
 
 /* Adds the addresses that the line has and the queue does not have yet. */
-static void learn(struct tally *tally, uint32_t index, const struct hiplog_record *record)
+static void learn(struct log_stats *stats, uint32_t index, const struct hiplog_record *record)
 {
-	struct tally_queue *queue = &tally->queue[index];
+	struct log_stats_queue *queue = &stats->queue[index];
 
 	if (record->has & HIPLOG_HAS_HSA_QUEUE && !queue->hsa_queue)
-		name_queue(tally, index, &queue->hsa_queue, record->hsa_queue);
+		name_queue(stats, index, &queue->hsa_queue, record->hsa_queue);
 	if (record->has & HIPLOG_HAS_RING && !queue->ring)
-		name_queue(tally, index, &queue->ring, record->ring);
+		name_queue(stats, index, &queue->ring, record->ring);
 	if (queue->unresolved == queue->hsa_queue || queue->unresolved == queue->ring)
 		queue->unresolved = 0;
 }
 
 /* Returns true if the addresses of the line do not contradict those of the queue. */
-static bool fits(const struct tally_queue *queue, const struct hiplog_record *record)
+static bool fits(const struct log_stats_queue *queue, const struct hiplog_record *record)
 {
 	return (!(record->has & HIPLOG_HAS_HSA_QUEUE) || !queue->hsa_queue ||
 		queue->hsa_queue == record->hsa_queue) &&
@@ -224,9 +226,10 @@ static bool fits(const struct tally_queue *queue, const struct hiplog_record *re
 /* Returns the index of the queue that the line is about, which is added if it is new. A line about
  * a creation is always about a new queue, because addresses are used again after a queue is gone.
  * NONE: the line names no queue. NOWHERE: the table has no room. */
-static uint32_t queue_of(struct tally *tally, uint32_t process, const struct hiplog_record *record)
+static uint32_t queue_of(struct log_stats *stats, uint32_t process,
+			 const struct hiplog_record *record)
 {
-	const struct map *map = &tally->maps->queue;
+	const struct map *map = &stats->maps->queue;
 	uint32_t index = NONE;
 
 	if (!(record->has & (HIPLOG_HAS_HSA_QUEUE | HIPLOG_HAS_RING | HIPLOG_HAS_HWQ)))
@@ -240,24 +243,24 @@ static uint32_t queue_of(struct tally *tally, uint32_t process, const struct hip
 			index = map_get(map, process, record->ring);
 		if (index == NOWHERE)
 			return NOWHERE;
-		if (index != NONE && !fits(&tally->queue[index], record))
+		if (index != NONE && !fits(&stats->queue[index], record))
 			index = NONE;
 	}
 	if (index == NONE) {
-		index = new_queue(tally, process);
+		index = new_queue(stats, process);
 		if (index == NOWHERE) {
-			disown(tally, process, record->hsa_queue);
-			disown(tally, process, record->ring);
+			disown(stats, process, record->hsa_queue);
+			disown(stats, process, record->ring);
 			return NOWHERE;
 		}
 		if (record->has & HIPLOG_HAS_HWQ)
-			name_queue(tally, index, &tally->queue[index].unresolved, record->hwq);
+			name_queue(stats, index, &stats->queue[index].unresolved, record->hwq);
 	}
-	learn(tally, index, record);
+	learn(stats, index, record);
 	return index;
 }
 
-static void count_packet(struct tally_packets *packets, const struct hiplog_record *record)
+static void count_packet(struct log_stats_packets *packets, const struct hiplog_record *record)
 {
 	if (!packets->dispatches && !packets->barriers && !packets->others)
 		packets->first_us = record->us;
@@ -271,27 +274,27 @@ static void count_packet(struct tally_packets *packets, const struct hiplog_reco
 }
 
 /* Counts a packet of a thread in a queue. */
-static void count_use(struct tally *tally, uint32_t thread, uint32_t queue,
+static void count_use(struct log_stats *stats, uint32_t thread, uint32_t queue,
 		      const struct hiplog_record *record)
 {
-	struct map *map = &tally->maps->use;
+	struct map *map = &stats->maps->use;
 	uint32_t index = map_get(map, thread, queue);
 
 	if (index == NONE) {
-		if (tally->uses == TALLY_USES) {
-			tally->full_uses = true;
-			tally->left_out++;
+		if (stats->uses == LOG_STATS_USES) {
+			stats->full_uses = true;
+			stats->left_out++;
 			return;
 		}
-		index = tally->uses++;
-		tally->use[index] = (struct tally_use){.thread = thread, .queue = queue};
+		index = stats->uses++;
+		stats->use[index] = (struct log_stats_use){.thread = thread, .queue = queue};
 		map_set(map, thread, queue, index);
 	}
-	count_packet(&tally->use[index].packets, record);
+	count_packet(&stats->use[index].packets, record);
 }
 
 /* Counts a packet in its queue, and computes how many packets the queue then had. */
-static void packet(struct tally_queue *queue, const struct hiplog_record *record)
+static void packet(struct log_stats_queue *queue, const struct hiplog_record *record)
 {
 	const unsigned both = HIPLOG_HAS_RPTR | HIPLOG_HAS_WPTR;
 
@@ -319,7 +322,7 @@ static void packet(struct tally_queue *queue, const struct hiplog_record *record
 }
 
 /* Keeps what the line about the creation has of the queue. */
-static void created(struct tally_queue *queue, const struct hiplog_record *record)
+static void created(struct log_stats_queue *queue, const struct hiplog_record *record)
 {
 	queue->created = true;
 	queue->created_us = record->us;
@@ -331,9 +334,10 @@ static void created(struct tally_queue *queue, const struct hiplog_record *recor
 }
 
 /* Keeps the error with which the runtime has ended the queue, as printable ASCII. */
-static void aborted(struct tally_queue *queue, const struct hiplog_record *record)
+static void aborted(struct log_stats_queue *queue, const struct hiplog_record *record)
 {
-	size_t bytes = record->name.bytes < TALLY_ERROR ? record->name.bytes : TALLY_ERROR - 1;
+	size_t bytes =
+		record->name.bytes < LOG_STATS_ERROR ? record->name.bytes : LOG_STATS_ERROR - 1;
 
 	queue->aborted = true;
 	for (size_t i = 0; i < bytes; i++) {
@@ -345,15 +349,15 @@ static void aborted(struct tally_queue *queue, const struct hiplog_record *recor
 }
 
 /* Counts a line about a queue. */
-static void of_queue(struct tally *tally, uint32_t thread, const struct hiplog_record *record)
+static void of_queue(struct log_stats *stats, uint32_t thread, const struct hiplog_record *record)
 {
-	uint32_t index = queue_of(tally, tally->thread[thread].process, record);
-	struct tally_queue *queue;
+	uint32_t index = queue_of(stats, stats->thread[thread].process, record);
+	struct log_stats_queue *queue;
 
-	tally->left_out += index == NOWHERE;
+	stats->left_out += index == NOWHERE;
 	if (index == NONE || index == NOWHERE)
 		return;
-	queue = &tally->queue[index];
+	queue = &stats->queue[index];
 	switch (record->kind) {
 	case HIPLOG_CREATED:
 		created(queue, record);
@@ -373,34 +377,34 @@ static void of_queue(struct tally *tally, uint32_t thread, const struct hiplog_r
 		aborted(queue, record);
 		break;
 	default:
-		tally->process[queue->process].apart |= !queue->hsa_queue;
+		stats->process[queue->process].apart |= !queue->hsa_queue;
 		packet(queue, record);
-		count_use(tally, thread, index, record);
+		count_use(stats, thread, index, record);
 		break;
 	}
 }
 
-void tally_add(struct tally *tally, const struct hiplog_record *record)
+void log_stats_add(struct log_stats *stats, const struct hiplog_record *record)
 {
-	struct tally_process *process;
-	struct tally_thread *thread;
+	struct log_stats_process *process;
+	struct log_stats_thread *thread;
 	uint32_t index;
 
-	tally->records++;
-	tally->nameless += !(record->has & HIPLOG_HAS_PID);
-	if (tally->only_pid && record->pid != tally->only_pid) {
-		tally->skipped++;
+	stats->records++;
+	stats->nameless += !(record->has & HIPLOG_HAS_PID);
+	if (stats->only_pid && record->pid != stats->only_pid) {
+		stats->skipped++;
 		return;
 	}
-	if (record->level > tally->highest_level)
-		tally->highest_level = record->level;
-	index = thread_of(tally, record);
+	if (record->level > stats->highest_level)
+		stats->highest_level = record->level;
+	index = thread_of(stats, record);
 	if (index == NONE) {
-		tally->left_out++;
+		stats->left_out++;
 		return;
 	}
-	thread = &tally->thread[index];
-	process = &tally->process[thread->process];
+	thread = &stats->thread[index];
+	process = &stats->process[thread->process];
 	process->lines++;
 	process->last_us = record->us;
 	process->seen[record->kind]++;
@@ -433,10 +437,10 @@ void tally_add(struct tally *tally, const struct hiplog_record *record)
 	case HIPLOG_BARRIER:
 	case HIPLOG_PACKET:
 		count_packet(&thread->packets, record);
-		of_queue(tally, index, record);
+		of_queue(stats, index, record);
 		break;
 	default:
-		of_queue(tally, index, record);
+		of_queue(stats, index, record);
 		break;
 	}
 }

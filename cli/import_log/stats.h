@@ -4,28 +4,28 @@
  * packets each thread put into each queue. The tables have a fixed size, so that a log of any
  * length takes the same memory; a line that finds no room is counted in left_out.
  *
- * Pure: no I/O, no clock. Threads: none. Ownership: tally_new() and tally_free().
+ * Pure: no I/O, no clock. Threads: none. Ownership: log_stats_new() and log_stats_free().
  */
 #ifndef KFDSHIM_CLI_IMPORT_LOG_STATS_H
 #define KFDSHIM_CLI_IMPORT_LOG_STATS_H
 
 #include "cli/inspect/hiplog.h"
 
-#define TALLY_PROCESSES 1024u
-#define TALLY_THREADS 8192u
-#define TALLY_QUEUES 8192u
-#define TALLY_USES 16384u
-#define TALLY_ERROR 96u
+#define LOG_STATS_PROCESSES 1024u
+#define LOG_STATS_THREADS 8192u
+#define LOG_STATS_QUEUES 8192u
+#define LOG_STATS_USES 16384u
+#define LOG_STATS_ERROR 96u
 
 /* All times (`_us`) are those of the log: CLOCK_MONOTONIC of the machine that wrote it. */
 
 /* Packets, by kind. */
-struct tally_packets {
+struct log_stats_packets {
 	uint64_t dispatches, barriers, others;
 	uint64_t first_us, last_us; /* valid if there is any packet */
 };
 
-struct tally_process {
+struct log_stats_process {
 	uint64_t pid; /* 0: lines without a pid, which may be of several processes */
 	uint64_t lines, first_us, last_us;
 	/* Some packets name their queue by an address that no line of the log links to an
@@ -36,7 +36,7 @@ struct tally_process {
 	uint64_t pool[HIPLOG_POOL_SIZES]; /* of the last such line; valid if seen[HIPLOG_POOL] */
 };
 
-struct tally_thread {
+struct log_stats_thread {
 	uint32_t process; /* index in tally.process */
 	bool named;
 	uint64_t thread; /* pthread_t; valid if named */
@@ -44,10 +44,10 @@ struct tally_thread {
 	uint64_t calls, kernels, copies;
 	uint64_t sized_copies, copied_bytes; /* only copies whose size the log has */
 	uint64_t engines;		     /* mask of SDMA engines */
-	struct tally_packets packets;
+	struct log_stats_packets packets;
 };
 
-struct tally_queue {
+struct log_stats_queue {
 	uint32_t process; /* index in tally.process */
 	/* Addresses; 0: not in the log. unresolved: the log does not show whether it is the
 	 * hsa_queue_t or the ring. */
@@ -58,17 +58,17 @@ struct tally_queue {
 	uint64_t created_us, deleted_us;
 	uint64_t rptr, wptr;	       /* of the last packet with both; valid if `pointers` */
 	uint64_t backlog, backlog_max; /* packets in the queue then, that packet included */
-	struct tally_packets packets;
-	char error[TALLY_ERROR]; /* printable ASCII; valid if `aborted` */
+	struct log_stats_packets packets;
+	char error[LOG_STATS_ERROR]; /* printable ASCII; valid if `aborted` */
 };
 
 /* Packets of one thread in one queue. */
-struct tally_use {
+struct log_stats_use {
 	uint32_t thread, queue; /* indexes in tally.thread and tally.queue */
-	struct tally_packets packets;
+	struct log_stats_packets packets;
 };
 
-struct tally {
+struct log_stats {
 	uint64_t only_pid; /* 0: all processes */
 	uint64_t records;
 	uint64_t skipped;  /* records of other processes than only_pid */
@@ -76,18 +76,18 @@ struct tally {
 	uint64_t left_out; /* lines for which one of the tables had no room */
 	bool full_processes, full_threads, full_queues, full_uses;
 	unsigned highest_level; /* AMD_LOG_LEVEL of the most detailed line */
-	struct tally_process *process;
-	struct tally_thread *thread;
-	struct tally_queue *queue;
-	struct tally_use *use;
+	struct log_stats_process *process;
+	struct log_stats_thread *thread;
+	struct log_stats_queue *queue;
+	struct log_stats_use *use;
 	uint32_t processes, threads, queues, uses; /* entries in the tables */
-	struct tally_maps *maps;
+	struct log_stats_maps *maps;
 };
 
-/* Returns an empty tally for the lines of process `only_pid` (0: all). NULL: no memory. */
-struct tally *tally_new(uint64_t only_pid);
-void tally_free(struct tally *tally);
+/* Returns an empty summary for the lines of process `only_pid` (0: all). NULL: no memory. */
+struct log_stats *log_stats_new(uint64_t only_pid);
+void log_stats_free(struct log_stats *stats);
 /* Counts one line of the log. */
-void tally_add(struct tally *tally, const struct hiplog_record *record);
+void log_stats_add(struct log_stats *stats, const struct hiplog_record *record);
 
 #endif

@@ -109,7 +109,7 @@ const struct gpu_name *analysis_gpu(const struct analysis *a, uint32_t gpu_id)
 }
 
 /* Counts of one sample on one node, all processes together. */
-struct tally {
+struct queue_sums {
 	size_t queues, compute, mapped;
 	uint64_t mqds, hqds;
 	size_t in_xcc[ANALYSIS_XCCS];
@@ -118,17 +118,18 @@ struct tally {
 	bool packets_known; /* of one queue at least */
 };
 
-static void count_xccs(struct tally *tally, const struct observe_queue *queue)
+static void count_xccs(struct queue_sums *sums, const struct observe_queue *queue)
 {
 	const struct observe_value *xccs = &queue->field[OBSERVE_HQD_XCCS];
 
 	for (unsigned i = 0; xccs->source != OBSERVE_NOBODY && i < ANALYSIS_XCCS; i++)
-		tally->in_xcc[i] += xccs->value >> i & 1;
+		sums->in_xcc[i] += xccs->value >> i & 1;
 }
 
-/* Adds the queues of one process to the counts of the sample (`tally`, one entry per node).
+/* Adds the queues of one process to the counts of the sample (`sums`, one entry per node).
  * Hardware slots are counted by the rules of cli/inspect/hqd_ratio.h. */
-static void count_queues(struct analysis *a, struct tally *tally, const struct observe_list *list)
+static void count_queues(struct analysis *a, struct queue_sums *sums,
+			 const struct observe_list *list)
 {
 	struct ratio ratio[ANALYSIS_NODES], all;
 	size_t count = ratio_of(list, a->gpu, a->gpus, ratio, ANALYSIS_NODES, &all);
@@ -137,7 +138,7 @@ static void count_queues(struct analysis *a, struct tally *tally, const struct o
 		const struct analysed_node *node = node_of(a, list->queue[i].gpu_id);
 
 		if (node) {
-			struct tally *t = &tally[node - a->node];
+			struct queue_sums *t = &sums[node - a->node];
 
 			t->queues++;
 			count_xccs(t, &list->queue[i]);
@@ -148,7 +149,7 @@ static void count_queues(struct analysis *a, struct tally *tally, const struct o
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct analysed_node *node = node_of(a, ratio[i].gpu_id);
-		struct tally *t = node ? &tally[node - a->node] : NULL;
+		struct queue_sums *t = node ? &sums[node - a->node] : NULL;
 
 		if (!t)
 			continue;
@@ -171,24 +172,24 @@ static void count_queues(struct analysis *a, struct tally *tally, const struct o
 /* Keeps the maxima over the samples, and the backlog. The numbers of hardware slots are kept
  * together, from the sample with the most HQDs, so that they belong to one moment. Returns 0 or
  * -ENOMEM. */
-static int keep_counts(struct analysis *a, const struct tally *tally)
+static int keep_counts(struct analysis *a, const struct queue_sums *sums)
 {
-	for (size_t i = 0; i < a->nodes; i++, tally++) {
+	for (size_t i = 0; i < a->nodes; i++, sums++) {
 		struct analysed_node *node = &a->node[i];
 
-		if (tally->queues > node->queues)
-			node->queues = tally->queues;
-		if (tally->compute > node->compute)
-			node->compute = tally->compute;
-		if (tally->packets_known && backlog_add(&node->backlog, tally->packets))
+		if (sums->queues > node->queues)
+			node->queues = sums->queues;
+		if (sums->compute > node->compute)
+			node->compute = sums->compute;
+		if (sums->packets_known && backlog_add(&node->backlog, sums->packets))
 			return -ENOMEM;
-		if (!tally->known || (node->hqds_known && tally->hqds <= node->hqds))
+		if (!sums->known || (node->hqds_known && sums->hqds <= node->hqds))
 			continue;
 		node->hqds_known = true;
-		node->mqds = tally->mqds;
-		node->hqds = tally->hqds;
-		node->mapped = tally->mapped;
-		memcpy(node->in_xcc, tally->in_xcc, sizeof(node->in_xcc));
+		node->mqds = sums->mqds;
+		node->hqds = sums->hqds;
+		node->mapped = sums->mapped;
+		memcpy(node->in_xcc, sums->in_xcc, sizeof(node->in_xcc));
 	}
 	return 0;
 }
@@ -381,7 +382,7 @@ static void take_others(struct analysed_others *out, const struct recorded_sampl
 int analysis_add(struct analysis *a, const struct recorded_sample *sample)
 {
 	/* Indexed like a->node. */
-	struct tally tally[ANALYSIS_NODES] = {0};
+	struct queue_sums sums[ANALYSIS_NODES] = {0};
 	size_t queues = 0, known = 0;
 	int rc;
 
@@ -402,9 +403,9 @@ int analysis_add(struct analysis *a, const struct recorded_sample *sample)
 			return rc;
 		known += seen->source != OBSERVE_NOBODY;
 		queues += seen->queues.count;
-		count_queues(a, tally, &seen->queues);
+		count_queues(a, sums, &seen->queues);
 	}
-	rc = keep_counts(a, tally);
+	rc = keep_counts(a, sums);
 	if (rc)
 		return rc;
 	/* If no source reported queues, the sample has no count. If there was no process, the count

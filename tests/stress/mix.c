@@ -44,7 +44,7 @@ static uint64_t state;
 static struct {
 	unsigned started, done, killed, stopped, failed;
 	unsigned done_by[COMMANDS_MAX];
-} tally;
+} counts;
 
 static uint64_t chance(uint64_t below)
 {
@@ -82,7 +82,7 @@ static void start(struct slot *slot)
 		_exit(127);
 	}
 	setpgid(slot->pid, slot->pid);
-	tally.started++;
+	counts.started++;
 }
 
 static void complain(const struct slot *slot, const char *what, int number)
@@ -92,7 +92,7 @@ static void complain(const struct slot *slot, const char *what, int number)
 
 	fprintf(stderr, "chaos: %s %d: %s\n%.*s", what, number, commands[slot->command],
 		n > 0 ? (int)n : 0, text);
-	tally.failed++;
+	counts.failed++;
 }
 
 static void reap(struct slot *slot)
@@ -103,8 +103,8 @@ static void reap(struct slot *slot)
 		return;
 	kill(-slot->pid, SIGKILL); /* processes that the command has left behind */
 	if (!slot->killed && WIFEXITED(status) && !WEXITSTATUS(status)) {
-		tally.done++;
-		tally.done_by[slot->command]++;
+		counts.done++;
+		counts.done_by[slot->command]++;
 	} else if (!slot->killed) {
 		complain(slot, WIFEXITED(status) ? "exit status" : "killed by signal",
 			 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
@@ -123,13 +123,13 @@ static void disturb(struct slot *slot, uint64_t now)
 	if (!chance(600)) {
 		slot->killed = true;
 		kill(-slot->pid, SIGKILL);
-		tally.killed++;
+		counts.killed++;
 	} else if (!slot->continue_ns && !chance(300)) {
 		kill(-slot->pid, SIGSTOP);
 		slot->continue_ns = now + (50 + chance(1000)) * 1000000;
 		/* the time on SIGSTOP does not count */
 		slot->started_ns += slot->continue_ns - now;
-		tally.stopped++;
+		counts.stopped++;
 	}
 	if (!slot->killed && now > slot->started_ns &&
 	    now - slot->started_ns > LIFE_S * 1000000000ull) {
@@ -183,10 +183,10 @@ static void print(unsigned seconds, unsigned left, uint64_t lost)
 	printf("{\"seconds\": %u, \"started\": %u, \"done\": %u, \"killed\": %u, \"stopped\": %u, "
 	       "\"failed\": %u, \"processes_left\": %u, \"memory_lost_bytes\": %llu, \"done_by\": "
 	       "[",
-	       seconds, tally.started, tally.done, tally.killed, tally.stopped, tally.failed, left,
-	       (unsigned long long)lost);
+	       seconds, counts.started, counts.done, counts.killed, counts.stopped, counts.failed,
+	       left, (unsigned long long)lost);
 	for (unsigned i = 0; i < n_commands; i++)
-		printf("%s%u", i ? ", " : "", tally.done_by[i]);
+		printf("%s%u", i ? ", " : "", counts.done_by[i]);
 	puts("]}");
 }
 
@@ -228,5 +228,5 @@ int main(int argc, char **argv)
 			break;
 	}
 	print(seconds, left ? left - 1 : 0, before - after);
-	return tally.failed || left > 1 || after != before;
+	return counts.failed || left > 1 || after != before;
 }

@@ -48,7 +48,7 @@ struct options {
 	int n_rules;
 };
 
-struct tally {
+struct run_counts {
 	unsigned counts[SUITE_RESULTS];
 	json_t *list;	  /* NULL: print a table */
 	const char *area; /* last heading of the table */
@@ -121,28 +121,28 @@ static bool wanted(const struct options *o, const char *name)
 	return !o->n_rules;
 }
 
-static void add_json(struct tally *tally, enum kfdabi_rule rule,
+static void add_json(struct run_counts *sums, enum kfdabi_rule rule,
 		     const struct suite_outcome *outcome)
 {
 	const struct kfdabi_rule_info *info = kfdabi_rule(rule);
 
-	json_array_append_new(tally->list,
+	json_array_append_new(sums->list,
 			      json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "name", info->name,
 					"area", kfdabi_rule_area(rule), "result",
 					words[outcome->result], "rule", info->text, "reason",
 					outcome->reason, "duration_us", (json_int_t)outcome->us));
 }
 
-static void add_line(struct tally *tally, enum kfdabi_rule rule,
+static void add_line(struct run_counts *sums, enum kfdabi_rule rule,
 		     const struct suite_outcome *outcome)
 {
 	static const char *const shown[SUITE_RESULTS] = {"pass", "FAIL", "n/a ", "busy"};
 	const struct kfdabi_rule_info *info = kfdabi_rule(rule);
 	const char *area = kfdabi_rule_area(rule);
 
-	if (area != tally->area)
-		printf("%s%s\n", tally->area ? "\n" : "", area);
-	tally->area = area;
+	if (area != sums->area)
+		printf("%s%s\n", sums->area ? "\n" : "", area);
+	sums->area = area;
 	printf("%s  %-*s  %s\n", shown[outcome->result], NAME_WIDTH, info->name, info->text);
 	if (outcome->reason[0])
 		printf("      %-*s  (%s)\n", NAME_WIDTH, "", outcome->reason);
@@ -165,7 +165,8 @@ static const char *why_not(const struct kfdabi_rule_info *info,
 }
 
 /* Runs the checks of the selected rules and adds their results. Returns 0 or the exit status. */
-static int run(const struct options *o, const struct kfdabi_machine *machine, struct tally *tally)
+static int run(const struct options *o, const struct kfdabi_machine *machine,
+	       struct run_counts *sums)
 {
 	for (int i = KFDABI_RULE_NONE + 1; i < KFDABI_RULES_END; i++) {
 		enum kfdabi_rule rule = (enum kfdabi_rule)i;
@@ -185,23 +186,23 @@ static int run(const struct options *o, const struct kfdabi_machine *machine, st
 				info->name, strerror(-r));
 			return 1;
 		}
-		tally->counts[outcome.result]++;
-		if (tally->list)
-			add_json(tally, rule, &outcome);
+		sums->counts[outcome.result]++;
+		if (sums->list)
+			add_json(sums, rule, &outcome);
 		else
-			add_line(tally, rule, &outcome);
+			add_line(sums, rule, &outcome);
 	}
 	return 0;
 }
 
 /* Prints the totals, or the JSON object. Returns the exit status. */
-static int finish(const struct kfdabi_machine *machine, const struct tally *tally)
+static int finish(const struct kfdabi_machine *machine, const struct run_counts *sums)
 {
 	const char *kernel = kfdabi_kernel_name(machine->kernel);
-	const unsigned *n = tally->counts;
+	const unsigned *n = sums->counts;
 	int bad = 0;
 
-	if (!tally->list) {
+	if (!sums->list) {
 		printf("\n"
 		       "%u pass, %u fail, %u not applicable, %u too busy to check (rules of Linux "
 		       "%s, gfx version %u%s)\n",
@@ -213,7 +214,7 @@ static int finish(const struct kfdabi_machine *machine, const struct tally *tall
 					(int)machine->gfx_target_version, "pass",
 					(int)n[SUITE_PASS], "fail", (int)n[SUITE_FAIL],
 					"not_applicable", (int)n[SUITE_NOT_APPLICABLE], "too_busy",
-					(int)n[SUITE_BUSY], "rules", tally->list);
+					(int)n[SUITE_BUSY], "rules", sums->list);
 
 		bad = !all || json_dumpf(all, stdout, JSON_INDENT(1)) || puts("") == EOF;
 		json_decref(all);
@@ -226,7 +227,7 @@ static int finish(const struct kfdabi_machine *machine, const struct tally *tall
 int main(int argc, char **argv)
 {
 	struct kfdabi_machine machine;
-	struct tally tally = {0};
+	struct run_counts sums = {0};
 	struct options o;
 	int status;
 
@@ -263,10 +264,10 @@ int main(int argc, char **argv)
 	}
 	if (o.kernel >= 0)
 		machine.kernel = (enum kfdabi_kernel)o.kernel;
-	tally.list = o.json ? json_array() : NULL;
-	status = run(&o, &machine, &tally);
+	sums.list = o.json ? json_array() : NULL;
+	status = run(&o, &machine, &sums);
 	if (!status)
-		status = finish(&machine, &tally);
-	json_decref(tally.list);
+		status = finish(&machine, &sums);
+	json_decref(sums.list);
 	return status;
 }

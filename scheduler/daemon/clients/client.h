@@ -112,7 +112,7 @@ struct client {
 	struct control control;
 	struct query query; /* state of CLIENT_ASKING */
 	struct news news;   /* state of events.c */
-	struct metrics_tally tally;
+	struct metrics_counts counts;
 };
 
 /* Reads a word that the client writes. */

@@ -37,11 +37,11 @@ _Static_assert(METRICS_NODES <= UINT8_MAX, "at[]");
 static struct metrics_node *nth_of(struct worker *worker, struct client *client, uint32_t i)
 {
 	struct metrics_node *nodes = worker->beat->metrics.nodes;
-	struct metrics_node *node = &nodes[client->tally.at[i]];
+	struct metrics_node *node = &nodes[client->counts.at[i]];
 
 	if (node->gpu_id != client->gpu_id[i]) {
 		node = node_of(worker, client->gpu_id[i]);
-		client->tally.at[i] = node ? (uint8_t)(node - nodes) : 0;
+		client->counts.at[i] = node ? (uint8_t)(node - nodes) : 0;
 	}
 	return node;
 }
@@ -54,7 +54,7 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 	uint32_t n = 0;
 
 	out[n++] = &worker->beat->metrics.all;
-	out[n++] = &client->tally.figures;
+	out[n++] = &client->counts.figures;
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++) {
 		struct metrics_node *node = nth_of(worker, client, i);
 
@@ -67,7 +67,7 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 /* Adds the times that the core has counted since the last call. */
 static void settle_times(struct worker *worker, struct client *client, uint64_t now)
 {
-	const struct metrics_figures before = client->tally.figures;
+	const struct metrics_figures before = client->counts.figures;
 	struct metrics_figures *figures[CLIENT_SHM_NODES + 2];
 	struct core_view view;
 	uint32_t n;
@@ -86,19 +86,19 @@ static void settle_times(struct worker *worker, struct client *client, uint64_t 
 
 void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
 {
-	struct metrics_tally *tally = &client->tally;
+	struct metrics_counts *counts = &client->counts;
 	uint64_t passed = 0;
 
-	if (now > tally->settled_ns) {
-		passed = tally->settled_ns ? now - tally->settled_ns : 0;
-		tally->settled_ns = now;
+	if (now > counts->settled_ns) {
+		passed = counts->settled_ns ? now - counts->settled_ns : 0;
+		counts->settled_ns = now;
 	}
 	for (uint32_t i = 0; passed && i < CLIENT_SHM_NODES && client->gpu_id[i]; i++) {
 		struct metrics_node *node;
 
 		if (!(client->activity[i] & 1))
 			continue;
-		tally->active_ns[i] += passed;
+		counts->active_ns[i] += passed;
 		node = nth_of(worker, client, i);
 		if (node)
 			node->active_ns += passed;
@@ -141,7 +141,7 @@ static void picture_of_client(struct worker *worker, const struct client *client
 		.pid = client->peer.pid,
 		.priority = client->priority,
 		.suspended = view.state == CORE_SUSPENDED,
-		.figures = client->tally.figures,
+		.figures = client->counts.figures,
 	};
 	memcpy(out->comm, client->name, sizeof(out->comm));
 	snprintf(out->level, sizeof(out->level), "%s", status_level(client, &view));
@@ -150,7 +150,7 @@ static void picture_of_client(struct worker *worker, const struct client *client
 			continue;
 		out->nodes[out->node_count].gpu_id = client->gpu_id[i];
 		out->nodes[out->node_count].active = client->activity[i] & 1;
-		out->nodes[out->node_count].active_ns = client->tally.active_ns[i];
+		out->nodes[out->node_count].active_ns = client->counts.active_ns[i];
 		out->nodes[out->node_count++].vram_bytes = __atomic_load_n(
 			&client_shm_node(client->shm, i)->vram_bytes, __ATOMIC_RELAXED);
 	}

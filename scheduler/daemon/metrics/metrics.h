@@ -28,7 +28,7 @@ struct metrics_kept {
 };
 
 /* Counters of one client; zero at the start. */
-struct metrics_tally {
+struct metrics_counts {
 	struct metrics_figures figures;
 	uint64_t active_ns[CLIENT_SHM_NODES]; /* time with work, by node of the client */
 	uint8_t at

@@ -95,7 +95,7 @@ static void assert_within(struct hiplog_text text, const char *line, size_t byte
 			    text.text + text.bytes <= line + bytes);
 }
 
-static void play_line(struct tally *tally)
+static void play_line(struct log_stats *stats)
 {
 	char line[LONGEST];
 	const char *base = lines[draw(LINES_KNOWN)];
@@ -115,53 +115,53 @@ static void play_line(struct tally *tally)
 		assert_within(record.message, exact, bytes);
 		assert_within(record.name, exact, bytes);
 		assert_within(record.result, exact, bytes);
-		tally_add(tally, &record);
+		log_stats_add(stats, &record);
 	}
 	free(exact);
 }
 
-static uint64_t packets_of(const struct tally_packets *packets)
+static uint64_t packets_of(const struct log_stats_packets *packets)
 {
 	return packets->dispatches + packets->barriers + packets->others;
 }
 
 /* Every line that had room belongs to one thread and one process, every packet with an address to
  * one queue and one use of it. */
-static void assert_agrees(const struct tally *tally)
+static void assert_agrees(const struct log_stats *stats)
 {
 	uint64_t of_processes = 0, of_threads = 0, seen = 0;
 	uint64_t in_threads = 0, in_queues = 0, in_uses = 0;
 
-	for (uint32_t i = 0; i < tally->processes; i++) {
-		of_processes += tally->process[i].lines;
+	for (uint32_t i = 0; i < stats->processes; i++) {
+		of_processes += stats->process[i].lines;
 		for (unsigned k = 0; k < HIPLOG_KINDS; k++)
-			seen += tally->process[i].seen[k];
+			seen += stats->process[i].seen[k];
 	}
-	for (uint32_t i = 0; i < tally->threads; i++) {
-		of_threads += tally->thread[i].lines;
-		in_threads += packets_of(&tally->thread[i].packets);
-		assert_true(tally->thread[i].process < tally->processes);
+	for (uint32_t i = 0; i < stats->threads; i++) {
+		of_threads += stats->thread[i].lines;
+		in_threads += packets_of(&stats->thread[i].packets);
+		assert_true(stats->thread[i].process < stats->processes);
 	}
-	for (uint32_t i = 0; i < tally->queues; i++) {
-		in_queues += packets_of(&tally->queue[i].packets);
-		assert_true(tally->queue[i].process < tally->processes);
+	for (uint32_t i = 0; i < stats->queues; i++) {
+		in_queues += packets_of(&stats->queue[i].packets);
+		assert_true(stats->queue[i].process < stats->processes);
 	}
-	for (uint32_t i = 0; i < tally->uses; i++) {
-		const struct tally_use *use = &tally->use[i];
+	for (uint32_t i = 0; i < stats->uses; i++) {
+		const struct log_stats_use *use = &stats->use[i];
 
 		in_uses += packets_of(&use->packets);
-		assert_true(use->queue < tally->queues && use->thread < tally->threads);
-		assert_int_equal(tally->queue[use->queue].process,
-				 tally->thread[use->thread].process);
+		assert_true(use->queue < stats->queues && use->thread < stats->threads);
+		assert_int_equal(stats->queue[use->queue].process,
+				 stats->thread[use->thread].process);
 	}
 	assert_int_equal(of_processes, of_threads);
 	assert_int_equal(seen, of_threads);
-	assert_true(of_threads + tally->skipped + tally->left_out >= tally->records);
+	assert_true(of_threads + stats->skipped + stats->left_out >= stats->records);
 	assert_true(in_queues <= in_threads);
-	if (tally->full_processes || tally->full_threads || tally->full_queues || tally->full_uses)
-		assert_true(tally->left_out > 0 && in_uses <= in_queues);
+	if (stats->full_processes || stats->full_threads || stats->full_queues || stats->full_uses)
+		assert_true(stats->left_out > 0 && in_uses <= in_queues);
 	else
-		assert_true(tally->left_out == 0 && in_uses == in_queues);
+		assert_true(stats->left_out == 0 && in_uses == in_queues);
 }
 
 static uint64_t setting(const char *name, uint64_t otherwise)
@@ -173,15 +173,15 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 
 static void play(uint64_t count)
 {
-	struct tally *tally = tally_new(0);
+	struct log_stats *stats = log_stats_new(0);
 
-	assert_non_null(tally);
+	assert_non_null(stats);
 	for (uint64_t i = 0; i < count; i++)
-		play_line(tally);
-	assert_agrees(tally);
+		play_line(stats);
+	assert_agrees(stats);
 	/* The lines were damaged, not destroyed. */
-	assert_true(tally->records > count / 4 && tally->queues > 1);
-	tally_free(tally);
+	assert_true(stats->records > count / 4 && stats->queues > 1);
+	log_stats_free(stats);
 }
 
 static void test_noise(void **unused)
@@ -195,48 +195,48 @@ static void test_noise(void **unused)
 /* More processes, threads, queues and uses than there is room for. */
 static void test_full(void **unused)
 {
-	struct tally *tally = tally_new(0);
+	struct log_stats *stats = log_stats_new(0);
 	struct hiplog_record record = {.kind = HIPLOG_DISPATCH,
 				       .has = HIPLOG_HAS_PID | HIPLOG_HAS_THREAD |
 					      HIPLOG_HAS_HSA_QUEUE};
 
 	(void)unused;
-	assert_non_null(tally);
-	for (uint64_t i = 0; i < 3 * TALLY_USES; i++) {
-		record.pid = 1 + i % (TALLY_PROCESSES + 5);
+	assert_non_null(stats);
+	for (uint64_t i = 0; i < 3 * LOG_STATS_USES; i++) {
+		record.pid = 1 + i % (LOG_STATS_PROCESSES + 5);
 		record.thread = i % 7;
 		record.hsa_queue = 0x1000 + i % 11;
-		tally_add(tally, &record);
+		log_stats_add(stats, &record);
 	}
-	assert_true(tally->full_processes && tally->full_queues);
-	assert_agrees(tally);
-	tally_free(tally);
+	assert_true(stats->full_processes && stats->full_queues);
+	assert_agrees(stats);
+	log_stats_free(stats);
 }
 
 /* The packets of a queue for which there is no room must not be added to an earlier queue at the
  * same address. */
 static void test_address_again(void **unused)
 {
-	struct tally *tally = tally_new(0);
+	struct log_stats *stats = log_stats_new(0);
 	struct hiplog_record record = {.has = HIPLOG_HAS_PID | HIPLOG_HAS_THREAD |
 					      HIPLOG_HAS_HSA_QUEUE,
 				       .pid = 1,
 				       .hsa_queue = 0x1000};
 
 	(void)unused;
-	assert_non_null(tally);
-	for (uint32_t i = 0; i < TALLY_QUEUES + 3; i++) {
+	assert_non_null(stats);
+	for (uint32_t i = 0; i < LOG_STATS_QUEUES + 3; i++) {
 		record.kind = HIPLOG_CREATED;
-		tally_add(tally, &record);
+		log_stats_add(stats, &record);
 		record.kind = HIPLOG_DISPATCH;
-		tally_add(tally, &record);
+		log_stats_add(stats, &record);
 	}
-	assert_int_equal(tally->queues, TALLY_QUEUES);
-	for (uint32_t i = 0; i < TALLY_QUEUES; i++)
-		assert_int_equal(tally->queue[i].packets.dispatches, 1);
-	assert_int_equal(tally->left_out, 2 * 3);
-	assert_agrees(tally);
-	tally_free(tally);
+	assert_int_equal(stats->queues, LOG_STATS_QUEUES);
+	for (uint32_t i = 0; i < LOG_STATS_QUEUES; i++)
+		assert_int_equal(stats->queue[i].packets.dispatches, 1);
+	assert_int_equal(stats->left_out, 2 * 3);
+	assert_agrees(stats);
+	log_stats_free(stats);
 }
 
 int main(void)
