@@ -147,14 +147,14 @@ static int run_window(struct window *window, const struct colocation *run)
 static void take_totals(struct totals *before, struct totals *after, enum arm arm,
 			struct colocation *run)
 {
-	struct arm_figures *figures = &run->arms[arm];
+	struct arm_stats *stats = &run->arms[arm];
 
 	hist_subtract(&after->detection, &before->detection);
 	hist_subtract(&after->holdover, &before->holdover);
-	figures->suspends = (uint64_t)(after->suspends - before->suspends);
-	figures->resumes = (uint64_t)(after->resumes - before->resumes);
-	figures->suspend_delay_us = (double)after->detection.sum / 1e3 * run->time_scale;
-	figures->resume_delay_us = (double)after->holdover.sum / 1e3 * run->time_scale;
+	stats->suspends = (uint64_t)(after->suspends - before->suspends);
+	stats->resumes = (uint64_t)(after->resumes - before->resumes);
+	stats->suspend_delay_us = (double)after->detection.sum / 1e3 * run->time_scale;
+	stats->resume_delay_us = (double)after->holdover.sum / 1e3 * run->time_scale;
 	hist_subtract(&after->suspend, &before->suspend);
 	hist_subtract(&after->resume, &before->resume);
 	if (!arm_kinds[arm].preempts)
@@ -170,12 +170,12 @@ static int measure(struct window *window, struct colocation *run)
 {
 	struct simulation before = {0}, after = {0};
 	struct totals *totals = calloc(2, sizeof(*totals));
-	struct arm_figures *figures = &run->arms[window->arm];
+	struct arm_stats *stats = &run->arms[window->arm];
 	int rc = -ENOMEM;
 
 	if (!totals)
 		return rc;
-	rc = arm_kinds[window->arm].level ? arm_wait_registered(window, &figures->level) : 0;
+	rc = arm_kinds[window->arm].level ? arm_wait_registered(window, &stats->level) : 0;
 	/* Wait until simulation.json includes the costs of the start-up, so that the difference
 	 * leaves them out. */
 	if (rc == 0)
@@ -191,10 +191,10 @@ static int measure(struct window *window, struct colocation *run)
 	if (rc == 0)
 		rc = read_simulation(run, &after);
 	if (rc == 0)
-		rc = arm_take_figures(window, run);
+		rc = arm_set_stats(window, run);
 	if (rc == 0 && arm_offline_pids(window, NULL)) {
-		time_between(&window->time[0], &window->time[1], run->time_scale, &figures->time);
-		time_forget(&figures->time, arm_kinds[window->arm].unknown);
+		time_between(&window->time[0], &window->time[1], run->time_scale, &stats->time);
+		time_forget(&stats->time, arm_kinds[window->arm].unknown);
 	}
 	if (rc == 0 && run->simulated) {
 		/* Only what was charged during the window counts. */
@@ -265,14 +265,14 @@ static int run_together(struct window *window, struct colocation *run)
  * move from the window to `run`; in the other arms arm_run() frees them. */
 static int take_all(struct window *window, struct colocation *run)
 {
-	struct arm_figures *figures = &run->arms[window->arm];
-	int rc = result_all_online(run, window->requests, figures);
+	struct arm_stats *stats = &run->arms[window->arm];
+	int rc = result_all_online(run, window->requests, stats);
 
 	if (rc)
 		progress_note("out of memory for the times of requests");
 	/* In arm alone the offline clients run with the first seed only. */
 	if (window->arm != ARM_ALONE || window->setup->seed == 1)
-		result_all_offline(run, figures);
+		result_all_offline(run, stats);
 	if (window->arm == ARM_ALONE) {
 		memcpy(run->requests[window->setup->seed - 1], window->requests,
 		       sizeof(window->requests));
@@ -301,7 +301,7 @@ int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out)
 	struct window window = {.setup = setup, .arm = arm};
 	int rc;
 
-	out->arms[arm] = (struct arm_figures){0};
+	out->arms[arm] = (struct arm_stats){0};
 	print_arm(setup, arm, out);
 	rc = arm == ARM_ALONE ? run_alone(&window, out) : run_together(&window, out);
 	if (rc == 0)

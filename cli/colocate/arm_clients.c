@@ -228,16 +228,15 @@ static int take_requests(struct window *window, const struct client *client)
 }
 
 /* Waits for the client's end and reads its results. */
-static int take_client(struct window *window, const struct client *client,
-		       struct arm_figures *figures)
+static int take_client(struct window *window, const struct client *client, struct arm_stats *stats)
 {
 	json_t *replay = NULL;
 	int rc = client_done(window, client, &replay);
 
 	if (rc)
 		return rc;
-	rc = client->open ? result_online(replay, &figures->online_of[client->index])
-			  : result_offline(replay, &figures->offline_of[client->index]);
+	rc = client->open ? result_online(replay, &stats->online_of[client->index])
+			  : result_offline(replay, &stats->offline_of[client->index]);
 	json_decref(replay);
 	if (rc == 0)
 		return take_requests(window, client);
@@ -246,7 +245,7 @@ static int take_client(struct window *window, const struct client *client,
 	return rc;
 }
 
-int arm_take_figures(struct window *window, struct colocation *run)
+int arm_set_stats(struct window *window, struct colocation *run)
 {
 	int rc = 0;
 

@@ -68,7 +68,7 @@ int arm_start_clients(struct window *window);
 int arm_go(const struct window *window);
 /* Waits until the clients have ended, up to 60 s each, and reads their results into the figures
  * of the arm for each client, and into window->requests. */
-int arm_take_figures(struct window *window, struct colocation *run);
+int arm_set_stats(struct window *window, struct colocation *run);
 
 /* ---- arm_daemon.c ---- */
 

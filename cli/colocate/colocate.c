@@ -360,7 +360,7 @@ static int report_request(const struct request *request, const struct colocation
 }
 
 /* Copies the results of the offline clients. */
-static void copy_offline(const struct arm_figures *from, struct arm_figures *to)
+static void copy_offline(const struct arm_stats *from, struct arm_stats *to)
 {
 	to->offline = from->offline;
 	memcpy(to->offline_of, from->offline_of, sizeof(to->offline_of));

@@ -43,7 +43,7 @@ static struct svg_scale find_scale(const struct colocation *run, const struct ve
 	struct svg_scale scale = svg_scale_begin(LEFT_X, LEFT_W);
 
 	for (unsigned i = 0; i < ARM_COUNT; i++) {
-		const struct online_figures *online = &run->arms[i].online;
+		const struct online_stats *online = &run->arms[i].online;
 
 		if (!run->arms[i].ran || !online->keeps_up || !(online->p50_us > 0))
 			continue;
@@ -74,7 +74,7 @@ static void draw_spread(FILE *out, const struct colocation *run, double from, do
 static void open_bar(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		     enum arm arm, double middle)
 {
-	const struct arm_figures *alone = &run->arms[ARM_ALONE];
+	const struct arm_stats *alone = &run->arms[ARM_ALONE];
 	double right = LEFT_X + LEFT_W;
 	/* An arm that does not keep up has no P50. It cannot be faster than alone, so its bar
 	 * begins at the P50 alone, and ends as an arrow because the latency grows without bound. */
@@ -93,7 +93,7 @@ static void open_bar(FILE *out, const struct colocation *run, const struct svg_s
 static void left_row(FILE *out, const struct colocation *run, const struct svg_scale *scale,
 		     enum arm arm, double middle)
 {
-	const struct online_figures *online = &run->arms[arm].online;
+	const struct online_stats *online = &run->arms[arm].online;
 	char text[64], figure[QUANTITY_BYTES];
 
 	if (!online->keeps_up) {

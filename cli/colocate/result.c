@@ -16,13 +16,13 @@
 #define DOORBELL_SHARE 0.05
 #define HOST_SHARE 2.0 /* limit of the P50 alone, relative to explained_us() */
 
-int result_online(const json_t *replay, struct online_figures *out)
+int result_online(const json_t *replay, struct online_stats *out)
 {
 	const json_t *latency = json_object_get(replay, "latency_us");
 	const json_t *requests = json_object_get(replay, "requests");
 	const json_t *keeps_up = json_object_get(replay, "keeps_up");
 
-	*out = (struct online_figures){
+	*out = (struct online_stats){
 		.p50_us = field_number(latency, "p50"),
 		.p90_us = field_number(latency, "p90"),
 		.p99_us = field_number(latency, "p99"),
@@ -44,9 +44,9 @@ int result_online(const json_t *replay, struct online_figures *out)
 	return 0;
 }
 
-int result_offline(const json_t *replay, struct offline_figures *out)
+int result_offline(const json_t *replay, struct offline_stats *out)
 {
-	*out = (struct offline_figures){
+	*out = (struct offline_stats){
 		.steps = field_number(replay, "steps"),
 		.gpu_busy_ratio = field_number(replay, "gpu_busy_ratio"),
 		.gpu_us = field_number(replay, "gpu_us_per_request"),
@@ -56,10 +56,10 @@ int result_offline(const json_t *replay, struct offline_figures *out)
 
 void result_charge(struct colocation *run, enum arm arm, const struct simulation *window)
 {
-	struct arm_figures *figures = &run->arms[arm];
+	struct arm_stats *stats = &run->arms[arm];
 
-	hist_add_all(&figures->save, &window->save);
-	hist_add_all(&figures->restore, &window->restore);
+	hist_add_all(&stats->save, &window->save);
+	hist_add_all(&stats->restore, &window->restore);
 	hist_add_all(&run->doorbell, &window->doorbell);
 }
 
@@ -70,7 +70,7 @@ double result_hist_median_us(const struct hist *h)
 
 /* Mean time in the system of an M/D/1 queue (Poisson arrivals, one server) with this load, and with
  * the GPU time of the trace as the service time. Arrivals at fixed distances wait less. */
-static double explained_us(const struct online_figures *alone)
+static double explained_us(const struct online_stats *alone)
 {
 	double busy = fmin(alone->gpu_busy_ratio, 0.95);
 
@@ -99,7 +99,7 @@ static void refuse(struct verdict *out, const char *fmt, ...)
  * Real time only. */
 static void judge_client(const struct colocation *run, unsigned i, struct verdict *out)
 {
-	const struct online_figures *alone = client_online(run, &run->arms[ARM_ALONE], i);
+	const struct online_stats *alone = client_online(run, &run->arms[ARM_ALONE], i);
 	bool several = run->online_clients.count > 1;
 	char delay[QUANTITY_BYTES], p50[QUANTITY_BYTES], whose[48] = "";
 
@@ -135,7 +135,7 @@ static void judge_client(const struct colocation *run, unsigned i, struct verdic
  * too, which arm alone shows. */
 static void judge_validity(const struct colocation *run, struct verdict *out)
 {
-	const struct arm_figures *alone = &run->arms[ARM_ALONE];
+	const struct arm_stats *alone = &run->arms[ARM_ALONE];
 
 	out->validity = RESULT_VALID;
 	if (alone->ran && !alone->online.keeps_up)
@@ -159,22 +159,22 @@ static void judge_validity(const struct colocation *run, struct verdict *out)
  * not known. */
 static void find_floor(const struct colocation *run, enum arm arm, struct verdict *out)
 {
-	const struct arm_figures *alone = &run->arms[ARM_ALONE], *figures = &run->arms[arm];
+	const struct arm_stats *alone = &run->arms[ARM_ALONE], *stats = &run->arms[arm];
 	const struct arm_kind *kind = &arm_kinds[arm];
 
 	out->floor_us[arm] = out->bound[arm] = NAN;
-	if (!kind->level || !alone->ran || !figures->ran || !alone->online.keeps_up)
+	if (!kind->level || !alone->ran || !stats->ran || !alone->online.keeps_up)
 		return;
 	out->floor_us[arm] = alone->online.p99_us;
 	if (kind->preempts)
 		out->floor_us[arm] += 2 * run->update_us + (isnan(out->save_us) ? 0 : out->save_us);
-	if (figures->online.keeps_up)
-		out->bound[arm] = figures->online.p99_us / out->floor_us[arm];
+	if (stats->online.keeps_up)
+		out->bound[arm] = stats->online.p99_us / out->floor_us[arm];
 }
 
 void result_judge(const struct colocation *run, struct verdict *out)
 {
-	const struct arm_figures *alone = &run->arms[ARM_ALONE];
+	const struct arm_stats *alone = &run->arms[ARM_ALONE];
 	struct hist save = {0}, restore = {0};
 	bool doorbells = run->simulated && run->doorbell.count > 0;
 
@@ -220,7 +220,7 @@ static json_t *spread_json(const struct spread *spread)
 			 range_json(&spread->of_alone));
 }
 
-static json_t *online_json(const struct online_figures *online)
+static json_t *online_json(const struct online_stats *online)
 {
 	return json_pack("{s:o,s:o,s:o,s:o,s:I,s:o,s:b}", "p50_us", number(online->p50_us),
 			 "p90_us", number(online->p90_us), "p99_us", number(online->p99_us),
@@ -229,7 +229,7 @@ static json_t *online_json(const struct online_figures *online)
 			 online->keeps_up);
 }
 
-static json_t *offline_json(const struct offline_figures *offline)
+static json_t *offline_json(const struct offline_stats *offline)
 {
 	return json_pack("{s:o,s:o}", "steps", number(offline->steps), "gpu_busy_ratio",
 			 number(offline->gpu_busy_ratio));
@@ -238,7 +238,7 @@ static json_t *offline_json(const struct offline_figures *offline)
 /* Values of each client. */
 static json_t *clients_json(const struct colocation *run, enum arm which)
 {
-	const struct arm_figures *arm = &run->arms[which];
+	const struct arm_stats *arm = &run->arms[which];
 	const struct client_set *online = &run->online_clients, *offline = &run->offline_clients;
 	json_t *lists[] = {json_array(), json_array()}, *one;
 
@@ -266,7 +266,7 @@ static json_t *count_json(enum arm arm, uint64_t count)
 
 static json_t *arm_json(const struct colocation *run, enum arm which, double floor_us)
 {
-	const struct arm_figures *arm = &run->arms[which];
+	const struct arm_stats *arm = &run->arms[which];
 
 	return json_pack(
 		"{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:{s:o,s:o},s:s?,s:o}", "online",

@@ -23,7 +23,7 @@
 
 /* Online values of an arm. If `keeps_up` is false, the backlog grew during the whole window, so the
  * percentiles reflect the length of the window and not the scheduler. */
-struct online_figures {
+struct online_stats {
 	double p50_us, p90_us, p99_us, p999_us;
 	json_int_t requests;
 	double gpu_busy_ratio;
@@ -32,7 +32,7 @@ struct online_figures {
 };
 
 /* Offline values of an arm. A step that was started counts by the share of it that is done. */
-struct offline_figures {
+struct offline_stats {
 	double steps;
 	double gpu_busy_ratio;
 	double gpu_us; /* of one step: sum of the durations in its trace */
@@ -47,11 +47,11 @@ struct client_set {
 	const char *groups[RESULT_CLIENTS_MAX]; /* KFDSHIM_GROUP; NULL: none */
 };
 
-struct arm_figures {
+struct arm_stats {
 	bool ran;
 	/* Of all clients of the kind together (result_clients.h), and of each client. */
-	struct online_figures online, online_of[RESULT_CLIENTS_MAX];
-	struct offline_figures offline, offline_of[RESULT_CLIENTS_MAX];
+	struct online_stats online, online_of[RESULT_CLIENTS_MAX];
+	struct offline_stats offline, offline_of[RESULT_CLIENTS_MAX];
 	/* The level at which the daemon had every offline client when the window began; NULL: it is
 	 * not known, or not that of the arm. */
 	const char *level;
@@ -90,10 +90,10 @@ struct colocation {
 	struct hist suspend, resume; /* ns, wall; durations of the daemon's driver calls */
 	/* Request times of each online client in arm alone, per seed. */
 	struct request_list requests[RESULT_SEEDS_MAX][RESULT_CLIENTS_MAX];
-	struct arm_figures by_seed[RESULT_SEEDS_MAX][ARM_COUNT];
+	struct arm_stats by_seed[RESULT_SEEDS_MAX][ARM_COUNT];
 	/* Values of all seeds, filled by result_combine(): the median of each percentile, the mean
 	 * of ratios and steps, the sum of counts and times. */
-	struct arm_figures arms[ARM_COUNT];
+	struct arm_stats arms[ARM_COUNT];
 	struct spread spread[ARM_COUNT];
 };
 
@@ -120,8 +120,8 @@ struct verdict {
 
 /* Both decode the JSON output of kfdreplay. Return 0, or -EINVAL if it is not as documented in
  * docs/reference/kfdreplay.md. */
-int result_online(const json_t *replay, struct online_figures *out);
-int result_offline(const json_t *replay, struct offline_figures *out);
+int result_online(const json_t *replay, struct online_stats *out);
+int result_offline(const json_t *replay, struct offline_stats *out);
 /* Adds the saves and restores that kfdsim charged in a measured window to the arm, and the doorbell
  * delays to the run. */
 void result_charge(struct colocation *run, enum arm arm, const struct simulation *window);

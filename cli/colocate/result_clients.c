@@ -6,21 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct online_figures *client_online(const struct colocation *run,
-					   const struct arm_figures *arm, unsigned i)
+const struct online_stats *client_online(const struct colocation *run, const struct arm_stats *arm,
+					 unsigned i)
 {
 	return run->online_clients.count > 1 ? &arm->online_of[i] : &arm->online;
 }
 
-const struct offline_figures *client_offline(const struct colocation *run,
-					     const struct arm_figures *arm, unsigned i)
+const struct offline_stats *client_offline(const struct colocation *run,
+					   const struct arm_stats *arm, unsigned i)
 {
 	return run->offline_clients.count > 1 ? &arm->offline_of[i] : &arm->offline;
 }
 
 double client_of_alone(const struct colocation *run, enum arm arm, unsigned i)
 {
-	const struct arm_figures *alone = &run->arms[ARM_ALONE], *here = &run->arms[arm];
+	const struct arm_stats *alone = &run->arms[ARM_ALONE], *here = &run->arms[arm];
 	double steps = client_offline(run, alone, i)->steps;
 
 	return alone->ran && here->ran && steps > 0 ? client_offline(run, here, i)->steps / steps
@@ -38,7 +38,7 @@ static size_t add_latencies(const struct request_list *list, double *into, size_
 
 /* Computes the percentiles of all requests of all clients. Returns 0 or -ENOMEM. */
 static int find_percentiles(const struct request_list *requests, unsigned clients,
-			    struct online_figures *out)
+			    struct online_stats *out)
 {
 	size_t room = 1, count = 0;
 	double *latencies;
@@ -60,14 +60,14 @@ static int find_percentiles(const struct request_list *requests, unsigned client
 }
 
 int result_all_online(const struct colocation *run, const struct request_list *requests,
-		      struct arm_figures *arm)
+		      struct arm_stats *arm)
 {
 	unsigned clients = run->online_clients.count;
-	struct online_figures *all = &arm->online;
+	struct online_stats *all = &arm->online;
 
 	*all = arm->online_of[0];
 	for (unsigned i = 1; i < clients; i++) {
-		const struct online_figures *one = &arm->online_of[i];
+		const struct online_stats *one = &arm->online_of[i];
 
 		all->requests += one->requests;
 		all->gpu_busy_ratio += one->gpu_busy_ratio;
@@ -78,19 +78,19 @@ int result_all_online(const struct colocation *run, const struct request_list *r
 	return clients > 1 ? find_percentiles(requests, clients, all) : 0;
 }
 
-void result_all_offline(const struct colocation *run, struct arm_figures *arm)
+void result_all_offline(const struct colocation *run, struct arm_stats *arm)
 {
 	unsigned clients = run->offline_clients.count;
-	struct offline_figures *all = &arm->offline;
+	struct offline_stats *all = &arm->offline;
 
 	*all = arm->offline_of[0];
 	if (clients == 1)
 		return;
-	*all = (struct offline_figures){0};
+	*all = (struct offline_stats){0};
 	for (unsigned i = 0; i < clients; i++)
 		all->gpu_us += arm->offline_of[i].gpu_us / clients;
 	for (unsigned i = 0; i < clients; i++) {
-		const struct offline_figures *one = &arm->offline_of[i];
+		const struct offline_stats *one = &arm->offline_of[i];
 
 		all->steps += one->steps * (one->gpu_us / all->gpu_us);
 		all->gpu_busy_ratio += one->gpu_busy_ratio;

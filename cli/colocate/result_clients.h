@@ -12,10 +12,10 @@
 
 /* Both return the values of client `i` in `arm`, which is an arm of one seed or the
  * combination of all seeds. */
-const struct online_figures *client_online(const struct colocation *run,
-					   const struct arm_figures *arm, unsigned i);
-const struct offline_figures *client_offline(const struct colocation *run,
-					     const struct arm_figures *arm, unsigned i);
+const struct online_stats *client_online(const struct colocation *run, const struct arm_stats *arm,
+					 unsigned i);
+const struct offline_stats *client_offline(const struct colocation *run,
+					   const struct arm_stats *arm, unsigned i);
 
 /* Returns the share of its steps alone that offline client `i` keeps in an arm; NAN if
  * it is not known. */
@@ -25,12 +25,12 @@ double client_of_alone(const struct colocation *run, enum arm arm, unsigned i);
  * if there are several clients; the percentiles are those of all requests in one list, by nearest
  * rank. Returns 0 or -ENOMEM. */
 int result_all_online(const struct colocation *run, const struct request_list *requests,
-		      struct arm_figures *arm);
+		      struct arm_stats *arm);
 /* Computes arm->offline from arm->offline_of. A step is weighted by its GPU time, relative to the
  * mean of the clients' steps. The throughput of all clients together relative to arm alone is
  * therefore the sum of the clients' relative throughputs, each weighted by the client's share of
  * the GPU time in arm alone. */
-void result_all_offline(const struct colocation *run, struct arm_figures *arm);
+void result_all_offline(const struct colocation *run, struct arm_stats *arm);
 
 /* Returns the number of clients in the smallest gang, that is, of clients that are suspended and
  * resumed together: the members of a group, or one client without a group. */

@@ -96,7 +96,7 @@ static struct possible combine(const struct possible *all, unsigned seeds)
 /* Compares an arm with what is possible. */
 static void compare(const struct colocation *run, enum arm arm, struct verdict *out)
 {
-	const struct online_figures *online = &run->arms[arm].online;
+	const struct online_stats *online = &run->arms[arm].online;
 
 	if (out->possible.share > 0)
 		out->of_possible[arm] = out->of_alone[arm] / out->possible.share;
@@ -106,7 +106,7 @@ static void compare(const struct colocation *run, enum arm arm, struct verdict *
 
 void result_find_possible(const struct colocation *run, struct verdict *out)
 {
-	const struct arm_figures *alone = &run->arms[ARM_ALONE];
+	const struct arm_stats *alone = &run->arms[ARM_ALONE];
 	struct possible all[RESULT_SEEDS_MAX];
 
 	out->possible_costs = find_costs(run, out);

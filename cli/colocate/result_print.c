@@ -56,7 +56,7 @@ void result_conditions(const struct colocation *run, const struct verdict *verdi
 }
 
 /* Adds four latencies and the number of requests. */
-static void latency_cells(struct table *table, const struct online_figures *online)
+static void latency_cells(struct table *table, const struct online_stats *online)
 {
 	const double latencies[] = {online->p50_us, online->p90_us, online->p99_us,
 				    online->p999_us};
@@ -87,7 +87,7 @@ static void blank_cells(struct table *table, unsigned n)
 static void arm_row(struct table *table, const struct colocation *run,
 		    const struct verdict *verdict, enum arm which)
 {
-	const struct arm_figures *arm = &run->arms[which];
+	const struct arm_stats *arm = &run->arms[which];
 
 	table_row(table);
 	table_cell(table, "%s", arm_kinds[which].name);
@@ -104,7 +104,7 @@ static void arm_row(struct table *table, const struct colocation *run,
 static void client_rows(struct table *table, const struct colocation *run, enum arm which)
 {
 	const struct client_set *online = &run->online_clients, *offline = &run->offline_clients;
-	const struct arm_figures *arm = &run->arms[which];
+	const struct arm_stats *arm = &run->arms[which];
 
 	for (unsigned i = 0; online->count > 1 && i < online->count; i++) {
 		table_row(table);

@@ -5,8 +5,8 @@
 
 #include "cli/colocate/result.h"
 
-/* Offset of a value in struct arm_figures. */
-#define AT(member) offsetof(struct arm_figures, member)
+/* Offset of a value in struct arm_stats. */
+#define AT(member) offsetof(struct arm_stats, member)
 
 /* Reads the value at offset `at` of one seed. */
 static double figure(const struct colocation *run, unsigned seed, enum arm arm, size_t at)
@@ -61,7 +61,7 @@ static struct range range(const struct colocation *run, enum arm arm, size_t at)
 	return range;
 }
 
-static void count_online(struct online_figures *all, const struct online_figures *one)
+static void count_online(struct online_stats *all, const struct online_stats *one)
 {
 	all->keeps_up &= one->keeps_up;
 	all->requests += one->requests;
@@ -69,14 +69,14 @@ static void count_online(struct online_figures *all, const struct online_figures
 
 static void count(struct colocation *run, enum arm arm)
 {
-	struct arm_figures *all = &run->arms[arm];
+	struct arm_stats *all = &run->arms[arm];
 
 	all->ran = all->online.keeps_up = true;
 	all->level = run->by_seed[0][arm].level;
 	for (unsigned i = 0; i < RESULT_CLIENTS_MAX; i++)
 		all->online_of[i].keeps_up = true;
 	for (unsigned seed = 0; seed < run->seeds; seed++) {
-		const struct arm_figures *one = &run->by_seed[seed][arm];
+		const struct arm_stats *one = &run->by_seed[seed][arm];
 
 		all->ran &= one->ran;
 		if (!one->level)
@@ -112,31 +112,31 @@ static void set_mean(struct colocation *run, enum arm arm, size_t at)
 	set(run, arm, at, sum(run, arm, at) / run->seeds);
 }
 
-/* `at`: offset of a struct online_figures. */
+/* `at`: offset of a struct online_stats. */
 static void combine_online(struct colocation *run, enum arm arm, size_t at)
 {
 	static const size_t medians[] = {
-		offsetof(struct online_figures, p50_us), offsetof(struct online_figures, p90_us),
-		offsetof(struct online_figures, p99_us), offsetof(struct online_figures, p999_us)};
+		offsetof(struct online_stats, p50_us), offsetof(struct online_stats, p90_us),
+		offsetof(struct online_stats, p99_us), offsetof(struct online_stats, p999_us)};
 
 	for (unsigned i = 0; i < sizeof(medians) / sizeof(medians[0]); i++)
 		set(run, arm, at + medians[i], median(run, arm, at + medians[i]));
-	set_mean(run, arm, at + offsetof(struct online_figures, gpu_busy_ratio));
-	set_mean(run, arm, at + offsetof(struct online_figures, gpu_us));
+	set_mean(run, arm, at + offsetof(struct online_stats, gpu_busy_ratio));
+	set_mean(run, arm, at + offsetof(struct online_stats, gpu_us));
 }
 
 static void combine_offline(struct colocation *run, enum arm arm, size_t at)
 {
-	set_mean(run, arm, at + offsetof(struct offline_figures, steps));
-	set_mean(run, arm, at + offsetof(struct offline_figures, gpu_busy_ratio));
-	set_mean(run, arm, at + offsetof(struct offline_figures, gpu_us));
+	set_mean(run, arm, at + offsetof(struct offline_stats, steps));
+	set_mean(run, arm, at + offsetof(struct offline_stats, gpu_busy_ratio));
+	set_mean(run, arm, at + offsetof(struct offline_stats, gpu_us));
 }
 
 static void combine_arm(struct colocation *run, enum arm arm)
 {
 	static const size_t sums[] = {AT(suspend_delay_us), AT(resume_delay_us), AT(time.all_us)};
 
-	run->arms[arm] = (struct arm_figures){0};
+	run->arms[arm] = (struct arm_stats){0};
 	count(run, arm);
 	combine_online(run, arm, AT(online));
 	for (unsigned i = 0; i < run->online_clients.count; i++)

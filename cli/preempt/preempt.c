@@ -138,13 +138,13 @@ static int can_be_written(const char *path)
 }
 
 static int write_svg(const struct preempt_job *job, const struct preempt_result *result,
-		     const struct preempt_figures *figures, const char *path)
+		     const struct preempt_stats *stats, const char *path)
 {
 	FILE *svg = fopen(path, "we");
 	int error = svg ? 0 : errno;
 
 	if (svg) {
-		preempt_svg(job, result, figures, svg);
+		preempt_svg(job, result, stats, svg);
 		error = ferror(svg) ? EIO : 0;
 		if (fclose(svg) != 0)
 			error = errno;
@@ -157,18 +157,18 @@ static int write_svg(const struct preempt_job *job, const struct preempt_result 
 static int show(const struct preempt_job *job, const struct options *options,
 		const struct preempt_result *result)
 {
-	struct preempt_figures figures;
+	struct preempt_stats stats;
 	int code = CLI_DONE;
 
-	if (preempt_figures(result, &figures))
+	if (preempt_stats(result, &stats))
 		return cli_failed(&cmd_preempt, "out of memory for the results");
-	if (options->json ? preempt_print_json(job, result, &figures)
-			  : preempt_print(job, result, &figures, columns(), shows_blocks()))
+	if (options->json ? preempt_print_json(job, result, &stats)
+			  : preempt_print(job, result, &stats, columns(), shows_blocks()))
 		code = cli_failed(&cmd_preempt, "out of memory to print the results");
 	fflush(stdout);
-	if (options->svg && write_svg(job, result, &figures, options->svg))
+	if (options->svg && write_svg(job, result, &stats, options->svg))
 		code = CLI_FAILED;
-	preempt_figures_free(&figures);
+	preempt_stats_free(&stats);
 	if (!result->problem[0])
 		return code;
 	return cli_failed(&cmd_preempt, "process %d after %u of %u: %s", (int)job->target.pid,

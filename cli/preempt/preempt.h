@@ -100,7 +100,7 @@ struct preempt_times {
 };
 
 /* suspend, held, resume: of all rounds but the first one, which is reported separately. */
-struct preempt_figures {
+struct preempt_stats {
 	struct preempt_times suspend, held, resume;
 	/* Requests that began and ended within one hold, and those that began and ended while the
 	 * process ran, up to the end of the last round. */
@@ -108,19 +108,19 @@ struct preempt_figures {
 	unsigned online_across; /* requests during which a suspend or resume began or ended */
 };
 
-/* Computes the statistics. Returns 0, and preempt_figures_free() frees *out; or -ENOMEM. */
-int preempt_figures(const struct preempt_result *result, struct preempt_figures *out);
+/* Computes the statistics. Returns 0, and preempt_stats_free() frees *out; or -ENOMEM. */
+int preempt_stats(const struct preempt_result *result, struct preempt_stats *out);
 /* Frees the sorted values. */
-void preempt_figures_free(struct preempt_figures *figures);
+void preempt_stats_free(struct preempt_stats *stats);
 
 /* Both print on stdout and return 0 or -ENOMEM. `columns`: width of the terminal. `blocks`: the
  * terminal can show block characters (U+2581 and the like) in the histogram. */
 int preempt_print(const struct preempt_job *job, const struct preempt_result *result,
-		  const struct preempt_figures *figures, unsigned columns, bool blocks);
+		  const struct preempt_stats *stats, unsigned columns, bool blocks);
 int preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
-		       const struct preempt_figures *figures);
+		       const struct preempt_stats *stats);
 /* Draws the cumulative distribution as SVG: the share of rounds that took at most a given time. */
 void preempt_svg(const struct preempt_job *job, const struct preempt_result *result,
-		 const struct preempt_figures *figures, FILE *out);
+		 const struct preempt_stats *stats, FILE *out);
 
 #endif

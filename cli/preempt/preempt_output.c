@@ -54,7 +54,7 @@ static double on_ns(const struct preempt_round *round)
 /* Sorts the requests into those within a hold, those outside, and those in between. Both lists are
  * in order of time, so one pass suffices. What began after the last round is not counted, because
  * a round that has failed can have followed. */
-static void place_requests(const struct preempt_result *result, struct preempt_figures *out)
+static void place_requests(const struct preempt_result *result, struct preempt_stats *out)
 {
 	const struct preempt_online *online = result->online;
 	const struct preempt_round *round = result->rounds, *end = round + result->done;
@@ -78,12 +78,12 @@ static void place_requests(const struct preempt_result *result, struct preempt_f
 	}
 }
 
-int preempt_figures(const struct preempt_result *result, struct preempt_figures *out)
+int preempt_stats(const struct preempt_result *result, struct preempt_stats *out)
 {
 	unsigned count = result->done ? result->done - 1 : 0;
 	unsigned requests = result->online ? result->online->count : 0;
 
-	*out = (struct preempt_figures){
+	*out = (struct preempt_stats){
 		.suspend = {.count = count, .sorted = calloc(count + 1, sizeof(double))},
 		.held = {.count = count, .sorted = calloc(count + 1, sizeof(double))},
 		.resume = {.count = count, .sorted = calloc(count + 1, sizeof(double))},
@@ -92,7 +92,7 @@ int preempt_figures(const struct preempt_result *result, struct preempt_figures 
 	};
 	if (!out->suspend.sorted || !out->held.sorted || !out->resume.sorted ||
 	    !out->online_held.sorted || !out->online_outside.sorted) {
-		preempt_figures_free(out);
+		preempt_stats_free(out);
 		return -ENOMEM;
 	}
 	place_requests(result, out);
@@ -109,14 +109,14 @@ int preempt_figures(const struct preempt_result *result, struct preempt_figures 
 	return 0;
 }
 
-void preempt_figures_free(struct preempt_figures *figures)
+void preempt_stats_free(struct preempt_stats *stats)
 {
-	free(figures->suspend.sorted);
-	free(figures->held.sorted);
-	free(figures->resume.sorted);
-	free(figures->online_held.sorted);
-	free(figures->online_outside.sorted);
-	*figures = (struct preempt_figures){0};
+	free(stats->suspend.sorted);
+	free(stats->held.sorted);
+	free(stats->resume.sorted);
+	free(stats->online_held.sorted);
+	free(stats->online_outside.sorted);
+	*stats = (struct preempt_stats){0};
 }
 
 /* ---- text ---- */
@@ -134,23 +134,23 @@ static void row(struct table *table, const char *name, const struct preempt_time
 		table_cell(table, "%s", quantity_us(text, us[i]));
 }
 
-static int print_table(const struct preempt_figures *figures)
+static int print_table(const struct preempt_stats *stats)
 {
 	struct table *table = table_new("<|ROUNDS|MIN|MEAN|P50|P90|P99|MAX");
 	int rc;
 
 	if (!table)
 		return -ENOMEM;
-	row(table, "suspend", &figures->suspend);
-	row(table, "held", &figures->held);
-	row(table, "resume", &figures->resume);
+	row(table, "suspend", &stats->suspend);
+	row(table, "held", &stats->held);
+	row(table, "resume", &stats->resume);
 	rc = table_print(table, stdout);
 	table_free(table);
 	return rc;
 }
 
 /* Prints what the requests took while the process was held, and while it ran. */
-static int print_online(const struct preempt_online *online, const struct preempt_figures *figures)
+static int print_online(const struct preempt_online *online, const struct preempt_stats *stats)
 {
 	struct table *table = table_new("<|REQUESTS|MIN|MEAN|P50|P90|P99|MAX");
 	int rc;
@@ -158,16 +158,16 @@ static int print_online(const struct preempt_online *online, const struct preemp
 	if (!table)
 		return -ENOMEM;
 	putchar('\n');
-	row(table, "online, held", &figures->online_held);
-	row(table, "online, outside", &figures->online_outside);
+	row(table, "online, held", &stats->online_held);
+	row(table, "online, outside", &stats->online_outside);
 	rc = table_print(table, stdout);
 	table_free(table);
-	if (figures->online_across)
+	if (stats->online_across)
 		printf("%u requests were under way during a suspend or resume\n",
-		       figures->online_across);
+		       stats->online_across);
 	if (online->failed)
 		printf("%u requests failed\n", online->failed);
-	if (!figures->online_held.count)
+	if (!stats->online_held.count)
 		puts("no request began and ended within a hold: use a longer --hold");
 	return rc;
 }
@@ -191,11 +191,11 @@ static void print_head(const struct preempt_job *job, const struct preempt_resul
 }
 
 int preempt_print(const struct preempt_job *job, const struct preempt_result *result,
-		  const struct preempt_figures *figures, unsigned columns, bool blocks)
+		  const struct preempt_stats *stats, unsigned columns, bool blocks)
 {
 	const struct histogram_series series[] = {
-		{"suspend", figures->suspend.sorted, figures->suspend.count},
-		{"resume", figures->resume.sorted, figures->resume.count},
+		{"suspend", stats->suspend.sorted, stats->suspend.count},
+		{"resume", stats->resume.sorted, stats->resume.count},
 	};
 	char suspend[QUANTITY_BYTES], held[QUANTITY_BYTES], resume[QUANTITY_BYTES];
 	int rc;
@@ -209,11 +209,11 @@ int preempt_print(const struct preempt_job *job, const struct preempt_result *re
 		       quantity_us(suspend, result->rounds[0].suspend_us),
 		       quantity_us(held, result->rounds[0].held_us),
 		       quantity_us(resume, result->rounds[0].resume_us));
-	rc = result->online ? print_online(result->online, figures) : 0;
-	if (rc || !figures->suspend.count)
+	rc = result->online ? print_online(result->online, stats) : 0;
+	if (rc || !stats->suspend.count)
 		return rc;
 	putchar('\n');
-	rc = print_table(figures);
+	rc = print_table(stats);
 	if (rc)
 		return rc;
 	putchar('\n');
@@ -250,19 +250,19 @@ static json_t *first_json(const struct preempt_result *result)
 }
 
 static json_t *online_json(const struct preempt_job *job, const struct preempt_online *online,
-			   const struct preempt_figures *figures)
+			   const struct preempt_stats *stats)
 {
 	if (!online)
 		return json_null();
 	return json_pack("{so sI sI sI so so}", "command", plain_or_null(job->online), "failed",
-			 (json_int_t)online->failed, "across", (json_int_t)figures->online_across,
+			 (json_int_t)online->failed, "across", (json_int_t)stats->online_across,
 			 "left_out", (json_int_t)online->left_out, "held_us",
-			 online_times_json(&figures->online_held), "outside_us",
-			 online_times_json(&figures->online_outside));
+			 online_times_json(&stats->online_held), "outside_us",
+			 online_times_json(&stats->online_outside));
 }
 
 int preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
-		       const struct preempt_figures *figures)
+		       const struct preempt_stats *stats)
 {
 	json_t *root = json_pack(
 		"{sI ss sb sb sI sI sI sf sf so so so so so so ss?}", "pid",
@@ -272,9 +272,9 @@ int preempt_print_json(const struct preempt_job *job, const struct preempt_resul
 		(json_int_t)result->done, "hold_us", job->hold_us, "pause_us", job->pause_us,
 		"opening_suspend_us",
 		isnan(result->opening_us) ? json_null() : json_real(result->opening_us), "first",
-		first_json(result), "suspend_us", times_json(&figures->suspend), "held_us",
-		times_json(&figures->held), "resume_us", times_json(&figures->resume), "online",
-		online_json(job, result->online, figures), "problem",
+		first_json(result), "suspend_us", times_json(&stats->suspend), "held_us",
+		times_json(&stats->held), "resume_us", times_json(&stats->resume), "online",
+		online_json(job, result->online, stats), "problem",
 		result->problem[0] ? result->problem : NULL);
 	int rc = root ? plain_json_print(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))
 		      : -1;

@@ -29,18 +29,18 @@ static void show_range(struct svg_scale *scale, const struct preempt_times *time
 }
 
 static struct svg_scale find_scale(const struct preempt_result *result,
-				   const struct preempt_figures *figures)
+				   const struct preempt_stats *stats)
 {
 	struct svg_scale scale = svg_scale_begin(LEFT, WIDTH - LEFT - RIGHT);
 
-	show_range(&scale, &figures->suspend);
-	show_range(&scale, &figures->resume);
+	show_range(&scale, &stats->suspend);
+	show_range(&scale, &stats->resume);
 	if (result->done) {
 		svg_scale_show(&scale, result->rounds[0].suspend_us);
 		svg_scale_show(&scale, result->rounds[0].resume_us);
 	}
-	show_range(&scale, &figures->online_held);
-	show_range(&scale, &figures->online_outside);
+	show_range(&scale, &stats->online_held);
+	show_range(&scale, &stats->online_outside);
 	svg_scale_end(&scale);
 	return scale;
 }
@@ -105,9 +105,9 @@ static void legend(FILE *out, double x, double y, const char *name, const char *
 }
 
 void preempt_svg(const struct preempt_job *job, const struct preempt_result *result,
-		 const struct preempt_figures *figures, FILE *out)
+		 const struct preempt_stats *stats, FILE *out)
 {
-	struct svg_scale scale = find_scale(result, figures);
+	struct svg_scale scale = find_scale(result, stats);
 	char text[256], hold[QUANTITY_BYTES], pause[QUANTITY_BYTES];
 
 	snprintf(text, sizeof(text), "Preempting %s (process %d): %u of %u rounds",
@@ -119,20 +119,20 @@ void preempt_svg(const struct preempt_job *job, const struct preempt_result *res
 		 quantity_us(pause, job->pause_us), job->simulated ? "; simulated GPU" : "");
 	svg_text(out, LEFT - 34, 56, "soft", "start", text);
 	grid(out, &scale);
-	curve(out, &scale, "suspend", &figures->suspend);
-	curve(out, &scale, "resume", &figures->resume);
-	curve(out, &scale, "held", &figures->online_held);
-	curve(out, &scale, "outside", &figures->online_outside);
+	curve(out, &scale, "suspend", &stats->suspend);
+	curve(out, &scale, "resume", &stats->resume);
+	curve(out, &scale, "held", &stats->online_held);
+	curve(out, &scale, "outside", &stats->online_outside);
 	if (result->done) {
 		first(out, &scale, "suspend", result->rounds[0].suspend_us);
 		first(out, &scale, "resume", result->rounds[0].resume_us);
 	}
-	legend(out, LEFT, 86, "suspend", "suspend", 64, &figures->suspend);
-	legend(out, LEFT + 390, 86, "resume", "resume", 64, &figures->resume);
+	legend(out, LEFT, 86, "suspend", "suspend", 64, &stats->suspend);
+	legend(out, LEFT + 390, 86, "resume", "resume", 64, &stats->resume);
 	if (result->online) {
-		legend(out, LEFT, 106, "held", "online, held", 94, &figures->online_held);
+		legend(out, LEFT, 106, "held", "online, held", 94, &stats->online_held);
 		legend(out, LEFT + 390, 106, "outside", "online, outside", 116,
-		       &figures->online_outside);
+		       &stats->online_outside);
 	}
 	svg_text(out, (LEFT + WIDTH - RIGHT) / 2.0, BOTTOM + 44, "soft", "middle",
 		 "Share of rounds or requests with at most this duration (log scale); circles: the "

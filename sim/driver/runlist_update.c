@@ -277,7 +277,7 @@ void runlist_update_event(struct node *node, const struct gpu_event *event)
 	if (event->type == GPU_EVENT_MAPPED) {
 		/* Do not use event->tag here, because the bounce may be over and freed. */
 		if (event->restore_ns)
-			hist_add(&sim->figures.restore, event->restore_ns);
+			hist_add(&sim->totals.restore, event->restore_ns);
 		if (!rule_broken(sim, RULE_resume_rereads_the_write_pointer))
 			drive_reread_wptr(node);
 		return;
@@ -291,9 +291,9 @@ void runlist_update_event(struct node *node, const struct gpu_event *event)
 		firmware_reset_queue(node, update->stuck);
 	update->stuck = -1;
 	hqd_update(update->process, (uint32_t)(node - sim->nodes));
-	sim->figures.updates += event->unmap_ns || event->map_ns;
-	sim->figures.update_model_ns += event->unmap_ns + event->map_ns;
+	sim->totals.updates += event->unmap_ns || event->map_ns;
+	sim->totals.update_model_ns += event->unmap_ns + event->map_ns;
 	if (event->save_ns)
-		hist_add(&sim->figures.save, event->save_ns);
+		hist_add(&sim->totals.save, event->save_ns);
 	runlist_update_continue(update);
 }

@@ -16,7 +16,7 @@ uint64_t model_now(const struct sim *sim, uint64_t wall_ns)
 	if (wall_ns <= sim->start_ns)
 		return 0;
 	return (uint64_t)((double)(wall_ns - sim->start_ns) * sim->config.time_scale) -
-	       sim->figures.lost_ns;
+	       sim->totals.lost_ns;
 }
 
 /* Rounds up, so that model_now() of the result is not before model_ns, and a time stamp is not
@@ -24,7 +24,7 @@ uint64_t model_now(const struct sim *sim, uint64_t wall_ns)
 uint64_t model_to_wall(const struct sim *sim, uint64_t model_ns)
 {
 	return sim->start_ns + 1 +
-	       (uint64_t)(((double)(model_ns + sim->figures.lost_ns) + 1.0) /
+	       (uint64_t)(((double)(model_ns + sim->totals.lost_ns) + 1.0) /
 			  sim->config.time_scale);
 }
 

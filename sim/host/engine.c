@@ -355,7 +355,7 @@ static void rung(struct queue *queue, uint64_t value)
 
 	if (sim->time)
 		delay = sim->config.dispatch_ns;
-	hist_add(&sim->figures.doorbell_delay, delay);
+	hist_add(&sim->totals.doorbell_delay, delay);
 	sim->last_doorbell_ns = now;
 	queue->doorbell_last = value;
 	if (!sim->time || !delay)
@@ -496,7 +496,7 @@ static void keep_up(struct sim *sim, uint64_t now)
 	}
 	sim->behind = model - sim->model_ns > chunk;
 	if (sim->behind)
-		sim->figures.lost_ns += model - sim->model_ns;
+		sim->totals.lost_ns += model - sim->model_ns;
 	else
 		sim->model_ns = model;
 	/* New packets belong to the present, not to the time that was caught up with, so fetch them

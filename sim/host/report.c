@@ -289,10 +289,10 @@ json_t *sim_report(struct sim *sim)
 		broken == KFDABI_RULE_NONE ? NULL : kfdabi_rule(broken)->name, "time_scale",
 		sim->config.time_scale, "sync_wake", sim->sync_wake, "processes",
 		processes_json(sim), "kernels", kernels_json(sim), "doorbell_delay_ns",
-		hist_to_json(&sim->figures.doorbell_delay), "bounces",
-		(json_int_t)sim->figures.updates, "save_ns", hist_to_json(&sim->figures.save),
-		"restore_ns", hist_to_json(&sim->figures.restore), "ioctls", ioctls_json(sim),
+		hist_to_json(&sim->totals.doorbell_delay), "bounces",
+		(json_int_t)sim->totals.updates, "save_ns", hist_to_json(&sim->totals.save),
+		"restore_ns", hist_to_json(&sim->totals.restore), "ioctls", ioctls_json(sim),
 		"unknown_ioctls", unknown_json(sim), "spinning_waits", spinning_json(sim),
-		"lost_ns", (json_int_t)sim->figures.lost_ns, "host_full",
-		(json_int_t)sim->host_full, "plain_updates", (json_int_t)sim->plain_updates);
+		"lost_ns", (json_int_t)sim->totals.lost_ns, "host_full", (json_int_t)sim->host_full,
+		"plain_updates", (json_int_t)sim->plain_updates);
 }

@@ -81,20 +81,20 @@ struct ioctl_count {
 	uint64_t count;
 };
 
-#define FIGURES_RUNS 64u
+#define STATS_RUNS 64u
 
 /* Statistics since the simulation began. */
-struct figures {
+struct sim_stats {
 	struct hist doorbell_delay, save, restore;
 	/* State at the last writing of simulation.json (stats_file.c): times of each node, and the
-	 * run time of each process on each node; at most FIGURES_RUNS entries, further ones are
+	 * run time of each process on each node; at most STATS_RUNS entries, further ones are
 	 * left out. */
 	struct gpu_times times[SIM_NODES_MAX];
 	struct {
 		pid_t pid;
 		uint32_t node;
 		struct gpu_client_run run;
-	} runs[FIGURES_RUNS];
+	} runs[STATS_RUNS];
 	uint32_t n_runs;
 	bool more_runs;
 	uint64_t updates, update_model_ns;
@@ -176,7 +176,7 @@ struct sim {
 	bool moves_stop;
 
 	/* ---- for the report ---- */
-	struct figures figures;
+	struct sim_stats totals;
 	uint64_t fault_va;	/* address that the last failed GPU access could not reach */
 	uint64_t plain_updates; /* signals that were updated without an atomic operation */
 	struct kernel_record *kernels;

@@ -25,10 +25,10 @@ struct live {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	bool pending, stop;	/* under lock */
-	struct figures given;	/* under lock */
-	struct figures written; /* of the thread only */
-	const struct sim *sim;	/* only what never changes: profile, costs, directory */
+	bool pending, stop;	  /* under lock */
+	struct sim_stats given;	  /* under lock */
+	struct sim_stats written; /* of the thread only */
+	const struct sim *sim;	  /* only what never changes: profile, costs, directory */
 };
 
 json_t *live_costs(const struct sim *sim)
@@ -42,7 +42,7 @@ json_t *live_costs(const struct sim *sim)
 }
 
 /* Appends the run time of a process on each node. */
-static void take_runs(struct figures *figures, const struct process *process)
+static void take_runs(struct sim_stats *totals, const struct process *process)
 {
 	const struct sim *sim = process->sim;
 	const struct queue *queue;
@@ -60,44 +60,44 @@ static void take_runs(struct figures *figures, const struct process *process)
 		}
 		if (!run.ns)
 			continue;
-		figures->more_runs |= figures->n_runs == FIGURES_RUNS;
-		if (figures->more_runs)
+		totals->more_runs |= totals->n_runs == STATS_RUNS;
+		if (totals->more_runs)
 			return;
-		figures->runs[figures->n_runs].pid = process->record->pid;
-		figures->runs[figures->n_runs].node = i;
-		figures->runs[figures->n_runs++].run = run;
+		totals->runs[totals->n_runs].pid = process->record->pid;
+		totals->runs[totals->n_runs].node = i;
+		totals->runs[totals->n_runs++].run = run;
 	}
 }
 
 /* Copies the times that the GPU models count. */
 static void take_times(struct sim *sim)
 {
-	struct figures *figures = &sim->figures;
+	struct sim_stats *totals = &sim->totals;
 	const struct process *process;
 
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
-		gpu_times(sim->nodes[i].gpu, &figures->times[i]);
-	figures->n_runs = 0;
-	figures->more_runs = false;
+		gpu_times(sim->nodes[i].gpu, &totals->times[i]);
+	totals->n_runs = 0;
+	totals->more_runs = false;
 	TAILQ_FOREACH(process, &sim->processes, link)
-	take_runs(figures, process);
+	take_runs(totals, process);
 }
 
-static json_t *runs_json(const struct figures *figures, uint32_t node)
+static json_t *runs_json(const struct sim_stats *totals, uint32_t node)
 {
-	json_t *list = figures->more_runs ? json_null() : json_array();
+	json_t *list = totals->more_runs ? json_null() : json_array();
 
-	for (uint32_t i = 0; !figures->more_runs && i < figures->n_runs; i++)
-		if (figures->runs[i].node == node)
+	for (uint32_t i = 0; !totals->more_runs && i < totals->n_runs; i++)
+		if (totals->runs[i].node == node)
 			json_array_append_new(
-				list, json_pack("{s:i, s:I, s:I}", "pid", (int)figures->runs[i].pid,
-						"run_ns", (json_int_t)figures->runs[i].run.ns,
+				list, json_pack("{s:i, s:I, s:I}", "pid", (int)totals->runs[i].pid,
+						"run_ns", (json_int_t)totals->runs[i].run.ns,
 						"run_share_ns",
-						(json_int_t)figures->runs[i].run.share_ns));
+						(json_int_t)totals->runs[i].run.share_ns));
 	return list;
 }
 
-static json_t *gpus_json(const struct sim *sim, const struct figures *figures)
+static json_t *gpus_json(const struct sim *sim, const struct sim_stats *totals)
 {
 	static const char *const names[GPU_TIMES] = {
 		[GPU_TIME_RUN] = "run",
@@ -115,26 +115,26 @@ static json_t *gpus_json(const struct sim *sim, const struct figures *figures)
 
 		for (unsigned t = 0; t < GPU_TIMES; t++)
 			json_object_set_new(times, names[t],
-					    json_integer((json_int_t)figures->times[i].ns[t]));
+					    json_integer((json_int_t)totals->times[i].ns[t]));
 		json_array_append_new(list, json_pack("{s:I, s:o, s:o}", "gpu_id",
 						      (json_int_t)sim->config.gpu_ids[i], "time_ns",
-						      times, "processes", runs_json(figures, i)));
+						      times, "processes", runs_json(totals, i)));
 	}
 	return list;
 }
 
 /* Writes a temporary file and renames it, so that a reader never sees a part of it. */
-static void write_file(const struct sim *sim, const struct figures *figures)
+static void write_file(const struct sim *sim, const struct sim_stats *totals)
 {
 	json_t *json = json_pack(
 		"{s:b, s:s, s:s, s:f, s:b, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:I}",
 		"simulated", 1, "profile", sim->profile, "kernel",
 		kfdabi_kernel_name(sim->config.kernel), "time_scale", sim->config.time_scale,
 		"virtual", sim->time != NULL, "costs", live_costs(sim), "doorbell_delay_ns",
-		hist_to_json(&figures->doorbell_delay), "bounces", (json_int_t)figures->updates,
-		"bounce_ns", (json_int_t)figures->update_model_ns, "save_ns",
-		hist_to_json(&figures->save), "restore_ns", hist_to_json(&figures->restore), "gpus",
-		gpus_json(sim, figures), "lost_ns", (json_int_t)figures->lost_ns, "pid_namespace",
+		hist_to_json(&totals->doorbell_delay), "bounces", (json_int_t)totals->updates,
+		"bounce_ns", (json_int_t)totals->update_model_ns, "save_ns",
+		hist_to_json(&totals->save), "restore_ns", hist_to_json(&totals->restore), "gpus",
+		gpus_json(sim, totals), "lost_ns", (json_int_t)totals->lost_ns, "pid_namespace",
 		(json_int_t)sim->pid_namespace);
 	int dir = sim->config.sim_json_dirfd, fd;
 
@@ -228,16 +228,16 @@ void live_write(struct sim *sim)
 	if (sim->config.sim_json_dirfd < 0)
 		return;
 	take_times(sim);
-	write_file(sim, &sim->figures);
+	write_file(sim, &sim->totals);
 }
 
 /* Returns a number that changes when the statistics change. */
 static uint64_t mark(const struct sim *sim)
 {
-	const struct figures *figures = &sim->figures;
+	const struct sim_stats *totals = &sim->totals;
 
-	return figures->doorbell_delay.count + figures->updates + figures->restore.count +
-	       figures->lost_ns;
+	return totals->doorbell_delay.count + totals->updates + totals->restore.count +
+	       totals->lost_ns;
 }
 
 uint64_t live_due(const struct sim *sim)
@@ -257,7 +257,7 @@ void live_update(struct sim *sim, uint64_t now_ns)
 	if (sim->time) { /* no thread: virtual time would have to wait for it */
 		sim->live_mark = mark(sim);
 		take_times(sim);
-		write_file(sim, &sim->figures);
+		write_file(sim, &sim->totals);
 		return;
 	}
 	/* The thread holds the lock only for one copy. If it does so now, try again in the next
@@ -266,7 +266,7 @@ void live_update(struct sim *sim, uint64_t now_ns)
 		return;
 	sim->live_mark = mark(sim);
 	take_times(sim);
-	live->given = sim->figures;
+	live->given = sim->totals;
 	live->pending = true;
 	pthread_cond_signal(&live->cond);
 	pthread_mutex_unlock(&live->lock);

@@ -120,8 +120,8 @@ static double charge(const char *profile, const char *key)
 	return us;
 }
 
-static void figures(struct bench *bench, const char *what, double *us, size_t n,
-		    const char *profile, const char *key)
+static void print_stats(struct bench *bench, const char *what, double *us, size_t n,
+			const char *profile, const char *key)
 {
 	char name[128];
 
@@ -159,9 +159,9 @@ int main(int argc, char **argv)
 	to_us(call, ROUNDS * BATCHES);
 	to_us(dispatch, ROUNDS * BATCHES);
 	bench_begin(&bench, "host", "What the host costs, and what virtual worlds charge for it");
-	figures(&bench, "a wake on another CPU", wake, ROUNDS * WAKES, argv[2], "host_wake_us");
-	figures(&bench, "a call of a driver", call, ROUNDS * BATCHES, argv[2], "host_ioctl_us");
-	figures(&bench, "the runtime's dispatch", dispatch, ROUNDS * BATCHES, argv[2],
-		"host_dispatch_us");
+	print_stats(&bench, "a wake on another CPU", wake, ROUNDS * WAKES, argv[2], "host_wake_us");
+	print_stats(&bench, "a call of a driver", call, ROUNDS * BATCHES, argv[2], "host_ioctl_us");
+	print_stats(&bench, "the runtime's dispatch", dispatch, ROUNDS * BATCHES, argv[2],
+		    "host_dispatch_us");
 	return bench_end(&bench);
 }

@@ -108,7 +108,7 @@ static bool saw_all(const json_t *report)
 	       json_is_true(json_object_get(report, "stable"));
 }
 
-static void figures(double *shares, double *bare, double *taken, double *bare_taken)
+static void print_stats(double *shares, double *bare, double *taken, double *bare_taken)
 {
 	double cost = bench_ratio(shares, bare, ROUNDS);
 	double kept = bench_ratio(taken, bare_taken, ROUNDS);
@@ -155,5 +155,5 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < QUEUES; i++)
 		gpu_must(hsa_queue_destroy(queues[i]), "hsa_queue_destroy");
 	gpu_must(hsa_shut_down(), "hsa_shut_down");
-	figures(shares, bare, taken, bare_taken);
+	print_stats(shares, bare, taken, bare_taken);
 }

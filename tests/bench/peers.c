@@ -14,7 +14,7 @@
 #include "tests/lib/many_peers.h"
 
 #define RINGS 21
-#define FIGURES 4
+#define STATS 4
 #define SECOND_NS UINT64_C(1000000000)
 
 static struct fake_queue queue;
@@ -77,27 +77,27 @@ static void rung(double *out)
 	many_end();
 }
 
-static bool in_child(void (*body)(double *out), double out[FIGURES])
+static bool in_child(void (*body)(double *out), double out[STATS])
 {
 	int ends[2], status;
-	double figures[FIGURES] = {0};
+	double values[STATS] = {0};
 	pid_t pid;
 
 	if (pipe(ends))
 		return false;
 	pid = fork();
 	if (pid == 0) {
-		body(figures);
-		_exit(write(ends[1], figures, sizeof(figures)) != (ssize_t)sizeof(figures));
+		body(values);
+		_exit(write(ends[1], values, sizeof(values)) != (ssize_t)sizeof(values));
 	}
 	close(ends[1]);
-	return pid > 0 && read(ends[0], out, sizeof(figures)) == (ssize_t)sizeof(figures) &&
+	return pid > 0 && read(ends[0], out, sizeof(values)) == (ssize_t)sizeof(values) &&
 	       waitpid(pid, &status, 0) == pid && status == 0;
 }
 
 int main(void)
 {
-	double quietly[FIGURES], ringing[FIGURES];
+	double quietly[STATS], ringing[STATS];
 	struct bench b;
 
 	if (!in_child(quiet, quietly) || !in_child(rung, ringing)) {

@@ -158,9 +158,9 @@ static void bar(FILE *out, double y, const json_t *figure)
 static void plot(FILE *out, const json_t *bench)
 {
 	const json_t *series = json_object_get(bench, "series");
-	const json_t *figures = json_object_get(bench, "figures");
+	const json_t *values = json_object_get(bench, "figures");
 	double y = TOP + (json_array_size(series) ? CURVES + 50 : 0);
-	double height = y + ROW * (double)json_array_size(figures) + 20;
+	double height = y + ROW * (double)json_array_size(values) + 20;
 	json_t *figure;
 	size_t i;
 
@@ -168,7 +168,7 @@ static void plot(FILE *out, const json_t *bench)
 	svg_text(out, LEFT, 32, "title", "start", text_of(bench, "title"));
 	if (json_array_size(series))
 		curves(out, series);
-	json_array_foreach(figures, i, figure) bar(out, y + ROW * (double)i, figure);
+	json_array_foreach(values, i, figure) bar(out, y + ROW * (double)i, figure);
 	svg_end(out);
 }
 

@@ -235,7 +235,7 @@ static double dispatch_ns(struct bench *b, enum arm arm)
 	return median;
 }
 
-static void dispatch_figures(struct bench *b)
+static void dispatch_stats(struct bench *b)
 {
 	double alone = dispatch_ns(b, ALONE);
 	char name[128];
@@ -249,7 +249,7 @@ static void dispatch_figures(struct bench *b)
 
 /* The idle state is found by the thread that returns from the wait. No wake of another thread is
  * involved, so it has to take less time than a wake. */
-static void idle_figures(struct bench *b)
+static void idle_stats(struct bench *b)
 {
 	double idle[SAMPLES(IDLES)], bare[SAMPLES(IDLES)], early = 0, ratio;
 
@@ -284,8 +284,8 @@ static void times(struct bench *b)
 	for (unsigned i = 0; i < ROUNDS; i++)
 		calls += rounds[SHIM][i].system_calls;
 	bench_figure(b, "system calls in 900,000 doorbells", calls, "", "at_most", 0);
-	dispatch_figures(b);
-	idle_figures(b);
+	dispatch_stats(b);
+	idle_stats(b);
 }
 
 /* The number of wakes depends on the agent alone: its bound is twice the number that follows from
@@ -316,7 +316,7 @@ static void agent_thread(struct bench *b)
 
 /* liburcu's registration takes long in a process that has several threads before the shim is
  * initialised (docs/decisions/0013-liburcu-in-the-agent.md). */
-static void start_figures(struct bench *b, unsigned arm, const char *name)
+static void start_stats(struct bench *b, unsigned arm, const char *name)
 {
 	double longer[STARTS];
 	char text[128];
@@ -341,9 +341,9 @@ static void the_rest(struct bench *b)
 	bench_figure(b, "... CPU time of the calling thread, longer by",
 		     MEDIAN(starts[START_SHIM], cpu_ms) - MEDIAN(starts[START_ALONE], cpu_ms), "ms",
 		     NULL, 0);
-	start_figures(b, START_SHIM, "one thread at the start");
-	start_figures(b, START_THREADS, "threads before the shim");
-	start_figures(b, START_TOOL, "by HSA_TOOLS_LIB only");
+	start_stats(b, START_SHIM, "one thread at the start");
+	start_stats(b, START_THREADS, "threads before the shim");
+	start_stats(b, START_TOOL, "by HSA_TOOLS_LIB only");
 	bench_figure(b, "... offline, without a daemon, with a session on itself, longer by",
 		     MEDIAN(starts[START_HELD], ms) - bare, "ms", NULL, 0);
 	bench_figure(b, "... the same / alone",

@@ -120,7 +120,7 @@ static double bare_wake_ns(double wakes_a_second)
 	return (spent_cpu_ns(getpid()) - before) / n;
 }
 
-static void idle_figures(struct bench *bench, pid_t pid)
+static void idle_stats(struct bench *bench, pid_t pid)
 {
 	double wakes[IDLES], share[IDLES], ours_ns[IDLES], bare_ns[IDLES];
 	const struct timespec span = {IDLE_S / IDLES, 0};
@@ -154,7 +154,7 @@ static int idle(struct bench *bench, char **argv)
 	if (bad)
 		return -1;
 	nanosleep(&quiet, NULL);
-	idle_figures(bench, run.pid);
+	idle_stats(bench, run.pid);
 	go_on(&run);
 	bad = hear(&run, "gone");
 	go_on(&run);

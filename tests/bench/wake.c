@@ -168,7 +168,7 @@ static void clean_up(void)
 	rmdir(folder);
 }
 
-static double figures(struct bench *b, const char *name, const char *what, double *us)
+static double print_stats(struct bench *b, const char *name, const char *what, double *us)
 {
 	double median = bench_median(us, WAKE_PAIRS);
 	char text[128];
@@ -198,10 +198,10 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	bench_begin(&b, "wake", "From the online doorbell to the SUSPEND's call");
-	bare = figures(&b, "a bare wake", "bare eventfd wake of a process on another CPU",
-		       page->bare_us);
-	suspend = figures(&b, "doorbell to SUSPEND", "online doorbell to the SUSPEND's call",
-			  page->suspend_us);
+	bare = print_stats(&b, "a bare wake", "bare eventfd wake of a process on another CPU",
+			   page->bare_us);
+	suspend = print_stats(&b, "doorbell to SUSPEND", "online doorbell to the SUSPEND's call",
+			      page->suspend_us);
 	bench_figure(&b, "doorbell to SUSPEND / a bare wake, medians", suspend / bare, "x",
 		     "at_most", 3);
 	bench_figure(&b, "doorbells that no SUSPEND followed within 1 s", page->lost, "", "at_most",

@@ -49,17 +49,17 @@ static struct metrics_node *nth_of(struct worker *worker, struct client *client,
 /* Lists the counters that an event of this client concerns: the daemon's, its own, and those of
  * its nodes. Returns their number. */
 static uint32_t concerned(struct worker *worker, struct client *client,
-			  struct metrics_figures *out[CLIENT_SHM_NODES + 2])
+			  struct metrics_values *out[CLIENT_SHM_NODES + 2])
 {
 	uint32_t n = 0;
 
 	out[n++] = &worker->beat->metrics.all;
-	out[n++] = &client->counts.figures;
+	out[n++] = &client->counts.values;
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++) {
 		struct metrics_node *node = nth_of(worker, client, i);
 
 		if (node)
-			out[n++] = &node->figures;
+			out[n++] = &node->values;
 	}
 	return n;
 }
@@ -67,20 +67,20 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 /* Adds the times that the core has counted since the last call. */
 static void settle_times(struct worker *worker, struct client *client, uint64_t now)
 {
-	const struct metrics_figures before = client->counts.figures;
-	struct metrics_figures *figures[CLIENT_SHM_NODES + 2];
+	const struct metrics_values before = client->counts.values;
+	struct metrics_values *values[CLIENT_SHM_NODES + 2];
 	struct core_view view;
 	uint32_t n;
 
 	if (!core_view_client(worker->core, client->id, now, &view))
 		return;
-	n = concerned(worker, client, figures);
+	n = concerned(worker, client, values);
 	for (uint32_t i = 0; i < n; i++) {
 		if (view.suspended_ns > before.suspended_ns)
-			figures[i]->suspended_ns += view.suspended_ns - before.suspended_ns;
+			values[i]->suspended_ns += view.suspended_ns - before.suspended_ns;
 		for (unsigned t = 0; t < CORE_TIMES; t++)
 			if (view.time_ns[t] > before.time_ns[t])
-				figures[i]->time_ns[t] += view.time_ns[t] - before.time_ns[t];
+				values[i]->time_ns[t] += view.time_ns[t] - before.time_ns[t];
 	}
 }
 
@@ -108,27 +108,27 @@ void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
 
 void metrics_acted(struct worker *worker, struct client *client, bool suspend, bool failed)
 {
-	struct metrics_figures *figures[CLIENT_SHM_NODES + 2];
-	uint32_t n = concerned(worker, client, figures);
+	struct metrics_values *values[CLIENT_SHM_NODES + 2];
+	uint32_t n = concerned(worker, client, values);
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (failed)
-			figures[i]->failures++;
+			values[i]->failures++;
 		else if (suspend)
-			figures[i]->suspends++;
+			values[i]->suspends++;
 		else
-			figures[i]->resumes++;
+			values[i]->resumes++;
 	}
 }
 
 void metrics_latency(struct worker *worker, struct client *client, enum metrics_latency latency,
 		     uint64_t ns)
 {
-	struct metrics_figures *figures[CLIENT_SHM_NODES + 2];
-	uint32_t n = concerned(worker, client, figures);
+	struct metrics_values *values[CLIENT_SHM_NODES + 2];
+	uint32_t n = concerned(worker, client, values);
 
 	for (uint32_t i = 0; i < n; i++)
-		metrics_histogram_add(&figures[i]->latency[latency], ns);
+		metrics_histogram_add(&values[i]->latency[latency], ns);
 }
 
 static void picture_of_client(struct worker *worker, const struct client *client,
@@ -141,7 +141,7 @@ static void picture_of_client(struct worker *worker, const struct client *client
 		.pid = client->peer.pid,
 		.priority = client->priority,
 		.suspended = view.state == CORE_SUSPENDED,
-		.figures = client->counts.figures,
+		.values = client->counts.values,
 	};
 	memcpy(out->comm, client->name, sizeof(out->comm));
 	snprintf(out->level, sizeof(out->level), "%s", status_level(client, &view));

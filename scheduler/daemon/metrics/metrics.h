@@ -23,13 +23,13 @@ struct worker;
 
 /* Written by the worker, of which there is one at a time; the watchdog keeps the memory. */
 struct metrics_kept {
-	struct metrics_figures all;
+	struct metrics_values all;
 	struct metrics_node nodes[METRICS_NODES];
 };
 
 /* Counters of one client; zero at the start. */
 struct metrics_counts {
-	struct metrics_figures figures;
+	struct metrics_values values;
 	uint64_t active_ns[CLIENT_SHM_NODES]; /* time with work, by node of the client */
 	uint8_t at
 		[CLIENT_SHM_NODES]; /* index in metrics_kept.nodes of each node, as of the last search */

@@ -34,12 +34,12 @@ static const struct {
 
 static const struct {
 	const char *name, *help;
-	size_t offset; /* of a counter in struct metrics_figures */
+	size_t offset; /* of a counter in struct metrics_values */
 } counts[] = {
-	{"suspends_total", "Successful suspends.", offsetof(struct metrics_figures, suspends)},
-	{"resumes_total", "Successful resumes.", offsetof(struct metrics_figures, resumes)},
+	{"suspends_total", "Successful suspends.", offsetof(struct metrics_values, suspends)},
+	{"resumes_total", "Successful resumes.", offsetof(struct metrics_values, resumes)},
 	{"failures_total", "Failed suspends and resumes.",
-	 offsetof(struct metrics_figures, failures)},
+	 offsetof(struct metrics_values, failures)},
 };
 
 /* The scope of a metric: it determines the prefix of the name and the labels. */
@@ -101,10 +101,10 @@ static uint32_t how_many(const struct metrics_snapshot *s, enum scope scope)
 	return scope == ALL ? 1 : scope == NODE ? s->node_count : s->listed;
 }
 
-static const struct metrics_figures *figures_of(const struct metrics_snapshot *s, enum scope scope,
-						uint32_t i)
+static const struct metrics_values *values_of(const struct metrics_snapshot *s, enum scope scope,
+					      uint32_t i)
 {
-	return scope == ALL ? &s->all : scope == NODE ? &s->nodes[i].figures : &s->list[i].figures;
+	return scope == ALL ? &s->all : scope == NODE ? &s->nodes[i].values : &s->list[i].values;
 }
 
 static void labels(FILE *out, const struct metrics_snapshot *s, enum scope scope, uint32_t i)
@@ -122,7 +122,7 @@ static void time_sample(FILE *out, const struct metrics_snapshot *s, enum scope 
 	fprintf(out, "%stime_seconds_total{", prefixes[scope]);
 	labels(out, s, scope, i);
 	fprintf(out, "%sstate=\"%s\"} ", scope == ALL ? "" : ",", core_time_name(time));
-	seconds(out, figures_of(s, scope, i)->time_ns[time]);
+	seconds(out, values_of(s, scope, i)->time_ns[time]);
 }
 
 /* Writes the name and labels of a sample; its value follows. */
@@ -141,7 +141,7 @@ static void sample(FILE *out, const struct metrics_snapshot *s, enum scope scope
 static void histogram(FILE *out, const struct metrics_snapshot *s, enum scope scope, uint32_t i,
 		      enum metrics_latency latency)
 {
-	const struct metrics_histogram *h = &figures_of(s, scope, i)->latency[latency];
+	const struct metrics_histogram *h = &values_of(s, scope, i)->latency[latency];
 	const char *name = latencies[latency].name;
 	const char *comma = scope == ALL ? "" : ",";
 	char with[64];
@@ -163,7 +163,7 @@ static void histogram(FILE *out, const struct metrics_snapshot *s, enum scope sc
 }
 
 /* Writes the metrics that all scopes have. */
-static void figures(FILE *out, const struct metrics_snapshot *s, enum scope scope)
+static void values(FILE *out, const struct metrics_snapshot *s, enum scope scope)
 {
 	uint32_t n = how_many(s, scope);
 
@@ -172,7 +172,7 @@ static void figures(FILE *out, const struct metrics_snapshot *s, enum scope scop
 		for (uint32_t i = 0; i < n; i++) {
 			sample(out, s, scope, i, counts[c].name);
 			fprintf(out, "%" PRIu64 "\n",
-				*(const uint64_t *)((const char *)figures_of(s, scope, i) +
+				*(const uint64_t *)((const char *)values_of(s, scope, i) +
 						    counts[c].offset));
 		}
 	}
@@ -180,7 +180,7 @@ static void figures(FILE *out, const struct metrics_snapshot *s, enum scope scop
 	       "Time for which clients were suspended, summed over clients.", whose[scope]);
 	for (uint32_t i = 0; i < n; i++) {
 		sample(out, s, scope, i, "suspended_seconds_total");
-		seconds(out, figures_of(s, scope, i)->suspended_ns);
+		seconds(out, values_of(s, scope, i)->suspended_ns);
 	}
 	family(out, scope, "time_seconds_total", "counter",
 	       "Time of clients by state; a client is in one state at a time. Runlist updates, "
@@ -348,10 +348,10 @@ void metrics_gpus(const struct gpu_name *names, size_t n, FILE *out)
 int metrics_text(const struct metrics_snapshot *s, const char *version, FILE *out)
 {
 	daemon(out, s, version);
-	figures(out, s, ALL);
+	values(out, s, ALL);
 	nodes(out, s);
-	figures(out, s, NODE);
+	values(out, s, NODE);
 	clients(out, s);
-	figures(out, s, CLIENT);
+	values(out, s, CLIENT);
 	return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
 }

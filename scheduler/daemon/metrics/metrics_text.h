@@ -37,7 +37,7 @@ struct metrics_histogram {
 };
 
 /* Counters of the whole daemon, of a node, or of a client. */
-struct metrics_figures {
+struct metrics_values {
 	uint64_t suspends, resumes, failures; /* actions that succeeded; that failed */
 	uint64_t suspended_ns;		      /* total time that clients were suspended */
 	uint64_t time_ns[CORE_TIMES];	      /* total time of clients in each state */
@@ -49,7 +49,7 @@ struct metrics_node {
 	bool urgent;	    /* core_view_node() */
 	uint32_t suspended; /* number of clients suspended now */
 	uint64_t active_ns;
-	struct metrics_figures figures;
+	struct metrics_values values;
 };
 
 struct metrics_client {
@@ -58,7 +58,7 @@ struct metrics_client {
 	char level[16]; /* name of the level */
 	int priority;	/* -1: none */
 	bool suspended;
-	struct metrics_figures figures;
+	struct metrics_values values;
 	uint32_t node_count;
 	struct {
 		uint32_t gpu_id;
@@ -75,7 +75,7 @@ struct metrics_snapshot {
 	uint64_t log_dropped, log_left_out; /* lines */
 	uint32_t clients, listed;	    /* number of clients; number of those in list[] */
 	uint32_t node_count;
-	struct metrics_figures all;
+	struct metrics_values all;
 	struct metrics_node nodes[METRICS_NODES];
 	struct metrics_client list[METRICS_LISTED];
 };

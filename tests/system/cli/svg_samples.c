@@ -10,9 +10,9 @@ static struct colocation run;
 /* busy times, a quarter of the 4 s */
 static struct request_time times[] = {{1e6, 1.5e6}, {3e6, 3.5e6}};
 
-static struct online_figures latencies(double p50, double p99, bool keeps_up)
+static struct online_stats latencies(double p50, double p99, bool keeps_up)
 {
-	return (struct online_figures){
+	return (struct online_stats){
 		.p50_us = p50,
 		.p90_us = (p50 + p99) / 2,
 		.p99_us = p99,
@@ -42,11 +42,11 @@ static void usual(void)
 		.requests = {{{times, 2}}},
 	};
 	hist_add(&run.doorbell, 20000);
-	run.arms[ARM_ALONE] = (struct arm_figures){
+	run.arms[ARM_ALONE] = (struct arm_stats){
 		.ran = true, .online = latencies(909, 2475, true), .offline = {10.53, 0.98, 0}};
-	run.arms[ARM_SHARED] = (struct arm_figures){
+	run.arms[ARM_SHARED] = (struct arm_stats){
 		.ran = true, .online = latencies(9.1e6, 18e6, false), .offline = {10.02, 0.95, 0}};
-	run.arms[ARM_TRAP] = (struct arm_figures){
+	run.arms[ARM_TRAP] = (struct arm_stats){
 		.ran = true, .online = latencies(1020, 3060, true), .offline = {7.98, 0.74, 0}};
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		run.arms[i].time =

@@ -179,7 +179,7 @@ static void test_reads_times(void **state)
 
 /* Poisson arrivals of requests of equal length for two minutes, compared with the figures of
  * another program for ten minutes with other random numbers. The P99 depends most on these. */
-static void test_known_figures(void **state)
+static void test_known_values(void **state)
 {
 	static const struct {
 		double service_us, load, update_us, share, p99_us, suspends_per_s, p99_error;
@@ -227,7 +227,7 @@ int main(void)
 		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_bad_input),
 		cmocka_unit_test(test_reads_times),
-		cmocka_unit_test(test_known_figures),
+		cmocka_unit_test(test_known_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

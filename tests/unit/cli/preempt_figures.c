@@ -40,16 +40,16 @@ static void the_first_round_is_apart(void **state)
 {
 	const double us[] = {12000, 5, 3, 1, 4, 2};
 	struct preempt_result *result = rounds(6, us);
-	struct preempt_figures figures;
+	struct preempt_stats stats;
 
 	(void)state;
-	assert_int_equal(preempt_figures(result, &figures), 0);
-	assert_int_equal(figures.suspend.count, 5);
-	assert_true(figures.suspend.min == 1 && figures.suspend.max == 5);
-	assert_true(figures.suspend.mean == 3 && figures.suspend.p50 == 3);
-	assert_true(figures.suspend.p90 == 5 && figures.resume.p50 == 6);
-	assert_true(figures.held.p50 == 9);
-	preempt_figures_free(&figures);
+	assert_int_equal(preempt_stats(result, &stats), 0);
+	assert_int_equal(stats.suspend.count, 5);
+	assert_true(stats.suspend.min == 1 && stats.suspend.max == 5);
+	assert_true(stats.suspend.mean == 3 && stats.suspend.p50 == 3);
+	assert_true(stats.suspend.p90 == 5 && stats.resume.p50 == 6);
+	assert_true(stats.held.p50 == 9);
+	preempt_stats_free(&stats);
 	free(result);
 }
 
@@ -57,16 +57,16 @@ static void quantiles_are_by_nearest_rank(void **state)
 {
 	double us[101];
 	struct preempt_result *result;
-	struct preempt_figures figures;
+	struct preempt_stats stats;
 
 	(void)state;
 	for (unsigned i = 0; i < 101; i++)
 		us[i] = 101 - i; /* 100 to 1 after the first */
 	result = rounds(101, us);
-	assert_int_equal(preempt_figures(result, &figures), 0);
-	assert_true(figures.suspend.p50 == 50 && figures.suspend.p90 == 90);
-	assert_true(figures.suspend.p99 == 99 && figures.suspend.max == 100);
-	preempt_figures_free(&figures);
+	assert_int_equal(preempt_stats(result, &stats), 0);
+	assert_true(stats.suspend.p50 == 50 && stats.suspend.p90 == 90);
+	assert_true(stats.suspend.p99 == 99 && stats.suspend.max == 100);
+	preempt_stats_free(&stats);
 	free(result);
 }
 
@@ -77,12 +77,12 @@ static void without_rounds_nothing_is_known(void **state)
 	(void)state;
 	for (unsigned n = 0; n < 2; n++) {
 		struct preempt_result *result = rounds(n, us);
-		struct preempt_figures figures;
+		struct preempt_stats stats;
 
-		assert_int_equal(preempt_figures(result, &figures), 0);
-		assert_int_equal(figures.suspend.count, 0);
-		assert_true(isnan(figures.suspend.min) && isnan(figures.resume.mean));
-		preempt_figures_free(&figures);
+		assert_int_equal(preempt_stats(result, &stats), 0);
+		assert_int_equal(stats.suspend.count, 0);
+		assert_true(isnan(stats.suspend.min) && isnan(stats.resume.mean));
+		preempt_stats_free(&stats);
 		free(result);
 	}
 }
@@ -103,7 +103,7 @@ static void requests_are_sorted_by_the_holds(void **state)
 	const double us[] = {1000, 1000};
 	struct preempt_result *result = rounds(2, us);
 	struct preempt_online *online = calloc(1, sizeof(*online));
-	struct preempt_figures figures;
+	struct preempt_stats stats;
 
 	(void)state;
 	assert_non_null(online);
@@ -114,13 +114,13 @@ static void requests_are_sorted_by_the_holds(void **state)
 		result->rounds[i].held_us = 10000;
 		result->rounds[i].held_ns = (i + 1) * 100 * MS;
 	}
-	assert_int_equal(preempt_figures(result, &figures), 0);
-	assert_int_equal(figures.online_held.count, 1);
-	assert_true(figures.online_held.p50 == 4000 && figures.online_held.p99 == 4000);
-	assert_int_equal(figures.online_outside.count, 2);
-	assert_true(figures.online_outside.p50 == 10000 && figures.online_outside.p99 == 20000);
-	assert_int_equal(figures.online_across, 3);
-	preempt_figures_free(&figures);
+	assert_int_equal(preempt_stats(result, &stats), 0);
+	assert_int_equal(stats.online_held.count, 1);
+	assert_true(stats.online_held.p50 == 4000 && stats.online_held.p99 == 4000);
+	assert_int_equal(stats.online_outside.count, 2);
+	assert_true(stats.online_outside.p50 == 10000 && stats.online_outside.p99 == 20000);
+	assert_int_equal(stats.online_across, 3);
+	preempt_stats_free(&stats);
 	free(online);
 	free(result);
 }
@@ -216,19 +216,19 @@ static void a_plot_has_no_number_that_is_none(void **state)
 	(void)state;
 	for (unsigned n = 0; n <= 5; n++) {
 		struct preempt_result *result = rounds(n, us);
-		struct preempt_figures figures;
+		struct preempt_stats stats;
 		char *text = NULL;
 		size_t size;
 		FILE *out = open_memstream(&text, &size);
 
-		assert_int_equal(preempt_figures(result, &figures), 0);
-		preempt_svg(&job, result, &figures, out);
+		assert_int_equal(preempt_stats(result, &stats), 0);
+		preempt_svg(&job, result, &stats, out);
 		fclose(out);
 		assert_non_null(strstr(text, "Preempting a&lt;b&amp;c"));
 		assert_null(strstr(text, "nan"));
 		assert_null(strstr(text, "inf"));
 		assert_string_equal(text + size - 7, "</svg>\n");
-		preempt_figures_free(&figures);
+		preempt_stats_free(&stats);
 		free(result);
 		free(text);
 	}

@@ -39,7 +39,7 @@ static int fresh(void **state)
 		.update_us = 200,
 	};
 	for (unsigned i = 0; i < ARM_COUNT; i++)
-		run.arms[i] = (struct arm_figures){
+		run.arms[i] = (struct arm_stats){
 			.ran = true,
 			.online = {900, 1500, 2000, 3000, 100, 0.2, true, 800},
 			.offline = {10, 0.9, 90000},
@@ -371,7 +371,7 @@ static void test_seeds(void **state)
 	run.seeds = 3;
 	for (unsigned seed = 0; seed < run.seeds; seed++)
 		for (unsigned i = 0; i < ARM_COUNT; i++) {
-			struct arm_figures *one = &run.by_seed[seed][i];
+			struct arm_stats *one = &run.by_seed[seed][i];
 
 			*one = run.arms[ARM_ALONE];
 			one->online.p99_us = p99_us[seed];
@@ -420,8 +420,8 @@ static void test_reads_kfdreplay(void **state)
 		"{\"requests\":5,\"keeps_up\":true,\"gpu_busy_ratio\":0.5,\"latency_us\":{}}",
 		"{\"requests\":\"5\",\"keeps_up\":true,\"gpu_busy_ratio\":0.5}",
 	};
-	struct online_figures online;
-	struct offline_figures offline;
+	struct online_stats online;
+	struct offline_stats offline;
 	json_t *json = json_loads(good, 0, NULL);
 
 	(void)state;

@@ -40,16 +40,16 @@ static void test_requests_of_all(void **state)
 	struct request_time serve[] = {{0, 10}, {100, 130}, {200, NAN}},
 			    chat[] = {{50, 70}, {150, 190}};
 	const struct request_list lists[] = {{serve, 3}, {chat, 2}};
-	struct arm_figures arm = {.online_of = {{.p99_us = 30,
-						 .requests = 2,
-						 .gpu_busy_ratio = 0.1,
-						 .keeps_up = true,
-						 .gpu_us = 10},
-						{.p99_us = 40,
-						 .requests = 2,
-						 .gpu_busy_ratio = 0.2,
-						 .keeps_up = true,
-						 .gpu_us = 30}}};
+	struct arm_stats arm = {.online_of = {{.p99_us = 30,
+					       .requests = 2,
+					       .gpu_busy_ratio = 0.1,
+					       .keeps_up = true,
+					       .gpu_us = 10},
+					      {.p99_us = 40,
+					       .requests = 2,
+					       .gpu_busy_ratio = 0.2,
+					       .keeps_up = true,
+					       .gpu_us = 30}}};
 
 	(void)state;
 	assert_int_equal(result_all_online(&run, lists, &arm), 0);
@@ -73,7 +73,7 @@ static void test_requests_of_all(void **state)
 static void test_no_request_at_all(void **state)
 {
 	const struct request_list lists[] = {{NULL, 0}, {NULL, 0}};
-	struct arm_figures arm = {0};
+	struct arm_stats arm = {0};
 
 	(void)state;
 	assert_int_equal(result_all_online(&run, lists, &arm), 0);
@@ -84,17 +84,17 @@ static void test_no_request_at_all(void **state)
  * alone. */
 static void test_steps_of_all(void **state)
 {
-	struct arm_figures *alone = &run.arms[ARM_ALONE], *trap = &run.arms[ARM_TRAP];
+	struct arm_stats *alone = &run.arms[ARM_ALONE], *trap = &run.arms[ARM_TRAP];
 	double weights;
 
 	(void)state;
 	alone->ran = trap->ran = true;
-	alone->offline_of[0] = (struct offline_figures){10, 0.3, 300};
-	alone->offline_of[1] = (struct offline_figures){20, 0.3, 300};
-	alone->offline_of[2] = (struct offline_figures){400, 0.4, 12};
-	trap->offline_of[0] = (struct offline_figures){8, 0.2, 300};
-	trap->offline_of[1] = (struct offline_figures){10, 0.2, 300};
-	trap->offline_of[2] = (struct offline_figures){100, 0.1, 12};
+	alone->offline_of[0] = (struct offline_stats){10, 0.3, 300};
+	alone->offline_of[1] = (struct offline_stats){20, 0.3, 300};
+	alone->offline_of[2] = (struct offline_stats){400, 0.4, 12};
+	trap->offline_of[0] = (struct offline_stats){8, 0.2, 300};
+	trap->offline_of[1] = (struct offline_stats){10, 0.2, 300};
+	trap->offline_of[2] = (struct offline_stats){100, 0.1, 12};
 	result_all_offline(&run, alone);
 	result_all_offline(&run, trap);
 	weights = 10 * 300 + 20 * 300 + 400 * 12;
@@ -118,9 +118,9 @@ static void test_seeds_of_each(void **state)
 	(void)state;
 	run.seeds = 3;
 	for (unsigned seed = 0; seed < 3; seed++) {
-		struct arm_figures *one = &run.by_seed[seed][ARM_TRAP];
+		struct arm_stats *one = &run.by_seed[seed][ARM_TRAP];
 
-		one->online_of[1] = (struct online_figures){
+		one->online_of[1] = (struct online_stats){
 			.p99_us = seed == 1 ? 90 : 10 + seed, .requests = 5, .keeps_up = seed != 2};
 		one->offline_of[2].steps = 3 * seed;
 	}

@@ -107,8 +107,8 @@ static void nodes_and_clients_are_labelled(void **state)
 	memcpy(c->comm, "a\"b\\c\nd", 8);
 	strcpy(c->level, "gate");
 	c->priority = -1;
-	c->figures.suspended_ns = UINT64_MAX;
-	c->figures.time_ns[CORE_TIME_HELD_OVER] = 1500000000;
+	c->values.suspended_ns = UINT64_MAX;
+	c->values.time_ns[CORE_TIME_HELD_OVER] = 1500000000;
 	snapshot.all.time_ns[CORE_TIME_RUNNING] = 2;
 	c->node_count = 1;
 	c->nodes[0].gpu_id = 7;

@@ -90,7 +90,7 @@ static void refused_is_left_alone(void **state)
 	assert_true(view.contended);
 }
 
-static void node_figures(void **state)
+static void node_stats(void **state)
 {
 	core_id low = play_add(2);
 	core_id high = play_add(15);
@@ -114,9 +114,11 @@ static void node_figures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLAY(teardown_is_resumed),   PLAY(teardown_again_and_again),
-		PLAY(pending_is_left_alone), PLAY(refused_is_left_alone),
-		PLAY(node_figures),
+		PLAY(teardown_is_resumed),
+		PLAY(teardown_again_and_again),
+		PLAY(pending_is_left_alone),
+		PLAY(refused_is_left_alone),
+		PLAY(node_stats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -334,7 +334,7 @@ static const struct event events[] = {
 
 /* ---- the configuration ---- */
 
-struct figures {
+struct times {
 	uint64_t slow_suspend_ns, max_suspended_ns, min_run_ns, share_window_ns;
 	uint64_t online_weight, max_online_overhead, hold_over, policy[2];
 };
@@ -344,18 +344,18 @@ static const struct key {
 	char kind;
 	size_t offset;
 } keys[] = {
-	{"slow_suspend_ns", 't', offsetof(struct figures, slow_suspend_ns)},
-	{"max_suspended_ns", 't', offsetof(struct figures, max_suspended_ns)},
-	{"min_run_ns", 't', offsetof(struct figures, min_run_ns)},
-	{"share_window_ns", 't', offsetof(struct figures, share_window_ns)},
-	{"online_weight", 'w', offsetof(struct figures, online_weight)},
-	{"max_online_overhead", 'o', offsetof(struct figures, max_online_overhead)},
-	{"hold_over", 'y', offsetof(struct figures, hold_over)},
-	{"policy", 'r', offsetof(struct figures, policy[0])},
-	{"share_percent", '%', offsetof(struct figures, policy[1])},
+	{"slow_suspend_ns", 't', offsetof(struct times, slow_suspend_ns)},
+	{"max_suspended_ns", 't', offsetof(struct times, max_suspended_ns)},
+	{"min_run_ns", 't', offsetof(struct times, min_run_ns)},
+	{"share_window_ns", 't', offsetof(struct times, share_window_ns)},
+	{"online_weight", 'w', offsetof(struct times, online_weight)},
+	{"max_online_overhead", 'o', offsetof(struct times, max_online_overhead)},
+	{"hold_over", 'y', offsetof(struct times, hold_over)},
+	{"policy", 'r', offsetof(struct times, policy[0])},
+	{"share_percent", '%', offsetof(struct times, policy[1])},
 };
 
-static bool take_key(struct player *p, char *word, struct figures *figures)
+static bool take_key(struct player *p, char *word, struct times *times)
 {
 	char *value = strchr(word, '=');
 
@@ -366,7 +366,7 @@ static bool take_key(struct player *p, char *word, struct figures *figures)
 		if (strcmp(word, keys[i].name) != 0)
 			continue;
 		if (take_value(p, keys[i].kind, value,
-			       (uint64_t *)((char *)figures + keys[i].offset)))
+			       (uint64_t *)((char *)times + keys[i].offset)))
 			return true;
 		return BAD(p, "%s=%.40s: must be %s", word, value, recorded_allowed(keys[i].kind));
 	}
@@ -377,7 +377,7 @@ static bool take_key(struct player *p, char *word, struct figures *figures)
 static bool configure(struct player *p, char **words, unsigned count)
 {
 	struct core_config config = CORE_CONFIG_DEFAULT;
-	struct figures f = {
+	struct times f = {
 		.slow_suspend_ns = config.slow_suspend_ns,
 		.max_suspended_ns = config.max_suspended_ns,
 		.min_run_ns = config.min_run_ns,
