@@ -22,9 +22,9 @@ struct mount {
 	char type[32];
 };
 
-int proc_file_stat(int folder, const char *name, struct statx *out)
+int proc_file_stat(int directory, const char *name, struct statx *out)
 {
-	int rc = statx(folder, name, AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+	int rc = statx(directory, name, AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
 		       STATX_BASIC_STATS | STATX_MNT_ID, out);
 
 	return rc == 0 ? 0 : -errno;
@@ -149,9 +149,9 @@ void proc_files_end(struct proc_files *files)
 	files->pin = -1;
 }
 
-int proc_files_open(struct proc_files *files, int folder, const char *name)
+int proc_files_open(struct proc_files *files, int directory, const char *name)
 {
-	int fd = openat(folder, name, O_PATH | O_CLOEXEC);
+	int fd = openat(directory, name, O_PATH | O_CLOEXEC);
 
 	return fd < 0 ? -errno : open_regular(files, fd);
 }
@@ -221,10 +221,10 @@ int proc_files_find(struct proc_files *files, const char *path)
 	return 0;
 }
 
-int plain_file_open(int folder, const char *name)
+int plain_file_open(int directory, const char *name)
 {
 	struct statx seen;
-	int fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;

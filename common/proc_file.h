@@ -32,8 +32,8 @@ void proc_files_begin(struct proc_files *files, pid_t pid);
 /* Releases the state. */
 void proc_files_end(struct proc_files *files);
 
-/* Opens the file behind a link in the directory `folder`, which is /proc/PID or /proc/PID/fd. */
-int proc_files_open(struct proc_files *files, int folder, const char *name);
+/* Opens the file behind a link in the directory `directory`, which is /proc/PID or /proc/PID/fd. */
+int proc_files_open(struct proc_files *files, int directory, const char *name);
 /* Opens the file with this absolute path in the process's root directory. Links are not followed:
  * -ELOOP, or -ENOTDIR for a link in place of a directory. */
 int proc_files_open_path(struct proc_files *files, const char *path);
@@ -43,9 +43,9 @@ int proc_files_find(struct proc_files *files, const char *path);
 
 /* Opens a regular file of a directory that the user of this program has named, on any file system.
  * Links, pipes and devices are not opened. */
-int plain_file_open(int folder, const char *name);
+int plain_file_open(int directory, const char *name);
 
 /* statx(2) with the attributes that the kernel has already, without a request to a file server. */
-int proc_file_stat(int folder, const char *name, struct statx *out);
+int proc_file_stat(int directory, const char *name, struct statx *out);
 
 #endif

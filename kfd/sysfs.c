@@ -81,7 +81,7 @@ int sysfs_queues(pid_t pid, struct sysfs_queue *out, size_t max)
 	return (int)n;
 }
 
-uint64_t sysfs_folder(pid_t pid)
+uint64_t sysfs_dir(pid_t pid)
 {
 	char path[64];
 	struct stat st;

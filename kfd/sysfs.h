@@ -42,7 +42,7 @@ bool sysfs_queue_read(int dir, const char *name, struct sysfs_queue *out);
  * process does not use the driver. After an exec the process gets a new directory as soon as it
  * uses the driver again.
  */
-uint64_t sysfs_folder(pid_t pid);
+uint64_t sysfs_dir(pid_t pid);
 /* Reads the pids of all processes that use the driver, at most `max`. Returns their number. */
 size_t sysfs_processes(pid_t *out, size_t max);
 

@@ -157,9 +157,9 @@ void config_read(void)
 	read_text("KFDSHIM_GROUP", config.group, sizeof(config.group));
 	if (!read_text("KFDSHIM_SOCKET", config.socket, sizeof(config.socket)))
 		strcpy(config.socket, PROTOCOL_SOCKET);
-	if (read_text("XDG_RUNTIME_DIR", config.runtime_folder, sizeof(config.runtime_folder)) &&
-	    config.runtime_folder[0] != '/')
-		config.runtime_folder[0] = '\0';
+	if (read_text("XDG_RUNTIME_DIR", config.runtime_dir, sizeof(config.runtime_dir)) &&
+	    config.runtime_dir[0] != '/')
+		config.runtime_dir[0] = '\0';
 	read_level(getenv("KFDSHIM_LEVEL"));
 	read_slo(getenv("KFDSHIM_SLO"));
 	read_gate(getenv("KFDSHIM_GATE"));

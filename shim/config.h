@@ -14,15 +14,15 @@
 
 #include "channel/protocol.h"
 
-#define CONFIG_FOLDER 72
+#define CONFIG_DIR 72
 
 enum log_level { LOG_OFF, LOG_ERROR, LOG_INFO, LOG_DEBUG };
 
 struct config {
 	int priority; /* PRIORITY_UNSET, or 0..15 */
 	char group[PROTOCOL_GROUP_MAX];
-	char socket[108];		    /* size of sun_path in a socket address */
-	char runtime_folder[CONFIG_FOLDER]; /* XDG_RUNTIME_DIR; empty: none */
+	char socket[108];	      /* size of sun_path in a socket address */
+	char runtime_dir[CONFIG_DIR]; /* XDG_RUNTIME_DIR; empty: none */
 	/* KFDSHIM_LEVEL, or PROTOCOL_LEVEL_AUTO. */
 	enum protocol_level level;
 	bool observe;		   /* level observe: never preempts, is never preempted */

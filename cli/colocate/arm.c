@@ -249,7 +249,7 @@ static int run_together(struct window *window, struct colocation *run)
 	int rc = 0;
 
 	if (arm_kinds[window->arm].daemon) {
-		snprintf(socket, sizeof(socket), "%s/socket", window->setup->folder);
+		snprintf(socket, sizeof(socket), "%s/socket", window->setup->directory);
 		window->socket = socket;
 		rc = arm_start_daemon(window, run->time_scale);
 	}

@@ -9,7 +9,7 @@
  * shared  all clients in one window; nothing is preloaded
  * trap    all clients in one window, with libkfdshim.so and a private kfdschedd; offline clients
  *         with the same group form one gang; self, gate: the same by these levels
- * peers   all clients in one window, with libkfdshim.so in a folder of their own, and no daemon
+ * peers   all clients in one window, with libkfdshim.so in a directory of their own, and no daemon
  *
  * The offline clients alone have no arrivals, so that their result is the same with every seed:
  * they run with the first seed only.
@@ -27,8 +27,8 @@
 #include "cli/util/command.h"
 #include "cli/util/subprocess.h"
 
-/* The folder that the shims of arm peers make in arm_setup.folder, their XDG_RUNTIME_DIR. */
-#define ARM_PEERS_FOLDER "kfdshim"
+/* The directory that the shims of arm peers make in arm_setup.folder, their XDG_RUNTIME_DIR. */
+#define ARM_PEERS_DIR "kfdshim"
 
 /* Everything is borrowed from the caller for the time of arm_run(). */
 struct arm_setup {
@@ -42,8 +42,8 @@ struct arm_setup {
 	char replay[PATH_MAX];
 	char daemon[PATH_MAX];
 	char shim[PATH_MAX];
-	char folder[PATH_MAX /
-		    2]; /* private directory; the caller removes it and ARM_PEERS_FOLDER */
+	char directory[PATH_MAX /
+		       2]; /* private directory; the caller removes it and ARM_PEERS_DIR */
 };
 
 /*

@@ -55,8 +55,8 @@ static bool keeps_times(const struct window *window, const struct client *client
 static void output_path(const struct window *window, const struct client *client, const char *what,
 			char path[PATH_MAX])
 {
-	snprintf(path, PATH_MAX, "%s/%s-%s.%s", window->setup->folder, arm_kinds[window->arm].name,
-		 client->name, what);
+	snprintf(path, PATH_MAX, "%s/%s-%s.%s", window->setup->directory,
+		 arm_kinds[window->arm].name, client->name, what);
 }
 
 /* Starts the client's kfdreplay. In an arm with the shim it gets that, its priority, group and
@@ -66,7 +66,7 @@ static int spawn(const struct window *window, struct client *client, const char 
 {
 	const struct arm_setup *setup = window->setup;
 	const struct arm_kind *kind = &arm_kinds[window->arm];
-	char name[48], priority[32], level[32], socket[PATH_MAX], folder[PATH_MAX], group[128];
+	char name[48], priority[32], level[32], socket[PATH_MAX], directory[PATH_MAX], group[128];
 	const char *environment[] = {FORGET, NULL, NULL, NULL, NULL, NULL, NULL};
 	size_t n = sizeof(environment) / sizeof(environment[0]) - 6;
 
@@ -74,7 +74,7 @@ static int spawn(const struct window *window, struct client *client, const char 
 	if (kind->level) {
 		snprintf(priority, sizeof(priority), "KFDSHIM_PRIORITY=%s",
 			 client->open ? "online" : "offline");
-		snprintf(socket, sizeof(socket), "KFDSHIM_SOCKET=%s/socket", setup->folder);
+		snprintf(socket, sizeof(socket), "KFDSHIM_SOCKET=%s/socket", setup->directory);
 		environment[n++] = priority;
 		environment[n++] = socket;
 	}
@@ -83,8 +83,8 @@ static int spawn(const struct window *window, struct client *client, const char 
 		environment[n++] = level;
 	}
 	if (kind->level && !kind->daemon) {
-		snprintf(folder, sizeof(folder), "XDG_RUNTIME_DIR=%s", setup->folder);
-		environment[n++] = folder;
+		snprintf(directory, sizeof(directory), "XDG_RUNTIME_DIR=%s", setup->directory);
+		environment[n++] = directory;
 	}
 	if (kind->level && client->group) {
 		snprintf(group, sizeof(group), "KFDSHIM_GROUP=%s", client->group);

@@ -175,7 +175,7 @@ static int make_config(const struct arm_setup *setup, double time_scale, char pa
 		snprintf(path, PATH_MAX, "%s", setup->config);
 		return 0;
 	}
-	snprintf(path, PATH_MAX, "%s/kfdschedd.conf", setup->folder);
+	snprintf(path, PATH_MAX, "%s/kfdschedd.conf", setup->directory);
 	file = fopen(path, "we");
 	if (!file ||
 	    fprintf(file, "[scheduler]\nslow_suspend_us = %.0f\n", SLOW_SUSPEND_US / time_scale) <

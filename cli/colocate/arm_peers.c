@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Arm peers: finds out whether the clients' shims have found the arm's folder, by their files
+/* Arm peers: finds out whether the clients' shims have found the arm's directory, by their files
  * (shim/links/peers.h). */
 #include <dirent.h>
 #include <stdlib.h>
@@ -7,13 +7,13 @@
 
 #include "cli/colocate/arm_window.h"
 
-/* Returns true if the folder has the shared memory of process `pid`, "PID-START.lane". */
-static bool has_shm(DIR *folder, pid_t pid)
+/* Returns true if the directory has the shared memory of process `pid`, "PID-START.lane". */
+static bool has_shm(DIR *directory, pid_t pid)
 {
 	struct dirent *entry;
 
-	rewinddir(folder);
-	while ((entry = readdir(folder))) {
+	rewinddir(directory);
+	while ((entry = readdir(directory))) {
 		char *end;
 		long number = strtol(entry->d_name, &end, 10);
 		const char *dot = strrchr(end, '.');
@@ -28,15 +28,15 @@ bool arm_peers_met(const struct window *window, char *reason, size_t size)
 {
 	char path[PATH_MAX];
 	const struct client *missing = NULL;
-	DIR *folder;
+	DIR *directory;
 
-	snprintf(path, sizeof(path), "%s/" ARM_PEERS_FOLDER, window->setup->folder);
-	folder = opendir(path);
+	snprintf(path, sizeof(path), "%s/" ARM_PEERS_DIR, window->setup->directory);
+	directory = opendir(path);
 	for (unsigned i = 0; !missing && i < window->count; i++)
-		if (!folder || !has_shm(folder, window->clients[i].child->pid))
+		if (!directory || !has_shm(directory, window->clients[i].child->pid))
 			missing = &window->clients[i];
-	if (folder)
-		closedir(folder);
+	if (directory)
+		closedir(directory);
 	if (missing)
 		snprintf(reason, size, "%s has no file in the directory of the arm", missing->name);
 	return !missing;

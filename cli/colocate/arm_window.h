@@ -87,7 +87,7 @@ double arm_held_over_us(const struct window *window);
 
 /* ---- arm_peers.c ---- */
 
-/* Returns true if the shims of all clients use the arm's folder. Otherwise writes into `reason`
+/* Returns true if the shims of all clients use the arm's directory. Otherwise writes into `reason`
  * which does not. */
 bool arm_peers_met(const struct window *window, char *reason, size_t size);
 

@@ -83,16 +83,16 @@ static int read_group(const char *text, void *into)
  * or its directory is. */
 static int check_output(const char *path)
 {
-	char folder[PATH_MAX];
+	char directory[PATH_MAX];
 	const char *slash = strrchr(path, '/');
 
-	if (strlen(path) >= sizeof(folder))
+	if (strlen(path) >= sizeof(directory))
 		return -ENAMETOOLONG;
 	if (access(path, F_OK) == 0)
 		return access(path, W_OK) == 0 ? 0 : -errno;
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - path) + 1 : 1,
 		 slash ? path : ".");
-	return access(folder, W_OK | X_OK) == 0 ? 0 : -errno;
+	return access(directory, W_OK | X_OK) == 0 ? 0 : -errno;
 }
 
 /* Returns the path of "file:PATH". NULL: arrivals are of another kind. */
@@ -249,47 +249,47 @@ static int find_binaries(struct arm_setup *setup)
 }
 
 /* Longest path of a peer's socket in the private directory: PID and start time. */
-#define PEER_SOCKET "/" ARM_PEERS_FOLDER "/4194304-999999999999.socket"
+#define PEER_SOCKET "/" ARM_PEERS_DIR "/4194304-999999999999.socket"
 
 /* Makes the private directory for the sockets of the daemon and of peers, and for the clients'
  * output. A path of a socket is limited by sun_path (108 bytes), so a long TMPDIR is an error.
  * `longest`: of the paths in the directory. */
-static int make_folder(struct arm_setup *setup, size_t longest)
+static int make_dir(struct arm_setup *setup, size_t longest)
 {
 	const char *base = getenv("TMPDIR");
 	size_t room = sizeof(((struct sockaddr_un *)0)->sun_path) - longest;
 
 	if (!base || base[0] != '/')
 		base = "/tmp";
-	snprintf(setup->folder, sizeof(setup->folder), "%s/kfdsched-XXXXXX", base);
-	if (strlen(setup->folder) > room)
+	snprintf(setup->directory, sizeof(setup->directory), "%s/kfdsched-XXXXXX", base);
+	if (strlen(setup->directory) > room)
 		return cli_failed(&cmd_colocate,
 				  "the path of a socket in %s would be too long: set a shorter "
 				  "TMPDIR",
 				  base);
-	if (!mkdtemp(setup->folder)) {
-		setup->folder[0] = '\0';
+	if (!mkdtemp(setup->directory)) {
+		setup->directory[0] = '\0';
 		return cli_failed(&cmd_colocate, "cannot create a directory in %s: %m", base);
 	}
 	return CLI_DONE;
 }
 
-/* Removes the private directory, the files in it, and the folder of peers. */
-static void remove_folder(const char *path)
+/* Removes the private directory, the files in it, and the directory of peers. */
+static void remove_dir(const char *path)
 {
-	DIR *folder = path[0] != '\0' ? opendir(path) : NULL;
+	DIR *directory = path[0] != '\0' ? opendir(path) : NULL;
 	struct dirent *entry;
 	char inner[PATH_MAX];
 
-	if (!folder)
+	if (!directory)
 		return;
-	while ((entry = readdir(folder)))
+	while ((entry = readdir(directory)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno == EISDIR) {
+		    unlinkat(dirfd(directory), entry->d_name, 0) != 0 && errno == EISDIR) {
 			snprintf(inner, sizeof(inner), "%s/%s", path, entry->d_name);
-			remove_folder(inner);
+			remove_dir(inner);
 		}
-	closedir(folder);
+	closedir(directory);
 	if (rmdir(path) != 0)
 		progress_note("cannot remove %s: %m", path);
 }
@@ -439,12 +439,11 @@ static int measure_all(const struct request *request, struct arm_setup *setup,
 
 	if (nursery_open(setup->nursery))
 		return cli_failed(&cmd_colocate, "cannot handle signals: %m");
-	code = make_folder(setup,
-			   request->arms[ARM_PEERS] ? sizeof(PEER_SOCKET) : sizeof("/socket"));
+	code = make_dir(setup, request->arms[ARM_PEERS] ? sizeof(PEER_SOCKET) : sizeof("/socket"));
 	if (code == CLI_DONE)
 		code = measure(request, setup, run);
 	nursery_empty(setup->nursery);
-	remove_folder(setup->folder);
+	remove_dir(setup->directory);
 	nursery_close(setup->nursery);
 	return code;
 }

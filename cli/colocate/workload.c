@@ -35,11 +35,11 @@ struct job {
 /* Finds a trace in traces/ of the build, or where an installation has it. */
 static int find_trace(const char *name, char path[PATH_MAX])
 {
-	static const char *const folders[] = {"traces", "../share/kfdshim/traces"};
+	static const char *const dirs[] = {"traces", "../share/kfdshim/traces"};
 	char tried[256];
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		snprintf(tried, sizeof(tried), "%s/%s", folders[i], name);
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		snprintf(tried, sizeof(tried), "%s/%s", dirs[i], name);
 		if (cli_beside(tried, path) == 0)
 			return 0;
 	}

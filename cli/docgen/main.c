@@ -15,10 +15,9 @@ const struct pages_entry pages_commands[] = {
 	{0},
 };
 
-static FILE *create(const char *folder, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+static FILE *create(const char *dir, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static FILE *create(const char *folder, const char *format, ...)
+static FILE *create(const char *dir, const char *format, ...)
 {
 	char path[PATH_MAX], name[128];
 	va_list ap;
@@ -27,7 +26,7 @@ static FILE *create(const char *folder, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(name, sizeof(name), format, ap);
 	va_end(ap);
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	file = fopen(path, "we");
 	if (!file) {
 		fprintf(stderr, "kfdsched_pages: %s cannot be written: %m\n", path);

@@ -314,23 +314,23 @@ static void judge_library(const struct doctor_facts *facts, struct doctor_findin
  * and open files. */
 static void judge_session(const struct doctor_facts *facts, struct doctor_findings *out)
 {
-	char folder[120];
+	char directory[120];
 
 	if (!facts->runtime_problem[0]) {
-		doctor_find(out, "runtime_folder", 0, 0, DOCTOR_OK, "%s", facts->runtime_folder);
+		doctor_find(out, "runtime_folder", 0, 0, DOCTOR_OK, "%s", facts->runtime_dir);
 	} else {
 		/* The directory is needed without a daemon, or when it is gone; so beside a daemon
 		 * this is only a warning. */
 		doctor_find(out, "runtime_folder", 0, 0,
 			    daemon_replies(facts) ? DOCTOR_WARNING : DOCTOR_MISSING, "%s %s",
-			    facts->runtime_folder, facts->runtime_problem);
+			    facts->runtime_dir, facts->runtime_problem);
 		if (facts->runtime_taken)
 			doctor_advise(out,
 				      "another user owns it, so processes of this user cannot find "
 				      "each other without a daemon: start kfdschedd, set "
 				      "XDG_RUNTIME_DIR to your own directory, or as root: rm -r %s",
-				      shell_word_or(folder, sizeof(folder), facts->runtime_folder,
-						    "FOLDER"));
+				      shell_word_or(directory, sizeof(directory),
+						    facts->runtime_dir, "FOLDER"));
 		else
 			doctor_advise(out,
 				      "remove it, or set XDG_RUNTIME_DIR to your own directory: "

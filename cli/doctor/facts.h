@@ -140,12 +140,12 @@ struct doctor_facts {
 	enum doctor_known preload_works;
 	char agent_problem[256];
 	enum doctor_known agent_works;
-	char runtime_folder[PATH_MAX]; /* directory in which shims find each other */
-	char runtime_problem[128];     /* "": usable */
-	bool runtime_taken;	       /* the problem is that another user has made it */
-	int shm_error, eventfd_error;  /* errno of making a sealed memfd; an eventfd */
-	int64_t open_files;	       /* RLIMIT_NOFILE of kfdsched */
-	char rocr[PATH_MAX];	       /* file of the HSA runtime that programs load; "": none */
+	char runtime_dir[PATH_MAX];   /* directory in which shims find each other */
+	char runtime_problem[128];    /* "": usable */
+	bool runtime_taken;	      /* the problem is that another user has made it */
+	int shm_error, eventfd_error; /* errno of making a sealed memfd; an eventfd */
+	int64_t open_files;	      /* RLIMIT_NOFILE of kfdsched */
+	char rocr[PATH_MAX];	      /* file of the HSA runtime that programs load; "": none */
 
 	/* ---- environment ---- */
 	bool env_disabled, no_interrupts; /* KFDSHIM_DISABLE=1; HSA_ENABLE_INTERRUPT=0 */

@@ -119,7 +119,7 @@ static void add_queue(struct doctor_facts *facts, struct doctor_process *p, cons
 
 /* Reads the directory of one process in the driver's list: its queues, and the nodes on which it
  * has VRAM. p NULL: only the queues are counted. */
-static void read_folder(struct doctor_facts *facts, struct doctor_process *p, const char *process)
+static void read_dir(struct doctor_facts *facts, struct doctor_process *p, const char *process)
 {
 	const struct dirent *entry;
 	char path[PATH_MAX];
@@ -175,7 +175,7 @@ static int add_seen(struct doctor_facts *facts)
 			else
 				rc = -ENOMEM;
 		}
-		read_folder(facts, p, entry->d_name);
+		read_dir(facts, p, entry->d_name);
 	}
 	closedir(dir);
 	return rc;

@@ -25,7 +25,7 @@
 
 #define ROCR "libhsa-runtime64.so.1"
 #define OUTPUT_BYTES 8192 /* bytes kept of a program's output */
-#define FOLDER_MOST 71	  /* longest XDG_RUNTIME_DIR that the shim uses (shim/config.h) */
+#define DIR_MOST 71	  /* longest XDG_RUNTIME_DIR that the shim uses (shim/config.h) */
 
 extern char **environ;
 
@@ -198,7 +198,7 @@ static void try_agent(struct doctor_facts *facts)
 /* Finds the shim and its agent, and checks that both can be loaded. */
 static void gather_libraries(struct doctor_facts *facts)
 {
-	char folder[PATH_MAX];
+	char directory[PATH_MAX];
 
 	if (cli_beside("libkfdshim.so", facts->shim)) {
 		facts->shim[0] = '\0';
@@ -206,9 +206,9 @@ static void gather_libraries(struct doctor_facts *facts)
 	}
 	facts->preload_works =
 		loads(facts->shim, facts->preload_problem, sizeof(facts->preload_problem));
-	snprintf(folder, sizeof(folder), "%s", facts->shim);
-	*strrchr(folder, '/') = '\0';
-	if (snprintf(facts->agent, sizeof(facts->agent), "%s/%s", folder, KFDSHIM_AGENT_FILE) >=
+	snprintf(directory, sizeof(directory), "%s", facts->shim);
+	*strrchr(directory, '/') = '\0';
+	if (snprintf(facts->agent, sizeof(facts->agent), "%s/%s", directory, KFDSHIM_AGENT_FILE) >=
 		    (int)sizeof(facts->agent) ||
 	    access(facts->agent, F_OK)) {
 		facts->agent[0] = '\0';
@@ -239,22 +239,22 @@ static void gather_rocr(struct doctor_facts *facts)
 
 /* Finds the directory in which shims find each other, by the rules of shim/links/peer_files.c, and
  * checks whether a shim accepts it: owned by the user, with mode 0700. */
-static void gather_folder(struct doctor_facts *facts)
+static void gather_dir(struct doctor_facts *facts)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	char *folder = facts->runtime_folder, *problem = facts->runtime_problem;
+	char *directory = facts->runtime_dir, *problem = facts->runtime_problem;
 	const size_t room = sizeof(facts->runtime_problem);
 	struct stat st;
 
-	if (runtime && runtime[0] == '/' && strlen(runtime) <= FOLDER_MOST &&
+	if (runtime && runtime[0] == '/' && strlen(runtime) <= DIR_MOST &&
 	    stat(runtime, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == facts->uid)
-		snprintf(folder, sizeof(facts->runtime_folder), "%s/kfdshim", runtime);
+		snprintf(directory, sizeof(facts->runtime_dir), "%s/kfdshim", runtime);
 	else
-		snprintf(folder, sizeof(facts->runtime_folder), "/dev/shm/kfdshim-%u", facts->uid);
-	if (lstat(folder, &st)) {
+		snprintf(directory, sizeof(facts->runtime_dir), "/dev/shm/kfdshim-%u", facts->uid);
+	if (lstat(directory, &st)) {
 		char parent[PATH_MAX];
 
-		snprintf(parent, sizeof(parent), "%s", folder);
+		snprintf(parent, sizeof(parent), "%s", directory);
 		*strrchr(parent, '/') = '\0';
 		if (errno != ENOENT || faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS))
 			snprintf(problem, room, "cannot be made: %s", strerror(errno));
@@ -363,7 +363,7 @@ void doctor_gather_shim(struct doctor_facts *facts)
 {
 	gather_libraries(facts);
 	gather_rocr(facts);
-	gather_folder(facts);
+	gather_dir(facts);
 	gather_limits(facts);
 	gather_environment(facts);
 }

@@ -83,10 +83,10 @@ static bool is_shm_size(size_t size)
 
 /* Open the file behind an fd of the process, if its name and size are those of a struct client_shm and
  * the process holds the lock on it. Returns the new fd, or -1. */
-static int open_shm(struct proc_files *files, int folder, const char *name)
+static int open_shm(struct proc_files *files, int directory, const char *name)
 {
 	char target[512];
-	ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
+	ssize_t n = readlinkat(directory, name, target, sizeof(target) - 1);
 	const char *end;
 	struct stat file;
 	int fd;
@@ -97,7 +97,7 @@ static int open_shm(struct proc_files *files, int folder, const char *name)
 	end = strrchr(target, '.');
 	if (!end || strncmp(end, SHM_END, strlen(SHM_END)) != 0 || !strstr(target, "/kfdshim"))
 		return -1;
-	fd = proc_files_open(files, folder, name);
+	fd = proc_files_open(files, directory, name);
 	if (fd >= 0 && (fstat(fd, &file) != 0 || !is_shm_size((size_t)file.st_size) ||
 			!is_shm_of(fd, files->pid))) {
 		close(fd);

@@ -26,7 +26,7 @@ struct known {
 
 struct source_sysfs {
 	pid_t pid;			  /* process whose directory is open; 0: none */
-	DIR *folder;			  /* its directory `queues`; NULL: not open */
+	DIR *directory;			  /* its directory `queues`; NULL: not open */
 	struct known known[SYSFS_QUEUES]; /* cache, by queue id */
 };
 
@@ -37,8 +37,8 @@ struct source_sysfs *source_sysfs_new(void)
 
 static void forget(struct source_sysfs *sysfs)
 {
-	if (sysfs->folder)
-		closedir(sysfs->folder);
+	if (sysfs->directory)
+		closedir(sysfs->directory);
 	memset(sysfs, 0, sizeof(*sysfs));
 }
 
@@ -49,14 +49,14 @@ void source_sysfs_free(struct source_sysfs *sysfs)
 	free(sysfs);
 }
 
-static int open_folder(struct source_sysfs *sysfs, pid_t pid, WHY)
+static int open_dir(struct source_sysfs *sysfs, pid_t pid, WHY)
 {
 	char path[64];
 
 	forget(sysfs);
 	snprintf(path, sizeof(path), PROCESSES "/%d/queues", (int)pid);
-	sysfs->folder = opendir(path);
-	if (sysfs->folder) {
+	sysfs->directory = opendir(path);
+	if (sysfs->directory) {
 		sysfs->pid = pid;
 		return 0;
 	}
@@ -85,14 +85,14 @@ static int add(const struct sysfs_queue *from, struct observe_list *out)
 	return 0;
 }
 
-static int read_folder(struct source_sysfs *sysfs, struct observe_list *out)
+static int read_dir(struct source_sysfs *sysfs, struct observe_list *out)
 {
 	struct sysfs_queue queue;
 	struct dirent *entry;
 
-	rewinddir(sysfs->folder);
+	rewinddir(sysfs->directory);
 	errno = 0;
-	while ((entry = readdir(sysfs->folder))) {
+	while ((entry = readdir(sysfs->directory))) {
 		char *end;
 		unsigned long id = strtoul(entry->d_name, &end, 10);
 		struct known *known;
@@ -103,7 +103,7 @@ static int read_folder(struct source_sysfs *sysfs, struct observe_list *out)
 		if (known->inode != entry->d_ino) {
 			known->inode = 0;
 			/* Skip a directory that is just being created or removed. */
-			if (!sysfs_queue_read(dirfd(sysfs->folder), entry->d_name, &queue))
+			if (!sysfs_queue_read(dirfd(sysfs->directory), entry->d_name, &queue))
 				continue;
 			*known = (struct known){.inode = entry->d_ino, .queue = queue};
 		}
@@ -123,16 +123,16 @@ int source_sysfs(struct source_sysfs *sysfs, pid_t host_pid, struct observe_list
 			 "which is not this one: run this on the host");
 		return -EXDEV;
 	}
-	if (sysfs->pid != host_pid || !sysfs->folder)
-		rc = open_folder(sysfs, host_pid, why);
+	if (sysfs->pid != host_pid || !sysfs->directory)
+		rc = open_dir(sysfs, host_pid, why);
 	if (rc)
 		return rc;
-	rc = read_folder(sysfs, out);
+	rc = read_dir(sysfs, out);
 	if (rc)
 		snprintf(why, OBSERVE_WHY, "out of memory");
 	/* An empty list can mean that the directory itself was removed. Opening it again by its
 	 * name shows that. */
 	if (!rc && out->count == 0)
-		rc = open_folder(sysfs, host_pid, why);
+		rc = open_dir(sysfs, host_pid, why);
 	return rc;
 }

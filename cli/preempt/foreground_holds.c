@@ -51,15 +51,15 @@ static bool is_pidfd_of(const char *path, pid_t target)
  * users, whose fdinfo cannot be read. */
 static bool has_pidfd_of(pid_t pid, pid_t target)
 {
-	char folder[64], path[sizeof(folder) + 256];
+	char directory[64], path[sizeof(directory) + 256];
 	const struct dirent *entry;
 	bool has = false;
 	DIR *dir;
 
-	snprintf(folder, sizeof(folder), "/proc/%d/fdinfo", (int)pid);
-	dir = opendir(folder);
+	snprintf(directory, sizeof(directory), "/proc/%d/fdinfo", (int)pid);
+	dir = opendir(directory);
 	while (dir && !has && (entry = readdir(dir))) {
-		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
 		has = entry->d_name[0] != '.' && is_pidfd_of(path, target);
 	}
 	if (dir)

@@ -192,50 +192,50 @@ static int take_sides(const struct job *job, struct side *sides)
 /* ---- two commands ---- */
 
 /* Where the two commands are recorded. */
-struct folder {
+struct out_dir {
 	char top[PATH_MAX];
 	char side[2][PATH_MAX]; /* "top/a" and "top/b" */
 };
 
 /* Creates the directory that the user has named, or else one for temporary files. */
-static int make_folder(const char *dir, struct folder *folder)
+static int make_dir(const char *dir, struct out_dir *out_dir)
 {
 	const char *tmp = getenv("TMPDIR");
 
 	if (dir)
-		snprintf(folder->top, sizeof(folder->top), "%s", dir);
+		snprintf(out_dir->top, sizeof(out_dir->top), "%s", dir);
 	else
-		snprintf(folder->top, sizeof(folder->top), "%s/kfdsched-compare-XXXXXX",
+		snprintf(out_dir->top, sizeof(out_dir->top), "%s/kfdsched-compare-XXXXXX",
 			 tmp && tmp[0] == '/' ? tmp : "/tmp");
-	if (strlen(folder->top) > PATH_MAX - 3)
+	if (strlen(out_dir->top) > PATH_MAX - 3)
 		return cli_failed(&cmd_compare, "the name of the directory is too long");
-	if (dir ? mkdir(folder->top, 0700) != 0 : !mkdtemp(folder->top))
-		return cli_failed(&cmd_compare, "cannot create the directory %s: %s%s", folder->top,
-				  strerror(errno),
+	if (dir ? mkdir(out_dir->top, 0700) != 0 : !mkdtemp(out_dir->top))
+		return cli_failed(&cmd_compare, "cannot create the directory %s: %s%s",
+				  out_dir->top, strerror(errno),
 				  errno == EEXIST ? "; choose one that does not exist" : "");
 	for (unsigned i = 0; i < 2; i++) {
-		size_t n = strlen(folder->top);
+		size_t n = strlen(out_dir->top);
 
-		memcpy(folder->side[i], folder->top, n);
-		memcpy(folder->side[i] + n, i ? "/b" : "/a", 3);
+		memcpy(out_dir->side[i], out_dir->top, n);
+		memcpy(out_dir->side[i] + n, i ? "/b" : "/a", 3);
 	}
 	return CLI_DONE;
 }
 
 /* Removes the directory with both recordings, which have no subdirectories. */
-static void remove_folder(const struct folder *folder)
+static void remove_dir(const struct out_dir *out_dir)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		DIR *dir = opendir(folder->side[i]);
+		DIR *dir = opendir(out_dir->side[i]);
 		const struct dirent *entry;
 
 		while (dir && (entry = readdir(dir)))
 			unlinkat(dirfd(dir), entry->d_name, 0);
 		if (dir)
 			closedir(dir);
-		rmdir(folder->side[i]);
+		rmdir(out_dir->side[i]);
 	}
-	rmdir(folder->top);
+	rmdir(out_dir->top);
 }
 
 /* Writes the words of a command into the name of its side, cut to its size. */
@@ -252,17 +252,17 @@ static void name_command(struct side *side, char *const *command)
 /* Records both commands at the same time and reads the recordings. codes[]: their exit codes. */
 static int record_sides(const struct job *job, struct side *sides, int codes[2])
 {
-	struct folder folder;
+	struct out_dir out_dir;
 	struct record_options options[2];
-	int rc, code = make_folder(job->dir, &folder);
+	int rc, code = make_dir(job->dir, &out_dir);
 
 	if (code != CLI_DONE)
 		return code;
 	for (unsigned i = 0; i < 2; i++) {
 		name_command(&sides[i], job->commands[i]);
-		sides[i].dir = folder.side[i];
+		sides[i].dir = out_dir.side[i];
 		options[i] = (struct record_options){
-			.dir = folder.side[i],
+			.dir = out_dir.side[i],
 			.socket = job->socket,
 			.prefix = i ? "kfdsched compare: B" : "kfdsched compare: A",
 			.command = job->commands[i],
@@ -278,8 +278,8 @@ static int record_sides(const struct job *job, struct side *sides, int codes[2])
 	for (unsigned i = 0; code == CLI_DONE && i < 2; i++)
 		code = read_recording(&sides[i]);
 	if (!job->dir)
-		remove_folder(&folder);
-	/* They point into `folder`, and only their names are needed from here on. */
+		remove_dir(&out_dir);
+	/* They point into `out_dir`, and only their names are needed from here on. */
 	sides[0].dir = sides[1].dir = "";
 	return code;
 }

@@ -194,7 +194,7 @@ static json_t *command_json(char **command)
 	return list;
 }
 
-static int open_folder(struct session *s)
+static int open_dir(struct session *s)
 {
 	json_t *sources = json_array();
 
@@ -347,7 +347,7 @@ int record_command(const struct record_options *options)
 	s->began_ns = clock_ns();
 	rc = stop_begin();
 	code = rc ? cli_failed(&cmd_record, "cannot handle signals: %s", strerror(-rc))
-		  : open_folder(s);
+		  : open_dir(s);
 	if (code == CLI_DONE) {
 		sample(s, "baseline", false);
 		forget(s);

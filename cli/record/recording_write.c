@@ -88,7 +88,7 @@ static bool is_empty(int fd)
 	return empty;
 }
 
-static int open_folder(struct recorder *r, char why[RECORDING_WHY])
+static int open_dir(struct recorder *r, char why[RECORDING_WHY])
 {
 	if (mkdir(r->path, 0700) && errno != EEXIST)
 		return cannot(r, "create the directory", NULL, why);
@@ -165,7 +165,7 @@ int recorder_open(const char *dir, json_t *head, struct recorder **out, char why
 	r->mqds.kind = "mqds";
 	r->hqds.kind = "hqds";
 	strcpy(r->path, dir);
-	rc = open_folder(r, why);
+	rc = open_dir(r, why);
 	if (rc == 0) {
 		r->index = recorder_file(r, RECORDING_INDEX, why);
 		rc = r->index < 0 ? r->index : 0;

@@ -42,7 +42,7 @@ void names_close(struct names *names)
 }
 
 /* Returns the length of the directory part of the program's path, which is not shown. */
-static size_t folder(const char *command)
+static size_t directory(const char *command)
 {
 	size_t end = strcspn(command, " "), begin = end;
 
@@ -68,7 +68,7 @@ static void read_name(struct name *name, uint64_t now)
 		return;
 	name->started = identity.started;
 	command = identity.command[0] ? identity.command : identity.comm;
-	snprintf(name->command, sizeof(name->command), "%s", command + folder(command));
+	snprintf(name->command, sizeof(name->command), "%s", command + directory(command));
 	if (identity.depth > 1)
 		name->inner_pid = identity.pids[identity.depth - 1];
 }

@@ -66,13 +66,13 @@ static void set_reason(struct tracefs *tracefs, const char *format, ...)
 
 /* ---- files ---- */
 
-/* Writes `text` to a file of `folder`. Returns 0 or a negative errno. */
-static int put(const char *folder, const char *file, const char *text, int flags)
+/* Writes `text` to a file of `directory`. Returns 0 or a negative errno. */
+static int put(const char *directory, const char *file, const char *text, int flags)
 {
 	char path[PATH_MAX];
 	int fd, error = 0;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	snprintf(path, sizeof(path), "%s/%s", directory, file);
 	fd = open(path, O_WRONLY | O_CLOEXEC | flags);
 	if (fd < 0)
 		return -errno;
@@ -105,7 +105,7 @@ static bool is_drivers(const char *line, bool built_in)
 }
 
 /* Selects the functions. Returns their number. */
-static unsigned set_functions(const char *root, const char *folder)
+static unsigned set_functions(const char *root, const char *directory)
 {
 	char path[PATH_MAX], line[512];
 	unsigned count = 0;
@@ -124,7 +124,7 @@ static unsigned set_functions(const char *root, const char *folder)
 			continue;
 		strcpy(line + strcspn(line, " \t\n"), "\n");
 		/* O_APPEND adds to the filter, which is empty in a new instance. */
-		if (put(folder, "set_ftrace_filter", line, O_APPEND) == 0)
+		if (put(directory, "set_ftrace_filter", line, O_APPEND) == 0)
 			count++;
 	}
 	fclose(file);
@@ -140,7 +140,7 @@ static bool is_flood(const char *name)
 }
 
 /* Enables the events. Returns their number. */
-static unsigned set_events(const char *folder)
+static unsigned set_events(const char *directory)
 {
 	char path[PATH_MAX];
 	unsigned count = 0;
@@ -149,7 +149,7 @@ static unsigned set_events(const char *folder)
 		const struct dirent *entry;
 		DIR *dir;
 
-		snprintf(path, sizeof(path), "%s/events/%s", folder, groups[i]);
+		snprintf(path, sizeof(path), "%s/events/%s", directory, groups[i]);
 		dir = opendir(path);
 		while (dir && (entry = readdir(dir))) {
 			char file[PATH_MAX];
@@ -158,7 +158,7 @@ static unsigned set_events(const char *folder)
 				continue;
 			snprintf(file, sizeof(file), "events/%s/%s/enable", groups[i],
 				 entry->d_name);
-			if (put(folder, file, "1", 0) == 0)
+			if (put(directory, file, "1", 0) == 0)
 				count++;
 		}
 		if (dir)
@@ -192,7 +192,7 @@ static bool is_left_over(const char *name)
 
 unsigned tracefs_remove_leftovers(const char *root)
 {
-	char path[PATH_MAX], folder[2 * PATH_MAX];
+	char path[PATH_MAX], directory[2 * PATH_MAX];
 	const struct dirent *entry;
 	unsigned count = 0;
 	DIR *dir;
@@ -202,9 +202,9 @@ unsigned tracefs_remove_leftovers(const char *root)
 	while (dir && (entry = readdir(dir))) {
 		if (!is_left_over(entry->d_name))
 			continue;
-		snprintf(folder, sizeof(folder), "%s/%s", path, entry->d_name);
-		put(folder, "tracing_on", "0", 0);
-		if (rmdir(folder) == 0)
+		snprintf(directory, sizeof(directory), "%s/%s", path, entry->d_name);
+		put(directory, "tracing_on", "0", 0);
+		if (rmdir(directory) == 0)
 			count++;
 	}
 	if (dir)
@@ -239,17 +239,17 @@ static void set_tracer(struct tracefs *tracefs, const char *root)
 					 "funcgraph-duration", "funcgraph-cpu"};
 	char file[64];
 
-	tracefs->functions = set_functions(root, tracefs->folder);
+	tracefs->functions = set_functions(root, tracefs->directory);
 	/* Without a filter the tracer would trace the whole kernel. */
 	if (!tracefs->functions)
 		return;
 	/* Available in an instance since Linux 6.12. */
-	tracefs->graph = put(tracefs->folder, "current_tracer", "function_graph", 0) == 0;
+	tracefs->graph = put(tracefs->directory, "current_tracer", "function_graph", 0) == 0;
 	for (size_t i = 0; tracefs->graph && i < sizeof(on) / sizeof(on[0]); i++) {
 		snprintf(file, sizeof(file), "options/%s", on[i]);
-		put(tracefs->folder, file, "1", 0);
+		put(tracefs->directory, file, "1", 0);
 	}
-	if (!tracefs->graph && put(tracefs->folder, "current_tracer", "function", 0) != 0)
+	if (!tracefs->graph && put(tracefs->directory, "current_tracer", "function", 0) != 0)
 		tracefs->functions = 0;
 }
 
@@ -264,7 +264,7 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
 	if (proc_namespace(0, "pid") == PROC_FIRST_PID_NAMESPACE)
 		tracefs_remove_leftovers(root);
 	snprintf(path, sizeof(path), "%s/instances/%s", root, name);
-	if (strlen(path) >= sizeof(tracefs->folder)) {
+	if (strlen(path) >= sizeof(tracefs->directory)) {
 		set_reason(tracefs, "the path of a trace instance in %s/instances is too long",
 			   root);
 		return -ENAMETOOLONG;
@@ -275,7 +275,7 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
 			   strerror(-error));
 		return error;
 	}
-	strcpy(tracefs->folder, path);
+	strcpy(tracefs->directory, path);
 	error = put(path, "trace_clock", "mono", 0);
 	if (!error)
 		error = put(path, "tracing_on", "0", 0);
@@ -294,16 +294,16 @@ int tracefs_open(struct tracefs *tracefs, const char *root, const char *name)
 			"amdgpu, or use a kernel with function tracing");
 		goto none;
 	}
-	snprintf(path, sizeof(path), "%s/trace_pipe", tracefs->folder);
+	snprintf(path, sizeof(path), "%s/trace_pipe", tracefs->directory);
 	tracefs->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (tracefs->pipe < 0) {
 		error = -errno;
 		set_reason(tracefs, "%s cannot be read: %s", path, strerror(-error));
 		goto none;
 	}
-	error = put(tracefs->folder, "tracing_on", "1", 0);
+	error = put(tracefs->directory, "tracing_on", "1", 0);
 	if (error) {
-		set_reason(tracefs, "cannot enable tracing in %s: %s", tracefs->folder,
+		set_reason(tracefs, "cannot enable tracing in %s: %s", tracefs->directory,
 			   strerror(-error));
 		goto none;
 	}
@@ -321,8 +321,8 @@ none:
 
 void tracefs_stop(struct tracefs *tracefs)
 {
-	if (tracefs->folder[0])
-		put(tracefs->folder, "tracing_on", "0", 0);
+	if (tracefs->directory[0])
+		put(tracefs->directory, "tracing_on", "0", 0);
 }
 
 void tracefs_close(struct tracefs *tracefs)
@@ -332,9 +332,9 @@ void tracefs_close(struct tracefs *tracefs)
 		close(tracefs->pipe);
 	tracefs->pipe = -1;
 	/* The files of the instance belong to the kernel and disappear with the directory. */
-	if (tracefs->folder[0])
-		rmdir(tracefs->folder);
-	tracefs->folder[0] = '\0';
+	if (tracefs->directory[0])
+		rmdir(tracefs->directory);
+	tracefs->directory[0] = '\0';
 }
 
 /* ---- reading ---- */

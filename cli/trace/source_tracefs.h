@@ -18,9 +18,9 @@
 #define TRACEFS_WHY 512
 
 struct tracefs {
-	char folder[192]; /* directory of the instance; empty: none */
-	int pipe;	  /* trace_pipe, for poll(2); -1: not open */
-	bool graph;	  /* functions with durations; false: only their calls */
+	char directory[192]; /* directory of the instance; empty: none */
+	int pipe;	     /* trace_pipe, for poll(2); -1: not open */
+	bool graph;	     /* functions with durations; false: only their calls */
 	/* Number of functions and events that are traced. */
 	unsigned functions, events;
 	uint64_t lost;	       /* events that the kernel's buffer could not keep */

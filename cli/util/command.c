@@ -117,7 +117,7 @@ int cli_duration_us(const char *text, double *out)
 
 int cli_beside(const char *name, char path[PATH_MAX])
 {
-	static const char *const folders[] = {"", "../lib/"};
+	static const char *const dirs[] = {"", "../lib/"};
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -125,10 +125,10 @@ int cli_beside(const char *name, char path[PATH_MAX])
 		return -ENOENT;
 	self[n] = '\0';
 	*(strrchr(self, '/') + 1) = '\0';
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		char tried[2 * PATH_MAX];
 
-		snprintf(tried, sizeof(tried), "%s%s%s", self, folders[i], name);
+		snprintf(tried, sizeof(tried), "%s%s%s", self, dirs[i], name);
 		/* Resolved, because a process that inherits the path may change its directory, and
 		 * because "bin/../lib" is hard to read in the environment of a process. */
 		if (realpath(tried, path))

@@ -23,17 +23,17 @@
 /* Creates and locks the directory of the socket. The lock lasts as long as the returned
  * descriptor is open, so that of two daemons that start at the same time the second one finds
  * the socket of the first. */
-static int lock_folder(const char *path)
+static int lock_dir(const char *path)
 {
 	char copy[PATH_MAX];
-	char *folder;
+	char *directory;
 	int fd;
 
 	snprintf(copy, sizeof(copy), "%s", path);
-	folder = dirname(copy);
-	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+	directory = dirname(copy);
+	if (mkdir(directory, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	flock(fd, LOCK_EX);
@@ -121,20 +121,20 @@ static int bind_and_listen(const char *path, mode_t mode, struct listener *out)
 
 int listener_open(const char *path, struct listener *out, char *problem, size_t size)
 {
-	int folder;
+	int directory;
 	int error;
 
 	if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
 		snprintf(problem, size, "the socket's path is too long: %s", path);
 		return -ENAMETOOLONG;
 	}
-	folder = lock_folder(path);
-	if (folder < 0) {
+	directory = lock_dir(path);
+	if (directory < 0) {
 		snprintf(problem, size,
 			 "cannot create the directory of the socket %s: %s; choose another path "
 			 "with --socket",
-			 path, strerror(-folder));
-		return folder;
+			 path, strerror(-directory));
+		return directory;
 	}
 	error = clear_path(path, problem, size);
 	if (!error) {
@@ -142,7 +142,7 @@ int listener_open(const char *path, struct listener *out, char *problem, size_t 
 		if (error)
 			snprintf(problem, size, "cannot listen at %s: %s", path, strerror(-error));
 	}
-	close(folder);
+	close(directory);
 	return error;
 }
 

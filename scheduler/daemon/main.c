@@ -127,11 +127,11 @@ static int go_into_background(void)
  * followed anew at each reload. Returns NULL on failure. The caller frees it. */
 static char *absolute(const char *path)
 {
-	char *folder = path[0] == '/' ? strdup("") : getcwd(NULL, 0), *whole = NULL;
+	char *directory = path[0] == '/' ? strdup("") : getcwd(NULL, 0), *whole = NULL;
 
-	if (folder && asprintf(&whole, "%s%s%s", folder, path[0] == '/' ? "" : "/", path) < 0)
+	if (directory && asprintf(&whole, "%s%s%s", directory, path[0] == '/' ? "" : "/", path) < 0)
 		whole = NULL;
-	free(folder);
+	free(directory);
 	return whole;
 }
 

@@ -18,7 +18,7 @@
 #define SOCKET_END ".socket"
 #define NEW_END ".new" /* a shared-memory file that is not locked yet */
 
-static bool is_own_folder(const char *path)
+static bool is_own_dir(const char *path)
 {
 	struct stat st;
 
@@ -29,10 +29,10 @@ static bool is_own_folder(const char *path)
  * directory does not exist, as in containers, or belongs to another user, as under su and sudo.
  * (Root could make it in the other user's directory, but that user could then no longer make its
  * own.) */
-static int make_folder(struct peers_own *own)
+static int make_dir(struct peers_own *own)
 {
-	if (is_own_folder(config.runtime_folder))
-		snprintf(own->path, sizeof(own->path), "%s/kfdshim", config.runtime_folder);
+	if (is_own_dir(config.runtime_dir))
+		snprintf(own->path, sizeof(own->path), "%s/kfdshim", config.runtime_dir);
 	else
 		snprintf(own->path, sizeof(own->path), "/dev/shm/kfdshim-%u", geteuid());
 	return mkdir(own->path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
@@ -40,12 +40,12 @@ static int make_folder(struct peers_own *own)
 
 /* Opens the directory, and makes it with mode 0700 if it does not exist. A directory that another
  * user could read or write is refused. */
-static int open_folder(struct peers_own *own)
+static int open_dir(struct peers_own *own)
 {
 	struct stat st;
 	int err;
 
-	err = make_folder(own);
+	err = make_dir(own);
 	if (err)
 		return err;
 	/* Every user can write to /dev/shm, so another user may have made it before. */
@@ -53,11 +53,11 @@ static int open_folder(struct peers_own *own)
 		own->owner = st.st_uid;
 		return -EPERM;
 	}
-	own->folder =
+	own->directory =
 		descriptor_keep(open(own->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-	if (own->folder < 0)
+	if (own->directory < 0)
 		return -errno;
-	if (fstat(own->folder, &st) != 0)
+	if (fstat(own->directory, &st) != 0)
 		return -errno;
 	if (st.st_uid != geteuid() || (st.st_mode & 0777) != 0700)
 		return -EPERM;
@@ -86,16 +86,16 @@ static int make_shm(struct peers_own *own, const struct client_shm *shm)
 	file_name(fresh, sizeof(fresh), own->name, NEW_END);
 	file_name(file, sizeof(file), own->name, SHM_END);
 	own->shm = descriptor_keep(openat(
-		own->folder, fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+		own->directory, fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 	if (own->shm < 0)
 		return -errno;
 	err = lock_shm(own->shm);
 	if (!err && (ftruncate(own->shm, sizeof(*shm)) != 0 ||
 		     pwrite(own->shm, shm, PEERS_SHM_BYTES, 0) != (ssize_t)PEERS_SHM_BYTES ||
-		     renameat(own->folder, fresh, own->folder, file) != 0))
+		     renameat(own->directory, fresh, own->directory, file) != 0))
 		err = errno ? -errno : -ENOSPC;
 	if (err)
-		unlinkat(own->folder, fresh, 0);
+		unlinkat(own->directory, fresh, 0);
 	return err;
 }
 
@@ -128,13 +128,14 @@ int peers_own_open(struct peers_own *own, const struct client_shm *shm, const ch
 {
 	int err;
 
-	*own = (struct peers_own){.folder = -1, .shm = -1, .socket = -1, .owner = PEERS_NO_OWNER};
+	*own = (struct peers_own){
+		.directory = -1, .shm = -1, .socket = -1, .owner = PEERS_NO_OWNER};
 	/* The start time makes the name different after an exec, so a peer that removes the files
 	 * of the dead process cannot hit those of the new one. */
 	snprintf(own->name, sizeof(own->name), "%d-%llu", (int)getpid(),
 		 (unsigned long long)clock_ns() / 1000u);
 	*why = "the directory";
-	err = open_folder(own);
+	err = open_dir(own);
 	/* The socket first, because a peer that sees the other file may send to it. */
 	if (!err) {
 		*why = "the socket in";
@@ -154,9 +155,9 @@ static void remove_files(const struct peers_own *own, const char *name)
 	char file[PEERS_NAME + 16];
 
 	file_name(file, sizeof(file), name, SHM_END);
-	unlinkat(own->folder, file, 0);
+	unlinkat(own->directory, file, 0);
 	file_name(file, sizeof(file), name, SOCKET_END);
-	unlinkat(own->folder, file, 0);
+	unlinkat(own->directory, file, 0);
 }
 
 void peers_own_close(struct peers_own *own, bool remove)
@@ -165,12 +166,12 @@ void peers_own_close(struct peers_own *own, bool remove)
 		peers_own_unlink(own);
 	descriptor_close(&own->shm);
 	descriptor_close(&own->socket);
-	descriptor_close(&own->folder);
+	descriptor_close(&own->directory);
 }
 
 void peers_own_unlink(const struct peers_own *own)
 {
-	if (own->folder >= 0)
+	if (own->directory >= 0)
 		remove_files(own, own->name);
 }
 
@@ -209,7 +210,7 @@ int peers_open(const struct peers_own *own, const char *name, pid_t pid)
 
 	file_name(file, sizeof(file), name, SHM_END);
 	fd = descriptor_keep(
-		openat(own->folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+		openat(own->directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||

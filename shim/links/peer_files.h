@@ -22,8 +22,8 @@
 
 /* Files of this process. */
 struct peers_own {
-	int folder, shm, socket;      /* file descriptors; -1: none */
-	char path[CONFIG_FOLDER + 8]; /* path of the directory */
+	int directory, shm, socket; /* file descriptors; -1: none */
+	char path[CONFIG_DIR + 8];  /* path of the directory */
 	/* "PID-START", without a suffix */
 	char name[PEERS_NAME];
 	/* Owner of the directory. After an error: another user that has taken the name, or

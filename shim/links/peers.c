@@ -53,7 +53,7 @@ struct peer {
 static struct peer peers[PEERS_MAX];
 static uint32_t count;
 static struct client_shm own; /* content of this process's file; its events are unused */
-static struct peers_own files = {.folder = -1, .shm = -1, .socket = -1};
+static struct peers_own files = {.directory = -1, .shm = -1, .socket = -1};
 /* The process that made the files. */
 static pid_t started_by;
 static bool up;		  /* the files exist and are kept up to date */

@@ -314,7 +314,7 @@ void debugfs_update(struct sim *sim, uint64_t now_ns)
 }
 
 /* The directory of a secondary context is inside that of its process. */
-static void process_folder(const struct process *process, char *out, size_t size)
+static void process_dir(const struct process *process, char *out, size_t size)
 {
 	int n = snprintf(out, size, "%d", process->record->pid);
 
@@ -325,19 +325,20 @@ static void process_folder(const struct process *process, char *out, size_t size
 void debugfs_process_new(struct process *process)
 {
 	struct debugfs *debugfs = process->sim->debugfs;
-	char name[PATH_BYTES], text[16], folder[PATH_BYTES / 2];
+	char name[PATH_BYTES], text[16], directory[PATH_BYTES / 2];
 
 	debugfs_changed(process->sim);
 	if (!debugfs || debugfs->proc < 0)
 		return;
-	process_folder(process, folder, sizeof folder);
-	mkdirat(debugfs->proc, folder, 0755);
+	process_dir(process, directory, sizeof directory);
+	mkdirat(debugfs->proc, directory, 0755);
 	snprintf(text, sizeof text, "%u\n",
 		 rule_broken(process->sim, RULE_debugfs_tells_the_pasid) ? 0 : process->pasid);
 	for (uint32_t i = 0; i < process->sim->nodes_n; i++) {
 		int fd;
 
-		snprintf(name, sizeof name, "%s/pasid_%u", folder, process->sim->nodes[i].gpu_id);
+		snprintf(name, sizeof name, "%s/pasid_%u", directory,
+			 process->sim->nodes[i].gpu_id);
 		fd = openat(debugfs->proc, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);
 		if (fd < 0 || write(fd, text, strlen(text)) < 0)
 			sim_log("cannot write %s in debugfs (%s)", name, strerror(errno));
@@ -349,15 +350,16 @@ void debugfs_process_new(struct process *process)
 void debugfs_process_end(struct process *process)
 {
 	struct debugfs *debugfs = process->sim->debugfs;
-	char name[PATH_BYTES], folder[PATH_BYTES / 2];
+	char name[PATH_BYTES], directory[PATH_BYTES / 2];
 
 	debugfs_changed(process->sim);
 	if (!debugfs || debugfs->proc < 0)
 		return;
-	process_folder(process, folder, sizeof folder);
+	process_dir(process, directory, sizeof directory);
 	for (uint32_t i = 0; i < process->sim->nodes_n; i++) {
-		snprintf(name, sizeof name, "%s/pasid_%u", folder, process->sim->nodes[i].gpu_id);
+		snprintf(name, sizeof name, "%s/pasid_%u", directory,
+			 process->sim->nodes[i].gpu_id);
 		unlinkat(debugfs->proc, name, 0);
 	}
-	unlinkat(debugfs->proc, folder, AT_REMOVEDIR);
+	unlinkat(debugfs->proc, directory, AT_REMOVEDIR);
 }

@@ -119,7 +119,7 @@ struct process {
 	TAILQ_ENTRY(process) link; /* in sim->processes while alive */
 	struct sim *sim;
 	struct process_record *record;
-	struct procfs_folder *folder; /* sysfs_proc.c; NULL: no directory */
+	struct procfs_dir *directory; /* sysfs_proc.c; NULL: no directory */
 	uint32_t pasid;
 	unsigned refs;
 	pid_t pid;     /* thread group, in the PID namespace of kfdsim */

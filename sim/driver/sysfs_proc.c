@@ -43,15 +43,15 @@ struct number {
 };
 
 /* The files of one process for one node. */
-struct folder_node {
+struct dir_node {
 	struct number vram, sdma, occupancy;
 	uint64_t sdma_past_ns; /* model time of queues that no longer exist */
 	bool doubted;	       /* occupancy fell to 0 at the last sample; see sample() */
 };
 
-struct procfs_folder {
+struct procfs_dir {
 	int dir, queues;
-	struct folder_node nodes[SIM_NODES_MAX];
+	struct dir_node nodes[SIM_NODES_MAX];
 };
 
 /* Logs the first failure only. */
@@ -110,7 +110,7 @@ static void number_set(struct process *process, uint32_t node, const char *name,
 		return;
 	if (number->fd < 0) {
 		snprintf(text, sizeof text, name, sim->nodes[node].gpu_id);
-		number->fd = openat(process->folder->dir, text, O_WRONLY | O_CLOEXEC);
+		number->fd = openat(process->directory->dir, text, O_WRONLY | O_CLOEXEC);
 	}
 	length = snprintf(text, sizeof text, "%" PRIu64 "\n", value);
 	if (pwrite(number->fd, text, (size_t)length, 0) != length ||
@@ -160,7 +160,7 @@ void procfs_stop(struct sim *sim)
 	sim->procfs = NULL;
 }
 
-static int folder_at(struct sim *sim, int dir, const char *name)
+static int dir_at(struct sim *sim, int dir, const char *name)
 {
 	int fd;
 
@@ -175,26 +175,26 @@ static int folder_at(struct sim *sim, int dir, const char *name)
 }
 
 /* Creates all files that a process has for one node. */
-static void node_start(struct process *process, struct procfs_folder *folder, uint32_t i)
+static void node_start(struct process *process, struct procfs_dir *directory, uint32_t i)
 {
 	static const char *const counters[] = {"faults", "page_in", "page_out"};
 	struct sim *sim = process->sim;
-	struct folder_node *node = &folder->nodes[i];
+	struct dir_node *node = &directory->nodes[i];
 	uint32_t gpu_id = sim->nodes[i].gpu_id;
 	char name[TEXT_BYTES];
 	int dir;
 
 	snprintf(name, sizeof name, VRAM, gpu_id);
-	number_start(sim, folder->dir, name, &node->vram);
+	number_start(sim, directory->dir, name, &node->vram);
 	snprintf(name, sizeof name, SDMA, gpu_id);
-	number_start(sim, folder->dir, name, &node->sdma);
+	number_start(sim, directory->dir, name, &node->sdma);
 	snprintf(name, sizeof name, "stats_%u", gpu_id);
-	dir = folder_at(sim, folder->dir, name);
+	dir = dir_at(sim, directory->dir, name);
 	number_start(sim, dir, "cu_occupancy", &node->occupancy);
 	put_text(sim, dir, "evicted_ms", "0\n");
 	close(dir);
 	snprintf(name, sizeof name, "counters_%u", gpu_id);
-	dir = folder_at(sim, folder->dir, name);
+	dir = dir_at(sim, directory->dir, name);
 	for (size_t c = 0; c < sizeof counters / sizeof *counters; c++)
 		put_text(sim, dir, counters[c], "0\n");
 	close(dir);
@@ -203,11 +203,11 @@ static void node_start(struct process *process, struct procfs_folder *folder, ui
 /* The directory of a secondary context is inside that of its process. */
 static int parent_dir(const struct process *process)
 {
-	return process->primary && process->primary->folder ? process->primary->folder->dir
-							    : process->sim->procfs->dir;
+	return process->primary && process->primary->directory ? process->primary->directory->dir
+							       : process->sim->procfs->dir;
 }
 
-static void folder_name(const struct process *process, char *name, size_t size)
+static void dir_name(const struct process *process, char *name, size_t size)
 {
 	if (process->primary)
 		snprintf(name, size,
@@ -221,20 +221,20 @@ static void folder_name(const struct process *process, char *name, size_t size)
 void procfs_process_new(struct process *process)
 {
 	struct sim *sim = process->sim;
-	struct procfs_folder *folder;
+	struct procfs_dir *directory;
 	char text[TEXT_BYTES];
 	uint32_t pasid;
 
 	if (!sim->procfs)
 		return;
-	folder = calloc(1, sizeof *folder);
-	if (!folder) {
+	directory = calloc(1, sizeof *directory);
+	if (!directory) {
 		fail(sim, "a process's directory", ENOMEM);
 		return;
 	}
-	folder_name(process, text, sizeof text);
-	folder->dir = folder_at(sim, parent_dir(process), text);
-	folder->queues = folder_at(sim, folder->dir, "queues");
+	dir_name(process, text, sizeof text);
+	directory->dir = dir_at(sim, parent_dir(process), text);
+	directory->queues = dir_at(sim, directory->dir, "queues");
 	/* In releases after Linux 6.12 a process has one pasid for each GPU, which debugfs
 	 * shows. */
 	pasid = linux_7(sim) ? 0 : process->pasid;
@@ -242,10 +242,10 @@ void procfs_process_new(struct process *process)
 	    rule_broken(sim, RULE_proc_pasid_is_0))
 		pasid = linux_7(sim) ? process->pasid : 0;
 	snprintf(text, sizeof text, "%u\n", pasid);
-	put_text(sim, folder->dir, "pasid", text);
+	put_text(sim, directory->dir, "pasid", text);
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
-		node_start(process, folder, i);
-	process->folder = folder;
+		node_start(process, directory, i);
+	process->directory = directory;
 }
 
 static void remove_files(int dir, const char *const *names)
@@ -254,7 +254,7 @@ static void remove_files(int dir, const char *const *names)
 		unlinkat(dir, *names, 0);
 }
 
-static void remove_folder(int parent, const char *name, const char *const *files)
+static void remove_dir(int parent, const char *name, const char *const *files)
 {
 	int dir = openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -267,64 +267,64 @@ static void remove_folder(int parent, const char *name, const char *const *files
 
 static const char *const queue_files[] = {"gpuid", "size", "type", NULL};
 
-static void node_end(struct process *process, struct procfs_folder *folder, uint32_t i)
+static void node_end(struct process *process, struct procfs_dir *directory, uint32_t i)
 {
 	static const char *const stats[] = {"cu_occupancy", "evicted_ms", NULL};
 	static const char *const counters[] = {"faults", "page_in", "page_out", NULL};
 	uint32_t gpu_id = process->sim->nodes[i].gpu_id;
-	struct folder_node *node = &folder->nodes[i];
+	struct dir_node *node = &directory->nodes[i];
 	char name[TEXT_BYTES];
 
 	number_end(&node->vram);
 	number_end(&node->sdma);
 	number_end(&node->occupancy);
 	snprintf(name, sizeof name, VRAM, gpu_id);
-	unlinkat(folder->dir, name, 0);
+	unlinkat(directory->dir, name, 0);
 	snprintf(name, sizeof name, SDMA, gpu_id);
-	unlinkat(folder->dir, name, 0);
+	unlinkat(directory->dir, name, 0);
 	snprintf(name, sizeof name, "stats_%u", gpu_id);
-	remove_folder(folder->dir, name, stats);
+	remove_dir(directory->dir, name, stats);
 	snprintf(name, sizeof name, "counters_%u", gpu_id);
-	remove_folder(folder->dir, name, counters);
+	remove_dir(directory->dir, name, counters);
 }
 
 /* Removes what the directory contains, not the queues that exist, because --break may leave some of
  * queues that are gone. */
-static void remove_queues(const struct procfs_folder *folder)
+static void remove_queues(const struct procfs_dir *directory)
 {
-	int fd = openat(folder->queues, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(directory->queues, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
-			remove_folder(folder->queues, entry->d_name, queue_files);
+			remove_dir(directory->queues, entry->d_name, queue_files);
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
 		close(fd);
-	close(folder->queues);
-	unlinkat(folder->dir, "queues", AT_REMOVEDIR);
+	close(directory->queues);
+	unlinkat(directory->dir, "queues", AT_REMOVEDIR);
 }
 
 void procfs_process_end(struct process *process)
 {
-	struct procfs_folder *folder = process->folder;
+	struct procfs_dir *directory = process->directory;
 	struct sim *sim = process->sim;
 	char name[TEXT_BYTES];
 
-	if (!folder || rule_broken(sim, RULE_proc_folder_comes_and_goes))
+	if (!directory || rule_broken(sim, RULE_proc_folder_comes_and_goes))
 		return;
-	process->folder = NULL;
-	remove_queues(folder);
+	process->directory = NULL;
+	remove_queues(directory);
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
-		node_end(process, folder, i);
-	unlinkat(folder->dir, "pasid", 0);
-	close(folder->dir);
-	folder_name(process, name, sizeof name);
+		node_end(process, directory, i);
+	unlinkat(directory->dir, "pasid", 0);
+	close(directory->dir);
+	dir_name(process, name, sizeof name);
 	if (unlinkat(parent_dir(process), name, AT_REMOVEDIR))
 		fail(sim, name, errno);
-	free(folder);
+	free(directory);
 }
 
 /* Returns the driver's enum kfd_queue_type, which is not the ioctl's. A type for the debugger's own
@@ -350,20 +350,20 @@ static unsigned type_number(const struct queue *queue)
 void procfs_queue_new(const struct queue *queue)
 {
 	struct sim *sim = queue->process->sim;
-	struct procfs_folder *folder = queue->process->folder;
+	struct procfs_dir *directory = queue->process->directory;
 	bool stale = rule_broken(sim, RULE_proc_id_used_again_tells_the_new_queue);
 	const char *end = rule_broken(sim, RULE_proc_queue_files_have_no_newline) ? "\n" : "";
 	char text[TEXT_BYTES];
 	int dir;
 
-	if (!folder)
+	if (!directory)
 		return;
 	if (rule_broken(sim, RULE_smi_queue_changes_are_silent))
 		smi_queue_eviction(queue->process, queue->node, SMI_BY_TTM);
 	snprintf(text, sizeof text, "%u", queue->id);
-	if (stale && !faccessat(folder->queues, text, F_OK, 0))
+	if (stale && !faccessat(directory->queues, text, F_OK, 0))
 		return;
-	dir = folder_at(sim, folder->queues, text);
+	dir = dir_at(sim, directory->queues, text);
 	if (dir < 0)
 		return;
 	snprintf(text, sizeof text, "%u%s", sim->nodes[queue->node].gpu_id, end);
@@ -394,37 +394,37 @@ static bool is_sdma(const struct queue *queue)
 void procfs_queue_gone(const struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
-	struct procfs_folder *folder = queue->process->folder;
+	struct procfs_dir *directory = queue->process->directory;
 	char name[TEXT_BYTES];
 
-	if (!folder)
+	if (!directory)
 		return;
 	if (is_sdma(queue))
-		folder->nodes[queue->node].sdma_past_ns += sdma_ns(queue);
+		directory->nodes[queue->node].sdma_past_ns += sdma_ns(queue);
 	if (rule_broken(sim, RULE_proc_queue_is_listed) ||
 	    rule_broken(sim, RULE_proc_id_used_again_tells_the_new_queue))
 		return;
 	snprintf(name, sizeof name, "%u", queue->id);
-	remove_folder(folder->queues, name, queue_files);
+	remove_dir(directory->queues, name, queue_files);
 }
 
 void procfs_queue_resized(struct queue *queue)
 {
-	struct procfs_folder *folder = queue->process->folder;
+	struct procfs_dir *directory = queue->process->directory;
 	char name[TEXT_BYTES], text[TEXT_BYTES];
 
 	queue->place.stale = true;
-	if (!folder || rule_broken(queue->process->sim, RULE_proc_queue_size_follows_update))
+	if (!directory || rule_broken(queue->process->sim, RULE_proc_queue_size_follows_update))
 		return;
 	snprintf(name, sizeof name, "%u/size", queue->id);
 	snprintf(text, sizeof text, "%" PRIu64, queue->ring_bytes);
-	put_text(queue->process->sim, folder->queues, name, text);
+	put_text(queue->process->sim, directory->queues, name, text);
 }
 
 void procfs_vram(struct process *process, uint32_t node)
 {
-	if (process->folder && !rule_broken(process->sim, RULE_proc_vram_counts_vram))
-		number_set(process, node, VRAM, &process->folder->nodes[node].vram,
+	if (process->directory && !rule_broken(process->sim, RULE_proc_vram_counts_vram))
+		number_set(process, node, VRAM, &process->directory->nodes[node].vram,
 			   process->vram[node]);
 }
 
@@ -433,19 +433,19 @@ void procfs_evicted(struct process *process, uint32_t node)
 	struct sim *sim = process->sim;
 	char name[2 * TEXT_BYTES], text[TEXT_BYTES];
 
-	if (!process->folder)
+	if (!process->directory)
 		return;
 	snprintf(name, sizeof name, EVICTED, sim->nodes[node].gpu_id);
 	snprintf(text, sizeof text, "%llu\n",
 		 (unsigned long long)(process->evicted_ns[node] / 1000000));
-	put_text(sim, process->folder->dir, name, text);
+	put_text(sim, process->directory->dir, name, text);
 }
 
 /* For --break of the rules about suspended queues. */
 static void reply_wrongly(const struct queue *queue)
 {
 	struct sim *sim = queue->process->sim;
-	int dir = queue->process->folder->dir;
+	int dir = queue->process->directory->dir;
 	char name[2 * TEXT_BYTES];
 
 	if (rule_broken(sim, RULE_proc_suspended_queue_stays_listed)) {
@@ -497,7 +497,7 @@ static void sample(struct process *process)
 
 	sample_queues(process, samples);
 	for (uint32_t i = 0; i < sim->nodes_n; i++) {
-		struct folder_node *node = &process->folder->nodes[i];
+		struct dir_node *node = &process->directory->nodes[i];
 		uint64_t cus = (samples[i].wave_slots + wave_slots_per_cu - 1) / wave_slots_per_cu;
 		double sdma = (double)(node->sdma_past_ns + samples[i].sdma_ns);
 
@@ -550,11 +550,11 @@ void procfs_update(struct sim *sim, uint64_t now_ns)
 		return;
 	TAILQ_FOREACH(process, &sim->processes, link)
 	{
-		if (!process->folder)
+		if (!process->directory)
 			continue;
 		sample(process);
 		for (uint32_t i = 0; i < sim->nodes_n; i++)
-			doubt |= process->folder->nodes[i].doubted;
+			doubt |= process->directory->nodes[i].doubted;
 	}
 	hqd_pointers(sim);
 	procfs->due_ns = doubt || anything_runs(sim) ? now_ns + SAMPLE_NS : UINT64_MAX;

@@ -32,10 +32,10 @@ int event_number(pid_t pid, int fd)
 
 /* Check the link first, because it is read faster than fdinfo, and only few of the file descriptors
  * of a process are eventfds. */
-static bool is_event(int folder, const char *name)
+static bool is_event(int directory, const char *name)
 {
 	char link[sizeof(LINK)];
-	ssize_t n = readlinkat(folder, name, link, sizeof(link));
+	ssize_t n = readlinkat(directory, name, link, sizeof(link));
 
 	return n == sizeof(LINK) - 1 && !memcmp(link, LINK, sizeof(LINK) - 1);
 }

@@ -27,11 +27,11 @@ static int show_link(const char *real, const char *fake)
 }
 
 /* Creates an empty directory or file and bind-mounts the real one over it. */
-static int show_bound(const char *real, const char *fake, bool folder)
+static int show_bound(const char *real, const char *fake, bool directory)
 {
 	int rc = 0;
 
-	if (folder) {
+	if (directory) {
 		rc = mkdir(fake, 0755);
 	} else {
 		int fd = open(fake, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -48,7 +48,7 @@ static int show_bound(const char *real, const char *fake, bool folder)
 	rc = -errno;
 	/* The host cannot access it either, so leave it out. */
 	if (rc == -ENOENT || rc == -EACCES) {
-		if (folder)
+		if (directory)
 			rmdir(fake);
 		else
 			unlink(fake);

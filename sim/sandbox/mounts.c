@@ -89,9 +89,9 @@ int mounts_enter(void)
 
 int mounts_tree(void)
 {
-	static const char *const folders[] = {"dev/dri",    "sys/devices",  "sys/class",
-					      "sys/module", "sys/dev/char", "run/kfdsched",
-					      "host_run"};
+	static const char *const dirs[] = {"dev/dri",	 "sys/devices",	 "sys/class",
+					   "sys/module", "sys/dev/char", "run/kfdsched",
+					   "host_run"};
 	/* Copy the host's /run before it is covered. */
 	int host_run =
 		open_tree(AT_FDCWD, "/run", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
@@ -105,8 +105,8 @@ int mounts_tree(void)
 	if (mount("kfdsim", "/run", "tmpfs", MS_NOSUID, "size=100%,mode=755"))
 		status = complain(STATUS_IMPOSSIBLE, "cannot mount a tmpfs (%s): " ADVICE,
 				  strerror(errno));
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && !status; i++)
-		status = tree_folder(folders[i]);
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && !status; i++)
+		status = tree_dir(dirs[i]);
 	if (!status && move_mount(host_run, "", AT_FDCWD, HOST_RUN, MOVE_MOUNT_F_EMPTY_PATH))
 		status = complain(STATUS_IMPOSSIBLE, "cannot keep the host's /run (%s): " ADVICE,
 				  strerror(errno));
@@ -176,7 +176,7 @@ int mounts_devices(struct tree *tree, unsigned nodes)
 	tree->kfd_sysfs = open(TREE_KFD, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (tree->kfd_sysfs < 0)
 		return complain(STATUS_FAILED, "cannot open %s (%s)", TREE_KFD, strerror(errno));
-	status = tree_folder("sys/kernel/debug/kfd");
+	status = tree_dir("sys/kernel/debug/kfd");
 	if (status)
 		return status;
 	tree->debugfs = open(TREE_DEBUGFS "/kfd", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -202,7 +202,7 @@ static int bind(const char *from, const char *to)
  */
 static int keep_ptmx(void)
 {
-	int status = tree_folder("dev/.host");
+	int status = tree_dir("dev/.host");
 
 	if (!status)
 		status = tree_link("dev/ptmx", ".host/ptmx");
@@ -244,9 +244,9 @@ int mounts_sim(const struct root *root, bool virtual_time)
 		status = cover("/sys", TREE "/sys", "/sys");
 	if (!status)
 		status = cover("/dev", TREE "/dev", "/dev");
-	if (!status && virtual_time && !root->folder[0])
+	if (!status && virtual_time && !root->directory[0])
 		status = cover("/etc", TREE "/etc", "/etc");
-	if (!status && root->folder[0])
+	if (!status && root->directory[0])
 		status = root_build(root, virtual_time, &new_root);
 	/* This must be the last, because it covers the tree. */
 	if (!status)

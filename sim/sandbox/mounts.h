@@ -53,10 +53,10 @@ int mounts_time(struct tree *tree, int library);
 int mounts_sim(const struct root *root, bool virtual_time);
 
 /* Create files of the tree. Paths are relative to TREE; missing directories are created.
- * tree_file(): a file with formatted text; tree_folder(): a directory; tree_bytes(): a file with
+ * tree_file(): a file with formatted text; tree_dir(): a directory; tree_bytes(): a file with
  * any bytes; tree_link(): a symbolic link. */
 int tree_file(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int tree_folder(const char *path);
+int tree_dir(const char *path);
 int tree_bytes(const char *path, const void *bytes, size_t n);
 int tree_link(const char *path, const char *target);
 

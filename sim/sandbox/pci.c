@@ -249,7 +249,7 @@ static int module(const struct machine *m)
 		status = tree_file("sys/module/amdgpu/version", "%s\n",
 				   kfdabi_kernel_name(m->kernel));
 	if (!status)
-		status = tree_folder("sys/module/amdgpu/holders");
+		status = tree_dir("sys/module/amdgpu/holders");
 	/* The parameters with which the simulated driver was loaded. */
 	if (!status)
 		status = tree_file("sys/module/amdgpu/parameters/cwsr_enable", "%u\n",

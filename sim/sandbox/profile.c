@@ -14,7 +14,7 @@
 
 /* Embeds a profile's file as it is, followed by a NUL. */
 #define EMBED(symbol, file)                                                                        \
-	__asm__(".pushsection .rodata\n" #symbol ": .incbin \"" PROFILE_FOLDER "/" file            \
+	__asm__(".pushsection .rodata\n" #symbol ": .incbin \"" PROFILE_DIR "/" file               \
 		"\"\n.byte 0\n.popsection\n");                                                     \
 	extern const char symbol[]
 

@@ -21,33 +21,33 @@
 
 /* Checks that the directory can be a root: it must contain a system, that is, have a
  * directory /usr. */
-static int find_folder(struct root *root, const char *folder)
+static int find_dir(struct root *root, const char *directory)
 {
 	char path[PATH_MAX + 8];
 	struct stat st;
 
-	if (!realpath(folder, root->folder))
-		return complain(STATUS_USAGE, "cannot change root to %s (%s)", folder,
+	if (!realpath(directory, root->directory))
+		return complain(STATUS_USAGE, "cannot change root to %s (%s)", directory,
 				strerror(errno));
-	if (stat(root->folder, &st) || !S_ISDIR(st.st_mode))
+	if (stat(root->directory, &st) || !S_ISDIR(st.st_mode))
 		return complain(STATUS_USAGE, "cannot change root to %s: it is not a directory",
-				folder);
-	if (!strcmp(root->folder, "/"))
+				directory);
+	if (!strcmp(root->directory, "/"))
 		return complain(STATUS_USAGE, "--root / is the present root: omit it");
-	snprintf(path, sizeof(path), "%s/usr", root->folder);
+	snprintf(path, sizeof(path), "%s/usr", root->directory);
 	if (stat(path, &st) || !S_ISDIR(st.st_mode))
 		return complain(STATUS_USAGE,
 				"cannot change root to %s: it has no system (no directory /usr); "
 				"packaging/roots.sh creates such directories",
-				folder);
+				directory);
 	return 0;
 }
 
-int root_find(struct root *root, const char *folder)
+int root_find(struct root *root, const char *directory)
 {
 	ssize_t n;
 
-	root->folder[0] = '\0';
+	root->directory[0] = '\0';
 	if (!getcwd(root->cwd, sizeof(root->cwd)))
 		return complain(STATUS_FAILED, "cannot find the working directory (%s)",
 				strerror(errno));
@@ -55,15 +55,15 @@ int root_find(struct root *root, const char *folder)
 	root->programs[n < 0 ? 0 : n] = '\0';
 	if (strrchr(root->programs, '/'))
 		*strrchr(root->programs, '/') = '\0';
-	return folder ? find_folder(root, folder) : 0;
+	return directory ? find_dir(root, directory) : 0;
 }
 
 /* Returns whether the path is the directory or below it. */
-static bool inside(const char *path, const char *folder)
+static bool inside(const char *path, const char *directory)
 {
-	size_t n = strlen(folder);
+	size_t n = strlen(directory);
 
-	return !strncmp(path, folder, n) && (!path[n] || path[n] == '/');
+	return !strncmp(path, directory, n) && (!path[n] || path[n] == '/');
 }
 
 /* Returns where a path of the host can be reached while the tree covers /run. */
@@ -83,7 +83,7 @@ static int fail(const char *what, const char *path)
 
 /* Creates the directories of `path` in the new root, each with the mode of the other system's
  * directory of that name. */
-static int make_folders(const struct root *root, const char *path)
+static int make_dirs(const struct root *root, const char *path)
 {
 	char name[2 * PATH_MAX], theirs[2 * PATH_MAX], part[PATH_MAX];
 	struct stat st;
@@ -93,7 +93,7 @@ static int make_folders(const struct root *root, const char *path)
 		end += strcspn(end, "/");
 		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
 		snprintf(name, sizeof(name), "%s%s", NEW_ROOT, part);
-		snprintf(theirs, sizeof(theirs), "%s%s", root->folder, part);
+		snprintf(theirs, sizeof(theirs), "%s%s", root->directory, part);
 		if (mkdir(name, 0755)) {
 			if (errno != EEXIST)
 				return fail("make", path);
@@ -109,7 +109,7 @@ static int make_folders(const struct root *root, const char *path)
 static int bind_in(const struct root *root, const char *path)
 {
 	char host[2 * PATH_MAX], name[2 * PATH_MAX];
-	int status = make_folders(root, path);
+	int status = make_dirs(root, path);
 
 	if (status)
 		return status;
@@ -145,14 +145,14 @@ int root_build(const struct root *root, bool virtual_time, int *fd)
 				      cwd,
 				      programs,
 				      NULL};
-	int status = tree_folder("root");
+	int status = tree_dir("root");
 
 	if (!status && mount("kfdsim-root", NEW_ROOT, "tmpfs", MS_NOSUID, "mode=755"))
 		status = fail("mount", "/");
 	for (size_t i = 0; i < sizeof(own_trees) / sizeof(own_trees[0]) && !status; i++)
 		status = bind_in(root, own_trees[i]);
 	if (!status)
-		status = make_folders(root, "/run");
+		status = make_dirs(root, "/run");
 	if (!status && virtual_time)
 		status = tree_file("root/etc/ld.so.preload", "%s\n", TIME_LIBRARY);
 	/* If one directory contains the other, its bind mount shows both. */
@@ -163,7 +163,7 @@ int root_build(const struct root *root, bool virtual_time, int *fd)
 	snprintf(cwd, sizeof(cwd), "%s%s", NEW_ROOT, root->cwd);
 	snprintf(programs, sizeof(programs), "%s%s", NEW_ROOT, root->programs);
 	if (!status)
-		status = merge(host_path(root->folder, host, sizeof(host)), NEW_ROOT, opaque);
+		status = merge(host_path(root->directory, host, sizeof(host)), NEW_ROOT, opaque);
 	if (status)
 		return status;
 	*fd = open(NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);

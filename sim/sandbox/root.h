@@ -12,15 +12,15 @@
 #include <stdbool.h>
 
 struct root {
-	char folder[PATH_MAX]; /* absolute; empty: no other root */
-	char cwd[PATH_MAX];    /* absolute */
+	char directory[PATH_MAX]; /* absolute; empty: no other root */
+	char cwd[PATH_MAX];	  /* absolute */
 	char programs[PATH_MAX];
 };
 
 /* All functions return 0 or an exit status after an error message (say.h). */
 
-/* Fills *root. `folder`: the new root, NULL: none. Called before anything is mounted. */
-int root_find(struct root *root, const char *folder);
+/* Fills *root. `directory`: the new root, NULL: none. Called before anything is mounted. */
+int root_find(struct root *root, const char *directory);
 /* Builds the new root. Called in the simulation's mount namespace, while the tree (mounts.h)
  * is still visible and everything except /run is in place. *fd: the new root directory, owned
  * by the caller. */

@@ -65,7 +65,7 @@ static int name_library(void)
 
 int mounts_time(struct tree *tree, int library)
 {
-	int status = tree_folder(TIME_FOLDER + 1);
+	int status = tree_dir(TIME_DIR + 1);
 
 	if (status)
 		return status;

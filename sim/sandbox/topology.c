@@ -130,7 +130,7 @@ static int gpu_links(const struct machine *m, unsigned node)
 	if (status || indirect)
 		return status;
 	snprintf(path, sizeof(path), NODES "/%u/p2p_links", node + 1);
-	return tree_folder(path);
+	return tree_dir(path);
 }
 
 static int cpu_properties(const struct machine *m)
@@ -167,9 +167,9 @@ static int cpu_node(const struct machine *m)
 				   "\nflags 0\nwidth 64\nmem_clk_max 3200\n",
 				   HEAP_SYSTEM, memory);
 	if (!status)
-		status = tree_folder(NODES "/0/caches");
+		status = tree_dir(NODES "/0/caches");
 	if (!status)
-		status = tree_folder(NODES "/0/p2p_links");
+		status = tree_dir(NODES "/0/p2p_links");
 	for (unsigned i = 0; i < m->n_nodes && !status; i++)
 		status = write_link("io_links", i, 0, i + 1, &link);
 	return status;
@@ -212,26 +212,26 @@ static int gpu_properties(const struct machine *m, unsigned node, const char *pa
 static int gpu_node(const struct machine *m, unsigned node)
 {
 	const struct profile *p = &m->node_profile;
-	unsigned folder = node + 1;
+	unsigned directory = node + 1;
 	char path[PATH_BYTES];
 	int status;
 
-	snprintf(path, sizeof(path), NODES "/%u/gpu_id", folder);
+	snprintf(path, sizeof(path), NODES "/%u/gpu_id", directory);
 	status = tree_file(path, "%u\n", m->nodes[node].gpu_id);
-	snprintf(path, sizeof(path), NODES "/%u/name", folder);
+	snprintf(path, sizeof(path), NODES "/%u/name", directory);
 	if (!status)
 		status = tree_file(path, "%s\n", p->asic);
-	snprintf(path, sizeof(path), NODES "/%u/properties", folder);
+	snprintf(path, sizeof(path), NODES "/%u/properties", directory);
 	if (!status)
 		status = gpu_properties(m, node, path);
-	snprintf(path, sizeof(path), NODES "/%u/mem_banks/0/properties", folder);
+	snprintf(path, sizeof(path), NODES "/%u/mem_banks/0/properties", directory);
 	if (!status)
 		status = tree_file(path,
 				   "heap_type %d\nsize_in_bytes %" PRIu64 "\nflags 0\n"
 				   "width %" PRIu64 "\nmem_clk_max %" PRIu64 "\n",
 				   HEAP_FB_PUBLIC, p->vram_bytes, p->mem_width, p->mem_clk_max);
 	if (!status)
-		status = caches_write(m, folder);
+		status = caches_write(m, directory);
 	return status ? status : gpu_links(m, node);
 }
 

@@ -13,9 +13,9 @@
 /* Writes all files: the KFD topology, and those of caches_write() and pci_write(). */
 int topology_write(const struct machine *machine);
 
-/* topology_caches.c: caches_write() writes the caches of the GPU node in directory `folder`;
+/* topology_caches.c: caches_write() writes the caches of the GPU node in directory `directory`;
  * caches_count() returns their number. */
-int caches_write(const struct machine *machine, unsigned folder);
+int caches_write(const struct machine *machine, unsigned directory);
 unsigned caches_count(const struct machine *machine);
 
 /* pci.c: writes the PCI and DRM devices and the driver's module. */

@@ -91,11 +91,11 @@ struct cache {
 	const char *siblings;
 };
 
-static int write_cache(unsigned folder, unsigned *index, const struct cache *cache)
+static int write_cache(unsigned directory, unsigned *index, const struct cache *cache)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), NODES "/%u/caches/%u/properties", folder, (*index)++);
+	snprintf(path, sizeof(path), NODES "/%u/caches/%u/properties", directory, (*index)++);
 	return tree_file(path,
 			 "processor_id_low %u\nlevel %u\nsize %" PRIu64 "\ncache_line_size %" PRIu64
 			 "\ncache_lines_per_tag 1\nassociation 0\nlatency 0\n"
@@ -115,7 +115,7 @@ static char *put_flags(char *to, unsigned flags)
 }
 
 /* Writes one cache for every group of `share` CUs. */
-static int write_groups(const struct machine *machine, unsigned folder, unsigned *index,
+static int write_groups(const struct machine *machine, unsigned directory, unsigned *index,
 			struct cache cache, unsigned share)
 {
 	struct shape s = shape_of(&machine->node_profile);
@@ -131,14 +131,14 @@ static int write_groups(const struct machine *machine, unsigned folder, unsigned
 				continue;
 			put_flags(map, flags)[-1] = '\0';
 			cache.first = array * s.slots + (unsigned)first;
-			status = write_cache(folder, index, &cache);
+			status = write_cache(directory, index, &cache);
 		}
 	}
 	return status;
 }
 
 /* Writes a cache that all CUs of the node share. */
-static int write_whole(const struct machine *machine, unsigned folder, unsigned *index,
+static int write_whole(const struct machine *machine, unsigned directory, unsigned *index,
 		       struct cache cache)
 {
 	struct shape s = shape_of(&machine->node_profile);
@@ -151,10 +151,10 @@ static int write_whole(const struct machine *machine, unsigned folder, unsigned 
 	}
 	to[-1] = '\0';
 	cache.siblings = map;
-	return write_cache(folder, index, &cache);
+	return write_cache(directory, index, &cache);
 }
 
-int caches_write(const struct machine *machine, unsigned folder)
+int caches_write(const struct machine *machine, unsigned directory)
 {
 	const struct profile *p = &machine->node_profile;
 	const unsigned share = (unsigned)p->cus_per_inst_cache;
@@ -165,15 +165,15 @@ int caches_write(const struct machine *machine, unsigned folder)
 	const struct cache l2 = {0, 2, CACHE_DATA, p->l2_size_in_kb, p->l2_line_bytes, NULL};
 	const struct cache l3 = {0, 3, CACHE_DATA, p->l3_size_in_kb, p->l2_line_bytes, NULL};
 	unsigned index = 0;
-	int status = write_groups(machine, folder, &index, own, 1);
+	int status = write_groups(machine, directory, &index, own, 1);
 
 	if (!status)
-		status = write_groups(machine, folder, &index, inst, share);
+		status = write_groups(machine, directory, &index, inst, share);
 	if (!status)
-		status = write_groups(machine, folder, &index, scalar, share);
+		status = write_groups(machine, directory, &index, scalar, share);
 	if (!status)
-		status = write_whole(machine, folder, &index, l2);
+		status = write_whole(machine, directory, &index, l2);
 	if (!status && p->l3_size_in_kb)
-		status = write_whole(machine, folder, &index, l3);
+		status = write_whole(machine, directory, &index, l3);
 	return status;
 }

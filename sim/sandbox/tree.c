@@ -11,7 +11,7 @@
 #include "sim/sandbox/say.h"
 
 /* Creates the parent directories of `path` and, with `whole`, `path` itself. */
-static int make_folders(char *path, int whole)
+static int make_dirs(char *path, int whole)
 {
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
 		if (!slash && !whole)
@@ -31,13 +31,13 @@ static int tree_path(char *out, size_t size, const char *path, int whole)
 	int rc = -ENAMETOOLONG;
 
 	if (snprintf(out, size, "%s/%s", TREE, path) < (int)size)
-		rc = make_folders(out, whole);
+		rc = make_dirs(out, whole);
 	if (rc)
 		return complain(STATUS_FAILED, "cannot make %s/%s (%s)", TREE, path, strerror(-rc));
 	return 0;
 }
 
-int tree_folder(const char *path)
+int tree_dir(const char *path)
 {
 	char full[PATH_MAX];
 

@@ -67,7 +67,7 @@ static struct one clients[CLIENTS];
 /* the changes of a period, sorted by time; client: modulo CLIENTS */
 static uint32_t due_of[2 * CLIENTS];
 static uint64_t at[2 * CLIENTS]; /* time of a change in the period, ns */
-static char folder[] = "/tmp/kfdshim-load-XXXXXX";
+static char directory[] = "/tmp/kfdshim-load-XXXXXX";
 static char path[64], config[64];
 static uint32_t started; /* clients that run */
 static uint32_t gpu_ids[NODES];
@@ -327,7 +327,7 @@ static void write_config(void)
 {
 	FILE *file;
 
-	snprintf(config, sizeof(config), "%s/kfdschedd.ini", folder);
+	snprintf(config, sizeof(config), "%s/kfdschedd.ini", directory);
 	file = fopen(config, "we");
 	must(file && fputs("[scheduler]\nslow_suspend = 50ms\n", file) >= 0 && fclose(file) == 0,
 	     "writing the configuration");
@@ -556,8 +556,8 @@ int main(int argc, char **argv)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	must(mkdtemp(folder) != NULL, "mkdtemp");
-	snprintf(path, sizeof(path), "%s/socket", folder);
+	must(mkdtemp(directory) != NULL, "mkdtemp");
+	snprintf(path, sizeof(path), "%s/socket", directory);
 	if (kfd_device_nodes(gpu_ids, NODES) != NODES)
 		for (uint32_t i = 0; i < NODES; i++)
 			gpu_ids[i] = 100 + i;
@@ -576,6 +576,6 @@ int main(int argc, char **argv)
 	kill(bare_pid, SIGKILL);
 	waitpid(bare_pid, NULL, 0);
 	unlink(config);
-	rmdir(folder);
+	rmdir(directory);
 	return bench_end(&bench);
 }

@@ -26,10 +26,10 @@
 
 /* The floor: reads the names of the queues at each full millisecond, and skips those that are
  * already over. Returns the number of samples. */
-static int bare_loop(const char *folder)
+static int bare_loop(const char *directory)
 {
 	uint64_t start = clock_ns(), ms = 0;
-	DIR *queues = opendir(folder);
+	DIR *queues = opendir(directory);
 	int samples = 0;
 
 	for (; queues && ms <= SECONDS * 1000; samples++) {
@@ -47,14 +47,14 @@ static int bare_loop(const char *folder)
 /* The child process: becomes kfdsched, or runs the loop. */
 static void be_child(const char *kfdsched, int out)
 {
-	char pid[16], seconds[16], folder[64];
+	char pid[16], seconds[16], directory[64];
 
 	snprintf(pid, sizeof(pid), "%d", (int)getppid());
 	snprintf(seconds, sizeof(seconds), "%d", SECONDS);
-	snprintf(folder, sizeof(folder), "/sys/class/kfd/kfd/proc/%s/queues", pid);
+	snprintf(directory, sizeof(directory), "/sys/class/kfd/kfd/proc/%s/queues", pid);
 	dup2(out, STDOUT_FILENO);
 	if (!kfdsched) {
-		printf("{\"samples\": %d}\n", bare_loop(folder));
+		printf("{\"samples\": %d}\n", bare_loop(directory));
 		fflush(stdout);
 		_exit(0);
 	}

@@ -172,7 +172,7 @@ static void plot(FILE *out, const json_t *bench)
 	svg_end(out);
 }
 
-static int show(struct table *table, const char *folder, const char *path, bool *all_kept)
+static int show(struct table *table, const char *directory, const char *path, bool *all_kept)
 {
 	json_error_t error;
 	json_t *bench = json_load_file(path, 0, &error), *figure;
@@ -200,7 +200,7 @@ static int show(struct table *table, const char *folder, const char *path, bool 
 		table_cell(table, "%s", !bounded(figure) ? "" : kept(figure) ? "kept" : "NOT KEPT");
 		*all_kept = *all_kept && kept(figure);
 	}
-	snprintf(name, sizeof name, "%s/%s.svg", folder, text_of(bench, "name"));
+	snprintf(name, sizeof name, "%s/%s.svg", directory, text_of(bench, "name"));
 	out = fopen(name, "we");
 	if (out) {
 		plot(out, bench);

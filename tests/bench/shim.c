@@ -367,19 +367,19 @@ static void the_rest(struct bench *b)
  * peer is more urgent. */
 static int run_by_itself(const char *what, void *out, size_t bytes)
 {
-	char folder[] = "/tmp/kfdshim-bench-XXXXXX", environment[256], path[64];
+	char directory[] = "/tmp/kfdshim-bench-XXXXXX", environment[256], path[64];
 	int bad;
 
-	if (!mkdtemp(folder))
+	if (!mkdtemp(directory))
 		return -1;
 	snprintf(environment, sizeof environment,
 		 "XDG_RUNTIME_DIR=%s KFDSHIM_SOCKET=%s/none KFDSHIM_PRIORITY=offline "
 		 "KFDSHIM_LEVEL=self",
-		 folder, folder);
+		 directory, directory);
 	bad = run(SHIM, environment, what, out, bytes);
-	snprintf(path, sizeof path, "%s/kfdshim", folder);
+	snprintf(path, sizeof path, "%s/kfdshim", directory);
 	rmdir(path); /* the processes have removed their files from it */
-	rmdir(folder);
+	rmdir(directory);
 	return bad;
 }
 

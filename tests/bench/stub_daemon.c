@@ -15,7 +15,7 @@
 #define WAIT_MS 5000
 
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
-static char folder[] = "/tmp/kfdshim-bench-XXXXXX";
+static char directory[] = "/tmp/kfdshim-bench-XXXXXX";
 static int listener;
 
 static void must(bool ok, const char *what)
@@ -28,8 +28,8 @@ static void must(bool ok, const char *what)
 
 void greeter_open(void)
 {
-	must(mkdtemp(folder), "mkdtemp");
-	snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", folder);
+	must(mkdtemp(directory), "mkdtemp");
+	snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", directory);
 	setenv("KFDSHIM_SOCKET", address.sun_path, 1);
 	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	must(listener >= 0 && !bind(listener, (struct sockaddr *)&address, sizeof address) &&
@@ -61,6 +61,6 @@ const struct client_shm *greeter_accept(void)
 		close(fds[i]);
 	close(listener);
 	unlink(address.sun_path);
-	rmdir(folder);
+	rmdir(directory);
 	return shm;
 }

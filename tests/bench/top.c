@@ -35,7 +35,7 @@
 #define SAMPLES 10 /* per second */
 #define DRIVER "/sys/class/kfd/kfd/proc"
 
-static char folder[] = "/tmp/kfdshim-top-XXXXXX";
+static char directory[] = "/tmp/kfdshim-top-XXXXXX";
 static char path[64];
 
 static void must(bool ok, const char *what)
@@ -230,8 +230,8 @@ int main(int argc, char **argv)
 
 	if (argc != 5)
 		return 2;
-	must(mkdtemp(folder) != NULL, "a folder");
-	snprintf(path, sizeof(path), "%s/socket", folder);
+	must(mkdtemp(directory) != NULL, "a folder");
+	snprintf(path, sizeof(path), "%s/socket", directory);
 	setenv("TERM", "xterm", 1);
 	setenv("KFDSHIM_SOCKET", path, 1);
 	daemon_words[0] = argv[2];
@@ -255,7 +255,7 @@ int main(int argc, char **argv)
 	kill(tenants, SIGKILL);
 	waitpid(tenants, NULL, 0);
 	unlink(path);
-	rmdir(folder);
+	rmdir(directory);
 
 	bench_begin(&bench, "top", "kfdsched top");
 	record(&bench, "daemon", &with, 4);

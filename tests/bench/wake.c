@@ -26,7 +26,7 @@
 #define CHILDREN 4
 #define START_US 10000000
 
-static char folder[] = "/tmp/kfdshim-bench-XXXXXX";
+static char directory[] = "/tmp/kfdshim-bench-XXXXXX";
 static char socket_path[64], config_path[64], page_path[64];
 static struct wake_page *page;
 static int wake_fd;
@@ -89,11 +89,11 @@ static bool prepare(void)
 	FILE *f;
 	int fd;
 
-	if (!mkdtemp(folder))
+	if (!mkdtemp(directory))
 		return false;
-	snprintf(socket_path, sizeof socket_path, "%s/socket", folder);
-	snprintf(config_path, sizeof config_path, "%s/config", folder);
-	snprintf(page_path, sizeof page_path, "%s/page", folder);
+	snprintf(socket_path, sizeof socket_path, "%s/socket", directory);
+	snprintf(config_path, sizeof config_path, "%s/config", directory);
+	snprintf(page_path, sizeof page_path, "%s/page", directory);
 	f = fopen(config_path, "we");
 	if (!f)
 		return false;
@@ -165,7 +165,7 @@ static void clean_up(void)
 	unlink(config_path);
 	unlink(page_path);
 	unlink(socket_path);
-	rmdir(folder);
+	rmdir(directory);
 }
 
 static double print_stats(struct bench *b, const char *name, const char *what, double *us)

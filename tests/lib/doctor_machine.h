@@ -69,7 +69,7 @@ static inline struct doctor_facts good(void)
 	strcpy(f.shim, "/usr/lib/libkfdshim.so");
 	strcpy(f.agent, "/usr/lib/libkfdshim-agent.so");
 	f.preload_works = f.agent_works = DOCTOR_YES;
-	strcpy(f.runtime_folder, "/run/user/1000/kfdshim");
+	strcpy(f.runtime_dir, "/run/user/1000/kfdshim");
 	f.shm_error = f.eventfd_error = 0;
 	f.open_files = 1024;
 	strcpy(f.rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");

@@ -111,7 +111,7 @@ int __wrap_fcntl(int fd, int command, ...)
 }
 
 /* Directory of the peers. */
-static char many_folder[64];
+static char many_dir[64];
 
 /* The playing process: its pid, and the pipes to it and from it. */
 static struct many {
@@ -128,7 +128,7 @@ static inline struct sockaddr_un many_address(const char *name)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	snprintf(address.sun_path, sizeof(address.sun_path), "%.64s/%.40s", many_folder, name);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.64s/%.40s", many_dir, name);
 	return address;
 }
 
@@ -159,7 +159,7 @@ static inline void many_shm(int number, int priority)
 	shm.priority = priority;
 	shm.nodes[0].gpu_id = FAKE_GPU;
 	shm.nodes[0].activity = 2;
-	snprintf(path, sizeof(path), "%s/%d-%d.lane", many_folder, (int)getpid(), number);
+	snprintf(path, sizeof(path), "%s/%d-%d.lane", many_dir, (int)getpid(), number);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	CHECK(fd >= 0 && write(fd, &shm, sizeof(shm)) == (ssize_t)sizeof(shm));
 	CHECK(__real_fcntl(fd, F_SETLK, &whole) == 0);
@@ -172,7 +172,7 @@ static inline void many_send(int fd)
 	struct sockaddr_un address;
 	struct dirent *entry;
 	char own[16];
-	DIR *dir = opendir(many_folder);
+	DIR *dir = opendir(many_dir);
 
 	snprintf(own, sizeof(own), "%d-", (int)getpid());
 	CHECK(dir != NULL);
@@ -269,8 +269,8 @@ static inline void many_start(int priority)
 	char byte;
 
 	CHECK(mkdtemp(runtime) != NULL);
-	snprintf(many_folder, sizeof(many_folder), "%s/kfdshim", runtime);
-	CHECK(mkdir(many_folder, 0700) == 0);
+	snprintf(many_dir, sizeof(many_dir), "%s/kfdshim", runtime);
+	CHECK(mkdir(many_dir, 0700) == 0);
 	setenv("XDG_RUNTIME_DIR", runtime, 1);
 	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
 	CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
@@ -291,7 +291,7 @@ static inline void many_end(void)
 
 	kill(many.pid, SIGKILL);
 	CHECK(waitpid(many.pid, NULL, 0) == many.pid);
-	snprintf(command, sizeof(command), "rm -rf %.60s/..", many_folder);
+	snprintf(command, sizeof(command), "rm -rf %.60s/..", many_dir);
 	command[strlen(command) - 3] = '\0'; /* cut "/..": remove the parent directory */
 	CHECK(system(command) == 0);
 }

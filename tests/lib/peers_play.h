@@ -148,7 +148,7 @@ void hold_forget(void)
 
 /* ---- the processes ---- */
 
-static char runtime_folder[64], folder[80];
+static char runtime_dir[64], directory[80];
 
 /* A process that plays a peer: its pid, and the pipes to it and from it. */
 struct process {
@@ -269,7 +269,7 @@ static inline void send_word(struct process *p, char word)
 /* Returns the number of files in the directory of peers whose name ends with `end`. */
 static inline int files_count(const char *end)
 {
-	DIR *dir = opendir(folder);
+	DIR *dir = opendir(directory);
 	struct dirent *entry;
 	size_t n;
 	int count = 0;
@@ -327,10 +327,10 @@ static inline void end(struct process *p, int signal)
 /* Creates an empty runtime directory, and sets the environment so that no daemon is found. */
 static inline void prepare(void)
 {
-	strcpy(runtime_folder, "/tmp/kfdshim-peers-XXXXXX");
-	CHECK(mkdtemp(runtime_folder) != NULL);
-	snprintf(folder, sizeof(folder), "%s/kfdshim", runtime_folder);
-	setenv("XDG_RUNTIME_DIR", runtime_folder, 1);
+	strcpy(runtime_dir, "/tmp/kfdshim-peers-XXXXXX");
+	CHECK(mkdtemp(runtime_dir) != NULL);
+	snprintf(directory, sizeof(directory), "%s/kfdshim", runtime_dir);
+	setenv("XDG_RUNTIME_DIR", runtime_dir, 1);
 	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
 }
 
@@ -338,7 +338,7 @@ static inline void clean(void)
 {
 	char command[128];
 
-	snprintf(command, sizeof(command), "rm -rf %s", runtime_folder);
+	snprintf(command, sizeof(command), "rm -rf %s", runtime_dir);
 	CHECK(system(command) == 0);
 }
 

@@ -26,7 +26,7 @@
 #define REPLY_BYTES (64u << 20)
 
 /* Directory, socket, log file and process of the running daemon; pid of its worker. */
-static char folder[] = "/tmp/kfdschedd-real-XXXXXX";
+static char directory[] = "/tmp/kfdschedd-real-XXXXXX";
 static char path[64], log_file[64];
 static pid_t daemon_pid;
 static json_int_t worker;
@@ -115,11 +115,11 @@ static inline int start_with(int stderr_fd)
 	char program[512];
 
 	snprintf(program, sizeof(program), "%s/kfdschedd", getenv("BUILD"));
-	strcpy(folder + strlen(folder) - 6, "XXXXXX");
-	if (!mkdtemp(folder) || chmod(folder, 0755))
+	strcpy(directory + strlen(directory) - 6, "XXXXXX");
+	if (!mkdtemp(directory) || chmod(directory, 0755))
 		return -1;
-	snprintf(path, sizeof(path), "%s/socket", folder);
-	snprintf(log_file, sizeof(log_file), "%s/log", folder);
+	snprintf(path, sizeof(path), "%s/socket", directory);
+	snprintf(log_file, sizeof(log_file), "%s/log", directory);
 	if (stderr_fd < 0)
 		stderr_fd = open(log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	daemon_pid = fork();
@@ -148,7 +148,7 @@ static inline int stop(void **state)
 	kill(daemon_pid, SIGTERM);
 	waitpid(daemon_pid, &status, 0);
 	unlink(log_file);
-	if (rmdir(folder) != 0) /* fails unless the daemon has removed its socket and lock */
+	if (rmdir(directory) != 0) /* fails unless the daemon has removed its socket and lock */
 		return -1;
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }

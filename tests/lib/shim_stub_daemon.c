@@ -40,9 +40,9 @@ void fake_daemon_open(struct fake_daemon *d)
 {
 	memset(d, 0, sizeof(*d));
 	d->client = -1;
-	strcpy(d->folder, "/tmp/kfdshim-daemon-XXXXXX");
-	must(mkdtemp(d->folder) != NULL, "folder");
-	snprintf(d->path, sizeof(d->path), "%s/socket", d->folder);
+	strcpy(d->directory, "/tmp/kfdshim-daemon-XXXXXX");
+	must(mkdtemp(d->directory) != NULL, "folder");
+	snprintf(d->path, sizeof(d->path), "%s/socket", d->directory);
 	setenv("KFDSHIM_SOCKET", d->path, 1);
 	fake_daemon_listen(d);
 }
@@ -104,7 +104,7 @@ void fake_daemon_die(struct fake_daemon *d)
 void fake_daemon_remove(struct fake_daemon *d)
 {
 	unlink(d->path);
-	rmdir(d->folder);
+	rmdir(d->directory);
 }
 
 void fake_daemon_wake(struct fake_daemon *d)

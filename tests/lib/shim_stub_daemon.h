@@ -19,7 +19,7 @@
 
 struct fake_daemon {
 	/* directory and socket */
-	char folder[64], path[80];
+	char directory[64], path[80];
 	int listener;
 	struct daemon_shm *daemon_shm;
 	int daemon_shm_fd, event_fd;

@@ -87,12 +87,13 @@ void hip_copy(void *dst, const void *src, size_t bytes, int kind, void *stream)
 	    stream);
 }
 
-void *hip_spin_kernel(const char *folder)
+void *hip_spin_kernel(const char *directory)
 {
 	void *module = NULL, *kernel = NULL;
 	size_t bytes;
 
-	HIP(hipModuleLoadData, (void **, const void *), &module, step_code_object(folder, &bytes));
+	HIP(hipModuleLoadData, (void **, const void *), &module,
+	    step_code_object(directory, &bytes));
 	HIP(hipModuleGetFunction, (void **, void *, const char *), &kernel, module,
 	    "kfdreplay_spin");
 	return kernel;

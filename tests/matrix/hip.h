@@ -34,7 +34,7 @@ void hip_synchronize(void *stream);
 void hip_copy(void *dst, const void *src, size_t bytes, int kind, void *stream);
 
 /* Returns kfdreplay_spin, loaded from the directory of the code objects. */
-void *hip_spin_kernel(const char *folder);
+void *hip_spin_kernel(const char *directory);
 /* Launches the kernel: each workgroup spins for `ticks` ticks of the 100 MHz counter and then adds
  * one to its own cell. `cells`: device memory. */
 void hip_spin(void *kernel, unsigned groups, uint64_t ticks, uint32_t *cells, void *stream);

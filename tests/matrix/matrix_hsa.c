@@ -128,14 +128,14 @@ static void barriers(hsa_queue_t *queue)
 	wait_zero(second, "a barrier packet");
 }
 
-static uint64_t load_kernel(const char *folder, uint32_t *kernarg_bytes)
+static uint64_t load_kernel(const char *directory, uint32_t *kernarg_bytes)
 {
 	hsa_code_object_reader_t reader;
 	hsa_executable_t executable;
 	hsa_executable_symbol_t symbol;
 	uint64_t object;
 	size_t bytes;
-	const void *code = step_code_object(folder, &bytes);
+	const void *code = step_code_object(directory, &bytes);
 
 	CHECK(hsa_code_object_reader_create_from_memory(code, bytes, &reader));
 	CHECK(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
@@ -150,7 +150,7 @@ static uint64_t load_kernel(const char *folder, uint32_t *kernarg_bytes)
 	return object;
 }
 
-static void dispatch(hsa_queue_t *queue, const char *folder)
+static void dispatch(hsa_queue_t *queue, const char *directory)
 {
 	uint32_t kernarg_bytes, *cells = allocate(host_pool, GROUPS * sizeof(uint32_t));
 	hsa_kernel_dispatch_packet_t packet = {0};
@@ -159,7 +159,7 @@ static void dispatch(hsa_queue_t *queue, const char *folder)
 		uint32_t *cells;
 	} * args;
 
-	packet.kernel_object = load_kernel(folder, &kernarg_bytes);
+	packet.kernel_object = load_kernel(directory, &kernarg_bytes);
 	args = allocate(kernarg_pool, kernarg_bytes < 256 ? 256 : kernarg_bytes);
 	memset(args, 0, kernarg_bytes);
 	memset(cells, 0, GROUPS * sizeof(*cells));

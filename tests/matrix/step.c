@@ -80,7 +80,7 @@ unsigned step_kernel_us(unsigned usual)
 	return ms ? (unsigned)strtoul(ms, NULL, 10) * 1000 : usual;
 }
 
-const void *step_code_object(const char *folder, size_t *bytes)
+const void *step_code_object(const char *directory, size_t *bytes)
 {
 	char gpu[32], path[4096];
 	struct stat st;
@@ -88,7 +88,7 @@ const void *step_code_object(const char *folder, size_t *bytes)
 	int fd;
 
 	gpu_name(gpu, sizeof(gpu));
-	snprintf(path, sizeof(path), "%s/kfdreplay_spin.%s.co", folder, gpu);
+	snprintf(path, sizeof(path), "%s/kfdreplay_spin.%s.co", directory, gpu);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st))
 		step_fail("%s: %s", path, strerror(errno));

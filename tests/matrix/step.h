@@ -24,6 +24,6 @@ unsigned step_kernel_us(unsigned usual);
 
 /* Returns the code object of kfdreplay_spin for the first GPU of the topology, from the directory
  * of built programs. Never NULL; it stays mapped. *bytes: its size. */
-const void *step_code_object(const char *folder, size_t *bytes);
+const void *step_code_object(const char *directory, size_t *bytes);
 
 #endif

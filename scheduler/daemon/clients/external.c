@@ -29,7 +29,7 @@ struct outsider {
 	uint64_t read_ns;    /* last read of its queues */
 	uint64_t program_ns; /* last check that it still runs the same program */
 	uint64_t threads_ns; /* time of the next check of its threads */
-	uint64_t folder;     /* number of its directory in sysfs; 0: it had none */
+	uint64_t directory;  /* number of its directory in sysfs; 0: it had none */
 	bool changed;	     /* an event requires a read of its queues */
 	bool watched;	     /* its session reports new queues */
 	unsigned quiet;	     /* checks since a thread was seen in DESTROY_QUEUE */
@@ -92,7 +92,7 @@ static int hold(pid_t pid, int pidfd, struct peer *out, struct subject *subject,
 static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, const char *rule,
 		   char *problem, size_t size)
 {
-	uint64_t folder = sysfs_folder(pid);
+	uint64_t directory = sysfs_dir(pid);
 	struct outsider *outsider;
 	struct client *client;
 	struct subject subject;
@@ -112,7 +112,7 @@ static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, co
 		return -ENOMEM;
 	}
 	feed_set_victim_only(&worker->feed, client->id);
-	outsider->folder = folder;
+	outsider->directory = directory;
 	outsider->changed = true;
 	snprintf(outsider->rule, sizeof(outsider->rule), "%s", rule);
 	client_explain(client);
@@ -293,14 +293,14 @@ static void forget_request(struct worker *worker, const struct peer *peer)
 static bool is_another_program(const struct client *client, uint64_t now)
 {
 	struct outsider *outsider = client->outsider;
-	uint64_t folder = sysfs_folder(client->peer.pid), before = outsider->folder;
+	uint64_t directory = sysfs_dir(client->peer.pid), before = outsider->directory;
 	int replaced = peer_replaced(&client->peer, reader_facts);
 
-	if (folder)
-		outsider->folder = folder;
+	if (directory)
+		outsider->directory = directory;
 	if (replaced != -EINPROGRESS)
 		outsider->program_ns = now;
-	return (before && folder && folder != before) || replaced > 0;
+	return (before && directory && directory != before) || replaced > 0;
 }
 
 void outsider_overdue(struct worker *worker, struct client *client, uint64_t now)

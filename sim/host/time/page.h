@@ -23,9 +23,9 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 
-#define TIME_FOLDER "/run/kfdsim-time" /* path inside the simulation */
-#define TIME_PAGE TIME_FOLDER "/page"
-#define TIME_LIBRARY TIME_FOLDER "/libkfdsim-time.so"
+#define TIME_DIR "/run/kfdsim-time" /* path inside the simulation */
+#define TIME_PAGE TIME_DIR "/page"
+#define TIME_LIBRARY TIME_DIR "/libkfdsim-time.so"
 
 #define TIME_MAGIC 0x6b66642d74696d65ull
 #define TIME_VERSION 1u

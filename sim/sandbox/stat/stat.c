@@ -6,7 +6,7 @@
  *
  * The device files are regular files, because a character device with these numbers leads to the
  * driver. libdrm, and with it nvtop and radeontop, take no regular file for a GPU, and libudev no
- * folder of another file system for a device. The seccomp filter cannot answer stat() as it does
+ * directory of another file system for a device. The seccomp filter cannot answer stat() as it does
  * ioctl(): it sees no paths, so each stat() of each program would wait for kfdsim, and would return
  * EINTR when a signal arrives, which no program expects of stat().
  *

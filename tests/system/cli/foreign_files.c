@@ -38,7 +38,7 @@
 #define PODMAN "engine=\"podman-4.3.1\"\nname=\"innocent\"\n"
 
 /* directory of the running test; "/kfdshim" is part of the names of shared memory files */
-static char folder[32];
+static char directory[32];
 static char bait[64]; /* the file that must not be opened */
 static int terminal = -1;
 static int opens = -1; /* inotify descriptor */
@@ -78,7 +78,7 @@ static void hold(const char *name)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	must(open(path, O_PATH) >= 0);
 }
 
@@ -95,7 +95,7 @@ static void holds_a_device(void)
 	char path[64];
 
 	become_unprivileged();
-	snprintf(path, sizeof(path), "%s/" SHM_FILE, folder);
+	snprintf(path, sizeof(path), "%s/" SHM_FILE, directory);
 	must(mount(bait, path, NULL, MS_BIND, NULL) == 0);
 	hold(SHM_FILE);
 }
@@ -108,7 +108,7 @@ static void holds_fuse(void)
 
 	must(fuse >= 0 && unshare(CLONE_NEWNS) == 0);
 	must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
-	snprintf(path, sizeof(path), "%s/" SHM_FILE, folder);
+	snprintf(path, sizeof(path), "%s/" SHM_FILE, directory);
 	snprintf(options, sizeof(options),
 		 "fd=%d,rootmode=100644,user_id=%u,group_id=0,allow_other", fuse, NOBODY);
 	must(mount("attack", path, "fuse", 0, options) == 0);
@@ -121,7 +121,7 @@ static void holds_fuse(void)
 static void lives_in_it(void)
 {
 	become_unprivileged();
-	must(mount(folder, folder, NULL, MS_BIND, NULL) == 0 && chdir(folder) == 0);
+	must(mount(directory, directory, NULL, MS_BIND, NULL) == 0 && chdir(directory) == 0);
 	must(syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0);
 }
 
@@ -130,9 +130,9 @@ static void lives_with_a_device(void)
 	char path[64];
 
 	become_unprivileged();
-	must(mount(folder, folder, NULL, MS_BIND, NULL) == 0);
-	snprintf(path, sizeof(path), "%s/run/.containerenv", folder);
-	must(mount(bait, path, NULL, MS_BIND, NULL) == 0 && chdir(folder) == 0);
+	must(mount(directory, directory, NULL, MS_BIND, NULL) == 0);
+	snprintf(path, sizeof(path), "%s/run/.containerenv", directory);
+	must(mount(bait, path, NULL, MS_BIND, NULL) == 0 && chdir(directory) == 0);
 	must(syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0);
 }
 
@@ -144,7 +144,7 @@ static void has_shm_file(void)
 	int fd;
 
 	become_unprivileged();
-	snprintf(path, sizeof(path), "%s/" SHM_FILE, folder);
+	snprintf(path, sizeof(path), "%s/" SHM_FILE, directory);
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	shm.magic = CLIENT_SHM_MAGIC;
 	shm.version = CLIENT_SHM_VERSION;
@@ -199,38 +199,38 @@ static void nothing_opened(const char *by)
 	assert_int_equal(errno, EAGAIN);
 }
 
-static const char *in_folder(const char *name)
+static const char *in_dir(const char *name)
 {
 	static char path[64];
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	return path;
 }
 
-static int make_folder(void **state)
+static int make_dir(void **state)
 {
 	(void)state;
-	strcpy(folder, "/tmp/kfdshim.XXXXXX");
+	strcpy(directory, "/tmp/kfdshim.XXXXXX");
 	terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-	return mkdtemp(folder) && chmod(folder, 0777) == 0 && terminal >= 0 &&
+	return mkdtemp(directory) && chmod(directory, 0777) == 0 && terminal >= 0 &&
 			       grantpt(terminal) == 0 && unlockpt(terminal) == 0 &&
-			       mkdir(in_folder("run"), 0755) == 0
+			       mkdir(in_dir("run"), 0755) == 0
 		       ? 0
 		       : -1;
 }
 
-static int remove_folder(void **state)
+static int remove_dir(void **state)
 {
 	(void)state;
 	close(terminal);
 	if (opens >= 0)
 		close(opens);
 	opens = -1;
-	unlink(in_folder(SHM_FILE));
-	unlink(in_folder("run/.containerenv"));
-	unlink(in_folder("run/elsewhere"));
-	rmdir(in_folder("run"));
-	return rmdir(folder);
+	unlink(in_dir(SHM_FILE));
+	unlink(in_dir("run/.containerenv"));
+	unlink(in_dir("run/elsewhere"));
+	rmdir(in_dir("run"));
+	return rmdir(directory);
 }
 
 /* Runs a command, which must end within USUAL_S; its result does not matter. */
@@ -280,8 +280,8 @@ static void a_pipe_is_no_client_shm(void **state)
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(mkfifo(in_folder(SHM_FILE), 0666), 0);
-	watch(in_folder(SHM_FILE));
+	assert_int_equal(mkfifo(in_dir(SHM_FILE), 0666), 0);
+	watch(in_dir(SHM_FILE));
 	pid = attack(holds_a_pipe);
 	all_commands(pid);
 	end(pid);
@@ -292,7 +292,7 @@ static void a_device_is_no_client_shm(void **state)
 	pid_t pid;
 
 	(void)state;
-	put(in_folder(SHM_FILE), "");
+	put(in_dir(SHM_FILE), "");
 	watch(ptsname(terminal));
 	pid = attack(holds_a_device);
 	all_commands(pid);
@@ -308,7 +308,7 @@ static void fuse_keeps_no_command(void **state)
 		print_message("not tried here: a FUSE file (needs root and /dev/fuse)\n");
 		return;
 	}
-	put(in_folder(SHM_FILE), "");
+	put(in_dir(SHM_FILE), "");
 	pid = attack(holds_fuse);
 	all_commands(pid);
 	end(pid);
@@ -334,8 +334,8 @@ static void a_pipe_names_no_container(void **state)
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(mkfifo(in_folder("run/.containerenv"), 0666), 0);
-	watch(in_folder("run/.containerenv"));
+	assert_int_equal(mkfifo(in_dir("run/.containerenv"), 0666), 0);
+	watch(in_dir("run/.containerenv"));
 	pid = attack(lives_in_it);
 	all_commands(pid);
 	end(pid);
@@ -346,7 +346,7 @@ static void a_device_names_no_container(void **state)
 	pid_t pid;
 
 	(void)state;
-	put(in_folder("run/.containerenv"), "");
+	put(in_dir("run/.containerenv"), "");
 	watch(ptsname(terminal));
 	pid = attack(lives_with_a_device);
 	all_commands(pid);
@@ -358,9 +358,9 @@ static void a_link_names_no_container(void **state)
 	pid_t pid;
 
 	(void)state;
-	put(in_folder("run/elsewhere"), PODMAN);
-	assert_int_equal(symlink("elsewhere", in_folder("run/.containerenv")), 0);
-	watch(in_folder("run/elsewhere"));
+	put(in_dir("run/elsewhere"), PODMAN);
+	assert_int_equal(symlink("elsewhere", in_dir("run/.containerenv")), 0);
+	watch(in_dir("run/elsewhere"));
 	pid = attack(lives_in_it);
 	all_commands(pid);
 	end(pid);
@@ -372,7 +372,7 @@ static void a_containers_file_is_read(void **state)
 	pid_t pid;
 
 	(void)state;
-	put(in_folder("run/.containerenv"), PODMAN);
+	put(in_dir("run/.containerenv"), PODMAN);
 	pid = attack(lives_in_it);
 	container_read(pid, 1, &container);
 	assert_int_equal(container.engine, CONTAINER_PODMAN);
@@ -398,21 +398,15 @@ static void a_client_shm_is_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_pipe_is_no_client_shm, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(a_device_is_no_client_shm, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(fuse_keeps_no_command, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(a_pipe_is_no_client_shm, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(a_device_is_no_client_shm, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(fuse_keeps_no_command, make_dir, remove_dir),
 		cmocka_unit_test(other_file_systems_are_refused),
-		cmocka_unit_test_setup_teardown(a_pipe_names_no_container, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(a_device_names_no_container, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(a_link_names_no_container, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(a_containers_file_is_read, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(a_client_shm_is_read, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(a_pipe_names_no_container, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(a_device_names_no_container, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(a_link_names_no_container, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(a_containers_file_is_read, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(a_client_shm_is_read, make_dir, remove_dir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

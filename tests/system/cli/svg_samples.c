@@ -61,12 +61,12 @@ static void usual(void)
 	hist_add(&run.arms[ARM_TRAP].restore, 70000);
 }
 
-static void save(const char *folder, const char *name)
+static void save(const char *directory, const char *name)
 {
 	struct verdict verdict;
 	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/%s.svg", folder, name);
+	snprintf(path, sizeof(path), "%s/%s.svg", directory, name);
 	FILE *out = fopen(path, "w");
 
 	if (!out)

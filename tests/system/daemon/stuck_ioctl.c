@@ -16,7 +16,7 @@
 
 #include "kfd/uapi.h"
 
-static const char *folder;
+static const char *directory;
 static int (*next_ioctl)(int fd, unsigned long request, void *arg);
 
 int ioctl(int fd, unsigned long request, ...);
@@ -26,7 +26,7 @@ __attribute__((constructor)) static void begin(void)
 	void *found = dlsym(RTLD_NEXT, "ioctl");
 
 	memcpy(&next_ioctl, &found, sizeof(found));
-	folder = getenv("STUCK");
+	directory = getenv("STUCK");
 }
 
 static void wait_for(unsigned pid)
@@ -34,7 +34,7 @@ static void wait_for(unsigned pid)
 	char path[256], byte;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%u", folder, pid);
+	snprintf(path, sizeof(path), "%s/%u", directory, pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -52,7 +52,8 @@ __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, 
 	arg = va_arg(args, void *);
 	va_end(args);
 	trap = arg;
-	if (folder && (request >> 8 & 0xff) == KFDABI_TYPE && (request & 0xff) == KFDABI_DBG_TRAP)
+	if (directory && (request >> 8 & 0xff) == KFDABI_TYPE &&
+	    (request & 0xff) == KFDABI_DBG_TRAP)
 		wait_for(trap->pid);
 	return next_ioctl(fd, request, arg);
 }

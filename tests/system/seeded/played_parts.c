@@ -298,7 +298,7 @@ bool sysfs_is_compute(const struct sysfs_queue *queue)
 	return false;
 }
 
-uint64_t sysfs_folder(pid_t pid)
+uint64_t sysfs_dir(pid_t pid)
 {
 	(void)pid;
 	return 1;

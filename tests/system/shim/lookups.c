@@ -158,13 +158,13 @@ static void first_queue(int fd)
 	CHECK_IS(loads, 0);
 }
 
-static framework_fn *open_framework(const char *folder, int flags)
+static framework_fn *open_framework(const char *directory, int flags)
 {
 	framework_fn *call;
 	char path[600];
 	void *handle;
 
-	snprintf(path, sizeof(path), "%s/libfake_framework.so", folder);
+	snprintf(path, sizeof(path), "%s/libfake_framework.so", directory);
 	handle = dlopen(path, RTLD_NOW | flags);
 	CHECK(handle);
 	*(void **)&call = dlsym(handle, "framework_store_and_wait");

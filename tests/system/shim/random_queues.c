@@ -346,7 +346,7 @@ static void meet(void)
 
 static void start(char **argv, int shared, int *to, int *from)
 {
-	char preload[PATH_MAX], number[16], log_path[sizeof(daemon_.folder) + 8];
+	char preload[PATH_MAX], number[16], log_path[sizeof(daemon_.directory) + 8];
 	int in[2], out[2], log_fd;
 	ssize_t n;
 
@@ -356,7 +356,7 @@ static void start(char **argv, int shared, int *to, int *from)
 	preload[n] = '\0';
 	strcpy(strrchr(preload, '/') + 1, "libkfdshim.so");
 	fake_daemon_open(&daemon_);
-	snprintf(log_path, sizeof(log_path), "%s/log", daemon_.folder);
+	snprintf(log_path, sizeof(log_path), "%s/log", daemon_.directory);
 	log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	/* opened again, so that it has a file position of its own */
 	log_file = fopen(log_path, "re");

@@ -286,14 +286,14 @@ static int eventfds_of_a_bare_child(void)
  * before that inherits them. */
 static bool has_memfd(void)
 {
-	char folder[64], file[256];
+	char directory[64], file[256];
 	struct dirent *entry;
 	bool found = false;
 	ssize_t n;
 	DIR *dir;
 
-	snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)testbed.workload);
-	dir = opendir(folder);
+	snprintf(directory, sizeof(directory), "/proc/%d/fd", (int)testbed.workload);
+	dir = opendir(directory);
 	CHECK(dir != NULL);
 	while (!found && (entry = readdir(dir))) {
 		n = readlinkat(dirfd(dir), entry->d_name, file, sizeof(file) - 1);

@@ -200,9 +200,9 @@ static bool is_testbeds(int fd)
 	return fcntl(fd, F_GETSIG) == TIME_EVENT_SIGNAL;
 }
 
-static void list(const char *folder, int comm)
+static void list(const char *directory, int comm)
 {
-	DIR *dir = opendir(folder);
+	DIR *dir = opendir(directory);
 	char path[512], text[256];
 	struct dirent *entry;
 	ssize_t n;
@@ -211,7 +211,8 @@ static void list(const char *folder, int comm)
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
-		snprintf(path, sizeof(path), "%s/%s%s", folder, entry->d_name, comm ? "/comm" : "");
+		snprintf(path, sizeof(path), "%s/%s%s", directory, entry->d_name,
+			 comm ? "/comm" : "");
 		if (comm) {
 			f = fopen(path, "r");
 			if (f && fgets(text, sizeof(text), f))

@@ -201,14 +201,14 @@ static void silence_and_hang_up(void **state)
 
 static void connects(void **state)
 {
-	char folder[] = "/tmp/kfdshim-channel-XXXXXX", path[64], other[64], text[256];
+	char directory[] = "/tmp/kfdshim-channel-XXXXXX", path[64], other[64], text[256];
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int server, client;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/s", folder);
-	snprintf(other, sizeof(other), "%s/stream", folder);
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/s", directory);
+	snprintf(other, sizeof(other), "%s/stream", directory);
 	assert_int_equal(protocol_connect(path), -ENOENT);
 	memset(text, 'x', sizeof(text));
 	text[255] = '\0';
@@ -233,7 +233,7 @@ static void connects(void **state)
 	close(server);
 	unlink(path);
 	unlink(other);
-	rmdir(folder);
+	rmdir(directory);
 }
 
 static void priorities(void **state)

@@ -208,13 +208,13 @@ static void bad_agent(struct doctor_facts *f)
 	f->agent_works = DOCTOR_NO;
 	strcpy(f->agent_problem, "libx.so is not found");
 }
-static void bad_folder(struct doctor_facts *f)
+static void bad_dir(struct doctor_facts *f)
 {
 	strcpy(f->runtime_problem, "belongs to uid 0");
 }
-static void taken_folder(struct doctor_facts *f)
+static void taken_dir(struct doctor_facts *f)
 {
-	strcpy(f->runtime_folder, "/dev/shm/kfdshim-1000");
+	strcpy(f->runtime_dir, "/dev/shm/kfdshim-1000");
 	strcpy(f->runtime_problem, "belongs to uid 1001");
 	f->runtime_taken = true;
 }
@@ -294,8 +294,8 @@ static const struct {
 	{bad_preload, "shim", DOCTOR_MISSING, "noexec"},
 	{no_agent, "agent", DOCTOR_MISSING, "install"},
 	{bad_agent, "agent", DOCTOR_MISSING, "one build"},
-	{bad_folder, "runtime_folder", DOCTOR_WARNING, "XDG_RUNTIME_DIR"},
-	{taken_folder, "runtime_folder", DOCTOR_WARNING, "as root: rm -r /dev/shm/kfdshim-1000"},
+	{bad_dir, "runtime_folder", DOCTOR_WARNING, "XDG_RUNTIME_DIR"},
+	{taken_dir, "runtime_folder", DOCTOR_WARNING, "as root: rm -r /dev/shm/kfdshim-1000"},
 	{no_memfd, "memory_files", DOCTOR_MISSING, "memfd_noexec"},
 	{own_few_files, "open_files", DOCTOR_WARNING, "ulimit -n"},
 	{old_rocr, "rocr", DOCTOR_WARNING, "shim"},

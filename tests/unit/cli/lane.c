@@ -28,7 +28,7 @@
 
 #define LATE_US 2000000 /* a new file may be reported this late */
 
-static char folder[] = "/tmp/kfdshim.XXXXXX";
+static char directory[] = "/tmp/kfdshim.XXXXXX";
 static struct source_shm *kept;
 static struct observe_list list;
 
@@ -48,7 +48,7 @@ static int open_file(pid_t pid, int number, int flags)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "%s/%d-%d.lane", folder, (int)pid, number);
+	snprintf(path, sizeof(path), "%s/%d-%d.lane", directory, (int)pid, number);
 	return open(path, flags | O_CLOEXEC, 0600);
 }
 
@@ -264,15 +264,15 @@ static void a_peers_client_shm_is_not_its_own(void **state)
 	end(&other);
 }
 
-static int make_folder(void **state)
+static int make_dir(void **state)
 {
 	(void)state;
-	return mkdtemp(folder) ? 0 : -1;
+	return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_folder(void **state)
+static int remove_dir(void **state)
 {
-	DIR *dir = opendir(folder);
+	DIR *dir = opendir(directory);
 	struct dirent *entry;
 
 	(void)state;
@@ -282,7 +282,7 @@ static int remove_folder(void **state)
 	if (dir)
 		closedir(dir);
 	observe_list_free(&list);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 int main(void)
@@ -295,5 +295,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_peers_client_shm_is_not_its_own, begin, finish),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

@@ -27,7 +27,7 @@ static struct {
 	double time_us, seconds_us;
 	struct option_number load;
 	unsigned long times, level;
-	const char *text, *folder, *socket, *priority, *dir, *file;
+	const char *text, *directory, *socket, *priority, *dir, *file;
 	int other, pid;
 	size_t bytes;
 } got;
@@ -52,7 +52,7 @@ static const struct cli_option without_words[] = {
 	{OPTION_COUNT(NULL, &got.times, 1, 100, "1 to 100"), .letter = 'n'},
 	{OPTION_COUNT("level", &got.level, 1, 5, "a level of 1 to 5"), .without = "4"},
 	{OPTION_TEXT("text", &got.text)},
-	{OPTION_NAME("output", &got.folder, 5, "a folder"), .letter = 'o'},
+	{OPTION_NAME("output", &got.directory, 5, "a folder"), .letter = 'o'},
 	{OPTION_PRIORITY(&got.priority)},
 	{OPTION_PID("pid", &got.other)},
 	{OPTION_READ("bytes", &got.bytes, read_bytes, "three bytes")},
@@ -119,7 +119,7 @@ static void values_are_read(void **state)
 	assert_true(got.load.value == 2 && !strcmp(got.load.text, "2"));
 	READ(without_words, "-n7", "--seconds", "500ms", "-oabcde", "--text", "");
 	assert_true(got.times == 7 && got.seconds_us == 0.5e6);
-	assert_string_equal(got.folder, "abcde");
+	assert_string_equal(got.directory, "abcde");
 	assert_string_equal(got.text, "");
 	READ(without_words, "--priority", "offline", "--pid", "12", "--bytes", "abc", "--json");
 	assert_string_equal(got.priority, "offline");

@@ -47,12 +47,12 @@ static void this_process(void **state)
 }
 
 /* Starts a copy of /bin/sleep under that name, in a directory of its own. Returns its pid. */
-static pid_t start_called(const char *folder, const char *name)
+static pid_t start_called(const char *directory, const char *name)
 {
 	char path[128], command[300];
 	pid_t pid;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	snprintf(command, sizeof(command), "cp /bin/sleep %s", path);
 	assert_int_equal(system(command), 0);
 	pid = fork();
@@ -78,18 +78,18 @@ static void what_is_ours(void **state)
 		     {"kfdschedd", true},
 		     {"kfdsched_bench", false},
 		     {"kfdschedd_user", false}};
-	char folder[] = "/tmp/kfdshim-ours-XXXXXX", before[16];
+	char directory[] = "/tmp/kfdshim-ours-XXXXXX", before[16];
 	pid_t pid;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
+	assert_non_null(mkdtemp(directory));
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		pid = start_called(folder, cases[i].name);
+		pid = start_called(directory, cases[i].name);
 		assert_int_equal(process_is_ours(pid), cases[i].ours);
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	rmdir(folder);
+	rmdir(directory);
 	process_name(getpid(), before);
 	prctl(PR_SET_NAME, "kfdschedd-work");
 	assert_false(process_is_ours(getpid())); /* a name that a program gave itself */

@@ -192,7 +192,7 @@ static void what_is_missing_is_reported(void **state)
 	assert_int_not_equal(tracefs_open(&tracefs, root, "mine"), 0);
 	assert_non_null(
 		strstr(tracefs.why, "no traceable function of amdkfd and no event of amdgpu"));
-	assert_string_equal(tracefs.folder, "");
+	assert_string_equal(tracefs.directory, "");
 
 	chmod(root, 0);
 	if (is_root)

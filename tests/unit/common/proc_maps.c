@@ -22,18 +22,18 @@
 
 #include "common/proc_maps.h"
 
-static char folder[] = "/tmp/libproc_maps.XXXXXX"; /* a directory that is named like a library */
+static char directory[] = "/tmp/libproc_maps.XXXXXX"; /* a directory that is named like a library */
 
-static int make_folder(void **state)
+static int make_dir(void **state)
 {
 	(void)state;
-	return mkdtemp(folder) ? 0 : -1;
+	return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_folder(void **state)
+static int remove_dir(void **state)
 {
 	(void)state;
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 static void *map_file(const char *name)
@@ -42,7 +42,7 @@ static void *map_file(const char *name)
 	void *map;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 4096), 0);
@@ -64,14 +64,14 @@ static void a_library_is_found_by_its_name(void **state)
 	map = map_file("libwanted.so.1.2");
 	assert_int_equal(proc_maps_find(getpid(), "libwanted.so", NULL, 0), 1);
 	assert_int_equal(proc_maps_find(getpid(), "libwanted.so", path, sizeof(path)), 1);
-	snprintf(wanted, sizeof(wanted), "%s/libwanted.so.1.2 (deleted)", folder);
+	snprintf(wanted, sizeof(wanted), "%s/libwanted.so.1.2 (deleted)", directory);
 	assert_string_equal(path, wanted);
 	assert_int_equal(proc_maps_find(getpid(), "wanted.so", NULL, 0), 0);
 	munmap(map, 4096);
 	assert_int_equal(proc_maps_find(getpid(), "libwanted.so", NULL, 0), 0);
 }
 
-static void a_folder_of_that_name_is_none(void **state)
+static void a_dir_of_that_name_is_none(void **state)
 {
 	void *map = map_file("other");
 
@@ -98,9 +98,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_library_is_found_by_its_name),
-		cmocka_unit_test(a_folder_of_that_name_is_none),
+		cmocka_unit_test(a_dir_of_that_name_is_none),
 		cmocka_unit_test(a_zombie_has_no_memory),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

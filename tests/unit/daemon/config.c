@@ -19,7 +19,7 @@
 #include "scheduler/daemon/config/config.h"
 #include "scheduler/daemon/config/value.h"
 
-static char folder[] = "/tmp/kfdshim-config-XXXXXX", path[64];
+static char directory[] = "/tmp/kfdshim-config-XXXXXX", path[64];
 static struct config config;
 static char problem[1024];
 
@@ -327,20 +327,20 @@ static void no_file(void **state)
 	unlink(path);
 }
 
-static int make_folder(void **state)
+static int make_dir(void **state)
 {
 	(void)state;
-	if (!mkdtemp(folder))
+	if (!mkdtemp(directory))
 		return -1;
-	snprintf(path, sizeof(path), "%s/a.ini", folder);
+	snprintf(path, sizeof(path), "%s/a.ini", directory);
 	return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_dir(void **state)
 {
 	(void)state;
 	unlink(path);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 int main(void)
@@ -351,5 +351,5 @@ int main(void)
 		cmocka_unit_test(no_file),  cmocka_unit_test(retired),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

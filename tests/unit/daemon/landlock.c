@@ -29,7 +29,7 @@
 #include "scheduler/daemon/landlock.h"
 #include "tests/lib/processes.h"
 
-static char folder[] = "/tmp/kfdshim-landlock-XXXXXX";
+static char directory[] = "/tmp/kfdshim-landlock-XXXXXX";
 static char file[128], other[128];
 static pid_t target;
 
@@ -49,7 +49,7 @@ static void reads(void)
 	confined();
 	fd = open(file, O_RDONLY | O_CLOEXEC);
 	MUST(fd >= 0 && read(fd, text, sizeof(text)) == 4 && memcmp(text, "text", 4) == 0);
-	MUST(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0);
+	MUST(open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0);
 	MUST(open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0);
 	/* Looking up a user name can require a socket to a name service of this machine. */
 	MUST(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0);
@@ -148,10 +148,10 @@ static int make_files(void **state)
 	FILE *f;
 
 	(void)state;
-	if (!mkdtemp(folder))
+	if (!mkdtemp(directory))
 		return -1;
-	snprintf(file, sizeof(file), "%s/file", folder);
-	snprintf(other, sizeof(other), "%s/other", folder);
+	snprintf(file, sizeof(file), "%s/file", directory);
+	snprintf(other, sizeof(other), "%s/other", directory);
 	f = fopen(file, "we");
 	if (!f || fputs("text", f) < 0 || fclose(f) != 0)
 		return -1;
@@ -169,7 +169,7 @@ static int remove_files(void **state)
 	kill(target, SIGKILL);
 	waitpid(target, NULL, 0);
 	unlink(file);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 int main(void)

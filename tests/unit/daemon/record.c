@@ -21,7 +21,7 @@
 
 #include "scheduler/daemon/recording/record.h"
 
-static char folder[] = "/tmp/test_record.XXXXXX";
+static char directory[] = "/tmp/test_record.XXXXXX";
 static char problem[512];
 
 static void write_file(const char *name, const char *text)
@@ -59,8 +59,8 @@ static void forget(void)
 static int set_up(void **state)
 {
 	(void)state;
-	strcpy(folder + strlen(folder) - 6, "XXXXXX");
-	return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+	strcpy(directory + strlen(directory) - 6, "XXXXXX");
+	return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
 }
 
 static int tear_down(void **state)
@@ -69,7 +69,7 @@ static int tear_down(void **state)
 
 	(void)state;
 	forget();
-	snprintf(command, sizeof(command), "rm -r %s", folder);
+	snprintf(command, sizeof(command), "rm -r %s", directory);
 	return chdir("/") || system(command);
 }
 

@@ -35,14 +35,14 @@
 #define AQL KFD_IOC_QUEUE_TYPE_COMPUTE_AQL
 
 static struct fake_queue queue;
-static char folder[64];
+static char directory[64];
 static int log_fd, stderr_fd;
 
 static void begin(void)
 {
-	strcpy(folder, "/tmp/kfdshim-bad-XXXXXX");
-	CHECK(mkdtemp(folder) != NULL);
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	strcpy(directory, "/tmp/kfdshim-bad-XXXXXX");
+	CHECK(mkdtemp(directory) != NULL);
+	setenv("XDG_RUNTIME_DIR", directory, 1);
 	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
 	setenv("KFDSHIM_LOG", "error", 1);
 	log_fd = (int)syscall(SYS_memfd_create, "said", MFD_CLOEXEC);
@@ -87,11 +87,11 @@ static void limit(__rlimit_resource_t resource, rlim_t value)
 	CHECK(setrlimit(resource, &limits) == 0);
 }
 
-static void remove_folder(void)
+static void remove_dir(void)
 {
 	char command[80];
 
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	CHECK(system(command) == 0);
 }
 
@@ -113,7 +113,7 @@ static void expect_logged(const char *what, const char *remedy)
 		fprintf(stderr, "expected '%s' and '%s' in one line, got:\n%s", what, remedy, text);
 	CHECK(right);
 	limit(RLIMIT_NOFILE, 64);
-	remove_folder();
+	remove_dir();
 }
 
 static void unreadable_values(void)
@@ -156,7 +156,7 @@ static void a_socket_that_is_a_file(void)
 	char path[80];
 
 	begin();
-	snprintf(path, sizeof(path), "%s/socket", folder);
+	snprintf(path, sizeof(path), "%s/socket", directory);
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	setenv("KFDSHIM_SOCKET", path, 1);
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
@@ -350,12 +350,12 @@ static void no_socket_allowed(void)
 	expect_logged("Operation not permitted", "in the sandbox");
 }
 
-static void with_folder(void (*make)(const char *path))
+static void with_dir(void (*make)(const char *path))
 {
 	char path[80];
 
 	begin();
-	snprintf(path, sizeof(path), "%s/kfdshim", folder);
+	snprintf(path, sizeof(path), "%s/kfdshim", directory);
 	make(path);
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	fake_start();
@@ -383,26 +383,26 @@ static void make_foreign(const char *path)
 	CHECK(mkdir(path, 0700) == 0 && chown(path, 65534, 65534) == 0);
 }
 
-static void a_folder_that_others_can_write(void)
+static void a_dir_that_others_can_write(void)
 {
-	with_folder(make_open);
+	with_dir(make_open);
 }
 
-static void a_folder_that_is_a_link(void)
+static void a_dir_that_is_a_link(void)
 {
-	with_folder(make_link);
+	with_dir(make_link);
 }
 
-static void a_folder_that_is_a_file(void)
+static void a_dir_that_is_a_file(void)
 {
-	with_folder(make_file);
+	with_dir(make_file);
 }
 
 /* This case needs root: an ordinary user can neither give a directory away nor open another user's
  * directory of mode 0700. */
-static void root_and_a_folder_of_somebody_else(void)
+static void root_and_a_directory_of_another_user(void)
 {
-	with_folder(make_foreign);
+	with_dir(make_foreign);
 }
 
 IN_CHILD(unreadable_values)
@@ -416,10 +416,10 @@ IN_CHILD(no_memory_to_map)
 IN_CHILD(fewer_files_than_are_polled)
 IN_CHILD(too_many_contexts)
 IN_CHILD(no_socket_allowed)
-IN_CHILD(a_folder_that_others_can_write)
-IN_CHILD(a_folder_that_is_a_link)
-IN_CHILD(a_folder_that_is_a_file)
-IN_CHILD(root_and_a_folder_of_somebody_else)
+IN_CHILD(a_dir_that_others_can_write)
+IN_CHILD(a_dir_that_is_a_link)
+IN_CHILD(a_dir_that_is_a_file)
+IN_CHILD(root_and_a_directory_of_another_user)
 
 /* With an argument only the case that needs root runs. */
 int main(int argc, char **argv)
@@ -436,12 +436,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_fewer_files_than_are_polled),
 		cmocka_unit_test(test_too_many_contexts),
 		cmocka_unit_test(test_no_socket_allowed),
-		cmocka_unit_test(test_a_folder_that_others_can_write),
-		cmocka_unit_test(test_a_folder_that_is_a_link),
-		cmocka_unit_test(test_a_folder_that_is_a_file),
+		cmocka_unit_test(test_a_dir_that_others_can_write),
+		cmocka_unit_test(test_a_dir_that_is_a_link),
+		cmocka_unit_test(test_a_dir_that_is_a_file),
 	};
 	const struct CMUnitTest of_root[] = {
-		cmocka_unit_test(test_root_and_a_folder_of_somebody_else),
+		cmocka_unit_test(test_root_and_a_directory_of_another_user),
 	};
 
 	(void)argv;

@@ -157,14 +157,14 @@ static void files_for_the_link(void)
 	of_the_link(make_file);
 }
 
-static bool has_shm(const char *runtime_folder)
+static bool has_shm(const char *runtime_dir)
 {
 	char path[64];
 	struct dirent *entry;
 	bool found = false;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s/kfdshim", runtime_folder);
+	snprintf(path, sizeof(path), "%s/kfdshim", runtime_dir);
 	dir = opendir(path);
 	while (dir && !found && (entry = readdir(dir)))
 		found = strstr(entry->d_name, ".lane") != NULL;
@@ -175,16 +175,16 @@ static bool has_shm(const char *runtime_folder)
 
 static void of_peers(void (*make)(int ends[2]))
 {
-	char folder[] = "/tmp/kfdshim-descriptors-XXXXXX", command[64];
+	char directory[] = "/tmp/kfdshim-descriptors-XXXXXX", command[64];
 
-	CHECK(mkdtemp(folder) != NULL);
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	CHECK(mkdtemp(directory) != NULL);
+	setenv("XDG_RUNTIME_DIR", directory, 1);
 	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	fake_start();
 	note_open();
 	CHECK(fake_queue_create(&q, AQL) == 0);
-	EVENTUALLY(has_shm(folder), 5000); /* the last file that the agent makes there */
+	EVENTUALLY(has_shm(directory), 5000); /* the last file that the agent makes there */
 	fake_sleep_us(100000);
 	take_numbers(make);
 	work();
@@ -193,7 +193,7 @@ static void of_peers(void (*make)(int ends[2]))
 	work();
 	CHECK(fake_queue_destroy(&q) == 0);
 	nothing_was_done_to_them();
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	CHECK(system(command) == 0);
 }
 

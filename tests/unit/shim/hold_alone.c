@@ -76,11 +76,11 @@ static void session_left_to_the_daemon(void)
 /* A daemon that has died does not count. A daemon that starts later gets the session. */
 static void session_given_to_a_later_daemon(void)
 {
-	char folder[80];
+	char directory[80];
 
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	fake_daemon_open(&daemon_);
-	setenv("XDG_RUNTIME_DIR", daemon_.folder, 1);
+	setenv("XDG_RUNTIME_DIR", daemon_.directory, 1);
 	fake_daemon_die(&daemon_); /* the socket file still exists */
 	setenv("KFDSHIM_LEVEL", "auto", 1);
 	fake_start();
@@ -97,8 +97,8 @@ static void session_given_to_a_later_daemon(void)
 	CHECK(fake_runtime(0) == 0 && fake_runtime(1) == 0);
 	CHECK(!fake_trap.session);
 	nothing_forbidden();
-	snprintf(folder, sizeof(folder), "%s/kfdshim", daemon_.folder);
-	CHECK(rmdir(folder) == 0);
+	snprintf(directory, sizeof(directory), "%s/kfdshim", daemon_.directory);
+	CHECK(rmdir(directory) == 0);
 	fake_daemon_remove(&daemon_);
 }
 

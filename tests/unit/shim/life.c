@@ -212,12 +212,12 @@ static void standard_descriptors_stay_closed(void)
  * copy of the device. The child reports by its exit code, because it has no output. */
 static void without_a_daemon(const char *level)
 {
-	char folder[] = "/tmp/kfdshim-life-XXXXXX", command[64];
+	char directory[] = "/tmp/kfdshim-life-XXXXXX", command[64];
 	struct fake_signal last = {.kind = 1};
 	struct fake_queue q;
 
-	CHECK(mkdtemp(folder) != NULL);
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	CHECK(mkdtemp(directory) != NULL);
+	setenv("XDG_RUNTIME_DIR", directory, 1);
 	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	setenv("KFDSHIM_LEVEL", level, 1);
@@ -227,7 +227,7 @@ static void without_a_daemon(const char *level)
 		close(fd);
 	if (fake_runtime(1) != 0 || fake_queue_create(&q, AQL) != 0)
 		_exit(10);
-	snprintf(command, sizeof(command), "%s/kfdshim", folder);
+	snprintf(command, sizeof(command), "%s/kfdshim", directory);
 	for (int i = 0; i < 3000 && access(command, F_OK) != 0; i++)
 		fake_sleep_us(1000);
 	if (access(command, F_OK) != 0)
@@ -242,7 +242,7 @@ static void without_a_daemon(const char *level)
 	}
 	if (fake_queue_destroy(&q) != 0)
 		_exit(12);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	if (system(command) != 0)
 		_exit(13);
 }
@@ -272,15 +272,15 @@ static uint64_t cpu_us(void)
  * the queues keep working. */
 static void all_descriptors_closed_behind_us(void)
 {
-	char folder[] = "/tmp/kfdshim-life-XXXXXX";
+	char directory[] = "/tmp/kfdshim-life-XXXXXX";
 	struct fake_signal last = {.kind = 1};
 	struct fake_queue q;
 	char command[64];
 	uint64_t before;
 	bool hot = true;
 
-	CHECK(mkdtemp(folder) != NULL);
-	setenv("XDG_RUNTIME_DIR", folder, 1);
+	CHECK(mkdtemp(directory) != NULL);
+	setenv("XDG_RUNTIME_DIR", directory, 1);
 	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	fake_start();
@@ -303,7 +303,7 @@ static void all_descriptors_closed_behind_us(void)
 		fake_waited(&last);
 	}
 	CHECK(fake_queue_destroy(&q) == 0);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	CHECK(system(command) == 0);
 }
 

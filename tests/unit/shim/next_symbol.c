@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-static const char *folder;
+static const char *directory;
 static char self[512];
 
 typedef int64_t framework_fn(int64_t kind, int64_t value);
@@ -33,7 +33,7 @@ static int through_framework(int flags)
 	char path[600];
 	void *handle;
 
-	snprintf(path, sizeof(path), "%s/libfake_framework.so", folder);
+	snprintf(path, sizeof(path), "%s/libfake_framework.so", directory);
 	handle = dlopen(path, RTLD_NOW | flags);
 	if (!handle)
 		return 10;
@@ -68,7 +68,7 @@ static int unloaded_again(void)
 	void *handle;
 
 	for (int i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), "%s/libfake_framework.so", folder);
+		snprintf(path, sizeof(path), "%s/libfake_framework.so", directory);
 		handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		if (!handle)
 			return 30;
@@ -94,7 +94,7 @@ static int run(const char *what)
 	pid = fork();
 	if (pid == 0) {
 		setenv("LD_PRELOAD", preload, 1);
-		execl(self, self, folder, what, (char *)NULL);
+		execl(self, self, directory, what, (char *)NULL);
 		_exit(127);
 	}
 	if (waitpid(pid, &status, 0) != pid)
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || !getenv("BUILD"))
 		return 2;
-	folder = argv[1];
+	directory = argv[1];
 	if (argc == 3) {
 		if (strcmp(argv[2], "none") == 0)
 			return nothing_loaded();

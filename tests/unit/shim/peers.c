@@ -254,7 +254,7 @@ static void put(const char *name, const void *data, size_t size, bool lock)
 	char path[160];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	CHECK(!lock || fcntl(fd, F_SETLK, &whole) == 0);
@@ -270,7 +270,7 @@ static void has_arrived(const struct process *p)
 
 	snprintf(own, sizeof(own), "%d-", (int)p->pid);
 	for (int i = 0; i < 2000 && !found; i++) {
-		dir = opendir(folder);
+		dir = opendir(directory);
 		CHECK(dir != NULL);
 		while (!found && (entry = readdir(dir)))
 			found = strncmp(entry->d_name, own, strlen(own)) == 0 &&
@@ -332,11 +332,11 @@ static void *hostile(int how)
 		put(name, &bad, sizeof(bad), true);
 		break;
 	case 6:
-		snprintf(path, sizeof(path), "%s/%d-8.lane", folder, (int)getpid());
+		snprintf(path, sizeof(path), "%s/%d-8.lane", directory, (int)getpid());
 		CHECK(mkfifo(path, 0600) == 0);
 		break;
 	case 7:
-		snprintf(path, sizeof(path), "%s/%d-9.lane", folder, (int)getpid());
+		snprintf(path, sizeof(path), "%s/%d-9.lane", directory, (int)getpid());
 		CHECK(symlink("/dev/zero", path) == 0);
 		break;
 	case 8:
@@ -403,9 +403,9 @@ static void a_client_shm_cut_short(void)
 	send_word(&online, 'w');
 	EVENTUALLY(is_held(), 2000);
 	snprintf(own, sizeof(own), "%d-", (int)online.pid);
-	dir = opendir(folder);
+	dir = opendir(directory);
 	while ((entry = readdir(dir))) {
-		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
 		if (strncmp(entry->d_name, own, strlen(own)) == 0 && strstr(path, ".lane"))
 			CHECK(truncate(path, 10) == 0);
 	}

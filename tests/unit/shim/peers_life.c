@@ -119,8 +119,8 @@ static void remove_from_shm(pid_t pid)
 {
 	char command[256];
 
-	snprintf(command, sizeof(command), "rm -f %s/%d-*; rmdir %s 2>/dev/null || :", folder,
-		 (int)pid, folder);
+	snprintf(command, sizeof(command), "rm -f %s/%d-*; rmdir %s 2>/dev/null || :", directory,
+		 (int)pid, directory);
 	CHECK(system(command) == 0);
 }
 
@@ -136,7 +136,7 @@ static void meet_in_shm(const char *runtime)
 	else
 		unsetenv("XDG_RUNTIME_DIR");
 	setenv("KFDSHIM_SOCKET", "/nowhere/socket", 1);
-	snprintf(folder, sizeof(folder), "/dev/shm/kfdshim-%u", geteuid());
+	snprintf(directory, sizeof(directory), "/dev/shm/kfdshim-%u", geteuid());
 	be("offline", "", own_node);
 	online = start("online", "", own_node);
 	work();
@@ -152,18 +152,18 @@ static void meet_in_shm(const char *runtime)
 	remove_from_shm(getpid());
 }
 
-static void without_a_runtime_folder(void)
+static void without_a_runtime_dir(void)
 {
 	meet_in_shm(NULL);
 }
 
-static void with_a_runtime_folder_that_is_not_there(void)
+static void with_a_runtime_dir_that_is_not_there(void)
 {
 	meet_in_shm("/nowhere/run");
 }
 
 /* As under su and sudo -E: nothing must be created in that directory, even if root could. */
-static void with_a_runtime_folder_of_somebody_else(void)
+static void with_a_runtime_directory_of_another_user(void)
 {
 	char theirs[] = "/tmp/kfdshim-theirs-XXXXXX", path[64];
 
@@ -188,7 +188,7 @@ static void an_environment_that_changes(void)
 	unsetenv("XDG_RUNTIME_DIR");
 	CHECK(fake_queue_create(&queue, AQL) == 0);
 	EVENTUALLY(files_count(".lane") == 1, 2000);
-	setenv("XDG_RUNTIME_DIR", runtime_folder, 1);
+	setenv("XDG_RUNTIME_DIR", runtime_dir, 1);
 	online = start("online", "", 0);
 	last.kind = 1;
 	work();
@@ -231,9 +231,9 @@ IN_CHILD(another_program_in_the_same_process)
 IN_CHILD(without_queues_it_sleeps)
 IN_CHILD(an_arrival_that_was_lost)
 IN_CHILD(a_request_before_the_first_queue)
-IN_CHILD(without_a_runtime_folder)
-IN_CHILD(with_a_runtime_folder_that_is_not_there)
-IN_CHILD(with_a_runtime_folder_of_somebody_else)
+IN_CHILD(without_a_runtime_dir)
+IN_CHILD(with_a_runtime_dir_that_is_not_there)
+IN_CHILD(with_a_runtime_directory_of_another_user)
 IN_CHILD(an_environment_that_changes)
 IN_CHILD(a_child_is_another_process)
 
@@ -244,9 +244,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_without_queues_it_sleeps),
 		cmocka_unit_test(test_an_arrival_that_was_lost),
 		cmocka_unit_test(test_a_request_before_the_first_queue),
-		cmocka_unit_test(test_without_a_runtime_folder),
-		cmocka_unit_test(test_with_a_runtime_folder_that_is_not_there),
-		cmocka_unit_test(test_with_a_runtime_folder_of_somebody_else),
+		cmocka_unit_test(test_without_a_runtime_dir),
+		cmocka_unit_test(test_with_a_runtime_dir_that_is_not_there),
+		cmocka_unit_test(test_with_a_runtime_directory_of_another_user),
 		cmocka_unit_test(test_an_environment_that_changes),
 		cmocka_unit_test(test_a_child_is_another_process),
 	};

@@ -24,7 +24,7 @@
 #include "tests/lib/mock_kfd.h"
 
 #define USER "1000"
-#define FOLDER "/dev/shm/kfdshim-" USER
+#define DIR "/dev/shm/kfdshim-" USER
 
 static int log_fd;
 
@@ -57,8 +57,8 @@ static void run_program(void)
 	for (int i = 0; i < 10000 && !read_logged(line, sizeof(line), "without a daemon"); i++)
 		usleep(1000);
 	CHECK(read_logged(line, sizeof(line), "without a daemon"));
-	CHECK(strstr(line, FOLDER " belongs to user 65534") &&
-	      strstr(line, "have root remove it") && strstr(line, "XDG_RUNTIME_DIR"));
+	CHECK(strstr(line, DIR " belongs to user 65534") && strstr(line, "have root remove it") &&
+	      strstr(line, "XDG_RUNTIME_DIR"));
 	CHECK(fake_queue_destroy(&queue) == 0);
 }
 
@@ -87,7 +87,7 @@ static void be_second(const char *theirs)
 	put("/proc/self/gid_map", groups);
 	CHECK(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
 	CHECK(mount("none", "/dev/shm", "tmpfs", 0, NULL) == 0);
-	CHECK(mkdir(FOLDER, 0700) == 0 && mount(theirs, FOLDER, NULL, MS_BIND | MS_REC, NULL) == 0);
+	CHECK(mkdir(DIR, 0700) == 0 && mount(theirs, DIR, NULL, MS_BIND | MS_REC, NULL) == 0);
 }
 
 static void finds_it_taken(const char *theirs)
@@ -114,7 +114,7 @@ static void finds_it_taken(const char *theirs)
 	close(log_fd);
 }
 
-static void a_folder_of_another_user(void **state)
+static void a_dir_of_another_user(void **state)
 {
 	(void)state;
 	finds_it_taken("/root"); /* mode 0700 */
@@ -129,7 +129,7 @@ static void one_that_is_open_to_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_folder_of_another_user),
+		cmocka_unit_test(a_dir_of_another_user),
 		cmocka_unit_test(one_that_is_open_to_all),
 	};
 

@@ -167,11 +167,11 @@ static void covered_and_drained(void)
 	EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 0, 1000);
 }
 
-static int remove_all(const char *folder)
+static int remove_all(const char *directory)
 {
 	char command[80];
 
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	return system(command);
 }
 
@@ -183,8 +183,8 @@ static void nobody_there(void)
 
 	fake_daemon_open(&daemon_);
 	fake_daemon_die(&daemon_);
-	snprintf(meeting, sizeof(meeting), "%s/kfdshim", daemon_.folder);
-	setenv("XDG_RUNTIME_DIR", daemon_.folder, 1);
+	snprintf(meeting, sizeof(meeting), "%s/kfdshim", daemon_.directory);
+	setenv("XDG_RUNTIME_DIR", daemon_.directory, 1);
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	fake_start();
 	CHECK(fake_queue_create(&queues[0], KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
@@ -199,7 +199,7 @@ static void nobody_there(void)
 	CHECK(fake_queue_create(&queues[0], KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) == 0);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(fake_daemon_queue_count(&daemon_) == 1, 1000);
-	CHECK(remove_all(daemon_.folder) == 0);
+	CHECK(remove_all(daemon_.directory) == 0);
 }
 
 IN_CHILD(sixteen_queues)

@@ -192,7 +192,7 @@ static void late_daemon_is_informed(void)
 	begin("");
 	CHECK(fake_alloc(OTHER_GPU, 5 * MIB, VRAM, &a) == 0);
 	fake_daemon_die(&daemon_);
-	CHECK(mkdir(daemon_.folder, 0700) == 0);
+	CHECK(mkdir(daemon_.directory, 0700) == 0);
 	fake_daemon_listen(&daemon_);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	EVENTUALLY(published(OTHER_GPU) == 5 * MIB, 1000);

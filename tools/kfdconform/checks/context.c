@@ -8,7 +8,7 @@
 #include "tools/kfdconform/harness/scripted_child.h"
 
 #define DOORBELL_PAGE 8192u
-#define FOLDER "/sys/class/kfd/kfd/proc"
+#define DIR "/sys/class/kfd/kfd/proc"
 
 static int create_process(int fd)
 {
@@ -96,17 +96,17 @@ void check_proc_context_has_a_folder(void)
 	char path[96];
 
 	gpu_open(&own);
-	snprintf(path, sizeof path, FOLDER "/%d/queues", (int)getpid());
+	snprintf(path, sizeof path, DIR "/%d/queues", (int)getpid());
 	if (access(path, F_OK))
 		SKIP("kfd/proc does not show this process: another pid namespace");
 	for (unsigned i = 0; i < 2; i++) {
 		open_context(&contexts[i]);
 		queue_new(&contexts[i], &queue);
-		snprintf(path, sizeof path, FOLDER "/%d/context_%u/queues/%u/type", (int)getpid(),
-			 i, queue.id);
+		snprintf(path, sizeof path, DIR "/%d/context_%u/queues/%u/type", (int)getpid(), i,
+			 queue.id);
 		CHECK(!access(path, F_OK));
 	}
-	snprintf(path, sizeof path, FOLDER "/%d/queues/%u", (int)getpid(), queue.id);
+	snprintf(path, sizeof path, DIR "/%d/queues/%u", (int)getpid(), queue.id);
 	CHECK(access(path, F_OK)); /* not among the queues of the primary context */
 }
 
@@ -120,10 +120,10 @@ void check_context_ends_with_descriptor(void)
 	queue_new(&own, &queue);
 	open_context(&context);
 	queue_new(&context, &queue);
-	snprintf(path, sizeof path, FOLDER "/%d/queues/0", (int)getpid());
+	snprintf(path, sizeof path, DIR "/%d/queues/0", (int)getpid());
 	if (access(path, F_OK))
 		SKIP("kfd/proc does not show this process: another pid namespace");
-	snprintf(path, sizeof path, FOLDER "/%d/context_0", (int)getpid());
+	snprintf(path, sizeof path, DIR "/%d/context_0", (int)getpid());
 	CHECK(!access(path, F_OK));
 	/* The mapping of the doorbells holds a reference to the file as well. */
 	CHECK(!munmap((void *)((uintptr_t)queue.doorbell & ~(uintptr_t)(DOORBELL_PAGE - 1)),

@@ -7,7 +7,7 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/harness.h"
 
-#define FOLDER "/sys/kernel/debug/kfd/"
+#define DIR "/sys/kernel/debug/kfd/"
 #define MQD_WORDS 512u
 #define MQD_PIPE_PRIORITY 0x214u /* offsets in the MQD of a compute queue (v9) */
 #define MQD_QUEUE_PRIORITY 0x218u
@@ -28,7 +28,7 @@ static char *text_of(const char *name)
 	ssize_t got;
 	int fd;
 
-	snprintf(path, sizeof path, FOLDER "%s", name);
+	snprintf(path, sizeof path, DIR "%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		SKIP("debugfs cannot be read: run as root, and mount it");
