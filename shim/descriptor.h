@@ -29,20 +29,20 @@
  */
 static inline int descriptor_keep(int fd)
 {
-	int kept = fd, err;
+	int high_fd = fd, err;
 
 	if (fd < 0)
 		return fd;
 	if (fd <= STDERR_FILENO) {
-		kept = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		high_fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 		err = errno;
 		close(fd);
 		errno = err;
 	}
-	if (kept < 0 || fcntl(kept, F_SETSIG, DESCRIPTOR_MARK) == 0)
-		return kept;
+	if (high_fd < 0 || fcntl(high_fd, F_SETSIG, DESCRIPTOR_MARK) == 0)
+		return high_fd;
 	err = errno;
-	close(kept);
+	close(high_fd);
 	errno = err;
 	return -1;
 }

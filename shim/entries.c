@@ -28,7 +28,7 @@ struct queue *entry_take(uint32_t context, uint32_t id)
 		take_out(q);
 	agent_unlock();
 	if (q)
-		q->kept |= !readers_wait();
+		q->in_use |= !readers_wait();
 	return q;
 }
 
@@ -98,7 +98,7 @@ bool entries_drop_context(uint32_t context)
 			take_out(gone);
 		agent_unlock();
 		if (gone) {
-			gone->kept = !readers_wait();
+			gone->in_use = !readers_wait();
 			queue_free(gone);
 		}
 	} while (gone && left);

@@ -61,7 +61,7 @@ bool hold_stands(void)
 
 bool hold_by_updates(void)
 {
-	return config.update_queue && config.level == PROTOCOL_LEVEL_SELF && device_is_kept() &&
+	return config.update_queue && config.level == PROTOCOL_LEVEL_SELF && device_is_open() &&
 	       topology_saves_waves();
 }
 
@@ -179,7 +179,7 @@ static int give_back(enum client_shm_level level)
 	if (level == CLIENT_SHM_LEVEL_GATE)
 		return gate_set(false);
 	if (is_by_updates(level))
-		return !device_is_kept() ? 0 : updates_set(it.host, device_fd(), OVERRIDE_NONE);
+		return !device_is_open() ? 0 : updates_set(it.host, device_fd(), OVERRIDE_NONE);
 	return level == CLIENT_SHM_LEVEL_SELF ? self_resume() : 0;
 }
 
@@ -201,7 +201,7 @@ static bool must_wait(void)
 {
 	if (it.level != CLIENT_SHM_LEVEL_SELF && it.level != CLIENT_SHM_LEVEL_WEIGHT)
 		return false;
-	return !device_is_kept() || (it.teardown_threads > 0 && !is_by_updates(it.level));
+	return !device_is_open() || (it.teardown_threads > 0 && !is_by_updates(it.level));
 }
 
 /* Makes the state follow the requests: takes or releases the hold. The time on hold goes on while
@@ -300,7 +300,7 @@ static void end_leases(uint64_t now_ns)
 static int hold_new_queues(void)
 {
 	if (is_by_updates(it.level))
-		return !device_is_kept() ? 0 : updates_set(it.host, device_fd(), as_of(it.level));
+		return !device_is_open() ? 0 : updates_set(it.host, device_fd(), as_of(it.level));
 	return it.level == CLIENT_SHM_LEVEL_SELF ? self_suspend() : 0;
 }
 
@@ -371,7 +371,7 @@ static void keep_device(const struct kfdshim_host *host, int fd)
 {
 	int err;
 
-	if (device_is_kept())
+	if (device_is_open())
 		return;
 	/* read now, because later calls come under the agent's lock */
 	(void)topology_saves_waves();
@@ -385,7 +385,7 @@ void hold_device(const struct kfdshim_host *host, int fd)
 {
 	int saved = errno;
 
-	if ((config.level != PROTOCOL_LEVEL_WEIGHT && !config.update_queue) || device_is_kept() ||
+	if ((config.level != PROTOCOL_LEVEL_WEIGHT && !config.update_queue) || device_is_open() ||
 	    context_of(fd) != CONTEXT_PRIMARY)
 		return;
 	pthread_mutex_lock(&lock);
@@ -424,7 +424,7 @@ void hold_runtime_on(const struct kfdshim_host *host, int fd)
 
 	pthread_mutex_lock(&lock);
 	keep_device(host, fd);
-	if (device_is_kept() && session_may_be_needed())
+	if (device_is_open() && session_may_be_needed())
 		open_session();
 	pthread_mutex_unlock(&lock);
 	sampler_wake(); /* serve requests that had to wait for the runtime */
@@ -463,7 +463,7 @@ int hold_prepare(enum client_shm_level level)
 	if (level != CLIENT_SHM_LEVEL_SELF && config.level != PROTOCOL_LEVEL_SELF)
 		close_session();
 	else if (level == CLIENT_SHM_LEVEL_SELF && !config.update_queue)
-		err = device_is_kept() ? open_session() : -ECANCELED;
+		err = device_is_open() ? open_session() : -ECANCELED;
 	pthread_mutex_unlock(&lock);
 	return err;
 }

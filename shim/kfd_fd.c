@@ -61,24 +61,24 @@ static int open_device(void)
 int device_keep(int fd)
 {
 	struct stat st;
-	int kept;
+	int high_fd;
 
 	if (fstat(fd, &st) != 0)
 		return -errno;
 	device.dev = st.st_dev;
 	device.ino = st.st_ino;
-	kept = open_device();
-	if (kept < 0 && is_copy(device.copy))
-		kept = device.copy;
-	if (kept < 0)
-		kept = device.copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (kept < 0)
+	high_fd = open_device();
+	if (high_fd < 0 && is_copy(device.copy))
+		high_fd = device.copy;
+	if (high_fd < 0)
+		high_fd = device.copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (high_fd < 0)
 		return -errno;
-	set(kept);
+	set(high_fd);
 	return 0;
 }
 
-bool device_is_kept(void)
+bool device_is_open(void)
 {
 	return __atomic_load_n(&device.fd, __ATOMIC_ACQUIRE) >= 0;
 }

@@ -14,7 +14,7 @@
  * file as well. Its owner cannot be verified later, so it is never closed; it can be used again
  * after device_drop().
  *
- * Threads: under the lock of hold.c, except device_is_kept(), which any thread may call.
+ * Threads: under the lock of hold.c, except device_is_open(), which any thread may call.
  */
 #ifndef KFDSHIM_SHIM_KFD_FD_H
 #define KFDSHIM_SHIM_KFD_FD_H
@@ -26,7 +26,7 @@
  * Returns 0, or a negative errno. */
 int device_keep(int fd);
 /* Returns true between a successful device_keep() and device_drop(). Any thread. */
-bool device_is_kept(void);
+bool device_is_open(void);
 /* Returns the file descriptor for a driver call, opened again if it was lost; or -1 with errno if
  * the device cannot be opened. The file descriptor stays this module's. */
 int device_fd(void);

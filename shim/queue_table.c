@@ -97,7 +97,7 @@ struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args
 
 void queue_free(struct queue *queue)
 {
-	if (!queue->kept)
+	if (!queue->in_use)
 		free(queue);
 }
 

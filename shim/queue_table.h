@@ -46,7 +46,7 @@ struct queue {
 	uint64_t hsa_queue;
 	uint64_t cwsr_address;
 	uint32_t cwsr_bytes;
-	bool kept;     /* a reader may still use it, so it is never freed (readers.h) */
+	bool in_use;   /* a reader may still use it, so it is never freed (readers.h) */
 	bool readable; /* the pointer words can be read; cleared by queue_lost() */
 	/* The pointer words and the ring may be freed or unmapped at any time, so they are read by
 	 * memory_read() only. Set after a failed DESTROY_QUEUE, for queues of secondary KFD
@@ -135,7 +135,7 @@ extern struct queues queues;
  * @size the number of valid bytes in *args. The queue is not in the table yet; the caller owns it.
  * Returns NULL if there is no memory, or if @size is below QUEUE_ARGS_MIN. Any thread. */
 struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args, uint32_t size);
-/* Frees a queue that is not in the table. No reader may still use it, unless `kept` is set: then
+/* Frees a queue that is not in the table. No reader may still use it, unless `in_use` is set: then
  * the memory is not freed. */
 void queue_free(struct queue *queue);
 

@@ -311,12 +311,12 @@ bool doctor_rocr_never_enables(const char *file)
 
 void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out)
 {
-	size_t kept = 0;
+	size_t n_valid = 0;
 
 	*out = (struct doctor_findings){0};
 	if (facts->chosen_pid) {
 		doctor_judge_processes(facts, out);
-		kept = out->count;
+		n_valid = out->count;
 	}
 	judge_kernel(facts, out);
 	judge_driver(facts, out);
@@ -331,9 +331,9 @@ void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out)
 		return;
 	}
 	/* Of the findings about the machine, keep those that may be obstacles. */
-	for (size_t i = kept; i < out->count; i++)
+	for (size_t i = n_valid; i < out->count; i++)
 		if (out->list[i].verdict == DOCTOR_WARNING ||
 		    out->list[i].verdict == DOCTOR_MISSING)
-			out->list[kept++] = out->list[i];
-	out->count = kept;
+			out->list[n_valid++] = out->list[i];
+	out->count = n_valid;
 }

@@ -231,7 +231,7 @@ void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosi
 	const struct doctor_process *p = diagnose_process(facts);
 	struct doctor_findings *out = &judged->findings;
 	struct doctor_finding *list = calloc(out->count + 1, sizeof(*list));
-	size_t kept = 0;
+	size_t n_valid = 0;
 
 	if (!list) {
 		out->failed = true;
@@ -249,12 +249,12 @@ void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosi
 		else
 			keep = keep && concerns(facts, p, f) && !is_in_verdict(facts, judged, f);
 		if (keep)
-			list[kept++] = *f;
+			list[n_valid++] = *f;
 	}
 	free(out->list);
 	out->list = list;
-	out->count = kept;
-	for (size_t i = 1; i < kept; i++) /* insertion sort: stable, unlike qsort() */
+	out->count = n_valid;
+	for (size_t i = 1; i < n_valid; i++) /* insertion sort: stable, unlike qsort() */
 		for (size_t k = i; k && worst_first(&out->list[k - 1], &out->list[k]) > 0; k--) {
 			struct doctor_finding swapped = out->list[k];
 

@@ -46,7 +46,7 @@ static void take(int fd, char output[OUTPUT_BYTES])
  * two given ones. The caller frees the array, but not the strings. NULL: no memory. */
 static char **linker_environment(char *preload, char *trace)
 {
-	size_t n = 0, kept = 0;
+	size_t n = 0, n_valid = 0;
 
 	while (environ[n])
 		n++;
@@ -54,10 +54,10 @@ static char **linker_environment(char *preload, char *trace)
 
 	for (size_t i = 0; list && i < n; i++)
 		if (strncmp(environ[i], "LD_PRELOAD=", 11) && strncmp(environ[i], "LD_TRACE", 8))
-			list[kept++] = environ[i];
+			list[n_valid++] = environ[i];
 	if (list) {
-		list[kept++] = preload;
-		list[kept] = trace;
+		list[n_valid++] = preload;
+		list[n_valid] = trace;
 	}
 	return list;
 }

@@ -40,12 +40,12 @@ void container_names_free(struct container_names *names)
 
 void container_names_retry(struct container_names *names)
 {
-	size_t kept = 0;
+	size_t n_valid = 0;
 
 	for (size_t i = 0; i < names->count; i++)
 		if (!names->reply[i].error || names->reply[i].error == -ENOENT)
-			names->reply[kept++] = names->reply[i];
-	names->count = kept;
+			names->reply[n_valid++] = names->reply[i];
+	names->count = n_valid;
 	for (unsigned i = 0; i < TOOLS; i++)
 		if (names->failed[i] != -ENOENT)
 			names->failed[i] = 0;

@@ -174,15 +174,15 @@ static void keep_own_hqds(struct observation *out)
 	const struct observe_result *mqds = &out->result[OBSERVE_MQD];
 	struct observe_list *all = &out->result[OBSERVE_HQD].list;
 	bool described = mqds->queried && mqds->list.count > 0;
-	size_t kept = 0;
+	size_t n_valid = 0;
 
 	for (size_t i = 0; i < all->count; i++) {
 		struct observe_queue queue = all->queue[i];
 
 		if (observe_join(described ? &out->result[OBSERVE_MQD].list : &out->queues, &queue))
-			all->queue[kept++] = queue;
+			all->queue[n_valid++] = queue;
 	}
-	all->count = kept;
+	all->count = n_valid;
 }
 
 /* Set the number of slots to 0 for each queue that was not found in any slot: if all slots were

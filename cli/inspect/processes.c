@@ -56,7 +56,7 @@ int observe_can_list(const char *socket, char why[static OBSERVE_WHY])
 int observe_processes(const char *socket, pid_t *out, size_t max)
 {
 	pid_t *all = calloc(2 * PROCESSES, sizeof(*all));
-	size_t n, kept = 0;
+	size_t n, n_valid = 0;
 
 	if (!all)
 		return -ENOMEM;
@@ -67,12 +67,12 @@ int observe_processes(const char *socket, pid_t *out, size_t max)
 	for (size_t i = 0; i < n; i++) {
 		/* Skip processes of kfdsched and kfdschedd: the driver lists each process that has
 		 * the device open. */
-		if ((kept && all[kept - 1] == all[i]) || process_is_ours(all[i]))
+		if ((n_valid && all[n_valid - 1] == all[i]) || process_is_ours(all[i]))
 			continue;
-		all[kept++] = all[i];
+		all[n_valid++] = all[i];
 	}
-	for (size_t i = 0; i < kept && i < max; i++)
+	for (size_t i = 0; i < n_valid && i < max; i++)
 		out[i] = all[i];
 	free(all);
-	return (int)kept;
+	return (int)n_valid;
 }

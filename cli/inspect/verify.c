@@ -412,7 +412,7 @@ static bool is_again(const struct verify_difference *a, const struct verify_diff
 
 void verify_keep(struct verify *now, const struct verify *before)
 {
-	size_t kept = 0;
+	size_t n_valid = 0;
 
 	for (size_t i = 0; i < now->differences; i++) {
 		bool again = false;
@@ -420,9 +420,9 @@ void verify_keep(struct verify *now, const struct verify *before)
 		for (size_t k = 0; !again && k < before->differences; k++)
 			again = is_again(&now->difference[i], &before->difference[k]);
 		if (again)
-			now->difference[kept++] = now->difference[i];
+			now->difference[n_valid++] = now->difference[i];
 	}
-	now->differences = kept;
+	now->differences = n_valid;
 }
 
 void verify_free(struct verify *verify)

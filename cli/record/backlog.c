@@ -9,14 +9,14 @@
 static int make_room(struct backlog *b)
 {
 	size_t room = b->room ? 2 * b->room : 16;
-	uint64_t *kept;
+	uint64_t *recorded;
 
 	if (b->count < b->room)
 		return 0;
-	kept = reallocarray(b->kept, room, sizeof(*kept));
-	if (!kept)
+	recorded = reallocarray(b->recorded, room, sizeof(*recorded));
+	if (!recorded)
 		return -ENOMEM;
-	b->kept = kept;
+	b->recorded = recorded;
 	b->room = room;
 	return 0;
 }
@@ -25,7 +25,7 @@ static int make_room(struct backlog *b)
 static void thin_out(struct backlog *b)
 {
 	for (size_t i = 0; i < b->count / 2; i++)
-		b->kept[i] = b->kept[2 * i + 1];
+		b->recorded[i] = b->recorded[2 * i + 1];
 	b->count /= 2;
 	b->every *= 2;
 }
@@ -42,19 +42,19 @@ int backlog_add(struct backlog *b, uint64_t packets)
 		b->max = packets;
 	if ((b->samples - 1) % b->every != 0)
 		return 0;
-	if (b->count == BACKLOG_KEPT)
+	if (b->count == BACKLOG_SAMPLES)
 		thin_out(b);
 	if (make_room(b))
 		return -ENOMEM;
-	for (at = b->count++; at > 0 && b->kept[at - 1] > packets; at--)
-		b->kept[at] = b->kept[at - 1];
-	b->kept[at] = packets;
+	for (at = b->count++; at > 0 && b->recorded[at - 1] > packets; at--)
+		b->recorded[at] = b->recorded[at - 1];
+	b->recorded[at] = packets;
 	return 0;
 }
 
 void backlog_free(struct backlog *b)
 {
-	free(b->kept);
+	free(b->recorded);
 	*b = (struct backlog){0};
 }
 
@@ -72,7 +72,7 @@ double backlog_median(const struct backlog *b)
 {
 	if (!b || b->count == 0)
 		return 0;
-	return ((double)b->kept[(b->count - 1) / 2] + (double)b->kept[b->count / 2]) / 2;
+	return ((double)b->recorded[(b->count - 1) / 2] + (double)b->recorded[b->count / 2]) / 2;
 }
 
 int backlog_compare(const struct backlog *a, const struct backlog *b)

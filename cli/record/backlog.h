@@ -3,7 +3,7 @@
  * Statistics of a backlog: how many packets waited in an AQL queue, or in several together, in
  * each sample of a series.
  *
- * The values are kept in their order of size. If there are more than BACKLOG_KEPT, every second one
+ * The values are kept in their order of size. If there are more than BACKLOG_SAMPLES, every second one
  * is dropped and from then on only every second sample is kept, and so on; the median is then that
  * of the samples that are left. The other figures count every sample.
  *
@@ -18,13 +18,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BACKLOG_KEPT 1024u
+#define BACKLOG_SAMPLES 1024u
 
 struct backlog {
-	size_t samples; /* samples in which the backlog was known */
-	size_t waiting; /* part of `samples` with at least one packet */
-	uint64_t max;	/* packets */
-	uint64_t *kept; /* packets, ascending; owned */
+	size_t samples;	    /* samples in which the backlog was known */
+	size_t waiting;	    /* part of `samples` with at least one packet */
+	uint64_t max;	    /* packets */
+	uint64_t *recorded; /* packets, ascending; owned */
 	size_t count, room;
 	size_t every; /* one of so many samples is kept; 0: no sample yet */
 };

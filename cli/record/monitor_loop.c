@@ -27,7 +27,7 @@
 /* Shortest time between lines about samples without a change. */
 #define QUIET_NS UINT64_C(100000000)
 /* Changes that are kept for the JSON; further ones are only counted. */
-#define CHANGES_KEPT 1000u
+#define CHANGES_MAX 1000u
 
 struct monitor {
 	const struct cli_command *cmd;
@@ -140,7 +140,7 @@ static void print_sample(struct monitor *m)
 	bool news = m->sampling.changed || m->taken == 1 || m->interval_ns >= QUIET_NS ||
 		    m->sampling.last_source != m->source_before;
 
-	if (m->options.json && m->sampling.changed && json_array_size(m->changes) < CHANGES_KEPT)
+	if (m->options.json && m->sampling.changed && json_array_size(m->changes) < CHANGES_MAX)
 		keep_change(m);
 	if (!news && m->last_ns - m->printed_ns < QUIET_NS)
 		return;

@@ -88,15 +88,15 @@ static size_t inspect(struct session *s, struct watched *w, json_t *processes)
  * `pids` that are new. */
 static void watch(struct session *s, const pid_t *pids, size_t count)
 {
-	size_t kept = 0;
+	size_t n_valid = 0;
 
 	for (size_t i = 0; i < s->count; i++) {
 		if (process_is(&s->list[i].process))
-			s->list[kept++] = s->list[i];
+			s->list[n_valid++] = s->list[i];
 		else
 			observe_close(s->list[i].observer);
 	}
-	s->count = kept;
+	s->count = n_valid;
 	for (size_t i = 0; i < count; i++) {
 		const struct observe_options observe = {.pid = pids[i],
 							.socket = s->options->socket};
@@ -119,7 +119,7 @@ static size_t gpu_processes(const struct session *s, bool own, pid_t *out)
 {
 	pid_t users[PROCESSES];
 	int using = observe_processes(s->options->socket, users, PROCESSES);
-	int n, kept = 0;
+	int n, n_valid = 0;
 
 	using = using<0 ? 0 : using>(int) PROCESSES ? (int)PROCESSES : using;
 	if (!own) {
@@ -133,9 +133,9 @@ static size_t gpu_processes(const struct session *s, bool own, pid_t *out)
 		for (int k = 0; k < using && !uses; k++)
 			uses = users[k] == out[i];
 		if (uses || kfd_device_opened_by(out[i], UINT_MAX) == 1)
-			out[kept++] = out[i];
+			out[n_valid++] = out[i];
 	}
-	return (size_t)kept;
+	return (size_t)n_valid;
 }
 
 /* Takes one sample of phase `phase`. After a write error s->broken is set, and no more

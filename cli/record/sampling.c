@@ -92,38 +92,38 @@ static bool types_differ(const struct observe_value *a, const struct observe_val
 }
 
 /* A value that is not known does not replace a known one. */
-static void keep(struct observe_value *kept, const struct observe_value *value)
+static void keep(struct observe_value *known, const struct observe_value *value)
 {
 	if (value->source != OBSERVE_NOBODY)
-		*kept = *value;
+		*known = *value;
 }
 
 /* Updates the entry of a queue that is present in this sample. */
-static void see(struct sampling *s, struct sampled_queue *kept, const struct observe_queue *queue)
+static void see(struct sampling *s, struct sampled_queue *known, const struct observe_queue *queue)
 {
 	const struct observe_value *type = &queue->field[OBSERVE_TYPE];
 	const struct observe_value *bytes = &queue->field[OBSERVE_RING_BYTES];
 	const struct observe_value *address = &queue->field[OBSERVE_RING_ADDRESS];
-	bool another = kept->seen > 0 &&
-		       (kept->gpu_id != queue->gpu_id || types_differ(&kept->type, type) ||
-			differ(&kept->ring_bytes, bytes) || differ(&kept->ring_address, address));
+	bool another = known->seen > 0 &&
+		       (known->gpu_id != queue->gpu_id || types_differ(&known->type, type) ||
+			differ(&known->ring_bytes, bytes) || differ(&known->ring_address, address));
 
-	if (!kept->here)
-		kept->came++;
+	if (!known->here)
+		known->came++;
 	if (another) {
-		kept->another++;
-		kept->type = kept->ring_bytes = kept->ring_address = (struct observe_value){0};
+		known->another++;
+		known->type = known->ring_bytes = known->ring_address = (struct observe_value){0};
 	}
-	if (another && kept->here)
-		s->gone[s->gone_count++] = key_of(kept);
-	if (another || !kept->here)
-		s->came[s->came_count++] = key_of(kept);
-	kept->here = true;
-	kept->seen++;
-	kept->gpu_id = queue->gpu_id;
-	keep(&kept->type, type);
-	keep(&kept->ring_bytes, bytes);
-	keep(&kept->ring_address, address);
+	if (another && known->here)
+		s->gone[s->gone_count++] = key_of(known);
+	if (another || !known->here)
+		s->came[s->came_count++] = key_of(known);
+	known->here = true;
+	known->seen++;
+	known->gpu_id = queue->gpu_id;
+	keep(&known->type, type);
+	keep(&known->ring_bytes, bytes);
+	keep(&known->ring_address, address);
 }
 
 /* Updates s->queue from the first `entries` of s->entry. Both are sorted by key, so one pass over

@@ -212,7 +212,7 @@ static int inspect(struct watch *w)
 
 static void sample(struct watch *w)
 {
-	size_t kept = 0;
+	size_t n_valid = 0;
 
 	for (size_t i = 0; i < w->monitors; i++) {
 		struct monitor *m = w->monitor[i];
@@ -222,9 +222,9 @@ static void sample(struct watch *w)
 		if (monitor_due(m) == UINT64_MAX)
 			worse(w, monitor_close(m));
 		else
-			w->monitor[kept++] = m;
+			w->monitor[n_valid++] = m;
 	}
-	w->monitors = kept;
+	w->monitors = n_valid;
 }
 
 /* Returns the time of the next look or sample. */

@@ -128,12 +128,12 @@ static int show_one(const struct job *job)
 /* Keeps only the process that has this pid inside its container. */
 static void keep_number(struct people *people, pid_t pid)
 {
-	size_t kept = 0;
+	size_t n_valid = 0;
 
 	for (size_t i = 0; i < people->count; i++)
 		if (process_pid_inside(&people->list[i].who) == pid)
-			people->list[kept++] = people->list[i];
-	people->count = kept;
+			people->list[n_valid++] = people->list[i];
+	people->count = n_valid;
 }
 
 static int show_container(const struct job *job, struct people *people)

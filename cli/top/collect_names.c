@@ -111,7 +111,7 @@ static struct name *find(struct names *names, pid_t pid, size_t near)
 
 int names_add(struct names *names, struct top_state *state)
 {
-	size_t kept = 0, there = 0;
+	size_t n_valid = 0, there = 0;
 
 	names->samples++;
 	for (size_t i = 0; i < state->process_count; i++) {
@@ -136,7 +136,7 @@ int names_add(struct names *names, struct top_state *state)
 	state->process_count = there;
 	for (size_t i = 0; i < names->count; i++)
 		if (names->name[i].used == names->samples)
-			names->name[kept++] = names->name[i];
-	names->count = kept;
+			names->name[n_valid++] = names->name[i];
+	names->count = n_valid;
 	return 0;
 }

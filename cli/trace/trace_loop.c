@@ -56,14 +56,14 @@ struct run {
  * on to the user. A prefix that each line has (the rank that mpirun adds) is not passed on. */
 static void pass_on_prompt(struct run *run, const struct hiplog_text *before)
 {
-	size_t kept = before->bytes < sizeof(run->before) ? before->bytes : sizeof(run->before);
+	size_t n_valid = before->bytes < sizeof(run->before) ? before->bytes : sizeof(run->before);
 
-	if (before->bytes > 0 &&
-	    (before->bytes != run->before_bytes || memcmp(before->text, run->before, kept) != 0)) {
+	if (before->bytes > 0 && (before->bytes != run->before_bytes ||
+				  memcmp(before->text, run->before, n_valid) != 0)) {
 		fwrite(before->text, 1, before->bytes, run->talk.rest);
 		fflush(run->talk.rest);
 	}
-	memcpy(run->before, before->text, kept);
+	memcpy(run->before, before->text, n_valid);
 	run->before_bytes = before->bytes;
 }
 

@@ -28,13 +28,13 @@ struct beat {
 	/* worker: 1 once its loop runs; set to 0 by the watchdog at each start */
 	uint32_t serving;
 	struct reader_state reader;
-	struct kept kept; /* worker: control requests, saved for the next worker */
+	struct saved_state saved; /* worker: control requests, saved for the next worker */
 	/* refused system calls (seccomp_filter.h), of all processes without a counter of their
 	 * own */
 	uint64_t refused_calls;
 	/* log lines lost (log.h), of all processes without a counter of their own */
 	struct log_losses log;
-	struct metrics_kept metrics; /* worker: metrics, which the next worker continues */
+	struct metrics_saved metrics; /* worker: metrics, which the next worker continues */
 	/* worker: totals, which the next worker continues; stored once a second and at its end */
 	struct totals totals;
 };

@@ -170,7 +170,7 @@ static void collect_outcomes(struct worker *worker)
 {
 	struct executor_report report;
 	uint64_t count;
-	uint32_t kept = 0;
+	uint32_t n_valid = 0;
 
 	(void)!read(worker->done_fd, &count, sizeof(count));
 	executor_collect(executor_reported, worker);
@@ -181,10 +181,10 @@ static void collect_outcomes(struct worker *worker)
 			executor_free(executor);
 			worker->executor_count--;
 		} else {
-			worker->orphans[kept++] = executor;
+			worker->orphans[n_valid++] = executor;
 		}
 	}
-	worker->orphan_count = kept;
+	worker->orphan_count = n_valid;
 }
 
 /* Ends the daemon's work: the end of its executor resumes and releases each client. */
@@ -337,8 +337,8 @@ static void sweep(struct worker *worker, uint64_t now)
 	door_check(worker, now);
 	if (sweep_due) {
 		worker->swept_ns = now;
-		if (now >= worker->totals_kept_ns + KEEP_NS) {
-			worker->totals_kept_ns = now;
+		if (now >= worker->totals_saved_ns + KEEP_NS) {
+			worker->totals_saved_ns = now;
 			worker->beat->totals = worker->totals;
 		}
 	}

@@ -79,13 +79,13 @@ struct worker {
 	int reader;  /* connection to kfdschedd-read */
 	/* the daemon is ending; daemon_shm->asleep was 0 since the last scan of all clients */
 	bool stopping, published_awake;
-	bool suspends_pending;		   /* a suspend request has not been answered yet */
-	uint64_t own_pid_ns, own_user_ns;  /* inode numbers of the daemon's namespaces */
-	uint32_t client_end;		   /* slots from here on are free */
-	uint32_t dead;			   /* number of clients that are CLIENT_DEAD */
-	uint32_t serial;		   /* serial of the newest client */
-	uint64_t now_ns;		   /* start of this loop iteration, CLOCK_MONOTONIC ns */
-	uint64_t swept_ns, totals_kept_ns; /* last sweep; last copy of `totals` to `beat` */
+	bool suspends_pending;		    /* a suspend request has not been answered yet */
+	uint64_t own_pid_ns, own_user_ns;   /* inode numbers of the daemon's namespaces */
+	uint32_t client_end;		    /* slots from here on are free */
+	uint32_t dead;			    /* number of clients that are CLIENT_DEAD */
+	uint32_t serial;		    /* serial of the newest client */
+	uint64_t now_ns;		    /* start of this loop iteration, CLOCK_MONOTONIC ns */
+	uint64_t swept_ns, totals_saved_ns; /* last sweep; last copy of `totals` to `beat` */
 	struct door door;
 	struct scan_limits scans;
 	struct queries queries;

@@ -79,7 +79,7 @@ static void spare(const char *why)
  * driver resets a GPU whose firmware does not preempt. */
 static void failed(int err, uint64_t now_ns)
 {
-	if (err == -ECANCELED && device_is_kept()) {
+	if (err == -ECANCELED && device_is_open()) {
 		hold.retry_ns = now_ns + BUSY_NS;
 		return;
 	}

@@ -265,15 +265,15 @@ void kernels_forget(struct process *process, uint64_t va, uint64_t bytes)
 {
 	struct kernel_map *map = process->kernels;
 	struct kernel *old;
-	size_t old_size, kept = 0;
+	size_t old_size, n_valid = 0;
 	bool hit = false;
 
 	if (!map || !map->size)
 		return;
 	for (size_t i = 0; i < map->n_loaded; i++)
 		if (map->loaded[i] - va >= bytes)
-			map->loaded[kept++] = map->loaded[i];
-	map->n_loaded = kept;
+			map->loaded[n_valid++] = map->loaded[i];
+	map->n_loaded = n_valid;
 	for (size_t i = 0; i < map->size && !hit; i++)
 		hit = map->slots[i].object && map->slots[i].object - va < bytes;
 	if (!hit)

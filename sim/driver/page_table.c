@@ -81,12 +81,12 @@ void space_unmap(struct space *space, uint64_t va, uint64_t size, const void *ow
 
 void space_unmap_all(struct space *space, const void *owner)
 {
-	size_t kept = 0;
+	size_t n_valid = 0;
 
 	for (size_t i = 0; i < space->n; i++)
 		if (space->maps[i].owner != owner)
-			space->maps[kept++] = space->maps[i];
-	space->n = kept;
+			space->maps[n_valid++] = space->maps[i];
+	space->n = n_valid;
 }
 
 static void cut_front(struct mapping *mapping, uint64_t bytes)

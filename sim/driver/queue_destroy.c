@@ -30,14 +30,14 @@ static void drop_destroyers(struct queue *queue)
 static void leave_gpu(struct queue *queue, struct node *node)
 {
 	struct process *process = queue->process;
-	struct gpu_client_run *kept = &process->run[queue->node], after;
+	struct gpu_client_run *former = &process->run[queue->node], after;
 	struct gpu_client_run before = gpu_client_run(node->gpu, process->token);
 
 	gpu_queue_remove(node->gpu, (uint32_t)queue->gpu_queue);
 	/* The GPU model forgets a process with its last queue, so keep its run time. */
 	after = gpu_client_run(node->gpu, process->token);
-	kept->ns += before.ns - after.ns;
-	kept->share_ns += before.share_ns - after.share_ns;
+	former->ns += before.ns - after.ns;
+	former->share_ns += before.share_ns - after.share_ns;
 }
 
 void queue_drop(struct queue *queue)

@@ -301,11 +301,11 @@ void gpu_reset(struct gpu *gpu)
 void update_forget(struct gpu *gpu, uint32_t queue)
 {
 	for (struct gpu_update *update = gpu->updates; update; update = update->next) {
-		size_t kept = 0;
+		size_t n_valid = 0;
 
 		for (size_t i = 0; i < update->n; i++)
 			if (update->changes[i].queue != queue)
-				update->changes[kept++] = update->changes[i];
-		update->n = kept;
+				update->changes[n_valid++] = update->changes[i];
+		update->n = n_valid;
 	}
 }

@@ -67,7 +67,7 @@ static bool name_known(const struct idle *idle, const char *name)
 static bool runs_of(struct idle *idle, const struct thread *thread, unsigned long long *runs)
 {
 	char text[96];
-	ssize_t n = thread_read_kept(thread, thread->schedstat, "schedstat", text, sizeof(text));
+	ssize_t n = thread_read_cached(thread, thread->schedstat, "schedstat", text, sizeof(text));
 
 	if (n <= 0 || sscanf(text, "%*u %*u %llu", runs) != 1)
 		*runs = 0;
@@ -86,7 +86,7 @@ static char state_at(struct idle *idle, const struct thread *thread, const char 
 	struct proc_stat stat;
 
 	if (!runs_of(idle, thread, &before) ||
-	    thread_read_kept(thread, thread->wchan, "wchan", again, sizeof(again)) <= 0 ||
+	    thread_read_cached(thread, thread->wchan, "wchan", again, sizeof(again)) <= 0 ||
 	    !proc_stat(thread->tid, &stat) || !runs_of(idle, thread, &after) || before != after ||
 	    strcmp(again, name) != 0)
 		return 0;
@@ -132,7 +132,7 @@ static enum thread_activity state_of(struct idle *idle, const struct thread *thr
 	ssize_t n;
 
 	for (int again = 0; again < 2; again++) {
-		n = thread_read_kept(thread, thread->wchan, "wchan", name, sizeof(name));
+		n = thread_read_cached(thread, thread->wchan, "wchan", name, sizeof(name));
 		if (n <= 0)
 			return threads_note_full(&idle->all, n) ? BUSY : GONE;
 		if (strcmp(name, "0"))

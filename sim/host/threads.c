@@ -80,8 +80,8 @@ ssize_t thread_read(pid_t pid, pid_t tid, const char *name, char *text, size_t s
 	return n;
 }
 
-ssize_t thread_read_kept(const struct thread *thread, int fd, const char *name, char *text,
-			 size_t size)
+ssize_t thread_read_cached(const struct thread *thread, int fd, const char *name, char *text,
+			   size_t size)
 {
 	return fd < 0 ? thread_read(thread->pid, thread->tid, name, text, size)
 		      : read_text(fd, text, size);
@@ -151,7 +151,7 @@ static int thread_file(const struct threads *all, pid_t pid, pid_t tid, const ch
 {
 	int fd = open_file(pid, tid, name);
 
-	if (fd < all->kept_below)
+	if (fd < all->cached_below)
 		return fd;
 	close(fd);
 	errno = EMFILE;
@@ -312,7 +312,7 @@ int threads_open(struct threads *all, pid_t init)
 	all->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	for (unsigned i = 0; i < THREADS_RESERVE; i++)
 		all->reserve[i] = -1;
-	all->kept_below = files_to_keep();
+	all->cached_below = files_to_keep();
 	r = all->loadavg < 0 || !reserve_take(all) ? -errno : thread_add(all, init, init);
 	return !r && !all->n_threads ? -ESRCH : r;
 }
@@ -332,11 +332,11 @@ void threads_close(struct threads *all)
 void threads_reserve_use(struct threads *all)
 {
 	reserve_give(all);
-	all->kept_below = 0; /* keep the reserve for the check */
+	all->cached_below = 0; /* keep the reserve for the check */
 }
 
 void threads_reserve_restore(struct threads *all)
 {
-	all->kept_below = files_to_keep();
+	all->cached_below = files_to_keep();
 	reserve_take(all);
 }

@@ -40,10 +40,10 @@ struct threads {
 	int loadavg;
 	/* File descriptors reserved for a check that finds no free ones. */
 	int reserve[THREADS_RESERVE];
-	bool full;	/* a file of an existing thread may not have been readable */
-	int kept_below; /* files of threads are kept open only with numbers below this */
-	pid_t last;	/* newest process or thread of the machine at the last read; 0: unknown */
-	pid_t proved;	/* value of `last` at the last proof; 0: everything must be read again */
+	bool full;	  /* a file of an existing thread may not have been readable */
+	int cached_below; /* files of threads are kept open only with numbers below this */
+	pid_t last;	  /* newest process or thread of the machine at the last read; 0: unknown */
+	pid_t proved;	  /* value of `last` at the last proof; 0: everything must be read again */
 	void (*ended)(void *context, pid_t tid); /* called by threads_drop(); may be NULL */
 	void *context;
 };
@@ -69,8 +69,8 @@ clockid_t process_clock(pid_t pid);
  * negative errno. */
 ssize_t thread_read(pid_t pid, pid_t tid, const char *name, char *text, size_t size);
 /* Like thread_read(), for a file that may be open as @fd (-1: it is not). */
-ssize_t thread_read_kept(const struct thread *thread, int fd, const char *name, char *text,
-			 size_t size);
+ssize_t thread_read_cached(const struct thread *thread, int fd, const char *name, char *text,
+			   size_t size);
 
 /* Returns true if @error is that the supervisor has too many open files or the kernel no memory. In
  * that case nothing is known about the thread, which is recorded in `full`. */

@@ -111,7 +111,7 @@ static bool saw_all(const json_t *report)
 static void print_stats(double *shares, double *bare, double *taken, double *bare_taken)
 {
 	double cost = bench_ratio(shares, bare, ROUNDS);
-	double kept = bench_ratio(taken, bare_taken, ROUNDS);
+	double ratio = bench_ratio(taken, bare_taken, ROUNDS);
 	struct bench bench;
 
 	bench_begin(&bench, "monitor", "kfdsched monitor, 1,000 samples a second of 24 queues");
@@ -124,7 +124,7 @@ static void print_stats(double *shares, double *bare, double *taken, double *bar
 	bench_figure(&bench, "share of a core / that of the loop", cost, "x", "at_most", 4);
 	bench_figure(&bench, "samples taken of those due, median of 5 runs",
 		     bench_median(taken, ROUNDS), "%", NULL, 0);
-	bench_figure(&bench, "samples taken / those of the loop", kept, "x", "at_least", 0.8);
+	bench_figure(&bench, "samples taken / those of the loop", ratio, "x", "at_least", 0.8);
 	exit(bench_end(&bench));
 }
 

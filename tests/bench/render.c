@@ -48,7 +48,7 @@ static bool bounded(const json_t *figure)
 	return json_is_string(json_object_get(figure, "bound"));
 }
 
-static bool kept(const json_t *figure)
+static bool is_met(const json_t *figure)
 {
 	double value = number_of(figure, "value"), limit = number_of(figure, "limit");
 
@@ -146,12 +146,12 @@ static void bar(FILE *out, double y, const json_t *figure)
 		snprintf(label + strlen(label), sizeof label - strlen(label), " (%s %g)",
 			 strcmp(text_of(figure, "bound"), "at_most") ? "at least" : "at most",
 			 limit);
-	svg_text(out, LEFT, y + 12, kept(figure) ? "" : "wrong", "start", label);
+	svg_text(out, LEFT, y + 12, is_met(figure) ? "" : "wrong", "start", label);
 	if (!bounded(figure) || limit <= 0)
 		return;
 	share = fmin(fmax(number_of(figure, "value") / limit / 2, 0), 1);
 	fprintf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"12\" fill=\"%s\"/>\n", LEFT,
-		y + 18, share * width, kept(figure) ? colours[0] : "#b42318");
+		y + 18, share * width, is_met(figure) ? colours[0] : "#b42318");
 	svg_line(out, "bound", LEFT + width / 2, y + 15, LEFT + width / 2, y + 33);
 }
 
@@ -172,7 +172,7 @@ static void plot(FILE *out, const json_t *bench)
 	svg_end(out);
 }
 
-static int show(struct table *table, const char *directory, const char *path, bool *all_kept)
+static int show(struct table *table, const char *directory, const char *path, bool *all_met)
 {
 	json_error_t error;
 	json_t *bench = json_load_file(path, 0, &error), *figure;
@@ -197,8 +197,11 @@ static int show(struct table *table, const char *directory, const char *path, bo
 				   number_of(figure, "limit"));
 		else
 			table_cell(table, "-");
-		table_cell(table, "%s", !bounded(figure) ? "" : kept(figure) ? "kept" : "NOT KEPT");
-		*all_kept = *all_kept && kept(figure);
+		table_cell(table, "%s",
+			   !bounded(figure) ? ""
+			   : is_met(figure) ? "kept"
+					    : "NOT KEPT");
+		*all_met = *all_met && is_met(figure);
 	}
 	snprintf(name, sizeof name, "%s/%s.svg", directory, text_of(bench, "name"));
 	out = fopen(name, "we");
@@ -215,7 +218,7 @@ static int show(struct table *table, const char *directory, const char *path, bo
 int main(int argc, char **argv)
 {
 	struct table *table = table_new("<benchmark|<figure|value|<unit|<bound|<");
-	bool all_kept = true;
+	bool all_met = true;
 	int bad = 0;
 
 	if (argc < 3) {
@@ -223,8 +226,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (int i = 2; i < argc; i++)
-		bad |= show(table, argv[1], argv[i], &all_kept);
+		bad |= show(table, argv[1], argv[i], &all_met);
 	bad |= table_print(table, stdout) < 0;
 	table_free(table);
-	return bad || !all_kept;
+	return bad || !all_met;
 }

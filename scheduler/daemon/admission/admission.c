@@ -77,7 +77,7 @@ void door_left(struct worker *worker, uid_t owner, int socket)
 void door_check(struct worker *worker, uint64_t now)
 {
 	struct door *door = &worker->door;
-	uint32_t kept = 0;
+	uint32_t n_valid = 0;
 
 	if (now < door->unread_next_ns)
 		return;
@@ -86,13 +86,13 @@ void door_check(struct worker *worker, uint64_t now)
 		struct door_unread *unread = &door->unread[i];
 
 		if (door_is_unread(unread->socket)) {
-			door->unread[kept++] = *unread;
+			door->unread[n_valid++] = *unread;
 			continue;
 		}
 		close(unread->socket);
 		give_slot_free(worker, unread->owner);
 	}
-	door->unread_count = kept;
+	door->unread_count = n_valid;
 }
 
 /* Replies with a negative errno and closes the connection. */

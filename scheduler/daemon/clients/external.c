@@ -277,14 +277,15 @@ void outsider_changed(struct client *client)
  * so it is kept. */
 static void forget_request(struct worker *worker, const struct peer *peer)
 {
-	const struct kept_process *known = kept_find(&worker->beat->kept, peer->pid, peer->started);
-	struct kept_process rest;
+	const struct saved_process *known =
+		saved_find(&worker->beat->saved, peer->pid, peer->started);
+	struct saved_process rest;
 
 	if (!known)
 		return;
 	rest = *known;
 	rest.priority = PRIORITY_OWN;
-	kept_store(&worker->beat->kept, &rest);
+	saved_store(&worker->beat->saved, &rest);
 }
 
 /* Returns true if the process runs another program since an exec. Where addresses are not

@@ -95,14 +95,14 @@ static int tag_by_rule(struct worker *worker, pid_t pid, int pidfd)
 }
 
 /* A request in an earlier worker has given the process a priority. */
-static int restore_tag(struct worker *worker, const struct kept_process *kept, int pidfd)
+static int restore_tag(struct worker *worker, const struct saved_process *saved, int pidfd)
 {
 	char problem[256];
 	int error;
 
-	if (kept->priority < 0)
+	if (saved->priority < 0)
 		return 0;
-	error = outsider_tag(worker, kept->pid, pidfd, kept->priority, problem, sizeof(problem));
+	error = outsider_tag(worker, saved->pid, pidfd, saved->priority, problem, sizeof(problem));
 	if (error && error != -EINPROGRESS)
 		log_debug("not tagged again: %s", problem);
 	worker->outsider_rules.unrestored |= error == -EAGAIN;
@@ -113,7 +113,7 @@ static int restore_tag(struct worker *worker, const struct kept_process *kept, i
  * for the same process. */
 static int check_process(struct worker *worker, pid_t pid, int pidfd)
 {
-	const struct kept_process *kept;
+	const struct saved_process *saved;
 	struct peer_facts its;
 	int error;
 
@@ -126,9 +126,9 @@ static int check_process(struct worker *worker, pid_t pid, int pidfd)
 	worker->outsider_rules.unrestored |= error == -EAGAIN;
 	if (!its.started)
 		return 0;
-	kept = kept_find(&worker->beat->kept, pid, its.started);
-	if (kept && kept->priority != PRIORITY_OWN)
-		return restore_tag(worker, kept, pidfd);
+	saved = saved_find(&worker->beat->saved, pid, its.started);
+	if (saved && saved->priority != PRIORITY_OWN)
+		return restore_tag(worker, saved, pidfd);
 	return tag_by_rule(worker, pid, pidfd);
 }
 
@@ -196,13 +196,13 @@ static void check_some(struct worker *worker)
 static void list_processes(struct worker *worker)
 {
 	struct outsider_rules *own = &worker->outsider_rules;
-	const struct kept *kept = &worker->beat->kept;
+	const struct saved_state *saved = &worker->beat->saved;
 
 	own->next = own->count = 0;
-	own->pids = calloc(PROCESSES + KEPT_PROCESSES, sizeof(*own->pids));
-	for (uint32_t i = 0; own->pids && own->unrestored && i < KEPT_PROCESSES; i++)
-		if (kept->processes[i].used && kept->processes[i].priority >= 0)
-			own->pids[own->count++] = kept->processes[i].pid;
+	own->pids = calloc(PROCESSES + SAVED_PROCESSES, sizeof(*own->pids));
+	for (uint32_t i = 0; own->pids && own->unrestored && i < SAVED_PROCESSES; i++)
+		if (saved->processes[i].used && saved->processes[i].priority >= 0)
+			own->pids[own->count++] = saved->processes[i].pid;
 	own->unrestored = false;
 	if (own->pids && own->rules)
 		own->count += sysfs_processes(own->pids + own->count, PROCESSES);

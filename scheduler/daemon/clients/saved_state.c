@@ -16,32 +16,32 @@ static void set_used(uint32_t *word, bool is)
 	__atomic_store_n(word, is, __ATOMIC_SEQ_CST);
 }
 
-static struct kept_process *find(const struct kept *kept, pid_t pid, uint64_t started)
+static struct saved_process *find(const struct saved_state *saved, pid_t pid, uint64_t started)
 {
-	for (uint32_t i = 0; i < KEPT_PROCESSES; i++) {
-		const struct kept_process *p = &kept->processes[i];
+	for (uint32_t i = 0; i < SAVED_PROCESSES; i++) {
+		const struct saved_process *p = &saved->processes[i];
 
 		if (used(&p->used) && p->pid == pid && p->started == started)
-			return (struct kept_process *)(uintptr_t)p;
+			return (struct saved_process *)(uintptr_t)p;
 	}
 	return NULL;
 }
 
-const struct kept_process *kept_find(const struct kept *kept, pid_t pid, uint64_t started)
+const struct saved_process *saved_find(const struct saved_state *saved, pid_t pid, uint64_t started)
 {
-	return find(kept, pid, started);
+	return find(saved, pid, started);
 }
 
 /* Returns a free entry, or the entry of a process that has ended, or NULL. An entry counts as
  * ended only if another process has its pid now, or if no process has it: then reader_facts()
  * reports another start time, or 0. */
-static struct kept_process *room(struct kept *kept)
+static struct saved_process *room(struct saved_state *saved)
 {
-	for (uint32_t i = 0; i < KEPT_PROCESSES; i++)
-		if (!used(&kept->processes[i].used))
-			return &kept->processes[i];
-	for (uint32_t i = 0; i < KEPT_PROCESSES; i++) {
-		struct kept_process *p = &kept->processes[i];
+	for (uint32_t i = 0; i < SAVED_PROCESSES; i++)
+		if (!used(&saved->processes[i].used))
+			return &saved->processes[i];
+	for (uint32_t i = 0; i < SAVED_PROCESSES; i++) {
+		struct saved_process *p = &saved->processes[i];
 		struct peer_facts its;
 
 		if (!reader_has_none(reader_facts(p->pid, &its)) && its.started != p->started) {
@@ -52,24 +52,24 @@ static struct kept_process *room(struct kept *kept)
 	return NULL;
 }
 
-void kept_forget(struct kept *kept, pid_t pid, uint64_t started)
+void saved_forget(struct saved_state *saved, pid_t pid, uint64_t started)
 {
-	struct kept_process *p = find(kept, pid, started);
+	struct saved_process *p = find(saved, pid, started);
 
 	if (p)
 		set_used(&p->used, false);
 }
 
-bool kept_store(struct kept *kept, const struct kept_process *process)
+bool saved_store(struct saved_state *saved, const struct saved_process *process)
 {
-	struct kept_process *old = find(kept, process->pid, process->started), *p;
+	struct saved_process *old = find(saved, process->pid, process->started), *p;
 
 	if (process->priority == PRIORITY_OWN && !process->lease_ns) {
 		if (old)
 			set_used(&old->used, false);
 		return true;
 	}
-	p = old ? old : room(kept);
+	p = old ? old : room(saved);
 	if (!p)
 		return false;
 	p->pid = process->pid;
@@ -82,12 +82,13 @@ bool kept_store(struct kept *kept, const struct kept_process *process)
 	return true;
 }
 
-bool kept_store_policy(struct kept *kept, uint32_t gpu_id, const struct core_policy *policy)
+bool saved_store_policy(struct saved_state *saved, uint32_t gpu_id,
+			const struct core_policy *policy)
 {
-	struct kept_policy *place = NULL, *before = NULL;
+	struct saved_policy *place = NULL, *before = NULL;
 
-	for (uint32_t i = 0; i < KEPT_POLICIES; i++) {
-		struct kept_policy *p = &kept->policies[i];
+	for (uint32_t i = 0; i < SAVED_POLICIES; i++) {
+		struct saved_policy *p = &saved->policies[i];
 
 		if (used(&p->used) && p->gpu_id == gpu_id)
 			before = p;

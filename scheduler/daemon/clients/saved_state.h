@@ -21,10 +21,10 @@
 
 #include "scheduler/core/sched.h"
 
-#define KEPT_PROCESSES 1024u
-#define KEPT_POLICIES (CORE_POLICIES + 1) /* one a node, and the default policy */
+#define SAVED_PROCESSES 1024u
+#define SAVED_POLICIES (CORE_POLICIES + 1) /* one a node, and the default policy */
 
-struct kept_process {
+struct saved_process {
 	uint32_t used; /* 1: the entry is valid; written last */
 	pid_t pid;
 	uint64_t started; /* start time, as in struct peer */
@@ -33,20 +33,21 @@ struct kept_process {
 	uint64_t lease_ns;
 };
 
-struct kept_policy {
+struct saved_policy {
 	uint32_t used;	 /* 1: the entry is valid; written last */
 	uint32_t gpu_id; /* 0: the policy of all nodes without their own */
 	struct core_policy policy;
 };
 
-struct kept {
-	struct kept_process processes[KEPT_PROCESSES];
-	struct kept_policy policies[KEPT_POLICIES];
+struct saved_state {
+	struct saved_process processes[SAVED_PROCESSES];
+	struct saved_policy policies[SAVED_POLICIES];
 };
 
 /* Returns the entry of process `pid` that started at `started`, or NULL. The pointer is valid
  * until the entry is stored or forgotten. */
-const struct kept_process *kept_find(const struct kept *kept, pid_t pid, uint64_t started);
+const struct saved_process *saved_find(const struct saved_state *saved, pid_t pid,
+				       uint64_t started);
 
 /*
  * Replaces the entry of a process. A process that has neither a priority nor a lease is removed.
@@ -55,13 +56,14 @@ const struct kept_process *kept_find(const struct kept *kept, pid_t pid, uint64_
  *
  * Returns false if there is no room, and while that answer is awaited (reader_waits()).
  */
-bool kept_store(struct kept *kept, const struct kept_process *process);
+bool saved_store(struct saved_state *saved, const struct saved_process *process);
 
 /* Removes the entry of a process; does nothing if there is none. */
-void kept_forget(struct kept *kept, pid_t pid, uint64_t started);
+void saved_forget(struct saved_state *saved, pid_t pid, uint64_t started);
 
 /* Replaces the policy of node `gpu_id` (0: of all nodes without their own). Returns false if
  * there is no room. */
-bool kept_store_policy(struct kept *kept, uint32_t gpu_id, const struct core_policy *policy);
+bool saved_store_policy(struct saved_state *saved, uint32_t gpu_id,
+			const struct core_policy *policy);
 
 #endif

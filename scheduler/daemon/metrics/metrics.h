@@ -22,7 +22,7 @@ struct client;
 struct worker;
 
 /* Written by the worker, of which there is one at a time; the watchdog keeps the memory. */
-struct metrics_kept {
+struct metrics_saved {
 	struct metrics_values all;
 	struct metrics_node nodes[METRICS_NODES];
 };
@@ -32,7 +32,7 @@ struct metrics_counts {
 	struct metrics_values values;
 	uint64_t active_ns[CLIENT_SHM_NODES]; /* time with work, by node of the client */
 	uint8_t at
-		[CLIENT_SHM_NODES]; /* index in metrics_kept.nodes of each node, as of the last search */
+		[CLIENT_SHM_NODES]; /* index in metrics_saved.nodes of each node, as of the last search */
 	uint64_t settled_ns;	    /* time up to which the times are counted; 0: none */
 };
 

@@ -204,17 +204,17 @@ static int serve(struct MHD_Daemon *server)
  * output become /dev/null. Returns 0 or a negative errno. */
 static int close_others(void)
 {
-	int log = log_descriptor(), kept[2];
+	int log = log_descriptor(), open_fds[2];
 	unsigned next = STDERR_FILENO + 1;
 
-	kept[0] = log < listener ? log : listener;
-	kept[1] = log < listener ? listener : log;
+	open_fds[0] = log < listener ? log : listener;
+	open_fds[1] = log < listener ? listener : log;
 	for (int i = 0; i < 2; i++) {
-		if (kept[i] < (int)next)
+		if (open_fds[i] < (int)next)
 			continue;
-		if (kept[i] > (int)next && close_range(next, (unsigned)kept[i] - 1, 0) < 0)
+		if (open_fds[i] > (int)next && close_range(next, (unsigned)open_fds[i] - 1, 0) < 0)
 			return -errno;
-		next = (unsigned)kept[i] + 1;
+		next = (unsigned)open_fds[i] + 1;
 	}
 	if (close_range(next, ~0u, 0) < 0)
 		return -errno;

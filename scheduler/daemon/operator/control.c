@@ -204,14 +204,14 @@ static void not_registered(struct worker *worker, struct client *from, const str
 static bool keep(struct worker *worker, const struct client *client, int priority,
 		 uint64_t lease_ns)
 {
-	const struct kept_process process = {
+	const struct saved_process process = {
 		.pid = client->peer.pid,
 		.started = client->peer.started,
 		.priority = priority,
 		.lease_ns = lease_ns,
 	};
 
-	return kept_store(&worker->beat->kept, &process);
+	return saved_store(&worker->beat->saved, &process);
 }
 
 static int priority_override(const struct client *client)
@@ -225,7 +225,7 @@ static void no_room(struct worker *worker, struct client *from)
 	if (reader_waits())
 		return;
 	send_reply(worker, from, -ENOSPC, "the daemon stores requests for at most %u processes",
-		   KEPT_PROCESSES);
+		   SAVED_PROCESSES);
 }
 
 /* ---- leases ---- */
@@ -428,12 +428,12 @@ static void serve_resume(struct worker *worker, struct client *from, const struc
 static void serve_tag(struct worker *worker, struct client *from, const struct target *target,
 		      int priority)
 {
-	const struct kept_process *known =
-		kept_find(&worker->beat->kept, target->pid, target->started);
-	struct kept_process before = {.pid = target->pid,
-				      .started = target->started,
-				      .priority = PRIORITY_OWN},
-			    after;
+	const struct saved_process *known =
+		saved_find(&worker->beat->saved, target->pid, target->started);
+	struct saved_process before = {.pid = target->pid,
+				       .started = target->started,
+				       .priority = PRIORITY_OWN},
+			     after;
 	struct client *client;
 	char problem[256];
 	int error;
@@ -442,7 +442,7 @@ static void serve_tag(struct worker *worker, struct client *from, const struct t
 		before = *known;
 	after = before;
 	after.priority = priority;
-	if (!kept_store(&worker->beat->kept, &after)) {
+	if (!saved_store(&worker->beat->saved, &after)) {
 		no_room(worker, from);
 		return;
 	}
@@ -455,7 +455,7 @@ static void serve_tag(struct worker *worker, struct client *from, const struct t
 				     priority == PRIORITY_OWN ? PRIORITY_UNSET : priority, problem,
 				     sizeof(problem));
 	if (error) {
-		kept_store(&worker->beat->kept, &before);
+		saved_store(&worker->beat->saved, &before);
 		if (error == -EINPROGRESS)
 			return;
 		send_reply(worker, from, error, "%s", problem);
@@ -541,7 +541,7 @@ static void serve_policy(struct worker *worker, struct client *from,
 			   "there is no node %u: 'kfdsched status' lists the nodes", hello->gpu_id);
 		return;
 	}
-	if (!kept_store_policy(&worker->beat->kept, hello->gpu_id, &policy) ||
+	if (!saved_store_policy(&worker->beat->saved, hello->gpu_id, &policy) ||
 	    !feed_set_policy(&worker->feed, hello->gpu_id, &policy)) {
 		send_reply(worker, from, -ENOSPC, "at most %u nodes can have their own policy",
 			   CORE_POLICIES);
@@ -560,12 +560,12 @@ static void serve_policy(struct worker *worker, struct client *from,
 
 void control_policies(struct worker *worker)
 {
-	const struct kept *kept = &worker->beat->kept;
+	const struct saved_state *saved = &worker->beat->saved;
 
-	for (uint32_t i = 0; i < KEPT_POLICIES; i++)
-		if (kept->policies[i].used)
-			feed_set_policy(&worker->feed, kept->policies[i].gpu_id,
-					&kept->policies[i].policy);
+	for (uint32_t i = 0; i < SAVED_POLICIES; i++)
+		if (saved->policies[i].used)
+			feed_set_policy(&worker->feed, saved->policies[i].gpu_id,
+					&saved->policies[i].policy);
 }
 
 /* ---- requests ---- */
@@ -640,14 +640,14 @@ void control_request(struct worker *worker, struct client *client,
 
 void control_came(struct worker *worker, struct client *client, uint64_t now)
 {
-	const struct kept_process *kept =
-		kept_find(&worker->beat->kept, client->peer.pid, client->peer.started);
+	const struct saved_process *saved =
+		saved_find(&worker->beat->saved, client->peer.pid, client->peer.started);
 
-	if (kept) {
-		client->control.lease_ns = kept->lease_ns;
-		client->control.priority_set = kept->priority != PRIORITY_OWN;
+	if (saved) {
+		client->control.lease_ns = saved->lease_ns;
+		client->control.priority_set = saved->priority != PRIORITY_OWN;
 		if (client->control.priority_set)
-			client_set_priority(worker, client, kept->priority, NULL);
+			client_set_priority(worker, client, saved->priority, NULL);
 	}
 	lease(worker, client, now);
 }
@@ -665,5 +665,5 @@ void control_gone(struct worker *worker, struct client *client)
 	}
 	/* An exec ends the client, but not the process, so its requests are kept. */
 	if (client->id && client->peer.pidfd >= 0 && peer_ended(&client->peer))
-		kept_forget(&worker->beat->kept, client->peer.pid, client->peer.started);
+		saved_forget(&worker->beat->saved, client->peer.pid, client->peer.started);
 }

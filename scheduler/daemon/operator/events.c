@@ -75,7 +75,7 @@ static void notify_reader(struct client *reader, const char *text)
 /* Returns the entry for the next event. The caller fills it and passes it to publish_event(). */
 static struct event *begin(struct worker *worker, enum event_kind kind)
 {
-	struct event *event = &worker->events.kept[++worker->events.number % EVENTS_KEPT];
+	struct event *event = &worker->events.ring[++worker->events.number % EVENTS_MAX];
 
 	*event =
 		(struct event){.number = worker->events.number, .time_us = wall_us(), .kind = kind};
@@ -117,11 +117,11 @@ json_t *events_recent(const struct worker *worker, uint64_t *at, uint64_t newest
 	json_t *list = json_array();
 
 	/* Skip events that were overwritten since the reply was begun. */
-	if (number > EVENTS_KEPT && *at < number - EVENTS_KEPT)
-		*at = number - EVENTS_KEPT;
+	if (number > EVENTS_MAX && *at < number - EVENTS_MAX)
+		*at = number - EVENTS_MAX;
 	for (uint32_t i = 0; i < STATUS_PIECE && *at < newest; i++)
 		json_array_append_new(list,
-				      event_to_json(&worker->events.kept[++*at % EVENTS_KEPT]));
+				      event_to_json(&worker->events.ring[++*at % EVENTS_MAX]));
 	return list;
 }
 

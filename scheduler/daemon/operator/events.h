@@ -2,7 +2,7 @@
 /*
  * Events: what the daemon does, and why, sent to commands as it happens (PROTOCOL_EVENTS), one JSON
  * object a packet (docs/reference/events.md). An event contains nothing that the status does not
- * show, and a user that can read the status can read events. The last EVENTS_KEPT events are kept
+ * show, and a user that can read the status can read events. The last EVENTS_MAX events are kept
  * for later queries (PROTOCOL_RECENT).
  *
  * A reader that does not read its socket loses events and receives their number instead; nothing
@@ -24,13 +24,13 @@ struct client;
 struct worker;
 
 #define EVENTS_READERS 16u /* at a time */
-#define EVENTS_KEPT 256u   /* events; a power of two */
+#define EVENTS_MAX 256u	   /* events; a power of two */
 
 /* A part of struct worker. */
 struct events {
 	uint32_t readers;
 	uint64_t number; /* number of the last event */
-	struct event kept[EVENTS_KEPT];
+	struct event ring[EVENTS_MAX];
 };
 
 /* A part of struct client. */

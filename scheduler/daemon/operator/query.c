@@ -176,7 +176,7 @@ static void dump(const struct worker *worker, struct query *query, uint64_t now)
 static void begin_recent(const struct worker *worker, struct query *query)
 {
 	query->newest = worker->events.number;
-	query->event = query->newest > EVENTS_KEPT ? query->newest - EVENTS_KEPT : 0;
+	query->event = query->newest > EVENTS_MAX ? query->newest - EVENTS_MAX : 0;
 	put_text(query, "[");
 	query->stage = QUERY_RECENT;
 }

@@ -22,7 +22,7 @@
 
 /* Waits until the worker has at most `before` open files. A count taken right after a reply may
  * still include that reply's own files. */
-static void none_is_kept(size_t before)
+static void none_is_saved(size_t before)
 {
 	EVENTUALLY(open_files() <= before);
 }
@@ -111,7 +111,7 @@ static void descriptors_are_refused(void **state)
 			close(fds[i]);
 		close(fd);
 	}
-	none_is_kept(before);
+	none_is_saved(before);
 }
 
 /* Returns the status of an order; > 0: there was no reply. */
@@ -205,7 +205,7 @@ static void requests_without_sense(void **state)
 	assert_int_equal(control(&h), 0);
 	close(gone);
 	close(ours);
-	none_is_kept(before);
+	none_is_saved(before);
 }
 
 /* Reads one event. Returns its number and adds its "lost" value to *count; returns 0 if there is no
@@ -291,7 +291,7 @@ static void silent_connections_are_dropped(void **state)
 			 -ECONNRESET);
 	for (int i = 0; i < 200; i++)
 		close(fds[i]);
-	none_is_kept(before);
+	none_is_saved(before);
 }
 
 static void garbage(struct client_shm *shm, int wake)

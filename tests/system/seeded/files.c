@@ -5,11 +5,11 @@
 #include <string.h>
 
 #define FIRST 3
-#define KEPT 1024
+#define MEMORY_FILES 1024
 #define SETS 64
 
-static struct file *kept[KEPT]; /* memory files that stay to the end of the run */
-static unsigned kept_count;
+static struct file *memory_files[MEMORY_FILES]; /* memory files that stay to the end of the run */
+static unsigned memory_file_count;
 static struct file *sets[SETS]; /* all epoll files; NULL: free */
 
 static void add_set(struct file *file)
@@ -89,9 +89,9 @@ int file_open(struct process *owner, struct file *file)
 	int fd = FIRST;
 
 	if (!owner) {
-		if (kept_count == KEPT)
+		if (memory_file_count == MEMORY_FILES)
 			abort();
-		kept[kept_count++] = file;
+		memory_files[memory_file_count++] = file;
 		return -1;
 	}
 	while (fd < DESCRIPTORS && owner->files[fd])
@@ -108,8 +108,8 @@ int file_open(struct process *owner, struct file *file)
 
 void files_end(void)
 {
-	while (kept_count)
-		file_drop(kept[--kept_count]);
+	while (memory_file_count)
+		file_drop(memory_files[--memory_file_count]);
 }
 
 struct file *file_at(int fd, const struct process *owner)

@@ -133,7 +133,7 @@ static void nodes_count_transitions(void **state)
 	assert_int_equal(client_shm_node_slot(client_map, 9999), -ENOSPC);
 }
 
-static void the_last_events_are_kept(void **state)
+static void the_last_events_are_there(void **state)
 {
 	struct client_shm_event event = {.kind = CLIENT_SHM_EVENT_QUEUE_CREATED, .gpu_id = 4711},
 				out;
@@ -257,7 +257,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(slots_out_of_range, setup, teardown),
 		cmocka_unit_test_setup_teardown(generation_counts_the_table_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(nodes_count_transitions, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_last_events_are_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_last_events_are_there, setup, teardown),
 		cmocka_unit_test_setup_teardown(reads_are_consistent, setup, teardown),
 		cmocka_unit_test_setup_teardown(seq_is_odd_while_it_is_written, setup, teardown),
 		cmocka_unit_test(only_the_daemon_writes_daemon_shm),

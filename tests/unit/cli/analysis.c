@@ -284,7 +284,7 @@ static void test_backlog_values(void **state)
 	/* A long series needs bounded memory, and its median stays about the same. */
 	for (uint64_t i = 0; i < 100000; i++)
 		assert_int_equal(backlog_add(&b, i * 7919 % 100000), 0);
-	assert_true(b.count <= BACKLOG_KEPT && b.count >= BACKLOG_KEPT / 2);
+	assert_true(b.count <= BACKLOG_SAMPLES && b.count >= BACKLOG_SAMPLES / 2);
 	assert_int_equal(b.samples, 100000);
 	assert_int_equal(b.max, 99999);
 	assert_true(backlog_median(&b) > 45000 && backlog_median(&b) < 55000);

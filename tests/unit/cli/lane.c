@@ -29,7 +29,7 @@
 #define LATE_US 2000000 /* a new file may be reported this late */
 
 static char directory[] = "/tmp/kfdshim.XXXXXX";
-static struct source_shm *kept;
+static struct source_shm *source;
 static struct observe_list list;
 
 /* ---- a process with shared memory, as shim/links/peer_files.c creates it ---- */
@@ -158,7 +158,7 @@ static int read_shm(pid_t pid)
 	int rc;
 
 	observe_list_clear(&list);
-	rc = source_shm(kept, pid, &list, why);
+	rc = source_shm(source, pid, &list, why);
 	assert_true((rc != 0) == (why[0] != '\0'));
 	return rc;
 }
@@ -174,14 +174,14 @@ static void finds(pid_t pid, size_t count, uint32_t last_id)
 static int begin(void **state)
 {
 	(void)state;
-	kept = source_shm_new();
-	return kept ? 0 : -1;
+	source = source_shm_new();
+	return source ? 0 : -1;
 }
 
 static int finish(void **state)
 {
 	(void)state;
-	source_shm_free(kept);
+	source_shm_free(source);
 	return 0;
 }
 

@@ -67,7 +67,7 @@ static unsigned spend(uint64_t cost)
 	return n;
 }
 
-static void budget_is_kept(void **state)
+static void overhead_stays_in_its_limit(void **state)
 {
 	uint64_t worked = 0, paid = 0;
 	bool runs = true;
@@ -228,11 +228,16 @@ static void a_reload_begins_anew(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HERE(budget_is_kept),		HERE(advance_is_of_one_second),
-		HERE(more_than_the_budget),	HERE(a_second_without_ends_it),
-		HERE(rare_requests_owe_little), HERE(starvation_ends_it),
-		HERE(a_hold_is_paid_once),	HERE(what_never_was_is_free),
-		HERE(leases_are_free),		HERE(a_reload_begins_anew),
+		HERE(overhead_stays_in_its_limit),
+		HERE(advance_is_of_one_second),
+		HERE(more_than_the_budget),
+		HERE(a_second_without_ends_it),
+		HERE(rare_requests_owe_little),
+		HERE(starvation_ends_it),
+		HERE(a_hold_is_paid_once),
+		HERE(what_never_was_is_free),
+		HERE(leases_are_free),
+		HERE(a_reload_begins_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,7 +232,7 @@ void check_smi_process_end_at_exit(void)
 /* Causes memory faults one after another until their events have `bytes` bytes in total, and
  * returns how many bytes a file descriptor that was not read has kept. A debug session receives the
  * faults, because otherwise the first one would evict the process. */
-static size_t kept_of(size_t bytes)
+static size_t received_of(size_t bytes)
 {
 	static char text[16384];
 	struct kfdabi_create_queue args, again;
@@ -268,14 +268,14 @@ static size_t kept_of(size_t bytes)
 
 void check_smi_buffer_holds_1024_bytes(void)
 {
-	size_t kept = kept_of(1024 + 100);
+	size_t n_valid = received_of(1024 + 100);
 
-	CHECK(kept <= 1024 && kept > 1024 - 64);
+	CHECK(n_valid <= 1024 && n_valid > 1024 - 64);
 }
 
 void check_smi_buffer_holds_more_than_1024_bytes(void)
 {
-	CHECK(kept_of(1024 + 100) > 1024);
+	CHECK(received_of(1024 + 100) > 1024);
 }
 
 void check_smi_queue_changes_are_silent(void)
