@@ -21,7 +21,7 @@ static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 /* The child, for the signal handler. */
 static pid_t acting;
 
-void *actor_memory(size_t bytes)
+void *hold_child_memory(size_t bytes)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -57,39 +57,39 @@ static int child(const struct cli_command *cmd, int (*act)(void *context, int si
 /* Waits for the child's end, and kills the child if it is stopped (SIGSTOP, a debugger): a stopped
  * child keeps the target suspended, whereas its death ends the session, and the driver or the
  * daemon resumes the target. Returns the exit code. */
-static int await(enum actor_end *end)
+static int await(enum hold_child_end *end)
 {
 	int status = 0;
 
-	*end = ACTOR_RETURNED;
+	*end = HOLD_CHILD_RETURNED;
 	for (;;) {
 		if (waitpid(acting, &status, WUNTRACED) < 0) {
 			if (errno == EINTR)
 				continue; /* a signal was forwarded */
-			*end = ACTOR_KILLED;
+			*end = HOLD_CHILD_KILLED;
 			return CLI_FAILED;
 		}
 		if (!WIFSTOPPED(status))
 			break;
-		*end = ACTOR_STOPPED;
+		*end = HOLD_CHILD_STOPPED;
 		kill(acting, SIGKILL);
 	}
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	if (*end == ACTOR_RETURNED)
-		*end = ACTOR_KILLED;
+	if (*end == HOLD_CHILD_RETURNED)
+		*end = HOLD_CHILD_KILLED;
 	return CLI_FAILED;
 }
 
-int actor_run(const struct cli_command *cmd, int (*act)(void *context, int signals), void *context,
-	      enum actor_end *end)
+int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int signals),
+		   void *context, enum hold_child_end *end)
 {
 	struct sigaction action = {.sa_handler = forward}, old[ENDING];
 	pid_t parent = getpid();
 	sigset_t set, before;
 	int code;
 
-	*end = ACTOR_RETURNED;
+	*end = HOLD_CHILD_RETURNED;
 	/* If SIGCHLD is inherited as ignored, the kernel reaps the child by itself. */
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&set);
@@ -127,14 +127,14 @@ int actor_run(const struct cli_command *cmd, int (*act)(void *context, int signa
 	return code;
 }
 
-const char *actor_sentence(enum actor_end end)
+const char *hold_child_sentence(enum hold_child_end end)
 {
 	switch (end) {
-	case ACTOR_KILLED:
+	case HOLD_CHILD_KILLED:
 		return "the child that holds the process was killed";
-	case ACTOR_STOPPED:
+	case HOLD_CHILD_STOPPED:
 		return "the child that holds the process was stopped, and was ended for that";
-	case ACTOR_RETURNED:
+	case HOLD_CHILD_RETURNED:
 		break;
 	}
 	return "the process has ended";

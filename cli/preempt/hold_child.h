@@ -19,18 +19,18 @@
 
 #include "cli/util/command.h"
 
-enum actor_end {
-	ACTOR_RETURNED, /* act() returned, or the child could not be started */
-	ACTOR_KILLED,	/* ended by a signal: a kill, or a crash */
-	ACTOR_STOPPED,	/* stopped by a signal, and therefore killed by the parent */
+enum hold_child_end {
+	HOLD_CHILD_RETURNED, /* act() returned, or the child could not be started */
+	HOLD_CHILD_KILLED,   /* ended by a signal: a kill, or a crash */
+	HOLD_CHILD_STOPPED,  /* stopped by a signal, and therefore killed by the parent */
 };
 
 /*
- * Maps `bytes` of memory, all 0, that the parent and the child of actor_run() share. It is
+ * Maps `bytes` of memory, all 0, that the parent and the child of hold_child_run() share. It is
  * never unmapped. What the child has stored there is still readable after its death.
  * Returns NULL if there is no memory.
  */
-void *actor_memory(size_t bytes);
+void *hold_child_memory(size_t bytes);
 
 /*
  * Runs act() in a child process and waits until the child ends.
@@ -41,15 +41,15 @@ void *actor_memory(size_t bytes);
  * is blocked in the child and has no effect, so that the target is not kept suspended.
  *
  * Returns what act() returned, which has to be below 256, or CLI_FAILED:
- *   no child could be started: a line was printed, and *end is ACTOR_RETURNED;
- *   the child was ended by a signal: *end is ACTOR_KILLED or ACTOR_STOPPED.
+ *   no child could be started: a line was printed, and *end is HOLD_CHILD_RETURNED;
+ *   the child was ended by a signal: *end is HOLD_CHILD_KILLED or HOLD_CHILD_STOPPED.
  * The handlers that forward signals to the child stay installed after the return.
  */
-int actor_run(const struct cli_command *cmd, int (*act)(void *context, int signals), void *context,
-	      enum actor_end *end);
+int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int signals),
+		   void *context, enum hold_child_end *end);
 
 /* Returns the reason why the child delivers no more results, as the beginning of a message:
  * "it was killed in its work". The text is static. */
-const char *actor_sentence(enum actor_end end);
+const char *hold_child_sentence(enum hold_child_end end);
 
 #endif

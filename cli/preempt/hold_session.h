@@ -33,7 +33,7 @@ struct session {
 };
 
 /* Opens a session on `target` (borrowed until session_close()). `signals`: the signalfd of
- * actor_run(). Returns CLI_GO_ON, or the exit code after one line on stderr: CLI_FAILED if
+ * hold_child_run(). Returns CLI_GO_ON, or the exit code after one line on stderr: CLI_FAILED if
  * the process has ended, its queues could not be suspended or memory is short; otherwise
  * CLI_IMPOSSIBLE, for example if another debugger has the process or the caller has no right to
  * trace it. */

@@ -89,14 +89,14 @@ static int act(void *context, int signals)
 
 /* Records why the child ended early. The measured values of a killed child are not lost, because
  * they lie in shared memory. */
-static void print_end(const struct preempt_job *job, enum actor_end end,
+static void print_end(const struct preempt_job *job, enum hold_child_end end,
 		      struct preempt_result *result)
 {
-	if (end == ACTOR_RETURNED)
+	if (end == HOLD_CHILD_RETURNED)
 		return;
 	progress_live("%s", ""); /* so that the next call erases the child's live line */
 	progress_clear();
-	snprintf(result->problem, sizeof(result->problem), "%s: %s", actor_sentence(end),
+	snprintf(result->problem, sizeof(result->problem), "%s: %s", hold_child_sentence(end),
 		 job->daemon_pid ? "the daemon resumes the process"
 				 : "the driver has resumed the process");
 }
@@ -253,10 +253,10 @@ static int measure(const struct preempt_job *job, const struct options *options)
 {
 	struct work work = {
 		.job = job,
-		.result = actor_memory(sizeof(*work.result) +
-				       job->times * sizeof(work.result->rounds[0])),
+		.result = hold_child_memory(sizeof(*work.result) +
+					    job->times * sizeof(work.result->rounds[0])),
 	};
-	enum actor_end end;
+	enum hold_child_end end;
 	int code = CLI_GO_ON;
 
 	if (!work.result)
@@ -266,9 +266,9 @@ static int measure(const struct preempt_job *job, const struct options *options)
 		code = preempt_online_start(job->online, &work.result->online);
 	if (code != CLI_GO_ON)
 		return code;
-	code = actor_run(&cmd_preempt, act, &work, &end);
+	code = hold_child_run(&cmd_preempt, act, &work, &end);
 	preempt_online_stop(work.result->online);
-	if (end == ACTOR_RETURNED && code != CLI_DONE)
+	if (end == HOLD_CHILD_RETURNED && code != CLI_DONE)
 		return code;
 	print_end(job, end, work.result);
 	return show(job, options, work.result);

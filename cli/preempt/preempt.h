@@ -84,7 +84,7 @@ void preempt_progress(const struct preempt_job *job, const struct preempt_result
 /*
  * Both run the whole job, each in its own way: preempt_direct() by a debug session of kfdsched's
  * own, preempt_by_daemon() by leases of the daemon. The process runs again when they return.
- * `signals`: the signalfd of actor_run().
+ * `signals`: the signalfd of hold_child_run().
  *
  * Returns CLI_GO_ON if *result has the outcome (also an incomplete one, see `problem`), or the exit
  * code if nothing could be done, which was then reported in one line on stderr.

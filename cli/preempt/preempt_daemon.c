@@ -24,7 +24,7 @@ struct act {
 	const struct preempt_job *job;
 	struct preempt_result *result;
 	struct kfdsched *k;
-	/* Fds: the signalfd of actor_run(), and the daemon's events (-1: none). */
+	/* Fds: the signalfd of hold_child_run(), and the daemon's events (-1: none). */
 	int signals, events;
 	bool interrupted;
 };

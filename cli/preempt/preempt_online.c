@@ -86,7 +86,7 @@ void preempt_online_stop(struct preempt_online *online)
 
 int preempt_online_start(const char *command, struct preempt_online **out)
 {
-	struct preempt_online *online = actor_memory(sizeof(*online));
+	struct preempt_online *online = hold_child_memory(sizeof(*online));
 	pid_t parent = getpid();
 
 	*out = online;

@@ -184,7 +184,7 @@ static int act(void *context, int signals)
 int suspend_direct(const struct control_req *req, const struct suspend_ids *queues)
 {
 	struct hold hold = {.req = req, .some = queues->count > 0, .queues = *queues};
-	enum actor_end end;
+	enum hold_child_end end;
 	int code = target_open(&cmd_suspend, req->pid, &hold.target);
 
 	if (code != CLI_GO_ON)
@@ -194,10 +194,10 @@ int suspend_direct(const struct control_req *req, const struct suspend_ids *queu
 		fprintf(stderr,
 			"kfdsched suspend: warning: a process whose queues wait for each other can "
 			"block while only some of them are suspended\n");
-	code = actor_run(&cmd_suspend, act, &hold, &end);
-	if (end != ACTOR_RETURNED)
+	code = hold_child_run(&cmd_suspend, act, &hold, &end);
+	if (end != HOLD_CHILD_RETURNED)
 		cli_failed(&cmd_suspend, "%s: the driver has resumed process %d",
-			   actor_sentence(end), req->pid);
+			   hold_child_sentence(end), req->pid);
 	target_close(&hold.target);
 	return code;
 }

@@ -15,7 +15,7 @@
 #define ALL_MASK (KFDABI_EC_QUEUE_MASK | KFDABI_EC_DEVICE_MASK | KFDABI_EC_PROCESS_MASK)
 
 static int kfd, events;
-static struct actor child;
+static struct scripted_child child;
 
 /* SET_EXCEPTIONS_ENABLED on the target. */
 static int set_enabled(uint64_t mask)
@@ -93,18 +93,18 @@ static void start(uint64_t mask)
 void check_dbg_fd_one_dot_an_event(void)
 {
 	start(NEW_MASK);
-	CHECK_IS(actor_do(&child, 'q'), 1);
+	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(dots(events), 1);
-	actor_do(&child, 'q');
-	actor_do(&child, 'q');
+	scripted_do(&child, 'q');
+	scripted_do(&child, 'q');
 	CHECK_IS(dots(events), 2);
 }
 
 void check_dbg_fd_not_subscribed_no_dot(void)
 {
 	start(RUNTIME_MASK);
-	CHECK_IS(actor_do(&child, 'q'), 1);
-	CHECK_IS(actor_do(&child, 'd'), 0);
+	CHECK_IS(scripted_do(&child, 'q'), 1);
+	CHECK_IS(scripted_do(&child, 'd'), 0);
 	CHECK_IS(dots(events), 0);
 }
 
@@ -130,7 +130,7 @@ void check_dbg_fd_hangs_up_at_exit(void)
 {
 	debugged(&child, &kfd, NEW_MASK, &events);
 	CHECK_IS(dots(events), 0);
-	actor_kill(&child);
+	scripted_kill(&child);
 	CHECK_IS(dots_within(1000), -1);
 }
 
@@ -142,10 +142,10 @@ void check_dbg_fd_eventfd_hears_nothing(void)
 
 	gpu_open(&own);
 	kfd = own.kfd;
-	actor_start(&child, "or");
+	scripted_start(&child, "or");
 	seize(child.pid);
 	CHECK_IS(trap_enable(kfd, child.pid, NEW_MASK, fd, &info), 0);
-	CHECK_IS(actor_do(&child, 'q'), 0);
+	CHECK_IS(scripted_do(&child, 'q'), 0);
 	CHECK_IS(dots(fd), 0);
 }
 
@@ -173,7 +173,7 @@ void check_exceptions_need_a_session(void)
 
 	gpu_open(&own);
 	kfd = own.kfd;
-	actor_start(&child, "orqqd");
+	scripted_start(&child, "orqqd");
 	seize(child.pid);
 	CHECK_IS(trap_enable(kfd, child.pid, ALL_MASK, STDERR_FILENO, &info), 0);
 	CHECK_IS(query(ALL_MASK, &event), 0);
@@ -185,7 +185,7 @@ void check_exceptions_need_a_session(void)
 void check_set_exceptions_writes_pending(void)
 {
 	start(0);
-	CHECK_IS(actor_do(&child, 'q'), 1);
+	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(dots(events), 0);
 	CHECK_IS(set_enabled(NEW_MASK), 0);
 	CHECK_IS(dots(events), 1);
@@ -200,7 +200,7 @@ void check_query_event_none_is_eagain(void)
 	start(ALL_MASK);
 	CHECK_IS(query(0, &event), -EAGAIN);
 	CHECK_IS(event.status, 0);
-	CHECK_IS(actor_do(&child, 'q'), 1);
+	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(set_enabled(RUNTIME_MASK), 0);
 	CHECK_IS(query(0, &event), -EAGAIN); /* pending, but not enabled */
 }
@@ -210,8 +210,8 @@ void check_query_event_newest_queue_first(void)
 	struct event event;
 
 	start(NEW_MASK);
-	CHECK_IS(actor_do(&child, 'q'), 1);
-	CHECK_IS(actor_do(&child, 'q'), 2);
+	CHECK_IS(scripted_do(&child, 'q'), 1);
+	CHECK_IS(scripted_do(&child, 'q'), 2);
 	CHECK_IS(query(NEW_MASK, &event), 0);
 	CHECK_IS(event.queue_id, 2);
 	CHECK_IS(event.gpu_id, gpu_id());
@@ -225,9 +225,9 @@ void check_query_event_gives_whole_status(void)
 	struct event event;
 
 	start(DIMENSION_MASK);
-	CHECK_IS(actor_do(&child, 'd'), 0);
-	CHECK_IS(actor_do(&child, 'q'), 0); /* raises NEW, which is not enabled */
-	CHECK_IS(actor_do(&child, 'b'), 0);
+	CHECK_IS(scripted_do(&child, 'd'), 0);
+	CHECK_IS(scripted_do(&child, 'q'), 0); /* raises NEW, which is not enabled */
+	CHECK_IS(scripted_do(&child, 'b'), 0);
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(0, &event), 0);
 	CHECK_IS(event.status, DIMENSION_MASK | NEW_MASK);
@@ -238,7 +238,7 @@ void check_query_event_clears_given_bits(void)
 	struct event event;
 
 	start(NEW_MASK | RUNTIME_MASK);
-	CHECK_IS(actor_do(&child, 'q'), 1);
+	CHECK_IS(scripted_do(&child, 'q'), 1);
 	CHECK_IS(query(RUNTIME_MASK, &event), 0);
 	CHECK_IS(event.status, NEW_MASK);
 	CHECK_IS(query(NEW_MASK, &event), 0);
@@ -322,7 +322,7 @@ void check_queue_delete_raised(void)
 	struct event event;
 
 	start(DELETE_MASK);
-	CHECK_IS(actor_do(&child, 'd'), 0);
+	CHECK_IS(scripted_do(&child, 'd'), 0);
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(DELETE_MASK, &event), 0);
 	CHECK_IS(event.status, DELETE_MASK);
@@ -335,12 +335,12 @@ void check_packet_error_goes_to_debugger(void)
 	struct event event;
 
 	start(DIMENSION_MASK);
-	CHECK(actor_do(&child, 'h') == 0);
-	CHECK_IS(actor_do(&child, 'b'), 0);
+	CHECK(scripted_do(&child, 'h') == 0);
+	CHECK_IS(scripted_do(&child, 'b'), 0);
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(0, &event), 0);
 	CHECK_IS(event.status, DIMENSION_MASK);
-	CHECK_IS(actor_do(&child, 'p'), 0);
+	CHECK_IS(scripted_do(&child, 'p'), 0);
 	/* The debugger can pass the error on to the runtime. */
 	{
 		struct kfdabi_dbg_trap a = {
@@ -348,15 +348,15 @@ void check_packet_error_goes_to_debugger(void)
 
 		CHECK_IS(trap_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
 	}
-	CHECK_IS(actor_do(&child, 'B'), 1);
+	CHECK_IS(scripted_do(&child, 'B'), 1);
 }
 
 void check_packet_error_goes_to_runtime(void)
 {
 	start(0);
-	CHECK(actor_do(&child, 'h') == 0);
-	CHECK_IS(actor_do(&child, 'b'), 0);
-	CHECK_IS(actor_do(&child, 'B'), 1);
+	CHECK(scripted_do(&child, 'h') == 0);
+	CHECK_IS(scripted_do(&child, 'b'), 0);
+	CHECK_IS(scripted_do(&child, 'B'), 1);
 	CHECK_IS(dots(events), 0);
 }
 
@@ -365,13 +365,13 @@ void check_memory_violation_goes_to_debugger(void)
 	struct event event;
 
 	start(MEMORY_MASK);
-	CHECK_IS(actor_do(&child, 'm'), 0);
-	CHECK_IS(actor_do(&child, 'v'), 0);
+	CHECK_IS(scripted_do(&child, 'm'), 0);
+	CHECK_IS(scripted_do(&child, 'v'), 0);
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query(0, &event), 0);
 	CHECK_IS(event.status, MEMORY_MASK);
 	CHECK_IS(event.gpu_id, gpu_id());
-	CHECK_IS(actor_do(&child, 'M'), 0);
+	CHECK_IS(scripted_do(&child, 'M'), 0);
 }
 
 void check_query_info_memory_violation_is_empty(void)
@@ -380,7 +380,7 @@ void check_query_info_memory_violation_is_empty(void)
 	char room[64];
 
 	start(MEMORY_MASK);
-	CHECK_IS(actor_do(&child, 'v'), 0);
+	CHECK_IS(scripted_do(&child, 'v'), 0);
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(query_info(KFDABI_EC_DEVICE_MEMORY_VIOLATION, gpu_id(), room, &size, false), 0);
 	CHECK_IS(size, 0);
@@ -398,11 +398,11 @@ static int send_violation(uint32_t gpu)
 void check_memory_violation_can_be_passed_on(void)
 {
 	start(MEMORY_MASK);
-	CHECK_IS(actor_do(&child, 'm'), 0);
-	CHECK_IS(actor_do(&child, 'v'), 0);
+	CHECK_IS(scripted_do(&child, 'm'), 0);
+	CHECK_IS(scripted_do(&child, 'v'), 0);
 	CHECK_IS(dots_within(1000), 1);
 	CHECK_IS(send_violation(gpu_id()), 0);
-	CHECK_IS(actor_do(&child, 'C'), 1);
+	CHECK_IS(scripted_do(&child, 'C'), 1);
 }
 
 void check_send_event_unknown_gpu_is_enodev(void)

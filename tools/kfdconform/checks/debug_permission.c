@@ -82,19 +82,19 @@ void check_debug_pid_is_of_callers_namespace(void)
 
 void check_debug_target_without_kfd_is_esrch(void)
 {
-	struct actor child;
+	struct scripted_child child;
 
 	open_own();
-	actor_start(&child, "");
+	scripted_start(&child, "");
 	CHECK_IS(enable(child.pid), -ESRCH);
 }
 
 void check_debug_tracer_makes_kfd_process(void)
 {
-	struct actor child;
+	struct scripted_child child;
 
 	open_own();
-	actor_start(&child, "");
+	scripted_start(&child, "");
 	seize(child.pid);
 	/* Only ENABLE makes a KFD process of its target. */
 	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
@@ -105,33 +105,33 @@ void check_debug_tracer_makes_kfd_process(void)
 
 void check_debug_any_thread_names_target(void)
 {
-	struct actor child;
+	struct scripted_child child;
 	pid_t tid;
 
 	debugged(&child, &kfd, 0, NULL);
-	tid = actor_do(&child, 't');
+	tid = scripted_do(&child, 't');
 	CHECK_IS(count(tid), 1);
 	CHECK_IS(clear_and_suspend(kfd, tid), 1);
 }
 
 void check_debug_exited_leader_is_esrch(void)
 {
-	struct actor child;
+	struct scripted_child child;
 	pid_t tid;
 
 	debugged(&child, &kfd, 0, NULL);
-	tid = actor_do(&child, 't');
-	actor_do(&child, 'l');
+	tid = scripted_do(&child, 't');
+	scripted_do(&child, 'l');
 	for (int i = 0; i < 1000 && count(child.pid) != -ESRCH; i++)
 		sleep_ms(1);
 	CHECK_IS(count(child.pid), -ESRCH);
-	CHECK_IS(actor_do(&child, 'u') == 0 || actor_do(&child, 'u') == -EBADF, 1);
+	CHECK_IS(scripted_do(&child, 'u') == 0 || scripted_do(&child, 'u') == -EBADF, 1);
 	CHECK(count(tid) != -ESRCH);
 }
 
 void check_debug_zombie_target_is_esrch(void)
 {
-	struct actor child;
+	struct scripted_child child;
 	siginfo_t info;
 
 	debugged(&child, &kfd, 0, NULL);
@@ -144,40 +144,40 @@ void check_debug_zombie_target_is_esrch(void)
 
 void check_debug_stranger_is_eperm(void)
 {
-	struct actor child;
+	struct scripted_child child;
 
 	open_own();
-	actor_start(&child, "or");
+	scripted_start(&child, "or");
 	CHECK_IS(enable(child.pid), -EPERM);
 	seize(child.pid);
 	CHECK_IS(enable(child.pid), 0);
 }
 
 /* Starts a process that is not the debugger, with the device open. */
-static void start_stranger(struct actor *stranger, const struct actor *child)
+static void start_stranger(struct scripted_child *stranger, const struct scripted_child *child)
 {
-	actor_start(stranger, "o");
-	actor_aim(stranger, child->pid);
+	scripted_start(stranger, "o");
+	scripted_aim(stranger, child->pid);
 }
 
 void check_debug_stranger_with_session_is_eperm(void)
 {
-	struct actor child, stranger;
+	struct scripted_child child, stranger;
 
 	debugged(&child, &kfd, 0, NULL);
 	start_stranger(&stranger, &child);
-	CHECK_IS(actor_do(&stranger, 'n'), -EPERM);
-	CHECK_IS(actor_do(&stranger, 'P'), -EPERM);
-	CHECK_IS(actor_do(&stranger, 'V'), -EPERM);
+	CHECK_IS(scripted_do(&stranger, 'n'), -EPERM);
+	CHECK_IS(scripted_do(&stranger, 'P'), -EPERM);
+	CHECK_IS(scripted_do(&stranger, 'V'), -EPERM);
 	CHECK_IS(count(child.pid), 1);
 }
 
 void check_debug_permission_before_session(void)
 {
-	struct actor child;
+	struct scripted_child child;
 
 	open_own();
-	actor_start(&child, "o");
+	scripted_start(&child, "o");
 	CHECK_IS(count(child.pid), -EPERM);
 	seize(child.pid);
 	CHECK_IS(count(child.pid), -EINVAL);
@@ -185,98 +185,98 @@ void check_debug_permission_before_session(void)
 
 void check_debug_other_thread_is_eperm(void)
 {
-	struct actor child, debugger;
+	struct scripted_child child, debugger;
 
-	actor_start(&child, "or");
-	actor_start(&debugger, "o");
-	actor_aim(&debugger, child.pid);
-	CHECK_IS(actor_do(&debugger, 'S'), 0);
-	CHECK_IS(actor_do(&debugger, '2'), -EPERM);
-	CHECK_IS(actor_do(&debugger, 'E'), 0);
-	CHECK_IS(actor_do(&debugger, 'N'), -EPERM);
-	CHECK_IS(actor_do(&debugger, 'n'), 0);
+	scripted_start(&child, "or");
+	scripted_start(&debugger, "o");
+	scripted_aim(&debugger, child.pid);
+	CHECK_IS(scripted_do(&debugger, 'S'), 0);
+	CHECK_IS(scripted_do(&debugger, '2'), -EPERM);
+	CHECK_IS(scripted_do(&debugger, 'E'), 0);
+	CHECK_IS(scripted_do(&debugger, 'N'), -EPERM);
+	CHECK_IS(scripted_do(&debugger, 'n'), 0);
 }
 
 void check_debug_detached_is_eperm(void)
 {
-	struct actor child, debugger;
+	struct scripted_child child, debugger;
 
-	actor_start(&child, "orq");
+	scripted_start(&child, "orq");
 	start_stranger(&debugger, &child);
-	CHECK_IS(actor_do(&debugger, 'S'), 0);
-	CHECK_IS(actor_do(&debugger, 'E'), 0);
-	CHECK_IS(actor_do(&debugger, 'T'), 0);
-	CHECK_IS(actor_do(&debugger, 'n'), -EPERM);
-	CHECK_IS(actor_do(&debugger, 'D'), 0);
+	CHECK_IS(scripted_do(&debugger, 'S'), 0);
+	CHECK_IS(scripted_do(&debugger, 'E'), 0);
+	CHECK_IS(scripted_do(&debugger, 'T'), 0);
+	CHECK_IS(scripted_do(&debugger, 'n'), -EPERM);
+	CHECK_IS(scripted_do(&debugger, 'D'), 0);
 }
 
 void check_debug_disable_open_to_all(void)
 {
-	struct actor child, stranger;
+	struct scripted_child child, stranger;
 
 	debugged(&child, &kfd, 0, NULL);
 	start_stranger(&stranger, &child);
-	CHECK_IS(actor_do(&stranger, 'D'), 0);
+	CHECK_IS(scripted_do(&stranger, 'D'), 0);
 	CHECK_IS(count(child.pid), -EINVAL);
 }
 
 void check_debug_owner_may_use_any_thread(void)
 {
-	struct actor child, debugger;
+	struct scripted_child child, debugger;
 
-	actor_start(&child, "orq");
+	scripted_start(&child, "orq");
 	start_stranger(&debugger, &child);
-	CHECK_IS(actor_do(&debugger, 'S'), 0);
-	CHECK_IS(actor_do(&debugger, '2'), -EPERM); /* neither owner nor tracer */
-	CHECK_IS(actor_do(&debugger, 'E'), 0);
-	CHECK_IS(actor_do(&debugger, 'N'), 1);
+	CHECK_IS(scripted_do(&debugger, 'S'), 0);
+	CHECK_IS(scripted_do(&debugger, '2'), -EPERM); /* neither owner nor tracer */
+	CHECK_IS(scripted_do(&debugger, 'E'), 0);
+	CHECK_IS(scripted_do(&debugger, 'N'), 1);
 }
 
 void check_debug_owner_may_detach(void)
 {
-	struct actor child, debugger;
+	struct scripted_child child, debugger;
 
-	actor_start(&child, "orq");
+	scripted_start(&child, "orq");
 	start_stranger(&debugger, &child);
-	CHECK_IS(actor_do(&debugger, 'S'), 0);
-	CHECK_IS(actor_do(&debugger, 'E'), 0);
-	CHECK_IS(actor_do(&debugger, 'T'), 0);
-	CHECK_IS(actor_do(&debugger, 'P'), 1);
-	CHECK_IS(actor_do(&debugger, 'D'), 0);
-	CHECK_IS(actor_do(&debugger, 'E'), -EPERM); /* the permission was for one session only */
+	CHECK_IS(scripted_do(&debugger, 'S'), 0);
+	CHECK_IS(scripted_do(&debugger, 'E'), 0);
+	CHECK_IS(scripted_do(&debugger, 'T'), 0);
+	CHECK_IS(scripted_do(&debugger, 'P'), 1);
+	CHECK_IS(scripted_do(&debugger, 'D'), 0);
+	CHECK_IS(scripted_do(&debugger, 'E'), -EPERM); /* the permission was for one session only */
 }
 
 void check_debug_disable_by_stranger_is_eperm(void)
 {
-	struct actor child, stranger;
+	struct scripted_child child, stranger;
 
 	debugged(&child, &kfd, 0, NULL);
 	start_stranger(&stranger, &child);
-	CHECK_IS(actor_do(&stranger, 'D'), -EPERM);
+	CHECK_IS(scripted_do(&stranger, 'D'), -EPERM);
 	CHECK_IS(count(child.pid), 1);
 }
 
 void check_debug_child_of_owner_is_eperm(void)
 {
-	struct actor child, forked;
+	struct scripted_child child, forked;
 
 	debugged(&child, &kfd, 0, NULL);
 	start_stranger(&forked, &child); /* a child of this process, which owns the session */
-	CHECK_IS(actor_do(&forked, 'n'), -EPERM);
-	CHECK_IS(actor_do(&forked, 'E'), -EPERM);
-	CHECK_IS(actor_do(&forked, 'P'), -EPERM);
+	CHECK_IS(scripted_do(&forked, 'n'), -EPERM);
+	CHECK_IS(scripted_do(&forked, 'E'), -EPERM);
+	CHECK_IS(scripted_do(&forked, 'P'), -EPERM);
 }
 
 void check_debug_failed_enable_authorises(void)
 {
-	struct actor child, debugger;
+	struct scripted_child child, debugger;
 
-	actor_start(&child, "or");
+	scripted_start(&child, "or");
 	start_stranger(&debugger, &child);
-	CHECK_IS(actor_do(&debugger, 'S'), 0);
-	CHECK_IS(actor_do(&debugger, 'e'), -EBADF);
-	CHECK_IS(actor_do(&debugger, 'T'), 0);
-	CHECK_IS(actor_do(&debugger, 'E'), 0);
+	CHECK_IS(scripted_do(&debugger, 'S'), 0);
+	CHECK_IS(scripted_do(&debugger, 'e'), -EBADF);
+	CHECK_IS(scripted_do(&debugger, 'T'), 0);
+	CHECK_IS(scripted_do(&debugger, 'E'), 0);
 }
 
 void check_debug_self_needs_no_tracer(void)
@@ -294,16 +294,16 @@ void check_debug_self_needs_no_tracer(void)
 void check_debug_target_may_use_its_session(void)
 {
 	struct kfdabi_runtime_info info;
-	struct actor child;
+	struct scripted_child child;
 
 	debugged(&child, &kfd, 0, NULL);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
-	actor_aim(&child, child.pid);
-	CHECK_IS(actor_do(&child, 'n'), 1);
-	CHECK_IS(actor_do(&child, 'w'), 0);
-	CHECK_IS(actor_do(&child, 'z'), 0);
-	CHECK_IS(actor_do(&child, 'D'), 0);
-	CHECK_IS(actor_do(&child, 'W'), 1);
+	scripted_aim(&child, child.pid);
+	CHECK_IS(scripted_do(&child, 'n'), 1);
+	CHECK_IS(scripted_do(&child, 'w'), 0);
+	CHECK_IS(scripted_do(&child, 'z'), 0);
+	CHECK_IS(scripted_do(&child, 'D'), 0);
+	CHECK_IS(scripted_do(&child, 'W'), 1);
 	CHECK_IS(trap_disable(kfd, child.pid), -EINVAL);
 	CHECK_IS(trap_enable(kfd, child.pid, 0, STDERR_FILENO, &info), 0);
 }

@@ -156,36 +156,36 @@ void check_enable_tells_runtime_state(void)
 
 void check_enable_keeps_queues_running(void)
 {
-	struct actor child;
+	struct scripted_child child;
 	int kfd;
 
 	debugged(&child, &kfd, 0, NULL);
-	CHECK_IS(actor_do(&child, 'w'), 0);
-	CHECK_IS(actor_do(&child, 'W'), 1);
+	CHECK_IS(scripted_do(&child, 'w'), 0);
+	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
 /* The second ENABLE is refused, but the driver has already forgotten the first debugger. */
 void check_enable_poisons_owner(void)
 {
-	struct actor child, first, second;
+	struct scripted_child child, first, second;
 
-	actor_start(&child, "orq");
-	actor_start(&first, "o");
-	actor_aim(&first, child.pid);
-	CHECK_IS(actor_do(&first, 'S'), 0);
-	CHECK_IS(actor_do(&first, 'E'), 0);
-	CHECK_IS(actor_do(&first, 'P'), 1);
-	CHECK_IS(actor_do(&first, 'T'), 0);
-	actor_start(&second, "o");
-	actor_aim(&second, child.pid);
-	CHECK_IS(actor_do(&second, 'S'), 0);
-	CHECK_IS(actor_do(&second, 'E'), -EALREADY);
-	CHECK_IS(actor_do(&child, 'w'), 0);
-	actor_kill(&first);
-	CHECK_IS(actor_do(&child, 'z'), 0);
-	CHECK_IS(actor_do(&second, 'T'), 0);
-	actor_kill(&second);
-	CHECK_IS(actor_do(&child, 'z'), 0);
+	scripted_start(&child, "orq");
+	scripted_start(&first, "o");
+	scripted_aim(&first, child.pid);
+	CHECK_IS(scripted_do(&first, 'S'), 0);
+	CHECK_IS(scripted_do(&first, 'E'), 0);
+	CHECK_IS(scripted_do(&first, 'P'), 1);
+	CHECK_IS(scripted_do(&first, 'T'), 0);
+	scripted_start(&second, "o");
+	scripted_aim(&second, child.pid);
+	CHECK_IS(scripted_do(&second, 'S'), 0);
+	CHECK_IS(scripted_do(&second, 'E'), -EALREADY);
+	CHECK_IS(scripted_do(&child, 'w'), 0);
+	scripted_kill(&first);
+	CHECK_IS(scripted_do(&child, 'z'), 0);
+	CHECK_IS(scripted_do(&second, 'T'), 0);
+	scripted_kill(&second);
+	CHECK_IS(scripted_do(&child, 'z'), 0);
 	/* A third debugger can end the session that is left. */
 	open_own(false);
 	seize(child.pid);
@@ -193,18 +193,18 @@ void check_enable_poisons_owner(void)
 		trap_enable(own.kfd, child.pid, 0, STDERR_FILENO, &(struct kfdabi_runtime_info){0}),
 		-EALREADY);
 	CHECK_IS(trap_disable(own.kfd, child.pid), 0);
-	CHECK_IS(actor_do(&child, 'W'), 1);
+	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
 /* Opens two sessions at once and returns the runtime state of the second. */
-static uint32_t second_session(struct actor *one, struct actor *two)
+static uint32_t second_session(struct scripted_child *one, struct scripted_child *two)
 {
 	struct kfdabi_runtime_info info;
 	int kfd;
 
 	debugged(one, &kfd, 0, NULL);
 	own.kfd = kfd;
-	actor_start(two, "orq");
+	scripted_start(two, "orq");
 	seize(two->pid);
 	CHECK_IS(trap_enable(kfd, two->pid, 0, STDERR_FILENO, &info), 0);
 	return info.runtime_state;
@@ -212,7 +212,7 @@ static uint32_t second_session(struct actor *one, struct actor *two)
 
 void check_enable_many_per_gpu(void)
 {
-	struct actor one, two;
+	struct scripted_child one, two;
 
 	CHECK_IS(second_session(&one, &two), KFDABI_RUNTIME_ENABLED);
 	CHECK_IS(clear_and_suspend(own.kfd, one.pid), 1);
@@ -221,7 +221,7 @@ void check_enable_many_per_gpu(void)
 
 void check_enable_second_on_gpu_is_busy(void)
 {
-	struct actor one, two;
+	struct scripted_child one, two;
 
 	CHECK_IS(second_session(&one, &two), KFDABI_RUNTIME_BUSY);
 	CHECK_IS(clear_and_suspend(own.kfd, one.pid), 1);
@@ -238,7 +238,7 @@ static uint32_t state_after_enable(pid_t pid)
 
 void check_disable_returns_busy_to_enabled(void)
 {
-	struct actor one, two;
+	struct scripted_child one, two;
 
 	CHECK_IS(second_session(&one, &two), KFDABI_RUNTIME_BUSY);
 	CHECK_IS(trap_disable(own.kfd, one.pid), 0);
@@ -248,33 +248,33 @@ void check_disable_returns_busy_to_enabled(void)
 
 void check_disable_frees_gpu_for_next(void)
 {
-	struct actor one, two;
+	struct scripted_child one, two;
 	int kfd;
 
 	debugged(&one, &kfd, 0, NULL);
 	own.kfd = kfd;
 	CHECK_IS(trap_disable(kfd, one.pid), 0);
-	actor_start(&two, "orq");
+	scripted_start(&two, "orq");
 	seize(two.pid);
 	CHECK_IS(state_after_enable(two.pid), KFDABI_RUNTIME_ENABLED);
 }
 
 void check_disable_resumes(void)
 {
-	struct actor child;
+	struct scripted_child child;
 	int kfd;
 
 	debugged(&child, &kfd, 0, NULL);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
-	CHECK_IS(actor_do(&child, 'w'), 0);
-	CHECK_IS(actor_do(&child, 'z'), 0);
+	CHECK_IS(scripted_do(&child, 'w'), 0);
+	CHECK_IS(scripted_do(&child, 'z'), 0);
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
-	CHECK_IS(actor_do(&child, 'W'), 1);
+	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
 void check_disable_clears_exceptions(void)
 {
-	struct actor child;
+	struct scripted_child child;
 	uint32_t id = 0;
 	int kfd;
 

@@ -12,7 +12,7 @@
 #define LATE_MS 1000u
 
 static int kfd, events;
-static struct actor child;
+static struct scripted_child child;
 
 /* Opens a session on a process that has not enabled the runtime yet. */
 static void start(void)
@@ -22,7 +22,7 @@ static void start(void)
 
 	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	CHECK(kfd >= 0);
-	actor_start(&child, "ou");
+	scripted_start(&child, "ou");
 	seize(child.pid);
 	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));
 	CHECK_IS(trap_enable(kfd, child.pid, RUNTIME_MASK, ends[1], &info), 0);
@@ -125,8 +125,8 @@ void check_runtime_post_ahead_counts(void)
 	start();
 	for (int i = 0; i < 2; i++)
 		CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
-	CHECK_IS(actor_do(&child, 'r'), 0);
-	CHECK_IS(actor_do(&child, 'R'), 0);
+	CHECK_IS(scripted_do(&child, 'r'), 0);
+	CHECK_IS(scripted_do(&child, 'R'), 0);
 	CHECK_IS(dots(events), 2);
 	sleeps('r'); /* both posts are used up */
 	is_woken();
@@ -149,7 +149,7 @@ void check_runtime_retry_sleeps_on(void)
 	int reply;
 
 	start();
-	CHECK_IS(actor_do(&child, 'A'), 0);
+	CHECK_IS(scripted_do(&child, 'A'), 0);
 	sleeps('r');
 	is_interrupted();
 	scripted_send(&child, 'r');
@@ -163,7 +163,7 @@ void check_runtime_retry_without_session_is_0(void)
 	int reply;
 
 	start();
-	CHECK_IS(actor_do(&child, 'A'), 0);
+	CHECK_IS(scripted_do(&child, 'A'), 0);
 	sleeps('r');
 	is_interrupted();
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
@@ -179,7 +179,7 @@ void check_runtime_enable_on_taken_gpu_is_busy(void)
 	struct kfdabi_dbg_trap a = {.u.query_info = {.info_ptr = (uint64_t)(uintptr_t)&info,
 						     .info_size = sizeof info,
 						     .exception_code = KFDABI_EC_PROCESS_RUNTIME}};
-	struct actor first;
+	struct scripted_child first;
 
 	debugged(&first, &kfd, 0, NULL);
 	start();
@@ -220,18 +220,18 @@ static void sleeps_in_call(char step)
 
 void check_runtime_debugger_death_wakes_nobody(void)
 {
-	struct actor debugger;
+	struct scripted_child debugger;
 	int reply;
 
 	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	CHECK(kfd >= 0);
-	actor_start(&child, "ou");
-	actor_start(&debugger, "o");
-	actor_aim(&debugger, child.pid);
-	CHECK_IS(actor_do(&debugger, 'S'), 0);
-	CHECK_IS(actor_do(&debugger, 'E'), 0);
+	scripted_start(&child, "ou");
+	scripted_start(&debugger, "o");
+	scripted_aim(&debugger, child.pid);
+	CHECK_IS(scripted_do(&debugger, 'S'), 0);
+	CHECK_IS(scripted_do(&debugger, 'E'), 0);
 	sleeps_in_call('r');
-	actor_kill(&debugger);
+	scripted_kill(&debugger);
 	CHECK(!scripted_replies(&child, 2 * QUIET_MS, &reply));
 }
 
@@ -239,9 +239,9 @@ void check_runtime_disable_resumes(void)
 {
 	debugged(&child, &kfd, RUNTIME_MASK, &events);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
-	CHECK_IS(actor_do(&child, 'w'), 0);
-	CHECK_IS(actor_do(&child, 'z'), 0);
+	CHECK_IS(scripted_do(&child, 'w'), 0);
+	CHECK_IS(scripted_do(&child, 'z'), 0);
 	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
-	CHECK_IS(actor_do(&child, 'R'), 0);
-	CHECK_IS(actor_do(&child, 'W'), 1);
+	CHECK_IS(scripted_do(&child, 'R'), 0);
+	CHECK_IS(scripted_do(&child, 'W'), 1);
 }

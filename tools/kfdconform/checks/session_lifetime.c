@@ -13,46 +13,46 @@
 
 static int kfd;
 /* The target and its debugger. */
-static struct actor child, debugger;
+static struct scripted_child child, debugger;
 
 /* Starts a debugger that is not the parent of its target, with queue 0 suspended and work
  * waiting. */
 static void suspended(void)
 {
-	actor_start(&child, "orq");
-	actor_start(&debugger, "o");
-	actor_aim(&debugger, child.pid);
-	CHECK_IS(actor_do(&debugger, 'S'), 0);
-	CHECK_IS(actor_do(&debugger, 'E'), 0);
-	CHECK_IS(actor_do(&debugger, 'P'), 1);
-	CHECK_IS(actor_do(&child, 'w'), 0);
-	CHECK_IS(actor_do(&child, 'z'), 0);
+	scripted_start(&child, "orq");
+	scripted_start(&debugger, "o");
+	scripted_aim(&debugger, child.pid);
+	CHECK_IS(scripted_do(&debugger, 'S'), 0);
+	CHECK_IS(scripted_do(&debugger, 'E'), 0);
+	CHECK_IS(scripted_do(&debugger, 'P'), 1);
+	CHECK_IS(scripted_do(&child, 'w'), 0);
+	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
 void check_life_debugger_killed_resumes(void)
 {
 	suspended();
-	actor_kill(&debugger);
-	CHECK_IS(actor_do(&child, 'W'), 1);
+	scripted_kill(&debugger);
+	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
 void check_life_debugger_killed_resumes_all(void)
 {
-	struct actor others[2];
+	struct scripted_child others[2];
 
 	suspended();
 	for (int i = 0; i < 2; i++) {
-		actor_start(&others[i], "orq");
-		actor_aim(&debugger, others[i].pid);
-		CHECK_IS(actor_do(&debugger, 'S'), 0);
-		CHECK_IS(actor_do(&debugger, 'E'), 0);
-		CHECK_IS(actor_do(&debugger, 'P'), 1);
-		CHECK_IS(actor_do(&others[i], 'w'), 0);
+		scripted_start(&others[i], "orq");
+		scripted_aim(&debugger, others[i].pid);
+		CHECK_IS(scripted_do(&debugger, 'S'), 0);
+		CHECK_IS(scripted_do(&debugger, 'E'), 0);
+		CHECK_IS(scripted_do(&debugger, 'P'), 1);
+		CHECK_IS(scripted_do(&others[i], 'w'), 0);
 	}
-	actor_kill(&debugger);
-	CHECK_IS(actor_do(&child, 'W'), 1);
+	scripted_kill(&debugger);
+	CHECK_IS(scripted_do(&child, 'W'), 1);
 	for (int i = 0; i < 2; i++)
-		CHECK_IS(actor_do(&others[i], 'W'), 1);
+		CHECK_IS(scripted_do(&others[i], 'W'), 1);
 }
 
 void check_life_debugger_killed_allows_enable(void)
@@ -61,8 +61,8 @@ void check_life_debugger_killed_allows_enable(void)
 	struct gpu_file own;
 
 	suspended();
-	actor_kill(&debugger);
-	CHECK_IS(actor_do(&child, 'W'), 1);
+	scripted_kill(&debugger);
+	CHECK_IS(scripted_do(&child, 'W'), 1);
 	gpu_open(&own);
 	seize(child.pid);
 	CHECK_IS(trap_enable(own.kfd, child.pid, 0, STDERR_FILENO, &info), 0);
@@ -74,7 +74,7 @@ void check_life_debugger_exec_resumes(void)
 {
 	suspended();
 	scripted_send(&debugger, 'x');
-	CHECK_IS(actor_do(&child, 'W'), 1);
+	CHECK_IS(scripted_do(&child, 'W'), 1);
 	CHECK(!kill(debugger.pid, 0)); /* the debugger process still exists */
 }
 
@@ -82,32 +82,32 @@ void check_life_debugger_exec_resumes(void)
 void check_life_debugger_close_keeps_session(void)
 {
 	suspended();
-	CHECK_IS(actor_do(&debugger, 'c'), 0);
+	CHECK_IS(scripted_do(&debugger, 'c'), 0);
 	for (int i = 0; i < 5; i++)
-		CHECK_IS(actor_do(&child, 'z'), 0);
-	CHECK_IS(actor_do(&debugger, 'o'), 0);
-	CHECK_IS(actor_do(&debugger, 'n'), 1);
-	CHECK_IS(actor_do(&child, 'z'), 0);
+		CHECK_IS(scripted_do(&child, 'z'), 0);
+	CHECK_IS(scripted_do(&debugger, 'o'), 0);
+	CHECK_IS(scripted_do(&debugger, 'n'), 1);
+	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
 void check_life_target_close_keeps_session(void)
 {
 	suspended();
-	CHECK_IS(actor_do(&child, 'c'), 0);
+	CHECK_IS(scripted_do(&child, 'c'), 0);
 	sleep_ms(5);
-	CHECK_IS(actor_do(&debugger, 'n'), 1);
-	CHECK_IS(actor_do(&child, 'z'), 0);
+	CHECK_IS(scripted_do(&debugger, 'n'), 1);
+	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
 void check_life_detach_keeps_suspended(void)
 {
 	suspended();
-	CHECK_IS(actor_do(&debugger, 'T'), 0);
+	CHECK_IS(scripted_do(&debugger, 'T'), 0);
 	for (int i = 0; i < 5; i++)
-		CHECK_IS(actor_do(&child, 'z'), 0);
-	CHECK_IS(actor_do(&debugger, 'S'), 0);
-	CHECK_IS(actor_do(&debugger, 'n'), 1);
-	CHECK_IS(actor_do(&child, 'z'), 0);
+		CHECK_IS(scripted_do(&child, 'z'), 0);
+	CHECK_IS(scripted_do(&debugger, 'S'), 0);
+	CHECK_IS(scripted_do(&debugger, 'n'), 1);
+	CHECK_IS(scripted_do(&child, 'z'), 0);
 }
 
 /* The other end of the pipe that was passed as dbg_fd is closed, and no process has the pid. */
@@ -117,8 +117,8 @@ void check_life_target_killed_while_suspended(void)
 
 	debugged(&child, &kfd, NEW_MASK, &events);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
-	CHECK_IS(actor_do(&child, 'w'), 0);
-	actor_kill(&child);
+	CHECK_IS(scripted_do(&child, 'w'), 0);
+	scripted_kill(&child);
 	for (int i = 0; i < 1000 && end >= 0; i++) {
 		end = dots(events);
 		sleep_ms(1);
@@ -126,22 +126,22 @@ void check_life_target_killed_while_suspended(void)
 	CHECK_IS(end, -1);
 	CHECK_IS(trap_disable(kfd, child.pid), -ESRCH);
 	debugged(&child, &kfd, 0, NULL);
-	CHECK_IS(actor_do(&child, 'w'), 0);
-	CHECK_IS(actor_do(&child, 'W'), 1);
+	CHECK_IS(scripted_do(&child, 'w'), 0);
+	CHECK_IS(scripted_do(&child, 'W'), 1);
 }
 
 /* Sends a command that ends the program (exec or death) and waits until the pipe is closed by
  * that. */
-static void leaves(struct actor *actor, char step)
+static void leaves(struct scripted_child *scripted, char step)
 {
 	int ready = 0;
 
-	scripted_send(actor, step);
+	scripted_send(scripted, step);
 	for (int i = 0; i < 300; i++) {
-		ready = poll_one_ns(actor->child.from, 0, wait_end_ms(10));
+		ready = poll_one_ns(scripted->child.from, 0, wait_end_ms(10));
 		if (ready & POLLHUP)
 			break;
-		let_go_on(actor->pid);
+		let_go_on(scripted->pid);
 	}
 	CHECK(ready & POLLHUP);
 }
@@ -175,12 +175,12 @@ void check_life_fork_child_is_no_target(void)
 
 	debugged(&child, &kfd, 0, NULL);
 	CHECK_IS(clear_and_suspend(kfd, child.pid), 1);
-	pid = actor_do(&child, 'f');
+	pid = scripted_do(&child, 'f');
 	CHECK(pid > 0);
 	CHECK_IS(trap_disable(kfd, pid), -ESRCH);
 	CHECK_IS(clear_and_suspend(kfd, pid), -ESRCH);
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
-	CHECK_IS(actor_do(&child, 'F'), 0);
+	CHECK_IS(scripted_do(&child, 'F'), 0);
 	/* The end of the child does not affect its parent's session. */
 	CHECK_IS(trap_disable(kfd, child.pid), -EINVAL);
 }
@@ -208,7 +208,7 @@ void check_life_pid_reuse_is_esrch(void)
 	pid_t again;
 
 	debugged(&child, &kfd, 0, NULL);
-	actor_kill(&child);
+	scripted_kill(&child);
 	again = process_with_pid(child.pid);
 	if (again != child.pid)
 		SKIP("a process with a given pid needs CAP_CHECKPOINT_RESTORE");

@@ -19,7 +19,7 @@
 #define SAVE_ERROR_EVENT 32
 #define NOWHERE 0x20000u /* an address that no GPU has mapped */
 
-/* What the caller sends to an actor. */
+/* What the caller sends to a scripted child. */
 struct script_step {
 	pid_t pid; /* new target; 0: `what` is a command */
 	char what;
@@ -128,7 +128,7 @@ static int memory_event(unsigned ms)
 	return r ? r : wait.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE;
 }
 
-/* Executes a command on the actor's own device; -ENOSYS if it is none. */
+/* Executes a command on the scripted child's own device; -ENOSYS if it is none. */
 static int on_own_device(char what)
 {
 	struct kfd_ioctl_get_version_args version = {0};
@@ -375,45 +375,45 @@ static void body(int from, int to)
 	serve();
 }
 
-void actor_start(struct actor *actor, const char *steps)
+void scripted_start(struct scripted_child *scripted, const char *steps)
 {
-	child_start(&actor->child, body);
-	actor->pid = actor->child.pid;
+	child_start(&scripted->child, body);
+	scripted->pid = scripted->child.pid;
 	for (; *steps; steps++)
-		CHECK(actor_do(actor, *steps) >= 0);
+		CHECK(scripted_do(scripted, *steps) >= 0);
 }
 
-void scripted_send(struct actor *actor, char what)
+void scripted_send(struct scripted_child *scripted, char what)
 {
 	struct script_step step = {.what = what};
 
-	CHECK_IS(write(actor->child.to, &step, sizeof step), sizeof step);
+	CHECK_IS(write(scripted->child.to, &step, sizeof step), sizeof step);
 }
 
-bool scripted_replies(struct actor *actor, unsigned ms, int *reply)
+bool scripted_replies(struct scripted_child *scripted, unsigned ms, int *reply)
 {
-	if (!readable_within(actor->child.from, ms))
+	if (!readable_within(scripted->child.from, ms))
 		return false;
-	CHECK_IS(read(actor->child.from, reply, sizeof *reply), sizeof *reply);
+	CHECK_IS(read(scripted->child.from, reply, sizeof *reply), sizeof *reply);
 	return true;
 }
 
-int actor_do(struct actor *actor, char what)
+int scripted_do(struct scripted_child *scripted, char what)
 {
 	int reply = 0;
 
-	scripted_send(actor, what);
-	CHECK(scripted_replies(actor, 3000, &reply));
+	scripted_send(scripted, what);
+	CHECK(scripted_replies(scripted, 3000, &reply));
 	return reply;
 }
 
-void actor_aim(struct actor *actor, pid_t pid)
+void scripted_aim(struct scripted_child *scripted, pid_t pid)
 {
 	struct script_step step = {.pid = pid};
 	int reply;
 
-	CHECK_IS(write(actor->child.to, &step, sizeof step), sizeof step);
-	CHECK(scripted_replies(actor, 3000, &reply));
+	CHECK_IS(write(scripted->child.to, &step, sizeof step), sizeof step);
+	CHECK(scripted_replies(scripted, 3000, &reply));
 }
 
 void let_go_on(pid_t pid)
@@ -424,15 +424,15 @@ void let_go_on(pid_t pid)
 		ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status));
 }
 
-void actor_kill(struct actor *actor)
+void scripted_kill(struct scripted_child *scripted)
 {
-	CHECK(!kill(actor->pid, SIGKILL));
-	CHECK(WIFSIGNALED(child_end(&actor->child)));
+	CHECK(!kill(scripted->pid, SIGKILL));
+	CHECK(WIFSIGNALED(child_end(&scripted->child)));
 }
 
-void actor_end(struct actor *actor)
+void scripted_end(struct scripted_child *scripted)
 {
-	CHECK_IS(child_end(&actor->child), 0);
+	CHECK_IS(child_end(&scripted->child), 0);
 }
 
 void session_open(int kfd, pid_t pid, uint64_t mask, int dbg_fd)
@@ -450,16 +450,16 @@ void session_open(int kfd, pid_t pid, uint64_t mask, int dbg_fd)
 	SKIP("another process has a debug session on this GPU");
 }
 
-void debugged(struct actor *actor, int *kfd, uint64_t mask, int *events)
+void debugged(struct scripted_child *scripted, int *kfd, uint64_t mask, int *events)
 {
 	int ends[2];
 
 	*kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	CHECK(*kfd >= 0);
-	actor_start(actor, "orq");
-	seize(actor->pid);
+	scripted_start(scripted, "orq");
+	seize(scripted->pid);
 	CHECK(!pipe2(ends, O_CLOEXEC | O_NONBLOCK));
-	session_open(*kfd, actor->pid, mask, ends[1]);
+	session_open(*kfd, scripted->pid, mask, ends[1]);
 	close(ends[1]);
 	if (events)
 		*events = ends[0];

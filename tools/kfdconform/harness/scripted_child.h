@@ -20,7 +20,7 @@
  *   f  fork a child that does nothing; answer: its pid    F  kill that child
  *   k  abort() (no answer)
  *   x  execute cat, which ends when the pipe is closed (no answer)
- * On the target process that was set with actor_aim():
+ * On the target process that was set with scripted_aim():
  *   S  PTRACE_SEIZE     T  PTRACE_DETACH
  *   E  ENABLE without exceptions             D  DISABLE
  *   e  ENABLE with a bad dbg_fd              2  ENABLE in another thread
@@ -33,27 +33,27 @@
 
 #include "tools/kfdconform/harness/harness.h"
 
-struct actor {
+struct scripted_child {
 	struct child child;
 	pid_t pid;
 };
 
-/* Starts an actor and sends it the commands of the string, all of which must succeed. */
-void actor_start(struct actor *actor, const char *steps);
+/* Starts a scripted child and sends it the commands of the string, all of which must succeed. */
+void scripted_start(struct scripted_child *scripted, const char *steps);
 /* Sends a command and waits for the answer, for at most 3 s. */
-int actor_do(struct actor *actor, char step);
+int scripted_do(struct scripted_child *scripted, char step);
 /* Sends a command and does not wait for the answer. */
-void scripted_send(struct actor *actor, char step);
+void scripted_send(struct scripted_child *scripted, char step);
 /* Returns whether an answer arrives within so many milliseconds, and writes it to *reply. */
-bool scripted_replies(struct actor *actor, unsigned ms, int *reply);
+bool scripted_replies(struct scripted_child *scripted, unsigned ms, int *reply);
 /* Sets the target of the commands S to V. */
-void actor_aim(struct actor *actor, pid_t pid);
-/* Kills the actor with SIGKILL and waits for its end. */
-void actor_kill(struct actor *actor);
+void scripted_aim(struct scripted_child *scripted, pid_t pid);
+/* Kills the scripted child with SIGKILL and waits for its end. */
+void scripted_kill(struct scripted_child *scripted);
 /* If the traced process has stopped at a signal, delivers the signal and continues the process. */
 void let_go_on(pid_t pid);
-/* Ends the actor by closing its pipe; its exit status must be 0. */
-void actor_end(struct actor *actor);
+/* Ends the scripted child by closing its pipe; its exit status must be 0. */
+void scripted_end(struct scripted_child *scripted);
 
 /* Calls DBG_TRAP with any arguments. Returns >= 0 or a negative errno. */
 int trap_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op);
@@ -61,11 +61,11 @@ int trap_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op);
  * process, the session of an earlier check may not have ended completely. In that case the call is
  * repeated up to 200 times, 5 ms apart; then the check ends as "not applicable". */
 void session_open(int kfd, pid_t pid, uint64_t mask, int dbg_fd);
-/* Starts an actor that traces no process and that the caller traces, at runtime state 1 with
+/* Starts a scripted child that traces no process and that the caller traces, at runtime state 1 with
  * one queue, and opens a debug session on it. *kfd is the caller's file descriptor. events:
  * receives the read end of a pipe whose write end was passed as dbg_fd (and is closed in the
  * caller), or NULL. */
-void debugged(struct actor *actor, int *kfd, uint64_t mask, int *events);
+void debugged(struct scripted_child *scripted, int *kfd, uint64_t mask, int *events);
 /* Clears NEW of all queues, then suspends queue 0. Returns the number of suspended queues or a
  * negative errno. */
 int clear_and_suspend(int kfd, pid_t pid);
