@@ -70,7 +70,7 @@ static int dispatch(int argc, char **argv)
 
 	if (argc < 2)
 		return wrong("no command", "");
-	if (version_shown(argc, argv, "kfdsched"))
+	if (version_print(argc, argv, "kfdsched"))
 		return CLI_DONE;
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return overview();

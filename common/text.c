@@ -42,7 +42,7 @@ size_t plain_decode(const char *text, uint32_t *out)
 	return n;
 }
 
-bool plain_is_shown(uint32_t c)
+bool plain_is_printable(uint32_t c)
 {
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]) && c >= hidden[i].first; i++)
 		if (c <= hidden[i].last)
@@ -57,7 +57,7 @@ bool plain_is(const char *text)
 
 	for (; *text; text += n) {
 		n = plain_decode(text, &c);
-		if (!n || !plain_is_shown(c))
+		if (!n || !plain_is_printable(c))
 			return false;
 	}
 	return true;
@@ -70,7 +70,7 @@ char *plain_text(char *text)
 	for (char *at = text; *at;) {
 		size_t n = plain_decode(at, &c);
 
-		if (!n || !plain_is_shown(c))
+		if (!n || !plain_is_printable(c))
 			memset(at, '?', n ? n : 1);
 		at += n ? n : 1;
 	}

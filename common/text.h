@@ -22,7 +22,7 @@ bool plain_is(const char *text);
 /* Decodes the first character of a text to *out. Returns its length in bytes; 0: it is no UTF-8. */
 size_t plain_decode(const char *text, uint32_t *out);
 /* Returns true if a terminal shows the character and does not obey it. */
-bool plain_is_shown(uint32_t c);
+bool plain_is_printable(uint32_t c);
 /* Replaces by '?', in place, each byte that is not a printable character of ASCII. Returns
  * `text`. */
 char *plain_ascii(char *text);

@@ -6,7 +6,7 @@
 
 #include "version_data.h" /* generated at each build (cmake/version.cmake) */
 
-bool version_shown(int argc, char **argv, const char *program)
+bool version_print(int argc, char **argv, const char *program)
 {
 	if (argc != 2 || strcmp(argv[1], "--version") != 0)
 		return false;

@@ -12,8 +12,8 @@
 #include "cli/output/table.h"
 #include "common/text.h"
 
-#define ADDRESS 24	/* bytes of an address as text */
-#define QUEUES_SHOWN 6u /* queues in the row of a thread */
+#define ADDRESS 24	  /* bytes of an address as text */
+#define QUEUES_PRINTED 6u /* queues in the row of a thread */
 
 static bool any(const struct log_stats_packets *packets)
 {
@@ -389,14 +389,14 @@ static int show_queues(const struct log_stats *stats, const uint32_t *number)
 static void uses_cell(struct table *table, const struct log_stats *stats, uint32_t thread,
 		      const struct chains *chains, const uint32_t *number)
 {
-	char line[QUEUES_SHOWN * 40 + 8];
+	char line[QUEUES_PRINTED * 40 + 8];
 	size_t used = 0;
-	uint32_t shown = 0;
+	uint32_t n_printed = 0;
 
 	for (uint32_t i = chains->first[thread]; i != UINT32_MAX; i = chains->next[i]) {
 		const struct log_stats_use *use = &stats->use[i];
 
-		if (shown++ == QUEUES_SHOWN) {
+		if (n_printed++ == QUEUES_PRINTED) {
 			used += (size_t)snprintf(line + used, sizeof(line) - used, ", ...");
 			break;
 		}

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* A live line is on the terminal and has to be erased before other output. */
-static bool live_shown;
+static bool live_line;
 
 int progress_is_live(void)
 {
@@ -20,9 +20,9 @@ int progress_is_live(void)
 
 void progress_clear(void)
 {
-	if (live_shown)
+	if (live_line)
 		fputs("\r\033[K", stderr);
-	live_shown = false;
+	live_line = false;
 }
 
 void progress_note(const char *fmt, ...)
@@ -48,5 +48,5 @@ void progress_live(const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fflush(stderr);
-	live_shown = true;
+	live_line = true;
 }

@@ -37,7 +37,7 @@ static void escaped(FILE *out, const char *text)
 			break;
 		default:
 			/* XML cannot represent most control characters. */
-			if (n && plain_is_shown(c))
+			if (n && plain_is_printable(c))
 				fwrite(text, 1, n, out);
 			else
 				fputc('?', out);

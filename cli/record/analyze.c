@@ -37,7 +37,7 @@ static const char *changed_text(const struct analysed_queue *queue, char *text, 
  * process has several, which the last queue shows, because queues are sorted by context. */
 static void attribute_table(const struct analysis *a, const struct analysed_process *p)
 {
-	static const enum observe_field shown[] = {
+	static const enum observe_field fields[] = {
 		OBSERVE_TYPE,	 OBSERVE_RING_BYTES, OBSERVE_RING_ADDRESS, OBSERVE_PRIORITY,
 		OBSERVE_PERCENT, OBSERVE_CU_BITS,    OBSERVE_CWSR_BYTES,   OBSERVE_MQDS,
 	};
@@ -59,8 +59,8 @@ static void attribute_table(const struct analysis *a, const struct analysed_proc
 		table_cell(table, "%s",
 			   gpu_name_short(gpu, analysis_gpu(a, queue->last.gpu_id),
 					  queue->last.gpu_id));
-		for (size_t f = 0; f < sizeof(shown) / sizeof(shown[0]); f++)
-			table_cell(table, "%s", observe_text(text, &queue->last, shown[f]));
+		for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++)
+			table_cell(table, "%s", observe_text(text, &queue->last, fields[f]));
 		table_cell(table, "%s", changed_text(queue, changed, sizeof(changed)));
 	}
 	if (table)

@@ -42,7 +42,7 @@ struct watched {
 struct session {
 	const struct record_options *options;
 	struct recorder *recorder;
-	struct shown shown;
+	struct child_output output;
 	struct watched list[PROCESSES];
 	size_t count;
 	struct observation observation;
@@ -221,8 +221,9 @@ static int start(struct session *s)
 			close(out);
 		return cli_failed(&cmd_record, "%s", s->why);
 	}
-	int rc = shown_start(&s->shown, s->options->command, out, err,
-			     s->options->to_stderr ? STDERR_FILENO : STDOUT_FILENO, STDERR_FILENO);
+	int rc = child_output_start(&s->output, s->options->command, out, err,
+				    s->options->to_stderr ? STDERR_FILENO : STDOUT_FILENO,
+				    STDERR_FILENO);
 
 	if (rc)
 		return cli_failed(&cmd_record, "cannot start '%s': %s", s->options->command[0],
@@ -242,13 +243,13 @@ static void follow(struct session *s)
 		/* Skip a sample that is late by more than an interval. */
 		if (clock_ns() > due + interval)
 			continue;
-		shown_wait(&s->shown, due);
-		if (s->shown.ended || stop_requested())
+		child_output_wait(&s->output, due);
+		if (s->output.ended || stop_requested())
 			break;
 		sample(s, "sample", true);
 	}
 	if (!stop_requested())
-		shown_wait(&s->shown, UINT64_MAX);
+		child_output_wait(&s->output, UINT64_MAX);
 }
 
 /* Waits until the driver lists no process that has ended, but at most GONE_NS, so that the final
@@ -275,11 +276,11 @@ static void wait_until_gone(const struct session *s)
 
 static json_t *end_json(const struct session *s, bool stopped)
 {
-	bool exited = WIFEXITED(s->shown.status);
+	bool exited = WIFEXITED(s->output.status);
 
 	return json_pack("{s:s,s:o,s:o}", "reason", stopped ? "stopped" : "done", "exit_code",
-			 exited ? json_integer(WEXITSTATUS(s->shown.status)) : json_null(),
-			 "signal", exited ? json_null() : json_integer(WTERMSIG(s->shown.status)));
+			 exited ? json_integer(WEXITSTATUS(s->output.status)) : json_null(),
+			 "signal", exited ? json_null() : json_integer(WTERMSIG(s->output.status)));
 }
 
 /* Writes the last line of the recording: how the command ended, and which processes use a GPU
@@ -301,11 +302,11 @@ static void print_end(const struct session *s, bool stopped)
 	const struct record_options *options = s->options;
 	char how[64];
 
-	if (WIFSIGNALED(s->shown.status))
+	if (WIFSIGNALED(s->output.status))
 		snprintf(how, sizeof(how), "was ended by SIG%s",
-			 sigabbrev_np(WTERMSIG(s->shown.status)) ?: "?");
+			 sigabbrev_np(WTERMSIG(s->output.status)) ?: "?");
 	else
-		snprintf(how, sizeof(how), "exited with %d", WEXITSTATUS(s->shown.status));
+		snprintf(how, sizeof(how), "exited with %d", WEXITSTATUS(s->output.status));
 	fprintf(stderr, "%s: the command %s%s; %d sample%s%s%s%s\n", options->prefix, how,
 		stopped ? ", because it was interrupted" : "", s->taken, s->taken == 1 ? "" : "s",
 		options->temporary ? "" : " in ", options->temporary ? "" : options->dir,
@@ -313,7 +314,7 @@ static void print_end(const struct session *s, bool stopped)
 				"--interval"
 		: options->temporary ? ""
 				     : "; summarize them with 'kfdsched analyze'");
-	if (s->shown.lost)
+	if (s->output.lost)
 		fprintf(stderr,
 			"%s: the directory does not have all of its output, because it could not "
 			"be written\n",
@@ -329,7 +330,7 @@ static void print_end(const struct session *s, bool stopped)
 	json_object_set_new(out, "most_queues",
 			    s->taken ? json_integer((json_int_t)s->most) : json_null());
 	json_object_set_new(out, "seconds", json_real(seconds_now(s)));
-	json_object_set_new(out, "complete", json_boolean(!s->broken && !s->shown.lost));
+	json_object_set_new(out, "complete", json_boolean(!s->broken && !s->output.lost));
 	json_object_set_new(out, "gpus", gpus_json());
 	plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	putchar('\n');
@@ -357,8 +358,8 @@ int record_command(const struct record_options *options)
 		follow(s);
 		bool stopped = stop_requested();
 
-		shown_stop(&s->shown);
-		shown_finish(&s->shown);
+		child_output_stop(&s->output);
+		child_output_finish(&s->output);
 		forget(s);
 		if (!s->broken) {
 			wait_until_gone(s);
@@ -368,10 +369,10 @@ int record_command(const struct record_options *options)
 			complete(s, stopped);
 		print_end(s, stopped);
 		/* If the user has stopped the command, its exit code is not a failure. */
-		if (s->broken || s->shown.lost)
+		if (s->broken || s->output.lost)
 			code = CLI_FAILED;
 		else if (!stopped)
-			code = cli_exit_code(s->shown.status);
+			code = cli_exit_code(s->output.status);
 	}
 	forget(s);
 	observation_free(&s->observation);

@@ -199,25 +199,25 @@ int top_column_compare(const struct top_row *a, const struct top_row *b, enum to
 }
 
 unsigned top_columns_fit(unsigned width, const bool wanted[static TOP_COLUMNS],
-			 bool shown[static TOP_COLUMNS])
+			 bool visible[static TOP_COLUMNS])
 {
 	unsigned need = infos[TOP_COMMAND].width;
 
 	for (unsigned c = 0; c < TOP_COLUMNS; c++) {
-		shown[c] = wanted[c] || infos[c].goes == 0;
-		if (shown[c] && c != TOP_COMMAND)
+		visible[c] = wanted[c] || infos[c].goes == 0;
+		if (visible[c] && c != TOP_COMMAND)
 			need += infos[c].width + 1;
 	}
 	while (need > width) {
 		unsigned first = TOP_COLUMNS;
 
 		for (unsigned c = 0; c < TOP_COLUMNS; c++)
-			if (shown[c] && infos[c].goes &&
+			if (visible[c] && infos[c].goes &&
 			    (first == TOP_COLUMNS || infos[c].goes > infos[first].goes))
 				first = c;
 		if (first == TOP_COLUMNS)
 			break;
-		shown[first] = false;
+		visible[first] = false;
 		need -= infos[first].width + 1;
 	}
 	need -= infos[TOP_COMMAND].width;

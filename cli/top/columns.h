@@ -59,6 +59,6 @@ int top_column_compare(const struct top_row *a, const struct top_row *b, enum to
  * shown[]: the result. Returns the width that remains for TOP_COMMAND, 0 if none does.
  */
 unsigned top_columns_fit(unsigned width, const bool wanted[static TOP_COLUMNS],
-			 bool shown[static TOP_COLUMNS]);
+			 bool visible[static TOP_COLUMNS]);
 
 #endif

@@ -107,17 +107,17 @@ static int gpu_columns(const struct top_frame *frame)
 static unsigned draw_nodes(struct screen *screen, const struct top_frame *frame)
 {
 	unsigned most = screen->height > LIST_LEAST ? (screen->height - LIST_LEAST) / 2 : 0;
-	size_t shown = frame->node_count;
+	size_t visible = frame->node_count;
 	int columns = gpu_columns(frame);
 	unsigned line = 1;
 
-	if (shown > most)
-		shown = most ? most - 1 : 0;
-	for (size_t i = 0; i < shown; i++)
+	if (visible > most)
+		visible = most ? most - 1 : 0;
+	for (size_t i = 0; i < visible; i++)
 		draw_node(screen, line++, &frame->nodes[i], columns);
-	if (shown < frame->node_count && most)
+	if (visible < frame->node_count && most)
 		screen_print(screen, line++, INK_FAINT, "%*s and %zu more nodes", columns, "",
-			     frame->node_count - shown);
+			     frame->node_count - visible);
 	return line;
 }
 
@@ -164,7 +164,7 @@ static void draw_titles(struct screen *screen, unsigned line, const struct top_u
 	for (unsigned c = 0; c < TOP_COLUMNS; c++) {
 		const struct top_column_info *info = top_column_info((enum top_column)c);
 
-		if (!ui->shown[c])
+		if (!ui->visible[c])
 			continue;
 		if (screen->line[line].columns)
 			screen_text(screen, line, INK_TITLE, " ");
@@ -184,7 +184,7 @@ static void draw_row(struct screen *screen, unsigned line, const struct top_ui *
 		const struct top_column_info *info = top_column_info((enum top_column)c);
 		enum screen_ink ink = chosen ? INK_CHOSEN : ink_of(row, (enum top_column)c);
 
-		if (!ui->shown[c])
+		if (!ui->visible[c])
 			continue;
 		if (screen->line[line].columns)
 			screen_text(screen, line, chosen ? INK_CHOSEN : INK_PLAIN, " ");
@@ -212,7 +212,7 @@ static void draw_list(struct screen *screen, unsigned line, struct top_ui *ui,
 	bool wanted[TOP_COLUMNS];
 
 	want(frame, wanted);
-	rest = top_columns_fit(screen->width, wanted, ui->shown);
+	rest = top_columns_fit(screen->width, wanted, ui->visible);
 	if (line < end)
 		draw_titles(screen, line++, ui, rest);
 	ui_settle(ui, frame, line < end ? end - line : 0);

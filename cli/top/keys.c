@@ -79,7 +79,7 @@ static void sort_beside(struct top_ui *ui, int step)
 
 	for (unsigned i = 0; i < TOP_COLUMNS; i++) {
 		c = (c + TOP_COLUMNS + (unsigned)step) % TOP_COLUMNS;
-		if (ui->shown[c])
+		if (ui->visible[c])
 			break;
 	}
 	sort_by(ui, (enum top_column)c);

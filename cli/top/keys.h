@@ -58,19 +58,19 @@ struct top_ui {
 	enum ui_mode mode;
 	enum ui_mode under; /* UI_LIST or UI_QUEUES: the view to which other modes return */
 	struct top_view view;
-	pid_t chosen;		  /* process of the selected row */
-	size_t index;		  /* last index of that row */
-	size_t first;		  /* index of the first row that is shown */
-	unsigned page;		  /* number of rows that fit the screen */
-	size_t queue_first;	  /* UI_QUEUES: first queue that is shown */
-	size_t queue_count;	  /* UI_QUEUES: number of queues */
-	unsigned column;	  /* UI_SORT: selected column */
-	bool shown[TOP_COLUMNS];  /* columns that are shown; set by draw() */
-	pid_t subject;		  /* process of the question, or of UI_QUEUES */
-	char name[21];		  /* name of that process */
-	char word[UI_WORD];	  /* text input */
-	char message[UI_MESSAGE]; /* sentence for the user, until the next key; or empty */
-	unsigned holds;		  /* processes that stay suspended only while top runs */
+	pid_t chosen;		   /* process of the selected row */
+	size_t index;		   /* last index of that row */
+	size_t first;		   /* index of the first row that is shown */
+	unsigned page;		   /* number of rows that fit the screen */
+	size_t queue_first;	   /* UI_QUEUES: first queue that is shown */
+	size_t queue_count;	   /* UI_QUEUES: number of queues */
+	unsigned column;	   /* UI_SORT: selected column */
+	bool visible[TOP_COLUMNS]; /* columns that are shown; set by draw() */
+	pid_t subject;		   /* process of the question, or of UI_QUEUES */
+	char name[21];		   /* name of that process */
+	char word[UI_WORD];	   /* text input */
+	char message[UI_MESSAGE];  /* sentence for the user, until the next key; or empty */
+	unsigned holds;		   /* processes that stay suspended only while top runs */
 };
 
 /* Sets the initial state. pid: show this process only; 0: all. */

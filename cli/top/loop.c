@@ -35,7 +35,7 @@ struct live {
 static int sample(struct live *live)
 {
 	int rc = collect_sample(live->gatherer,
-				live->ui.shown[TOP_HQDS] || live->ui.shown[TOP_RATIO],
+				live->ui.visible[TOP_HQDS] || live->ui.visible[TOP_RATIO],
 				&live->state[(live->samples + 1) % 2]);
 
 	live->samples++;

@@ -58,7 +58,7 @@ static unsigned columns_of(uint32_t c)
 {
 	int width;
 
-	if (!plain_is_shown(c))
+	if (!plain_is_printable(c))
 		return 0;
 	if (c < 0x7f)
 		return 1;

@@ -73,15 +73,15 @@ static int exec_error(int from)
 	return n == (ssize_t)sizeof(error) ? -error : 0;
 }
 
-int shown_start(struct shown *s, char *const *argv, int stdout_file, int stderr_file, int stdout_to,
-		int stderr_to)
+int child_output_start(struct child_output *s, char *const *argv, int stdout_file, int stderr_file,
+		       int stdout_to, int stderr_to)
 {
 	int out[2] = {-1, -1}, err[2] = {-1, -1}, failed[2] = {-1, -1};
 	pid_t parent = getpid();
 	sigset_t child;
 	int rc = 0;
 
-	*s = (struct shown){
+	*s = (struct child_output){
 		.signals = -1,
 		.out = {.from = -1, .file = stdout_file, .to = stdout_to},
 		.err = {.from = -1, .file = stderr_file, .to = stderr_to},
@@ -128,7 +128,7 @@ done:
 		close_fd(&failed[i]);
 	}
 	if (rc)
-		shown_finish(s);
+		child_output_finish(s);
 	return rc;
 }
 
@@ -156,7 +156,7 @@ static bool write_whole(int fd, const char *text, size_t bytes)
 }
 
 /* Copies what the command has written to the file and to the forwarding fd. */
-static void take(struct shown *s, struct shown_stream *stream)
+static void take(struct child_output *s, struct child_stream *stream)
 {
 	char text[65536];
 	ssize_t n;
@@ -180,7 +180,7 @@ static void take(struct shown *s, struct shown_stream *stream)
 }
 
 /* Reaps all children: the command, and the processes that it has left behind. */
-static void reap(struct shown *s)
+static void reap(struct child_output *s)
 {
 	struct signalfd_siginfo info;
 	siginfo_t child = {0};
@@ -202,7 +202,7 @@ static void reap(struct shown *s)
 	}
 }
 
-void shown_wait(struct shown *s, uint64_t until_ns)
+void child_output_wait(struct child_output *s, uint64_t until_ns)
 {
 	reap(s);
 	while (!s->ended && !stop_requested()) {
@@ -225,7 +225,7 @@ void shown_wait(struct shown *s, uint64_t until_ns)
 /* Waits until the members of the group, which were killed, are gone: until then they would be
  * counted as processes that outlive the command. The time is limited, because zombies count as
  * members, and an init process that reaps no children keeps them for ever. */
-static void wait_for_group(const struct shown *s)
+static void wait_for_group(const struct child_output *s)
 {
 	uint64_t end = clock_ns() + DIE_NS;
 
@@ -233,7 +233,7 @@ static void wait_for_group(const struct shown *s)
 		sleep_ns(20000000);
 }
 
-void shown_stop(struct shown *s)
+void child_output_stop(struct child_output *s)
 {
 	uint64_t end = clock_ns() + TERM_NS;
 
@@ -260,9 +260,9 @@ void shown_stop(struct shown *s)
 	wait_for_group(s);
 }
 
-void shown_finish(struct shown *s)
+void child_output_finish(struct child_output *s)
 {
-	struct shown_stream *streams[] = {&s->out, &s->err};
+	struct child_stream *streams[] = {&s->out, &s->err};
 
 	for (unsigned i = 0; i < 2; i++) {
 		/* What a process that stays behind writes later is not output of the command, so

@@ -15,36 +15,36 @@
 #include <sys/types.h>
 
 /* One stream of the command: stdout or stderr. */
-struct shown_stream {
+struct child_stream {
 	int from; /* read end of the command's pipe; -1: closed */
 	int file; /* copy of the output; -1: closed, or a write failed */
 	int to;	  /* output is forwarded to this fd; -1: a write failed; not closed here */
 };
 
-struct shown {
+struct child_output {
 	pid_t pid;
 	bool ended;
 	int status;  /* as from waitpid(2); valid if `ended` */
 	int signals; /* signalfd for SIGCHLD */
-	struct shown_stream out, err;
+	struct child_stream out, err;
 	bool lost; /* a file does not have all of the output */
-	/* shown_stop() has begun. */
+	/* child_output_stop() has begun. */
 	bool stopping;
 };
 
 /* Starts `argv`, looked up in PATH. Takes ownership of the two files, also on an error. The output
  * is forwarded to `stdout_to` and `stderr_to`. Returns 0, or a negative errno if the command could
  * not be started (-ENOENT, -EACCES, ...). */
-int shown_start(struct shown *shown, char *const *argv, int stdout_file, int stderr_file,
-		int stdout_to, int stderr_to);
+int child_output_start(struct child_output *output, char *const *argv, int stdout_file,
+		       int stderr_file, int stdout_to, int stderr_to);
 /* Reads output and reaps children until `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no limit). Returns
  * earlier when the command ends or stop_requested() is true. */
-void shown_wait(struct shown *shown, uint64_t until_ns);
+void child_output_wait(struct child_output *output, uint64_t until_ns);
 /* Sends SIGTERM to the process group, and SIGKILL when the command has ended or after five seconds.
  * Returns when the whole group is gone, or two seconds after the end of the command. */
-void shown_stop(struct shown *shown);
+void child_output_stop(struct child_output *output);
 /* Called once the command has ended: reads what is left in the pipes, and closes the files and
  * all other fds. */
-void shown_finish(struct shown *shown);
+void child_output_finish(struct child_output *output);
 
 #endif

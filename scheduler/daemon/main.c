@@ -214,7 +214,7 @@ int main(int argc, char **argv)
 	char problem[512];
 	int code;
 
-	if (version_shown(argc, argv, "kfdschedd"))
+	if (version_print(argc, argv, "kfdschedd"))
 		return 0;
 	log_open();
 	if (service_has_journal())

@@ -430,11 +430,11 @@ void hqd_pointers(struct sim *sim)
 		for (uint32_t slot = 0; slot < SLOTS_MAX; slot++) {
 			struct queue *queue = sim->hqds->nodes[i].by_slot[slot];
 
-			if (!queue || (queue->place.shown_rptr == queue->retired &&
-				       queue->place.shown_wptr == queue->limit_seen))
+			if (!queue || (queue->place.dump_rptr == queue->retired &&
+				       queue->place.dump_wptr == queue->limit_seen))
 				continue;
-			queue->place.shown_rptr = queue->retired;
-			queue->place.shown_wptr = queue->limit_seen;
+			queue->place.dump_rptr = queue->retired;
+			queue->place.dump_wptr = queue->limit_seen;
 			image_of(queue, &image);
 			show_pointers(sim->hqds, queue, &image);
 		}

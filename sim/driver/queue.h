@@ -111,7 +111,7 @@ struct queue_place {
 	uint32_t engine, rlc; /* SDMA: engine, and queue within it */
 	int hqd;	      /* hardware queue slot; -1: none */
 	bool stale;	      /* the shown registers are outdated */
-	uint64_t shown_rptr, shown_wptr;
+	uint64_t dump_rptr, dump_wptr;
 };
 
 struct queue {

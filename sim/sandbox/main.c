@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_standard_descriptors();
-	if (version_shown(argc, argv, "kfdsim"))
+	if (version_print(argc, argv, "kfdsim"))
 		return 0;
 	status = options_parse(&options, argc, argv);
 	if (!status && options.help) {

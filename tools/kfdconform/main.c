@@ -136,14 +136,14 @@ static void add_json(struct run_counts *sums, enum kfdabi_rule rule,
 static void add_line(struct run_counts *sums, enum kfdabi_rule rule,
 		     const struct suite_outcome *outcome)
 {
-	static const char *const shown[SUITE_RESULTS] = {"pass", "FAIL", "n/a ", "busy"};
+	static const char *const labels[SUITE_RESULTS] = {"pass", "FAIL", "n/a ", "busy"};
 	const struct kfdabi_rule_info *info = kfdabi_rule(rule);
 	const char *area = kfdabi_rule_area(rule);
 
 	if (area != sums->area)
 		printf("%s%s\n", sums->area ? "\n" : "", area);
 	sums->area = area;
-	printf("%s  %-*s  %s\n", shown[outcome->result], NAME_WIDTH, info->name, info->text);
+	printf("%s  %-*s  %s\n", labels[outcome->result], NAME_WIDTH, info->name, info->text);
 	if (outcome->reason[0])
 		printf("      %-*s  (%s)\n", NAME_WIDTH, "", outcome->reason);
 	fflush(stdout);
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
 	struct options o;
 	int status;
 
-	if (version_shown(argc, argv, "kfdconform"))
+	if (version_print(argc, argv, "kfdconform"))
 		return 0;
 	status = parse(&o, argc, argv);
 	if (status)

@@ -390,7 +390,7 @@ int main(int argc, char **argv)
 	struct rt rt;
 	char why[512];
 	bool cut_off;
-	int rc = version_shown(argc, argv, "kfdreplay") ? 0 : parse(argc, argv, &a);
+	int rc = version_print(argc, argv, "kfdreplay") ? 0 : parse(argc, argv, &a);
 
 	if (rc != GO_ON)
 		return rc;

@@ -229,9 +229,9 @@ static uint32_t compare_snapshot(void)
 	return n;
 }
 
-static bool same(uint64_t known, uint64_t shown)
+static bool same(uint64_t known, uint64_t read_value)
 {
-	return known == WORK_ANY || known == 0 || known == shown;
+	return known == WORK_ANY || known == 0 || known == read_value;
 }
 
 static bool is(const struct work_queue *known, const struct client_shm_queue *q)
@@ -303,21 +303,21 @@ static void compare_log(void)
 
 static void sample(void)
 {
-	int n = compare_driver_all(), known = 0, shown = fake_daemon_queue_count(&daemon_);
+	int n = compare_driver_all(), known = 0, read_value = fake_daemon_queue_count(&daemon_);
 
-	if (n != shown)
-		step_fail("the driver has %d queues, the shim %d", n, shown);
+	if (n != read_value)
+		step_fail("the driver has %d queues, the shim %d", n, read_value);
 	n = (int)compare_snapshot();
-	if (n != shown)
-		step_fail("the snapshot has %d queues, the shim %d", n, shown);
+	if (n != read_value)
+		step_fail("the snapshot has %d queues, the shim %d", n, read_value);
 	for (unsigned t = 0; t < WORK_THREADS; t++)
 		for (unsigned i = 0; i < WORK_QUEUES; i++)
 			if (truth->queues[t][i].there) {
 				compare_truth(&truth->queues[t][i]);
 				known++;
 			}
-	if (work_kind.complete && known != shown)
-		step_fail("there are %d queues, and the shim has %d", known, shown);
+	if (work_kind.complete && known != read_value)
+		step_fail("there are %d queues, and the shim has %d", known, read_value);
 	read_log();
 	compare_log();
 }

@@ -88,7 +88,7 @@ static void interrupts(void)
 	CHECK(ns_of(&left) <= 3 * STEP_NS && ns_of(&left) >= 3 * STEP_NS - MS_NS);
 }
 
-static void shown(void)
+static void read_value(void)
 {
 	struct itimerval now, next = val(10, 0);
 
@@ -200,7 +200,7 @@ static void refused(void)
 
 static const struct time_case cases[] = {
 	{"once", once},		{"periodic", periodic},	 {"interrupts", interrupts},
-	{"shown", shown},	{"alarm", alarm_itself}, {"forked", forked},
+	{"shown", read_value},	{"alarm", alarm_itself}, {"forked", forked},
 	{"executed", executed}, {"blocked", blocked},	 {"refused", refused},
 };
 

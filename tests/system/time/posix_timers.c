@@ -164,7 +164,7 @@ static void overrun(void)
 	CHECK(!timer_delete(timer));
 }
 
-static void shown(void)
+static void read_value(void)
 {
 	timer_t timer = make(CLOCK_MONOTONIC, SIGEV_NONE, 0, 0);
 	struct itimerspec now, next = timer_spec(50, 0);
@@ -252,7 +252,7 @@ static void refused(void)
 static const struct time_case cases[] = {
 	{"to_process", to_process}, {"default_event", default_event},
 	{"to_thread", to_thread},   {"in_threads", in_threads},
-	{"overrun", overrun},	    {"shown", shown},
+	{"overrun", overrun},	    {"shown", read_value},
 	{"forked", forked},	    {"executed", executed},
 	{"cpu_time", of_cpu_time},  {"refused", refused},
 };

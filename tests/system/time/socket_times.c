@@ -14,12 +14,13 @@
 static void set(int fd, int option, double steps)
 {
 	struct timespec t = timespec_of((uint64_t)(steps * (double)STEP_NS));
-	struct timeval time = {t.tv_sec, t.tv_nsec / 1000}, shown = {0};
-	socklen_t size = sizeof(shown);
+	struct timeval time = {t.tv_sec, t.tv_nsec / 1000}, read_value = {0};
+	socklen_t size = sizeof(read_value);
 
 	CHECK(!setsockopt(fd, SOL_SOCKET, option, &time, sizeof(time)));
-	CHECK(!getsockopt(fd, SOL_SOCKET, option, &shown, &size) && size == sizeof(shown));
-	CHECK(shown.tv_sec == time.tv_sec && shown.tv_usec == time.tv_usec);
+	CHECK(!getsockopt(fd, SOL_SOCKET, option, &read_value, &size) &&
+	      size == sizeof(read_value));
+	CHECK(read_value.tv_sec == time.tv_sec && read_value.tv_usec == time.tv_usec);
 }
 
 static void pair(int type, int fds[2])

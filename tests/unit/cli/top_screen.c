@@ -116,20 +116,20 @@ static void test_what_fits(void **data)
 	(void)data;
 	redraw(80, 24, NULL);
 	/* The most important columns are shown at 80x24, the others where they fit. */
-	assert_true(ui.shown[TOP_LEVEL] && ui.shown[TOP_STATE] && ui.shown[TOP_QUEUES] &&
-		    ui.shown[TOP_HQDS] && ui.shown[TOP_RATIO] && ui.shown[TOP_VRAM]);
-	assert_false(ui.shown[TOP_RATE]);
-	assert_false(ui.shown[TOP_INNER_PID]);
+	assert_true(ui.visible[TOP_LEVEL] && ui.visible[TOP_STATE] && ui.visible[TOP_QUEUES] &&
+		    ui.visible[TOP_HQDS] && ui.visible[TOP_RATIO] && ui.visible[TOP_VRAM]);
+	assert_false(ui.visible[TOP_RATE]);
+	assert_false(ui.visible[TOP_INNER_PID]);
 	assert_true(shows("96   1:4"));
 	redraw(120, 40, NULL);
-	assert_true(ui.shown[TOP_RATE] && ui.shown[TOP_HELD] && ui.shown[TOP_ROLE]);
-	assert_false(ui.shown[TOP_INNER_PID]); /* no process is in a container */
+	assert_true(ui.visible[TOP_RATE] && ui.visible[TOP_HELD] && ui.visible[TOP_ROLE]);
+	assert_false(ui.visible[TOP_INNER_PID]); /* no process is in a container */
 	now.processes[0].inner_pid = 7;
 	redraw(140, 40, NULL);
-	assert_true(ui.shown[TOP_INNER_PID]);
+	assert_true(ui.visible[TOP_INNER_PID]);
 	redraw(40, 24, NULL);
-	assert_true(ui.shown[TOP_PID] && ui.shown[TOP_COMMAND] && ui.shown[TOP_QUEUES]);
-	assert_false(ui.shown[TOP_HQDS]);
+	assert_true(ui.visible[TOP_PID] && ui.visible[TOP_COMMAND] && ui.visible[TOP_QUEUES]);
+	assert_false(ui.visible[TOP_HQDS]);
 }
 
 static void test_names_of_gpus(void **data)

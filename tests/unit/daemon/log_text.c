@@ -14,7 +14,7 @@
 
 #include "scheduler/daemon/log.h"
 
-static void names_are_shown_plainly(void **state)
+static void names_are_printed_plainly(void **state)
 {
 	static const char *const names[][2] = {
 		{"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
@@ -51,7 +51,7 @@ static void names_are_shown_plainly(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_shown_plainly),
+		cmocka_unit_test(names_are_printed_plainly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 {
 	enum recording_result worst = RECORDING_SAME;
 
-	if (version_shown(argc, argv, "record_play"))
+	if (version_print(argc, argv, "record_play"))
 		return 0;
 	if (argc < 2 || argv[1][0] == '-') {
 		fprintf(stderr, "record_play: %s; usage: record_play FILE... | --version\n",

@@ -150,7 +150,7 @@ static void work_behind_a_load_stays_active(void)
 static void lagging_read_pointer_is_no_work(void)
 {
 	struct fake_signal last = {.kind = 1};
-	uint64_t shown;
+	uint64_t published;
 
 	begin();
 	queue(0, AQL);
@@ -158,7 +158,7 @@ static void lagging_read_pointer_is_no_work(void)
 		fake_ring(&made[0], NULL);
 		fake_ring(&made[0], &last);
 		wait_on(&last);
-		for (shown = now; now < shown + 3 * MS / 2; pass(MS / 4))
+		for (published = now; now < published + 3 * MS / 2; pass(MS / 4))
 			CHECK(!q[0]->active);
 		fake_drain(&made[0]);
 		pass(4 * MS);
@@ -381,7 +381,7 @@ static void kernels_outlast_a_short_quiet_time(void)
 }
 
 /* A queue whose ends are shown by threads is not polled more often. */
-static void shown_ends_want_no_close_polls(void)
+static void certain_ends_want_no_close_polls(void)
 {
 	struct fake_signal last = {.kind = 1};
 
@@ -524,7 +524,7 @@ IN_CHILD(final_value_ends_it)
 IN_CHILD(held_work_is_given_back_soon)
 IN_CHILD(short_bursts_end_soon)
 IN_CHILD(kernels_outlast_a_short_quiet_time)
-IN_CHILD(shown_ends_want_no_close_polls)
+IN_CHILD(certain_ends_want_no_close_polls)
 IN_CHILD(raw_queue_has_a_signal)
 IN_CHILD(unfinished_signal_keeps_it)
 IN_CHILD(left_waits_do_not_use_places_up)
@@ -548,7 +548,7 @@ int main(void)
 		cmocka_unit_test(test_held_work_is_given_back_soon),
 		cmocka_unit_test(test_short_bursts_end_soon),
 		cmocka_unit_test(test_kernels_outlast_a_short_quiet_time),
-		cmocka_unit_test(test_shown_ends_want_no_close_polls),
+		cmocka_unit_test(test_certain_ends_want_no_close_polls),
 		cmocka_unit_test(test_raw_queue_has_a_signal),
 		cmocka_unit_test(test_unfinished_signal_keeps_it),
 		cmocka_unit_test(test_left_waits_do_not_use_places_up),
