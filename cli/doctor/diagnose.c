@@ -81,16 +81,17 @@ static int report(struct job *job, const pid_t *pids, size_t count)
 
 /* Writes the processes of the container that are meant to pids, which has room for all: the one
  * with that number in the container, or else all that use a GPU. Returns how many. */
-static size_t choose(const struct job *job, const struct people *people, pid_t *pids)
+static size_t choose(const struct job *job, const struct selection *selection, pid_t *pids)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < people->count; i++) {
-		const struct person *person = &people->list[i];
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct selected_process *selected = &selection->list[i];
 
-		if (job->pid ? process_pid_inside(&person->who) == job->pid
-			     : person->gpu == PROCESS_GPU_YES && !process_is_ours(person->who.pid))
-			pids[count++] = person->who.pid;
+		if (job->pid ? process_pid_inside(&selected->who) == job->pid
+			     : selected->gpu == PROCESS_GPU_YES &&
+				       !process_is_ours(selected->who.pid))
+			pids[count++] = selected->who.pid;
 	}
 	return count;
 }
@@ -98,18 +99,19 @@ static size_t choose(const struct job *job, const struct people *people, pid_t *
 /* Finds the processes of the container and examines them. */
 static int report_container(struct job *job)
 {
-	const struct people_wish wish = {.container = job->container, .socket = job->socket};
-	struct people people;
-	int code, rc = people_read(&people, &wish, job->names);
-	pid_t *pids = rc < 0 ? NULL : calloc(people.count + 1, sizeof(*pids));
+	const struct selection_criteria criteria = {.container = job->container,
+						    .socket = job->socket};
+	struct selection selection;
+	int code, rc = selection_read(&selection, &criteria, job->names);
+	pid_t *pids = rc < 0 ? NULL : calloc(selection.count + 1, sizeof(*pids));
 	size_t count;
 
 	if (!pids)
 		code = cli_failed(&cmd_diagnose, "the list of processes cannot be read: %s",
 				  strerror(rc < 0 ? -rc : ENOMEM));
-	else if (!people.count)
-		code = people_no_container(&cmd_diagnose, job->container, job->names);
-	else if ((count = choose(job, &people, pids)) > 0)
+	else if (!selection.count)
+		code = select_no_container(&cmd_diagnose, job->container, job->names);
+	else if ((count = choose(job, &selection, pids)) > 0)
 		code = report(job, pids, count);
 	else if (job->pid)
 		code = cli_failed(&cmd_diagnose, "container %s has no process %d", job->container,
@@ -117,11 +119,11 @@ static int report_container(struct job *job)
 	else
 		code = cli_failed(
 			&cmd_diagnose, "none of the %zu processes of container %s uses a GPU%s",
-			people.count, job->container,
-			people.hidden ? ", as far as this user can see: run this as root" : "");
+			selection.count, job->container,
+			selection.hidden ? ", as far as this user can see: run this as root" : "");
 	free(pids);
 	if (rc >= 0)
-		people_free(&people);
+		selection_free(&selection);
 	return code;
 }
 

@@ -360,7 +360,7 @@ int monitor_open(const struct cli_command *cmd, const struct monitor_options *op
 			  ? (uint64_t)(options->seconds * 1e9 / (double)m->interval_ns + 1e-6)
 			  : UINT64_MAX - 1;
 	snprintf(m->whose, sizeof(m->whose), "%d", (int)options->pid);
-	code = people_one(cmd, options->pid, &m->process);
+	code = select_process(cmd, options->pid, &m->process);
 	if (code == CLI_GO_ON) {
 		m->changes = json_array();
 		m->observer = observe_open(&observe);

@@ -29,7 +29,7 @@ struct known {
 
 struct watch {
 	/* Command line. */
-	struct people_wish wish;
+	struct selection_criteria criteria;
 	char pattern[PATTERN]; /* for fnmatch(3), on the command; empty: any */
 	int pid;	       /* 0: any */
 	bool all, json;
@@ -80,12 +80,12 @@ static bool is_meant(const struct watch *w, const struct process_identity *who)
  * the named process is wanted even then. */
 static int begin(struct watch *w)
 {
-	struct people people;
+	struct selection selection;
 	size_t printed = 0;
-	int rc = people_read(&people, &w->wish, w->names);
+	int rc = selection_read(&selection, &w->criteria, w->names);
 
-	for (size_t i = 0; rc >= 0 && i < people.count; i++) {
-		const struct process_identity *who = &people.list[i].who;
+	for (size_t i = 0; rc >= 0 && i < selection.count; i++) {
+		const struct process_identity *who = &selection.list[i].who;
 
 		if (w->pid)
 			break;
@@ -99,13 +99,13 @@ static int begin(struct watch *w)
 	if (printed > LINES_AT_MOST)
 		fprintf(stderr, "kfdsched watch: %zu more processes already use a GPU\n",
 			printed - LINES_AT_MOST);
-	if (rc >= 0 && people.hidden)
+	if (rc >= 0 && selection.hidden)
 		fprintf(stderr,
 			"kfdsched watch: the GPU use of %zu processes of other users is not "
 			"visible: run this as root\n",
-			people.hidden);
+			selection.hidden);
 	if (rc >= 0)
-		people_free(&people);
+		selection_free(&selection);
 	return rc;
 }
 
@@ -125,7 +125,7 @@ static const char *number(char text[16], pid_t pid)
 /* Reports a new process: one line, or a JSON object. */
 static void announce(const struct watch *w, const struct process_identity *who)
 {
-	char host[16], inside[16], container[PEOPLE_TEXT], command[PEOPLE_TEXT];
+	char host[16], inside[16], container[SELECTED_TEXT], command[SELECTED_TEXT];
 	const struct container *c = &who->container;
 	json_t *json;
 
@@ -139,8 +139,8 @@ static void announce(const struct watch *w, const struct process_identity *who)
 	} else {
 		printf("new GPU process: host pid %s, container pid %s, container %s%s%s%s, %s\n",
 		       number(host, who->host_pid), number(inside, process_pid_inside(who)),
-		       people_container(container, c), c->name[0] ? " (" : "", c->name,
-		       c->name[0] ? ")" : "", people_command(command, who, COMMAND));
+		       selected_container(container, c), c->name[0] ? " (" : "", c->name,
+		       c->name[0] ? ")" : "", selected_command(command, who, COMMAND));
 	}
 	fflush(stdout);
 }
@@ -159,7 +159,7 @@ static void follow(struct watch *w, struct process_identity *who)
 		.pid = who->pid,
 		.seconds = w->seconds,
 		.interval_us = w->interval_us,
-		.socket = w->wish.socket,
+		.socket = w->criteria.socket,
 		.json = w->json,
 		.one_line = true,
 		.labelled = w->all,
@@ -180,15 +180,15 @@ static void follow(struct watch *w, struct process_identity *who)
 /* Looks for new GPU processes. Returns 0 or a negative errno. */
 static int inspect(struct watch *w)
 {
-	struct people people;
+	struct selection selection;
 	int rc;
 
 	container_names_retry(w->names);
-	rc = people_read(&people, &w->wish, w->names);
+	rc = selection_read(&selection, &w->criteria, w->names);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; rc >= 0 && w->looking && i < people.count; i++) {
-		struct process_identity *who = &people.list[i].who;
+	for (size_t i = 0; rc >= 0 && w->looking && i < selection.count; i++) {
+		struct process_identity *who = &selection.list[i].who;
 
 		if (is_known(w, who) || !is_meant(w, who))
 			continue;
@@ -204,7 +204,7 @@ static int inspect(struct watch *w)
 		rc = remember(w, who);
 		follow(w, who);
 	}
-	people_free(&people);
+	selection_free(&selection);
 	return rc;
 }
 
@@ -241,8 +241,8 @@ static uint64_t earliest(const struct watch *w, uint64_t scan_ns)
 /* Reports that no process was found. Returns CLI_FAILED. */
 static int nobody(const struct watch *w, const struct process_identity *target)
 {
-	const char *problem = w->wish.container ? container_names_problem(w->names) : "";
-	const char *container = w->wish.container ? w->wish.container : "";
+	const char *problem = w->criteria.container ? container_names_problem(w->names) : "";
+	const char *container = w->criteria.container ? w->criteria.container : "";
 
 	progress_clear();
 	if (w->pid && !process_is(target))
@@ -301,11 +301,11 @@ static int run_loop(struct watch *w, const struct process_identity *target)
 static int watch(struct watch *w)
 {
 	struct process_identity target = {0};
-	int rc, code = w->pid ? people_one(&cmd_watch, w->pid, &target) : CLI_GO_ON;
+	int rc, code = w->pid ? select_process(&cmd_watch, w->pid, &target) : CLI_GO_ON;
 
 	if (code != CLI_GO_ON)
 		return code;
-	code = people_need_gpu(&cmd_watch);
+	code = select_needs_gpu(&cmd_watch);
 	if (code != CLI_DONE)
 		return code;
 	rc = stop_begin();
@@ -326,11 +326,11 @@ static int watch(struct watch *w)
 
 static int run(int argc, char **argv)
 {
-	struct watch w = {.wish = {.gpu = true}, .interval_us = 5e6};
+	struct watch w = {.criteria = {.gpu = true}, .interval_us = 5e6};
 	double timeout_us = 300e6, seconds_us = 0;
 	const char *name = NULL;
 	const struct cli_option options[] = {
-		{OPTION_CONTAINER(&w.wish.container)},
+		{OPTION_CONTAINER(&w.criteria.container)},
 		{OPTION_NAME("name", &name, PATTERN - 3, "a pattern of up to 253 bytes")},
 		{OPTION_PID("pid", &w.pid)},
 		{OPTION_FLAG("all", &w.all)},
@@ -339,7 +339,7 @@ static int run(int argc, char **argv)
 		{OPTION_SECONDS("interval", &w.interval_us, INTERVAL_MIN_US, MOST_US,
 				"seconds, or a time such as 500ms, of 10ms to a week")},
 		{OPTION_JSON(&w.json)},
-		{OPTION_SOCKET(&w.wish.socket)},
+		{OPTION_SOCKET(&w.criteria.socket)},
 		{0},
 	};
 	int code = options_read(&cmd_watch, argc, argv, options);

@@ -16,7 +16,7 @@
 struct job {
 	int pid; /* 0: all processes; with --container: a pid inside the container */
 	bool json;
-	struct people_wish wish;
+	struct selection_criteria criteria;
 	struct container_names *names;
 };
 
@@ -55,25 +55,25 @@ static const char *or_unknown(const char *text)
 	return text[0] ? text : TABLE_UNKNOWN;
 }
 
-static int print_table(const struct people *people)
+static int print_table(const struct selection *selection)
 {
 	struct table *table =
 		table_new("HOST PID|PID|IN CONTAINER|<CONTAINER|<NAME|<POD|<GPU|<COMMAND");
-	char text[PEOPLE_TEXT];
+	char text[SELECTED_TEXT];
 	int rc;
 
-	for (size_t i = 0; table && i < people->count; i++) {
-		const struct process_identity *who = &people->list[i].who;
+	for (size_t i = 0; table && i < selection->count; i++) {
+		const struct process_identity *who = &selection->list[i].who;
 
 		table_row(table);
 		number(table, who->host_pid);
 		number(table, who->pid);
 		inside(table, who);
-		table_cell(table, "%s", people_container(text, &who->container));
+		table_cell(table, "%s", selected_container(text, &who->container));
 		table_cell(table, "%s", or_unknown(who->container.name));
 		table_cell(table, "%s", or_unknown(who->container.pod_uid));
-		table_cell(table, "%s", yes_no(people->list[i].gpu));
-		table_cell(table, "%s", people_command(text, who, COMMAND));
+		table_cell(table, "%s", yes_no(selection->list[i].gpu));
+		table_cell(table, "%s", selected_command(text, who, COMMAND));
 	}
 	rc = table ? table_print(table, stdout) : -ENOMEM;
 	table_free(table);
@@ -85,16 +85,16 @@ static json_t *uses_gpu(enum process_gpu gpu)
 	return gpu == PROCESS_GPU_UNKNOWN ? json_null() : json_boolean(gpu == PROCESS_GPU_YES);
 }
 
-static int print_json(const struct people *people)
+static int print_json(const struct selection *selection)
 {
 	json_t *list = json_array(), *root = json_pack("{s:o}", "processes", list);
 	bool whole = root != NULL;
 
-	for (size_t i = 0; whole && i < people->count; i++) {
-		json_t *one = process_json(&people->list[i].who);
+	for (size_t i = 0; whole && i < selection->count; i++) {
+		json_t *one = process_json(&selection->list[i].who);
 
 		whole = one &&
-			!json_object_set_new(one, "uses_gpu", uses_gpu(people->list[i].gpu)) &&
+			!json_object_set_new(one, "uses_gpu", uses_gpu(selection->list[i].gpu)) &&
 			!json_array_append_new(list, one);
 	}
 	whole = whole && !plain_json_print(root, stdout, JSON_INDENT(2));
@@ -104,21 +104,21 @@ static int print_json(const struct people *people)
 	return whole ? 0 : -ENOMEM;
 }
 
-static int print(const struct job *job, struct people *people)
+static int print(const struct job *job, struct selection *selection)
 {
-	for (size_t i = 0; i < people->count; i++)
-		container_names_query(job->names, &people->list[i].who.container);
-	if (job->json ? print_json(people) : print_table(people))
+	for (size_t i = 0; i < selection->count; i++)
+		container_names_query(job->names, &selection->list[i].who.container);
+	if (job->json ? print_json(selection) : print_table(selection))
 		return cli_failed(&cmd_pidmap, "out of memory for the output");
 	return CLI_DONE;
 }
 
 static int show_one(const struct job *job)
 {
-	struct person person = {.gpu = process_gpu(job->pid)};
-	struct people one = {.list = &person, .count = 1};
+	struct selected_process selected = {.gpu = process_gpu(job->pid)};
+	struct selection one = {.list = &selected, .count = 1};
 	char sentence[PROCESS_SENTENCE];
-	int rc = process_read(job->pid, &person.who);
+	int rc = process_read(job->pid, &selected.who);
 
 	if (rc)
 		return cli_failed(&cmd_pidmap, "%s", process_sentence(sentence, job->pid, rc));
@@ -126,58 +126,59 @@ static int show_one(const struct job *job)
 }
 
 /* Keeps only the process that has this pid inside its container. */
-static void keep_number(struct people *people, pid_t pid)
+static void keep_number(struct selection *selection, pid_t pid)
 {
 	size_t n_valid = 0;
 
-	for (size_t i = 0; i < people->count; i++)
-		if (process_pid_inside(&people->list[i].who) == pid)
-			people->list[n_valid++] = people->list[i];
-	people->count = n_valid;
+	for (size_t i = 0; i < selection->count; i++)
+		if (process_pid_inside(&selection->list[i].who) == pid)
+			selection->list[n_valid++] = selection->list[i];
+	selection->count = n_valid;
 }
 
-static int show_container(const struct job *job, struct people *people)
+static int show_container(const struct job *job, struct selection *selection)
 {
-	if (people->count == 0)
-		return people_no_container(&cmd_pidmap, job->wish.container, job->names);
+	if (selection->count == 0)
+		return select_no_container(&cmd_pidmap, job->criteria.container, job->names);
 	if (job->pid)
-		keep_number(people, job->pid);
-	if (people->count == 0)
+		keep_number(selection, job->pid);
+	if (selection->count == 0)
 		return cli_failed(&cmd_pidmap, "container %s has no process %d",
-				  job->wish.container, job->pid);
-	return print(job, people);
+				  job->criteria.container, job->pid);
+	return print(job, selection);
 }
 
-static int show_users(const struct job *job, struct people *people)
+static int show_users(const struct job *job, struct selection *selection)
 {
-	if (people->hidden)
+	if (selection->hidden)
 		fprintf(stderr,
 			"kfdsched pidmap: the GPU use of %zu processes of other users is not "
 			"visible: run this as root\n",
-			people->hidden);
-	if (people->count == 0 && !job->json) {
+			selection->hidden);
+	if (selection->count == 0 && !job->json) {
 		puts("no process uses a GPU");
 		return CLI_DONE;
 	}
-	return print(job, people);
+	return print(job, selection);
 }
 
 static int show(struct job *job)
 {
-	struct people people;
+	struct selection selection;
 	int code, rc;
 
-	if (job->pid && !job->wish.container)
+	if (job->pid && !job->criteria.container)
 		return show_one(job);
-	job->wish.gpu = !job->wish.container;
-	if (job->wish.gpu && (code = people_need_gpu(&cmd_pidmap)) != CLI_DONE)
+	job->criteria.gpu = !job->criteria.container;
+	if (job->criteria.gpu && (code = select_needs_gpu(&cmd_pidmap)) != CLI_DONE)
 		return code;
-	rc = people_read(&people, &job->wish, job->names);
+	rc = selection_read(&selection, &job->criteria, job->names);
 	if (rc < 0)
 		return cli_failed(&cmd_pidmap, "the list of processes cannot be read: %s",
 				  strerror(-rc));
-	code = job->wish.container ? show_container(job, &people) : show_users(job, &people);
-	people_free(&people);
+	code = job->criteria.container ? show_container(job, &selection)
+				       : show_users(job, &selection);
+	selection_free(&selection);
 	return code;
 }
 
@@ -185,9 +186,9 @@ static int run(int argc, char **argv)
 {
 	struct job job = {0};
 	const struct cli_option options[] = {
-		{OPTION_CONTAINER(&job.wish.container)},
+		{OPTION_CONTAINER(&job.criteria.container)},
 		{OPTION_JSON(&job.json)},
-		{OPTION_SOCKET(&job.wish.socket)},
+		{OPTION_SOCKET(&job.criteria.socket)},
 		{WORD_PID(&job.pid), .optional = true},
 		{0},
 	};

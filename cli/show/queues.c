@@ -295,7 +295,7 @@ static int print_why_none(const struct job *job, const struct seen *seen)
 
 static int read_one(const struct job *job, struct seen *out)
 {
-	int rc, code = people_one(&cmd_queues, job->pid, &out->identity);
+	int rc, code = select_process(&cmd_queues, job->pid, &out->identity);
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -341,7 +341,7 @@ static int show(const struct job *job)
 	struct seen *list = NULL;
 	int n = 1, rc = 0, code = CLI_GO_ON;
 
-	if (!job->pid && (code = people_need_list(&cmd_queues, job->socket)) != CLI_DONE)
+	if (!job->pid && (code = select_needs_list(&cmd_queues, job->socket)) != CLI_DONE)
 		return code;
 	code = CLI_GO_ON;
 	if (job->pid) {

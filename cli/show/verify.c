@@ -93,7 +93,7 @@ static int verify(const struct job *job, struct verified *v)
 {
 	int r;
 
-	if (people_one(&cmd_verify, job->pid, &v->identity) != CLI_GO_ON)
+	if (select_process(&cmd_verify, job->pid, &v->identity) != CLI_GO_ON)
 		return CLI_IMPOSSIBLE;
 	if (job->trap)
 		cli_warn_session(&cmd_verify, job->pid);

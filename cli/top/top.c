@@ -131,7 +131,7 @@ static int is_there(int pid)
 
 	/* The daemon can know a process that /proc hides. */
 	return process_read(pid, &process) == -EACCES ? CLI_GO_ON
-						      : people_one(&cmd_top, pid, &process);
+						      : select_process(&cmd_top, pid, &process);
 }
 
 static int run(int argc, char **argv)
@@ -143,7 +143,7 @@ static int run(int argc, char **argv)
 		code = is_there(options.pid);
 	/* Without a terminal live() reports the wrong use first. */
 	if (code == CLI_GO_ON && (options.once || isatty(STDOUT_FILENO)) &&
-	    people_need_list(&cmd_top, options.socket) != CLI_DONE)
+	    select_needs_list(&cmd_top, options.socket) != CLI_DONE)
 		code = CLI_IMPOSSIBLE;
 	if (code != CLI_GO_ON)
 		return code;

@@ -35,30 +35,30 @@ static int add_pid(const char *text, void *into)
 /* Adds the processes of the container that use a GPU now. Returns CLI_GO_ON or the exit code. */
 static int add_container(struct trace_options *out, const char *container)
 {
-	const struct people_wish wish = {
+	const struct selection_criteria criteria = {
 		.container = container, .gpu = true, .socket = out->socket};
 	struct container_names *names = container_names_new();
-	struct people people = {0};
-	int rc = names ? people_read(&people, &wish, names) : -ENOMEM, code = CLI_GO_ON;
+	struct selection selection = {0};
+	int rc = names ? selection_read(&selection, &criteria, names) : -ENOMEM, code = CLI_GO_ON;
 	unsigned chosen = out->pids;
 
-	for (size_t i = 0; i < people.count && out->pids < TRACE_PIDS; i++)
-		out->pid[out->pids++] = people.list[i].who.pid;
+	for (size_t i = 0; i < selection.count && out->pids < TRACE_PIDS; i++)
+		out->pid[out->pids++] = selection.list[i].who.pid;
 	if (rc < 0)
 		code = cli_failed(&cmd_trace, "the list of processes cannot be read: %s",
 				  strerror(-rc));
-	else if (chosen + people.count > TRACE_PIDS)
+	else if (chosen + selection.count > TRACE_PIDS)
 		code = cli_failed(&cmd_trace,
 				  "container %s has %zu GPU processes, and %u processes can be "
 				  "traced at once",
-				  container, people.count, TRACE_PIDS - chosen);
-	else if (!people.count)
+				  container, selection.count, TRACE_PIDS - chosen);
+	else if (!selection.count)
 		code = cli_failed(
 			&cmd_trace,
 			"no process of container %s uses a GPU%s: 'kfdsched pidmap' lists "
 			"those that do",
-			container, people.hidden ? ", as far as this user can see" : "");
-	people_free(&people);
+			container, selection.hidden ? ", as far as this user can see" : "");
+	selection_free(&selection);
 	container_names_free(names);
 	return code;
 }
@@ -84,7 +84,7 @@ static int parse(int argc, char **argv, struct trace_options *out)
 	int code = options_before_command(&cmd_trace, argc, argv, options, &command);
 
 	for (unsigned i = 0; code == CLI_GO_ON && i < out->pids; i++)
-		code = people_one(&cmd_trace, out->pid[i], &process);
+		code = select_process(&cmd_trace, out->pid[i], &process);
 	if (code == CLI_GO_ON && container)
 		code = add_container(out, container);
 	if (code != CLI_GO_ON)

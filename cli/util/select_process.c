@@ -17,14 +17,14 @@
 #define USERS 4096u
 #define SHORT_ID 12 /* digits of a container id that engines display */
 
-static int add(struct people *out, const struct person *person)
+static int add(struct selection *out, const struct selected_process *selected)
 {
-	struct person *list = reallocarray(out->list, out->count + 1, sizeof(*list));
+	struct selected_process *list = reallocarray(out->list, out->count + 1, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
 	out->list = list;
-	list[out->count++] = *person;
+	list[out->count++] = *selected;
 	return 0;
 }
 
@@ -49,13 +49,14 @@ static enum process_gpu gpu_of(const struct users *users, pid_t pid)
 	return process_gpu(pid);
 }
 
-/* Reads one process. Returns 1 if it matches `wish` and *out is filled, 0 if it does not match
+/* Reads one process. Returns 1 if it matches `criteria` and *out is filled, 0 if it does not match
  * or has ended. */
-static int inspect(struct person *out, struct people *people, pid_t pid, const struct users *users,
-		   const struct people_wish *wish, struct container_names *names)
+static int inspect(struct selected_process *out, struct selection *selection, pid_t pid,
+		   const struct users *users, const struct selection_criteria *criteria,
+		   struct container_names *names)
 {
 	out->gpu = gpu_of(users, pid);
-	if (wish->gpu && out->gpu == PROCESS_GPU_NO)
+	if (criteria->gpu && out->gpu == PROCESS_GPU_NO)
 		return 0;
 	if (process_read(pid, &out->who) != 0)
 		return 0;
@@ -63,43 +64,45 @@ static int inspect(struct person *out, struct people *people, pid_t pid, const s
 	 * that. */
 	if (out->who.kernel || out->who.state == 'Z')
 		out->gpu = PROCESS_GPU_NO;
-	people->hidden += out->gpu == PROCESS_GPU_UNKNOWN;
-	if (wish->gpu && (out->gpu != PROCESS_GPU_YES || process_is_ours(pid)))
+	selection->hidden += out->gpu == PROCESS_GPU_UNKNOWN;
+	if (criteria->gpu && (out->gpu != PROCESS_GPU_YES || process_is_ours(pid)))
 		return 0;
-	if (wish->container && !container_names_fit(names, &out->who.container, wish->container))
+	if (criteria->container &&
+	    !container_names_fit(names, &out->who.container, criteria->container))
 		return 0;
 	return 1;
 }
 
-int people_read(struct people *out, const struct people_wish *wish, struct container_names *names)
+int selection_read(struct selection *out, const struct selection_criteria *criteria,
+		   struct container_names *names)
 {
 	struct users *users = calloc(1, sizeof(*users));
 	pid_t *pids = NULL;
 	ssize_t count = users ? process_list(&pids) : -ENOMEM;
-	int known = users ? observe_processes(wish->socket, users->pid, USERS) : 0;
+	int known = users ? observe_processes(criteria->socket, users->pid, USERS) : 0;
 	int rc = count < 0 ? (int)count : 0;
 
-	*out = (struct people){0};
+	*out = (struct selection){0};
 	if (known > 0)
 		users->count = known < (int)USERS ? (size_t)known : USERS;
 	for (ssize_t i = 0; rc >= 0 && i < count; i++) {
-		struct person person;
+		struct selected_process selected;
 
-		rc = inspect(&person, out, pids[i], users, wish, names);
+		rc = inspect(&selected, out, pids[i], users, criteria, names);
 		if (rc > 0)
-			rc = add(out, &person);
+			rc = add(out, &selected);
 	}
 	free(users);
 	free(pids);
 	if (rc < 0)
-		people_free(out);
+		selection_free(out);
 	return rc;
 }
 
-void people_free(struct people *people)
+void selection_free(struct selection *selection)
 {
-	free(people->list);
-	*people = (struct people){0};
+	free(selection->list);
+	*selection = (struct selection){0};
 }
 
 /* Returns true if the whole process has ended. State 'Z' alone does not show that, because the
@@ -114,7 +117,7 @@ static bool has_ended(pid_t pid)
 	return ended;
 }
 
-int people_one(const struct cli_command *cmd, pid_t pid, struct process_identity *out)
+int select_process(const struct cli_command *cmd, pid_t pid, struct process_identity *out)
 {
 	char sentence[PROCESS_SENTENCE];
 	int rc = process_read(pid, out);
@@ -132,7 +135,7 @@ int people_one(const struct cli_command *cmd, pid_t pid, struct process_identity
 	return CLI_GO_ON;
 }
 
-int people_need_gpu(const struct cli_command *cmd)
+int select_needs_gpu(const struct cli_command *cmd)
 {
 	if (access("/dev/kfd", F_OK) == 0 || access("/sys/class/kfd/kfd/proc", F_OK) == 0)
 		return CLI_DONE;
@@ -141,7 +144,7 @@ int people_need_gpu(const struct cli_command *cmd)
 	return CLI_IMPOSSIBLE;
 }
 
-int people_need_list(const struct cli_command *cmd, const char *socket)
+int select_needs_list(const struct cli_command *cmd, const char *socket)
 {
 	char why[OBSERVE_WHY];
 
@@ -151,7 +154,7 @@ int people_need_list(const struct cli_command *cmd, const char *socket)
 	return CLI_IMPOSSIBLE;
 }
 
-int people_no_container(const struct cli_command *cmd, const char *container,
+int select_no_container(const struct cli_command *cmd, const char *container,
 			struct container_names *names)
 {
 	const char *problem = container_names_problem(names);
@@ -168,24 +171,24 @@ int people_no_container(const struct cli_command *cmd, const char *container,
 		container);
 }
 
-const char *people_container(char text[static PEOPLE_TEXT], const struct container *container)
+const char *selected_container(char text[static SELECTED_TEXT], const struct container *container)
 {
 	if (container->engine == CONTAINER_NONE)
 		return strcpy(text, "-");
-	snprintf(text, PEOPLE_TEXT, "%s%s%.*s", container_engine_name(container->engine),
+	snprintf(text, SELECTED_TEXT, "%s%s%.*s", container_engine_name(container->engine),
 		 container->id[0] ? " " : "", SHORT_ID, container->id);
 	return text;
 }
 
-const char *people_command(char text[static PEOPLE_TEXT], const struct process_identity *who,
-			   size_t length)
+const char *selected_command(char text[static SELECTED_TEXT], const struct process_identity *who,
+			     size_t length)
 {
 	const bool whole = strlen(who->command) <= length;
 
 	if (!who->command[0])
-		snprintf(text, PEOPLE_TEXT, "[%s]", who->comm);
+		snprintf(text, SELECTED_TEXT, "[%s]", who->comm);
 	else
-		snprintf(text, PEOPLE_TEXT, "%.*s%s", (int)(whole ? length : length - 3),
+		snprintf(text, SELECTED_TEXT, "%.*s%s", (int)(whole ? length : length - 3),
 			 who->command, whole ? "" : "...");
 	return text;
 }

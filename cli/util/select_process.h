@@ -5,7 +5,7 @@
  * The functions that return CLI_FAILED or CLI_IMPOSSIBLE have reported the reason in one line on
  * stderr.
  *
- * Threads: none. Ownership: people_free() frees a list.
+ * Threads: none. Ownership: selection_free() frees a list.
  */
 #ifndef KFDSHIM_CLI_UTIL_SELECT_PROCESS_H
 #define KFDSHIM_CLI_UTIL_SELECT_PROCESS_H
@@ -14,54 +14,55 @@
 #include "cli/inspect/process.h"
 #include "cli/util/command.h"
 
-struct person {
+struct selected_process {
 	struct process_identity who;
 	enum process_gpu gpu;
 };
 
-struct people {
-	struct person *list; /* ordered by pid */
+struct selection {
+	struct selected_process *list; /* ordered by pid */
 	size_t count;
 	/* Processes (listed or not) of which only root can find out whether they use a GPU. */
 	size_t hidden;
 };
 
-struct people_wish {
+struct selection_criteria {
 	const char *container; /* processes of this container alone; NULL: all processes */
 	/* Only processes that use a GPU, without those of kfdsched and kfdschedd. */
 	bool gpu;
 	const char *socket; /* of the daemon, which can know more GPU processes */
 };
 
-/* Reads all processes that match `wish`. Processes that end meanwhile are left out. `names`
+/* Reads all processes that match `criteria`. Processes that end meanwhile are left out. `names`
  * resolves names of containers. Returns 0 or a negative errno; *out is empty on an error. */
-int people_read(struct people *out, const struct people_wish *wish, struct container_names *names);
-/* Frees the list. *people is empty afterwards. */
-void people_free(struct people *people);
+int selection_read(struct selection *out, const struct selection_criteria *criteria,
+		   struct container_names *names);
+/* Frees the list. *selection is empty afterwards. */
+void selection_free(struct selection *selection);
 
 /* Reads process `pid`. Returns CLI_GO_ON, or CLI_FAILED if the process cannot have queues: it does
  * not exist, or it is a thread, a kernel thread, or a zombie. A process whose first thread alone
  * has ended is CLI_GO_ON. */
-int people_one(const struct cli_command *cmd, pid_t pid, struct process_identity *out);
+int select_process(const struct cli_command *cmd, pid_t pid, struct process_identity *out);
 
 /* Checks that an AMD GPU exists here (/dev/kfd or the driver's sysfs directory). Returns CLI_DONE
  * or CLI_IMPOSSIBLE. */
-int people_need_gpu(const struct cli_command *cmd);
+int select_needs_gpu(const struct cli_command *cmd);
 /* Checks that a complete list of the GPU processes can be read here (observe_can_list()). Returns
  * CLI_DONE or CLI_IMPOSSIBLE. */
-int people_need_list(const struct cli_command *cmd, const char *socket);
+int select_needs_list(const struct cli_command *cmd, const char *socket);
 /* Reports that no container matches `container`; if the names of containers could not be queried,
  * also why a container can have this name nevertheless. Returns CLI_FAILED. */
-int people_no_container(const struct cli_command *cmd, const char *container,
+int select_no_container(const struct cli_command *cmd, const char *container,
 			struct container_names *names);
 
 /* Writes the engine and the first 12 digits of the container id, "docker 3f2a9c0d1e4b"; "unknown"
  * if the engine is not known, "-" without a container. Returns `text`. */
-#define PEOPLE_TEXT 192
-const char *people_container(char text[static PEOPLE_TEXT], const struct container *container);
+#define SELECTED_TEXT 192
+const char *selected_container(char text[static SELECTED_TEXT], const struct container *container);
 /* Writes the command line, cut to `length` bytes with "..." at the end, or, if the process has
  * none, its name in brackets. Returns `text`. */
-const char *people_command(char text[static PEOPLE_TEXT], const struct process_identity *who,
-			   size_t length);
+const char *selected_command(char text[static SELECTED_TEXT], const struct process_identity *who,
+			     size_t length);
 
 #endif

@@ -30,7 +30,7 @@ int target_open(const struct cli_command *cmd, pid_t pid, struct target *out)
 	if (out->pidfd < 0)
 		return cli_failed(cmd, "process %d: %s", (int)pid,
 				  errno == ESRCH ? "there is no such process" : strerror(errno));
-	code = people_one(cmd, pid, &who);
+	code = select_process(cmd, pid, &who);
 	/* `who` was read by pid. It describes the pinned process if that process is
 	 * still alive now. */
 	if (code == CLI_GO_ON && who.state == 'Z')
