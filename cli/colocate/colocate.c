@@ -345,7 +345,7 @@ static int report_request(const struct request *request, const struct colocation
 	struct verdict verdict;
 	int code = CLI_DONE;
 
-	result_judge(run, &verdict);
+	result_evaluate(run, &verdict);
 	if (!is_stdout(request->json) && result_print(run, &verdict, stdout))
 		code = cli_failed(&cmd_colocate, "out of memory for the table");
 	if (request->json)

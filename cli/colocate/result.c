@@ -97,7 +97,7 @@ static void refuse(struct verdict *out, const char *fmt, ...)
 
 /* Checks whether the machine was fast enough, by the values of online client `i` alone.
  * Real time only. */
-static void judge_client(const struct colocation *run, unsigned i, struct verdict *out)
+static void evaluate_client(const struct colocation *run, unsigned i, struct verdict *out)
 {
 	const struct online_stats *alone = client_online(run, &run->arms[ARM_ALONE], i);
 	bool several = run->online_clients.count > 1;
@@ -133,7 +133,7 @@ static void judge_client(const struct colocation *run, unsigned i, struct verdic
 /* Sets validity and reason. A run is not valid if online does not keep up even alone, or if
  * kfdsim reports no doorbell; in real time under kfdsim the machine must have been fast enough,
  * too, which arm alone shows. */
-static void judge_validity(const struct colocation *run, struct verdict *out)
+static void evaluate_validity(const struct colocation *run, struct verdict *out)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE];
 
@@ -149,10 +149,10 @@ static void judge_validity(const struct colocation *run, struct verdict *out)
 		refuse(out,
 		       "the doorbell delay is compared with the online P50 alone, and arm alone "
 		       "was not run");
-		out->validity = RESULT_NOT_JUDGED;
+		out->validity = RESULT_NOT_EVALUATED;
 	}
 	for (unsigned i = 0; out->validity == RESULT_VALID && i < run->online_clients.count; i++)
-		judge_client(run, i, out);
+		evaluate_client(run, i, out);
 }
 
 /* Finds the floor of an arm, and its P99 in relation to it. On hardware the costs of a bounce are
@@ -172,7 +172,7 @@ static void find_floor(const struct colocation *run, enum arm arm, struct verdic
 		out->bound[arm] = stats->online.p99_us / out->floor_us[arm];
 }
 
-void result_judge(const struct colocation *run, struct verdict *out)
+void result_evaluate(const struct colocation *run, struct verdict *out)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE];
 	struct hist save = {0}, restore = {0};
@@ -198,7 +198,7 @@ void result_judge(const struct colocation *run, struct verdict *out)
 					   : NAN;
 	}
 	result_find_possible(run, out);
-	judge_validity(run, out);
+	evaluate_validity(run, out);
 }
 
 static json_t *number(double value)
@@ -288,7 +288,7 @@ json_t *result_json(const struct colocation *run, const struct verdict *verdict)
 		costs = json_pack("{s:o,s:o,s:o}", "bounce_us", number(run->update_us), "save_us",
 				  number(verdict->save_us), "restore_us",
 				  number(verdict->restore_us));
-	if (verdict->validity != RESULT_NOT_JUDGED)
+	if (verdict->validity != RESULT_NOT_EVALUATED)
 		valid = json_boolean(verdict->validity == RESULT_VALID);
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran)

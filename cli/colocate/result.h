@@ -97,7 +97,7 @@ struct colocation {
 	struct spread spread[ARM_COUNT];
 };
 
-enum validity { RESULT_VALID, RESULT_INVALID, RESULT_NOT_JUDGED };
+enum validity { RESULT_VALID, RESULT_INVALID, RESULT_NOT_EVALUATED };
 
 struct verdict {
 	enum validity validity;
@@ -138,7 +138,7 @@ const char *result_arrivals(const struct colocation *run, char *text, size_t siz
 
 /* Computes *out: validity, costs, floor, bound and the comparison with the clairvoyant scheduler.
  * Needs result_combine() first. */
-void result_judge(const struct colocation *run, struct verdict *out);
+void result_evaluate(const struct colocation *run, struct verdict *out);
 /* Returns the whole result as JSON (docs/reference/colocate.md, kfdsched colocate). */
 json_t *result_json(const struct colocation *run, const struct verdict *verdict);
 /* Writes in one line on what the run was measured: "mi210, time scale 0.1, bounce 200 us ..." for a

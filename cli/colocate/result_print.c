@@ -255,7 +255,7 @@ int result_print(const struct colocation *run, const struct verdict *verdict, FI
 	result_print_possible(run, verdict, out);
 	if (verdict->validity == RESULT_INVALID)
 		fprintf(out, "INVALID: %s\n", verdict->reason);
-	else if (verdict->validity == RESULT_NOT_JUDGED)
+	else if (verdict->validity == RESULT_NOT_EVALUATED)
 		fprintf(out, "validity not checked: %s\n", verdict->reason);
 	return rc;
 }

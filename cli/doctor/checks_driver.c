@@ -98,7 +98,7 @@ static bool new_enough(const char *release, bool *known)
 }
 
 /* Checks that the kernel can suspend queues, and reports which rules its driver follows. */
-static void judge_kernel(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_kernel(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	bool known, enough = new_enough(facts->release, &known);
 
@@ -128,7 +128,7 @@ static void judge_kernel(const struct doctor_facts *facts, struct doctor_finding
 }
 
 /* Checks that the driver is loaded, and whether it is the kernel's own. */
-static void judge_driver(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_driver(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	const char *version = facts->driver_version[0] ? facts->driver_version : "no version";
 
@@ -156,7 +156,7 @@ static void judge_driver(const struct doctor_facts *facts, struct doctor_finding
 }
 
 /* Checks that /dev/kfd can be opened; the advice depends on the reason. */
-static void judge_device(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_device(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	char group[96], user[96];
 
@@ -204,7 +204,7 @@ static void judge_device(const struct doctor_facts *facts, struct doctor_finding
 }
 
 /* Checks the version of the KFD interface. */
-static void judge_version(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_version(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (facts->kfd_major < 0) {
 		doctor_find(out, "kfd_version", 0, 0, DOCTOR_CANNOT_KNOW, "-");
@@ -223,7 +223,7 @@ static void judge_version(const struct doctor_facts *facts, struct doctor_findin
 
 /* Checks that running waves can be saved: the module's parameter, and the size of the save area
  * that the driver reports for each GPU (common/cwsr.h). */
-static void judge_cwsr(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_cwsr(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	bool missing = false;
 
@@ -252,11 +252,11 @@ static void judge_cwsr(const struct doctor_facts *facts, struct doctor_findings 
 }
 
 /* Checks the module's parameters, which apply to all GPUs. */
-static void judge_parameters(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_parameters(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	static const char *const policies[] = {"firmware", "firmware, never oversubscribed"};
 
-	judge_cwsr(facts, out);
+	check_cwsr(facts, out);
 	if (facts->sched_policy < 0) {
 		doctor_find(out, "sched_policy", 0, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else if (facts->sched_policy < SCHED_POLICY_NO_FIRMWARE) {
@@ -309,25 +309,25 @@ bool doctor_rocr_never_enables(const char *file)
 	return minor <= 5 || (build >= 10000 && build < 50700);
 }
 
-void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out)
+void doctor_check(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	size_t n_valid = 0;
 
 	*out = (struct doctor_findings){0};
 	if (facts->chosen_pid) {
-		doctor_judge_processes(facts, out);
+		doctor_check_processes(facts, out);
 		n_valid = out->count;
 	}
-	judge_kernel(facts, out);
-	judge_driver(facts, out);
-	judge_version(facts, out);
-	judge_device(facts, out);
-	judge_parameters(facts, out);
-	doctor_judge_nodes(facts, out);
-	doctor_judge_rights(facts, out);
+	check_kernel(facts, out);
+	check_driver(facts, out);
+	check_version(facts, out);
+	check_device(facts, out);
+	check_parameters(facts, out);
+	doctor_check_nodes(facts, out);
+	doctor_check_rights(facts, out);
 	if (!facts->chosen_pid) {
-		doctor_judge_environment(facts, out);
-		doctor_judge_processes(facts, out);
+		doctor_check_environment(facts, out);
+		doctor_check_processes(facts, out);
 		return;
 	}
 	/* Of the findings about the machine, keep those that may be obstacles. */

@@ -42,7 +42,7 @@ const char *doctor_verdict_name(enum doctor_verdict verdict);
 
 /* Fills *out with all findings. With facts->chosen_pid set: the findings about that process, and
  * those of the others that are WARNING or MISSING. Sets out->failed if there is no memory. */
-void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out);
+void doctor_check(const struct doctor_facts *facts, struct doctor_findings *out);
 void doctor_findings_free(struct doctor_findings *findings);
 /* Returns true if processes can be preempted on this machine: no finding is MISSING. */
 bool doctor_usable(const struct doctor_findings *findings);
@@ -61,7 +61,7 @@ bool doctor_rocr_never_enables(const char *file);
 /* Returns true if a debugger other than the daemon traces the process. */
 bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_process *process);
 
-/* ---- for the parts of doctor_judge(), each in a file of its own ---- */
+/* ---- for the parts of doctor_check(), each in a file of its own ---- */
 
 /* Adds a finding; `found` is a printf format. Without memory sets out->failed. */
 void doctor_find(struct doctor_findings *out, const char *check, uint32_t gpu_id, int pid,
@@ -71,12 +71,12 @@ void doctor_find(struct doctor_findings *out, const char *check, uint32_t gpu_id
 void doctor_advise(struct doctor_findings *out, const char *advice, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Checks each GPU. */
-void doctor_judge_nodes(const struct doctor_facts *facts, struct doctor_findings *out);
+void doctor_check_nodes(const struct doctor_facts *facts, struct doctor_findings *out);
 /* Checks the rights to trace, namespaces, the daemon, and what the shim needs. */
-void doctor_judge_rights(const struct doctor_facts *facts, struct doctor_findings *out);
+void doctor_check_rights(const struct doctor_facts *facts, struct doctor_findings *out);
 /* Checks the HSA runtime and the variables of programs that are started in this session. */
-void doctor_judge_environment(const struct doctor_facts *facts, struct doctor_findings *out);
+void doctor_check_environment(const struct doctor_facts *facts, struct doctor_findings *out);
 /* Checks each process, or only facts->chosen_pid if it is set. */
-void doctor_judge_processes(const struct doctor_facts *facts, struct doctor_findings *out);
+void doctor_check_processes(const struct doctor_facts *facts, struct doctor_findings *out);
 
 #endif

@@ -45,7 +45,7 @@ static const char *generation(int64_t version)
 }
 
 /* Checks that the driver can suspend queues on this model, which it can from GFX9 on. */
-static void judge_gpu(const struct doctor_node *node, struct doctor_findings *out)
+static void check_gpu(const struct doctor_node *node, struct doctor_findings *out)
 {
 	char name[16];
 
@@ -67,7 +67,7 @@ static void judge_gpu(const struct doctor_node *node, struct doctor_findings *ou
 }
 
 /* Checks that the render node can be opened. */
-static void judge_render(const struct doctor_facts *facts, const struct doctor_node *node,
+static void check_render(const struct doctor_facts *facts, const struct doctor_node *node,
 			 struct doctor_findings *out)
 {
 	long long minor = (long long)node->render_minor;
@@ -97,12 +97,12 @@ static void judge_render(const struct doctor_facts *facts, const struct doctor_n
 
 /* Checks how many debug sessions the GPU supports at a time; each process that is suspended needs
  * one. */
-static void judge_debugging(const struct doctor_node *node, struct doctor_findings *out)
+static void check_debugging(const struct doctor_node *node, struct doctor_findings *out)
 {
 	int64_t capability = node->capability;
 
 	if (capability < 0 ||
-	    node->gfx_target_version < GFX9) { /* see judge_gpu() for the latter */
+	    node->gfx_target_version < GFX9) { /* see check_gpu() for the latter */
 		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
 	} else if (!(capability & KFDABI_CAP_DEBUG)) {
 		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_MISSING,
@@ -126,7 +126,7 @@ static void judge_debugging(const struct doctor_node *node, struct doctor_findin
 }
 
 /* Reports the partition modes. */
-static void judge_partition(const struct doctor_node *node, struct doctor_findings *out)
+static void check_partition(const struct doctor_node *node, struct doctor_findings *out)
 {
 	if (node->partition[0])
 		doctor_find(out, "partition", node->gpu_id, 0, DOCTOR_OK, "%s%s%s", node->partition,
@@ -140,7 +140,7 @@ static void judge_partition(const struct doctor_node *node, struct doctor_findin
 
 /* Checks that the compute queues fit into the hardware slots. If they do not, the firmware switches
  * between queues, and each change of a queue costs all processes more. */
-static void judge_queues(const struct doctor_node *node, struct doctor_findings *out)
+static void check_queues(const struct doctor_node *node, struct doctor_findings *out)
 {
 	if (node->queue_slots <= 0 || node->compute_queues < 0) {
 		doctor_find(out, "queue_slots", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
@@ -158,7 +158,7 @@ static void judge_queues(const struct doctor_node *node, struct doctor_findings 
 
 /* Checks that the VRAM limits of the processes on the node fit into its memory together, because a
  * suspended process keeps its memory. */
-static void judge_vram(const struct doctor_facts *facts, const struct doctor_node *node,
+static void check_vram(const struct doctor_facts *facts, const struct doctor_node *node,
 		       struct doctor_findings *out)
 {
 	static const double gib = 1 << 30;
@@ -200,7 +200,7 @@ static void judge_vram(const struct doctor_facts *facts, const struct doctor_nod
 }
 
 /* Checks that the card has memory left: if none is, the driver evicts queues. */
-static void judge_use_of_vram(const struct doctor_node *node, struct doctor_findings *out)
+static void check_use_of_vram(const struct doctor_node *node, struct doctor_findings *out)
 {
 	static const double gib = 1 << 30;
 	double all = (double)node->card_vram_bytes, used = (double)node->card_vram_used;
@@ -221,7 +221,7 @@ static void judge_use_of_vram(const struct doctor_node *node, struct doctor_find
 }
 
 /* Reports GPUs that have a render node and are not in KFD's topology. */
-static void judge_cards(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_cards(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	for (size_t i = 0; i < facts->card_count; i++) {
 		doctor_find(out, "card", 0, 0, DOCTOR_WARNING,
@@ -233,7 +233,7 @@ static void judge_cards(const struct doctor_facts *facts, struct doctor_findings
 }
 
 /* Checks that the daemon's policy for the node holds processes at all. */
-static void judge_policy(const struct doctor_node *node, struct doctor_findings *out)
+static void check_policy(const struct doctor_node *node, struct doctor_findings *out)
 {
 	bool holds = strcmp(node->policy, "observe") != 0;
 
@@ -248,7 +248,7 @@ static void judge_policy(const struct doctor_node *node, struct doctor_findings 
 				   "kfdschedd's configuration");
 }
 
-void doctor_judge_nodes(const struct doctor_facts *facts, struct doctor_findings *out)
+void doctor_check_nodes(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (!facts->node_count && facts->forbidden_nodes) {
 		doctor_find(out, "gpu", 0, 0, DOCTOR_MISSING,
@@ -263,17 +263,17 @@ void doctor_judge_nodes(const struct doctor_facts *facts, struct doctor_findings
 	for (size_t i = 0; i < facts->node_count; i++) {
 		const struct doctor_node *node = &facts->nodes[i];
 
-		judge_gpu(node, out);
-		judge_render(facts, node, out);
-		judge_debugging(node, out);
-		judge_partition(node, out);
-		judge_queues(node, out);
-		judge_vram(facts, node, out);
-		judge_use_of_vram(node, out);
+		check_gpu(node, out);
+		check_render(facts, node, out);
+		check_debugging(node, out);
+		check_partition(node, out);
+		check_queues(node, out);
+		check_vram(facts, node, out);
+		check_use_of_vram(node, out);
 		if (facts->daemon.error == 0)
-			judge_policy(node, out);
+			check_policy(node, out);
 	}
-	judge_cards(facts, out);
+	check_cards(facts, out);
 	if (facts->more_nodes) {
 		doctor_find(out, "gpu", 0, 0, DOCTOR_WARNING,
 			    "more than %d nodes: the others are not checked", DOCTOR_NODES);

@@ -106,7 +106,7 @@ static void find_level(struct doctor_findings *out, const struct doctor_process 
 }
 
 /* Checks a process that the daemon knows at level observe, at which it is not held. */
-static void judge_observed(const struct doctor_facts *facts, const struct doctor_process *p,
+static void check_observed(const struct doctor_facts *facts, const struct doctor_process *p,
 			   struct doctor_findings *out)
 {
 	if (p->priority < 0) {
@@ -135,13 +135,13 @@ static void judge_observed(const struct doctor_facts *facts, const struct doctor
 }
 
 /* Checks a process that the daemon knows. */
-static void judge_registered(const struct doctor_facts *facts, const struct doctor_process *p,
+static void check_registered(const struct doctor_facts *facts, const struct doctor_process *p,
 			     struct doctor_findings *out)
 {
 	if (!strcmp(p->level, "trap")) {
 		find_level(out, p, DOCTOR_OK, "trap", "");
 	} else if (!strcmp(p->level, "observe")) {
-		judge_observed(facts, p, out);
+		check_observed(facts, p, out);
 	} else if (!p->level[0]) {
 		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
 	} else if (!strcmp(p->level, p->env_level)) {
@@ -186,7 +186,7 @@ static const char *not_preloaded(const struct doctor_process *p, char text[256])
 }
 
 /* Checks a process without the shim that the daemon does not know. */
-static void judge_bare(const struct doctor_facts *facts, const struct doctor_process *p,
+static void check_bare(const struct doctor_facts *facts, const struct doctor_process *p,
 		       struct doctor_findings *out)
 {
 	const char *why = no_preload(p);
@@ -224,7 +224,7 @@ static void advise_socket(const struct doctor_facts *facts, const struct doctor_
 }
 
 /* Checks a process with the shim that the daemon does not know, or for which there is no daemon. */
-static void judge_peer(const struct doctor_facts *facts, const struct doctor_process *p,
+static void check_peer(const struct doctor_facts *facts, const struct doctor_process *p,
 		       struct doctor_findings *out)
 {
 	bool daemon = facts->daemon.error == 0;
@@ -257,15 +257,15 @@ static void judge_peer(const struct doctor_facts *facts, const struct doctor_pro
 }
 
 /* Checks the level of a process by what is known of it: the daemon, or else the shim. */
-static void judge_level(const struct doctor_facts *facts, const struct doctor_process *p,
+static void check_level(const struct doctor_facts *facts, const struct doctor_process *p,
 			struct doctor_findings *out)
 {
 	if (p->registered == DOCTOR_YES) {
-		judge_registered(facts, p, out);
+		check_registered(facts, p, out);
 	} else if (p->shim == DOCTOR_YES) {
-		judge_peer(facts, p, out);
+		check_peer(facts, p, out);
 	} else if (p->shim == DOCTOR_NO) {
-		judge_bare(facts, p, out);
+		check_bare(facts, p, out);
 	} else {
 		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
 		doctor_advise(out, "run this as root, or as its user");
@@ -273,7 +273,7 @@ static void judge_level(const struct doctor_facts *facts, const struct doctor_pr
 }
 
 /* Adds the facts behind the level, for the process that the user named. */
-static void judge_details(const struct doctor_facts *facts, const struct doctor_process *p,
+static void check_details(const struct doctor_facts *facts, const struct doctor_process *p,
 			  struct doctor_findings *out)
 {
 	char name[64];
@@ -322,16 +322,16 @@ static void judge_details(const struct doctor_facts *facts, const struct doctor_
 	}
 }
 
-void doctor_judge_processes(const struct doctor_facts *facts, struct doctor_findings *out)
+void doctor_check_processes(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	for (size_t i = 0; i < facts->process_count; i++) {
 		const struct doctor_process *p = &facts->processes[i];
 
 		if (facts->chosen_pid && p->pid != facts->chosen_pid)
 			continue;
-		judge_level(facts, p, out);
+		check_level(facts, p, out);
 		if (facts->chosen_pid && !out->failed)
-			judge_details(facts, p, out);
+			check_details(facts, p, out);
 	}
 	if (facts->processes_hidden && !facts->chosen_pid)
 		doctor_find(out, "processes", 0, 0, DOCTOR_CANNOT_KNOW, "-");

@@ -26,7 +26,7 @@ static bool daemon_replies(const struct doctor_facts *facts)
 
 /* Checks that Yama lets the daemon trace. ptrace_scope 2 only matters if the daemon has no
  * CAP_SYS_PTRACE. */
-static void judge_yama(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_yama(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (facts->yama < 0) {
 		doctor_find(out, "yama", 0, 0, DOCTOR_OK, "this kernel has no Yama");
@@ -50,7 +50,7 @@ static void judge_yama(const struct doctor_facts *facts, struct doctor_findings 
 }
 
 /* Checks that ptrace() works here. A refusal by Yama is left to the check "yama". */
-static void judge_ptrace(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_ptrace(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	/* A daemon outside this container traces from there, so rights in here do not matter. */
 	bool elsewhere = daemon_replies(facts) && facts->daemon.here == DOCTOR_NO;
@@ -75,7 +75,7 @@ static void judge_ptrace(const struct doctor_facts *facts, struct doctor_finding
 
 /* Checks that the daemon has CAP_SYS_PTRACE; without a daemon, that a daemon which this user
  * starts would have it. */
-static void judge_sys_ptrace(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_sys_ptrace(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (!daemon_replies(facts)) {
 		if (facts->sys_ptrace == DOCTOR_YES)
@@ -96,7 +96,7 @@ static void judge_sys_ptrace(const struct doctor_facts *facts, struct doctor_fin
 }
 
 /* Checks that this is the machine's first pid namespace, and that /proc shows all processes. */
-static void judge_namespaces(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_namespaces(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (facts->initial_pid_namespace == DOCTOR_UNKNOWN) {
 		doctor_find(out, "pid_namespace", 0, 0, DOCTOR_CANNOT_KNOW, "-");
@@ -125,7 +125,7 @@ static void judge_namespaces(const struct doctor_facts *facts, struct doctor_fin
 }
 
 /* Reports why no daemon replied. The advice depends on the error. */
-static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_no_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	const struct doctor_daemon *daemon = &facts->daemon;
 	char word[160];
@@ -182,7 +182,7 @@ static void judge_no_daemon(const struct doctor_facts *facts, struct doctor_find
 }
 
 /* Checks that the daemon has room for 16 more clients, and has refused none. */
-static void judge_connections(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_connections(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	const struct doctor_daemon *daemon = &facts->daemon;
 	long long registered = daemon->elsewhere;
@@ -211,7 +211,7 @@ static void judge_connections(const struct doctor_facts *facts, struct doctor_fi
 }
 
 /* Checks that the worker replies in time and was never restarted. */
-static void judge_worker(const struct doctor_daemon *daemon, struct doctor_findings *out)
+static void check_worker(const struct doctor_daemon *daemon, struct doctor_findings *out)
 {
 	bool slow = daemon->reply_us > SLOW_REPLY_US;
 	char text[QUANTITY_BYTES], before[64] = "";
@@ -232,7 +232,7 @@ static void judge_worker(const struct doctor_daemon *daemon, struct doctor_findi
 
 /* Checks what the daemon has counted so far: failed suspends, and system calls that its own seccomp
  * filter refused. */
-static void judge_doings(const struct doctor_daemon *daemon, struct doctor_findings *out)
+static void check_doings(const struct doctor_daemon *daemon, struct doctor_findings *out)
 {
 	if (daemon->failures < 0 || daemon->suspends < 0) {
 		doctor_find(out, "suspends", 0, 0, DOCTOR_CANNOT_KNOW, "-");
@@ -257,26 +257,26 @@ static void judge_doings(const struct doctor_daemon *daemon, struct doctor_findi
 }
 
 /* Checks the daemon: that it replies, its worker, its errors, and its room for clients. */
-static void judge_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_daemon(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	const struct doctor_daemon *daemon = &facts->daemon;
 	char text[QUANTITY_BYTES];
 
 	if (daemon->error) {
-		judge_no_daemon(facts, out);
+		check_no_daemon(facts, out);
 		return;
 	}
 	doctor_find(out, "daemon", 0, 0, DOCTOR_OK, "kfdschedd%s%s %s%lld at %s, up %s",
 		    daemon->version[0] ? " " : "", daemon->version,
 		    daemon->version[0] ? "as process " : "", (long long)daemon->pid, daemon->socket,
 		    quantity_us(text, (double)daemon->uptime_us));
-	judge_worker(daemon, out);
-	judge_doings(daemon, out);
-	judge_connections(facts, out);
+	check_worker(daemon, out);
+	check_doings(daemon, out);
+	check_connections(facts, out);
 }
 
 /* Checks that both libraries of the shim are there and can be loaded. */
-static void judge_library(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_library(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	if (!facts->shim[0]) {
 		doctor_find(out, "shim", 0, 0, DOCTOR_MISSING,
@@ -312,7 +312,7 @@ static void judge_library(const struct doctor_facts *facts, struct doctor_findin
 
 /* Checks what the shim needs in this session: the directory in which shims meet, memfd, eventfd,
  * and open files. */
-static void judge_session(const struct doctor_facts *facts, struct doctor_findings *out)
+static void check_session(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	char directory[120];
 
@@ -360,7 +360,7 @@ static void judge_session(const struct doctor_facts *facts, struct doctor_findin
 	}
 }
 
-void doctor_judge_environment(const struct doctor_facts *facts, struct doctor_findings *out)
+void doctor_check_environment(const struct doctor_facts *facts, struct doctor_findings *out)
 {
 	char name[64];
 
@@ -400,13 +400,13 @@ void doctor_judge_environment(const struct doctor_facts *facts, struct doctor_fi
 				   "so the end of work is detected later");
 }
 
-void doctor_judge_rights(const struct doctor_facts *facts, struct doctor_findings *out)
+void doctor_check_rights(const struct doctor_facts *facts, struct doctor_findings *out)
 {
-	judge_yama(facts, out);
-	judge_ptrace(facts, out);
-	judge_sys_ptrace(facts, out);
-	judge_namespaces(facts, out);
-	judge_daemon(facts, out);
-	judge_library(facts, out);
-	judge_session(facts, out);
+	check_yama(facts, out);
+	check_ptrace(facts, out);
+	check_sys_ptrace(facts, out);
+	check_namespaces(facts, out);
+	check_daemon(facts, out);
+	check_library(facts, out);
+	check_session(facts, out);
 }

@@ -39,7 +39,7 @@ static int diagnose(struct job *job, pid_t pid, json_t *list)
 
 	if (!rc) {
 		container_names_query(job->names, &facts.who.container);
-		rc = diagnose_judge(&facts, &diagnosis);
+		rc = diagnose_evaluate(&facts, &diagnosis);
 	}
 	if (!rc && list)
 		rc = json_array_append_new(list, diagnose_json(&facts, &diagnosis)) ? -ENOMEM : 0;

@@ -4,7 +4,7 @@
  * be preempted. kfdsched doctor checks the machine and the session; its facts and its checks
  * are used here too, so that the two commands never disagree.
  *
- * diagnose_gather() collects the facts. diagnose_judge() evaluates them; it is pure (no I/O, no
+ * diagnose_gather() collects the facts. diagnose_evaluate() evaluates them; it is pure (no I/O, no
  * clock), and tests call it with invented facts. diagnose_print() and diagnose_json() print the
  * result. A fact that could not be found out is unknown and is never taken for "no", as in
  * facts.h. Threads: none.
@@ -100,7 +100,7 @@ struct diagnosis {
 
 /* Evaluates the facts, which have to outlive *out. diagnosis_free() ends *out, also after an
  * error. Returns 0 or -ENOMEM. */
-int diagnose_judge(const struct diagnose_facts *facts, struct diagnosis *out);
+int diagnose_evaluate(const struct diagnose_facts *facts, struct diagnosis *out);
 void diagnosis_free(struct diagnosis *diagnosis);
 
 /* Prints the diagnosis as text on stdout. Returns 0 or -ENOMEM. */
@@ -112,13 +112,13 @@ const char *diagnose_why(char text[static DIAGNOSE_WHY], const struct diagnose_l
  * caller. NULL: no memory. */
 json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis);
 
-/* ---- parts of diagnose_judge() ---- */
+/* ---- parts of diagnose_evaluate() ---- */
 
 /* Evaluates each level and by_hand from the facts and the findings so far. */
-void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis *out);
+void diagnose_check_levels(const struct diagnose_facts *facts, struct diagnosis *out);
 /* Makes doctor's findings, adds those that only concern this process, and evaluates the levels.
  * Sets findings.failed if there is no memory. */
-void diagnose_judge_findings(const struct diagnose_facts *facts, struct diagnosis *out);
+void diagnose_check_findings(const struct diagnose_facts *facts, struct diagnosis *out);
 /* Reduces the findings to the obstacles of this process, with one line for one cause, and sorts
  * them. Sets findings.failed if there is no memory. */
 void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosis *out);

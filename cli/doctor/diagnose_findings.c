@@ -211,25 +211,25 @@ static const struct doctor_finding *find_check(const struct doctor_findings *fin
 }
 
 /* Returns true if another line reports the same problem, and more precisely. */
-static bool is_in_verdict(const struct diagnose_facts *facts, const struct diagnosis *judged,
+static bool is_in_verdict(const struct diagnose_facts *facts, const struct diagnosis *diagnosed,
 			  const struct doctor_finding *f)
 {
-	const struct diagnose_level *trap = &judged->levels[0];
+	const struct diagnose_level *trap = &diagnosed->levels[0];
 	const struct doctor_process *p = diagnose_process(facts);
 
 	/* The GPU allows one debug session: an obstacle only for a process without it, and finding
 	 * "session" names the process that has it. */
 	if (!strcmp(f->check, "debugging") && f->verdict == DOCTOR_WARNING)
-		return has_session(p) || find_check(&judged->findings, "session");
+		return has_session(p) || find_check(&diagnosed->findings, "session");
 	/* The process can be held at some level, and the reason against level trap has a line of
 	 * its own. */
-	return f->level && trap->check && judged->preemptible == DOCTOR_YES;
+	return f->level && trap->check && diagnosed->preemptible == DOCTOR_YES;
 }
 
-void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosis *judged)
+void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosis *diagnosed)
 {
 	const struct doctor_process *p = diagnose_process(facts);
-	struct doctor_findings *out = &judged->findings;
+	struct doctor_findings *out = &diagnosed->findings;
 	struct doctor_finding *list = calloc(out->count + 1, sizeof(*list));
 	size_t n_valid = 0;
 
@@ -244,10 +244,10 @@ void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosi
 
 		if (diagnose_is_dead(facts))
 			keep = false;
-		else if (!p || judged->uses_gpu == DOCTOR_NO)
+		else if (!p || diagnosed->uses_gpu == DOCTOR_NO)
 			keep = keep && !strcmp(f->check, "state");
 		else
-			keep = keep && concerns(facts, p, f) && !is_in_verdict(facts, judged, f);
+			keep = keep && concerns(facts, p, f) && !is_in_verdict(facts, diagnosed, f);
 		if (keep)
 			list[n_valid++] = *f;
 	}
@@ -263,16 +263,16 @@ void diagnose_keep_obstacles(const struct diagnose_facts *facts, struct diagnosi
 		}
 }
 
-void diagnose_judge_findings(const struct diagnose_facts *facts, struct diagnosis *out)
+void diagnose_check_findings(const struct diagnose_facts *facts, struct diagnosis *out)
 {
 	const struct doctor_process *p = diagnose_process(facts);
 
-	doctor_judge(&facts->machine, &out->findings);
+	doctor_check(&facts->machine, &out->findings);
 	find_state(facts, &out->findings);
 	if (p) {
 		find_session(facts, p, &out->findings);
 		find_rights(facts, p, &out->findings);
 	}
 	if (!out->findings.failed)
-		diagnose_judge_levels(facts, out);
+		diagnose_check_levels(facts, out);
 }

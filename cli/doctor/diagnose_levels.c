@@ -241,7 +241,7 @@ static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_p
 }
 
 /* Evaluates level trap: the daemon traces the process and suspends its queues. */
-static void judge_trap(const struct diagnose_facts *facts, const struct doctor_process *p,
+static void check_trap(const struct diagnose_facts *facts, const struct doctor_process *p,
 		       const struct doctor_finding *line, const struct diagnosis *out,
 		       struct diagnose_level *level)
 {
@@ -266,7 +266,7 @@ static void judge_trap(const struct diagnose_facts *facts, const struct doctor_p
 }
 
 /* Evaluates the levels that the shim in the process carries out: self, gate and weight. */
-static void judge_own(const struct diagnose_facts *facts, const struct doctor_process *p,
+static void check_own(const struct diagnose_facts *facts, const struct doctor_process *p,
 		      const struct doctor_finding *line, const struct diagnosis *out,
 		      struct diagnose_level *level)
 {
@@ -291,7 +291,7 @@ static void judge_own(const struct diagnose_facts *facts, const struct doctor_pr
 
 /* Evaluates suspend and preempt for a process that the daemon knows: kfdsched sends the daemon a
  * request. */
-static void judge_requested(const struct diagnosis *out, struct diagnose_level *level)
+static void check_requested(const struct diagnosis *out, struct diagnose_level *level)
 {
 	const struct diagnose_level *trap = &out->levels[0];
 
@@ -308,13 +308,13 @@ static void judge_requested(const struct diagnosis *out, struct diagnose_level *
 
 /* Evaluates suspend and preempt. If the daemon does not know the process, kfdsched opens a debug
  * session itself, so that the rights of the user of kfdsched count. */
-static void judge_by_hand(const struct diagnose_facts *facts, const struct doctor_process *p,
+static void check_by_hand(const struct diagnose_facts *facts, const struct doctor_process *p,
 			  const struct diagnosis *out, struct diagnose_level *level)
 {
 	const struct doctor_facts *machine = &facts->machine;
 
 	if (p->registered == DOCTOR_YES) {
-		judge_requested(out, level);
+		check_requested(out, level);
 		return;
 	}
 	if (no_debugging(facts, out, level) || no_runtime(p, level) || no_session(out, level) ||
@@ -337,7 +337,7 @@ static void judge_by_hand(const struct diagnose_facts *facts, const struct docto
 		yes(level, "by a debug session of kfdsched");
 }
 
-void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis *out)
+void diagnose_check_levels(const struct diagnose_facts *facts, struct diagnosis *out)
 {
 	static const char *const names[DIAGNOSE_LEVELS] = {"trap", "self", "gate", "weight",
 							   "observe"};
@@ -362,9 +362,9 @@ void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis 
 			level->can = DIAGNOSE_NOW;
 			snprintf(level->why, sizeof(level->why), "%.310s", line->found + line->why);
 		} else if (i == 0) {
-			judge_trap(facts, p, line, out, level);
+			check_trap(facts, p, line, out, level);
 		} else if (i < DIAGNOSE_LEVELS - 1) {
-			judge_own(facts, p, line, out, level);
+			check_own(facts, p, line, out, level);
 		} else {
 			yes(level, "it is only observed: it is not held, and no process is held "
 				   "for it");
@@ -376,5 +376,5 @@ void diagnose_judge_levels(const struct diagnose_facts *facts, struct diagnosis 
 	if (diagnose_is_dead(facts) || out->uses_gpu == DOCTOR_NO)
 		no(&out->by_hand, "", "there is nothing to hold");
 	else if (p && line)
-		judge_by_hand(facts, p, out, &out->by_hand);
+		check_by_hand(facts, p, out, &out->by_hand);
 }

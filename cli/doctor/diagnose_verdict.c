@@ -32,7 +32,7 @@ static const char *who(char text[48], const char *name, long long pid)
 }
 
 /* Describes the state of the process. */
-static void judge_state(const struct diagnose_facts *facts, struct diagnosis *out)
+static void evaluate_state(const struct diagnose_facts *facts, struct diagnosis *out)
 {
 	const struct doctor_process *p = diagnose_process(facts);
 	char text[48], *state = out->state;
@@ -93,8 +93,8 @@ static void add_evidence(struct diagnosis *out, const char *what)
 
 /* Evaluates whether the process uses a GPU: yes if any fact shows it, no only if a fact speaks
  * against it and none for it. */
-static void judge_use(const struct diagnose_facts *facts, const struct doctor_process *p,
-		      struct diagnosis *out)
+static void evaluate_use(const struct diagnose_facts *facts, const struct doctor_process *p,
+			 struct diagnosis *out)
 {
 	bool yes = false, no = false;
 
@@ -165,8 +165,8 @@ static void count_queue(struct diagnosis *out, const struct observe_queue *queue
 /* Evaluates whether the HSA runtime of the process is enabled for debugging, which suspension
  * needs. The daemon knows it for its clients. For others only the release of the runtime and the
  * presence of the shim are known. */
-static void judge_runtime(const struct diagnose_facts *facts, const struct doctor_process *p,
-			  struct diagnosis *out)
+static void evaluate_runtime(const struct diagnose_facts *facts, const struct doctor_process *p,
+			     struct diagnosis *out)
 {
 	char name[64] = "", rocr[80] = "";
 
@@ -263,8 +263,8 @@ static const struct diagnose_level *level_named(const struct diagnosis *out, con
 
 /* Evaluates whether the process can be preempted, and describes it as the last part of the
  * verdict. */
-static void judge_held(const struct diagnose_facts *facts, struct diagnosis *out, char *text,
-		       size_t size)
+static void evaluate_held(const struct diagnose_facts *facts, struct diagnosis *out, char *text,
+			  size_t size)
 {
 	const struct doctor_process *p = diagnose_process(facts);
 	const struct diagnose_level *trap = &out->levels[0];
@@ -303,7 +303,7 @@ static void judge_held(const struct diagnose_facts *facts, struct diagnosis *out
 }
 
 /* Composes the verdict: state, GPU use, and whether the process can be preempted. */
-static void judge_sentence(const struct diagnose_facts *facts, struct diagnosis *out)
+static void format_verdict(const struct diagnose_facts *facts, struct diagnosis *out)
 {
 	const struct process_identity *id = &facts->who;
 	char name[64], state[96], use[96], held[800], text[48];
@@ -323,19 +323,19 @@ static void judge_sentence(const struct diagnose_facts *facts, struct diagnosis 
 					   : "its parent");
 	} else {
 		use_words(out, use, sizeof(use));
-		judge_held(facts, out, held, sizeof(held));
+		evaluate_held(facts, out, held, sizeof(held));
 		snprintf(out->sentence, sizeof(out->sentence), "%s %s, %s, and %s", name,
 			 state_words(facts, state), use, held);
 	}
 }
 
-int diagnose_judge(const struct diagnose_facts *facts, struct diagnosis *out)
+int diagnose_evaluate(const struct diagnose_facts *facts, struct diagnosis *out)
 {
 	const struct doctor_process *p = diagnose_process(facts);
 	const struct observation *seen = &facts->seen;
 
 	*out = (struct diagnosis){.preemptible = DOCTOR_UNKNOWN, .held = DOCTOR_UNKNOWN};
-	judge_state(facts, out);
+	evaluate_state(facts, out);
 	out->queues_known = seen->listed != 0;
 	for (size_t i = 0; i < seen->queues.count; i++) {
 		count_queue(out, &seen->queues.queue[i]);
@@ -344,12 +344,12 @@ int diagnose_judge(const struct diagnose_facts *facts, struct diagnosis *out)
 	/* The daemon knows it at every level, whereas queues show only suspension. */
 	if (p && p->registered == DOCTOR_YES && p->state[0])
 		out->held = strcmp(p->state, "running") ? DOCTOR_YES : DOCTOR_NO;
-	judge_use(facts, p, out);
-	judge_runtime(facts, p, out);
-	diagnose_judge_findings(facts, out);
+	evaluate_use(facts, p, out);
+	evaluate_runtime(facts, p, out);
+	diagnose_check_findings(facts, out);
 	if (out->findings.failed)
 		return -ENOMEM;
-	judge_sentence(facts, out);
+	format_verdict(facts, out);
 	diagnose_keep_obstacles(facts, out);
 	return out->findings.failed ? -ENOMEM : 0;
 }

@@ -168,7 +168,7 @@ static int report(const char *socket, int pid, bool as_json, bool whole)
 	int code, rc = doctor_gather(&facts, socket, pid);
 
 	if (!rc) {
-		doctor_judge(&facts, &findings);
+		doctor_check(&facts, &findings);
 		rc = findings.failed ? -ENOMEM : 0;
 	}
 	if (!rc)

@@ -142,7 +142,7 @@ static bool is_input(const struct call *call, const uint64_t a[ARGUMENTS])
 
 /* Parses /proc/PID/task/TID/syscall: call number, arguments, stack pointer and instruction
  * pointer. */
-static void judge(struct kernel_wait *wait, const char *line)
+static void evaluate_line(struct kernel_wait *wait, const char *line)
 {
 	uint64_t a[ARGUMENTS + 2];
 	const struct call *call;
@@ -173,7 +173,7 @@ void kernel_wait_read(pid_t pid, pid_t tid, struct kernel_wait *wait)
 	if (!strcmp(wait->place, "0"))
 		wait->place[0] = '\0';
 	read_line(pid, tid, "syscall", line, sizeof(line));
-	judge(wait, line);
+	evaluate_line(wait, line);
 }
 
 bool kernel_wait_is_stop(const struct kernel_wait *wait)

@@ -79,10 +79,10 @@ static inline int end(void **state)
 }
 
 /* Evaluates `facts` into `got`, and asserts that each finding is an obstacle with an advice. */
-static inline void judge(void)
+static inline void evaluate(void)
 {
 	diagnosis_free(&got);
-	assert_int_equal(diagnose_judge(&facts, &got), 0);
+	assert_int_equal(diagnose_evaluate(&facts, &got), 0);
 	for (size_t i = 0; i < got.findings.count; i++) {
 		const struct doctor_finding *f = &got.findings.list[i];
 

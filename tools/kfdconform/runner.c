@@ -86,7 +86,7 @@ static void choose_line(char *chosen_line, bool passed)
 }
 
 /* Sets the result from the wait status, and the reason. */
-static void judge(struct suite_outcome *out, int status, bool ended)
+static void evaluate_status(struct suite_outcome *out, int status, bool ended)
 {
 	char chosen_line[sizeof out->reason];
 
@@ -148,7 +148,7 @@ int suite_run(enum kfdabi_rule rule, struct suite_outcome *out)
 	close(pipe_fd[0]);
 	if (pidfd >= 0)
 		close(pidfd);
-	judge(out, status, ended);
+	evaluate_status(out, status, ended);
 	out->us = (clock_ns() - start) / 1000;
 	return r;
 }

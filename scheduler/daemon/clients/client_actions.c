@@ -145,8 +145,8 @@ static void measure(struct worker *worker, struct client *client,
 /* Returns the time by which the core judges whether a suspend was slow. A suspend that was slow
  * because other calls of the process held its mutex, or because it has queues on many GPUs, does
  * not indicate a GPU that does not preempt. */
-static uint64_t judged_ns(struct worker *worker, struct client *client,
-			  const struct executor_report *report)
+static uint64_t evaluated_ns(struct worker *worker, struct client *client,
+			     const struct executor_report *report)
 {
 	uint64_t slow_ns = worker->config.core.slow_suspend_ns;
 	const struct kfd_debug_cost *cost = &report->cost;
@@ -192,8 +192,8 @@ void client_acted(struct worker *worker, struct client *client,
 	measure(worker, client, report);
 	events_acted(worker, client, report);
 	core_view_client(worker->core, client->id, now, &before);
-	feed_finished(&worker->feed, client->id, report->error, judged_ns(worker, client, report),
-		      now);
+	feed_finished(&worker->feed, client->id, report->error,
+		      evaluated_ns(worker, client, report), now);
 	core_view_client(worker->core, client->id, now, &after);
 	if (after.state == CORE_RUNNING)
 		set_suspended(client, false);

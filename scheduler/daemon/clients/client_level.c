@@ -417,7 +417,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 
 /* Called after the right to trace was refused. If the right seems to exist, waiting for it would
  * not help. */
-static void judge(struct client *client)
+static void evaluate_level(struct client *client)
 {
 	int right = reader_right_has_come(client->peer.pid);
 
@@ -432,7 +432,7 @@ void level_step(struct worker *worker, struct client *client, uint64_t now)
 	if (client->phase != CLIENT_SERVED || worker->stopping)
 		return;
 	if (level->unjudged)
-		judge(client);
+		evaluate_level(client);
 	if (level->changing)
 		arrive(worker, client, now);
 	else if (level->climb_ns && now >= level->climb_ns)

@@ -71,7 +71,7 @@ static void save(const char *directory, const char *name)
 
 	if (!out)
 		exit(1);
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	colocate_svg(&run, &verdict, out);
 	if (fclose(out))
 		exit(1);

@@ -16,7 +16,7 @@
 static void test_well(void **state)
 {
 	(void)state;
-	judge();
+	evaluate();
 	assert_string_equal(got.sentence,
 			    "process 4711 (train) runs, uses 1 GPU with 3 queues, and "
 			    "can be preempted at level trap");
@@ -40,7 +40,7 @@ static void thaws(const char *file, const char *end)
 	const char *advice;
 
 	strcpy(facts.thaw, file);
-	judge();
+	evaluate();
 	advice = obstacle("state")->advice;
 	assert_true(strlen(advice) > strlen(end));
 	assert_string_equal(advice + strlen(advice) - strlen(end), end);
@@ -64,7 +64,7 @@ static void test_states(void **state)
 	strcpy(p->tracer_name, "gdb");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		facts.who.state = cases[i].state;
-		judge();
+		evaluate();
 		expect_part(cases[i].sentence);
 		assert_non_null(strstr(got.state, cases[i].text));
 		if (cases[i].advice)
@@ -72,7 +72,7 @@ static void test_states(void **state)
 	}
 	facts.paused = DOCTOR_YES;
 	strcpy(facts.thaw, "/sys/fs/cgroup/a/cgroup.freeze");
-	judge();
+	evaluate();
 	expect_part("is paused with its cgroup");
 	assert_non_null(
 		strstr(obstacle("state")->advice, "echo 0 > /sys/fs/cgroup/a/cgroup.freeze"));
@@ -90,7 +90,7 @@ static void test_dead(void **state)
 	(void)state;
 	facts.who.state = 'Z';
 	facts.threads = 1;
-	judge();
+	evaluate();
 	assert_string_equal(got.sentence,
 			    "process 4711 (train) has ended (a zombie until bash (12) "
 			    "collects its exit status): there is nothing to preempt");
@@ -99,13 +99,13 @@ static void test_dead(void **state)
 	check_level("trap", DIAGNOSE_NO, "it has ended");
 	/* Only the first thread of the process has ended. */
 	facts.threads = 9;
-	judge();
+	evaluate();
 	expect_part("can be preempted at level trap");
 	assert_non_null(strstr(got.state, "8 others"));
 
 	facts.who.state = 'S';
 	facts.who.kernel = true;
-	judge();
+	evaluate();
 	expect_part("is a kernel thread");
 	check_level("gate", DIAGNOSE_NO, "a kernel thread");
 	assert_int_equal(got.findings.count, 0);
@@ -118,7 +118,7 @@ static void test_no_gpu(void **state)
 	p->registered = p->shim = p->uses_gpu = p->kfd_open = DOCTOR_NO;
 	p->rocr[0] = p->runtime[0] = p->level[0] = '\0';
 	facts.seen.queues.count = 0;
-	judge();
+	evaluate();
 	assert_string_equal(got.sentence, "process 4711 (train) runs, uses no GPU, and there is "
 					  "nothing to preempt");
 	assert_int_equal(got.findings.count, 0);
@@ -136,7 +136,7 @@ static void test_forbidden(void **state)
 	facts.seen.queues.count = 0;
 	doctor_process_init(p, PID);
 	p->registered = DOCTOR_NO;
-	judge();
+	evaluate();
 	expect_part("may use a GPU (not visible from here)");
 	expect_part("whether it can be preempted is not known");
 	assert_int_equal(got.preemptible, DOCTOR_UNKNOWN);
@@ -147,7 +147,7 @@ static void test_forbidden(void **state)
 
 	facts.who.uid = 1000;
 	facts.dumpable = DOCTOR_NO;
-	judge();
+	evaluate();
 	assert_non_null(strstr(obstacle("rights")->found, "not dumpable"));
 }
 
@@ -185,7 +185,7 @@ static void test_no_shim(void **state)
 		p->other_class = cases[i].other_class;
 		p->preload_there = cases[i].preload_there;
 		strcpy(p->preload, cases[i].preload);
-		judge();
+		evaluate();
 		expect_part("is not preempted now: ");
 		expect_part(cases[i].expect_part);
 		expect_part("; do: ");
@@ -199,7 +199,7 @@ static void test_no_shim(void **state)
 	begin(NULL);
 	bare();
 	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.5.0");
-	judge();
+	evaluate();
 	check_level("trap", DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
 	assert_int_equal(got.debug_enabled, DOCTOR_NO);
 	assert_non_null(strstr(got.runtime, "never enables it"));
@@ -208,12 +208,12 @@ static void test_no_shim(void **state)
 	expect_part("do: start it with 'kfdsched run");
 	/* A newer runtime: only an attempt shows whether it is enabled. */
 	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
-	judge();
+	evaluate();
 	assert_int_equal(got.debug_enabled, DOCTOR_UNKNOWN);
 	check(&got.by_hand, DIAGNOSE_UNKNOWN, "kfdsched preempt 4711 -n 1");
 	/* No daemon is there that could hold it by a tag. */
 	facts.machine.daemon.error = ENOENT;
-	judge();
+	evaluate();
 	check_level("trap", DIAGNOSE_NO, "no kfdschedd listens at /run/kfdsched/socket");
 	assert_non_null(strstr(obstacle("daemon")->advice, "kfdschedd"));
 }
@@ -225,18 +225,18 @@ static void test_by_itself(void **state)
 	p->shim = DOCTOR_YES;
 	strcpy(p->env_priority, "offline");
 	facts.machine.daemon.error = ENOENT;
-	judge();
+	evaluate();
 	expect_part("can be preempted at level self; for level trap do: start kfdschedd as root");
 	check_level("self", DIAGNOSE_NOW, "there is no daemon");
 	check_level("gate", DIAGNOSE_YES, "");
 
 	p->env_disabled = true;
-	judge();
+	evaluate();
 	expect_part("is not preempted now: KFDSHIM_DISABLE=1; do: start it without");
 	check_level("gate", DIAGNOSE_NO, "KFDSHIM_DISABLE");
 	p->env_disabled = false;
 	strcpy(p->env_level, "gate");
-	judge();
+	evaluate();
 	expect_part("at level gate");
 	check_level("trap", DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
 	check_level("self", DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
@@ -247,21 +247,21 @@ static void test_priorities(void **state)
 	(void)state;
 	strcpy(p->level, "observe");
 	p->priority = 15;
-	judge();
+	evaluate();
 	expect_part(
 		"cannot be preempted: priority 15 is the highest; with a lower priority it could be, at level "
 		"trap");
 	check_level("trap", DIAGNOSE_YES, "below 15");
 	assert_int_equal(got.preemptible, DOCTOR_NO);
 	p->priority = -1;
-	judge();
+	evaluate();
 	expect_part("is not preempted now: it has no priority; do: give it one: 'kfdsched set "
 		    "4711");
 	check_level("gate", DIAGNOSE_YES, "once it has a priority");
 	/* The process has just started. */
 	p->priority = 2;
 	strcpy(p->reason, "has not enabled its runtime yet");
-	judge();
+	evaluate();
 	expect_part("is not preempted: has not enabled its runtime yet");
 	check_level("trap", DIAGNOSE_YES, "has not enabled its runtime yet");
 }
@@ -272,47 +272,47 @@ static void test_by_hand(void **state)
 	struct doctor_facts *machine = &facts.machine;
 
 	(void)state;
-	judge();
+	evaluate();
 	check(&got.by_hand, DIAGNOSE_YES, "by kfdschedd");
 	strcpy(p->level, "observe");
 	p->priority = -1;
-	judge();
+	evaluate();
 	check(&got.by_hand, DIAGNOSE_YES, "by kfdschedd, at level trap");
 	strcpy(p->level, "none");
 	strcpy(p->runtime, "never");
-	judge();
+	evaluate();
 	check(&got.by_hand, DIAGNOSE_NO, "can no longer be enabled");
 
 	bare();
 	p->shim = DOCTOR_YES;
 	machine->daemon.error = ENOENT;
-	judge();
+	evaluate();
 	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched");
 	expect_part("is not preempted now: it has no priority; do: ");
 	strcpy(p->env_priority, "offline");
-	judge();
+	evaluate();
 	check(&got.by_hand, DIAGNOSE_NO, "the only debug session");
 	/* A process of that priority never holds itself. */
 	strcpy(p->env_priority, "online");
-	judge();
+	evaluate();
 	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched");
 	expect_part("cannot be preempted: priority 15 is the highest");
 
 	machine->sys_ptrace = DOCTOR_NO;
 	machine->uid = facts.who.uid;
 	strcpy(machine->user, "nobody");
-	judge();
+	evaluate();
 	check(&got.by_hand, DIAGNOSE_YES, "");
 	machine->uid++;
-	judge();
+	evaluate();
 	check(&got.by_hand, DIAGNOSE_NO, "user nobody is not allowed to trace it");
 	p->tracer = 77;
 	strcpy(p->tracer_name, "gdb");
-	judge();
+	evaluate();
 	check(&got.by_hand, DIAGNOSE_NO, "gdb (process 77) traces it");
 	p->uses_gpu = p->kfd_open = DOCTOR_NO;
 	observe_list_free(&facts.seen.queues);
-	judge();
+	evaluate();
 	check(&got.by_hand, DIAGNOSE_NO, "nothing to hold");
 }
 
@@ -327,10 +327,10 @@ static void test_of_others(void **state)
 	facts.machine.kfd_error = EACCES;
 	facts.machine.nodes[0].render_error = EACCES;
 	strcpy(facts.machine.hidepid, "2");
-	judge();
+	evaluate();
 	assert_int_equal(got.findings.count, 0);
 	p->gpu_ids[0] = GPU + 1;
-	judge();
+	evaluate();
 	assert_int_equal(obstacle("debugging")->gpu_id, GPU + 1);
 }
 
@@ -338,18 +338,18 @@ static void test_held(void **state)
 {
 	(void)state;
 	strcpy(p->state, "suspended");
-	judge();
+	evaluate();
 	expect_part("with 3 queues (held now), and");
 	strcpy(p->state, "running");
-	judge();
+	evaluate();
 	assert_int_equal(got.held, DOCTOR_NO);
 	/* Without a daemon the state of the queues shows it. */
 	p->state[0] = '\0';
-	judge();
+	evaluate();
 	assert_int_equal(got.held, DOCTOR_UNKNOWN);
 	observe_set(&facts.seen.queues.queue[1], OBSERVE_SUSPENDED, 1, OBSERVE_SHM);
 	observe_set(&facts.seen.queues.queue[2], OBSERVE_SUSPENDED, 0, OBSERVE_SHM);
-	judge();
+	evaluate();
 	assert_int_equal(got.held, DOCTOR_YES);
 }
 
@@ -365,7 +365,7 @@ static void test_queues(void **state)
 		if (i < 5)
 			observe_set(q, OBSERVE_TYPE, OBSERVE_COMPUTE, OBSERVE_SYSFS);
 	}
-	judge();
+	evaluate();
 	expect_part("uses 2 GPUs with 6 queues");
 	assert_int_equal(got.queue_kinds, 4);
 	assert_int_equal(got.queues[2].count, 2);
@@ -373,10 +373,10 @@ static void test_queues(void **state)
 	assert_int_equal(got.queues[3].source, OBSERVE_NOBODY);
 	facts.seen.listed = 0;
 	facts.seen.queues.count = 0;
-	judge();
+	evaluate();
 	expect_part("uses a GPU (its queues are not visible from here)");
 	facts.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
-	judge();
+	evaluate();
 	expect_part("has opened a GPU and has no queues there");
 }
 

@@ -145,7 +145,7 @@ static void test_one_by_one(void **state)
 		begin(NULL);
 		strcpy(p->level, "gate");
 		cases[i].spoil();
-		judge();
+		evaluate();
 		if (!strstr(obstacle(cases[i].check)->advice, cases[i].advice))
 			fail_msg("%s: advice '%s'", cases[i].check,
 				 obstacle(cases[i].check)->advice);
@@ -163,7 +163,7 @@ static void test_who_has_it(void **state)
 	(void)state;
 	one_session();
 	processes[1].registered = DOCTOR_NO;
-	judge();
+	evaluate();
 	assert_string_equal(got.level, "trap");
 	for (size_t i = 0; i < got.findings.count; i++)
 		assert_string_not_equal(got.findings.list[i].check, "session");

@@ -20,7 +20,7 @@ static void test_good_machine(void **state)
 	struct doctor_findings findings;
 
 	(void)state;
-	doctor_judge(&f, &findings);
+	doctor_check(&f, &findings);
 	check_lines(&findings);
 	for (size_t i = 0; i < findings.count; i++)
 		if (findings.list[i].verdict != DOCTOR_OK)
@@ -313,7 +313,7 @@ static void test_each_fault_has_its_line(void **state)
 		struct doctor_findings findings;
 
 		faults[i].fault(&f);
-		doctor_judge(&f, &findings);
+		doctor_check(&f, &findings);
 		check_lines(&findings);
 		for (size_t n = 0; n < findings.count; n++) {
 			const struct doctor_finding *line = &findings.list[n];
@@ -358,7 +358,7 @@ static void test_unknown_is_no_fault(void **state)
 	f.node_count = 1;
 	strcpy(f.shim, "/l/libkfdshim.so");
 	strcpy(f.agent, "/l/libkfdshim-agent.so");
-	doctor_judge(&f, &findings);
+	doctor_check(&f, &findings);
 	for (size_t i = 0; i < findings.count; i++)
 		if (findings.list[i].verdict == DOCTOR_MISSING ||
 		    findings.list[i].verdict == DOCTOR_WARNING)
@@ -379,7 +379,7 @@ static void test_processes_elsewhere(void **state)
 	(void)state;
 	f.daemon.elsewhere = 3;
 	f.daemon.room = 1024;
-	doctor_judge(&f, &findings);
+	doctor_check(&f, &findings);
 	assert_string_equal(
 		find(&findings, "connections")->found,
 		"3 processes, 3 of them in other pid namespaces, at most 1024; 0 were refused");
@@ -403,12 +403,12 @@ static void test_kernel_rules(void **state)
 		struct doctor_facts f = good();
 
 		strcpy(f.release, kernels[i].release);
-		doctor_judge(&f, &findings);
+		doctor_check(&f, &findings);
 		assert_non_null(strstr(find(&findings, "kernel")->found, kernels[i].message));
 		doctor_findings_free(&findings);
 		f.simulated = true;
 		strcpy(f.simulated_kernel, "6.12.95");
-		doctor_judge(&f, &findings);
+		doctor_check(&f, &findings);
 		assert_non_null(strstr(find(&findings, "kernel")->found, "rules of 6.12.95"));
 		assert_non_null(strstr(find(&findings, "driver")->found, "simulated"));
 		doctor_findings_free(&findings);
@@ -418,7 +418,7 @@ static void test_kernel_rules(void **state)
 
 	strcpy(f.release, "5.15.0-100-generic");
 	f.out_of_tree = DOCTOR_YES;
-	doctor_judge(&f, &findings);
+	doctor_check(&f, &findings);
 	assert_int_equal(find(&findings, "kernel")->verdict, DOCTOR_OK);
 	assert_true(doctor_usable(&findings));
 	doctor_findings_free(&findings);
@@ -435,7 +435,7 @@ static void test_daemon_outside(void **state)
 	f.ptrace_error = EPERM;
 	f.daemon.here = DOCTOR_NO;
 	f.daemon.sys_ptrace = DOCTOR_UNKNOWN;
-	doctor_judge(&f, &findings);
+	doctor_check(&f, &findings);
 	assert_int_equal(find(&findings, "ptrace")->verdict, DOCTOR_OK);
 	assert_int_equal(find(&findings, "pid_namespace")->verdict, DOCTOR_OK);
 	assert_int_equal(find(&findings, "sys_ptrace")->verdict, DOCTOR_CANNOT_KNOW);
@@ -444,7 +444,7 @@ static void test_daemon_outside(void **state)
 	f = good(); /* without a daemon the directory is needed */
 	f.daemon.error = ENOENT;
 	strcpy(f.runtime_problem, "belongs to uid 0");
-	doctor_judge(&f, &findings);
+	doctor_check(&f, &findings);
 	assert_int_equal(find(&findings, "runtime_folder")->verdict, DOCTOR_MISSING);
 	doctor_findings_free(&findings);
 }

@@ -49,11 +49,11 @@ static void test_vram_limits(void **state)
 
 		f.process_count = 2;
 		limits(40 * GIB, cases[i].second, cases[i].read);
-		doctor_judge(&f, &findings);
+		doctor_check(&f, &findings);
 		assert_int_equal(find(&findings, "vram_limits")->verdict, cases[i].verdict);
 		doctor_findings_free(&findings);
 		processes[1].gpu_ids[0] = GPU + 1; /* on another GPU */
-		doctor_judge(&f, &findings);
+		doctor_check(&f, &findings);
 		assert_int_equal(find(&findings, "vram_limits")->verdict, DOCTOR_OK);
 		doctor_findings_free(&findings);
 	}
@@ -121,7 +121,7 @@ static void test_levels(void **state)
 		p->shim = cases[i].shim;
 		p->set_id = cases[i].set_id;
 		p->environment_read = DOCTOR_YES;
-		doctor_judge(&f, &findings);
+		doctor_check(&f, &findings);
 		check_lines(&findings);
 		const struct doctor_finding *line = find(&findings, "level");
 
@@ -161,7 +161,7 @@ static void test_without_daemon(void **state)
 		p->shim = p->environment_read = DOCTOR_YES;
 		strcpy(p->env_priority, cases[i].priority);
 		strcpy(p->env_level, cases[i].level);
-		doctor_judge(&f, &findings);
+		doctor_check(&f, &findings);
 		assert_string_equal(find(&findings, "level")->found, cases[i].found);
 		assert_int_equal(find(&findings, "level")->verdict, cases[i].verdict);
 		doctor_findings_free(&findings);
@@ -183,7 +183,7 @@ static void test_one_process(void **state)
 	processes[1].drm_queues = 2;
 	processes[1].tracer = 12;
 	processes[1].tracer_parent = f.daemon.pid;
-	doctor_judge(&f, &findings);
+	doctor_check(&f, &findings);
 	check_lines(&findings);
 	for (size_t i = 0; i < findings.count; i++)
 		assert_true(findings.list[i].pid == 101 || !strcmp(findings.list[i].check, "yama"));

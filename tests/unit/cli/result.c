@@ -96,7 +96,7 @@ static void test_charges_add_up(void **state)
 static void test_floor_and_bound(void **state)
 {
 	(void)state;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	/* A value of a histogram is at most 3.2 % too large, and never too small. */
 	assert_true(verdict.save_us >= 32 && verdict.save_us <= 33.1);
 	assert_true(verdict.restore_us >= 16 && verdict.restore_us <= 16.6);
@@ -118,7 +118,7 @@ static void test_other_levels(void **state)
 	run.arms[ARM_SELF].level = "self";
 	run.arms[ARM_GATE].online.p99_us = 5000;
 	run.arms[ARM_GATE].suspends = run.arms[ARM_PEERS].suspends = 12;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_true(verdict.floor_us[ARM_SELF] == verdict.floor_us[ARM_TRAP]);
 	assert_true(verdict.floor_us[ARM_GATE] == 2000);
 	assert_true(isnan(verdict.floor_us[ARM_SHARED]));
@@ -144,18 +144,18 @@ static void test_doorbell_rule(void **state)
 	memset(&run.doorbell, 0, sizeof(run.doorbell));
 	for (unsigned i = 0; i < 100; i++)
 		hist_add(&run.doorbell, i < 98 ? 1000 : 440000);
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
 	assert_string_equal(verdict.reason, "");
 	for (unsigned i = 0; i < 10; i++)
 		hist_add(&run.doorbell, 480000);
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_INVALID);
 	assert_non_null(strstr(verdict.reason, "doorbell delay"));
 	assert_prints("INVALID: P99 doorbell delay");
 	/* The same delay hides a smaller part of the work of a slower GPU. */
 	run.time_scale = 0.01;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
 }
 
@@ -164,20 +164,20 @@ static void test_slow_host(void **state)
 	(void)state;
 	/* 800 us of GPU time at load 0.2: 900 us on average, with queueing. */
 	run.arms[ARM_ALONE].online.p50_us = 1790;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
 	run.arms[ARM_ALONE].online.p50_us = 1810;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_INVALID);
 	assert_prints("INVALID: the online P50 alone (1.81 ms) is more than 2 x what");
 	/* At a higher load a larger part of it is queueing. */
 	run.arms[ARM_ALONE].online.gpu_busy_ratio = 0.5;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
 	/* Hardware has no time scale that could be the cause. */
 	run.arms[ARM_ALONE].online.p50_us = 18000;
 	run.simulated = false;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
 }
 
@@ -191,7 +191,7 @@ static void test_possible(void **state)
 	(void)state;
 	run.seeds = 1;
 	run.requests[0][0] = (struct request_list){times, 2};
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	save = verdict.save_us;
 	assert_true(verdict.possible_costs.suspend_us == 200 + save);
 	assert_true(verdict.possible_costs.resume_us == 200 + verdict.restore_us);
@@ -211,33 +211,33 @@ static void test_possible(void **state)
 	 * unknown, the result is unknown. */
 	run.seeds = 2;
 	run.requests[1][0] = (struct request_list){late, 1};
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_true(verdict.possible.share > (share + 0.99) / 2 && verdict.possible.share < 0.96);
 	assert_int_equal(verdict.possible.suspends, 3);
 	assert_true(verdict.possible.p99_us == 100000 + 200 + save);
 	run.requests[1][0].times = NULL;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_true(isnan(verdict.possible.share));
 
 	/* Nothing was saved: the cost of a save is unknown, and none is assumed. */
 	run.seeds = 1;
 	memset(&run.arms[ARM_TRAP].save, 0, sizeof(run.arms[ARM_TRAP].save));
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_true(verdict.possible_costs.suspend_us == 200);
 
 	/* On hardware: the durations of the daemon's calls; unknown if it made none. */
 	run.simulated = false;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_true(isnan(verdict.possible.share));
 	hist_add(&run.suspend, 31);
 	hist_add(&run.resume, 17);
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_true(verdict.possible_costs.suspend_us == 0.031);
 	assert_true(verdict.possible_costs.resume_us == 0.017);
 	assert_false(isnan(verdict.possible.share));
 
 	run.arms[ARM_ALONE].online.keeps_up = false;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_true(isnan(verdict.possible.share));
 	json_t *json = result_json(&run, &verdict);
 
@@ -262,16 +262,16 @@ static void test_arrivals_are_printed(void **state)
 			    "recorded arrivals, 50 requests/s");
 	/* Requests of a burst wait for each other: the machine is not the cause. */
 	run.arms[ARM_ALONE].online.p50_us = 1810;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
 }
 
-static void test_what_cannot_be_judged(void **state)
+static void test_what_cannot_be_evaluated(void **state)
 {
 	(void)state;
 	run.arms[ARM_ALONE].ran = false;
-	result_judge(&run, &verdict);
-	assert_int_equal(verdict.validity, RESULT_NOT_JUDGED);
+	result_evaluate(&run, &verdict);
+	assert_int_equal(verdict.validity, RESULT_NOT_EVALUATED);
 	assert_true(isnan(verdict.floor_us[ARM_TRAP]));
 	assert_prints("validity not checked: ");
 	json_t *json = result_json(&run, &verdict);
@@ -283,12 +283,12 @@ static void test_what_cannot_be_judged(void **state)
 
 	fresh(NULL);
 	memset(&run.doorbell, 0, sizeof(run.doorbell));
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_INVALID);
 
 	fresh(NULL);
 	run.arms[ARM_ALONE].online.keeps_up = false;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_INVALID);
 	assert_true(isnan(verdict.floor_us[ARM_TRAP]));
 }
@@ -296,7 +296,7 @@ static void test_what_cannot_be_judged(void **state)
 static void test_does_not_keep_up(void **state)
 {
 	(void)state;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	char *text = table();
 	char *row = strstr(text, "\nshared ");
 
@@ -308,7 +308,7 @@ static void test_does_not_keep_up(void **state)
 
 	/* Then there is no bound. */
 	run.arms[ARM_TRAP].online.keeps_up = false;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_true(isnan(verdict.bound[ARM_TRAP]));
 	assert_prints("trap does not keep up");
 }
@@ -322,7 +322,7 @@ static void test_hardware(void **state)
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		run.arms[i].time = time_unknown();
 	memset(&run.doorbell, 0, sizeof(run.doorbell));
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_int_equal(verdict.validity, RESULT_VALID);
 	json_t *json = result_json(&run, &verdict);
 
@@ -345,7 +345,7 @@ static void test_json_of_a_simulated_run(void **state)
 	int keeps_up;
 
 	(void)state;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	json_t *json = result_json(&run, &verdict);
 
 	assert_non_null(json);
@@ -400,7 +400,7 @@ static void test_invalid_is_printed(void **state)
 {
 	(void)state;
 	run.arms[ARM_ALONE].online.keeps_up = false;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	json_t *json = result_json(&run, &verdict);
 
 	assert_true(json_is_false(json_object_get(json, "valid")));
@@ -454,7 +454,7 @@ int main(void)
 		cmocka_unit_test_setup(test_slow_host, fresh),
 		cmocka_unit_test_setup(test_possible, fresh),
 		cmocka_unit_test_setup(test_arrivals_are_printed, fresh),
-		cmocka_unit_test_setup(test_what_cannot_be_judged, fresh),
+		cmocka_unit_test_setup(test_what_cannot_be_evaluated, fresh),
 		cmocka_unit_test_setup(test_does_not_keep_up, fresh),
 		cmocka_unit_test_setup(test_hardware, fresh),
 		cmocka_unit_test_setup(test_json_of_a_simulated_run, fresh),

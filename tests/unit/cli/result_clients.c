@@ -145,7 +145,7 @@ static void test_possible(void **state)
 	hist_add(&run.suspend, 20000);
 	hist_add(&run.resume, 30000);
 	run.offline_clients.groups[2] = "a";
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_true(fabs(verdict.possible_costs.suspend_us - 60) < 2);
 	assert_true(fabs(verdict.possible_costs.resume_us - 90) < 3);
 	assert_int_equal(verdict.possible.suspends, 1);
@@ -153,11 +153,11 @@ static void test_possible(void **state)
 	assert_true(near(verdict.possible.p99_us, 250 + verdict.possible_costs.suspend_us));
 	/* A client without a group is a gang of its own. */
 	run.offline_clients.groups[2] = NULL;
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_true(fabs(verdict.possible_costs.suspend_us - 20) < 1);
 	/* The requests of the second client are missing. */
 	run.requests[0][1] = (struct request_list){0};
-	result_judge(&run, &verdict);
+	result_evaluate(&run, &verdict);
 	assert_true(isnan(verdict.possible.share));
 }
 

@@ -24,7 +24,7 @@
 #define MS 1000000ull
 
 static struct fake_queue made;
-static struct queue *judged; /* when this queue is marked idle, the program submits once */
+static struct queue *raced; /* when this queue is marked idle, the program submits once */
 /* true: the program submits at the next barrier; accessed atomically */
 static bool at_barrier;
 
@@ -35,8 +35,8 @@ long __wrap_syscall(long number, ...);
 
 bool __wrap_memory_read(void *to, uint64_t address, size_t size)
 {
-	if (judged && !judged->active && address == (uint64_t)(uintptr_t)made.wptr) {
-		judged = NULL;
+	if (raced && !raced->active && address == (uint64_t)(uintptr_t)made.wptr) {
+		raced = NULL;
 		fake_submit(&made, NULL);
 	}
 	return __real_memory_read(to, address, size);
@@ -83,7 +83,7 @@ static void poll_at(uint64_t now_ns)
 	agent_unlock();
 }
 
-static void idle_is_judged_twice(void)
+static void idle_is_checked_twice(void)
 {
 	uint64_t now;
 	struct queue *q;
@@ -96,10 +96,10 @@ static void idle_is_judged_twice(void)
 		poll_at(now += MS);
 		CHECK(q->active);
 		fake_drain(&made);
-		judged = q;
-		for (int j = 0; j < 100 && judged; j++)
+		raced = q;
+		for (int j = 0; j < 100 && raced; j++)
 			poll_at(now += MS);
-		CHECK(!judged); /* the queue was about to become idle */
+		CHECK(!raced); /* the queue was about to become idle */
 		CHECK(q->active && queues.nodes[0].active == 1);
 		fake_drain(&made);
 		for (int j = 0; j < 100 && q->active; j++)
@@ -146,13 +146,13 @@ static void sleep_is_polled_twice(void)
 	}
 }
 
-IN_CHILD(idle_is_judged_twice)
+IN_CHILD(idle_is_checked_twice)
 IN_CHILD(sleep_is_polled_twice)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_idle_is_judged_twice),
+		cmocka_unit_test(test_idle_is_checked_twice),
 		cmocka_unit_test(test_sleep_is_polled_twice),
 	};
 
