@@ -40,7 +40,7 @@ static void merge(struct kfd_ioctl_update_queue_args *args)
 
 /* Fills updates[] with the queues whose values the driver does not have yet. Returns their
  * number. */
-static uint32_t gather(void)
+static uint32_t collect(void)
 {
 	uint32_t n = 0;
 
@@ -109,7 +109,7 @@ int updates_set(const struct kfdshim_host *host, int fd, enum queue_override as)
 	override_of = as;
 	if (as == OVERRIDE_STOPPED)
 		__atomic_store_n(&stand, true, __ATOMIC_RELEASE);
-	n = gather();
+	n = collect();
 	for (uint32_t i = 0; i < n; i++) {
 		err = update_queue(host, fd, &updates[i]);
 		result = result ? result : err;

@@ -35,7 +35,7 @@ static int diagnose(struct job *job, pid_t pid, json_t *list)
 {
 	struct diagnose_facts facts;
 	struct diagnosis diagnosis = {0};
-	int rc = diagnose_gather(&facts, job->socket, pid);
+	int rc = diagnose_collect(&facts, job->socket, pid);
 
 	if (!rc) {
 		container_names_query(job->names, &facts.who.container);

@@ -4,7 +4,7 @@
  * be preempted. kfdsched doctor checks the machine and the session; its facts and its checks
  * are used here too, so that the two commands never disagree.
  *
- * diagnose_gather() collects the facts. diagnose_evaluate() evaluates them; it is pure (no I/O, no
+ * diagnose_collect() collects the facts. diagnose_evaluate() evaluates them; it is pure (no I/O, no
  * clock), and tests call it with invented facts. diagnose_print() and diagnose_json() print the
  * result. A fact that could not be found out is unknown and is never taken for "no", as in
  * facts.h. Threads: none.
@@ -46,7 +46,7 @@ const struct doctor_process *diagnose_process(const struct diagnose_facts *facts
  *   -EACCES  there is one, but /proc hides it from this user
  *   -ENOMEM
  */
-int diagnose_gather(struct diagnose_facts *facts, const char *socket, pid_t pid);
+int diagnose_collect(struct diagnose_facts *facts, const char *socket, pid_t pid);
 void diagnose_free(struct diagnose_facts *facts);
 
 /* Availability of a level. */

@@ -138,14 +138,14 @@ static int poll_queues(struct diagnose_facts *facts, const char *socket)
 
 	if (!observer)
 		return -ENOMEM;
-	/* The result needs no check: diagnose_gather() finds at its end whether the process has
+	/* The result needs no check: diagnose_collect() finds at its end whether the process has
 	 * ended, and errors of the sources are in the observation. */
 	observe_sample(observer, &facts->seen);
 	observe_close(observer);
 	return 0;
 }
 
-int diagnose_gather(struct diagnose_facts *facts, const char *socket, pid_t pid)
+int diagnose_collect(struct diagnose_facts *facts, const char *socket, pid_t pid)
 {
 	int rc;
 
@@ -163,7 +163,7 @@ int diagnose_gather(struct diagnose_facts *facts, const char *socket, pid_t pid)
 	read_dumpable(facts);
 	read_user_namespace(facts);
 	read_paused(facts);
-	rc = doctor_gather(&facts->machine, socket, facts->who.pid);
+	rc = doctor_collect(&facts->machine, socket, facts->who.pid);
 	if (!rc && !diagnose_is_dead(facts))
 		rc = poll_queues(facts, socket);
 	/* The process may have ended meanwhile, and another one may have its number. */

@@ -165,7 +165,7 @@ static int report(const char *socket, int pid, bool as_json, bool whole)
 {
 	struct doctor_findings findings = {0};
 	struct doctor_facts facts;
-	int code, rc = doctor_gather(&facts, socket, pid);
+	int code, rc = doctor_collect(&facts, socket, pid);
 
 	if (!rc) {
 		doctor_check(&facts, &findings);

@@ -168,19 +168,19 @@ void doctor_process_init(struct doctor_process *process, int pid);
  * ends *facts, also after an error. Opens /dev/kfd for a moment, and starts child processes.
  * Returns 0 or -ENOMEM.
  */
-int doctor_gather(struct doctor_facts *facts, const char *socket, int pid);
+int doctor_collect(struct doctor_facts *facts, const char *socket, int pid);
 
-/* ---- parts of doctor_gather(), each in a file of its own ---- */
+/* ---- parts of doctor_collect(), each in a file of its own ---- */
 
 /* Collects the rights of this user and what the kernel and the container allow. */
-void doctor_gather_rights(struct doctor_facts *facts);
+void doctor_collect_rights(struct doctor_facts *facts);
 /* Collects what a program that is started in this session finds: the shim, the directory in
  * which shims meet, limits, the HSA runtime, environment variables. */
-void doctor_gather_shim(struct doctor_facts *facts);
+void doctor_collect_shim(struct doctor_facts *facts);
 /* Queries the daemon. *status: its reply, owned by the caller; NULL if there was none. */
-void doctor_gather_daemon(struct doctor_facts *facts, const char *socket, json_t **status);
+void doctor_collect_daemon(struct doctor_facts *facts, const char *socket, json_t **status);
 /* Collects the processes from the daemon's reply (`status`, may be NULL), the driver's list and
  * /proc, and counts the compute queues of each node. Returns 0 or -ENOMEM. */
-int doctor_gather_processes(struct doctor_facts *facts, const json_t *status);
+int doctor_collect_processes(struct doctor_facts *facts, const json_t *status);
 
 #endif

@@ -54,7 +54,7 @@ static int64_t find_daemon(void)
 }
 
 /* Reads how many files the worker can open. */
-static void gather_limit(struct doctor_daemon *daemon)
+static void collect_limit(struct doctor_daemon *daemon)
 {
 	char *text, *at;
 	size_t bytes;
@@ -92,10 +92,10 @@ static void read_status(struct doctor_daemon *daemon, const json_t *status)
 	 * from there. */
 	if (!read_mask(&capabilities, "CapPrm", "/proc/%lld/status", (long long)daemon->pid))
 		daemon->sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1 ? DOCTOR_YES : DOCTOR_NO;
-	gather_limit(daemon);
+	collect_limit(daemon);
 }
 
-void doctor_gather_daemon(struct doctor_facts *facts, const char *socket, json_t **status)
+void doctor_collect_daemon(struct doctor_facts *facts, const char *socket, json_t **status)
 {
 	struct doctor_daemon *daemon = &facts->daemon;
 	uint64_t began = clock_ns();

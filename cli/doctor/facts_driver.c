@@ -95,7 +95,7 @@ void doctor_facts_free(struct doctor_facts *facts)
 }
 
 /* Reads whether amdgpu is loaded, its origin and its parameters. */
-static void gather_driver(struct doctor_facts *facts)
+static void collect_driver(struct doctor_facts *facts)
 {
 	char text[64];
 
@@ -113,7 +113,7 @@ static void gather_driver(struct doctor_facts *facts)
 
 /* Opens /dev/kfd for a moment to read the version of its interface, and reads the group of the
  * device. */
-static void gather_device(struct doctor_facts *facts)
+static void collect_device(struct doctor_facts *facts)
 {
 	struct kfd_ioctl_get_version_args version = {0};
 	struct stat st;
@@ -139,7 +139,7 @@ static void gather_device(struct doctor_facts *facts)
 /* Reads the partition modes from the GPU's PCI device, which the render node of a partition does
  * not lead to. Its address is location_id (bus, slot, function) and domain in the node's
  * properties. */
-static void gather_partition(struct doctor_node *node, const char *nth)
+static void collect_partition(struct doctor_node *node, const char *nth)
 {
 	int64_t location = -1, domain = 0;
 	unsigned bus, slot, function;
@@ -167,7 +167,7 @@ static void gather_partition(struct doctor_node *node, const char *nth)
 }
 
 /* Adds up the VRAM of the node. */
-static void gather_memory(struct doctor_node *node, const char *nth)
+static void collect_memory(struct doctor_node *node, const char *nth)
 {
 	int64_t banks = 0, bytes, type;
 
@@ -185,7 +185,7 @@ static void gather_memory(struct doctor_node *node, const char *nth)
 
 /* Reads the properties of a node, and tries to open its render node. `nth`: directory of the
  * node. */
-static void gather_node(struct doctor_node *node, const char *nth)
+static void collect_node(struct doctor_node *node, const char *nth)
 {
 	struct drm_vram vram;
 	char path[64];
@@ -197,8 +197,8 @@ static void gather_node(struct doctor_node *node, const char *nth)
 	read_property(&node->queue_slots, "num_cp_queues", NODES "/%s/properties", nth);
 	read_property(&node->xccs, "num_xcc", NODES "/%s/properties", nth);
 	read_property(&node->cwsr_size, "cwsr_size", NODES "/%s/properties", nth);
-	gather_memory(node, nth);
-	gather_partition(node, nth);
+	collect_memory(node, nth);
+	collect_partition(node, nth);
 	if (node->render_minor <= 0)
 		return;
 	snprintf(path, sizeof(path), "/dev/dri/renderD%u", (unsigned)node->render_minor);
@@ -229,7 +229,7 @@ static bool is_node(const struct doctor_facts *facts, const struct drm_gpu *gpu)
 }
 
 /* Compares the GPUs that libdrm lists with the nodes. */
-static void gather_cards(struct doctor_facts *facts)
+static void collect_cards(struct doctor_facts *facts)
 {
 	struct drm_gpu gpus[DRM_GPUS_MAX];
 	size_t n = drm_gpus_read(gpus, DRM_GPUS_MAX);
@@ -284,11 +284,11 @@ static void add_node(struct doctor_facts *facts, const char *nth)
 				     .card_vram_bytes = -1,
 				     .card_vram_used = -1,
 				     .xccs = -1};
-	gather_node(node, nth);
+	collect_node(node, nth);
 }
 
 /* Reads the nodes in the order of their numbers. Returns 0 or -ENOMEM. */
-static int gather_nodes(struct doctor_facts *facts)
+static int collect_nodes(struct doctor_facts *facts)
 {
 	struct dirent **list = NULL;
 	int n;
@@ -306,7 +306,7 @@ static int gather_nodes(struct doctor_facts *facts)
 }
 
 /* Takes the policy of each node from the daemon's reply. */
-static void gather_policies(struct doctor_facts *facts, const json_t *status)
+static void collect_policies(struct doctor_facts *facts, const json_t *status)
 {
 	json_t *entry;
 	size_t i;
@@ -323,7 +323,7 @@ static void gather_policies(struct doctor_facts *facts, const json_t *status)
 	}
 }
 
-int doctor_gather(struct doctor_facts *facts, const char *socket, int pid)
+int doctor_collect(struct doctor_facts *facts, const char *socket, int pid)
 {
 	struct simulation simulation = {0};
 	struct utsname name;
@@ -341,18 +341,18 @@ int doctor_gather(struct doctor_facts *facts, const char *socket, int pid)
 	}
 	if (uname(&name) == 0)
 		snprintf(facts->release, sizeof(facts->release), "%s", name.release);
-	gather_driver(facts);
-	gather_device(facts);
-	rc = gather_nodes(facts);
+	collect_driver(facts);
+	collect_device(facts);
+	rc = collect_nodes(facts);
 	if (rc)
 		return rc;
 	if (!facts->more_nodes)
-		gather_cards(facts);
-	doctor_gather_rights(facts);
-	doctor_gather_shim(facts);
-	doctor_gather_daemon(facts, socket, &status);
-	gather_policies(facts, status);
-	rc = doctor_gather_processes(facts, status);
+		collect_cards(facts);
+	doctor_collect_rights(facts);
+	doctor_collect_shim(facts);
+	doctor_collect_daemon(facts, socket, &status);
+	collect_policies(facts, status);
+	rc = doctor_collect_processes(facts, status);
 	json_decref(status);
 	return rc;
 }

@@ -335,7 +335,7 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-int doctor_gather_processes(struct doctor_facts *facts, const json_t *status)
+int doctor_collect_processes(struct doctor_facts *facts, const json_t *status)
 {
 	int rc = add_registered(facts, status);
 

@@ -196,7 +196,7 @@ static void try_agent(struct doctor_facts *facts)
 }
 
 /* Finds the shim and its agent, and checks that both can be loaded. */
-static void gather_libraries(struct doctor_facts *facts)
+static void collect_libraries(struct doctor_facts *facts)
 {
 	char directory[PATH_MAX];
 
@@ -222,7 +222,7 @@ static void gather_libraries(struct doctor_facts *facts)
 
 /* Finds the HSA runtime that programs load: the one that the dynamic linker finds, or else the one
  * in the directory of ROCm. */
-static void gather_rocr(struct doctor_facts *facts)
+static void collect_rocr(struct doctor_facts *facts)
 {
 	char loaded[OUTPUT_BYTES], complaint[OUTPUT_BYTES], path[PATH_MAX];
 	const char *rocm = getenv("ROCM_PATH"), *at;
@@ -239,7 +239,7 @@ static void gather_rocr(struct doctor_facts *facts)
 
 /* Finds the directory in which shims find each other, by the rules of shim/links/peer_files.c, and
  * checks whether a shim accepts it: owned by the user, with mode 0700. */
-static void gather_dir(struct doctor_facts *facts)
+static void collect_dir(struct doctor_facts *facts)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	char *directory = facts->runtime_dir, *problem = facts->runtime_problem;
@@ -270,7 +270,7 @@ static void gather_dir(struct doctor_facts *facts)
 
 /* Tries to create what the shim needs for its connection to the daemon: the shared memory of a
  * client and an eventfd. Reads the limit of open files. */
-static void gather_limits(struct doctor_facts *facts)
+static void collect_limits(struct doctor_facts *facts)
 {
 	struct rlimit files;
 	struct client_shm *shm;
@@ -331,7 +331,7 @@ static bool wrong_socket(const char *value)
 
 /* Checks the values of the KFDSHIM_ variables in this session, by the rules of the shim. Only the
  * first wrong one is kept. */
-static void gather_environment(struct doctor_facts *facts)
+static void collect_environment(struct doctor_facts *facts)
 {
 	static const struct {
 		const char *name;
@@ -359,11 +359,11 @@ static void gather_environment(struct doctor_facts *facts)
 	snprintf(facts->tools, sizeof(facts->tools), "%s", value ? value : "");
 }
 
-void doctor_gather_shim(struct doctor_facts *facts)
+void doctor_collect_shim(struct doctor_facts *facts)
 {
-	gather_libraries(facts);
-	gather_rocr(facts);
-	gather_dir(facts);
-	gather_limits(facts);
-	gather_environment(facts);
+	collect_libraries(facts);
+	collect_rocr(facts);
+	collect_dir(facts);
+	collect_limits(facts);
+	collect_environment(facts);
 }

@@ -34,7 +34,7 @@ static int try_ptrace(void)
 }
 
 /* Reads the option hidepid of the last mount on /proc, which hides the earlier ones. */
-static void gather_hidepid(char *out, size_t size)
+static void collect_hidepid(char *out, size_t size)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL;
@@ -59,7 +59,7 @@ static void gather_hidepid(char *out, size_t size)
 		fclose(file);
 }
 
-void doctor_gather_rights(struct doctor_facts *facts)
+void doctor_collect_rights(struct doctor_facts *facts)
 {
 	const struct passwd *user;
 	uint64_t capabilities, namespace = proc_namespace(0, "pid");
@@ -77,5 +77,5 @@ void doctor_gather_rights(struct doctor_facts *facts)
 	if (namespace)
 		facts->initial_pid_namespace =
 			namespace == PROC_FIRST_PID_NAMESPACE ? DOCTOR_YES : DOCTOR_NO;
-	gather_hidepid(facts->hidepid, sizeof(facts->hidepid));
+	collect_hidepid(facts->hidepid, sizeof(facts->hidepid));
 }

@@ -17,7 +17,7 @@
 
 struct top_actions;
 
-/* socket: as for gather_open(). Returns NULL if there is no memory. */
+/* socket: as for collect_open(). Returns NULL if there is no memory. */
 struct top_actions *actions_open(const char *socket);
 /* Resumes the processes that are suspended here. NULL is allowed. */
 void actions_close(struct top_actions *actions);

@@ -28,7 +28,7 @@ struct gatherer {
 	struct registers *registers;
 };
 
-struct gatherer *gather_open(const char *socket)
+struct gatherer *collect_open(const char *socket)
 {
 	struct gatherer *g = calloc(1, sizeof(*g));
 
@@ -40,13 +40,13 @@ struct gatherer *gather_open(const char *socket)
 	g->names = names_open();
 	g->registers = registers_open();
 	if (!g->daemon || !g->driver || !g->names || !g->registers) {
-		gather_close(g);
+		collect_close(g);
 		return NULL;
 	}
 	return g;
 }
 
-void gather_close(struct gatherer *g)
+void collect_close(struct gatherer *g)
 {
 	if (!g)
 		return;

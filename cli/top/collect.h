@@ -15,8 +15,8 @@ struct gatherer;
 
 /* socket: of the daemon; NULL: libkfdsched's default; kept, not copied. Returns NULL if there is no
  * memory. */
-struct gatherer *gather_open(const char *socket);
-void gather_close(struct gatherer *gatherer); /* NULL is allowed */
+struct gatherer *collect_open(const char *socket);
+void collect_close(struct gatherer *gatherer); /* NULL is allowed */
 
 /*
  * Takes one sample, which replaces the content of *out.

@@ -163,7 +163,7 @@ int live_run(const struct live_options *options)
 	int rc = -ENOMEM;
 
 	ui_begin(&live.ui, options->pid);
-	live.gatherer = gather_open(options->socket);
+	live.gatherer = collect_open(options->socket);
 	live.actions = actions_open(options->socket);
 	live.detail = detail_open(options->socket);
 	if (!live.gatherer || !live.actions || !live.detail)
@@ -175,7 +175,7 @@ int live_run(const struct live_options *options)
 	terminal_end();
 out:
 	actions_close(live.actions);
-	gather_close(live.gatherer);
+	collect_close(live.gatherer);
 	detail_close(live.detail);
 	screen_free(&live.screen);
 	top_frame_free(&live.frame);

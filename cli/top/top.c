@@ -79,7 +79,7 @@ static int show(const struct options *options, const struct top_state *before,
 static int once(const struct options *options)
 {
 	struct top_state before = {0}, now = {0};
-	struct gatherer *gatherer = gather_open(options->socket);
+	struct gatherer *gatherer = collect_open(options->socket);
 	int code = CLI_DONE;
 
 	if (!gatherer || collect_sample(gatherer, false, &before)) {
@@ -91,7 +91,7 @@ static int once(const struct options *options)
 		code = collect_sample(gatherer, true, &now) ? cli_failed(&cmd_top, "out of memory")
 							    : show(options, &before, &now);
 	}
-	gather_close(gatherer);
+	collect_close(gatherer);
 	top_state_free(&before);
 	top_state_free(&now);
 	return code;
