@@ -10,7 +10,7 @@
 #define NAME_COMMAND "kfdsched"
 #define NAME_DAEMON "kfdschedd"
 #define NAME_WORKER "kfdschedd-work"
-#define NAME_DOOR "kfdschedd-door"
+#define NAME_ADMISSION "kfdschedd-door"
 #define NAME_HTTP "kfdschedd-http"
 #define NAME_READER "kfdschedd-read"
 #define NAME_RECORD "kfdschedd-rec"
@@ -20,7 +20,7 @@
 
 /* All of these names, as the initializer of an array. */
 #define OWN_NAMES                                                                                  \
-	NAME_COMMAND, NAME_DAEMON, NAME_WORKER, NAME_DOOR, NAME_HTTP, NAME_READER, NAME_RECORD,    \
-		NAME_EXECUTOR, NAME_CONFIG, NAME_LOG
+	NAME_COMMAND, NAME_DAEMON, NAME_WORKER, NAME_ADMISSION, NAME_HTTP, NAME_READER,            \
+		NAME_RECORD, NAME_EXECUTOR, NAME_CONFIG, NAME_LOG
 
 #endif

@@ -95,11 +95,11 @@ static void measure_anew(struct queue *q)
 /* The read pointer has not moved since q->stalled_ns: learns the length of the kernel. */
 static void stalled(struct queue *q, uint64_t now_ns)
 {
-	uint64_t standing = now_ns - q->stalled_ns;
+	uint64_t stalled_for_ns = now_ns - q->stalled_ns;
 
-	if (standing > KERNEL_MAX_NS)
-		standing = KERNEL_MAX_NS;
-	q->longest_ns = standing > q->longest_ns ? standing : q->longest_ns;
+	if (stalled_for_ns > KERNEL_MAX_NS)
+		stalled_for_ns = KERNEL_MAX_NS;
+	q->longest_ns = stalled_for_ns > q->longest_ns ? stalled_for_ns : q->longest_ns;
 	q->stood = true;
 }
 

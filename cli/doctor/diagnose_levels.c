@@ -135,13 +135,13 @@ static bool no_shim(const struct doctor_process *p, const struct doctor_finding 
 		level->can = DIAGNOSE_UNKNOWN;
 		return true;
 	}
-	if (p->registered == DOCTOR_YES && !p->outsider)
+	if (p->registered == DOCTOR_YES && !p->external)
 		return false;
 	if (p->env_disabled) {
 		no(level, "start it without KFDSHIM_DISABLE", "KFDSHIM_DISABLE=1");
 		return true;
 	}
-	if (p->shim == DOCTOR_YES && !p->outsider)
+	if (p->shim == DOCTOR_YES && !p->external)
 		return false;
 	if (p->other_class == DOCTOR_YES)
 		no(level, "use a 64-bit program", "%.300s", line->found + line->why);

@@ -113,7 +113,7 @@ static void evaluate_use(const struct diagnose_facts *facts, const struct doctor
 		no = true;
 	}
 	if (p && p->registered == DOCTOR_YES) {
-		add_evidence(out, p->outsider ? "it is tagged in kfdschedd"
+		add_evidence(out, p->external ? "it is tagged in kfdschedd"
 					      : "its shim has registered it with kfdschedd");
 		yes = true;
 	}

@@ -60,7 +60,7 @@ struct doctor_process {
 	enum doctor_known registered; /* NO: the daemon does not know it, or no daemon replied */
 	char level[16], reason[256], runtime[16];
 	int64_t priority; /* 0 to 15; -1: it has none */
-	bool outsider;	  /* without the shim, tagged by a match rule or a command */
+	bool external;	  /* without the shim, tagged by a match rule or a command */
 	unsigned drm_queues;
 	char state[16]; /* "running", "suspended", ... */
 	int64_t suspends, suspended_us;

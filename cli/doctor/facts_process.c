@@ -79,7 +79,7 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 		if (!p)
 			return -ENOMEM;
 		p->registered = DOCTOR_YES;
-		p->outsider = json_is_false(json_object_get(entry, "shim"));
+		p->external = json_is_false(json_object_get(entry, "shim"));
 		read_word(p->comm, sizeof(p->comm), entry, "comm");
 		read_word(p->level, sizeof(p->level), entry, "level");
 		read_word(p->reason, sizeof(p->reason), entry, "reason");

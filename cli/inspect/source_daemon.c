@@ -156,7 +156,7 @@ static void read_shm(const json_t *root, struct observe_list *daemon, struct obs
 }
 
 /* A process without the shim has no shared memory. The daemon reports the queues that it found. */
-static void read_outsider(const json_t *root, struct observe_list *daemon)
+static void read_external(const json_t *root, struct observe_list *daemon)
 {
 	const json_t *process = json_object_get(root, "process"), *json;
 	size_t i;
@@ -296,7 +296,7 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 	    !json_is_false(json_object_get(json_object_get(root, "process"), "shim")))
 		read_shm(root, daemon, shm);
 	else
-		read_outsider(root, daemon);
+		read_external(root, daemon);
 	read_exceptions(json_object_get(root, "process"), daemon);
 out:
 	json_decref(root);

@@ -137,12 +137,12 @@ static void keep_change(struct monitor *m)
 /* Prints a sample. Samples without news are printed at most once per QUIET_NS. */
 static void print_sample(struct monitor *m)
 {
-	bool news = m->sampling.changed || m->taken == 1 || m->interval_ns >= QUIET_NS ||
-		    m->sampling.last_source != m->source_before;
+	bool has_changed = m->sampling.changed || m->taken == 1 || m->interval_ns >= QUIET_NS ||
+			   m->sampling.last_source != m->source_before;
 
 	if (m->options.json && m->sampling.changed && json_array_size(m->changes) < CHANGES_MAX)
 		keep_change(m);
-	if (!news && m->last_ns - m->printed_ns < QUIET_NS)
+	if (!has_changed && m->last_ns - m->printed_ns < QUIET_NS)
 		return;
 	m->printed_ns = m->last_ns;
 	if (!m->options.json)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two pages of shared memory, each with a heartbeat: struct beat of the watchdog and the worker,
- * and struct door_beat of the watchdog and the process that accepts connections
+ * Two pages of shared memory, each with a heartbeat: struct shared_state of the watchdog and the worker,
+ * and struct admission_state of the watchdog and the process that accepts connections
  * (kfdschedd-door).
  *
  * The watchdog maps both before its first fork and keeps them, so that their content survives
@@ -20,11 +20,11 @@
 #include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/totals.h"
 
-struct beat {
+struct shared_state {
 	uint64_t started_ns; /* watchdog: when the daemon started, CLOCK_MONOTONIC ns */
 	uint64_t restarts;   /* watchdog: number of workers started after the first */
 	/* heartbeat of the worker's loop, ns; set by the watchdog at each start */
-	uint64_t beat_ns;
+	uint64_t heartbeat_ns;
 	/* worker: 1 once its loop runs; set to 0 by the watchdog at each start */
 	uint32_t serving;
 	struct reader_state reader;
@@ -39,10 +39,10 @@ struct beat {
 	struct totals totals;
 };
 
-/* The page of the process that accepts connections (greeter.h). It is separate from struct beat
- * because that process reads untrusted input: it is trusted less, and cannot write struct beat. */
-struct door_beat {
-	uint64_t beat_ns;	/* its heartbeat, ns; set by the watchdog at each start */
+/* The page of the process that accepts connections (greeter.h). It is separate from struct shared_state
+ * because that process reads untrusted input: it is trusted less, and cannot write struct shared_state. */
+struct admission_state {
+	uint64_t heartbeat_ns;	/* its heartbeat, ns; set by the watchdog at each start */
 	uint64_t refused;	/* connections refused, by this process and by the worker */
 	uint64_t refused_calls; /* of this process (seccomp_filter.h) */
 	struct log_losses log;	/* of this process */

@@ -13,7 +13,7 @@
 #include "scheduler/daemon/seccomp_filter.h"
 
 #define NICE (-15)
-#define NICE_DOOR (-5)
+#define NICE_ADMISSION (-5)
 
 /* Keeps of the capabilities in `wanted` those that are permitted now, and drops all others. If
  * `effective`, those are made effective, too. */
@@ -80,12 +80,12 @@ void privilege_worker(uint64_t *refused)
 	confine(FILTER_WORKER, refused);
 }
 
-void privilege_door(uint64_t *refused)
+void privilege_admission(uint64_t *refused)
 {
 	keep(rights, 2, true);
-	(void)setpriority(PRIO_PROCESS, 0, NICE_DOOR);
+	(void)setpriority(PRIO_PROCESS, 0, NICE_ADMISSION);
 	keep(NULL, 0, false);
-	confine(FILTER_DOOR, refused);
+	confine(FILTER_ADMISSION, refused);
 }
 
 void privilege_metrics(uint64_t *refused)

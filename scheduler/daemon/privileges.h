@@ -41,7 +41,7 @@ void privilege_reader(uint64_t *refused);
 /* Drops all capabilities of kfdschedd-door (greeter.h) permanently. Before that it sets a higher
  * priority if that is allowed; not a real-time priority, because any local user can keep this
  * process busy. */
-void privilege_door(uint64_t *refused);
+void privilege_admission(uint64_t *refused);
 
 /* Drops all capabilities of the process that serves metrics, before it accepts a connection. */
 void privilege_metrics(uint64_t *refused);

@@ -405,7 +405,7 @@ static void refuse(int signal, siginfo_t *info, void *context)
 #endif
 
 /* The process that accepts connections: calls that depend on arguments. */
-static int allow_door(scmp_filter_ctx filter)
+static int allow_admission(scmp_filter_ctx filter)
 {
 	int error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 
@@ -430,9 +430,9 @@ static int allow_role(scmp_filter_ctx filter, enum filter_role role)
 		error = allow_log(filter);
 		return error ? error : allow_abort(filter);
 	}
-	if (role == FILTER_DOOR) {
+	if (role == FILTER_ADMISSION) {
 		error = allow_all(filter, doors, COUNT(doors));
-		return error ? error : allow_door(filter);
+		return error ? error : allow_admission(filter);
 	}
 	error = allow_all(filter, common, COUNT(common));
 	if (!error && (role == FILTER_WORKER || role == FILTER_WATCHDOG))

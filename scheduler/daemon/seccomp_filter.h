@@ -16,13 +16,13 @@
 #include <stdint.h>
 
 enum filter_role {
-	FILTER_WATCHDOG, /* forks, kills, notifies systemd */
-	FILTER_DOOR,	 /* accepts connections, and forks (sink.h) */
-	FILTER_WORKER,	 /* decides, replies to clients */
-	FILTER_EXECUTOR, /* traces, calls the driver */
-	FILTER_READER,	 /* reads in /proc (reader.h) */
-	FILTER_METRICS,	 /* serves accepted sockets, and nothing else */
-	FILTER_RECORD,	 /* reads and writes open files only (record.h) */
+	FILTER_WATCHDOG,  /* forks, kills, notifies systemd */
+	FILTER_ADMISSION, /* accepts connections, and forks (sink.h) */
+	FILTER_WORKER,	  /* decides, replies to clients */
+	FILTER_EXECUTOR,  /* traces, calls the driver */
+	FILTER_READER,	  /* reads in /proc (reader.h) */
+	FILTER_METRICS,	  /* serves accepted sockets, and nothing else */
+	FILTER_RECORD,	  /* reads and writes open files only (record.h) */
 };
 
 /*

@@ -2,7 +2,7 @@
 /*
  * Counters of the whole daemon since it started. They include those of earlier workers.
  *
- * Plain data. The worker's loop writes it; struct beat keeps a copy for the next worker.
+ * Plain data. The worker's loop writes it; struct shared_state keeps a copy for the next worker.
  */
 #ifndef KFDSHIM_SCHEDULER_DAEMON_TOTALS_H
 #define KFDSHIM_SCHEDULER_DAEMON_TOTALS_H

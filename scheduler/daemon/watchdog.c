@@ -33,23 +33,23 @@
 #include "scheduler/daemon/worker.h"
 
 #define MS 1000000ull
-#define CHECK_NS (50 * MS)	  /* period of the watchdog's loop */
-#define BEAT_MAX_NS (500 * MS)	  /* age of the worker's heartbeat */
-#define LEAVE_MAX_NS (15000 * MS) /* time for a worker to end after SIGTERM */
-#define DOOR_MAX_NS (1000 * MS)	  /* age of the heartbeat of kfdschedd-door */
+#define CHECK_NS (50 * MS)	     /* period of the watchdog's loop */
+#define HEARTBEAT_MAX_NS (500 * MS)  /* age of the worker's heartbeat */
+#define LEAVE_MAX_NS (15000 * MS)    /* time for a worker to end after SIGTERM */
+#define ADMISSION_MAX_NS (1000 * MS) /* age of the heartbeat of kfdschedd-door */
 #define OWN_FILES 8
 #define FILES (OWN_FILES + RECORD_FILES)
 /* time for executor processes to end, which have no session any more */
 #define END_MAX_NS (2000 * MS)
 
 struct watchdog {
-	struct beat *beat;
+	struct shared_state *shared;
 	struct reload *reload;
 	int signals;
-	struct greeter greeter;
+	struct admission_process admission_process;
 	int channel; /* the worker's end of the channel */
 	char lock[128];
-	struct child worker, door;
+	struct child worker, admission;
 	struct child http; /* only with a socket for metrics */
 	struct child reader;
 	struct child record; /* only with --record */
@@ -60,7 +60,7 @@ struct watchdog {
 	int lock_error; /* last error of the lock that was logged */
 	unsigned late;	/* checks in a row that found the heartbeat too old */
 	/* checks in a row that found the heartbeat of kfdschedd-door too old */
-	unsigned door_late;
+	unsigned admission_late;
 	uint64_t stopping_since; /* when its end was requested; 0: it was not */
 	uint64_t left_since;	 /* when the last worker ended; 0: it has not */
 	bool children;		 /* a child may have ended or stopped */
@@ -69,7 +69,8 @@ struct watchdog {
 
 static bool too_old(const struct watchdog *w, uint64_t now)
 {
-	return now >= __atomic_load_n(&w->beat->beat_ns, __ATOMIC_ACQUIRE) + BEAT_MAX_NS;
+	return now >=
+	       __atomic_load_n(&w->shared->heartbeat_ns, __ATOMIC_ACQUIRE) + HEARTBEAT_MAX_NS;
 }
 
 static void check_child(struct watchdog *w, uint64_t now)
@@ -124,19 +125,20 @@ static void start(struct watchdog *w, uint64_t now)
 	if (lock < 0)
 		return;
 	executors_reset(w->executors, now);
-	__atomic_store_n(&w->beat->serving, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&w->beat->beat_ns, now, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->shared->serving, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->shared->heartbeat_ns, now, __ATOMIC_RELEASE);
 	pid = child_start(&w->worker, now);
 	if (pid == 0) {
 		keep_files(w, w->channel, w->reader_ends[0], record_pipe());
-		_exit(worker_run(w->channel, w->reader_ends[0], w->reload, w->beat, w->greeter.beat,
+		_exit(worker_run(w->channel, w->reader_ends[0], w->reload, w->shared,
+				 w->admission_process.shared,
 				 w->executors)); /* it has inherited the lock */
 	}
 	close(lock);
 	if (pid < 0)
 		return;
 	if (again)
-		__atomic_fetch_add(&w->beat->restarts, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&w->shared->restarts, 1, __ATOMIC_RELAXED);
 	w->late = 0;
 }
 
@@ -177,32 +179,33 @@ static bool have_all_ended(struct watchdog *w, uint64_t now)
 
 /* Keeps kfdschedd-door running. It holds no debug session, so it is killed if its heartbeat
  * stops; two checks in a row must find that, because the watchdog itself may have been delayed. */
-static void check_door(struct watchdog *w, uint64_t now)
+static void check_admission(struct watchdog *w, uint64_t now)
 {
 	int status;
 
-	if (child_reap(&w->door, &status))
-		child_failed(&w->door, status, now);
-	if (!w->door.pid && now >= w->door.next_start_ns && !w->stopping_since) {
-		__atomic_store_n(&w->greeter.beat->beat_ns, now, __ATOMIC_RELEASE);
-		if (child_start(&w->door, now) == 0) {
-			keep_files(w, w->greeter.channel, w->greeter.listener,
-				   w->greeter.root_listener);
+	if (child_reap(&w->admission, &status))
+		child_failed(&w->admission, status, now);
+	if (!w->admission.pid && now >= w->admission.next_start_ns && !w->stopping_since) {
+		__atomic_store_n(&w->admission_process.shared->heartbeat_ns, now, __ATOMIC_RELEASE);
+		if (child_start(&w->admission, now) == 0) {
+			keep_files(w, w->admission_process.channel, w->admission_process.listener,
+				   w->admission_process.root_listener);
 			executors_close(w->executors);
-			log_count_in(&w->greeter.beat->log);
-			_exit(greeter_run(&w->greeter));
+			log_count_in(&w->admission_process.shared->log);
+			_exit(admission_run(&w->admission_process));
 		}
 	}
-	if (now <= __atomic_load_n(&w->greeter.beat->beat_ns, __ATOMIC_ACQUIRE) + DOOR_MAX_NS)
-		w->door_late = 0;
-	else if (++w->door_late >= 2)
-		child_kill(&w->door);
+	if (now <= __atomic_load_n(&w->admission_process.shared->heartbeat_ns, __ATOMIC_ACQUIRE) +
+			   ADMISSION_MAX_NS)
+		w->admission_late = 0;
+	else if (++w->admission_late >= 2)
+		child_kill(&w->admission);
 }
 
 /* Keeps kfdschedd-read running, which reads in /proc for the worker. */
 static void check_reader(struct watchdog *w, uint64_t now)
 {
-	struct reader_state *state = &w->beat->reader;
+	struct reader_state *state = &w->shared->reader;
 	pid_t pid = w->reader.pid, stuck = __atomic_load_n(&state->stuck, __ATOMIC_ACQUIRE);
 	int status;
 
@@ -222,7 +225,7 @@ static void check_reader(struct watchdog *w, uint64_t now)
 	if (pid == 0) {
 		keep_files(w, w->reader_ends[1], -1, -1);
 		executors_close(w->executors);
-		_exit(reader_run(w->reader_ends[1], w->beat, &w->beat->refused_calls));
+		_exit(reader_run(w->reader_ends[1], w->shared, &w->shared->refused_calls));
 	}
 	__atomic_store_n(&state->pid, pid > 0 ? pid : -1, __ATOMIC_RELEASE);
 }
@@ -259,7 +262,7 @@ static void check_record(struct watchdog *w, uint64_t now)
 		return;
 	keep_files(w, files[0], files[1], -1);
 	executors_close(w->executors);
-	_exit(record_run(&w->beat->refused_calls));
+	_exit(record_run(&w->shared->refused_calls));
 }
 
 static void take_signals(struct watchdog *w, uint64_t now)
@@ -286,7 +289,7 @@ static void take_signals(struct watchdog *w, uint64_t now)
 static void notify_service(struct watchdog *w, uint64_t now)
 {
 	bool well = w->worker.pid && !w->worker.killed && w->late == 0 &&
-		    __atomic_load_n(&w->beat->serving, __ATOMIC_ACQUIRE);
+		    __atomic_load_n(&w->shared->serving, __ATOMIC_ACQUIRE);
 
 	if (!w->stopping_since)
 		service_check(w->worker.pid, well, now);
@@ -325,7 +328,7 @@ static int open_channel(struct watchdog *w)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0 ||
 	    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)) < 0)
 		return -errno;
-	w->greeter.channel = ends[0];
+	w->admission_process.channel = ends[0];
 	w->channel = ends[1];
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, w->reader_ends) < 0 ? -errno
 											 : 0;
@@ -342,25 +345,25 @@ static void *shared_page(size_t size)
 static int watchdog_open(struct watchdog *w, const struct listener *listener)
 {
 	w->signals = watchdog_signals();
-	w->beat = shared_page(sizeof(*w->beat));
-	w->executors = w->beat ? executors_create(&w->beat->refused_calls) : NULL;
-	w->greeter.beat = shared_page(sizeof(*w->greeter.beat));
-	if (w->signals < 0 || !w->executors || !w->greeter.beat || open_channel(w) ||
+	w->shared = shared_page(sizeof(*w->shared));
+	w->executors = w->shared ? executors_create(&w->shared->refused_calls) : NULL;
+	w->admission_process.shared = shared_page(sizeof(*w->admission_process.shared));
+	if (w->signals < 0 || !w->executors || !w->admission_process.shared || open_channel(w) ||
 	    (metrics_http_listener() >= 0 && metrics_share_create())) {
 		log_error("cannot start: %s", strerror(errno));
 		return -errno;
 	}
-	log_count_in(&w->beat->log);
-	w->greeter.listener = listener->fd;
-	w->greeter.root_listener = listener->root_fd;
-	w->greeter.reload = w->reload;
+	log_count_in(&w->shared->log);
+	w->admission_process.listener = listener->fd;
+	w->admission_process.root_listener = listener->root_fd;
+	w->admission_process.reload = w->reload;
 	if (lock_path(listener->fd, w->lock, sizeof(w->lock))) {
 		log_error("cannot start: the socket that was passed has no path");
 		return -EINVAL;
 	}
-	w->beat->started_ns = clock_ns();
+	w->shared->started_ns = clock_ns();
 	memcpy(w->files,
-	       (int[OWN_FILES]){w->signals, w->channel, w->greeter.channel, listener->fd,
+	       (int[OWN_FILES]){w->signals, w->channel, w->admission_process.channel, listener->fd,
 				listener->root_fd, metrics_http_listener(), w->reader_ends[0],
 				w->reader_ends[1]},
 	       OWN_FILES * sizeof(*w->files));
@@ -374,7 +377,7 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 {
 	struct watchdog w = {.reload = reload,
 			     .worker = {.name = NAME_WORKER},
-			     .door = {.name = NAME_DOOR},
+			     .admission = {.name = NAME_ADMISSION},
 			     .http = {.name = NAME_HTTP},
 			     .reader = {.name = NAME_READER},
 			     .record = {.name = NAME_RECORD}};
@@ -384,14 +387,14 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 	if (watchdog_open(&w, listener))
 		return 1;
 	memory_prepare();
-	privilege_watchdog(&w.beat->refused_calls);
+	privilege_watchdog(&w.shared->refused_calls);
 	p[0] = (struct pollfd){.fd = w.signals, .events = POLLIN};
 	p[1] = (struct pollfd){.fd = executors_want_fd(w.executors), .events = POLLIN};
 	for (;;) {
 		now = clock_ns();
 		take_signals(&w, now);
 		reap(&w, now);
-		check_door(&w, now);
+		check_admission(&w, now);
 		check_http(&w, now);
 		check_reader(&w, now);
 		check_record(&w, now);
@@ -409,7 +412,7 @@ int watchdog_run(const struct listener *listener, struct reload *reload)
 		notify_service(&w, now);
 		poll_until_ns(p, 2, now + CHECK_NS);
 	}
-	child_kill(&w.door);
+	child_kill(&w.admission);
 	child_kill(&w.reader);
 	lock_remove(w.lock);
 	return 0;

@@ -21,7 +21,7 @@
 #include "scheduler/daemon/recording/record.h"
 #include "scheduler/daemon/seccomp_filter.h"
 
-#define BEAT_NS                                                                                    \
+#define HEARTBEAT_NS                                                                               \
 	40000000u /* maximum sleep; struct daemon_shm guarantees a heartbeat within 100 ms */
 #define EVENTS 64
 #define ROUNDS 8 /* decisions in a row, before events are handled again */
@@ -55,9 +55,9 @@ void worker_unwatch(struct worker *worker, int fd)
 		epoll_ctl(worker->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
-static void beat(struct worker *worker, uint64_t now)
+static void shared(struct worker *worker, uint64_t now)
 {
-	__atomic_store_n(&worker->beat->beat_ns, now, __ATOMIC_RELEASE);
+	__atomic_store_n(&worker->shared->heartbeat_ns, now, __ATOMIC_RELEASE);
 	__atomic_store_n(&worker->daemon_shm->heartbeat_ns, now, __ATOMIC_RELEASE);
 	if (worker->older_shm)
 		__atomic_store_n(&worker->older_shm->heartbeat_ns, now, __ATOMIC_RELEASE);
@@ -245,13 +245,13 @@ static void put_in_force(struct worker *worker)
 	log_set_verbose(worker->config.verbose);
 	if (!same)
 		configure(worker);
-	standing_configured(worker, again, clock_ns());
+	client_attrs_configured(worker, again, clock_ns());
 }
 
 /* Goes on with the comparison of the coming configuration, for a short time. */
 static void compare_config(struct worker *worker)
 {
-	if (worker->is_coming && standing_compare(worker, clock_ns() + COMPARE_NS))
+	if (worker->is_coming && client_attrs_compare(worker, clock_ns() + COMPARE_NS))
 		put_in_force(worker);
 }
 
@@ -303,7 +303,7 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 
 	switch (kind) {
 	case WORKER_CHANNEL:
-		door_take(worker, now);
+		admission_take(worker, now);
 		break;
 	case WORKER_SIGNAL:
 		take_signals(worker);
@@ -334,22 +334,22 @@ static void sweep(struct worker *worker, uint64_t now)
 {
 	bool sweep_due = now >= worker->swept_ns + SWEEP_NS;
 
-	door_check(worker, now);
+	admission_check(worker, now);
 	if (sweep_due) {
 		worker->swept_ns = now;
 		if (now >= worker->totals_saved_ns + KEEP_NS) {
 			worker->totals_saved_ns = now;
-			worker->beat->totals = worker->totals;
+			worker->shared->totals = worker->totals;
 		}
 	}
-	outsider_rules_check(worker, now);
+	external_rules_check(worker, now);
 	for (uint32_t i = 0; (sweep_due || worker->dead) && i < worker->client_end; i++) {
 		struct client *client = worker->clients[i];
 
 		if (client && sweep_due)
 			client_overdue(worker, client, now);
 		if (client && client->phase == CLIENT_DEAD)
-			client_bury(worker, client);
+			client_free(worker, client);
 	}
 }
 
@@ -365,7 +365,7 @@ static uint64_t sleep_until(const struct worker *worker, uint64_t now)
 		until = reader_next();
 	if (worker->is_coming)
 		until = now;
-	return until < now + BEAT_NS ? until : now + BEAT_NS;
+	return until < now + HEARTBEAT_NS ? until : now + HEARTBEAT_NS;
 }
 
 static void loop(struct worker *worker)
@@ -378,7 +378,7 @@ static void loop(struct worker *worker)
 	while (!worker->stopping || worker->executor_count) {
 		decide(worker);
 		now = clock_ns();
-		beat(worker, now);
+		shared(worker, now);
 		reader_step(now); /* sends the requests of this iteration */
 		feed_turn(&worker->feed, now);
 		set_asleep(worker, true);
@@ -436,8 +436,9 @@ static int open_all(struct worker *worker)
 	return 0;
 }
 
-int worker_run(int channel, int reader, const struct reload *reload, struct beat *beat_page,
-	       struct door_beat *door_beat, struct executors *executors)
+int worker_run(int channel, int reader, const struct reload *reload,
+	       struct shared_state *shared_page, struct admission_state *admission_state,
+	       struct executors *executors)
 {
 	struct worker *worker = &the_worker;
 	struct rlimit files;
@@ -446,13 +447,13 @@ int worker_run(int channel, int reader, const struct reload *reload, struct beat
 	worker->done_fd = executors_done_fd(executors);
 	worker->reader = reader;
 	executor_use(executors_table(executors), executors_want_fd(executors));
-	reader_use(reader, &beat_page->reader, executors_want_fd(executors),
+	reader_use(reader, &shared_page->reader, executors_want_fd(executors),
 		   &worker->config.owners);
 	worker->reload = reload;
 	reload_take(reload, &worker->config_number, &worker->config);
 	worker->coming_number = worker->config_number;
-	worker->beat = beat_page;
-	worker->door_beat = door_beat;
+	worker->shared = shared_page;
+	worker->admission_state = admission_state;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -464,21 +465,21 @@ int worker_run(int channel, int reader, const struct reload *reload, struct beat
 		log_error("the worker cannot start: %s", strerror(errno));
 		return 1;
 	}
-	door_open(worker);
+	admission_open(worker);
 	log_set_verbose(worker->config.verbose);
 	configure(worker);
 	memory_lock_new();
 	privilege_urgent(true);
-	privilege_worker(&beat_page->refused_calls);
+	privilege_worker(&shared_page->refused_calls);
 	worker->now_ns = clock_ns();
 	nodes_read(worker, worker->now_ns);
 	peer_own_namespaces(&worker->own_pid_ns, &worker->own_user_ns);
-	outsider_rules_begin(worker);
-	worker->totals = beat_page->totals;
-	__atomic_store_n(&beat_page->serving, 1, __ATOMIC_RELEASE);
+	external_rules_begin(worker);
+	worker->totals = shared_page->totals;
+	__atomic_store_n(&shared_page->serving, 1, __ATOMIC_RELEASE);
 	loop(worker);
 	feed_flush(&worker->feed);
-	beat_page->totals = worker->totals;
+	shared_page->totals = worker->totals;
 	log_info("left");
 	return 0;
 }

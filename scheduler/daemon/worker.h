@@ -28,7 +28,7 @@
 #include "scheduler/daemon/recording/feed.h"
 #include "scheduler/daemon/totals.h"
 
-#define WORKER_CLIENTS DOOR_SLOTS
+#define WORKER_CLIENTS ADMISSION_SLOTS
 
 /* The source of an epoll event. */
 enum worker_event {
@@ -61,14 +61,14 @@ struct worker {
 	struct config config;	/* configuration in force */
 	uint32_t config_number; /* its number (reload_take()) */
 	/* The configuration that was taken last, its number, and whether it is still compared with
-	 * the one in force (standing_compare()); `compared`: slots of clients below are done. */
+	 * the one in force (client_attrs_compare()); `compared`: slots of clients below are done. */
 	struct config coming;
 	uint32_t coming_number, compared;
 	bool is_coming;
 	const struct core *core; /* read-only: changes go through `feed` */
 	struct feed feed;
-	struct beat *beat;
-	struct door_beat *door_beat;
+	struct shared_state *shared;
+	struct admission_state *admission_state;
 	struct daemon_shm *daemon_shm,
 		/* older_shm: for clients of the version before; NULL until the first one */
 		*older_shm;
@@ -85,8 +85,8 @@ struct worker {
 	uint32_t dead;			    /* number of clients that are CLIENT_DEAD */
 	uint32_t serial;		    /* serial of the newest client */
 	uint64_t now_ns;		    /* start of this loop iteration, CLOCK_MONOTONIC ns */
-	uint64_t swept_ns, totals_saved_ns; /* last sweep; last copy of `totals` to `beat` */
-	struct door door;
+	uint64_t swept_ns, totals_saved_ns; /* last sweep; last copy of `totals` to `shared` */
+	struct admission admission;
 	struct scan_limits scans;
 	struct queries queries;
 	struct budget causes;		  /* searches for the cause of an action */
@@ -108,7 +108,7 @@ struct worker {
 	uint64_t session_moved_ns; /* last move of a session between processes (client_level.c) */
 	struct core_action actions[WORKER_CLIENTS]; /* of the last decision */
 	struct totals totals;
-	struct outsider_rules outsider_rules;
+	struct external_rules external_rules;
 	struct events events;
 };
 
@@ -118,8 +118,8 @@ struct worker {
  * Returns the exit code of the process: 0 after all clients have been resumed, 1 if it could not
  * start.
  */
-int worker_run(int channel, int reader, const struct reload *reload, struct beat *beat,
-	       struct door_beat *door_beat, struct executors *executors);
+int worker_run(int channel, int reader, const struct reload *reload, struct shared_state *shared,
+	       struct admission_state *admission_state, struct executors *executors);
 
 /* Adds `fd` to the loop with the events of epoll_ctl(2). Returns 0 or a negative errno. */
 int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,

@@ -28,13 +28,13 @@
 
 /* DOWN: not connected. GREETED: hello sent, welcome awaited. UP: connected. LOST: the daemon is
  * gone, but threads may still use its shared memory. */
-enum link_state { LINK_DOWN, LINK_GREETED, LINK_UP, LINK_LOST };
+enum link_state { LINK_DOWN, LINK_HANDSHAKE_DONE, LINK_UP, LINK_LOST };
 
 /* State of the connection. Sampler's thread only. */
 static struct {
 	enum link_state state;
 	int socket;
-	uint64_t next_ns; /* LINK_DOWN: next try; LINK_GREETED: time-out */
+	uint64_t next_ns; /* LINK_DOWN: next try; LINK_HANDSHAKE_DONE: time-out */
 	/* The hold command that was carried out last, or 0. While it is a hold, its level holds
 	 * this process. */
 	uint32_t hold_cmd;
@@ -174,7 +174,7 @@ static void greet(uint64_t now_ns)
 		down(now_ns);
 		return;
 	}
-	peer.state = LINK_GREETED;
+	peer.state = LINK_HANDSHAKE_DONE;
 	peer.next_ns = now_ns + WELCOME_NS;
 }
 
@@ -283,9 +283,9 @@ static void serve_hold_cmd(uint64_t now_ns)
  * which is awake while there is work. */
 static bool is_silent(uint64_t now_ns)
 {
-	uint64_t beat = link_shm_heartbeat_ns();
+	uint64_t heartbeat_ns = link_shm_heartbeat_ns();
 
-	if (beat == 0 || now_ns < beat + SILENCE_NS)
+	if (heartbeat_ns == 0 || now_ns < heartbeat_ns + SILENCE_NS)
 		return false;
 	kfdshim_log(
 		LOG_ERROR,
@@ -304,7 +304,7 @@ uint64_t link_step(uint64_t now_ns)
 		let_go(now_ns);
 	if (peer.state == LINK_DOWN && now_ns >= peer.next_ns)
 		greet(now_ns);
-	if (peer.state == LINK_GREETED)
+	if (peer.state == LINK_HANDSHAKE_DONE)
 		take_welcome(now_ns);
 	switch (peer.state) {
 	case LINK_UP:
@@ -339,7 +339,7 @@ bool link_has_daemon(void)
 
 int link_socket(void)
 {
-	return peer.state == LINK_GREETED || peer.state == LINK_UP ? peer.socket : UNUSED_FD;
+	return peer.state == LINK_HANDSHAKE_DONE || peer.state == LINK_UP ? peer.socket : UNUSED_FD;
 }
 
 /* After the welcome each packet is only a wake; link_step() then finds the hold command in the

@@ -482,7 +482,7 @@ static int start(bool agent)
 	if (pthread_create(&thread, NULL, other_thread, NULL))
 		return 1;
 	if (agent)
-		greeter_open();
+		stub_daemon_open();
 	took = begin();
 	return fwrite(&took, sizeof took, 1, stdout) != 1;
 }
@@ -500,10 +500,10 @@ static int measure(bool agent, bool held)
 	if (pthread_create(&thread, NULL, other_thread, NULL))
 		return 1;
 	if (agent)
-		greeter_open();
+		stub_daemon_open();
 	begin();
 	if (agent)
-		shm = greeter_accept();
+		shm = stub_daemon_accept();
 	usleep(20000); /* until the agent's thread has started */
 	stand();
 	round.doorbell_ns = doorbell_ns();

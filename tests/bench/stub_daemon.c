@@ -26,7 +26,7 @@ static void must(bool ok, const char *what)
 	exit(1);
 }
 
-void greeter_open(void)
+void stub_daemon_open(void)
 {
 	must(mkdtemp(directory), "mkdtemp");
 	snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", directory);
@@ -37,7 +37,7 @@ void greeter_open(void)
 	     "socket");
 }
 
-const struct client_shm *greeter_accept(void)
+const struct client_shm *stub_daemon_accept(void)
 {
 	struct protocol_welcome welcome = {.magic = PROTOCOL_MAGIC, .version = PROTOCOL_VERSION};
 	struct pollfd ready = {.fd = listener, .events = POLLIN};

@@ -12,8 +12,8 @@
 #include "channel/client_shm.h"
 
 /* Listens on a socket in a temporary directory, and sets KFDSHIM_SOCKET to its path. */
-void greeter_open(void);
+void stub_daemon_open(void);
 /* Waits up to 5 s for the agent. Returns the agent's shared memory. Removes the socket. */
-const struct client_shm *greeter_accept(void);
+const struct client_shm *stub_daemon_accept(void);
 
 #endif

@@ -131,7 +131,7 @@ static bool socket_is_there(void)
 
 static bool work_is_there(void)
 {
-	return __atomic_load_n(&page->standing, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&page->has_work, __ATOMIC_ACQUIRE);
 }
 
 static bool run(char **argv)

@@ -20,7 +20,7 @@
 #define WAKE_FD_VARIABLE "BENCH_WAKE_FD" /* number of an eventfd: the bare wake */
 
 struct wake_page {
-	uint32_t standing; /* 1: the offline process has work */
+	uint32_t has_work; /* 1: the offline process has work */
 	/* 1 from before a doorbell until the next SUSPEND, which clears it and sets entry_ns */
 	uint32_t armed;
 	/* ns: when that SUSPEND was called */

@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 		return online();
 	begin();
 	ring(&at);
-	__atomic_store_n(&page->standing, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&page->has_work, 1, __ATOMIC_RELEASE);
 	for (;;)
 		pause();
 }

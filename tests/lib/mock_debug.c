@@ -189,7 +189,7 @@ void fake_trap_end_session(void)
 	pthread_mutex_unlock(&lock);
 }
 
-unsigned fake_trap_standing(void)
+unsigned fake_trap_attached(void)
 {
 	unsigned n = 0;
 

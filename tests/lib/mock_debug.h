@@ -44,6 +44,6 @@ void fake_trap_runtime(bool on);
 /* Ends the session as a DISABLE by another process would: all queues are resumed. */
 void fake_trap_end_session(void);
 /* Returns the number of suspended queues. */
-unsigned fake_trap_standing(void);
+unsigned fake_trap_attached(void);
 
 #endif

@@ -22,49 +22,51 @@
 #define UNREAD_NS 20000000u
 #define UNREAD_MANY_NS 200000000u
 
-void door_open(struct worker *worker)
+void admission_open(struct worker *worker)
 {
-	struct door *door = &worker->door;
+	struct admission *admission = &worker->admission;
 	struct rlimit files;
 
-	door->slots = DOOR_SLOTS;
+	admission->slots = ADMISSION_SLOTS;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
-	    files.rlim_cur < DOOR_SPARE + DOOR_SLOTS * DOOR_FILES)
-		door->slots = files.rlim_cur > DOOR_SPARE + DOOR_FILES
-				      ? (uint32_t)(files.rlim_cur - DOOR_SPARE) / DOOR_FILES
-				      : 1;
-	if (door->slots < DOOR_SLOTS)
+	    files.rlim_cur < ADMISSION_SPARE + ADMISSION_SLOTS * ADMISSION_FILES)
+		admission->slots =
+			files.rlim_cur > ADMISSION_SPARE + ADMISSION_FILES
+				? (uint32_t)(files.rlim_cur - ADMISSION_SPARE) / ADMISSION_FILES
+				: 1;
+	if (admission->slots < ADMISSION_SLOTS)
 		log_info("only %u connections are possible instead of %u: raise the limit of "
 			 "open files (LimitNOFILE=) to %u",
-			 door->slots, DOOR_SLOTS, DOOR_SPARE + DOOR_SLOTS * DOOR_FILES);
-	door->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+			 admission->slots, ADMISSION_SLOTS,
+			 ADMISSION_SPARE + ADMISSION_SLOTS * ADMISSION_FILES);
+	admission->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-struct user *door_user(struct worker *worker, uid_t owner)
+struct user *admission_user(struct worker *worker, uid_t owner)
 {
-	return users_find(&worker->door.users, owner, worker->now_ns);
+	return users_find(&worker->admission.users, owner, worker->now_ns);
 }
 
 static void give_slot_free(struct worker *worker, uid_t owner)
 {
-	door_user(worker, owner)->connections--;
-	worker->door.taken--;
+	admission_user(worker, owner)->connections--;
+	worker->admission.taken--;
 }
 
-bool door_is_unread(int socket)
+bool admission_is_unread(int socket)
 {
 	int bytes = 0;
 
 	return ioctl(socket, SIOCOUTQ, &bytes) == 0 && bytes > 0;
 }
 
-void door_left(struct worker *worker, uid_t owner, int socket)
+void admission_left(struct worker *worker, uid_t owner, int socket)
 {
-	struct door *door = &worker->door;
+	struct admission *admission = &worker->admission;
 
-	if (door_is_unread(socket)) {
-		door->unread[door->unread_count++] =
-			(struct door_unread){.socket = socket, .owner = owner};
+	if (admission_is_unread(socket)) {
+		admission->unread[admission->unread_count++] =
+			(struct admission_unread){.socket = socket, .owner = owner};
 		/* The client must see the end of the connection now, although the worker keeps
 		 * its socket. */
 		shutdown(socket, SHUT_RDWR);
@@ -74,25 +76,26 @@ void door_left(struct worker *worker, uid_t owner, int socket)
 	give_slot_free(worker, owner);
 }
 
-void door_check(struct worker *worker, uint64_t now)
+void admission_check(struct worker *worker, uint64_t now)
 {
-	struct door *door = &worker->door;
+	struct admission *admission = &worker->admission;
 	uint32_t n_valid = 0;
 
-	if (now < door->unread_next_ns)
+	if (now < admission->unread_next_ns)
 		return;
-	door->unread_next_ns = now + (door->unread_count > 64 ? UNREAD_MANY_NS : UNREAD_NS);
-	for (uint32_t i = 0; i < door->unread_count; i++) {
-		struct door_unread *unread = &door->unread[i];
+	admission->unread_next_ns =
+		now + (admission->unread_count > 64 ? UNREAD_MANY_NS : UNREAD_NS);
+	for (uint32_t i = 0; i < admission->unread_count; i++) {
+		struct admission_unread *unread = &admission->unread[i];
 
-		if (door_is_unread(unread->socket)) {
-			door->unread[n_valid++] = *unread;
+		if (admission_is_unread(unread->socket)) {
+			admission->unread[n_valid++] = *unread;
 			continue;
 		}
 		close(unread->socket);
 		give_slot_free(worker, unread->owner);
 	}
-	door->unread_count = n_valid;
+	admission->unread_count = n_valid;
 }
 
 /* Replies with a negative errno and closes the connection. */
@@ -101,15 +104,15 @@ static void refuse(struct worker *worker, int fd, int error)
 	const struct protocol_welcome welcome = {
 		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = error};
 
-	__atomic_fetch_add(&worker->door_beat->refused, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&worker->admission_state->refused, 1, __ATOMIC_RELAXED);
 	protocol_send(fd, &welcome, sizeof(welcome), NULL, 0);
 	close(fd);
 }
 
-static void let_in(struct worker *worker, int fd, const struct greeter_message *message,
+static void let_in(struct worker *worker, int fd, const struct admission_message *message,
 		   uint64_t now)
 {
-	struct door *door = &worker->door;
+	struct admission *admission = &worker->admission;
 	const int sndbuf = SNDBUF_BYTES;
 	struct ucred cred = {.uid = (uid_t)-1};
 	socklen_t size = sizeof(cred);
@@ -124,38 +127,38 @@ static void let_in(struct worker *worker, int fd, const struct greeter_message *
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size);
 	owner = owners_find(&worker->config.owners, cred.uid);
 	trusted = users_is_trusted(cred.uid);
-	user = door_user(worker, owner);
-	why = users_objection(user, trusted, door->taken, door->slots, now);
+	user = admission_user(worker, owner);
+	why = users_objection(user, trusted, admission->taken, admission->slots, now);
 	if (why) {
 		log_user(&user->log, "connection of user %u refused: %s", cred.uid, why);
 		refuse(worker, fd, -ENOSPC);
 		return;
 	}
 	user->connections++;
-	door->taken++;
+	admission->taken++;
 	client_accept(worker, fd, owner, trusted, message, now);
 }
 
-void door_take(struct worker *worker, uint64_t now)
+void admission_take(struct worker *worker, uint64_t now)
 {
-	struct door *door = &worker->door;
+	struct admission *admission = &worker->admission;
 
 	for (int i = 0; i < AT_ONCE; i++) {
-		struct greeter_message message;
+		struct admission_message message;
 		size_t nfds = 1;
 		int fd = -1, error;
 
-		if (door->reserve >= 0)
-			close(door->reserve);
+		if (admission->reserve >= 0)
+			close(admission->reserve);
 		error = protocol_receive(worker->channel, &message, sizeof(message), &fd, &nfds, 0);
-		door->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		admission->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (error || nfds != 1)
 			return;
-		if (door->reserve >= 0) {
+		if (admission->reserve >= 0) {
 			let_in(worker, fd, &message, now);
 			continue;
 		}
-		log_user(&door_user(worker, geteuid())->log,
+		log_user(&admission_user(worker, geteuid())->log,
 			 "a connection cannot be accepted: "
 			 "%s",
 			 strerror(errno));

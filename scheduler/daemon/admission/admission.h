@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admission of connections in the worker. A connection uses one slot and up to DOOR_FILES file
+ * Admission of connections in the worker. A connection uses one slot and up to ADMISSION_FILES file
  * descriptors, so the number of slots follows from RLIMIT_NOFILE. users.h has the limits of a
  * user. The process that accepts connections (greeter.h) sends each connection with its hello
  * over a channel. It has emptied the connection and shut it down for reading, so that the worker
@@ -24,44 +24,44 @@
 
 struct worker;
 
-#define DOOR_SLOTS USERS_MAX
-#define DOOR_FILES 8u  /* descriptors of a client with a debug session */
-#define DOOR_SPARE 32u /* descriptors of the worker itself */
+#define ADMISSION_SLOTS USERS_MAX
+#define ADMISSION_FILES 8u  /* descriptors of a client with a debug session */
+#define ADMISSION_SPARE 32u /* descriptors of the worker itself */
 
-struct door {
+struct admission {
 	uint32_t slots, taken; /* connections allowed, and in use */
 	/* a spare descriptor, released to receive a connection when no other is free; -1: none */
 	int reserve;
 	struct users users;
 	uint32_t unread_count;
-	struct door_unread {
+	struct admission_unread {
 		int socket;
 		uid_t owner;
-	} unread[DOOR_SLOTS];	 /* connections that have ended with unread descriptors */
-	uint64_t unread_next_ns; /* earliest time of the next check of unread[] */
+	} unread[ADMISSION_SLOTS]; /* connections that have ended with unread descriptors */
+	uint64_t unread_next_ns;   /* earliest time of the next check of unread[] */
 };
 
 /* Computes the number of slots from RLIMIT_NOFILE and opens the spare descriptor. Called once,
- * when the worker starts. Logs if there are fewer than DOOR_SLOTS slots. */
-void door_open(struct worker *worker);
+ * when the worker starts. Logs if there are fewer than ADMISSION_SLOTS slots. */
+void admission_open(struct worker *worker);
 
 /* Takes up to 8 connections from the channel, which is readable, and passes each to
  * client_accept() or refuses it. The channel is level-triggered, so the loop calls this function
  * again for the rest. */
-void door_take(struct worker *worker, uint64_t now);
+void admission_take(struct worker *worker, uint64_t now);
 
 /* Frees the slots of ended connections whose descriptors have been read, or whose client end is
  * closed, since the last call. Called in each loop iteration; checks every 20 ms, or every 200
  * ms if there are more than 64 such connections. */
-void door_check(struct worker *worker, uint64_t now);
+void admission_check(struct worker *worker, uint64_t now);
 
 /* An admitted connection of `owner` has ended. Takes ownership of `socket`. */
-void door_left(struct worker *worker, uid_t owner, int socket);
+void admission_left(struct worker *worker, uid_t owner, int socket);
 
 /* Returns true if the peer has not read all packets that were sent to it. */
-bool door_is_unread(int socket);
+bool admission_is_unread(int socket);
 
 /* Returns the entry of a user; valid until the next connection is admitted. */
-struct user *door_user(struct worker *worker, uid_t owner);
+struct user *admission_user(struct worker *worker, uid_t owner);
 
 #endif

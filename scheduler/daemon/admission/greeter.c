@@ -38,12 +38,12 @@ struct pending {
 	bool trusted, ready; /* ready: the hello is complete */
 	uid_t owner;
 	uint64_t turn; /* number of the last turn of its user */
-	struct greeter_message message;
+	struct admission_message message;
 };
 
 /* State of the process, which has one thread. */
 static struct {
-	const struct greeter *with;
+	const struct admission_process *with;
 	int epoll;
 	bool refuses;	/* the kernel refuses descriptors (SO_PASSRIGHTS) */
 	bool listening; /* the socket for all users is watched */
@@ -53,19 +53,19 @@ static struct {
 	uint32_t config_number;
 	struct config config;
 	struct users users;
-	struct pending pending[GREETER_PENDING];
-} door = {.listening = true};
+	struct pending pending[ADMISSION_PENDING];
+} admission = {.listening = true};
 
 static int watch(int operation, int fd, uint32_t events, enum source source, uint32_t slot)
 {
 	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)source << 32 | slot};
 
-	return epoll_ctl(door.epoll, operation, fd, &event) < 0 ? -errno : 0;
+	return epoll_ctl(admission.epoll, operation, fd, &event) < 0 ? -errno : 0;
 }
 
 static struct user *user_of(uid_t owner, uint64_t now)
 {
-	return users_find(&door.users, owner, now);
+	return users_find(&admission.users, owner, now);
 }
 
 /* ---- content of a connection ---- */
@@ -101,7 +101,7 @@ static ssize_t take(int fd, void *data, size_t size)
 {
 	struct iovec iov = {.iov_base = data, .iov_len = size};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-	int error = door.refuses ? 0 : look_at_next(fd);
+	int error = admission.refuses ? 0 : look_at_next(fd);
 	ssize_t got;
 
 	if (error)
@@ -109,7 +109,7 @@ static ssize_t take(int fd, void *data, size_t size)
 	got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_TRUNC);
 	if (got < 0)
 		return -errno;
-	return got == 0 && door.refuses ? -ENODATA : got;
+	return got == 0 && admission.refuses ? -ENODATA : got;
 }
 
 /* Shuts the connection down for reading, and discards what was sent. Returns false if
@@ -145,7 +145,7 @@ static void refuse(int fd, uid_t owner, int error, uint64_t now)
 	const struct protocol_welcome welcome = {
 		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = error};
 
-	__atomic_fetch_add(&door.with->beat->refused, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&admission.with->shared->refused, 1, __ATOMIC_RELAXED);
 	protocol_send(fd, &welcome, sizeof(welcome), NULL, 0);
 	dispose(fd, owner, now);
 }
@@ -155,10 +155,10 @@ static int leave(struct pending *pending, uint64_t now)
 {
 	int fd = pending->fd;
 
-	epoll_ctl(door.epoll, EPOLL_CTL_DEL, fd, NULL);
+	epoll_ctl(admission.epoll, EPOLL_CTL_DEL, fd, NULL);
 	user_of(pending->owner, now)->connections--;
-	door.taken--;
-	door.ready -= pending->ready;
+	admission.taken--;
+	admission.ready -= pending->ready;
 	*pending = (struct pending){.fd = -1};
 	return fd;
 }
@@ -175,19 +175,19 @@ static void drop(struct pending *pending, uint64_t now)
 /* The user of a connection has had its turn. */
 static void end_turn(uid_t owner, uint64_t now)
 {
-	uint64_t turn = ++door.turns;
+	uint64_t turn = ++admission.turns;
 
 	user_of(owner, now)->turn = turn;
-	for (uint32_t i = 0; i < door.slots; i++)
-		if (door.pending[i].owner == owner)
-			door.pending[i].turn = turn;
+	for (uint32_t i = 0; i < admission.slots; i++)
+		if (admission.pending[i].owner == owner)
+			admission.pending[i].turn = turn;
 }
 
 /* Returns false if the channel is full. */
 static bool pass(struct pending *pending, uint64_t now)
 {
-	int error = protocol_send(door.with->channel, &pending->message, sizeof(pending->message),
-				  &pending->fd, 1);
+	int error = protocol_send(admission.with->channel, &pending->message,
+				  sizeof(pending->message), &pending->fd, 1);
 
 	if (error == -EAGAIN)
 		return false;
@@ -204,8 +204,8 @@ static struct pending *next_ready(void)
 {
 	struct pending *found = NULL;
 
-	for (uint32_t i = 0; door.ready && i < door.slots; i++) {
-		struct pending *pending = &door.pending[i];
+	for (uint32_t i = 0; admission.ready && i < admission.slots; i++) {
+		struct pending *pending = &admission.pending[i];
 
 		if (pending->fd < 0 || !pending->ready)
 			continue;
@@ -223,10 +223,11 @@ static void pass_all(uint64_t now)
 
 	while ((next = next_ready()) != NULL && pass(next, now))
 		;
-	if (door.waiting == (door.ready > 0))
+	if (admission.waiting == (admission.ready > 0))
 		return;
-	door.waiting = door.ready > 0;
-	watch(EPOLL_CTL_MOD, door.with->channel, door.waiting ? EPOLLOUT : 0, SOURCE_CHANNEL, 0);
+	admission.waiting = admission.ready > 0;
+	watch(EPOLL_CTL_MOD, admission.with->channel, admission.waiting ? EPOLLOUT : 0,
+	      SOURCE_CHANNEL, 0);
 }
 
 static void take_hello(struct pending *pending, uint64_t now)
@@ -254,9 +255,10 @@ static void take_hello(struct pending *pending, uint64_t now)
 		return;
 	}
 	pending->ready = true;
-	door.ready++;
+	admission.ready++;
 	/* Without events, epoll reports only a hang-up. */
-	watch(EPOLL_CTL_MOD, pending->fd, 0, SOURCE_PENDING, (uint32_t)(pending - door.pending));
+	watch(EPOLL_CTL_MOD, pending->fd, 0, SOURCE_PENDING,
+	      (uint32_t)(pending - admission.pending));
 }
 
 /* ---- new connections ---- */
@@ -265,7 +267,7 @@ static void let_in(int fd, uint64_t now)
 {
 	struct ucred cred = {.uid = (uid_t)-1};
 	socklen_t size = sizeof(cred);
-	struct pending *pending = door.pending;
+	struct pending *pending = admission.pending;
 	struct user *user;
 	const char *why;
 	bool trusted;
@@ -273,9 +275,9 @@ static void let_in(int fd, uint64_t now)
 
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size);
 	trusted = users_is_trusted(cred.uid);
-	owner = owners_find(&door.config.owners, cred.uid);
+	owner = owners_find(&admission.config.owners, cred.uid);
 	user = user_of(owner, now);
-	why = users_objection(user, trusted, door.taken, door.slots, now);
+	why = users_objection(user, trusted, admission.taken, admission.slots, now);
 	if (why) {
 		log_user(&user->log, "connection of user %u refused: %s", cred.uid, why);
 		refuse(fd, owner, -ENOSPC, now);
@@ -284,12 +286,12 @@ static void let_in(int fd, uint64_t now)
 	while (pending->fd >= 0)
 		pending++;
 	if (watch(EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLRDHUP, SOURCE_PENDING,
-		  (uint32_t)(pending - door.pending))) {
+		  (uint32_t)(pending - admission.pending))) {
 		refuse(fd, owner, -ENOMEM, now);
 		return;
 	}
 	user->connections++;
-	door.taken++;
+	admission.taken++;
 	*pending = (struct pending){.fd = fd,
 				    .trusted = trusted,
 				    .owner = owner,
@@ -300,15 +302,15 @@ static void let_in(int fd, uint64_t now)
 
 static void listen_to_all(bool listening)
 {
-	if (door.listening == listening)
+	if (admission.listening == listening)
 		return;
-	door.listening = listening;
-	watch(EPOLL_CTL_MOD, door.with->listener, listening ? EPOLLIN : 0, SOURCE_LISTENER, 0);
+	admission.listening = listening;
+	watch(EPOLL_CTL_MOD, admission.with->listener, listening ? EPOLLIN : 0, SOURCE_LISTENER, 0);
 }
 
 static void accept_some(int listener, uint64_t now)
 {
-	for (int i = 0; i < AT_ONCE && (listener != door.with->listener || sink_room()); i++) {
+	for (int i = 0; i < AT_ONCE && (listener != admission.with->listener || sink_room()); i++) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
@@ -332,8 +334,8 @@ static void accept_some(int listener, uint64_t now)
 
 static void drop_overdue(uint64_t now)
 {
-	for (uint32_t i = 0; i < door.slots; i++) {
-		struct pending *pending = &door.pending[i];
+	for (uint32_t i = 0; i < admission.slots; i++) {
+		struct pending *pending = &admission.pending[i];
 
 		if (pending->fd >= 0 &&
 		    now > pending->message.accepted_ns + (pending->ready ? PASS_NS : HELLO_NS))
@@ -343,14 +345,14 @@ static void drop_overdue(uint64_t now)
 
 static void handle(const struct epoll_event *event, uint64_t now)
 {
-	struct pending *pending = &door.pending[event->data.u64 & 0xffffffffu];
+	struct pending *pending = &admission.pending[event->data.u64 & 0xffffffffu];
 
 	switch ((enum source)(event->data.u64 >> 32)) {
 	case SOURCE_ROOT:
-		accept_some(door.with->root_listener, now);
+		accept_some(admission.with->root_listener, now);
 		break;
 	case SOURCE_LISTENER:
-		accept_some(door.with->listener, now);
+		accept_some(admission.with->listener, now);
 		break;
 	case SOURCE_PENDING:
 		if (pending->fd >= 0 && pending->ready)
@@ -373,9 +375,9 @@ static void loop(void)
 		pass_all(clock_ns());
 		sink_reap();
 		listen_to_all(sink_room());
-		n = epoll_wait(door.epoll, events, EVENTS, CHECK_MS);
+		n = epoll_wait(admission.epoll, events, EVENTS, CHECK_MS);
 		now = clock_ns();
-		__atomic_store_n(&door.with->beat->beat_ns, now, __ATOMIC_RELEASE);
+		__atomic_store_n(&admission.with->shared->heartbeat_ns, now, __ATOMIC_RELEASE);
 		/* The socket for root first, so that its connections are also passed on first. */
 		for (int i = 0; i < n; i++)
 			if (events[i].data.u64 >> 32 == SOURCE_ROOT)
@@ -386,7 +388,7 @@ static void loop(void)
 		if (now < checked + CHECK_MS * 1000000ull)
 			continue;
 		checked = now;
-		reload_take(door.with->reload, &door.config_number, &door.config);
+		reload_take(admission.with->reload, &admission.config_number, &admission.config);
 		drop_overdue(now);
 		filter_report();
 	}
@@ -397,17 +399,17 @@ static uint32_t count_slots(void)
 	struct rlimit files;
 
 	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-		return GREETER_PENDING;
+		return ADMISSION_PENDING;
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
-	if (files.rlim_cur >= GREETER_PENDING + SPARE)
-		return GREETER_PENDING;
+	if (files.rlim_cur >= ADMISSION_PENDING + SPARE)
+		return ADMISSION_PENDING;
 	return files.rlim_cur > SPARE + 1 ? (uint32_t)files.rlim_cur - SPARE : 1;
 }
 
 static int set_both(int option, int value)
 {
-	const struct greeter *with = door.with;
+	const struct admission_process *with = admission.with;
 
 	if (setsockopt(with->listener, SOL_SOCKET, option, &value, sizeof(value)) < 0 ||
 	    (with->root_listener >= 0 &&
@@ -416,32 +418,32 @@ static int set_both(int option, int value)
 	return 0;
 }
 
-int greeter_run(const struct greeter *greeter)
+int admission_run(const struct admission_process *admission_process)
 {
 	int error;
 
-	door.with = greeter;
-	door.slots = count_slots();
-	for (uint32_t i = 0; i < GREETER_PENDING; i++)
-		door.pending[i].fd = -1;
+	admission.with = admission_process;
+	admission.slots = count_slots();
+	for (uint32_t i = 0; i < ADMISSION_PENDING; i++)
+		admission.pending[i].fd = -1;
 	/* Accepted connections inherit both options. */
-	door.refuses = set_both(SO_PASSRIGHTS, 0) == 0;
-	error = door.refuses ? 0 : set_both(SO_PASSCRED, 1);
+	admission.refuses = set_both(SO_PASSRIGHTS, 0) == 0;
+	error = admission.refuses ? 0 : set_both(SO_PASSCRED, 1);
 	if (!error)
-		error = mappings_read_only(greeter->beat);
+		error = mappings_read_only(admission_process->shared);
 	if (error) {
 		log_error("the process that accepts connections cannot start: %s",
 			  strerror(-error));
 		return 1;
 	}
-	reload_take(greeter->reload, &door.config_number, &door.config);
-	privilege_door(&greeter->beat->refused_calls);
-	door.epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (door.epoll < 0 ||
-	    watch(EPOLL_CTL_ADD, greeter->listener, EPOLLIN, SOURCE_LISTENER, 0) ||
-	    watch(EPOLL_CTL_ADD, greeter->channel, 0, SOURCE_CHANNEL, 0) ||
-	    (greeter->root_listener >= 0 &&
-	     watch(EPOLL_CTL_ADD, greeter->root_listener, EPOLLIN, SOURCE_ROOT, 0))) {
+	reload_take(admission_process->reload, &admission.config_number, &admission.config);
+	privilege_admission(&admission_process->shared->refused_calls);
+	admission.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (admission.epoll < 0 ||
+	    watch(EPOLL_CTL_ADD, admission_process->listener, EPOLLIN, SOURCE_LISTENER, 0) ||
+	    watch(EPOLL_CTL_ADD, admission_process->channel, 0, SOURCE_CHANNEL, 0) ||
+	    (admission_process->root_listener >= 0 &&
+	     watch(EPOLL_CTL_ADD, admission_process->root_listener, EPOLLIN, SOURCE_ROOT, 0))) {
 		log_error("the process that accepts connections cannot start: %s", strerror(errno));
 		return 1;
 	}

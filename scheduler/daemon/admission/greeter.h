@@ -12,7 +12,7 @@
  *
  * Where the kernel can refuse descriptors (SO_PASSRIGHTS, Linux 6.16), none arrive. On older
  * kernels a connection with descriptors is detected by MSG_PEEK, before any of them is received,
- * and is left to a separate process to close (sink.h). GREETER_SINKS of these processes can be
+ * and is left to a separate process to close (sink.h). ADMISSION_SINKS of these processes can be
  * blocked at a time; then only the socket for root is served until one of them has ended.
  *
  * Threads: the process has one thread.
@@ -26,26 +26,26 @@
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/config/reload.h"
 
-#define GREETER_PENDING 512u /* connections whose hello has not been passed on, at a time */
-#define GREETER_SINKS 64u    /* processes that close connections */
+#define ADMISSION_PENDING 512u /* connections whose hello has not been passed on, at a time */
+#define ADMISSION_SINKS 64u    /* processes that close connections */
 
 /* A packet to the worker; the connection is attached as its only descriptor. */
-struct greeter_message {
+struct admission_message {
 	uint64_t accepted_ns;	     /* when it was accepted, CLOCK_MONOTONIC ns */
 	struct protocol_hello hello; /* as the client sent it: not checked */
 };
 
 /* What the process needs from the watchdog. */
-struct greeter {
+struct admission_process {
 	int listener, root_listener; /* root_listener: -1 if there is none */
 	/* to the worker: SOCK_SEQPACKET, non-blocking, minimal buffer */
 	int channel;
 	const struct reload *reload; /* source of the owners of uids */
-	struct door_beat *beat;
+	struct admission_state *shared;
 };
 
 /* The main function of kfdschedd-door. It runs until the process is killed. Returns the exit
  * code if it cannot start. */
-int greeter_run(const struct greeter *greeter);
+int admission_run(const struct admission_process *admission_process);
 
 #endif

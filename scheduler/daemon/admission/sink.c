@@ -19,11 +19,11 @@ static uint32_t count; /* processes that have not ended */
 /* Runs in the new process. It keeps only `fd` and its end of the pipe. When kfdschedd-door has
  * closed the other end of the pipe, it has also closed its copy of `fd`, so this process is the
  * last holder of `fd` and its exit closes it. */
-static void swallow(int fd, int door_end, int own_end)
+static void swallow(int fd, int admission_end, int own_end)
 {
 	char none;
 
-	close(door_end);
+	close(admission_end);
 	if (fd != 0)
 		dup2(fd, 0);
 	if (own_end != 1)
@@ -55,7 +55,7 @@ void sink_add(int fd)
 	count++;
 	close(fd); /* cannot block: the new process still has a copy */
 	close(ends[1]);
-	if (count == GREETER_SINKS)
+	if (count == ADMISSION_SINKS)
 		log_error("%u processes hang while closing file descriptors that clients sent: "
 			  "only root's socket is served until one of them has ended; Linux 6.16 "
 			  "prevents this",
@@ -70,5 +70,5 @@ void sink_reap(void)
 
 bool sink_room(void)
 {
-	return count < GREETER_SINKS;
+	return count < ADMISSION_SINKS;
 }

@@ -18,7 +18,7 @@ void sink_add(int fd);
 /* Reaps the processes that have ended. */
 void sink_reap(void);
 
-/* Returns true if another process may be created, that is if fewer than GREETER_SINKS are
+/* Returns true if another process may be created, that is if fewer than ADMISSION_SINKS are
  * running. */
 bool sink_room(void);
 

@@ -113,7 +113,7 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 	if (shm_fd < 0)
 		return shm_fd;
 	client->shm->priority = client->control.own_priority;
-	client->shm->slo_us = client->standing.slo_us;
+	client->shm->slo_us = client->attrs.slo_us;
 	/* Each client has an eventfd of its own, because any client could drain or fill a shared
 	 * one. It is watched edge-triggered, so it is never read. */
 	client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -129,7 +129,7 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 				      client->priority, now);
 		error = client->id ? 0 : -ENOSPC;
 		feed_set_slo(&worker->feed, client->id, client->slo_us * UINT64_C(1000));
-		standing_place(worker, client, now);
+		client_attrs_slot(worker, client, now);
 	}
 	if (!error)
 		error = send_welcome(worker, client, shm_fd);
@@ -145,7 +145,7 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	if (error == -EINPROGRESS)
 		return;
 	if (error) {
-		log_user(&door_user(worker, client->uid)->log,
+		log_user(&admission_user(worker, client->uid)->log,
 			 "a process cannot be registered: "
 			 "%s",
 			 error == -ESRCH ? "it has ended, or is not in the daemon's pid "
@@ -162,11 +162,11 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	/* -EAGAIN: the attributes cannot be read now, so the process is refused. A process that is
 	 * gone (-ESRCH) is registered without attributes; its pidfd reports its end soon. */
 	if (error != -EAGAIN) {
-		standing_came(worker, client, &subject);
+		client_attrs_init(worker, client, &subject);
 		error = serve(worker, client, now);
 	}
 	if (error) {
-		log_user(&door_user(worker, client->uid)->log,
+		log_user(&admission_user(worker, client->uid)->log,
 			 "process %d (%s): cannot be "
 			 "registered: %s",
 			 (int)client->peer.pid, client->name, strerror(-error));
@@ -176,7 +176,7 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	client->phase = CLIENT_SERVED;
 	worker->by_core[core_index(client->id)] = client;
 	client_explain(client);
-	log_user(&door_user(worker, client->uid)->log,
+	log_user(&admission_user(worker, client->uid)->log,
 		 "process %d (%s): registered with "
 		 "priority %d, user %u",
 		 (int)client->peer.pid, client->name, client->priority, client->peer.uid);
@@ -185,7 +185,7 @@ static void register_workload(struct worker *worker, struct client *client, uint
 }
 
 struct client *client_adopt(struct worker *worker, const struct peer *peer,
-			    const struct subject *subject, int priority, struct outsider *outsider,
+			    const struct subject *subject, int priority, struct external *external,
 			    uint64_t now)
 {
 	struct client *client = client_new(worker, -1, now);
@@ -197,19 +197,19 @@ struct client *client_adopt(struct worker *worker, const struct peer *peer,
 	}
 	client->peer = *peer;
 	client->priority = client->control.own_priority = priority;
-	client->outsider = outsider;
+	client->external = external;
 	peer_name(peer->pid, client->name);
-	standing_came(worker, client, subject);
+	client_attrs_init(worker, client, subject);
 	shm_fd = client_shm_create(CLIENT_SHM_VERSION, &client->shm);
 	if (shm_fd >= 0) {
 		close(shm_fd);
 		client->shm->priority = priority;
 		client->id = feed_add(&worker->feed, client->tenant, client->group_number, priority,
 				      now);
-		standing_place(worker, client, now);
+		client_attrs_slot(worker, client, now);
 	}
 	if (!client->id || worker_watch(worker, peer->pidfd, EPOLLIN, WORKER_PIDFD, client->slot)) {
-		client->outsider = NULL; /* on failure the caller keeps it */
+		client->external = NULL; /* on failure the caller keeps it */
 		client_gone(worker, client, NULL);
 		return NULL;
 	}
@@ -224,7 +224,7 @@ static uint64_t asker_of(const struct client *client)
 }
 
 /* Handles the hello; runs again from the beginning when an answer has arrived. */
-static void greeted(struct worker *worker, struct client *client, uint64_t now)
+static void handshake_done(struct worker *worker, struct client *client, uint64_t now)
 {
 	const struct protocol_hello *hello = &client->hello;
 
@@ -268,21 +268,21 @@ static void greeted(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	}
 	client->control.own_priority = hello->priority;
-	client->standing.slo_us = hello->slo_us;
-	client->standing.level = (enum protocol_level)hello->level;
-	memcpy(client->standing.group, hello->group, sizeof(client->standing.group));
+	client->attrs.slo_us = hello->slo_us;
+	client->attrs.level = (enum protocol_level)hello->level;
+	memcpy(client->attrs.group, hello->group, sizeof(client->attrs.group));
 	register_workload(worker, client, now);
 }
 
 static void greet(struct worker *worker, struct client *client, uint64_t now)
 {
 	reader_begin(asker_of(client));
-	greeted(worker, client, now);
+	handshake_done(worker, client, now);
 	reader_end();
 }
 
 void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
-		   const struct greeter_message *message, uint64_t now)
+		   const struct admission_message *message, uint64_t now)
 {
 	const struct protocol_welcome full = {
 		.magic = PROTOCOL_MAGIC, .version = PROTOCOL_OLDEST, .status = -ENOSPC};
@@ -290,10 +290,10 @@ void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
 
 	if (!client) {
 		protocol_send(socket, &full, sizeof(full), NULL, 0);
-		door_left(worker, owner, socket);
+		admission_left(worker, owner, socket);
 		return;
 	}
-	client->by_door = true;
+	client->admitted = true;
 	client->uid = owner;
 	client->trusted = trusted;
 	client->hello = message->hello;
@@ -397,9 +397,9 @@ static void read_client(struct worker *worker, struct client *client, uint64_t n
 	if (client->phase == CLIENT_SERVED && client->hung_up_ns && now >= client->hung_up_ns)
 		read_program(worker, client, now);
 	if (client->phase == CLIENT_SERVED)
-		standing_overdue(worker, client, now);
-	if (client->phase == CLIENT_SERVED && client->outsider) {
-		outsider_overdue(worker, client, now);
+		client_attrs_overdue(worker, client, now);
+	if (client->phase == CLIENT_SERVED && client->external) {
+		external_overdue(worker, client, now);
 		if (client->phase == CLIENT_DEAD)
 			return;
 		client_scan(worker, client, now); /* it has no eventfd to wake the loop */
@@ -440,7 +440,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 				nodes_work(worker, client->gpu_id[i], false, clock_ns());
 		worker->by_core[core_index(client->id)] = NULL;
 		if (why)
-			log_user(&door_user(worker, client->uid)->log, "process %d (%s) %s",
+			log_user(&admission_user(worker, client->uid)->log, "process %d (%s) %s",
 				 (int)client->peer.pid, client->name, why);
 		events_went(worker, client, why ? why : "could not be registered");
 	}
@@ -455,7 +455,7 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 		client->executor = NULL;
 	}
 	if (client->log.left_out)
-		log_user(&door_user(worker, client->uid)->log,
+		log_user(&admission_user(worker, client->uid)->log,
 			 "process %d (%s): %u log lines suppressed by the rate limit",
 			 (int)client->peer.pid, client->name, client->log.left_out);
 	scan_limit_forget(worker, client);
@@ -470,13 +470,13 @@ void client_gone(struct worker *worker, struct client *client, const char *why)
 	worker_unwatch(worker, client->wake_fd);
 	worker_unwatch(worker, client->peer.pidfd);
 	worker_unwatch(worker, client->socket);
-	if (client->by_door)
-		door_left(worker, client->uid, client->socket);
+	if (client->admitted)
+		admission_left(worker, client->uid, client->socket);
 	close_fd(&client->wake_fd);
 	close_fd(&client->peer.pidfd);
 }
 
-void client_bury(struct worker *worker, struct client *client)
+void client_free(struct worker *worker, struct client *client)
 {
 	worker->dead--;
 	worker->clients[client->slot] = NULL;
@@ -484,6 +484,6 @@ void client_bury(struct worker *worker, struct client *client)
 		worker->client_end--;
 	if (client->shm)
 		client_shm_unmap(client->shm);
-	free(client->outsider);
+	free(client->external);
 	free(client);
 }

@@ -29,9 +29,9 @@
 #include "scheduler/daemon/operator/query.h"
 #include "scheduler/daemon/peer.h"
 
-struct greeter_message;
+struct admission_message;
 struct worker;
-struct outsider;
+struct external;
 
 enum client_phase {
 	CLIENT_GREETING, /* its hello is being handled, perhaps in several runs (reader.h) */
@@ -42,14 +42,14 @@ enum client_phase {
 	CLIENT_DEAD,	 /* freed at the end of the loop iteration */
 };
 
-/* A member of worker->clients. client_bury() frees it. */
+/* A member of worker->clients. client_free() frees it. */
 struct client {
 	enum client_phase phase;
 	/* index in worker->clients; number that differs for successive clients of a slot */
 	uint32_t slot, serial;
-	bool by_door; /* counted by admission.c, for the user `uid` */
-	uid_t uid;    /* owner of the peer's uid (owners.h) */
-	bool trusted; /* connection of root or of the daemon's own user */
+	bool admitted; /* counted by admission.c, for the user `uid` */
+	uid_t uid;     /* owner of the peer's uid (owners.h) */
+	bool trusted;  /* connection of root or of the daemon's own user */
 	/* wake_fd: eventfd by which the client wakes the loop; -1 for an external process */
 	int socket, wake_fd;
 	/* negative errno of the last action, which was logged; 0: it succeeded */
@@ -59,7 +59,7 @@ struct client {
 	uint32_t version; /* version of the protocol in use on this connection */
 
 	struct peer peer;
-	struct standing standing;
+	struct client_attrs attrs;
 	char name[16];			/* of the process */
 	uint32_t tenant, group_number;	/* numbers that the core uses */
 	int priority;			/* effective priority (client_attrs.h) */
@@ -70,7 +70,7 @@ struct client {
 	/* shared memory, hostile input; of an external process: private to the daemon */
 	struct client_shm *shm;
 	/* state of an external process (external.h); NULL: it has the shim */
-	struct outsider *outsider;
+	struct external *external;
 	struct scan_limit scan_limit;
 	struct log_share log;
 	/* copies of words in `shm`, as of the last scan */
@@ -83,9 +83,9 @@ struct client {
 	enum client_shm_level hold_cmd_level;
 	struct level level; /* reason for the level, and planned changes */
 	bool preparing; /* the command in flight is HOLD_CMD_PREPARE, not an action of the core */
-	bool greeted; /* hold_command.c has evaluated if it can be held; false: the next scan does */
+	bool handshake_done; /* hold_command.c has evaluated if it can be held; false: the next scan does */
 	bool hold_cmd_pending; /* a command has not been acknowledged yet */
-	bool obeys;	       /* the client has acknowledged that it holds itself */
+	bool hold_acked;       /* the client has acknowledged that it holds itself */
 	uint32_t own_session, hold_cmd,
 		hold_cmd_number; /* enum client_shm_own; last command, and its number */
 	uint64_t hold_cmd_ns;	 /* when that command was sent */
@@ -110,8 +110,8 @@ struct client {
 	uint64_t cause_ns;   /* when the cause of the action happened; 0: unknown */
 
 	struct control control;
-	struct query query; /* state of CLIENT_ASKING */
-	struct news news;   /* state of events.c */
+	struct query query;		    /* state of CLIENT_ASKING */
+	struct pending_event pending_event; /* state of events.c */
 	struct metrics_counts counts;
 };
 
@@ -129,17 +129,17 @@ struct client *client_of_pid(const struct worker *worker, pid_t pid);
  * uid, `trusted` the result of users_is_trusted() for that uid. Takes ownership of `socket`,
  * also if it fails. */
 void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
-		   const struct greeter_message *message, uint64_t now);
+		   const struct admission_message *message, uint64_t now);
 
 /*
  * Creates a client for a process that is not connected and does not know the daemon
  * (external.h), with shared memory that only the daemon has. Takes ownership of peer->pidfd in
- * any case, and of `outsider` on success.
+ * any case, and of `external` on success.
  *
  * Returns NULL if there is no slot or no memory.
  */
 struct client *client_adopt(struct worker *worker, const struct peer *peer,
-			    const struct subject *subject, int priority, struct outsider *outsider,
+			    const struct subject *subject, int priority, struct external *external,
 			    uint64_t now);
 
 /* An answer of kfdschedd-read for `asker` has arrived (reader_replied()): runs the code again
@@ -207,11 +207,11 @@ void client_release(struct worker *worker, struct client *client, uint64_t now);
 void client_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* The client has ended: removes it from the core and from all lists. `why` completes a log line;
- * NULL: nothing is logged. The struct stays valid until client_bury(). */
+ * NULL: nothing is logged. The struct stays valid until client_free(). */
 void client_gone(struct worker *worker, struct client *client, const char *why);
 
 /* Frees a client after client_gone(), when no event in the current loop iteration can refer to
  * it. */
-void client_bury(struct worker *worker, struct client *client);
+void client_free(struct worker *worker, struct client *client);
 
 #endif

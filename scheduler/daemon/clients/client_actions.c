@@ -29,7 +29,7 @@ static void set_suspended(struct client *client, bool suspended)
  * process that suspends itself does not measure. */
 static bool mutex_may_be_held(const struct client *client)
 {
-	bool known = !client->outsider && client->version == PROTOCOL_VERSION;
+	bool known = !client->external && client->version == PROTOCOL_VERSION;
 
 	return (!known && !client->hold_cmd_level) || shm_word(&client->shm->pinning);
 }
@@ -41,7 +41,7 @@ bool client_act(struct worker *worker, struct client *client, const struct core_
 	client->acting_prompt = action->prompt;
 	client->acting_waits = mutex_may_be_held(client);
 	client->cause_ns = 0;
-	client->news.reason = NULL;
+	client->pending_event.reason = NULL;
 	if (client->hold_cmd_level)
 		return hold_cmd_start(worker, client, now);
 	if (!client->executor) {
@@ -118,7 +118,7 @@ static void measure(struct worker *worker, struct client *client,
 	bool suspend = client->acting == CORE_SUSPEND;
 	uint64_t entry = report->cost.entry_ns;
 
-	client->news.has_latency = false;
+	client->pending_event.has_latency = false;
 	if (report->error) {
 		t->failures++;
 		metrics_acted(worker, client, suspend, true);
@@ -134,11 +134,11 @@ static void measure(struct worker *worker, struct client *client,
 	/* the time of the cause comes from the client, so it must be checked */
 	if (client->acting_prompt && client->cause_ns && client->cause_ns <= entry &&
 	    entry - client->cause_ns < CAUSE_MAX_NS) {
-		client->news.has_latency = true;
-		client->news.latency_ns = entry - client->cause_ns;
-		hist_add(suspend ? &t->detection : &t->holdover, client->news.latency_ns);
+		client->pending_event.has_latency = true;
+		client->pending_event.latency_ns = entry - client->cause_ns;
+		hist_add(suspend ? &t->detection : &t->holdover, client->pending_event.latency_ns);
 		metrics_latency(worker, client, suspend ? METRICS_DETECTION : METRICS_HOLDOVER,
-				client->news.latency_ns);
+				client->pending_event.latency_ns);
 	}
 }
 
@@ -321,7 +321,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 			check_reset(worker, client, "a suspend", &report.cost, now);
 	}
 	if (outcome & EXECUTOR_CHANGED)
-		outsider_changed(client);
+		external_changed(client);
 	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
 		level_fall(worker, client, -EIO,
 			   "a new queue of the process could not be "

@@ -35,8 +35,8 @@ static uint32_t tenant_of(struct worker *worker, const struct client *client)
 
 static bool same_rights(const struct client *a, const struct client *b)
 {
-	return a->tenant == b->tenant && a->standing.can_preempt == b->standing.can_preempt &&
-	       a->standing.preemptible_by == b->standing.preemptible_by;
+	return a->tenant == b->tenant && a->attrs.can_preempt == b->attrs.can_preempt &&
+	       a->attrs.preemptible_by == b->attrs.preemptible_by;
 }
 
 /* Returns the group number of a client. Clients of one tenant with the same rights and the same
@@ -57,42 +57,41 @@ static uint32_t group_of(struct worker *worker, const struct client *client)
 
 bool client_can_preempt(const struct client *who, const struct client *whom)
 {
-	return who->tenant == whom->tenant ||
-	       (who->standing.can_preempt & whom->standing.preemptible_by);
+	return who->tenant == whom->tenant || (who->attrs.can_preempt & whom->attrs.preemptible_by);
 }
 
 /* ---- effective values ---- */
 
 static bool ruled(const struct client *client, uint32_t effect)
 {
-	return client->standing.verdict.effects & effect;
+	return client->attrs.verdict.effects & effect;
 }
 
-int standing_priority(const struct client *client)
+int client_attrs_priority(const struct client *client)
 {
-	const struct standing *standing = &client->standing;
+	const struct client_attrs *attrs = &client->attrs;
 
-	if (ruled(client, RULE_LEVEL) && standing->verdict.level == PROTOCOL_LEVEL_OBSERVE)
+	if (ruled(client, RULE_LEVEL) && attrs->verdict.level == PROTOCOL_LEVEL_OBSERVE)
 		return PRIORITY_UNSET;
 	if (ruled(client, RULE_PRIORITY))
-		return standing->verdict.priority;
-	return standing->level == PROTOCOL_LEVEL_OBSERVE ? PRIORITY_UNSET
-							 : client->control.own_priority;
+		return attrs->verdict.priority;
+	return attrs->level == PROTOCOL_LEVEL_OBSERVE ? PRIORITY_UNSET
+						      : client->control.own_priority;
 }
 
 static uint32_t slo_of(const struct client *client)
 {
-	return ruled(client, RULE_SLO) ? client->standing.verdict.slo_us : client->standing.slo_us;
+	return ruled(client, RULE_SLO) ? client->attrs.verdict.slo_us : client->attrs.slo_us;
 }
 
 static enum protocol_level level_of(const struct client *client)
 {
-	const struct standing *standing = &client->standing;
-	enum protocol_level level = standing->level;
+	const struct client_attrs *attrs = &client->attrs;
+	enum protocol_level level = attrs->level;
 
-	if (ruled(client, RULE_LEVEL) && standing->verdict.level != PROTOCOL_LEVEL_OBSERVE)
-		level = standing->verdict.level;
-	if (standing->level == PROTOCOL_LEVEL_OBSERVE && level != PROTOCOL_LEVEL_WEIGHT)
+	if (ruled(client, RULE_LEVEL) && attrs->verdict.level != PROTOCOL_LEVEL_OBSERVE)
+		level = attrs->verdict.level;
+	if (attrs->level == PROTOCOL_LEVEL_OBSERVE && level != PROTOCOL_LEVEL_WEIGHT)
 		return PROTOCOL_LEVEL_GATE;
 	return level;
 }
@@ -100,17 +99,17 @@ static enum protocol_level level_of(const struct client *client)
 /* Evaluates the configuration for a client, with the attributes that were read last. */
 static void find_attrs(struct worker *worker, struct client *client)
 {
-	struct standing *standing = &client->standing;
-	uint64_t can_preempt = standing->can_preempt, preemptible_by = standing->preemptible_by;
-	const struct subject *subject = &standing->subject;
+	struct client_attrs *attrs = &client->attrs;
+	uint64_t can_preempt = attrs->can_preempt, preemptible_by = attrs->preemptible_by;
+	const struct subject *subject = &attrs->subject;
 	const char *group;
 
-	if (!client->outsider) /* the rules for external processes are in external_rules.h */
-		rules_match(&worker->config.rules, subject, &standing->verdict);
-	authority_match(&worker->config.authority, subject, &standing->can_preempt,
-			&standing->preemptible_by);
-	group = ruled(client, RULE_GROUP) ? standing->verdict.group : standing->group;
-	if (standing->can_preempt == can_preempt && standing->preemptible_by == preemptible_by &&
+	if (!client->external) /* the rules for external processes are in external_rules.h */
+		rules_match(&worker->config.rules, subject, &attrs->verdict);
+	authority_match(&worker->config.authority, subject, &attrs->can_preempt,
+			&attrs->preemptible_by);
+	group = ruled(client, RULE_GROUP) ? attrs->verdict.group : attrs->group;
+	if (attrs->can_preempt == can_preempt && attrs->preemptible_by == preemptible_by &&
 	    strcmp(client->group, group) == 0)
 		return;
 	snprintf(client->group, sizeof(client->group), "%s", group);
@@ -120,96 +119,96 @@ static void find_attrs(struct worker *worker, struct client *client)
 /* Stores the attributes. Returns true if they differ from those before. */
 static bool take_subject(struct client *client, const struct subject *subject)
 {
-	struct subject before = client->standing.subject;
+	struct subject before = client->attrs.subject;
 
-	client->standing.subject = *subject;
-	client->standing.subject.uid = client->peer.uid;
-	client->standing.subject.shim = true;
-	return memcmp(&before, &client->standing.subject, sizeof(before)) != 0;
+	client->attrs.subject = *subject;
+	client->attrs.subject.uid = client->peer.uid;
+	client->attrs.subject.shim = true;
+	return memcmp(&before, &client->attrs.subject, sizeof(before)) != 0;
 }
 
-void standing_came(struct worker *worker, struct client *client, const struct subject *subject)
+void client_attrs_init(struct worker *worker, struct client *client, const struct subject *subject)
 {
 	client->tenant = tenant_of(worker, client);
 	take_subject(client, subject);
-	client->standing.differs = worker->is_coming;
+	client->attrs.differs = worker->is_coming;
 	find_attrs(worker, client);
-	if (client->outsider)
+	if (client->external)
 		return;
-	client->priority = standing_priority(client);
+	client->priority = client_attrs_priority(client);
 	client->slo_us = slo_of(client);
 	level_begin(client, level_of(client));
-	if (client->standing.verdict.rule[0])
+	if (client->attrs.verdict.rule[0])
 		log_info("process %d (%s): rule %s", (int)client->peer.pid, client->name,
-			 client->standing.verdict.rule);
+			 client->attrs.verdict.rule);
 }
 
-void standing_place(struct worker *worker, const struct client *client, uint64_t now)
+void client_attrs_slot(struct worker *worker, const struct client *client, uint64_t now)
 {
 	const struct core_rights rights = {
 		.tenant = client->tenant,
-		.can_preempt = client->standing.can_preempt,
-		.preemptible_by = client->standing.preemptible_by,
+		.can_preempt = client->attrs.can_preempt,
+		.preemptible_by = client->attrs.preemptible_by,
 	};
 
 	feed_move(&worker->feed, client->id, &rights, client->group_number, now);
-	if (client->standing.level == PROTOCOL_LEVEL_OBSERVE)
+	if (client->attrs.level == PROTOCOL_LEVEL_OBSERVE)
 		feed_set_victim_only(&worker->feed, client->id);
 }
 
-void standing_changed(struct worker *worker, struct client *client)
+void client_attrs_changed(struct worker *worker, struct client *client)
 {
 	if (!client->control.priority_set)
-		client_set_priority(worker, client, standing_priority(client), NULL);
+		client_set_priority(worker, client, client_attrs_priority(client), NULL);
 	client->slo_us = slo_of(client);
 	feed_set_slo(&worker->feed, client->id, client->slo_us * UINT64_C(1000));
 }
 
 static void configured(struct worker *worker, struct client *client, uint64_t now)
 {
-	struct standing *standing = &client->standing;
+	struct client_attrs *attrs = &client->attrs;
 	char before[VALUE_NAME];
 
-	memcpy(before, standing->verdict.rule, sizeof(before));
+	memcpy(before, attrs->verdict.rule, sizeof(before));
 	find_attrs(worker, client);
-	if (strcmp(before, standing->verdict.rule) != 0)
+	if (strcmp(before, attrs->verdict.rule) != 0)
 		log_info("process %d (%s): %s%s", (int)client->peer.pid, client->name,
-			 standing->verdict.rule[0] ? "rule " : "no rule applies any more",
-			 standing->verdict.rule);
-	standing_place(worker, client, now);
-	if (!client->outsider)
-		standing_changed(worker, client);
+			 attrs->verdict.rule[0] ? "rule " : "no rule applies any more",
+			 attrs->verdict.rule);
+	client_attrs_slot(worker, client, now);
+	if (!client->external)
+		client_attrs_changed(worker, client);
 }
 
 /* Returns true if `config` means something else for the client than what is in force for it. */
 static bool differs(const struct config *config, const struct client *client)
 {
-	const struct standing *standing = &client->standing;
-	struct verdict verdict = standing->verdict;
+	const struct client_attrs *attrs = &client->attrs;
+	struct verdict verdict = attrs->verdict;
 	uint64_t can_preempt, preemptible_by;
 
-	if (!client->outsider)
-		rules_match(&config->rules, &standing->subject, &verdict);
-	authority_match(&config->authority, &standing->subject, &can_preempt, &preemptible_by);
-	return can_preempt != standing->can_preempt || preemptible_by != standing->preemptible_by ||
-	       memcmp(&verdict, &standing->verdict, sizeof(verdict)) != 0;
+	if (!client->external)
+		rules_match(&config->rules, &attrs->subject, &verdict);
+	authority_match(&config->authority, &attrs->subject, &can_preempt, &preemptible_by);
+	return can_preempt != attrs->can_preempt || preemptible_by != attrs->preemptible_by ||
+	       memcmp(&verdict, &attrs->verdict, sizeof(verdict)) != 0;
 }
 
-bool standing_compare(struct worker *worker, uint64_t end_ns)
+bool client_attrs_compare(struct worker *worker, uint64_t end_ns)
 {
 	while (worker->compared < worker->client_end) {
 		struct client *client = worker->clients[worker->compared++];
 
 		if (!client || client->phase != CLIENT_SERVED)
 			continue;
-		client->standing.differs |= differs(&worker->coming, client);
+		client->attrs.differs |= differs(&worker->coming, client);
 		if (clock_ns() >= end_ns)
 			break;
 	}
 	return worker->compared >= worker->client_end;
 }
 
-void standing_configured(struct worker *worker, bool again, uint64_t now)
+void client_attrs_configured(struct worker *worker, bool again, uint64_t now)
 {
 	uint32_t count = 0;
 
@@ -218,30 +217,30 @@ void standing_configured(struct worker *worker, bool again, uint64_t now)
 
 		if (!client || client->phase != CLIENT_SERVED)
 			continue;
-		if (client->standing.differs)
+		if (client->attrs.differs)
 			configured(worker, client, now);
-		client->standing.differs = false;
+		client->attrs.differs = false;
 		if (again)
-			client->standing.again_ns = now + count++ * (uint64_t)SPREAD_NS;
+			client->attrs.again_ns = now + count++ * (uint64_t)SPREAD_NS;
 	}
 }
 
-void standing_overdue(struct worker *worker, struct client *client, uint64_t now)
+void client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
-	struct standing *standing = &client->standing;
+	struct client_attrs *attrs = &client->attrs;
 	struct subject subject;
 	int error;
 
-	if (!standing->again_ns || now < standing->again_ns)
+	if (!attrs->again_ns || now < attrs->again_ns)
 		return;
 	error = reader_subject(client->peer.pid, &subject);
 	if (error == -EINPROGRESS)
 		return;
-	standing->again_ns = error == -EAGAIN ? now + AGAIN_NS : 0;
+	attrs->again_ns = error == -EAGAIN ? now + AGAIN_NS : 0;
 	if (error || !take_subject(client, &subject))
 		return;
-	standing->differs |= worker->is_coming;
+	attrs->differs |= worker->is_coming;
 	configured(worker, client, now);
-	if (client->outsider)
-		outsider_rules_again(worker, client);
+	if (client->external)
+		external_rules_again(worker, client);
 }

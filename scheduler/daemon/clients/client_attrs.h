@@ -25,7 +25,7 @@ struct client;
 struct worker;
 
 /* A part of struct client. The priority that the client requests itself is in struct control. */
-struct standing {
+struct client_attrs {
 	/* values that the client requests itself */
 	uint32_t slo_us;
 	enum protocol_level level;
@@ -36,7 +36,7 @@ struct standing {
 	/* sets of grants, one bit each (match.h): it preempts others by them; others preempt it
 	 * by them */
 	uint64_t can_preempt, preemptible_by;
-	/* the coming configuration can have another meaning for the client (standing_compare()) */
+	/* the coming configuration can have another meaning for the client (client_attrs_compare()) */
 	bool differs;
 	/* time to read the attributes again, CLOCK_MONOTONIC ns; 0: not planned */
 	uint64_t again_ns;
@@ -45,18 +45,18 @@ struct standing {
 /* Computes the effective attributes of a new client (priority, slo_us, group, tenant, hold_cmd_level)
  * from its identity, its own values and `subject`. The priority of an external process
  * (external.h) is set elsewhere. */
-void standing_came(struct worker *worker, struct client *client, const struct subject *subject);
+void client_attrs_init(struct worker *worker, struct client *client, const struct subject *subject);
 
 /* Passes the tenant, rights and group of the client to the core, after the core has added the
  * client. */
-void standing_place(struct worker *worker, const struct client *client, uint64_t now);
+void client_attrs_slot(struct worker *worker, const struct client *client, uint64_t now);
 
 /* Returns the effective priority by rule or by the client's own value, without control requests. */
-int standing_priority(const struct client *client);
+int client_attrs_priority(const struct client *client);
 
 /* The client's own priority or SLO may have changed: applies the effective ones, except a
  * priority that a control request has set. */
-void standing_changed(struct worker *worker, struct client *client);
+void client_attrs_changed(struct worker *worker, struct client *client);
 
 /*
  * Compares what worker->coming means for each client, by the attributes that were read last, with
@@ -64,16 +64,16 @@ void standing_changed(struct worker *worker, struct client *client);
  * Clients that register or change meanwhile are marked without a comparison. Stops at `end_ns`
  * (CLOCK_MONOTONIC); at least one client is compared. Returns true if all have been compared.
  */
-bool standing_compare(struct worker *worker, uint64_t end_ns);
+bool client_attrs_compare(struct worker *worker, uint64_t end_ns);
 
 /* A new configuration is in force: evaluates it for each marked client. `again`: the attributes of
  * each client are to be read again, one client after the other. A level takes effect when a process
  * registers the next time. */
-void standing_configured(struct worker *worker, bool again, uint64_t now);
+void client_attrs_configured(struct worker *worker, bool again, uint64_t now);
 
 /* Called in each sweep, between reader_begin() and reader_end(): reads the attributes again if
  * that is due. */
-void standing_overdue(struct worker *worker, struct client *client, uint64_t now);
+void client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* Returns true if `who` can preempt `whom` when `who` is more urgent. */
 bool client_can_preempt(const struct client *who, const struct client *whom);

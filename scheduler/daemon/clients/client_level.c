@@ -27,7 +27,7 @@ void level_begin(struct client *client, uint32_t wanted)
 	/* The rule sets level auto for a client that does not give up its own session
 	 * (shim/hold.c). Of the levels that work, self is the best. */
 	if (client->level.wanted == PROTOCOL_LEVEL_AUTO &&
-	    client->standing.level == PROTOCOL_LEVEL_SELF) {
+	    client->attrs.level == PROTOCOL_LEVEL_SELF) {
 		client->hold_cmd_level = CLIENT_SHM_LEVEL_SELF;
 		client->level.error = -EALREADY;
 		snprintf(client->level.why, sizeof(client->level.why),
@@ -198,7 +198,7 @@ void level_fall(struct worker *worker, struct client *client, int error, const c
 	if (by_trap && error != -ESRCH)
 		plan_climb(level, now);
 	/* A process without the shim that has queues will not enable its runtime any more. */
-	if (level->never_trap || (client->outsider && error == -EPROTO))
+	if (level->never_trap || (client->external && error == -EPROTO))
 		level->climb_ns = 0;
 	if (!level_may_change(client) || error == -ESRCH)
 		observe(worker, client);
@@ -232,7 +232,7 @@ static void arrive(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	client->level.changing = false;
 	client->hold_cmd_level = client->level.to;
-	client->greeted = false;
+	client->handshake_done = false;
 	feed_clear_exempt(&worker->feed, client->id);
 	feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 	hold_cmd_prepare(client, client->hold_cmd_level, now);
@@ -372,7 +372,7 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 		/* The client must give up its own session first. */
 		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 		hold_cmd_prepare(client, CLIENT_SHM_LEVEL_GATE, now);
-	} else if (client->outsider ||
+	} else if (client->external ||
 		   shm_word(&client->shm->runtime) == CLIENT_SHM_RUNTIME_ENABLED) {
 		try_trap(worker, client);
 	}
@@ -412,7 +412,8 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 	}
 	if (level->error)
 		level_log(worker, client);
-	client->greeted = false; /* so that the next scan evaluates whether it can be suspended */
+	client->handshake_done =
+		false; /* so that the next scan evaluates whether it can be suspended */
 }
 
 /* Called after the right to trace was refused. If the right seems to exist, waiting for it would

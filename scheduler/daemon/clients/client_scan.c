@@ -20,9 +20,9 @@ void client_explain(struct client *client)
 
 	if (client->attached)
 		why = "";
-	else if (client->outsider)
-		why = outsider_pending(client);
-	else if (client->standing.level == PROTOCOL_LEVEL_SELF && !client->hold_cmd_level)
+	else if (client->external)
+		why = external_pending(client);
+	else if (client->attrs.level == PROTOCOL_LEVEL_SELF && !client->hold_cmd_level)
 		why = "keeps its debug session (KFDSHIM_LEVEL=self), so level trap of a rule is "
 		      "not possible";
 	if (client->priority == PRIORITY_UNSET && !client->control.leased)
@@ -130,7 +130,8 @@ void client_reconsider(struct worker *worker, struct client *client)
 		return;
 	client_explain(client);
 	if (client->hold_cmd_level)
-		client->greeted = false; /* so that the next scan evaluates if it can be held */
+		client->handshake_done =
+			false; /* so that the next scan evaluates if it can be held */
 	else
 		runtime_changed(worker, client);
 }
@@ -157,7 +158,7 @@ static bool scan_priority(struct worker *worker, struct client *client)
 	    priority > PRIORITY_ONLINE)
 		return false;
 	client->control.own_priority = priority;
-	standing_changed(worker, client);
+	client_attrs_changed(worker, client);
 	return true;
 }
 
@@ -165,10 +166,10 @@ static bool scan_slo(struct worker *worker, struct client *client)
 {
 	uint32_t slo_us = shm_word(&client->shm->slo_us);
 
-	if (slo_us == client->standing.slo_us)
+	if (slo_us == client->attrs.slo_us)
 		return false;
-	client->standing.slo_us = slo_us;
-	standing_changed(worker, client);
+	client->attrs.slo_us = slo_us;
+	client_attrs_changed(worker, client);
 	return true;
 }
 

@@ -25,7 +25,7 @@
 #define QUIET_READS 2
 
 /* State of an external process. */
-struct outsider {
+struct external {
 	uint64_t read_ns;    /* last read of its queues */
 	uint64_t program_ns; /* last check that it still runs the same program */
 	uint64_t threads_ns; /* time of the next check of its threads */
@@ -43,11 +43,11 @@ static void store(uint32_t *at, uint32_t value)
 	__atomic_store_n(at, value, __ATOMIC_RELEASE);
 }
 
-static bool has_compute(const struct outsider *outsider, uint32_t gpu_id)
+static bool has_compute(const struct external *external, uint32_t gpu_id)
 {
-	for (uint32_t i = 0; i < outsider->queue_count; i++)
-		if (sysfs_is_compute(&outsider->queues[i]) &&
-		    (!gpu_id || outsider->queues[i].gpu_id == gpu_id))
+	for (uint32_t i = 0; i < external->queue_count; i++)
+		if (sysfs_is_compute(&external->queues[i]) &&
+		    (!gpu_id || external->queues[i].gpu_id == gpu_id))
 			return true;
 	return false;
 }
@@ -62,7 +62,7 @@ static void tag_again(struct worker *worker, struct client *client, int priority
 	if (!client->executor)
 		client->refused = false;
 	client_set_priority(worker, client, priority, NULL);
-	client->outsider->changed = true;
+	client->external->changed = true;
 	client_reconsider(worker, client);
 }
 
@@ -93,7 +93,7 @@ static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, co
 		   char *problem, size_t size)
 {
 	uint64_t directory = sysfs_dir(pid);
-	struct outsider *outsider;
+	struct external *external;
 	struct client *client;
 	struct subject subject;
 	struct peer peer;
@@ -101,20 +101,20 @@ static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, co
 
 	if (error)
 		return error;
-	outsider = calloc(1, sizeof(*outsider));
-	client = outsider ? client_adopt(worker, &peer, &subject, priority, outsider, clock_ns())
+	external = calloc(1, sizeof(*external));
+	client = external ? client_adopt(worker, &peer, &subject, priority, external, clock_ns())
 			  : NULL;
 	if (!client) {
-		if (!outsider)
+		if (!external)
 			close(peer.pidfd);
-		free(outsider);
+		free(external);
 		snprintf(problem, size, "process %d: too many clients, or out of memory", (int)pid);
 		return -ENOMEM;
 	}
 	feed_set_victim_only(&worker->feed, client->id);
-	outsider->directory = directory;
-	outsider->changed = true;
-	snprintf(outsider->rule, sizeof(outsider->rule), "%s", rule);
+	external->directory = directory;
+	external->changed = true;
+	snprintf(external->rule, sizeof(external->rule), "%s", rule);
 	client_explain(client);
 	log_info("process %d (%s), without the shim: tagged%s%s with priority %d, user %u",
 		 (int)pid, client->name, rule[0] ? " by rule " : "", rule, priority, peer.uid);
@@ -141,7 +141,7 @@ static int tag(struct worker *worker, pid_t pid, int pidfd, int priority, const 
 	struct client *client = client_of_pid(worker, pid);
 	int error;
 
-	if (client && !client->outsider) {
+	if (client && !client->external) {
 		snprintf(problem, size, "process %d runs with the shim and sets its own priority",
 			 (int)pid);
 		return -EEXIST;
@@ -151,17 +151,17 @@ static int tag(struct worker *worker, pid_t pid, int pidfd, int priority, const 
 		return error;
 	if (!client)
 		return tag_new(worker, pid, pidfd, priority, rule, problem, size);
-	snprintf(client->outsider->rule, sizeof(client->outsider->rule), "%s", rule);
+	snprintf(client->external->rule, sizeof(client->external->rule), "%s", rule);
 	tag_again(worker, client, priority);
 	return 0;
 }
 
-int outsider_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char *problem,
+int external_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char *problem,
 		 size_t size)
 {
 	struct client *client = client_of_pid(worker, pid);
 
-	if (priority != PRIORITY_UNSET || (client && !client->outsider))
+	if (priority != PRIORITY_UNSET || (client && !client->external))
 		return tag(worker, pid, pidfd, priority, "", problem, size);
 	if (client) {
 		client_gone(worker, client, "is no longer tagged");
@@ -171,15 +171,15 @@ int outsider_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char
 	return -ESRCH;
 }
 
-int outsider_tag_by_rule(struct worker *worker, pid_t pid, int pidfd, int priority,
+int external_tag_by_rule(struct worker *worker, pid_t pid, int pidfd, int priority,
 			 const char *rule, char *problem, size_t size)
 {
 	return tag(worker, pid, pidfd, priority, rule, problem, size);
 }
 
-const char *outsider_rule(const struct outsider *outsider)
+const char *external_rule(const struct external *external)
 {
-	return outsider->rule;
+	return external->rule;
 }
 
 /* ---- checks of a process ---- */
@@ -187,26 +187,26 @@ const char *outsider_rule(const struct outsider *outsider)
 /* Writes the nodes and their activity into the shared memory, as a shim would. */
 static void publish(struct client *client, uint64_t now)
 {
-	struct outsider *outsider = client->outsider;
+	struct external *external = client->external;
 	struct client_shm *shm = client->shm;
 
-	for (uint32_t i = 0; i < outsider->queue_count; i++)
-		if (sysfs_is_compute(&outsider->queues[i]))
-			client_shm_node_slot(shm, outsider->queues[i].gpu_id);
+	for (uint32_t i = 0; i < external->queue_count; i++)
+		if (sysfs_is_compute(&external->queues[i]))
+			client_shm_node_slot(shm, external->queues[i].gpu_id);
 	for (uint32_t i = 0; client_shm_node_id(shm, i); i++)
-		client_shm_node_set(shm, i, has_compute(outsider, client_shm_node_id(shm, i)), now);
+		client_shm_node_set(shm, i, has_compute(external, client_shm_node_id(shm, i)), now);
 }
 
 static void read_queues(struct client *client, uint64_t now)
 {
-	struct outsider *outsider = client->outsider;
-	int n = sysfs_queues(client->peer.pid, outsider->queues, SYSFS_QUEUES);
+	struct external *external = client->external;
+	int n = sysfs_queues(client->peer.pid, external->queues, SYSFS_QUEUES);
 
-	outsider->read_ns = now;
-	outsider->changed = false;
+	external->read_ns = now;
+	external->changed = false;
 	/* The directory disappears with the last descriptor of the device: after an exec, or
 	 * when the process ends. */
-	outsider->queue_count = n > 0 ? (uint32_t)n : 0;
+	external->queue_count = n > 0 ? (uint32_t)n : 0;
 	publish(client, now);
 	if (!client->attached && !client->refused)
 		client_explain(client);
@@ -218,7 +218,7 @@ static void start(struct worker *worker, struct client *client)
 	int shim;
 
 	if (client->executor || client->refused || worker->stopping ||
-	    client->priority == PRIORITY_UNSET || !has_compute(client->outsider, 0))
+	    client->priority == PRIORITY_UNSET || !has_compute(client->external, 0))
 		return;
 	/* The shim's agent was loaded after the process had been tagged, and could not register
 	 * here. */
@@ -238,13 +238,13 @@ static void start(struct worker *worker, struct client *client)
  * call is delayed by at most one checking interval (THREADS_NS) plus one resume. */
 static void check_threads(struct worker *worker, struct client *client, uint64_t now)
 {
-	struct outsider *outsider = client->outsider;
+	struct external *external = client->external;
 	struct client_shm *shm = client->shm;
 	struct core_view view;
 	uint64_t took_ns;
 	int destroys;
 
-	if (now < outsider->threads_ns)
+	if (now < external->threads_ns)
 		return;
 	if (shm->teardown_begin == shm->teardown_end &&
 	    (!core_view_client(worker->core, client->id, now, &view) || view.state == CORE_RUNNING))
@@ -253,20 +253,20 @@ static void check_threads(struct worker *worker, struct client *client, uint64_t
 	if (destroys == -EINPROGRESS)
 		return;
 	took_ns *= THREADS_PART;
-	outsider->threads_ns = now + (took_ns > THREADS_NS ? took_ns : THREADS_NS);
+	external->threads_ns = now + (took_ns > THREADS_NS ? took_ns : THREADS_NS);
 	if (destroys > 0) {
-		outsider->quiet = 0;
-		outsider->changed = true;
+		external->quiet = 0;
+		external->changed = true;
 		if (shm->teardown_begin == shm->teardown_end)
 			store(&shm->teardown_begin, shm->teardown_begin + 1);
-	} else if (shm->teardown_begin != shm->teardown_end && ++outsider->quiet >= QUIET_READS) {
+	} else if (shm->teardown_begin != shm->teardown_end && ++external->quiet >= QUIET_READS) {
 		store(&shm->teardown_end, shm->teardown_begin);
 	}
 }
 
-void outsider_changed(struct client *client)
+void external_changed(struct client *client)
 {
-	client->outsider->changed = true;
+	client->external->changed = true;
 	if (client->executor)
 		store(&client->shm->runtime, executor_runtime(client->executor)
 						     ? CLIENT_SHM_RUNTIME_ENABLED
@@ -278,14 +278,14 @@ void outsider_changed(struct client *client)
 static void forget_request(struct worker *worker, const struct peer *peer)
 {
 	const struct saved_process *known =
-		saved_find(&worker->beat->saved, peer->pid, peer->started);
+		saved_find(&worker->shared->saved, peer->pid, peer->started);
 	struct saved_process rest;
 
 	if (!known)
 		return;
 	rest = *known;
 	rest.priority = PRIORITY_OWN;
-	saved_store(&worker->beat->saved, &rest);
+	saved_store(&worker->shared->saved, &rest);
 }
 
 /* Returns true if the process runs another program since an exec. Where addresses are not
@@ -293,52 +293,52 @@ static void forget_request(struct worker *worker, const struct peer *peer)
  * directory is compared, too. */
 static bool is_another_program(const struct client *client, uint64_t now)
 {
-	struct outsider *outsider = client->outsider;
-	uint64_t directory = sysfs_dir(client->peer.pid), before = outsider->directory;
+	struct external *external = client->external;
+	uint64_t directory = sysfs_dir(client->peer.pid), before = external->directory;
 	int replaced = peer_replaced(&client->peer, reader_facts);
 
 	if (directory)
-		outsider->directory = directory;
+		external->directory = directory;
 	if (replaced != -EINPROGRESS)
-		outsider->program_ns = now;
+		external->program_ns = now;
 	return (before && directory && directory != before) || replaced > 0;
 }
 
-void outsider_overdue(struct worker *worker, struct client *client, uint64_t now)
+void external_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
-	struct outsider *outsider = client->outsider;
+	struct external *external = client->external;
 
-	if ((client->lost_ns || now >= outsider->program_ns + PROGRAM_NS) &&
+	if ((client->lost_ns || now >= external->program_ns + PROGRAM_NS) &&
 	    is_another_program(client, now)) {
 		forget_request(worker, &client->peer);
 		client_gone(worker, client, "runs another program now; its tag is removed");
 		return;
 	}
-	if (now >= outsider->read_ns + (outsider->changed ? HASTE_NS : PROGRAM_NS))
+	if (now >= external->read_ns + (external->changed ? HASTE_NS : PROGRAM_NS))
 		read_queues(client, now);
 	start(worker, client);
-	if (client->attached && !outsider->watched) {
+	if (client->attached && !external->watched) {
 		executor_send(client->executor, EXECUTOR_WATCH);
-		outsider_changed(client);
+		external_changed(client);
 	}
-	outsider->watched = client->attached;
+	external->watched = client->attached;
 	if (client->attached)
 		check_threads(worker, client, now);
 }
 
 /* ---- output ---- */
 
-const char *outsider_pending(const struct client *client)
+const char *external_pending(const struct client *client)
 {
-	if (!has_compute(client->outsider, 0))
+	if (!has_compute(client->external, 0))
 		return "has no compute queues yet";
 	return "a debug session on the process is being tried";
 }
 
-void outsider_queues_json(const struct outsider *outsider, json_t *list)
+void external_queues_json(const struct external *external, json_t *list)
 {
-	for (uint32_t i = 0; i < outsider->queue_count; i++) {
-		const struct sysfs_queue *q = &outsider->queues[i];
+	for (uint32_t i = 0; i < external->queue_count; i++) {
+		const struct sysfs_queue *q = &external->queues[i];
 
 		json_array_append_new(
 			list,

@@ -30,7 +30,7 @@
 
 struct worker;
 struct client;
-struct outsider;
+struct external;
 
 /*
  * Applies a request that process `pid` has this priority, 0 to 14, or PRIORITY_UNSET, which
@@ -46,27 +46,27 @@ struct outsider;
  *   -ENOMEM: no slot or no memory;
  *   -EAGAIN, -EINPROGRESS: as in reader.h.
  */
-int outsider_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char *problem,
+int external_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char *problem,
 		 size_t size);
 
 /* The same because of the rule `rule`. Not called for a process that has a priority by request. */
-int outsider_tag_by_rule(struct worker *worker, pid_t pid, int pidfd, int priority,
+int external_tag_by_rule(struct worker *worker, pid_t pid, int pidfd, int priority,
 			 const char *rule, char *problem, size_t size);
 
 /* Returns the name of the rule that gave the process its priority; empty: a request did. */
-const char *outsider_rule(const struct outsider *outsider);
+const char *external_rule(const struct external *external);
 
 /* Called in each sweep for a client that is served, between reader_begin() and reader_end():
  * does what is due. */
-void outsider_overdue(struct worker *worker, struct client *client, uint64_t now);
+void external_overdue(struct worker *worker, struct client *client, uint64_t now);
 
 /* The session has reported an event (EXECUTOR_CHANGED). */
-void outsider_changed(struct client *client);
+void external_changed(struct client *client);
 
 /* Returns the condition that must come true before the process can be suspended. */
-const char *outsider_pending(const struct client *client);
+const char *external_pending(const struct client *client);
 
 /* Appends its queues, as sysfs shows them, to a JSON array. */
-void outsider_queues_json(const struct outsider *outsider, json_t *list);
+void external_queues_json(const struct external *external, json_t *list);
 
 #endif

@@ -41,7 +41,7 @@ static bool can_be_followed(const struct rule *rule)
 
 static void read_rules(struct worker *worker)
 {
-	struct outsider_rules *own = &worker->outsider_rules;
+	struct external_rules *own = &worker->external_rules;
 	const struct rules *all = &worker->config.rules;
 
 	free(own->rules);
@@ -65,8 +65,8 @@ static int priority_of(const struct worker *worker, const struct subject *subjec
 		       struct verdict *verdict)
 {
 	*verdict = (struct verdict){.priority = PRIORITY_UNSET};
-	if (!worker->outsider_rules.rules ||
-	    !rules_match(worker->outsider_rules.rules, subject, verdict))
+	if (!worker->external_rules.rules ||
+	    !rules_match(worker->external_rules.rules, subject, verdict))
 		return PRIORITY_UNSET;
 	if (!(verdict->effects & RULE_PRIORITY) ||
 	    (verdict->effects & RULE_LEVEL && verdict->level == PROTOCOL_LEVEL_OBSERVE))
@@ -81,13 +81,13 @@ static int tag_by_rule(struct worker *worker, pid_t pid, int pidfd)
 	char problem[256];
 	int priority, error;
 
-	if (!worker->outsider_rules.rules)
+	if (!worker->external_rules.rules)
 		return 0;
 	error = reader_subject(pid, &subject);
 	priority = error ? PRIORITY_UNSET : priority_of(worker, &subject, &verdict);
 	if (priority == PRIORITY_UNSET)
 		return error;
-	error = outsider_tag_by_rule(worker, pid, pidfd, priority, verdict.rule, problem,
+	error = external_tag_by_rule(worker, pid, pidfd, priority, verdict.rule, problem,
 				     sizeof(problem));
 	if (error && error != -EINPROGRESS)
 		log_debug("rule %s: not tagged: %s", verdict.rule, problem);
@@ -102,10 +102,10 @@ static int restore_tag(struct worker *worker, const struct saved_process *saved,
 
 	if (saved->priority < 0)
 		return 0;
-	error = outsider_tag(worker, saved->pid, pidfd, saved->priority, problem, sizeof(problem));
+	error = external_tag(worker, saved->pid, pidfd, saved->priority, problem, sizeof(problem));
 	if (error && error != -EINPROGRESS)
 		log_debug("not tagged again: %s", problem);
-	worker->outsider_rules.unrestored |= error == -EAGAIN;
+	worker->external_rules.unrestored |= error == -EAGAIN;
 	return error;
 }
 
@@ -123,30 +123,30 @@ static int check_process(struct worker *worker, pid_t pid, int pidfd)
 	error = reader_facts(pid, &its);
 	if (error == -EINPROGRESS)
 		return error;
-	worker->outsider_rules.unrestored |= error == -EAGAIN;
+	worker->external_rules.unrestored |= error == -EAGAIN;
 	if (!its.started)
 		return 0;
-	saved = saved_find(&worker->beat->saved, pid, its.started);
+	saved = saved_find(&worker->shared->saved, pid, its.started);
 	if (saved && saved->priority != PRIORITY_OWN)
 		return restore_tag(worker, saved, pidfd);
 	return tag_by_rule(worker, pid, pidfd);
 }
 
-void outsider_rules_again(struct worker *worker, struct client *client)
+void external_rules_again(struct worker *worker, struct client *client)
 {
-	struct subject subject = client->standing.subject;
+	struct subject subject = client->attrs.subject;
 	struct verdict verdict;
 	char problem[256];
 	int priority;
 
-	if (!outsider_rule(client->outsider)[0])
+	if (!external_rule(client->external)[0])
 		return;
 	subject.shim = false;
 	priority = priority_of(worker, &subject, &verdict);
 	if (priority == PRIORITY_UNSET)
 		client_gone(worker, client, "is no longer tagged: no rule applies to it any more");
 	else
-		outsider_tag_by_rule(worker, client->peer.pid, client->peer.pidfd, priority,
+		external_tag_by_rule(worker, client->peer.pid, client->peer.pidfd, priority,
 				     verdict.rule, problem, sizeof(problem));
 }
 
@@ -154,14 +154,14 @@ static void check_tagged(struct worker *worker)
 {
 	for (uint32_t i = 0; i < worker->client_end; i++)
 		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
-		    worker->clients[i]->outsider)
-			outsider_rules_again(worker, worker->clients[i]);
+		    worker->clients[i]->external)
+			external_rules_again(worker, worker->clients[i]);
 }
 
 /* Returns false while the answers about this process are awaited. */
 static bool look_at_next(struct worker *worker)
 {
-	struct outsider_rules *own = &worker->outsider_rules;
+	struct external_rules *own = &worker->external_rules;
 	pid_t pid = own->pids[own->next];
 
 	if (own->pidfd < 0)
@@ -181,7 +181,7 @@ static bool look_at_next(struct worker *worker)
 /* Checks some of the processes. Each may need two or three requests to kfdschedd-read. */
 static void check_some(struct worker *worker)
 {
-	struct outsider_rules *own = &worker->outsider_rules;
+	struct external_rules *own = &worker->external_rules;
 	uint64_t end = clock_ns() + WORK_NS;
 
 	while (own->next < own->count && clock_ns() < end)
@@ -195,8 +195,8 @@ static void check_some(struct worker *worker)
 
 static void list_processes(struct worker *worker)
 {
-	struct outsider_rules *own = &worker->outsider_rules;
-	const struct saved_state *saved = &worker->beat->saved;
+	struct external_rules *own = &worker->external_rules;
+	const struct saved_state *saved = &worker->shared->saved;
 
 	own->next = own->count = 0;
 	own->pids = calloc(PROCESSES + SAVED_PROCESSES, sizeof(*own->pids));
@@ -208,15 +208,15 @@ static void list_processes(struct worker *worker)
 		own->count += sysfs_processes(own->pids + own->count, PROCESSES);
 }
 
-void outsider_rules_begin(struct worker *worker)
+void external_rules_begin(struct worker *worker)
 {
-	worker->outsider_rules.pidfd = -1;
-	worker->outsider_rules.unrestored = true;
+	worker->external_rules.pidfd = -1;
+	worker->external_rules.unrestored = true;
 }
 
-void outsider_rules_check(struct worker *worker, uint64_t now)
+void external_rules_check(struct worker *worker, uint64_t now)
 {
-	struct outsider_rules *own = &worker->outsider_rules;
+	struct external_rules *own = &worker->external_rules;
 
 	if (own->config_number != worker->config_number) {
 		own->config_number = worker->config_number;

@@ -25,7 +25,7 @@ struct rules;
 struct worker;
 
 /* A part of struct worker. */
-struct outsider_rules {
+struct external_rules {
 	uint32_t config_number; /* number of the configuration that the rules belong to */
 	struct rules *rules;	/* rules with `shim = no`; NULL: none */
 	uint64_t listed_ns;	/* when the processes were listed last */
@@ -38,12 +38,12 @@ struct outsider_rules {
 
 /* Called when a worker starts: processes to which a request has given a priority in an earlier
  * worker (saved_state.h) will get it again. */
-void outsider_rules_begin(struct worker *worker);
+void external_rules_begin(struct worker *worker);
 
 /* The attributes of an external process may have changed: evaluates the rules for it again. */
-void outsider_rules_again(struct worker *worker, struct client *client);
+void external_rules_again(struct worker *worker, struct client *client);
 
 /* Called in each loop iteration; works for 2 ms at most. */
-void outsider_rules_check(struct worker *worker, uint64_t now);
+void external_rules_check(struct worker *worker, uint64_t now);
 
 #endif

@@ -90,7 +90,7 @@ static void send_result(struct worker *worker, struct client *client, uint32_t e
 		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
 		return;
 	}
-	client->obeys = error == 0 && client->acting == CORE_SUSPEND;
+	client->hold_acked = error == 0 && client->acting == CORE_SUSPEND;
 	client_acted(worker, client, &report, now);
 }
 
@@ -99,7 +99,7 @@ static void lost(struct worker *worker, struct client *client, uint32_t error, u
 {
 	char why[KFD_REASON];
 
-	client->obeys = false;
+	client->hold_acked = false;
 	snprintf(why, sizeof(why), "its hold ended early: %s", strerror(error & 0xfff));
 	level_fall(worker, client, -EPROTO, why, now);
 }
@@ -110,10 +110,10 @@ bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
 		 runtime = shm_word(&client->shm->runtime);
 	bool changed = false;
 
-	if (own != client->own_session || runtime != client->runtime || !client->greeted) {
+	if (own != client->own_session || runtime != client->runtime || !client->handshake_done) {
 		client->own_session = own;
 		client->runtime = runtime;
-		client->greeted = true;
+		client->handshake_done = true;
 		set_capability(worker, client);
 		changed = true;
 	}
@@ -122,7 +122,7 @@ bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
 			    shm_word((const uint32_t *)&client->shm->hold_cmd_errno),
 			    shm_word(&client->shm->hold_cmd_us), now);
 		changed = true;
-	} else if (client->obeys && shm_word((const uint32_t *)&client->shm->hold_cmd_errno)) {
+	} else if (client->hold_acked && shm_word((const uint32_t *)&client->shm->hold_cmd_errno)) {
 		lost(worker, client, shm_word((const uint32_t *)&client->shm->hold_cmd_errno), now);
 		changed = true;
 	}
@@ -135,7 +135,7 @@ static void give(struct client *client, enum client_shm_level level, uint32_t wh
 
 	client->hold_cmd = HOLD_CMD(level, what, ++client->hold_cmd_number);
 	client->hold_cmd_pending = true;
-	client->obeys = false;
+	client->hold_acked = false;
 	client->hold_cmd_ns = now;
 	__atomic_store_n(&client->shm->hold_cmd, client->hold_cmd, __ATOMIC_SEQ_CST);
 	/* If there is no room, the client has wake-ups that it has not read yet, so none is

@@ -2,7 +2,7 @@
 /*
  * State that control requests have set and that a process does not report itself: leases,
  * priorities and policies. It is part of the page that the watchdog and the worker share (struct
- * beat), so that the next worker continues with it. It ends with the daemon.
+ * shared_state), so that the next worker continues with it. It ends with the daemon.
  *
  * The worker writes it, and there is one worker at a time. The worker may be killed at any
  * instruction. Therefore `used` is written last, and an entry with `used` set is complete. An

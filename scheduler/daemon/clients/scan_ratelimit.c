@@ -16,7 +16,7 @@ static const struct budget_rule user_rule = {.burst = 6000, .period_ns = 16667};
  * has nothing left. */
 static bool take(struct worker *worker, struct client *client, uint64_t now)
 {
-	struct user *user = door_user(worker, client->uid);
+	struct user *user = admission_user(worker, client->uid);
 
 	if (budget_next(&client->scan_limit.budget, &client_rule, now) > now ||
 	    !budget_take(&user->scans, &user_rule, now))

@@ -15,7 +15,7 @@
  * number) or if there is no room. */
 static struct metrics_node *node_of(struct worker *worker, uint32_t gpu_id)
 {
-	struct metrics_node *nodes = worker->beat->metrics.nodes;
+	struct metrics_node *nodes = worker->shared->metrics.nodes;
 
 	if (!nodes_known(worker, gpu_id))
 		return NULL;
@@ -36,7 +36,7 @@ _Static_assert(METRICS_NODES <= UINT8_MAX, "at[]");
  * tried first. */
 static struct metrics_node *nth_of(struct worker *worker, struct client *client, uint32_t i)
 {
-	struct metrics_node *nodes = worker->beat->metrics.nodes;
+	struct metrics_node *nodes = worker->shared->metrics.nodes;
 	struct metrics_node *node = &nodes[client->counts.at[i]];
 
 	if (node->gpu_id != client->gpu_id[i]) {
@@ -53,7 +53,7 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 {
 	uint32_t n = 0;
 
-	out[n++] = &worker->beat->metrics.all;
+	out[n++] = &worker->shared->metrics.all;
 	out[n++] = &client->counts.values;
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++) {
 		struct metrics_node *node = nth_of(worker, client, i);
@@ -167,9 +167,9 @@ static void picture_of_nodes(struct worker *worker, struct metrics_snapshot *out
 	for (uint32_t i = 0; i < METRICS_NODES; i++) {
 		struct metrics_node *node = &out->nodes[out->node_count];
 
-		if (worker->beat->metrics.nodes[i].gpu_id == 0)
+		if (worker->shared->metrics.nodes[i].gpu_id == 0)
 			break;
-		*node = worker->beat->metrics.nodes[i];
+		*node = worker->shared->metrics.nodes[i];
 		core_view_node(worker->core, node->gpu_id, &node->urgent, &node->suspended);
 		out->node_count++;
 	}
@@ -182,11 +182,11 @@ void metrics_publish(struct worker *worker, uint64_t now)
 	if (now < worker->metrics_due_ns || !(out = metrics_share_room()))
 		return;
 	worker->metrics_due_ns = now + PICTURE_NS;
-	out->uptime_ns = now - worker->beat->started_ns;
-	out->worker_restarts = __atomic_load_n(&worker->beat->restarts, __ATOMIC_RELAXED);
-	out->refused_calls = __atomic_load_n(&worker->beat->refused_calls, __ATOMIC_RELAXED);
-	out->log_dropped = __atomic_load_n(&worker->beat->log.dropped, __ATOMIC_RELAXED);
-	out->log_left_out = __atomic_load_n(&worker->beat->log.left_out, __ATOMIC_RELAXED);
+	out->uptime_ns = now - worker->shared->started_ns;
+	out->worker_restarts = __atomic_load_n(&worker->shared->restarts, __ATOMIC_RELAXED);
+	out->refused_calls = __atomic_load_n(&worker->shared->refused_calls, __ATOMIC_RELAXED);
+	out->log_dropped = __atomic_load_n(&worker->shared->log.dropped, __ATOMIC_RELAXED);
+	out->log_left_out = __atomic_load_n(&worker->shared->log.left_out, __ATOMIC_RELAXED);
 	out->clients = out->listed = 0;
 	/* By slot, which a client keeps, so that a client that is listed stays listed. */
 	for (uint32_t i = 0; i < worker->client_end; i++) {
@@ -199,7 +199,7 @@ void metrics_publish(struct worker *worker, uint64_t now)
 		if (out->listed < METRICS_LISTED)
 			picture_of_client(worker, client, &out->list[out->listed++], now);
 	}
-	out->all = worker->beat->metrics.all;
+	out->all = worker->shared->metrics.all;
 	picture_of_nodes(worker, out);
 	metrics_share_publish();
 }

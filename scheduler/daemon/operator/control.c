@@ -211,7 +211,7 @@ static bool keep(struct worker *worker, const struct client *client, int priorit
 		.lease_ns = lease_ns,
 	};
 
-	return saved_store(&worker->beat->saved, &process);
+	return saved_store(&worker->shared->saved, &process);
 }
 
 static int priority_override(const struct client *client)
@@ -429,7 +429,7 @@ static void serve_tag(struct worker *worker, struct client *from, const struct t
 		      int priority)
 {
 	const struct saved_process *known =
-		saved_find(&worker->beat->saved, target->pid, target->started);
+		saved_find(&worker->shared->saved, target->pid, target->started);
 	struct saved_process before = {.pid = target->pid,
 				       .started = target->started,
 				       .priority = PRIORITY_OWN},
@@ -442,7 +442,7 @@ static void serve_tag(struct worker *worker, struct client *from, const struct t
 		before = *known;
 	after = before;
 	after.priority = priority;
-	if (!saved_store(&worker->beat->saved, &after)) {
+	if (!saved_store(&worker->shared->saved, &after)) {
 		no_room(worker, from);
 		return;
 	}
@@ -451,11 +451,11 @@ static void serve_tag(struct worker *worker, struct client *from, const struct t
 	if (priority == PRIORITY_OWN && known && !target->client)
 		error = 0;
 	else
-		error = outsider_tag(worker, target->pid, from->control.pidfd,
+		error = external_tag(worker, target->pid, from->control.pidfd,
 				     priority == PRIORITY_OWN ? PRIORITY_UNSET : priority, problem,
 				     sizeof(problem));
 	if (error) {
-		saved_store(&worker->beat->saved, &before);
+		saved_store(&worker->shared->saved, &before);
 		if (error == -EINPROGRESS)
 			return;
 		send_reply(worker, from, error, "%s", problem);
@@ -489,7 +489,7 @@ static void serve_priority(struct worker *worker, struct client *from,
 		send_reply(worker, from, -EINVAL, "a priority must be 0 to 15, none or own");
 		return;
 	}
-	if (!client || client->outsider) {
+	if (!client || client->external) {
 		serve_tag(worker, from, &target, priority);
 		return;
 	}
@@ -499,7 +499,7 @@ static void serve_priority(struct worker *worker, struct client *from,
 	}
 	client->control.priority_set = priority != PRIORITY_OWN;
 	if (!client->control.priority_set)
-		priority = standing_priority(client);
+		priority = client_attrs_priority(client);
 	log_info("process %d (%s), user %u: priority %d for process %d (%s)", (int)from->peer.pid,
 		 from->name, from->peer.uid, priority, (int)target.pid, target.name);
 	client_set_priority(worker, client, priority, from);
@@ -509,10 +509,9 @@ static void serve_priority(struct worker *worker, struct client *from,
 	else
 		send_reply(worker, from, 0, "process %d (%s) has priority %d%s", (int)target.pid,
 			   target.name, priority,
-			   client->control.priority_set ? " until it ends"
-			   : client->standing.verdict.rule[0]
-				   ? ", from its rule or its own settings"
-				   : ", from its own settings");
+			   client->control.priority_set	   ? " until it ends"
+			   : client->attrs.verdict.rule[0] ? ", from its rule or its own settings"
+							   : ", from its own settings");
 }
 
 /* ---- policies ---- */
@@ -541,7 +540,7 @@ static void serve_policy(struct worker *worker, struct client *from,
 			   "there is no node %u: 'kfdsched status' lists the nodes", hello->gpu_id);
 		return;
 	}
-	if (!saved_store_policy(&worker->beat->saved, hello->gpu_id, &policy) ||
+	if (!saved_store_policy(&worker->shared->saved, hello->gpu_id, &policy) ||
 	    !feed_set_policy(&worker->feed, hello->gpu_id, &policy)) {
 		send_reply(worker, from, -ENOSPC, "at most %u nodes can have their own policy",
 			   CORE_POLICIES);
@@ -560,7 +559,7 @@ static void serve_policy(struct worker *worker, struct client *from,
 
 void control_policies(struct worker *worker)
 {
-	const struct saved_state *saved = &worker->beat->saved;
+	const struct saved_state *saved = &worker->shared->saved;
 
 	for (uint32_t i = 0; i < SAVED_POLICIES; i++)
 		if (saved->policies[i].used)
@@ -641,7 +640,7 @@ void control_request(struct worker *worker, struct client *client,
 void control_came(struct worker *worker, struct client *client, uint64_t now)
 {
 	const struct saved_process *saved =
-		saved_find(&worker->beat->saved, client->peer.pid, client->peer.started);
+		saved_find(&worker->shared->saved, client->peer.pid, client->peer.started);
 
 	if (saved) {
 		client->control.lease_ns = saved->lease_ns;
@@ -665,5 +664,5 @@ void control_gone(struct worker *worker, struct client *client)
 	}
 	/* An exec ends the client, but not the process, so its requests are kept. */
 	if (client->id && client->peer.pidfd >= 0 && peer_ended(&client->peer))
-		saved_forget(&worker->beat->saved, client->peer.pid, client->peer.started);
+		saved_forget(&worker->shared->saved, client->peer.pid, client->peer.started);
 }

@@ -38,7 +38,7 @@ static int send_text(const struct client *reader, const char *text)
 static int send_lost(const struct client *reader)
 {
 	json_t *json = json_pack("{sI ss sI}", "time_us", (json_int_t)wall_us(), "kind", "lost",
-				 "count", (json_int_t)reader->news.lost);
+				 "count", (json_int_t)reader->pending_event.lost);
 	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 	int error = text ? send_text(reader, text) : -ENOMEM;
 
@@ -54,22 +54,22 @@ static bool report_loss(struct client *reader)
 {
 	uint64_t now;
 
-	if (!reader->news.lost)
+	if (!reader->pending_event.lost)
 		return true;
 	now = clock_ns();
-	if (now < reader->news.retry_ns)
+	if (now < reader->pending_event.retry_ns)
 		return false;
-	reader->news.retry_ns = now + RETRY_NS;
+	reader->pending_event.retry_ns = now + RETRY_NS;
 	if (send_lost(reader) != 0)
 		return false;
-	reader->news.lost = 0;
+	reader->pending_event.lost = 0;
 	return true;
 }
 
 static void notify_reader(struct client *reader, const char *text)
 {
 	if (!report_loss(reader) || !text || send_text(reader, text) != 0)
-		reader->news.lost++;
+		reader->pending_event.lost++;
 }
 
 /* Returns the entry for the next event. The caller fills it and passes it to publish_event(). */
@@ -296,8 +296,8 @@ static void find_culprit(const struct worker *worker, struct client *client, boo
 		if (!gpu_id || rank <= best)
 			continue;
 		best = rank;
-		client->news.cause_pid = other->peer.pid;
-		client->news.cause_gpu_id = gpu_id;
+		client->pending_event.cause_pid = other->peer.pid;
+		client->pending_event.cause_gpu_id = gpu_id;
 	}
 }
 
@@ -314,7 +314,7 @@ static const char *why_resumed(const struct worker *worker, const struct client 
 		return "slow";
 	if (view->contended)
 		return "bound";
-	return client->news.by_lease ? "released" : "idle";
+	return client->pending_event.by_lease ? "released" : "idle";
 }
 
 void events_decided(struct worker *worker, struct client *client, uint64_t now)
@@ -322,19 +322,20 @@ void events_decided(struct worker *worker, struct client *client, uint64_t now)
 	bool suspend = client->acting == CORE_SUSPEND;
 	struct core_view view = {0};
 
-	client->news.reason = NULL;
-	client->news.cause_pid = 0;
-	client->news.cause_gpu_id = 0;
+	client->pending_event.reason = NULL;
+	client->pending_event.cause_pid = 0;
+	client->pending_event.cause_gpu_id = 0;
 	/* With many clients this takes time, and the result may never be needed. */
 	if (!worker->events.readers && worker->client_end > FEW_CLIENTS)
 		return;
 	if (suspend)
-		client->news.by_lease = gang_leased(worker, client);
+		client->pending_event.by_lease = gang_leased(worker, client);
 	core_view_client(worker->core, client->id, now, &view);
-	client->news.reason = !suspend		      ? why_resumed(worker, client, &view)
-			      : client->news.by_lease ? "leased"
-						      : "preempted";
-	if (suspend ? !client->news.by_lease : strcmp(client->news.reason, "idle") == 0)
+	client->pending_event.reason = !suspend ? why_resumed(worker, client, &view)
+				       : client->pending_event.by_lease ? "leased"
+									: "preempted";
+	if (suspend ? !client->pending_event.by_lease
+		    : strcmp(client->pending_event.reason, "idle") == 0)
 		find_culprit(worker, client, suspend);
 }
 
@@ -346,12 +347,12 @@ void events_acted(struct worker *worker, const struct client *client,
 
 	memcpy(event->gpu_ids, client->gpu_id, sizeof(event->gpu_ids));
 	event->level = level_of(client);
-	event->cause = client->news.reason;
-	event->cause_pid = client->news.cause_pid;
-	event->cause_gpu_id = client->news.cause_gpu_id;
-	event->has_latency = client->news.has_latency;
+	event->cause = client->pending_event.reason;
+	event->cause_pid = client->pending_event.cause_pid;
+	event->cause_gpu_id = client->pending_event.cause_gpu_id;
+	event->has_latency = client->pending_event.has_latency;
 	if (event->has_latency)
-		event->latency_us = client->news.latency_ns / 1000;
+		event->latency_us = client->pending_event.latency_ns / 1000;
 	event->duration_us = report->cost.duration_ns / 1000;
 	event->error = report->error;
 	publish_event(worker, event);

@@ -34,7 +34,7 @@ struct events {
 };
 
 /* A part of struct client. */
-struct news {
+struct pending_event {
 	/* of a workload: reason of its action in flight (NULL: not determined), the process that
 	 * caused it (0: none), and the node */
 	const char *reason;
@@ -64,7 +64,7 @@ void events_gone(struct worker *worker);
 json_t *events_recent(const struct worker *worker, uint64_t *at, uint64_t newest);
 
 /* Determines the reason of an action of the core that was just started. It is kept in
- * client->news. */
+ * client->pending_event. */
 void events_decided(struct worker *worker, struct client *client, uint64_t now);
 
 /* The action has ended: sends an event. */

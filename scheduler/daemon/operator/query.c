@@ -276,13 +276,13 @@ static void serve(struct worker *worker, struct client *client, uint64_t now)
 	int error;
 
 	if (query->stage == QUERY_SENT) {
-		if (!door_is_unread(client->socket))
+		if (!admission_is_unread(client->socket))
 			client_gone(worker, client, NULL);
 		query->retry_ns = now + RETRY_NS;
 		return;
 	}
 	if (query->stage == QUERY_WAITING)
-		door_user(worker, client->uid)->queries++;
+		admission_user(worker, client->uid)->queries++;
 	if (query->length == query->sent && query->stage != QUERY_DONE)
 		piece(worker, query, now);
 	error = send_piece(client);
@@ -304,7 +304,7 @@ static bool is_due(struct worker *worker, const struct client *client, uint64_t 
 	if (!client || client->phase != CLIENT_ASKING || now < client->query.retry_ns)
 		return false;
 	return client->query.stage != QUERY_WAITING || client->trusted ||
-	       door_user(worker, client->uid)->queries < QUERY_OF_USER;
+	       admission_user(worker, client->uid)->queries < QUERY_OF_USER;
 }
 
 /* Returns the next client: a trusted one, otherwise the next after the last one; NULL: none can
@@ -370,6 +370,6 @@ void query_end(struct worker *worker, struct client *client)
 		return;
 	worker->queries.askers--;
 	if (client->query.stage != QUERY_WAITING)
-		door_user(worker, client->uid)->queries--;
+		admission_user(worker, client->uid)->queries--;
 	forget_text(&client->query);
 }

@@ -74,8 +74,8 @@ json_t *status_queues(const struct client *client, uint32_t *at)
 	json_t *list = json_array();
 	struct client_shm_queue queue;
 
-	if (client->outsider) {
-		outsider_queues_json(client->outsider, list);
+	if (client->external) {
+		external_queues_json(client->external, list);
 		*at = CLIENT_SHM_QUEUES;
 		return list;
 	}
@@ -103,12 +103,12 @@ static void count_queue(struct queue_count counts[CLIENT_SHM_NODES], uint32_t gp
 	}
 }
 
-static void count_outsider(struct queue_count counts[CLIENT_SHM_NODES], const struct client *client)
+static void count_external(struct queue_count counts[CLIENT_SHM_NODES], const struct client *client)
 {
 	json_t *list = json_array(), *queue;
 	size_t i;
 
-	outsider_queues_json(client->outsider, list);
+	external_queues_json(client->external, list);
 	json_array_foreach(list, i, queue)
 	{
 		const char *type = json_string_value(json_object_get(queue, "type"));
@@ -122,12 +122,12 @@ static void count_outsider(struct queue_count counts[CLIENT_SHM_NODES], const st
 json_t *status_queue_counts(const struct client *client)
 {
 	struct queue_count counts[CLIENT_SHM_NODES] = {0};
-	uint32_t end = client->outsider ? 0 : client_shm_queue_end(client->shm);
+	uint32_t end = client->external ? 0 : client_shm_queue_end(client->shm);
 	struct client_shm_queue queue;
 	json_t *list = json_array();
 
-	if (client->outsider)
-		count_outsider(counts, client);
+	if (client->external)
+		count_external(counts, client);
 	for (uint32_t i = 0; i < end; i++)
 		if (client_shm_queue_read(client->shm, i, &queue) == 0)
 			count_queue(counts, queue.gpu_id,
@@ -201,7 +201,7 @@ const char *status_level(const struct client *client, const struct core_view *vi
 static json_t *rule_json(const struct client *client)
 {
 	const char *rule =
-		client->outsider ? outsider_rule(client->outsider) : client->standing.verdict.rule;
+		client->external ? external_rule(client->external) : client->attrs.verdict.rule;
 
 	return rule[0] ? json_string(rule) : json_null();
 }
@@ -250,7 +250,7 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 		"pid", (json_int_t)client->peer.pid, "own_pid",
 		client->peer.own_pid ? json_integer(client->peer.own_pid) : json_null(),
 		"pid_namespace", (json_int_t)client->peer.pid_ns, "comm", name, "shim",
-		(int)!client->outsider, "priority",
+		(int)!client->external, "priority",
 		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
 		"role", role(client->priority), "priority_ordered",
 		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",
@@ -274,7 +274,7 @@ json_t *status_client_brief(const struct worker *worker, const struct client *cl
 	core_view_client(worker->core, client->id, now, &view);
 	peer_name(client->peer.pid, name);
 	return json_pack("{sI ss sb so ss ss ss sb sI sI so}", "pid", (json_int_t)client->peer.pid,
-			 "comm", name, "shim", (int)!client->outsider, "priority",
+			 "comm", name, "shim", (int)!client->external, "priority",
 			 client->priority == PRIORITY_UNSET ? json_null()
 							    : json_integer(client->priority),
 			 "role", role(client->priority), "level", status_level(client, &view),
@@ -321,10 +321,11 @@ static json_t *totals_json(const struct totals *t)
 
 static json_t *connections_json(const struct worker *worker)
 {
-	return json_pack("{sI sI sI sI}", "open", (json_int_t)worker->door.taken, "room",
-			 (json_int_t)worker->door.slots, "refused",
-			 (json_int_t)__atomic_load_n(&worker->door_beat->refused, __ATOMIC_RELAXED),
-			 "orphans", (json_int_t)worker->orphan_count);
+	return json_pack(
+		"{sI sI sI sI}", "open", (json_int_t)worker->admission.taken, "room",
+		(json_int_t)worker->admission.slots, "refused",
+		(json_int_t)__atomic_load_n(&worker->admission_state->refused, __ATOMIC_RELAXED),
+		"orphans", (json_int_t)worker->orphan_count);
 }
 
 static json_t *executors_json(void)
@@ -342,7 +343,7 @@ json_t *status_head(const struct worker *worker, uint64_t now)
 
 	root = json_pack("{s{sI sI sI ss so sI so so} so so}", "daemon", "pid",
 			 (json_int_t)getppid(), "worker_pid", (json_int_t)getpid(), "uptime_us",
-			 (json_int_t)((now - worker->beat->started_ns) / 1000), "policy",
+			 (json_int_t)((now - worker->shared->started_ns) / 1000), "policy",
 			 policy_name(policy.rule), "share_percent", share_json(policy),
 			 "slow_suspend_us",
 			 (json_int_t)(worker->config.core.slow_suspend_ns / 1000), "connections",

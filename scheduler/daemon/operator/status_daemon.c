@@ -10,6 +10,6 @@ static json_t *count(const uint64_t *at)
 void status_about(const struct worker *worker, json_t *daemon)
 {
 	json_object_set_new(daemon, "version", json_string(KFDSHIM_VERSION));
-	json_object_set_new(daemon, "worker_restarts", count(&worker->beat->restarts));
-	json_object_set_new(daemon, "refused_calls", count(&worker->beat->refused_calls));
+	json_object_set_new(daemon, "worker_restarts", count(&worker->shared->restarts));
+	json_object_set_new(daemon, "refused_calls", count(&worker->shared->refused_calls));
 }

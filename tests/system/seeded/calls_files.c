@@ -262,7 +262,7 @@ ssize_t played_write(int fd, const void *from, size_t size)
 		return refuse(EBADF);
 	fiber_release(file);
 	file->count++;
-	file_news(file);
+	file_changes(file);
 	return (ssize_t)size;
 }
 
@@ -370,7 +370,7 @@ int played_shutdown(int fd, int how)
 		return -1;
 	if (file->peer) {
 		file->peer->peer = NULL;
-		file_news(file->peer);
+		file_changes(file->peer);
 		file->peer = NULL;
 	}
 	return 0;

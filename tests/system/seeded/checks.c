@@ -10,23 +10,23 @@
 #include "tests/system/seeded/driver.h"
 #include "tests/system/seeded/program.h"
 
-#define SETTLED_NS (30 * MS) /* from a change of a process to its required effect */
-#define BEAT_NS (100 * MS)   /* the limit that client_shm.h promises */
-#define UNSEEN_NS (600 * US) /* the delay that the worker's rate limit allows is shorter */
-#define STOPPED_NS MS	     /* until a stopped executor is killed and its sessions end */
-#define WORK_NS (200 * MS)   /* time in which each program completes a packet */
-#define SLOTS 256	     /* maximum of clients and of executors */
+#define SETTLED_NS (30 * MS)	/* from a change of a process to its required effect */
+#define HEARTBEAT_NS (100 * MS) /* the limit that client_shm.h promises */
+#define UNSEEN_NS (600 * US)	/* the delay that the worker's rate limit allows is shorter */
+#define STOPPED_NS MS		/* until a stopped executor is killed and its sessions end */
+#define WORK_NS (200 * MS)	/* time in which each program completes a packet */
+#define SLOTS 256		/* maximum of clients and of executors */
 
 static struct check_bounds bounds;
 static uint64_t disturbed_ns, cause_ns[PROGRAMS];
 /* The values in a client's shared memory that can change; from NODES on, the activity of each
  * node. */
 enum { TEARDOWN, LEFT, QUEUES_CHANGED, RUNTIME, PRIORITY, HOLD_CMD_DONE, NODES };
-#define NEWS (NODES + CLIENT_SHM_NODES)
+#define WORDS (NODES + CLIENT_SHM_NODES)
 /* Time, in ns, since there is something to do for a sleeping thread; 0: there is nothing. */
 static struct {
-	uint64_t shm[SLOTS][NEWS], hold_cmd[SLOTS], request[SLOTS], outcome[SLOTS], target[SLOTS];
-	uint64_t seen[SLOTS][NEWS]; /* values that the worker has seen, per client */
+	uint64_t shm[SLOTS][WORDS], hold_cmd[SLOTS], request[SLOTS], outcome[SLOTS], target[SLOTS];
+	uint64_t seen[SLOTS][WORDS]; /* values that the worker has seen, per client */
 	bool known[SLOTS];
 } unseen;
 
@@ -179,11 +179,11 @@ static void must_be_seen(uint64_t *since, bool something, uint64_t most_ns, cons
 
 /* Returns whether the shared memory has a value that the worker has not seen and for which an agent
  * wakes the worker. *seen is the worker's last value. */
-static bool is_new(const struct client *client, int news, uint64_t *seen)
+static bool is_new(const struct client *client, int words, uint64_t *seen)
 {
 	const struct client_shm *shm = client->shm;
 
-	switch (news) {
+	switch (words) {
 	/* A call that a suspension would block is reported only while the process is suspended. */
 	case TEARDOWN:
 		*seen = client->teardown_begin;
@@ -204,9 +204,9 @@ static bool is_new(const struct client *client, int news, uint64_t *seen)
 		*seen = client->hold_cmd;
 		return client->hold_cmd_pending && shm->hold_cmd_done == client->hold_cmd;
 	default:
-		*seen = client->activity[news - NODES];
-		return client_shm_node_id(shm, news - NODES) &&
-		       client_shm_node((struct client_shm *)(uintptr_t)shm, news - NODES)
+		*seen = client->activity[words - NODES];
+		return client_shm_node_id(shm, words - NODES) &&
+		       client_shm_node((struct client_shm *)(uintptr_t)shm, words - NODES)
 				       ->activity != *seen;
 	}
 }
@@ -220,14 +220,14 @@ static void check_shm(unsigned i, const struct client *client)
 	if (!known && unseen.known[i])
 		memset(unseen.shm[i], 0, sizeof(unseen.shm[i]));
 	unseen.known[i] = known;
-	for (int news = 0; known && news < (int)NEWS; news++) {
+	for (int words = 0; known && words < (int)WORDS; words++) {
 		uint64_t seen;
-		bool is = is_new(client, news, &seen);
+		bool is = is_new(client, words, &seen);
 
-		if (seen != unseen.seen[i][news])
-			unseen.shm[i][news] = 0;
-		unseen.seen[i][news] = seen;
-		must_be_seen(&unseen.shm[i][news], is, UNSEEN_NS, "something new in a lane",
+		if (seen != unseen.seen[i][words])
+			unseen.shm[i][words] = 0;
+		unseen.seen[i][words] = seen;
+		must_be_seen(&unseen.shm[i][words], is, UNSEEN_NS, "something new in a lane",
 			     client->peer.pid);
 	}
 }
@@ -269,7 +269,7 @@ static void check_executors(const struct worker *worker)
 
 void checks_idle(void)
 {
-	uint64_t beat = daemon_beat_ns(), stopped = daemon_stopped_ns();
+	uint64_t heartbeat_ns = daemon_heartbeat_ns(), stopped = daemon_stopped_ns();
 
 	check_all_shm(daemon_state());
 	if (daemon_table())
@@ -277,9 +277,9 @@ void checks_idle(void)
 
 	for (unsigned i = 0; i < PROGRAMS && programs[i].process; i++)
 		check_slot(i);
-	if (beat && now_ns() > beat + BEAT_NS)
+	if (heartbeat_ns && now_ns() > heartbeat_ns + HEARTBEAT_NS)
 		fail("the worker's heart has not beaten for %.3f ms",
-		     (double)(now_ns() - beat) / 1e6);
+		     (double)(now_ns() - heartbeat_ns) / 1e6);
 	if (stopped && now_ns() > stopped + STOPPED_NS)
 		fail("an executor has been stopped for %.3f ms",
 		     (double)(now_ns() - stopped) / 1e6);
@@ -351,7 +351,7 @@ void check_ended(void)
 	must_be_none(worker->release_count, "clients to release");
 	must_be_none(worker->executor_count, "executors in use");
 	must_be_none(worker->orphan_count, "orphans");
-	must_be_none(worker->door.taken, "slots of the door");
+	must_be_none(worker->admission.taken, "slots of the door");
 	must_be_none(worker->scans.late_count, "late looks");
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++)
 		must_be_none(worker->work[i].clients, "clients with work");

@@ -24,8 +24,8 @@ struct reload {
 };
 
 static struct {
-	struct beat beat;
-	struct door_beat door_beat;
+	struct shared_state shared;
+	struct admission_state admission_state;
 	struct reload reload;
 	struct executors *executors;
 	struct executor_table *table;
@@ -52,7 +52,7 @@ static void run_executor(void *arg)
 	static executor_run_fn *const entries[] = EXECUTOR_ENTRIES;
 	const struct executor_start *start = arg;
 
-	entries[start->image](it.table, start->number, start->done_fd, &it.beat.refused_calls);
+	entries[start->image](it.table, start->number, start->done_fd, &it.shared.refused_calls);
 	process_kill(fiber_process());
 }
 
@@ -176,8 +176,8 @@ static void run_worker(void *arg)
 	(void)arg;
 	/* The process that reads in /proc is a stub without a connection (played_parts.c). */
 	worker_run(file_open(fiber_process(), file_hold(it.channel[0])),
-		   file_open(fiber_process(), file_new(EVENT)), &it.reload, &it.beat, &it.door_beat,
-		   it.executors);
+		   file_open(fiber_process(), file_new(EVENT)), &it.reload, &it.shared,
+		   &it.admission_state, it.executors);
 	process_kill(fiber_process());
 }
 
@@ -192,8 +192,8 @@ static void worker_gone(struct process *process)
 static void start_worker(void)
 {
 	executors_reset(it.executors, now_ns());
-	it.beat.serving = 0;
-	it.beat.beat_ns = now_ns();
+	it.shared.serving = 0;
+	it.shared.heartbeat_ns = now_ns();
 	it.worker = process_start("worker", &worker_image, run_worker, NULL);
 	process_inherit(it.worker, executors_done_fd(it.executors));
 	process_inherit(it.worker, executors_want_fd(it.executors));
@@ -226,7 +226,7 @@ static void watchdog_turn(void)
 static void run_watchdog(void *arg)
 {
 	(void)arg;
-	it.executors = executors_create(&it.beat.refused_calls);
+	it.executors = executors_create(&it.shared.refused_calls);
 	it.table = executors_table(it.executors);
 	for (;;) {
 		watchdog_turn();
@@ -242,11 +242,11 @@ static bool any_hello(void *arg)
 	return listener_any();
 }
 
-static void run_door(void *arg)
+static void run_admission(void *arg)
 {
 	(void)arg;
 	for (;;) {
-		struct greeter_message message = {0};
+		struct admission_message message = {0};
 		struct file *connection;
 
 		fiber_wait(any_hello, NULL, NEVER);
@@ -272,7 +272,7 @@ void daemon_begin(const struct config *config)
 	file_open(NULL, it.channel[0]);
 	file_open(NULL, it.channel[1]);
 	it.watchdog = process_start("watchdog", &watchdog_image, run_watchdog, NULL);
-	process_start("door", NULL, run_door, NULL);
+	process_start("door", NULL, run_admission, NULL);
 }
 
 void daemon_configure(const struct config *config)
@@ -314,9 +314,9 @@ const struct worker *daemon_state(void)
 	return daemon_worker() ? it.state : NULL;
 }
 
-uint64_t daemon_beat_ns(void)
+uint64_t daemon_heartbeat_ns(void)
 {
-	return it.beat.serving && daemon_worker() ? it.beat.beat_ns : 0;
+	return it.shared.serving && daemon_worker() ? it.shared.heartbeat_ns : 0;
 }
 
 const struct executor_table *daemon_table(void)

@@ -45,7 +45,7 @@ struct process *daemon_worker(void);
  * run. */
 const struct worker *daemon_state(void);
 /* Returns the time of the worker's last heartbeat, in ns; 0: it does not serve yet. */
-uint64_t daemon_beat_ns(void);
+uint64_t daemon_heartbeat_ns(void);
 /* Returns the executors' table, or NULL before the daemon has made it. daemon_executor_runs():
  * whether the executor process of this number runs, is not stopped, and is wanted. */
 const struct executor_table *daemon_table(void);

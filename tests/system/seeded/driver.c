@@ -215,7 +215,7 @@ static void raise_event(struct context *c, unsigned code)
 	if (!c->by || !(c->subscribed & kfdabi_ec_mask(code)) || !c->events || !c->events->peer)
 		return;
 	c->events->peer->count++;
-	file_news(c->events->peer);
+	file_changes(c->events->peer);
 }
 
 void driver_process_ended(struct process *process)

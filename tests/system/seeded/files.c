@@ -70,7 +70,7 @@ void file_drop(struct file *file)
 		return;
 	if (file->peer) {
 		file->peer->peer = NULL;
-		file_news(file->peer);
+		file_changes(file->peer);
 	}
 	while (file->packets) {
 		struct packet *packet = file->packets;
@@ -180,7 +180,7 @@ bool file_hung_up(const struct file *file)
 	return (file->kind == SOCKET || file->kind == PIPE_IN) && !file->peer;
 }
 
-void file_news(struct file *file)
+void file_changes(struct file *file)
 {
 	file->changes++;
 	fiber_changed();
@@ -213,7 +213,7 @@ int file_send(struct file *file, const void *data, size_t size, struct file *con
 	while (*at)
 		at = &(*at)->next;
 	*at = packet;
-	file_news(file->peer);
+	file_changes(file->peer);
 	return 0;
 }
 

@@ -77,7 +77,7 @@ unsigned files_open(const struct process *owner);
 bool file_readable(const struct file *file);
 bool file_hung_up(const struct file *file);
 /* Notes that the file has become readable. */
-void file_news(struct file *file);
+void file_changes(struct file *file);
 /* Makes a connected pair of sockets; each belongs to the caller. */
 void file_pair(struct file *ends[2]);
 /* Sends a packet with `count` files to the other end. Returns 0 or -EPIPE. */

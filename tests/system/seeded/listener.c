@@ -35,7 +35,7 @@ bool played_protocol_is_served(const char *path)
 	return true;
 }
 
-static unsigned first_with_news(void)
+static unsigned first_readable(void)
 {
 	unsigned i = 0;
 
@@ -46,12 +46,12 @@ static unsigned first_with_news(void)
 
 bool listener_any(void)
 {
-	return first_with_news() < count;
+	return first_readable() < count;
 }
 
 struct file *listener_take(void *hello, size_t size)
 {
-	unsigned i = first_with_news();
+	unsigned i = first_readable();
 	struct file *file = waiting[i];
 	struct packet *packet = file_receive(file);
 	bool good = packet && packet->size == size;

@@ -200,7 +200,7 @@ static bool is_gone(void *arg)
 }
 
 /* Releases what remains of a process after the end of its threads. */
-static void bury(void *arg)
+static void free_process(void *arg)
 {
 	struct process *process = arg;
 
@@ -225,7 +225,7 @@ void process_kill(struct process *process)
 	process->gone_ns = now_ns() + random_below(GONE_MOST_NS);
 	files_close_of(process);
 	free_heap(process);
-	fiber_start(NULL, "kernel", bury, process);
+	fiber_start(NULL, "kernel", free_process, process);
 	fiber_changed();
 	fiber_kill(process);
 }
@@ -257,7 +257,7 @@ void process_signal(struct process *process, int number)
 	for (int fd = 0; fd < DESCRIPTORS; fd++)
 		if (process->files[fd] && process->files[fd]->kind == SIGNALS) {
 			process->files[fd]->count |= UINT64_C(1) << number;
-			file_news(process->files[fd]);
+			file_changes(process->files[fd]);
 		}
 }
 

@@ -346,7 +346,7 @@ static void a_metrics_server(void)
 	REFUSED(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
 
-static void a_door(void)
+static void a_admission(void)
 {
 	struct iovec iov = {.iov_base = (char[1]){0}, .iov_len = 1};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
@@ -359,7 +359,7 @@ static void a_door(void)
 	 * watchdog. */
 	MUST(filter_install(FILTER_WATCHDOG, (uint64_t *)refused) == 0);
 	page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	MUST(page != MAP_FAILED && filter_install(FILTER_DOOR, (uint64_t *)refused) == 0);
+	MUST(page != MAP_FAILED && filter_install(FILTER_ADMISSION, (uint64_t *)refused) == 0);
 	MUST(recvmsg(pair[0], &msg, MSG_DONTWAIT) == -1 && errno == EAGAIN);
 	/* The process forks helpers that close descriptors (each close() can block). */
 	child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -514,7 +514,7 @@ static void a_servers_filter(void **state)
 static void a_doors_filter(void **state)
 {
 	(void)state;
-	in_a_child(a_door);
+	in_a_child(a_admission);
 }
 
 static void an_executors_filter(void **state)

@@ -77,14 +77,14 @@ static void open_session(pid_t target)
 	assert_true(kfd_debug_is_enabled(&session));
 	assert_int_equal(kfd_debug_settle(&session, NULL), 0);
 	assert_false(kfd_debug_is_holding(&session));
-	assert_int_equal(fake_trap_standing(), 0);
+	assert_int_equal(fake_trap_attached(), 0);
 }
 
 static void suspend(void)
 {
 	assert_int_equal(kfd_debug_suspend(&session, NULL), 0);
 	assert_true(kfd_debug_is_holding(&session));
-	assert_int_equal(fake_trap_standing(), 1);
+	assert_int_equal(fake_trap_attached(), 1);
 }
 
 /* The list of the session agrees with the driver. */
@@ -92,7 +92,7 @@ static void assert_runs(void)
 {
 	assert_false(kfd_debug_is_holding(&session));
 	assert_int_equal(kfd_debug_suspended(&session, NULL, 0), 0);
-	assert_int_equal(fake_trap_standing(), 0);
+	assert_int_equal(fake_trap_attached(), 0);
 }
 
 static void *suspend_from_thread(void *arg)
@@ -237,7 +237,7 @@ static void fork_child_calls_nothing(void **state)
 	assert_int_equal(kfd_debug_resume(&session, NULL), 0);
 	kfd_debug_disable(&session);
 	assert_int_equal(driver.calls[KFDABI_TRAP_DISABLE], 0);
-	assert_int_equal(fake_trap_standing(), 1); /* the parent's */
+	assert_int_equal(fake_trap_attached(), 1); /* the parent's */
 }
 
 int main(void)

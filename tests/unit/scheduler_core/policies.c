@@ -102,7 +102,7 @@ static void share_counts_the_way_back(void **state)
 }
 
 /* A client that must not run on one node (strict) gets no share on another node. */
-static void strict_beats_share(void **state)
+static void strict_precedes_share(void **state)
 {
 	(void)state;
 	start(&(struct core_policy){POLICY_share, PERCENT});
@@ -347,7 +347,7 @@ int main(void)
 		PLAY(share_of_each_window),
 		PLAY(share_is_added_up),
 		PLAY(share_counts_the_way_back),
-		PLAY(strict_beats_share),
+		PLAY(strict_precedes_share),
 		PLAY(deadline_leaves_slack),
 		PLAY(deadline_without_slack_is_strict),
 		PLAY(deadline_of_who_was_suspended),

@@ -72,7 +72,7 @@ static void begin_held(void)
 	CHECK(fake_queue_create(&other, AQL) == 0);
 	meet();
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
-	CHECK(fake_trap_standing() == 2);
+	CHECK(fake_trap_attached() == 2);
 }
 
 static void session_from_the_runtime_on(void)
@@ -101,9 +101,9 @@ static void command_is_carried_out(void)
 {
 	begin_held();
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
-	CHECK(fake_trap_standing() == 0);
+	CHECK(fake_trap_attached() == 0);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
-	CHECK(fake_trap_standing() == 2);
+	CHECK(fake_trap_attached() == 2);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_trap.suspends == 2 && fake_trap.resumes == 2);
 	nothing_forbidden();
@@ -115,9 +115,9 @@ static void created_while_held(void)
 
 	begin_held();
 	CHECK(fake_queue_create(&third, AQL) == 0);
-	EVENTUALLY(fake_trap_standing() == 3, 1000);
+	EVENTUALLY(fake_trap_attached() == 3, 1000);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
-	CHECK(fake_trap_standing() == 0);
+	CHECK(fake_trap_attached() == 0);
 	nothing_forbidden();
 }
 
@@ -126,9 +126,9 @@ static void destroyed_while_held(void)
 	begin_held();
 	CHECK(fake_queue_destroy(&q) == 0);
 	nothing_forbidden();
-	EVENTUALLY(fake_trap_standing() == 1, 1000); /* the remaining queue is suspended again */
+	EVENTUALLY(fake_trap_attached() == 1, 1000); /* the remaining queue is suspended again */
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
-	CHECK(fake_trap_standing() == 0);
+	CHECK(fake_trap_attached() == 0);
 }
 
 static void runtime_ends_while_held(void)
@@ -136,13 +136,13 @@ static void runtime_ends_while_held(void)
 	begin_held();
 	CHECK(fake_runtime(0) == 0);
 	nothing_forbidden();
-	CHECK(!fake_trap.session && fake_trap_standing() == 0);
+	CHECK(!fake_trap.session && fake_trap_attached() == 0);
 	CHECK(daemon_.shm->own_session == 0);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == ECANCELED);
 	CHECK(fake_runtime(1) == 0);
 	CHECK(fake_trap.session && daemon_.shm->own_session == 1);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
-	CHECK(fake_trap_standing() == 2);
+	CHECK(fake_trap_attached() == 2);
 }
 
 static void failed_disable_keeps_the_session(void)
@@ -157,7 +157,7 @@ static void daemon_dies(void)
 {
 	begin_held();
 	fake_daemon_die(&daemon_);
-	EVENTUALLY(fake_trap_standing() == 0, 1000);
+	EVENTUALLY(fake_trap_attached() == 0, 1000);
 	CHECK(fake_trap.session);
 	nothing_forbidden();
 }
@@ -170,7 +170,7 @@ static void daemon_hangs(void)
 
 	begin_held();
 	__atomic_store_n(&daemon_.daemon_shm->heartbeat_ns, 0, __ATOMIC_RELAXED);
-	EVENTUALLY(fake_trap_standing() == 0, 10000);
+	EVENTUALLY(fake_trap_attached() == 0, 10000);
 	CHECK(clock_ns() - begun < 25000000000u);
 	nothing_forbidden();
 }
@@ -199,13 +199,13 @@ static void prepares_as_commanded(void)
 	meet();
 	EVENTUALLY(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED, 1000);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, HOLD_CMD_PREPARE) == 0);
-	CHECK(fake_trap.session && fake_trap_standing() == 0);
+	CHECK(fake_trap.session && fake_trap_attached() == 0);
 	CHECK(daemon_.shm->own_session == CLIENT_SHM_OWN_SESSION);
 	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_UNKNOWN);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, HOLD_CMD_HOLD) == 0);
-	CHECK(fake_trap_standing() == 1);
+	CHECK(fake_trap_attached() == 1);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_GATE, HOLD_CMD_PREPARE) == 0);
-	CHECK(!fake_trap.session && fake_trap_standing() == 0);
+	CHECK(!fake_trap.session && fake_trap_attached() == 0);
 	CHECK(daemon_.shm->own_session == CLIENT_SHM_OWN_NONE);
 	CHECK(daemon_.shm->runtime == CLIENT_SHM_RUNTIME_ENABLED);
 	fake_trap.foreign = true;
@@ -221,10 +221,10 @@ static void firmware_fails(void)
 	meet();
 	fake_trap.fail_suspend = true;
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == EIO);
-	CHECK(fake_trap_standing() == 0);
+	CHECK(fake_trap_attached() == 0);
 	fake_trap.fail_suspend = false;
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
-	CHECK(fake_trap_standing() == 1);
+	CHECK(fake_trap_attached() == 1);
 }
 
 /* The child has neither the session nor the order; the parent keeps both. */
@@ -246,9 +246,9 @@ static void fork_child_forgets(void)
 		_exit(0);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	CHECK(fake_trap_standing() == 2);
+	CHECK(fake_trap_attached() == 2);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
-	CHECK(fake_trap_standing() == 0);
+	CHECK(fake_trap_attached() == 0);
 }
 
 /* Updates by the runtime during the hold take effect at the release. A new queue is held, too. */
@@ -333,7 +333,7 @@ static void lost_hold_is_published(void)
 	fake_trap.fail_suspend = true;
 	CHECK(fake_queue_create(&third, AQL) == 0);
 	EVENTUALLY(daemon_.shm->hold_cmd_errno == EIO, 1000);
-	EVENTUALLY(fake_trap_standing() == 0, 1000);
+	EVENTUALLY(fake_trap_attached() == 0, 1000);
 	CHECK(HOLD_CMD_IS_HOLD(daemon_.shm->hold_cmd_done));
 	fake_trap.fail_suspend = false;
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
@@ -375,7 +375,7 @@ static void runs_after_a_hold_span(void)
 	CHECK(released_ns - begun >= HOLD_SPAN_NS);
 	EVENTUALLY(held_again_ns != 0, 2000);
 	CHECK(held_again_ns - released_ns >= 100000000u);
-	EVENTUALLY(fake_trap_standing() == 2, 2000);
+	EVENTUALLY(fake_trap_attached() == 2, 2000);
 	CHECK(daemon_.shm->hold_cmd_errno == 0);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	nothing_forbidden();
@@ -385,11 +385,11 @@ static void runs_after_a_hold_span(void)
  * moment each time. */
 static void runs_after_a_hold_span_of_pieces(void)
 {
-	uint64_t now = clock_ns(), end = now + 6000000000u, standing = now, destroyed = now;
+	uint64_t now = clock_ns(), end = now + 6000000000u, seen = now, destroyed = now;
 
 	hold_span_ns = HOLD_SPAN_NS;
 	begin_held();
-	while (now < end && now - standing < 100000000u) {
+	while (now < end && now - seen < 100000000u) {
 		if (now - destroyed >= 20000000u) {
 			CHECK(fake_queue_destroy(&other) == 0);
 			CHECK(fake_queue_create(&other, AQL) == 0);
@@ -397,11 +397,11 @@ static void runs_after_a_hold_span_of_pieces(void)
 		}
 		fake_sleep_us(500);
 		now = clock_ns();
-		if (fake_trap_standing() > 0)
-			standing = now;
+		if (fake_trap_attached() > 0)
+			seen = now;
 	}
 	CHECK(now < end);
-	EVENTUALLY(fake_trap_standing() == 2, 2000);
+	EVENTUALLY(fake_trap_attached() == 2, 2000);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	nothing_forbidden();
 }

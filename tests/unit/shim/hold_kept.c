@@ -62,15 +62,15 @@ static void over_an_end_of_the_runtime(void)
 {
 	begin("self");
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
-	CHECK(fake_trap_standing() == 2);
+	CHECK(fake_trap_attached() == 2);
 	CHECK(fake_runtime(0) == 0);
-	CHECK(!fake_trap.session && fake_trap_standing() == 0);
+	CHECK(!fake_trap.session && fake_trap_attached() == 0);
 	fake_sleep_us(50000);
 	CHECK(fake_runtime(1) == 0);
-	EVENTUALLY(fake_trap_standing() == 2, 2000);
+	EVENTUALLY(fake_trap_attached() == 2, 2000);
 	CHECK(daemon_.shm->hold_cmd_errno == 0);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
-	CHECK(fake_trap_standing() == 0);
+	CHECK(fake_trap_attached() == 0);
 	nothing_forbidden();
 }
 
@@ -83,7 +83,7 @@ static void released_without_a_runtime(void)
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	CHECK(fake_runtime(1) == 0);
 	fake_sleep_us(50000);
-	CHECK(fake_trap_standing() == 0);
+	CHECK(fake_trap_attached() == 0);
 	nothing_forbidden();
 }
 
@@ -95,7 +95,7 @@ static void refused_without_a_runtime(void)
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == ECANCELED);
 	CHECK(fake_runtime(1) == 0);
 	fake_sleep_us(50000);
-	CHECK(fake_trap_standing() == 0);
+	CHECK(fake_trap_attached() == 0);
 	nothing_forbidden();
 }
 
@@ -116,7 +116,7 @@ static void over_a_slow_suspend(void)
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
 	fake_trap.on_suspend = NULL;
 	fake_sleep_us(200000);
-	CHECK(fake_trap_standing() == 2 && fake_trap.resumes == resumes);
+	CHECK(fake_trap_attached() == 2 && fake_trap.resumes == resumes);
 	CHECK(daemon_.shm->hold_cmd_errno == 0);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	nothing_forbidden();
@@ -133,7 +133,7 @@ static void session_ended_while_held(void)
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	EVENTUALLY(daemon_.shm->own_session == CLIENT_SHM_OWN_NONE, 1000);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
-	CHECK(fake_trap.session && fake_trap_standing() == 2);
+	CHECK(fake_trap.session && fake_trap_attached() == 2);
 	CHECK(daemon_.shm->own_session == CLIENT_SHM_OWN_SESSION);
 	nothing_forbidden();
 }
@@ -156,9 +156,9 @@ static void session_ended_while_it_runs(void)
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
 	fake_trap_end_session();
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
-	CHECK(fake_trap.session && fake_trap_standing() == 2);
+	CHECK(fake_trap.session && fake_trap_attached() == 2);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
-	CHECK(fake_trap_standing() == 0);
+	CHECK(fake_trap_attached() == 0);
 	nothing_forbidden();
 }
 

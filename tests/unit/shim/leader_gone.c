@@ -141,18 +141,18 @@ static void the_session_ends_with_the_runtime(void)
 static void hold_and_release(void)
 {
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
-	CHECK(fake_trap_standing() == 0);
+	CHECK(fake_trap_attached() == 0);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
-	CHECK(fake_trap_standing() == 1);
+	CHECK(fake_trap_attached() == 1);
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, false) == 0);
-	CHECK(fake_trap_standing() == 0);
+	CHECK(fake_trap_attached() == 0);
 }
 
 static void held_and_released(void)
 {
 	begin("self");
 	CHECK(send_hold_cmd(CLIENT_SHM_LEVEL_SELF, true) == 0);
-	CHECK(fake_trap_standing() == 1);
+	CHECK(fake_trap_attached() == 1);
 	without_main(hold_and_release);
 }
 

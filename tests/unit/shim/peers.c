@@ -214,7 +214,7 @@ static void daemons_come_and_go(void)
 {
 	struct fake_daemon daemon;
 	struct process online;
-	uint64_t beat_ns;
+	uint64_t heartbeat_ns;
 	bool early;
 
 	prepare();
@@ -236,12 +236,13 @@ static void daemons_come_and_go(void)
 	EVENTUALLY(is_held(), 2000);
 	fake_daemon_listen(&daemon);
 	CHECK(fake_daemon_accept(&daemon, MEETS_MS) == 0);
-	daemon.daemon_shm->heartbeat_ns = beat_ns = clock_ns();
+	daemon.daemon_shm->heartbeat_ns = heartbeat_ns = clock_ns();
 	EVENTUALLY(!is_held(), 1000);
 	fake_sleep_us(2000000);
 	early = is_held();
-	CHECK(!early || clock_ns() - beat_ns >= 3000000000u); /* this thread checked too late */
-	EVENTUALLY(is_held(), 2000);			      /* no heartbeat for 3 s */
+	CHECK(!early ||
+	      clock_ns() - heartbeat_ns >= 3000000000u); /* this thread checked too late */
+	EVENTUALLY(is_held(), 2000);			 /* no heartbeat for 3 s */
 	fake_daemon_remove(&daemon);
 	end(&online, SIGKILL);
 	clean();

@@ -57,7 +57,7 @@ static void busy_queues_cost_little(void)
 }
 
 /* Each queue runs a long kernel. */
-static void standing_queues_cost_little(void)
+static void stalled_queues_cost_little(void)
 {
 	begin();
 	for (unsigned i = 0; i < 16; i++) {
@@ -511,7 +511,7 @@ static void old_signal_is_no_evidence(void)
 
 IN_CHILD(quiet_queues_cost_little)
 IN_CHILD(busy_queues_cost_little)
-IN_CHILD(standing_queues_cost_little)
+IN_CHILD(stalled_queues_cost_little)
 IN_CHILD(covered_queues_cost_nothing)
 IN_CHILD(work_behind_a_wait_is_found)
 IN_CHILD(work_behind_a_load_stays_active)
@@ -535,7 +535,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quiet_queues_cost_little),
 		cmocka_unit_test(test_busy_queues_cost_little),
-		cmocka_unit_test(test_standing_queues_cost_little),
+		cmocka_unit_test(test_stalled_queues_cost_little),
 		cmocka_unit_test(test_covered_queues_cost_nothing),
 		cmocka_unit_test(test_work_behind_a_wait_is_found),
 		cmocka_unit_test(test_work_behind_a_load_stays_active),

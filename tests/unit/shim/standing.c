@@ -29,13 +29,13 @@ static void barrier(unsigned i, uint16_t type, const struct fake_signal *on)
 static void blocked_is_not_active(void)
 {
 	static const uint16_t types[] = {3, 5};
-	struct fake_signal standing_by = {.kind = 1};
+	struct fake_signal other_holds = {.kind = 1};
 
 	begin();
 	queue(0, AQL);
 	for (unsigned i = 0; i < 2; i++) {
-		standing_by.value = 1;
-		barrier(0, types[i], &standing_by);
+		other_holds.value = 1;
+		barrier(0, types[i], &other_holds);
 		wait_for(q[0], true);
 		CHECK(!q[0]->blocked && queues.nodes[0].active == 1);
 		pass(20 * MS);
@@ -43,7 +43,7 @@ static void blocked_is_not_active(void)
 		pass(SECOND);
 		CHECK(q[0]->blocked);
 		CHECK(q[0]->longest_ns == 0); /* the wait was not a kernel */
-		standing_by.value = 0;
+		other_holds.value = 0;
 		pass(16 * MS);
 		CHECK(!q[0]->blocked && q[0]->active && queues.nodes[0].active == 1);
 		fake_drain(&made[0]);
@@ -55,11 +55,11 @@ static void blocked_is_not_active(void)
 
 static void blocked_revives_with_progress(void)
 {
-	struct fake_signal standing_by = {.kind = 1, .value = 1}, last = {.kind = 1};
+	struct fake_signal other_holds = {.kind = 1, .value = 1}, last = {.kind = 1};
 
 	begin();
 	queue(0, AQL);
-	barrier(0, 3, &standing_by);
+	barrier(0, 3, &other_holds);
 	fake_submit(&made[0], NULL);
 	wait_for(q[0], true);
 	pass(20 * MS);
@@ -72,11 +72,11 @@ static void blocked_revives_with_progress(void)
 	pass(16 * MS);
 	CHECK(!q[0]->blocked && queues.nodes[0].active == 1);
 	/* A wait that shows the end also ends a blocked queue. */
-	barrier(0, 3, &standing_by);
+	barrier(0, 3, &other_holds);
 	fake_drain(&made[0]);
 	__atomic_sub_fetch(made[0].rptr, 1, __ATOMIC_SEQ_CST);
 	head(0)[0] = 3;
-	head(0)[2] = (uint64_t)(uintptr_t)&standing_by;
+	head(0)[2] = (uint64_t)(uintptr_t)&other_holds;
 	head(0)[7] = (uint64_t)(uintptr_t)&last;
 	pass(40 * MS);
 	fake.agent->doorbell((uint64_t)(uintptr_t)made[0].doorbell);
@@ -89,20 +89,20 @@ static void blocked_revives_with_progress(void)
 /* Condition of hsa_amd_barrier_value_packet_t: (value & mask) >= compared. */
 static void barrier_value_blocks(void)
 {
-	struct fake_signal standing_by = {.kind = 1, .value = 0x105};
+	struct fake_signal other_holds = {.kind = 1, .value = 0x105};
 
 	begin();
 	queue(0, AQL);
 	fake_submit(&made[0], NULL);
 	head(0)[0] = 2u << 16;
-	head(0)[1] = (uint64_t)(uintptr_t)&standing_by;
+	head(0)[1] = (uint64_t)(uintptr_t)&other_holds;
 	head(0)[2] = 6;
 	head(0)[3] = 0xff;
 	head(0)[4] = 3;
 	wait_for(q[0], true);
 	pass(20 * MS);
 	CHECK(q[0]->blocked);
-	standing_by.value = 6;
+	other_holds.value = 6;
 	pass(16 * MS);
 	CHECK(!q[0]->blocked);
 }
@@ -134,12 +134,12 @@ static void these_are_not_blocked(void)
  * any moment. */
 static void offline_is_never_blocked(void)
 {
-	struct fake_signal standing_by = {.kind = 1, .value = 1};
+	struct fake_signal other_holds = {.kind = 1, .value = 1};
 
 	setenv("KFDSHIM_PRIORITY", "offline", 1);
 	begin();
 	queue(0, AQL);
-	barrier(0, 3, &standing_by);
+	barrier(0, 3, &other_holds);
 	pass(SECOND);
 	CHECK(q[0]->active && !q[0]->blocked);
 }
