@@ -13,37 +13,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct budget_rule {
+struct ratelimit_rule {
 	uint32_t burst;	    /* at least 1 */
 	uint64_t period_ns; /* at least 1 */
 };
 
-struct budget {
+struct ratelimit {
 	uint64_t full_ns;
 };
 
-/* Returns the first time, not before `now`, at which budget_take() succeeds. */
-static inline uint64_t budget_next(const struct budget *budget, const struct budget_rule *rule,
-				   uint64_t now)
+/* Returns the first time, not before `now`, at which ratelimit_take() succeeds. */
+static inline uint64_t ratelimit_next(const struct ratelimit *ratelimit,
+				      const struct ratelimit_rule *rule, uint64_t now)
 {
 	uint64_t ahead = (rule->burst - 1) * rule->period_ns;
 
-	return budget->full_ns > now + ahead ? budget->full_ns - ahead : now;
+	return ratelimit->full_ns > now + ahead ? ratelimit->full_ns - ahead : now;
 }
 
 /* Counts one event. Returns false if the limit is reached; the event does not count then. */
-static inline bool budget_take(struct budget *budget, const struct budget_rule *rule, uint64_t now)
+static inline bool ratelimit_take(struct ratelimit *ratelimit, const struct ratelimit_rule *rule,
+				  uint64_t now)
 {
-	if (budget_next(budget, rule, now) > now)
+	if (ratelimit_next(ratelimit, rule, now) > now)
 		return false;
-	budget->full_ns = (budget->full_ns > now ? budget->full_ns : now) + rule->period_ns;
+	ratelimit->full_ns =
+		(ratelimit->full_ns > now ? ratelimit->full_ns : now) + rule->period_ns;
 	return true;
 }
 
 /* Returns true if the budget is full, so that its state can be dropped. */
-static inline bool budget_full(const struct budget *budget, uint64_t now)
+static inline bool ratelimit_full(const struct ratelimit *ratelimit, uint64_t now)
 {
-	return budget->full_ns <= now;
+	return ratelimit->full_ns <= now;
 }
 
 #endif

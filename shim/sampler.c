@@ -158,15 +158,15 @@ static uint64_t longest_sleep(void)
  * up. 0 means a wake was requested and stays 0. */
 static uint64_t spare(uint64_t now_ns, uint64_t after)
 {
-	static struct budget budget;
-	struct budget_rule rule = {.period_ns = CLOSE_PART * (wake_ns + turn_ns)};
+	static struct ratelimit limit;
+	struct ratelimit_rule rule = {.period_ns = CLOSE_PART * (wake_ns + turn_ns)};
 	uint64_t next;
 
 	if (after == 0 || after >= CLOSE_BELOW_NS)
 		return after;
 	rule.burst = 1 + (uint32_t)(CLOSE_AHEAD_NS / rule.period_ns);
-	next = budget_next(&budget, &rule, now_ns + after);
-	budget_take(&budget, &rule, next);
+	next = ratelimit_next(&limit, &rule, now_ns + after);
+	ratelimit_take(&limit, &rule, next);
 	return next - now_ns;
 }
 

@@ -98,28 +98,28 @@ void evaluate_contention(const struct core *core, const struct gang *gang, uint6
 /* This much more urgent work pays off all debt that is within the budget. A gang that waits for
  * its debt to be paid off is resumed after this time without more urgent work in any case, so that
  * the GPU does not wait idle for requests that may never come. */
-#define BUDGET_NS 1000000000u
+#define OVERHEAD_WINDOW_NS 1000000000u
 
-static uint64_t budget_ns(const struct core *core)
+static uint64_t overhead_limit_ns(const struct core *core)
 {
-	return BUDGET_NS / 100 * (uint64_t)core->config.max_online_overhead;
+	return OVERHEAD_WINDOW_NS / 100 * (uint64_t)core->config.max_online_overhead;
 }
 
 /* The debt has an upper limit, because rare requests never pay for their suspensions: without the
  * limit hours of later work would have to pay off what they left. */
 void debt_add(const struct core *core, struct gang *gang, uint64_t duration_ns)
 {
-	uint64_t most = budget_ns(core) + gang->suspend_ns;
+	uint64_t most = overhead_limit_ns(core) + gang->suspend_ns;
 
 	gang->debt_ns = gang->debt_ns + duration_ns < most ? gang->debt_ns + duration_ns : most;
 }
 
 /* Would one more suspension exceed the budget? A single suspension without debt never does. */
-static bool budget_is_used_up(const struct core *core, const struct gang *gang)
+static bool overhead_is_used_up(const struct core *core, const struct gang *gang)
 {
-	uint64_t budget = budget_ns(core);
+	uint64_t used_ns = overhead_limit_ns(core);
 
-	return budget && gang->debt_ns && gang->debt_ns + gang->suspend_ns > budget;
+	return used_ns && gang->debt_ns && gang->debt_ns + gang->suspend_ns > used_ns;
 }
 
 static void pay_off(struct gang *gang, uint64_t ns)
@@ -133,7 +133,7 @@ static void missed_learn(const struct core *core, struct gang *gang, uint64_t no
 {
 	bool missed = gang->held && gang->held_since < gang->urgent_since;
 
-	if (gang->waits || budget_is_used_up(core, gang) || gang_leased_until(core, gang) > now)
+	if (gang->waits || overhead_is_used_up(core, gang) || gang_leased_until(core, gang) > now)
 		return;
 	gaps_missed(&gang->gaps, missed, &gang->suspend_ns, &gang->resume_ns);
 }
@@ -175,7 +175,8 @@ uint64_t hold_over_ns(const struct core *core, const struct gang *gang, bool bes
 	};
 	uint64_t hold_ns = core->config.hold_over ? gaps_hold_ns(&gang->gaps, &costs) : 0;
 
-	return hold_ns < BUDGET_NS && budget_is_used_up(core, gang) ? BUDGET_NS : hold_ns;
+	return hold_ns < OVERHEAD_WINDOW_NS && overhead_is_used_up(core, gang) ? OVERHEAD_WINDOW_NS
+									       : hold_ns;
 }
 
 uint64_t hold_over_end(const struct core *core, struct gang *gang, bool beside)

@@ -23,10 +23,10 @@
 
 #define LINE 600 /* bytes; below PIPE_BUF, so that a pipe accepts the whole line or nothing */
 
-static const struct budget_rule client_rule = {.burst = 20, .period_ns = 1000000000u};
+static const struct ratelimit_rule client_rule = {.burst = 20, .period_ns = 1000000000u};
 /* A user can cause lines in two processes, the worker and kfdschedd-door. Each of the two
  * applies this limit. */
-static const struct budget_rule user_rule = {.burst = 100, .period_ns = 400000000u};
+static const struct ratelimit_rule user_rule = {.burst = 100, .period_ns = 400000000u};
 
 /* How lines are written. FILE_LIKE: write() to stderr, which always accepts a line. OWN: write()
  * to own_fd, a non-blocking open file of our own, or the pipe to kfdschedd-log. SOCKET: send()
@@ -220,9 +220,9 @@ void log_debug(const char *format, ...)
 
 /* Charges the budget for a line. If it is granted, the number of lines that were not granted
  * before is logged first. */
-static bool granted(struct log_share *share, const struct budget_rule *rule, const char *of)
+static bool granted(struct log_share *share, const struct ratelimit_rule *rule, const char *of)
 {
-	if (!budget_take(&share->budget, rule, clock_ns())) {
+	if (!ratelimit_take(&share->limit, rule, clock_ns())) {
 		share->left_out++;
 		__atomic_add_fetch(&losses->left_out, 1, __ATOMIC_RELAXED);
 		return false;

@@ -24,7 +24,7 @@
  * Threads: one thread uses a struct log_share.
  */
 struct log_share {
-	struct budget budget;
+	struct ratelimit limit;
 	uint32_t left_out; /* lines beyond the budget, not reported yet */
 };
 

@@ -33,8 +33,8 @@
 
 /* Limit of loop iterations that events cause. Beyond it several events share an iteration, and
  * wait for it a quarter of a millisecond at most. */
-static const struct budget_rule turns = {.burst = 100, .period_ns = 100000u};
-static const struct budget_rule causes = {.burst = 64, .period_ns = 1000000u};
+static const struct ratelimit_rule turns = {.burst = 100, .period_ns = 100000u};
+static const struct ratelimit_rule causes = {.burst = 64, .period_ns = 1000000u};
 
 static struct worker the_worker; /* static because it is large */
 
@@ -118,7 +118,7 @@ static void find_causes(struct worker *worker, size_t n)
 		scans += worker->client_end;
 		if (scans > CAUSE_SEARCHES && scans > worker->client_end)
 			return;
-		if (!budget_take(&worker->causes, &causes, worker->now_ns))
+		if (!ratelimit_take(&worker->causes, &causes, worker->now_ns))
 			return;
 		client_find_cause(worker, worker->by_core[core_index(worker->actions[i].client)]);
 	}
@@ -371,7 +371,7 @@ static uint64_t sleep_until(const struct worker *worker, uint64_t now)
 static void loop(struct worker *worker)
 {
 	struct epoll_event events[EVENTS];
-	struct budget turn = {0};
+	struct ratelimit turn = {0};
 	uint64_t now, until;
 	int n;
 
@@ -391,9 +391,9 @@ static void loop(struct worker *worker)
 		}
 		now = clock_ns();
 		hist_add(&worker->totals.turn, now - worker->now_ns);
-		if (!budget_take(&turn, &turns, now)) {
-			sleep_until_ns(budget_next(&turn, &turns, now));
-			budget_take(&turn, &turns, clock_ns());
+		if (!ratelimit_take(&turn, &turns, now)) {
+			sleep_until_ns(ratelimit_next(&turn, &turns, now));
+			ratelimit_take(&turn, &turns, clock_ns());
 		}
 		n = epoll_until_ns(worker->epoll, events, EVENTS, until);
 		awake(worker);

@@ -89,7 +89,7 @@ struct worker {
 	struct admission admission;
 	struct scan_limits scans;
 	struct queries queries;
-	struct budget causes;		  /* searches for the cause of an action */
+	struct ratelimit causes;	  /* searches for the cause of an action */
 	uint32_t last_tenant, last_group; /* last number given to each */
 	struct client *clients[WORKER_CLIENTS];
 	struct client *by_core[WORKER_CLIENTS];	    /* by core_index() */

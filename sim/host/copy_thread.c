@@ -18,7 +18,7 @@
 #define HELD_EACH 3u   /* of them for each packet: STARTED, WAITING, RETIRED */
 
 /* Limit of one turn. */
-struct budget {
+struct work_share {
 	uint64_t until_ns, work;
 	bool yields; /* also ends when another thread waits for the lock */
 	bool spent;
@@ -59,18 +59,18 @@ static int64_t move_piece(const struct process *process, struct move *move)
 	return (int64_t)n;
 }
 
-static void spend(const struct sim *sim, struct budget *budget, uint64_t work)
+static void spend(const struct sim *sim, struct work_share *share, uint64_t work)
 {
-	budget->work += work;
-	if (budget->work < PIECE)
+	share->work += work;
+	if (share->work < PIECE)
 		return;
-	budget->work = 0;
-	budget->spent = (budget->yields && __atomic_load_n(&sim->wanted, __ATOMIC_RELAXED)) ||
-			clock_ns() >= budget->until_ns;
+	share->work = 0;
+	share->spent = (share->yields && __atomic_load_n(&sim->wanted, __ATOMIC_RELAXED)) ||
+		       clock_ns() >= share->until_ns;
 }
 
 /* Returns 0: all is copied; 1: the budget is spent; -EFAULT. */
-static int move_slice(struct queue *queue, struct budget *budget)
+static int move_slice(struct queue *queue, struct work_share *share)
 {
 	struct process *process = queue->process;
 	struct move *move = &queue->moving.move;
@@ -79,12 +79,12 @@ static int move_slice(struct queue *queue, struct budget *budget)
 	while (!ended(move)) {
 		int64_t n;
 
-		if (budget->spent)
+		if (share->spent)
 			return 1;
 		n = move_piece(process, move);
 		if (n < 0)
 			return (int)n;
-		spend(process->sim, budget, (uint64_t)n + ROW_WORK);
+		spend(process->sim, share, (uint64_t)n + ROW_WORK);
 	}
 	return 0;
 }
@@ -101,20 +101,20 @@ static int move_at_once(struct queue *queue)
 {
 	const uint64_t advance = SHARE * SLICE_NS;
 	struct sim *sim = queue->process->sim;
-	struct budget budget = {.until_ns = UINT64_MAX};
+	struct work_share share = {.until_ns = UINT64_MAX};
 	uint64_t begin, owed;
 	int r;
 
 	if (sim->time || tiny(&queue->moving.move))
-		return move_slice(queue, &budget);
+		return move_slice(queue, &share);
 	begin = clock_ns();
 	if (sim->move_paid_ns < begin)
 		sim->move_paid_ns = begin;
 	owed = sim->move_paid_ns - begin;
 	if (owed >= advance)
 		return 1;
-	budget.until_ns = begin + (advance - owed) / SHARE;
-	r = move_slice(queue, &budget);
+	share.until_ns = begin + (advance - owed) / SHARE;
+	r = move_slice(queue, &share);
 	sim->move_paid_ns += SHARE * (clock_ns() - begin);
 	return r;
 }
@@ -184,12 +184,12 @@ void move_drop(struct queue *queue)
 static bool next_slice(struct sim *sim)
 {
 	struct queue *queue = TAILQ_FIRST(&sim->moves);
-	struct budget budget = {.until_ns = clock_ns() + SLICE_NS, .yields = true};
+	struct work_share share = {.until_ns = clock_ns() + SLICE_NS, .yields = true};
 	int r = 0;
 
 	TAILQ_REMOVE(&sim->moves, queue, mover);
 	if (!queue->process->dead && !queue->stopped)
-		r = move_slice(queue, &budget);
+		r = move_slice(queue, &share);
 	if (r > 0) {
 		TAILQ_INSERT_TAIL(&sim->moves, queue, mover);
 		return false;

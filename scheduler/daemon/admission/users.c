@@ -5,14 +5,14 @@
 
 /* The burst is this large because all clients of a user connect again at once when a worker has
  * been replaced. */
-static const struct budget_rule comes = {.burst = USERS_MAX, .period_ns = 2000000u};
+static const struct ratelimit_rule comes = {.burst = USERS_MAX, .period_ns = 2000000u};
 
 /* An entry can be reused only if no connection refers to it and its budgets are full, because a
  * user could otherwise get new budgets by reconnecting. */
 static bool is_free(const struct user *user, uint64_t now)
 {
-	return user->connections == 0 && budget_full(&user->comes, now) &&
-	       budget_full(&user->scans, now) && budget_full(&user->log.budget, now);
+	return user->connections == 0 && ratelimit_full(&user->comes, now) &&
+	       ratelimit_full(&user->scans, now) && ratelimit_full(&user->log.limit, now);
 }
 
 struct user *users_find(struct users *users, uid_t uid, uint64_t now)
@@ -44,7 +44,7 @@ const char *users_objection(struct user *user, bool trusted, uint32_t taken, uin
 		return "the user already has half of all connections";
 	if (taken >= slots - slots / 16)
 		return "the last connections are reserved for root";
-	if (!budget_take(&user->comes, &comes, now))
+	if (!ratelimit_take(&user->comes, &comes, now))
 		return "the user exceeds the connection rate";
 	return NULL;
 }

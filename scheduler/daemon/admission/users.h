@@ -28,7 +28,8 @@ struct user {
 	uint32_t queries;     /* status replies in progress (query.h) */
 	uint64_t turn;	      /* number of its last turn at the door (greeter.h); 0: none */
 	struct log_share log;
-	struct budget comes, scans; /* new connections; scans of shared memory (scan_ratelimit.h) */
+	struct ratelimit comes,
+		scans; /* new connections; scans of shared memory (scan_ratelimit.h) */
 };
 
 /* Returns true for root and for the daemon's own user. It checks the uid itself, not its owner,

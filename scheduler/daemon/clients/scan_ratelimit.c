@@ -9,8 +9,8 @@
 
 #define LATE_NS 200000u
 
-static const struct budget_rule client_rule = {.burst = 100, .period_ns = LATE_NS};
-static const struct budget_rule user_rule = {.burst = 6000, .period_ns = 16667};
+static const struct ratelimit_rule client_rule = {.burst = 100, .period_ns = LATE_NS};
+static const struct ratelimit_rule user_rule = {.burst = 6000, .period_ns = 16667};
 
 /* Charges one scan to the budgets of the client and of its user. Returns false if one of them
  * has nothing left. */
@@ -18,11 +18,11 @@ static bool take(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct user *user = admission_user(worker, client->uid);
 
-	if (budget_next(&client->scan_limit.budget, &client_rule, now) > now ||
-	    !budget_take(&user->scans, &user_rule, now))
+	if (ratelimit_next(&client->scan_limit.limit, &client_rule, now) > now ||
+	    !ratelimit_take(&user->scans, &user_rule, now))
 		return false;
 	worker->totals.scans++;
-	return budget_take(&client->scan_limit.budget, &client_rule, now);
+	return ratelimit_take(&client->scan_limit.limit, &client_rule, now);
 }
 
 /* The eventfd is watched edge-triggered and never read. epoll reports writes that happened while
@@ -51,7 +51,7 @@ static void put_off(struct worker *worker, struct client *client, uint64_t now)
 	/* each client is in the list once */
 	scans->late[scans->late_count++] = (uint16_t)client->slot;
 	if (client->scan_limit.named ||
-	    budget_next(&client->scan_limit.budget, &client_rule, now) <= now)
+	    ratelimit_next(&client->scan_limit.limit, &client_rule, now) <= now)
 		return;
 	client->scan_limit.named = true;
 	log_client(&client->log,

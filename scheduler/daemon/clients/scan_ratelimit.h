@@ -27,7 +27,7 @@ struct worker;
 
 /* State of one client. */
 struct scan_limit {
-	struct budget budget;
+	struct ratelimit limit;
 	uint64_t put_off; /* number of scans deferred */
 	bool late, named; /* a scan is deferred now; the client was named in the log */
 };

@@ -39,7 +39,7 @@
 
 /* Rate limit for handling stops of a target. Each takes CPU time at this process's priority, and
  * a target can send itself signals without end. */
-static const struct budget_rule stops = {.burst = 100, .period_ns = 1000000};
+static const struct ratelimit_rule stops = {.burst = 100, .period_ns = 1000000};
 
 /* A target and its debug session, used by its thread. */
 struct target {
@@ -50,7 +50,7 @@ struct target {
 	uint64_t serial; /* identifies the target in events of epoll */
 	bool watching;	 /* trap_watch_queues() is active */
 	bool stopped;	 /* a stop has not been handled yet */
-	struct budget stops;
+	struct ratelimit stops;
 	struct target *next;
 	struct target *same; /* next of its chain in by_pid[] */
 };
@@ -265,14 +265,14 @@ static long until_stop(const struct target *target)
 {
 	uint64_t now = clock_ns();
 
-	return target->stopped ? (long)(budget_next(&target->stops, &stops, now) - now) : -1;
+	return target->stopped ? (long)(ratelimit_next(&target->stops, &stops, now) - now) : -1;
 }
 
 /* Delays EXECUTOR_KICK until the rate limit allows it; other requests are carried out at once. */
 static uint32_t due(struct target *target, uint32_t requests)
 {
 	target->stopped |= requests & EXECUTOR_KICK;
-	if (!target->stopped || !budget_take(&target->stops, &stops, clock_ns()))
+	if (!target->stopped || !ratelimit_take(&target->stops, &stops, clock_ns()))
 		return requests & ~(uint32_t)EXECUTOR_KICK;
 	target->stopped = false;
 	return requests | EXECUTOR_KICK;

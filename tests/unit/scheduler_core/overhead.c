@@ -97,7 +97,7 @@ static void advance_is_of_one_second(void **state)
 }
 
 /* A single suspension above the budget is granted once the debt is paid. */
-static void more_than_the_budget(void **state)
+static void more_than_the_limit(void **state)
 {
 	(void)state;
 	assert_false(request(1 * MS, 30 * MS));
@@ -230,7 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HERE(overhead_stays_in_its_limit),
 		HERE(advance_is_of_one_second),
-		HERE(more_than_the_budget),
+		HERE(more_than_the_limit),
 		HERE(a_second_without_ends_it),
 		HERE(rare_requests_owe_little),
 		HERE(starvation_ends_it),
