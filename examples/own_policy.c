@@ -51,8 +51,8 @@ int main(int argc, char **argv)
 		return 1;
 	for (int i = 2; i < argc; i++)
 		pids[count++] = atoi(argv[i]);
-	for (int turn = 0; count > 1; turn++) {
-		pid_t next = pids[turn % count];
+	for (int round = 0; count > 1; round++) {
+		pid_t next = pids[round % count];
 
 		for (int i = 0; i < count;) {
 			if (pids[i] == next ||

@@ -37,15 +37,15 @@
 /* A wake takes 5 us on a server and 40 us in a virtual machine, more if all cores are busy. */
 #define WAKE_MIN_NS 5000u
 #define WAKE_MAX_NS 40000u
-#define TURN_MAX_NS 1000000u /* a longer turn of the loop was a wait for a core */
-#define LEARN_SHIFT 3	     /* weight of a new measurement: 1/8 */
+#define ITERATION_MAX_NS 1000000u /* a longer turn of the loop was a wait for a core */
+#define LEARN_SHIFT 3		  /* weight of a new measurement: 1/8 */
 
 uint64_t sampler_longest_ns = 10000000000u;
 
 static uint64_t wake_ns = WAKE_MIN_NS; /* measured duration of a wake: how late the sleeps end */
 /* Measured duration of a turn of the loop without its sleep. A poll makes a system call for each
  * queue that has drained. */
-static uint64_t turn_ns;
+static uint64_t iteration_ns;
 /* Both atomic. `sleeping`: the thread begins a long sleep, or is in one. */
 static bool started;
 static bool sleeping;
@@ -159,7 +159,7 @@ static uint64_t longest_sleep(void)
 static uint64_t spare(uint64_t now_ns, uint64_t after)
 {
 	static struct ratelimit limit;
-	struct ratelimit_rule rule = {.period_ns = CLOSE_PART * (wake_ns + turn_ns)};
+	struct ratelimit_rule rule = {.period_ns = CLOSE_PART * (wake_ns + iteration_ns)};
 	uint64_t next;
 
 	if (after == 0 || after >= CLOSE_BELOW_NS)
@@ -235,7 +235,7 @@ static void *sampler(void *arg)
 		/* The first doorbell must end a long sleep. */
 		if (after > LONG_SLEEP_NS)
 			after = poll_before_sleep(after);
-		learn(&turn_ns, clock_ns() - now_ns, 0, TURN_MAX_NS);
+		learn(&iteration_ns, clock_ns() - now_ns, 0, ITERATION_MAX_NS);
 		after = spare(now_ns, after);
 		if (after < UINT64_MAX && now_ns + after < until_ns)
 			until_ns = now_ns + after;

@@ -15,7 +15,7 @@ struct totals {
 	uint64_t suspends, resumes, failures, scans; /* looks: scans of a client's shared memory */
 	struct hist detection, holdover, suspend, resume; /* ns of wall time */
 	/* ns of wall time of a loop iteration, without its sleep */
-	struct hist turn;
+	struct hist iteration;
 };
 
 #endif

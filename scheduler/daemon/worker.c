@@ -33,7 +33,7 @@
 
 /* Limit of loop iterations that events cause. Beyond it several events share an iteration, and
  * wait for it a quarter of a millisecond at most. */
-static const struct ratelimit_rule turns = {.burst = 100, .period_ns = 100000u};
+static const struct ratelimit_rule iterations = {.burst = 100, .period_ns = 100000u};
 static const struct ratelimit_rule causes = {.burst = 64, .period_ns = 1000000u};
 
 static struct worker the_worker; /* static because it is large */
@@ -371,7 +371,7 @@ static uint64_t sleep_until(const struct worker *worker, uint64_t now)
 static void loop(struct worker *worker)
 {
 	struct epoll_event events[EVENTS];
-	struct ratelimit turn = {0};
+	struct ratelimit iteration = {0};
 	uint64_t now, until;
 	int n;
 
@@ -380,7 +380,7 @@ static void loop(struct worker *worker)
 		now = clock_ns();
 		shared(worker, now);
 		reader_step(now); /* sends the requests of this iteration */
-		feed_turn(&worker->feed, now);
+		feed_iterate(&worker->feed, now);
 		set_asleep(worker, true);
 		until = sleep_until(worker, now);
 		/* a client changed its memory before it saw `asleep` */
@@ -390,10 +390,10 @@ static void loop(struct worker *worker)
 			until = 0;
 		}
 		now = clock_ns();
-		hist_add(&worker->totals.turn, now - worker->now_ns);
-		if (!ratelimit_take(&turn, &turns, now)) {
-			sleep_until_ns(ratelimit_next(&turn, &turns, now));
-			ratelimit_take(&turn, &turns, clock_ns());
+		hist_add(&worker->totals.iteration, now - worker->now_ns);
+		if (!ratelimit_take(&iteration, &iterations, now)) {
+			sleep_until_ns(ratelimit_next(&iteration, &iterations, now));
+			ratelimit_take(&iteration, &iterations, clock_ns());
 		}
 		n = epoll_until_ns(worker->epoll, events, EVENTS, until);
 		awake(worker);

@@ -115,7 +115,7 @@ static bool is_only_one(const struct xcc *xcc, uint32_t class)
 /* Executes as many whole rounds of the turn at once as fit, without exceeding the workgroups that
  * any seat has left. If not even one round fits, gives one workgroup to each seat as long as they
  * fit. Returns false if nothing more fits. */
-static bool one_turn(struct gpu *gpu, struct xcc *xcc, struct list *waiting, struct cus *open)
+static bool one_round(struct gpu *gpu, struct xcc *xcc, struct list *waiting, struct cus *open)
 {
 	uint32_t seats = 0, rounds = UINT32_MAX, most = UINT32_MAX;
 	struct list *node, *next;
@@ -181,7 +181,7 @@ static void hand_out(struct gpu *gpu, struct xcc *xcc)
 				only_one(gpu, xcc, class, &open);
 				return;
 			}
-			if (!one_turn(gpu, xcc, &xcc->waiting[class], &open))
+			if (!one_round(gpu, xcc, &xcc->waiting[class], &open))
 				break;
 		}
 	}

@@ -14,9 +14,10 @@
 #include "sim/host/time_slots.h"
 
 #define CHECK_NS 50000000u /* interval of the checks for an exec that no ioctl shows */
-#define TURN_NS 20000000u  /* host time per iteration to catch up after the machine was stalled */
+#define ITERATION_NS                                                                               \
+	20000000u /* host time per iteration to catch up after the machine was stalled */
 /* the same while sim->behind */
-#define TURN_BEHIND_NS 5000000u
+#define ITERATION_BEHIND_NS 5000000u
 #define REST_NS 200000u	  /* pause while behind, for threads that wait for the lock */
 #define CHUNKS 16u	  /* limit of one iteration; the host's clock is read after each */
 #define CHUNK_NS 100000u  /* shortest chunk; model time */
@@ -488,7 +489,7 @@ static void keep_up(struct sim *sim, uint64_t now)
 {
 	uint64_t model = model_now(sim, now);
 	uint64_t chunk = CHUNK_NS + (sim->behind ? 0 : (model - sim->model_ns) / CHUNKS);
-	uint64_t until = now + (sim->behind ? TURN_BEHIND_NS : TURN_NS);
+	uint64_t until = now + (sim->behind ? ITERATION_BEHIND_NS : ITERATION_NS);
 
 	while (model - sim->model_ns > chunk && clock_ns() < until) {
 		sim->model_ns += chunk;
@@ -685,7 +686,7 @@ void drive_catch_up(struct sim *sim)
 	}
 	/* If the simulation is behind, calls do not make it catch up more often than the main loop
 	 * does. */
-	uint64_t enough = sim->behind ? TURN_BEHIND_NS : sim->config.poll_ns;
+	uint64_t enough = sim->behind ? ITERATION_BEHIND_NS : sim->config.poll_ns;
 
 	if (clock_ns() - sim->driven_ns > enough)
 		drive(sim);

@@ -295,7 +295,7 @@ static bool prove_idle(struct loop *loop)
 
 /* Returns whether a waiting call may be served now. If threads take turns (--seed), not while
  * others run: in this way only one thread, and those that it wakes, run at a time. */
-static bool is_its_turn(const struct loop *loop, bool idle)
+static bool is_next(const struct loop *loop, bool idle)
 {
 	return idle || !loop->sim->config.seed || real_ns() - loop->since_ns > CALL_NS;
 }
@@ -317,7 +317,7 @@ static enum round wait_for_round(struct loop *loop)
 	while ((called = is_called(loop)) >= 0) {
 		bool idle = (!called || loop->sim->config.seed) && prove_idle(loop);
 
-		if (called && is_its_turn(loop, idle)) {
+		if (called && is_next(loop, idle)) {
 			serve_one(loop);
 			begin_round(loop);
 		} else if (idle && !called && is_called(loop)) {

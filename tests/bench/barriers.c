@@ -18,7 +18,7 @@
 #define BATCH 64u
 #define ROUNDS 9
 /* ns; the two alternate and last equally long, so that other load on the machine affects both */
-#define TURN_NS 200000000u
+#define ITERATION_NS 200000000u
 #define CHECK_US 20
 
 /* The receiver of the packets. */
@@ -73,7 +73,7 @@ static double run(struct target *t)
 		while (!t->bare &&
 		       at + BATCH > hsa_queue_load_read_index_scacquire(t->queue) + RING)
 			;
-		last = clock_ns() - start >= TURN_NS;
+		last = clock_ns() - start >= ITERATION_NS;
 		for (uint64_t i = at; i < at + BATCH; i++)
 			gpu_barrier(t->queue, i, none,
 				    last && i == at + BATCH - 1 ? t->done : none);

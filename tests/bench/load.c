@@ -477,7 +477,7 @@ static void measure_reloads(struct bench *bench)
 }
 
 /* Wakes the daemon or the bare process for one second. Returns its share of a core in percent. */
-static double turn(bool bare)
+static double run_round(bool bare)
 {
 	double before;
 	uint64_t from;
@@ -502,8 +502,8 @@ static void measure(struct bench *bench, const char *name, double most, const ui
 	hold_cmds_before = __atomic_load_n(hold_cmds, __ATOMIC_RELAXED);
 	begin = clock_ns();
 	for (int i = 0; i < TURNS; i++) {
-		share[i] = turn(false);
-		bare[i] = turn(true);
+		share[i] = run_round(false);
+		bare[i] = run_round(true);
 	}
 	to_bare = false;
 	seconds = (double)(clock_ns() - begin) / 1e9;

@@ -37,7 +37,7 @@ struct pending {
 	int fd;		     /* -1: free entry */
 	bool trusted, ready; /* ready: the hello is complete */
 	uid_t owner;
-	uint64_t turn; /* number of the last turn of its user */
+	uint64_t last_round; /* number of the last turn of its user */
 	struct admission_message message;
 };
 
@@ -173,14 +173,14 @@ static void drop(struct pending *pending, uint64_t now)
 /* ---- transfer to the worker ---- */
 
 /* The user of a connection has had its turn. */
-static void end_turn(uid_t owner, uint64_t now)
+static void end_round(uid_t owner, uint64_t now)
 {
-	uint64_t turn = ++admission.turns;
+	uint64_t last_round = ++admission.turns;
 
-	user_of(owner, now)->turn = turn;
+	user_of(owner, now)->last_round = last_round;
 	for (uint32_t i = 0; i < admission.slots; i++)
 		if (admission.pending[i].owner == owner)
-			admission.pending[i].turn = turn;
+			admission.pending[i].last_round = last_round;
 }
 
 /* Returns false if the channel is full. */
@@ -193,7 +193,7 @@ static bool pass(struct pending *pending, uint64_t now)
 		return false;
 	if (error)
 		log_error("cannot pass a connection to the worker: %s", strerror(-error));
-	end_turn(pending->owner, now);
+	end_round(pending->owner, now);
 	close(leave(pending, now)); /* cannot block: the connection is empty */
 	return true;
 }
@@ -211,7 +211,7 @@ static struct pending *next_ready(void)
 			continue;
 		if (pending->trusted)
 			return pending;
-		if (!found || pending->turn < found->turn)
+		if (!found || pending->last_round < found->last_round)
 			found = pending;
 	}
 	return found;
@@ -295,7 +295,7 @@ static void let_in(int fd, uint64_t now)
 	*pending = (struct pending){.fd = fd,
 				    .trusted = trusted,
 				    .owner = owner,
-				    .turn = user->turn,
+				    .last_round = user->last_round,
 				    .message = {.accepted_ns = now}};
 	take_hello(pending, now); /* the hello has usually arrived by now */
 }

@@ -26,7 +26,7 @@ struct user {
 	uid_t uid;
 	uint32_t connections; /* open now */
 	uint32_t queries;     /* status replies in progress (query.h) */
-	uint64_t turn;	      /* number of its last turn at the door (greeter.h); 0: none */
+	uint64_t last_round;  /* number of its last turn at the door (greeter.h); 0: none */
 	struct log_share log;
 	struct ratelimit comes,
 		scans; /* new connections; scans of shared memory (scan_ratelimit.h) */

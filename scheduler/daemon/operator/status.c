@@ -316,7 +316,7 @@ static json_t *totals_json(const struct totals *t)
 			 "looks", (json_int_t)t->scans, "detection_ns", hist_to_json(&t->detection),
 			 "holdover_ns", hist_to_json(&t->holdover), "suspend_ns",
 			 hist_to_json(&t->suspend), "resume_ns", hist_to_json(&t->resume),
-			 "turn_ns", hist_to_json(&t->turn));
+			 "turn_ns", hist_to_json(&t->iteration));
 }
 
 static json_t *connections_json(const struct worker *worker)

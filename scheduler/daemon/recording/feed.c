@@ -116,7 +116,7 @@ static const char *time_text(const struct feed *feed, uint64_t at, char text[sta
 	return text;
 }
 
-void feed_turn(struct feed *feed, uint64_t now)
+void feed_iterate(struct feed *feed, uint64_t now)
 {
 	if (!feed->used || (feed->used < FEED_PIECE && now < feed->flushed_ns + FEED_FLUSH_NS))
 		return;

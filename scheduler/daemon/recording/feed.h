@@ -78,7 +78,7 @@ size_t feed_decide(struct feed *feed, uint64_t now, struct core_action *actions,
 
 /* Called in each loop iteration: writes recorded lines to the pipe, when FEED_FLUSH_NS has
  * passed or FEED_PIECE bytes are there. */
-void feed_turn(struct feed *feed, uint64_t now);
+void feed_iterate(struct feed *feed, uint64_t now);
 
 /* Writes as many of the recorded lines as the pipe accepts. Called when the worker ends. */
 void feed_flush(struct feed *feed);

@@ -50,7 +50,7 @@ int main(void)
 	struct child child;
 	long long cost;
 	uint64_t start;
-	int turn = 0;
+	int round = 0;
 
 	gpu_open(&gpu);
 	signal = signals_new(&gpu);
@@ -78,7 +78,7 @@ int main(void)
 		notify(child.to);
 		CHECK(comes(&signal->value, 0, 5000));
 		hear(child.from);
-		if (!about(length(signal), 50 * MS) || ++turn == TURNS)
+		if (!about(length(signal), 50 * MS) || ++round == TURNS)
 			break;
 		fprintf(stderr, "tried again: the kernel was over before the bounce\n");
 		notify(child.to);

@@ -34,7 +34,7 @@ static bool seen_running(struct signal *signal, unsigned nth)
 }
 
 /* Plays the whole test from packet number `nth` on; it needs three packets. */
-static bool turn(struct signal *signals, unsigned nth)
+static bool run_round(struct signal *signals, unsigned nth)
 {
 	bool seen;
 
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	gpu_open(&gpu);
 	signals = signals_new(&gpu);
 	queue_new(&gpu, &queue);
-	while (!turn(signals, nth)) {
+	while (!run_round(signals, nth)) {
 		nth += 3;
 		/* the ring has 64 slots, and twenty stalls in a row are not expected */
 		CHECK(nth < 60);

@@ -81,8 +81,8 @@ int main(void)
 	took(0);
 	queue_new(&gpu, &queue);
 	sleep_ms(QUIET_MS);
-	for (int turn = 0; in_time != 7 && turn < TURNS; turn++) {
-		if (turn)
+	for (int round = 0; in_time != 7 && round < TURNS; round++) {
+		if (round)
 			fprintf(stderr, "tried again: a call was late\n");
 		in_time |= session(&watch);
 	}

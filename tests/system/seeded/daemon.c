@@ -207,7 +207,7 @@ static bool anything(void *arg)
 	return file_readable(want) || it.children_ended || it.worker_ended;
 }
 
-static void watchdog_turn(void)
+static void watchdog_iterate(void)
 {
 	bool children = it.children_ended;
 
@@ -229,7 +229,7 @@ static void run_watchdog(void *arg)
 	it.executors = executors_create(&it.shared.refused_calls);
 	it.table = executors_table(it.executors);
 	for (;;) {
-		watchdog_turn();
+		watchdog_iterate();
 		fiber_wait(anything, file_of(executors_want_fd(it.executors)), now_ns() + CHECK_NS);
 	}
 }

@@ -11,7 +11,7 @@ static struct shared {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
 	sem_t sem, reply;
-	unsigned turn;
+	unsigned round;
 	uint64_t done_ns;
 } * shared;
 
@@ -40,17 +40,17 @@ static void play(unsigned first)
 	struct timespec at;
 	int r;
 
-	for (unsigned turn = first; turn < TURNS; turn += 2) {
+	for (unsigned round = first; round < TURNS; round += 2) {
 		pthread_mutex_lock(&shared->mutex);
 		at = after(CLOCK_MONOTONIC, AMPLE(10));
 		r = 0;
-		while (shared->turn != turn && !r)
+		while (shared->round != round && !r)
 			r = pthread_cond_timedwait(&shared->cond, &shared->mutex, &at);
 		CHECK(!r);
 		pthread_mutex_unlock(&shared->mutex);
 		sleep_steps(0.01);
 		pthread_mutex_lock(&shared->mutex);
-		shared->turn++;
+		shared->round++;
 		pthread_cond_signal(&shared->cond);
 		pthread_mutex_unlock(&shared->mutex);
 	}

@@ -101,7 +101,7 @@ static void assert_played(struct recording_counts *counts)
 
 /* Returns the time of the current loop iteration. It is often earlier than the time of the core's
  * last decision. */
-static uint64_t turn(void)
+static uint64_t advance(void)
 {
 	return draw(4) ? now : now - draw(3) * MS;
 }
@@ -123,7 +123,7 @@ static void change(uint32_t at)
 		feed_set_priority(&feed, c, (int)draw(17) - 1);
 		break;
 	case 2:
-		feed_move(&feed, c, &rights, draw(3), turn());
+		feed_move(&feed, c, &rights, draw(3), advance());
 		break;
 	case 3:
 		feed_set_capability(&feed, c, draw(6) ? CORE_ABLE : (enum core_capability)draw(3));
@@ -155,7 +155,7 @@ static void change(uint32_t at)
 		feed_set_teardown(&feed, c, draw(2));
 		break;
 	default:
-		feed_set_activity(&feed, c, 100 + draw(2), draw(2), turn());
+		feed_set_activity(&feed, c, 100 + draw(2), draw(2), advance());
 	}
 }
 
@@ -181,12 +181,12 @@ static void random_event(void)
 			      draw(50)	? 0
 			      : draw(2) ? -EIO
 					: -ECANCELED,
-			      draw(60) * MS / 20, turn());
+			      draw(60) * MS / 20, advance());
 		flying[at] = false;
 	} else if (clients[at]) {
 		change(at);
 	} else if (draw(3) == 0) {
-		c = feed_add(&feed, draw(2), draw(3), (int)draw(17) - 1, turn());
+		c = feed_add(&feed, draw(2), draw(3), (int)draw(17) - 1, advance());
 		assert_int_not_equal(c, 0);
 		clients[core_index(c)] = c;
 		feed_set_capability(&feed, c, CORE_ABLE);
@@ -205,7 +205,7 @@ static void random_calls_are_played(void **state)
 		now += draw(2) * draw(4) * MS;
 		if (draw(4))
 			decide();
-		feed_turn(&feed, now);
+		feed_iterate(&feed, now);
 		drain();
 		if (i % 10000 == 9999) { /* the worker is restarted */
 			decide();
@@ -234,7 +234,7 @@ static void assert_alive(void)
 	assert_true(core_view_client(core, c, now, &view));
 	feed_remove(&feed, c);
 	decide();
-	feed_turn(&feed, now += FEED_FLUSH_NS);
+	feed_iterate(&feed, now += FEED_FLUSH_NS);
 	assert_false(core_view_client(core, c, now, &view));
 }
 

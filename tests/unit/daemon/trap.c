@@ -240,7 +240,7 @@ static bool event_pending(void)
 
 /* Simulates a change of the runtime state as the driver makes it: the state changes, the event is
  * raised, and one event that was posted ahead is used up. */
-static void turn_runtime(unsigned state)
+static void switch_runtime(unsigned state)
 {
 	played.runtime_state = state;
 	played.runtime_raised = true;
@@ -280,10 +280,10 @@ static void its_runtime_never_waits(void **state)
 	attach();
 	assert_int_equal(trap_watch_queues(trap), 0);
 	for (int i = 0; i < 5; i++) {
-		turn_runtime(KFDABI_RUNTIME_DISABLED);
+		switch_runtime(KFDABI_RUNTIME_DISABLED);
 		assert_int_equal(trap_handle_events(trap, &enabled), 0);
 		assert_false(enabled);
-		turn_runtime(KFDABI_RUNTIME_ENABLED);
+		switch_runtime(KFDABI_RUNTIME_ENABLED);
 		/* The target creates a queue between the event and the daemon's reply. */
 		played_queue_made((uint32_t)i, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
 		assert_int_equal(trap_handle_events(trap, &enabled), 0);

@@ -68,7 +68,7 @@ static uint64_t idle_ns(void)
 	return 0;
 }
 
-static void a_hint_outlives_a_late_turn(void)
+static void a_hint_outlives_a_late_iteration(void)
 {
 	uint64_t transitions, begun;
 
@@ -95,11 +95,11 @@ static void a_hint_outlives_a_late_turn(void)
 	}
 }
 
-IN_CHILD(a_hint_outlives_a_late_turn)
+IN_CHILD(a_hint_outlives_a_late_iteration)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_hint_outlives_a_late_turn)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_hint_outlives_a_late_iteration)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ static void equals_share_equally(void **state)
 
 /* Queues take turns workgroup by workgroup: each of three queues with equal workgroups gets a
  * third, and a queue that needs less leaves the rest to the others. */
-static void turn_by_turn(void **state)
+static void in_rotation(void **state)
 {
 	struct gpu *gpu = model_small();
 	uint32_t queues[3];
@@ -149,7 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small_behind_large),
 		cmocka_unit_test(equals_share_equally),
-		cmocka_unit_test(turn_by_turn),
+		cmocka_unit_test(in_rotation),
 		cmocka_unit_test(large_workgroup_is_not_starved),
 		cmocka_unit_test(too_large_a_workgroup),
 	};

@@ -109,7 +109,7 @@ static void shares(bool own_clients, uint32_t n, uint32_t slots, uint64_t quantu
 	gpu_free(gpu);
 }
 
-static void clients_share_in_turn(void **state)
+static void clients_rotate(void **state)
 {
 	(void)state;
 	shares(true, VMIDS + 1, VMIDS, PROCESS_QUANTUM);
@@ -117,7 +117,7 @@ static void clients_share_in_turn(void **state)
 	shares(true, VMIDS + 2, VMIDS, PROCESS_QUANTUM);
 }
 
-static void queues_share_in_turn(void **state)
+static void queues_rotate(void **state)
 {
 	(void)state;
 	shares(false, SLOTS + 1, SLOTS, QUEUE_QUANTUM);
@@ -207,8 +207,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_slices_without),
-		cmocka_unit_test(clients_share_in_turn),
-		cmocka_unit_test(queues_share_in_turn),
+		cmocka_unit_test(clients_rotate),
+		cmocka_unit_test(queues_rotate),
 		cmocka_unit_test(clients_of_queues_that_are_off_count),
 		cmocka_unit_test(idle_ones_leave_their_slot),
 		cmocka_unit_test(updates_do_not_starve),

@@ -182,7 +182,7 @@ static void expect_shares(uint64_t offline, uint64_t online, uint64_t third)
 
 /* Work of one client after the other: each has all of its own run time. A client with two queues
  * counts as one. */
-static void shares_of_work_in_turn(void **state)
+static void shares_of_work_rotate(void **state)
 {
 	uint32_t a = add(OFFLINE, GPU_QUEUE_COMPUTE), b = add(OFFLINE, GPU_QUEUE_COMPUTE);
 	uint32_t c = add(ONLINE, GPU_QUEUE_COMPUTE);
@@ -252,7 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TIMES(one_suspension),	TIMES(what_is_to_come_is_work), TIMES(whose_queues),
-		TIMES(together),	TIMES(shares_of_work_in_turn),	TIMES(shares_of_two),
+		TIMES(together),	TIMES(shares_of_work_rotate),	TIMES(shares_of_two),
 		TIMES(shares_of_three),
 	};
 

@@ -17,7 +17,7 @@ static struct gpu *xccs_new(void)
 	return model_with(config);
 }
 
-static void over_the_xccs_in_turn(void **state)
+static void over_the_xccs_in_rotation(void **state)
 {
 	struct gpu *gpu = xccs_new();
 	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
@@ -121,7 +121,7 @@ static void restored_on_its_xcc(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(over_the_xccs_in_turn),
+		cmocka_unit_test(over_the_xccs_in_rotation),
 		cmocka_unit_test(each_for_itself),
 		cmocka_unit_test(a_workgroup_lies_on_one_cu),
 		cmocka_unit_test(restored_on_its_xcc),
