@@ -20,16 +20,16 @@
 #define KFDSHIM_AGENT_START "kfdshim_agent_start"
 
 /*
- * Size of the cache of doorbells whose queue is known to be active: hot[kfdshim_hot(signal)] is the
+ * Size of the cache of doorbells whose queue is known to be active: hot[kfdshim_doorbell_slot(signal)] is the
  * handle of such a signal. The agent writes the table; the doorbell hook reads it without a fence.
  * Because of that the agent reads the queue's write pointer once more after it has cleared an
  * entry, so that a ring that the hook skipped meanwhile is not lost.
  */
-#define KFDSHIM_HOT 256u
+#define KFDSHIM_ACTIVE_DOORBELLS 256u
 
-static inline uint32_t kfdshim_hot(uint64_t signal)
+static inline uint32_t kfdshim_doorbell_slot(uint64_t signal)
 {
-	return (uint32_t)(signal >> 6) % KFDSHIM_HOT; /* an amd_signal_t is 64 bytes */
+	return (uint32_t)(signal >> 6) % KFDSHIM_ACTIVE_DOORBELLS; /* an amd_signal_t is 64 bytes */
 }
 
 /* Offsets in amd_signal_t, in bytes; from <amd_hsa_signal.h>, equal in ROCr 5.2 to 7.2. */
@@ -37,33 +37,34 @@ static inline uint32_t kfdshim_hot(uint64_t signal)
 #define KFDSHIM_SIGNAL_QUEUE_PTR 48 /* pointer; in a doorbell: the hsa_queue_t of its queue */
 
 /* The settings that the program makes by kfdshim.h. Atomic; the host writes them, and calls
- * agent->wishes_changed() after each change. */
+ * agent->app_settings_changed() after each change. */
 #define KFDSHIM_UNASKED INT64_MIN /* not set by the program: the environment applies */
-struct kfdshim_wishes {
+struct kfdshim_app_settings {
 	int64_t priority; /* 0..15, or KFDSHIM_UNASKED */
 	int64_t slo_us;	  /* 0..UINT32_MAX (0: no objective), or KFDSHIM_UNASKED */
 	int64_t requests; /* number of requests that have begun and not ended */
 };
 
 /* What the host provides to the agent. Static memory of the host. */
-struct kfdshim_host {
+struct kfdshim_preload_iface {
 	uint32_t abi; /* KFDSHIM_AGENT_ABI */
 	uint32_t pad;
 	/* The next definition of ioctl(2), so that the agent bypasses the host's wrapper. Returns
 	 * -1 with errno on an error. */
 	int (*ioctl)(int fd, unsigned long request, void *arg);
-	uint64_t *hot; /* cache of active doorbells: KFDSHIM_HOT words, all 0 at first */
+	uint64_t *
+		active_doorbells; /* cache of active doorbells: KFDSHIM_ACTIVE_DOORBELLS words, all 0 at first */
 	/* Number of intercept queues, for which the program has another handle than the
 	 * driver's queue has. While it is not 0 the host also passes signals that are no doorbells
 	 * to agent->doorbell(). Atomic, written by the agent. */
-	uint32_t *uppers;
+	uint32_t *n_intercept_queues;
 	/* Not 0: the submission gate is closed, so slots of a queue must not be reserved before
 	 * agent->reserve(). Atomic, written by the agent. */
 	uint32_t *gate;
 	/* Number of active queues. While it is 0 the host does not call agent->loaded(). Atomic,
 	 * written by the agent. */
 	uint32_t *active;
-	const struct kfdshim_wishes *wishes;
+	const struct kfdshim_app_settings *app_settings;
 };
 
 /* KFD ioctls that the host passes to the agent; bit: number of the ioctl. CREATE, DESTROY and
@@ -120,12 +121,13 @@ struct kfdshim_agent {
 	/* Called before and after WAIT_EVENTS, in which the calling thread sleeps. */
 	void (*events)(void);
 	void (*events_end)(void);
-	/* *host->wishes has changed. Must not be called from within another of these functions. */
-	void (*wishes_changed)(void);
+	/* *host->app_settings has changed. Must not be called from within another of these functions. */
+	void (*app_settings_changed)(void);
 };
 
 /* The function that the agent exports as KFDSHIM_AGENT_START; the host calls it once. Returns NULL
  * if the agent cannot work in this process; the host then passes everything through. */
-typedef const struct kfdshim_agent *kfdshim_agent_start_fn(const struct kfdshim_host *host);
+typedef const struct kfdshim_agent *
+kfdshim_agent_start_fn(const struct kfdshim_preload_iface *host);
 
 #endif

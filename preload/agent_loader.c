@@ -22,7 +22,7 @@
 
 const struct kfdshim_agent *agent_loaded;
 
-static const struct kfdshim_host *load_host;
+static const struct kfdshim_preload_iface *load_host;
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 
 /* Prints a line on stderr, if KFDSHIM_LOG is set to any level but off. Keeps errno. */
@@ -230,10 +230,10 @@ static void load(void)
 		return;
 	}
 	__atomic_store_n(&agent_loaded, agent, __ATOMIC_SEQ_CST);
-	agent->wishes_changed(); /* settings made before, or at this moment (request_api.c) */
+	agent->app_settings_changed(); /* settings made before, or at this moment (request_api.c) */
 }
 
-const struct kfdshim_agent *agent_load(const struct kfdshim_host *host)
+const struct kfdshim_agent *agent_load(const struct kfdshim_preload_iface *host)
 {
 	NOT_CANCELLED;
 

@@ -46,8 +46,8 @@ typedef __typeof__(ioctl) ioctl_fn;
 static ioctl_fn find_ioctl;
 static ioctl_fn *next_ioctl = find_ioctl;
 
-uint64_t hot[KFDSHIM_HOT];
-uint32_t uppers;
+uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];
+uint32_t n_intercept_queues;
 uint32_t gate;
 uint32_t active;
 
@@ -163,14 +163,14 @@ static int forward(int fd, unsigned long request, void *arg)
 	return __atomic_load_n(&next_ioctl, __ATOMIC_RELAXED)(fd, request, arg);
 }
 
-static const struct kfdshim_host host = {
+static const struct kfdshim_preload_iface host = {
 	.abi = KFDSHIM_AGENT_ABI,
 	.ioctl = forward,
-	.hot = hot,
-	.uppers = &uppers,
+	.active_doorbells = active_doorbells,
+	.n_intercept_queues = &n_intercept_queues,
 	.gate = &gate,
 	.active = &active,
-	.wishes = &program_wishes,
+	.app_settings = &program_settings,
 };
 
 COLD void doorbell_new(uint64_t signal)

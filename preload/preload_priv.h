@@ -54,14 +54,14 @@ typedef __typeof__(hsa_signal_wait_relaxed) wait_fn;
 extern const struct kfdshim_agent *agent_loaded;
 /* Loads the agent at the first call; later calls return at once. Returns agent_loaded. Not a
  * cancellation point. */
-const struct kfdshim_agent *agent_load(const struct kfdshim_host *host);
+const struct kfdshim_agent *agent_load(const struct kfdshim_preload_iface *host);
 
 /* What liburcu, which the agent uses, is to find when it is loaded. To be called when this library
  * is loaded; keeps errno. */
 void urcu_prepare(void);
 
 /* The program's settings (kfdshim.h). Defined in request_api.c. */
-extern const struct kfdshim_wishes program_wishes;
+extern const struct kfdshim_app_settings program_settings;
 
 /* Returns the agent, or NULL. */
 static inline const struct kfdshim_agent *agent_now(void)
@@ -69,9 +69,9 @@ static inline const struct kfdshim_agent *agent_now(void)
 	return __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
 }
 
-/* The memory behind the pointers of the same names in struct kfdshim_host. */
-extern HIDDEN uint64_t hot[KFDSHIM_HOT];
-extern HIDDEN uint32_t uppers;
+/* The memory behind the pointers of the same names in struct kfdshim_preload_iface. */
+extern HIDDEN uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];
+extern HIDDEN uint32_t n_intercept_queues;
 /* Slow path of doorbell(): passes the signal to the agent. */
 HIDDEN void doorbell_new(uint64_t signal);
 extern HIDDEN uint32_t gate;
@@ -84,11 +84,12 @@ HIDDEN void loaded_final(uint64_t signal);
  * reports it. */
 static inline __attribute__((always_inline)) void doorbell(uint64_t signal)
 {
-	if (__builtin_expect(__atomic_load_n(&hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) == signal,
+	if (__builtin_expect(__atomic_load_n(&active_doorbells[kfdshim_doorbell_slot(signal)],
+					     __ATOMIC_RELAXED) == signal,
 			     1))
 		return;
 	if (signal && (*(const int64_t *)(signal + KFDSHIM_SIGNAL_KIND) < 0 ||
-		       __atomic_load_n(&uppers, __ATOMIC_RELAXED)))
+		       __atomic_load_n(&n_intercept_queues, __ATOMIC_RELAXED)))
 		doorbell_new(signal);
 }
 

@@ -9,9 +9,10 @@
 
 #define PRIORITY_MAX 15
 
-static struct kfdshim_wishes wishes = {.priority = KFDSHIM_UNASKED, .slo_us = KFDSHIM_UNASKED};
+static struct kfdshim_app_settings app_settings = {.priority = KFDSHIM_UNASKED,
+						   .slo_us = KFDSHIM_UNASKED};
 
-extern const struct kfdshim_wishes program_wishes __attribute__((alias("wishes")));
+extern const struct kfdshim_app_settings program_settings __attribute__((alias("app_settings")));
 
 /* Notifies the agent of a change. The fence orders the caller's store before the load of
  * agent_loaded: an agent that is being loaded at this moment either is found here, or reads the new
@@ -24,14 +25,14 @@ static void notify_agent(void)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	agent = __atomic_load_n(&agent_loaded, __ATOMIC_ACQUIRE);
 	if (agent)
-		agent->wishes_changed();
+		agent->app_settings_changed();
 	errno = saved;
 }
 
 /* The requests that the parent has begun are ended by the parent. */
 static void fork_child(void)
 {
-	__atomic_store_n(&wishes.requests, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&app_settings.requests, 0, __ATOMIC_SEQ_CST);
 }
 
 static void watch_forks(void)
@@ -44,21 +45,21 @@ EXPORT void kfdshim_request_begin(void)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, watch_forks);
-	if (__atomic_fetch_add(&wishes.requests, 1, __ATOMIC_SEQ_CST) == 0)
+	if (__atomic_fetch_add(&app_settings.requests, 1, __ATOMIC_SEQ_CST) == 0)
 		notify_agent();
 }
 
 EXPORT void kfdshim_request_end(void)
 {
-	int64_t n = __atomic_load_n(&wishes.requests, __ATOMIC_SEQ_CST);
+	int64_t n = __atomic_load_n(&app_settings.requests, __ATOMIC_SEQ_CST);
 
 	/* Ignore an unmatched kfdshim_request_end(): the count never drops below zero, so the next
 	 * kfdshim_request_begin() still marks the process as active. */
 	do {
 		if (n <= 0)
 			return;
-	} while (!__atomic_compare_exchange_n(&wishes.requests, &n, n - 1, false, __ATOMIC_SEQ_CST,
-					      __ATOMIC_SEQ_CST));
+	} while (!__atomic_compare_exchange_n(&app_settings.requests, &n, n - 1, false,
+					      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	if (n == 1)
 		notify_agent();
 }
@@ -67,7 +68,7 @@ EXPORT int kfdshim_set_priority(int priority)
 {
 	if (priority < 0 || priority > PRIORITY_MAX)
 		return -EINVAL;
-	if (__atomic_exchange_n(&wishes.priority, priority, __ATOMIC_SEQ_CST) != priority)
+	if (__atomic_exchange_n(&app_settings.priority, priority, __ATOMIC_SEQ_CST) != priority)
 		notify_agent();
 	return 0;
 }
@@ -76,7 +77,8 @@ EXPORT int kfdshim_set_slo(long long microseconds)
 {
 	if (microseconds < 0 || microseconds > UINT32_MAX)
 		return -EINVAL;
-	if (__atomic_exchange_n(&wishes.slo_us, microseconds, __ATOMIC_SEQ_CST) != microseconds)
+	if (__atomic_exchange_n(&app_settings.slo_us, microseconds, __ATOMIC_SEQ_CST) !=
+	    microseconds)
 		notify_agent();
 	return 0;
 }

@@ -24,7 +24,9 @@ static inline __attribute__((always_inline)) uint64_t doorbell_of(const hsa_queu
 static inline __attribute__((always_inline)) bool passes(const hsa_queue_t *queue)
 {
 	uint64_t signal = doorbell_of(queue);
-	uint64_t other = __atomic_load_n(&hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) ^ signal;
+	uint64_t other = __atomic_load_n(&active_doorbells[kfdshim_doorbell_slot(signal)],
+					 __ATOMIC_RELAXED) ^
+			 signal;
 
 	return __builtin_expect((other | __atomic_load_n(&gate, __ATOMIC_RELAXED)) == 0, 1);
 }

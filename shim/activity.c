@@ -19,7 +19,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t requests; /* atomic; not 0: a request is pending in a queue */
 /* Both belong to the preload library: the table of active doorbells, and the program's count of
  * requests in progress. */
-static uint64_t *hot;
+static uint64_t *active_doorbells;
 static const int64_t *begun;
 
 void activity_init(uint64_t *table, const int64_t *requests_begun)
@@ -27,15 +27,16 @@ void activity_init(uint64_t *table, const int64_t *requests_begun)
 	begun = requests_begun;
 	pthread_mutex_init(&lock, NULL);
 	requests = 0;
-	hot = table;
-	for (uint32_t i = 0; i < KFDSHIM_HOT; i++)
-		__atomic_store_n(&hot[i], 0, __ATOMIC_RELAXED);
+	active_doorbells = table;
+	for (uint32_t i = 0; i < KFDSHIM_ACTIVE_DOORBELLS; i++)
+		__atomic_store_n(&active_doorbells[i], 0, __ATOMIC_RELAXED);
 }
 
-static void hot_set(uint64_t signal)
+static void cache_set(uint64_t signal)
 {
 	if (signal)
-		__atomic_store_n(&hot[kfdshim_hot(signal)], signal, __ATOMIC_RELAXED);
+		__atomic_store_n(&active_doorbells[kfdshim_doorbell_slot(signal)], signal,
+				 __ATOMIC_RELAXED);
 }
 
 static void seen(struct queue *q, uint64_t wptr)
@@ -43,24 +44,26 @@ static void seen(struct queue *q, uint64_t wptr)
 	__atomic_store_n(&q->seen_wptr, wptr, __ATOMIC_RELAXED);
 }
 
-static void hot_clear(uint64_t signal)
+static void cache_clear(uint64_t signal)
 {
-	if (signal && __atomic_load_n(&hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) == signal)
-		__atomic_store_n(&hot[kfdshim_hot(signal)], 0, __ATOMIC_RELAXED);
+	if (signal && __atomic_load_n(&active_doorbells[kfdshim_doorbell_slot(signal)],
+				      __ATOMIC_RELAXED) == signal)
+		__atomic_store_n(&active_doorbells[kfdshim_doorbell_slot(signal)], 0,
+				 __ATOMIC_RELAXED);
 }
 
 /* An intercept queue's doorbell also means work of the queue behind it, so both go into the
  * table. */
-static void hot_on(const struct queue *q)
+static void cache_enable(const struct queue *q)
 {
-	hot_set(q->doorbell);
-	hot_set(__atomic_load_n(&q->upper_doorbell, __ATOMIC_RELAXED));
+	cache_set(q->doorbell);
+	cache_set(__atomic_load_n(&q->intercept_doorbell, __ATOMIC_RELAXED));
 }
 
-static void hot_off(const struct queue *q)
+static void cache_disable(const struct queue *q)
 {
-	hot_clear(q->doorbell);
-	hot_clear(__atomic_load_n(&q->upper_doorbell, __ATOMIC_RELAXED));
+	cache_clear(q->doorbell);
+	cache_clear(__atomic_load_n(&q->intercept_doorbell, __ATOMIC_RELAXED));
 }
 
 static void node_add(uint32_t index, bool active, uint64_t now_ns)
@@ -97,7 +100,7 @@ void activity_begin(struct queue *q, uint64_t now_ns)
 	if (q->stopped)
 		return;
 	q->changed_ns = now_ns;
-	hot_on(q);
+	cache_enable(q);
 	if (q->active)
 		return;
 	q->since_ns = now_ns;
@@ -142,7 +145,7 @@ static bool is_over(const struct queue *q, uint64_t wptr)
 	if (!queue_pointers(q, &r, &w))
 		return true;
 	return w == wptr &&
-	       (queue_drained(q, r, w) || evidence_of_end(q, w, &signal) == EVIDENCE_DONE);
+	       (queue_drained(q, r, w) || completion_of(q, w, &signal) == COMPLETION_DONE);
 }
 
 /*
@@ -156,11 +159,11 @@ static bool is_over(const struct queue *q, uint64_t wptr)
 void activity_try_end(struct queue *q, uint64_t wptr, uint64_t now_ns)
 {
 	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
-	hot_off(q);
+	cache_disable(q);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!is_over(q, wptr)) {
 		__atomic_store_n(&q->active, true, __ATOMIC_RELEASE);
-		hot_on(q);
+		cache_enable(q);
 		return;
 	}
 	seen(q, wptr);
@@ -193,7 +196,7 @@ static void serve_rung(struct queue *q, uint64_t signal, uint64_t now_ns)
 		return;
 	/* The queue's own write pointer moves only when the owner of the intercept queue has passed
 	 * the packets on. No end can be concluded from this doorbell; the sampler finds it. */
-	if (signal == q->upper_doorbell) {
+	if (signal == q->intercept_doorbell) {
 		activity_begin(q, now_ns);
 		return;
 	}
@@ -304,7 +307,7 @@ void activity_doorbell(uint64_t signal)
 	query = q && (!__atomic_load_n(&q->active, __ATOMIC_SEQ_CST) ||
 		      !__atomic_load_n(&q->hooked, __ATOMIC_RELAXED));
 	if (!q) {
-		q = queue_by_upper(signal);
+		q = queue_by_intercept(signal);
 		query = q && !__atomic_load_n(&q->active, __ATOMIC_SEQ_CST);
 	}
 	if (query)
@@ -330,7 +333,7 @@ void activity_copied(void)
 	end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < end; i++) {
 		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
-		if (!q || q->careful || __atomic_load_n(&q->active, __ATOMIC_RELAXED) ||
+		if (!q || q->read_via_kernel || __atomic_load_n(&q->active, __ATOMIC_RELAXED) ||
 		    !queue_pointers(q, &r, &w) ||
 		    w == __atomic_load_n(&q->seen_wptr, __ATOMIC_RELAXED))
 			continue;
@@ -347,7 +350,7 @@ void activity_copied(void)
 static void end(struct queue *q, uint64_t now_ns)
 {
 	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
-	hot_off(q);
+	cache_disable(q);
 	deactivated(q, now_ns);
 	link_queue(q);
 	link_event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, q->seen_wptr);
@@ -355,7 +358,7 @@ static void end(struct queue *q, uint64_t now_ns)
 
 void activity_lose(struct queue *q, uint64_t now_ns)
 {
-	hot_off(q);
+	cache_disable(q);
 	queue_lost(q);
 	if (q->active)
 		end(q, now_ns);
@@ -382,8 +385,8 @@ void activity_stop(struct queue *q, bool stopped, uint64_t now_ns)
 void activity_part(uint64_t hsa_queue)
 {
 	for (uint32_t i = 0; i < queues.end; i++)
-		if (queues.table[i] && queues.table[i]->upper == hsa_queue)
-			hot_off(queues.table[i]);
+		if (queues.table[i] && queues.table[i]->intercept_queue == hsa_queue)
+			cache_disable(queues.table[i]);
 	queue_part(hsa_queue);
 }
 
@@ -396,7 +399,7 @@ static void take_memory_over(const struct queue *q, uint64_t now_ns)
 
 	for (uint32_t i = 0; i < queues.end && q->hsa_queue; i++) {
 		old = queues.table[i];
-		if (old && old != q && old->careful && old->hsa_queue == q->hsa_queue)
+		if (old && old != q && old->read_via_kernel && old->hsa_queue == q->hsa_queue)
 			activity_lose(old, now_ns);
 	}
 }
@@ -421,7 +424,7 @@ void activity_queue_removed(struct queue *q, uint64_t now_ns)
 		__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
 		deactivated(q, now_ns);
 	}
-	hot_off(q);
+	cache_disable(q);
 	q->doorbell = 0;
 	__atomic_store_n(&q->rung, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->done, 0, __ATOMIC_RELAXED);

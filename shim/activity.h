@@ -72,9 +72,9 @@ void activity_lose(struct queue *queue, uint64_t now_ns);
  * is above 0, every node of the process is active. Under the lock. */
 void activity_requests(uint64_t now_ns);
 
-/* Sets the initial state, at the start and in a fork child. @hot is the table of active
- * doorbells in struct kfdshim_host, @begun the program's count of requests in progress; both
+/* Sets the initial state, at the start and in a fork child. @active_doorbells is the table of active
+ * doorbells in struct kfdshim_preload_iface, @begun the program's count of requests in progress; both
  * must stay valid. */
-void activity_init(uint64_t *hot, const int64_t *begun);
+void activity_init(uint64_t *active_doorbells, const int64_t *begun);
 
 #endif

@@ -41,7 +41,7 @@ static bool signal_value(uint64_t signal, int64_t *value)
 	return memory_read(value, signal + SIGNAL_VALUE, sizeof(*value));
 }
 
-bool evidence_is_final(uint64_t signal)
+bool completion_is_final(uint64_t signal)
 {
 	int64_t value;
 
@@ -50,7 +50,7 @@ bool evidence_is_final(uint64_t signal)
 
 /* As queue_last_signal(), for an AQL queue that no runtime made or whose owner may have freed it:
  * the ring may not be mapped in this process. */
-static uint64_t last_signal_careful(const struct queue *queue, uint64_t wptr)
+static uint64_t last_signal_via_kernel(const struct queue *queue, uint64_t wptr)
 {
 	uint64_t packets = queue->ring_bytes / AQL_PACKET, at, signal;
 
@@ -61,16 +61,17 @@ static uint64_t last_signal_careful(const struct queue *queue, uint64_t wptr)
 	return memory_read(&signal, at, sizeof(signal)) ? signal : 0;
 }
 
-enum evidence evidence_of_end(const struct queue *queue, uint64_t wptr, uint64_t *signal_out)
+enum completion completion_of(const struct queue *queue, uint64_t wptr, uint64_t *signal_out)
 {
-	uint64_t signal = queue->hsa_queue && !queue->careful ? queue_last_signal(queue, wptr)
-							      : last_signal_careful(queue, wptr);
+	uint64_t signal = queue->hsa_queue && !queue->read_via_kernel
+				  ? queue_last_signal(queue, wptr)
+				  : last_signal_via_kernel(queue, wptr);
 	int64_t value;
 
 	*signal_out = signal;
 	if (!signal || !signal_value(signal, &value))
-		return EVIDENCE_NONE;
-	return value <= 0 ? EVIDENCE_DONE : EVIDENCE_UNFINISHED;
+		return COMPLETION_NONE;
+	return value <= 0 ? COMPLETION_DONE : COMPLETION_UNFINISHED;
 }
 
 /* Returns true if the condition is not met. Barrier-and (@all) is met when all its signals are 0,
@@ -116,7 +117,7 @@ static bool compare_unmet(const struct barrier *packet)
 	}
 }
 
-bool evidence_of_block(const struct queue *queue, uint64_t rptr)
+bool completion_of_barrier(const struct queue *queue, uint64_t rptr)
 {
 	uint64_t packets = queue->ring_bytes / AQL_PACKET;
 	const void *head;
@@ -124,7 +125,7 @@ bool evidence_of_block(const struct queue *queue, uint64_t rptr)
 	uint16_t header;
 
 	/* Only rings of an HSA runtime are known to be readable by the CPU. */
-	if (!queue->hsa_queue || queue->careful ||
+	if (!queue->hsa_queue || queue->read_via_kernel ||
 	    __atomic_load_n(&queue->ring_moved, __ATOMIC_RELAXED))
 		return false;
 	head = (const void *)(uintptr_t)(queue->ring + (rptr % packets) * AQL_PACKET);

@@ -8,8 +8,8 @@
  * program may have freed a signal meanwhile. The offset of the completion signal in a packet, and
  * of the value in a signal, are given by the hardware and not by a runtime.
  *
- * Threads: under the agent's lock, for queues in the table. evidence_of_end() also within
- * readers_begin(), if the queue is not `careful`. Each signal costs a system call: 1.5 us in a virtual
+ * Threads: under the agent's lock, for queues in the table. completion_of() also within
+ * readers_begin(), if the queue is not `read_via_kernel`. Each signal costs a system call: 1.5 us in a virtual
  * machine.
  */
 #ifndef KFDSHIM_SHIM_COMPLETION_H
@@ -20,23 +20,23 @@
 
 #include "shim/queue_table.h"
 
-enum evidence {
-	EVIDENCE_NONE,	     /* no completion signal, or it cannot be read */
-	EVIDENCE_DONE,	     /* the signal is 0 or below: the packet is over */
-	EVIDENCE_UNFINISHED, /* the signal is above 0: perhaps not over */
+enum completion {
+	COMPLETION_NONE,       /* no completion signal, or it cannot be read */
+	COMPLETION_DONE,       /* the signal is 0 or below: the packet is over */
+	COMPLETION_UNFINISHED, /* the signal is above 0: perhaps not over */
 };
 
 /* Checks the completion signal of the packet before @wptr and stores its handle in *signal (0:
  * none). A packet counts its signal down to 0 when it is over. A value above 0 may also belong to a
  * counter of several packets, or to a signal that is in use again. */
-enum evidence evidence_of_end(const struct queue *queue, uint64_t wptr, uint64_t *signal);
+enum completion completion_of(const struct queue *queue, uint64_t wptr, uint64_t *signal);
 
 /* Returns true if @signal is final (0 or below). Only for a signal that a thread of the program has
  * just read, so that it is hardly ever freed. A quick system call, which sandboxes allow. */
-bool evidence_is_final(uint64_t signal);
+bool completion_is_final(uint64_t signal);
 
 /* Returns true if the packet at @rptr is a barrier whose condition is not met. Only for queues of
  * an HSA runtime; false for others. */
-bool evidence_of_block(const struct queue *queue, uint64_t rptr);
+bool completion_of_barrier(const struct queue *queue, uint64_t rptr);
 
 #endif

@@ -43,6 +43,6 @@ struct queue *render_queue_new(uint32_t context, uint32_t gpu_id, uint32_t id,
 	q->rptr = (const uint64_t *)(uintptr_t)args->rptr;
 	q->wptr = (const uint64_t *)(uintptr_t)args->wptr;
 	q->percent = 100;
-	q->careful = true;
+	q->read_via_kernel = true;
 	return q;
 }

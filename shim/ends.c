@@ -125,7 +125,7 @@ static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t
 {
 	uint64_t r, w, last;
 
-	if (q->careful || !queue_pointers(q, &r, &w))
+	if (q->read_via_kernel || !queue_pointers(q, &r, &w))
 		return false;
 	*done = w;
 	if (queue_is_sdma(q))
@@ -134,8 +134,8 @@ static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t
 		return false;
 	last = queue_last_signal(q, w);
 	if (!last || last == signal)
-		return last && evidence_is_final(last);
-	return any && w - r <= 1 && evidence_of_end(q, w, &last) == EVIDENCE_DONE;
+		return last && completion_is_final(last);
+	return any && w - r <= 1 && completion_of(q, w, &last) == COMPLETION_DONE;
 }
 
 /* Leaves a request in each queue that has ended. */

@@ -69,7 +69,7 @@ void entry_put_back(struct queue *q, int err)
 	/* If the call was interrupted, the thunk repeats it. After any other error ROCr frees the
 	 * memory of the queue although the queue still exists. */
 	if (err != EINTR && err != EAGAIN)
-		q->careful = true;
+		q->read_via_kernel = true;
 	agent_lock();
 	link_event(CLIENT_SHM_EVENT_FAILED, q, (uint64_t)err);
 	agent_unlock();

@@ -30,14 +30,14 @@ uint64_t hold_lease_ns = 3000000000u;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
-	const struct kfdshim_host *host;
+	const struct kfdshim_preload_iface *host;
 	/* Positive errno of the last try to open the device or a session; 0: it worked. Atomic. */
 	int session_error;
 	struct {
 		bool hold;
 		int lost; /* positive errno of a lost hold, until hold_lost() reports it */
 		uint64_t renewed_ns;
-	} wishes[HOLD_BY_END];
+	} holds[HOLD_BY_END];
 	enum client_shm_level level; /* the level that was named last */
 	bool held;		     /* a hold is in effect, by `level`; atomic */
 	uint64_t since_ns;	     /* begin of this time on hold; 0: none */
@@ -88,17 +88,17 @@ static void set_held(bool held)
 static bool wanted(void)
 {
 	for (int i = 0; i < HOLD_BY_END; i++)
-		if (it.wishes[i].hold)
+		if (it.holds[i].hold)
 			return true;
 	return false;
 }
 
-static void drop_wishes(int err)
+static void drop_holds(int err)
 {
 	for (int i = 0; i < HOLD_BY_END; i++) {
-		if (it.wishes[i].hold)
-			it.wishes[i].lost = -err;
-		it.wishes[i].hold = false;
+		if (it.holds[i].hold)
+			it.holds[i].lost = -err;
+		it.holds[i].hold = false;
 	}
 }
 
@@ -221,7 +221,7 @@ static int apply(uint64_t now_ns)
 		return err;
 	err = take(it.level);
 	if (err)
-		drop_wishes(err);
+		drop_holds(err);
 	if (!it.since_ns)
 		it.since_ns = now_ns;
 	/* hold_step() releases what a failed try has left suspended. */
@@ -241,9 +241,9 @@ static int change(enum hold_by by, enum client_shm_level level, bool hold, uint6
 			return err;
 		it.level = level;
 	}
-	it.wishes[by].hold = hold;
+	it.holds[by].hold = hold;
 	if (hold && must_wait() && !it.held) {
-		it.wishes[by].hold = false;
+		it.holds[by].hold = false;
 		return -ECANCELED;
 	}
 	return apply(now_ns);
@@ -256,8 +256,8 @@ int hold_set(enum hold_by by, enum client_shm_level level, bool hold)
 	pthread_mutex_lock(&lock);
 	err = change(by, level, hold, clock_ns());
 	/* read again, because the driver call may take long */
-	it.wishes[by].renewed_ns = clock_ns();
-	it.wishes[by].lost = 0; /* `err` reports it */
+	it.holds[by].renewed_ns = clock_ns();
+	it.holds[by].lost = 0; /* `err` reports it */
 	pthread_mutex_unlock(&lock);
 	return err;
 }
@@ -267,8 +267,8 @@ int hold_lost(enum hold_by by)
 	int lost;
 
 	pthread_mutex_lock(&lock);
-	lost = it.wishes[by].lost;
-	it.wishes[by].lost = 0;
+	lost = it.holds[by].lost;
+	it.holds[by].lost = 0;
 	pthread_mutex_unlock(&lock);
 	return lost;
 }
@@ -276,7 +276,7 @@ int hold_lost(enum hold_by by)
 static bool something_lost(void)
 {
 	for (int i = 0; i < HOLD_BY_END; i++)
-		if (it.wishes[i].lost)
+		if (it.holds[i].lost)
 			return true;
 	return false;
 }
@@ -284,15 +284,15 @@ static bool something_lost(void)
 void hold_renew(enum hold_by by)
 {
 	pthread_mutex_lock(&lock);
-	it.wishes[by].renewed_ns = clock_ns();
+	it.holds[by].renewed_ns = clock_ns();
 	pthread_mutex_unlock(&lock);
 }
 
 static void end_leases(uint64_t now_ns)
 {
 	for (int i = 0; i < HOLD_BY_END; i++)
-		if (it.wishes[i].hold && now_ns > it.wishes[i].renewed_ns + hold_lease_ns)
-			it.wishes[i].hold = false;
+		if (it.holds[i].hold && now_ns > it.holds[i].renewed_ns + hold_lease_ns)
+			it.holds[i].hold = false;
 	if (it.held && now_ns >= it.since_ns + hold_span_ns)
 		it.run_until_ns = now_ns + RUN_NS;
 }
@@ -315,7 +315,7 @@ static void collect(void)
 	 * either. */
 	if (self_is_open() && (err = self_collect()) != 0) {
 		if (it.held && it.level == CLIENT_SHM_LEVEL_SELF && !config.update_queue)
-			drop_wishes(err);
+			drop_holds(err);
 		return;
 	}
 	err = it.held ? hold_new_queues() : 0;
@@ -325,7 +325,7 @@ static void collect(void)
 		    strerror(-err),
 		    remedy(-err, "set KFDSHIM_LEVEL=gate, which needs no driver calls"));
 	publish_event(CLIENT_SHM_EVENT_FAILED, (uint64_t)-err);
-	drop_wishes(err);
+	drop_holds(err);
 }
 
 /* If another process ends the session, the driver resumes this process without any notification, so
@@ -333,7 +333,7 @@ static void collect(void)
 static void check_session(void)
 {
 	if (it.held && self_is_suspended() && self_check() == -EINVAL)
-		drop_wishes(-EINVAL);
+		drop_holds(-EINVAL);
 }
 
 uint64_t hold_step(uint64_t now_ns)
@@ -367,7 +367,7 @@ static void publish_runtime(void)
 	agent_unlock();
 }
 
-static void keep_device(const struct kfdshim_host *host, int fd)
+static void keep_device(const struct kfdshim_preload_iface *host, int fd)
 {
 	int err;
 
@@ -381,7 +381,7 @@ static void keep_device(const struct kfdshim_host *host, int fd)
 		__atomic_store_n(&it.session_error, -err, __ATOMIC_RELEASE);
 }
 
-void hold_device(const struct kfdshim_host *host, int fd)
+void hold_device(const struct kfdshim_preload_iface *host, int fd)
 {
 	int saved = errno;
 
@@ -418,7 +418,7 @@ static bool session_may_be_needed(void)
 	}
 }
 
-void hold_runtime_on(const struct kfdshim_host *host, int fd)
+void hold_runtime_on(const struct kfdshim_preload_iface *host, int fd)
 {
 	int saved = errno;
 
@@ -471,7 +471,7 @@ int hold_prepare(enum client_shm_level level)
 void hold_hand_over(void)
 {
 	pthread_mutex_lock(&lock);
-	it.wishes[HOLD_BY_PEERS].hold = false;
+	it.holds[HOLD_BY_PEERS].hold = false;
 	if (config.level != PROTOCOL_LEVEL_SELF)
 		close_session();
 	pthread_mutex_unlock(&lock);

@@ -79,12 +79,12 @@ bool hold_by_updates(void);
 
 /* Before a CREATE_QUEUE on @fd: opens the device for UPDATE_QUEUE if level weight or
  * KFDSHIM_UPDATE_QUEUE is configured. Not under the agent's lock; keeps errno. */
-void hold_device(const struct kfdshim_host *host, int fd);
+void hold_device(const struct kfdshim_preload_iface *host, int fd);
 /* RUNTIME_ENABLE has succeeded on @fd. Keeps the device (kfd_fd.h), and opens the debug session of
  * the process on itself at level self, and at levels auto and trap if there is no daemon and a peer
  * may hold this process. Otherwise the first hold opens it. Not under the agent's lock; keeps
  * errno. */
-void hold_runtime_on(const struct kfdshim_host *host, int fd);
+void hold_runtime_on(const struct kfdshim_preload_iface *host, int fd);
 /* The runtime is about to be disabled. Closes the session, because the driver's runtime disable
  * would sleep while one is open, and gives up the device. Not under the agent's lock; keeps
  * errno. */

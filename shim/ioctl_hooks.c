@@ -35,7 +35,7 @@
 
 #define CU_MASK_WORDS 32u /* the driver uses at most 1024 CUs */
 
-static const struct kfdshim_host *host;
+static const struct kfdshim_preload_iface *host;
 static pid_t owner; /* the process that the agent was started in, or the last fork child */
 
 kfdshim_agent_start_fn kfdshim_agent_start;
@@ -242,7 +242,7 @@ static int destroy_queue(int fd, unsigned long request, void *arg)
 }
 
 /* A call that is only forwarded. */
-static int plain(const struct kfdshim_host *to, int fd, unsigned long request, void *arg)
+static int plain(const struct kfdshim_preload_iface *to, int fd, unsigned long request, void *arg)
 {
 	return to->ioctl(fd, request, arg);
 }
@@ -357,7 +357,7 @@ static void fork_child(void)
 	vram_forget();
 	hold_forget();
 	updates_forget();
-	activity_init(host->hot, &host->wishes->requests);
+	activity_init(host->active_doorbells, &host->app_settings->requests);
 	ends_init();
 	gate_init(host->gate);
 }
@@ -386,10 +386,10 @@ static void handle_gone(uint64_t hsa_queue)
 	errno = saved;
 }
 
-static void wishes_changed(void)
+static void app_settings_changed(void)
 {
 	NOT_CANCELLED;
-	const struct kfdshim_wishes *wishes = host->wishes;
+	const struct kfdshim_app_settings *app_settings = host->app_settings;
 	int64_t priority, slo_us;
 	bool again = false;
 
@@ -398,8 +398,8 @@ static void wishes_changed(void)
 	agent_lock();
 	/* Read under the lock, so that of two threads the one that comes last publishes the newest
 	 * values. */
-	priority = __atomic_load_n(&wishes->priority, __ATOMIC_SEQ_CST);
-	slo_us = __atomic_load_n(&wishes->slo_us, __ATOMIC_SEQ_CST);
+	priority = __atomic_load_n(&app_settings->priority, __ATOMIC_SEQ_CST);
+	slo_us = __atomic_load_n(&app_settings->slo_us, __ATOMIC_SEQ_CST);
 	if (priority != KFDSHIM_UNASKED && priority != config.priority) {
 		__atomic_store_n(&config.priority, (int)priority, __ATOMIC_RELAXED);
 		again = true;
@@ -410,7 +410,7 @@ static void wishes_changed(void)
 	}
 	activity_requests(clock_ns());
 	if (again)
-		link_wishes();
+		link_app_settings();
 	agent_unlock();
 	if (again)
 		sampler_wake(); /* the sampler publishes the priority to the peers */
@@ -435,22 +435,22 @@ static const struct kfdshim_agent agent = {
 	.reserve = gate_pass,
 	.events = gate_seen_events,
 	.events_end = ends_events,
-	.wishes_changed = wishes_changed,
+	.app_settings_changed = app_settings_changed,
 };
 
 __attribute__((visibility("default"))) const struct kfdshim_agent *
-kfdshim_agent_start(const struct kfdshim_host *the_host)
+kfdshim_agent_start(const struct kfdshim_preload_iface *the_host)
 {
 	if (the_host->abi != KFDSHIM_AGENT_ABI)
 		return NULL;
 	host = the_host;
 	owner = getpid();
-	queues.uppers = host->uppers;
+	queues.n_intercept_queues = host->n_intercept_queues;
 	queues.active = host->active;
 	readers_init();
 	config_read();
 	runtime_find();
-	activity_init(host->hot, &host->wishes->requests);
+	activity_init(host->active_doorbells, &host->app_settings->requests);
 	ends_init();
 	gate_init(host->gate);
 	/* Without the handler a fork child could write into its parent's shared memory. */

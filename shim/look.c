@@ -116,7 +116,7 @@ static void poll_stalled(struct queue *q, uint64_t r, uint64_t now_ns)
 	}
 	/* On parts where the read pointer passes a packet when it is taken up, the kernel before
 	 * the barrier may still run, so the queue counts as blocked only after its quiet time. */
-	if (may && evidence_of_block(q, r)) {
+	if (may && completion_of_barrier(q, r)) {
 		if (now_ns - q->stalled_ns >= quiet_limit(q, now_ns))
 			activity_block(q, true, now_ns);
 		return;
@@ -141,18 +141,18 @@ static void poll_drained(struct queue *q, uint64_t w, uint64_t now_ns)
 	measure_anew(q);
 	if (quiet < least)
 		return;
-	switch (evidence_of_end(q, w, &signal)) {
-	case EVIDENCE_DONE:
+	switch (completion_of(q, w, &signal)) {
+	case COMPLETION_DONE:
 		over = true;
 		break;
-	case EVIDENCE_UNFINISHED:
+	case COMPLETION_UNFINISHED:
 		over = over && quiet >= UNFINISHED_NS;
 		if (!ends_is_waited_for(signal))
 			break;
 		q->changed_ns = now_ns;
 		over = false;
 		break;
-	case EVIDENCE_NONE:
+	case COMPLETION_NONE:
 		break;
 	}
 	if (!over)

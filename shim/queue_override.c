@@ -80,7 +80,7 @@ static void done(const struct kfd_ioctl_update_queue_args *args)
 	agent_unlock();
 }
 
-static int update_queue(const struct kfdshim_host *host, int fd,
+static int update_queue(const struct kfdshim_preload_iface *host, int fd,
 			struct kfd_ioctl_update_queue_args *args)
 {
 	int result, err;
@@ -100,7 +100,7 @@ static int update_queue(const struct kfdshim_host *host, int fd,
 	return -err;
 }
 
-int updates_set(const struct kfdshim_host *host, int fd, enum queue_override as)
+int updates_set(const struct kfdshim_preload_iface *host, int fd, enum queue_override as)
 {
 	int result = 0, err;
 	uint32_t n;

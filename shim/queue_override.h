@@ -35,7 +35,7 @@ enum queue_override { OVERRIDE_NONE, OVERRIDE_LOWEST, OVERRIDE_STOPPED };
  * destroyed meanwhile.
  * Returns 0, or the first negative errno after all queues were tried.
  */
-int updates_set(const struct kfdshim_host *host, int fd, enum queue_override as);
+int updates_set(const struct kfdshim_preload_iface *host, int fd, enum queue_override as);
 /* Returns true if updates_set() may have stopped queues. Any thread. */
 bool updates_stand(void);
 

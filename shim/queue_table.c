@@ -71,7 +71,7 @@ struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args
 	q->context = context;
 	/* A secondary context is destroyed when its last file descriptor is closed, without a
 	 * DESTROY_QUEUE. Its queue memory may therefore be freed at any time. */
-	q->careful = context != CONTEXT_PRIMARY;
+	q->read_via_kernel = context != CONTEXT_PRIMARY;
 	q->id = a.queue_id;
 	q->gpu_id = a.gpu_id;
 	q->type = a.queue_type;
@@ -86,7 +86,7 @@ struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args
 	q->percent = a.queue_percentage & 0xff; /* bits 15:8: target XCC */
 	q->stopped = queue_args_stop(q->ring, q->ring_bytes, q->percentage);
 	/* Check that the pointers can be read, by the same kind of read that will be used later. */
-	read = q->careful ? memory_read : memory_read_mapped;
+	read = q->read_via_kernel ? memory_read : memory_read_mapped;
 	q->readable = read(&word, a.read_pointer_address, sizeof(word)) &&
 		      read(&word, a.write_pointer_address, sizeof(word));
 	if (q->readable)
@@ -146,11 +146,11 @@ int queue_insert(struct queue *queue)
 
 static void part(struct queue *queue)
 {
-	if (!queue->upper)
+	if (!queue->intercept_queue)
 		return;
-	queue->upper = 0;
-	__atomic_store_n(&queue->upper_doorbell, 0, __ATOMIC_SEQ_CST);
-	__atomic_sub_fetch(queues.uppers, 1, __ATOMIC_SEQ_CST);
+	queue->intercept_queue = 0;
+	__atomic_store_n(&queue->intercept_doorbell, 0, __ATOMIC_SEQ_CST);
+	__atomic_sub_fetch(queues.n_intercept_queues, 1, __ATOMIC_SEQ_CST);
 }
 
 void queue_join(uint64_t hsa_queue)
@@ -167,21 +167,21 @@ void queue_join(uint64_t hsa_queue)
 			continue;
 		if (q->hsa_queue == hsa_queue)
 			return;
-		if (!q->upper && memory_read(&other, q->hsa_queue + HSA_QUEUE_ID, sizeof(other)) &&
-		    other == id)
+		if (!q->intercept_queue &&
+		    memory_read(&other, q->hsa_queue + HSA_QUEUE_ID, sizeof(other)) && other == id)
 			lower = q;
 	}
 	if (!lower || !doorbell)
 		return;
-	lower->upper = hsa_queue;
-	__atomic_store_n(&lower->upper_doorbell, doorbell, __ATOMIC_SEQ_CST);
-	__atomic_add_fetch(queues.uppers, 1, __ATOMIC_SEQ_CST);
+	lower->intercept_queue = hsa_queue;
+	__atomic_store_n(&lower->intercept_doorbell, doorbell, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(queues.n_intercept_queues, 1, __ATOMIC_SEQ_CST);
 }
 
 void queue_part(uint64_t hsa_queue)
 {
 	for (uint32_t i = 0; i < queues.end; i++)
-		if (queues.table[i] && queues.table[i]->upper == hsa_queue)
+		if (queues.table[i] && queues.table[i]->intercept_queue == hsa_queue)
 			part(queues.table[i]);
 }
 
@@ -192,14 +192,14 @@ void queue_lost(struct queue *queue)
 	__atomic_store_n(&queue->hsa_queue, 0, __ATOMIC_RELAXED);
 }
 
-struct queue *queue_by_upper(uint64_t doorbell)
+struct queue *queue_by_intercept(uint64_t doorbell)
 {
 	uint32_t end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
 	struct queue *q;
 
 	for (uint32_t i = 0; i < end; i++) {
 		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
-		if (q && __atomic_load_n(&q->upper_doorbell, __ATOMIC_RELAXED) == doorbell)
+		if (q && __atomic_load_n(&q->intercept_doorbell, __ATOMIC_RELAXED) == doorbell)
 			return q;
 	}
 	return NULL;
@@ -243,7 +243,7 @@ struct queue *queue_by_hsa(uint64_t hsa_queue)
 
 /* Reads the pointers of a queue whose memory may have been freed, for example after a failed
  * DESTROY_QUEUE. The values count only if the hsa_queue_t still describes this ring. */
-static bool pointers_careful(const struct queue *queue, uint64_t *rptr, uint64_t *wptr)
+static bool pointers_via_kernel(const struct queue *queue, uint64_t *rptr, uint64_t *wptr)
 {
 	if (queue->hsa_queue && find_hsa_queue(queue, memory_read) != queue->hsa_queue)
 		return false;
@@ -255,8 +255,8 @@ bool queue_pointers(const struct queue *queue, uint64_t *rptr, uint64_t *wptr)
 {
 	if (!queue->readable)
 		return false;
-	if (queue->careful)
-		return pointers_careful(queue, rptr, wptr);
+	if (queue->read_via_kernel)
+		return pointers_via_kernel(queue, rptr, wptr);
 	*rptr = __atomic_load_n(queue->rptr, __ATOMIC_ACQUIRE);
 	*wptr = __atomic_load_n(queue->wptr, __ATOMIC_ACQUIRE);
 	return true;
@@ -276,7 +276,7 @@ uint64_t queue_last_signal(const struct queue *queue, uint64_t wptr)
 	uint64_t packets = queue->ring_bytes / AQL_PACKET;
 
 	/* Only rings of an HSA runtime are known to be readable by the CPU. */
-	if (!queue->hsa_queue || queue->careful || wptr == 0 ||
+	if (!queue->hsa_queue || queue->read_via_kernel || wptr == 0 ||
 	    __atomic_load_n(&queue->ring_moved, __ATOMIC_RELAXED))
 		return 0;
 	return __atomic_load_n((const uint64_t *)(uintptr_t)(queue->ring +
@@ -287,12 +287,12 @@ uint64_t queue_last_signal(const struct queue *queue, uint64_t wptr)
 
 void queues_forget(void)
 {
-	uint32_t *uppers = queues.uppers, *active = queues.active;
+	uint32_t *n_intercept_queues = queues.n_intercept_queues, *active = queues.active;
 
 	memset(&queues, 0, sizeof(queues));
-	queues.uppers = uppers;
+	queues.n_intercept_queues = n_intercept_queues;
 	queues.active = active;
-	__atomic_store_n(uppers, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(n_intercept_queues, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(active, 0, __ATOMIC_RELAXED);
 }
 
@@ -313,7 +313,7 @@ struct client_shm_queue queues_entry(const struct queue *q)
 		.ring_bytes = q->update_bytes,
 		.rptr_address = (uint64_t)(uintptr_t)q->rptr,
 		.wptr_address = (uint64_t)(uintptr_t)q->wptr,
-		.hsa_queue = q->upper ? q->upper : q->hsa_queue,
+		.hsa_queue = q->intercept_queue ? q->intercept_queue : q->hsa_queue,
 		.cwsr_address = q->cwsr_address,
 		.cwsr_bytes = q->cwsr_bytes,
 		.state = q->blocked  ? CLIENT_SHM_QUEUE_BLOCKED

@@ -33,7 +33,7 @@
 #define AQL_PACKET 64u /* bytes (HSA 1.2, 2.9) */
 
 struct queue {
-	/* Constant while the queue is in the table. `slot`, `node` and `careful` can change when a
+	/* Constant while the queue is in the table. `slot`, `node` and `read_via_kernel` can change when a
 	 * queue is inserted again because its DESTROY_QUEUE failed. */
 	uint32_t context; /* number of the KFD context (kfd_context.h) */
 	uint32_t id, gpu_id, type;
@@ -51,7 +51,7 @@ struct queue {
 	/* The pointer words and the ring may be freed or unmapped at any time, so they are read by
 	 * memory_read() only. Set after a failed DESTROY_QUEUE, for queues of secondary KFD
 	 * contexts and for DRM user queues. */
-	bool careful;
+	bool read_via_kernel;
 
 	/* From here on: protected by the agent's lock. */
 	/* The runtime's own values, from CREATE_QUEUE or the last UPDATE_QUEUE. */
@@ -60,9 +60,9 @@ struct queue {
 	/* Values that the driver received last. They differ from the runtime's values while the
 	 * process is held by UPDATE_QUEUE (queue_override.h). */
 	uint32_t runtime_percentage, runtime_priority;
-	uint32_t cu_bits; /* number of CUs in the CU mask; 0: no mask */
-	uint64_t upper;	  /* hsa_queue_t of the intercept queue in front of it; 0: none */
-	bool cooperative; /* the queue has the node's GWS (ALLOC_QUEUE_GWS) */
+	uint32_t cu_bits;	  /* number of CUs in the CU mask; 0: no mask */
+	uint64_t intercept_queue; /* hsa_queue_t of the intercept queue in front of it; 0: none */
+	bool cooperative;	  /* the queue has the node's GWS (ALLOC_QUEUE_GWS) */
 	/* Ring of the last UPDATE_QUEUE, at first that of CREATE_QUEUE: address and size in
 	 * bytes. */
 	uint64_t update_ring, update_bytes;
@@ -89,7 +89,7 @@ struct queue {
 	bool blocked;
 
 	/* From here on: atomic; hooks access these fields without the lock. */
-	uint64_t upper_doorbell; /* doorbell signal of `upper`; 0: none */
+	uint64_t intercept_doorbell; /* doorbell signal of `intercept_queue`; 0: none */
 	bool active;
 	bool hooked; /* a hook has seen its doorbell */
 	/* Not 0 after a poll found work that no hook had announced. Counts down with each start
@@ -123,9 +123,9 @@ struct queues {
 	struct queue *table[QUEUES_MAX]; /* written under the lock, read within readers_begin() */
 	uint32_t end;			 /* slots from this one on are empty */
 	uint64_t polled_ns;		 /* last poll of all queues, CLOCK_MONOTONIC ns */
-	/* Both point into struct kfdshim_host (channel/agent_abi.h): the number of queues with an
+	/* Both point into struct kfdshim_preload_iface (channel/agent_abi.h): the number of queues with an
 	 * intercept queue, and the number of active queues. Atomic. */
-	uint32_t *uppers;
+	uint32_t *n_intercept_queues;
 	uint32_t *active;
 	struct node nodes[CLIENT_SHM_NODES];
 };
@@ -154,14 +154,14 @@ struct queue *queue_by_id(uint32_t context, uint32_t id);
 void queue_join(uint64_t hsa_queue);
 /* Reverts queue_join() for this handle, which is about to be destroyed. Under the lock. */
 void queue_part(uint64_t hsa_queue);
-/* The memory of a `careful` queue was freed. The queue stays in the table, but nothing of its
+/* The memory of a `read_via_kernel` queue was freed. The queue stays in the table, but nothing of its
  * memory is read again, and it gives up its hsa_queue_t address, which another queue may use from
  * now on. Under the lock. */
 void queue_lost(struct queue *queue);
 /* Returns the queue with this hsa_queue_t, or NULL. Within readers_begin(). */
 struct queue *queue_by_hsa(uint64_t hsa_queue);
 /* Returns the queue whose intercept queue has this doorbell signal, or NULL. Within readers_begin(). */
-struct queue *queue_by_upper(uint64_t doorbell);
+struct queue *queue_by_intercept(uint64_t doorbell);
 
 /* Returns true if the table has a queue. Any thread. */
 static inline bool queues_any(void)
@@ -192,7 +192,7 @@ static inline bool queue_args_stop(uint64_t ring, uint64_t ring_bytes, uint32_t 
 }
 
 /* Reads both pointers of the queue. Under the lock, or within readers_begin() if the queue is not
- * `careful`.
+ * `read_via_kernel`.
  * Returns false if they cannot be read, or can no longer be read. */
 bool queue_pointers(const struct queue *queue, uint64_t *rptr, uint64_t *wptr);
 /* Returns true if these pointers mean that the ring is empty. For PM4 queues the read pointer is an

@@ -73,7 +73,7 @@ void runtime_find(void)
 	r_debug = (uint64_t)(uintptr_t)symbol;
 }
 
-static bool driver_can_debug(const struct kfdshim_host *host, int fd)
+static bool driver_can_debug(const struct kfdshim_preload_iface *host, int fd)
 {
 	struct kfd_ioctl_get_version_args version = {0};
 
@@ -88,7 +88,8 @@ static bool driver_can_debug(const struct kfdshim_host *host, int fd)
 	return false;
 }
 
-static bool can_debug(const struct kfdshim_host *host, int fd, uint32_t gpu_id, uint64_t capability)
+static bool can_debug(const struct kfdshim_preload_iface *host, int fd, uint32_t gpu_id,
+		      uint64_t capability)
 {
 	const uint64_t need = KFDABI_CAP_DEBUG | KFDABI_CAP_FIRMWARE_DEBUG;
 
@@ -103,7 +104,7 @@ static bool can_debug(const struct kfdshim_host *host, int fd, uint32_t gpu_id, 
 
 /* Enables the runtime, if possible. Returns true if the result is final. It is not if the call
  * names no node: that call will fail and decides nothing. */
-static bool enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
+static bool enable(const struct kfdshim_preload_iface *host, int fd, uint32_t gpu_id)
 {
 	uint64_t capability = topology_capability(gpu_id);
 	struct kfdabi_runtime_enable args;
@@ -132,7 +133,7 @@ static bool enable(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
 	return true;
 }
 
-void runtime_before_queue(const struct kfdshim_host *host, int fd, uint32_t gpu_id)
+void runtime_before_queue(const struct kfdshim_preload_iface *host, int fd, uint32_t gpu_id)
 {
 	int saved = errno;
 
@@ -147,7 +148,8 @@ void runtime_before_queue(const struct kfdshim_host *host, int fd, uint32_t gpu_
 }
 
 /* Forwards a RUNTIME_ENABLE of the runtime. */
-static int forward_enable(const struct kfdshim_host *host, int fd, unsigned long request, void *arg)
+static int forward_enable(const struct kfdshim_preload_iface *host, int fd, unsigned long request,
+			  void *arg)
 {
 	int result, err;
 
@@ -172,7 +174,7 @@ static int forward_enable(const struct kfdshim_host *host, int fd, unsigned long
 }
 
 /* Forwards a runtime disable of the runtime. A suspended process would sleep in that call. */
-static int forward_disable(const struct kfdshim_host *host, int fd, unsigned long request,
+static int forward_disable(const struct kfdshim_preload_iface *host, int fd, unsigned long request,
 			   void *arg)
 {
 	enum client_shm_runtime before;
@@ -204,7 +206,8 @@ static int forward_disable(const struct kfdshim_host *host, int fd, unsigned lon
 	return result;
 }
 
-int runtime_ioctl(const struct kfdshim_host *host, int fd, unsigned long request, void *arg)
+int runtime_ioctl(const struct kfdshim_preload_iface *host, int fd, unsigned long request,
+		  void *arg)
 {
 	struct kfdabi_runtime_enable args = {0};
 

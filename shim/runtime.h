@@ -18,10 +18,11 @@
 void runtime_find(void);
 /* Before a CREATE_QUEUE on @gpu_id is forwarded: enables the runtime, if that has not been done and
  * driver and node support debugging. Any thread; keeps errno. */
-void runtime_before_queue(const struct kfdshim_host *host, int fd, uint32_t gpu_id);
+void runtime_before_queue(const struct kfdshim_preload_iface *host, int fd, uint32_t gpu_id);
 /* Handles and forwards a RUNTIME_ENABLE (enable or disable) of the runtime itself. Any thread.
  * Returns as ioctl(): 0, or -1 with errno. */
-int runtime_ioctl(const struct kfdshim_host *host, int fd, unsigned long request, void *arg);
+int runtime_ioctl(const struct kfdshim_preload_iface *host, int fd, unsigned long request,
+		  void *arg);
 
 /* Returns the state to be published to the daemon; *reason is a positive errno or 0. Under the
  * agent's lock. */

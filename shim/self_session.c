@@ -10,7 +10,7 @@
 #include "shim/descriptor.h"
 #include "shim/kfd_fd.h"
 
-static const struct kfdshim_host *the_host;
+static const struct kfdshim_preload_iface *the_host;
 static struct kfd_debug_session session; /* target 0: this process */
 static int event_fd = -1;		 /* required by ENABLE; never read */
 
@@ -85,7 +85,7 @@ static int start_session(void)
 	return err;
 }
 
-int self_open(const struct kfdshim_host *host)
+int self_open(const struct kfdshim_preload_iface *host)
 {
 	int err;
 

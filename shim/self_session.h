@@ -26,7 +26,7 @@
  * - -EALREADY: another debugger has a session on this process.
  * - -EBUSY: the runtime is not enabled, or a queue keeps the flag "new".
  */
-int self_open(const struct kfdshim_host *host);
+int self_open(const struct kfdshim_preload_iface *host);
 /* Resumes all queues and closes the session, if it is open. */
 void self_close(void);
 /* Returns true while the session is open, as far as is known. Any thread. */

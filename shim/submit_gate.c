@@ -87,7 +87,7 @@ static bool has_room(uint64_t hsa_queue, uint64_t count)
 	if (!readers_begin())
 		return true;
 	q = queue_by_hsa(hsa_queue);
-	if (q && !q->careful && queue_pointers(q, &rptr, &wptr))
+	if (q && !q->read_via_kernel && queue_pointers(q, &rptr, &wptr))
 		room = wptr - rptr + count <= config.gate_packets;
 	readers_end();
 	return room;

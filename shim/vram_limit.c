@@ -209,7 +209,7 @@ static void settle(struct buffer buffer, bool is_there)
 	pthread_mutex_unlock(&lock);
 }
 
-int vram_alloc(const struct kfdshim_host *host, int fd, unsigned long request, void *arg)
+int vram_alloc(const struct kfdshim_preload_iface *host, int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_alloc_memory_of_gpu_args args;
 	struct buffer buffer;
@@ -250,7 +250,7 @@ int vram_alloc(const struct kfdshim_host *host, int fd, unsigned long request, v
 	return result;
 }
 
-int vram_free(const struct kfdshim_host *host, int fd, unsigned long request, void *arg)
+int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_free_memory_of_gpu_args args;
 	struct buffer buffer = {0};

@@ -22,9 +22,9 @@
 /* Forwards an ALLOC_MEMORY_OF_GPU and counts it. An allocation beyond the limit is not forwarded
  * and fails with ENOMEM, as on a full node.
  * Returns as ioctl(): 0, or -1 with errno. */
-int vram_alloc(const struct kfdshim_host *host, int fd, unsigned long request, void *arg);
+int vram_alloc(const struct kfdshim_preload_iface *host, int fd, unsigned long request, void *arg);
 /* Forwards a FREE_MEMORY_OF_GPU and counts it. Returns as ioctl(). */
-int vram_free(const struct kfdshim_host *host, int fd, unsigned long request, void *arg);
+int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long request, void *arg);
 
 /* A KFD context has ended, so its memory is free. Not under the agent's lock. */
 void vram_context_ended(uint32_t context);

@@ -81,11 +81,11 @@ struct diagnosis {
 	char sentence[1280];	       /* the verdict */
 	enum doctor_known preemptible; /* in the present state */
 	enum doctor_known uses_gpu;
-	const char *level;  /* present level: "trap", ..., "none"; NULL: not known */
-	const char *best;   /* best level that is NOW or YES; NULL: none, or not known */
-	char state[192];    /* meaning of the process's state */
-	char evidence[256]; /* grounds for uses_gpu */
-	char runtime[384];  /* whether its runtime is enabled for debugging */
+	const char *level; /* present level: "trap", ..., "none"; NULL: not known */
+	const char *best;  /* best level that is NOW or YES; NULL: none, or not known */
+	char state[192];   /* meaning of the process's state */
+	char grounds[256]; /* grounds for uses_gpu */
+	char runtime[384]; /* whether its runtime is enabled for debugging */
 	enum doctor_known debug_enabled;
 	struct diagnose_level levels[DIAGNOSE_LEVELS]; /* best first */
 	/* Whether 'kfdsched suspend' and 'preempt' can hold the process; never NOW. */

@@ -170,7 +170,7 @@ static void print_gpu(const struct diagnose_facts *facts, const struct diagnosis
 	printf("\nGPU\n");
 	print_line("uses one", "%s%s%s",
 		   diagnosis->uses_gpu < 0 ? TABLE_UNKNOWN : replies[diagnosis->uses_gpu],
-		   diagnosis->evidence[0] ? ": " : "", diagnosis->evidence);
+		   diagnosis->grounds[0] ? ": " : "", diagnosis->grounds);
 	if (diagnosis->uses_gpu == DOCTOR_NO)
 		return;
 	print_queues(diagnosis);

@@ -83,12 +83,11 @@ static void evaluate_state(const struct diagnose_facts *facts, struct diagnosis 
 	}
 }
 
-static void add_evidence(struct diagnosis *out, const char *what)
+static void add_grounds(struct diagnosis *out, const char *what)
 {
-	size_t used = strlen(out->evidence);
+	size_t used = strlen(out->grounds);
 
-	snprintf(out->evidence + used, sizeof(out->evidence) - used, "%s%s", used ? "; " : "",
-		 what);
+	snprintf(out->grounds + used, sizeof(out->grounds) - used, "%s%s", used ? "; " : "", what);
 }
 
 /* Evaluates whether the process uses a GPU: yes if any fact shows it, no only if a fact speaks
@@ -99,37 +98,37 @@ static void evaluate_use(const struct diagnose_facts *facts, const struct doctor
 	bool yes = false, no = false;
 
 	if (p && p->uses_gpu == DOCTOR_YES) {
-		add_evidence(out, "the driver lists it");
+		add_grounds(out, "the driver lists it");
 		yes = true;
 	} else if (p && p->uses_gpu == DOCTOR_NO) {
-		add_evidence(out, "the driver does not list it");
+		add_grounds(out, "the driver does not list it");
 		no = true;
 	}
 	if (p && p->kfd_open == DOCTOR_YES) {
-		add_evidence(out, "it has /dev/kfd open");
+		add_grounds(out, "it has /dev/kfd open");
 		yes = true;
 	} else if (p && p->kfd_open == DOCTOR_NO) {
-		add_evidence(out, "it does not have /dev/kfd open");
+		add_grounds(out, "it does not have /dev/kfd open");
 		no = true;
 	}
 	if (p && p->registered == DOCTOR_YES) {
-		add_evidence(out, p->external ? "it is tagged in kfdschedd"
-					      : "its shim has registered it with kfdschedd");
+		add_grounds(out, p->external ? "it is tagged in kfdschedd"
+					     : "its shim has registered it with kfdschedd");
 		yes = true;
 	}
 	if (out->queue_count) {
 		yes = true;
 		if (!p || (p->uses_gpu != DOCTOR_YES && p->registered != DOCTOR_YES))
-			add_evidence(out, "it has queues");
+			add_grounds(out, "it has queues");
 	}
 	/* A loaded HSA runtime is mentioned but proves nothing, because many programs load it
 	 * without using a GPU. */
 	if (p && p->rocr[0])
-		add_evidence(out, "an HSA runtime is loaded");
+		add_grounds(out, "an HSA runtime is loaded");
 	out->uses_gpu = yes ? DOCTOR_YES : no ? DOCTOR_NO : DOCTOR_UNKNOWN;
 	if (diagnose_is_dead(facts)) {
 		out->uses_gpu = DOCTOR_NO;
-		out->evidence[0] = '\0';
+		out->grounds[0] = '\0';
 	}
 }
 

@@ -153,15 +153,16 @@ static int no_ioctl(int fd, unsigned long request, void *arg)
  * agent starts its thread with the first queue only, so nothing runs. */
 static bool starts(const char *agent)
 {
-	static uint64_t hot[KFDSHIM_HOT];
-	static uint32_t uppers, gate;
-	static const struct kfdshim_wishes wishes = {KFDSHIM_UNASKED, KFDSHIM_UNASKED, 0};
-	static const struct kfdshim_host host = {.abi = KFDSHIM_AGENT_ABI,
-						 .ioctl = no_ioctl,
-						 .hot = hot,
-						 .uppers = &uppers,
-						 .gate = &gate,
-						 .wishes = &wishes};
+	static uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];
+	static uint32_t n_intercept_queues, gate;
+	static const struct kfdshim_app_settings app_settings = {KFDSHIM_UNASKED, KFDSHIM_UNASKED,
+								 0};
+	static const struct kfdshim_preload_iface host = {.abi = KFDSHIM_AGENT_ABI,
+							  .ioctl = no_ioctl,
+							  .active_doorbells = active_doorbells,
+							  .n_intercept_queues = &n_intercept_queues,
+							  .gate = &gate,
+							  .app_settings = &app_settings};
 	const struct kfdshim_agent *started;
 	kfdshim_agent_start_fn *start;
 	void *library = dlopen(agent, RTLD_NOW | RTLD_LOCAL);

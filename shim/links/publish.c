@@ -267,7 +267,7 @@ int link_shm_priority(void)
 			      : __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
 }
 
-void link_wishes(void)
+void link_app_settings(void)
 {
 	if (!peer.shm)
 		return;
@@ -321,7 +321,7 @@ static void publish_all(uint64_t now_ns)
 		link_node(i, queues.nodes[i].active > 0,
 			  queues.nodes[i].active ? queues.nodes[i].since_ns : now_ns);
 	vram_publish();
-	link_wishes();
+	link_app_settings();
 	link_runtime();
 }
 

@@ -33,7 +33,7 @@ void link_node(uint32_t node, bool active, uint64_t now_ns);
 void link_runtime(void);
 /* Publishes priority and SLO after the application changed them. Nothing else of the connection
  * changes. Under the agent's lock. */
-void link_wishes(void);
+void link_app_settings(void);
 /* Publishes the VRAM that this process has allocated on a node, in bytes. Does not wake the daemon.
  * Under the agent's lock. */
 void link_vram(uint32_t gpu_id, uint64_t bytes);

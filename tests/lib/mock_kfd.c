@@ -154,7 +154,7 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 
 void fake_start(void)
 {
-	static struct kfdshim_host host;
+	static struct kfdshim_preload_iface host;
 	int fd;
 
 	memset(&fake, 0, sizeof(fake));
@@ -163,14 +163,14 @@ void fake_start(void)
 	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	CHECK(fd >= 0 && dup3(fd, FAKE_FD, O_CLOEXEC) == FAKE_FD);
 	close(fd);
-	fake.wishes.priority = fake.wishes.slo_us = KFDSHIM_UNASKED;
-	host = (struct kfdshim_host){.abi = KFDSHIM_AGENT_ABI,
-				     .ioctl = fake_ioctl,
-				     .hot = fake.hot,
-				     .uppers = &fake.uppers,
-				     .active = &fake.active,
-				     .gate = &fake.gate,
-				     .wishes = &fake.wishes};
+	fake.app_settings.priority = fake.app_settings.slo_us = KFDSHIM_UNASKED;
+	host = (struct kfdshim_preload_iface){.abi = KFDSHIM_AGENT_ABI,
+					      .ioctl = fake_ioctl,
+					      .active_doorbells = fake.active_doorbells,
+					      .n_intercept_queues = &fake.n_intercept_queues,
+					      .active = &fake.active,
+					      .gate = &fake.gate,
+					      .app_settings = &fake.app_settings};
 	fake.agent = kfdshim_agent_start(&host);
 	CHECK(fake.agent != NULL);
 }
@@ -288,7 +288,8 @@ bool fake_ring(struct fake_queue *q, struct fake_signal *completion)
 	bool called;
 
 	fake_submit(q, completion);
-	called = __atomic_load_n(&fake.hot[kfdshim_hot(signal)], __ATOMIC_RELAXED) != signal;
+	called = __atomic_load_n(&fake.active_doorbells[kfdshim_doorbell_slot(signal)],
+				 __ATOMIC_RELAXED) != signal;
 	if (called)
 		fake.agent->doorbell(signal);
 	return called;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A mock of the driver and the runtime for tests of the agent without a GPU. It implements the
- * agent's interface to libkfdshim.so (struct kfdshim_host) with an ioctl that allocates queue ids.
+ * agent's interface to libkfdshim.so (struct kfdshim_preload_iface) with an ioctl that allocates queue ids.
  * Queues are plain memory with ROCr's layout; the test itself writes packets to them and advances
  * their read pointers. No hardware is simulated.
  */
@@ -21,11 +21,11 @@
 
 struct fake_kfd {
 	const struct kfdshim_agent *agent;
-	uint64_t hot[KFDSHIM_HOT];
-	uint32_t uppers;
+	uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];
+	uint32_t n_intercept_queues;
 	uint32_t active;
 	uint32_t gate;
-	struct kfdshim_wishes wishes;
+	struct kfdshim_app_settings app_settings;
 	/* results of the calls, set by the test; errno values: 0 is success */
 	uint32_t kfd_minor;  /* minor version; the major one is 1 */
 	int enable_errno;    /* RUNTIME_ENABLE */

@@ -112,13 +112,13 @@ int hold_lost(enum hold_by by)
 	return 0;
 }
 
-void hold_device(const struct kfdshim_host *host, int fd)
+void hold_device(const struct kfdshim_preload_iface *host, int fd)
 {
 	(void)host;
 	(void)fd;
 }
 
-void hold_runtime_on(const struct kfdshim_host *host, int fd)
+void hold_runtime_on(const struct kfdshim_preload_iface *host, int fd)
 {
 	(void)host;
 	(void)fd;
@@ -185,14 +185,14 @@ static inline void finish(void)
 
 static inline void prefer(int priority)
 {
-	fake.wishes.priority = priority;
-	fake.agent->wishes_changed();
+	fake.app_settings.priority = priority;
+	fake.agent->app_settings_changed();
 }
 
 static inline void request(bool begins)
 {
-	__atomic_add_fetch(&fake.wishes.requests, begins ? 1 : -1, __ATOMIC_SEQ_CST);
-	fake.agent->wishes_changed();
+	__atomic_add_fetch(&fake.app_settings.requests, begins ? 1 : -1, __ATOMIC_SEQ_CST);
+	fake.agent->app_settings_changed();
 }
 
 /* Executes commands of one byte, and replies with the same byte after each: 'w' work(), 'f'

@@ -31,10 +31,10 @@ struct app_queue {
 
 /* The memory of a program. */
 struct memory {
-	struct kfdshim_host host;
-	struct kfdshim_wishes wishes;
-	uint64_t hot[KFDSHIM_HOT];
-	uint32_t uppers, gate, active;
+	struct kfdshim_preload_iface host;
+	struct kfdshim_app_settings app_settings;
+	uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];
+	uint32_t n_intercept_queues, gate, active;
 	const struct kfdshim_agent *agent;
 	struct app_queue queues[2];
 	int device;
@@ -118,7 +118,8 @@ static void work(struct program *program, struct app_queue *q)
 	memcpy(&q->ring[wptr % RING * PACKET + 56], &signal, sizeof(signal));
 	__atomic_store_n(&q->amd.wptr, wptr + 1, __ATOMIC_SEQ_CST);
 	fiber_yield();
-	if (__atomic_load_n(&m->hot[kfdshim_hot(bell)], __ATOMIC_RELAXED) != bell)
+	if (__atomic_load_n(&m->active_doorbells[kfdshim_doorbell_slot(bell)], __ATOMIC_RELAXED) !=
+	    bell)
 		m->agent->doorbell(bell);
 	driver_submit(program->process, q->id, 1 + random_below(program->ways.work_most_ns),
 		      &q->done.value);
@@ -179,14 +180,15 @@ static void run(void *arg)
 	struct kfdabi_runtime_enable off = {0};
 
 	memset(m, 0, sizeof(*m));
-	m->wishes = (struct kfdshim_wishes){.priority = KFDSHIM_UNASKED, .slo_us = KFDSHIM_UNASKED};
-	m->host = (struct kfdshim_host){.abi = KFDSHIM_AGENT_ABI,
-					.ioctl = call_driver,
-					.hot = m->hot,
-					.uppers = &m->uppers,
-					.gate = &m->gate,
-					.active = &m->active,
-					.wishes = &m->wishes};
+	m->app_settings = (struct kfdshim_app_settings){.priority = KFDSHIM_UNASKED,
+							.slo_us = KFDSHIM_UNASKED};
+	m->host = (struct kfdshim_preload_iface){.abi = KFDSHIM_AGENT_ABI,
+						 .ioctl = call_driver,
+						 .active_doorbells = m->active_doorbells,
+						 .n_intercept_queues = &m->n_intercept_queues,
+						 .gate = &m->gate,
+						 .active = &m->active,
+						 .app_settings = &m->app_settings};
 	m->agent = entries[program->process->image - agent_images](&m->host);
 	fiber_release(m);
 	m->device = played_open("/dev/kfd", 0);
@@ -274,7 +276,7 @@ void program_exec(struct program *program, bool with)
 	process_exec(program->process, with ? run : run_other, program);
 }
 
-static void wish(void *arg)
+static void change_setting(void *arg)
 {
 	struct program *program = arg;
 	struct memory *m = memory_of(program);
@@ -282,16 +284,16 @@ static void wish(void *arg)
 	if (!m->agent)
 		return;
 	fiber_acquire(m);
-	__atomic_store_n(&m->wishes.priority, program->priority, __ATOMIC_SEQ_CST);
-	m->agent->wishes_changed();
+	__atomic_store_n(&m->app_settings.priority, program->priority, __ATOMIC_SEQ_CST);
+	m->agent->app_settings_changed();
 	program->came_ns = now_ns();
 }
 
-void program_wish(struct program *program, int priority)
+void program_setting(struct program *program, int priority)
 {
 	program->priority = priority;
 	program->came_ns = now_ns();
-	fiber_start(program->process, "wish", wish, program);
+	fiber_start(program->process, "wish", change_setting, program);
 }
 
 void programs_rest(void)

@@ -51,7 +51,7 @@ bool program_runs(const struct program *program);
 /* Replaces the program by another one (exec), `with` the agent or without. */
 void program_exec(struct program *program, bool with);
 /* Changes the priority at run time, from a thread of the program. */
-void program_wish(struct program *program, int priority);
+void program_setting(struct program *program, int priority);
 /* Make all programs stop working; make all programs end. */
 void programs_rest(void);
 void programs_end(void);

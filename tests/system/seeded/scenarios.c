@@ -56,7 +56,7 @@ const struct scenario scenarios[] = {
 	{.name = "minds change",
 	 .online = 1,
 	 .offline = 2,
-	 .wishes = 6,
+	 .changes = 6,
 	 .reloads = 3,
 	 .driver = SWIFT,
 	 .bounds = SHARP},
@@ -236,7 +236,7 @@ static void change_mind(void)
 	struct program *program = any_program();
 
 	if (program)
-		program_wish(program, (int)random_below(16));
+		program_setting(program, (int)random_below(16));
 }
 
 static void reload(void)
@@ -278,7 +278,7 @@ static void disturb(void)
 
 	n = draw(events, n, it->kills, kill_program);
 	n = draw(events, n, it->execs, exec_program);
-	n = draw(events, n, it->wishes, change_mind);
+	n = draw(events, n, it->changes, change_mind);
 	n = draw(events, n, it->reloads, reload);
 	n = draw(events, n, it->worker_kills, kill_worker);
 	n = draw(events, n, it->executor_kills, kill_executor);

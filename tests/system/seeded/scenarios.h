@@ -18,7 +18,7 @@ struct scenario {
 	/* one in this number of offline programs creates and destroys queues; 0: none */
 	unsigned churn;
 	/* Maximum number of each event, at random times. */
-	unsigned kills, execs, wishes, reloads, worker_kills, executor_kills, executor_stops;
+	unsigned kills, execs, changes, reloads, worker_kills, executor_kills, executor_stops;
 	unsigned tenants;
 	/* sometimes uid 1001 has a grant to preempt uid 1002, and a rule concerns one of them */
 	bool grants;

@@ -341,17 +341,17 @@ static void foreign_doorbells_are_nothing(void)
 }
 
 /* Two doorbells have the same slot in the table of active doorbells. */
-static void hot_table_collision(void)
+static void doorbell_cache_collision(void)
 {
 	struct fake_queue q, other;
 	struct fake_signal *signals;
 
 	begin(&q);
 	CHECK(fake_queue_create(&other, AQL) == 0);
-	signals = aligned_alloc(64, (KFDSHIM_HOT + 1) * sizeof(*signals));
+	signals = aligned_alloc(64, (KFDSHIM_ACTIVE_DOORBELLS + 1) * sizeof(*signals));
 	CHECK(signals != NULL);
 	q.doorbell = &signals[0];
-	other.doorbell = &signals[KFDSHIM_HOT];
+	other.doorbell = &signals[KFDSHIM_ACTIVE_DOORBELLS];
 	*q.doorbell = (struct fake_signal){.kind = -1, .queue_ptr = q.hsa_queue};
 	*other.doorbell = (struct fake_signal){.kind = -1, .queue_ptr = other.hsa_queue};
 	ring(&q, NULL);
@@ -381,7 +381,7 @@ IN_CHILD(suspension_is_not_a_long_kernel)
 IN_CHILD(equal_pointers_are_not_idle)
 IN_CHILD(destroyed_queue_is_no_work)
 IN_CHILD(foreign_doorbells_are_nothing)
-IN_CHILD(hot_table_collision)
+IN_CHILD(doorbell_cache_collision)
 
 int main(void)
 {
@@ -402,7 +402,7 @@ int main(void)
 		cmocka_unit_test(test_equal_pointers_are_not_idle),
 		cmocka_unit_test(test_destroyed_queue_is_no_work),
 		cmocka_unit_test(test_foreign_doorbells_are_nothing),
-		cmocka_unit_test(test_hot_table_collision),
+		cmocka_unit_test(test_doorbell_cache_collision),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

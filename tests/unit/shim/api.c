@@ -19,27 +19,27 @@ const struct kfdshim_agent *agent_loaded;
 static int reports;
 
 /* The object changes, although it is const for modules that only read it. */
-static struct kfdshim_wishes wishes(void)
+static struct kfdshim_app_settings app_settings(void)
 {
-	const volatile struct kfdshim_wishes *now = &program_wishes;
+	const volatile struct kfdshim_app_settings *now = &program_settings;
 
 	return *now;
 }
 
-static void wishes_changed(void)
+static void app_settings_changed(void)
 {
 	reports++;
 	errno = EDOM;
 }
 
-static const struct kfdshim_agent agent = {.wishes_changed = wishes_changed};
+static const struct kfdshim_agent agent = {.app_settings_changed = app_settings_changed};
 
 static void requests_are_counted(void **state)
 {
 	(void)state;
 	kfdshim_request_end(); /* A kfdshim_request_end() without a begin is ignored. */
 	kfdshim_request_begin();
-	assert_int_equal(wishes().requests, 1);
+	assert_int_equal(app_settings().requests, 1);
 	agent_loaded = &agent;
 	reports = 0;
 	errno = 0;
@@ -49,7 +49,7 @@ static void requests_are_counted(void **state)
 	assert_int_equal(reports, 0);
 	kfdshim_request_end();
 	assert_int_equal(reports, 1);
-	assert_int_equal(wishes().requests, 0);
+	assert_int_equal(app_settings().requests, 0);
 	assert_int_equal(errno, 0);
 }
 
@@ -62,8 +62,8 @@ static void values_have_bounds(void **state)
 	assert_int_equal(kfdshim_set_slo(1ll << 32), -EINVAL);
 	assert_int_equal(kfdshim_set_priority(9), 0);
 	assert_int_equal(kfdshim_set_slo(20000), 0);
-	assert_int_equal(wishes().priority, 9);
-	assert_int_equal(wishes().slo_us, 20000);
+	assert_int_equal(app_settings().priority, 9);
+	assert_int_equal(app_settings().slo_us, 20000);
 }
 
 /* A forked child does not inherit the parent's requests: it has none to end. */
@@ -77,17 +77,17 @@ static void a_child_has_no_requests(void **state)
 	kfdshim_request_begin();
 	pid = fork();
 	if (pid == 0) {
-		if (wishes().requests != 0 || wishes().priority != 9)
+		if (app_settings().requests != 0 || app_settings().priority != 9)
 			_exit(1);
 		kfdshim_request_end();
-		if (wishes().requests != 0)
+		if (app_settings().requests != 0)
 			_exit(2);
 		kfdshim_request_begin();
-		_exit(wishes().requests == 1 ? 0 : 3);
+		_exit(app_settings().requests == 1 ? 0 : 3);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_int_equal(wishes().requests, 2);
+	assert_int_equal(app_settings().requests, 2);
 }
 
 int main(void)

@@ -71,16 +71,16 @@ static void in_a_doorbell(void)
 	EVENTUALLY(fake_daemon_wakes(&daemon_) > 0, 1000);
 }
 
-static void wish(void)
+static void change_setting(void)
 {
-	fake.wishes.priority = 4;
-	fake.agent->wishes_changed();
+	fake.app_settings.priority = 4;
+	fake.agent->app_settings_changed();
 }
 
-static void in_a_wish(void)
+static void in_a_setting(void)
 {
 	begin();
-	cancelled_in(wish);
+	cancelled_in(change_setting);
 	CHECK(daemon_.shm->priority == 4);
 }
 
@@ -136,7 +136,7 @@ static void in_the_first_create(void)
 }
 
 IN_CHILD(in_a_doorbell)
-IN_CHILD(in_a_wish)
+IN_CHILD(in_a_setting)
 IN_CHILD(in_a_destroy)
 IN_CHILD(in_the_first_create)
 
@@ -144,7 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_in_a_doorbell),
-		cmocka_unit_test(test_in_a_wish),
+		cmocka_unit_test(test_in_a_setting),
 		cmocka_unit_test(test_in_a_destroy),
 		cmocka_unit_test(test_in_the_first_create),
 	};

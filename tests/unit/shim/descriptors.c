@@ -188,8 +188,8 @@ static void of_peers(void (*make)(int ends[2]))
 	fake_sleep_us(100000);
 	take_numbers(make);
 	work();
-	fake.wishes.priority = 3; /* a change that is sent to peers */
-	fake.agent->wishes_changed();
+	fake.app_settings.priority = 3; /* a change that is sent to peers */
+	fake.agent->app_settings_changed();
 	work();
 	CHECK(fake_queue_destroy(&q) == 0);
 	nothing_was_done_to_them();

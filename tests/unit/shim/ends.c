@@ -232,7 +232,7 @@ static void slot_that_is_filled_meanwhile_is_no_end(void)
 	fake.agent->events_end();
 	fill_last(0, &last);
 	/* so the hook of the doorbell returns without a call of the agent */
-	CHECK(fake.hot[kfdshim_hot(bell)] == bell);
+	CHECK(fake.active_doorbells[kfdshim_doorbell_slot(bell)] == bell);
 	agent_unlock();
 	CHECK(q[0]->active);
 	last.value = 0;

@@ -277,7 +277,7 @@ static void all_descriptors_closed_behind_us(void)
 	struct fake_queue q;
 	char command[64];
 	uint64_t before;
-	bool hot = true;
+	bool is_cached = true;
 
 	CHECK(mkdtemp(directory) != NULL);
 	setenv("XDG_RUNTIME_DIR", directory, 1);
@@ -291,12 +291,12 @@ static void all_descriptors_closed_behind_us(void)
 	fake_sleep_us(50000);
 	/* CPU time that the host takes away can be charged to this process, so the test tries
 	 * several times. */
-	for (int i = 0; i < 4 && hot; i++) {
+	for (int i = 0; i < 4 && is_cached; i++) {
 		before = cpu_us();
 		fake_sleep_us(500000);
-		hot = cpu_us() - before >= 100000;
+		is_cached = cpu_us() - before >= 100000;
 	}
-	CHECK(!hot);
+	CHECK(!is_cached);
 	for (int i = 0; i < 100; i++) {
 		fake_ring(&q, &last);
 		fake_drain(&q);

@@ -60,14 +60,14 @@ long __wrap_syscall(long number, ...)
 }
 
 /* Makes a queue of a second context, whose pointers the agent reads by memory_read(). */
-static struct queue *careful_queue(void)
+static struct queue *volatile_queue(void)
 {
 	struct kfdabi_create_queue args;
 	struct queue *q;
 
 	fake_queue_memory(&made, AQL, &args);
 	q = queue_new(1, &args, sizeof(args));
-	CHECK(q != NULL && q->careful);
+	CHECK(q != NULL && q->read_via_kernel);
 	agent_lock();
 	CHECK(queue_insert(q) == 0);
 	activity_queue_added(q, clock_ns());
@@ -89,7 +89,7 @@ static void idle_is_checked_twice(void)
 	struct queue *q;
 
 	fake_start();
-	q = careful_queue();
+	q = volatile_queue();
 	now = clock_ns();
 	for (int i = 0; i < 10; i++) {
 		fake_submit(&made, NULL);

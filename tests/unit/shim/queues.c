@@ -145,7 +145,7 @@ static void gone_before_destroy(void)
 	destroyed = &q;
 	fake.on_destroy = gone_already;
 	CHECK(fake_queue_destroy(&q) == 0);
-	CHECK(fake.hot[kfdshim_hot((uint64_t)(uintptr_t)q.doorbell)] !=
+	CHECK(fake.active_doorbells[kfdshim_doorbell_slot((uint64_t)(uintptr_t)q.doorbell)] !=
 	      (uint64_t)(uintptr_t)q.doorbell);
 	CHECK(fake_daemon_queue_count(&daemon_) == 1);
 }
@@ -353,7 +353,8 @@ static bool store_by_the_program(const struct fake_signal *signal)
 {
 	uint64_t handle = (uint64_t)(uintptr_t)signal;
 
-	if (__atomic_load_n(&fake.hot[kfdshim_hot(handle)], __ATOMIC_RELAXED) == handle)
+	if (__atomic_load_n(&fake.active_doorbells[kfdshim_doorbell_slot(handle)],
+			    __ATOMIC_RELAXED) == handle)
 		return false;
 	fake.agent->doorbell(handle);
 	return true;
@@ -362,17 +363,18 @@ static bool store_by_the_program(const struct fake_signal *signal)
 /* A profiler puts an intercept queue before the real one. While the real queue is known to be
  * active, the intercept queue's doorbell costs as little as any other. Its slot in the table of
  * active doorbells is freed with it. */
-static void intercept_queue_enters_the_hot_table(void)
+static void intercept_queue_enters_the_cache(void)
 {
 	static struct fake_signal bell = {.kind = 1}, last = {.kind = 1};
-	static uint64_t upper[8]; /* a fake hsa_queue_t: doorbell at offset 16, id at 32 */
+	static uint64_t
+		intercept_queue[8]; /* a fake hsa_queue_t: doorbell at offset 16, id at 32 */
 	struct fake_queue q;
 
 	begin(&q);
-	upper[2] = (uint64_t)(uintptr_t)&bell;
-	upper[4] = ((uint64_t *)q.memory)[4] = 77;
-	fake.agent->handle_made((uint64_t)(uintptr_t)upper);
-	CHECK(fake.uppers == 1);
+	intercept_queue[2] = (uint64_t)(uintptr_t)&bell;
+	intercept_queue[4] = ((uint64_t *)q.memory)[4] = 77;
+	fake.agent->handle_made((uint64_t)(uintptr_t)intercept_queue);
+	CHECK(fake.n_intercept_queues == 1);
 	for (int i = 0; i < 3; i++) {
 		CHECK(store_by_the_program(&bell));
 		EVENTUALLY(fake_daemon_active(&daemon_, FAKE_GPU) == 1, 1000);
@@ -384,8 +386,8 @@ static void intercept_queue_enters_the_hot_table(void)
 	}
 	CHECK(store_by_the_program(&bell));
 	EVENTUALLY(!store_by_the_program(&bell), 1000);
-	fake.agent->handle_gone((uint64_t)(uintptr_t)upper);
-	CHECK(fake.uppers == 0 && store_by_the_program(&bell));
+	fake.agent->handle_gone((uint64_t)(uintptr_t)intercept_queue);
+	CHECK(fake.n_intercept_queues == 0 && store_by_the_program(&bell));
 }
 
 /* An AQL queue that no HSA runtime made: the agent reports no hsa_queue_t for it, and the search
@@ -458,7 +460,7 @@ IN_CHILD(ids_come_again)
 IN_CHILD(failed_create_is_no_queue)
 IN_CHILD(structs_of_any_size)
 IN_CHILD(reader_that_never_ends)
-IN_CHILD(intercept_queue_enters_the_hot_table)
+IN_CHILD(intercept_queue_enters_the_cache)
 IN_CHILD(raw_queue)
 IN_CHILD(bad_pointers_go_to_the_driver)
 IN_CHILD(more_queues_than_shm_has_room_for)
@@ -481,7 +483,7 @@ int main(void)
 		cmocka_unit_test(test_failed_create_is_no_queue),
 		cmocka_unit_test(test_structs_of_any_size),
 		cmocka_unit_test(test_reader_that_never_ends),
-		cmocka_unit_test(test_intercept_queue_enters_the_hot_table),
+		cmocka_unit_test(test_intercept_queue_enters_the_cache),
 		cmocka_unit_test(test_raw_queue),
 		cmocka_unit_test(test_bad_pointers_go_to_the_driver),
 		cmocka_unit_test(test_more_queues_than_shm_has_room_for),

@@ -491,7 +491,7 @@ static void left_waits_do_not_use_places_up(void)
 }
 
 /* The slot is reserved but not filled: the old packet's signal proves nothing. */
-static void old_signal_is_no_evidence(void)
+static void old_signal_is_no_completion(void)
 {
 	struct fake_signal last = {.kind = 1};
 
@@ -528,7 +528,7 @@ IN_CHILD(certain_ends_want_no_close_polls)
 IN_CHILD(raw_queue_has_a_signal)
 IN_CHILD(unfinished_signal_keeps_it)
 IN_CHILD(left_waits_do_not_use_places_up)
-IN_CHILD(old_signal_is_no_evidence)
+IN_CHILD(old_signal_is_no_completion)
 
 int main(void)
 {
@@ -552,7 +552,7 @@ int main(void)
 		cmocka_unit_test(test_raw_queue_has_a_signal),
 		cmocka_unit_test(test_unfinished_signal_keeps_it),
 		cmocka_unit_test(test_left_waits_do_not_use_places_up),
-		cmocka_unit_test(test_old_signal_is_no_evidence),
+		cmocka_unit_test(test_old_signal_is_no_completion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,8 +28,8 @@ static void begin(struct fake_queue *q)
 
 static void requests(int64_t n)
 {
-	fake.wishes.requests = n;
-	fake.agent->wishes_changed();
+	fake.app_settings.requests = n;
+	fake.agent->app_settings_changed();
 }
 
 static void a_request_is_activity(void)
@@ -84,14 +84,14 @@ static void the_daemon_is_informed(void)
 	fake_ring(&q, NULL);
 	daemon_.daemon_shm->asleep = 1;
 	fake_daemon_wakes(&daemon_);
-	fake.wishes.priority = 12;
-	fake.wishes.slo_us = 7000;
-	fake.agent->wishes_changed();
+	fake.app_settings.priority = 12;
+	fake.app_settings.slo_us = 7000;
+	fake.agent->app_settings_changed();
 	CHECK(daemon_.shm->priority == 12 && daemon_.shm->slo_us == 7000);
 	CHECK(fake_daemon_wakes(&daemon_) > 0);
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 1);
 	/* The same values once more are not a change. */
-	fake.agent->wishes_changed();
+	fake.agent->app_settings_changed();
 	CHECK(fake_daemon_wakes(&daemon_) == 0);
 	/* The connection stays the same all the time. */
 	CHECK(fake_daemon_accept(&daemon_, 1500) != 0);
@@ -107,9 +107,9 @@ static void the_next_daemon_is_informed(void)
 	setenv("KFDSHIM_PRIORITY", "3", 1);
 	begin(&q);
 	fake_daemon_die(&daemon_);
-	fake.wishes.priority = 12;
-	fake.wishes.slo_us = 7000;
-	fake.agent->wishes_changed();
+	fake.app_settings.priority = 12;
+	fake.app_settings.slo_us = 7000;
+	fake.agent->app_settings_changed();
 	fake_daemon_listen(&daemon_);
 	CHECK(fake_daemon_accept(&daemon_, MEETS_MS) == 0);
 	CHECK(daemon_.hello.priority == 12 && daemon_.hello.slo_us == 7000);
@@ -120,7 +120,7 @@ static void the_next_daemon_is_informed(void)
 static void *change(void *arg)
 {
 	(void)arg;
-	fake.agent->wishes_changed();
+	fake.agent->app_settings_changed();
 	return NULL;
 }
 
@@ -132,11 +132,11 @@ static void the_last_word_counts(void)
 	pthread_t thread;
 
 	begin(&q);
-	__atomic_store_n(&fake.wishes.priority, 3, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&fake.app_settings.priority, 3, __ATOMIC_SEQ_CST);
 	agent_lock();
 	CHECK(pthread_create(&thread, NULL, change, NULL) == 0);
 	fake_sleep_us(20000);
-	__atomic_store_n(&fake.wishes.priority, 9, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&fake.app_settings.priority, 9, __ATOMIC_SEQ_CST);
 	agent_unlock();
 	CHECK(pthread_join(thread, NULL) == 0);
 	CHECK(daemon_.shm->priority == 9);
