@@ -258,7 +258,7 @@ static int fetch_one(struct queue *queue, unsigned *header)
 	if (is_pm4_ib(&aql))
 		return enter_pm4(queue, &aql);
 	r = parse(queue, &aql, &packet, &to);
-	return r ? r : drive_submit(queue, &packet, &to);
+	return r ? r : engine_submit(queue, &packet, &to);
 }
 
 void aql_fetch(struct queue *queue)
@@ -286,7 +286,7 @@ void aql_fetch(struct queue *queue)
 			    error_name((enum queue_error_code)r),
 			    (unsigned long long)queue->fetched, header);
 	else if (r == -EFAULT)
-		drive_fault(queue);
+		engine_fault(queue);
 	else
 		queue_halt(queue, "out of memory for its packets (%s)", strerror(-r));
 }
@@ -341,12 +341,12 @@ static void pass(struct queue *queue, uint64_t end)
 		uint64_t slot = queue->hw_ring + queue->passed * AQL_BYTES % queue->hw_ring_bytes;
 
 		if (access_write(queue->process, slot, &invalid, sizeof invalid)) {
-			drive_fault(queue);
+			engine_fault(queue);
 			return;
 		}
 	}
 	if (access_write(queue->process, queue->rptr_address, &end, sizeof end))
-		drive_fault(queue);
+		engine_fault(queue);
 }
 
 /* Only kernels: a barrier or a wait holds the packet processor until it ends. */
@@ -367,7 +367,7 @@ static int begin_move(struct queue *queue, struct packet *packet)
 	if (packet->kind == PACKET_BLIT) {
 		if (blit_move(queue->process, &packet->blit, move, &fault)) {
 			queue->process->sim->fault_va = fault;
-			drive_fault(queue);
+			engine_fault(queue);
 			return 1;
 		}
 	} else if (packet->kind == PACKET_COPY || packet->kind == PACKET_FILL) {
@@ -401,5 +401,5 @@ void aql_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 		pass(queue, packet->end);
 	if (!queue->stopped && packet->signal &&
 	    complete_signal(process, packet->signal, packet->start_ns, end_ns))
-		drive_fault(queue);
+		engine_fault(queue);
 }

@@ -191,7 +191,7 @@ static void leave(struct queue *queue, uint32_t dwords)
 	struct pm4 *pm4 = queue->pm4;
 
 	if (!pm4->depth)
-		return; /* drive_submit() advances the ring's position */
+		return; /* engine_submit() advances the ring's position */
 	advance(&pm4->levels[pm4->depth - 1], dwords);
 	while (pm4->depth && !pm4->levels[pm4->depth - 1].dwords)
 		pm4->depth--;
@@ -297,12 +297,12 @@ static int next_batch(struct queue *queue)
 			advance(&pm4->levels[pm4->depth - 1], taken);
 		r = enter(queue, enters);
 		if (!r)
-			r = drive_submit(queue, &packet, &to);
+			r = engine_submit(queue, &packet, &to);
 		if (r)
 			*pm4 = before;
 		return r;
 	}
-	r = drive_submit(queue, &packet, &to);
+	r = engine_submit(queue, &packet, &to);
 	if (!r)
 		leave(queue, taken);
 	return r;
@@ -318,7 +318,7 @@ static void fetch_failed(struct queue *queue, int r)
 	if (r == -EBADMSG)
 		pm4_error(queue, &code);
 	else if (r == -EFAULT)
-		drive_fault(queue);
+		engine_fault(queue);
 	else
 		queue_halt(queue, "out of memory for its packets (%s)", strerror(-r));
 }
@@ -358,7 +358,7 @@ int pm4_enter_aql(struct queue *queue, const uint32_t *words, uint64_t completio
 		packet.signal = completion_signal;
 		packet.end++;
 	}
-	r = drive_submit(queue, &packet, &to);
+	r = engine_submit(queue, &packet, &to);
 	if (r || !packet.part)
 		return r;
 	queue->ib_signal = completion_signal;

@@ -244,7 +244,7 @@ void pm4_effect(struct queue *queue, struct packet *packet, uint64_t now_ns)
 		if (r == -EBADMSG)
 			pm4_error(queue, &code);
 		else if (r < 0)
-			drive_fault(queue);
+			engine_fault(queue);
 		if (r)
 			return;
 	}
@@ -256,5 +256,5 @@ void pm4_retired(struct queue *queue, const struct packet *packet)
 	uint32_t rptr = (uint32_t)(packet->end % (queue->hw_ring_bytes / 4));
 
 	if (!packet->part && access_write(queue->process, queue->rptr_address, &rptr, sizeof rptr))
-		drive_fault(queue);
+		engine_fault(queue);
 }

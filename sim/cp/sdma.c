@@ -244,7 +244,7 @@ static int next_batch(struct queue *queue)
 		queue->sdma_ib_end = queue->fetched + 4ull * taken;
 	packet.part = enters.dwords || (inside && taken < queue->sdma_ib.dwords);
 	packet.end = packet.part ? queue->fetched : queue->sdma_ib_end;
-	r = drive_submit(queue, &packet, &to);
+	r = engine_submit(queue, &packet, &to);
 	if (!r && inside)
 		advance(&queue->sdma_ib, taken);
 	else if (!r)
@@ -269,7 +269,7 @@ static void failed(struct queue *queue, const struct pm4_code *code, int r)
 					   : code->at;
 	}
 	if (r == -EBADMSG || r == -EFAULT)
-		drive_fault(queue);
+		engine_fault(queue);
 	else
 		queue_halt(queue, "out of memory for its packets (%s)", strerror(-r));
 }
@@ -409,5 +409,5 @@ void sdma_effect(struct queue *queue, struct packet *packet, uint64_t end_ns)
 	 * overwritten. */
 	if (!packet->part &&
 	    access_write(queue->process, queue->rptr_address, &packet->end, sizeof packet->end))
-		drive_fault(queue);
+		engine_fault(queue);
 }

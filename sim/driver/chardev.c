@@ -209,22 +209,22 @@ static bool broken_form(const struct sim *sim, uint32_t cmd, size_t own)
 	       (rule_broken(sim, RULE_direction_does_not_count) && _IOC_DIR(cmd) == _IOC_NONE);
 }
 
-static struct call *call_new(struct sim *sim, struct process *process,
-			     const struct trapped *trapped, size_t own)
+static struct call *call_new(struct sim *sim, struct process *process, const struct notif *notif,
+			     size_t own)
 {
-	uint32_t user_size = _IOC_SIZE(trapped->cmd);
+	uint32_t user_size = _IOC_SIZE(notif->cmd);
 	struct call *call = calloc(1, sizeof *call + (user_size > own ? user_size : own) + 16);
 
 	if (!call)
 		return NULL;
 	call->sim = sim;
-	call->id = trapped->id;
-	call->tid = trapped->tid;
-	call->fd = trapped->file.fd;
+	call->id = notif->id;
+	call->tid = notif->tid;
+	call->fd = notif->file.fd;
 	call->type = process ? KFDABI_TYPE : 'd';
-	call->nr = _IOC_NR(trapped->cmd);
+	call->nr = _IOC_NR(notif->cmd);
 	call->user_size = user_size;
-	call->user_arg = trapped->arg;
+	call->user_arg = notif->arg;
 	call->process = process;
 	if (process)
 		process_ref(process);
@@ -242,14 +242,14 @@ static int read_arguments(struct call *call, uint8_t flags)
 	return r && rule_broken(call->sim, RULE_bad_pointer_is_efault) ? -EINVAL : r;
 }
 
-void ioctl_drm(struct sim *sim, uint32_t node, const struct trapped *trapped)
+void ioctl_drm(struct sim *sim, uint32_t node, const struct notif *notif)
 {
-	struct call *call = call_new(sim, NULL, trapped, 0);
-	uint32_t cmd = trapped->cmd;
+	struct call *call = call_new(sim, NULL, notif, 0);
+	uint32_t cmd = notif->cmd;
 	int r;
 
 	if (!call) {
-		notify_refuse(sim, trapped->id, -ENOMEM);
+		notify_refuse(sim, notif->id, -ENOMEM);
 		return;
 	}
 	call->node = node;
@@ -265,12 +265,12 @@ void ioctl_drm(struct sim *sim, uint32_t node, const struct trapped *trapped)
 
 /* Checks in the driver's order: number, owner of the fd, arguments. Returns 0 or a negative
  * errno. */
-static int check_front(struct sim *sim, struct process *process, const struct trapped *trapped)
+static int check_front(struct sim *sim, struct process *process, const struct notif *notif)
 {
 	bool owner =
-		process_owns(process, &trapped->file) &&
-		!(trapped->tid != process->pid && rule_broken(sim, RULE_threads_share_the_process));
-	uint32_t cmd = trapped->cmd, nr = _IOC_NR(cmd);
+		process_owns(process, &notif->file) &&
+		!(notif->tid != process->pid && rule_broken(sim, RULE_threads_share_the_process));
+	uint32_t cmd = notif->cmd, nr = _IOC_NR(cmd);
 
 	if (!owner && rule_broken(sim, RULE_ebadf_comes_after_enotty))
 		return -EBADF;
@@ -283,22 +283,22 @@ static int check_front(struct sim *sim, struct process *process, const struct tr
 	return entries[nr].run ? 0 : refuse(sim, nr);
 }
 
-void ioctl_kfd(struct sim *sim, struct process *process, const struct trapped *trapped)
+void ioctl_kfd(struct sim *sim, struct process *process, const struct notif *notif)
 {
 	const struct entry *entry;
 	struct call *call;
 	int r;
 
-	process = context_of(process, &trapped->file);
-	r = check_front(sim, process, trapped);
+	process = context_of(process, &notif->file);
+	r = check_front(sim, process, notif);
 	if (r) {
-		notify_refuse(sim, trapped->id, r);
+		notify_refuse(sim, notif->id, r);
 		return;
 	}
-	entry = &entries[_IOC_NR(trapped->cmd)];
-	call = call_new(sim, process, trapped, entry->size);
+	entry = &entries[_IOC_NR(notif->cmd)];
+	call = call_new(sim, process, notif, entry->size);
 	if (!call) {
-		notify_refuse(sim, trapped->id, -ENOMEM);
+		notify_refuse(sim, notif->id, -ENOMEM);
 		return;
 	}
 	sim->ioctls[call->nr]++;

@@ -50,8 +50,8 @@ struct call {
 	uint32_t node;	    /* render node: index of its node */
 	bool copy_back;
 	bool begins_anew;	  /* can be repeated after an interruption (WAIT_EVENTS) */
-	int result;		  /* answer; valid while in sim->unheard */
-	TAILQ_ENTRY(call) link;	  /* in process.blocked, or in sim->unheard */
+	int result;		  /* answer; valid while in sim->undelivered */
+	TAILQ_ENTRY(call) link;	  /* in process.blocked, or in sim->undelivered */
 	_Alignas(16) char data[]; /* the argument struct; at least as long as the driver's own */
 };
 TAILQ_HEAD(call_list, call);
@@ -105,7 +105,7 @@ struct known_file {
 #define KNOWN_FILES 512u /* each entry keeps one fd open */
 
 /* One trapped ioctl as received. */
-struct trapped {
+struct notif {
 	uint64_t id; /* seccomp notification id */
 	pid_t tid;
 	uint32_t cmd;

@@ -153,8 +153,8 @@ struct queue {
 	uint64_t limit, limit_seen, fetched, retired;
 	uint64_t passed; /* AQL: value of the read pointer in memory */
 	struct packet ahead[QUEUE_AHEAD];
-	uint64_t submitted, done; /* counts of packets; slot in `ahead`: count % QUEUE_AHEAD */
-	TAILQ_ENTRY(queue) mover; /* in world.moves or world.moved */
+	uint64_t submitted, done;      /* counts of packets; slot in `ahead`: count % QUEUE_AHEAD */
+	TAILQ_ENTRY(queue) copy_entry; /* in world.moves or world.moved */
 	struct moving moving;
 	bool waiting; /* the packet with count waiting_at waits for a value in memory */
 	uint64_t waiting_at;

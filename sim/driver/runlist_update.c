@@ -279,7 +279,7 @@ void runlist_update_event(struct node *node, const struct gpu_event *event)
 		if (event->restore_ns)
 			hist_add(&sim->totals.restore, event->restore_ns);
 		if (!rule_broken(sim, RULE_resume_rereads_the_write_pointer))
-			drive_reread_wptr(node);
+			engine_reread_wptr(node);
 		return;
 	}
 	procfs_touch(sim);

@@ -136,11 +136,11 @@ int move_begin(struct queue *queue)
 		}
 	}
 	if (r < 0) {
-		drive_fault(queue);
+		engine_fault(queue);
 		return 1;
 	}
 	moving->under_way = true;
-	TAILQ_INSERT_TAIL(&sim->moves, queue, mover);
+	TAILQ_INSERT_TAIL(&sim->copies, queue, copy_entry);
 	pthread_cond_signal(&sim->move_begun);
 	return 1;
 }
@@ -164,7 +164,7 @@ struct queue *move_next_over(struct sim *sim)
 
 	if (!queue)
 		return NULL;
-	TAILQ_REMOVE(&sim->moved, queue, mover);
+	TAILQ_REMOVE(&sim->moved, queue, copy_entry);
 	queue->moving.under_way = queue->moving.over = false;
 	return queue;
 }
@@ -174,30 +174,30 @@ void move_drop(struct queue *queue)
 	struct sim *sim = queue->process->sim;
 
 	if (queue->moving.over)
-		TAILQ_REMOVE(&sim->moved, queue, mover);
+		TAILQ_REMOVE(&sim->moved, queue, copy_entry);
 	else if (queue->moving.under_way)
-		TAILQ_REMOVE(&sim->moves, queue, mover);
+		TAILQ_REMOVE(&sim->copies, queue, copy_entry);
 	free(queue->moving.held);
 }
 
 /* Copies one slice of the first queue. Returns true if its copy is over. */
 static bool next_slice(struct sim *sim)
 {
-	struct queue *queue = TAILQ_FIRST(&sim->moves);
+	struct queue *queue = TAILQ_FIRST(&sim->copies);
 	struct work_share share = {.until_ns = clock_ns() + SLICE_NS, .yields = true};
 	int r = 0;
 
-	TAILQ_REMOVE(&sim->moves, queue, mover);
+	TAILQ_REMOVE(&sim->copies, queue, copy_entry);
 	if (!queue->process->dead && !queue->stopped)
 		r = move_slice(queue, &share);
 	if (r > 0) {
-		TAILQ_INSERT_TAIL(&sim->moves, queue, mover);
+		TAILQ_INSERT_TAIL(&sim->copies, queue, copy_entry);
 		return false;
 	}
 	if (r < 0)
-		drive_fault(queue);
+		engine_fault(queue);
 	queue->moving.over = true;
-	TAILQ_INSERT_TAIL(&sim->moved, queue, mover);
+	TAILQ_INSERT_TAIL(&sim->moved, queue, copy_entry);
 	return true;
 }
 
@@ -209,10 +209,10 @@ static void *move_all(void *arg)
 	const uint64_t one = 1;
 
 	pthread_mutex_lock(&sim->lock);
-	while (!sim->moves_stop) {
+	while (!sim->copy_thread_stop) {
 		bool over;
 
-		if (TAILQ_EMPTY(&sim->moves)) {
+		if (TAILQ_EMPTY(&sim->copies)) {
 			pthread_cond_wait(&sim->move_begun, &sim->lock);
 			continue;
 		}
@@ -226,16 +226,16 @@ static void *move_all(void *arg)
 	return NULL;
 }
 
-int moves_start(struct sim *sim)
+int copy_thread_start(struct sim *sim)
 {
-	return -pthread_create(&sim->mover, NULL, move_all, sim);
+	return -pthread_create(&sim->copy_entry, NULL, move_all, sim);
 }
 
-void moves_stop(struct sim *sim)
+void copy_thread_stop(struct sim *sim)
 {
 	pthread_mutex_lock(&sim->lock);
-	sim->moves_stop = true;
+	sim->copy_thread_stop = true;
 	pthread_cond_signal(&sim->move_begun);
 	pthread_mutex_unlock(&sim->lock);
-	pthread_join(sim->mover, NULL);
+	pthread_join(sim->copy_entry, NULL);
 }

@@ -26,7 +26,7 @@
 #define ASLEEP_NS 2000000000u
 #define FAR_NS (30 * 86400 * 1000000000ull)
 #define MODEL_FAR (1ull << 62) /* later than any run ends */
-/* limit of steps in drive_until() before the tasks are checked again */
+/* limit of steps in engine_until() before the tasks are checked again */
 #define STEPS 10000u
 #define STEP_NS 10000u /* longest step of a GPU after its first event; model time */
 
@@ -46,7 +46,7 @@ static bool beyond_the_slots(const struct queue *queue)
 	return before >= sim->config.chip.cp_queues;
 }
 
-void drive_fetch(struct queue *queue)
+void engine_fetch(struct queue *queue)
 {
 	queue->process->acting = queue->node;
 	if (!queue->ring || !queue->ring_bytes || beyond_the_slots(queue))
@@ -61,7 +61,7 @@ void drive_fetch(struct queue *queue)
 		sdma_fetch(queue);
 }
 
-void drive_fault(struct queue *queue)
+void engine_fault(struct queue *queue)
 {
 	struct process *process = queue->process;
 	uint64_t va = process->sim->fault_va;
@@ -80,8 +80,8 @@ void drive_fault(struct queue *queue)
 	smi_vm_fault(process, queue->node);
 }
 
-int drive_submit(struct queue *queue, const struct packet *packet,
-		 const struct gpu_packet *gpu_packet)
+int engine_submit(struct queue *queue, const struct packet *packet,
+		  const struct gpu_packet *gpu_packet)
 {
 	struct node *node = &queue->process->sim->nodes[queue->node];
 	struct gpu_packet tagged = *gpu_packet;
@@ -194,7 +194,7 @@ static void workgroups_ended(struct queue *queue, const struct gpu_event *event)
 			packet->spin.cells + 4ull * (event->first + (uint64_t)i * event->stride);
 
 		if (access_add32(queue->process, cell, 1)) {
-			drive_fault(queue);
+			engine_fault(queue);
 			return;
 		}
 	}
@@ -248,7 +248,7 @@ static void packet_effects(struct queue *queue, const struct gpu_event *event)
 	complete(queue, packet, !queue->stopped);
 	if (sim->time)
 		time_slots_effect(sim->time);
-	drive_fetch(queue);
+	engine_fetch(queue);
 	check_waiting(sim);
 }
 
@@ -306,7 +306,7 @@ static void handle(struct node *node, const struct gpu_event *event)
 
 /* Completes the packets whose background copy is over, and handles the events of their queues that
  * were held back. Returns true if there was one. */
-static bool moves_end(struct sim *sim)
+static bool copy_end(struct sim *sim)
 {
 	struct queue *queue;
 	bool any = false;
@@ -411,7 +411,7 @@ static uint64_t next_doorbell(const struct sim *sim)
 	return first;
 }
 
-void drive_reread_wptr(struct node *node)
+void engine_reread_wptr(struct node *node)
 {
 	struct process *process;
 	struct queue *queue;
@@ -448,7 +448,7 @@ static bool feed(struct sim *sim)
 				 !queue->map_wanted);
 		if (!queue->map_wanted)
 			continue;
-		drive_fetch(queue);
+		engine_fetch(queue);
 		any |= queue->submitted != before;
 	}
 	return any;
@@ -458,7 +458,7 @@ static bool feed(struct sim *sim)
  * due. */
 static bool goes_on(struct sim *sim)
 {
-	return feed(sim) || check_waiting(sim) || moves_end(sim) || read_rung(sim);
+	return feed(sim) || check_waiting(sim) || copy_end(sim) || read_rung(sim);
 }
 
 /* Runs the GPUs up to sim->model_ns. Returns false (virtual time only) if a thread of the tasks
@@ -531,7 +531,7 @@ static void keep_house(struct sim *sim, uint64_t now)
 	debugfs_update(sim, now);
 }
 
-void drive(struct sim *sim)
+void engine_run(struct sim *sim)
 {
 	uint64_t now;
 
@@ -542,7 +542,7 @@ void drive(struct sim *sim)
 	keep_house(sim, now);
 }
 
-bool drive_settle(struct sim *sim)
+bool engine_settle(struct sim *sim)
 {
 	uint64_t woken = sim->woken;
 
@@ -641,7 +641,7 @@ static void run_gpu(struct node *node, uint64_t until_ns)
 		handle(node, &event);
 }
 
-bool drive_until(struct sim *sim, uint64_t until_ns, bool to_effect)
+bool engine_until(struct sim *sim, uint64_t until_ns, bool to_effect)
 {
 	uint64_t effects = time_slots_effects(sim->time), woken = sim->woken;
 
@@ -658,14 +658,14 @@ bool drive_until(struct sim *sim, uint64_t until_ns, bool to_effect)
 			run_gpu(node, next < until_ns ? next : until_ns);
 		else
 			move_clock(sim, next);
-		if (sim->woken != woken || !drive_settle(sim) ||
+		if (sim->woken != woken || !engine_settle(sim) ||
 		    (to_effect && time_slots_effects(sim->time) != effects))
 			break;
 	}
 	return true;
 }
 
-bool drive_has_work(const struct sim *sim, pid_t pid)
+bool engine_has_work(const struct sim *sim, pid_t pid)
 {
 	const struct process *process;
 	const struct queue *queue;
@@ -678,10 +678,10 @@ bool drive_has_work(const struct sim *sim, pid_t pid)
 	return false;
 }
 
-void drive_catch_up(struct sim *sim)
+void engine_catch_up(struct sim *sim)
 {
 	if (sim->time) {
-		drive_settle(sim);
+		engine_settle(sim);
 		return;
 	}
 	/* If the simulation is behind, calls do not make it catch up more often than the main loop
@@ -689,7 +689,7 @@ void drive_catch_up(struct sim *sim)
 	uint64_t enough = sim->behind ? ITERATION_BEHIND_NS : sim->config.poll_ns;
 
 	if (clock_ns() - sim->driven_ns > enough)
-		drive(sim);
+		engine_run(sim);
 }
 
 static bool any_queue(const struct sim *sim)
@@ -702,7 +702,7 @@ static bool any_queue(const struct sim *sim)
 	return false;
 }
 
-uint64_t drive_due(const struct sim *sim)
+uint64_t engine_due(const struct sim *sim)
 {
 	const struct sim_config *config = &sim->config;
 	uint64_t now = clock_ns(), until = next_event(sim, NULL), at;

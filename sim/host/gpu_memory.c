@@ -38,7 +38,7 @@ struct place {
 	uint64_t room; /* bytes up to the end of the buffer */
 };
 
-/* Records the address that the GPU could not reach, for drive_fault(). */
+/* Records the address that the GPU could not reach, for engine_fault(). */
 static int fault_at(const struct process *process, uint64_t va)
 {
 	process->sim->fault_va = va;

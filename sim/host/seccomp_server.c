@@ -41,7 +41,7 @@
 
 #define MODULES_PATH "/proc/modules"
 #define SERVER_SIGNAL SIGUSR2 /* interrupts the server's wait */
-#define UNHEARD_MAX 64u	      /* each belongs to another thread */
+#define UNDELIVERED_MAX 64u   /* each belongs to another thread */
 #define WAKES_TRIES 50u
 
 void sim_log(const char *format, ...)
@@ -143,8 +143,8 @@ void call_drop(struct call *call)
 
 static void take_out(struct call *call)
 {
-	TAILQ_REMOVE(&call->sim->unheard, call, link);
-	call->sim->n_unheard--;
+	TAILQ_REMOVE(&call->sim->undelivered, call, link);
+	call->sim->n_undelivered--;
 }
 
 static void forget(struct call *call)
@@ -160,7 +160,7 @@ static void forget(struct call *call)
  * the runtime. Executed twice, a FREE would fail. (Not detected: a signal in the fraction of a
  * microsecond in which the kernel takes the answer and reports it as delivered. WAIT_KILLABLE_RECV
  * would prevent that, but also SIGSTOP and signal handlers during a WAIT_EVENTS.) */
-static void keep_unheard(struct call *call, int result)
+static void keep_undelivered(struct call *call, int result)
 {
 	struct sim *sim = call->sim;
 
@@ -170,9 +170,9 @@ static void keep_unheard(struct call *call, int result)
 		return;
 	}
 	call->result = result;
-	TAILQ_INSERT_TAIL(&sim->unheard, call, link);
-	if (++sim->n_unheard > UNHEARD_MAX)
-		forget(TAILQ_FIRST(&sim->unheard));
+	TAILQ_INSERT_TAIL(&sim->undelivered, call, link);
+	if (++sim->n_undelivered > UNDELIVERED_MAX)
+		forget(TAILQ_FIRST(&sim->undelivered));
 }
 
 bool call_replied_before(struct call *again)
@@ -181,7 +181,7 @@ bool call_replied_before(struct call *again)
 	const struct call *outer = sim->serving;
 	struct call *call;
 
-	TAILQ_FOREACH(call, &sim->unheard, link)
+	TAILQ_FOREACH(call, &sim->undelivered, link)
 	if (call->tid == again->tid)
 		break;
 	if (!call)
@@ -204,7 +204,7 @@ void calls_forget(const struct process *process)
 {
 	struct call *call, *next;
 
-	for (call = TAILQ_FIRST(&process->sim->unheard); call; call = next) {
+	for (call = TAILQ_FIRST(&process->sim->undelivered); call; call = next) {
 		next = TAILQ_NEXT(call, link);
 		if (call->process == process)
 			forget(call);
@@ -213,8 +213,8 @@ void calls_forget(const struct process *process)
 
 void calls_forget_all(struct sim *sim)
 {
-	while (!TAILQ_EMPTY(&sim->unheard))
-		forget(TAILQ_FIRST(&sim->unheard));
+	while (!TAILQ_EMPTY(&sim->undelivered))
+		forget(TAILQ_FIRST(&sim->undelivered));
 }
 
 /* Returns true if the caller waits. A caller that a signal has just woken counts as valid until it
@@ -241,7 +241,7 @@ int call_reply(struct call *call, int result)
 
 	/* If the answer is late, the thread id may belong to another thread by now. */
 	if (late && ((call->process && call->process->dead) || !call_alive(call))) {
-		keep_unheard(call, result);
+		keep_undelivered(call, result);
 		return -ENOENT;
 	}
 	if (rule_broken(call->sim, RULE_results_come_back_with_an_error) && result < 0)
@@ -252,7 +252,7 @@ int call_reply(struct call *call, int result)
 		result = -EFAULT;
 	r = late && !still_waits(call) ? -ENOENT : respond(call->sim, call->id, result);
 	if (r == -ENOENT)
-		keep_unheard(call, result);
+		keep_undelivered(call, result);
 	else
 		call_drop(call);
 	return r;
@@ -285,12 +285,12 @@ static void serve_open(struct sim *sim, const struct seccomp_notif *n)
 /* Serves an ioctl on the KFD device. @process: the caller's, or NULL if it is not known yet. A
  * vfork()ed child is refused: it runs in its parent's memory without being the process that opened
  * the device. */
-static void serve_kfd(struct sim *sim, struct process *process, struct trapped *trapped)
+static void serve_kfd(struct sim *sim, struct process *process, struct notif *notif)
 {
-	pid_t tid = trapped->tid, lender = process ? 0 : process_lender(tid);
+	pid_t tid = notif->tid, lender = process ? 0 : process_lender(tid);
 
 	if (lender && !rule_broken(sim, RULE_vfork_child_is_ebadf)) {
-		notify_refuse(sim, trapped->id, -EBADF);
+		notify_refuse(sim, notif->id, -EBADF);
 		return;
 	}
 	if (!process) {
@@ -301,36 +301,36 @@ static void serve_kfd(struct sim *sim, struct process *process, struct trapped *
 		process = process_new(sim, lender ? lender : tid);
 		/* The process was identified through a pid, which is only valid if the call still
 		 * waits. */
-		if (!process || !notify_alive(sim, trapped->id)) {
-			notify_refuse(sim, trapped->id, -ESRCH);
+		if (!process || !notify_alive(sim, notif->id)) {
+			notify_refuse(sim, notif->id, -ESRCH);
 			return;
 		}
-		descriptor_remember(process, tid, &trapped->file);
+		descriptor_remember(process, tid, &notif->file);
 	}
-	ioctl_kfd(sim, process, trapped);
+	ioctl_kfd(sim, process, notif);
 }
 
 /* Finds out whether the fd is one of a simulated device. If not, the kernel executes the ioctl. */
 static void serve_ioctl(struct sim *sim, const struct seccomp_notif *n)
 {
-	struct trapped trapped = {
+	struct notif notif = {
 		.id = n->id,
 		.tid = (pid_t)n->pid,
 		.cmd = (uint32_t)n->data.args[1],
 		.arg = n->data.args[2],
 		.file.fd = (int)n->data.args[0],
 	};
-	struct caller_file *file = &trapped.file;
+	struct caller_file *file = &notif.file;
 	struct process *known;
-	int node, r = descriptor_file(sim, trapped.tid, &known, file);
+	int node, r = descriptor_file(sim, notif.tid, &known, file);
 
 	if (r || file->device != sim->kfd_dev)
 		let_pass(sim, n->id);
-	else if (_IOC_TYPE(trapped.cmd) == KFDABI_TYPE && file->inode == sim->kfd_ino)
-		serve_kfd(sim, known, &trapped);
-	else if (_IOC_TYPE(trapped.cmd) == 'd' && file->inode == sim->render_ino &&
-		 (node = drm_node(sim, trapped.tid, file->fd)) >= 0)
-		ioctl_drm(sim, (uint32_t)node, &trapped);
+	else if (_IOC_TYPE(notif.cmd) == KFDABI_TYPE && file->inode == sim->kfd_ino)
+		serve_kfd(sim, known, &notif);
+	else if (_IOC_TYPE(notif.cmd) == 'd' && file->inode == sim->render_ino &&
+		 (node = drm_node(sim, notif.tid, file->fd)) >= 0)
+		ioctl_drm(sim, (uint32_t)node, &notif);
 	else
 		let_pass(sim, n->id);
 }
@@ -363,11 +363,11 @@ static void serve(struct sim *sim, const struct seccomp_notif *n)
  * the main loop has to wake up earlier than planned. */
 static bool serve_due(struct sim *sim)
 {
-	uint64_t due = drive_due(sim);
+	uint64_t due = engine_due(sim);
 
 	if (due < sim->sleeps_until_ns && due <= clock_ns()) {
-		drive(sim);
-		due = drive_due(sim);
+		engine_run(sim);
+		due = engine_due(sim);
 	}
 	return due < sim->sleeps_until_ns;
 }
@@ -384,7 +384,7 @@ void notify_serve(struct sim *sim)
 
 	if (!receive(sim, &n) || time_serve(sim, &n) || serve_vm_access(sim, &n))
 		return;
-	drive_catch_up(sim);
+	engine_catch_up(sim);
 	serve(sim, &n);
 }
 
@@ -408,7 +408,7 @@ static void *serve_all(void *arg)
 		if (serve_vm_access(sim, &n))
 			continue;
 		sim_lock(sim);
-		drive_catch_up(sim);
+		engine_catch_up(sim);
 		serve(sim, &n);
 		wake = serve_due(sim);
 		pthread_mutex_unlock(&sim->lock);

@@ -81,14 +81,14 @@ int sim_new(const struct sim_config *config, struct sim **out)
 	if (!config->poll_idle_ns)
 		sim->config.poll_idle_ns = POLL_IDLE_NS;
 	TAILQ_INIT(&sim->processes);
-	TAILQ_INIT(&sim->unheard);
+	TAILQ_INIT(&sim->undelivered);
 	LIST_INIT(&sim->smi_clients);
 	STAILQ_INIT(&sim->records);
 	sim->listener = sim->wake_fd = -1;
 	sim->drm_poll_fd = sim->dmabuf_fd = -1;
 	lock_init(&sim->lock);
 	pthread_cond_init(&sim->move_begun, NULL);
-	TAILQ_INIT(&sim->moves);
+	TAILQ_INIT(&sim->copies);
 	TAILQ_INIT(&sim->moved);
 	sim->next_deadline_ns = UINT64_MAX;
 	sim->next_pinned_ns = UINT64_MAX;
@@ -228,8 +228,8 @@ static int run_loop(struct sim *sim, int stop_fd)
 		sim_lock(sim);
 		if (fds[FD_PROCESSES].revents)
 			process_reap(sim);
-		drive(sim);
-		due = sim->sleeps_until_ns = drive_due(sim);
+		engine_run(sim);
+		due = sim->sleeps_until_ns = engine_due(sim);
 		pthread_mutex_unlock(&sim->lock);
 		ready = poll_until_ns(fds, FDS, due);
 		if (ready < 0)
@@ -303,7 +303,7 @@ int sim_run(struct sim *sim, int listener_fd, int stop_fd)
 	if (r)
 		return r;
 	block_sigpipe(&pipe, &old);
-	r = moves_start(sim);
+	r = copy_thread_start(sim);
 	if (!r) {
 		r = notify_start(sim, listener_fd);
 		if (!r) {
@@ -311,7 +311,7 @@ int sim_run(struct sim *sim, int listener_fd, int stop_fd)
 			r = run_loop(sim, stop_fd);
 			notify_stop(sim);
 		}
-		moves_stop(sim);
+		copy_thread_stop(sim);
 	}
 	unblock_sigpipe(&pipe, &old);
 	live_stop(sim);

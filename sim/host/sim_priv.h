@@ -150,14 +150,14 @@ struct sim {
 	bool server_stops;
 	const struct call *serving; /* call whose handler is running; NULL: none */
 	/* executed calls whose caller was interrupted before the reply */
-	struct call_list unheard;
-	unsigned n_unheard;
+	struct call_list undelivered;
+	unsigned n_undelivered;
 	int poll_fd; /* epoll of the processes' pidfds, drm_poll_fd and hang_hws */
 	bool sync_wake;
 
 	uint64_t model_ns;  /* model time up to which the GPUs are simulated */
 	bool behind;	    /* the last iteration dropped model time (keep_up()) */
-	uint64_t driven_ns; /* time of the last iteration (drive()) */
+	uint64_t driven_ns; /* time of the last iteration (engine_run()) */
 	uint64_t last_doorbell_ns;
 	bool gpu_rang;		   /* a packet may have rung a doorbell since the last scan */
 	uint64_t next_deadline_ns; /* earliest deadline of WAIT_EVENTS; UINT64_MAX: none */
@@ -167,13 +167,13 @@ struct sim {
 	unsigned n_waiting;	   /* queues that wait for a value in memory */
 
 	/* ---- copy_thread.c: background copies ---- */
-	TAILQ_HEAD(, queue) moves; /* in progress, served in turn */
-	TAILQ_HEAD(, queue) moved; /* finished; their packets are not complete yet */
+	TAILQ_HEAD(, queue) copies; /* in progress, served in turn */
+	TAILQ_HEAD(, queue) moved;  /* finished; their packets are not complete yet */
 	/* until then the copies made at once have used their share of time */
 	uint64_t move_paid_ns;
 	pthread_cond_t move_begun;
-	pthread_t mover;
-	bool moves_stop;
+	pthread_t copy_entry;
+	bool copy_thread_stop;
 
 	/* ---- for the report ---- */
 	struct sim_stats totals;
@@ -229,9 +229,9 @@ bool notify_alive(struct sim *sim, uint64_t id);
 /* Returns the name of a KFD ioctl, or NULL for an unknown number. */
 const char *ioctl_name(uint32_t nr);
 /* Creates the call for a trapped KFD ioctl and executes it. The answer may come later. */
-void ioctl_kfd(struct sim *sim, struct process *process, const struct trapped *trapped);
+void ioctl_kfd(struct sim *sim, struct process *process, const struct notif *notif);
 /* The same for an ioctl on the render node of @node. */
-void ioctl_drm(struct sim *sim, uint32_t node, const struct trapped *trapped);
+void ioctl_drm(struct sim *sim, uint32_t node, const struct notif *notif);
 
 /* ---- clock.c: clocks ---- */
 /* Convert between wall and model time. model_to_wall() rounds up. */
@@ -247,34 +247,34 @@ int ioctl_clock_counters(struct call *call);
 /* ---- engine.c: the main loop's work ---- */
 /* One iteration in real time: scans the doorbells, advances the GPUs to the present, carries out
  * what their packets do, and handles time-outs and files. */
-void drive(struct sim *sim);
+void engine_run(struct sim *sim);
 /* Advances the GPUs before a call is served, so that nothing that the call causes begins before the
  * call was made. The main loop alone is not enough, because it polls an idle GPU rarely. */
-void drive_catch_up(struct sim *sim);
+void engine_catch_up(struct sim *sim);
 /* Virtual time: handles everything that is due now. Returns false if a thread of the tasks became
  * runnable; it has to run before anything else happens. */
-bool drive_settle(struct sim *sim);
+bool engine_settle(struct sim *sim);
 /* Virtual time: runs the GPUs and the clock until a thread of the tasks becomes runnable or the
  * time is @until_ns; if @to_effect, at most until a GPU has written to memory. Returns false if
  * @until_ns is UINT64_MAX and nothing is going to happen. */
-bool drive_until(struct sim *sim, uint64_t until_ns, bool to_effect);
+bool engine_until(struct sim *sim, uint64_t until_ns, bool to_effect);
 /* Returns true if a queue of the process @pid has packets that are not complete. */
-bool drive_has_work(const struct sim *sim, pid_t pid);
-/* Returns when drive() has to run next (wall); UINT64_MAX: only after a call or another event. */
-uint64_t drive_due(const struct sim *sim);
+bool engine_has_work(const struct sim *sim, pid_t pid);
+/* Returns when engine_run() has to run next (wall); UINT64_MAX: only after a call or another event. */
+uint64_t engine_due(const struct sim *sim);
 /* Passes new packets of the queue to the GPU model, as far as there is room. */
-void drive_fetch(struct queue *queue);
+void engine_fetch(struct queue *queue);
 /* Reads the write pointers of the node's mapped queues after a map, because a queue that was off
  * may have got packets for which no doorbell was seen. */
-void drive_reread_wptr(struct node *node);
+void engine_reread_wptr(struct node *node);
 /* Handles a GPU access of the queue that failed (address: sim->fault_va): stops the queue and
  * raises a memory violation. Unless a debugger takes it, the driver evicts the process from this
  * node and signals its memory events. */
-void drive_fault(struct queue *queue);
+void engine_fault(struct queue *queue);
 /* Passes one packet to the GPU model and keeps a copy of @packet until it retires. Returns 0,
  * -EAGAIN if the model has no room, or another negative errno. */
-int drive_submit(struct queue *queue, const struct packet *packet,
-		 const struct gpu_packet *gpu_packet);
+int engine_submit(struct queue *queue, const struct packet *packet,
+		  const struct gpu_packet *gpu_packet);
 
 /* ---- drm_ioctl.c ---- */
 /* Executes an ioctl on a render node. Returns 0 or more, or a negative errno. */

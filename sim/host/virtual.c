@@ -208,7 +208,7 @@ static bool lose_patience(struct loop *loop)
 {
 	uint64_t cpu_ns;
 	pid_t pid = idle_busy(loop->idle, &cpu_ns);
-	bool has_work = pid && drive_has_work(loop->sim, pid);
+	bool has_work = pid && engine_has_work(loop->sim, pid);
 	unsigned i = spinner_of(loop, pid);
 	uint64_t patience_ns = patience(has_work, loop->spinners[i].halved);
 
@@ -351,7 +351,7 @@ static bool let_happen(struct loop *loop, enum round round)
 	struct sim *sim = loop->sim;
 	uint64_t wait, timer;
 
-	if (!drive_settle(sim))
+	if (!engine_settle(sim))
 		return true;
 	wait = time_slots_first(sim->time);
 	timer = timers_first(sim->timers);
@@ -359,7 +359,7 @@ static bool let_happen(struct loop *loop, enum round round)
 		loop->counts->wakes++;
 		return true;
 	}
-	return drive_until(sim, limit(loop, round, timer < wait ? timer : wait), round == FORCED);
+	return engine_until(sim, limit(loop, round, timer < wait ? timer : wait), round == FORCED);
 }
 
 /* Waits until the simulation calls, or for @ns. */

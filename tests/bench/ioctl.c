@@ -26,7 +26,7 @@
 
 /* One round, in us, as the half within kfdsim writes it to stdout. */
 struct round {
-	double trapped[SAMPLES], version_only[SAMPLES], passed[SAMPLES], plain[SAMPLES];
+	double with_notif[SAMPLES], version_only[SAMPLES], passed[SAMPLES], plain[SAMPLES];
 };
 
 static double us_since(uint64_t start_ns)
@@ -51,7 +51,7 @@ static int inside(void)
 		clocks.gpu_id = gpu.gpu_id;
 		if (lab_ioctl(gpu.kfd, KFDABI_GET_CLOCK_COUNTERS, &clocks, sizeof clocks))
 			return 1;
-		round.trapped[i] = us_since(start);
+		round.with_notif[i] = us_since(start);
 		start = clock_ns();
 		if (ioctl(gpu.kfd, KFDABI_IOC_GET_VERSION, &version))
 			return 1;
@@ -92,7 +92,7 @@ static int round_inside(const char *kfdsim, const char *self, struct round *roun
 
 int main(int argc, char **argv)
 {
-	static double bare[ROUNDS * SAMPLES], trapped[ROUNDS * SAMPLES];
+	static double bare[ROUNDS * SAMPLES], with_notif[ROUNDS * SAMPLES];
 	static double version_only[ROUNDS * SAMPLES], passed[ROUNDS * SAMPLES];
 	static double plain[ROUNDS * SAMPLES];
 	static struct round round;
@@ -110,15 +110,15 @@ int main(int argc, char **argv)
 			fprintf(stderr, "bench_ioctl: round %zu did not come to its end\n", r);
 			return 1;
 		}
-		memcpy(trapped + r * SAMPLES, round.trapped, sizeof round.trapped);
+		memcpy(with_notif + r * SAMPLES, round.with_notif, sizeof round.with_notif);
 		memcpy(version_only + r * SAMPLES, round.version_only, sizeof round.version_only);
 		memcpy(passed + r * SAMPLES, round.passed, sizeof round.passed);
 		memcpy(plain + r * SAMPLES, round.plain, sizeof round.plain);
-		ours_us[r] = bench_median(round.trapped, SAMPLES);
+		ours_us[r] = bench_median(round.with_notif, SAMPLES);
 		floor_us[r] = bench_median(bare + r * SAMPLES, SAMPLES);
 	}
 	bench_begin(&bench, "ioctl", "A trapped ioctl");
-	bench_figure(&bench, "trapped ioctl, median", bench_median(trapped, n), "us", NULL, 0);
+	bench_figure(&bench, "trapped ioctl, median", bench_median(with_notif, n), "us", NULL, 0);
 	bench_figure(&bench, "the same without arguments to read (GET_VERSION)",
 		     bench_median(version_only, n), "us", NULL, 0);
 	bench_figure(&bench, "bare round trip of a trapped call, nothing done",
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 	bench_figure(&bench, "trapped ioctl / bare round trip",
 		     bench_ratio(ours_us, floor_us, ROUNDS), "x", "at_most", 3);
 	bench_figure(&bench, "getppid, not trapped", bench_median(plain, n), "us", NULL, 0);
-	bench_series(&bench, "GET_CLOCK_COUNTERS", "us", trapped, n);
+	bench_series(&bench, "GET_CLOCK_COUNTERS", "us", with_notif, n);
 	bench_series(&bench, "GET_VERSION", "us", version_only, n);
 	bench_series(&bench, "bare round trip", "us", bare, n);
 	bench_series(&bench, "ioctl that passes", "us", passed, n);

@@ -40,7 +40,7 @@ static uint64_t value(void)
 
 /* Returns the ms until the value differs from `from`, or -1 if it did not within ms of time that
  * the machine had cores. */
-static double moves_within(uint64_t from, double ms)
+static double reads_within(uint64_t from, double ms)
 {
 	const struct timespec pause = {.tv_nsec = 200000};
 	double away = (double)away_sum_ns();
@@ -83,12 +83,12 @@ int main(int argc, char **argv)
 			fprintf(stderr, "watch_queue: it does not stand still\n");
 			return 1;
 		}
-	} while (moves_within(from, atof(argv[3])) >= 0);
+	} while (reads_within(from, atof(argv[3])) >= 0);
 	if (argc == 7 && kill(atoi(argv[5]), atoi(argv[6])) < 0) {
 		perror("watch_queue: kill");
 		return 1;
 	}
-	passed = moves_within(from, atof(argv[4]));
+	passed = reads_within(from, atof(argv[4]));
 	if (passed < 0) {
 		fprintf(stderr, "watch_queue: it did not move within %s ms\n", argv[4]);
 		return 1;

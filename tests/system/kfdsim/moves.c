@@ -183,7 +183,7 @@ static void unmapped(void)
 }
 
 /* The children: the copies that they have started are not finished when the parent checks. */
-static void moves_rows(int in, int out)
+static void copies_rows(int in, int out)
 {
 	struct word_queue queue;
 
@@ -197,7 +197,7 @@ static void moves_rows(int in, int out)
 }
 
 /* 64 copies of 256 MiB, 16 GiB in all. */
-static void moves_bytes(int in, int out)
+static void copies_bytes(int in, int out)
 {
 	struct word_queue queue;
 	volatile char *dst;
@@ -249,8 +249,8 @@ static void neighbours(void)
 	struct child children[2];
 	uint64_t before = available();
 
-	child_start(&children[0], moves_rows);
-	child_start(&children[1], moves_bytes);
+	child_start(&children[0], copies_rows);
+	child_start(&children[1], copies_bytes);
 	for (unsigned i = 0; i < 2; i++)
 		hear(children[i].from);
 	is_replied(1000, 100);

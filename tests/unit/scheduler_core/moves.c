@@ -125,7 +125,7 @@ static void the_bound_goes_along(void **state)
 	assert_int_equal(play_state(high), CORE_RUNNING);
 }
 
-static void who_is_gone_moves_nowhere(void **state)
+static void a_client_that_has_ended_does_not_move(void **state)
 {
 	core_id high = add(1, 0, 15), low = add(1, 0, 2);
 
@@ -141,7 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PLAY(rights_have_a_direction), PLAY(rights_within_a_tenant_matter_not),
 		PLAY(hold_over_goes_along),    PLAY(one_of_a_group_goes),
-		PLAY(the_bound_goes_along),    PLAY(who_is_gone_moves_nowhere),
+		PLAY(the_bound_goes_along),    PLAY(a_client_that_has_ended_does_not_move),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,12 +102,12 @@ static void work_behind_a_wait_is_found(void)
 
 	begin();
 	queue(0, AQL);
-	for (unsigned moves = 0; moves < 2; moves++) {
+	for (unsigned shifts = 0; shifts < 2; shifts++) {
 		fake_ring(&made[0], NULL);
 		fake_ring(&made[0], NULL);
 		fake_ring(&made[0], &last);
 		wait_on(&last);
-		if (moves)
+		if (shifts)
 			__atomic_add_fetch(made[0].rptr, 1, __ATOMIC_SEQ_CST);
 		CHECK(wait_for(q[0], true) <= 4 * MS);
 		pass(SECOND);

@@ -143,7 +143,7 @@ static void bits_go_over_the_xccs(void **state)
 
 /* A mask that is set while workgroups run takes effect at the next runlist update: the workgroups
  * continue with the rest of their work on the CUs of the mask, and nothing is lost. */
-static void moves_what_runs(void **state)
+static void takes_what_runs_along(void **state)
 {
 	struct gpu *gpu = model_small();
 	uint32_t queue = model_queue(gpu, GPU_QUEUE_COMPUTE);
@@ -172,7 +172,7 @@ int main(void)
 		cmocka_unit_test(no_disturbance),
 		cmocka_unit_test(overlap),
 		cmocka_unit_test(bits_go_over_the_xccs),
-		cmocka_unit_test(moves_what_runs),
+		cmocka_unit_test(takes_what_runs_along),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
