@@ -49,7 +49,7 @@ static int inside(void)
 		uint64_t start = clock_ns();
 
 		clocks.gpu_id = gpu.gpu_id;
-		if (lab_ioctl(gpu.kfd, KFDABI_GET_CLOCK_COUNTERS, &clocks, sizeof clocks))
+		if (harness_ioctl(gpu.kfd, KFDABI_GET_CLOCK_COUNTERS, &clocks, sizeof clocks))
 			return 1;
 		round.with_notif[i] = us_since(start);
 		start = clock_ns();

@@ -66,7 +66,7 @@ static void event_new(struct pool *pool)
 						.event_type = KFD_IOC_EVENT_SIGNAL,
 						.auto_reset = 1};
 
-	lab_ioctl(pool->gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a);
+	harness_ioctl(pool->gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a);
 	pool->event = a.event_id;
 }
 

@@ -53,7 +53,7 @@ static void scribble(struct pool *pool, struct buffer *place)
 }
 
 /* Removes a buffer in one of several ways. */
-static void take_away(struct pool *pool, struct buffer *place)
+static void unmap_place(struct pool *pool, struct buffer *place)
 {
 	struct dice *dice = &pool->dice;
 	struct kfd_ioctl_map_memory_to_gpu_args map = {
@@ -68,11 +68,11 @@ static void take_away(struct pool *pool, struct buffer *place)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 		break;
 	case 1:
-		lab_ioctl(pool->gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &map, sizeof map);
+		harness_ioctl(pool->gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &map, sizeof map);
 		break;
 	case 2:
-		lab_ioctl(pool->gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &map, sizeof map);
-		lab_ioctl(pool->gpu.kfd, KFDABI_FREE_MEMORY_OF_GPU, &release, sizeof release);
+		harness_ioctl(pool->gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &map, sizeof map);
+		harness_ioctl(pool->gpu.kfd, KFDABI_FREE_MEMORY_OF_GPU, &release, sizeof release);
 		break;
 	case 3:
 		/* the next write of the process to it is a SIGSEGV */
@@ -148,7 +148,7 @@ static void round_of_scribbling(struct pool *pool)
 		if (once_in(dice, 10))
 			control(pool);
 		if (i > STEPS / 4 && once_in(dice, 20))
-			take_away(pool, place);
+			unmap_place(pool, place);
 		if (i > STEPS / 2 && once_in(dice, 100))
 			close(once_in(dice, 2) ? pool->gpu.kfd : pool->gpu.render);
 		if (once_in(dice, 8))

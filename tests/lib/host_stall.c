@@ -66,7 +66,7 @@ static bool watch(size_t cpu)
 	return ok;
 }
 
-bool away_watch(void)
+bool host_stall_watch(void)
 {
 	cpu_set_t cpus;
 
@@ -79,27 +79,27 @@ bool away_watch(void)
 }
 
 /* Returns the stalled time of a core in ns, including a stall that has not ended yet. */
-static uint64_t away(size_t cpu)
+static uint64_t stolen_ns(size_t cpu)
 {
 	uint64_t last = cores[cpu].last_ns, sum = cores[cpu].sum_ns;
 
 	return last ? sum + late(last, clock_ns()) : 0;
 }
 
-uint64_t away_worst_ns(void)
+uint64_t host_stall_worst_ns(void)
 {
 	uint64_t worst = 0;
 
 	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		worst = away(cpu) > worst ? away(cpu) : worst;
+		worst = stolen_ns(cpu) > worst ? stolen_ns(cpu) : worst;
 	return worst;
 }
 
-uint64_t away_sum_ns(void)
+uint64_t host_stall_sum_ns(void)
 {
 	uint64_t sum = 0;
 
 	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		sum += away(cpu);
+		sum += stolen_ns(cpu);
 	return sum;
 }

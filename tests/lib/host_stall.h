@@ -15,11 +15,11 @@
 
 /* Starts the measurement. To be called once in a process, by its first thread. Returns false if a
  * core cannot be watched, because the process has no right to real-time priorities. */
-bool away_watch(void);
-/* Return the stalled time in ns since away_watch(), including stalls that have not ended yet:
- * away_worst_ns() of the core with the most, away_sum_ns() of all cores together. Both return 0
- * without away_watch(). Any thread. */
-uint64_t away_worst_ns(void);
-uint64_t away_sum_ns(void);
+bool host_stall_watch(void);
+/* Return the stalled time in ns since host_stall_watch(), including stalls that have not ended yet:
+ * host_stall_worst_ns() of the core with the most, host_stall_sum_ns() of all cores together. Both return 0
+ * without host_stall_watch(). Any thread. */
+uint64_t host_stall_worst_ns(void);
+uint64_t host_stall_sum_ns(void);
 
 #endif

@@ -43,7 +43,7 @@ static void burn_until(uint64_t end)
 		;
 }
 
-static void *take_away(void *arg)
+static void *remove_one(void *arg)
 {
 	struct core *core = arg;
 	uint64_t now = clock_ns(), limit = now + LIMIT_MS * MS;
@@ -77,7 +77,7 @@ static int disturb(size_t cpu, unsigned seed)
 	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
 	pthread_attr_setschedparam(&attr, &urgent);
 	pthread_attr_setaffinity_np(&attr, sizeof(one), &one);
-	error = pthread_create(&thread, &attr, take_away, &cores[cpu]);
+	error = pthread_create(&thread, &attr, remove_one, &cores[cpu]);
 	pthread_attr_destroy(&attr);
 	return error;
 }

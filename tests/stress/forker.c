@@ -14,7 +14,7 @@ static int version(int kfd)
 {
 	struct kfd_ioctl_get_version_args a;
 
-	return lab_ioctl(kfd, KFDABI_GET_VERSION, &a, sizeof a);
+	return harness_ioctl(kfd, KFDABI_GET_VERSION, &a, sizeof a);
 }
 
 static void some_work(const struct gpu_file *gpu)

@@ -174,7 +174,7 @@ static uint64_t free_memory(const struct gpu_file *gpu)
 {
 	struct kfd_ioctl_get_available_memory_args a = {.gpu_id = gpu->gpu_id};
 
-	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_AVAILABLE_MEMORY, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_AVAILABLE_MEMORY, &a, sizeof a), 0);
 	return a.available;
 }
 

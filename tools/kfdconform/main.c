@@ -207,10 +207,10 @@ static int finish(const struct kfdabi_machine *machine, const struct run_counts 
 		       "%u pass, %u fail, %u not applicable, %u too busy to check (rules of Linux "
 		       "%s, gfx version %u%s)\n",
 		       n[SUITE_PASS], n[SUITE_FAIL], n[SUITE_NOT_APPLICABLE], n[SUITE_BUSY], kernel,
-		       machine->gfx_target_version, lab_simulated() ? ", simulated" : "");
+		       machine->gfx_target_version, harness_simulated() ? ", simulated" : "");
 	} else {
 		json_t *all = json_pack("{s:b, s:s, s:i, s:i, s:i, s:i, s:i, s:O}", "simulated",
-					lab_simulated(), "kernel", kernel, "gfx_target_version",
+					harness_simulated(), "kernel", kernel, "gfx_target_version",
 					(int)machine->gfx_target_version, "pass",
 					(int)n[SUITE_PASS], "fail", (int)n[SUITE_FAIL],
 					"not_applicable", (int)n[SUITE_NOT_APPLICABLE], "too_busy",
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
 		suite_check(kfdabi_rule_find(o.rules[0]));
 		return 0;
 	}
-	status = lab_machine(&machine);
+	status = harness_machine(&machine);
 	if (status) {
 		fprintf(stderr, "kfdconform: no GPU in /sys/class/kfd/kfd/topology (%s)\n",
 			strerror(-status));

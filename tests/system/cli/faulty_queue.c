@@ -59,7 +59,7 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	gpu_open(&gpu);
 	signals = signals_new(&gpu);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof(event)), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof(event)), 0);
 	event_id = event.event_id;
 	CHECK_IS(runtime_enable(&gpu, KFDABI_RUNTIME_MODE_ENABLE), 0); /* before the first queue */
 	add_queue();

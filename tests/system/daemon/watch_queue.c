@@ -43,7 +43,7 @@ static uint64_t value(void)
 static double reads_within(uint64_t from, double ms)
 {
 	const struct timespec pause = {.tv_nsec = 200000};
-	double away = (double)away_sum_ns();
+	double stolen_ms = (double)host_stall_sum_ns();
 	uint64_t start = clock_ns();
 
 	for (;;) {
@@ -51,7 +51,7 @@ static double reads_within(uint64_t from, double ms)
 
 		if (value() != from)
 			return passed;
-		if (passed > ms && passed > ms + ((double)away_sum_ns() - away) / 1e6)
+		if (passed > ms && passed > ms + ((double)host_stall_sum_ns() - stolen_ms) / 1e6)
 			return -1;
 		nanosleep(&pause, NULL);
 	}
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	address = (off_t)strtoull(argv[2], NULL, 0);
-	away_watch();
+	host_stall_watch();
 	end = clock_ns() + 10000000000u;
 	do {
 		from = value();

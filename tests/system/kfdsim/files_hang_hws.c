@@ -68,7 +68,7 @@ int main(void)
 	gpu_open(&gpu);
 	queue_new(&gpu, &queue);
 	smi.gpuid = gpu.gpu_id;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_SMI_EVENTS, &smi, sizeof smi), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_SMI_EVENTS, &smi, sizeof smi), 0);
 	CHECK_IS(write((int)smi.anon_fd, &all, sizeof all), sizeof all);
 	write_id(gpu.gpu_id + 1);
 	CHECK_IS(queue_update(&gpu, &queue, 100), 0);

@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 	struct kfdabi_machine machine;
 	unsigned queues_wanted = 0, hqds_wanted = 0;
 
-	CHECK_IS(lab_machine(&machine), 0);
+	CHECK_IS(harness_machine(&machine), 0);
 	CHECK(machine.nodes <= GPUS_MAX);
 	gpu_open(&gpus[0]);
 	for (unsigned i = 1; i < machine.nodes; i++)

@@ -19,7 +19,7 @@ static int smi_open(const struct gpu_file *gpu)
 	struct kfd_ioctl_smi_events_args a = {.gpuid = gpu->gpu_id};
 	uint64_t mask = 1; /* bit of VMFAULT */
 
-	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_SMI_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_SMI_EVENTS, &a, sizeof a), 0);
 	CHECK_IS(write((int)a.anon_fd, &mask, sizeof mask), sizeof mask);
 	return (int)a.anon_fd;
 }

@@ -171,11 +171,11 @@ static void unmapped(void)
 		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = 5000};
 	struct word_queue queue;
 
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
 	data.event_id = event.event_id;
 	begin_hostile(&queue);
 	CHECK_IS(buffer_free(&gpu, &from), 0);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
 	CHECK_IS(wait.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
 	CHECK_IS(data.memory_exception_data.va / BIG, (uint64_t)(uintptr_t)from.cpu / BIG);
 	CHECK_IS(cells[0], 0);
@@ -223,7 +223,7 @@ static uint64_t available(void)
 {
 	struct kfd_ioctl_get_available_memory_args args = {.gpu_id = gpu.gpu_id};
 
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_AVAILABLE_MEMORY, &args, sizeof args), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_AVAILABLE_MEMORY, &args, sizeof args), 0);
 	return args.available;
 }
 

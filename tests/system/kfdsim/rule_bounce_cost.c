@@ -96,8 +96,8 @@ int main(void)
 
 	/* Without its last queue the runlist is empty, and is not mapped again: half of the
 	 * cost. */
-	cost = lab_settled("bounce_ns");
+	cost = harness_settled("bounce_ns");
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
-	CHECK_IS(lab_settled("bounce_ns") - cost, 100 * MS);
+	CHECK_IS(harness_settled("bounce_ns") - cost, 100 * MS);
 	return 0;
 }

@@ -23,7 +23,7 @@ static void *destroy(void *arg)
 
 int main(void)
 {
-	pthread_t destroyer;
+	pthread_t destroying_thread;
 	struct self_debug self;
 	uint32_t ids[2];
 
@@ -37,14 +37,14 @@ int main(void)
 	ids[0] = self.queues[0].id;
 	ids[1] = far.id;
 	CHECK_IS(self_debug_suspend(&self, ids, 2), 2);
-	CHECK(!pthread_create(&destroyer, NULL, destroy, NULL));
+	CHECK(!pthread_create(&destroying_thread, NULL, destroy, NULL));
 	until_in_call(&tid);
-	CHECK_IS(pthread_tryjoin_np(destroyer, NULL), EBUSY);
+	CHECK_IS(pthread_tryjoin_np(destroying_thread, NULL), EBUSY);
 	ids[0] = self.queues[0].id;
 	ids[1] = far.id;
 	CHECK_IS(self_debug_resume(&self, ids, 2), 1);
 	CHECK_IS(ids[0], self.queues[0].id | KFDABI_QUEUE_ERROR);
 	CHECK_IS(ids[1], far.id);
-	CHECK(!pthread_join(destroyer, NULL));
+	CHECK(!pthread_join(destroying_thread, NULL));
 	return 0;
 }

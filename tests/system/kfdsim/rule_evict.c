@@ -26,7 +26,7 @@ static int smi_open(void)
 	struct kfd_ioctl_smi_events_args a = {.gpuid = self.gpu.gpu_id};
 	uint64_t mask = EVICTION_AND_RESTORE;
 
-	CHECK_IS(lab_ioctl(self.gpu.kfd, KFDABI_SMI_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(self.gpu.kfd, KFDABI_SMI_EVENTS, &a, sizeof a), 0);
 	CHECK_IS(write((int)a.anon_fd, &mask, sizeof mask), sizeof mask);
 	return (int)a.anon_fd;
 }

@@ -15,7 +15,7 @@ static int gws(uint32_t n)
 {
 	struct kfd_ioctl_alloc_queue_gws_args a = {.queue_id = queue.id, .num_gws = n};
 
-	return lab_ioctl(gpu.kfd, KFDABI_ALLOC_QUEUE_GWS, &a, sizeof a);
+	return harness_ioctl(gpu.kfd, KFDABI_ALLOC_QUEUE_GWS, &a, sizeof a);
 }
 
 static int enable(int dbg_fd)

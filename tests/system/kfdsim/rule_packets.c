@@ -11,7 +11,7 @@ static uint64_t gpu_clock(const struct gpu_file *gpu)
 {
 	struct kfd_ioctl_get_clock_counters_args a = {.gpu_id = gpu->gpu_id};
 
-	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_GET_CLOCK_COUNTERS, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_GET_CLOCK_COUNTERS, &a, sizeof a), 0);
 	return a.gpu_clock_counter;
 }
 

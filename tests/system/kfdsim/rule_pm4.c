@@ -219,7 +219,7 @@ static void interrupt(struct word_queue *queue)
 	 * slots. */
 	CHECK_IS(buffer_new(&gpu, 32768, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
 	event.event_page_offset = page.handle;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
 	data.event_id = event.event_id;
 	for (unsigned round = 0; round < 2; round++) {
 		volatile uint64_t *slot = (volatile uint64_t *)page.cpu + event.event_slot_index;
@@ -228,7 +228,7 @@ static void interrupt(struct word_queue *queue)
 		PUT(queue,
 		    FENCE(slot, 2u, 2u, event.event_id, round ? 0 : event.event_trigger_data));
 		words_ring(queue);
-		CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
+		CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
 		CHECK_IS(wait.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
 	}
 	/* No slot was written, so no waiter is woken. */
@@ -236,7 +236,7 @@ static void interrupt(struct word_queue *queue)
 	words_ring(queue);
 	CHECK(becomes(100, 1, LATE_MS));
 	wait.timeout = 20;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
 	CHECK_IS(wait.wait_result, KFD_IOC_WAIT_RESULT_TIMEOUT);
 }
 

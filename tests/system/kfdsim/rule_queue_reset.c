@@ -18,7 +18,7 @@ static uint32_t hw_event(const struct gpu_file *gpu)
 {
 	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_HW_EXCEPTION};
 
-	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
 	return a.event_id;
 }
 
@@ -30,7 +30,7 @@ static bool hw_event_is_set(const struct gpu_file *gpu, uint32_t id)
 					       .num_events = 1};
 	struct kfd_hsa_hw_exception_data what;
 
-	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
 	if (a.wait_result != KFD_IOC_WAIT_RESULT_COMPLETE)
 		return false;
 	memcpy(&what, &data, sizeof what);
@@ -96,7 +96,7 @@ int main(void)
 	CHECK(self_debug_runs(&self, &self.queues[1]));
 	self_debug_resume_one(&self, &self.queues[0]);
 	CHECK(self_debug_stopped(&self, self_debug_send(&self, &self.queues[0])));
-	CHECK(stays_away(&self.gpu, &work->value, 0, 1500));
+	CHECK(is_absent(&self.gpu, &work->value, 0, 1500));
 	queue_new(&self.gpu, &self.queues[2]);
 	CHECK(self_debug_runs(&self, &self.queues[2]));
 	notify(child.to);

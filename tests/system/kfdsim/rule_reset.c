@@ -63,7 +63,7 @@ static uint32_t hw_event(void)
 {
 	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_HW_EXCEPTION};
 
-	CHECK_IS(lab_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
 	return a.event_id;
 }
 
@@ -74,7 +74,7 @@ static void hw_event_came(uint32_t id)
 		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = LATE_MS};
 	struct kfd_hsa_hw_exception_data what;
 
-	CHECK_IS(lab_ioctl(self.gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(self.gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
 	CHECK_IS(a.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
 	memcpy(&what, &data, sizeof what);
 	CHECK_IS(what.gpu_id, self.gpu.gpu_id);
@@ -107,13 +107,13 @@ static void suspend_fails(void)
 /* The queue stays marked as suspended: its DESTROY_QUEUE sleeps until RESUME clears the mark. */
 static void stays_flagged(void)
 {
-	pthread_t destroyer;
+	pthread_t destroying_thread;
 
-	CHECK(!pthread_create(&destroyer, NULL, destroy, NULL));
+	CHECK(!pthread_create(&destroying_thread, NULL, destroy, NULL));
 	sleep_ms(50);
-	CHECK_IS(pthread_tryjoin_np(destroyer, NULL), EBUSY);
+	CHECK_IS(pthread_tryjoin_np(destroying_thread, NULL), EBUSY);
 	self_debug_resume_one(&self, &self.queues[0]);
-	CHECK(!pthread_join(destroyer, NULL));
+	CHECK(!pthread_join(destroying_thread, NULL));
 }
 
 int main(void)

@@ -125,13 +125,13 @@ static void interrupt(struct word_queue *queue)
 		CHECK_IS(buffer_new(&gpu, 32768, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
 		event.event_page_offset = page.handle;
 	}
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
 	data.event_id = event.event_id;
 	slot = (volatile uint64_t *)page.cpu + event.event_slot_index;
 	PUT(queue, FENCE(slot, event.event_id));
 	PUT(queue, 6u, event.event_trigger_data);
 	words_ring(queue);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
 	CHECK_IS(wait.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
 }
 

@@ -20,7 +20,7 @@ static long long updates;
 
 static void begin(void)
 {
-	updates = lab_settled("bounces");
+	updates = harness_settled("bounces");
 	began = clock_ns();
 }
 
@@ -35,7 +35,7 @@ static bool took(unsigned wanted)
 
 	fprintf(stderr, "%u bounces: %ld us\n", wanted, us);
 	CHECK(us >= least * 1000 - LAG_US);
-	CHECK_IS(lab_settled("bounces") - updates, wanted);
+	CHECK_IS(harness_settled("bounces") - updates, wanted);
 	return us < (least + UPDATE_MS / 4) * 1000;
 }
 
@@ -59,7 +59,7 @@ static unsigned session(struct kfdabi_dbg_trap *watch)
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 	in_time |= took(4) << 1;
 	enable();
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_DBG_TRAP, watch, sizeof *watch), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DBG_TRAP, watch, sizeof *watch), 0);
 	begin();
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 	return in_time | took(5) << 2;

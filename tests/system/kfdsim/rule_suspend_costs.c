@@ -44,12 +44,12 @@ int main(int argc, char **argv)
 			queue_work(&self.queues[0], 20000, work);
 			queue_ring(&self.queues[0]);
 		}
-		cost = lab_settled("bounce_ns");
+		cost = harness_settled("bounce_ns");
 		if (!strcmp(argv[i], "flags"))
 			set_flags(&self);
 		else
 			suspend(&self, (uint32_t)strtoul(argv[i], NULL, 0));
-		cost = lab_settled("bounce_ns") - cost;
+		cost = harness_settled("bounce_ns") - cost;
 		fprintf(stderr, "grace %s: %lld ns\n", argv[i], cost);
 		CHECK_IS(cost, atoll(argv[i + 1]));
 		self_debug_resume_one(&self, &self.queues[0]);

@@ -16,7 +16,7 @@ static void *wait_for_ever(void *arg)
 		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = UINT32_MAX};
 
 	/* When there is no server any more, the kernel returns an error, which is expected. */
-	if (!lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a)) {
+	if (!harness_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a)) {
 		puts("a wait was answered");
 		fflush(stdout);
 	}
@@ -32,7 +32,7 @@ int main(void)
 	gpu_open(&gpu);
 	CHECK_IS(buffer_new(&gpu, 32768, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
 	create.event_page_offset = page.handle;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &create, sizeof create), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &create, sizeof create), 0);
 	event = create.event_id;
 	for (unsigned i = 0; i < 4; i++)
 		CHECK(!pthread_create(&threads[i], NULL, wait_for_ever, NULL));

@@ -28,7 +28,7 @@ static void begin(struct work_truth *truth)
 
 	(void)truth;
 	gpu_open(&gpus[0]);
-	for (; n < GPUS && lab_shape(n, &shape) == 0; n++)
+	for (; n < GPUS && harness_shape(n, &shape) == 0; n++)
 		gpu_open_too(&gpus[n], &gpus[0], n);
 	other_kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	CHECK(other_kfd >= 0);
@@ -61,7 +61,7 @@ static void create(struct work_truth *truth, struct work_queue *q,
 		args.ctx_save_restore_address = args.ctx_save_restore_size = 0;
 		args.ctl_stack_size = 0;
 	}
-	CHECK_IS(lab_ioctl(any_kfd(random), KFDABI_CREATE_QUEUE, &args, size), 0);
+	CHECK_IS(harness_ioctl(any_kfd(random), KFDABI_CREATE_QUEUE, &args, size), 0);
 	*q = (struct work_queue){
 		.there = true,
 		.id = args.queue_id,
@@ -87,7 +87,7 @@ static int update(int kfd, const struct work_queue *q, uint32_t priority, uint32
 		.queue_priority = priority,
 	};
 
-	return lab_ioctl(kfd, KFDABI_UPDATE_QUEUE, &args, sizeof(args));
+	return harness_ioctl(kfd, KFDABI_UPDATE_QUEUE, &args, sizeof(args));
 }
 
 static void update_at_random(struct work_truth *truth, struct work_queue *q, unsigned short *random)
@@ -106,7 +106,7 @@ static void destroy(struct work_truth *truth, struct work_queue *q, int kfd)
 	struct kfd_ioctl_destroy_queue_args args = {.queue_id = q->id};
 
 	/* From now on the queue must not be found by any reader. */
-	CHECK_IS(lab_ioctl(kfd, KFDABI_DESTROY_QUEUE, &args, sizeof(args)), 0);
+	CHECK_IS(harness_ioctl(kfd, KFDABI_DESTROY_QUEUE, &args, sizeof(args)), 0);
 	q->there = false;
 	work_count(&truth->destroys);
 }
@@ -122,10 +122,10 @@ static void try_what_cannot_be(struct work_truth *truth, struct work_queue *q,
 	if (q->there && below(random, 2)) {
 		CHECK(update(kfd, q, 16, 50) < 0);
 	} else if (below(random, 2)) {
-		CHECK(lab_ioctl(kfd, KFDABI_DESTROY_QUEUE, &nobody, sizeof(nobody)) < 0);
+		CHECK(harness_ioctl(kfd, KFDABI_DESTROY_QUEUE, &nobody, sizeof(nobody)) < 0);
 	} else {
 		args.queue_percentage = 101;
-		CHECK(lab_ioctl(kfd, KFDABI_CREATE_QUEUE, &args, sizeof(args)) < 0);
+		CHECK(harness_ioctl(kfd, KFDABI_CREATE_QUEUE, &args, sizeof(args)) < 0);
 	}
 	work_count(&truth->refused);
 }

@@ -27,8 +27,8 @@ static void open_context(struct gpu_file *context)
 {
 	*context = (struct gpu_file){.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC)};
 	CHECK(context->kfd >= 0);
-	CHECK_IS(lab_ioctl(context->kfd, KFDABI_CREATE_PROCESS, NULL, 0), 0);
-	CHECK_IS(lab_shape(0, &context->shape), 0);
+	CHECK_IS(harness_ioctl(context->kfd, KFDABI_CREATE_PROCESS, NULL, 0), 0);
+	CHECK_IS(harness_shape(0, &context->shape), 0);
 	gpu_open_too(context, &(struct gpu_file){.kfd = context->kfd}, 0);
 }
 

@@ -74,7 +74,7 @@ static int update(const struct raw_queue *queue, uint32_t percent, uint32_t prio
 		.queue_priority = priority,
 	};
 
-	return lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, &args, sizeof(args));
+	return harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, &args, sizeof(args));
 }
 
 static struct client_shm_queue listed(const struct raw_queue *queue)

@@ -128,7 +128,7 @@ static void values_are_read(void **state)
 	assert_int_equal(got.format, 0);
 }
 
-static void a_value_can_be_left_away(void **state)
+static void a_value_can_be_omitted(void **state)
 {
 	(void)state;
 	READ(without_words, "--level");
@@ -279,7 +279,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_read),
-		cmocka_unit_test(a_value_can_be_left_away),
+		cmocka_unit_test(a_value_can_be_omitted),
 		cmocka_unit_test(json_is_for_stdout_or_a_file),
 		cmocka_unit_test(the_socket_is_the_sessions),
 		cmocka_unit_test(bounds_hold),

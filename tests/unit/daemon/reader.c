@@ -35,9 +35,9 @@
 #define USER (geteuid() + 1) /* not geteuid(), because the daemon's own user is trusted */
 #define SUBORDINATE 3000000005u
 #define FRIEND (geteuid() + 2)
-#define SAME 64u   /* requesters whose numbers differ by this share one hash list */
-#define SHORT 10u  /* checks: below the limit, above a third of it */
-#define AWAY_MS 30 /* longer than the limit */
+#define SAME 64u     /* requesters whose numbers differ by this share one hash list */
+#define SHORT 10u    /* checks: below the limit, above a third of it */
+#define ABSENT_MS 30 /* longer than the limit */
 
 /* Reaction of the stub reader to a request about a process. */
 enum play {
@@ -54,7 +54,7 @@ static struct {
 	char process_state; /* state of the reader process in /proc */
 	uint64_t waits;	    /* number of the request that waits for a reply */
 	unsigned checks;    /* checks of the reader's state since the request */
-	unsigned away_at;   /* after this number of checks the loop has no core for AWAY_MS */
+	unsigned absent_at; /* after this number of checks the loop has no core for ABSENT_MS */
 	uint64_t now_ns;    /* time of the loop's iteration */
 	pid_t read_pid;
 	uid_t uid;	/* reply of peer_uid() for every process */
@@ -87,8 +87,8 @@ static void reply_to_the_one_that_waits(void)
 char __wrap_peer_state(pid_t pid)
 {
 	(void)pid;
-	if (++played.checks == played.away_at)
-		usleep(AWAY_MS * 1000);
+	if (++played.checks == played.absent_at)
+		usleep(ABSENT_MS * 1000);
 	if (played.checks == SHORT && __atomic_load_n(&played.play, __ATOMIC_ACQUIRE) == PLAY_SHORT)
 		reply_to_the_one_that_waits();
 	return __atomic_load_n(&played.process_state, __ATOMIC_ACQUIRE);
@@ -290,7 +290,7 @@ static void a_loop_without_a_core_is_no_wait(void **state)
 {
 	(void)state;
 	plays(PLAY_SHORT, 'D');
-	played.away_at = 1;
+	played.absent_at = 1;
 	assert_true(reads(10, USER));
 	plays(PLAY_REPLY, 'R');
 	assert_true(reads(10, USER));

@@ -27,9 +27,9 @@ void check_unknown_ioctl_is_enotty(void)
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	CHECK_IS(lab_ioctl(gpu.kfd, 0x29, data, sizeof data), -ENOTTY);
-	CHECK_IS(lab_ioctl(gpu.kfd, 0x7f, data, sizeof data), -ENOTTY);
-	CHECK_IS(lab_ioctl(gpu.kfd, 0, data, sizeof data), -ENOTTY);
+	CHECK_IS(harness_ioctl(gpu.kfd, 0x29, data, sizeof data), -ENOTTY);
+	CHECK_IS(harness_ioctl(gpu.kfd, 0x7f, data, sizeof data), -ENOTTY);
+	CHECK_IS(harness_ioctl(gpu.kfd, 0, data, sizeof data), -ENOTTY);
 }
 
 void check_version_is_one_dot(void)
@@ -38,7 +38,7 @@ void check_version_is_one_dot(void)
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
 	CHECK_IS(version.major_version, 1);
 	CHECK(version.minor_version >= 13);
 }
@@ -50,9 +50,9 @@ void check_retired_ioctls_are_eperm(void)
 
 	gpu_open(&gpu);
 	for (unsigned nr = 0x0d; nr <= 0x10; nr++)
-		CHECK_IS(lab_ioctl(gpu.kfd, nr, data, 16), -EPERM);
+		CHECK_IS(harness_ioctl(gpu.kfd, nr, data, 16), -EPERM);
 	/* The arguments are copied in first. */
-	CHECK_IS(lab_ioctl(gpu.kfd, 0x0d, NULL, 8), -EFAULT);
+	CHECK_IS(harness_ioctl(gpu.kfd, 0x0d, NULL, 8), -EFAULT);
 }
 
 void check_direction_does_not_count(void)
@@ -76,13 +76,13 @@ void check_short_structure_is_zero_padded(void)
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, 4), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, 4), 0);
 	CHECK_IS(version.major_version, 1);
 	CHECK_IS(version.minor_version, 77); /* beyond the size that the caller has passed */
 	/* CREATE_QUEUE as before KFD 1.17, followed by garbage. */
 	queue_args(&gpu, &queue, &args);
 	args.sdma_engine_id = args.pad = 0xabababab;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, 88), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, 88), 0);
 	CHECK_IS(args.queue_id, 0);
 	CHECK_IS(args.sdma_engine_id, 0xabababab);
 }
@@ -100,7 +100,7 @@ void check_long_structure_is_cut(void)
 	queue_new(&gpu, &queue);
 	memset(&big, 0x5a, sizeof big);
 	big.args.queue_id = queue.id;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_DESTROY_QUEUE, &big, sizeof big), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DESTROY_QUEUE, &big, sizeof big), 0);
 	CHECK_IS(big.rest[0], 0x5a);
 	CHECK_IS(big.rest[sizeof big.rest - 1], 0x5a);
 }
@@ -112,9 +112,9 @@ void check_bad_pointer_is_efault(void)
 
 	gpu_open(&gpu);
 	CHECK(page != MAP_FAILED && !munmap(page, PAGE));
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_CLOCK_COUNTERS, page, 40), -EFAULT);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, page, 24), -EFAULT);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_DBG_TRAP, NULL, 32), -EFAULT);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_CLOCK_COUNTERS, page, 40), -EFAULT);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, page, 24), -EFAULT);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DBG_TRAP, NULL, 32), -EFAULT);
 }
 
 void check_unwritable_results_are_efault(void)
@@ -129,7 +129,7 @@ void check_unwritable_results_are_efault(void)
 	CHECK(args != MAP_FAILED);
 	args->queue_id = queue.id;
 	CHECK(!mprotect(args, PAGE, PROT_READ));
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_DESTROY_QUEUE, args, sizeof *args), -EFAULT);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_DESTROY_QUEUE, args, sizeof *args), -EFAULT);
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL); /* the queue is destroyed nevertheless */
 }
 
@@ -144,7 +144,7 @@ void check_results_come_back_with_an_error(void)
 	/* Too small: the driver changes it to 1024 before it detects the wrong type. */
 	args.ring_size = 512;
 	args.queue_type = 99;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args), -524);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args), -524);
 	CHECK_IS(args.ring_size, 1024);
 }
 
@@ -162,7 +162,7 @@ void check_update_is_not_copied_back(void)
 	args->ring_size = RING_PACKETS * 64;
 	args->queue_id = queue.id;
 	CHECK(!mprotect(args, PAGE, PROT_READ));
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, args, sizeof *args), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, args, sizeof *args), 0);
 }
 
 static void nothing(int signal)

@@ -122,14 +122,14 @@ void check_new_is_set_twice(void)
 	for (unsigned i = 0; i < WATCHERS; i++)
 		pthread_join(watchers[i].thread, NULL);
 	pthread_join(holder, NULL);
-	if (!creator.twice && !lab_simulated())
+	if (!creator.twice && !harness_simulated())
 		SKIP("no snapshot fell between the two");
 	if (!creator.twice && creator.rounds < ROUNDS_ENOUGH)
 		TOO_BUSY("the machine is too busy for a snapshot to fall between the two");
 	CHECK(creator.twice);
 }
 
-struct destroyer {
+struct destroying_thread {
 	struct self_debug *self;
 	pthread_t thread;
 	pid_t tid; /* id of the thread, set before the call */
@@ -143,10 +143,11 @@ static void ignore(int signal)
 
 static void *destroy(void *arg)
 {
-	struct destroyer *destroyer = arg;
+	struct destroying_thread *destroying_thread = arg;
 
-	__atomic_store_n(&destroyer->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	destroyer->result = queue_destroy(&destroyer->self->gpu, destroyer->self->queues[0].id);
+	__atomic_store_n(&destroying_thread->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	destroying_thread->result =
+		queue_destroy(&destroying_thread->self->gpu, destroying_thread->self->queues[0].id);
 	return NULL;
 }
 
@@ -155,23 +156,25 @@ static void *destroy(void *arg)
 void check_interrupted_destroy_bars_suspension(void)
 {
 	struct sigaction action = {.sa_handler = ignore};
-	struct destroyer destroyer;
+	struct destroying_thread destroying_thread;
 	int suspended = 1;
 	struct self_debug self;
 	uint32_t id = 0;
 
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
 	self_debug_open(&self, 1);
-	destroyer.self = &self;
+	destroying_thread.self = &self;
 	self_debug_suspend_one(&self, &self.queues[0]);
 	for (unsigned i = 0; i < TRIES && suspended; i++) {
-		destroyer.tid = 0;
-		CHECK(!pthread_create(&destroyer.thread, NULL, destroy, &destroyer));
-		until_in_call(&destroyer.tid); /* an earlier signal would not interrupt the call */
+		destroying_thread.tid = 0;
+		CHECK(!pthread_create(&destroying_thread.thread, NULL, destroy,
+				      &destroying_thread));
+		until_in_call(&destroying_thread
+				       .tid); /* an earlier signal would not interrupt the call */
 		sleep_ms(10u << i);
-		CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
-		pthread_join(destroyer.thread, NULL);
-		CHECK_IS(destroyer.result, -EINTR);
+		CHECK(!pthread_kill(destroying_thread.thread, SIGUSR1));
+		pthread_join(destroying_thread.thread, NULL);
+		CHECK_IS(destroying_thread.result, -EINTR);
 		self_debug_resume_one(&self, &self.queues[0]);
 		CHECK(self_debug_runs(&self, &self.queues[0]));
 		id = self.queues[0].id;

@@ -12,7 +12,7 @@
 
 static int create_process(int fd)
 {
-	return lab_ioctl(fd, KFDABI_CREATE_PROCESS, NULL, 0);
+	return harness_ioctl(fd, KFDABI_CREATE_PROCESS, NULL, 0);
 }
 
 /* Opens /dev/kfd as a secondary context with a GPU. */
@@ -21,7 +21,7 @@ static void open_context(struct gpu_file *context)
 	*context = (struct gpu_file){.kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC)};
 	CHECK(context->kfd >= 0);
 	CHECK_IS(create_process(context->kfd), 0);
-	CHECK_IS(lab_shape(0, &context->shape), 0);
+	CHECK_IS(harness_shape(0, &context->shape), 0);
 	gpu_open_too(context, &(struct gpu_file){.kfd = context->kfd}, 0);
 }
 

@@ -13,7 +13,7 @@ static int criu(const struct gpu_file *gpu, uint32_t op)
 {
 	struct kfd_ioctl_criu_args args = {.op = op};
 
-	return lab_ioctl(gpu->kfd, KFDABI_CRIU_OP, &args, sizeof args);
+	return harness_ioctl(gpu->kfd, KFDABI_CRIU_OP, &args, sizeof args);
 }
 
 /* Returns whether the process has one of the capabilities. If `drop` is set, drops them. */

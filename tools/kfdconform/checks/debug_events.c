@@ -61,7 +61,7 @@ static uint32_t gpu_id(void)
 {
 	struct gpu_shape shape;
 
-	CHECK_IS(lab_shape(0, &shape), 0);
+	CHECK_IS(harness_shape(0, &shape), 0);
 	return shape.gpu_id;
 }
 

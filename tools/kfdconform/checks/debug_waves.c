@@ -214,8 +214,8 @@ void check_flags_single_alu_is_eacces(void)
 	uint64_t capability;
 
 	session();
-	CHECK_IS(lab_shape(0, &shape), 0);
-	CHECK_IS(lab_node_number(shape.node, "properties", "capability", &capability), 0);
+	CHECK_IS(harness_shape(0, &shape), 0);
+	CHECK_IS(harness_node_number(shape.node, "properties", "capability", &capability), 0);
 	if (capability & KFDABI_CAP_SINGLE_ALU_OP)
 		SKIP("this GPU executes single ALU operations");
 	CHECK_IS(set_flags(&flags), -EACCES);

@@ -507,13 +507,13 @@ void check_oversubscribed_runlist_is_chained(void)
 	gpu_open(&gpu);
 	queue_new(&gpu, &first);
 	CHECK(maps_becomes(&gpu, &first, true));
-	if (!chained_becomes(&gpu, false) && !lab_simulated())
+	if (!chained_becomes(&gpu, false) && !harness_simulated())
 		SKIP("the GPU is oversubscribed by other processes");
 	CHECK(!chained(&gpu));
 	queue_args(&gpu, &queue, &args);
 	for (uint32_t i = 0; i < gpu.shape.cp_queues; i++) {
 		again = args;
-		CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &again, sizeof again), 0);
+		CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &again, sizeof again), 0);
 	}
 	CHECK(chained_becomes(&gpu, true));
 	CHECK_IS(queue_destroy(&gpu, first.id), 0);

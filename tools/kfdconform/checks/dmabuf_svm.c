@@ -15,7 +15,7 @@
 static int export(const struct gpu_file *gpu, uint64_t handle)
 {
 	struct kfdabi_export_dmabuf a = {.handle = handle, .flags = O_CLOEXEC};
-	int r = lab_ioctl(gpu->kfd, KFDABI_EXPORT_DMABUF, &a, sizeof a);
+	int r = harness_ioctl(gpu->kfd, KFDABI_EXPORT_DMABUF, &a, sizeof a);
 
 	return r < 0 ? r : (int)a.dmabuf_fd;
 }
@@ -24,7 +24,7 @@ static int import(const struct gpu_file *gpu, int fd, uint64_t va, uint64_t *han
 {
 	struct kfd_ioctl_import_dmabuf_args a = {
 		.va_addr = va, .gpu_id = gpu->gpu_id, .dmabuf_fd = (uint32_t)fd};
-	int r = lab_ioctl(gpu->kfd, KFDABI_IMPORT_DMABUF, &a, sizeof a);
+	int r = harness_ioctl(gpu->kfd, KFDABI_IMPORT_DMABUF, &a, sizeof a);
 
 	*handle = a.handle;
 	return r;
@@ -68,13 +68,13 @@ void check_dmabuf_info_tells_size_and_gpu(void)
 	fd = export(&gpu, buffer.handle);
 	CHECK(fd >= 0);
 	info.dmabuf_fd = (uint32_t)fd;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_DMABUF_INFO, &info, sizeof info), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_DMABUF_INFO, &info, sizeof info), 0);
 	CHECK_IS(info.size, BYTES);
 	CHECK_IS(info.gpu_id, gpu.gpu_id);
 	CHECK(info.flags & KFD_IOC_ALLOC_MEM_FLAGS_GTT);
 	CHECK_IS(lseek(fd, 0, SEEK_END), BYTES);
 	info.dmabuf_fd = 1000;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_DMABUF_INFO, &info, sizeof info), -EBADF);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_DMABUF_INFO, &info, sizeof info), -EBADF);
 }
 
 static int sockets[2];
@@ -134,7 +134,7 @@ static void other_process(int from, int to)
 	CHECK_IS(import(&gpu, fd, (uint64_t)(uintptr_t)theirs, &handle), 0);
 	map.handle = handle;
 	map.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_MAP_MEMORY_TO_GPU, &map, sizeof map), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_MAP_MEMORY_TO_GPU, &map, sizeof map), 0);
 	close(fd);
 	notify(to);
 	hear(from); /* until the owner has freed it */
@@ -170,8 +170,8 @@ void check_imported_memory_is_the_same(void)
 	/* Free the owner's handle; its mmap() of the pages stays. */
 	unmap.handle = drop.handle = buffer.handle;
 	unmap.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &unmap, sizeof unmap), 0);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_FREE_MEMORY_OF_GPU, &drop, sizeof drop), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &unmap, sizeof unmap), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_FREE_MEMORY_OF_GPU, &drop, sizeof drop), 0);
 	notify(child.to);
 	hear(child.from);
 	sleep_ms(5);
@@ -195,7 +195,7 @@ static int svm(const struct gpu_file *gpu, struct svm_call *a, uint32_t op, cons
 	a->args.size = size;
 	a->args.op = op;
 	a->args.nattr = n;
-	return lab_ioctl(gpu->kfd, KFDABI_SVM, a, sizeof *a);
+	return harness_ioctl(gpu->kfd, KFDABI_SVM, a, sizeof *a);
 }
 
 /* A kernel without SVM returns EPERM for every SVM call. */
@@ -275,7 +275,7 @@ void check_svm_attributes_end_with_the_memory(void)
 	open_with_svm(&gpu);
 	CHECK_IS(svm(&gpu, &a, KFD_IOCTL_SVM_OP_SET_ATTR, at, 4 * PAGE, 1), 0);
 	CHECK(!munmap(at + PAGE, 2 * PAGE));
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
 	CHECK(mmap(at + PAGE, 2 * PAGE, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at + PAGE);
 	for (unsigned i = 0; i < 4; i++) {
@@ -299,7 +299,7 @@ void check_alloc_in_an_svm_range_is_eaddrinuse(void)
 	a.gpu_id = gpu.gpu_id;
 	a.va_addr = (uint64_t)(uintptr_t)at;
 	CHECK_IS(svm(&gpu, &svm_args, KFD_IOCTL_SVM_OP_SET_ATTR, at, PAGE, 1), 0);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_ALLOC_MEMORY_OF_GPU, &a, sizeof a), -EADDRINUSE);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ALLOC_MEMORY_OF_GPU, &a, sizeof a), -EADDRINUSE);
 }
 
 void check_xnack_mode_with_queues_is_ebusy(void)
@@ -309,11 +309,11 @@ void check_xnack_mode_with_queues_is_ebusy(void)
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	if (lab_ioctl(gpu.kfd, KFDABI_SET_XNACK_MODE, &a, sizeof a) == -EPERM)
+	if (harness_ioctl(gpu.kfd, KFDABI_SET_XNACK_MODE, &a, sizeof a) == -EPERM)
 		SKIP("this kernel has no SVM");
 	CHECK(a.xnack_enabled == 0 || a.xnack_enabled == 1);
 	queue_new(&gpu, &queue);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_SET_XNACK_MODE, &a, sizeof a), -EBUSY);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_SET_XNACK_MODE, &a, sizeof a), -EBUSY);
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_SET_XNACK_MODE, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_SET_XNACK_MODE, &a, sizeof a), 0);
 }

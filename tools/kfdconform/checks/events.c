@@ -18,7 +18,7 @@ static int create(uint32_t type, bool auto_reset, uint64_t page, uint32_t *id)
 {
 	struct kfd_ioctl_create_event_args a = {
 		.event_type = type, .auto_reset = auto_reset, .event_page_offset = page};
-	int r = lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a);
+	int r = harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a);
 
 	*id = a.event_id;
 	return r;
@@ -36,7 +36,7 @@ static int on(unsigned nr, uint32_t id) /* SET_EVENT, RESET_EVENT, DESTROY_EVENT
 {
 	uint32_t a[2] = {id, 0};
 
-	return lab_ioctl(gpu.kfd, nr, a, sizeof a);
+	return harness_ioctl(gpu.kfd, nr, a, sizeof a);
 }
 
 void check_event_ids_lowest_free_first(void)
@@ -95,7 +95,7 @@ static int wait_for(struct awaited *events, uint32_t n, bool all, uint32_t ms, u
 					       .num_events = n,
 					       .wait_for_all = all,
 					       .timeout = ms};
-	int r = lab_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a);
+	int r = harness_ioctl(gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a);
 
 	*result = a.wait_result;
 	return r;
@@ -369,7 +369,7 @@ void check_unmapped_buffer_faults(void)
 	CHECK_IS(buffer_new(&gpu, 4096, KFD_IOC_ALLOC_MEM_FLAGS_GTT, &page), 0);
 	unmap.handle = page.handle;
 	unmap.device_ids_array_ptr = (uint64_t)(uintptr_t)&gpu.gpu_id;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &unmap, sizeof unmap), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UNMAP_MEMORY_FROM_GPU, &unmap, sizeof unmap), 0);
 	CHECK(faults((uint64_t)(uintptr_t)page.cpu));
 }
 

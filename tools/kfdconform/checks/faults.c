@@ -15,7 +15,7 @@ static uint32_t memory_event(const struct self_debug *self)
 {
 	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_MEMORY};
 
-	CHECK_IS(lab_ioctl(self->gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(self->gpu.kfd, KFDABI_CREATE_EVENT, &a, sizeof a), 0);
 	return a.event_id;
 }
 
@@ -27,7 +27,7 @@ static uint64_t wait_for(const struct self_debug *self, uint32_t event)
 		.events_ptr = (uint64_t)(uintptr_t)&data, .num_events = 1, .timeout = LATE_MS};
 	struct kfd_hsa_memory_exception_data what;
 
-	CHECK_IS(lab_ioctl(self->gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(self->gpu.kfd, KFDABI_WAIT_EVENTS, &a, sizeof a), 0);
 	CHECK_IS(a.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
 	memcpy(&what, &data, sizeof what);
 	return what.va;
@@ -60,7 +60,7 @@ void check_memory_fault_evicts_the_process(void)
 	work->value = 1;
 	queue_work_begun(&self.queues[1], 60, work);
 	fault(&self);
-	CHECK(stays_away(&self.gpu, &work->value, 0, 200));
+	CHECK(is_absent(&self.gpu, &work->value, 0, 200));
 	CHECK(self_debug_stopped(&self, self_debug_send(&self, &self.queues[1])));
 }
 

@@ -21,7 +21,7 @@ static int version_of(int fd)
 {
 	struct kfd_ioctl_get_version_args version = {0};
 
-	return lab_ioctl(fd, KFDABI_GET_VERSION, &version, sizeof version);
+	return harness_ioctl(fd, KFDABI_GET_VERSION, &version, sizeof version);
 }
 
 static int device(void)
@@ -47,7 +47,7 @@ static void uses_the_parents(int from, int to)
 	(void)from;
 	(void)to;
 	CHECK_IS(version_of(parents.kfd), -EBADF);
-	CHECK_IS(lab_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, data, 8), -EBADF);
+	CHECK_IS(harness_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, data, 8), -EBADF);
 	/* A file descriptor of its own does not change that. */
 	CHECK_IS(version_of(device()), 0);
 	CHECK_IS(version_of(parents.kfd), -EBADF);
@@ -73,7 +73,7 @@ static void unknown_number(int from, int to)
 
 	(void)from;
 	(void)to;
-	CHECK_IS(lab_ioctl(parents.kfd, 0x7f, data, 8), -ENOTTY);
+	CHECK_IS(harness_ioctl(parents.kfd, 0x7f, data, 8), -ENOTTY);
 }
 
 void check_ebadf_comes_after_enotty(void)
@@ -86,7 +86,7 @@ static void unreadable(int from, int to)
 {
 	(void)from;
 	(void)to;
-	CHECK_IS(lab_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, NULL, 8), -EBADF);
+	CHECK_IS(harness_ioctl(parents.kfd, KFDABI_DESTROY_QUEUE, NULL, 8), -EBADF);
 }
 
 void check_ebadf_comes_before_efault(void)

@@ -38,14 +38,14 @@ static alloc_args request(const struct gpu_file *gpu, uint64_t size, uint32_t fl
 
 static int alloc(const struct gpu_file *gpu, alloc_args *a)
 {
-	return lab_ioctl(gpu->kfd, KFDABI_ALLOC_MEMORY_OF_GPU, a, sizeof *a);
+	return harness_ioctl(gpu->kfd, KFDABI_ALLOC_MEMORY_OF_GPU, a, sizeof *a);
 }
 
 static int drop(const struct gpu_file *gpu, uint64_t handle)
 {
 	struct kfd_ioctl_free_memory_of_gpu_args a = {.handle = handle};
 
-	return lab_ioctl(gpu->kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
+	return harness_ioctl(gpu->kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
 }
 
 static int map_call(const struct gpu_file *gpu, unsigned nr, uint64_t handle, const void *ids,
@@ -57,7 +57,7 @@ static int map_call(const struct gpu_file *gpu, unsigned nr, uint64_t handle, co
 		.n_devices = n,
 		.n_success = *done,
 	};
-	int r = lab_ioctl(gpu->kfd, nr, &a, sizeof a);
+	int r = harness_ioctl(gpu->kfd, nr, &a, sizeof a);
 
 	*done = a.n_success;
 	return r;
@@ -81,7 +81,7 @@ static uint64_t available(const struct gpu_file *gpu)
 {
 	struct kfd_ioctl_get_available_memory_args a = {.gpu_id = gpu->gpu_id};
 
-	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_AVAILABLE_MEMORY, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_AVAILABLE_MEMORY, &a, sizeof a), 0);
 	return a.available;
 }
 
@@ -121,7 +121,7 @@ void check_alloc_without_vm_is_enodev(void)
 	alloc_args a;
 
 	CHECK(gpu.kfd >= 0);
-	CHECK_IS(lab_shape(0, &gpu.shape), 0);
+	CHECK_IS(harness_shape(0, &gpu.shape), 0);
 	gpu.gpu_id = gpu.shape.gpu_id;
 	a = request(&gpu, PAGE, VRAM);
 	CHECK_IS(alloc(&gpu, &a), -ENODEV);
@@ -302,7 +302,7 @@ void check_event_page_cannot_be_freed(void)
 	a = request(&gpu, KFD_SIGNAL_EVENT_LIMIT * 8, GTT);
 	CHECK_IS(alloc(&gpu, &a), 0);
 	event.event_page_offset = a.handle;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
 	CHECK_IS(drop(&gpu, a.handle), -EPERM);
 }
 
@@ -432,12 +432,12 @@ void check_second_vm_file_is_ebusy(void)
 	gpu_open(&gpu);
 	vm = (struct kfd_ioctl_acquire_vm_args){.drm_fd = (uint32_t)gpu.render,
 						.gpu_id = gpu.gpu_id};
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
 	snprintf(path, sizeof path, "/dev/dri/renderD%u", (unsigned)gpu.shape.render_minor);
 	vm.drm_fd = (uint32_t)open(path, O_RDWR | O_CLOEXEC);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), -EBUSY);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), -EBUSY);
 	vm.drm_fd = 1000;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), -EINVAL);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), -EINVAL);
 }
 
 void check_apertures_probe_tells_the_count(void)
@@ -448,12 +448,12 @@ void check_apertures_probe_tells_the_count(void)
 	uint32_t n = 0;
 	int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 
-	while (!lab_shape(n, &shape))
+	while (!harness_shape(n, &shape))
 		n++;
-	CHECK_IS(lab_ioctl(kfd, KFDABI_GET_PROCESS_APERTURES_NEW, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(kfd, KFDABI_GET_PROCESS_APERTURES_NEW, &a, sizeof a), 0);
 	CHECK_IS(a.num_of_nodes, n);
 	a.kfd_process_device_apertures_ptr = (uint64_t)(uintptr_t)one;
-	CHECK_IS(lab_ioctl(kfd, KFDABI_GET_PROCESS_APERTURES_NEW, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(kfd, KFDABI_GET_PROCESS_APERTURES_NEW, &a, sizeof a), 0);
 	CHECK_IS(a.num_of_nodes, n);
 	CHECK(one[0].gpuvm_limit > one[0].gpuvm_base && one[0].lds_base && one[0].gpu_id);
 }

@@ -28,7 +28,7 @@ static void begin(void)
 static int create(const struct kfdabi_create_queue *wanted)
 {
 	struct kfdabi_create_queue args = *wanted;
-	int r = lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args);
+	int r = harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args);
 
 	if (!r)
 		CHECK_IS(queue_destroy(&gpu, args.queue_id), 0);
@@ -115,7 +115,7 @@ void check_short_ring_counts_as_1024(void)
 		struct kfdabi_create_queue args = plain;
 
 		args.ring_size = sizes[i];
-		CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args), 0);
+		CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args), 0);
 		CHECK_IS(args.ring_size, 1024); /* copied back to the caller */
 	}
 }
@@ -167,8 +167,8 @@ void check_engine_beyond_the_last_is_einval(void)
 	uint64_t sdma = 0, xgmi = 0;
 
 	begin();
-	lab_node_number(gpu.shape.node, "properties", "num_sdma_engines", &sdma);
-	lab_node_number(gpu.shape.node, "properties", "num_sdma_xgmi_engines", &xgmi);
+	harness_node_number(gpu.shape.node, "properties", "num_sdma_engines", &sdma);
+	harness_node_number(gpu.shape.node, "properties", "num_sdma_xgmi_engines", &xgmi);
 	args = plain;
 	args.queue_type = KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID;
 	for (args.sdma_engine_id = 0; args.sdma_engine_id < sdma + xgmi; args.sdma_engine_id++)

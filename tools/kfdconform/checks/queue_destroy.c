@@ -19,7 +19,7 @@
 static struct gpu_file gpu;
 static struct raw_queue queue;
 
-struct destroyer {
+struct destroying_thread {
 	pthread_t thread;
 	pid_t tid;    /* id of the thread, set before the call */
 	int64_t done; /* 1 when `result` is valid */
@@ -81,83 +81,83 @@ static void begin_suspended(void)
 
 static void *destroys(void *arg)
 {
-	struct destroyer *destroyer = arg;
+	struct destroying_thread *destroying_thread = arg;
 
-	__atomic_store_n(&destroyer->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	destroyer->result = queue_destroy(&gpu, queue.id);
-	__atomic_store_n(&destroyer->done, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&destroying_thread->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	destroying_thread->result = queue_destroy(&gpu, queue.id);
+	__atomic_store_n(&destroying_thread->done, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
 /* Starts DESTROY_QUEUE in a thread, which sleeps. */
-static void begin_destroy(struct destroyer *destroyer)
+static void begin_destroy(struct destroying_thread *destroying_thread)
 {
-	memset(destroyer, 0, sizeof *destroyer);
-	CHECK(!pthread_create(&destroyer->thread, NULL, destroys, destroyer));
-	until_in_call(&destroyer->tid);
-	CHECK(!comes(&destroyer->done, 1, SLEEPS_MS));
+	memset(destroying_thread, 0, sizeof *destroying_thread);
+	CHECK(!pthread_create(&destroying_thread->thread, NULL, destroys, destroying_thread));
+	until_in_call(&destroying_thread->tid);
+	CHECK(!comes(&destroying_thread->done, 1, SLEEPS_MS));
 }
 
-static void ends(struct destroyer *destroyer, int result)
+static void ends(struct destroying_thread *destroying_thread, int result)
 {
-	CHECK(comes(&destroyer->done, 1, LATE_MS));
-	CHECK_IS(destroyer->result, result);
+	CHECK(comes(&destroying_thread->done, 1, LATE_MS));
+	CHECK_IS(destroying_thread->result, result);
 }
 
 void check_destroy_of_a_suspended_queue_sleeps(void)
 {
-	struct destroyer destroyer;
+	struct destroying_thread destroying_thread;
 
 	begin_suspended();
-	begin_destroy(&destroyer);
+	begin_destroy(&destroying_thread);
 }
 
 void check_resume_wakes_destroy(void)
 {
-	struct destroyer destroyer;
+	struct destroying_thread destroying_thread;
 	uint32_t id;
 
 	begin_suspended();
-	begin_destroy(&destroyer);
+	begin_destroy(&destroying_thread);
 	id = queue.id;
 	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
-	ends(&destroyer, 0);
+	ends(&destroying_thread, 0);
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL);
 }
 
 void check_disable_wakes_destroy(void)
 {
-	struct destroyer destroyer;
+	struct destroying_thread destroying_thread;
 
 	begin_suspended();
-	begin_destroy(&destroyer);
+	begin_destroy(&destroying_thread);
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
-	ends(&destroyer, 0);
+	ends(&destroying_thread, 0);
 }
 
 void check_runtime_disable_wakes_destroy(void)
 {
-	struct destroyer destroyer;
+	struct destroying_thread destroying_thread;
 
 	begin_suspended();
-	begin_destroy(&destroyer);
+	begin_destroy(&destroying_thread);
 	/* Sent first, so that RUNTIME_ENABLE does not sleep. */
 	CHECK_IS(trap_send(gpu.kfd, getpid(), RUNTIME_MASK), 0);
 	CHECK_IS(runtime_enable(&gpu, 0), 0);
-	ends(&destroyer, 0);
+	ends(&destroying_thread, 0);
 }
 
 void check_second_destroy_is_ebusy(void)
 {
-	struct destroyer destroyer;
+	struct destroying_thread destroying_thread;
 	uint32_t id;
 
 	begin_suspended();
-	begin_destroy(&destroyer);
+	begin_destroy(&destroying_thread);
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EBUSY);
 	id = queue.id;
 	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
-	ends(&destroyer, 0);
+	ends(&destroying_thread, 0);
 }
 
 static void nothing(int number)
@@ -168,16 +168,16 @@ static void nothing(int number)
 void check_interrupted_destroy_leaves_no_mark(void)
 {
 	struct sigaction action = {.sa_handler = nothing}; /* without SA_RESTART */
-	struct destroyer destroyer;
+	struct destroying_thread destroying_thread;
 	uint32_t id;
 
 	begin_suspended();
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
-	begin_destroy(&destroyer);
+	begin_destroy(&destroying_thread);
 	/* Repeat the signal: the first one may arrive before the call. */
-	for (int i = 0; i < 20 && !comes(&destroyer.done, 1, SURELY_MS); i++)
-		CHECK(!pthread_kill(destroyer.thread, SIGUSR1));
-	ends(&destroyer, -EINTR);
+	for (int i = 0; i < 20 && !comes(&destroying_thread.done, 1, SURELY_MS); i++)
+		CHECK(!pthread_kill(destroying_thread.thread, SIGUSR1));
+	ends(&destroying_thread, -EINTR);
 	id = queue.id;
 	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
 	id = queue.id;

@@ -27,7 +27,7 @@ static int create(uint32_t type, uint32_t *id, uint32_t *doorbell)
 	int r;
 
 	args.queue_type = type;
-	r = lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args);
+	r = harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &args, sizeof args);
 	*id = args.queue_id;
 	*doorbell = (uint32_t)(args.doorbell_offset % DOORBELL_PAGE / 8);
 	return r;
@@ -46,7 +46,7 @@ void check_ids_are_counted_from_0(void)
 			 0);
 		CHECK_IS(id, i);
 	}
-	if (lab_shape(1, &shape))
+	if (harness_shape(1, &shape))
 		return;
 	gpu_open_too(&second, &gpu, 1);
 	queue_args(&second, &good, &plain);
@@ -159,8 +159,8 @@ void check_sdma_queues_are_limited(void)
 	uint32_t id, doorbell;
 
 	begin();
-	lab_node_number(gpu.shape.node, "properties", "num_sdma_engines", &engines);
-	lab_node_number(gpu.shape.node, "properties", "num_sdma_queues_per_engine", &each);
+	harness_node_number(gpu.shape.node, "properties", "num_sdma_engines", &engines);
+	harness_node_number(gpu.shape.node, "properties", "num_sdma_queues_per_engine", &each);
 	CHECK_IS(count_until(KFD_IOC_QUEUE_TYPE_SDMA, -ENOMEM), engines * each);
 	CHECK_IS(queue_destroy(&gpu, 0), 0);
 	CHECK_IS(create(KFD_IOC_QUEUE_TYPE_SDMA, &id, &doorbell), 0);

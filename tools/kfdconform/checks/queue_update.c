@@ -40,7 +40,7 @@ static int update(const struct kfd_ioctl_update_queue_args *args)
 {
 	struct kfd_ioctl_update_queue_args copy = *args;
 
-	return lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, &copy, sizeof copy);
+	return harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, &copy, sizeof copy);
 }
 
 #define UPDATE_IS(field, value, wanted)                                                            \
@@ -149,7 +149,7 @@ static int mask(uint32_t id, uint32_t bits, const void *at)
 	struct kfd_ioctl_set_cu_mask_args args = {
 		.queue_id = id, .num_cu_mask = bits, .cu_mask_ptr = (uint64_t)(uintptr_t)at};
 
-	return lab_ioctl(gpu.kfd, KFDABI_SET_CU_MASK, &args, sizeof args);
+	return harness_ioctl(gpu.kfd, KFDABI_SET_CU_MASK, &args, sizeof args);
 }
 
 void check_cu_mask_is_whole_words(void)
@@ -202,7 +202,7 @@ static int gws(uint32_t id, uint32_t number)
 {
 	struct kfd_ioctl_alloc_queue_gws_args args = {
 		.queue_id = id, .num_gws = number, .first_gws = 77};
-	int r = lab_ioctl(gpu.kfd, KFDABI_ALLOC_QUEUE_GWS, &args, sizeof args);
+	int r = harness_ioctl(gpu.kfd, KFDABI_ALLOC_QUEUE_GWS, &args, sizeof args);
 
 	if (!r)
 		CHECK_IS(args.first_gws, 0);
@@ -218,7 +218,7 @@ static void begin_gws(void)
 
 	begin();
 	queue_new(&gpu, &other);
-	lab_node_number(gpu.shape.node, "properties", "num_gws", &number);
+	harness_node_number(gpu.shape.node, "properties", "num_gws", &number);
 	if (!number)
 		SKIP("this GPU has no global wave sync");
 	all_gws = (uint32_t)number;
@@ -268,7 +268,7 @@ static int wave_state(uint32_t id, void *area, struct kfd_ioctl_get_queue_wave_s
 {
 	*args = (struct kfd_ioctl_get_queue_wave_state_args){
 		.ctl_stack_address = (uint64_t)(uintptr_t)area, .queue_id = id};
-	return lab_ioctl(gpu.kfd, KFDABI_GET_QUEUE_WAVE_STATE, args, sizeof *args);
+	return harness_ioctl(gpu.kfd, KFDABI_GET_QUEUE_WAVE_STATE, args, sizeof *args);
 }
 
 void check_wave_state_of_unknown_queue_is_efault(void)
@@ -289,7 +289,7 @@ void check_wave_state_is_of_compute_queues(void)
 	queue_args(&gpu, &sdma, &create);
 	create.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
 	create.queue_percentage = 0;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &create, sizeof create), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_CREATE_QUEUE, &create, sizeof create), 0);
 	CHECK_IS(wave_state(create.queue_id, sdma.save.cpu, &args), -EINVAL);
 }
 

@@ -82,7 +82,7 @@ void check_runtime_capabilities_untouched(void)
 	struct gpu_file own;
 
 	gpu_open(&own);
-	CHECK_IS(lab_ioctl(own.kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(own.kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a), 0);
 	CHECK_IS(a.capabilities_mask, 0x5a5a);
 }
 
@@ -214,7 +214,7 @@ static void sleeps_in_call(char step)
 	}
 	CHECK_IS(unread, 0);
 	until_asleep(child.pid);
-	CHECK_IS(lab_ioctl(kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
+	CHECK_IS(harness_ioctl(kfd, KFDABI_GET_VERSION, &version, sizeof version), 0);
 	CHECK(!scripted_replies(&child, QUIET_MS, &reply));
 }
 

@@ -22,7 +22,7 @@ static int smi_open(int kfd, uint32_t gpu_id, uint64_t mask)
 {
 	struct kfd_ioctl_smi_events_args a = {.gpuid = gpu_id};
 
-	CHECK_IS(lab_ioctl(kfd, KFDABI_SMI_EVENTS, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(kfd, KFDABI_SMI_EVENTS, &a, sizeof a), 0);
 	if (mask)
 		CHECK_IS(write((int)a.anon_fd, &mask, sizeof mask), sizeof mask);
 	return (int)a.anon_fd;
@@ -80,7 +80,7 @@ void check_smi_unknown_gpu_is_einval(void)
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_SMI_EVENTS, &a, sizeof a), -EINVAL);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_SMI_EVENTS, &a, sizeof a), -EINVAL);
 }
 
 void check_smi_reading_nothing_is_eagain(void)
@@ -102,13 +102,13 @@ static void fault(const struct gpu_file *gpu)
 	struct kfd_event_data data = {0};
 	struct raw_queue queue;
 
-	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
+	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_CREATE_EVENT, &event, sizeof event), 0);
 	queue_new(gpu, &queue);
 	queue_barrier(&queue, NULL, (struct signal *)BAD_ADDRESS);
 	queue_ring(&queue);
 	data.event_id = event.event_id;
 	wait.events_ptr = (uint64_t)(uintptr_t)&data;
-	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
+	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait), 0);
 	CHECK_IS(wait.wait_result, KFD_IOC_WAIT_RESULT_COMPLETE);
 }
 
@@ -151,7 +151,7 @@ static void open_only(struct gpu_file *gpu)
 	char path[64];
 
 	memset(gpu, 0, sizeof *gpu);
-	CHECK_IS(lab_shape(0, &gpu->shape), 0);
+	CHECK_IS(harness_shape(0, &gpu->shape), 0);
 	gpu->gpu_id = gpu->shape.gpu_id;
 	gpu->kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	snprintf(path, sizeof path, "/dev/dri/renderD%u", gpu->shape.render_minor);
@@ -164,7 +164,7 @@ static void acquire_vm(const struct gpu_file *gpu)
 	struct kfd_ioctl_acquire_vm_args vm = {.gpu_id = gpu->gpu_id,
 					       .drm_fd = (uint32_t)gpu->render};
 
-	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
+	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
 }
 
 void check_smi_process_start_at_acquire_vm(void)

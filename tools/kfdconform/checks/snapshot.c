@@ -286,7 +286,7 @@ void check_device_snapshot_count_probe(void)
 	struct self_debug self;
 
 	self_debug_open(&self, 0);
-	CHECK_IS(lab_machine(&machine), 0);
+	CHECK_IS(harness_machine(&machine), 0);
 	memset(&entry, FILL, sizeof entry);
 	CHECK_IS(devices(&self, &entry, 0, DEVICE, &a), 0);
 	CHECK_IS(a.u.device_snapshot.num_devices, machine.nodes);
@@ -301,7 +301,7 @@ void check_device_snapshot_entry_size_0_counts(void)
 	struct self_debug self;
 
 	self_debug_open(&self, 0);
-	CHECK_IS(lab_machine(&machine), 0);
+	CHECK_IS(harness_machine(&machine), 0);
 	memset(&entry, FILL, sizeof entry);
 	CHECK_IS(devices(&self, &entry, 1, 0, &a), 0);
 	CHECK_IS(a.u.device_snapshot.num_devices, machine.nodes);
@@ -344,7 +344,7 @@ void check_device_snapshot_stride(void)
 	struct self_debug self;
 
 	self_debug_open(&self, 0);
-	CHECK_IS(lab_shape(1, &shape), 0);
+	CHECK_IS(harness_shape(1, &shape), 0);
 	memset(buffer, FILL, sizeof buffer);
 	CHECK_IS(devices(&self, buffer, 2, sizeof buffer[0], &a), 0);
 	for (unsigned i = 0; i < 2; i++)
@@ -361,7 +361,7 @@ void check_device_snapshot_bad_buffer_is_efault(void)
 	struct self_debug self;
 
 	self_debug_open(&self, 0);
-	CHECK_IS(lab_machine(&machine), 0);
+	CHECK_IS(harness_machine(&machine), 0);
 	CHECK_IS(devices(&self, (void *)8, 1, DEVICE, &a), -EFAULT);
 	CHECK_IS(a.u.device_snapshot.num_devices, machine.nodes);
 }
@@ -370,7 +370,7 @@ static uint64_t topology(const struct self_debug *self, const char *key)
 {
 	uint64_t value = 0;
 
-	CHECK_IS(lab_node_number(self->gpu.shape.node, "properties", key, &value), 0);
+	CHECK_IS(harness_node_number(self->gpu.shape.node, "properties", key, &value), 0);
 	return value;
 }
 
@@ -414,7 +414,7 @@ void check_device_snapshot_tells_the_apertures(void)
 	struct self_debug self;
 
 	first_device(&self, &e);
-	CHECK_IS(lab_ioctl(self.gpu.kfd, KFDABI_GET_PROCESS_APERTURES_NEW, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(self.gpu.kfd, KFDABI_GET_PROCESS_APERTURES_NEW, &a, sizeof a), 0);
 	CHECK(e.lds_base == apertures[0].lds_base && e.lds_limit == apertures[0].lds_limit);
 	CHECK(e.scratch_base == apertures[0].scratch_base);
 	CHECK(e.scratch_limit == apertures[0].scratch_limit);

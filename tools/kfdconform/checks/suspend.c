@@ -105,7 +105,7 @@ void check_suspend_reaches_sdma_queues(void)
 	CHECK(comes(self_debug_fence(&sdma, 1), 1, SELF_DEBUG_RUNS_MS));
 	self_debug_suspend_one(&self, &sdma);
 	fence = self_debug_fence(&sdma, 2);
-	CHECK(stays_away(&self.gpu, fence, 2, SELF_DEBUG_STOPPED_MS));
+	CHECK(is_absent(&self.gpu, fence, 2, SELF_DEBUG_STOPPED_MS));
 	self_debug_resume_one(&self, &sdma);
 	CHECK(comes(fence, 2, SELF_DEBUG_RUNS_MS));
 }

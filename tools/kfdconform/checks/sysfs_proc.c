@@ -177,7 +177,7 @@ void check_proc_queue_size_follows_update(void)
 	a.queue_id = queue.id;
 	a.ring_base_address = (uint64_t)(uintptr_t)ring.cpu;
 	a.ring_size = 8 * RING_PACKETS * 64;
-	CHECK_IS(lab_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a), 0);
+	CHECK_IS(harness_ioctl(gpu.kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a), 0);
 	check_number(proc_text(getpid(), "queues/%u/size", queue.id), a.ring_size, "");
 }
 
@@ -210,8 +210,8 @@ static void check_xgmi(const char *type)
 	struct gpu_shape shape;
 	uint32_t id;
 
-	CHECK_IS(lab_shape(0, &shape), 0);
-	if (lab_node_number(shape.node, "properties", "num_sdma_xgmi_engines", &engines) ||
+	CHECK_IS(harness_shape(0, &shape), 0);
+	if (harness_node_number(shape.node, "properties", "num_sdma_xgmi_engines", &engines) ||
 	    !engines)
 		SKIP("the GPU has no XGMI engines");
 	id = queue_of_type(&gpu, KFD_IOC_QUEUE_TYPE_SDMA_XGMI);

@@ -12,8 +12,8 @@ void check_topology_cpu_has_no_gpu_id(void)
 	uint64_t simds, id;
 	unsigned node = 0;
 
-	for (; !lab_node_number(node, "gpu_id", NULL, &id); node++) {
-		CHECK_IS(lab_node_number(node, "properties", "simd_count", &simds), 0);
+	for (; !harness_node_number(node, "gpu_id", NULL, &id); node++) {
+		CHECK_IS(harness_node_number(node, "properties", "simd_count", &simds), 0);
 		CHECK((simds != 0) == (id != 0));
 	}
 	CHECK(node > 0);
@@ -24,7 +24,7 @@ void check_topology_gpu_names_its_render_node(void)
 	struct gpu_shape shape;
 	char path[64];
 
-	for (unsigned nth = 0; !lab_shape(nth, &shape); nth++) {
+	for (unsigned nth = 0; !harness_shape(nth, &shape); nth++) {
 		snprintf(path, sizeof path, "/dev/dri/renderD%u", shape.render_minor);
 		CHECK(!access(path, F_OK));
 	}
@@ -35,8 +35,9 @@ void check_topology_gpu_can_be_debugged(void)
 	struct gpu_shape shape;
 	uint64_t capability;
 
-	for (unsigned nth = 0; !lab_shape(nth, &shape); nth++) {
-		CHECK_IS(lab_node_number(shape.node, "properties", "capability", &capability), 0);
+	for (unsigned nth = 0; !harness_shape(nth, &shape); nth++) {
+		CHECK_IS(harness_node_number(shape.node, "properties", "capability", &capability),
+			 0);
 		CHECK(capability & CAP_DEBUG);
 	}
 }

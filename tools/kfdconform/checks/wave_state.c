@@ -18,7 +18,7 @@ static int wave_state(const struct raw_queue *queue, void *to, struct sizes *out
 {
 	struct kfd_ioctl_get_queue_wave_state_args args = {
 		.ctl_stack_address = (uint64_t)(uintptr_t)to, .queue_id = queue->id};
-	int r = lab_ioctl(queue->gpu->kfd, KFDABI_GET_QUEUE_WAVE_STATE, &args, sizeof args);
+	int r = harness_ioctl(queue->gpu->kfd, KFDABI_GET_QUEUE_WAVE_STATE, &args, sizeof args);
 
 	*out = (struct sizes){args.ctl_stack_used_size, args.save_area_used_size};
 	return r;

@@ -16,7 +16,7 @@
 /* kfd_queue.c: 32 bytes per wave, rounded up to whole 64. */
 #define DEBUGGER_BYTES_A_WAVE 32u
 
-int lab_node_number(unsigned node, const char *file, const char *key, uint64_t *out)
+int harness_node_number(unsigned node, const char *file, const char *key, uint64_t *out)
 {
 	char path[128], line[160];
 	int r = -ENOENT;
@@ -43,7 +43,7 @@ static uint32_t property(unsigned node, const char *key)
 {
 	uint64_t value = 0;
 
-	CHECK_IS(lab_node_number(node, "properties", key, &value), 0);
+	CHECK_IS(harness_node_number(node, "properties", key, &value), 0);
 	return (uint32_t)value;
 }
 
@@ -54,7 +54,7 @@ static int gpu_node(unsigned nth)
 	for (unsigned node = 0; node < NODES_MAX; node++) {
 		uint64_t id;
 
-		if (lab_node_number(node, "gpu_id", NULL, &id))
+		if (harness_node_number(node, "gpu_id", NULL, &id))
 			return -1;
 		if (id && property(node, "simd_count") && !nth--)
 			return (int)node;
@@ -62,13 +62,13 @@ static int gpu_node(unsigned nth)
 	return -1;
 }
 
-int lab_shape(unsigned nth, struct gpu_shape *out)
+int harness_shape(unsigned nth, struct gpu_shape *out)
 {
 	int node = gpu_node(nth);
 	uint32_t waves, most;
 	uint64_t id;
 
-	if (node < 0 || lab_node_number((unsigned)node, "gpu_id", NULL, &id))
+	if (node < 0 || harness_node_number((unsigned)node, "gpu_id", NULL, &id))
 		return -ENODEV;
 	*out = (struct gpu_shape){
 		.node = (unsigned)node,
@@ -101,14 +101,14 @@ static json_t *simulation(void)
 	return json_load_file(SIMULATION, 0, NULL);
 }
 
-bool lab_simulated(void)
+bool harness_simulated(void)
 {
 	return !access(SIMULATION, F_OK);
 }
 
 /* The file is up to 100 ms late. The loop counts sleeps instead of time, because a sleep during
  * which the machine was stopped counts as one. */
-long long lab_settled(const char *key)
+long long harness_settled(const char *key)
 {
 	long long value = -1;
 
@@ -126,7 +126,7 @@ long long lab_settled(const char *key)
 	return value;
 }
 
-double lab_unknown_kernel_us(void)
+double harness_unknown_kernel_us(void)
 {
 	json_t *file = simulation();
 	double us = json_number_value(
@@ -137,13 +137,13 @@ double lab_unknown_kernel_us(void)
 	return us > 0 && scale > 0 ? us / scale : 0;
 }
 
-int lab_machine(struct kfdabi_machine *out)
+int harness_machine(struct kfdabi_machine *out)
 {
 	json_t *file = simulation();
 	const char *kernel = json_string_value(json_object_get(file, "kernel"));
 	struct gpu_shape shape;
 	struct utsname name;
-	int r = lab_shape(0, &shape), known = kernel ? kfdabi_kernel_find(kernel) : -1;
+	int r = harness_shape(0, &shape), known = kernel ? kfdabi_kernel_find(kernel) : -1;
 
 	json_decref(file);
 	if (r)

@@ -22,7 +22,7 @@ static uint64_t page_up(uint64_t bytes)
 	return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 }
 
-int lab_ioctl(int fd, unsigned nr, void *arg, size_t size)
+int harness_ioctl(int fd, unsigned nr, void *arg, size_t size)
 {
 	int r = ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, KFDABI_TYPE, nr, size), arg);
 
@@ -45,13 +45,13 @@ static void acquire(struct gpu_file *gpu)
 	gpu->render = open_render(gpu->shape.render_minor);
 	CHECK(gpu->kfd >= 0 && gpu->render >= 0);
 	vm.drm_fd = (uint32_t)gpu->render;
-	CHECK_IS(lab_ioctl(gpu->kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
+	CHECK_IS(harness_ioctl(gpu->kfd, KFDABI_ACQUIRE_VM, &vm, sizeof vm), 0);
 }
 
 void gpu_open(struct gpu_file *gpu)
 {
 	memset(gpu, 0, sizeof *gpu);
-	CHECK_IS(lab_shape(0, &gpu->shape), 0);
+	CHECK_IS(harness_shape(0, &gpu->shape), 0);
 	gpu->gpu_id = gpu->shape.gpu_id;
 	gpu->kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	acquire(gpu);
@@ -60,7 +60,7 @@ void gpu_open(struct gpu_file *gpu)
 void gpu_open_too(struct gpu_file *gpu, const struct gpu_file *first, unsigned nth)
 {
 	memset(gpu, 0, sizeof *gpu);
-	CHECK_IS(lab_shape(nth, &gpu->shape), 0);
+	CHECK_IS(harness_shape(nth, &gpu->shape), 0);
 	gpu->gpu_id = gpu->shape.gpu_id;
 	gpu->kfd = first->kfd;
 	acquire(gpu);
@@ -74,7 +74,7 @@ static int map_unmap(const struct gpu_file *gpu, uint64_t handle, unsigned nr)
 		.n_devices = 1,
 	};
 
-	return lab_ioctl(gpu->kfd, nr, &a, sizeof a);
+	return harness_ioctl(gpu->kfd, nr, &a, sizeof a);
 }
 
 int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct buffer *out)
@@ -90,7 +90,7 @@ int buffer_new(const struct gpu_file *gpu, uint64_t size, uint32_t flags, struct
 
 	CHECK(at != MAP_FAILED);
 	a.va_addr = (uint64_t)(uintptr_t)at;
-	r = lab_ioctl(gpu->kfd, KFDABI_ALLOC_MEMORY_OF_GPU, &a, sizeof a);
+	r = harness_ioctl(gpu->kfd, KFDABI_ALLOC_MEMORY_OF_GPU, &a, sizeof a);
 	if (r) {
 		munmap(at, size);
 		return r;
@@ -108,7 +108,7 @@ int buffer_free(const struct gpu_file *gpu, const struct buffer *buffer)
 
 	munmap(buffer->cpu, buffer->size);
 	map_unmap(gpu, buffer->handle, KFDABI_UNMAP_MEMORY_FROM_GPU);
-	return lab_ioctl(gpu->kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
+	return harness_ioctl(gpu->kfd, KFDABI_FREE_MEMORY_OF_GPU, &a, sizeof a);
 }
 
 void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
@@ -149,7 +149,7 @@ void queue_args(const struct gpu_file *gpu, struct raw_queue *queue,
 int queue_create(const struct gpu_file *gpu, struct raw_queue *queue,
 		 struct kfdabi_create_queue *args)
 {
-	int r = lab_ioctl(gpu->kfd, KFDABI_CREATE_QUEUE, args, sizeof *args);
+	int r = harness_ioctl(gpu->kfd, KFDABI_CREATE_QUEUE, args, sizeof *args);
 	uint64_t in_page = args->doorbell_offset % DOORBELL_PAGE;
 	char *page;
 
@@ -176,7 +176,7 @@ int queue_destroy(const struct gpu_file *gpu, uint32_t id)
 {
 	struct kfd_ioctl_destroy_queue_args a = {.queue_id = id};
 
-	return lab_ioctl(gpu->kfd, KFDABI_DESTROY_QUEUE, &a, sizeof a);
+	return harness_ioctl(gpu->kfd, KFDABI_DESTROY_QUEUE, &a, sizeof a);
 }
 
 int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint32_t percent)
@@ -189,7 +189,7 @@ int queue_update(const struct gpu_file *gpu, const struct raw_queue *queue, uint
 		.queue_priority = 7,
 	};
 
-	return lab_ioctl(gpu->kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a);
+	return harness_ioctl(gpu->kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a);
 }
 
 volatile uint64_t *queue_rptr(const struct raw_queue *queue)
@@ -263,14 +263,14 @@ bool comes(volatile int64_t *value, int64_t wanted, unsigned ms)
 
 /* The first call returns when the driver continues after a stop, and the second one when the driver
  * has handled what was due then. */
-bool stays_away(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms)
+bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms)
 {
 	struct kfd_ioctl_get_version_args version;
 
 	for (int i = 0; i < 2; i++) {
 		if (comes(value, wanted, ms / 2))
 			return false;
-		lab_ioctl(gpu->kfd, KFDABI_GET_VERSION, &version, sizeof version);
+		harness_ioctl(gpu->kfd, KFDABI_GET_VERSION, &version, sizeof version);
 	}
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE) != wanted;
 }
@@ -302,14 +302,14 @@ int runtime_enable(const struct gpu_file *gpu, uint32_t mode)
 	struct kfdabi_runtime_enable a = {.r_debug = (uint64_t)(uintptr_t)no_code_objects,
 					  .mode_mask = mode};
 
-	return lab_ioctl(gpu->kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a);
+	return harness_ioctl(gpu->kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a);
 }
 
 static int trap(int kfd, struct kfdabi_dbg_trap *a, pid_t pid, uint32_t op)
 {
 	a->pid = (uint32_t)pid;
 	a->op = op;
-	return lab_ioctl(kfd, KFDABI_DBG_TRAP, a, sizeof *a);
+	return harness_ioctl(kfd, KFDABI_DBG_TRAP, a, sizeof *a);
 }
 
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info)

@@ -114,21 +114,21 @@ struct raw_queue {
 #define RING_PACKETS 64u
 
 /* Calls a KFD ioctl. Returns >= 0 or a negative errno. */
-int lab_ioctl(int fd, unsigned nr, void *arg, size_t size);
+int harness_ioctl(int fd, unsigned nr, void *arg, size_t size);
 /* gpu_info.c: describes the nth GPU, counted from 0. Returns 0, or -ENODEV if there is none. */
-int lab_shape(unsigned nth, struct gpu_shape *out);
+int harness_shape(unsigned nth, struct gpu_shape *out);
 /* Describes the machine for kfdabi_rule_applies(). Returns 0, or -ENODEV if there is no GPU. */
-int lab_machine(struct kfdabi_machine *out);
+int harness_machine(struct kfdabi_machine *out);
 /* Reads a number from a file of a topology node: the whole file (key NULL), or the value after a
  * key. Returns 0 or a negative errno. */
-int lab_node_number(unsigned node, const char *file, const char *key, uint64_t *out);
+int harness_node_number(unsigned node, const char *file, const char *key, uint64_t *out);
 /* Returns whether the driver is kfdsim. */
-bool lab_simulated(void);
+bool harness_simulated(void);
 /* Returns an integer of simulation.json after all earlier calls are counted in it; takes
  * 0.5 s or more. */
-long long lab_settled(const char *key);
+long long harness_settled(const char *key);
 /* Returns the wall time in us that kfdsim charges for a workgroup; 0 on hardware. */
-double lab_unknown_kernel_us(void);
+double harness_unknown_kernel_us(void);
 
 /* Opens the device and the render node of the first GPU and acquires the VM. */
 void gpu_open(struct gpu_file *gpu);
@@ -179,7 +179,7 @@ bool comes(volatile int64_t *value, int64_t wanted, unsigned ms);
 /* Returns whether the value does not become the wanted one within so many milliseconds (at least
  * 2). If the driver is a program, it may have been stopped together with the machine; such time
  * does not count. */
-bool stays_away(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms);
+bool is_absent(const struct gpu_file *gpu, volatile int64_t *value, int64_t wanted, unsigned ms);
 void sleep_ms(unsigned ms);
 /* Waits until a thread sleeps or has ended (a pid: the first thread of that process). If a sleeping
  * call is the next thing that the thread does, the thread is inside that call afterwards. */

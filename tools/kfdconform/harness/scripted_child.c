@@ -42,7 +42,7 @@ int trap_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op)
 {
 	args->pid = (uint32_t)pid;
 	args->op = op;
-	return lab_ioctl(kfd, KFDABI_DBG_TRAP, args, sizeof *args);
+	return harness_ioctl(kfd, KFDABI_DBG_TRAP, args, sizeof *args);
 }
 
 int clear_and_suspend(int kfd, pid_t pid)
@@ -103,7 +103,7 @@ static int enable_errors(void)
 	struct kfd_ioctl_create_event_args event = {.event_type = KFD_IOC_EVENT_SIGNAL};
 	char *save = self.queues[0].save.cpu;
 	uint64_t payload = (uint64_t)(uintptr_t)&signals()[1].value;
-	int r = lab_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event);
+	int r = harness_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event);
 
 	memcpy(save + SAVE_ERROR_ADDRESS, &payload, sizeof payload);
 	memcpy(save + SAVE_ERROR_EVENT, &event.event_id, sizeof event.event_id);
@@ -120,11 +120,11 @@ static int memory_event(unsigned ms)
 	int r;
 
 	if (!ms) {
-		r = lab_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event);
+		r = harness_ioctl(self.gpu.kfd, KFDABI_CREATE_EVENT, &event, sizeof event);
 		self.memory_event = event.event_id;
 		return r;
 	}
-	r = lab_ioctl(self.gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait);
+	r = harness_ioctl(self.gpu.kfd, KFDABI_WAIT_EVENTS, &wait, sizeof wait);
 	return r ? r : wait.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE;
 }
 
@@ -145,7 +145,7 @@ static int on_own_device(char what)
 	case 'c':
 		return close(self.gpu.kfd);
 	case 'u':
-		return lab_ioctl(self.gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version);
+		return harness_ioctl(self.gpu.kfd, KFDABI_GET_VERSION, &version, sizeof version);
 	case 'r':
 		return runtime_enable(&self.gpu,
 				      KFDABI_RUNTIME_MODE_ENABLE | KFDABI_RUNTIME_MODE_TTMP_SAVE);
@@ -161,7 +161,7 @@ static int on_own_device(char what)
 	case 'W':
 		return comes(&signals()->value, 0, 1000);
 	case 'z':
-		return !stays_away(&self.gpu, &signals()->value, 0, STANDS_MS);
+		return !is_absent(&self.gpu, &signals()->value, 0, STANDS_MS);
 	case 'm':
 		return memory_event(0);
 	case 'M':

@@ -73,7 +73,7 @@ int self_debug_trap(struct self_debug *self, struct kfdabi_dbg_trap *args, uint3
 {
 	args->pid = (uint32_t)self->own_pid;
 	args->op = op;
-	return lab_ioctl(self->gpu.kfd, KFDABI_DBG_TRAP, args, sizeof *args);
+	return harness_ioctl(self->gpu.kfd, KFDABI_DBG_TRAP, args, sizeof *args);
 }
 
 struct signal *self_debug_send_silently(struct self_debug *self, struct raw_queue *queue)
@@ -101,7 +101,7 @@ bool self_debug_done(struct signal *signal)
 
 bool self_debug_stopped(const struct self_debug *self, struct signal *signal)
 {
-	return stays_away(&self->gpu, &signal->value, 0, SELF_DEBUG_STOPPED_MS);
+	return is_absent(&self->gpu, &signal->value, 0, SELF_DEBUG_STOPPED_MS);
 }
 
 bool self_debug_runs(struct self_debug *self, struct raw_queue *queue)
@@ -152,7 +152,7 @@ int self_debug_update(struct self_debug *self, const struct raw_queue *queue, bo
 		.queue_priority = 7,
 	};
 
-	return lab_ioctl(self->gpu.kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a);
+	return harness_ioctl(self->gpu.kfd, KFDABI_UPDATE_QUEUE, &a, sizeof a);
 }
 
 void self_debug_sdma(struct self_debug *self, struct raw_queue *queue)

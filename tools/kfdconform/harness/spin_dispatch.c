@@ -60,7 +60,7 @@ static uint64_t load(const struct gpu_file *gpu)
 	const char *image;
 	uint64_t end = 0;
 
-	if (!object && lab_simulated())
+	if (!object && harness_simulated())
 		return 0x1000; /* no kernel was built for this GPU; kfdsim does not execute it */
 	if (!object)
 		SKIP("no kernel is built for this kind of GPU");
@@ -112,7 +112,7 @@ void queue_dispatch(struct raw_queue *queue, uint32_t workgroups, struct signal 
 void queue_work(struct raw_queue *queue, unsigned ms, struct signal *signal)
 {
 	uint32_t full = queue->gpu->shape.cus * GROUPS_A_CU;
-	double us = lab_unknown_kernel_us();
+	double us = harness_unknown_kernel_us();
 
 	if (us > 0)
 		dispatch(queue, full, (uint32_t)(ms * 1000.0 / us + 1), SHORT_TICKS, signal);
