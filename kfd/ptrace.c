@@ -105,7 +105,7 @@ int tracer_seize(pid_t pid, char reason[static KFD_REASON])
 	return -error;
 }
 
-bool tracer_nobody_has(pid_t pid)
+bool tracer_is_free(pid_t pid)
 {
 	return tracer_of(pid) == 0;
 }
@@ -117,7 +117,7 @@ bool tracer_right_has_come(pid_t pid)
 	/* The kernel checks ptrace_may_access() for this link as it does for tracing, except that
 	 * Yama is not consulted. */
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-	return tracer_nobody_has(pid) && readlink(path, text, sizeof(text)) > 0 && yama() == 0;
+	return tracer_is_free(pid) && readlink(path, text, sizeof(text)) > 0 && yama() == 0;
 }
 
 /* Let the target continue after one stop, in the way that fits the cause of the stop. */

@@ -31,7 +31,7 @@ int tracer_seize(pid_t pid, char reason[static KFD_REASON]);
 
 /* Returns true if no process traces the target. Reads /proc only, so the target does not notice.
  * Any thread. */
-bool tracer_nobody_has(pid_t pid);
+bool tracer_is_free(pid_t pid);
 /*
  * Returns true if tracer_seize() may succeed now, after it failed with -EPERM before. Reads /proc
  * only. Where Yama restricts tracing, permission is not visible in /proc: returns false. Any

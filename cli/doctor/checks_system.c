@@ -12,7 +12,7 @@
 
 /* Values of ptrace_scope: tracing needs CAP_SYS_PTRACE; no process is allowed to trace. */
 #define YAMA_ADMIN_ONLY 2
-#define YAMA_NOBODY 3
+#define YAMA_NO_ATTACH 3
 /* Files that the daemon's worker has open for one client: shared memory, socket, eventfds, pidfd,
  * and those of its executor. */
 #define FILES_A_CLIENT 8
@@ -32,16 +32,16 @@ static void check_yama(const struct doctor_facts *facts, struct doctor_findings 
 		doctor_find(out, "yama", 0, 0, DOCTOR_OK, "this kernel has no Yama");
 		return;
 	}
-	bool stops = facts->yama >= YAMA_NOBODY ||
+	bool stops = facts->yama >= YAMA_NO_ATTACH ||
 		     (facts->yama == YAMA_ADMIN_ONLY && daemon_replies(facts) &&
 		      facts->daemon.sys_ptrace == DOCTOR_NO);
 
 	doctor_find(out, "yama", 0, 0, stops ? DOCTOR_WARNING : DOCTOR_OK, "ptrace_scope %lld%s",
 		    (long long)facts->yama,
-		    facts->yama >= YAMA_NOBODY ? ": tracing is forbidden, so level trap is not "
-						 "possible"
-					       : "");
-	if (facts->yama >= YAMA_NOBODY)
+		    facts->yama >= YAMA_NO_ATTACH ? ": tracing is forbidden, so level trap is not "
+						    "possible"
+						  : "");
+	if (facts->yama >= YAMA_NO_ATTACH)
 		doctor_advise(out, "set kernel.yama.ptrace_scope to 1 in /etc/sysctl.d and reboot; "
 				   "until then use KFDSHIM_LEVEL=self");
 	else if (stops)

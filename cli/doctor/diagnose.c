@@ -38,7 +38,7 @@ static int diagnose(struct job *job, pid_t pid, json_t *list)
 	int rc = diagnose_collect(&facts, job->socket, pid);
 
 	if (!rc) {
-		container_names_query(job->names, &facts.who.container);
+		container_names_query(job->names, &facts.identity.container);
 		rc = diagnose_evaluate(&facts, &diagnosis);
 	}
 	if (!rc && list)
@@ -88,10 +88,10 @@ static size_t choose(const struct job *job, const struct selection *selection, p
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct selected_process *selected = &selection->list[i];
 
-		if (job->pid ? process_pid_inside(&selected->who) == job->pid
+		if (job->pid ? process_pid_inside(&selected->identity) == job->pid
 			     : selected->gpu == PROCESS_GPU_YES &&
-				       !process_is_ours(selected->who.pid))
-			pids[count++] = selected->who.pid;
+				       !process_is_ours(selected->identity.pid))
+			pids[count++] = selected->identity.pid;
 	}
 	return count;
 }

@@ -22,7 +22,7 @@
 
 struct diagnose_facts {
 	pid_t queried; /* number that the user gave; a thread of who.pid if the two differ */
-	struct process_identity who;
+	struct process_identity identity;
 	char user[32];	  /* name, or "uid N" */
 	unsigned threads; /* number of its threads; 0: not known */
 	pid_t parent;	  /* 0: none, or one of another pid namespace */

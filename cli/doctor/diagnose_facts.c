@@ -27,7 +27,7 @@ static long long status_number(const char *status, const char *key)
 static void read_status(struct diagnose_facts *facts)
 {
 	size_t bytes;
-	char *status = read_whole(&bytes, "/proc/%d/status", (int)facts->who.pid);
+	char *status = read_whole(&bytes, "/proc/%d/status", (int)facts->identity.pid);
 
 	if (!status)
 		return;
@@ -51,14 +51,15 @@ static void read_dumpable(struct diagnose_facts *facts)
 	struct stat st;
 	char path[48];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)facts->who.pid);
-	if (facts->who.uid != 0 && stat(path, &st) == 0)
-		facts->dumpable = st.st_uid == facts->who.uid ? DOCTOR_YES : DOCTOR_NO;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)facts->identity.pid);
+	if (facts->identity.uid != 0 && stat(path, &st) == 0)
+		facts->dumpable = st.st_uid == facts->identity.uid ? DOCTOR_YES : DOCTOR_NO;
 }
 
 static void read_user_namespace(struct diagnose_facts *facts)
 {
-	uint64_t its = proc_namespace(facts->who.pid, "user"), ours = proc_namespace(0, "user");
+	uint64_t its = proc_namespace(facts->identity.pid, "user"),
+		 ours = proc_namespace(0, "user");
 
 	if (its && ours)
 		facts->same_user_namespace = its == ours ? DOCTOR_YES : DOCTOR_NO;
@@ -94,7 +95,7 @@ static void read_cgroup(struct diagnose_facts *facts, char *line)
 static void read_paused(struct diagnose_facts *facts)
 {
 	size_t bytes;
-	char *text = read_whole(&bytes, "/proc/%d/cgroup", (int)facts->who.pid), *rest = text;
+	char *text = read_whole(&bytes, "/proc/%d/cgroup", (int)facts->identity.pid), *rest = text;
 
 	for (char *line; text && (line = strsep(&rest, "\n"));)
 		if (facts->paused == DOCTOR_UNKNOWN)
@@ -114,26 +115,26 @@ static pid_t leader_of(pid_t pid)
 /* Identifies the process by its number, which may be that of one of its threads, and its user. */
 static int identify(struct diagnose_facts *facts)
 {
-	int rc = process_read(facts->queried, &facts->who);
+	int rc = process_read(facts->queried, &facts->identity);
 	pid_t leader = rc == -EINVAL ? leader_of(facts->queried) : 0;
 	const struct passwd *user;
 
 	if (leader > 0 && leader != facts->queried)
-		rc = process_read(leader, &facts->who);
+		rc = process_read(leader, &facts->identity);
 	if (rc)
 		return rc;
-	user = getpwuid(facts->who.uid);
+	user = getpwuid(facts->identity.uid);
 	if (user)
 		snprintf(facts->user, sizeof(facts->user), "%s", user->pw_name);
 	else
-		snprintf(facts->user, sizeof(facts->user), "uid %u", (unsigned)facts->who.uid);
+		snprintf(facts->user, sizeof(facts->user), "uid %u", (unsigned)facts->identity.uid);
 	return 0;
 }
 
 /* Takes one sample of the process's queues from all sources. */
 static int poll_queues(struct diagnose_facts *facts, const char *socket)
 {
-	const struct observe_options options = {.pid = facts->who.pid, .socket = socket};
+	const struct observe_options options = {.pid = facts->identity.pid, .socket = socket};
 	struct observer *observer = observe_open(&options);
 
 	if (!observer)
@@ -163,11 +164,11 @@ int diagnose_collect(struct diagnose_facts *facts, const char *socket, pid_t pid
 	read_dumpable(facts);
 	read_user_namespace(facts);
 	read_paused(facts);
-	rc = doctor_collect(&facts->machine, socket, facts->who.pid);
+	rc = doctor_collect(&facts->machine, socket, facts->identity.pid);
 	if (!rc && !diagnose_is_dead(facts))
 		rc = poll_queues(facts, socket);
 	/* The process may have ended meanwhile, and another one may have its number. */
-	return rc ? rc : process_is(&facts->who) ? 0 : -ESRCH;
+	return rc ? rc : process_is(&facts->identity) ? 0 : -ESRCH;
 }
 
 void diagnose_free(struct diagnose_facts *facts)

@@ -17,10 +17,10 @@
 
 bool diagnose_is_dead(const struct diagnose_facts *facts)
 {
-	char state = facts->who.state;
+	char state = facts->identity.state;
 
 	/* A process whose first thread has ended is a zombie too, while its other threads run. */
-	return facts->who.kernel || ((state == 'Z' || state == 'X') && facts->threads <= 1);
+	return facts->identity.kernel || ((state == 'Z' || state == 'X') && facts->threads <= 1);
 }
 
 /* Returns true if the process uses the GPU, or if it is not known which GPUs it uses. */
@@ -95,7 +95,7 @@ static void find_session(const struct diagnose_facts *facts, const struct doctor
 /* Finds a state in which the process does not run: frozen, stopped, or waiting in the kernel. */
 static void find_state(const struct diagnose_facts *facts, struct doctor_findings *out)
 {
-	const int pid = facts->who.pid;
+	const int pid = facts->identity.pid;
 	char file[224];
 
 	if (facts->paused == DOCTOR_YES) {
@@ -108,12 +108,12 @@ static void find_state(const struct diagnose_facts *facts, struct doctor_finding
 				      file);
 		else
 			doctor_advise(out, "thaw it: 'docker unpause', or its cgroup.freeze");
-	} else if (facts->who.state == 'T') {
+	} else if (facts->identity.state == 'T') {
 		doctor_find(out, "state", 0, pid, DOCTOR_WARNING,
 			    "it is stopped by a signal; work that it has submitted to the GPU "
 			    "continues");
 		doctor_advise(out, "continue it: 'kill -CONT %d'", pid);
-	} else if (facts->who.state == 'D') {
+	} else if (facts->identity.state == 'D') {
 		doctor_find(out, "state", 0, pid, DOCTOR_WARNING,
 			    "it waits in the kernel, and cannot handle signals");
 		doctor_advise(out,
@@ -128,12 +128,12 @@ static void find_rights(const struct diagnose_facts *facts, const struct doctor_
 			struct doctor_findings *out)
 {
 	const struct doctor_facts *machine = &facts->machine;
-	const int pid = facts->who.pid;
+	const int pid = facts->identity.pid;
 	bool daemon = machine->daemon.error == 0;
 	enum doctor_known right = daemon ? machine->daemon.sys_ptrace : machine->sys_ptrace;
 
 	if (p->environment_read != DOCTOR_YES) {
-		if (facts->dumpable == DOCTOR_NO && facts->who.uid == machine->uid)
+		if (facts->dumpable == DOCTOR_NO && facts->identity.uid == machine->uid)
 			doctor_find(out, "rights", 0, pid, DOCTOR_WARNING,
 				    "it is not dumpable (set-user-ID, or by prctl), so %s is not "
 				    "allowed to read its state",

@@ -35,7 +35,7 @@ static json_t *other_json(long long pid, const char *name)
 static json_t *story_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
 	const struct doctor_process *p = diagnose_process(facts);
-	json_t *process = process_json(&facts->who);
+	json_t *process = process_json(&facts->identity);
 	json_t *more =
 		json_pack("{so so so so so so}", "user", plain_or_null(facts->user), "state_text",
 			  plain_or_null(diagnosis->state), "paused", yes_or_null(facts->paused),
@@ -71,7 +71,7 @@ static json_t *queues_json(const struct diagnosis *diagnosis)
 				  q->type < OBSERVE_TYPES ? json_string(observe_type_name(q->type))
 							  : json_null(),
 				  "count", (json_int_t)q->count, "source",
-				  q->source == OBSERVE_NOBODY
+				  q->source == OBSERVE_NO_SOURCE
 					  ? json_null()
 					  : json_string(observe_source_name(q->source))));
 	}
@@ -88,7 +88,7 @@ static json_t *exceptions_json(const struct diagnosis *diagnosis, const struct o
 		const struct observe_queue *q = &seen->queues.queue[i];
 		const struct observe_value *mask = &q->field[OBSERVE_EXCEPTIONS];
 
-		if (mask->source != OBSERVE_NOBODY && mask->value != 0)
+		if (mask->source != OBSERVE_NO_SOURCE && mask->value != 0)
 			json_array_append_new(list, json_pack("{sI sI sI so ss}", "context",
 							      (json_int_t)q->context, "queue_id",
 							      (json_int_t)q->id, "gpu_id",
@@ -194,7 +194,7 @@ json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis
 {
 	return json_pack(
 		"{sI sI so so so so so so so so so}", "asked", (json_int_t)facts->queried, "pid",
-		(json_int_t)facts->who.pid, "verdict", plain_json(diagnosis->sentence),
+		(json_int_t)facts->identity.pid, "verdict", plain_json(diagnosis->sentence),
 		"preemptible", yes_or_null(diagnosis->preemptible), "level",
 		plain_or_null(diagnosis->level), "best_level", plain_or_null(diagnosis->best),
 		"process", story_json(facts, diagnosis), "gpu", gpu_json(facts, diagnosis),

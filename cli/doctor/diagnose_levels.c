@@ -16,7 +16,7 @@
 #include "channel/protocol.h"
 #include "kfd/driver_rules.h"
 
-#define YAMA_NOBODY 3 /* ptrace_scope: no process is allowed to trace */
+#define YAMA_NO_ATTACH 3 /* ptrace_scope: no process is allowed to trace */
 #define RUN "start it with 'kfdsched run --priority P -- COMMAND'"
 
 const char *diagnose_can_name(enum diagnose_can can)
@@ -186,8 +186,8 @@ static bool chosen_another(const struct doctor_process *p, struct diagnose_level
 
 /* Returns true, and sets the reason, if no process at all can trace this one: a debugger already
  * does, or Yama forbids it. */
-static bool nobody_may_trace(const struct diagnose_facts *facts, const struct doctor_process *p,
-			     const struct diagnosis *out, struct diagnose_level *level)
+static bool is_untraceable(const struct diagnose_facts *facts, const struct doctor_process *p,
+			   const struct diagnosis *out, struct diagnose_level *level)
 {
 	const struct doctor_finding *f;
 	char advice[128];
@@ -201,7 +201,7 @@ static bool nobody_may_trace(const struct diagnose_facts *facts, const struct do
 		return true;
 	}
 	f = diagnose_amiss(facts, &out->findings, "yama");
-	if (!f || facts->machine.yama < YAMA_NOBODY)
+	if (!f || facts->machine.yama < YAMA_NO_ATTACH)
 		return false;
 	no_because_of(level, f);
 	return true;
@@ -215,7 +215,7 @@ static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_p
 	const struct doctor_facts *machine = &facts->machine;
 	const struct doctor_finding *f;
 
-	if (nobody_may_trace(facts, p, out, level))
+	if (is_untraceable(facts, p, out, level))
 		return true;
 	f = diagnose_amiss(facts, &out->findings, "daemon");
 	if (f && (machine->daemon.error == ENOENT || machine->daemon.error == ECONNREFUSED)) {
@@ -230,7 +230,7 @@ static bool no_tracing(const struct diagnose_facts *facts, const struct doctor_p
 	}
 	/* Without CAP_SYS_PTRACE, a user can trace only the user's own dumpable processes. */
 	f = diagnose_amiss(facts, &out->findings, "sys_ptrace");
-	if (f && (facts->dumpable == DOCTOR_NO || facts->who.uid != machine->uid)) {
+	if (f && (facts->dumpable == DOCTOR_NO || facts->identity.uid != machine->uid)) {
 		no_because_of(level, f);
 		return true;
 	}
@@ -318,7 +318,7 @@ static void check_by_hand(const struct diagnose_facts *facts, const struct docto
 		return;
 	}
 	if (no_debugging(facts, out, level) || no_runtime(p, level) || no_session(out, level) ||
-	    nobody_may_trace(facts, p, out, level))
+	    is_untraceable(facts, p, out, level))
 		return;
 	/* A shim opens the session on its own process only if the process can be held back, that
 	 * is, with a priority below online. */
@@ -326,7 +326,7 @@ static void check_by_hand(const struct diagnose_facts *facts, const struct docto
 		no(level, "start kfdschedd as root, which takes it over",
 		   "its shim uses the only debug session to hold it");
 	else if (machine->sys_ptrace == DOCTOR_NO &&
-		 (facts->dumpable == DOCTOR_NO || facts->who.uid != machine->uid))
+		 (facts->dumpable == DOCTOR_NO || facts->identity.uid != machine->uid))
 		no(level, "run this as root", "user %s is not allowed to trace it", machine->user);
 	else if (machine->sys_ptrace == DOCTOR_UNKNOWN || p->shim != DOCTOR_YES || p->env_disabled)
 		snprintf(level->why, sizeof(level->why),
@@ -352,7 +352,7 @@ void diagnose_check_levels(const struct diagnose_facts *facts, struct diagnosis 
 		*level = (struct diagnose_level){.name = names[i], .can = DIAGNOSE_UNKNOWN};
 		if (diagnose_is_dead(facts)) {
 			no(level, "", "it has ended");
-			if (facts->who.kernel)
+			if (facts->identity.kernel)
 				no(level, "", "it is a kernel thread");
 		} else if (out->uses_gpu == DOCTOR_NO) {
 			no(level, "", "it uses no GPU");

@@ -89,7 +89,7 @@ static void print_tracer(const struct doctor_process *p)
 /* Prints the facts about the process itself. Of a kernel thread there is only the state. */
 static void print_process(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
-	const struct process_identity *id = &facts->who;
+	const struct process_identity *id = &facts->identity;
 
 	printf("\nProcess\n");
 	if (facts->queried != id->pid)

@@ -19,13 +19,13 @@ const struct doctor_process *diagnose_process(const struct diagnose_facts *facts
 	const struct doctor_facts *machine = &facts->machine;
 
 	for (size_t i = 0; i < machine->process_count; i++)
-		if (machine->processes[i].pid == facts->who.pid)
+		if (machine->processes[i].pid == facts->identity.pid)
 			return &machine->processes[i];
 	return NULL;
 }
 
 /* Writes a process as "gdb (77)" into `text`. */
-static const char *who(char text[48], const char *name, long long pid)
+static const char *name_process(char text[48], const char *name, long long pid)
 {
 	snprintf(text, 48, "%s (%lld)", name[0] ? name : "process", pid);
 	return text;
@@ -38,7 +38,7 @@ static void evaluate_state(const struct diagnose_facts *facts, struct diagnosis 
 	char text[48], *state = out->state;
 	const size_t size = sizeof(out->state);
 
-	if (facts->who.kernel) {
+	if (facts->identity.kernel) {
 		snprintf(state, size, "a kernel thread: it has no memory and no GPU queues");
 		return;
 	}
@@ -46,7 +46,7 @@ static void evaluate_state(const struct diagnose_facts *facts, struct diagnosis 
 		snprintf(state, size, "its cgroup is frozen, so none of its threads runs");
 		return;
 	}
-	switch (facts->who.state) {
+	switch (facts->identity.state) {
 	case 'R':
 		snprintf(state, size, "it runs, or waits for a CPU");
 		break;
@@ -65,7 +65,8 @@ static void evaluate_state(const struct diagnose_facts *facts, struct diagnosis 
 		break;
 	case 't':
 		snprintf(state, size, "stopped by %s, which traces it",
-			 p && p->tracer > 0 ? who(text, p->tracer_name, p->tracer) : "its tracer");
+			 p && p->tracer > 0 ? name_process(text, p->tracer_name, p->tracer)
+					    : "its tracer");
 		break;
 	case 'Z':
 	case 'X':
@@ -75,8 +76,9 @@ static void evaluate_state(const struct diagnose_facts *facts, struct diagnosis 
 		else
 			snprintf(state, size,
 				 "a zombie: it has ended, and %s has not collected its exit status",
-				 facts->parent > 0 ? who(text, facts->parent_name, facts->parent)
-						   : "its parent");
+				 facts->parent > 0
+					 ? name_process(text, facts->parent_name, facts->parent)
+					 : "its parent");
 		break;
 	default:
 		snprintf(state, size, "a state that this version does not support");
@@ -138,7 +140,7 @@ static void count_queue(struct diagnosis *out, const struct observe_queue *queue
 	const struct observe_value *type = &queue->field[OBSERVE_TYPE];
 	const struct diagnose_queues kind = {
 		.gpu_id = queue->gpu_id,
-		.type = type->source == OBSERVE_NOBODY ? OBSERVE_TYPES : type->value,
+		.type = type->source == OBSERVE_NO_SOURCE ? OBSERVE_TYPES : type->value,
 		.source = type->source,
 		.count = 1,
 	};
@@ -228,12 +230,12 @@ static const char *state_words(const struct diagnose_facts *facts, char text[96]
 
 	if (facts->paused == DOCTOR_YES)
 		return "is paused with its cgroup";
-	switch (facts->who.state) {
+	switch (facts->identity.state) {
 	case 'T':
 		return "is stopped by a signal";
 	case 't':
 		snprintf(text, 96, "is stopped by %s",
-			 p && p->tracer > 0 ? who(tracer, p->tracer_name, p->tracer)
+			 p && p->tracer > 0 ? name_process(tracer, p->tracer_name, p->tracer)
 					    : "its tracer");
 		return text;
 	case 'D':
@@ -304,7 +306,7 @@ static void evaluate_held(const struct diagnose_facts *facts, struct diagnosis *
 /* Composes the verdict: state, GPU use, and whether the process can be preempted. */
 static void format_verdict(const struct diagnose_facts *facts, struct diagnosis *out)
 {
-	const struct process_identity *id = &facts->who;
+	const struct process_identity *id = &facts->identity;
 	char name[64], state[96], use[96], held[800], text[48];
 
 	snprintf(name, sizeof(name), "process %d (%s)", (int)id->pid, id->comm[0] ? id->comm : "?");
@@ -318,7 +320,7 @@ static void format_verdict(const struct diagnose_facts *facts, struct diagnosis 
 			 "%s has ended (a zombie until %s collects its exit status): there is "
 			 "nothing to preempt",
 			 name,
-			 facts->parent > 0 ? who(text, facts->parent_name, facts->parent)
+			 facts->parent > 0 ? name_process(text, facts->parent_name, facts->parent)
 					   : "its parent");
 	} else {
 		use_words(out, use, sizeof(use));

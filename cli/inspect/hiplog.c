@@ -133,7 +133,7 @@ static bool prefix(struct rest *rest, struct hiplog_record *out)
 /* Parse "[pid:7     tid:0x7f00]", "[pid:7 tid: 0x7f00]", "7    : [tid:0x7f00]", or nothing. Returns
  * true for the forms that start with "[pid:": HIP 5.7 and later write these, older versions do
  * not. */
-static bool who(struct rest *rest, struct hiplog_record *out)
+static bool read_process(struct rest *rest, struct hiplog_record *out)
 {
 	struct rest at = *rest;
 	const bool bracket = take(&at, WORD("[pid:"));
@@ -211,7 +211,7 @@ static void pointers(struct rest *rest, struct hiplog_record *out)
 }
 
 /* Parse "[SWq=0x.., ]HWq=0x..[, id=1], Dispatch Header = 0x.. (...)...[, rptr=1, wptr=2]".
- * bracket: result of who(). */
+ * bracket: result of read_process(). */
 static void packet(struct rest *rest, struct hiplog_record *out, bool bracket)
 {
 	struct rest at = *rest;
@@ -487,7 +487,7 @@ bool hiplog_parse(const char *line, size_t bytes, struct hiplog_record *out)
 			return false;
 		rest.at = colon;
 	}
-	bool bracket = who(&rest, out);
+	bool bracket = read_process(&rest, out);
 
 	skip_colours(&rest);
 	out->message = (struct hiplog_text){rest.at, (size_t)(rest.end - rest.at)};

@@ -43,7 +43,7 @@ static const struct observe_field_info fields[OBSERVE_FIELDS] = {
 
 const char *observe_source_name(enum observe_source source)
 {
-	return source < OBSERVE_SOURCES ? sources[source] : sources[OBSERVE_NOBODY];
+	return source < OBSERVE_SOURCES ? sources[source] : sources[OBSERVE_NO_SOURCE];
 }
 
 const char *observe_type_name(uint64_t type)
@@ -163,7 +163,7 @@ void observe_set(struct observe_queue *queue, enum observe_field field, uint64_t
 	bool finer = field == OBSERVE_TYPE && at->value == OBSERVE_COMPUTE &&
 		     (value == OBSERVE_AQL || value == OBSERVE_PM4);
 
-	if (at->source == OBSERVE_NOBODY || source < at->source || finer)
+	if (at->source == OBSERVE_NO_SOURCE || source < at->source || finer)
 		*at = (struct observe_value){.value = value, .source = source};
 }
 
@@ -180,7 +180,7 @@ static void join(struct observe_queue *into, const struct observe_queue *from)
 {
 	into->source_mask |= from->source_mask;
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
-		if (from->field[f].source != OBSERVE_NOBODY)
+		if (from->field[f].source != OBSERVE_NO_SOURCE)
 			observe_set(into, f, from->field[f].value, from->field[f].source);
 }
 
@@ -243,7 +243,7 @@ static void keep_common(struct observe_queue *common, const struct observe_queue
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
 		if (common->field[f].source != other->field[f].source ||
 		    common->field[f].value != other->field[f].value)
-			common->field[f].source = OBSERVE_NOBODY;
+			common->field[f].source = OBSERVE_NO_SOURCE;
 	common->source_mask |= other->source_mask;
 }
 
@@ -445,7 +445,7 @@ static enum observe_source source_of(const char *word)
 	for (unsigned i = 1; word && i < OBSERVE_SOURCES; i++)
 		if (strcmp(sources[i], word) == 0)
 			return (enum observe_source)i;
-	return OBSERVE_NOBODY;
+	return OBSERVE_NO_SOURCE;
 }
 
 static int read_value(const json_t *value, enum observe_kind kind, uint64_t *out)
@@ -488,13 +488,13 @@ int observe_from_json(const json_t *json, struct observe_queue *out)
 		return -EINVAL;
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++) {
 		const json_t *value = json_object_get(json, fields[f].key);
-		const json_t *who = json_object_get(by_field, fields[f].key);
+		const json_t *source_name = json_object_get(by_field, fields[f].key);
 
 		/* A missing key is no error: another version may not have it. */
 		if (!value || json_is_null(value))
 			continue;
-		out->field[f].source = source_of(json_string_value(who));
-		if (out->field[f].source == OBSERVE_NOBODY ||
+		out->field[f].source = source_of(json_string_value(source_name));
+		if (out->field[f].source == OBSERVE_NO_SOURCE ||
 		    read_value(value, fields[f].kind, &out->field[f].value))
 			return -EINVAL;
 		out->source_mask |= OBSERVE_BIT(out->field[f].source);

@@ -16,8 +16,8 @@
 
 /* Sources of values. If several report a value, the one with the smallest number is used. */
 enum observe_source {
-	OBSERVE_NOBODY, /* no source: the value is not known */
-	OBSERVE_DAEMON, /* kfdschedd's status */
+	OBSERVE_NO_SOURCE, /* no source: the value is not known */
+	OBSERVE_DAEMON,	   /* kfdschedd's status */
 	OBSERVE_SHM, /* shared memory of the shim (struct client_shm), read directly or by the daemon */
 	OBSERVE_TRAP,	/* the driver's queue snapshot in a debug session */
 	OBSERVE_SYSFS,	/* /sys/class/kfd/kfd/proc */
@@ -28,7 +28,7 @@ enum observe_source {
 };
 #define OBSERVE_BIT(source) (1u << (source))
 
-/* Returns "daemon", "lane", "trap", "sysfs", "memory", "mqd" or "hqd"; "-" for OBSERVE_NOBODY. */
+/* Returns "daemon", "lane", "trap", "sysfs", "memory", "mqd" or "hqd"; "-" for OBSERVE_NO_SOURCE. */
 const char *observe_source_name(enum observe_source source);
 
 enum observe_type {
@@ -93,7 +93,7 @@ const struct observe_field_info *observe_field_info(enum observe_field field);
 
 struct observe_value {
 	uint64_t value;
-	enum observe_source source; /* OBSERVE_NOBODY: `value` is not valid */
+	enum observe_source source; /* OBSERVE_NO_SOURCE: `value` is not valid */
 };
 
 #define OBSERVE_NO_ID UINT32_MAX /* debugfs names no queue ids */
@@ -124,7 +124,7 @@ struct observe_queue *observe_list_find(const struct observe_list *list, uint32_
 
 static inline bool observe_known(const struct observe_queue *queue, enum observe_field field)
 {
-	return queue->field[field].source != OBSERVE_NOBODY;
+	return queue->field[field].source != OBSERVE_NO_SOURCE;
 }
 /*
  * Sets a value, unless a value of an equal or smaller source is there. Exception: the type "aql" or

@@ -107,7 +107,7 @@ void observe_backlog(struct observe_list *list)
 
 		/* Only if both are from the same source: two sources are read at different
 		 * times. */
-		if (bytes && wptr->source != OBSERVE_NOBODY && wptr->source == rptr->source &&
+		if (bytes && wptr->source != OBSERVE_NO_SOURCE && wptr->source == rptr->source &&
 		    wptr->value >= rptr->value)
 			observe_set(queue, OBSERVE_BACKLOG_BYTES,
 				    (wptr->value - rptr->value) * bytes, wptr->source);

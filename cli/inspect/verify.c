@@ -288,7 +288,7 @@ static bool is_lowered(enum observe_field field, enum observe_source a, enum obs
 
 static int compare_field(struct verify *v, const struct verify_row *row, enum observe_field field)
 {
-	enum observe_source first = OBSERVE_NOBODY;
+	enum observe_source first = OBSERVE_NO_SOURCE;
 
 	FOR_VERIFIED (s) {
 		struct verify_difference *out;
@@ -296,7 +296,7 @@ static int compare_field(struct verify *v, const struct verify_row *row, enum ob
 
 		if (!reports(row, s, field))
 			continue;
-		if (first == OBSERVE_NOBODY) {
+		if (first == OBSERVE_NO_SOURCE) {
 			first = s;
 			continue;
 		}
@@ -322,13 +322,13 @@ static int compare_field(struct verify *v, const struct verify_row *row, enum ob
 
 static int compare_nodes(struct verify *v, const struct verify_row *row)
 {
-	enum observe_source first = OBSERVE_NOBODY;
+	enum observe_source first = OBSERVE_NO_SOURCE;
 	int r = 0;
 
 	FOR_VERIFIED (s) {
 		if (r || row->reported[s] != VERIFY_REPORTED)
 			continue;
-		if (first == OBSERVE_NOBODY)
+		if (first == OBSERVE_NO_SOURCE)
 			first = s;
 		else if (row->by[first]->gpu_id != row->by[s]->gpu_id)
 			r = differ_by(v, row, VERIFY_NODE, first, s);
@@ -370,14 +370,14 @@ static int compare_counts(struct verify *v, const struct verify_row *row, uint32
  * it reads that memory. Hardware slots are not one, because they hold mapped queues only. */
 static uint32_t witnesses(const struct observation *seen)
 {
-	uint32_t who = 0;
+	uint32_t sources = 0;
 
 	FOR_VERIFIED (s)
 		if (s != OBSERVE_HQD && replied(seen, s))
-			who |= OBSERVE_BIT(s);
-	if (who & OBSERVE_BIT(OBSERVE_SHM))
-		who &= ~OBSERVE_BIT(OBSERVE_DAEMON);
-	return who;
+			sources |= OBSERVE_BIT(s);
+	if (sources & OBSERVE_BIT(OBSERVE_SHM))
+		sources &= ~OBSERVE_BIT(OBSERVE_DAEMON);
+	return sources;
 }
 
 int verify_compare(const struct observation *observation, const struct topology_gpu *gpus,

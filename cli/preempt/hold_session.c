@@ -89,8 +89,7 @@ void session_wait_us(struct session *session, double us)
 static int refused(const struct cli_command *cmd, pid_t pid, int error, const char *reason)
 {
 	bool by_itself = (error == -EAGAIN || error == -EALREADY) &&
-			 proc_maps_find(pid, "libkfdshim.so", NULL, 0) == 1 &&
-			 tracer_nobody_has(pid);
+			 proc_maps_find(pid, "libkfdshim.so", NULL, 0) == 1 && tracer_is_free(pid);
 
 	cli_failed(cmd, "%s%s", reason,
 		   by_itself ? "; if libkfdshim.so holds it, because there is no daemon, start "

@@ -122,7 +122,7 @@ static void count_xccs(struct queue_sums *sums, const struct observe_queue *queu
 {
 	const struct observe_value *xccs = &queue->field[OBSERVE_HQD_XCCS];
 
-	for (unsigned i = 0; xccs->source != OBSERVE_NOBODY && i < ANALYSIS_XCCS; i++)
+	for (unsigned i = 0; xccs->source != OBSERVE_NO_SOURCE && i < ANALYSIS_XCCS; i++)
 		sums->in_xcc[i] += xccs->value >> i & 1;
 }
 
@@ -289,9 +289,9 @@ static int take_queue(struct analysed_process *p, const struct observe_queue *se
 			     observe_is_compute(then->value) &&
 			     (now->value == OBSERVE_COMPUTE || then->value == OBSERVE_COMPUTE);
 
-		if (now->source == OBSERVE_NOBODY || (vague && now->value == OBSERVE_COMPUTE))
+		if (now->source == OBSERVE_NO_SOURCE || (vague && now->value == OBSERVE_COMPUTE))
 			continue;
-		if (then->source != OBSERVE_NOBODY && then->value != now->value && !vague)
+		if (then->source != OBSERVE_NO_SOURCE && then->value != now->value && !vague)
 			queue->changed |= 1u << f;
 		queue->last.field[f] = *now;
 	}
@@ -401,7 +401,7 @@ int analysis_add(struct analysis *a, const struct recorded_sample *sample)
 		rc = take_process(a, seen, sample->seconds);
 		if (rc)
 			return rc;
-		known += seen->source != OBSERVE_NOBODY;
+		known += seen->source != OBSERVE_NO_SOURCE;
 		queues += seen->queues.count;
 		count_queues(a, sums, &seen->queues);
 	}

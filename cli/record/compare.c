@@ -108,7 +108,7 @@ static int inspect(struct side *side, double seconds)
 				  (int)side->process.pid, strerror(-rc));
 	/* The list stays owned by the observation; analysis_add() copies from it. */
 	process.queues = *recorded_best(&side->observation, &process.source, &unknown);
-	if (process.source == OBSERVE_NOBODY)
+	if (process.source == OBSERVE_NO_SOURCE)
 		return cli_failed(&cmd_compare, "process %d (%s): no source reports queues: %s",
 				  (int)side->process.pid, side->process.comm, unknown);
 	snprintf(process.comm, sizeof(process.comm), "%s", side->process.comm);

@@ -24,8 +24,8 @@ static const char *kind_of(const struct side *side, const struct sampled_queue *
 		return TABLE_UNKNOWN;
 	gpu_name_short(gpu, analysis_gpu(&side->analysis, queue->gpu_id), queue->gpu_id);
 	snprintf(text, 64, "%s %s", gpu,
-		 queue->type.source == OBSERVE_NOBODY ? TABLE_UNKNOWN
-						      : observe_type_name(queue->type.value));
+		 queue->type.source == OBSERVE_NO_SOURCE ? TABLE_UNKNOWN
+							 : observe_type_name(queue->type.value));
 	return text;
 }
 

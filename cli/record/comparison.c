@@ -60,7 +60,7 @@ static bool same_kind(const struct sampled_queue *a, const struct sampled_queue 
 {
 	if (a->gpu_id != b->gpu_id)
 		return false;
-	if (a->type.source == OBSERVE_NOBODY || b->type.source == OBSERVE_NOBODY)
+	if (a->type.source == OBSERVE_NO_SOURCE || b->type.source == OBSERVE_NO_SOURCE)
 		return true;
 	/* sysfs reports AQL and PM4 queues alike, as compute. */
 	if (a->type.value == OBSERVE_COMPUTE || b->type.value == OBSERVE_COMPUTE)
@@ -426,7 +426,7 @@ json_t *comparison_conclusion(const struct comparison *c, const char *a, const c
 
 static json_t *type_json(const struct sampled_queue *queue)
 {
-	return queue && queue->type.source != OBSERVE_NOBODY
+	return queue && queue->type.source != OBSERVE_NO_SOURCE
 		       ? json_string(observe_type_name(queue->type.value))
 		       : json_null();
 }

@@ -95,7 +95,7 @@ static void print_queues(const struct monitor *m)
 	/* Three columns for whole seconds, besides the digits behind the point. */
 	printf("[%*.*fs] sample %zu: ", decimals(m) ? 4 + decimals(m) : 3, decimals(m),
 	       seconds_since(m, m->last_ns), m->taken);
-	if (s->last_source == OBSERVE_NOBODY) {
+	if (s->last_source == OBSERVE_NO_SOURCE) {
 		printf("- queues (no source reports them: %s)\n", m->why);
 	} else {
 		print_count(s);
@@ -107,7 +107,7 @@ static void print_queues(const struct monitor *m)
 			fputs(", gone ", stdout);
 			sampling_ranges(s->gone, s->gone_count, stdout);
 		}
-		if (m->source_before != OBSERVE_NOBODY && m->source_before != s->last_source)
+		if (m->source_before != OBSERVE_NO_SOURCE && m->source_before != s->last_source)
 			printf(", source now %s", observe_source_name(s->last_source));
 		putchar('\n');
 	}
@@ -180,7 +180,7 @@ static int record(struct monitor *m, const struct observe_list *list, enum obser
 }
 
 /* Takes a sample: only ids, which is cheap, or for a recording everything that the sources have.
- * *source: the source of the queues; OBSERVE_NOBODY: no source reported any, and m->why has
+ * *source: the source of the queues; OBSERVE_NO_SOURCE: no source reported any, and m->why has
  * the reason.
  * Returns 0, -ESRCH or -ENOMEM. */
 static int inspect(struct monitor *m, const struct observe_list **list, enum observe_source *source)
@@ -188,13 +188,13 @@ static int inspect(struct monitor *m, const struct observe_list **list, enum obs
 	int rc;
 
 	*list = &m->list;
-	*source = OBSERVE_NOBODY;
+	*source = OBSERVE_NO_SOURCE;
 	if (!m->recorder) {
 		rc = observe_ids(m->observer, &m->list, source, m->why);
 		if (rc == 0 || rc == -ESRCH || rc == -ENOMEM)
 			return rc;
 		m->error = rc;
-		*source = OBSERVE_NOBODY;
+		*source = OBSERVE_NO_SOURCE;
 		return 0;
 	}
 	rc = observe_sample(m->observer, &m->observation);
@@ -203,10 +203,10 @@ static int inspect(struct monitor *m, const struct observe_list **list, enum obs
 	const char *why;
 
 	*list = recorded_best(&m->observation, source, &why);
-	if (*source != OBSERVE_NOBODY)
+	if (*source != OBSERVE_NO_SOURCE)
 		return 0;
 	snprintf(m->why, sizeof(m->why), "%s", why);
-	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
+	for (unsigned i = OBSERVE_NO_SOURCE + 1; i < OBSERVE_SOURCES; i++)
 		if (m->observation.result[i].queried && m->observation.result[i].error)
 			m->error = m->observation.result[i].error;
 	return 0;
@@ -305,7 +305,7 @@ static int start_recording(struct monitor *m, unsigned sources)
 	json_t *names = json_array();
 	char why[RECORDING_WHY];
 
-	for (enum observe_source s = OBSERVE_NOBODY + 1; s < OBSERVE_SOURCES; s++)
+	for (enum observe_source s = OBSERVE_NO_SOURCE + 1; s < OBSERVE_SOURCES; s++)
 		if (sources & OBSERVE_BIT(s))
 			json_array_append_new(names, json_string(observe_source_name(s)));
 	json_t *head = json_pack("{s:s,s:I,s:s,s:n,s:I,s:o,s:o}", "made_by", "monitor", "pid",
@@ -330,7 +330,7 @@ static void release(struct monitor *m)
 }
 
 /* Reports that no source reported queues. Returns the exit code: 77 if only rights were missing. */
-static int nobody_knows(struct monitor *m)
+static int has_no_source(struct monitor *m)
 {
 	int error = m->error;
 
@@ -374,7 +374,7 @@ int monitor_open(const struct cli_command *cmd, const struct monitor_options *op
 			code = cli_failed(cmd, "process %s (%s) has ended", m->whose,
 					  m->process.comm);
 		else if (m->sampling.samples == 0)
-			code = nobody_knows(m);
+			code = has_no_source(m);
 	}
 	if (code == CLI_DONE)
 		*out = m;

@@ -198,7 +198,7 @@ static int open_dir(struct session *s)
 {
 	json_t *sources = json_array();
 
-	for (enum observe_source o = OBSERVE_NOBODY + 1; o < OBSERVE_SOURCES; o++)
+	for (enum observe_source o = OBSERVE_NO_SOURCE + 1; o < OBSERVE_SOURCES; o++)
 		if (o != OBSERVE_TRAP) /* OBSERVE_ALL has all sources but this one */
 			json_array_append_new(sources, json_string(observe_source_name(o)));
 	json_t *head = json_pack("{s:s,s:n,s:n,s:o,s:I,s:o,s:o}", "made_by", "record", "pid",

@@ -39,7 +39,7 @@ void recorder_close(struct recorder *recorder); /* NULL is allowed */
  * a negative errno. */
 int recorder_file(struct recorder *recorder, const char *name, char why[RECORDING_WHY]);
 
-/* The queues of one process as one sample has them. If `source` is OBSERVE_NOBODY, `unknown`
+/* The queues of one process as one sample has them. If `source` is OBSERVE_NO_SOURCE, `unknown`
  * explains why the queues are not known. All pointers are borrowed. */
 struct recorded_word {
 	pid_t pid, host_pid;
@@ -51,7 +51,7 @@ struct recorded_word {
 };
 /* Selects what a sample records of an observation. Returns the merged queues and in *source the
  * most trusted source that listed queue ids; without such a source the queues of debugfs mqds,
- * which have no ids. *source is OBSERVE_NOBODY if there are none either, and *unknown explains why.
+ * which have no ids. *source is OBSERVE_NO_SOURCE if there are none either, and *unknown explains why.
  * The result points into the observation. */
 const struct observe_list *recorded_best(const struct observation *observation,
 					 enum observe_source *source, const char **unknown);

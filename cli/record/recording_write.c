@@ -206,13 +206,13 @@ const struct observe_list *recorded_best(const struct observation *o, enum obser
 	const struct observe_result *mqds = &o->result[OBSERVE_MQD];
 
 	*unknown = "no source was queried";
-	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
+	for (unsigned i = OBSERVE_NO_SOURCE + 1; i < OBSERVE_SOURCES; i++)
 		if (o->result[i].queried && o->result[i].error)
 			*unknown = o->result[i].why;
-	for (*source = OBSERVE_NOBODY + 1; *source < OBSERVE_SOURCES; (*source)++)
+	for (*source = OBSERVE_NO_SOURCE + 1; *source < OBSERVE_SOURCES; (*source)++)
 		if (o->listed & OBSERVE_BIT(*source))
 			return &o->queues;
-	*source = mqds->queried && mqds->error == 0 ? OBSERVE_MQD : OBSERVE_NOBODY;
+	*source = mqds->queried && mqds->error == 0 ? OBSERVE_MQD : OBSERVE_NO_SOURCE;
 	return &mqds->list;
 }
 
@@ -222,7 +222,7 @@ json_t *recorded_word_json(const struct recorded_word *word)
 
 	for (size_t i = 0; queues && word->queues && i < word->queues->count; i++)
 		json_array_append_new(queues, observe_json(&word->queues->queue[i]));
-	bool known = word->source != OBSERVE_NOBODY;
+	bool known = word->source != OBSERVE_NO_SOURCE;
 	char comm[RECORDED_COMM];
 
 	/* JSON must be UTF-8, but the name of a process can have any bytes. */

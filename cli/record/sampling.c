@@ -78,7 +78,8 @@ static uint64_t fingerprint_of(const struct observe_queue *queue)
 /* Two values that are both known and not equal. */
 static bool differ(const struct observe_value *a, const struct observe_value *b)
 {
-	return a->source != OBSERVE_NOBODY && b->source != OBSERVE_NOBODY && a->value != b->value;
+	return a->source != OBSERVE_NO_SOURCE && b->source != OBSERVE_NO_SOURCE &&
+	       a->value != b->value;
 }
 
 /* As differ(), but sysfs reports one type for AQL and PM4 queues. */
@@ -94,7 +95,7 @@ static bool types_differ(const struct observe_value *a, const struct observe_val
 /* A value that is not known does not replace a known one. */
 static void keep(struct observe_value *known, const struct observe_value *value)
 {
-	if (value->source != OBSERVE_NOBODY)
+	if (value->source != OBSERVE_NO_SOURCE)
 		*known = *value;
 }
 
@@ -195,7 +196,7 @@ int sampling_add(struct sampling *s, const struct observe_list *list, enum obser
 	s->changed = false;
 	s->last_source = source;
 	s->by_source[source]++;
-	if (source == OBSERVE_NOBODY) {
+	if (source == OBSERVE_NO_SOURCE) {
 		s->unknown++;
 		return 0;
 	}
@@ -329,11 +330,11 @@ static void print_sources(const struct sampling *s, FILE *out)
 {
 	unsigned different = 0;
 
-	for (unsigned i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
+	for (unsigned i = OBSERVE_NO_SOURCE + 1; i < OBSERVE_SOURCES; i++)
 		different += s->by_source[i] > 0;
 	const char *before = "; source ";
 
-	for (enum observe_source i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++) {
+	for (enum observe_source i = OBSERVE_NO_SOURCE + 1; i < OBSERVE_SOURCES; i++) {
 		if (s->by_source[i] == 0)
 			continue;
 		fprintf(out, "%s%s", before, observe_source_name(i));
@@ -370,8 +371,8 @@ void sampling_counts(const struct sampling *s, FILE *out)
 
 static const char *type_of(const struct sampled_queue *queue)
 {
-	return queue->type.source == OBSERVE_NOBODY ? TABLE_UNKNOWN
-						    : observe_type_name(queue->type.value);
+	return queue->type.source == OBSERVE_NO_SOURCE ? TABLE_UNKNOWN
+						       : observe_type_name(queue->type.value);
 }
 
 static double share_of(const struct sampling *s, const struct sampled_queue *queue)
@@ -391,7 +392,7 @@ int sampling_table(const struct sampling *s, const struct gpu_name *gpus, size_t
 		const struct sampled_queue *queue = &s->queue[i];
 		char text[QUANTITY_BYTES] = TABLE_UNKNOWN, gpu[GPU_NAME_SHORT];
 
-		if (queue->ring_bytes.source != OBSERVE_NOBODY)
+		if (queue->ring_bytes.source != OBSERVE_NO_SOURCE)
 			quantity_bytes(text, queue->ring_bytes.value);
 		table_row(table);
 		if (contexts)
@@ -412,8 +413,8 @@ int sampling_table(const struct sampling *s, const struct gpu_name *gpus, size_t
 
 static json_t *known_or_null(const struct observe_value *value)
 {
-	return value->source == OBSERVE_NOBODY ? json_null()
-					       : json_integer((json_int_t)value->value);
+	return value->source == OBSERVE_NO_SOURCE ? json_null()
+						  : json_integer((json_int_t)value->value);
 }
 
 static json_t *presence_json(const struct sampling *s)
@@ -422,7 +423,7 @@ static json_t *presence_json(const struct sampling *s)
 
 	for (size_t i = 0; list && i < s->count; i++) {
 		const struct sampled_queue *queue = &s->queue[i];
-		json_t *type = queue->type.source == OBSERVE_NOBODY
+		json_t *type = queue->type.source == OBSERVE_NO_SOURCE
 				       ? json_null()
 				       : json_string(observe_type_name(queue->type.value));
 
@@ -443,7 +444,7 @@ json_t *sampling_json(const struct sampling *s)
 	enum sampling_verdict verdict = sampling_verdict(s);
 	json_t *sources = json_object(), *queues = json_null(), *stable = json_null();
 
-	for (enum observe_source i = OBSERVE_NOBODY + 1; i < OBSERVE_SOURCES; i++)
+	for (enum observe_source i = OBSERVE_NO_SOURCE + 1; i < OBSERVE_SOURCES; i++)
 		if (s->by_source[i] > 0)
 			json_object_set_new(sources, observe_source_name(i),
 					    json_integer((json_int_t)s->by_source[i]));

@@ -53,7 +53,7 @@ struct sampling {
 	/* The last sample. */
 	size_t now;			 /* number of queues */
 	size_t now_unnamed;		 /* number of queues without an id */
-	enum observe_source last_source; /* OBSERVE_NOBODY: no source knew the queues */
+	enum observe_source last_source; /* OBSERVE_NO_SOURCE: no source knew the queues */
 	uint64_t fingerprint;		 /* sum of the hashes of the queues without an id */
 	/* Changes of the last sample: SAMPLING_KEYs, sorted. */
 	uint64_t *came, *gone;
@@ -65,7 +65,7 @@ struct sampling {
 
 #define SAMPLING_KEY(context, id) ((uint64_t)(context) << 32 | (id))
 
-/* Adds one sample: the queues that `source` reported. `source` OBSERVE_NOBODY: no source knew the
+/* Adds one sample: the queues that `source` reported. `source` OBSERVE_NO_SOURCE: no source knew the
  * queues, and `list` is not read. Returns 0 or -ENOMEM. */
 int sampling_add(struct sampling *sampling, const struct observe_list *list,
 		 enum observe_source source);

@@ -49,31 +49,32 @@ struct watch {
 
 /* ---- matching ---- */
 
-static bool is_known(const struct watch *w, const struct process_identity *who)
+static bool is_known(const struct watch *w, const struct process_identity *identity)
 {
 	for (size_t i = 0; i < w->known_count; i++)
-		if (w->known[i].pid == who->pid && w->known[i].started == who->started)
+		if (w->known[i].pid == identity->pid && w->known[i].started == identity->started)
 			return true;
 	return false;
 }
 
-static int remember(struct watch *w, const struct process_identity *who)
+static int remember(struct watch *w, const struct process_identity *identity)
 {
 	struct known *known = reallocarray(w->known, w->known_count + 1, sizeof(*known));
 
 	if (!known)
 		return -ENOMEM;
 	w->known = known;
-	known[w->known_count++] = (struct known){.pid = who->pid, .started = who->started};
+	known[w->known_count++] =
+		(struct known){.pid = identity->pid, .started = identity->started};
 	return 0;
 }
 
-static bool is_meant(const struct watch *w, const struct process_identity *who)
+static bool is_meant(const struct watch *w, const struct process_identity *identity)
 {
-	if (w->pid && who->pid != w->pid)
+	if (w->pid && identity->pid != w->pid)
 		return false;
-	return !w->pattern[0] || fnmatch(w->pattern, who->command, 0) == 0 ||
-	       fnmatch(w->pattern, who->comm, 0) == 0;
+	return !w->pattern[0] || fnmatch(w->pattern, identity->command, 0) == 0 ||
+	       fnmatch(w->pattern, identity->comm, 0) == 0;
 }
 
 /* Remembers the processes that use a GPU already, so that they are not reported as new. With --pid,
@@ -85,16 +86,16 @@ static int begin(struct watch *w)
 	int rc = selection_read(&selection, &w->criteria, w->names);
 
 	for (size_t i = 0; rc >= 0 && i < selection.count; i++) {
-		const struct process_identity *who = &selection.list[i].who;
+		const struct process_identity *identity = &selection.list[i].identity;
 
 		if (w->pid)
 			break;
-		rc = remember(w, who);
-		if (is_meant(w, who) && printed++ < LINES_AT_MOST)
+		rc = remember(w, identity);
+		if (is_meant(w, identity) && printed++ < LINES_AT_MOST)
 			fprintf(stderr,
 				"kfdsched watch: process %d (%s) already uses a GPU, and is "
 				"ignored\n",
-				(int)who->pid, who->comm);
+				(int)identity->pid, identity->comm);
 	}
 	if (printed > LINES_AT_MOST)
 		fprintf(stderr, "kfdsched watch: %zu more processes already use a GPU\n",
@@ -123,24 +124,25 @@ static const char *number(char text[16], pid_t pid)
 }
 
 /* Reports a new process: one line, or a JSON object. */
-static void announce(const struct watch *w, const struct process_identity *who)
+static void announce(const struct watch *w, const struct process_identity *identity)
 {
 	char host[16], inside[16], container[SELECTED_TEXT], command[SELECTED_TEXT];
-	const struct container *c = &who->container;
+	const struct container *c = &identity->container;
 	json_t *json;
 
 	progress_clear();
 	if (w->json) {
 		json = json_pack("{s:s, s:f}", "kind", "found", "seconds", seconds_since(w));
-		json_object_update_new(json, process_json(who));
+		json_object_update_new(json, process_json(identity));
 		plain_json_print(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
 		putchar('\n');
 		json_decref(json);
 	} else {
 		printf("new GPU process: host pid %s, container pid %s, container %s%s%s%s, %s\n",
-		       number(host, who->host_pid), number(inside, process_pid_inside(who)),
+		       number(host, identity->host_pid),
+		       number(inside, process_pid_inside(identity)),
 		       selected_container(container, c), c->name[0] ? " (" : "", c->name,
-		       c->name[0] ? ")" : "", selected_command(command, who, COMMAND));
+		       c->name[0] ? ")" : "", selected_command(command, identity, COMMAND));
 	}
 	fflush(stdout);
 }
@@ -153,10 +155,10 @@ static void worse(struct watch *w, int code)
 }
 
 /* Reports a new process and begins to monitor it. */
-static void follow(struct watch *w, struct process_identity *who)
+static void follow(struct watch *w, struct process_identity *identity)
 {
 	const struct monitor_options options = {
-		.pid = who->pid,
+		.pid = identity->pid,
 		.seconds = w->seconds,
 		.interval_us = w->interval_us,
 		.socket = w->criteria.socket,
@@ -166,8 +168,8 @@ static void follow(struct watch *w, struct process_identity *who)
 	};
 	int code;
 
-	container_names_query(w->names, &who->container);
-	announce(w, who);
+	container_names_query(w->names, &identity->container);
+	announce(w, identity);
 	w->found++;
 	if (!w->all)
 		w->looking = false;
@@ -188,21 +190,21 @@ static int inspect(struct watch *w)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; rc >= 0 && w->looking && i < selection.count; i++) {
-		struct process_identity *who = &selection.list[i].who;
+		struct process_identity *identity = &selection.list[i].identity;
 
-		if (is_known(w, who) || !is_meant(w, who))
+		if (is_known(w, identity) || !is_meant(w, identity))
 			continue;
 		if (w->monitors == MONITORS) {
 			progress_clear();
 			fprintf(stderr,
 				"kfdsched watch: process %d (%s) is not monitored: the limit is %u "
 				"processes\n",
-				(int)who->pid, who->comm, MONITORS);
-			rc = remember(w, who);
+				(int)identity->pid, identity->comm, MONITORS);
+			rc = remember(w, identity);
 			continue;
 		}
-		rc = remember(w, who);
-		follow(w, who);
+		rc = remember(w, identity);
+		follow(w, identity);
 	}
 	selection_free(&selection);
 	return rc;
@@ -239,7 +241,7 @@ static uint64_t earliest(const struct watch *w, uint64_t scan_ns)
 }
 
 /* Reports that no process was found. Returns CLI_FAILED. */
-static int nobody(const struct watch *w, const struct process_identity *target)
+static int is_unused(const struct watch *w, const struct process_identity *target)
 {
 	const char *problem = w->criteria.container ? container_names_problem(w->names) : "";
 	const char *container = w->criteria.container ? w->criteria.container : "";
@@ -291,7 +293,7 @@ static int run_loop(struct watch *w, const struct process_identity *target)
 		stopped = stop_sleep_until(earliest(w, next));
 	}
 	if (w->found == 0)
-		return nobody(w, target);
+		return is_unused(w, target);
 	for (size_t i = 0; i < w->monitors; i++)
 		worse(w, monitor_close(w->monitor[i]));
 	w->monitors = 0;

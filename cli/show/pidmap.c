@@ -30,17 +30,17 @@ static void number(struct table *table, pid_t pid)
 }
 
 /* Adds the pid in each pid namespace below ours: "17", or "17 > 1" for nested ones. */
-static void inside(struct table *table, const struct process_identity *who)
+static void inside(struct table *table, const struct process_identity *identity)
 {
 	char text[PROCESS_NAMESPACES * 16] = "";
 
-	for (unsigned i = 1; i < who->depth; i++)
+	for (unsigned i = 1; i < identity->depth; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%d",
-			 i > 1 ? " > " : "", (int)who->pids[i]);
+			 i > 1 ? " > " : "", (int)identity->pids[i]);
 	if (text[0])
 		table_cell(table, "%s", text);
 	else
-		number(table, process_pid_inside(who));
+		number(table, process_pid_inside(identity));
 }
 
 static const char *yes_no(enum process_gpu gpu)
@@ -63,17 +63,17 @@ static int print_table(const struct selection *selection)
 	int rc;
 
 	for (size_t i = 0; table && i < selection->count; i++) {
-		const struct process_identity *who = &selection->list[i].who;
+		const struct process_identity *identity = &selection->list[i].identity;
 
 		table_row(table);
-		number(table, who->host_pid);
-		number(table, who->pid);
-		inside(table, who);
-		table_cell(table, "%s", selected_container(text, &who->container));
-		table_cell(table, "%s", or_unknown(who->container.name));
-		table_cell(table, "%s", or_unknown(who->container.pod_uid));
+		number(table, identity->host_pid);
+		number(table, identity->pid);
+		inside(table, identity);
+		table_cell(table, "%s", selected_container(text, &identity->container));
+		table_cell(table, "%s", or_unknown(identity->container.name));
+		table_cell(table, "%s", or_unknown(identity->container.pod_uid));
 		table_cell(table, "%s", yes_no(selection->list[i].gpu));
-		table_cell(table, "%s", selected_command(text, who, COMMAND));
+		table_cell(table, "%s", selected_command(text, identity, COMMAND));
 	}
 	rc = table ? table_print(table, stdout) : -ENOMEM;
 	table_free(table);
@@ -91,7 +91,7 @@ static int print_json(const struct selection *selection)
 	bool whole = root != NULL;
 
 	for (size_t i = 0; whole && i < selection->count; i++) {
-		json_t *one = process_json(&selection->list[i].who);
+		json_t *one = process_json(&selection->list[i].identity);
 
 		whole = one &&
 			!json_object_set_new(one, "uses_gpu", uses_gpu(selection->list[i].gpu)) &&
@@ -107,7 +107,7 @@ static int print_json(const struct selection *selection)
 static int print(const struct job *job, struct selection *selection)
 {
 	for (size_t i = 0; i < selection->count; i++)
-		container_names_query(job->names, &selection->list[i].who.container);
+		container_names_query(job->names, &selection->list[i].identity.container);
 	if (job->json ? print_json(selection) : print_table(selection))
 		return cli_failed(&cmd_pidmap, "out of memory for the output");
 	return CLI_DONE;
@@ -118,7 +118,7 @@ static int show_one(const struct job *job)
 	struct selected_process selected = {.gpu = process_gpu(job->pid)};
 	struct selection one = {.list = &selected, .count = 1};
 	char sentence[PROCESS_SENTENCE];
-	int rc = process_read(job->pid, &selected.who);
+	int rc = process_read(job->pid, &selected.identity);
 
 	if (rc)
 		return cli_failed(&cmd_pidmap, "%s", process_sentence(sentence, job->pid, rc));
@@ -131,7 +131,7 @@ static void keep_number(struct selection *selection, pid_t pid)
 	size_t n_valid = 0;
 
 	for (size_t i = 0; i < selection->count; i++)
-		if (process_pid_inside(&selection->list[i].who) == pid)
+		if (process_pid_inside(&selection->list[i].identity) == pid)
 			selection->list[n_valid++] = selection->list[i];
 	selection->count = n_valid;
 }

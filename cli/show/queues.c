@@ -36,14 +36,14 @@ struct seen {
 /* Writes all sources that listed the queue or reported a value of it: "daemon,mqd". */
 static const char *source_names(char text[64], const struct observe_queue *queue)
 {
-	uint32_t who = queue->source_mask;
+	uint32_t mask = queue->source_mask;
 
 	for (unsigned f = 0; f < OBSERVE_FIELDS; f++)
 		if (observe_known(queue, f))
-			who |= OBSERVE_BIT(queue->field[f].source);
+			mask |= OBSERVE_BIT(queue->field[f].source);
 	text[0] = '\0';
 	for (unsigned s = OBSERVE_DAEMON; s < OBSERVE_SOURCES; s++) {
-		if (!(who & OBSERVE_BIT(s)))
+		if (!(mask & OBSERVE_BIT(s)))
 			continue;
 		if (text[0])
 			strcat(text, ",");
@@ -64,7 +64,7 @@ static const char *backlog(char text[OBSERVE_TEXT], const struct observe_queue *
 {
 	const struct observe_value *bytes = &queue->field[OBSERVE_BACKLOG_BYTES];
 
-	if (bytes->source != OBSERVE_NOBODY && queue->field[OBSERVE_TYPE].value == OBSERVE_AQL)
+	if (bytes->source != OBSERVE_NO_SOURCE && queue->field[OBSERVE_TYPE].value == OBSERVE_AQL)
 		snprintf(text, OBSERVE_TEXT, "%llu packets", (unsigned long long)bytes->value / 64);
 	else
 		observe_text(text, queue, OBSERVE_BACKLOG_BYTES);
@@ -94,14 +94,14 @@ static void row(struct table *table, const struct job *job, const struct seen *s
 		OBSERVE_RING_ADDRESS, OBSERVE_WPTR_ADDRESS, OBSERVE_RPTR_ADDRESS,
 		OBSERVE_CWSR_ADDRESS, OBSERVE_CWSR_BYTES,   OBSERVE_HSA_QUEUE,
 	};
-	const struct process_identity *who = &seen->identity;
+	const struct process_identity *proc = &seen->identity;
 	char text[OBSERVE_TEXT];
 
 	table_row(table);
-	table_cell(table, "%d", (int)who->pid);
-	number(table, who->host_pid);
-	number(table, process_pid_inside(who));
-	table_cell(table, "%s", who->comm);
+	table_cell(table, "%d", (int)proc->pid);
+	number(table, proc->host_pid);
+	number(table, process_pid_inside(proc));
+	table_cell(table, "%s", proc->comm);
 	if (queue->context)
 		table_cell(table, "%u.%u", queue->context, queue->id);
 	else
@@ -208,11 +208,11 @@ static json_t *results_json(const struct observation *observation)
 }
 
 /* The keys that a process and each of its queues have in common. */
-static json_t *whose_json(const struct process_identity *who)
+static json_t *whose_json(const struct process_identity *proc)
 {
-	return json_pack("{sI so so ss}", "pid", (json_int_t)who->pid, "host_pid",
-			 or_null(who->host_pid), "container_pid", or_null(process_pid_inside(who)),
-			 "comm", who->comm);
+	return json_pack("{sI so so ss}", "pid", (json_int_t)proc->pid, "host_pid",
+			 or_null(proc->host_pid), "container_pid",
+			 or_null(process_pid_inside(proc)), "comm", proc->comm);
 }
 
 static bool add_json(json_t *processes, json_t *queues, const struct seen *seen)

@@ -63,7 +63,7 @@ static int inspect(const struct job *job, struct verified *v)
 }
 
 /* Reports why no source has listed a queue. Returns CLI_IMPOSSIBLE. */
-static int nobody_knows(const struct verified *v)
+static int has_no_source(const struct verified *v)
 {
 	bool first = true;
 
@@ -102,7 +102,7 @@ static int verify(const struct job *job, struct verified *v)
 	if (r)
 		return cannot_know(job, "read", r);
 	if (!v->verify.rows)
-		return nobody_knows(v);
+		return has_no_source(v);
 	r = job->json ? verify_print_json(v) : verify_print(v);
 	if (r)
 		return cannot_know(job, "print", r);

@@ -220,11 +220,11 @@ static void print_idle(const struct verified *v)
 
 static void print_alone(const struct verified *v)
 {
-	char who[NAMES];
+	char names_text[NAMES];
 
 	if (v->verify.witnesses)
 		printf("cannot tell: only %s has data, so there is nothing to compare",
-		       names(who, v->verify.witnesses));
+		       names(names_text, v->verify.witnesses));
 	else
 		printf("cannot tell: no source that lists queues has data");
 	if (!result_of(v, OBSERVE_TRAP)->queried)
@@ -241,7 +241,7 @@ static const char *sentence(char text[VERIFY_TEXT], const struct verify_differen
 
 static void print_verdict(const struct verified *v)
 {
-	char text[VERIFY_TEXT], who[NAMES];
+	char text[VERIFY_TEXT], names_text[NAMES];
 
 	if (v->verify.lowered)
 		printf("%zu queue%s the lowest priority in hardware and another one in its "
@@ -260,7 +260,7 @@ static void print_verdict(const struct verified *v)
 	default:
 		break;
 	}
-	printf("agree: %s report the same %zu queue%s\n", names(who, v->verify.witnesses),
+	printf("agree: %s report the same %zu queue%s\n", names(names_text, v->verify.witnesses),
 	       v->verify.rows, v->verify.rows == 1 ? "" : "s");
 	if (v->verify.alike)
 		puts("(~: by node, engine and ring size only, because only debugfs has the "
@@ -370,7 +370,7 @@ static json_t *difference_json(const struct verify_difference *d)
 			 known(d->id != OBSERVE_NO_ID, d->id), "context", (json_int_t)d->context,
 			 "gpu_id", (json_int_t)d->gpu_id, "key",
 			 d->what == VERIFY_FIELD ? observe_field_info(d->field)->key : NULL,
-			 "believed", d->a != OBSERVE_NOBODY ? observe_source_name(d->a) : NULL,
+			 "believed", d->a != OBSERVE_NO_SOURCE ? observe_source_name(d->a) : NULL,
 			 "other", observe_source_name(d->b), "sentence", sentence(text, d));
 }
 

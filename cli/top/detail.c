@@ -72,7 +72,7 @@ static void add_registers(struct detail *detail)
 			observe_list_find(&detail->seen.queues, older->context, older->id);
 
 		for (unsigned f = 0; queue && f < OBSERVE_FIELDS; f++)
-			if (older->field[f].source != OBSERVE_NOBODY &&
+			if (older->field[f].source != OBSERVE_NO_SOURCE &&
 			    !observe_known(queue, (enum observe_field)f))
 				observe_set(queue, (enum observe_field)f, older->field[f].value,
 					    older->field[f].source);

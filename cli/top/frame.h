@@ -25,7 +25,7 @@ struct top_view {
 
 /* Meaning and source of top_node_row.busy_ratio. */
 enum top_busy {
-	TOP_BUSY_NOBODY, /* not known */
+	TOP_BUSY_NONE,	 /* not known */
 	TOP_BUSY_DAEMON, /* share of the time in which a process had work on the node */
 	TOP_BUSY_SYSFS,	 /* share of the compute units that held waves at the time of the sample */
 };

@@ -43,7 +43,7 @@ static int add_container(struct trace_options *out, const char *container)
 	unsigned chosen = out->pids;
 
 	for (size_t i = 0; i < selection.count && out->pids < TRACE_PIDS; i++)
-		out->pid[out->pids++] = selection.list[i].who.pid;
+		out->pid[out->pids++] = selection.list[i].identity.pid;
 	if (rc < 0)
 		code = cli_failed(&cmd_trace, "the list of processes cannot be read: %s",
 				  strerror(-rc));

@@ -58,17 +58,17 @@ static int inspect(struct selected_process *out, struct selection *selection, pi
 	out->gpu = gpu_of(users, pid);
 	if (criteria->gpu && out->gpu == PROCESS_GPU_NO)
 		return 0;
-	if (process_read(pid, &out->who) != 0)
+	if (process_read(pid, &out->identity) != 0)
 		return 0;
 	/* Kernel threads and zombies do not use a GPU, and /proc has no maps of them to check
 	 * that. */
-	if (out->who.kernel || out->who.state == 'Z')
+	if (out->identity.kernel || out->identity.state == 'Z')
 		out->gpu = PROCESS_GPU_NO;
 	selection->hidden += out->gpu == PROCESS_GPU_UNKNOWN;
 	if (criteria->gpu && (out->gpu != PROCESS_GPU_YES || process_is_ours(pid)))
 		return 0;
 	if (criteria->container &&
-	    !container_names_fit(names, &out->who.container, criteria->container))
+	    !container_names_fit(names, &out->identity.container, criteria->container))
 		return 0;
 	return 1;
 }
@@ -180,15 +180,15 @@ const char *selected_container(char text[static SELECTED_TEXT], const struct con
 	return text;
 }
 
-const char *selected_command(char text[static SELECTED_TEXT], const struct process_identity *who,
-			     size_t length)
+const char *selected_command(char text[static SELECTED_TEXT],
+			     const struct process_identity *identity, size_t length)
 {
-	const bool whole = strlen(who->command) <= length;
+	const bool whole = strlen(identity->command) <= length;
 
-	if (!who->command[0])
-		snprintf(text, SELECTED_TEXT, "[%s]", who->comm);
+	if (!identity->command[0])
+		snprintf(text, SELECTED_TEXT, "[%s]", identity->comm);
 	else
 		snprintf(text, SELECTED_TEXT, "%.*s%s", (int)(whole ? length : length - 3),
-			 who->command, whole ? "" : "...");
+			 identity->command, whole ? "" : "...");
 	return text;
 }

@@ -15,7 +15,7 @@
 #include "cli/util/command.h"
 
 struct selected_process {
-	struct process_identity who;
+	struct process_identity identity;
 	enum process_gpu gpu;
 };
 
@@ -62,7 +62,7 @@ int select_no_container(const struct cli_command *cmd, const char *container,
 const char *selected_container(char text[static SELECTED_TEXT], const struct container *container);
 /* Writes the command line, cut to `length` bytes with "..." at the end, or, if the process has
  * none, its name in brackets. Returns `text`. */
-const char *selected_command(char text[static SELECTED_TEXT], const struct process_identity *who,
-			     size_t length);
+const char *selected_command(char text[static SELECTED_TEXT],
+			     const struct process_identity *identity, size_t length);
 
 #endif

@@ -20,7 +20,7 @@ bool target_has_ended(const struct target *target)
 
 int target_open(const struct cli_command *cmd, pid_t pid, struct target *out)
 {
-	struct process_identity who;
+	struct process_identity identity;
 	int code;
 
 	*out = (struct target){.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
@@ -30,18 +30,18 @@ int target_open(const struct cli_command *cmd, pid_t pid, struct target *out)
 	if (out->pidfd < 0)
 		return cli_failed(cmd, "process %d: %s", (int)pid,
 				  errno == ESRCH ? "there is no such process" : strerror(errno));
-	code = select_process(cmd, pid, &who);
-	/* `who` was read by pid. It describes the pinned process if that process is
+	code = select_process(cmd, pid, &identity);
+	/* `identity` was read by pid. It describes the pinned process if that process is
 	 * still alive now. */
-	if (code == CLI_GO_ON && who.state == 'Z')
+	if (code == CLI_GO_ON && identity.state == 'Z')
 		code = cli_failed(cmd,
 				  "process %d (%s): its first thread, which would be traced, has "
 				  "ended; other threads still run",
-				  (int)pid, who.comm);
+				  (int)pid, identity.comm);
 	else if (code == CLI_GO_ON && target_has_ended(out))
-		code = cli_failed(cmd, "process %d (%s) has just ended", (int)pid, who.comm);
+		code = cli_failed(cmd, "process %d (%s) has just ended", (int)pid, identity.comm);
 	if (code == CLI_GO_ON)
-		memcpy(out->name, who.comm, sizeof(who.comm));
+		memcpy(out->name, identity.comm, sizeof(identity.comm));
 	else
 		target_close(out);
 	return code;

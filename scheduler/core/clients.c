@@ -19,9 +19,9 @@ struct core *core_create(const struct core_config *config, uint32_t max_clients)
 	}
 	core->config = *config;
 	core->max_clients = max_clients;
-	core->free_node = core->free_gpu = NOBODY;
+	core->free_node = core->free_gpu = NO_INDEX;
 	for (uint32_t i = 0; i < GPU_CHAINS; i++)
-		core->chains[i] = NOBODY;
+		core->chains[i] = NO_INDEX;
 	core->clients = calloc(max_clients, sizeof(*core->clients));
 	core->gangs = calloc(max_clients, sizeof(*core->gangs));
 	core->queue_next = calloc(max_clients, sizeof(*core->queue_next));
@@ -103,7 +103,8 @@ static void queue_concerned(struct core *core, const struct node *node, uint32_t
 		low = 0;
 	if (low == high)
 		return;
-	for (uint32_t at = node->first; at != NOBODY; at = c->client_nodes[at % CORE_NODES].next) {
+	for (uint32_t at = node->first; at != NO_INDEX;
+	     at = c->client_nodes[at % CORE_NODES].next) {
 		c = &core->clients[at / CORE_NODES];
 		gang = gang_of(core, c);
 		if (gang->priority >= 0 && (uint32_t)gang->priority + 1 >= low &&
@@ -349,7 +350,7 @@ struct gang *gang_find(const struct core *core, const struct core_rights *rights
 	for (uint32_t at = 0; at < core->gang_top; at++) {
 		struct gang *gang = &core->gangs[at];
 
-		if (gang->first != NOBODY && gang->group == group &&
+		if (gang->first != NO_INDEX && gang->group == group &&
 		    same_rights(&gang->rights, rights))
 			return gang;
 	}
@@ -362,15 +363,15 @@ struct gang *gang_new(struct core *core)
 	struct gang *gang;
 
 	/* There is room, because each gang in use has a client. */
-	while (at < core->gang_top && core->gangs[at].first != NOBODY)
+	while (at < core->gang_top && core->gangs[at].first != NO_INDEX)
 		at++;
 	if (at == core->gang_top)
 		core->gang_top++;
 	gang = &core->gangs[at];
 	*gang = (struct gang){
-		.first = NOBODY,
+		.first = NO_INDEX,
 		.priority = CORE_PRIORITY_UNSET,
-		.heap_at = NOBODY,
+		.heap_at = NO_INDEX,
 		.queued = gang->queued, /* the old gang of this index may still be queued */
 	};
 	return gang;
@@ -391,7 +392,7 @@ void client_unlink(struct core *core, struct client *c)
 	while (*link != (uint32_t)(c - core->clients))
 		link = &core->clients[*link].next;
 	*link = c->next;
-	if (gang->first == NOBODY)
+	if (gang->first == NO_INDEX)
 		timer_set(core, gang, CORE_NEVER);
 }
 
@@ -422,7 +423,7 @@ static uint32_t gpu_find(const struct core *core, uint32_t gpu_id)
 {
 	uint32_t at = *gpu_chain((struct core *)core, gpu_id);
 
-	while (at != NOBODY && core->gpus[at].gpu_id != gpu_id)
+	while (at != NO_INDEX && core->gpus[at].gpu_id != gpu_id)
 		at = core->gpus[at].next;
 	return at;
 }
@@ -432,11 +433,11 @@ static uint32_t gpu_begin(struct core *core, uint32_t gpu_id)
 {
 	uint32_t at = core->free_gpu, *chain = gpu_chain(core, gpu_id);
 
-	if (at == NOBODY)
+	if (at == NO_INDEX)
 		at = core->gpu_top++;
 	else
 		core->free_gpu = core->gpus[at].next;
-	core->gpus[at] = (struct gpu){.gpu_id = gpu_id, .first = NOBODY, .next = *chain};
+	core->gpus[at] = (struct gpu){.gpu_id = gpu_id, .first = NO_INDEX, .next = *chain};
 	*chain = at;
 	return at;
 }
@@ -461,7 +462,7 @@ static uint32_t node_begin(struct core *core, const struct core_rights *rights, 
 	uint32_t at = core->free_node;
 	struct node *node;
 
-	if (at == NOBODY)
+	if (at == NO_INDEX)
 		at = core->node_top++;
 	else
 		core->free_node = core->nodes[at].next;
@@ -470,7 +471,7 @@ static uint32_t node_begin(struct core *core, const struct core_rights *rights, 
 			      .gpu_id = core->gpus[gpu].gpu_id,
 			      .gpu = gpu,
 			      .next = core->gpus[gpu].first,
-			      .first = NOBODY};
+			      .first = NO_INDEX};
 	for (int i = 0; i < CORE_PRIORITIES; i++)
 		node->due_ns[i] = CORE_NEVER;
 	FOR_NODES (core, &core->gpus[gpu], other)
@@ -486,7 +487,7 @@ static uint32_t node_for(struct core *core, const struct core_rights *rights, ui
 {
 	uint32_t gpu = gpu_find(core, gpu_id);
 
-	if (gpu == NOBODY)
+	if (gpu == NO_INDEX)
 		gpu = gpu_begin(core, gpu_id);
 	FOR_NODES (core, &core->gpus[gpu], node)
 		if (same_rights(&node->rights, rights))
@@ -507,7 +508,7 @@ static void node_end(struct core *core, struct node *node)
 	node->next = core->free_node;
 	core->free_node = at;
 	core->granted -= node->rights.can_preempt || node->rights.preemptible_by;
-	if (gpu->first == NOBODY)
+	if (gpu->first == NO_INDEX)
 		gpu_end(core, gpu);
 }
 
@@ -534,9 +535,9 @@ static int node_list_add(struct core *core, struct client *c, uint32_t gpu_id)
 	client_node->node = node_for(core, &gang_of(core, c)->rights, gpu_id);
 	node = &core->nodes[client_node->node];
 	node->users++;
-	client_node->previous = NOBODY;
+	client_node->previous = NO_INDEX;
 	client_node->next = node->first;
-	if (node->first != NOBODY)
+	if (node->first != NO_INDEX)
 		client_node_at(core, node->first)->previous = at;
 	node->first = at;
 	return (int)c->client_node_count++;
@@ -556,11 +557,11 @@ void client_leave_nodes(struct core *core, struct client *c)
 		const struct client_node *client_node = &c->client_nodes[i];
 		struct node *node = &core->nodes[client_node->node];
 
-		if (client_node->previous == NOBODY)
+		if (client_node->previous == NO_INDEX)
 			node->first = client_node->next;
 		else
 			client_node_at(core, client_node->previous)->next = client_node->next;
-		if (client_node->next != NOBODY)
+		if (client_node->next != NO_INDEX)
 			client_node_at(core, client_node->next)->previous = client_node->previous;
 		if (--node->users == 0)
 			node_end(core, node);
@@ -668,7 +669,7 @@ void core_remove(struct core *core, core_id id)
 	client_leave_nodes(core, c);
 	client_unlink(core, c);
 	c->id = 0;
-	if (gang->first != NOBODY)
+	if (gang->first != NO_INDEX)
 		gang_left(core, gang);
 }
 
@@ -783,7 +784,7 @@ void core_view_node(const struct core *core, uint32_t gpu_id, bool *urgent, uint
 	*urgent = false;
 	*suspended = 0;
 	gpu = gpu_find(core, gpu_id);
-	if (gpu == NOBODY)
+	if (gpu == NO_INDEX)
 		return;
 	*suspended = core->gpus[gpu].suspended;
 	*urgent = core->gpus[gpu].urgent > 0;

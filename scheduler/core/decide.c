@@ -368,7 +368,7 @@ static void starve_on(struct core *core, struct node *node, uint64_t now)
 	if (node->starved_ns && now - node->starved_ns < core->config.max_suspended_ns)
 		return;
 	node->starved_ns = now;
-	for (uint32_t at = node->first; at != NOBODY;) {
+	for (uint32_t at = node->first; at != NO_INDEX;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
 		uint32_t number = at % CORE_NODES;
 
@@ -567,7 +567,7 @@ size_t core_decide(struct core *core, uint64_t now, struct core_action *actions,
 	core->turns++;
 	timers_due(core, now);
 	while ((gang = gang_dequeue(core)) != NULL) {
-		if (gang->first == NOBODY)
+		if (gang->first == NO_INDEX)
 			continue;
 		fits = decide_gang(core, gang, now, &out);
 		gang_account(core, gang, now);

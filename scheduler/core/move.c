@@ -15,9 +15,9 @@ static struct gang *split(struct core *core, const struct client *c, const struc
 	struct gang *to = gang_new(core), empty = *to;
 
 	*to = *from;
-	to->first = NOBODY;
+	to->first = NO_INDEX;
 	to->priority = CORE_PRIORITY_UNSET;
-	to->heap_at = NOBODY;
+	to->heap_at = NO_INDEX;
 	to->queued = empty.queued;
 	if (to->held && !is_off(c))
 		gang_release(core, to, now);
@@ -68,7 +68,7 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 	to = group ? gang_find(core, rights, group) : NULL;
 	if (to) {
 		join(c, from, to, now);
-	} else if (from->first == (uint32_t)(c - core->clients) && c->next == NOBODY) {
+	} else if (from->first == (uint32_t)(c - core->clients) && c->next == NO_INDEX) {
 		to = from;
 	} else {
 		to = split(core, c, from, now);
@@ -83,7 +83,7 @@ void core_move(struct core *core, core_id id, const struct core_rights *rights, 
 		client_find_node(core, c, gpu_ids[i]);
 	c->active = active;
 	c->held = held;
-	if (from != to && from->first != NOBODY)
+	if (from != to && from->first != NO_INDEX)
 		gang_left(core, from);
 	gang_prioritise(core, to);
 	client_recount(core, c);

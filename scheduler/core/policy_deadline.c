@@ -39,7 +39,7 @@ static bool update(const struct core *core, struct node *node)
 
 	for (int i = 0; i < CORE_PRIORITIES; i++)
 		due[i] = CORE_NEVER;
-	for (uint32_t at = node->first; node->urgent && at != NOBODY;) {
+	for (uint32_t at = node->first; node->urgent && at != NO_INDEX;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
 		const struct gang *of = &core->gangs[c->gang];
 		uint32_t number = at % CORE_NODES;

@@ -20,7 +20,7 @@
 #include "common/gaps.h"
 #include "scheduler/core/sched.h"
 
-#define NOBODY UINT32_MAX /* an index of no entry: the end of a list, or in no list */
+#define NO_INDEX UINT32_MAX /* an index of no entry: the end of a list, or in no list */
 
 /* A node entry: one GPU as the clients of one set of rights see it. */
 struct node {
@@ -213,7 +213,7 @@ struct client *client_find(const struct core *core, core_id id);
 /* Returns the client of a slot; NULL at the end of a list. */
 static inline struct client *client_at(const struct core *core, uint32_t slot)
 {
-	return slot == NOBODY ? NULL : &core->clients[slot];
+	return slot == NO_INDEX ? NULL : &core->clients[slot];
 }
 /* Loops over the clients of a gang; declares `c`. */
 #define FOR_CLIENTS(core, gang, c)                                                                 \
@@ -285,7 +285,7 @@ static inline uint32_t node_contending(const struct node *node)
 /* Returns the node entry with this index; NULL at the end of a list. */
 static inline struct node *node_at(const struct core *core, uint32_t at)
 {
-	return at == NOBODY ? NULL : &core->nodes[at];
+	return at == NO_INDEX ? NULL : &core->nodes[at];
 }
 /* Loops over the node entries of a GPU; declares `n`. */
 #define FOR_NODES(core, gpu, n)                                                                    \

@@ -49,7 +49,7 @@ static struct gang *find_first(const struct core *core, const struct node *node,
 {
 	struct gang *first = NULL;
 
-	for (uint32_t at = node->first; at != NOBODY;) {
+	for (uint32_t at = node->first; at != NO_INDEX;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
 		struct gang *gang = &core->gangs[c->gang];
 		uint32_t number = at % CORE_NODES;
@@ -101,7 +101,7 @@ void turn_ends(struct core *core, const struct node *node, int priority)
 {
 	struct gang *next = NULL;
 
-	for (uint32_t at = node->first; at != NOBODY;) {
+	for (uint32_t at = node->first; at != NO_INDEX;) {
 		const struct client *c = &core->clients[at / CORE_NODES];
 		struct gang *gang = &core->gangs[c->gang];
 

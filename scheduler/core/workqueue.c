@@ -15,7 +15,7 @@ void gang_queue(struct core *core, struct gang *gang)
 	if (gang->queued)
 		return;
 	gang->queued = true;
-	core->queue_next[at] = NOBODY;
+	core->queue_next[at] = NO_INDEX;
 	if (core->queued >> list & 1)
 		core->queue_next[core->queue_last[list]] = at;
 	else
@@ -33,7 +33,7 @@ struct gang *gang_dequeue(struct core *core)
 	list = 31u - (uint32_t)__builtin_clz(core->queued);
 	at = core->queue_first[list];
 	core->queue_first[list] = core->queue_next[at];
-	if (core->queue_first[list] == NOBODY)
+	if (core->queue_first[list] == NO_INDEX)
 		core->queued &= ~(1u << list);
 	core->gangs[at].queued = false;
 	return &core->gangs[at];
@@ -78,7 +78,7 @@ static void timer_remove(struct core *core, struct gang *gang)
 {
 	uint32_t at = gang->heap_at;
 
-	gang->heap_at = NOBODY;
+	gang->heap_at = NO_INDEX;
 	if (at == --core->heap_count)
 		return;
 	put(core, at, core->heap[core->heap_count]);
@@ -88,14 +88,14 @@ static void timer_remove(struct core *core, struct gang *gang)
 void timer_set(struct core *core, struct gang *gang, uint64_t at)
 {
 	if (at == CORE_NEVER) {
-		if (gang->heap_at != NOBODY)
+		if (gang->heap_at != NO_INDEX)
 			timer_remove(core, gang);
 		return;
 	}
-	if (gang->heap_at != NOBODY && gang->deadline == at)
+	if (gang->heap_at != NO_INDEX && gang->deadline == at)
 		return;
 	gang->deadline = at;
-	if (gang->heap_at == NOBODY)
+	if (gang->heap_at == NO_INDEX)
 		put(core, core->heap_count++, index_of(core, gang));
 	sift(core, gang->heap_at);
 }

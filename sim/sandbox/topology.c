@@ -17,7 +17,7 @@
 #define TOPOLOGY "sys/devices/virtual/kfd/kfd/topology"
 #define NODES TOPOLOGY "/nodes"
 #define PATH_BYTES 128
-#define NOBODYS_MINOR 64 /* beyond the number of nodes */
+#define UNUSED_MINOR 64 /* beyond the number of nodes */
 /* Types of heaps and links, as in the kernel's kfd_crat.h. */
 #define HEAP_SYSTEM 0
 #define HEAP_FB_PUBLIC 1 /* the CPU can map all of VRAM */
@@ -179,7 +179,7 @@ static int gpu_properties(const struct machine *m, unsigned node, const char *pa
 {
 	const struct profile *p = &m->node_profile;
 	const struct machine_gpu *gpu = &m->gpus[m->nodes[node].gpu];
-	unsigned far = m->broken == RULE_topology_gpu_names_its_render_node ? NOBODYS_MINOR : 0;
+	unsigned far = m->broken == RULE_topology_gpu_names_its_render_node ? UNUSED_MINOR : 0;
 
 	return tree_file(
 		path,

@@ -55,9 +55,10 @@ static uint32_t group_of(struct worker *worker, const struct client *client)
 	return ++worker->last_group;
 }
 
-bool client_can_preempt(const struct client *who, const struct client *whom)
+bool client_can_preempt(const struct client *preemptor, const struct client *victim)
 {
-	return who->tenant == whom->tenant || (who->attrs.can_preempt & whom->attrs.preemptible_by);
+	return preemptor->tenant == victim->tenant ||
+	       (preemptor->attrs.can_preempt & victim->attrs.preemptible_by);
 }
 
 /* ---- effective values ---- */

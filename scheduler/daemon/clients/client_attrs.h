@@ -75,7 +75,7 @@ void client_attrs_configured(struct worker *worker, bool again, uint64_t now);
  * that is due. */
 void client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now);
 
-/* Returns true if `who` can preempt `whom` when `who` is more urgent. */
-bool client_can_preempt(const struct client *who, const struct client *whom);
+/* Returns true if `preemptor` can preempt `victim` when `preemptor` is more urgent. */
+bool client_can_preempt(const struct client *preemptor, const struct client *victim);
 
 #endif

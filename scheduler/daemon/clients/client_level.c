@@ -331,7 +331,7 @@ static int is_usable(struct worker *worker, const struct client *client, uint64_
 	case -EPERM:
 		return client->level.unseen ? 0 : reader_right_has_come(client->peer.pid);
 	case -EAGAIN:
-		return tracer_nobody_has(client->peer.pid);
+		return tracer_is_free(client->peer.pid);
 	case -EACCES:
 	case -ENOENT:
 		return access("/dev/kfd", R_OK | W_OK) == 0;

@@ -94,14 +94,14 @@ static bool is_party(const struct party *party, const struct subject *s)
 	}
 }
 
-void authority_match(const struct authority *authority, const struct subject *s, uint64_t *who,
-		     uint64_t *whom)
+void authority_match(const struct authority *authority, const struct subject *s,
+		     uint64_t *preemptor, uint64_t *victim)
 {
-	*who = *whom = 0;
+	*preemptor = *victim = 0;
 	for (uint32_t i = 0; i < authority->count; i++) {
-		if (is_party(&authority->grant[i].who, s))
-			*who |= UINT64_C(1) << i;
-		if (is_party(&authority->grant[i].whom, s))
-			*whom |= UINT64_C(1) << i;
+		if (is_party(&authority->grant[i].preemptor, s))
+			*preemptor |= UINT64_C(1) << i;
+		if (is_party(&authority->grant[i].victim, s))
+			*victim |= UINT64_C(1) << i;
 	}
 }

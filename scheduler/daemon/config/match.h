@@ -46,10 +46,10 @@ struct verdict {
  * applies; *out is then empty. */
 bool rules_match(const struct rules *rules, const struct subject *subject, struct verdict *out);
 
-/* Determines the grants that concern a process. Bit i of *who: grant i allows the process to
- * preempt others. Bit i of *whom: grant i allows others to preempt the process. uid and gid of a
+/* Determines the grants that concern a process. Bit i of *preemptor: grant i allows the process to
+ * preempt others. Bit i of *victim: grant i allows others to preempt the process. uid and gid of a
  * grant match only native processes, because root has the same uid in each container. */
 void authority_match(const struct authority *authority, const struct subject *subject,
-		     uint64_t *who, uint64_t *whom);
+		     uint64_t *preemptor, uint64_t *victim);
 
 #endif

@@ -102,7 +102,7 @@ bool rules_take_grant(struct authority *out, const char *text)
 {
 	static const char over[] = " over ";
 	const char *middle = strstr(text, over);
-	char who[RULE_PATTERN];
+	char preemptor[RULE_PATTERN];
 	size_t length;
 
 	if (!middle || out->count == GRANTS_MAX)
@@ -110,14 +110,14 @@ bool rules_take_grant(struct authority *out, const char *text)
 	length = (size_t)(middle - text);
 	while (length && (text[length - 1] == ' ' || text[length - 1] == '\t'))
 		length--;
-	if (length >= sizeof(who))
+	if (length >= sizeof(preemptor))
 		return false;
-	memcpy(who, text, length);
-	who[length] = '\0';
+	memcpy(preemptor, text, length);
+	preemptor[length] = '\0';
 	middle += sizeof(over) - 1;
 	middle += strspn(middle, " \t");
-	if (!take_party(&out->grant[out->count].who, who) ||
-	    !take_party(&out->grant[out->count].whom, middle))
+	if (!take_party(&out->grant[out->count].preemptor, preemptor) ||
+	    !take_party(&out->grant[out->count].victim, middle))
 		return false;
 	out->count++;
 	return true;

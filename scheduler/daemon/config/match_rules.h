@@ -86,9 +86,9 @@ struct party {
 	char cgroup[RULE_PATTERN];
 };
 
-/* Processes of `who` can preempt processes of `whom`. */
+/* Processes of `preemptor` can preempt processes of `victim`. */
 struct grant {
-	struct party who, whom;
+	struct party preemptor, victim;
 };
 
 /* The section [authority]. */

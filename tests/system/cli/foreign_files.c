@@ -32,7 +32,7 @@
 #include "cli/inspect/sources.h"
 #include "common/proc_file.h"
 
-#define NOBODY 65534
+#define NO_USER 65534
 #define USUAL_S 10 /* limit, in s; a command that waits for the attacker would wait for ever */
 #define SHM_FILE "4711-1.lane"
 #define PODMAN "engine=\"podman-4.3.1\"\nname=\"innocent\"\n"
@@ -62,11 +62,11 @@ static void put(const char *path, const char *text)
 /* Enters a user and a mount namespace of its own, as any user can. */
 static void become_unprivileged(void)
 {
-	uid_t uid = geteuid() ? geteuid() : NOBODY;
+	uid_t uid = geteuid() ? geteuid() : NO_USER;
 	char map[32];
 
 	if (geteuid() == 0)
-		must(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(uid, uid, uid) == 0);
+		must(setresgid(NO_USER, NO_USER, NO_USER) == 0 && setresuid(uid, uid, uid) == 0);
 	must(prctl(PR_SET_DUMPABLE, 1) == 0);
 	must(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0);
 	snprintf(map, sizeof(map), "0 %u 1", uid);
@@ -110,10 +110,11 @@ static void holds_fuse(void)
 	must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
 	snprintf(path, sizeof(path), "%s/" SHM_FILE, directory);
 	snprintf(options, sizeof(options),
-		 "fd=%d,rootmode=100644,user_id=%u,group_id=0,allow_other", fuse, NOBODY);
+		 "fd=%d,rootmode=100644,user_id=%u,group_id=0,allow_other", fuse, NO_USER);
 	must(mount("attack", path, "fuse", 0, options) == 0);
 	hold(SHM_FILE);
-	must(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
+	must(setresgid(NO_USER, NO_USER, NO_USER) == 0 &&
+	     setresuid(NO_USER, NO_USER, NO_USER) == 0);
 	must(prctl(PR_SET_DUMPABLE, 1) == 0);
 }
 

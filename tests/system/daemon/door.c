@@ -18,7 +18,7 @@
 
 #include "tests/lib/real.h"
 
-#define NOBODY 65534
+#define NO_USER 65534
 #define MANY 1100
 #define REFUSED 10 /* minimum of refused connections */
 
@@ -44,7 +44,7 @@ static void crowd(void)
 	int refused = 0;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (setgid(NOBODY) || setuid(NOBODY))
+	if (setgid(NO_USER) || setuid(NO_USER))
 		_exit(255);
 	for (int i = 0; i < MANY; i++) {
 		fds[i] = protocol_connect(path);
@@ -170,7 +170,7 @@ static void a_client_has_its_share_of_the_log(void **state)
 	EVENTUALLY(log_lines("log lines suppressed by the rate limit") == 1);
 }
 
-static void nobody_reads_the_log(void **state)
+static void the_log_is_not_read(void **state)
 {
 	char bytes[4096] = {0};
 	struct pollfd p = {.events = POLLIN};
@@ -213,7 +213,7 @@ int main(void)
 		HERE(a_user_has_half_at_most),
 		HERE(out_of_descriptors),
 		HERE(a_client_has_its_share_of_the_log),
-		HERE(nobody_reads_the_log),
+		HERE(the_log_is_not_read),
 	};
 
 	if (!getenv("BUILD") || geteuid() != 0) {

@@ -490,7 +490,7 @@ static void wake_fd_is_abused(struct client_shm *shm, int wake)
 	sleep_ms(300);
 }
 
-static void the_wake_descriptor_harms_nobody(void **state)
+static void the_wake_descriptor_harms_no_client(void **state)
 {
 	pid_t pid = client(15, wake_fd_is_abused);
 
@@ -588,7 +588,7 @@ static void death_is_seen_through_a_forked_child(void **state)
 	close(to_its_child[1]);
 }
 
-static void who_comes_again_replaces_himself(void **state)
+static void a_client_that_connects_again_replaces_itself(void **state)
 {
 	struct protocol_hello h = hello_of(PROTOCOL_SHIM, 2);
 	struct protocol_welcome welcome;
@@ -644,10 +644,10 @@ int main(void)
 		HERE(a_brisk_client_is_scanned_each_time),
 #endif
 		HERE(torn_shm_is_reported_as_far_as_possible),
-		HERE(the_wake_descriptor_harms_nobody),
+		HERE(the_wake_descriptor_harms_no_client),
 		HERE(unread_wakes_harm_no_client),
 		HERE(death_is_seen_through_a_forked_child),
-		HERE(who_comes_again_replaces_himself),
+		HERE(a_client_that_connects_again_replaces_itself),
 		HERE(many_clients),
 	};
 

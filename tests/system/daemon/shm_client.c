@@ -92,8 +92,8 @@ static bool reaches(const uint32_t *word, uint32_t value, unsigned ms)
 	return true;
 }
 
-/* Waits until a process is suspended on the node, or (`somebody` false) until none is. */
-static bool preempts(bool somebody, uint32_t gpu_id)
+/* Waits until a process is suspended on the node, or (`another_uid` false) until none is. */
+static bool preempts(bool another_uid, uint32_t gpu_id)
 {
 	const struct daemon_shm_node *n = daemon_shm->nodes;
 	uint64_t end = clock_ns() + 5000000000u;
@@ -101,7 +101,7 @@ static bool preempts(bool somebody, uint32_t gpu_id)
 	while (n->gpu_id != gpu_id)
 		if (++n == daemon_shm->nodes + CLIENT_SHM_NODES)
 			return false;
-	while ((__atomic_load_n(&n->suspended, __ATOMIC_SEQ_CST) > 0) != somebody) {
+	while ((__atomic_load_n(&n->suspended, __ATOMIC_SEQ_CST) > 0) != another_uid) {
 		if (clock_ns() > end)
 			return false;
 		sleep_us(50);

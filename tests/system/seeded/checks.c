@@ -72,8 +72,8 @@ static bool can_preempt(const struct program *a, const struct program *b)
 		    a->ways.user_ns == b->ways.user_ns;
 
 	for (uint32_t i = 0; !same && i < authority->count; i++)
-		same = authority->grant[i].who.id == a->ways.uid &&
-		       authority->grant[i].whom.id == b->ways.uid;
+		same = authority->grant[i].preemptor.id == a->ways.uid &&
+		       authority->grant[i].victim.id == b->ways.uid;
 	return same && a != b && a->ways.node == b->ways.node;
 }
 

@@ -346,7 +346,7 @@ int tracer_detach(pid_t pid)
 	return driver_let_go(pid);
 }
 
-bool tracer_nobody_has(pid_t pid)
+bool tracer_is_free(pid_t pid)
 {
 	(void)pid;
 	return true;

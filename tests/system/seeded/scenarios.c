@@ -197,8 +197,8 @@ static const struct config *any_config(void)
 	config.core.online_weight = (uint32_t)random_below(4);
 	config.core.max_online_overhead = one_in(2) ? 0 : 5;
 	config.authority.count = it->grants && one_in(2);
-	config.authority.grant[0] = (struct grant){.who = {.kind = PARTY_UID, .id = USER},
-						   .whom = {.kind = PARTY_UID, .id = USER + 1}};
+	config.authority.grant[0] = (struct grant){.preemptor = {.kind = PARTY_UID, .id = USER},
+						   .victim = {.kind = PARTY_UID, .id = USER + 1}};
 	config.rules.count = it->grants && one_in(2);
 	config.rules.rule[0] = (struct rule){.name = "other",
 					     .conditions = RULE_UID,

@@ -115,14 +115,15 @@ static void destroy(struct work_truth *truth, struct work_queue *q, int kfd)
 static void try_what_cannot_be(struct work_truth *truth, struct work_queue *q,
 			       const struct kfdabi_create_queue *model, unsigned short *random)
 {
-	struct kfd_ioctl_destroy_queue_args nobody = {.queue_id = NO_QUEUE};
+	struct kfd_ioctl_destroy_queue_args unused_uid = {.queue_id = NO_QUEUE};
 	struct kfdabi_create_queue args = *model;
 	int kfd = any_kfd(random);
 
 	if (q->there && below(random, 2)) {
 		CHECK(update(kfd, q, 16, 50) < 0);
 	} else if (below(random, 2)) {
-		CHECK(harness_ioctl(kfd, KFDABI_DESTROY_QUEUE, &nobody, sizeof(nobody)) < 0);
+		CHECK(harness_ioctl(kfd, KFDABI_DESTROY_QUEUE, &unused_uid, sizeof(unused_uid)) <
+		      0);
 	} else {
 		args.queue_percentage = 101;
 		CHECK(harness_ioctl(kfd, KFDABI_CREATE_QUEUE, &args, sizeof(args)) < 0);

@@ -190,7 +190,7 @@ static void test_processes(void **state)
 	add(a, other);
 	assert_int_equal(a->count, 2);
 	assert_int_equal(sampling_verdict(&a->process[0].sampling), SAMPLING_ONCE);
-	unknown.process->source = OBSERVE_NOBODY;
+	unknown.process->source = OBSERVE_NO_SOURCE;
 	unknown.process->started = 99;
 	size_t points = a->points;
 

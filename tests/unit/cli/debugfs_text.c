@@ -260,7 +260,7 @@ static void test_sdma(void **state)
 	is(&list.queue[2], OBSERVE_MQDS, 1);
 }
 
-static void test_nobody(void **state)
+static void test_no_source(void **state)
 {
 	(void)state;
 	begin();
@@ -564,7 +564,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_compute),	    cmocka_unit_test(test_later_headers),
 		cmocka_unit_test(test_cu_mask),	    cmocka_unit_test(test_sdma),
-		cmocka_unit_test(test_nobody),	    cmocka_unit_test(test_other_generations),
+		cmocka_unit_test(test_no_source),   cmocka_unit_test(test_other_generations),
 		cmocka_unit_test(test_broken_mqds), cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_by_xcc),	    cmocka_unit_test(test_one_xcc_unnumbered),
 		cmocka_unit_test(test_broken_hqds), cmocka_unit_test(test_hostile),

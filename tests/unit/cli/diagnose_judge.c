@@ -63,7 +63,7 @@ static void test_states(void **state)
 	p->tracer = 77;
 	strcpy(p->tracer_name, "gdb");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		facts.who.state = cases[i].state;
+		facts.identity.state = cases[i].state;
 		evaluate();
 		expect_part(cases[i].sentence);
 		assert_non_null(strstr(got.state, cases[i].text));
@@ -88,7 +88,7 @@ static void test_states(void **state)
 static void test_dead(void **state)
 {
 	(void)state;
-	facts.who.state = 'Z';
+	facts.identity.state = 'Z';
 	facts.threads = 1;
 	evaluate();
 	assert_string_equal(got.sentence,
@@ -103,8 +103,8 @@ static void test_dead(void **state)
 	expect_part("can be preempted at level trap");
 	assert_non_null(strstr(got.state, "8 others"));
 
-	facts.who.state = 'S';
-	facts.who.kernel = true;
+	facts.identity.state = 'S';
+	facts.identity.kernel = true;
 	evaluate();
 	expect_part("is a kernel thread");
 	check_level("gate", DIAGNOSE_NO, "a kernel thread");
@@ -129,7 +129,7 @@ static void test_no_gpu(void **state)
 static void test_forbidden(void **state)
 {
 	(void)state;
-	facts.who.uid = 7;
+	facts.identity.uid = 7;
 	strcpy(facts.user, "other");
 	facts.machine.daemon.error = ENOENT;
 	facts.seen = (struct observation){.queues = facts.seen.queues};
@@ -145,7 +145,7 @@ static void test_forbidden(void **state)
 	assert_non_null(strstr(obstacle("rights")->found, "it belongs to other"));
 	assert_non_null(strstr(obstacle("rights")->advice, "sudo kfdsched diagnose 4711"));
 
-	facts.who.uid = 1000;
+	facts.identity.uid = 1000;
 	facts.dumpable = DOCTOR_NO;
 	evaluate();
 	assert_non_null(strstr(obstacle("rights")->found, "not dumpable"));
@@ -299,7 +299,7 @@ static void test_by_hand(void **state)
 	expect_part("cannot be preempted: priority 15 is the highest");
 
 	machine->sys_ptrace = DOCTOR_NO;
-	machine->uid = facts.who.uid;
+	machine->uid = facts.identity.uid;
 	strcpy(machine->user, "nobody");
 	evaluate();
 	check(&got.by_hand, DIAGNOSE_YES, "");
@@ -370,7 +370,7 @@ static void test_queues(void **state)
 	assert_int_equal(got.queue_kinds, 4);
 	assert_int_equal(got.queues[2].count, 2);
 	assert_int_equal(got.queues[3].type, OBSERVE_TYPES);
-	assert_int_equal(got.queues[3].source, OBSERVE_NOBODY);
+	assert_int_equal(got.queues[3].source, OBSERVE_NO_SOURCE);
 	facts.seen.listed = 0;
 	facts.seen.queues.count = 0;
 	evaluate();

@@ -54,7 +54,7 @@ static void debugger(void)
 static void no_right(void)
 {
 	facts.machine.daemon.sys_ptrace = DOCTOR_NO;
-	facts.who.uid = 7;
+	facts.identity.uid = 7;
 	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
 }
 static void other_namespace(void)
@@ -158,7 +158,7 @@ static void test_one_by_one(void **state)
 
 /* On a GPU with a single debug session, the process that has the session is not obstructed by
  * it. */
-static void test_who_has_it(void **state)
+static void test_owner(void **state)
 {
 	(void)state;
 	one_session();
@@ -173,7 +173,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_one_by_one, begin, end),
-		cmocka_unit_test_setup_teardown(test_who_has_it, begin, end),
+		cmocka_unit_test_setup_teardown(test_owner, begin, end),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

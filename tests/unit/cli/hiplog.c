@@ -29,7 +29,7 @@ static void assert_text(struct hiplog_text text, const char *expected)
 	assert_memory_equal(text.text, expected, text.bytes);
 }
 
-#define WHO (HIPLOG_HAS_PID | HIPLOG_HAS_THREAD)
+#define PROCESS (HIPLOG_HAS_PID | HIPLOG_HAS_THREAD)
 
 static void test_prefixes(void **state)
 {
@@ -51,7 +51,7 @@ static void test_prefixes(void **state)
 	/* Since 6.4, lines of level 3 name no process and no thread. */
 	r = read_line(LINE_7_2_CREATED_3);
 	assert_int_equal(r.kind, HIPLOG_CREATED);
-	assert_false(r.has & WHO);
+	assert_false(r.has & PROCESS);
 	assert_int_equal(r.us, 25701113241);
 }
 
@@ -61,21 +61,22 @@ static void test_packets(void **state)
 
 	(void)state;
 	assert_int_equal(r.kind, HIPLOG_DISPATCH);
-	assert_int_equal(r.has, WHO | HIPLOG_HAS_HWQ);
+	assert_int_equal(r.has, PROCESS | HIPLOG_HAS_HWQ);
 	assert_int_equal(r.hwq, 0x7f4d0b49a000);
 	assert_text(r.name, "Dispatch");
 
 	r = read_line(LINE_6_1_DISPATCH);
-	assert_int_equal(r.has, WHO | HIPLOG_HAS_RING);
+	assert_int_equal(r.has, PROCESS | HIPLOG_HAS_RING);
 	assert_int_equal(r.ring, 0x7f674b000000);
 	r = read_line(LINE_6_1_BARRIER_VALUE);
 	assert_int_equal(r.kind, HIPLOG_BARRIER);
-	assert_int_equal(r.has, WHO | HIPLOG_HAS_HWQ);
+	assert_int_equal(r.has, PROCESS | HIPLOG_HAS_HWQ);
 
 	r = read_line(LINE_6_4_BARRIER);
 	assert_int_equal(r.kind, HIPLOG_BARRIER);
 	assert_text(r.name, "BarrierAND");
-	assert_int_equal(r.has, WHO | HIPLOG_HAS_HSA_QUEUE | HIPLOG_HAS_RING | HIPLOG_HAS_HSA_ID);
+	assert_int_equal(r.has,
+			 PROCESS | HIPLOG_HAS_HSA_QUEUE | HIPLOG_HAS_RING | HIPLOG_HAS_HSA_ID);
 
 	r = read_line(LINE_7_2_DISPATCH);
 	assert_int_equal(r.kind, HIPLOG_DISPATCH);
@@ -84,8 +85,8 @@ static void test_packets(void **state)
 	assert_int_equal(r.hsa_id, 1);
 	assert_int_equal(r.rptr, 7);
 	assert_int_equal(r.wptr, 10);
-	assert_int_equal(r.has, WHO | HIPLOG_HAS_HSA_QUEUE | HIPLOG_HAS_RING | HIPLOG_HAS_HSA_ID |
-					HIPLOG_HAS_RPTR | HIPLOG_HAS_WPTR);
+	assert_int_equal(r.has, PROCESS | HIPLOG_HAS_HSA_QUEUE | HIPLOG_HAS_RING |
+					HIPLOG_HAS_HSA_ID | HIPLOG_HAS_RPTR | HIPLOG_HAS_WPTR);
 	/* Additional fields in between, as of a later release. */
 	r = read_line(LINE_NEWER_DISPATCH);
 	assert_int_equal(r.kind, HIPLOG_DISPATCH);
@@ -106,7 +107,7 @@ static void test_queues(void **state)
 	assert_int_equal(r.packets, 4096);
 	assert_int_equal(r.priority, 1);
 	assert_false(r.cooperative);
-	assert_int_equal(r.has, WHO | HIPLOG_HAS_HSA_QUEUE | HIPLOG_HAS_PACKETS |
+	assert_int_equal(r.has, PROCESS | HIPLOG_HAS_HSA_QUEUE | HIPLOG_HAS_PACKETS |
 					HIPLOG_HAS_PRIORITY | HIPLOG_HAS_COOPERATIVE);
 	r = read_line(LINE_7_2_CREATED_3);
 	assert_int_equal(r.hsa_queue, 0x7f4fc28b4000);
@@ -145,7 +146,7 @@ static void test_work(void **state)
 
 	(void)state;
 	assert_int_equal(r.kind, HIPLOG_COPY);
-	assert_int_equal(r.has, WHO);
+	assert_int_equal(r.has, PROCESS);
 	r = read_line(LINE_7_2_COPY);
 	assert_int_equal(r.kind, HIPLOG_COPY);
 	assert_int_equal(r.bytes, 65536);

@@ -27,23 +27,23 @@
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/process.h"
 
-static struct process_identity who;
+static struct process_identity identity;
 
 static void this_process(void **state)
 {
 	(void)state;
-	assert_int_equal(process_read(getpid(), &who), 0);
-	assert_int_equal(who.pid, getpid());
-	assert_int_equal(who.uid, geteuid());
-	assert_int_equal(who.state, 'R');
-	assert_int_equal(who.depth, 1);
-	assert_int_equal(who.pids[0], getpid());
-	assert_int_equal(who.host_pid, observe_names_match() ? getpid() : 0);
-	assert_int_equal(who.tracer, 0);
-	assert_false(who.kernel);
-	assert_true(process_is(&who));
-	who.started++;
-	assert_false(process_is(&who)); /* the pid belongs to another process now */
+	assert_int_equal(process_read(getpid(), &identity), 0);
+	assert_int_equal(identity.pid, getpid());
+	assert_int_equal(identity.uid, geteuid());
+	assert_int_equal(identity.state, 'R');
+	assert_int_equal(identity.depth, 1);
+	assert_int_equal(identity.pids[0], getpid());
+	assert_int_equal(identity.host_pid, observe_names_match() ? getpid() : 0);
+	assert_int_equal(identity.tracer, 0);
+	assert_false(identity.kernel);
+	assert_true(process_is(&identity));
+	identity.started++;
+	assert_false(process_is(&identity)); /* the pid belongs to another process now */
 }
 
 /* Starts a copy of /bin/sleep under that name, in a directory of its own. Returns its pid. */
@@ -60,10 +60,11 @@ static pid_t start_called(const char *directory, const char *name)
 		execl(path, path, "60", NULL);
 		_exit(1);
 	}
-	for (int i = 0; i < 1000 && process_read(pid, &who) == 0 && strcmp(who.comm, name); i++)
+	for (int i = 0;
+	     i < 1000 && process_read(pid, &identity) == 0 && strcmp(identity.comm, name); i++)
 		usleep(10000);
 	unlink(path);
-	assert_string_equal(who.comm, name);
+	assert_string_equal(identity.comm, name);
 	return pid;
 }
 
@@ -105,10 +106,10 @@ static void what_is_no_process(void **state)
 	if (pid == 0)
 		_exit(0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(process_read(pid, &who), -ESRCH);
+	assert_int_equal(process_read(pid, &identity), -ESRCH);
 	assert_non_null(strstr(process_sentence(text, pid, -ESRCH), "there is no process"));
-	assert_int_equal(process_read(0, &who), -ESRCH);
-	assert_int_equal(process_read(-1, &who), -ESRCH);
+	assert_int_equal(process_read(0, &identity), -ESRCH);
+	assert_int_equal(process_read(-1, &identity), -ESRCH);
 }
 
 static void zombie(void **state)
@@ -120,10 +121,10 @@ static void zombie(void **state)
 	if (pid == 0)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-	assert_int_equal(process_read(pid, &who), 0);
-	assert_int_equal(who.state, 'Z');
-	assert_string_equal(who.command, "");
-	assert_int_equal(who.container.engine, CONTAINER_NONE);
+	assert_int_equal(process_read(pid, &identity), 0);
+	assert_int_equal(identity.state, 'Z');
+	assert_string_equal(identity.command, "");
+	assert_int_equal(identity.container.engine, CONTAINER_NONE);
 	waitpid(pid, NULL, 0);
 }
 
@@ -147,7 +148,7 @@ static void thread(void **state)
 	pthread_barrier_init(&barrier, NULL, 2);
 	assert_int_equal(pthread_create(&other, NULL, a_thread, NULL), 0);
 	pthread_barrier_wait(&barrier);
-	assert_int_equal(process_read(tid, &who), -EINVAL);
+	assert_int_equal(process_read(tid, &identity), -EINVAL);
 	snprintf(expected, sizeof(expected), "a thread of process %d", (int)getpid());
 	assert_non_null(strstr(process_sentence(text, tid, -EINVAL), expected));
 	pthread_barrier_wait(&barrier);
@@ -182,24 +183,24 @@ static void harmful_arguments(void **state)
 
 	(void)state;
 	/* The name is read before the command line, and the exec may happen in between. */
-	for (int i = 0;
-	     i < 500 && (strncmp(who.command, "cat?", 4) != 0 || strcmp(who.comm, "cat") != 0);
+	for (int i = 0; i < 500 && (strncmp(identity.command, "cat?", 4) != 0 ||
+				    strcmp(identity.comm, "cat") != 0);
 	     i++) {
-		assert_int_equal(process_read(pid, &who), 0);
+		assert_int_equal(process_read(pid, &identity), 0);
 		usleep(10000);
 	}
-	assert_string_equal(who.command, "cat?[2J - - -");
-	assert_string_equal(who.comm, "cat");
+	assert_string_equal(identity.command, "cat?[2J - - -");
+	assert_string_equal(identity.comm, "cat");
 	close(end);
 	waitpid(pid, NULL, 0);
 
 	memset(many, 'x', sizeof(many) - 1);
 	pid = start(long_argv, &end);
-	for (int i = 0; i < 500 && who.command[0] != 'x'; i++) {
-		assert_int_equal(process_read(pid, &who), 0);
+	for (int i = 0; i < 500 && identity.command[0] != 'x'; i++) {
+		assert_int_equal(process_read(pid, &identity), 0);
 		usleep(10000);
 	}
-	assert_int_equal(strlen(who.command), PROCESS_COMMAND - 1);
+	assert_int_equal(strlen(identity.command), PROCESS_COMMAND - 1);
 	close(end);
 	waitpid(pid, NULL, 0);
 }
@@ -217,11 +218,11 @@ static void in_a_namespace(void **state)
 			pause();
 	}
 	assert_true(pid > 0);
-	assert_int_equal(process_read(pid, &who), 0);
-	assert_int_equal(who.depth, 2);
-	assert_int_equal(who.pids[0], pid);
-	assert_int_equal(who.pids[1], 1);
-	assert_int_not_equal(who.container.engine, CONTAINER_NONE);
+	assert_int_equal(process_read(pid, &identity), 0);
+	assert_int_equal(identity.depth, 2);
+	assert_int_equal(identity.pids[0], pid);
+	assert_int_equal(identity.pids[1], 1);
+	assert_int_not_equal(identity.container.engine, CONTAINER_NONE);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }

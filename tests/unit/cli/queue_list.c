@@ -160,7 +160,7 @@ static void alike_are_found_by_kind(void **state)
 }
 
 /* A slot that may belong to any process is not matched with the only queue of its kind. */
-static void a_stranger_joins_nobody(void **state)
+static void a_stranger_joins_no_process(void **state)
 {
 	struct observe_list into = {0}, from = {0};
 
@@ -271,11 +271,11 @@ static void faults_in_memory(void **state)
 	observe_set(queue, OBSERVE_CWSR_ADDRESS, (uintptr_t)header, OBSERVE_SHM);
 	found = &queue->field[OBSERVE_EXCEPTIONS];
 	assert_int_equal(source_memory(getpid(), &list, why), 0);
-	assert_int_equal(found->source, OBSERVE_NOBODY); /* the runtime has named no address */
+	assert_int_equal(found->source, OBSERVE_NO_SOURCE); /* the runtime has named no address */
 	header[3] = (uintptr_t)&payload;
 	payload = UINT64_MAX; /* no mask of exceptions */
 	assert_int_equal(source_memory(getpid(), &list, why), 0);
-	assert_int_equal(found->source, OBSERVE_NOBODY);
+	assert_int_equal(found->source, OBSERVE_NO_SOURCE);
 	payload = 0;
 	assert_int_equal(source_memory(getpid(), &list, why), 0);
 	assert_int_equal(found->source, OBSERVE_MEMORY);
@@ -325,7 +325,7 @@ int main(void)
 		cmocka_unit_test(a_ring_joins_what_has_no_id),
 		cmocka_unit_test(another_doorbell_is_another_queue),
 		cmocka_unit_test(alike_are_found_by_kind),
-		cmocka_unit_test(a_stranger_joins_nobody),
+		cmocka_unit_test(a_stranger_joins_no_process),
 		cmocka_unit_test(sorted_by_id),
 		cmocka_unit_test(json_and_back),
 		cmocka_unit_test(faults_by_name),

@@ -136,12 +136,12 @@ static void test_unknown_is_not_none(void **state)
 	struct observe_list none = {0};
 
 	(void)state;
-	assert_int_equal(sampling_add(&s, &none, OBSERVE_NOBODY), 0);
+	assert_int_equal(sampling_add(&s, &none, OBSERVE_NO_SOURCE), 0);
 	assert_int_equal(sampling_verdict(&s), SAMPLING_UNKNOWN);
 	assert_int_equal(sampling_add(&s, &none, OBSERVE_SYSFS), 0);
 	assert_int_equal(sampling_verdict(&s), SAMPLING_NONE);
 	ADD(&s, 5);
-	assert_int_equal(sampling_add(&s, &none, OBSERVE_NOBODY), 0);
+	assert_int_equal(sampling_add(&s, &none, OBSERVE_NO_SOURCE), 0);
 	ADD(&s, 5);
 	assert_false(s.changed);
 	assert_int_equal(s.samples, 3);

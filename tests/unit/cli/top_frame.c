@@ -181,7 +181,7 @@ static void test_without_daemon(void **data)
 	assert_true(frame.nodes[0].busy_ratio == 0.25);
 	assert_int_equal(frame.nodes[0].busy_by, TOP_BUSY_SYSFS);
 	assert_true(isnan(frame.nodes[1].busy_ratio));
-	assert_int_equal(frame.nodes[1].busy_by, TOP_BUSY_NOBODY);
+	assert_int_equal(frame.nodes[1].busy_by, TOP_BUSY_NONE);
 	json = once_json(&frame);
 	assert_non_null(json);
 	process = NULL;

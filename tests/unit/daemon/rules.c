@@ -186,13 +186,13 @@ static void lists_have_bounds(void **state)
 	assert_true(rules_take_containers(&texts, ID));
 }
 
-static void has(uint64_t who, uint64_t whom)
+static void has(uint64_t preemptor, uint64_t victim)
 {
-	uint64_t is_who, is_whom;
+	uint64_t is_preemptor, is_victim;
 
-	authority_match(&authority, &subject, &is_who, &is_whom);
-	assert_int_equal(is_who, who);
-	assert_int_equal(is_whom, whom);
+	authority_match(&authority, &subject, &is_preemptor, &is_victim);
+	assert_int_equal(is_preemptor, preemptor);
+	assert_int_equal(is_victim, victim);
 }
 
 static void grants(void **state)

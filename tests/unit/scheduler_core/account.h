@@ -237,7 +237,7 @@ static bool must_run(const struct model *of)
 	return false;
 }
 
-static bool somebody_off(const struct model *of)
+static bool some_client_off(const struct model *of)
 {
 	FOR_GANG(m, of)
 	/* not a stray one: its resume waits for another one, or has failed and is
@@ -314,7 +314,7 @@ static struct model *by_id(core_id id)
 static void keep_history(const struct model *of, unsigned pressure)
 {
 	struct history *h = history_of(of);
-	bool held = somebody_off(of);
+	bool held = some_client_off(of);
 
 	h->let_go = false;
 
@@ -344,12 +344,12 @@ static void apply_suspend(struct model *m)
 {
 	assert_int_equal(m->state, RUNS); /* no other action of the client is in flight */
 	/* A suspend was cancelled, which ended the hold. This is the next hold. */
-	if (history_of(m)->held && !somebody_off(m))
+	if (history_of(m)->held && !some_client_off(m))
 		keep_history(m, NONE);
 	assert_true(m->able && !m->exempt && !m->teardown && now >= m->not_before);
 	assert_true(!is_blocked_by_member(m) || (history_of(m)->held && !must_run(m)));
 	assert_true(is_leased(m) || pressure_of(m, !grouped) != NONE || history_of(m)->held ||
-		    somebody_off(m));
+		    some_client_off(m));
 	if (!is_leased(m) && !history_of(m)->held)
 		assert_true(now >= history_of(m)->rest_until);
 	m->held = m->active;
@@ -411,7 +411,7 @@ static void check_running(const struct model *m, unsigned pressure)
 	}
 	if (!m->active)
 		return;
-	assert_false(somebody_off(m)); /* either all members of a group are held or none is */
+	assert_false(some_client_off(m)); /* either all members of a group are held or none is */
 	if (!(pressure & (FULL | PART)) || now < h->rest_unseen)
 		return;
 	/* The gang has been held for the maximum, and has not run for min_run since: it is not held

@@ -116,7 +116,7 @@ static void an_urgent_group_has_all_its_nodes(void **state)
 
 /* The deadline of an online client also applies on nodes where only others of its group have
  * queues: a request that uses a group has one objective. */
-static void a_deadline_is_of_who_works(void **state)
+static void a_deadline_is_of_the_working_client(void **state)
 {
 	core_id online[2] = {add(9, 15), add(9, 15)}, low = play_add(1);
 
@@ -360,7 +360,7 @@ int main(void)
 		HERE(idle_ranks_follow),
 		HERE(an_idle_rank_has_its_node),
 		HERE(an_urgent_group_has_all_its_nodes),
-		HERE(a_deadline_is_of_who_works),
+		HERE(a_deadline_is_of_the_working_client),
 		HERE(each_that_works_has_its_deadline),
 		HERE(newcomers_too),
 		HERE(one_that_cannot_be),

@@ -190,7 +190,7 @@ static void deadline_without_slack_is_strict(void **state)
 }
 
 /* The deadline of a request does not move if its client is suspended. */
-static void deadline_of_who_was_suspended(void **state)
+static void deadline_of_the_suspended_client(void **state)
 {
 	uint64_t begun;
 	core_id top;
@@ -258,7 +258,7 @@ static void an_objective_ends_a_share(void **state)
 	play_expect(CORE_SUSPEND, low);
 }
 
-static void observe_holds_nobody(void **state)
+static void observe_holds_no_client(void **state)
 {
 	(void)state;
 	start(&(struct core_policy){POLICY_observe, 0});
@@ -350,9 +350,9 @@ int main(void)
 		PLAY(strict_precedes_share),
 		PLAY(deadline_leaves_slack),
 		PLAY(deadline_without_slack_is_strict),
-		PLAY(deadline_of_who_was_suspended),
+		PLAY(deadline_of_the_suspended_client),
 		PLAY(an_objective_ends_a_share),
-		PLAY(observe_holds_nobody),
+		PLAY(observe_holds_no_client),
 		PLAY(policies_are_replaced),
 		PLAY(lease),
 	};

@@ -78,7 +78,7 @@ static void many_short_rests_add_up(void **state)
 	assert_int_equal(deadline, now + 30 * S);
 }
 
-static void rest_ends_early_for_nobody_else(void **state)
+static void rest_ends_early_for_no_other_client(void **state)
 {
 	(void)state;
 	now += 30 * S;
@@ -288,7 +288,7 @@ int main(void)
 		HERE(one_hold_span),
 		HERE(short_rests_do_not_count_as_long_ones),
 		HERE(many_short_rests_add_up),
-		HERE(rest_ends_early_for_nobody_else),
+		HERE(rest_ends_early_for_no_other_client),
 		HERE(all_of_a_gpu_run_at_once),
 		HERE(all_gpus_of_a_group_do),
 		HERE(a_gpu_without_its_work_does_not),

@@ -188,7 +188,7 @@ static void victim_only_clients_hold_no_client(void **state)
 	play_expect_nothing();
 }
 
-static void the_suspended_preempt_nobody(void **state)
+static void the_suspended_preempt_no_client(void **state)
 {
 	core_id high = play_add(15);
 	core_id middle = play_add(8);
@@ -332,7 +332,7 @@ int main(void)
 		PLAY(equals_share),
 		PLAY(unset_is_never_scheduled),
 		PLAY(victim_only_clients_hold_no_client),
-		PLAY(the_suspended_preempt_nobody),
+		PLAY(the_suspended_preempt_no_client),
 		PLAY(the_dead_contend_with_no_client),
 		PLAY(rooms_end),
 		PLAY(the_most_urgent_is_resumed_first),

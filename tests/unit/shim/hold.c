@@ -175,7 +175,7 @@ static void daemon_hangs(void)
 	nothing_forbidden();
 }
 
-static void session_of_somebody_else(void)
+static void session_of_another_process(void)
 {
 	setenv("KFDSHIM_LEVEL", "self", 1);
 	fake_daemon_open(&daemon_);
@@ -423,7 +423,7 @@ IN_CHILD(runtime_ends_while_held)
 IN_CHILD(failed_disable_keeps_the_session)
 IN_CHILD(daemon_dies)
 IN_CHILD(daemon_hangs)
-IN_CHILD(session_of_somebody_else)
+IN_CHILD(session_of_another_process)
 IN_CHILD(firmware_fails)
 IN_CHILD(fork_child_forgets)
 
@@ -440,7 +440,7 @@ int main(void)
 		cmocka_unit_test(test_failed_disable_keeps_the_session),
 		cmocka_unit_test(test_daemon_dies),
 		cmocka_unit_test(test_daemon_hangs),
-		cmocka_unit_test(test_session_of_somebody_else),
+		cmocka_unit_test(test_session_of_another_process),
 		cmocka_unit_test(test_firmware_fails),
 		cmocka_unit_test(test_fork_child_forgets),
 		cmocka_unit_test(test_weight_is_merged),

@@ -24,7 +24,7 @@ static void held_while_a_higher_one_is_active(void)
 	clean();
 }
 
-static void a_lower_one_holds_nobody(void)
+static void a_lower_one_holds_no_peer(void)
 {
 	struct process other;
 
@@ -115,7 +115,7 @@ static void another_node_is_no_matter(void)
 	clean();
 }
 
-static void a_dead_one_holds_nobody(void)
+static void a_dead_one_holds_no_peer(void)
 {
 	struct process online;
 
@@ -194,7 +194,7 @@ static void a_group_is_held_as_one(void)
 	clean();
 }
 
-static void ones_own_group_holds_nobody(void)
+static void ones_own_group_holds_no_peer(void)
 {
 	struct process rank;
 
@@ -419,16 +419,16 @@ static void a_client_shm_cut_short(void)
 }
 
 IN_CHILD(held_while_a_higher_one_is_active)
-IN_CHILD(a_lower_one_holds_nobody)
+IN_CHILD(a_lower_one_holds_no_peer)
 IN_CHILD(without_priority_no_part)
 IN_CHILD(nothing_in_flight_nothing_held)
 IN_CHILD(a_priority_of_run_time)
 IN_CHILD(another_node_is_no_matter)
-IN_CHILD(a_dead_one_holds_nobody)
+IN_CHILD(a_dead_one_holds_no_peer)
 IN_CHILD(a_stopped_one_is_still_there)
 IN_CHILD(a_group_is_one_gang)
 IN_CHILD(a_group_is_held_as_one)
-IN_CHILD(ones_own_group_holds_nobody)
+IN_CHILD(ones_own_group_holds_no_peer)
 IN_CHILD(daemons_come_and_go)
 IN_CHILD(hostile_shms_are_left_alone)
 IN_CHILD(a_client_shm_cut_short)
@@ -437,16 +437,16 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_held_while_a_higher_one_is_active),
-		cmocka_unit_test(test_a_lower_one_holds_nobody),
+		cmocka_unit_test(test_a_lower_one_holds_no_peer),
 		cmocka_unit_test(test_without_priority_no_part),
 		cmocka_unit_test(test_nothing_in_flight_nothing_held),
 		cmocka_unit_test(test_a_priority_of_run_time),
 		cmocka_unit_test(test_another_node_is_no_matter),
-		cmocka_unit_test(test_a_dead_one_holds_nobody),
+		cmocka_unit_test(test_a_dead_one_holds_no_peer),
 		cmocka_unit_test(test_a_stopped_one_is_still_there),
 		cmocka_unit_test(test_a_group_is_one_gang),
 		cmocka_unit_test(test_a_group_is_held_as_one),
-		cmocka_unit_test(test_ones_own_group_holds_nobody),
+		cmocka_unit_test(test_ones_own_group_holds_no_peer),
 		cmocka_unit_test(test_daemons_come_and_go),
 		cmocka_unit_test(test_hostile_shms_are_left_alone),
 		cmocka_unit_test(test_a_client_shm_cut_short),

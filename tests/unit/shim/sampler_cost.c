@@ -177,7 +177,7 @@ static int remove_all(const char *directory)
 
 /* Without a daemon the thread neither tries to connect nor reads peers. A daemon that has started
  * in the meantime is found when there is a queue again. */
-static void nobody_there(void)
+static void no_peer_there(void)
 {
 	char meeting[80];
 
@@ -204,14 +204,14 @@ static void nobody_there(void)
 
 IN_CHILD(sixteen_queues)
 IN_CHILD(covered_and_drained)
-IN_CHILD(nobody_there)
+IN_CHILD(no_peer_there)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sixteen_queues),
 		cmocka_unit_test(test_covered_and_drained),
-		cmocka_unit_test(test_nobody_there),
+		cmocka_unit_test(test_no_peer_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
