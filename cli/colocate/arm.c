@@ -39,15 +39,15 @@ int arm_child_failed(const struct child *child)
 /* Returns 0 while all children run. A child that has ended during a measurement is an error. */
 static int all_live(const struct arm_setup *setup)
 {
-	for (unsigned i = 0; i < setup->nursery->count; i++)
-		if (setup->nursery->list[i].ended)
-			return arm_child_failed(&setup->nursery->list[i]);
+	for (unsigned i = 0; i < setup->children->count; i++)
+		if (setup->children->list[i].ended)
+			return arm_child_failed(&setup->children->list[i]);
 	return 0;
 }
 
 int arm_pump(const struct arm_setup *setup, int timeout_ms)
 {
-	int rc = nursery_pump(setup->nursery, timeout_ms);
+	int rc = process_group_pump(setup->children, timeout_ms);
 
 	return rc ? rc : all_live(setup);
 }
@@ -110,7 +110,8 @@ static int run_until(const struct window *window, uint64_t start, double seconds
 
 		progress_live("%s, seed %u: %.0f of %g s", window->name, window->setup->seed,
 			      (double)(now - start) / 1e9, seconds);
-		rc = nursery_pump(window->setup->nursery, left_ms < 500 ? (int)left_ms : 500);
+		rc = process_group_pump(window->setup->children,
+					left_ms < 500 ? (int)left_ms : 500);
 		/* Clients end a few ms after their time. If this process is woken late, some may
 		 * have ended already, so they are only checked before `until`. */
 		if (rc == 0 && clock_ns() < until)
@@ -217,7 +218,7 @@ static int run_clients(struct window *window, const char *name, struct colocatio
 	rc = arm_start_clients(window);
 	if (rc == 0)
 		rc = measure(window, run);
-	nursery_empty(window->setup->nursery);
+	process_group_empty(window->setup->children);
 	window->count = 0;
 	return rc;
 }
@@ -307,7 +308,7 @@ int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out)
 	if (rc == 0)
 		rc = take_all(&window, out);
 	progress_clear();
-	nursery_empty(setup->nursery);
+	process_group_empty(setup->children);
 	for (unsigned i = 0; i < RESULT_CLIENTS_MAX; i++)
 		request_list_free(&window.requests[i]);
 	out->arms[arm].ran = rc == 0;

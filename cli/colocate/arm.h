@@ -32,7 +32,7 @@
 
 /* Everything is borrowed from the caller for the time of arm_run(). */
 struct arm_setup {
-	struct nursery *nursery;
+	struct process_group *children;
 	const struct client_set *online, *offline; /* with the paths of the traces */
 	const char *arrivals;			   /* for kfdreplay --arrivals */
 	const char *pace[2]; /* "--load" or "--rate", and the value for each online client */

@@ -90,15 +90,15 @@ static int spawn(const struct window *window, struct client *client, const char 
 		snprintf(group, sizeof(group), "KFDSHIM_GROUP=%s", client->group);
 		environment[n++] = group;
 	}
-	client->child =
-		nursery_start(setup->nursery, &(struct child_spec){
-						      .name = name,
-						      .argv = argv,
-						      .environment = environment,
-						      .shim = kind->level ? setup->shim : NULL,
-						      .sync = true,
-						      .death_signal = SIGKILL,
-					      });
+	client->child = process_group_start(setup->children,
+					    &(struct child_spec){
+						    .name = name,
+						    .argv = argv,
+						    .environment = environment,
+						    .shim = kind->level ? setup->shim : NULL,
+						    .sync = true,
+						    .death_signal = SIGKILL,
+					    });
 	if (client->child)
 		return 0;
 	progress_note("cannot start %s: %m", name);
@@ -191,7 +191,7 @@ static int client_done(const struct window *window, const struct client *client,
 	json_error_t error;
 
 	while (!child->ended) {
-		int rc = nursery_pump(window->setup->nursery, 100);
+		int rc = process_group_pump(window->setup->children, 100);
 
 		if (rc)
 			return rc;

@@ -202,12 +202,12 @@ int arm_start_daemon(const struct window *window, double time_scale)
 	if (made)
 		return made;
 	snprintf(name, sizeof(name), "%s: kfdschedd", arm);
-	if (!nursery_start(setup->nursery, &(struct child_spec){
-						   .name = name,
-						   .argv = argv,
-						   .environment = environment,
-						   .death_signal = SIGTERM,
-					   })) {
+	if (!process_group_start(setup->children, &(struct child_spec){
+							  .name = name,
+							  .argv = argv,
+							  .environment = environment,
+							  .death_signal = SIGTERM,
+						  })) {
 		progress_note("cannot start %s: %m", setup->daemon);
 		return -ECHILD;
 	}

@@ -30,7 +30,7 @@ struct client {
 	bool open;	/* open loop: an online client with arrivals; false: as fast as it can */
 	unsigned index; /* among the clients of its kind, from 0 */
 	const char *trace, *group;
-	struct child *child; /* owned by the nursery; NULL until it is started */
+	struct child *child; /* owned by the process group; NULL until it is started */
 };
 
 struct window {

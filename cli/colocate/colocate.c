@@ -393,7 +393,7 @@ static int measure(const struct request *request, struct arm_setup *setup, struc
 	result_combine(run);
 	if (rc == -EINTR)
 		return cli_failed(&cmd_colocate, "stopped by SIG%s; all processes were ended",
-				  sigabbrev_np(setup->nursery->stopped_by));
+				  sigabbrev_np(setup->children->stopped_by));
 	if (rc == -EOPNOTSUPP)
 		return CLI_IMPOSSIBLE;
 	return rc ? CLI_FAILED : CLI_DONE;
@@ -430,21 +430,21 @@ static void set_pace(const struct request *request, struct arm_setup *setup, cha
 	setup->pace[1] = text;
 }
 
-/* Measures with the nursery open and in a private directory. All children are ended before the
+/* Measures with the process group open and in a private directory. All children are ended before the
  * directory is removed, because they write into it. */
 static int measure_all(const struct request *request, struct arm_setup *setup,
 		       struct colocation *run)
 {
 	int code;
 
-	if (nursery_open(setup->nursery))
+	if (process_group_open(setup->children))
 		return cli_failed(&cmd_colocate, "cannot handle signals: %m");
 	code = make_dir(setup, request->arms[ARM_PEERS] ? sizeof(PEER_SOCKET) : sizeof("/socket"));
 	if (code == CLI_DONE)
 		code = measure(request, setup, run);
-	nursery_empty(setup->nursery);
+	process_group_empty(setup->children);
 	remove_dir(setup->directory);
-	nursery_close(setup->nursery);
+	process_group_close(setup->children);
 	return code;
 }
 
@@ -458,7 +458,7 @@ static void free_requests(struct colocation *run)
 static int run(int argc, char **argv)
 {
 	static struct colocation colocation;
-	static struct nursery nursery;
+	static struct process_group children;
 	struct names online, offline;
 	char pace[32];
 	struct request request = {
@@ -475,7 +475,7 @@ static int run(int argc, char **argv)
 	if (code != CLI_GO_ON)
 		return code;
 	struct arm_setup setup = {
-		.nursery = &nursery,
+		.children = &children,
 		.online = &request.online,
 		.offline = &request.offline,
 		.arrivals = request.arrivals,

@@ -18,13 +18,13 @@
 
 struct rank {
 	const struct gpu_name *gpu;
-	struct child *child; /* in the nursery */
+	struct child *child; /* in the process group */
 	int file;	     /* memfd into which kfdreplay writes its result; -1: none */
 	json_t *result;	     /* NULL: it has left none */
 };
 
 struct ranks {
-	struct nursery nursery;
+	struct process_group children;
 	struct rank list[GPU_NODES_MAX];
 	size_t count;
 	char shim[PATH_MAX]; /* libkfdshim.so; empty: none */
@@ -56,18 +56,18 @@ static int start(struct ranks *ranks, const struct workload *workload, struct ra
 		environment[0] = ranks->priority;
 		environment[1] = ranks->group;
 	}
-	rank->child =
-		nursery_start(&ranks->nursery, &(struct child_spec){
-						       .name = name,
-						       .argv = argv,
-						       .environment = environment,
-						       .shim = ranks->shim[0] ? ranks->shim : NULL,
-						       .death_signal = SIGTERM,
-					       });
+	rank->child = process_group_start(&ranks->children,
+					  &(struct child_spec){
+						  .name = name,
+						  .argv = argv,
+						  .environment = environment,
+						  .shim = ranks->shim[0] ? ranks->shim : NULL,
+						  .death_signal = SIGTERM,
+					  });
 	return rank->child ? 0 : -errno;
 }
 
-/* Starts a rank on each GPU. After an error the ranks that were started are in the nursery. Returns
+/* Starts a rank on each GPU. After an error the ranks that were started are in the process group. Returns
  * 0 or a negative errno. */
 static int start_all(struct ranks *ranks, const struct workload *workload)
 {
@@ -83,8 +83,8 @@ static int start_all(struct ranks *ranks, const struct workload *workload)
 
 static bool all_have_ended(const struct ranks *ranks)
 {
-	for (unsigned i = 0; i < ranks->nursery.count; i++)
-		if (!ranks->nursery.list[i].ended)
+	for (unsigned i = 0; i < ranks->children.count; i++)
+		if (!ranks->children.list[i].ended)
 			return false;
 	return true;
 }
@@ -96,10 +96,10 @@ static int wait_for_all(struct ranks *ranks)
 	int rc = 0, code = CLI_DONE;
 
 	while (!rc && !all_have_ended(ranks))
-		rc = nursery_pump(&ranks->nursery, 1000);
-	for (unsigned i = 0; !rc && !code && i < ranks->nursery.count; i++)
-		code = cli_exit_code(ranks->nursery.list[i].status);
-	nursery_empty(&ranks->nursery);
+		rc = process_group_pump(&ranks->children, 1000);
+	for (unsigned i = 0; !rc && !code && i < ranks->children.count; i++)
+		code = cli_exit_code(ranks->children.list[i].status);
+	process_group_empty(&ranks->children);
 	if (rc && rc != -EINTR)
 		return cli_failed(&cmd_workload, "cannot wait for the processes: %s",
 				  strerror(-rc));
@@ -217,13 +217,13 @@ int workload_on_all(const struct workload *workload)
 {
 	struct ranks *ranks = calloc(1, sizeof(*ranks));
 	int code = ranks ? set_up(ranks, workload) : cli_failed(&cmd_workload, "out of memory");
-	int rc = code == CLI_GO_ON ? nursery_open(&ranks->nursery) : 0;
+	int rc = code == CLI_GO_ON ? process_group_open(&ranks->children) : 0;
 
 	if (rc)
 		code = cli_failed(&cmd_workload, "cannot handle signals: %s", strerror(-rc));
 	if (code == CLI_GO_ON) {
 		code = run_all(ranks, workload);
-		nursery_close(&ranks->nursery);
+		process_group_close(&ranks->children);
 	}
 	for (size_t i = 0; ranks && i < ranks->count; i++) {
 		json_decref(ranks->list[i].result);

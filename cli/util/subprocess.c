@@ -35,11 +35,11 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-int nursery_open(struct nursery *nursery)
+int process_group_open(struct process_group *children)
 {
 	sigset_t ours;
 
-	*nursery = (struct nursery){.signals = -1};
+	*children = (struct process_group){.signals = -1};
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGINT);
 	sigaddset(&ours, SIGTERM);
@@ -51,13 +51,13 @@ int nursery_open(struct nursery *nursery)
 	/* child_go() on a child that has died must fail with EPIPE instead of ending this
 	 * process. */
 	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &ours, &nursery->before))
+	if (sigprocmask(SIG_BLOCK, &ours, &children->before))
 		return -errno;
-	nursery->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (nursery->signals < 0) {
+	children->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (children->signals < 0) {
 		int error = errno;
 
-		sigprocmask(SIG_SETMASK, &nursery->before, NULL);
+		sigprocmask(SIG_SETMASK, &children->before, NULL);
 		return -error;
 	}
 	return 0;
@@ -65,7 +65,7 @@ int nursery_open(struct nursery *nursery)
 
 /* Turns the forked process into the child: stderr goes to the pipe `talk`, stdin and stdout to
  * /dev/null. Ends with exec or exit. sync: read end of `go`, write end of `ready`. */
-static _Noreturn void become(const struct child_spec *spec, const struct nursery *nursery,
+static _Noreturn void become(const struct child_spec *spec, const struct process_group *children,
 			     pid_t parent, int talk, const int sync[2])
 {
 	const char *argv[ARGUMENTS];
@@ -85,7 +85,7 @@ static _Noreturn void become(const struct child_spec *spec, const struct nursery
 	if (getppid() != parent)
 		_exit(126);
 	signal(SIGPIPE, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &nursery->before, NULL);
+	sigprocmask(SIG_SETMASK, &children->before, NULL);
 
 	for (; spec->argv[n] && n + 3 < ARGUMENTS; n++)
 		argv[n] = spec->argv[n];
@@ -111,13 +111,13 @@ static _Noreturn void become(const struct child_spec *spec, const struct nursery
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-struct child *nursery_start(struct nursery *nursery, const struct child_spec *spec)
+struct child *process_group_start(struct process_group *children, const struct child_spec *spec)
 {
 	int talk[2] = {-1, -1}, ready[2] = {-1, -1}, go[2] = {-1, -1};
 	struct child *child = NULL;
 	pid_t parent = getpid();
 
-	if (nursery->count == CHILDREN) {
+	if (children->count == CHILDREN) {
 		errno = EMFILE;
 		return NULL;
 	}
@@ -132,10 +132,10 @@ struct child *nursery_start(struct nursery *nursery, const struct child_spec *sp
 	if (pid < 0)
 		goto out;
 	if (pid == 0)
-		become(spec, nursery, parent, talk[1], (int[2]){go[0], ready[1]});
+		become(spec, children, parent, talk[1], (int[2]){go[0], ready[1]});
 	/* Set by both processes, so that the group exists for whichever runs first. */
 	setpgid(pid, pid);
-	child = &nursery->list[nursery->count++];
+	child = &children->list[children->count++];
 	*child = (struct child){.pid = pid, .talk = talk[0], .ready = ready[0], .go = go[1]};
 	snprintf(child->name, sizeof(child->name), "%s", spec->name);
 	talk[0] = ready[0] = go[1] = -1;
@@ -221,17 +221,17 @@ static void reap(struct child *child)
 	close_fd(&child->go);
 }
 
-int nursery_pump(struct nursery *nursery, int timeout_ms)
+int process_group_pump(struct process_group *children, int timeout_ms)
 {
 	struct pollfd fds[1 + 2 * CHILDREN];
 	struct signalfd_siginfo info;
 	int ready;
 
 	/* poll() ignores entries whose fd is -1: closed pipes, and children that are not there. */
-	fds[0] = (struct pollfd){.fd = nursery->signals, .events = POLLIN};
+	fds[0] = (struct pollfd){.fd = children->signals, .events = POLLIN};
 	for (unsigned i = 0; i < CHILDREN; i++) {
-		struct child *child = &nursery->list[i];
-		bool there = i < nursery->count;
+		struct child *child = &children->list[i];
+		bool there = i < children->count;
 
 		fds[1 + 2 * i] = (struct pollfd){.fd = there ? child->talk : -1, .events = POLLIN};
 		fds[2 + 2 * i] = (struct pollfd){.fd = there ? child->ready : -1, .events = POLLIN};
@@ -239,18 +239,18 @@ int nursery_pump(struct nursery *nursery, int timeout_ms)
 	ready = poll_until_ns(fds, 1 + 2 * CHILDREN, wait_end_ms(timeout_ms));
 	if (ready < 0)
 		return ready;
-	for (unsigned i = 0; i < nursery->count; i++) {
+	for (unsigned i = 0; i < children->count; i++) {
 		if (fds[1 + 2 * i].revents)
-			listen_to(&nursery->list[i]);
+			listen_to(&children->list[i]);
 		if (fds[2 + 2 * i].revents)
-			take_ready(&nursery->list[i]);
+			take_ready(&children->list[i]);
 	}
-	while (read(nursery->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+	while (read(children->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 		if (info.ssi_signo != SIGCHLD)
-			nursery->stopped_by = (int)info.ssi_signo;
-	for (unsigned i = 0; i < nursery->count; i++)
-		reap(&nursery->list[i]);
-	return nursery->stopped_by ? -EINTR : 0;
+			children->stopped_by = (int)info.ssi_signo;
+	for (unsigned i = 0; i < children->count; i++)
+		reap(&children->list[i]);
+	return children->stopped_by ? -EINTR : 0;
 }
 
 int child_go(struct child *child)
@@ -273,25 +273,25 @@ const char *child_end_text(const struct child *child, char text[64])
 }
 
 /* Waits up to `ms` for the child's end. Returns true if it has ended. */
-static bool wait_for(struct nursery *nursery, const struct child *child, unsigned ms)
+static bool wait_for(struct process_group *children, const struct child *child, unsigned ms)
 {
 	uint64_t end = clock_ns() + ms * UINT64_C(1000000);
 
 	while (!child->ended && clock_ns() < end)
-		(void)nursery_pump(nursery, 20);
+		(void)process_group_pump(children, 20);
 	return child->ended;
 }
 
-void nursery_empty(struct nursery *nursery)
+void process_group_empty(struct process_group *children)
 {
-	for (unsigned i = nursery->count; i-- > 0;) {
-		struct child *child = &nursery->list[i];
+	for (unsigned i = children->count; i-- > 0;) {
+		struct child *child = &children->list[i];
 
 		if (!child->ended)
 			kill(child->pid, SIGTERM);
-		if (!wait_for(nursery, child, TERM_MS)) {
+		if (!wait_for(children, child, TERM_MS)) {
 			kill(-child->pid, SIGKILL);
-			if (!wait_for(nursery, child, KILL_MS))
+			if (!wait_for(children, child, KILL_MS))
 				progress_note("%s: process %d was killed and has not ended: it "
 					      "hangs in a driver call",
 					      child->name, (int)child->pid);
@@ -300,12 +300,12 @@ void nursery_empty(struct nursery *nursery)
 		close_fd(&child->ready);
 		close_fd(&child->go);
 	}
-	nursery->count = 0;
+	children->count = 0;
 }
 
-void nursery_close(struct nursery *nursery)
+void process_group_close(struct process_group *children)
 {
-	nursery_empty(nursery);
-	close_fd(&nursery->signals);
-	sigprocmask(SIG_SETMASK, &nursery->before, NULL);
+	process_group_empty(children);
+	close_fd(&children->signals);
+	sigprocmask(SIG_SETMASK, &children->before, NULL);
 }

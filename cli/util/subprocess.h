@@ -5,11 +5,11 @@
  * No child outlives the parent: each is a process group of its own, gets a signal from the
  * kernel when the parent dies, and is ended by its process id.
  *
- * While a nursery (a set of children that end together) is open, SIGINT, SIGTERM, SIGHUP and
- * SIGCHLD are blocked and read in nursery_pump(), so that an interrupt is cleaned up on the same
- * path as an error. SIGPIPE is ignored from nursery_open() on.
+ * While a process group (a set of children that end together) is open, SIGINT, SIGTERM, SIGHUP and
+ * SIGCHLD are blocked and read in process_group_pump(), so that an interrupt is cleaned up on the same
+ * path as an error. SIGPIPE is ignored from process_group_open() on.
  *
- * One nursery at a time. Threads: none. Errors: a negative errno; -EINTR: a signal (SIGINT,
+ * One process group at a time. Threads: none. Errors: a negative errno; -EINTR: a signal (SIGINT,
  * SIGTERM, SIGHUP) stops the measurement.
  */
 #ifndef KFDSHIM_CLI_UTIL_SUBPROCESS_H
@@ -38,7 +38,7 @@ struct child {
 	size_t used;	 /* bytes in `line` */
 };
 
-struct nursery {
+struct process_group {
 	struct child list[CHILDREN];
 	unsigned count;
 	int signals;	 /* signalfd */
@@ -55,17 +55,17 @@ struct child_spec {
 	int death_signal;		/* signal from the kernel when the parent dies */
 };
 
-/* Opens the nursery: blocks the signals and makes `nursery` empty. Returns 0 or an error. */
-int nursery_open(struct nursery *nursery);
-/* Starts a child, whose name is copied. Returns the child, valid until nursery_empty(), or NULL
+/* Opens the process group: blocks the signals and makes `children` empty. Returns 0 or an error. */
+int process_group_open(struct process_group *children);
+/* Starts a child, whose name is copied. Returns the child, valid until process_group_empty(), or NULL
  * with errno (EMFILE: CHILDREN are there). A failed exec shows as exit code 126 or 127. */
-struct child *nursery_start(struct nursery *nursery, const struct child_spec *spec);
+struct child *process_group_start(struct process_group *children, const struct child_spec *spec);
 /*
  * Waits up to timeout_ms for an event and handles all that have happened: prints lines that
  * children wrote to stderr, notes which are ready, and reaps those that have ended, together
  * with the rest of their process group. Returns 0, -EINTR or another error.
  */
-int nursery_pump(struct nursery *nursery, int timeout_ms);
+int process_group_pump(struct process_group *children, int timeout_ms);
 /* Makes a child that is ready begin its work. Returns 0 or an error. */
 int child_go(struct child *child);
 /* Writes how the child ended into `text`, "exited with 3" or "was ended by SIGSEGV", and returns
@@ -74,8 +74,8 @@ const char *child_end_text(const struct child *child, char text[64]);
 /* Ends all children, the youngest first, and forgets them: SIGTERM, after 3 s SIGKILL to the
  * group. A child that is still there 15 s later hangs in the driver and is left behind with a
  * message. */
-void nursery_empty(struct nursery *nursery);
-/* Empties the nursery and restores the signal mask. */
-void nursery_close(struct nursery *nursery);
+void process_group_empty(struct process_group *children);
+/* Empties the process group and restores the signal mask. */
+void process_group_close(struct process_group *children);
 
 #endif
