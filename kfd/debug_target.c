@@ -188,7 +188,7 @@ static void end_session(struct trap *trap)
 	trap->events_fd = -1;
 }
 
-static void enable_sentence(const struct trap *trap, int error, char *reason)
+static void enable_errmsg(const struct trap *trap, int error, char *reason)
 {
 	const char *why;
 
@@ -233,7 +233,7 @@ static int open_session(struct trap *trap, uint32_t *state, char *reason)
 	close(ends[1]); /* only the driver holds it now, so the end of the session is a hang-up */
 	if (error) {
 		close(ends[0]);
-		enable_sentence(trap, error, reason);
+		enable_errmsg(trap, error, reason);
 		return error;
 	}
 	trap->events_fd = ends[0];
@@ -327,7 +327,7 @@ static int check_target(struct trap *trap, char *reason)
 	if (error == -ESRCH)
 		snprintf(reason, KFD_REASON, "process %d does not use /dev/kfd", (int)trap->pid);
 	else
-		enable_sentence(trap, error, reason);
+		enable_errmsg(trap, error, reason);
 	return error;
 }
 

@@ -14,11 +14,11 @@
 /* Reports why a process could not be examined. */
 static int refused(pid_t pid, int error)
 {
-	char text[PROCESS_SENTENCE];
+	char text[PROCESS_ERRMSG];
 
 	if (error == -ENOMEM)
 		return cli_failed(&cmd_diagnose, "out of memory for the findings");
-	return cli_failed(&cmd_diagnose, "%s", process_sentence(text, pid, error));
+	return cli_failed(&cmd_diagnose, "%s", process_errmsg(text, pid, error));
 }
 
 struct job {

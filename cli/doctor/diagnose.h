@@ -78,7 +78,7 @@ struct diagnose_queues {
 #define DIAGNOSE_QUEUES 96 /* entries kept; further ones are only in the totals */
 
 struct diagnosis {
-	char sentence[1280];	       /* the verdict */
+	char verdict_text[1280];       /* the verdict */
 	enum doctor_known preemptible; /* in the present state */
 	enum doctor_known uses_gpu;
 	const char *level; /* present level: "trap", ..., "none"; NULL: not known */

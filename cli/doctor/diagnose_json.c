@@ -194,7 +194,7 @@ json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis
 {
 	return json_pack(
 		"{sI sI so so so so so so so so so}", "asked", (json_int_t)facts->queried, "pid",
-		(json_int_t)facts->identity.pid, "verdict", plain_json(diagnosis->sentence),
+		(json_int_t)facts->identity.pid, "verdict", plain_json(diagnosis->verdict_text),
 		"preemptible", yes_or_null(diagnosis->preemptible), "level",
 		plain_or_null(diagnosis->level), "best_level", plain_or_null(diagnosis->best),
 		"process", story_json(facts, diagnosis), "gpu", gpu_json(facts, diagnosis),

@@ -240,12 +240,12 @@ static int print_findings(const struct doctor_findings *findings)
 
 int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
 {
-	char sentence[sizeof(diagnosis->sentence)];
+	char verdict_text[sizeof(diagnosis->verdict_text)];
 	int rc = 0;
 
-	strcpy(sentence, diagnosis->sentence);
-	plain_text(sentence);
-	printf("%s\n", sentence);
+	strcpy(verdict_text, diagnosis->verdict_text);
+	plain_text(verdict_text);
+	printf("%s\n", verdict_text);
 	if (facts->machine.simulated)
 		printf("(SIMULATED GPU: %s, with the rules of Linux %s. The results do not apply "
 		       "to hardware.)\n",

@@ -312,11 +312,11 @@ static void format_verdict(const struct diagnose_facts *facts, struct diagnosis 
 	snprintf(name, sizeof(name), "process %d (%s)", (int)id->pid, id->comm[0] ? id->comm : "?");
 	if (id->kernel) {
 		out->preemptible = DOCTOR_NO;
-		snprintf(out->sentence, sizeof(out->sentence),
+		snprintf(out->verdict_text, sizeof(out->verdict_text),
 			 "%s is a kernel thread: there is nothing to preempt", name);
 	} else if (diagnose_is_dead(facts)) {
 		out->preemptible = DOCTOR_NO;
-		snprintf(out->sentence, sizeof(out->sentence),
+		snprintf(out->verdict_text, sizeof(out->verdict_text),
 			 "%s has ended (a zombie until %s collects its exit status): there is "
 			 "nothing to preempt",
 			 name,
@@ -325,7 +325,7 @@ static void format_verdict(const struct diagnose_facts *facts, struct diagnosis 
 	} else {
 		use_words(out, use, sizeof(use));
 		evaluate_held(facts, out, held, sizeof(held));
-		snprintf(out->sentence, sizeof(out->sentence), "%s %s, %s, and %s", name,
+		snprintf(out->verdict_text, sizeof(out->verdict_text), "%s %s, %s, and %s", name,
 			 state_words(facts, state), use, held);
 	}
 }

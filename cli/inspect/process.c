@@ -151,27 +151,27 @@ static pid_t process_of_thread(pid_t tid)
 	return (pid_t)number;
 }
 
-const char *process_sentence(char text[static PROCESS_SENTENCE], pid_t pid, int error)
+const char *process_errmsg(char text[static PROCESS_ERRMSG], pid_t pid, int error)
 {
 	switch (error) {
 	case -ESRCH:
-		snprintf(text, PROCESS_SENTENCE,
+		snprintf(text, PROCESS_ERRMSG,
 			 "there is no process %d: it has ended, or belongs to another pid "
 			 "namespace",
 			 (int)pid);
 		break;
 	case -EINVAL:
-		snprintf(text, PROCESS_SENTENCE, "%d is a thread of process %d: use the process id",
+		snprintf(text, PROCESS_ERRMSG, "%d is a thread of process %d: use the process id",
 			 (int)pid, (int)process_of_thread(pid));
 		break;
 	case -EACCES:
-		snprintf(text, PROCESS_SENTENCE,
+		snprintf(text, PROCESS_ERRMSG,
 			 "process %d is not visible to this user (/proc is mounted with hidepid): "
 			 "run this as root",
 			 (int)pid);
 		break;
 	default:
-		snprintf(text, PROCESS_SENTENCE, "process %d cannot be read (%s)", (int)pid,
+		snprintf(text, PROCESS_ERRMSG, "process %d cannot be read (%s)", (int)pid,
 			 strerror(-error));
 	}
 	return text;

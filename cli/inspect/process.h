@@ -80,8 +80,8 @@ struct process_identity {
 int process_read(pid_t pid, struct process_identity *out);
 /* Formats an error of process_read() as a sentence without a full stop: "there is no process
  * 7: ...", "7 is a thread of process 5: ...", ... Returns `text`. */
-#define PROCESS_SENTENCE 128
-const char *process_sentence(char text[static PROCESS_SENTENCE], pid_t pid, int error);
+#define PROCESS_ERRMSG 128
+const char *process_errmsg(char text[static PROCESS_ERRMSG], pid_t pid, int error);
 /* Returns the meaning of the state letter of /proc/PID/stat: "sleeping", "zombie", ...; "-":
  * none. */
 const char *process_state_name(char state);

@@ -461,8 +461,7 @@ static void queue_text(char text[72], const struct verify_difference *d, const c
 		snprintf(text, 72, "a queue of GPU %s", gpu);
 }
 
-const char *verify_sentence(char text[VERIFY_TEXT], const struct verify_difference *d,
-			    const char *gpu)
+const char *verify_text(char text[VERIFY_TEXT], const struct verify_difference *d, const char *gpu)
 {
 	const char *a = observe_source_name(d->a), *b = observe_source_name(d->b);
 	char queue[72], value_a[OBSERVE_TEXT], value_b[OBSERVE_TEXT];

@@ -94,7 +94,7 @@ enum verify_verdict verify_verdict(const struct verify *verify);
 /* Writes a difference as a sentence: "queue 3 (GPU 0): ring_bytes is 4 KiB to sysfs, and 8 KiB to
  * mqd". gpu: short name of the GPU. Returns `text`. */
 #define VERIFY_TEXT 256
-const char *verify_sentence(char text[VERIFY_TEXT], const struct verify_difference *difference,
-			    const char *gpu);
+const char *verify_text(char text[VERIFY_TEXT], const struct verify_difference *difference,
+			const char *gpu);
 
 #endif

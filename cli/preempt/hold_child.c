@@ -127,7 +127,7 @@ int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int 
 	return code;
 }
 
-const char *hold_child_sentence(enum hold_child_end end)
+const char *hold_child_errmsg(enum hold_child_end end)
 {
 	switch (end) {
 	case HOLD_CHILD_KILLED:

@@ -50,6 +50,6 @@ int hold_child_run(const struct cli_command *cmd, int (*act)(void *context, int 
 
 /* Returns the reason why the child delivers no more results, as the beginning of a message:
  * "it was killed in its work". The text is static. */
-const char *hold_child_sentence(enum hold_child_end end);
+const char *hold_child_errmsg(enum hold_child_end end);
 
 #endif

@@ -96,7 +96,7 @@ static void print_end(const struct preempt_job *job, enum hold_child_end end,
 		return;
 	progress_live("%s", ""); /* so that the next call erases the child's live line */
 	progress_clear();
-	snprintf(result->problem, sizeof(result->problem), "%s: %s", hold_child_sentence(end),
+	snprintf(result->problem, sizeof(result->problem), "%s: %s", hold_child_errmsg(end),
 		 job->daemon_pid ? "the daemon resumes the process"
 				 : "the driver has resumed the process");
 }

@@ -72,15 +72,15 @@ bool control_req_needs_daemon(int rc, int pid)
  * if there is one. */
 static int print_holder(const struct control_req *req)
 {
-	char sentence[512];
+	char errmsg[512];
 	struct holder holder;
 
-	snprintf(sentence, sizeof(sentence), "%s", kfdsched_sentence(req->daemon));
+	snprintf(errmsg, sizeof(errmsg), "%s", kfdsched_sentence(req->daemon));
 	if (!holder_find(req->pid, &holder))
 		return cli_failed(&cmd_resume,
 				  "%s; no 'kfdsched suspend' in this pid namespace holds process "
 				  "%d",
-				  sentence, req->pid);
+				  errmsg, req->pid);
 	return cli_failed(&cmd_resume,
 			  "process %d is held by 'kfdsched %s' in the foreground (process %d): end "
 			  "that with Ctrl-C or 'kill %d'",

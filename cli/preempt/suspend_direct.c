@@ -197,7 +197,7 @@ int suspend_direct(const struct control_req *req, const struct suspend_ids *queu
 	code = hold_child_run(&cmd_suspend, act, &hold, &end);
 	if (end != HOLD_CHILD_RETURNED)
 		cli_failed(&cmd_suspend, "%s: the driver has resumed process %d",
-			   hold_child_sentence(end), req->pid);
+			   hold_child_errmsg(end), req->pid);
 	target_close(&hold.target);
 	return code;
 }

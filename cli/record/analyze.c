@@ -148,7 +148,7 @@ static void show_users(const struct recording *r)
 static void show(const struct analysis *a, const struct recording *r)
 {
 	json_t *words = analysis_conclusion(a);
-	const json_t *sentence;
+	const json_t *statement;
 	size_t i;
 
 	printf("\n1. Queues over time\n\n");
@@ -187,7 +187,7 @@ static void show(const struct analysis *a, const struct recording *r)
 		puts("-");
 	show_users(r);
 	printf("\nConclusion\n\n");
-	json_array_foreach(words, i, sentence) printf("%s\n", json_string_value(sentence));
+	json_array_foreach(words, i, statement) printf("%s\n", json_string_value(statement));
 	json_decref(words);
 }
 

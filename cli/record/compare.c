@@ -148,7 +148,7 @@ static int watch(const struct job *job, struct side *sides)
  * slash (./4711). */
 static int take_side(const char *word, const char *socket, struct side *side)
 {
-	char sentence[PROCESS_SENTENCE];
+	char errmsg[PROCESS_ERRMSG];
 	int pid, rc;
 
 	snprintf(side->name, sizeof(side->name), "%s", word);
@@ -167,7 +167,7 @@ static int take_side(const char *word, const char *socket, struct side *side)
 				  "there is no process %d; for a directory with that name use ./%d",
 				  pid, pid);
 	if (rc)
-		return cli_failed(&cmd_compare, "%s", process_sentence(sentence, pid, rc));
+		return cli_failed(&cmd_compare, "%s", process_errmsg(errmsg, pid, rc));
 	snprintf(side->name, sizeof(side->name), "process %d", pid);
 	return open_process(side, socket);
 }

@@ -130,7 +130,7 @@ void compare_show(const struct comparison *c, const struct side sides[2])
 	struct table *table =
 		table_new("PROCESS|CONTEXT|QUEUE|<IN|<A: GPU, TYPE|PRESENT|<B: GPU, TYPE|PRESENT");
 	json_t *conclusion = comparison_conclusion(c, "A", "B");
-	const json_t *sentence;
+	const json_t *statement;
 	char text[64];
 	size_t i;
 
@@ -155,7 +155,7 @@ void compare_show(const struct comparison *c, const struct side sides[2])
 	table_free(table);
 	show_backlog(c);
 	putchar('\n');
-	json_array_foreach(conclusion, i, sentence) printf("%s\n", json_string_value(sentence));
+	json_array_foreach(conclusion, i, statement) printf("%s\n", json_string_value(statement));
 	json_decref(conclusion);
 }
 

@@ -232,11 +232,11 @@ static void print_alone(const struct verified *v)
 	puts("");
 }
 
-static const char *sentence(char text[VERIFY_TEXT], const struct verify_difference *d)
+static const char *difference_text(char text[VERIFY_TEXT], const struct verify_difference *d)
 {
 	char gpu[GPU_NAME_SHORT];
 
-	return verify_sentence(text, d, gpus_short(gpu, d->gpu_id));
+	return verify_text(text, d, gpus_short(gpu, d->gpu_id));
 }
 
 static void print_verdict(const struct verified *v)
@@ -248,7 +248,7 @@ static void print_verdict(const struct verified *v)
 		       "process, because level weight holds it\n",
 		       v->verify.lowered, v->verify.lowered == 1 ? " has" : "s have");
 	for (size_t i = 0; i < v->verify.differences; i++)
-		printf("differs: %s\n", sentence(text, &v->verify.difference[i]));
+		printf("differs: %s\n", difference_text(text, &v->verify.difference[i]));
 	switch (verify_verdict(&v->verify)) {
 	case VERIFY_DIFFER:
 		printf("differ: %zu difference%s, the same in %u samples\n", v->verify.differences,
@@ -371,7 +371,7 @@ static json_t *difference_json(const struct verify_difference *d)
 			 "gpu_id", (json_int_t)d->gpu_id, "key",
 			 d->what == VERIFY_FIELD ? observe_field_info(d->field)->key : NULL,
 			 "believed", d->a != OBSERVE_NO_SOURCE ? observe_source_name(d->a) : NULL,
-			 "other", observe_source_name(d->b), "sentence", sentence(text, d));
+			 "other", observe_source_name(d->b), "sentence", difference_text(text, d));
 }
 
 int verify_print_json(const struct verified *v)

@@ -119,11 +119,11 @@ static bool has_ended(pid_t pid)
 
 int select_process(const struct cli_command *cmd, pid_t pid, struct process_identity *out)
 {
-	char sentence[PROCESS_SENTENCE];
+	char errmsg[PROCESS_ERRMSG];
 	int rc = process_read(pid, out);
 
 	if (rc)
-		return cli_failed(cmd, "%s", process_sentence(sentence, pid, rc));
+		return cli_failed(cmd, "%s", process_errmsg(errmsg, pid, rc));
 	if (out->kernel)
 		return cli_failed(cmd, "%d (%s) is a kernel thread, which has no queues", (int)pid,
 				  out->comm);

@@ -31,7 +31,7 @@
 struct kfdsched {
 	char *socket;
 	int reply_ms; /* limit of the last request */
-	char sentence[640];
+	char errmsg[640];
 };
 
 static void set_errmsg(struct kfdsched *k, const char *format, ...)
@@ -42,7 +42,7 @@ static void set_errmsg(struct kfdsched *k, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(k->sentence, sizeof(k->sentence), format, args);
+	vsnprintf(k->errmsg, sizeof(k->errmsg), format, args);
 	va_end(args);
 }
 
@@ -71,7 +71,7 @@ API void kfdsched_close(struct kfdsched *k)
 
 API const char *kfdsched_sentence(const struct kfdsched *k)
 {
-	return k->sentence;
+	return k->errmsg;
 }
 
 /* ---- a request ---- */

@@ -94,8 +94,8 @@ static inline void evaluate(void)
 /* Asserts that the summary of the diagnosis contains `part`. */
 static inline void expect_part(const char *part)
 {
-	if (!strstr(got.sentence, part))
-		fail_msg("'%s' is not in '%s'", part, got.sentence);
+	if (!strstr(got.verdict_text, part))
+		fail_msg("'%s' is not in '%s'", part, got.verdict_text);
 }
 
 /* Returns the diagnosis of the level of that name; fails the test if there is none. */
@@ -127,7 +127,7 @@ static inline const struct doctor_finding *obstacle(const char *check)
 	for (size_t i = 0; i < got.findings.count; i++)
 		if (!strcmp(got.findings.list[i].check, check))
 			return &got.findings.list[i];
-	fail_msg("nothing about %s; '%s'", check, got.sentence);
+	fail_msg("nothing about %s; '%s'", check, got.verdict_text);
 	abort(); /* unreachable: fail_msg() does not return */
 }
 

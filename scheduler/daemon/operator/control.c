@@ -23,14 +23,14 @@
 
 /* ---- replies ---- */
 
-static void send_status(struct client *client, int status, const char *sentence)
+static void send_status(struct client *client, int status, const char *errmsg)
 {
 	const struct protocol_welcome head = {.magic = PROTOCOL_MAGIC,
 					      .version = client->version,
 					      .status = status,
-					      .bytes = strlen(sentence)};
+					      .bytes = strlen(errmsg)};
 
-	protocol_send_text(client->socket, &head, sentence);
+	protocol_send_text(client->socket, &head, errmsg);
 }
 
 static void send_reply(struct worker *worker, struct client *client, int status, const char *format,

@@ -74,12 +74,12 @@ static void end(struct analysis *a)
 /* Returns whether a line of the list contains `words`. Frees the list. */
 static bool concludes(json_t *list, const char *words)
 {
-	const json_t *sentence;
+	const json_t *statement;
 	bool found = false;
 	size_t i;
 
-	json_array_foreach(list, i, sentence) found =
-		found || strstr(json_string_value(sentence), words);
+	json_array_foreach(list, i, statement) found =
+		found || strstr(json_string_value(statement), words);
 	json_decref(list);
 	return found;
 }

@@ -17,7 +17,7 @@ static void test_well(void **state)
 {
 	(void)state;
 	evaluate();
-	assert_string_equal(got.sentence,
+	assert_string_equal(got.verdict_text,
 			    "process 4711 (train) runs, uses 1 GPU with 3 queues, and "
 			    "can be preempted at level trap");
 	assert_int_equal(got.preemptible, DOCTOR_YES);
@@ -50,7 +50,7 @@ static void test_states(void **state)
 {
 	static const struct {
 		char state;
-		const char *sentence, *text, *advice;
+		const char *verdict_text, *text, *advice;
 	} cases[] = {
 		{'R', "runs, uses", "waits for a CPU", NULL},
 		{'D', "waits in the kernel, uses", "cannot handle signals", "cat /proc/4711/stack"},
@@ -65,7 +65,7 @@ static void test_states(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		facts.identity.state = cases[i].state;
 		evaluate();
-		expect_part(cases[i].sentence);
+		expect_part(cases[i].verdict_text);
 		assert_non_null(strstr(got.state, cases[i].text));
 		if (cases[i].advice)
 			assert_non_null(strstr(obstacle("state")->advice, cases[i].advice));
@@ -91,7 +91,7 @@ static void test_dead(void **state)
 	facts.identity.state = 'Z';
 	facts.threads = 1;
 	evaluate();
-	assert_string_equal(got.sentence,
+	assert_string_equal(got.verdict_text,
 			    "process 4711 (train) has ended (a zombie until bash (12) "
 			    "collects its exit status): there is nothing to preempt");
 	assert_int_equal(got.preemptible, DOCTOR_NO);
@@ -119,8 +119,9 @@ static void test_no_gpu(void **state)
 	p->rocr[0] = p->runtime[0] = p->level[0] = '\0';
 	facts.seen.queues.count = 0;
 	evaluate();
-	assert_string_equal(got.sentence, "process 4711 (train) runs, uses no GPU, and there is "
-					  "nothing to preempt");
+	assert_string_equal(got.verdict_text,
+			    "process 4711 (train) runs, uses no GPU, and there is "
+			    "nothing to preempt");
 	assert_int_equal(got.findings.count, 0);
 	check_level("trap", DIAGNOSE_NO, "no GPU");
 }

@@ -99,7 +99,7 @@ static void what_is_ours(void **state)
 
 static void what_is_no_process(void **state)
 {
-	char text[PROCESS_SENTENCE];
+	char text[PROCESS_ERRMSG];
 	pid_t pid = fork();
 
 	(void)state;
@@ -107,7 +107,7 @@ static void what_is_no_process(void **state)
 		_exit(0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(process_read(pid, &identity), -ESRCH);
-	assert_non_null(strstr(process_sentence(text, pid, -ESRCH), "there is no process"));
+	assert_non_null(strstr(process_errmsg(text, pid, -ESRCH), "there is no process"));
 	assert_int_equal(process_read(0, &identity), -ESRCH);
 	assert_int_equal(process_read(-1, &identity), -ESRCH);
 }
@@ -141,7 +141,7 @@ static void *a_thread(void *arg)
 
 static void thread(void **state)
 {
-	char text[PROCESS_SENTENCE], expected[64];
+	char text[PROCESS_ERRMSG], expected[64];
 	pthread_t other;
 
 	(void)state;
@@ -150,7 +150,7 @@ static void thread(void **state)
 	pthread_barrier_wait(&barrier);
 	assert_int_equal(process_read(tid, &identity), -EINVAL);
 	snprintf(expected, sizeof(expected), "a thread of process %d", (int)getpid());
-	assert_non_null(strstr(process_sentence(text, tid, -EINVAL), expected));
+	assert_non_null(strstr(process_errmsg(text, tid, -EINVAL), expected));
 	pthread_barrier_wait(&barrier);
 	pthread_join(other, NULL);
 }

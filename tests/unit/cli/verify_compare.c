@@ -95,12 +95,12 @@ static void compare(void)
 }
 
 /* Asserts the text of the nth difference. */
-static void expect_text(size_t n, const char *sentence)
+static void expect_text(size_t n, const char *statement)
 {
 	char text[VERIFY_TEXT];
 
 	assert_true(n < v.differences);
-	assert_string_equal(verify_sentence(text, &v.difference[n], "0"), sentence);
+	assert_string_equal(verify_text(text, &v.difference[n], "0"), statement);
 }
 
 static void test_agree(void **state)
