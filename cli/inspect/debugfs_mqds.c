@@ -14,9 +14,9 @@ struct mqds {
 	char *why;
 	/* mine: the current lines belong to the requested process. found: the text has it. */
 	bool mine, found;
-	uint32_t pasid; /* 0: not reported */
-	int unknown;	/* -EOPNOTSUPP: the layout of a queue's MQDs is not known, see `why` */
-	bool broken;	/* the text has an error, see `why` */
+	uint32_t pasid;	 /* 0: not reported */
+	int unknown;	 /* -EOPNOTSUPP: the layout of a queue's MQDs is not known, see `why` */
+	bool has_failed; /* the text has an error, see `why` */
 
 	/* The queue whose MQDs are being read. */
 	enum kind kind;
@@ -54,7 +54,7 @@ static int end_dump(struct mqds *m)
 	if (!m->words)
 		return 0;
 	if (m->words < whole_dump(m)) {
-		m->broken = true;
+		m->has_failed = true;
 		return words_too_few("mqds", m->line, m->words, whole_dump(m), m->why);
 	}
 	if (!m->dumps)
@@ -77,7 +77,7 @@ static void compute_queue(const struct mqds *m, struct observe_queue *queue)
 			      OBSERVE_MQD);
 		observe_set(queue, OBSERVE_CWSR_BYTES, mqd[MQD_SAVE_BYTES], OBSERVE_MQD);
 	}
-	if (!m->broken)
+	if (!m->has_failed)
 		observe_set(queue, OBSERVE_CU_BITS, m->masked ? m->cus : 0, OBSERVE_MQD);
 }
 
@@ -104,19 +104,19 @@ static int add_queue(struct mqds *m)
 	/* An SDMA queue has one MQD, even if there are several dumps: after a compute queue, the
 	 * driver does not reset its count of XCCs, and dumps the MQD and the memory behind it once
 	 * for each XCC. */
-	if (!m->broken)
+	if (!m->has_failed)
 		observe_set(queue, OBSERVE_MQDS, compute ? m->dumps : 1, OBSERVE_MQD);
 	return 0;
 }
 
 static int end_queue(struct mqds *m)
 {
-	int broken = m->broken ? 0 : end_dump(m), r = 0;
+	int has_failed = m->has_failed ? 0 : end_dump(m), r = 0;
 
 	if (m->kind == COMPUTE_QUEUE || m->kind == SDMA_QUEUE)
 		r = add_queue(m);
 	m->kind = NO_QUEUE;
-	return r ? r : broken;
+	return r ? r : has_failed;
 }
 
 static void begin_queue(struct mqds *m, enum kind kind, uint32_t gpu_id)
@@ -232,7 +232,7 @@ int debugfs_mqds(const struct debugfs_text *text, pid_t pid, struct observe_list
 
 	while (!r && line_next(&lines))
 		r = take_line(&m, &lines, pid);
-	m.broken |= r != 0;
+	m.has_failed |= r != 0;
 	last = end_queue(&m);
 	if (!r)
 		r = last;

@@ -50,7 +50,7 @@ struct monitor {
 	size_t taken;	     /* samples */
 	enum observe_source source_before; /* of the sample before */
 	bool ended;			   /* the process has ended */
-	bool broken;			   /* the recording, or the sampling, has failed */
+	bool has_failed;		   /* the recording, or the sampling, has failed */
 };
 
 /* Returns the time since the first sample in whole microseconds: more digits mean nothing and are
@@ -174,7 +174,7 @@ static int record(struct monitor *m, const struct observe_list *list, enum obser
 
 	if (rc == 0)
 		return 0;
-	m->broken = true;
+	m->has_failed = true;
 	cli_failed(m->cmd, "%s; the samples recorded before are kept", why);
 	return rc;
 }
@@ -227,7 +227,7 @@ void monitor_sample(struct monitor *m)
 	if (rc) {
 		/* A lack of memory ends the sampling too. The samples so far are reported. */
 		m->ended = rc == -ESRCH;
-		m->broken = rc != -ESRCH;
+		m->has_failed = rc != -ESRCH;
 		if (rc != -ESRCH)
 			cli_failed(m->cmd, "a sample failed: %s", strerror(-rc));
 		return;
@@ -252,7 +252,7 @@ void monitor_sample(struct monitor *m)
 
 uint64_t monitor_due(const struct monitor *m)
 {
-	if (m->ended || m->broken || m->next > m->last)
+	if (m->ended || m->has_failed || m->next > m->last)
 		return UINT64_MAX;
 	return m->began_ns + m->next * m->interval_ns;
 }
@@ -429,11 +429,11 @@ static json_t *whole_json(const struct monitor *m)
 
 int monitor_close(struct monitor *m)
 {
-	int code = m->broken || m->sampling.samples == 0 ? CLI_FAILED : CLI_DONE;
+	int code = m->has_failed || m->sampling.samples == 0 ? CLI_FAILED : CLI_DONE;
 	char why[RECORDING_WHY];
 
 	progress_clear();
-	if (m->recorder && !m->broken &&
+	if (m->recorder && !m->has_failed &&
 	    recorder_end(m->recorder,
 			 json_pack("{s:s,s:n,s:n,s:o}", "reason",
 				   m->ended	      ? "process_ended"

@@ -48,9 +48,9 @@ struct session {
 	struct observation observation;
 	uint64_t began_ns;
 	char why[RECORDING_WHY];
-	bool broken; /* the recording could not be written */
-	int taken;   /* samples while the command ran */
-	size_t most; /* highest number of queues in a sample */
+	bool has_failed; /* the recording could not be written */
+	int taken;	 /* samples while the command ran */
+	size_t most;	 /* highest number of queues in a sample */
 };
 
 static double seconds_now(const struct session *s)
@@ -138,7 +138,7 @@ static size_t gpu_processes(const struct session *s, bool own, pid_t *out)
 	return (size_t)n_valid;
 }
 
-/* Takes one sample of phase `phase`. After a write error s->broken is set, and no more
+/* Takes one sample of phase `phase`. After a write error s->has_failed is set, and no more
  * samples are taken. */
 static void sample(struct session *s, const char *phase, bool own)
 {
@@ -159,7 +159,7 @@ static void sample(struct session *s, const char *phase, bool own)
 	size_t seen = json_array_size(processes);
 
 	if (recorder_sample(s->recorder, phase, seconds, processes, mqds, hqds, s->why)) {
-		s->broken = true;
+		s->has_failed = true;
 		cli_failed(&cmd_record,
 			   "%s; the samples recorded before are kept, and the command continues",
 			   s->why);
@@ -237,7 +237,7 @@ static void follow(struct session *s)
 	uint64_t interval = (uint64_t)(s->options->interval_us * 1e3);
 	uint64_t begin = clock_ns();
 
-	for (unsigned long n = 1; n <= s->options->samples && !s->broken; n++) {
+	for (unsigned long n = 1; n <= s->options->samples && !s->has_failed; n++) {
 		uint64_t due = begin + n * interval;
 
 		/* Skip a sample that is late by more than an interval. */
@@ -292,7 +292,7 @@ static void complete(struct session *s, bool stopped)
 	json_object_set_new(end, "gpu_processes", gpu_users_now(s->options->socket));
 	if (recorder_end(s->recorder, end, s->why) == 0)
 		return;
-	s->broken = true;
+	s->has_failed = true;
 	cli_failed(&cmd_record, "%s", s->why);
 }
 
@@ -330,7 +330,7 @@ static void print_end(const struct session *s, bool stopped)
 	json_object_set_new(out, "most_queues",
 			    s->taken ? json_integer((json_int_t)s->most) : json_null());
 	json_object_set_new(out, "seconds", json_real(seconds_now(s)));
-	json_object_set_new(out, "complete", json_boolean(!s->broken && !s->output.lost));
+	json_object_set_new(out, "complete", json_boolean(!s->has_failed && !s->output.lost));
 	json_object_set_new(out, "gpus", gpus_json());
 	plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	putchar('\n');
@@ -352,7 +352,7 @@ int record_command(const struct record_options *options)
 	if (code == CLI_DONE) {
 		sample(s, "baseline", false);
 		forget(s);
-		code = s->broken ? CLI_FAILED : start(s);
+		code = s->has_failed ? CLI_FAILED : start(s);
 	}
 	if (code == CLI_DONE) {
 		follow(s);
@@ -361,15 +361,15 @@ int record_command(const struct record_options *options)
 		child_output_stop(&s->output);
 		child_output_finish(&s->output);
 		forget(s);
-		if (!s->broken) {
+		if (!s->has_failed) {
 			wait_until_gone(s);
 			sample(s, "final", false);
 		}
-		if (!s->broken)
+		if (!s->has_failed)
 			complete(s, stopped);
 		print_end(s, stopped);
 		/* If the user has stopped the command, its exit code is not a failure. */
-		if (s->broken || s->output.lost)
+		if (s->has_failed || s->output.lost)
 			code = CLI_FAILED;
 		else if (!stopped)
 			code = cli_exit_code(s->output.status);

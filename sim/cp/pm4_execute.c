@@ -75,7 +75,7 @@ static uint32_t predicated(const struct queue *queue, uint32_t d)
 	const struct sim *sim = queue->process->sim;
 	const uint32_t mine = (1u << sim->config.gpu.xccs) - 1;
 
-	if (rule_broken(sim, RULE_pred_exec_is_for_the_xccs_it_names))
+	if (!rule_holds(sim, RULE_pred_exec_is_for_the_xccs_it_names))
 		return 0;
 	return d >> 24 & mine ? 0 : d & 0x3fff;
 }

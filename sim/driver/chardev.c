@@ -21,7 +21,7 @@ static int get_version(struct call *call)
 {
 	struct kfd_ioctl_get_version_args *a = (void *)call->data;
 
-	a->major_version = rule_broken(call->sim, RULE_version_is_one_dot) ? 2 : 1;
+	a->major_version = !rule_holds(call->sim, RULE_version_is_one_dot) ? 2 : 1;
 	a->minor_version =
 		call->sim->config.kernel == KFDABI_LINUX_7_3 ? KFD_MINOR_7_3 : KFD_MINOR_6_12;
 	return 0;
@@ -67,7 +67,7 @@ static int get_tile_config(struct call *call)
 /* The debugging ioctls from before KFD 1.13. */
 static int retired(struct call *call)
 {
-	return rule_broken(call->sim, RULE_retired_ioctls_are_eperm) ? -ENOTTY : -EPERM;
+	return !rule_holds(call->sim, RULE_retired_ioctls_are_eperm) ? -ENOTTY : -EPERM;
 }
 
 /* CRIU_OP: only refusals are simulated (no capability, or an operation that is not possible). What
@@ -77,12 +77,12 @@ static int criu(struct call *call)
 	const struct kfd_ioctl_criu_args *a = (void *)call->data;
 	const uint64_t needed = 1ull << CAP_SYS_ADMIN | 1ull << CAP_CHECKPOINT_RESTORE;
 
-	if (!caller_capable(call, needed) && !rule_broken(call->sim, RULE_criu_needs_a_capability))
+	if (!caller_capable(call, needed) && rule_holds(call->sim, RULE_criu_needs_a_capability))
 		return -EACCES;
 	if (a->op > KFD_CRIU_OP_RESUME)
-		return rule_broken(call->sim, RULE_criu_unknown_op_is_einval) ? -ENOTTY : -EINVAL;
+		return !rule_holds(call->sim, RULE_criu_unknown_op_is_einval) ? -ENOTTY : -EINVAL;
 	if (a->op == KFD_CRIU_OP_UNPAUSE)
-		return rule_broken(call->sim, RULE_criu_unpause_of_what_runs_is_einval) ? 0
+		return !rule_holds(call->sim, RULE_criu_unpause_of_what_runs_is_einval) ? 0
 											: -EINVAL;
 	report_unknown(call->sim, KFDABI_TYPE, KFDABI_CRIU_OP);
 	return -EOPNOTSUPP;
@@ -187,7 +187,7 @@ void ioctl_execute(struct call *call)
 static bool has_number(const struct sim *sim, uint32_t nr)
 {
 	if (nr == KFDABI_CREATE_PROCESS && sim->config.kernel != KFDABI_LINUX_7_3)
-		return rule_broken(sim, RULE_create_process_is_enotty);
+		return !rule_holds(sim, RULE_create_process_is_enotty);
 	return nr < KFDABI_NR_END && entries[nr].name;
 }
 
@@ -198,15 +198,15 @@ static int refuse(struct sim *sim, uint32_t nr)
 	report_unknown(sim, KFDABI_TYPE, nr);
 	if (has_number(sim, nr))
 		return -EOPNOTSUPP;
-	return rule_broken(sim, RULE_unknown_ioctl_is_enotty) ? -EINVAL : -ENOTTY;
+	return !rule_holds(sim, RULE_unknown_ioctl_is_enotty) ? -EINVAL : -ENOTTY;
 }
 
 /* For --break: returns true for a size or direction that the driver accepts. */
-static bool broken_form(const struct sim *sim, uint32_t cmd, size_t own)
+static bool has_bad_form(const struct sim *sim, uint32_t cmd, size_t own)
 {
-	return (rule_broken(sim, RULE_short_structure_is_zero_padded) && _IOC_SIZE(cmd) < own) ||
-	       (rule_broken(sim, RULE_long_structure_is_cut) && _IOC_SIZE(cmd) > own) ||
-	       (rule_broken(sim, RULE_direction_does_not_count) && _IOC_DIR(cmd) == _IOC_NONE);
+	return (!rule_holds(sim, RULE_short_structure_is_zero_padded) && _IOC_SIZE(cmd) < own) ||
+	       (!rule_holds(sim, RULE_long_structure_is_cut) && _IOC_SIZE(cmd) > own) ||
+	       (!rule_holds(sim, RULE_direction_does_not_count) && _IOC_DIR(cmd) == _IOC_NONE);
 }
 
 static struct call *call_new(struct sim *sim, struct process *process, const struct notif *notif,
@@ -236,10 +236,10 @@ static int read_arguments(struct call *call, uint8_t flags)
 	int r = flags & IN ? call_read(call, call->user_arg, call->data, call->user_size) : 0;
 
 	call->copy_back = flags & OUT;
-	if (rule_broken(call->sim, RULE_update_is_not_copied_back) &&
+	if (!rule_holds(call->sim, RULE_update_is_not_copied_back) &&
 	    call->nr == KFDABI_UPDATE_QUEUE)
 		call->copy_back = true;
-	return r && rule_broken(call->sim, RULE_bad_pointer_is_efault) ? -EINVAL : r;
+	return r && !rule_holds(call->sim, RULE_bad_pointer_is_efault) ? -EINVAL : r;
 }
 
 void ioctl_drm(struct sim *sim, uint32_t node, const struct notif *notif)
@@ -269,16 +269,16 @@ static int check_front(struct sim *sim, struct process *process, const struct no
 {
 	bool owner =
 		process_owns(process, &notif->file) &&
-		!(notif->tid != process->pid && rule_broken(sim, RULE_threads_share_the_process));
+		!(notif->tid != process->pid && !rule_holds(sim, RULE_threads_share_the_process));
 	uint32_t cmd = notif->cmd, nr = _IOC_NR(cmd);
 
-	if (!owner && rule_broken(sim, RULE_ebadf_comes_after_enotty))
+	if (!owner && !rule_holds(sim, RULE_ebadf_comes_after_enotty))
 		return -EBADF;
 	if (!has_number(sim, nr))
 		return refuse(sim, nr);
 	if (!owner)
-		return rule_broken(sim, RULE_ebadf_comes_before_efault) ? -EFAULT : -EBADF;
-	if (broken_form(sim, cmd, entries[nr].size))
+		return !rule_holds(sim, RULE_ebadf_comes_before_efault) ? -EFAULT : -EBADF;
+	if (has_bad_form(sim, cmd, entries[nr].size))
 		return -EINVAL;
 	return entries[nr].run ? 0 : refuse(sim, nr);
 }

@@ -99,11 +99,11 @@ static int write_xcc(const struct queue *queue, const struct target *to, uint32_
 	sizes_of(queue, xcc, &header.stack_bytes, &header.wave_bytes);
 	header.stack_offset = end - header.stack_bytes;
 	header.wave_offset = end + header.wave_bytes;
-	if (rule_broken(sim, RULE_save_area_header_has_16_bytes)) {
+	if (!rule_holds(sim, RULE_save_area_header_has_16_bytes)) {
 		memcpy(longer, &header, sizeof header);
 		(void)put(to, at, longer, sizeof longer);
 	}
-	if (rule_broken(sim, RULE_save_area_header_tells_the_live_state))
+	if (!rule_holds(sim, RULE_save_area_header_tells_the_live_state))
 		header.stack_bytes = header.wave_bytes = 0;
 	if (put(to, at, &header, sizeof header))
 		return -EFAULT;
@@ -118,7 +118,7 @@ int savearea_copy(const struct queue *queue, const struct call *call, uint64_t a
 	uint32_t xccs = sim->config.gpu.xccs;
 	int r = 0;
 
-	if (rule_broken(sim, RULE_wave_state_is_copied))
+	if (!rule_holds(sim, RULE_wave_state_is_copied))
 		xccs = 0;
 	for (uint32_t xcc = 0; xcc < xccs && !r; xcc++)
 		r = write_xcc(queue, &to, xcc);
@@ -130,20 +130,20 @@ void savearea_write(struct process *process)
 {
 	const struct sim *sim = process->sim;
 	uint32_t xccs =
-		rule_broken(sim, RULE_save_area_header_is_per_xcc) ? 1 : sim->config.gpu.xccs;
+		!rule_holds(sim, RULE_save_area_header_is_per_xcc) ? 1 : sim->config.gpu.xccs;
 	struct queue *queue;
 	struct target to;
 	bool first = true;
 
 	if (process->dead || !process_mm_alive(process) ||
-	    rule_broken(sim, RULE_save_area_header_after_suspend) ||
-	    (process->saved_before && rule_broken(sim, RULE_save_area_header_at_each_suspend)))
+	    !rule_holds(sim, RULE_save_area_header_after_suspend) ||
+	    (process->saved_before && !rule_holds(sim, RULE_save_area_header_at_each_suspend)))
 		return;
 	process->saved_before = true;
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{
 		if (!has_save_area(queue) ||
-		    (!first && rule_broken(sim, RULE_save_area_header_of_every_queue)))
+		    (!first && !rule_holds(sim, RULE_save_area_header_of_every_queue)))
 			continue;
 		first = false;
 		to = (struct target){.process = process, .at = queue->save_address};

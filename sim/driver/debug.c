@@ -49,10 +49,10 @@ void debug_arm(struct process *target, struct runlist_update *update)
 	struct sim *sim = target->sim;
 	bool per_vmid =
 		kfdabi_per_vmid(sim->config.chip.gfx_target_version) ||
-		(!target->session && rule_broken(sim, RULE_enable_second_on_gpu_is_busy)) ||
-		(target->session && rule_broken(sim, RULE_runtime_enable_on_taken_gpu_is_busy));
+		(!target->session && !rule_holds(sim, RULE_enable_second_on_gpu_is_busy)) ||
+		(target->session && !rule_holds(sim, RULE_runtime_enable_on_taken_gpu_is_busy));
 
-	if (rule_broken(sim, RULE_enable_many_per_gpu))
+	if (!rule_holds(sim, RULE_enable_many_per_gpu))
 		per_vmid = false;
 	update->nodes |= nodes_active(sim);
 	if (per_vmid) {
@@ -84,9 +84,9 @@ void debug_disarm(struct process *target, struct runlist_update *update)
 {
 	struct sim *sim = target->sim;
 	struct queue *queue;
-	bool resume = !rule_broken(sim, target->runtime_state == KFDABI_RUNTIME_ENABLED
-						? RULE_disable_resumes
-						: RULE_runtime_disable_resumes);
+	bool resume = rule_holds(sim, target->runtime_state == KFDABI_RUNTIME_ENABLED
+					      ? RULE_disable_resumes
+					      : RULE_runtime_disable_resumes);
 
 	TAILQ_FOREACH(queue, &target->queues, link)
 	if (resume)
@@ -94,9 +94,9 @@ void debug_disarm(struct process *target, struct runlist_update *update)
 	update->nodes |= nodes_concerned(target);
 	update->again += DISABLE_UPDATES - 1 + debug_watches_release(target);
 	target->trap_mask = 0;
-	if (!rule_broken(sim, RULE_disable_clears_flags))
+	if (rule_holds(sim, RULE_disable_clears_flags))
 		target->debug_flags = 0;
-	if (!rule_broken(sim, RULE_disable_frees_gpu_for_next))
+	if (rule_holds(sim, RULE_disable_frees_gpu_for_next))
 		release_vmids(target);
 }
 
@@ -107,8 +107,8 @@ static void session_clear(struct process *target)
 	struct queue *queue;
 
 	if (target->event_fd >= 0 &&
-	    !rule_broken(sim, target->dead ? RULE_dbg_fd_hangs_up_at_exit
-					   : RULE_dbg_fd_hangs_up_at_disable))
+	    rule_holds(sim, target->dead ? RULE_dbg_fd_hangs_up_at_exit
+					 : RULE_dbg_fd_hangs_up_at_disable))
 		close(target->event_fd);
 	target->event_fd = -1;
 	if (target->debugger)
@@ -119,7 +119,7 @@ static void session_clear(struct process *target)
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
 		target->device_exceptions[i] = 0;
 	TAILQ_FOREACH(queue, &target->queues, link)
-	if (!rule_broken(sim, RULE_disable_clears_exceptions))
+	if (rule_holds(sim, RULE_disable_clears_exceptions))
 		queue->exceptions = 0;
 }
 
@@ -135,13 +135,13 @@ static int session_end(struct process *target, struct call *call)
 
 	if (!update)
 		return -ENOMEM;
-	if (rule_broken(target->sim, call ? RULE_runtime_disable_op_wakes_nobody
+	if (!rule_holds(target->sim, call ? RULE_runtime_disable_op_wakes_nobody
 					  : RULE_runtime_debugger_death_wakes_nobody))
 		runtime_post(target);
 	if (target->runtime_state == KFDABI_RUNTIME_ENABLED)
 		debug_disarm(target, update);
 	else if (target->runtime_state != KFDABI_RUNTIME_DISABLED &&
-		 !rule_broken(target->sim, RULE_disable_returns_busy_to_enabled))
+		 rule_holds(target->sim, RULE_disable_returns_busy_to_enabled))
 		target->runtime_state = KFDABI_RUNTIME_ENABLED;
 	session_clear(target);
 	runlist_update_begin(update);
@@ -163,7 +163,7 @@ void debug_process_died(struct process *process)
 	struct process *target, *next;
 	struct call *sleeper;
 
-	if (process->session && !rule_broken(sim, RULE_life_target_killed_while_suspended))
+	if (process->session && rule_holds(sim, RULE_life_target_killed_while_suspended))
 		session_clear(process);
 	debug_watches_release(process);
 	release_vmids(process);
@@ -176,19 +176,19 @@ void debug_process_died(struct process *process)
 	 * refused ENABLE leaves the refused process as the target's debugger, with a count of 0.
 	 * The death of the earlier debugger then does not end the session either, because the
 	 * search below does not find the target. */
-	if (process->debugged <= 0 && !rule_broken(sim, RULE_enable_poisons_owner))
+	if (process->debugged <= 0 && rule_holds(sim, RULE_enable_poisons_owner))
 		return;
-	if (rule_broken(sim, RULE_life_debugger_killed_resumes) ||
-	    (rule_broken(sim, RULE_life_debugger_exec_resumes) && process_pid_alive(process)))
+	if (!rule_holds(sim, RULE_life_debugger_killed_resumes) ||
+	    (!rule_holds(sim, RULE_life_debugger_exec_resumes) && process_pid_alive(process)))
 		return;
 	for (target = TAILQ_FIRST(&sim->processes); target; target = next) {
 		next = TAILQ_NEXT(target, link);
 		if (target->debugger != process)
 			continue;
 		debug_session_end(target);
-		if (rule_broken(sim, RULE_life_debugger_killed_allows_enable))
+		if (!rule_holds(sim, RULE_life_debugger_killed_allows_enable))
 			target->session = true;
-		if (rule_broken(sim, RULE_life_debugger_killed_resumes_all))
+		if (!rule_holds(sim, RULE_life_debugger_killed_resumes_all))
 			return;
 	}
 }
@@ -202,11 +202,11 @@ void debug_check(struct process *process)
 
 	if (!process->session || !process->debugger)
 		return;
-	if (rule_broken(sim, RULE_life_detach_keeps_suspended))
+	if (!rule_holds(sim, RULE_life_detach_keeps_suspended))
 		gone = !process_tracer(process);
-	else if (rule_broken(sim, RULE_life_debugger_close_keeps_session))
+	else if (!rule_holds(sim, RULE_life_debugger_close_keeps_session))
 		gone = !process_holds_kfd(process->debugger);
-	else if (rule_broken(sim, RULE_life_target_close_keeps_session))
+	else if (!rule_holds(sim, RULE_life_target_close_keeps_session))
 		gone = !process_holds_kfd(process);
 	if (gone)
 		debug_session_end(process);
@@ -218,14 +218,14 @@ static int take_event_fd(const struct call *call, uint32_t number)
 	int fd = (int)syscall(SYS_pidfd_getfd, call->process->pidfd, number, 0), flags;
 
 	if (fd < 0)
-		return rule_broken(call->sim, RULE_enable_bad_fd_is_ebadf) ? -EINVAL : -EBADF;
+		return !rule_holds(call->sim, RULE_enable_bad_fd_is_ebadf) ? -EINVAL : -EBADF;
 	flags = fcntl(fd, F_GETFL);
-	if (rule_broken(call->sim, RULE_dbg_fd_may_be_anything_open) &&
+	if (!rule_holds(call->sim, RULE_dbg_fd_may_be_anything_open) &&
 	    (flags & O_ACCMODE) == O_RDONLY) {
 		close(fd);
 		return -EINVAL;
 	}
-	if (flags & O_PATH && !rule_broken(call->sim, RULE_enable_path_fd_is_ebadf)) {
+	if (flags & O_PATH && rule_holds(call->sim, RULE_enable_path_fd_is_ebadf)) {
 		close(fd);
 		return -EBADF;
 	}
@@ -237,16 +237,16 @@ static int write_info(struct call *call, const struct process *target)
 	struct kfdabi_dbg_trap *a = (void *)call->data;
 	struct kfdabi_runtime_info info = {
 		.r_debug = target->r_debug,
-		.runtime_state = rule_broken(call->sim, RULE_enable_tells_runtime_state)
+		.runtime_state = !rule_holds(call->sim, RULE_enable_tells_runtime_state)
 					 ? KFDABI_RUNTIME_DISABLED
 					 : target->runtime_state,
 		.ttmp_setup = target->ttmp_setup,
 	};
 	uint32_t room = a->u.enable.rinfo_size;
 
-	if (room > sizeof info || rule_broken(call->sim, RULE_enable_info_is_cut))
+	if (room > sizeof info || !rule_holds(call->sim, RULE_enable_info_is_cut))
 		room = sizeof info;
-	if (!rule_broken(call->sim, RULE_enable_info_size_is_16))
+	if (rule_holds(call->sim, RULE_enable_info_size_is_16))
 		a->u.enable.rinfo_size = sizeof info;
 	return call_write(call, a->u.enable.rinfo_ptr, &info, room);
 }
@@ -273,9 +273,9 @@ static void info_failed(struct process *target, struct runlist_update *update)
 	bool stays = sim->config.kernel != KFDABI_LINUX_7_3;
 
 	update->result = -EFAULT;
-	if (rule_broken(sim, RULE_enable_bad_info_leaves_session))
+	if (!rule_holds(sim, RULE_enable_bad_info_leaves_session))
 		stays = false;
-	if (rule_broken(sim, RULE_enable_bad_info_ends_session))
+	if (!rule_holds(sim, RULE_enable_bad_info_ends_session))
 		stays = true;
 	if (stays)
 		return;
@@ -316,8 +316,8 @@ static int trap_enable(struct call *call, struct process *target)
 {
 	struct kfdabi_dbg_trap *a = (void *)call->data;
 	const struct sim *sim = call->sim;
-	bool early = !rule_broken(sim, RULE_enable_poisons_owner) &&
-		     !rule_broken(sim, RULE_debug_failed_enable_authorises);
+	bool early = rule_holds(sim, RULE_enable_poisons_owner) &&
+		     rule_holds(sim, RULE_debug_failed_enable_authorises);
 	struct runlist_update *update;
 	int fd;
 
@@ -326,11 +326,11 @@ static int trap_enable(struct call *call, struct process *target)
 	if (target != call->process && early)
 		set_debugger(target, call->process);
 	fd = take_event_fd(call, a->u.enable.dbg_fd);
-	if (target->session && !rule_broken(sim, RULE_enable_twice_is_ealready) &&
-	    !(fd < 0 && rule_broken(sim, RULE_enable_already_before_bad_fd))) {
+	if (target->session && rule_holds(sim, RULE_enable_twice_is_ealready) &&
+	    !(fd < 0 && !rule_holds(sim, RULE_enable_already_before_bad_fd))) {
 		if (fd >= 0)
 			close(fd);
-		return rule_broken(sim, RULE_concurrent_enable_disable_errnos) ? -EBUSY : -EALREADY;
+		return !rule_holds(sim, RULE_concurrent_enable_disable_errnos) ? -EBUSY : -EALREADY;
 	}
 	if (!debug_with_gws(sim) && uses_gws(target)) {
 		if (fd >= 0)
@@ -352,7 +352,7 @@ static int trap_enable(struct call *call, struct process *target)
 	if (target->runtime_state == KFDABI_RUNTIME_ENABLED) {
 		debug_arm(target, update);
 		if (sim->config.enable_leaves_unmapped ||
-		    rule_broken(sim, RULE_enable_keeps_queues_running)) {
+		    !rule_holds(sim, RULE_enable_keeps_queues_running)) {
 			leave_unmapped(target);
 			update->nodes |= nodes_concerned(target);
 		}
@@ -383,33 +383,33 @@ static bool may(const struct call *call, const struct process *target, uint32_t 
 	int tracer;
 
 	if (target == call->process)
-		return !rule_broken(sim, RULE_debug_self_needs_no_tracer) &&
+		return rule_holds(sim, RULE_debug_self_needs_no_tracer) &&
 		       !(target->debugger && target->debugger != target &&
-			 rule_broken(sim, RULE_debug_target_may_use_its_session));
+			 !rule_holds(sim, RULE_debug_target_may_use_its_session));
 	if (op == KFDABI_TRAP_DISABLE &&
-	    (strict ? !rule_broken(sim, RULE_debug_disable_open_to_all)
-		    : rule_broken(sim, RULE_debug_disable_by_stranger_is_eperm)))
+	    (strict ? rule_holds(sim, RULE_debug_disable_open_to_all)
+		    : !rule_holds(sim, RULE_debug_disable_by_stranger_is_eperm)))
 		return true;
 	tracer = process_tracer(target);
 	if (tracer == call->tid)
 		return true;
-	if (rule_broken(sim, RULE_debug_other_thread_is_eperm) && tracer &&
+	if (!rule_holds(sim, RULE_debug_other_thread_is_eperm) && tracer &&
 	    process_of_thread(call->sim, tracer) == call->process)
 		return true;
-	if (rule_broken(sim, RULE_debug_detached_is_eperm))
+	if (!rule_holds(sim, RULE_debug_detached_is_eperm))
 		strict = false;
-	if (op == KFDABI_TRAP_ENABLE && rule_broken(sim, RULE_debug_stranger_is_eperm))
+	if (op == KFDABI_TRAP_ENABLE && !rule_holds(sim, RULE_debug_stranger_is_eperm))
 		return true;
 	if (op == KFDABI_TRAP_SEND_RUNTIME_EVENT &&
-	    rule_broken(sim, RULE_debug_stranger_with_session_is_eperm))
+	    !rule_holds(sim, RULE_debug_stranger_with_session_is_eperm))
 		return true;
-	if (!strict && rule_broken(sim, RULE_debug_child_of_owner_is_eperm))
+	if (!strict && !rule_holds(sim, RULE_debug_child_of_owner_is_eperm))
 		return true;
 	if (strict || target->debugger != call->process)
 		return false;
-	if (tracer && rule_broken(sim, RULE_debug_owner_may_use_any_thread))
+	if (tracer && !rule_holds(sim, RULE_debug_owner_may_use_any_thread))
 		return false;
-	return tracer || !rule_broken(sim, RULE_debug_owner_may_detach);
+	return tracer || rule_holds(sim, RULE_debug_owner_may_detach);
 }
 
 enum { HARDWARE = 1, NODE = 2 };
@@ -444,7 +444,7 @@ static int gpu_known(const struct call *call)
 
 	if (node_index(call->sim, gpu_id) >= 0)
 		return 0;
-	return rule_broken(call->sim, RULE_watch_unknown_gpu_is_enodev) ? -EINVAL : -ENODEV;
+	return !rule_holds(call->sim, RULE_watch_unknown_gpu_is_enodev) ? -EINVAL : -ENODEV;
 }
 
 /* Executes an operation after all checks of the caller. The target's mutex must be free. */
@@ -455,14 +455,14 @@ static int run(struct call *call, struct process *target, uint32_t op)
 	unsigned flags = operation ? operation->flags : 0;
 	int r = flags & NODE ? gpu_known(call) : 0;
 
-	if (r && rule_broken(sim, RULE_debug_runtime_state_before_gpu))
+	if (r && !rule_holds(sim, RULE_debug_runtime_state_before_gpu))
 		return r;
 	if (flags & HARDWARE && target->runtime_state != KFDABI_RUNTIME_ENABLED)
-		return rule_broken(sim, RULE_debug_hardware_ops_need_runtime) ? -EACCES : -EPERM;
+		return !rule_holds(sim, RULE_debug_hardware_ops_need_runtime) ? -EACCES : -EPERM;
 	if (r)
 		return r;
 	if (!operation)
-		return rule_broken(sim, RULE_debug_unknown_op_is_einval) ? -ENOTTY : -EINVAL;
+		return !rule_holds(sim, RULE_debug_unknown_op_is_einval) ? -ENOTTY : -EINVAL;
 	return operation->run ? operation->run(call, target) : -EOPNOTSUPP;
 }
 
@@ -470,24 +470,24 @@ static int run(struct call *call, struct process *target, uint32_t op)
 static int no_session(const struct sim *sim, uint32_t op)
 {
 	if (op == KFDABI_TRAP_DISABLE &&
-	    rule_broken(sim, RULE_debug_disable_without_session_is_einval))
+	    !rule_holds(sim, RULE_debug_disable_without_session_is_einval))
 		return 0;
-	return rule_broken(sim, RULE_debug_no_session_is_einval) ? -ENODATA : -EINVAL;
+	return !rule_holds(sim, RULE_debug_no_session_is_einval) ? -ENODATA : -EINVAL;
 }
 
 /* Returns the errno of an operation on a process that does not exist or has no KFD process. */
 static int no_target(const struct sim *sim, uint32_t op)
 {
-	if (rule_broken(sim, RULE_debug_unknown_pid_is_esrch))
+	if (!rule_holds(sim, RULE_debug_unknown_pid_is_esrch))
 		return -EINVAL;
-	if (op == KFDABI_TRAP_ENABLE && rule_broken(sim, RULE_debug_target_without_kfd_is_esrch))
+	if (op == KFDABI_TRAP_ENABLE && !rule_holds(sim, RULE_debug_target_without_kfd_is_esrch))
 		return -ENOENT;
-	if (op == KFDABI_TRAP_DISABLE && rule_broken(sim, RULE_debug_zombie_target_is_esrch))
+	if (op == KFDABI_TRAP_DISABLE && !rule_holds(sim, RULE_debug_zombie_target_is_esrch))
 		return 0;
-	if (rule_broken(sim, RULE_life_target_exec_ends_session) ||
-	    rule_broken(sim, RULE_life_fork_child_is_no_target) ||
-	    rule_broken(sim, RULE_life_target_crash_ends_session) ||
-	    rule_broken(sim, RULE_life_pid_reuse_is_esrch))
+	if (!rule_holds(sim, RULE_life_target_exec_ends_session) ||
+	    !rule_holds(sim, RULE_life_fork_child_is_no_target) ||
+	    !rule_holds(sim, RULE_life_target_crash_ends_session) ||
+	    !rule_holds(sim, RULE_life_pid_reuse_is_esrch))
 		return op == KFDABI_TRAP_ENABLE || op == KFDABI_TRAP_DISABLE ? 0 : -EINVAL;
 	return -ESRCH;
 }
@@ -500,16 +500,16 @@ int ioctl_dbg_trap(struct call *call)
 	struct process *target;
 
 	if (call->process->primary)
-		return rule_broken(sim, RULE_context_cannot_debug) ? -EPERM : -EOPNOTSUPP;
+		return !rule_holds(sim, RULE_context_cannot_debug) ? -EPERM : -EOPNOTSUPP;
 	target = process_by_ns_pid(call->process, (pid_t)a->pid);
 	if (!target && op == KFDABI_TRAP_ENABLE &&
-	    !rule_broken(sim, RULE_debug_tracer_makes_kfd_process))
+	    rule_holds(sim, RULE_debug_tracer_makes_kfd_process))
 		target = process_new_traced(call->process, (pid_t)a->pid, call->tid);
 	if (!target)
 		return no_target(sim, op);
 	debug_check(target);
 	if (op != KFDABI_TRAP_ENABLE && !target->session &&
-	    rule_broken(sim, RULE_debug_permission_before_session))
+	    !rule_holds(sim, RULE_debug_permission_before_session))
 		return -EINVAL;
 	if (!may(call, target, op))
 		return -EPERM;

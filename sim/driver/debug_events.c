@@ -24,7 +24,7 @@ static bool writable_from_kernel(const struct sim *sim, int fd)
 	if (fstat(fd, &st) || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		return false;
 	return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode) ||
-	       rule_broken(sim, RULE_dbg_fd_eventfd_hears_nothing);
+	       !rule_holds(sim, RULE_dbg_fd_eventfd_hears_nothing);
 }
 
 /* Writes one '.' to the debugger's dbg_fd. The driver blocks on a full pipe; kfdsim does not,
@@ -51,9 +51,9 @@ static bool is_subscribed(const struct process *process, uint64_t mask)
 {
 	bool subscribed = mask & process->exceptions_enabled;
 
-	if (subscribed || rule_broken(process->sim, RULE_dbg_fd_not_subscribed_no_dot))
+	if (subscribed || !rule_holds(process->sim, RULE_dbg_fd_not_subscribed_no_dot))
 		notify_debugger(process);
-	if (subscribed && rule_broken(process->sim, RULE_dbg_fd_one_dot_an_event))
+	if (subscribed && !rule_holds(process->sim, RULE_dbg_fd_one_dot_an_event))
 		notify_debugger(process);
 	return subscribed;
 }
@@ -71,7 +71,7 @@ bool debug_raise(struct process *process, struct queue *queue, uint64_t mask)
 
 bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask)
 {
-	if (!process->session && !rule_broken(process->sim, RULE_exceptions_need_a_session))
+	if (!process->session && rule_holds(process->sim, RULE_exceptions_need_a_session))
 		return false;
 	process->device_exceptions[node] |= mask;
 	return is_subscribed(process, mask);
@@ -79,7 +79,7 @@ bool debug_raise_device(struct process *process, uint32_t node, uint64_t mask)
 
 void debug_queue_deleted(struct process *process, uint32_t node)
 {
-	if (!rule_broken(process->sim, RULE_queue_delete_raised))
+	if (rule_holds(process->sim, RULE_queue_delete_raised))
 		debug_raise_device(process, node, kfdabi_ec_mask(KFDABI_EC_DEVICE_QUEUE_DELETE));
 }
 
@@ -89,8 +89,8 @@ bool debug_memory_violation(struct process *process, uint32_t node, uint64_t va)
 
 	process->violation[node] = va;
 	return debug_raise_device(process, node, MEMORY_MASK) &&
-	       !rule_broken(sim, RULE_memory_violation_goes_to_debugger) &&
-	       !rule_broken(sim, RULE_memory_violation_evicts_nothing);
+	       rule_holds(sim, RULE_memory_violation_goes_to_debugger) &&
+	       rule_holds(sim, RULE_memory_violation_evicts_nothing);
 }
 
 int debug_send_event(struct call *call, struct process *target)
@@ -105,11 +105,11 @@ int debug_send_event(struct call *call, struct process *target)
 		int node = node_index(sim, gpu_id);
 
 		if (node < 0)
-			return rule_broken(sim, RULE_send_event_unknown_gpu_is_enodev) ? 0
+			return !rule_holds(sim, RULE_send_event_unknown_gpu_is_enodev) ? 0
 										       : -ENODEV;
-		if (rule_broken(sim, RULE_memory_violation_passed_on_evicts))
+		if (!rule_holds(sim, RULE_memory_violation_passed_on_evicts))
 			event_memory_fault(target, gpu_id, target->violation[node]);
-		else if (!rule_broken(sim, RULE_memory_violation_can_be_passed_on))
+		else if (rule_holds(sim, RULE_memory_violation_can_be_passed_on))
 			fault_passed_on(target, (uint32_t)node);
 		mask &= ~MEMORY_MASK;
 	}
@@ -121,7 +121,7 @@ int debug_send_event(struct call *call, struct process *target)
 	queue = queue_by_id(target, a->u.send_runtime_event.queue_id);
 	if (queue)
 		queue_notify_runtime(queue, mask);
-	else if (rule_broken(sim, RULE_send_event_unknown_queue_is_0))
+	else if (!rule_holds(sim, RULE_send_event_unknown_queue_is_0))
 		return -EINVAL;
 	return 0;
 }
@@ -144,7 +144,7 @@ static uint64_t pending(const struct process *target)
 void debug_subscribe(struct process *target, uint64_t mask)
 {
 	target->exceptions_enabled = mask;
-	if (rule_broken(target->sim, RULE_dbg_fd_pending_at_enable_no_dot) &&
+	if (!rule_holds(target->sim, RULE_dbg_fd_pending_at_enable_no_dot) &&
 	    pending(target) & mask)
 		notify_debugger(target);
 }
@@ -155,7 +155,7 @@ int debug_set_exceptions(struct call *call, struct process *target)
 
 	target->exceptions_enabled = a->u.set_exceptions_enabled.exception_mask;
 	if (pending(target) & target->exceptions_enabled &&
-	    !rule_broken(call->sim, RULE_set_exceptions_writes_pending))
+	    rule_holds(call->sim, RULE_set_exceptions_writes_pending))
 		notify_debugger(target);
 	return 0;
 }
@@ -168,14 +168,14 @@ static uint64_t *find_event(struct process *target, uint32_t *gpu_id, uint32_t *
 	uint64_t enabled = target->exceptions_enabled;
 	struct queue *queue, *found = NULL;
 
-	if (target->exceptions & enabled && rule_broken(sim, RULE_query_event_queues_then_process))
+	if (target->exceptions & enabled && !rule_holds(sim, RULE_query_event_queues_then_process))
 		return &target->exceptions;
 	TAILQ_FOREACH(queue, &target->queues, link)
 	{
 		if (!(queue->exceptions & enabled))
 			continue;
 		found = queue;
-		if (!rule_broken(sim, RULE_query_event_newest_queue_first))
+		if (rule_holds(sim, RULE_query_event_newest_queue_first))
 			break;
 	}
 	if (found) {
@@ -202,11 +202,11 @@ int debug_query_event(struct call *call, struct process *target)
 	a->u.query_event.exception_mask = 0;
 	status = find_event(target, &a->u.query_event.gpu_id, &a->u.query_event.queue_id);
 	if (!status)
-		return rule_broken(sim, RULE_query_event_none_is_eagain) ? 0 : -EAGAIN;
+		return !rule_holds(sim, RULE_query_event_none_is_eagain) ? 0 : -EAGAIN;
 	a->u.query_event.exception_mask = *status;
-	if (rule_broken(sim, RULE_query_event_gives_whole_status))
+	if (!rule_holds(sim, RULE_query_event_gives_whole_status))
 		a->u.query_event.exception_mask &= target->exceptions_enabled;
-	if (rule_broken(sim, RULE_query_event_clears_given_bits))
+	if (!rule_holds(sim, RULE_query_event_clears_given_bits))
 		clear = UINT64_MAX;
 	*status &= ~clear;
 	runlist_update_collected(target);
@@ -242,23 +242,22 @@ int debug_query_info(struct call *call, struct process *target)
 	};
 	const struct sim *sim = call->sim;
 
-	if (!a->u.query_info.info_ptr && !rule_broken(sim, RULE_query_info_null_is_einval))
+	if (!a->u.query_info.info_ptr && rule_holds(sim, RULE_query_info_null_is_einval))
 		return -EINVAL;
 	status = find_source(target, mask, a->u.query_info.source_id);
 	if (!status)
-		return rule_broken(sim, RULE_query_info_bad_source_is_einval) ? -ENODATA : -EINVAL;
+		return !rule_holds(sim, RULE_query_info_bad_source_is_einval) ? -ENODATA : -EINVAL;
 	if (!(*status & mask))
-		return rule_broken(sim, RULE_query_info_not_raised_is_enodata) ? 0 : -ENODATA;
+		return !rule_holds(sim, RULE_query_info_not_raised_is_enodata) ? 0 : -ENODATA;
 	if (mask == RUNTIME_MASK && call_write(call, a->u.query_info.info_ptr, &info,
 					       room < sizeof info ? room : sizeof info))
 		return -EFAULT;
 	/* The driver keeps the data of a memory violation, but never sets its size: 0 bytes. */
 	a->u.query_info.info_size =
-		mask == RUNTIME_MASK && !rule_broken(sim, RULE_query_info_runtime) ? sizeof info
-										   : 0;
-	if (mask == MEMORY_MASK && rule_broken(sim, RULE_query_info_memory_violation_is_empty))
+		mask == RUNTIME_MASK && rule_holds(sim, RULE_query_info_runtime) ? sizeof info : 0;
+	if (mask == MEMORY_MASK && !rule_holds(sim, RULE_query_info_memory_violation_is_empty))
 		a->u.query_info.info_size = sizeof(struct kfd_hsa_memory_exception_data);
-	if (a->u.query_info.clear_exception || rule_broken(sim, RULE_query_info_clears_on_demand))
+	if (a->u.query_info.clear_exception || !rule_holds(sim, RULE_query_info_clears_on_demand))
 		*status &= ~mask;
 	return 0;
 }

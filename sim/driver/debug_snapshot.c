@@ -26,11 +26,11 @@ static struct kfdabi_queue_snapshot queue_entry(const struct queue *queue)
 /* For --break of the rules about snapshot entries. */
 static void break_entry(const struct sim *sim, struct kfdabi_queue_snapshot *entry, uint64_t mask)
 {
-	if (rule_broken(sim, RULE_queue_snapshot_fields))
+	if (!rule_holds(sim, RULE_queue_snapshot_fields))
 		entry->read_pointer_address = entry->write_pointer_address;
-	if (rule_broken(sim, RULE_queue_snapshot_status_is_from_before_clearing))
+	if (!rule_holds(sim, RULE_queue_snapshot_status_is_from_before_clearing))
 		entry->exception_status &= ~mask;
-	if (rule_broken(sim, RULE_queue_snapshot_shows_updates) && !entry->ring_base_address)
+	if (!rule_holds(sim, RULE_queue_snapshot_shows_updates) && !entry->ring_base_address)
 		entry->ring_base_address = entry->read_pointer_address;
 }
 
@@ -48,14 +48,14 @@ static int write_queue(struct call *call, struct queue *queue, uint32_t i, uint3
 	int r;
 
 	break_entry(sim, &entry, mask);
-	if (rule_broken(sim, RULE_queue_snapshot_narrow_stride_cuts_entries))
+	if (!rule_holds(sim, RULE_queue_snapshot_narrow_stride_cuts_entries))
 		bytes = sizeof entry;
-	if (rule_broken(sim, RULE_queue_snapshot_wide_stride_leaves_tail) &&
+	if (!rule_holds(sim, RULE_queue_snapshot_wide_stride_leaves_tail) &&
 	    stride >= sizeof entry + sizeof tail)
 		(void)call_write(call, at + (uint64_t)i * stride + sizeof entry, tail, sizeof tail);
 	r = call_write(call, at + (uint64_t)i * stride, &entry, bytes);
-	if (!rule_broken(sim, RULE_queue_snapshot_read_then_clear) &&
-	    !(r && rule_broken(sim, RULE_queue_snapshot_failed_entry_is_cleared)))
+	if (rule_holds(sim, RULE_queue_snapshot_read_then_clear) &&
+	    !(r && !rule_holds(sim, RULE_queue_snapshot_failed_entry_is_cleared)))
 		queue->exceptions &= ~mask;
 	return r ? -EFAULT : 0;
 }
@@ -75,14 +75,14 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 	struct kfdabi_dbg_trap *a = (void *)call->data;
 	uint32_t room = a->u.queue_snapshot.num_queues, stride = a->u.queue_snapshot.entry_size;
 	const struct sim *sim = call->sim;
-	bool oldest = rule_broken(sim, RULE_queue_snapshot_newest_first);
+	bool oldest = !rule_holds(sim, RULE_queue_snapshot_newest_first);
 	struct queue *queue;
 	uint32_t n = 0;
 
 	a->u.queue_snapshot.num_queues = 0;
 	if (!stride)
-		return rule_broken(sim, RULE_queue_snapshot_entry_size_0_is_einval) ? 0 : -EINVAL;
-	if (room > QUEUE_IDS_MAX && rule_broken(sim, RULE_queue_snapshot_huge_capacity))
+		return !rule_holds(sim, RULE_queue_snapshot_entry_size_0_is_einval) ? 0 : -EINVAL;
+	if (room > QUEUE_IDS_MAX && !rule_holds(sim, RULE_queue_snapshot_huge_capacity))
 		return -ENOMEM;
 	if (stride > sizeof(struct kfdabi_queue_snapshot))
 		a->u.queue_snapshot.entry_size = sizeof(struct kfdabi_queue_snapshot);
@@ -90,17 +90,17 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 		if (n < room && write_queue(call, queue, n, stride)) {
 			a->u.queue_snapshot.num_queues = n;
 			runlist_update_collected(target);
-			return rule_broken(sim, RULE_queue_snapshot_bad_buffer_is_efault) ? -EINVAL
+			return !rule_holds(sim, RULE_queue_snapshot_bad_buffer_is_efault) ? -EINVAL
 											  : -EFAULT;
 		}
 		n++;
-		if (n > room && rule_broken(sim, RULE_queue_snapshot_clears_only_copied_entries))
+		if (n > room && !rule_holds(sim, RULE_queue_snapshot_clears_only_copied_entries))
 			queue->exceptions &= ~a->u.queue_snapshot.exception_mask;
 	}
-	if (rule_broken(sim, RULE_queue_snapshot_forgets_the_destroyed) && room > n)
+	if (!rule_holds(sim, RULE_queue_snapshot_forgets_the_destroyed) && room > n)
 		n++;
-	if ((rule_broken(sim, RULE_queue_snapshot_count_probe) && !room) ||
-	    (rule_broken(sim, RULE_queue_snapshot_tells_the_true_total) && n > room))
+	if ((!rule_holds(sim, RULE_queue_snapshot_count_probe) && !room) ||
+	    (!rule_holds(sim, RULE_queue_snapshot_tells_the_true_total) && n > room))
 		n = room;
 	a->u.queue_snapshot.num_queues = n;
 	runlist_update_collected(target);
@@ -139,11 +139,11 @@ static struct kfdabi_device_snapshot device_entry(const struct process *target, 
 	entry.scratch_limit = apertures.scratch_limit;
 	entry.gpuvm_base = apertures.gpuvm_base;
 	entry.gpuvm_limit = apertures.gpuvm_limit;
-	if (rule_broken(sim, RULE_device_snapshot_array_count_is_per_xcc))
+	if (!rule_holds(sim, RULE_device_snapshot_array_count_is_per_xcc))
 		entry.array_count = chip->array_count;
-	if (rule_broken(sim, RULE_device_snapshot_tells_the_topology))
+	if (!rule_holds(sim, RULE_device_snapshot_tells_the_topology))
 		entry.simd_count /= 2;
-	if (rule_broken(sim, RULE_device_snapshot_tells_the_apertures))
+	if (!rule_holds(sim, RULE_device_snapshot_tells_the_apertures))
 		entry.lds_base = 0;
 	return entry;
 }
@@ -156,26 +156,26 @@ int debug_device_snapshot(struct call *call, struct process *target)
 	uint32_t bytes = sizeof(struct kfdabi_device_snapshot), step = stride;
 	uint64_t at = a->u.device_snapshot.snapshot_buf_ptr;
 
-	if (!at && !rule_broken(sim, RULE_device_snapshot_null_is_einval))
+	if (!at && rule_holds(sim, RULE_device_snapshot_null_is_einval))
 		return -EINVAL;
-	if (!stride && rule_broken(sim, RULE_device_snapshot_entry_size_0_counts))
+	if (!stride && !rule_holds(sim, RULE_device_snapshot_entry_size_0_counts))
 		return -EINVAL;
 	if ((sim->config.kernel < KFDABI_LINUX_7_3) !=
-	    (rule_broken(sim, RULE_device_snapshot_entry_is_120_bytes) ||
-	     rule_broken(sim, RULE_device_snapshot_entry_is_128_bytes)))
+	    (!rule_holds(sim, RULE_device_snapshot_entry_is_120_bytes) ||
+	     !rule_holds(sim, RULE_device_snapshot_entry_is_128_bytes)))
 		bytes = KFDABI_DEVICE_SNAPSHOT_BYTES_1_17;
 	if (bytes > stride)
 		bytes = stride;
-	if (rule_broken(sim, RULE_device_snapshot_stride))
+	if (!rule_holds(sim, RULE_device_snapshot_stride))
 		step = bytes;
 	a->u.device_snapshot.entry_size = bytes;
 	a->u.device_snapshot.num_devices =
-		rule_broken(sim, RULE_device_snapshot_count_probe) ? room : sim->nodes_n;
+		!rule_holds(sim, RULE_device_snapshot_count_probe) ? room : sim->nodes_n;
 	for (uint32_t i = 0; i < room && i < sim->nodes_n; i++) {
 		struct kfdabi_device_snapshot entry = device_entry(target, i);
 
 		if (call_write(call, at + (uint64_t)i * step, &entry, bytes))
-			return rule_broken(sim, RULE_device_snapshot_bad_buffer_is_efault)
+			return !rule_holds(sim, RULE_device_snapshot_bad_buffer_is_efault)
 				       ? -EINVAL
 				       : -EFAULT;
 	}

@@ -25,7 +25,7 @@ void debug_resume_queue(struct queue *queue)
  * before it compares them. Bit 30 does. */
 static bool matches(const struct sim *sim, uint32_t entry, uint32_t id)
 {
-	if (rule_broken(sim, RULE_input_bit_30_never_matches))
+	if (!rule_holds(sim, RULE_input_bit_30_never_matches))
 		entry &= ~KFDABI_QUEUE_ERROR;
 	return (entry & ~KFDABI_QUEUE_INVALID) == id;
 }
@@ -46,12 +46,12 @@ static void clear_exceptions(struct runlist_update *update)
 	uint64_t mask = update->clear_mask, nodes = update->nodes & ~update->failed;
 	struct queue *queue;
 
-	if (rule_broken(sim, RULE_suspend_mask_clears_only_what_it_names) && mask)
+	if (!rule_holds(sim, RULE_suspend_mask_clears_only_what_it_names) && mask)
 		mask = UINT64_MAX;
-	if (rule_broken(sim, RULE_suspend_mask_needs_a_success))
+	if (!rule_holds(sim, RULE_suspend_mask_needs_a_success))
 		nodes = UINT64_MAX;
 	if (sim->config.switches.suspend_mask_keeps_new ||
-	    rule_broken(sim, RULE_suspend_mask_clears_new_of_the_node))
+	    !rule_holds(sim, RULE_suspend_mask_clears_new_of_the_node))
 		mask &= ~NEW_MASK;
 	TAILQ_FOREACH(queue, &update->process->queues, link)
 	if (nodes >> queue->node & 1 && find_id(update, queue) != NOT_FOUND)
@@ -79,7 +79,7 @@ static void reply_wrongly(struct runlist_update *update)
 	struct kfdabi_dbg_trap *a = (void *)update->call->data;
 	uint32_t *ids = update->ids, n = update->n_ids;
 
-	switch (update->sim->config.broken) {
+	switch (update->sim->config.broken_rule) {
 	case RULE_unknown_ids_flagged_count_0_suspend:
 	case RULE_unknown_ids_flagged_count_0_resume:
 		update->result = (int)n;
@@ -122,7 +122,7 @@ static void array_done(struct runlist_update *update)
 	if (update->ids)
 		write_errors(update);
 	if (!update->resume &&
-	    (update->result > 0 || rule_broken(sim, RULE_save_area_header_needs_a_success)))
+	    (update->result > 0 || !rule_holds(sim, RULE_save_area_header_needs_a_success)))
 		savearea_write(update->process);
 	reply_wrongly(update);
 	if (update->ids) /* the driver only logs a failed copy */
@@ -140,8 +140,8 @@ static int read_ids(struct call *call, struct runlist_update *update, uint64_t a
 	const struct sim *sim = call->sim;
 
 	if (n > KFDABI_QUEUE_ARRAY_MAX &&
-	    !rule_broken(sim, update->resume ? RULE_resume_over_1024_is_einval
-					     : RULE_suspend_over_1024_is_einval))
+	    rule_holds(sim, update->resume ? RULE_resume_over_1024_is_einval
+					   : RULE_suspend_over_1024_is_einval))
 		return -EINVAL;
 	update->ids = calloc(n + 1, sizeof *update->ids);
 	if (!update->ids)
@@ -149,12 +149,12 @@ static int read_ids(struct call *call, struct runlist_update *update, uint64_t a
 	update->n_ids = n;
 	update->ids_address = address;
 	if (call_read(call, address, update->ids, n * sizeof *update->ids))
-		return rule_broken(sim, update->resume ? RULE_resume_bad_pointer_is_efault
+		return !rule_holds(sim, update->resume ? RULE_resume_bad_pointer_is_efault
 						       : RULE_suspend_bad_pointer_is_efault)
 			       ? -EINVAL
 			       : -EFAULT;
 	for (uint32_t i = 0; i < n; i++) {
-		if (rule_broken(sim, RULE_input_bit_31_matches) &&
+		if (!rule_holds(sim, RULE_input_bit_31_matches) &&
 		    update->ids[i] & KFDABI_QUEUE_INVALID)
 			update->ids[i] |= KFDABI_QUEUE_ERROR;
 		update->ids[i] |= KFDABI_QUEUE_INVALID;
@@ -169,23 +169,23 @@ static bool suspend_one(struct queue *queue)
 	const struct sim *sim = queue->process->sim;
 
 	if (queue->suspended)
-		return !rule_broken(sim, RULE_suspend_counts_the_already_suspended);
-	if (queue->exceptions & NEW_MASK && !rule_broken(sim, RULE_suspend_skips_new_queues))
+		return rule_holds(sim, RULE_suspend_counts_the_already_suspended);
+	if (queue->exceptions & NEW_MASK && rule_holds(sim, RULE_suspend_skips_new_queues))
 		return false;
 	if (queue->being_destroyed)
 		return false;
 	if (queue->type == KFD_IOC_QUEUE_TYPE_SDMA &&
-	    rule_broken(sim, RULE_suspend_reaches_sdma_queues))
+	    !rule_holds(sim, RULE_suspend_reaches_sdma_queues))
 		return false;
-	if (!queue_active(queue) && rule_broken(sim, RULE_suspend_flags_an_inactive_queue))
+	if (!queue_active(queue) && !rule_holds(sim, RULE_suspend_flags_an_inactive_queue))
 		return false;
 	if (queue->process->evictions[queue->node] &&
-	    rule_broken(sim, RULE_suspend_counts_the_evicted))
+	    !rule_holds(sim, RULE_suspend_counts_the_evicted))
 		return false;
 	queue->suspended = true;
 	queue->stalled = false;
 	queue->record->suspends++;
-	if (rule_broken(sim, RULE_work_goes_on_where_it_stopped))
+	if (!rule_holds(sim, RULE_work_goes_on_where_it_stopped))
 		queue->stopped = true; /* all its work is lost */
 	return true;
 }
@@ -196,7 +196,7 @@ static bool resume_one(struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
 
-	if (rule_broken(sim, RULE_resume_leaves_the_evicted_off))
+	if (!rule_holds(sim, RULE_resume_leaves_the_evicted_off))
 		queue->process->evictions[queue->node] = 0;
 	if (queue->suspended) {
 		debug_resume_queue(queue);
@@ -204,9 +204,9 @@ static bool resume_one(struct queue *queue)
 	}
 	/* Seen on one GPU: such a queue counts as a success, but stops. */
 	if (sim->config.switches.unmatched_resume_unmaps ||
-	    rule_broken(sim, RULE_unmatched_resume_changes_nothing))
+	    !rule_holds(sim, RULE_unmatched_resume_changes_nothing))
 		queue->stalled = true;
-	return !rule_broken(sim, RULE_resume_counts_the_never_suspended);
+	return rule_holds(sim, RULE_resume_counts_the_never_suspended);
 }
 
 /* Returns true if the call names the queue. Sets *@at to the queue's entry, if there is an
@@ -217,8 +217,8 @@ static bool named(const struct runlist_update *update, const struct queue *queue
 
 	*at = update->ids ? find_id(update, queue) : NOT_FOUND;
 	if (!update->ids ||
-	    (!update->n_ids && rule_broken(sim, RULE_resume_empty_array_resumes_none)) ||
-	    (update->n_ids && rule_broken(sim, RULE_only_named_queue_changes)))
+	    (!update->n_ids && !rule_holds(sim, RULE_resume_empty_array_resumes_none)) ||
+	    (update->n_ids && !rule_holds(sim, RULE_only_named_queue_changes)))
 		return update->resume || update->n_ids;
 	return *at != NOT_FOUND;
 }
@@ -249,13 +249,13 @@ static int array(struct call *call, struct runlist_update *update, uint64_t addr
 	if (address)
 		r = read_ids(call, update, address, n);
 	else if (!update->resume && n)
-		r = rule_broken(sim, RULE_suspend_null_array_is_einval) ? -EFAULT : -EINVAL;
-	else if (!update->resume && rule_broken(sim, RULE_suspend_null_empty_array_is_0))
+		r = !rule_holds(sim, RULE_suspend_null_array_is_einval) ? -EFAULT : -EINVAL;
+	else if (!update->resume && !rule_holds(sim, RULE_suspend_null_empty_array_is_0))
 		r = -EINVAL;
-	else if (n && rule_broken(sim, RULE_resume_null_array_ignores_the_number))
+	else if (n && !rule_holds(sim, RULE_resume_null_array_ignores_the_number))
 		r = -EFAULT;
 	if (r) {
-		if (rule_broken(sim, RULE_failed_suspend_leaves_memory))
+		if (!rule_holds(sim, RULE_failed_suspend_leaves_memory))
 			(void)call_write(call, address, &n, sizeof n);
 		free(update->ids);
 		free(update);
@@ -289,7 +289,7 @@ int debug_suspend(struct call *call, struct process *target)
 	struct runlist_update *update;
 
 	if (a->u.suspend.grace_period > 0xff && a->u.suspend.grace_period != KFDABI_GRACE_DEFAULT &&
-	    rule_broken(call->sim, RULE_any_grace_period_is_accepted))
+	    !rule_holds(call->sim, RULE_any_grace_period_is_accepted))
 		return -EINVAL;
 	update = runlist_update_new(target, call, array_done);
 	if (!update)

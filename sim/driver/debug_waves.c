@@ -39,7 +39,7 @@ int debug_launch_mode(struct call *call, struct process *target)
 
 	if (mode != KFDABI_LAUNCH_NORMAL && mode != KFDABI_LAUNCH_HALT &&
 	    mode != KFDABI_LAUNCH_DEBUG &&
-	    !rule_broken(call->sim, RULE_launch_mode_unknown_is_einval))
+	    rule_holds(call->sim, RULE_launch_mode_unknown_is_einval))
 		return -EINVAL;
 	return refresh(call, target, nodes_active(call->sim));
 }
@@ -52,14 +52,14 @@ static int check_override(const struct sim *sim, uint32_t mode, uint32_t *suppor
 		/* The mask applies to the whole GPU, so only what waves of other processes ignore
 		 * is supported. */
 		*supported = KFDABI_TRAP_MASK_ADDRESS_WATCH;
-		return mode == KFDABI_OVERRIDE_OR || rule_broken(sim, RULE_launch_override_only_or)
+		return mode == KFDABI_OVERRIDE_OR || !rule_holds(sim, RULE_launch_override_only_or)
 			       ? 0
 			       : -EINVAL;
 	}
 	*supported = sim->config.chip.gfx_target_version >= GFX_9_4_3 ? TRAPS_9_4_3 : TRAPS_9_4_2;
 	if (mode == KFDABI_OVERRIDE_OR || mode == KFDABI_OVERRIDE_REPLACE)
 		return 0;
-	return rule_broken(sim, RULE_launch_override_mode_is_eperm) ? -EINVAL : -EPERM;
+	return !rule_holds(sim, RULE_launch_override_mode_is_eperm) ? -EINVAL : -EPERM;
 }
 
 int debug_launch_override(struct call *call, struct process *target)
@@ -73,11 +73,11 @@ int debug_launch_override(struct call *call, struct process *target)
 	if (r)
 		return r;
 	if (wanted & ~a->u.launch_override.support_mask)
-		return rule_broken(sim, RULE_launch_override_unsupported_is_eacces) ? -EINVAL
+		return !rule_holds(sim, RULE_launch_override_unsupported_is_eacces) ? -EINVAL
 										    : -EACCES;
 	target->trap_mask = (a->u.launch_override.enable_mask & wanted) | (before & ~wanted);
 	a->u.launch_override.enable_mask =
-		rule_broken(sim, RULE_launch_override_tells_previous) ? 0 : before;
+		!rule_holds(sim, RULE_launch_override_tells_previous) ? 0 : before;
 	return refresh(call, target, nodes_active(sim));
 }
 
@@ -89,11 +89,11 @@ int debug_set_watch(struct call *call, struct process *target)
 	struct node *node = &call->sim->nodes[at];
 	unsigned points = KFDABI_WATCH_POINTS, taken = node->watches;
 
-	if (rule_broken(sim, RULE_watch_fifth_is_enomem))
+	if (!rule_holds(sim, RULE_watch_fifth_is_enomem))
 		points++;
-	if (rule_broken(sim, RULE_watch_shared_by_all))
+	if (!rule_holds(sim, RULE_watch_shared_by_all))
 		taken = target->watches[at];
-	for (unsigned id = rule_broken(sim, RULE_watch_ids_from_0); id < points; id++) {
+	for (unsigned id = !rule_holds(sim, RULE_watch_ids_from_0); id < points; id++) {
 		if (taken >> id & 1)
 			continue;
 		node->watches |= (uint8_t)(1u << id);
@@ -111,7 +111,7 @@ int debug_clear_watch(struct call *call, struct process *target)
 	uint32_t id = a->u.clear_watch.id;
 
 	if (id >= KFDABI_WATCH_POINTS || !(target->watches[at] >> id & 1))
-		return rule_broken(call->sim, RULE_watch_clear_unset_is_einval) ? 0 : -EINVAL;
+		return !rule_holds(call->sim, RULE_watch_clear_unset_is_einval) ? 0 : -EINVAL;
 	target->watches[at] &= (uint8_t) ~(1u << id);
 	call->sim->nodes[at].watches &= (uint8_t) ~(1u << id);
 	return refresh(call, target, nodes_active(call->sim) & 1ull << at);
@@ -122,7 +122,7 @@ unsigned debug_watches_release(struct process *target)
 	struct sim *sim = target->sim;
 	unsigned most = 0;
 
-	if (rule_broken(sim, RULE_disable_frees_watchpoints) && !target->dead)
+	if (!rule_holds(sim, RULE_disable_frees_watchpoints) && !target->dead)
 		return 0;
 	for (uint32_t i = 0; i < sim->nodes_n; i++) {
 		unsigned n = (unsigned)__builtin_popcount(target->watches[i]);
@@ -142,12 +142,12 @@ int debug_set_flags(struct call *call, struct process *target)
 	const struct sim *sim = call->sim;
 	uint32_t capability = sim->config.chip.capability;
 
-	a->u.set_flags.flags = rule_broken(sim, RULE_flags_tell_previous) ? wanted : before;
+	a->u.set_flags.flags = !rule_holds(sim, RULE_flags_tell_previous) ? wanted : before;
 	if (wanted & KFDABI_FLAG_SINGLE_MEM_OP && !(capability & KFDABI_CAP_SINGLE_MEM_OP) &&
-	    !rule_broken(sim, RULE_flags_unsupported_are_eacces))
+	    rule_holds(sim, RULE_flags_unsupported_are_eacces))
 		return -EACCES;
 	if (wanted & KFDABI_FLAG_SINGLE_ALU_OP && !(capability & KFDABI_CAP_SINGLE_ALU_OP) &&
-	    !rule_broken(sim, RULE_flags_single_alu_is_eacces))
+	    rule_holds(sim, RULE_flags_single_alu_is_eacces))
 		return -EACCES;
 	target->debug_flags = wanted;
 	if (!per_vmid(sim))

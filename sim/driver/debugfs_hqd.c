@@ -139,7 +139,7 @@ static char *write_node(const struct sim *sim, struct hqds *hqds, uint32_t index
 {
 	struct hqd_node *node = &hqds->nodes[index];
 	uint32_t gfx = sim->config.chip.gfx_target_version;
-	uint32_t rows = QUEUES_PER_PIPE - rule_broken(sim, RULE_hqds_tell_every_slot);
+	uint32_t rows = QUEUES_PER_PIPE - !rule_holds(sim, RULE_hqds_tell_every_slot);
 	char *text = hqds->map;
 
 	/* Node 0 of the topology is the processor. */
@@ -313,7 +313,7 @@ static void show_active(struct sim *sim, uint32_t node, uint32_t slot, bool acti
 {
 	for (uint32_t xcc = 0; xcc < sim->config.gpu.xccs; xcc++) {
 		bool is_reported =
-			active && (!xcc || !rule_broken(sim, RULE_hqds_active_on_every_xcc));
+			active && (!xcc || rule_holds(sim, RULE_hqds_active_on_every_xcc));
 
 		patch(sim->hqds, sim->hqds->nodes[node].slots[xcc][slot], MQD_ACTIVE - HQD_FIRST,
 		      is_reported);
@@ -348,7 +348,7 @@ static void hide_compute(struct sim *sim, struct queue *queue)
 
 	sim->hqds->nodes[queue->node].by_slot[slot] = NULL;
 	queue->place.hqd = -1;
-	if (!rule_broken(sim, RULE_hqds_suspended_queue_is_inactive))
+	if (rule_holds(sim, RULE_hqds_suspended_queue_is_inactive))
 		show_active(sim, queue->node, slot, false);
 }
 

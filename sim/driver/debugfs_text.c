@@ -77,10 +77,10 @@ static void words(struct debugfs_text *text, const char *margin, const uint32_t 
 /* For --break of the rules about priorities. */
 static void break_priorities(const struct sim *sim, const struct queue_image *image, uint32_t *mqd)
 {
-	if (rule_broken(sim, RULE_mqds_tell_the_pipe_priority))
+	if (!rule_holds(sim, RULE_mqds_tell_the_pipe_priority))
 		mqd[MQD_PIPE_PRIORITY] = image->priority / 5;
-	if (rule_broken(sim, RULE_mqds_tell_the_queue_priority) ||
-	    rule_broken(sim, RULE_mqds_have_no_queue_priority))
+	if (!rule_holds(sim, RULE_mqds_tell_the_queue_priority) ||
+	    !rule_holds(sim, RULE_mqds_have_no_queue_priority))
 		mqd[MQD_QUEUE_PRIORITY] = image->linux_7 ? image->priority : 0;
 }
 
@@ -90,12 +90,12 @@ static void compute_mqd(struct debugfs_text *text, const struct sim *sim,
 	uint32_t mqd[MQD_WORDS], xccs = image->xccs;
 
 	line(text, "  Compute queue on device %x\n", image->gpu_id);
-	if (rule_broken(sim, RULE_mqds_one_for_each_xcc))
+	if (!rule_holds(sim, RULE_mqds_one_for_each_xcc))
 		xccs = xccs > 1 ? 1 : 2;
 	for (uint32_t xcc = 0; xcc < xccs; xcc++) {
 		image_mqd(image, xcc, mqd);
 		break_priorities(sim, image, mqd);
-		if (rule_broken(sim, RULE_mqds_tell_the_ring))
+		if (!rule_holds(sim, RULE_mqds_tell_the_ring))
 			mqd[MQD_PQ_BASE] = mqd[MQD_PQ_BASE + 1] = 0;
 		words(text, "    ", mqd, MQD_WORDS);
 	}
@@ -138,8 +138,8 @@ static void header(struct debugfs_text *text, const struct sim *sim,
 {
 	bool later = linux_7(sim);
 
-	if (rule_broken(sim, RULE_mqds_name_pid_and_pasid) ||
-	    rule_broken(sim, RULE_mqds_name_the_pid_twice))
+	if (!rule_holds(sim, RULE_mqds_name_pid_and_pasid) ||
+	    !rule_holds(sim, RULE_mqds_name_the_pid_twice))
 		later = !later;
 	/* Later releases print the leader's pid in place of the pasid. */
 	if (later)
@@ -157,7 +157,7 @@ void text_mqds(struct debugfs_text *text, const struct sim *sim, const struct de
 
 		header(text, sim, process);
 		for (size_t i = 0; i < process->n; i++) {
-			bool oldest_first = rule_broken(sim, RULE_mqds_newest_queue_first);
+			bool oldest_first = !rule_holds(sim, RULE_mqds_newest_queue_first);
 			size_t at = oldest_first ? process->n - 1 - i : i;
 			const struct queue_image *image = &view->queues[process->first + at];
 
@@ -208,7 +208,7 @@ static void runlist(struct debugfs_text *text, const struct sim *sim,
 {
 	bool over =
 		counts->processes > VMIDS || counts->active_compute > sim->config.chip.cp_queues;
-	bool chained = over != rule_broken(sim, RULE_oversubscribed_runlist_is_chained);
+	bool chained = over != !rule_holds(sim, RULE_oversubscribed_runlist_is_chained);
 	uint32_t gfx = sim->config.chip.gfx_target_version, n = 0;
 	uint32_t *list = malloc(4 * (counts->processes * RUNLIST_PROCESS_WORDS +
 				     view->n_queues * RUNLIST_QUEUE_WORDS + RUNLIST_CHAIN_WORDS));
@@ -229,7 +229,7 @@ static void runlist(struct debugfs_text *text, const struct sim *sim,
 			const struct queue_image *image = &view->queues[process->first + i];
 
 			if (image->node == node &&
-			    (image->active || rule_broken(sim, RULE_rls_maps_active_queues)))
+			    (image->active || !rule_holds(sim, RULE_rls_maps_active_queues)))
 				n += runlist_map_queue(list + n, image);
 		}
 	}
@@ -249,7 +249,7 @@ void text_rls(struct debugfs_text *text, const struct sim *sim, const struct deb
 		line(text, "Node %u, gpu_id %x:\n", i + 1, sim->nodes[i].gpu_id);
 		if (counts.active)
 			runlist(text, sim, view, i, &counts);
-		else if (!rule_broken(sim, RULE_rls_says_when_there_is_none))
+		else if (rule_holds(sim, RULE_rls_says_when_there_is_none))
 			line(text, "  No active runlist\n");
 	}
 }
@@ -260,7 +260,7 @@ void text_mem_limit(struct debugfs_text *text, const struct sim *sim,
 	unsigned long long used = view->gtt_used >> 20, most = sim->config.gtt_bytes >> 20;
 
 	text->n = 0;
-	if (rule_broken(sim, RULE_mem_limit_counts_system_memory))
+	if (!rule_holds(sim, RULE_mem_limit_counts_system_memory))
 		used = 0;
 	line(text, "System mem used %lluM out of %lluM\n", used, most);
 	line(text, "TTM mem used %lluM out of %lluM\n", used, most);

@@ -67,7 +67,7 @@ static void waiter_free(struct waiter *waiter)
  * waiter gets them. */
 static void waiter_give_back(struct process *process, const struct waiter *waiter)
 {
-	if (rule_broken(process->sim, RULE_interrupted_wait_gives_back))
+	if (!rule_holds(process->sim, RULE_interrupted_wait_gives_back))
 		return;
 	for (uint32_t i = 0; i < waiter->n; i++) {
 		struct event *event = event_by_id(process, waiter->data[i].event_id);
@@ -90,7 +90,7 @@ static size_t write_data(const struct process *process, const struct event *even
 		return sizeof process->hw_exception;
 	}
 	if (event->type == KFD_IOC_EVENT_SIGNAL && state->by_age) {
-		if (!rule_broken(process->sim, RULE_wait_tells_a_newer_age))
+		if (rule_holds(process->sim, RULE_wait_tells_a_newer_age))
 			data->last_age = event->age;
 		return sizeof data->last_age;
 	}
@@ -138,7 +138,7 @@ static bool waiter_done(const struct waiter *waiter)
 
 	for (uint32_t i = 0; i < waiter->n; i++)
 		active += waiter->state[i].active;
-	if (rule_broken(waiter->call->sim, RULE_wait_for_all_waits_for_all))
+	if (!rule_holds(waiter->call->sim, RULE_wait_for_all_waits_for_all))
 		return active > 0;
 	return waiter->all || !waiter->n ? active == waiter->n : active > 0;
 }
@@ -163,7 +163,7 @@ static void event_set(struct process *process, struct event *event)
 	bool auto_reset = event->auto_reset, someone = false;
 	struct waiter *waiter;
 
-	if (rule_broken(process->sim, RULE_auto_reset_event_wakes_once))
+	if (!rule_holds(process->sim, RULE_auto_reset_event_wakes_once))
 		auto_reset = false;
 	if (!++event->age)
 		event->age = 2;
@@ -234,7 +234,7 @@ void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va)
 	memset(&process->fault, 0, sizeof process->fault);
 	process->fault.failure.NotPresent = 1;
 	/* The fault's interrupt reports only the page. */
-	process->fault.va = rule_broken(process->sim, RULE_memory_event_tells_the_fault)
+	process->fault.va = !rule_holds(process->sim, RULE_memory_event_tells_the_fault)
 				    ? 0
 				    : va & ~(uint64_t)(PAGE_BYTES - 1);
 	process->fault.gpu_id = gpu_id;
@@ -269,7 +269,7 @@ static int page_set(struct process *process, uint64_t handle)
 	const struct bo *page = bo_by_handle(process, handle);
 
 	if (process->n_signal_events || process->event_slots)
-		return rule_broken(process->sim, RULE_event_page_is_set_once) ? 0 : -EINVAL;
+		return !rule_holds(process->sim, RULE_event_page_is_set_once) ? 0 : -EINVAL;
 	if (node >= 0 && !process->vm[node].file)
 		return -ENODEV;
 	if (!page || !page->pages)
@@ -314,12 +314,12 @@ int ioctl_create_event(struct call *call)
 		last = slot ? slots_n(process) : EVENTS_MAX;
 	}
 	a->event_page_offset = 0;
-	if (slot && rule_broken(call->sim, RULE_signal_events_end_with_the_page))
+	if (slot && !rule_holds(call->sim, RULE_signal_events_end_with_the_page))
 		last = EVENT_PAGE_SLOTS;
 	for (id = first; id < last; id++)
 		if (id >= process->cap_events || !process->events[id].used)
 			break;
-	if (rule_broken(call->sim, RULE_event_ids_lowest_free_first) && slot)
+	if (!rule_holds(call->sim, RULE_event_ids_lowest_free_first) && slot)
 		id = process->n_signal_events + 1;
 	if (id >= last)
 		return -ENOSPC;
@@ -363,7 +363,7 @@ int ioctl_destroy_event(struct call *call)
 	while (waiter) {
 		if (waits_for(waiter, a->event_id)) {
 			waiter_finish(process, waiter,
-				      rule_broken(call->sim, RULE_destroyed_event_fails_its_waiters)
+				      !rule_holds(call->sim, RULE_destroyed_event_fails_its_waiters)
 					      ? KFD_IOC_WAIT_RESULT_TIMEOUT
 					      : KFD_IOC_WAIT_RESULT_FAIL);
 			waiter = LIST_FIRST(&process->waiters);
@@ -381,10 +381,10 @@ static struct event *settable(const struct call *call, uint32_t id, int *error)
 	struct event *event = event_by_id(call->process, id);
 
 	*error = -EINVAL;
-	if (!event && rule_broken(call->sim, RULE_unknown_event_is_einval))
+	if (!event && !rule_holds(call->sim, RULE_unknown_event_is_einval))
 		*error = 0;
 	if (event && event->type != KFD_IOC_EVENT_SIGNAL) {
-		if (rule_broken(call->sim, RULE_only_signal_events_can_be_set))
+		if (!rule_holds(call->sim, RULE_only_signal_events_can_be_set))
 			*error = 0;
 		return NULL;
 	}
@@ -452,19 +452,19 @@ static int waiter_check(struct process *process, struct waiter *waiter)
 		struct awaited *state = &waiter->state[i];
 
 		if (!event)
-			return rule_broken(process->sim, RULE_wait_on_an_unknown_event_is_einval)
+			return !rule_holds(process->sim, RULE_wait_on_an_unknown_event_is_einval)
 				       ? -ENOENT
 				       : -EINVAL;
 		state->active = event->signaled;
 		event->signaled = event->signaled && !event->auto_reset;
-		if (rule_broken(process->sim, RULE_auto_reset_event_wakes_once))
+		if (!rule_holds(process->sim, RULE_auto_reset_event_wakes_once))
 			event->signaled = state->active;
-		if (rule_broken(process->sim, RULE_manual_reset_event_stays_set))
+		if (!rule_holds(process->sim, RULE_manual_reset_event_stays_set))
 			event->signaled = false;
 		if (event->type == KFD_IOC_EVENT_SIGNAL && waiter->data[i].last_age) {
 			state->by_age = true;
 			if (event->age != waiter->data[i].last_age &&
-			    !rule_broken(process->sim, RULE_wait_with_an_old_age_is_over))
+			    rule_holds(process->sim, RULE_wait_with_an_old_age_is_over))
 				state->active = true;
 		}
 		state->queued = !state->active;
@@ -539,7 +539,7 @@ int ioctl_wait_events(struct call *call)
 		waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_COMPLETE);
 		return CALL_PENDING;
 	}
-	if (!a->timeout && !rule_broken(call->sim, RULE_wait_without_time_only_asks)) {
+	if (!a->timeout && rule_holds(call->sim, RULE_wait_without_time_only_asks)) {
 		waiter_finish(process, waiter, KFD_IOC_WAIT_RESULT_TIMEOUT);
 		return CALL_PENDING;
 	}

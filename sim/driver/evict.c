@@ -123,9 +123,9 @@ void fault_passed_on(struct process *process, uint32_t node)
 	struct sim *sim = process->sim;
 
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
-		if (i != node && rule_broken(sim, RULE_memory_fault_is_of_one_gpu))
+		if (i != node && !rule_holds(sim, RULE_memory_fault_is_of_one_gpu))
 			evict(process, i, NULL);
-	if (rule_broken(sim, RULE_memory_fault_evicts_the_process) || process->evictions[node]) {
+	if (!rule_holds(sim, RULE_memory_fault_evicts_the_process) || process->evictions[node]) {
 		event_memory_fault(process, sim->nodes[node].gpu_id, process->violation[node]);
 		return;
 	}

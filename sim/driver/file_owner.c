@@ -121,13 +121,13 @@ static off_t mark_new(struct process *process, int copy)
 	struct process *opener = NULL;
 	pid_t holder = 0;
 
-	if (!rule_broken(sim, RULE_unused_inherited_descriptor_is_ebadf))
+	if (rule_holds(sim, RULE_unused_inherited_descriptor_is_ebadf))
 		holder = older_holder(process);
 	if (holder)
 		opener = process_new(sim, holder);
 	if (!TAILQ_EMPTY(&process->queues) &&
-	    (rule_broken(sim, RULE_descriptors_share_the_process) ||
-	     rule_broken(sim, RULE_closing_ends_no_queue)))
+	    (!rule_holds(sim, RULE_descriptors_share_the_process) ||
+	     !rule_holds(sim, RULE_closing_ends_no_queue)))
 		queues_tear_down(process);
 	return opener ? lseek(copy, (off_t)opener->token, SEEK_SET) : mark;
 }
@@ -175,15 +175,15 @@ bool process_owns(struct process *process, const struct caller_file *file)
 	const struct sim *sim = process->sim;
 	off_t mark = file->mark;
 
-	if (file->fd >= 64 && rule_broken(sim, RULE_duplicated_descriptor_serves))
+	if (file->fd >= 64 && !rule_holds(sim, RULE_duplicated_descriptor_serves))
 		return false;
 	if (mark <= 0)
 		mark = mark_of(process, file->fd);
 	if (mark < 0)
 		return false;
 	return mark == (off_t)process->token ||
-	       rule_broken(sim, RULE_inherited_descriptor_is_ebadf) ||
-	       rule_broken(sim, RULE_passed_descriptor_is_ebadf);
+	       !rule_holds(sim, RULE_inherited_descriptor_is_ebadf) ||
+	       !rule_holds(sim, RULE_passed_descriptor_is_ebadf);
 }
 
 /* A vfork()ed child runs in its parent's memory, but is not its parent. */

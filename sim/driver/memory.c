@@ -61,7 +61,7 @@ static int bo_insert(struct process *process, const struct bo *new, struct bo **
 
 	while (id < vm->n_bos && vm->bos[id])
 		id++;
-	if (rule_broken(process->sim, RULE_memory_handles_lowest_free_first))
+	if (!rule_holds(process->sim, RULE_memory_handles_lowest_free_first))
 		id = vm->n_bos;
 	if (id >= vm->n_bos) {
 		size_t n = vm->n_bos ? 2 * vm->n_bos : 64;
@@ -174,7 +174,7 @@ int ioctl_acquire_vm(struct call *call)
 	if (r == -EBADF)
 		return -EINVAL;
 	vm = &process->vm[node];
-	if (vm->file && rule_broken(call->sim, RULE_second_vm_file_is_ebusy))
+	if (vm->file && !rule_holds(call->sim, RULE_second_vm_file_is_ebusy))
 		return 0;
 	if (vm->file)
 		return !r && vm->file == file ? 0 : -EBUSY;
@@ -236,12 +236,12 @@ static int back(struct call *call, struct bo *bo, uint64_t *offset)
 	}
 	if (bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) {
 		if (!*offset)
-			return rule_broken(sim, RULE_userptr_needs_an_address) ? -EFAULT : -EINVAL;
+			return !rule_holds(sim, RULE_userptr_needs_an_address) ? -EFAULT : -EINVAL;
 		r = system_take(sim, page_up(bo->size));
 		if (r)
 			return r;
 		if (!user_pages(call, *offset, bo->size) &&
-		    !rule_broken(sim, RULE_userptr_without_memory_is_efault)) {
+		    rule_holds(sim, RULE_userptr_without_memory_is_efault)) {
 			system_give(sim, page_up(bo->size));
 			return -EFAULT;
 		}
@@ -250,7 +250,7 @@ static int back(struct call *call, struct bo *bo, uint64_t *offset)
 	}
 	if (bo->flags & (KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP))
 		return 0;
-	return rule_broken(sim, RULE_alloc_needs_a_kind_of_memory) ? -ENOMEM : -EINVAL;
+	return !rule_holds(sim, RULE_alloc_needs_a_kind_of_memory) ? -ENOMEM : -EINVAL;
 }
 
 static int check_alloc(struct call *call, int index, uint64_t *offset)
@@ -259,21 +259,20 @@ static int check_alloc(struct call *call, int index, uint64_t *offset)
 	const struct sim *sim = call->sim;
 
 	if (!a->size)
-		return rule_broken(sim, RULE_alloc_of_nothing_is_einval) ? -ENOMEM : -EINVAL;
+		return !rule_holds(sim, RULE_alloc_of_nothing_is_einval) ? -ENOMEM : -EINVAL;
 	if (svm_overlaps(call->process, a) &&
-	    !rule_broken(sim, RULE_alloc_in_an_svm_range_is_eaddrinuse))
+	    rule_holds(sim, RULE_alloc_in_an_svm_range_is_eaddrinuse))
 		return -EADDRINUSE;
 	if (index < 0)
-		return rule_broken(sim, RULE_alloc_on_an_unknown_gpu_is_einval) ? -ENODEV : -EINVAL;
+		return !rule_holds(sim, RULE_alloc_on_an_unknown_gpu_is_einval) ? -ENODEV : -EINVAL;
 	if (!call->process->vm[index].file)
-		return rule_broken(sim, RULE_alloc_without_vm_is_enodev) ? -EINVAL : -ENODEV;
+		return !rule_holds(sim, RULE_alloc_without_vm_is_enodev) ? -EINVAL : -ENODEV;
 	if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) {
-		if (a->size != DOORBELL_PAGE &&
-		    !rule_broken(sim, RULE_doorbell_memory_is_two_pages))
+		if (a->size != DOORBELL_PAGE && rule_holds(sim, RULE_doorbell_memory_is_two_pages))
 			return -EINVAL;
 		*offset = doorbell_offset(call->process, (uint32_t)index);
 	} else if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP) {
-		if (a->size != PAGE_BYTES && !rule_broken(sim, RULE_mmio_memory_is_one_page))
+		if (a->size != PAGE_BYTES && rule_holds(sim, RULE_mmio_memory_is_one_page))
 			return -EINVAL;
 		*offset = PAGE_BYTES * ((uint64_t)index + 1);
 	}
@@ -315,11 +314,11 @@ int ioctl_free_memory(struct call *call)
 	struct bo *bo = bo_by_handle(process, a->handle);
 
 	if (process->event_page && process->event_page == a->handle &&
-	    !rule_broken(sim, RULE_event_page_cannot_be_freed))
+	    rule_holds(sim, RULE_event_page_cannot_be_freed))
 		return -EPERM;
 	if (!bo)
-		return rule_broken(sim, RULE_free_of_an_unknown_handle_is_einval) ? 0 : -EINVAL;
-	if (bo->mapped && !rule_broken(sim, RULE_free_of_a_mapped_buffer_is_ebusy))
+		return !rule_holds(sim, RULE_free_of_an_unknown_handle_is_einval) ? 0 : -EINVAL;
+	if (bo->mapped && rule_holds(sim, RULE_free_of_a_mapped_buffer_is_ebusy))
 		return -EBUSY;
 	bo_free(process, bo);
 	return 0;
@@ -346,7 +345,7 @@ static int bo_map(struct process *process, struct bo *bo, uint32_t node)
 	if (bo->mapped >> node & 1)
 		return 0;
 	r = space_map(space, &mapping);
-	if (r == -EINVAL && bo->va && rule_broken(process->sim, RULE_map_over_another_is_einval))
+	if (r == -EINVAL && bo->va && !rule_holds(process->sim, RULE_map_over_another_is_einval))
 		r = 0;
 	if (r)
 		return r;
@@ -371,9 +370,9 @@ static int one_device(struct call *call, struct bo *bo, uint32_t gpu_id, bool ma
 	if (map)
 		return bo_map(process, bo, (uint32_t)node);
 	if (!(bo->mapped >> node & 1))
-		return rule_broken(call->sim, RULE_unmap_of_what_is_not_mapped_is_einval) ? 0
+		return !rule_holds(call->sim, RULE_unmap_of_what_is_not_mapped_is_einval) ? 0
 											  : -EINVAL;
-	if (rule_broken(call->sim, RULE_unmapped_buffer_faults))
+	if (!rule_holds(call->sim, RULE_unmapped_buffer_faults))
 		return 0;
 	kernels_forget(process, bo->va, bo->size);
 	bo_unmap(process, bo, (uint32_t)node);
@@ -389,26 +388,26 @@ static int map_or_unmap(struct call *call, bool map)
 	struct bo *bo = bo_by_handle(call->process, a->handle);
 	uint32_t *ids;
 
-	if (!a->n_devices && !rule_broken(sim, RULE_map_to_no_gpu_is_einval))
+	if (!a->n_devices && rule_holds(sim, RULE_map_to_no_gpu_is_einval))
 		return -EINVAL;
 	if (a->n_success > a->n_devices)
-		return rule_broken(sim, RULE_map_n_success_beyond_n_is_einval) ? 0 : -EINVAL;
+		return !rule_holds(sim, RULE_map_n_success_beyond_n_is_einval) ? 0 : -EINVAL;
 	if (a->n_devices > DEVICES_MAX)
 		return -ENOMEM;
 	ids = malloc((a->n_devices + 1) * sizeof *ids);
 	if (!ids)
 		return -ENOMEM;
 	if (call_read(call, a->device_ids_array_ptr, ids, a->n_devices * sizeof *ids))
-		r = rule_broken(sim, RULE_map_with_a_bad_array_is_efault) ? -EINVAL : -EFAULT;
+		r = !rule_holds(sim, RULE_map_with_a_bad_array_is_efault) ? -EINVAL : -EFAULT;
 	else if (home < 0)
 		r = -EINVAL;
 	else if (map && !call->process->vm[home].file)
 		r = -ENODEV;
 	else if (!bo)
-		r = rule_broken(sim, RULE_map_of_an_unknown_handle_is_enomem) ? -EINVAL : -ENOMEM;
+		r = !rule_holds(sim, RULE_map_of_an_unknown_handle_is_enomem) ? -EINVAL : -ENOMEM;
 	for (uint32_t i = a->n_success; i < a->n_devices && !r; i++) {
 		r = one_device(call, bo, ids[i], map);
-		if (!r && !rule_broken(sim, RULE_map_tells_how_many_succeeded))
+		if (!r && rule_holds(sim, RULE_map_tells_how_many_succeeded))
 			a->n_success = i + 1;
 	}
 	free(ids);
@@ -458,7 +457,7 @@ int ioctl_apertures(struct call *call)
 	uint32_t room = a->num_of_nodes;
 
 	if (!room) {
-		if (!rule_broken(sim, RULE_apertures_probe_tells_the_count))
+		if (rule_holds(sim, RULE_apertures_probe_tells_the_count))
 			a->num_of_nodes = sim->nodes_n;
 		return 0;
 	}

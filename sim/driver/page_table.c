@@ -153,7 +153,7 @@ const struct mapping *memory_find(const struct process *process, uint32_t node, 
 	const struct sim *sim = process->sim;
 	const struct mapping *found = NULL;
 
-	if (rule_broken(sim, RULE_buffer_is_seen_where_it_is_mapped))
+	if (!rule_holds(sim, RULE_buffer_is_seen_where_it_is_mapped))
 		node = NODE_ANY;
 	if (node != NODE_ANY)
 		return process->vm[node].file

@@ -187,9 +187,9 @@ static bool starts_wrong(const struct process *process, const char *status)
 	const char *parent = proc_status_field(status, "\nPPid:");
 	const struct process_record *record;
 
-	if (rule_broken(sim, RULE_forked_child_is_a_process_of_its_own))
+	if (!rule_holds(sim, RULE_forked_child_is_a_process_of_its_own))
 		return parent && process_by_pid(process->sim, atoi(parent));
-	if (!rule_broken(sim, RULE_exec_begins_anew))
+	if (rule_holds(sim, RULE_exec_begins_anew))
 		return false;
 	STAILQ_FOREACH(record, &sim->records, link)
 	if (record->pid == process->record->pid && record != process->record)
@@ -396,7 +396,7 @@ static bool named(const struct process *process, const struct process *caller, c
 {
 	unsigned level = caller->ns_levels - 1;
 
-	if (rule_broken(caller->sim, RULE_debug_pid_is_of_callers_namespace))
+	if (!rule_holds(caller->sim, RULE_debug_pid_is_of_callers_namespace))
 		return ns[levels > 1] == pid;
 	if (levels <= level || ns[level] != pid)
 		return false;
@@ -459,7 +459,7 @@ bool process_holds_kfd(const struct process *process)
 static bool leader_alive(const struct process *process)
 {
 	return process_pid_alive(process) ||
-	       rule_broken(process->sim, RULE_debug_exited_leader_is_esrch);
+	       !rule_holds(process->sim, RULE_debug_exited_leader_is_esrch);
 }
 
 struct process *process_by_ns_pid(struct process *caller, pid_t pid)
@@ -468,9 +468,9 @@ struct process *process_by_ns_pid(struct process *caller, pid_t pid)
 
 	TAILQ_FOREACH(process, &caller->sim->processes, link)
 	if (named(process, caller, process->ns_pid, process->ns_levels, pid) &&
-	    (!process->contexts || !rule_broken(caller->sim, RULE_context_is_not_debugged)))
+	    (!process->contexts || rule_holds(caller->sim, RULE_context_is_not_debugged)))
 		return process_mm_alive(process) && leader_alive(process) ? process : NULL;
-	if (rule_broken(caller->sim, RULE_debug_any_thread_names_target))
+	if (!rule_holds(caller->sim, RULE_debug_any_thread_names_target))
 		return NULL;
 	TAILQ_FOREACH(process, &caller->sim->processes, link)
 	if (names_thread(process, caller, pid))

@@ -45,7 +45,7 @@ int ioctl_create_process(struct call *call)
 	const struct sim *sim = call->sim;
 
 	if (process->primary)
-		return rule_broken(sim, RULE_context_of_a_context_is_einval) ? 0 : -EINVAL;
+		return !rule_holds(sim, RULE_context_of_a_context_is_einval) ? 0 : -EINVAL;
 	context = process_new_context(process);
 	if (!context)
 		return -ENOMEM;
@@ -53,7 +53,7 @@ int ioctl_create_process(struct call *call)
 		process_die(context);
 		return -EINVAL;
 	}
-	if (rule_broken(sim, RULE_context_has_own_queue_ids))
+	if (!rule_holds(sim, RULE_context_has_own_queue_ids))
 		context->queue_ids[0] = process->queue_ids[0];
 	return 0;
 }
@@ -67,7 +67,7 @@ void contexts_end(struct process *process, bool all)
 	for (other = TAILQ_FIRST(&process->sim->processes); other; other = next) {
 		next = TAILQ_NEXT(other, link);
 		if (other->primary == process && (all || !process_holds_mark(other)) &&
-		    (all || !rule_broken(process->sim, RULE_context_ends_with_descriptor)))
+		    (all || rule_holds(process->sim, RULE_context_ends_with_descriptor)))
 			process_die(other);
 	}
 }

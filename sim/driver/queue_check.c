@@ -12,9 +12,9 @@
 #define WAVES_A_CU 40u /* gfx9 */
 #define WAVES_AN_ARRAY 512u
 
-static bool broken(const struct call *call, enum kfdabi_rule rule)
+static bool breaks(const struct call *call, enum kfdabi_rule rule)
 {
-	return rule_broken(call->sim, rule);
+	return !rule_holds(call->sim, rule);
 }
 
 static bool user_pointer(uint64_t address)
@@ -36,18 +36,18 @@ int queue_check_numbers(const struct sim *sim, uint32_t percent, uint32_t priori
 			uint32_t *ring_bytes)
 {
 	if ((percent & 0xff) > KFD_MAX_QUEUE_PERCENTAGE &&
-	    !rule_broken(sim, RULE_percent_over_100_is_einval))
+	    rule_holds(sim, RULE_percent_over_100_is_einval))
 		return -EINVAL;
 	if (percent > KFD_MAX_QUEUE_PERCENTAGE &&
-	    rule_broken(sim, RULE_bits_above_the_percent_are_no_percent))
+	    !rule_holds(sim, RULE_bits_above_the_percent_are_no_percent))
 		return -EINVAL;
-	if (priority > KFD_MAX_QUEUE_PRIORITY && !rule_broken(sim, RULE_priority_over_15_is_einval))
+	if (priority > KFD_MAX_QUEUE_PRIORITY && rule_holds(sim, RULE_priority_over_15_is_einval))
 		return -EINVAL;
 	if (!user_pointer(ring))
-		return rule_broken(sim, RULE_ring_outside_user_space_is_efault) ? -EINVAL : -EFAULT;
-	if (*ring_bytes & (*ring_bytes - 1) && !rule_broken(sim, RULE_ring_size_is_a_power_of_two))
+		return !rule_holds(sim, RULE_ring_outside_user_space_is_efault) ? -EINVAL : -EFAULT;
+	if (*ring_bytes & (*ring_bytes - 1) && rule_holds(sim, RULE_ring_size_is_a_power_of_two))
 		return -EINVAL;
-	if (*ring_bytes < RING_BYTES_MIN && !rule_broken(sim, RULE_short_ring_counts_as_1024))
+	if (*ring_bytes < RING_BYTES_MIN && rule_holds(sim, RULE_short_ring_counts_as_1024))
 		*ring_bytes = RING_BYTES_MIN;
 	return 0;
 }
@@ -55,10 +55,10 @@ int queue_check_numbers(const struct sim *sim, uint32_t percent, uint32_t priori
 static int check_pointers(const struct call *call, const struct kfdabi_create_queue *a)
 {
 	if ((!user_pointer(a->read_pointer_address) || !user_pointer(a->write_pointer_address)) &&
-	    !broken(call, RULE_pointers_outside_user_space_are_efault))
+	    !breaks(call, RULE_pointers_outside_user_space_are_efault))
 		return -EFAULT;
 	if ((!user_pointer(a->eop_buffer_address) || !user_pointer(a->ctx_save_restore_address)) &&
-	    !broken(call, RULE_areas_outside_user_space_are_efault))
+	    !breaks(call, RULE_areas_outside_user_space_are_efault))
 		return -EFAULT;
 	return 0;
 }
@@ -84,21 +84,21 @@ static int check_areas(const struct call *call, uint32_t node, const struct kfda
 	const struct sim_chip *chip = &call->sim->config.chip;
 	const struct process *process = call->process;
 
-	if (a->eop_buffer_address && !broken(call, RULE_end_of_pipe_buffer_is_checked) &&
+	if (a->eop_buffer_address && !breaks(call, RULE_end_of_pipe_buffer_is_checked) &&
 	    (a->eop_buffer_size < EOP_BYTES ||
 	     !queue_check_buffer(process, node, a->eop_buffer_address, a->eop_buffer_size)))
 		return -EINVAL;
 	if (a->ctl_stack_size != chip->ctl_stack_bytes &&
-	    !broken(call, RULE_control_stack_size_is_the_nodes))
+	    !breaks(call, RULE_control_stack_size_is_the_nodes))
 		return -EINVAL;
 	if (a->ctx_save_restore_size < chip->cwsr_bytes &&
-	    !broken(call, RULE_save_size_is_at_least_the_nodes))
+	    !breaks(call, RULE_save_size_is_at_least_the_nodes))
 		return -EINVAL;
 	/* Newer runtimes have the save area in their own memory, shared by SVM attributes. */
 	if (!queue_check_buffer(process, node, a->ctx_save_restore_address,
 				save_mapping(call, a)) &&
 	    !svm_covers(process, node, a->ctx_save_restore_address, save_mapping(call, a)) &&
-	    !broken(call, RULE_save_area_is_one_mapping))
+	    !breaks(call, RULE_save_area_is_one_mapping))
 		return -EINVAL;
 	return 0;
 }
@@ -108,11 +108,11 @@ static int check_buffers(const struct call *call, uint32_t node,
 {
 	const struct process *process = call->process;
 
-	if (!broken(call, RULE_pointers_are_one_mapped_page) &&
+	if (!breaks(call, RULE_pointers_are_one_mapped_page) &&
 	    (!queue_check_buffer(process, node, a->write_pointer_address, PAGE_BYTES) ||
 	     !queue_check_buffer(process, node, a->read_pointer_address, PAGE_BYTES)))
 		return -EINVAL;
-	if (!broken(call, RULE_ring_is_exactly_mapped) &&
+	if (!breaks(call, RULE_ring_is_exactly_mapped) &&
 	    !queue_check_buffer(process, node, a->ring_base_address, a->ring_size))
 		return -EINVAL;
 	return is_compute_type(a->queue_type) ? check_areas(call, node, a) : 0;
@@ -127,7 +127,7 @@ static int check_alone(const struct call *call, struct kfdabi_create_queue *a)
 	if (!r)
 		r = check_pointers(call, a);
 	if (!r && a->queue_type > KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID)
-		r = broken(call, RULE_unknown_queue_type_is_524) ? -EINVAL : -ENOTSUPP_KERNEL;
+		r = breaks(call, RULE_unknown_queue_type_is_524) ? -EINVAL : -ENOTSUPP_KERNEL;
 	return r;
 }
 
@@ -136,19 +136,19 @@ int queue_check_create(const struct call *call, struct kfdabi_create_queue *a)
 	const struct gpu_config *gpu = &call->sim->config.gpu;
 	int node = node_index(call->sim, a->gpu_id), r = 0;
 
-	if (!broken(call, RULE_checks_of_create_are_in_order))
+	if (!breaks(call, RULE_checks_of_create_are_in_order))
 		r = check_alone(call, a);
 	if (r)
 		return r;
 	if (node < 0)
-		return broken(call, RULE_unknown_gpu_is_einval) ? -ENODEV : -EINVAL;
+		return breaks(call, RULE_unknown_gpu_is_einval) ? -ENODEV : -EINVAL;
 	if (!call->process->vm[node].file)
-		return broken(call, RULE_queue_without_a_vm_is_esrch) ? -EINVAL : -ESRCH;
+		return breaks(call, RULE_queue_without_a_vm_is_esrch) ? -EINVAL : -ESRCH;
 	if (a->queue_type == KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID &&
 	    a->sdma_engine_id >= gpu->sdma_engines + gpu->xgmi_engines)
-		return broken(call, RULE_engine_beyond_the_last_is_einval) ? -ENODEV : -EINVAL;
+		return breaks(call, RULE_engine_beyond_the_last_is_einval) ? -ENODEV : -EINVAL;
 	r = check_buffers(call, (uint32_t)node, a);
-	if (!r && broken(call, RULE_checks_of_create_are_in_order))
+	if (!r && breaks(call, RULE_checks_of_create_are_in_order))
 		r = check_alone(call, a);
 	return r ? r : node;
 }

@@ -44,7 +44,7 @@ static int check_room(const struct sim *sim, const struct process *process, uint
 		all++;
 	}
 	if (here >= queues_per_process(sim) &&
-	    !rule_broken(sim, RULE_queues_of_a_process_are_limited))
+	    rule_holds(sim, RULE_queues_of_a_process_are_limited))
 		return -ENOSPC;
 	return all >= QUEUES_PER_DEVICE ? -EPERM : 0;
 }
@@ -52,7 +52,7 @@ static int check_room(const struct sim *sim, const struct process *process, uint
 static int take_id(struct process *process, uint32_t *id)
 {
 	const struct sim *sim = process->sim;
-	uint32_t first = rule_broken(sim, RULE_ids_are_counted_from_0);
+	uint32_t first = !rule_holds(sim, RULE_ids_are_counted_from_0);
 
 	for (uint32_t i = first; i < QUEUE_IDS_MAX; i++) {
 		if (process->queue_ids[i / 64] >> (i % 64) & 1)
@@ -88,7 +88,7 @@ static int take_place(struct queue *queue, uint32_t wanted_engine)
 	uint32_t first = xgmi ? gpu->sdma_engines : 0;
 	uint32_t places = engines * sim->config.chip.sdma_queues_per_engine;
 
-	if (engines && rule_broken(sim, RULE_sdma_queues_are_limited))
+	if (engines && !rule_holds(sim, RULE_sdma_queues_are_limited))
 		places = UINT32_MAX;
 	for (uint32_t i = 0; i < places; i++) {
 		queue->place.engine = first + i % engines;
@@ -119,14 +119,14 @@ static int take_doorbell(struct queue *queue)
 	const struct sim *sim = queue->process->sim;
 	const struct queue *each;
 
-	if (!is_compute_type(queue->type) && !rule_broken(sim, RULE_sdma_doorbells_are_apart)) {
+	if (!is_compute_type(queue->type) && rule_holds(sim, RULE_sdma_doorbells_are_apart)) {
 		queue->doorbell_index = sdma_doorbell(queue);
 		return 0;
 	}
 	TAILQ_FOREACH(each, &queue->process->queues, link)
 	if (each != queue && each->node == queue->node)
 		used[each->doorbell_index / 64] |= 1ull << (each->doorbell_index % 64);
-	for (uint32_t i = rule_broken(sim, RULE_doorbells_are_lowest_free) ? 8 : 0;
+	for (uint32_t i = !rule_holds(sim, RULE_doorbells_are_lowest_free) ? 8 : 0;
 	     i < DOORBELLS_PER_PAGE; i++) {
 		if (i % MIRROR >= NON_CP_FIRST && i % MIRROR <= NON_CP_LAST)
 			continue;
@@ -191,7 +191,7 @@ static void set_properties(struct queue *queue, const struct kfdabi_create_queue
 	queue->target_xcc = a->queue_percentage >> 8 & 0xff;
 	queue->priority = a->queue_priority;
 	queue->exceptions = NEW_MASK;
-	if (rule_broken(queue->process->sim, RULE_queue_created_after_suspend_runs) &&
+	if (!rule_holds(queue->process->sim, RULE_queue_created_after_suspend_runs) &&
 	    !TAILQ_EMPTY(&queue->process->queues))
 		queue->suspended = TAILQ_FIRST(&queue->process->queues)->suspended;
 }
@@ -222,7 +222,7 @@ static void reset_doorbell(struct queue *queue)
 	struct sim *sim = process->sim;
 
 	queue->doorbell = &process->doorbells[queue->node][queue->doorbell_index];
-	if (!rule_broken(sim, RULE_a_reused_doorbell_is_silent))
+	if (rule_holds(sim, RULE_a_reused_doorbell_is_silent))
 		*queue->doorbell = is_aql(queue) ? ~0ull : 0;
 	queue->doorbell_last = *queue->doorbell;
 	queue->doorbell_seen_ns = clock_ns();
@@ -279,7 +279,7 @@ static void created_released(struct runlist_update *update)
 {
 	struct queue *queue = queue_by_id(update->process, update->queue_id);
 
-	if (queue && queue == update->queue && !rule_broken(update->sim, RULE_new_is_set_twice))
+	if (queue && queue == update->queue && rule_holds(update->sim, RULE_new_is_set_twice))
 		debug_raise(update->process, queue, NEW_MASK);
 }
 
@@ -317,7 +317,7 @@ int ioctl_create_queue(struct call *call)
 	a->queue_id = queue->id;
 	a->doorbell_offset =
 		doorbell_offset(process, (uint32_t)node) + 8ull * queue->doorbell_index;
-	if (rule_broken(call->sim, RULE_queue_of_an_evicted_process_is_off))
+	if (!rule_holds(call->sim, RULE_queue_of_an_evicted_process_is_off))
 		process->evictions[node] = 0;
 	update->queue = queue;
 	update->queue_id = queue->id;

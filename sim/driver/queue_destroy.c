@@ -59,7 +59,7 @@ void queue_drop(struct queue *queue)
 			node->by_gpu_queue[queue->gpu_queue] = NULL;
 		leave_gpu(queue, node);
 	}
-	if (!rule_broken(process->sim, RULE_ids_are_used_again_at_once))
+	if (rule_holds(process->sim, RULE_ids_are_used_again_at_once))
 		process->queue_ids[queue->id / 64] &= ~(1ull << (queue->id % 64));
 	TAILQ_REMOVE(&process->queues, queue, link);
 	pm4_release(queue);
@@ -80,7 +80,7 @@ static void destroyed(struct runlist_update *update)
 {
 	uint32_t node = update->queue->node;
 
-	if (rule_broken(update->sim, RULE_gws_goes_with_its_queue))
+	if (!rule_holds(update->sim, RULE_gws_goes_with_its_queue))
 		leave_gws(update->queue);
 	queue_drop(update->queue);
 	debug_queue_deleted(update->process, node);
@@ -105,8 +105,8 @@ static void forget_interrupted(struct queue *queue)
 		call->sim->n_destroyers--;
 		call_drop(call);
 	}
-	if (rule_broken(sim, RULE_interrupted_destroy_leaves_no_mark) ||
-	    rule_broken(sim, RULE_interrupted_destroy_bars_suspension))
+	if (!rule_holds(sim, RULE_interrupted_destroy_leaves_no_mark) ||
+	    !rule_holds(sim, RULE_interrupted_destroy_bars_suspension))
 		forgets = !forgets;
 	if (any && TAILQ_EMPTY(&queue->destroyers) && forgets)
 		queue->being_destroyed = false;
@@ -126,7 +126,7 @@ void queues_forget_interrupted(struct sim *sim)
 static bool must_sleep(const struct queue *queue)
 {
 	return queue->process->session && queue->suspended &&
-	       !rule_broken(queue->process->sim, RULE_destroy_of_a_suspended_queue_sleeps);
+	       rule_holds(queue->process->sim, RULE_destroy_of_a_suspended_queue_sleeps);
 }
 
 int ioctl_destroy_queue(struct call *call)
@@ -137,11 +137,11 @@ int ioctl_destroy_queue(struct call *call)
 	struct runlist_update *update;
 
 	if (!queue)
-		return rule_broken(call->sim, RULE_destroy_of_unknown_queue_is_einval) ? -EFAULT
+		return !rule_holds(call->sim, RULE_destroy_of_unknown_queue_is_einval) ? -EFAULT
 										       : -EINVAL;
 	if (!TAILQ_EMPTY(&queue->destroyers) && linux_7(call->sim))
-		return rule_broken(call->sim, RULE_second_destroy_is_ebusy) ? -EINVAL : -EBUSY;
-	if (rule_broken(call->sim, RULE_destroy_drops_the_work) && queue->submitted != queue->done)
+		return !rule_holds(call->sim, RULE_second_destroy_is_ebusy) ? -EINVAL : -EBUSY;
+	if (!rule_holds(call->sim, RULE_destroy_drops_the_work) && queue->submitted != queue->done)
 		return -EBUSY;
 	/* Seen on one GPU. According to the driver's source the call sleeps. */
 	if (must_sleep(queue) && call->sim->config.switches.destroy_suspended_fails)
@@ -167,7 +167,7 @@ void queues_wake_destroyers(struct process *process, uint64_t nodes, enum kfdabi
 	struct queue *queue;
 	struct call *call;
 
-	if (rule_broken(process->sim, rule))
+	if (!rule_holds(process->sim, rule))
 		return;
 	TAILQ_FOREACH(queue, &process->queues, link)
 	{

@@ -102,9 +102,9 @@ void queue_error(struct queue *queue, enum queue_error_code code, const char *fo
 	if (signal && !access_write(process, signal + SIGNAL_VALUE, &value, sizeof value))
 		aql_notify_signal(process, signal);
 	if (debug_raise(process, queue, mask) &&
-	    !rule_broken(process->sim, RULE_packet_error_goes_to_debugger))
+	    rule_holds(process->sim, RULE_packet_error_goes_to_debugger))
 		return;
 	if (process->runtime_state == KFDABI_RUNTIME_ENABLED &&
-	    !rule_broken(process->sim, RULE_packet_error_goes_to_runtime))
+	    rule_holds(process->sim, RULE_packet_error_goes_to_runtime))
 		queue_notify_runtime(queue, mask);
 }

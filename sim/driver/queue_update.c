@@ -6,9 +6,9 @@
 
 #define CU_MASK_BITS_MAX 1024u
 
-static bool broken(const struct call *call, enum kfdabi_rule rule)
+static bool breaks(const struct call *call, enum kfdabi_rule rule)
 {
-	return rule_broken(call->sim, rule);
+	return !rule_holds(call->sim, rule);
 }
 
 /* End of the update: a change fails with EACCES if the firmware did not answer. */
@@ -49,16 +49,16 @@ static void apply_change(const struct call *call, struct queue *queue,
 {
 	uint32_t percent = a->queue_percentage & 0xff;
 
-	if (percent ? queue->percent || !broken(call, RULE_update_starts_a_stopped_queue)
-		    : !broken(call, RULE_percent_0_stops_the_queue))
+	if (percent ? queue->percent || !breaks(call, RULE_update_starts_a_stopped_queue)
+		    : !breaks(call, RULE_percent_0_stops_the_queue))
 		queue->percent = percent;
-	if (a->ring_base_address || (!broken(call, RULE_no_ring_stops_the_queue) &&
-				     !broken(call, RULE_resume_maps_only_if_ring_permits)))
+	if (a->ring_base_address || (!breaks(call, RULE_no_ring_stops_the_queue) &&
+				     !breaks(call, RULE_resume_maps_only_if_ring_permits)))
 		queue->ring = a->ring_base_address;
 	queue->ring_bytes = a->ring_size;
 	queue->priority = a->queue_priority;
 	queue->target_xcc = a->queue_percentage >> 8 & 0xff;
-	if (broken(call, RULE_update_of_a_suspended_queue_only_stores))
+	if (breaks(call, RULE_update_of_a_suspended_queue_only_stores))
 		queue->suspended = false;
 }
 
@@ -69,14 +69,14 @@ int ioctl_update_queue(struct call *call)
 	int r = queue_check_numbers(call->sim, a->queue_percentage, a->queue_priority,
 				    a->ring_base_address, &a->ring_size);
 
-	if (r && !broken(call, RULE_update_checks_its_numbers))
+	if (r && !breaks(call, RULE_update_checks_its_numbers))
 		return r;
 	queue = queue_by_id(call->process, a->queue_id);
 	if (!queue)
-		return broken(call, RULE_update_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
+		return breaks(call, RULE_update_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
 	if (a->ring_base_address &&
 	    !queue_check_buffer(call->process, queue->node, a->ring_base_address, a->ring_size) &&
-	    !broken(call, RULE_update_to_an_unmapped_ring_is_efault))
+	    !breaks(call, RULE_update_to_an_unmapped_ring_is_efault))
 		return -EFAULT;
 	apply_change(call, queue, a);
 	procfs_queue_resized(queue);
@@ -92,19 +92,19 @@ int ioctl_set_cu_mask(struct call *call)
 	struct queue *queue;
 	int r;
 
-	if ((!bits || bits % 32) && !broken(call, RULE_cu_mask_is_whole_words))
+	if ((!bits || bits % 32) && !breaks(call, RULE_cu_mask_is_whole_words))
 		return -EINVAL;
 	if (bits > CU_MASK_BITS_MAX) {
-		if (broken(call, RULE_long_cu_mask_is_cut))
+		if (breaks(call, RULE_long_cu_mask_is_cut))
 			return -EINVAL;
 		bits = CU_MASK_BITS_MAX;
 	}
 	if (call_read(call, a->cu_mask_ptr, mask, bits / 32 * sizeof *mask) &&
-	    !broken(call, RULE_unreadable_cu_mask_is_efault))
+	    !breaks(call, RULE_unreadable_cu_mask_is_efault))
 		return -EFAULT;
 	queue = queue_by_id(call->process, a->queue_id);
 	if (!queue)
-		return broken(call, RULE_cu_mask_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
+		return breaks(call, RULE_cu_mask_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
 	r = gpu_queue_set_cu_mask(call->sim->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
 				  mask, bits);
 	return r ? r : queue_update_runlist(call, queue);
@@ -127,17 +127,17 @@ int ioctl_alloc_queue_gws(struct call *call)
 	struct queue *queue = queue_by_id(call->process, a->queue_id), *holder;
 
 	if (!queue)
-		return broken(call, RULE_gws_of_unknown_queue_is_einval) ? -ENODEV : -EINVAL;
+		return breaks(call, RULE_gws_of_unknown_queue_is_einval) ? -ENODEV : -EINVAL;
 	if (!call->sim->config.chip.num_gws)
 		return -ENODEV;
 	if (call->process->session && !debug_with_gws(call->sim))
 		return -EBUSY;
 	holder = gws_holder(call->process, queue->node);
-	if (a->num_gws && holder && !broken(call, RULE_gws_is_for_one_queue))
+	if (a->num_gws && holder && !breaks(call, RULE_gws_is_for_one_queue))
 		return -EBUSY;
-	if (!a->num_gws && !holder && !broken(call, RULE_gws_cannot_be_given_up_twice))
+	if (!a->num_gws && !holder && !breaks(call, RULE_gws_cannot_be_given_up_twice))
 		return -EINVAL;
-	if (holder && !broken(call, RULE_gws_can_be_given_up))
+	if (holder && !breaks(call, RULE_gws_can_be_given_up))
 		holder->gws = false;
 	if (a->num_gws)
 		queue->gws = true;
@@ -152,16 +152,16 @@ int ioctl_wave_state(struct call *call)
 	int r;
 
 	if (!queue)
-		return broken(call, RULE_wave_state_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
-	if (!is_compute_type(queue->type) && !broken(call, RULE_wave_state_is_of_compute_queues))
+		return breaks(call, RULE_wave_state_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
+	if (!is_compute_type(queue->type) && !breaks(call, RULE_wave_state_is_of_compute_queues))
 		return -EINVAL;
-	if (queue_active(queue) && !broken(call, RULE_wave_state_is_of_stopped_queues))
+	if (queue_active(queue) && !breaks(call, RULE_wave_state_is_of_stopped_queues))
 		return -EINVAL;
-	if (broken(call, RULE_wave_state_into_nothing_is_efault) && !a->ctl_stack_address)
+	if (breaks(call, RULE_wave_state_into_nothing_is_efault) && !a->ctl_stack_address)
 		return 0;
 	r = savearea_copy(queue, call, a->ctl_stack_address, &a->ctl_stack_used_size,
 			  &a->save_area_used_size);
-	if (broken(call, RULE_wave_state_tells_the_live_state))
+	if (breaks(call, RULE_wave_state_tells_the_live_state))
 		a->ctl_stack_used_size = a->save_area_used_size = 0;
 	return r;
 }

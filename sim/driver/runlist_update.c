@@ -25,10 +25,10 @@ bool queue_active(const struct queue *queue)
 	const struct process *process = queue->process;
 	const struct sim *sim = process->sim;
 
-	if (queue->suspended && !rule_broken(sim, RULE_suspended_queue_stands_still))
+	if (queue->suspended && rule_holds(sim, RULE_suspended_queue_stands_still))
 		return false;
 	return queue->ring && queue->ring_bytes &&
-	       (queue->percent || rule_broken(sim, RULE_resume_maps_only_if_percent_permits)) &&
+	       (queue->percent || !rule_holds(sim, RULE_resume_maps_only_if_percent_permits)) &&
 	       !process->evictions[queue->node] && !queue->reset && !queue->removed &&
 	       !queue->stalled && !process->dead && !held_as_new(queue);
 }
@@ -278,7 +278,7 @@ void runlist_update_event(struct node *node, const struct gpu_event *event)
 		/* Do not use event->tag here, because the bounce may be over and freed. */
 		if (event->restore_ns)
 			hist_add(&sim->totals.restore, event->restore_ns);
-		if (!rule_broken(sim, RULE_resume_rereads_the_write_pointer))
+		if (rule_holds(sim, RULE_resume_rereads_the_write_pointer))
 			engine_reread_wptr(node);
 		return;
 	}

@@ -29,7 +29,7 @@ void runtime_post(struct process *process)
 	if (call_alive(call))
 		break;
 	if (!call) {
-		if (!rule_broken(process->sim, RULE_runtime_post_ahead_counts))
+		if (rule_holds(process->sim, RULE_runtime_post_ahead_counts))
 			process->runtime_posts++;
 		return;
 	}
@@ -39,9 +39,9 @@ void runtime_post(struct process *process)
 
 static bool sleeps(const struct process *process)
 {
-	return !rule_broken(process->sim, process->runtime_state == KFDABI_RUNTIME_DISABLED
-						  ? RULE_runtime_disable_sleeps
-						  : RULE_runtime_enable_sleeps);
+	return rule_holds(process->sim, process->runtime_state == KFDABI_RUNTIME_DISABLED
+						? RULE_runtime_disable_sleeps
+						: RULE_runtime_enable_sleeps);
 }
 
 /* Notifies the debugger and waits for its answer without the process's mutex. */
@@ -66,11 +66,11 @@ static int enable(struct call *call, struct kfdabi_runtime_enable *a)
 	struct runlist_update *update;
 
 	if (process->runtime_state != KFDABI_RUNTIME_DISABLED)
-		return rule_broken(sim, RULE_runtime_enable_twice_is_ebusy) ? 0 : -EBUSY;
+		return !rule_holds(sim, RULE_runtime_enable_twice_is_ebusy) ? 0 : -EBUSY;
 	if (!TAILQ_EMPTY(&process->queues) &&
-	    !rule_broken(sim, RULE_runtime_enable_after_queue_is_eexist))
+	    rule_holds(sim, RULE_runtime_enable_after_queue_is_eexist))
 		return -EEXIST;
-	if (rule_broken(sim, RULE_runtime_capabilities_untouched))
+	if (!rule_holds(sim, RULE_runtime_capabilities_untouched))
 		a->capabilities_mask = CAPABILITY_CORE_DUMP;
 	update = process->session ? runlist_update_new(process, call, notify_and_sleep) : NULL;
 	if (process->session && !update)
@@ -97,7 +97,7 @@ static int disable(struct call *call)
 
 	if (!update)
 		return -ENOMEM;
-	if (!rule_broken(call->sim, RULE_runtime_disable_ends_state))
+	if (rule_holds(call->sim, RULE_runtime_disable_ends_state))
 		process->runtime_state = KFDABI_RUNTIME_DISABLED;
 	process->r_debug = 0;
 	process->ttmp_setup = 0;
@@ -136,9 +136,9 @@ int ioctl_runtime_enable(struct call *call)
 
 	if (interrupted(process)) {
 		if (!process->session &&
-		    !rule_broken(call->sim, RULE_runtime_retry_without_session_is_0))
+		    rule_holds(call->sim, RULE_runtime_retry_without_session_is_0))
 			return 0;
-		if (rule_broken(call->sim, RULE_runtime_retry_sleeps_on))
+		if (!rule_holds(call->sim, RULE_runtime_retry_sleeps_on))
 			debug_raise(process, NULL, RUNTIME_MASK);
 		return sleep_for_post(process, call);
 	}

@@ -105,7 +105,7 @@ static void put_line(struct smi_client *client, const char *text, uint32_t bytes
  * administrators, and in Linux 6.12 only if the mask requests them. */
 static bool may_see(const struct sim *sim, const struct smi_client *client, pid_t pid)
 {
-	if (!pid || client->pid == pid || rule_broken(sim, RULE_smi_others_need_admin))
+	if (!pid || client->pid == pid || !rule_holds(sim, RULE_smi_others_need_admin))
 		return true;
 	return client->admin && (linux_7(sim) || client->events & ALL_PROCESSES);
 }
@@ -114,8 +114,8 @@ static uint32_t fifo_bytes(const struct sim *sim)
 {
 	bool small = !linux_7(sim);
 
-	if (rule_broken(sim, RULE_smi_buffer_holds_1024_bytes) ||
-	    rule_broken(sim, RULE_smi_buffer_holds_more_than_1024_bytes))
+	if (!rule_holds(sim, RULE_smi_buffer_holds_1024_bytes) ||
+	    !rule_holds(sim, RULE_smi_buffer_holds_more_than_1024_bytes))
 		small = !small;
 	return small ? FIFO_BYTES_6_12 : FIFO_BYTES;
 }
@@ -145,7 +145,7 @@ event(struct sim *sim, uint32_t node, pid_t pid, enum kfdabi_smi_event number, c
 			continue;
 		}
 		if (client->node == node && may_see(sim, client, pid) &&
-		    (client->events >> (number - 1) & 1 || rule_broken(sim, RULE_smi_mask_selects)))
+		    (client->events >> (number - 1) & 1 || !rule_holds(sim, RULE_smi_mask_selects)))
 			put_line(client, text, (uint32_t)n, room);
 		sim->woken++;
 	}
@@ -177,7 +177,7 @@ void smi_vm_fault(struct process *process, uint32_t node)
 	pid_t pid = process->record->pid;
 	unsigned shown_pid = (unsigned)pid;
 
-	if (rule_broken(process->sim, RULE_smi_vmfault_names_the_process))
+	if (!rule_holds(process->sim, RULE_smi_vmfault_names_the_process))
 		shown_pid = process->pasid;
 	event(process->sim, node, linux_7(process->sim) ? pid : 0, KFDABI_SMI_VMFAULT, "%x:%s\n",
 	      shown_pid, process->record->comm);
@@ -187,8 +187,8 @@ void smi_process(struct process *process, uint32_t node, bool start)
 {
 	bool shown_pid = linux_7(process->sim);
 
-	if (rule_broken(process->sim, RULE_smi_process_start_at_acquire_vm) ||
-	    rule_broken(process->sim, RULE_smi_process_start_is_not_told))
+	if (!rule_holds(process->sim, RULE_smi_process_start_at_acquire_vm) ||
+	    !rule_holds(process->sim, RULE_smi_process_start_is_not_told))
 		shown_pid = !shown_pid;
 	if (shown_pid)
 		event(process->sim, node, process->record->pid,
@@ -201,7 +201,7 @@ void smi_process_end(struct process *process)
 	for (uint32_t i = 0; i < process->sim->nodes_n; i++)
 		if (process->vm[i].file)
 			smi_process(process, i,
-				    rule_broken(process->sim, RULE_smi_process_end_at_exit));
+				    !rule_holds(process->sim, RULE_smi_process_end_at_exit));
 }
 
 void smi_gpu_reset(struct sim *sim, uint32_t node, bool done, const char *cause)
@@ -220,7 +220,7 @@ int ioctl_smi_events(struct call *call)
 	struct smi_client *client;
 
 	smi_sweep(sim);
-	if (node < 0 && rule_broken(sim, RULE_smi_unknown_gpu_is_einval))
+	if (node < 0 && !rule_holds(sim, RULE_smi_unknown_gpu_is_einval))
 		node = 0;
 	if (node < 0)
 		return -EINVAL;
@@ -231,7 +231,7 @@ int ioctl_smi_events(struct call *call)
 		free(client);
 		return -errno;
 	}
-	if (rule_broken(sim, RULE_smi_reading_nothing_is_eagain))
+	if (!rule_holds(sim, RULE_smi_reading_nothing_is_eagain))
 		shutdown(ends[0], SHUT_WR);
 	setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &most, sizeof most);
 	client->fd = ends[0];

@@ -174,7 +174,7 @@ static int check(const struct call *call, const struct kfd_ioctl_svm_args *a)
 		case KFD_IOCTL_SVM_ATTR_GRANULARITY:
 			break;
 		default:
-			if (rule_broken(call->sim, RULE_svm_unknown_attribute_is_einval))
+			if (!rule_holds(call->sim, RULE_svm_unknown_attribute_is_einval))
 				break;
 			return -EINVAL;
 		}
@@ -243,10 +243,10 @@ static int set(struct call *call, const struct kfd_ioctl_svm_args *a)
 	if (end < a->start_addr)
 		return -EOVERFLOW;
 	if (!is_memory(call->process, a->start_addr, end) &&
-	    !rule_broken(call->sim, RULE_svm_without_memory_is_efault))
+	    rule_holds(call->sim, RULE_svm_without_memory_is_efault))
 		return -EFAULT;
 	r = no_buffer(process, a->start_addr, end);
-	if (!r && !rule_broken(call->sim, RULE_svm_attributes_persist))
+	if (!r && rule_holds(call->sim, RULE_svm_attributes_persist))
 		r = fill(process, a->start_addr, end);
 	if (r)
 		return r;
@@ -361,7 +361,7 @@ void svm_get(struct process *process)
 	FILE *maps;
 
 	if (!process->svm || !process->svm->n ||
-	    rule_broken(process->sim, RULE_svm_attributes_end_with_the_memory))
+	    !rule_holds(process->sim, RULE_svm_attributes_end_with_the_memory))
 		return;
 	snprintf(path, sizeof path, "/proc/%d/maps", process->pid);
 	maps = fopen(path, "re");
@@ -384,7 +384,7 @@ int ioctl_svm(struct call *call)
 	if (call->user_size < sizeof *a + (uint64_t)a->nattr * sizeof a->attrs[0])
 		return -EINVAL;
 	if ((a->start_addr | a->size) % PAGE_BYTES &&
-	    !rule_broken(call->sim, RULE_svm_in_whole_pages_only))
+	    rule_holds(call->sim, RULE_svm_in_whole_pages_only))
 		return -EINVAL;
 	if (!a->start_addr || !a->size)
 		return -EINVAL;
@@ -406,7 +406,7 @@ int ioctl_set_xnack_mode(struct call *call)
 		return 0;
 	}
 	if (!TAILQ_EMPTY(&process->queues) &&
-	    !rule_broken(call->sim, RULE_xnack_mode_with_queues_is_ebusy))
+	    rule_holds(call->sim, RULE_xnack_mode_with_queues_is_ebusy))
 		return -EBUSY;
 	if (a->xnack_enabled && !(chip >= 90010 && chip < 100000))
 		return -EPERM;

@@ -74,7 +74,7 @@ static int write_new(const struct sim *sim, int dir, const char *name, const cha
 		close(fd);
 		return -EIO;
 	}
-	if (rule_broken(sim, RULE_proc_files_are_read_only))
+	if (!rule_holds(sim, RULE_proc_files_are_read_only))
 		fchmod(fd, 0644);
 	return fd;
 }
@@ -211,7 +211,7 @@ static void dir_name(const struct process *process, char *name, size_t size)
 {
 	if (process->primary)
 		snprintf(name, size,
-			 rule_broken(process->sim, RULE_proc_context_has_a_folder) ? "%u"
+			 !rule_holds(process->sim, RULE_proc_context_has_a_folder) ? "%u"
 										   : "context_%u",
 			 process->context);
 	else
@@ -238,8 +238,8 @@ void procfs_process_new(struct process *process)
 	/* In releases after Linux 6.12 a process has one pasid for each GPU, which debugfs
 	 * shows. */
 	pasid = linux_7(sim) ? 0 : process->pasid;
-	if (rule_broken(sim, RULE_proc_pasid_is_the_processs) ||
-	    rule_broken(sim, RULE_proc_pasid_is_0))
+	if (!rule_holds(sim, RULE_proc_pasid_is_the_processs) ||
+	    !rule_holds(sim, RULE_proc_pasid_is_0))
 		pasid = linux_7(sim) ? process->pasid : 0;
 	snprintf(text, sizeof text, "%u\n", pasid);
 	put_text(sim, directory->dir, "pasid", text);
@@ -313,7 +313,7 @@ void procfs_process_end(struct process *process)
 	struct sim *sim = process->sim;
 	char name[TEXT_BYTES];
 
-	if (!directory || rule_broken(sim, RULE_proc_folder_comes_and_goes))
+	if (!directory || !rule_holds(sim, RULE_proc_folder_comes_and_goes))
 		return;
 	process->directory = NULL;
 	remove_queues(directory);
@@ -334,12 +334,12 @@ static unsigned type_number(const struct queue *queue)
 	const struct sim *sim = queue->process->sim;
 	bool older = !linux_7(sim);
 
-	if (rule_broken(sim, RULE_proc_xgmi_queue_is_type_4) ||
-	    rule_broken(sim, RULE_proc_xgmi_queue_is_type_3))
+	if (!rule_holds(sim, RULE_proc_xgmi_queue_is_type_4) ||
+	    !rule_holds(sim, RULE_proc_xgmi_queue_is_type_3))
 		older = !older;
 	switch (queue->type) {
 	case KFD_IOC_QUEUE_TYPE_SDMA:
-		return rule_broken(sim, RULE_proc_sdma_queue_is_type_1) ? 0 : 1;
+		return !rule_holds(sim, RULE_proc_sdma_queue_is_type_1) ? 0 : 1;
 	case KFD_IOC_QUEUE_TYPE_SDMA_XGMI:
 		return older ? 4 : 3;
 	default:
@@ -351,14 +351,14 @@ void procfs_queue_new(const struct queue *queue)
 {
 	struct sim *sim = queue->process->sim;
 	struct procfs_dir *directory = queue->process->directory;
-	bool stale = rule_broken(sim, RULE_proc_id_used_again_tells_the_new_queue);
-	const char *end = rule_broken(sim, RULE_proc_queue_files_have_no_newline) ? "\n" : "";
+	bool stale = !rule_holds(sim, RULE_proc_id_used_again_tells_the_new_queue);
+	const char *end = !rule_holds(sim, RULE_proc_queue_files_have_no_newline) ? "\n" : "";
 	char text[TEXT_BYTES];
 	int dir;
 
 	if (!directory)
 		return;
-	if (rule_broken(sim, RULE_smi_queue_changes_are_silent))
+	if (!rule_holds(sim, RULE_smi_queue_changes_are_silent))
 		smi_queue_eviction(queue->process, queue->node, SMI_BY_TTM);
 	snprintf(text, sizeof text, "%u", queue->id);
 	if (stale && !faccessat(directory->queues, text, F_OK, 0))
@@ -401,8 +401,8 @@ void procfs_queue_gone(const struct queue *queue)
 		return;
 	if (is_sdma(queue))
 		directory->nodes[queue->node].sdma_past_ns += sdma_ns(queue);
-	if (rule_broken(sim, RULE_proc_queue_is_listed) ||
-	    rule_broken(sim, RULE_proc_id_used_again_tells_the_new_queue))
+	if (!rule_holds(sim, RULE_proc_queue_is_listed) ||
+	    !rule_holds(sim, RULE_proc_id_used_again_tells_the_new_queue))
 		return;
 	snprintf(name, sizeof name, "%u", queue->id);
 	remove_dir(directory->queues, name, queue_files);
@@ -414,7 +414,7 @@ void procfs_queue_resized(struct queue *queue)
 	char name[TEXT_BYTES], text[TEXT_BYTES];
 
 	queue->place.stale = true;
-	if (!directory || rule_broken(queue->process->sim, RULE_proc_queue_size_follows_update))
+	if (!directory || !rule_holds(queue->process->sim, RULE_proc_queue_size_follows_update))
 		return;
 	snprintf(name, sizeof name, "%u/size", queue->id);
 	snprintf(text, sizeof text, "%" PRIu64, queue->ring_bytes);
@@ -423,7 +423,7 @@ void procfs_queue_resized(struct queue *queue)
 
 void procfs_vram(struct process *process, uint32_t node)
 {
-	if (process->directory && !rule_broken(process->sim, RULE_proc_vram_counts_vram))
+	if (process->directory && rule_holds(process->sim, RULE_proc_vram_counts_vram))
 		number_set(process, node, VRAM, &process->directory->nodes[node].vram,
 			   process->vram[node]);
 }
@@ -448,12 +448,12 @@ static void reply_wrongly(const struct queue *queue)
 	int dir = queue->process->directory->dir;
 	char name[2 * TEXT_BYTES];
 
-	if (rule_broken(sim, RULE_proc_suspended_queue_stays_listed)) {
+	if (!rule_holds(sim, RULE_proc_suspended_queue_stays_listed)) {
 		procfs_queue_gone(queue);
-	} else if (rule_broken(sim, RULE_proc_evicted_ms_excludes_suspension)) {
+	} else if (!rule_holds(sim, RULE_proc_evicted_ms_excludes_suspension)) {
 		snprintf(name, sizeof name, EVICTED, sim->nodes[queue->node].gpu_id);
 		put_text(sim, dir, name, "20\n");
-	} else if (rule_broken(sim, RULE_proc_vram_of_suspended_stays)) {
+	} else if (!rule_holds(sim, RULE_proc_vram_of_suspended_stays)) {
 		snprintf(name, sizeof name, VRAM, sim->nodes[queue->node].gpu_id);
 		put_text(sim, dir, name, "0\n");
 	}
@@ -510,8 +510,8 @@ static void sample(struct process *process)
 			continue;
 		}
 		node->doubted = false;
-		if (rule_broken(sim, RULE_proc_cu_occupancy_tells_running_waves) ||
-		    (!cus && rule_broken(sim, RULE_proc_cu_occupancy_of_suspended_is_0)))
+		if (!rule_holds(sim, RULE_proc_cu_occupancy_tells_running_waves) ||
+		    (!cus && !rule_holds(sim, RULE_proc_cu_occupancy_of_suspended_is_0)))
 			continue;
 		number_set(process, i, OCCUPANCY, &node->occupancy, cus);
 	}

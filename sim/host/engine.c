@@ -38,7 +38,7 @@ static bool beyond_the_slots(const struct queue *queue)
 	const struct queue *other;
 	uint32_t before = 0;
 
-	if (!rule_broken(sim, RULE_oversubscribed_queues_all_run))
+	if (rule_holds(sim, RULE_oversubscribed_queues_all_run))
 		return false;
 	TAILQ_FOREACH(other, &queue->process->queues, link)
 	before +=
@@ -71,7 +71,7 @@ void engine_fault(struct queue *queue)
 		return;
 	}
 	if (!is_compute_type(queue->type) &&
-	    rule_broken(process->sim, RULE_sdma_fault_tells_where_it_stopped))
+	    !rule_holds(process->sim, RULE_sdma_fault_tells_where_it_stopped))
 		va = queue->hw_ring;
 	queue_halt(queue, "memory fault of the simulated GPU %u at address 0x%llx",
 		   process->sim->nodes[queue->node].gpu_id, (unsigned long long)va);

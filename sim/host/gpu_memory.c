@@ -62,7 +62,7 @@ static int find_place(const struct process *process, uint64_t va, struct place *
 		place->direct = pages_at(mapping->pages, mapping->offset + (va - mapping->va));
 		return 0;
 	}
-	if (mapping->doorbells && !rule_broken(process->sim, RULE_gpu_write_rings_a_doorbell)) {
+	if (mapping->doorbells && rule_holds(process->sim, RULE_gpu_write_rings_a_doorbell)) {
 		place->direct = mapping->doorbells + mapping->offset + (va - mapping->va);
 		process->sim->gpu_rang = true;
 		return 0;

@@ -222,12 +222,12 @@ uint64_t vram_available(const struct sim *sim, uint32_t node)
 {
 	uint64_t gone = sim->nodes[node].vram_aligned + vram_reserved(sim);
 
-	if (rule_broken(sim, RULE_available_memory_falls_in_2_mib_steps))
+	if (!rule_holds(sim, RULE_available_memory_falls_in_2_mib_steps))
 		gone = sim->nodes[node].vram_used;
 	if (gone >= sim->config.vram_bytes)
 		return 0;
 	gone = sim->config.vram_bytes - gone;
-	return rule_broken(sim, RULE_available_memory_falls_in_2_mib_steps)
+	return !rule_holds(sim, RULE_available_memory_falls_in_2_mib_steps)
 		       ? gone
 		       : gone & ~(VRAM_STEP - 1);
 }
@@ -295,7 +295,7 @@ static int account(struct sim *sim, struct node *node, uint64_t bytes, bool vram
 
 	if (vram) {
 		limit = limit > reserved ? limit - reserved : 0;
-		if (!rule_broken(sim, RULE_alloc_beyond_vram_is_enomem) &&
+		if (rule_holds(sim, RULE_alloc_beyond_vram_is_enomem) &&
 		    (bytes > limit || node->vram_used > limit - bytes))
 			return -ENOMEM;
 		if (!host_has(sim, bytes < HOST_LEFT_MIN ? bytes : HOST_LEFT_MIN))

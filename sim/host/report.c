@@ -279,15 +279,15 @@ static json_t *virtual_json(const struct sim *sim)
 
 json_t *sim_report(struct sim *sim)
 {
-	enum kfdabi_rule broken = sim->config.broken;
+	enum kfdabi_rule broken_rule = sim->config.broken_rule;
 
 	return json_pack(
 		"{s:o*, s:b, s:s, s:s, s:s*, s:f, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:I, "
 		"s:I, s:I}",
 		"virtual", virtual_json(sim), "simulated", 1, "profile", sim->profile, "kernel",
 		kfdabi_kernel_name(sim->config.kernel), "broken",
-		broken == KFDABI_RULE_NONE ? NULL : kfdabi_rule(broken)->name, "time_scale",
-		sim->config.time_scale, "sync_wake", sim->sync_wake, "processes",
+		broken_rule == KFDABI_RULE_NONE ? NULL : kfdabi_rule(broken_rule)->name,
+		"time_scale", sim->config.time_scale, "sync_wake", sim->sync_wake, "processes",
 		processes_json(sim), "kernels", kernels_json(sim), "doorbell_delay_ns",
 		hist_to_json(&sim->totals.doorbell_delay), "bounces",
 		(json_int_t)sim->totals.updates, "save_ns", hist_to_json(&sim->totals.save),

@@ -165,7 +165,7 @@ static void keep_undelivered(struct call *call, int result)
 	struct sim *sim = call->sim;
 
 	if (call->begins_anew || (call->process && call->process->dead) ||
-	    rule_broken(sim, RULE_signals_repeat_no_call)) {
+	    !rule_holds(sim, RULE_signals_repeat_no_call)) {
 		call_drop(call);
 		return;
 	}
@@ -244,11 +244,11 @@ int call_reply(struct call *call, int result)
 		keep_undelivered(call, result);
 		return -ENOENT;
 	}
-	if (rule_broken(call->sim, RULE_results_come_back_with_an_error) && result < 0)
+	if (!rule_holds(call->sim, RULE_results_come_back_with_an_error) && result < 0)
 		call->copy_back = false;
 	if (call->copy_back && call->user_size &&
 	    call_write(call, call->user_arg, call->data, call->user_size) &&
-	    !rule_broken(call->sim, RULE_unwritable_results_are_efault))
+	    rule_holds(call->sim, RULE_unwritable_results_are_efault))
 		result = -EFAULT;
 	r = late && !still_waits(call) ? -ENOENT : respond(call->sim, call->id, result);
 	if (r == -ENOENT)
@@ -289,7 +289,7 @@ static void serve_kfd(struct sim *sim, struct process *process, struct notif *no
 {
 	pid_t tid = notif->tid, lender = process ? 0 : process_lender(tid);
 
-	if (lender && !rule_broken(sim, RULE_vfork_child_is_ebadf)) {
+	if (lender && rule_holds(sim, RULE_vfork_child_is_ebadf)) {
 		notify_refuse(sim, notif->id, -EBADF);
 		return;
 	}

@@ -112,8 +112,8 @@ struct sim_config {
 	/* Seen on one GPU type: ENABLE leaves the queues suspended until a RESUME. */
 	bool enable_leaves_unmapped;
 
-	enum kfdabi_kernel kernel; /* driver rules to follow */
-	enum kfdabi_rule broken;   /* rule to break (--break); KFDABI_RULE_NONE: none */
+	enum kfdabi_kernel kernel;    /* driver rules to follow */
+	enum kfdabi_rule broken_rule; /* rule to break (--break); KFDABI_RULE_NONE: none */
 
 	/* virtual time: threads run in an order drawn from it (sim/host/cores.h); 0: off */
 	uint64_t seed;

@@ -195,11 +195,11 @@ struct sim {
 	uint64_t next_serial;	 /* serial number of the last queue */
 };
 
-/* Returns true if the simulation has to break this driver rule (kfdsim --break RULE), so that a
+/* Returns false if the simulation has to break this driver rule (kfdsim --break RULE), so that a
  * test can show that it would notice. */
-static inline bool rule_broken(const struct sim *sim, enum kfdabi_rule rule)
+static inline bool rule_holds(const struct sim *sim, enum kfdabi_rule rule)
 {
-	return sim->config.broken == rule;
+	return sim->config.broken_rule != rule;
 }
 
 /* Takes sim->lock for any thread but the copy thread, and counts the waiter, because the copy

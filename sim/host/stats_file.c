@@ -138,9 +138,9 @@ static void write_file(const struct sim *sim, const struct sim_stats *totals)
 		(json_int_t)sim->pid_namespace);
 	int dir = sim->config.sim_json_dirfd, fd;
 
-	if (json && sim->config.broken != KFDABI_RULE_NONE)
+	if (json && sim->config.broken_rule != KFDABI_RULE_NONE)
 		json_object_set_new(json, "broken",
-				    json_string(kfdabi_rule(sim->config.broken)->name));
+				    json_string(kfdabi_rule(sim->config.broken_rule)->name));
 	if (!json)
 		return;
 	fd = openat(dir, NEXT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0444);

@@ -108,7 +108,7 @@ bool vm_access_refused(const struct sim *sim, pid_t tid, const uint64_t *args)
 	char path[64];
 	int maps;
 
-	if (rule_broken(sim, RULE_device_memory_is_not_for_process_vm) || !n ||
+	if (!rule_holds(sim, RULE_device_memory_is_not_for_process_vm) || !n ||
 	    process_vm_readv(tid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len)
 		return false;
 	/* In the caller's own /proc the pids are those of the caller's PID namespace. */

@@ -119,7 +119,7 @@ uint64_t machine_capability(const struct machine *machine)
 {
 	const struct profile *p = &machine->node_profile;
 
-	if (machine->broken == RULE_topology_gpu_can_be_debugged)
+	if (machine->broken_rule == RULE_topology_gpu_can_be_debugged)
 		return p->capability & ~(uint64_t)CAP_DEBUG;
 	/* Linux 7.3 announces the reset of single queues, for gfx942 and later. */
 	if (machine->kernel == KFDABI_LINUX_7_3 && p->gfx_target_version >= GFX942)

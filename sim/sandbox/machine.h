@@ -28,7 +28,7 @@ struct machine {
 	const struct profile *profile;
 	struct profile node_profile; /* profile_node(profile) */
 	enum kfdabi_kernel kernel;
-	enum kfdabi_rule broken; /* driver rule that is broken on purpose (--break) */
+	enum kfdabi_rule broken_rule; /* driver rule that is broken on purpose (--break) */
 	unsigned n_gpus, n_nodes;
 	struct machine_gpu gpus[MACHINE_GPUS_MAX];
 	struct machine_node nodes[SIM_NODES_MAX];

@@ -86,7 +86,7 @@ static int new_sim(const struct options *o, const struct machine *machine, const
 	config.render_fd = tree->render;
 	config.kernel = machine->kernel;
 	config.chip.capability = (uint32_t)machine_capability(machine);
-	config.broken = o->broken;
+	config.broken_rule = o->broken_rule;
 	config.time_scale = o->time_scale;
 	config.seed = o->seed;
 	config.kfd_fd = tree->kfd;
@@ -239,7 +239,7 @@ int main(int argc, char **argv)
 		status = machine_new(&machine, &profile, options.gpus,
 				     (enum kfdabi_kernel)options.kernel);
 	if (!status)
-		machine.broken = options.broken;
+		machine.broken_rule = options.broken_rule;
 	if (!status)
 		status = root_find(&root, options.root);
 	if (!status)

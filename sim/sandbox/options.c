@@ -133,7 +133,7 @@ static int parse_option(struct options *o, int option, char **argv)
 		o->sets[o->nsets++] = optarg;
 		return 0;
 	case 'b':
-		return parse_rule(optarg, &o->broken);
+		return parse_rule(optarg, &o->broken_rule);
 	case 'R':
 		o->root = optarg;
 		return 0;
@@ -224,7 +224,7 @@ static int kernel_with_rule(const struct options *o, const struct profile *profi
 		};
 
 		if ((o->kernel < 0 || o->kernel == kernel) &&
-		    kfdabi_rule_applies(o->broken, &machine))
+		    kfdabi_rule_applies(o->broken_rule, &machine))
 			return kernel;
 	}
 	return -1;
@@ -257,12 +257,12 @@ static int settle_for_rule(struct options *o, struct profile *profile)
 	return complain(STATUS_USAGE,
 			"--break: no such machine has the rule '%s': omit --gpu, --gpus and "
 			"--kernel, and kfdsim selects one that does",
-			kfdabi_rule(o->broken)->name);
+			kfdabi_rule(o->broken_rule)->name);
 }
 
 int options_settle(struct options *o, struct profile *profile)
 {
-	if (o->broken != KFDABI_RULE_NONE)
+	if (o->broken_rule != KFDABI_RULE_NONE)
 		return settle_for_rule(o, profile);
 	if (!o->gpu)
 		o->gpu = profile_name(0);

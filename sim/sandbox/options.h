@@ -24,7 +24,7 @@ struct options {
 	const char *sets[OPTIONS_SETS_MAX];
 	size_t nsets;
 	const char *report, *root; /* NULL: none */
-	enum kfdabi_rule broken;
+	enum kfdabi_rule broken_rule;
 	char **command;
 	bool virtual_time;
 	uint64_t seed; /* 0: none */

@@ -154,8 +154,8 @@ static int cpu_node(const struct machine *m)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	struct link link = host_link(m);
-	int status =
-		tree_file(NODES "/0/gpu_id", "%d\n", m->broken == RULE_topology_cpu_has_no_gpu_id);
+	int status = tree_file(NODES "/0/gpu_id", "%d\n",
+			       m->broken_rule == RULE_topology_cpu_has_no_gpu_id);
 
 	if (!status)
 		status = tree_file(NODES "/0/name", "\n");
@@ -179,7 +179,7 @@ static int gpu_properties(const struct machine *m, unsigned node, const char *pa
 {
 	const struct profile *p = &m->node_profile;
 	const struct machine_gpu *gpu = &m->gpus[m->nodes[node].gpu];
-	unsigned far = m->broken == RULE_topology_gpu_names_its_render_node ? UNUSED_MINOR : 0;
+	unsigned far = m->broken_rule == RULE_topology_gpu_names_its_render_node ? UNUSED_MINOR : 0;
 
 	return tree_file(
 		path,

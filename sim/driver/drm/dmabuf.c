@@ -140,7 +140,7 @@ int ioctl_export_dmabuf(struct call *call)
 	int fd;
 
 	if (!bo)
-		return rule_broken(call->sim, RULE_export_of_an_unknown_handle_is_einval) ? -ENOMEM
+		return !rule_holds(call->sim, RULE_export_of_an_unknown_handle_is_einval) ? -ENOMEM
 											  : -EINVAL;
 	if (!bo->pages)
 		return -EINVAL;
@@ -163,11 +163,11 @@ int ioctl_import_dmabuf(struct call *call)
 	if (!call->process->vm[node].file)
 		return -ENODEV;
 	r = dmabuf_pages(call, (int)a->dmabuf_fd, &pages);
-	if (r && rule_broken(call->sim, RULE_import_of_another_descriptor_is_einval))
+	if (r && !rule_holds(call->sim, RULE_import_of_another_descriptor_is_einval))
 		r = r == -EINVAL ? -EBADF : r;
 	if (r)
 		return r;
-	if (rule_broken(call->sim, RULE_imported_memory_is_the_same)) {
+	if (!rule_holds(call->sim, RULE_imported_memory_is_the_same)) {
 		r = pages_new(call->sim, pages->node, pages->bytes, pages->vram, &pages);
 		if (r)
 			return r;
@@ -186,7 +186,7 @@ int ioctl_dmabuf_info(struct call *call)
 
 	if (r)
 		return r;
-	a->size = rule_broken(call->sim, RULE_dmabuf_info_tells_size_and_gpu) ? 0 : pages->bytes;
+	a->size = !rule_holds(call->sim, RULE_dmabuf_info_tells_size_and_gpu) ? 0 : pages->bytes;
 	a->metadata_size = pages->metadata_bytes;
 	if (pages->metadata_bytes > room)
 		return -EINVAL;

@@ -118,7 +118,7 @@ static int reply(struct call *call, const struct drm_amdgpu_info *a, union reply
 
 	switch (a->query) {
 	case AMDGPU_INFO_ACCEL_WORKING:
-		info->word = !rule_broken(sim, RULE_drm_acceleration_works);
+		info->word = rule_holds(sim, RULE_drm_acceleration_works);
 		return sizeof info->word;
 	case AMDGPU_INFO_DEV_INFO:
 		device_info(sim, &info->device);
@@ -159,7 +159,7 @@ static int reply(struct call *call, const struct drm_amdgpu_info *a, union reply
 		return -EINVAL;
 	default:
 		report_unknown(call->sim, 'd', call->nr << 8 | (a->query & 0xff));
-		return rule_broken(sim, RULE_drm_info_unknown_is_einval) ? 4 : -EINVAL;
+		return !rule_holds(sim, RULE_drm_info_unknown_is_einval) ? 4 : -EINVAL;
 	}
 }
 

@@ -131,7 +131,7 @@ int gem_close(struct call *call, struct drm_file *file)
 	struct pages *pages = number_give(&file->gems, a->handle);
 
 	if (!pages)
-		return rule_broken(call->sim, RULE_gem_close_of_an_unknown_handle_is_einval)
+		return !rule_holds(call->sim, RULE_gem_close_of_an_unknown_handle_is_einval)
 			       ? 0
 			       : -EINVAL;
 	space_unmap_all(&file->space, pages);
@@ -189,7 +189,7 @@ int gem_va(struct call *call, struct drm_file *file)
 	switch (a->operation) {
 	case AMDGPU_VA_OP_MAP:
 		r = map(file, pages, a);
-		return r == -EINVAL && rule_broken(call->sim, RULE_gem_va_over_another_is_einval)
+		return r == -EINVAL && !rule_holds(call->sim, RULE_gem_va_over_another_is_einval)
 			       ? 0
 			       : r;
 	case AMDGPU_VA_OP_UNMAP:
@@ -299,7 +299,7 @@ int prime_fd_to_handle(struct call *call, struct drm_file *file)
 		return r;
 	for (uint64_t i = 1; i <= file->gems.n; i++) {
 		if (number_find(&file->gems, i) != pages ||
-		    rule_broken(call->sim, RULE_prime_import_gives_one_handle))
+		    !rule_holds(call->sim, RULE_prime_import_gives_one_handle))
 			continue;
 		a->handle = (uint32_t)i;
 		return 0;

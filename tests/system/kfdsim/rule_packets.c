@@ -17,7 +17,7 @@ static uint64_t gpu_clock(const struct gpu_file *gpu)
 
 int main(void)
 {
-	struct raw_queue queue, broken;
+	struct raw_queue queue, raw;
 	struct signal *signals, *inactive;
 	struct gpu_file gpu;
 	uint64_t before, after, pointer;
@@ -78,20 +78,20 @@ int main(void)
 
 	/* An invalid packet stops the queue and is reported in the queue's inactive signal
 	 * (amd_queue_t, at offset 192). */
-	queue_new(&gpu, &broken);
+	queue_new(&gpu, &raw);
 	inactive = &signals[6];
 	inactive->value = 0;
 	pointer = (uint64_t)(uintptr_t)inactive;
-	memcpy((char *)broken.pointers[1].cpu + 192, &pointer, sizeof pointer);
-	queue_dispatch(&broken, 1, &signals[7]);
-	memset(queue_packet(&broken), 0, 64);
-	*(uint16_t *)((char *)broken.ring.cpu + 64) = 77;
-	queue_ring(&broken);
+	memcpy((char *)raw.pointers[1].cpu + 192, &pointer, sizeof pointer);
+	queue_dispatch(&raw, 1, &signals[7]);
+	memset(queue_packet(&raw), 0, 64);
+	*(uint16_t *)((char *)raw.ring.cpu + 64) = 77;
+	queue_ring(&raw);
 	CHECK(comes(&signals[7].value, 0, LATE_MS)); /* packets before it are completed */
 	CHECK(comes(&inactive->value, 32, LATE_MS));
-	queue_dispatch(&broken, 1, &signals[8]);
-	queue_ring(&broken);
+	queue_dispatch(&raw, 1, &signals[8]);
+	queue_ring(&raw);
 	CHECK(!comes(&signals[8].value, 0, 50));
-	CHECK_IS(queue_destroy(&gpu, broken.id), 0);
+	CHECK_IS(queue_destroy(&gpu, raw.id), 0);
 	return 0;
 }

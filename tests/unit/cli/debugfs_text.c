@@ -295,7 +295,7 @@ static void test_other_generations(void **state)
 	is_not_known(&list.queue[2], OBSERVE_TYPE);
 }
 
-static void test_broken_mqds(void **state)
+static void test_malformed_mqds(void **state)
 {
 	uint32_t words[MQD];
 	size_t all;
@@ -470,7 +470,7 @@ static void test_one_xcc_unnumbered(void **state)
 	is(&list.queue[0], OBSERVE_HQDS, 1);
 }
 
-static void test_broken_hqds(void **state)
+static void test_malformed_hqds(void **state)
 {
 	uint32_t words[HQD];
 
@@ -562,12 +562,12 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compute),	    cmocka_unit_test(test_later_headers),
-		cmocka_unit_test(test_cu_mask),	    cmocka_unit_test(test_sdma),
-		cmocka_unit_test(test_no_source),   cmocka_unit_test(test_other_generations),
-		cmocka_unit_test(test_broken_mqds), cmocka_unit_test(test_slots),
-		cmocka_unit_test(test_by_xcc),	    cmocka_unit_test(test_one_xcc_unnumbered),
-		cmocka_unit_test(test_broken_hqds), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_compute),	       cmocka_unit_test(test_later_headers),
+		cmocka_unit_test(test_cu_mask),	       cmocka_unit_test(test_sdma),
+		cmocka_unit_test(test_no_source),      cmocka_unit_test(test_other_generations),
+		cmocka_unit_test(test_malformed_mqds), cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_by_xcc),	       cmocka_unit_test(test_one_xcc_unnumbered),
+		cmocka_unit_test(test_malformed_hqds), cmocka_unit_test(test_hostile),
 	};
 	int failed = cmocka_run_group_tests_name("debugfs text", tests, NULL, NULL);
 

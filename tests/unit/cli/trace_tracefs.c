@@ -227,7 +227,7 @@ static void leftovers_alone_are_removed(void **state)
 	assert_true(is_there("instances/another-tool"));
 }
 
-static void lines_become_moments_and_a_broken_one_nothing(void **state)
+static void lines_become_moments_and_a_malformed_one_nothing(void **state)
 {
 	static const struct {
 		const char *line, *name, *comm;
@@ -297,7 +297,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_comes_is_read_whole, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_missing_is_reported, setup, teardown),
 		cmocka_unit_test_setup_teardown(leftovers_alone_are_removed, setup, teardown),
-		cmocka_unit_test(lines_become_moments_and_a_broken_one_nothing),
+		cmocka_unit_test(lines_become_moments_and_a_malformed_one_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

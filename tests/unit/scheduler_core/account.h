@@ -27,7 +27,7 @@ struct model {
 	core_id id; /* 0: this entry is unused */
 	unsigned tenant, can_preempt, preemptible_by, group;
 	int priority;
-	bool able, refused, exempt, teardown, broken;
+	bool able, refused, exempt, teardown, failed;
 	bool early; /* it was resumed because it was leaving */
 	/* it is off the GPU, and its gang is not: its resume follows */
 	bool stray;
@@ -232,7 +232,7 @@ static bool is_blocked_by_member(const struct model *of)
 static bool must_run(const struct model *of)
 {
 	FOR_GANG(m, of)
-	if (takes_part(m) && (m->refused || m->broken))
+	if (takes_part(m) && (m->refused || m->failed))
 		return true;
 	return false;
 }
@@ -374,7 +374,7 @@ static void apply_resume(struct model *m)
 	 * allows the gang to run for a while. */
 	if (!h->held && (pressure & FULL) && last_starved == now)
 		h->rest_unseen = now + 2 * REST;
-	if (m->teardown || must_run(m) || !takes_part(m) || m->refused || m->broken || !h->held ||
+	if (m->teardown || must_run(m) || !takes_part(m) || m->refused || m->failed || !h->held ||
 	    h->let_go)
 		return;
 	h->let_go = true;
@@ -446,7 +446,7 @@ static void check_suspended(const struct model *m, unsigned pressure)
 	if (suspend_in_flight(m)) /* the core waits for its end */
 		return;
 	if (m->stray) {
-		assert_true(!m->teardown && !m->broken && is_behind(m));
+		assert_true(!m->teardown && !m->failed && is_behind(m));
 		seen_behind++;
 		return;
 	}

@@ -66,7 +66,7 @@ static void finish(struct model *m)
 	if (m->state == GOES) {
 		m->state = OFF;
 		if (error)
-			m->broken = m->exempt = true;
+			m->failed = m->exempt = true;
 		else
 			count_slow(m, duration > 50 * MS);
 	} else if (error) {
@@ -76,7 +76,7 @@ static void finish(struct model *m)
 		struct history *h = history_of(m);
 
 		m->state = RUNS;
-		m->broken = false;
+		m->failed = false;
 		if (m->early)
 			m->not_before = m->off_since + CORE_RETRY_NS;
 		if (m->not_before < m->slow_until)
