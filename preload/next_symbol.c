@@ -19,8 +19,8 @@
  * dlerror(). Messages of failures in this library are never left behind.
  */
 
-extern const struct next __start_kfdshim_next[] HIDDEN;
-extern const struct next __stop_kfdshim_next[] HIDDEN;
+extern const struct next_symbol __start_kfdshim_next[] HIDDEN;
+extern const struct next_symbol __stop_kfdshim_next[] HIDDEN;
 
 /* Search for the n-th loaded library, or the n-th HSA runtime, for dl_iterate_phdr(). */
 struct nth_object {
@@ -80,14 +80,14 @@ static void *search(const char *name, void *self, bool runtime_only)
 }
 
 /* The segment with the address `f`, and the library that it belongs to. */
-struct owner {
+struct symbol_owner {
 	uintptr_t f, begin, end; /* end 0: not found */
 	char name[PATH_MAX];
 };
 
 static int is_owner(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct owner *owner = data;
+	struct symbol_owner *owner = data;
 	uintptr_t begin, end;
 
 	(void)size;
@@ -108,11 +108,11 @@ static int is_owner(struct dl_phdr_info *info, size_t size, void *data)
 /* Keeps the library of `f` loaded, because the pointer is kept for ever and a library that was
  * loaded after the program's start could be closed. Does not use dladdr, which searches all symbols
  * of the library. *last is a cache: the next symbol is most often in the same library. */
-static void pin(void *f, struct owner *last)
+static void pin(void *f, struct symbol_owner *last)
 {
 	if ((uintptr_t)f >= last->begin && (uintptr_t)f < last->end)
 		return;
-	*last = (struct owner){.f = (uintptr_t)f};
+	*last = (struct symbol_owner){.f = (uintptr_t)f};
 	if (dl_iterate_phdr(is_owner, last) && last->name[0])
 		(void)dlopen(last->name, RTLD_LAZY | RTLD_NOLOAD);
 }
@@ -120,7 +120,7 @@ static void pin(void *f, struct owner *last)
 /* A program that loads HIP with RTLD_LOCAL (as Python does) keeps the runtime out of the scope that
  * RTLD_NEXT searches, so loaded libraries are searched as well. The runtime's own library comes
  * first, because another one could be a wrapper that leads back to this library. */
-static void *find(const char *name, void *self, bool runtime_only, struct owner *last)
+static void *find(const char *name, void *self, bool runtime_only, struct symbol_owner *last)
 {
 	void *f = dlsym(RTLD_NEXT, name);
 
@@ -132,9 +132,9 @@ static void *find(const char *name, void *self, bool runtime_only, struct owner 
 	return f || runtime_only ? f : search(name, self, false);
 }
 
-void *next_find(const struct next *entry, void *none)
+void *next_find(const struct next_symbol *entry, void *none)
 {
-	struct owner none_yet = {0};
+	struct symbol_owner none_yet = {0};
 	int saved = errno;
 	void *f = find(entry->name, entry->self, false, &none_yet);
 
@@ -148,8 +148,8 @@ void *next_find(const struct next *entry, void *none)
 
 void next_resolve(void)
 {
-	struct owner last = {0};
-	const struct next *next;
+	struct symbol_owner last = {0};
+	const struct next_symbol *next;
 	int saved = errno;
 	void *f, *unfound;
 

@@ -23,18 +23,18 @@
  * first call.
  */
 typedef void *next_pointer __attribute__((may_alias)); /* of any function's type */
-struct next {
+struct next_symbol {
 	const char *name;
 	void *self;
 	next_pointer *pointer; /* variable with the next definition; atomic */
 	void *unfound;	       /* value of that variable until the definition is found */
 };
-#define NEXT static const struct next __attribute__((section("kfdshim_next"), used))
+#define NEXT static const struct next_symbol __attribute__((section("kfdshim_next"), used))
 
 /* Finds the definition of entry->name that follows this library's own, entry->self: by RTLD_NEXT,
  * else in the loaded libraries. The library that contains it stays loaded from then on. Stores it
  * in *entry->pointer and returns it; `none` if there is no such definition. Keeps errno. */
-void *next_find(const struct next *entry, void *none);
+void *next_find(const struct next_symbol *entry, void *none);
 
 /*
  * Finds the next definitions of all wrapped functions of HSA, as next_find() does, with one

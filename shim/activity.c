@@ -39,7 +39,7 @@ static void cache_set(uint64_t signal)
 				 __ATOMIC_RELAXED);
 }
 
-static void seen(struct queue *q, uint64_t wptr)
+static void seen(struct shim_queue *q, uint64_t wptr)
 {
 	__atomic_store_n(&q->seen_wptr, wptr, __ATOMIC_RELAXED);
 }
@@ -54,13 +54,13 @@ static void cache_clear(uint64_t signal)
 
 /* An intercept queue's doorbell also means work of the queue behind it, so both go into the
  * table. */
-static void cache_enable(const struct queue *q)
+static void cache_enable(const struct shim_queue *q)
 {
 	cache_set(q->doorbell);
 	cache_set(__atomic_load_n(&q->intercept_doorbell, __ATOMIC_RELAXED));
 }
 
-static void cache_disable(const struct queue *q)
+static void cache_disable(const struct shim_queue *q)
 {
 	cache_clear(q->doorbell);
 	cache_clear(__atomic_load_n(&q->intercept_doorbell, __ATOMIC_RELAXED));
@@ -68,7 +68,7 @@ static void cache_disable(const struct queue *q)
 
 static void node_add(uint32_t index, bool active, uint64_t now_ns)
 {
-	struct node *node = &queues.nodes[index];
+	struct shim_node *node = &queues.nodes[index];
 
 	node->active += active ? 1 : -1u;
 	if (node->active != (active ? 1u : 0u))
@@ -89,13 +89,13 @@ void activity_requests(uint64_t now_ns)
 	}
 }
 
-static void node_count(struct queue *q, bool active, uint64_t now_ns)
+static void node_count(struct shim_queue *q, bool active, uint64_t now_ns)
 {
 	if (q->node != NODE_NONE)
 		node_add(q->node, active, now_ns);
 }
 
-void activity_begin(struct queue *q, uint64_t now_ns)
+void activity_begin(struct shim_queue *q, uint64_t now_ns)
 {
 	if (q->stopped)
 		return;
@@ -116,7 +116,7 @@ void activity_begin(struct queue *q, uint64_t now_ns)
 
 /* Accounts for a queue that has become idle. The caller has already hidden it from the hooks:
  * `active` is false, and its doorbells are not in the table of active doorbells. */
-static void deactivated(struct queue *q, uint64_t now_ns)
+static void deactivated(struct shim_queue *q, uint64_t now_ns)
 {
 	__atomic_sub_fetch(queues.active, 1, __ATOMIC_RELAXED);
 	if (!q->blocked)
@@ -124,7 +124,7 @@ static void deactivated(struct queue *q, uint64_t now_ns)
 	q->blocked = false;
 }
 
-void activity_block(struct queue *q, bool blocked, uint64_t now_ns)
+void activity_block(struct shim_queue *q, bool blocked, uint64_t now_ns)
 {
 	if (q->blocked == blocked)
 		return;
@@ -138,7 +138,7 @@ void activity_block(struct queue *q, bool blocked, uint64_t now_ns)
 
 /* Checks once more that everything before `wptr` is over. A reserved slot that still named the
  * signal of an old packet may have been filled since the first check. */
-static bool is_over(const struct queue *q, uint64_t wptr)
+static bool is_over(const struct shim_queue *q, uint64_t wptr)
 {
 	uint64_t r, w, signal;
 
@@ -156,7 +156,7 @@ static bool is_over(const struct queue *q, uint64_t wptr)
  * sampler then sees the write pointer at its next poll, and before it sleeps it excludes such a
  * pair by membarrier().)
  */
-void activity_try_end(struct queue *q, uint64_t wptr, uint64_t now_ns)
+void activity_try_end(struct shim_queue *q, uint64_t wptr, uint64_t now_ns)
 {
 	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
 	cache_disable(q);
@@ -176,7 +176,7 @@ void activity_try_end(struct queue *q, uint64_t wptr, uint64_t now_ns)
 
 /* The queue was used and has drained again between two polls: reports an active and an idle
  * event. */
-static void pulse(struct queue *q, uint64_t wptr, uint64_t now_ns)
+static void pulse(struct shim_queue *q, uint64_t wptr, uint64_t now_ns)
 {
 	link_event(CLIENT_SHM_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
 	seen(q, wptr);
@@ -188,7 +188,7 @@ static void pulse(struct queue *q, uint64_t wptr, uint64_t now_ns)
 	link_node(q->node, false, now_ns);
 }
 
-static void serve_rung(struct queue *q, uint64_t signal, uint64_t now_ns)
+static void serve_rung(struct shim_queue *q, uint64_t signal, uint64_t now_ns)
 {
 	bool first = !q->hooked;
 
@@ -209,7 +209,7 @@ static void serve_rung(struct queue *q, uint64_t signal, uint64_t now_ns)
 		link_queue(q);
 }
 
-static void serve_done(struct queue *q, uint64_t done, uint64_t now_ns)
+static void serve_done(struct shim_queue *q, uint64_t done, uint64_t now_ns)
 {
 	uint64_t r, w;
 
@@ -223,7 +223,7 @@ static void serve_done(struct queue *q, uint64_t done, uint64_t now_ns)
 }
 
 /* The last packet of an SDMA queue reports the copy, so an SDMA queue that has drained is over. */
-void activity_submitted(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
+void activity_submitted(struct shim_queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 {
 	if (!q->active && queue_is_sdma(q) && queue_drained(q, r, w)) {
 		pulse(q, w, now_ns);
@@ -233,7 +233,7 @@ void activity_submitted(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns
 	activity_begin(q, now_ns);
 }
 
-static void serve_moved(struct queue *q, uint64_t now_ns)
+static void serve_moved(struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t r, w;
 
@@ -246,7 +246,7 @@ static void serve_moved(struct queue *q, uint64_t now_ns)
 static void serve(void)
 {
 	uint64_t now_ns = 0, rung, done;
-	struct queue *q;
+	struct shim_queue *q;
 
 	while (__atomic_exchange_n(&requests, 0, __ATOMIC_SEQ_CST)) {
 		now_ns = now_ns ? now_ns : clock_ns();
@@ -294,7 +294,7 @@ void activity_doorbell(uint64_t signal)
 {
 	uint64_t hsa_queue = *(const uint64_t *)(uintptr_t)(signal + KFDSHIM_SIGNAL_QUEUE_PTR);
 	int saved = errno;
-	struct queue *q;
+	struct shim_queue *q;
 	bool query;
 
 	if (!readers_begin()) {
@@ -324,7 +324,7 @@ void activity_copied(void)
 	bool query = false;
 	uint64_t r, w;
 	uint32_t end;
-	struct queue *q;
+	struct shim_queue *q;
 
 	if (!readers_begin()) {
 		errno = saved;
@@ -347,7 +347,7 @@ void activity_copied(void)
 }
 
 /* Makes the queue idle without reading its pointers. */
-static void end(struct queue *q, uint64_t now_ns)
+static void end(struct shim_queue *q, uint64_t now_ns)
 {
 	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
 	cache_disable(q);
@@ -356,7 +356,7 @@ static void end(struct queue *q, uint64_t now_ns)
 	link_event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, q->seen_wptr);
 }
 
-void activity_lose(struct queue *q, uint64_t now_ns)
+void activity_lose(struct shim_queue *q, uint64_t now_ns)
 {
 	cache_disable(q);
 	queue_lost(q);
@@ -366,7 +366,7 @@ void activity_lose(struct queue *q, uint64_t now_ns)
 		link_queue(q);
 }
 
-void activity_stop(struct queue *q, bool stopped, uint64_t now_ns)
+void activity_stop(struct shim_queue *q, bool stopped, uint64_t now_ns)
 {
 	uint64_t r, w;
 
@@ -393,9 +393,9 @@ void activity_part(uint64_t hsa_queue)
 /* If DESTROY_QUEUE of an old queue failed, the runtime has freed its memory all the same. If `q`
  * has the same hsa_queue_t, that memory now belongs to `q`, so the old queue must not be read any
  * more. */
-static void take_memory_over(const struct queue *q, uint64_t now_ns)
+static void take_memory_over(const struct shim_queue *q, uint64_t now_ns)
 {
-	struct queue *old;
+	struct shim_queue *old;
 
 	for (uint32_t i = 0; i < queues.end && q->hsa_queue; i++) {
 		old = queues.table[i];
@@ -404,7 +404,7 @@ static void take_memory_over(const struct queue *q, uint64_t now_ns)
 	}
 }
 
-void activity_queue_added(struct queue *q, uint64_t now_ns)
+void activity_queue_added(struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t r, w;
 
@@ -418,7 +418,7 @@ void activity_queue_added(struct queue *q, uint64_t now_ns)
 		activity_begin(q, now_ns);
 }
 
-void activity_queue_removed(struct queue *q, uint64_t now_ns)
+void activity_queue_removed(struct shim_queue *q, uint64_t now_ns)
 {
 	if (q->active) {
 		__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);

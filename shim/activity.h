@@ -41,10 +41,10 @@ void activity_request(void);
 
 /* The queue was inserted into the table: publishes it, and makes it active if its ring is not
  * empty. Under the lock. */
-void activity_queue_added(struct queue *queue, uint64_t now_ns);
+void activity_queue_added(struct shim_queue *queue, uint64_t now_ns);
 /* The queue is about to be removed from the table: it is no longer active or published. Under the
  * lock. */
-void activity_queue_removed(struct queue *queue, uint64_t now_ns);
+void activity_queue_removed(struct shim_queue *queue, uint64_t now_ns);
 
 /* As queue_part(); also takes the handle's doorbell out of the table of active doorbells. Under the
  * lock. */
@@ -52,22 +52,22 @@ void activity_part(uint64_t hsa_queue);
 
 /* Results of polling the pointers (look.h), all under the lock. This one: the queue has work, so it
  * becomes active. Does nothing to a stopped queue. */
-void activity_begin(struct queue *queue, uint64_t now_ns);
+void activity_begin(struct shim_queue *queue, uint64_t now_ns);
 /* The write pointer has moved since it was last seen. The queue becomes active; an SDMA queue that
  * has drained already is reported as active and idle at once. */
-void activity_submitted(struct queue *queue, uint64_t rptr, uint64_t wptr, uint64_t now_ns);
+void activity_submitted(struct shim_queue *queue, uint64_t rptr, uint64_t wptr, uint64_t now_ns);
 /* Everything before @wptr of an active queue is over. The queue becomes idle, unless more was
  * submitted meanwhile. */
-void activity_try_end(struct queue *queue, uint64_t wptr, uint64_t now_ns);
+void activity_try_end(struct shim_queue *queue, uint64_t wptr, uint64_t now_ns);
 /* @blocked: the queue's first packet is a barrier that waits for a signal; or it no longer waits. A
  * blocked queue stays active for the hooks, because a doorbell behind the barrier is no progress,
  * and a hook that finds the queue active costs nothing. */
-void activity_block(struct queue *queue, bool blocked, uint64_t now_ns);
+void activity_block(struct shim_queue *queue, bool blocked, uint64_t now_ns);
 /* The runtime has stopped the queue by UPDATE_QUEUE, or started it again. A stopped queue is idle
  * even if packets are left in its ring, because a kernel that faulted never finishes. */
-void activity_stop(struct queue *queue, bool stopped, uint64_t now_ns);
+void activity_stop(struct shim_queue *queue, bool stopped, uint64_t now_ns);
 /* The queue's memory is gone, so its end can no longer be shown: the queue becomes idle. */
-void activity_lose(struct queue *queue, uint64_t now_ns);
+void activity_lose(struct shim_queue *queue, uint64_t now_ns);
 /* The number of requests in progress, which the program reports by kfdshim.h, has changed. While it
  * is above 0, every node of the process is active. Under the lock. */
 void activity_requests(uint64_t now_ns);

@@ -50,7 +50,7 @@ bool completion_is_final(uint64_t signal)
 
 /* As queue_last_signal(), for an AQL queue that no runtime made or whose owner may have freed it:
  * the ring may not be mapped in this process. */
-static uint64_t last_signal_via_kernel(const struct queue *queue, uint64_t wptr)
+static uint64_t last_signal_via_kernel(const struct shim_queue *queue, uint64_t wptr)
 {
 	uint64_t packets = queue->ring_bytes / AQL_PACKET, at, signal;
 
@@ -61,7 +61,7 @@ static uint64_t last_signal_via_kernel(const struct queue *queue, uint64_t wptr)
 	return memory_read(&signal, at, sizeof(signal)) ? signal : 0;
 }
 
-enum completion completion_of(const struct queue *queue, uint64_t wptr, uint64_t *signal_out)
+enum completion completion_of(const struct shim_queue *queue, uint64_t wptr, uint64_t *signal_out)
 {
 	uint64_t signal = queue->hsa_queue && !queue->read_via_kernel
 				  ? queue_last_signal(queue, wptr)
@@ -117,7 +117,7 @@ static bool compare_unmet(const struct barrier *packet)
 	}
 }
 
-bool completion_of_barrier(const struct queue *queue, uint64_t rptr)
+bool completion_of_barrier(const struct shim_queue *queue, uint64_t rptr)
 {
 	uint64_t packets = queue->ring_bytes / AQL_PACKET;
 	const void *head;

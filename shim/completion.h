@@ -29,7 +29,7 @@ enum completion {
 /* Checks the completion signal of the packet before @wptr and stores its handle in *signal (0:
  * none). A packet counts its signal down to 0 when it is over. A value above 0 may also belong to a
  * counter of several packets, or to a signal that is in use again. */
-enum completion completion_of(const struct queue *queue, uint64_t wptr, uint64_t *signal);
+enum completion completion_of(const struct shim_queue *queue, uint64_t wptr, uint64_t *signal);
 
 /* Returns true if @signal is final (0 or below). Only for a signal that a thread of the program has
  * just read, so that it is hardly ever freed. A quick system call, which sandboxes allow. */
@@ -37,6 +37,6 @@ bool completion_is_final(uint64_t signal);
 
 /* Returns true if the packet at @rptr is a barrier whose condition is not met. Only for queues of
  * an HSA runtime; false for others. */
-bool completion_of_barrier(const struct queue *queue, uint64_t rptr);
+bool completion_of_barrier(const struct shim_queue *queue, uint64_t rptr);
 
 #endif

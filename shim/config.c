@@ -11,7 +11,7 @@
 #include "common/parse.h"
 #include "common/stderr.h"
 
-struct config config;
+struct shim_config config;
 
 void kfdshim_log(enum log_level level, const char *format, ...)
 {

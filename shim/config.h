@@ -18,7 +18,7 @@
 
 enum log_level { LOG_OFF, LOG_ERROR, LOG_INFO, LOG_DEBUG };
 
-struct config {
+struct shim_config {
 	int priority; /* PRIORITY_UNSET, or 0..15 */
 	char group[PROTOCOL_GROUP_MAX];
 	char socket[108];	      /* size of sun_path in a socket address */
@@ -34,7 +34,7 @@ struct config {
 	enum log_level log;
 };
 
-extern struct config config;
+extern struct shim_config config;
 
 /* Reads the environment into `config`. A value that cannot be parsed is logged once and counts as
  * unset. */

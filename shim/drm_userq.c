@@ -27,10 +27,10 @@ uint32_t render_context(int fd, uint32_t *gpu_id)
 	return *gpu_id ? CONTEXT_FIRST + minor : 0;
 }
 
-struct queue *render_queue_new(uint32_t context, uint32_t gpu_id, uint32_t id,
-			       const struct render_userq *args)
+struct shim_queue *render_queue_new(uint32_t context, uint32_t gpu_id, uint32_t id,
+				    const struct render_userq *args)
 {
-	struct queue *q = calloc(1, sizeof(*q));
+	struct shim_queue *q = calloc(1, sizeof(*q));
 
 	if (!q)
 		return NULL;

@@ -17,7 +17,7 @@
 
 /* Threads that are waiting; thread 0: free place. All atomic; only the thread itself changes
  * `signal`. */
-static struct waiter {
+static struct end_waiter {
 	pthread_t thread;
 	uint64_t signal;
 } waiters[WAITERS];
@@ -43,7 +43,7 @@ static bool any_active(void)
 	return __atomic_load_n(queues.active, __ATOMIC_RELAXED) != 0;
 }
 
-static bool take_waiter(struct waiter *waiter, pthread_t self)
+static bool take_waiter(struct end_waiter *waiter, pthread_t self)
 {
 	pthread_t owner = __atomic_load_n(&waiter->thread, __ATOMIC_RELAXED);
 
@@ -79,7 +79,7 @@ uint32_t ends_wait_begin(uint64_t signal)
 
 /* Frees the place, unless it was freed already: the thread may have waited once more, in a signal
  * handler, in the same place. */
-static void leave_waiter(struct waiter *waiter)
+static void leave_waiter(struct end_waiter *waiter)
 {
 	if (__atomic_load_n(&waiter->thread, __ATOMIC_RELAXED) != pthread_self())
 		return;
@@ -97,7 +97,7 @@ bool ends_is_waited_for(uint64_t signal)
 
 /* An SDMA engine executes its packets in order, and its last one is the fence or trap that reports
  * the copy, so an SDMA queue that has drained is over. */
-static bool engine_has_ended(const struct queue *q, uint64_t r, uint64_t w)
+static bool engine_has_ended(const struct shim_queue *q, uint64_t r, uint64_t w)
 {
 	return (__atomic_load_n(&q->active, __ATOMIC_RELAXED) ||
 		w != __atomic_load_n(&q->seen_wptr, __ATOMIC_RELAXED)) &&
@@ -110,7 +110,7 @@ static bool engine_has_ended(const struct queue *q, uint64_t r, uint64_t w)
  * (activity_try_end()), but only for covered queues. A signal whose end was refuted (look.c) would
  * report the same end again at every load.
  */
-static bool may_lag(const struct queue *q, uint64_t w)
+static bool may_lag(const struct shim_queue *q, uint64_t w)
 {
 	return queue_is_covered(q) && w != __atomic_load_n(&q->refuted, __ATOMIC_RELAXED);
 }
@@ -121,7 +121,7 @@ static bool may_lag(const struct queue *q, uint64_t w)
  * after the write pointer, because the program may have used the signal for another packet since
  * its thread saw the end.
  */
-static bool has_ended(const struct queue *q, uint64_t signal, bool any, uint64_t *done)
+static bool has_ended(const struct shim_queue *q, uint64_t signal, bool any, uint64_t *done)
 {
 	uint64_t r, w, last;
 
@@ -145,7 +145,7 @@ static void poll_for_ends(uint64_t signal, bool any)
 	bool query = false;
 	uint64_t done;
 	uint32_t end;
-	struct queue *q;
+	struct shim_queue *q;
 
 	if (!readers_begin()) {
 		errno = saved;

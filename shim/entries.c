@@ -11,16 +11,16 @@
 
 /* Removes a queue from activity, table and published state. Under the lock; the caller waits for
  * readers before it frees the queue. */
-static void take_out(struct queue *q)
+static void take_out(struct shim_queue *q)
 {
 	activity_queue_removed(q, clock_ns());
 	queue_remove(q);
 	link_event(CLIENT_SHM_EVENT_QUEUE_DESTROYED, q, 0);
 }
 
-struct queue *entry_take(uint32_t context, uint32_t id)
+struct shim_queue *entry_take(uint32_t context, uint32_t id)
 {
-	struct queue *q;
+	struct shim_queue *q;
 
 	agent_lock();
 	q = queue_by_id(context, id);
@@ -32,11 +32,11 @@ struct queue *entry_take(uint32_t context, uint32_t id)
 	return q;
 }
 
-static void add(struct queue *q)
+static void add(struct shim_queue *q)
 {
 	/* Once in the table, another thread may destroy and free the queue, so keep a copy of what
 	 * is needed afterwards. */
-	const struct queue published = {.type = q->type};
+	const struct shim_queue published = {.type = q->type};
 	int err;
 
 	agent_lock();
@@ -55,16 +55,16 @@ static void add(struct queue *q)
 	queue_free(q);
 }
 
-void entry_add_new(struct queue *q)
+void entry_add_new(struct shim_queue *q)
 {
-	struct queue *old = entry_take(q->context, q->id);
+	struct shim_queue *old = entry_take(q->context, q->id);
 
 	if (old)
 		queue_free(old);
 	add(q);
 }
 
-void entry_put_back(struct queue *q, int err)
+void entry_put_back(struct shim_queue *q, int err)
 {
 	/* If the call was interrupted, the thunk repeats it. After any other error ROCr frees the
 	 * memory of the queue although the queue still exists. */
@@ -78,7 +78,7 @@ void entry_put_back(struct queue *q, int err)
 
 bool entries_drop_context(uint32_t context)
 {
-	struct queue *q, *gone;
+	struct shim_queue *q, *gone;
 	bool left;
 
 	do {

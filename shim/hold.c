@@ -504,7 +504,7 @@ void hold_leave_end(void)
 	errno = saved;
 }
 
-void hold_queue_created(const struct queue *queue)
+void hold_queue_created(const struct shim_queue *queue)
 {
 	if (queue_is_sdma(queue))
 		return;

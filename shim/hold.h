@@ -97,7 +97,7 @@ void hold_leave_begin(void);
 void hold_leave_end(void);
 /* After a CREATE_QUEUE: if the process is held, the agent's thread holds the new queue, too, in its
  * next iteration. Any thread, not under the agent's lock. */
-void hold_queue_created(const struct queue *queue);
+void hold_queue_created(const struct shim_queue *queue);
 
 /* In a fork child: forgets holds, session and device. */
 void hold_forget(void);

@@ -48,7 +48,7 @@ static uint32_t args_size(unsigned long request)
 /* Records a queue that the driver has created. */
 static void created(uint32_t context, const struct kfdabi_create_queue *args, uint32_t size)
 {
-	struct queue *q;
+	struct shim_queue *q;
 
 	if (context == CONTEXT_UNSEEN)
 		return;
@@ -93,7 +93,7 @@ static int create_queue(int fd, unsigned long request, void *arg)
 }
 
 /* Publishes a change of a queue's settings. Under the lock. */
-static void changed(const struct queue *q)
+static void changed(const struct shim_queue *q)
 {
 	link_queue(q);
 	link_event(CLIENT_SHM_EVENT_QUEUE_UPDATED, q, (uint64_t)q->percent << 32 | q->priority);
@@ -106,7 +106,7 @@ static int update_queue(int fd, unsigned long request, void *arg)
 	/* A later driver's struct may be longer: the bytes behind the known part are forwarded
 	 * unchanged. */
 	char whole[size + 1] __attribute__((aligned(8)));
-	struct queue *q;
+	struct shim_queue *q;
 	int result, err;
 	bool compute, moved = false;
 
@@ -151,7 +151,7 @@ static int update_queue(int fd, unsigned long request, void *arg)
 static int alloc_queue_gws(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_alloc_queue_gws_args args;
-	struct queue *q;
+	struct shim_queue *q;
 	int result, err;
 
 	result = host->ioctl(fd, request, arg);
@@ -187,7 +187,7 @@ static int count_bits(uint64_t address, uint32_t bits)
 static int set_cu_mask(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_set_cu_mask_args args;
-	struct queue *q;
+	struct shim_queue *q;
 	int result, err, bits;
 
 	result = host->ioctl(fd, request, arg);
@@ -219,7 +219,7 @@ static int create_process(int fd, unsigned long request, void *arg)
 static int destroy_queue(int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_destroy_queue_args args;
-	struct queue *q = NULL;
+	struct shim_queue *q = NULL;
 	struct client_shm *shm;
 	int result, err;
 
@@ -264,7 +264,7 @@ static int pin(typeof(vram_alloc) *forward, int fd, unsigned long request, void 
 static int user_queue(int fd, unsigned long request, void *arg)
 {
 	struct render_userq args = {0};
-	struct queue *q = NULL;
+	struct shim_queue *q = NULL;
 	uint32_t context, gpu_id;
 	int result, err;
 

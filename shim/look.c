@@ -44,16 +44,16 @@
 #define UNFINISHED_NS 100000000u
 
 /* Returns true if the queue is polled at CLOSE_NS. */
-static bool is_close(const struct queue *q, uint64_t now_ns)
+static bool is_close(const struct shim_queue *q, uint64_t now_ns)
 {
-	const struct node *node = q->node == NODE_NONE ? NULL : &queues.nodes[q->node];
+	const struct shim_node *node = q->node == NODE_NONE ? NULL : &queues.nodes[q->node];
 
 	return q->active && q->found && node && node->holds_ns &&
 	       now_ns - node->holds_ns < LATELY_NS;
 }
 
 /* Returns the polling period of a queue whose state has lasted since @since_ns, in ns. */
-static uint64_t period(const struct queue *q, uint64_t since_ns, uint64_t now_ns)
+static uint64_t period(const struct shim_queue *q, uint64_t since_ns, uint64_t now_ns)
 {
 	uint64_t part = (now_ns - since_ns) >> POLL_SHIFT;
 
@@ -67,7 +67,7 @@ static uint64_t period(const struct queue *q, uint64_t since_ns, uint64_t now_ns
 /* Returns the shortest quiet time that can be an end, in ns. A gap that is shorter than the polling
  * period cannot be distinguished from work. After a short burst of copies a shorter gap is an end;
  * after kernels it is not, because equal pointers can hide the last kernel. */
-static uint64_t gap_limit(const struct queue *q, uint64_t now_ns)
+static uint64_t gap_limit(const struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t period_ns = period(q, q->since_ns, now_ns), burst = q->changed_ns - q->since_ns;
 	uint64_t least = QUIET_MIN_NS;
@@ -78,7 +78,7 @@ static uint64_t gap_limit(const struct queue *q, uint64_t now_ns)
 }
 
 /* Returns the quiet time after which equal pointers alone mean the end, in ns. */
-static uint64_t quiet_limit(const struct queue *q, uint64_t now_ns)
+static uint64_t quiet_limit(const struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t kernel = q->longest_ns + q->longest_ns / 2;
 	uint64_t gap = gap_limit(q, now_ns);
@@ -86,14 +86,14 @@ static uint64_t quiet_limit(const struct queue *q, uint64_t now_ns)
 	return kernel < gap ? gap : kernel;
 }
 
-static void measure_anew(struct queue *q)
+static void measure_anew(struct shim_queue *q)
 {
 	q->stalled_ns = 0;
 	q->stood = false;
 }
 
 /* The read pointer has not moved since q->stalled_ns: learns the length of the kernel. */
-static void stalled(struct queue *q, uint64_t now_ns)
+static void stalled(struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t stalled_for_ns = now_ns - q->stalled_ns;
 
@@ -106,7 +106,7 @@ static void stalled(struct queue *q, uint64_t now_ns)
 /* Polls a queue whose ring is not empty: its first packet runs or waits. A queue of an offline
  * process is never reported as blocked, because it could begin to run beside a request of an online
  * process at any moment. */
-static void poll_stalled(struct queue *q, uint64_t r, uint64_t now_ns)
+static void poll_stalled(struct shim_queue *q, uint64_t r, uint64_t now_ns)
 {
 	bool may = config.priority == PRIORITY_UNSET || config.priority > PRIORITY_OFFLINE;
 
@@ -132,7 +132,7 @@ static void poll_stalled(struct queue *q, uint64_t r, uint64_t now_ns)
 /* Polls a queue whose ring is empty. On parts where the read pointer passes a packet when it is
  * taken up, the last kernel may still run. Its completion signal shows the end, or a thread that
  * waits for that signal, or the quiet time. */
-static void poll_drained(struct queue *q, uint64_t w, uint64_t now_ns)
+static void poll_drained(struct shim_queue *q, uint64_t w, uint64_t now_ns)
 {
 	uint64_t quiet = now_ns - q->changed_ns, signal;
 	uint64_t least = is_close(q, now_ns) ? CLOSE_NS : gap_limit(q, now_ns);
@@ -161,7 +161,7 @@ static void poll_drained(struct queue *q, uint64_t w, uint64_t now_ns)
 	activity_try_end(q, w, now_ns);
 }
 
-static void read_pointer_moved(struct queue *q, uint64_t r, uint64_t now_ns)
+static void read_pointer_moved(struct shim_queue *q, uint64_t r, uint64_t now_ns)
 {
 	/* The read pointer moved at some time after the last poll. */
 	if (q->stood)
@@ -177,7 +177,7 @@ static void read_pointer_moved(struct queue *q, uint64_t r, uint64_t now_ns)
  * last one may still run. The read pointer may also lag behind what the wait has shown, but not for
  * long: if it stays before the end, there is work, and no signal value can show its end.
  */
-static void poll_idle(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
+static void poll_idle(struct shim_queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 {
 	if (queue_drained(q, r, w) || now_ns - q->idle_ns < QUIET_MIN_NS)
 		return;
@@ -187,12 +187,12 @@ static void poll_idle(struct queue *q, uint64_t r, uint64_t w, uint64_t now_ns)
 
 /* Returns true if new work of a hooked queue was not announced. A request of its hook may be
  * waiting for the lock that this poll holds. */
-static bool is_missed(const struct queue *q)
+static bool is_missed(const struct shim_queue *q)
 {
 	return q->hooked && !q->active && __atomic_load_n(&q->rung, __ATOMIC_RELAXED) == 0;
 }
 
-static void poll_queue(struct queue *q, uint64_t now_ns, bool suspended)
+static void poll_queue(struct shim_queue *q, uint64_t now_ns, bool suspended)
 {
 	uint64_t r, w;
 
@@ -223,7 +223,7 @@ static void poll_queue(struct queue *q, uint64_t now_ns, bool suspended)
 }
 
 /* Returns the time until the queue is to be polled next, in ns. */
-static uint64_t poll_next(const struct queue *q, uint64_t now_ns)
+static uint64_t poll_next(const struct shim_queue *q, uint64_t now_ns)
 {
 	uint64_t after, quiet, end;
 
@@ -245,7 +245,7 @@ uint64_t poll_queues(uint64_t now_ns, bool suspended)
 {
 	bool far = now_ns - queues.polled_ns > FAR_NS;
 	uint64_t next = UINT64_MAX, after;
-	struct queue *q;
+	struct shim_queue *q;
 
 	queues.polled_ns = now_ns;
 	for (uint32_t i = 0; i < queues.end; i++) {

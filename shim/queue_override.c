@@ -46,7 +46,7 @@ static uint32_t collect(void)
 
 	agent_lock();
 	for (uint32_t i = 0; i < queues.end; i++) {
-		const struct queue *q = queues.table[i];
+		const struct shim_queue *q = queues.table[i];
 
 		if (!q || queue_is_sdma(q) || q->context != 0)
 			continue;
@@ -69,7 +69,7 @@ static uint32_t collect(void)
 /* Records what the driver has accepted. */
 static void done(const struct kfd_ioctl_update_queue_args *args)
 {
-	struct queue *q;
+	struct shim_queue *q;
 
 	agent_lock();
 	q = queue_by_id(0, args->queue_id);

@@ -40,7 +40,7 @@ typedef bool read_fn(void *to, uint64_t address, size_t size);
 
 /* Returns the address of the hsa_queue_t if the memory before the read pointer looks like one of an
  * HSA runtime with this ring, else 0. */
-static uint64_t find_hsa_queue(const struct queue *queue, read_fn *read)
+static uint64_t find_hsa_queue(const struct shim_queue *queue, read_fn *read)
 {
 	uint64_t base, hsa = (uint64_t)(uintptr_t)queue->rptr - AMD_QUEUE_RPTR;
 	uint32_t packets;
@@ -55,10 +55,11 @@ static uint64_t find_hsa_queue(const struct queue *queue, read_fn *read)
 	return hsa;
 }
 
-struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args, uint32_t size)
+struct shim_queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args,
+			     uint32_t size)
 {
 	struct kfdabi_create_queue a = {0};
-	struct queue *q;
+	struct shim_queue *q;
 	read_fn *read;
 	uint64_t word;
 
@@ -95,7 +96,7 @@ struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args
 	return q;
 }
 
-void queue_free(struct queue *queue)
+void queue_free(struct shim_queue *queue)
 {
 	if (!queue->in_use)
 		free(queue);
@@ -128,7 +129,7 @@ static uint32_t node_of(uint32_t gpu_id)
 	return NODE_NONE;
 }
 
-int queue_insert(struct queue *queue)
+int queue_insert(struct shim_queue *queue)
 {
 	uint32_t slot = 0;
 
@@ -144,7 +145,7 @@ int queue_insert(struct queue *queue)
 	return 0;
 }
 
-static void part(struct queue *queue)
+static void part(struct shim_queue *queue)
 {
 	if (!queue->intercept_queue)
 		return;
@@ -156,7 +157,7 @@ static void part(struct queue *queue)
 void queue_join(uint64_t hsa_queue)
 {
 	uint64_t id, doorbell, other;
-	struct queue *q, *lower = NULL;
+	struct shim_queue *q, *lower = NULL;
 
 	if (!memory_read_mapped(&id, hsa_queue + HSA_QUEUE_ID, sizeof(id)) ||
 	    !memory_read_mapped(&doorbell, hsa_queue + HSA_QUEUE_DOORBELL, sizeof(doorbell)))
@@ -185,17 +186,17 @@ void queue_part(uint64_t hsa_queue)
 			part(queues.table[i]);
 }
 
-void queue_lost(struct queue *queue)
+void queue_lost(struct shim_queue *queue)
 {
 	part(queue);
 	queue->readable = false;
 	__atomic_store_n(&queue->hsa_queue, 0, __ATOMIC_RELAXED);
 }
 
-struct queue *queue_by_intercept(uint64_t doorbell)
+struct shim_queue *queue_by_intercept(uint64_t doorbell)
 {
 	uint32_t end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
-	struct queue *q;
+	struct shim_queue *q;
 
 	for (uint32_t i = 0; i < end; i++) {
 		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
@@ -205,7 +206,7 @@ struct queue *queue_by_intercept(uint64_t doorbell)
 	return NULL;
 }
 
-void queue_remove(struct queue *queue)
+void queue_remove(struct shim_queue *queue)
 {
 	uint32_t end = queues.end;
 
@@ -216,9 +217,9 @@ void queue_remove(struct queue *queue)
 	__atomic_store_n(&queues.end, end, __ATOMIC_RELEASE);
 }
 
-struct queue *queue_by_id(uint32_t context, uint32_t id)
+struct shim_queue *queue_by_id(uint32_t context, uint32_t id)
 {
-	struct queue *q;
+	struct shim_queue *q;
 
 	for (uint32_t i = 0; i < queues.end; i++) {
 		q = queues.table[i];
@@ -228,10 +229,10 @@ struct queue *queue_by_id(uint32_t context, uint32_t id)
 	return NULL;
 }
 
-struct queue *queue_by_hsa(uint64_t hsa_queue)
+struct shim_queue *queue_by_hsa(uint64_t hsa_queue)
 {
 	uint32_t end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
-	struct queue *q;
+	struct shim_queue *q;
 
 	for (uint32_t i = 0; hsa_queue && i < end; i++) {
 		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
@@ -243,7 +244,7 @@ struct queue *queue_by_hsa(uint64_t hsa_queue)
 
 /* Reads the pointers of a queue whose memory may have been freed, for example after a failed
  * DESTROY_QUEUE. The values count only if the hsa_queue_t still describes this ring. */
-static bool pointers_via_kernel(const struct queue *queue, uint64_t *rptr, uint64_t *wptr)
+static bool pointers_via_kernel(const struct shim_queue *queue, uint64_t *rptr, uint64_t *wptr)
 {
 	if (queue->hsa_queue && find_hsa_queue(queue, memory_read) != queue->hsa_queue)
 		return false;
@@ -251,7 +252,7 @@ static bool pointers_via_kernel(const struct queue *queue, uint64_t *rptr, uint6
 	       memory_read(wptr, (uint64_t)(uintptr_t)queue->wptr, sizeof(*wptr));
 }
 
-bool queue_pointers(const struct queue *queue, uint64_t *rptr, uint64_t *wptr)
+bool queue_pointers(const struct shim_queue *queue, uint64_t *rptr, uint64_t *wptr)
 {
 	if (!queue->readable)
 		return false;
@@ -262,7 +263,7 @@ bool queue_pointers(const struct queue *queue, uint64_t *rptr, uint64_t *wptr)
 	return true;
 }
 
-bool queue_drained(const struct queue *queue, uint64_t rptr, uint64_t wptr)
+bool queue_drained(const struct shim_queue *queue, uint64_t rptr, uint64_t wptr)
 {
 	/* PM4: the read pointer is an offset into the ring, in dwords. */
 	if (queue->type == KFD_IOC_QUEUE_TYPE_COMPUTE && queue->ring_bytes >= sizeof(uint32_t))
@@ -271,7 +272,7 @@ bool queue_drained(const struct queue *queue, uint64_t rptr, uint64_t wptr)
 	return rptr == wptr;
 }
 
-uint64_t queue_last_signal(const struct queue *queue, uint64_t wptr)
+uint64_t queue_last_signal(const struct shim_queue *queue, uint64_t wptr)
 {
 	uint64_t packets = queue->ring_bytes / AQL_PACKET;
 
@@ -296,7 +297,7 @@ void queues_forget(void)
 	__atomic_store_n(active, 0, __ATOMIC_RELAXED);
 }
 
-struct client_shm_queue queues_entry(const struct queue *q)
+struct client_shm_queue queues_entry(const struct shim_queue *q)
 {
 	return (struct client_shm_queue){
 		.used = 1,

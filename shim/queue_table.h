@@ -32,7 +32,7 @@
 #define QUEUE_ARGS_MIN (offsetof(struct kfdabi_create_queue, queue_id) + sizeof(uint32_t))
 #define AQL_PACKET 64u /* bytes (HSA 1.2, 2.9) */
 
-struct queue {
+struct shim_queue {
 	/* Constant while the queue is in the table. `slot`, `node` and `read_via_kernel` can change when a
 	 * queue is inserted again because its DESTROY_QUEUE failed. */
 	uint32_t context; /* number of the KFD context (kfd_context.h) */
@@ -105,7 +105,7 @@ struct queue {
 	uint64_t refuted;
 };
 
-struct node {
+struct shim_node {
 	uint32_t gpu_id; /* 0: free entry */
 	/* Active queues on the node that are not blocked, plus 1 if `requested`. */
 	uint32_t active;
@@ -120,33 +120,35 @@ struct node {
 };
 
 struct queues {
-	struct queue *table[QUEUES_MAX]; /* written under the lock, read within readers_begin() */
-	uint32_t end;			 /* slots from this one on are empty */
-	uint64_t polled_ns;		 /* last poll of all queues, CLOCK_MONOTONIC ns */
+	struct shim_queue
+		*table[QUEUES_MAX]; /* written under the lock, read within readers_begin() */
+	uint32_t end;		    /* slots from this one on are empty */
+	uint64_t polled_ns;	    /* last poll of all queues, CLOCK_MONOTONIC ns */
 	/* Both point into struct kfdshim_preload_iface (channel/agent_abi.h): the number of queues with an
 	 * intercept queue, and the number of active queues. Atomic. */
 	uint32_t *n_intercept_queues;
 	uint32_t *active;
-	struct node nodes[CLIENT_SHM_NODES];
+	struct shim_node nodes[CLIENT_SHM_NODES];
 };
 extern struct queues queues;
 
 /* Allocates a queue from the arguments of a successful CREATE_QUEUE. @context is its KFD context,
  * @size the number of valid bytes in *args. The queue is not in the table yet; the caller owns it.
  * Returns NULL if there is no memory, or if @size is below QUEUE_ARGS_MIN. Any thread. */
-struct queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args, uint32_t size);
+struct shim_queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args,
+			     uint32_t size);
 /* Frees a queue that is not in the table. No reader may still use it, unless `in_use` is set: then
  * the memory is not freed. */
-void queue_free(struct queue *queue);
+void queue_free(struct shim_queue *queue);
 
 /* Puts the queue into a free slot and makes readers see it. Sets `slot` and `node`. Under the lock.
  * Returns 0, or -ENOSPC if all QUEUES_MAX slots are used. */
-int queue_insert(struct queue *queue);
+int queue_insert(struct shim_queue *queue);
 /* Takes the queue out of the table. The caller must call readers_wait() before it frees the queue,
  * because readers may still use it. Under the lock. */
-void queue_remove(struct queue *queue);
+void queue_remove(struct shim_queue *queue);
 /* Returns the queue with this context and KFD id, or NULL. Under the lock. */
-struct queue *queue_by_id(uint32_t context, uint32_t id);
+struct shim_queue *queue_by_id(uint32_t context, uint32_t id);
 /* Registers the handle that hsa_queue_create() gave to the program. If the handle is not the
  * hsa_queue_t of a known queue but has the id of one, it is an intercept queue (a profiler's) in
  * front of that queue: from then on both doorbells are signs of work of that queue. Under the
@@ -157,11 +159,11 @@ void queue_part(uint64_t hsa_queue);
 /* The memory of a `read_via_kernel` queue was freed. The queue stays in the table, but nothing of its
  * memory is read again, and it gives up its hsa_queue_t address, which another queue may use from
  * now on. Under the lock. */
-void queue_lost(struct queue *queue);
+void queue_lost(struct shim_queue *queue);
 /* Returns the queue with this hsa_queue_t, or NULL. Within readers_begin(). */
-struct queue *queue_by_hsa(uint64_t hsa_queue);
+struct shim_queue *queue_by_hsa(uint64_t hsa_queue);
 /* Returns the queue whose intercept queue has this doorbell signal, or NULL. Within readers_begin(). */
-struct queue *queue_by_intercept(uint64_t doorbell);
+struct shim_queue *queue_by_intercept(uint64_t doorbell);
 
 /* Returns true if the table has a queue. Any thread. */
 static inline bool queues_any(void)
@@ -170,7 +172,7 @@ static inline bool queues_any(void)
 }
 
 /* Returns true if the queue is not a compute queue: an SDMA or a DRM user queue. */
-static inline bool queue_is_sdma(const struct queue *queue)
+static inline bool queue_is_sdma(const struct shim_queue *queue)
 {
 	return queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE &&
 	       queue->type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
@@ -178,7 +180,7 @@ static inline bool queue_is_sdma(const struct queue *queue)
 
 /* Returns true if a hook announces each start of work on this queue. Under the lock, or within
  * readers_begin(). */
-static inline bool queue_is_covered(const struct queue *queue)
+static inline bool queue_is_covered(const struct shim_queue *queue)
 {
 	return __atomic_load_n(&queue->hooked, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&queue->missed, __ATOMIC_RELAXED) == 0;
@@ -194,18 +196,18 @@ static inline bool queue_args_stop(uint64_t ring, uint64_t ring_bytes, uint32_t 
 /* Reads both pointers of the queue. Under the lock, or within readers_begin() if the queue is not
  * `read_via_kernel`.
  * Returns false if they cannot be read, or can no longer be read. */
-bool queue_pointers(const struct queue *queue, uint64_t *rptr, uint64_t *wptr);
+bool queue_pointers(const struct shim_queue *queue, uint64_t *rptr, uint64_t *wptr);
 /* Returns true if these pointers mean that the ring is empty. For PM4 queues the read pointer is an
  * offset into the ring in dwords, for the other types it counts as the write pointer does. */
-bool queue_drained(const struct queue *queue, uint64_t rptr, uint64_t wptr);
+bool queue_drained(const struct shim_queue *queue, uint64_t rptr, uint64_t wptr);
 /* Returns the completion signal of the AQL packet before @wptr; 0: the packet has none, or the ring
  * cannot be read. */
-uint64_t queue_last_signal(const struct queue *queue, uint64_t wptr);
+uint64_t queue_last_signal(const struct shim_queue *queue, uint64_t wptr);
 
 /* In a fork child: empties the table without freeing anything. */
 void queues_forget(void);
 
 /* Returns the queue in the form that the client's shared memory has. Under the lock. */
-struct client_shm_queue queues_entry(const struct queue *queue);
+struct client_shm_queue queues_entry(const struct shim_queue *queue);
 
 #endif

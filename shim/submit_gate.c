@@ -81,7 +81,7 @@ static bool may_wait(void)
 static bool has_room(uint64_t hsa_queue, uint64_t count)
 {
 	uint64_t rptr, wptr;
-	struct queue *q;
+	struct shim_queue *q;
 	bool room = true;
 
 	if (!readers_begin())

@@ -21,7 +21,7 @@
 /* One allocation. Its key is handle and context, because each KFD context has handles of its
  * own. */
 #define PAGES_BITS 50
-struct buffer {
+struct vram_buffer {
 	uint64_t handle;
 	/* place: index in nodes[] + 1; 0: free entry */
 	uint64_t pages : PAGES_BITS, context : 6, place : 8;
@@ -35,7 +35,7 @@ static struct {
 	uint32_t gpu_id; /* 0: free entry */
 	uint64_t bytes;
 } nodes[CLIENT_SHM_NODES];
-static struct buffer *buffers; /* hash table with open addressing, key: handle */
+static struct vram_buffer *buffers; /* hash table with open addressing, key: handle */
 static size_t room, used;
 
 static size_t place(uint64_t handle)
@@ -55,7 +55,7 @@ static size_t find(uint32_t context, uint64_t handle)
 
 static bool grow(void)
 {
-	struct buffer *old = buffers, *wider;
+	struct vram_buffer *old = buffers, *wider;
 	size_t old_room = room;
 
 	wider = calloc(room ? 2 * room : FIRST_ROOM, sizeof(*wider));
@@ -70,24 +70,24 @@ static bool grow(void)
 	return true;
 }
 
-static uint32_t node_in(struct buffer buffer)
+static uint32_t node_in(struct vram_buffer buffer)
 {
 	return buffer.place - 1u;
 }
 
-static uint64_t bytes_in(struct buffer buffer)
+static uint64_t bytes_in(struct vram_buffer buffer)
 {
 	return (uint64_t)buffer.pages * PAGE;
 }
 
-static void give_back(struct buffer buffer)
+static void give_back(struct vram_buffer buffer)
 {
 	uint64_t *bytes = &nodes[node_in(buffer)].bytes;
 
 	__atomic_store_n(bytes, *bytes - bytes_in(buffer), __ATOMIC_RELAXED);
 }
 
-static bool insert(struct buffer buffer)
+static bool insert(struct vram_buffer buffer)
 {
 	size_t i;
 
@@ -104,9 +104,9 @@ static bool insert(struct buffer buffer)
 
 /* Removes an entry and returns it; all zero: not found. Entries after the removed one may have been
  * placed past it, so they move up. */
-static struct buffer take(uint32_t context, uint64_t handle)
+static struct vram_buffer take(uint32_t context, uint64_t handle)
 {
-	struct buffer none = {0}, found;
+	struct vram_buffer none = {0}, found;
 	size_t hole, i, home;
 
 	if (!room)
@@ -192,7 +192,7 @@ static uint64_t bytes_of(const struct kfd_ioctl_alloc_memory_of_gpu_args *args)
 }
 
 /* After the driver call: the buffer exists (still), or its bytes are free again. */
-static void settle(struct buffer buffer, bool is_there)
+static void settle(struct vram_buffer buffer, bool is_there)
 {
 	pthread_mutex_lock(&lock);
 	if (!is_there) {
@@ -212,7 +212,7 @@ static void settle(struct buffer buffer, bool is_there)
 int vram_alloc(const struct kfdshim_preload_iface *host, int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_alloc_memory_of_gpu_args args;
-	struct buffer buffer;
+	struct vram_buffer buffer;
 	uint64_t bytes = 0;
 	int result, err;
 	uint32_t node, context = context_of(fd);
@@ -240,10 +240,10 @@ int vram_alloc(const struct kfdshim_preload_iface *host, int fd, unsigned long r
 	err = errno;
 	if (result == 0)
 		memcpy(&args, arg, sizeof(args));
-	buffer = (struct buffer){.handle = args.handle,
-				 .pages = bytes / PAGE & ((1ull << PAGES_BITS) - 1),
-				 .context = context & 0x3f,
-				 .place = (node + 1) & 0xff};
+	buffer = (struct vram_buffer){.handle = args.handle,
+				      .pages = bytes / PAGE & ((1ull << PAGES_BITS) - 1),
+				      .context = context & 0x3f,
+				      .place = (node + 1) & 0xff};
 	if (node < CLIENT_SHM_NODES)
 		settle(buffer, result == 0);
 	errno = err;
@@ -253,7 +253,7 @@ int vram_alloc(const struct kfdshim_preload_iface *host, int fd, unsigned long r
 int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long request, void *arg)
 {
 	struct kfd_ioctl_free_memory_of_gpu_args args;
-	struct buffer buffer = {0};
+	struct vram_buffer buffer = {0};
 	int result, err;
 
 	/* Remove the entry before the call, because the driver may give the handle to another
@@ -274,7 +274,7 @@ int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long re
 
 void vram_context_ended(uint32_t context)
 {
-	struct buffer gone;
+	struct vram_buffer gone;
 
 	pthread_mutex_lock(&lock);
 	/* take() moves later entries up, so the same index is checked again. */

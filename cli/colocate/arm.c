@@ -26,7 +26,7 @@
 #define TIME_BEGIN_NS ((SIMULATION_LAG_MS + 50) * MS)
 #define TIME_END_NS (50 * MS)
 
-int arm_child_failed(const struct child *child)
+int arm_child_failed(const struct subprocess *child)
 {
 	char how[64];
 
@@ -145,7 +145,7 @@ static int run_window(struct window *window, const struct colocation *run)
 
 /* Adds what the daemon has counted between two readings. Holds by level gate are no calls of the
  * driver, so their durations are none of its costs. */
-static void take_totals(struct totals *before, struct totals *after, enum arm arm,
+static void take_totals(struct arm_totals *before, struct arm_totals *after, enum arm arm,
 			struct colocation *run)
 {
 	struct arm_stats *stats = &run->arms[arm];
@@ -170,7 +170,7 @@ static void take_totals(struct totals *before, struct totals *after, enum arm ar
 static int measure(struct window *window, struct colocation *run)
 {
 	struct simulation before = {0}, after = {0};
-	struct totals *totals = calloc(2, sizeof(*totals));
+	struct arm_totals *totals = calloc(2, sizeof(*totals));
 	struct arm_stats *stats = &run->arms[window->arm];
 	int rc = -ENOMEM;
 

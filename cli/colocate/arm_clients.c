@@ -18,9 +18,9 @@ void arm_add_clients(struct window *window, bool open, unsigned from, unsigned c
 	const char *kind = open ? "online" : "offline";
 
 	for (unsigned i = from; i < from + count; i++) {
-		struct client *client = &window->clients[window->count++];
+		struct arm_client *client = &window->clients[window->count++];
 
-		*client = (struct client){
+		*client = (struct arm_client){
 			.open = open, .index = i, .trace = set->traces[i], .group = set->groups[i]};
 		if (set->count == 1)
 			snprintf(client->name, sizeof(client->name), "%s", kind);
@@ -46,14 +46,14 @@ unsigned arm_offline_pids(const struct window *window, pid_t pids[RESULT_CLIENTS
 /* Returns true if kfdreplay has to record the time of each request of the client: in arm alone,
  * from which the possible gain is computed (result_possible.h), and with several online clients,
  * whose percentiles are taken over the requests of all. */
-static bool keeps_times(const struct window *window, const struct client *client)
+static bool keeps_times(const struct window *window, const struct arm_client *client)
 {
 	return client->open && (window->arm == ARM_ALONE || window->setup->online->count > 1);
 }
 
 /* Builds the path of an output file of the client's kfdreplay. `what`: "json" or "csv". */
-static void output_path(const struct window *window, const struct client *client, const char *what,
-			char path[PATH_MAX])
+static void output_path(const struct window *window, const struct arm_client *client,
+			const char *what, char path[PATH_MAX])
 {
 	snprintf(path, PATH_MAX, "%s/%s-%s.%s", window->setup->directory,
 		 arm_kinds[window->arm].name, client->name, what);
@@ -62,7 +62,7 @@ static void output_path(const struct window *window, const struct client *client
 /* Starts the client's kfdreplay. In an arm with the shim it gets that, its priority, group and
  * level, and the socket, at which in arm peers no daemon listens; in the other arms it inherits
  * nothing that could schedule it. */
-static int spawn(const struct window *window, struct client *client, const char *const *argv)
+static int spawn(const struct window *window, struct arm_client *client, const char *const *argv)
 {
 	const struct arm_setup *setup = window->setup;
 	const struct arm_kind *kind = &arm_kinds[window->arm];
@@ -106,7 +106,7 @@ static int spawn(const struct window *window, struct client *client, const char 
 }
 
 /* Builds the arguments of the client's kfdreplay and starts it. */
-static int start_client(const struct window *window, struct client *client)
+static int start_client(const struct window *window, struct arm_client *client)
 {
 	const struct arm_setup *setup = window->setup;
 	char seed[16], json[PATH_MAX], times[PATH_MAX];
@@ -136,7 +136,7 @@ static int start_client(const struct window *window, struct client *client)
 
 /* Waits until the client has loaded its runtime and its trace, and has reported that it is
  * ready. */
-static int wait_ready(const struct window *window, const struct child *child)
+static int wait_ready(const struct window *window, const struct subprocess *child)
 {
 	uint64_t end = clock_ns() + READY_MS * MS;
 
@@ -170,7 +170,7 @@ int arm_start_clients(struct window *window)
 int arm_go(const struct window *window)
 {
 	for (unsigned i = 0; i < window->count; i++) {
-		struct child *child = window->clients[i].child;
+		struct subprocess *child = window->clients[i].child;
 		int rc = child_go(child);
 
 		if (rc) {
@@ -183,9 +183,9 @@ int arm_go(const struct window *window)
 }
 
 /* Waits until the client has ended, and parses the JSON that it has written. */
-static int client_done(const struct window *window, const struct client *client, json_t **out)
+static int client_done(const struct window *window, const struct arm_client *client, json_t **out)
 {
-	const struct child *child = client->child;
+	const struct subprocess *child = client->child;
 	uint64_t end = clock_ns() + LEAVE_MS * MS;
 	char path[PATH_MAX];
 	json_error_t error;
@@ -212,7 +212,7 @@ static int client_done(const struct window *window, const struct client *client,
 }
 
 /* Reads the times of the client's requests, if it has recorded them. */
-static int take_requests(struct window *window, const struct client *client)
+static int take_requests(struct window *window, const struct arm_client *client)
 {
 	char path[PATH_MAX];
 	int rc;
@@ -228,7 +228,8 @@ static int take_requests(struct window *window, const struct client *client)
 }
 
 /* Waits for the client's end and reads its results. */
-static int take_client(struct window *window, const struct client *client, struct arm_stats *stats)
+static int take_client(struct window *window, const struct arm_client *client,
+		       struct arm_stats *stats)
 {
 	json_t *replay = NULL;
 	int rc = client_done(window, client, &replay);

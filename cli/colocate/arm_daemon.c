@@ -20,7 +20,7 @@
 #define SLOW_SUSPEND_US 50000.0
 
 /* Takes the totals from the daemon's reply. */
-static int read_totals(const json_t *status, struct totals *out)
+static int read_totals(const json_t *status, struct arm_totals *out)
 {
 	json_t *detection, *holdover, *suspend, *resume;
 
@@ -51,7 +51,7 @@ static int no_reply(const struct window *window, int error)
 	return error;
 }
 
-int arm_query_totals(const struct window *window, struct totals *out)
+int arm_query_totals(const struct window *window, struct arm_totals *out)
 {
 	json_t *status;
 	int rc = query_daemon(window->socket, 0, &status);
@@ -82,7 +82,7 @@ static bool all_registered(const struct window *window, const json_t *status, ch
 			   size_t size)
 {
 	for (unsigned i = 0; i < window->count; i++) {
-		const struct client *client = &window->clients[i];
+		const struct arm_client *client = &window->clients[i];
 		const json_t *process = process_of(status, client->child->pid);
 		bool there =
 			strcmp(field_text(process, "level"), arm_kinds[window->arm].level) == 0;
@@ -152,7 +152,7 @@ double arm_held_over_us(const struct window *window)
 	if (query_daemon(window->socket, 0, &status))
 		return NAN;
 	for (unsigned i = 0; i < window->count; i++) {
-		const struct client *client = &window->clients[i];
+		const struct arm_client *client = &window->clients[i];
 
 		if (client->open)
 			continue;

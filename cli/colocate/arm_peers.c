@@ -27,7 +27,7 @@ static bool has_shm(DIR *directory, pid_t pid)
 bool arm_peers_met(const struct window *window, char *reason, size_t size)
 {
 	char path[PATH_MAX];
-	const struct client *missing = NULL;
+	const struct arm_client *missing = NULL;
 	DIR *directory;
 
 	snprintf(path, sizeof(path), "%s/" ARM_PEERS_DIR, window->setup->directory);

@@ -18,19 +18,19 @@
 		"KFDSHIM_SOCKET", "KFDSHIM_GATE", "KFDSHIM_UPDATE_QUEUE"
 
 /* What the daemon has counted since it started. */
-struct totals {
+struct arm_totals {
 	json_int_t suspends, resumes;
 	struct hist detection, holdover; /* delays; ns, wall time */
 	struct hist suspend, resume;	 /* durations of the driver calls; ns, wall time */
 };
 
 /* One client of a window: a kfdreplay process. */
-struct client {
+struct arm_client {
 	char name[24];	/* "online"; with several of a kind "online1", "online2" */
 	bool open;	/* open loop: an online client with arrivals; false: as fast as it can */
 	unsigned index; /* among the clients of its kind, from 0 */
 	const char *trace, *group;
-	struct child *child; /* owned by the process group; NULL until it is started */
+	struct subprocess *child; /* owned by the process group; NULL until it is started */
 };
 
 struct window {
@@ -38,7 +38,7 @@ struct window {
 	enum arm arm;
 	const char *name;   /* for messages: "alone (online)" */
 	const char *socket; /* of the arm's daemon; NULL: no daemon */
-	struct client clients[2 * RESULT_CLIENTS_MAX];
+	struct arm_client clients[2 * RESULT_CLIENTS_MAX];
 	unsigned count;
 	struct time_reading time[2]; /* at the window's beginning and end */
 	/* Request times of the online clients that record them, by client index; owned. */
@@ -48,7 +48,7 @@ struct window {
 /* ---- arm.c ---- */
 
 /* Prints how the child ended. Returns -EOPNOTSUPP if it exited with 77, otherwise -ECHILD. */
-int arm_child_failed(const struct child *child);
+int arm_child_failed(const struct subprocess *child);
 /* Handles events of the children for up to timeout_ms. A child that has ended is an error. */
 int arm_pump(const struct arm_setup *setup, int timeout_ms);
 /* Handles events of the children, as arm_pump() does, until `ms` of wall time have passed. */
@@ -80,7 +80,7 @@ int arm_start_daemon(const struct window *window, double time_scale);
  * error. Sets *level to the arm's level if the daemon confirms it. */
 int arm_wait_registered(const struct window *window, const char **level);
 /* Queries the daemon's totals. */
-int arm_query_totals(const struct window *window, struct totals *out);
+int arm_query_totals(const struct window *window, struct arm_totals *out);
 /* Returns the time for which the daemon has held the offline clients over, as the mean of the
  * clients; us, wall time. 0 without a daemon; NAN: not known. */
 double arm_held_over_us(const struct window *window);

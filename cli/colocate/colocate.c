@@ -20,7 +20,7 @@
 #include "cli/output/progress.h"
 #include "cli/util/parse_options.h"
 
-struct request {
+struct run_request {
 	/* Paths of the traces. count: how often the option was given, which may exceed
 	 * RESULT_CLIENTS_MAX until check_count(). */
 	struct client_set online, offline;
@@ -96,7 +96,7 @@ static int check_output(const char *path)
 }
 
 /* Returns the path of "file:PATH". NULL: arrivals are of another kind. */
-static const char *arrivals_file(const struct request *request)
+static const char *arrivals_file(const struct run_request *request)
 {
 	return strncmp(request->arrivals, "file:", 5) == 0 ? request->arrivals + 5 : NULL;
 }
@@ -114,7 +114,7 @@ static bool is_stdout(const char *path)
 }
 
 /* Checks that inputs can be read and outputs written, before a measurement that takes minutes. */
-static int check_files(const struct request *request)
+static int check_files(const struct run_request *request)
 {
 	const char *const outputs[] = {request->json, request->svg};
 	int code = CLI_DONE;
@@ -160,7 +160,7 @@ static int check_count(const char *kind, const struct client_set *set)
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct request *out)
+static int parse(int argc, char **argv, struct run_request *out)
 {
 	const struct cli_option options[] = {
 		{OPTION_READ("online", &out->online, read_client, "a trace")},
@@ -194,7 +194,7 @@ static int parse(int argc, char **argv, struct request *out)
 }
 
 /* Names of the clients, from the names of their traces: "traces/online_x.csv" is online_x. */
-struct names {
+struct arm_names {
 	char traces[RESULT_CLIENTS_MAX][NAME_MAX + 1];
 	char title[1024];
 };
@@ -213,7 +213,7 @@ static void trace_name(const char *path, char *name, size_t size)
 
 /* Fills *out with the names of the clients of one kind, which are stored in *names. Returns the
  * title for all of them. */
-static const char *name_clients(const struct client_set *paths, struct names *names,
+static const char *name_clients(const struct client_set *paths, struct arm_names *names,
 				struct client_set *out)
 {
 	*out = *paths;
@@ -317,8 +317,8 @@ static int read_simulation(struct colocation *run)
 }
 
 /* Writes the result to a file, or to stdout for "-": as SVG, or as JSON. Returns the exit code. */
-static int write_file(const char *path, const struct colocation *run, const struct verdict *verdict,
-		      bool svg)
+static int write_file(const char *path, const struct colocation *run,
+		      const struct result_verdict *verdict, bool svg)
 {
 	bool to_stdout = is_stdout(path), written = false;
 	FILE *file = to_stdout ? stdout : fopen(path, "we");
@@ -340,9 +340,9 @@ static int write_file(const char *path, const struct colocation *run, const stru
 }
 
 /* Prints the table, writes JSON and SVG, and reports an invalid run as a failure. */
-static int report_request(const struct request *request, const struct colocation *run)
+static int report_request(const struct run_request *request, const struct colocation *run)
 {
-	struct verdict verdict;
+	struct result_verdict verdict;
 	int code = CLI_DONE;
 
 	result_evaluate(run, &verdict);
@@ -383,7 +383,8 @@ static int measure_arm(struct arm_setup *setup, enum arm arm, struct colocation 
 }
 
 /* Runs the chosen arms. Returns the exit code. */
-static int measure(const struct request *request, struct arm_setup *setup, struct colocation *run)
+static int measure(const struct run_request *request, struct arm_setup *setup,
+		   struct colocation *run)
 {
 	int rc = 0;
 
@@ -402,7 +403,7 @@ static int measure(const struct request *request, struct arm_setup *setup, struc
 /* Sets the number of seeds and the window's length where the user has not. In virtual time the
  * results do not depend on the machine's timing, so shorter windows suffice, and more different
  * arrivals are worth more. */
-static void set_extent(struct request *request, struct arm_setup *setup, struct colocation *run)
+static void set_extent(struct run_request *request, struct arm_setup *setup, struct colocation *run)
 {
 	const struct option_number seconds = {20, "20"}, virtual_seconds = {5, "5"};
 
@@ -417,7 +418,7 @@ static void set_extent(struct request *request, struct arm_setup *setup, struct 
 
 /* Sets the load or rate of each online client: an equal part of the whole. `text`: buffer for it,
  * used until the run's end. */
-static void set_pace(const struct request *request, struct arm_setup *setup, char *text,
+static void set_pace(const struct run_request *request, struct arm_setup *setup, char *text,
 		     size_t size)
 {
 	const struct option_number *pace = request->load.text ? &request->load : &request->rate;
@@ -432,7 +433,7 @@ static void set_pace(const struct request *request, struct arm_setup *setup, cha
 
 /* Measures with the process group open and in a private directory. All children are ended before the
  * directory is removed, because they write into it. */
-static int measure_all(const struct request *request, struct arm_setup *setup,
+static int measure_all(const struct run_request *request, struct arm_setup *setup,
 		       struct colocation *run)
 {
 	int code;
@@ -459,9 +460,9 @@ static int run(int argc, char **argv)
 {
 	static struct colocation colocation;
 	static struct process_group children;
-	struct names online, offline;
+	struct arm_names online, offline;
 	char pace[32];
-	struct request request = {
+	struct run_request request = {
 		.arrivals = "poisson",
 		.load.value = NAN,
 		.rate.value = NAN,

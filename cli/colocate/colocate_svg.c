@@ -38,7 +38,8 @@ static const char dark[] =
 
 /* Finds a logarithmic scale for all latencies that are shown. An arm that does not keep up has no
  * meaningful percentiles, so it does not count. */
-static struct svg_scale find_scale(const struct colocation *run, const struct verdict *verdict)
+static struct svg_scale find_scale(const struct colocation *run,
+				   const struct result_verdict *verdict)
 {
 	struct svg_scale scale = svg_scale_begin(LEFT_X, LEFT_W);
 
@@ -137,8 +138,8 @@ static void left_rows(FILE *out, const struct colocation *run, const struct svg_
 
 /* Marks the lowest P99 that any preemption could reach, over all rows: P99 alone, two bounces and a
  * save. */
-static void draw_floor(FILE *out, const struct verdict *verdict, const struct svg_scale *scale,
-		       double floor_us, double bottom)
+static void draw_floor(FILE *out, const struct result_verdict *verdict,
+		       const struct svg_scale *scale, double floor_us, double bottom)
 {
 	char text[96], figure[QUANTITY_BYTES];
 	double x = svg_scale_x(scale, floor_us);
@@ -152,8 +153,9 @@ static void draw_floor(FILE *out, const struct verdict *verdict, const struct sv
 }
 
 /* Draws the floor of the arms that preempt, which is one, and in their rows those of the others. */
-static void draw_floors(FILE *out, const struct colocation *run, const struct verdict *verdict,
-			const struct svg_scale *scale, double bottom)
+static void draw_floors(FILE *out, const struct colocation *run,
+			const struct result_verdict *verdict, const struct svg_scale *scale,
+			double bottom)
 {
 	bool drawn = false;
 	unsigned row = 0;
@@ -173,7 +175,7 @@ static void draw_floors(FILE *out, const struct colocation *run, const struct ve
 }
 
 /* Draws the offline throughput of an arm. `full`: steps that fill the panel's width. */
-static void right_row(FILE *out, const struct colocation *run, const struct verdict *verdict,
+static void right_row(FILE *out, const struct colocation *run, const struct result_verdict *verdict,
 		      enum arm arm, double full, double middle)
 {
 	double steps = run->arms[arm].offline.steps;
@@ -200,7 +202,7 @@ static void right_row(FILE *out, const struct colocation *run, const struct verd
 }
 
 /* Marks the offline throughput that a scheduler with knowledge of all arrivals could reach. */
-static void draw_possible(FILE *out, const struct verdict *verdict, double alone_width,
+static void draw_possible(FILE *out, const struct result_verdict *verdict, double alone_width,
 			  double bottom)
 {
 	double x = RIGHT_X + alone_width * verdict->possible.share;
@@ -214,8 +216,8 @@ static void draw_possible(FILE *out, const struct verdict *verdict, double alone
 }
 
 /* Draws the offline throughput: in percent of arm alone, if that has run, otherwise in steps. */
-static void right_panel(FILE *out, const struct colocation *run, const struct verdict *verdict,
-			double bottom)
+static void right_panel(FILE *out, const struct colocation *run,
+			const struct result_verdict *verdict, double bottom)
 {
 	bool shares = run->arms[ARM_ALONE].ran;
 	double full = 0, most = 0;
@@ -246,7 +248,7 @@ static void right_panel(FILE *out, const struct colocation *run, const struct ve
 }
 
 /* Draws titles and subtitles. `names`: second line of the title; NULL: none. */
-static void headings(FILE *out, const struct colocation *run, const struct verdict *verdict,
+static void headings(FILE *out, const struct colocation *run, const struct result_verdict *verdict,
 		     const char *title, const char *names)
 {
 	char text[256], arrivals[96];
@@ -270,7 +272,7 @@ static void headings(FILE *out, const struct colocation *run, const struct verdi
 					  : "Offline steps in the window");
 }
 
-void colocate_svg(const struct colocation *run, const struct verdict *verdict, FILE *out)
+void colocate_svg(const struct colocation *run, const struct result_verdict *verdict, FILE *out)
 {
 	struct svg_scale scale = find_scale(run, verdict);
 	unsigned rows = 0;

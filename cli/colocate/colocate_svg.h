@@ -10,7 +10,7 @@
 #include "cli/colocate/result.h"
 
 /* Writes the whole picture to `out`. The caller checks ferror(). */
-void colocate_svg(const struct colocation *run, const struct verdict *verdict, FILE *out);
+void colocate_svg(const struct colocation *run, const struct result_verdict *verdict, FILE *out);
 
 /*
  * Draws the lower panel, one bar for each arm, with its upper edge at y = `top` pixels. Draws

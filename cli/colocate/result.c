@@ -84,8 +84,9 @@ static bool has_bursts(const struct colocation *run)
 }
 
 /* Marks the run as not valid and stores the reason. */
-static void refuse(struct verdict *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void refuse(struct verdict *out, const char *fmt, ...)
+static void refuse(struct result_verdict *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void refuse(struct result_verdict *out, const char *fmt, ...)
 {
 	va_list arguments;
 
@@ -97,7 +98,7 @@ static void refuse(struct verdict *out, const char *fmt, ...)
 
 /* Checks whether the machine was fast enough, by the values of online client `i` alone.
  * Real time only. */
-static void evaluate_client(const struct colocation *run, unsigned i, struct verdict *out)
+static void evaluate_client(const struct colocation *run, unsigned i, struct result_verdict *out)
 {
 	const struct online_stats *alone = client_online(run, &run->arms[ARM_ALONE], i);
 	bool several = run->online_clients.count > 1;
@@ -133,7 +134,7 @@ static void evaluate_client(const struct colocation *run, unsigned i, struct ver
 /* Sets validity and reason. A run is not valid if online does not keep up even alone, or if
  * kfdsim reports no doorbell; in real time under kfdsim the machine must have been fast enough,
  * too, which arm alone shows. */
-static void evaluate_validity(const struct colocation *run, struct verdict *out)
+static void evaluate_validity(const struct colocation *run, struct result_verdict *out)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE];
 
@@ -157,7 +158,7 @@ static void evaluate_validity(const struct colocation *run, struct verdict *out)
 
 /* Finds the floor of an arm, and its P99 in relation to it. On hardware the costs of a bounce are
  * not known. */
-static void find_floor(const struct colocation *run, enum arm arm, struct verdict *out)
+static void find_floor(const struct colocation *run, enum arm arm, struct result_verdict *out)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE], *stats = &run->arms[arm];
 	const struct arm_kind *kind = &arm_kinds[arm];
@@ -172,7 +173,7 @@ static void find_floor(const struct colocation *run, enum arm arm, struct verdic
 		out->bound[arm] = stats->online.p99_us / out->floor_us[arm];
 }
 
-void result_evaluate(const struct colocation *run, struct verdict *out)
+void result_evaluate(const struct colocation *run, struct result_verdict *out)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE];
 	struct hist save = {0}, restore = {0};
@@ -183,7 +184,7 @@ void result_evaluate(const struct colocation *run, struct verdict *out)
 			hist_add_all(&save, &run->arms[i].save);
 			hist_add_all(&restore, &run->arms[i].restore);
 		}
-	*out = (struct verdict){
+	*out = (struct result_verdict){
 		.save_us = run->simulated ? result_hist_median_us(&save) : NAN,
 		.restore_us = run->simulated ? result_hist_median_us(&restore) : NAN,
 		.doorbell_p50_us =
@@ -206,7 +207,7 @@ static json_t *number(double value)
 	return isnan(value) ? json_null() : json_real(value);
 }
 
-static json_t *range_json(const struct range *range)
+static json_t *range_json(const struct value_range *range)
 {
 	return json_pack("[o,o]", number(range->low), number(range->high));
 }
@@ -279,7 +280,7 @@ static json_t *arm_json(const struct colocation *run, enum arm which, double flo
 		"floor_us", number(floor_us));
 }
 
-json_t *result_json(const struct colocation *run, const struct verdict *verdict)
+json_t *result_json(const struct colocation *run, const struct result_verdict *verdict)
 {
 	json_t *arms = json_object();
 	json_t *costs = json_null(), *valid = json_null();

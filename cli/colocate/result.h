@@ -66,12 +66,12 @@ struct arm_stats {
 #define RESULT_SEEDS_MAX 32u
 
 /* Lowest and highest value of all seeds. */
-struct range {
+struct value_range {
 	double low, high;
 };
 
 struct spread {
-	struct range p50_us, p90_us, p99_us, p999_us, steps, of_alone;
+	struct value_range p50_us, p90_us, p99_us, p999_us, steps, of_alone;
 };
 
 struct colocation {
@@ -99,7 +99,7 @@ struct colocation {
 
 enum validity { RESULT_VALID, RESULT_INVALID, RESULT_NOT_EVALUATED };
 
-struct verdict {
+struct result_verdict {
 	enum validity validity;
 	char reason[256]; /* empty: the run is valid; else why it is not valid, or not judged */
 	double save_us, restore_us; /* medians that were charged in the arms that preempt */
@@ -138,14 +138,14 @@ const char *result_arrivals(const struct colocation *run, char *text, size_t siz
 
 /* Computes *out: validity, costs, floor, bound and the comparison with the clairvoyant scheduler.
  * Needs result_combine() first. */
-void result_evaluate(const struct colocation *run, struct verdict *out);
+void result_evaluate(const struct colocation *run, struct result_verdict *out);
 /* Returns the whole result as JSON (docs/reference/colocate.md, kfdsched colocate). */
-json_t *result_json(const struct colocation *run, const struct verdict *verdict);
+json_t *result_json(const struct colocation *run, const struct result_verdict *verdict);
 /* Writes in one line on what the run was measured: "mi210, time scale 0.1, bounce 200 us ..." for a
  * simulated GPU, or a note about hardware. */
-void result_conditions(const struct colocation *run, const struct verdict *verdict, char *text,
-		       size_t size);
+void result_conditions(const struct colocation *run, const struct result_verdict *verdict,
+		       char *text, size_t size);
 /* Prints the tables and the verdict. Returns 0 or -ENOMEM. */
-int result_print(const struct colocation *run, const struct verdict *verdict, FILE *out);
+int result_print(const struct colocation *run, const struct result_verdict *verdict, FILE *out);
 
 #endif

@@ -14,7 +14,7 @@ static double known(double us)
 
 /* Costs of one process. */
 static struct possible_costs client_costs(const struct colocation *run,
-					  const struct verdict *verdict)
+					  const struct result_verdict *verdict)
 {
 	if (run->simulated)
 		return (struct possible_costs){
@@ -26,7 +26,8 @@ static struct possible_costs client_costs(const struct colocation *run,
 }
 
 /* Costs of the smallest gang: one driver call per process. */
-static struct possible_costs find_costs(const struct colocation *run, const struct verdict *verdict)
+static struct possible_costs find_costs(const struct colocation *run,
+					const struct result_verdict *verdict)
 {
 	struct possible_costs costs = client_costs(run, verdict);
 	unsigned calls = client_smallest_hold(&run->offline_clients);
@@ -94,7 +95,7 @@ static struct possible combine(const struct possible *all, unsigned seeds)
 }
 
 /* Compares an arm with what is possible. */
-static void compare(const struct colocation *run, enum arm arm, struct verdict *out)
+static void compare(const struct colocation *run, enum arm arm, struct result_verdict *out)
 {
 	const struct online_stats *online = &run->arms[arm].online;
 
@@ -104,7 +105,7 @@ static void compare(const struct colocation *run, enum arm arm, struct verdict *
 		out->of_possible_p99[arm] = online->p99_us / out->possible.p99_us;
 }
 
-void result_find_possible(const struct colocation *run, struct verdict *out)
+void result_find_possible(const struct colocation *run, struct result_verdict *out)
 {
 	const struct arm_stats *alone = &run->arms[ARM_ALONE];
 	struct possible all[RESULT_SEEDS_MAX];
@@ -128,7 +129,7 @@ static json_t *number(double value)
 	return isnan(value) ? json_null() : json_real(value);
 }
 
-json_t *result_possible_json(const struct verdict *verdict)
+json_t *result_possible_json(const struct result_verdict *verdict)
 {
 	const struct possible *possible = &verdict->possible;
 
@@ -143,7 +144,8 @@ json_t *result_possible_json(const struct verdict *verdict)
 			 number(verdict->of_possible_p99[ARM_TRAP]));
 }
 
-void result_print_possible(const struct colocation *run, const struct verdict *verdict, FILE *out)
+void result_print_possible(const struct colocation *run, const struct result_verdict *verdict,
+			   FILE *out)
 {
 	const struct possible *possible = &verdict->possible;
 	char p99[QUANTITY_BYTES];

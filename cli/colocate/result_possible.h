@@ -17,10 +17,11 @@
 
 /* Fills possible, possible_costs, of_possible and of_possible_p99 of *out; reads the other members.
  * Of several seeds: the mean share, the median of each percentile, the sum of the suspends. */
-void result_find_possible(const struct colocation *run, struct verdict *out);
+void result_find_possible(const struct colocation *run, struct result_verdict *out);
 /* Returns the result as a JSON object; null if it is unknown. */
-json_t *result_possible_json(const struct verdict *verdict);
+json_t *result_possible_json(const struct result_verdict *verdict);
 /* Prints the result in one line; prints nothing if it is unknown. */
-void result_print_possible(const struct colocation *run, const struct verdict *verdict, FILE *out);
+void result_print_possible(const struct colocation *run, const struct result_verdict *verdict,
+			   FILE *out);
 
 #endif

@@ -33,8 +33,8 @@ const char *result_arrivals(const struct colocation *run, char *text, size_t siz
 	return text;
 }
 
-void result_conditions(const struct colocation *run, const struct verdict *verdict, char *text,
-		       size_t size)
+void result_conditions(const struct colocation *run, const struct result_verdict *verdict,
+		       char *text, size_t size)
 {
 	char update[QUANTITY_BYTES], save[QUANTITY_BYTES], restore[QUANTITY_BYTES];
 
@@ -85,7 +85,7 @@ static void blank_cells(struct table *table, unsigned n)
 }
 
 static void arm_row(struct table *table, const struct colocation *run,
-		    const struct verdict *verdict, enum arm which)
+		    const struct result_verdict *verdict, enum arm which)
 {
 	const struct arm_stats *arm = &run->arms[which];
 
@@ -125,7 +125,7 @@ static void client_rows(struct table *table, const struct colocation *run, enum 
 	}
 }
 
-static void range_cell(struct table *table, const struct range *range)
+static void range_cell(struct table *table, const struct value_range *range)
 {
 	char low[QUANTITY_BYTES], high[QUANTITY_BYTES];
 
@@ -141,8 +141,8 @@ static void range_cell(struct table *table, const struct range *range)
 static void spread_row(struct table *table, const struct colocation *run, enum arm which)
 {
 	const struct spread *spread = &run->spread[which];
-	const struct range *const latencies[] = {&spread->p50_us, &spread->p90_us, &spread->p99_us,
-						 &spread->p999_us};
+	const struct value_range *const latencies[] = {&spread->p50_us, &spread->p90_us,
+						       &spread->p99_us, &spread->p999_us};
 
 	table_row(table);
 	table_cell(table, "  %u seeds", run->seeds);
@@ -176,8 +176,8 @@ static int print_times(const struct colocation *run, FILE *out)
 	return rc;
 }
 
-static void print_bound(const struct colocation *run, const struct verdict *verdict, enum arm arm,
-			FILE *out)
+static void print_bound(const struct colocation *run, const struct result_verdict *verdict,
+			enum arm arm, FILE *out)
 {
 	const struct arm_kind *kind = &arm_kinds[arm];
 	const char *costs = "";
@@ -198,7 +198,8 @@ static void print_bound(const struct colocation *run, const struct verdict *verd
 			quantity_us(p99, run->arms[arm].online.p99_us), verdict->bound[arm]);
 }
 
-static void print_heading(const struct colocation *run, const struct verdict *verdict, FILE *out)
+static void print_heading(const struct colocation *run, const struct result_verdict *verdict,
+			  FILE *out)
 {
 	char conditions[256], arrivals[96];
 
@@ -219,7 +220,7 @@ static void print_heading(const struct colocation *run, const struct verdict *ve
 	fputc('\n', out);
 }
 
-static int print_arms(const struct colocation *run, const struct verdict *verdict, FILE *out)
+static int print_arms(const struct colocation *run, const struct result_verdict *verdict, FILE *out)
 {
 	struct table *table =
 		table_new("<ARM|P50|P90|P99|P99.9|REQUESTS|OFFLINE STEPS|OF ALONE|SUSPENDS");
@@ -240,7 +241,7 @@ static int print_arms(const struct colocation *run, const struct verdict *verdic
 	return rc;
 }
 
-int result_print(const struct colocation *run, const struct verdict *verdict, FILE *out)
+int result_print(const struct colocation *run, const struct result_verdict *verdict, FILE *out)
 {
 	int rc;
 

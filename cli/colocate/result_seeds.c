@@ -50,9 +50,9 @@ static double sum(const struct colocation *run, enum arm arm, size_t at)
 	return total;
 }
 
-static struct range range(const struct colocation *run, enum arm arm, size_t at)
+static struct value_range range(const struct colocation *run, enum arm arm, size_t at)
 {
-	struct range range = {NAN, NAN};
+	struct value_range range = {NAN, NAN};
 
 	for (unsigned seed = 0; seed < run->seeds; seed++) {
 		range.low = fmin(range.low, figure(run, seed, arm, at));
@@ -101,10 +101,10 @@ static void find_spread(struct colocation *run, enum arm arm)
 	spread->p99_us = range(run, arm, AT(online.p99_us));
 	spread->p999_us = range(run, arm, AT(online.p999_us));
 	spread->steps = range(run, arm, AT(offline.steps));
-	spread->of_alone =
-		run->arms[ARM_ALONE].ran && alone > 0
-			? (struct range){spread->steps.low / alone, spread->steps.high / alone}
-			: (struct range){NAN, NAN};
+	spread->of_alone = run->arms[ARM_ALONE].ran && alone > 0
+				   ? (struct value_range){spread->steps.low / alone,
+							  spread->steps.high / alone}
+				   : (struct value_range){NAN, NAN};
 }
 
 static void set_mean(struct colocation *run, enum arm arm, size_t at)

@@ -18,9 +18,9 @@
 
 struct rank {
 	const struct gpu_name *gpu;
-	struct child *child; /* in the process group */
-	int file;	     /* memfd into which kfdreplay writes its result; -1: none */
-	json_t *result;	     /* NULL: it has left none */
+	struct subprocess *child; /* in the process group */
+	int file;		  /* memfd into which kfdreplay writes its result; -1: none */
+	json_t *result;		  /* NULL: it has left none */
 };
 
 struct ranks {

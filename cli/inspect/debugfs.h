@@ -24,7 +24,7 @@
 #include "cli/inspect/inspect.h"
 #include "kfd/topology.h"
 
-struct debugfs_text {
+struct debugfs_copy {
 	const char *at; /* no NUL needed at its end */
 	size_t bytes;
 	const struct topology_gpu *gpus; /* GPUs of the machine that wrote the text */
@@ -42,7 +42,7 @@ struct debugfs_text {
  *
  * Returns 0, the errors above, or -ENOENT if the process is not in the text.
  */
-int debugfs_mqds(const struct debugfs_text *text, pid_t pid, struct observe_list *out,
+int debugfs_mqds(const struct debugfs_copy *text, pid_t pid, struct observe_list *out,
 		 char why[static OBSERVE_WHY]);
 
 /* The registers of a hardware slot (HQD) that KFD owns. */
@@ -58,7 +58,7 @@ struct debugfs_slot {
 };
 /* Calls `see` for each slot in the text of kfd/hqds, in its order. The slot of the driver's own
  * queue (HIQ) is left out. `arg` is passed to `see`. */
-int debugfs_slots(const struct debugfs_text *text,
+int debugfs_slots(const struct debugfs_copy *text,
 		  void (*see)(void *arg, const struct debugfs_slot *slot), void *arg,
 		  char why[static OBSERVE_WHY]);
 
@@ -68,7 +68,7 @@ int debugfs_slots(const struct debugfs_text *text,
  * the same address. Read and write pointers are not reported: those of a slot are of one XCC only
  * and may be cut to the size of the ring. Only the memory of the process has the real ones.
  */
-int debugfs_hqds(const struct debugfs_text *text, struct observe_list *out,
+int debugfs_hqds(const struct debugfs_copy *text, struct observe_list *out,
 		 char why[static OBSERVE_WHY]);
 
 #endif

@@ -10,8 +10,8 @@
 
 enum kind { NO_SLOT, CP_SLOT, SDMA_SLOT, OTHER_SLOT };
 
-struct hqds {
-	const struct debugfs_text *text;
+struct hqd_reader {
+	const struct debugfs_copy *text;
 	void (*see)(void *arg, const struct debugfs_slot *slot, const uint32_t *words,
 		    const struct topology_gpu *gpu);
 	void *arg;
@@ -50,7 +50,7 @@ static void sdma_slot(struct debugfs_slot *slot, const uint32_t *words,
 	slot->ring = words_pair(&words[SDMA_RB_BASE]) << 8;
 }
 
-static int end_slot(struct hqds *h)
+static int end_slot(struct hqd_reader *h)
 {
 	unsigned whole = h->kind == CP_SLOT ? HQD_WORDS : SDMA_REGISTERS;
 
@@ -69,7 +69,7 @@ static int end_slot(struct hqds *h)
 	return 0;
 }
 
-static void begin_node(struct hqds *h, uint32_t gpu_id)
+static void begin_node(struct hqd_reader *h, uint32_t gpu_id)
 {
 	const struct topology_gpu *gpu = topology_find(h->text->gpus, h->text->n_gpus, gpu_id);
 
@@ -78,8 +78,8 @@ static void begin_node(struct hqds *h, uint32_t gpu_id)
 	h->gpu = words_known(gpu) ? gpu : NULL;
 }
 
-static void begin_slot(struct hqds *h, const struct lines *lines, enum kind kind, uint32_t xcc,
-		       uint32_t pipe, uint32_t queue)
+static void begin_slot(struct hqd_reader *h, const struct lines *lines, enum kind kind,
+		       uint32_t xcc, uint32_t pipe, uint32_t queue)
 {
 	h->kind = h->gpu ? kind : OTHER_SLOT;
 	h->line = lines->number;
@@ -94,7 +94,7 @@ static void begin_slot(struct hqds *h, const struct lines *lines, enum kind kind
 		h->unknown = words_unknown(h->text, h->gpu_id, "hardware slots", h->why);
 }
 
-static int take_head(struct hqds *h, const struct lines *lines)
+static int take_head(struct hqd_reader *h, const struct lines *lines)
 {
 	uint32_t n[4];
 	int r = end_slot(h);
@@ -123,7 +123,8 @@ static int take_head(struct hqds *h, const struct lines *lines)
 
 /* The registers of a slot follow each other in the rows. A gap in the register numbers starts a new
  * row, so a row can be short; the offsets of the rows are not needed. */
-static int take_row(struct hqds *h, const struct lines *lines, const uint32_t *row, unsigned n)
+static int take_row(struct hqd_reader *h, const struct lines *lines, const uint32_t *row,
+		    unsigned n)
 {
 	if (h->kind == NO_SLOT)
 		return words_odd_line(lines, "hqds", h->why);
@@ -136,7 +137,7 @@ static int take_row(struct hqds *h, const struct lines *lines, const uint32_t *r
 	return 0;
 }
 
-static int read_slots(struct hqds *h)
+static int read_slots(struct hqd_reader *h)
 {
 	struct lines lines = lines_of(h->text->at, h->text->bytes);
 	uint32_t offset, row[LINE_WORDS];
@@ -172,12 +173,12 @@ static void show(void *arg, const struct debugfs_slot *slot, const uint32_t *wor
 	seer->see(seer->arg, slot);
 }
 
-int debugfs_slots(const struct debugfs_text *text,
+int debugfs_slots(const struct debugfs_copy *text,
 		  void (*see)(void *arg, const struct debugfs_slot *slot), void *arg,
 		  char why[static OBSERVE_WHY])
 {
 	struct seer seer = {see, arg};
-	struct hqds h = {.text = text, .see = show, .arg = &seer, .why = why};
+	struct hqd_reader h = {.text = text, .see = show, .arg = &seer, .why = why};
 
 	return read_slots(&h);
 }
@@ -255,11 +256,11 @@ static void add_slot(void *arg, const struct debugfs_slot *slot, const uint32_t 
 	count_slot(queue, slot);
 }
 
-int debugfs_hqds(const struct debugfs_text *text, struct observe_list *out,
+int debugfs_hqds(const struct debugfs_copy *text, struct observe_list *out,
 		 char why[static OBSERVE_WHY])
 {
 	struct rings rings = {.out = out, .node_first = out->count};
-	struct hqds h = {.text = text, .see = add_slot, .arg = &rings, .why = why};
+	struct hqd_reader h = {.text = text, .see = add_slot, .arg = &rings, .why = why};
 	int r = read_slots(&h);
 
 	return rings.no_memory ? -ENOMEM : r;

@@ -9,7 +9,7 @@
 enum kind { NO_QUEUE, COMPUTE_QUEUE, SDMA_QUEUE, OTHER_QUEUE };
 
 struct mqds {
-	const struct debugfs_text *text;
+	const struct debugfs_copy *text;
 	struct observe_list *out;
 	char *why;
 	/* mine: the current lines belong to the requested process. found: the text has it. */
@@ -223,7 +223,7 @@ static int take_line(struct mqds *m, const struct lines *lines, pid_t pid)
 	return n ? take_row(m, lines, offset, row, n) : take_head(m, lines, pid);
 }
 
-int debugfs_mqds(const struct debugfs_text *text, pid_t pid, struct observe_list *out,
+int debugfs_mqds(const struct debugfs_copy *text, pid_t pid, struct observe_list *out,
 		 char why[static OBSERVE_WHY])
 {
 	struct mqds m = {.text = text, .out = out, .why = why};

@@ -96,7 +96,7 @@ int words_too_few(const char *file, size_t line, unsigned words, unsigned whole,
 	return -EBADMSG;
 }
 
-int words_unknown(const struct debugfs_text *text, uint32_t gpu_id, const char *what,
+int words_unknown(const struct debugfs_copy *text, uint32_t gpu_id, const char *what,
 		  char why[static OBSERVE_WHY])
 {
 	const struct topology_gpu *gpu = topology_find(text->gpus, text->n_gpus, gpu_id);

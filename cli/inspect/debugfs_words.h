@@ -93,7 +93,7 @@ void words_priority(struct observe_queue *queue, const uint32_t *hqd, bool zero_
 int words_odd_line(const struct lines *lines, const char *file, char why[static OBSERVE_WHY]);
 int words_too_few(const char *file, size_t line, unsigned words, unsigned whole,
 		  char why[static OBSERVE_WHY]);
-int words_unknown(const struct debugfs_text *text, uint32_t gpu_id, const char *what,
+int words_unknown(const struct debugfs_copy *text, uint32_t gpu_id, const char *what,
 		  char why[static OBSERVE_WHY]);
 
 #endif

@@ -19,7 +19,7 @@
  * it is not the driver's. */
 #define TEXT_MAX (1024u << 20)
 
-struct text {
+struct debugfs_file_text {
 	char *at;
 	size_t bytes, room;
 	bool there;  /* the last reading succeeded, so the text is valid */
@@ -27,7 +27,7 @@ struct text {
 };
 
 struct source_debugfs {
-	struct text mqds, hqds;
+	struct debugfs_file_text mqds, hqds;
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
 	size_t n_gpus;
 	bool shared;
@@ -56,9 +56,9 @@ void source_debugfs_free(struct source_debugfs *debugfs)
 const char *source_debugfs_text(const struct source_debugfs *debugfs, enum observe_source source,
 				size_t *bytes)
 {
-	const struct text *text = source == OBSERVE_MQD	  ? &debugfs->mqds
-				  : source == OBSERVE_HQD ? &debugfs->hqds
-							  : NULL;
+	const struct debugfs_file_text *text = source == OBSERVE_MQD   ? &debugfs->mqds
+					       : source == OBSERVE_HQD ? &debugfs->hqds
+								       : NULL;
 
 	if (!text || !text->there)
 		return NULL;
@@ -86,7 +86,7 @@ static int no_file(const char *name, int error, char *why)
 	return -error;
 }
 
-static int make_room(struct text *text)
+static int make_room(struct debugfs_file_text *text)
 {
 	size_t room = text->room ? 2 * text->room : TEXT_FIRST;
 	char *more;
@@ -103,7 +103,7 @@ static int make_room(struct text *text)
 	return 0;
 }
 
-static int read_all(int fd, struct text *text)
+static int read_all(int fd, struct debugfs_file_text *text)
 {
 	ssize_t n;
 
@@ -122,7 +122,8 @@ static int read_all(int fd, struct text *text)
 	return 0;
 }
 
-static int read_text(struct source_debugfs *debugfs, const char *name, struct text *text, char *why)
+static int read_text(struct source_debugfs *debugfs, const char *name,
+		     struct debugfs_file_text *text, char *why)
 {
 	char path[64];
 	int fd, r;
@@ -145,15 +146,16 @@ static int read_text(struct source_debugfs *debugfs, const char *name, struct te
 	return 0;
 }
 
-static struct debugfs_text parsed(const struct source_debugfs *debugfs, const struct text *text)
+static struct debugfs_copy parsed(const struct source_debugfs *debugfs,
+				  const struct debugfs_file_text *text)
 {
-	return (struct debugfs_text){text->at, text->bytes, debugfs->gpus, debugfs->n_gpus};
+	return (struct debugfs_copy){text->at, text->bytes, debugfs->gpus, debugfs->n_gpus};
 }
 
 int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_list *out, WHY)
 {
 	int r = read_text(debugfs, "mqds", &debugfs->mqds, why);
-	struct debugfs_text text = parsed(debugfs, &debugfs->mqds);
+	struct debugfs_copy text = parsed(debugfs, &debugfs->mqds);
 
 	if (r)
 		return r;
@@ -168,7 +170,7 @@ int source_mqds(struct source_debugfs *debugfs, pid_t host_pid, struct observe_l
 int source_hqds(struct source_debugfs *debugfs, struct observe_list *out, WHY)
 {
 	int r = read_text(debugfs, "hqds", &debugfs->hqds, why);
-	struct debugfs_text text = parsed(debugfs, &debugfs->hqds);
+	struct debugfs_copy text = parsed(debugfs, &debugfs->hqds);
 
 	return r ? r : debugfs_hqds(&text, out, why);
 }

@@ -19,15 +19,15 @@
 
 #define PROCESSES "/sys/class/kfd/kfd/proc"
 
-struct known {
+struct sysfs_process {
 	ino_t inode; /* of the queue's directory when `queue` was read; 0: not read */
 	struct sysfs_queue queue;
 };
 
 struct source_sysfs {
-	pid_t pid;			  /* process whose directory is open; 0: none */
-	DIR *directory;			  /* its directory `queues`; NULL: not open */
-	struct known known[SYSFS_QUEUES]; /* cache, by queue id */
+	pid_t pid;				  /* process whose directory is open; 0: none */
+	DIR *directory;				  /* its directory `queues`; NULL: not open */
+	struct sysfs_process known[SYSFS_QUEUES]; /* cache, by queue id */
 };
 
 struct source_sysfs *source_sysfs_new(void)
@@ -95,7 +95,7 @@ static int read_dir(struct source_sysfs *sysfs, struct observe_list *out)
 	while ((entry = readdir(sysfs->directory))) {
 		char *end;
 		unsigned long id = strtoul(entry->d_name, &end, 10);
-		struct known *known;
+		struct sysfs_process *known;
 
 		if (entry->d_name[0] == '.' || *end != '\0' || id >= SYSFS_QUEUES)
 			continue;
@@ -105,7 +105,7 @@ static int read_dir(struct source_sysfs *sysfs, struct observe_list *out)
 			/* Skip a directory that is just being created or removed. */
 			if (!sysfs_queue_read(dirfd(sysfs->directory), entry->d_name, &queue))
 				continue;
-			*known = (struct known){.inode = entry->d_ino, .queue = queue};
+			*known = (struct sysfs_process){.inode = entry->d_ino, .queue = queue};
 		}
 		if (add(&known->queue, out) != 0)
 			return -ENOMEM;

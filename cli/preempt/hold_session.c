@@ -99,7 +99,7 @@ static int refused(const struct cli_command *cmd, pid_t pid, int error, const ch
 }
 
 int session_open(struct session *session, const struct cli_command *cmd,
-		 const struct target *target, int signals)
+		 const struct target_process *target, int signals)
 {
 	char reason[KFD_REASON];
 	struct kfd_debug_cost settled = {0};

@@ -20,7 +20,7 @@
 
 struct session {
 	struct trap *trap;
-	const struct target *target;
+	const struct target_process *target;
 	int signals;
 	double opening_us; /* duration of the first suspend; NAN: there was no queue */
 	bool interrupted;  /* a signal requested the end */
@@ -38,7 +38,7 @@ struct session {
  * CLI_IMPOSSIBLE, for example if another debugger has the process or the caller has no right to
  * trace it. */
 int session_open(struct session *session, const struct cli_command *cmd,
-		 const struct target *target, int signals);
+		 const struct target_process *target, int signals);
 /* Serves the session for `us` microseconds (INFINITY: no limit). Returns earlier if
  * session->interrupted or session->gone gets set. */
 void session_wait_us(struct session *session, double us);

@@ -34,7 +34,7 @@
 #define STRESS_PAUSE_US 10e3
 #define SLOW_US 50e3
 
-struct options {
+struct preempt_options {
 	int pid;
 	unsigned long times;		   /* 0: not given */
 	double hold_us, pause_us, slow_us; /* 0: not given */
@@ -154,7 +154,7 @@ static int write_svg(const struct preempt_job *job, const struct preempt_result 
 		     : CLI_DONE;
 }
 
-static int show(const struct preempt_job *job, const struct options *options,
+static int show(const struct preempt_job *job, const struct preempt_options *options,
 		const struct preempt_result *result)
 {
 	struct preempt_stats stats;
@@ -177,7 +177,7 @@ static int show(const struct preempt_job *job, const struct options *options,
 
 /* ---- command ---- */
 
-static int read_options(int argc, char **argv, struct options *out)
+static int read_options(int argc, char **argv, struct preempt_options *out)
 {
 	const struct cli_option options[] = {
 		{OPTION_COUNT("count", &out->times, 1, TIMES_MAX, "1 to 100000"), .letter = 'n'},
@@ -203,7 +203,7 @@ static int read_options(int argc, char **argv, struct options *out)
 /* A simulated GPU shares the CPU with this command, so the durations of its suspends depend on the
  * load of the machine, and a slow suspend does not make a driver reset the GPU. There is no limit
  * for them then. */
-static void set_up(const struct options *options, struct preempt_job *job)
+static void set_up(const struct preempt_options *options, struct preempt_job *job)
 {
 	job->simulated = access(SIMULATION_PATH, F_OK) == 0;
 	job->times = options->times    ? (unsigned)options->times
@@ -231,7 +231,7 @@ static bool confirms(void)
 
 /* Before a debug session is opened on a real GPU, the user has to agree: on the terminal, or by
  * --yes if there is none. Returns CLI_GO_ON or the exit code. */
-static int consent(const struct options *options, const struct preempt_job *job)
+static int consent(const struct preempt_options *options, const struct preempt_job *job)
 {
 	bool settled = options->yes || job->simulated;
 
@@ -249,7 +249,7 @@ static int consent(const struct options *options, const struct preempt_job *job)
 }
 
 /* Runs the rounds in a child and prints the result. Returns the exit code. */
-static int measure(const struct preempt_job *job, const struct options *options)
+static int measure(const struct preempt_job *job, const struct preempt_options *options)
 {
 	struct work work = {
 		.job = job,
@@ -276,7 +276,7 @@ static int measure(const struct preempt_job *job, const struct options *options)
 
 static int run(int argc, char **argv)
 {
-	struct options options = {0};
+	struct preempt_options options = {0};
 	int code = read_options(argc, argv, &options);
 	struct preempt_job job = {0};
 

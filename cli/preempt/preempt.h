@@ -18,7 +18,7 @@
 
 /* What is to be measured. Filled by preempt.c, read-only for the other files. */
 struct preempt_job {
-	struct target target;
+	struct target_process target;
 	unsigned times;
 	/* Time on hold, time between two rounds, and the longest suspend that is tolerated
 	 * (INFINITY: no limit). */

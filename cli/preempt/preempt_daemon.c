@@ -64,14 +64,14 @@ static void wait_us(struct act *act, int fd, double us)
 }
 
 /* A driver call as an event of the daemon reports it. */
-struct call {
+struct daemon_call {
 	double end_us; /* CLOCK_REALTIME, at the end of the call */
 	double duration_us;
 };
 
 /* Reads events until the next one of this kind about the process. Returns false if none
  * arrives in EVENT_MS. */
-static bool next(struct act *act, const char *kind, struct call *out)
+static bool next(struct act *act, const char *kind, struct daemon_call *out)
 {
 	uint64_t end = clock_ns() + EVENT_MS * UINT64_C(1000000), now;
 	char text[KFDSCHED_EVENT_BYTES];
@@ -91,7 +91,7 @@ static bool next(struct act *act, const char *kind, struct call *out)
 				    &time, "duration_us", &duration) == 0 &&
 			pid == act->job->daemon_pid && strcmp(got, kind) == 0;
 		if (found)
-			*out = (struct call){(double)time, (double)duration};
+			*out = (struct daemon_call){(double)time, (double)duration};
 		json_decref(event);
 	}
 	return found;
@@ -99,7 +99,7 @@ static bool next(struct act *act, const char *kind, struct call *out)
 
 /* Waits until the process was on hold for job->hold_us. The time counts from the end of the
  * suspend, so that the delivery of its event is a part of the hold. */
-static void hold(struct act *act, int fd, const struct call *suspend)
+static void hold(struct act *act, int fd, const struct daemon_call *suspend)
 {
 	double since_us = (double)clock_of(CLOCK_REALTIME) / 1e3 - suspend->end_us;
 
@@ -114,7 +114,8 @@ static uint64_t monotonic_ns(double realtime_us)
 	return clock_ns() - (uint64_t)(fmax(0, ago_us) * 1e3);
 }
 
-static bool count(struct act *act, const struct call *suspend, const struct call *resume)
+static bool count(struct act *act, const struct daemon_call *suspend,
+		  const struct daemon_call *resume)
 {
 	const struct preempt_round round = {
 		.suspend_us = suspend->duration_us,
@@ -130,7 +131,7 @@ static bool count(struct act *act, const struct call *suspend, const struct call
  * Returns false if no further round must follow. */
 static bool held(struct act *act, int fd)
 {
-	struct call suspend, resume;
+	struct daemon_call suspend, resume;
 	bool suspended = next(act, "suspend", &suspend), ended;
 
 	if (suspended)

@@ -17,7 +17,7 @@
 
 /* Takes the lease again after the connection was lost, because possibly only the daemon's worker
  * was restarted. Returns the fd of the lease or a negative errno. */
-static int hold_again(const struct control_req *req, const struct target *target)
+static int hold_again(const struct control_req *req, const struct target_process *target)
 {
 	int fd = -ECONNRESET;
 
@@ -58,7 +58,7 @@ static int print_held(const struct control_req *req)
 
 /* Keeps the lease until another command resumes the process, the process ends, or
  * this command ends. */
-static int hold(const struct control_req *req, const struct target *target, int fd)
+static int hold(const struct control_req *req, const struct target_process *target, int fd)
 {
 	int rc = print_held(req);
 
@@ -86,7 +86,7 @@ static int hold(const struct control_req *req, const struct target *target, int 
  * has the process. */
 static int hold_or_act(const struct control_req *req, const struct suspend_ids *queues)
 {
-	struct target target;
+	struct target_process target;
 	int code = target_open(&cmd_suspend, req->pid, &target), fd;
 	bool was_lost;
 

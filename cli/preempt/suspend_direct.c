@@ -19,9 +19,9 @@
 
 #define TICK_US 1e6 /* update interval of the live line */
 
-struct hold {
+struct direct_hold {
 	const struct control_req *req;
-	struct target target;
+	struct target_process target;
 	bool some;		   /* only `queues` are to be suspended */
 	struct suspend_ids queues; /* ids of --queues; later the ids that are suspended */
 	struct session session;
@@ -68,7 +68,7 @@ int suspend_read_ids(const char *text, void *ids)
 	return 0;
 }
 
-static int failed(const struct hold *hold, const char *what, int error)
+static int failed(const struct direct_hold *hold, const char *what, int error)
 {
 	return cli_failed(&cmd_suspend, "process %d: %s: %s", (int)hold->target.pid, what,
 			  strerror(-error));
@@ -76,7 +76,7 @@ static int failed(const struct hold *hold, const char *what, int error)
 
 /* Suspends the process or its chosen queues. Returns CLI_GO_ON, or the exit code if the
  * process still runs. */
-static int take(struct hold *hold)
+static int take(struct direct_hold *hold)
 {
 	struct trap *trap = hold->session.trap;
 	struct kfd_debug_cost cost;
@@ -104,7 +104,7 @@ static int take(struct hold *hold)
 	return CLI_GO_ON;
 }
 
-static json_t *ids_json(const struct hold *hold)
+static json_t *ids_json(const struct direct_hold *hold)
 {
 	json_t *ids = json_array();
 
@@ -113,7 +113,7 @@ static json_t *ids_json(const struct hold *hold)
 	return ids;
 }
 
-static int print(const struct hold *hold)
+static int print(const struct direct_hold *hold)
 {
 	uint32_t count = hold->queues.count;
 	char reply[160];
@@ -145,7 +145,7 @@ static void wait_for_end(struct session *session)
 }
 
 /* Reports why the hold ended. Returns the exit code. */
-static int print_end(const struct hold *hold)
+static int print_end(const struct direct_hold *hold)
 {
 	const struct session *session = &hold->session;
 
@@ -163,7 +163,7 @@ static int print_end(const struct hold *hold)
  * session. Returns the exit code. */
 static int act(void *context, int signals)
 {
-	struct hold *hold = context;
+	struct direct_hold *hold = context;
 	struct session *session = &hold->session;
 	int code = session_open(session, &cmd_suspend, &hold->target, signals);
 
@@ -183,7 +183,7 @@ static int act(void *context, int signals)
 
 int suspend_direct(const struct control_req *req, const struct suspend_ids *queues)
 {
-	struct hold hold = {.req = req, .some = queues->count > 0, .queues = *queues};
+	struct direct_hold hold = {.req = req, .some = queues->count > 0, .queues = *queues};
 	enum hold_child_end end;
 	int code = target_open(&cmd_suspend, req->pid, &hold.target);
 

@@ -22,12 +22,12 @@
 #define MONITORS 64u	 /* limit of processes monitored at the same time */
 
 /* A process that has used a GPU before. */
-struct known {
+struct known_process {
 	pid_t pid;
 	uint64_t started;
 };
 
-struct watch {
+struct watch_state {
 	/* Command line. */
 	struct selection_criteria criteria;
 	char pattern[PATTERN]; /* for fnmatch(3), on the command; empty: any */
@@ -36,7 +36,7 @@ struct watch {
 	double timeout_s, interval_us, seconds;
 
 	struct container_names *names;
-	struct known *known;
+	struct known_process *known;
 	size_t known_count;
 	struct monitor *monitor[MONITORS];
 	size_t monitors;
@@ -49,7 +49,7 @@ struct watch {
 
 /* ---- matching ---- */
 
-static bool is_known(const struct watch *w, const struct process_identity *identity)
+static bool is_known(const struct watch_state *w, const struct process_identity *identity)
 {
 	for (size_t i = 0; i < w->known_count; i++)
 		if (w->known[i].pid == identity->pid && w->known[i].started == identity->started)
@@ -57,19 +57,19 @@ static bool is_known(const struct watch *w, const struct process_identity *ident
 	return false;
 }
 
-static int remember(struct watch *w, const struct process_identity *identity)
+static int remember(struct watch_state *w, const struct process_identity *identity)
 {
-	struct known *known = reallocarray(w->known, w->known_count + 1, sizeof(*known));
+	struct known_process *known = reallocarray(w->known, w->known_count + 1, sizeof(*known));
 
 	if (!known)
 		return -ENOMEM;
 	w->known = known;
 	known[w->known_count++] =
-		(struct known){.pid = identity->pid, .started = identity->started};
+		(struct known_process){.pid = identity->pid, .started = identity->started};
 	return 0;
 }
 
-static bool is_meant(const struct watch *w, const struct process_identity *identity)
+static bool is_meant(const struct watch_state *w, const struct process_identity *identity)
 {
 	if (w->pid && identity->pid != w->pid)
 		return false;
@@ -79,7 +79,7 @@ static bool is_meant(const struct watch *w, const struct process_identity *ident
 
 /* Remembers the processes that use a GPU already, so that they are not reported as new. With --pid,
  * the named process is wanted even then. */
-static int begin(struct watch *w)
+static int begin(struct watch_state *w)
 {
 	struct selection selection;
 	size_t printed = 0;
@@ -112,7 +112,7 @@ static int begin(struct watch *w)
 
 /* ---- a new one ---- */
 
-static double seconds_since(const struct watch *w)
+static double seconds_since(const struct watch_state *w)
 {
 	return (double)((clock_ns() - w->began_ns) / 1000000) / 1e3;
 }
@@ -124,7 +124,7 @@ static const char *number(char text[16], pid_t pid)
 }
 
 /* Reports a new process: one line, or a JSON object. */
-static void announce(const struct watch *w, const struct process_identity *identity)
+static void announce(const struct watch_state *w, const struct process_identity *identity)
 {
 	char host[16], inside[16], container[SELECTED_TEXT], command[SELECTED_TEXT];
 	const struct container *c = &identity->container;
@@ -148,14 +148,14 @@ static void announce(const struct watch *w, const struct process_identity *ident
 }
 
 /* Keeps the first exit code that is not CLI_DONE. */
-static void worse(struct watch *w, int code)
+static void worse(struct watch_state *w, int code)
 {
 	if (w->code == CLI_DONE)
 		w->code = code;
 }
 
 /* Reports a new process and begins to monitor it. */
-static void follow(struct watch *w, struct process_identity *identity)
+static void follow(struct watch_state *w, struct process_identity *identity)
 {
 	const struct monitor_options options = {
 		.pid = identity->pid,
@@ -180,7 +180,7 @@ static void follow(struct watch *w, struct process_identity *identity)
 }
 
 /* Looks for new GPU processes. Returns 0 or a negative errno. */
-static int inspect(struct watch *w)
+static int inspect(struct watch_state *w)
 {
 	struct selection selection;
 	int rc;
@@ -212,7 +212,7 @@ static int inspect(struct watch *w)
 
 /* ---- main loop ---- */
 
-static void sample(struct watch *w)
+static void sample(struct watch_state *w)
 {
 	size_t n_valid = 0;
 
@@ -230,7 +230,7 @@ static void sample(struct watch *w)
 }
 
 /* Returns the time of the next look or sample. */
-static uint64_t earliest(const struct watch *w, uint64_t scan_ns)
+static uint64_t earliest(const struct watch_state *w, uint64_t scan_ns)
 {
 	uint64_t out = w->looking ? scan_ns : UINT64_MAX;
 
@@ -241,7 +241,7 @@ static uint64_t earliest(const struct watch *w, uint64_t scan_ns)
 }
 
 /* Reports that no process was found. Returns CLI_FAILED. */
-static int is_unused(const struct watch *w, const struct process_identity *target)
+static int is_unused(const struct watch_state *w, const struct process_identity *target)
 {
 	const char *problem = w->criteria.container ? container_names_problem(w->names) : "";
 	const char *container = w->criteria.container ? w->criteria.container : "";
@@ -261,7 +261,7 @@ static int is_unused(const struct watch *w, const struct process_identity *targe
 
 /* Looks for processes until one was found or the time is over (--all: until the time is over), and
  * samples the monitors until all of them have ended. Returns the exit code. */
-static int run_loop(struct watch *w, const struct process_identity *target)
+static int run_loop(struct watch_state *w, const struct process_identity *target)
 {
 	const uint64_t interval_ns = (uint64_t)(w->interval_us * 1e3);
 	const uint64_t deadline = w->began_ns + (uint64_t)(w->timeout_s * 1e9);
@@ -300,7 +300,7 @@ static int run_loop(struct watch *w, const struct process_identity *target)
 	return w->code;
 }
 
-static int watch(struct watch *w)
+static int watch(struct watch_state *w)
 {
 	struct process_identity target = {0};
 	int rc, code = w->pid ? select_process(&cmd_watch, w->pid, &target) : CLI_GO_ON;
@@ -328,7 +328,7 @@ static int watch(struct watch *w)
 
 static int run(int argc, char **argv)
 {
-	struct watch w = {.criteria = {.gpu = true}, .interval_us = 5e6};
+	struct watch_state w = {.criteria = {.gpu = true}, .interval_us = 5e6};
 	double timeout_us = 300e6, seconds_us = 0;
 	const char *name = NULL;
 	const struct cli_option options[] = {

@@ -19,7 +19,7 @@
 #define COMES_BACK_TRIES 30
 #define TRY_NS 100000000u
 
-struct options {
+struct events_options {
 	const char *socket;
 	bool json, follow;
 	unsigned long count; /* with follow: events after which it ends; 0: no limit */
@@ -27,7 +27,7 @@ struct options {
 };
 
 /* Parses the arguments. Returns CLI_GO_ON or the exit code. */
-static int parse(int argc, char **argv, struct options *out)
+static int parse(int argc, char **argv, struct events_options *out)
 {
 	const struct cli_option options[] = {
 		{OPTION_FLAG("follow", &out->follow), .letter = 'f'},
@@ -105,8 +105,8 @@ static bool print_event(json_t *event, bool as_json)
 /* Prints the events that the daemon keeps: those with a number below `before` (0: all), of these
  * the last options->last. Adds their number to *count and stops when it reaches options->count.
  * Returns 0 or an error that kfdsched_sentence() describes. */
-static int print_recent(struct kfdsched *daemon, const struct options *options, json_int_t before,
-			unsigned long *count)
+static int print_recent(struct kfdsched *daemon, const struct events_options *options,
+			json_int_t before, unsigned long *count)
 {
 	char *text = NULL;
 	int rc = kfdsched_recent_events(daemon, &text);
@@ -175,7 +175,7 @@ static json_t *next(struct kfdsched *daemon, int fd, int *error)
 }
 
 /* Prints events as they happen. Returns the exit code. */
-static int follow(struct kfdsched *daemon, const struct options *options)
+static int follow(struct kfdsched *daemon, const struct events_options *options)
 {
 	unsigned long count = 0;
 	bool first = options->last > 0, open = true;
@@ -218,7 +218,7 @@ static int follow(struct kfdsched *daemon, const struct options *options)
 static int run(int argc, char **argv)
 {
 	struct kfdsched *daemon;
-	struct options options = {.last = ULONG_MAX};
+	struct events_options options = {.last = ULONG_MAX};
 	unsigned long count = 0;
 	int code = parse(argc, argv, &options);
 

@@ -26,7 +26,7 @@ struct job {
 };
 
 /* One process and its queues. */
-struct seen {
+struct queues_seen {
 	struct process_identity identity;
 	struct observation observation;
 };
@@ -87,7 +87,7 @@ static void number(struct table *table, long long value)
 		table_cell(table, TABLE_UNKNOWN);
 }
 
-static void row(struct table *table, const struct job *job, const struct seen *seen,
+static void row(struct table *table, const struct job *job, const struct queues_seen *seen,
 		const struct observe_queue *queue)
 {
 	static const enum observe_field addresses[] = {
@@ -124,7 +124,7 @@ static void row(struct table *table, const struct job *job, const struct seen *s
 	table_cell(table, "%s", source_names(text, queue));
 }
 
-static int print_table(const struct job *job, const struct seen *list, size_t n)
+static int print_table(const struct job *job, const struct queues_seen *list, size_t n)
 {
 	struct table *table = table_new(
 		job->addresses
@@ -158,7 +158,7 @@ static bool for_suspend(const struct observe_queue *queue)
 }
 
 /* Prints the ids of the compute queues as a C array, with a comment. */
-static void print_c(const struct seen *seen)
+static void print_c(const struct queues_seen *seen)
 {
 	const struct observe_list *queues = &seen->observation.queues;
 	const char *before = "";
@@ -215,7 +215,7 @@ static json_t *whose_json(const struct process_identity *proc)
 			 or_null(process_pid_inside(proc)), "comm", proc->comm);
 }
 
-static bool add_json(json_t *processes, json_t *queues, const struct seen *seen)
+static bool add_json(json_t *processes, json_t *queues, const struct queues_seen *seen)
 {
 	json_t *process = whose_json(&seen->identity);
 	const struct observe_list *list = &seen->observation.queues;
@@ -235,7 +235,7 @@ static bool add_json(json_t *processes, json_t *queues, const struct seen *seen)
 	return json_array_append_new(processes, process) == 0 && whole;
 }
 
-static int print_json(const struct seen *list, size_t n)
+static int print_json(const struct queues_seen *list, size_t n)
 {
 	json_t *processes = json_array(), *queues = json_array(), *root;
 	bool whole = processes && queues;
@@ -260,7 +260,7 @@ static int print_json(const struct seen *list, size_t n)
 
 /* Reads the queues of the process that out->identity names. `beside`: an observer whose cache is
  * shared; NULL: none. */
-static int inspect(const struct job *job, struct observer *beside, struct seen *out)
+static int inspect(const struct job *job, struct observer *beside, struct queues_seen *out)
 {
 	const struct observe_options options = {
 		.pid = out->identity.pid, .socket = job->socket, .beside = beside};
@@ -274,7 +274,7 @@ static int inspect(const struct job *job, struct observer *beside, struct seen *
 
 /* No source has listed a queue by its id, and at least one failed. Reports the reasons
  * of the sources. */
-static int print_why_none(const struct job *job, const struct seen *seen)
+static int print_why_none(const struct job *job, const struct queues_seen *seen)
 {
 	char why[OBSERVE_WHY];
 	const struct observe_result *results = seen->observation.result;
@@ -293,7 +293,7 @@ static int print_why_none(const struct job *job, const struct seen *seen)
 	return observe_can_list(job->socket, why) == 0 ? CLI_FAILED : CLI_IMPOSSIBLE;
 }
 
-static int read_one(const struct job *job, struct seen *out)
+static int read_one(const struct job *job, struct queues_seen *out)
 {
 	int rc, code = select_process(&cmd_queues, job->pid, &out->identity);
 
@@ -310,7 +310,7 @@ static int read_one(const struct job *job, struct seen *out)
 
 /* Reads the queues of all processes. Processes that end meanwhile are left out. Returns their
  * number, or -ENOMEM. */
-static int read_all(const struct job *job, struct seen **out)
+static int read_all(const struct job *job, struct queues_seen **out)
 {
 	pid_t *pids = calloc(PROCESSES, sizeof(*pids));
 	int found = pids ? observe_processes(job->socket, pids, PROCESSES) : -ENOMEM, n = 0;
@@ -338,7 +338,7 @@ static int read_all(const struct job *job, struct seen **out)
 
 static int show(const struct job *job)
 {
-	struct seen *list = NULL;
+	struct queues_seen *list = NULL;
 	int n = 1, rc = 0, code = CLI_GO_ON;
 
 	if (!job->pid && (code = select_needs_list(&cmd_queues, job->socket)) != CLI_DONE)

@@ -11,14 +11,14 @@
 #include "include/kfdsched.h"
 
 /* A process that is suspended as long as fd (from kfdsched_hold()) is open. */
-struct hold {
+struct foreground_hold {
 	pid_t pid;
 	int fd;
 };
 
 struct top_actions {
 	struct kfdsched *daemon;
-	struct hold hold[ACTIONS_HOLDS];
+	struct foreground_hold hold[ACTIONS_HOLDS];
 	unsigned holds;
 };
 
@@ -76,7 +76,7 @@ void actions_suspend(struct top_actions *actions, pid_t pid, char *message, size
 	format_result(actions, message, size);
 	if (fd < 0)
 		return;
-	actions->hold[actions->holds++] = (struct hold){.pid = pid, .fd = fd};
+	actions->hold[actions->holds++] = (struct foreground_hold){.pid = pid, .fd = fd};
 	snprintf(message, size, "%s until R is pressed or this top ends",
 		 kfdsched_sentence(actions->daemon));
 }

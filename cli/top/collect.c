@@ -24,7 +24,7 @@ struct gatherer {
 	pid_t queried_worker; /* worker of the daemon for which `elsewhere` is valid */
 	bool elsewhere;	      /* the daemon is in another pid namespace */
 	struct driver *driver;
-	struct names *names;
+	struct command_names *names;
 	struct registers *registers;
 };
 

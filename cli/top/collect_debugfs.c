@@ -86,7 +86,7 @@ static struct found *find_or_add(struct registers *registers, pid_t pid)
 
 /* Cut the text at the heading of each process and parse the parts, so that the text is read once in
  * total and not once for each process. A process with several contexts has several parts. */
-static int take_mqds(struct registers *registers, struct debugfs_text text)
+static int take_mqds(struct registers *registers, struct debugfs_copy text)
 {
 	static const char head[] = "Process ";
 	const char *at = text.at, *end = text.at + text.bytes, *next;
@@ -134,7 +134,7 @@ static void none_active(struct observe_list *queues)
 static int read_all(struct registers *registers)
 {
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
-	struct debugfs_text text = {.gpus = gpus, .n_gpus = topology_gpus(gpus, TOPOLOGY_GPUS)};
+	struct debugfs_copy text = {.gpus = gpus, .n_gpus = topology_gpus(gpus, TOPOLOGY_GPUS)};
 	struct observe_list hqds = {0}, none = {0};
 	struct ratio one[TOPOLOGY_GPUS];
 	char why[OBSERVE_WHY];

@@ -19,7 +19,7 @@
 #define MOST 4096u	     /* maximum number of processes */
 #define REREAD_NS 1000000000 /* 1 s: time between two readings of the processes in sysfs */
 
-struct gpu {
+struct driver_gpu {
 	uint32_t gpu_id;
 	char name[24];
 	struct gpu_name names; /* gpu_id 0: not known */
@@ -27,7 +27,7 @@ struct gpu {
 };
 
 /* Last values of one process in sysfs. */
-struct seen {
+struct driver_seen {
 	pid_t pid;
 	bool queues_read; /* the queue counts are valid */
 	int32_t queues, compute_queues;
@@ -37,10 +37,10 @@ struct seen {
 };
 
 struct driver {
-	struct gpu gpus[TOPOLOGY_GPUS];
+	struct driver_gpu gpus[TOPOLOGY_GPUS];
 	size_t gpu_count;
 	uint64_t read_ns; /* time of the last reading of the processes; 0: never */
-	struct seen *seen;
+	struct driver_seen *seen;
 	size_t seen_count, seen_room;
 	struct sysfs_queue queue[SYSFS_QUEUES];
 };
@@ -80,10 +80,10 @@ static void read_gpus(struct driver *driver)
 
 	driver->gpu_count = topology_gpus(gpus, TOPOLOGY_GPUS);
 	for (size_t g = 0; g < driver->gpu_count; g++) {
-		struct gpu *gpu = &driver->gpus[g];
+		struct driver_gpu *gpu = &driver->gpus[g];
 		const struct gpu_name *name = gpu_name_of(names, named, gpus[g].gpu_id);
 
-		*gpu = (struct gpu){
+		*gpu = (struct driver_gpu){
 			.gpu_id = gpus[g].gpu_id,
 			.slots = gpus[g].cp_queues ? (int32_t)gpus[g].cp_queues : TOP_UNKNOWN,
 			.compute_units = gpus[g].simds && gpus[g].simds_per_cu
@@ -116,7 +116,7 @@ void driver_close(struct driver *driver)
 
 /* ---- processes ---- */
 
-static void read_queues(struct driver *driver, struct seen *seen)
+static void read_queues(struct driver *driver, struct driver_seen *seen)
 {
 	int n = sysfs_queues(seen->pid, driver->queue, SYSFS_QUEUES);
 
@@ -135,7 +135,7 @@ static void read_queues(struct driver *driver, struct seen *seen)
 
 /* queues: read the queues, too. waves: also read the number of compute units that the process
  * occupies, for which the driver reads registers. */
-static void read_process(struct driver *driver, struct seen *seen, bool queues, bool waves)
+static void read_process(struct driver *driver, struct driver_seen *seen, bool queues, bool waves)
 {
 	char path[sizeof(PROCESSES) + 64];
 	int64_t bytes, cus;
@@ -163,7 +163,7 @@ static int read_processes(struct driver *driver, const struct top_state *state)
 {
 	pid_t *pids = calloc(MOST, sizeof(*pids));
 	size_t n = pids ? sysfs_processes(pids, MOST) : 0;
-	struct seen *seen = driver->seen;
+	struct driver_seen *seen = driver->seen;
 
 	driver->seen_count = 0;
 	if (pids && n > driver->seen_room) {
@@ -180,7 +180,7 @@ static int read_processes(struct driver *driver, const struct top_state *state)
 	for (size_t i = 0; i < n; i++) {
 		bool known = top_find_process(state, pids[i]) != NULL;
 
-		seen[i] = (struct seen){.pid = pids[i]};
+		seen[i] = (struct driver_seen){.pid = pids[i]};
 		read_process(driver, &seen[i], !known, !state->by_daemon);
 	}
 	driver->seen_count = n;
@@ -193,7 +193,7 @@ static int read_processes(struct driver *driver, const struct top_state *state)
 static int add_nodes(const struct driver *driver, struct top_state *state)
 {
 	for (size_t g = 0; g < driver->gpu_count; g++) {
-		const struct gpu *gpu = &driver->gpus[g];
+		const struct driver_gpu *gpu = &driver->gpus[g];
 		struct top_node *node = top_find_node(state, gpu->gpu_id);
 
 		if (!node)
@@ -210,7 +210,7 @@ static int add_nodes(const struct driver *driver, struct top_state *state)
 	return 0;
 }
 
-static int add_process(const struct driver *driver, const struct seen *seen,
+static int add_process(const struct driver *driver, const struct driver_seen *seen,
 		       struct top_state *state)
 {
 	struct top_process *process = top_find_process(state, seen->pid);

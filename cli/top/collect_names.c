@@ -23,18 +23,18 @@ struct name {
 };
 
 /* Cache of names, mostly in the order of the processes in the state, so that find() is fast. */
-struct names {
+struct command_names {
 	struct name *name;
 	size_t count, room;
 	uint64_t samples; /* number of samples */
 };
 
-struct names *names_open(void)
+struct command_names *names_open(void)
 {
-	return calloc(1, sizeof(struct names));
+	return calloc(1, sizeof(struct command_names));
 }
 
-void names_close(struct names *names)
+void names_close(struct command_names *names)
 {
 	if (names)
 		free(names->name);
@@ -89,7 +89,7 @@ static void keep_up(struct name *name, uint64_t now)
 }
 
 /* near: index at which the entry probably is. Adds an entry if there is none; NULL: no memory. */
-static struct name *find(struct names *names, pid_t pid, size_t near)
+static struct name *find(struct command_names *names, pid_t pid, size_t near)
 {
 	struct name *grown;
 
@@ -109,7 +109,7 @@ static struct name *find(struct names *names, pid_t pid, size_t near)
 	return &names->name[names->count++];
 }
 
-int names_add(struct names *names, struct top_state *state)
+int names_add(struct command_names *names, struct top_state *state)
 {
 	size_t n_valid = 0, there = 0;
 

@@ -17,7 +17,7 @@
  * terminal counts as closed. */
 #define EMPTY_READS 20u
 
-struct live {
+struct top_loop {
 	const struct live_options *options;
 	struct gatherer *gatherer;
 	struct top_actions *actions;
@@ -32,7 +32,7 @@ struct live {
 	bool again; /* an action was done: take the next sample at once */
 };
 
-static int sample(struct live *live)
+static int sample(struct top_loop *live)
 {
 	int rc = collect_sample(live->gatherer,
 				live->ui.visible[TOP_HQDS] || live->ui.visible[TOP_RATIO],
@@ -44,7 +44,7 @@ static int sample(struct live *live)
 	return rc;
 }
 
-static int show(struct live *live)
+static int show(struct top_loop *live)
 {
 	const struct top_state *now = &live->state[live->samples % 2];
 	const struct top_state *before =
@@ -62,7 +62,7 @@ static int show(struct live *live)
 }
 
 /* Do the action of a key. A suspend can take two seconds, so a message is shown before it. */
-static int act(struct live *live, enum ui_action action)
+static int act(struct top_loop *live, enum ui_action action)
 {
 	struct top_ui *ui = &live->ui;
 	int rc = 0;
@@ -94,7 +94,7 @@ static int act(struct live *live, enum ui_action action)
 }
 
 /* Handle all keys that are waiting. readable: poll() reported stdin as readable. */
-static int keys(struct live *live, bool readable)
+static int keys(struct top_loop *live, bool readable)
 {
 	int rc = 0, key = terminal_key();
 
@@ -110,7 +110,7 @@ static int keys(struct live *live, bool readable)
 
 /* Wait until `until_ns`, or until there is a key, a signal, a request to stop, or the end of a
  * suspension; and handle it. */
-static int wait_for_something(struct live *live, uint64_t until_ns)
+static int wait_for_something(struct top_loop *live, uint64_t until_ns)
 {
 	struct pollfd fd[2 + ACTIONS_HOLDS] = {
 		{.fd = STDIN_FILENO, .events = POLLIN},
@@ -131,7 +131,7 @@ static int wait_for_something(struct live *live, uint64_t until_ns)
 	return live->quit ? 0 : keys(live, fd[0].revents & POLLIN);
 }
 
-static int go_on(struct live *live)
+static int go_on(struct top_loop *live)
 {
 	uint64_t next = clock_ns();
 	int rc = 0;
@@ -159,7 +159,7 @@ static int go_on(struct live *live)
 
 int live_run(const struct live_options *options)
 {
-	struct live live = {.options = options};
+	struct top_loop live = {.options = options};
 	int rc = -ENOMEM;
 
 	ui_begin(&live.ui, options->pid);

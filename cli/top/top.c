@@ -21,14 +21,14 @@
 #define LEAST_US 50e3
 #define MOST_US 60e6
 
-struct options {
+struct top_options {
 	const char *socket;
 	double interval_us;
 	bool once, json;
 	int pid;
 };
 
-static int parse(int argc, char **argv, struct options *out)
+static int parse(int argc, char **argv, struct top_options *out)
 {
 	const struct cli_option options[] = {
 		{OPTION_SECONDS("interval", &out->interval_us, LEAST_US, MOST_US,
@@ -48,7 +48,7 @@ static int parse(int argc, char **argv, struct options *out)
 
 /* ---- one frame ---- */
 
-static int show(const struct options *options, const struct top_state *before,
+static int show(const struct top_options *options, const struct top_state *before,
 		const struct top_state *now)
 {
 	const struct top_view view = {.sort = TOP_PID, .pid = options->pid};
@@ -76,7 +76,7 @@ static int show(const struct options *options, const struct top_state *before,
 }
 
 /* Collects twice, because shares and rates need an interval. */
-static int once(const struct options *options)
+static int once(const struct top_options *options)
 {
 	struct top_state before = {0}, now = {0};
 	struct gatherer *gatherer = collect_open(options->socket);
@@ -99,7 +99,7 @@ static int once(const struct options *options)
 
 /* ---- live ---- */
 
-static int live(const struct options *options)
+static int live(const struct top_options *options)
 {
 	const struct live_options how = {
 		.socket = options->socket,
@@ -136,7 +136,7 @@ static int is_there(int pid)
 
 static int run(int argc, char **argv)
 {
-	struct options options = {.interval_us = INTERVAL_US};
+	struct top_options options = {.interval_us = INTERVAL_US};
 	int code = parse(argc, argv, &options);
 
 	if (code == CLI_GO_ON && options.pid)

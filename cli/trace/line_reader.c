@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /* Writes the current piece of the line to `rest`. */
-static void pass_on(struct text *text)
+static void pass_on(struct line_reader *text)
 {
 	if (text->rest && text->used > 0) {
 		fwrite(text->line, 1, text->used, text->rest);
@@ -16,7 +16,7 @@ static void pass_on(struct text *text)
 	text->used = 0;
 }
 
-static void line_ends(struct text *text)
+static void line_ends(struct line_reader *text)
 {
 	if (text->begun || !text->take(text->context, text->line, text->used)) {
 		pass_on(text);
@@ -29,7 +29,7 @@ static void line_ends(struct text *text)
 	text->begun = false;
 }
 
-bool text_read(struct text *text, int fd, size_t most)
+bool text_read(struct line_reader *text, int fd, size_t most)
 {
 	char piece[65536];
 	size_t got = 0;
@@ -56,7 +56,7 @@ bool text_read(struct text *text, int fd, size_t most)
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-void text_idle(struct text *text)
+void text_idle(struct line_reader *text)
 {
 	static const char *const ours[] = {"kfdshim[", ":"};
 
@@ -71,7 +71,7 @@ void text_idle(struct text *text)
 		pass_on(text);
 }
 
-void text_end(struct text *text)
+void text_end(struct line_reader *text)
 {
 	if (text->used > 0 && (text->begun || !text->take(text->context, text->line, text->used)))
 		pass_on(text);

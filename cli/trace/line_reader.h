@@ -3,7 +3,7 @@
  * Splits a stream into lines: the stderr of a command, or a log. Each line is offered to a
  * function; lines that this function does not consume are passed on.
  *
- * Threads: one for each struct text.
+ * Threads: one for each struct line_reader.
  */
 #ifndef KFDSHIM_CLI_TRACE_LINE_READER_H
 #define KFDSHIM_CLI_TRACE_LINE_READER_H
@@ -19,7 +19,7 @@
  * to be passed on. */
 typedef bool text_take(void *context, const char *line, size_t bytes);
 
-struct text {
+struct line_reader {
 	FILE *rest; /* receives the lines that were not consumed; NULL: they are dropped */
 	text_take *take;
 	void *context;
@@ -30,12 +30,12 @@ struct text {
 
 /* Reads from `fd` what is available, at most about `most` bytes. Returns false at the end of the
  * stream or on an error. */
-bool text_read(struct text *text, int fd, size_t most);
+bool text_read(struct line_reader *text, int fd, size_t most);
 /* Called when the stream is idle: passes on an incomplete line, for example a prompt that the
  * user has to see, unless the line begins like one that is to be consumed ("kfdshim[", or ":"
  * of HIP's log). */
-void text_idle(struct text *text);
+void text_idle(struct line_reader *text);
 /* Called at the end of the stream: offers or passes on an incomplete last line. */
-void text_end(struct text *text);
+void text_end(struct line_reader *text);
 
 #endif

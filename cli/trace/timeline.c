@@ -69,7 +69,7 @@ struct timeline {
 	void *context;
 	size_t used, room, count;
 	uint64_t order;
-	struct waiting {
+	struct waiting_event {
 		/* `order`: events with the same time keep their order of arrival */
 		uint64_t ns, order;
 		struct trace_event *event;
@@ -102,7 +102,7 @@ void timeline_free(struct timeline *timeline)
 	free(timeline);
 }
 
-static bool before(const struct waiting *a, const struct waiting *b)
+static bool before(const struct waiting_event *a, const struct waiting_event *b)
 {
 	return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
 }
@@ -117,7 +117,7 @@ static void hand_out(struct timeline *timeline, const struct trace_event *event)
 static void pop(struct timeline *timeline)
 {
 	struct trace_event *event = timeline->heap[0].event;
-	struct waiting last = timeline->heap[--timeline->used];
+	struct waiting_event last = timeline->heap[--timeline->used];
 	size_t at = 0, child;
 
 	while ((child = 2 * at + 1) < timeline->used) {
@@ -136,7 +136,7 @@ static void pop(struct timeline *timeline)
 
 void timeline_add(struct timeline *timeline, const struct trace_event *event)
 {
-	struct waiting one = {.ns = event->ns, .order = timeline->order++};
+	struct waiting_event one = {.ns = event->ns, .order = timeline->order++};
 	size_t at;
 
 	if (timeline->used == timeline->room)

@@ -31,7 +31,7 @@
 /* Limit of what is read from a log at once, in bytes. */
 #define LOG_PIECE (16u << 20)
 
-struct run {
+struct trace_session {
 	const struct trace_options *options;
 	struct trace_output output;
 	struct trace_daemon daemon;
@@ -40,7 +40,7 @@ struct run {
 	uint64_t started[TRACE_PIDS];
 	struct tracefs tracefs;
 	struct command command;
-	struct text talk, log;
+	struct line_reader talk, log;
 	struct open_calls calls;
 	uint64_t log_number; /* number of the last event in the shim's log */
 	pid_t log_pid;
@@ -54,7 +54,7 @@ struct run {
 
 /* A record of HIP's log can follow other output on the same line, such as a prompt, which is passed
  * on to the user. A prefix that each line has (the rank that mpirun adds) is not passed on. */
-static void pass_on_prompt(struct run *run, const struct hiplog_text *before)
+static void pass_on_prompt(struct trace_session *run, const struct hiplog_text *before)
 {
 	size_t n_valid = before->bytes < sizeof(run->before) ? before->bytes : sizeof(run->before);
 
@@ -68,7 +68,8 @@ static void pass_on_prompt(struct run *run, const struct hiplog_text *before)
 }
 
 /* Adds a record of HIP's log. Returns false if the line is not one. */
-static bool take_hip(struct run *run, const struct text *from, const char *line, size_t bytes)
+static bool take_hip(struct trace_session *run, const struct line_reader *from, const char *line,
+		     size_t bytes)
 {
 	struct hiplog_record record;
 	struct trace_event event;
@@ -94,7 +95,7 @@ static bool take_hip(struct run *run, const struct text *from, const char *line,
 /* Takes a line of the --hip-log file. Such lines are never passed on. */
 static bool take_log(void *context, const char *line, size_t bytes)
 {
-	struct run *run = context;
+	struct trace_session *run = context;
 
 	take_hip(run, &run->log, line, bytes);
 	return true;
@@ -104,7 +105,7 @@ static bool take_log(void *context, const char *line, size_t bytes)
  * Other lines are passed on. */
 static bool take_talk(void *context, const char *line, size_t bytes)
 {
-	struct run *run = context;
+	struct trace_session *run = context;
 	struct trace_event event;
 	uint64_t number;
 
@@ -121,20 +122,20 @@ static bool take_talk(void *context, const char *line, size_t bytes)
 	return run->options->hip && take_hip(run, &run->talk, line, bytes);
 }
 
-static int open_log(struct run *run)
+static int open_log(struct trace_session *run)
 {
 	run->log_fd = -1;
 	if (!run->options->hip_log)
 		return 0;
 	/* O_NONBLOCK: open() of a FIFO without a writer must not block. */
 	run->log_fd = open(run->options->hip_log, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	run->log = (struct text){.take = take_log, .context = run};
+	run->log = (struct line_reader){.take = take_log, .context = run};
 	return run->log_fd < 0 ? -errno : 0;
 }
 
 /* Without a daemon the shim has to log its events, and with --hip HIP has to log, so the
  * environment is changed and stderr is read. Returns CLI_GO_ON or the exit code. */
-static int start_command(struct run *run, bool daemon)
+static int start_command(struct trace_session *run, bool daemon)
 {
 	const struct trace_options *options = run->options;
 	char level[2] = {(char)('0' + options->hip), '\0'};
@@ -154,7 +155,7 @@ static int start_command(struct run *run, bool daemon)
 	}
 	how.reads_stderr = n > 0;
 	how.stdout_is_ours = run->output.file == stdout;
-	run->talk = (struct text){.rest = stderr, .take = take_talk, .context = run};
+	run->talk = (struct line_reader){.rest = stderr, .take = take_talk, .context = run};
 	error = command_start(&run->command, &cmd_trace, &how);
 	if (error == -ENOENT)
 		return cli_failed(&cmd_trace,
@@ -173,7 +174,7 @@ static void take_driver(void *context, struct trace_event *event)
 	trace_output_add(context, event);
 }
 
-static void open_driver(struct run *run)
+static void open_driver(struct trace_session *run)
 {
 	char name[64];
 
@@ -194,7 +195,7 @@ static void open_driver(struct run *run)
 
 /* ---- course of the trace ---- */
 
-static void read_all(struct run *run)
+static void read_all(struct trace_session *run)
 {
 	trace_daemon_read(&run->daemon);
 	tracefs_read(&run->tracefs, take_driver, &run->output);
@@ -206,7 +207,7 @@ static void read_all(struct run *run)
 
 /* Waits until a source has data, but at most `ms`. `until_stopped`: also until stop_fd() is
  * readable. */
-static void wait_a_tick(struct run *run, int ms, bool until_stopped)
+static void wait_a_tick(struct trace_session *run, int ms, bool until_stopped)
 {
 	struct pollfd p[] = {
 		{.fd = until_stopped ? stop_fd() : -1, .events = POLLIN},
@@ -229,7 +230,7 @@ static void wait_a_tick(struct run *run, int ms, bool until_stopped)
 
 /* Returns true if processes were chosen and all of them have ended. A command that was started
  * decides instead. */
-static bool all_have_gone(const struct run *run)
+static bool all_have_gone(const struct trace_session *run)
 {
 	struct proc_stat stat;
 
@@ -240,7 +241,7 @@ static bool all_have_gone(const struct run *run)
 	return run->options->pids > 0 && !run->options->command;
 }
 
-static void trace(struct run *run)
+static void trace(struct trace_session *run)
 {
 	uint64_t until = run->options->seconds > 0
 				 ? run->output.begin_ns + (uint64_t)(run->options->seconds * 1e9)
@@ -266,7 +267,7 @@ static void trace(struct run *run)
 
 /* Sends SIGTERM, later SIGKILL. After Ctrl-C the command has received SIGINT already, but not when
  * --seconds is over. */
-static void end_command(struct run *run)
+static void end_command(struct trace_session *run)
 {
 	static const int signals[] = {SIGTERM, SIGKILL};
 
@@ -284,7 +285,7 @@ static void end_command(struct run *run)
 }
 
 /* Records a note for everything that the trace lacks. */
-static void print_losses(struct run *run)
+static void print_losses(struct trace_session *run)
 {
 	trace_daemon_end(&run->daemon);
 	if (run->log_lost)
@@ -316,7 +317,7 @@ static bool is_file(int fd)
 }
 
 /* Reads what still arrives in QUIET_NS, and the rest of a log file. */
-static void drain(struct run *run)
+static void drain(struct trace_session *run)
 {
 	uint64_t until = clock_ns() + QUIET_NS;
 
@@ -331,7 +332,7 @@ static void drain(struct run *run)
 	text_end(&run->log);
 }
 
-static int finish(struct run *run)
+static int finish(struct trace_session *run)
 {
 	run->end_ns = clock_ns();
 	end_command(run);
@@ -342,7 +343,7 @@ static int finish(struct run *run)
 
 /* Opens all sources and starts the command. The command is started before trace_daemon_follow(),
  * because that starts a thread. Returns CLI_GO_ON or the exit code. */
-static int open_sources(struct run *run)
+static int open_sources(struct trace_session *run)
 {
 	int error = open_log(run), code;
 	bool daemon;
@@ -367,18 +368,18 @@ static int open_sources(struct run *run)
 
 int trace_run(const struct trace_options *options)
 {
-	struct run *run = calloc(1, sizeof(*run));
+	struct trace_session *run = calloc(1, sizeof(*run));
 	struct proc_stat stat;
 	int code;
 
 	if (!run)
 		return cli_failed(&cmd_trace, "out of memory");
-	*run = (struct run){.options = options,
-			    .end_ns = UINT64_MAX,
-			    .daemon = {.events_fd = -1},
-			    .log_fd = -1,
-			    .command = {.pidfd = -1, .talk = -1},
-			    .tracefs = {.pipe = -1}};
+	*run = (struct trace_session){.options = options,
+				      .end_ns = UINT64_MAX,
+				      .daemon = {.events_fd = -1},
+				      .log_fd = -1,
+				      .command = {.pidfd = -1, .talk = -1},
+				      .tracefs = {.pipe = -1}};
 	for (unsigned i = 0; i < options->pids; i++) {
 		proc_stat(options->pid[i], &stat);
 		run->started[i] = stat.started;

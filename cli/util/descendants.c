@@ -13,14 +13,14 @@
 
 #define PROCESSES 65536u /* most processes that are read from /proc */
 
-struct entry {
+struct proc_entry {
 	pid_t pid, parent;
 	bool zombie, ours; /* ours: a descendant, as found so far */
 };
 
 /* Reads pid, parent and state of one process. Returns false if the name is no pid, or if the
  * process has ended. */
-static bool read_entry(const char *name, struct entry *out)
+static bool read_entry(const char *name, struct proc_entry *out)
 {
 	char text[1024], state;
 	int parent;
@@ -42,17 +42,18 @@ static bool read_entry(const char *name, struct entry *out)
 
 static int by_pid(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct proc_entry *x = a, *y = b;
 
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 /* Returns true if the parent is `root` or a descendant that was found already. `list` is sorted by
  * pid. */
-static bool has_our_parent(const struct entry *list, size_t n, pid_t root, const struct entry *e)
+static bool has_our_parent(const struct proc_entry *list, size_t n, pid_t root,
+			   const struct proc_entry *e)
 {
-	const struct entry key = {.pid = e->parent};
-	const struct entry *parent;
+	const struct proc_entry key = {.pid = e->parent};
+	const struct proc_entry *parent;
 
 	if (e->parent == root)
 		return true;
@@ -63,7 +64,7 @@ static bool has_our_parent(const struct entry *list, size_t n, pid_t root, const
 int descendants_of(pid_t root, pid_t *out, size_t max)
 {
 	DIR *dir = opendir("/proc");
-	struct entry *list = calloc(PROCESSES, sizeof(*list));
+	struct proc_entry *list = calloc(PROCESSES, sizeof(*list));
 	const struct dirent *entry;
 	size_t n = 0, found = 0;
 	bool more = true;

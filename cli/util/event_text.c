@@ -13,15 +13,16 @@
 #include "common/text.h"
 
 /* A text that is being composed, of EVENT_TEXT bytes. */
-struct line {
+struct text_line {
 	char *text;
 	size_t used; /* bytes, without the NUL */
 };
 
-static void put(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct text_line *line, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Appends to the line; what does not fit is cut. */
-static void put(struct line *line, const char *format, ...)
+static void put(struct text_line *line, const char *format, ...)
 {
 	size_t room = EVENT_TEXT - line->used;
 	va_list args;
@@ -36,7 +37,7 @@ static void put(struct line *line, const char *format, ...)
 
 /* Appends a duration of the event between two texts, ", 60 us after the cause", if the event has
  * it. */
-static void put_us(struct line *line, const json_t *event, const char *key, const char *before,
+static void put_us(struct text_line *line, const json_t *event, const char *key, const char *before,
 		   const char *after)
 {
 	char quantity[QUANTITY_BYTES];
@@ -54,7 +55,7 @@ static bool has(const json_t *event, const char *key)
 	       !(json_is_string(value) && !json_string_value(value)[0]);
 }
 
-static void put_process(struct line *line, const json_t *event)
+static void put_process(struct text_line *line, const json_t *event)
 {
 	char pid[FIELD_BYTES];
 
@@ -62,7 +63,7 @@ static void put_process(struct line *line, const json_t *event)
 }
 
 /* Appends which process has requested the change, if the event has it. */
-static void put_by(struct line *line, const json_t *event)
+static void put_by(struct text_line *line, const json_t *event)
 {
 	char pid[FIELD_BYTES], uid[FIELD_BYTES];
 
@@ -72,7 +73,7 @@ static void put_by(struct line *line, const json_t *event)
 }
 
 /* Appends the GPUs of the event. */
-static void put_gpus(struct line *line, const json_t *event)
+static void put_gpus(struct text_line *line, const json_t *event)
 {
 	json_t *list = json_object_get(event, "gpu_ids");
 	const json_t *gpu_id;
@@ -90,7 +91,7 @@ static void put_gpus(struct line *line, const json_t *event)
 
 /* Appends the reason as a clause. clauses[]: the reasons of docs/reference/events.md; "process %s"
  * stands for the process that has caused it, or "more urgent ones" if that is not known. */
-static void put_reason(struct line *line, const json_t *event)
+static void put_reason(struct text_line *line, const json_t *event)
 {
 	static const char *const clauses[][2] = {
 		{"preempted", "for the work of process %s"},
@@ -127,7 +128,7 @@ static void put_reason(struct line *line, const json_t *event)
 
 /* Writes a suspend or resume: what, on which GPUs, why, how long after the cause, how long it
  * took. */
-static void put_act(struct line *line, const json_t *event, const char *kind)
+static void put_act(struct text_line *line, const json_t *event, const char *kind)
 {
 	const char *held_by = strcmp(kind, "suspend") == 0 ? "suspended" : "resumed";
 
@@ -142,7 +143,7 @@ static void put_act(struct line *line, const json_t *event, const char *kind)
 		put(line, ": %s", field_text(event, "error"));
 }
 
-static void put_priority(struct line *line, const json_t *event)
+static void put_priority(struct text_line *line, const json_t *event)
 {
 	char priority[FIELD_BYTES];
 
@@ -153,7 +154,7 @@ static void put_priority(struct line *line, const json_t *event)
 }
 
 /* Writes a change of the policy: of one GPU, or of all GPUs without a policy of their own. */
-static void put_policy(struct line *line, const json_t *event)
+static void put_policy(struct text_line *line, const json_t *event)
 {
 	char gpu[GPU_NAME_SHORT], percent[FIELD_BYTES];
 
@@ -170,7 +171,7 @@ static void put_policy(struct line *line, const json_t *event)
 }
 
 /* Writes an event of a kind that only a newer daemon knows: all of its keys and values. */
-static void put_unknown(struct line *line, json_t *event, const char *kind)
+static void put_unknown(struct text_line *line, json_t *event, const char *kind)
 {
 	const char *key;
 	json_t *value;
@@ -189,7 +190,7 @@ static void put_unknown(struct line *line, json_t *event, const char *kind)
 
 const char *event_text(char text[static EVENT_TEXT], json_t *event)
 {
-	struct line line = {.text = text};
+	struct text_line line = {.text = text};
 	const char *kind = field_text(event, "kind");
 	char number[FIELD_BYTES];
 

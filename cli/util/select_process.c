@@ -37,12 +37,12 @@ static int by_pid(const void *a, const void *b)
 
 /* Pids of all processes that the daemon or the driver lists as GPU users, sorted, in our
  * pid namespace. */
-struct users {
+struct user_names {
 	pid_t pid[USERS];
 	size_t count;
 };
 
-static enum process_gpu gpu_of(const struct users *users, pid_t pid)
+static enum process_gpu gpu_of(const struct user_names *users, pid_t pid)
 {
 	if (bsearch(&pid, users->pid, users->count, sizeof(pid), by_pid))
 		return PROCESS_GPU_YES;
@@ -52,7 +52,7 @@ static enum process_gpu gpu_of(const struct users *users, pid_t pid)
 /* Reads one process. Returns 1 if it matches `criteria` and *out is filled, 0 if it does not match
  * or has ended. */
 static int inspect(struct selected_process *out, struct selection *selection, pid_t pid,
-		   const struct users *users, const struct selection_criteria *criteria,
+		   const struct user_names *users, const struct selection_criteria *criteria,
 		   struct container_names *names)
 {
 	out->gpu = gpu_of(users, pid);
@@ -76,7 +76,7 @@ static int inspect(struct selected_process *out, struct selection *selection, pi
 int selection_read(struct selection *out, const struct selection_criteria *criteria,
 		   struct container_names *names)
 {
-	struct users *users = calloc(1, sizeof(*users));
+	struct user_names *users = calloc(1, sizeof(*users));
 	pid_t *pids = NULL;
 	ssize_t count = users ? process_list(&pids) : -ENOMEM;
 	int known = users ? observe_processes(criteria->socket, users->pid, USERS) : 0;

@@ -111,10 +111,11 @@ static _Noreturn void become(const struct child_spec *spec, const struct process
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-struct child *process_group_start(struct process_group *children, const struct child_spec *spec)
+struct subprocess *process_group_start(struct process_group *children,
+				       const struct child_spec *spec)
 {
 	int talk[2] = {-1, -1}, ready[2] = {-1, -1}, go[2] = {-1, -1};
-	struct child *child = NULL;
+	struct subprocess *child = NULL;
 	pid_t parent = getpid();
 
 	if (children->count == CHILDREN) {
@@ -136,7 +137,7 @@ struct child *process_group_start(struct process_group *children, const struct c
 	/* Set by both processes, so that the group exists for whichever runs first. */
 	setpgid(pid, pid);
 	child = &children->list[children->count++];
-	*child = (struct child){.pid = pid, .talk = talk[0], .ready = ready[0], .go = go[1]};
+	*child = (struct subprocess){.pid = pid, .talk = talk[0], .ready = ready[0], .go = go[1]};
 	snprintf(child->name, sizeof(child->name), "%s", spec->name);
 	talk[0] = ready[0] = go[1] = -1;
 out:;
@@ -152,7 +153,7 @@ out:;
 }
 
 /* Prints the line of the child that is in the buffer, prefixed with the child's name. */
-static void repeat(struct child *child)
+static void repeat(struct subprocess *child)
 {
 	/* Programs begin their messages with their own name, which is also the last word of
 	 * child->name. Print it once. */
@@ -170,7 +171,7 @@ static void repeat(struct child *child)
 }
 
 /* Reads the child's stderr and prints all complete lines; at its end also the incomplete one. */
-static void listen_to(struct child *child)
+static void listen_to(struct subprocess *child)
 {
 	char c[512];
 	ssize_t n;
@@ -193,7 +194,7 @@ static void listen_to(struct child *child)
 
 /* Notes that the child is ready, if it has written its byte. A closed pipe (EOF) means that it is
  * not. */
-static void take_ready(struct child *child)
+static void take_ready(struct subprocess *child)
 {
 	char byte;
 
@@ -203,7 +204,7 @@ static void take_ready(struct child *child)
 
 /* If the child has ended, kills what is left of its process group, reaps the child and prints the
  * rest of its messages. */
-static void reap(struct child *child)
+static void reap(struct subprocess *child)
 {
 	siginfo_t info = {0};
 
@@ -230,7 +231,7 @@ int process_group_pump(struct process_group *children, int timeout_ms)
 	/* poll() ignores entries whose fd is -1: closed pipes, and children that are not there. */
 	fds[0] = (struct pollfd){.fd = children->signals, .events = POLLIN};
 	for (unsigned i = 0; i < CHILDREN; i++) {
-		struct child *child = &children->list[i];
+		struct subprocess *child = &children->list[i];
 		bool there = i < children->count;
 
 		fds[1 + 2 * i] = (struct pollfd){.fd = there ? child->talk : -1, .events = POLLIN};
@@ -253,7 +254,7 @@ int process_group_pump(struct process_group *children, int timeout_ms)
 	return children->stopped_by ? -EINTR : 0;
 }
 
-int child_go(struct child *child)
+int child_go(struct subprocess *child)
 {
 	ssize_t n = write(child->go, "g", 1);
 	int rc = n == 1 ? 0 : -errno;
@@ -262,7 +263,7 @@ int child_go(struct child *child)
 	return rc;
 }
 
-const char *child_end_text(const struct child *child, char text[64])
+const char *child_end_text(const struct subprocess *child, char text[64])
 {
 	if (WIFSIGNALED(child->status))
 		snprintf(text, 64, "was ended by SIG%s",
@@ -273,7 +274,7 @@ const char *child_end_text(const struct child *child, char text[64])
 }
 
 /* Waits up to `ms` for the child's end. Returns true if it has ended. */
-static bool wait_for(struct process_group *children, const struct child *child, unsigned ms)
+static bool wait_for(struct process_group *children, const struct subprocess *child, unsigned ms)
 {
 	uint64_t end = clock_ns() + ms * UINT64_C(1000000);
 
@@ -285,7 +286,7 @@ static bool wait_for(struct process_group *children, const struct child *child, 
 void process_group_empty(struct process_group *children)
 {
 	for (unsigned i = children->count; i-- > 0;) {
-		struct child *child = &children->list[i];
+		struct subprocess *child = &children->list[i];
 
 		if (!child->ended)
 			kill(child->pid, SIGTERM);

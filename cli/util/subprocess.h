@@ -25,7 +25,7 @@
 #define CHILDREN                                                                                   \
 	(GPU_NODES_MAX + 1) /* a process on each GPU, or two sets of clients and a daemon */
 
-struct child {
+struct subprocess {
 	char name[48]; /* prefix of its lines on stderr */
 	pid_t pid;
 	bool ended;
@@ -39,7 +39,7 @@ struct child {
 };
 
 struct process_group {
-	struct child list[CHILDREN];
+	struct subprocess list[CHILDREN];
 	unsigned count;
 	int signals;	 /* signalfd */
 	int stopped_by;	 /* signal that stops the measurement; 0: none yet */
@@ -59,7 +59,8 @@ struct child_spec {
 int process_group_open(struct process_group *children);
 /* Starts a child, whose name is copied. Returns the child, valid until process_group_empty(), or NULL
  * with errno (EMFILE: CHILDREN are there). A failed exec shows as exit code 126 or 127. */
-struct child *process_group_start(struct process_group *children, const struct child_spec *spec);
+struct subprocess *process_group_start(struct process_group *children,
+				       const struct child_spec *spec);
 /*
  * Waits up to timeout_ms for an event and handles all that have happened: prints lines that
  * children wrote to stderr, notes which are ready, and reaps those that have ended, together
@@ -67,10 +68,10 @@ struct child *process_group_start(struct process_group *children, const struct c
  */
 int process_group_pump(struct process_group *children, int timeout_ms);
 /* Makes a child that is ready begin its work. Returns 0 or an error. */
-int child_go(struct child *child);
+int child_go(struct subprocess *child);
 /* Writes how the child ended into `text`, "exited with 3" or "was ended by SIGSEGV", and returns
  * it. */
-const char *child_end_text(const struct child *child, char text[64]);
+const char *child_end_text(const struct subprocess *child, char text[64]);
 /* Ends all children, the youngest first, and forgets them: SIGTERM, after 3 s SIGKILL to the
  * group. A child that is still there 15 s later hangs in the driver and is left behind with a
  * message. */

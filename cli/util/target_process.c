@@ -10,7 +10,7 @@
 #include "common/proc_stat.h"
 #include "common/wait.h"
 
-bool target_has_ended(const struct target *target)
+bool target_has_ended(const struct target_process *target)
 {
 	struct proc_stat stat;
 
@@ -18,12 +18,12 @@ bool target_has_ended(const struct target *target)
 	       stat.ending;
 }
 
-int target_open(const struct cli_command *cmd, pid_t pid, struct target *out)
+int target_open(const struct cli_command *cmd, pid_t pid, struct target_process *out)
 {
 	struct process_identity identity;
 	int code;
 
-	*out = (struct target){.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
+	*out = (struct target_process){.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
 	/* pidfd_open(2) fails for a thread with EINVAL, on newer kernels with ENOENT. */
 	if (out->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
 		return cli_failed(cmd, "%d is a thread: use the id of its process", (int)pid);
@@ -47,7 +47,7 @@ int target_open(const struct cli_command *cmd, pid_t pid, struct target *out)
 	return code;
 }
 
-void target_close(struct target *target)
+void target_close(struct target_process *target)
 {
 	if (target->pidfd >= 0)
 		close(target->pidfd);

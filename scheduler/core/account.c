@@ -24,7 +24,7 @@ static bool is_leased(const struct core *core, const struct gang *gang, uint64_t
 }
 
 /* The category that a client's time belongs to in its present state. */
-static enum core_time time_of(const struct client *c, const struct gang *gang, bool leased)
+static enum core_time time_of(const struct core_client *c, const struct gang *gang, bool leased)
 {
 	switch (c->state) {
 	case CORE_RUNNING:
@@ -45,12 +45,12 @@ static enum core_time time_of(const struct client *c, const struct gang *gang, b
 
 /* Time since the last charge. A client may have been added after `now`, the time of the decision
  * for the others. */
-static uint64_t passed(const struct client *c, uint64_t now)
+static uint64_t passed(const struct core_client *c, uint64_t now)
 {
 	return now > c->time_since ? now - c->time_since : 0;
 }
 
-void client_times(const struct client *c, uint64_t now, uint64_t out[CORE_TIMES])
+void client_times(const struct core_client *c, uint64_t now, uint64_t out[CORE_TIMES])
 {
 	for (unsigned i = 0; i < CORE_TIMES; i++)
 		out[i] = c->time_ns[i];

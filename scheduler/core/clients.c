@@ -49,7 +49,7 @@ void core_destroy(struct core *core)
 	free(core);
 }
 
-struct client *client_find(const struct core *core, core_id id)
+struct core_client *client_find(const struct core *core, core_id id)
 {
 	uint32_t slot = core_index(id);
 
@@ -58,7 +58,7 @@ struct client *client_find(const struct core *core, core_id id)
 	return &core->clients[slot];
 }
 
-static struct gang *gang_of(const struct core *core, const struct client *c)
+static struct gang *gang_of(const struct core *core, const struct core_client *c)
 {
 	return &core->gangs[c->gang];
 }
@@ -66,7 +66,7 @@ static struct gang *gang_of(const struct core *core, const struct client *c)
 /* ---- counts ---- */
 
 /* Is the client on the GPU, or being resumed? */
-static bool present(const struct client *c)
+static bool present(const struct core_client *c)
 {
 	return c->state == CORE_RUNNING || c->state == CORE_RESUMING;
 }
@@ -91,12 +91,12 @@ static void count(uint32_t *mask, uint16_t counts[CORE_PRIORITIES], int priority
  * contended while work above p is active there, so these are the gangs between the old and the new
  * highest priority (`before`: the old mask). update_all: what the policy keeps of the node has
  * changed as well (policy_ops.update), so these are all gangs below the higher of both. */
-static void queue_concerned(struct core *core, const struct node *node, uint32_t before,
+static void queue_concerned(struct core *core, const struct core_node *node, uint32_t before,
 			    bool update_all)
 {
 	uint32_t a = highest(before), b = highest(node_contending(node));
 	uint32_t low = a < b ? a : b, high = a < b ? b : a;
-	const struct client *c;
+	const struct core_client *c;
 	struct gang *gang;
 
 	if (update_all)
@@ -113,7 +113,7 @@ static void queue_concerned(struct core *core, const struct node *node, uint32_t
 	}
 }
 
-bool node_presses(const struct node *node, const struct node *other)
+bool node_presses(const struct core_node *node, const struct core_node *other)
 {
 	return node != other && (node->rights.tenant == other->rights.tenant ||
 				 (node->rights.can_preempt & other->rights.preemptible_by));
@@ -121,7 +121,7 @@ bool node_presses(const struct node *node, const struct node *other)
 
 /* Counts the changed priorities of another node entry in this one, whose clients they can preempt.
  * up: the bits that are set now. */
-static void count_other_rights(struct node *node, uint32_t priorities, uint32_t up)
+static void count_other_rights(struct core_node *node, uint32_t priorities, uint32_t up)
 {
 	for (; priorities; priorities &= priorities - 1) {
 		int priority = __builtin_ctz(priorities);
@@ -133,11 +133,11 @@ static void count_other_rights(struct node *node, uint32_t priorities, uint32_t 
 
 /* Updates the part of this node entry in the sums of its GPU. It is urgent if a client has work
  * there with a lower priority than the highest that is active. */
-static void node_sum(struct core *core, struct node *node)
+static void node_sum(struct core *core, struct core_node *node)
 {
 	bool urgent = node->working &&
 		      highest(node_contending(node)) > (uint32_t)__builtin_ctz(node->working) + 1;
-	struct gpu *gpu = node_gpu(core, node);
+	struct core_gpu *gpu = node_gpu(core, node);
 
 	gpu->urgent += (uint32_t)urgent - (uint32_t)node->summed_urgent;
 	gpu->suspended += node->suspended - node->summed_suspended;
@@ -146,7 +146,7 @@ static void node_sum(struct core *core, struct node *node)
 }
 
 /* Returns true if all gangs on the node entry have to be evaluated again. */
-static bool policy_update(const struct core *core, struct node *node)
+static bool policy_update(const struct core *core, struct core_node *node)
 {
 	const struct policy_ops *ops = policy_ops(node_policy(core, node)->rule);
 
@@ -155,7 +155,7 @@ static bool policy_update(const struct core *core, struct node *node)
 
 /* To be called when `urgent` of a node entry has changed, or the clients behind it. Updates the
  * node entries whose clients they can preempt, and queues the gangs that are concerned. */
-static void urgent_changed(struct core *core, struct node *node, uint32_t before)
+static void urgent_changed(struct core *core, struct core_node *node, uint32_t before)
 {
 	bool update_all = policy_update(core, node);
 	uint32_t other_before;
@@ -175,7 +175,7 @@ static void urgent_changed(struct core *core, struct node *node, uint32_t before
 
 /* Changes the counts of the places in one word of the client's sets: from those in c->counted to
  * the given ones. */
-static void recount(struct core *core, struct client *c, int priority, uint32_t word,
+static void recount(struct core *core, struct core_client *c, int priority, uint32_t word,
 		    uint64_t urgent, uint64_t working, uint64_t absent)
 {
 	struct node_counts *counted = &c->counted;
@@ -189,7 +189,7 @@ static void recount(struct core *core, struct client *c, int priority, uint32_t 
 	core->turns += (urgent_new | working_new | absent_new) != 0;
 	for (uint64_t left = urgent_new | working_new | absent_new; left; left &= left - 1) {
 		uint32_t at = word * NODE_SET_WORD + (uint32_t)__builtin_ctzll(left), before;
-		struct node *node = &core->nodes[c->client_nodes[at].node];
+		struct core_node *node = &core->nodes[c->client_nodes[at].node];
 		uint64_t bit = left & -left;
 
 		if (absent_new & bit)
@@ -208,12 +208,12 @@ static void recount(struct core *core, struct client *c, int priority, uint32_t 
 }
 
 /* Does the client preempt less urgent work where it is active? */
-static bool can_contend(const struct client *c)
+static bool can_contend(const struct core_client *c)
 {
 	return c->priority >= 0 && !c->victim_only && present(c);
 }
 
-bool client_presses(const struct client *c)
+bool client_presses(const struct core_client *c)
 {
 	return can_contend(c) && node_set_any(&c->active);
 }
@@ -225,14 +225,14 @@ static void objective_changed(struct core *core, const struct gang *gang)
 	FOR_CLIENTS (core, gang, c)
 		FOR_CLIENT_NODES(c, &c->counted.urgent, number)
 		{
-			struct node *node = &core->nodes[c->client_nodes[number].node];
+			struct core_node *node = &core->nodes[c->client_nodes[number].node];
 
 			urgent_changed(core, node, node->urgent);
 		}
 }
 
 /* The word with the bits of all places of the client. */
-static uint64_t client_nodes_word(const struct client *c, uint32_t word)
+static uint64_t client_nodes_word(const struct core_client *c, uint32_t word)
 {
 	uint32_t more = c->client_node_count - word * NODE_SET_WORD;
 
@@ -240,7 +240,7 @@ static uint64_t client_nodes_word(const struct client *c, uint32_t word)
 }
 
 /* Counts a client of no group, which is the usual case: only where its own work is. */
-static void recount_alone(struct core *core, struct client *c, int priority)
+static void recount_alone(struct core *core, struct core_client *c, int priority)
 {
 	const struct node_set *works = client_working(c);
 	bool can_preempt = can_contend(c);
@@ -253,7 +253,7 @@ static void recount_alone(struct core *core, struct client *c, int priority)
 
 /* Counts a client of a group. urgent: a client of its gang preempts (client_presses()); working:
  * one has work, suspended or not. */
-static void recount_member(struct core *core, struct client *c, int priority, bool urgent,
+static void recount_member(struct core *core, struct core_client *c, int priority, bool urgent,
 			   bool working)
 {
 	urgent = urgent && can_contend(c);
@@ -294,12 +294,12 @@ void gang_recount(struct core *core, struct gang *gang)
 		recount_alone(core, &core->clients[gang->first], gang->priority);
 }
 
-void client_recount(struct core *core, struct client *c)
+void client_recount(struct core *core, struct core_client *c)
 {
 	gang_recount(core, gang_of(core, c));
 }
 
-void client_uncount(struct core *core, struct client *c)
+void client_uncount(struct core *core, struct core_client *c)
 {
 	int priority = gang_of(core, c)->priority;
 
@@ -310,7 +310,7 @@ void client_uncount(struct core *core, struct client *c)
 }
 
 /* Takes the client out of the counts that are kept by priority. */
-static void discount(struct core *core, struct client *c)
+static void discount(struct core *core, struct core_client *c)
 {
 	int priority = gang_of(core, c)->priority;
 
@@ -377,14 +377,14 @@ struct gang *gang_new(struct core *core)
 	return gang;
 }
 
-void client_link(struct core *core, struct client *c, struct gang *gang)
+void client_link(struct core *core, struct core_client *c, struct gang *gang)
 {
 	c->gang = (uint32_t)(gang - core->gangs);
 	c->next = gang->first;
 	gang->first = (uint32_t)(c - core->clients);
 }
 
-void client_unlink(struct core *core, struct client *c)
+void client_unlink(struct core *core, struct core_client *c)
 {
 	struct gang *gang = gang_of(core, c);
 	uint32_t *link = &gang->first;
@@ -406,7 +406,7 @@ static const struct core_policy *policy_of(const struct core *core, uint32_t gpu
 	return &core->config.policy;
 }
 
-const struct core_policy *node_policy(const struct core *core, const struct node *node)
+const struct core_policy *node_policy(const struct core *core, const struct core_node *node)
 {
 	return policy_of(core, node->gpu_id);
 }
@@ -437,13 +437,13 @@ static uint32_t gpu_begin(struct core *core, uint32_t gpu_id)
 		at = core->gpu_top++;
 	else
 		core->free_gpu = core->gpus[at].next;
-	core->gpus[at] = (struct gpu){.gpu_id = gpu_id, .first = NO_INDEX, .next = *chain};
+	core->gpus[at] = (struct core_gpu){.gpu_id = gpu_id, .first = NO_INDEX, .next = *chain};
 	*chain = at;
 	return at;
 }
 
 /* Frees a GPU that has no node entry any more. */
-static void gpu_end(struct core *core, struct gpu *gpu)
+static void gpu_end(struct core *core, struct core_gpu *gpu)
 {
 	uint32_t at = (uint32_t)(gpu - core->gpus), *link = gpu_chain(core, gpu->gpu_id);
 
@@ -460,18 +460,18 @@ static void gpu_end(struct core *core, struct gpu *gpu)
 static uint32_t node_begin(struct core *core, const struct core_rights *rights, uint32_t gpu)
 {
 	uint32_t at = core->free_node;
-	struct node *node;
+	struct core_node *node;
 
 	if (at == NO_INDEX)
 		at = core->node_top++;
 	else
 		core->free_node = core->nodes[at].next;
 	node = &core->nodes[at];
-	*node = (struct node){.rights = *rights,
-			      .gpu_id = core->gpus[gpu].gpu_id,
-			      .gpu = gpu,
-			      .next = core->gpus[gpu].first,
-			      .first = NO_INDEX};
+	*node = (struct core_node){.rights = *rights,
+				   .gpu_id = core->gpus[gpu].gpu_id,
+				   .gpu = gpu,
+				   .next = core->gpus[gpu].first,
+				   .first = NO_INDEX};
 	for (int i = 0; i < CORE_PRIORITIES; i++)
 		node->due_ns[i] = CORE_NEVER;
 	FOR_NODES (core, &core->gpus[gpu], other)
@@ -496,10 +496,10 @@ static uint32_t node_for(struct core *core, const struct core_rights *rights, ui
 }
 
 /* Frees a node entry that no client uses any more. */
-static void node_end(struct core *core, struct node *node)
+static void node_end(struct core *core, struct core_node *node)
 {
 	uint32_t at = (uint32_t)(node - core->nodes);
-	struct gpu *gpu = node_gpu(core, node);
+	struct core_gpu *gpu = node_gpu(core, node);
 	uint32_t *link = &gpu->first;
 
 	while (*link != at)
@@ -517,17 +517,17 @@ static struct client_node *client_node_at(struct core *core, uint32_t at)
 	return &core->clients[at / CORE_NODES].client_nodes[at % CORE_NODES];
 }
 
-static uint32_t slot_of(const struct core *core, const struct client *c)
+static uint32_t slot_of(const struct core *core, const struct core_client *c)
 {
 	return (uint32_t)(c - core->clients);
 }
 
 /* Adds a place for a GPU where the client has none. Returns its number, or -1. */
-static int node_list_add(struct core *core, struct client *c, uint32_t gpu_id)
+static int node_list_add(struct core *core, struct core_client *c, uint32_t gpu_id)
 {
 	uint32_t at = CLIENT_NODE(slot_of(core, c), c->client_node_count);
 	struct client_node *client_node;
-	struct node *node;
+	struct core_node *node;
 
 	if (c->client_node_count == CORE_NODES)
 		return -1;
@@ -543,7 +543,7 @@ static int node_list_add(struct core *core, struct client *c, uint32_t gpu_id)
 	return (int)c->client_node_count++;
 }
 
-int client_find_node(struct core *core, struct client *c, uint32_t gpu_id)
+int client_find_node(struct core *core, struct core_client *c, uint32_t gpu_id)
 {
 	for (uint32_t i = 0; i < c->client_node_count; i++)
 		if (core->nodes[c->client_nodes[i].node].gpu_id == gpu_id)
@@ -551,11 +551,11 @@ int client_find_node(struct core *core, struct client *c, uint32_t gpu_id)
 	return node_list_add(core, c, gpu_id);
 }
 
-void client_leave_nodes(struct core *core, struct client *c)
+void client_leave_nodes(struct core *core, struct core_client *c)
 {
 	for (uint32_t i = 0; i < c->client_node_count; i++) {
 		const struct client_node *client_node = &c->client_nodes[i];
-		struct node *node = &core->nodes[client_node->node];
+		struct core_node *node = &core->nodes[client_node->node];
 
 		if (client_node->previous == NO_INDEX)
 			node->first = client_node->next;
@@ -625,7 +625,7 @@ core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priorit
 {
 	const struct core_rights rights = {.tenant = tenant};
 	struct gang *gang = NULL;
-	struct client *c;
+	struct core_client *c;
 	uint32_t slot = 0;
 
 	if (priority < CORE_PRIORITY_UNSET || priority >= CORE_PRIORITIES)
@@ -639,7 +639,7 @@ core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priorit
 	if (++core->generation == 0)
 		core->generation = 1;
 	c = &core->clients[slot];
-	*c = (struct client){
+	*c = (struct core_client){
 		.id = ((uint32_t)core->generation << SLOT_BITS) | slot,
 		.priority = priority,
 		.time_since = now,
@@ -659,7 +659,7 @@ core_id core_add(struct core *core, uint32_t tenant, uint32_t group, int priorit
 
 void core_remove(struct core *core, core_id id)
 {
-	struct client *c = client_find(core, id);
+	struct core_client *c = client_find(core, id);
 	struct gang *gang;
 
 	if (!c)
@@ -675,7 +675,7 @@ void core_remove(struct core *core, core_id id)
 
 void core_set_capability(struct core *core, core_id id, enum core_capability capability)
 {
-	struct client *c = client_find(core, id);
+	struct core_client *c = client_find(core, id);
 
 	if (!c)
 		return;
@@ -685,7 +685,7 @@ void core_set_capability(struct core *core, core_id id, enum core_capability cap
 
 void core_clear_exempt(struct core *core, core_id id)
 {
-	struct client *c = client_find(core, id);
+	struct core_client *c = client_find(core, id);
 
 	if (!c)
 		return;
@@ -699,7 +699,7 @@ void core_clear_exempt(struct core *core, core_id id)
 
 void core_set_priority(struct core *core, core_id id, int priority)
 {
-	struct client *c = client_find(core, id);
+	struct core_client *c = client_find(core, id);
 
 	if (!c || priority < CORE_PRIORITY_UNSET || priority >= CORE_PRIORITIES)
 		return;
@@ -710,7 +710,7 @@ void core_set_priority(struct core *core, core_id id, int priority)
 
 void core_set_victim_only(struct core *core, core_id id)
 {
-	struct client *c = client_find(core, id);
+	struct core_client *c = client_find(core, id);
 
 	if (!c)
 		return;
@@ -720,7 +720,7 @@ void core_set_victim_only(struct core *core, core_id id)
 
 void core_set_slo(struct core *core, core_id id, uint64_t slo_ns)
 {
-	struct client *c = client_find(core, id);
+	struct core_client *c = client_find(core, id);
 
 	if (!c)
 		return;
@@ -730,7 +730,7 @@ void core_set_slo(struct core *core, core_id id, uint64_t slo_ns)
 
 bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool active, uint64_t now)
 {
-	struct client *c = client_find(core, id);
+	struct core_client *c = client_find(core, id);
 	bool before, after;
 	int client_node;
 
@@ -757,7 +757,7 @@ bool core_set_activity(struct core *core, core_id id, uint32_t gpu_id, bool acti
 
 void core_set_teardown(struct core *core, core_id id, bool teardown)
 {
-	struct client *c = client_find(core, id);
+	struct core_client *c = client_find(core, id);
 
 	if (!c)
 		return;
@@ -767,7 +767,7 @@ void core_set_teardown(struct core *core, core_id id, bool teardown)
 
 void core_set_lease(struct core *core, core_id id, uint64_t until_ns)
 {
-	struct client *c = client_find(core, id);
+	struct core_client *c = client_find(core, id);
 
 	if (!c)
 		return;

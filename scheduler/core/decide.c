@@ -15,7 +15,7 @@ struct actions {
 
 /* Records whether the last suspend was slow. The pause doubles with each one in a row, and
  * CORE_SLOW_MAX in a row exempt the client for good. */
-static void slow_learn(struct client *c, bool slow, uint64_t now)
+static void slow_learn(struct core_client *c, bool slow, uint64_t now)
 {
 	c->slow = slow ? c->slow + 1 : 0;
 	c->slow_until = slow ? now + ((uint64_t)CORE_SLOW_PAUSE_NS << (c->slow - 1)) : 0;
@@ -65,7 +65,7 @@ static bool is_back(const struct core *core, const struct gang *gang, uint64_t n
 	return now - gang->running_since >= gang->suspend_ns;
 }
 
-static void suspend_finished(struct core *core, struct client *c, struct gang *gang, int error,
+static void suspend_finished(struct core *core, struct core_client *c, struct gang *gang, int error,
 			     uint64_t duration_ns, uint64_t now)
 {
 	if (error == -ECANCELED) {
@@ -87,8 +87,8 @@ static void suspend_finished(struct core *core, struct client *c, struct gang *g
 	slow_learn(c, duration_ns > core->config.slow_suspend_ns, now);
 }
 
-static void resume_finished(const struct core *core, struct client *c, struct gang *gang, int error,
-			    uint64_t duration_ns, uint64_t now)
+static void resume_finished(const struct core *core, struct core_client *c, struct gang *gang,
+			    int error, uint64_t duration_ns, uint64_t now)
 {
 	if (error) {
 		c->state = CORE_SUSPENDED;
@@ -122,7 +122,7 @@ static void resume_finished(const struct core *core, struct client *c, struct ga
 
 void core_finished(struct core *core, core_id id, int error, uint64_t duration_ns, uint64_t now)
 {
-	struct client *c = client_find(core, id);
+	struct core_client *c = client_find(core, id);
 	struct gang *gang;
 
 	if (!c)
@@ -170,12 +170,12 @@ static bool not_yet(struct core *core, struct gang *gang, uint64_t *next, uint64
 }
 
 /* A client without a priority takes part in a hold only by an operator's lease. */
-static bool takes_part(const struct client *c, bool leased)
+static bool takes_part(const struct core_client *c, bool leased)
 {
 	return c->priority >= 0 || leased;
 }
 
-static bool wants_suspend(const struct client *c, bool leased)
+static bool wants_suspend(const struct core_client *c, bool leased)
 {
 	return c->capability == CORE_ABLE && c->exempt == CORE_EXEMPT_NOT && !c->teardown &&
 	       (leased || (c->priority >= 0 && node_set_any(&c->active)));
@@ -214,7 +214,7 @@ static bool must_run(const struct core *core, const struct gang *gang, bool leas
 	return false;
 }
 
-static bool wants_resume(const struct gang *gang, const struct client *c, bool leased)
+static bool wants_resume(const struct gang *gang, const struct core_client *c, bool leased)
 {
 	return !gang->held || c->teardown || c->undo || c->capability == CORE_REFUSED ||
 	       !takes_part(c, leased);
@@ -363,13 +363,13 @@ static void starve(struct core *core, struct gang *gang)
 /* Releases the gangs on a node entry with a gang that has reached its starvation bound. Gangs of
  * other tenants may reach theirs at any time, so that happens at most once in max_suspended_ns,
  * which is as often as the own bound would release these gangs. */
-static void starve_on(struct core *core, struct node *node, uint64_t now)
+static void starve_on(struct core *core, struct core_node *node, uint64_t now)
 {
 	if (node->starved_ns && now - node->starved_ns < core->config.max_suspended_ns)
 		return;
 	node->starved_ns = now;
 	for (uint32_t at = node->first; at != NO_INDEX;) {
-		const struct client *c = &core->clients[at / CORE_NODES];
+		const struct core_client *c = &core->clients[at / CORE_NODES];
 		uint32_t number = at % CORE_NODES;
 
 		if (node_set_has(&c->counted.working, number))
@@ -386,7 +386,7 @@ static void starve_beside(struct core *core, const struct gang *gang, uint64_t n
 	FOR_CLIENTS (core, gang, c)
 		FOR_CLIENT_NODES(c, &c->counted.working, number)
 		{
-			const struct node *node = &core->nodes[c->client_nodes[number].node];
+			const struct core_node *node = &core->nodes[c->client_nodes[number].node];
 
 			if (node->starved_ns == now)
 				continue;
@@ -424,7 +424,7 @@ static void set_contended(struct gang *gang, bool contended, uint64_t now)
 
 /* ---- its clients ---- */
 
-static void act(struct core *core, struct client *c, enum core_op op, uint64_t now,
+static void act(struct core *core, struct core_client *c, enum core_op op, uint64_t now,
 		struct actions *out)
 {
 	size_t at = op == CORE_SUSPEND ? out->suspends++ : out->max - ++out->resumes;
@@ -444,7 +444,7 @@ static void act(struct core *core, struct client *c, enum core_op op, uint64_t n
 
 /* Is a client of the same gang being resumed on one of the client's GPUs? pass: the present one, of
  * core->passes. */
-static bool is_behind(const struct core *core, const struct client *c, uint64_t pass)
+static bool is_behind(const struct core *core, const struct core_client *c, uint64_t pass)
 {
 	for (uint32_t i = 0; i < c->client_node_count; i++)
 		if (core->nodes[c->client_nodes[i].node].resumed == pass)
@@ -452,7 +452,7 @@ static bool is_behind(const struct core *core, const struct client *c, uint64_t 
 	return false;
 }
 
-static void resumes_on(struct core *core, const struct client *c, uint64_t pass)
+static void resumes_on(struct core *core, const struct core_client *c, uint64_t pass)
 {
 	for (uint32_t i = 0; i < c->client_node_count; i++)
 		core->nodes[c->client_nodes[i].node].resumed = pass;
@@ -462,8 +462,8 @@ static void resumes_on(struct core *core, const struct client *c, uint64_t pass)
  * of a GPU for one process at a time, so a second call would only wait for the first one. Until it
  * is made, more urgent work that begins does not have to wait for it, nor for the suspend after it.
  * Clients that are resumed for another reason than the gang's release do not wait. */
-static bool resumes_later(const struct core *core, const struct gang *gang, const struct client *c,
-			  uint64_t pass)
+static bool resumes_later(const struct core *core, const struct gang *gang,
+			  const struct core_client *c, uint64_t pass)
 {
 	return !gang->held && !c->teardown && !c->undo && is_behind(core, c, pass);
 }
@@ -583,7 +583,7 @@ size_t core_decide(struct core *core, uint64_t now, struct core_action *actions,
 
 bool core_view_client(const struct core *core, core_id id, uint64_t now, struct core_view *out)
 {
-	const struct client *c = client_find(core, id);
+	const struct core_client *c = client_find(core, id);
 	const struct gang *gang;
 
 	if (!c)

@@ -2,14 +2,14 @@
 /* Changes of a client's rights or group, possibly while it is held. */
 #include "scheduler/core/sched_priv.h"
 
-static bool is_off(const struct client *c)
+static bool is_off(const struct core_client *c)
 {
 	return c->state == CORE_SUSPENDED || c->state == CORE_SUSPENDING;
 }
 
 /* Makes a new gang for a client that leaves others: with a copy of their history, but on hold
  * only if the client itself is off the GPU. */
-static struct gang *split(struct core *core, const struct client *c, const struct gang *from,
+static struct gang *split(struct core *core, const struct core_client *c, const struct gang *from,
 			  uint64_t now)
 {
 	struct gang *to = gang_new(core), empty = *to;
@@ -34,7 +34,8 @@ static uint64_t off_for(const struct gang *gang, uint64_t now)
  * held for the whole max_suspended_ns once more, so `to` counts as held for at least as long as
  * `from`. If `to` is not on hold the client is resumed, as after a teardown call; it is not
  * suspended again before its resume has finished (resume_finished()). */
-static void join(const struct client *c, const struct gang *from, struct gang *to, uint64_t now)
+static void join(const struct core_client *c, const struct gang *from, struct gang *to,
+		 uint64_t now)
 {
 	if (!is_off(c) || !from->held || !to->held)
 		return;
@@ -45,7 +46,7 @@ static void join(const struct client *c, const struct gang *from, struct gang *t
 void core_move(struct core *core, core_id id, const struct core_rights *rights, uint32_t group,
 	       uint64_t now)
 {
-	struct client *c = client_find(core, id);
+	struct core_client *c = client_find(core, id);
 	uint32_t gpu_ids[CORE_NODES], client_nodes;
 	struct node_set active, held;
 	struct gang *from, *to;

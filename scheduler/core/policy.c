@@ -8,7 +8,7 @@
 /* ---- requests ---- */
 
 /* Mean and mean deviation, as TCP learns its round trips (RFC 6298). */
-void request_learn(struct client *c, uint64_t duration_ns)
+void request_learn(struct core_client *c, uint64_t duration_ns)
 {
 	uint64_t off =
 		duration_ns > c->mean_ns ? duration_ns - c->mean_ns : c->mean_ns - duration_ns;
@@ -24,7 +24,7 @@ void request_learn(struct client *c, uint64_t duration_ns)
 		c->requests++;
 }
 
-uint64_t request_ns(const struct client *c)
+uint64_t request_ns(const struct core_client *c)
 {
 	return c->requests < KNOWN ? 0 : c->mean_ns + 4 * c->deviation_ns;
 }
@@ -44,8 +44,9 @@ const struct policy_ops *policy_ops(enum policy policy)
 
 /* Adds to *out the contention of the gang on one node. works: the gang has work there; otherwise
  * the node counts only for `urgent`. *all is set if the policy gives the gang no share there. */
-static void contend_by(const struct core *core, const struct gang *gang, const struct node *node,
-		       bool works, uint64_t now, struct contention_state *out, bool *all)
+static void contend_by(const struct core *core, const struct gang *gang,
+		       const struct core_node *node, bool works, uint64_t now,
+		       struct contention_state *out, bool *all)
 {
 	const struct core_policy *policy;
 	const struct policy_ops *ops;

@@ -15,7 +15,7 @@ static uint64_t cost_ns(const struct gang *gang)
  * suspend the others is not subtracted. The client may make no progress beside other work, so the
  * whole duration of its request must still fit in from then on. 0, at once: it has no objective,
  * its requests are not known yet, or they do not fit in the objective. */
-static uint64_t due_of(const struct client *c)
+static uint64_t due_of(const struct core_client *c)
 {
 	uint64_t need = request_ns(c);
 
@@ -32,7 +32,7 @@ static void not_after_due_of(const struct core *core, const struct gang *of, uin
 			not_after(due, due_of(c));
 }
 
-static bool update(const struct core *core, struct node *node)
+static bool update(const struct core *core, struct core_node *node)
 {
 	uint64_t due[CORE_PRIORITIES];
 	bool changed;
@@ -40,7 +40,7 @@ static bool update(const struct core *core, struct node *node)
 	for (int i = 0; i < CORE_PRIORITIES; i++)
 		due[i] = CORE_NEVER;
 	for (uint32_t at = node->first; node->urgent && at != NO_INDEX;) {
-		const struct client *c = &core->clients[at / CORE_NODES];
+		const struct core_client *c = &core->clients[at / CORE_NODES];
 		const struct gang *of = &core->gangs[c->gang];
 		uint32_t number = at % CORE_NODES;
 
@@ -55,7 +55,7 @@ static bool update(const struct core *core, struct node *node)
 
 /* Lowers *due to the earliest time of those priorities on the node entry that are above the
  * gang's. */
-static void not_after_dues(const struct node *node, const struct gang *gang, uint64_t *due)
+static void not_after_dues(const struct core_node *node, const struct gang *gang, uint64_t *due)
 {
 	for (uint32_t more = node->urgent >> (gang->priority + 1) << (gang->priority + 1); more;
 	     more &= more - 1)
@@ -64,7 +64,8 @@ static void not_after_dues(const struct node *node, const struct gang *gang, uin
 
 /* When the gang has to be suspended to make way in time for more urgent work on this node, of its
  * own rights or of others that can preempt it; 0: at once. */
-static uint64_t first_due(const struct core *core, const struct node *node, const struct gang *gang)
+static uint64_t first_due(const struct core *core, const struct core_node *node,
+			  const struct gang *gang)
 {
 	uint64_t due = CORE_NEVER, cost = cost_ns(gang);
 
@@ -76,7 +77,7 @@ static uint64_t first_due(const struct core *core, const struct node *node, cons
 	return due > cost ? due - cost : 0;
 }
 
-static enum contention evaluate(const struct core *core, const struct node *node,
+static enum contention evaluate(const struct core *core, const struct core_node *node,
 				const struct gang *gang, uint64_t now, uint64_t *until)
 {
 	uint64_t due = first_due(core, node, gang);

@@ -20,13 +20,13 @@ struct policy_ops {
 	/* The same, if it depends on the case: a gang on a node entry at `now`. If the gang is
 	 * uncontended only until a time, *until (CORE_NEVER on entry) is set to that time, in ns.
 	 * NULL: it is always `contention`. */
-	enum contention (*evaluate)(const struct core *core, const struct node *node,
+	enum contention (*evaluate)(const struct core *core, const struct core_node *node,
 				    const struct gang *gang, uint64_t now, uint64_t *until);
 	/* Updates what the policy keeps of a node entry after its active clients or their
 	 * objectives have changed. Returns true if that may change the contention of gangs of any
 	 * priority; otherwise the core evaluates only the gangs between the old and the new highest
 	 * active priority. NULL: the policy keeps nothing. */
-	bool (*update)(const struct core *core, struct node *node);
+	bool (*update)(const struct core *core, struct core_node *node);
 	/* A contended gang runs for share_percent of each share window. */
 	bool shares;
 };

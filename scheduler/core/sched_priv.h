@@ -5,7 +5,7 @@
  *
  * Terms, with the names that the code has for them:
  *  - gang (struct gang): the clients that are held and released together;
- *  - node entry (struct node): one GPU as the clients of one set of rights see it. A GPU has as
+ *  - node entry (struct core_node): one GPU as the clients of one set of rights see it. A GPU has as
  *    many node entries as there are sets of rights among the clients that use it;
  *  - contended (`contended`): more urgent work is active on a node that the gang uses, and the
  *    node's policy does not let the gang run beside that work.
@@ -23,7 +23,7 @@
 #define NO_INDEX UINT32_MAX /* an index of no entry: the end of a list, or in no list */
 
 /* A node entry: one GPU as the clients of one set of rights see it. */
-struct node {
+struct core_node {
 	uint32_t users; /* number of clients with a place here; 0: the entry is free */
 	struct core_rights rights;
 	uint32_t gpu_id;
@@ -62,7 +62,7 @@ struct node {
 
 /* A GPU that at least one client uses, with the sums over its node entries that
  * core_view_node() returns. */
-struct gpu {
+struct core_gpu {
 	uint32_t gpu_id;
 	uint32_t first; /* its first node entry */
 	uint32_t next;	/* next GPU of the hash chain, or next free one; or none */
@@ -88,7 +88,7 @@ struct node_counts {
 	struct node_set urgent, working, absent;
 };
 
-struct client {
+struct core_client {
 	core_id id;    /* 0: the slot is free */
 	uint32_t gang; /* index of its gang in core->gangs */
 	uint32_t next; /* next client of the same gang; or none */
@@ -190,10 +190,10 @@ struct core {
 	uint32_t chains[GPU_CHAINS];  /* first GPU of each hash chain; or none */
 	uint32_t granted;	      /* number of node entries with rights beyond the tenant */
 	uint16_t generation;	      /* upper half of the last core_id */
-	struct client *clients;	      /* [max_clients] */
+	struct core_client *clients;  /* [max_clients] */
 	struct gang *gangs;	      /* [max_clients] */
-	struct node *nodes;	      /* [max_clients * CORE_NODES] */
-	struct gpu *gpus;	      /* [max_clients * CORE_NODES] */
+	struct core_node *nodes;      /* [max_clients * CORE_NODES] */
+	struct core_gpu *gpus;	      /* [max_clients * CORE_NODES] */
 	uint64_t passes;	      /* number of times that act_on() (decide.c) was called */
 	uint64_t turns; /* number of changes that can change which gang is first in turn */
 
@@ -209,15 +209,15 @@ struct core {
 /* ---- clients.c ---- */
 
 /* Returns the client with this id; NULL if there is none any more. */
-struct client *client_find(const struct core *core, core_id id);
+struct core_client *client_find(const struct core *core, core_id id);
 /* Returns the client of a slot; NULL at the end of a list. */
-static inline struct client *client_at(const struct core *core, uint32_t slot)
+static inline struct core_client *client_at(const struct core *core, uint32_t slot)
 {
 	return slot == NO_INDEX ? NULL : &core->clients[slot];
 }
 /* Loops over the clients of a gang; declares `c`. */
 #define FOR_CLIENTS(core, gang, c)                                                                 \
-	for (struct client * (c) = client_at(core, (gang)->first); (c);                            \
+	for (struct core_client * (c) = client_at(core, (gang)->first); (c);                       \
 	     (c) = client_at(core, (c)->next))
 
 /* Lowers *deadline to `t` if `t` is earlier. */
@@ -237,10 +237,10 @@ bool gang_is_blocked(const struct core *core, const struct gang *gang, bool leas
 
 /* Updates the counts of the node entries after a change of this client or of another one of its
  * gang, and queues the gangs that the change concerns for the next decision. */
-void client_recount(struct core *core, struct client *client);
+void client_recount(struct core *core, struct core_client *client);
 /* Takes the client out of all counts and clears its activity. The caller has to recount the
  * others of its gang. */
-void client_uncount(struct core *core, struct client *client);
+void client_uncount(struct core *core, struct core_client *client);
 /* client_recount() for all clients of a gang. */
 void gang_recount(struct core *core, struct gang *gang);
 /* Updates counts, priority and objectives of a gang that a client has left and that still has
@@ -248,15 +248,15 @@ void gang_recount(struct core *core, struct gang *gang);
 void gang_left(struct core *core, struct gang *gang);
 /* Returns the places where the client itself has work, suspended or not. Those where it counts
  * as having work, because its group has, are in client->counted.working. */
-static inline const struct node_set *client_working(const struct client *client)
+static inline const struct node_set *client_working(const struct core_client *client)
 {
 	return client->state == CORE_RUNNING ? &client->active : &client->held;
 }
 /* Returns true if the client preempts less urgent work at present: it has a priority, is active,
  * is on the GPU or being resumed, and is not passive. */
-bool client_presses(const struct client *client);
+bool client_presses(const struct core_client *client);
 /* Returns the number of words of a set of places that the client's places need. */
-static inline uint32_t client_words(const struct client *client)
+static inline uint32_t client_words(const struct core_client *client)
 {
 	return (client->client_node_count + NODE_SET_WORD - 1) / NODE_SET_WORD;
 }
@@ -270,7 +270,7 @@ static inline uint32_t client_words(const struct client *client)
 		     bits_ &= bits_ - 1)
 /* Returns the policy in force on a node entry: that of its GPU, else the common one. Valid until
  * the next change of policies. */
-const struct core_policy *node_policy(const struct core *core, const struct node *node);
+const struct core_policy *node_policy(const struct core *core, const struct core_node *node);
 static inline bool same_rights(const struct core_rights *a, const struct core_rights *b)
 {
 	return a->tenant == b->tenant && a->can_preempt == b->can_preempt &&
@@ -278,35 +278,36 @@ static inline bool same_rights(const struct core_rights *a, const struct core_ri
 }
 /* Returns the priorities of active work that can preempt the clients of this node entry;
  * bit p: priority p. */
-static inline uint32_t node_contending(const struct node *node)
+static inline uint32_t node_contending(const struct core_node *node)
 {
 	return node->urgent | node->other_rights_prio;
 }
 /* Returns the node entry with this index; NULL at the end of a list. */
-static inline struct node *node_at(const struct core *core, uint32_t at)
+static inline struct core_node *node_at(const struct core *core, uint32_t at)
 {
 	return at == NO_INDEX ? NULL : &core->nodes[at];
 }
 /* Loops over the node entries of a GPU; declares `n`. */
 #define FOR_NODES(core, gpu, n)                                                                    \
-	for (struct node * (n) = node_at(core, (gpu)->first); (n); (n) = node_at(core, (n)->next))
-static inline struct gpu *node_gpu(const struct core *core, const struct node *node)
+	for (struct core_node * (n) = node_at(core, (gpu)->first); (n);                            \
+	     (n) = node_at(core, (n)->next))
+static inline struct core_gpu *node_gpu(const struct core *core, const struct core_node *node)
 {
 	return &core->gpus[node->gpu];
 }
 /* Returns true if clients of `node` have the right to preempt clients of `other`, another node
  * entry of the same GPU. */
-bool node_presses(const struct node *node, const struct node *other);
+bool node_presses(const struct core_node *node, const struct core_node *other);
 /* Returns the number of the client's place for a GPU, which is added if the client has none;
  * -1 if the client uses CORE_NODES others already. */
-int client_find_node(struct core *core, struct client *client, uint32_t gpu_id);
+int client_find_node(struct core *core, struct core_client *client, uint32_t gpu_id);
 /* Removes all places of the client, and node entries that no client uses any more. The client must
  * not be counted (client_uncount()). */
-void client_leave_nodes(struct core *core, struct client *client);
+void client_leave_nodes(struct core *core, struct core_client *client);
 /* Takes the client out of its gang; if the gang is empty then, it is free and has no deadline. */
-void client_unlink(struct core *core, struct client *client);
+void client_unlink(struct core *core, struct core_client *client);
 /* Puts the client, which is in no gang, into this one. */
-void client_link(struct core *core, struct client *client, struct gang *gang);
+void client_link(struct core *core, struct core_client *client, struct gang *gang);
 /* Returns the gang of a group, with exactly these rights; NULL: there is none. `group` is not 0. */
 struct gang *gang_find(const struct core *core, const struct core_rights *rights, uint32_t group);
 /* Returns a new gang without clients. There is always room, because there are no more gangs
@@ -339,7 +340,7 @@ void timers_due(struct core *core, uint64_t now);
  * charged by what was in force then. */
 void gang_account(const struct core *core, const struct gang *gang, uint64_t now);
 /* Writes the client's times until `now` to `out`, in ns. */
-void client_times(const struct client *client, uint64_t now, uint64_t out[CORE_TIMES]);
+void client_times(const struct core_client *client, uint64_t now, uint64_t out[CORE_TIMES]);
 
 /* ---- turns.c ---- */
 
@@ -348,7 +349,7 @@ void client_times(const struct client *client, uint64_t now, uint64_t out[CORE_T
 bool others_turn(struct core *core, const struct gang *gang, uint64_t now);
 /* Queues the first of the gangs of this priority that wait for their turn on this node entry. To be
  * called when a client of such a gang has no work there any more. */
-void turn_ends(struct core *core, const struct node *node, int priority);
+void turn_ends(struct core *core, const struct core_node *node, int priority);
 
 /* ---- policy.c ---- */
 
@@ -390,9 +391,9 @@ uint64_t hold_over_ns(const struct core *core, const struct gang *gang, bool bes
 uint64_t hold_over_end(const struct core *core, struct gang *gang, bool beside);
 
 /* Updates what is learned of the client's requests by the duration of one. */
-void request_learn(struct client *client, uint64_t duration_ns);
+void request_learn(struct core_client *client, uint64_t duration_ns);
 /* Returns the duration that nearly all requests of the client stay below: the mean and four mean
  * deviations, in ns; 0: not known yet. */
-uint64_t request_ns(const struct client *client);
+uint64_t request_ns(const struct core_client *client);
 
 #endif

@@ -34,7 +34,7 @@ static bool is_resumed_soon(const struct core *core, struct gang *gang, uint64_t
 /* Should other gangs wait for the client's gang in this gap? Not for a passive client, because it
  * counts as active also without work, and not for a gang that cannot be suspended, because it costs
  * no suspension. */
-static bool takes_turn(const struct core *core, const struct client *c, struct gang *gang,
+static bool takes_turn(const struct core *core, const struct core_client *c, struct gang *gang,
 		       uint64_t now)
 {
 	if (c->victim_only || c->teardown)
@@ -44,13 +44,13 @@ static bool takes_turn(const struct core *core, const struct client *c, struct g
 	return !gang->held && c->capability == CORE_ABLE && !gang_is_blocked(core, gang, false);
 }
 
-static struct gang *find_first(const struct core *core, const struct node *node, int priority,
+static struct gang *find_first(const struct core *core, const struct core_node *node, int priority,
 			       uint64_t now)
 {
 	struct gang *first = NULL;
 
 	for (uint32_t at = node->first; at != NO_INDEX;) {
-		const struct client *c = &core->clients[at / CORE_NODES];
+		const struct core_client *c = &core->clients[at / CORE_NODES];
 		struct gang *gang = &core->gangs[c->gang];
 		uint32_t number = at % CORE_NODES;
 
@@ -64,8 +64,8 @@ static struct gang *find_first(const struct core *core, const struct node *node,
 
 /* The result is kept until something changes, because in one decision many gangs may need it for
  * the same node entry. */
-static const struct gang *first_in_turn(const struct core *core, struct node *node, int priority,
-					uint64_t now)
+static const struct gang *first_in_turn(const struct core *core, struct core_node *node,
+					int priority, uint64_t now)
 {
 	if (node->turn.as_of != core->turns || node->turn.priority != priority) {
 		node->turn.gang = find_first(core, node, priority, now);
@@ -86,7 +86,7 @@ bool others_turn(struct core *core, const struct gang *gang, uint64_t now)
 			continue;
 		FOR_CLIENT_NODES(c, &c->counted.working, number)
 		{
-			struct node *node = &core->nodes[c->client_nodes[number].node];
+			struct core_node *node = &core->nodes[c->client_nodes[number].node];
 
 			first = first_in_turn(core, node, gang->priority, now);
 			if (first && is_before(first, gang))
@@ -97,12 +97,12 @@ bool others_turn(struct core *core, const struct gang *gang, uint64_t now)
 }
 
 /* Only the first one is queued: if it has to wait on, the gangs behind it have to, too. */
-void turn_ends(struct core *core, const struct node *node, int priority)
+void turn_ends(struct core *core, const struct core_node *node, int priority)
 {
 	struct gang *next = NULL;
 
 	for (uint32_t at = node->first; at != NO_INDEX;) {
-		const struct client *c = &core->clients[at / CORE_NODES];
+		const struct core_client *c = &core->clients[at / CORE_NODES];
 		struct gang *gang = &core->gangs[c->gang];
 
 		if (gang->waits && gang->priority == priority && (!next || is_before(gang, next)))

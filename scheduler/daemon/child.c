@@ -15,7 +15,7 @@
 #define PAUSE_FIRST_NS (100 * MS) /* delay after the second quick end in a row */
 #define PAUSE_MAX_NS (5000 * MS)
 
-pid_t child_start(struct child *child, uint64_t now)
+pid_t child_start(struct daemon_child *child, uint64_t now)
 {
 	pid_t parent = getpid(), pid = fork();
 
@@ -42,7 +42,7 @@ pid_t child_start(struct child *child, uint64_t now)
 	return pid;
 }
 
-bool child_reap(struct child *child, int *status)
+bool child_reap(struct daemon_child *child, int *status)
 {
 	if (!child->pid || waitpid(child->pid, status, WNOHANG) != child->pid)
 		return false;
@@ -51,7 +51,7 @@ bool child_reap(struct child *child, int *status)
 	return true;
 }
 
-bool child_is_stopped(const struct child *child)
+bool child_is_stopped(const struct daemon_child *child)
 {
 	siginfo_t info = {0};
 
@@ -60,7 +60,7 @@ bool child_is_stopped(const struct child *child)
 	       info.si_pid == child->pid;
 }
 
-void child_failed(struct child *child, int status, uint64_t now)
+void child_failed(struct daemon_child *child, int status, uint64_t now)
 {
 	uint64_t pause = 0;
 
@@ -79,7 +79,7 @@ void child_failed(struct child *child, int status, uint64_t now)
 		  pause ? " after a pause" : "");
 }
 
-void child_kill(struct child *child)
+void child_kill(struct daemon_child *child)
 {
 	if (!child->pid || child->killed)
 		return;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct child {
+struct daemon_child {
 	const char *name;	/* its name in /proc, at most 15 characters; owned by the caller */
 	pid_t pid;		/* 0: not running */
 	bool killed;		/* child_kill() was called, and the process is not reaped yet */
@@ -34,21 +34,21 @@ struct child {
  *   a negative errno if fork() failed, after a log line. `next_start_ns` is then set to 5 s
  *     later.
  */
-pid_t child_start(struct child *child, uint64_t now);
+pid_t child_start(struct daemon_child *child, uint64_t now);
 
 /* Reaps the process if it has ended. Returns true once for each process that ended, with its
  * status as waitpid(2) reports it. Does not block. */
-bool child_reap(struct child *child, int *status);
+bool child_reap(struct daemon_child *child, int *status);
 
 /* Returns true if the process is stopped by a signal (SIGSTOP). */
-bool child_is_stopped(const struct child *child);
+bool child_is_stopped(const struct daemon_child *child);
 
 /* Logs the end of a process that child_reap() has returned, and sets the earliest time of the
  * next start. A process that ends within 5 s of its start twice in a row is delayed by 100 ms,
  * then 200 ms, and so on up to 5 s. */
-void child_failed(struct child *child, int status, uint64_t now);
+void child_failed(struct daemon_child *child, int status, uint64_t now);
 
 /* Sends SIGKILL once. Does nothing if the process does not run or was killed before. */
-void child_kill(struct child *child);
+void child_kill(struct daemon_child *child);
 
 #endif

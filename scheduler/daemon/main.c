@@ -30,7 +30,7 @@
 	      "  --record FILE  write the input and the decisions of the scheduler to FILE, at "   \
 	      "most 256 MiB (docs/reference/scheduler-recording.md)"
 
-struct options {
+struct daemon_options {
 	const char *config;
 	const char *socket;
 	const char *record;    /* NULL: no recording */
@@ -50,7 +50,7 @@ static bool parse_port(const char *text, uint16_t *out)
 }
 
 /* Returns -1 to go on, otherwise the exit code. */
-static int parse_options(int argc, char **argv, struct options *out)
+static int parse_options(int argc, char **argv, struct daemon_options *out)
 {
 	static const struct option known[] = {
 		{"config", required_argument, NULL, 'c'},  {"socket", required_argument, NULL, 's'},
@@ -146,7 +146,7 @@ static void log_owners(const struct owners *owners)
 
 /* Reads the configuration; options take precedence over it. Stores what is needed to read it
  * again in *out. Returns the exit code. */
-static int read_config(struct options *options, struct reload **out)
+static int read_config(struct daemon_options *options, struct reload **out)
 {
 	static struct config config; /* static because it is large */
 	const char *name = options->config;
@@ -173,7 +173,7 @@ static int read_config(struct options *options, struct reload **out)
 
 /* Uses the sockets that systemd passes, and opens the others as the options require. Opens the
  * recording, too. */
-static int listen_to_all(const struct options *options, struct listener *out, char *problem,
+static int listen_to_all(const struct daemon_options *options, struct listener *out, char *problem,
 			 size_t size)
 {
 	struct service_sockets passed;
@@ -208,7 +208,7 @@ static int listen_to_all(const struct options *options, struct listener *out, ch
 
 int main(int argc, char **argv)
 {
-	struct options options = {.socket = PROTOCOL_SOCKET};
+	struct daemon_options options = {.socket = PROTOCOL_SOCKET};
 	struct reload *reload = NULL;
 	struct listener listener;
 	char problem[512];

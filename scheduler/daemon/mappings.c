@@ -9,14 +9,14 @@
 
 #define MAPPINGS 64u
 
-struct range {
+struct map_range {
 	void *start;
 	size_t size;
 };
 
 /* Lists the shared mappings that this process can write, except the one at `keep`. Returns their
  * number or a negative errno. */
-static int writable_mappings(const void *keep, struct range out[static MAPPINGS])
+static int writable_mappings(const void *keep, struct map_range out[static MAPPINGS])
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	unsigned long start, end;
@@ -33,7 +33,7 @@ static int writable_mappings(const void *keep, struct range out[static MAPPINGS]
 		if ((uint32_t)n == MAPPINGS)
 			n = -E2BIG;
 		else
-			out[n++] = (struct range){(void *)(uintptr_t)start, end - start};
+			out[n++] = (struct map_range){(void *)(uintptr_t)start, end - start};
 	}
 	error = ferror(maps) ? -EIO : 0;
 	free(line);
@@ -43,7 +43,7 @@ static int writable_mappings(const void *keep, struct range out[static MAPPINGS]
 
 int mappings_unmap(const void *keep)
 {
-	struct range ranges[MAPPINGS];
+	struct map_range ranges[MAPPINGS];
 	int n = writable_mappings(keep, ranges);
 
 	for (int i = 0; i < n; i++)
@@ -54,7 +54,7 @@ int mappings_unmap(const void *keep)
 
 int mappings_read_only(const void *keep)
 {
-	struct range ranges[MAPPINGS];
+	struct map_range ranges[MAPPINGS];
 	int n = writable_mappings(keep, ranges);
 
 	for (int i = 0; i < n; i++)

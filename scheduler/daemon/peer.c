@@ -30,12 +30,12 @@
 #define SO_PEERPIDFD 77
 #endif
 
-bool peer_ended(const struct peer *peer)
+bool peer_ended(const struct socket_peer *peer)
 {
 	return poll_now(peer->pidfd, POLLIN) != 0;
 }
 
-bool peer_in_group(const struct peer *peer, gid_t group)
+bool peer_in_group(const struct socket_peer *peer, gid_t group)
 {
 	for (uint32_t i = 0; i < peer->group_count; i++)
 		if (peer->groups[i] == group)
@@ -51,7 +51,7 @@ uint64_t peer_started(pid_t pid)
 	return seen.started;
 }
 
-int peer_replaced(const struct peer *peer, peer_reader *read)
+int peer_replaced(const struct socket_peer *peer, peer_reader *read)
 {
 	struct peer_facts now;
 
@@ -172,7 +172,7 @@ uid_t peer_uid(pid_t pid)
 	return read_identity(pid, &its) == 0 ? its.uid : (uid_t)-1;
 }
 
-static int open_pidfd(int socket, pid_t number, struct peer *out)
+static int open_pidfd(int socket, pid_t number, struct socket_peer *out)
 {
 	socklen_t size = sizeof(out->pidfd);
 
@@ -210,7 +210,7 @@ void peer_own_namespaces(uint64_t *pid_ns, uint64_t *user_ns)
 	*user_ns = proc_namespace(0, "user");
 }
 
-static void read_groups(int socket, gid_t primary, struct peer *out)
+static void read_groups(int socket, gid_t primary, struct socket_peer *out)
 {
 	socklen_t size = sizeof(out->groups) - sizeof(*out->groups);
 
@@ -237,7 +237,7 @@ int peer_read(pid_t pid, struct peer_facts *out)
 	return error;
 }
 
-static void fill(struct peer *out, const struct peer_facts *facts)
+static void fill(struct socket_peer *out, const struct peer_facts *facts)
 {
 	out->pid_ns = facts->pid_ns;
 	out->user_ns = facts->user_ns;
@@ -247,7 +247,7 @@ static void fill(struct peer *out, const struct peer_facts *facts)
 }
 
 /* Reads by pid what remains to be known. The pidfd is open; it is closed on failure. */
-static int describe(peer_reader *read, struct peer *out, struct peer_facts *facts)
+static int describe(peer_reader *read, struct socket_peer *out, struct peer_facts *facts)
 {
 	int error = read(out->pid, facts);
 
@@ -265,12 +265,12 @@ static int describe(peer_reader *read, struct peer *out, struct peer_facts *fact
 }
 
 /* Reads the credentials and opens the pidfd of the socket's peer. */
-static int find_peer(int socket, struct peer *out)
+static int find_peer(int socket, struct socket_peer *out)
 {
 	struct ucred cred;
 	socklen_t size = sizeof(cred);
 
-	*out = (struct peer){.pidfd = -1};
+	*out = (struct socket_peer){.pidfd = -1};
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &size) < 0)
 		return -errno;
 	out->uid = cred.uid;
@@ -278,7 +278,7 @@ static int find_peer(int socket, struct peer *out)
 	return open_pidfd(socket, cred.pid, out);
 }
 
-int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct peer *out)
+int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct socket_peer *out)
 {
 	struct peer_facts facts;
 	int error = out->pidfd < 0 ? find_peer(socket, out) : 0;
@@ -296,9 +296,9 @@ int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct pe
 	return -ESRCH;
 }
 
-int peer_of(pid_t pid, int pidfd, const struct peer_facts *facts, struct peer *out)
+int peer_of(pid_t pid, int pidfd, const struct peer_facts *facts, struct socket_peer *out)
 {
-	*out = (struct peer){.pid = pid, .uid = facts->uid};
+	*out = (struct socket_peer){.pid = pid, .uid = facts->uid};
 	fill(out, facts);
 	out->pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
 	if (out->pidfd < 0)
@@ -309,12 +309,12 @@ int peer_of(pid_t pid, int pidfd, const struct peer_facts *facts, struct peer *o
 	return -ESRCH;
 }
 
-int peer_open(pid_t pid, peer_reader *read, struct peer *out)
+int peer_open(pid_t pid, peer_reader *read, struct socket_peer *out)
 {
 	struct peer_facts facts;
 	int error;
 
-	*out = (struct peer){.pid = pid};
+	*out = (struct socket_peer){.pid = pid};
 	out->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (out->pidfd < 0)
 		return -errno;

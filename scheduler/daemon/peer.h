@@ -14,7 +14,7 @@
 
 #define PEER_GROUPS 64u
 
-struct peer {
+struct socket_peer {
 	pid_t pid;     /* in the PID namespace of the daemon */
 	pid_t own_pid; /* in its own PID namespace; 0: unknown */
 	int pidfd;     /* closed by the owner of the struct */
@@ -35,7 +35,7 @@ struct peer {
 struct peer_facts {
 	pid_t own_pid;
 	uid_t uid;
-	uint64_t started, pid_ns, user_ns, image; /* as in struct peer */
+	uint64_t started, pid_ns, user_ns, image; /* as in struct socket_peer */
 };
 
 /*
@@ -63,26 +63,26 @@ typedef int peer_reader(pid_t pid, struct peer_facts *out);
  *   -EACCES: its namespaces cannot be read, so that its tenant is unknown;
  *   an error of `read`.
  */
-int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct peer *out);
+int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct socket_peer *out);
 
 /* As peer_identify(), for a process that is known by its pid only and need not be connected.
  * Also returns the errors of pidfd_open(2). */
-int peer_open(pid_t pid, peer_reader *read, struct peer *out);
+int peer_open(pid_t pid, peer_reader *read, struct socket_peer *out);
 
 /* As peer_open(), without a read: `facts` were read while `pidfd` was open. `pidfd` stays the
  * caller's; *out gets a copy. Returns 0; -ESRCH if the process has ended; or the error of the
  * copy. */
-int peer_of(pid_t pid, int pidfd, const struct peer_facts *facts, struct peer *out);
+int peer_of(pid_t pid, int pidfd, const struct peer_facts *facts, struct socket_peer *out);
 
 /* Returns true if the process has ended. */
-bool peer_ended(const struct peer *peer);
+bool peer_ended(const struct socket_peer *peer);
 
 /* Returns true if `group` is one of the stored groups. */
-bool peer_in_group(const struct peer *peer, gid_t group);
+bool peer_in_group(const struct socket_peer *peer, gid_t group);
 
 /* Returns 1 if the process runs another program now, because of an exec since peer_identify(); 0
  * if not; -EAGAIN or -EINPROGRESS of `read`. */
-int peer_replaced(const struct peer *peer, peer_reader *read);
+int peer_replaced(const struct socket_peer *peer, peer_reader *read);
 
 /*
  * Translates a pid: returns the pid in the daemon's PID namespace of the process that has the
@@ -93,7 +93,7 @@ int peer_replaced(const struct peer *peer, peer_reader *read);
  */
 pid_t peer_read_number(pid_t of, pid_t pid);
 
-/* Returns the start time as in struct peer; 0: no such process. Can block, too. */
+/* Returns the start time as in struct socket_peer; 0: no such process. Can block, too. */
 uint64_t peer_started(pid_t pid);
 
 /* Returns the effective uid; (uid_t)-1: no such process. */
@@ -103,7 +103,7 @@ uid_t peer_uid(pid_t pid);
  * read without blocking, unlike /proc/PID/stat; '\0': no such process. */
 char peer_state(pid_t pid);
 
-/* Reads the daemon's own namespaces, as in struct peer. */
+/* Reads the daemon's own namespaces, as in struct socket_peer. */
 void peer_own_namespaces(uint64_t *pid_ns, uint64_t *user_ns);
 
 /* Reads the name of its lead thread, reduced to printable ASCII; empty if there is no such

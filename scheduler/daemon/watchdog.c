@@ -49,10 +49,10 @@ struct watchdog {
 	struct admission_process admission_process;
 	int channel; /* the worker's end of the channel */
 	char lock[128];
-	struct child worker, admission;
-	struct child http; /* only with a socket for metrics */
-	struct child reader;
-	struct child record; /* only with --record */
+	struct daemon_child worker, admission;
+	struct daemon_child http; /* only with a socket for metrics */
+	struct daemon_child reader;
+	struct daemon_child record; /* only with --record */
 	/* the connection between both: end of the worker, end of kfdschedd-read */
 	int reader_ends[2];
 	int files[FILES]; /* all that children inherit; -1: none */

@@ -198,7 +198,7 @@ static void write_queue(uint32_t slot, const struct client_shm_queue *entry)
 	errno = saved;
 }
 
-void peers_queue(const struct queue *q)
+void peers_queue(const struct shim_queue *q)
 {
 	struct client_shm_queue entry;
 
@@ -211,7 +211,7 @@ void peers_queue(const struct queue *q)
 	write_queue(q->slot, &entry);
 }
 
-void peers_queue_gone(const struct queue *q)
+void peers_queue_gone(const struct shim_queue *q)
 {
 	static const struct client_shm_queue none;
 

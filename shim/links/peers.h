@@ -50,8 +50,8 @@ void peers_stop(void);
 void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns);
 
 /* A queue is new, has changed, or is gone. Under the agent's lock; both keep errno. */
-void peers_queue(const struct queue *queue);
-void peers_queue_gone(const struct queue *queue);
+void peers_queue(const struct shim_queue *queue);
+void peers_queue_gone(const struct shim_queue *queue);
 
 /* In a fork child: closes what belongs to the parent, without removing its files. */
 void peers_forget(void);

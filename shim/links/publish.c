@@ -48,7 +48,7 @@ void link_shm_wake(void)
 		wake();
 }
 
-void link_queue(const struct queue *q)
+void link_queue(const struct shim_queue *q)
 {
 	struct client_shm_queue entry;
 	uint32_t generation;
@@ -65,7 +65,7 @@ void link_queue(const struct queue *q)
 		link_shm_wake();
 }
 
-void link_queue_gone(const struct queue *q)
+void link_queue_gone(const struct shim_queue *q)
 {
 	peers_queue_gone(q);
 	if (!peer.shm)
@@ -74,7 +74,7 @@ void link_queue_gone(const struct queue *q)
 	link_shm_wake();
 }
 
-void link_event(enum client_shm_event_kind kind, const struct queue *q, uint64_t value)
+void link_event(enum client_shm_event_kind kind, const struct shim_queue *q, uint64_t value)
 {
 	static uint64_t number;
 	struct client_shm_event event = {.kind = kind, .value = value};
@@ -283,7 +283,7 @@ static bool is_at(uint32_t i, uint32_t gpu_id)
 
 /* Returns true if the daemon holds less urgent work on the node. The node mostly is at the same
  * index as last time. */
-static bool holds_work(struct node *node)
+static bool holds_work(struct shim_node *node)
 {
 	uint32_t n = __atomic_load_n(&peer.daemon_shm->node_count, __ATOMIC_RELAXED), i = 0;
 

@@ -18,13 +18,13 @@
 
 /* Publishes one queue: to the peers, and to the client's shared memory. Wakes the daemon if it
  * sleeps and the queue table has changed. Under the agent's lock. */
-void link_queue(const struct queue *queue);
+void link_queue(const struct shim_queue *queue);
 /* Withdraws a queue that is being removed from the table. Under the agent's lock. */
-void link_queue_gone(const struct queue *queue);
+void link_queue_gone(const struct shim_queue *queue);
 /* Appends an event to the client's shared memory and writes it to the debug log, in the order of
  * the calls. @queue is NULL if the event concerns the process. client_shm.h documents @value for
  * each kind. Under the agent's lock. */
-void link_event(enum client_shm_event_kind kind, const struct queue *queue, uint64_t value);
+void link_event(enum client_shm_event_kind kind, const struct shim_queue *queue, uint64_t value);
 /* Publishes that the node with this index in queues.nodes[] is active or idle: to the daemon, then
  * to the peers. Under the agent's lock. */
 void link_node(uint32_t node, bool active, uint64_t now_ns);

@@ -88,7 +88,7 @@ static int criu(struct call *call)
 	return -EOPNOTSUPP;
 }
 
-static const struct entry {
+static const struct kfd_ioctl {
 	const char *name;
 	int (*run)(struct call *call); /* NULL: not simulated */
 	uint16_t size;
@@ -162,7 +162,7 @@ const char *ioctl_name(uint32_t nr)
 
 void ioctl_execute(struct call *call)
 {
-	const struct entry *entry = &entries[call->nr];
+	const struct kfd_ioctl *entry = &entries[call->nr];
 	struct sim *sim = call->sim;
 	const struct call *outer;
 	int r;
@@ -285,7 +285,7 @@ static int check_front(struct sim *sim, struct process *process, const struct no
 
 void ioctl_kfd(struct sim *sim, struct process *process, const struct notif *notif)
 {
-	const struct entry *entry;
+	const struct kfd_ioctl *entry;
 	struct call *call;
 	int r;
 

@@ -17,7 +17,7 @@
 #define STACK_BYTES_A_WAVE 8u /* of gfx9 (kfd_queue.c) */
 #define STACK_STATE 0x40000000u
 
-struct header {
+struct cwsr_header {
 	uint32_t stack_offset, stack_bytes;
 	uint32_t wave_offset, wave_bytes; /* offset: end of the wave state */
 };
@@ -48,7 +48,7 @@ static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used
 
 	if (stack)
 		stack += 2 * sizeof(uint32_t); /* state that belongs to no wave */
-	stack_room = config->chip.ctl_stack_bytes - sizeof(struct header);
+	stack_room = config->chip.ctl_stack_bytes - sizeof(struct cwsr_header);
 	wave_room = queue->save_bytes > config->chip.ctl_stack_bytes
 			    ? queue->save_bytes - config->chip.ctl_stack_bytes
 			    : 0;
@@ -57,13 +57,13 @@ static void sizes_of(const struct queue *queue, uint32_t xcc, uint32_t *ctl_used
 }
 
 /* Destination: a queue's own save area, or memory that a call has named. */
-struct target {
+struct area_target {
 	const struct process *process; /* call NULL: `at` is in the GPU memory of this process */
 	const struct call *call;       /* else: `at` is in the memory of the caller */
 	uint64_t at;
 };
 
-static int put(const struct target *to, uint64_t offset, const void *from, size_t n)
+static int put(const struct area_target *to, uint64_t offset, const void *from, size_t n)
 {
 	if (to->call)
 		return call_write(to->call, to->at + offset, from, n);
@@ -71,7 +71,7 @@ static int put(const struct target *to, uint64_t offset, const void *from, size_
 }
 
 /* Writes a control stack of this size; the contents of its words are made up. */
-static int write_stack(const struct target *to, uint64_t at, uint32_t bytes)
+static int write_stack(const struct area_target *to, uint64_t at, uint32_t bytes)
 {
 	uint32_t words[1024], n = bytes / 4;
 
@@ -88,12 +88,12 @@ static int write_stack(const struct target *to, uint64_t at, uint32_t bytes)
 	return 0;
 }
 
-static int write_xcc(const struct queue *queue, const struct target *to, uint32_t xcc)
+static int write_xcc(const struct queue *queue, const struct area_target *to, uint32_t xcc)
 {
 	const struct sim *sim = queue->process->sim;
 	uint64_t at = (uint64_t)xcc * queue->save_bytes;
 	uint32_t end = sim->config.chip.ctl_stack_bytes;
-	struct header header = {.wave_offset = end};
+	struct cwsr_header header = {.wave_offset = end};
 	char longer[40] = {0};
 
 	sizes_of(queue, xcc, &header.stack_bytes, &header.wave_bytes);
@@ -113,7 +113,7 @@ static int write_xcc(const struct queue *queue, const struct target *to, uint32_
 int savearea_copy(const struct queue *queue, const struct call *call, uint64_t at,
 		  uint32_t *ctl_used, uint32_t *wave_used)
 {
-	const struct target to = {.call = call, .at = at};
+	const struct area_target to = {.call = call, .at = at};
 	const struct sim *sim = queue->process->sim;
 	uint32_t xccs = sim->config.gpu.xccs;
 	int r = 0;
@@ -132,7 +132,7 @@ void savearea_write(struct process *process)
 	uint32_t xccs =
 		!rule_holds(sim, RULE_save_area_header_is_per_xcc) ? 1 : sim->config.gpu.xccs;
 	struct queue *queue;
-	struct target to;
+	struct area_target to;
 	bool first = true;
 
 	if (process->dead || !process_mm_alive(process) ||
@@ -146,7 +146,7 @@ void savearea_write(struct process *process)
 		    (!first && !rule_holds(sim, RULE_save_area_header_of_every_queue)))
 			continue;
 		first = false;
-		to = (struct target){.process = process, .at = queue->save_address};
+		to = (struct area_target){.process = process, .at = queue->save_address};
 		/* A failure ends this queue's part, and the driver does not report it. */
 		for (uint32_t xcc = 0; xcc < xccs && !write_xcc(queue, &to, xcc); xcc++)
 			;

@@ -65,7 +65,7 @@ struct hqd_node {
 	uint32_t vmids[SLOTS_MAX];
 };
 
-struct hqds {
+struct hqd_dump {
 	char *map;
 	size_t bytes;
 	uint32_t first_row, rlcs_per_engine, engines;
@@ -104,7 +104,7 @@ static size_t word_at(size_t start, uint32_t word)
 	       word % WORDS_A_LINE * WORD_BYTES;
 }
 
-static void patch(struct hqds *hqds, size_t start, uint32_t word, uint32_t value)
+static void patch(struct hqd_dump *hqds, size_t start, uint32_t word, uint32_t value)
 {
 	put_hex(hqds->map + word_at(start, word), value);
 }
@@ -128,14 +128,14 @@ static size_t sdma_word_at(size_t start, uint32_t gfx, uint32_t word)
 }
 
 /* Returns true if the driver owns this slot, and the text shows it. */
-static bool owned(const struct hqds *hqds, uint32_t slot)
+static bool owned(const struct hqd_dump *hqds, uint32_t slot)
 {
 	return slot / PIPES + hqds->first_row < QUEUES_PER_PIPE && hqds->nodes->slots[0][slot];
 }
 
 /* Writes the node's part of the text to @at and stores the offsets of its registers. Returns the
  * end. */
-static char *write_node(const struct sim *sim, struct hqds *hqds, uint32_t index, char *at)
+static char *write_node(const struct sim *sim, struct hqd_dump *hqds, uint32_t index, char *at)
 {
 	struct hqd_node *node = &hqds->nodes[index];
 	uint32_t gfx = sim->config.chip.gfx_target_version;
@@ -176,7 +176,7 @@ static char *write_node(const struct sim *sim, struct hqds *hqds, uint32_t index
 }
 
 /* Returns an upper bound of the length of the whole text. */
-static size_t most_bytes(const struct sim *sim, const struct hqds *hqds)
+static size_t most_bytes(const struct sim *sim, const struct hqd_dump *hqds)
 {
 	size_t hqd = 64 + HQD_WORDS / WORDS_A_LINE * LINE_BYTES;
 	size_t rlc = 64 + 9 * LINE_BYTES;
@@ -194,7 +194,7 @@ static uint32_t first_row(uint32_t cp_queues)
 
 int hqd_start(struct sim *sim)
 {
-	struct hqds *hqds;
+	struct hqd_dump *hqds;
 	size_t most;
 	int fd;
 
@@ -234,7 +234,7 @@ int hqd_start(struct sim *sim)
 
 void hqd_stop(struct sim *sim)
 {
-	struct hqds *hqds = sim->hqds;
+	struct hqd_dump *hqds = sim->hqds;
 
 	if (!hqds)
 		return;
@@ -263,7 +263,7 @@ static uint32_t vmid_of(const struct hqd_node *node, const struct process *proce
 }
 
 /* Overwrites the read and write pointer of a queue on all XCCs. */
-static void show_pointers(struct hqds *hqds, const struct queue *queue,
+static void show_pointers(struct hqd_dump *hqds, const struct queue *queue,
 			  const struct queue_image *image)
 {
 	const struct hqd_node *node = &hqds->nodes[queue->node];
@@ -279,7 +279,7 @@ static void show_pointers(struct hqds *hqds, const struct queue *queue,
 
 /* Returns the slot that still has the queue's registers, if it is free, else the lowest free slot;
  * SLOTS_MAX: none. */
-static uint32_t choose_slot(const struct hqds *hqds, const struct hqd_node *node,
+static uint32_t choose_slot(const struct hqd_dump *hqds, const struct hqd_node *node,
 			    const struct queue *queue)
 {
 	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
@@ -293,7 +293,7 @@ static uint32_t choose_slot(const struct hqds *hqds, const struct hqd_node *node
 
 static void show_registers(struct sim *sim, const struct queue *queue, uint32_t slot)
 {
-	struct hqds *hqds = sim->hqds;
+	struct hqd_dump *hqds = sim->hqds;
 	struct hqd_node *node = &hqds->nodes[queue->node];
 	struct queue_image image;
 	uint32_t words[MQD_WORDS];
@@ -352,14 +352,14 @@ static void hide_compute(struct sim *sim, struct queue *queue)
 		show_active(sim, queue->node, slot, false);
 }
 
-static uint32_t rlc_index(const struct hqds *hqds, const struct queue *queue)
+static uint32_t rlc_index(const struct hqd_dump *hqds, const struct queue *queue)
 {
 	return queue->place.engine * hqds->rlcs_per_engine + queue->place.rlc;
 }
 
 static void show_sdma(struct sim *sim, struct queue *queue, bool mapped)
 {
-	struct hqds *hqds = sim->hqds;
+	struct hqd_dump *hqds = sim->hqds;
 	uint32_t words[SDMA_MQD_WORDS], i = rlc_index(hqds, queue);
 	struct queue_image image;
 	size_t at;

@@ -35,18 +35,18 @@ struct event_data {
 _Static_assert(sizeof(struct event_data) == sizeof(struct kfd_event_data), "event data");
 
 /* State of one event in a wait. */
-struct awaited {
+struct event_wait {
 	bool active, by_age;
 	bool queued; /* in the event's wait queue, because it was not set when the wait began */
 };
 
-struct waiter {
-	LIST_ENTRY(waiter) link;
+struct event_waiter {
+	LIST_ENTRY(event_waiter) link;
 	struct call *call;
 	uint64_t deadline_ns; /* UINT64_MAX: never */
 	uint32_t n;
 	bool all;
-	struct awaited *state;
+	struct event_wait *state;
 	struct event_data data[];
 };
 
@@ -57,7 +57,7 @@ static struct event *event_by_id(const struct process *process, uint32_t id)
 
 static void event_set(struct process *process, struct event *event);
 
-static void waiter_free(struct waiter *waiter)
+static void waiter_free(struct event_waiter *waiter)
 {
 	free(waiter->state);
 	free(waiter);
@@ -65,7 +65,7 @@ static void waiter_free(struct waiter *waiter)
 
 /* A signal interrupted the waiter. Sets the events again that were reset for it, so that the next
  * waiter gets them. */
-static void waiter_give_back(struct process *process, const struct waiter *waiter)
+static void waiter_give_back(struct process *process, const struct event_waiter *waiter)
 {
 	if (!rule_holds(process->sim, RULE_interrupted_wait_gives_back))
 		return;
@@ -79,7 +79,7 @@ static void waiter_give_back(struct process *process, const struct waiter *waite
 
 /* Fills in what the driver returns about an event that came. Returns its size in bytes. */
 static size_t write_data(const struct process *process, const struct event *event,
-			 const struct awaited *state, struct event_data *data)
+			 const struct event_wait *state, struct event_data *data)
 {
 	if (event->type == KFD_IOC_EVENT_MEMORY) {
 		data->memory = process->fault;
@@ -97,7 +97,7 @@ static size_t write_data(const struct process *process, const struct event *even
 	return 0;
 }
 
-static int write_results(struct process *process, struct waiter *waiter)
+static int write_results(struct process *process, struct event_waiter *waiter)
 {
 	const struct kfd_ioctl_wait_events_args *a = (void *)waiter->call->data;
 
@@ -117,7 +117,7 @@ static int write_results(struct process *process, struct waiter *waiter)
 
 /* Ends the wait with KFD_IOC_WAIT_RESULT_* and frees the waiter. Other waits may end as a
  * result. */
-static void waiter_finish(struct process *process, struct waiter *waiter, uint32_t result)
+static void waiter_finish(struct process *process, struct event_waiter *waiter, uint32_t result)
 {
 	struct call *call = waiter->call;
 	struct kfd_ioctl_wait_events_args *a = (void *)call->data;
@@ -132,7 +132,7 @@ static void waiter_finish(struct process *process, struct waiter *waiter, uint32
 	waiter_free(waiter);
 }
 
-static bool waiter_done(const struct waiter *waiter)
+static bool waiter_done(const struct event_waiter *waiter)
 {
 	uint32_t active = 0;
 
@@ -144,7 +144,7 @@ static bool waiter_done(const struct waiter *waiter)
 }
 
 /* Marks the event in this wait. Returns true if the waiter was in the event's wait queue. */
-static bool waiter_hit(struct waiter *waiter, uint32_t id)
+static bool waiter_hit(struct event_waiter *waiter, uint32_t id)
 {
 	bool queued = false;
 
@@ -161,7 +161,7 @@ static void event_set(struct process *process, struct event *event)
 {
 	uint32_t id = (uint32_t)(event - process->events);
 	bool auto_reset = event->auto_reset, someone = false;
-	struct waiter *waiter;
+	struct event_waiter *waiter;
 
 	if (!rule_holds(process->sim, RULE_auto_reset_event_wakes_once))
 		auto_reset = false;
@@ -341,7 +341,7 @@ int ioctl_create_event(struct call *call)
 	return 0;
 }
 
-static bool waits_for(const struct waiter *waiter, uint32_t id)
+static bool waits_for(const struct event_waiter *waiter, uint32_t id)
 {
 	for (uint32_t i = 0; i < waiter->n; i++)
 		if (waiter->data[i].event_id == id)
@@ -354,7 +354,7 @@ int ioctl_destroy_event(struct call *call)
 	struct kfd_ioctl_destroy_event_args *a = (void *)call->data;
 	struct process *process = call->process;
 	struct event *event = event_by_id(process, a->event_id);
-	struct waiter *waiter;
+	struct event_waiter *waiter;
 
 	if (!event)
 		return -EINVAL;
@@ -424,7 +424,7 @@ static void drop_stale(struct call *call)
 {
 	struct kfd_ioctl_wait_events_args *a = (void *)call->data;
 	struct process *process = call->process;
-	struct waiter *waiter = LIST_FIRST(&process->waiters);
+	struct event_waiter *waiter = LIST_FIRST(&process->waiters);
 	uint64_t now = clock_ns();
 
 	while (waiter && waiter->call->tid != call->tid)
@@ -445,11 +445,11 @@ static void drop_stale(struct call *call)
 
 /* Checks the events one after another, as the driver does: an event that was reset for a wait stays
  * reset if the wait then fails. */
-static int waiter_check(struct process *process, struct waiter *waiter)
+static int waiter_check(struct process *process, struct event_waiter *waiter)
 {
 	for (uint32_t i = 0; i < waiter->n; i++) {
 		struct event *event = event_by_id(process, waiter->data[i].event_id);
-		struct awaited *state = &waiter->state[i];
+		struct event_wait *state = &waiter->state[i];
 
 		if (!event)
 			return !rule_holds(process->sim, RULE_wait_on_an_unknown_event_is_einval)
@@ -474,7 +474,7 @@ static int waiter_check(struct process *process, struct waiter *waiter)
 
 /* Counts waits that are over at once because the caller's ages are behind. A thread that repeats
  * them uses a whole core, on hardware as well, so the report contains the count. */
-static void count_spin(struct process *process, const struct waiter *waiter)
+static void count_spin(struct process *process, const struct event_waiter *waiter)
 {
 	uint64_t second = clock_ns() / 1000000000;
 	struct spin *spin = &process->spins[(unsigned)waiter->call->tid % SPINS];
@@ -492,10 +492,11 @@ static void count_spin(struct process *process, const struct waiter *waiter)
 		process->record->spinning_waits++;
 }
 
-static struct waiter *waiter_new(struct call *call)
+static struct event_waiter *waiter_new(struct call *call)
 {
 	const struct kfd_ioctl_wait_events_args *a = (void *)call->data;
-	struct waiter *waiter = calloc(1, sizeof *waiter + a->num_events * sizeof *waiter->data);
+	struct event_waiter *waiter =
+		calloc(1, sizeof *waiter + a->num_events * sizeof *waiter->data);
 
 	if (!waiter)
 		return NULL;
@@ -514,7 +515,7 @@ int ioctl_wait_events(struct call *call)
 {
 	struct kfd_ioctl_wait_events_args *a = (void *)call->data;
 	struct process *process = call->process;
-	struct waiter *waiter;
+	struct event_waiter *waiter;
 	int r = 0;
 
 	drop_stale(call);
@@ -553,9 +554,9 @@ int ioctl_wait_events(struct call *call)
 
 /* Returns the first waiter that is due. If there is none, updates the next deadline and returns
  * NULL. */
-static struct waiter *due(struct sim *sim, struct process *process, uint64_t now_ns)
+static struct event_waiter *due(struct sim *sim, struct process *process, uint64_t now_ns)
 {
-	struct waiter *waiter;
+	struct event_waiter *waiter;
 
 	LIST_FOREACH(waiter, &process->waiters, link)
 	{
@@ -570,7 +571,7 @@ static struct waiter *due(struct sim *sim, struct process *process, uint64_t now
 void events_expire(struct sim *sim, uint64_t now_ns)
 {
 	struct process *process;
-	struct waiter *waiter;
+	struct event_waiter *waiter;
 
 	sim->next_deadline_ns = UINT64_MAX;
 	TAILQ_FOREACH(process, &sim->processes, link)
@@ -580,7 +581,7 @@ void events_expire(struct sim *sim, uint64_t now_ns)
 
 void events_release(struct process *process)
 {
-	struct waiter *waiter;
+	struct event_waiter *waiter;
 
 	while ((waiter = LIST_FIRST(&process->waiters))) {
 		LIST_REMOVE(waiter, link);

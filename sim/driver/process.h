@@ -71,8 +71,8 @@ struct spin {
 	uint32_t n;
 };
 
-struct waiter; /* in events.c */
-LIST_HEAD(waiter_list, waiter);
+struct event_waiter; /* in events.c */
+LIST_HEAD(waiter_list, event_waiter);
 
 /* What the report contains about a process; outlives the process. */
 struct process_record {

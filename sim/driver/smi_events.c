@@ -30,7 +30,7 @@
 #define ALL_PROCESSES (1ull << 63)
 
 /* One line in the socket. */
-struct line {
+struct smi_line {
 	uint32_t bytes;
 	uint32_t held; /* bytes of the socket's buffer, as counted by the kernel */
 };
@@ -44,7 +44,7 @@ struct smi_client {
 	uint64_t events;
 	uint32_t bytes, held; /* of all lines */
 	uint32_t first, n_lines;
-	struct line lines[LINES_MAX];
+	struct smi_line lines[LINES_MAX];
 };
 
 static void client_free(struct smi_client *client)
@@ -75,7 +75,7 @@ static void forget_read(struct smi_client *client)
 	if (ioctl(client->fd, SIOCOUTQ, &held) || held < 0)
 		return;
 	while (client->n_lines && client->held > (uint32_t)held) {
-		const struct line *line = &client->lines[client->first];
+		const struct smi_line *line = &client->lines[client->first];
 
 		client->bytes -= line->bytes;
 		client->held -= line->held;
@@ -96,7 +96,7 @@ static void put_line(struct smi_client *client, const char *text, uint32_t bytes
 	    ioctl(client->fd, SIOCOUTQ, &held))
 		return;
 	client->lines[(client->first + client->n_lines++) % LINES_MAX] =
-		(struct line){bytes, (uint32_t)held - client->held};
+		(struct smi_line){bytes, (uint32_t)held - client->held};
 	client->bytes += bytes;
 	client->held = (uint32_t)held;
 }

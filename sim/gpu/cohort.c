@@ -112,7 +112,7 @@ static uint32_t wg_wave_slots(const struct cohort *cohort)
 
 /* Account for units that the queue gets (hold) or gives back (let_go). The units of the XCC are
  * changed by the callers. */
-static void hold(struct gpu *gpu, struct queue *queue, uint32_t wave_slots)
+static void hold(struct gpu *gpu, struct gpu_queue *queue, uint32_t wave_slots)
 {
 	queue_account(gpu, queue);
 	queue->held += wave_slots;
@@ -120,7 +120,7 @@ static void hold(struct gpu *gpu, struct queue *queue, uint32_t wave_slots)
 	times_queue(gpu, queue);
 }
 
-static void let_go(struct gpu *gpu, struct queue *queue, uint32_t wave_slots)
+static void let_go(struct gpu *gpu, struct gpu_queue *queue, uint32_t wave_slots)
 {
 	queue_account(gpu, queue);
 	queue->held -= wave_slots;
@@ -154,8 +154,8 @@ static uint64_t most_early(const struct cohort *cohort)
 
 bool cohort_may_end(const struct cohort *cohort, uint64_t early)
 {
-	const struct queue *queue = cohort->queue;
-	const struct packet *packet = queue_packet(queue, cohort->packet);
+	const struct gpu_queue *queue = cohort->queue;
+	const struct packet_run *packet = queue_packet(queue, cohort->packet);
 	uint64_t most = most_early(cohort), wave_slots = cohort->count * packet->p.wave_slots;
 
 	/* A queue that holds too few units to make up for the lost time keeps the time as well. */
@@ -165,7 +165,7 @@ bool cohort_may_end(const struct cohort *cohort, uint64_t early)
 
 void cohort_begin(struct gpu *gpu, struct cohort *cohort)
 {
-	struct queue *queue = cohort->queue;
+	struct gpu_queue *queue = cohort->queue;
 	const struct gpu_packet *p = &queue_packet(queue, cohort->packet)->p;
 	uint64_t most = most_early(cohort), wave_slots = cohort->count * p->wave_slots;
 
@@ -179,14 +179,14 @@ void cohort_begin(struct gpu *gpu, struct cohort *cohort)
 		  time_add(gpu->now, time_add(p->wg_ns, cohort->longer)));
 }
 
-struct cohort *cohort_new(struct gpu *gpu, struct queue *queue, uint64_t packet)
+struct cohort *cohort_new(struct gpu *gpu, struct gpu_queue *queue, uint64_t packet)
 {
 	if (list_empty(&gpu->spare_cohorts))
 		unpack_pair(gpu);
 	struct cohort *cohort = list_entry(gpu->spare_cohorts.next, struct cohort, node);
 
 	list_remove(&cohort->node);
-	cohort->timer = (struct timer){.kind = TIMER_COHORT, .pos = TIMER_IDLE};
+	cohort->timer = (struct gpu_timer){.kind = TIMER_COHORT, .pos = TIMER_IDLE};
 	cohort->queue = queue;
 	cohort->packet = packet;
 	list_init(&cohort->parts);
@@ -229,7 +229,7 @@ static uint32_t workgroup(const struct gpu *gpu, const struct part *part, uint32
 void cohort_emit(struct gpu *gpu, struct gpu_event *event)
 {
 	struct cohort *cohort = list_entry(gpu->resident.next, struct cohort, node);
-	const struct queue *queue = cohort->queue;
+	const struct gpu_queue *queue = cohort->queue;
 	struct part *part = list_entry(cohort->parts.next, struct part, node);
 
 	*event = (struct gpu_event){
@@ -280,8 +280,8 @@ void cohort_emit(struct gpu *gpu, struct gpu_event *event)
 
 bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct gpu_event *event)
 {
-	struct queue *queue = cohort->queue;
-	struct packet *packet = queue_packet(queue, cohort->packet);
+	struct gpu_queue *queue = cohort->queue;
+	struct packet_run *packet = queue_packet(queue, cohort->packet);
 	uint32_t wave_slots = cohort->count * packet->p.wave_slots;
 
 	queue->shortfall += (int64_t)(wave_slots * early);
@@ -304,7 +304,7 @@ bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct
 	return true;
 }
 
-bool queue_save(struct gpu *gpu, struct queue *queue)
+bool queue_save(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (list_empty(&queue->running))
 		return false;
@@ -327,7 +327,7 @@ bool queue_save(struct gpu *gpu, struct queue *queue)
 /* Restarts a saved cohort on the CUs that it was on. */
 static void run_again(struct gpu *gpu, struct cohort *cohort)
 {
-	struct queue *queue = cohort->queue;
+	struct gpu_queue *queue = cohort->queue;
 	uint32_t wave_slots = wg_wave_slots(cohort);
 	struct list *node;
 
@@ -346,7 +346,7 @@ static void run_again(struct gpu *gpu, struct cohort *cohort)
 /* Moves each part of the cohort to the list of its XCC. */
 static void take_apart(struct cohort *cohort)
 {
-	struct queue *queue = cohort->queue;
+	struct gpu_queue *queue = cohort->queue;
 
 	list_remove(&cohort->node);
 	while (!list_empty(&cohort->parts)) {
@@ -358,7 +358,7 @@ static void take_apart(struct cohort *cohort)
 	}
 }
 
-void queue_restore(struct gpu *gpu, struct queue *queue, bool exact)
+void queue_restore(struct gpu *gpu, struct gpu_queue *queue, bool exact)
 {
 	while (!list_empty(&queue->saved)) {
 		struct cohort *cohort = list_entry(queue->saved.next, struct cohort, node);
@@ -389,7 +389,7 @@ static void part_left(struct gpu *gpu, struct part *part)
 		cohort_put(gpu, origin);
 }
 
-bool part_restore(struct gpu *gpu, struct queue *queue, struct part *part, struct cus open)
+bool part_restore(struct gpu *gpu, struct gpu_queue *queue, struct part *part, struct cus open)
 {
 	struct cohort *origin = part->cohort;
 	uint32_t wave_slots = wg_wave_slots(origin);
@@ -422,7 +422,7 @@ bool part_restore(struct gpu *gpu, struct queue *queue, struct part *part, struc
 	}
 }
 
-void queue_drop_cohorts(struct gpu *gpu, struct queue *queue)
+void queue_drop_cohorts(struct gpu *gpu, struct gpu_queue *queue)
 {
 	struct list *node, *next;
 

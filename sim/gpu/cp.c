@@ -8,26 +8,26 @@
  */
 #include "sim/gpu/gpu_priv.h"
 
-void cp_kick(struct gpu *gpu, struct queue *queue)
+void cp_kick(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (list_empty(&queue->kicked))
 		list_insert(&gpu->kicked, &queue->kicked);
 }
 
 /* Only a queue in these phases needs its engine; a WAIT packet does not. */
-static bool wants_engine(const struct queue *queue)
+static bool wants_engine(const struct gpu_queue *queue)
 {
 	return queue->on && (queue->phase == CP_FETCH || queue->phase == CP_EFFECT ||
 			     queue->phase == CP_WORK || queue->phase == CP_COPY);
 }
 
-static bool has_engine(const struct queue *queue)
+static bool has_engine(const struct gpu_queue *queue)
 {
 	return !queue->engine || queue->engine->current == queue;
 }
 
 /* Continues FETCH, WORK or COPY, or lets EFFECT be processed. The queue runs and has its engine. */
-static void resume(struct gpu *gpu, struct queue *queue)
+static void resume(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (queue->phase == CP_EFFECT) {
 		cp_kick(gpu, queue);
@@ -51,7 +51,7 @@ static void engine_pick(struct gpu *gpu, struct engine *engine)
 	if (engine->current || gpu->update_phase != UPDATE_NONE || gpu->hung)
 		return;
 	for (struct list *node = engine->queues.next; node != &engine->queues; node = node->next) {
-		struct queue *queue = list_entry(node, struct queue, on_engine);
+		struct gpu_queue *queue = list_entry(node, struct gpu_queue, on_engine);
 
 		if (wants_engine(queue)) {
 			engine->current = queue;
@@ -66,7 +66,7 @@ static void engine_pick(struct gpu *gpu, struct engine *engine)
 }
 
 /* Ends the queue's turn on its engine. */
-static void engine_yield(struct gpu *gpu, struct queue *queue)
+static void engine_yield(struct gpu *gpu, struct gpu_queue *queue)
 {
 	struct engine *engine = queue->engine;
 
@@ -79,20 +79,20 @@ static void engine_yield(struct gpu *gpu, struct queue *queue)
 }
 
 /* Advances to the next packet. */
-static void step_over(struct gpu *gpu, struct queue *queue)
+static void step_over(struct gpu *gpu, struct gpu_queue *queue)
 {
 	queue->cp++;
 	queue->phase = CP_IDLE;
 	cp_kick(gpu, queue);
 }
 
-void cp_launched(struct gpu *gpu, struct queue *queue)
+void cp_launched(struct gpu *gpu, struct gpu_queue *queue)
 {
 	step_over(gpu, queue);
 }
 
 /* Starts the next packet of the queue; an SDMA queue may have to wait for its engine. */
-static void fetch(struct gpu *gpu, struct queue *queue)
+static void fetch(struct gpu *gpu, struct gpu_queue *queue)
 {
 	queue->phase = CP_FETCH;
 	queue->remain = gpu->config.packet_ns;
@@ -103,9 +103,9 @@ static void fetch(struct gpu *gpu, struct queue *queue)
 }
 
 /* packet_ns has passed: starts the work of the packet. */
-static void take_effect(struct gpu *gpu, struct queue *queue)
+static void take_effect(struct gpu *gpu, struct gpu_queue *queue)
 {
-	struct packet *packet = queue_packet(queue, queue->cp);
+	struct packet_run *packet = queue_packet(queue, queue->cp);
 
 	packet->start = gpu->now;
 	switch (packet->p.kind) {
@@ -129,8 +129,8 @@ static void take_effect(struct gpu *gpu, struct queue *queue)
 	}
 }
 
-static void emit(const struct gpu *gpu, const struct queue *queue, enum gpu_event_type type,
-		 const struct packet *packet, struct gpu_event *event)
+static void emit(const struct gpu *gpu, const struct gpu_queue *queue, enum gpu_event_type type,
+		 const struct packet_run *packet, struct gpu_event *event)
 {
 	*event = (struct gpu_event){
 		.type = type,
@@ -142,9 +142,9 @@ static void emit(const struct gpu *gpu, const struct queue *queue, enum gpu_even
 }
 
 /* Retires the oldest packet of the queue, which is complete. */
-static void retire(struct gpu *gpu, struct queue *queue, struct gpu_event *event)
+static void retire(struct gpu *gpu, struct gpu_queue *queue, struct gpu_event *event)
 {
-	struct packet *packet = queue_packet(queue, queue->head);
+	struct packet_run *packet = queue_packet(queue, queue->head);
 
 	emit(gpu, queue, GPU_EVENT_RETIRED, packet, event);
 	queue->stats.packets_retired++;
@@ -154,10 +154,10 @@ static void retire(struct gpu *gpu, struct queue *queue, struct gpu_event *event
 	gpu->fill_slots |= gpu->slicing && queue->head == queue->tail;
 }
 
-bool cp_advance(struct gpu *gpu, struct queue *queue, struct gpu_event *event)
+bool cp_advance(struct gpu *gpu, struct gpu_queue *queue, struct gpu_event *event)
 {
 	for (;;) {
-		struct packet *packet = queue_packet(queue, queue->cp);
+		struct packet_run *packet = queue_packet(queue, queue->cp);
 
 		/* A complete packet retires even if the queue has been turned off since. */
 		if (queue->head < queue->cp && queue_packet(queue, queue->head)->complete) {
@@ -197,14 +197,14 @@ bool cp_advance(struct gpu *gpu, struct queue *queue, struct gpu_event *event)
 	}
 }
 
-void cp_timer_fired(struct gpu *gpu, struct queue *queue)
+void cp_timer_fired(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (queue->phase == CP_FETCH) {
 		queue->phase = CP_EFFECT;
 		cp_kick(gpu, queue);
 		return;
 	}
-	struct packet *packet = queue_packet(queue, queue->cp);
+	struct packet_run *packet = queue_packet(queue, queue->cp);
 
 	if (queue->phase == CP_WORK && packet->p.kind == GPU_PACKET_COPY && packet->p.bytes > 0) {
 		queue->phase = CP_COPY;
@@ -221,7 +221,7 @@ void cp_timer_fired(struct gpu *gpu, struct queue *queue)
 	engine_yield(gpu, queue);
 }
 
-void cp_stop(struct gpu *gpu, struct queue *queue)
+void cp_stop(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (queue->phase == CP_COPY) {
 		link_stop(gpu, queue);
@@ -237,7 +237,7 @@ void cp_stop(struct gpu *gpu, struct queue *queue)
 		queue->engine->current = NULL;
 }
 
-void cp_start(struct gpu *gpu, struct queue *queue)
+void cp_start(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (queue->engine)
 		engine_pick(gpu, queue->engine);
@@ -252,7 +252,7 @@ void cp_pick_all(struct gpu *gpu)
 		engine_pick(gpu, &gpu->engines[i]);
 }
 
-void cp_lose(struct gpu *gpu, struct queue *queue)
+void cp_lose(struct gpu *gpu, struct gpu_queue *queue)
 {
 	bool begun = queue->phase == CP_LAUNCH || queue->phase == CP_WORK ||
 		     queue->phase == CP_COPY || queue->phase == CP_WAIT;
@@ -269,11 +269,11 @@ void cp_lose(struct gpu *gpu, struct queue *queue)
 bool cp_emit_lost(struct gpu *gpu, struct gpu_event *event)
 {
 	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct queue *queue = gpu->queues[i];
+		struct gpu_queue *queue = gpu->queues[i];
 
 		if (!queue || queue->head >= queue->lost)
 			continue;
-		struct packet *packet = queue_packet(queue, queue->head);
+		struct packet_run *packet = queue_packet(queue, queue->head);
 
 		emit(gpu, queue, GPU_EVENT_LOST, packet, event);
 		event->start_ns = packet->start;
@@ -286,7 +286,7 @@ bool cp_emit_lost(struct gpu *gpu, struct gpu_event *event)
 	return false;
 }
 
-void cp_forget(struct gpu *gpu, struct queue *queue)
+void cp_forget(struct gpu *gpu, struct gpu_queue *queue)
 {
 	struct engine *engine = queue->engine;
 

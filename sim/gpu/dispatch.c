@@ -10,7 +10,7 @@
  */
 #include "sim/gpu/gpu_priv.h"
 
-void dispatch_begin(struct gpu *gpu, struct queue *queue)
+void dispatch_begin(struct gpu *gpu, struct gpu_queue *queue)
 {
 	uint32_t wgs = queue_packet(queue, queue->cp)->p.wgs, xccs = gpu->config.xccs;
 
@@ -23,7 +23,7 @@ void dispatch_begin(struct gpu *gpu, struct queue *queue)
 	dispatch_wait(gpu, queue);
 }
 
-void dispatch_wait(struct gpu *gpu, struct queue *queue)
+void dispatch_wait(struct gpu *gpu, struct gpu_queue *queue)
 {
 	for (uint32_t x = 0; x < gpu->config.xccs; x++) {
 		struct seat *seat = &queue->seats[x];
@@ -36,7 +36,7 @@ void dispatch_wait(struct gpu *gpu, struct queue *queue)
 	}
 }
 
-void dispatch_unwait(const struct gpu *gpu, struct queue *queue)
+void dispatch_unwait(const struct gpu *gpu, struct gpu_queue *queue)
 {
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)
 		list_remove(&queue->seats[x].waiting);
@@ -46,7 +46,7 @@ void dispatch_unwait(const struct gpu *gpu, struct queue *queue)
  * dispatch form one cohort. */
 static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t n, struct cus open)
 {
-	struct queue *queue = seat->queue;
+	struct gpu_queue *queue = seat->queue;
 	const struct gpu_packet *p = &queue_packet(queue, queue->cp)->p;
 	struct part part = {.xcc = (uint32_t)(xcc - gpu->xccs)};
 
@@ -77,7 +77,7 @@ static void launch(struct gpu *gpu, struct xcc *xcc, struct seat *seat, uint32_t
 static uint32_t room_of(const struct gpu *gpu, const struct xcc *xcc, struct seat *seat,
 			struct cus *open)
 {
-	const struct queue *queue = seat->queue;
+	const struct gpu_queue *queue = seat->queue;
 	struct cus mine = cus_and(*open, seat->open);
 	uint32_t room;
 
@@ -197,7 +197,7 @@ void dispatch_hand_out(struct gpu *gpu)
 		if (gpu->xccs[x].hand_out)
 			hand_out(gpu, &gpu->xccs[x]);
 	while (!list_empty(&gpu->begins)) {
-		struct queue *queue = list_entry(gpu->begins.next, struct queue, begins);
+		struct gpu_queue *queue = list_entry(gpu->begins.next, struct gpu_queue, begins);
 
 		list_remove(&queue->begins);
 		cohort_begin(gpu, queue->fresh);

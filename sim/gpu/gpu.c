@@ -20,8 +20,8 @@ struct gpu *gpu_new(const struct gpu_config *config)
 		return NULL;
 	gpu->config = *config;
 	gpu->wave_slots = gpu->free = config->cus * config->wave_slots_per_cu;
-	gpu->update_timer = (struct timer){.kind = TIMER_UPDATE, .pos = TIMER_IDLE};
-	gpu->slice_timer = (struct timer){.kind = TIMER_SLICE, .pos = TIMER_IDLE};
+	gpu->update_timer = (struct gpu_timer){.kind = TIMER_UPDATE, .pos = TIMER_IDLE};
+	gpu->slice_timer = (struct gpu_timer){.kind = TIMER_SLICE, .pos = TIMER_IDLE};
 	list_init(&gpu->clients);
 	list_init(&gpu->kicked);
 	list_init(&gpu->begins);
@@ -91,13 +91,13 @@ static bool is_due(const struct gpu *gpu)
 static bool fire(struct gpu *gpu, struct gpu_event *event)
 {
 	uint64_t early = gpu->heap.entries[0].t - gpu->now;
-	struct timer *timer = heap_pop(&gpu->heap);
+	struct gpu_timer *timer = heap_pop(&gpu->heap);
 
 	switch (timer->kind) {
 	case TIMER_COHORT:
 		return cohort_ended(gpu, list_entry(timer, struct cohort, timer), early, event);
 	case TIMER_CP:
-		cp_timer_fired(gpu, list_entry(timer, struct queue, cp_timer));
+		cp_timer_fired(gpu, list_entry(timer, struct gpu_queue, cp_timer));
 		return false;
 	case TIMER_UPDATE:
 		update_timer_fired(gpu, event);
@@ -122,7 +122,8 @@ bool gpu_step(struct gpu *gpu, uint64_t until, struct gpu_event *event)
 		if (gpu->losing && cp_emit_lost(gpu, event))
 			return true;
 		if (!list_empty(&gpu->kicked)) {
-			struct queue *queue = list_entry(gpu->kicked.next, struct queue, kicked);
+			struct gpu_queue *queue =
+				list_entry(gpu->kicked.next, struct gpu_queue, kicked);
 
 			if (cp_advance(gpu, queue, event))
 				return true;

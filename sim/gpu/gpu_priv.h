@@ -34,14 +34,14 @@
 
 enum timer_kind { TIMER_COHORT, TIMER_CP, TIMER_UPDATE, TIMER_SLICE };
 
-struct timer {
+struct gpu_timer {
 	enum timer_kind kind;
 	uint32_t pos; /* index in the heap; TIMER_IDLE: not set */
 };
 
 struct heap_entry {
 	uint64_t t, seq;
-	struct timer *timer;
+	struct gpu_timer *timer;
 };
 
 struct heap {
@@ -54,12 +54,12 @@ struct heap {
 int heap_reserve(struct heap *heap, size_t capacity);
 /* Sets the timer, which must not be set, to model time t in ns. The caller has reserved the
  * room. */
-void heap_push(struct heap *heap, struct timer *timer, uint64_t t);
+void heap_push(struct heap *heap, struct gpu_timer *timer, uint64_t t);
 /* Removes the timer from the heap. Does nothing if it is not set. */
-void heap_cancel(struct heap *heap, struct timer *timer);
+void heap_cancel(struct heap *heap, struct gpu_timer *timer);
 /* Removes and returns the first timer: the earliest, and among equal times the one that was set
  * first. The heap must not be empty. */
-struct timer *heap_pop(struct heap *heap);
+struct gpu_timer *heap_pop(struct heap *heap);
 
 /* ---- the model ---- */
 
@@ -76,9 +76,9 @@ struct part {
 
 /* Workgroups of one dispatch that were started, or restarted, at the same time. */
 struct cohort {
-	struct timer timer;
+	struct gpu_timer timer;
 	struct list node; /* in queue.running, queue.saved, gpu.told or gpu.spare_cohorts */
-	struct queue *queue;
+	struct gpu_queue *queue;
 	uint64_t packet; /* index of the packet in the queue */
 	struct list parts;
 	uint32_t count; /* workgroups in `parts` */
@@ -93,7 +93,7 @@ struct cohort {
 	uint64_t twin_round;
 };
 
-struct packet {
+struct packet_run {
 	struct gpu_packet p; /* as submitted */
 	uint64_t start;
 	uint32_t ended; /* workgroups that have ended */
@@ -118,7 +118,7 @@ struct seat {
 	struct list waiting;
 	struct list restoring; /* in xcc.restoring if the queue has a slot and parts in `back` */
 	struct list back;      /* saved parts that need new units */
-	struct queue *queue;
+	struct gpu_queue *queue;
 	struct cus open; /* CU mask of the queue on this XCC */
 	/* Of the dispatch at the command processor: the next row, and the number of rows. */
 	uint32_t row, rows;
@@ -126,10 +126,10 @@ struct seat {
 	uint64_t blocked;
 };
 
-struct queue {
+struct gpu_queue {
 	uint32_t id;
 	enum gpu_queue_kind kind;
-	struct client *client;
+	struct gpu_client *client;
 	struct list of_client;
 	bool mapped;	    /* as set by the last runlist update */
 	bool on;	    /* mapped, with a slot */
@@ -145,7 +145,7 @@ struct queue {
 	struct list on_engine;
 	struct list on_link; /* in link.copies during a copy */
 
-	struct packet *ring; /* packet i is ring[i & (ring_size - 1)] */
+	struct packet_run *ring; /* packet i is ring[i & (ring_size - 1)] */
 	uint64_t ring_size;
 	uint64_t head; /* oldest packet that has not retired */
 	uint64_t cp;   /* packet at the command processor */
@@ -153,9 +153,9 @@ struct queue {
 	uint64_t lost; /* packets before it will be reported as lost */
 
 	enum cp_phase phase;
-	uint64_t remain;       /* FETCH, WORK: ns left while the timer is not set */
-	struct timer cp_timer; /* set while the command processor (or engine) works */
-	uint64_t copy_left;    /* COPY: thousandths of a byte left at copy_since; see link.c */
+	uint64_t remain;	   /* FETCH, WORK: ns left while the timer is not set */
+	struct gpu_timer cp_timer; /* set while the command processor (or engine) works */
+	uint64_t copy_left;	   /* COPY: thousandths of a byte left at copy_since; see link.c */
 	uint64_t copy_since, copy_speed;
 	bool announced; /* WAIT: the WAITING event was reported */
 	bool released;	/* WAIT: gpu_release() was called */
@@ -196,12 +196,12 @@ struct xcc {
 };
 
 struct engine {
-	struct queue *current; /* queue whose packet the engine executes */
-	struct list queues;    /* the next in turn is first */
+	struct gpu_queue *current; /* queue whose packet the engine executes */
+	struct list queues;	   /* the next in turn is first */
 	uint32_t n;
 };
 
-struct client {
+struct gpu_client {
 	struct list node;   /* in gpu.clients, where the next to get a slice is first */
 	struct list queues; /* the next to get a slice is first */
 	uint64_t id;
@@ -211,7 +211,7 @@ struct client {
 	uint64_t share_ns; /* of the run time; without that in gpu.unshared_ns */
 };
 
-struct link {
+struct gpu_link {
 	uint64_t bytes_us;
 	struct list copies; /* queues */
 	uint32_t n;
@@ -239,12 +239,12 @@ struct gpu {
 	uint64_t now;
 	struct heap heap;
 
-	struct queue **queues; /* by id; NULL: free id */
-	uint32_t n_ids;	       /* length of `queues` */
+	struct gpu_queue **queues; /* by id; NULL: free id */
+	uint32_t n_ids;		   /* length of `queues` */
 	uint32_t n_queues;
 	struct engine *engines;
 	uint32_t n_engines;
-	struct link links[GPU_LINKS_MAX];
+	struct gpu_link links[GPU_LINKS_MAX];
 	struct list kicked;
 	struct list begins; /* queues whose `fresh` starts in this hand-out */
 
@@ -263,7 +263,7 @@ struct gpu {
 
 	struct gpu_update *updates; /* the current one first, then the pending ones */
 	enum update_phase update_phase;
-	struct timer update_timer;
+	struct gpu_timer update_timer;
 	uint64_t update_count;
 	uint64_t save_ns, restore_ns; /* ns, of the current runlist update */
 	/* Time at which the save or restore of the current phase begins. */
@@ -276,11 +276,11 @@ struct gpu {
 
 	struct list clients; /* the runlist */
 	uint32_t n_clients;
-	bool slicing;		  /* oversubscribed */
-	bool switching;		  /* a slice change is in progress */
-	bool slice_over;	  /* the slice is over, and no queue waited for a slot */
-	bool fill_slots;	  /* a queue may need a slot, or may be able to give up its slot */
-	struct timer slice_timer; /* the end of the slice or of the slice change */
+	bool slicing;	 /* oversubscribed */
+	bool switching;	 /* a slice change is in progress */
+	bool slice_over; /* the slice is over, and no queue waited for a slot */
+	bool fill_slots; /* a queue may need a slot, or may be able to give up its slot */
+	struct gpu_timer slice_timer; /* the end of the slice or of the slice change */
 	uint64_t slice_end, slice_left;
 	uint64_t switch_save_ns, switch_restore_ns;
 
@@ -298,7 +298,7 @@ static inline uint64_t time_add(uint64_t t, uint64_t span)
 	return span > UINT64_MAX - t ? UINT64_MAX : t + span;
 }
 
-static inline struct packet *queue_packet(const struct queue *queue, uint64_t i)
+static inline struct packet_run *queue_packet(const struct gpu_queue *queue, uint64_t i)
 {
 	return &queue->ring[i & (queue->ring_size - 1)];
 }
@@ -306,46 +306,46 @@ static inline struct packet *queue_packet(const struct queue *queue, uint64_t i)
 /* ---- queue.c ---- */
 
 /* Returns the queue, or NULL. */
-struct queue *queue_find(const struct gpu *gpu, uint32_t id);
+struct gpu_queue *queue_find(const struct gpu *gpu, uint32_t id);
 /* Updates the counters up to now. Must be called before every change of queue->held or
  * queue->working. */
-void queue_account(struct gpu *gpu, struct queue *queue);
+void queue_account(struct gpu *gpu, struct gpu_queue *queue);
 /* Frees the memory of the queue and removes it from its client. The caller has removed it from
  * all other lists. */
-void queue_free(struct gpu *gpu, struct queue *queue);
+void queue_free(struct gpu *gpu, struct gpu_queue *queue);
 /* Stops the command processor of the queue and saves its live state. */
-void queue_stop(struct gpu *gpu, struct queue *queue);
+void queue_stop(struct gpu *gpu, struct gpu_queue *queue);
 /* Records that the queue has a slot (on) or has none. Does not start or stop it: a queue that gets
  * a slot has not started yet, and a queue that loses its slot has already stopped. */
-void queue_set_on(struct gpu *gpu, struct queue *queue, bool on);
+void queue_set_on(struct gpu *gpu, struct gpu_queue *queue, bool on);
 /* Reserves timers for the present number of queues. Returns 0 or -ENOMEM. */
 int queue_reserve_timers(struct gpu *gpu);
 /* Releases the cohorts that were reserved for this packet, which retires. */
-void queue_unreserve(struct gpu *gpu, struct queue *queue, const struct gpu_packet *packet);
+void queue_unreserve(struct gpu *gpu, struct gpu_queue *queue, const struct gpu_packet *packet);
 
 /* ---- cp.c: command processors and SDMA engines ---- */
 
 /* Schedules a check of the queue before time advances. */
-void cp_kick(struct gpu *gpu, struct queue *queue);
+void cp_kick(struct gpu *gpu, struct gpu_queue *queue);
 /* Executes one step of a kicked queue at this instant. Returns true if *event was filled; the queue
  * then stays kicked. Returns false if there is nothing more to do now. */
-bool cp_advance(struct gpu *gpu, struct queue *queue, struct gpu_event *event);
+bool cp_advance(struct gpu *gpu, struct gpu_queue *queue, struct gpu_event *event);
 /* Handles the end of the current phase (packet_ns, busy_ns or copy). */
-void cp_timer_fired(struct gpu *gpu, struct queue *queue);
+void cp_timer_fired(struct gpu *gpu, struct gpu_queue *queue);
 /* Called when the dispatch at the command processor has launched its last workgroup. */
-void cp_launched(struct gpu *gpu, struct queue *queue);
+void cp_launched(struct gpu *gpu, struct gpu_queue *queue);
 /* Stops the command processor or engine at the current packet and keeps its remaining work. */
-void cp_stop(struct gpu *gpu, struct queue *queue);
+void cp_stop(struct gpu *gpu, struct gpu_queue *queue);
 /* Continues a queue that has a slot. */
-void cp_start(struct gpu *gpu, struct queue *queue);
+void cp_start(struct gpu *gpu, struct gpu_queue *queue);
 /* Assigns every free engine to a queue that needs it. */
 void cp_pick_all(struct gpu *gpu);
 /* Marks all packets of the queue that have begun as lost, so that cp_emit_lost() reports them. */
-void cp_lose(struct gpu *gpu, struct queue *queue);
+void cp_lose(struct gpu *gpu, struct gpu_queue *queue);
 /* Reports the next lost packet of any queue. Returns false if there is none. */
 bool cp_emit_lost(struct gpu *gpu, struct gpu_event *event);
 /* Frees the engine of a queue that is being removed. */
-void cp_forget(struct gpu *gpu, struct queue *queue);
+void cp_forget(struct gpu *gpu, struct gpu_queue *queue);
 
 /* ---- xcc.c: the room on one XCC ---- */
 
@@ -372,7 +372,7 @@ int cohorts_reserve(struct gpu *gpu, uint64_t more);
 void cohorts_free(struct gpu *gpu);
 /* Returns a new cohort of the queue on the GPU. The caller sets its timer. Uses reserved memory, so
  * it cannot fail. */
-struct cohort *cohort_new(struct gpu *gpu, struct queue *queue, uint64_t packet);
+struct cohort *cohort_new(struct gpu *gpu, struct gpu_queue *queue, uint64_t packet);
 /* Sets the timer of the queue's cohort `fresh`, which has all its parts. */
 void cohort_begin(struct gpu *gpu, struct cohort *cohort);
 /* Returns whether the cohort may end `early` ns before its time. Only called while units are
@@ -387,27 +387,27 @@ bool cohort_ended(struct gpu *gpu, struct cohort *cohort, uint64_t early, struct
 void cohort_emit(struct gpu *gpu, struct gpu_event *event);
 /* Takes the queue's cohorts off the GPU and keeps the remaining time of each. Returns false if
  * there was none. */
-bool queue_save(struct gpu *gpu, struct queue *queue);
+bool queue_save(struct gpu *gpu, struct gpu_queue *queue);
 /* Restores the saved state of a queue that continues: it waits for units before all new work.
  * `exact`: this is the end of a runlist update, and the cohorts that the same update saved get the
  * same units again at once. */
-void queue_restore(struct gpu *gpu, struct queue *queue, bool exact);
+void queue_restore(struct gpu *gpu, struct gpu_queue *queue, bool exact);
 /* Restarts as much of a saved part as fits on the CUs of `open`. Returns true if the whole part was
  * placed; the part is then freed. */
-bool part_restore(struct gpu *gpu, struct queue *queue, struct part *part, struct cus open);
+bool part_restore(struct gpu *gpu, struct gpu_queue *queue, struct part *part, struct cus open);
 /* Drops all cohorts of a queue that is removed or reset. */
-void queue_drop_cohorts(struct gpu *gpu, struct queue *queue);
+void queue_drop_cohorts(struct gpu *gpu, struct gpu_queue *queue);
 
 /* ---- dispatch.c: distribution of units ---- */
 
 /* Hands out all free units to the queues that wait for them. */
 void dispatch_hand_out(struct gpu *gpu);
 /* Starts the dispatch at the queue's command processor. */
-void dispatch_begin(struct gpu *gpu, struct queue *queue);
+void dispatch_begin(struct gpu *gpu, struct gpu_queue *queue);
 /* dispatch_wait() lets the queue wait for units for new workgroups, behind all queues of its class
  * that already wait. dispatch_unwait() ends this. */
-void dispatch_wait(struct gpu *gpu, struct queue *queue);
-void dispatch_unwait(const struct gpu *gpu, struct queue *queue);
+void dispatch_wait(struct gpu *gpu, struct gpu_queue *queue);
+void dispatch_unwait(const struct gpu *gpu, struct gpu_queue *queue);
 
 /* ---- link.c ---- */
 
@@ -415,16 +415,16 @@ void dispatch_unwait(const struct gpu *gpu, struct queue *queue);
 uint64_t link_work(uint64_t bytes);
 /* link_start() begins or continues the COPY packet of the queue. link_stop() stops it and keeps the
  * remaining work in queue.copy_left. */
-void link_start(struct gpu *gpu, struct queue *queue);
-void link_stop(struct gpu *gpu, struct queue *queue);
+void link_start(struct gpu *gpu, struct gpu_queue *queue);
+void link_stop(struct gpu *gpu, struct gpu_queue *queue);
 
 /* ---- oversubscription.c: assignment of slots ---- */
 
 /* Adds the queue to the client with this id; creates the client if it has no queue yet.
  * Returns 0 or -ENOMEM. */
-int client_join(struct gpu *gpu, struct queue *queue, uint64_t id);
+int client_join(struct gpu *gpu, struct gpu_queue *queue, uint64_t id);
 /* Removes the queue from its client; frees the client after its last queue. */
-void client_leave(struct gpu *gpu, struct queue *queue);
+void client_leave(struct gpu *gpu, struct gpu_queue *queue);
 /* The three steps of a runlist update: runlist_stop() when it begins, runlist_fill() when
  * its changes are in effect, to choose the queues that have a slot, and runlist_start()
  * when it is over. */
@@ -456,12 +456,12 @@ void update_forget(struct gpu *gpu, uint32_t queue);
 void times_pass(struct gpu *gpu, uint64_t until);
 /* Updates the counts. Must be called after every change of a queue's held, working, head, tail,
  * suspended or expected. */
-void times_queue(struct gpu *gpu, struct queue *queue);
+void times_queue(struct gpu *gpu, struct gpu_queue *queue);
 /* Removes the queue from the counts, because the queue is being removed. */
-void times_queue_gone(struct gpu *gpu, struct queue *queue);
+void times_queue_gone(struct gpu *gpu, struct gpu_queue *queue);
 
 /* Returns whether the queue can make progress now. */
-static inline bool queue_runs(const struct gpu *gpu, const struct queue *queue)
+static inline bool queue_runs(const struct gpu *gpu, const struct gpu_queue *queue)
 {
 	return queue->on && gpu->update_phase == UPDATE_NONE && !gpu->hung;
 }

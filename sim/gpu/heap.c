@@ -72,12 +72,12 @@ int heap_reserve(struct heap *heap, size_t capacity)
 	return 0;
 }
 
-void heap_push(struct heap *heap, struct timer *timer, uint64_t t)
+void heap_push(struct heap *heap, struct gpu_timer *timer, uint64_t t)
 {
 	sift_up(heap, heap->n++, (struct heap_entry){.t = t, .seq = heap->seq++, .timer = timer});
 }
 
-void heap_cancel(struct heap *heap, struct timer *timer)
+void heap_cancel(struct heap *heap, struct gpu_timer *timer)
 {
 	uint32_t pos = timer->pos;
 
@@ -94,9 +94,9 @@ void heap_cancel(struct heap *heap, struct timer *timer)
 		sift_down(heap, pos, last);
 }
 
-struct timer *heap_pop(struct heap *heap)
+struct gpu_timer *heap_pop(struct heap *heap)
 {
-	struct timer *timer = heap->entries[0].timer;
+	struct gpu_timer *timer = heap->entries[0].timer;
 
 	heap_cancel(heap, timer);
 	return timer;

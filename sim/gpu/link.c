@@ -11,7 +11,7 @@
 #define THOUSANDTHS 1000u
 
 /* Subtracts the work that was done since copy_since at the present speed. */
-static void settle(const struct gpu *gpu, struct queue *queue)
+static void settle(const struct gpu *gpu, struct gpu_queue *queue)
 {
 	uint64_t span = gpu->now - queue->copy_since;
 	unsigned __int128 done = (unsigned __int128)span * queue->copy_speed;
@@ -21,7 +21,7 @@ static void settle(const struct gpu *gpu, struct queue *queue)
 }
 
 /* Recalculates the speed of all copies on the link, because their number has changed. */
-static void share_out(struct gpu *gpu, struct link *link)
+static void share_out(struct gpu *gpu, struct gpu_link *link)
 {
 	uint64_t speed;
 
@@ -32,7 +32,7 @@ static void share_out(struct gpu *gpu, struct link *link)
 		speed = gpu->config.engine_bytes_us;
 	speed = speed ? speed : 1;
 	for (struct list *node = link->copies.next; node != &link->copies; node = node->next) {
-		struct queue *queue = list_entry(node, struct queue, on_link);
+		struct gpu_queue *queue = list_entry(node, struct gpu_queue, on_link);
 		uint64_t span;
 
 		settle(gpu, queue);
@@ -49,9 +49,9 @@ uint64_t link_work(uint64_t bytes)
 	return bytes > UINT64_MAX / THOUSANDTHS ? UINT64_MAX : bytes * THOUSANDTHS;
 }
 
-void link_start(struct gpu *gpu, struct queue *queue)
+void link_start(struct gpu *gpu, struct gpu_queue *queue)
 {
-	struct link *link = &gpu->links[queue_packet(queue, queue->cp)->p.link];
+	struct gpu_link *link = &gpu->links[queue_packet(queue, queue->cp)->p.link];
 
 	list_insert(&link->copies, &queue->on_link);
 	link->n++;
@@ -60,9 +60,9 @@ void link_start(struct gpu *gpu, struct queue *queue)
 	share_out(gpu, link);
 }
 
-void link_stop(struct gpu *gpu, struct queue *queue)
+void link_stop(struct gpu *gpu, struct gpu_queue *queue)
 {
-	struct link *link = &gpu->links[queue_packet(queue, queue->cp)->p.link];
+	struct gpu_link *link = &gpu->links[queue_packet(queue, queue->cp)->p.link];
 
 	if (list_empty(&queue->on_link))
 		return;

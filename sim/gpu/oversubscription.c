@@ -14,13 +14,13 @@
 
 #include "sim/gpu/gpu_priv.h"
 
-int client_join(struct gpu *gpu, struct queue *queue, uint64_t id)
+int client_join(struct gpu *gpu, struct gpu_queue *queue, uint64_t id)
 {
-	struct client *client = NULL;
+	struct gpu_client *client = NULL;
 
 	for (struct list *node = gpu->clients.next; node != &gpu->clients; node = node->next)
-		if (list_entry(node, struct client, node)->id == id)
-			client = list_entry(node, struct client, node);
+		if (list_entry(node, struct gpu_client, node)->id == id)
+			client = list_entry(node, struct gpu_client, node);
 	if (!client) {
 		client = calloc(1, sizeof(*client));
 		if (!client)
@@ -35,9 +35,9 @@ int client_join(struct gpu *gpu, struct queue *queue, uint64_t id)
 	return 0;
 }
 
-void client_leave(struct gpu *gpu, struct queue *queue)
+void client_leave(struct gpu *gpu, struct gpu_queue *queue)
 {
-	struct client *client = queue->client;
+	struct gpu_client *client = queue->client;
 
 	list_remove(&queue->of_client);
 	if (!list_empty(&client->queues))
@@ -48,7 +48,7 @@ void client_leave(struct gpu *gpu, struct queue *queue)
 }
 
 /* Returns whether the queue is mapped and has packets. */
-static bool ready(const struct queue *queue)
+static bool ready(const struct gpu_queue *queue)
 {
 	return queue->mapped && queue->head < queue->tail;
 }
@@ -58,7 +58,7 @@ static bool ready(const struct queue *queue)
 enum pass { PASS_KEEP, PASS_READY, PASS_IDLE, PASSES };
 
 /* Returns whether the queue gets a slot in this pass; not if it has been chosen already. */
-static bool of_pass(const struct queue *queue, enum pass pass)
+static bool of_pass(const struct gpu_queue *queue, enum pass pass)
 {
 	if (!queue->mapped || queue->chosen)
 		return false;
@@ -81,20 +81,21 @@ static void choose(struct gpu *gpu, bool keep)
 	struct list *c, *q;
 
 	for (c = gpu->clients.next; c != &gpu->clients; c = c->next) {
-		struct client *client = list_entry(c, struct client, node);
+		struct gpu_client *client = list_entry(c, struct gpu_client, node);
 
 		client->chosen = false;
 		for (q = client->queues.next; q != &client->queues; q = q->next)
-			list_entry(q, struct queue, of_client)->chosen = false;
+			list_entry(q, struct gpu_queue, of_client)->chosen = false;
 	}
 	for (enum pass pass = keep ? PASS_KEEP : PASS_READY; pass < PASSES; pass++)
 		for (c = gpu->clients.next; c != &gpu->clients; c = c->next) {
-			struct client *client = list_entry(c, struct client, node);
+			struct gpu_client *client = list_entry(c, struct gpu_client, node);
 
 			if (config->vmids && !client->chosen && clients == config->vmids)
 				continue;
 			for (q = client->queues.next; q != &client->queues; q = q->next) {
-				struct queue *queue = list_entry(q, struct queue, of_client);
+				struct gpu_queue *queue =
+					list_entry(q, struct gpu_queue, of_client);
 				bool compute = !queue->engine;
 
 				if (!of_pass(queue, pass) ||
@@ -115,13 +116,13 @@ static void rotate(struct gpu *gpu)
 	uint32_t n = gpu->n_clients;
 
 	for (c = gpu->clients.next; n > 0; n--, c = next) {
-		struct client *client = list_entry(c, struct client, node);
+		struct gpu_client *client = list_entry(c, struct gpu_client, node);
 		struct list *last = client->queues.prev;
 		bool served = false, more = true;
 
 		next = c->next;
 		for (q = client->queues.next; more; q = next_q) {
-			struct queue *queue = list_entry(q, struct queue, of_client);
+			struct gpu_queue *queue = list_entry(q, struct gpu_queue, of_client);
 
 			next_q = q->next;
 			more = q != last;
@@ -166,7 +167,7 @@ void runlist_fill(struct gpu *gpu)
 	if (gpu->slicing)
 		choose(gpu, true);
 	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct queue *queue = gpu->queues[i];
+		struct gpu_queue *queue = gpu->queues[i];
 
 		if (queue)
 			queue_set_on(gpu, queue, queue->mapped && (!gpu->slicing || queue->chosen));
@@ -196,14 +197,14 @@ static bool change_slots(struct gpu *gpu, bool keep)
 
 	choose(gpu, keep);
 	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct queue *queue = gpu->queues[i];
+		struct gpu_queue *queue = gpu->queues[i];
 
 		any |= queue && queue->chosen && !queue->on && ready(queue);
 	}
 	if (!any)
 		return false;
 	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct queue *queue = gpu->queues[i];
+		struct gpu_queue *queue = gpu->queues[i];
 
 		if (!queue || !queue->mapped)
 			continue;
@@ -258,7 +259,7 @@ bool slice_timer_fired(struct gpu *gpu, struct gpu_event *event)
 	gpu->switching = false;
 	gpu->hand_out = true;
 	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct queue *queue = gpu->queues[i];
+		struct gpu_queue *queue = gpu->queues[i];
 
 		if (!queue || !queue->mapped || !queue->chosen || queue->on)
 			continue;

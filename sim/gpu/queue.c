@@ -7,14 +7,14 @@
 
 #define RING_MIN 16u
 
-struct queue *queue_find(const struct gpu *gpu, uint32_t id)
+struct gpu_queue *queue_find(const struct gpu *gpu, uint32_t id)
 {
 	return id < gpu->n_ids ? gpu->queues[id] : NULL;
 }
 
 /* Adds the time since the last accounting to the counters. */
 static void stats_until(struct gpu_queue_stats *stats, const struct gpu *gpu,
-			const struct queue *queue)
+			const struct gpu_queue *queue)
 {
 	uint64_t span = gpu->now - queue->accounted_at;
 	bool copies = queue->working && queue->engine;
@@ -24,7 +24,7 @@ static void stats_until(struct gpu_queue_stats *stats, const struct gpu *gpu,
 		stats->busy_ns += span;
 }
 
-void queue_account(struct gpu *gpu, struct queue *queue)
+void queue_account(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (queue->accounted_at == gpu->now)
 		return;
@@ -65,7 +65,7 @@ static int64_t free_id(struct gpu *gpu)
 
 	if (n > INT32_MAX)
 		return -ENOMEM;
-	struct queue **queues = reallocarray(gpu->queues, n, sizeof(*queues));
+	struct gpu_queue **queues = reallocarray(gpu->queues, n, sizeof(*queues));
 
 	if (!queues)
 		return -ENOMEM;
@@ -84,7 +84,7 @@ static uint32_t class_of(uint32_t priority)
 	return priority >= 11 ? 2 : priority >= 7 ? 1 : 0;
 }
 
-static void seat_init(struct seat *seat, struct queue *queue, struct cus open)
+static void seat_init(struct seat *seat, struct gpu_queue *queue, struct cus open)
 {
 	list_init(&seat->waiting);
 	list_init(&seat->restoring);
@@ -105,7 +105,7 @@ int gpu_queue_add(struct gpu *gpu, const struct gpu_queue_config *config)
 
 	if (id < 0)
 		return (int)id;
-	struct queue *queue =
+	struct gpu_queue *queue =
 		calloc(1, sizeof(*queue) + gpu->config.xccs * sizeof(queue->seats[0]));
 
 	if (!queue)
@@ -121,7 +121,7 @@ int gpu_queue_add(struct gpu *gpu, const struct gpu_queue_config *config)
 	queue->id = (uint32_t)id;
 	queue->kind = config->kind;
 	queue->class = queue->wanted_class = class_of(GPU_PRIORITY_NORMAL);
-	queue->cp_timer = (struct timer){.kind = TIMER_CP, .pos = TIMER_IDLE};
+	queue->cp_timer = (struct gpu_timer){.kind = TIMER_CP, .pos = TIMER_IDLE};
 	list_init(&queue->on_engine);
 	list_init(&queue->kicked);
 	list_init(&queue->begins);
@@ -139,7 +139,7 @@ int gpu_queue_add(struct gpu *gpu, const struct gpu_queue_config *config)
 	return (int)id;
 }
 
-void queue_stop(struct gpu *gpu, struct queue *queue)
+void queue_stop(struct gpu *gpu, struct gpu_queue *queue)
 {
 	cp_stop(gpu, queue);
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)
@@ -148,7 +148,7 @@ void queue_stop(struct gpu *gpu, struct queue *queue)
 		queue->stats.preempted++;
 }
 
-void queue_set_on(struct gpu *gpu, struct queue *queue, bool on)
+void queue_set_on(struct gpu *gpu, struct gpu_queue *queue, bool on)
 {
 	if (queue->on == on)
 		return;
@@ -161,7 +161,7 @@ void queue_set_on(struct gpu *gpu, struct queue *queue, bool on)
 		dispatch_unwait(gpu, queue);
 }
 
-void queue_free(struct gpu *gpu, struct queue *queue)
+void queue_free(struct gpu *gpu, struct gpu_queue *queue)
 {
 	if (queue->client)
 		client_leave(gpu, queue);
@@ -172,21 +172,21 @@ void queue_free(struct gpu *gpu, struct queue *queue)
 
 uint64_t gpu_queue_saved_wave_slots(const struct gpu *gpu, uint32_t id)
 {
-	const struct queue *queue = queue_find(gpu, id);
+	const struct gpu_queue *queue = queue_find(gpu, id);
 
 	return queue ? queue->saved_wave_slots : 0;
 }
 
 uint64_t gpu_queue_wave_slots(const struct gpu *gpu, uint32_t id)
 {
-	const struct queue *queue = queue_find(gpu, id);
+	const struct gpu_queue *queue = queue_find(gpu, id);
 
 	return queue ? queue->held : 0;
 }
 
 int gpu_queue_set_priority(struct gpu *gpu, uint32_t id, uint32_t priority)
 {
-	struct queue *queue = queue_find(gpu, id);
+	struct gpu_queue *queue = queue_find(gpu, id);
 
 	if (!queue)
 		return -ENOENT;
@@ -198,7 +198,7 @@ int gpu_queue_set_priority(struct gpu *gpu, uint32_t id, uint32_t priority)
 
 int gpu_queue_set_cu_mask(struct gpu *gpu, uint32_t id, const uint32_t *bits, uint32_t n_bits)
 {
-	struct queue *queue = queue_find(gpu, id);
+	struct gpu_queue *queue = queue_find(gpu, id);
 	uint32_t xccs = gpu->config.xccs;
 
 	if (!queue)
@@ -221,7 +221,7 @@ int gpu_queue_set_cu_mask(struct gpu *gpu, uint32_t id, const uint32_t *bits, ui
 /* Returns the number of cohorts that a queue can have at once if the needs of its packets add up to
  * `sum`. It is limited by the number of the queue's smallest workgroups that fit on the GPU,
  * because the queue launches nothing new while it has saved state. */
-static uint64_t reserve_capped(const struct queue *queue, uint64_t sum)
+static uint64_t reserve_capped(const struct gpu_queue *queue, uint64_t sum)
 {
 	return sum < queue->reserve_cap ? sum : queue->reserve_cap;
 }
@@ -242,7 +242,7 @@ static uint64_t packet_need(const struct gpu *gpu, const struct gpu_packet *pack
 	return packet->wgs < fit ? packet->wgs : fit;
 }
 
-void queue_unreserve(struct gpu *gpu, struct queue *queue, const struct gpu_packet *packet)
+void queue_unreserve(struct gpu *gpu, struct gpu_queue *queue, const struct gpu_packet *packet)
 {
 	uint64_t before = reserve_capped(queue, queue->reserve_sum);
 
@@ -252,7 +252,7 @@ void queue_unreserve(struct gpu *gpu, struct queue *queue, const struct gpu_pack
 
 int gpu_queue_remove(struct gpu *gpu, uint32_t id)
 {
-	struct queue *queue = queue_find(gpu, id);
+	struct gpu_queue *queue = queue_find(gpu, id);
 
 	if (!queue)
 		return -ENOENT;
@@ -278,7 +278,7 @@ int gpu_queue_remove(struct gpu *gpu, uint32_t id)
 
 int gpu_queue_stats(const struct gpu *gpu, uint32_t id, struct gpu_queue_stats *out)
 {
-	const struct queue *queue = queue_find(gpu, id);
+	const struct gpu_queue *queue = queue_find(gpu, id);
 
 	if (!queue)
 		return -ENOENT;
@@ -289,19 +289,19 @@ int gpu_queue_stats(const struct gpu *gpu, uint32_t id, struct gpu_queue_stats *
 
 bool gpu_queue_mapped(const struct gpu *gpu, uint32_t id)
 {
-	const struct queue *queue = queue_find(gpu, id);
+	const struct gpu_queue *queue = queue_find(gpu, id);
 
 	return queue && queue->mapped;
 }
 
 size_t gpu_queue_depth(const struct gpu *gpu, uint32_t id)
 {
-	const struct queue *queue = queue_find(gpu, id);
+	const struct gpu_queue *queue = queue_find(gpu, id);
 
 	return queue ? queue->tail - queue->head : 0;
 }
 
-static bool packet_valid(const struct gpu *gpu, const struct queue *queue,
+static bool packet_valid(const struct gpu *gpu, const struct gpu_queue *queue,
 			 const struct gpu_packet *packet)
 {
 	switch (packet->kind) {
@@ -320,10 +320,10 @@ static bool packet_valid(const struct gpu *gpu, const struct queue *queue,
 }
 
 /* Doubles the ring and keeps packet i at index i modulo the new size. */
-static int ring_grow(struct queue *queue)
+static int ring_grow(struct gpu_queue *queue)
 {
 	uint64_t size = 2 * queue->ring_size;
-	struct packet *ring = calloc(size, sizeof(*ring));
+	struct packet_run *ring = calloc(size, sizeof(*ring));
 
 	if (!ring)
 		return -ENOMEM;
@@ -337,7 +337,7 @@ static int ring_grow(struct queue *queue)
 
 int gpu_submit(struct gpu *gpu, uint32_t id, const struct gpu_packet *packet)
 {
-	struct queue *queue = queue_find(gpu, id);
+	struct gpu_queue *queue = queue_find(gpu, id);
 
 	if (!queue)
 		return -ENOENT;
@@ -358,7 +358,7 @@ int gpu_submit(struct gpu *gpu, uint32_t id, const struct gpu_packet *packet)
 		return -ENOMEM;
 	queue->reserve_cap = cap;
 	queue->reserve_sum = sum;
-	*queue_packet(queue, queue->tail++) = (struct packet){.p = *packet};
+	*queue_packet(queue, queue->tail++) = (struct packet_run){.p = *packet};
 	queue->expected = false;
 	times_queue(gpu, queue);
 	if (queue->cp + 1 == queue->tail)
@@ -369,7 +369,7 @@ int gpu_submit(struct gpu *gpu, uint32_t id, const struct gpu_packet *packet)
 
 int gpu_release(struct gpu *gpu, uint32_t id)
 {
-	struct queue *queue = queue_find(gpu, id);
+	struct gpu_queue *queue = queue_find(gpu, id);
 
 	if (!queue)
 		return -ENOENT;

@@ -68,7 +68,7 @@ static uint64_t first_suspend(struct gpu *gpu, const struct gpu_update *update)
 
 	for (size_t i = 0; i < update->n; i++) {
 		const struct gpu_change *change = &update->changes[i];
-		struct queue *queue = gpu->queues[change->queue];
+		struct gpu_queue *queue = gpu->queues[change->queue];
 
 		if (change->map || !change->suspend || queue->suspended_yet)
 			continue;
@@ -116,7 +116,7 @@ void update_start(struct gpu *gpu)
 }
 
 /* Applies the priority class and CU mask that were set since the last runlist update. */
-static void adopt(struct gpu *gpu, struct queue *queue)
+static void adopt(struct gpu *gpu, struct gpu_queue *queue)
 {
 	bool waits = queue->on && queue->phase == CP_LAUNCH;
 
@@ -144,7 +144,7 @@ static void take_effect(struct gpu *gpu, const struct gpu_update *update)
 			adopt(gpu, gpu->queues[i]);
 	for (size_t i = 0; i < update->n; i++) {
 		const struct gpu_change *change = &update->changes[i];
-		struct queue *queue = gpu->queues[change->queue];
+		struct gpu_queue *queue = gpu->queues[change->queue];
 
 		queue->mapped = change->map;
 		queue->suspended = !change->map && change->suspend;
@@ -208,7 +208,7 @@ static void mapped(struct gpu *gpu, struct gpu_event *event)
 		gpu->xccs[x].hand_out = true;
 	runlist_fill(gpu); /* queues may have been removed since UNMAPPED */
 	for (uint32_t i = 0; i < gpu->n_ids; i++) {
-		struct queue *queue = gpu->queues[i];
+		struct gpu_queue *queue = gpu->queues[i];
 
 		if (!queue || !queue->on)
 			continue;
@@ -250,7 +250,7 @@ void update_timer_fired(struct gpu *gpu, struct gpu_event *event)
 }
 
 /* Turns the queue off and drops the packets that have begun. */
-static void reset_queue(struct gpu *gpu, struct queue *queue)
+static void reset_queue(struct gpu *gpu, struct gpu_queue *queue)
 {
 	cp_stop(gpu, queue);
 	for (uint32_t x = 0; x < gpu->config.xccs; x++)
@@ -263,7 +263,7 @@ static void reset_queue(struct gpu *gpu, struct queue *queue)
 
 int gpu_queue_reset(struct gpu *gpu, uint32_t queue)
 {
-	struct queue *found = queue_find(gpu, queue);
+	struct gpu_queue *found = queue_find(gpu, queue);
 
 	if (!found)
 		return -ENOENT;

@@ -63,7 +63,7 @@ static void share_out(struct gpu *gpu)
 		return;
 	gpu->unshared_ns %= gpu->clients_busy;
 	for (struct list *node = gpu->clients.next; node != &gpu->clients; node = node->next) {
-		struct client *client = list_entry(node, struct client, node);
+		struct gpu_client *client = list_entry(node, struct gpu_client, node);
 
 		if (client->busy)
 			client->share_ns += each;
@@ -71,9 +71,9 @@ static void share_out(struct gpu *gpu)
 }
 
 /* Updates the counts of running queues and clients, and the run time of the client. */
-static void set_busy(struct gpu *gpu, struct queue *queue, bool busy)
+static void set_busy(struct gpu *gpu, struct gpu_queue *queue, bool busy)
 {
-	struct client *client = queue->client;
+	struct gpu_client *client = queue->client;
 
 	if (busy == queue->busy)
 		return;
@@ -99,9 +99,9 @@ static void set_busy(struct gpu *gpu, struct queue *queue, bool busy)
 
 /* Updates the counts of clients. A client with work in a suspended queue counts as held, even if it
  * has other work. */
-static void set_work(struct gpu *gpu, struct queue *queue, bool ready, bool held)
+static void set_work(struct gpu *gpu, struct gpu_queue *queue, bool ready, bool held)
 {
-	struct client *client = queue->client;
+	struct gpu_client *client = queue->client;
 
 	if (ready == queue->ready && held == queue->held_back)
 		return;
@@ -115,7 +115,7 @@ static void set_work(struct gpu *gpu, struct queue *queue, bool ready, bool held
 	queue->held_back = held;
 }
 
-void times_queue(struct gpu *gpu, struct queue *queue)
+void times_queue(struct gpu *gpu, struct gpu_queue *queue)
 {
 	bool work = queue->head < queue->tail || queue->expected;
 
@@ -123,7 +123,7 @@ void times_queue(struct gpu *gpu, struct queue *queue)
 	set_work(gpu, queue, work && !queue->suspended, work && queue->suspended);
 }
 
-void times_queue_gone(struct gpu *gpu, struct queue *queue)
+void times_queue_gone(struct gpu *gpu, struct gpu_queue *queue)
 {
 	set_busy(gpu, queue, false);
 	set_work(gpu, queue, false, false);
@@ -131,7 +131,7 @@ void times_queue_gone(struct gpu *gpu, struct queue *queue)
 
 int gpu_queue_expect(struct gpu *gpu, uint32_t id, bool more)
 {
-	struct queue *queue = queue_find(gpu, id);
+	struct gpu_queue *queue = queue_find(gpu, id);
 
 	if (!queue)
 		return -ENOENT;
@@ -146,11 +146,11 @@ void gpu_times(const struct gpu *gpu, struct gpu_times *out)
 }
 
 /* NULL: the client has no queue on this GPU. */
-static const struct client *find(const struct gpu *gpu, uint64_t id)
+static const struct gpu_client *find(const struct gpu *gpu, uint64_t id)
 {
 	for (const struct list *node = gpu->clients.next; node != &gpu->clients;
 	     node = node->next) {
-		const struct client *client = list_entry(node, struct client, node);
+		const struct gpu_client *client = list_entry(node, struct gpu_client, node);
 
 		if (client->id == id)
 			return client;
@@ -160,7 +160,7 @@ static const struct client *find(const struct gpu *gpu, uint64_t id)
 
 struct gpu_client_run gpu_client_run(const struct gpu *gpu, uint64_t id)
 {
-	const struct client *client = find(gpu, id);
+	const struct gpu_client *client = find(gpu, id);
 	struct gpu_client_run run = {0};
 
 	if (client)

@@ -163,7 +163,8 @@ static void to_front(struct idle *idle, size_t at)
 
 static bool is_excused(const struct idle *idle, pid_t pid)
 {
-	const struct process *process = idle->n_excused ? threads_process(&idle->all, pid) : NULL;
+	const struct host_process *process =
+		idle->n_excused ? threads_process(&idle->all, pid) : NULL;
 
 	return process && process->excused;
 }
@@ -192,7 +193,7 @@ static bool all_asleep(struct idle *idle)
 	return !ended;
 }
 
-static uint64_t cpu_ns(const struct process *process)
+static uint64_t cpu_ns(const struct host_process *process)
 {
 	return clock_of(process->clock); /* 0: it has ended, or its last thread is about to */
 }
@@ -214,7 +215,7 @@ static bool clocks_stood(struct idle *idle)
 /* Returns whether the process has run since the last proof, and therefore may run now. */
 static bool is_awake(const struct idle *idle, pid_t pid)
 {
-	const struct process *process = threads_process(&idle->all, pid);
+	const struct host_process *process = threads_process(&idle->all, pid);
 
 	return process && process->cpu_ns != process->proved_ns;
 }
@@ -303,7 +304,7 @@ bool idle_check(struct idle *idle)
 
 pid_t idle_busy(const struct idle *idle, uint64_t *cpu)
 {
-	struct process busy = {.pid = idle->busy, .clock = process_clock(idle->busy)};
+	struct host_process busy = {.pid = idle->busy, .clock = process_clock(idle->busy)};
 
 	*cpu = busy.pid ? cpu_ns(&busy) : 0;
 	return busy.pid;
@@ -341,7 +342,7 @@ pid_t idle_stopped(const struct idle *idle)
 
 void idle_excuse(struct idle *idle, pid_t pid)
 {
-	struct process *process = threads_process(&idle->all, pid);
+	struct host_process *process = threads_process(&idle->all, pid);
 
 	if (!process || process->excused)
 		return;

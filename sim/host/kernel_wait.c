@@ -27,7 +27,7 @@ enum end {
 	CONTINUED, /* as in the interrupted call that this call continues */
 };
 
-static const struct call {
+static const struct kernel_call {
 	int nr;
 	const char *name;
 	enum end end;
@@ -75,7 +75,7 @@ static const struct call {
 	{SYS_execve, "execve", NEVER, 0},
 };
 
-static const struct call *call_of(long nr)
+static const struct kernel_call *call_of(long nr)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (calls[i].nr == nr)
@@ -108,7 +108,7 @@ static bool is_of_cpu(clockid_t clock)
 
 /* Returns whether the call has a timeout on the machine's clock. The library marks its own futex
  * calls with the sixth argument, which the kernel ignores. */
-static bool is_timed(const struct call *call, const uint64_t a[ARGUMENTS])
+static bool is_timed(const struct kernel_call *call, const uint64_t a[ARGUMENTS])
 {
 	switch (call->end) {
 	case TIME:
@@ -126,7 +126,7 @@ static bool is_timed(const struct call *call, const uint64_t a[ARGUMENTS])
 
 /* Returns whether the call waits for standard input only. For select(), the number of file
  * descriptors is 1 in that case. */
-static bool is_input(const struct call *call, const uint64_t a[ARGUMENTS])
+static bool is_input(const struct kernel_call *call, const uint64_t a[ARGUMENTS])
 {
 	switch (call->nr) {
 	case SYS_read:
@@ -145,7 +145,7 @@ static bool is_input(const struct call *call, const uint64_t a[ARGUMENTS])
 static void evaluate_line(struct kernel_wait *wait, const char *line)
 {
 	uint64_t a[ARGUMENTS + 2];
-	const struct call *call;
+	const struct kernel_call *call;
 	char *at;
 	long nr = strtol(line, &at, 10);
 

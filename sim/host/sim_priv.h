@@ -184,14 +184,14 @@ struct sim {
 	uint64_t ioctls[KFDABI_NR_END];
 	struct ioctl_count *unknown;
 	size_t n_unknown, cap_unknown;
-	struct live *live;  /* stats_file.c; NULL: its thread does not run */
-	uint64_t live_ns;   /* when statistics were last passed to stats_file.c */
-	uint64_t live_mark; /* value of mark() (stats_file.c) at that time */
+	struct stats_writer *live; /* stats_file.c; NULL: its thread does not run */
+	uint64_t live_ns;	   /* when statistics were last passed to stats_file.c */
+	uint64_t live_mark;	   /* value of mark() (stats_file.c) at that time */
 	uint64_t pid_namespace;
 	struct procfs *procfs; /* sysfs_proc.c; NULL: no directory for it */
 	LIST_HEAD(, smi_client) smi_clients;
 	struct debugfs *debugfs; /* debugfs.c; NULL: no directory for it */
-	struct hqds *hqds;	 /* debugfs_hqd.c; NULL: no directory for it */
+	struct hqd_dump *hqds;	 /* debugfs_hqd.c; NULL: no directory for it */
 	uint64_t next_serial;	 /* serial number of the last queue */
 };
 

@@ -21,7 +21,7 @@
 #define NEXT ".simulation.json.next"
 #define GAP_NS 100000000u
 
-struct live {
+struct stats_writer {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
@@ -154,7 +154,7 @@ static void write_file(const struct sim *sim, const struct sim_stats *totals)
 
 static void *writer(void *arg)
 {
-	struct live *live = arg;
+	struct stats_writer *live = arg;
 
 	pthread_mutex_lock(&live->lock);
 	for (;;) {
@@ -175,7 +175,7 @@ static void *writer(void *arg)
 int live_start(struct sim *sim)
 {
 	sigset_t all, old;
-	struct live *live;
+	struct stats_writer *live;
 	int rc;
 
 	if (sim->config.sim_json_dirfd < 0)
@@ -200,7 +200,7 @@ int live_start(struct sim *sim)
 
 void live_stop(struct sim *sim)
 {
-	struct live *live = sim->live;
+	struct stats_writer *live = sim->live;
 
 	sim->live = NULL;
 	if (live) {
@@ -249,7 +249,7 @@ uint64_t live_due(const struct sim *sim)
 
 void live_update(struct sim *sim, uint64_t now_ns)
 {
-	struct live *live = sim->live;
+	struct stats_writer *live = sim->live;
 
 	if (now_ns < live_due(sim))
 		return;

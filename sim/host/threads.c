@@ -101,7 +101,7 @@ static void reserve_give(struct threads *all)
 	}
 }
 
-struct process *threads_process(const struct threads *all, pid_t pid)
+struct host_process *threads_process(const struct threads *all, pid_t pid)
 {
 	for (size_t i = 0; i < all->n_processes; i++)
 		if (all->processes[i].pid == pid)
@@ -124,7 +124,7 @@ clockid_t process_clock(pid_t pid)
 
 static int process_add(struct threads *all, pid_t pid)
 {
-	struct process *process = threads_process(all, pid);
+	struct host_process *process = threads_process(all, pid);
 
 	if (!process) {
 		int r = grow((void **)&all->processes, &all->cap_processes, all->n_processes,
@@ -133,7 +133,7 @@ static int process_add(struct threads *all, pid_t pid)
 		if (r)
 			return r;
 		process = &all->processes[all->n_processes++];
-		*process = (struct process){.pid = pid, .clock = process_clock(pid)};
+		*process = (struct host_process){.pid = pid, .clock = process_clock(pid)};
 	}
 	process->threads++;
 	return 0;
@@ -184,7 +184,7 @@ static int thread_add(struct threads *all, pid_t pid, pid_t tid)
 void threads_drop(struct threads *all, size_t at)
 {
 	struct thread thread = all->threads[at];
-	struct process *process = threads_process(all, thread.pid);
+	struct host_process *process = threads_process(all, thread.pid);
 
 	close_file(thread.wchan);
 	close_file(thread.schedstat);

@@ -24,7 +24,7 @@ struct thread {
 	unsigned long long runs; /* for idle.c: how often the thread was given a core */
 };
 
-struct process {
+struct host_process {
 	pid_t pid;
 	unsigned threads;
 	clockid_t clock;
@@ -35,7 +35,7 @@ struct process {
 /* All zero before threads_open(). */
 struct threads {
 	struct thread *threads;
-	struct process *processes;
+	struct host_process *processes;
 	size_t n_threads, cap_threads, n_processes, cap_processes;
 	int loadavg;
 	/* File descriptors reserved for a check that finds no free ones. */
@@ -61,7 +61,7 @@ pid_t threads_newest(const struct threads *all);
  * otherwise makes the next threads_find() read everything again. */
 void threads_drop(struct threads *all, size_t at);
 /* Returns NULL if the process does not belong to the simulation. */
-struct process *threads_process(const struct threads *all, pid_t pid);
+struct host_process *threads_process(const struct threads *all, pid_t pid);
 
 /* Returns the CPU-time clock of a process, as clock_getcpuclockid(3) does. */
 clockid_t process_clock(pid_t pid);

@@ -15,14 +15,14 @@
 #include "common/clock.h"
 #include "sim/host/time/page.h"
 
-struct owner {
+struct slot_owner {
 	pid_t tid; /* 0: the slot is free */
 	int event; /* our copy of the thread's eventfd; -1: it has none */
 };
 
 struct time_slots {
 	struct time_page *page;
-	struct owner owners[TIME_SLOTS];
+	struct slot_owner owners[TIME_SLOTS];
 	uint64_t seed; /* 0: the lowest slot goes first */
 	unsigned used; /* slots from this one on were never used */
 };
@@ -149,14 +149,14 @@ int time_slots_of(struct time_slots *slots, pid_t tid)
 	atomic_store(&slots->page->slots[at].due, 0);
 	if (slots->owners[at].tid == tid && slots->owners[at].event >= 0)
 		close(slots->owners[at].event);
-	slots->owners[at] = (struct owner){tid, -1};
+	slots->owners[at] = (struct slot_owner){tid, -1};
 	return at;
 }
 
 int time_slots_event(struct time_slots *slots, pid_t tid)
 {
 	int at = find(slots, tid), fd;
-	struct owner *owner;
+	struct slot_owner *owner;
 
 	if (at < 0)
 		at = time_slots_of(slots, tid);
@@ -182,7 +182,7 @@ void time_slots_end(struct time_slots *slots, pid_t tid)
 		return;
 	if (slots->owners[at].event >= 0)
 		close(slots->owners[at].event);
-	slots->owners[at] = (struct owner){0, -1};
+	slots->owners[at] = (struct slot_owner){0, -1};
 	atomic_store(&slots->page->slots[at].deadline_ns, 0);
 }
 

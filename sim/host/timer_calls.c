@@ -17,7 +17,7 @@
 #include "sim/host/timers.h"
 
 /* The arguments of a call, and the process of the calling thread. */
-struct request {
+struct timer_request {
 	pid_t pid;
 	uint64_t what, number, first, second;
 };
@@ -55,7 +55,7 @@ static pid_t thread_of(pid_t pid, pid_t own)
 }
 
 /* Decodes and checks the arguments of TIME_OP_MAKE. Returns 0 or -EINVAL. */
-static int describe(const struct request *r, struct timer_new *new)
+static int describe(const struct timer_request *r, struct timer_new *new)
 {
 	*new = (struct timer_new){
 		.kind = (enum time_kind)(r->what >> 16 & 0xff),
@@ -92,7 +92,8 @@ static int give(const struct sim *sim, const struct seccomp_notif *n, const stru
 
 /* TIME_OP_MAKE. Deletes the timer again if the caller did not get its file descriptor, or was
  * interrupted and repeats the call. */
-static void make(struct sim *sim, const struct seccomp_notif *n, const struct request *request)
+static void make(struct sim *sim, const struct seccomp_notif *n,
+		 const struct timer_request *request)
 {
 	struct timer_new new;
 	int number, fd, r = describe(request, &new);
@@ -109,7 +110,7 @@ static void make(struct sim *sim, const struct seccomp_notif *n, const struct re
 
 /* Returns the number of the timer that the call refers to, or a negative errno. A TIME_OP_SET of an
  * ITIMER_REAL creates it if necessary. */
-static int find(struct sim *sim, const struct seccomp_notif *n, const struct request *r)
+static int find(struct sim *sim, const struct seccomp_notif *n, const struct timer_request *r)
 {
 	struct timer_new real = {.kind = TIME_KIND_REAL, .pid = r->pid, .signal = SIGALRM};
 	int number;
@@ -129,7 +130,8 @@ static int find(struct sim *sim, const struct seccomp_notif *n, const struct req
 	}
 }
 
-static int64_t operate(struct sim *sim, const struct seccomp_notif *n, const struct request *r)
+static int64_t operate(struct sim *sim, const struct seccomp_notif *n,
+		       const struct timer_request *r)
 {
 	int number = find(sim, n, r);
 
@@ -156,8 +158,8 @@ static int64_t operate(struct sim *sim, const struct seccomp_notif *n, const str
 void timer_serve(struct sim *sim, const struct seccomp_notif *n)
 {
 	const uint64_t *a = (const uint64_t *)n->data.args;
-	const struct request request = {proc_status_number((pid_t)n->pid, "\nTgid:"), a[2], a[3],
-					a[4], a[5]};
+	const struct timer_request request = {proc_status_number((pid_t)n->pid, "\nTgid:"), a[2],
+					      a[3], a[4], a[5]};
 
 	/* The process was found by a thread id, which may have been reused. If the call still
 	 * waits, the id is the caller's. */

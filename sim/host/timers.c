@@ -23,7 +23,7 @@
 #define UNREAD_MIN 4u
 #define FILES_MIN 64u /* number of timerfds at which the holders of all are searched for */
 
-struct timer {
+struct host_timer {
 	bool used, armed;
 	struct timer_new is;
 	int pidfd;	  /* the process, if signals are sent to the process; otherwise -1 */
@@ -36,7 +36,7 @@ struct timer {
 
 struct timers {
 	struct time_page *page;
-	struct timer *all;
+	struct host_timer *all;
 	unsigned n, cap;
 	/* Number of timerfds, and the number at which holders are searched for. */
 	unsigned files, files_max;
@@ -60,12 +60,12 @@ static int64_t now_of(const struct timers *timers)
 }
 
 /* Returns whether it is a POSIX timer, including those that a helper thread serves. */
-static bool is_posix(const struct timer *timer)
+static bool is_posix(const struct host_timer *timer)
 {
 	return timer->is.kind != TIME_KIND_FD && timer->is.kind != TIME_KIND_REAL;
 }
 
-static void close_files(const struct timer *timer)
+static void close_files(const struct host_timer *timer)
 {
 	if (timer->pidfd >= 0)
 		close(timer->pidfd);
@@ -85,7 +85,7 @@ void timers_close(struct timers *timers)
 }
 
 /* Closes the files of a timer and frees its entry. */
-static void release(struct timers *timers, struct timer *timer)
+static void release(struct timers *timers, struct host_timer *timer)
 {
 	close_files(timer);
 	if (is_posix(timer))
@@ -96,7 +96,7 @@ static void release(struct timers *timers, struct timer *timer)
 
 /* Finds a new owner for a timerfd whose process has ended or that seems to be closed; releases the
  * timer if no process has it. */
-static void find_holder(struct timers *timers, struct timer *timer)
+static void find_holder(struct timers *timers, struct host_timer *timer)
 {
 	pid_t holder = event_holder(timer->event_number, timer->is.pid);
 
@@ -122,7 +122,7 @@ static void find_holders(struct timers *timers)
 static int place(struct timers *timers)
 {
 	unsigned more = timers->cap ? 2 * timers->cap : 16;
-	struct timer *bigger;
+	struct host_timer *bigger;
 
 	for (unsigned i = 0; i < timers->n; i++)
 		if (!timers->all[i].used)
@@ -140,7 +140,7 @@ static int place(struct timers *timers)
 /* Opens what the kind of timer needs: a pidfd for signals to a process, an eventfd for file
  * descriptors. The signal number of F_SETSIG marks the eventfd as the library's
  * (sim/host/time/page.h). */
-static int open_files(struct timer *timer)
+static int open_files(struct host_timer *timer)
 {
 	enum time_kind kind = timer->is.kind;
 
@@ -162,7 +162,7 @@ static int open_files(struct timer *timer)
 
 int timers_make(struct timers *timers, const struct timer_new *new)
 {
-	struct timer timer = {.used = true, .is = *new};
+	struct host_timer timer = {.used = true, .is = *new};
 	int number, r = open_files(&timer);
 
 	find_holders(timers);
@@ -178,14 +178,14 @@ int timers_make(struct timers *timers, const struct timer_new *new)
 	return number;
 }
 
-static struct timer *timer_of(const struct timers *timers, int number)
+static struct host_timer *timer_of(const struct timers *timers, int number)
 {
 	return &timers->all[number];
 }
 
 /* Resets the count to zero. The program decides whether the eventfd blocks, so this uses a call
  * that never blocks. */
-static void empty(const struct timer *timer)
+static void empty(const struct host_timer *timer)
 {
 	uint64_t count;
 	struct iovec to = {&count, sizeof(count)};
@@ -194,7 +194,7 @@ static void empty(const struct timer *timer)
 		;
 }
 
-static void add(const struct timer *timer, uint64_t count)
+static void add(const struct host_timer *timer, uint64_t count)
 {
 	ssize_t n;
 
@@ -205,7 +205,7 @@ static void add(const struct timer *timer, uint64_t count)
 
 void timers_delete(struct timers *timers, int number)
 {
-	struct timer *timer = timer_of(timers, number);
+	struct host_timer *timer = timer_of(timers, number);
 
 	if (timer->is.kind == TIME_KIND_HELPER) {
 		empty(timer);
@@ -225,7 +225,7 @@ void timers_exec(struct timers *timers, pid_t pid)
 void timers_end(struct timers *timers, pid_t tid)
 {
 	for (unsigned i = 0; i < timers->n; i++) {
-		struct timer *timer = &timers->all[i];
+		struct host_timer *timer = &timers->all[i];
 
 		if (!timer->used || timer->is.pid != tid)
 			continue;
@@ -273,7 +273,7 @@ static int64_t bounded(uint64_t ns)
 
 int64_t timers_left(const struct timers *timers, int number)
 {
-	const struct timer *timer = timer_of(timers, number);
+	const struct host_timer *timer = timer_of(timers, number);
 	int64_t left = timer->deadline_ns - now_of(timers);
 
 	if (!timer->armed)
@@ -288,7 +288,7 @@ int64_t timers_left(const struct timers *timers, int number)
 int64_t timers_set(struct timers *timers, int number, bool absolute, uint64_t value_ns,
 		   uint64_t interval_ns)
 {
-	struct timer *timer = timer_of(timers, number);
+	struct host_timer *timer = timer_of(timers, number);
 	int64_t left = timers_left(timers, number);
 
 	timer->armed = value_ns != 0;
@@ -313,12 +313,12 @@ int64_t timers_overrun(const struct timers *timers, int number)
 	return overrun < INT_MAX ? (int64_t)overrun : INT_MAX; /* DELAYTIMER_MAX */
 }
 
-static struct timer *first_of(const struct timers *timers)
+static struct host_timer *first_of(const struct timers *timers)
 {
-	struct timer *first = NULL;
+	struct host_timer *first = NULL;
 
 	for (unsigned i = 0; i < timers->n; i++) {
-		struct timer *timer = &timers->all[i];
+		struct host_timer *timer = &timers->all[i];
 
 		if (timer->used && timer->armed && timer->is.kind != TIME_KIND_NOTHING &&
 		    (!first || timer->deadline_ns < first->deadline_ns))
@@ -329,7 +329,7 @@ static struct timer *first_of(const struct timers *timers)
 
 uint64_t timers_first(const struct timers *timers)
 {
-	const struct timer *first = first_of(timers);
+	const struct host_timer *first = first_of(timers);
 
 	if (!first)
 		return UINT64_MAX;
@@ -337,7 +337,7 @@ uint64_t timers_first(const struct timers *timers)
 }
 
 /* Returns how often the timer has expired by @now, at least 1, and arms it for the next time. */
-static uint64_t expire(struct timer *timer, int64_t now)
+static uint64_t expire(struct host_timer *timer, int64_t now)
 {
 	int64_t n = 1;
 
@@ -352,7 +352,7 @@ static uint64_t expire(struct timer *timer, int64_t now)
 /* Adds expirations to the eventfd. An eventfd that is not read may have been closed by all
  * processes. Its holders are searched for at 4, 8, 16, ... unread expirations, because the program
  * may as well have it open without reading it. */
-static void count(struct timers *timers, struct timer *timer, uint64_t expirations)
+static void count(struct timers *timers, struct host_timer *timer, uint64_t expirations)
 {
 	timer->unread = poll_now(timer->event, POLLIN) > 0 ? timer->unread + 1 : 0;
 	add(timer, expirations);
@@ -374,7 +374,7 @@ static bool is_pending(const struct timer_new *is)
 	return at && strtoull(at, NULL, 16) >> (is->signal - 1) & 1;
 }
 
-static int send_signal(const struct timers *timers, const struct timer *timer)
+static int send_signal(const struct timers *timers, const struct host_timer *timer)
 {
 	const struct timer_new *is = &timer->is;
 	siginfo_t info = {.si_signo = is->signal, .si_code = SI_TIMER};
@@ -392,7 +392,8 @@ static int send_signal(const struct timers *timers, const struct timer *timer)
 
 /* Sends the signal of a timer. While that of a POSIX timer is pending, only counts the
  * expirations. */
-static void signal_expirations(struct timers *timers, struct timer *timer, uint64_t expirations)
+static void signal_expirations(struct timers *timers, struct host_timer *timer,
+			       uint64_t expirations)
 {
 	if (timer->is.kind != TIME_KIND_REAL && is_pending(&timer->is)) {
 		timer->overrun += expirations;
@@ -411,7 +412,7 @@ static void signal_expirations(struct timers *timers, struct timer *timer, uint6
 
 bool timers_fire(struct timers *timers)
 {
-	struct timer *timer = first_of(timers);
+	struct host_timer *timer = first_of(timers);
 	int64_t now = now_of(timers);
 	uint64_t expirations;
 

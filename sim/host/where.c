@@ -9,7 +9,7 @@
 #include "sim/host/sim_priv.h"
 #include "sim/host/time_slots.h"
 
-struct list {
+struct thread_list {
 	const struct sim *sim;
 	json_t *threads;
 };
@@ -24,7 +24,7 @@ static json_t *seconds_of(const struct sim *sim, uint64_t ns)
 
 static void add_thread(void *context, pid_t pid, pid_t tid)
 {
-	const struct list *list = context;
+	const struct thread_list *list = context;
 	struct kernel_wait wait;
 	char command[16];
 
@@ -42,7 +42,7 @@ static void add_thread(void *context, pid_t pid, pid_t tid)
 
 json_t *where_threads_wait(const struct sim *sim, const struct idle *idle)
 {
-	struct list list = {sim, json_array()};
+	struct thread_list list = {sim, json_array()};
 
 	idle_each(idle, add_thread, &list);
 	return list.threads;

@@ -39,7 +39,7 @@ static void fill_standard_descriptors(void)
 }
 
 /* Checks what can be checked before anything is created. */
-static int check_place(const struct options *o)
+static int check_place(const struct sim_options *o)
 {
 	if (!access(SIMULATION_JSON, F_OK))
 		return complain(STATUS_IMPOSSIBLE, "this process is already in a simulation, and "
@@ -70,8 +70,8 @@ static int build_tree(const struct machine *machine, int library, struct tree *t
 }
 
 /* Creates the simulated driver and GPU from the options, the machine and the files. */
-static int new_sim(const struct options *o, const struct machine *machine, const struct tree *tree,
-		   struct sim **sim)
+static int new_sim(const struct sim_options *o, const struct machine *machine,
+		   const struct tree *tree, struct sim **sim)
 {
 	struct sim_config config = {0};
 	struct stat input = {0};
@@ -163,7 +163,7 @@ static int serve(struct sim *sim, const struct sim_init *init, int time_page, in
 }
 
 /* Reports kernels that were not executed. Returns an exit status if that counts as a failure. */
-static int print_timed(const struct options *o, const struct sim *sim)
+static int print_timed(const struct sim_options *o, const struct sim *sim)
 {
 	char names[256];
 	uint64_t n = sim_timed_only(sim, names, sizeof names);
@@ -177,7 +177,7 @@ static int print_timed(const struct options *o, const struct sim *sim)
 
 /* Builds the simulation, runs the command in it and writes the report. Returns the exit status of
  * kfdsim: that of the command, unless kfdsim itself has failed. */
-static int run(const struct options *o, const struct machine *machine, struct spawn *spawn,
+static int run(const struct sim_options *o, const struct machine *machine, struct spawn *spawn,
 	       struct report *report)
 {
 	struct sim_init init;
@@ -215,7 +215,7 @@ static int run(const struct options *o, const struct machine *machine, struct sp
 int main(int argc, char **argv)
 {
 	struct root root;
-	struct options options;
+	struct sim_options options;
 	struct profile profile;
 	struct machine machine;
 	struct report report;

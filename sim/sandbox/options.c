@@ -108,7 +108,7 @@ static int parse_rule(const char *text, enum kfdabi_rule *out)
 	return 0;
 }
 
-static int parse_option(struct options *o, int option, char **argv)
+static int parse_option(struct sim_options *o, int option, char **argv)
 {
 	switch (option) {
 	case 'g':
@@ -158,7 +158,7 @@ static int parse_option(struct options *o, int option, char **argv)
 	}
 }
 
-int options_parse(struct options *o, int argc, char **argv)
+int options_parse(struct sim_options *o, int argc, char **argv)
 {
 	static const struct option known[] = {
 		{"gpu", required_argument, NULL, 'g'},
@@ -181,9 +181,9 @@ int options_parse(struct options *o, int argc, char **argv)
 
 	const char *virtual_time = getenv("KFDSIM_VIRTUAL");
 
-	*o = (struct options){.time_scale = 1.0,
-			      .kernel = -1,
-			      .virtual_time = virtual_time && !strcmp(virtual_time, "1")};
+	*o = (struct sim_options){.time_scale = 1.0,
+				  .kernel = -1,
+				  .virtual_time = virtual_time && !strcmp(virtual_time, "1")};
 	opterr = 0;
 	/* '+' stops at the command: its options are not kfdsim's. */
 	while ((option = getopt_long(argc, argv, "+:", known, NULL)) != -1) {
@@ -201,7 +201,7 @@ int options_parse(struct options *o, int argc, char **argv)
 }
 
 /* Loads the profile, applies all --set values and checks the result. */
-static int load_profile(const struct options *o, const char *gpu, struct profile *profile)
+static int load_profile(const struct sim_options *o, const char *gpu, struct profile *profile)
 {
 	int status = profile_load(gpu, profile);
 
@@ -211,7 +211,8 @@ static int load_profile(const struct options *o, const char *gpu, struct profile
 }
 
 /* Returns the first allowed kernel under which such a machine has the rule; -1 if there is none. */
-static int kernel_with_rule(const struct options *o, const struct profile *profile, unsigned gpus)
+static int kernel_with_rule(const struct sim_options *o, const struct profile *profile,
+			    unsigned gpus)
 {
 	const struct profile node = profile_node(profile);
 
@@ -231,7 +232,7 @@ static int kernel_with_rule(const struct options *o, const struct profile *profi
 }
 
 /* --break: finds the first machine that has the rule, within what the command line leaves open. */
-static int settle_for_rule(struct options *o, struct profile *profile)
+static int settle_for_rule(struct sim_options *o, struct profile *profile)
 {
 	const unsigned first = o->gpus ? o->gpus : 1, last = o->gpus ? o->gpus : GPUS_TRIED;
 
@@ -260,7 +261,7 @@ static int settle_for_rule(struct options *o, struct profile *profile)
 			kfdabi_rule(o->broken_rule)->name);
 }
 
-int options_settle(struct options *o, struct profile *profile)
+int options_settle(struct sim_options *o, struct profile *profile)
 {
 	if (o->broken_rule != KFDABI_RULE_NONE)
 		return settle_for_rule(o, profile);

@@ -16,7 +16,7 @@
 	"-- COMMAND [ARGUMENT]..."
 #define OPTIONS_SETS_MAX 64
 
-struct options {
+struct sim_options {
 	const char *gpu; /* NULL until options_settle() if not given */
 	unsigned gpus;	 /* 0 until options_settle() if not given */
 	int kernel;	 /* enum kfdabi_kernel; -1 until options_settle() if not given */
@@ -36,10 +36,10 @@ struct options {
 /* Prints the usage and all options. */
 void options_help(void);
 /* Fills *options from the command line. The strings stay argv's. */
-int options_parse(struct options *options, int argc, char **argv);
+int options_parse(struct sim_options *options, int argc, char **argv);
 /* Sets what was left open, and loads the profile with all --set values. With --break: the
  * first profile, number of GPUs and kernel that have the rule. Otherwise: one mi210 under the
  * oldest kernel. */
-int options_settle(struct options *options, struct profile *profile);
+int options_settle(struct sim_options *options, struct profile *profile);
 
 #endif

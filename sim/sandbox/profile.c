@@ -36,7 +36,7 @@ static const struct {
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A key of a profile: where its value is stored, and the values that are allowed. */
-struct key {
+struct profile_key {
 	const char *name;
 	size_t offset;
 	bool real; /* the value is a double; otherwise uint64_t */
@@ -55,7 +55,7 @@ struct key {
 #define U32 4294967295.0
 #define U64 18446744073709551615.0
 
-static const struct key keys[] = {
+static const struct profile_key keys[] = {
 	WHOLE(unique_id, 0, U64),
 	WHOLE(hive_id, 0, U64),
 	WHOLE(gfx_target_version, 90000, 999999),
@@ -142,7 +142,7 @@ static const struct key keys[] = {
 };
 
 /* Returns NULL if there is no such key. */
-static const struct key *find_key(const char *name)
+static const struct profile_key *find_key(const char *name)
 {
 	for (size_t i = 0; i < COUNT(keys); i++) {
 		if (!strcmp(keys[i].name, name))
@@ -151,7 +151,7 @@ static const struct key *find_key(const char *name)
 	return NULL;
 }
 
-static int store_word(uint64_t *field, const struct key *key, const char *text)
+static int store_word(uint64_t *field, const struct profile_key *key, const char *text)
 {
 	for (uint64_t i = 0; i < COUNT(key->words) && key->words[i]; i++)
 		if (!strcmp(key->words[i], text)) {
@@ -163,7 +163,7 @@ static int store_word(uint64_t *field, const struct key *key, const char *text)
 
 /* Returns 0, -EINVAL (not a number of this kind, or not an allowed word) or -ERANGE (outside of
  * the key's range). */
-static int store(struct profile *profile, const struct key *key, const char *text)
+static int store(struct profile *profile, const struct profile_key *key, const char *text)
 {
 	char *end;
 	void *field = (char *)profile + key->offset;
@@ -196,7 +196,7 @@ static int store(struct profile *profile, const struct key *key, const char *tex
 }
 
 /* The state of reading one file: which keys have been set. */
-struct reading {
+struct profile_reading {
 	struct profile *profile;
 	bool seen[COUNT(keys)];
 };
@@ -205,9 +205,9 @@ struct reading {
  * not allowed; inih then reports the line. */
 static int on_line(void *user, const char *section, const char *name, const char *value)
 {
-	struct reading *reading = user;
+	struct profile_reading *reading = user;
 	struct profile *profile = reading->profile;
-	const struct key *key = find_key(name);
+	const struct profile_key *key = find_key(name);
 
 	(void)section; /* sections are for readers only */
 	if (!strcmp(name, "asic") && !profile->asic[0] && value[0] &&
@@ -223,7 +223,7 @@ static int on_line(void *user, const char *section, const char *name, const char
 
 int profile_load(const char *name, struct profile *out)
 {
-	struct reading reading = {.profile = out};
+	struct profile_reading reading = {.profile = out};
 	char known[256] = "";
 	const char *text = NULL;
 	bool cpx = false;
@@ -277,7 +277,7 @@ static void list_keys(char *out, size_t size)
 int profile_set(struct profile *profile, const char *assignment)
 {
 	const char *equals = strchr(assignment, '=');
-	const struct key *key;
+	const struct profile_key *key;
 	char name[64] = "";
 	char known[2048];
 	int rc;

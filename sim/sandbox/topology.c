@@ -31,7 +31,7 @@
 #define CPX_SAME_MB_PER_S 819200
 #define CPX_OTHER_WEIGHT 41
 
-struct link {
+struct io_link {
 	int type;
 	uint64_t weight, min_mb_per_s, max_mb_per_s;
 	uint32_t engines; /* mask of the SDMA engines for this link */
@@ -52,13 +52,13 @@ static uint32_t peer_engines(const struct profile *p)
 }
 
 /* Returns how node a of the machine reaches node b; false if only through the CPU. */
-static bool direct_link(const struct machine *m, unsigned a, unsigned b, struct link *link)
+static bool direct_link(const struct machine *m, unsigned a, unsigned b, struct io_link *link)
 {
 	const struct profile *whole = m->profile;
 	unsigned gpu_a = m->nodes[a].gpu, gpu_b = m->nodes[b].gpu;
 	unsigned hive = (unsigned)whole->hive_gpus;
 
-	*link = (struct link){.type = LINK_XGMI, .engines = peer_engines(&m->node_profile)};
+	*link = (struct io_link){.type = LINK_XGMI, .engines = peer_engines(&m->node_profile)};
 	if (gpu_a == gpu_b) {
 		link->weight = CPX_SAME_WEIGHT;
 		link->min_mb_per_s = link->max_mb_per_s = CPX_SAME_MB_PER_S;
@@ -77,7 +77,7 @@ static bool direct_link(const struct machine *m, unsigned a, unsigned b, struct 
 
 static unsigned count_links(const struct machine *m, unsigned node, bool direct)
 {
-	struct link link;
+	struct io_link link;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < m->n_nodes; i++)
@@ -86,7 +86,7 @@ static unsigned count_links(const struct machine *m, unsigned node, bool direct)
 }
 
 static int write_link(const char *kind, unsigned index, unsigned from, unsigned to,
-		      const struct link *link)
+		      const struct io_link *link)
 {
 	char path[PATH_BYTES];
 
@@ -101,20 +101,20 @@ static int write_link(const char *kind, unsigned index, unsigned from, unsigned 
 			 link->engines, LINK_ENABLED);
 }
 
-static struct link host_link(const struct machine *m)
+static struct io_link host_link(const struct machine *m)
 {
 	const struct profile *p = &m->node_profile;
 
-	return (struct link){LINK_PCIE, p->link_weight, p->link_min_mb_per_s, p->link_max_mb_per_s,
-			     host_engines(p)};
+	return (struct io_link){LINK_PCIE, p->link_weight, p->link_min_mb_per_s,
+				p->link_max_mb_per_s, host_engines(p)};
 }
 
 /* Writes the links of a GPU node: io_links to the CPU and to nodes with a direct link, p2p_links to
  * the others, through the CPU. */
 static int gpu_links(const struct machine *m, unsigned node)
 {
-	struct link link = host_link(m);
-	const struct link over_cpu = {.type = LINK_PCIE, .weight = 2 * m->profile->link_weight};
+	struct io_link link = host_link(m);
+	const struct io_link over_cpu = {.type = LINK_PCIE, .weight = 2 * m->profile->link_weight};
 	unsigned direct = 0, indirect = 0;
 	char path[PATH_BYTES];
 	int status = write_link("io_links", direct++, node + 1, 0, &link);
@@ -153,7 +153,7 @@ static int cpu_properties(const struct machine *m)
 static int cpu_node(const struct machine *m)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	struct link link = host_link(m);
+	struct io_link link = host_link(m);
 	int status = tree_file(NODES "/0/gpu_id", "%d\n",
 			       m->broken_rule == RULE_topology_cpu_has_no_gpu_id);
 

@@ -136,7 +136,7 @@ void hold_leave_end(void)
 {
 }
 
-void hold_queue_created(const struct queue *queue)
+void hold_queue_created(const struct shim_queue *queue)
 {
 	(void)queue;
 }

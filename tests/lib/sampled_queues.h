@@ -24,7 +24,7 @@
 /* The queues, and their entries in the agent. `now`, `due`: virtual time and the time of the next
  * poll, ns of CLOCK_MONOTONIC; due is UINT64_MAX if no poll is scheduled. */
 static struct fake_queue made[17];
-static struct queue *q[17];
+static struct shim_queue *q[17];
 static uint64_t now, due;
 
 /* Creates queue `i`. `runtime`: it is a queue of the HSA runtime, with an hsa_queue_t. */
@@ -91,7 +91,7 @@ static inline unsigned pass(uint64_t ns)
 
 /* Advances the time until the queue's activity is `active`, by at most 20 s. Returns the time in ns
  * that it took. */
-static inline uint64_t wait_for(const struct queue *which, bool active)
+static inline uint64_t wait_for(const struct shim_queue *which, bool active)
 {
 	uint64_t start = now;
 

@@ -41,7 +41,7 @@ static const char help_text[] =
 	"Exit code: 0 no rule failed, 1 some did, 2 usage error, 3 none failed, but the machine\n"
 	"was too busy to check some, 77 no GPU here.\n";
 
-struct options {
+struct conform_options {
 	bool list, json, here, help;
 	int kernel; /* -1: the running kernel */
 	char **rules;
@@ -71,7 +71,7 @@ static int no_rule(const char *name)
 	return STATUS_USAGE;
 }
 
-static int parse(struct options *o, int argc, char **argv)
+static int parse(struct conform_options *o, int argc, char **argv)
 {
 	static const struct option known[] = {
 		{"list", no_argument, NULL, 'l'},	  {"json", no_argument, NULL, 'j'},
@@ -80,7 +80,7 @@ static int parse(struct options *o, int argc, char **argv)
 	};
 	int option;
 
-	*o = (struct options){.kernel = -1};
+	*o = (struct conform_options){.kernel = -1};
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
 		if (option == 'l') {
@@ -113,7 +113,7 @@ static int parse(struct options *o, int argc, char **argv)
 }
 
 /* Returns whether the rule was selected; without names all are. */
-static bool wanted(const struct options *o, const char *name)
+static bool wanted(const struct conform_options *o, const char *name)
 {
 	for (int i = 0; i < o->n_rules; i++)
 		if (!strcmp(o->rules[i], name))
@@ -165,7 +165,7 @@ static const char *why_not(const struct kfdabi_rule_info *info,
 }
 
 /* Runs the checks of the selected rules and adds their results. Returns 0 or the exit status. */
-static int run(const struct options *o, const struct kfdabi_machine *machine,
+static int run(const struct conform_options *o, const struct kfdabi_machine *machine,
 	       struct run_counts *sums)
 {
 	for (int i = KFDABI_RULE_NONE + 1; i < KFDABI_RULES_END; i++) {
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
 {
 	struct kfdabi_machine machine;
 	struct run_counts sums = {0};
-	struct options o;
+	struct conform_options o;
 	int status;
 
 	if (version_print(argc, argv, "kfdconform"))

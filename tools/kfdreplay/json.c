@@ -38,7 +38,7 @@ static double busy_ratio(const struct run_result *result)
 }
 
 /* Returns the requested rate, or in a closed loop the rate that resulted. */
-static double rate(const struct report *report)
+static double rate(const struct replay_report *report)
 {
 	const struct run_result *result = report->result;
 
@@ -47,7 +47,7 @@ static double rate(const struct report *report)
 	return result->seconds > 0 ? (double)result->stats.count / result->seconds : 0;
 }
 
-static uint64_t backlog(const struct report *report)
+static uint64_t backlog(const struct replay_report *report)
 {
 	const struct run_result *result = report->result;
 
@@ -60,7 +60,7 @@ static json_t *latency_json(const struct stats_summary *l)
 			 "p90", l->p90_us, "p99", l->p99_us, "p999", l->p999_us, "max", l->max_us);
 }
 
-static json_t *count_json(const struct report *report)
+static json_t *count_json(const struct replay_report *report)
 {
 	const struct run_result *result = report->result;
 
@@ -71,7 +71,7 @@ static json_t *count_json(const struct report *report)
 			 (json_int_t)result->count.twice, "never", (json_int_t)result->count.never);
 }
 
-static json_t *report_json(const struct report *report)
+static json_t *report_json(const struct replay_report *report)
 {
 	const struct run_result *result = report->result;
 	const struct run_options *options = report->options;
@@ -89,7 +89,8 @@ static json_t *report_json(const struct report *report)
 			 "backlog", (json_int_t)backlog(report), "count", count_json(report));
 }
 
-int report_write_json(const struct report *report, const char *path, char *why, size_t why_size)
+int report_write_json(const struct replay_report *report, const char *path, char *why,
+		      size_t why_size)
 {
 	json_t *json = report_json(report);
 	bool to_stdout = strcmp(path, REPORT_STDOUT) == 0;
@@ -110,7 +111,7 @@ int report_write_json(const struct report *report, const char *path, char *why, 
 	return -EIO;
 }
 
-void report_print(const struct report *report)
+void report_print(const struct replay_report *report)
 {
 	const struct run_result *result = report->result;
 	const struct stats_summary *l = report->latency;

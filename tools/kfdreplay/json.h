@@ -23,7 +23,7 @@ struct sim_info {
 int sim_info_read(const char *path, struct sim_info *out, char *why, size_t why_size);
 
 /* Everything that a report contains; not owned. */
-struct report {
+struct replay_report {
 	const char *trace; /* name of the trace */
 	const char *api;   /* "hsa" or "hip" */
 	const char *gpu_name;
@@ -36,8 +36,9 @@ struct report {
 
 #define REPORT_STDOUT "-"
 /* Writes the report as JSON to a file, or to stdout (REPORT_STDOUT). Returns 0 or -EIO. */
-int report_write_json(const struct report *report, const char *path, char *why, size_t why_size);
+int report_write_json(const struct replay_report *report, const char *path, char *why,
+		      size_t why_size);
 /* Prints the report as a few lines of text to stdout. */
-void report_print(const struct report *report);
+void report_print(const struct replay_report *report);
 
 #endif

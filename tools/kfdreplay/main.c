@@ -292,10 +292,10 @@ static int parse(int argc, char **argv, struct arguments *a)
 	return GO_ON;
 }
 
-static int report(const struct arguments *a, const struct report *partial)
+static int report(const struct arguments *a, const struct replay_report *partial)
 {
 	struct stats_summary latency;
-	struct report full = *partial;
+	struct replay_report full = *partial;
 	char why[512];
 
 	if (stats_summarise(&partial->result->stats, &latency) != 0)
@@ -371,8 +371,8 @@ static int play(struct arguments *a, const struct trace *trace, const struct arr
 			rt->api->stop_queue(rt); /* operations may still be in the queue */
 	}
 	rc = rc ? failed(rt->why)
-		: report(a, &(struct report){trace->name, rt->api->name, rt->gpu_name, sim_info,
-					     &plan, &a->run, &result, NULL});
+		: report(a, &(struct replay_report){trace->name, rt->api->name, rt->gpu_name,
+						    sim_info, &plan, &a->run, &result, NULL});
 	stats_free(&result.stats);
 	request_times_free(&times);
 	plan_free(&plan);

@@ -140,7 +140,7 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 static void register_workload(struct worker *worker, struct client *client, uint64_t now)
 {
 	int error = peer_identify(client->socket, client->since_ns, reader_facts, &client->peer);
-	struct subject subject;
+	struct proc_attrs subject;
 
 	if (error == -EINPROGRESS)
 		return;
@@ -184,9 +184,9 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	control_came(worker, client, now);
 }
 
-struct client *client_adopt(struct worker *worker, const struct peer *peer,
-			    const struct subject *subject, int priority, struct external *external,
-			    uint64_t now)
+struct client *client_adopt(struct worker *worker, const struct socket_peer *peer,
+			    const struct proc_attrs *subject, int priority,
+			    struct external *external, uint64_t now)
 {
 	struct client *client = client_new(worker, -1, now);
 	int shm_fd;

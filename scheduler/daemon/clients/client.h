@@ -58,7 +58,7 @@ struct client {
 	struct protocol_hello hello;
 	uint32_t version; /* version of the protocol in use on this connection */
 
-	struct peer peer;
+	struct socket_peer peer;
 	struct client_attrs attrs;
 	char name[16];			/* of the process */
 	uint32_t tenant, group_number;	/* numbers that the core uses */
@@ -138,9 +138,9 @@ void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
  *
  * Returns NULL if there is no slot or no memory.
  */
-struct client *client_adopt(struct worker *worker, const struct peer *peer,
-			    const struct subject *subject, int priority, struct external *external,
-			    uint64_t now);
+struct client *client_adopt(struct worker *worker, const struct socket_peer *peer,
+			    const struct proc_attrs *subject, int priority,
+			    struct external *external, uint64_t now);
 
 /* An answer of kfdschedd-read for `asker` has arrived (reader_replied()): runs the code again
  * that waits for it. */

@@ -102,7 +102,7 @@ static void find_attrs(struct worker *worker, struct client *client)
 {
 	struct client_attrs *attrs = &client->attrs;
 	uint64_t can_preempt = attrs->can_preempt, preemptible_by = attrs->preemptible_by;
-	const struct subject *subject = &attrs->subject;
+	const struct proc_attrs *subject = &attrs->subject;
 	const char *group;
 
 	if (!client->external) /* the rules for external processes are in external_rules.h */
@@ -118,9 +118,9 @@ static void find_attrs(struct worker *worker, struct client *client)
 }
 
 /* Stores the attributes. Returns true if they differ from those before. */
-static bool take_subject(struct client *client, const struct subject *subject)
+static bool take_subject(struct client *client, const struct proc_attrs *subject)
 {
-	struct subject before = client->attrs.subject;
+	struct proc_attrs before = client->attrs.subject;
 
 	client->attrs.subject = *subject;
 	client->attrs.subject.uid = client->peer.uid;
@@ -128,7 +128,8 @@ static bool take_subject(struct client *client, const struct subject *subject)
 	return memcmp(&before, &client->attrs.subject, sizeof(before)) != 0;
 }
 
-void client_attrs_init(struct worker *worker, struct client *client, const struct subject *subject)
+void client_attrs_init(struct worker *worker, struct client *client,
+		       const struct proc_attrs *subject)
 {
 	client->tenant = tenant_of(worker, client);
 	take_subject(client, subject);
@@ -185,7 +186,7 @@ static void configured(struct worker *worker, struct client *client, uint64_t no
 static bool differs(const struct config *config, const struct client *client)
 {
 	const struct client_attrs *attrs = &client->attrs;
-	struct verdict verdict = attrs->verdict;
+	struct rule_match verdict = attrs->verdict;
 	uint64_t can_preempt, preemptible_by;
 
 	if (!client->external)
@@ -229,7 +230,7 @@ void client_attrs_configured(struct worker *worker, bool again, uint64_t now)
 void client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct client_attrs *attrs = &client->attrs;
-	struct subject subject;
+	struct proc_attrs subject;
 	int error;
 
 	if (!attrs->again_ns || now < attrs->again_ns)

@@ -31,8 +31,8 @@ struct client_attrs {
 	enum protocol_level level;
 	char group[PROTOCOL_GROUP_MAX];
 
-	struct subject subject; /* attributes as they were read last */
-	struct verdict verdict;
+	struct proc_attrs subject; /* attributes as they were read last */
+	struct rule_match verdict;
 	/* sets of grants, one bit each (match.h): it preempts others by them; others preempt it
 	 * by them */
 	uint64_t can_preempt, preemptible_by;
@@ -45,7 +45,8 @@ struct client_attrs {
 /* Computes the effective attributes of a new client (priority, slo_us, group, tenant, hold_cmd_level)
  * from its identity, its own values and `subject`. The priority of an external process
  * (external.h) is set elsewhere. */
-void client_attrs_init(struct worker *worker, struct client *client, const struct subject *subject);
+void client_attrs_init(struct worker *worker, struct client *client,
+		       const struct proc_attrs *subject);
 
 /* Passes the tenant, rights and group of the client to the core, after the core has added the
  * client. */

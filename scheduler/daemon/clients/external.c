@@ -68,8 +68,8 @@ static void tag_again(struct worker *worker, struct client *client, int priority
 
 /* Checks that the process of `pidfd` can be tagged, and fills *out and *subject. The caller owns
  * out->pidfd. */
-static int hold(pid_t pid, int pidfd, struct peer *out, struct subject *subject, char *problem,
-		size_t size)
+static int hold(pid_t pid, int pidfd, struct socket_peer *out, struct proc_attrs *subject,
+		char *problem, size_t size)
 {
 	struct peer_facts found;
 	int error = reader_target(pid, &found, problem, size);
@@ -95,8 +95,8 @@ static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, co
 	uint64_t directory = sysfs_dir(pid);
 	struct external *external;
 	struct client *client;
-	struct subject subject;
-	struct peer peer;
+	struct proc_attrs subject;
+	struct socket_peer peer;
 	int error = hold(pid, pidfd, &peer, &subject, problem, size);
 
 	if (error)
@@ -275,7 +275,7 @@ void external_changed(struct client *client)
 
 /* A requested priority belongs to the program that was running; a lease belongs to the process,
  * so it is kept. */
-static void forget_request(struct worker *worker, const struct peer *peer)
+static void forget_request(struct worker *worker, const struct socket_peer *peer)
 {
 	const struct saved_process *known =
 		saved_find(&worker->shared->saved, peer->pid, peer->started);

@@ -61,10 +61,10 @@ static void read_rules(struct worker *worker)
 }
 
 /* Returns the priority that the rules give to a process, or PRIORITY_UNSET. */
-static int priority_of(const struct worker *worker, const struct subject *subject,
-		       struct verdict *verdict)
+static int priority_of(const struct worker *worker, const struct proc_attrs *subject,
+		       struct rule_match *verdict)
 {
-	*verdict = (struct verdict){.priority = PRIORITY_UNSET};
+	*verdict = (struct rule_match){.priority = PRIORITY_UNSET};
 	if (!worker->external_rules.rules ||
 	    !rules_match(worker->external_rules.rules, subject, verdict))
 		return PRIORITY_UNSET;
@@ -76,8 +76,8 @@ static int priority_of(const struct worker *worker, const struct subject *subjec
 
 static int tag_by_rule(struct worker *worker, pid_t pid, int pidfd)
 {
-	struct verdict verdict;
-	struct subject subject;
+	struct rule_match verdict;
+	struct proc_attrs subject;
 	char problem[256];
 	int priority, error;
 
@@ -134,8 +134,8 @@ static int check_process(struct worker *worker, pid_t pid, int pidfd)
 
 void external_rules_again(struct worker *worker, struct client *client)
 {
-	struct subject subject = client->attrs.subject;
-	struct verdict verdict;
+	struct proc_attrs subject = client->attrs.subject;
+	struct rule_match verdict;
 	char problem[256];
 	int priority;
 

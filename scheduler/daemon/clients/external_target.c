@@ -121,7 +121,7 @@ static int check_use(pid_t pid, char *problem, size_t size)
 	return 0;
 }
 
-int target_open(pid_t pid, struct peer *out, char *problem, size_t size)
+int target_open(pid_t pid, struct socket_peer *out, char *problem, size_t size)
 {
 	int error = check_number(pid, problem, size);
 

@@ -26,7 +26,7 @@
  *   -EEXIST: it has the shim;
  *   -EACCES: its namespaces cannot be read.
  */
-int target_open(pid_t pid, struct peer *out, char *problem, size_t size);
+int target_open(pid_t pid, struct socket_peer *out, char *problem, size_t size);
 
 /* Returns true if the process has the shim and the shim is not disabled; false also if that
  * cannot be read. */

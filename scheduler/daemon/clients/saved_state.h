@@ -27,7 +27,7 @@
 struct saved_process {
 	uint32_t used; /* 1: the entry is valid; written last */
 	pid_t pid;
-	uint64_t started; /* start time, as in struct peer */
+	uint64_t started; /* start time, as in struct socket_peer */
 	int32_t priority; /* PRIORITY_OWN: no priority was set by a request */
 	/* end of the suspension, CLOCK_MONOTONIC ns; 0: not suspended by a request */
 	uint64_t lease_ns;

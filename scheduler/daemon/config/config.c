@@ -19,7 +19,7 @@
 #define SLO_MAX (UINT32_MAX * UINT64_C(1000)) /* the range of slo_us in struct client_shm */
 
 /* State of the parser while a file is read. */
-struct reading {
+struct config_reading {
 	FILE *file;
 	int line;
 	char problem[512]; /* without file name and line number; empty: no problem */
@@ -40,15 +40,15 @@ struct section {
 	const char *word, *usage;
 	bool named; /* its heading has a name: [rule NAME] */
 	/* Called at the heading; NULL: nothing to do. Returns false after reporting a problem. */
-	bool (*begin)(struct reading *r, const char *name);
+	bool (*begin)(struct config_reading *r, const char *name);
 	/* Called at the end of the section. Returns the description of what is missing, or NULL. */
-	const char *(*end)(const struct reading *r);
-	const struct key *keys;
+	const char *(*end)(const struct config_reading *r);
+	const struct config_key *keys;
 	size_t key_count;
 };
 
 #define CORE(field) offsetof(struct config, core.field)
-static const struct key scheduler_keys[] = {
+static const struct config_key scheduler_keys[] = {
 	{"slow_suspend", KEY_TIME, 1000, 60 * S, CORE(slow_suspend_ns), false},
 	{"max_suspended", KEY_TIME, 1 * MS, HOUR, CORE(max_suspended_ns), false},
 	{"min_run", KEY_TIME, 0, 60 * S, CORE(min_run_ns), false},
@@ -60,15 +60,15 @@ static const struct key scheduler_keys[] = {
 	{"max_suspended_us", KEY_MICROSECONDS, 1 * MS, HOUR, CORE(max_suspended_ns), false},
 	{"min_run_us", KEY_MICROSECONDS, 0, 60 * S, CORE(min_run_ns), false},
 };
-static const struct key node_keys[] = {
+static const struct config_key node_keys[] = {
 	{.name = "policy", .kind = KEY_POLICY},
 	{.name = "share", .kind = KEY_SHARE, .min = 1, .max = 99},
 };
-static const struct key authority_keys[] = {
+static const struct config_key authority_keys[] = {
 	{.name = "admin_group", .kind = KEY_ADMIN_GROUP},
 	{.name = "grant", .kind = KEY_GRANT, .again = true},
 };
-static const struct key rule_keys[] = {
+static const struct config_key rule_keys[] = {
 	{.name = "uid", .kind = KEY_UIDS},
 	{.name = "gid", .kind = KEY_GIDS},
 	{.name = "cgroup", .kind = KEY_CGROUPS},
@@ -80,8 +80,8 @@ static const struct key rule_keys[] = {
 	{.name = "group", .kind = KEY_GROUP},
 	{.name = "slo", .kind = KEY_SLO, .min = 1000, .max = SLO_MAX},
 };
-static const struct key metrics_keys[] = {{.name = "listen", .kind = KEY_LISTEN}};
-static const struct key log_keys[] = {{.name = "level", .kind = KEY_LOG_LEVEL}};
+static const struct config_key metrics_keys[] = {{.name = "listen", .kind = KEY_LISTEN}};
+static const struct config_key log_keys[] = {{.name = "level", .kind = KEY_LOG_LEVEL}};
 
 /* Keys of earlier versions. A file that still has one is accepted, and a notice names the
  * replacement. */
@@ -95,10 +95,11 @@ static const struct {
 
 /* ---- problems ---- */
 
-static bool bad(struct reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool bad(struct config_reading *r, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Records a problem; only the first one is kept. Always returns false. */
-static bool bad(struct reading *r, const char *format, ...)
+static bool bad(struct config_reading *r, const char *format, ...)
 {
 	va_list args;
 
@@ -122,7 +123,7 @@ static void list_keys(const struct section *section, char *text, size_t size)
 
 /* ---- sections ---- */
 
-static bool begin_node(struct reading *r, const char *name)
+static bool begin_node(struct config_reading *r, const char *name)
 {
 	struct config *config = r->config;
 	uint64_t gpu_id;
@@ -150,12 +151,12 @@ static bool begin_node(struct reading *r, const char *name)
 	return true;
 }
 
-static const char *end_node(const struct reading *r)
+static const char *end_node(const struct config_reading *r)
 {
 	return r->seen & 1 ? NULL : "has no policy";
 }
 
-static bool begin_rule(struct reading *r, const char *name)
+static bool begin_rule(struct config_reading *r, const char *name)
 {
 	struct rules *rules = &r->config->rules;
 	struct rule *rule = &rules->rule[rules->count];
@@ -173,7 +174,7 @@ static bool begin_rule(struct reading *r, const char *name)
 	return true;
 }
 
-static const char *end_rule(const struct reading *r)
+static const char *end_rule(const struct config_reading *r)
 {
 	const struct rule *rule = r->target;
 
@@ -195,7 +196,7 @@ static const struct section sections[] = {
 };
 #define SECTIONS (sizeof(sections) / sizeof(*sections))
 
-static bool end_section(struct reading *r)
+static bool end_section(struct config_reading *r)
 {
 	const char *missing;
 	int line = r->line;
@@ -212,7 +213,7 @@ static bool end_section(struct reading *r)
 }
 
 /* `text` is the text between the brackets. */
-static bool begin_section(struct reading *r, char *text)
+static bool begin_section(struct config_reading *r, char *text)
 {
 	char *name = text + strcspn(text, " \t");
 	const struct section *section = sections;
@@ -240,7 +241,7 @@ static bool begin_section(struct reading *r, char *text)
 	return true;
 }
 
-static bool is_retired(struct reading *r, const char *name)
+static bool is_retired(struct config_reading *r, const char *name)
 {
 	for (size_t i = 0; i < sizeof(retired_keys) / sizeof(*retired_keys); i++) {
 		if (strcmp(retired_keys[i].section, r->section->word) != 0 ||
@@ -255,7 +256,7 @@ static bool is_retired(struct reading *r, const char *name)
 	return false;
 }
 
-static bool take_key(struct reading *r, const char *name, const char *value)
+static bool take_key(struct config_reading *r, const char *name, const char *value)
 {
 	const struct section *section = r->section;
 	char known[256] = "", text[KEY_ALLOWED];
@@ -285,7 +286,7 @@ static bool take_key(struct reading *r, const char *name, const char *value)
 /* inih does not report the number of a line, a line that it cuts, a section without keys, or a
  * file that is not text. So next_line() and this function check them. This function handles the
  * headings of sections. */
-static bool read_key(struct reading *r, const char *line)
+static bool read_key(struct config_reading *r, const char *line)
 {
 	char copy[CONFIG_LINE_MAX + 1];
 	char *end;
@@ -304,7 +305,7 @@ static bool read_key(struct reading *r, const char *line)
  * indented line as a continuation of the line before. */
 static char *next_line(char *line, int room, void *user)
 {
-	struct reading *r = user;
+	struct config_reading *r = user;
 	size_t length = 0, max = CONFIG_LINE_MAX;
 	int c;
 
@@ -380,7 +381,7 @@ void config_default(struct config *out)
 	out->core = (struct core_config)CORE_CONFIG_DEFAULT;
 }
 
-static void parse(struct reading *r)
+static void parse(struct config_reading *r)
 {
 	int line = ini_parse_stream(next_line, r, take, r);
 
@@ -400,7 +401,7 @@ static void parse(struct reading *r)
 
 int config_load(const char *path, struct config *out, char *problem, size_t size)
 {
-	struct reading *r = calloc(1, sizeof(*r));
+	struct config_reading *r = calloc(1, sizeof(*r));
 	struct config *config = malloc(sizeof(*config));
 	const char *why = "out of memory";
 	int error = -ENOMEM;

@@ -6,7 +6,7 @@
 
 #include "scheduler/daemon/config/value.h"
 
-const char *key_allowed(const struct key *key, char text[static KEY_ALLOWED])
+const char *key_allowed(const struct config_key *key, char text[static KEY_ALLOWED])
 {
 	char low[24], high[24];
 
@@ -90,7 +90,7 @@ static bool take_condition(struct rule *rule, enum key_kind kind, const char *te
 	}
 }
 
-static bool take_effect(struct rule *rule, const struct key *key, const char *text)
+static bool take_effect(struct rule *rule, const struct config_key *key, const char *text)
 {
 	uint64_t ns;
 
@@ -116,7 +116,7 @@ static bool take_effect(struct rule *rule, const struct key *key, const char *te
 	}
 }
 
-static bool take_figure(void *at, const struct key *key, const char *text)
+static bool take_figure(void *at, const struct config_key *key, const char *text)
 {
 	uint64_t number;
 	bool ok;
@@ -144,7 +144,7 @@ static bool take_figure(void *at, const struct key *key, const char *text)
 	return ok;
 }
 
-bool key_take(struct config *config, void *target, const struct key *key, const char *text)
+bool key_take(struct config *config, void *target, const struct config_key *key, const char *text)
 {
 	struct config_node *node = target;
 

@@ -38,7 +38,7 @@ enum key_kind {
 };
 
 /* One key of a section. */
-struct key {
+struct config_key {
 	const char *name;
 	enum key_kind kind;
 	uint64_t min, max;
@@ -48,10 +48,10 @@ struct key {
 
 /* Parses `text` and stores it in *config, or in *target, which is the object that the section
  * describes (struct config_node or struct rule). Returns false if the value is not allowed. */
-bool key_take(struct config *config, void *target, const struct key *key, const char *text);
+bool key_take(struct config *config, void *target, const struct config_key *key, const char *text);
 
 /* Returns a description of the allowed values, which completes "KEY = VALUE: must be". May use
  * the buffer `text`. */
-const char *key_allowed(const struct key *key, char text[static KEY_ALLOWED]);
+const char *key_allowed(const struct config_key *key, char text[static KEY_ALLOWED]);
 
 #endif

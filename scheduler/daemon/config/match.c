@@ -4,7 +4,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-static bool has_gid(const struct subject *s, gid_t gid)
+static bool has_gid(const struct proc_attrs *s, gid_t gid)
 {
 	for (uint32_t i = 0; i < s->gid_count; i++)
 		if (s->gids[i] == gid)
@@ -12,7 +12,7 @@ static bool has_gid(const struct subject *s, gid_t gid)
 	return false;
 }
 
-static bool any_uid(const struct rule_ids *ids, const struct subject *s)
+static bool any_uid(const struct rule_ids *ids, const struct proc_attrs *s)
 {
 	for (uint32_t i = 0; i < ids->count; i++)
 		if (ids->id[i] == s->uid)
@@ -20,7 +20,7 @@ static bool any_uid(const struct rule_ids *ids, const struct subject *s)
 	return false;
 }
 
-static bool any_gid(const struct rule_ids *ids, const struct subject *s)
+static bool any_gid(const struct rule_ids *ids, const struct proc_attrs *s)
 {
 	for (uint32_t i = 0; i < ids->count; i++)
 		if (has_gid(s, ids->id[i]))
@@ -50,7 +50,7 @@ static bool any_beginning(const struct rule_texts *beginnings, const char *id)
 	return false;
 }
 
-static bool applies(const struct rule *rule, const struct subject *s)
+static bool applies(const struct rule *rule, const struct proc_attrs *s)
 {
 	return (!(rule->conditions & RULE_SHIM) || rule->shim == s->shim) &&
 	       (!(rule->conditions & RULE_UID) || any_uid(&rule->uids, s)) &&
@@ -61,9 +61,9 @@ static bool applies(const struct rule *rule, const struct subject *s)
 		any_beginning(&rule->containers, s->container));
 }
 
-bool rules_match(const struct rules *rules, const struct subject *s, struct verdict *out)
+bool rules_match(const struct rules *rules, const struct proc_attrs *s, struct rule_match *out)
 {
-	*out = (struct verdict){.priority = PRIORITY_UNSET};
+	*out = (struct rule_match){.priority = PRIORITY_UNSET};
 	for (uint32_t i = 0; i < rules->count; i++) {
 		const struct rule *rule = &rules->rule[i];
 
@@ -80,7 +80,7 @@ bool rules_match(const struct rules *rules, const struct subject *s, struct verd
 	return false;
 }
 
-static bool is_party(const struct party *party, const struct subject *s)
+static bool is_party(const struct party *party, const struct proc_attrs *s)
 {
 	switch (party->kind) {
 	case PARTY_ALL:
@@ -94,7 +94,7 @@ static bool is_party(const struct party *party, const struct subject *s)
 	}
 }
 
-void authority_match(const struct authority *authority, const struct subject *s,
+void authority_match(const struct authority *authority, const struct proc_attrs *s,
 		     uint64_t *preemptor, uint64_t *victim)
 {
 	*preemptor = *victim = 0;

@@ -42,7 +42,7 @@ static const char *behind(const char *text, const char *word)
 	return at ? at + strlen(word) : NULL;
 }
 
-static void read_ids(const char *status, struct subject *out)
+static void read_ids(const char *status, struct proc_attrs *out)
 {
 	const char *at = behind(status, "\nUid:\t");
 	unsigned real, effective, gid;
@@ -88,11 +88,11 @@ static bool same_namespace(pid_t pid, const char *kind)
 	return its && its == proc_namespace(0, kind);
 }
 
-int subject_read(pid_t pid, struct subject *out)
+int subject_read(pid_t pid, struct proc_attrs *out)
 {
 	char *status = read_text(pid, "status"), *cgroups;
 
-	*out = (struct subject){.pid = pid, .uid = (uid_t)-1};
+	*out = (struct proc_attrs){.pid = pid, .uid = (uid_t)-1};
 	if (!status)
 		return -ESRCH;
 	read_ids(status, out);

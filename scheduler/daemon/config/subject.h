@@ -16,6 +16,6 @@
  *
  * Returns 0, or -ESRCH if there is no such process.
  */
-int subject_read(pid_t pid, struct subject *out);
+int subject_read(pid_t pid, struct proc_attrs *out);
 
 #endif

@@ -75,7 +75,7 @@ void executor_use(struct executor_table *table, int want_fd);
 
 /*
  * Starts an executor for process `pid`, which first attaches to it. `started` is the start time
- * as in struct peer. `patient`: try for 2 s, while the debugger before is ending.
+ * as in struct socket_peer. `patient`: try for 2 s, while the debugger before is ending.
  *
  * A user that is not trusted can have half of the processes and of the slots, and none of the
  * last sixteenth, which is for root and the daemon's own user. The tenants of an owner that has

@@ -42,7 +42,7 @@
 static const struct ratelimit_rule stops = {.burst = 100, .period_ns = 1000000};
 
 /* A target and its debug session, used by its thread. */
-struct target {
+struct executor_target {
 	struct executor *slot;
 	struct trap *trap;
 	pid_t pid; /* as in the slot, when the thread was started */
@@ -51,8 +51,8 @@ struct target {
 	bool watching;	 /* trap_watch_queues() is active */
 	bool stopped;	 /* a stop has not been handled yet */
 	struct ratelimit stops;
-	struct target *next;
-	struct target *same; /* next of its chain in by_pid[] */
+	struct executor_target *next;
+	struct executor_target *same; /* next of its chain in by_pid[] */
 };
 
 static struct executor_table *the_table;
@@ -60,7 +60,7 @@ static struct executor_process *self;
 static int done_fd, epoll_fd, signals_fd;
 /* protects `targets`, target_count, by_pid, last_serial and device_fd */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct target *targets, *by_pid[BY_PID];
+static struct executor_target *targets, *by_pid[BY_PID];
 static unsigned target_count;
 static uint64_t last_serial; /* 0 is used for signals */
 static int device_fd = -1;
@@ -124,7 +124,7 @@ static void end_work(struct executor *slot)
 
 /* ---- target ---- */
 
-static int suspend(struct target *target, struct kfd_debug_cost *cost)
+static int suspend(struct executor_target *target, struct kfd_debug_cost *cost)
 {
 	int error = trap_suspend(target->trap, cost);
 
@@ -141,7 +141,7 @@ static int suspend(struct target *target, struct kfd_debug_cost *cost)
 	return -ECANCELED;
 }
 
-static void act(struct target *target, uint32_t requests)
+static void act(struct executor_target *target, uint32_t requests)
 {
 	struct executor_report *report = &target->slot->report;
 
@@ -156,7 +156,7 @@ static void act(struct target *target, uint32_t requests)
 
 /* Reports the faults that the last snapshot has shown. Each entry is one word, so the worker reads
  * it whole. */
-static void report_exceptions(struct target *target)
+static void report_exceptions(struct executor_target *target)
 {
 	uint64_t found[EXECUTOR_EXCEPTIONS] = {0};
 
@@ -166,7 +166,7 @@ static void report_exceptions(struct target *target)
 }
 
 /* Handles an event of the session. */
-static void reply(struct target *target)
+static void reply(struct executor_target *target)
 {
 	bool enabled = target->slot->runtime;
 	int error;
@@ -182,7 +182,7 @@ static void reply(struct target *target)
 
 /* Opens a pidfd of its own, and checks by the start time that it refers to the requested
  * process. */
-static int open_target(struct target *target, char *reason)
+static int open_target(struct executor_target *target, char *reason)
 {
 	struct executor *slot = target->slot;
 	int error = 0;
@@ -206,7 +206,7 @@ static int open_target(struct target *target, char *reason)
 
 /* Opens the session; existing queues are suspended and resumed once. Returns 0; -ECANCELED if
  * EXECUTOR_QUIT was requested; otherwise a negative errno with the reason in the slot. */
-static int attach(struct target *target)
+static int attach(struct executor_target *target)
 {
 	struct executor *slot = target->slot;
 	struct kfd_debug_cost enable;
@@ -232,7 +232,7 @@ static int attach(struct target *target)
 	return error;
 }
 
-static void watch_session(struct target *target)
+static void watch_session(struct executor_target *target)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = target->serial};
 
@@ -240,7 +240,7 @@ static void watch_session(struct target *target)
 }
 
 /* Returns false if the thread must end: EXECUTOR_QUIT, or the target has ended. */
-static bool carry_out(struct target *target, uint32_t requests)
+static bool carry_out(struct executor_target *target, uint32_t requests)
 {
 	struct trap *trap = target->trap;
 
@@ -261,7 +261,7 @@ static bool carry_out(struct target *target, uint32_t requests)
 }
 
 /* Returns the time until a stop can be handled, ns; -1: there is no stop. */
-static long until_stop(const struct target *target)
+static long until_stop(const struct executor_target *target)
 {
 	uint64_t now = clock_ns();
 
@@ -269,7 +269,7 @@ static long until_stop(const struct target *target)
 }
 
 /* Delays EXECUTOR_KICK until the rate limit allows it; other requests are carried out at once. */
-static uint32_t due(struct target *target, uint32_t requests)
+static uint32_t due(struct executor_target *target, uint32_t requests)
 {
 	target->stopped |= requests & EXECUTOR_KICK;
 	if (!target->stopped || !ratelimit_take(&target->stops, &stops, clock_ns()))
@@ -278,7 +278,7 @@ static uint32_t due(struct target *target, uint32_t requests)
 	return requests | EXECUTOR_KICK;
 }
 
-static void serve(struct target *target)
+static void serve(struct executor_target *target)
 {
 	bool going = true;
 
@@ -292,14 +292,14 @@ static void serve(struct target *target)
 	}
 }
 
-static struct target **chain_of(pid_t pid)
+static struct executor_target **chain_of(pid_t pid)
 {
 	return &by_pid[(uint32_t)pid % BY_PID];
 }
 
-static void add(struct target *target)
+static void add(struct executor_target *target)
 {
-	struct target **chain = chain_of(target->pid);
+	struct executor_target **chain = chain_of(target->pid);
 
 	pthread_mutex_lock(&lock);
 	target->serial = ++last_serial;
@@ -311,9 +311,9 @@ static void add(struct target *target)
 	pthread_mutex_unlock(&lock);
 }
 
-static void dispose(struct target *target)
+static void dispose(struct executor_target *target)
 {
-	struct target **at = &targets, **chain = chain_of(target->pid);
+	struct executor_target **at = &targets, **chain = chain_of(target->pid);
 
 	pthread_mutex_lock(&lock);
 	while (*at && *at != target)
@@ -334,7 +334,7 @@ static void dispose(struct target *target)
 
 static void *run(void *arg)
 {
-	struct target *target = arg;
+	struct executor_target *target = arg;
 	struct executor *slot = target->slot;
 	int error = attach(target);
 
@@ -373,7 +373,7 @@ static int start_thread(void *(*body)(void *), void *arg)
 
 static int begin(struct executor *slot)
 {
-	struct target *target = calloc(1, sizeof(*target));
+	struct executor_target *target = calloc(1, sizeof(*target));
 	int error;
 
 	if (!target)
@@ -412,7 +412,7 @@ static void take_new(struct executor_table *table, uint32_t number)
 	}
 }
 
-static void kick(struct target *target)
+static void kick(struct executor_target *target)
 {
 	if (trap_pending(target->trap))
 		executor_send(target->slot, EXECUTOR_KICK);
@@ -420,13 +420,13 @@ static void kick(struct target *target)
 
 static void kick_all(void)
 {
-	for (struct target *target = targets; target; target = target->next)
+	for (struct executor_target *target = targets; target; target = target->next)
 		kick(target);
 }
 
 static void kick_named(pid_t pid)
 {
-	for (struct target *target = *chain_of(pid); target; target = target->same)
+	for (struct executor_target *target = *chain_of(pid); target; target = target->same)
 		if (target->pid == pid)
 			kick(target);
 }
@@ -486,7 +486,7 @@ static int until_check(const struct check *check)
 
 static void session_event(uint64_t serial, uint32_t events)
 {
-	struct target *target;
+	struct executor_target *target;
 
 	pthread_mutex_lock(&lock);
 	for (target = targets; target && target->serial != serial;)

@@ -51,7 +51,7 @@ struct executor {
 	uint32_t process;	     /* worker; index in processes[] */
 	uid_t owner;		     /* worker; owner of its tenant */
 	pid_t pid;		     /* worker */
-	uint64_t started;	     /* worker; start time, as in struct peer */
+	uint64_t started;	     /* worker; start time, as in struct socket_peer */
 	uint32_t tries;		     /* worker; attempts to attach */
 	/* watchdog: the driver call on this target is why the process was killed */
 	uint32_t hung;

@@ -27,13 +27,13 @@
 #define UNNEEDED 16	       /* see executors_without() */
 
 /* Observation of a slot, to detect a driver call that does not return. */
-struct seen {
+struct executor_seen {
 	uint64_t since_ns;	/* when its present work began; 0: it has none */
 	uint32_t turns, checks; /* copy of the slot's `turns`; number of checks */
 };
 
-struct process {
-	struct child child;
+struct child_process {
+	struct daemon_child child;
 	pid_t pid;	    /* the last one, also after its end */
 	uint64_t killed_ns; /* when its end was requested, or it was killed; 0: neither */
 	bool logged;	    /* it was logged that it does not end */
@@ -44,8 +44,8 @@ struct executors {
 	int done_fd, want_fd;
 	int unneeded[UNNEEDED];
 	uint64_t *refused;
-	struct process processes[EXECUTOR_PROCESSES];
-	struct seen seen[EXECUTOR_SLOTS];
+	struct child_process processes[EXECUTOR_PROCESSES];
+	struct executor_seen seen[EXECUTOR_SLOTS];
 };
 
 struct executors *executors_create(uint64_t *refused)
@@ -113,7 +113,7 @@ static void set_state(struct executors *executors, uint32_t number, uint32_t sta
 
 static void start(struct executors *executors, uint32_t number, uint64_t now)
 {
-	struct process *process = &executors->processes[number];
+	struct child_process *process = &executors->processes[number];
 	pid_t pid;
 
 	process->child.name = NAME_EXECUTOR;
@@ -134,7 +134,7 @@ static void start(struct executors *executors, uint32_t number, uint64_t now)
 
 static void kill_one(struct executors *executors, uint32_t number, uint64_t now)
 {
-	struct process *process = &executors->processes[number];
+	struct child_process *process = &executors->processes[number];
 
 	if (!process->child.pid || process->child.killed)
 		return;
@@ -174,7 +174,7 @@ static unsigned request_quit(struct executors *executors, uint32_t number)
  */
 static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
 {
-	struct process *process = &executors->processes[number];
+	struct child_process *process = &executors->processes[number];
 
 	/* The worker that requested it is gone, so nothing would end its sessions. */
 	if (state_of(executors, number) == EXECUTOR_WANTED && !process->child.pid)
@@ -192,7 +192,7 @@ static void dismiss(struct executors *executors, uint32_t number, uint64_t now)
 /* The last thread of a process has ended. */
 static void ended(struct executors *executors, uint32_t number, int status)
 {
-	const struct process *process = &executors->processes[number];
+	const struct child_process *process = &executors->processes[number];
 
 	if (process->logged)
 		log_info("executor process %d has ended", (int)process->pid);
@@ -206,7 +206,7 @@ static void ended(struct executors *executors, uint32_t number, int status)
 static void check_children(struct executors *executors, uint64_t now)
 {
 	for (uint32_t i = 0; i < EXECUTOR_PROCESSES; i++) {
-		struct child *child = &executors->processes[i].child;
+		struct daemon_child *child = &executors->processes[i].child;
 		int status;
 
 		if (child_reap(child, &status)) {
@@ -219,7 +219,7 @@ static void check_children(struct executors *executors, uint64_t now)
 }
 
 /* Returns true if the slot has had the same work for too long. */
-static bool hangs(struct seen *seen, const struct executor *slot, uint64_t now)
+static bool hangs(struct executor_seen *seen, const struct executor *slot, uint64_t now)
 {
 	uint32_t turns = __atomic_load_n(&slot->turns, __ATOMIC_ACQUIRE);
 
@@ -229,7 +229,7 @@ static bool hangs(struct seen *seen, const struct executor *slot, uint64_t now)
 		return false;
 	}
 	if (!seen->since_ns || seen->turns != turns)
-		*seen = (struct seen){.since_ns = now, .turns = turns};
+		*seen = (struct executor_seen){.since_ns = now, .turns = turns};
 	return ++seen->checks >= WORK_CHECKS && now >= seen->since_ns + WORK_MAX_NS;
 }
 
@@ -254,7 +254,7 @@ static void check_slot(struct executors *executors, uint32_t i, uint64_t now)
 
 static void check_process(struct executors *executors, uint32_t number, uint64_t now)
 {
-	struct process *process = &executors->processes[number];
+	struct child_process *process = &executors->processes[number];
 	uint32_t state = state_of(executors, number);
 
 	if (state == EXECUTOR_WANTED && !process->child.pid)

@@ -55,7 +55,7 @@ static void send_reply(struct worker *worker, struct client *client, int status,
 
 /* ---- sender and target of a request ---- */
 
-bool control_may(const struct worker *worker, const struct peer *peer)
+bool control_may(const struct worker *worker, const struct socket_peer *peer)
 {
 	const struct authority *authority = &worker->config.authority;
 
@@ -78,7 +78,7 @@ static struct client *workload(const struct worker *worker, pid_t pid, uint64_t 
 }
 
 /* The process that a request is about. */
-struct target {
+struct control_target {
 	pid_t pid;
 	uint64_t started;
 	char name[16];
@@ -88,7 +88,7 @@ struct target {
 /* Searches for a workload with the number `pid` in the PID namespace of `from`. Needed before
  * Linux 6.12, where the kernel does not translate pids; registered workloads have reported
  * theirs. Returns its pid in the daemon's namespace; 0: not found. */
-static pid_t find_registered(const struct worker *worker, const struct peer *from, pid_t pid)
+static pid_t find_registered(const struct worker *worker, const struct socket_peer *from, pid_t pid)
 {
 	for (uint32_t i = 0; i < worker->client_end; i++) {
 		const struct client *client = worker->clients[i];
@@ -102,7 +102,7 @@ static pid_t find_registered(const struct worker *worker, const struct peer *fro
 
 /* Returns the pid, in the daemon's PID namespace, of the process that has the number `pid` in
  * the namespace of `from`; or a negative errno. */
-static pid_t translate(const struct worker *worker, const struct peer *from, pid_t pid)
+static pid_t translate(const struct worker *worker, const struct socket_peer *from, pid_t pid)
 {
 	pid_t found;
 
@@ -138,7 +138,8 @@ static int hold_target(struct client *from, const struct protocol_hello *hello, 
 
 /* The pidfd stays open while answers are awaited, so that what is read by pid belongs to its
  * process. */
-static int open_target(struct client *from, const struct protocol_hello *hello, struct target *out)
+static int open_target(struct client *from, const struct protocol_hello *hello,
+		       struct control_target *out)
 {
 	struct peer_facts its;
 	int error = hold_target(from, hello, out->pid);
@@ -157,12 +158,12 @@ static int open_target(struct client *from, const struct protocol_hello *hello, 
  * cannot name a process that the sender does not see. Returns false if the request was answered,
  * or waits for kfdschedd-read. */
 static bool find_target(struct worker *worker, struct client *from,
-			const struct protocol_hello *hello, struct target *out)
+			const struct protocol_hello *hello, struct control_target *out)
 {
 	pid_t pid = translate(worker, &from->peer, hello->target_pid);
 	int error;
 
-	*out = (struct target){.pid = pid};
+	*out = (struct control_target){.pid = pid};
 	error = pid > 0 ? open_target(from, hello, out) : (int)pid;
 	if (error == -EINPROGRESS)
 		return false;
@@ -190,7 +191,8 @@ static bool find_target(struct worker *worker, struct client *from,
 	return false;
 }
 
-static void not_registered(struct worker *worker, struct client *from, const struct target *target)
+static void not_registered(struct worker *worker, struct client *from,
+			   const struct control_target *target)
 {
 	send_reply(worker, from, -ESRCH,
 		   "process %d (%s): not registered: it runs without libkfdshim.so ('kfdsched set "
@@ -270,10 +272,10 @@ static const char *never(const struct client *client, const struct core_view *vi
 }
 
 static void serve_suspend(struct worker *worker, struct client *from,
-			  const struct protocol_hello *hello, const struct target *about,
+			  const struct protocol_hello *hello, const struct control_target *about,
 			  uint64_t now)
 {
-	const struct target target = *about;
+	const struct control_target target = *about;
 	struct client *client = target.client;
 
 	if (hello->lease_s > PROTOCOL_LEASE_MAX_S) {
@@ -387,10 +389,10 @@ void control_overdue(struct worker *worker, struct client *client, uint64_t now)
 		end_lease(worker, client, now);
 }
 
-static void serve_resume(struct worker *worker, struct client *from, const struct target *about,
-			 uint64_t now)
+static void serve_resume(struct worker *worker, struct client *from,
+			 const struct control_target *about, uint64_t now)
 {
-	const struct target target = *about;
+	const struct control_target target = *about;
 	struct client *client = target.client;
 	struct core_view view = {0};
 
@@ -425,8 +427,8 @@ static void serve_resume(struct worker *worker, struct client *from, const struc
 
 /* Sets the priority of a process without the shim. It has no priority of its own, so only the
  * request counts, or the rules. */
-static void serve_tag(struct worker *worker, struct client *from, const struct target *target,
-		      int priority)
+static void serve_tag(struct worker *worker, struct client *from,
+		      const struct control_target *target, int priority)
 {
 	const struct saved_process *known =
 		saved_find(&worker->shared->saved, target->pid, target->started);
@@ -479,9 +481,9 @@ static void serve_tag(struct worker *worker, struct client *from, const struct t
 }
 
 static void serve_priority(struct worker *worker, struct client *from,
-			   const struct protocol_hello *hello, const struct target *about)
+			   const struct protocol_hello *hello, const struct control_target *about)
 {
-	const struct target target = *about;
+	const struct control_target target = *about;
 	struct client *client = target.client;
 	int priority = hello->priority;
 
@@ -573,7 +575,7 @@ void control_policies(struct worker *worker)
 static void serve_target(struct worker *worker, struct client *from,
 			 const struct protocol_hello *hello, uint64_t now)
 {
-	struct target target;
+	struct control_target target;
 
 	if (!find_target(worker, from, hello, &target))
 		return;

@@ -20,7 +20,7 @@
 #include "channel/protocol.h"
 
 struct client;
-struct peer;
+struct socket_peer;
 struct worker;
 
 /* A part of struct client. */
@@ -42,7 +42,7 @@ struct control {
 /* Returns true if the peer is allowed to send control requests: root, and members of admin_group
  * of the configuration. A process of another user namespace than the daemon's is never allowed,
  * because any user can be root there. */
-bool control_may(const struct worker *worker, const struct peer *peer);
+bool control_may(const struct worker *worker, const struct socket_peer *peer);
 
 /* Sets the policies that requests have set, in this worker or an earlier one, again. Called
  * after core_configure(), which drops them. */

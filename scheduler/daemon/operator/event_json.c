@@ -18,7 +18,7 @@ static json_t *priority_json(int priority)
 	return priority == PRIORITY_UNSET ? json_null() : json_integer(priority);
 }
 
-static void set_by(json_t *json, const struct event *event)
+static void set_by(json_t *json, const struct daemon_event *event)
 {
 	json_object_set_new(json, "by_pid",
 			    event->by_operator ? json_integer(event->by_pid) : json_null());
@@ -26,7 +26,7 @@ static void set_by(json_t *json, const struct event *event)
 			    event->by_operator ? json_integer(event->by_uid) : json_null());
 }
 
-static void set_act(json_t *json, const struct event *event)
+static void set_act(json_t *json, const struct daemon_event *event)
 {
 	json_t *nodes = json_array();
 
@@ -45,7 +45,7 @@ static void set_act(json_t *json, const struct event *event)
 			    event->error ? json_string(strerror(-event->error)) : json_null());
 }
 
-static void set_policy(json_t *json, const struct event *event)
+static void set_policy(json_t *json, const struct daemon_event *event)
 {
 	json_object_set_new(json, "gpu_id", known(event->gpu_id));
 	json_object_set_new(json, "policy", json_string(policy_name(event->policy)));
@@ -55,7 +55,7 @@ static void set_policy(json_t *json, const struct event *event)
 	set_by(json, event);
 }
 
-static void set_details(json_t *json, const struct event *event)
+static void set_details(json_t *json, const struct daemon_event *event)
 {
 	switch (event->kind) {
 	case EVENT_LISTENING:
@@ -88,7 +88,7 @@ static void set_details(json_t *json, const struct event *event)
 	}
 }
 
-json_t *event_to_json(const struct event *event)
+json_t *event_to_json(const struct daemon_event *event)
 {
 	static const char *const names[] = {
 		[EVENT_LISTENING] = "listening", [EVENT_CAME] = "came",

@@ -30,7 +30,7 @@ enum event_kind {
 	EVENT_POLICY,
 };
 
-struct event {
+struct daemon_event {
 	uint64_t number;  /* counts from 1 in each worker */
 	uint64_t time_us; /* wall time */
 	enum event_kind kind;
@@ -58,6 +58,6 @@ struct event {
 };
 
 /* Returns a new JSON object, which the caller owns; NULL: no memory. */
-json_t *event_to_json(const struct event *event);
+json_t *event_to_json(const struct daemon_event *event);
 
 #endif

@@ -73,26 +73,26 @@ static void notify_reader(struct client *reader, const char *text)
 }
 
 /* Returns the entry for the next event. The caller fills it and passes it to publish_event(). */
-static struct event *begin(struct worker *worker, enum event_kind kind)
+static struct daemon_event *begin(struct worker *worker, enum event_kind kind)
 {
-	struct event *event = &worker->events.ring[++worker->events.number % EVENTS_MAX];
+	struct daemon_event *event = &worker->events.ring[++worker->events.number % EVENTS_MAX];
 
-	*event =
-		(struct event){.number = worker->events.number, .time_us = wall_us(), .kind = kind};
+	*event = (struct daemon_event){
+		.number = worker->events.number, .time_us = wall_us(), .kind = kind};
 	return event;
 }
 
-static struct event *begin_of(struct worker *worker, enum event_kind kind,
-			      const struct client *client)
+static struct daemon_event *begin_of(struct worker *worker, enum event_kind kind,
+				     const struct client *client)
 {
-	struct event *event = begin(worker, kind);
+	struct daemon_event *event = begin(worker, kind);
 
 	event->pid = client->peer.pid;
 	memcpy(event->comm, client->name, sizeof(event->comm));
 	return event;
 }
 
-static void publish_event(struct worker *worker, const struct event *event)
+static void publish_event(struct worker *worker, const struct daemon_event *event)
 {
 	json_t *json;
 	char *text;
@@ -154,7 +154,7 @@ int events_subscribe(struct worker *worker, struct client *client)
 		return error;
 	client->phase = CLIENT_READING;
 	worker->events.readers++;
-	struct event *event = begin(worker, EVENT_LISTENING);
+	struct daemon_event *event = begin(worker, EVENT_LISTENING);
 
 	event->pid = getpid();
 	publish_event(worker, event);
@@ -173,7 +173,7 @@ void events_gone(struct worker *worker)
 
 /* ---- events ---- */
 
-static void set_by(struct event *event, const struct client *by)
+static void set_by(struct daemon_event *event, const struct client *by)
 {
 	event->by_operator = by != NULL;
 	event->by_pid = by ? by->peer.pid : 0;
@@ -187,7 +187,7 @@ static const char *level_of(const struct client *client)
 
 void events_came(struct worker *worker, const struct client *client)
 {
-	struct event *event = begin_of(worker, EVENT_CAME, client);
+	struct daemon_event *event = begin_of(worker, EVENT_CAME, client);
 
 	event->priority = client->priority;
 	event->uid = client->peer.uid;
@@ -196,7 +196,7 @@ void events_came(struct worker *worker, const struct client *client)
 
 void events_went(struct worker *worker, const struct client *client, const char *why)
 {
-	struct event *event = begin_of(worker, EVENT_WENT, client);
+	struct daemon_event *event = begin_of(worker, EVENT_WENT, client);
 
 	snprintf(event->reason, sizeof(event->reason), "%s", why);
 	publish_event(worker, event);
@@ -204,7 +204,7 @@ void events_went(struct worker *worker, const struct client *client, const char 
 
 void events_level(struct worker *worker, const struct client *client, bool able)
 {
-	struct event *event = begin_of(worker, EVENT_LEVEL, client);
+	struct daemon_event *event = begin_of(worker, EVENT_LEVEL, client);
 
 	event->level = able ? level_of(client) : "observe";
 	snprintf(event->reason, sizeof(event->reason), "%s", able ? "" : client->reason);
@@ -213,7 +213,7 @@ void events_level(struct worker *worker, const struct client *client, bool able)
 
 void events_priority(struct worker *worker, const struct client *client, const struct client *by)
 {
-	struct event *event = begin_of(worker, EVENT_PRIORITY, client);
+	struct daemon_event *event = begin_of(worker, EVENT_PRIORITY, client);
 
 	event->priority = client->priority;
 	set_by(event, by);
@@ -222,7 +222,7 @@ void events_priority(struct worker *worker, const struct client *client, const s
 
 void events_lease(struct worker *worker, const struct client *client)
 {
-	struct event *event = begin_of(worker, EVENT_LEASE, client);
+	struct daemon_event *event = begin_of(worker, EVENT_LEASE, client);
 
 	event->leased = client->control.leased;
 	publish_event(worker, event);
@@ -231,7 +231,7 @@ void events_lease(struct worker *worker, const struct client *client)
 void events_policy(struct worker *worker, uint32_t gpu_id, const struct core_policy *policy,
 		   const struct client *by)
 {
-	struct event *event = begin(worker, EVENT_POLICY);
+	struct daemon_event *event = begin(worker, EVENT_POLICY);
 
 	event->gpu_id = gpu_id;
 	event->policy = policy->rule;
@@ -343,7 +343,8 @@ void events_acted(struct worker *worker, const struct client *client,
 		  const struct executor_report *report)
 {
 	bool suspend = client->acting == CORE_SUSPEND;
-	struct event *event = begin_of(worker, suspend ? EVENT_SUSPEND : EVENT_RESUME, client);
+	struct daemon_event *event =
+		begin_of(worker, suspend ? EVENT_SUSPEND : EVENT_RESUME, client);
 
 	memcpy(event->gpu_ids, client->gpu_id, sizeof(event->gpu_ids));
 	event->level = level_of(client);

@@ -30,7 +30,7 @@ struct worker;
 struct events {
 	uint32_t readers;
 	uint64_t number; /* number of the last event */
-	struct event ring[EVENTS_MAX];
+	struct daemon_event ring[EVENTS_MAX];
 };
 
 /* A part of struct client. */

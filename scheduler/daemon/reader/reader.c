@@ -36,9 +36,9 @@ struct alone {
 
 /* A request of an asker with its answer. It is kept until the asker's code needs no further
  * answer. */
-struct entry {
-	LIST_ENTRY(entry) same; /* entries in the same hash list */
-	STAILQ_ENTRY(entry) later;
+struct reader_entry {
+	LIST_ENTRY(reader_entry) same; /* entries in the same hash list */
+	STAILQ_ENTRY(reader_entry) later;
 	uint64_t asker;
 	struct reader_request request;
 	struct reader_reply *reply; /* NULL: not yet */
@@ -49,7 +49,7 @@ struct entry {
 
 /* The request that has been sent and not answered. */
 struct flight {
-	struct entry *entry;	       /* NULL: its asker has dropped it */
+	struct reader_entry *entry;    /* NULL: its asker has dropped it */
 	struct reader_request request; /* number 0: there is no request */
 	pid_t process;		       /* pid that it was sent to; 0: no process was running then */
 	unsigned checks;
@@ -67,19 +67,19 @@ static struct {
 	struct flight flight;
 	uint64_t asker; /* asker whose code runs; 0: none */
 	bool waits;
-	LIST_HEAD(, entry) entries[ASKERS];
+	LIST_HEAD(, reader_entry) entries[ASKERS];
 	/* entries that wait to be sent; entries with `fresh` set */
-	STAILQ_HEAD(, entry) queue, replied;
+	STAILQ_HEAD(, reader_entry) queue, replied;
 	struct alone alone[ALONE];
 } reader = {.socket = -1};
 
-static void entry_free(struct entry *entry)
+static void entry_free(struct reader_entry *entry)
 {
 	LIST_REMOVE(entry, same);
 	if (entry->queued)
-		STAILQ_REMOVE(&reader.queue, entry, entry, later);
+		STAILQ_REMOVE(&reader.queue, entry, reader_entry, later);
 	if (entry->fresh)
-		STAILQ_REMOVE(&reader.replied, entry, entry, later);
+		STAILQ_REMOVE(&reader.replied, entry, reader_entry, later);
 	if (reader.flight.entry == entry)
 		reader.flight.entry = NULL;
 	free(entry->reply);
@@ -88,7 +88,7 @@ static void entry_free(struct entry *entry)
 
 void reader_forget(uint64_t asker)
 {
-	struct entry *entry = LIST_FIRST(&reader.entries[asker % ASKERS]), *next;
+	struct reader_entry *entry = LIST_FIRST(&reader.entries[asker % ASKERS]), *next;
 
 	for (; entry; entry = next) {
 		next = LIST_NEXT(entry, same);
@@ -135,7 +135,7 @@ bool reader_end(void)
 
 uint64_t reader_replied(void)
 {
-	struct entry *entry = STAILQ_FIRST(&reader.replied);
+	struct reader_entry *entry = STAILQ_FIRST(&reader.replied);
 
 	if (!entry)
 		return 0;
@@ -256,7 +256,7 @@ static bool is_too_much(const struct alone *costs)
 
 /* ---- request in flight ---- */
 
-static void replied(struct entry *entry, const struct reader_reply *reply, int error)
+static void replied(struct reader_entry *entry, const struct reader_reply *reply, int error)
 {
 	entry->reply = reply ? malloc(sizeof(*reply)) : NULL;
 	if (entry->reply) {
@@ -272,7 +272,7 @@ static void replied(struct entry *entry, const struct reader_reply *reply, int e
 /* Ends the request; `reply` is NULL if there is none. */
 static void land(const struct reader_reply *reply)
 {
-	struct entry *entry = reader.flight.entry;
+	struct reader_entry *entry = reader.flight.entry;
 
 	reader.flight = (struct flight){0};
 	if (entry)
@@ -340,7 +340,7 @@ static void check_flight(uint64_t now)
 
 static void send_next(uint64_t now)
 {
-	struct entry *entry = STAILQ_FIRST(&reader.queue);
+	struct reader_entry *entry = STAILQ_FIRST(&reader.queue);
 
 	STAILQ_REMOVE_HEAD(&reader.queue, later);
 	entry->queued = false;
@@ -369,9 +369,9 @@ uint64_t reader_next(void)
 
 /* ---- requests ---- */
 
-static struct entry *entry_for(const struct reader_request *request)
+static struct reader_entry *entry_for(const struct reader_request *request)
 {
-	struct entry *entry;
+	struct reader_entry *entry;
 
 	LIST_FOREACH(entry, &reader.entries[reader.asker % ASKERS], same)
 	if (entry->asker == reader.asker && entry->request.what == request->what &&
@@ -393,7 +393,7 @@ static struct entry *entry_for(const struct reader_request *request)
 static int query(enum reader_what what, pid_t pid, pid_t other, const struct reader_reply **reply)
 {
 	const struct reader_request request = {.what = what, .pid = pid, .other = other};
-	struct entry *entry = reader.asker ? entry_for(&request) : NULL;
+	struct reader_entry *entry = reader.asker ? entry_for(&request) : NULL;
 
 	*reply = entry ? entry->reply : NULL;
 	if (*reply)
@@ -413,12 +413,12 @@ int reader_facts(pid_t pid, struct peer_facts *out)
 	return error;
 }
 
-int reader_subject(pid_t pid, struct subject *out)
+int reader_subject(pid_t pid, struct proc_attrs *out)
 {
 	const struct reader_reply *reply;
 	int error = query(READER_SUBJECT, pid, 0, &reply);
 
-	*out = reply ? reply->subject : (struct subject){.pid = pid, .uid = (uid_t)-1};
+	*out = reply ? reply->subject : (struct proc_attrs){.pid = pid, .uid = (uid_t)-1};
 	return error;
 }
 

@@ -86,7 +86,7 @@ static inline bool reader_has_none(int error)
 /* As peer_read(), subject_read(), peer_read_number() and target_open(); the last one closes its
  * pidfd here. Also -EAGAIN and -EINPROGRESS. */
 int reader_facts(pid_t pid, struct peer_facts *out);
-int reader_subject(pid_t pid, struct subject *out);
+int reader_subject(pid_t pid, struct proc_attrs *out);
 pid_t reader_number(pid_t of, pid_t pid);
 int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size);
 

@@ -36,7 +36,7 @@ struct reader_reply {
 	uint64_t took_ns; /* ns from the request's arrival to this answer */
 	union {
 		struct peer_facts facts; /* also with READER_TARGET */
-		struct subject subject;
+		struct proc_attrs subject;
 	};
 	char problem[READER_PROBLEM]; /* READER_TARGET: one sentence */
 };

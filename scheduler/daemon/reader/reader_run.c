@@ -16,7 +16,7 @@
 
 static int read_target(pid_t pid, struct reader_reply *reply)
 {
-	struct peer peer;
+	struct socket_peer peer;
 	int error = target_open(pid, &peer, reply->problem, sizeof(reply->problem));
 
 	if (error)

@@ -151,7 +151,7 @@ static int no_ring(struct call *call, struct drm_file *file)
 	return -EINVAL;
 }
 
-static const struct entry {
+static const struct drm_ioctl {
 	int (*run)(struct call *call, struct drm_file *file);
 	uint16_t size;
 	bool file; /* needs the open file */
@@ -178,7 +178,7 @@ static const struct entry {
 
 int drm_ioctl(struct call *call)
 {
-	const struct entry *entry =
+	const struct drm_ioctl *entry =
 		call->nr < sizeof entries / sizeof *entries ? &entries[call->nr] : NULL;
 	struct drm_file *file = NULL;
 	int r;

@@ -84,7 +84,7 @@ EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
 	return wake(in(cond), INT_MAX);
 }
 
-struct waiter {
+struct condition_waiter {
 	struct condition *condition;
 	pthread_mutex_t *mutex;
 };
@@ -102,7 +102,7 @@ static void sign_off(struct condition *c)
 /* Cleanup of a wait; runs also if the thread is cancelled in it. */
 static void leave(void *arg)
 {
-	const struct waiter *waiter = arg;
+	const struct condition_waiter *waiter = arg;
 
 	sign_off(waiter->condition);
 	pthread_mutex_lock(waiter->mutex);
@@ -110,7 +110,7 @@ static void leave(void *arg)
 
 static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns)
 {
-	struct waiter waiter = {in(cond), mutex};
+	struct condition_waiter waiter = {in(cond), mutex};
 	struct condition *c = waiter.condition;
 	uint32_t sequence = __atomic_load_n(&c->sequence, __ATOMIC_SEQ_CST);
 	int r = 0, type;

@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-const struct next *next(void)
+const struct next_calls *next(void)
 {
-	static struct next found;
+	static struct next_calls found;
 	static _Atomic bool is_found;
 
 	if (atomic_load_explicit(&is_found, memory_order_acquire))

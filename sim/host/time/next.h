@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* One pointer for each function of next.def, with that function's type. */
-struct next {
+struct next_calls {
 #define NEXT(name) __typeof__(&(name)) name;
 #include "sim/host/time/next.def"
 #undef NEXT
@@ -21,6 +21,6 @@ struct next {
 /* Returns the table. It is filled when the library starts, or earlier if a constructor of another
  * library makes such a call. It is not filled later, because dlsym() must not run in a signal
  * handler. Any thread. */
-const struct next *next(void);
+const struct next_calls *next(void);
 
 #endif

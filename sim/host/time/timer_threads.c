@@ -20,7 +20,7 @@ struct helper {
 	uint32_t taken;
 };
 
-struct run {
+struct timer_run {
 	void (*function)(union sigval);
 	union sigval value;
 	uint32_t taken;
@@ -54,7 +54,7 @@ static void copy_attributes(pthread_attr_t *to, const pthread_attr_t *from)
 
 static void *run_function(void *arg)
 {
-	struct run *given = arg, run = *given;
+	struct timer_run *given = arg, run = *given;
 	sigset_t none;
 
 	take(&given->taken);
@@ -68,7 +68,7 @@ static void *run_function(void *arg)
  * as in the C library. */
 static void start_run(const struct sigevent *event, const pthread_attr_t *attributes)
 {
-	struct run run = {event->sigev_notify_function, event->sigev_value, 0};
+	struct timer_run run = {event->sigev_notify_function, event->sigev_value, 0};
 	pthread_t thread;
 
 	if (!pthread_create(&thread, attributes, run_function, &run))

@@ -63,7 +63,7 @@ static void usual(void)
 
 static void save(const char *directory, const char *name)
 {
-	struct verdict verdict;
+	struct result_verdict verdict;
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/%s.svg", directory, name);
@@ -89,8 +89,8 @@ int main(int argc, char **argv)
 	for (int arm = 0; arm < ARM_COUNT; arm++) {
 		double p99 = run.arms[arm].online.p99_us, steps = run.arms[arm].offline.steps;
 
-		run.spread[arm].p99_us = (struct range){p99 * 0.9, p99 * 1.2};
-		run.spread[arm].steps = (struct range){steps * 0.9, steps * 1.1};
+		run.spread[arm].p99_us = (struct value_range){p99 * 0.9, p99 * 1.2};
+		run.spread[arm].steps = (struct value_range){steps * 0.9, steps * 1.1};
 	}
 	save(argv[1], "seeds");
 	usual();

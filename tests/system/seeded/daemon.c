@@ -65,7 +65,7 @@ static void child_gone(struct process *process)
 
 /* Replaces the watchdog's child_start(). The watchdog starts each wanted process at once, so the
  * first wanted entry without a process is the right one. */
-pid_t child_start(struct child *child, uint64_t now)
+pid_t child_start(struct daemon_child *child, uint64_t now)
 {
 	HARNESS;
 	static struct executor_start starts[EXECUTOR_IMAGES];
@@ -102,7 +102,7 @@ int executor_run(struct executor_table *table, uint32_t number, int done_fd, uin
 	return 1;
 }
 
-bool child_reap(struct child *child, int *status)
+bool child_reap(struct daemon_child *child, int *status)
 {
 	struct process *process = child->pid ? process_of(child->pid) : NULL;
 
@@ -120,12 +120,12 @@ bool child_reap(struct child *child, int *status)
 	return true;
 }
 
-bool child_is_stopped(const struct child *child)
+bool child_is_stopped(const struct daemon_child *child)
 {
 	return it.stopped && it.stopped->pid == child->pid;
 }
 
-void child_kill(struct child *child)
+void child_kill(struct daemon_child *child)
 {
 	struct process *process = child->pid ? process_of(child->pid) : NULL;
 

@@ -82,7 +82,7 @@ int reader_facts(pid_t pid, struct peer_facts *out)
 	return facts(pid, out);
 }
 
-int reader_subject(pid_t pid, struct subject *out)
+int reader_subject(pid_t pid, struct proc_attrs *out)
 {
 	fiber_yield();
 	memset(out, 0, sizeof(*out));
@@ -166,7 +166,7 @@ void reader_use(int socket, struct reader_state *state, int wake_fd, const struc
 	(void)owners;
 }
 
-static int open_peer(struct process *process, struct peer *out)
+static int open_peer(struct process *process, struct socket_peer *out)
 {
 	struct peer_facts its;
 	struct file *pidfd;
@@ -176,18 +176,18 @@ static int open_peer(struct process *process, struct peer *out)
 		return error;
 	pidfd = file_new(PIDFD);
 	pidfd->whose = process;
-	*out = (struct peer){.pid = process->pid,
-			     .own_pid = its.own_pid,
-			     .pidfd = file_open(fiber_process(), pidfd),
-			     .started = its.started,
-			     .uid = its.uid,
-			     .pid_ns = its.pid_ns,
-			     .user_ns = its.user_ns,
-			     .image = its.image};
+	*out = (struct socket_peer){.pid = process->pid,
+				    .own_pid = its.own_pid,
+				    .pidfd = file_open(fiber_process(), pidfd),
+				    .started = its.started,
+				    .uid = its.uid,
+				    .pid_ns = its.pid_ns,
+				    .user_ns = its.user_ns,
+				    .image = its.image};
 	return 0;
 }
 
-int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct peer *out)
+int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct socket_peer *out)
 {
 	HARNESS;
 	const struct file *file = file_of(socket);
@@ -198,7 +198,7 @@ int peer_identify(int socket, uint64_t accepted_ns, peer_reader *read, struct pe
 	return file ? open_peer(file->whose, out) : -EBADF;
 }
 
-int peer_of(pid_t pid, int pidfd, const struct peer_facts *its, struct peer *out)
+int peer_of(pid_t pid, int pidfd, const struct peer_facts *its, struct socket_peer *out)
 {
 	(void)pid;
 	(void)pidfd;
@@ -207,12 +207,12 @@ int peer_of(pid_t pid, int pidfd, const struct peer_facts *its, struct peer *out
 	return -ESRCH; /* not simulated, as reader_target() */
 }
 
-bool peer_ended(const struct peer *peer)
+bool peer_ended(const struct socket_peer *peer)
 {
 	return process_of(peer->pid)->gone;
 }
 
-int peer_replaced(const struct peer *peer, peer_reader *read)
+int peer_replaced(const struct socket_peer *peer, peer_reader *read)
 {
 	struct peer_facts its;
 
@@ -229,7 +229,7 @@ uint64_t peer_started(pid_t pid)
 	return facts(pid, &its) ? 0 : its.started;
 }
 
-bool peer_in_group(const struct peer *peer, gid_t group)
+bool peer_in_group(const struct socket_peer *peer, gid_t group)
 {
 	(void)peer;
 	(void)group;
@@ -491,12 +491,12 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 	(void)now_ns;
 }
 
-void peers_queue(const struct queue *queue)
+void peers_queue(const struct shim_queue *queue)
 {
 	(void)queue;
 }
 
-void peers_queue_gone(const struct queue *queue)
+void peers_queue_gone(const struct shim_queue *queue)
 {
 	(void)queue;
 }

@@ -63,24 +63,24 @@ static void dump(uint32_t offset, const uint32_t *words, unsigned n)
 }
 
 /* Completes the text and returns it with the topology. */
-static struct debugfs_text whole(void)
+static struct debugfs_copy whole(void)
 {
 	if (to)
 		assert_int_equal(fclose(to), 0);
 	to = NULL;
-	return (struct debugfs_text){text, bytes, gpus, sizeof(gpus) / sizeof(gpus[0])};
+	return (struct debugfs_copy){text, bytes, gpus, sizeof(gpus) / sizeof(gpus[0])};
 }
 
 static int mqds(pid_t pid)
 {
-	struct debugfs_text t = whole();
+	struct debugfs_copy t = whole();
 
 	return debugfs_mqds(&t, pid, &list, why);
 }
 
 static int hqds(void)
 {
-	struct debugfs_text t = whole();
+	struct debugfs_copy t = whole();
 
 	return debugfs_hqds(&t, &list, why);
 }
@@ -437,7 +437,7 @@ static void test_by_xcc(void **state)
 {
 	unsigned by_xcc[4] = {0};
 	uint32_t words[HQD], idle[HQD] = {0};
-	struct debugfs_text t;
+	struct debugfs_copy t;
 
 	(void)state;
 	begin();
@@ -542,7 +542,7 @@ static void test_hostile(void **state)
 		all = bytes;
 		for (int i = 0; i < 3000; i++) {
 			size_t n = (size_t)rand() % all + 1, at = (size_t)rand() % n;
-			struct debugfs_text t = {malloc(n), n, gpus, 3};
+			struct debugfs_copy t = {malloc(n), n, gpus, 3};
 			char *copy = (char *)t.at;
 
 			memcpy(copy, text, n);

@@ -18,7 +18,7 @@
 #include "cli/colocate/result.h"
 
 static struct colocation run;
-static struct verdict verdict;
+static struct result_verdict verdict;
 static struct simulation window;
 
 /* Setup: alone 900 / 2000 us, trap 1000 / 2600 us, runlist update 200 us, save 32 us. */

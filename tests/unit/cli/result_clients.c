@@ -135,7 +135,7 @@ static void test_seeds_of_each(void **state)
 static void test_possible(void **state)
 {
 	struct request_time serve[] = {{500050, 500250}}, chat[] = {{500000, 500100}};
-	struct verdict verdict;
+	struct result_verdict verdict;
 
 	(void)state;
 	run.arms[ARM_ALONE].ran = true;

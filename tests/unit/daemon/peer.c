@@ -45,7 +45,7 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 	return __real_getsockopt(fd, level, name, value, size);
 }
 
-static int identify(uint64_t accepted_ns, struct peer *out)
+static int identify(uint64_t accepted_ns, struct socket_peer *out)
 {
 	int ends[2], error;
 
@@ -59,7 +59,7 @@ static int identify(uint64_t accepted_ns, struct peer *out)
 static void refused(pid_t pid, uid_t uid, uint64_t accepted_ns)
 {
 	unsigned before = open_files();
-	struct peer peer = {.pidfd = -1};
+	struct socket_peer peer = {.pidfd = -1};
 
 	credentials = (struct ucred){.pid = pid, .uid = uid, .gid = getegid()};
 	assert_int_equal(identify(accepted_ns, &peer), -ESRCH);
@@ -69,7 +69,7 @@ static void refused(pid_t pid, uid_t uid, uint64_t accepted_ns)
 static void the_client_itself_is_taken(void **state)
 {
 	pid_t child = start_child();
-	struct peer peer = {.pidfd = -1};
+	struct socket_peer peer = {.pidfd = -1};
 
 	(void)state;
 	credentials = (struct ucred){.pid = child, .uid = geteuid(), .gid = getegid()};

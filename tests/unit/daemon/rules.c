@@ -24,15 +24,15 @@
 
 static struct rules rules;
 static struct authority authority;
-static struct subject subject;
-static struct verdict verdict;
+static struct proc_attrs subject;
+static struct rule_match verdict;
 
 static int fresh(void **state)
 {
 	(void)state;
 	memset(&rules, 0, sizeof(rules));
 	memset(&authority, 0, sizeof(authority));
-	subject = (struct subject){
+	subject = (struct proc_attrs){
 		.pid = 7,
 		.uid = 1000,
 		.gids = {1000, 44, 109},

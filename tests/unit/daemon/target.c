@@ -28,7 +28,7 @@ static char problem[256];
 
 static void refused(pid_t pid, int error, const char *why)
 {
-	struct peer peer;
+	struct socket_peer peer;
 	unsigned before = open_files();
 
 	problem[0] = '\0';
@@ -125,7 +125,7 @@ static void without_a_gpu(void **state)
 /* The pidfd names this process, and never a later process that gets the same PID. */
 static void a_process_is_held_by_its_pidfd(void **state)
 {
-	struct peer peer, again;
+	struct socket_peer peer, again;
 	pid_t pid = start_child();
 
 	(void)state;

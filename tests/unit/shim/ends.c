@@ -19,7 +19,7 @@
 #define SDMA KFD_IOC_QUEUE_TYPE_SDMA
 
 static struct fake_queue made[2];
-static struct queue *q[2];
+static struct shim_queue *q[2];
 static bool forbidden; /* true: process_vm_writev is forbidden */
 
 bool __real_memory_read(void *to, uint64_t address, size_t size);

@@ -24,7 +24,7 @@
 #define MS 1000000ull
 
 static struct fake_queue made;
-static struct queue *raced; /* when this queue is marked idle, the program submits once */
+static struct shim_queue *raced; /* when this queue is marked idle, the program submits once */
 /* true: the program submits at the next barrier; accessed atomically */
 static bool at_barrier;
 
@@ -60,10 +60,10 @@ long __wrap_syscall(long number, ...)
 }
 
 /* Makes a queue of a second context, whose pointers the agent reads by memory_read(). */
-static struct queue *volatile_queue(void)
+static struct shim_queue *volatile_queue(void)
 {
 	struct kfdabi_create_queue args;
-	struct queue *q;
+	struct shim_queue *q;
 
 	fake_queue_memory(&made, AQL, &args);
 	q = queue_new(1, &args, sizeof(args));
@@ -86,7 +86,7 @@ static void poll_at(uint64_t now_ns)
 static void idle_is_checked_twice(void)
 {
 	uint64_t now;
-	struct queue *q;
+	struct shim_queue *q;
 
 	fake_start();
 	q = volatile_queue();

@@ -35,7 +35,7 @@ static int log_fd;
 static void queue_on(uint32_t i)
 {
 	struct kfdabi_create_queue args;
-	struct queue *q;
+	struct shim_queue *q;
 
 	fake_queue_memory(&made[i], KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &args);
 	args.queue_id = made[i].id = i + 1;

@@ -316,7 +316,7 @@ static void structs_of_any_size(void)
 	CHECK(fake_daemon_queue(&daemon_, q.id, &entry) == 0 && entry.hsa_queue == q.hsa_queue);
 }
 
-static struct queue *reads;
+static struct shim_queue *reads;
 
 static void *read_for_ever(void *hsa_queue)
 {

@@ -187,7 +187,7 @@ static void unseen_work_is_noticed(void)
 }
 
 /* Waits as the sampler's thread does, which sleeps 10 s at most. */
-static uint64_t noticed(const struct queue *which)
+static uint64_t noticed(const struct shim_queue *which)
 {
 	if (due == UINT64_MAX)
 		due = now + 10 * SECOND;
@@ -294,7 +294,7 @@ static void final_value_ends_it(void)
 }
 
 /* Polls as the sampler does while the daemon holds other processes. */
-static uint64_t held_until_idle(const struct queue *which)
+static uint64_t held_until_idle(const struct shim_queue *which)
 {
 	uint64_t start = now;
 

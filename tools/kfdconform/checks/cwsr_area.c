@@ -10,14 +10,14 @@
 #define RUNTIMES_PART 40u
 
 /* The driver's part of the header of a save area, in bytes from the start of the area. */
-struct header {
+struct area_header {
 	uint32_t stack_offset, stack_bytes;
 	uint32_t wave_offset, wave_bytes;
 };
 
-static struct header header_of(const struct raw_queue *queue, uint32_t xcc)
+static struct area_header header_of(const struct raw_queue *queue, uint32_t xcc)
 {
-	struct header header;
+	struct area_header header;
 
 	memcpy(&header, (char *)queue->save.cpu + (uint64_t)xcc * queue->gpu->shape.cwsr_bytes,
 	       sizeof header);
@@ -34,7 +34,7 @@ static void fill(const struct raw_queue *queue)
 
 static bool written(const struct raw_queue *queue, uint32_t xcc)
 {
-	struct header filled, now = header_of(queue, xcc);
+	struct area_header filled, now = header_of(queue, xcc);
 
 	memset(&filled, FILL, sizeof filled);
 	return memcmp(&filled, &now, sizeof now) != 0;
@@ -44,7 +44,7 @@ static bool written(const struct raw_queue *queue, uint32_t xcc)
 static void check_shape(const struct raw_queue *queue, uint32_t xcc)
 {
 	const struct gpu_shape *shape = &queue->gpu->shape;
-	struct header h = header_of(queue, xcc);
+	struct area_header h = header_of(queue, xcc);
 
 	CHECK(h.stack_offset >= sizeof h && h.stack_offset <= shape->ctl_stack_bytes);
 	CHECK_IS(h.stack_offset + h.stack_bytes, shape->ctl_stack_bytes);
@@ -73,7 +73,7 @@ void check_save_area_header_has_16_bytes(void)
 	self_debug_suspend_one(&self, &self.queues[0]);
 	CHECK(written(&self.queues[0], 0));
 	bytes = self.queues[0].save.cpu;
-	for (unsigned i = sizeof(struct header); i < RUNTIMES_PART; i++)
+	for (unsigned i = sizeof(struct area_header); i < RUNTIMES_PART; i++)
 		CHECK_IS(bytes[i], FILL);
 }
 
@@ -130,7 +130,7 @@ void check_save_area_header_tells_the_live_state(void)
 {
 	struct raw_queue *queue;
 	struct signal *work;
-	struct header h;
+	struct area_header h;
 	double left;
 	struct self_debug self;
 

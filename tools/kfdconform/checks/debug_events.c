@@ -25,20 +25,20 @@ static int set_enabled(uint64_t mask)
 	return trap_call(kfd, &a, child.pid, KFDABI_TRAP_SET_EXCEPTIONS_ENABLED);
 }
 
-struct event {
+struct debug_event {
 	uint64_t status;
 	uint32_t gpu_id, queue_id;
 };
 
 /* QUERY_DEBUG_EVENT. `clear`: exceptions to clear. */
-static int query(uint64_t clear, struct event *out)
+static int query(uint64_t clear, struct debug_event *out)
 {
 	struct kfdabi_dbg_trap a = {
 		.u.query_event = {.exception_mask = clear, .gpu_id = 77, .queue_id = 77}};
 	int r = trap_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_DEBUG_EVENT);
 
-	*out = (struct event){a.u.query_event.exception_mask, a.u.query_event.gpu_id,
-			      a.u.query_event.queue_id};
+	*out = (struct debug_event){a.u.query_event.exception_mask, a.u.query_event.gpu_id,
+				    a.u.query_event.queue_id};
 	return r;
 }
 
@@ -82,7 +82,7 @@ static int dots_within(unsigned ms)
 /* Starts a session with one queue whose NEW exception is cleared. */
 static void start(uint64_t mask)
 {
-	struct event event;
+	struct debug_event event;
 
 	debugged(&child, &kfd, mask | NEW_MASK, &events);
 	CHECK_IS(query(NEW_MASK, &event), 0);
@@ -110,7 +110,7 @@ void check_dbg_fd_not_subscribed_no_dot(void)
 
 void check_dbg_fd_pending_at_enable_no_dot(void)
 {
-	struct event event;
+	struct debug_event event;
 
 	debugged(&child, &kfd, NEW_MASK, &events);
 	CHECK_IS(dots(events), 0);
@@ -169,7 +169,7 @@ void check_exceptions_need_a_session(void)
 {
 	struct kfdabi_runtime_info info;
 	struct gpu_file own;
-	struct event event;
+	struct debug_event event;
 
 	gpu_open(&own);
 	kfd = own.kfd;
@@ -195,7 +195,7 @@ void check_set_exceptions_writes_pending(void)
 
 void check_query_event_none_is_eagain(void)
 {
-	struct event event;
+	struct debug_event event;
 
 	start(ALL_MASK);
 	CHECK_IS(query(0, &event), -EAGAIN);
@@ -207,7 +207,7 @@ void check_query_event_none_is_eagain(void)
 
 void check_query_event_newest_queue_first(void)
 {
-	struct event event;
+	struct debug_event event;
 
 	start(NEW_MASK);
 	CHECK_IS(scripted_do(&child, 'q'), 1);
@@ -222,7 +222,7 @@ void check_query_event_newest_queue_first(void)
 
 void check_query_event_gives_whole_status(void)
 {
-	struct event event;
+	struct debug_event event;
 
 	start(DIMENSION_MASK);
 	CHECK_IS(scripted_do(&child, 'd'), 0);
@@ -235,7 +235,7 @@ void check_query_event_gives_whole_status(void)
 
 void check_query_event_clears_given_bits(void)
 {
-	struct event event;
+	struct debug_event event;
 
 	start(NEW_MASK | RUNTIME_MASK);
 	CHECK_IS(scripted_do(&child, 'q'), 1);
@@ -248,7 +248,7 @@ void check_query_event_clears_given_bits(void)
 
 void check_query_event_queues_then_process(void)
 {
-	struct event event;
+	struct debug_event event;
 
 	debugged(&child, &kfd, ALL_MASK, &events);
 	scripted_send(&child, 'R'); /* this call sleeps; the process has an exception then */
@@ -319,7 +319,7 @@ void check_query_info_clears_on_demand(void)
 
 void check_queue_delete_raised(void)
 {
-	struct event event;
+	struct debug_event event;
 
 	start(DELETE_MASK);
 	CHECK_IS(scripted_do(&child, 'd'), 0);
@@ -332,7 +332,7 @@ void check_queue_delete_raised(void)
 
 void check_packet_error_goes_to_debugger(void)
 {
-	struct event event;
+	struct debug_event event;
 
 	start(DIMENSION_MASK);
 	CHECK(scripted_do(&child, 'h') == 0);
@@ -362,7 +362,7 @@ void check_packet_error_goes_to_runtime(void)
 
 void check_memory_violation_goes_to_debugger(void)
 {
-	struct event event;
+	struct debug_event event;
 
 	start(MEMORY_MASK);
 	CHECK_IS(scripted_do(&child, 'm'), 0);

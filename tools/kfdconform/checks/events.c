@@ -82,14 +82,15 @@ void check_event_page_is_set_once(void)
 }
 
 /* struct kfd_event_data with the age of KFD 1.14. */
-struct awaited {
+struct awaited_event {
 	uint64_t age, rest[3], ext;
 	uint32_t id, pad;
 };
-_Static_assert(sizeof(struct awaited) == sizeof(struct kfd_event_data), "event data");
+_Static_assert(sizeof(struct awaited_event) == sizeof(struct kfd_event_data), "event data");
 
 /* WAIT_EVENTS. *result: complete, timeout or fail. */
-static int wait_for(struct awaited *events, uint32_t n, bool all, uint32_t ms, uint32_t *result)
+static int wait_for(struct awaited_event *events, uint32_t n, bool all, uint32_t ms,
+		    uint32_t *result)
 {
 	struct kfd_ioctl_wait_events_args a = {.events_ptr = (uint64_t)(uintptr_t)events,
 					       .num_events = n,
@@ -132,7 +133,7 @@ void check_only_signal_events_can_be_set(void)
 
 void check_auto_reset_event_wakes_once(void)
 {
-	struct awaited event = {0};
+	struct awaited_event event = {0};
 
 	gpu_open(&gpu);
 	event.id = event_new(true);
@@ -143,7 +144,7 @@ void check_auto_reset_event_wakes_once(void)
 
 void check_manual_reset_event_stays_set(void)
 {
-	struct awaited events[2] = {{0}};
+	struct awaited_event events[2] = {{0}};
 	uint32_t result;
 
 	gpu_open(&gpu);
@@ -163,7 +164,7 @@ void check_manual_reset_event_stays_set(void)
 
 void check_wait_without_time_only_asks(void)
 {
-	struct awaited event = {0};
+	struct awaited_event event = {0};
 	uint64_t from, ms, least = UINT64_MAX;
 
 	gpu_open(&gpu);
@@ -222,7 +223,7 @@ static pthread_t do_later(unsigned nr, uint32_t id)
 
 void check_wait_for_all_waits_for_all(void)
 {
-	struct awaited events[2] = {{0}};
+	struct awaited_event events[2] = {{0}};
 	pthread_t thread;
 
 	gpu_open(&gpu);
@@ -242,7 +243,7 @@ void check_wait_for_all_waits_for_all(void)
 
 void check_wait_with_an_old_age_is_over(void)
 {
-	struct awaited event = {.age = 1};
+	struct awaited_event event = {.age = 1};
 
 	gpu_open(&gpu);
 	event.id = event_new(true);
@@ -256,7 +257,7 @@ void check_wait_with_an_old_age_is_over(void)
 
 void check_wait_tells_a_newer_age(void)
 {
-	struct awaited event = {.age = 1};
+	struct awaited_event event = {.age = 1};
 
 	gpu_open(&gpu);
 	event.id = event_new(true);
@@ -270,7 +271,7 @@ void check_wait_tells_a_newer_age(void)
 
 void check_wait_on_an_unknown_event_is_einval(void)
 {
-	struct awaited event = {.id = 77};
+	struct awaited_event event = {.id = 77};
 	uint32_t result;
 
 	gpu_open(&gpu);
@@ -280,7 +281,7 @@ void check_wait_on_an_unknown_event_is_einval(void)
 
 void check_destroyed_event_fails_its_waiters(void)
 {
-	struct awaited event = {0};
+	struct awaited_event event = {0};
 	uint32_t result;
 	pthread_t thread;
 
@@ -301,7 +302,7 @@ static void nothing(int number)
 void check_interrupted_wait_gives_back(void)
 {
 	struct sigaction action = {.sa_handler = nothing};
-	struct awaited events[2] = {{0}};
+	struct awaited_event events[2] = {{0}};
 	uint32_t result;
 	pthread_t thread;
 
@@ -319,7 +320,7 @@ void check_interrupted_wait_gives_back(void)
 }
 
 /* Checks that the memory event names this address, the GPU, and a missing page. */
-static void expect_fault(const struct awaited *event, uint64_t va)
+static void expect_fault(const struct awaited_event *event, uint64_t va)
 {
 	struct kfd_hsa_memory_exception_data data;
 
@@ -331,7 +332,7 @@ static void expect_fault(const struct awaited *event, uint64_t va)
 
 void check_memory_event_tells_the_fault(void)
 {
-	struct awaited event = {0};
+	struct awaited_event event = {0};
 	struct raw_queue queue;
 
 	gpu_open(&gpu);
@@ -346,7 +347,7 @@ void check_memory_event_tells_the_fault(void)
 /* Lets the GPU write to the address and returns whether that faults. */
 static bool faults(uint64_t va)
 {
-	struct awaited event = {0};
+	struct awaited_event event = {0};
 	struct raw_queue queue;
 	uint32_t result;
 
