@@ -22,7 +22,7 @@ struct render_userq {
  * of KFD, because the ids of user queues are numbers of their own. *gpu_id is the node's gpu_id.
  * Returns 0 if @fd is not the render node of a KFD node. Keeps errno. */
 uint32_t render_context(int fd, uint32_t *gpu_id);
-/* As queue_new(), for a user queue. Its pointers are GPU addresses and cannot be read here. */
+/* As shim_queue_new(), for a user queue. Its pointers are GPU addresses and cannot be read here. */
 struct shim_queue *render_queue_new(uint32_t context, uint32_t gpu_id, uint32_t id,
 				    const struct render_userq *args);
 

@@ -23,7 +23,7 @@ struct shim_queue *entry_take(uint32_t context, uint32_t id)
 	struct shim_queue *q;
 
 	agent_lock();
-	q = queue_by_id(context, id);
+	q = shim_queue_by_id(context, id);
 	if (q)
 		take_out(q);
 	agent_unlock();
@@ -52,7 +52,7 @@ static void add(struct shim_queue *q)
 	kfdshim_log(LOG_ERROR,
 		    "queue %u is not observed, and neither is its work: use at most %u queues",
 		    q->id, QUEUES_MAX);
-	queue_free(q);
+	shim_queue_free(q);
 }
 
 void entry_add_new(struct shim_queue *q)
@@ -60,7 +60,7 @@ void entry_add_new(struct shim_queue *q)
 	struct shim_queue *old = entry_take(q->context, q->id);
 
 	if (old)
-		queue_free(old);
+		shim_queue_free(old);
 	add(q);
 }
 
@@ -99,7 +99,7 @@ bool entries_drop_context(uint32_t context)
 		agent_unlock();
 		if (gone) {
 			gone->in_use = !readers_wait();
-			queue_free(gone);
+			shim_queue_free(gone);
 		}
 	} while (gone && left);
 	return left;

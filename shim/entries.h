@@ -21,7 +21,7 @@ void entry_add_new(struct shim_queue *queue);
 /* Removes the queue from the table before DESTROY_QUEUE is forwarded, and waits for readers: after
  * the return the agent reads nothing of its memory, so the runtime may free it.
  * Returns the queue, which belongs to the caller, or NULL if the table has none. The caller then
- * calls queue_free(), or entry_put_back() if the call failed. */
+ * calls shim_queue_free(), or entry_put_back() if the call failed. */
 struct shim_queue *entry_take(uint32_t context, uint32_t id);
 /* Adds a queue again whose DESTROY_QUEUE failed with the positive errno @err. Takes ownership. */
 void entry_put_back(struct shim_queue *queue, int err);

@@ -386,7 +386,7 @@ void hold_device(const struct kfdshim_preload_iface *host, int fd)
 	int saved = errno;
 
 	if ((config.level != PROTOCOL_LEVEL_WEIGHT && !config.update_queue) || device_is_open() ||
-	    context_of(fd) != CONTEXT_PRIMARY)
+	    context_of_fd(fd) != CONTEXT_PRIMARY)
 		return;
 	pthread_mutex_lock(&lock);
 	keep_device(host, fd);

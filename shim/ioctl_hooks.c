@@ -52,7 +52,7 @@ static void created(uint32_t context, const struct kfdabi_create_queue *args, ui
 
 	if (context == CONTEXT_UNSEEN)
 		return;
-	q = queue_new(context, args, size);
+	q = shim_queue_new(context, args, size);
 	if (!q) {
 		kfdshim_log(LOG_ERROR, "a queue is not observed, and neither is its work: %s",
 			    size < QUEUE_ARGS_MIN
@@ -86,7 +86,7 @@ static int create_queue(int fd, unsigned long request, void *arg)
 	err = errno;
 	if (result == 0) {
 		memcpy(&args, arg, size);
-		created(context_of(fd), &args, size);
+		created(context_of_fd(fd), &args, size);
 	}
 	errno = err;
 	return result;
@@ -114,7 +114,7 @@ static int update_queue(int fd, unsigned long request, void *arg)
 		return host->ioctl(fd, request, arg);
 	memcpy(&args, whole, sizeof(args));
 	agent_lock();
-	q = queue_by_id(context_of(fd), args.queue_id);
+	q = shim_queue_by_id(context_of_fd(fd), args.queue_id);
 	compute = q && !queue_is_sdma(q) && q->context == 0;
 	agent_unlock();
 	merged = args;
@@ -123,7 +123,7 @@ static int update_queue(int fd, unsigned long request, void *arg)
 	result = host->ioctl(fd, request, whole);
 	err = errno;
 	agent_lock();
-	q = result == 0 ? queue_by_id(context_of(fd), args.queue_id) : NULL;
+	q = result == 0 ? shim_queue_by_id(context_of_fd(fd), args.queue_id) : NULL;
 	if (q) {
 		q->priority = args.queue_priority;
 		q->percent = args.queue_percentage & 0xff;
@@ -160,7 +160,7 @@ static int alloc_queue_gws(int fd, unsigned long request, void *arg)
 		return result;
 	memcpy(&args, arg, offsetof(typeof(args), first_gws));
 	agent_lock();
-	q = queue_by_id(context_of(fd), args.queue_id);
+	q = shim_queue_by_id(context_of_fd(fd), args.queue_id);
 	if (q) {
 		q->cooperative = args.num_gws != 0;
 		changed(q);
@@ -197,7 +197,7 @@ static int set_cu_mask(int fd, unsigned long request, void *arg)
 	memcpy(&args, arg, sizeof(args));
 	bits = count_bits(args.cu_mask_ptr, args.num_cu_mask);
 	agent_lock();
-	q = queue_by_id(context_of(fd), args.queue_id);
+	q = shim_queue_by_id(context_of_fd(fd), args.queue_id);
 	if (q && bits >= 0) {
 		q->cu_bits = (uint32_t)bits;
 		changed(q);
@@ -224,7 +224,7 @@ static int destroy_queue(int fd, unsigned long request, void *arg)
 	int result, err;
 
 	if (memory_read_mapped(&args, (uintptr_t)arg, sizeof(args)))
-		q = entry_take(context_of(fd), args.queue_id);
+		q = entry_take(context_of_fd(fd), args.queue_id);
 	shm = link_leave_begin();
 	hold_leave_begin();
 	result = host->ioctl(fd, request, arg);
@@ -236,7 +236,7 @@ static int destroy_queue(int fd, unsigned long request, void *arg)
 	if (q && result != 0 && err != EIO && err != ETIME && err != EINVAL)
 		entry_put_back(q, err);
 	else if (q)
-		queue_free(q);
+		shim_queue_free(q);
 	errno = err;
 	return result;
 }
@@ -279,7 +279,7 @@ static int user_queue(int fd, unsigned long request, void *arg)
 	if (q && result != 0)
 		entry_put_back(q, err);
 	else if (q)
-		queue_free(q);
+		shim_queue_free(q);
 	if (args.op == RENDER_CREATE && result == 0) {
 		q = render_queue_new(context, gpu_id, *(const uint32_t *)arg, &args);
 		if (q) {

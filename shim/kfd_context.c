@@ -99,7 +99,7 @@ void context_new(int fd)
 	errno = saved;
 }
 
-uint32_t context_of(int fd)
+uint32_t context_of_fd(int fd)
 {
 	int saved = errno, number;
 

@@ -25,7 +25,7 @@
  * seen. */
 void context_new(int fd);
 /* Returns the number of the context that @fd belongs to; CONTEXT_PRIMARY for the primary one. */
-uint32_t context_of(int fd);
+uint32_t context_of_fd(int fd);
 /* Scans for contexts that have ended, and removes a context with its queues after two scans did not
  * find it. An entry stays while one of its queues is active.
  * Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call is needed until

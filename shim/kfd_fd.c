@@ -38,7 +38,8 @@ static bool is_ours(int fd)
  * it do the same. */
 static bool is_copy(int fd)
 {
-	return fd >= 0 && fd == device.copy && is_device(fd) && context_of(fd) == CONTEXT_PRIMARY;
+	return fd >= 0 && fd == device.copy && is_device(fd) &&
+	       context_of_fd(fd) == CONTEXT_PRIMARY;
 }
 
 static void set(int fd)

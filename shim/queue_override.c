@@ -72,7 +72,7 @@ static void done(const struct kfd_ioctl_update_queue_args *args)
 	struct shim_queue *q;
 
 	agent_lock();
-	q = queue_by_id(0, args->queue_id);
+	q = shim_queue_by_id(0, args->queue_id);
 	if (q) {
 		q->runtime_percentage = args->queue_percentage;
 		q->runtime_priority = args->queue_priority;

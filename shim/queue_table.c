@@ -55,8 +55,8 @@ static uint64_t find_hsa_queue(const struct shim_queue *queue, read_fn *read)
 	return hsa;
 }
 
-struct shim_queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args,
-			     uint32_t size)
+struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_queue *args,
+				  uint32_t size)
 {
 	struct kfdabi_create_queue a = {0};
 	struct shim_queue *q;
@@ -96,7 +96,7 @@ struct shim_queue *queue_new(uint32_t context, const struct kfdabi_create_queue 
 	return q;
 }
 
-void queue_free(struct shim_queue *queue)
+void shim_queue_free(struct shim_queue *queue)
 {
 	if (!queue->in_use)
 		free(queue);
@@ -217,7 +217,7 @@ void queue_remove(struct shim_queue *queue)
 	__atomic_store_n(&queues.end, end, __ATOMIC_RELEASE);
 }
 
-struct shim_queue *queue_by_id(uint32_t context, uint32_t id)
+struct shim_queue *shim_queue_by_id(uint32_t context, uint32_t id)
 {
 	struct shim_queue *q;
 

@@ -11,7 +11,7 @@
  * Threads: the table changes under the agent's lock (activity.h). A thread that holds the lock may
  * use any queue. A thread without the lock may use a queue only between readers_begin() and readers_end().
  *
- * Ownership: queue_new() allocates a queue, queue_free() frees it. A queue in the table belongs to
+ * Ownership: shim_queue_new() allocates a queue, shim_queue_free() frees it. A queue in the table belongs to
  * the table; queue_remove() gives it back to the caller.
  */
 #ifndef KFDSHIM_SHIM_QUEUE_TABLE_H
@@ -135,11 +135,11 @@ extern struct queues queues;
 /* Allocates a queue from the arguments of a successful CREATE_QUEUE. @context is its KFD context,
  * @size the number of valid bytes in *args. The queue is not in the table yet; the caller owns it.
  * Returns NULL if there is no memory, or if @size is below QUEUE_ARGS_MIN. Any thread. */
-struct shim_queue *queue_new(uint32_t context, const struct kfdabi_create_queue *args,
-			     uint32_t size);
+struct shim_queue *shim_queue_new(uint32_t context, const struct kfdabi_create_queue *args,
+				  uint32_t size);
 /* Frees a queue that is not in the table. No reader may still use it, unless `in_use` is set: then
  * the memory is not freed. */
-void queue_free(struct shim_queue *queue);
+void shim_queue_free(struct shim_queue *queue);
 
 /* Puts the queue into a free slot and makes readers see it. Sets `slot` and `node`. Under the lock.
  * Returns 0, or -ENOSPC if all QUEUES_MAX slots are used. */
@@ -148,7 +148,7 @@ int queue_insert(struct shim_queue *queue);
  * because readers may still use it. Under the lock. */
 void queue_remove(struct shim_queue *queue);
 /* Returns the queue with this context and KFD id, or NULL. Under the lock. */
-struct shim_queue *queue_by_id(uint32_t context, uint32_t id);
+struct shim_queue *shim_queue_by_id(uint32_t context, uint32_t id);
 /* Registers the handle that hsa_queue_create() gave to the program. If the handle is not the
  * hsa_queue_t of a known queue but has the id of one, it is an intercept queue (a profiler's) in
  * front of that queue: from then on both doorbells are signs of work of that queue. Under the

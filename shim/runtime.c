@@ -137,7 +137,7 @@ void runtime_before_queue(const struct kfdshim_preload_iface *host, int fd, uint
 {
 	int saved = errno;
 
-	if (context_of(fd) != CONTEXT_PRIMARY)
+	if (context_of_fd(fd) != CONTEXT_PRIMARY)
 		return;
 	hold_device(host, fd);
 	pthread_mutex_lock(&enable_lock);
@@ -212,7 +212,7 @@ int runtime_ioctl(const struct kfdshim_preload_iface *host, int fd, unsigned lon
 	struct kfdabi_runtime_enable args = {0};
 
 	/* For the driver another context is another process. */
-	if (context_of(fd) != CONTEXT_PRIMARY ||
+	if (context_of_fd(fd) != CONTEXT_PRIMARY ||
 	    !memory_read_mapped(&args, (uintptr_t)arg, sizeof(args)))
 		return host->ioctl(fd, request, arg);
 	if (args.mode_mask & KFDABI_RUNTIME_MODE_ENABLE)

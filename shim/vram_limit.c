@@ -215,7 +215,7 @@ int vram_alloc(const struct kfdshim_preload_iface *host, int fd, unsigned long r
 	struct vram_buffer buffer;
 	uint64_t bytes = 0;
 	int result, err;
-	uint32_t node, context = context_of(fd);
+	uint32_t node, context = context_of_fd(fd);
 	bool fits = true;
 
 	if (context != CONTEXT_UNSEEN && _IOC_SIZE((unsigned)request) >= sizeof(args) &&
@@ -260,7 +260,7 @@ int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long re
 	 * thread before this one has returned. The bytes count until then. */
 	if (memory_read_mapped(&args, (uintptr_t)arg, sizeof(args))) {
 		pthread_mutex_lock(&lock);
-		buffer = take(context_of(fd), args.handle);
+		buffer = take(context_of_fd(fd), args.handle);
 		pthread_mutex_unlock(&lock);
 	}
 	result = host->ioctl(fd, request, arg);

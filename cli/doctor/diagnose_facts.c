@@ -115,12 +115,12 @@ static pid_t leader_of(pid_t pid)
 /* Identifies the process by its number, which may be that of one of its threads, and its user. */
 static int identify(struct diagnose_facts *facts)
 {
-	int rc = process_read(facts->queried, &facts->identity);
+	int rc = process_identify(facts->queried, &facts->identity);
 	pid_t leader = rc == -EINVAL ? leader_of(facts->queried) : 0;
 	const struct passwd *user;
 
 	if (leader > 0 && leader != facts->queried)
-		rc = process_read(leader, &facts->identity);
+		rc = process_identify(leader, &facts->identity);
 	if (rc)
 		return rc;
 	user = getpwuid(facts->identity.uid);

@@ -104,7 +104,7 @@ static int no_such(pid_t pid)
 	return kill(pid, 0) == 0 || errno == EPERM ? -EACCES : -ESRCH;
 }
 
-int process_read(pid_t pid, struct process_identity *out)
+int process_identify(pid_t pid, struct process_identity *out)
 {
 	char status[STATUS_BYTES];
 	struct proc_stat stat;

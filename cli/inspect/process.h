@@ -77,8 +77,8 @@ struct process_identity {
  * -EINVAL  the number is that of a thread
  * -EACCES  the process exists, but /proc hides it from the caller (mount option hidepid)
  */
-int process_read(pid_t pid, struct process_identity *out);
-/* Formats an error of process_read() as a sentence without a full stop: "there is no process
+int process_identify(pid_t pid, struct process_identity *out);
+/* Formats an error of process_identify() as a sentence without a full stop: "there is no process
  * 7: ...", "7 is a thread of process 5: ...", ... Returns `text`. */
 #define PROCESS_ERRMSG 128
 const char *process_errmsg(char text[static PROCESS_ERRMSG], pid_t pid, int error);

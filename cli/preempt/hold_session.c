@@ -98,8 +98,8 @@ static int refused(const struct cli_command *cmd, pid_t pid, int error, const ch
 	return error == -ESRCH || error == -EIO ? CLI_FAILED : CLI_IMPOSSIBLE;
 }
 
-int session_open(struct session *session, const struct cli_command *cmd,
-		 const struct target_process *target, int signals)
+int hold_session_open(struct session *session, const struct cli_command *cmd,
+		      const struct target_process *target, int signals)
 {
 	char reason[KFD_REASON];
 	struct kfd_debug_cost settled = {0};

@@ -37,8 +37,8 @@ struct session {
  * the process has ended, its queues could not be suspended or memory is short; otherwise
  * CLI_IMPOSSIBLE, for example if another debugger has the process or the caller has no right to
  * trace it. */
-int session_open(struct session *session, const struct cli_command *cmd,
-		 const struct target_process *target, int signals);
+int hold_session_open(struct session *session, const struct cli_command *cmd,
+		      const struct target_process *target, int signals);
 /* Serves the session for `us` microseconds (INFINITY: no limit). Returns earlier if
  * session->interrupted or session->gone gets set. */
 void session_wait_us(struct session *session, double us);

@@ -284,7 +284,7 @@ static int run(int argc, char **argv)
 		return code;
 	if (options.svg && can_be_written(options.svg) != CLI_DONE)
 		return CLI_FAILED;
-	code = target_open(&cmd_preempt, options.pid, &job.target);
+	code = target_process_open(&cmd_preempt, options.pid, &job.target);
 	if (code != CLI_GO_ON)
 		return code;
 	set_up(&options, &job);

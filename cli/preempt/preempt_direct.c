@@ -83,7 +83,7 @@ static void preempt(const struct preempt_job *job, struct session *session,
 int preempt_direct(const struct preempt_job *job, int signals, struct preempt_result *result)
 {
 	struct session session;
-	int code = session_open(&session, &cmd_preempt, &job->target, signals);
+	int code = hold_session_open(&session, &cmd_preempt, &job->target, signals);
 
 	if (code != CLI_GO_ON)
 		return code;

@@ -87,7 +87,7 @@ static int hold(const struct control_req *req, const struct target_process *targ
 static int hold_or_act(const struct control_req *req, const struct suspend_ids *queues)
 {
 	struct target_process target;
-	int code = target_open(&cmd_suspend, req->pid, &target), fd;
+	int code = target_process_open(&cmd_suspend, req->pid, &target), fd;
 	bool was_lost;
 
 	if (code != CLI_GO_ON)

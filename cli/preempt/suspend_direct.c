@@ -165,7 +165,7 @@ static int act(void *context, int signals)
 {
 	struct direct_hold *hold = context;
 	struct session *session = &hold->session;
-	int code = session_open(session, &cmd_suspend, &hold->target, signals);
+	int code = hold_session_open(session, &cmd_suspend, &hold->target, signals);
 
 	if (code != CLI_GO_ON)
 		return code;
@@ -185,7 +185,7 @@ int suspend_direct(const struct control_req *req, const struct suspend_ids *queu
 {
 	struct direct_hold hold = {.req = req, .some = queues->count > 0, .queues = *queues};
 	enum hold_child_end end;
-	int code = target_open(&cmd_suspend, req->pid, &hold.target);
+	int code = target_process_open(&cmd_suspend, req->pid, &hold.target);
 
 	if (code != CLI_GO_ON)
 		return code;

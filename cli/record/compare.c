@@ -161,7 +161,7 @@ static int take_side(const char *word, const char *socket, struct side *side)
 	if (pid == 0)
 		return cli_usage(&cmd_compare, "'%s' is neither a process id nor a directory",
 				 word);
-	rc = process_read(pid, &side->process);
+	rc = process_identify(pid, &side->process);
 	if (rc == -ESRCH)
 		return cli_failed(&cmd_compare,
 				  "there is no process %d; for a directory with that name use ./%d",

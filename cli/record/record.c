@@ -105,7 +105,7 @@ static void watch(struct session *s, const pid_t *pids, size_t count)
 
 		for (size_t k = 0; k < s->count; k++)
 			known = known || s->list[k].process.pid == pids[i];
-		if (known || s->count == PROCESSES || process_read(pids[i], &w.process))
+		if (known || s->count == PROCESSES || process_identify(pids[i], &w.process))
 			continue;
 		w.observer = observe_open(&observe);
 		if (w.observer)

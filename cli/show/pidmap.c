@@ -118,7 +118,7 @@ static int show_one(const struct job *job)
 	struct selected_process selected = {.gpu = process_gpu(job->pid)};
 	struct selection one = {.list = &selected, .count = 1};
 	char errmsg[PROCESS_ERRMSG];
-	int rc = process_read(job->pid, &selected.identity);
+	int rc = process_identify(job->pid, &selected.identity);
 
 	if (rc)
 		return cli_failed(&cmd_pidmap, "%s", process_errmsg(errmsg, job->pid, rc));

@@ -323,7 +323,7 @@ static int read_all(const struct job *job, struct queues_seen **out)
 		found = PROCESSES;
 	*out = found >= 0 ? calloc((size_t)found + 1, sizeof(**out)) : NULL;
 	for (int i = 0; *out && i < found; i++) {
-		if (process_read(pids[i], &(*out)[n].identity) == 0 &&
+		if (process_identify(pids[i], &(*out)[n].identity) == 0 &&
 		    inspect(job, beside, &(*out)[n]) == 0) {
 			n++;
 			continue;

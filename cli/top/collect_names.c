@@ -61,7 +61,7 @@ static void read_name(struct name *name, uint64_t now)
 	name->command[0] = '\0';
 	name->inner_pid = 0;
 	name->started = 0;
-	rc = process_read(name->pid, &identity);
+	rc = process_identify(name->pid, &identity);
 	name->gone = rc == -ESRCH || rc == -EINVAL;
 	name->ours = !rc && process_is_ours(name->pid);
 	if (rc)

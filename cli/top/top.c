@@ -130,8 +130,8 @@ static int is_there(int pid)
 	struct process_identity process;
 
 	/* The daemon can know a process that /proc hides. */
-	return process_read(pid, &process) == -EACCES ? CLI_GO_ON
-						      : select_process(&cmd_top, pid, &process);
+	return process_identify(pid, &process) == -EACCES ? CLI_GO_ON
+							  : select_process(&cmd_top, pid, &process);
 }
 
 static int run(int argc, char **argv)

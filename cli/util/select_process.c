@@ -58,7 +58,7 @@ static int inspect(struct selected_process *out, struct selection *selection, pi
 	out->gpu = gpu_of(users, pid);
 	if (criteria->gpu && out->gpu == PROCESS_GPU_NO)
 		return 0;
-	if (process_read(pid, &out->identity) != 0)
+	if (process_identify(pid, &out->identity) != 0)
 		return 0;
 	/* Kernel threads and zombies do not use a GPU, and /proc has no maps of them to check
 	 * that. */
@@ -120,7 +120,7 @@ static bool has_ended(pid_t pid)
 int select_process(const struct cli_command *cmd, pid_t pid, struct process_identity *out)
 {
 	char errmsg[PROCESS_ERRMSG];
-	int rc = process_read(pid, out);
+	int rc = process_identify(pid, out);
 
 	if (rc)
 		return cli_failed(cmd, "%s", process_errmsg(errmsg, pid, rc));

@@ -18,7 +18,7 @@ bool target_has_ended(const struct target_process *target)
 	       stat.ending;
 }
 
-int target_open(const struct cli_command *cmd, pid_t pid, struct target_process *out)
+int target_process_open(const struct cli_command *cmd, pid_t pid, struct target_process *out)
 {
 	struct process_identity identity;
 	int code;

@@ -23,7 +23,7 @@ struct target_process {
 /* Opens the process `pid`. Returns CLI_GO_ON, and target_close() closes it; or CLI_FAILED after one
  * line on stderr if there is no such process, or if it is a thread, a kernel thread, a zombie, or a
  * process whose first thread has ended (a tracer needs the first thread). */
-int target_open(const struct cli_command *cmd, pid_t pid, struct target_process *out);
+int target_process_open(const struct cli_command *cmd, pid_t pid, struct target_process *out);
 /* Closes the pidfd. */
 void target_close(struct target_process *target);
 /* Returns true as soon as the process begins to release its resources at its end. From then on the

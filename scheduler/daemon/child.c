@@ -15,7 +15,7 @@
 #define PAUSE_FIRST_NS (100 * MS) /* delay after the second quick end in a row */
 #define PAUSE_MAX_NS (5000 * MS)
 
-pid_t child_start(struct daemon_child *child, uint64_t now)
+pid_t daemon_child_start(struct daemon_child *child, uint64_t now)
 {
 	pid_t parent = getpid(), pid = fork();
 

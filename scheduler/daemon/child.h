@@ -34,7 +34,7 @@ struct daemon_child {
  *   a negative errno if fork() failed, after a log line. `next_start_ns` is then set to 5 s
  *     later.
  */
-pid_t child_start(struct daemon_child *child, uint64_t now);
+pid_t daemon_child_start(struct daemon_child *child, uint64_t now);
 
 /* Reaps the process if it has ended. Returns true once for each process that ended, with its
  * status as waitpid(2) reports it. Does not block. */

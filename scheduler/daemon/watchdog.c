@@ -127,7 +127,7 @@ static void start(struct watchdog *w, uint64_t now)
 	executors_reset(w->executors, now);
 	__atomic_store_n(&w->shared->serving, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->shared->heartbeat_ns, now, __ATOMIC_RELEASE);
-	pid = child_start(&w->worker, now);
+	pid = daemon_child_start(&w->worker, now);
 	if (pid == 0) {
 		keep_files(w, w->channel, w->reader_ends[0], record_pipe());
 		_exit(worker_run(w->channel, w->reader_ends[0], w->reload, w->shared,
@@ -187,7 +187,7 @@ static void check_admission(struct watchdog *w, uint64_t now)
 		child_failed(&w->admission, status, now);
 	if (!w->admission.pid && now >= w->admission.next_start_ns && !w->stopping_since) {
 		__atomic_store_n(&w->admission_process.shared->heartbeat_ns, now, __ATOMIC_RELEASE);
-		if (child_start(&w->admission, now) == 0) {
+		if (daemon_child_start(&w->admission, now) == 0) {
 			keep_files(w, w->admission_process.channel, w->admission_process.listener,
 				   w->admission_process.root_listener);
 			executors_close(w->executors);
@@ -221,7 +221,7 @@ static void check_reader(struct watchdog *w, uint64_t now)
 	}
 	if (w->reader.pid || now < w->reader.next_start_ns)
 		return;
-	pid = child_start(&w->reader, now);
+	pid = daemon_child_start(&w->reader, now);
 	if (pid == 0) {
 		keep_files(w, w->reader_ends[1], -1, -1);
 		executors_close(w->executors);
@@ -240,7 +240,7 @@ static void check_http(struct watchdog *w, uint64_t now)
 	if (w->http.pid || w->stopping_since || metrics_http_listener() < 0 ||
 	    now < w->http.next_start_ns)
 		return;
-	if (child_start(&w->http, now) == 0)
+	if (daemon_child_start(&w->http, now) == 0)
 		_exit(metrics_http_run());
 }
 
@@ -258,7 +258,7 @@ static void check_record(struct watchdog *w, uint64_t now)
 				  w->record.name, WTERMSIG(status));
 	}
 	if (w->record.since_ns || record_pipe() < 0 || now < w->record.next_start_ns ||
-	    child_start(&w->record, now) != 0)
+	    daemon_child_start(&w->record, now) != 0)
 		return;
 	keep_files(w, files[0], files[1], -1);
 	executors_close(w->executors);

@@ -68,7 +68,7 @@ static int load(scmp_filter_ctx filter)
 	return rc < 0 ? -errno : (int)rc;
 }
 
-int filter_install(bool trap_open, int *listener)
+int notify_filter_install(bool trap_open, int *listener)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 	int rc;

@@ -20,6 +20,6 @@ bool filter_supported(void);
  * the user namespace. Does not set no_new_privs, so that setuid programs continue to work.
  * @trap_open: notify openat() as well. Returns 0 and the listener (close-on-exec, owned by the
  * caller), or a negative errno; -EBUSY: the thread already has a listener. */
-int filter_install(bool trap_open, int *listener);
+int notify_filter_install(bool trap_open, int *listener);
 
 #endif

@@ -154,7 +154,7 @@ static _Noreturn void init_main(const struct spawn *spawn, int control)
 	status = mounts_sim(spawn->root, spawn->virtual_time);
 	if (status)
 		_exit(status);
-	rc = filter_install(spawn->trap_open, &listener);
+	rc = notify_filter_install(spawn->trap_open, &listener);
 	if (rc == -EBUSY)
 		_exit(complain(STATUS_IMPOSSIBLE,
 			       "this process already has a seccomp listener (of another kfdsim, or "

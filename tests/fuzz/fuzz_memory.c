@@ -112,10 +112,10 @@ static void control(struct pool *pool)
 		break;
 	case 1:
 		trap_snapshot(pool->gpu.kfd, self, NEW_MASK, entries, &n);
-		trap_suspend(pool->gpu.kfd, self, &id, 1, 0);
+		dbg_suspend(pool->gpu.kfd, self, &id, 1, 0);
 		break;
 	case 2:
-		trap_resume(pool->gpu.kfd, self, &id, 1);
+		dbg_resume(pool->gpu.kfd, self, &id, 1);
 		break;
 	case 3:
 		queue_destroy(&pool->gpu, id);

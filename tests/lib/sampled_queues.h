@@ -36,7 +36,7 @@ static inline void queue_of(unsigned i, uint32_t type, bool runtime)
 	if (!runtime) /* no hsa_queue_t contains the address of the ring */
 		((uint64_t *)made[i].memory)[1] = 0;
 	args.queue_id = made[i].id = i;
-	q[i] = queue_new(0, &args, sizeof(args));
+	q[i] = shim_queue_new(0, &args, sizeof(args));
 	CHECK(q[i] != NULL);
 	agent_lock();
 	CHECK(queue_insert(q[i]) == 0);

@@ -119,7 +119,7 @@ static void start(struct executors *executors, uint32_t number, uint64_t now)
 	process->child.name = NAME_EXECUTOR;
 	process->killed_ns = 0;
 	process->logged = false;
-	pid = child_start(&process->child, now);
+	pid = daemon_child_start(&process->child, now);
 	if (pid == 0) {
 		for (int i = 0; i < UNNEEDED; i++)
 			if (executors->unneeded[i] >= 0)

@@ -67,7 +67,8 @@ static long call_driver(int fd, unsigned long command, long argument)
 	return r;
 }
 
-EXPORT int ioctl(int fd, unsigned long command, ...)
+EXPORT int interposed_ioctl(int fd, unsigned long command, ...) __asm__("ioctl");
+EXPORT int interposed_ioctl(int fd, unsigned long command, ...)
 {
 	va_list list;
 	long argument;

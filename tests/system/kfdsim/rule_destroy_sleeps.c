@@ -37,12 +37,12 @@ int main(void)
 	seize(child.pid);
 	CHECK_IS(trap_enable(gpu.kfd, child.pid, 0, 1, &info), 0);
 	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, NEW_MASK, entries, &n), 0);
-	CHECK_IS(trap_suspend(gpu.kfd, child.pid, ids, 2, 0), 2);
+	CHECK_IS(dbg_suspend(gpu.kfd, child.pid, ids, 2, 0), 2);
 	notify(child.to);
 	CHECK(!hears(child.from, 200));
 	/* A queue that is being destroyed cannot be suspended again. */
 	ids[0] = 0;
-	CHECK_IS(trap_resume(gpu.kfd, child.pid, ids, 1), 1);
+	CHECK_IS(dbg_resume(gpu.kfd, child.pid, ids, 1), 1);
 	CHECK(hears(child.from, 10000));
 	n = 0;
 	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, 0, NULL, &n), 0);
@@ -53,7 +53,7 @@ int main(void)
 	CHECK(!kill(child.pid, SIGKILL));
 	CHECK(WIFSIGNALED(child_end(&child)));
 	sleep_ms(20);
-	CHECK_IS(trap_resume(gpu.kfd, child.pid, NULL, 0), -ESRCH);
+	CHECK_IS(dbg_resume(gpu.kfd, child.pid, NULL, 0), -ESRCH);
 	CHECK_IS(trap_disable(gpu.kfd, child.pid), -ESRCH);
 	return 0;
 }

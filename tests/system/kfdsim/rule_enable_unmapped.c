@@ -30,12 +30,12 @@ int main(void)
 	CHECK(runs(&signals[0], 2000));
 	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, 1, &info), 0);
 	CHECK(!runs(&signals[1], 50));
-	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
+	CHECK_IS(dbg_resume(gpu.kfd, getpid(), &id, 1), 1);
 	CHECK(comes(&signals[1].value, 0, 2000));
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, 1, &info), 0);
 	CHECK(!runs(&signals[2], 50));
-	CHECK_IS(trap_resume(gpu.kfd, getpid(), NULL, 0), 1);
+	CHECK_IS(dbg_resume(gpu.kfd, getpid(), NULL, 0), 1);
 	CHECK(comes(&signals[2].value, 0, 2000));
 	CHECK_IS(trap_disable(gpu.kfd, getpid()), 0);
 	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, 1, &info), 0);

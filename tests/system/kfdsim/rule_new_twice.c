@@ -53,12 +53,12 @@ int main(void)
 	hear(child.from);
 	CHECK(hears(events[0], 5000)); /* one event only, because the creation itself raises none */
 	CHECK(!hears(events[0], 20));
-	CHECK_IS(trap_suspend(gpu.kfd, child.pid, &id, 1, 0), 0);
+	CHECK_IS(dbg_suspend(gpu.kfd, child.pid, &id, 1, 0), 0);
 	CHECK_IS(id, KFDABI_QUEUE_INVALID);
 	CHECK_IS(trap_snapshot(gpu.kfd, child.pid, NEW_MASK, &entry, &n), 0);
 	CHECK_IS(entry.exception_status, NEW_MASK);
 	id = 0;
-	CHECK_IS(trap_suspend(gpu.kfd, child.pid, &id, 1, 0), 1);
+	CHECK_IS(dbg_suspend(gpu.kfd, child.pid, &id, 1, 0), 1);
 	CHECK_IS(trap_disable(gpu.kfd, child.pid), 0);
 	notify(child.to);
 	CHECK_IS(child_end(&child), 0);

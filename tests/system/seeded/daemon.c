@@ -63,9 +63,9 @@ static void child_gone(struct process *process)
 	fiber_changed();
 }
 
-/* Replaces the watchdog's child_start(). The watchdog starts each wanted process at once, so the
+/* Replaces the watchdog's daemon_child_start(). The watchdog starts each wanted process at once, so the
  * first wanted entry without a process is the right one. */
-pid_t child_start(struct daemon_child *child, uint64_t now)
+pid_t daemon_child_start(struct daemon_child *child, uint64_t now)
 {
 	HARNESS;
 	static struct executor_start starts[EXECUTOR_IMAGES];
@@ -92,7 +92,7 @@ pid_t child_start(struct daemon_child *child, uint64_t now)
 	return process->pid;
 }
 
-/* fork() would return 0 here. child_start() above does not, so this is never called. */
+/* fork() would return 0 here. daemon_child_start() above does not, so this is never called. */
 int executor_run(struct executor_table *table, uint32_t number, int done_fd, uint64_t *refused)
 {
 	(void)table;

@@ -32,7 +32,7 @@ static struct process_identity identity;
 static void this_process(void **state)
 {
 	(void)state;
-	assert_int_equal(process_read(getpid(), &identity), 0);
+	assert_int_equal(process_identify(getpid(), &identity), 0);
 	assert_int_equal(identity.pid, getpid());
 	assert_int_equal(identity.uid, geteuid());
 	assert_int_equal(identity.state, 'R');
@@ -61,7 +61,7 @@ static pid_t start_called(const char *directory, const char *name)
 		_exit(1);
 	}
 	for (int i = 0;
-	     i < 1000 && process_read(pid, &identity) == 0 && strcmp(identity.comm, name); i++)
+	     i < 1000 && process_identify(pid, &identity) == 0 && strcmp(identity.comm, name); i++)
 		usleep(10000);
 	unlink(path);
 	assert_string_equal(identity.comm, name);
@@ -106,10 +106,10 @@ static void what_is_no_process(void **state)
 	if (pid == 0)
 		_exit(0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(process_read(pid, &identity), -ESRCH);
+	assert_int_equal(process_identify(pid, &identity), -ESRCH);
 	assert_non_null(strstr(process_errmsg(text, pid, -ESRCH), "there is no process"));
-	assert_int_equal(process_read(0, &identity), -ESRCH);
-	assert_int_equal(process_read(-1, &identity), -ESRCH);
+	assert_int_equal(process_identify(0, &identity), -ESRCH);
+	assert_int_equal(process_identify(-1, &identity), -ESRCH);
 }
 
 static void zombie(void **state)
@@ -121,7 +121,7 @@ static void zombie(void **state)
 	if (pid == 0)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-	assert_int_equal(process_read(pid, &identity), 0);
+	assert_int_equal(process_identify(pid, &identity), 0);
 	assert_int_equal(identity.state, 'Z');
 	assert_string_equal(identity.command, "");
 	assert_int_equal(identity.container.engine, CONTAINER_NONE);
@@ -148,7 +148,7 @@ static void thread(void **state)
 	pthread_barrier_init(&barrier, NULL, 2);
 	assert_int_equal(pthread_create(&other, NULL, a_thread, NULL), 0);
 	pthread_barrier_wait(&barrier);
-	assert_int_equal(process_read(tid, &identity), -EINVAL);
+	assert_int_equal(process_identify(tid, &identity), -EINVAL);
 	snprintf(expected, sizeof(expected), "a thread of process %d", (int)getpid());
 	assert_non_null(strstr(process_errmsg(text, tid, -EINVAL), expected));
 	pthread_barrier_wait(&barrier);
@@ -186,7 +186,7 @@ static void harmful_arguments(void **state)
 	for (int i = 0; i < 500 && (strncmp(identity.command, "cat?", 4) != 0 ||
 				    strcmp(identity.comm, "cat") != 0);
 	     i++) {
-		assert_int_equal(process_read(pid, &identity), 0);
+		assert_int_equal(process_identify(pid, &identity), 0);
 		usleep(10000);
 	}
 	assert_string_equal(identity.command, "cat?[2J - - -");
@@ -197,7 +197,7 @@ static void harmful_arguments(void **state)
 	memset(many, 'x', sizeof(many) - 1);
 	pid = start(long_argv, &end);
 	for (int i = 0; i < 500 && identity.command[0] != 'x'; i++) {
-		assert_int_equal(process_read(pid, &identity), 0);
+		assert_int_equal(process_identify(pid, &identity), 0);
 		usleep(10000);
 	}
 	assert_int_equal(strlen(identity.command), PROCESS_COMMAND - 1);
@@ -218,7 +218,7 @@ static void in_a_namespace(void **state)
 			pause();
 	}
 	assert_true(pid > 0);
-	assert_int_equal(process_read(pid, &identity), 0);
+	assert_int_equal(process_identify(pid, &identity), 0);
 	assert_int_equal(identity.depth, 2);
 	assert_int_equal(identity.pids[0], pid);
 	assert_int_equal(identity.pids[1], 1);

@@ -35,7 +35,7 @@ static void queue(unsigned i, uint32_t type)
 
 	fake_queue_memory(&made[i], type, &args);
 	args.queue_id = i;
-	q[i] = queue_new(0, &args, sizeof(args));
+	q[i] = shim_queue_new(0, &args, sizeof(args));
 	CHECK(q[i] != NULL);
 	agent_lock();
 	CHECK(queue_insert(q[i]) == 0);

@@ -50,7 +50,7 @@ static uint64_t changed_ns(void)
 	uint64_t ns;
 
 	agent_lock();
-	ns = queue_by_id(0, q.id)->changed_ns;
+	ns = shim_queue_by_id(0, q.id)->changed_ns;
 	agent_unlock();
 	return ns;
 }

@@ -66,7 +66,7 @@ static struct shim_queue *volatile_queue(void)
 	struct shim_queue *q;
 
 	fake_queue_memory(&made, AQL, &args);
-	q = queue_new(1, &args, sizeof(args));
+	q = shim_queue_new(1, &args, sizeof(args));
 	CHECK(q != NULL && q->read_via_kernel);
 	agent_lock();
 	CHECK(queue_insert(q) == 0);

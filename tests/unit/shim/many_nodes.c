@@ -40,7 +40,7 @@ static void queue_on(uint32_t i)
 	fake_queue_memory(&made[i], KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, &args);
 	args.queue_id = made[i].id = i + 1;
 	args.gpu_id = FIRST + i;
-	q = queue_new(0, &args, sizeof(args));
+	q = shim_queue_new(0, &args, sizeof(args));
 	CHECK(q != NULL);
 	agent_lock();
 	CHECK(queue_insert(q) == 0);

@@ -241,7 +241,7 @@ static void no_bell_of_a_lost_queue(void)
 	begin(&q);
 	agent_lock();
 	fake.agent->doorbell((uint64_t)(uintptr_t)q.doorbell);
-	queue_lost(queue_by_id(0, q.id));
+	queue_lost(shim_queue_by_id(0, q.id));
 	agent_unlock();
 	CHECK(fake_daemon_active(&daemon_, FAKE_GPU) == 0);
 	fake_ring(&q, NULL);

@@ -22,7 +22,7 @@ static int set_enabled(uint64_t mask)
 {
 	struct kfdabi_dbg_trap a = {.u.set_exceptions_enabled.exception_mask = mask};
 
-	return trap_call(kfd, &a, child.pid, KFDABI_TRAP_SET_EXCEPTIONS_ENABLED);
+	return dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SET_EXCEPTIONS_ENABLED);
 }
 
 struct debug_event {
@@ -35,7 +35,7 @@ static int query(uint64_t clear, struct debug_event *out)
 {
 	struct kfdabi_dbg_trap a = {
 		.u.query_event = {.exception_mask = clear, .gpu_id = 77, .queue_id = 77}};
-	int r = trap_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_DEBUG_EVENT);
+	int r = dbg_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_DEBUG_EVENT);
 
 	*out = (struct debug_event){a.u.query_event.exception_mask, a.u.query_event.gpu_id,
 				    a.u.query_event.queue_id};
@@ -51,7 +51,7 @@ static int query_info(uint32_t code, uint32_t source, void *at, uint32_t *size, 
 						     .source_id = source,
 						     .exception_code = code,
 						     .clear_exception = clear}};
-	int r = trap_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_EXCEPTION_INFO);
+	int r = dbg_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_EXCEPTION_INFO);
 
 	*size = a.u.query_info.info_size;
 	return r;
@@ -346,7 +346,7 @@ void check_packet_error_goes_to_debugger(void)
 		struct kfdabi_dbg_trap a = {
 			.u.send_runtime_event = {.exception_mask = DIMENSION_MASK}};
 
-		CHECK_IS(trap_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
+		CHECK_IS(dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
 	}
 	CHECK_IS(scripted_do(&child, 'B'), 1);
 }
@@ -392,7 +392,7 @@ static int send_violation(uint32_t gpu)
 	struct kfdabi_dbg_trap a = {
 		.u.send_runtime_event = {.exception_mask = MEMORY_MASK, .gpu_id = gpu}};
 
-	return trap_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
+	return dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
 }
 
 void check_memory_violation_can_be_passed_on(void)
@@ -417,5 +417,5 @@ void check_send_event_unknown_queue_is_0(void)
 		.u.send_runtime_event = {.exception_mask = DIMENSION_MASK, .queue_id = 9}};
 
 	start(0);
-	CHECK_IS(trap_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
+	CHECK_IS(dbg_call(kfd, &a, child.pid, KFDABI_TRAP_SEND_RUNTIME_EVENT), 0);
 }

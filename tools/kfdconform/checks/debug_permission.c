@@ -32,7 +32,7 @@ static int operate(pid_t pid, uint32_t op)
 {
 	struct kfdabi_dbg_trap a = {0};
 
-	return trap_call(kfd, &a, pid, op);
+	return dbg_call(kfd, &a, pid, op);
 }
 
 /* Returns the number of queues of the target, by a snapshot without room, or a negative errno. */
@@ -347,7 +347,7 @@ static int set_watch(uint32_t gpu_id)
 	struct kfdabi_dbg_trap a = {.u.set_watch = {.address = 0x1000, .mode = 3, .mask = ~0u}};
 
 	a.u.set_watch.gpu_id = gpu_id;
-	return trap_call(kfd, &a, getpid(), KFDABI_TRAP_SET_NODE_ADDRESS_WATCH);
+	return dbg_call(kfd, &a, getpid(), KFDABI_TRAP_SET_NODE_ADDRESS_WATCH);
 }
 
 void check_debug_runtime_state_before_gpu(void)

@@ -42,7 +42,7 @@ static int enable_into(void *at, uint32_t *size)
 	struct kfdabi_dbg_trap a = {.u.enable = {.rinfo_ptr = (uint64_t)(uintptr_t)at,
 						 .rinfo_size = *size,
 						 .dbg_fd = STDERR_FILENO}};
-	int r = trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_ENABLE);
+	int r = dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_ENABLE);
 
 	*size = a.u.enable.rinfo_size;
 	return r;
@@ -280,12 +280,12 @@ void check_disable_clears_exceptions(void)
 
 	debugged(&child, &kfd, 0, NULL);
 	/* Not suspended, because the queue is NEW. */
-	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 0);
+	CHECK_IS(dbg_suspend(kfd, child.pid, &id, 1, 0), 0);
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
 	own.kfd = kfd;
 	CHECK_IS(state_after_enable(child.pid), KFDABI_RUNTIME_ENABLED);
 	id = 0;
-	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 1);
+	CHECK_IS(dbg_suspend(kfd, child.pid, &id, 1, 0), 1);
 }
 
 /* One of the competing threads, and an unexpected errno that it got. */

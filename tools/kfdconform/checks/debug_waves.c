@@ -19,7 +19,7 @@ static int launch_mode(uint32_t mode)
 {
 	struct kfdabi_dbg_trap a = {.u.launch_mode.launch_mode = mode};
 
-	return trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_MODE);
+	return dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_MODE);
 }
 
 void check_launch_mode_unknown_is_einval(void)
@@ -36,7 +36,7 @@ static int override(uint32_t mode, uint32_t *enable, uint32_t *support)
 	struct kfdabi_dbg_trap a = {.u.launch_override = {.override_mode = mode,
 							  .enable_mask = *enable,
 							  .support_mask = *support}};
-	int r = trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE);
+	int r = dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE);
 
 	*enable = a.u.launch_override.enable_mask;
 	*support = a.u.launch_override.support_mask;
@@ -94,7 +94,7 @@ static int set_watch(void)
 						    .mask = ~63u,
 						    .gpu_id = own.gpu_id,
 						    .id = 99}};
-	int r = trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_NODE_ADDRESS_WATCH);
+	int r = dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_NODE_ADDRESS_WATCH);
 
 	return r ? r : (int)a.u.set_watch.id;
 }
@@ -103,7 +103,7 @@ static int clear_watch(uint32_t id)
 {
 	struct kfdabi_dbg_trap a = {.u.clear_watch = {.gpu_id = own.gpu_id, .id = id}};
 
-	return trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_CLEAR_NODE_ADDRESS_WATCH);
+	return dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_CLEAR_NODE_ADDRESS_WATCH);
 }
 
 void check_watch_ids_from_0(void)
@@ -177,7 +177,7 @@ void check_disable_frees_watchpoints(void)
 static int set_flags(uint32_t *flags)
 {
 	struct kfdabi_dbg_trap a = {.u.set_flags.flags = *flags};
-	int r = trap_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_FLAGS);
+	int r = dbg_call(own.kfd, &a, getpid(), KFDABI_TRAP_SET_FLAGS);
 
 	*flags = a.u.set_flags.flags;
 	return r;

@@ -382,14 +382,14 @@ static void suspend(const struct gpu_file *gpu, const struct raw_queue *queue)
 {
 	uint32_t id = queue->id;
 
-	CHECK_IS(trap_suspend(gpu->kfd, getpid(), &id, 1, NEW_MASK), 1);
+	CHECK_IS(dbg_suspend(gpu->kfd, getpid(), &id, 1, NEW_MASK), 1);
 }
 
 static void resume(const struct gpu_file *gpu, const struct raw_queue *queue)
 {
 	uint32_t id = queue->id;
 
-	CHECK_IS(trap_resume(gpu->kfd, getpid(), &id, 1), 1);
+	CHECK_IS(dbg_resume(gpu->kfd, getpid(), &id, 1), 1);
 }
 
 void check_hqds_suspended_queue_is_inactive(void)

@@ -76,7 +76,7 @@ static void begin_suspended(void)
 	CHECK_IS(trap_enable(gpu.kfd, getpid(), 0, STDERR_FILENO, &info), 0);
 	CHECK_IS(trap_snapshot(gpu.kfd, getpid(), NEW_MASK, &entry, &n), 0);
 	id = queue.id;
-	CHECK_IS(trap_suspend(gpu.kfd, getpid(), &id, 1, 0), 1);
+	CHECK_IS(dbg_suspend(gpu.kfd, getpid(), &id, 1, 0), 1);
 }
 
 static void *destroys(void *arg)
@@ -120,7 +120,7 @@ void check_resume_wakes_destroy(void)
 	begin_suspended();
 	begin_destroy(&destroying_thread);
 	id = queue.id;
-	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
+	CHECK_IS(dbg_resume(gpu.kfd, getpid(), &id, 1), 1);
 	ends(&destroying_thread, 0);
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EINVAL);
 }
@@ -156,7 +156,7 @@ void check_second_destroy_is_ebusy(void)
 	begin_destroy(&destroying_thread);
 	CHECK_IS(queue_destroy(&gpu, queue.id), -EBUSY);
 	id = queue.id;
-	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
+	CHECK_IS(dbg_resume(gpu.kfd, getpid(), &id, 1), 1);
 	ends(&destroying_thread, 0);
 }
 
@@ -179,7 +179,7 @@ void check_interrupted_destroy_leaves_no_mark(void)
 		CHECK(!pthread_kill(destroying_thread.thread, SIGUSR1));
 	ends(&destroying_thread, -EINTR);
 	id = queue.id;
-	CHECK_IS(trap_resume(gpu.kfd, getpid(), &id, 1), 1);
+	CHECK_IS(dbg_resume(gpu.kfd, getpid(), &id, 1), 1);
 	id = queue.id;
-	CHECK_IS(trap_suspend(gpu.kfd, getpid(), &id, 1, 0), 1);
+	CHECK_IS(dbg_suspend(gpu.kfd, getpid(), &id, 1, 0), 1);
 }

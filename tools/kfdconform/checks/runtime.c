@@ -110,7 +110,7 @@ void check_runtime_enable_sleeps(void)
 	sleeps('r');
 	is_woken();
 	/* No error: the session can use the hardware by then. */
-	CHECK_IS(trap_suspend(kfd, child.pid, &id, 1, 0), 0);
+	CHECK_IS(dbg_suspend(kfd, child.pid, &id, 1, 0), 0);
 }
 
 void check_runtime_disable_sleeps(void)
@@ -184,10 +184,10 @@ void check_runtime_enable_on_taken_gpu_is_busy(void)
 	debugged(&first, &kfd, 0, NULL);
 	start();
 	sleeps('r');
-	CHECK_IS(trap_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_EXCEPTION_INFO), 0);
+	CHECK_IS(dbg_call(kfd, &a, child.pid, KFDABI_TRAP_QUERY_EXCEPTION_INFO), 0);
 	CHECK_IS(info.runtime_state, KFDABI_RUNTIME_BUSY);
 	is_woken();
-	CHECK_IS(trap_suspend(kfd, child.pid, NULL, 0, 0), -EPERM);
+	CHECK_IS(dbg_suspend(kfd, child.pid, NULL, 0, 0), -EPERM);
 }
 
 void check_runtime_disable_op_wakes_nobody(void)

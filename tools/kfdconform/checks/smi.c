@@ -296,9 +296,9 @@ void check_smi_queue_changes_are_silent(void)
 	queue_new(&gpu, &queue);
 	CHECK_IS(trap_snapshot(gpu.kfd, getpid(), NEW_MASK, &entry, &n), 0);
 	n = queue.id;
-	CHECK_IS(trap_suspend(gpu.kfd, getpid(), &n, 1, NEW_MASK), 1);
+	CHECK_IS(dbg_suspend(gpu.kfd, getpid(), &n, 1, NEW_MASK), 1);
 	n = queue.id;
-	CHECK_IS(trap_resume(gpu.kfd, getpid(), &n, 1), 1);
+	CHECK_IS(dbg_resume(gpu.kfd, getpid(), &n, 1), 1);
 	CHECK_IS(queue_destroy(&gpu, queue.id), 0);
 	check_silent(fd);
 }

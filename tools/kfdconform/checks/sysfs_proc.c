@@ -338,7 +338,7 @@ static void busy_suspend(struct busy *busy)
 {
 	uint32_t id = busy->queue.id;
 
-	CHECK_IS(trap_suspend(busy->gpu.kfd, getpid(), &id, 1, NEW_MASK), 1);
+	CHECK_IS(dbg_suspend(busy->gpu.kfd, getpid(), &id, 1, NEW_MASK), 1);
 }
 
 void check_proc_cu_occupancy_tells_running_waves(void)
@@ -361,7 +361,7 @@ void check_proc_cu_occupancy_of_suspended_is_0(void)
 	busy_suspend(&busy);
 	CHECK(occupancy_is(&busy, false));
 	id = busy.queue.id;
-	CHECK_IS(trap_resume(busy.gpu.kfd, getpid(), &id, 1), 1);
+	CHECK_IS(dbg_resume(busy.gpu.kfd, getpid(), &id, 1), 1);
 	CHECK(occupancy_is(&busy, true));
 }
 
@@ -402,6 +402,6 @@ void check_proc_evicted_ms_excludes_suspension(void)
 	busy_suspend(&busy);
 	sleep_ms(20);
 	id = busy.queue.id;
-	CHECK_IS(trap_resume(busy.gpu.kfd, getpid(), &id, 1), 1);
+	CHECK_IS(dbg_resume(busy.gpu.kfd, getpid(), &id, 1), 1);
 	check_text(proc_text(getpid(), "stats_%u/evicted_ms", busy.gpu.gpu_id), "0\n");
 }

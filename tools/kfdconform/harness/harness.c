@@ -329,7 +329,7 @@ int trap_disable(int kfd, pid_t pid)
 	return trap(kfd, &a, pid, KFDABI_TRAP_DISABLE);
 }
 
-int trap_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask)
+int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask)
 {
 	struct kfdabi_dbg_trap a = {.u.suspend = {.exception_mask = mask,
 						  .queue_array_ptr = (uint64_t)(uintptr_t)ids,
@@ -339,7 +339,7 @@ int trap_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask)
 	return trap(kfd, &a, pid, KFDABI_TRAP_SUSPEND_QUEUES);
 }
 
-int trap_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n)
+int dbg_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n)
 {
 	struct kfdabi_dbg_trap a = {
 		.u.resume = {.queue_array_ptr = (uint64_t)(uintptr_t)ids, .num_queues = n}};

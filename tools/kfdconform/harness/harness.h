@@ -192,8 +192,8 @@ int runtime_enable(const struct gpu_file *gpu, uint32_t mode);
 /* DBG_TRAP operations on process `pid`. The ids of suspend and resume are marked by the driver. */
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info);
 int trap_disable(int kfd, pid_t pid);
-int trap_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask);
-int trap_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n);
+int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask);
+int dbg_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n);
 /* GET_QUEUE_SNAPSHOT. *n is the room in entries, and afterwards the number of queues. */
 int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapshot *entries,
 		  uint32_t *n);

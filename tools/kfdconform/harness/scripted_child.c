@@ -38,7 +38,7 @@ static struct {
 
 static int step_run(char what);
 
-int trap_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op)
+int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op)
 {
 	args->pid = (uint32_t)pid;
 	args->op = op;
@@ -51,7 +51,7 @@ int clear_and_suspend(int kfd, pid_t pid)
 	uint32_t n = QUEUES, id = 0;
 	int r = trap_snapshot(kfd, pid, NEW_MASK, entries, &n);
 
-	return r ? r : trap_suspend(kfd, pid, &id, 1, 0);
+	return r ? r : dbg_suspend(kfd, pid, &id, 1, 0);
 }
 
 int dots(int fd)

@@ -47,12 +47,12 @@ void self_debug_open(struct self_debug *self, unsigned queues)
 
 int self_debug_suspend(struct self_debug *self, uint32_t *ids, uint32_t n)
 {
-	return trap_suspend(self->gpu.kfd, self->own_pid, ids, n, 0);
+	return dbg_suspend(self->gpu.kfd, self->own_pid, ids, n, 0);
 }
 
 int self_debug_resume(struct self_debug *self, uint32_t *ids, uint32_t n)
 {
-	return trap_resume(self->gpu.kfd, self->own_pid, ids, n);
+	return dbg_resume(self->gpu.kfd, self->own_pid, ids, n);
 }
 
 void self_debug_suspend_one(struct self_debug *self, const struct raw_queue *queue)
