@@ -24,7 +24,7 @@
 struct vram_buffer {
 	uint64_t handle;
 	/* place: index in nodes[] + 1; 0: free entry */
-	uint64_t pages : PAGES_BITS, context : 6, place : 8;
+	uint64_t pages : PAGES_BITS, context : 6, bucket_of : 8;
 };
 _Static_assert(CLIENT_SHM_NODES < 1u << 8 && CONTEXT_UNSEEN < 1u << 6, "they fit");
 
@@ -38,7 +38,7 @@ static struct {
 static struct vram_buffer *buffers; /* hash table with open addressing, key: handle */
 static size_t room, used;
 
-static size_t place(uint64_t handle)
+static size_t bucket_of(uint64_t handle)
 {
 	return (size_t)((handle * 0x9e3779b97f4a7c15ull) >> 32) & (room - 1);
 }
@@ -46,9 +46,10 @@ static size_t place(uint64_t handle)
 /* Returns the index of this handle, or of the free entry where the search ends. */
 static size_t find(uint32_t context, uint64_t handle)
 {
-	size_t i = place(handle);
+	size_t i = bucket_of(handle);
 
-	while (buffers[i].place && (buffers[i].handle != handle || buffers[i].context != context))
+	while (buffers[i].bucket_of &&
+	       (buffers[i].handle != handle || buffers[i].context != context))
 		i = (i + 1) & (room - 1);
 	return i;
 }
@@ -64,7 +65,7 @@ static bool grow(void)
 	buffers = wider;
 	room = room ? 2 * room : FIRST_ROOM;
 	for (size_t i = 0; i < old_room; i++)
-		if (old[i].place)
+		if (old[i].bucket_of)
 			buffers[find(old[i].context, old[i].handle)] = old[i];
 	free(old);
 	return true;
@@ -72,7 +73,7 @@ static bool grow(void)
 
 static uint32_t node_in(struct vram_buffer buffer)
 {
-	return buffer.place - 1u;
+	return buffer.bucket_of - 1u;
 }
 
 static uint64_t bytes_in(struct vram_buffer buffer)
@@ -94,7 +95,7 @@ static bool insert(struct vram_buffer buffer)
 	if (used + 1 > room / 2 && !grow())
 		return false;
 	i = find(buffer.context, buffer.handle);
-	if (buffers[i].place) /* the old one was freed by a call that was not seen */
+	if (buffers[i].bucket_of) /* the old one was freed by a call that was not seen */
 		give_back(buffers[i]);
 	else
 		used++;
@@ -113,11 +114,11 @@ static struct vram_buffer take(uint32_t context, uint64_t handle)
 		return none;
 	hole = find(context, handle);
 	found = buffers[hole];
-	if (!found.place)
+	if (!found.bucket_of)
 		return none;
 	used--;
-	for (i = (hole + 1) & (room - 1); buffers[i].place; i = (i + 1) & (room - 1)) {
-		home = place(buffers[i].handle);
+	for (i = (hole + 1) & (room - 1); buffers[i].bucket_of; i = (i + 1) & (room - 1)) {
+		home = bucket_of(buffers[i].handle);
 		if (((i - home) & (room - 1)) < ((i - hole) & (room - 1)))
 			continue;
 		buffers[hole] = buffers[i];
@@ -243,7 +244,7 @@ int vram_alloc(const struct kfdshim_preload_iface *host, int fd, unsigned long r
 	buffer = (struct vram_buffer){.handle = args.handle,
 				      .pages = bytes / PAGE & ((1ull << PAGES_BITS) - 1),
 				      .context = context & 0x3f,
-				      .place = (node + 1) & 0xff};
+				      .bucket_of = (node + 1) & 0xff};
 	if (node < CLIENT_SHM_NODES)
 		settle(buffer, result == 0);
 	errno = err;
@@ -264,7 +265,7 @@ int vram_free(const struct kfdshim_preload_iface *host, int fd, unsigned long re
 		pthread_mutex_unlock(&lock);
 	}
 	result = host->ioctl(fd, request, arg);
-	if (!buffer.place)
+	if (!buffer.bucket_of)
 		return result;
 	err = errno;
 	settle(buffer, result != 0);
@@ -279,7 +280,7 @@ void vram_context_ended(uint32_t context)
 	pthread_mutex_lock(&lock);
 	/* take() moves later entries up, so the same index is checked again. */
 	for (size_t i = 0; i < room;) {
-		if (!buffers[i].place || buffers[i].context != context) {
+		if (!buffers[i].bucket_of || buffers[i].context != context) {
 			i++;
 			continue;
 		}

@@ -266,7 +266,7 @@ struct shm_source *shm_source_start(const char *socket, uint64_t begin_ns, shm_s
 
 bool shm_source_follow(struct shm_source *shm_source, pid_t pid, const char *comm, bool fresh)
 {
-	struct followed *place = NULL;
+	struct followed *free_entry = NULL;
 	bool there = false;
 
 	pthread_mutex_lock(&shm_source->mutex);
@@ -275,16 +275,16 @@ bool shm_source_follow(struct shm_source *shm_source, pid_t pid, const char *com
 
 		there |= one->pid == pid && !one->ended;
 		if (!one->pid ||
-		    (!place && one->ended && !one->busy && !one->lost && !one->unseen_ns))
-			place = place && place->pid == 0 ? place : one;
+		    (!free_entry && one->ended && !one->busy && !one->lost && !one->unseen_ns))
+			free_entry = free_entry && free_entry->pid == 0 ? free_entry : one;
 	}
-	if (!there && place) {
-		*place = (struct followed){.pid = pid, .seen = fresh};
-		trace_copy(place->comm, sizeof(place->comm), comm, strlen(comm));
+	if (!there && free_entry) {
+		*free_entry = (struct followed){.pid = pid, .seen = fresh};
+		trace_copy(free_entry->comm, sizeof(free_entry->comm), comm, strlen(comm));
 		pthread_cond_signal(&shm_source->changed);
 	}
 	pthread_mutex_unlock(&shm_source->mutex);
-	return there || place;
+	return there || free_entry;
 }
 
 void shm_source_ended(struct shm_source *shm_source, pid_t pid)

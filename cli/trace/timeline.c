@@ -190,7 +190,7 @@ static const char *where(char text[static 64], const struct trace_event *event)
 const char *trace_line(char text[static TRACE_LINE], const struct trace_event *event,
 		       uint64_t begin_ns)
 {
-	char process_text[48] = "-", place[64];
+	char process_text[48] = "-", where_text[64];
 	double s = ((double)event->ns - (double)begin_ns) / 1e9;
 
 	if (event->pid && event->comm[0])
@@ -201,7 +201,8 @@ const char *trace_line(char text[static TRACE_LINE], const struct trace_event *e
 	else if (event->comm[0])
 		snprintf(process_text, sizeof(process_text), "(%s)", event->comm);
 	snprintf(text, TRACE_LINE, "%12.6f  %-6s  %-25s  %-12s  %s", s,
-		 trace_source_name(event->source), process_text, where(place, event), event->text);
+		 trace_source_name(event->source), process_text, where(where_text, event),
+		 event->text);
 	return text;
 }
 

@@ -269,7 +269,7 @@ static void show_pointers(struct hqd_dump *hqds, const struct queue *queue,
 	const struct hqd_node *node = &hqds->nodes[queue->node];
 
 	for (uint32_t xcc = 0; xcc < image->xccs; xcc++) {
-		size_t at = node->slots[xcc][queue->place.hqd];
+		size_t at = node->slots[xcc][queue->position.hqd];
 
 		patch(hqds, at, MQD_PQ_RPTR - HQD_FIRST, (uint32_t)image->rptr_dw);
 		patch(hqds, at, MQD_PQ_WPTR - HQD_FIRST, (uint32_t)image->wptr_dw);
@@ -283,7 +283,7 @@ static uint32_t choose_slot(const struct hqd_dump *hqds, const struct hqd_node *
 			    const struct queue *queue)
 {
 	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
-		if (!node->by_slot[slot] && node->serials[slot] == queue->place.serial)
+		if (!node->by_slot[slot] && node->serials[slot] == queue->position.serial)
 			return slot;
 	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
 		if (!node->by_slot[slot] && owned(hqds, slot))
@@ -323,38 +323,38 @@ static void show_active(struct sim *sim, uint32_t node, uint32_t slot, bool acti
 static void show_compute(struct sim *sim, struct queue *queue)
 {
 	struct hqd_node *node = &sim->hqds->nodes[queue->node];
-	uint32_t slot = queue->place.hqd >= 0 ? (uint32_t)queue->place.hqd
-					      : choose_slot(sim->hqds, node, queue),
+	uint32_t slot = queue->position.hqd >= 0 ? (uint32_t)queue->position.hqd
+						 : choose_slot(sim->hqds, node, queue),
 		 vmid;
 
 	if (slot == SLOTS_MAX)
 		return; /* more queues than slots: the firmware lets them take turns */
 	vmid = vmid_of(node, queue->process);
-	if (node->serials[slot] != queue->place.serial || node->vmids[slot] != vmid ||
-	    queue->place.stale) {
+	if (node->serials[slot] != queue->position.serial || node->vmids[slot] != vmid ||
+	    queue->position.stale) {
 		node->vmids[slot] = vmid;
 		show_registers(sim, queue, slot);
 	}
-	node->serials[slot] = queue->place.serial;
+	node->serials[slot] = queue->position.serial;
 	node->by_slot[slot] = queue;
-	queue->place.stale = false;
-	queue->place.hqd = (int)slot;
+	queue->position.stale = false;
+	queue->position.hqd = (int)slot;
 	show_active(sim, queue->node, slot, true);
 }
 
 static void hide_compute(struct sim *sim, struct queue *queue)
 {
-	uint32_t slot = (uint32_t)queue->place.hqd;
+	uint32_t slot = (uint32_t)queue->position.hqd;
 
 	sim->hqds->nodes[queue->node].by_slot[slot] = NULL;
-	queue->place.hqd = -1;
+	queue->position.hqd = -1;
 	if (rule_holds(sim, RULE_hqds_suspended_queue_is_inactive))
 		show_active(sim, queue->node, slot, false);
 }
 
 static uint32_t rlc_index(const struct hqd_dump *hqds, const struct queue *queue)
 {
-	return queue->place.engine * hqds->rlcs_per_engine + queue->place.rlc;
+	return queue->position.engine * hqds->rlcs_per_engine + queue->position.rlc;
 }
 
 static void show_sdma(struct sim *sim, struct queue *queue, bool mapped)
@@ -376,13 +376,13 @@ static void show_sdma(struct sim *sim, struct queue *queue, bool mapped)
 	at = hqds->nodes[queue->node].rlcs[i];
 	for (uint32_t word = 0; word < SDMA_WORDS; word++)
 		put_hex(hqds->map + sdma_word_at(at, image.gfx, word), words[word]);
-	queue->place.hqd = mapped ? (int)i : -1;
-	queue->place.stale = false;
+	queue->position.hqd = mapped ? (int)i : -1;
+	queue->position.stale = false;
 }
 
 static void show(struct sim *sim, struct queue *queue, bool mapped)
 {
-	if (mapped == (queue->place.hqd >= 0) && !(mapped && queue->place.stale))
+	if (mapped == (queue->position.hqd >= 0) && !(mapped && queue->position.stale))
 		return;
 	if (image_sdma(queue->type))
 		show_sdma(sim, queue, mapped);
@@ -416,10 +416,10 @@ void hqd_gone(struct queue *queue)
 		show(sim, queue, false);
 }
 
-void hqd_place(struct queue *queue)
+void hqd_set_position(struct queue *queue)
 {
-	queue->place.hqd = -1;
-	queue->place.serial = ++queue->process->sim->next_serial;
+	queue->position.hqd = -1;
+	queue->position.serial = ++queue->process->sim->next_serial;
 }
 
 void hqd_pointers(struct sim *sim)
@@ -430,11 +430,11 @@ void hqd_pointers(struct sim *sim)
 		for (uint32_t slot = 0; slot < SLOTS_MAX; slot++) {
 			struct queue *queue = sim->hqds->nodes[i].by_slot[slot];
 
-			if (!queue || (queue->place.dump_rptr == queue->retired &&
-				       queue->place.dump_wptr == queue->limit_seen))
+			if (!queue || (queue->position.dump_rptr == queue->retired &&
+				       queue->position.dump_wptr == queue->limit_seen))
 				continue;
-			queue->place.dump_rptr = queue->retired;
-			queue->place.dump_wptr = queue->limit_seen;
+			queue->position.dump_rptr = queue->retired;
+			queue->position.dump_wptr = queue->limit_seen;
 			image_of(queue, &image);
 			show_pointers(sim->hqds, queue, &image);
 		}

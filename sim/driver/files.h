@@ -99,7 +99,7 @@ int hqd_start(struct sim *sim);
 /* Unmaps and frees it. */
 void hqd_stop(struct sim *sim);
 /* Gives a new queue its serial number; it has no slot yet. */
-void hqd_place(struct queue *queue);
+void hqd_set_position(struct queue *queue);
 /* Gives and takes slots after the set of mapped queues of the process on @node has changed. */
 void hqd_update(struct process *process, uint32_t node);
 /* Frees the slot of a queue that is about to be freed. */

@@ -53,8 +53,8 @@ void image_of(const struct queue *queue, struct queue_image *out)
 		.doorbell_dw = (uint32_t)((process->slot * sim->nodes_n + queue->node + 1) *
 					  (DOORBELL_PAGE / 4)) +
 			       DOORBELL_DW * queue->doorbell_index,
-		.engine = queue->place.engine,
-		.rlc = queue->place.rlc,
+		.engine = queue->position.engine,
+		.rlc = queue->position.rlc,
 		.active = queue->map_wanted,
 		.linux_7 = linux_7(sim),
 		.ring = queue->ring,
@@ -65,12 +65,12 @@ void image_of(const struct queue *queue, struct queue_image *out)
 		.save_address = queue->save_address,
 		.rptr_dw = queue->retired * step,
 		.wptr_dw = queue->limit_seen * step,
-		.mqd = GART_COMPUTE + (queue->place.serial << GART_SHIFT),
+		.mqd = GART_COMPUTE + (queue->position.serial << GART_SHIFT),
 	};
 	if (image_sdma(queue->type)) {
 		out->rptr_dw = queue->retired / 4;
 		out->wptr_dw = queue->limit_seen / 4;
-		out->mqd = GART_SDMA + queue->place.serial * SDMA_MQD_WORDS * 4;
+		out->mqd = GART_SDMA + queue->position.serial * SDMA_MQD_WORDS * 4;
 	}
 }
 

@@ -23,8 +23,8 @@
 #include "sim/driver/files.h"
 
 #define SLOTS_MAX 8192u
-#define DOORBELL_PLACES (1u << 16) /* in the kfd file; one for each process and node */
-#define PASID_FIRST 0x8001u	   /* 16-bit PASIDs; the one before is the driver's own */
+#define DOORBELL_SLOTS (1u << 16) /* in the kfd file; one for each process and node */
+#define PASID_FIRST 0x8001u	  /* 16-bit PASIDs; the one before is the driver's own */
 
 struct process *process_of_thread(struct sim *sim, pid_t tid)
 {
@@ -71,7 +71,7 @@ bool process_mm_alive(const struct process *process)
 /* Takes the lowest free slot of doorbell pages. Returns 0 or -ENOMEM. */
 static int slot_take(struct sim *sim, uint64_t *slot)
 {
-	for (uint64_t i = 0; i < SLOTS_MAX && (i + 1) * sim->nodes_n < DOORBELL_PLACES; i++) {
+	for (uint64_t i = 0; i < SLOTS_MAX && (i + 1) * sim->nodes_n < DOORBELL_SLOTS; i++) {
 		if (sim->slots[i / 64] >> (i % 64) & 1)
 			continue;
 		sim->slots[i / 64] |= 1ull << (i % 64);

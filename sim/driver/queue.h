@@ -106,7 +106,7 @@ struct queue_record {
 };
 
 /* Place of a queue in hardware (debugfs_hqd.c; engine and rlc: queue_create.c). */
-struct queue_place {
+struct queue_position {
 	uint64_t serial;      /* unique in the simulation */
 	uint32_t engine, rlc; /* SDMA: engine, and queue within it */
 	int hqd;	      /* hardware queue slot; -1: none */
@@ -124,7 +124,7 @@ struct queue {
 	uint64_t save_address;
 	uint32_t save_bytes, eop_bytes;
 	uint64_t eop_address;
-	struct queue_place place;
+	struct queue_position position;
 	uint32_t percent, priority;
 	uint32_t target_xcc; /* PM4: bits 15:8 of queue_percentage */
 	bool gws;	     /* holds the node's global wave sync */

@@ -64,7 +64,7 @@ static int take_id(struct process *process, uint32_t *id)
 	return -ENOMEM;
 }
 
-static bool place_taken(const struct queue *queue)
+static bool position_taken(const struct queue *queue)
 {
 	const struct process *other;
 	const struct queue *each;
@@ -72,29 +72,30 @@ static bool place_taken(const struct queue *queue)
 	TAILQ_FOREACH(other, &queue->process->sim->processes, link)
 	TAILQ_FOREACH(each, &other->queues, link)
 	if (each != queue && each->node == queue->node && !is_compute_type(each->type) &&
-	    each->place.engine == queue->place.engine && each->place.rlc == queue->place.rlc)
+	    each->position.engine == queue->position.engine &&
+	    each->position.rlc == queue->position.rlc)
 		return true;
 	return false;
 }
 
 /* Chooses the engine of an SDMA queue and the queue's place in it: over the engines of its kind in
  * turn. */
-static int take_place(struct queue *queue, uint32_t wanted_engine)
+static int take_position(struct queue *queue, uint32_t wanted_engine)
 {
 	const struct sim *sim = queue->process->sim;
 	const struct gpu_config *gpu = &sim->config.gpu;
 	bool xgmi = queue->type == KFD_IOC_QUEUE_TYPE_SDMA_XGMI;
 	uint32_t engines = xgmi ? gpu->xgmi_engines : gpu->sdma_engines;
 	uint32_t first = xgmi ? gpu->sdma_engines : 0;
-	uint32_t places = engines * sim->config.chip.sdma_queues_per_engine;
+	uint32_t positions = engines * sim->config.chip.sdma_queues_per_engine;
 
 	if (engines && !rule_holds(sim, RULE_sdma_queues_are_limited))
-		places = UINT32_MAX;
-	for (uint32_t i = 0; i < places; i++) {
-		queue->place.engine = first + i % engines;
-		queue->place.rlc = i / engines;
-		if ((wanted_engine == GPU_ENGINE_ANY || wanted_engine == queue->place.engine) &&
-		    !place_taken(queue))
+		positions = UINT32_MAX;
+	for (uint32_t i = 0; i < positions; i++) {
+		queue->position.engine = first + i % engines;
+		queue->position.rlc = i / engines;
+		if ((wanted_engine == GPU_ENGINE_ANY || wanted_engine == queue->position.engine) &&
+		    !position_taken(queue))
 			return 0;
 	}
 	return -ENOMEM;
@@ -103,8 +104,8 @@ static int take_place(struct queue *queue, uint32_t wanted_engine)
 /* SDMA queues have fixed doorbells. */
 static uint32_t sdma_doorbell(const struct queue *queue)
 {
-	uint32_t base = NON_CP_FIRST + SDMA_DOORBELLS_PER_ENGINE * queue->place.engine;
-	uint32_t rlc = queue->place.rlc;
+	uint32_t base = NON_CP_FIRST + SDMA_DOORBELLS_PER_ENGINE * queue->position.engine;
+	uint32_t rlc = queue->position.rlc;
 
 	if (queue->process->sim->config.chip.gfx_target_version >= 90402)
 		base = (base + SDMA_DOORBELL_BLOCK - 1) / SDMA_DOORBELL_BLOCK * SDMA_DOORBELL_BLOCK;
@@ -204,7 +205,7 @@ static int into_the_model(struct queue *queue)
 			: queue->type == KFD_IOC_QUEUE_TYPE_SDMA ? GPU_QUEUE_SDMA
 								 : GPU_QUEUE_XGMI,
 		.client = queue->process->token,
-		.engine = queue->place.engine,
+		.engine = queue->position.engine,
 	};
 	int r = gpu_queue_add(node->gpu, &config);
 
@@ -253,9 +254,9 @@ static int queue_new(struct process *process, const struct kfdabi_create_queue *
 		return r;
 	}
 	TAILQ_INSERT_HEAD(&process->queues, queue, link);
-	hqd_place(queue);
+	hqd_set_position(queue);
 	if (!is_compute_type(queue->type))
-		r = take_place(queue, engine);
+		r = take_position(queue, engine);
 	if (!r)
 		r = take_doorbell(queue);
 	if (!r)

@@ -413,7 +413,7 @@ void procfs_queue_resized(struct queue *queue)
 	struct procfs_dir *directory = queue->process->directory;
 	char name[TEXT_BYTES], text[TEXT_BYTES];
 
-	queue->place.stale = true;
+	queue->position.stale = true;
 	if (!directory || !rule_holds(queue->process->sim, RULE_proc_queue_size_follows_update))
 		return;
 	snprintf(name, sizeof name, "%u/size", queue->id);

@@ -15,7 +15,7 @@ static bool before(const struct heap_entry *a, const struct heap_entry *b)
 }
 
 /* Stores an entry and its position in its timer, so that the timer can be cancelled. */
-static void place(struct heap *heap, uint32_t pos, struct heap_entry entry)
+static void put_entry(struct heap *heap, uint32_t pos, struct heap_entry entry)
 {
 	heap->entries[pos] = entry;
 	entry.timer->pos = pos;
@@ -28,10 +28,10 @@ static void sift_up(struct heap *heap, uint32_t pos, struct heap_entry entry)
 
 		if (!before(&entry, &heap->entries[parent]))
 			break;
-		place(heap, pos, heap->entries[parent]);
+		put_entry(heap, pos, heap->entries[parent]);
 		pos = parent;
 	}
-	place(heap, pos, entry);
+	put_entry(heap, pos, entry);
 }
 
 static void sift_down(struct heap *heap, uint32_t pos, struct heap_entry entry)
@@ -49,10 +49,10 @@ static void sift_down(struct heap *heap, uint32_t pos, struct heap_entry entry)
 				least = child;
 		if (!before(&heap->entries[least], &entry))
 			break;
-		place(heap, pos, heap->entries[least]);
+		put_entry(heap, pos, heap->entries[least]);
 		pos = least;
 	}
-	place(heap, pos, entry);
+	put_entry(heap, pos, entry);
 }
 
 int heap_reserve(struct heap *heap, size_t capacity)

@@ -39,7 +39,7 @@ static int find_file(pid_t tid, const struct process *known, struct caller_file 
 }
 
 /* Returns the only entry in which this thread's fd can be stored. */
-static struct known_file *place_of(struct sim *sim, pid_t tid, int fd)
+static struct known_file *entry_of(struct sim *sim, pid_t tid, int fd)
 {
 	return &sim->files[((unsigned)tid * 31 + (unsigned)fd) % KNOWN_FILES];
 }
@@ -87,7 +87,7 @@ static bool same_text(const struct known_file *known)
 
 void descriptor_remember(struct process *process, pid_t tid, struct caller_file *file)
 {
-	struct known_file *known = place_of(process->sim, tid, file->fd);
+	struct known_file *known = entry_of(process->sim, tid, file->fd);
 	char path[64];
 	ssize_t n;
 
@@ -112,7 +112,7 @@ void descriptor_remember(struct process *process, pid_t tid, struct caller_file 
 /* Returns true, and fills in *@file, if the stored result is still valid. */
 static bool find(struct process *process, pid_t tid, struct caller_file *file)
 {
-	struct known_file *known = place_of(process->sim, tid, file->fd);
+	struct known_file *known = entry_of(process->sim, tid, file->fd);
 
 	if (known->process != process || known->tid != tid || known->file.fd != file->fd)
 		return false;

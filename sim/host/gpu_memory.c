@@ -32,7 +32,7 @@ enum {
 };
 
 /* Where an address leads. */
-struct place {
+struct memory_location {
 	char *direct;  /* in kfdsim's mapping of pages or doorbells; NULL: neither */
 	uint64_t cpu;  /* address in the process, if direct is NULL */
 	uint64_t room; /* bytes up to the end of the buffer */
@@ -45,41 +45,42 @@ static int fault_at(const struct process *process, uint64_t va)
 	return -EFAULT;
 }
 
-static int find_place(const struct process *process, uint64_t va, struct place *place)
+static int find_location(const struct process *process, uint64_t va,
+			 struct memory_location *location)
 {
 	const struct mapping *mapping = memory_find(process, process->acting, va);
 
-	place->direct = NULL;
+	location->direct = NULL;
 	if (!mapping) {
 		/* The process's own memory: one page at a time, because the attributes of the next
 		 * page may differ. */
-		place->room = PAGE_BYTES - va % PAGE_BYTES;
-		place->cpu = va;
+		location->room = PAGE_BYTES - va % PAGE_BYTES;
+		location->cpu = va;
 		return svm_covers(process, process->acting, va, 1) ? 0 : fault_at(process, va);
 	}
-	place->room = mapping->va + mapping->size - va;
+	location->room = mapping->va + mapping->size - va;
 	if (mapping->pages) {
-		place->direct = pages_at(mapping->pages, mapping->offset + (va - mapping->va));
+		location->direct = pages_at(mapping->pages, mapping->offset + (va - mapping->va));
 		return 0;
 	}
 	if (mapping->doorbells && rule_holds(process->sim, RULE_gpu_write_rings_a_doorbell)) {
-		place->direct = mapping->doorbells + mapping->offset + (va - mapping->va);
+		location->direct = mapping->doorbells + mapping->offset + (va - mapping->va);
 		process->sim->gpu_rang = true;
 		return 0;
 	}
 	if (!mapping->cpu_va)
 		return fault_at(process, va); /* MMIO: no memory */
-	place->cpu = mapping->cpu_va + (va - mapping->va);
+	location->cpu = mapping->cpu_va + (va - mapping->va);
 	return 0;
 }
 
 void *access_direct(const struct process *process, uint64_t va, uint64_t bytes)
 {
-	struct place place;
+	struct memory_location location;
 
-	if (find_place(process, va, &place) || !place.direct || place.room < bytes)
+	if (find_location(process, va, &location) || !location.direct || location.room < bytes)
 		return NULL;
-	return place.direct;
+	return location.direct;
 }
 
 /* Accesses the process's own memory through the kernel. */
@@ -107,20 +108,20 @@ static int transfer(const struct process *process, uint64_t *va, void *local, si
 	char *at = local;
 
 	while (n) {
-		struct place place;
+		struct memory_location location;
 		size_t part;
-		int r = find_place(process, *va, &place);
+		int r = find_location(process, *va, &location);
 
 		if (r)
 			return r;
-		part = place.room < n ? (size_t)place.room : n;
-		if (!place.direct) {
-			if (remote(process, place.cpu, at, part, write))
+		part = location.room < n ? (size_t)location.room : n;
+		if (!location.direct) {
+			if (remote(process, location.cpu, at, part, write))
 				return fault_at(process, *va);
 		} else if (write) {
-			memcpy(place.direct, at, part);
+			memcpy(location.direct, at, part);
 		} else {
-			memcpy(at, place.direct, part);
+			memcpy(at, location.direct, part);
 		}
 		*va += part;
 		at += part;
@@ -309,14 +310,14 @@ int access_copy(const struct process *process, uint64_t dst, uint64_t src, uint6
 	static char between[65536];
 
 	while (bytes) {
-		struct place d, s;
+		struct memory_location d, s;
 		uint64_t part = bytes;
-		int r = find_place(process, dst, &d);
+		int r = find_location(process, dst, &d);
 
 		*fault = dst;
 		if (r)
 			return r;
-		if (find_place(process, src, &s)) {
+		if (find_location(process, src, &s)) {
 			*fault = src;
 			return -EFAULT;
 		}

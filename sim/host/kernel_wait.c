@@ -169,14 +169,15 @@ void kernel_wait_read(pid_t pid, pid_t tid, struct kernel_wait *wait)
 	char line[256];
 
 	*wait = (struct kernel_wait){0};
-	read_line(pid, tid, "wchan", wait->place, sizeof(wait->place));
-	if (!strcmp(wait->place, "0"))
-		wait->place[0] = '\0';
+	read_line(pid, tid, "wchan", wait->wait_channel, sizeof(wait->wait_channel));
+	if (!strcmp(wait->wait_channel, "0"))
+		wait->wait_channel[0] = '\0';
 	read_line(pid, tid, "syscall", line, sizeof(line));
 	evaluate_line(wait, line);
 }
 
 bool kernel_wait_is_stop(const struct kernel_wait *wait)
 {
-	return !strcmp(wait->place, "do_signal_stop") || !strcmp(wait->place, "ptrace_stop");
+	return !strcmp(wait->wait_channel, "do_signal_stop") ||
+	       !strcmp(wait->wait_channel, "ptrace_stop");
 }

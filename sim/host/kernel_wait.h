@@ -15,7 +15,7 @@
 struct kernel_wait {
 	const char *call; /* the system call; NULL: none, or one that is not in the table */
 	/* The kernel function; empty: the thread runs, or the name is not readable. */
-	char place[64];
+	char wait_channel[64];
 	bool timed;	  /* the call has a timeout and was not made by the time library */
 	bool reads_input; /* the thread waits for its standard input and nothing else */
 	bool is_call;	  /* the thread is in a system call that blocks */

@@ -39,7 +39,7 @@ static bool descriptor_link(const struct seccomp_notif *n, int fd, char *link, s
 }
 
 /* If @lost is an eventfd, the caller has inherited it from its parent and it can be replaced. */
-int time_place(const struct seccomp_notif *n, int lost)
+int time_address(const struct seccomp_notif *n, int lost)
 {
 	struct rlimit limit = {.rlim_cur = HIGH};
 	char link[64];
@@ -56,14 +56,14 @@ int time_place(const struct seccomp_notif *n, int lost)
 	return 0;
 }
 
-int time_give(const struct sim *sim, const struct seccomp_notif *n, int fd, int place,
+int time_give(const struct sim *sim, const struct seccomp_notif *n, int fd, int address,
 	      uint32_t flags)
 {
 	struct seccomp_notif_addfd add = {
 		.id = n->id,
-		.flags = place ? SECCOMP_ADDFD_FLAG_SETFD : 0,
+		.flags = address ? SECCOMP_ADDFD_FLAG_SETFD : 0,
 		.srcfd = (uint32_t)fd,
-		.newfd = (uint32_t)place,
+		.newfd = (uint32_t)address,
 		.newfd_flags = flags,
 	};
 	int r = ioctl(sim->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
@@ -77,7 +77,7 @@ static void give_event(struct sim *sim, const struct seccomp_notif *n)
 	int event = time_slots_event(sim->time, (pid_t)n->pid), r = event;
 
 	if (event >= 0) {
-		r = time_give(sim, n, event, time_place(n, (int)n->data.args[2]), O_CLOEXEC);
+		r = time_give(sim, n, event, time_address(n, (int)n->data.args[2]), O_CLOEXEC);
 		close(event);
 	}
 	time_reply(sim, n, r);

@@ -23,11 +23,11 @@ bool time_reply(const struct sim *sim, const struct seccomp_notif *n, int64_t re
 /* Chooses a number for a file descriptor that the library gets in the process of the caller, out of
  * the way of the program's own: @lost if the caller has an eventfd or nothing at that number (-1:
  * there is no such number), otherwise the highest free number. Returns 0 if none was found. */
-int time_place(const struct seccomp_notif *n, int lost);
-/* Installs the supervisor's @fd in the caller's process with the number @place (0: the lowest free
+int time_address(const struct seccomp_notif *n, int lost);
+/* Installs the supervisor's @fd in the caller's process with the number @address (0: the lowest free
  * number); the supervisor keeps its own. @flags: O_CLOEXEC or 0. Returns the caller's file
  * descriptor or a negative errno. */
-int time_give(const struct sim *sim, const struct seccomp_notif *n, int fd, int place,
+int time_give(const struct sim *sim, const struct seccomp_notif *n, int fd, int address,
 	      uint32_t flags);
 
 #endif

@@ -86,7 +86,7 @@ static int give(const struct sim *sim, const struct seccomp_notif *n, const stru
 	if (event < 0)
 		return 0;
 	if (new->kind == TIME_KIND_HELPER)
-		return time_give(sim, n, event, time_place(n, -1), O_CLOEXEC);
+		return time_give(sim, n, event, time_address(n, -1), O_CLOEXEC);
 	return time_give(sim, n, event, 0, new->flags &TFD_CLOEXEC ? O_CLOEXEC : 0);
 }
 

@@ -119,7 +119,7 @@ static void find_holders(struct timers *timers)
 }
 
 /* Returns the number of a free entry, or -ENOMEM. */
-static int place(struct timers *timers)
+static int find_slot(struct timers *timers)
 {
 	unsigned more = timers->cap ? 2 * timers->cap : 16;
 	struct host_timer *bigger;
@@ -166,7 +166,7 @@ int timers_make(struct timers *timers, const struct timer_new *new)
 	int number, r = open_files(&timer);
 
 	find_holders(timers);
-	number = r ? r : place(timers);
+	number = r ? r : find_slot(timers);
 	if (number < 0) {
 		close_files(&timer);
 		return number;

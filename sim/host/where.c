@@ -36,7 +36,7 @@ static void add_thread(void *context, pid_t pid, pid_t tid)
 		list->threads,
 		json_pack("{s:i, s:i, s:s, s:s?, s:s, s:o}", "pid", idle_number(pid), "tid",
 			  idle_number(tid), "command", command, "call", wait.call, "place",
-			  wait.place, "until_s",
+			  wait.wait_channel, "until_s",
 			  seconds_of(list->sim, time_slots_deadline(list->sim->time, tid))));
 }
 

@@ -209,20 +209,20 @@ static int keep_ptmx(void)
 	return status ? status : bind("/dev", TREE "/dev/.host");
 }
 
-/* Covers `place` with the directory of the tree and shows the host's entries in it. */
-static int cover(const char *host, const char *tree, const char *place)
+/* Covers `target` with the directory of the tree and shows the host's entries in it. */
+static int cover(const char *host, const char *tree, const char *target)
 {
 	char real[64];
 	int fd = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int status;
 
 	if (fd < 0)
-		return complain(STATUS_IMPOSSIBLE, "cannot open the host's %s (%s)", place,
+		return complain(STATUS_IMPOSSIBLE, "cannot open the host's %s (%s)", target,
 				strerror(errno));
 	snprintf(real, sizeof(real), "/proc/self/fd/%d", fd);
-	status = bind(tree, place);
+	status = bind(tree, target);
 	if (!status)
-		status = merge(real, place, opaque);
+		status = merge(real, target, opaque);
 	close(fd);
 	return status;
 }

@@ -49,20 +49,20 @@ void noise(struct dice *dice, void *to, size_t bytes)
 /* Adds a new buffer to the pool. */
 static void place_new(struct pool *pool, uint64_t bytes, uint32_t flags)
 {
-	if (!buffer_new(&pool->gpu, bytes, flags, &pool->places[pool->n_places]))
-		pool->n_places++;
+	if (!buffer_new(&pool->gpu, bytes, flags, &pool->buffers[pool->n_buffers]))
+		pool->n_buffers++;
 }
 
 /* Adds an existing buffer, for example of a queue, to the pool. */
-static void place_known(struct pool *pool, const struct buffer *buffer)
+static void put_known(struct pool *pool, const struct buffer *buffer)
 {
-	if (buffer->cpu && pool->n_places < PLACES_MAX)
-		pool->places[pool->n_places++] = *buffer;
+	if (buffer->cpu && pool->n_buffers < BUFFERS_MAX)
+		pool->buffers[pool->n_buffers++] = *buffer;
 }
 
 static void event_new(struct pool *pool)
 {
-	struct kfd_ioctl_create_event_args a = {.event_page_offset = pool->places[0].handle,
+	struct kfd_ioctl_create_event_args a = {.event_page_offset = pool->buffers[0].handle,
 						.event_type = KFD_IOC_EVENT_SIGNAL,
 						.auto_reset = 1};
 
@@ -96,19 +96,19 @@ void pool_new(struct pool *pool, uint64_t seed)
 		if (queue_create(&pool->gpu, queue, &args))
 			break;
 		pool->n_queues++;
-		place_known(pool, &queue->ring);
-		place_known(pool, &queue->pointers[0]);
-		place_known(pool, &queue->pointers[1]);
-		place_known(pool, &queue->eop);
+		put_known(pool, &queue->ring);
+		put_known(pool, &queue->pointers[0]);
+		put_known(pool, &queue->pointers[1]);
+		put_known(pool, &queue->eop);
 	}
-	place_known(pool, &pool->queues[0].save);
+	put_known(pool, &pool->queues[0].save);
 }
 
 uint64_t any_address(struct pool *pool)
 {
 	struct dice *dice = &pool->dice;
-	const struct buffer *place = &pool->places[below(dice, pool->n_places)];
-	uint64_t at = (uint64_t)(uintptr_t)place->cpu;
+	const struct buffer *area = &pool->buffers[below(dice, pool->n_buffers)];
+	uint64_t at = (uint64_t)(uintptr_t)area->cpu;
 
 	switch (below(dice, 16)) {
 	case 0:
@@ -118,7 +118,7 @@ uint64_t any_address(struct pool *pool)
 	case 2:
 		return roll(dice) >> 17; /* in user space */
 	case 3:
-		return at + place->size - below(dice, 16); /* across the end of the buffer */
+		return at + area->size - below(dice, 16); /* across the end of the buffer */
 	case 4:
 		return (uint64_t)(uintptr_t)&pool->event; /* memory that is not the GPU's */
 	case 5:
@@ -126,7 +126,7 @@ uint64_t any_address(struct pool *pool)
 	case 6:
 		return at;
 	default:
-		return at + below(dice, (uint32_t)place->size) / 8 * 8;
+		return at + below(dice, (uint32_t)area->size) / 8 * 8;
 	}
 }
 
@@ -148,7 +148,7 @@ uint64_t any_value(struct pool *pool)
 	case 5:
 		return pool->queues[below(dice, 4)].id;
 	case 6:
-		return pool->places[below(dice, pool->n_places)].handle;
+		return pool->buffers[below(dice, pool->n_buffers)].handle;
 	case 7:
 		return pool->event;
 	case 8:

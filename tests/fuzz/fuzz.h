@@ -20,12 +20,12 @@ struct dice {
 
 /* The objects that a round can use in its operations: buffers and their addresses, queues, an
  * event, other processes, file descriptors. */
-#define PLACES_MAX 24u
+#define BUFFERS_MAX 24u
 struct pool {
 	struct dice dice;
 	struct gpu_file gpu;
-	struct buffer places[PLACES_MAX];
-	unsigned n_places;
+	struct buffer buffers[BUFFERS_MAX];
+	unsigned n_buffers;
 	struct raw_queue queues[4]; /* types: AQL, PM4, SDMA, AQL */
 	unsigned n_queues;
 	uint32_t event;

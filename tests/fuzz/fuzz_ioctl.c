@@ -21,7 +21,7 @@ static size_t good(struct pool *pool, unsigned nr, void *to)
 {
 	struct dice *dice = &pool->dice;
 	struct raw_queue *queue = &pool->queues[below(dice, 4)], spare;
-	struct buffer *place = &pool->places[below(dice, pool->n_places)];
+	struct buffer *area = &pool->buffers[below(dice, pool->n_buffers)];
 	union {
 		struct kfdabi_create_queue create;
 		struct kfd_ioctl_update_queue_args update;
@@ -64,7 +64,7 @@ static size_t good(struct pool *pool, unsigned nr, void *to)
 	case KFDABI_MAP_MEMORY_TO_GPU:
 	case KFDABI_UNMAP_MEMORY_FROM_GPU:
 		a.map = (struct kfd_ioctl_map_memory_to_gpu_args){
-			.handle = place->handle,
+			.handle = area->handle,
 			.device_ids_array_ptr = (uint64_t)(uintptr_t)&pool->gpu.gpu_id,
 			.n_devices = 1};
 		size = sizeof a.map;
@@ -105,7 +105,7 @@ static size_t good(struct pool *pool, unsigned nr, void *to)
 		size = sizeof a.svm;
 		break;
 	case KFDABI_EXPORT_DMABUF:
-		a.export.handle = place->handle;
+		a.export.handle = area->handle;
 		size = sizeof a.export;
 		break;
 	default:

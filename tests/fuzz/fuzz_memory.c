@@ -22,10 +22,10 @@ static void work(struct pool *pool, struct signal *signals)
 	uint32_t copy[] = {1,
 			   4095,
 			   0,
-			   LO(pool->places[1].cpu),
-			   HI(pool->places[1].cpu),
-			   LO(pool->places[2].cpu),
-			   HI(pool->places[2].cpu)};
+			   LO(pool->buffers[1].cpu),
+			   HI(pool->buffers[1].cpu),
+			   LO(pool->buffers[2].cpu),
+			   HI(pool->buffers[2].cpu)};
 
 	queue_dispatch(&pool->queues[0], 1 + below(&pool->dice, 500), &signals[0]);
 	queue_barrier(&pool->queues[3], &signals[0], &signals[1]);
@@ -39,32 +39,32 @@ static void work(struct pool *pool, struct signal *signals)
 }
 
 /* Overwrites a word or a part of the buffer. */
-static void scribble(struct pool *pool, struct buffer *place)
+static void scribble(struct pool *pool, struct buffer *area)
 {
 	struct dice *dice = &pool->dice;
-	uint64_t room = place->size < 1u << 20 ? place->size : 1u << 20;
+	uint64_t room = area->size < 1u << 20 ? area->size : 1u << 20;
 	uint64_t at = once_in(dice, 2) ? 8ull * below(dice, 32) : below(dice, (uint32_t)room - 8);
 	uint64_t value = any_value(pool);
 
 	if (once_in(dice, 6))
-		noise(dice, place->cpu, room < 65536 ? room : 65536);
+		noise(dice, area->cpu, room < 65536 ? room : 65536);
 	else
-		memcpy((char *)place->cpu + (at < room - 8 ? at : 0), &value, 8);
+		memcpy((char *)area->cpu + (at < room - 8 ? at : 0), &value, 8);
 }
 
 /* Removes a buffer in one of several ways. */
-static void unmap_place(struct pool *pool, struct buffer *place)
+static void unmap_buffer(struct pool *pool, struct buffer *area)
 {
 	struct dice *dice = &pool->dice;
 	struct kfd_ioctl_map_memory_to_gpu_args map = {
-		.handle = place->handle,
+		.handle = area->handle,
 		.device_ids_array_ptr = (uint64_t)(uintptr_t)&pool->gpu.gpu_id,
 		.n_devices = 1};
-	struct kfd_ioctl_free_memory_of_gpu_args release = {.handle = place->handle};
+	struct kfd_ioctl_free_memory_of_gpu_args release = {.handle = area->handle};
 
 	switch (below(dice, 5)) {
 	case 0: /* only the CPU's mapping is replaced: later writes go to a new page */
-		mmap(place->cpu, place->size, PROT_READ | PROT_WRITE,
+		mmap(area->cpu, area->size, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 		break;
 	case 1:
@@ -76,10 +76,10 @@ static void unmap_place(struct pool *pool, struct buffer *place)
 		break;
 	case 3:
 		/* the next write of the process to it is a SIGSEGV */
-		munmap(place->cpu, place->size);
+		munmap(area->cpu, area->size);
 		break;
 	default:
-		madvise(place->cpu, place->size, MADV_REMOVE);
+		madvise(area->cpu, area->size, MADV_REMOVE);
 		break;
 	}
 }
@@ -137,18 +137,18 @@ static void round_of_scribbling(struct pool *pool)
 	CHECK_IS(pool->n_queues, 4);
 	signals = signals_new(&pool->gpu);
 	for (unsigned i = 0; i < STEPS; i++) {
-		struct buffer *place = &pool->places[below(dice, pool->n_places)];
+		struct buffer *area = &pool->buffers[below(dice, pool->n_buffers)];
 
 		if (i % 4 == 0)
 			work(pool, signals);
 		if (once_in(dice, 2))
-			scribble(pool, place);
+			scribble(pool, area);
 		if (once_in(dice, 10))
 			doorbells(pool);
 		if (once_in(dice, 10))
 			control(pool);
 		if (i > STEPS / 4 && once_in(dice, 20))
-			unmap_place(pool, place);
+			unmap_buffer(pool, area);
 		if (i > STEPS / 2 && once_in(dice, 100))
 			close(once_in(dice, 2) ? pool->gpu.kfd : pool->gpu.render);
 		if (once_in(dice, 8))

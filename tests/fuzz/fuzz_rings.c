@@ -241,7 +241,7 @@ static void round_of_packets(struct pool *pool)
 	CHECK_IS(pool->n_queues, 4);
 	for (unsigned i = 0; i < BURSTS; i++) {
 		unsigned which = below(dice, 4);
-		struct buffer *ib = &pool->places[1 + below(dice, 4)];
+		struct buffer *ib = &pool->buffers[1 + below(dice, 4)];
 
 		fill_words(pool, ib->cpu, IB_DWORDS, once_in(dice, 2));
 		burst(pool, &pool->queues[which], which);

@@ -85,7 +85,7 @@ bool saved_store(struct saved_state *saved, const struct saved_process *process)
 bool saved_store_policy(struct saved_state *saved, uint32_t gpu_id,
 			const struct core_policy *policy)
 {
-	struct saved_policy *place = NULL, *before = NULL;
+	struct saved_policy *entry = NULL, *before = NULL;
 
 	for (uint32_t i = 0; i < SAVED_POLICIES; i++) {
 		struct saved_policy *p = &saved->policies[i];
@@ -93,19 +93,19 @@ bool saved_store_policy(struct saved_state *saved, uint32_t gpu_id,
 		if (used(&p->used) && p->gpu_id == gpu_id)
 			before = p;
 		else if (!used(&p->used))
-			place = p;
+			entry = p;
 	}
-	if (!place)
-		place = before;
-	if (!place)
+	if (!entry)
+		entry = before;
+	if (!entry)
 		return false;
-	set_used(&place->used, false);
-	place->gpu_id = gpu_id;
-	place->policy = *policy;
-	set_used(&place->used, true);
+	set_used(&entry->used, false);
+	entry->gpu_id = gpu_id;
+	entry->policy = *policy;
+	set_used(&entry->used, true);
 	/* A worker that is killed before leaves both policies, one killed above the old one, if the
 	 * table is not full. */
-	if (before && before != place)
+	if (before && before != entry)
 		set_used(&before->used, false);
 	return true;
 }
