@@ -57,9 +57,6 @@
  *
  * Times are nanoseconds of one clock that never goes back. Threads: none; the caller serialises
  * all calls.
- *
- * The code calls a gang `gang`, contended `contended`, exempt from suspension `exempt`, in teardown
- * `teardown`, and victim-only `victim_only`.
  */
 #ifndef KFDSHIM_SCHEDULER_CORE_SCHED_H
 #define KFDSHIM_SCHEDULER_CORE_SCHED_H

@@ -3,11 +3,11 @@
  * Internal state of the scheduler core, and the functions that its files call in each other.
  * Only files of scheduler/core include this header; users of the core include sched.h.
  *
- * Terms, with the names that the code has for them:
- *  - gang (struct gang): the clients that are held and released together;
+ * Terms:
+ *  - gang: the clients that are held and released together;
  *  - node entry (struct core_node): one GPU as the clients of one set of rights see it. A GPU has as
  *    many node entries as there are sets of rights among the clients that use it;
- *  - contended (`contended`): more urgent work is active on a node that the gang uses, and the
+ *  - contended: more urgent work is active on a node that the gang uses, and the
  *    node's policy does not let the gang run beside that work.
  *
  * Lists are made of indices into the arrays of struct core. No function allocates, reads a clock

@@ -2,8 +2,8 @@
 """Pretty-printers for gdb: shared memory of a client, a gang of the core, a queue of kfdsim.
 
     gdb -x tools/gdb/kfdshim.py -p PID
-    (gdb) print *client->lane
-    (gdb) print core->units[3]
+    (gdb) print *client->shm
+    (gdb) print core->gangs[3]
     (gdb) print *queue
 
 Each value is one line with what matters; `print/r` shows all members. A `*` marks an active node.
@@ -46,7 +46,7 @@ def flags(value, *names):
 
 
 class ClientShm:
-    """struct lane: the shared memory of a client."""
+    """struct client_shm: the shared memory of a client."""
 
     def __init__(self, value):
         self.value = value
@@ -77,15 +77,15 @@ class ClientShm:
         v = self.value
         return (f"client_shm version {number(v, 'version')} priority {number(v, 'priority')}"
                 f" group '{text(v, 'group')}' runtime {word(RUNTIMES, v, 'runtime')}"
-                f" hold_cmd {self.hold_cmd('order')} done {self.hold_cmd('order_done')}"
-                f" errno {number(v, 'order_errno')} suspended {number(v, 'suspended')}"
-                f" teardown {number(v, 'leaving')}/{number(v, 'released')}/{number(v, 'left')}"
+                f" hold_cmd {self.hold_cmd('hold_cmd')} done {self.hold_cmd('hold_cmd_done')}"
+                f" errno {number(v, 'hold_cmd_errno')} suspended {number(v, 'suspended')}"
+                f" teardown {number(v, 'teardown_begin')}/{number(v, 'teardown_granted')}/{number(v, 'teardown_end')}"
                 f" nodes {self.nodes()} queues < {number(v, 'queue_end')}"
                 f" events {number(v, 'events_number')}")
 
 
 class Gang:
-    """struct unit of scheduler/core."""
+    """struct gang of scheduler/core."""
 
     def __init__(self, value):
         self.value = value
@@ -97,7 +97,7 @@ class Gang:
         deadline = number(v, "deadline")
         return (f"gang priority {number(v, 'priority')} tenant {tenant} group {number(v, 'group')}"
                 f" first client {number(v, 'first')}"
-                f" [{flags(v, 'held', 'pressed', 'observed', 'starved', 'waits', 'urgent')}]"
+                f" [{flags(v, 'held', 'contended', 'observed', 'starved', 'waits', 'urgent')}]"
                 f" held_since {number(v, 'held_since')} ran {number(v, 'ran_ns')} ns"
                 f" costs {number(v, 'suspend_ns')}/{number(v, 'resume_ns')} ns"
                 f" deadline {'never' if deadline == NEVER else deadline}")
@@ -120,11 +120,11 @@ class SimQueue:
         return (f"queue {number(v, 'id')} {word(QUEUE_TYPES, v, 'type')} node {number(v, 'node')}"
                 f" ring {number(v, 'ring'):#x}+{number(v, 'ring_bytes')} percent {number(v, 'percent')}"
                 f" priority {number(v, 'priority')}"
-                f" [{flags(v, 'suspended', 'stalled', 'being_destroyed', 'leaving', 'reset', 'stopped', 'map_wanted')}]"
+                f" [{flags(v, 'suspended', 'stalled', 'being_destroyed', 'removed', 'reset', 'stopped', 'map_wanted')}]"
                 f"{packets}")
 
 
-PRINTERS = {"lane": ClientShm, "client_shm": ClientShm, "unit": Gang, "gang": Gang, "queue": SimQueue}
+PRINTERS = {"client_shm": ClientShm, "gang": Gang, "queue": SimQueue}
 # Several structures are called `queue`; only this one has these members.
 MEMBERS = {SimQueue: ("record", "being_destroyed"), Gang: ("held_since", "rights"), ClientShm: ("queue_end",)}
 
@@ -141,4 +141,4 @@ def lookup(value):
 
 lookup.__name__ = "kfdshim"
 gdb.pretty_printers.append(lookup)
-gdb.execute("set max-value-size 1048576")  # struct lane is larger than gdb's default of 64 KiB
+gdb.execute("set max-value-size 1048576")  # struct client_shm is larger than gdb's default of 64 KiB
