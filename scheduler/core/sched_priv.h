@@ -206,7 +206,7 @@ struct core {
 	uint32_t heap_count;
 };
 
-/* ---- clients.c ---- */
+/* ---- clients.c, counts.c, nodes.c ---- */
 
 /* Returns the client with this id; NULL if there is none any more. */
 struct core_client *client_find(const struct core *core, core_id id);
@@ -214,6 +214,10 @@ struct core_client *client_find(const struct core *core, core_id id);
 static inline struct core_client *client_at(const struct core *core, uint32_t slot)
 {
 	return slot == NO_INDEX ? NULL : &core->clients[slot];
+}
+static inline struct gang *gang_of(const struct core *core, const struct core_client *client)
+{
+	return &core->gangs[client->gang];
 }
 /* Loops over the clients of a gang; declares `c`. */
 #define FOR_CLIENTS(core, gang, c)                                                                 \
@@ -241,8 +245,14 @@ void client_recount(struct core *core, struct core_client *client);
 /* Takes the client out of all counts and clears its activity. The caller has to recount the
  * others of its gang. */
 void client_uncount(struct core *core, struct core_client *client);
+/* Takes the client out of the counts that are kept by priority, before the priority of its gang
+ * changes. */
+void client_discount(struct core *core, struct core_client *client);
 /* client_recount() for all clients of a gang. */
 void gang_recount(struct core *core, struct gang *gang);
+/* To be called when the gang's active clients or their objectives have changed, because a policy
+ * may depend on both. */
+void gang_objective_changed(struct core *core, const struct gang *gang);
 /* Updates counts, priority and objectives of a gang that a client has left and that still has
  * clients. */
 void gang_left(struct core *core, struct gang *gang);
@@ -271,6 +281,9 @@ static inline uint32_t client_words(const struct core_client *client)
 /* Returns the policy in force on a node entry: that of its GPU, else the common one. Valid until
  * the next change of policies. */
 const struct core_policy *node_policy(const struct core *core, const struct core_node *node);
+/* Updates what the policy keeps of the node entry. Returns true if all gangs on it have to be
+ * evaluated again. */
+bool node_policy_update(const struct core *core, struct core_node *node);
 static inline bool same_rights(const struct core_rights *a, const struct core_rights *b)
 {
 	return a->tenant == b->tenant && a->can_preempt == b->can_preempt &&
@@ -298,6 +311,9 @@ static inline struct core_gpu *node_gpu(const struct core *core, const struct co
 /* Returns true if clients of `node` have the right to preempt clients of `other`, another node
  * entry of the same GPU. */
 bool node_presses(const struct core_node *node, const struct core_node *other);
+/* Counts the changed priorities of another node entry in this one, whose clients they can preempt.
+ * up: the bits that are set now. */
+void node_count_other_rights(struct core_node *node, uint32_t priorities, uint32_t up);
 /* Returns the number of the client's place for a GPU, which is added if the client has none;
  * -1 if the client uses CORE_NODES others already. */
 int client_find_node(struct core *core, struct core_client *client, uint32_t gpu_id);
