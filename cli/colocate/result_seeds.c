@@ -2,6 +2,7 @@
 /* Combines the values of several seeds. */
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "cli/colocate/result.h"
 
@@ -11,12 +12,15 @@
 /* Reads the value at offset `at` of one seed. */
 static double figure(const struct colocation *run, unsigned seed, enum arm arm, size_t at)
 {
-	return *(const double *)((const char *)&run->by_seed[seed][arm] + at);
+	double value;
+
+	memcpy(&value, (const char *)&run->by_seed[seed][arm] + at, sizeof(value));
+	return value;
 }
 
 static void set(struct colocation *run, enum arm arm, size_t at, double value)
 {
-	*(double *)((char *)&run->arms[arm] + at) = value;
+	memcpy((char *)&run->arms[arm] + at, &value, sizeof(value));
 }
 
 double result_median(double *values, unsigned count)

@@ -45,7 +45,7 @@ static int start(struct ranks *ranks, const struct workload *workload, struct ra
 	snprintf(name, sizeof(name), "GPU %u kfdreplay", rank->gpu->index);
 	snprintf(device, sizeof(device), "%u", rank->gpu->index);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", rank->file);
-	for (; workload->argv[n] && n < WORKLOAD_ARGUMENTS; n++)
+	for (; n < WORKLOAD_ARGUMENTS && workload->argv[n]; n++)
 		argv[n] = workload->argv[n];
 	argv[n++] = "--device";
 	argv[n++] = device;

@@ -98,6 +98,7 @@ static void watch(struct session *s, const pid_t *pids, size_t count)
 	}
 	s->count = n_valid;
 	for (size_t i = 0; i < count; i++) {
+		/* cppcheck-suppress uninitvar; gpu_processes() has written `count` of them */
 		const struct observe_options observe = {.pid = pids[i],
 							.socket = s->options->socket};
 		struct watched w = {0};
@@ -118,19 +119,19 @@ static void watch(struct session *s, const pid_t *pids, size_t count)
 static size_t gpu_processes(const struct session *s, bool own, pid_t *out)
 {
 	pid_t users[PROCESSES];
-	int using = observe_processes(s->options->socket, users, PROCESSES);
+	int n_users = observe_processes(s->options->socket, users, PROCESSES);
 	int n, n_valid = 0;
 
-	using = using<0 ? 0 : using>(int) PROCESSES ? (int)PROCESSES : using;
+	n_users = n_users < 0 ? 0 : n_users > (int)PROCESSES ? (int)PROCESSES : n_users;
 	if (!own) {
-		memcpy(out, users, (size_t) using * sizeof(*out));
-		return (size_t) using;
+		memcpy(out, users, (size_t)n_users * sizeof(*out));
+		return (size_t)n_users;
 	}
 	n = descendants_of(getpid(), out, PROCESSES);
 	for (int i = 0; i < n; i++) {
 		bool uses = false;
 
-		for (int k = 0; k < using && !uses; k++)
+		for (int k = 0; k < n_users && !uses; k++)
 			uses = users[k] == out[i];
 		if (uses || kfd_device_opened_by(out[i], UINT_MAX) == 1)
 			out[n_valid++] = out[i];
