@@ -47,7 +47,7 @@ MAY_INCLUDE = {
     "tools/kfdconform": "common kfd tools/kernels",
     "examples": "include",
     "tests": "*",
-    "cmake": "",
+    "cmake": "", "ci": "",
 }
 GENERATED = {"version_data.h"}
 MOST_C_FILES = 45
