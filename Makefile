@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A thin face: what to type. The building itself stands in CMakeLists.txt.
-.PHONY: all demo demo-build test test-all test-disturbed tests-built bench goals matrix mutants lint \
+.PHONY: all demo demo-build check test test-all test-disturbed tests-built bench goals matrix mutants lint \
 	sanitizers sanitizers-all fresh nightly clean
 
 # What `all` builds; all: everything that is configured.
@@ -23,6 +23,12 @@ demo-build:
 	@packaging/deps.sh demo
 	@echo "demo: 2/3 build"
 	@$(MAKE) --no-print-directory all TARGET=demo_programs
+
+# For each change, in a minute beside the build: lint of the files that differ from the upstream
+# branch, and the unit tests.
+check: tests-built
+	@ci/lint.sh --changed
+	@ctest --test-dir build --output-on-failure --no-tests=error -j 4 -L quick -R '^unit/'
 
 # The quick tests (docs/internals/testing.md), four at a time because most of them wait.
 test: tests-built
