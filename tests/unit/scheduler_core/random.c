@@ -136,7 +136,7 @@ static void configure(void)
 	config.online_weight = draw(WEIGHT_MAX + 1);
 	config.max_online_overhead = draw(2) ? draw(101) : 0;
 	if (config.policy.rule != POLICY_strict)
-		rule = draw(2) ? config.policy.rule : (enum policy)draw(4);
+		rule = draw(2) ? config.policy.rule : (enum policy)draw(POLICIES);
 	own = (struct core_policy){rule, config.policy.share_percent};
 	core_configure(core, &config);
 	assert_true(core_set_policy(core, 100, &own));
@@ -309,7 +309,7 @@ static void random_events(void **state)
 	print_message("SEED=%#llx, %llu events\n", (unsigned long long)rng,
 		      (unsigned long long)events);
 	for (uint64_t i = 0; i < events / MACHINE_EVENTS; i++)
-		play_machine((enum policy)(i % 4));
+		play_machine((enum policy)(i % POLICIES));
 	print_message("%lu suspends (%lu of groups), %lu resumes, of which %lu starved, %lu for "
 		      "a share, %lu early; %lu failures, %lu times held over, %lu times slack, "
 		      "%lu times behind a resume, "
