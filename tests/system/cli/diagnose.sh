@@ -108,7 +108,7 @@ self=$replayed
 becomes $self '.level == "self"'
 diagnose $self '.verdict | test("can be preempted at level self; for level trap do: start kfdschedd as root$")' \
 	'.best_level == "self" and .preemptible and .gpu.shim' \
-	'.by_hand | .can == "no" and (.why | test("one debug session"))'
+	'.by_hand | .can == "no" and (.why | test("the only debug session"))'
 kill $self $disabled
 
 # ---- in a container ----
@@ -158,7 +158,7 @@ diagnose $offline '.verdict | test("and can be preempted at level trap$")' \
 expect 0 "$kfdsched" diagnose $offline
 sed -E -e "s/\b$offline\b/PID/g" -e 's/bash \([0-9]+\)/bash (PARENT)/' -e "s|$BUILD|BUILD|g" -e "s|$SOURCE|SOURCE|g" \
 	-e 's/(kfdschedd-exec) \([0-9]+\)/\1 (EXECUTOR)/' -e 's/ on GPU [0-9]+/ on GPU ID/' \
-	-e 's/^(  (state|user|container) +).*/\1.../' -e 's/[0-9]+ times so far, .* in all/N times so far, T in all/' \
+	-e 's/^(  (state|user|container) +).*/\1.../' -e 's/[0-9]+ times so far, .* in total/N times so far, T in total/' \
 	"$work/out" >"$work/text"
 diff -u "$SOURCE/tests/system/cli/diagnose.golden" "$work/text" >"$work/out" ||
 	fail "the text is not the expected one"
