@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""cookbook.py [--check]: makes each page of docs/operator/cookbook of the one with the same name in
-cookbook.in beside it.
+"""cookbook.py [--check] [PAGE...]: makes each page of docs/operator/cookbook of the one with the same
+name in cookbook.in beside it. PAGE: only this one, such as watch.md.
 
 Each block ```kfdsched WORLD... of the source is one command line or more; they are run in a
 world of kfdsim's own, and the block becomes what a terminal would show, output included.
@@ -161,11 +161,14 @@ def skeleton(text):
 
 
 def main():
-    check = sys.argv[1:] == ["--check"]
+    check = "--check" in sys.argv[1:]
     names = {source.name for source in SOURCES.glob("*.md")}
+    wanted = {argument for argument in sys.argv[1:] if argument != "--check"}
+    if wanted - names:
+        sys.exit(f"cookbook: {SOURCES} has no {sorted(wanted - names)[0]}; usage: cookbook.py [--check] [PAGE...]")
     if check and names != {page.name for page in PAGES.glob("*.md")}:
         sys.exit(f"cookbook: {PAGES} has other pages than {SOURCES}: make it anew")
-    for name in sorted(names):
+    for name in sorted(wanted or names):
         made = make((SOURCES / name).read_text())
         if not check:
             (PAGES / name).write_text(made)
