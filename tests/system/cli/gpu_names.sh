@@ -74,7 +74,7 @@ has_row "^ +[0-9]+ +0  aql "
 expect 0 "$kfdsched" diagnose "$offline" --json
 has_names ".gpus[]"
 expect 0 "$kfdsched" diagnose "$offline"
-has_row "[0-9] aql on GPU 0, as "
+has_row "[0-9] aql on GPU 0, source: "
 expect 0 "$kfdsched" status "$offline" --dump --json
 has_names ".gpus[]"
 expect 0 "$kfdsched" status "$offline" --dump

@@ -77,7 +77,7 @@ until_true 50 "$kfdsched" preempt "$offline" -n 1 >"$work/out" 2>&1 || fail "its
 # Some queues: the idle one alone stops nothing, the working one everything.
 hold --queues "$idle"
 grep -q "1 queue of process $offline (kfdreplay) is suspended" "$work/said" || fail "$(cat "$work/said")"
-grep -q 'beware' "$work/err" || fail "no warning"
+grep -q 'opens a debug session on process' "$work/err" || fail "no warning"
 "$BUILD/watch_queue" "$offline" "$rptr" 0 10000 >/dev/null || fail "it stands though its queue runs"
 kill -INT "$holder"
 wait "$holder" || fail "it ended with $?"
@@ -156,4 +156,4 @@ hold
 "$kfdsched" preempt "$offline" -n 3 >/dev/null 2>&1 && fail "two at once"
 kill -KILL "$offline"
 wait "$holder" && fail "it holds the dead"
-grep -q "process $offline: it has ended" "$work/err" || fail "$(cat "$work/err")"
+grep -q "process $offline: the process has ended" "$work/err" || fail "$(cat "$work/err")"

@@ -69,7 +69,7 @@ soon mapped
 # ---- down to its queues ----
 keys Enter
 shows "Process $offline, level trap"
-soon eval "screen | grep '^Told by daemon, lane, ' | grep -q 'mqd, hqd'"
+soon eval "screen | grep '^Sources: daemon, lane, ' | grep -q 'mqd, hqd'"
 soon eval "screen | grep -qE '^ +1 +0 +aql +1 MiB +[0-9]+ +[0-9]+ '"
 
 # ---- orders ----

@@ -103,7 +103,7 @@ tell events 1000
 kill -CONT "$tracing"
 until_true 50 its_events 506 || fail "not the last 256 of 1000"
 end_trace
-grep -q "744 events of process $online are not in the trace" "$work/talk" || fail "$(cat "$work/talk")"
+grep -q "744 events of process $online are missing in the trace" "$work/talk" || fail "$(cat "$work/talk")"
 kill -KILL "$offline"
 has_shown ".pid == $offline and .source == \"shim\"" && fail "the other's queues are shown"
 schema trace "$work/timeline" --lines
