@@ -12,7 +12,7 @@ scale=0.02
 . "$SOURCE/tests/lib/stuck.inc.sh"
 
 killed() {
-	grep -q "killing executor process [0-9]*: .*on process $mine " "$work/log"
+	grep -q "killing executor process [0-9]*: .*for process $mine " "$work/log"
 }
 
 start_two_tenants

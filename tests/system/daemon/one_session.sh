@@ -31,7 +31,7 @@ level_of "$first" trap '^$'
 offline_level=gate
 start_offline --seconds 600
 second=$offline
-level_of "$second" gate "busy: its GPU debugs another.; process $first has the session"
+level_of "$second" gate "busy: its GPU debugs another process.; process $first has the session"
 start_online
 tell on
 for pid in "$first" "$second"; do
