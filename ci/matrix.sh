@@ -224,7 +224,7 @@ shim() {
 	for path in store direct sdma blit raw dlopened intercepted; do
 		behaves "shim work: $path" tests/system/shim/path.sh "$path" 300
 	done
-	# From ROCr 6.3 on the thunk is within ROCr, and nobody else can call it.
+	# From ROCr 6.3 on the thunk is within ROCr, and no other program can call it.
 	if grep -q '^libhsakmt1 ' <<<"$packages"; then
 		behaves "shim work: thunk" tests/system/shim/path.sh thunk 300
 	else

@@ -92,8 +92,8 @@ struct kfd_debug_cost {
 	uint32_t gpus;	      /* GPUs with a queue that was to be suspended; resume: 0 */
 };
 /*
- * The time that the suspend took for each GPU, in ns: the mean, because the driver does not tell
- * them apart.
+ * The time that the suspend took for each GPU, in ns: the mean, because the driver gives no
+ * times of single GPUs.
  * Returns 0 if other calls of the target held the mutex, so that the time is not known.
  */
 static inline uint64_t kfd_debug_gpu_ns(const struct kfd_debug_cost *cost)

@@ -21,7 +21,7 @@
 #include "kfd/gpu_name.h"
 
 struct diagnose_facts {
-	pid_t queried; /* number that the user gave; a thread of who.pid if the two differ */
+	pid_t queried; /* number that the user gave; a thread of identity.pid if they differ */
 	struct process_identity identity;
 	char user[32];	  /* name, or "uid N" */
 	unsigned threads; /* number of its threads; 0: not known */
@@ -32,7 +32,7 @@ struct diagnose_facts {
 	enum doctor_known dumpable;	       /* NO: reading or tracing it needs CAP_SYS_PTRACE */
 	enum doctor_known same_user_namespace; /* the same as kfdsched's */
 
-	struct doctor_facts machine; /* collected with chosen_pid = who.pid */
+	struct doctor_facts machine; /* collected with chosen_pid = identity.pid */
 	struct observation seen;     /* its queues, as the sources report them */
 };
 

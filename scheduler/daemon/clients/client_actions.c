@@ -268,9 +268,9 @@ static void aborted(struct worker *worker, struct client *client, bool hung, uin
 }
 
 /* Returns whether the driver has reset a queue in a suspend, or an ENABLE, that succeeded, by its
- * time. The wait
- * for the process's mutex just before shows how long that is held: if it is a small part of the
- * suspend, it is no reason for the rest. (On a busy host any driver call takes some ms.) */
+ * time. The wait for the process's mutex just before shows how long that is held: if it is a small
+ * part of the suspend, it is no reason for the rest. (On a busy host any driver call takes some
+ * ms.) */
 static bool has_cost_a_queue(const struct kfd_debug_cost *cost)
 {
 	return cost->duration_ns >= UNMAP_LATENCY_NS &&

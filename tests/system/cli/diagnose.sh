@@ -179,7 +179,7 @@ children+=("$traced")
 diagnose "$traced" ".verdict | test(\"at level self; for level trap do: end it: 'kill $tracer'\$\")" \
 	".process.tracer == {pid: $tracer, comm: \"strace\"}" '([.findings[].check] - ["worker"]) == ["tracer"]' \
 	'.levels | map(.can) == ["no", "now", "yes", "yes", "yes"]'
-# Who is not allowed to read its state.
+# A user that is not allowed to read its state.
 as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 chmod 755 "$work"
 diagnose $bare '.preemptible == null and .level == null and .gpu.device_open == null and .gpu.shim == null' \
