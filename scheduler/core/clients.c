@@ -72,7 +72,7 @@ void gang_prioritise(struct core *core, struct gang *gang)
 		FOR_CLIENTS (core, gang, c)
 			client_discount(core, c);
 		gang->priority = priority;
-		gang->waits = false;
+		gang_set_waits(core, gang, false);
 		gang_recount(core, gang);
 	}
 	gang_queue(core, gang);
@@ -132,8 +132,10 @@ void client_unlink(struct core *core, struct core_client *c)
 	while (*link != (uint32_t)(c - core->clients))
 		link = &core->clients[*link].next;
 	*link = c->next;
-	if (gang->first == NO_INDEX)
+	if (gang->first == NO_INDEX) {
 		timer_set(core, gang, CORE_NEVER);
+		gang_set_waits(core, gang, false);
+	}
 }
 
 /* ---- events ---- */

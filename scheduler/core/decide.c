@@ -318,7 +318,7 @@ static bool is_held_over(struct core *core, struct gang *gang, bool waits, uint6
 	if (now < over)
 		return !not_yet(core, gang, next, over);
 	over = hold_over_end(core, gang, true);
-	gang->waits = now < over && (waits || others_turn(core, gang, now));
+	gang_set_waits(core, gang, now < over && (waits || others_turn(core, gang, now)));
 	return gang->waits && !not_yet(core, gang, next, over);
 }
 
@@ -333,7 +333,7 @@ static bool wants_release(struct core *core, struct gang *gang,
 	bool waits = gang->waits;
 
 	gang->starved = false;
-	gang->waits = false;
+	gang_set_waits(core, gang, false);
 	if (is_being_suspended(core, gang))
 		return false;
 	if (must_run(core, gang, leased) || !holds_any(core, gang, leased, now))
@@ -411,12 +411,12 @@ void gang_release(const struct core *core, struct gang *gang, uint64_t now)
 }
 
 /* Records whether the gang is contended. */
-static void set_contended(struct gang *gang, bool contended, uint64_t now)
+static void set_contended(struct core *core, struct gang *gang, bool contended, uint64_t now)
 {
 	if (contended == gang->contended)
 		return;
 	gang->contended = contended;
-	gang->waits = false;
+	gang_set_waits(core, gang, false);
 	gang->over_ns[false] = gang->over_ns[true] = 0;
 	if (!contended)
 		gang->uncontended_since = now;
@@ -519,7 +519,7 @@ static bool decide_gang(struct core *core, struct gang *gang, uint64_t now, stru
 		return false;
 	evaluate_contention(core, gang, now, &outcome);
 	urgent_learn(core, gang, outcome.urgent, now);
-	set_contended(gang, outcome.contended, now);
+	set_contended(core, gang, outcome.contended, now);
 	gang->observed = outcome.observed;
 	if (!outcome.contended || outcome.share_percent)
 		not_after(&next, outcome.later);

@@ -34,7 +34,7 @@ void core_configure(struct core *core, const struct core_config *config)
 	for (uint32_t i = 0; i < core->gang_top; i++) {
 		core->gangs[i].window_off_ns = 0;
 		core->gangs[i].debt_ns = 0;
-		core->gangs[i].waits = false;
+		gang_set_waits(core, &core->gangs[i], false);
 		core->gangs[i].over_ns[false] = core->gangs[i].over_ns[true] = 0;
 		gang_queue(core, &core->gangs[i]);
 	}

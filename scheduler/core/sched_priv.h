@@ -140,7 +140,7 @@ struct gang {
 	bool held, contended, observed;
 	bool starved; /* released, or to be released at the next decision, because the starvation
 			  bound of this gang or of another one on the same GPU is reached */
-	bool waits;   /* uncontended, and held on until its turn (turns.c) */
+	bool waits;   /* uncontended, and held on until its turn (turns.c); gang_set_waits() */
 
 	/* ns; begin of the last hold; when the gang was last no longer contended. */
 	uint64_t held_since, uncontended_since;
@@ -195,7 +195,8 @@ struct core {
 	struct core_node *nodes;      /* [max_clients * CORE_NODES] */
 	struct core_gpu *gpus;	      /* [max_clients * CORE_NODES] */
 	uint64_t passes;	      /* number of times that act_on() (decide.c) was called */
-	uint64_t turns; /* number of changes that can change which gang is first in turn */
+	uint64_t turns;	  /* number of changes that can change which gang is first in turn */
+	uint32_t waiting; /* number of gangs with `waits` */
 
 	/* Gangs that the next core_decide() evaluates, in one list for each priority; list
 	 * p + 1 is that of priority p. */
@@ -359,6 +360,13 @@ void gang_account(const struct core *core, const struct gang *gang, uint64_t now
 void client_times(const struct core_client *client, uint64_t now, uint64_t out[CORE_TIMES]);
 
 /* ---- turns.c ---- */
+
+/* Records whether the gang waits for its turn. */
+static inline void gang_set_waits(struct core *core, struct gang *gang, bool waits)
+{
+	core->waiting += (uint32_t)waits - (uint32_t)gang->waits;
+	gang->waits = waits;
+}
 
 /* Returns true if, on a node where the gang has work, another gang of the same priority is before it
  * in turn. For a gang that is on hold, uncontended, and has been held over for long enough. */

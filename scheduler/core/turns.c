@@ -101,6 +101,8 @@ void turn_ends(struct core *core, const struct core_node *node, int priority)
 {
 	struct gang *next = NULL;
 
+	if (!core->waiting)
+		return;
 	for (uint32_t at = node->first; at != NO_INDEX;) {
 		const struct core_client *c = &core->clients[at / CORE_NODES];
 		struct gang *gang = &core->gangs[c->gang];
@@ -111,6 +113,6 @@ void turn_ends(struct core *core, const struct core_node *node, int priority)
 	}
 	if (!next)
 		return;
-	next->waits = false;
+	gang_set_waits(core, next, false);
 	gang_queue(core, next);
 }
