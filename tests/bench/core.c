@@ -12,9 +12,13 @@
  * containers (each a tenant, with an online and an offline client on one node), or of one tenant (a
  * sixteenth of them online).
  *
+ * Measures also the release of all clients at the starvation bound, where each one has used 16 GPUs
+ * and all have work on the same one: the instructions for one client of 100 and of 1,000.
+ *
  *     bench_core                          measures
  *     bench_core few|many                 the part that callgrind counts, and nothing else
  *     bench_core containers|tenant N      the same with N clients
+ *     bench_core release N                the same of the release of N clients
  */
 #include <math.h>
 #include <stdio.h>
@@ -62,7 +66,7 @@ static void begin_core(struct play *play, enum policy rule)
 
 	config.policy.rule = rule;
 	*play = (struct play){.now = 1000000000u, .rng = 0x9e3779b97f4a7c15u};
-	play->core = core_create(&config, CLIENTS_MAX);
+	play->core = core_create(&config, CLIENTS_MAX + 1); /* and the online one of a release */
 	if (!play->core)
 		exit(1);
 }
@@ -156,6 +160,43 @@ __attribute__((noinline)) void play_growing(struct play *play, bool containers, 
 	memset(active, 0, sizeof active);
 }
 
+#define RELEASED_GPUS 16u
+
+/* Makes `clients` clients that are held by one more, which is online. */
+static void begin_release(struct play *play, uint32_t clients)
+{
+	static struct core_action actions[CLIENTS_MAX];
+	core_id online, c;
+	uint64_t deadline;
+	size_t n;
+
+	begin_core(play, POLICY_strict);
+	online = core_add(play->core, 1, 0, 15, play->now);
+	core_set_activity(play->core, online, 1, true, play->now);
+	for (uint32_t i = 0; i < clients; i++) {
+		c = core_add(play->core, 1, 0, 2, play->now);
+		core_set_capability(play->core, c, CORE_ABLE);
+		core_set_activity(play->core, c, 1, true, play->now);
+		for (uint32_t gpu = 1; gpu < RELEASED_GPUS; gpu++)
+			core_set_activity(play->core, c, 1 + i * RELEASED_GPUS + gpu, false,
+					  play->now);
+	}
+	n = core_decide(play->core, play->now, actions, CLIENTS_MAX, &deadline);
+	for (size_t i = 0; i < n; i++)
+		core_finished(play->core, actions[i].client, 0, 1000000, play->now);
+}
+
+void play_release(struct play *play);
+__attribute__((noinline)) void play_release(struct play *play)
+{
+	struct core_config config = CORE_CONFIG_DEFAULT;
+	static struct core_action actions[CLIENTS_MAX];
+	uint64_t deadline;
+
+	play->events = core_decide(play->core, play->now + config.max_suspended_ns, actions,
+				   CLIENTS_MAX, &deadline);
+}
+
 static void begin_few(struct play *play)
 {
 	begin(play, 16);
@@ -191,7 +232,10 @@ static int counted(const char *what, uint32_t clients)
 	bool containers = !strcmp(what, "containers");
 	struct play play;
 
-	if (clients) {
+	if (!strcmp(what, "release")) {
+		begin_release(&play, clients);
+		play_release(&play);
+	} else if (clients) {
 		begin_growing(&play, containers, clients);
 		play_growing(&play, containers, clients, COUNTED);
 	} else if (!strcmp(what, "few")) {
@@ -220,9 +264,9 @@ static double total(const char *path)
 	return all;
 }
 
-/* Returns the instructions per event, counted in play_WHAT(). Ends the program if callgrind
- * fails. */
-static double count(const char *self, const char *play, const char *what)
+/* Returns the instructions per event, counted in play_WHAT(), of at least this number of events.
+ * Ends the program if callgrind fails. */
+static double count(const char *self, const char *play, const char *what, double at_least)
 {
 	char path[] = "/tmp/kfdshim-bench-XXXXXX", command[4096];
 	double events = 0, all;
@@ -234,7 +278,7 @@ static double count(const char *self, const char *play, const char *what)
 		 "--callgrind-out-file=%s '%s' %s",
 		 play, path, self, what);
 	from = fd < 0 ? NULL : popen(command, "re");
-	if (!from || fscanf(from, "%lf", &events) != 1 || pclose(from) || events < COUNTED) {
+	if (!from || fscanf(from, "%lf", &events) != 1 || pclose(from) || events < at_least) {
 		fprintf(stderr, "bench_core: callgrind did not come to its end\n");
 		exit(1);
 	}
@@ -252,13 +296,25 @@ static void growth(struct bench *bench, const char *self, const char *what, cons
 
 	for (unsigned i = 0, clients = 10; i < 3; i++, clients *= 10) {
 		snprintf(arguments, sizeof(arguments), "%s %u", what, clients);
-		of[i] = count(self, "growing", arguments);
+		of[i] = count(self, "growing", arguments, COUNTED);
 		snprintf(label, sizeof(label), "instructions an event by deadline: %s, %u clients",
 			 name, clients);
 		bench_figure(bench, label, of[i], "", NULL, 0);
 	}
 	snprintf(label, sizeof(label), "the growth from 10 clients to 1,000: %s", name);
 	bench_figure(bench, label, of[2] / of[0], "x", "at_most", GROWTH);
+}
+
+/* Adds the instructions for one client at a release of 100 and of 1,000, and their growth. */
+static void release(struct bench *bench, const char *self)
+{
+	double few = count(self, "release", "release 100", 100),
+	       many = count(self, "release", "release 1000", CLIENTS_MAX);
+
+	bench_figure(bench, "instructions a client at a release, 100 clients", few, "", NULL, 0);
+	bench_figure(bench, "instructions a client at a release, 1,000 clients", many, "", NULL, 0);
+	bench_figure(bench, "the growth from 100 clients to 1,000: release", many / few, "x",
+		     "at_most", GROWTH);
 }
 
 int main(int argc, char **argv)
@@ -277,11 +333,12 @@ int main(int argc, char **argv)
 		core_destroy(play.core);
 	}
 	bench_figure(&bench, "instructions an event: 1,000 clients on 8 nodes",
-		     count(argv[0], "many", "many"), "", "at_most", 1000);
+		     count(argv[0], "many", "many", COUNTED), "", "at_most", 1000);
 	bench_figure(&bench, "the same: 16 clients, each event concerns 15 of them",
-		     count(argv[0], "few", "few"), "", "at_most", 10000);
+		     count(argv[0], "few", "few", COUNTED), "", "at_most", 10000);
 	growth(&bench, argv[0], "containers", "containers");
 	growth(&bench, argv[0], "tenant", "one tenant");
+	release(&bench, argv[0]);
 	bench_figure(&bench, "events a second: 1,000 clients on 8 nodes, median of 7 runs",
 		     bench_median(mixed, ROUNDS), "million/s", NULL, 0);
 	bench_figure(&bench, "the same: 16 clients, each event concerns 15 of them",
