@@ -8,8 +8,8 @@
 #include "common/clock.h"
 #include "common/thread_cancel.h"
 #include "shim/completion.h"
-#include "shim/links/publish.h"
-#include "shim/sampler.h"
+#include "shim/config.h"
+#include "shim/thread.h"
 
 /* Each end forgets 1/16 of the longest kernel, so that one exceptionally long kernel does not delay
  * every later end. */
@@ -21,9 +21,12 @@ static uint32_t requests; /* atomic; not 0: a request is pending in a queue */
  * requests in progress. */
 static uint64_t *active_doorbells;
 static const int64_t *begun;
+static const struct activity_events *events;
 
-void activity_init(uint64_t *table, const int64_t *requests_begun)
+void activity_init(const struct activity_events *sinks, uint64_t *table,
+		   const int64_t *requests_begun)
 {
+	events = sinks;
 	begun = requests_begun;
 	pthread_mutex_init(&lock, NULL);
 	requests = 0;
@@ -74,7 +77,7 @@ static void node_add(uint32_t index, bool active, uint64_t now_ns)
 	if (node->active != (active ? 1u : 0u))
 		return;
 	node->since_ns = now_ns;
-	link_node(index, active, now_ns);
+	events->node(index, active, now_ns);
 }
 
 void activity_requests(uint64_t now_ns)
@@ -109,8 +112,8 @@ void activity_begin(struct shim_queue *q, uint64_t now_ns)
 	__atomic_store_n(&q->active, true, __ATOMIC_RELEASE);
 	__atomic_add_fetch(queues.active, 1, __ATOMIC_RELAXED);
 	node_count(q, true, now_ns);
-	link_queue(q);
-	link_event(CLIENT_SHM_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
+	events->queue(q);
+	events->event(CLIENT_SHM_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
 	sampler_wake();
 }
 
@@ -131,9 +134,9 @@ void activity_block(struct shim_queue *q, bool blocked, uint64_t now_ns)
 	q->blocked = blocked;
 	q->since_ns = now_ns;
 	node_count(q, !blocked, now_ns);
-	link_queue(q);
-	link_event(blocked ? CLIENT_SHM_EVENT_QUEUE_BLOCKED : CLIENT_SHM_EVENT_QUEUE_ACTIVE, q,
-		   q->seen_wptr);
+	events->queue(q);
+	events->event(blocked ? CLIENT_SHM_EVENT_QUEUE_BLOCKED : CLIENT_SHM_EVENT_QUEUE_ACTIVE, q,
+		      q->seen_wptr);
 }
 
 /* Checks once more that everything before `wptr` is over. A reserved slot that still named the
@@ -170,22 +173,22 @@ void activity_try_end(struct shim_queue *q, uint64_t wptr, uint64_t now_ns)
 	q->idle_ns = now_ns;
 	q->longest_ns -= q->longest_ns >> FORGET_SHIFT;
 	deactivated(q, now_ns);
-	link_queue(q);
-	link_event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, wptr);
+	events->queue(q);
+	events->event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, wptr);
 }
 
 /* The queue was used and has drained again between two polls: reports an active and an idle
  * event. */
 static void pulse(struct shim_queue *q, uint64_t wptr, uint64_t now_ns)
 {
-	link_event(CLIENT_SHM_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
+	events->event(CLIENT_SHM_EVENT_QUEUE_ACTIVE, q, q->seen_wptr);
 	seen(q, wptr);
 	q->changed_ns = q->idle_ns = now_ns;
-	link_event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, wptr);
+	events->event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, wptr);
 	if (q->node == NODE_NONE || queues.nodes[q->node].active)
 		return;
-	link_node(q->node, true, now_ns);
-	link_node(q->node, false, now_ns);
+	events->node(q->node, true, now_ns);
+	events->node(q->node, false, now_ns);
 }
 
 static void serve_rung(struct shim_queue *q, uint64_t signal, uint64_t now_ns)
@@ -206,7 +209,7 @@ static void serve_rung(struct shim_queue *q, uint64_t signal, uint64_t now_ns)
 	__atomic_store_n(&q->hooked, true, __ATOMIC_RELAXED);
 	activity_begin(q, now_ns);
 	if (first)
-		link_queue(q);
+		events->queue(q);
 }
 
 static void serve_done(struct shim_queue *q, uint64_t done, uint64_t now_ns)
@@ -352,8 +355,8 @@ static void end(struct shim_queue *q, uint64_t now_ns)
 	__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
 	cache_disable(q);
 	deactivated(q, now_ns);
-	link_queue(q);
-	link_event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, q->seen_wptr);
+	events->queue(q);
+	events->event(CLIENT_SHM_EVENT_QUEUE_IDLE, q, q->seen_wptr);
 }
 
 void activity_lose(struct shim_queue *q, uint64_t now_ns)
@@ -363,7 +366,7 @@ void activity_lose(struct shim_queue *q, uint64_t now_ns)
 	if (q->active)
 		end(q, now_ns);
 	else
-		link_queue(q);
+		events->queue(q);
 }
 
 void activity_stop(struct shim_queue *q, bool stopped, uint64_t now_ns)
@@ -410,23 +413,112 @@ void activity_queue_added(struct shim_queue *q, uint64_t now_ns)
 
 	q->changed_ns = now_ns;
 	take_memory_over(q, now_ns);
-	link_queue(q);
+	events->queue(q);
 	if (q->node != NODE_NONE)
-		link_node(q->node, queues.nodes[q->node].active > 0, now_ns);
+		events->node(q->node, queues.nodes[q->node].active > 0, now_ns);
 	activity_requests(now_ns); /* the node of this queue may be new */
 	if (queue_pointers(q, &r, &w) && !queue_drained(q, r, w))
 		activity_begin(q, now_ns);
 }
 
-void activity_queue_removed(struct shim_queue *q, uint64_t now_ns)
+/* Removes a queue from activity, published state and table. Under the lock; the caller waits for
+ * readers before it frees the queue. */
+static void take_out(struct shim_queue *q)
 {
 	if (q->active) {
 		__atomic_store_n(&q->active, false, __ATOMIC_RELAXED);
-		deactivated(q, now_ns);
+		deactivated(q, clock_ns());
 	}
 	cache_disable(q);
 	q->doorbell = 0;
 	__atomic_store_n(&q->rung, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->done, 0, __ATOMIC_RELAXED);
-	link_queue_gone(q);
+	events->queue_gone(q);
+	queue_remove(q);
+	events->event(CLIENT_SHM_EVENT_QUEUE_DESTROYED, q, 0);
+}
+
+/* ---- entries of the table ---- */
+
+struct shim_queue *entry_take(uint32_t context, uint32_t id)
+{
+	struct shim_queue *q;
+
+	agent_lock();
+	q = shim_queue_by_id(context, id);
+	if (q)
+		take_out(q);
+	agent_unlock();
+	if (q)
+		q->in_use |= !readers_wait();
+	return q;
+}
+
+static void add(struct shim_queue *q)
+{
+	int err;
+
+	agent_lock();
+	err = queue_insert(q);
+	if (!err) {
+		events->event(CLIENT_SHM_EVENT_QUEUE_CREATED, q, q->type);
+		activity_queue_added(q, clock_ns());
+	}
+	agent_unlock();
+	if (!err) /* from now on another thread may destroy and free the queue */
+		return;
+	kfdshim_log(LOG_ERROR,
+		    "queue %u is not observed, and neither is its work: use at most %u queues",
+		    q->id, QUEUES_MAX);
+	shim_queue_free(q);
+}
+
+void entry_add_new(struct shim_queue *q)
+{
+	struct shim_queue *old = entry_take(q->context, q->id);
+
+	if (old)
+		shim_queue_free(old);
+	add(q);
+}
+
+void entry_put_back(struct shim_queue *q, int err)
+{
+	/* If the call was interrupted, the thunk repeats it. After any other error ROCr frees the
+	 * memory of the queue although the queue still exists. */
+	if (err != EINTR && err != EAGAIN)
+		q->read_via_kernel = true;
+	agent_lock();
+	events->event(CLIENT_SHM_EVENT_FAILED, q, (uint64_t)err);
+	agent_unlock();
+	add(q);
+}
+
+bool entries_drop_context(uint32_t context)
+{
+	struct shim_queue *q, *gone;
+	bool left;
+
+	do {
+		gone = NULL;
+		left = false;
+		agent_lock();
+		for (uint32_t i = 0; i < queues.end; i++) {
+			q = queues.table[i];
+			if (!q || q->context != context)
+				continue;
+			if (q->active || gone)
+				left = true;
+			else
+				gone = q;
+		}
+		if (gone)
+			take_out(gone);
+		agent_unlock();
+		if (gone) {
+			gone->in_use = !readers_wait();
+			shim_queue_free(gone);
+		}
+	} while (gone && left);
+	return left;
 }

@@ -12,6 +12,8 @@
  * - the completion signal of the queue's last packet is 0 or below, and the pointers are equal;
  * - the pointers are equal and have not moved for 1.5 times the queue's longest kernel.
  *
+ * What changes is reported by struct activity_events to the modules above.
+ *
  * Threads: a hook never waits for the agent's lock. It leaves a request in the queue (`rung`,
  * `moved`, `done`), and a thread that holds the lock serves all requests before it releases the
  * lock.
@@ -39,12 +41,27 @@ void activity_copied(void);
  * Never waits. Any thread. */
 void activity_request(void);
 
-/* The queue was inserted into the table: publishes it, and makes it active if its ring is not
- * empty. Under the lock. */
+/*
+ * Entries of the table: table, activity and published state change together. Not with the agent's
+ * lock held. Adds the queue; if the table is full, that is logged and the queue is freed, so that
+ * its work is not seen. An older entry with the same context and id is removed first: its end was
+ * not seen. Takes ownership of @queue.
+ */
+void entry_add_new(struct shim_queue *queue);
+/* Removes the queue from the table before DESTROY_QUEUE is forwarded, and waits for readers: after
+ * the return the agent reads nothing of its memory, so the runtime may free it.
+ * Returns the queue, which belongs to the caller, or NULL if the table has none. The caller then
+ * calls shim_queue_free(), or entry_put_back() if the call failed. */
+struct shim_queue *entry_take(uint32_t context, uint32_t id);
+/* Adds a queue again whose DESTROY_QUEUE failed with the positive errno @err. Takes ownership. */
+void entry_put_back(struct shim_queue *queue, int err);
+
+/* Removes and frees all queues of a KFD context that has ended, except the active ones.
+ * Returns true if queues of the context are left. */
+bool entries_drop_context(uint32_t context);
+/* Part of adding, for tests: publishes a queue that was inserted into the table, and makes it active
+ * if its ring is not empty. Under the lock. */
 void activity_queue_added(struct shim_queue *queue, uint64_t now_ns);
-/* The queue is about to be removed from the table: it is no longer active or published. Under the
- * lock. */
-void activity_queue_removed(struct shim_queue *queue, uint64_t now_ns);
 
 /* As queue_part(); also takes the handle's doorbell out of the table of active doorbells. Under the
  * lock. */
@@ -72,9 +89,23 @@ void activity_lose(struct shim_queue *queue, uint64_t now_ns);
  * is above 0, every node of the process is active. Under the lock. */
 void activity_requests(uint64_t now_ns);
 
+/* Called under the agent's lock. */
+struct activity_events {
+	/* The node with this index in queues.nodes[] became active or idle, or is new. */
+	void (*node)(uint32_t node, bool active, uint64_t now_ns);
+	/* The queue is new, or has changed. */
+	void (*queue)(const struct shim_queue *queue);
+	/* The queue leaves the table. */
+	void (*queue_gone)(const struct shim_queue *queue);
+	/* client_shm.h documents @value for each kind. */
+	void (*event)(enum client_shm_event_kind kind, const struct shim_queue *queue,
+		      uint64_t value);
+};
+
 /* Sets the initial state, at the start and in a fork child. @active_doorbells is the table of active
- * doorbells in struct kfdshim_preload_iface, @begun the program's count of requests in progress; both
+ * doorbells in struct kfdshim_preload_iface, @begun the program's count of requests in progress; all
  * must stay valid. */
-void activity_init(uint64_t *active_doorbells, const int64_t *begun);
+void activity_init(const struct activity_events *events, uint64_t *active_doorbells,
+		   const int64_t *begun);
 
 #endif

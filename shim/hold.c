@@ -10,12 +10,11 @@
 #include "shim/config.h"
 #include "shim/kfd_context.h"
 #include "shim/kfd_fd.h"
-#include "shim/links/daemon_link.h"
-#include "shim/links/publish.h"
+#include "shim/publish.h"
 #include "shim/queue_override.h"
-#include "shim/sampler.h"
 #include "shim/self_session.h"
 #include "shim/submit_gate.h"
+#include "shim/thread.h"
 #include "shim/topology.h"
 
 #define RUN_NS 200000000u /* pause after hold_span_ns, in which the process runs */
@@ -31,7 +30,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
 	const struct kfdshim_preload_iface *host;
-	/* Positive errno of the last try to open the device or a session; 0: it worked. Atomic. */
+	/* Positive errno of the last try to open the device or a session; 0: it worked. */
 	int session_error;
 	struct {
 		bool hold;
@@ -57,18 +56,6 @@ bool hold_is_held(void)
 bool hold_stands(void)
 {
 	return self_is_suspended() || updates_stand();
-}
-
-bool hold_by_updates(void)
-{
-	return config.update_queue && config.level == PROTOCOL_LEVEL_SELF && device_is_open() &&
-	       topology_saves_waves();
-}
-
-bool hold_own_session(int *error)
-{
-	*error = __atomic_load_n(&it.session_error, __ATOMIC_ACQUIRE);
-	return self_is_open();
 }
 
 static void publish_event(enum client_shm_event_kind kind, uint64_t value)
@@ -102,12 +89,21 @@ static void drop_holds(int err)
 	}
 }
 
+/* Publishes whether the process can hold itself at level self, by a session or by UPDATE_QUEUE. */
+static void publish_self(void)
+{
+	bool updates = config.update_queue && config.level == PROTOCOL_LEVEL_SELF &&
+		       device_is_open() && topology_saves_waves();
+
+	agent_lock();
+	link_session(self_is_open(), it.session_error, updates);
+	agent_unlock();
+}
+
 static void publish_session(void)
 {
-	agent_lock();
-	link_runtime();
-	link_event(CLIENT_SHM_EVENT_SESSION, NULL, self_is_open());
-	agent_unlock();
+	publish_self();
+	publish_event(CLIENT_SHM_EVENT_SESSION, self_is_open());
 	it.published_session = self_is_open();
 }
 
@@ -120,7 +116,7 @@ static int open_session(void)
 	if (!topology_saves_waves())
 		return -EOPNOTSUPP;
 	err = self_open(it.host);
-	__atomic_store_n(&it.session_error, -err, __ATOMIC_RELEASE);
+	it.session_error = -err;
 	if (err)
 		kfdshim_log(LOG_ERROR, "cannot open a debug session on this process: %s; %s",
 			    strerror(-err),
@@ -360,13 +356,6 @@ uint64_t hold_step(uint64_t now_ns)
 
 /* ---- events of the process ---- */
 
-static void publish_runtime(void)
-{
-	agent_lock();
-	link_runtime();
-	agent_unlock();
-}
-
 static void keep_device(const struct kfdshim_preload_iface *host, int fd)
 {
 	int err;
@@ -378,7 +367,7 @@ static void keep_device(const struct kfdshim_preload_iface *host, int fd)
 	it.host = host;
 	err = device_keep(fd);
 	if (err)
-		__atomic_store_n(&it.session_error, -err, __ATOMIC_RELEASE);
+		it.session_error = -err;
 }
 
 void hold_device(const struct kfdshim_preload_iface *host, int fd)
@@ -390,8 +379,8 @@ void hold_device(const struct kfdshim_preload_iface *host, int fd)
 		return;
 	pthread_mutex_lock(&lock);
 	keep_device(host, fd);
+	publish_self();
 	pthread_mutex_unlock(&lock);
-	publish_runtime();
 	errno = saved;
 }
 
@@ -426,6 +415,7 @@ void hold_runtime_on(const struct kfdshim_preload_iface *host, int fd)
 	keep_device(host, fd);
 	if (device_is_open() && session_may_be_needed())
 		open_session();
+	publish_self();
 	pthread_mutex_unlock(&lock);
 	sampler_wake(); /* serve requests that had to wait for the runtime */
 	errno = saved;
@@ -450,8 +440,8 @@ void hold_runtime_off(void)
 	/* If a release failed, the device is kept, because hold_step() needs it to try again. */
 	if (!it.held || !is_by_updates(it.level) || release() == 0)
 		device_drop();
+	publish_self();
 	pthread_mutex_unlock(&lock);
-	publish_runtime();
 	errno = saved;
 }
 
@@ -504,10 +494,8 @@ void hold_leave_end(void)
 	errno = saved;
 }
 
-void hold_queue_created(const struct shim_queue *queue)
+void hold_queue_created(void)
 {
-	if (queue_is_sdma(queue))
-		return;
 	pthread_mutex_lock(&lock);
 	it.new_queues = true;
 	pthread_mutex_unlock(&lock);

@@ -20,7 +20,6 @@
 
 #include "channel/agent_abi.h"
 #include "channel/client_shm.h"
-#include "shim/queue_table.h"
 
 /* Limits; tests make them shorter. */
 extern uint64_t hold_span_ns;  /* 30 s: longest time on hold without a pause */
@@ -71,11 +70,6 @@ bool hold_is_held(void);
 /* Returns true if queues may be off the GPU because of a hold. A read pointer that does not move is
  * then no sign of a running kernel. Any thread. */
 bool hold_stands(void);
-/* Returns true if the process has a debug session on itself. *error is 0, or the positive errno of
- * the last try to open one. Any thread. */
-bool hold_own_session(int *error);
-/* Returns true if level self is configured and works by UPDATE_QUEUE. Any thread. */
-bool hold_by_updates(void);
 
 /* Before a CREATE_QUEUE on @fd: opens the device for UPDATE_QUEUE if level weight or
  * KFDSHIM_UPDATE_QUEUE is configured. Not under the agent's lock; keeps errno. */
@@ -95,9 +89,9 @@ void hold_runtime_off(void);
  * agent's lock; both keep errno. */
 void hold_leave_begin(void);
 void hold_leave_end(void);
-/* After a CREATE_QUEUE: if the process is held, the agent's thread holds the new queue, too, in its
- * next iteration. Any thread, not under the agent's lock. */
-void hold_queue_created(const struct shim_queue *queue);
+/* After a CREATE_QUEUE of a compute queue: if the process is held, the agent's thread holds the new
+ * queue, too, in its next iteration. Any thread, not under the agent's lock. */
+void hold_queue_created(void);
 
 /* In a fork child: forgets holds, session and device. */
 void hold_forget(void);

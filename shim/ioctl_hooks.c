@@ -18,12 +18,11 @@
 #include "shim/config.h"
 #include "shim/drm_userq.h"
 #include "shim/ends.h"
-#include "shim/entries.h"
 #include "shim/hold.h"
 #include "shim/kfd_context.h"
 #include "shim/links/daemon_link.h"
 #include "shim/links/peers.h"
-#include "shim/links/publish.h"
+#include "shim/publish.h"
 #include "shim/queue_override.h"
 #include "shim/queue_table.h"
 #include "shim/readers.h"
@@ -31,6 +30,7 @@
 #include "shim/safe_read.h"
 #include "shim/sampler.h"
 #include "shim/submit_gate.h"
+#include "shim/thread.h"
 #include "shim/vram_limit.h"
 
 #define CU_MASK_WORDS 32u /* the driver uses at most 1024 CUs */
@@ -43,6 +43,58 @@ kfdshim_agent_start_fn kfdshim_agent_start;
 static uint32_t args_size(unsigned long request)
 {
 	return (uint32_t)_IOC_SIZE((unsigned)request);
+}
+
+/* ---- what activity reports ---- */
+
+static void node_changed(uint32_t node, bool active, uint64_t now_ns)
+{
+	/* The daemon first: peers cost system calls, and peers act only where the daemon does
+	 * not. */
+	link_node(node, active, now_ns);
+	peers_node(queues.nodes[node].gpu_id, active, now_ns);
+}
+
+static void queue_changed(const struct shim_queue *q)
+{
+	peers_queue(q);
+	link_queue(q);
+}
+
+static void queue_gone(const struct shim_queue *q)
+{
+	peers_queue_gone(q);
+	link_queue_gone(q);
+}
+
+static const struct activity_events activity_events = {
+	.node = node_changed,
+	.queue = queue_changed,
+	.queue_gone = queue_gone,
+	.event = link_event,
+};
+
+/* ---- ioctls ---- */
+
+/* Adds a queue to the table; once more if its DESTROY_QUEUE has failed with @err. If the process is
+ * held, a compute queue is held, too. Another thread may free the queue as soon as it is added. */
+static void add(struct shim_queue *q, int err)
+{
+	bool compute = !queue_is_sdma(q);
+
+	if (err)
+		entry_put_back(q, err);
+	else
+		entry_add_new(q);
+	if (compute)
+		hold_queue_created();
+}
+
+static void add_new(struct shim_queue *q)
+{
+	add(q, 0);
+	sampler_start(); /* it may be the first queue of the process */
+	sampler_wake();
 }
 
 /* Records a queue that the driver has created. */
@@ -67,9 +119,7 @@ static void created(uint32_t context, const struct kfdabi_create_queue *args, ui
 			"the work of queue %u is not observed, because its pointers cannot be read; "
 			"please report this",
 			q->id);
-	entry_add_new(q);
-	sampler_start();
-	sampler_wake();
+	add_new(q);
 }
 
 static int create_queue(int fd, unsigned long request, void *arg)
@@ -95,7 +145,7 @@ static int create_queue(int fd, unsigned long request, void *arg)
 /* Publishes a change of a queue's settings. Under the lock. */
 static void changed(const struct shim_queue *q)
 {
-	link_queue(q);
+	queue_changed(q);
 	link_event(CLIENT_SHM_EVENT_QUEUE_UPDATED, q, (uint64_t)q->percent << 32 | q->priority);
 }
 
@@ -234,7 +284,7 @@ static int destroy_queue(int fd, unsigned long request, void *arg)
 	/* After EIO and ETIME the driver has destroyed the queue in spite of the error. EINVAL
 	 * means that the driver has no such queue. After any other error the queue still exists. */
 	if (q && result != 0 && err != EIO && err != ETIME && err != EINVAL)
-		entry_put_back(q, err);
+		add(q, err);
 	else if (q)
 		shim_queue_free(q);
 	errno = err;
@@ -277,7 +327,7 @@ static int user_queue(int fd, unsigned long request, void *arg)
 	result = host->ioctl(fd, request, arg);
 	err = errno;
 	if (q && result != 0)
-		entry_put_back(q, err);
+		add(q, err);
 	else if (q)
 		shim_queue_free(q);
 	if (args.op == RENDER_CREATE && result == 0) {
@@ -288,9 +338,7 @@ static int user_queue(int fd, unsigned long request, void *arg)
 				"queue %u of node %u is a DRM user queue, which the driver cannot "
 				"suspend; it is only observed",
 				q->id, gpu_id);
-			entry_add_new(q);
-			sampler_start(); /* it may be the first queue of the process */
-			sampler_wake();
+			add_new(q);
 		}
 	}
 	errno = err;
@@ -357,7 +405,7 @@ static void fork_child(void)
 	vram_forget();
 	hold_forget();
 	updates_forget();
-	activity_init(host->active_doorbells, &host->app_settings->requests);
+	activity_init(&activity_events, host->active_doorbells, &host->app_settings->requests);
 	ends_init();
 	gate_init(host->gate);
 }
@@ -450,7 +498,7 @@ kfdshim_agent_start(const struct kfdshim_preload_iface *the_host)
 	readers_init();
 	config_read();
 	runtime_find();
-	activity_init(host->active_doorbells, &host->app_settings->requests);
+	activity_init(&activity_events, host->active_doorbells, &host->app_settings->requests);
 	ends_init();
 	gate_init(host->gate);
 	/* Without the handler a fork child could write into its parent's shared memory. */

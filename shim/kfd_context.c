@@ -11,10 +11,7 @@
 
 #include "shim/config.h"
 #include "shim/descriptor.h"
-#include "shim/entries.h"
-#include "shim/queue_table.h"
-#include "shim/sampler.h"
-#include "shim/vram_limit.h"
+#include "shim/thread.h"
 
 /* Period of the scans. */
 #define CHECK_NS 1000000000u
@@ -141,7 +138,7 @@ static bool read_descriptors(const bool known[CONTEXT_UNSEEN], bool found[CONTEX
 
 /* Scans, and forgets the contexts that have ended. Only contexts that existed before the scan can
  * have been missed by it. Returns true if any context is left. */
-static bool forget_ended(void)
+static bool forget_ended(bool (*ended)(uint32_t context))
 {
 	bool before[CONTEXT_UNSEEN] = {false}, found[CONTEXT_UNSEEN] = {false}, left = false;
 
@@ -152,26 +149,24 @@ static bool forget_ended(void)
 	for (uint32_t i = 1; i < CONTEXT_UNSEEN; i++) {
 		if (before[i])
 			contexts[i].missed = found[i] ? 0 : contexts[i].missed + 1;
-		if (before[i] && contexts[i].missed >= MISSES && !entries_drop_context(i)) {
-			vram_context_ended(i);
+		if (before[i] && contexts[i].missed >= MISSES && ended(i))
 			set_state(i, FREE);
-		}
 		left |= __atomic_load_n(&contexts[i].state, __ATOMIC_ACQUIRE) != FREE;
 	}
 	return left;
 }
 
-uint64_t contexts_step(uint64_t now_ns)
+uint64_t contexts_step(uint64_t now_ns, bool (*ended)(uint32_t context))
 {
 	bool left = true;
 
 	if (!__atomic_load_n(&any, __ATOMIC_RELAXED))
 		return UINT64_MAX;
 	if (now_ns >= next_ns) {
-		left = forget_ended();
+		left = forget_ended(ended);
 		next_ns = now_ns + CHECK_NS;
 	}
-	return left && queues_any() ? next_ns : UINT64_MAX;
+	return left ? next_ns : UINT64_MAX;
 }
 
 void contexts_forget(void)

@@ -15,6 +15,7 @@
 #ifndef KFDSHIM_SHIM_KFD_CONTEXT_H
 #define KFDSHIM_SHIM_KFD_CONTEXT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CONTEXT_PRIMARY 0u
@@ -26,11 +27,11 @@
 void context_new(int fd);
 /* Returns the number of the context that @fd belongs to; CONTEXT_PRIMARY for the primary one. */
 uint32_t context_of_fd(int fd);
-/* Scans for contexts that have ended, and removes a context with its queues after two scans did not
- * find it. An entry stays while one of its queues is active.
- * Returns the time of the next call, CLOCK_MONOTONIC ns; UINT64_MAX: no call is needed until
- * sampler_wake(). Sampler's thread only. */
-uint64_t contexts_step(uint64_t now_ns);
+/* Scans for contexts that have ended, and forgets a context after two scans did not find it, if
+ * ended() then removes what belongs to it and returns true; otherwise it is called again.
+ * Returns the time of the next call while there are queues, CLOCK_MONOTONIC ns; UINT64_MAX: no call
+ * is needed until sampler_wake(). Sampler's thread only. */
+uint64_t contexts_step(uint64_t now_ns, bool (*ended)(uint32_t context));
 /* In a fork child: forgets all contexts. */
 void contexts_forget(void);
 

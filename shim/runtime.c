@@ -7,12 +7,13 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "channel/client_shm.h"
 #include "kfd/uapi.h"
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/hold.h"
 #include "shim/kfd_context.h"
-#include "shim/links/publish.h"
+#include "shim/publish.h"
 #include "shim/safe_read.h"
 #include "shim/topology.h"
 
@@ -31,28 +32,12 @@ static bool ours; /* under enable_lock: enabled by the agent, not by the runtime
 static enum client_shm_runtime state = CLIENT_SHM_RUNTIME_UNKNOWN;
 static int reason;
 
-void runtime_state(enum client_shm_runtime *state_out, int *reason_out)
-{
-	int err;
-	bool own = hold_own_session(&err);
-
-	/* A process at level observe is never published as suspendable. Neither is a process with a
-	 * session on itself, because the daemon could not open one. */
-	*state_out = config.observe || own ? CLIENT_SHM_RUNTIME_UNKNOWN : state;
-	*reason_out = config.observe ? 0 : reason;
-	/* Neither is a process with level self, which suspends only itself. */
-	if (config.level == PROTOCOL_LEVEL_SELF && !own && state == CLIENT_SHM_RUNTIME_ENABLED) {
-		*state_out = err ? CLIENT_SHM_RUNTIME_NEVER : CLIENT_SHM_RUNTIME_UNKNOWN;
-		*reason_out = err;
-	}
-}
-
 static void set_state(enum client_shm_runtime new_state, int new_reason)
 {
 	agent_lock();
 	state = new_state;
 	reason = new_reason;
-	link_runtime();
+	link_runtime(state, reason);
 	agent_unlock();
 }
 

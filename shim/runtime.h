@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "channel/agent_abi.h"
-#include "channel/client_shm.h"
 
 /* Finds the address that RUNTIME_ENABLE passes to the driver (_amdgpu_r_debug). At the agent's
  * start, which is the runtime's first ioctl; looks up symbols. */
@@ -23,10 +22,6 @@ void runtime_before_queue(const struct kfdshim_preload_iface *host, int fd, uint
  * Returns as ioctl(): 0, or -1 with errno. */
 int runtime_ioctl(const struct kfdshim_preload_iface *host, int fd, unsigned long request,
 		  void *arg);
-
-/* Returns the state to be published to the daemon; *reason is a positive errno or 0. Under the
- * agent's lock. */
-void runtime_state(enum client_shm_runtime *state, int *reason);
 
 /* In a fork child: nothing is enabled. */
 void runtime_forget(void);

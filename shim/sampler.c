@@ -21,10 +21,11 @@
 #include "shim/kfd_context.h"
 #include "shim/links/daemon_link.h"
 #include "shim/links/peers.h"
-#include "shim/links/publish.h"
 #include "shim/look.h"
+#include "shim/publish.h"
 #include "shim/queue_table.h"
 #include "shim/thread.h"
+#include "shim/vram_limit.h"
 
 #define LONG_SLEEP_NS 10000000u /* a longer sleep is ended by sampler_wake() */
 #define NO_BARRIER_NS 10000000u /* polling period on a kernel without membarrier(2) */
@@ -46,41 +47,12 @@ static uint64_t wake_ns = WAKE_MIN_NS; /* measured duration of a wake: how late 
 /* Measured duration of a turn of the loop without its sleep. A poll makes a system call for each
  * queue that has drained. */
 static uint64_t iteration_ns;
-/* Both atomic. `sleeping`: the thread begins a long sleep, or is in one. */
-static bool started;
-static bool sleeping;
-/* sampler_wake() was called: poll everything once more before a long sleep. */
-static bool queried;
-static int wake_fd = -1; /* eventfd that ends the sleep; atomic */
-
-static void end_sleep(bool only_long)
-{
-	uint64_t one = 1;
-	int saved = errno, fd;
-
-	__atomic_store_n(&queried, true, __ATOMIC_SEQ_CST);
-	if (__atomic_exchange_n(&sleeping, false, __ATOMIC_SEQ_CST) || !only_long) {
-		fd = __atomic_load_n(&wake_fd, __ATOMIC_SEQ_CST);
-		if (descriptor_is_ours(fd))
-			(void)!write(fd, &one, sizeof(one));
-	}
-	errno = saved;
-}
-
-void sampler_wake(void)
-{
-	end_sleep(true);
-}
-
-void sampler_wake_now(void)
-{
-	end_sleep(false);
-}
+static bool started; /* atomic */
 
 void sampler_forget(void)
 {
-	descriptor_close(&wake_fd);
-	started = sleeping = queried = false;
+	descriptor_close(&sampler_sleep.wake_fd);
+	started = sampler_sleep.sleeping = sampler_sleep.queried = false;
 }
 
 /* Polls all queues. The clock is read under the lock, so that everything that happened before the
@@ -121,8 +93,8 @@ static uint64_t poll_before_sleep(uint64_t after)
 {
 	uint64_t again;
 
-	__atomic_store_n(&sleeping, true, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&queried, __ATOMIC_SEQ_CST))
+	__atomic_store_n(&sampler_sleep.sleeping, true, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&sampler_sleep.queried, __ATOMIC_SEQ_CST))
 		return 0;
 	if (after == UINT64_MAX && !barrier_everywhere())
 		return NO_BARRIER_NS;
@@ -145,11 +117,11 @@ static uint64_t longest_sleep(void)
 	uint64_t longest = queues_any() ? sampler_longest_ns : 6 * sampler_longest_ns;
 	int fd;
 
-	if (descriptor_is_ours(wake_fd))
+	if (descriptor_is_ours(sampler_sleep.wake_fd))
 		return longest;
 	fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-	__atomic_store_n(&wake_fd, fd, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&queried, __ATOMIC_SEQ_CST))
+	__atomic_store_n(&sampler_sleep.wake_fd, fd, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&sampler_sleep.queried, __ATOMIC_SEQ_CST))
 		return 0;
 	return fd < 0 ? DEAF_NS : longest;
 }
@@ -184,7 +156,7 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 {
 	uint64_t end_ns = now_ns + longest_sleep(), count;
 	struct pollfd fds[3] = {
-		{.fd = wake_fd, .events = POLLIN},
+		{.fd = sampler_sleep.wake_fd, .events = POLLIN},
 		{.fd = link_socket(), .events = POLLIN},
 		{.fd = peers_socket(), .events = POLLIN},
 	};
@@ -197,18 +169,27 @@ static void sleep_until(uint64_t now_ns, uint64_t until_ns)
 	 * without a file, too. */
 	if (n == -EINVAL)
 		sleep_until_ns(end_ns < now_ns + DEAF_NS ? end_ns : now_ns + DEAF_NS);
-	__atomic_store_n(&sleeping, false, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&sampler_sleep.sleeping, false, __ATOMIC_SEQ_CST);
 	if (n == 0 && now_ns < end_ns)
 		learn(&wake_ns, clock_ns() - end_ns, WAKE_MIN_NS, WAKE_MAX_NS);
 	if (n <= 0)
 		return;
 	/* Check first: reading a file of the program would take data from it. */
-	if (fds[0].revents && descriptor_is_ours(wake_fd))
-		(void)!read(wake_fd, &count, sizeof(count));
+	if (fds[0].revents && descriptor_is_ours(sampler_sleep.wake_fd))
+		(void)!read(sampler_sleep.wake_fd, &count, sizeof(count));
 	if (fds[1].revents)
 		link_readable();
 	if (fds[2].revents && !descriptor_is_ours(fds[2].fd))
 		peers_lost();
+}
+
+/* Removes a KFD context, unless queues of it are still active. */
+static bool context_ended(uint32_t context)
+{
+	if (entries_drop_context(context))
+		return false;
+	vram_context_ended(context);
+	return true;
 }
 
 static void *sampler(void *arg)
@@ -219,15 +200,15 @@ static void *sampler(void *arg)
 	prctl(PR_SET_NAME, "kfdshim");
 	prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; the default makes a short sleep 50 us longer */
 	for (;;) {
-		__atomic_store_n(&queried, false, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&sampler_sleep.queried, false, __ATOMIC_SEQ_CST);
 		now_ns = clock_ns();
 		until_ns = link_step(now_ns);
 		after = poll_all();
 		peers_ns = peers_step(now_ns, link_alone());
 		if (peers_ns < until_ns)
 			until_ns = peers_ns;
-		ended_ns = contexts_step(now_ns);
-		if (ended_ns < until_ns)
+		ended_ns = contexts_step(now_ns, context_ended);
+		if (ended_ns < until_ns && queues_any())
 			until_ns = ended_ns;
 		held_ns = hold_step(clock_ns());
 		if (held_ns < until_ns)
@@ -250,12 +231,12 @@ static int start_thread(void)
 {
 	int err;
 
-	wake_fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-	if (wake_fd < 0)
+	sampler_sleep.wake_fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (sampler_sleep.wake_fd < 0)
 		return errno;
 	err = thread_start(sampler, NULL);
 	if (err)
-		descriptor_close(&wake_fd);
+		descriptor_close(&sampler_sleep.wake_fd);
 	return err;
 }
 

@@ -14,12 +14,6 @@ extern uint64_t sampler_longest_ns; /* 10 s */
 /* Starts the thread at the first call, with all signals blocked. If it cannot be started, that is
  * logged, and nothing in this process is scheduled. Keeps errno. */
 void sampler_start(void);
-/* Makes the thread run its loop again soon: ends a long sleep; a sleep of at most 10 ms ends by
- * itself. If the program has closed the eventfd for this, that one sleep lasts its full time. Any
- * thread; keeps errno. */
-void sampler_wake(void);
-/* The same, but ends a short sleep, too, at the price of a system call each time. */
-void sampler_wake_now(void);
 /* In a fork child: forgets the thread, which the child does not have. */
 void sampler_forget(void);
 

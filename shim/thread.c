@@ -4,6 +4,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "shim/descriptor.h"
 
 /* The threads use little of their stack, but the program's thread-local variables are part of
  * it. */
@@ -32,4 +36,30 @@ int thread_start(void *(*body)(void *), void *arg)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return err;
+}
+
+struct sampler_sleep sampler_sleep = {.wake_fd = -1};
+
+static void end_sleep(bool only_long)
+{
+	uint64_t one = 1;
+	int saved = errno, fd;
+
+	__atomic_store_n(&sampler_sleep.queried, true, __ATOMIC_SEQ_CST);
+	if (__atomic_exchange_n(&sampler_sleep.sleeping, false, __ATOMIC_SEQ_CST) || !only_long) {
+		fd = __atomic_load_n(&sampler_sleep.wake_fd, __ATOMIC_SEQ_CST);
+		if (descriptor_is_ours(fd))
+			(void)!write(fd, &one, sizeof(one));
+	}
+	errno = saved;
+}
+
+void sampler_wake(void)
+{
+	end_sleep(true);
+}
+
+void sampler_wake_now(void)
+{
+	end_sleep(false);
 }

@@ -12,7 +12,7 @@
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/kfd_context.h"
-#include "shim/links/publish.h"
+#include "shim/publish.h"
 #include "shim/safe_read.h"
 
 #define PAGE 4096u /* page size of the driver; sizes are rounded up to it */

@@ -15,8 +15,9 @@
 #include "shim/descriptor.h"
 #include "shim/hold.h"
 #include "shim/links/peers.h"
-#include "shim/links/publish.h"
+#include "shim/publish.h"
 #include "shim/queue_table.h"
+#include "shim/vram_limit.h"
 
 /* Time between two connects. */
 #define RETRY_NS 1000000000u
@@ -84,6 +85,7 @@ static int adopt(int fds[PROTOCOL_WELCOME_FDS], uint64_t now_ns)
 	hold_hand_over();
 	agent_lock();
 	link_shm_begin(shm, daemon_shm, fds[2], now_ns);
+	vram_publish();
 	agent_unlock();
 	fds[2] = UNUSED_FD;
 	return 0;
@@ -322,19 +324,6 @@ uint64_t link_step(uint64_t now_ns)
 bool link_alone(void)
 {
 	return peer.alone;
-}
-
-bool link_has_daemon(void)
-{
-	int saved = errno;
-	bool there;
-
-	agent_lock();
-	there = link_shm() != NULL;
-	agent_unlock();
-	there = there || protocol_is_served(config.socket);
-	errno = saved;
-	return there;
 }
 
 int link_socket(void)

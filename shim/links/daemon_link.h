@@ -22,9 +22,6 @@ void link_readable(void);
 /* Returns true if no daemon serves this process: none accepted the last connection, or the last one
  * is gone. Sampler's thread only. */
 bool link_alone(void);
-/* Returns true if the process is connected to a daemon, or if a daemon listens on the socket. Any
- * thread, not under the agent's lock; keeps errno. */
-bool link_has_daemon(void);
 
 /* In a fork child: closes the connection and unmaps the shared memory, without any effect on the
  * parent's. */

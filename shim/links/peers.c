@@ -15,7 +15,7 @@
 #include "shim/links/peer_files.h"
 #include "shim/links/peer_policy.h"
 #include "shim/queue_table.h"
-#include "shim/sampler.h"
+#include "shim/thread.h"
 
 #define PEERS_MAX 64u /* peers beyond this number are not seen */
 /* Directory entries that one scan reads. */

@@ -95,17 +95,6 @@ bool hold_stands(void)
 	return is_held();
 }
 
-bool hold_own_session(int *error)
-{
-	*error = 0;
-	return false;
-}
-
-bool hold_by_updates(void)
-{
-	return false;
-}
-
 int hold_lost(enum hold_by by)
 {
 	(void)by;
@@ -136,9 +125,8 @@ void hold_leave_end(void)
 {
 }
 
-void hold_queue_created(const struct shim_queue *queue)
+void hold_queue_created(void)
 {
-	(void)queue;
 }
 
 void hold_forget(void)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "shim/links/publish.h"
+#include "shim/publish.h"
 #include "tests/lib/mock_kfd.h"
 #include "tests/lib/shim_stub_daemon.h"
 

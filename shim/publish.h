@@ -3,12 +3,11 @@
  * Publishes the state of this process in the shared memory of the client (`struct client_shm`), and reads
  * the daemon's fields there and in the daemon's shared memory (`struct daemon_shm`).
  *
- * Without a daemon there is no shared memory: only the debug log (link_event()) and the peers
- * (link_node(), link_queue()) get the changes. The agent's own state is complete, so a daemon that
- * starts, or starts again, gets all of it.
+ * Without a daemon there is no shared memory: only the debug log (link_event()) gets the changes.
+ * The agent's own state is complete, so a daemon that starts, or starts again, gets all of it.
  */
-#ifndef KFDSHIM_SHIM_LINKS_PUBLISH_H
-#define KFDSHIM_SHIM_LINKS_PUBLISH_H
+#ifndef KFDSHIM_SHIM_PUBLISH_H
+#define KFDSHIM_SHIM_PUBLISH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,8 +15,8 @@
 #include "channel/client_shm.h"
 #include "shim/queue_table.h"
 
-/* Publishes one queue: to the peers, and to the client's shared memory. Wakes the daemon if it
- * sleeps and the queue table has changed. Under the agent's lock. */
+/* Publishes one queue. Wakes the daemon if it sleeps and the queue table has changed. Under the
+ * agent's lock. */
 void link_queue(const struct shim_queue *queue);
 /* Withdraws a queue that is being removed from the table. Under the agent's lock. */
 void link_queue_gone(const struct shim_queue *queue);
@@ -25,12 +24,16 @@ void link_queue_gone(const struct shim_queue *queue);
  * the calls. @queue is NULL if the event concerns the process. client_shm.h documents @value for
  * each kind. Under the agent's lock. */
 void link_event(enum client_shm_event_kind kind, const struct shim_queue *queue, uint64_t value);
-/* Publishes that the node with this index in queues.nodes[] is active or idle: to the daemon, then
- * to the peers. Under the agent's lock. */
+/* Publishes that the node with this index in queues.nodes[] is active or idle. Under the agent's
+ * lock. */
 void link_node(uint32_t node, bool active, uint64_t now_ns);
-/* Publishes whether the runtime is enabled and whether the process has a debug session on itself.
- * Under the agent's lock. */
-void link_runtime(void);
+/* Publishes whether the runtime is enabled; @reason is a positive errno or 0. Under the agent's
+ * lock. */
+void link_runtime(enum client_shm_runtime state, int reason);
+/* Publishes whether the process has a debug session on itself. @error is the positive errno of the
+ * last try to open one, or 0; @by_updates: level self works by UPDATE_QUEUE. Under the agent's
+ * lock. */
+void link_session(bool is_open, int error, bool by_updates);
 /* Publishes priority and SLO after the application changed them. Nothing else of the connection
  * changes. Under the agent's lock. */
 void link_app_settings(void);
@@ -39,6 +42,9 @@ void link_app_settings(void);
 void link_vram(uint32_t gpu_id, uint64_t bytes);
 /* Returns true if the daemon has suspended this process, or is about to. Sampler's thread. */
 bool link_suspended(void);
+/* Returns true if the process is connected to a daemon, or if a daemon listens on the socket. Any
+ * thread, not under the agent's lock; keeps errno. */
+bool link_has_daemon(void);
 /* Notes in queues.nodes on which nodes the daemon holds less urgent work now. Under the agent's
  * lock. */
 void link_read_daemon_shm(uint64_t now_ns);
@@ -63,7 +69,7 @@ void link_pin_end(struct client_shm *shm);
 
 /* ---- for daemon_link.c: the sampler's thread ---- */
 
-/* Starts to use a new connection, and publishes the whole state. @wake_fd is the eventfd that wakes
+/* Starts to use a new connection, and publishes the whole state, except VRAM. @wake_fd is the eventfd that wakes
  * the daemon. Takes ownership of all three. Under the agent's lock. */
 void link_shm_begin(struct client_shm *shm, const struct daemon_shm *daemon_shm, int wake_fd,
 		    uint64_t now_ns);

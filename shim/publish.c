@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "shim/links/publish.h"
+#include "shim/publish.h"
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "channel/protocol.h"
 #include "common/clock.h"
 #include "shim/activity.h"
 #include "shim/config.h"
 #include "shim/descriptor.h"
-#include "shim/hold.h"
-#include "shim/links/peers.h"
-#include "shim/runtime.h"
-#include "shim/vram_limit.h"
 
 /* Longest wait for the daemon to resume this process. */
 #define LEAVE_NS 10000000u
@@ -28,6 +26,14 @@ static struct {
 	int wake_fd;		   /* eventfd that wakes the daemon */
 	uint32_t teardown_threads; /* threads that use `shm` without the lock */
 } peer = {.wake_fd = -1};
+
+/* What was reported by link_runtime() and link_session(). Under the agent's lock. */
+static struct {
+	enum client_shm_runtime state;
+	int reason;
+	bool session, by_updates;
+	int session_error;
+} runtime;
 
 static void wake(void)
 {
@@ -53,7 +59,6 @@ void link_queue(const struct shim_queue *q)
 	struct client_shm_queue entry;
 	uint32_t generation;
 
-	peers_queue(q);
 	if (!peer.shm)
 		return;
 	generation = peer.shm->queue_generation;
@@ -67,7 +72,6 @@ void link_queue(const struct shim_queue *q)
 
 void link_queue_gone(const struct shim_queue *q)
 {
-	peers_queue_gone(q);
 	if (!peer.shm)
 		return;
 	client_shm_queue_clear(peer.shm, q->slot);
@@ -125,34 +129,56 @@ void link_node(uint32_t node, bool active, uint64_t now_ns)
 {
 	int slot = slot_of(queues.nodes[node].gpu_id, node);
 
-	/* The daemon first: peers cost system calls, and peers act only where the daemon does
-	 * not. */
 	if (slot >= 0 && client_shm_node_set(peer.shm, (uint32_t)slot, active, now_ns))
 		link_shm_wake();
-	peers_node(queues.nodes[node].gpu_id, active, now_ns);
 }
 
-void link_runtime(void)
+static void publish_runtime(void)
 {
-	enum client_shm_runtime state;
-	int reason, err;
-	bool own;
+	bool own = runtime.session;
+	enum client_shm_runtime state = runtime.state;
+	int reason = config.observe ? 0 : runtime.reason;
 
 	if (!peer.shm)
 		return;
-	runtime_state(&state, &reason);
-	own = hold_own_session(&err);
+	/* A process with level self suspends only itself. */
+	if (config.level == PROTOCOL_LEVEL_SELF && !own && state == CLIENT_SHM_RUNTIME_ENABLED) {
+		reason = runtime.session_error;
+		state = reason ? CLIENT_SHM_RUNTIME_NEVER : CLIENT_SHM_RUNTIME_UNKNOWN;
+	}
+	/* A process at level observe is never published as suspendable. Neither is a process with a
+	 * session on itself, because the daemon could not open one. */
+	if (config.observe || own)
+		state = CLIENT_SHM_RUNTIME_UNKNOWN;
 	/* The two values must never allow both a session of this process and one of the daemon, so
 	 * the session is withdrawn before the runtime is published, and published after it. */
 	if (!own)
 		__atomic_store_n(&peer.shm->own_session, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&peer.shm->runtime_errno, reason, __ATOMIC_RELAXED);
 	__atomic_store_n(&peer.shm->runtime, state, __ATOMIC_RELEASE);
-	if (own || hold_by_updates())
+	if (own || runtime.by_updates)
 		__atomic_store_n(&peer.shm->own_session,
 				 own ? CLIENT_SHM_OWN_SESSION : CLIENT_SHM_OWN_UPDATES,
 				 __ATOMIC_RELEASE);
 	link_shm_wake();
+}
+
+void link_runtime(enum client_shm_runtime state, int reason)
+{
+	runtime.state = state;
+	runtime.reason = reason;
+	publish_runtime();
+}
+
+void link_session(bool is_open, int error, bool by_updates)
+{
+	if (runtime.session == is_open && runtime.session_error == error &&
+	    runtime.by_updates == by_updates)
+		return;
+	runtime.session = is_open;
+	runtime.session_error = error;
+	runtime.by_updates = by_updates;
+	publish_runtime();
 }
 
 void link_vram(uint32_t gpu_id, uint64_t bytes)
@@ -168,6 +194,19 @@ void link_vram(uint32_t gpu_id, uint64_t bytes)
 bool link_suspended(void)
 {
 	return peer.shm && __atomic_load_n(&peer.shm->suspended, __ATOMIC_ACQUIRE);
+}
+
+bool link_has_daemon(void)
+{
+	int saved = errno;
+	bool there;
+
+	agent_lock();
+	there = peer.shm != NULL;
+	agent_unlock();
+	there = there || protocol_is_served(config.socket);
+	errno = saved;
+	return there;
 }
 
 /* Waits until the daemon has resumed this process for the announced call with number @mine, at most
@@ -320,9 +359,8 @@ static void publish_all(uint64_t now_ns)
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES && queues.nodes[i].gpu_id; i++)
 		link_node(i, queues.nodes[i].active > 0,
 			  queues.nodes[i].active ? queues.nodes[i].since_ns : now_ns);
-	vram_publish();
 	link_app_settings();
-	link_runtime();
+	publish_runtime();
 }
 
 void link_shm_begin(struct client_shm *shm, const struct daemon_shm *daemon_shm, int wake_fd,
@@ -375,4 +413,5 @@ void link_shm_forget(void)
 	peer.shm = NULL;
 	peer.daemon_shm = NULL;
 	peer.teardown_threads = 0;
+	memset(&runtime, 0, sizeof(runtime));
 }
