@@ -25,6 +25,8 @@ static void property(struct topology_gpu *gpu, const char *name, uint32_t value)
 		{"num_sdma_queues_per_engine", &gpu->sdma_queues},
 		{"simd_count", &gpu->simds},
 		{"simd_per_cu", &gpu->simds_per_cu},
+		{"capability", &gpu->capability},
+		{"drm_render_minor", &gpu->render_minor},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

@@ -29,6 +29,8 @@ struct topology_gpu {
 	uint32_t xgmi_engines;	     /* SDMA engines for XGMI, numbered after the others */
 	uint32_t sdma_queues;	     /* hardware slots of each SDMA engine of either kind */
 	uint32_t simds, simds_per_cu; /* SIMDs of the node, and of one compute unit */
+	uint32_t capability;	      /* bits KFDABI_CAP_* and others */
+	uint32_t render_minor;	      /* minor number of its render node */
 };
 
 /* Reads at most `max` GPUs, in no defined selection if there are more, and sorts them by node.

@@ -74,9 +74,9 @@ static bool driver_can_debug(const struct kfdshim_preload_iface *host, int fd)
 }
 
 static bool can_debug(const struct kfdshim_preload_iface *host, int fd, uint32_t gpu_id,
-		      uint64_t capability)
+		      uint32_t capability)
 {
-	const uint64_t need = KFDABI_CAP_DEBUG | KFDABI_CAP_FIRMWARE_DEBUG;
+	const uint32_t need = KFDABI_CAP_DEBUG | KFDABI_CAP_FIRMWARE_DEBUG;
 
 	if (!driver_can_debug(host, fd))
 		return false;
@@ -91,7 +91,7 @@ static bool can_debug(const struct kfdshim_preload_iface *host, int fd, uint32_t
  * names no node: that call will fail and decides nothing. */
 static bool enable(const struct kfdshim_preload_iface *host, int fd, uint32_t gpu_id)
 {
-	uint64_t capability = topology_capability(gpu_id);
+	uint32_t capability = topology_capability(gpu_id);
 	struct kfdabi_runtime_enable args;
 	int err = 0, tries = 0;
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Returns the node's `capability` property; 0: there is no such node. */
-uint64_t topology_capability(uint32_t gpu_id);
+uint32_t topology_capability(uint32_t gpu_id);
 /* Returns true if queues can be taken off the GPU, that is, if the driver saves running waves
  * (common/cwsr.h). The first call reads files, and logs if it is not so; later calls cost
  * nothing. */

@@ -268,7 +268,7 @@ size_t kfd_device_nodes(uint32_t *gpu_ids, size_t max)
 	return n;
 }
 
-uint64_t topology_capability(uint32_t gpu_id)
+uint32_t topology_capability(uint32_t gpu_id)
 {
 	(void)gpu_id;
 	return KFDABI_CAP_DEBUG | KFDABI_CAP_FIRMWARE_DEBUG;

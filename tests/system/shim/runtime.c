@@ -27,11 +27,11 @@ static struct fake_queue q, other;
 static unsigned polls;
 
 /* The linker's --wrap defines the names. */
-uint64_t __wrap_topology_capability(uint32_t gpu_id);
-uint64_t __real_topology_capability(uint32_t gpu_id);
+uint32_t __wrap_topology_capability(uint32_t gpu_id);
+uint32_t __real_topology_capability(uint32_t gpu_id);
 
 /* Counts the calls, because each makes several reads of sysfs. */
-uint64_t __wrap_topology_capability(uint32_t gpu_id)
+uint32_t __wrap_topology_capability(uint32_t gpu_id)
 {
 	polls++;
 	return __real_topology_capability(gpu_id);
