@@ -3,8 +3,8 @@
 """check_layers.py: does every #include go the way that the source tree allows?
 
 The table below is that of docs/internals/source-tree.md. Exit status 1, with a line for each fault: an
-include that the table does not allow, one that leads to no file of the project, a C file in no
-directory of the table, or a directory with more C files than a reader can survey.
+include that the table does not allow, one inside shim/ against its order, one that leads to no file of the
+project, a C file in no directory of the table, or a directory with more C files than a reader can survey.
 """
 import collections
 import os
@@ -49,6 +49,14 @@ MAY_INCLUDE = {
     "tests": "*",
     "cmake": "", "ci": "",
 }
+# Modules of shim/: each may include those before it, so they cannot form a circle.
+SHIM_ORDER = """
+    config descriptor safe_read thread readers topology kfd_context kfd_fd queue_table drm_userq
+    completion activity ends look
+    publish self_session submit_gate queue_override hold
+    links/peer_files links/peer_policy links/peers vram_limit links/daemon_link runtime
+    sampler ioctl_hooks
+""".split()
 GENERATED = {"version_data.h"}
 MOST_C_FILES = 45
 
@@ -70,6 +78,11 @@ def target_of(file, name):
     return None
 
 
+def shim_position(file):
+    module = os.path.splitext(file)[0][len("shim/"):]
+    return SHIM_ORDER.index(module) if module in SHIM_ORDER else len(SHIM_ORDER)
+
+
 def includes(file):
     with open(file, encoding="utf-8") as text:
         for number, line in enumerate(text, 1):
@@ -86,12 +99,16 @@ def faults():
         if source is None:
             yield f"{file}: in no directory of the table"
             continue
+        if source == "shim" and shim_position(file) == len(SHIM_ORDER):
+            yield f"{file}: not in SHIM_ORDER"
         for number, name in includes(file):
             target = target_of(file, name)
             if target is None:
                 if name not in GENERATED:
                     yield f'{file}:{number}: "{name}" is no file of the project'
                 continue
+            if source == "shim" and target.startswith("shim/") and shim_position(target) > shim_position(file):
+                yield f"{file}:{number}: {target} is not before it in SHIM_ORDER"
             allowed = MAY_INCLUDE[source]
             if allowed == "*" or within(target, MAY_INCLUDE) == source or within(target, allowed.split()):
                 continue
