@@ -321,34 +321,6 @@ void activity_doorbell(uint64_t signal)
 	errno = saved;
 }
 
-void activity_copied(void)
-{
-	int saved = errno;
-	bool query = false;
-	uint64_t r, w;
-	uint32_t end;
-	struct shim_queue *q;
-
-	if (!readers_begin()) {
-		errno = saved;
-		return;
-	}
-	end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
-	for (uint32_t i = 0; i < end; i++) {
-		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
-		if (!q || q->read_via_kernel || __atomic_load_n(&q->active, __ATOMIC_RELAXED) ||
-		    !queue_pointers(q, &r, &w) ||
-		    w == __atomic_load_n(&q->seen_wptr, __ATOMIC_RELAXED))
-			continue;
-		__atomic_store_n(&q->moved, true, __ATOMIC_RELEASE);
-		query = true;
-	}
-	readers_end();
-	if (query)
-		activity_request();
-	errno = saved;
-}
-
 /* Makes the queue idle without reading its pointers. */
 static void end(struct shim_queue *q, uint64_t now_ns)
 {
@@ -387,10 +359,15 @@ void activity_stop(struct shim_queue *q, bool stopped, uint64_t now_ns)
 
 void activity_part(uint64_t hsa_queue)
 {
-	for (uint32_t i = 0; i < queues.end; i++)
-		if (queues.table[i] && queues.table[i]->intercept_queue == hsa_queue)
-			cache_disable(queues.table[i]);
-	queue_part(hsa_queue);
+	struct shim_queue *q;
+
+	for (uint32_t i = 0; i < queues.end; i++) {
+		q = queues.table[i];
+		if (!q || q->intercept_queue != hsa_queue)
+			continue;
+		cache_disable(q);
+		queue_part(q);
+	}
 }
 
 /* If DESTROY_QUEUE of an old queue failed, the runtime has freed its memory all the same. If `q`

@@ -34,9 +34,6 @@ void agent_unlock(void);
 /* Hook of struct kfdshim_agent: @signal is a doorbell that is not in the table of active doorbells.
  * Any thread; keeps errno. */
 void activity_doorbell(uint64_t signal);
-/* Hook: the runtime has accepted a copy. Queues whose write pointer has moved become active. Any
- * thread; keeps errno. */
-void activity_copied(void);
 /* Serves the requests that were left in queues, or leaves that to the thread that holds the lock.
  * Never waits. Any thread. */
 void activity_request(void);
@@ -63,8 +60,8 @@ bool entries_drop_context(uint32_t context);
  * if its ring is not empty. Under the lock. */
 void activity_queue_added(struct shim_queue *queue, uint64_t now_ns);
 
-/* As queue_part(); also takes the handle's doorbell out of the table of active doorbells. Under the
- * lock. */
+/* Reverts queue_join() for this handle, which is about to be destroyed. Its doorbell leaves the table
+ * of active doorbells. Under the lock. */
 void activity_part(uint64_t hsa_queue);
 
 /* Results of polling the pointers (look.h), all under the lock. This one: the queue has work, so it

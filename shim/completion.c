@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "shim/completion.h"
 
+#include <hsa/hsa.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -35,6 +36,9 @@ struct barrier {
 	uint64_t completion; /* completion signal, at this offset in every packet */
 };
 _Static_assert(sizeof(struct barrier) == AQL_PACKET, "an AQL packet");
+_Static_assert(offsetof(struct barrier, completion) ==
+		       offsetof(hsa_kernel_dispatch_packet_t, completion_signal),
+	       "completion signal of a packet");
 
 static bool signal_value(uint64_t signal, int64_t *value)
 {
@@ -48,9 +52,7 @@ bool completion_is_final(uint64_t signal)
 	return memory_read_mapped(&value, signal + SIGNAL_VALUE, sizeof(value)) && value <= 0;
 }
 
-/* As queue_last_signal(), for an AQL queue that no runtime made or whose owner may have freed it:
- * the ring may not be mapped in this process. */
-static uint64_t last_signal_via_kernel(const struct shim_queue *queue, uint64_t wptr)
+uint64_t completion_signal(const struct shim_queue *queue, uint64_t wptr)
 {
 	uint64_t packets = queue->ring_bytes / AQL_PACKET, at, signal;
 
@@ -58,14 +60,15 @@ static uint64_t last_signal_via_kernel(const struct shim_queue *queue, uint64_t 
 	    __atomic_load_n(&queue->ring_moved, __ATOMIC_RELAXED))
 		return 0;
 	at = queue->ring + (wptr - 1) % packets * AQL_PACKET + offsetof(struct barrier, completion);
+	/* The ring of another queue may not be mapped in this process. */
+	if (queue->hsa_queue && !queue->read_via_kernel)
+		return __atomic_load_n((const uint64_t *)(uintptr_t)at, __ATOMIC_RELAXED);
 	return memory_read(&signal, at, sizeof(signal)) ? signal : 0;
 }
 
 enum completion completion_of(const struct shim_queue *queue, uint64_t wptr, uint64_t *signal_out)
 {
-	uint64_t signal = queue->hsa_queue && !queue->read_via_kernel
-				  ? queue_last_signal(queue, wptr)
-				  : last_signal_via_kernel(queue, wptr);
+	uint64_t signal = completion_signal(queue, wptr);
 	int64_t value;
 
 	*signal_out = signal;

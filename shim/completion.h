@@ -26,6 +26,10 @@ enum completion {
 	COMPLETION_UNFINISHED, /* the signal is above 0: perhaps not over */
 };
 
+/* Returns the completion signal of the AQL packet before @wptr; 0: the packet has none, or the ring
+ * cannot be read. */
+uint64_t completion_signal(const struct shim_queue *queue, uint64_t wptr);
+
 /* Checks the completion signal of the packet before @wptr and stores its handle in *signal (0:
  * none). A packet counts its signal down to 0 when it is over. A value above 0 may also belong to a
  * counter of several packets, or to a signal that is in use again. */

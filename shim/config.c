@@ -74,69 +74,60 @@ static bool read_text(const char *name, char *to, size_t size)
 	return true;
 }
 
-static void read_level(const char *value)
+static bool read_priority(const char *value)
 {
-	if (!value || !*value)
-		return;
-	if (protocol_level(value, &config.level) != 0)
-		kfdshim_log(
-			LOG_ERROR,
-			"KFDSHIM_LEVEL=%s is ignored: it must be auto, trap, self, gate, weight or "
-			"observe",
-			value);
-	config.observe = config.level == PROTOCOL_LEVEL_OBSERVE;
+	return protocol_priority(value, &config.priority) == 0;
 }
 
-static void read_slo(const char *value)
+static bool read_level(const char *value)
+{
+	bool known = protocol_level(value, &config.level) == 0;
+
+	config.observe = config.level == PROTOCOL_LEVEL_OBSERVE;
+	return known;
+}
+
+static bool read_slo(const char *value)
 {
 	uint64_t ns;
 
-	if (!value || !*value)
-		return;
-	if (parse_time_ns(value, &ns) && ns >= 1000 && ns / 1000 <= UINT32_MAX)
-		config.slo_us = (uint32_t)(ns / 1000);
-	else
-		kfdshim_log(
-			LOG_ERROR,
-			"KFDSHIM_SLO=%s is ignored: it must be a time, such as 500us, 20ms or 1.5s",
-			value);
+	if (!parse_time_ns(value, &ns) || ns < 1000 || ns / 1000 > UINT32_MAX)
+		return false;
+	config.slo_us = (uint32_t)(ns / 1000);
+	return true;
 }
 
-static void read_vram_limit(const char *value)
+static bool read_vram_limit(const char *value)
 {
-	config.vram_limit_bytes = UINT64_MAX;
-	if (!value || !*value)
-		return;
-	if (!parse_bytes(value, &config.vram_limit_bytes))
-		kfdshim_log(
-			LOG_ERROR,
-			"KFDSHIM_VRAM_LIMIT=%s is ignored: it must be a number of bytes, such as 40G "
-			"or 512M",
-			value);
+	return parse_bytes(value, &config.vram_limit_bytes);
 }
 
-static void read_gate(const char *value)
+static bool read_gate(const char *value)
 {
-	if (!value || !*value)
-		return;
-	if (!parse_uint(value, &config.gate_packets))
-		kfdshim_log(LOG_ERROR,
-			    "KFDSHIM_GATE=%s is ignored: it must be a number of packets, such as 4",
-			    value);
+	return parse_uint(value, &config.gate_packets);
 }
 
-static void read_update_queue(const char *value)
+static bool read_update_queue(const char *value)
 {
-	if (!value || !*value)
-		return;
 	config.update_queue = strcmp(value, "may-reset-the-gpu") == 0;
-	if (!config.update_queue)
-		kfdshim_log(
-			LOG_ERROR,
-			"KFDSHIM_UPDATE_QUEUE=%s is ignored: only may-reset-the-gpu enables it, "
-			"because it has reset GPUs",
-			value);
+	return config.update_queue;
 }
+
+/* read() returns false if the value is not valid; the setting must stay at its default then. */
+static const struct {
+	const char *name;
+	bool (*read)(const char *value);
+	const char *rule; /* which values are valid, for the log */
+} settings[] = {
+	{"KFDSHIM_PRIORITY", read_priority, "it must be online, offline or a number from 0 to 15"},
+	{"KFDSHIM_LEVEL", read_level, "it must be auto, trap, self, gate, weight or observe"},
+	{"KFDSHIM_SLO", read_slo, "it must be a time, such as 500us, 20ms or 1.5s"},
+	{"KFDSHIM_GATE", read_gate, "it must be a number of packets, such as 4"},
+	{"KFDSHIM_UPDATE_QUEUE", read_update_queue,
+	 "only may-reset-the-gpu enables it, because it has reset GPUs"},
+	{"KFDSHIM_VRAM_LIMIT", read_vram_limit,
+	 "it must be a number of bytes, such as 40G or 512M"},
+};
 
 void config_read(void)
 {
@@ -145,14 +136,12 @@ void config_read(void)
 	memset(&config, 0, sizeof(config));
 	read_log(getenv("KFDSHIM_LOG"));
 	config.priority = PRIORITY_UNSET;
-	value = getenv("KFDSHIM_PRIORITY");
-	if (value && *value && protocol_priority(value, &config.priority) != 0) {
-		config.priority = PRIORITY_UNSET;
-		kfdshim_log(
-			LOG_ERROR,
-			"KFDSHIM_PRIORITY=%s is ignored: it must be online, offline or a number from 0 "
-			"to 15",
-			value);
+	config.vram_limit_bytes = UINT64_MAX;
+	for (unsigned i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		value = getenv(settings[i].name);
+		if (value && *value && !settings[i].read(value))
+			kfdshim_log(LOG_ERROR, "%s=%s is ignored: %s", settings[i].name, value,
+				    settings[i].rule);
 	}
 	read_text("KFDSHIM_GROUP", config.group, sizeof(config.group));
 	if (!read_text("KFDSHIM_SOCKET", config.socket, sizeof(config.socket)))
@@ -160,12 +149,7 @@ void config_read(void)
 	if (read_text("XDG_RUNTIME_DIR", config.runtime_dir, sizeof(config.runtime_dir)) &&
 	    config.runtime_dir[0] != '/')
 		config.runtime_dir[0] = '\0';
-	read_level(getenv("KFDSHIM_LEVEL"));
-	read_slo(getenv("KFDSHIM_SLO"));
-	read_gate(getenv("KFDSHIM_GATE"));
-	read_update_queue(getenv("KFDSHIM_UPDATE_QUEUE"));
 	/* A variable of ROCr, which compares it with "0". */
 	value = getenv("HSA_ENABLE_INTERRUPT");
 	config.no_interrupts = value && strcmp(value, "0") == 0;
-	read_vram_limit(getenv("KFDSHIM_VRAM_LIMIT"));
 }

@@ -132,18 +132,44 @@ static bool has_ended(const struct shim_queue *q, uint64_t signal, bool any, uin
 		return engine_has_ended(q, r, w);
 	if (!__atomic_load_n(&q->active, __ATOMIC_RELAXED) || (w != r && !may_lag(q, w)))
 		return false;
-	last = queue_last_signal(q, w);
+	last = q->hsa_queue ? completion_signal(q, w) : 0;
 	if (!last || last == signal)
 		return last && completion_is_final(last);
 	return any && w - r <= 1 && completion_of(q, w, &last) == COMPLETION_DONE;
 }
 
-/* Leaves a request in each queue that has ended. */
-static void poll_for_ends(uint64_t signal, bool any)
+/* Leaves a request in the queue if it has ended. */
+static bool request_end(struct shim_queue *q, uint64_t signal, bool any)
+{
+	uint64_t done;
+
+	if (!has_ended(q, signal, any, &done))
+		return false;
+	__atomic_store_n(&q->done, done, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Leaves a request in an idle queue whose write pointer has moved. */
+static bool request_start(struct shim_queue *q, uint64_t signal, bool any)
+{
+	uint64_t r, w;
+
+	(void)signal;
+	(void)any;
+	if (q->read_via_kernel || __atomic_load_n(&q->active, __ATOMIC_RELAXED) ||
+	    !queue_pointers(q, &r, &w) || w == __atomic_load_n(&q->seen_wptr, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&q->moved, true, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Lets @request look at each queue, and has the requests that it has left served. Keeps errno. */
+static inline __attribute__((always_inline)) void
+each_queue(bool (*request)(struct shim_queue *q, uint64_t signal, bool any), uint64_t signal,
+	   bool any)
 {
 	int saved = errno;
 	bool query = false;
-	uint64_t done;
 	uint32_t end;
 	struct shim_queue *q;
 
@@ -154,15 +180,17 @@ static void poll_for_ends(uint64_t signal, bool any)
 	end = __atomic_load_n(&queues.end, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < end; i++) {
 		q = __atomic_load_n(&queues.table[i], __ATOMIC_ACQUIRE);
-		if (q && has_ended(q, signal, any, &done)) {
-			__atomic_store_n(&q->done, done, __ATOMIC_RELEASE);
-			query = true;
-		}
+		query |= q && request(q, signal, any);
 	}
 	readers_end();
 	if (query)
 		activity_request();
 	errno = saved;
+}
+
+static void poll_for_ends(uint64_t signal, bool any)
+{
+	each_queue(request_end, signal, any);
 }
 
 void ends_wait_end(uint32_t ticket, uint64_t signal, bool over)
@@ -197,5 +225,5 @@ void ends_copied(uint64_t completion)
 {
 	if (completion)
 		__atomic_store_n(copy_of(completion), completion, __ATOMIC_RELAXED);
-	activity_copied();
+	each_queue(request_start, 0, true);
 }

@@ -27,8 +27,8 @@ void ends_wait_end(uint32_t ticket, uint64_t signal, bool over);
 void ends_loaded(uint64_t signal);
 /* The thread has returned from the driver's wait for events. Keeps errno. */
 void ends_events(void);
-/* The runtime has accepted a copy that ends with signal @completion (0: none). Calls
- * activity_copied(). */
+/* The runtime has accepted a copy that ends with signal @completion (0: none). Queues whose write
+ * pointer has moved become active. Keeps errno. */
 void ends_copied(uint64_t completion);
 
 /* Returns true if a thread is waiting for @signal. Any thread. */

@@ -38,7 +38,7 @@ static struct {
 		uint64_t renewed_ns;
 	} holds[HOLD_BY_END];
 	enum client_shm_level level; /* the level that was named last */
-	bool held;		     /* a hold is in effect, by `level`; atomic */
+	bool held;		     /* a hold is in effect, by `level` */
 	uint64_t since_ns;	     /* begin of this time on hold; 0: none */
 	/* End of the pause after hold_span_ns. */
 	uint64_t run_until_ns;
@@ -47,11 +47,6 @@ static struct {
 	bool new_queues;
 	bool published_session; /* the session was published to the daemon */
 } it;
-
-bool hold_is_held(void)
-{
-	return __atomic_load_n(&it.held, __ATOMIC_ACQUIRE);
-}
 
 bool hold_stands(void)
 {
@@ -69,7 +64,7 @@ static void set_held(bool held)
 {
 	if (held != it.held)
 		publish_event(held ? CLIENT_SHM_EVENT_HELD : CLIENT_SHM_EVENT_RELEASED, it.level);
-	__atomic_store_n(&it.held, held, __ATOMIC_RELEASE);
+	it.held = held;
 }
 
 static bool wanted(void)

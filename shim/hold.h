@@ -65,8 +65,6 @@ uint64_t hold_step(uint64_t now_ns);
  * resume, so that the daemon can open one. With KFDSHIM_LEVEL=self the session stays. The
  * agent's thread. */
 void hold_hand_over(void);
-/* Returns true while a hold is in effect. Any thread. */
-bool hold_is_held(void);
 /* Returns true if queues may be off the GPU because of a hold. A read pointer that does not move is
  * then no sign of a running kernel. Any thread. */
 bool hold_stands(void);

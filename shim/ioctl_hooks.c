@@ -410,28 +410,26 @@ static void fork_child(void)
 	gate_init(host->gate);
 }
 
-static void handle_made(uint64_t hsa_queue)
+static void under_lock(void (*change)(uint64_t hsa_queue), uint64_t hsa_queue)
 {
 	NOT_CANCELLED;
 	int saved = errno;
 
 	agent_lock();
 	if (getpid() == owner)
-		queue_join(hsa_queue);
+		change(hsa_queue);
 	agent_unlock();
 	errno = saved;
 }
 
+static void handle_made(uint64_t hsa_queue)
+{
+	under_lock(queue_join, hsa_queue);
+}
+
 static void handle_gone(uint64_t hsa_queue)
 {
-	NOT_CANCELLED;
-	int saved = errno;
-
-	agent_lock();
-	if (getpid() == owner)
-		activity_part(hsa_queue);
-	agent_unlock();
-	errno = saved;
+	under_lock(activity_part, hsa_queue);
 }
 
 static void app_settings_changed(void)

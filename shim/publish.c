@@ -242,6 +242,16 @@ static struct client_shm *enter(void)
 	return shm;
 }
 
+/* Ends the use of @shm. @changed: the daemon is to read it. */
+static void leave(const struct client_shm *shm, bool changed)
+{
+	agent_lock();
+	peer.teardown_threads--;
+	if (changed && peer.shm == shm)
+		link_shm_wake();
+	agent_unlock();
+}
+
 struct client_shm *link_leave_begin(void)
 {
 	int saved = errno;
@@ -268,11 +278,7 @@ void link_leave_end(struct client_shm *shm)
 	if (!shm)
 		return;
 	__atomic_add_fetch(&shm->teardown_end, 1, __ATOMIC_SEQ_CST);
-	agent_lock();
-	peer.teardown_threads--;
-	if (peer.shm == shm)
-		link_shm_wake();
-	agent_unlock();
+	leave(shm, true);
 	errno = saved;
 }
 
@@ -294,9 +300,7 @@ void link_pin_end(struct client_shm *shm)
 	if (!shm)
 		return;
 	__atomic_sub_fetch(&shm->pinning, 1, __ATOMIC_SEQ_CST);
-	agent_lock();
-	peer.teardown_threads--;
-	agent_unlock();
+	leave(shm, false);
 	errno = saved;
 }
 

@@ -22,17 +22,12 @@
 #define HSA_QUEUE_SIZE 24u
 /* An intercept queue has the id of the queue behind it. */
 #define HSA_QUEUE_ID 32u
-/* Offset of completion_signal in every packet that the standard defines. */
-#define AQL_COMPLETION 56u
 _Static_assert(offsetof(amd_queue_t, read_dispatch_id) == AMD_QUEUE_RPTR, "read pointer");
 _Static_assert(offsetof(amd_queue_t, hsa_queue) == 0, "an amd_queue_t begins with the hsa_queue_t");
 _Static_assert(offsetof(hsa_queue_t, base_address) == HSA_QUEUE_BASE, "ring");
 _Static_assert(offsetof(hsa_queue_t, doorbell_signal) == HSA_QUEUE_DOORBELL, "doorbell");
 _Static_assert(offsetof(hsa_queue_t, size) == HSA_QUEUE_SIZE, "number of packets");
 _Static_assert(offsetof(hsa_queue_t, id) == HSA_QUEUE_ID, "id");
-_Static_assert(offsetof(hsa_kernel_dispatch_packet_t, completion_signal) == AQL_COMPLETION &&
-		       offsetof(hsa_barrier_and_packet_t, completion_signal) == AQL_COMPLETION,
-	       "completion signal of a packet");
 
 struct queues queues;
 
@@ -145,7 +140,7 @@ int queue_insert(struct shim_queue *queue)
 	return 0;
 }
 
-static void part(struct shim_queue *queue)
+void queue_part(struct shim_queue *queue)
 {
 	if (!queue->intercept_queue)
 		return;
@@ -179,16 +174,9 @@ void queue_join(uint64_t hsa_queue)
 	__atomic_add_fetch(queues.n_intercept_queues, 1, __ATOMIC_SEQ_CST);
 }
 
-void queue_part(uint64_t hsa_queue)
-{
-	for (uint32_t i = 0; i < queues.end; i++)
-		if (queues.table[i] && queues.table[i]->intercept_queue == hsa_queue)
-			part(queues.table[i]);
-}
-
 void queue_lost(struct shim_queue *queue)
 {
-	part(queue);
+	queue_part(queue);
 	queue->readable = false;
 	__atomic_store_n(&queue->hsa_queue, 0, __ATOMIC_RELAXED);
 }
@@ -210,7 +198,7 @@ void queue_remove(struct shim_queue *queue)
 {
 	uint32_t end = queues.end;
 
-	part(queue);
+	queue_part(queue);
 	__atomic_store_n(&queues.table[queue->slot], NULL, __ATOMIC_RELEASE);
 	while (end > 0 && !queues.table[end - 1])
 		end--;
@@ -270,20 +258,6 @@ bool queue_drained(const struct shim_queue *queue, uint64_t rptr, uint64_t wptr)
 		return (((uint32_t)wptr - (uint32_t)rptr) &
 			((uint32_t)(queue->ring_bytes / sizeof(uint32_t)) - 1)) == 0;
 	return rptr == wptr;
-}
-
-uint64_t queue_last_signal(const struct shim_queue *queue, uint64_t wptr)
-{
-	uint64_t packets = queue->ring_bytes / AQL_PACKET;
-
-	/* Only rings of an HSA runtime are known to be readable by the CPU. */
-	if (!queue->hsa_queue || queue->read_via_kernel || wptr == 0 ||
-	    __atomic_load_n(&queue->ring_moved, __ATOMIC_RELAXED))
-		return 0;
-	return __atomic_load_n((const uint64_t *)(uintptr_t)(queue->ring +
-							     ((wptr - 1) % packets) * AQL_PACKET +
-							     AQL_COMPLETION),
-			       __ATOMIC_RELAXED);
 }
 
 void queues_forget(void)

@@ -154,8 +154,8 @@ struct shim_queue *shim_queue_by_id(uint32_t context, uint32_t id);
  * front of that queue: from then on both doorbells are signs of work of that queue. Under the
  * lock. */
 void queue_join(uint64_t hsa_queue);
-/* Reverts queue_join() for this handle, which is about to be destroyed. Under the lock. */
-void queue_part(uint64_t hsa_queue);
+/* Reverts queue_join(), if there is an intercept queue. Under the lock. */
+void queue_part(struct shim_queue *queue);
 /* The memory of a `read_via_kernel` queue was freed. The queue stays in the table, but nothing of its
  * memory is read again, and it gives up its hsa_queue_t address, which another queue may use from
  * now on. Under the lock. */
@@ -200,9 +200,6 @@ bool queue_pointers(const struct shim_queue *queue, uint64_t *rptr, uint64_t *wp
 /* Returns true if these pointers mean that the ring is empty. For PM4 queues the read pointer is an
  * offset into the ring in dwords, for the other types it counts as the write pointer does. */
 bool queue_drained(const struct shim_queue *queue, uint64_t rptr, uint64_t wptr);
-/* Returns the completion signal of the AQL packet before @wptr; 0: the packet has none, or the ring
- * cannot be read. */
-uint64_t queue_last_signal(const struct shim_queue *queue, uint64_t wptr);
 
 /* In a fork child: empties the table without freeing anything. */
 void queues_forget(void);

@@ -13,28 +13,33 @@
  * it. */
 #define STACK_BYTES (256u * 1024u)
 
-int thread_start(void *(*body)(void *), void *arg)
+static int start(void *(*body)(void *), void *arg, bool small_stack)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
-	sigset_t all, old;
 	int err;
 
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	if (small_stack)
+		pthread_attr_setstacksize(&attr, STACK_BYTES);
+	err = pthread_create(&thread, &attr, body, arg);
+	pthread_attr_destroy(&attr);
+	return err;
+}
+
+int thread_start(void *(*body)(void *), void *arg)
+{
+	sigset_t all, old;
+	int err;
+
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&thread, &attr, body, arg);
+	err = start(body, arg, true);
 	/* EINVAL: the stack is too small for the program's thread-local variables */
-	if (err == EINVAL) {
-		pthread_attr_destroy(&attr);
-		pthread_attr_init(&attr);
-		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		err = pthread_create(&thread, &attr, body, arg);
-	}
+	if (err == EINVAL)
+		err = start(body, arg, false);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
 	return err;
 }
 

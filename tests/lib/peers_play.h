@@ -85,11 +85,6 @@ void hold_hand_over(void)
 	handed_over++;
 }
 
-bool hold_is_held(void)
-{
-	return is_held();
-}
-
 bool hold_stands(void)
 {
 	return is_held();
