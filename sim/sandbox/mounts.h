@@ -14,11 +14,9 @@
 
 #include <stdbool.h>
 
-#include "sim/host/sim.h"
 #include "sim/sandbox/root.h"
+#include "sim/sandbox/tree.h"
 
-#define TREE "/run/kfdsim" /* visible in the supervisor's namespace only */
-#define HOST_RUN TREE "/host_run"
 /* The sysfs directory of /dev/kfd, with the topology and simulation.json. */
 #define TREE_KFD TREE "/sys/devices/virtual/kfd/kfd"
 #define TREE_DEBUGFS TREE "/sys/kernel/debug" /* accessible to root only, as on hardware */
@@ -51,13 +49,5 @@ int mounts_time(struct tree *tree, int library);
  * files visible wherever the tree has none, changes the root directory if requested, and returns to
  * the working directory. */
 int mounts_sim(const struct root *root, bool virtual_time);
-
-/* Create files of the tree. Paths are relative to TREE; missing directories are created.
- * tree_file(): a file with formatted text; tree_dir(): a directory; tree_bytes(): a file with
- * any bytes; tree_link(): a symbolic link. */
-int tree_file(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int tree_dir(const char *path);
-int tree_bytes(const char *path, const void *bytes, size_t n);
-int tree_link(const char *path, const char *target);
 
 #endif

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "sim/sandbox/mounts.h"
 #include "sim/sandbox/topology.h"
+#include "sim/sandbox/tree.h"
 
 #define CLASS_DISPLAY_OTHER 0x038000u
 #define DRM_MAJOR 226

@@ -14,8 +14,8 @@
 
 #include "sim/host/time/page.h"
 #include "sim/sandbox/dir_merge.h"
-#include "sim/sandbox/mounts.h"
 #include "sim/sandbox/say.h"
+#include "sim/sandbox/tree.h"
 
 #define NEW_ROOT TREE "/root"
 

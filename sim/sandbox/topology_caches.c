@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "sim/sandbox/mounts.h"
 #include "sim/sandbox/topology.h"
+#include "sim/sandbox/tree.h"
 
 #define NODES "sys/devices/virtual/kfd/kfd/topology/nodes"
 /* The number of CUs before the gap, see above. */

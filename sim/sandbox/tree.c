@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
+#include "sim/sandbox/tree.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/sandbox/mounts.h"
 #include "sim/sandbox/say.h"
 
 /* Creates the parent directories of `path` and, with `whole`, `path` itself. */
@@ -44,26 +46,6 @@ int tree_dir(const char *path)
 	return tree_path(full, sizeof(full), path, 1);
 }
 
-int tree_file(const char *path, const char *format, ...)
-{
-	char full[PATH_MAX];
-	va_list args;
-	FILE *file;
-	int bad, status = tree_path(full, sizeof(full), path, 0);
-
-	if (status)
-		return status;
-	file = fopen(full, "we");
-	if (!file)
-		return complain(STATUS_FAILED, "cannot make %s (%s)", full, strerror(errno));
-	va_start(args, format);
-	bad = vfprintf(file, format, args) < 0;
-	va_end(args);
-	bad |= fclose(file) != 0;
-	bad |= chmod(full, 0444) != 0;
-	return bad ? complain(STATUS_FAILED, "cannot write %s", full) : 0;
-}
-
 int tree_bytes(const char *path, const void *bytes, size_t n)
 {
 	char full[PATH_MAX];
@@ -79,6 +61,22 @@ int tree_bytes(const char *path, const void *bytes, size_t n)
 	bad |= fclose(file) != 0;
 	bad |= chmod(full, 0444) != 0;
 	return bad ? complain(STATUS_FAILED, "cannot write %s", full) : 0;
+}
+
+int tree_file(const char *path, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int n, status;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	if (n < 0)
+		return complain(STATUS_FAILED, "out of memory for %s", path);
+	status = tree_bytes(path, text, (size_t)n);
+	free(text);
+	return status;
 }
 
 int tree_link(const char *path, const char *target)
