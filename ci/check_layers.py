@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 COMMAND = "cli/util cli/output cli/inspect common kfd channel include cli/commands.def"
+SIM_BASE = "sim/host/config.h sim/host/sim_priv.h sim/host/time_slots.h".split()
 FAMILIES = "show top doctor record trace preempt colocate import_log docgen".split()
 # Directory: what it may include besides itself. The longest directory that matches counts. A name
 # with an ending is one file.
@@ -34,9 +35,11 @@ MAY_INCLUDE = {
     "cli/commands.def": "",
     "cli": COMMAND,  # main.c
     "sim/gpu": "",
-    "sim/driver": "common kfd sim/gpu sim/cp sim/host",
-    "sim/cp": "common kfd sim/gpu sim/driver sim/host",
-    "sim/host": "common kfd sim/gpu sim/driver sim/cp sim/host/time/page.h sim/host/time/timer_call.h",
+    # The headers on which all of the simulated driver is built.
+    **dict.fromkeys(SIM_BASE, "common kfd sim/gpu sim/host/config.h"),
+    "sim/driver": " ".join(["common kfd sim/gpu", *SIM_BASE]),
+    "sim/cp": "common kfd sim/gpu sim/driver",
+    "sim/host": " ".join(["common kfd sim/gpu sim/driver sim/host/time/page.h sim/host/time/timer_call.h", *SIM_BASE]),
     "sim/sandbox": "common kfd sim/host",
     # The libraries that a simulation preloads into programs: the C library alone. Two headers of
     # sim/host/time are their contract with sim/host.

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 #define AQL_BYTES 64u
 

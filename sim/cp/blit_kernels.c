@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 #define PREFIX "__amd_rocclr_"
 #define ROWS_MAX (1ull << 26)

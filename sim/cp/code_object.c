@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 #define RUNTIME_LIBRARY "libhsa-runtime64.so"
 #define R_DEBUG_SYMBOL "_amdgpu_r_debug"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 #define SPIN_NAME "kfdreplay_spin"
 #define NS_PER_TICK 10u /* period of the 100 MHz counter that the kernel spins on */

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "sim/cp/pm4.h"
-#include "sim/host/sim_priv.h"
 
 #define IB_FETCH_NS 2000u /* assumed: time to read an indirect buffer's first lines */
 #define RUN_DWORDS_MAX 4096u

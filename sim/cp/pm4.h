@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 enum pm4_op {
 	PM4_NOP = 0x10,

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "sim/cp/pm4.h"
-#include "sim/host/sim_priv.h"
 
 #define WORDS_MAX 9u
 

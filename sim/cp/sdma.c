@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "sim/cp/pm4.h"
-#include "sim/host/sim_priv.h"
+#include "sim/driver/memory.h"
 
 enum sdma_op {
 	OP_NOP = 0,

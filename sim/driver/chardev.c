@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sim/driver/files.h"
+#include "sim/driver/memory.h"
 
 #define KFD_MINOR_6_12 17
 #define KFD_MINOR_7_3 23

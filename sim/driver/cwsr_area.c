@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/runlist_update.h"
 
 #define STACK_BYTES_A_WAVE 8u /* of gfx9 (kfd_queue.c) */
 #define STACK_STATE 0x40000000u

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sim/driver/debug.h"
+#include "sim/driver/memory.h"
 
 /* DISABLE resumes the queues, resets the launch mode and the flags, and disarms. */
 #define DISABLE_UPDATES 4u

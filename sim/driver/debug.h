@@ -12,7 +12,7 @@
 #ifndef KFDSHIM_SIM_DRIVER_DEBUG_H
 #define KFDSHIM_SIM_DRIVER_DEBUG_H
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/runlist_update.h"
 
 /* ---- debug.c: the session ---- */
 /* Sets the GPUs up for debugging the target, and adds the nodes and repetitions that this costs to

@@ -11,6 +11,7 @@
 
 #include "common/wait.h"
 #include "sim/driver/debug.h"
+#include "sim/driver/memory.h"
 
 #define RUNTIME_MASK kfdabi_ec_mask(KFDABI_EC_PROCESS_RUNTIME)
 #define MEMORY_MASK kfdabi_ec_mask(KFDABI_EC_DEVICE_MEMORY_VIOLATION)

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "sim/driver/debug.h"
+#include "sim/driver/memory.h"
 
 #define GFX_9_4_3 90402u /* as in the topology */
 #define TRAPS_9_4_2                                                                                \

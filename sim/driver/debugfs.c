@@ -22,6 +22,7 @@
 #include "common/clock.h"
 #include "sim/driver/debugfs_text.h"
 #include "sim/driver/files.h"
+#include "sim/driver/runlist_update.h"
 
 #define GAP_NS 20000000u
 #define REST 10

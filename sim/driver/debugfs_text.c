@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/driver/files.h"
-
 #define WORDS_A_ROW 8u
 #define ROW_BYTES 100u /* upper bound */
 #define LINE_BYTES 128u

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "sim/host/sim_priv.h"
+#include "sim/driver/memory.h"
+#include "sim/driver/queue.h"
 #include "sim/host/time_slots.h"
 
 #define EVENT_PAGE_SLOTS KFD_SIGNAL_EVENT_LIMIT

@@ -13,6 +13,7 @@
  */
 #include "common/clock.h"
 #include "sim/driver/files.h"
+#include "sim/driver/runlist_update.h"
 
 #define RESTORE_NS 100000000u /* PROCESS_RESTORE_TIME_MS of the driver */
 

@@ -20,7 +20,7 @@
 
 #include "common/proc_stat.h"
 #include "common/proc_status.h"
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 #define ANCESTORS_MAX 256
 

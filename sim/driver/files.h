@@ -14,13 +14,7 @@
 #ifndef KFDSHIM_SIM_DRIVER_FILES_H
 #define KFDSHIM_SIM_DRIVER_FILES_H
 
-#include "sim/host/sim_priv.h"
-
-/* Returns true for kernels whose driver has the rules that changed after Linux 6.12. */
-static inline bool linux_7(const struct sim *sim)
-{
-	return sim->config.kernel >= KFDABI_LINUX_7_3;
-}
+#include "sim/driver/queue.h"
 
 /* ---- sysfs_proc.c: /sys/class/kfd/kfd/proc/<pid> ---- */
 /* Creates the directory kfd/proc, and raises RLIMIT_NOFILE to its hard limit because each process

@@ -21,7 +21,7 @@
 
 #include "common/clock.h"
 #include "sim/driver/files.h"
-#include "sim/host/sim_priv.h"
+#include "sim/driver/runlist_update.h"
 
 static uint32_t index_of(const struct node *node)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/driver/files.h"
+#include "sim/driver/memory.h"
 
 #define KFD_SLOT_SHIFT 46
 #define CPU_NODES 1u	       /* in the topology: sim/sandbox/topology.c writes one */

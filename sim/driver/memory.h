@@ -33,8 +33,6 @@ struct node;
 struct process;
 struct call;
 
-#define NODE_ANY UINT32_MAX /* for accesses that are not made by one GPU */
-
 /* A buffer object, reference counted. */
 struct pages {
 	struct sim *sim;
@@ -80,13 +78,6 @@ struct bo {
 	uint32_t node;
 	struct pages *pages; /* NULL: USERPTR, doorbells or MMIO */
 	bool imported;
-};
-
-/* A process's memory on one node. */
-struct gpu_vm {
-	struct drm_file *file;	/* NULL: ACQUIRE_VM has not been called */
-	struct bo **bos;	/* indexed by the low half of the handle */
-	size_t n_bos, bos_from; /* no index below bos_from is free */
 };
 
 /* ---- pages.c: buffer objects; each node has its part of the render file ---- */

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "sim/driver/files.h"
-
 #define HEADER_COMPUTE 0xc0310800u
 #define GFX_9_4_3 90402u
 #define ALL_CUS 0xffffffffu

@@ -14,7 +14,7 @@
 #ifndef KFDSHIM_SIM_DRIVER_MQD_H
 #define KFDSHIM_SIM_DRIVER_MQD_H
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 #define MQD_WORDS 512u
 #define SDMA_MQD_WORDS 128u

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/memory.h"
+#include "sim/driver/queue.h"
 
 #define VA_LIMIT (1ull << 47) /* the same size at the upper end is not used here */
 

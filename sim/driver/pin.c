@@ -5,7 +5,8 @@
  * kfd_ioctl_set_debug_trap in kfd_chardev.c lock the same p->mutex).
  */
 #include "common/clock.h"
-#include "sim/driver/files.h"
+#include "sim/driver/memory.h"
+#include "sim/driver/process.h"
 
 int pin_begin(struct call *call)
 {

@@ -18,21 +18,18 @@
 #include <sys/types.h>
 
 #include "kfd/uapi.h"
-#include "sim/driver/memory.h"
-#include "sim/host/sim.h"
+#include "sim/host/sim_priv.h"
 
 #define DOORBELL_PAGE 8192u
 #define DOORBELLS_PER_PAGE (DOORBELL_PAGE / 8u)
 #define QUEUE_IDS_MAX 1024u	     /* of one process on all GPUs; the driver's limit */
 #define QUEUES_PER_PROCESS_NODE 255u /* limit of one process on one node; queue_create.c */
 #define PAGE_BYTES 4096u
+#define NODE_ANY UINT32_MAX /* for accesses that are not made by one GPU */
 
 /* Returned by a handler that answers later (call_reply()), or whose call waits for a mutex. */
 #define CALL_PENDING INT_MIN
 
-struct sim;
-struct process;
-struct queue;
 struct queue_record;
 TAILQ_HEAD(queue_list, queue);
 
@@ -54,7 +51,6 @@ struct call {
 	TAILQ_ENTRY(call) link;	  /* in process.blocked, or in sim->undelivered */
 	_Alignas(16) char data[]; /* the argument struct; at least as long as the driver's own */
 };
-TAILQ_HEAD(call_list, call);
 
 /* A KFD event. */
 struct event {
@@ -84,26 +80,6 @@ struct process_record {
 	STAILQ_HEAD(, queue_record) queues;
 };
 
-/* A caller's fd and its open file. */
-struct caller_file {
-	int fd;
-	dev_t device;
-	ino_t inode;
-	off_t mark; /* file position, which identifies the opener (file_owner.c); -1: not read */
-};
-
-/* A caller's fd that was found before (fd_cache.c). */
-struct known_file {
-	struct process *process; /* NULL: entry not used */
-	pid_t tid;
-	int info; /* open file of the fd's fdinfo in /proc */
-	bool survives_exec;
-	struct caller_file file;
-	size_t n; /* length of `text`, the contents of fdinfo at that time */
-	char text[128];
-};
-#define KNOWN_FILES 512u /* each entry keeps one fd open */
-
 /* One trapped ioctl as received. */
 struct notif {
 	uint64_t id; /* seccomp notification id */
@@ -111,6 +87,13 @@ struct notif {
 	uint32_t cmd;
 	uint64_t arg;
 	struct caller_file file;
+};
+
+/* A process's memory on one node. */
+struct gpu_vm {
+	struct drm_file *file;	/* NULL: ACQUIRE_VM has not been called */
+	struct bo **bos;	/* indexed by the low half of the handle */
+	size_t n_bos, bos_from; /* no index below bos_from is free */
 };
 
 /* One KFD process. Freed when the last reference is dropped; one reference is the process's own
@@ -198,7 +181,6 @@ struct process {
 	struct kernel_map *kernels; /* kernels.c */
 	unsigned stops_logged;	    /* number of queues whose stop was logged */
 };
-TAILQ_HEAD(process_list, process);
 
 /* ---- seccomp_server.c: what a handler does with its call ---- */
 /* Answers the call with @result (0 or more, or a negative errno), copies its argument struct back
@@ -242,7 +224,7 @@ void descriptor_remember(struct process *process, pid_t tid, struct caller_file 
 /* Drops what is stored about a process that has ended. */
 void descriptors_forget(const struct process *process);
 
-/* ---- process.c: life of a process ---- */
+/* ---- process_life.c: life of a process ---- */
 /* Returns the process of the thread if it was stored before, or NULL. */
 struct process *process_of_thread(struct sim *sim, pid_t tid);
 /* Drops the stored process of the thread. */

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 struct process *context_of(struct process *process, const struct caller_file *file)
 {

@@ -14,8 +14,6 @@
 
 #include "kfd/uapi.h"
 #include "sim/driver/process.h"
-#include "sim/gpu/gpu.h"
-#include "sim/host/copy_thread.h"
 
 #define QUEUE_AHEAD 256u /* limit of packets in the GPU model that have not retired */
 
@@ -91,6 +89,29 @@ struct packet {
 		struct pm4_code code;
 		struct blit_call blit;
 	};
+};
+
+#define MOVE_PATTERN_MAX 256u
+
+/* One copy or fill: slices of rows of bytes. Pitches in bytes, modulo 2^64. */
+struct move {
+	uint64_t dst, src;
+	uint64_t bytes, rows, slices; /* if one of them is 0, there is nothing to copy */
+	uint64_t dst_pitch, src_pitch, dst_slice, src_slice;
+	uint64_t at, row, slice; /* progress; at: byte in the row */
+	uint64_t fault;		 /* address that could not be accessed */
+	uint32_t pattern_bytes;	 /* length of the pattern that fills each row; 0: copy from src */
+	char pattern[MOVE_PATTERN_MAX];
+};
+
+/* The background copy of a queue, and what waits for its end. */
+struct moving {
+	struct move move;
+	bool under_way; /* in world.moves or, when it is over, in world.moved */
+	bool over;
+	struct gpu_event by;	/* event that caused the copy */
+	struct gpu_event *held; /* later events of the queue, in order; owned */
+	unsigned n_held;
 };
 
 /* What the report contains about a queue; outlives the queue. */
@@ -295,5 +316,23 @@ int codeobj_walk(struct process *process, uint64_t r_debug,
 		 void (*found)(void *arg, uint64_t kernel_object, const char *name), void *arg);
 /* Returns the address of the list; 0: the process has no runtime. */
 uint64_t codeobj_r_debug(struct process *process);
+
+/* ---- copy_thread.c: copies and fills of memory that a packet makes ---- */
+/* Starts the copy in queue->moving.move. Returns 0 if all bytes are copied. Returns 1 if the caller
+ * has to return: either the copy continues in the background, and the packet's effects are carried
+ * out again when it is over, or the queue has stopped with a memory fault. */
+int move_begin(struct queue *queue);
+/* Holds back an event of a queue whose copy is in progress. Returns false if there is no room,
+ * which happens only to GPU_EVENT_WORKGROUPS. */
+bool move_hold(struct queue *queue, const struct gpu_event *event);
+/* Removes a queue whose copy is over from world.moved and returns it; NULL: none. */
+struct queue *move_next_over(struct sim *sim);
+/* Drops the copy of a queue that is being freed. */
+void move_drop(struct queue *queue);
+
+/* Starts and ends the copy thread. copy_thread_start() returns 0 or a negative errno; copy_thread_stop() must
+ * be called without sim->lock. */
+int copy_thread_start(struct sim *sim);
+void copy_thread_stop(struct sim *sim);
 
 #endif

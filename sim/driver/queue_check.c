@@ -2,6 +2,7 @@
 /* The checks of CREATE_QUEUE and UPDATE_QUEUE (queue_check.h). */
 #include <errno.h>
 
+#include "sim/driver/memory.h"
 #include "sim/driver/queue_check.h"
 
 #define ENOTSUPP_KERNEL 524 /* errno of the kernel without a name in user space */

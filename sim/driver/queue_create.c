@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "sim/driver/memory.h"
 #include "sim/driver/queue_check.h"
+#include "sim/driver/runlist_update.h"
 
 #define NEW_MASK kfdabi_ec_mask(KFDABI_EC_QUEUE_NEW)
 #define QUEUES_PER_DEVICE 4096u

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 #define STOPS_LOGGED 16u /* limit of logged stops of one process */
 

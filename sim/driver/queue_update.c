@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "sim/driver/queue_check.h"
+#include "sim/driver/runlist_update.h"
 
 #define CU_MASK_BITS_MAX 1024u
 

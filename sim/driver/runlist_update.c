@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "sim/driver/files.h"
+#include "sim/driver/runlist_update.h"
 
 /* --set new_queue_waits: in a session that has enabled QUEUE_NEW, a queue does not run while that
  * exception is pending. */

@@ -16,11 +16,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "sim/driver/process.h"
 #include "sim/driver/queue.h"
-#include "sim/gpu/gpu.h"
-
-struct node;
 
 /* One runlist update (runlist_update.c) on the nodes in `nodes`, one node after another. */
 struct runlist_update {
@@ -61,7 +57,6 @@ struct runlist_update {
 	bool resume;
 	TAILQ_ENTRY(runlist_update) link; /* in node.stuck */
 };
-TAILQ_HEAD(runlist_update_list, runlist_update);
 
 /* Allocates an update for @process without nodes and with the default grace period. @call and
  * @unmapped may be NULL. Returns NULL if there is no memory. Before runlist_update_begin() the caller

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "sim/driver/files.h"
+#include "sim/driver/memory.h"
 
 #define FIFO_BYTES_6_12 1024u
 #define FIFO_BYTES 8192u

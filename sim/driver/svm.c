@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/memory.h"
+#include "sim/driver/queue.h"
 
 #define DEFAULT_GRANULARITY 9u /* log2 of pages: 2 MiB */
 #define GRANULARITY_MAX 0x3fu

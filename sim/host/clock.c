@@ -8,7 +8,8 @@
 #include <time.h>
 
 #include "common/clock.h"
-#include "sim/host/sim_priv.h"
+#include "sim/driver/memory.h"
+#include "sim/driver/queue.h"
 #include "sim/host/time_slots.h"
 
 uint64_t model_now(const struct sim *sim, uint64_t wall_ns)

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* Copies in pieces, in turn, by a thread that releases the lock when another thread waits
- * (copy_thread.h). */
+/*
+ * Copies and fills of memory that a packet makes when it ends (PM4: when it begins).
+ *
+ * However large a copy is, it is done in pieces, so that no other work is delayed for long. As much
+ * as fits into 1 ms, and into a quarter of the time, is copied at once. The rest is copied by the
+ * copy thread, which has ordinary priority and releases sim->lock between slices and as soon as
+ * another thread waits for it. The packet completes when all bytes are copied; until then further
+ * events of its queue are held back in order.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 #define PIECE 65536u   /* bytes between two readings of the clock */
 #define ROW_WORK 4096u /* cost of a row in bytes, in addition to its own bytes */

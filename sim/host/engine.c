@@ -11,6 +11,8 @@
 
 #include "common/clock.h"
 #include "sim/driver/files.h"
+#include "sim/driver/memory.h"
+#include "sim/driver/runlist_update.h"
 #include "sim/host/time_slots.h"
 
 #define CHECK_NS 50000000u /* interval of the checks for an exec that no ioctl shows */

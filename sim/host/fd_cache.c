@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 /* @known: the caller's process, if the thread is known. The path then proves that the thread is
  * still that process's. */

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/memory.h"
+#include "sim/driver/queue.h"
 
 /* Atomic operations of the L2 (TC_OP of gfx9). The floating-point ones are not simulated. */
 enum {

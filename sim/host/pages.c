@@ -18,6 +18,7 @@
 
 #include "common/clock.h"
 #include "sim/driver/files.h"
+#include "sim/driver/memory.h"
 
 #define HEAP_START (1ull << 20)
 #define BIG_ALIGN (2ull << 20)

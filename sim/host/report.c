@@ -10,7 +10,8 @@
 
 #include "common/clock.h"
 #include "common/json_util.h"
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
+#include "sim/host/sim.h"
 
 uint32_t report_kernel_index(struct sim *sim, const char *name, bool executed)
 {

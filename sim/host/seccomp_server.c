@@ -27,7 +27,8 @@
 #include "common/clock.h"
 #include "common/proc_stat.h"
 #include "common/wait.h"
-#include "sim/host/sim_priv.h"
+#include "sim/driver/memory.h"
+#include "sim/driver/queue.h"
 #include "sim/host/time_calls.h"
 
 /* Since Linux 6.6; system headers may be older. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated driver as a whole: struct sim (one simulation) and its nodes, and what the files
- * of sim/driver share. A KFD process and its calls: process.h; queues: queue.h; runlist updates:
- * runlist_update.h; memory: memory.h. Tasks are the processes and threads under the simulator
+ * The simulated driver as a whole: struct sim (one simulation) and its nodes, and what all files
+ * of it share. The headers of sim/driver build on this one: a KFD process and its calls in process.h,
+ * queues in queue.h, runlist updates in runlist_update.h, memory in memory.h. Tasks are the processes and threads under the simulator
  * (sim.h).
  *
  * Threads: three, of which one at a time runs (sim->lock): the main loop (sim.c, engine.c), the
@@ -27,13 +27,14 @@
 
 #include "common/histogram.h"
 #include "kfd/uapi.h"
-#include "sim/driver/memory.h"
-#include "sim/driver/process.h"
-#include "sim/driver/queue.h"
-#include "sim/driver/runlist_update.h"
-#include "sim/gpu/gpu.h"
-#include "sim/host/sim.h"
-#include "sim/host/virtual.h"
+#include "sim/host/config.h"
+
+struct call;
+struct notif;
+struct packet;
+struct process;
+struct queue;
+TAILQ_HEAD(call_list, call);
 
 /* A range of the render file. */
 struct extent {
@@ -57,8 +58,9 @@ struct node {
 	bool stuck_yet;		  /* --set preempt_stuck=queue has already stopped a queue */
 	bool hung, resetting;	  /* the firmware does not answer; a GPU reset is in progress */
 	uint64_t firmware_due_ns; /* when the driver gives up, or the reset is over; 0: neither */
-	struct runlist_update_list stuck; /* updates that wait for firmware_due_ns */
-	char *memory;			  /* mapping of the node's part of the render file */
+	TAILQ_HEAD(runlist_update_list, runlist_update)
+	stuck;	      /* updates that wait for firmware_due_ns */
+	char *memory; /* mapping of the node's part of the render file */
 	struct extent *holes;
 	size_t n_holes, cap_holes;
 	uint64_t heap_end;
@@ -101,6 +103,52 @@ struct sim_stats {
 	uint64_t lost_ns; /* model time that could not be simulated and was dropped (engine.c) */
 };
 
+/* ---- virtual time: what the report contains (virtual.h) ---- */
+#define VIRTUAL_NAMED 8 /* number of processes; the last entry stands for all others */
+struct virtual_named {
+	char command[16];
+	uint64_t rounds;
+};
+
+struct virtual_counts {
+	uint64_t rounds; /* rounds with a proof that no thread could run */
+	uint64_t busy;	 /* proofs that failed */
+	uint64_t forced; /* forced rounds: a process ran too long for a proof */
+	uint64_t outrun; /* rounds without a proof in which only a charge ended */
+	uint64_t wakes;	 /* threads and timers whose time had come */
+	/* Waits for events outside of the simulation, without any event left inside. */
+	uint64_t waits;
+	uint64_t proof_ns;			      /* real time of all successful proofs */
+	struct virtual_named spinners[VIRTUAL_NAMED]; /* processes for which rounds were forced */
+	/* Processes that were stopped while time passed. */
+	struct virtual_named stopped[VIRTUAL_NAMED];
+	/* Advances of time by more than 100 s at once. */
+	uint64_t jumps;
+	json_t *first_jumps; /* the first jumps, with the places where the threads waited */
+	json_t *standstill;  /* where the threads waited in a deadlock; NULL: no deadlock */
+	json_t *bypasses;    /* see bypass.h; NULL until the loop has ended */
+};
+
+/* A caller's fd and its open file. */
+struct caller_file {
+	int fd;
+	dev_t device;
+	ino_t inode;
+	off_t mark; /* file position, which identifies the opener (file_owner.c); -1: not read */
+};
+
+/* A caller's fd that was found before (fd_cache.c). */
+struct known_file {
+	struct process *process; /* NULL: entry not used */
+	pid_t tid;
+	int info; /* open file of the fd's fdinfo in /proc */
+	bool survives_exec;
+	struct caller_file file;
+	size_t n; /* length of `text`, the contents of fdinfo at that time */
+	char text[128];
+};
+#define KNOWN_FILES 512u /* each entry keeps one fd open */
+
 /* One simulation. */
 struct sim {
 	struct sim_config config;
@@ -129,7 +177,7 @@ struct sim {
 	int drm_poll_fd; /* epoll of the drm_files' processes and of dmabuf_fd */
 	int dmabuf_fd;	 /* inotify of the dmabufs */
 
-	struct process_list processes;
+	TAILQ_HEAD(, process) processes;
 	STAILQ_HEAD(, process_record) records;
 	uint64_t next_token;
 	uint64_t *slots; /* bitmap of doorbell slots in use */
@@ -200,6 +248,12 @@ struct sim {
 static inline bool rule_holds(const struct sim *sim, enum kfdabi_rule rule)
 {
 	return sim->config.broken_rule != rule;
+}
+
+/* Returns true for kernels whose driver has the rules that changed after Linux 6.12. */
+static inline bool linux_7(const struct sim *sim)
+{
+	return sim->config.kernel >= KFDABI_LINUX_7_3;
 }
 
 /* Takes sim->lock for any thread but the copy thread, and counts the waiter, because the copy

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include "common/json_util.h"
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
+#include "sim/host/sim.h"
 
 #define NAME "simulation.json"
 #define NEXT ".simulation.json.next"

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "common/clock.h"
-#include "sim/driver/files.h"
+#include "sim/driver/process.h"
 #include "sim/host/bypass.h"
 #include "sim/host/cores.h"
 #include "sim/host/idle.h"

@@ -20,37 +20,8 @@
 #ifndef KFDSHIM_SIM_HOST_VIRTUAL_H
 #define KFDSHIM_SIM_HOST_VIRTUAL_H
 
-#include <jansson.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 struct sim;
-
-#define VIRTUAL_NAMED 8 /* number of processes; the last entry stands for all others */
-
-struct virtual_named {
-	char command[16];
-	uint64_t rounds;
-};
-
-struct virtual_counts {
-	uint64_t rounds; /* rounds with a proof that no thread could run */
-	uint64_t busy;	 /* proofs that failed */
-	uint64_t forced; /* forced rounds: a process ran too long for a proof */
-	uint64_t outrun; /* rounds without a proof in which only a charge ended */
-	uint64_t wakes;	 /* threads and timers whose time had come */
-	/* Waits for events outside of the simulation, without any event left inside. */
-	uint64_t waits;
-	uint64_t proof_ns;			      /* real time of all successful proofs */
-	struct virtual_named spinners[VIRTUAL_NAMED]; /* processes for which rounds were forced */
-	/* Processes that were stopped while time passed. */
-	struct virtual_named stopped[VIRTUAL_NAMED];
-	/* Advances of time by more than 100 s at once. */
-	uint64_t jumps;
-	json_t *first_jumps; /* the first jumps, with the places where the threads waited */
-	json_t *standstill;  /* where the threads waited in a deadlock; NULL: no deadlock */
-	json_t *bypasses;    /* see bypass.h; NULL until the loop has ended */
-};
+struct virtual_counts;
 
 /* Releases what the counts refer to, not the structure itself. */
 void virtual_counts_free(struct virtual_counts *counts);

@@ -17,7 +17,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/queue.h"
 
 #define RANGES_MAX 64u /* further ranges are not checked */
 

@@ -7,7 +7,7 @@
 #define KFDSHIM_SIM_SANDBOX_MACHINE_H
 
 #include "kfd/driver_rules.h"
-#include "sim/host/sim.h"
+#include "sim/host/config.h"
 #include "sim/sandbox/profile.h"
 
 #define MACHINE_GPUS_MAX 8u

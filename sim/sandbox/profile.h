@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/host/sim.h"
+#include "sim/host/config.h"
 
 struct profile {
 	char name[32];

@@ -8,7 +8,8 @@
 #ifndef KFDSHIM_SIM_DRIVER_DRM_DRM_FILE_H
 #define KFDSHIM_SIM_DRIVER_DRM_DRM_FILE_H
 
-#include "sim/host/sim_priv.h"
+#include "sim/driver/memory.h"
+#include "sim/driver/process.h"
 
 /* Objects by number; a new one gets the lowest free number, from 1 on. */
 struct numbered {

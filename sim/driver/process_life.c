@@ -21,6 +21,7 @@
 
 #include "common/proc_status.h"
 #include "sim/driver/files.h"
+#include "sim/driver/memory.h"
 
 #define SLOTS_MAX 8192u
 #define DOORBELL_SLOTS (1u << 16) /* in the kfd file; one for each process and node */
