@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The GPU as a whole: creation, and the advance of time. */
+/* The GPU as a whole: creation, and the advance of time (gpu.h). */
 #include <stdlib.h>
 
 #include "sim/gpu/gpu_priv.h"

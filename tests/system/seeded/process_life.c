@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tests/system/seeded/process.h"
-
+/* Start, exec and end of simulated processes (process.h). */
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdlib.h>

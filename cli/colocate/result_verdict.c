@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "cli/colocate/result.h"
-
+/* The values of a run decoded, judged and written as JSON (result.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "cli/colocate/result.h"
 #include "cli/colocate/result_clients.h"
 #include "cli/colocate/result_possible.h"
 #include "cli/output/json_fields.h"
