@@ -6,7 +6,7 @@ set -eu
 
 # What the compiler needs.
 build="gcc libc6-dev make cmake ninja-build pkg-config
- libhsa-runtime-dev libdrm-dev libjansson-dev libinih-dev libseccomp-dev libmicrohttpd-dev libcap-dev libsystemd-dev libncurses-dev liburcu-dev
+ libhsa-runtime-dev libdrm-dev libjansson-dev libinih-dev libseccomp-dev libmicrohttpd-dev libcap-dev libsystemd-dev libncurses-dev libsmartcols-dev liburcu-dev
  scdoc clang-14 lld-14 clang-19 lld-19"
 # What the demo runs besides: AMD's runtime itself, and what reads a report in a script.
 demo="libhsa-runtime64-1 jq"

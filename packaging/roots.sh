@@ -15,7 +15,7 @@ here=$(dirname "$0")
 cache=${KFDSHIM_ROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/kfdshim/roots}
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 # What our programs and the tests that run in there need besides the runtimes.
-base="base-files dash bash coreutils libc6 grep sed jq python3 libjansson4 libinih1 libcmocka0 libmicrohttpd12 libseccomp2 libcap2 libncursesw6"
+base="base-files dash bash coreutils libc6 grep sed jq python3 libjansson4 libinih1 libcmocka0 libmicrohttpd12 libseccomp2 libcap2 libncursesw6 libsmartcols1"
 
 say() {
 	echo "roots: $*" >&2

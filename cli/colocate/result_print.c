@@ -62,11 +62,9 @@ static void latency_cells(struct table *table, const struct online_stats *online
 				    online->p999_us};
 	char text[QUANTITY_BYTES];
 
-	if (online->keeps_up)
-		for (unsigned i = 0; i < 4; i++)
-			table_cell(table, "%s", quantity_us(text, latencies[i]));
-	else
-		table_span(table, 4, "does not keep up");
+	for (unsigned i = 0; i < 4; i++)
+		table_cell(table, "%s",
+			   online->keeps_up ? quantity_us(text, latencies[i]) : TABLE_UNKNOWN);
 	table_cell(table, "%" JSON_INTEGER_FORMAT, online->requests);
 }
 
@@ -150,7 +148,7 @@ static void spread_row(struct table *table, const struct colocation *run, enum a
 		for (unsigned i = 0; i < 4; i++)
 			range_cell(table, latencies[i]);
 	else
-		table_span(table, 4, "");
+		blank_cells(table, 4);
 	table_cell(table, "%s", "");
 	table_cell(table, "%.2f-%.2f", spread->steps.low, spread->steps.high);
 	if (isnan(spread->of_alone.low))
@@ -238,6 +236,11 @@ static int print_arms(const struct colocation *run, const struct result_verdict 
 	}
 	rc = table_print(table, out);
 	table_free(table);
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran && !run->arms[i].online.keeps_up)
+			fprintf(out,
+				"%s: online does not keep up, so latencies would show the length of the window\n",
+				arm_kinds[i].name);
 	return rc;
 }
 

@@ -1,105 +1,73 @@
 // SPDX-License-Identifier: MIT
-/* All rows are kept until table_print(), because the width of a column depends on all of its cells.
- * Blanks at the end of a line are not printed. */
 #include "cli/output/table.h"
 
 #include <errno.h>
+#include <libsmartcols/libsmartcols.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/text.h"
 
-/* Blanks between two columns. */
-#define GAP 2u
-
-struct cell {
-	char *text;
-	unsigned columns; /* above 1: the cell spans columns */
-};
-
-struct row {
-	struct cell cells[TABLE_COLUMNS];
-	unsigned count;	  /* number of cells */
-	unsigned columns; /* columns that the cells cover */
-};
-
 struct table {
-	unsigned columns;
-	bool left[TABLE_COLUMNS];
-	/* Memory was short, or a row had too many cells. */
-	bool failed;
-	struct row *rows; /* rows[0]: the titles */
-	size_t count;
+	struct libscols_table *lines;
+	struct libscols_line *row; /* the last one */
+	unsigned columns, cells;   /* cells of the last row */
+	bool failed;		   /* memory was short, or a row had too many cells */
 };
 
-/* Width on a terminal, counted in code points, which is enough for names of commands. */
-static unsigned width(const char *text)
+/* The last column is wrapped on a terminal, if it holds text. */
+static bool add_column(struct table *table, const char *title, size_t length, bool last)
 {
-	unsigned n = 0;
+	bool left = title[0] == '<';
+	char *name = strndup(title + left, length - left);
+	int flags = left ? (last ? SCOLS_FL_WRAP : 0) : SCOLS_FL_RIGHT;
+	bool added = name && scols_table_new_column(table->lines, name, 0, flags);
 
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0u) != 0x80u;
-	return n;
-}
-
-/* Adds a cell to the last row. Takes ownership of `text`. */
-static void put(struct table *table, unsigned columns, char *text)
-{
-	struct row *row = table->count ? &table->rows[table->count - 1] : NULL;
-
-	if (!text || !row || row->columns + columns > TABLE_COLUMNS) {
-		free(text);
-		table->failed = true;
-		return;
-	}
-	plain_text(text);
-	row->cells[row->count++] = (struct cell){.text = text, .columns = columns};
-	row->columns += columns;
+	free(name);
+	table->columns += added;
+	return added;
 }
 
 struct table *table_new(const char *titles)
 {
 	struct table *table = calloc(1, sizeof(*table));
+	size_t length;
 
 	if (!table)
 		return NULL;
-	table_row(table);
-	for (const char *title = titles; table->columns < TABLE_COLUMNS;) {
-		size_t length = strcspn(title, "|");
-		bool left = title[0] == '<';
-
-		table->left[table->columns++] = left;
-		put(table, 1, strndup(title + left, length - left));
-		if (title[length] == '\0')
-			break;
-		title += length + 1;
+	table->lines = scols_new_table();
+	if (!table->lines || scols_table_set_column_separator(table->lines, "  ") < 0)
+		goto failed;
+	scols_table_enable_minout(table->lines, 1);
+	scols_table_enable_noencoding(table->lines, 1);
+	for (;; titles += length + 1) {
+		length = strcspn(titles, "|");
+		if (!add_column(table, titles, length, titles[length] == '\0'))
+			goto failed;
+		if (titles[length] == '\0')
+			return table;
 	}
-	return table;
+failed:
+	table_free(table);
+	return NULL;
 }
 
 void table_free(struct table *table)
 {
-	if (!table)
-		return;
-	for (size_t i = 0; i < table->count; i++)
-		for (unsigned c = 0; c < table->rows[i].count; c++)
-			free(table->rows[i].cells[c].text);
-	free(table->rows);
+	if (table)
+		scols_unref_table(table->lines);
 	free(table);
 }
 
 void table_row(struct table *table)
 {
-	struct row *rows = reallocarray(table->rows, table->count + 1, sizeof(*rows));
-
-	if (!rows) {
-		table->failed = true;
-		return;
-	}
-	table->rows = rows;
-	rows[table->count++] = (struct row){0};
+	table->row = scols_table_new_line(table->lines, NULL);
+	table->cells = 0;
+	table->failed |= !table->row;
 }
 
 void table_cell(struct table *table, const char *fmt, ...)
@@ -111,72 +79,33 @@ void table_cell(struct table *table, const char *fmt, ...)
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = NULL;
 	va_end(ap);
-	put(table, 1, text);
-}
-
-void table_span(struct table *table, unsigned columns, const char *text)
-{
-	put(table, columns, strdup(text));
-}
-
-static unsigned span_width(const unsigned *widths, unsigned first, unsigned columns)
-{
-	unsigned sum = GAP * (columns - 1);
-
-	for (unsigned c = first; c < first + columns; c++)
-		sum += widths[c];
-	return sum;
-}
-
-/* Widens the columns to their cells. Called first for single cells, then for spans, so that a span
- * adds only what its columns lack; the last of these columns gets wider. */
-static void measure(const struct table *table, bool spans, unsigned widths[TABLE_COLUMNS])
-{
-	for (size_t i = 0; i < table->count; i++) {
-		const struct row *row = &table->rows[i];
-		unsigned column = 0;
-
-		for (unsigned c = 0; c < row->count; column += row->cells[c++].columns) {
-			unsigned columns = row->cells[c].columns;
-			unsigned need = width(row->cells[c].text);
-			unsigned have = span_width(widths, column, columns);
-
-			if ((columns > 1) == spans && need > have)
-				widths[column + columns - 1] += need - have;
-		}
+	if (text)
+		plain_text(text);
+	if (!text || !table->row || table->cells == table->columns ||
+	    scols_line_refer_data(table->row, table->cells++, text) < 0) {
+		free(text);
+		table->failed = true;
 	}
+}
+
+/* The width of a character on a terminal is known in a UTF-8 locale only. */
+static void use_utf8(void)
+{
+	if (MB_CUR_MAX == 1)
+		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
 int table_print(const struct table *table, FILE *out)
 {
-	unsigned widths[TABLE_COLUMNS] = {0};
+	bool is_terminal = isatty(fileno(out));
 
 	if (table->failed)
 		return -ENOMEM;
-	measure(table, false, widths);
-	measure(table, true, widths);
-	for (size_t i = 0; i < table->count; i++) {
-		const struct row *row = &table->rows[i];
-		unsigned column = 0;
-		unsigned owed = 0; /* blanks, printed only if more text follows */
-
-		for (unsigned c = 0; c < row->count; c++) {
-			const struct cell *cell = &row->cells[c];
-			unsigned pad =
-				span_width(widths, column, cell->columns) - width(cell->text);
-			unsigned before = table->left[column] ? 0 : pad;
-
-			if (cell->columns > 1)
-				before = pad / 2;
-			if (cell->text[0] != '\0') {
-				fprintf(out, "%*s%s", (int)(owed + before), "", cell->text);
-				owed = pad - before + GAP;
-			} else {
-				owed += pad + GAP;
-			}
-			column += cell->columns;
-		}
-		fputc('\n', out);
-	}
+	use_utf8();
+	scols_table_set_termforce(table->lines,
+				  is_terminal ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
+	scols_table_set_stream(table->lines, out);
+	if (scols_print_table(table->lines) < 0)
+		return -ENOMEM;
 	return 0;
 }

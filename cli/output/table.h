@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A text table with aligned columns. The cell of a value that is not known is "-", never 0.
+ * A text table with aligned columns, by libsmartcols. The cell of a value that is not known is "-",
+ * never 0. All rows are kept until table_print(), because the width of a column depends on all of
+ * its cells.
  *
  * Threads: none. Ownership: cells are copied; table_free() frees the table. If memory is short
  * while a table is filled, table_print() returns -ENOMEM.
@@ -12,13 +14,12 @@
 
 #include "common/quantity.h" /* text of times and sizes in cells */
 
-#define TABLE_COLUMNS 24
 #define TABLE_UNKNOWN "-"
 
 struct table;
 
-/* Creates a table with at most TABLE_COLUMNS columns. `titles` are separated by '|'. A column is
- * right-aligned, or left-aligned if its title begins with '<'. Returns NULL if memory is short. */
+/* Creates a table. `titles` are separated by '|'. A column is right-aligned, or left-aligned if its
+ * title begins with '<'. Returns NULL if memory is short. */
 struct table *table_new(const char *titles);
 /* NULL is allowed. */
 void table_free(struct table *table);
@@ -27,9 +28,8 @@ void table_row(struct table *table);
 /* Adds the next cell of the row. Control characters are replaced by '?', because names come from
  * processes and a terminal would interpret the characters. */
 void table_cell(struct table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a centred text that spans the next `columns` columns. */
-void table_span(struct table *table, unsigned columns, const char *text);
-/* Prints all rows. Returns 0, or -ENOMEM if memory was short or a row had too many cells. */
+/* Prints all rows. On a terminal the last column is wrapped at the terminal's width if it is
+ * left-aligned; elsewhere a line has any length. Returns 0, or -ENOMEM if memory was short or a row had too many cells. */
 int table_print(const struct table *table, FILE *out);
 
 #endif
