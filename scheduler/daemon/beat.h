@@ -16,7 +16,7 @@
 
 #include "scheduler/daemon/clients/saved_state.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/metrics/metrics.h"
+#include "scheduler/daemon/metrics/metrics_text.h"
 #include "scheduler/daemon/reader/reader.h"
 #include "scheduler/daemon/totals.h"
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* The nodes in struct daemon_shm: which nodes the driver has, and the core's state of each. */
+#include "scheduler/daemon/nodes.h"
+
+#include <stddef.h>
+
+#include "channel/protocol.h"
 #include "kfd/device.h"
+#include "scheduler/core/sched.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/worker.h"
 
 #define REREAD_NS 1000000000u
 
@@ -11,10 +15,10 @@ static void store(uint32_t *at, uint32_t value)
 	__atomic_store_n(at, value, __ATOMIC_RELEASE);
 }
 
-bool nodes_known(const struct worker *worker, uint32_t gpu_id)
+bool nodes_known(const struct nodes *nodes, uint32_t gpu_id)
 {
-	for (uint32_t i = 0; i < worker->daemon_shm->node_count; i++)
-		if (worker->daemon_shm->nodes[i].gpu_id == gpu_id)
+	for (uint32_t i = 0; i < nodes->daemon_shm->node_count; i++)
+		if (nodes->daemon_shm->nodes[i].gpu_id == gpu_id)
 			return true;
 	return false;
 }
@@ -41,43 +45,49 @@ static void report_overflow(size_t n)
 	reported |= n > CLIENT_SHM_NODES;
 }
 
-void nodes_read(struct worker *worker, uint64_t now)
+int nodes_open(struct nodes *nodes)
+{
+	nodes->daemon_shm_fd = daemon_shm_create(CLIENT_SHM_VERSION, &nodes->daemon_shm);
+	return nodes->daemon_shm_fd < 0 ? nodes->daemon_shm_fd : 0;
+}
+
+void nodes_read(struct nodes *nodes, uint64_t now)
 {
 	uint32_t ids[CLIENT_SHM_NODES + 1];
 	size_t n;
 
-	if (worker->nodes_read_ns && now < worker->nodes_read_ns + REREAD_NS)
+	if (nodes->read_ns && now < nodes->read_ns + REREAD_NS)
 		return;
-	worker->nodes_read_ns = now;
+	nodes->read_ns = now;
 	n = kfd_device_nodes(ids, CLIENT_SHM_NODES + 1);
 	report_overflow(n);
-	name_nodes(worker->daemon_shm, ids, (uint32_t)n);
-	if (worker->older_shm)
-		name_nodes(worker->older_shm, ids, (uint32_t)n);
+	name_nodes(nodes->daemon_shm, ids, (uint32_t)n);
+	if (nodes->older_shm)
+		name_nodes(nodes->older_shm, ids, (uint32_t)n);
 }
 
-int nodes_daemon_shm(struct worker *worker, uint32_t version)
+int nodes_daemon_shm(struct nodes *nodes, uint32_t version)
 {
-	const struct daemon_shm *daemon_shm = worker->daemon_shm;
+	const struct daemon_shm *daemon_shm = nodes->daemon_shm;
 	uint32_t ids[CLIENT_SHM_NODES];
 
 	if (protocol_client_shm(version) == CLIENT_SHM_VERSION)
-		return worker->daemon_shm_fd;
-	if (worker->older_shm)
-		return worker->older_shm_fd;
-	worker->older_shm_fd = daemon_shm_create(CLIENT_SHM_OLDEST, &worker->older_shm);
-	if (worker->older_shm_fd < 0)
-		return worker->older_shm_fd;
+		return nodes->daemon_shm_fd;
+	if (nodes->older_shm)
+		return nodes->older_shm_fd;
+	nodes->older_shm_fd = daemon_shm_create(CLIENT_SHM_OLDEST, &nodes->older_shm);
+	if (nodes->older_shm_fd < 0)
+		return nodes->older_shm_fd;
 	for (uint32_t i = 0; i < daemon_shm->node_count; i++)
 		ids[i] = daemon_shm->nodes[i].gpu_id;
-	name_nodes(worker->older_shm, ids, daemon_shm->node_count);
-	worker->older_shm->heartbeat_ns = daemon_shm->heartbeat_ns;
-	return worker->older_shm_fd;
+	name_nodes(nodes->older_shm, ids, daemon_shm->node_count);
+	nodes->older_shm->heartbeat_ns = daemon_shm->heartbeat_ns;
+	return nodes->older_shm_fd;
 }
 
-static struct node_work *work_on(struct worker *worker, uint32_t gpu_id)
+static struct node_work *work_on(struct nodes *nodes, uint32_t gpu_id)
 {
-	struct node_work *work = worker->work;
+	struct node_work *work = nodes->work;
 
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++) {
 		if (work[i].gpu_id == gpu_id)
@@ -85,7 +95,7 @@ static struct node_work *work_on(struct worker *worker, uint32_t gpu_id)
 		/* Shared memory of a client can contain any number: nodes that the driver does
 		 * not have get no entry. */
 		if (work[i].gpu_id == 0) {
-			if (!nodes_known(worker, gpu_id))
+			if (!nodes_known(nodes, gpu_id))
 				return NULL;
 			work[i].gpu_id = gpu_id;
 			return &work[i];
@@ -94,9 +104,9 @@ static struct node_work *work_on(struct worker *worker, uint32_t gpu_id)
 	return NULL;
 }
 
-void nodes_work(struct worker *worker, uint32_t gpu_id, bool begins, uint64_t now)
+void nodes_work(struct nodes *nodes, uint32_t gpu_id, bool begins, uint64_t now)
 {
-	struct node_work *work = work_on(worker, gpu_id);
+	struct node_work *work = work_on(nodes, gpu_id);
 
 	if (!work)
 		return;
@@ -106,10 +116,10 @@ void nodes_work(struct worker *worker, uint32_t gpu_id, bool begins, uint64_t no
 		work->ns += now - work->since_ns;
 }
 
-uint64_t nodes_work_ns(const struct worker *worker, uint32_t gpu_id, uint64_t now)
+uint64_t nodes_work_ns(const struct nodes *nodes, uint32_t gpu_id, uint64_t now)
 {
-	for (uint32_t i = 0; i < CLIENT_SHM_NODES && worker->work[i].gpu_id; i++) {
-		const struct node_work *work = &worker->work[i];
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && nodes->work[i].gpu_id; i++) {
+		const struct node_work *work = &nodes->work[i];
 
 		if (work->gpu_id == gpu_id)
 			return work->ns +
@@ -118,15 +128,15 @@ uint64_t nodes_work_ns(const struct worker *worker, uint32_t gpu_id, uint64_t no
 	return 0;
 }
 
-void nodes_publish(struct worker *worker)
+void nodes_publish(struct nodes *nodes, const struct core *core)
 {
-	struct daemon_shm *daemon_shm = worker->daemon_shm, *older = worker->older_shm;
+	struct daemon_shm *daemon_shm = nodes->daemon_shm, *older = nodes->older_shm;
 
 	for (uint32_t i = 0; i < daemon_shm->node_count; i++) {
 		uint32_t suspended;
 		bool urgent;
 
-		core_view_node(worker->core, daemon_shm->nodes[i].gpu_id, &urgent, &suspended);
+		core_view_node(core, daemon_shm->nodes[i].gpu_id, &urgent, &suspended);
 		store(&daemon_shm->nodes[i].urgent, urgent);
 		store(&daemon_shm->nodes[i].suspended, suspended);
 		if (!older || i >= older->node_count)
@@ -134,4 +144,19 @@ void nodes_publish(struct worker *worker)
 		store(&older->nodes[i].urgent, urgent);
 		store(&older->nodes[i].suspended, suspended);
 	}
+}
+
+void nodes_beat(struct nodes *nodes, uint64_t now)
+{
+	__atomic_store_n(&nodes->daemon_shm->heartbeat_ns, now, __ATOMIC_RELEASE);
+	if (nodes->older_shm)
+		__atomic_store_n(&nodes->older_shm->heartbeat_ns, now, __ATOMIC_RELEASE);
+}
+
+void nodes_set_asleep(struct nodes *nodes, bool asleep)
+{
+	if (nodes->older_shm)
+		__atomic_store_n(&nodes->older_shm->asleep, asleep, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&nodes->daemon_shm->asleep, asleep, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

@@ -2,51 +2,45 @@
 #include "scheduler/daemon/worker.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "common/clock.h"
-#include "common/wait.h"
-#include "common/wait_epoll.h"
-#include "scheduler/daemon/clients/external.h"
-#include "scheduler/daemon/log.h"
-#include "scheduler/daemon/memory.h"
-#include "scheduler/daemon/privileges.h"
-#include "scheduler/daemon/recording/record.h"
-#include "scheduler/daemon/seccomp_filter.h"
+struct client *worker_workload(const struct worker *worker, pid_t pid, uint64_t started)
+{
+	struct client *client;
 
-#define HEARTBEAT_NS                                                                               \
-	40000000u /* maximum sleep; struct daemon_shm guarantees a heartbeat within 100 ms */
-#define EVENTS 64
-#define ROUNDS 8 /* decisions in a row, before events are handled again */
-#define FEW 32u	 /* number of clients up to which all are scanned before the loop sleeps */
-#define SWEEP_NS 20000000u
-#define KEEP_NS 1000000000u
-#define COMPARE_NS 200000u   /* time for a coming configuration in one turn of the loop */
-#define CAUSE_SEARCHES 1024u /* clients that are searched for the causes of one decision */
+	for (uint32_t i = 0; (client = worker_next(worker, CLIENT_SERVED, &i));)
+		if (client->peer.pid == pid && (!started || client->peer.started == started))
+			return client;
+	return NULL;
+}
 
-/* Limit of loop iterations that events cause. Beyond it several events share an iteration, and
- * wait for it a quarter of a millisecond at most. */
-static const struct ratelimit_rule iterations = {.burst = 100, .period_ns = 100000u};
-static const struct ratelimit_rule causes = {.burst = 64, .period_ns = 1000000u};
+struct user *worker_user(struct worker *worker, const struct client *client)
+{
+	return users_find(&worker->admission.users, client->uid, worker->now_ns);
+}
 
-static struct worker the_worker; /* static because it is large */
+/* The serial of the client is in the data of its events, so that an event that was pending when its
+ * slot was given to another client is ignored. */
+static int control(struct worker *worker, int op, int fd, uint32_t events, enum worker_event kind,
+		   const struct client *client)
+{
+	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)kind << 56};
+
+	if (client)
+		event.data.u64 |= (uint64_t)client->serial << 16 | client->slot;
+	return epoll_ctl(worker->epoll, op, fd, &event) < 0 ? -errno : 0;
+}
 
 int worker_watch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,
-		 uint32_t slot)
+		 const struct client *client)
 {
-	const struct client *client = kind < WORKER_SOCKET ? NULL : worker->clients[slot];
-	struct epoll_event event = {
-		.events = events,
-		.data.u64 = worker_event_data(kind, client ? client->serial : 0, slot)};
+	return control(worker, EPOLL_CTL_ADD, fd, events, kind, client);
+}
 
-	return epoll_ctl(worker->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+void worker_rewatch(struct worker *worker, int fd, uint32_t events, enum worker_event kind,
+		    const struct client *client)
+{
+	control(worker, EPOLL_CTL_MOD, fd, events, kind, client);
 }
 
 void worker_unwatch(struct worker *worker, int fd)
@@ -55,431 +49,14 @@ void worker_unwatch(struct worker *worker, int fd)
 		epoll_ctl(worker->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
-static void shared(struct worker *worker, uint64_t now)
-{
-	__atomic_store_n(&worker->shared->heartbeat_ns, now, __ATOMIC_RELEASE);
-	__atomic_store_n(&worker->daemon_shm->heartbeat_ns, now, __ATOMIC_RELEASE);
-	if (worker->older_shm)
-		__atomic_store_n(&worker->older_shm->heartbeat_ns, now, __ATOMIC_RELEASE);
-}
-
-static void set_asleep(struct worker *worker, bool asleep)
-{
-	if (worker->older_shm)
-		__atomic_store_n(&worker->older_shm->asleep, asleep, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&worker->daemon_shm->asleep, asleep, __ATOMIC_SEQ_CST);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-/* Scans the shared memory of all clients before going to sleep. Only done with up to FEW
- * clients. With more, `asleep` is always set, so every client writes its eventfd after a change,
- * and only the clients that did are scanned. Returns true if something had changed. */
-static bool scan_few(struct worker *worker, uint64_t now)
-{
-	bool changed = false;
-
-	if (!worker->published_awake)
-		return false;
-	worker->published_awake = false;
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		struct client *client = worker->clients[i];
-
-		if (client && client->phase == CLIENT_SERVED)
-			changed |= scan_unwoken(worker, client, now);
-	}
-	return changed;
-}
-
-static void awake(struct worker *worker)
-{
-	if (worker->client_end > FEW)
-		return;
-	set_asleep(worker, false);
-	/* a client that has read `asleep` as 0 did not write its eventfd */
-	worker->published_awake = true;
-}
-
-static void release_all(struct worker *worker, uint64_t now)
-{
-	/* From the end, because a release puts the last entry in the place of its own. */
-	for (uint32_t i = worker->release_count; i-- > 0;)
-		client_release(worker, worker->releasing[i], now);
-}
-
-/* Determines the causes of prompt actions, which only statistics need. So it is done after all
- * actions have been started, and with many clients not for each action. */
-static void find_causes(struct worker *worker, size_t n)
-{
-	uint32_t scans = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (!worker->actions[i].prompt)
-			continue;
-		scans += worker->client_end;
-		if (scans > CAUSE_SEARCHES && scans > worker->client_end)
-			return;
-		if (!ratelimit_take(&worker->causes, &causes, worker->now_ns))
-			return;
-		client_find_cause(worker, worker->by_core[core_index(worker->actions[i].client)]);
-	}
-}
-
-/* Lets the core decide and starts its actions. */
-static void act(struct worker *worker)
-{
-	bool again = true;
-
-	for (int round = 0; again && round < ROUNDS; round++) {
-		uint64_t now = clock_ns();
-		size_t n = feed_decide(&worker->feed, now, worker->actions, WORKER_CLIENTS,
-				       &worker->deadline_ns);
-
-		again = false;
-		for (size_t i = 0; i < n; i++) {
-			struct core_action *action = &worker->actions[i];
-			struct client *client = worker->by_core[core_index(action->client)];
-
-			again |= !client_act(worker, client, action, now);
-		}
-		find_causes(worker, n);
-		for (size_t i = 0; i < n; i++)
-			events_decided(worker,
-				       worker->by_core[core_index(worker->actions[i].client)], now);
-	}
-	if (again)
-		worker->deadline_ns = 0;
-}
-
-static void decide(struct worker *worker)
-{
-	act(worker);
-	release_all(worker, clock_ns());
-	nodes_publish(worker);
-}
-
-/* Callback of executor_collect(). */
-static void executor_reported(uint32_t number, void *context)
-{
-	struct worker *worker = context;
-
-	if (worker->by_executor[number])
-		client_outcome(worker, worker->by_executor[number], worker->now_ns);
-}
-
-static void collect_outcomes(struct worker *worker)
-{
-	struct executor_report report;
-	uint64_t count;
-	uint32_t n_valid = 0;
-
-	(void)!read(worker->done_fd, &count, sizeof(count));
-	executor_collect(executor_reported, worker);
-	for (uint32_t i = 0; i < worker->orphan_count; i++) {
-		struct executor *executor = worker->orphans[i];
-
-		if (executor_take(executor, &report) & EXECUTOR_ENDED) {
-			executor_free(executor);
-			worker->executor_count--;
-		} else {
-			worker->orphans[n_valid++] = executor;
-		}
-	}
-	worker->orphan_count = n_valid;
-}
-
-/* Ends the daemon's work: the end of its executor resumes and releases each client. */
-static void leave(struct worker *worker)
-{
-	if (worker->stopping)
-		return;
-	worker->stopping = true;
-	log_info("shutting down; resuming all processes");
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		struct client *client = worker->clients[i];
-
-		if (!client || client->phase != CLIENT_SERVED)
-			continue;
-		feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
-		if (client->executor)
-			executor_send(client->executor, EXECUTOR_QUIT);
-	}
-}
-
-static void configure(struct worker *worker)
-{
-	const struct config *config = &worker->config;
-
-	feed_configure(&worker->feed, &config->core);
-	for (uint32_t i = 0; i < config->node_count; i++)
-		feed_set_policy(&worker->feed, config->node[i].gpu_id, &config->node[i].policy);
-	control_policies(worker);
-}
-
-static bool same_core(const struct config *a, const struct config *b)
-{
-	return memcmp(&a->core, &b->core, sizeof(a->core)) == 0 && a->node_count == b->node_count &&
-	       memcmp(a->node, b->node, a->node_count * sizeof(a->node[0])) == 0;
-}
-
-static bool same_rules(const struct config *a, const struct config *b)
-{
-	return memcmp(&a->rules, &b->rules, sizeof(a->rules)) == 0 &&
-	       memcmp(&a->authority, &b->authority, sizeof(a->authority)) == 0;
-}
-
-static bool has_rules(const struct config *config)
-{
-	return config->rules.count || config->authority.count;
-}
-
-/* Puts worker->coming in force, for all clients at once: rights that were compared by two
- * configurations would mean nothing. */
-static void put_in_force(struct worker *worker)
-{
-	bool same = same_core(&worker->config, &worker->coming);
-	bool again = has_rules(&worker->config) || has_rules(&worker->coming);
-
-	worker->config = worker->coming;
-	worker->config_number = worker->coming_number;
-	worker->is_coming = false;
-	log_set_verbose(worker->config.verbose);
-	if (!same)
-		configure(worker);
-	client_attrs_configured(worker, again, clock_ns());
-}
-
-/* Goes on with the comparison of the coming configuration, for a short time. */
-static void compare_config(struct worker *worker)
-{
-	if (worker->is_coming && client_attrs_compare(worker, clock_ns() + COMPARE_NS))
-		put_in_force(worker);
-}
-
-/* What costs time is to match each client with each rule. So that is done in several turns of the
- * loop, and not at all if rules and grants are the same. */
-static void read_config(struct worker *worker)
-{
-	if (!reload_take(worker->reload, &worker->coming_number, &worker->coming))
-		return;
-	worker->is_coming = true;
-	worker->compared = same_rules(&worker->config, &worker->coming) ? UINT32_MAX : 0;
-	compare_config(worker);
-}
-
-static void take_signals(struct worker *worker)
-{
-	struct signalfd_siginfo info;
-
-	while (read(worker->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGHUP)
-			read_config(worker);
-		else
-			leave(worker);
-	}
-}
-
-static void client_event(struct worker *worker, enum worker_event kind, uint64_t data, uint64_t now)
+struct client *worker_event_client(const struct worker *worker, uint64_t data,
+				   enum worker_event *kind)
 {
 	struct client *client = worker->clients[data & 0xffff];
 
-	if (!client || client->phase == CLIENT_DEAD || client->serial != (uint32_t)(data >> 16))
-		return;
-	switch (kind) {
-	case WORKER_SOCKET:
-		client_hung_up(worker, client, now);
-		break;
-	case WORKER_PIDFD:
-		client_gone(worker, client, "has ended");
-		break;
-	default:
-		if (client->phase == CLIENT_SERVED)
-			scan_woken(worker, client, now);
-	}
-}
-
-static void handle(struct worker *worker, const struct epoll_event *event, uint64_t now)
-{
-	enum worker_event kind = (enum worker_event)(event->data.u64 >> 56);
-
-	switch (kind) {
-	case WORKER_CHANNEL:
-		admission_take(worker, now);
-		break;
-	case WORKER_SIGNAL:
-		take_signals(worker);
-		break;
-	case WORKER_DONE:
-		collect_outcomes(worker);
-		break;
-	case WORKER_READ:
-		break; /* take_replies() handles it */
-	default:
-		client_event(worker, kind, event->data.u64, now);
-	}
-}
-
-/* Receives answers of kfdschedd-read, and runs the code that waits for them. */
-static void take_replies(struct worker *worker, uint64_t now)
-{
-	uint64_t asker;
-
-	reader_step(now);
-	while ((asker = reader_replied()) != 0)
-		if (asker != READER_RULES)
-			client_replied(worker, asker, now);
-}
-
-/* Frees ended clients, and every SWEEP_NS handles what is overdue. */
-static void sweep(struct worker *worker, uint64_t now)
-{
-	bool sweep_due = now >= worker->swept_ns + SWEEP_NS;
-
-	admission_check(worker, now);
-	if (sweep_due) {
-		worker->swept_ns = now;
-		if (now >= worker->totals_saved_ns + KEEP_NS) {
-			worker->totals_saved_ns = now;
-			worker->shared->totals = worker->totals;
-		}
-	}
-	external_rules_check(worker, now);
-	for (uint32_t i = 0; (sweep_due || worker->dead) && i < worker->client_end; i++) {
-		struct client *client = worker->clients[i];
-
-		if (client && sweep_due)
-			client_overdue(worker, client, now);
-		if (client && client->phase == CLIENT_DEAD)
-			client_free(worker, client);
-	}
-}
-
-static uint64_t sleep_until(const struct worker *worker, uint64_t now)
-{
-	uint64_t until = scan_next_ns(worker), query_ns = query_next(worker);
-
-	if (query_ns < until)
-		until = query_ns;
-	if (worker->deadline_ns < until)
-		until = worker->deadline_ns;
-	if (reader_next() < until)
-		until = reader_next();
-	if (worker->is_coming)
-		until = now;
-	return until < now + HEARTBEAT_NS ? until : now + HEARTBEAT_NS;
-}
-
-static void loop(struct worker *worker)
-{
-	struct epoll_event events[EVENTS];
-	struct ratelimit iteration = {0};
-	uint64_t now, until;
-	int n;
-
-	while (!worker->stopping || worker->executor_count) {
-		decide(worker);
-		now = clock_ns();
-		shared(worker, now);
-		reader_step(now); /* sends the requests of this iteration */
-		feed_iterate(&worker->feed, now);
-		set_asleep(worker, true);
-		until = sleep_until(worker, now);
-		/* a client changed its memory before it saw `asleep` */
-		if (scan_few(worker, now)) {
-			awake(worker);
-			decide(worker);
-			until = 0;
-		}
-		now = clock_ns();
-		hist_add(&worker->totals.iteration, now - worker->now_ns);
-		if (!ratelimit_take(&iteration, &iterations, now)) {
-			sleep_until_ns(ratelimit_next(&iteration, &iterations, now));
-			ratelimit_take(&iteration, &iterations, clock_ns());
-		}
-		n = epoll_until_ns(worker->epoll, events, EVENTS, until);
-		awake(worker);
-		worker->now_ns = now = clock_ns();
-		for (int i = 0; i < n; i++)
-			handle(worker, &events[i], now);
-		scan_late(worker, now);
-		act(worker); /* before all less urgent work */
-		take_replies(worker, now);
-		control_step(worker, now);
-		query_step(worker, now);
-		sweep(worker, now);
-		compare_config(worker);
-		metrics_publish(worker, now);
-		filter_report();
-	}
-}
-
-static int open_all(struct worker *worker)
-{
-	sigset_t set;
-
-	worker->daemon_shm_fd = daemon_shm_create(CLIENT_SHM_VERSION, &worker->daemon_shm);
-	worker->core = feed_create(&worker->feed, &worker->config.core, WORKER_CLIENTS,
-				   record_pipe(), record_start_ns(), clock_ns());
-	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	worker->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (worker->daemon_shm_fd < 0 || !worker->core || worker->epoll < 0 || worker->signals < 0)
-		return -ENOMEM;
-	if (worker_watch(worker, worker->channel, EPOLLIN, WORKER_CHANNEL, 0) ||
-	    worker_watch(worker, worker->signals, EPOLLIN, WORKER_SIGNAL, 0) ||
-	    worker_watch(worker, worker->done_fd, EPOLLIN, WORKER_DONE, 0) ||
-	    worker_watch(worker, worker->reader, EPOLLIN, WORKER_READ, 0))
-		return -ENOMEM;
-	return 0;
-}
-
-int worker_run(int channel, int reader, const struct reload *reload,
-	       struct shared_state *shared_page, struct admission_state *admission_state,
-	       struct executors *executors)
-{
-	struct worker *worker = &the_worker;
-	struct rlimit files;
-
-	worker->channel = channel;
-	worker->done_fd = executors_done_fd(executors);
-	worker->reader = reader;
-	executor_use(executors_table(executors), executors_want_fd(executors));
-	reader_use(reader, &shared_page->reader, executors_want_fd(executors),
-		   &worker->config.owners);
-	worker->reload = reload;
-	reload_take(reload, &worker->config_number, &worker->config);
-	worker->coming_number = worker->config_number;
-	worker->shared = shared_page;
-	worker->admission_state = admission_state;
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-	/* The core's tables have room for far more clients than there are; of these only the
-	 * pages in use are locked. */
-	memory_lock();
-	if (open_all(worker)) {
-		log_error("the worker cannot start: %s", strerror(errno));
-		return 1;
-	}
-	admission_open(worker);
-	log_set_verbose(worker->config.verbose);
-	configure(worker);
-	memory_lock_new();
-	privilege_urgent(true);
-	privilege_worker(&shared_page->refused_calls);
-	worker->now_ns = clock_ns();
-	nodes_read(worker, worker->now_ns);
-	peer_own_namespaces(&worker->own_pid_ns, &worker->own_user_ns);
-	external_rules_begin(worker);
-	worker->totals = shared_page->totals;
-	__atomic_store_n(&shared_page->serving, 1, __ATOMIC_RELEASE);
-	loop(worker);
-	feed_flush(&worker->feed);
-	shared_page->totals = worker->totals;
-	log_info("left");
-	return 0;
+	*kind = (enum worker_event)(data >> 56);
+	return *kind >= WORKER_SOCKET && client && client->phase != CLIENT_DEAD &&
+			       client->serial == (uint32_t)(data >> 16)
+		       ? client
+		       : NULL;
 }

@@ -20,9 +20,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "scheduler/daemon/admission/greeter.h"
 #include "scheduler/daemon/admission/users.h"
-
-struct worker;
 
 #define ADMISSION_SLOTS USERS_MAX
 #define ADMISSION_FILES 8u  /* descriptors of a client with a debug session */
@@ -32,6 +31,7 @@ struct admission {
 	uint32_t slots, taken; /* connections allowed, and in use */
 	/* a spare descriptor, released to receive a connection when no other is free; -1: none */
 	int reserve;
+	uint64_t *refused; /* counter of refused connections */
 	struct users users;
 	uint32_t unread_count;
 	struct admission_unread {
@@ -41,27 +41,37 @@ struct admission {
 	uint64_t unread_next_ns;   /* earliest time of the next check of unread[] */
 };
 
-/* Computes the number of slots from RLIMIT_NOFILE and opens the spare descriptor. Called once,
- * when the worker starts. Logs if there are fewer than ADMISSION_SLOTS slots. */
-void admission_open(struct worker *worker);
+/* A connection that was admitted. */
+struct admitted {
+	int socket;   /* owned by the receiver */
+	uid_t owner;  /* owner of the peer's uid (owners.h) */
+	bool trusted; /* users_is_trusted() of that uid */
+	struct admission_message message;
+};
 
-/* Takes up to 8 connections from the channel, which is readable, and passes each to
- * client_accept() or refuses it. The channel is level-triggered, so the loop calls this function
- * again for the rest. */
-void admission_take(struct worker *worker, uint64_t now);
+/* Computes the number of slots from RLIMIT_NOFILE and opens the spare descriptor. `refused` is
+ * incremented for each connection that is refused. Called once, when the worker starts. Logs if
+ * there are fewer than ADMISSION_SLOTS slots. */
+void admission_open(struct admission *admission, uint64_t *refused);
+
+/*
+ * Takes the next connection from the channel, and admits it, or refuses it with a reply. The
+ * channel is level-triggered, so a caller may stop before it is empty.
+ *
+ * Returns 1: *out is filled; 0: the connection was refused; -EAGAIN: the channel is empty.
+ */
+int admission_take(struct admission *admission, int channel, const struct owners *owners,
+		   uint64_t now, struct admitted *out);
 
 /* Frees the slots of ended connections whose descriptors have been read, or whose client end is
  * closed, since the last call. Called in each loop iteration; checks every 20 ms, or every 200
  * ms if there are more than 64 such connections. */
-void admission_check(struct worker *worker, uint64_t now);
+void admission_check(struct admission *admission, uint64_t now);
 
 /* An admitted connection of `owner` has ended. Takes ownership of `socket`. */
-void admission_left(struct worker *worker, uid_t owner, int socket);
+void admission_left(struct admission *admission, uid_t owner, int socket, uint64_t now);
 
 /* Returns true if the peer has not read all packets that were sent to it. */
 bool admission_is_unread(int socket);
-
-/* Returns the entry of a user; valid until the next connection is admitted. */
-struct user *admission_user(struct worker *worker, uid_t owner);
 
 #endif

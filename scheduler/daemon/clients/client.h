@@ -4,8 +4,8 @@
  * client_shm), or a command with a request. A process without the shim (external.h) is a client
  * without a connection.
  *
- * The functions are implemented in client.c (connections, life of a client), client_scan.c (shared
- * memory, runtime state) and client_actions.c (actions, debug session).
+ * Data, and what follows from it alone; worker.h has the table of all clients. client_life.h,
+ * registration.h, client_level.h, client_actions.h and client_scan.h have the functions.
  *
  * Threads: the worker's loop only.
  */
@@ -17,21 +17,17 @@
 
 #include "channel/client_shm.h"
 #include "channel/protocol.h"
+#include "common/ratelimit.h"
+#include "kfd/device.h"
 #include "scheduler/core/sched.h"
-#include "scheduler/daemon/clients/client_attrs.h"
-#include "scheduler/daemon/clients/level_state.h"
-#include "scheduler/daemon/clients/scan_ratelimit.h"
-#include "scheduler/daemon/executor/executor.h"
+#include "scheduler/daemon/config/match.h"
 #include "scheduler/daemon/log.h"
-#include "scheduler/daemon/metrics/metrics.h"
-#include "scheduler/daemon/operator/control.h"
-#include "scheduler/daemon/operator/events.h"
-#include "scheduler/daemon/operator/query.h"
+#include "scheduler/daemon/metrics/metrics_text.h"
 #include "scheduler/daemon/peer.h"
 
-struct admission_message;
-struct worker;
+struct executor;
 struct external;
+struct query;
 
 enum client_phase {
 	CLIENT_GREETING, /* its hello is being handled, perhaps in several runs (reader.h) */
@@ -40,6 +36,84 @@ enum client_phase {
 	CLIENT_READING,	 /* a command that receives events (events.h) */
 	CLIENT_ASKING,	 /* a command that waits for a reply (query.h) */
 	CLIENT_DEAD,	 /* freed at the end of the loop iteration */
+};
+
+/* State of client_attrs.c. The priority that the client requests itself is in struct control. */
+struct client_attrs {
+	/* values that the client requests itself */
+	uint32_t slo_us;
+	enum protocol_level level;
+	char group[PROTOCOL_GROUP_MAX];
+
+	struct proc_attrs subject; /* attributes as they were read last */
+	struct rule_match verdict;
+	/* sets of grants, one bit each (match_rules.h): it preempts others by them; others preempt it
+	 * by them */
+	uint64_t can_preempt, preemptible_by;
+	/* the coming configuration can have another meaning for the client (client_attrs_compare()) */
+	bool differs;
+	/* time to read the attributes again, CLOCK_MONOTONIC ns; 0: not planned */
+	uint64_t again_ns;
+};
+
+/* State of client_level.c. */
+struct level {
+	enum protocol_level wanted; /* KFDSHIM_LEVEL, or the level of its rule */
+	/* it changes to `to`; CLIENT_SHM_LEVEL_NONE: to a session of the daemon (level trap) */
+	bool changing;
+	enum client_shm_level to;
+	/* a suspend failed, several were slow, or the driver does not support it */
+	bool never_trap;
+	bool unseen;   /* the obstacle to tracing it cannot be observed from outside */
+	bool unjudged; /* it is not known yet whether `unseen` holds */
+	bool logged;   /* the level was logged since the client was last at level trap */
+	/* why it is not at level trap, as trap_attach() returns it; 0: trap is possible */
+	int error;
+	char why[KFD_REASON]; /* `error` as a sentence */
+	uint64_t climb_ns;    /* time of the next attempt to reach level trap; 0: none */
+	uint64_t pause_ns;    /* delay between two attempts, ns */
+	uint64_t attached_ns; /* when its session was opened; 0: it has none */
+	/* of a client with the only debug session of a GPU: idle since, and its activity
+	 * transitions then */
+	uint64_t idle_ns, transitions;
+};
+
+/* State of control.c and lease.c. */
+struct control {
+	/* fields of a workload */
+	int own_priority;  /* the priority that it requests itself */
+	bool priority_set; /* a request has set another priority */
+	bool leased;	   /* a request holds it suspended now */
+	uint64_t lease_ns; /* end of a lease in seconds, CLOCK_MONOTONIC ns; 0: none */
+
+	/* fields of a command, while its request is handled, waits or holds: its target */
+	int pidfd; /* pidfd of the target; -1: none */
+	pid_t pid;
+	uint64_t started, queried_ns; /* start time of the target; when the suspend was requested */
+	bool holds;		      /* the lease lasts as long as the connection */
+	bool replied; /* the command was informed that the target is suspended, or will be */
+};
+
+/* State of events.c. */
+struct pending_event {
+	/* of a workload: reason of its action in flight (NULL: not determined), the process that
+	 * caused it (0: none), and the node */
+	const char *reason;
+	int cause_pid;
+	uint32_t cause_gpu_id;
+	bool by_lease;	  /* its last suspension was by request */
+	bool has_latency; /* latency_ns is known */
+	uint64_t latency_ns;
+	/* of a reader: number of events lost and not reported yet; time of the next attempt to
+	 * report it */
+	uint64_t lost, retry_ns;
+};
+
+/* State of client_scan.c. */
+struct scan_limit {
+	struct ratelimit limit;
+	uint64_t put_off; /* number of scans deferred */
+	bool late, named; /* a scan is deferred now; the client was named in the log */
 };
 
 /* A member of worker->clients. client_free() frees it. */
@@ -71,6 +145,9 @@ struct client {
 	struct client_shm *shm;
 	/* state of an external process (external.h); NULL: it has the shim */
 	struct external *external;
+	/* of an external process: its queues may have changed; why it cannot be suspended yet */
+	bool queues_changed;
+	const char *pending;
 	struct scan_limit scan_limit;
 	struct log_share log;
 	/* copies of words in `shm`, as of the last scan */
@@ -83,7 +160,8 @@ struct client {
 	enum client_shm_level hold_cmd_level;
 	struct level level; /* reason for the level, and planned changes */
 	bool preparing; /* the command in flight is HOLD_CMD_PREPARE, not an action of the core */
-	bool handshake_done; /* hold_command.c has evaluated if it can be held; false: the next scan does */
+	/* hold_command.c has evaluated if it can be held; false: the next scan does */
+	bool evaluated;
 	bool hold_cmd_pending; /* a command has not been acknowledged yet */
 	bool hold_acked;       /* the client has acknowledged that it holds itself */
 	uint32_t own_session, hold_cmd,
@@ -110,8 +188,8 @@ struct client {
 	uint64_t cause_ns;   /* when the cause of the action happened; 0: unknown */
 
 	struct control control;
-	struct query query;		    /* state of CLIENT_ASKING */
-	struct pending_event pending_event; /* state of events.c */
+	struct query *query;		    /* state of CLIENT_ASKING (query.c); NULL: none */
+	struct pending_event pending_event; /* see there */
 	struct metrics_counts counts;
 };
 
@@ -121,97 +199,33 @@ static inline uint32_t shm_word(const uint32_t *at)
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
-/* Returns the workload (CLIENT_SERVED) with the given pid in the daemon's PID namespace, or
- * NULL. */
-struct client *client_of_pid(const struct worker *worker, pid_t pid);
+/* Returns true if `preemptor` can preempt `victim` when `preemptor` is more urgent. */
+static inline bool client_can_preempt(const struct client *preemptor, const struct client *victim)
+{
+	return preemptor->tenant == victim->tenant ||
+	       (preemptor->attrs.can_preempt & victim->attrs.preemptible_by);
+}
 
-/* Creates a client for an admitted connection and handles its hello. `owner` is the owner of its
- * uid, `trusted` the result of users_is_trusted() for that uid. Takes ownership of `socket`,
- * also if it fails. */
-void client_accept(struct worker *worker, int socket, uid_t owner, bool trusted,
-		   const struct admission_message *message, uint64_t now);
+/* Returns true if the client may have to be suspended, for other processes or by request. */
+static inline bool client_may_be_held(const struct client *client)
+{
+	return client->control.leased ||
+	       (client->priority != PRIORITY_UNSET && client->priority != PRIORITY_ONLINE);
+}
 
-/*
- * Creates a client for a process that is not connected and does not know the daemon
- * (external.h), with shared memory that only the daemon has. Takes ownership of peer->pidfd in
- * any case, and of `external` on success.
- *
- * Returns NULL if there is no slot or no memory.
- */
-struct client *client_adopt(struct worker *worker, const struct socket_peer *peer,
-			    const struct proc_attrs *subject, int priority,
-			    struct external *external, uint64_t now);
+/* Returns the name of the level at which the client is held. */
+static inline const char *client_level_name(const struct client *client)
+{
+	return client->hold_cmd_level ? client_shm_level_name(client->hold_cmd_level) : "trap";
+}
 
-/* An answer of kfdschedd-read for `asker` has arrived (reader_replied()): runs the code again
- * that waits for it. */
-void client_replied(struct worker *worker, uint64_t asker, uint64_t now);
-
-/* The peer has closed the connection. A command ends; a workload may still live. */
-void client_hung_up(struct worker *worker, struct client *client, uint64_t now);
-
-/* Scans the shared memory and passes changes to the core. Returns true if something had changed.
- * (client_scan.c) */
-bool client_scan(struct worker *worker, struct client *client, uint64_t now);
-
-/* The same, but only for the announcements of calls that a suspension would block. */
-bool client_scan_teardown(struct worker *worker, struct client *client);
-
-/* Writes the reason why the client is not suspended, before anything was tried, to
- * client->reason. */
-void client_explain(struct client *client);
-
-/* Sets the effective priority. `by` is the command that requested it; NULL: the workload itself,
- * or its rule. */
-void client_set_priority(struct worker *worker, struct client *client, int priority,
-			 const struct client *by);
-
-/* Evaluates again whether the client can be suspended. */
-void client_reconsider(struct worker *worker, struct client *client);
-
-/* Writes to `why` the reason why the driver never debugs the client's runtime: what the driver
- * lacks, or `what` and the errno in the shared memory. */
-void client_why_never(const struct client *client, const char *what, char why[KFD_REASON]);
-
-/* Starts to open a debug session of the daemon on the client. `patient` as in executor_start(). */
-void client_attach(struct worker *worker, struct client *client, bool patient);
-
-/* Handles the outcomes of the client's executor, if there are any. */
-void client_outcome(struct worker *worker, struct client *client, uint64_t now);
-
-/* Starts an action of the core. Returns false if it was cancelled, and the core must decide
- * again. */
-bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
-		uint64_t now);
-
-/* Sets client->cause_ns of an action that the activity of another client caused. Called after
- * all actions of a decision have been started. */
-void client_find_cause(struct worker *worker, struct client *client);
-
-/* An action has ended: reports it to the core, to metrics and to events. hold_command.c calls it,
- * too. */
-void client_acted(struct worker *worker, struct client *client,
-		  const struct executor_report *report, uint64_t now);
-
-/* The client cannot be held at its level; logs the reason and sends an event. */
-void client_cannot(struct worker *worker, struct client *client, const char *why);
-
-/* The client has announced a call (DESTROY_QUEUE or runtime disable) or returned from one: adds it
- * to worker->releasing, unless it is there. */
-void client_want_release(struct worker *worker, struct client *client);
-
-/* Permits the announced calls of a client in worker->releasing if it is not suspended: publishes
- * shm->teardown_granted, wakes its waiters, and takes the client off the list. */
-void client_release(struct worker *worker, struct client *client, uint64_t now);
-
-/* Called in each sweep (every 20 ms), and when an answer has arrived: does all that is overdue. */
-void client_overdue(struct worker *worker, struct client *client, uint64_t now);
-
-/* The client has ended: removes it from the core and from all lists. `why` completes a log line;
- * NULL: nothing is logged. The struct stays valid until client_free(). */
-void client_gone(struct worker *worker, struct client *client, const char *why);
-
-/* Frees a client after client_gone(), when no event in the current loop iteration can refer to
- * it. */
-void client_free(struct worker *worker, struct client *client);
+/* The same, if it can be held now. */
+static inline const char *client_present_level(const struct client *client,
+					       const struct core_view *view)
+{
+	return view->capability == CORE_ABLE && view->exempt == CORE_EXEMPT_NOT
+		       ? client_level_name(client)
+		       : "observe";
+}
 
 #endif

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* Execution of the core's actions on a client, and the state of its debug session. */
-#include "scheduler/daemon/clients/client.h"
+#include "scheduler/daemon/clients/client_actions.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scheduler/daemon/clients/client_level.h"
-#include "scheduler/daemon/clients/external.h"
-#include "scheduler/daemon/clients/hold_command.h"
-#include "scheduler/daemon/log.h"
-#include "scheduler/daemon/worker.h"
+#include "scheduler/daemon/clients/client_life.h"
+#include "scheduler/daemon/metrics/metrics.h"
+#include "scheduler/daemon/operator/events.h"
 
 /* Time that the firmware waits for a compute queue to leave the GPU. After that the driver
  * resets that queue only, and the suspend succeeds (KFD_UNMAP_LATENCY_MS in the driver's
@@ -34,37 +32,50 @@ static bool mutex_may_be_held(const struct client *client)
 	return (!known && !client->hold_cmd_level) || shm_word(&client->shm->pinning);
 }
 
+/* An announced call cancels a suspend that was to begin. */
+static bool is_cancelled(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (shm_word(&client->shm->teardown_begin) == shm_word(&client->shm->teardown_end))
+		return false;
+	set_suspended(client, false);
+	client_scan_teardown(worker, client);
+	feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
+	/* both words may have changed back meanwhile, so the core must decide again in any case */
+	return true;
+}
+
 bool client_act(struct worker *worker, struct client *client, const struct core_action *action,
 		uint64_t now)
 {
+	bool suspend = action->op == CORE_SUSPEND;
+
 	client->acting = action->op;
 	client->acting_prompt = action->prompt;
 	client->acting_waits = mutex_may_be_held(client);
 	client->cause_ns = 0;
 	client->pending_event.reason = NULL;
-	if (client->hold_cmd_level)
-		return hold_cmd_start(worker, client, now);
+	if (client->hold_cmd_level) {
+		if (suspend && is_cancelled(worker, client, now))
+			return false;
+		client_command(client, client->hold_cmd_level,
+			       suspend ? HOLD_CMD_HOLD : HOLD_CMD_RELEASE, now);
+		return true;
+	}
 	if (!client->executor) {
 		/* the end of the executor has ended the session, which resumed the process */
 		feed_finished(&worker->feed, client->id, 0, 0, now);
 		set_suspended(client, false);
 		return true;
 	}
-	if (action->op == CORE_RESUME) {
+	if (!suspend) {
 		executor_send(client->executor, EXECUTOR_RESUME);
 		return true;
 	}
-	/* Set `suspended` first, then read `teardown_begin`. The client increments `teardown_begin` first,
-	 * then reads `suspended`. So at least one of the two sees the other's write. */
+	/* Set `suspended` first, then read `teardown_begin`. The client increments `teardown_begin`
+	 * first, then reads `suspended`. So at least one of the two sees the other's write. */
 	set_suspended(client, true);
-	if (shm_word(&client->shm->teardown_begin) != shm_word(&client->shm->teardown_end)) {
-		set_suspended(client, false);
-		client_scan_teardown(worker, client);
-		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
-		/* both words may have changed back meanwhile, so the core must decide again in
-		 * any case */
+	if (is_cancelled(worker, client, now))
 		return false;
-	}
 	executor_send(client->executor,
 		      EXECUTOR_SUSPEND | (client->acting_waits ? EXECUTOR_MEASURE : 0));
 	return true;
@@ -96,13 +107,11 @@ static uint64_t caused_ns(const struct client *client, const struct client *othe
 void client_find_cause(struct worker *worker, struct client *client)
 {
 	bool suspend = client->acting == CORE_SUSPEND;
+	const struct client *other;
 	uint64_t latest = 0, at;
 
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		const struct client *other = worker->clients[i];
-
-		if (!other || other->phase != CLIENT_SERVED || !client_can_preempt(other, client) ||
-		    other->priority <= client->priority)
+	for (uint32_t i = 0; (other = worker_next(worker, CLIENT_SERVED, &i));) {
+		if (!client_can_preempt(other, client) || other->priority <= client->priority)
 			continue;
 		at = caused_ns(client, other, suspend);
 		if (at > latest)
@@ -295,6 +304,16 @@ static void check_reset(struct worker *worker, struct client *client, const char
 	level_fall(worker, client, -EIO, why, now);
 }
 
+void client_session_changed(struct client *client)
+{
+	client->queues_changed = true;
+	if (client->executor)
+		__atomic_store_n(&client->shm->runtime,
+				 executor_runtime(client->executor) ? CLIENT_SHM_RUNTIME_ENABLED
+								    : CLIENT_SHM_RUNTIME_UNKNOWN,
+				 __ATOMIC_RELEASE);
+}
+
 void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct executor_report report;
@@ -321,7 +340,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 			check_reset(worker, client, "a suspend", &report.cost, now);
 	}
 	if (outcome & EXECUTOR_CHANGED)
-		external_changed(client);
+		client_session_changed(client);
 	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
 		level_fall(worker, client, -EIO,
 			   "a new queue of the process could not be "

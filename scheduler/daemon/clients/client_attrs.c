@@ -6,11 +6,9 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "scheduler/daemon/clients/client.h"
 #include "scheduler/daemon/clients/client_level.h"
-#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/operator/events.h"
 #include "scheduler/daemon/reader/reader.h"
-#include "scheduler/daemon/worker.h"
 
 #define AGAIN_NS 5000000000u
 #define SPREAD_NS 250000u /* from the reading of one client's attributes to the next one's */
@@ -21,15 +19,13 @@
  * are one tenant. */
 static uint32_t tenant_of(struct worker *worker, const struct client *client)
 {
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		const struct client *other = worker->clients[i];
+	const struct client *other;
 
-		if (other && other != client && other->phase == CLIENT_SERVED &&
-		    other->peer.uid == client->peer.uid &&
+	for (uint32_t i = 0; (other = worker_next(worker, CLIENT_SERVED, &i));)
+		if (other != client && other->peer.uid == client->peer.uid &&
 		    other->peer.pid_ns == client->peer.pid_ns &&
 		    other->peer.user_ns == client->peer.user_ns)
 			return other->tenant;
-	}
 	return ++worker->last_tenant;
 }
 
@@ -43,22 +39,15 @@ static bool same_rights(const struct client *a, const struct client *b)
  * group name are one group. 0: no group. */
 static uint32_t group_of(struct worker *worker, const struct client *client)
 {
+	const struct client *other;
+
 	if (!client->group[0])
 		return 0;
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		const struct client *other = worker->clients[i];
-
-		if (other && other != client && other->phase == CLIENT_SERVED &&
-		    same_rights(other, client) && strcmp(other->group, client->group) == 0)
+	for (uint32_t i = 0; (other = worker_next(worker, CLIENT_SERVED, &i));)
+		if (other != client && same_rights(other, client) &&
+		    strcmp(other->group, client->group) == 0)
 			return other->group_number;
-	}
 	return ++worker->last_group;
-}
-
-bool client_can_preempt(const struct client *preemptor, const struct client *victim)
-{
-	return preemptor->tenant == victim->tenant ||
-	       (preemptor->attrs.can_preempt & victim->attrs.preemptible_by);
 }
 
 /* ---- effective values ---- */
@@ -158,6 +147,19 @@ void client_attrs_slot(struct worker *worker, const struct client *client, uint6
 		feed_set_victim_only(&worker->feed, client->id);
 }
 
+void client_set_priority(struct worker *worker, struct client *client, int priority,
+			 const struct client *by)
+{
+	if (priority == client->priority)
+		return;
+	client->priority = priority;
+	feed_set_priority(&worker->feed, client->id, priority);
+	log_client(&client->log, "process %d (%s): priority %d", (int)client->peer.pid,
+		   client->name, priority);
+	events_priority(worker, client, by);
+	client_reconsider(worker, client);
+}
+
 void client_attrs_changed(struct worker *worker, struct client *client)
 {
 	if (!client->control.priority_set)
@@ -198,11 +200,9 @@ static bool differs(const struct config *config, const struct client *client)
 
 bool client_attrs_compare(struct worker *worker, uint64_t end_ns)
 {
-	while (worker->compared < worker->client_end) {
-		struct client *client = worker->clients[worker->compared++];
+	struct client *client;
 
-		if (!client || client->phase != CLIENT_SERVED)
-			continue;
+	while ((client = worker_next(worker, CLIENT_SERVED, &worker->compared))) {
 		client->attrs.differs |= differs(&worker->coming, client);
 		if (clock_ns() >= end_ns)
 			break;
@@ -212,13 +212,10 @@ bool client_attrs_compare(struct worker *worker, uint64_t end_ns)
 
 void client_attrs_configured(struct worker *worker, bool again, uint64_t now)
 {
+	struct client *client;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		struct client *client = worker->clients[i];
-
-		if (!client || client->phase != CLIENT_SERVED)
-			continue;
+	for (uint32_t i = 0; (client = worker_next(worker, CLIENT_SERVED, &i));) {
 		if (client->attrs.differs)
 			configured(worker, client, now);
 		client->attrs.differs = false;
@@ -227,22 +224,21 @@ void client_attrs_configured(struct worker *worker, bool again, uint64_t now)
 	}
 }
 
-void client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now)
+bool client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct client_attrs *attrs = &client->attrs;
 	struct proc_attrs subject;
 	int error;
 
 	if (!attrs->again_ns || now < attrs->again_ns)
-		return;
+		return false;
 	error = reader_subject(client->peer.pid, &subject);
 	if (error == -EINPROGRESS)
-		return;
+		return false;
 	attrs->again_ns = error == -EAGAIN ? now + AGAIN_NS : 0;
 	if (error || !take_subject(client, &subject))
-		return;
+		return false;
 	attrs->differs |= worker->is_coming;
 	configured(worker, client, now);
-	if (client->external)
-		external_rules_again(worker, client);
+	return true;
 }

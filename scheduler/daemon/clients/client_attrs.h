@@ -15,32 +15,7 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_ATTRS_H
 #define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_ATTRS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "channel/protocol.h"
-#include "scheduler/daemon/config/match.h"
-
-struct client;
-struct worker;
-
-/* A part of struct client. The priority that the client requests itself is in struct control. */
-struct client_attrs {
-	/* values that the client requests itself */
-	uint32_t slo_us;
-	enum protocol_level level;
-	char group[PROTOCOL_GROUP_MAX];
-
-	struct proc_attrs subject; /* attributes as they were read last */
-	struct rule_match verdict;
-	/* sets of grants, one bit each (match.h): it preempts others by them; others preempt it
-	 * by them */
-	uint64_t can_preempt, preemptible_by;
-	/* the coming configuration can have another meaning for the client (client_attrs_compare()) */
-	bool differs;
-	/* time to read the attributes again, CLOCK_MONOTONIC ns; 0: not planned */
-	uint64_t again_ns;
-};
+#include "scheduler/daemon/worker.h"
 
 /* Computes the effective attributes of a new client (priority, slo_us, group, tenant, hold_cmd_level)
  * from its identity, its own values and `subject`. The priority of an external process
@@ -73,10 +48,12 @@ bool client_attrs_compare(struct worker *worker, uint64_t end_ns);
 void client_attrs_configured(struct worker *worker, bool again, uint64_t now);
 
 /* Called in each sweep, between reader_begin() and reader_end(): reads the attributes again if
- * that is due. */
-void client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now);
+ * that is due. Returns true if they have changed, and were applied. */
+bool client_attrs_overdue(struct worker *worker, struct client *client, uint64_t now);
 
-/* Returns true if `preemptor` can preempt `victim` when `preemptor` is more urgent. */
-bool client_can_preempt(const struct client *preemptor, const struct client *victim);
+/* Sets the effective priority. `by` is the command that requested it; NULL: the workload itself,
+ * or its rule. */
+void client_set_priority(struct worker *worker, struct client *client, int priority,
+			 const struct client *by);
 
 #endif

@@ -6,11 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "kfd/ptrace.h"
-#include "scheduler/daemon/clients/hold_command.h"
-#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/clients/client_life.h"
+#include "scheduler/daemon/config/owners.h"
+#include "scheduler/daemon/operator/events.h"
 #include "scheduler/daemon/reader/reader.h"
-#include "scheduler/daemon/worker.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define PAUSE_MIN_NS SECOND_NS
@@ -19,9 +20,27 @@
 #define IDLE_NS (SECOND_NS * 9 / 10)
 #define MOVE_NS (2 * SECOND_NS)
 
+static uint64_t session_moved_ns; /* last move of a session between processes */
+
+/* Returns the level at which a client with KFDSHIM_LEVEL `level` is held by commands;
+ * CLIENT_SHM_LEVEL_NONE: it is not. */
+static enum client_shm_level commanded(uint32_t level)
+{
+	switch (level) {
+	case PROTOCOL_LEVEL_SELF:
+		return CLIENT_SHM_LEVEL_SELF;
+	case PROTOCOL_LEVEL_GATE:
+		return CLIENT_SHM_LEVEL_GATE;
+	case PROTOCOL_LEVEL_WEIGHT:
+		return CLIENT_SHM_LEVEL_WEIGHT;
+	default:
+		return CLIENT_SHM_LEVEL_NONE;
+	}
+}
+
 void level_begin(struct client *client, uint32_t wanted)
 {
-	client->hold_cmd_level = hold_cmd_level_of(wanted);
+	client->hold_cmd_level = commanded(wanted);
 	client->level.wanted = wanted <= PROTOCOL_LEVEL_OBSERVE ? (enum protocol_level)wanted
 								: PROTOCOL_LEVEL_AUTO;
 	/* The rule sets level auto for a client that does not give up its own session
@@ -57,7 +76,7 @@ void level_log(struct worker *worker, struct client *client)
 {
 	if (!client->level.logged) {
 		log_info("process %d (%s): level %s: %s", (int)client->peer.pid, client->name,
-			 client_shm_level_name(client->hold_cmd_level), client->level.why);
+			 client_level_name(client), client->level.why);
 		events_level(worker, client, true);
 	}
 	client->level.logged = true;
@@ -86,13 +105,11 @@ static bool has_session(const struct client *client)
 /* Returns the client that has the only session of a GPU of `client`, or NULL. */
 static struct client *holder_for(const struct worker *worker, const struct client *client)
 {
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		struct client *other = worker->clients[i];
+	struct client *other;
 
-		if (other && other != client && other->phase == CLIENT_SERVED &&
-		    has_session(other) && share_nodes(client, other))
+	for (uint32_t i = 0; (other = worker_next(worker, CLIENT_SERVED, &i));)
+		if (other != client && has_session(other) && share_nodes(client, other))
 			return other;
-	}
 	return NULL;
 }
 
@@ -222,6 +239,14 @@ void level_failed(struct worker *worker, struct client *client, int error, uint6
 	level_fall(worker, client, error, why, now);
 }
 
+/* Commands the client to prepare `level`. When it acknowledges, level_prepared() is called; a client
+ * that is stopped by a debugger acknowledges later. */
+static void prepare(struct client *client, enum client_shm_level level, uint64_t now)
+{
+	client->preparing = true;
+	client_command(client, level, HOLD_CMD_PREPARE, now);
+}
+
 /* Completes a change, once the old session has ended and the client runs. */
 static void arrive(struct worker *worker, struct client *client, uint64_t now)
 {
@@ -232,10 +257,10 @@ static void arrive(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	client->level.changing = false;
 	client->hold_cmd_level = client->level.to;
-	client->handshake_done = false;
+	client->evaluated = false;
 	feed_clear_exempt(&worker->feed, client->id);
 	feed_set_capability(&worker->feed, client->id, CORE_PENDING);
-	hold_cmd_prepare(client, client->hold_cmd_level, now);
+	prepare(client, client->hold_cmd_level, now);
 }
 
 void level_again(struct worker *worker, struct client *client)
@@ -244,6 +269,33 @@ void level_again(struct worker *worker, struct client *client)
 }
 
 /* ---- change to level trap ---- */
+
+void client_attach(struct worker *worker, struct client *client, bool patient)
+{
+	const struct executor_tenant tenant = {
+		.uid = client->peer.uid,
+		.owner = owners_find(&worker->config.owners, client->peer.uid),
+		.pid_ns = client->peer.pid_ns,
+		.user_ns = client->peer.user_ns,
+	};
+	char why[KFD_REASON];
+	int error = executor_start(client->peer.pid, client->peer.started, &tenant, patient,
+				   &client->executor);
+
+	if (!error) {
+		worker->by_executor[executor_number(client->executor)] = client;
+		worker->executor_count++;
+		return;
+	}
+	if (error == -EBUSY)
+		snprintf(why, sizeof(why), "too many executors of its tenant hang in driver calls");
+	else if (error == -ENOSPC)
+		snprintf(why, sizeof(why),
+			 "no executor is available: all are in use, or its user has half of them");
+	else
+		snprintf(why, sizeof(why), "no executor is available: %s", strerror(-error));
+	level_fall(worker, client, -EAGAIN, why, worker->now_ns);
+}
 
 void level_risen(struct client *client, uint64_t now)
 {
@@ -266,13 +318,12 @@ static bool has_work(const struct worker *worker, const struct client *client, u
  * and have work, the one with the lowest priority, because it will be held most often. */
 static bool is_next(const struct worker *worker, const struct client *client, uint64_t now)
 {
+	const struct client *other;
+
 	if (!has_work(worker, client, now))
 		return false;
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		const struct client *other = worker->clients[i];
-
-		if (!other || other == client || other->phase != CLIENT_SERVED ||
-		    other->level.error != -EBUSY || !other->level.climb_ns ||
+	for (uint32_t i = 0; (other = worker_next(worker, CLIENT_SERVED, &i));) {
+		if (other == client || other->level.error != -EBUSY || !other->level.climb_ns ||
 		    !share_nodes(client, other) || !has_work(worker, other, now))
 			continue;
 		if (other->priority < client->priority ||
@@ -313,9 +364,9 @@ static bool may_take_session(struct worker *worker, const struct client *client,
 	if (!holder)
 		return true;
 	if (!holder->attached || !level_may_change(holder) || level_is_changing(holder) ||
-	    !stays_idle(worker, holder, now) || now < worker->session_moved_ns + MOVE_NS)
+	    !stays_idle(worker, holder, now) || now < session_moved_ns + MOVE_NS)
 		return false;
-	worker->session_moved_ns = now;
+	session_moved_ns = now;
 	snprintf(why, sizeof(why),
 		 "the one debug session of its GPU was given to process %d, which has work",
 		 (int)client->peer.pid);
@@ -357,7 +408,7 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 	int good;
 
 	if (client->executor || client->hold_cmd_pending ||
-	    client->teardown_begin != client->teardown_end || !control_may_be_held(client) ||
+	    client->teardown_begin != client->teardown_end || !client_may_be_held(client) ||
 	    !core_view_client(worker->core, client->id, now, &view) || view.state != CORE_RUNNING)
 		return;
 	good = is_usable(worker, client, now);
@@ -371,7 +422,7 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 	if (client->own_session == CLIENT_SHM_OWN_SESSION) {
 		/* The client must give up its own session first. */
 		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
-		hold_cmd_prepare(client, CLIENT_SHM_LEVEL_GATE, now);
+		prepare(client, CLIENT_SHM_LEVEL_GATE, now);
 	} else if (client->external ||
 		   shm_word(&client->shm->runtime) == CLIENT_SHM_RUNTIME_ENABLED) {
 		try_trap(worker, client);
@@ -412,8 +463,7 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 	}
 	if (level->error)
 		level_log(worker, client);
-	client->handshake_done =
-		false; /* so that the next scan evaluates whether it can be suspended */
+	client->evaluated = false; /* so that the next scan does */
 }
 
 /* Called after the right to trace was refused. If the right seems to exist, waiting for it would
@@ -438,4 +488,60 @@ void level_step(struct worker *worker, struct client *client, uint64_t now)
 		arrive(worker, client, now);
 	else if (level->climb_ns && now >= level->climb_ns)
 		climb(worker, client, now);
+}
+
+/* ---- can it be suspended? ---- */
+
+void client_explain(struct client *client)
+{
+	const char *why = "has not enabled its runtime yet";
+
+	if (client->attached)
+		why = "";
+	else if (client->external)
+		why = client->pending;
+	else if (client->attrs.level == PROTOCOL_LEVEL_SELF && !client->hold_cmd_level)
+		why = "keeps its debug session (KFDSHIM_LEVEL=self), so level trap of a rule is "
+		      "not possible";
+	if (client->priority == PRIORITY_UNSET && !client->control.leased)
+		why = "has no priority";
+	else if (client->priority == PRIORITY_ONLINE && !client->control.leased)
+		why = "has the highest priority: it is never preempted";
+	snprintf(client->reason, sizeof(client->reason), "%s", why);
+}
+
+void client_runtime_changed(struct worker *worker, struct client *client)
+{
+	char why[KFD_REASON];
+
+	if (!client_may_be_held(client) || client->refused || client->level.changing ||
+	    worker->stopping)
+		return;
+	switch (client->runtime) {
+	case CLIENT_SHM_RUNTIME_ENABLED:
+		if (!client->executor)
+			client_attach(worker, client, true);
+		else if (client->attached)
+			feed_set_capability(&worker->feed, client->id, CORE_ABLE);
+		break;
+	case CLIENT_SHM_RUNTIME_NEVER:
+		if (client->attached)
+			break;
+		client_why_never(client, "its runtime cannot be enabled", why);
+		level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
+		break;
+	default:
+		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
+	}
+}
+
+void client_reconsider(struct worker *worker, struct client *client)
+{
+	if (client->refused)
+		return;
+	client_explain(client);
+	if (client->hold_cmd_level)
+		client->evaluated = false; /* so that the next scan does */
+	else
+		client_runtime_changed(worker, client);
 }

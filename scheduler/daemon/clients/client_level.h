@@ -23,7 +23,7 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_LEVEL_H
 #define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_LEVEL_H
 
-#include "scheduler/daemon/clients/client.h"
+#include "scheduler/daemon/worker.h"
 
 /* Initializes the level of a new client. `wanted` is the requested level; it can be any number,
  * because it comes from the client. */
@@ -42,7 +42,7 @@ void level_failed(struct worker *worker, struct client *client, int error, uint6
 /* The daemon has opened a debug session on the client: it is at level trap. */
 void level_risen(struct client *client, uint64_t now);
 
-/* The client has carried out HOLD_CMD_PREPARE, or failed with `error` (hold_cmd_prepare()). */
+/* The client has carried out HOLD_CMD_PREPARE, or failed with `error` (HOLD_CMD_PREPARE). */
 void level_prepared(struct worker *worker, struct client *client, int error, uint64_t now);
 
 /* The client has lost what its level needs. Prepares the same level again. */
@@ -64,5 +64,19 @@ bool level_explain(struct client *client);
 
 /* Logs the level and its reason and sends an event, once until the client reaches level trap. */
 void level_log(struct worker *worker, struct client *client);
+
+/* Starts to open a debug session of the daemon on the client. `patient` as in executor_start(). */
+void client_attach(struct worker *worker, struct client *client, bool patient);
+
+/* Writes the reason why the client is not suspended, before anything was tried, to
+ * client->reason. */
+void client_explain(struct client *client);
+
+/* The runtime's state has changed: opens a session, or updates whether the client can be
+ * suspended. */
+void client_runtime_changed(struct worker *worker, struct client *client);
+
+/* Evaluates again whether the client can be suspended. */
+void client_reconsider(struct worker *worker, struct client *client);
 
 #endif

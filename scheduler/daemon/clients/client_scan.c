@@ -1,102 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* Scans of a client's shared memory, and changes of its level that follow from them. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
+#include "scheduler/daemon/clients/client_scan.h"
 
-#include "common/clock.h"
-#include "common/cwsr.h"
-#include "scheduler/daemon/clients/client.h"
+#include <sys/epoll.h>
+
+#include "scheduler/daemon/clients/client_attrs.h"
 #include "scheduler/daemon/clients/client_level.h"
-#include "scheduler/daemon/clients/external.h"
+#include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/clients/hold_command.h"
-#include "scheduler/daemon/config/owners.h"
-#include "scheduler/daemon/log.h"
-#include "scheduler/daemon/worker.h"
+#include "scheduler/daemon/metrics/metrics.h"
 
-void client_explain(struct client *client)
-{
-	const char *why = "has not enabled its runtime yet";
+#define LATE_NS 200000u
 
-	if (client->attached)
-		why = "";
-	else if (client->external)
-		why = external_pending(client);
-	else if (client->attrs.level == PROTOCOL_LEVEL_SELF && !client->hold_cmd_level)
-		why = "keeps its debug session (KFDSHIM_LEVEL=self), so level trap of a rule is "
-		      "not possible";
-	if (client->priority == PRIORITY_UNSET && !client->control.leased)
-		why = "has no priority";
-	else if (client->priority == PRIORITY_ONLINE && !client->control.leased)
-		why = "has the highest priority: it is never preempted";
-	snprintf(client->reason, sizeof(client->reason), "%s", why);
-}
-
-void client_attach(struct worker *worker, struct client *client, bool patient)
-{
-	const struct executor_tenant tenant = {
-		.uid = client->peer.uid,
-		.owner = owners_find(&worker->config.owners, client->peer.uid),
-		.pid_ns = client->peer.pid_ns,
-		.user_ns = client->peer.user_ns,
-	};
-	char why[KFD_REASON];
-	int error = executor_start(client->peer.pid, client->peer.started, &tenant, patient,
-				   &client->executor);
-
-	if (!error) {
-		worker->by_executor[executor_number(client->executor)] = client;
-		worker->executor_count++;
-		return;
-	}
-	if (error == -EBUSY)
-		snprintf(why, sizeof(why),
-			 "too many executors of its tenant hang in driver "
-			 "calls");
-	else if (error == -ENOSPC)
-		snprintf(why, sizeof(why),
-			 "no executor is available: all are in use, or its user has half of them");
-	else
-		snprintf(why, sizeof(why), "no executor is available: %s", strerror(-error));
-	level_fall(worker, client, -EAGAIN, why, worker->now_ns);
-}
-
-void client_why_never(const struct client *client, const char *what, char why[KFD_REASON])
-{
-	uint32_t error = shm_word((const uint32_t *)&client->shm->runtime_errno);
-
-	/* The shim reads the same files, but its shared memory has no room for a sentence. */
-	if (error == EOPNOTSUPP && cwsr_is_missing(why))
-		return;
-	snprintf(why, KFD_REASON, "%s: %s", what, strerror(error & 0xfff));
-}
-
-/* The runtime's state has changed: opens a session, or updates whether the client can be
- * suspended. */
-static void runtime_changed(struct worker *worker, struct client *client)
-{
-	char why[KFD_REASON];
-
-	if (!control_may_be_held(client) || client->refused || client->level.changing ||
-	    worker->stopping)
-		return;
-	switch (client->runtime) {
-	case CLIENT_SHM_RUNTIME_ENABLED:
-		if (!client->executor)
-			client_attach(worker, client, true);
-		else if (client->attached)
-			feed_set_capability(&worker->feed, client->id, CORE_ABLE);
-		break;
-	case CLIENT_SHM_RUNTIME_NEVER:
-		if (client->attached)
-			break;
-		client_why_never(client, "its runtime cannot be enabled", why);
-		level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
-		break;
-	default:
-		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
-	}
-}
+static const struct ratelimit_rule client_rule = {.burst = 100, .period_ns = LATE_NS};
+static const struct ratelimit_rule user_rule = {.burst = 6000, .period_ns = 16667};
 
 static bool scan_node(struct worker *worker, struct client *client, uint32_t slot, uint64_t now)
 {
@@ -109,44 +25,19 @@ static bool scan_node(struct worker *worker, struct client *client, uint32_t slo
 		if (client->gpu_id[slot])
 			return false;
 		client->gpu_id[slot] = node.gpu_id;
-		if (!nodes_known(worker, node.gpu_id))
-			nodes_read(worker, now);
+		if (!nodes_known(&worker->nodes, node.gpu_id))
+			nodes_read(&worker->nodes, now);
 	} else if (node.activity == client->activity[slot]) {
 		return false;
 	}
 	metrics_settle(worker, client, now);
 	if ((client->activity[slot] ^ node.activity) & 1)
-		nodes_work(worker, node.gpu_id, node.activity & 1, now);
+		nodes_work(&worker->nodes, node.gpu_id, node.activity & 1, now);
 	client->activity[slot] = node.activity;
 	client->active_ns[slot] = node.active_ns;
 	client->idle_ns[slot] = node.idle_ns;
 	feed_set_activity(&worker->feed, client->id, node.gpu_id, node.activity & 1, now);
 	return true;
-}
-
-void client_reconsider(struct worker *worker, struct client *client)
-{
-	if (client->refused)
-		return;
-	client_explain(client);
-	if (client->hold_cmd_level)
-		client->handshake_done =
-			false; /* so that the next scan evaluates if it can be held */
-	else
-		runtime_changed(worker, client);
-}
-
-void client_set_priority(struct worker *worker, struct client *client, int priority,
-			 const struct client *by)
-{
-	if (priority == client->priority)
-		return;
-	client->priority = priority;
-	feed_set_priority(&worker->feed, client->id, priority);
-	log_client(&client->log, "process %d (%s): priority %d", (int)client->peer.pid,
-		   client->name, priority);
-	events_priority(worker, client, by);
-	client_reconsider(worker, client);
 }
 
 /* The program may change its priority (kfdshim.h). */
@@ -173,21 +64,6 @@ static bool scan_slo(struct worker *worker, struct client *client)
 	return true;
 }
 
-bool client_scan_teardown(struct worker *worker, struct client *client)
-{
-	/* `teardown_end` first: read in this order, it is never ahead of `teardown_begin` */
-	uint32_t teardown_end = shm_word(&client->shm->teardown_end);
-	uint32_t teardown_begin = shm_word(&client->shm->teardown_begin);
-
-	if (teardown_end == client->teardown_end && teardown_begin == client->teardown_begin)
-		return false;
-	client->teardown_end = teardown_end;
-	client->teardown_begin = teardown_begin;
-	feed_set_teardown(&worker->feed, client->id, teardown_begin != teardown_end);
-	client_want_release(worker, client);
-	return true;
-}
-
 bool client_scan(struct worker *worker, struct client *client, uint64_t now)
 {
 	uint32_t runtime, generation;
@@ -203,7 +79,7 @@ bool client_scan(struct worker *worker, struct client *client, uint64_t now)
 	runtime = shm_word(&client->shm->runtime);
 	if (!client->hold_cmd_level && runtime != client->runtime) {
 		client->runtime = runtime;
-		runtime_changed(worker, client);
+		client_runtime_changed(worker, client);
 		changed = true;
 	}
 	generation = shm_word(&client->shm->queue_generation);
@@ -214,4 +90,106 @@ bool client_scan(struct worker *worker, struct client *client, uint64_t now)
 		changed = true;
 	}
 	return changed;
+}
+
+/* ---- rate limit ---- */
+
+/* The eventfd is watched edge-triggered and never read. epoll reports writes that happened while
+ * it was not watched as soon as it is watched again. */
+static void watch(struct worker *worker, struct client *client, bool wake)
+{
+	if (client->wake_fd >= 0)
+		worker_rewatch(worker, client->wake_fd, wake ? EPOLLIN | EPOLLET : 0, WORKER_WAKE,
+			       client);
+}
+
+/* Charges one scan to the budgets of the client and of its user. Returns false if one of them
+ * has nothing left. */
+static bool take(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct user *user = worker_user(worker, client);
+
+	if (ratelimit_next(&client->scan_limit.limit, &client_rule, now) > now ||
+	    !ratelimit_take(&user->scans, &user_rule, now))
+		return false;
+	worker->totals.scans++;
+	return ratelimit_take(&client->scan_limit.limit, &client_rule, now);
+}
+
+static void put_off(struct worker *worker, struct client *client, uint64_t now)
+{
+	struct scan_limits *scans = &worker->scans;
+
+	client->scan_limit.put_off++;
+	if (client->scan_limit.late)
+		return;
+	client->scan_limit.late = true;
+	watch(worker, client, false);
+	if (scans->late_count == 0)
+		scans->next_ns = now + LATE_NS;
+	/* each client is in the list once */
+	scans->late[scans->late_count++] = (uint16_t)client->slot;
+	if (client->scan_limit.named ||
+	    ratelimit_next(&client->scan_limit.limit, &client_rule, now) <= now)
+		return;
+	client->scan_limit.named = true;
+	log_client(&client->log,
+		   "process %d (%s): more than %u shared-memory updates per second; further "
+		   "updates are coalesced",
+		   (int)client->peer.pid, client->name,
+		   (unsigned)(1000000000u / client_rule.period_ns));
+}
+
+bool scan_woken(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (!client->scan_limit.late && take(worker, client, now))
+		return client_scan(worker, client, now);
+	put_off(worker, client, now);
+	return false;
+}
+
+bool scan_unwoken(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (client->scan_limit.late || !client_scan(worker, client, now))
+		return false;
+	/* If the budget is exhausted, the next scan is deferred. */
+	if (!take(worker, client, now))
+		put_off(worker, client, now);
+	return true;
+}
+
+void scan_late(struct worker *worker, uint64_t now)
+{
+	struct scan_limits *scans = &worker->scans;
+	struct client *client;
+
+	if (!scans->late_count || now < scans->next_ns)
+		return;
+	scans->next_ns = now + LATE_NS;
+	/* From the end, because the last element replaces the one that is removed. */
+	for (uint32_t i = scans->late_count; i-- > 0;) {
+		client = worker->clients[scans->late[i]];
+		if (!take(worker, client, now))
+			continue;
+		client->scan_limit.late = false;
+		scans->late[i] = scans->late[--scans->late_count];
+		watch(worker, client, true);
+		client_scan(worker, client, now);
+	}
+}
+
+void scan_limit_forget(struct worker *worker, struct client *client)
+{
+	struct scan_limits *scans = &worker->scans;
+
+	for (uint32_t i = 0; client->scan_limit.late && i < scans->late_count; i++)
+		if (scans->late[i] == client->slot) {
+			client->scan_limit.late = false;
+			scans->late[i] = scans->late[--scans->late_count];
+		}
+}
+
+uint64_t scan_next_ns(const struct worker *worker)
+{
+	return worker->scans.late_count ? worker->scans.next_ns : UINT64_MAX;
 }

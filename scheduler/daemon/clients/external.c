@@ -5,14 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "kfd/sysfs.h"
-#include "scheduler/daemon/clients/client.h"
-#include "scheduler/daemon/log.h"
+#include "scheduler/daemon/clients/client_actions.h"
+#include "scheduler/daemon/clients/client_attrs.h"
+#include "scheduler/daemon/clients/client_level.h"
+#include "scheduler/daemon/clients/client_life.h"
+#include "scheduler/daemon/operator/events.h"
+#include "scheduler/daemon/operator/lease.h"
 #include "scheduler/daemon/reader/reader.h"
-#include "scheduler/daemon/worker.h"
 
 #define PROGRAM_NS 1000000000u /* between two reads of its queues without an event */
 /* between two reads of its queues after an event; it may create queues without end */
@@ -23,6 +27,7 @@
 #define THREADS_PART 20u
 /* checks in a row without a DESTROY_QUEUE, after which it counts as finished */
 #define QUIET_READS 2
+#define NO_QUEUES "has no compute queues yet"
 
 /* State of an external process. */
 struct external {
@@ -30,7 +35,6 @@ struct external {
 	uint64_t program_ns; /* last check that it still runs the same program */
 	uint64_t threads_ns; /* time of the next check of its threads */
 	uint64_t directory;  /* number of its directory in sysfs; 0: it had none */
-	bool changed;	     /* an event requires a read of its queues */
 	bool watched;	     /* its session reports new queues */
 	unsigned quiet;	     /* checks since a thread was seen in DESTROY_QUEUE */
 	char rule[VALUE_NAME];
@@ -62,7 +66,7 @@ static void tag_again(struct worker *worker, struct client *client, int priority
 	if (!client->executor)
 		client->refused = false;
 	client_set_priority(worker, client, priority, NULL);
-	client->external->changed = true;
+	client->queues_changed = true;
 	client_reconsider(worker, client);
 }
 
@@ -89,6 +93,44 @@ static int hold(pid_t pid, int pidfd, struct socket_peer *out, struct proc_attrs
 	return error;
 }
 
+/* Creates a client for a process that is not connected, with shared memory that only the daemon has.
+ * Takes ownership of peer->pidfd in any case, and of `external` on success. Returns NULL if there is
+ * no slot or no memory. */
+static struct client *adopt(struct worker *worker, const struct socket_peer *peer,
+			    const struct proc_attrs *subject, int priority,
+			    struct external *external, uint64_t now)
+{
+	struct client *client = client_new(worker, -1, now);
+	int shm_fd;
+
+	if (!client) {
+		close(peer->pidfd);
+		return NULL;
+	}
+	client->peer = *peer;
+	client->priority = client->control.own_priority = priority;
+	client->external = external;
+	client->queues_changed = true;
+	client->pending = NO_QUEUES;
+	peer_name(peer->pid, client->name);
+	client_attrs_init(worker, client, subject);
+	shm_fd = client_shm_create(CLIENT_SHM_VERSION, &client->shm);
+	if (shm_fd >= 0) {
+		close(shm_fd);
+		client->shm->priority = priority;
+		client->id = feed_add(&worker->feed, client->tenant, client->group_number, priority,
+				      now);
+		client_attrs_slot(worker, client, now);
+	}
+	if (!client->id || worker_watch(worker, peer->pidfd, EPOLLIN, WORKER_PIDFD, client)) {
+		client->external = NULL; /* on failure the caller keeps it */
+		client_gone(worker, client, NULL);
+		return NULL;
+	}
+	client_served(worker, client);
+	return client;
+}
+
 static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, const char *rule,
 		   char *problem, size_t size)
 {
@@ -102,8 +144,7 @@ static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, co
 	if (error)
 		return error;
 	external = calloc(1, sizeof(*external));
-	client = external ? client_adopt(worker, &peer, &subject, priority, external, clock_ns())
-			  : NULL;
+	client = external ? adopt(worker, &peer, &subject, priority, external, clock_ns()) : NULL;
 	if (!client) {
 		if (!external)
 			close(peer.pidfd);
@@ -113,13 +154,12 @@ static int tag_new(struct worker *worker, pid_t pid, int pidfd, int priority, co
 	}
 	feed_set_victim_only(&worker->feed, client->id);
 	external->directory = directory;
-	external->changed = true;
 	snprintf(external->rule, sizeof(external->rule), "%s", rule);
 	client_explain(client);
 	log_info("process %d (%s), without the shim: tagged%s%s with priority %d, user %u",
 		 (int)pid, client->name, rule[0] ? " by rule " : "", rule, priority, peer.uid);
 	events_came(worker, client);
-	control_came(worker, client, clock_ns());
+	lease_restore(worker, client, clock_ns());
 	return 0;
 }
 
@@ -135,10 +175,10 @@ static int check_priority(pid_t pid, int priority, char *problem, size_t size)
 	return -EINVAL;
 }
 
-static int tag(struct worker *worker, pid_t pid, int pidfd, int priority, const char *rule,
-	       char *problem, size_t size)
+int external_tag_by_rule(struct worker *worker, pid_t pid, int pidfd, int priority,
+			 const char *rule, char *problem, size_t size)
 {
-	struct client *client = client_of_pid(worker, pid);
+	struct client *client = worker_workload(worker, pid, 0);
 	int error;
 
 	if (client && !client->external) {
@@ -159,22 +199,16 @@ static int tag(struct worker *worker, pid_t pid, int pidfd, int priority, const 
 int external_tag(struct worker *worker, pid_t pid, int pidfd, int priority, char *problem,
 		 size_t size)
 {
-	struct client *client = client_of_pid(worker, pid);
+	struct client *client = worker_workload(worker, pid, 0);
 
 	if (priority != PRIORITY_UNSET || (client && !client->external))
-		return tag(worker, pid, pidfd, priority, "", problem, size);
+		return external_tag_by_rule(worker, pid, pidfd, priority, "", problem, size);
 	if (client) {
 		client_gone(worker, client, "is no longer tagged");
 		return 0;
 	}
 	snprintf(problem, size, "process %d is not tagged", (int)pid);
 	return -ESRCH;
-}
-
-int external_tag_by_rule(struct worker *worker, pid_t pid, int pidfd, int priority,
-			 const char *rule, char *problem, size_t size)
-{
-	return tag(worker, pid, pidfd, priority, rule, problem, size);
 }
 
 const char *external_rule(const struct external *external)
@@ -203,10 +237,12 @@ static void read_queues(struct client *client, uint64_t now)
 	int n = sysfs_queues(client->peer.pid, external->queues, SYSFS_QUEUES);
 
 	external->read_ns = now;
-	external->changed = false;
+	client->queues_changed = false;
 	/* The directory disappears with the last descriptor of the device: after an exec, or
 	 * when the process ends. */
 	external->queue_count = n > 0 ? (uint32_t)n : 0;
+	client->pending = has_compute(external, 0) ? "a debug session on the process is being tried"
+						   : NO_QUEUES;
 	publish(client, now);
 	if (!client->attached && !client->refused)
 		client_explain(client);
@@ -256,21 +292,12 @@ static void check_threads(struct worker *worker, struct client *client, uint64_t
 	external->threads_ns = now + (took_ns > THREADS_NS ? took_ns : THREADS_NS);
 	if (destroys > 0) {
 		external->quiet = 0;
-		external->changed = true;
+		client->queues_changed = true;
 		if (shm->teardown_begin == shm->teardown_end)
 			store(&shm->teardown_begin, shm->teardown_begin + 1);
 	} else if (shm->teardown_begin != shm->teardown_end && ++external->quiet >= QUIET_READS) {
 		store(&shm->teardown_end, shm->teardown_begin);
 	}
-}
-
-void external_changed(struct client *client)
-{
-	client->external->changed = true;
-	if (client->executor)
-		store(&client->shm->runtime, executor_runtime(client->executor)
-						     ? CLIENT_SHM_RUNTIME_ENABLED
-						     : CLIENT_SHM_RUNTIME_UNKNOWN);
 }
 
 /* A requested priority belongs to the program that was running; a lease belongs to the process,
@@ -314,12 +341,12 @@ void external_overdue(struct worker *worker, struct client *client, uint64_t now
 		client_gone(worker, client, "runs another program now; its tag is removed");
 		return;
 	}
-	if (now >= external->read_ns + (external->changed ? HASTE_NS : PROGRAM_NS))
+	if (now >= external->read_ns + (client->queues_changed ? HASTE_NS : PROGRAM_NS))
 		read_queues(client, now);
 	start(worker, client);
 	if (client->attached && !external->watched) {
 		executor_send(client->executor, EXECUTOR_WATCH);
-		external_changed(client);
+		client_session_changed(client);
 	}
 	external->watched = client->attached;
 	if (client->attached)
@@ -327,13 +354,6 @@ void external_overdue(struct worker *worker, struct client *client, uint64_t now
 }
 
 /* ---- output ---- */
-
-const char *external_pending(const struct client *client)
-{
-	if (!has_compute(client->external, 0))
-		return "has no compute queues yet";
-	return "a debug session on the process is being tried";
-}
 
 void external_queues_json(const struct external *external, json_t *list)
 {

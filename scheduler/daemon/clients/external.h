@@ -23,14 +23,8 @@
 #define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_EXTERNAL_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
-struct worker;
-struct client;
-struct external;
+#include "scheduler/daemon/worker.h"
 
 /*
  * Applies a request that process `pid` has this priority, 0 to 14, or PRIORITY_UNSET, which
@@ -59,12 +53,6 @@ const char *external_rule(const struct external *external);
 /* Called in each sweep for a client that is served, between reader_begin() and reader_end():
  * does what is due. */
 void external_overdue(struct worker *worker, struct client *client, uint64_t now);
-
-/* The session has reported an event (EXECUTOR_CHANGED). */
-void external_changed(struct client *client);
-
-/* Returns the condition that must come true before the process can be suspended. */
-const char *external_pending(const struct client *client);
 
 /* Appends its queues, as sysfs shows them, to a JSON array. */
 void external_queues_json(const struct external *external, json_t *list);

@@ -9,16 +9,24 @@
 
 #include "common/clock.h"
 #include "kfd/sysfs.h"
-#include "scheduler/daemon/clients/client.h"
+#include "scheduler/daemon/clients/client_life.h"
 #include "scheduler/daemon/clients/external.h"
-#include "scheduler/daemon/config/match.h"
-#include "scheduler/daemon/log.h"
 #include "scheduler/daemon/reader/reader.h"
-#include "scheduler/daemon/worker.h"
 
 #define CHECK_NS 1000000000u
 #define PROCESSES 4096u
 #define WORK_NS 2000000u /* in one loop iteration */
+
+static struct {
+	uint32_t config_number; /* number of the configuration that the rules belong to */
+	struct rules *rules;	/* rules with `shim = no`; NULL: none */
+	uint64_t listed_ns;	/* when the processes were listed last */
+	pid_t *pids;		/* processes to check in the next loop iterations; NULL: none */
+	size_t count, next;
+	int pidfd; /* of the process that is being read; -1: none */
+	/* a process with a priority from an earlier worker could not be read yet */
+	bool unrestored;
+} own = {.pidfd = -1, .unrestored = true};
 
 /* Returns true if a rule with `shim = no` can be applied. Otherwise the reason is logged once a
  * configuration. */
@@ -41,32 +49,29 @@ static bool can_be_followed(const struct rule *rule)
 
 static void read_rules(struct worker *worker)
 {
-	struct external_rules *own = &worker->external_rules;
 	const struct rules *all = &worker->config.rules;
 
-	free(own->rules);
-	own->rules = NULL;
-	own->listed_ns = 0;
+	free(own.rules);
+	own.rules = NULL;
+	own.listed_ns = 0;
 	for (uint32_t i = 0; i < all->count; i++) {
 		if (!can_be_followed(&all->rule[i]))
 			continue;
-		if (!own->rules)
-			own->rules = calloc(1, sizeof(*own->rules));
-		if (!own->rules) {
+		if (!own.rules)
+			own.rules = calloc(1, sizeof(*own.rules));
+		if (!own.rules) {
 			log_info("out of memory for the rules about processes without the shim");
 			return;
 		}
-		own->rules->rule[own->rules->count++] = all->rule[i];
+		own.rules->rule[own.rules->count++] = all->rule[i];
 	}
 }
 
 /* Returns the priority that the rules give to a process, or PRIORITY_UNSET. */
-static int priority_of(const struct worker *worker, const struct proc_attrs *subject,
-		       struct rule_match *verdict)
+static int priority_of(const struct proc_attrs *subject, struct rule_match *verdict)
 {
 	*verdict = (struct rule_match){.priority = PRIORITY_UNSET};
-	if (!worker->external_rules.rules ||
-	    !rules_match(worker->external_rules.rules, subject, verdict))
+	if (!own.rules || !rules_match(own.rules, subject, verdict))
 		return PRIORITY_UNSET;
 	if (!(verdict->effects & RULE_PRIORITY) ||
 	    (verdict->effects & RULE_LEVEL && verdict->level == PROTOCOL_LEVEL_OBSERVE))
@@ -81,10 +86,10 @@ static int tag_by_rule(struct worker *worker, pid_t pid, int pidfd)
 	char problem[256];
 	int priority, error;
 
-	if (!worker->external_rules.rules)
+	if (!own.rules)
 		return 0;
 	error = reader_subject(pid, &subject);
-	priority = error ? PRIORITY_UNSET : priority_of(worker, &subject, &verdict);
+	priority = error ? PRIORITY_UNSET : priority_of(&subject, &verdict);
 	if (priority == PRIORITY_UNSET)
 		return error;
 	error = external_tag_by_rule(worker, pid, pidfd, priority, verdict.rule, problem,
@@ -105,7 +110,7 @@ static int restore_tag(struct worker *worker, const struct saved_process *saved,
 	error = external_tag(worker, saved->pid, pidfd, saved->priority, problem, sizeof(problem));
 	if (error && error != -EINPROGRESS)
 		log_debug("not tagged again: %s", problem);
-	worker->external_rules.unrestored |= error == -EAGAIN;
+	own.unrestored |= error == -EAGAIN;
 	return error;
 }
 
@@ -118,12 +123,12 @@ static int check_process(struct worker *worker, pid_t pid, int pidfd)
 	int error;
 
 	/* A process with the shim registers itself. */
-	if (pid == getpid() || client_of_pid(worker, pid))
+	if (pid == getpid() || worker_workload(worker, pid, 0))
 		return 0;
 	error = reader_facts(pid, &its);
 	if (error == -EINPROGRESS)
 		return error;
-	worker->external_rules.unrestored |= error == -EAGAIN;
+	own.unrestored |= error == -EAGAIN;
 	if (!its.started)
 		return 0;
 	saved = saved_find(&worker->shared->saved, pid, its.started);
@@ -142,7 +147,7 @@ void external_rules_again(struct worker *worker, struct client *client)
 	if (!external_rule(client->external)[0])
 		return;
 	subject.shim = false;
-	priority = priority_of(worker, &subject, &verdict);
+	priority = priority_of(&subject, &verdict);
 	if (priority == PRIORITY_UNSET)
 		client_gone(worker, client, "is no longer tagged: no rule applies to it any more");
 	else
@@ -152,83 +157,73 @@ void external_rules_again(struct worker *worker, struct client *client)
 
 static void check_tagged(struct worker *worker)
 {
-	for (uint32_t i = 0; i < worker->client_end; i++)
-		if (worker->clients[i] && worker->clients[i]->phase == CLIENT_SERVED &&
-		    worker->clients[i]->external)
-			external_rules_again(worker, worker->clients[i]);
+	struct client *client;
+
+	for (uint32_t i = 0; (client = worker_next(worker, CLIENT_SERVED, &i));)
+		if (client->external)
+			external_rules_again(worker, client);
 }
 
 /* Returns false while the answers about this process are awaited. */
 static bool look_at_next(struct worker *worker)
 {
-	struct external_rules *own = &worker->external_rules;
-	pid_t pid = own->pids[own->next];
+	pid_t pid = own.pids[own.next];
 
-	if (own->pidfd < 0)
-		own->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (own.pidfd < 0)
+		own.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	reader_begin(READER_RULES);
-	if (own->pidfd >= 0)
-		check_process(worker, pid, own->pidfd);
+	if (own.pidfd >= 0)
+		check_process(worker, pid, own.pidfd);
 	if (reader_end())
 		return false;
-	if (own->pidfd >= 0)
-		close(own->pidfd);
-	own->pidfd = -1;
-	own->next++;
+	if (own.pidfd >= 0)
+		close(own.pidfd);
+	own.pidfd = -1;
+	own.next++;
 	return true;
 }
 
 /* Checks some of the processes. Each may need two or three requests to kfdschedd-read. */
 static void check_some(struct worker *worker)
 {
-	struct external_rules *own = &worker->external_rules;
 	uint64_t end = clock_ns() + WORK_NS;
 
-	while (own->next < own->count && clock_ns() < end)
+	while (own.next < own.count && clock_ns() < end)
 		if (!look_at_next(worker))
 			return;
-	if (own->next < own->count)
+	if (own.next < own.count)
 		return;
-	free(own->pids);
-	own->pids = NULL;
+	free(own.pids);
+	own.pids = NULL;
 }
 
 static void list_processes(struct worker *worker)
 {
-	struct external_rules *own = &worker->external_rules;
 	const struct saved_state *saved = &worker->shared->saved;
 
-	own->next = own->count = 0;
-	own->pids = calloc(PROCESSES + SAVED_PROCESSES, sizeof(*own->pids));
-	for (uint32_t i = 0; own->pids && own->unrestored && i < SAVED_PROCESSES; i++)
+	own.next = own.count = 0;
+	own.pids = calloc(PROCESSES + SAVED_PROCESSES, sizeof(*own.pids));
+	for (uint32_t i = 0; own.pids && own.unrestored && i < SAVED_PROCESSES; i++)
 		if (saved->processes[i].used && saved->processes[i].priority >= 0)
-			own->pids[own->count++] = saved->processes[i].pid;
-	own->unrestored = false;
-	if (own->pids && own->rules)
-		own->count += sysfs_processes(own->pids + own->count, PROCESSES);
-}
-
-void external_rules_begin(struct worker *worker)
-{
-	worker->external_rules.pidfd = -1;
-	worker->external_rules.unrestored = true;
+			own.pids[own.count++] = saved->processes[i].pid;
+	own.unrestored = false;
+	if (own.pids && own.rules)
+		own.count += sysfs_processes(own.pids + own.count, PROCESSES);
 }
 
 void external_rules_check(struct worker *worker, uint64_t now)
 {
-	struct external_rules *own = &worker->external_rules;
-
-	if (own->config_number != worker->config_number) {
-		own->config_number = worker->config_number;
+	if (own.config_number != worker->config_number) {
+		own.config_number = worker->config_number;
 		read_rules(worker);
 		check_tagged(worker);
 	}
 	if (worker->stopping)
 		return;
-	if (!own->pids && now >= own->listed_ns + CHECK_NS && (own->rules || own->unrestored)) {
-		own->listed_ns = now;
+	if (!own.pids && now >= own.listed_ns + CHECK_NS && (own.rules || own.unrestored)) {
+		own.listed_ns = now;
 		list_processes(worker);
 	}
-	if (own->pids)
+	if (own.pids)
 		check_some(worker);
 }

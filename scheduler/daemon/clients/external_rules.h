@@ -15,35 +15,13 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_EXTERNAL_RULES_H
 #define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_EXTERNAL_RULES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-struct client;
-struct rules;
-struct worker;
-
-/* A part of struct worker. */
-struct external_rules {
-	uint32_t config_number; /* number of the configuration that the rules belong to */
-	struct rules *rules;	/* rules with `shim = no`; NULL: none */
-	uint64_t listed_ns;	/* when the processes were listed last */
-	pid_t *pids;		/* processes to check in the next loop iterations; NULL: none */
-	size_t count, next;
-	int pidfd; /* of the process that is being read; -1: none */
-	/* a process with a priority from an earlier worker could not be read yet */
-	bool unrestored;
-};
-
-/* Called when a worker starts: processes to which a request has given a priority in an earlier
- * worker (saved_state.h) will get it again. */
-void external_rules_begin(struct worker *worker);
+#include "scheduler/daemon/worker.h"
 
 /* The attributes of an external process may have changed: evaluates the rules for it again. */
 void external_rules_again(struct worker *worker, struct client *client);
 
-/* Called in each loop iteration; works for 2 ms at most. */
+/* Called in each loop iteration; works for 2 ms at most. The first calls also give processes their
+ * priority again that a request has set in an earlier worker (saved_state.h). */
 void external_rules_check(struct worker *worker, uint64_t now);
 
 #endif

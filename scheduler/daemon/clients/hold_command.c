@@ -4,30 +4,16 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
+#include "scheduler/daemon/clients/client_actions.h"
 #include "scheduler/daemon/clients/client_level.h"
-#include "scheduler/daemon/log.h"
-#include "scheduler/daemon/worker.h"
+#include "scheduler/daemon/clients/client_life.h"
+#include "scheduler/daemon/operator/events.h"
 
 /* A thread of a client needs milliseconds to acknowledge on a busy host. A client that needs
  * this long is stopped, or does not follow commands. */
 #define REPLY_NS 1000000000u
-
-enum client_shm_level hold_cmd_level_of(uint32_t level)
-{
-	switch (level) {
-	case PROTOCOL_LEVEL_SELF:
-		return CLIENT_SHM_LEVEL_SELF;
-	case PROTOCOL_LEVEL_GATE:
-		return CLIENT_SHM_LEVEL_GATE;
-	case PROTOCOL_LEVEL_WEIGHT:
-		return CLIENT_SHM_LEVEL_WEIGHT;
-	default:
-		return CLIENT_SHM_LEVEL_NONE;
-	}
-}
 
 /* Updates whether the client can be held. Level self needs a debug session of its own, or
  * UPDATE_QUEUE; the other levels need nothing. */
@@ -37,7 +23,7 @@ static void set_capability(struct worker *worker, struct client *client)
 		    client->own_session != CLIENT_SHM_OWN_NONE;
 	char why[KFD_REASON];
 
-	if (!control_may_be_held(client) || client->refused || worker->stopping ||
+	if (!client_may_be_held(client) || client->refused || worker->stopping ||
 	    level_is_changing(client))
 		return;
 	if (able) {
@@ -48,7 +34,7 @@ static void set_capability(struct worker *worker, struct client *client)
 		}
 		if (client->reason[0]) {
 			log_client(&client->log, "process %d (%s): level %s", (int)client->peer.pid,
-				   client->name, client_shm_level_name(client->hold_cmd_level));
+				   client->name, client_level_name(client));
 			events_level(worker, client, true);
 		}
 		client->reason[0] = '\0';
@@ -110,10 +96,10 @@ bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
 		 runtime = shm_word(&client->shm->runtime);
 	bool changed = false;
 
-	if (own != client->own_session || runtime != client->runtime || !client->handshake_done) {
+	if (own != client->own_session || runtime != client->runtime || !client->evaluated) {
 		client->own_session = own;
 		client->runtime = runtime;
-		client->handshake_done = true;
+		client->evaluated = true;
 		set_capability(worker, client);
 		changed = true;
 	}
@@ -127,40 +113,6 @@ bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
 		changed = true;
 	}
 	return changed;
-}
-
-static void give(struct client *client, enum client_shm_level level, uint32_t what, uint64_t now)
-{
-	const char any = 0;
-
-	client->hold_cmd = HOLD_CMD(level, what, ++client->hold_cmd_number);
-	client->hold_cmd_pending = true;
-	client->hold_acked = false;
-	client->hold_cmd_ns = now;
-	__atomic_store_n(&client->shm->hold_cmd, client->hold_cmd, __ATOMIC_SEQ_CST);
-	/* If there is no room, the client has wake-ups that it has not read yet, so none is
-	 * needed. */
-	protocol_send(client->socket, &any, sizeof(any), NULL, 0);
-}
-
-void hold_cmd_prepare(struct client *client, enum client_shm_level level, uint64_t now)
-{
-	client->preparing = true;
-	give(client, level, HOLD_CMD_PREPARE, now);
-}
-
-bool hold_cmd_start(struct worker *worker, struct client *client, uint64_t now)
-{
-	bool hold = client->acting == CORE_SUSPEND;
-
-	if (hold &&
-	    shm_word(&client->shm->teardown_begin) != shm_word(&client->shm->teardown_end)) {
-		client_scan_teardown(worker, client);
-		feed_finished(&worker->feed, client->id, -ECANCELED, 0, now);
-		return false;
-	}
-	give(client, client->hold_cmd_level, hold ? HOLD_CMD_HOLD : HOLD_CMD_RELEASE, now);
-	return true;
 }
 
 void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now)

@@ -10,23 +10,11 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_HOLD_COMMAND_H
 #define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_HOLD_COMMAND_H
 
-#include "scheduler/daemon/clients/client.h"
-
-/* Returns the level for commands of a client with KFDSHIM_LEVEL `level`; CLIENT_SHM_LEVEL_NONE: it is
- * not held by commands. */
-enum client_shm_level hold_cmd_level_of(uint32_t level);
+#include "scheduler/daemon/worker.h"
 
 /* Reads the client's session, runtime state and acknowledgement. Returns true if something had
  * changed. */
 bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now);
-
-/* Commands the client to prepare `level` (HOLD_CMD_PREPARE). When the client acknowledges,
- * level_prepared() is called; a client that is stopped by a debugger acknowledges later. */
-void hold_cmd_prepare(struct client *client, enum client_shm_level level, uint64_t now);
-
-/* Carries out the core's action client->acting. Returns false if it was cancelled because the
- * client is about to destroy a queue. */
-bool hold_cmd_start(struct worker *worker, struct client *client, uint64_t now);
 
 /* Called in each sweep: handles a command that was not acknowledged within 1 s. */
 void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "scheduler/daemon/admission/users.h"
-#include "scheduler/daemon/executor/executor_table.h"
 #include "scheduler/daemon/log.h"
 
 #define ATTACH_TRIES 100 /* attempts, in 2 s: longer than a debugger takes to end */

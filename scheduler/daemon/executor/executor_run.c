@@ -19,7 +19,7 @@
 
 #include "common/clock.h"
 #include "common/ratelimit.h"
-#include "scheduler/daemon/executor/executor_table.h"
+#include "scheduler/daemon/executor/executor.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/peer.h"

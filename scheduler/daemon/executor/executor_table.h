@@ -14,8 +14,57 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "kfd/debug_target.h"
 #include "kfd/device.h"
-#include "scheduler/daemon/executor/executor.h"
+
+/* Requests to an executor. Any number can be pending, but one action (suspend or resume) at a
+ * time. */
+enum executor_request {
+	EXECUTOR_SUSPEND = 1 << 0, /* suspend all compute queues */
+	EXECUTOR_RESUME = 1 << 1,  /* resume what was suspended */
+	EXECUTOR_COLLECT = 1 << 2, /* the target's queues have changed */
+	EXECUTOR_RUNTIME = 1 << 3, /* its session has an event */
+	EXECUTOR_KICK = 1 << 4,	   /* a signal or the end of the target must be handled */
+	EXECUTOR_QUIT = 1 << 5,	   /* end the session, which resumes all queues */
+	/* the target announces no queues: EXECUTOR_RUNTIME reports them, too */
+	EXECUTOR_WATCH = 1 << 6,
+	/* with EXECUTOR_SUSPEND: measure the wait for the target's mutex (trap_measure()) */
+	EXECUTOR_MEASURE = 1 << 7,
+};
+
+/* Outcomes that an executor reports. */
+enum executor_outcome {
+	EXECUTOR_ATTACHED = 1 << 0,	 /* the session is open */
+	EXECUTOR_REFUSED = 1 << 1,	 /* no session; executor_reason() returns why; it ends */
+	EXECUTOR_ACTED = 1 << 2,	 /* the action has ended */
+	EXECUTOR_NOT_COLLECTED = 1 << 3, /* a new queue could not be suspended */
+	EXECUTOR_ENDED = 1 << 4,	 /* the caller must free it */
+	/* watched target: its queues or executor_runtime() changed */
+	EXECUTOR_CHANGED = 1 << 5,
+	EXECUTOR_LOST = 1 << 6,	   /* another process has ended its session */
+	EXECUTOR_ABORTED = 1 << 7, /* its process has ended or was killed */
+	/* with EXECUTOR_ABORTED: a driver call on this target is the cause */
+	EXECUTOR_HUNG = 1 << 8,
+};
+
+/* Queues of a target of which faults are reported. */
+#define EXECUTOR_EXCEPTIONS 8u
+
+struct executor_report {
+	int error; /* result of the action; -ECANCELED: there was nothing to act on */
+	struct kfd_debug_cost cost;
+};
+
+/* Twice the number of clients, because a slot of a process that cannot be killed stays in use. */
+#define EXECUTOR_SLOTS 2048u
+
+/* The tenant of a target: the processes of one user, PID namespace and user namespace. It stays
+ * the same tenant while none of its processes is connected. */
+struct executor_tenant {
+	uid_t uid;
+	uid_t owner; /* owner of `uid` (owners.h), to which the limits apply */
+	uint64_t pid_ns, user_ns;
+};
 
 #define EXECUTOR_PROCESSES 256u
 /* Flag in `load`: the process ends because it has no target, and accepts no other. */

@@ -4,10 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/daemon/clients/client.h"
 #include "scheduler/daemon/metrics/metrics_share.h"
-#include "scheduler/daemon/operator/status.h"
-#include "scheduler/daemon/worker.h"
 
 #define PICTURE_NS 1000000000u
 
@@ -17,7 +14,7 @@ static struct metrics_node *node_of(struct worker *worker, uint32_t gpu_id)
 {
 	struct metrics_node *nodes = worker->shared->metrics.nodes;
 
-	if (!nodes_known(worker, gpu_id))
+	if (!nodes_known(&worker->nodes, gpu_id))
 		return NULL;
 	for (uint32_t i = 0; i < METRICS_NODES; i++) {
 		if (nodes[i].gpu_id == gpu_id)
@@ -144,9 +141,9 @@ static void picture_of_client(struct worker *worker, const struct client *client
 		.values = client->counts.values,
 	};
 	memcpy(out->comm, client->name, sizeof(out->comm));
-	snprintf(out->level, sizeof(out->level), "%s", status_level(client, &view));
+	snprintf(out->level, sizeof(out->level), "%s", client_present_level(client, &view));
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++) {
-		if (!nodes_known(worker, client->gpu_id[i]))
+		if (!nodes_known(&worker->nodes, client->gpu_id[i]))
 			continue;
 		out->nodes[out->node_count].gpu_id = client->gpu_id[i];
 		out->nodes[out->node_count].active = client->activity[i] & 1;
@@ -158,7 +155,7 @@ static void picture_of_client(struct worker *worker, const struct client *client
 
 static void picture_of_nodes(struct worker *worker, struct metrics_snapshot *out)
 {
-	const struct daemon_shm *daemon_shm = worker->daemon_shm;
+	const struct daemon_shm *daemon_shm = worker->nodes.daemon_shm;
 
 	for (uint32_t i = 0; i < daemon_shm->node_count; i++)
 		/* so that idle nodes are in the snapshot, too */
@@ -177,11 +174,13 @@ static void picture_of_nodes(struct worker *worker, struct metrics_snapshot *out
 
 void metrics_publish(struct worker *worker, uint64_t now)
 {
+	static uint64_t due_ns; /* next snapshot */
 	struct metrics_snapshot *out;
+	struct client *client;
 
-	if (now < worker->metrics_due_ns || !(out = metrics_share_room()))
+	if (now < due_ns || !(out = metrics_share_room()))
 		return;
-	worker->metrics_due_ns = now + PICTURE_NS;
+	due_ns = now + PICTURE_NS;
 	out->uptime_ns = now - worker->shared->started_ns;
 	out->worker_restarts = __atomic_load_n(&worker->shared->restarts, __ATOMIC_RELAXED);
 	out->refused_calls = __atomic_load_n(&worker->shared->refused_calls, __ATOMIC_RELAXED);
@@ -189,11 +188,7 @@ void metrics_publish(struct worker *worker, uint64_t now)
 	out->log_left_out = __atomic_load_n(&worker->shared->log.left_out, __ATOMIC_RELAXED);
 	out->clients = out->listed = 0;
 	/* By slot, which a client keeps, so that a client that is listed stays listed. */
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		struct client *client = worker->clients[i];
-
-		if (!client || client->phase != CLIENT_SERVED)
-			continue;
+	for (uint32_t i = 0; (client = worker_next(worker, CLIENT_SERVED, &i));) {
 		metrics_settle(worker, client, now);
 		out->clients++;
 		if (out->listed < METRICS_LISTED)

@@ -13,28 +13,7 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_METRICS_METRICS_H
 #define KFDSHIM_SCHEDULER_DAEMON_METRICS_METRICS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "scheduler/daemon/metrics/metrics_text.h"
-
-struct client;
-struct worker;
-
-/* Written by the worker, of which there is one at a time; the watchdog keeps the memory. */
-struct metrics_saved {
-	struct metrics_values all;
-	struct metrics_node nodes[METRICS_NODES];
-};
-
-/* Counters of one client; zero at the start. */
-struct metrics_counts {
-	struct metrics_values values;
-	uint64_t active_ns[CLIENT_SHM_NODES]; /* time with work, by node of the client */
-	uint8_t at
-		[CLIENT_SHM_NODES]; /* index in metrics_saved.nodes of each node, as of the last search */
-	uint64_t settled_ns;	    /* time up to which the times are counted; 0: none */
-};
+#include "scheduler/daemon/worker.h"
 
 /* Counts times up to `now`. Called before a client's activity changes and before the client is
  * removed. */

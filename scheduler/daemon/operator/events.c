@@ -11,14 +11,19 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "scheduler/daemon/operator/status.h"
-#include "scheduler/daemon/worker.h"
+#include "scheduler/daemon/operator/event_json.h"
 
 #define RETRY_NS 20000000u
 #define SNDBUF_BYTES 100000 /* bytes; room for several hundred events */
 /* Up to this number of clients, the cause of each decision is determined even if there are no
  * readers. */
 #define FEW_CLIENTS 64u
+
+static struct {
+	uint32_t readers;
+	uint64_t number; /* number of the last event */
+	struct daemon_event ring[EVENTS_MAX];
+} events;
 
 /* ---- readers ---- */
 
@@ -73,19 +78,17 @@ static void notify_reader(struct client *reader, const char *text)
 }
 
 /* Returns the entry for the next event. The caller fills it and passes it to publish_event(). */
-static struct daemon_event *begin(struct worker *worker, enum event_kind kind)
+static struct daemon_event *begin(enum event_kind kind)
 {
-	struct daemon_event *event = &worker->events.ring[++worker->events.number % EVENTS_MAX];
+	struct daemon_event *event = &events.ring[++events.number % EVENTS_MAX];
 
-	*event = (struct daemon_event){
-		.number = worker->events.number, .time_us = wall_us(), .kind = kind};
+	*event = (struct daemon_event){.number = events.number, .time_us = wall_us(), .kind = kind};
 	return event;
 }
 
-static struct daemon_event *begin_of(struct worker *worker, enum event_kind kind,
-				     const struct client *client)
+static struct daemon_event *begin_of(enum event_kind kind, const struct client *client)
 {
-	struct daemon_event *event = begin(worker, kind);
+	struct daemon_event *event = begin(kind);
 
 	event->pid = client->peer.pid;
 	memcpy(event->comm, client->name, sizeof(event->comm));
@@ -94,49 +97,47 @@ static struct daemon_event *begin_of(struct worker *worker, enum event_kind kind
 
 static void publish_event(struct worker *worker, const struct daemon_event *event)
 {
+	struct client *reader;
 	json_t *json;
 	char *text;
 
-	if (!worker->events.readers)
+	if (!events.readers)
 		return;
 	json = event_to_json(event);
 	text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		struct client *reader = worker->clients[i];
-
-		if (reader && reader->phase == CLIENT_READING)
-			notify_reader(reader, text);
-	}
+	for (uint32_t i = 0; (reader = worker_next(worker, CLIENT_READING, &i));)
+		notify_reader(reader, text);
 	free(text);
 	json_decref(json);
 }
 
-json_t *events_recent(const struct worker *worker, uint64_t *at, uint64_t newest)
+uint64_t events_newest(void)
 {
-	uint64_t number = worker->events.number;
+	return events.number;
+}
+
+json_t *events_recent(uint64_t *at, uint64_t newest)
+{
+	uint64_t number = events.number;
 	json_t *list = json_array();
 
 	/* Skip events that were overwritten since the reply was begun. */
 	if (number > EVENTS_MAX && *at < number - EVENTS_MAX)
 		*at = number - EVENTS_MAX;
-	for (uint32_t i = 0; i < STATUS_PIECE && *at < newest; i++)
-		json_array_append_new(list,
-				      event_to_json(&worker->events.ring[++*at % EVENTS_MAX]));
+	for (uint32_t i = 0; i < EVENTS_PIECE && *at < newest; i++)
+		json_array_append_new(list, event_to_json(&events.ring[++*at % EVENTS_MAX]));
 	return list;
 }
 
 /* A user that is not trusted can have a quarter of the places at most. */
 static bool has_room(const struct worker *worker, const struct client *client)
 {
+	const struct client *reader;
 	uint32_t same = 0;
 
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		const struct client *reader = worker->clients[i];
-
-		same += reader && reader->phase == CLIENT_READING && reader->uid == client->uid;
-	}
-	return worker->events.readers < EVENTS_READERS &&
-	       (client->trusted || same < EVENTS_READERS / 4);
+	for (uint32_t i = 0; (reader = worker_next(worker, CLIENT_READING, &i));)
+		same += reader->uid == client->uid;
+	return events.readers < EVENTS_READERS && (client->trusted || same < EVENTS_READERS / 4);
 }
 
 int events_subscribe(struct worker *worker, struct client *client)
@@ -153,8 +154,8 @@ int events_subscribe(struct worker *worker, struct client *client)
 	if (error)
 		return error;
 	client->phase = CLIENT_READING;
-	worker->events.readers++;
-	struct daemon_event *event = begin(worker, EVENT_LISTENING);
+	events.readers++;
+	struct daemon_event *event = begin(EVENT_LISTENING);
 
 	event->pid = getpid();
 	publish_event(worker, event);
@@ -166,9 +167,9 @@ void events_overdue(struct client *client)
 	report_loss(client);
 }
 
-void events_gone(struct worker *worker)
+void events_gone(void)
 {
-	worker->events.readers--;
+	events.readers--;
 }
 
 /* ---- events ---- */
@@ -180,14 +181,9 @@ static void set_by(struct daemon_event *event, const struct client *by)
 	event->by_uid = by ? by->peer.uid : 0;
 }
 
-static const char *level_of(const struct client *client)
-{
-	return client->hold_cmd_level ? client_shm_level_name(client->hold_cmd_level) : "trap";
-}
-
 void events_came(struct worker *worker, const struct client *client)
 {
-	struct daemon_event *event = begin_of(worker, EVENT_CAME, client);
+	struct daemon_event *event = begin_of(EVENT_CAME, client);
 
 	event->priority = client->priority;
 	event->uid = client->peer.uid;
@@ -196,7 +192,7 @@ void events_came(struct worker *worker, const struct client *client)
 
 void events_went(struct worker *worker, const struct client *client, const char *why)
 {
-	struct daemon_event *event = begin_of(worker, EVENT_WENT, client);
+	struct daemon_event *event = begin_of(EVENT_WENT, client);
 
 	snprintf(event->reason, sizeof(event->reason), "%s", why);
 	publish_event(worker, event);
@@ -204,16 +200,16 @@ void events_went(struct worker *worker, const struct client *client, const char 
 
 void events_level(struct worker *worker, const struct client *client, bool able)
 {
-	struct daemon_event *event = begin_of(worker, EVENT_LEVEL, client);
+	struct daemon_event *event = begin_of(EVENT_LEVEL, client);
 
-	event->level = able ? level_of(client) : "observe";
+	event->level = able ? client_level_name(client) : "observe";
 	snprintf(event->reason, sizeof(event->reason), "%s", able ? "" : client->reason);
 	publish_event(worker, event);
 }
 
 void events_priority(struct worker *worker, const struct client *client, const struct client *by)
 {
-	struct daemon_event *event = begin_of(worker, EVENT_PRIORITY, client);
+	struct daemon_event *event = begin_of(EVENT_PRIORITY, client);
 
 	event->priority = client->priority;
 	set_by(event, by);
@@ -222,7 +218,7 @@ void events_priority(struct worker *worker, const struct client *client, const s
 
 void events_lease(struct worker *worker, const struct client *client)
 {
-	struct daemon_event *event = begin_of(worker, EVENT_LEASE, client);
+	struct daemon_event *event = begin_of(EVENT_LEASE, client);
 
 	event->leased = client->control.leased;
 	publish_event(worker, event);
@@ -231,7 +227,7 @@ void events_lease(struct worker *worker, const struct client *client)
 void events_policy(struct worker *worker, uint32_t gpu_id, const struct core_policy *policy,
 		   const struct client *by)
 {
-	struct daemon_event *event = begin(worker, EVENT_POLICY);
+	struct daemon_event *event = begin(EVENT_POLICY);
 
 	event->gpu_id = gpu_id;
 	event->policy = policy->rule;
@@ -251,13 +247,11 @@ static bool same_gang(const struct client *a, const struct client *b)
 /* Returns true if a request holds a client of the same gang. */
 static bool gang_leased(const struct worker *worker, const struct client *client)
 {
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		const struct client *other = worker->clients[i];
+	const struct client *other;
 
-		if (other && other->phase == CLIENT_SERVED && other->control.leased &&
-		    same_gang(other, client))
+	for (uint32_t i = 0; (other = worker_next(worker, CLIENT_SERVED, &i));)
+		if (other->control.leased && same_gang(other, client))
 			return true;
-	}
 	return false;
 }
 
@@ -281,15 +275,14 @@ static uint32_t meeting(const struct client *client, const struct client *other,
  * on a common node; of a resume, the client that became idle last. */
 static void find_culprit(const struct worker *worker, struct client *client, bool suspend)
 {
+	const struct client *other;
 	uint64_t best = 0;
 
-	for (uint32_t i = 0; i < worker->client_end; i++) {
-		const struct client *other = worker->clients[i];
+	for (uint32_t i = 0; (other = worker_next(worker, CLIENT_SERVED, &i));) {
 		uint64_t since = 0, rank;
 		uint32_t gpu_id;
 
-		if (!other || other->phase != CLIENT_SERVED || !client_can_preempt(other, client) ||
-		    other->priority <= client->priority)
+		if (!client_can_preempt(other, client) || other->priority <= client->priority)
 			continue;
 		gpu_id = meeting(client, other, suspend, &since);
 		rank = suspend ? (uint64_t)other->priority + 1 : since;
@@ -326,7 +319,7 @@ void events_decided(struct worker *worker, struct client *client, uint64_t now)
 	client->pending_event.cause_pid = 0;
 	client->pending_event.cause_gpu_id = 0;
 	/* With many clients this takes time, and the result may never be needed. */
-	if (!worker->events.readers && worker->client_end > FEW_CLIENTS)
+	if (!events.readers && worker->client_end > FEW_CLIENTS)
 		return;
 	if (suspend)
 		client->pending_event.by_lease = gang_leased(worker, client);
@@ -343,11 +336,10 @@ void events_acted(struct worker *worker, const struct client *client,
 		  const struct executor_report *report)
 {
 	bool suspend = client->acting == CORE_SUSPEND;
-	struct daemon_event *event =
-		begin_of(worker, suspend ? EVENT_SUSPEND : EVENT_RESUME, client);
+	struct daemon_event *event = begin_of(suspend ? EVENT_SUSPEND : EVENT_RESUME, client);
 
 	memcpy(event->gpu_ids, client->gpu_id, sizeof(event->gpu_ids));
-	event->level = level_of(client);
+	event->level = client_level_name(client);
 	event->cause = client->pending_event.reason;
 	event->cause_pid = client->pending_event.cause_pid;
 	event->cause_gpu_id = client->pending_event.cause_gpu_id;

@@ -13,40 +13,13 @@
 #ifndef KFDSHIM_SCHEDULER_DAEMON_OPERATOR_EVENTS_H
 #define KFDSHIM_SCHEDULER_DAEMON_OPERATOR_EVENTS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <jansson.h>
 
-#include "scheduler/core/sched.h"
-#include "scheduler/daemon/executor/executor.h"
-#include "scheduler/daemon/operator/event_json.h"
-
-struct client;
-struct worker;
+#include "scheduler/daemon/worker.h"
 
 #define EVENTS_READERS 16u /* at a time */
 #define EVENTS_MAX 256u	   /* events; a power of two */
-
-/* A part of struct worker. */
-struct events {
-	uint32_t readers;
-	uint64_t number; /* number of the last event */
-	struct daemon_event ring[EVENTS_MAX];
-};
-
-/* A part of struct client. */
-struct pending_event {
-	/* of a workload: reason of its action in flight (NULL: not determined), the process that
-	 * caused it (0: none), and the node */
-	const char *reason;
-	int cause_pid;
-	uint32_t cause_gpu_id;
-	bool by_lease;	  /* its last suspension was by request */
-	bool has_latency; /* latency_ns is known */
-	uint64_t latency_ns;
-	/* of a reader: number of events lost and not reported yet; time of the next attempt to
-	 * report it */
-	uint64_t lost, retry_ns;
-};
+#define EVENTS_PIECE 32u   /* events a call, so that no call takes long */
 
 /* Makes the client a reader (CLIENT_READING). Returns 0; -EUSERS: too many readers, in total or
  * of its user; or an error of the socket. */
@@ -56,12 +29,15 @@ int events_subscribe(struct worker *worker, struct client *client);
 void events_overdue(struct client *client);
 
 /* A reader has ended. */
-void events_gone(struct worker *worker);
+void events_gone(void);
 
-/* Returns the kept events after number *at up to `newest` as a JSON array, at most STATUS_PIECE
+/* Returns the number of the last event. */
+uint64_t events_newest(void);
+
+/* Returns the kept events after number *at up to `newest` as a JSON array, at most EVENTS_PIECE
  * at a time, and advances *at. The caller repeats the call until *at is `newest`, and owns the
  * array. */
-json_t *events_recent(const struct worker *worker, uint64_t *at, uint64_t newest);
+json_t *events_recent(uint64_t *at, uint64_t newest);
 
 /* Determines the reason of an action of the core that was just started. It is kept in
  * client->pending_event. */

@@ -8,16 +8,48 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel/protocol.h"
 #include "common/clock.h"
-#include "scheduler/daemon/clients/client.h"
+#include "scheduler/daemon/clients/client_life.h"
+#include "scheduler/daemon/operator/events.h"
 #include "scheduler/daemon/operator/status.h"
-#include "scheduler/daemon/worker.h"
 
 #define WORK_NS 200000u
 #define WORK_TRUSTED_NS 1000000u
 #define REST_NS 1000000u
 #define RETRY_NS 5000000u
+
+/* The next piece of a reply. */
+enum query_stage {
+	QUERY_WAITING,		 /* not begun; waits for its turn */
+	QUERY_PROCESS,		 /* the next process, or the end of the list */
+	QUERY_QUEUES,		 /* queues of the process */
+	QUERY_CLIENT_SHM,	 /* dump of the process's shared memory: its words */
+	QUERY_CLIENT_SHM_QUEUES, /* dump: its queues */
+	QUERY_CLIENT_SHM_EVENTS, /* dump: its events */
+	QUERY_RECENT,		 /* last events of the daemon */
+	QUERY_DONE,		 /* complete; the last piece is being sent */
+	QUERY_SENT,		 /* sent; the client has not read all of it */
+};
+
+/* A reply to a client. */
+struct query {
+	enum query_stage stage;
+	int pid;		    /* process to describe; 0: all; or a value above */
+	int error;		    /* negative errno for the end of the reply; 0: none */
+	uint32_t slot, serial;	    /* of the process that is described now */
+	bool first;		    /* the list is still empty */
+	uint32_t queue, unreadable; /* next queue; dump: queues that cannot be read */
+	uint64_t event, newest;	    /* last event written; last event to write */
+	uint64_t retry_ns;	    /* time of the next attempt, if the client had no room */
+	char *text;		    /* the piece that is being sent */
+	size_t length, room, sent;  /* bytes of text; allocated; already sent */
+};
+
+static struct {
+	uint32_t askers;	     /* clients that are CLIENT_ASKING */
+	uint32_t last;		     /* slot of the client that was served last */
+	uint64_t rested_ns, next_ns; /* end of the pause; time of the next query_step() */
+} queries;
 
 /* ---- text of a reply ---- */
 
@@ -173,18 +205,18 @@ static void dump(const struct worker *worker, struct query *query, uint64_t now)
 	}
 }
 
-static void begin_recent(const struct worker *worker, struct query *query)
+static void begin_recent(struct query *query)
 {
-	query->newest = worker->events.number;
+	query->newest = events_newest();
 	query->event = query->newest > EVENTS_MAX ? query->newest - EVENTS_MAX : 0;
 	put_text(query, "[");
 	query->stage = QUERY_RECENT;
 }
 
-static void recent(const struct worker *worker, struct query *query)
+static void recent(struct query *query)
 {
 	if (query->event < query->newest) {
-		put_elements(query, events_recent(worker, &query->event, query->newest));
+		put_elements(query, events_recent(&query->event, query->newest));
 		return;
 	}
 	put_text(query, "]");
@@ -209,7 +241,7 @@ static void begin(const struct worker *worker, struct query *query, uint64_t now
 	query->first = true;
 	query->stage = QUERY_PROCESS;
 	if (query->pid == QUERY_OF_EVENTS)
-		begin_recent(worker, query);
+		begin_recent(query);
 	else if (query->pid <= 0)
 		put_open(query, head(worker, query, now), ",\"processes\":[");
 }
@@ -227,7 +259,7 @@ static void piece(const struct worker *worker, struct query *query, uint64_t now
 		process_queues(worker, query);
 		break;
 	case QUERY_RECENT:
-		recent(worker, query);
+		recent(query);
 		break;
 	default:
 		dump(worker, query, now);
@@ -241,7 +273,7 @@ static void piece(const struct worker *worker, struct query *query, uint64_t now
 /* Sends the rest of the piece. Returns -EAGAIN if the client has no room. */
 static int send_piece(struct client *client)
 {
-	struct query *query = &client->query;
+	struct query *query = client->query;
 	struct protocol_welcome head = {
 		.magic = PROTOCOL_MAGIC, .version = client->version, .status = query->error};
 	int error = 0;
@@ -272,17 +304,17 @@ static void forget_text(struct query *query)
 /* Sends the rest of a piece, or makes and sends one more. Then it is the turn of another client. */
 static void serve(struct worker *worker, struct client *client, uint64_t now)
 {
-	struct query *query = &client->query;
+	struct query *query = client->query;
 	int error;
 
 	if (query->stage == QUERY_SENT) {
+		query->retry_ns = now + RETRY_NS;
 		if (!admission_is_unread(client->socket))
 			client_gone(worker, client, NULL);
-		query->retry_ns = now + RETRY_NS;
 		return;
 	}
 	if (query->stage == QUERY_WAITING)
-		admission_user(worker, client->uid)->queries++;
+		worker_user(worker, client)->queries++;
 	if (query->length == query->sent && query->stage != QUERY_DONE)
 		piece(worker, query, now);
 	error = send_piece(client);
@@ -301,10 +333,10 @@ static void serve(struct worker *worker, struct client *client, uint64_t now)
 
 static bool is_due(struct worker *worker, const struct client *client, uint64_t now)
 {
-	if (!client || client->phase != CLIENT_ASKING || now < client->query.retry_ns)
+	if (!client || client->phase != CLIENT_ASKING || now < client->query->retry_ns)
 		return false;
-	return client->query.stage != QUERY_WAITING || client->trusted ||
-	       admission_user(worker, client->uid)->queries < QUERY_OF_USER;
+	return client->query->stage != QUERY_WAITING || client->trusted ||
+	       worker_user(worker, client)->queries < QUERY_OF_USER;
 }
 
 /* Returns the next client: a trusted one, otherwise the next after the last one; NULL: none can
@@ -315,7 +347,7 @@ static struct client *next_asker(struct worker *worker, uint64_t now)
 	uint32_t end = worker->client_end;
 
 	for (uint32_t i = 1; i <= end; i++) {
-		struct client *client = worker->clients[(worker->queries.last + i) % end];
+		struct client *client = worker->clients[(queries.last + i) % end];
 
 		if (!is_due(worker, client, now))
 			continue;
@@ -329,11 +361,10 @@ static struct client *next_asker(struct worker *worker, uint64_t now)
 
 void query_step(struct worker *worker, uint64_t now)
 {
-	struct queries *queries = &worker->queries;
 	uint64_t end = now + WORK_NS;
 	bool done = false;
 
-	if (now < query_next(worker))
+	if (now < query_next())
 		return;
 	do {
 		struct client *client = next_asker(worker, now);
@@ -343,33 +374,38 @@ void query_step(struct worker *worker, uint64_t now)
 		if (!done && client->trusted)
 			end = now + WORK_TRUSTED_NS;
 		done = true;
-		queries->last = client->slot;
+		queries.last = client->slot;
 		serve(worker, client, now);
 		now = clock_ns();
 	} while (now < end);
-	queries->rested_ns = now + REST_NS;
-	queries->next_ns = now + (done ? REST_NS : RETRY_NS);
+	queries.rested_ns = now + REST_NS;
+	queries.next_ns = now + (done ? REST_NS : RETRY_NS);
 }
 
-uint64_t query_next(const struct worker *worker)
+uint64_t query_next(void)
 {
-	return worker->queries.askers ? worker->queries.next_ns : UINT64_MAX;
+	return queries.askers ? queries.next_ns : UINT64_MAX;
 }
 
 void query_begin(struct worker *worker, struct client *client, int pid)
 {
+	client->query = calloc(1, sizeof(*client->query));
+	if (!client->query) {
+		client_gone(worker, client, NULL);
+		return;
+	}
 	client->phase = CLIENT_ASKING;
-	client->query = (struct query){.pid = pid};
-	worker->queries.askers++;
-	worker->queries.next_ns = worker->queries.rested_ns;
+	client->query->pid = pid;
+	queries.askers++;
+	queries.next_ns = queries.rested_ns;
 }
 
 void query_end(struct worker *worker, struct client *client)
 {
-	if (client->phase != CLIENT_ASKING)
-		return;
-	worker->queries.askers--;
-	if (client->query.stage != QUERY_WAITING)
-		admission_user(worker, client->uid)->queries--;
-	forget_text(&client->query);
+	queries.askers--;
+	if (client->query->stage != QUERY_WAITING)
+		worker_user(worker, client)->queries--;
+	free(client->query->text);
+	free(client->query);
+	client->query = NULL;
 }

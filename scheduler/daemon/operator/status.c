@@ -14,7 +14,6 @@
 #include "common/text.h"
 #include "kfd/exception_json.h"
 #include "scheduler/daemon/clients/external.h"
-#include "scheduler/daemon/clients/hold_command.h"
 #include "scheduler/daemon/operator/status.h"
 
 #define ROLE_ONLINE_FROM 8 /* the upper half of the priorities counts as online */
@@ -190,13 +189,6 @@ static json_t *lease_json(const struct client *client, uint64_t now)
 	return json_integer((json_int_t)((client->control.lease_ns - now) / 1000));
 }
 
-const char *status_level(const struct client *client, const struct core_view *view)
-{
-	if (view->capability != CORE_ABLE || view->exempt != CORE_EXEMPT_NOT)
-		return "observe";
-	return client->hold_cmd_level ? client_shm_level_name(client->hold_cmd_level) : "trap";
-}
-
 /* The rule of the configuration that set the attributes; null: none. */
 static json_t *rule_json(const struct client *client)
 {
@@ -255,8 +247,8 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 		"role", role(client->priority), "priority_ordered",
 		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",
 		plain(client->group), "rule", rule_json(client), "level",
-		status_level(client, &view), "reason", fine ? "" : client->reason, "runtime",
-		status_runtime(client->runtime), "state", states[view.state], "active",
+		client_present_level(client, &view), "reason", fine ? "" : client->reason,
+		"runtime", status_runtime(client->runtime), "state", states[view.state], "active",
 		(int)view.active, "observed", (int)view.observed, "suspends",
 		(json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
 		(json_int_t)view.failures, "suspended_us", (json_int_t)(view.suspended_ns / 1000),
@@ -277,9 +269,9 @@ json_t *status_client_brief(const struct worker *worker, const struct client *cl
 			 "comm", name, "shim", (int)!client->external, "priority",
 			 client->priority == PRIORITY_UNSET ? json_null()
 							    : json_integer(client->priority),
-			 "role", role(client->priority), "level", status_level(client, &view),
-			 "state", states[view.state], "active", (int)view.active, "suspends",
-			 (json_int_t)view.suspends, "suspended_us",
+			 "role", role(client->priority), "level",
+			 client_present_level(client, &view), "state", states[view.state], "active",
+			 (int)view.active, "suspends", (json_int_t)view.suspends, "suspended_us",
 			 (json_int_t)(view.suspended_ns / 1000), "time_us", times_json(&view));
 }
 
@@ -290,7 +282,7 @@ static json_t *share_json(struct core_policy policy)
 
 static json_t *nodes_json(const struct worker *worker, uint64_t now)
 {
-	const struct daemon_shm *daemon_shm = worker->daemon_shm;
+	const struct daemon_shm *daemon_shm = worker->nodes.daemon_shm;
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < daemon_shm->node_count; i++) {
@@ -301,7 +293,8 @@ static json_t *nodes_json(const struct worker *worker, uint64_t now)
 			list,
 			json_pack("{sI sI sb sI ss so}", "gpu_id", (json_int_t)node->gpu_id,
 				  "work_us",
-				  (json_int_t)(nodes_work_ns(worker, node->gpu_id, now) / 1000),
+				  (json_int_t)(nodes_work_ns(&worker->nodes, node->gpu_id, now) /
+					       1000),
 				  "urgent", (int)node->urgent, "suspended",
 				  (json_int_t)node->suspended, "policy", policy_name(policy.rule),
 				  "share_percent", share_json(policy)));
@@ -321,11 +314,10 @@ static json_t *totals_json(const struct totals *t)
 
 static json_t *connections_json(const struct worker *worker)
 {
-	return json_pack(
-		"{sI sI sI sI}", "open", (json_int_t)worker->admission.taken, "room",
-		(json_int_t)worker->admission.slots, "refused",
-		(json_int_t)__atomic_load_n(&worker->admission_state->refused, __ATOMIC_RELAXED),
-		"orphans", (json_int_t)worker->orphan_count);
+	return json_pack("{sI sI sI sI}", "open", (json_int_t)worker->admission.taken, "room",
+			 (json_int_t)worker->admission.slots, "refused",
+			 (json_int_t)__atomic_load_n(worker->admission.refused, __ATOMIC_RELAXED),
+			 "orphans", (json_int_t)worker->orphan_count);
 }
 
 static json_t *executors_json(void)
@@ -336,10 +328,15 @@ static json_t *executors_json(void)
 	return json_pack("{sI sI}", "processes", (json_int_t)processes, "stuck", (json_int_t)stuck);
 }
 
+static json_t *count_json(const uint64_t *at)
+{
+	return json_integer((json_int_t)__atomic_load_n(at, __ATOMIC_RELAXED));
+}
+
 json_t *status_head(const struct worker *worker, uint64_t now)
 {
 	struct core_policy policy = core_policy_of(worker->core, 0);
-	json_t *root;
+	json_t *root, *daemon;
 
 	root = json_pack("{s{sI sI sI ss so sI so so} so so}", "daemon", "pid",
 			 (json_int_t)getppid(), "worker_pid", (json_int_t)getpid(), "uptime_us",
@@ -349,6 +346,9 @@ json_t *status_head(const struct worker *worker, uint64_t now)
 			 (json_int_t)(worker->config.core.slow_suspend_ns / 1000), "connections",
 			 connections_json(worker), "executors", executors_json(), "nodes",
 			 nodes_json(worker, now), "totals", totals_json(&worker->totals));
-	status_about(worker, json_object_get(root, "daemon"));
+	daemon = json_object_get(root, "daemon");
+	json_object_set_new(daemon, "version", json_string(KFDSHIM_VERSION));
+	json_object_set_new(daemon, "worker_restarts", count_json(&worker->shared->restarts));
+	json_object_set_new(daemon, "refused_calls", count_json(&worker->shared->refused_calls));
 	return root;
 }

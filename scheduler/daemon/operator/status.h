@@ -14,7 +14,6 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "scheduler/daemon/clients/client.h"
 #include "scheduler/daemon/worker.h"
 
 /* maximum number of list elements a call, so that no call takes long */
@@ -44,12 +43,6 @@ json_t *status_client_shm(const struct client_shm *shm, uint64_t now_ns);
 json_t *status_client_shm_queues(const struct client_shm *shm, uint32_t *at, uint32_t *unreadable);
 json_t *status_client_shm_events(const struct client_shm *shm, uint64_t *at, uint64_t newest,
 				 uint64_t now_ns);
-
-/* Adds the daemon's version and counters to the object `daemon`. (status_daemon.c) */
-void status_about(const struct worker *worker, json_t *daemon);
-
-/* Returns the name of the level at which the client can be held now. */
-const char *status_level(const struct client *client, const struct core_view *view);
 
 /* Returns a string such as "0x7f0010". */
 json_t *status_hex(uint64_t value);

@@ -354,7 +354,7 @@ void check_ended(void)
 	must_be_none(worker->admission.taken, "slots of the door");
 	must_be_none(worker->scans.late_count, "late looks");
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++)
-		must_be_none(worker->work[i].clients, "clients with work");
+		must_be_none(worker->nodes.work[i].clients, "clients with work");
 }
 
 void check_left(void)

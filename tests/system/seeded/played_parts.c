@@ -11,10 +11,11 @@
 #include "kfd/sysfs.h"
 #include "kfd/uapi.h"
 #include "scheduler/daemon/memory.h"
+#include "scheduler/daemon/metrics/metrics.h"
+#include "scheduler/daemon/operator/query.h"
 #include "scheduler/daemon/privileges.h"
 #include "scheduler/daemon/recording/record.h"
 #include "scheduler/daemon/seccomp_filter.h"
-#include "scheduler/daemon/worker.h"
 #include "shim/links/peers.h"
 #include "shim/topology.h"
 #include "tests/system/seeded/driver.h"
@@ -417,9 +418,8 @@ void query_end(struct worker *worker, struct client *client)
 	(void)client;
 }
 
-uint64_t query_next(const struct worker *worker)
+uint64_t query_next(void)
 {
-	(void)worker;
 	return UINT64_MAX;
 }
 

@@ -19,7 +19,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "scheduler/daemon/executor/executor_table.h"
+#include "scheduler/daemon/executor/executor.h"
 
 #define ALICE (geteuid() + 1) /* not geteuid(), because the daemon's own user has no limit */
 #define BOB (geteuid() + 2)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of a client from its slot to its end, and what other modules need at any time in
+ * between: commands to it, and permission for the calls that it has announced.
+ *
+ * Threads: the worker's loop only.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_LIFE_H
+#define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_LIFE_H
+
+#include "scheduler/daemon/worker.h"
+
+/* Creates a client in a free slot. Takes ownership of `socket` on success. Returns NULL if there is
+ * no slot or no memory. */
+struct client *client_new(struct worker *worker, int socket, uint64_t now);
+
+/* Makes the client a workload (CLIENT_SERVED), which the core knows. */
+void client_served(struct worker *worker, struct client *client);
+
+/* Identifies the answers of kfdschedd-read for the client (reader_begin()). */
+uint64_t client_asker(const struct client *client);
+
+/* Writes to `why` the reason why the driver never debugs the client's runtime: what the driver
+ * lacks, or `what` and the errno in the shared memory. */
+void client_why_never(const struct client *client, const char *what, char why[KFD_REASON]);
+
+/* The client cannot be held at its level; logs the reason and sends an event. */
+void client_cannot(struct worker *worker, struct client *client, const char *why);
+
+/* Sends a reply to a command: 0 or a negative errno, and a sentence. client_reply() also ends the
+ * command. */
+void client_send_status(struct client *client, int status, const char *text);
+void client_reply(struct worker *worker, struct client *client, int status, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Commands the client to hold, release or prepare itself: `what` is HOLD_CMD_*. */
+void client_command(struct client *client, enum client_shm_level level, uint32_t what,
+		    uint64_t now);
+
+/* Scans the shared memory for announcements of calls that a suspension would block. Returns true if
+ * something had changed; the client is then in worker->releasing. */
+bool client_scan_teardown(struct worker *worker, struct client *client);
+
+/* Permits the announced calls of the clients in worker->releasing that are not suspended: publishes
+ * shm->teardown_granted, wakes its waiters, and takes the client off the list. */
+void client_release_all(struct worker *worker, uint64_t now);
+
+/* The client has ended: removes it from the core and from all lists. `why` completes a log line;
+ * NULL: nothing is logged. The struct stays valid until client_free(). */
+void client_gone(struct worker *worker, struct client *client, const char *why);
+
+/* Frees a client after client_gone(), when no event in the current loop iteration can refer to
+ * it. */
+void client_free(struct worker *worker, struct client *client);
+
+#endif

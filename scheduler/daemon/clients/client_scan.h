@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scans of the clients' shared memory (struct client_shm), and a rate limit for them. A client can
+ * write its shared memory and its eventfd at any rate. The daemon scans it at most 5,000 times a
+ * second, and all clients of one user together at most 60,000 times. An online client with 2,000
+ * requests a second needs 4,000 scans. A scan beyond the limit is deferred for a fifth of a
+ * millisecond, together with other deferred scans; until then the client's eventfd does not wake
+ * the loop.
+ *
+ * Deferred scans are counted in the status (`looks_put_off`). A client that exceeds its own
+ * limit, not only that of its user, is named in the log once.
+ *
+ * Threads: the worker's loop only.
+ */
+#ifndef KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_SCAN_H
+#define KFDSHIM_SCHEDULER_DAEMON_CLIENTS_CLIENT_SCAN_H
+
+#include "scheduler/daemon/worker.h"
+
+/* Scans the shared memory and passes changes to the core, without a limit. Returns true if
+ * something had changed. */
+bool client_scan(struct worker *worker, struct client *client, uint64_t now);
+
+/* The client has written its eventfd: scans its shared memory, or defers the scan. Returns true
+ * if something had changed. */
+bool scan_woken(struct worker *worker, struct client *client, uint64_t now);
+
+/* Scans without a wake-up by the client. Only a scan that finds a change is charged to the
+ * budgets. Returns true if something had changed. */
+bool scan_unwoken(struct worker *worker, struct client *client, uint64_t now);
+
+/* Called in each loop iteration: makes the deferred scans when they are due. */
+void scan_late(struct worker *worker, uint64_t now);
+
+/* Removes a client that has ended. */
+void scan_limit_forget(struct worker *worker, struct client *client);
+
+/* Returns the time at which scan_late() is due; UINT64_MAX if no scan is deferred. */
+uint64_t scan_next_ns(const struct worker *worker);
+
+#endif

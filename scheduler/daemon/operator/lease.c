@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler/daemon/operator/lease.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/wait.h"
+#include "scheduler/daemon/clients/client_attrs.h"
+#include "scheduler/daemon/clients/client_level.h"
+#include "scheduler/daemon/clients/client_life.h"
+#include "scheduler/daemon/operator/events.h"
+#include "scheduler/daemon/reader/reader.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+/* time in which a suspend request is not answered because it may still take effect */
+#define SUSPEND_WAIT_NS (2 * SECOND_NS)
+
+static bool suspends_pending; /* a suspend request has not been answered yet */
+
+/* ---- what requests have set ---- */
+
+bool lease_save(struct worker *worker, struct client *from, const struct saved_process *process)
+{
+	if (saved_store(&worker->shared->saved, process))
+		return true;
+	if (!reader_waits())
+		client_reply(worker, from, -ENOSPC,
+			     "the daemon stores requests for at most %u processes",
+			     SAVED_PROCESSES);
+	return false;
+}
+
+static struct saved_process saved_of(const struct client *client, uint64_t lease_ns)
+{
+	return (struct saved_process){
+		.pid = client->peer.pid,
+		.started = client->peer.started,
+		.priority = client->control.priority_set ? client->priority : PRIORITY_OWN,
+		.lease_ns = lease_ns,
+	};
+}
+
+bool lease_save_priority(struct worker *worker, struct client *from, const struct client *client,
+			 int priority)
+{
+	struct saved_process process = saved_of(client, client->control.lease_ns);
+
+	process.priority = priority;
+	return lease_save(worker, from, &process);
+}
+
+/* ---- leases ---- */
+
+static bool is_about(const struct client *command, const struct client *client)
+{
+	return command->control.pid == client->peer.pid &&
+	       command->control.started == client->peer.started;
+}
+
+/* Passes to the core the lease that results from the time and from all connected commands. */
+static void update(struct worker *worker, struct client *client, uint64_t now)
+{
+	uint64_t until = client->control.lease_ns > now ? client->control.lease_ns : 0;
+	const struct client *command;
+
+	for (uint32_t i = 0; (command = worker_next(worker, CLIENT_HOLDING, &i));)
+		if (is_about(command, client) && command->control.holds)
+			until = CORE_NEVER;
+	feed_set_lease(&worker->feed, client->id, until);
+	if (client->control.leased == (until != 0))
+		return;
+	client->control.leased = until != 0;
+	log_info("process %d (%s): %s", (int)client->peer.pid, client->name,
+		 until ? "leased" : "the lease has expired");
+	events_lease(worker, client);
+	client_reconsider(worker, client);
+}
+
+static void end(struct worker *worker, struct client *client, uint64_t now)
+{
+	const struct saved_process process = saved_of(client, 0);
+
+	client->control.lease_ns = 0;
+	saved_store(&worker->shared->saved, &process); /* cannot fail: an existing entry shrinks */
+	update(worker, client, now);
+}
+
+/* ---- suspend ---- */
+
+void lease_suspend(struct worker *worker, struct client *from, struct client *client,
+		   uint32_t lease_s, uint64_t now)
+{
+	if (lease_s) {
+		const struct saved_process process = saved_of(client, now + lease_s * SECOND_NS);
+
+		if (!lease_save(worker, from, &process))
+			return;
+		client->control.lease_ns = process.lease_ns;
+	}
+	log_info("process %d (%s), user %u: suspend process %d (%s)%s", (int)from->peer.pid,
+		 from->name, from->peer.uid, (int)client->peer.pid, client->name,
+		 lease_s ? " for a time" : "");
+	from->phase = CLIENT_HOLDING;
+	from->control.pid = client->peer.pid;
+	from->control.started = client->peer.started;
+	from->control.queried_ns = now;
+	from->control.holds = lease_s == 0;
+	suspends_pending = true;
+	update(worker, client, now);
+}
+
+/* Returns the reason why the client will never be suspended, or NULL. */
+static const char *never(const struct client *client, const struct core_view *view)
+{
+	if (client->refused || view->exempt != CORE_EXEMPT_NOT)
+		return client->reason;
+	return view->blocked_by_member ? "another process of its group cannot be suspended" : NULL;
+}
+
+/* Replies to a suspend request if its target is suspended now, or if it cannot be. */
+static void check(struct worker *worker, struct client *from, struct client *client, uint64_t now)
+{
+	struct core_view view = {0};
+	char text[512];
+	const char *why;
+
+	core_view_client(worker->core, client->id, now, &view);
+	why = never(client, &view);
+	if (why) {
+		snprintf(text, sizeof(text), "process %d (%s) cannot be suspended: %s",
+			 (int)client->peer.pid, client->name, why);
+		if (!from->control.holds)
+			end(worker, client, now);
+		client_reply(worker, from, -EOPNOTSUPP, "%s", text);
+		return;
+	}
+	if (view.state == CORE_SUSPENDED)
+		snprintf(text, sizeof(text), "process %d (%s) is suspended", (int)client->peer.pid,
+			 client->name);
+	else if (now > from->control.queried_ns + SUSPEND_WAIT_NS)
+		snprintf(text, sizeof(text),
+			 "process %d (%s) will be suspended as soon as possible%s%s",
+			 (int)client->peer.pid, client->name, client->reason[0] ? ": it " : "",
+			 client->reason);
+	else
+		return;
+	if (!from->control.holds) {
+		client_reply(worker, from, 0, "%s", text);
+		return;
+	}
+	from->control.replied = true;
+	client_send_status(from, 0, text);
+}
+
+static void command_overdue(struct worker *worker, struct client *from, uint64_t now)
+{
+	struct client *client = worker_workload(worker, from->control.pid, from->control.started);
+
+	/* A process is not registered while it changes its program by exec. */
+	if (client && !from->control.replied)
+		check(worker, from, client, now);
+	else if (!client && poll_now(from->control.pidfd, POLLIN) != 0)
+		client_reply(worker, from, -ESRCH, "process %d has ended", (int)from->control.pid);
+}
+
+/* Only this loop iteration can have completed a suspend that a request waits for. */
+void lease_step(struct worker *worker, uint64_t now)
+{
+	struct client *from;
+
+	if (!suspends_pending)
+		return;
+	suspends_pending = false;
+	for (uint32_t i = 0; (from = worker_next(worker, CLIENT_HOLDING, &i));) {
+		if (from->control.replied)
+			continue;
+		command_overdue(worker, from, now);
+		suspends_pending |= from->phase == CLIENT_HOLDING && !from->control.replied;
+	}
+}
+
+void lease_overdue(struct worker *worker, struct client *client, uint64_t now)
+{
+	if (client->phase == CLIENT_HOLDING)
+		command_overdue(worker, client, now);
+	else if (client->phase == CLIENT_SERVED && client->control.lease_ns &&
+		 now >= client->control.lease_ns)
+		end(worker, client, now);
+}
+
+/* ---- resume ---- */
+
+void lease_resume(struct worker *worker, struct client *from, struct client *client, uint64_t now)
+{
+	struct core_view view = {0};
+	struct client *command;
+
+	core_view_client(worker->core, client->id, now, &view);
+	if (!client->control.leased) {
+		client_reply(worker, from, 0, "process %d (%s) was not suspended by a request%s",
+			     (int)client->peer.pid, client->name,
+			     view.state == CORE_RUNNING
+				     ? ""
+				     : "; it is suspended for more urgent work: "
+				       "change its priority with 'kfdsched set'");
+		return;
+	}
+	log_info("process %d (%s), user %u: resume process %d (%s)", (int)from->peer.pid,
+		 from->name, from->peer.uid, (int)client->peer.pid, client->name);
+	for (uint32_t i = 0; (command = worker_next(worker, CLIENT_HOLDING, &i));)
+		if (is_about(command, client))
+			client_reply(worker, command, -ECANCELED,
+				     "process %d (%s) was resumed by process %d (%s) of user %u",
+				     (int)client->peer.pid, client->name, (int)from->peer.pid,
+				     from->name, from->peer.uid);
+	end(worker, client, now);
+	client_reply(worker, from, 0, "process %d (%s): the lease has expired%s",
+		     (int)client->peer.pid, client->name,
+		     view.contended ? "; the process stays suspended for more urgent work" : "");
+}
+
+/* ---- begin and end of a client ---- */
+
+void lease_restore(struct worker *worker, struct client *client, uint64_t now)
+{
+	const struct saved_process *saved =
+		saved_find(&worker->shared->saved, client->peer.pid, client->peer.started);
+
+	if (saved) {
+		client->control.lease_ns = saved->lease_ns;
+		client->control.priority_set = saved->priority != PRIORITY_OWN;
+		if (client->control.priority_set)
+			client_set_priority(worker, client, saved->priority, NULL);
+	}
+	update(worker, client, now);
+}
+
+void lease_gone(struct worker *worker, struct client *client)
+{
+	struct client *held;
+
+	if (client->control.pidfd >= 0) {
+		close(client->control.pidfd);
+		client->control.pidfd = -1;
+		held = worker_workload(worker, client->control.pid, client->control.started);
+		if (held)
+			update(worker, held, clock_ns());
+	}
+	/* An exec ends the client, but not the process, so its requests are kept. */
+	if (client->id && client->peer.pidfd >= 0 && peer_ended(&client->peer))
+		saved_forget(&worker->shared->saved, client->peer.pid, client->peer.started);
+}
