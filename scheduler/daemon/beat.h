@@ -14,11 +14,20 @@
 
 #include <stdint.h>
 
+#include "common/histogram.h"
 #include "scheduler/daemon/clients/saved_state.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/metrics/metrics_text.h"
 #include "scheduler/daemon/reader/reader.h"
-#include "scheduler/daemon/totals.h"
+
+/* Counters of the whole daemon since it started; they include those of earlier workers. The worker's
+ * loop writes them. */
+struct totals {
+	uint64_t suspends, resumes, failures, scans;	  /* scans of shared memory */
+	struct hist detection, holdover, suspend, resume; /* ns of wall time */
+	/* ns of wall time of a loop iteration, without its sleep */
+	struct hist iteration;
+};
 
 struct shared_state {
 	uint64_t started_ns; /* watchdog: when the daemon started, CLOCK_MONOTONIC ns */

@@ -2,14 +2,18 @@
 #include "scheduler/daemon/watchdog.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +24,6 @@
 #include "scheduler/daemon/beat.h"
 #include "scheduler/daemon/child.h"
 #include "scheduler/daemon/executor/executors.h"
-#include "scheduler/daemon/lock.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/loop.h"
 #include "scheduler/daemon/memory.h"
@@ -90,6 +93,71 @@ static void check_child(struct watchdog *w, uint64_t now)
 		return;
 	child_kill(&w->worker);
 	executors_kill(w->executors, now); /* even if the worker cannot end */
+}
+
+/* ---- the lock that ensures one worker for a socket, even across daemons ---- */
+
+/* A killed worker can live on for seconds in a driver call that does not return, and its debug
+ * sessions live as long. A watchdog that was killed cannot report that to its successor. So a worker
+ * holds a lock on a file beside the socket until its last thread has ended, and no watchdog starts a
+ * worker without the lock. */
+
+/* Writes the path of the lock file of the listening socket. Returns 0, or a negative errno, -EINVAL
+ * if the socket has no name. */
+static int lock_path(int listener, char *path, size_t size)
+{
+	struct sockaddr_un address = {0};
+	socklen_t length = sizeof(address);
+
+	if (getsockname(listener, (struct sockaddr *)&address, &length) < 0)
+		return -errno;
+	if (!address.sun_path[0])
+		return -EINVAL;
+	snprintf(path, size, "%.*s.lock", (int)sizeof(address.sun_path), address.sun_path);
+	return 0;
+}
+
+/* The last holder of the lock may have removed the file between our open() and our flock(). The
+ * lock is then on a file without a name and has no effect, so the caller tries again. */
+static int take_once(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct stat st;
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0) {
+		if (st.st_nlink > 0)
+			return fd;
+		errno = EAGAIN;
+	}
+	error = -errno;
+	close(fd);
+	return error == -EAGAIN ? -EWOULDBLOCK : error;
+}
+
+/* Opens and locks the file, without waiting. Copies of the descriptor made by fork() hold the lock,
+ * too. Returns the descriptor; -EWOULDBLOCK: another process holds the lock; or another negative
+ * errno. */
+static int lock_take(const char *path)
+{
+	int fd = -EWOULDBLOCK;
+
+	for (int i = 0; i < 3 && fd == -EWOULDBLOCK; i++)
+		fd = take_once(path);
+	return fd;
+}
+
+/* Removes the file, unless another process holds the lock. */
+static void lock_remove(const char *path)
+{
+	int fd = lock_take(path);
+
+	if (fd < 0)
+		return;
+	unlink(path);
+	close(fd);
 }
 
 /* Returns a descriptor that holds the worker's lock; < 0: not available now. */

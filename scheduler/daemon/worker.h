@@ -20,7 +20,6 @@
 #include "scheduler/daemon/executor/executor.h"
 #include "scheduler/daemon/nodes.h"
 #include "scheduler/daemon/recording/feed.h"
-#include "scheduler/daemon/totals.h"
 
 #define WORKER_CLIENTS ADMISSION_SLOTS
 

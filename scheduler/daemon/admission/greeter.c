@@ -2,15 +2,20 @@
 #include "scheduler/daemon/admission/greeter.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/wait.h"
-#include "scheduler/daemon/admission/sink.h"
 #include "scheduler/daemon/admission/users.h"
 #include "scheduler/daemon/config/owners.h"
 #include "scheduler/daemon/log.h"
@@ -55,6 +60,74 @@ static struct {
 	struct users users;
 	struct pending pending[ADMISSION_PENDING];
 } admission = {.listening = true};
+
+/* ---- processes that close connections ---- */
+
+static uint32_t sinks; /* that have not ended */
+
+/* Runs in the new process. It keeps only `fd` and its end of the pipe. When kfdschedd-door has
+ * closed the other end of the pipe, it has also closed its copy of `fd`, so this process is the
+ * last holder of `fd` and its exit closes it. */
+static void swallow(int fd, int admission_end, int own_end)
+{
+	char none;
+
+	close(admission_end);
+	if (fd != 0)
+		dup2(fd, 0);
+	if (own_end != 1)
+		dup2(own_end, 1);
+	syscall(SYS_close_range, 2u, ~0u, 0u);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(1, &none, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
+/* Closing a descriptor that its sender has chosen can block for as long as the sender wants, so a
+ * separate process closes it. Needed only on kernels before Linux 6.16 (greeter.h). Takes ownership
+ * of `fd` in any case. If the process cannot be created, `fd` stays open for the life of this one
+ * and an error is logged. */
+static void sink_add(int fd)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	pid = fork();
+	if (pid == 0)
+		swallow(fd, ends[1], ends[0]);
+	close(ends[0]);
+	if (pid < 0) {
+		log_error("a connection with received file descriptors stays open: %s",
+			  "cannot start a process to close it");
+		close(ends[1]);
+		return;
+	}
+	sinks++;
+	close(fd); /* cannot block: the new process still has a copy */
+	close(ends[1]);
+	if (sinks == ADMISSION_SINKS)
+		log_error("%u processes hang while closing file descriptors that clients sent: "
+			  "only root's socket is served until one of them has ended; Linux 6.16 "
+			  "prevents this",
+			  sinks);
+}
+
+/* Reaps the processes that have ended. */
+static void sink_reap(void)
+{
+	while (sinks && waitpid(-1, NULL, WNOHANG) > 0)
+		sinks--;
+}
+
+static bool sink_room(void)
+{
+	return sinks < ADMISSION_SINKS;
+}
+
+/* ---- connections ---- */
 
 static int watch(int operation, int fd, uint32_t events, enum source source, uint32_t slot)
 {

@@ -12,7 +12,7 @@
  *
  * Where the kernel can refuse descriptors (SO_PASSRIGHTS, Linux 6.16), none arrive. On older
  * kernels a connection with descriptors is detected by MSG_PEEK, before any of them is received,
- * and is left to a separate process to close (sink.h). ADMISSION_SINKS of these processes can be
+ * and is left to a separate process to close. ADMISSION_SINKS of these processes can be
  * blocked at a time; then only the socket for root is served until one of them has ended.
  *
  * Threads: the process has one thread.

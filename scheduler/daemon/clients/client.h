@@ -20,7 +20,7 @@
 #include "common/ratelimit.h"
 #include "kfd/device.h"
 #include "scheduler/core/sched.h"
-#include "scheduler/daemon/config/match.h"
+#include "scheduler/daemon/config/match_rules.h"
 #include "scheduler/daemon/log.h"
 #include "scheduler/daemon/metrics/metrics_text.h"
 #include "scheduler/daemon/peer.h"

@@ -6,64 +6,52 @@
 
 #include "scheduler/daemon/config/value.h"
 
+/* Allowed values; a kind with bounds also has these. */
+static const char *const allowed[] = {
+	[KEY_TIME] = "a number with its unit (us, ms, s)",
+	[KEY_MICROSECONDS] = "a whole number of microseconds",
+	[KEY_COUNT] = "a whole number",
+	[KEY_PERCENT] = "whole percent",
+	[KEY_YES_NO] = "yes or no",
+	[KEY_SHARE] = "whole percent",
+	[KEY_ADMIN_GROUP] = "an existing group, by name or number",
+	[KEY_GRANT] = "SUBJECT over TARGET, each of them `uid NAME`, `gid NAME`, `cgroup "
+		      "/PATTERN` or `all`, at most 64 grants",
+	[KEY_UIDS] = "existing users, by name or number, at most 8, separated by commas",
+	[KEY_GIDS] = "existing groups, by name or number, at most 8, separated by commas",
+	[KEY_CGROUPS] = "patterns that begin with /, at most 8, separated by commas",
+	[KEY_EXECUTABLES] = "patterns that begin with /, at most 8, separated by commas",
+	[KEY_CONTAINERS] = "the first 6 to 64 hexadecimal digits (0-9, a-f) of an id, at most 8, "
+			   "separated by commas",
+	[KEY_SHIM] = "yes or no",
+	[KEY_PRIORITY] = "online, offline, 0..15, or none (observed, never scheduled)",
+	[KEY_LEVEL] = "auto, trap, self, gate, weight or observe",
+	[KEY_GROUP] = "a name of letters, digits, `.`, `_`, `-`, at most 63",
+	[KEY_SLO] = "a number with its unit (us, ms, s)",
+	[KEY_LISTEN] = "off or 127.0.0.1:PORT",
+	[KEY_LOG_LEVEL] = "info or debug",
+};
+
 const char *key_allowed(const struct config_key *key, char text[static KEY_ALLOWED])
 {
+	bool percent = key->kind == KEY_PERCENT || key->kind == KEY_SHARE;
+	uint64_t unit = key->kind == KEY_MICROSECONDS ? 1000 : 1;
 	char low[24], high[24];
 
-	value_time_text(key->min, low);
-	value_time_text(key->max, high);
-	switch (key->kind) {
-	case KEY_TIME:
-	case KEY_SLO:
-		snprintf(text, KEY_ALLOWED, "a number with its unit (us, ms, s), %s..%s", low,
-			 high);
-		return text;
-	case KEY_MICROSECONDS:
-		snprintf(text, KEY_ALLOWED, "a whole number of microseconds, %llu..%llu",
-			 (unsigned long long)(key->min / 1000),
-			 (unsigned long long)(key->max / 1000));
-		return text;
-	case KEY_COUNT:
-		snprintf(text, KEY_ALLOWED, "a whole number, %llu..%llu",
-			 (unsigned long long)key->min, (unsigned long long)key->max);
-		return text;
-	case KEY_PERCENT:
-		snprintf(text, KEY_ALLOWED, "whole percent, %llu%%..%llu%%",
-			 (unsigned long long)key->min, (unsigned long long)key->max);
-		return text;
-	case KEY_YES_NO:
-	case KEY_SHIM:
-		return "yes or no";
-	case KEY_POLICY:
+	if (key->kind == KEY_POLICY)
 		return policy_names();
-	case KEY_SHARE:
-		return "whole percent, 1%..99%";
-	case KEY_ADMIN_GROUP:
-		return "an existing group, by name or number";
-	case KEY_GRANT:
-		return "SUBJECT over TARGET, each of them `uid NAME`, `gid NAME`, `cgroup "
-		       "/PATTERN` or `all`, at most 64 grants";
-	case KEY_UIDS:
-		return "existing users, by name or number, at most 8, separated by commas";
-	case KEY_GIDS:
-		return "existing groups, by name or number, at most 8, separated by commas";
-	case KEY_CGROUPS:
-	case KEY_EXECUTABLES:
-		return "patterns that begin with /, at most 8, separated by commas";
-	case KEY_CONTAINERS:
-		return "the first 6 to 64 hexadecimal digits (0-9, a-f) of an id, at most 8, "
-		       "separated by commas";
-	case KEY_PRIORITY:
-		return "online, offline, 0..15, or none (observed, never scheduled)";
-	case KEY_LEVEL:
-		return "auto, trap, self, gate, weight or observe";
-	case KEY_GROUP:
-		return "a name of letters, digits, `.`, `_`, `-`, at most 63";
-	case KEY_LISTEN:
-		return "off or 127.0.0.1:PORT";
-	default:
-		return "info or debug";
+	if (!key->max)
+		return allowed[key->kind];
+	snprintf(low, sizeof(low), "%llu%s", (unsigned long long)(key->min / unit),
+		 percent ? "%" : "");
+	snprintf(high, sizeof(high), "%llu%s", (unsigned long long)(key->max / unit),
+		 percent ? "%" : "");
+	if (key->kind == KEY_TIME || key->kind == KEY_SLO) {
+		value_time_text(key->min, low);
+		value_time_text(key->max, high);
 	}
+	snprintf(text, KEY_ALLOWED, "%s, %s..%s", allowed[key->kind], low, high);
+	return text;
 }
 
 static bool take_condition(struct rule *rule, enum key_kind kind, const char *text)
@@ -118,30 +106,20 @@ static bool take_effect(struct rule *rule, const struct config_key *key, const c
 
 static bool take_figure(void *at, const struct config_key *key, const char *text)
 {
-	uint64_t number;
-	bool ok;
+	uint64_t unit = key->kind == KEY_MICROSECONDS ? 1000 : 1, number;
 
-	switch (key->kind) {
-	case KEY_TIME:
-		ok = value_time(text, key->min, key->max, &number);
-		break;
-	case KEY_MICROSECONDS:
-		ok = value_number(text, key->min / 1000, key->max / 1000, &number);
-		number = ok ? number * 1000 : 0;
-		break;
-	case KEY_COUNT:
-		if (!value_number(text, key->min, key->max, &number))
-			return false;
-		*(uint32_t *)at = (uint32_t)number;
-		return true;
-	case KEY_PERCENT:
-		return value_percent(text, (uint32_t)key->min, (uint32_t)key->max, (uint32_t *)at);
-	default:
+	if (key->kind == KEY_YES_NO)
 		return value_yes_no(text, at);
-	}
-	if (ok)
-		*(uint64_t *)at = number;
-	return ok;
+	if (key->kind == KEY_PERCENT)
+		return value_percent(text, (uint32_t)key->min, (uint32_t)key->max, at);
+	if (key->kind == KEY_TIME ? !value_time(text, key->min, key->max, &number)
+				  : !value_number(text, key->min / unit, key->max / unit, &number))
+		return false;
+	if (key->kind == KEY_COUNT)
+		*(uint32_t *)at = (uint32_t)number;
+	else
+		*(uint64_t *)at = number * unit;
+	return true;
 }
 
 bool key_take(struct config *config, void *target, const struct config_key *key, const char *text)

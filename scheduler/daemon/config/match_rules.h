@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rules and grants of the configuration. A rule sets the attributes of the processes that it
- * matches. A grant allows processes to preempt processes of another tenant. match.h evaluates
- * both for a process.
+ * matches. A grant allows processes to preempt processes of another tenant.
  *
  * Plain data without pointers, so that a process can pass all of it to another process as one
  * block.
@@ -24,7 +23,7 @@
 #define RULES_MAX 64u
 #define RULE_VALUES 8u	  /* values of one condition */
 #define RULE_PATTERN 192u /* bytes, with the NUL; a line of the file is not longer */
-#define GRANTS_MAX 64u	  /* one bit each (match.h) */
+#define GRANTS_MAX 64u	  /* one bit each (authority_match()) */
 #define CONTAINER_MIN 6u  /* digits of the beginning of an id, of 64 */
 #define CONTAINER_ID CGROUP_ID
 
@@ -112,5 +111,53 @@ bool rules_take_containers(struct rule_texts *out, const char *text);
 
 /* Parses "uid NAME over cgroup /PATTERN" and appends the grant. */
 bool rules_take_grant(struct authority *out, const char *text);
+
+#define SUBJECT_GIDS 64u   /* further groups of a process are not read */
+#define SUBJECT_PATH 1024u /* bytes, with the NUL */
+
+/* Attributes of a process as the kernel reports them (subject_read()). */
+struct proc_attrs {
+	pid_t pid;		  /* in the PID namespace of the daemon */
+	uid_t uid;		  /* effective */
+	gid_t gids[SUBJECT_GIDS]; /* the effective one, then the supplementary ones */
+	uint32_t gid_count;
+	bool native;			  /* in the PID and user namespace of the daemon */
+	bool shim;			  /* it has the shim, which has registered it as a client */
+	char cgroup[SUBJECT_PATH];	  /* begins with `/`; empty: unknown */
+	char exe[SUBJECT_PATH];		  /* path of the program; empty: unknown */
+	char container[CONTAINER_ID + 1]; /* 64 hexadecimal digits; empty: not in a container */
+};
+
+/* What a rule sets for a process. */
+struct rule_match {
+	char rule[VALUE_NAME]; /* name of the rule; empty: no rule applies */
+	uint32_t effects;      /* set of enum rule_effect: the fields below that are set */
+	int priority;
+	enum protocol_level level;
+	uint32_t slo_us;
+	char group[PROTOCOL_GROUP_MAX];
+};
+
+/* Finds the first rule of which all conditions hold; a condition holds if one of its values
+ * matches. A condition on an attribute that is not known does not hold. Returns false if no rule
+ * applies; *out is then empty. */
+bool rules_match(const struct rules *rules, const struct proc_attrs *subject,
+		 struct rule_match *out);
+
+/* Determines the grants that concern a process. Bit i of *preemptor: grant i allows the process to
+ * preempt others. Bit i of *victim: grant i allows others to preempt the process. uid and gid of a
+ * grant match only native processes, because root has the same uid in each container. */
+void authority_match(const struct authority *authority, const struct proc_attrs *subject,
+		     uint64_t *preemptor, uint64_t *victim);
+
+/*
+ * Reads the attributes of `pid` in /proc (subject.c). That can block (reader.h), so only
+ * kfdschedd-read calls it. An attribute that cannot be read stays empty, and so matches no
+ * condition. `shim` is set to false. The result belongs to the intended process only if that
+ * process still lives afterwards; the caller checks its pidfd.
+ *
+ * Returns 0, or -ESRCH if there is no such process.
+ */
+int subject_read(pid_t pid, struct proc_attrs *out);
 
 #endif

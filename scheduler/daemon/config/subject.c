@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scheduler/daemon/config/subject.h"
+#include "scheduler/daemon/config/match_rules.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -34,7 +34,7 @@ json_t *status_client_brief(const struct worker *worker, const struct client *cl
 json_t *status_queue_counts(const struct client *client);
 
 /*
- * Dump of shared memory (status_process.c): status_client_shm() returns it without "queues",
+ * Dump of shared memory: status_client_shm() returns it without "queues",
  * "unreadable_queues" and "events". The other two return these in lists of at most STATUS_PIECE and
  * advance *at: queues until *at is CLIENT_SHM_QUEUES, events after number *at up to `newest`. *unreadable
  * is increased by the number of queues that cannot be read.
@@ -43,18 +43,5 @@ json_t *status_client_shm(const struct client_shm *shm, uint64_t now_ns);
 json_t *status_client_shm_queues(const struct client_shm *shm, uint32_t *at, uint32_t *unreadable);
 json_t *status_client_shm_events(const struct client_shm *shm, uint64_t *at, uint64_t newest,
 				 uint64_t now_ns);
-
-/* Returns a string such as "0x7f0010". */
-json_t *status_hex(uint64_t value);
-
-/* Returns the name of a queue type of struct client_shm_queue. */
-const char *status_queue_type(uint32_t type);
-
-/* Returns the reason why a queue keeps running while its process is suspended, or NULL if it is
- * suspended, too. */
-const char *status_not_suspendable(const struct client_shm_queue *queue);
-
-/* Returns the name of an enum client_shm_runtime. */
-const char *status_runtime(uint32_t state);
 
 #endif

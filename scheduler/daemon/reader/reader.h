@@ -31,7 +31,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "scheduler/daemon/config/match.h"
+#include "scheduler/daemon/config/match_rules.h"
 #include "scheduler/daemon/config/owners.h"
 #include "scheduler/daemon/peer.h"
 

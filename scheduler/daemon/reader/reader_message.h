@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "scheduler/daemon/config/match.h"
+#include "scheduler/daemon/config/match_rules.h"
 #include "scheduler/daemon/peer.h"
 
 #define READER_PROBLEM 256u

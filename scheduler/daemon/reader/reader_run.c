@@ -6,7 +6,7 @@
 #include "common/wait.h"
 #include "kfd/ptrace.h"
 #include "scheduler/daemon/clients/external_target.h"
-#include "scheduler/daemon/config/subject.h"
+#include "scheduler/daemon/config/match_rules.h"
 #include "scheduler/daemon/mappings.h"
 #include "scheduler/daemon/memory.h"
 #include "scheduler/daemon/privileges.h"
