@@ -52,14 +52,25 @@ MAY_INCLUDE = {
     "tests": "*",
     "cmake": "", "ci": "",
 }
-# Modules of shim/: each may include those before it, so they cannot form a circle.
-SHIM_ORDER = """
-    config descriptor safe_read thread readers topology kfd_context kfd_fd queue_table drm_userq
-    completion activity ends look
-    publish self_session submit_gate queue_override hold
-    links/peer_files links/peer_policy links/peers vram_limit links/daemon_link runtime
-    sampler ioctl_hooks
-""".split()
+# Modules of a directory: each may include those before it, so they cannot form a circle.
+ORDER = {
+    "shim": """
+        config descriptor safe_read thread readers topology kfd_context kfd_fd queue_table drm_userq
+        completion activity ends look
+        publish self_session submit_gate queue_override hold
+        links/peer_files links/peer_policy links/peers vram_limit links/daemon_link runtime
+        sampler ioctl_hooks
+    """.split(),
+    # Those of the worker. The other modules of the daemon stand before all of them.
+    "scheduler/daemon": """
+        clients/client worker metrics/metrics operator/events
+        clients/client_life clients/client_level clients/client_actions clients/hold_command
+        clients/client_attrs clients/client_scan
+        operator/lease clients/external clients/external_rules
+        operator/control operator/status operator/query clients/registration
+        loop watchdog main
+    """.split(),
+}
 GENERATED = {"version_data.h"}
 MOST_C_FILES = 45
 
@@ -81,9 +92,9 @@ def target_of(file, name):
     return None
 
 
-def shim_position(file):
-    module = os.path.splitext(file)[0][len("shim/"):]
-    return SHIM_ORDER.index(module) if module in SHIM_ORDER else len(SHIM_ORDER)
+def position(folder, file):
+    module = os.path.splitext(file)[0][len(folder) + 1:]
+    return ORDER[folder].index(module) if module in ORDER[folder] else -1
 
 
 def includes(file):
@@ -102,16 +113,16 @@ def faults():
         if source is None:
             yield f"{file}: in no directory of the table"
             continue
-        if source == "shim" and shim_position(file) == len(SHIM_ORDER):
-            yield f"{file}: not in SHIM_ORDER"
+        if source == "shim" and position(source, file) < 0:
+            yield f"{file}: not in ORDER"
         for number, name in includes(file):
             target = target_of(file, name)
             if target is None:
                 if name not in GENERATED:
                     yield f'{file}:{number}: "{name}" is no file of the project'
                 continue
-            if source == "shim" and target.startswith("shim/") and shim_position(target) > shim_position(file):
-                yield f"{file}:{number}: {target} is not before it in SHIM_ORDER"
+            if source in ORDER and within(target, ORDER) == source and position(source, target) > position(source, file):
+                yield f"{file}:{number}: {target} is not before it in ORDER"
             allowed = MAY_INCLUDE[source]
             if allowed == "*" or within(target, MAY_INCLUDE) == source or within(target, allowed.split()):
                 continue

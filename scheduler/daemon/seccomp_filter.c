@@ -181,7 +181,7 @@ static const int doors[] = {
 	SCMP_SYS(shutdown),
 	SCMP_SYS(getsockopt),
 	SCMP_SYS(epoll_create1),
-	/* processes that close descriptors that may block (sink.h) */
+	/* processes that close descriptors that may block */
 	SCMP_SYS(pipe2),
 	SCMP_SYS(dup2),
 	SCMP_SYS(dup3),

@@ -17,7 +17,7 @@
 
 enum filter_role {
 	FILTER_WATCHDOG,  /* forks, kills, notifies systemd */
-	FILTER_ADMISSION, /* accepts connections, and forks (sink.h) */
+	FILTER_ADMISSION, /* accepts connections, and forks (greeter.h) */
 	FILTER_WORKER,	  /* decides, replies to clients */
 	FILTER_EXECUTOR,  /* traces, calls the driver */
 	FILTER_READER,	  /* reads in /proc (reader.h) */
