@@ -85,8 +85,7 @@ static int clear_path(const char *path, char *problem, size_t size)
 
 		if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode)) {
 			snprintf(problem, size,
-				 "%s exists and is not a socket: choose another path with "
-				 "--socket",
+				 "%s exists and is not a socket: choose another path with --socket",
 				 path);
 			return -EEXIST;
 		}

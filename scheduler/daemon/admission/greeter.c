@@ -392,9 +392,7 @@ static void accept_some(int listener, uint64_t now)
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 			log_user(&user_of(geteuid(), now)->log,
-				 "a connection cannot be "
-				 "accepted: %s",
-				 strerror(errno));
+				 "a connection cannot be accepted: %s", strerror(errno));
 			/* a pause; the filter allows no sleep */
 			poll_until_ns(NULL, 0, wait_end_ms(NAP_MS));
 		}

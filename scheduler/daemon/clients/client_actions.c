@@ -343,9 +343,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		client_session_changed(client);
 	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
 		level_fall(worker, client, -EIO,
-			   "a new queue of the process could not be "
-			   "suspended",
-			   now);
+			   "a new queue of the process could not be suspended", now);
 	if (outcome & EXECUTOR_LOST)
 		lost(worker, client, now);
 	if (outcome & EXECUTOR_ABORTED)

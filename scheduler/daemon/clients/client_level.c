@@ -447,17 +447,13 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 	}
 	if (error && client->hold_cmd_level == CLIENT_SHM_LEVEL_SELF && !level_may_change(client)) {
 		snprintf(level->why, sizeof(level->why),
-			 "it cannot open a debug session on "
-			 "itself: %s",
-			 strerror(-error));
+			 "it cannot open a debug session on itself: %s", strerror(-error));
 		client_cannot(worker, client, level->why);
 		return;
 	}
 	if (error && client->hold_cmd_level == CLIENT_SHM_LEVEL_SELF) {
 		snprintf(level->why + end, sizeof(level->why) - end,
-			 "; it cannot open one "
-			 "itself: %s",
-			 strerror(-error));
+			 "; it cannot open one itself: %s", strerror(-error));
 		leave_level(worker, client, CLIENT_SHM_LEVEL_GATE);
 		return;
 	}

@@ -85,8 +85,7 @@ static int hold(pid_t pid, int pidfd, struct socket_peer *out, struct proc_attrs
 		error = peer_of(pid, pidfd, &found, out);
 	if (error == -EAGAIN)
 		snprintf(problem, size,
-			 "process %d: its files in /proc cannot be read now; try "
-			 "again in 10 s",
+			 "process %d: its files in /proc cannot be read now; try again in 10 s",
 			 (int)pid);
 	else if (error)
 		snprintf(problem, size, "process %d has just ended", (int)pid);
@@ -263,8 +262,7 @@ static void start(struct worker *worker, struct client *client)
 		return;
 	if (shim > 0)
 		client_cannot(worker, client,
-			      "the shim is loaded, but has not registered with "
-			      "this daemon");
+			      "the shim is loaded, but has not registered with this daemon");
 	else
 		client_attach(worker, client, true);
 }

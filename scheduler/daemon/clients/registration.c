@@ -97,11 +97,8 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	if (error == -EINPROGRESS)
 		return;
 	if (error) {
-		log_user(&worker_user(worker, client)->log,
-			 "a process cannot be registered: "
-			 "%s",
-			 error == -ESRCH ? "it has ended, or is not in the daemon's pid "
-					   "namespace"
+		log_user(&worker_user(worker, client)->log, "a process cannot be registered: %s",
+			 error == -ESRCH ? "it has ended, or is not in the daemon's pid namespace"
 					 : strerror(-error));
 		refuse(worker, client, error);
 		return;
@@ -119,71 +116,65 @@ static void register_workload(struct worker *worker, struct client *client, uint
 	}
 	if (error) {
 		log_user(&worker_user(worker, client)->log,
-			 "process %d (%s): cannot be "
-			 "registered: %s",
-			 (int)client->peer.pid, client->name, strerror(-error));
+			 "process %d (%s): cannot be registered: %s", (int)client->peer.pid,
+			 client->name, strerror(-error));
 		refuse(worker, client, error);
 		return;
 	}
 	client_served(worker, client);
 	client_explain(client);
 	log_user(&worker_user(worker, client)->log,
-		 "process %d (%s): registered with "
-		 "priority %d, user %u",
-		 (int)client->peer.pid, client->name, client->priority, client->peer.uid);
+		 "process %d (%s): registered with priority %d, user %u", (int)client->peer.pid,
+		 client->name, client->priority, client->peer.uid);
 	events_came(worker, client);
 	lease_restore(worker, client, now);
+}
+
+/* Takes what a workload requests for itself. Returns 0 or a negative errno. */
+static int take_hello(const struct worker *worker, struct client *client)
+{
+	const struct protocol_hello *hello = &client->hello;
+
+	if (hello->kind != PROTOCOL_SHIM || hello->priority < PRIORITY_UNSET ||
+	    hello->priority > PRIORITY_ONLINE || !memchr(hello->group, '\0', sizeof(hello->group)))
+		return -EINVAL;
+	if (worker->stopping)
+		return -ESHUTDOWN;
+	client->control.own_priority = hello->priority;
+	client->attrs.slo_us = hello->slo_us;
+	client->attrs.level = (enum protocol_level)hello->level;
+	memcpy(client->attrs.group, hello->group, sizeof(client->attrs.group));
+	return 0;
 }
 
 /* Handles the hello; runs again from the beginning when an answer has arrived. */
 static void handle_hello(struct worker *worker, struct client *client, uint64_t now)
 {
 	const struct protocol_hello *hello = &client->hello;
+	int error = 0;
 
 	client->version = protocol_common(hello);
 	if (!client->version) {
-		refuse(worker, client, -EPROTO);
-		return;
-	}
-	if (hello->kind == PROTOCOL_CONTROL) {
+		error = -EPROTO;
+	} else if (hello->kind == PROTOCOL_CONTROL) {
 		control_request(worker, client, hello, now);
-		return;
-	}
-	if (hello->kind == PROTOCOL_EVENTS) {
-		int error = events_subscribe(worker, client);
-
-		if (error)
-			refuse(worker, client, error);
-		return;
-	}
-	if (hello->kind == PROTOCOL_QUERY && hello->pid < 0) {
-		refuse(worker, client, -ESRCH);
-		return;
-	}
-	if (hello->kind == PROTOCOL_QUERY || hello->kind == PROTOCOL_RECENT) {
+	} else if (hello->kind == PROTOCOL_EVENTS) {
+		error = events_subscribe(worker, client);
+	} else if (hello->kind == PROTOCOL_RECENT) {
+		query_begin(worker, client, QUERY_OF_EVENTS);
+	} else if (hello->kind != PROTOCOL_QUERY) {
+		error = take_hello(worker, client);
+		if (!error)
+			register_workload(worker, client, now);
+	} else if (hello->pid < 0) {
+		error = -ESRCH;
+	} else {
 		bool brief = hello->pid == 0 && hello->op == PROTOCOL_BRIEF;
 
-		query_begin(worker, client,
-			    hello->kind == PROTOCOL_RECENT ? QUERY_OF_EVENTS
-			    : brief			   ? QUERY_BRIEF
-							   : hello->pid);
-		return;
+		query_begin(worker, client, brief ? QUERY_BRIEF : hello->pid);
 	}
-	if (hello->kind != PROTOCOL_SHIM || hello->priority < PRIORITY_UNSET ||
-	    hello->priority > PRIORITY_ONLINE ||
-	    !memchr(hello->group, '\0', sizeof(hello->group))) {
-		refuse(worker, client, -EINVAL);
-		return;
-	}
-	if (worker->stopping) {
-		refuse(worker, client, -ESHUTDOWN);
-		return;
-	}
-	client->control.own_priority = hello->priority;
-	client->attrs.slo_us = hello->slo_us;
-	client->attrs.level = (enum protocol_level)hello->level;
-	memcpy(client->attrs.group, hello->group, sizeof(client->attrs.group));
-	register_workload(worker, client, now);
+	if (error)
+		refuse(worker, client, error);
 }
 
 static void greet(struct worker *worker, struct client *client, uint64_t now)

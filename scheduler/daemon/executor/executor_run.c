@@ -197,9 +197,7 @@ static int open_target(struct executor_target *target, char *reason)
 		error = target->trap ? 0 : -ENOMEM;
 	}
 	if (error)
-		snprintf(reason, KFD_REASON,
-			 "process %d: its executor thread cannot serve it: "
-			 "%s",
+		snprintf(reason, KFD_REASON, "process %d: its executor thread cannot serve it: %s",
 			 (int)slot->pid, strerror(-error));
 	return error;
 }
@@ -405,9 +403,7 @@ static void take_new(struct executor_table *table, uint32_t number)
 			continue;
 		slot->error = error;
 		snprintf(slot->reason, sizeof(slot->reason),
-			 "cannot start an executor thread "
-			 "for the process: %s",
-			 strerror(-error));
+			 "cannot start an executor thread for the process: %s", strerror(-error));
 		report_outcome(slot, EXECUTOR_REFUSED | EXECUTOR_ENDED);
 	}
 }

@@ -231,9 +231,7 @@ static void nodes(FILE *out, const struct metrics_snapshot *s)
 		seconds(out, s->nodes[i].active_ns);
 	}
 	family(out, NODE, "urgent", "gauge",
-	       "1 if a client is held for a more urgent one on "
-	       "this node.",
-	       whose[NODE]);
+	       "1 if a client is held for a more urgent one on this node.", whose[NODE]);
 	for (uint32_t i = 0; i < s->node_count; i++) {
 		sample(out, s, NODE, i, "urgent");
 		fprintf(out, "%d\n", (int)s->nodes[i].urgent);
@@ -282,9 +280,7 @@ static const struct {
 	{"priority", "gauge", "Priority, 0 to 15; -1 without a priority.", false, priority},
 	{"suspended", "gauge", "1 if the client is suspended now.", false, suspended},
 	{"active", "gauge", "1 if the client reports work on this node.", true, active},
-	{"active_seconds_total", "counter",
-	 "Time for which the client reported work on this "
-	 "node.",
+	{"active_seconds_total", "counter", "Time for which the client reported work on this node.",
 	 true, active_seconds},
 	{"vram_bytes", "gauge", "Memory that the client reports to have allocated on this node.",
 	 true, vram},
@@ -293,9 +289,7 @@ static const struct {
 static void clients(FILE *out, const struct metrics_snapshot *s)
 {
 	family(out, CLIENT, "level", "gauge",
-	       "Always 1; the label has the level by which the "
-	       "client can be held.",
-	       whose[CLIENT]);
+	       "Always 1; the label has the level by which the client can be held.", whose[CLIENT]);
 	for (uint32_t c = 0; c < s->listed; c++) {
 		fputs("kfdsched_client_level{", out);
 		client_labels(out, &s->list[c]);

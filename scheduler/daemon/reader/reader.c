@@ -439,8 +439,7 @@ int reader_target(pid_t pid, struct peer_facts *out, char *problem, size_t size)
 		snprintf(problem, size, "%s", reply->problem);
 	else
 		snprintf(problem, size,
-			 "process %d: its files in /proc cannot be read now; try "
-			 "again in %llu s",
+			 "process %d: its files in /proc cannot be read now; try again in %llu s",
 			 (int)pid, ALONE_NS / 1000 / MS);
 	return error;
 }
