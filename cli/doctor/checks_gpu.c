@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The checks of each GPU: model, access rights, debug support, queues, memory, policy. */
-#include "cli/doctor/checks_driver.h"
+#include "cli/doctor/checks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -45,122 +45,116 @@ static const char *generation(int64_t version)
 }
 
 /* Checks that the driver can suspend queues on this model, which it can from GFX9 on. */
-static void check_gpu(const struct doctor_node *node, struct doctor_findings *out)
+static void check_model(struct doctor_run *c)
 {
+	const struct doctor_node *node = c->node;
 	char name[16];
 
 	if (node->gfx_target_version <= 0) {
-		doctor_find(out, "gpu", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
+		finding_unknown(c);
 		return;
 	}
 	bool able = node->gfx_target_version >= GFX9;
 
-	doctor_find(out, "gpu", node->gpu_id, 0, able ? DOCTOR_OK : DOCTOR_MISSING, "%s (%s); %s",
-		    doctor_gfx_name(name, node->gfx_target_version),
-		    generation(node->gfx_target_version),
-		    node->gfx_target_version >= GFX11
-			    ? "a suspend affects only the queues of the process (MES)"
-			    : "a suspend interrupts all processes for a moment (HWS)");
-	if (!able)
-		doctor_advise(out, "the driver suspends queues on gfx900 and newer: no preemption "
-				   "is possible on this GPU");
+	finding_bad(
+		c, able ? DOCTOR_OK : DOCTOR_MISSING,
+		"the driver suspends queues on gfx900 and newer: no preemption is possible on this GPU",
+		"%s (%s); %s", doctor_gfx_name(name, node->gfx_target_version),
+		generation(node->gfx_target_version),
+		node->gfx_target_version >= GFX11
+			? "a suspend affects only the queues of the process (MES)"
+			: "a suspend interrupts all processes for a moment (HWS)");
 }
 
 /* Checks that the render node can be opened. */
-static void check_render(const struct doctor_facts *facts, const struct doctor_node *node,
-			 struct doctor_findings *out)
+void check_render_node(struct doctor_run *c, const struct doctor_node *node)
 {
+	const struct doctor_facts *facts = c->facts;
 	long long minor = (long long)node->render_minor;
 	char user[96];
 
 	if (node->render_minor < 0 || node->render_error < 0) {
-		doctor_find(out, "render_node", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
+		finding_unknown(c);
 		return;
 	}
 	if (!node->render_error) {
-		doctor_find(out, "render_node", node->gpu_id, 0, DOCTOR_OK,
-			    "/dev/dri/renderD%lld can be opened", minor);
+		finding_ok(c, "/dev/dri/renderD%lld can be opened", minor);
 		return;
 	}
-	doctor_find(out, "render_node", node->gpu_id, 0, DOCTOR_MISSING,
-		    "/dev/dri/renderD%lld cannot be opened by %s: %s", minor, facts->user,
-		    strerror(node->render_error));
+	finding_add(c, DOCTOR_MISSING, "/dev/dri/renderD%lld cannot be opened by %s: %s", minor,
+		    facts->user, strerror(node->render_error));
 	if (node->render_error == EACCES && facts->uid != 0)
-		doctor_advise(out,
-			      "add the user to the group of the device (video on older systems), "
-			      "and log in again: usermod -aG render %s",
-			      shell_word_or(user, sizeof(user), facts->user, "USER"));
+		finding_advise(
+			c,
+			"add the user to the group of the device (video on older systems), and log in again: usermod -aG render %s",
+			shell_word_or(user, sizeof(user), facts->user, "USER"));
 	else
-		doctor_advise(out, "pass the device to the container (docker run --device "
-				   "/dev/dri)");
+		finding_advise(c,
+			       "pass the device to the container (docker run --device /dev/dri)");
 }
 
 /* Checks how many debug sessions the GPU supports at a time; each process that is suspended needs
  * one. */
-static void check_debugging(const struct doctor_node *node, struct doctor_findings *out)
+void check_debugging(struct doctor_run *c, const struct doctor_node *node)
 {
 	int64_t capability = node->capability;
 
 	if (capability < 0 ||
 	    node->gfx_target_version < GFX9) { /* see check_gpu() for the latter */
-		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
+		finding_unknown(c);
 	} else if (!(capability & KFDABI_CAP_DEBUG)) {
-		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_MISSING,
-			    "the driver does not support debugging of this GPU (capability, bit "
-			    "15)");
-		doctor_advise(out, "its queues cannot be suspended: hold processes by "
-				   "KFDSHIM_LEVEL=gate, or use another GPU");
+		finding_bad(
+			c, DOCTOR_MISSING,
+			"its queues cannot be suspended: hold processes by KFDSHIM_LEVEL=gate, or use another GPU",
+			"the driver does not support debugging of this GPU (capability, bit 15)");
 	} else if (!kfdabi_per_vmid((uint32_t)node->gfx_target_version)) {
-		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_WARNING,
-			    "one debug session at a time on this GPU");
-		doctor_advise(out, "one process can be suspended by level trap or self: set "
-				   "KFDSHIM_LEVEL=gate for the others");
+		finding_bad(
+			c, DOCTOR_WARNING,
+			"one process can be suspended by level trap or self: set KFDSHIM_LEVEL=gate for the others",
+			"one debug session at a time on this GPU");
 	} else if (!(capability & KFDABI_CAP_FIRMWARE_DEBUG)) {
-		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_WARNING,
+		finding_bad(c, DOCTOR_WARNING,
+			    "update linux-firmware (amdgpu), and start the machine again",
 			    "any number of sessions, but the firmware is too old for debuggers");
-		doctor_advise(out, "update linux-firmware (amdgpu), and start the machine again");
 	} else {
-		doctor_find(out, "debugging", node->gpu_id, 0, DOCTOR_OK,
-			    "any number of sessions (one VMID each)");
+		finding_ok(c, "any number of sessions (one VMID each)");
 	}
 }
 
 /* Reports the partition modes. */
-static void check_partition(const struct doctor_node *node, struct doctor_findings *out)
+void check_partition(struct doctor_run *c, const struct doctor_node *node)
 {
 	if (node->partition[0])
-		doctor_find(out, "partition", node->gpu_id, 0, DOCTOR_OK, "%s%s%s", node->partition,
-			    node->memory_partition[0] ? ", " : "", node->memory_partition);
+		finding_ok(c, "%s%s%s", node->partition, node->memory_partition[0] ? ", " : "",
+			   node->memory_partition);
 	else if (node->xccs == 1) /* only several XCCs have modes (amdgpu_gfx.c) */
-		doctor_find(out, "partition", node->gpu_id, 0, DOCTOR_OK,
-			    "no partition modes: one XCC");
+		finding_ok(c, "no partition modes: one XCC");
 	else
-		doctor_find(out, "partition", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
+		finding_unknown(c);
 }
 
 /* Checks that the compute queues fit into the hardware slots. If they do not, the firmware switches
  * between queues, and each change of a queue costs all processes more. */
-static void check_queues(const struct doctor_node *node, struct doctor_findings *out)
+void check_queue_slots(struct doctor_run *c, const struct doctor_node *node)
 {
 	if (node->queue_slots <= 0 || node->compute_queues < 0) {
-		doctor_find(out, "queue_slots", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
+		finding_unknown(c);
 		return;
 	}
 	bool fits = node->compute_queues <= node->queue_slots;
 
-	doctor_find(out, "queue_slots", node->gpu_id, 0, fits ? DOCTOR_OK : DOCTOR_WARNING,
-		    "%lld compute queues of all processes, %lld slots",
-		    (long long)node->compute_queues, (long long)node->queue_slots);
-	if (!fits)
-		doctor_advise(out, "the GPU time-slices the queues: run fewer processes there, or "
-				   "with fewer queues each (GPU_MAX_HW_QUEUES)");
+	finding_bad(
+		c, fits ? DOCTOR_OK : DOCTOR_WARNING,
+		"the GPU time-slices the queues: run fewer processes there, or with fewer queues each (GPU_MAX_HW_QUEUES)",
+		"%lld compute queues of all processes, %lld slots", (long long)node->compute_queues,
+		(long long)node->queue_slots);
 }
 
 /* Checks that the VRAM limits of the processes on the node fit into its memory together, because a
  * suspended process keeps its memory. */
-static void check_vram(const struct doctor_facts *facts, const struct doctor_node *node,
-		       struct doctor_findings *out)
+void check_vram_limits(struct doctor_run *c, const struct doctor_node *node)
 {
+	const struct doctor_facts *facts = c->facts;
 	static const double gib = 1 << 30;
 	unsigned limited = 0, unlimited = 0, unreadable = 0;
 	double sum = 0;
@@ -183,100 +177,86 @@ static void check_vram(const struct doctor_facts *facts, const struct doctor_nod
 		}
 	}
 	if (node->vram_bytes <= 0 || (unreadable && sum <= (double)node->vram_bytes)) {
-		doctor_find(out, "vram_limits", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
+		finding_unknown(c);
 		if (unreadable && node->vram_bytes > 0)
-			doctor_advise(out, "run this as root: the limits of other users' processes "
-					   "are not visible");
+			finding_advise(
+				c,
+				"run this as root: the limits of other users' processes are not visible");
 		return;
 	}
 	bool fits = sum <= (double)node->vram_bytes;
 
-	doctor_find(out, "vram_limits", node->gpu_id, 0, fits ? DOCTOR_OK : DOCTOR_WARNING,
-		    "%u limits add up to %.1f of %.1f GiB; %u processes without a limit", limited,
-		    sum / gib, (double)node->vram_bytes / gib, unlimited);
-	if (!fits)
-		doctor_advise(out, "set KFDSHIM_VRAM_LIMIT of these processes so that their sum "
-				   "fits: a suspended process keeps its memory");
+	finding_bad(
+		c, fits ? DOCTOR_OK : DOCTOR_WARNING,
+		"set KFDSHIM_VRAM_LIMIT of these processes so that their sum fits: a suspended process keeps its memory",
+		"%u limits add up to %.1f of %.1f GiB; %u processes without a limit", limited,
+		sum / gib, (double)node->vram_bytes / gib, unlimited);
 }
 
 /* Checks that the card has memory left: if none is, the driver evicts queues. */
-static void check_use_of_vram(const struct doctor_node *node, struct doctor_findings *out)
+void check_vram(struct doctor_run *c, const struct doctor_node *node)
 {
 	static const double gib = 1 << 30;
 	double all = (double)node->card_vram_bytes, used = (double)node->card_vram_used;
 
 	if (node->card_vram_bytes <= 0) {
-		doctor_find(out, "vram", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
+		finding_unknown(c);
 		return;
 	}
 	bool fits = used <= VRAM_FULL * all;
 
-	doctor_find(out, "vram", node->gpu_id, 0, fits ? DOCTOR_OK : DOCTOR_WARNING,
-		    "%.1f of %.1f GiB of the card are in use, by all processes", used / gib,
-		    all / gib);
-	if (!fits)
-		doctor_advise(out, "set KFDSHIM_VRAM_LIMIT of the offline processes: a suspended "
-				   "process keeps its memory, and the driver evicts queues when "
-				   "there is none");
+	finding_bad(
+		c, fits ? DOCTOR_OK : DOCTOR_WARNING,
+		"set KFDSHIM_VRAM_LIMIT of the offline processes: a suspended process keeps its memory, and the driver evicts queues when there is none",
+		"%.1f of %.1f GiB of the card are in use, by all processes", used / gib, all / gib);
 }
 
 /* Reports GPUs that have a render node and are not in KFD's topology. */
-static void check_cards(const struct doctor_facts *facts, struct doctor_findings *out)
+void check_card(struct doctor_run *c, const struct doctor_facts *facts)
 {
 	for (size_t i = 0; i < facts->card_count; i++) {
-		doctor_find(out, "card", 0, 0, DOCTOR_WARNING,
-			    "%s (renderD%u) is an AMD GPU without a KFD node: no compute queues",
-			    facts->cards[i].bdf, facts->cards[i].render_minor);
-		doctor_advise(out, "look for 'kfd' in the kernel's log (dmesg), or use another "
-				   "GPU; in a container compare the devices with the topology");
+		finding_bad(
+			c, DOCTOR_WARNING,
+			"look for 'kfd' in the kernel's log (dmesg), or use another GPU; in a container compare the devices with the topology",
+			"%s (renderD%u) is an AMD GPU without a KFD node: no compute queues",
+			facts->cards[i].bdf, facts->cards[i].render_minor);
 	}
 }
 
 /* Checks that the daemon's policy for the node holds processes at all. */
-static void check_policy(const struct doctor_node *node, struct doctor_findings *out)
+void check_policy(struct doctor_run *c, const struct doctor_node *node)
 {
 	bool holds = strcmp(node->policy, "observe") != 0;
 
+	if (c->facts->daemon.error)
+		return;
 	if (!node->policy[0]) {
-		doctor_find(out, "policy", node->gpu_id, 0, DOCTOR_CANNOT_KNOW, "-");
+		finding_unknown(c);
 		return;
 	}
-	doctor_find(out, "policy", node->gpu_id, 0, holds ? DOCTOR_OK : DOCTOR_WARNING, "%s%s",
-		    node->policy, holds ? "" : ": no process is held on this GPU");
-	if (!holds)
-		doctor_advise(out, "set another policy: 'kfdsched policy strict', or in "
-				   "kfdschedd's configuration");
+	finding_bad(c, holds ? DOCTOR_OK : DOCTOR_WARNING,
+		    "set another policy: 'kfdsched policy strict', or in kfdschedd's configuration",
+		    "%s%s", node->policy, holds ? "" : ": no process is held on this GPU");
 }
 
-void doctor_check_nodes(const struct doctor_facts *facts, struct doctor_findings *out)
+void check_gpu(struct doctor_run *c, const struct doctor_facts *facts)
 {
-	if (!facts->node_count && facts->forbidden_nodes) {
-		doctor_find(out, "gpu", 0, 0, DOCTOR_MISSING,
-			    "%u GPUs, none of which is accessible here", facts->forbidden_nodes);
-		doctor_advise(out, "the device rules of the container forbid them: pass one "
-				   "(docker run --device /dev/kfd --device /dev/dri/renderD128)");
-	} else if (!facts->node_count) {
-		doctor_find(out, "gpu", 0, 0, DOCTOR_MISSING, "no AMD GPU");
-		doctor_advise(out, "use a machine with one, or a simulated one: 'kfdsim -- "
-				   "COMMAND'");
-	}
+	if (!facts->node_count && facts->forbidden_nodes)
+		finding_bad(
+			c, DOCTOR_MISSING,
+			"the device rules of the container forbid them: pass one (docker run --device /dev/kfd --device /dev/dri/renderD128)",
+			"%u GPUs, none of which is accessible here", facts->forbidden_nodes);
+	else if (!facts->node_count)
+		finding_bad(c, DOCTOR_MISSING,
+			    "use a machine with one, or a simulated one: 'kfdsim -- COMMAND'",
+			    "no AMD GPU");
 	for (size_t i = 0; i < facts->node_count; i++) {
-		const struct doctor_node *node = &facts->nodes[i];
-
-		check_gpu(node, out);
-		check_render(facts, node, out);
-		check_debugging(node, out);
-		check_partition(node, out);
-		check_queues(node, out);
-		check_vram(facts, node, out);
-		check_use_of_vram(node, out);
-		if (facts->daemon.error == 0)
-			check_policy(node, out);
+		c->node = &facts->nodes[i];
+		check_model(c);
 	}
-	check_cards(facts, out);
-	if (facts->more_nodes) {
-		doctor_find(out, "gpu", 0, 0, DOCTOR_WARNING,
-			    "more than %d nodes: the others are not checked", DOCTOR_NODES);
-		doctor_advise(out, "check the others from containers that have fewer GPUs");
-	}
+	if (!facts->more_nodes)
+		return;
+	c->node = NULL;
+	finding_bad(c, DOCTOR_WARNING, "check the others from containers that have fewer GPUs",
+		    "more than %d nodes: the others are not checked", DOCTOR_NODES);
 }

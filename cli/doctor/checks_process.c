@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* The check of each process: at which level it can be preempted, and why at no better one. */
-#include "cli/doctor/checks_driver.h"
+/* The checks of processes: at which level each can be preempted, and what hinders a better one. */
+#include "cli/doctor/checks.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "channel/protocol.h"
 #include "common/shell_word.h"
+#include "kfd/driver_rules.h"
 
 /* Returns the advice for the reason that the daemon has given for a level (kfd,
  * scheduler/daemon), recognized by a part of the text. The callers first use more precise facts
@@ -16,36 +17,33 @@ static const char *advice_for_reason(const char *reason)
 	static const struct {
 		const char *part, *advice;
 	} known[] = {
-		{"KFDSHIM_LEVEL=trap", "start it without KFDSHIM_LEVEL: the next lower level is "
-				       "then used"},
-		{"one debug session of its GPU", "no action is needed: the other processes on that "
-						 "GPU are held by gate"},
+		{"KFDSHIM_LEVEL=trap",
+		 "start it without KFDSHIM_LEVEL: the next lower level is then used"},
+		{"one debug session of its GPU",
+		 "no action is needed: the other processes on that GPU are held by gate"},
 		{"did not acknowledge",
 		 "restart it with KFDSHIM_LOG=error, which logs what failed"},
-		{"state 2", "its GPU allows one debug session at a time: end the other session, or "
-			    "set KFDSHIM_LEVEL=gate for this process"},
-		{"state 0", "start it with the shim: 'kfdsched run --priority P -- COMMAND'; its "
-			    "runtime does not enable debugging itself"},
+		{"state 2",
+		 "its GPU allows one debug session at a time: end the other session, or set KFDSHIM_LEVEL=gate for this process"},
+		{"state 0",
+		 "start it with the shim: 'kfdsched run --priority P -- COMMAND'; its runtime does not enable debugging itself"},
 		{"debug session already",
-		 "end rocgdb or 'kfdsched preempt' for this process; kfdschedd retries when the "
-		 "session has ended"},
-		{"runtime cannot be enabled", "start it with the shim from the beginning: "
-					      "'kfdsched run --priority P -- COMMAND'"},
+		 "end rocgdb or 'kfdsched preempt' for this process; kfdschedd retries when the session has ended"},
+		{"runtime cannot be enabled",
+		 "start it with the shim from the beginning: 'kfdsched run --priority P -- COMMAND'"},
 		{"waves cannot be saved",
-		 "no action is possible for this process: if waves cannot be saved, only level "
-		 "gate works"},
+		 "no action is possible for this process: if waves cannot be saved, only level gate works"},
 		{"has reset a compute queue",
-		 "restart it: its work in that queue is lost; 'dmesg | grep -e kfd -e amdgpu' "
-		 "shows the driver's message"},
-		{"suspend took", "restart it: the GPU did not preempt its work in time; "
-				 "slow_suspend_us in kfdschedd's configuration is the limit"},
-		{"suspend failed", "restart it, and check the driver's messages: 'dmesg | grep -e "
-				   "kfd -e amdgpu'"},
-		{"is traced", "end the process that traces it (gdb, strace): a process can have "
-			      "only one tracer"},
+		 "restart it: its work in that queue is lost; 'dmesg | grep -e kfd -e amdgpu' shows the driver's message"},
+		{"suspend took",
+		 "restart it: the GPU did not preempt its work in time; slow_suspend_us in kfdschedd's configuration is the limit"},
+		{"suspend failed",
+		 "restart it, and check the driver's messages: 'dmesg | grep -e kfd -e amdgpu'"},
+		{"is traced",
+		 "end the process that traces it (gdb, strace): a process can have only one tracer"},
 		{"CAP_SYS_PTRACE", "start kfdschedd as root, outside the container"},
-		{"ptrace_scope is 3", "set kernel.yama.ptrace_scope to 1 in /etc/sysctl.d and "
-				      "reboot"},
+		{"ptrace_scope is 3",
+		 "set kernel.yama.ptrace_scope to 1 in /etc/sysctl.d and reboot"},
 		{"/dev/kfd", "start kfdschedd as root, with access to the devices"},
 	};
 
@@ -83,77 +81,75 @@ bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_proc
 }
 
 /* Advises to end the process that traces this one. */
-static void advise_tracer(const struct doctor_process *p, struct doctor_findings *out)
+static void advise_tracer(struct doctor_run *c, const struct doctor_process *p)
 {
-	doctor_advise(out, "end %s (process %lld): a process can have only one tracer",
-		      p->tracer_name[0] ? p->tracer_name : "its tracer", (long long)p->tracer);
+	finding_advise(c, "end %s (process %lld): a process can have only one tracer",
+		       p->tracer_name[0] ? p->tracer_name : "its tracer", (long long)p->tracer);
 }
 
 /* Adds the finding "level", and notes at which offset the reason begins. */
-static void find_level(struct doctor_findings *out, const struct doctor_process *p,
-		       enum doctor_verdict verdict, const char *level, const char *why)
+static void find_level(struct doctor_run *c, enum doctor_verdict verdict, enum doctor_level level,
+		       const char *why)
 {
-	const char *name = p->comm[0] ? p->comm : "?";
+	const char *comm = c->process->comm[0] ? c->process->comm : "?",
+		   *name = doctor_level_name(level), *separator = why[0] ? "; " : "";
 
-	doctor_find(out, "level", 0, p->pid, verdict, "%s: %s%s%s", name, level, why[0] ? "; " : "",
-		    why);
-	if (out->failed)
+	finding_add(c, verdict, "%s: %s%s%s", comm, name, separator, why);
+	if (c->out->failed)
 		return;
-	struct doctor_finding *line = &out->list[out->count - 1];
+	struct doctor_finding *line = &c->out->list[c->out->count - 1];
 
 	line->level = level;
-	line->why = strlen(name) + strlen(": ") + strlen(level) + (why[0] ? strlen("; ") : 0);
+	line->why = strlen(comm) + strlen(": ") + strlen(name) + strlen(separator);
 }
 
 /* Checks a process that the daemon knows at level observe, at which it is not held. */
-static void check_observed(const struct doctor_facts *facts, const struct doctor_process *p,
-			   struct doctor_findings *out)
+static void check_observed(struct doctor_run *c, const struct doctor_process *p)
 {
-	if (p->priority < 0) {
-		find_level(out, p, DOCTOR_WARNING, "observe", "it has no priority");
-		doctor_advise(out,
-			      "give it one: 'kfdsched set %d PRIORITY', or start it with "
-			      "'kfdsched run --priority P -- COMMAND'",
-			      p->pid);
-	} else if (p->priority >= PRIORITY_ONLINE) {
-		find_level(out, p, DOCTOR_OK, "observe", "it has the highest priority");
-	} else if (!strcmp(p->env_level, "observe")) {
-		find_level(out, p, DOCTOR_OK, "observe", "set by KFDSHIM_LEVEL");
-	} else if (is_on_its_way(p->reason)) {
-		find_level(out, p, DOCTOR_OK, "observe", p->reason);
-	} else if (doctor_is_traced(facts, p)) {
-		char why[64];
+	char why[64];
 
+	if (p->priority < 0) {
+		find_level(c, DOCTOR_WARNING, LEVEL_OBSERVE, "it has no priority");
+		finding_advise(
+			c,
+			"give it one: 'kfdsched set %d PRIORITY', or start it with 'kfdsched run --priority P -- COMMAND'",
+			p->pid);
+	} else if (p->priority >= PRIORITY_ONLINE) {
+		find_level(c, DOCTOR_OK, LEVEL_OBSERVE, "it has the highest priority");
+	} else if (p->env_level == LEVEL_OBSERVE) {
+		find_level(c, DOCTOR_OK, LEVEL_OBSERVE, "set by KFDSHIM_LEVEL");
+	} else if (is_on_its_way(p->reason)) {
+		find_level(c, DOCTOR_OK, LEVEL_OBSERVE, p->reason);
+	} else if (doctor_is_traced(c->facts, p)) {
 		snprintf(why, sizeof(why), "process %lld traces it", (long long)p->tracer);
-		find_level(out, p, DOCTOR_MISSING, "observe", why);
-		advise_tracer(p, out);
+		find_level(c, DOCTOR_MISSING, LEVEL_OBSERVE, why);
+		advise_tracer(c, p);
 	} else {
-		find_level(out, p, DOCTOR_MISSING, "observe",
+		find_level(c, DOCTOR_MISSING, LEVEL_OBSERVE,
 			   p->reason[0] ? p->reason : "the daemon gives no reason");
-		doctor_advise(out, "%s", advice_for_reason(p->reason));
+		finding_advise(c, "%s", advice_for_reason(p->reason));
 	}
 }
 
 /* Checks a process that the daemon knows. */
-static void check_registered(const struct doctor_facts *facts, const struct doctor_process *p,
-			     struct doctor_findings *out)
+static void check_registered(struct doctor_run *c, const struct doctor_process *p)
 {
-	if (!strcmp(p->level, "trap")) {
-		find_level(out, p, DOCTOR_OK, "trap", "");
-	} else if (!strcmp(p->level, "observe")) {
-		check_observed(facts, p, out);
-	} else if (!p->level[0]) {
-		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
-	} else if (!strcmp(p->level, p->env_level)) {
-		find_level(out, p, DOCTOR_OK, p->level, "set by KFDSHIM_LEVEL");
+	if (p->level == LEVEL_OBSERVE) {
+		check_observed(c, p);
+	} else if (p->level == LEVEL_TRAP) {
+		find_level(c, DOCTOR_OK, LEVEL_TRAP, "");
+	} else if (p->level == LEVEL_UNKNOWN) {
+		find_level(c, DOCTOR_CANNOT_KNOW, LEVEL_UNKNOWN, "");
+	} else if (p->level == p->env_level) {
+		find_level(c, DOCTOR_OK, p->level, "set by KFDSHIM_LEVEL");
 	} else if (!p->reason[0]) {
-		find_level(out, p, DOCTOR_OK, p->level, "");
-	} else if (doctor_is_traced(facts, p)) {
-		find_level(out, p, DOCTOR_WARNING, p->level, p->reason);
-		advise_tracer(p, out);
+		find_level(c, DOCTOR_OK, p->level, "");
 	} else {
-		find_level(out, p, DOCTOR_WARNING, p->level, p->reason);
-		doctor_advise(out, "%s", advice_for_reason(p->reason));
+		find_level(c, DOCTOR_WARNING, p->level, p->reason);
+		if (doctor_is_traced(c->facts, p))
+			advise_tracer(c, p);
+		else
+			finding_advise(c, "%s", advice_for_reason(p->reason));
 	}
 }
 
@@ -162,8 +158,7 @@ static void check_registered(const struct doctor_facts *facts, const struct doct
 static const char *no_preload(const struct doctor_process *p)
 {
 	if (p->set_id == DOCTOR_YES)
-		return "it is set-user-ID, set-group-ID or has file capabilities, so the dynamic "
-		       "linker preloads nothing";
+		return "it is set-user-ID, set-group-ID or has file capabilities, so the dynamic linker preloads nothing";
 	if (p->static_program == DOCTOR_YES)
 		return "it is linked statically, so nothing can be preloaded";
 	if (p->other_class == DOCTOR_YES)
@@ -186,153 +181,274 @@ static const char *not_preloaded(const struct doctor_process *p, char text[256])
 }
 
 /* Checks a process without the shim that the daemon does not know. */
-static void check_bare(const struct doctor_facts *facts, const struct doctor_process *p,
-		       struct doctor_findings *out)
+static void check_bare(struct doctor_run *c, const struct doctor_process *p)
 {
+	bool daemon = c->facts->daemon.error == 0;
 	const char *why = no_preload(p);
 	char text[256];
 
 	/* A process without the shim can still be held by the daemon, once it is tagged. */
-	find_level(out, p, DOCTOR_WARNING, "none", why ? why : not_preloaded(p, text));
+	find_level(c, DOCTOR_WARNING, LEVEL_NONE, why ? why : not_preloaded(p, text));
 	if (p->other_class == DOCTOR_YES)
-		doctor_advise(out, "use a 64-bit program");
-	else if (!why && (facts->daemon.error || doctor_rocr_never_enables(p->rocr)))
-		doctor_advise(out, "start it with 'kfdsched run --priority P -- COMMAND'");
-	else if (facts->daemon.error)
-		doctor_advise(out, "start kfdschedd, and tag it: 'kfdsched set %d PRIORITY'",
-			      p->pid);
+		finding_advise(c, "use a 64-bit program");
+	else if (!why && (!daemon || doctor_rocr_never_enables(p->rocr)))
+		finding_advise(c, "start it with 'kfdsched run --priority P -- COMMAND'");
 	else /* without the shim, the daemon does not know when the process has work */
-		doctor_advise(out,
-			      "tag it: 'kfdsched set %d PRIORITY'; it is then held even if it has "
-			      "no work",
-			      p->pid);
+		finding_advise(c, "%stag it: 'kfdsched set %d PRIORITY'%s",
+			       daemon ? "" : "start kfdschedd, and ", p->pid,
+			       daemon ? "; it is then held even if it has no work" : "");
 }
 
-/* Advises a process that uses another socket than the daemon here. */
-static void advise_socket(const struct doctor_facts *facts, const struct doctor_process *p,
-			  struct doctor_findings *out)
+/* Advises a process with the shim that is not registered. */
+static void advise_registration(struct doctor_run *c, const struct doctor_process *p)
 {
+	const char *socket = c->facts->daemon.socket;
 	char word[160];
 
-	if (shell_word(word, sizeof(word), facts->daemon.socket))
-		doctor_advise(out, "its KFDSHIM_SOCKET is %.100s; start it with KFDSHIM_SOCKET=%s",
-			      p->env_socket, word);
+	if (!p->env_socket[0] || !strcmp(p->env_socket, socket))
+		finding_advise(
+			c,
+			"start it with KFDSHIM_LOG=error, which logs the reason: often a container without the daemon's socket");
+	else if (shell_word(word, sizeof(word), socket))
+		finding_advise(c, "its KFDSHIM_SOCKET is %.100s; start it with KFDSHIM_SOCKET=%s",
+			       p->env_socket, word);
 	else
-		doctor_advise(out,
-			      "start it with the same KFDSHIM_SOCKET as the daemon, not %.100s",
-			      p->env_socket);
+		finding_advise(c, "start it with the same KFDSHIM_SOCKET as the daemon, not %.100s",
+			       p->env_socket);
 }
 
 /* Checks a process with the shim that the daemon does not know, or for which there is no daemon. */
-static void check_peer(const struct doctor_facts *facts, const struct doctor_process *p,
-		       struct doctor_findings *out)
+static void check_peer(struct doctor_run *c, const struct doctor_process *p)
 {
-	bool daemon = facts->daemon.error == 0;
 	int priority;
 
-	if (p->environment_read != DOCTOR_YES) {
-		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
-		doctor_advise(out, "run this as root, or as its user");
-	} else if (p->env_disabled) {
-		find_level(out, p, DOCTOR_WARNING, "none", "KFDSHIM_DISABLE=1");
-		doctor_advise(out, "start it without KFDSHIM_DISABLE");
-	} else if (daemon) {
-		find_level(out, p, DOCTOR_WARNING, "none", "it is not registered with kfdschedd");
-		if (p->env_socket[0] && strcmp(p->env_socket, facts->daemon.socket))
-			advise_socket(facts, p, out);
-		else
-			doctor_advise(out, "start it with KFDSHIM_LOG=error, which logs the "
-					   "reason: often a container without the daemon's socket");
-	} else if (!p->env_priority[0] || protocol_priority(p->env_priority, &priority)) {
-		find_level(out, p, DOCTOR_WARNING, "observe", "it has no priority");
-		doctor_advise(out, "start it with 'kfdsched run --priority P -- COMMAND', or with "
-				   "KFDSHIM_PRIORITY set");
-	} else if (!strcmp(p->env_level, "gate") || !strcmp(p->env_level, "weight") ||
-		   !strcmp(p->env_level, "observe")) {
-		find_level(out, p, DOCTOR_OK, p->env_level, "set by KFDSHIM_LEVEL");
+	if (p->env_disabled) {
+		find_level(c, DOCTOR_WARNING, LEVEL_NONE, "KFDSHIM_DISABLE=1");
+		finding_advise(c, "start it without KFDSHIM_DISABLE");
+	} else if (!c->facts->daemon.error) {
+		find_level(c, DOCTOR_WARNING, LEVEL_NONE, "it is not registered with kfdschedd");
+		advise_registration(c, p);
+	} else if (protocol_priority(p->env_priority, &priority)) {
+		find_level(c, DOCTOR_WARNING, LEVEL_OBSERVE, "it has no priority");
+		finding_advise(
+			c,
+			"start it with 'kfdsched run --priority P -- COMMAND', or with KFDSHIM_PRIORITY set");
+	} else if (p->env_level >= LEVEL_GATE && p->env_level <= LEVEL_OBSERVE) {
+		find_level(c, DOCTOR_OK, p->env_level, "set by KFDSHIM_LEVEL");
 	} else {
 		/* The finding "daemon" has the advice. */
-		find_level(out, p, DOCTOR_OK, "self", "there is no daemon");
+		find_level(c, DOCTOR_OK, LEVEL_SELF, "there is no daemon");
 	}
 }
 
-/* Checks the level of a process by what is known of it: the daemon, or else the shim. */
-static void check_level(const struct doctor_facts *facts, const struct doctor_process *p,
-			struct doctor_findings *out)
+void check_level(struct doctor_run *c, const struct doctor_process *p)
 {
 	if (p->registered == DOCTOR_YES) {
-		check_registered(facts, p, out);
-	} else if (p->shim == DOCTOR_YES) {
-		check_peer(facts, p, out);
+		check_registered(c, p);
+	} else if (p->shim == DOCTOR_YES && p->environment_read == DOCTOR_YES) {
+		check_peer(c, p);
 	} else if (p->shim == DOCTOR_NO) {
-		check_bare(facts, p, out);
+		check_bare(c, p);
 	} else {
-		find_level(out, p, DOCTOR_CANNOT_KNOW, "-", "");
-		doctor_advise(out, "run this as root, or as its user");
+		find_level(c, DOCTOR_CANNOT_KNOW, LEVEL_UNKNOWN, "");
+		finding_advise(c, "run this as root, or as its user");
 	}
 }
 
-/* Adds the facts behind the level, for the process that the user named. */
-static void check_details(const struct doctor_facts *facts, const struct doctor_process *p,
-			  struct doctor_findings *out)
+/* Adds a finding without a verdict on its own: what a yes or a no means. */
+static void find_known(struct doctor_run *c, enum doctor_known known, const char *yes,
+		       const char *no)
+{
+	if (known == DOCTOR_UNKNOWN)
+		finding_unknown(c);
+	else
+		finding_ok(c, "%s", known ? yes : no);
+}
+
+void check_uses_gpu(struct doctor_run *c, const struct doctor_process *p)
+{
+	bool open = p->uses_gpu == DOCTOR_UNKNOWN && p->kfd_open == DOCTOR_YES;
+
+	find_known(c, open ? DOCTOR_YES : p->uses_gpu, "it has opened /dev/kfd",
+		   "it has not opened /dev/kfd");
+}
+
+void check_has_shim(struct doctor_run *c, const struct doctor_process *p)
+{
+	find_known(c, p->shim, "libkfdshim.so is loaded", "libkfdshim.so is not loaded");
+}
+
+void check_runtime(struct doctor_run *c, const struct doctor_process *p)
+{
+	find_known(c, p->runtime, "enabled", "never");
+}
+
+void check_tracer(struct doctor_run *c, const struct doctor_process *p)
+{
+	/* At level observe, the finding about the level already names the tracer and has the
+	 * advice. */
+	bool hinders = doctor_is_traced(c->facts, p) && p->registered == DOCTOR_YES &&
+		       p->level != LEVEL_OBSERVE;
+
+	if (p->tracer < 0)
+		finding_unknown(c);
+	else if (!p->tracer)
+		finding_ok(c, "no process traces it");
+	else
+		finding_add(c, hinders ? DOCTOR_WARNING : DOCTOR_OK, "%s %lld traces it",
+			    p->tracer_name[0] ? p->tracer_name : "process", (long long)p->tracer);
+	if (hinders)
+		finding_advise(c, "end it: while it traces, kfdschedd cannot");
+}
+
+void check_process_rocr(struct doctor_run *c, const struct doctor_process *p)
 {
 	char name[64];
 
-	if (p->uses_gpu == DOCTOR_UNKNOWN && p->kfd_open == DOCTOR_YES)
-		doctor_find(out, "uses_gpu", 0, p->pid, DOCTOR_OK, "it has opened /dev/kfd");
-	else if (p->uses_gpu == DOCTOR_UNKNOWN)
-		doctor_find(out, "uses_gpu", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
-	else
-		doctor_find(out, "uses_gpu", 0, p->pid, DOCTOR_OK, "%s",
-			    p->uses_gpu == DOCTOR_YES ? "it has opened /dev/kfd"
-						      : "it has not opened /dev/kfd");
-	if (p->shim == DOCTOR_UNKNOWN)
-		doctor_find(out, "has_shim", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
-	else
-		doctor_find(out, "has_shim", 0, p->pid, DOCTOR_OK, "%s",
-			    p->shim == DOCTOR_YES ? "libkfdshim.so is loaded"
-						  : "libkfdshim.so is not loaded");
-	if (p->tracer < 0)
-		doctor_find(out, "tracer", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
-	else if (!p->tracer)
-		doctor_find(out, "tracer", 0, p->pid, DOCTOR_OK, "no process traces it");
-	else
-		doctor_find(out, "tracer", 0, p->pid, DOCTOR_OK, "%s %lld traces it",
-			    p->tracer_name[0] ? p->tracer_name : "process", (long long)p->tracer);
-	/* At level observe, the finding about the level already names the tracer and has the
-	 * advice. */
-	if (doctor_is_traced(facts, p) && p->registered == DOCTOR_YES &&
-	    strcmp(p->level, "observe")) {
-		out->list[out->count - 1].verdict = DOCTOR_WARNING;
-		doctor_advise(out, "end it: while it traces, kfdschedd cannot");
-	}
-	if (p->runtime[0])
-		doctor_find(out, "runtime", 0, p->pid, DOCTOR_OK, "%s", p->runtime);
-	else
-		doctor_find(out, "runtime", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
 	if (p->rocr[0])
-		doctor_find(out, "process_rocr", 0, p->pid, DOCTOR_OK, "ROCr %s (%s)",
-			    doctor_rocr_name(name, p->rocr), p->rocr);
+		finding_ok(c, "ROCr %s (%s)", doctor_rocr_name(name, p->rocr), p->rocr);
 	else
-		doctor_find(out, "process_rocr", 0, p->pid, DOCTOR_CANNOT_KNOW, "-");
-	if (p->drm_queues) {
-		doctor_find(out, "drm_queues", 0, p->pid, DOCTOR_WARNING,
-			    "%u DRM user queues, which cannot be suspended", p->drm_queues);
-		doctor_advise(out, "make its runtime use KFD queues: unset HSA_ENABLE_DRM_DEBUG");
+		finding_unknown(c);
+}
+
+void check_drm_queues(struct doctor_run *c, const struct doctor_process *p)
+{
+	if (!p->drm_queues)
+		return;
+	finding_bad(c, DOCTOR_WARNING,
+		    "make its runtime use KFD queues: unset HSA_ENABLE_DRM_DEBUG",
+		    "%u DRM user queues, which cannot be suspended", p->drm_queues);
+}
+
+/* Finds a state in which the process does not run: frozen, stopped, or waiting in the kernel. */
+void check_state(struct doctor_run *c, const struct doctor_process *p)
+{
+	const struct doctor_named *named = &c->facts->named;
+	char file[224];
+
+	if (named->paused == DOCTOR_YES) {
+		finding_add(c, DOCTOR_WARNING, "its cgroup is frozen, as 'docker pause' does");
+		/* The command ends the line without quotes around it, because shell_word() adds
+		 * quotes of its own. */
+		if (named->thaw[0] && shell_word(file, sizeof(file), named->thaw))
+			finding_advise(c, "thaw it: 'docker unpause', or as root: echo 0 > %s",
+				       file);
+		else
+			finding_advise(c, "thaw it: 'docker unpause', or its cgroup.freeze");
+	} else if (named->identity.state == 'T') {
+		finding_add(
+			c, DOCTOR_WARNING,
+			"it is stopped by a signal; work that it has submitted to the GPU continues");
+		finding_advise(c, "continue it: 'kill -CONT %d'", p->pid);
+	} else if (named->identity.state == 'D') {
+		finding_add(c, DOCTOR_WARNING, "it waits in the kernel, and cannot handle signals");
+		finding_advise(c,
+			       "if the state persists, find the call as root: 'cat /proc/%d/stack'",
+			       p->pid);
 	}
 }
 
-void doctor_check_processes(const struct doctor_facts *facts, struct doctor_findings *out)
+bool doctor_uses_node(const struct doctor_process *p, uint32_t gpu_id)
+{
+	if (!p->node_count)
+		return true;
+	for (size_t i = 0; i < p->node_count; i++)
+		if (p->gpu_ids[i] == gpu_id)
+			return true;
+	return false;
+}
+
+bool doctor_has_session(const struct doctor_process *p)
+{
+	return p->registered == DOCTOR_YES && (p->level == LEVEL_TRAP || p->level == LEVEL_SELF);
+}
+
+/* Returns the process that has a debug session on that GPU, other than `p`. */
+static const struct doctor_process *owner_of(const struct doctor_facts *facts, uint32_t gpu_id,
+					     const struct doctor_process *p)
 {
 	for (size_t i = 0; i < facts->process_count; i++) {
-		const struct doctor_process *p = &facts->processes[i];
+		const struct doctor_process *q = &facts->processes[i];
 
-		if (facts->chosen_pid && p->pid != facts->chosen_pid)
+		if (q == p || !doctor_has_session(q) || !q->node_count ||
+		    !doctor_uses_node(q, gpu_id))
 			continue;
-		check_level(facts, p, out);
-		if (facts->chosen_pid && !out->failed)
-			check_details(facts, p, out);
+		return q;
 	}
+	return NULL;
+}
+
+void check_session(struct doctor_run *c, const struct doctor_process *p)
+{
+	const struct doctor_process *owner = NULL;
+
+	if (doctor_has_session(p) || !p->node_count)
+		return;
+	for (size_t n = 0; !owner && n < c->facts->node_count; n++) {
+		c->node = &c->facts->nodes[n];
+		if (c->node->gfx_target_version > 0 && doctor_uses_node(p, c->node->gpu_id) &&
+		    !kfdabi_per_vmid((uint32_t)c->node->gfx_target_version))
+			owner = owner_of(c->facts, c->node->gpu_id, p);
+	}
+	if (!owner)
+		return;
+	finding_add(c, DOCTOR_WARNING,
+		    "the GPU allows one debug session at a time, and process %d (%s) has it",
+		    owner->pid, owner->comm[0] ? owner->comm : "?");
+	finding_advise(c, "end that process ('kill %d'), or use level gate, which needs no session",
+		       owner->pid);
+}
+
+void check_rights(struct doctor_run *c, const struct doctor_process *p)
+{
+	const struct doctor_named *named = &c->facts->named;
+	const char *user = c->facts->user;
+
+	if (p->environment_read == DOCTOR_YES || !named->identity.pid)
+		return;
+	if (named->dumpable == DOCTOR_NO && named->identity.uid == c->facts->uid)
+		finding_add(
+			c, DOCTOR_WARNING,
+			"it is not dumpable (set-user-ID, or by prctl), so %s is not allowed to read its state",
+			user);
+	else
+		finding_add(c, DOCTOR_WARNING,
+			    "%s is not allowed to read its state: it belongs to %s", user,
+			    named->user[0] ? named->user : "another user");
+	finding_advise(c, "run this as root: 'sudo kfdsched diagnose %d'", p->pid);
+}
+
+/* Returns true if the daemon (without one, the user) has no right to trace all processes. */
+static bool lacks_right(const struct doctor_facts *facts)
+{
+	return (facts->daemon.error ? facts->sys_ptrace : facts->daemon.sys_ptrace) == DOCTOR_NO;
+}
+
+void check_user_namespace(struct doctor_run *c, const struct doctor_process *p)
+{
+	const struct doctor_facts *facts = c->facts;
+
+	(void)p;
+	if (facts->named.same_user_namespace != DOCTOR_NO || !lacks_right(facts))
+		return;
+	finding_bad(c, DOCTOR_WARNING, "start kfdschedd as root outside the container: 'kfdschedd'",
+		    "it is in another user namespace, where %s has no rights",
+		    facts->daemon.error ? facts->user : "kfdschedd");
+}
+
+void check_dumpable(struct doctor_run *c, const struct doctor_process *p)
+{
+	const struct doctor_named *named = &c->facts->named;
+
+	if (named->dumpable != DOCTOR_NO || named->same_user_namespace == DOCTOR_NO ||
+	    !lacks_right(c->facts) || p->environment_read != DOCTOR_YES)
+		return;
+	finding_bad(c, DOCTOR_WARNING, "start kfdschedd as root: 'kfdschedd'",
+		    "it is not dumpable, so only a process with CAP_SYS_PTRACE can trace it");
+}
+
+void check_processes(struct doctor_run *c, const struct doctor_facts *facts)
+{
 	if (facts->processes_hidden && !facts->chosen_pid)
-		doctor_find(out, "processes", 0, 0, DOCTOR_CANNOT_KNOW, "-");
+		finding_unknown(c);
 }

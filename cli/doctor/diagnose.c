@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/doctor/diagnose.h"
+#include "cli/doctor/diagnosis.h"
 #include "cli/util/gpus.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
@@ -33,12 +33,14 @@ struct job {
  * NULL. */
 static int diagnose(struct job *job, pid_t pid, json_t *list)
 {
-	struct diagnose_facts facts;
+	struct doctor_facts facts;
 	struct diagnosis diagnosis = {0};
-	int rc = diagnose_collect(&facts, job->socket, pid);
+	int rc = doctor_collect(&facts, job->socket, pid);
 
+	if (!rc)
+		rc = doctor_collect_queues(&facts, job->socket);
 	if (!rc) {
-		container_names_query(job->names, &facts.identity.container);
+		container_names_query(job->names, &facts.named.identity.container);
 		rc = diagnose_evaluate(&facts, &diagnosis);
 	}
 	if (!rc && list)
@@ -47,9 +49,9 @@ static int diagnose(struct job *job, pid_t pid, json_t *list)
 		rc = diagnose_print(&facts, &diagnosis);
 	int code = rc ? refused(pid, rc) : CLI_DONE;
 
-	job->simulated = facts.machine.simulated;
+	job->simulated = facts.simulated;
 	diagnosis_free(&diagnosis);
-	diagnose_free(&facts);
+	doctor_facts_free(&facts);
 	return code;
 }
 

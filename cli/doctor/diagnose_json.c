@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The diagnosis as JSON. */
-#include <string.h>
-
-#include "cli/doctor/diagnose.h"
+#include "cli/doctor/diagnosis.h"
+#include "cli/doctor/print.h"
 #include "common/text.h"
 #include "kfd/exception_json.h"
 
@@ -32,16 +31,16 @@ static json_t *other_json(long long pid, const char *name)
 }
 
 /* Returns the keys that pidmap has for a process, and further ones. */
-static json_t *story_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+static json_t *story_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
-	const struct doctor_process *p = diagnose_process(facts);
-	json_t *process = process_json(&facts->identity);
-	json_t *more =
-		json_pack("{so so so so so so}", "user", plain_or_null(facts->user), "state_text",
-			  plain_or_null(diagnosis->state), "paused", yes_or_null(facts->paused),
-			  "threads", number_or_null(facts->threads), "parent",
-			  other_json(facts->parent, facts->parent_name), "tracer",
-			  p ? other_json(p->tracer, p->tracer_name) : json_null());
+	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
+	json_t *process = process_json(&facts->named.identity);
+	json_t *more = json_pack("{so so so so so so}", "user", plain_or_null(facts->named.user),
+				 "state_text", plain_or_null(diagnosis->state), "paused",
+				 yes_or_null(facts->named.paused), "threads",
+				 number_or_null(facts->named.threads), "parent",
+				 other_json(facts->named.parent, facts->named.parent_name),
+				 "tracer", p ? other_json(p->tracer, p->tracer_name) : json_null());
 
 	/* tracer_pid can be the number of a thread. `tracer` has the process, and replaces it. */
 	json_object_del(process, "tracer_pid");
@@ -122,9 +121,9 @@ static json_t *sources_json(const struct observation *seen)
 }
 
 /* Returns the facts about GPU use, queues and runtime. */
-static json_t *gpu_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+static json_t *gpu_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
-	const struct doctor_process *p = diagnose_process(facts);
+	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
 	char rocr[64] = "";
 
 	if (p && p->rocr[0])
@@ -136,8 +135,8 @@ static json_t *gpu_json(const struct diagnose_facts *facts, const struct diagnos
 			 yes_or_null(p ? p->registered : DOCTOR_UNKNOWN), "shim",
 			 yes_or_null(p ? p->shim : DOCTOR_UNKNOWN), "queues",
 			 queues_json(diagnosis), "exceptions",
-			 exceptions_json(diagnosis, &facts->seen), "sources",
-			 sources_json(&facts->seen), "held", yes_or_null(diagnosis->held),
+			 exceptions_json(diagnosis, &facts->named.seen), "sources",
+			 sources_json(&facts->named.seen), "held", yes_or_null(diagnosis->held),
 			 "suspends", count_or_null(p ? p->suspends : -1), "suspended_us",
 			 count_or_null(p ? p->suspended_us : -1), "debug_enabled",
 			 yes_or_null(diagnosis->debug_enabled), "rocr", plain_or_null(rocr));
@@ -152,8 +151,8 @@ static json_t *can_json(const struct diagnose_level *level)
 			 level->can == DIAGNOSE_UNKNOWN
 				 ? json_null()
 				 : json_string(diagnose_can_name(level->can)),
-			 "why", plain_or_null(diagnose_why(why, level)), "advice",
-			 plain_or_null(level->advice));
+			 "why", plain_or_null(diagnose_why(why, &level->reason)), "advice",
+			 plain_or_null(level->reason.advice));
 }
 
 /* Returns the levels, the best first. */
@@ -161,43 +160,31 @@ static json_t *levels_json(const struct diagnosis *diagnosis)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++) {
+	for (size_t i = 0; i < LEVELS; i++) {
 		json_t *can = can_json(&diagnosis->levels[i]);
 
-		json_object_set_new(can, "level", json_string(diagnosis->levels[i].name));
+		json_object_set_new(can, "level",
+				    json_string(doctor_level_name((enum doctor_level)i)));
 		json_array_append_new(list, can);
 	}
 	return list;
 }
 
-/* Returns the obstacles. A finding about the level is shortened to its reason. */
-static json_t *findings_json(const struct doctor_findings *findings)
+/* Returns null if it is not known. */
+static json_t *level_json(enum doctor_level level)
 {
-	static const char unknown[] = "-"; /* "-" is for tables; null in JSON */
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct doctor_finding *f = &findings->list[i];
-		const char *found = f->level ? f->found + f->why : f->found;
-
-		json_array_append_new(
-			list, json_pack("{ss so ss so so}", "check", f->check, "gpu_id",
-					number_or_null(f->gpu_id), "verdict",
-					doctor_verdict_name(f->verdict), "found",
-					strcmp(found, unknown) ? plain_or_null(found) : json_null(),
-					"advice", plain_or_null(f->advice)));
-	}
-	return list;
+	return level == LEVEL_UNKNOWN ? json_null() : json_string(doctor_level_name(level));
 }
 
-json_t *diagnose_json(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+json_t *diagnose_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
-	return json_pack(
-		"{sI sI so so so so so so so so so}", "asked", (json_int_t)facts->queried, "pid",
-		(json_int_t)facts->identity.pid, "verdict", plain_json(diagnosis->verdict_text),
-		"preemptible", yes_or_null(diagnosis->preemptible), "level",
-		plain_or_null(diagnosis->level), "best_level", plain_or_null(diagnosis->best),
-		"process", story_json(facts, diagnosis), "gpu", gpu_json(facts, diagnosis),
-		"levels", levels_json(diagnosis), "by_hand", can_json(&diagnosis->by_hand),
-		"findings", findings_json(&diagnosis->findings));
+	return json_pack("{sI sI so so so so so so so so so}", "asked",
+			 (json_int_t)facts->named.queried, "pid",
+			 (json_int_t)facts->named.identity.pid, "verdict",
+			 plain_json(diagnosis->verdict_text), "preemptible",
+			 yes_or_null(diagnosis->preemptible), "level", level_json(diagnosis->level),
+			 "best_level", level_json(diagnosis->best), "process",
+			 story_json(facts, diagnosis), "gpu", gpu_json(facts, diagnosis), "levels",
+			 levels_json(diagnosis), "by_hand", can_json(&diagnosis->levels[BY_HAND]),
+			 "findings", findings_json(&diagnosis->findings, true));
 }

@@ -5,20 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/doctor/diagnose.h"
+#include "cli/doctor/diagnosis.h"
+#include "cli/doctor/print.h"
 #include "cli/output/table.h"
 #include "cli/util/gpus.h"
 #include "common/text.h"
 
-const char *diagnose_why(char text[static DIAGNOSE_WHY], const struct diagnose_level *level)
+const char *diagnose_why(char text[static DIAGNOSE_WHY], const struct doctor_finding *reason)
 {
 	char gpu[GPU_NAME_SHORT];
 
-	if (level->gpu_id)
-		snprintf(text, DIAGNOSE_WHY, "GPU %s: %s", gpus_short(gpu, level->gpu_id),
-			 level->why);
+	if (reason->gpu_id)
+		snprintf(text, DIAGNOSE_WHY, "GPU %s: %s", gpus_short(gpu, reason->gpu_id),
+			 reason->found);
 	else
-		snprintf(text, DIAGNOSE_WHY, "%s", level->why);
+		snprintf(text, DIAGNOSE_WHY, "%s", reason->found);
 	return text;
 }
 
@@ -87,23 +88,23 @@ static void print_tracer(const struct doctor_process *p)
 }
 
 /* Prints the facts about the process itself. Of a kernel thread there is only the state. */
-static void print_process(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+static void print_process(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
-	const struct process_identity *id = &facts->identity;
+	const struct process_identity *id = &facts->named.identity;
 
 	printf("\nProcess\n");
-	if (facts->queried != id->pid)
-		print_line("thread", "%d is a thread of this process", (int)facts->queried);
+	if (facts->named.queried != id->pid)
+		print_line("thread", "%d is a thread of this process", (int)facts->named.queried);
 	print_line("state", "%c: %s", id->state ? id->state : '?', diagnosis->state);
 	if (id->kernel)
 		return;
 	print_line("command", "%s", id->command[0] ? id->command : id->comm);
-	print_line("user", "%s", facts->user);
-	if (facts->parent > 0)
-		print_line("parent", "%s (%d)", facts->parent_name, (int)facts->parent);
+	print_line("user", "%s", facts->named.user);
+	if (facts->named.parent > 0)
+		print_line("parent", "%s (%d)", facts->named.parent_name, (int)facts->named.parent);
 	print_pids(id);
 	print_container(&id->container);
-	print_tracer(diagnose_process(facts));
+	print_tracer(doctor_process(facts, facts->named.identity.pid));
 }
 
 /* Prints the queues, one line per GPU, type and source; only the first line has the label. */
@@ -128,12 +129,12 @@ static void print_queues(const struct diagnosis *diagnosis)
 }
 
 /* Prints the queues with a fault, one line each; only the first line has the label. */
-static void print_exceptions(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+static void print_exceptions(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
 	char what[16] = "exceptions", gpu[GPU_NAME_SHORT], text[OBSERVE_TEXT];
 
-	for (size_t i = 0; i < facts->seen.queues.count; i++) {
-		const struct observe_queue *q = &facts->seen.queues.queue[i];
+	for (size_t i = 0; i < facts->named.seen.queues.count; i++) {
+		const struct observe_queue *q = &facts->named.seen.queues.queue[i];
 
 		if (!observe_known(q, OBSERVE_EXCEPTIONS) || !q->field[OBSERVE_EXCEPTIONS].value)
 			continue;
@@ -162,9 +163,10 @@ static void print_held(const struct doctor_process *p, enum doctor_known held)
 }
 
 /* Prints the facts about GPU use. "by hand": whether suspend and preempt can hold the process. */
-static void print_gpu(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+static void print_gpu(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
 	static const char *const replies[] = {"no", "yes"};
+	const struct diagnose_level *hand = &diagnosis->levels[BY_HAND];
 	char why[DIAGNOSE_WHY];
 
 	printf("\nGPU\n");
@@ -175,11 +177,11 @@ static void print_gpu(const struct diagnose_facts *facts, const struct diagnosis
 		return;
 	print_queues(diagnosis);
 	print_exceptions(facts, diagnosis);
-	print_held(diagnose_process(facts), diagnosis->held);
+	print_held(doctor_process(facts, facts->named.identity.pid), diagnosis->held);
 	print_line("runtime", "%s", diagnosis->runtime);
-	print_line("by hand", "%s%s%s%s%s", diagnose_can_name(diagnosis->by_hand.can),
-		   diagnosis->by_hand.why[0] ? ": " : "", diagnose_why(why, &diagnosis->by_hand),
-		   diagnosis->by_hand.advice[0] ? "; do: " : "", diagnosis->by_hand.advice);
+	print_line("by hand", "%s%s%s%s%s", diagnose_can_name(hand->can),
+		   hand->reason.found[0] ? ": " : "", diagnose_why(why, &hand->reason),
+		   hand->reason.advice[0] ? "; do: " : "", hand->reason.advice);
 }
 
 /* Prints the levels as a table, the best first. */
@@ -191,13 +193,13 @@ static int print_levels(const struct diagnosis *diagnosis)
 
 	if (!table)
 		return -ENOMEM;
-	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++) {
+	for (size_t i = 0; i < LEVELS; i++) {
 		const struct diagnose_level *level = &diagnosis->levels[i];
 
 		table_row(table);
-		table_cell(table, "%s", level->name);
+		table_cell(table, "%s", doctor_level_name((enum doctor_level)i));
 		table_cell(table, "%s", diagnose_can_name(level->can));
-		table_cell(table, "%s", diagnose_why(why, level));
+		table_cell(table, "%s", diagnose_why(why, &level->reason));
 	}
 	printf("\n");
 	rc = table_print(table, stdout);
@@ -205,40 +207,7 @@ static int print_levels(const struct diagnosis *diagnosis)
 	return rc;
 }
 
-/* Prints the obstacles as a table. */
-static int print_findings(const struct doctor_findings *findings)
-{
-	struct table *table = table_new("<OBSTACLE|<FOUND|<ADVICE");
-	char what[64], gpu[GPU_NAME_SHORT];
-	int rc;
-
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct doctor_finding *f = &findings->list[i];
-
-		if (f->gpu_id)
-			snprintf(what, sizeof(what), "GPU %s %s", gpus_short(gpu, f->gpu_id),
-				 f->check);
-		else
-			snprintf(what, sizeof(what), "%s", f->check);
-		for (char *c = what; *c; c++)
-			if (*c == '_')
-				*c = ' ';
-		table_row(table);
-		table_cell(table, "%s", what);
-		/* The verdict has named the process, so print only the reason of a finding about
-		 * the level. */
-		table_cell(table, "%s", f->level ? f->found + f->why : f->found);
-		table_cell(table, "%s", f->advice);
-	}
-	printf("\n");
-	rc = table_print(table, stdout);
-	table_free(table);
-	return rc;
-}
-
-int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *diagnosis)
+int diagnose_print(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
 	char verdict_text[sizeof(diagnosis->verdict_text)];
 	int rc = 0;
@@ -246,17 +215,15 @@ int diagnose_print(const struct diagnose_facts *facts, const struct diagnosis *d
 	strcpy(verdict_text, diagnosis->verdict_text);
 	plain_text(verdict_text);
 	printf("%s\n", verdict_text);
-	if (facts->machine.simulated)
-		printf("(SIMULATED GPU: %s, with the rules of Linux %s. The results do not apply "
-		       "to hardware.)\n",
-		       facts->machine.profile[0] ? facts->machine.profile : "?",
-		       facts->machine.simulated_kernel[0] ? facts->machine.simulated_kernel : "?");
+	print_simulated(facts, "(", ")");
 	print_process(facts, diagnosis);
-	if (!diagnose_is_dead(facts))
+	if (!doctor_is_dead(&facts->named))
 		print_gpu(facts, diagnosis);
 	if (diagnosis->uses_gpu != DOCTOR_NO)
 		rc = print_levels(diagnosis);
-	if (!rc && diagnosis->findings.count)
-		rc = print_findings(&diagnosis->findings);
-	return rc;
+	if (!rc && diagnosis->findings.count) {
+		printf("\n");
+		rc = findings_print(&diagnosis->findings, VIEW_OBSTACLES);
+	}
+	return rc < 0 ? rc : 0;
 }

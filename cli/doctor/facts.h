@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The facts that kfdsched doctor and diagnose know of a machine, a session and its processes.
- * facts_driver.c and its neighbours collect them, checks_driver.c evaluates them, and tests
+ * facts_driver.c and its neighbours collect them, the checks (checks.h) evaluate them, and tests
  * invent them.
  *
  * A fact that could not be found out is unknown and is never taken for "no": -1 in a number,
  * DOCTOR_UNKNOWN in a yes-or-no, "" in a text. doctor_facts_init() sets all facts to unknown.
  * Errors are positive errnos; 0: it worked, -1: not tried.
  *
- * Threads: none. Ownership: doctor_facts_free() frees the nodes and the processes.
+ * Threads: none. Ownership: doctor_facts_free() frees what the facts point to.
  */
 #ifndef KFDSHIM_CLI_DOCTOR_FACTS_H
 #define KFDSHIM_CLI_DOCTOR_FACTS_H
@@ -19,11 +19,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/inspect/inspect.h"
+#include "cli/inspect/process.h"
 #include "common/nodes.h"
 
 #define DOCTOR_NODES ((int)GPU_NODES_MAX) /* GPU nodes of a machine that are examined */
 
 enum doctor_known { DOCTOR_UNKNOWN = -1, DOCTOR_NO = 0, DOCTOR_YES = 1 };
+
+/* Levels of preemption, the best first. A process can also be at none of them. */
+enum doctor_level {
+	LEVEL_TRAP,
+	LEVEL_SELF,
+	LEVEL_GATE,
+	LEVEL_WEIGHT,
+	LEVEL_OBSERVE,
+	LEVELS,
+	LEVEL_NONE = LEVELS,
+	LEVEL_UNKNOWN
+};
+/* Returns "trap", ..., "none"; "-" for LEVEL_UNKNOWN. */
+const char *doctor_level_name(enum doctor_level level);
 
 /* A KFD node with a GPU. */
 struct doctor_node {
@@ -58,11 +74,13 @@ struct doctor_process {
 
 	/* ---- from the daemon ---- */
 	enum doctor_known registered; /* NO: the daemon does not know it, or no daemon replied */
-	char level[16], reason[256], runtime[16];
-	int64_t priority; /* 0 to 15; -1: it has none */
-	bool external;	  /* without the shim, tagged by a match rule or a command */
+	enum doctor_level level;
+	char reason[256];	   /* why it is at no better level; "": no reason */
+	enum doctor_known runtime; /* it is enabled for debugging; NO: it never will be */
+	int64_t priority;	   /* 0 to 15; -1: it has none */
+	bool external;		   /* without the shim, tagged by a match rule or a command */
 	unsigned drm_queues;
-	char state[16]; /* "running", "suspended", ... */
+	enum doctor_known held; /* now */
 	int64_t suspends, suspended_us;
 
 	/* ---- from /proc ---- */
@@ -75,13 +93,29 @@ struct doctor_process {
 	char tracer_name[16];
 	char rocr[PATH_MAX]; /* file of its HSA runtime */
 	enum doctor_known environment_read;
-	char env_priority[64], env_level[64], env_socket[128];
+	char env_priority[64], env_socket[128];
+	enum doctor_level env_level;	 /* LEVEL_UNKNOWN: auto, or no level */
 	char preload[PATH_MAX];		 /* libkfdshim.so in its LD_PRELOAD; "": none */
 	enum doctor_known preload_there; /* that file exists, in its own root directory */
 	bool env_disabled;		 /* KFDSHIM_DISABLE=1 */
 	int64_t vram_limit;		 /* bytes per node; -1: none, or not known */
 	size_t node_count;		 /* nodes on which it has memory or queues */
 	uint32_t gpu_ids[GPU_NODES_MAX]; /* gpu_ids of those nodes */
+};
+
+/* The process that the user named, beside its struct doctor_process. */
+struct doctor_named {
+	pid_t queried; /* number that the user gave; a thread of identity.pid if they differ */
+	struct process_identity identity; /* pid 0: no process was named, or /proc hides it */
+	char user[32];			  /* name, or "uid N" */
+	unsigned threads;		  /* number of its threads; 0: not known */
+	pid_t parent;			  /* 0: none, or one of another pid namespace */
+	char parent_name[16];
+	enum doctor_known paused;	       /* its cgroup is frozen ("docker pause") */
+	char thaw[256];			       /* file that thaws that cgroup; "": not known */
+	enum doctor_known dumpable;	       /* NO: reading or tracing it needs CAP_SYS_PTRACE */
+	enum doctor_known same_user_namespace; /* the same as kfdsched's */
+	struct observation seen;	       /* its queues, as the sources report them; owned */
 };
 
 struct doctor_daemon {
@@ -156,22 +190,38 @@ struct doctor_facts {
 	size_t process_count;
 	bool processes_hidden; /* in a container: kfd/proc has pids of the host's namespace */
 	int chosen_pid;	       /* 0: all processes */
+	struct doctor_named named;
 };
 
 void doctor_facts_init(struct doctor_facts *facts);
 void doctor_facts_free(struct doctor_facts *facts);
 void doctor_process_init(struct doctor_process *process, int pid);
 
+/* Returns the entry of the process in facts->processes. NULL: there is none. */
+const struct doctor_process *doctor_process(const struct doctor_facts *facts, int pid);
+/* Returns true if the named process has ended or is a kernel thread: it cannot be preempted and
+ * need not be. */
+bool doctor_is_dead(const struct doctor_named *named);
+
 /*
  * Initializes *facts and collects all facts that can be found out. `socket`: path of the
- * daemon's socket, not NULL. `pid`: process to examine, 0: all processes. doctor_facts_free()
- * ends *facts, also after an error. Opens /dev/kfd for a moment, and starts child processes.
- * Returns 0 or -ENOMEM.
+ * daemon's socket, not NULL. `pid`: process to examine, which may also be the number of a thread;
+ * 0: all processes. doctor_facts_free() ends *facts, also after an error. Opens /dev/kfd for a
+ * moment, and starts child processes. Returns 0 or
+ *   -ESRCH   there is no such process, or it has ended in the meantime
+ *   -ENOMEM
  */
 int doctor_collect(struct doctor_facts *facts, const char *socket, int pid);
+/* Collects the queues of the named process from all sources. Returns 0; -ESRCH: it has ended
+ * meanwhile; -EACCES: /proc hides it from this user; -ENOMEM. */
+int doctor_collect_queues(struct doctor_facts *facts, const char *socket);
 
 /* ---- parts of doctor_collect(), each in a file of its own ---- */
 
+/* Runs a function in a child, because a sandbox may kill the process for it. Returns its result, 0
+ * to 255; EPERM if the child was killed; -1 if it could not be tried. */
+int doctor_in_child(int (*function)(const struct doctor_facts *facts),
+		    const struct doctor_facts *facts);
 /* Collects the rights of this user and what the kernel and the container allow. */
 void doctor_collect_rights(struct doctor_facts *facts);
 /* Collects what a program that is started in this session finds: the shim, the directory in
@@ -182,5 +232,8 @@ void doctor_collect_daemon(struct doctor_facts *facts, const char *socket, json_
 /* Collects the processes from the daemon's reply (`status`, may be NULL), the driver's list and
  * /proc, and counts the compute queues of each node. Returns 0 or -ENOMEM. */
 int doctor_collect_processes(struct doctor_facts *facts, const json_t *status);
+/* Identifies the process of that number, or of that thread, and collects its state. Returns 0
+ * (also if /proc hides it) or -ESRCH. */
+int doctor_collect_named(struct doctor_named *named, pid_t pid);
 
 #endif

@@ -33,6 +33,10 @@ void doctor_process_init(struct doctor_process *process, int pid)
 		.pid = pid,
 		.uses_gpu = DOCTOR_UNKNOWN,
 		.registered = DOCTOR_UNKNOWN,
+		.level = LEVEL_UNKNOWN,
+		.env_level = LEVEL_UNKNOWN,
+		.runtime = DOCTOR_UNKNOWN,
+		.held = DOCTOR_UNKNOWN,
 		.priority = -1,
 		.suspends = -1,
 		.suspended_us = -1,
@@ -82,6 +86,9 @@ void doctor_facts_init(struct doctor_facts *facts)
 		.shm_error = -1,
 		.eventfd_error = -1,
 		.open_files = -1,
+		.named = {.paused = DOCTOR_UNKNOWN,
+			  .dumpable = DOCTOR_UNKNOWN,
+			  .same_user_namespace = DOCTOR_UNKNOWN},
 	};
 }
 
@@ -89,6 +96,7 @@ void doctor_facts_free(struct doctor_facts *facts)
 {
 	free(facts->nodes);
 	free(facts->processes);
+	observation_free(&facts->named.seen);
 	facts->nodes = NULL;
 	facts->processes = NULL;
 	facts->node_count = facts->process_count = 0;
@@ -331,7 +339,10 @@ int doctor_collect(struct doctor_facts *facts, const char *socket, int pid)
 	int rc;
 
 	doctor_facts_init(facts);
-	facts->chosen_pid = pid;
+	rc = pid ? doctor_collect_named(&facts->named, pid) : 0;
+	if (rc)
+		return rc;
+	facts->chosen_pid = facts->named.identity.pid ? facts->named.identity.pid : pid;
 	/* A file that exists but cannot be read still shows that the GPU is simulated. */
 	if (simulation_read(SIMULATION_PATH, &simulation) != -ENOENT) {
 		facts->simulated = true;

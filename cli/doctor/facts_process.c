@@ -59,6 +59,41 @@ static void on_node(struct doctor_process *p, int64_t gpu_id)
 		p->gpu_ids[p->node_count++] = (uint32_t)gpu_id;
 }
 
+static const char *const level_names[] = {"trap", "self", "gate", "weight", "observe", "none", "-"};
+static const char *const running[] = {"running"};
+static const char *const runtimes[] = {[DOCTOR_NO] = "never", [DOCTOR_YES] = "enabled"};
+
+const char *doctor_level_name(enum doctor_level level)
+{
+	return level_names[level];
+}
+
+/* Returns the place of a word in a list of names; `other` if it is not there, or NULL. */
+static int find_name(const char *word, const char *const *names, int n, int other)
+{
+	for (int i = 0; word && i < n; i++)
+		if (!strcmp(word, names[i]))
+			return i;
+	return other;
+}
+
+static enum doctor_level find_level(const char *word, int n)
+{
+	return (enum doctor_level)find_name(word, level_names, n, LEVEL_UNKNOWN);
+}
+
+/* Reads level, runtime and state, whose words in the daemon's reply are known here only. */
+static void read_words(struct doctor_process *p, const json_t *entry)
+{
+	const char *state = json_string_value(json_object_get(entry, "state"));
+
+	p->level = find_level(json_string_value(json_object_get(entry, "level")), LEVEL_UNKNOWN);
+	p->runtime = (enum doctor_known)find_name(
+		json_string_value(json_object_get(entry, "runtime")), runtimes, 2, DOCTOR_UNKNOWN);
+	if (state)
+		p->held = find_name(state, running, 1, -1) ? DOCTOR_YES : DOCTOR_NO;
+}
+
 /* Adds the processes in the daemon's reply. Clients in other pid namespaces are only counted. */
 static int add_registered(struct doctor_facts *facts, const json_t *status)
 {
@@ -81,10 +116,8 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 		p->registered = DOCTOR_YES;
 		p->external = json_is_false(json_object_get(entry, "shim"));
 		read_word(p->comm, sizeof(p->comm), entry, "comm");
-		read_word(p->level, sizeof(p->level), entry, "level");
+		read_words(p, entry);
 		read_word(p->reason, sizeof(p->reason), entry, "reason");
-		read_word(p->runtime, sizeof(p->runtime), entry, "runtime");
-		read_word(p->state, sizeof(p->state), entry, "state");
 		p->suspends = read_integer(entry, "suspends");
 		p->suspended_us = read_integer(entry, "suspended_us");
 		p->priority = json_is_integer(priority) ? json_integer_value(priority) : -1;
@@ -303,7 +336,7 @@ static void read_variable(struct doctor_process *p, const char *entry)
 	if (!strncmp(entry, "PRIORITY=", 9))
 		snprintf(p->env_priority, sizeof(p->env_priority), "%s", value);
 	else if (!strncmp(entry, "LEVEL=", 6))
-		snprintf(p->env_level, sizeof(p->env_level), "%s", value);
+		p->env_level = find_level(value, LEVELS);
 	else if (!strncmp(entry, "SOCKET=", 7))
 		snprintf(p->env_socket, sizeof(p->env_socket), "%s", value);
 	else if (!strncmp(entry, "DISABLE=", 8))

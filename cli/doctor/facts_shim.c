@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +26,6 @@
 #define OUTPUT_BYTES 8192 /* bytes kept of a program's output */
 #define DIR_MOST 71	  /* longest XDG_RUNTIME_DIR that the shim uses (shim/config.h) */
 
-extern char **environ;
-
 /* Reads a program's output from a pipe until its end, cut to the buffer, and closes `fd`. */
 static void take(int fd, char output[OUTPUT_BYTES])
 {
@@ -42,24 +39,13 @@ static void take(int fd, char output[OUTPUT_BYTES])
 	close(fd);
 }
 
-/* Returns the environment of this process without the variables of the dynamic linker, and with the
- * two given ones. The caller frees the array, but not the strings. NULL: no memory. */
-static char **linker_environment(char *preload, char *trace)
+/* In a child: lets the dynamic linker print what this program loads with `library` preloaded. */
+static void trace_library(const char *library, int out, int err)
 {
-	size_t n = 0, n_valid = 0;
-
-	while (environ[n])
-		n++;
-	char **list = calloc(n + 3, sizeof(*list));
-
-	for (size_t i = 0; list && i < n; i++)
-		if (strncmp(environ[i], "LD_PRELOAD=", 11) && strncmp(environ[i], "LD_TRACE", 8))
-			list[n_valid++] = environ[i];
-	if (list) {
-		list[n_valid++] = preload;
-		list[n_valid] = trace;
-	}
-	return list;
+	if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0 ||
+	    setenv("LD_PRELOAD", library, 1) || setenv("LD_TRACE_LOADED_OBJECTS", "1", 1))
+		return;
+	execl("/proc/self/exe", "kfdsched", NULL);
 }
 
 /*
@@ -70,13 +56,9 @@ static char **linker_environment(char *preload, char *trace)
 static int query_linker(const char *library, char loaded[OUTPUT_BYTES],
 			char complaint[OUTPUT_BYTES])
 {
-	char preload[PATH_MAX + 16], trace[] = "LD_TRACE_LOADED_OBJECTS=1", name[] = "kfdsched";
-	char *const argv[] = {name, NULL};
-	int out[2], err[2], rc, status;
-	posix_spawn_file_actions_t actions;
+	int out[2], err[2], rc;
 	pid_t pid;
 
-	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", library);
 	if (pipe2(out, O_CLOEXEC))
 		return -errno;
 	if (pipe2(err, O_CLOEXEC)) {
@@ -85,27 +67,20 @@ static int query_linker(const char *library, char loaded[OUTPUT_BYTES],
 		close(out[1]);
 		return rc;
 	}
-	char **environment = linker_environment(preload, trace);
-
-	rc = environment ? posix_spawn_file_actions_init(&actions) : ENOMEM;
-	if (!rc) {
-		rc = posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-		if (!rc)
-			rc = posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
-		if (!rc)
-			rc = posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environment);
-		posix_spawn_file_actions_destroy(&actions);
+	pid = fork();
+	rc = pid < 0 ? -errno : 0;
+	if (pid == 0) {
+		trace_library(library, out[1], err[1]);
+		_exit(127);
 	}
-	free(environment);
 	close(out[1]);
 	close(err[1]);
 	/* One after the other, because the few lines on stderr fit into its pipe meanwhile. */
 	take(out[0], loaded);
 	take(err[0], complaint);
-	if (!rc)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	return -rc;
+	while (!rc && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return rc;
 }
 
 /* Checks whether the dynamic linker can load the library with all its dependencies. If not, writes
@@ -149,9 +124,9 @@ static int no_ioctl(int fd, unsigned long request, void *arg)
 	return -1;
 }
 
-/* Starts the agent in the way in which the libkfdshim.so of this build does. Called in a child. The
- * agent starts its thread with the first queue only, so nothing runs. */
-static bool starts(const char *agent)
+/* In a child: starts the agent in the way in which the libkfdshim.so of this build does. The agent
+ * starts its thread with the first queue only, so nothing runs. Returns 0: it accepts the ABI. */
+static int start_agent(const struct doctor_facts *facts)
 {
 	static uint64_t active_doorbells[KFDSHIM_ACTIVE_DOORBELLS];
 	static uint32_t n_intercept_queues, gate;
@@ -165,35 +140,15 @@ static bool starts(const char *agent)
 							  .app_settings = &app_settings};
 	const struct kfdshim_agent *started;
 	kfdshim_agent_start_fn *start;
-	void *library = dlopen(agent, RTLD_NOW | RTLD_LOCAL);
+	void *library;
 
+	unsetenv("KFDSHIM_LOG");
+	library = dlopen(facts->agent, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
-		return false;
+		return 1;
 	*(void **)&start = dlsym(library, KFDSHIM_AGENT_START);
 	started = start ? start(&host) : NULL;
-	return started && started->abi == KFDSHIM_AGENT_ABI;
-}
-
-/* Checks in a child whether the agent accepts the ABI of this build. */
-static void try_agent(struct doctor_facts *facts)
-{
-	int status;
-	pid_t child = fork();
-
-	if (child == 0) {
-		unsetenv("KFDSHIM_LOG");
-		_exit(starts(facts->agent) ? 0 : 1);
-	}
-	if (child < 0)
-		return;
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return;
-	facts->agent_works = DOCTOR_NO;
-	snprintf(facts->agent_problem, sizeof(facts->agent_problem),
-		 "it is of another build (not ABI %u)", KFDSHIM_AGENT_ABI);
+	return !started || started->abi != KFDSHIM_AGENT_ABI;
 }
 
 /* Finds the shim and its agent, and checks that both can be loaded. */
@@ -217,8 +172,11 @@ static void collect_libraries(struct doctor_facts *facts)
 	}
 	facts->agent_works =
 		loads(facts->agent, facts->agent_problem, sizeof(facts->agent_problem));
-	if (facts->agent_works == DOCTOR_YES)
-		try_agent(facts);
+	if (facts->agent_works == DOCTOR_YES && doctor_in_child(start_agent, facts) > 0) {
+		facts->agent_works = DOCTOR_NO;
+		snprintf(facts->agent_problem, sizeof(facts->agent_problem),
+			 "it is of another build (not ABI %u)", KFDSHIM_AGENT_ABI);
+	}
 }
 
 /* Finds the HSA runtime that programs load: the one that the dynamic linker finds, or else the one

@@ -16,21 +16,26 @@
 #include "cli/util/read_files.h"
 #include "common/proc_namespace.h"
 
-/* Tries PTRACE_TRACEME in a child, because a sandbox may kill the caller for it. Returns the errno;
- * EPERM if the child was killed; -1 if it could not be tried. */
-static int try_ptrace(void)
+int doctor_in_child(int (*function)(const struct doctor_facts *facts),
+		    const struct doctor_facts *facts)
 {
 	int status;
 	pid_t child = fork();
 
 	if (child == 0)
-		_exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) ? errno : 0);
+		_exit(function(facts));
 	if (child < 0)
 		return -1;
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return -1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+}
+
+static int try_ptrace(const struct doctor_facts *facts)
+{
+	(void)facts;
+	return ptrace(PTRACE_TRACEME, 0, NULL, NULL) ? errno : 0;
 }
 
 /* Reads the option hidepid of the last mount on /proc, which hides the earlier ones. */
@@ -73,7 +78,7 @@ void doctor_collect_rights(struct doctor_facts *facts)
 	if (!read_mask(&capabilities, "CapEff", "/proc/self/status"))
 		facts->sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1 ? DOCTOR_YES : DOCTOR_NO;
 	read_number(&facts->yama, "/proc/sys/kernel/yama/ptrace_scope");
-	facts->ptrace_error = try_ptrace();
+	facts->ptrace_error = doctor_in_child(try_ptrace, facts);
 	if (namespace)
 		facts->initial_pid_namespace =
 			namespace == PROC_FIRST_PID_NAMESPACE ? DOCTOR_YES : DOCTOR_NO;

@@ -8,12 +8,12 @@
 
 #include <stdlib.h>
 
-#include "cli/doctor/diagnose.h"
+#include "cli/doctor/diagnosis.h"
 #include "tests/lib/doctor_machine.h"
 
 #define PID 4711
 
-static struct diagnose_facts facts;
+static struct doctor_facts facts;
 static struct diagnosis got;
 static struct doctor_process *p;
 
@@ -24,7 +24,8 @@ static inline int begin(void **state)
 	static const enum observe_type types[] = {OBSERVE_AQL, OBSERVE_AQL, OBSERVE_SDMA};
 
 	(void)state;
-	facts = (struct diagnose_facts){
+	facts = good();
+	facts.named = (struct doctor_named){
 		.queried = PID,
 		.identity = {.pid = PID,
 			     .started = 1,
@@ -42,13 +43,12 @@ static inline int begin(void **state)
 		.paused = DOCTOR_NO,
 		.dumpable = DOCTOR_YES,
 		.same_user_namespace = DOCTOR_YES,
-		.machine = good(),
 	};
-	facts.machine.chosen_pid = PID;
-	facts.machine.process_count = 1;
-	facts.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
+	facts.chosen_pid = PID;
+	facts.process_count = 1;
+	facts.named.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
 	for (uint32_t i = 0; i < 3; i++) {
-		struct observe_queue *q = observe_list_add(&facts.seen.queues);
+		struct observe_queue *q = observe_list_add(&facts.named.seen.queues);
 
 		assert_non_null(q);
 		q->id = i;
@@ -62,8 +62,8 @@ static inline int begin(void **state)
 	p->set_id = p->static_program = p->other_class = DOCTOR_NO;
 	p->priority = 2;
 	p->tracer = 0;
-	strcpy(p->level, "trap");
-	strcpy(p->runtime, "enabled");
+	p->level = LEVEL_TRAP;
+	p->runtime = DOCTOR_YES;
 	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
 	p->node_count = 1;
 	p->gpu_ids[0] = GPU;
@@ -74,7 +74,7 @@ static inline int begin(void **state)
 static inline int end(void **state)
 {
 	(void)state;
-	observe_list_free(&facts.seen.queues);
+	observe_list_free(&facts.named.seen.queues);
 	return 0;
 }
 
@@ -87,7 +87,8 @@ static inline void evaluate(void)
 		const struct doctor_finding *f = &got.findings.list[i];
 
 		if (f->verdict == DOCTOR_OK || !f->advice[0])
-			fail_msg("%s is no obstacle: '%s' '%s'", f->check, f->found, f->advice);
+			fail_msg("%s is no obstacle: '%s' '%s'", doctor_check_name(f->check),
+				 f->found, f->advice);
 	}
 }
 
@@ -98,37 +99,24 @@ static inline void expect_part(const char *part)
 		fail_msg("'%s' is not in '%s'", part, got.verdict_text);
 }
 
-/* Returns the diagnosis of the level of that name; fails the test if there is none. */
-static inline const struct diagnose_level *level(const char *name)
+/* Asserts whether the process can be at a level (or BY_HAND), and that the reason contains `why`. */
+static inline void expect_level(enum doctor_level level, enum diagnose_can can, const char *why)
 {
-	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++)
-		if (!strcmp(got.levels[i].name, name))
-			return &got.levels[i];
-	fail_msg("no level %s", name);
-	return NULL;
-}
+	const struct diagnose_level *l = &got.levels[level];
 
-/* Asserts the verdict of a level, and that its reason contains `why`. */
-static inline void check(const struct diagnose_level *l, enum diagnose_can can, const char *why)
-{
-	if (l->can != can || !strstr(l->why, why))
-		fail_msg("%s: %s '%s', not %s '%s'", l->name, diagnose_can_name(l->can), l->why,
-			 diagnose_can_name(can), why);
-}
-
-static inline void check_level(const char *name, enum diagnose_can can, const char *why)
-{
-	check(level(name), can, why);
+	if (l->can != can || !strstr(l->reason.found, why))
+		fail_msg("level %u: %s '%s', not %s '%s'", level, diagnose_can_name(l->can),
+			 l->reason.found, diagnose_can_name(can), why);
 }
 
 /* Returns the finding of that check; fails the test if there is none. */
-static inline const struct doctor_finding *obstacle(const char *check)
+static inline const struct doctor_finding *obstacle(enum doctor_check check)
 {
-	for (size_t i = 0; i < got.findings.count; i++)
-		if (!strcmp(got.findings.list[i].check, check))
-			return &got.findings.list[i];
-	fail_msg("nothing about %s; '%s'", check, got.verdict_text);
-	abort(); /* unreachable: fail_msg() does not return */
+	const struct doctor_finding *found = doctor_find(&got.findings, check);
+
+	if (!found)
+		fail_msg("nothing about %s; '%s'", doctor_check_name(check), got.verdict_text);
+	return found;
 }
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/doctor/checks_driver.h"
+#include "cli/doctor/checks.h"
 #include "kfd/uapi.h"
 
 #define GPU 19729
@@ -80,13 +80,13 @@ static inline struct doctor_facts good(void)
 
 /* Returns the finding of that check; fails the test if there is none. */
 static inline const struct doctor_finding *find(const struct doctor_findings *findings,
-						const char *check)
+						enum doctor_check check)
 {
-	for (size_t i = 0; i < findings->count; i++)
-		if (!strcmp(findings->list[i].check, check))
-			return &findings->list[i];
-	fail_msg("no line about %s", check);
-	return NULL;
+	const struct doctor_finding *found = doctor_find(findings, check);
+
+	if (!found)
+		fail_msg("no line about %s", doctor_check_name(check));
+	return found;
 }
 
 /* Asserts that each finding is well formed: it has an advice exactly if it is a warning or a
@@ -99,9 +99,10 @@ static inline void check_lines(const struct doctor_findings *findings)
 		bool amiss = f->verdict == DOCTOR_WARNING || f->verdict == DOCTOR_MISSING;
 
 		if (f->verdict == DOCTOR_CANNOT_KNOW ? !strchr(f->found, '-') : !f->found[0])
-			fail_msg("%s: found '%s'", f->check, f->found);
+			fail_msg("%s: found '%s'", doctor_check_name(f->check), f->found);
 		if (amiss != (f->advice[0] != '\0') && f->verdict != DOCTOR_CANNOT_KNOW)
-			fail_msg("%s (%s): advice '%s'", f->check, f->found, f->advice);
+			fail_msg("%s (%s): advice '%s'", doctor_check_name(f->check), f->found,
+				 f->advice);
 	}
 }
 

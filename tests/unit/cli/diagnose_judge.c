@@ -21,17 +21,17 @@ static void test_well(void **state)
 			    "process 4711 (train) runs, uses 1 GPU with 3 queues, and "
 			    "can be preempted at level trap");
 	assert_int_equal(got.preemptible, DOCTOR_YES);
-	assert_string_equal(got.level, "trap");
-	assert_string_equal(got.best, "trap");
+	assert_int_equal(got.level, LEVEL_TRAP);
+	assert_int_equal(got.best, LEVEL_TRAP);
 	assert_int_equal(got.findings.count, 0);
 	assert_int_equal(got.queue_kinds, 2);
 	assert_int_equal(got.queues[0].count, 2);
 	assert_int_equal(got.queues[0].type, OBSERVE_AQL);
 	assert_int_equal(got.queues[0].source, OBSERVE_SHM);
 	assert_int_equal(got.debug_enabled, DOCTOR_YES);
-	check_level("trap", DIAGNOSE_NOW, "");
-	check_level("self", DIAGNOSE_YES, "");
-	check_level("weight", DIAGNOSE_YES, "KFDSHIM_LEVEL=weight");
+	expect_level(LEVEL_TRAP, DIAGNOSE_NOW, "");
+	expect_level(LEVEL_SELF, DIAGNOSE_YES, "");
+	expect_level(LEVEL_WEIGHT, DIAGNOSE_YES, "KFDSHIM_LEVEL=weight");
 }
 
 /* Asserts that the advice for a cgroup that is frozen by `file` ends with `end`. */
@@ -39,9 +39,9 @@ static void thaws(const char *file, const char *end)
 {
 	const char *advice;
 
-	strcpy(facts.thaw, file);
+	strcpy(facts.named.thaw, file);
 	evaluate();
-	advice = obstacle("state")->advice;
+	advice = obstacle(CHECK_state)->advice;
 	assert_true(strlen(advice) > strlen(end));
 	assert_string_equal(advice + strlen(advice) - strlen(end), end);
 }
@@ -63,19 +63,19 @@ static void test_states(void **state)
 	p->tracer = 77;
 	strcpy(p->tracer_name, "gdb");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		facts.identity.state = cases[i].state;
+		facts.named.identity.state = cases[i].state;
 		evaluate();
 		expect_part(cases[i].verdict_text);
 		assert_non_null(strstr(got.state, cases[i].text));
 		if (cases[i].advice)
-			assert_non_null(strstr(obstacle("state")->advice, cases[i].advice));
+			assert_non_null(strstr(obstacle(CHECK_state)->advice, cases[i].advice));
 	}
-	facts.paused = DOCTOR_YES;
-	strcpy(facts.thaw, "/sys/fs/cgroup/a/cgroup.freeze");
+	facts.named.paused = DOCTOR_YES;
+	strcpy(facts.named.thaw, "/sys/fs/cgroup/a/cgroup.freeze");
 	evaluate();
 	expect_part("is paused with its cgroup");
 	assert_non_null(
-		strstr(obstacle("state")->advice, "echo 0 > /sys/fs/cgroup/a/cgroup.freeze"));
+		strstr(obstacle(CHECK_state)->advice, "echo 0 > /sys/fs/cgroup/a/cgroup.freeze"));
 	thaws("/sys/fs/cgroup/a b/cgroup.freeze", ": echo 0 > '/sys/fs/cgroup/a b/cgroup.freeze'");
 	thaws("/sys/fs/cgroup/;rm -rf ~;/c", ": echo 0 > '/sys/fs/cgroup/;rm -rf ~;/c'");
 	thaws("/sys/fs/cgroup/$(reboot)'`id`/c",
@@ -88,75 +88,78 @@ static void test_states(void **state)
 static void test_dead(void **state)
 {
 	(void)state;
-	facts.identity.state = 'Z';
-	facts.threads = 1;
+	facts.named.identity.state = 'Z';
+	facts.named.threads = 1;
 	evaluate();
 	assert_string_equal(got.verdict_text,
 			    "process 4711 (train) has ended (a zombie until bash (12) "
 			    "collects its exit status): there is nothing to preempt");
 	assert_int_equal(got.preemptible, DOCTOR_NO);
 	assert_int_equal(got.findings.count, 0);
-	check_level("trap", DIAGNOSE_NO, "it has ended");
+	expect_level(LEVEL_TRAP, DIAGNOSE_NO, "it has ended");
 	/* Only the first thread of the process has ended. */
-	facts.threads = 9;
+	facts.named.threads = 9;
 	evaluate();
 	expect_part("can be preempted at level trap");
 	assert_non_null(strstr(got.state, "8 others"));
 
-	facts.identity.state = 'S';
-	facts.identity.kernel = true;
+	facts.named.identity.state = 'S';
+	facts.named.identity.kernel = true;
 	evaluate();
 	expect_part("is a kernel thread");
-	check_level("gate", DIAGNOSE_NO, "a kernel thread");
+	expect_level(LEVEL_GATE, DIAGNOSE_NO, "a kernel thread");
 	assert_int_equal(got.findings.count, 0);
 }
 
 static void test_no_gpu(void **state)
 {
 	(void)state;
-	facts.machine.yama = 3; /* concerns other processes */
+	facts.yama = 3; /* concerns other processes */
 	p->registered = p->shim = p->uses_gpu = p->kfd_open = DOCTOR_NO;
-	p->rocr[0] = p->runtime[0] = p->level[0] = '\0';
-	facts.seen.queues.count = 0;
+	p->rocr[0] = '\0';
+	p->runtime = DOCTOR_UNKNOWN;
+	p->level = LEVEL_UNKNOWN;
+	facts.named.seen.queues.count = 0;
 	evaluate();
 	assert_string_equal(got.verdict_text,
 			    "process 4711 (train) runs, uses no GPU, and there is "
 			    "nothing to preempt");
 	assert_int_equal(got.findings.count, 0);
-	check_level("trap", DIAGNOSE_NO, "no GPU");
+	expect_level(LEVEL_TRAP, DIAGNOSE_NO, "no GPU");
 }
 
 /* The process cannot be inspected, so nothing is reported as missing. */
 static void test_forbidden(void **state)
 {
 	(void)state;
-	facts.identity.uid = 7;
-	strcpy(facts.user, "other");
-	facts.machine.daemon.error = ENOENT;
-	facts.seen = (struct observation){.queues = facts.seen.queues};
-	facts.seen.queues.count = 0;
+	facts.named.identity.uid = 7;
+	strcpy(facts.named.user, "other");
+	facts.daemon.error = ENOENT;
+	facts.named.seen = (struct observation){.queues = facts.named.seen.queues};
+	facts.named.seen.queues.count = 0;
 	doctor_process_init(p, PID);
 	p->registered = DOCTOR_NO;
 	evaluate();
 	expect_part("may use a GPU (not visible from here)");
 	expect_part("whether it can be preempted is not known");
 	assert_int_equal(got.preemptible, DOCTOR_UNKNOWN);
-	assert_null(got.level);
-	check_level("self", DIAGNOSE_UNKNOWN, "");
-	assert_non_null(strstr(obstacle("rights")->found, "it belongs to other"));
-	assert_non_null(strstr(obstacle("rights")->advice, "sudo kfdsched diagnose 4711"));
+	assert_int_equal(got.level, LEVEL_UNKNOWN);
+	expect_level(LEVEL_SELF, DIAGNOSE_UNKNOWN, "");
+	assert_non_null(strstr(obstacle(CHECK_rights)->found, "it belongs to other"));
+	assert_non_null(strstr(obstacle(CHECK_rights)->advice, "sudo kfdsched diagnose 4711"));
 
-	facts.identity.uid = 1000;
-	facts.dumpable = DOCTOR_NO;
+	facts.named.identity.uid = 1000;
+	facts.named.dumpable = DOCTOR_NO;
 	evaluate();
-	assert_non_null(strstr(obstacle("rights")->found, "not dumpable"));
+	assert_non_null(strstr(obstacle(CHECK_rights)->found, "not dumpable"));
 }
 
 /* A process without the shim, which is unknown to the daemon. */
 static void bare(void)
 {
 	p->registered = p->shim = DOCTOR_NO;
-	p->level[0] = p->runtime[0] = '\0';
+	p->level = LEVEL_UNKNOWN;
+	p->runtime = DOCTOR_UNKNOWN;
 	p->priority = -1;
 }
 
@@ -190,10 +193,10 @@ static void test_no_shim(void **state)
 		expect_part("is not preempted now: ");
 		expect_part(cases[i].expect_part);
 		expect_part("; do: ");
-		assert_string_equal(got.level, "none");
-		assert_string_equal(got.best, "trap");
-		check_level("trap", DIAGNOSE_YES, "kfdsched set 4711 PRIORITY");
-		assert_int_equal(level("gate")->can, DIAGNOSE_NO);
+		assert_int_equal(got.level, LEVEL_NONE);
+		assert_int_equal(got.best, LEVEL_TRAP);
+		expect_level(LEVEL_TRAP, DIAGNOSE_YES, "kfdsched set 4711 PRIORITY");
+		assert_int_equal(got.levels[LEVEL_GATE].can, DIAGNOSE_NO);
 	}
 	/* A runtime that is never enabled for debugging. */
 	end(NULL);
@@ -201,22 +204,22 @@ static void test_no_shim(void **state)
 	bare();
 	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.5.0");
 	evaluate();
-	check_level("trap", DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
+	expect_level(LEVEL_TRAP, DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
 	assert_int_equal(got.debug_enabled, DOCTOR_NO);
 	assert_non_null(strstr(got.runtime, "never enables it"));
-	check(&got.by_hand, DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
+	expect_level(BY_HAND, DIAGNOSE_NO, "ROCr 5.2.3 does not enable");
 	expect_part("cannot be preempted now: ");
 	expect_part("do: start it with 'kfdsched run");
 	/* A newer runtime: only an attempt shows whether it is enabled. */
 	strcpy(p->rocr, "/usr/lib/libhsa-runtime64.so.1.13.0");
 	evaluate();
 	assert_int_equal(got.debug_enabled, DOCTOR_UNKNOWN);
-	check(&got.by_hand, DIAGNOSE_UNKNOWN, "kfdsched preempt 4711 -n 1");
+	expect_level(BY_HAND, DIAGNOSE_UNKNOWN, "kfdsched preempt 4711 -n 1");
 	/* No daemon is there that could hold it by a tag. */
-	facts.machine.daemon.error = ENOENT;
+	facts.daemon.error = ENOENT;
 	evaluate();
-	check_level("trap", DIAGNOSE_NO, "no kfdschedd listens at /run/kfdsched/socket");
-	assert_non_null(strstr(obstacle("daemon")->advice, "kfdschedd"));
+	expect_level(LEVEL_TRAP, DIAGNOSE_NO, "no kfdschedd listens at /run/kfdsched/socket");
+	assert_non_null(strstr(obstacle(CHECK_daemon)->advice, "kfdschedd"));
 }
 
 static void test_by_itself(void **state)
@@ -225,131 +228,129 @@ static void test_by_itself(void **state)
 	bare();
 	p->shim = DOCTOR_YES;
 	strcpy(p->env_priority, "offline");
-	facts.machine.daemon.error = ENOENT;
+	facts.daemon.error = ENOENT;
 	evaluate();
 	expect_part("can be preempted at level self; for level trap do: start kfdschedd as root");
-	check_level("self", DIAGNOSE_NOW, "there is no daemon");
-	check_level("gate", DIAGNOSE_YES, "");
+	expect_level(LEVEL_SELF, DIAGNOSE_NOW, "there is no daemon");
+	expect_level(LEVEL_GATE, DIAGNOSE_YES, "");
 
 	p->env_disabled = true;
 	evaluate();
 	expect_part("is not preempted now: KFDSHIM_DISABLE=1; do: start it without");
-	check_level("gate", DIAGNOSE_NO, "KFDSHIM_DISABLE");
+	expect_level(LEVEL_GATE, DIAGNOSE_NO, "KFDSHIM_DISABLE");
 	p->env_disabled = false;
-	strcpy(p->env_level, "gate");
+	p->env_level = LEVEL_GATE;
 	evaluate();
 	expect_part("at level gate");
-	check_level("trap", DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
-	check_level("self", DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
+	expect_level(LEVEL_TRAP, DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
+	expect_level(LEVEL_SELF, DIAGNOSE_NO, "KFDSHIM_LEVEL=gate");
 }
 
 static void test_priorities(void **state)
 {
 	(void)state;
-	strcpy(p->level, "observe");
+	p->level = LEVEL_OBSERVE;
 	p->priority = 15;
 	evaluate();
 	expect_part(
 		"cannot be preempted: priority 15 is the highest; with a lower priority it could be, at level "
 		"trap");
-	check_level("trap", DIAGNOSE_YES, "below 15");
+	expect_level(LEVEL_TRAP, DIAGNOSE_YES, "below 15");
 	assert_int_equal(got.preemptible, DOCTOR_NO);
 	p->priority = -1;
 	evaluate();
 	expect_part("is not preempted now: it has no priority; do: give it one: 'kfdsched set "
 		    "4711");
-	check_level("gate", DIAGNOSE_YES, "once it has a priority");
+	expect_level(LEVEL_GATE, DIAGNOSE_YES, "once it has a priority");
 	/* The process has just started. */
 	p->priority = 2;
 	strcpy(p->reason, "has not enabled its runtime yet");
 	evaluate();
 	expect_part("is not preempted: has not enabled its runtime yet");
-	check_level("trap", DIAGNOSE_YES, "has not enabled its runtime yet");
+	expect_level(LEVEL_TRAP, DIAGNOSE_YES, "has not enabled its runtime yet");
 }
 
 /* `kfdsched suspend` and `preempt`: through the daemon, or with a debug session of their own. */
 static void test_by_hand(void **state)
 {
-	struct doctor_facts *machine = &facts.machine;
-
 	(void)state;
 	evaluate();
-	check(&got.by_hand, DIAGNOSE_YES, "by kfdschedd");
-	strcpy(p->level, "observe");
+	expect_level(BY_HAND, DIAGNOSE_YES, "by kfdschedd");
+	p->level = LEVEL_OBSERVE;
 	p->priority = -1;
 	evaluate();
-	check(&got.by_hand, DIAGNOSE_YES, "by kfdschedd, at level trap");
-	strcpy(p->level, "none");
-	strcpy(p->runtime, "never");
+	expect_level(BY_HAND, DIAGNOSE_YES, "by kfdschedd, at level trap");
+	p->level = LEVEL_NONE;
+	p->runtime = DOCTOR_NO;
 	evaluate();
-	check(&got.by_hand, DIAGNOSE_NO, "can no longer be enabled");
+	expect_level(BY_HAND, DIAGNOSE_NO, "can no longer be enabled");
 
 	bare();
 	p->shim = DOCTOR_YES;
-	machine->daemon.error = ENOENT;
+	facts.daemon.error = ENOENT;
 	evaluate();
-	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched");
+	expect_level(BY_HAND, DIAGNOSE_YES, "a debug session of kfdsched");
 	expect_part("is not preempted now: it has no priority; do: ");
 	strcpy(p->env_priority, "offline");
 	evaluate();
-	check(&got.by_hand, DIAGNOSE_NO, "the only debug session");
+	expect_level(BY_HAND, DIAGNOSE_NO, "the only debug session");
 	/* A process of that priority never holds itself. */
 	strcpy(p->env_priority, "online");
 	evaluate();
-	check(&got.by_hand, DIAGNOSE_YES, "a debug session of kfdsched");
+	expect_level(BY_HAND, DIAGNOSE_YES, "a debug session of kfdsched");
 	expect_part("cannot be preempted: priority 15 is the highest");
 
-	machine->sys_ptrace = DOCTOR_NO;
-	machine->uid = facts.identity.uid;
-	strcpy(machine->user, "nobody");
+	facts.sys_ptrace = DOCTOR_NO;
+	facts.uid = facts.named.identity.uid;
+	strcpy(facts.user, "nobody");
 	evaluate();
-	check(&got.by_hand, DIAGNOSE_YES, "");
-	machine->uid++;
+	expect_level(BY_HAND, DIAGNOSE_YES, "");
+	facts.uid++;
 	evaluate();
-	check(&got.by_hand, DIAGNOSE_NO, "user nobody is not allowed to trace it");
+	expect_level(BY_HAND, DIAGNOSE_NO, "user nobody is not allowed to trace it");
 	p->tracer = 77;
 	strcpy(p->tracer_name, "gdb");
 	evaluate();
-	check(&got.by_hand, DIAGNOSE_NO, "gdb (process 77) traces it");
+	expect_level(BY_HAND, DIAGNOSE_NO, "gdb (process 77) traces it");
 	p->uses_gpu = p->kfd_open = DOCTOR_NO;
-	observe_list_free(&facts.seen.queues);
+	observe_list_free(&facts.named.seen.queues);
 	evaluate();
-	check(&got.by_hand, DIAGNOSE_NO, "nothing to hold");
+	expect_level(BY_HAND, DIAGNOSE_NO, "nothing to hold");
 }
 
 /* GPUs of other processes are no obstacle, nor is a device that only the caller cannot open. */
 static void test_of_others(void **state)
 {
 	(void)state;
-	facts.machine.nodes[1] = facts.machine.nodes[0];
-	facts.machine.nodes[1].gpu_id = GPU + 1;
-	facts.machine.nodes[1].capability = 0;
-	facts.machine.node_count = 2;
-	facts.machine.kfd_error = EACCES;
-	facts.machine.nodes[0].render_error = EACCES;
-	strcpy(facts.machine.hidepid, "2");
+	facts.nodes[1] = facts.nodes[0];
+	facts.nodes[1].gpu_id = GPU + 1;
+	facts.nodes[1].capability = 0;
+	facts.node_count = 2;
+	facts.kfd_error = EACCES;
+	facts.nodes[0].render_error = EACCES;
+	strcpy(facts.hidepid, "2");
 	evaluate();
 	assert_int_equal(got.findings.count, 0);
 	p->gpu_ids[0] = GPU + 1;
 	evaluate();
-	assert_int_equal(obstacle("debugging")->gpu_id, GPU + 1);
+	assert_int_equal(obstacle(CHECK_debugging)->gpu_id, GPU + 1);
 }
 
 static void test_held(void **state)
 {
 	(void)state;
-	strcpy(p->state, "suspended");
+	p->held = DOCTOR_YES;
 	evaluate();
 	expect_part("with 3 queues (held now), and");
-	strcpy(p->state, "running");
+	p->held = DOCTOR_NO;
 	evaluate();
 	assert_int_equal(got.held, DOCTOR_NO);
 	/* Without a daemon the state of the queues shows it. */
-	p->state[0] = '\0';
+	p->held = DOCTOR_UNKNOWN;
 	evaluate();
 	assert_int_equal(got.held, DOCTOR_UNKNOWN);
-	observe_set(&facts.seen.queues.queue[1], OBSERVE_SUSPENDED, 1, OBSERVE_SHM);
-	observe_set(&facts.seen.queues.queue[2], OBSERVE_SUSPENDED, 0, OBSERVE_SHM);
+	observe_set(&facts.named.seen.queues.queue[1], OBSERVE_SUSPENDED, 1, OBSERVE_SHM);
+	observe_set(&facts.named.seen.queues.queue[2], OBSERVE_SUSPENDED, 0, OBSERVE_SHM);
 	evaluate();
 	assert_int_equal(got.held, DOCTOR_YES);
 }
@@ -359,7 +360,7 @@ static void test_queues(void **state)
 {
 	(void)state;
 	for (uint32_t i = 3; i < 6; i++) {
-		struct observe_queue *q = observe_list_add(&facts.seen.queues);
+		struct observe_queue *q = observe_list_add(&facts.named.seen.queues);
 
 		q->id = i;
 		q->gpu_id = GPU + 1;
@@ -372,11 +373,11 @@ static void test_queues(void **state)
 	assert_int_equal(got.queues[2].count, 2);
 	assert_int_equal(got.queues[3].type, OBSERVE_TYPES);
 	assert_int_equal(got.queues[3].source, OBSERVE_NO_SOURCE);
-	facts.seen.listed = 0;
-	facts.seen.queues.count = 0;
+	facts.named.seen.listed = 0;
+	facts.named.seen.queues.count = 0;
 	evaluate();
 	expect_part("uses a GPU (its queues are not visible from here)");
-	facts.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
+	facts.named.seen.listed = OBSERVE_BIT(OBSERVE_SYSFS);
 	evaluate();
 	expect_part("has opened a GPU and has no queues there");
 }

@@ -16,33 +16,33 @@
 /* Each function adds one obstacle to a process that the daemon holds at `level`. */
 static void old_kernel(void)
 {
-	strcpy(facts.machine.release, "6.1.0-31-amd64");
-	facts.machine.kfd_major = facts.machine.kfd_minor = -1;
+	strcpy(facts.release, "6.1.0-31-amd64");
+	facts.kfd_major = facts.kfd_minor = -1;
 }
 static void old_kfd(void)
 {
-	facts.machine.kfd_minor = 12;
+	facts.kfd_minor = 12;
 }
 static void no_cwsr(void)
 {
-	facts.machine.cwsr_enable = 0;
+	facts.cwsr_enable = 0;
 }
 static void no_cwsr_on_it(void)
 {
-	facts.machine.nodes[0].cwsr_size = 0;
+	facts.nodes[0].cwsr_size = 0;
 }
 static void no_firmware(void)
 {
-	facts.machine.sched_policy = 2;
+	facts.sched_policy = 2;
 }
 static void no_debugging(void)
 {
-	facts.machine.nodes[0].capability = 0;
+	facts.nodes[0].capability = 0;
 }
 static void yama_3(void)
 {
-	facts.machine.yama = 3;
-	facts.machine.ptrace_error = EPERM;
+	facts.yama = 3;
+	facts.ptrace_error = EPERM;
 	strcpy(p->reason, "process 4711 cannot be traced: kernel.yama.ptrace_scope is 3");
 }
 static void debugger(void)
@@ -53,35 +53,35 @@ static void debugger(void)
 }
 static void no_right(void)
 {
-	facts.machine.daemon.sys_ptrace = DOCTOR_NO;
-	facts.identity.uid = 7;
+	facts.daemon.sys_ptrace = DOCTOR_NO;
+	facts.named.identity.uid = 7;
 	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
 }
 static void other_namespace(void)
 {
-	facts.machine.daemon.sys_ptrace = DOCTOR_NO;
-	facts.same_user_namespace = DOCTOR_NO;
+	facts.daemon.sys_ptrace = DOCTOR_NO;
+	facts.named.same_user_namespace = DOCTOR_NO;
 	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
 }
 static void not_dumpable(void)
 {
-	facts.machine.daemon.sys_ptrace = DOCTOR_NO;
-	facts.dumpable = DOCTOR_NO;
+	facts.daemon.sys_ptrace = DOCTOR_NO;
+	facts.named.dumpable = DOCTOR_NO;
 	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
 }
 static void sandbox(void)
 {
-	facts.machine.ptrace_error = EPERM;
+	facts.ptrace_error = EPERM;
 	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
 }
 static void one_session(void)
 {
-	facts.machine.nodes[0].gfx_target_version = 90008;
-	facts.machine.process_count = 2;
+	facts.nodes[0].gfx_target_version = 90008;
+	facts.process_count = 2;
 	processes[1] = *p;
 	processes[1].pid = 5;
 	strcpy(processes[1].comm, "other");
-	strcpy(processes[1].level, "trap");
+	processes[1].level = LEVEL_TRAP;
 	strcpy(p->reason, "process 4711 cannot be debugged: its runtime is in state 2 (busy)");
 }
 static void rocgdb(void)
@@ -90,17 +90,17 @@ static void rocgdb(void)
 }
 static void never_enabled(void)
 {
-	strcpy(p->runtime, "never");
+	p->runtime = DOCTOR_NO;
 	strcpy(p->reason, "its runtime cannot be enabled for debugging");
 }
 static void slow(void)
 {
-	strcpy(p->level, "observe");
+	p->level = LEVEL_OBSERVE;
 	strcpy(p->reason, "a suspend took 60000 us");
 }
 static void drm(void)
 {
-	strcpy(p->level, "trap");
+	p->level = LEVEL_TRAP;
 	p->drm_queues = 2;
 }
 
@@ -108,50 +108,53 @@ static void test_one_by_one(void **state)
 {
 	static const struct {
 		void (*spoil)(void);
-		const char *check, *advice, *trap_why;
+		enum doctor_check check;
+		const char *advice, *trap_why;
 		enum diagnose_can trap, self;
 	} cases[] = {
-		{old_kernel, "kernel", "Linux 6.5", "cannot suspend queues", DIAGNOSE_NO,
+		{old_kernel, CHECK_kernel, "Linux 6.5", "cannot suspend queues", DIAGNOSE_NO,
 		 DIAGNOSE_NO},
-		{old_kfd, "kfd_version", "Linux 6.5", "KFD 1.12", DIAGNOSE_NO, DIAGNOSE_NO},
-		{no_cwsr, "cwsr", "/etc/modprobe.d", "cwsr_enable=0", DIAGNOSE_NO, DIAGNOSE_NO},
-		{no_cwsr_on_it, "cwsr", "KFDSHIM_LEVEL=gate", "cwsr_size 0", DIAGNOSE_NO,
+		{old_kfd, CHECK_kfd_version, "Linux 6.5", "KFD 1.12", DIAGNOSE_NO, DIAGNOSE_NO},
+		{no_cwsr, CHECK_cwsr, "/etc/modprobe.d", "cwsr_enable=0", DIAGNOSE_NO, DIAGNOSE_NO},
+		{no_cwsr_on_it, CHECK_cwsr, "KFDSHIM_LEVEL=gate", "cwsr_size 0", DIAGNOSE_NO,
 		 DIAGNOSE_NO},
-		{no_firmware, "sched_policy", "sched_policy=2", "without firmware", DIAGNOSE_NO,
+		{no_firmware, CHECK_sched_policy, "sched_policy=2", "without firmware", DIAGNOSE_NO,
 		 DIAGNOSE_NO},
-		{no_debugging, "debugging", "KFDSHIM_LEVEL=gate", "does not support debugging",
+		{no_debugging, CHECK_debugging, "KFDSHIM_LEVEL=gate", "does not support debugging",
 		 DIAGNOSE_NO, DIAGNOSE_NO},
-		{yama_3, "yama", "/etc/sysctl.d", "tracing is forbidden", DIAGNOSE_NO,
+		{yama_3, CHECK_yama, "/etc/sysctl.d", "tracing is forbidden", DIAGNOSE_NO,
 		 DIAGNOSE_YES},
-		{debugger, "tracer", "end it", "gdb (process 77) traces it", DIAGNOSE_NO,
+		{debugger, CHECK_tracer, "end it", "gdb (process 77) traces it", DIAGNOSE_NO,
 		 DIAGNOSE_YES},
-		{no_right, "sys_ptrace", "start kfdschedd as root", "not have CAP_SYS_PTRACE",
+		{no_right, CHECK_sys_ptrace, "start kfdschedd as root", "not have CAP_SYS_PTRACE",
 		 DIAGNOSE_NO, DIAGNOSE_YES},
-		{other_namespace, "user_namespace", "outside the container", "CAP_SYS_PTRACE",
+		{other_namespace, CHECK_user_namespace, "outside the container", "CAP_SYS_PTRACE",
 		 DIAGNOSE_NO, DIAGNOSE_YES},
-		{not_dumpable, "dumpable", "as root", "CAP_SYS_PTRACE", DIAGNOSE_NO, DIAGNOSE_YES},
-		{sandbox, "ptrace", "--cap-add SYS_PTRACE", "seccomp", DIAGNOSE_NO, DIAGNOSE_YES},
-		{one_session, "session", "gate", "process 5 (other)", DIAGNOSE_NO, DIAGNOSE_NO},
-		{rocgdb, "level", "rocgdb", "debug session already", DIAGNOSE_NO, DIAGNOSE_NO},
-		{never_enabled, "level", "kfdsched run", "can no longer be enabled", DIAGNOSE_NO,
-		 DIAGNOSE_NO},
-		{slow, "level", "restart it", "60000 us", DIAGNOSE_NO, DIAGNOSE_YES},
-		{drm, "drm_queues", "HSA_ENABLE_DRM_DEBUG", "", DIAGNOSE_NOW, DIAGNOSE_YES},
+		{not_dumpable, CHECK_dumpable, "as root", "CAP_SYS_PTRACE", DIAGNOSE_NO,
+		 DIAGNOSE_YES},
+		{sandbox, CHECK_ptrace, "--cap-add SYS_PTRACE", "seccomp", DIAGNOSE_NO,
+		 DIAGNOSE_YES},
+		{one_session, CHECK_session, "gate", "process 5 (other)", DIAGNOSE_NO, DIAGNOSE_NO},
+		{rocgdb, CHECK_level, "rocgdb", "debug session already", DIAGNOSE_NO, DIAGNOSE_NO},
+		{never_enabled, CHECK_level, "kfdsched run", "can no longer be enabled",
+		 DIAGNOSE_NO, DIAGNOSE_NO},
+		{slow, CHECK_level, "restart it", "60000 us", DIAGNOSE_NO, DIAGNOSE_YES},
+		{drm, CHECK_drm_queues, "HSA_ENABLE_DRM_DEBUG", "", DIAGNOSE_NOW, DIAGNOSE_YES},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		end(NULL);
 		begin(NULL);
-		strcpy(p->level, "gate");
+		p->level = LEVEL_GATE;
 		cases[i].spoil();
 		evaluate();
 		if (!strstr(obstacle(cases[i].check)->advice, cases[i].advice))
-			fail_msg("%s: advice '%s'", cases[i].check,
+			fail_msg("%s: advice '%s'", doctor_check_name(cases[i].check),
 				 obstacle(cases[i].check)->advice);
-		check_level("trap", cases[i].trap, cases[i].trap_why);
-		check_level("self", cases[i].self, "");
-		if (!strcmp(p->level, "gate"))
+		expect_level(LEVEL_TRAP, cases[i].trap, cases[i].trap_why);
+		expect_level(LEVEL_SELF, cases[i].self, "");
+		if (p->level == LEVEL_GATE)
 			expect_part("can be preempted at level gate; for level trap do: ");
 	}
 }
@@ -164,9 +167,9 @@ static void test_owner(void **state)
 	one_session();
 	processes[1].registered = DOCTOR_NO;
 	evaluate();
-	assert_string_equal(got.level, "trap");
+	assert_int_equal(got.level, LEVEL_TRAP);
 	for (size_t i = 0; i < got.findings.count; i++)
-		assert_string_not_equal(got.findings.list[i].check, "session");
+		assert_int_not_equal(got.findings.list[i].check, CHECK_session);
 }
 
 int main(void)

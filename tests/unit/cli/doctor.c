@@ -24,7 +24,8 @@ static void test_good_machine(void **state)
 	check_lines(&findings);
 	for (size_t i = 0; i < findings.count; i++)
 		if (findings.list[i].verdict != DOCTOR_OK)
-			fail_msg("%s: %s", findings.list[i].check, findings.list[i].found);
+			fail_msg("%s: %s", doctor_check_name(findings.list[i].check),
+				 findings.list[i].found);
 	assert_true(doctor_usable(&findings));
 	assert_true(findings.count > 20);
 	doctor_findings_free(&findings);
@@ -249,60 +250,60 @@ static void other_tool(struct doctor_facts *f)
 
 static const struct {
 	void (*fault)(struct doctor_facts *f);
-	const char *check;
+	enum doctor_check check;
 	enum doctor_verdict verdict;
 	const char *advice;
 } faults[] = {
-	{old_kernel, "kernel", DOCTOR_MISSING, "Linux 6.5"},
-	{old_kfd, "kfd_version", DOCTOR_MISSING, "KFD 1.13"},
-	{no_module, "driver", DOCTOR_MISSING, "modprobe amdgpu"},
-	{out_of_tree, "driver", DOCTOR_WARNING, "kfdconform"},
-	{no_device, "kfd_device", DOCTOR_MISSING, "--device /dev/kfd"},
-	{no_group, "kfd_device", DOCTOR_MISSING, "usermod -aG render somebody"},
-	{no_cwsr, "cwsr", DOCTOR_MISSING, "cwsr_enable"},
-	{no_cwsr_on_it, "cwsr", DOCTOR_MISSING, "KFDSHIM_LEVEL=gate"},
-	{no_firmware, "sched_policy", DOCTOR_MISSING, "sched_policy=2"},
-	{no_gpu, "gpu", DOCTOR_MISSING, "kfdsim"},
-	{forbidden_gpus, "gpu", DOCTOR_MISSING, "device rules"},
-	{old_gpu, "gpu", DOCTOR_MISSING, "gfx900"},
-	{no_render, "render_node", DOCTOR_MISSING, "usermod -aG render somebody"},
-	{no_debugging, "debugging", DOCTOR_MISSING, "KFDSHIM_LEVEL=gate"},
-	{one_session, "debugging", DOCTOR_WARNING, "one process"},
-	{old_firmware, "debugging", DOCTOR_WARNING, "linux-firmware"},
-	{many_queues, "queue_slots", DOCTOR_WARNING, "GPU_MAX_HW_QUEUES"},
-	{full_memory, "vram", DOCTOR_WARNING, "KFDSHIM_VRAM_LIMIT"},
-	{card_without_node, "card", DOCTOR_WARNING, "dmesg"},
-	{only_observed, "policy", DOCTOR_WARNING, "kfdsched policy"},
-	{yama_3, "yama", DOCTOR_WARNING, "kernel.yama.ptrace_scope"},
-	{no_ptrace, "ptrace", DOCTOR_WARNING, "SYS_PTRACE"},
-	{weak_daemon, "sys_ptrace", DOCTOR_WARNING, "root"},
-	{in_container, "pid_namespace", DOCTOR_WARNING, "on the host"},
-	{hidden_proc, "hidepid", DOCTOR_WARNING, "root"},
-	{no_daemon, "daemon", DOCTOR_WARNING, "start one as root"},
-	{daemon_elsewhere, "daemon", DOCTOR_WARNING, "kfdschedd 99 listens at another socket"},
-	{daemon_hangs, "daemon", DOCTOR_MISSING, "restart it"},
-	{daemon_of_another_version, "daemon", DOCTOR_MISSING, "one build"},
-	{slow_worker, "worker", DOCTOR_WARNING, "real-time"},
-	{failures, "suspends", DOCTOR_WARNING, "log"},
-	{restarts, "worker", DOCTOR_WARNING, "log for the reason"},
-	{refused_calls, "refused_calls", DOCTOR_WARNING, "report"},
-	{refused_clients, "connections", DOCTOR_WARNING, "LimitNOFILE"},
-	{no_room, "connections", DOCTOR_WARNING, "LimitNOFILE"},
-	{full_of_containers, "connections", DOCTOR_WARNING, "LimitNOFILE"},
-	{few_files, "connections", DOCTOR_WARNING, "LimitNOFILE"},
-	{no_shim, "shim", DOCTOR_MISSING, "install"},
-	{bad_preload, "shim", DOCTOR_MISSING, "noexec"},
-	{no_agent, "agent", DOCTOR_MISSING, "install"},
-	{bad_agent, "agent", DOCTOR_MISSING, "one build"},
-	{bad_dir, "runtime_folder", DOCTOR_WARNING, "XDG_RUNTIME_DIR"},
-	{taken_dir, "runtime_folder", DOCTOR_WARNING, "as root: rm -r /dev/shm/kfdshim-1000"},
-	{no_memfd, "memory_files", DOCTOR_MISSING, "memfd_noexec"},
-	{own_few_files, "open_files", DOCTOR_WARNING, "ulimit -n"},
-	{old_rocr, "rocr", DOCTOR_WARNING, "shim"},
-	{disabled, "environment", DOCTOR_MISSING, "unset"},
-	{wrong_variable, "environment", DOCTOR_WARNING, "docs/reference/environment.md"},
-	{no_interrupts, "interrupts", DOCTOR_WARNING, "gate"},
-	{other_tool, "tools", DOCTOR_WARNING, "profiler"},
+	{old_kernel, CHECK_kernel, DOCTOR_MISSING, "Linux 6.5"},
+	{old_kfd, CHECK_kfd_version, DOCTOR_MISSING, "KFD 1.13"},
+	{no_module, CHECK_driver, DOCTOR_MISSING, "modprobe amdgpu"},
+	{out_of_tree, CHECK_driver, DOCTOR_WARNING, "kfdconform"},
+	{no_device, CHECK_kfd_device, DOCTOR_MISSING, "--device /dev/kfd"},
+	{no_group, CHECK_kfd_device, DOCTOR_MISSING, "usermod -aG render somebody"},
+	{no_cwsr, CHECK_cwsr, DOCTOR_MISSING, "cwsr_enable"},
+	{no_cwsr_on_it, CHECK_cwsr, DOCTOR_MISSING, "KFDSHIM_LEVEL=gate"},
+	{no_firmware, CHECK_sched_policy, DOCTOR_MISSING, "sched_policy=2"},
+	{no_gpu, CHECK_gpu, DOCTOR_MISSING, "kfdsim"},
+	{forbidden_gpus, CHECK_gpu, DOCTOR_MISSING, "device rules"},
+	{old_gpu, CHECK_gpu, DOCTOR_MISSING, "gfx900"},
+	{no_render, CHECK_render_node, DOCTOR_MISSING, "usermod -aG render somebody"},
+	{no_debugging, CHECK_debugging, DOCTOR_MISSING, "KFDSHIM_LEVEL=gate"},
+	{one_session, CHECK_debugging, DOCTOR_WARNING, "one process"},
+	{old_firmware, CHECK_debugging, DOCTOR_WARNING, "linux-firmware"},
+	{many_queues, CHECK_queue_slots, DOCTOR_WARNING, "GPU_MAX_HW_QUEUES"},
+	{full_memory, CHECK_vram, DOCTOR_WARNING, "KFDSHIM_VRAM_LIMIT"},
+	{card_without_node, CHECK_card, DOCTOR_WARNING, "dmesg"},
+	{only_observed, CHECK_policy, DOCTOR_WARNING, "kfdsched policy"},
+	{yama_3, CHECK_yama, DOCTOR_WARNING, "kernel.yama.ptrace_scope"},
+	{no_ptrace, CHECK_ptrace, DOCTOR_WARNING, "SYS_PTRACE"},
+	{weak_daemon, CHECK_sys_ptrace, DOCTOR_WARNING, "root"},
+	{in_container, CHECK_pid_namespace, DOCTOR_WARNING, "on the host"},
+	{hidden_proc, CHECK_hidepid, DOCTOR_WARNING, "root"},
+	{no_daemon, CHECK_daemon, DOCTOR_WARNING, "start one as root"},
+	{daemon_elsewhere, CHECK_daemon, DOCTOR_WARNING, "kfdschedd 99 listens at another socket"},
+	{daemon_hangs, CHECK_daemon, DOCTOR_MISSING, "restart it"},
+	{daemon_of_another_version, CHECK_daemon, DOCTOR_MISSING, "one build"},
+	{slow_worker, CHECK_worker, DOCTOR_WARNING, "real-time"},
+	{failures, CHECK_suspends, DOCTOR_WARNING, "log"},
+	{restarts, CHECK_worker, DOCTOR_WARNING, "log for the reason"},
+	{refused_calls, CHECK_refused_calls, DOCTOR_WARNING, "report"},
+	{refused_clients, CHECK_connections, DOCTOR_WARNING, "LimitNOFILE"},
+	{no_room, CHECK_connections, DOCTOR_WARNING, "LimitNOFILE"},
+	{full_of_containers, CHECK_connections, DOCTOR_WARNING, "LimitNOFILE"},
+	{few_files, CHECK_connections, DOCTOR_WARNING, "LimitNOFILE"},
+	{no_shim, CHECK_shim, DOCTOR_MISSING, "install"},
+	{bad_preload, CHECK_shim, DOCTOR_MISSING, "noexec"},
+	{no_agent, CHECK_agent, DOCTOR_MISSING, "install"},
+	{bad_agent, CHECK_agent, DOCTOR_MISSING, "one build"},
+	{bad_dir, CHECK_runtime_folder, DOCTOR_WARNING, "XDG_RUNTIME_DIR"},
+	{taken_dir, CHECK_runtime_folder, DOCTOR_WARNING, "as root: rm -r /dev/shm/kfdshim-1000"},
+	{no_memfd, CHECK_memory_files, DOCTOR_MISSING, "memfd_noexec"},
+	{own_few_files, CHECK_open_files, DOCTOR_WARNING, "ulimit -n"},
+	{old_rocr, CHECK_rocr, DOCTOR_WARNING, "shim"},
+	{disabled, CHECK_environment, DOCTOR_MISSING, "unset"},
+	{wrong_variable, CHECK_environment, DOCTOR_WARNING, "docs/reference/environment.md"},
+	{no_interrupts, CHECK_interrupts, DOCTOR_WARNING, "gate"},
+	{other_tool, CHECK_tools, DOCTOR_WARNING, "profiler"},
 };
 
 static void test_each_fault_has_its_line(void **state)
@@ -317,16 +318,16 @@ static void test_each_fault_has_its_line(void **state)
 		check_lines(&findings);
 		for (size_t n = 0; n < findings.count; n++) {
 			const struct doctor_finding *line = &findings.list[n];
-			bool its = !strcmp(line->check, faults[i].check);
+			bool its = line->check == faults[i].check;
 
 			if (its && line->verdict != faults[i].verdict)
-				fail_msg("%s: %s", line->check, line->found);
+				fail_msg("%s: %s", doctor_check_name(line->check), line->found);
 			if (its && !strstr(line->advice, faults[i].advice))
-				fail_msg("%s: %s", line->check, line->advice);
+				fail_msg("%s: %s", doctor_check_name(line->check), line->advice);
 			if (!its && line->verdict != DOCTOR_OK &&
 			    line->verdict != DOCTOR_CANNOT_KNOW)
-				fail_msg("%s for %s: %s", line->check, faults[i].check,
-					 line->found);
+				fail_msg("%s for %s: %s", doctor_check_name(line->check),
+					 doctor_check_name(faults[i].check), line->found);
 		}
 		find(&findings, faults[i].check);
 		assert_int_equal(doctor_usable(&findings), faults[i].verdict != DOCTOR_MISSING);
@@ -362,11 +363,12 @@ static void test_unknown_is_no_fault(void **state)
 	for (size_t i = 0; i < findings.count; i++)
 		if (findings.list[i].verdict == DOCTOR_MISSING ||
 		    findings.list[i].verdict == DOCTOR_WARNING)
-			fail_msg("%s: %s", findings.list[i].check, findings.list[i].found);
-	assert_string_equal(find(&findings, "kernel")->found, "-");
-	assert_int_equal(find(&findings, "cwsr")->verdict, DOCTOR_CANNOT_KNOW);
-	assert_int_equal(find(&findings, "render_node")->verdict, DOCTOR_CANNOT_KNOW);
-	assert_int_equal(find(&findings, "daemon")->verdict, DOCTOR_CANNOT_KNOW);
+			fail_msg("%s: %s", doctor_check_name(findings.list[i].check),
+				 findings.list[i].found);
+	assert_string_equal(find(&findings, CHECK_kernel)->found, "-");
+	assert_int_equal(find(&findings, CHECK_cwsr)->verdict, DOCTOR_CANNOT_KNOW);
+	assert_int_equal(find(&findings, CHECK_render_node)->verdict, DOCTOR_CANNOT_KNOW);
+	assert_int_equal(find(&findings, CHECK_daemon)->verdict, DOCTOR_CANNOT_KNOW);
 	doctor_findings_free(&findings);
 }
 
@@ -381,7 +383,7 @@ static void test_processes_elsewhere(void **state)
 	f.daemon.room = 1024;
 	doctor_check(&f, &findings);
 	assert_string_equal(
-		find(&findings, "connections")->found,
+		find(&findings, CHECK_connections)->found,
 		"3 processes, 3 of them in other pid namespaces, at most 1024; 0 were refused");
 	doctor_findings_free(&findings);
 }
@@ -404,13 +406,13 @@ static void test_kernel_rules(void **state)
 
 		strcpy(f.release, kernels[i].release);
 		doctor_check(&f, &findings);
-		assert_non_null(strstr(find(&findings, "kernel")->found, kernels[i].message));
+		assert_non_null(strstr(find(&findings, CHECK_kernel)->found, kernels[i].message));
 		doctor_findings_free(&findings);
 		f.simulated = true;
 		strcpy(f.simulated_kernel, "6.12.95");
 		doctor_check(&f, &findings);
-		assert_non_null(strstr(find(&findings, "kernel")->found, "rules of 6.12.95"));
-		assert_non_null(strstr(find(&findings, "driver")->found, "simulated"));
+		assert_non_null(strstr(find(&findings, CHECK_kernel)->found, "rules of 6.12.95"));
+		assert_non_null(strstr(find(&findings, CHECK_driver)->found, "simulated"));
 		doctor_findings_free(&findings);
 	}
 	/* AMD's driver package on an older kernel. */
@@ -419,7 +421,7 @@ static void test_kernel_rules(void **state)
 	strcpy(f.release, "5.15.0-100-generic");
 	f.out_of_tree = DOCTOR_YES;
 	doctor_check(&f, &findings);
-	assert_int_equal(find(&findings, "kernel")->verdict, DOCTOR_OK);
+	assert_int_equal(find(&findings, CHECK_kernel)->verdict, DOCTOR_OK);
 	assert_true(doctor_usable(&findings));
 	doctor_findings_free(&findings);
 }
@@ -436,16 +438,16 @@ static void test_daemon_outside(void **state)
 	f.daemon.here = DOCTOR_NO;
 	f.daemon.sys_ptrace = DOCTOR_UNKNOWN;
 	doctor_check(&f, &findings);
-	assert_int_equal(find(&findings, "ptrace")->verdict, DOCTOR_OK);
-	assert_int_equal(find(&findings, "pid_namespace")->verdict, DOCTOR_OK);
-	assert_int_equal(find(&findings, "sys_ptrace")->verdict, DOCTOR_CANNOT_KNOW);
+	assert_int_equal(find(&findings, CHECK_ptrace)->verdict, DOCTOR_OK);
+	assert_int_equal(find(&findings, CHECK_pid_namespace)->verdict, DOCTOR_OK);
+	assert_int_equal(find(&findings, CHECK_sys_ptrace)->verdict, DOCTOR_CANNOT_KNOW);
 	doctor_findings_free(&findings);
 
 	f = good(); /* without a daemon the directory is needed */
 	f.daemon.error = ENOENT;
 	strcpy(f.runtime_problem, "belongs to uid 0");
 	doctor_check(&f, &findings);
-	assert_int_equal(find(&findings, "runtime_folder")->verdict, DOCTOR_MISSING);
+	assert_int_equal(find(&findings, CHECK_runtime_folder)->verdict, DOCTOR_MISSING);
 	doctor_findings_free(&findings);
 }
 

@@ -20,7 +20,7 @@ static void limits(int64_t first, int64_t second, enum doctor_known second_read)
 	for (int i = 0; i < 2; i++) {
 		doctor_process_init(&processes[i], 100 + i);
 		processes[i].registered = DOCTOR_YES;
-		strcpy(processes[i].level, "trap");
+		processes[i].level = LEVEL_TRAP;
 		processes[i].priority = 2;
 		processes[i].node_count = 1;
 		processes[i].gpu_ids[0] = GPU;
@@ -50,11 +50,11 @@ static void test_vram_limits(void **state)
 		f.process_count = 2;
 		limits(40 * GIB, cases[i].second, cases[i].read);
 		doctor_check(&f, &findings);
-		assert_int_equal(find(&findings, "vram_limits")->verdict, cases[i].verdict);
+		assert_int_equal(find(&findings, CHECK_vram_limits)->verdict, cases[i].verdict);
 		doctor_findings_free(&findings);
 		processes[1].gpu_ids[0] = GPU + 1; /* on another GPU */
 		doctor_check(&f, &findings);
-		assert_int_equal(find(&findings, "vram_limits")->verdict, DOCTOR_OK);
+		assert_int_equal(find(&findings, CHECK_vram_limits)->verdict, DOCTOR_OK);
 		doctor_findings_free(&findings);
 	}
 }
@@ -62,43 +62,45 @@ static void test_vram_limits(void **state)
 static void test_levels(void **state)
 {
 	static const struct {
-		const char *level, *env_level, *reason;
+		enum doctor_level level, env_level;
+		const char *reason;
 		int64_t priority, tracer;
 		enum doctor_known registered, shim, set_id;
 		enum doctor_verdict verdict;
 		const char *message;
 	} cases[] = {
-		{"trap", "", "", 2, 11, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK, "trap"},
-		{"gate", "gate", "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
+		{LEVEL_TRAP, LEVEL_UNKNOWN, "", 2, 11, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
+		 "trap"},
+		{LEVEL_GATE, LEVEL_GATE, "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
 		 "KFDSHIM_LEVEL"},
-		{"self", "", "ptrace is refused", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
-		 DOCTOR_WARNING, "ptrace is refused"},
-		{"observe", "", "a suspend took 60000 us", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
-		 DOCTOR_MISSING, "restart it"},
-		{"observe", "", "", 15, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
-		 "it has the highest priority"},
-		{"observe", "", "", -1, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_WARNING,
-		 "no priority"},
-		{"observe", "observe", "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
-		 "KFDSHIM_LEVEL"},
-		{"observe", "", "process 5 cannot be traced", 2, 77, DOCTOR_YES, DOCTOR_YES,
-		 DOCTOR_NO, DOCTOR_MISSING, "end gdb (process 77)"},
-		{"observe", "", "has not enabled its runtime yet", 2, 0, DOCTOR_YES, DOCTOR_YES,
-		 DOCTOR_NO, DOCTOR_OK, "not enabled its runtime yet"},
-		{"observe", "", "its runtime is in state 0 (not enabled)", 2, 0, DOCTOR_YES,
-		 DOCTOR_NO, DOCTOR_NO, DOCTOR_MISSING, "kfdsched run"},
-		{"self", "", "is traced by thread 77", 2, 77, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
-		 DOCTOR_WARNING, "end gdb (process 77)"},
-		{"observe", "", "something new", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
-		 DOCTOR_MISSING, "log"},
-		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_NO, DOCTOR_WARNING,
-		 "kfdsched set 5 PRIORITY"},
-		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES, DOCTOR_WARNING,
-		 "set-user-ID"},
-		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_UNKNOWN, DOCTOR_UNKNOWN, DOCTOR_CANNOT_KNOW,
-		 "run this as root"},
-		{"", "", "", -1, 0, DOCTOR_NO, DOCTOR_YES, DOCTOR_NO, DOCTOR_WARNING,
-		 "KFDSHIM_LOG=error"},
+		{LEVEL_SELF, LEVEL_UNKNOWN, "ptrace is refused", 2, 0, DOCTOR_YES, DOCTOR_YES,
+		 DOCTOR_NO, DOCTOR_WARNING, "ptrace is refused"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "a suspend took 60000 us", 2, 0, DOCTOR_YES,
+		 DOCTOR_YES, DOCTOR_NO, DOCTOR_MISSING, "restart it"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "", 15, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
+		 DOCTOR_OK, "it has the highest priority"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "", -1, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
+		 DOCTOR_WARNING, "no priority"},
+		{LEVEL_OBSERVE, LEVEL_OBSERVE, "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
+		 DOCTOR_OK, "KFDSHIM_LEVEL"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "process 5 cannot be traced", 2, 77, DOCTOR_YES,
+		 DOCTOR_YES, DOCTOR_NO, DOCTOR_MISSING, "end gdb (process 77)"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "has not enabled its runtime yet", 2, 0, DOCTOR_YES,
+		 DOCTOR_YES, DOCTOR_NO, DOCTOR_OK, "not enabled its runtime yet"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "its runtime is in state 0 (not enabled)", 2, 0,
+		 DOCTOR_YES, DOCTOR_NO, DOCTOR_NO, DOCTOR_MISSING, "kfdsched run"},
+		{LEVEL_SELF, LEVEL_UNKNOWN, "is traced by thread 77", 2, 77, DOCTOR_YES, DOCTOR_YES,
+		 DOCTOR_NO, DOCTOR_WARNING, "end gdb (process 77)"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "something new", 2, 0, DOCTOR_YES, DOCTOR_YES,
+		 DOCTOR_NO, DOCTOR_MISSING, "log"},
+		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_NO,
+		 DOCTOR_WARNING, "kfdsched set 5 PRIORITY"},
+		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES,
+		 DOCTOR_WARNING, "set-user-ID"},
+		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, "", -1, 0, DOCTOR_NO, DOCTOR_UNKNOWN, DOCTOR_UNKNOWN,
+		 DOCTOR_CANNOT_KNOW, "run this as root"},
+		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, "", -1, 0, DOCTOR_NO, DOCTOR_YES, DOCTOR_NO,
+		 DOCTOR_WARNING, "KFDSHIM_LOG=error"},
 	};
 
 	(void)state;
@@ -110,8 +112,8 @@ static void test_levels(void **state)
 		doctor_process_init(p, 5);
 		f.process_count = 1;
 		strcpy(p->comm, "train");
-		strcpy(p->level, cases[i].level);
-		strcpy(p->env_level, cases[i].env_level);
+		p->level = cases[i].level;
+		p->env_level = cases[i].env_level;
 		strcpy(p->reason, cases[i].reason);
 		p->priority = cases[i].priority;
 		p->tracer = cases[i].tracer;
@@ -123,7 +125,7 @@ static void test_levels(void **state)
 		p->environment_read = DOCTOR_YES;
 		doctor_check(&f, &findings);
 		check_lines(&findings);
-		const struct doctor_finding *line = find(&findings, "level");
+		const struct doctor_finding *line = find(&findings, CHECK_level);
 
 		assert_int_equal(line->pid, 5);
 		if (line->verdict != cases[i].verdict || (!strstr(line->found, cases[i].message) &&
@@ -137,14 +139,15 @@ static void test_levels(void **state)
 static void test_without_daemon(void **state)
 {
 	static const struct {
-		const char *priority, *level;
+		const char *priority;
+		enum doctor_level level;
 		enum doctor_verdict verdict;
 		const char *found;
 	} cases[] = {
-		{"offline", "", DOCTOR_OK, "train: self; there is no daemon"},
-		{"2", "gate", DOCTOR_OK, "train: gate; set by KFDSHIM_LEVEL"},
-		{"", "", DOCTOR_WARNING, "train: observe; it has no priority"},
-		{"fast", "", DOCTOR_WARNING, "train: observe; it has no priority"},
+		{"offline", LEVEL_UNKNOWN, DOCTOR_OK, "train: self; there is no daemon"},
+		{"2", LEVEL_GATE, DOCTOR_OK, "train: gate; set by KFDSHIM_LEVEL"},
+		{"", LEVEL_UNKNOWN, DOCTOR_WARNING, "train: observe; it has no priority"},
+		{"fast", LEVEL_UNKNOWN, DOCTOR_WARNING, "train: observe; it has no priority"},
 	};
 
 	(void)state;
@@ -160,10 +163,10 @@ static void test_without_daemon(void **state)
 		p->registered = DOCTOR_NO;
 		p->shim = p->environment_read = DOCTOR_YES;
 		strcpy(p->env_priority, cases[i].priority);
-		strcpy(p->env_level, cases[i].level);
+		p->env_level = cases[i].level;
 		doctor_check(&f, &findings);
-		assert_string_equal(find(&findings, "level")->found, cases[i].found);
-		assert_int_equal(find(&findings, "level")->verdict, cases[i].verdict);
+		assert_string_equal(find(&findings, CHECK_level)->found, cases[i].found);
+		assert_int_equal(find(&findings, CHECK_level)->verdict, cases[i].verdict);
 		doctor_findings_free(&findings);
 	}
 }
@@ -186,11 +189,11 @@ static void test_one_process(void **state)
 	doctor_check(&f, &findings);
 	check_lines(&findings);
 	for (size_t i = 0; i < findings.count; i++)
-		assert_true(findings.list[i].pid == 101 || !strcmp(findings.list[i].check, "yama"));
-	find(&findings, "yama");
-	assert_int_equal(find(&findings, "tracer")->verdict, DOCTOR_OK);
-	assert_int_equal(find(&findings, "drm_queues")->verdict, DOCTOR_WARNING);
-	assert_ptr_equal(find(&findings, "level"), &findings.list[0]);
+		assert_true(findings.list[i].pid == 101 || findings.list[i].check == CHECK_yama);
+	find(&findings, CHECK_yama);
+	assert_int_equal(find(&findings, CHECK_tracer)->verdict, DOCTOR_OK);
+	assert_int_equal(find(&findings, CHECK_drm_queues)->verdict, DOCTOR_WARNING);
+	assert_ptr_equal(find(&findings, CHECK_level), &findings.list[0]);
 	doctor_findings_free(&findings);
 }
 

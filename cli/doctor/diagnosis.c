@@ -3,26 +3,17 @@
  * Evaluates the facts about one process: the verdict, and its grounds.
  *
  * Later steps use the results of earlier ones: state, queues, GPU use, runtime, doctor's findings,
- * levels (diagnose_levels.c), verdict. The findings are reduced to obstacles last, because the
- * levels and the verdict refer to findings that are no obstacles.
+ * levels (levels.c), verdict. The findings are reduced to obstacles last, because the levels and
+ * the verdict refer to findings that are no obstacles.
  */
-#include "cli/doctor/diagnose.h"
+#include "cli/doctor/diagnosis.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "channel/protocol.h"
-
-const struct doctor_process *diagnose_process(const struct diagnose_facts *facts)
-{
-	const struct doctor_facts *machine = &facts->machine;
-
-	for (size_t i = 0; i < machine->process_count; i++)
-		if (machine->processes[i].pid == facts->identity.pid)
-			return &machine->processes[i];
-	return NULL;
-}
 
 /* Writes a process as "gdb (77)" into `text`. */
 static const char *name_process(char text[48], const char *name, long long pid)
@@ -32,21 +23,21 @@ static const char *name_process(char text[48], const char *name, long long pid)
 }
 
 /* Describes the state of the process. */
-static void evaluate_state(const struct diagnose_facts *facts, struct diagnosis *out)
+static void evaluate_state(const struct doctor_facts *facts, struct diagnosis *out)
 {
-	const struct doctor_process *p = diagnose_process(facts);
+	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
 	char text[48], *state = out->state;
 	const size_t size = sizeof(out->state);
 
-	if (facts->identity.kernel) {
+	if (facts->named.identity.kernel) {
 		snprintf(state, size, "a kernel thread: it has no memory and no GPU queues");
 		return;
 	}
-	if (facts->paused == DOCTOR_YES) {
+	if (facts->named.paused == DOCTOR_YES) {
 		snprintf(state, size, "its cgroup is frozen, so none of its threads runs");
 		return;
 	}
-	switch (facts->identity.state) {
+	switch (facts->named.identity.state) {
 	case 'R':
 		snprintf(state, size, "it runs, or waits for a CPU");
 		break;
@@ -70,14 +61,15 @@ static void evaluate_state(const struct diagnose_facts *facts, struct diagnosis 
 		break;
 	case 'Z':
 	case 'X':
-		if (!diagnose_is_dead(facts))
+		if (!doctor_is_dead(&facts->named))
 			snprintf(state, size, "its first thread has ended, %u others have not",
-				 facts->threads - 1);
+				 facts->named.threads - 1);
 		else
 			snprintf(state, size,
 				 "a zombie: it has ended, and %s has not collected its exit status",
-				 facts->parent > 0
-					 ? name_process(text, facts->parent_name, facts->parent)
+				 facts->named.parent > 0
+					 ? name_process(text, facts->named.parent_name,
+							facts->named.parent)
 					 : "its parent");
 		break;
 	default:
@@ -94,7 +86,7 @@ static void add_grounds(struct diagnosis *out, const char *what)
 
 /* Evaluates whether the process uses a GPU: yes if any fact shows it, no only if a fact speaks
  * against it and none for it. */
-static void evaluate_use(const struct diagnose_facts *facts, const struct doctor_process *p,
+static void evaluate_use(const struct doctor_facts *facts, const struct doctor_process *p,
 			 struct diagnosis *out)
 {
 	bool yes = false, no = false;
@@ -128,7 +120,7 @@ static void evaluate_use(const struct diagnose_facts *facts, const struct doctor
 	if (p && p->rocr[0])
 		add_grounds(out, "an HSA runtime is loaded");
 	out->uses_gpu = yes ? DOCTOR_YES : no ? DOCTOR_NO : DOCTOR_UNKNOWN;
-	if (diagnose_is_dead(facts)) {
+	if (doctor_is_dead(&facts->named)) {
 		out->uses_gpu = DOCTOR_NO;
 		out->grounds[0] = '\0';
 	}
@@ -166,22 +158,22 @@ static void count_queue(struct diagnosis *out, const struct observe_queue *queue
 /* Evaluates whether the HSA runtime of the process is enabled for debugging, which suspension
  * needs. The daemon knows it for its clients. For others only the release of the runtime and the
  * presence of the shim are known. */
-static void evaluate_runtime(const struct diagnose_facts *facts, const struct doctor_process *p,
+static void evaluate_runtime(const struct doctor_facts *facts, const struct doctor_process *p,
 			     struct diagnosis *out)
 {
 	char name[64] = "", rocr[80] = "";
 
 	out->debug_enabled = DOCTOR_UNKNOWN;
-	if (!p || diagnose_is_dead(facts))
+	if (!p || doctor_is_dead(&facts->named))
 		return;
 	if (p->rocr[0])
 		snprintf(rocr, sizeof(rocr), "ROCr %s", doctor_rocr_name(name, p->rocr));
-	if (!strcmp(p->runtime, "enabled")) {
+	if (p->runtime == DOCTOR_YES) {
 		out->debug_enabled = DOCTOR_YES;
 		snprintf(out->runtime, sizeof(out->runtime),
 			 "enabled for debugging, as kfdschedd reports%s%s", rocr[0] ? "; " : "",
 			 rocr);
-	} else if (!strcmp(p->runtime, "never")) {
+	} else if (p->runtime == DOCTOR_NO) {
 		out->debug_enabled = DOCTOR_NO;
 		snprintf(out->runtime, sizeof(out->runtime),
 			 "cannot be enabled for debugging, as kfdschedd reports%s%s",
@@ -223,14 +215,14 @@ static void use_words(const struct diagnosis *out, char *text, size_t size)
 }
 
 /* Returns the state as a part of the verdict. */
-static const char *state_words(const struct diagnose_facts *facts, char text[96])
+static const char *state_words(const struct doctor_facts *facts, char text[96])
 {
-	const struct doctor_process *p = diagnose_process(facts);
+	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
 	char tracer[48];
 
-	if (facts->paused == DOCTOR_YES)
+	if (facts->named.paused == DOCTOR_YES)
 		return "is paused with its cgroup";
-	switch (facts->identity.state) {
+	switch (facts->named.identity.state) {
 	case 'T':
 		return "is stopped by a signal";
 	case 't':
@@ -245,68 +237,57 @@ static const char *state_words(const struct diagnose_facts *facts, char text[96]
 	}
 }
 
-/* Returns the finding about the level of the process, if it is not ok. NULL: there is none. */
-static const struct doctor_finding *level_line(const struct diagnosis *out)
-{
-	for (size_t i = 0; i < out->findings.count; i++)
-		if (out->findings.list[i].level && out->findings.list[i].verdict != DOCTOR_OK)
-			return &out->findings.list[i];
-	return NULL;
-}
-
-static const struct diagnose_level *level_named(const struct diagnosis *out, const char *name)
-{
-	for (size_t i = 0; i < DIAGNOSE_LEVELS; i++)
-		if (out->levels[i].name && !strcmp(out->levels[i].name, name))
-			return &out->levels[i];
-	return NULL;
-}
-
 /* Evaluates whether the process can be preempted, and describes it as the last part of the
  * verdict. */
-static void evaluate_held(const struct diagnose_facts *facts, struct diagnosis *out, char *text,
+static void evaluate_held(const struct doctor_facts *facts, struct diagnosis *out, char *text,
 			  size_t size)
 {
-	const struct doctor_process *p = diagnose_process(facts);
-	const struct diagnose_level *trap = &out->levels[0];
-	const struct doctor_finding *line = level_line(out);
+	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
+	const struct diagnose_level *trap = &out->levels[LEVEL_TRAP];
+	const struct doctor_finding *line = doctor_find(&out->findings, CHECK_level);
+	bool fine = !line || line->verdict == DOCTOR_OK;
 
 	if (out->uses_gpu == DOCTOR_NO) {
 		out->preemptible = DOCTOR_NO;
 		snprintf(text, size, "there is nothing to preempt");
-	} else if (!p || !out->level) {
+	} else if (!p || out->level == LEVEL_UNKNOWN) {
 		snprintf(text, size, "whether it can be preempted is not known from here%s%s",
 			 line && line->advice[0] ? "; do: " : "", line ? line->advice : "");
-	} else if ((!strcmp(out->level, "observe") || !strcmp(out->level, "self")) &&
+	} else if ((out->level == LEVEL_OBSERVE || out->level == LEVEL_SELF) &&
 		   diagnose_priority(p) >= PRIORITY_ONLINE) {
 		out->preemptible = DOCTOR_NO;
 		snprintf(text, size, "cannot be preempted: priority %d is the highest%s%s",
 			 diagnose_priority(p),
-			 out->best ? "; with a lower priority it could be, at level " : "",
-			 out->best ? out->best : "");
-	} else if (!strcmp(out->level, "observe") || !strcmp(out->level, "none")) {
+			 out->best == LEVEL_UNKNOWN
+				 ? ""
+				 : "; with a lower priority it could be, at level ",
+			 out->best == LEVEL_UNKNOWN ? "" : doctor_level_name(out->best));
+	} else if (out->level >= LEVEL_OBSERVE) {
 		out->preemptible = DOCTOR_NO;
-		if (line)
+		if (!fine)
 			snprintf(text, size, "%s now: %.310s%s%s",
-				 out->by_hand.can == DIAGNOSE_NO ? "cannot be preempted"
-								 : "is not preempted",
+				 out->levels[BY_HAND].can == DIAGNOSE_NO ? "cannot be preempted"
+									 : "is not preempted",
 				 line->found + line->why, line->advice[0] ? "; do: " : "",
 				 line->advice);
 		else /* the daemon still tries, or KFDSHIM_LEVEL is observe */
 			snprintf(text, size, "is not preempted: %.310s",
-				 level_named(out, "observe")->why);
+				 out->levels[LEVEL_OBSERVE].reason.found);
 	} else {
 		out->preemptible = DOCTOR_YES;
-		snprintf(text, size, "can be preempted at level %s%s%s", out->level,
-			 trap->can == DIAGNOSE_NO && trap->advice[0] ? "; for level trap do: " : "",
-			 trap->can == DIAGNOSE_NO ? trap->advice : "");
+		snprintf(text, size, "can be preempted at level %s%s%s",
+			 doctor_level_name(out->level),
+			 trap->can == DIAGNOSE_NO && trap->reason.advice[0]
+				 ? "; for level trap do: "
+				 : "",
+			 trap->can == DIAGNOSE_NO ? trap->reason.advice : "");
 	}
 }
 
 /* Composes the verdict: state, GPU use, and whether the process can be preempted. */
-static void format_verdict(const struct diagnose_facts *facts, struct diagnosis *out)
+static void format_verdict(const struct doctor_facts *facts, struct diagnosis *out)
 {
-	const struct process_identity *id = &facts->identity;
+	const struct process_identity *id = &facts->named.identity;
 	char name[64], state[96], use[96], held[800], text[48];
 
 	snprintf(name, sizeof(name), "process %d (%s)", (int)id->pid, id->comm[0] ? id->comm : "?");
@@ -314,14 +295,15 @@ static void format_verdict(const struct diagnose_facts *facts, struct diagnosis 
 		out->preemptible = DOCTOR_NO;
 		snprintf(out->verdict_text, sizeof(out->verdict_text),
 			 "%s is a kernel thread: there is nothing to preempt", name);
-	} else if (diagnose_is_dead(facts)) {
+	} else if (doctor_is_dead(&facts->named)) {
 		out->preemptible = DOCTOR_NO;
 		snprintf(out->verdict_text, sizeof(out->verdict_text),
 			 "%s has ended (a zombie until %s collects its exit status): there is "
 			 "nothing to preempt",
 			 name,
-			 facts->parent > 0 ? name_process(text, facts->parent_name, facts->parent)
-					   : "its parent");
+			 facts->named.parent > 0
+				 ? name_process(text, facts->named.parent_name, facts->named.parent)
+				 : "its parent");
 	} else {
 		use_words(out, use, sizeof(use));
 		evaluate_held(facts, out, held, sizeof(held));
@@ -330,10 +312,58 @@ static void format_verdict(const struct diagnose_facts *facts, struct diagnosis 
 	}
 }
 
-int diagnose_evaluate(const struct diagnose_facts *facts, struct diagnosis *out)
+/* Returns true if another line reports the same problem, and more precisely. */
+static bool is_repeated(const struct doctor_process *p, const struct diagnosis *out,
+			const struct doctor_finding *f)
 {
-	const struct doctor_process *p = diagnose_process(facts);
-	const struct observation *seen = &facts->seen;
+	/* The GPU allows one debug session: an obstacle only for a process without it, and finding
+	 * "session" names the process that has it. */
+	if (f->check == CHECK_debugging && f->verdict == DOCTOR_WARNING)
+		return doctor_has_session(p) || doctor_find(&out->findings, CHECK_session);
+	/* The process can be held at some level, and the reason against level trap has a line of
+	 * its own. */
+	return f->check == CHECK_level && out->levels[LEVEL_TRAP].reason.check != DOCTOR_CHECKS &&
+	       out->preemptible == DOCTOR_YES;
+}
+
+static bool is_obstacle(const struct doctor_facts *facts, const struct doctor_process *p,
+			const struct diagnosis *out, const struct doctor_finding *f)
+{
+	if (!f->advice[0] || doctor_is_dead(&facts->named))
+		return false;
+	if (!p || out->uses_gpu == DOCTOR_NO)
+		return f->check == CHECK_state;
+	return levels_concern(facts, p, f) && !is_repeated(p, out, f);
+}
+
+/* Reduces the findings to the obstacles of the process, with one line for one cause: the worst
+ * first, and those about the process before those about the machine. */
+static int keep_obstacles(const struct doctor_facts *facts, const struct doctor_process *p,
+			  struct diagnosis *out)
+{
+	static const enum doctor_verdict worst_first[] = {DOCTOR_MISSING, DOCTOR_WARNING,
+							  DOCTOR_CANNOT_KNOW};
+	struct doctor_findings kept = {.list = calloc(out->findings.count + 1, sizeof(*kept.list))};
+
+	if (!kept.list)
+		return -ENOMEM;
+	for (unsigned rank = 0; rank < 6; rank++)
+		for (size_t i = 0; i < out->findings.count; i++) {
+			const struct doctor_finding *f = &out->findings.list[i];
+
+			if (f->verdict == worst_first[rank / 2] && (f->pid == 0) == rank % 2 &&
+			    is_obstacle(facts, p, out, f))
+				kept.list[kept.count++] = *f;
+		}
+	doctor_findings_free(&out->findings);
+	out->findings = kept;
+	return 0;
+}
+
+int diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out)
+{
+	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
+	const struct observation *seen = &facts->named.seen;
 
 	*out = (struct diagnosis){.preemptible = DOCTOR_UNKNOWN, .held = DOCTOR_UNKNOWN};
 	evaluate_state(facts, out);
@@ -343,16 +373,16 @@ int diagnose_evaluate(const struct diagnose_facts *facts, struct diagnosis *out)
 		out->exceptions_known |= observe_known(&seen->queues.queue[i], OBSERVE_EXCEPTIONS);
 	}
 	/* The daemon knows it at every level, whereas queues show only suspension. */
-	if (p && p->registered == DOCTOR_YES && p->state[0])
-		out->held = strcmp(p->state, "running") ? DOCTOR_YES : DOCTOR_NO;
+	if (p && p->registered == DOCTOR_YES && p->held != DOCTOR_UNKNOWN)
+		out->held = p->held;
 	evaluate_use(facts, p, out);
 	evaluate_runtime(facts, p, out);
-	diagnose_check_findings(facts, out);
+	doctor_check(facts, &out->findings);
 	if (out->findings.failed)
 		return -ENOMEM;
+	levels_evaluate(facts, out);
 	format_verdict(facts, out);
-	diagnose_keep_obstacles(facts, out);
-	return out->findings.failed ? -ENOMEM : 0;
+	return keep_obstacles(facts, p, out);
 }
 
 void diagnosis_free(struct diagnosis *diagnosis)

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine of doctor and diagnose: runs the checks of checks.def on the facts of facts.h. Each
+ * check adds its findings, with one advice if something is wrong. Pure: no I/O, no clock.
+ *
+ * Threads: none. Ownership: doctor_findings_free() ends a list.
+ */
+#ifndef KFDSHIM_CLI_DOCTOR_CHECKS_H
+#define KFDSHIM_CLI_DOCTOR_CHECKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/doctor/facts.h"
+
+enum doctor_check {
+#define CHECK(name, scope, question) CHECK_##name,
+#include "cli/doctor/checks.def"
+#undef CHECK
+	DOCTOR_CHECKS
+};
+
+enum doctor_scope { DOCTOR_SYSTEM, DOCTOR_NODE, DOCTOR_PROCESS, DOCTOR_NAMED };
+
+/* MISSING prevents preemption. WARNING makes it worse, or may prevent it for some processes. */
+enum doctor_verdict { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_MISSING, DOCTOR_CANNOT_KNOW };
+
+struct doctor_finding {
+	enum doctor_check check;
+	uint32_t gpu_id; /* 0: not about one GPU */
+	int pid;	 /* 0: not about one process */
+	enum doctor_verdict verdict;
+	char found[320];
+	char advice[320]; /* "": nothing to do */
+	/* Only of check "level": the present level, and the offset in `found` at which its reason
+	 * begins (the length of `found` if there is none). */
+	enum doctor_level level;
+	size_t why;
+};
+
+struct doctor_findings {
+	struct doctor_finding *list;
+	size_t count;
+	bool failed; /* out of memory: some findings are lost */
+};
+
+/* Returns "ok", "warning", "missing" or "unknown". */
+const char *doctor_verdict_name(enum doctor_verdict verdict);
+const char *doctor_check_name(enum doctor_check check);
+const char *doctor_check_question(enum doctor_check check);
+enum doctor_scope doctor_check_scope(enum doctor_check check);
+/* Returns "system", "GPU", "process" or "named process". */
+const char *doctor_scope_name(enum doctor_scope scope);
+
+/* Fills *out with all findings. With facts->chosen_pid set: the findings about that process, and
+ * those of the others that are WARNING or MISSING. Sets out->failed if there is no memory. */
+void doctor_check(const struct doctor_facts *facts, struct doctor_findings *out);
+void doctor_findings_free(struct doctor_findings *findings);
+/* Returns true if processes can be preempted on this machine: no finding is MISSING. */
+bool doctor_usable(const struct doctor_findings *findings);
+/* Returns the first finding of that check. NULL: there is none. */
+const struct doctor_finding *doctor_find(const struct doctor_findings *findings,
+					 enum doctor_check check);
+
+/* Writes the name of a GPU version, "gfx90a", into `text` and returns it; "" for a version that
+ * is not known. */
+const char *doctor_gfx_name(char text[16], int64_t gfx_target_version);
+/* Writes the release of the HSA runtime in `file` into `text` and returns it: "6.1.2", derived
+ * from the file's name (.../libhsa-runtime64.so.1.13.0); the name itself if it is not known. */
+const char *doctor_rocr_name(char text[64], const char *file);
+/* Returns true if `file` is an HSA runtime of a release that never enables debugging by itself:
+ * those before ROCm 6, as far as known. */
+bool doctor_rocr_never_enables(const char *file);
+/* Returns true if a debugger other than the daemon traces the process. */
+bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_process *process);
+/* Returns true if the process uses the GPU, or if it is not known which GPUs it uses. */
+bool doctor_uses_node(const struct doctor_process *process, uint32_t gpu_id);
+/* Returns true if a debug session on the process exists, by the daemon or by its own shim. */
+bool doctor_has_session(const struct doctor_process *process);
+
+/* ---- for the checks ---- */
+
+/* One run of a check. */
+struct doctor_run {
+	const struct doctor_facts *facts;
+	enum doctor_check check;
+	const struct doctor_node *node;	      /* the finding is about it; NULL: about none */
+	const struct doctor_process *process; /* as `node` */
+	struct doctor_findings *out;
+};
+
+/* Adds a finding; `found` is a printf format. Without memory sets out->failed. */
+void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char *found, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Adds the finding that all is well. */
+void finding_ok(struct doctor_run *run, const char *found, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Adds a finding, with an advice unless `verdict` is OK. */
+void finding_bad(struct doctor_run *run, enum doctor_verdict verdict, const char *advice,
+		 const char *found, ...) __attribute__((format(printf, 4, 5)));
+/* Adds the finding that nothing is known. */
+void finding_unknown(struct doctor_run *run);
+/* Sets the advice of the finding that was added last, unless that is OK. */
+void finding_advise(struct doctor_run *run, const char *advice, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* check_NAME(run, subject): the subject of a SYSTEM check are the facts. */
+#define DOCTOR_SUBJECT_SYSTEM struct doctor_facts
+#define DOCTOR_SUBJECT_NODE struct doctor_node
+#define DOCTOR_SUBJECT_PROCESS struct doctor_process
+#define DOCTOR_SUBJECT_NAMED struct doctor_process
+#define CHECK(name, scope, question)                                                               \
+	void check_##name(struct doctor_run *run, const DOCTOR_SUBJECT_##scope *subject);
+#include "cli/doctor/checks.def"
+#undef CHECK
+
+#endif

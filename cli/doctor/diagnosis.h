@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kfdsched diagnose: evaluates whether and how one process can be preempted, from the findings of
+ * doctor's engine (checks.h) about that process.
+ *
+ * diagnose_evaluate() is pure (no I/O, no clock), and tests call it with invented facts.
+ * diagnose_print() and diagnose_json() print the result. Threads: none.
+ */
+#ifndef KFDSHIM_CLI_DOCTOR_DIAGNOSIS_H
+#define KFDSHIM_CLI_DOCTOR_DIAGNOSIS_H
+
+#include <jansson.h>
+
+#include "cli/doctor/checks.h"
+#include "cli/inspect/inspect.h"
+#include "kfd/gpu_name.h"
+
+/* Availability of a level. */
+enum diagnose_can {
+	DIAGNOSE_NO,
+	DIAGNOSE_YES, /* possible, but the process is not at this level now */
+	DIAGNOSE_NOW, /* the process is at this level */
+	DIAGNOSE_UNKNOWN
+};
+const char *diagnose_can_name(enum diagnose_can can); /* "no", "yes", "now", "-" */
+
+struct diagnose_level {
+	enum diagnose_can can;
+	/* found: reason or condition, "": none; advice: remedy if `can` is NO; check: the finding
+	 * that prevents the level, DOCTOR_CHECKS: no single one. */
+	struct doctor_finding reason;
+};
+/* Index of the result for 'kfdsched suspend' and 'preempt': can they hold the process? Never
+ * NOW. */
+#define BY_HAND LEVELS
+
+/* Queues of one type on one GPU, as reported by one source. */
+struct diagnose_queues {
+	uint32_t gpu_id;
+	uint64_t type; /* enum observe_type; OBSERVE_TYPES: not known */
+	enum observe_source source;
+	unsigned count;
+};
+#define DIAGNOSE_QUEUES 96 /* entries kept; further ones are only in the totals */
+
+struct diagnosis {
+	char verdict_text[1280];       /* the verdict */
+	enum doctor_known preemptible; /* in the present state */
+	enum doctor_known uses_gpu;
+	enum doctor_level level; /* present level; LEVEL_UNKNOWN: not known */
+	enum doctor_level best;	 /* best level that is NOW or YES; LEVEL_UNKNOWN: none */
+	char state[192];	 /* meaning of the process's state */
+	char grounds[256];	 /* grounds for uses_gpu */
+	char runtime[384];	 /* whether its runtime is enabled for debugging */
+	enum doctor_known debug_enabled;
+	struct diagnose_level levels[LEVELS + 1]; /* best first, then BY_HAND */
+	struct diagnose_queues queues[DIAGNOSE_QUEUES];
+	size_t queue_kinds, queue_count, gpu_count; /* of all queues; valid if queues_known */
+	bool queues_known;
+	bool exceptions_known;	/* of one queue at least: whether the driver has reported faults */
+	enum doctor_known held; /* now: its queues are suspended, or its submissions held back */
+	struct doctor_findings findings; /* obstacles, worst first */
+};
+
+/* Evaluates the facts, which have to outlive *out. diagnosis_free() ends *out, also after an
+ * error. Returns 0 or -ENOMEM. */
+int diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out);
+void diagnosis_free(struct diagnosis *diagnosis);
+
+/* Prints the diagnosis as text on stdout. Returns 0 or -ENOMEM. */
+int diagnose_print(const struct doctor_facts *facts, const struct diagnosis *diagnosis);
+/* Returns the diagnosis as a JSON object with the keys of docs/reference/doctor.md, owned by the
+ * caller. NULL: no memory. */
+json_t *diagnose_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis);
+/* Writes reason->found, with the short name of its GPU in front if it is about one. Returns
+ * `text`. */
+#define DIAGNOSE_WHY (320 + GPU_NAME_SHORT + 8)
+const char *diagnose_why(char text[static DIAGNOSE_WHY], const struct doctor_finding *reason);
+/* Returns the priority that the process has with the daemon or, if the daemon does not know it,
+ * would have from its environment. Below 0: none, or not known. */
+int diagnose_priority(const struct doctor_process *p);
+
+/* ---- levels.c ---- */
+
+/* Evaluates each level and BY_HAND from the findings. */
+void levels_evaluate(const struct doctor_facts *facts, struct diagnosis *out);
+/* Returns true if the finding concerns a process that already runs and uses its GPU: it is about
+ * the process, or about something that a level needs. */
+bool levels_concern(const struct doctor_facts *facts, const struct doctor_process *p,
+		    const struct doctor_finding *finding);
+
+#endif
