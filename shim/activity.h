@@ -38,12 +38,11 @@ void activity_doorbell(uint64_t signal);
  * Never waits. Any thread. */
 void activity_request(void);
 
-/*
- * Entries of the table: table, activity and published state change together. Not with the agent's
- * lock held. Adds the queue; if the table is full, that is logged and the queue is freed, so that
- * its work is not seen. An older entry with the same context and id is removed first: its end was
- * not seen. Takes ownership of @queue.
- */
+/* ---- entries of the table: not with the agent's lock held ---- */
+
+/* Adds the queue to the table and reports it. If the table is full, that is logged and the queue is
+ * freed, so that its work is not seen. An older entry with the same context and id is removed first:
+ * its end was not seen. Takes ownership of @queue. */
 void entry_add_new(struct shim_queue *queue);
 /* Removes the queue from the table before DESTROY_QUEUE is forwarded, and waits for readers: after
  * the return the agent reads nothing of its memory, so the runtime may free it.
@@ -52,19 +51,20 @@ void entry_add_new(struct shim_queue *queue);
 struct shim_queue *entry_take(uint32_t context, uint32_t id);
 /* Adds a queue again whose DESTROY_QUEUE failed with the positive errno @err. Takes ownership. */
 void entry_put_back(struct shim_queue *queue, int err);
-
 /* Removes and frees all queues of a KFD context that has ended, except the active ones.
  * Returns true if queues of the context are left. */
 bool entries_drop_context(uint32_t context);
-/* Part of adding, for tests: publishes a queue that was inserted into the table, and makes it active
- * if its ring is not empty. Under the lock. */
-void activity_queue_added(struct shim_queue *queue, uint64_t now_ns);
 
+/* ---- under the lock ---- */
+
+/* A part of entry_add_new(), for tests: reports a queue that was inserted into the table, and makes
+ * it active if its ring is not empty. */
+void activity_queue_added(struct shim_queue *queue, uint64_t now_ns);
 /* Reverts queue_join() for this handle, which is about to be destroyed. Its doorbell leaves the table
- * of active doorbells. Under the lock. */
+ * of active doorbells. */
 void activity_part(uint64_t hsa_queue);
 
-/* Results of polling the pointers (look.h), all under the lock. This one: the queue has work, so it
+/* Results of polling the pointers (look.h). This one: the queue has work, so it
  * becomes active. Does nothing to a stopped queue. */
 void activity_begin(struct shim_queue *queue, uint64_t now_ns);
 /* The write pointer has moved since it was last seen. The queue becomes active; an SDMA queue that
@@ -83,10 +83,10 @@ void activity_stop(struct shim_queue *queue, bool stopped, uint64_t now_ns);
 /* The queue's memory is gone, so its end can no longer be shown: the queue becomes idle. */
 void activity_lose(struct shim_queue *queue, uint64_t now_ns);
 /* The number of requests in progress, which the program reports by kfdshim.h, has changed. While it
- * is above 0, every node of the process is active. Under the lock. */
+ * is above 0, every node of the process is active. */
 void activity_requests(uint64_t now_ns);
 
-/* Called under the agent's lock. */
+/* What is reported, all under the lock. */
 struct activity_events {
 	/* The node with this index in queues.nodes[] became active or idle, or is new. */
 	void (*node)(uint32_t node, bool active, uint64_t now_ns);

@@ -36,6 +36,13 @@ struct shim_config {
 
 extern struct shim_config config;
 
+/* Returns the priority beside other processes: PRIORITY_UNSET at level observe. Any thread. */
+static inline int config_priority(void)
+{
+	return config.observe ? PRIORITY_UNSET
+			      : __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
+}
+
 /* Reads the environment into `config`. A value that cannot be parsed is logged once and counts as
  * unset. */
 void config_read(void);

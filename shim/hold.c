@@ -386,7 +386,7 @@ void hold_device(const struct kfdshim_preload_iface *host, int fd)
  */
 static bool session_may_be_needed(void)
 {
-	int priority = __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
+	int priority = config_priority();
 
 	if (config.update_queue || !topology_saves_waves())
 		return false;

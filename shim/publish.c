@@ -304,18 +304,12 @@ void link_pin_end(struct client_shm *shm)
 	errno = saved;
 }
 
-int link_shm_priority(void)
-{
-	return config.observe ? PRIORITY_UNSET
-			      : __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
-}
-
 void link_app_settings(void)
 {
 	if (!peer.shm)
 		return;
 	__atomic_store_n(&peer.shm->slo_us, config.slo_us, __ATOMIC_RELAXED);
-	__atomic_store_n(&peer.shm->priority, link_shm_priority(), __ATOMIC_RELEASE);
+	__atomic_store_n(&peer.shm->priority, config_priority(), __ATOMIC_RELEASE);
 	link_shm_wake();
 }
 
@@ -343,7 +337,7 @@ static bool holds_work(struct shim_node *node)
 
 void link_read_daemon_shm(uint64_t now_ns)
 {
-	int priority = link_shm_priority();
+	int priority = config_priority();
 
 	/* No work is held for an offline process. A process without a priority may have got one
 	 * from the daemon. */

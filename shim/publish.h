@@ -86,9 +86,6 @@ void link_shm_wake(void);
 /* Returns the daemon's last heartbeat, CLOCK_MONOTONIC ns; 0: none yet. Only while there is a
  * connection. */
 uint64_t link_shm_heartbeat_ns(void);
-/* Returns the priority that is published to the daemon: PRIORITY_UNSET at level observe. Any
- * thread. */
-int link_shm_priority(void);
 /* In a fork child: unmaps the shared memory and closes the eventfd. */
 void link_shm_forget(void);
 

@@ -154,7 +154,7 @@ static int send_hello(void)
 		.version = PROTOCOL_OLDEST,
 		.newest = PROTOCOL_VERSION,
 		.kind = PROTOCOL_SHIM,
-		.priority = link_shm_priority(),
+		.priority = config_priority(),
 		.level = config.level,
 		.slo_us = __atomic_load_n(&config.slo_us, __ATOMIC_RELAXED),
 	};

@@ -44,7 +44,7 @@ struct peer {
 	/* From the last read of its file. */
 	uint32_t gpu_ids[CLIENT_SHM_NODES];
 	bool busy[CLIENT_SHM_NODES];
-	/* From the last call of is_urgent_elsewhere(); bit numbers are indices in look.gpus. */
+	/* From the last call of is_urgent_elsewhere(); bit numbers are indices in urgency.gpus. */
 	struct node_set nodes, active;
 };
 
@@ -76,16 +76,6 @@ static int priority_of(const struct peer *peer)
 	return __atomic_load_n(&peer->priority, __ATOMIC_RELAXED);
 }
 
-static int priority(void)
-{
-	return __atomic_load_n(&config.priority, __ATOMIC_RELAXED);
-}
-
-static bool takes_part(void)
-{
-	return priority() != PRIORITY_UNSET && !config.observe;
-}
-
 static bool same_group(const char *a, const char *b)
 {
 	return a[0] != '\0' && strcmp(a, b) == 0;
@@ -95,8 +85,8 @@ static bool same_group(const char *a, const char *b)
  * @highest, the priority of one member. */
 static int gang_priority(const char *group, int highest)
 {
-	if (same_group(config.group, group) && priority() > highest)
-		highest = priority();
+	if (same_group(config.group, group) && config_priority() > highest)
+		highest = config_priority();
 	for (uint32_t i = 0; i < count; i++)
 		if (same_group(peers[i].group, group) && priority_of(&peers[i]) > highest)
 			highest = priority_of(&peers[i]);
@@ -122,11 +112,6 @@ static void write_shm(const void *part, size_t size)
 		(void)!pwrite(files.shm, part, size, (off_t)((char *)part - (char *)&own));
 }
 
-static void write_node(uint32_t slot)
-{
-	write_shm(client_shm_node(&own, slot), sizeof(struct client_shm_node));
-}
-
 static void set_changed(void)
 {
 	__atomic_store_n(&changed, true, __ATOMIC_SEQ_CST);
@@ -137,7 +122,7 @@ static void set_changed(void)
  * there are others, which wake_rest() wakes. */
 static bool wake_first(bool new_node)
 {
-	int mine = gang_priority(config.group, priority());
+	int mine = gang_priority(config.group, config_priority());
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -165,7 +150,7 @@ void peers_node(uint32_t gpu_id, bool active, uint64_t now_ns)
 	is_new = client_shm_node(&own, (uint32_t)slot)->activity == 0;
 	if (!client_shm_node_set(&own, (uint32_t)slot, active, now_ns) && !is_new)
 		return;
-	write_node((uint32_t)slot);
+	write_shm(client_shm_node(&own, (uint32_t)slot), sizeof(struct client_shm_node));
 	set_changed();
 	more = wake_first(is_new);
 	/* Work ends a long sleep of the sampler, but not a short one. Without queues the agent does
@@ -367,7 +352,7 @@ static void start(uint64_t now_ns)
 	own.magic = CLIENT_SHM_MAGIC;
 	own.version = CLIENT_SHM_VERSION;
 	own.size = sizeof(own);
-	own.priority = priority();
+	own.priority = config_priority();
 	memcpy(own.group, config.group, sizeof(own.group));
 	err = peers_own_open(&files, &own, &why);
 	if (err) {
@@ -404,7 +389,7 @@ void peers_stop(void)
 
 /* ---- decision ---- */
 
-/* Adds a GPU to a set of nodes, with the number that it has in look.gpus. */
+/* Adds a GPU to a set of nodes, with the number that it has in urgency.gpus. */
 static void put(struct node_set *set, uint32_t gpu_id)
 {
 	static bool reported;
@@ -470,19 +455,12 @@ static struct node_set gang_active(const struct peer *peer)
 	return node_set_any(&active) ? nodes : none;
 }
 
-static bool is_active_on(const struct peer *peer, const struct node_set *nodes)
-{
-	struct node_set active = gang_active(peer);
-
-	return node_sets_meet(&active, nodes);
-}
-
 /* Returns true if a gang of higher priority is active on a node that this process, or its group,
  * uses. */
 static bool is_urgent_elsewhere(void)
 {
-	int mine = gang_priority(config.group, priority());
-	struct node_set ours;
+	int mine = gang_priority(config.group, config_priority());
+	struct node_set ours, active;
 
 	urgency.count = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -491,11 +469,14 @@ static bool is_urgent_elsewhere(void)
 		note_nodes(&peers[i]);
 	}
 	ours = nodes_of_ours();
-	for (uint32_t i = 0; i < count; i++)
-		if (!same_group(peers[i].group, config.group) &&
-		    gang_priority(peers[i].group, peers[i].priority) > mine &&
-		    is_active_on(&peers[i], &ours))
+	for (uint32_t i = 0; i < count; i++) {
+		if (same_group(peers[i].group, config.group) ||
+		    gang_priority(peers[i].group, peers[i].priority) <= mine)
+			continue;
+		active = gang_active(&peers[i]);
+		if (node_sets_meet(&active, &ours))
 			return true;
+	}
 	return false;
 }
 
@@ -517,14 +498,17 @@ static struct peer *peer_at(const struct sockaddr_un *address)
 /* Reads all datagrams and marks the files of their senders to be read again. */
 static void drain_socket(void)
 {
-	struct sockaddr_un from = {0};
-	socklen_t length = sizeof(from);
 	struct peer *peer;
 	uint32_t n = 0;
 	char what;
 
-	while (recvfrom(files.socket, &what, 1, MSG_DONTWAIT, (struct sockaddr *)&from, &length) >=
-	       0) {
+	for (;;) {
+		struct sockaddr_un from = {0};
+		socklen_t length = sizeof(from);
+
+		if (recvfrom(files.socket, &what, 1, MSG_DONTWAIT, (struct sockaddr *)&from,
+			     &length) < 0)
+			return;
 		if (what != PEERS_CHANGED || ++n == FULL)
 			__atomic_store_n(&rescan, true, __ATOMIC_RELAXED);
 		from.sun_path[sizeof(from.sun_path) - 1] = '\0';
@@ -532,8 +516,6 @@ static void drain_socket(void)
 		if (peer)
 			peer->stale = true;
 		set_changed();
-		from = (struct sockaddr_un){0};
-		length = sizeof(from);
 	}
 }
 
@@ -558,7 +540,7 @@ static bool is_urgent(void)
 /* The application has changed the priority by kfdshim.h: publishes it to all peers. */
 static void send_priority(void)
 {
-	own.priority = priority();
+	own.priority = config_priority();
 	write_shm(&own.priority, sizeof(own.priority));
 	for (uint32_t i = 0; i < count; i++)
 		send_to(&peers[i].address, ARRIVE);
@@ -567,7 +549,7 @@ static void send_priority(void)
 
 uint64_t peers_step(uint64_t now_ns, bool alone)
 {
-	if (!alone || !takes_part()) {
+	if (!alone || config_priority() == PRIORITY_UNSET) {
 		peers_stop();
 		return UINT64_MAX;
 	}
@@ -575,7 +557,7 @@ uint64_t peers_step(uint64_t now_ns, bool alone)
 		start(now_ns);
 	if (!up)
 		return queues_any() ? retry_ns : UINT64_MAX;
-	if (own.priority != priority())
+	if (own.priority != config_priority())
 		send_priority();
 	if (!descriptor_is_ours(files.socket)) {
 		peers_lost();
