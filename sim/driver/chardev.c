@@ -22,7 +22,7 @@ static int get_version(struct call *call)
 {
 	struct kfd_ioctl_get_version_args *a = (void *)call->data;
 
-	a->major_version = !rule_holds(call->sim, RULE_version_is_one_dot) ? 2 : 1;
+	a->major_version = rule_holds(call->sim, RULE_version_is_one_dot) ? 1 : 2;
 	a->minor_version =
 		call->sim->config.kernel == KFDABI_LINUX_7_3 ? KFD_MINOR_7_3 : KFD_MINOR_6_12;
 	return 0;
@@ -68,7 +68,7 @@ static int get_tile_config(struct call *call)
 /* The debugging ioctls from before KFD 1.13. */
 static int retired(struct call *call)
 {
-	return !rule_holds(call->sim, RULE_retired_ioctls_are_eperm) ? -ENOTTY : -EPERM;
+	return rule_errno(call->sim, RULE_retired_ioctls_are_eperm, -EPERM, -ENOTTY);
 }
 
 /* CRIU_OP: only refusals are simulated (no capability, or an operation that is not possible). What
@@ -81,10 +81,9 @@ static int criu(struct call *call)
 	if (!caller_capable(call, needed) && rule_holds(call->sim, RULE_criu_needs_a_capability))
 		return -EACCES;
 	if (a->op > KFD_CRIU_OP_RESUME)
-		return !rule_holds(call->sim, RULE_criu_unknown_op_is_einval) ? -ENOTTY : -EINVAL;
+		return rule_errno(call->sim, RULE_criu_unknown_op_is_einval, -EINVAL, -ENOTTY);
 	if (a->op == KFD_CRIU_OP_UNPAUSE)
-		return !rule_holds(call->sim, RULE_criu_unpause_of_what_runs_is_einval) ? 0
-											: -EINVAL;
+		return rule_errno(call->sim, RULE_criu_unpause_of_what_runs_is_einval, -EINVAL, 0);
 	report_unknown(call->sim, KFDABI_TYPE, KFDABI_CRIU_OP);
 	return -EOPNOTSUPP;
 }
@@ -199,7 +198,7 @@ static int refuse(struct sim *sim, uint32_t nr)
 	report_unknown(sim, KFDABI_TYPE, nr);
 	if (has_number(sim, nr))
 		return -EOPNOTSUPP;
-	return !rule_holds(sim, RULE_unknown_ioctl_is_enotty) ? -EINVAL : -ENOTTY;
+	return rule_errno(sim, RULE_unknown_ioctl_is_enotty, -ENOTTY, -EINVAL);
 }
 
 /* For --break: returns true for a size or direction that the driver accepts. */
@@ -278,7 +277,7 @@ static int check_front(struct sim *sim, struct process *process, const struct no
 	if (!has_number(sim, nr))
 		return refuse(sim, nr);
 	if (!owner)
-		return !rule_holds(sim, RULE_ebadf_comes_before_efault) ? -EFAULT : -EBADF;
+		return rule_errno(sim, RULE_ebadf_comes_before_efault, -EBADF, -EFAULT);
 	if (has_bad_form(sim, cmd, entries[nr].size))
 		return -EINVAL;
 	return entries[nr].run ? 0 : refuse(sim, nr);

@@ -130,7 +130,7 @@ void savearea_write(struct process *process)
 {
 	const struct sim *sim = process->sim;
 	uint32_t xccs =
-		!rule_holds(sim, RULE_save_area_header_is_per_xcc) ? 1 : sim->config.gpu.xccs;
+		rule_holds(sim, RULE_save_area_header_is_per_xcc) ? sim->config.gpu.xccs : 1;
 	struct queue *queue;
 	struct area_target to;
 	bool first = true;

@@ -48,13 +48,13 @@ static uint64_t nodes_concerned(const struct process *process)
 void debug_arm(struct process *target, struct runlist_update *update)
 {
 	struct sim *sim = target->sim;
-	bool per_vmid =
-		kfdabi_per_vmid(sim->config.chip.gfx_target_version) ||
-		(!target->session && !rule_holds(sim, RULE_enable_second_on_gpu_is_busy)) ||
-		(target->session && !rule_holds(sim, RULE_runtime_enable_on_taken_gpu_is_busy));
+	bool per_vmid = kfdabi_per_vmid(sim->config.chip.gfx_target_version);
 
 	if (!rule_holds(sim, RULE_enable_many_per_gpu))
 		per_vmid = false;
+	if (!rule_holds(sim, target->session ? RULE_runtime_enable_on_taken_gpu_is_busy
+					     : RULE_enable_second_on_gpu_is_busy))
+		per_vmid = true;
 	update->nodes |= nodes_active(sim);
 	if (per_vmid) {
 		update->grace = debug_grace(sim, 0);
@@ -219,7 +219,7 @@ static int take_event_fd(const struct call *call, uint32_t number)
 	int fd = (int)syscall(SYS_pidfd_getfd, call->process->pidfd, number, 0), flags;
 
 	if (fd < 0)
-		return !rule_holds(call->sim, RULE_enable_bad_fd_is_ebadf) ? -EINVAL : -EBADF;
+		return rule_errno(call->sim, RULE_enable_bad_fd_is_ebadf, -EBADF, -EINVAL);
 	flags = fcntl(fd, F_GETFL);
 	if (!rule_holds(call->sim, RULE_dbg_fd_may_be_anything_open) &&
 	    (flags & O_ACCMODE) == O_RDONLY) {
@@ -238,9 +238,9 @@ static int write_info(struct call *call, const struct process *target)
 	struct kfdabi_dbg_trap *a = (void *)call->data;
 	struct kfdabi_runtime_info info = {
 		.r_debug = target->r_debug,
-		.runtime_state = !rule_holds(call->sim, RULE_enable_tells_runtime_state)
-					 ? KFDABI_RUNTIME_DISABLED
-					 : target->runtime_state,
+		.runtime_state = rule_holds(call->sim, RULE_enable_tells_runtime_state)
+					 ? target->runtime_state
+					 : KFDABI_RUNTIME_DISABLED,
 		.ttmp_setup = target->ttmp_setup,
 	};
 	uint32_t room = a->u.enable.rinfo_size;
@@ -271,14 +271,10 @@ static void leave_unmapped(struct process *target)
 static void info_failed(struct process *target, struct runlist_update *update)
 {
 	const struct sim *sim = target->sim;
-	bool stays = sim->config.kernel != KFDABI_LINUX_7_3;
 
 	update->result = -EFAULT;
-	if (!rule_holds(sim, RULE_enable_bad_info_leaves_session))
-		stays = false;
-	if (!rule_holds(sim, RULE_enable_bad_info_ends_session))
-		stays = true;
-	if (stays)
+	if (!like_linux_7(sim, RULE_enable_bad_info_leaves_session,
+			  RULE_enable_bad_info_ends_session))
 		return;
 	if (target->runtime_state == KFDABI_RUNTIME_ENABLED)
 		debug_disarm(target, update);
@@ -331,7 +327,7 @@ static int trap_enable(struct call *call, struct process *target)
 	    !(fd < 0 && !rule_holds(sim, RULE_enable_already_before_bad_fd))) {
 		if (fd >= 0)
 			close(fd);
-		return !rule_holds(sim, RULE_concurrent_enable_disable_errnos) ? -EBUSY : -EALREADY;
+		return rule_errno(sim, RULE_concurrent_enable_disable_errnos, -EALREADY, -EBUSY);
 	}
 	if (!debug_with_gws(sim) && uses_gws(target)) {
 		if (fd >= 0)
@@ -379,38 +375,37 @@ static int trap_disable(struct call *call, struct process *target)
  * Later kernels also accept every thread of the process that is stored as the target's debugger. */
 static bool may(const struct call *call, const struct process *target, uint32_t op)
 {
-	const struct sim *sim = call->sim;
-	bool strict = sim->config.kernel < KFDABI_LINUX_6_12_107;
-	int tracer;
+	bool strict = call->sim->config.kernel < KFDABI_LINUX_6_12_107;
+	bool self = target == call->process, owner = target->debugger == call->process;
+	int tracer = self ? 0 : process_tracer(target);
+	bool allowed = self || tracer == call->tid || (strict ? op == KFDABI_TRAP_DISABLE : owner);
 
-	if (target == call->process)
-		return rule_holds(sim, RULE_debug_self_needs_no_tracer) &&
-		       !(target->debugger && target->debugger != target &&
-			 !rule_holds(sim, RULE_debug_target_may_use_its_session));
-	if (op == KFDABI_TRAP_DISABLE &&
-	    (strict ? rule_holds(sim, RULE_debug_disable_open_to_all)
-		    : !rule_holds(sim, RULE_debug_disable_by_stranger_is_eperm)))
+	switch (call->sim->config.broken_rule) {
+	case RULE_debug_self_needs_no_tracer:
+		return allowed && !self;
+	case RULE_debug_target_may_use_its_session:
+		return allowed && !(self && target->debugger && !owner);
+	case RULE_debug_disable_open_to_all:
+		return allowed && (self || tracer == call->tid || op != KFDABI_TRAP_DISABLE);
+	case RULE_debug_disable_by_stranger_is_eperm:
+		return allowed || op == KFDABI_TRAP_DISABLE;
+	case RULE_debug_other_thread_is_eperm:
+		return allowed || (tracer && process_of_thread(call->sim, tracer) == call->process);
+	case RULE_debug_detached_is_eperm:
+		return allowed || owner;
+	case RULE_debug_stranger_is_eperm:
+		return allowed || op == KFDABI_TRAP_ENABLE;
+	case RULE_debug_stranger_with_session_is_eperm:
+		return allowed || op == KFDABI_TRAP_SEND_RUNTIME_EVENT;
+	case RULE_debug_child_of_owner_is_eperm:
 		return true;
-	tracer = process_tracer(target);
-	if (tracer == call->tid)
-		return true;
-	if (!rule_holds(sim, RULE_debug_other_thread_is_eperm) && tracer &&
-	    process_of_thread(call->sim, tracer) == call->process)
-		return true;
-	if (!rule_holds(sim, RULE_debug_detached_is_eperm))
-		strict = false;
-	if (op == KFDABI_TRAP_ENABLE && !rule_holds(sim, RULE_debug_stranger_is_eperm))
-		return true;
-	if (op == KFDABI_TRAP_SEND_RUNTIME_EVENT &&
-	    !rule_holds(sim, RULE_debug_stranger_with_session_is_eperm))
-		return true;
-	if (!strict && !rule_holds(sim, RULE_debug_child_of_owner_is_eperm))
-		return true;
-	if (strict || target->debugger != call->process)
-		return false;
-	if (tracer && !rule_holds(sim, RULE_debug_owner_may_use_any_thread))
-		return false;
-	return tracer || rule_holds(sim, RULE_debug_owner_may_detach);
+	case RULE_debug_owner_may_use_any_thread:
+		return self || tracer == call->tid || (allowed && !tracer);
+	case RULE_debug_owner_may_detach:
+		return self || (allowed && tracer);
+	default:
+		return allowed;
+	}
 }
 
 enum { HARDWARE = 1, NODE = 2 };
@@ -445,7 +440,7 @@ static int gpu_known(const struct call *call)
 
 	if (node_index(call->sim, gpu_id) >= 0)
 		return 0;
-	return !rule_holds(call->sim, RULE_watch_unknown_gpu_is_enodev) ? -EINVAL : -ENODEV;
+	return rule_errno(call->sim, RULE_watch_unknown_gpu_is_enodev, -ENODEV, -EINVAL);
 }
 
 /* Executes an operation after all checks of the caller. The target's mutex must be free. */
@@ -459,38 +454,40 @@ static int run(struct call *call, struct process *target, uint32_t op)
 	if (r && !rule_holds(sim, RULE_debug_runtime_state_before_gpu))
 		return r;
 	if (flags & HARDWARE && target->runtime_state != KFDABI_RUNTIME_ENABLED)
-		return !rule_holds(sim, RULE_debug_hardware_ops_need_runtime) ? -EACCES : -EPERM;
+		return rule_errno(sim, RULE_debug_hardware_ops_need_runtime, -EPERM, -EACCES);
 	if (r)
 		return r;
 	if (!operation)
-		return !rule_holds(sim, RULE_debug_unknown_op_is_einval) ? -ENOTTY : -EINVAL;
+		return rule_errno(sim, RULE_debug_unknown_op_is_einval, -EINVAL, -ENOTTY);
 	return operation->run ? operation->run(call, target) : -EOPNOTSUPP;
 }
 
 /* Returns the errno of an operation without a session. */
 static int no_session(const struct sim *sim, uint32_t op)
 {
-	if (op == KFDABI_TRAP_DISABLE &&
-	    !rule_holds(sim, RULE_debug_disable_without_session_is_einval))
-		return 0;
-	return !rule_holds(sim, RULE_debug_no_session_is_einval) ? -ENODATA : -EINVAL;
+	if (op == KFDABI_TRAP_DISABLE)
+		return rule_errno(sim, RULE_debug_disable_without_session_is_einval, -EINVAL, 0);
+	return rule_errno(sim, RULE_debug_no_session_is_einval, -EINVAL, -ENODATA);
 }
 
 /* Returns the errno of an operation on a process that does not exist or has no KFD process. */
 static int no_target(const struct sim *sim, uint32_t op)
 {
-	if (!rule_holds(sim, RULE_debug_unknown_pid_is_esrch))
+	switch (sim->config.broken_rule) {
+	case RULE_debug_unknown_pid_is_esrch:
 		return -EINVAL;
-	if (op == KFDABI_TRAP_ENABLE && !rule_holds(sim, RULE_debug_target_without_kfd_is_esrch))
-		return -ENOENT;
-	if (op == KFDABI_TRAP_DISABLE && !rule_holds(sim, RULE_debug_zombie_target_is_esrch))
-		return 0;
-	if (!rule_holds(sim, RULE_life_target_exec_ends_session) ||
-	    !rule_holds(sim, RULE_life_fork_child_is_no_target) ||
-	    !rule_holds(sim, RULE_life_target_crash_ends_session) ||
-	    !rule_holds(sim, RULE_life_pid_reuse_is_esrch))
+	case RULE_debug_target_without_kfd_is_esrch:
+		return op == KFDABI_TRAP_ENABLE ? -ENOENT : -ESRCH;
+	case RULE_debug_zombie_target_is_esrch:
+		return op == KFDABI_TRAP_DISABLE ? 0 : -ESRCH;
+	case RULE_life_target_exec_ends_session:
+	case RULE_life_fork_child_is_no_target:
+	case RULE_life_target_crash_ends_session:
+	case RULE_life_pid_reuse_is_esrch:
 		return op == KFDABI_TRAP_ENABLE || op == KFDABI_TRAP_DISABLE ? 0 : -EINVAL;
-	return -ESRCH;
+	default:
+		return -ESRCH;
+	}
 }
 
 int ioctl_dbg_trap(struct call *call)
@@ -501,7 +498,7 @@ int ioctl_dbg_trap(struct call *call)
 	struct process *target;
 
 	if (call->process->primary)
-		return !rule_holds(sim, RULE_context_cannot_debug) ? -EPERM : -EOPNOTSUPP;
+		return rule_errno(sim, RULE_context_cannot_debug, -EOPNOTSUPP, -EPERM);
 	target = process_by_ns_pid(call->process, (pid_t)a->pid);
 	if (!target && op == KFDABI_TRAP_ENABLE &&
 	    rule_holds(sim, RULE_debug_tracer_makes_kfd_process))

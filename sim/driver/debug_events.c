@@ -106,8 +106,7 @@ int debug_send_event(struct call *call, struct process *target)
 		int node = node_index(sim, gpu_id);
 
 		if (node < 0)
-			return !rule_holds(sim, RULE_send_event_unknown_gpu_is_enodev) ? 0
-										       : -ENODEV;
+			return rule_errno(sim, RULE_send_event_unknown_gpu_is_enodev, -ENODEV, 0);
 		if (!rule_holds(sim, RULE_memory_violation_passed_on_evicts))
 			event_memory_fault(target, gpu_id, target->violation[node]);
 		else if (rule_holds(sim, RULE_memory_violation_can_be_passed_on))
@@ -203,7 +202,7 @@ int debug_query_event(struct call *call, struct process *target)
 	a->u.query_event.exception_mask = 0;
 	status = find_event(target, &a->u.query_event.gpu_id, &a->u.query_event.queue_id);
 	if (!status)
-		return !rule_holds(sim, RULE_query_event_none_is_eagain) ? 0 : -EAGAIN;
+		return rule_errno(sim, RULE_query_event_none_is_eagain, -EAGAIN, 0);
 	a->u.query_event.exception_mask = *status;
 	if (!rule_holds(sim, RULE_query_event_gives_whole_status))
 		a->u.query_event.exception_mask &= target->exceptions_enabled;
@@ -247,9 +246,9 @@ int debug_query_info(struct call *call, struct process *target)
 		return -EINVAL;
 	status = find_source(target, mask, a->u.query_info.source_id);
 	if (!status)
-		return !rule_holds(sim, RULE_query_info_bad_source_is_einval) ? -ENODATA : -EINVAL;
+		return rule_errno(sim, RULE_query_info_bad_source_is_einval, -EINVAL, -ENODATA);
 	if (!(*status & mask))
-		return !rule_holds(sim, RULE_query_info_not_raised_is_enodata) ? 0 : -ENODATA;
+		return rule_errno(sim, RULE_query_info_not_raised_is_enodata, -ENODATA, 0);
 	if (mask == RUNTIME_MASK && call_write(call, a->u.query_info.info_ptr, &info,
 					       room < sizeof info ? room : sizeof info))
 		return -EFAULT;

@@ -81,7 +81,7 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 
 	a->u.queue_snapshot.num_queues = 0;
 	if (!stride)
-		return !rule_holds(sim, RULE_queue_snapshot_entry_size_0_is_einval) ? 0 : -EINVAL;
+		return rule_errno(sim, RULE_queue_snapshot_entry_size_0_is_einval, -EINVAL, 0);
 	if (room > QUEUE_IDS_MAX && !rule_holds(sim, RULE_queue_snapshot_huge_capacity))
 		return -ENOMEM;
 	if (stride > sizeof(struct kfdabi_queue_snapshot))
@@ -90,8 +90,8 @@ int debug_queue_snapshot(struct call *call, struct process *target)
 		if (n < room && write_queue(call, queue, n, stride)) {
 			a->u.queue_snapshot.num_queues = n;
 			runlist_update_collected(target);
-			return !rule_holds(sim, RULE_queue_snapshot_bad_buffer_is_efault) ? -EINVAL
-											  : -EFAULT;
+			return rule_errno(sim, RULE_queue_snapshot_bad_buffer_is_efault, -EFAULT,
+					  -EINVAL);
 		}
 		n++;
 		if (n > room && !rule_holds(sim, RULE_queue_snapshot_clears_only_copied_entries))
@@ -160,9 +160,8 @@ int debug_device_snapshot(struct call *call, struct process *target)
 		return -EINVAL;
 	if (!stride && !rule_holds(sim, RULE_device_snapshot_entry_size_0_counts))
 		return -EINVAL;
-	if ((sim->config.kernel < KFDABI_LINUX_7_3) !=
-	    (!rule_holds(sim, RULE_device_snapshot_entry_is_120_bytes) ||
-	     !rule_holds(sim, RULE_device_snapshot_entry_is_128_bytes)))
+	if (!like_linux_7(sim, RULE_device_snapshot_entry_is_120_bytes,
+			  RULE_device_snapshot_entry_is_128_bytes))
 		bytes = KFDABI_DEVICE_SNAPSHOT_BYTES_1_17;
 	if (bytes > stride)
 		bytes = stride;
@@ -170,14 +169,13 @@ int debug_device_snapshot(struct call *call, struct process *target)
 		step = bytes;
 	a->u.device_snapshot.entry_size = bytes;
 	a->u.device_snapshot.num_devices =
-		!rule_holds(sim, RULE_device_snapshot_count_probe) ? room : sim->nodes_n;
+		rule_holds(sim, RULE_device_snapshot_count_probe) ? sim->nodes_n : room;
 	for (uint32_t i = 0; i < room && i < sim->nodes_n; i++) {
 		struct kfdabi_device_snapshot entry = device_entry(target, i);
 
 		if (call_write(call, at + (uint64_t)i * step, &entry, bytes))
-			return !rule_holds(sim, RULE_device_snapshot_bad_buffer_is_efault)
-				       ? -EINVAL
-				       : -EFAULT;
+			return rule_errno(sim, RULE_device_snapshot_bad_buffer_is_efault, -EFAULT,
+					  -EINVAL);
 	}
 	return 0;
 }

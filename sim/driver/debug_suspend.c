@@ -149,10 +149,10 @@ static int read_ids(struct call *call, struct runlist_update *update, uint64_t a
 	update->n_ids = n;
 	update->ids_address = address;
 	if (call_read(call, address, update->ids, n * sizeof *update->ids))
-		return !rule_holds(sim, update->resume ? RULE_resume_bad_pointer_is_efault
-						       : RULE_suspend_bad_pointer_is_efault)
-			       ? -EINVAL
-			       : -EFAULT;
+		return rule_errno(sim,
+				  update->resume ? RULE_resume_bad_pointer_is_efault
+						 : RULE_suspend_bad_pointer_is_efault,
+				  -EFAULT, -EINVAL);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!rule_holds(sim, RULE_input_bit_31_matches) &&
 		    update->ids[i] & KFDABI_QUEUE_INVALID)
@@ -249,7 +249,7 @@ static int array(struct call *call, struct runlist_update *update, uint64_t addr
 	if (address)
 		r = read_ids(call, update, address, n);
 	else if (!update->resume && n)
-		r = !rule_holds(sim, RULE_suspend_null_array_is_einval) ? -EFAULT : -EINVAL;
+		r = rule_errno(sim, RULE_suspend_null_array_is_einval, -EINVAL, -EFAULT);
 	else if (!update->resume && !rule_holds(sim, RULE_suspend_null_empty_array_is_0))
 		r = -EINVAL;
 	else if (n && !rule_holds(sim, RULE_resume_null_array_ignores_the_number))

@@ -60,7 +60,7 @@ static int check_override(const struct sim *sim, uint32_t mode, uint32_t *suppor
 	*supported = sim->config.chip.gfx_target_version >= GFX_9_4_3 ? TRAPS_9_4_3 : TRAPS_9_4_2;
 	if (mode == KFDABI_OVERRIDE_OR || mode == KFDABI_OVERRIDE_REPLACE)
 		return 0;
-	return !rule_holds(sim, RULE_launch_override_mode_is_eperm) ? -EINVAL : -EPERM;
+	return rule_errno(sim, RULE_launch_override_mode_is_eperm, -EPERM, -EINVAL);
 }
 
 int debug_launch_override(struct call *call, struct process *target)
@@ -74,11 +74,11 @@ int debug_launch_override(struct call *call, struct process *target)
 	if (r)
 		return r;
 	if (wanted & ~a->u.launch_override.support_mask)
-		return !rule_holds(sim, RULE_launch_override_unsupported_is_eacces) ? -EINVAL
-										    : -EACCES;
+		return rule_errno(sim, RULE_launch_override_unsupported_is_eacces, -EACCES,
+				  -EINVAL);
 	target->trap_mask = (a->u.launch_override.enable_mask & wanted) | (before & ~wanted);
 	a->u.launch_override.enable_mask =
-		!rule_holds(sim, RULE_launch_override_tells_previous) ? 0 : before;
+		rule_holds(sim, RULE_launch_override_tells_previous) ? before : 0;
 	return refresh(call, target, nodes_active(sim));
 }
 
@@ -112,7 +112,7 @@ int debug_clear_watch(struct call *call, struct process *target)
 	uint32_t id = a->u.clear_watch.id;
 
 	if (id >= KFDABI_WATCH_POINTS || !(target->watches[at] >> id & 1))
-		return !rule_holds(call->sim, RULE_watch_clear_unset_is_einval) ? 0 : -EINVAL;
+		return rule_errno(call->sim, RULE_watch_clear_unset_is_einval, -EINVAL, 0);
 	target->watches[at] &= (uint8_t) ~(1u << id);
 	call->sim->nodes[at].watches &= (uint8_t) ~(1u << id);
 	return refresh(call, target, nodes_active(call->sim) & 1ull << at);
@@ -143,7 +143,7 @@ int debug_set_flags(struct call *call, struct process *target)
 	const struct sim *sim = call->sim;
 	uint32_t capability = sim->config.chip.capability;
 
-	a->u.set_flags.flags = !rule_holds(sim, RULE_flags_tell_previous) ? wanted : before;
+	a->u.set_flags.flags = rule_holds(sim, RULE_flags_tell_previous) ? before : wanted;
 	if (wanted & KFDABI_FLAG_SINGLE_MEM_OP && !(capability & KFDABI_CAP_SINGLE_MEM_OP) &&
 	    rule_holds(sim, RULE_flags_unsupported_are_eacces))
 		return -EACCES;

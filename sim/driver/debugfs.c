@@ -334,7 +334,7 @@ void debugfs_process_new(struct process *process)
 	process_dir(process, directory, sizeof directory);
 	mkdirat(debugfs->proc, directory, 0755);
 	snprintf(text, sizeof text, "%u\n",
-		 !rule_holds(process->sim, RULE_debugfs_tells_the_pasid) ? 0 : process->pasid);
+		 rule_holds(process->sim, RULE_debugfs_tells_the_pasid) ? process->pasid : 0);
 	for (uint32_t i = 0; i < process->sim->nodes_n; i++) {
 		int fd;
 

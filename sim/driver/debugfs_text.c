@@ -134,13 +134,8 @@ static void sdma_mqd(struct debugfs_text *text, const struct debugfs_view *view,
 static void header(struct debugfs_text *text, const struct sim *sim,
 		   const struct debugfs_process *process)
 {
-	bool later = linux_7(sim);
-
-	if (!rule_holds(sim, RULE_mqds_name_pid_and_pasid) ||
-	    !rule_holds(sim, RULE_mqds_name_the_pid_twice))
-		later = !later;
 	/* Later releases print the leader's pid in place of the pasid. */
-	if (later)
+	if (like_linux_7(sim, RULE_mqds_name_pid_and_pasid, RULE_mqds_name_the_pid_twice))
 		line(text, "Process %d PASID %d:\n", process->pid, process->pid);
 	else
 		line(text, "Process %d PASID 0x%x:\n", process->pid, process->pasid);

@@ -235,9 +235,9 @@ void event_memory_fault(struct process *process, uint32_t gpu_id, uint64_t va)
 	memset(&process->fault, 0, sizeof process->fault);
 	process->fault.failure.NotPresent = 1;
 	/* The fault's interrupt reports only the page. */
-	process->fault.va = !rule_holds(process->sim, RULE_memory_event_tells_the_fault)
-				    ? 0
-				    : va & ~(uint64_t)(PAGE_BYTES - 1);
+	process->fault.va = rule_holds(process->sim, RULE_memory_event_tells_the_fault)
+				    ? va & ~(uint64_t)(PAGE_BYTES - 1)
+				    : 0;
 	process->fault.gpu_id = gpu_id;
 	for (uint32_t id = 0; id < process->cap_events; id++)
 		if (process->events[id].used && process->events[id].type == KFD_IOC_EVENT_MEMORY)
@@ -270,7 +270,7 @@ static int page_set(struct process *process, uint64_t handle)
 	const struct bo *page = bo_by_handle(process, handle);
 
 	if (process->n_signal_events || process->event_slots)
-		return !rule_holds(process->sim, RULE_event_page_is_set_once) ? 0 : -EINVAL;
+		return rule_errno(process->sim, RULE_event_page_is_set_once, -EINVAL, 0);
 	if (node >= 0 && !process->vm[node].file)
 		return -ENODEV;
 	if (!page || !page->pages)
@@ -364,9 +364,9 @@ int ioctl_destroy_event(struct call *call)
 	while (waiter) {
 		if (waits_for(waiter, a->event_id)) {
 			waiter_finish(process, waiter,
-				      !rule_holds(call->sim, RULE_destroyed_event_fails_its_waiters)
-					      ? KFD_IOC_WAIT_RESULT_TIMEOUT
-					      : KFD_IOC_WAIT_RESULT_FAIL);
+				      rule_holds(call->sim, RULE_destroyed_event_fails_its_waiters)
+					      ? KFD_IOC_WAIT_RESULT_FAIL
+					      : KFD_IOC_WAIT_RESULT_TIMEOUT);
 			waiter = LIST_FIRST(&process->waiters);
 		} else {
 			waiter = LIST_NEXT(waiter, link);
@@ -453,9 +453,8 @@ static int waiter_check(struct process *process, struct event_waiter *waiter)
 		struct event_wait *state = &waiter->state[i];
 
 		if (!event)
-			return !rule_holds(process->sim, RULE_wait_on_an_unknown_event_is_einval)
-				       ? -ENOENT
-				       : -EINVAL;
+			return rule_errno(process->sim, RULE_wait_on_an_unknown_event_is_einval,
+					  -EINVAL, -ENOENT);
 		state->active = event->signaled;
 		event->signaled = event->signaled && !event->auto_reset;
 		if (!rule_holds(process->sim, RULE_auto_reset_event_wakes_once))

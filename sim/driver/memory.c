@@ -237,7 +237,7 @@ static int back(struct call *call, struct bo *bo, uint64_t *offset)
 	}
 	if (bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) {
 		if (!*offset)
-			return !rule_holds(sim, RULE_userptr_needs_an_address) ? -EFAULT : -EINVAL;
+			return rule_errno(sim, RULE_userptr_needs_an_address, -EINVAL, -EFAULT);
 		r = system_take(sim, page_up(bo->size));
 		if (r)
 			return r;
@@ -251,7 +251,7 @@ static int back(struct call *call, struct bo *bo, uint64_t *offset)
 	}
 	if (bo->flags & (KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP))
 		return 0;
-	return !rule_holds(sim, RULE_alloc_needs_a_kind_of_memory) ? -ENOMEM : -EINVAL;
+	return rule_errno(sim, RULE_alloc_needs_a_kind_of_memory, -EINVAL, -ENOMEM);
 }
 
 static int check_alloc(struct call *call, int index, uint64_t *offset)
@@ -260,14 +260,14 @@ static int check_alloc(struct call *call, int index, uint64_t *offset)
 	const struct sim *sim = call->sim;
 
 	if (!a->size)
-		return !rule_holds(sim, RULE_alloc_of_nothing_is_einval) ? -ENOMEM : -EINVAL;
+		return rule_errno(sim, RULE_alloc_of_nothing_is_einval, -EINVAL, -ENOMEM);
 	if (svm_overlaps(call->process, a) &&
 	    rule_holds(sim, RULE_alloc_in_an_svm_range_is_eaddrinuse))
 		return -EADDRINUSE;
 	if (index < 0)
-		return !rule_holds(sim, RULE_alloc_on_an_unknown_gpu_is_einval) ? -ENODEV : -EINVAL;
+		return rule_errno(sim, RULE_alloc_on_an_unknown_gpu_is_einval, -EINVAL, -ENODEV);
 	if (!call->process->vm[index].file)
-		return !rule_holds(sim, RULE_alloc_without_vm_is_enodev) ? -EINVAL : -ENODEV;
+		return rule_errno(sim, RULE_alloc_without_vm_is_enodev, -ENODEV, -EINVAL);
 	if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) {
 		if (a->size != DOORBELL_PAGE && rule_holds(sim, RULE_doorbell_memory_is_two_pages))
 			return -EINVAL;
@@ -318,7 +318,7 @@ int ioctl_free_memory(struct call *call)
 	    rule_holds(sim, RULE_event_page_cannot_be_freed))
 		return -EPERM;
 	if (!bo)
-		return !rule_holds(sim, RULE_free_of_an_unknown_handle_is_einval) ? 0 : -EINVAL;
+		return rule_errno(sim, RULE_free_of_an_unknown_handle_is_einval, -EINVAL, 0);
 	if (bo->mapped && rule_holds(sim, RULE_free_of_a_mapped_buffer_is_ebusy))
 		return -EBUSY;
 	bo_free(process, bo);
@@ -371,8 +371,8 @@ static int one_device(struct call *call, struct bo *bo, uint32_t gpu_id, bool ma
 	if (map)
 		return bo_map(process, bo, (uint32_t)node);
 	if (!(bo->mapped >> node & 1))
-		return !rule_holds(call->sim, RULE_unmap_of_what_is_not_mapped_is_einval) ? 0
-											  : -EINVAL;
+		return rule_errno(call->sim, RULE_unmap_of_what_is_not_mapped_is_einval, -EINVAL,
+				  0);
 	if (!rule_holds(call->sim, RULE_unmapped_buffer_faults))
 		return 0;
 	kernels_forget(process, bo->va, bo->size);
@@ -392,20 +392,20 @@ static int map_or_unmap(struct call *call, bool map)
 	if (!a->n_devices && rule_holds(sim, RULE_map_to_no_gpu_is_einval))
 		return -EINVAL;
 	if (a->n_success > a->n_devices)
-		return !rule_holds(sim, RULE_map_n_success_beyond_n_is_einval) ? 0 : -EINVAL;
+		return rule_errno(sim, RULE_map_n_success_beyond_n_is_einval, -EINVAL, 0);
 	if (a->n_devices > DEVICES_MAX)
 		return -ENOMEM;
 	ids = malloc((a->n_devices + 1) * sizeof *ids);
 	if (!ids)
 		return -ENOMEM;
 	if (call_read(call, a->device_ids_array_ptr, ids, a->n_devices * sizeof *ids))
-		r = !rule_holds(sim, RULE_map_with_a_bad_array_is_efault) ? -EINVAL : -EFAULT;
+		r = rule_errno(sim, RULE_map_with_a_bad_array_is_efault, -EFAULT, -EINVAL);
 	else if (home < 0)
 		r = -EINVAL;
 	else if (map && !call->process->vm[home].file)
 		r = -ENODEV;
 	else if (!bo)
-		r = !rule_holds(sim, RULE_map_of_an_unknown_handle_is_enomem) ? -EINVAL : -ENOMEM;
+		r = rule_errno(sim, RULE_map_of_an_unknown_handle_is_enomem, -ENOMEM, -EINVAL);
 	for (uint32_t i = a->n_success; i < a->n_devices && !r; i++) {
 		r = one_device(call, bo, ids[i], map);
 		if (!r && rule_holds(sim, RULE_map_tells_how_many_succeeded))

@@ -45,7 +45,7 @@ int ioctl_create_process(struct call *call)
 	const struct sim *sim = call->sim;
 
 	if (process->primary)
-		return !rule_holds(sim, RULE_context_of_a_context_is_einval) ? 0 : -EINVAL;
+		return rule_errno(sim, RULE_context_of_a_context_is_einval, -EINVAL, 0);
 	context = process_new_context(process);
 	if (!context)
 		return -ENOMEM;

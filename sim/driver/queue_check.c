@@ -13,11 +13,6 @@
 #define WAVES_A_CU 40u /* gfx9 */
 #define WAVES_AN_ARRAY 512u
 
-static bool breaks(const struct call *call, enum kfdabi_rule rule)
-{
-	return !rule_holds(call->sim, rule);
-}
-
 static bool user_pointer(uint64_t address)
 {
 	return address < USER_LIMIT;
@@ -45,7 +40,7 @@ int queue_check_numbers(const struct sim *sim, uint32_t percent, uint32_t priori
 	if (priority > KFD_MAX_QUEUE_PRIORITY && rule_holds(sim, RULE_priority_over_15_is_einval))
 		return -EINVAL;
 	if (!user_pointer(ring))
-		return !rule_holds(sim, RULE_ring_outside_user_space_is_efault) ? -EINVAL : -EFAULT;
+		return rule_errno(sim, RULE_ring_outside_user_space_is_efault, -EFAULT, -EINVAL);
 	if (*ring_bytes & (*ring_bytes - 1) && rule_holds(sim, RULE_ring_size_is_a_power_of_two))
 		return -EINVAL;
 	if (*ring_bytes < RING_BYTES_MIN && rule_holds(sim, RULE_short_ring_counts_as_1024))
@@ -56,10 +51,10 @@ int queue_check_numbers(const struct sim *sim, uint32_t percent, uint32_t priori
 static int check_pointers(const struct call *call, const struct kfdabi_create_queue *a)
 {
 	if ((!user_pointer(a->read_pointer_address) || !user_pointer(a->write_pointer_address)) &&
-	    !breaks(call, RULE_pointers_outside_user_space_are_efault))
+	    rule_holds(call->sim, RULE_pointers_outside_user_space_are_efault))
 		return -EFAULT;
 	if ((!user_pointer(a->eop_buffer_address) || !user_pointer(a->ctx_save_restore_address)) &&
-	    !breaks(call, RULE_areas_outside_user_space_are_efault))
+	    rule_holds(call->sim, RULE_areas_outside_user_space_are_efault))
 		return -EFAULT;
 	return 0;
 }
@@ -85,21 +80,21 @@ static int check_areas(const struct call *call, uint32_t node, const struct kfda
 	const struct sim_chip *chip = &call->sim->config.chip;
 	const struct process *process = call->process;
 
-	if (a->eop_buffer_address && !breaks(call, RULE_end_of_pipe_buffer_is_checked) &&
+	if (a->eop_buffer_address && rule_holds(call->sim, RULE_end_of_pipe_buffer_is_checked) &&
 	    (a->eop_buffer_size < EOP_BYTES ||
 	     !queue_check_buffer(process, node, a->eop_buffer_address, a->eop_buffer_size)))
 		return -EINVAL;
 	if (a->ctl_stack_size != chip->ctl_stack_bytes &&
-	    !breaks(call, RULE_control_stack_size_is_the_nodes))
+	    rule_holds(call->sim, RULE_control_stack_size_is_the_nodes))
 		return -EINVAL;
 	if (a->ctx_save_restore_size < chip->cwsr_bytes &&
-	    !breaks(call, RULE_save_size_is_at_least_the_nodes))
+	    rule_holds(call->sim, RULE_save_size_is_at_least_the_nodes))
 		return -EINVAL;
 	/* Newer runtimes have the save area in their own memory, shared by SVM attributes. */
 	if (!queue_check_buffer(process, node, a->ctx_save_restore_address,
 				save_mapping(call, a)) &&
 	    !svm_covers(process, node, a->ctx_save_restore_address, save_mapping(call, a)) &&
-	    !breaks(call, RULE_save_area_is_one_mapping))
+	    rule_holds(call->sim, RULE_save_area_is_one_mapping))
 		return -EINVAL;
 	return 0;
 }
@@ -109,11 +104,11 @@ static int check_buffers(const struct call *call, uint32_t node,
 {
 	const struct process *process = call->process;
 
-	if (!breaks(call, RULE_pointers_are_one_mapped_page) &&
+	if (rule_holds(call->sim, RULE_pointers_are_one_mapped_page) &&
 	    (!queue_check_buffer(process, node, a->write_pointer_address, PAGE_BYTES) ||
 	     !queue_check_buffer(process, node, a->read_pointer_address, PAGE_BYTES)))
 		return -EINVAL;
-	if (!breaks(call, RULE_ring_is_exactly_mapped) &&
+	if (rule_holds(call->sim, RULE_ring_is_exactly_mapped) &&
 	    !queue_check_buffer(process, node, a->ring_base_address, a->ring_size))
 		return -EINVAL;
 	return is_compute_type(a->queue_type) ? check_areas(call, node, a) : 0;
@@ -128,7 +123,8 @@ static int check_alone(const struct call *call, struct kfdabi_create_queue *a)
 	if (!r)
 		r = check_pointers(call, a);
 	if (!r && a->queue_type > KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID)
-		r = breaks(call, RULE_unknown_queue_type_is_524) ? -EINVAL : -ENOTSUPP_KERNEL;
+		r = rule_errno(call->sim, RULE_unknown_queue_type_is_524, -ENOTSUPP_KERNEL,
+			       -EINVAL);
 	return r;
 }
 
@@ -137,19 +133,20 @@ int queue_check_create(const struct call *call, struct kfdabi_create_queue *a)
 	const struct gpu_config *gpu = &call->sim->config.gpu;
 	int node = node_index(call->sim, a->gpu_id), r = 0;
 
-	if (!breaks(call, RULE_checks_of_create_are_in_order))
+	if (rule_holds(call->sim, RULE_checks_of_create_are_in_order))
 		r = check_alone(call, a);
 	if (r)
 		return r;
 	if (node < 0)
-		return breaks(call, RULE_unknown_gpu_is_einval) ? -ENODEV : -EINVAL;
+		return rule_errno(call->sim, RULE_unknown_gpu_is_einval, -EINVAL, -ENODEV);
 	if (!call->process->vm[node].file)
-		return breaks(call, RULE_queue_without_a_vm_is_esrch) ? -EINVAL : -ESRCH;
+		return rule_errno(call->sim, RULE_queue_without_a_vm_is_esrch, -ESRCH, -EINVAL);
 	if (a->queue_type == KFDABI_QUEUE_TYPE_SDMA_BY_ENG_ID &&
 	    a->sdma_engine_id >= gpu->sdma_engines + gpu->xgmi_engines)
-		return breaks(call, RULE_engine_beyond_the_last_is_einval) ? -ENODEV : -EINVAL;
+		return rule_errno(call->sim, RULE_engine_beyond_the_last_is_einval, -EINVAL,
+				  -ENODEV);
 	r = check_buffers(call, (uint32_t)node, a);
-	if (!r && breaks(call, RULE_checks_of_create_are_in_order))
+	if (!r && !rule_holds(call->sim, RULE_checks_of_create_are_in_order))
 		r = check_alone(call, a);
 	return r ? r : node;
 }

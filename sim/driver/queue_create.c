@@ -129,7 +129,7 @@ static int take_doorbell(struct queue *queue)
 	TAILQ_FOREACH(each, &queue->process->queues, link)
 	if (each != queue && each->node == queue->node)
 		used[each->doorbell_index / 64] |= 1ull << (each->doorbell_index % 64);
-	for (uint32_t i = !rule_holds(sim, RULE_doorbells_are_lowest_free) ? 8 : 0;
+	for (uint32_t i = rule_holds(sim, RULE_doorbells_are_lowest_free) ? 0 : 8;
 	     i < DOORBELLS_PER_PAGE; i++) {
 		if (i % MIRROR >= NON_CP_FIRST && i % MIRROR <= NON_CP_LAST)
 			continue;

@@ -96,7 +96,8 @@ static void forget_interrupted(struct queue *queue)
 	const struct sim *sim = queue->process->sim;
 	struct call *call, *next;
 	bool any = !TAILQ_EMPTY(&queue->destroyers);
-	bool forgets = linux_7(sim);
+	bool forgets = like_linux_7(sim, RULE_interrupted_destroy_bars_suspension,
+				    RULE_interrupted_destroy_leaves_no_mark);
 
 	for (call = TAILQ_FIRST(&queue->destroyers); call; call = next) {
 		next = TAILQ_NEXT(call, link);
@@ -106,9 +107,6 @@ static void forget_interrupted(struct queue *queue)
 		call->sim->n_destroyers--;
 		call_drop(call);
 	}
-	if (!rule_holds(sim, RULE_interrupted_destroy_leaves_no_mark) ||
-	    !rule_holds(sim, RULE_interrupted_destroy_bars_suspension))
-		forgets = !forgets;
 	if (any && TAILQ_EMPTY(&queue->destroyers) && forgets)
 		queue->being_destroyed = false;
 }
@@ -138,10 +136,10 @@ int ioctl_destroy_queue(struct call *call)
 	struct runlist_update *update;
 
 	if (!queue)
-		return !rule_holds(call->sim, RULE_destroy_of_unknown_queue_is_einval) ? -EFAULT
-										       : -EINVAL;
+		return rule_errno(call->sim, RULE_destroy_of_unknown_queue_is_einval, -EINVAL,
+				  -EFAULT);
 	if (!TAILQ_EMPTY(&queue->destroyers) && linux_7(call->sim))
-		return !rule_holds(call->sim, RULE_second_destroy_is_ebusy) ? -EINVAL : -EBUSY;
+		return rule_errno(call->sim, RULE_second_destroy_is_ebusy, -EBUSY, -EINVAL);
 	if (!rule_holds(call->sim, RULE_destroy_drops_the_work) && queue->submitted != queue->done)
 		return -EBUSY;
 	/* Seen on one GPU. According to the driver's source the call sleeps. */

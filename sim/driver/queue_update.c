@@ -7,11 +7,6 @@
 
 #define CU_MASK_BITS_MAX 1024u
 
-static bool breaks(const struct call *call, enum kfdabi_rule rule)
-{
-	return !rule_holds(call->sim, rule);
-}
-
 /* End of the update: a change fails with EACCES if the firmware did not answer. */
 static void changed(struct runlist_update *update)
 {
@@ -50,16 +45,16 @@ static void apply_change(const struct call *call, struct queue *queue,
 {
 	uint32_t percent = a->queue_percentage & 0xff;
 
-	if (percent ? queue->percent || !breaks(call, RULE_update_starts_a_stopped_queue)
-		    : !breaks(call, RULE_percent_0_stops_the_queue))
+	if (percent ? queue->percent || rule_holds(call->sim, RULE_update_starts_a_stopped_queue)
+		    : rule_holds(call->sim, RULE_percent_0_stops_the_queue))
 		queue->percent = percent;
-	if (a->ring_base_address || (!breaks(call, RULE_no_ring_stops_the_queue) &&
-				     !breaks(call, RULE_resume_maps_only_if_ring_permits)))
+	if (a->ring_base_address || (rule_holds(call->sim, RULE_no_ring_stops_the_queue) &&
+				     rule_holds(call->sim, RULE_resume_maps_only_if_ring_permits)))
 		queue->ring = a->ring_base_address;
 	queue->ring_bytes = a->ring_size;
 	queue->priority = a->queue_priority;
 	queue->target_xcc = a->queue_percentage >> 8 & 0xff;
-	if (breaks(call, RULE_update_of_a_suspended_queue_only_stores))
+	if (!rule_holds(call->sim, RULE_update_of_a_suspended_queue_only_stores))
 		queue->suspended = false;
 }
 
@@ -70,14 +65,15 @@ int ioctl_update_queue(struct call *call)
 	int r = queue_check_numbers(call->sim, a->queue_percentage, a->queue_priority,
 				    a->ring_base_address, &a->ring_size);
 
-	if (r && !breaks(call, RULE_update_checks_its_numbers))
+	if (r && rule_holds(call->sim, RULE_update_checks_its_numbers))
 		return r;
 	queue = queue_by_id(call->process, a->queue_id);
 	if (!queue)
-		return breaks(call, RULE_update_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
+		return rule_errno(call->sim, RULE_update_of_unknown_queue_is_efault, -EFAULT,
+				  -EINVAL);
 	if (a->ring_base_address &&
 	    !queue_check_buffer(call->process, queue->node, a->ring_base_address, a->ring_size) &&
-	    !breaks(call, RULE_update_to_an_unmapped_ring_is_efault))
+	    rule_holds(call->sim, RULE_update_to_an_unmapped_ring_is_efault))
 		return -EFAULT;
 	apply_change(call, queue, a);
 	procfs_queue_resized(queue);
@@ -93,19 +89,20 @@ int ioctl_set_cu_mask(struct call *call)
 	struct queue *queue;
 	int r;
 
-	if ((!bits || bits % 32) && !breaks(call, RULE_cu_mask_is_whole_words))
+	if ((!bits || bits % 32) && rule_holds(call->sim, RULE_cu_mask_is_whole_words))
 		return -EINVAL;
 	if (bits > CU_MASK_BITS_MAX) {
-		if (breaks(call, RULE_long_cu_mask_is_cut))
+		if (!rule_holds(call->sim, RULE_long_cu_mask_is_cut))
 			return -EINVAL;
 		bits = CU_MASK_BITS_MAX;
 	}
 	if (call_read(call, a->cu_mask_ptr, mask, bits / 32 * sizeof *mask) &&
-	    !breaks(call, RULE_unreadable_cu_mask_is_efault))
+	    rule_holds(call->sim, RULE_unreadable_cu_mask_is_efault))
 		return -EFAULT;
 	queue = queue_by_id(call->process, a->queue_id);
 	if (!queue)
-		return breaks(call, RULE_cu_mask_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
+		return rule_errno(call->sim, RULE_cu_mask_of_unknown_queue_is_efault, -EFAULT,
+				  -EINVAL);
 	r = gpu_queue_set_cu_mask(call->sim->nodes[queue->node].gpu, (uint32_t)queue->gpu_queue,
 				  mask, bits);
 	return r ? r : queue_update_runlist(call, queue);
@@ -128,17 +125,17 @@ int ioctl_alloc_queue_gws(struct call *call)
 	struct queue *queue = queue_by_id(call->process, a->queue_id), *holder;
 
 	if (!queue)
-		return breaks(call, RULE_gws_of_unknown_queue_is_einval) ? -ENODEV : -EINVAL;
+		return rule_errno(call->sim, RULE_gws_of_unknown_queue_is_einval, -EINVAL, -ENODEV);
 	if (!call->sim->config.chip.num_gws)
 		return -ENODEV;
 	if (call->process->session && !debug_with_gws(call->sim))
 		return -EBUSY;
 	holder = gws_holder(call->process, queue->node);
-	if (a->num_gws && holder && !breaks(call, RULE_gws_is_for_one_queue))
+	if (a->num_gws && holder && rule_holds(call->sim, RULE_gws_is_for_one_queue))
 		return -EBUSY;
-	if (!a->num_gws && !holder && !breaks(call, RULE_gws_cannot_be_given_up_twice))
+	if (!a->num_gws && !holder && rule_holds(call->sim, RULE_gws_cannot_be_given_up_twice))
 		return -EINVAL;
-	if (holder && !breaks(call, RULE_gws_can_be_given_up))
+	if (holder && rule_holds(call->sim, RULE_gws_can_be_given_up))
 		holder->gws = false;
 	if (a->num_gws)
 		queue->gws = true;
@@ -153,16 +150,18 @@ int ioctl_wave_state(struct call *call)
 	int r;
 
 	if (!queue)
-		return breaks(call, RULE_wave_state_of_unknown_queue_is_efault) ? -EINVAL : -EFAULT;
-	if (!is_compute_type(queue->type) && !breaks(call, RULE_wave_state_is_of_compute_queues))
+		return rule_errno(call->sim, RULE_wave_state_of_unknown_queue_is_efault, -EFAULT,
+				  -EINVAL);
+	if (!is_compute_type(queue->type) &&
+	    rule_holds(call->sim, RULE_wave_state_is_of_compute_queues))
 		return -EINVAL;
-	if (queue_active(queue) && !breaks(call, RULE_wave_state_is_of_stopped_queues))
+	if (queue_active(queue) && rule_holds(call->sim, RULE_wave_state_is_of_stopped_queues))
 		return -EINVAL;
-	if (breaks(call, RULE_wave_state_into_nothing_is_efault) && !a->ctl_stack_address)
+	if (!rule_holds(call->sim, RULE_wave_state_into_nothing_is_efault) && !a->ctl_stack_address)
 		return 0;
 	r = savearea_copy(queue, call, a->ctl_stack_address, &a->ctl_stack_used_size,
 			  &a->save_area_used_size);
-	if (breaks(call, RULE_wave_state_tells_the_live_state))
+	if (!rule_holds(call->sim, RULE_wave_state_tells_the_live_state))
 		a->ctl_stack_used_size = a->save_area_used_size = 0;
 	return r;
 }

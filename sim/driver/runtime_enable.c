@@ -66,7 +66,7 @@ static int enable(struct call *call, struct kfdabi_runtime_enable *a)
 	struct runlist_update *update;
 
 	if (process->runtime_state != KFDABI_RUNTIME_DISABLED)
-		return !rule_holds(sim, RULE_runtime_enable_twice_is_ebusy) ? 0 : -EBUSY;
+		return rule_errno(sim, RULE_runtime_enable_twice_is_ebusy, -EBUSY, 0);
 	if (!TAILQ_EMPTY(&process->queues) &&
 	    rule_holds(sim, RULE_runtime_enable_after_queue_is_eexist))
 		return -EEXIST;

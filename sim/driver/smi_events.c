@@ -113,12 +113,10 @@ static bool may_see(const struct sim *sim, const struct smi_client *client, pid_
 
 static uint32_t fifo_bytes(const struct sim *sim)
 {
-	bool small = !linux_7(sim);
-
-	if (!rule_holds(sim, RULE_smi_buffer_holds_1024_bytes) ||
-	    !rule_holds(sim, RULE_smi_buffer_holds_more_than_1024_bytes))
-		small = !small;
-	return small ? FIFO_BYTES_6_12 : FIFO_BYTES;
+	return like_linux_7(sim, RULE_smi_buffer_holds_1024_bytes,
+			    RULE_smi_buffer_holds_more_than_1024_bytes)
+		       ? FIFO_BYTES
+		       : FIFO_BYTES_6_12;
 }
 
 /* Sends one line to all clients that have selected it. @pid: the process that it concerns; 0: all
@@ -176,22 +174,16 @@ void smi_queue_restore(struct process *process, uint32_t node, bool rescheduled)
 void smi_vm_fault(struct process *process, uint32_t node)
 {
 	pid_t pid = process->record->pid;
-	unsigned shown_pid = (unsigned)pid;
+	bool names = rule_holds(process->sim, RULE_smi_vmfault_names_the_process);
 
-	if (!rule_holds(process->sim, RULE_smi_vmfault_names_the_process))
-		shown_pid = process->pasid;
 	event(process->sim, node, linux_7(process->sim) ? pid : 0, KFDABI_SMI_VMFAULT, "%x:%s\n",
-	      shown_pid, process->record->comm);
+	      names ? (unsigned)pid : process->pasid, process->record->comm);
 }
 
 void smi_process(struct process *process, uint32_t node, bool start)
 {
-	bool shown_pid = linux_7(process->sim);
-
-	if (!rule_holds(process->sim, RULE_smi_process_start_at_acquire_vm) ||
-	    !rule_holds(process->sim, RULE_smi_process_start_is_not_told))
-		shown_pid = !shown_pid;
-	if (shown_pid)
+	if (like_linux_7(process->sim, RULE_smi_process_start_is_not_told,
+			 RULE_smi_process_start_at_acquire_vm))
 		event(process->sim, node, process->record->pid,
 		      start ? KFDABI_SMI_PROCESS_START : KFDABI_SMI_PROCESS_END, "%x %s\n",
 		      (unsigned)process->record->pid, process->record->comm);

@@ -211,8 +211,8 @@ static void dir_name(const struct process *process, char *name, size_t size)
 {
 	if (process->primary)
 		snprintf(name, size,
-			 !rule_holds(process->sim, RULE_proc_context_has_a_folder) ? "%u"
-										   : "context_%u",
+			 rule_holds(process->sim, RULE_proc_context_has_a_folder) ? "context_%u"
+										  : "%u",
 			 process->context);
 	else
 		snprintf(name, size, "%d", process->record->pid);
@@ -223,7 +223,6 @@ void procfs_process_new(struct process *process)
 	struct sim *sim = process->sim;
 	struct procfs_dir *directory;
 	char text[TEXT_BYTES];
-	uint32_t pasid;
 
 	if (!sim->procfs)
 		return;
@@ -237,11 +236,10 @@ void procfs_process_new(struct process *process)
 	directory->queues = dir_at(sim, directory->dir, "queues");
 	/* In releases after Linux 6.12 a process has one pasid for each GPU, which debugfs
 	 * shows. */
-	pasid = linux_7(sim) ? 0 : process->pasid;
-	if (!rule_holds(sim, RULE_proc_pasid_is_the_processs) ||
-	    !rule_holds(sim, RULE_proc_pasid_is_0))
-		pasid = linux_7(sim) ? process->pasid : 0;
-	snprintf(text, sizeof text, "%u\n", pasid);
+	snprintf(text, sizeof text, "%u\n",
+		 like_linux_7(sim, RULE_proc_pasid_is_the_processs, RULE_proc_pasid_is_0)
+			 ? 0
+			 : process->pasid);
 	put_text(sim, directory->dir, "pasid", text);
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
 		node_start(process, directory, i);
@@ -332,16 +330,15 @@ void procfs_process_end(struct process *process)
 static unsigned type_number(const struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
-	bool older = !linux_7(sim);
 
-	if (!rule_holds(sim, RULE_proc_xgmi_queue_is_type_4) ||
-	    !rule_holds(sim, RULE_proc_xgmi_queue_is_type_3))
-		older = !older;
 	switch (queue->type) {
 	case KFD_IOC_QUEUE_TYPE_SDMA:
-		return !rule_holds(sim, RULE_proc_sdma_queue_is_type_1) ? 0 : 1;
+		return rule_holds(sim, RULE_proc_sdma_queue_is_type_1) ? 1 : 0;
 	case KFD_IOC_QUEUE_TYPE_SDMA_XGMI:
-		return older ? 4 : 3;
+		return like_linux_7(sim, RULE_proc_xgmi_queue_is_type_4,
+				    RULE_proc_xgmi_queue_is_type_3)
+			       ? 3
+			       : 4;
 	default:
 		return 0;
 	}
@@ -352,7 +349,7 @@ void procfs_queue_new(const struct queue *queue)
 	struct sim *sim = queue->process->sim;
 	struct procfs_dir *directory = queue->process->directory;
 	bool stale = !rule_holds(sim, RULE_proc_id_used_again_tells_the_new_queue);
-	const char *end = !rule_holds(sim, RULE_proc_queue_files_have_no_newline) ? "\n" : "";
+	const char *end = rule_holds(sim, RULE_proc_queue_files_have_no_newline) ? "" : "\n";
 	char text[TEXT_BYTES];
 	int dir;
 

@@ -228,9 +228,8 @@ uint64_t vram_available(const struct sim *sim, uint32_t node)
 	if (gone >= sim->config.vram_bytes)
 		return 0;
 	gone = sim->config.vram_bytes - gone;
-	return !rule_holds(sim, RULE_available_memory_falls_in_2_mib_steps)
-		       ? gone
-		       : gone & ~(VRAM_STEP - 1);
+	return rule_holds(sim, RULE_available_memory_falls_in_2_mib_steps) ? gone & ~(VRAM_STEP - 1)
+									   : gone;
 }
 
 /* Returns the driver's limit of system memory for GPUs, computed from the machine's memory. */

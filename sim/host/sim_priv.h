@@ -250,10 +250,23 @@ static inline bool rule_holds(const struct sim *sim, enum kfdabi_rule rule)
 	return sim->config.broken_rule != rule;
 }
 
+/* Returns the result that the rule requires, or another if the simulation has to break it. */
+static inline int rule_errno(const struct sim *sim, enum kfdabi_rule rule, int right, int wrong)
+{
+	return rule_holds(sim, rule) ? right : wrong;
+}
+
 /* Returns true for kernels whose driver has the rules that changed after Linux 6.12. */
 static inline bool linux_7(const struct sim *sim)
 {
 	return sim->config.kernel >= KFDABI_LINUX_7_3;
+}
+
+/* The same where one rule states what the earlier kernels do, and another what the later ones do. */
+static inline bool like_linux_7(const struct sim *sim, enum kfdabi_rule earlier,
+				enum kfdabi_rule later)
+{
+	return linux_7(sim) == (rule_holds(sim, earlier) && rule_holds(sim, later));
 }
 
 /* Takes sim->lock for any thread but the copy thread, and counts the waiter, because the copy

@@ -141,8 +141,8 @@ int ioctl_export_dmabuf(struct call *call)
 	int fd;
 
 	if (!bo)
-		return !rule_holds(call->sim, RULE_export_of_an_unknown_handle_is_einval) ? -ENOMEM
-											  : -EINVAL;
+		return rule_errno(call->sim, RULE_export_of_an_unknown_handle_is_einval, -EINVAL,
+				  -ENOMEM);
 	if (!bo->pages)
 		return -EINVAL;
 	fd = dmabuf_give(call, bo->pages, a->flags & O_CLOEXEC);
@@ -187,7 +187,7 @@ int ioctl_dmabuf_info(struct call *call)
 
 	if (r)
 		return r;
-	a->size = !rule_holds(call->sim, RULE_dmabuf_info_tells_size_and_gpu) ? 0 : pages->bytes;
+	a->size = rule_holds(call->sim, RULE_dmabuf_info_tells_size_and_gpu) ? pages->bytes : 0;
 	a->metadata_size = pages->metadata_bytes;
 	if (pages->metadata_bytes > room)
 		return -EINVAL;

@@ -159,7 +159,7 @@ static int reply(struct call *call, const struct drm_amdgpu_info *a, union reply
 		return -EINVAL;
 	default:
 		report_unknown(call->sim, 'd', call->nr << 8 | (a->query & 0xff));
-		return !rule_holds(sim, RULE_drm_info_unknown_is_einval) ? 4 : -EINVAL;
+		return rule_errno(sim, RULE_drm_info_unknown_is_einval, -EINVAL, 4);
 	}
 }
 

@@ -32,7 +32,7 @@ static int version(struct call *call, struct drm_file *file)
 	struct drm_version *a = (void *)call->data;
 
 	(void)file;
-	a->version_major = !rule_holds(call->sim, RULE_drm_version_is_amdgpu_3) ? 2 : DRIVER_MAJOR;
+	a->version_major = rule_holds(call->sim, RULE_drm_version_is_amdgpu_3) ? DRIVER_MAJOR : 2;
 	a->version_minor = DRIVER_MINOR;
 	a->version_patchlevel = 0;
 	if (put_string(call, a->name, &a->name_len, "amdgpu") ||

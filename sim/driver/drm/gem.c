@@ -131,9 +131,8 @@ int gem_close(struct call *call, struct drm_file *file)
 	struct pages *pages = number_give(&file->gems, a->handle);
 
 	if (!pages)
-		return !rule_holds(call->sim, RULE_gem_close_of_an_unknown_handle_is_einval)
-			       ? 0
-			       : -EINVAL;
+		return rule_errno(call->sim, RULE_gem_close_of_an_unknown_handle_is_einval, -EINVAL,
+				  0);
 	space_unmap_all(&file->space, pages);
 	pages_unref(pages);
 	return 0;
