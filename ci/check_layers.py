@@ -38,7 +38,7 @@ MAY_INCLUDE = {
     # The headers on which all of the simulated driver is built.
     **dict.fromkeys(SIM_BASE, "common kfd sim/gpu sim/host/config.h"),
     "sim/driver": " ".join(["common kfd sim/gpu", *SIM_BASE]),
-    "sim/cp": "common kfd sim/gpu sim/driver",
+    "sim/cp": " ".join(["common kfd sim/gpu sim/driver", *SIM_BASE]),
     "sim/host": " ".join(["common kfd sim/gpu sim/driver sim/host/time/page.h sim/host/time/timer_call.h", *SIM_BASE]),
     "sim/sandbox": "common kfd sim/host",
     # The libraries that a simulation preloads into programs: the C library alone. Two headers of

@@ -253,6 +253,25 @@ void queue_halt(struct queue *queue, const char *format, ...) __attribute__((for
  * area, and sets the event that it has named there. */
 void queue_notify_runtime(const struct queue *queue, uint64_t mask);
 
+/* ---- packets.c: packets between the ring and the GPU model ---- */
+/* Passes new packets of the queue to the GPU model, as far as there is room. */
+void engine_fetch(struct queue *queue);
+/* Handles a GPU access of the queue that failed (address: sim->fault_va): stops the queue and
+ * raises a memory violation. Unless a debugger takes it, the driver evicts the process from this
+ * node and signals its memory events. */
+void engine_fault(struct queue *queue);
+/* Passes one packet to the GPU model and keeps a copy of @packet until it retires. Returns 0,
+ * -EAGAIN if the model has no room, or another negative errno. */
+int engine_submit(struct queue *queue, const struct packet *packet,
+		  const struct gpu_packet *gpu_packet);
+/* Carries out what an event of the node's GPU model means. */
+void packets_event(struct node *node, const struct gpu_event *event);
+/* Releases the queues whose awaited value has come. Returns true if there was one. */
+bool packets_check_waiting(struct sim *sim);
+/* Completes the packets whose background copy is over, and handles the events of their queues that
+ * were held back. Returns true if there was one. */
+bool packets_copy_end(struct sim *sim);
+
 /* ---- aql.c, sdma.c, pm4.c: packets into the GPU model, and their effects ---- */
 /* *_fetch() pass new packets to the GPU model. *_effect() carry a packet out; if that starts a
  * background copy (queue->moving.under_way), they have to be called again when it is over. */

@@ -31,7 +31,6 @@
 
 struct call;
 struct notif;
-struct packet;
 struct process;
 struct queue;
 TAILQ_HEAD(call_list, call);
@@ -329,19 +328,9 @@ bool engine_until(struct sim *sim, uint64_t until_ns, bool to_effect);
 bool engine_has_work(const struct sim *sim, pid_t pid);
 /* Returns when engine_run() has to run next (wall); UINT64_MAX: only after a call or another event. */
 uint64_t engine_due(const struct sim *sim);
-/* Passes new packets of the queue to the GPU model, as far as there is room. */
-void engine_fetch(struct queue *queue);
 /* Reads the write pointers of the node's mapped queues after a map, because a queue that was off
  * may have got packets for which no doorbell was seen. */
 void engine_reread_wptr(struct node *node);
-/* Handles a GPU access of the queue that failed (address: sim->fault_va): stops the queue and
- * raises a memory violation. Unless a debugger takes it, the driver evicts the process from this
- * node and signals its memory events. */
-void engine_fault(struct queue *queue);
-/* Passes one packet to the GPU model and keeps a copy of @packet until it retires. Returns 0,
- * -EAGAIN if the model has no room, or another negative errno. */
-int engine_submit(struct queue *queue, const struct packet *packet,
-		  const struct gpu_packet *gpu_packet);
 
 /* ---- drm_ioctl.c ---- */
 /* Executes an ioctl on a render node. Returns 0 or more, or a negative errno. */
