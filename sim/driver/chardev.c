@@ -8,7 +8,9 @@
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "common/clock.h"
 #include "sim/driver/files.h"
 #include "sim/driver/memory.h"
 
@@ -25,6 +27,21 @@ static int get_version(struct call *call)
 	a->major_version = rule_holds(call->sim, RULE_version_is_one_dot) ? 1 : 2;
 	a->minor_version =
 		call->sim->config.kernel == KFDABI_LINUX_7_3 ? KFD_MINOR_7_3 : KFD_MINOR_6_12;
+	return 0;
+}
+
+/* The runtime maps GPU time to system time through these values, so they must come from one
+ * instant. Linux returns boot time as the system's counter. */
+static int get_clock_counters(struct call *call)
+{
+	struct kfd_ioctl_get_clock_counters_args *a = (void *)call->data;
+
+	if (a->gpu_id && node_index(call->sim, a->gpu_id) < 0)
+		return -EINVAL;
+	a->cpu_clock_counter = call->sim->time ? clock_ns() : clock_of(CLOCK_MONOTONIC_RAW);
+	a->system_clock_counter = boot_clock_ns(call->sim);
+	a->gpu_clock_counter = gpu_ticks(clock_ns());
+	a->system_clock_freq = 1000000000;
 	return 0;
 }
 
@@ -101,7 +118,7 @@ static const struct kfd_ioctl {
 	      IN | OUT | MUTEX),
 	ENTRY(SET_MEMORY_POLICY, set_memory_policy, struct kfd_ioctl_set_memory_policy_args,
 	      IN | MUTEX),
-	ENTRY(GET_CLOCK_COUNTERS, ioctl_clock_counters, struct kfd_ioctl_get_clock_counters_args,
+	ENTRY(GET_CLOCK_COUNTERS, get_clock_counters, struct kfd_ioctl_get_clock_counters_args,
 	      IN | OUT),
 	ENTRY(GET_PROCESS_APERTURES, ioctl_apertures_old,
 	      struct kfd_ioctl_get_process_apertures_args, OUT),

@@ -147,7 +147,7 @@ uint64_t doorbell_offset(const struct process *process, uint32_t node);
  * -EINVAL: unknown GPU, no render node, or the file has a process already.
  * -EBUSY: the process has another file for this GPU. */
 int ioctl_acquire_vm(struct call *call);
-/* ALLOC_MEMORY_OF_GPU. Returns 0, or CALL_PENDING while a USERPTR is pinned (pin.c).
+/* ALLOC_MEMORY_OF_GPU. Returns 0, or CALL_PENDING while a USERPTR is pinned.
  * -EINVAL: size 0, unknown GPU, no kind of memory, or a wrong size of doorbells or MMIO.
  * -EADDRINUSE: in a range with SVM attributes. -ENODEV: no ACQUIRE_VM on this GPU.
  * -EFAULT: USERPTR without memory. -ENOMEM: the accounts or the host have no more. */
@@ -240,10 +240,7 @@ void drm_files_reap(struct sim *sim);
 /* Frees all files. */
 void drm_files_stop(struct sim *sim);
 
-/* ---- pin.c: pinning of a caller's own pages ---- */
-/* Holds the process's mutex for the time that pinning takes (--set pin_us; wall). Returns 0 if it
- * takes no time, else CALL_PENDING; the call is then answered with 0. */
-int pin_begin(struct call *call);
+/* ---- memory.c: pinning of a caller's own pages ---- */
 /* Ends the pins that are over at @now_ns (wall). */
 void pins_expire(struct sim *sim, uint64_t now_ns);
 /* Drops the pin of a process that is dying. */

@@ -507,11 +507,5 @@ struct process *process_new_traced(struct process *caller, pid_t pid, pid_t trac
 
 int process_tracer(const struct process *process)
 {
-	char status[PROC_STATUS_BYTES];
-	const char *tracer;
-
-	if (proc_status_read(process->pid, status, sizeof status))
-		return 0;
-	tracer = proc_status_field(status, "\nTracerPid:");
-	return tracer ? atoi(tracer) : 0;
+	return proc_status_number(process->pid, "\nTracerPid:");
 }

@@ -5,7 +5,12 @@
  *
  * The order matters for time stamps: doorbells are read before the clock, and the packets that they
  * announce are submitted at that time, so that nothing starts before the CPU rang the doorbell.
+ *
+ * Three clocks: wall time (CLOCK_MONOTONIC); model time (wall time since the start, scaled, without
+ * what the simulated GPUs have lost); and the GPU's 100 MHz counter. The counter runs at wall speed,
+ * so that a program that compares it with the CPU's clock gets consistent values.
  */
+#include <time.h>
 
 #include "common/clock.h"
 #include "sim/driver/files.h"
@@ -29,6 +34,34 @@
 /* limit of steps in engine_until() before the tasks are checked again */
 #define STEPS 10000u
 #define STEP_NS 10000u /* longest step of a GPU after its first event; model time */
+
+uint64_t model_now(const struct sim *sim, uint64_t wall_ns)
+{
+	if (wall_ns <= sim->start_ns)
+		return 0;
+	return (uint64_t)((double)(wall_ns - sim->start_ns) * sim->config.time_scale) -
+	       sim->totals.lost_ns;
+}
+
+/* Rounds up, so that model_now() of the result is not before model_ns, and a time stamp is not
+ * before the CPU's clock at submission. */
+uint64_t model_to_wall(const struct sim *sim, uint64_t model_ns)
+{
+	return sim->start_ns + 1 +
+	       (uint64_t)(((double)(model_ns + sim->totals.lost_ns) + 1.0) /
+			  sim->config.time_scale);
+}
+
+/* Rounds up for the same reason. */
+uint64_t gpu_ticks(uint64_t wall_ns)
+{
+	return (wall_ns + 9) / 10;
+}
+
+uint64_t boot_clock_ns(const struct sim *sim)
+{
+	return sim->time ? clock_ns() + time_slots_boottime(sim->time) : clock_of(CLOCK_BOOTTIME);
+}
 
 /* Raises the limit up to which packets can be fetched. It never falls, because doorbell values and
  * write pointers only grow; the signed difference allows for a wrap. */

@@ -143,38 +143,35 @@ int access_write(const struct process *process, uint64_t va, const void *from, s
 
 /* Memory that only the kernel can access for kfdsim cannot be updated atomically. The report
  * contains how often that happened. */
-int access_add64(struct process *process, uint64_t va, int64_t value)
+static int add(struct process *process, uint64_t va, uint64_t value, size_t bytes)
 {
-	int64_t *direct = access_direct(process, va, sizeof *direct), old;
+	void *direct = access_direct(process, va, bytes);
+	uint64_t old = 0;
 	int r;
 
-	if (direct && !((uintptr_t)direct & 7)) {
-		__atomic_fetch_add(direct, value, __ATOMIC_ACQ_REL);
+	if (direct && (uintptr_t)direct % bytes == 0) {
+		if (bytes == sizeof(uint64_t))
+			__atomic_fetch_add((uint64_t *)direct, value, __ATOMIC_ACQ_REL);
+		else
+			__atomic_fetch_add((uint32_t *)direct, (uint32_t)value, __ATOMIC_ACQ_REL);
 		return 0;
 	}
-	r = access_read(process, va, &old, sizeof old);
+	r = access_read(process, va, &old, bytes);
 	if (r)
 		return r;
 	process->sim->plain_updates++;
 	old += value;
-	return access_write(process, va, &old, sizeof old);
+	return access_write(process, va, &old, bytes);
+}
+
+int access_add64(struct process *process, uint64_t va, int64_t value)
+{
+	return add(process, va, (uint64_t)value, sizeof value);
 }
 
 int access_add32(struct process *process, uint64_t va, uint32_t value)
 {
-	uint32_t *direct = access_direct(process, va, sizeof *direct), old;
-	int r;
-
-	if (direct && !((uintptr_t)direct & 3)) {
-		__atomic_fetch_add(direct, value, __ATOMIC_ACQ_REL);
-		return 0;
-	}
-	r = access_read(process, va, &old, sizeof old);
-	if (r)
-		return r;
-	process->sim->plain_updates++;
-	old += value;
-	return access_write(process, va, &old, sizeof old);
+	return add(process, va, value, sizeof value);
 }
 
 /* Returns the new value. Signed operations use the sign of 32 or 64 bits (@wide). */

@@ -29,7 +29,6 @@
 #include "common/wait.h"
 #include "sim/driver/memory.h"
 #include "sim/driver/queue.h"
-#include "sim/host/time_calls.h"
 
 /* Since Linux 6.6; system headers may be older. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS

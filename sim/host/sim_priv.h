@@ -33,6 +33,7 @@ struct call;
 struct notif;
 struct process;
 struct queue;
+struct seccomp_notif;
 TAILQ_HEAD(call_list, call);
 
 /* A range of the render file. */
@@ -208,7 +209,7 @@ struct sim {
 	uint64_t last_doorbell_ns;
 	bool gpu_rang;		   /* a packet may have rung a doorbell since the last scan */
 	uint64_t next_deadline_ns; /* earliest deadline of WAIT_EVENTS; UINT64_MAX: none */
-	uint64_t next_pinned_ns;   /* earliest end of a pin (pin.c); UINT64_MAX: none */
+	uint64_t next_pinned_ns;   /* earliest end of a pin (pin_begin()); UINT64_MAX: none */
 	uint64_t next_check_ns;	   /* next check for processes that have called exec */
 	unsigned n_destroyers;	   /* calls of DESTROY_QUEUE that sleep */
 	unsigned n_waiting;	   /* queues that wait for a value in memory */
@@ -291,6 +292,10 @@ void notify_refuse(struct sim *sim, uint64_t id, int error);
 /* Returns true if the caller of notification @id still waits for the answer. */
 bool notify_alive(struct sim *sim, uint64_t id);
 
+/* ---- time_calls.c: the calls of the time library ---- */
+/* Serves and answers the seccomp notification @n if it is such a call. Returns false if it is not. */
+bool time_serve(struct sim *sim, const struct seccomp_notif *n);
+
 /* ---- chardev.c: the table of KFD ioctls ---- */
 /* Returns the name of a KFD ioctl, or NULL for an unknown number. */
 const char *ioctl_name(uint32_t nr);
@@ -299,7 +304,7 @@ void ioctl_kfd(struct sim *sim, struct process *process, const struct notif *not
 /* The same for an ioctl on the render node of @node. */
 void ioctl_drm(struct sim *sim, uint32_t node, const struct notif *notif);
 
-/* ---- clock.c: clocks ---- */
+/* ---- engine.c: clocks ---- */
 /* Convert between wall and model time. model_to_wall() rounds up. */
 uint64_t model_now(const struct sim *sim, uint64_t wall_ns);
 uint64_t model_to_wall(const struct sim *sim, uint64_t model_ns);
@@ -307,8 +312,6 @@ uint64_t model_to_wall(const struct sim *sim, uint64_t model_ns);
 uint64_t gpu_ticks(uint64_t wall_ns);
 /* Returns CLOCK_BOOTTIME as the tasks see it. */
 uint64_t boot_clock_ns(const struct sim *sim);
-/* GET_CLOCK_COUNTERS. */
-int ioctl_clock_counters(struct call *call);
 
 /* ---- engine.c: the main loop's work ---- */
 /* One iteration in real time: scans the doorbells, advances the GPUs to the present, carries out

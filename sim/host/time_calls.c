@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "sim/host/time_calls.h"
-
+/* The calls of the time library to the supervisor (sim/host/time/page.h, timer_call.h). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "common/proc_status.h"
-#include "sim/host/event_files.h"
 #include "sim/host/sim_priv.h"
 #include "sim/host/time/page.h"
 #include "sim/host/time_slots.h"

@@ -17,13 +17,68 @@
 #include "sim/sandbox/machine.h"
 #include "sim/sandbox/mounts.h"
 #include "sim/sandbox/options.h"
-#include "sim/sandbox/report.h"
 #include "sim/sandbox/say.h"
 #include "sim/sandbox/seccomp_filter.h"
 #include "sim/sandbox/spawn.h"
 #include "sim/sandbox/time_support.h"
 #include "sim/sandbox/topology.h"
 #include "sim/sandbox/watch.h"
+
+/* The file of --report (docs/reference/kfdsim-report.md). */
+struct report {
+	const char *path; /* NULL: no report */
+	int fd;
+	bool made; /* the file did not exist before */
+};
+
+/* Opens the file of --report. This happens before anything starts, so that a run of an hour does not
+ * end with "permission denied". Returns 0 or an exit status after a message. */
+static int report_open(struct report *report, const char *path)
+{
+	*report = (struct report){.path = path, .fd = -1};
+	if (!path)
+		return 0;
+	report->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	report->made = report->fd >= 0;
+	if (report->fd < 0 && errno == EEXIST)
+		report->fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (report->fd < 0)
+		return complain(STATUS_USAGE, "cannot write the report %s (%s)", path,
+				strerror(errno));
+	return 0;
+}
+
+/* Adds the exit code to the object and writes it. Takes over the reference to the object. Returns 0
+ * or an exit status after a message. */
+static int report_write(struct report *report, json_t *object, int exit_code)
+{
+	int bad = 0;
+
+	if (report->fd >= 0) {
+		bad = !object || json_object_set_new(object, "exit_code", json_integer(exit_code));
+		/* ftruncate() fails with EINVAL for a pipe or /dev/stdout, which do not need it. */
+		if (!bad && ftruncate(report->fd, 0) && errno != EINVAL)
+			bad = 1;
+		if (!bad)
+			bad = json_dumpfd(object, report->fd, JSON_INDENT(1)) ||
+			      write(report->fd, "\n", 1) != 1;
+		bad |= close(report->fd) != 0;
+		report->fd = -1;
+	}
+	json_decref(object);
+	return bad ? complain(STATUS_FAILED, "cannot write the report %s", report->path) : 0;
+}
+
+/* Closes the file if no report was written, and deletes it if report_open() created it. */
+static void report_drop(struct report *report)
+{
+	if (report->fd < 0)
+		return;
+	close(report->fd);
+	report->fd = -1;
+	if (report->made)
+		unlink(report->path);
+}
 
 /* Opens /dev/null for closed standard file descriptors, so that no file of kfdsim gets such a
  * number. For the command they stay closed, because of O_CLOEXEC. */

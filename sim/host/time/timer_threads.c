@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "sim/host/time/library.h"
-#include "sim/host/time/timers.h"
+#include "sim/host/time/timer_call.h"
 
 /* Arguments of a new thread lie on the stack of the thread that starts it. That thread waits until
  * `taken` is 1, a futex, before it goes on. */

@@ -15,7 +15,7 @@
 
 #include "sim/host/time/library.h"
 #include "sim/host/time/next.h"
-#include "sim/host/time/timers.h"
+#include "sim/host/time/timer_call.h"
 
 #define ID_BASE 0x4b000000ul
 #define ID_MASK 0x00fffffful
