@@ -24,9 +24,7 @@ struct cwsr_header {
 
 static bool has_save_area(const struct queue *queue)
 {
-	return (queue->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL ||
-		queue->type == KFD_IOC_QUEUE_TYPE_COMPUTE) &&
-	       queue->save_address;
+	return is_compute_type(queue->type) && queue->save_address;
 }
 
 /* Returns the XCC's part of the saved units. Workgroups are spread over the XCCs evenly; the first

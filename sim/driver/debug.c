@@ -129,8 +129,8 @@ static void resumed(struct runlist_update *update)
 	queues_wake_destroyers(update->process, UINT64_MAX, RULE_disable_wakes_destroy);
 }
 
-/* @call: DISABLE; NULL: the debugger died. */
-static int session_end(struct process *target, struct call *call)
+/* DISABLE. @call NULL: the debugger died. */
+static int session_end(struct call *call, struct process *target)
 {
 	struct runlist_update *update = runlist_update_new(target, call, resumed);
 
@@ -153,7 +153,7 @@ void debug_session_end(struct process *target)
 {
 	if (target->locked)
 		target->disable_later = true;
-	else if (target->session && session_end(target, NULL) != CALL_PENDING)
+	else if (target->session && session_end(NULL, target) != CALL_PENDING)
 		sim_log("out of memory to resume pid %d after the end of its debugger",
 			target->pid);
 }
@@ -365,11 +365,6 @@ static int trap_enable(struct call *call, struct process *target)
 	return CALL_PENDING;
 }
 
-static int trap_disable(struct call *call, struct process *target)
-{
-	return session_end(target, call);
-}
-
 /* Returns true if the caller is allowed to use @op on the target: on itself, or as its tracer.
  * Linux before 6.12.107 requires the tracing thread, except for DISABLE, which is open to all.
  * Later kernels also accept every thread of the process that is stored as the target's debugger. */
@@ -415,7 +410,7 @@ static const struct operation {
 	unsigned flags; /* HARDWARE: only with the runtime enabled; NODE: names a GPU */
 } operations[] = {
 	[KFDABI_TRAP_ENABLE] = {trap_enable, 0},
-	[KFDABI_TRAP_DISABLE] = {trap_disable, 0},
+	[KFDABI_TRAP_DISABLE] = {session_end, 0},
 	[KFDABI_TRAP_SEND_RUNTIME_EVENT] = {debug_send_event, 0},
 	[KFDABI_TRAP_SET_EXCEPTIONS_ENABLED] = {debug_set_exceptions, 0},
 	[KFDABI_TRAP_SET_WAVE_LAUNCH_OVERRIDE] = {debug_launch_override, HARDWARE},

@@ -382,12 +382,6 @@ static uint64_t sdma_ns(const struct queue *queue)
 	return stats.busy_ns;
 }
 
-static bool is_sdma(const struct queue *queue)
-{
-	return queue->type == KFD_IOC_QUEUE_TYPE_SDMA ||
-	       queue->type == KFD_IOC_QUEUE_TYPE_SDMA_XGMI;
-}
-
 void procfs_queue_gone(const struct queue *queue)
 {
 	const struct sim *sim = queue->process->sim;
@@ -396,7 +390,7 @@ void procfs_queue_gone(const struct queue *queue)
 
 	if (!directory)
 		return;
-	if (is_sdma(queue))
+	if (!is_compute_type(queue->type))
 		directory->nodes[queue->node].sdma_past_ns += sdma_ns(queue);
 	if (!rule_holds(sim, RULE_proc_queue_is_listed) ||
 	    !rule_holds(sim, RULE_proc_id_used_again_tells_the_new_queue))
@@ -473,7 +467,7 @@ static void sample_queues(const struct process *process, struct sample *samples)
 		struct sample *sample = &samples[queue->node];
 		uint32_t id = (uint32_t)queue->gpu_queue;
 
-		if (is_sdma(queue)) {
+		if (!is_compute_type(queue->type)) {
 			sample->sdma_ns += sdma_ns(queue);
 			continue;
 		}

@@ -309,30 +309,27 @@ static struct node *first_gpu(struct sim *sim)
 	return first;
 }
 
+static void lower(uint64_t *first, uint64_t at)
+{
+	if (at < *first)
+		*first = at;
+}
+
 /* Returns the time of the first event that happens without a thread of the tasks; UINT64_MAX: none.
  * What GPU @but does is left out (NULL: nothing is). The runtime waits for events with a time-out
  * of 50 days where it means forever, so in virtual time deadlines beyond FAR_NS are left out. */
 static uint64_t next_event(const struct sim *sim, const struct node *but)
 {
-	uint64_t first = UINT64_MAX, at = firmware_due(sim);
+	uint64_t first = firmware_due(sim), at = sim->next_deadline_ns;
 
 	for (uint32_t i = 0; i < sim->nodes_n; i++)
-		if (&sim->nodes[i] != but && next_of_gpu(&sim->nodes[i]) < first)
-			first = next_of_gpu(&sim->nodes[i]);
-
-	if (at < first)
-		first = at;
-	at = evictions_due(sim);
-	if (at < first)
-		first = at;
-	at = next_doorbell(sim);
-	if (at < first)
-		first = at;
-	if (sim->next_pinned_ns < first)
-		first = sim->next_pinned_ns;
-	at = sim->next_deadline_ns;
-	if (at < first && (!sim->time || at < clock_ns() + FAR_NS))
-		first = at;
+		if (&sim->nodes[i] != but)
+			lower(&first, next_of_gpu(&sim->nodes[i]));
+	lower(&first, evictions_due(sim));
+	lower(&first, next_doorbell(sim));
+	lower(&first, sim->next_pinned_ns);
+	if (!sim->time || at < clock_ns() + FAR_NS)
+		lower(&first, at);
 	return first;
 }
 
@@ -439,7 +436,7 @@ static bool any_queue(const struct sim *sim)
 uint64_t engine_due(const struct sim *sim)
 {
 	const struct sim_config *config = &sim->config;
-	uint64_t now = clock_ns(), until = next_event(sim, NULL), at;
+	uint64_t now = clock_ns(), until = next_event(sim, NULL);
 
 	if (any_queue(sim)) {
 		/* Increase the interval gradually: a doorbell after a pause is noticed late in
@@ -449,23 +446,14 @@ uint64_t engine_due(const struct sim *sim)
 
 		if (quiet >= config->poll_hold_ns && share > gap)
 			gap = share;
-		if (gap > config->poll_idle_ns)
-			gap = config->poll_idle_ns;
-		at = now + gap;
-		if (at < until)
-			until = at;
+		lower(&gap, config->poll_idle_ns);
+		lower(&until, now + gap);
 	}
-	if (!TAILQ_EMPTY(&sim->processes) && sim->next_check_ns < until)
-		until = sim->next_check_ns;
-	at = live_due(sim);
-	if (at < until)
-		until = at;
-	at = procfs_due(sim);
-	if (at < until)
-		until = at;
-	at = debugfs_due(sim);
-	if (at < until)
-		until = at;
+	if (!TAILQ_EMPTY(&sim->processes))
+		lower(&until, sim->next_check_ns);
+	lower(&until, live_due(sim));
+	lower(&until, procfs_due(sim));
+	lower(&until, debugfs_due(sim));
 	if (sim->behind && until < now + REST_NS)
 		until = now + REST_NS;
 	return until;

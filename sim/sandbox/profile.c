@@ -308,23 +308,22 @@ int profile_set(struct profile *profile, const char *assignment)
 
 int profile_check(const struct profile *p)
 {
-	if (p->simd_count % p->simd_per_cu)
-		return complain(STATUS_USAGE, "simd_count must be a multiple of simd_per_cu");
-	if (p->simd_count / p->simd_per_cu > p->array_count * p->cu_per_simd_array)
-		return complain(STATUS_USAGE,
-				"simd_count makes more compute units than array_count x "
-				"cu_per_simd_array can hold");
-	if (p->array_count % p->simd_arrays_per_engine)
-		return complain(STATUS_USAGE,
-				"array_count must be a multiple of simd_arrays_per_engine");
-	if (p->simd_count % (p->simd_per_cu * p->num_xcc) || p->array_count % p->num_xcc)
-		return complain(STATUS_USAGE,
-				"simd_count and array_count must divide among num_xcc XCCs");
-	if (p->partitions > 1 && p->partitions != p->num_xcc)
-		return complain(STATUS_USAGE, "in mode CPX, num_xcc cannot be changed");
-	if (p->cwsr_size && p->cwsr_size <= p->ctl_stack_size)
-		return complain(STATUS_USAGE, "cwsr_size must be 0 or larger than ctl_stack_size");
-	return 0;
+	const char *fault =
+		p->simd_count % p->simd_per_cu ? "simd_count must be a multiple of simd_per_cu"
+		: p->simd_count / p->simd_per_cu > p->array_count * p->cu_per_simd_array
+			? "simd_count makes more compute units than array_count x cu_per_simd_array "
+			  "can hold"
+		: p->array_count % p->simd_arrays_per_engine
+			? "array_count must be a multiple of simd_arrays_per_engine"
+		: p->simd_count % (p->simd_per_cu * p->num_xcc) || p->array_count % p->num_xcc
+			? "simd_count and array_count must divide among num_xcc XCCs"
+		: p->partitions > 1 && p->partitions != p->num_xcc
+			? "in mode CPX, num_xcc cannot be changed"
+		: p->cwsr_size && p->cwsr_size <= p->ctl_stack_size
+			? "cwsr_size must be 0 or larger than ctl_stack_size"
+			: NULL;
+
+	return fault ? complain(STATUS_USAGE, "%s", fault) : 0;
 }
 
 /* 1 GB/s is 1000 bytes per microsecond. */
