@@ -188,7 +188,7 @@ static void end_session(struct trap *trap)
 	trap->events_fd = -1;
 }
 
-static void enable_errmsg(const struct trap *trap, int error, char *reason)
+static int session_failed(const struct trap *trap, int error, struct reason *reason)
 {
 	const char *why;
 
@@ -208,21 +208,17 @@ static void enable_errmsg(const struct trap *trap, int error, char *reason)
 	default:
 		why = strerror(-error);
 	}
-	snprintf(reason, KFD_REASON, "no debug session on process %d: %s", (int)trap->pid, why);
+	return reason_set(reason, REASON_session_failed, trap->pid, error, "%s", why);
 }
 
 /* *state: KFDABI_RUNTIME_* of the target. Returns 0, or a negative errno with `reason`. */
-static int open_session(struct trap *trap, uint32_t *state, char *reason)
+static int open_session(struct trap *trap, uint32_t *state, struct reason *reason)
 {
 	int ends[2];
 	int error;
 
-	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0) {
-		error = -errno;
-		snprintf(reason, KFD_REASON, "no pipe for process %d: %s", (int)trap->pid,
-			 strerror(-error));
-		return error;
-	}
+	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
+		return session_failed(trap, -errno, reason);
 	/* A pipe, because the driver's one-byte write does nothing on an eventfd. The read end
 	 * stays open for the whole session, because the driver's write would otherwise raise
 	 * SIGPIPE in the target. */
@@ -233,14 +229,13 @@ static int open_session(struct trap *trap, uint32_t *state, char *reason)
 	close(ends[1]); /* only the driver holds it now, so the end of the session is a hang-up */
 	if (error) {
 		close(ends[0]);
-		enable_errmsg(trap, error, reason);
-		return error;
+		return session_failed(trap, error, reason);
 	}
 	trap->events_fd = ends[0];
 	return 0;
 }
 
-static int start_session(struct trap *trap, char *reason)
+static int start_session(struct trap *trap, struct reason *reason)
 {
 	uint32_t state;
 	int error = open_session(trap, &state, reason);
@@ -252,40 +247,37 @@ static int start_session(struct trap *trap, char *reason)
 		return 0;
 	}
 	end_session(trap);
-	snprintf(reason, KFD_REASON,
-		 "process %d cannot be debugged: its runtime is in state %u (%s)", (int)trap->pid,
-		 state,
-		 state == KFDABI_RUNTIME_DISABLED ? "not enabled"
-		 : state == KFDABI_RUNTIME_BUSY	  ? "busy: its GPU debugs another process"
-						  : "error");
-	return state == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO;
+	if (state == KFDABI_RUNTIME_BUSY)
+		return reason_set(reason, REASON_gpu_busy, trap->pid, -EBUSY, NULL);
+	return reason_set(reason,
+			  state == KFDABI_RUNTIME_DISABLED ? REASON_runtime_disabled
+							   : REASON_runtime_error,
+			  trap->pid, -EPROTO, "%u", state);
 }
 
-static int settle_queues(struct trap *trap, struct kfd_debug_cost *cost, char *reason)
+static int settle_queues(struct trap *trap, struct kfd_debug_cost *cost, struct reason *reason)
 {
 	int error = kfd_debug_settle(&trap->session, cost);
 
 	if (!error)
 		return 0;
-	snprintf(reason, KFD_REASON, "the first suspend of process %d failed: %s", (int)trap->pid,
-		 strerror(-error));
+	reason_set(reason, REASON_first_suspend_failed, trap->pid, error, NULL);
 	end_session(trap);
 	return -EIO;
 }
 
-static int has_ended(const struct trap *trap, char *reason)
+static int has_ended(const struct trap *trap, struct reason *reason)
 {
 	if (poll_now(trap->pidfd, POLLIN) == 0)
 		return 0;
-	snprintf(reason, KFD_REASON, "process %d has ended", (int)trap->pid);
-	return -ESRCH;
+	return reason_set(reason, REASON_process_ended, trap->pid, -ESRCH, NULL);
 }
 
 /* Detach from the target if the driver allows calls of a session's owner that is no tracer (Linux
  * 6.12.103 and later). An untraced process does not stop at each of its signals, and cannot be
  * stuck in a stop because this process hangs. No version number shows which driver allows it
  * (AMD's own driver has none for that), so detach and probe. On EPERM attach again. */
-static int try_without(struct trap *trap, char *reason)
+static int try_without(struct trap *trap, struct reason *reason)
 {
 	int error = tracer_detach(trap->pid);
 
@@ -293,7 +285,7 @@ static int try_without(struct trap *trap, char *reason)
 		return 0; /* the target is still traced, which every driver accepts */
 	trap->seized = false;
 	if (error) {
-		snprintf(reason, KFD_REASON, "process %d has ended", (int)trap->pid);
+		reason_set(reason, REASON_process_ended, trap->pid, error, NULL);
 	} else if (kfd_debug_probe(&trap->session) == -EPERM) {
 		error = tracer_seize(trap->pid, reason);
 		trap->seized = error == 0;
@@ -305,7 +297,7 @@ static int try_without(struct trap *trap, char *reason)
 	return error;
 }
 
-static int check_target(struct trap *trap, char *reason)
+static int check_target(struct trap *trap, struct reason *reason)
 {
 	/* The target is seized, so its pid cannot be reused from here on. If the pidfd shows that
 	 * the process has ended, the pid had already been reused before. */
@@ -318,21 +310,15 @@ static int check_target(struct trap *trap, char *reason)
 	trap->enable.waited_ns = clock_ns() - trap->enable.entry_ns;
 	if (error == -EINVAL)
 		return 0;
-	if (error >= 0) {
-		snprintf(reason, KFD_REASON,
-			 "process %d has a debug session already (its own, or rocgdb's)",
-			 (int)trap->pid);
-		return -EAGAIN;
-	}
+	if (error >= 0)
+		return reason_set(reason, REASON_session_exists, trap->pid, -EAGAIN, NULL);
 	if (error == -ESRCH)
-		snprintf(reason, KFD_REASON, "process %d does not use /dev/kfd", (int)trap->pid);
-	else
-		enable_errmsg(trap, error, reason);
-	return error;
+		return reason_set(reason, REASON_device_not_used, trap->pid, error, NULL);
+	return session_failed(trap, error, reason);
 }
 
 int trap_attach(struct trap *trap, int kfd_fd, struct kfd_debug_cost *settled,
-		char reason[static KFD_REASON])
+		struct reason *reason)
 {
 	int error = tracer_seize(trap->pid, reason);
 
@@ -361,7 +347,7 @@ struct kfd_debug_cost trap_enable_cost(const struct trap *trap)
 }
 
 int trap_list_queues(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, uint32_t max,
-		     char reason[static KFD_REASON])
+		     struct reason *reason)
 {
 	struct kfdabi_dbg_trap args = {.op = KFDABI_TRAP_GET_QUEUE_SNAPSHOT};
 	int error = tracer_seize(trap->pid, reason);
@@ -379,8 +365,7 @@ int trap_list_queues(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot
 		args.u.queue_snapshot.entry_size = sizeof(*out);
 		error = kfd_debug_call(&trap->session, &args);
 		if (error < 0)
-			snprintf(reason, KFD_REASON, "no snapshot of the queues of process %d: %s",
-				 (int)trap->pid, strerror(-error));
+			reason_set(reason, REASON_no_snapshot, trap->pid, error, NULL);
 		end_session(trap);
 	}
 	tracer_detach(trap->pid);

@@ -49,7 +49,7 @@ void trap_destroy(struct trap *trap);
  * otherwise sleep. kfd_fd: from kfd_device_open(), must stay open until trap_detach().
  * *settled: cost of the suspend in step 3; zeros if the target has no compute queue.
  *
- * Returns 0, or a negative errno with a sentence in `reason`. On failure no session and no ptrace
+ * Returns 0, or a negative errno with `reason` set. On failure no session and no ptrace
  * attachment remains.
  * -EAGAIN, -EALREADY  another process traces the target or has a session on it (this can be a
  *                     predecessor of the caller that is still exiting)
@@ -63,7 +63,7 @@ void trap_destroy(struct trap *trap);
  * Errors of ptrace(2), pipe2(2) and the ioctl are passed on.
  */
 int trap_attach(struct trap *trap, int kfd_fd, struct kfd_debug_cost *settled,
-		char reason[static KFD_REASON]);
+		struct reason *reason);
 /*
  * Returns the cost of step 2 of the last trap_attach() that succeeded. ENABLE updates the runlist,
  * so a queue that does not come off the GPU is reset there, and the suspend of step 3 finds nothing
@@ -77,10 +77,10 @@ struct kfd_debug_cost trap_enable_cost(const struct trap *trap);
  * does not have to be enabled. Must not be called while the trap is attached.
  *
  * Returns the number of queues of the target; out[] holds the first `max` of them, newest first.
- * Fails with the errors of trap_attach() and a sentence in `reason`.
+ * Fails with the errors of trap_attach(), and sets `reason`.
  */
 int trap_list_queues(struct trap *trap, int kfd_fd, struct kfdabi_queue_snapshot *out, uint32_t max,
-		     char reason[static KFD_REASON]);
+		     struct reason *reason);
 
 /* Resumes all queues, ends the session and detaches from the target. */
 void trap_detach(struct trap *trap);

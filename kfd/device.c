@@ -16,40 +16,29 @@
 
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 
-int kfd_device_open(char reason[static KFD_REASON])
+int kfd_device_open(struct reason *reason)
 {
 	struct kfd_ioctl_get_version_args version = {0};
-	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	int error;
+	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC), error = errno;
+	char waves[CWSR_WHY];
 
-	if (fd < 0) {
-		error = errno;
-		snprintf(reason, KFD_REASON, "cannot open /dev/kfd: %s%s", strerror(error),
-			 error == EACCES ? "; run the daemon as root or in the group of the device"
-			 : error == ENOENT ? "; is the amdgpu module loaded?"
-					   : "");
-		return -error;
-	}
-	if (ioctl(fd, KFDABI_IOC_GET_VERSION, &version) < 0) {
-		error = errno;
-		snprintf(reason, KFD_REASON, "cannot read the version of /dev/kfd: %s",
-			 strerror(error));
-		close(fd);
-		return -error;
-	}
-	if (version.major_version != 1 || version.minor_version < 13) {
-		snprintf(reason, KFD_REASON,
-			 "KFD %u.%u cannot suspend queues: version 1.13 (Linux 6.5) or later is "
-			 "needed",
-			 version.major_version, version.minor_version);
-		close(fd);
-		return -EOPNOTSUPP;
-	}
-	if (cwsr_is_missing(reason)) {
-		close(fd);
-		return -EOPNOTSUPP;
-	}
-	return fd;
+	if (fd < 0)
+		return reason_set(
+			reason, REASON_device_not_opened, 0, -error, "%s%s", strerror(error),
+			error == EACCES	  ? "; run the daemon as root or in the group of the device"
+			: error == ENOENT ? "; is the amdgpu module loaded?"
+					  : "");
+	if (ioctl(fd, KFDABI_IOC_GET_VERSION, &version) < 0)
+		error = reason_set(reason, REASON_device_no_version, 0, -errno, NULL);
+	else if (version.major_version != 1 || version.minor_version < 13)
+		error = reason_set(reason, REASON_kfd_too_old, 0, -EOPNOTSUPP, "%u.%u",
+				   version.major_version, version.minor_version);
+	else if (cwsr_is_missing(waves))
+		error = reason_set(reason, REASON_waves_not_saved, 0, -EOPNOTSUPP, "%s", waves);
+	else
+		return fd;
+	close(fd);
+	return error;
 }
 
 /* Character devices are the same if their device numbers are equal, whatever their file names are.

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define KFD_REASON 256 /* bytes of a buffer for one sentence, with its NUL */
+#include "kfd/reason.h"
 
 /*
  * Opens /dev/kfd (close-on-exec) for debug sessions. Checks that the interface has DBG_TRAP (KFD
@@ -22,11 +22,11 @@
  * While it is open, the partition mode of the card cannot be changed; so it should be opened only
  * when it is needed. The caller closes it.
  *
- * Returns the fd, or a negative errno with a sentence in `reason`:
+ * Returns the fd, or a negative errno with `reason` set:
  * -EOPNOTSUPP  the driver is too old, or does not save waves
  * Errors of open(2) and of the version ioctl are passed on.
  */
-int kfd_device_open(char reason[static KFD_REASON]);
+int kfd_device_open(struct reason *reason);
 
 /*
  * Checks whether a process has /dev/kfd open, under any file name.

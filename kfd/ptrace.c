@@ -45,35 +45,18 @@ static int yama(void)
 }
 
 /* Find the reason of an EPERM of PTRACE_SEIZE: the kernel has no other error for the various
- * causes. tracer: thread that traces the target, or 0. Writes `reason`; returns -EAGAIN or
- * -EPERM. */
-static int refused(pid_t pid, long tracer, char *reason)
+ * causes. tracer: thread that traces the target, or 0. Sets `reason`; returns -EAGAIN or -EPERM. */
+static int refused(pid_t pid, long tracer, struct reason *reason)
 {
 	int scope;
 
-	if (tracer > 0) {
-		snprintf(reason, KFD_REASON,
-			 "process %d is traced by thread %ld already (a debugger, strace?)",
-			 (int)pid, tracer);
-		return -EAGAIN;
-	}
+	if (tracer > 0)
+		return reason_set(reason, REASON_traced, pid, -EAGAIN, "%ld", tracer);
 	scope = yama();
-	if (scope == 3)
-		snprintf(reason, KFD_REASON,
-			 "process %d cannot be traced: kernel.yama.ptrace_scope is 3 until the "
-			 "next boot (set it to 2 or less in /etc/sysctl.d)",
-			 (int)pid);
-	else if (scope)
-		snprintf(reason, KFD_REASON,
-			 "not allowed to trace process %d: kernel.yama.ptrace_scope is %d, so "
-			 "CAP_SYS_PTRACE is needed (root has it)",
-			 (int)pid, scope);
-	else
-		snprintf(reason, KFD_REASON,
-			 "not allowed to trace process %d: the same user or CAP_SYS_PTRACE is "
-			 "needed (root has it, but not in a container)",
-			 (int)pid);
-	return -EPERM;
+	if (!scope)
+		return reason_set(reason, REASON_no_right_to_trace, pid, -EPERM, NULL);
+	return reason_set(reason, scope == 3 ? REASON_yama_forbids : REASON_yama_restricts, pid,
+			  -EPERM, "%d", scope);
 }
 
 static int seize(pid_t pid)
@@ -86,7 +69,7 @@ static long tracer_of(pid_t pid)
 	return field_of(pid, "status", "TracerPid: %ld");
 }
 
-int tracer_seize(pid_t pid, char reason[static KFD_REASON])
+int tracer_seize(pid_t pid, struct reason *reason)
 {
 	int error = seize(pid);
 	long tracer = error == EPERM ? tracer_of(pid) : 0;
@@ -101,8 +84,7 @@ int tracer_seize(pid_t pid, char reason[static KFD_REASON])
 		return 0;
 	if (error == EPERM)
 		return refused(pid, tracer, reason);
-	snprintf(reason, KFD_REASON, "cannot trace process %d: %s", (int)pid, strerror(error));
-	return -error;
+	return reason_set(reason, REASON_trace_failed, pid, -error, NULL);
 }
 
 bool tracer_is_free(pid_t pid)

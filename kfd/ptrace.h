@@ -21,13 +21,13 @@
 /*
  * Attaches by PTRACE_SEIZE, without stopping the target.
  *
- * Returns 0, or a negative errno with a sentence in `reason`:
+ * Returns 0, or a negative errno with `reason` set:
  * -EAGAIN  another process traces the target now
  * -ESRCH   the target has ended
  * -EPERM   no permission to trace the target
  * Other errors of ptrace(2) are passed on.
  */
-int tracer_seize(pid_t pid, char reason[static KFD_REASON]);
+int tracer_seize(pid_t pid, struct reason *reason);
 
 /* Returns true if no process traces the target. Reads /proc only, so the target does not notice.
  * Any thread. */

@@ -72,6 +72,8 @@ const char *doctor_rocr_name(char text[64], const char *file);
 /* Returns true if `file` is an HSA runtime of a release that never enables debugging by itself:
  * those before ROCm 6, as far as known. */
 bool doctor_rocr_never_enables(const char *file);
+/* Returns the advice for a reason of the daemon; checks first use more precise facts. */
+const char *doctor_advice(enum reason_code code);
 /* Returns true if a debugger other than the daemon traces the process. */
 bool doctor_is_traced(const struct doctor_facts *facts, const struct doctor_process *process);
 /* Returns true if the process uses the GPU, or if it is not known which GPUs it uses. */

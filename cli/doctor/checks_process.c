@@ -9,64 +9,6 @@
 #include "common/shell_word.h"
 #include "kfd/driver_rules.h"
 
-/* Returns the advice for the reason that the daemon has given for a level (kfd,
- * scheduler/daemon), recognized by a part of the text. The callers first use more precise facts
- * about the process. */
-static const char *advice_for_reason(const char *reason)
-{
-	static const struct {
-		const char *part, *advice;
-	} known[] = {
-		{"KFDSHIM_LEVEL=trap",
-		 "start it without KFDSHIM_LEVEL: the next lower level is then used"},
-		{"one debug session of its GPU",
-		 "no action is needed: the other processes on that GPU are held by gate"},
-		{"did not acknowledge",
-		 "restart it with KFDSHIM_LOG=error, which logs what failed"},
-		{"state 2",
-		 "its GPU allows one debug session at a time: end the other session, or set KFDSHIM_LEVEL=gate for this process"},
-		{"state 0",
-		 "start it with the shim: 'kfdsched run --priority P -- COMMAND'; its runtime does not enable debugging itself"},
-		{"debug session already",
-		 "end rocgdb or 'kfdsched preempt' for this process; kfdschedd retries when the session has ended"},
-		{"runtime cannot be enabled",
-		 "start it with the shim from the beginning: 'kfdsched run --priority P -- COMMAND'"},
-		{"waves cannot be saved",
-		 "no action is possible for this process: if waves cannot be saved, only level gate works"},
-		{"has reset a compute queue",
-		 "restart it: its work in that queue is lost; 'dmesg | grep -e kfd -e amdgpu' shows the driver's message"},
-		{"suspend took",
-		 "restart it: the GPU did not preempt its work in time; slow_suspend_us in kfdschedd's configuration is the limit"},
-		{"suspend failed",
-		 "restart it, and check the driver's messages: 'dmesg | grep -e kfd -e amdgpu'"},
-		{"is traced",
-		 "end the process that traces it (gdb, strace): a process can have only one tracer"},
-		{"CAP_SYS_PTRACE", "start kfdschedd as root, outside the container"},
-		{"ptrace_scope is 3",
-		 "set kernel.yama.ptrace_scope to 1 in /etc/sysctl.d and reboot"},
-		{"/dev/kfd", "start kfdschedd as root, with access to the devices"},
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strstr(reason, known[i].part))
-			return known[i].advice;
-	return "see kfdschedd's log for the time; KFDSHIM_LEVEL=self or gate needs no tracing";
-}
-
-/* Returns true if the reason is temporary: the process will reach a better level once it has
- * progressed. */
-static bool is_on_its_way(const char *reason)
-{
-	static const char *const parts[] = {"has not enabled its runtime yet",
-					    "does not use /dev/kfd", "has no compute queues yet",
-					    "is being tried"};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (strstr(reason, parts[i]))
-			return true;
-	return false;
-}
-
 /* Returns true if the process belongs to the daemon: it is the daemon's first process or a child of
  * that, as the executors are. */
 static bool is_daemon(const struct doctor_facts *facts, int64_t pid, int64_t parent)
@@ -118,16 +60,16 @@ static void check_observed(struct doctor_run *c, const struct doctor_process *p)
 		find_level(c, DOCTOR_OK, LEVEL_OBSERVE, "it has the highest priority");
 	} else if (p->env_level == LEVEL_OBSERVE) {
 		find_level(c, DOCTOR_OK, LEVEL_OBSERVE, "set by KFDSHIM_LEVEL");
-	} else if (is_on_its_way(p->reason)) {
-		find_level(c, DOCTOR_OK, LEVEL_OBSERVE, p->reason);
+	} else if (reason_is_transient(p->reason.code)) {
+		find_level(c, DOCTOR_OK, LEVEL_OBSERVE, p->reason.text);
 	} else if (doctor_is_traced(c->facts, p)) {
 		snprintf(why, sizeof(why), "process %lld traces it", (long long)p->tracer);
 		find_level(c, DOCTOR_MISSING, LEVEL_OBSERVE, why);
 		advise_tracer(c, p);
 	} else {
 		find_level(c, DOCTOR_MISSING, LEVEL_OBSERVE,
-			   p->reason[0] ? p->reason : "the daemon gives no reason");
-		finding_advise(c, "%s", advice_for_reason(p->reason));
+			   p->reason.text[0] ? p->reason.text : "the daemon gives no reason");
+		finding_advise(c, "%s", doctor_advice(p->reason.code));
 	}
 }
 
@@ -142,14 +84,14 @@ static void check_registered(struct doctor_run *c, const struct doctor_process *
 		find_level(c, DOCTOR_CANNOT_KNOW, LEVEL_UNKNOWN, "");
 	} else if (p->level == p->env_level) {
 		find_level(c, DOCTOR_OK, p->level, "set by KFDSHIM_LEVEL");
-	} else if (!p->reason[0]) {
+	} else if (!p->reason.text[0]) {
 		find_level(c, DOCTOR_OK, p->level, "");
 	} else {
-		find_level(c, DOCTOR_WARNING, p->level, p->reason);
+		find_level(c, DOCTOR_WARNING, p->level, p->reason.text);
 		if (doctor_is_traced(c->facts, p))
 			advise_tracer(c, p);
 		else
-			finding_advise(c, "%s", advice_for_reason(p->reason));
+			finding_advise(c, "%s", doctor_advice(p->reason.code));
 	}
 }
 

@@ -22,6 +22,7 @@
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/process.h"
 #include "common/nodes.h"
+#include "kfd/reason.h"
 
 #define DOCTOR_NODES ((int)GPU_NODES_MAX) /* GPU nodes of a machine that are examined */
 
@@ -75,7 +76,7 @@ struct doctor_process {
 	/* ---- from the daemon ---- */
 	enum doctor_known registered; /* NO: the daemon does not know it, or no daemon replied */
 	enum doctor_level level;
-	char reason[256];	   /* why it is at no better level; "": no reason */
+	struct reason reason; /* why it is at no better level; code NONE: one of a later version */
 	enum doctor_known runtime; /* it is enabled for debugging; NO: it never will be */
 	int64_t priority;	   /* 0 to 15; -1: it has none */
 	bool external;		   /* without the shim, tagged by a match rule or a command */

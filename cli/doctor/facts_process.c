@@ -117,7 +117,9 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 		p->external = json_is_false(json_object_get(entry, "shim"));
 		read_word(p->comm, sizeof(p->comm), entry, "comm");
 		read_words(p, entry);
-		read_word(p->reason, sizeof(p->reason), entry, "reason");
+		read_word(p->reason.text, sizeof(p->reason.text), entry, "reason");
+		p->reason.code =
+			reason_find(json_string_value(json_object_get(entry, "reason_code")));
 		p->suspends = read_integer(entry, "suspends");
 		p->suspended_us = read_integer(entry, "suspended_us");
 		p->priority = json_is_integer(priority) ? json_integer_value(priority) : -1;

@@ -215,7 +215,7 @@ static bool by_shim(struct attempt *a)
 {
 	if (a->p->registered != DOCTOR_YES && a->line->level == LEVEL_NONE)
 		return no_as_line(a);
-	if (a->level == LEVEL_SELF && strstr(a->p->reason, "debug session already"))
+	if (a->level == LEVEL_SELF && a->p->reason.code == REASON_session_exists)
 		return no(a, "end rocgdb there", "another process has a debug session on it");
 	return yes(a,
 		   a->level == LEVEL_WEIGHT ? "if KFDSHIM_LEVEL=weight or a rule selects it" : "");

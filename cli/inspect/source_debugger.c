@@ -61,13 +61,14 @@ static int read_snapshot(pid_t pid, int pidfd, int kfd_fd, struct observe_list *
 {
 	struct kfdabi_queue_snapshot *entries = calloc(KFDABI_QUEUE_ARRAY_MAX, sizeof(*entries));
 	struct trap *trap = trap_create(pid, pidfd);
+	struct reason reason = {.text = "out of memory for a snapshot"};
 	int n = -ENOMEM, r = 0;
 
-	_Static_assert(OBSERVE_WHY >= KFD_REASON, "room for the reason");
+	_Static_assert(OBSERVE_WHY >= REASON_TEXT, "room for the reason");
 	if (entries && trap)
-		n = trap_list_queues(trap, kfd_fd, entries, KFDABI_QUEUE_ARRAY_MAX, why);
-	else
-		snprintf(why, OBSERVE_WHY, "out of memory for a snapshot");
+		n = trap_list_queues(trap, kfd_fd, entries, KFDABI_QUEUE_ARRAY_MAX, &reason);
+	if (n < 0)
+		strcpy(why, reason.text);
 	if (n > (int)KFDABI_QUEUE_ARRAY_MAX)
 		n = KFDABI_QUEUE_ARRAY_MAX;
 	for (int i = 0; !r && i < n; i++)
@@ -80,6 +81,7 @@ static int read_snapshot(pid_t pid, int pidfd, int kfd_fd, struct observe_list *
 int source_trap(pid_t pid, struct observe_list *out, WHY)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct reason reason;
 	int kfd_fd, r;
 
 	if (pidfd < 0) {
@@ -87,7 +89,9 @@ int source_trap(pid_t pid, struct observe_list *out, WHY)
 		snprintf(why, OBSERVE_WHY, "cannot open process %d: %s", (int)pid, strerror(-r));
 		return error_of(r);
 	}
-	kfd_fd = kfd_device_open(why);
+	kfd_fd = kfd_device_open(&reason);
+	if (kfd_fd < 0)
+		strcpy(why, reason.text);
 	r = kfd_fd < 0 ? kfd_fd : read_snapshot(pid, pidfd, kfd_fd, out, why);
 	if (kfd_fd >= 0)
 		close(kfd_fd);

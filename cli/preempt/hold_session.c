@@ -101,7 +101,7 @@ static int refused(const struct cli_command *cmd, pid_t pid, int error, const ch
 int hold_session_open(struct session *session, const struct cli_command *cmd,
 		      const struct target_process *target, int signals)
 {
-	char reason[KFD_REASON];
+	struct reason reason;
 	struct kfd_debug_cost settled = {0};
 	int device, error;
 
@@ -112,18 +112,19 @@ int hold_session_open(struct session *session, const struct cli_command *cmd,
 	};
 	if (!session->trap)
 		return cli_failed(cmd, "out of memory for a debug session");
-	device = kfd_device_open(reason);
-	error = device < 0 ? device : trap_attach(session->trap, device, &settled, reason);
+	device = kfd_device_open(&reason);
+	error = device < 0 ? device : trap_attach(session->trap, device, &settled, &reason);
 	/* The process does not announce new queues to kfdsched, so the driver has to report
 	 * them. */
 	if (!error && (error = trap_watch_queues(session->trap)) != 0) {
-		snprintf(reason, sizeof(reason), "process %d: new queues cannot be detected: %s",
-			 (int)target->pid, strerror(-error));
+		snprintf(reason.text, sizeof(reason.text),
+			 "process %d: new queues cannot be detected: %s", (int)target->pid,
+			 strerror(-error));
 		trap_detach(session->trap);
 	}
 	if (error) {
 		trap_destroy(session->trap);
-		return refused(cmd, target->pid, error, reason);
+		return refused(cmd, target->pid, error, reason.text);
 	}
 	session->opening_us = settled.entry_ns ? (double)settled.duration_ns / 1e3 : NAN;
 	return CLI_GO_ON;

@@ -65,7 +65,7 @@ struct preempt_result {
 	unsigned tried;
 	unsigned done;		       /* rounds completed: suspended and resumed */
 	double opening_us;	       /* first suspend of our own session; NAN: not known */
-	char problem[KFD_REASON];      /* why the rest was not done; empty: all were done */
+	char problem[REASON_TEXT];     /* why the rest was not done; empty: all were done */
 	struct preempt_online *online; /* NULL: no requests were made */
 	struct preempt_round {
 		/* `held_us`: from the end of the suspend to the start of the resume. */

@@ -72,7 +72,7 @@ void trap_destroy(struct trap *trap)
 }
 
 int trap_attach(struct trap *trap, int kfd_fd, struct kfd_debug_cost *settled,
-		char reason[static KFD_REASON])
+		struct reason *reason)
 {
 	(void)kfd_fd;
 	(void)reason;
@@ -173,7 +173,7 @@ bool trap_any_pending(void)
 	return false;
 }
 
-int kfd_device_open(char reason[static KFD_REASON])
+int kfd_device_open(struct reason *reason)
 {
 	(void)reason;
 	return 0;

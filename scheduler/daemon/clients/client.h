@@ -69,7 +69,7 @@ struct level {
 	bool logged;   /* the level was logged since the client was last at level trap */
 	/* why it is not at level trap, as trap_attach() returns it; 0: trap is possible */
 	int error;
-	char why[KFD_REASON]; /* `error` as a sentence */
+	struct reason why;    /* of `error`; a further obstacle is added to its sentence */
 	uint64_t climb_ns;    /* time of the next attempt to reach level trap; 0: none */
 	uint64_t pause_ns;    /* delay between two attempts, ns */
 	uint64_t attached_ns; /* when its session was opened; 0: it has none */
@@ -147,7 +147,7 @@ struct client {
 	struct external *external;
 	/* of an external process: its queues may have changed; why it cannot be suspended yet */
 	bool queues_changed;
-	const char *pending;
+	enum reason_code pending;
 	struct scan_limit scan_limit;
 	struct log_share log;
 	/* copies of words in `shm`, as of the last scan */
@@ -180,7 +180,7 @@ struct client {
 	uint64_t hung_up_wait_ns; /* time from that check to the next */
 	/* when another process ended its session; 0: never, or already handled */
 	uint64_t lost_ns;
-	char reason[KFD_REASON]; /* why it cannot be suspended; may be empty */
+	struct reason reason; /* why it cannot be suspended; may be empty */
 
 	bool acting_prompt;  /* core_action.prompt of the action in flight */
 	enum core_op acting; /* the action in flight, or the last one */

@@ -216,14 +216,13 @@ void client_acted(struct worker *worker, struct client *client,
 	if (after.exempt == before.exempt)
 		return;
 	if (after.exempt == CORE_EXEMPT_SLOW)
-		snprintf(client->reason, sizeof(client->reason),
-			 "a suspend took %llu us, the last of %u in a row that were slow",
-			 (unsigned long long)(report->cost.duration_ns / 1000), CORE_SLOW_MAX);
+		reason_set(&client->reason, REASON_suspend_slow, 0, report->error,
+			   "%llu us, the last of %u in a row that were slow",
+			   (unsigned long long)(report->cost.duration_ns / 1000), CORE_SLOW_MAX);
 	else
-		snprintf(client->reason, sizeof(client->reason), "a suspend failed: %s",
-			 strerror(-report->error));
+		reason_set(&client->reason, REASON_suspend_failed, 0, report->error, NULL);
 	log_info("process %d (%s): not suspended again, because %s", (int)client->peer.pid,
-		 client->name, client->reason);
+		 client->name, client->reason.text);
 	events_level(worker, client, false);
 	level_failed(worker, client, report->error, now);
 }
@@ -233,7 +232,7 @@ void client_acted(struct worker *worker, struct client *client,
 static void attached(struct worker *worker, struct client *client, uint64_t now)
 {
 	client->attached = true;
-	client->reason[0] = '\0';
+	client->reason = (struct reason){0};
 	level_risen(client, now);
 	__atomic_store_n(&client->shm->session, 1, __ATOMIC_RELEASE);
 	if (client->runtime == CLIENT_SHM_RUNTIME_ENABLED)
@@ -245,11 +244,11 @@ static void attached(struct worker *worker, struct client *client, uint64_t now)
 }
 
 /* The client cannot be held, for now or permanently. A reason that is already set stays. */
-static void refuse(struct client *client, const char *why)
+static void refuse(struct client *client)
 {
 	client->refused = true;
-	if (!client->reason[0])
-		snprintf(client->reason, sizeof(client->reason), "%s", why);
+	if (client->reason.code == REASON_NONE)
+		reason_set(&client->reason, REASON_process_ending, 0, 0, NULL);
 }
 
 /* The session has ended, but its executor has not. */
@@ -259,7 +258,7 @@ static void lost(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	/* Usually the process is ending: the driver ends the session before the pidfd reports
 	 * the end. Otherwise client_overdue() logs the loss after LOST_NS. */
-	refuse(client, "the process is ending, or its debug session was ended by another process");
+	refuse(client);
 	client->lost_ns = now;
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
@@ -268,12 +267,9 @@ static void lost(struct worker *worker, struct client *client, uint64_t now)
 static void aborted(struct worker *worker, struct client *client, bool hung, uint64_t now)
 {
 	if (hung)
-		level_fall(worker, client, -EIO,
-			   "its executor hangs in a driver call, and cannot resume the process "
-			   "until the call returns",
-			   now);
+		level_fall_by(worker, client, REASON_executor_hangs, -EIO, now);
 	else
-		level_fall(worker, client, -ECONNRESET, "its executor process was ended", now);
+		level_fall_by(worker, client, REASON_executor_ended, -ECONNRESET, now);
 }
 
 /* Returns whether the driver has reset a queue in a suspend, or an ENABLE, that succeeded, by its
@@ -291,17 +287,14 @@ static bool has_cost_a_queue(const struct kfd_debug_cost *cost)
 static void check_reset(struct worker *worker, struct client *client, const char *what,
 			const struct kfd_debug_cost *cost, uint64_t now)
 {
-	char why[KFD_REASON];
+	struct reason why;
 
-	snprintf(why, sizeof(why),
-		 "%s took so long that the driver has reset a compute queue, which could not be "
-		 "preempted",
-		 what);
+	reason_set(&why, REASON_queue_reset, 0, -EIO, "%s", what);
 	if (!has_cost_a_queue(cost) || client->hold_cmd_level != CLIENT_SHM_LEVEL_NONE)
 		return;
 	log_info("process %d (%s): %s; restart the process if the queue was its own",
-		 (int)client->peer.pid, client->name, why);
-	level_fall(worker, client, -EIO, why, now);
+		 (int)client->peer.pid, client->name, why.text);
+	level_fall(worker, client, &why, now);
 }
 
 void client_session_changed(struct client *client)
@@ -318,7 +311,6 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 {
 	struct executor_report report;
 	uint32_t outcome;
-	int error;
 
 	if (!client->executor)
 		return;
@@ -330,9 +322,9 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 				    &report.cost, now);
 	}
 	if (outcome & EXECUTOR_REFUSED) {
-		const char *why = executor_reason(client->executor, &error);
+		const struct reason why = executor_reason(client->executor);
 
-		level_fall(worker, client, error, why, now);
+		level_fall(worker, client, &why, now);
 	}
 	if (outcome & EXECUTOR_ACTED) {
 		client_acted(worker, client, &report, now);
@@ -342,8 +334,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 	if (outcome & EXECUTOR_CHANGED)
 		client_session_changed(client);
 	if (outcome & EXECUTOR_NOT_COLLECTED && !client->refused)
-		level_fall(worker, client, -EIO,
-			   "a new queue of the process could not be suspended", now);
+		level_fall_by(worker, client, REASON_queue_not_suspended, -EIO, now);
 	if (outcome & EXECUTOR_LOST)
 		lost(worker, client, now);
 	if (outcome & EXECUTOR_ABORTED)
@@ -357,7 +348,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		client->executor = NULL;
 		client->attached = false;
 		if (!client->level.changing)
-			refuse(client, "the process or its debug session has ended");
+			refuse(client);
 		feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 		__atomic_store_n(&client->shm->session, 0, __ATOMIC_RELEASE);
 		set_suspended(client, false);

@@ -49,8 +49,7 @@ void level_begin(struct client *client, uint32_t wanted)
 	    client->attrs.level == PROTOCOL_LEVEL_SELF) {
 		client->hold_cmd_level = CLIENT_SHM_LEVEL_SELF;
 		client->level.error = -EALREADY;
-		snprintf(client->level.why, sizeof(client->level.why),
-			 "it holds itself, and rejects other debug sessions (KFDSHIM_LEVEL=self)");
+		reason_set(&client->level.why, REASON_holds_itself, 0, -EALREADY, NULL);
 	}
 }
 
@@ -68,7 +67,7 @@ bool level_explain(struct client *client)
 {
 	if (!level_may_change(client) || !client->level.error)
 		return false;
-	snprintf(client->reason, sizeof(client->reason), "%s", client->level.why);
+	client->reason = client->level.why;
 	return true;
 }
 
@@ -76,7 +75,7 @@ void level_log(struct worker *worker, struct client *client)
 {
 	if (!client->level.logged) {
 		log_info("process %d (%s): level %s: %s", (int)client->peer.pid, client->name,
-			 client_level_name(client), client->level.why);
+			 client_level_name(client), client->level.why.text);
 		events_level(worker, client, true);
 	}
 	client->level.logged = true;
@@ -159,57 +158,53 @@ static void leave_level(struct worker *worker, struct client *client, enum clien
 static void observe(struct worker *worker, struct client *client)
 {
 	struct level *level = &client->level;
-	char why[KFD_REASON];
+	struct reason why = level->why;
 	bool logged = level->logged;
 
 	if (level->wanted == PROTOCOL_LEVEL_TRAP)
-		snprintf(why, sizeof(why), "%.180s (KFDSHIM_LEVEL=trap: no other level is tried)",
-			 level->why);
-	else
-		snprintf(why, sizeof(why), "%s", level->why);
+		reason_set(&why, REASON_only_trap, 0, level->error, "%.180s", level->why.text);
 	if (client->executor)
 		executor_send(client->executor, EXECUTOR_QUIT);
 	level->logged = true;
 	if (!logged) {
-		client_cannot(worker, client, why);
+		client_cannot(worker, client, &why);
 		return;
 	}
 	client->refused = true;
-	snprintf(client->reason, sizeof(client->reason), "%s", why);
+	client->reason = why;
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
 
 /* Records the reason. The obstacle to trap stays the first reason. */
-static void explain(const struct worker *worker, struct client *client, int error, const char *why)
+static void explain(const struct worker *worker, struct client *client, const struct reason *why)
 {
 	struct level *level = &client->level;
-	const struct client *holder = error == -EBUSY ? holder_for(worker, client) : NULL;
-	bool more = client->hold_cmd_level && level->error;
-	size_t end;
+	const struct client *holder = why->error == -EBUSY ? holder_for(worker, client) : NULL;
 
-	if (more && strstr(level->why, why))
-		return;
-	end = more ? strlen(level->why) : 0;
-	if (!more)
-		level->error = error;
-	snprintf(level->why + end, sizeof(level->why) - end, "%s%s", more ? "; " : "", why);
-	end = strlen(level->why);
+	if (client->hold_cmd_level && level->error) {
+		if (strstr(level->why.text, why->text))
+			return;
+		reason_add(&level->why, "; %s", why->text);
+	} else {
+		level->error = why->error;
+		level->why = *why;
+	}
 	if (holder)
-		snprintf(level->why + end, sizeof(level->why) - end, "; process %d has the session",
-			 (int)holder->peer.pid);
-	snprintf(client->reason, sizeof(client->reason), "%s", level->why);
+		reason_add(&level->why, "; process %d has the session", (int)holder->peer.pid);
+	client->reason = level->why;
 }
 
-void level_fall(struct worker *worker, struct client *client, int error, const char *why,
+void level_fall(struct worker *worker, struct client *client, const struct reason *why,
 		uint64_t now)
 {
 	struct level *level = &client->level;
+	int error = why->error;
 	bool by_trap = client->hold_cmd_level == CLIENT_SHM_LEVEL_NONE;
 
 	if (client->refused || worker->stopping)
 		return;
 	level->never_trap |= error == -EIO || error == -EOPNOTSUPP;
-	explain(worker, client, error, why);
+	explain(worker, client, why);
 	level->unseen = false;
 	level->unjudged = error == -EPERM;
 	if (by_trap && error != -ESRCH)
@@ -226,17 +221,26 @@ void level_fall(struct worker *worker, struct client *client, int error, const c
 		leave_level(worker, client, by_trap ? below_trap(error) : CLIENT_SHM_LEVEL_GATE);
 }
 
+void level_fall_by(struct worker *worker, struct client *client, enum reason_code code, int error,
+		   uint64_t now)
+{
+	struct reason why;
+
+	reason_set(&why, code, 0, error, NULL);
+	level_fall(worker, client, &why, now);
+}
+
 void level_failed(struct worker *worker, struct client *client, int error, uint64_t now)
 {
-	char why[KFD_REASON];
+	struct reason why = client->reason;
 
 	if (!level_may_change(client) || error == -ETIMEDOUT)
 		return;
 	/* At level self, the error may also be that no session is possible. */
 	if (client->hold_cmd_level == CLIENT_SHM_LEVEL_NONE || error == 0 || error == -ETIME)
 		error = -EIO;
-	snprintf(why, sizeof(why), "%s", client->reason);
-	level_fall(worker, client, error, why, now);
+	why.error = error;
+	level_fall(worker, client, &why, now);
 }
 
 /* Commands the client to prepare `level`. When it acknowledges, level_prepared() is called; a client
@@ -278,7 +282,7 @@ void client_attach(struct worker *worker, struct client *client, bool patient)
 		.pid_ns = client->peer.pid_ns,
 		.user_ns = client->peer.user_ns,
 	};
-	char why[KFD_REASON];
+	struct reason why;
 	int error = executor_start(client->peer.pid, client->peer.started, &tenant, patient,
 				   &client->executor);
 
@@ -288,19 +292,18 @@ void client_attach(struct worker *worker, struct client *client, bool patient)
 		return;
 	}
 	if (error == -EBUSY)
-		snprintf(why, sizeof(why), "too many executors of its tenant hang in driver calls");
-	else if (error == -ENOSPC)
-		snprintf(why, sizeof(why),
-			 "no executor is available: all are in use, or its user has half of them");
+		reason_set(&why, REASON_executors_hang, 0, -EAGAIN, NULL);
 	else
-		snprintf(why, sizeof(why), "no executor is available: %s", strerror(-error));
-	level_fall(worker, client, -EAGAIN, why, worker->now_ns);
+		reason_set(&why, REASON_no_executor, 0, -EAGAIN, "%s",
+			   error == -ENOSPC ? "all are in use, or its user has half of them"
+					    : strerror(-error));
+	level_fall(worker, client, &why, worker->now_ns);
 }
 
 void level_risen(struct client *client, uint64_t now)
 {
 	client->level.error = 0;
-	client->level.why[0] = '\0';
+	client->level.why = (struct reason){0};
 	client->level.climb_ns = 0;
 	client->level.logged = false;
 	client->level.attached_ns = now;
@@ -356,7 +359,7 @@ static bool stays_idle(const struct worker *worker, struct client *client, uint6
 static bool may_take_session(struct worker *worker, const struct client *client, uint64_t now)
 {
 	struct client *holder;
-	char why[KFD_REASON];
+	struct reason why;
 
 	if (!is_next(worker, client, now))
 		return false;
@@ -367,10 +370,8 @@ static bool may_take_session(struct worker *worker, const struct client *client,
 	    !stays_idle(worker, holder, now) || now < session_moved_ns + MOVE_NS)
 		return false;
 	session_moved_ns = now;
-	snprintf(why, sizeof(why),
-		 "the one debug session of its GPU was given to process %d, which has work",
-		 (int)client->peer.pid);
-	level_fall(worker, holder, -EBUSY, why, now);
+	reason_set(&why, REASON_session_given_away, client->peer.pid, -EBUSY, NULL);
+	level_fall(worker, holder, &why, now);
 	return false; /* the session becomes free soon */
 }
 
@@ -432,7 +433,6 @@ static void climb(struct worker *worker, struct client *client, uint64_t now)
 void level_prepared(struct worker *worker, struct client *client, int error, uint64_t now)
 {
 	struct level *level = &client->level;
-	size_t end = strlen(level->why);
 
 	if (level->changing || client->refused || worker->stopping)
 		return;
@@ -446,14 +446,12 @@ void level_prepared(struct worker *worker, struct client *client, int error, uin
 		return;
 	}
 	if (error && client->hold_cmd_level == CLIENT_SHM_LEVEL_SELF && !level_may_change(client)) {
-		snprintf(level->why, sizeof(level->why),
-			 "it cannot open a debug session on itself: %s", strerror(-error));
-		client_cannot(worker, client, level->why);
+		reason_set(&level->why, REASON_no_own_session, 0, error, NULL);
+		client_cannot(worker, client, &level->why);
 		return;
 	}
 	if (error && client->hold_cmd_level == CLIENT_SHM_LEVEL_SELF) {
-		snprintf(level->why + end, sizeof(level->why) - end,
-			 "; it cannot open one itself: %s", strerror(-error));
+		reason_add(&level->why, "; it cannot open one itself: %s", strerror(-error));
 		leave_level(worker, client, CLIENT_SHM_LEVEL_GATE);
 		return;
 	}
@@ -490,25 +488,24 @@ void level_step(struct worker *worker, struct client *client, uint64_t now)
 
 void client_explain(struct client *client)
 {
-	const char *why = "has not enabled its runtime yet";
+	enum reason_code code = REASON_runtime_not_yet;
 
 	if (client->attached)
-		why = "";
+		code = REASON_NONE;
 	else if (client->external)
-		why = client->pending;
+		code = client->pending;
 	else if (client->attrs.level == PROTOCOL_LEVEL_SELF && !client->hold_cmd_level)
-		why = "keeps its debug session (KFDSHIM_LEVEL=self), so level trap of a rule is "
-		      "not possible";
+		code = REASON_keeps_session;
 	if (client->priority == PRIORITY_UNSET && !client->control.leased)
-		why = "has no priority";
+		code = REASON_no_priority;
 	else if (client->priority == PRIORITY_ONLINE && !client->control.leased)
-		why = "has the highest priority: it is never preempted";
-	snprintf(client->reason, sizeof(client->reason), "%s", why);
+		code = REASON_highest_priority;
+	reason_set(&client->reason, code, 0, 0, NULL);
 }
 
 void client_runtime_changed(struct worker *worker, struct client *client)
 {
-	char why[KFD_REASON];
+	struct reason why;
 
 	if (!client_may_be_held(client) || client->refused || client->level.changing ||
 	    worker->stopping)
@@ -523,8 +520,8 @@ void client_runtime_changed(struct worker *worker, struct client *client)
 	case CLIENT_SHM_RUNTIME_NEVER:
 		if (client->attached)
 			break;
-		client_why_never(client, "its runtime cannot be enabled", why);
-		level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
+		client_why_never(client, REASON_runtime_never, &why);
+		level_fall(worker, client, &why, clock_ns());
 		break;
 	default:
 		feed_set_capability(&worker->feed, client->id, CORE_PENDING);

@@ -29,11 +29,14 @@
  * because it comes from the client. */
 void level_begin(struct client *client, uint32_t wanted);
 
-/* The present level does not work, or does not work any more. `why` is the reason, and `error`
- * its errno as trap_attach() returns it; -EIO: the firmware failed to preempt or was slow.
- * Starts the change to a lower level, or to observation only. */
-void level_fall(struct worker *worker, struct client *client, int error, const char *why,
+/* The present level does not work, or does not work any more. why->error: an errno as trap_attach()
+ * returns it; -EIO: the firmware failed to preempt or was slow. Starts the change to a lower
+ * level, or to observation only. */
+void level_fall(struct worker *worker, struct client *client, const struct reason *why,
 		uint64_t now);
+/* The same, for a reason without a detail. */
+void level_fall_by(struct worker *worker, struct client *client, enum reason_code code, int error,
+		   uint64_t now);
 
 /* The core does not suspend the client any more, because a suspend failed (`error`) or several
  * in a row were slow (0). */

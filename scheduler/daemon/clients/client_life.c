@@ -57,23 +57,25 @@ uint64_t client_asker(const struct client *client)
 
 /* ---- service ---- */
 
-void client_why_never(const struct client *client, const char *what, char why[KFD_REASON])
+void client_why_never(const struct client *client, enum reason_code code, struct reason *why)
 {
 	uint32_t error = shm_word((const uint32_t *)&client->shm->runtime_errno);
+	char waves[CWSR_WHY];
 
 	/* The shim reads the same files, but its shared memory has no room for a sentence. */
-	if (error == EOPNOTSUPP && cwsr_is_missing(why))
-		return;
-	snprintf(why, KFD_REASON, "%s: %s", what, strerror(error & 0xfff));
+	if (error == EOPNOTSUPP && cwsr_is_missing(waves))
+		reason_set(why, REASON_waves_not_saved, 0, -EOPNOTSUPP, "%s", waves);
+	else
+		reason_set(why, code, 0, -EOPNOTSUPP, "%s", strerror(error & 0xfff));
 }
 
-void client_cannot(struct worker *worker, struct client *client, const char *why)
+void client_cannot(struct worker *worker, struct client *client, const struct reason *why)
 {
 	client->refused = true;
-	snprintf(client->reason, sizeof(client->reason), "%s", why);
+	client->reason = *why;
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 	log_client(&client->log, "process %d (%s): level observe: %s", (int)client->peer.pid,
-		   client->name, why);
+		   client->name, why->text);
 	events_level(worker, client, false);
 }
 

@@ -21,11 +21,11 @@ void client_served(struct worker *worker, struct client *client);
 uint64_t client_asker(const struct client *client);
 
 /* Writes to `why` the reason why the driver never debugs the client's runtime: what the driver
- * lacks, or `what` and the errno in the shared memory. */
-void client_why_never(const struct client *client, const char *what, char why[KFD_REASON]);
+ * lacks, or `code` with the errno in the shared memory. */
+void client_why_never(const struct client *client, enum reason_code code, struct reason *why);
 
 /* The client cannot be held at its level; logs the reason and sends an event. */
-void client_cannot(struct worker *worker, struct client *client, const char *why);
+void client_cannot(struct worker *worker, struct client *client, const struct reason *why);
 
 /* Sends a reply to a command: 0 or a negative errno, and a sentence. client_reply() also ends the
  * command. */

@@ -27,7 +27,6 @@
 #define THREADS_PART 20u
 /* checks in a row without a DESTROY_QUEUE, after which it counts as finished */
 #define QUIET_READS 2
-#define NO_QUEUES "has no compute queues yet"
 
 /* State of an external process. */
 struct external {
@@ -110,7 +109,7 @@ static struct client *adopt(struct worker *worker, const struct socket_peer *pee
 	client->priority = client->control.own_priority = priority;
 	client->external = external;
 	client->queues_changed = true;
-	client->pending = NO_QUEUES;
+	client->pending = REASON_no_queues_yet;
 	peer_name(peer->pid, client->name);
 	client_attrs_init(worker, client, subject);
 	shm_fd = client_shm_create(CLIENT_SHM_VERSION, &client->shm);
@@ -240,8 +239,7 @@ static void read_queues(struct client *client, uint64_t now)
 	/* The directory disappears with the last descriptor of the device: after an exec, or
 	 * when the process ends. */
 	external->queue_count = n > 0 ? (uint32_t)n : 0;
-	client->pending = has_compute(external, 0) ? "a debug session on the process is being tried"
-						   : NO_QUEUES;
+	client->pending = has_compute(external, 0) ? REASON_session_tried : REASON_no_queues_yet;
 	publish(client, now);
 	if (!client->attached && !client->refused)
 		client_explain(client);
@@ -250,6 +248,7 @@ static void read_queues(struct client *client, uint64_t now)
 /* Opens a session as soon as there are compute queues. */
 static void start(struct worker *worker, struct client *client)
 {
+	struct reason why;
 	int shim;
 
 	if (client->executor || client->refused || worker->stopping ||
@@ -260,11 +259,12 @@ static void start(struct worker *worker, struct client *client)
 	shim = reader_has_shim(client->peer.pid);
 	if (reader_has_none(shim))
 		return;
-	if (shim > 0)
-		client_cannot(worker, client,
-			      "the shim is loaded, but has not registered with this daemon");
-	else
+	if (shim > 0) {
+		reason_set(&why, REASON_shim_not_registered, 0, 0, NULL);
+		client_cannot(worker, client, &why);
+	} else {
 		client_attach(worker, client, true);
+	}
 }
 
 /* Checks the threads of a suspended process for a DESTROY_QUEUE that sleeps until the queue is

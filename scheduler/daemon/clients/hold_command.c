@@ -21,7 +21,7 @@ static void set_capability(struct worker *worker, struct client *client)
 {
 	bool able = client->hold_cmd_level != CLIENT_SHM_LEVEL_SELF ||
 		    client->own_session != CLIENT_SHM_OWN_NONE;
-	char why[KFD_REASON];
+	struct reason why;
 
 	if (!client_may_be_held(client) || client->refused || worker->stopping ||
 	    level_is_changing(client))
@@ -32,23 +32,23 @@ static void set_capability(struct worker *worker, struct client *client)
 			level_log(worker, client);
 			return;
 		}
-		if (client->reason[0]) {
+		if (client->reason.code != REASON_NONE) {
 			log_client(&client->log, "process %d (%s): level %s", (int)client->peer.pid,
 				   client->name, client_level_name(client));
 			events_level(worker, client, true);
 		}
-		client->reason[0] = '\0';
+		client->reason = (struct reason){0};
 	} else if (client->runtime == CLIENT_SHM_RUNTIME_ENABLED) {
 		/* a rule set level self, its session was ended, or its runtime was enabled again */
 		level_again(worker, client);
 	} else if (client->runtime == CLIENT_SHM_RUNTIME_NEVER) {
-		client_why_never(client, "it cannot open a debug session on itself", why);
+		client_why_never(client, REASON_no_own_session, &why);
 		if (level_may_change(client))
-			level_fall(worker, client, -EOPNOTSUPP, why, clock_ns());
+			level_fall(worker, client, &why, clock_ns());
 		else
-			client_cannot(worker, client, why);
+			client_cannot(worker, client, &why);
 	} else {
-		snprintf(client->reason, sizeof(client->reason), "has not enabled its runtime yet");
+		reason_set(&client->reason, REASON_runtime_not_yet, 0, 0, NULL);
 		feed_set_capability(&worker->feed, client->id, CORE_PENDING);
 	}
 }
@@ -83,11 +83,11 @@ static void send_result(struct worker *worker, struct client *client, uint32_t e
 /* The client had acknowledged a hold and now reports that it is not held any more. */
 static void lost(struct worker *worker, struct client *client, uint32_t error, uint64_t now)
 {
-	char why[KFD_REASON];
+	struct reason why;
 
 	client->hold_acked = false;
-	snprintf(why, sizeof(why), "its hold ended early: %s", strerror(error & 0xfff));
-	level_fall(worker, client, -EPROTO, why, now);
+	reason_set(&why, REASON_hold_ended, 0, -EPROTO, "%s", strerror(error & 0xfff));
+	level_fall(worker, client, &why, now);
 }
 
 bool hold_cmd_scan(struct worker *worker, struct client *client, uint64_t now)
@@ -129,6 +129,5 @@ void hold_cmd_overdue(struct worker *worker, struct client *client, uint64_t now
 		return;
 	}
 	send_result(worker, client, ETIMEDOUT, 0, now);
-	level_fall(worker, client, -ETIMEDOUT, "it did not acknowledge a hold command within 1 s",
-		   now);
+	level_fall_by(worker, client, REASON_no_acknowledgement, -ETIMEDOUT, now);
 }

@@ -271,8 +271,7 @@ static void read_client(struct worker *worker, struct client *client, uint64_t n
 	if (client->phase == CLIENT_SERVED && client->lost_ns && now > client->lost_ns + LOST_NS) {
 		client->lost_ns = 0;
 		client->refused = false;
-		level_fall(worker, client, -ECONNRESET,
-			   "its debug session was ended by another process", now);
+		level_fall_by(worker, client, REASON_session_ended, -ECONNRESET, now);
 	}
 }
 

@@ -242,11 +242,13 @@ uint32_t executor_take(struct executor *executor, struct executor_report *report
 	return outcome;
 }
 
-const char *executor_reason(struct executor *executor, int *error)
+struct reason executor_reason(const struct executor *executor)
 {
-	*error = executor->error;
-	executor->reason[KFD_REASON - 1] = '\0';
-	return executor->reason;
+	struct reason reason = executor->reason;
+
+	reason.error = executor->error;
+	reason.text[sizeof(reason.text) - 1] = '\0';
+	return reason;
 }
 
 bool executor_runtime(const struct executor *executor)

@@ -52,9 +52,8 @@ void executor_collect(void (*on_report)(uint32_t number, void *context), void *c
  * and with EXECUTOR_ATTACHED to the cost of ENABLE or of the first suspend, whichever took longer. */
 uint32_t executor_take(struct executor *executor, struct executor_report *report);
 
-/* After EXECUTOR_REFUSED: returns the reason as a sentence, and in *error the result of
- * trap_attach(). Valid until executor_free(). */
-const char *executor_reason(struct executor *executor, int *error);
+/* After EXECUTOR_REFUSED: returns the reason, with the result of trap_attach() as its error. */
+struct reason executor_reason(const struct executor *executor);
 
 /* Returns true if the target's runtime is enabled, as events of the session have reported. */
 bool executor_runtime(const struct executor *executor);

@@ -67,7 +67,7 @@ static int device_fd = -1;
 
 /* Opens /dev/kfd when it is needed first. Returns the descriptor, or a negative errno with
  * `reason`. */
-static int the_device(char *reason)
+static int the_device(struct reason *reason)
 {
 	int result;
 
@@ -182,7 +182,7 @@ static void reply(struct executor_target *target)
 
 /* Opens a pidfd of its own, and checks by the start time that it refers to the requested
  * process. */
-static int open_target(struct executor_target *target, char *reason)
+static int open_target(struct executor_target *target, struct reason *reason)
 {
 	struct executor *slot = target->slot;
 	int error = 0;
@@ -197,8 +197,7 @@ static int open_target(struct executor_target *target, char *reason)
 		error = target->trap ? 0 : -ENOMEM;
 	}
 	if (error)
-		snprintf(reason, KFD_REASON, "process %d: its executor thread cannot serve it: %s",
-			 (int)slot->pid, strerror(-error));
+		reason_set(reason, REASON_executor_failed, slot->pid, error, NULL);
 	return error;
 }
 
@@ -211,9 +210,9 @@ static int attach(struct executor_target *target)
 	int error, device = -1;
 
 	begin_work(slot); /* a read in /proc can block, too (reader.h) */
-	error = open_target(target, slot->reason);
+	error = open_target(target, &slot->reason);
 	if (!error)
-		device = the_device(slot->reason);
+		device = the_device(&slot->reason);
 	end_work(slot);
 	if (!error)
 		error = device < 0 ? device : -EAGAIN;
@@ -221,7 +220,7 @@ static int attach(struct executor_target *target)
 		if (i && wait_request(slot, ATTACH_PAUSE_NS) & EXECUTOR_QUIT)
 			return -ECANCELED;
 		begin_work(slot);
-		error = trap_attach(target->trap, device, &slot->report.cost, slot->reason);
+		error = trap_attach(target->trap, device, &slot->report.cost, &slot->reason);
 		end_work(slot);
 	}
 	enable = trap_enable_cost(target->trap);
@@ -402,8 +401,7 @@ static void take_new(struct executor_table *table, uint32_t number)
 		if (!error)
 			continue;
 		slot->error = error;
-		snprintf(slot->reason, sizeof(slot->reason),
-			 "cannot start an executor thread for the process: %s", strerror(-error));
+		reason_set(&slot->reason, REASON_executor_failed, slot->pid, error, NULL);
 		report_outcome(slot, EXECUTOR_REFUSED | EXECUTOR_ENDED);
 	}
 }

@@ -42,7 +42,7 @@ struct daemon_event {
 	const char *level; /* LEVEL, SUSPEND, RESUME; static string */
 	/* SUSPEND, RESUME: the reason, a static string; NULL: unknown */
 	const char *cause;
-	char reason[KFD_REASON];	    /* WENT, LEVEL */
+	char reason[REASON_TEXT];	    /* WENT, LEVEL */
 	uint32_t gpu_ids[CLIENT_SHM_NODES]; /* SUSPEND, RESUME; ends at the first 0 */
 	pid_t cause_pid;		    /* process that caused it; 0: none or unknown */
 	uint32_t cause_gpu_id;		    /* node of that process; 0: none or unknown */
@@ -349,7 +349,7 @@ void events_level(struct worker *worker, const struct client *client, bool able)
 	struct daemon_event *event = begin_of(EVENT_LEVEL, client);
 
 	event->level = able ? client_level_name(client) : "observe";
-	snprintf(event->reason, sizeof(event->reason), "%s", able ? "" : client->reason);
+	snprintf(event->reason, sizeof(event->reason), "%s", able ? "" : client->reason.text);
 	publish_event(worker, event);
 }
 

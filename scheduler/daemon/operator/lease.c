@@ -115,7 +115,7 @@ void lease_suspend(struct worker *worker, struct client *from, struct client *cl
 static const char *never(const struct client *client, const struct core_view *view)
 {
 	if (client->refused || view->exempt != CORE_EXEMPT_NOT)
-		return client->reason;
+		return client->reason.text;
 	return view->blocked_by_member ? "another process of its group cannot be suspended" : NULL;
 }
 
@@ -142,8 +142,8 @@ static void check(struct worker *worker, struct client *from, struct client *cli
 	else if (now > from->control.queried_ns + SUSPEND_WAIT_NS)
 		snprintf(text, sizeof(text),
 			 "process %d (%s) will be suspended as soon as possible%s%s",
-			 (int)client->peer.pid, client->name, client->reason[0] ? ": it " : "",
-			 client->reason);
+			 (int)client->peer.pid, client->name, client->reason.text[0] ? ": it " : "",
+			 client->reason.text);
 	else
 		return;
 	if (!from->control.holds) {

@@ -251,7 +251,7 @@ void peer_name(pid_t pid, char name[static 16])
 
 /* ---- the driver's files, and ptrace ---- */
 
-int kfd_device_open(char reason[static KFD_REASON])
+int kfd_device_open(struct reason *reason)
 {
 	HARNESS;
 
@@ -326,7 +326,7 @@ const char *sysfs_type_name(const struct sysfs_queue *queue)
 	return "compute";
 }
 
-int tracer_seize(pid_t pid, char reason[static KFD_REASON])
+int tracer_seize(pid_t pid, struct reason *reason)
 {
 	HARNESS;
 	int error;
@@ -334,8 +334,7 @@ int tracer_seize(pid_t pid, char reason[static KFD_REASON])
 	fiber_yield();
 	error = driver_seize(pid);
 	if (error)
-		snprintf(reason, KFD_REASON, "process %d cannot be traced: %s", (int)pid,
-			 strerror(-error));
+		reason_set(reason, REASON_trace_failed, pid, error, NULL);
 	return error;
 }
 

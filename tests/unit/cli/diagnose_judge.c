@@ -264,7 +264,7 @@ static void test_priorities(void **state)
 	expect_level(LEVEL_GATE, DIAGNOSE_YES, "once it has a priority");
 	/* The process has just started. */
 	p->priority = 2;
-	strcpy(p->reason, "has not enabled its runtime yet");
+	reason_set(&p->reason, REASON_runtime_not_yet, 0, 0, NULL);
 	evaluate();
 	expect_part("is not preempted: has not enabled its runtime yet");
 	expect_level(LEVEL_TRAP, DIAGNOSE_YES, "has not enabled its runtime yet");

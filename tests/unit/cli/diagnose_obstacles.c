@@ -43,36 +43,36 @@ static void yama_3(void)
 {
 	facts.yama = 3;
 	facts.ptrace_error = EPERM;
-	strcpy(p->reason, "process 4711 cannot be traced: kernel.yama.ptrace_scope is 3");
+	reason_set(&p->reason, REASON_yama_forbids, PID, 0, NULL);
 }
 static void debugger(void)
 {
 	p->tracer = 77;
 	strcpy(p->tracer_name, "gdb");
-	strcpy(p->reason, "process 4711 is traced by thread 77 already");
+	reason_set(&p->reason, REASON_traced, PID, 0, "77");
 }
 static void no_right(void)
 {
 	facts.daemon.sys_ptrace = DOCTOR_NO;
 	facts.named.identity.uid = 7;
-	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
+	reason_set(&p->reason, REASON_no_right_to_trace, PID, 0, NULL);
 }
 static void other_namespace(void)
 {
 	facts.daemon.sys_ptrace = DOCTOR_NO;
 	facts.named.same_user_namespace = DOCTOR_NO;
-	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
+	reason_set(&p->reason, REASON_no_right_to_trace, PID, 0, NULL);
 }
 static void not_dumpable(void)
 {
 	facts.daemon.sys_ptrace = DOCTOR_NO;
 	facts.named.dumpable = DOCTOR_NO;
-	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
+	reason_set(&p->reason, REASON_no_right_to_trace, PID, 0, NULL);
 }
 static void sandbox(void)
 {
 	facts.ptrace_error = EPERM;
-	strcpy(p->reason, "not allowed to trace process 4711: the daemon needs CAP_SYS_PTRACE");
+	reason_set(&p->reason, REASON_no_right_to_trace, PID, 0, NULL);
 }
 static void one_session(void)
 {
@@ -82,21 +82,21 @@ static void one_session(void)
 	processes[1].pid = 5;
 	strcpy(processes[1].comm, "other");
 	processes[1].level = LEVEL_TRAP;
-	strcpy(p->reason, "process 4711 cannot be debugged: its runtime is in state 2 (busy)");
+	reason_set(&p->reason, REASON_gpu_busy, PID, 0, NULL);
 }
 static void rocgdb(void)
 {
-	strcpy(p->reason, "process 4711 has a debug session already (its own, or rocgdb's)");
+	reason_set(&p->reason, REASON_session_exists, PID, 0, NULL);
 }
 static void never_enabled(void)
 {
 	p->runtime = DOCTOR_NO;
-	strcpy(p->reason, "its runtime cannot be enabled for debugging");
+	reason_set(&p->reason, REASON_runtime_never, 0, 0, "x");
 }
 static void slow(void)
 {
 	p->level = LEVEL_OBSERVE;
-	strcpy(p->reason, "a suspend took 60000 us");
+	reason_set(&p->reason, REASON_suspend_slow, 0, 0, "60000 us");
 }
 static void drm(void)
 {

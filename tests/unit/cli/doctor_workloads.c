@@ -63,44 +63,47 @@ static void test_levels(void **state)
 {
 	static const struct {
 		enum doctor_level level, env_level;
+		enum reason_code code;
 		const char *reason;
 		int64_t priority, tracer;
 		enum doctor_known registered, shim, set_id;
 		enum doctor_verdict verdict;
 		const char *message;
 	} cases[] = {
-		{LEVEL_TRAP, LEVEL_UNKNOWN, "", 2, 11, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
-		 "trap"},
-		{LEVEL_GATE, LEVEL_GATE, "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_OK,
-		 "KFDSHIM_LEVEL"},
-		{LEVEL_SELF, LEVEL_UNKNOWN, "ptrace is refused", 2, 0, DOCTOR_YES, DOCTOR_YES,
-		 DOCTOR_NO, DOCTOR_WARNING, "ptrace is refused"},
-		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "a suspend took 60000 us", 2, 0, DOCTOR_YES,
-		 DOCTOR_YES, DOCTOR_NO, DOCTOR_MISSING, "restart it"},
-		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "", 15, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
-		 DOCTOR_OK, "it has the highest priority"},
-		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "", -1, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
-		 DOCTOR_WARNING, "no priority"},
-		{LEVEL_OBSERVE, LEVEL_OBSERVE, "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
+		{LEVEL_TRAP, LEVEL_UNKNOWN, REASON_NONE, "", 2, 11, DOCTOR_YES, DOCTOR_YES,
+		 DOCTOR_NO, DOCTOR_OK, "trap"},
+		{LEVEL_GATE, LEVEL_GATE, REASON_NONE, "", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
 		 DOCTOR_OK, "KFDSHIM_LEVEL"},
-		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "process 5 cannot be traced", 2, 77, DOCTOR_YES,
-		 DOCTOR_YES, DOCTOR_NO, DOCTOR_MISSING, "end gdb (process 77)"},
-		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "has not enabled its runtime yet", 2, 0, DOCTOR_YES,
-		 DOCTOR_YES, DOCTOR_NO, DOCTOR_OK, "not enabled its runtime yet"},
-		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "its runtime is in state 0 (not enabled)", 2, 0,
-		 DOCTOR_YES, DOCTOR_NO, DOCTOR_NO, DOCTOR_MISSING, "kfdsched run"},
-		{LEVEL_SELF, LEVEL_UNKNOWN, "is traced by thread 77", 2, 77, DOCTOR_YES, DOCTOR_YES,
-		 DOCTOR_NO, DOCTOR_WARNING, "end gdb (process 77)"},
-		{LEVEL_OBSERVE, LEVEL_UNKNOWN, "something new", 2, 0, DOCTOR_YES, DOCTOR_YES,
-		 DOCTOR_NO, DOCTOR_MISSING, "log"},
-		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_NO,
-		 DOCTOR_WARNING, "kfdsched set 5 PRIORITY"},
-		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, "", -1, 0, DOCTOR_NO, DOCTOR_NO, DOCTOR_YES,
-		 DOCTOR_WARNING, "set-user-ID"},
-		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, "", -1, 0, DOCTOR_NO, DOCTOR_UNKNOWN, DOCTOR_UNKNOWN,
-		 DOCTOR_CANNOT_KNOW, "run this as root"},
-		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, "", -1, 0, DOCTOR_NO, DOCTOR_YES, DOCTOR_NO,
-		 DOCTOR_WARNING, "KFDSHIM_LOG=error"},
+		{LEVEL_SELF, LEVEL_UNKNOWN, REASON_trace_failed, "ptrace is refused", 2, 0,
+		 DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_WARNING, "ptrace is refused"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, REASON_suspend_slow, "a suspend took 60000 us", 2, 0,
+		 DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_MISSING, "restart it"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, REASON_NONE, "", 15, 0, DOCTOR_YES, DOCTOR_YES,
+		 DOCTOR_NO, DOCTOR_OK, "it has the highest priority"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, REASON_NONE, "", -1, 0, DOCTOR_YES, DOCTOR_YES,
+		 DOCTOR_NO, DOCTOR_WARNING, "no priority"},
+		{LEVEL_OBSERVE, LEVEL_OBSERVE, REASON_NONE, "", 2, 0, DOCTOR_YES, DOCTOR_YES,
+		 DOCTOR_NO, DOCTOR_OK, "KFDSHIM_LEVEL"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, REASON_trace_failed, "process 5 cannot be traced", 2,
+		 77, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_MISSING, "end gdb (process 77)"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, REASON_runtime_not_yet,
+		 "has not enabled its runtime yet", 2, 0, DOCTOR_YES, DOCTOR_YES, DOCTOR_NO,
+		 DOCTOR_OK, "not enabled its runtime yet"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, REASON_runtime_disabled,
+		 "its runtime is in state 0 (not enabled)", 2, 0, DOCTOR_YES, DOCTOR_NO, DOCTOR_NO,
+		 DOCTOR_MISSING, "kfdsched run"},
+		{LEVEL_SELF, LEVEL_UNKNOWN, REASON_traced, "is traced by thread 77", 2, 77,
+		 DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_WARNING, "end gdb (process 77)"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, REASON_NONE, "something new", 2, 0, DOCTOR_YES,
+		 DOCTOR_YES, DOCTOR_NO, DOCTOR_MISSING, "log"},
+		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, REASON_NONE, "", -1, 0, DOCTOR_NO, DOCTOR_NO,
+		 DOCTOR_NO, DOCTOR_WARNING, "kfdsched set 5 PRIORITY"},
+		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, REASON_NONE, "", -1, 0, DOCTOR_NO, DOCTOR_NO,
+		 DOCTOR_YES, DOCTOR_WARNING, "set-user-ID"},
+		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, REASON_NONE, "", -1, 0, DOCTOR_NO, DOCTOR_UNKNOWN,
+		 DOCTOR_UNKNOWN, DOCTOR_CANNOT_KNOW, "run this as root"},
+		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, REASON_NONE, "", -1, 0, DOCTOR_NO, DOCTOR_YES,
+		 DOCTOR_NO, DOCTOR_WARNING, "KFDSHIM_LOG=error"},
 	};
 
 	(void)state;
@@ -114,7 +117,8 @@ static void test_levels(void **state)
 		strcpy(p->comm, "train");
 		p->level = cases[i].level;
 		p->env_level = cases[i].env_level;
-		strcpy(p->reason, cases[i].reason);
+		p->reason.code = cases[i].code;
+		strcpy(p->reason.text, cases[i].reason);
 		p->priority = cases[i].priority;
 		p->tracer = cases[i].tracer;
 		if (p->tracer == 77)
@@ -197,13 +201,27 @@ static void test_one_process(void **state)
 	doctor_findings_free(&findings);
 }
 
+/* Each reason has an advice of its own, or the one that leads to the log. */
+static void test_advice(void **state)
+{
+	unsigned own = 0;
+
+	(void)state;
+	for (enum reason_code code = REASON_NONE + 1; code < REASONS; code++) {
+		assert_true(doctor_advice(code)[0] != '\0');
+		own += strcmp(doctor_advice(code), doctor_advice(REASON_NONE)) != 0;
+	}
+	assert_true(own > REASONS / 2);
+	assert_non_null(strstr(doctor_advice(REASON_session_exists), "rocgdb"));
+	assert_non_null(strstr(doctor_advice(REASON_only_trap), "without KFDSHIM_LEVEL"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vram_limits),
-		cmocka_unit_test(test_levels),
-		cmocka_unit_test(test_without_daemon),
-		cmocka_unit_test(test_one_process),
+		cmocka_unit_test(test_vram_limits),    cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_without_daemon), cmocka_unit_test(test_one_process),
+		cmocka_unit_test(test_advice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@
 #include "common/proc_stat.h"
 #include "kfd/ptrace.h"
 
-static char reason[KFD_REASON];
+static struct reason reason;
 static volatile sig_atomic_t *seen; /* shared with the target */
 static pid_t target;
 
@@ -113,7 +113,7 @@ static int setup(void **state)
 	close(pids[1]);
 	while (state_of(target) != 'S')
 		millisecond();
-	return tracer_seize(target, reason);
+	return tracer_seize(target, &reason);
 }
 
 static int teardown(void **state)
@@ -213,7 +213,7 @@ static void detach_leaves_it_running(void **state)
 		millisecond();
 	assert_int_equal(*seen, 1);
 	assert_true(becomes(target, 'S'));
-	assert_int_equal(tracer_seize(target, reason), 0); /* another tracer can attach */
+	assert_int_equal(tracer_seize(target, &reason), 0); /* another tracer can attach */
 }
 
 static void detach_loses_no_signal(void **state)
@@ -245,10 +245,10 @@ static void detach_leaves_a_stopped_one_stopped(void **state)
 
 static void *seize_and_end(void *arg)
 {
-	char why[KFD_REASON];
+	struct reason why;
 
 	(void)arg;
-	return tracer_seize(target, why) == 0 ? &target : NULL;
+	return tracer_seize(target, &why) == 0 ? &target : NULL;
 }
 
 static void the_end_of_the_thread_lets_go(void **state)
@@ -277,19 +277,19 @@ static void traced_already_is_reported(void **state)
 	pthread_create(&thread, NULL, seize_and_end, NULL);
 	pthread_join(thread, &result);
 	assert_null(result);
-	assert_int_equal(tracer_seize(target, reason), -EAGAIN);
+	assert_int_equal(tracer_seize(target, &reason), -EAGAIN);
 	snprintf(expected, sizeof(expected), "traced by thread %d", (int)getpid());
-	assert_non_null(strstr(reason, expected));
+	assert_non_null(strstr(reason.text, expected));
 }
 
 /* Retries tracer_seize() until the result is not -EAGAIN. */
 static int seize_after(void)
 {
-	char why[KFD_REASON];
+	struct reason why;
 	int error;
 
 	do
-		error = tracer_seize(target, why);
+		error = tracer_seize(target, &why);
 	while (error == -EAGAIN);
 	return error;
 }

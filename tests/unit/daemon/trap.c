@@ -25,7 +25,7 @@
 
 static int pidfd;
 static struct trap *trap;
-static char reason[KFD_REASON];
+static struct reason reason;
 static struct kfd_debug_cost cost;
 
 static int setup(void **state)
@@ -54,7 +54,7 @@ static int teardown(void **state)
 
 static void attach(void)
 {
-	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), 0);
+	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, &reason), 0);
 }
 
 static void opens_a_session_and_settles_queues(void **state)
@@ -119,7 +119,7 @@ static void the_first_suspend_is_reported(void **state)
 	assert_true(cost.entry_ns > 0 && cost.duration_ns > 0);
 	trap_detach(trap);
 	played.firmware_fails = true;
-	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), -EIO);
+	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, &reason), -EIO);
 	assert_false(played.session || played.queues[0].suspended || played_is_traced());
 }
 
@@ -335,14 +335,14 @@ static void a_session_of_another_is_left_alone(void **state)
 {
 	(void)state;
 	played.session = true;
-	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), -EAGAIN);
+	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, &reason), -EAGAIN);
 	assert_int_equal(played.disables, 0);
-	assert_non_null(strstr(reason, "session already"));
+	assert_non_null(strstr(reason.text, "session already"));
 	/* Another debugger may open its session between the probe and ENABLE: it is not disabled
 	 * either. */
 	played.session = false;
 	played.enable_error = EALREADY;
-	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), -EALREADY);
+	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, &reason), -EALREADY);
 	assert_int_equal(played.disables, 0);
 	played.enable_error = 0;
 	attach(); /* the failed attempts left no state behind */
@@ -356,12 +356,12 @@ static void only_state_one_counts(void **state)
 			continue;
 		played.runtime_state = s;
 		played.posted = played.disables = 0;
-		assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason),
+		assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, &reason),
 				 s == KFDABI_RUNTIME_BUSY ? -EBUSY : -EPROTO);
 		assert_int_equal(played.posted, 1); /* runtime event, then DISABLE */
 		assert_int_equal(played.disables, 1);
 		assert_false(played.session);
-		assert_non_null(strstr(reason, "runtime is in state"));
+		assert_non_null(strstr(reason.text, "runtime is in state"));
 	}
 }
 
@@ -502,7 +502,7 @@ static void the_dead_are_not_attached_to(void **state)
 	(void)state;
 	kill(played.target, SIGKILL);
 	waitpid(played.target, NULL, 0);
-	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, reason), -ESRCH);
+	assert_int_equal(trap_attach(trap, PLAYED_FD, &cost, &reason), -ESRCH);
 }
 
 /* Faults of compute queues are known from the last snapshot; "new" is no fault. */
