@@ -81,6 +81,22 @@ bool doctor_uses_node(const struct doctor_process *process, uint32_t gpu_id);
 /* Returns true if a debug session on the process exists, by the daemon or by its own shim. */
 bool doctor_has_session(const struct doctor_process *process);
 
+/* ---- print.c, for doctor and diagnose ---- */
+
+enum findings_view {
+	VIEW_ALL,
+	VIEW_PROBLEMS, /* warnings and missing ones; those that differ only in the GPU as one row */
+	VIEW_OBSTACLES /* all, of one process that is named above the table */
+};
+
+/* Prints a table. Returns the number of rows, without which nothing is printed, or -ENOMEM. */
+int findings_print(const struct doctor_findings *findings, enum findings_view view);
+/* Returns an array with an object for each finding (docs/reference/doctor.md). of_one: of one
+ * process, which is named elsewhere. */
+json_t *findings_json(const struct doctor_findings *findings, bool of_one);
+/* If the GPU is simulated, prints a line that says so, between `begin` and `end`. */
+void print_simulated(const struct doctor_facts *facts, const char *begin, const char *end);
+
 /* ---- for the checks ---- */
 
 /* One run of a check. */
@@ -95,14 +111,19 @@ struct doctor_run {
 /* Adds a finding; `found` is a printf format. Without memory sets out->failed. */
 void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char *found, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Adds the finding that all is well. */
-void finding_ok(struct doctor_run *run, const char *found, ...)
-	__attribute__((format(printf, 2, 3)));
 /* Adds a finding, with an advice unless `verdict` is OK. */
-void finding_bad(struct doctor_run *run, enum doctor_verdict verdict, const char *advice,
-		 const char *found, ...) __attribute__((format(printf, 4, 5)));
+#define finding_bad(run, verdict, advice, ...)                                                     \
+	(finding_add(run, verdict, __VA_ARGS__), finding_advise(run, "%s", advice))
+#define finding_ok(run, ...) finding_add(run, DOCTOR_OK, __VA_ARGS__)
 /* Adds the finding that nothing is known. */
-void finding_unknown(struct doctor_run *run);
+#define finding_unknown(run) finding_add(run, DOCTOR_CANNOT_KNOW, "-")
+/* Adds a finding: unknown, OK if it is fine, or else the verdict `bad` with an advice. */
+#define finding_if(run, known, fine, bad, advice, ...)                                             \
+	((known) ? finding_bad(run, (fine) ? DOCTOR_OK : (bad), advice, __VA_ARGS__)               \
+		 : finding_unknown(run))
+/* Adds the finding what a yes, or a no, means. */
+#define finding_known(run, known, yes, no)                                                         \
+	finding_if(run, (known) != DOCTOR_UNKNOWN, true, DOCTOR_OK, "", "%s", (known) ? yes : no)
 /* Sets the advice of the finding that was added last, unless that is OK. */
 void finding_advise(struct doctor_run *run, const char *advice, ...)
 	__attribute__((format(printf, 2, 3)));

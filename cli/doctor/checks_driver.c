@@ -146,18 +146,11 @@ void check_kfd_device(struct doctor_run *c, const struct doctor_facts *facts)
 /* Checks the version of the KFD interface. */
 void check_kfd_version(struct doctor_run *c, const struct doctor_facts *facts)
 {
-	if (facts->kfd_major < 0) {
-		finding_unknown(c);
-		return;
-	}
-	bool enough = facts->kfd_major == 1 && facts->kfd_minor >= KFD_MINOR;
-
-	finding_add(c, enough ? DOCTOR_OK : DOCTOR_MISSING, "KFD %lld.%lld",
-		    (long long)facts->kfd_major, (long long)facts->kfd_minor);
-	finding_advise(
-		c,
-		"KFD 1.%d or newer is needed: use Linux %d.%d or newer, or AMD's driver package of ROCm 6 or newer",
-		KFD_MINOR, LINUX_MAJOR, LINUX_MINOR);
+	finding_if(
+		c, facts->kfd_major >= 0, facts->kfd_major == 1 && facts->kfd_minor >= KFD_MINOR,
+		DOCTOR_MISSING,
+		"KFD 1.13 or newer is needed: use Linux 6.5 or newer, or AMD's driver package of ROCm 6 or newer",
+		"KFD %lld.%lld", (long long)facts->kfd_major, (long long)facts->kfd_minor);
 }
 
 /* Checks that running waves can be saved: the module's parameter, and the size of the save area
@@ -193,18 +186,16 @@ void check_cwsr(struct doctor_run *c, const struct doctor_facts *facts)
 
 void check_sched_policy(struct doctor_run *c, const struct doctor_facts *facts)
 {
-	static const char *const policies[] = {"firmware", "firmware, never oversubscribed"};
+	static const char *const policies[] = {"by firmware", "by firmware, never oversubscribed",
+					       "without firmware"};
+	int64_t policy = facts->sched_policy;
 
-	if (facts->sched_policy < 0)
-		finding_unknown(c);
-	else if (facts->sched_policy < SCHED_POLICY_NO_FIRMWARE)
-		finding_ok(c, "queues are scheduled by %s", policies[facts->sched_policy]);
-	else
-		finding_bad(
-			c, DOCTOR_MISSING,
-			"load amdgpu without sched_policy=2: with it the driver supports no debugging, and so no suspend",
-			"queues are scheduled without firmware (sched_policy=%lld)",
-			(long long)facts->sched_policy);
+	finding_if(
+		c, policy >= 0, policy < SCHED_POLICY_NO_FIRMWARE, DOCTOR_MISSING,
+		"load amdgpu without sched_policy=2: with it the driver supports no debugging, and so no suspend",
+		"queues are scheduled %s (sched_policy=%lld)",
+		policies[policy < SCHED_POLICY_NO_FIRMWARE ? policy : SCHED_POLICY_NO_FIRMWARE],
+		(long long)policy);
 }
 
 const char *doctor_rocr_name(char text[64], const char *file)

@@ -48,22 +48,15 @@ static const char *generation(int64_t version)
 static void check_model(struct doctor_run *c)
 {
 	const struct doctor_node *node = c->node;
+	int64_t version = node->gfx_target_version;
 	char name[16];
 
-	if (node->gfx_target_version <= 0) {
-		finding_unknown(c);
-		return;
-	}
-	bool able = node->gfx_target_version >= GFX9;
-
-	finding_bad(
-		c, able ? DOCTOR_OK : DOCTOR_MISSING,
+	finding_if(
+		c, version > 0, version >= GFX9, DOCTOR_MISSING,
 		"the driver suspends queues on gfx900 and newer: no preemption is possible on this GPU",
-		"%s (%s); %s", doctor_gfx_name(name, node->gfx_target_version),
-		generation(node->gfx_target_version),
-		node->gfx_target_version >= GFX11
-			? "a suspend affects only the queues of the process (MES)"
-			: "a suspend interrupts all processes for a moment (HWS)");
+		"%s (%s); %s", doctor_gfx_name(name, version), generation(version),
+		version >= GFX11 ? "a suspend affects only the queues of the process (MES)"
+				 : "a suspend interrupts all processes for a moment (HWS)");
 }
 
 /* Checks that the render node can be opened. */
@@ -137,14 +130,9 @@ void check_partition(struct doctor_run *c, const struct doctor_node *node)
  * between queues, and each change of a queue costs all processes more. */
 void check_queue_slots(struct doctor_run *c, const struct doctor_node *node)
 {
-	if (node->queue_slots <= 0 || node->compute_queues < 0) {
-		finding_unknown(c);
-		return;
-	}
-	bool fits = node->compute_queues <= node->queue_slots;
-
-	finding_bad(
-		c, fits ? DOCTOR_OK : DOCTOR_WARNING,
+	finding_if(
+		c, node->queue_slots > 0 && node->compute_queues >= 0,
+		node->compute_queues <= node->queue_slots, DOCTOR_WARNING,
 		"the GPU time-slices the queues: run fewer processes there, or with fewer queues each (GPU_MAX_HW_QUEUES)",
 		"%lld compute queues of all processes, %lld slots", (long long)node->compute_queues,
 		(long long)node->queue_slots);
@@ -199,14 +187,8 @@ void check_vram(struct doctor_run *c, const struct doctor_node *node)
 	static const double gib = 1 << 30;
 	double all = (double)node->card_vram_bytes, used = (double)node->card_vram_used;
 
-	if (node->card_vram_bytes <= 0) {
-		finding_unknown(c);
-		return;
-	}
-	bool fits = used <= VRAM_FULL * all;
-
-	finding_bad(
-		c, fits ? DOCTOR_OK : DOCTOR_WARNING,
+	finding_if(
+		c, all > 0, used <= VRAM_FULL * all, DOCTOR_WARNING,
 		"set KFDSHIM_VRAM_LIMIT of the offline processes: a suspended process keeps its memory, and the driver evicts queues when there is none",
 		"%.1f of %.1f GiB of the card are in use, by all processes", used / gib, all / gib);
 }
@@ -228,15 +210,11 @@ void check_policy(struct doctor_run *c, const struct doctor_node *node)
 {
 	bool holds = strcmp(node->policy, "observe") != 0;
 
-	if (c->facts->daemon.error)
-		return;
-	if (!node->policy[0]) {
-		finding_unknown(c);
-		return;
-	}
-	finding_bad(c, holds ? DOCTOR_OK : DOCTOR_WARNING,
-		    "set another policy: 'kfdsched policy strict', or in kfdschedd's configuration",
-		    "%s%s", node->policy, holds ? "" : ": no process is held on this GPU");
+	if (!c->facts->daemon.error)
+		finding_if(
+			c, node->policy[0], holds, DOCTOR_WARNING,
+			"set another policy: 'kfdsched policy strict', or in kfdschedd's configuration",
+			"%s%s", node->policy, holds ? "" : ": no process is held on this GPU");
 }
 
 void check_gpu(struct doctor_run *c, const struct doctor_facts *facts)

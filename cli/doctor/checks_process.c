@@ -197,32 +197,22 @@ void check_level(struct doctor_run *c, const struct doctor_process *p)
 	}
 }
 
-/* Adds a finding without a verdict on its own: what a yes or a no means. */
-static void find_known(struct doctor_run *c, enum doctor_known known, const char *yes,
-		       const char *no)
-{
-	if (known == DOCTOR_UNKNOWN)
-		finding_unknown(c);
-	else
-		finding_ok(c, "%s", known ? yes : no);
-}
-
 void check_uses_gpu(struct doctor_run *c, const struct doctor_process *p)
 {
 	bool open = p->uses_gpu == DOCTOR_UNKNOWN && p->kfd_open == DOCTOR_YES;
 
-	find_known(c, open ? DOCTOR_YES : p->uses_gpu, "it has opened /dev/kfd",
-		   "it has not opened /dev/kfd");
+	finding_known(c, open ? DOCTOR_YES : p->uses_gpu, "it has opened /dev/kfd",
+		      "it has not opened /dev/kfd");
 }
 
 void check_has_shim(struct doctor_run *c, const struct doctor_process *p)
 {
-	find_known(c, p->shim, "libkfdshim.so is loaded", "libkfdshim.so is not loaded");
+	finding_known(c, p->shim, "libkfdshim.so is loaded", "libkfdshim.so is not loaded");
 }
 
 void check_runtime(struct doctor_run *c, const struct doctor_process *p)
 {
-	find_known(c, p->runtime, "enabled", "never");
+	finding_known(c, p->runtime, "enabled", "never");
 }
 
 void check_tracer(struct doctor_run *c, const struct doctor_process *p)
@@ -247,10 +237,8 @@ void check_process_rocr(struct doctor_run *c, const struct doctor_process *p)
 {
 	char name[64];
 
-	if (p->rocr[0])
-		finding_ok(c, "ROCr %s (%s)", doctor_rocr_name(name, p->rocr), p->rocr);
-	else
-		finding_unknown(c);
+	finding_if(c, p->rocr[0], true, DOCTOR_OK, "", "ROCr %s (%s)",
+		   doctor_rocr_name(name, p->rocr), p->rocr);
 }
 
 void check_drm_queues(struct doctor_run *c, const struct doctor_process *p)
@@ -262,31 +250,78 @@ void check_drm_queues(struct doctor_run *c, const struct doctor_process *p)
 		    "%u DRM user queues, which cannot be suspended", p->drm_queues);
 }
 
-/* Finds a state in which the process does not run: frozen, stopped, or waiting in the kernel. */
+/* A cgroup is frozen, as 'docker pause' does. */
+static void find_paused(struct doctor_run *c, const struct doctor_named *named)
+{
+	char file[224];
+
+	finding_add(c, DOCTOR_WARNING, "its cgroup is frozen, so none of its threads runs");
+	/* The command ends the line without quotes around it, because shell_word() adds quotes of
+	 * its own. */
+	if (named->thaw[0] && shell_word(file, sizeof(file), named->thaw))
+		finding_advise(c, "thaw it: 'docker unpause', or as root: echo 0 > %s", file);
+	else
+		finding_advise(c, "thaw it: 'docker unpause', or its cgroup.freeze");
+}
+
+static void find_zombie(struct doctor_run *c, const struct doctor_named *named)
+{
+	char parent[48];
+
+	if (doctor_is_dead(named))
+		finding_ok(c, "a zombie: it has ended, and %s has not collected its exit status",
+			   doctor_name_process(parent, named->parent_name, named->parent,
+					       "its parent"));
+	else
+		finding_ok(c, "its first thread has ended, %u others have not", named->threads - 1);
+}
+
 void check_state(struct doctor_run *c, const struct doctor_process *p)
 {
 	const struct doctor_named *named = &c->facts->named;
-	char file[224];
+	char tracer[48];
 
+	if (!named->identity.pid)
+		return;
+	if (named->identity.kernel) {
+		finding_ok(c, "a kernel thread: it has no memory and no GPU queues");
+		return;
+	}
 	if (named->paused == DOCTOR_YES) {
-		finding_add(c, DOCTOR_WARNING, "its cgroup is frozen, as 'docker pause' does");
-		/* The command ends the line without quotes around it, because shell_word() adds
-		 * quotes of its own. */
-		if (named->thaw[0] && shell_word(file, sizeof(file), named->thaw))
-			finding_advise(c, "thaw it: 'docker unpause', or as root: echo 0 > %s",
-				       file);
-		else
-			finding_advise(c, "thaw it: 'docker unpause', or its cgroup.freeze");
-	} else if (named->identity.state == 'T') {
+		find_paused(c, named);
+		return;
+	}
+	switch (named->identity.state) {
+	case 'R':
+		finding_ok(c, "it runs, or waits for a CPU");
+		break;
+	case 'S':
+		finding_ok(c, "it waits for an event (work, I/O, a lock): normal");
+		break;
+	case 'D':
 		finding_add(
 			c, DOCTOR_WARNING,
-			"it is stopped by a signal; work that it has submitted to the GPU continues");
-		finding_advise(c, "continue it: 'kill -CONT %d'", p->pid);
-	} else if (named->identity.state == 'D') {
-		finding_add(c, DOCTOR_WARNING, "it waits in the kernel, and cannot handle signals");
+			"it waits in the kernel (disk, network files, a driver), and cannot handle signals until that ends");
 		finding_advise(c,
 			       "if the state persists, find the call as root: 'cat /proc/%d/stack'",
 			       p->pid);
+		break;
+	case 'T':
+		finding_add(
+			c, DOCTOR_WARNING,
+			"stopped by a signal (SIGSTOP, or Ctrl-Z at its terminal; the kernel does not record the sender); work that it has submitted to the GPU continues");
+		finding_advise(c, "continue it: 'kill -CONT %d'", p->pid);
+		break;
+	case 't':
+		finding_ok(c, "stopped by %s, which traces it",
+			   doctor_name_process(tracer, p->tracer_name, p->tracer, "its tracer"));
+		break;
+	case 'Z':
+	case 'X':
+		find_zombie(c, named);
+		break;
+	default:
+		finding_ok(c, "a state that this version does not support");
 	}
 }
 

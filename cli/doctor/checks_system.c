@@ -77,20 +77,17 @@ void check_ptrace(struct doctor_run *c, const struct doctor_facts *facts)
  * starts would have it. */
 void check_sys_ptrace(struct doctor_run *c, const struct doctor_facts *facts)
 {
-	if (!daemon_replies(facts)) {
-		if (facts->sys_ptrace == DOCTOR_YES)
-			finding_ok(c, "a kfdschedd that %s starts has CAP_SYS_PTRACE", facts->user);
-		else /* the user that will start it is not known */
-			finding_unknown(c);
-	} else if (facts->daemon.sys_ptrace == DOCTOR_UNKNOWN) {
-		finding_unknown(c);
-	} else if (facts->daemon.sys_ptrace == DOCTOR_YES) {
-		finding_ok(c, "kfdschedd has CAP_SYS_PTRACE");
-	} else {
-		finding_bad(
-			c, DOCTOR_WARNING, "start kfdschedd as root",
-			"kfdschedd does not have CAP_SYS_PTRACE: it can only trace processes of its own user");
-	}
+	enum doctor_known known = facts->daemon.sys_ptrace;
+
+	if (daemon_replies(facts))
+		finding_if(
+			c, known != DOCTOR_UNKNOWN, known, DOCTOR_WARNING,
+			"start kfdschedd as root",
+			known ? "kfdschedd has CAP_SYS_PTRACE"
+			      : "kfdschedd does not have CAP_SYS_PTRACE: it can only trace processes of its own user");
+	else /* the user that will start it is not known */
+		finding_if(c, facts->sys_ptrace == DOCTOR_YES, true, DOCTOR_OK, "",
+			   "a kfdschedd that %s starts has CAP_SYS_PTRACE", facts->user);
 }
 
 void check_pid_namespace(struct doctor_run *c, const struct doctor_facts *facts)
@@ -112,13 +109,14 @@ void check_pid_namespace(struct doctor_run *c, const struct doctor_facts *facts)
 
 void check_hidepid(struct doctor_run *c, const struct doctor_facts *facts)
 {
-	if (!facts->hidepid[0] || facts->sys_ptrace == DOCTOR_YES)
-		finding_ok(c, "/proc shows all processes%s",
-			   facts->hidepid[0] ? " to this user" : "");
-	else
-		finding_bad(c, DOCTOR_WARNING,
-			    "run this as root; kfdschedd reads all of /proc if it runs as root",
-			    "/proc hides other users' processes (hidepid=%s)", facts->hidepid);
+	bool seen = !facts->hidepid[0] || facts->sys_ptrace == DOCTOR_YES;
+
+	finding_if(c, true, seen, DOCTOR_WARNING,
+		   "run this as root; kfdschedd reads all of /proc if it runs as root",
+		   seen ? "/proc shows all processes%s%s%s"
+			: "/proc hides other users' processes%s%s%s",
+		   facts->hidepid[0] ? " (hidepid=" : "", facts->hidepid,
+		   facts->hidepid[0] ? ")" : "");
 }
 
 /* Reports why no daemon replied. The advice depends on the error. */
@@ -237,13 +235,10 @@ void check_suspends(struct doctor_run *c, const struct doctor_facts *facts)
 {
 	const struct doctor_daemon *daemon = &facts->daemon;
 
-	if (daemon->error)
-		return;
-	if (daemon->failures < 0 || daemon->suspends < 0)
-		finding_unknown(c);
-	else
-		finding_bad(
-			c, daemon->failures ? DOCTOR_WARNING : DOCTOR_OK,
+	if (!daemon->error)
+		finding_if(
+			c, daemon->failures >= 0 && daemon->suspends >= 0, !daemon->failures,
+			DOCTOR_WARNING,
 			"see its log for the processes and reasons; a process whose suspend failed is not suspended again",
 			"%lld suspends, %lld failures", (long long)daemon->suspends,
 			(long long)daemon->failures);
@@ -251,17 +246,12 @@ void check_suspends(struct doctor_run *c, const struct doctor_facts *facts)
 
 void check_refused_calls(struct doctor_run *c, const struct doctor_facts *facts)
 {
-	const struct doctor_daemon *daemon = &facts->daemon;
+	long long calls = (long long)facts->daemon.refused_calls;
 
-	if (daemon->error)
-		return;
-	if (daemon->refused_calls < 0)
-		finding_unknown(c);
-	else
-		finding_bad(c, daemon->refused_calls ? DOCTOR_WARNING : DOCTOR_OK,
-			    "its log lists them: please report the lines",
-			    "its own seccomp filter refused %lld system calls",
-			    (long long)daemon->refused_calls);
+	if (!facts->daemon.error)
+		finding_if(c, calls >= 0, !calls, DOCTOR_WARNING,
+			   "its log lists them: please report the lines",
+			   "its own seccomp filter refused %lld system calls", calls);
 }
 
 void check_daemon(struct doctor_run *c, const struct doctor_facts *facts)
@@ -352,31 +342,19 @@ void check_memory_files(struct doctor_run *c, const struct doctor_facts *facts)
 
 void check_open_files(struct doctor_run *c, const struct doctor_facts *facts)
 {
-	if (facts->open_files < 0) {
-		finding_unknown(c);
-	} else {
-		bool fits = facts->open_files >= FILES_OF_A_SHIM;
-
-		finding_bad(c, fits ? DOCTOR_OK : DOCTOR_WARNING,
-			    "raise the limit: 'ulimit -n 1024'", "a process may open %lld files",
-			    (long long)facts->open_files);
-	}
+	finding_if(c, facts->open_files >= 0, facts->open_files >= FILES_OF_A_SHIM, DOCTOR_WARNING,
+		   "raise the limit: 'ulimit -n 1024'", "a process may open %lld files",
+		   (long long)facts->open_files);
 }
 
 void check_rocr(struct doctor_run *c, const struct doctor_facts *facts)
 {
 	char name[64];
 
-	if (!facts->rocr[0]) {
-		finding_unknown(c);
-	} else {
-		bool never = doctor_rocr_never_enables(facts->rocr);
-
-		finding_bad(
-			c, never ? DOCTOR_WARNING : DOCTOR_OK,
-			"it does not enable debugging itself: programs can be suspended if they are started with the shim",
-			"ROCr %s (%s)", doctor_rocr_name(name, facts->rocr), facts->rocr);
-	}
+	finding_if(
+		c, facts->rocr[0], !doctor_rocr_never_enables(facts->rocr), DOCTOR_WARNING,
+		"it does not enable debugging itself: programs can be suspended if they are started with the shim",
+		"ROCr %s (%s)", doctor_rocr_name(name, facts->rocr), facts->rocr);
 }
 
 void check_environment(struct doctor_run *c, const struct doctor_facts *facts)
@@ -395,18 +373,16 @@ void check_environment(struct doctor_run *c, const struct doctor_facts *facts)
 
 void check_interrupts(struct doctor_run *c, const struct doctor_facts *facts)
 {
-	finding_bad(
-		c, facts->no_interrupts ? DOCTOR_WARNING : DOCTOR_OK,
+	finding_if(
+		c, true, !facts->no_interrupts, DOCTOR_WARNING,
 		"unset it if level gate is used: with it the gate only blocks threads that are known to belong to the program",
 		"HSA_ENABLE_INTERRUPT%s", facts->no_interrupts ? "=0" : " is not 0");
 }
 
 void check_tools(struct doctor_run *c, const struct doctor_facts *facts)
 {
-	bool tools = facts->tools[0] && !strstr(facts->tools, "libkfdshim.so");
-
-	finding_bad(
-		c, tools ? DOCTOR_WARNING : DOCTOR_OK,
+	finding_if(
+		c, true, !facts->tools[0] || strstr(facts->tools, "libkfdshim.so"), DOCTOR_WARNING,
 		"unset it in production: a profiler inserts intercept queues, so the end of work is detected later",
 		"HSA_TOOLS_LIB%s%s", facts->tools[0] ? "=" : " is not set", facts->tools);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The diagnosis as JSON. */
 #include "cli/doctor/diagnosis.h"
-#include "cli/doctor/print.h"
 #include "common/text.h"
 #include "kfd/exception_json.h"
 
@@ -33,14 +32,14 @@ static json_t *other_json(long long pid, const char *name)
 /* Returns the keys that pidmap has for a process, and further ones. */
 static json_t *story_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
-	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
+	const struct doctor_process *p = doctor_named_process(facts);
 	json_t *process = process_json(&facts->named.identity);
 	json_t *more = json_pack("{so so so so so so}", "user", plain_or_null(facts->named.user),
 				 "state_text", plain_or_null(diagnosis->state), "paused",
 				 yes_or_null(facts->named.paused), "threads",
 				 number_or_null(facts->named.threads), "parent",
 				 other_json(facts->named.parent, facts->named.parent_name),
-				 "tracer", p ? other_json(p->tracer, p->tracer_name) : json_null());
+				 "tracer", other_json(p->tracer, p->tracer_name));
 
 	/* tracer_pid can be the number of a thread. `tracer` has the process, and replaces it. */
 	json_object_del(process, "tracer_pid");
@@ -123,22 +122,20 @@ static json_t *sources_json(const struct observation *seen)
 /* Returns the facts about GPU use, queues and runtime. */
 static json_t *gpu_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
-	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
+	const struct doctor_process *p = doctor_named_process(facts);
 	char rocr[64] = "";
 
-	if (p && p->rocr[0])
+	if (p->rocr[0])
 		doctor_rocr_name(rocr, p->rocr);
 	return json_pack("{so so so so so so so so so so so so so}", "used",
-			 yes_or_null(diagnosis->uses_gpu), "listed",
-			 yes_or_null(p ? p->uses_gpu : DOCTOR_UNKNOWN), "device_open",
-			 yes_or_null(p ? p->kfd_open : DOCTOR_UNKNOWN), "registered",
-			 yes_or_null(p ? p->registered : DOCTOR_UNKNOWN), "shim",
-			 yes_or_null(p ? p->shim : DOCTOR_UNKNOWN), "queues",
+			 yes_or_null(diagnosis->uses_gpu), "listed", yes_or_null(p->uses_gpu),
+			 "device_open", yes_or_null(p->kfd_open), "registered",
+			 yes_or_null(p->registered), "shim", yes_or_null(p->shim), "queues",
 			 queues_json(diagnosis), "exceptions",
 			 exceptions_json(diagnosis, &facts->named.seen), "sources",
 			 sources_json(&facts->named.seen), "held", yes_or_null(diagnosis->held),
-			 "suspends", count_or_null(p ? p->suspends : -1), "suspended_us",
-			 count_or_null(p ? p->suspended_us : -1), "debug_enabled",
+			 "suspends", count_or_null(p->suspends), "suspended_us",
+			 count_or_null(p->suspended_us), "debug_enabled",
 			 yes_or_null(diagnosis->debug_enabled), "rocr", plain_or_null(rocr));
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/doctor/diagnosis.h"
-#include "cli/doctor/print.h"
 #include "cli/output/table.h"
 #include "cli/util/gpus.h"
 #include "common/text.h"
@@ -77,7 +76,7 @@ static void print_container(const struct container *container)
 
 static void print_tracer(const struct doctor_process *p)
 {
-	if (!p || p->tracer < 0)
+	if (p->tracer < 0)
 		print_line("traced by", TABLE_UNKNOWN);
 	else if (!p->tracer)
 		print_line("traced by", "no process");
@@ -104,7 +103,7 @@ static void print_process(const struct doctor_facts *facts, const struct diagnos
 		print_line("parent", "%s (%d)", facts->named.parent_name, (int)facts->named.parent);
 	print_pids(id);
 	print_container(&id->container);
-	print_tracer(doctor_process(facts, facts->named.identity.pid));
+	print_tracer(doctor_named_process(facts));
 }
 
 /* Prints the queues, one line per GPU, type and source; only the first line has the label. */
@@ -155,7 +154,7 @@ static void print_held(const struct doctor_process *p, enum doctor_known held)
 
 	if (held == DOCTOR_UNKNOWN)
 		print_line("held", TABLE_UNKNOWN);
-	else if (!p || p->suspends < 0 || p->suspended_us < 0)
+	else if (p->suspends < 0 || p->suspended_us < 0)
 		print_line("held", "%s", words[held]);
 	else
 		print_line("held", "%s; %lld times so far, %s in total", words[held],
@@ -177,7 +176,7 @@ static void print_gpu(const struct doctor_facts *facts, const struct diagnosis *
 		return;
 	print_queues(diagnosis);
 	print_exceptions(facts, diagnosis);
-	print_held(doctor_process(facts, facts->named.identity.pid), diagnosis->held);
+	print_held(doctor_named_process(facts), diagnosis->held);
 	print_line("runtime", "%s", diagnosis->runtime);
 	print_line("by hand", "%s%s%s%s%s", diagnose_can_name(hand->can),
 		   hand->reason.found[0] ? ": " : "", diagnose_why(why, &hand->reason),

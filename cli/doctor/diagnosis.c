@@ -15,68 +15,6 @@
 
 #include "channel/protocol.h"
 
-/* Writes a process as "gdb (77)" into `text`. */
-static const char *name_process(char text[48], const char *name, long long pid)
-{
-	snprintf(text, 48, "%s (%lld)", name[0] ? name : "process", pid);
-	return text;
-}
-
-/* Describes the state of the process. */
-static void evaluate_state(const struct doctor_facts *facts, struct diagnosis *out)
-{
-	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
-	char text[48], *state = out->state;
-	const size_t size = sizeof(out->state);
-
-	if (facts->named.identity.kernel) {
-		snprintf(state, size, "a kernel thread: it has no memory and no GPU queues");
-		return;
-	}
-	if (facts->named.paused == DOCTOR_YES) {
-		snprintf(state, size, "its cgroup is frozen, so none of its threads runs");
-		return;
-	}
-	switch (facts->named.identity.state) {
-	case 'R':
-		snprintf(state, size, "it runs, or waits for a CPU");
-		break;
-	case 'S':
-		snprintf(state, size, "it waits for an event (work, I/O, a lock): normal");
-		break;
-	case 'D':
-		snprintf(state, size,
-			 "it waits in the kernel (disk, network files, a driver), and cannot "
-			 "handle signals until that ends");
-		break;
-	case 'T':
-		snprintf(state, size,
-			 "stopped by a signal (SIGSTOP, or Ctrl-Z at its terminal); the kernel "
-			 "does not record the sender");
-		break;
-	case 't':
-		snprintf(state, size, "stopped by %s, which traces it",
-			 p && p->tracer > 0 ? name_process(text, p->tracer_name, p->tracer)
-					    : "its tracer");
-		break;
-	case 'Z':
-	case 'X':
-		if (!doctor_is_dead(&facts->named))
-			snprintf(state, size, "its first thread has ended, %u others have not",
-				 facts->named.threads - 1);
-		else
-			snprintf(state, size,
-				 "a zombie: it has ended, and %s has not collected its exit status",
-				 facts->named.parent > 0
-					 ? name_process(text, facts->named.parent_name,
-							facts->named.parent)
-					 : "its parent");
-		break;
-	default:
-		snprintf(state, size, "a state that this version does not support");
-	}
-}
-
 static void add_grounds(struct diagnosis *out, const char *what)
 {
 	size_t used = strlen(out->grounds);
@@ -84,42 +22,34 @@ static void add_grounds(struct diagnosis *out, const char *what)
 	snprintf(out->grounds + used, sizeof(out->grounds) - used, "%s%s", used ? "; " : "", what);
 }
 
+/* Adds a ground for or against the use of a GPU. */
+static void weigh(struct diagnosis *out, enum doctor_known known, const char *yes, const char *no)
+{
+	if (known == DOCTOR_UNKNOWN)
+		return;
+	add_grounds(out, known ? yes : no);
+	if (out->uses_gpu != DOCTOR_YES)
+		out->uses_gpu = known;
+}
+
 /* Evaluates whether the process uses a GPU: yes if any fact shows it, no only if a fact speaks
  * against it and none for it. */
 static void evaluate_use(const struct doctor_facts *facts, const struct doctor_process *p,
 			 struct diagnosis *out)
 {
-	bool yes = false, no = false;
-
-	if (p && p->uses_gpu == DOCTOR_YES) {
-		add_grounds(out, "the driver lists it");
-		yes = true;
-	} else if (p && p->uses_gpu == DOCTOR_NO) {
-		add_grounds(out, "the driver does not list it");
-		no = true;
-	}
-	if (p && p->kfd_open == DOCTOR_YES) {
-		add_grounds(out, "it has /dev/kfd open");
-		yes = true;
-	} else if (p && p->kfd_open == DOCTOR_NO) {
-		add_grounds(out, "it does not have /dev/kfd open");
-		no = true;
-	}
-	if (p && p->registered == DOCTOR_YES) {
-		add_grounds(out, p->external ? "it is tagged in kfdschedd"
-					     : "its shim has registered it with kfdschedd");
-		yes = true;
-	}
-	if (out->queue_count) {
-		yes = true;
-		if (!p || (p->uses_gpu != DOCTOR_YES && p->registered != DOCTOR_YES))
-			add_grounds(out, "it has queues");
-	}
+	weigh(out, p->uses_gpu, "the driver lists it", "the driver does not list it");
+	weigh(out, p->kfd_open, "it has /dev/kfd open", "it does not have /dev/kfd open");
+	if (p->registered == DOCTOR_YES)
+		weigh(out, DOCTOR_YES,
+		      p->external ? "it is tagged in kfdschedd"
+				  : "its shim has registered it with kfdschedd",
+		      "");
+	else if (out->queue_count && p->uses_gpu != DOCTOR_YES)
+		weigh(out, DOCTOR_YES, "it has queues", "");
 	/* A loaded HSA runtime is mentioned but proves nothing, because many programs load it
 	 * without using a GPU. */
-	if (p && p->rocr[0])
+	if (p->rocr[0])
 		add_grounds(out, "an HSA runtime is loaded");
-	out->uses_gpu = yes ? DOCTOR_YES : no ? DOCTOR_NO : DOCTOR_UNKNOWN;
 	if (doctor_is_dead(&facts->named)) {
 		out->uses_gpu = DOCTOR_NO;
 		out->grounds[0] = '\0';
@@ -161,39 +91,28 @@ static void count_queue(struct diagnosis *out, const struct observe_queue *queue
 static void evaluate_runtime(const struct doctor_facts *facts, const struct doctor_process *p,
 			     struct diagnosis *out)
 {
-	char name[64] = "", rocr[80] = "";
+	char name[64];
+	const char *text;
 
-	out->debug_enabled = DOCTOR_UNKNOWN;
-	if (!p || doctor_is_dead(&facts->named))
+	out->debug_enabled = p->runtime;
+	if (doctor_is_dead(&facts->named) || (out->uses_gpu == DOCTOR_NO && p->runtime < 0))
 		return;
-	if (p->rocr[0])
-		snprintf(rocr, sizeof(rocr), "ROCr %s", doctor_rocr_name(name, p->rocr));
 	if (p->runtime == DOCTOR_YES) {
-		out->debug_enabled = DOCTOR_YES;
-		snprintf(out->runtime, sizeof(out->runtime),
-			 "enabled for debugging, as kfdschedd reports%s%s", rocr[0] ? "; " : "",
-			 rocr);
+		text = "enabled for debugging, as kfdschedd reports";
 	} else if (p->runtime == DOCTOR_NO) {
-		out->debug_enabled = DOCTOR_NO;
-		snprintf(out->runtime, sizeof(out->runtime),
-			 "cannot be enabled for debugging, as kfdschedd reports%s%s",
-			 rocr[0] ? "; " : "", rocr);
-	} else if (out->uses_gpu == DOCTOR_NO) {
-		return;
+		text = "cannot be enabled for debugging, as kfdschedd reports";
 	} else if (p->shim == DOCTOR_YES && !p->env_disabled) {
-		snprintf(out->runtime, sizeof(out->runtime),
-			 "not known; its shim enables it for debugging if the driver allows it%s%s",
-			 rocr[0] ? "; " : "", rocr);
-	} else if (p->rocr[0] && doctor_rocr_never_enables(p->rocr)) {
+		text = "not known; its shim enables it for debugging if the driver allows it";
+	} else if (!p->rocr[0]) {
+		return;
+	} else if (doctor_rocr_never_enables(p->rocr)) {
 		out->debug_enabled = DOCTOR_NO;
-		snprintf(out->runtime, sizeof(out->runtime),
-			 "not enabled for debugging: %s never enables it", rocr);
-	} else if (p->rocr[0]) {
-		snprintf(out->runtime, sizeof(out->runtime),
-			 "not visible from outside; %s enables it if the firmware of the GPUs "
-			 "allows it",
-			 rocr);
+		text = "not enabled for debugging: this release never enables it";
+	} else {
+		text = "not visible from outside; enabled if the firmware of the GPUs allows it";
 	}
+	snprintf(out->runtime, sizeof(out->runtime), "%s%s%s", text, p->rocr[0] ? "; ROCr " : "",
+		 p->rocr[0] ? doctor_rocr_name(name, p->rocr) : "");
 }
 
 /* Writes the GPU use as a part of the verdict: "uses 2 GPUs with 6 queues". */
@@ -217,7 +136,7 @@ static void use_words(const struct diagnosis *out, char *text, size_t size)
 /* Returns the state as a part of the verdict. */
 static const char *state_words(const struct doctor_facts *facts, char text[96])
 {
-	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
+	const struct doctor_process *p = doctor_named_process(facts);
 	char tracer[48];
 
 	if (facts->named.paused == DOCTOR_YES)
@@ -227,8 +146,7 @@ static const char *state_words(const struct doctor_facts *facts, char text[96])
 		return "is stopped by a signal";
 	case 't':
 		snprintf(text, 96, "is stopped by %s",
-			 p && p->tracer > 0 ? name_process(tracer, p->tracer_name, p->tracer)
-					    : "its tracer");
+			 doctor_name_process(tracer, p->tracer_name, p->tracer, "its tracer"));
 		return text;
 	case 'D':
 		return "waits in the kernel";
@@ -242,7 +160,7 @@ static const char *state_words(const struct doctor_facts *facts, char text[96])
 static void evaluate_held(const struct doctor_facts *facts, struct diagnosis *out, char *text,
 			  size_t size)
 {
-	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
+	const struct doctor_process *p = doctor_named_process(facts);
 	const struct diagnose_level *trap = &out->levels[LEVEL_TRAP];
 	const struct doctor_finding *line = doctor_find(&out->findings, CHECK_level);
 	bool fine = !line || line->verdict == DOCTOR_OK;
@@ -250,7 +168,7 @@ static void evaluate_held(const struct doctor_facts *facts, struct diagnosis *ou
 	if (out->uses_gpu == DOCTOR_NO) {
 		out->preemptible = DOCTOR_NO;
 		snprintf(text, size, "there is nothing to preempt");
-	} else if (!p || out->level == LEVEL_UNKNOWN) {
+	} else if (out->level == LEVEL_UNKNOWN) {
 		snprintf(text, size, "whether it can be preempted is not known from here%s%s",
 			 line && line->advice[0] ? "; do: " : "", line ? line->advice : "");
 	} else if ((out->level == LEVEL_OBSERVE || out->level == LEVEL_SELF) &&
@@ -301,9 +219,8 @@ static void format_verdict(const struct doctor_facts *facts, struct diagnosis *o
 			 "%s has ended (a zombie until %s collects its exit status): there is "
 			 "nothing to preempt",
 			 name,
-			 facts->named.parent > 0
-				 ? name_process(text, facts->named.parent_name, facts->named.parent)
-				 : "its parent");
+			 doctor_name_process(text, facts->named.parent_name, facts->named.parent,
+					     "its parent"));
 	} else {
 		use_words(out, use, sizeof(use));
 		evaluate_held(facts, out, held, sizeof(held));
@@ -331,7 +248,7 @@ static bool is_obstacle(const struct doctor_facts *facts, const struct doctor_pr
 {
 	if (!f->advice[0] || doctor_is_dead(&facts->named))
 		return false;
-	if (!p || out->uses_gpu == DOCTOR_NO)
+	if (out->uses_gpu == DOCTOR_NO)
 		return f->check == CHECK_state;
 	return levels_concern(facts, p, f) && !is_repeated(p, out, f);
 }
@@ -362,24 +279,25 @@ static int keep_obstacles(const struct doctor_facts *facts, const struct doctor_
 
 int diagnose_evaluate(const struct doctor_facts *facts, struct diagnosis *out)
 {
-	const struct doctor_process *p = doctor_process(facts, facts->named.identity.pid);
+	const struct doctor_process *p = doctor_named_process(facts);
 	const struct observation *seen = &facts->named.seen;
 
-	*out = (struct diagnosis){.preemptible = DOCTOR_UNKNOWN, .held = DOCTOR_UNKNOWN};
-	evaluate_state(facts, out);
+	*out = (struct diagnosis){
+		.preemptible = DOCTOR_UNKNOWN, .uses_gpu = DOCTOR_UNKNOWN, .held = DOCTOR_UNKNOWN};
 	out->queues_known = seen->listed != 0;
 	for (size_t i = 0; i < seen->queues.count; i++) {
 		count_queue(out, &seen->queues.queue[i]);
 		out->exceptions_known |= observe_known(&seen->queues.queue[i], OBSERVE_EXCEPTIONS);
 	}
 	/* The daemon knows it at every level, whereas queues show only suspension. */
-	if (p && p->registered == DOCTOR_YES && p->held != DOCTOR_UNKNOWN)
+	if (p->registered == DOCTOR_YES && p->held != DOCTOR_UNKNOWN)
 		out->held = p->held;
 	evaluate_use(facts, p, out);
 	evaluate_runtime(facts, p, out);
 	doctor_check(facts, &out->findings);
 	if (out->findings.failed)
 		return -ENOMEM;
+	strcpy(out->state, doctor_find(&out->findings, CHECK_state)->found);
 	levels_evaluate(facts, out);
 	format_verdict(facts, out);
 	return keep_obstacles(facts, p, out);

@@ -49,7 +49,7 @@ struct diagnosis {
 	enum doctor_known uses_gpu;
 	enum doctor_level level; /* present level; LEVEL_UNKNOWN: not known */
 	enum doctor_level best;	 /* best level that is NOW or YES; LEVEL_UNKNOWN: none */
-	char state[192];	 /* meaning of the process's state */
+	char state[320];	 /* meaning of the process's state */
 	char grounds[256];	 /* grounds for uses_gpu */
 	char runtime[384];	 /* whether its runtime is enabled for debugging */
 	enum doctor_known debug_enabled;

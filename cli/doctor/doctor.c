@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/doctor/print.h"
+#include "cli/doctor/checks.h"
 #include "cli/output/table.h"
 #include "cli/util/gpus.h"
 #include "cli/util/parse_options.h"

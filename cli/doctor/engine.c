@@ -56,10 +56,11 @@ const char *doctor_verdict_name(enum doctor_verdict verdict)
 	return names[verdict];
 }
 
-static void add(struct doctor_run *run, enum doctor_verdict verdict, const char *found, va_list ap)
+void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char *found, ...)
 {
 	struct doctor_findings *out = run->out;
 	struct doctor_finding *list = reallocarray(out->list, out->count + 1, sizeof(*list));
+	va_list ap;
 
 	if (!list) {
 		out->failed = true;
@@ -74,41 +75,9 @@ static void add(struct doctor_run *run, enum doctor_verdict verdict, const char 
 		.verdict = verdict,
 		.level = LEVEL_UNKNOWN,
 	};
+	va_start(ap, found);
 	vsnprintf(list->found, sizeof(list->found), found, ap);
-}
-
-void finding_add(struct doctor_run *run, enum doctor_verdict verdict, const char *found, ...)
-{
-	va_list ap;
-
-	va_start(ap, found);
-	add(run, verdict, found, ap);
 	va_end(ap);
-}
-
-void finding_ok(struct doctor_run *run, const char *found, ...)
-{
-	va_list ap;
-
-	va_start(ap, found);
-	add(run, DOCTOR_OK, found, ap);
-	va_end(ap);
-}
-
-void finding_bad(struct doctor_run *run, enum doctor_verdict verdict, const char *advice,
-		 const char *found, ...)
-{
-	va_list ap;
-
-	va_start(ap, found);
-	add(run, verdict, found, ap);
-	va_end(ap);
-	finding_advise(run, "%s", advice);
-}
-
-void finding_unknown(struct doctor_run *run)
-{
-	finding_add(run, DOCTOR_CANNOT_KNOW, "-");
 }
 
 void finding_advise(struct doctor_run *run, const char *advice, ...)

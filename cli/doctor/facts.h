@@ -198,8 +198,10 @@ void doctor_facts_init(struct doctor_facts *facts);
 void doctor_facts_free(struct doctor_facts *facts);
 void doctor_process_init(struct doctor_process *process, int pid);
 
-/* Returns the entry of the process in facts->processes. NULL: there is none. */
-const struct doctor_process *doctor_process(const struct doctor_facts *facts, int pid);
+/* Returns the entry of the named process in facts->processes, which doctor_collect() has added. */
+const struct doctor_process *doctor_named_process(const struct doctor_facts *facts);
+/* Writes a process as "gdb (77)" into `text` and returns it; returns `unknown` for pid 0 or -1. */
+const char *doctor_name_process(char text[48], const char *name, int64_t pid, const char *unknown);
 /* Returns true if the named process has ended or is a kernel thread: it cannot be preempted and
  * need not be. */
 bool doctor_is_dead(const struct doctor_named *named);

@@ -131,12 +131,19 @@ static int identify(struct doctor_named *named)
 	return 0;
 }
 
-const struct doctor_process *doctor_process(const struct doctor_facts *facts, int pid)
+const struct doctor_process *doctor_named_process(const struct doctor_facts *facts)
 {
-	for (size_t i = 0; i < facts->process_count; i++)
-		if (facts->processes[i].pid == pid)
-			return &facts->processes[i];
-	return NULL;
+	const struct doctor_process *p = facts->processes;
+
+	while (p->pid != facts->named.identity.pid)
+		p++;
+	return p;
+}
+
+const char *doctor_name_process(char text[48], const char *name, int64_t pid, const char *unknown)
+{
+	snprintf(text, 48, "%s (%lld)", name[0] ? name : "process", (long long)pid);
+	return pid > 0 ? text : unknown;
 }
 
 bool doctor_is_dead(const struct doctor_named *named)

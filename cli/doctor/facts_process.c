@@ -26,9 +26,9 @@
 #include "common/proc_file.h"
 #include "common/proc_maps.h"
 #include "kfd/device.h"
+#include "kfd/sysfs.h"
 
 #define PROCESSES "/sys/class/kfd/kfd/proc"
-#define COMPUTE "0" /* the type of a compute queue in sysfs */
 #define FILES 4096u /* open files that are checked; a process can have any number */
 
 /* Finds or adds the process. NULL: no memory. */
@@ -136,19 +136,13 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 
 /* Counts a queue in the driver's list on its node, because every compute queue needs a slot there,
  * and notes the node for process `p` (NULL: it is not examined). */
-static void add_queue(struct doctor_facts *facts, struct doctor_process *p, const char *process,
-		      const char *queue)
+static void add_queue(struct doctor_facts *facts, struct doctor_process *p,
+		      const struct sysfs_queue *queue)
 {
-	int64_t gpu_id = 0;
-	char type[8] = "";
-
-	if (read_number(&gpu_id, PROCESSES "/%s/queues/%s/gpuid", process, queue))
-		return;
 	if (p)
-		on_node(p, gpu_id);
-	read_text(type, sizeof(type), PROCESSES "/%s/queues/%s/type", process, queue);
+		on_node(p, queue->gpu_id);
 	for (size_t i = 0; i < facts->node_count; i++)
-		if (facts->nodes[i].gpu_id == gpu_id && !strcmp(type, COMPUTE))
+		if (facts->nodes[i].gpu_id == queue->gpu_id && sysfs_is_compute(queue))
 			facts->nodes[i].compute_queues++;
 }
 
@@ -157,14 +151,15 @@ static void add_queue(struct doctor_facts *facts, struct doctor_process *p, cons
 static void read_dir(struct doctor_facts *facts, struct doctor_process *p, const char *process)
 {
 	const struct dirent *entry;
+	struct sysfs_queue queue;
 	char path[PATH_MAX];
 	DIR *dir;
 
 	snprintf(path, sizeof(path), PROCESSES "/%s/queues", process);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			add_queue(facts, p, process, entry->d_name);
+		if (sysfs_queue_read(dirfd(dir), entry->d_name, &queue))
+			add_queue(facts, p, &queue);
 	if (dir)
 		closedir(dir);
 	snprintf(path, sizeof(path), PROCESSES "/%s", process);

@@ -367,7 +367,7 @@ static void evaluate_level(struct attempt *a)
 void levels_evaluate(const struct doctor_facts *facts, struct diagnosis *out)
 {
 	struct attempt a = {.facts = facts,
-			    .p = doctor_process(facts, facts->named.identity.pid),
+			    .p = doctor_named_process(facts),
 			    .line = doctor_find(&out->findings, CHECK_level),
 			    .out = out};
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/doctor/print.h"
+#include "cli/doctor/checks.h"
 #include "cli/output/table.h"
 #include "cli/util/gpus.h"
 #include "common/text.h"
