@@ -26,7 +26,7 @@ static int can_go_on(int error, pid_t pid)
 {
 	if (error == 0)
 		return 1;
-	fprintf(stderr, "process %d: %s\n", (int)pid, kfdsched_sentence(daemon_));
+	fprintf(stderr, "process %d: %s\n", (int)pid, kfdsched_errmsg(daemon_));
 	if (error != -ESRCH && error != -EOPNOTSUPP)
 		exit(1); /* no daemon, or not permitted; the leases end soon */
 	return 0;

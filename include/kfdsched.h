@@ -11,7 +11,7 @@
  * ended. Priorities and policies last until the process, or the daemon, ends.
  *
  * Errors: the functions return 0 or an fd on success, and a negative errno otherwise;
- * kfdsched_sentence() then returns one sentence with the cause and the remedy:
+ * kfdsched_errmsg() then returns one sentence with the cause and the remedy:
  *   -ENOENT, -ECONNREFUSED  there is no daemon      -ESRCH       no such workload
  *   -EPERM                  not permitted           -EOPNOTSUPP  it cannot be suspended
  *   -EAGAIN                 no reply in time        -EPROTO      not a daemon of this version
@@ -46,6 +46,8 @@ struct kfdsched *kfdsched_open(const char *socket);
 void kfdsched_close(struct kfdsched *k);
 /* Returns the result of the last call in one sentence: why it failed, or what the daemon has done.
  * Valid until the next call with this handle. */
+const char *kfdsched_errmsg(const struct kfdsched *k);
+/* The same function by its name before 0.1.0, which the next release removes. */
 const char *kfdsched_sentence(const struct kfdsched *k);
 
 /* ---- queries ---- */

@@ -77,7 +77,7 @@ void observation_free(struct observation *observation);
 
 /*
  * Lists the queues only: id, context, gpu_id, type and ring size, from the first source of
- * `sources` that has data (in the order daemon, lane, trap, sysfs, debugfs). Cheap enough for a
+ * `sources` that has data (in the order daemon, shm, trap, sysfs, debugfs). Cheap enough for a
  * thousand calls a second: from sysfs, the files of a queue are read again only if its id has a new
  * directory.
  *

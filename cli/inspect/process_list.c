@@ -173,7 +173,7 @@ static json_t *container_json(const struct container *container)
 				 ? json_null()
 				 : json_string(container_engine_name(container->engine)),
 			 "id", plain_or_null(container->id), "name", plain_or_null(container->name),
-			 "pod_uid", plain_or_null(container->pod_uid), "told_by",
+			 "pod_uid", plain_or_null(container->pod_uid), "detected_by",
 			 container_clue_name(container->clue));
 }
 

@@ -26,7 +26,7 @@ static bool daemon_replies(const char *socket, char why[static OBSERVE_WHY / 2])
 	char *text = NULL;
 	int rc = daemon ? kfdsched_summary(daemon, &text) : -ENOMEM;
 
-	snprintf(why, OBSERVE_WHY / 2, "%s", daemon ? kfdsched_sentence(daemon) : "out of memory");
+	snprintf(why, OBSERVE_WHY / 2, "%s", daemon ? kfdsched_errmsg(daemon) : "out of memory");
 	free(text);
 	kfdsched_close(daemon);
 	return rc == 0;

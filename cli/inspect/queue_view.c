@@ -12,7 +12,7 @@
 #include "kfd/uapi.h"
 
 static const char *const sources[OBSERVE_SOURCES] = {
-	"-", "daemon", "lane", "trap", "sysfs", "memory", "mqd", "hqd",
+	"-", "daemon", "shm", "trap", "sysfs", "memory", "mqd", "hqd",
 };
 static const char *const types[OBSERVE_TYPES] = {"aql", "pm4", "compute", "sdma", "xgmi", "drm"};
 
@@ -440,12 +440,12 @@ static int number(const json_t *json, const char *key, uint64_t max, uint32_t *o
 	return 0;
 }
 
-static enum observe_source source_of(const char *word)
+enum observe_source observe_source_of(const char *word)
 {
 	for (unsigned i = 1; word && i < OBSERVE_SOURCES; i++)
 		if (strcmp(sources[i], word) == 0)
 			return (enum observe_source)i;
-	return OBSERVE_NO_SOURCE;
+	return word && strcmp(word, "lane") == 0 ? OBSERVE_SHM : OBSERVE_NO_SOURCE;
 }
 
 static int read_value(const json_t *value, enum observe_kind kind, uint64_t *out)
@@ -493,7 +493,7 @@ int observe_from_json(const json_t *json, struct observe_queue *out)
 		/* A missing key is no error: another version may not have it. */
 		if (!value || json_is_null(value))
 			continue;
-		out->field[f].source = source_of(json_string_value(source_name));
+		out->field[f].source = observe_source_of(json_string_value(source_name));
 		if (out->field[f].source == OBSERVE_NO_SOURCE ||
 		    read_value(value, fields[f].kind, &out->field[f].value))
 			return -EINVAL;

@@ -128,10 +128,17 @@ static void set_suspended(struct observe_queue *queue, const json_t *process)
 		observe_set(queue, OBSERVE_SUSPENDED, 1, OBSERVE_DAEMON);
 }
 
+json_t *source_daemon_shm(const json_t *reply)
+{
+	json_t *shm = json_object_get(reply, "client_shm");
+
+	return shm ? shm : json_object_get(reply, "lane");
+}
+
 static void read_shm(const json_t *root, struct observe_list *daemon, struct observe_list *shm)
 {
 	const json_t *process = json_object_get(root, "process");
-	const json_t *list = json_object_get(json_object_get(root, "lane"), "queues"), *json;
+	const json_t *list = json_object_get(source_daemon_shm(root), "queues"), *json;
 	size_t i;
 
 	json_array_foreach(list, i, json)
@@ -279,7 +286,7 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 	}
 	rc = kfdsched_status(queried, pid, &text);
 	if (rc) {
-		snprintf(why, OBSERVE_WHY, "%s", kfdsched_sentence(queried));
+		snprintf(why, OBSERVE_WHY, "%s", kfdsched_errmsg(queried));
 		if (rc == -ESRCH || rc == -ECONNREFUSED)
 			rc = -ENOENT;
 		goto out;
@@ -292,7 +299,7 @@ int source_daemon(const char *path, bool otherwise, pid_t pid, struct observe_li
 		goto out;
 	}
 	/* A process without the shim can have shared memory in the reply, too, but without queues. */
-	if (json_is_object(json_object_get(root, "lane")) &&
+	if (json_is_object(source_daemon_shm(root)) &&
 	    !json_is_false(json_object_get(json_object_get(root, "process"), "shim")))
 		read_shm(root, daemon, shm);
 	else

@@ -34,6 +34,9 @@ bool source_daemon_counts_otherwise(const char *socket);
 /* Returns the pid in the caller's namespace of an entry of the daemon's process list, or 0 if the
  * process is of another pid namespace. */
 pid_t source_daemon_number(const json_t *process, bool otherwise);
+/* Returns the client shared memory in the daemon's reply about one process, or NULL. A daemon from
+ * before 0.1.0 names it "lane". */
+json_t *source_daemon_shm(const json_t *reply);
 /* Writes the pids in the caller's namespace of all processes that the daemon knows, at most `max`.
  * Returns their number; 0 also if the daemon does not reply. */
 size_t source_daemon_processes(const char *socket, pid_t *out, size_t max);

@@ -132,10 +132,10 @@ static int show(const struct policy_query *query, unsigned gpu_id)
 
 static int print_set(unsigned gpu_id, const char *name, unsigned share, const char *reply)
 {
-	json_t *root = json_pack("{ss so ss so ss}", "order", "policy", "gpu_id",
+	json_t *root = json_pack("{ss so ss so ss}", "request", "policy", "gpu_id",
 				 gpu_id ? json_integer(gpu_id) : json_null(), "policy", name,
 				 "share_percent", share ? json_integer(share) : json_null(),
-				 "answer", reply);
+				 "reply", reply);
 	bool whole = root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
 
 	json_decref(root);
@@ -153,11 +153,11 @@ static int set(const struct policy_query *query, unsigned gpu_id, const char *na
 	if (!daemon)
 		return cli_failed(&cmd_policy, "out of memory");
 	if (kfdsched_set_policy(daemon, gpu_id, name, share))
-		code = cli_failed(&cmd_policy, "%s", kfdsched_sentence(daemon));
+		code = cli_failed(&cmd_policy, "%s", kfdsched_errmsg(daemon));
 	else if (query->json)
-		code = print_set(gpu_id, name, share, kfdsched_sentence(daemon));
+		code = print_set(gpu_id, name, share, kfdsched_errmsg(daemon));
 	else
-		cli_print_error("%s", kfdsched_sentence(daemon));
+		cli_print_error("%s", kfdsched_errmsg(daemon));
 	kfdsched_close(daemon);
 	return code;
 }

@@ -138,7 +138,7 @@ static bool held(struct act *act, int fd)
 		hold(act, fd, &suspend);
 	ended = has_ended(act);
 	if (!ended && kfdsched_held(act->k, fd, 0) != 0)
-		problem(act, "the lease was ended", kfdsched_sentence(act->k));
+		problem(act, "the lease was ended", kfdsched_errmsg(act->k));
 	else if (!ended && !suspended)
 		problem(act, "it was already suspended for another reason", "");
 	close(fd);
@@ -167,7 +167,7 @@ static bool once(struct act *act)
 		return false;
 	}
 	if (fd < 0) {
-		problem(act, "the daemon does not suspend it", kfdsched_sentence(act->k));
+		problem(act, "the daemon does not suspend it", kfdsched_errmsg(act->k));
 		return false;
 	}
 	return held(act, fd);
@@ -198,7 +198,7 @@ int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt
 		act.events = kfdsched_events(act.k);
 	if (act.events < 0)
 		code = cli_failed(&cmd_preempt, "%s",
-				  act.k ? kfdsched_sentence(act.k) : "out of memory");
+				  act.k ? kfdsched_errmsg(act.k) : "out of memory");
 	else
 		preempt(&act);
 	if (act.events >= 0)

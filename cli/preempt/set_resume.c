@@ -26,9 +26,9 @@ int control_req_read(const struct cli_command *cmd, int argc, char **argv,
 
 int control_req_print_json(const struct cli_command *cmd, int pid, const char *reply, json_t *more)
 {
-	json_t *root = json_pack("{ss sI}", "order", cmd->name, "pid", (json_int_t)pid);
+	json_t *root = json_pack("{ss sI}", "request", cmd->name, "pid", (json_int_t)pid);
 	bool whole = root && (!more || json_object_update(root, more) == 0) &&
-		     json_object_set_new(root, "answer", json_string(reply)) == 0 &&
+		     json_object_set_new(root, "reply", json_string(reply)) == 0 &&
 		     plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
 
 	json_decref(more);
@@ -44,8 +44,8 @@ int control_req_print_json(const struct cli_command *cmd, int pid, const char *r
 int control_req_print(const struct cli_command *cmd, const struct control_req *req, int rc)
 {
 	if (rc < 0)
-		return cli_failed(cmd, "%s", kfdsched_sentence(req->daemon));
-	cli_print_error("%s", kfdsched_sentence(req->daemon));
+		return cli_failed(cmd, "%s", kfdsched_errmsg(req->daemon));
+	cli_print_error("%s", kfdsched_errmsg(req->daemon));
 	return CLI_DONE;
 }
 
@@ -53,7 +53,7 @@ int control_req_print_done(const struct cli_command *cmd, const struct control_r
 			   json_t *more)
 {
 	if (rc >= 0 && req->json)
-		return control_req_print_json(cmd, req->pid, kfdsched_sentence(req->daemon), more);
+		return control_req_print_json(cmd, req->pid, kfdsched_errmsg(req->daemon), more);
 	json_decref(more);
 	return control_req_print(cmd, req, rc);
 }
@@ -75,7 +75,7 @@ static int print_holder(const struct control_req *req)
 	char errmsg[512];
 	struct holder holder;
 
-	snprintf(errmsg, sizeof(errmsg), "%s", kfdsched_sentence(req->daemon));
+	snprintf(errmsg, sizeof(errmsg), "%s", kfdsched_errmsg(req->daemon));
 	if (!holder_find(req->pid, &holder))
 		return cli_failed(&cmd_resume,
 				  "%s; no 'kfdsched suspend' in this pid namespace holds process "
@@ -147,7 +147,7 @@ static int read_priority(const char *word, void *into)
 static json_t *priority_json(int priority)
 {
 	return json_pack("{so sb}", "priority",
-			 priority >= 0 ? json_integer(priority) : json_null(), "priority_ordered",
+			 priority >= 0 ? json_integer(priority) : json_null(), "priority_override",
 			 (int)(priority != KFDSCHED_PRIORITY_OWN));
 }
 

@@ -47,11 +47,10 @@ static json_t *by_daemon(json_t *seconds)
 static int print_held(const struct control_req *req)
 {
 	if (req->json)
-		return control_req_print_json(&cmd_suspend, req->pid,
-					      kfdsched_sentence(req->daemon),
+		return control_req_print_json(&cmd_suspend, req->pid, kfdsched_errmsg(req->daemon),
 					      by_daemon(json_null()));
 	cli_print_error("%s until this command ends (Ctrl-C), or 'kfdsched resume %d'",
-			kfdsched_sentence(req->daemon), req->pid);
+			kfdsched_errmsg(req->daemon), req->pid);
 	fflush(stdout);
 	return CLI_DONE;
 }

@@ -185,10 +185,7 @@ static int take_process(const json_t *json, struct recorded_process *out)
 	out->started = (uint64_t)started;
 	take_text(out->comm, sizeof(out->comm), json_object_get(json, "comm"));
 	take_text(out->unknown, sizeof(out->unknown), json_object_get(json, "unknown"));
-	out->source = OBSERVE_NO_SOURCE;
-	for (enum observe_source s = OBSERVE_NO_SOURCE + 1; source && s < OBSERVE_SOURCES; s++)
-		if (strcmp(source, observe_source_name(s)) == 0)
-			out->source = s;
+	out->source = observe_source_of(source);
 	if (source && out->source == OBSERVE_NO_SOURCE)
 		return -EINVAL;
 	observe_list_clear(&out->queues);

@@ -104,7 +104,7 @@ static bool print_event(json_t *event, bool as_json)
 
 /* Prints the events that the daemon keeps: those with a number below `before` (0: all), of these
  * the last options->last. Adds their number to *count and stops when it reaches options->count.
- * Returns 0 or an error that kfdsched_sentence() describes. */
+ * Returns 0 or an error that kfdsched_errmsg() describes. */
 static int print_recent(struct kfdsched *daemon, const struct events_options *options,
 			json_int_t before, unsigned long *count)
 {
@@ -211,7 +211,7 @@ static int follow(struct kfdsched *daemon, const struct events_options *options)
 	if (fd >= 0)
 		close(fd);
 	else if (!stop_requested())
-		return cli_failed(&cmd_events, "%s", kfdsched_sentence(daemon));
+		return cli_failed(&cmd_events, "%s", kfdsched_errmsg(daemon));
 	return CLI_DONE;
 }
 
@@ -229,7 +229,7 @@ static int run(int argc, char **argv)
 		return cli_failed(&cmd_events, "out of memory");
 	if (!options.follow)
 		code = print_recent(daemon, &options, 0, &count)
-			       ? cli_failed(&cmd_events, "%s", kfdsched_sentence(daemon))
+			       ? cli_failed(&cmd_events, "%s", kfdsched_errmsg(daemon))
 			       : CLI_DONE;
 	else if (stop_begin())
 		code = cli_failed(&cmd_events, "cannot wait for signals: %s", strerror(errno));

@@ -219,8 +219,8 @@ static bool add_json(json_t *processes, json_t *queues, const struct queues_seen
 {
 	json_t *process = whose_json(&seen->identity);
 	const struct observe_list *list = &seen->observation.queues;
-	bool whole = process &&
-		     json_object_set_new(process, "answers", results_json(&seen->observation)) == 0;
+	bool whole = process && json_object_set_new(process, "source_results",
+						    results_json(&seen->observation)) == 0;
 
 	for (size_t i = 0; whole && i < list->count; i++) {
 		json_t *queue = whose_json(&seen->identity),
@@ -398,7 +398,7 @@ const struct cli_command cmd_queues = {
 	.usage = "[PID] [--addresses] [--format table|c|json] [--json] [--socket PATH]",
 	.help = "Prints every KFD queue of PID, or of all processes that use a GPU: with or without the shim,\n"
 		"with or without a daemon. The sources are, in this order: the daemon, the shared memory of\n"
-		"the shim (lane), the driver's sysfs, debugfs (root), and for write and read pointers the\n"
+		"the shim (shm), the driver's sysfs, debugfs (root), and for write and read pointers the\n"
 		"memory of the process; SOURCES lists those that reported values. A value that no source\n"
 		"reports is '-'. No process is stopped or traced. The exit code is 77 if the processes cannot\n"
 		"be listed: without a driver, or in a container without the daemon's socket.\n"

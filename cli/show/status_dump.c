@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "channel/client_shm.h"
+#include "cli/inspect/sources.h"
 #include "cli/output/json_fields.h"
 #include "cli/util/gpus.h"
 
@@ -33,20 +34,21 @@ static void print_process(const json_t *process, const json_t *shm)
  * disabling the runtime). */
 static void print_hold_cmd(const json_t *shm)
 {
-	const json_t *hold_cmd = json_object_get(shm, "order");
-	char number[FIELD_BYTES], error[FIELD_BYTES], left[FIELD_BYTES], released[FIELD_BYTES];
+	const json_t *hold_cmd = json_object_get(shm, "hold_cmd");
+	char number[FIELD_BYTES], error[FIELD_BYTES], end[FIELD_BYTES], granted[FIELD_BYTES];
 
 	if (json_is_object(hold_cmd))
 		printf("hold command %s: %s by level %s, executed %s (errno %s)\n",
 		       field_integer(number, hold_cmd, "number"),
 		       json_is_true(json_object_get(hold_cmd, "hold")) ? "hold" : "release",
 		       field_text(hold_cmd, "level"), field_yes(hold_cmd, "done"),
-		       field_integer(error, shm, "order_errno"));
+		       field_integer(error, shm, "hold_cmd_errno"));
 	else
-		printf("hold command: none yet\n");
+		printf("hold command: %s\n", hold_cmd ? "none yet" : TABLE_UNKNOWN);
 	printf("calls that a suspension would block: %s announced, %s released, %s returned\n",
-	       field_integer(number, shm, "leaving"), field_integer(released, shm, "released"),
-	       field_integer(left, shm, "left"));
+	       field_integer(number, shm, "teardown_begin"),
+	       field_integer(granted, shm, "teardown_granted"),
+	       field_integer(end, shm, "teardown_end"));
 }
 
 /* Adds the row of a node: the client's activity there, and the time since it last changed. */
@@ -158,7 +160,7 @@ static int part(const json_t *list, const char *none, int (*print)(const json_t 
 
 int dump_print(const struct cli_command *cmd, const json_t *dump)
 {
-	const json_t *shm = json_object_get(dump, "lane");
+	const json_t *shm = source_daemon_shm(dump);
 	char text[FIELD_BYTES];
 
 	print_process(json_object_get(dump, "process"), shm);

@@ -146,7 +146,7 @@ const struct cli_command cmd_verify = {
 	.summary = "check that all sources report the same queues of a process",
 	.usage = "PID [--trap] [--json] [--socket PATH]",
 	.help = "Reads the queues of PID from every source and compares them: the daemon, the shared memory\n"
-		"of the shim (lane), sysfs, and the MQDs and hardware slots (HQDs) in debugfs. Prints the\n"
+		"of the shim (shm), sysfs, and the MQDs and hardware slots (HQDs) in debugfs. Prints the\n"
 		"number of queues in each, the number of active slots of a queue (as many as its node has\n"
 		"XCCs), and whether the sources agree: on the list of queues, and on each value that more\n"
 		"than one source reports. A difference is read again before it counts. A queue without a slot\n"

@@ -18,7 +18,7 @@ static const char *const verdicts[] = {
 	[VERIFY_UNCERTAIN] = "cannot tell",
 };
 
-/* Writes the names of the sources: "lane, sysfs and mqd". */
+/* Writes the names of the sources: "shm, sysfs and mqd". */
 static const char *names(char text[NAMES], uint32_t sources)
 {
 	int left = __builtin_popcount(sources);
@@ -307,7 +307,7 @@ static json_t *queue_json(const struct verify_row *row)
 		whole = whole && json_object_set_new(reported, observe_source_name(s),
 						     word ? json_string(word) : json_null()) == 0;
 	}
-	whole = whole && json_object_set(json, "told", reported) == 0;
+	whole = whole && json_object_set(json, "reported", reported) == 0;
 	if (whole && row->by[OBSERVE_MQD] && observe_known(row->by[OBSERVE_MQD], OBSERVE_MQDS))
 		whole = json_object_set_new(json, "mqds",
 					    json_integer((json_int_t)row->by[OBSERVE_MQD]
@@ -371,7 +371,7 @@ static json_t *difference_json(const struct verify_difference *d)
 			 "gpu_id", (json_int_t)d->gpu_id, "key",
 			 d->what == VERIFY_FIELD ? observe_field_info(d->field)->key : NULL,
 			 "believed", d->a != OBSERVE_NO_SOURCE ? observe_source_name(d->a) : NULL,
-			 "other", observe_source_name(d->b), "sentence", difference_text(text, d));
+			 "other", observe_source_name(d->b), "summary", difference_text(text, d));
 }
 
 int verify_print_json(const struct verified *v)
@@ -400,7 +400,7 @@ int verify_print_json(const struct verified *v)
 			"{sI so ss ss sI sI sO sO sO so sO}", "pid", (json_int_t)v->identity.pid,
 			"host_pid", known(v->identity.host_pid > 0, (uint64_t)v->identity.host_pid),
 			"comm", v->identity.comm, "verdict", verdicts[verify_verdict(&v->verify)],
-			"looks", (json_int_t)v->samples, "lowered_queues",
+			"samples", (json_int_t)v->samples, "lowered_queues",
 			(json_int_t)v->verify.lowered, "sources", sources, "queues", queues, "gpus",
 			gpus, "all", ratio_json(&v->all), "differences", differences);
 	if (root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0) {

@@ -54,7 +54,7 @@ static void forget(struct top_actions *actions, unsigned i)
 
 static void format_result(const struct top_actions *actions, char *message, size_t size)
 {
-	snprintf(message, size, "%s", kfdsched_sentence(actions->daemon));
+	snprintf(message, size, "%s", kfdsched_errmsg(actions->daemon));
 }
 
 void actions_suspend(struct top_actions *actions, pid_t pid, char *message, size_t size)
@@ -78,7 +78,7 @@ void actions_suspend(struct top_actions *actions, pid_t pid, char *message, size
 		return;
 	actions->hold[actions->holds++] = (struct foreground_hold){.pid = pid, .fd = fd};
 	snprintf(message, size, "%s until R is pressed or this top ends",
-		 kfdsched_sentence(actions->daemon));
+		 kfdsched_errmsg(actions->daemon));
 }
 
 void actions_resume(struct top_actions *actions, pid_t pid, char *message, size_t size)
@@ -130,7 +130,7 @@ void actions_ended(struct top_actions *actions, char *message, size_t size)
 			continue;
 		}
 		snprintf(message, size, "Process %d: %s", (int)actions->hold[i].pid,
-			 kfdsched_sentence(actions->daemon));
+			 kfdsched_errmsg(actions->daemon));
 		forget(actions, i);
 	}
 }

@@ -66,13 +66,13 @@ static int query_daemon(struct gatherer *g, struct top_state *out)
 	int rc;
 
 	if (g->silent_ns && out->ns < g->silent_ns + PATIENCE_NS) {
-		snprintf(out->why, sizeof(out->why), "%s", kfdsched_sentence(g->daemon));
+		snprintf(out->why, sizeof(out->why), "%s", kfdsched_errmsg(g->daemon));
 		return 0;
 	}
 	g->silent_ns = 0;
 	rc = kfdsched_summary(g->daemon, &text);
 	if (rc) {
-		snprintf(out->why, sizeof(out->why), "%s", kfdsched_sentence(g->daemon));
+		snprintf(out->why, sizeof(out->why), "%s", kfdsched_errmsg(g->daemon));
 		if (rc == -EAGAIN)
 			g->silent_ns = out->ns;
 		return 0;

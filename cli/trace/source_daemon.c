@@ -115,7 +115,7 @@ bool trace_daemon_open(struct trace_daemon *d, struct trace_output *output)
 		d->events_fd = kfdsched_events(d->daemon);
 	if (d->events_fd < 0) {
 		trace_note(output, "the trace has no decisions of the daemon: %s",
-			   d->daemon ? kfdsched_sentence(d->daemon) : "out of memory");
+			   d->daemon ? kfdsched_errmsg(d->daemon) : "out of memory");
 		return false;
 	}
 	return true;

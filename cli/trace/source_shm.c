@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/inspect/sources.h"
 #include "cli/trace/timeline_decode.h"
 #include "cli/util/daemon_query.h"
 #include "common/clock.h"
@@ -147,7 +148,7 @@ static bool query(const struct shm_source *shm_source, struct followed *one, uns
 		one->next_ns = clock_ns() + longest;
 		return rc != -ESRCH;
 	}
-	shm = json_object_get(dump, "lane");
+	shm = source_daemon_shm(dump);
 	if (!one->seen)
 		emit_beginning(shm_source, one, shm);
 	count = emit_events(shm_source, one, shm);

@@ -33,7 +33,7 @@ static int query(const struct cli_command *cmd, const char *socket, int pid, boo
 	if (cmd && !daemon)
 		cli_failed(cmd, "out of memory");
 	else if (cmd && rc)
-		cli_failed(cmd, "%s", kfdsched_sentence(daemon));
+		cli_failed(cmd, "%s", kfdsched_errmsg(daemon));
 	else if (cmd && !*out)
 		cli_failed(cmd,
 			   "the process that listens at %s is not a kfdschedd of this version: use "

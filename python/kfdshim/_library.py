@@ -21,7 +21,7 @@ Path = Union[str, "os.PathLike[str]", None]
 _FUNCTIONS = {
     "open": (c_void_p, c_char_p),
     "close": (None, c_void_p),
-    "sentence": (c_char_p, c_void_p),
+    "errmsg": (c_char_p, c_void_p),
     "status": (c_int, c_void_p, c_int, POINTER(c_void_p)),
     "summary": (c_int, c_void_p, POINTER(c_void_p)),
     "suspend": (c_int, c_void_p, c_int, c_uint),
@@ -117,8 +117,8 @@ class Handle:
         return function
 
     def _error(self, number: int) -> Error:
-        sentence = self._library.kfdsched_sentence(self._pointer)
-        return error_of(number, sentence.decode("utf-8", "replace"))
+        errmsg = self._library.kfdsched_errmsg(self._pointer)
+        return error_of(number, errmsg.decode("utf-8", "replace"))
 
 
 _free = ctypes.CDLL(None).free

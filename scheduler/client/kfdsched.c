@@ -69,10 +69,13 @@ API void kfdsched_close(struct kfdsched *k)
 	free(k);
 }
 
-API const char *kfdsched_sentence(const struct kfdsched *k)
+API const char *kfdsched_errmsg(const struct kfdsched *k)
 {
 	return k->errmsg;
 }
+
+API const char *kfdsched_sentence(const struct kfdsched *k)
+	__attribute__((alias("kfdsched_errmsg")));
 
 /* ---- a request ---- */
 

@@ -376,8 +376,8 @@ static double peak_mib(pid_t pid)
  * `state`. */
 static void take_turns(json_t *state, struct hist *out)
 {
-	must(!hist_from_json(json_object_get(json_object_get(state, "totals"), "turn_ns"), out),
-	     "reading turn_ns");
+	must(!hist_from_json(json_object_get(json_object_get(state, "totals"), "loop_ns"), out),
+	     "reading loop_ns");
 	json_decref(state);
 }
 

@@ -7,7 +7,7 @@
  * millisecond, together with other deferred scans; until then the client's eventfd does not wake
  * the loop.
  *
- * Deferred scans are counted in the status (`looks_put_off`). A client that exceeds its own
+ * Deferred scans are counted in the status (`shm_scans_deferred`). A client that exceeds its own
  * limit, not only that of its user, is named in the log once.
  *
  * Threads: the worker's loop only.

@@ -180,7 +180,7 @@ static void dump(const struct worker *worker, struct query *query, uint64_t now)
 		query->error = -ESRCH;
 		query->stage = QUERY_DONE;
 	} else if (query->stage == QUERY_CLIENT_SHM) {
-		put_text(query, ",\"lane\":");
+		put_text(query, ",\"client_shm\":");
 		put_open(query, status_client_shm(client->shm, now), ",\"queues\":[");
 		query->queue = query->unreadable = 0;
 		query->stage = QUERY_CLIENT_SHM_QUEUES;
@@ -231,7 +231,7 @@ static json_t *head(const struct worker *worker, const struct query *query, uint
 	if (query->pid == QUERY_BRIEF) {
 		json_object_del(totals, "resume_ns");
 		json_object_del(totals, "holdover_ns");
-		json_object_del(totals, "turn_ns");
+		json_object_del(totals, "loop_ns");
 	}
 	return json;
 }

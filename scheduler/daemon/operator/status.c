@@ -244,7 +244,7 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 		"pid_namespace", (json_int_t)client->peer.pid_ns, "comm", name, "shim",
 		(int)!client->external, "priority",
 		client->priority == PRIORITY_UNSET ? json_null() : json_integer(client->priority),
-		"role", role(client->priority), "priority_ordered",
+		"role", role(client->priority), "priority_override",
 		(int)client->control.priority_set, "lease_us", lease_json(client, now), "group",
 		plain(client->group), "rule", rule_json(client), "level",
 		client_present_level(client, &view), "reason", fine ? "" : client->reason.text,
@@ -253,7 +253,7 @@ json_t *status_client(const struct worker *worker, const struct client *client, 
 		(int)view.active, "observed", (int)view.observed, "suspends",
 		(json_int_t)view.suspends, "resumes", (json_int_t)view.resumes, "failures",
 		(json_int_t)view.failures, "suspended_us", (json_int_t)(view.suspended_ns / 1000),
-		"time_us", times_json(&view), "looks_put_off",
+		"time_us", times_json(&view), "shm_scans_deferred",
 		(json_int_t)client->scan_limit.put_off, "nodes", client_nodes_json(client),
 		"exceptions", exceptions_json(client));
 }
@@ -307,10 +307,10 @@ static json_t *totals_json(const struct totals *t)
 {
 	return json_pack("{sI sI sI sI so so so so so}", "suspends", (json_int_t)t->suspends,
 			 "resumes", (json_int_t)t->resumes, "failures", (json_int_t)t->failures,
-			 "looks", (json_int_t)t->scans, "detection_ns", hist_to_json(&t->detection),
-			 "holdover_ns", hist_to_json(&t->holdover), "suspend_ns",
-			 hist_to_json(&t->suspend), "resume_ns", hist_to_json(&t->resume),
-			 "turn_ns", hist_to_json(&t->iteration));
+			 "shm_scans", (json_int_t)t->scans, "detection_ns",
+			 hist_to_json(&t->detection), "holdover_ns", hist_to_json(&t->holdover),
+			 "suspend_ns", hist_to_json(&t->suspend), "resume_ns",
+			 hist_to_json(&t->resume), "loop_ns", hist_to_json(&t->iteration));
 }
 
 static json_t *connections_json(const struct worker *worker)
@@ -460,20 +460,21 @@ json_t *status_client_shm(const struct client_shm *shm, uint64_t now_ns)
 {
 	uint64_t newest = __atomic_load_n(&shm->events_number, __ATOMIC_ACQUIRE);
 
-	return json_pack(
-		"{ss sI sb sb sb sb so sI sI sI sI sI sI so sI}", "runtime",
-		runtime_name(shm_word(&shm->runtime)), "runtime_errno",
-		(json_int_t)__atomic_load_n(&shm->runtime_errno, __ATOMIC_RELAXED), "own_session",
-		(int)(shm_word(&shm->own_session) == CLIENT_SHM_OWN_SESSION), "by_updates",
-		(int)(shm_word(&shm->own_session) == CLIENT_SHM_OWN_UPDATES), "session",
-		(int)(shm_word(&shm->session) != 0), "suspended",
-		(int)(shm_word(&shm->suspended) != 0), "order",
-		hold_cmd_json(shm_word(&shm->hold_cmd), shm_word(&shm->hold_cmd_done)),
-		"order_errno", (json_int_t)__atomic_load_n(&shm->hold_cmd_errno, __ATOMIC_RELAXED),
-		"order_us", (json_int_t)shm_word(&shm->hold_cmd_us), "leaving",
-		(json_int_t)shm_word(&shm->teardown_begin), "left",
-		(json_int_t)shm_word(&shm->teardown_end), "released",
-		(json_int_t)shm_word(&shm->teardown_granted), "queue_generation",
-		(json_int_t)shm_word(&shm->queue_generation), "nodes", shm_nodes_json(shm, now_ns),
-		"events_number", (json_int_t)newest);
+	return json_pack("{ss sI sb sb sb sb so sI sI sI sI sI sI so sI}", "runtime",
+			 runtime_name(shm_word(&shm->runtime)), "runtime_errno",
+			 (json_int_t)__atomic_load_n(&shm->runtime_errno, __ATOMIC_RELAXED),
+			 "own_session",
+			 (int)(shm_word(&shm->own_session) == CLIENT_SHM_OWN_SESSION), "by_updates",
+			 (int)(shm_word(&shm->own_session) == CLIENT_SHM_OWN_UPDATES), "session",
+			 (int)(shm_word(&shm->session) != 0), "suspended",
+			 (int)(shm_word(&shm->suspended) != 0), "hold_cmd",
+			 hold_cmd_json(shm_word(&shm->hold_cmd), shm_word(&shm->hold_cmd_done)),
+			 "hold_cmd_errno",
+			 (json_int_t)__atomic_load_n(&shm->hold_cmd_errno, __ATOMIC_RELAXED),
+			 "hold_cmd_us", (json_int_t)shm_word(&shm->hold_cmd_us), "teardown_begin",
+			 (json_int_t)shm_word(&shm->teardown_begin), "teardown_end",
+			 (json_int_t)shm_word(&shm->teardown_end), "teardown_granted",
+			 (json_int_t)shm_word(&shm->teardown_granted), "queue_generation",
+			 (json_int_t)shm_word(&shm->queue_generation), "nodes",
+			 shm_nodes_json(shm, now_ns), "events_number", (json_int_t)newest);
 }

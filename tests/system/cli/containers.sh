@@ -46,7 +46,7 @@ is "[.processes[].pid] == [$docker, $pod]"
 is ".processes[0] | .host_pid == $docker and .container_pid == $inner and .pids == [$docker, $inner]
 	and .uses_gpu and .comm == \"kfdreplay\""
 is ".processes[0].container | .engine == \"docker\" and .id == \"$docker_id\" and .pod_uid == null
-	and .told_by == \"cgroup\""
+	and .detected_by == \"cgroup\""
 is ".processes[1].container | .engine == \"containerd\" and .id == \"$pod_id\" and .pod_uid == \"$pod_uid\""
 is ".processes[1].container_pid == $inner_pod"
 # queues_between: while the driver listed the same queues before and after, $ids: a workload
@@ -117,7 +117,7 @@ within "$docker_init" "$kfdsched" pidmap --json >"$work/map.json"
 keep
 is "[.processes[].pid] == [$inner]"
 is ".processes[0] | .host_pid == null and .container_pid == $inner and .uses_gpu"
-is ".processes[0].container | .engine == \"docker\" and .id == \"$docker_id\" and .told_by == \"mounts\""
+is ".processes[0].container | .engine == \"docker\" and .id == \"$docker_id\" and .detected_by == \"mounts\""
 within "$docker_init" "$kfdsched" pidmap "$inner" >"$work/table"
 grep -qE "^ +- +$inner +$inner +docker ${docker_id:0:12} +- +- +yes " "$work/table" ||
 	fail "not '-' for the host's number: $(cat "$work/table")"
@@ -140,7 +140,7 @@ has_begun() {
 }
 until_true 50 has_begun || fail "no sleep"
 pidmap "$init"
-is '.processes[0].container == {"engine": null, "id": null, "name": null, "pod_uid": null, "told_by": "namespaces"}'
+is '.processes[0].container == {"engine": null, "id": null, "name": null, "pod_uid": null, "detected_by": "namespaces"}'
 pidmap $$
 is ".processes[0] | .container == null and .container_pid == null and .pids == [$$]"
 

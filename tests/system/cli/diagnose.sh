@@ -150,11 +150,11 @@ start_daemon
 replay "$preload" KFDSHIM_PRIORITY=offline
 offline=$replayed
 # It comes to its level at its first queue; those for copies are its last.
-becomes $offline '.level == "trap" and ([.gpu.queues[] | select(.source == "lane") | .count] | add) == 4'
+becomes $offline '.level == "trap" and ([.gpu.queues[] | select(.source == "shm") | .count] | add) == 4'
 diagnose $offline '.verdict | test("and can be preempted at level trap$")' \
 	'.gpu.registered and .gpu.debug_enabled and .best_level == "trap"' \
 	'.levels | map(.can) == ["now", "yes", "yes", "yes", "yes"]' \
-	'any(.gpu.queues[]; .type == "aql" and (.source | IN("daemon", "lane")))'
+	'any(.gpu.queues[]; .type == "aql" and (.source | IN("daemon", "shm")))'
 expect 0 "$kfdsched" diagnose $offline
 sed -E -e "s/\b$offline\b/PID/g" -e 's/bash \([0-9]+\)/bash (PARENT)/' -e "s|$BUILD|BUILD|g" -e "s|$SOURCE|SOURCE|g" \
 	-e 's/(kfdschedd-exec) \([0-9]+\)/\1 (EXECUTOR)/' -e 's/ on GPU [0-9]+/ on GPU ID/' \

@@ -50,7 +50,7 @@ grep -Eqx "all +$XCCS +24 +$slots +$slots +1:$XCCS +0" "$work/verify" || fail "$
 "$kfdsched" verify "$process" --trap --json >"$work/verify.json" || fail "$(cat "$work/verify.json")"
 schema_here verify "$work/verify.json"
 holds "$work/verify.json" ".verdict == \"agree\" and .all.compute_queues == 24 and .all.active_hqds == $slots and .all.ratio == \"1:$XCCS\""
-holds "$work/verify.json" 'all(.queues[]; .told.trap == "yes" and .told.mqd == "yes" and .ring_address != null)'
+holds "$work/verify.json" 'all(.queues[]; .reported.trap == "yes" and .reported.mqd == "yes" and .ring_address != null)'
 holds "$work/verify.json" '([.gpus[].gpu_id] | length) == 8'
 
 "$kfdsched" monitor "$process" --seconds 200ms --interval 100ms >"$work/monitor" || fail "$(cat "$work/monitor")"

@@ -39,8 +39,8 @@ start_online
 suspend_offline
 has_order() {
 	"$kfdsched" status "$offline" --dump --json >"$work/dump.json" &&
-		jq -e '.lane.order != null and (.lane.events | length) > 0 and
-			(.lane.queues | length) > 0' "$work/dump.json" >/dev/null
+		jq -e '.client_shm.hold_cmd != null and (.client_shm.events | length) > 0 and
+			(.client_shm.queues | length) > 0' "$work/dump.json" >/dev/null
 }
 until_true 50 has_order || fail "no order in the dump"
 status >"$work/status.json"

@@ -31,9 +31,9 @@ within() {
 within queues "$inner" --json >"$work/queues.json"
 schema queues "$work/queues.json"
 jq -e ".processes[0] | .pid == $inner and .host_pid == null and
-	any(.answers[]; .source == \"daemon\" and .answered)" "$work/queues.json" >/dev/null ||
+	any(.source_results[]; .source == \"daemon\" and .answered)" "$work/queues.json" >/dev/null ||
 	fail "the daemon was not asked for the right one: $(jq -c .processes "$work/queues.json")"
-jq -e 'all(.queues[]; .suspended == false and .sources.ring_address == "lane")' "$work/queues.json" >/dev/null ||
+jq -e 'all(.queues[]; .suspended == false and .sources.ring_address == "shm")' "$work/queues.json" >/dev/null ||
 	fail "not all that the daemon knows: $(jq -c '.queues[0]' "$work/queues.json")"
 # What the daemon says of it is said of the right one.
 is_trapped() {

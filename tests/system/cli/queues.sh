@@ -33,9 +33,9 @@ until_true 100 has_queues "$with" || fail "no queues of the one with the shim"
 until_true 100 has_queues "$without" || fail "no queues of the one without"
 # The lane is there a moment later than the queues.
 has_lane() {
-	all_queues "$with" '.sources.ring_address == "lane"'
+	all_queues "$with" '.sources.ring_address == "shm"'
 }
-until_true 100 has_lane || fail "no lane without a daemon: $("$kfdsched" queues "$with" --json | jq -c '.processes[].answers')"
+until_true 100 has_lane || fail "no lane without a daemon: $("$kfdsched" queues "$with" --json | jq -c '.processes[].source_results')"
 # And descriptors in debugfs, a tenth later or more.
 has_descriptors() {
 	all_queues "$1" '.mqds == 1'
@@ -47,7 +47,7 @@ until_true 100 has_descriptors "$without" || fail "not all have descriptors"
 schema queues "$work/q.json"
 value "[.processes[].pid] == [$with, $without]"
 value "all(.queues[]; .host_pid == .pid and .container_pid == null)"
-value "all(.queues[] | select(.pid == $with); .sources.ring_bytes == \"lane\" and .queue_priority != null)"
+value "all(.queues[] | select(.pid == $with); .sources.ring_bytes == \"shm\" and .queue_priority != null)"
 value "any(.queues[] | select(.pid == $with); .type == \"aql\" and .hsa_queue != null and .cwsr_bytes > 0)"
 value "any(.queues[] | select(.pid == $with); .sources.wptr == \"memory\" and .wptr >= .rptr and .backlog_bytes == (.wptr - .rptr) * 64)"
 value "all(.queues[] | select(.pid == $without); .sources.ring_bytes == \"sysfs\" and .hsa_queue == null and .suspended == null)"
@@ -66,7 +66,7 @@ value "[.queues[] | select(.doorbell_offset) | .doorbell_offset] | length == (un
 setpriv --reuid 65534 --regid 65534 --clear-groups "$kfdsched" queues "$without" --json >"$work/q.json"
 schema queues "$work/q.json"
 value 'all(.queues[]; .type == "compute" or .type == "sdma") and all(.queues[]; .ring_address == null and .mqds == null)'
-value 'all(.processes[0].answers[] | select(.source != "sysfs"); .answered == false and .reason != null)'
+value 'all(.processes[0].source_results[] | select(.source != "sysfs"); .answered == false and .reason != null)'
 
 "$kfdsched" queues "$without" >"$work/table"
 [ "$(wc -l <"$work/table")" = "$(($(jq length <<<"$ids") + 1))" ] || fail "a row a queue"
@@ -85,7 +85,7 @@ start_daemon
 knows_it() {
 	"$kfdsched" queues "$with" --json >"$work/q.json"
 	jq -e 'any(.queues[]; .type == "aql" and .suspended == false and .sources.suspended == "daemon" and
-		.sources.active == "lane")' "$work/q.json" >/dev/null
+		.sources.active == "shm")' "$work/q.json" >/dev/null
 }
 until_true 100 knows_it || fail "the daemon knows no state: $(jq -c '.processes' "$work/q.json")"
 until_true 100 says ".processes[]|select(.pid == $with)|.level == \"trap\"" || fail "not at level trap"

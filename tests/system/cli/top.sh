@@ -69,7 +69,7 @@ soon mapped
 # ---- down to its queues ----
 keys Enter
 shows "Process $offline, level trap"
-soon eval "screen | grep '^Sources: daemon, lane, ' | grep -q 'mqd, hqd'"
+soon eval "screen | grep '^Sources: daemon, shm, ' | grep -q 'mqd, hqd'"
 soon eval "screen | grep -qE '^ +1 +0 +aql +1 MiB +[0-9]+ +[0-9]+ '"
 
 # ---- orders ----
@@ -92,7 +92,7 @@ soon state_is "$offline" running
 keys t
 keys -l 9
 keys Enter
-soon says ".processes[]|select(.pid == $offline)|.priority == 9 and .priority_ordered"
+soon says ".processes[]|select(.pid == $offline)|.priority == 9 and .priority_override"
 keys t
 keys -l fast
 keys Enter

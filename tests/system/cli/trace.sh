@@ -51,7 +51,7 @@ trace --perfetto "$work/picture"
 # Its requests come at random.
 last_begun() {
 	"$kfdsched" status "$offline" --dump --json |
-		jq '[.lane.events[]|select(.queue_id == 1 and .kind == "active").number]|max // 0'
+		jq '[.client_shm.events[]|select(.queue_id == 1 and .kind == "active").number]|max // 0'
 }
 begins_after() {
 	[ "$(last_begun)" -gt "$1" ]

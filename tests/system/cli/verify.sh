@@ -42,11 +42,11 @@ three_by() {
 start_queues
 until_true 300 three_by ring_bytes || fail "no queues: $(cat "$work/steps" "$work/words")"
 verify 0 "$process" --json
-value '.verdict == "agree" and ([.queues[].told.mqd] == ["yes", "alike", "alike"]) and all(.queues[]; .told.trap == null)'
+value '.verdict == "agree" and ([.queues[].reported.mqd] == ["yes", "alike", "alike"]) and all(.queues[]; .reported.trap == null)'
 for _ in 1 2; do
 	verify 0 "$process" --trap --json
 	schema verify "$work/out"
-	value 'all(.queues[]; .told.trap == "yes" and .told.mqd == "yes" and .sources.cwsr_bytes == "trap")'
+	value 'all(.queues[]; .reported.trap == "yes" and .reported.mqd == "yes" and .sources.cwsr_bytes == "trap")'
 	value '.all.active_hqds == 3'
 	grep -q "^TracerPid:.0$" "/proc/$process/status" || fail "it is traced still"
 done
@@ -70,9 +70,9 @@ sed -E "s/process $with /process P /; s/0x[0-9a-f]{12}/ADDRESS_______/; s#at /.*
 diff -u "$SOURCE/tests/system/cli/verify.golden" "$work/golden" || fail "another table"
 verify 0 "$with" --json
 schema verify "$work/out"
-value '.verdict == "agree" and .looks <= 5 and .differences == []'
-value '[.sources[] | select(.answered) | [.source, .queues]] == [["lane", 3], ["sysfs", 3], ["mqd", 3], ["hqd", 3]]'
-value 'all(.queues[]; .told == {daemon: null, lane: "yes", trap: null, sysfs: "yes", mqd: "yes", hqd: "yes"})'
+value '.verdict == "agree" and .samples <= 5 and .differences == []'
+value '[.sources[] | select(.answered) | [.source, .queues]] == [["shm", 3], ["sysfs", 3], ["mqd", 3], ["hqd", 3]]'
+value 'all(.queues[]; .reported == {daemon: null, shm: "yes", trap: null, sysfs: "yes", mqd: "yes", hqd: "yes"})'
 value '.all | .xccs == 1 and .compute_queues == 3 and .mqds == 3 and .active_hqds == 3 and .ratio == "1:1"'
 
 # With a daemon, which has the session.
@@ -81,11 +81,11 @@ until_true 100 says ".processes[]|select(.pid == $with)|.level == \"trap\"" || f
 "$kfdsched" suspend "$with" --for 60 >/dev/null
 verify 0 "$with" --trap
 printed "is in no hardware slot: it is suspended"
-printed "agree: lane, sysfs and mqd report the same 3 queues"
+printed "agree: shm, sysfs and mqd report the same 3 queues"
 grep -q "^trap .*$with" "$work/out" || fail "not why there is no snapshot: $(cat "$work/out")"
 verify 0 "$with" --json
 value '.all.active_hqds == 0 and .all.in_no_slot == 3 and .all.ratio == null'
-value 'all(.queues[]; .told.daemon == "yes" and .told.hqd == "no" and .active_hqds == 0)'
+value 'all(.queues[]; .reported.daemon == "yes" and .reported.hqd == "no" and .active_hqds == 0)'
 "$kfdsched" resume "$with" >/dev/null
 end_queues
 

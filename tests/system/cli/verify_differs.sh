@@ -28,7 +28,7 @@ done
 grep -q "^differ: 3 differences, the same in 5 samples$" "$work/out" || fail "no verdict: $(cat "$work/out")"
 "$kfdsched" verify "$process" --json >"$work/json" || true
 schema verify "$work/json"
-jq -e '.verdict == "differ" and .looks == 5 and ([.differences[] | [.what, .id, .other]] ==
+jq -e '.verdict == "differ" and .samples == 5 and ([.differences[] | [.what, .id, .other]] ==
 	[["mqds", 0, "mqd"], ["mqds", 1, "mqd"], ["mqds", 2, "mqd"]])' "$work/json" >/dev/null || fail "$(cat "$work/json")"
 exec {hold}>&-
 wait "$process" || fail "$(cat "$work/steps")"

@@ -32,7 +32,7 @@ jq -e '.requests > 0' "$work/gemm" >/dev/null || fail "gemm did nothing"
 expect 0 "$BUILD/kfdsim" --gpu mi210 -- bash -c '
 	"$1" workload transformer --seconds 30 --priority offline >/dev/null 2>&1 &
 	for _ in $(seq 100); do
-		! "$1" queues $! --json 2>/dev/null | jq -es ".[0].queues[0].sources.ring_bytes == \"lane\"" >/dev/null || exit 0
+		! "$1" queues $! --json 2>/dev/null | jq -es ".[0].queues[0].sources.ring_bytes == \"shm\"" >/dev/null || exit 0
 		sleep 0.1
 	done
 	exit 1' - "$kfdsched"

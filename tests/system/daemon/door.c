@@ -120,7 +120,7 @@ static rlim_t free_file(void)
 static void out_of_descriptors(void **state)
 {
 	const struct protocol_hello h = hello_of(PROTOCOL_QUERY, PRIORITY_UNSET);
-	json_int_t turns = state_of("totals", "turn_ns", "count");
+	json_int_t turns = state_of("totals", "loop_ns", "count");
 	int fds[40], refused = 0;
 	struct rlimit before, none;
 
@@ -140,7 +140,7 @@ static void out_of_descriptors(void **state)
 	}
 	assert_in_range(refused, 1, 40);
 	/* one try to accept every 0.1 s, heartbeats, and what followed */
-	assert_in_range(state_of("totals", "turn_ns", "count") - turns, 1, 1000);
+	assert_in_range(state_of("totals", "loop_ns", "count") - turns, 1, 1000);
 	assert_true(log_lines("a connection cannot be accepted: Too many open files") > 0);
 }
 

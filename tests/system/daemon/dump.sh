@@ -38,20 +38,20 @@ dump_says() {
 	dump && jq -e "$1" "$work/dump" >/dev/null
 }
 # The node becomes active a moment before its queue does.
-until_true 50 dump_says '.lane.nodes[0].active and any(.lane.queues[]; .state == "active")' ||
+until_true 50 dump_says '.client_shm.nodes[0].active and any(.client_shm.queues[]; .state == "active")' ||
 	fail "no work seen: $(cat "$work/dump")"
 dump # all of a change that the last one may have come into the middle of
 told ".process.pid == $workload and .process.group == \"ranks\" and .process.priority == 2"
-told '.lane.runtime == "enabled" and .lane.own_session == false and .lane.suspended == false'
-told '.lane.order == null and .lane.unreadable_queues == 0'
-told '(.lane.nodes | length == 1) and .lane.nodes[0].active_age_us >= 0'
-told '.lane.queues | length == 2 and all(.[]; .type == "aql" and .context == 0 and .percent == 100)'
-told '.lane.queues | all(.[]; .cwsr_bytes > 0 and (.wptr_address | startswith("0x")))'
+told '.client_shm.runtime == "enabled" and .client_shm.own_session == false and .client_shm.suspended == false'
+told '.client_shm.hold_cmd == null and .client_shm.unreadable_queues == 0'
+told '(.client_shm.nodes | length == 1) and .client_shm.nodes[0].active_age_us >= 0'
+told '.client_shm.queues | length == 2 and all(.[]; .type == "aql" and .context == 0 and .percent == 100)'
+told '.client_shm.queues | all(.[]; .cwsr_bytes > 0 and (.wptr_address | startswith("0x")))'
 # The one that works is the one whose doorbell was seen; ROCr has the address of it.
 user=$(head -n 1 "$work/answers")
-told ".lane.queues[] | select(.hsa_queue == \"$user\") | .state == \"active\" and .hooked"
-told '.lane.events | length > 0 and ([.[].number] | . == sort) and ([.[].age_us] | . == (sort | reverse))'
-told '(.lane.events | last | .number) == .lane.events_number'
+told ".client_shm.queues[] | select(.hsa_queue == \"$user\") | .state == \"active\" and .hooked"
+told '.client_shm.events | length > 0 and ([.[].number] | . == sort) and ([.[].age_us] | . == (sort | reverse))'
+told '(.client_shm.events | last | .number) == .client_shm.events_number'
 
 "$kfdsched" status "$workload" --dump >"$work/text"
 grep -q "^process $workload (shim_workload): priority 2, offline, group ranks" "$work/text" || fail "$(cat "$work/text")"
@@ -59,9 +59,9 @@ grep -q "$user" "$work/text" || fail "the queue is not in the text: $(cat "$work
 
 # Each change of the table is an event of its own.
 printf 'finish\ndestroy\n' >&7
-until_true 50 dump_says '(.lane.queues | length == 1) and any(.lane.events[]; .kind == "destroyed")' ||
+until_true 50 dump_says '(.client_shm.queues | length == 1) and any(.client_shm.events[]; .kind == "destroyed")' ||
 	fail "it stays: $(cat "$work/dump")"
-told '[.lane.events[] | select(.kind == "destroyed")] | length == 1 and .[0].gpu_id > 0'
+told '[.client_shm.events[] | select(.kind == "destroyed")] | length == 1 and .[0].gpu_id > 0'
 exec 7>&-
 wait "$workload" || fail "the workload ended with $?"
 until_true 50 says ".processes | all(.pid != $workload)" || fail "it is still registered"
@@ -75,9 +75,9 @@ workload=$!
 children+=("$workload")
 exec 7>"$work/lane"
 printf 'queue 0 0\nqueue 1 1\nqueue 2 64\nqueue 3 9\n' >&7
-until_true 50 dump_says '.lane.unreadable_queues == 1' || fail "not counted: $(cat "$work/dump")"
+until_true 50 dump_says '.client_shm.unreadable_queues == 1' || fail "not counted: $(cat "$work/dump")"
 dump # the process' part is read before the lane's
-for list in .lane.queues .process.queues; do
+for list in .client_shm.queues .process.queues; do
 	told "$list | length == 3 and .[0].not_suspendable == null"
 	told "${list}[1] | .type == \"sdma\" and (.not_suspendable | test(\"compute\"))"
 	told "${list}[2] | .type == \"drm\" and (.not_suspendable | test(\"DRM user queue\"))"

@@ -64,12 +64,12 @@ must_tag "$target" 3
 "$kfdsched" suspend "$target" --for 600 >"$work/answer" || fail "no lease on it"
 once '.shim == false and .priority == 3 and .state == "suspended"'
 late hello
-once '.shim and .priority == 3 and .priority_ordered and .lease_us > 0 and .state == "suspended"'
+once '.shim and .priority == 3 and .priority_override and .lease_us > 0 and .state == "suspended"'
 "$kfdsched" resume "$target" >"$work/answer" || fail "no end of the lease"
 once '.state == "running" and .lease_us == null'
 late work
 must_tag "$target" own
-once '.priority == 15 and (.priority_ordered|not)'
+once '.priority == 15 and (.priority_override|not)'
 end_late
 kill -TERM "$daemon"
 wait "$daemon" || fail "the daemon ended with $?"

@@ -347,14 +347,14 @@ static size_t capped(void)
 
 	assert_non_null(wanted);
 	json_array_foreach(json_object_get(wanted, "processes"), i, one) n +=
-		json_integer_value(json_object_get(one, "looks_put_off")) > 0;
+		json_integer_value(json_object_get(one, "shm_scans_deferred")) > 0;
 	json_decref(wanted);
 	return n;
 }
 
 static void scans_of_restless_clients_are_limited(void **state)
 {
-	json_int_t scans = query_number("totals", "looks");
+	json_int_t scans = query_number("totals", "shm_scans");
 	uint64_t begin = clock_ns(), ms;
 	size_t named = log_lines("further updates are coalesced");
 	pid_t pids[3];
@@ -371,7 +371,7 @@ static void scans_of_restless_clients_are_limited(void **state)
 	for (int i = 0; i < 3; i++)
 		ended_well(pids[i]);
 	ms = (clock_ns() - begin) / 1000000u + 1;
-	scans = query_number("totals", "looks") - scans;
+	scans = query_number("totals", "shm_scans") - scans;
 	/* per client: a burst of 100 and 5 each millisecond */
 	assert_in_range(scans, 300, 3 * (100 + 5 * ms));
 	assert_int_equal(log_lines("further updates are coalesced") - named, 3);
@@ -398,11 +398,11 @@ static void brisk(struct client_shm *shm, int wake)
  * suspension for longer. */
 static void a_brisk_client_is_scanned_each_time(void **state)
 {
-	json_int_t scans = query_number("totals", "looks");
+	json_int_t scans = query_number("totals", "shm_scans");
 	pid_t pid = client(15, brisk);
 
 	(void)state;
-	for (int i = 0; query_number("totals", "looks") - scans < BRISK_CHANGES / 2; i++) {
+	for (int i = 0; query_number("totals", "shm_scans") - scans < BRISK_CHANGES / 2; i++) {
 		assert_in_range(i, 0, 500);
 		sleep_ms(20);
 	}
@@ -467,7 +467,7 @@ static void torn_shm_is_reported_as_far_as_possible(void **state)
 	for (uint64_t end = clock_ns() + TEAR_NS; clock_ns() < end; sleep_ms(20)) {
 		wanted = query_of(pid);
 		assert_non_null(wanted);
-		assert_true(json_array_size(json_object_get(json_object_get(wanted, "lane"),
+		assert_true(json_array_size(json_object_get(json_object_get(wanted, "client_shm"),
 							    "queues")) <= CLIENT_SHM_QUEUES);
 		json_decref(wanted);
 	}

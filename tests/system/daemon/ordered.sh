@@ -81,13 +81,13 @@ kill -KILL "$(worker)"
 until_true 100 leased " > 500000000" || fail "the lease is lost: $(status | jq -c .processes)"
 comes_to suspended "not suspended by the next worker"
 works "process $offline (kfdreplay): the lease has expired" resume "$offline" --json
-is_json ".order == \"resume\" and .pid == $offline and (keys|length) == 3"
+is_json ".request == \"resume\" and .pid == $offline and (keys|length) == 3"
 comes_to running "not resumed"
 works "not suspended by a request" resume "$offline"
 # The order comes before the lease's end, however late, if nothing has to be suspended for it.
 works "is suspended" suspend "$offline" --for 600
 works "is suspended" suspend "$offline" --for 1 --json
-is_json ".order == \"suspend\" and .pid == $offline and .seconds == 1 and (.answer|endswith(\"is suspended\"))"
+is_json ".request == \"suspend\" and .pid == $offline and .seconds == 1 and (.reply|endswith(\"is suspended\"))"
 comes_to running "a lease without end"
 until_true 50 leased " == null" || fail "still leased"
 
@@ -136,7 +136,7 @@ until_true 100 grep -qx "}" "$work/holds" || fail "held, it says: $(cat "$work/h
 works "process $offline (kfdreplay): the lease has expired" resume "$offline"
 wait "$holds" || fail "resumed, the command with --json ended with $?"
 cp "$work/holds" "$work/out"
-is_json ".order == \"suspend\" and .pid == $offline and .seconds == null and has(\"seconds\")"
+is_json ".request == \"suspend\" and .pid == $offline and .seconds == null and has(\"seconds\")"
 end_offline
 
 # A process that ends is nobody's to hold, and its lease is nobody's.

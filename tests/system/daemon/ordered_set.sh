@@ -56,15 +56,15 @@ comes_to running "held for a lower priority"
 told ".kind == \"priority\" and .pid == $online and .priority == 1 and .by_uid == 0 and .by_pid > 0"
 tell priority 14
 stays "its own word counts"
-says ".processes[]|select(.pid == $online)|.priority == 1 and .priority_ordered" || fail "$(status)"
+says ".processes[]|select(.pid == $online)|.priority == 1 and .priority_override" || fail "$(status)"
 order set "$online" own --json
-jq -es "length == 1 and (.[0]|.order == \"set\" and .pid == $online and .priority == null and
-	(.priority_ordered|not))" "$work/out" >/dev/null || fail "$(cat "$work/out")"
+jq -es "length == 1 and (.[0]|.request == \"set\" and .pid == $online and .priority == null and
+	(.priority_override|not))" "$work/out" >/dev/null || fail "$(cat "$work/out")"
 comes_to suspended "its own word does not count again"
-says ".processes[]|select(.pid == $online)|.priority == 14 and (.priority_ordered|not)" ||
+says ".processes[]|select(.pid == $online)|.priority == 14 and (.priority_override|not)" ||
 	fail "$(status | jq -c .processes)"
 order set "$offline" online --json
-jq -es "length == 1 and (.[0]|.pid == $offline and .priority == 15 and .priority_ordered)" \
+jq -es "length == 1 and (.[0]|.pid == $offline and .priority == 15 and .priority_override)" \
 	"$work/out" >/dev/null || fail "$(cat "$work/out")"
 comes_to running "held at the highest priority"
 order set "$offline" none
@@ -98,7 +98,7 @@ order set "$offline" 7
 before=$(worker)
 kill -KILL "$before"
 until_true 100 says ".daemon.worker_pid != $before and any(.processes[]; .pid == $offline and
-	.priority == 7 and .priority_ordered)" || fail "the priority is lost: $(status | jq -c .processes)"
+	.priority == 7 and .priority_override)" || fail "the priority is lost: $(status | jq -c .processes)"
 says ".nodes[0].policy == \"observe\" and .daemon.policy == \"strict\"" || fail "the policies are lost"
 told ".kind == \"listening\" and .worker_pid != $before"
 order suspend "$offline" --for 60

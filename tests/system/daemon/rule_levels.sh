@@ -50,7 +50,7 @@ grep -q "process $offline .*level self: it holds itself" "$work/log" || fail "th
 held
 rule self
 comes auto self '^$'
-"$kfdsched" status "$offline" --dump --json | jq -e .lane.own_session >/dev/null || fail "no session on itself"
+"$kfdsched" status "$offline" --dump --json | jq -e .client_shm.own_session >/dev/null || fail "no session on itself"
 held
 rule trap
 comes self observe 'keeps its debug session .KFDSHIM_LEVEL=self.'

@@ -24,12 +24,12 @@ is ruled '.rule == "ruled" and .priority == 3 and .group == ""'
 say ruled "priority 7" # its own word, which does not count now
 is ruled '.priority == 3'
 "$kfdsched" set "${pid[ruled]}" 12 2>/dev/null
-is ruled '.priority == 12 and .priority_ordered and .rule == "ruled"'
+is ruled '.priority == 12 and .priority_override and .rule == "ruled"'
 reload '[rule ruled]' 'uid = 0' 'priority = 4'
 is urgent '.priority == 4' # it is read
 is ruled '.priority == 12'
 "$kfdsched" set "${pid[ruled]}" own 2>/dev/null
-is ruled '.priority == 4 and (.priority_ordered|not)'
+is ruled '.priority == 4 and (.priority_override|not)'
 reload
 is ruled '.rule == null and .priority == 7'
 is urgent '.priority == 9'

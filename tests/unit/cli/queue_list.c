@@ -214,6 +214,10 @@ static void json_and_back(void **state)
 			assert_int_equal(back.field[f].value, queue->field[f].value);
 	}
 	assert_int_equal(back.id, 5);
+	/* A recording from before 0.1.0 calls the shared memory "lane". */
+	json_object_set_new(json_object_get(json, "sources"), "ring_bytes", json_string("lane"));
+	assert_int_equal(observe_from_json(json, &back), 0);
+	assert_int_equal(back.field[OBSERVE_RING_BYTES].source, OBSERVE_SHM);
 	json_decref(json);
 	observe_list_free(&list);
 }
@@ -297,11 +301,11 @@ static void what_is_no_queue_is_refused(void **state)
 		"{\"id\": 0, \"context\": 0, \"gpu_id\": 4294967296, \"sources\": {}}",
 		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1, \"wptr\": 7, \"sources\": {}}",
 		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1, \"type\": \"x\", \"sources\": "
-		"{\"type\": \"lane\"}}",
+		"{\"type\": \"shm\"}}",
 		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1, \"ring_address\": \"12\", \"sources\": "
-		"{\"ring_address\": \"lane\"}}",
+		"{\"ring_address\": \"shm\"}}",
 		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1, \"active\": 1, \"sources\": "
-		"{\"active\": \"lane\"}}",
+		"{\"active\": \"shm\"}}",
 		"{\"id\": 0, \"context\": 0, \"gpu_id\": 1, \"exceptions\": [7], \"sources\": "
 		"{\"exceptions\": \"memory\"}}",
 	};

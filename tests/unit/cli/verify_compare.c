@@ -154,7 +154,7 @@ static void test_missing(void **state)
 	in_debugfs(0, 65536, 4);
 	compare();
 	assert_int_equal(v.differences, 2);
-	expect_text(0, "queue 1 (GPU 0): sysfs lists it, lane does not");
+	expect_text(0, "queue 1 (GPU 0): sysfs lists it, shm does not");
 	expect_text(1, "queue 1 (GPU 0): sysfs lists it, mqd does not");
 	assert_int_equal(verify_verdict(&v), VERIFY_DIFFER);
 }
@@ -187,11 +187,10 @@ static void test_values(void **state)
 	seen.result[OBSERVE_HQD].list.queue[0].field[OBSERVE_RING_ADDRESS].value += 0x1000;
 	compare();
 	assert_int_equal(v.rows, 1);
-	expect_text(0, "queue 0 (GPU 0): ring_bytes is 64 KiB in lane, and 4 KiB in sysfs");
-	expect_text(1,
-		    "queue 0 (GPU 0): ring_address is 0x7f0000100000 in lane, and 0x7f0000101000 "
-		    "in mqd");
-	expect_text(3, "queue 0 (GPU 0): queue_priority is 7 in lane, and 9 in mqd");
+	expect_text(0, "queue 0 (GPU 0): ring_bytes is 64 KiB in shm, and 4 KiB in sysfs");
+	expect_text(1, "queue 0 (GPU 0): ring_address is 0x7f0000100000 in shm, and 0x7f0000101000 "
+		       "in mqd");
+	expect_text(3, "queue 0 (GPU 0): queue_priority is 7 in shm, and 9 in mqd");
 	assert_int_equal(v.differences, 4); /* the ring of the slot differs, too */
 }
 
@@ -204,7 +203,7 @@ static void test_types(void **state)
 	assert_int_equal(v.differences, 0);
 	add(OBSERVE_SHM, 0, OBSERVE_AQL, 65536);
 	compare();
-	expect_text(0, "queue 0 (GPU 0): type is aql in lane, and pm4 in trap");
+	expect_text(0, "queue 0 (GPU 0): type is aql in shm, and pm4 in trap");
 	assert_int_equal(v.differences, 1);
 }
 
@@ -293,7 +292,7 @@ static void test_what_differs_again(void **state)
 	assert_int_equal(v.differences, 2);
 	verify_keep(&v, &before);
 	assert_int_equal(v.differences, 1);
-	expect_text(0, "queue 0 (GPU 0): ring_bytes is 64 KiB in lane, and 8 KiB in sysfs");
+	expect_text(0, "queue 0 (GPU 0): ring_bytes is 64 KiB in shm, and 8 KiB in sysfs");
 	verify_free(&before);
 }
 

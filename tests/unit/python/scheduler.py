@@ -52,7 +52,7 @@ class Case(unittest.TestCase):
             number(name, 0)
         ctypes.c_bool.in_dll(stub, "stub_interrupts").value = False
         text("calls", 4096, "")
-        text("sentence", 128, "a sentence")
+        text("errmsg", 128, "a sentence")
         self.scheduler = kfdshim.Scheduler("/a/socket")
 
     def tearDown(self):
@@ -93,7 +93,7 @@ class Asking(Case):
             "lease", 2.5, 4, {"kind": "lease", "time_us": 2500000, "pid": 4, "leased": True})])
 
     def test_errors(self):
-        text("sentence", 128, "what happened: what to do")
+        text("errmsg", 128, "what happened: what to do")
         for code, kind in NAMES.items():
             number("result", -code)
             with self.assertRaises(kfdshim.Error) as seen:

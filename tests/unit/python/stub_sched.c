@@ -21,7 +21,7 @@ API char stub_calls[4096];
 /* The results of the next calls (0 or a negative errno) and their error message, replies and
  * event. */
 API int stub_result, stub_resume_result, stub_open_handles;
-API char stub_sentence[128] = "a sentence", stub_json[2048], stub_event[256];
+API char stub_errmsg[128] = "a sentence", stub_json[2048], stub_event[256];
 /* kfdsched_suspend() raises SIGINT. */
 API bool stub_interrupts;
 
@@ -54,10 +54,10 @@ API void kfdsched_close(struct kfdsched *k)
 	free(k);
 }
 
-API const char *kfdsched_sentence(const struct kfdsched *k)
+API const char *kfdsched_errmsg(const struct kfdsched *k)
 {
 	(void)k;
-	return stub_sentence;
+	return stub_errmsg;
 }
 
 static int reply(char **json)
