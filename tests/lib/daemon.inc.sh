@@ -106,7 +106,7 @@ executor() {
 }
 
 # A client without GPU work that says it has some, of $online_priority: $online,
-# told by `tell WORD`.
+# told by `send WORD`.
 online_priority=15
 online_client=$BUILD/lane_client
 start_online() {
@@ -120,7 +120,7 @@ start_online() {
 	[ "$answer" = ready ] || fail "lane_client: $answer"
 }
 
-tell() {
+send() {
 	echo "$*" >&"$words"
 	read -r -t 60 -u "$answers" answer
 	[ "$answer" = "$1" ] || fail "lane_client: $answer"
@@ -156,11 +156,11 @@ end_offline() {
 
 # Suspended, for as long as the online client is active.
 suspend_offline() {
-	tell on
+	send on
 	until_true 50 state_is "$offline" suspended || fail "not suspended"
 }
 
-# Ends $online and starts another: $online and `tell` mean the new one.
+# Ends $online and starts another: $online and `send` mean the new one.
 another_online() {
 	kill -KILL "$online" 2>/dev/null || true
 	exec {words}>&- {answers}<&-
@@ -170,8 +170,8 @@ another_online() {
 
 # suspend_and_resume PID [WHEN]
 suspend_and_resume() {
-	tell on
+	send on
 	until_true 50 state_is "$1" suspended || fail "${2:+$2: }not suspended: $(status | jq -c .processes)"
-	tell off
+	send off
 	until_true 50 state_is "$1" running || fail "${2:+$2: }not resumed: $(status | jq -c .processes)"
 }

@@ -4,8 +4,8 @@
 # What the tests of outsiders share: processes without the shim. Reads WITNESS_LIBRARY,
 # and WITNESS_RUNTIME: set where ROCr does not enable its runtime by itself (5.2.3).
 
-# as_outsider COMMAND...: becomes it, watched by the witness.
-as_outsider() {
+# as_external COMMAND...: becomes it, watched by the witness.
+as_external() {
 	LD_PRELOAD=$WITNESS_LIBRARY WITNESS=$work/seen exec "$@"
 }
 
@@ -32,13 +32,13 @@ tracer_of() {
 	proc_status "$1" TracerPid
 }
 
-nobody_traces() {
+is_untraced() {
 	[ "$(tracer_of "$1")" = 0 ]
 }
 
 # A replay without the shim that has its queue: $target.
 start_target() {
-	as_outsider "$BUILD/kfdreplay" --trace "$offline_trace" --closed --count \
+	as_external "$BUILD/kfdreplay" --trace "$offline_trace" --closed --count \
 		--json "$work/offline.json" "$@" >/dev/null 2>>"$work/log" &
 	target=$!
 	children+=("$target")

@@ -34,7 +34,7 @@ until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"trap\" an
 	fail "$(status | jq -c .processes)"
 start_online
 suspend_offline
-tell off
+send off
 until_true 100 tells '.kind == "resume"' || fail "no resume: $(events)"
 events --json >"$work/events"
 schema events "$work/events" --lines
@@ -85,7 +85,7 @@ timeout 20 "$kfdsched" events --follow | head -n 1 >/dev/null
 kill -KILL "$offline"
 forgotten() {
 	for ((i = 0; i < 20; i++)); do
-		tell priority $((9 + i % 2)) # the daemon may look at some of them at once
+		send priority $((9 + i % 2)) # the daemon may look at some of them at once
 	done
 	events --json >"$work/events"
 	[ "$(wc -l <"$work/events")" = 256 ] && [ "$(head -n 1 "$work/events" | jq .number)" -gt 1 ]

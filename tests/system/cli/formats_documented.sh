@@ -56,7 +56,7 @@ until_true 50 test -s "$work/told" || fail "no events"
 	"$kfdsched" resume "$offline" --json
 } | jq -s . >"$work/orders.json"
 "$kfdsched" policy observe
-tell off
+send off
 has_policy() {
 	grep -q '"policy"' "$work/told"
 }

@@ -33,7 +33,7 @@ n_working() {
 }
 grows 0
 start_online
-tell on
+send on
 mkfifo "$work/others"
 "$BUILD/lane_client" "$KFDSHIM_SOCKET" 15 "$node" <"$work/others" >/dev/null 2>>"$work/log" &
 other=$!

@@ -59,7 +59,7 @@ begins_after() {
 before=$(last_begun)
 until_true 300 begins_after "$before" || fail "it does nothing"
 suspend_offline
-tell off
+send off
 until_true 50 resumed || fail "not resumed"
 end_trace
 [ ! -s "$work/timeline" ] || fail "something on stdout: $(cat "$work/timeline")"
@@ -90,7 +90,7 @@ until_true 50 has_shown ".cause == null and .source == \"daemon\" and .pid == $o
 its_events() {
 	[ "$(grep -c "\"source\":\"shim\",\"pid\":$online," "$work/timeline")" = "$1" ]
 }
-tell events 250
+send events 250
 until_true 50 its_events 250 || fail "not all of 250 events: $(grep -c '"shim"' "$work/timeline")"
 # It must not look in between: it would be told more of them.
 is_stopped() {
@@ -99,7 +99,7 @@ is_stopped() {
 kill -STOP "$tracing"
 until_true 50 is_stopped || fail "it does not stop"
 status >/dev/null # what it had asked is answered by now
-tell events 1000
+send events 1000
 kill -CONT "$tracing"
 until_true 50 its_events 506 || fail "not the last 256 of 1000"
 end_trace

@@ -27,7 +27,7 @@ until_true 50 about "$target" '.level == "trap" and .shim == false and .priority
 is_stopped() {
 	grep -q '^State:.T' "/proc/$before/status" 2>/dev/null || has_ended "$before"
 }
-tell on
+send on
 until_true 50 state_is "$target" suspended || fail "not suspended"
 before=$(worker)
 # By the rules of this kernel it is traced, too, and its signals wait for the tracer.

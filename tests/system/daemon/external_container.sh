@@ -30,9 +30,9 @@ until_true 50 about "$target" '.shim == false and .priority == 3 and .level == "
 nsenter --target "$target" --pid --mount "$kfdsched" set 1 4 >"$work/answer" 2>&1 ||
 	fail "ordered from within: $(cat "$work/answer")"
 about "$target" '.priority == 4' || fail "1 in there is not $target: $(status | jq -c .processes)"
-tell on
+send on
 until_true 50 state_is "$target" suspended || fail "not suspended"
-tell off
+send off
 until_true 50 state_is "$target" running || fail "not resumed"
 late work
 exec {late_words}>&- {late_answers}<&-

@@ -37,19 +37,19 @@ once() {
 daemon_options=(--config "$work/rules.ini")
 start_daemon
 start_online
-tell on
+send on
 
 # Tagged by a rule, which is not about who has the shim.
 start_late 2
 once '.shim == false and .rule == "latecomers" and .state == "suspended"'
 late hello
 once '.shim and .rule == null and .priority == 2 and .level == "trap" and .state == "suspended"'
-tell off
+send off
 once '.state == "running"'
 late work
-tell on
+send on
 once '.state == "suspended"'
-tell off
+send off
 once '.state == "running" and .suspends == .resumes'
 late work
 end_late

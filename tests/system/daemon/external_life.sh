@@ -16,7 +16,7 @@ start_workload() {
 	rm -f "$work/orders" "$work/seen.queue"
 	mkfifo "$work/orders"
 	: >"$work/said" # what an earlier one has said is no answer of this one
-	as_outsider "$WORKLOAD" <"$work/orders" >"$work/said" 2>>"$work/log" &
+	as_external "$WORKLOAD" <"$work/orders" >"$work/said" 2>>"$work/log" &
 	target=$!
 	children+=("$target")
 	exec {orders}>"$work/orders"
@@ -53,7 +53,7 @@ end_offline
 says '.totals.suspends == 0' || fail "somebody was suspended for a process that may have no work"
 
 # All of it while somebody more urgent is active.
-tell on
+send on
 until_true 50 state_is "$target" suspended || fail "not suspended"
 order 50 queue
 until_true 50 about "$target" '([.queues[]|select(.type == "compute")]|length) >= 2 and .state == "suspended"' ||
@@ -67,7 +67,7 @@ done
 # Let go: nothing of ours is left on it.
 must_tag "$target" none
 says ".processes|all(.pid != $target)" || fail "it is there though untagged"
-until_true 50 nobody_traces "$target" || fail "it is still traced"
+until_true 50 is_untraced "$target" || fail "it is still traced"
 order 50 destroy
 
 # Another tracer has it: said, and it is tried again when it is free.
@@ -91,7 +91,7 @@ until_true 50 state_is "$target" suspended || fail "not suspended when its trace
 # Another program in the same process is nobody that was tagged.
 order 100 exec
 until_true 50 says ".processes|all(.pid != $target)" || fail "the tag outlives the program"
-until_true 50 nobody_traces "$target" || fail "the other program is traced"
+until_true 50 is_untraced "$target" || fail "the other program is traced"
 kill "$target"
 exec {orders}>&-
 

@@ -16,12 +16,12 @@ start_target --seconds 600
 must_tag "$target" offline
 until_true 50 about "$target" '.level == "observe" and .shim == false and (.reason|test("not enabled"))' ||
 	fail "it is not refused: $(status | jq -c .processes)"
-until_true 50 nobody_traces "$target" || fail "it is still traced"
-tell on
+until_true 50 is_untraced "$target" || fail "it is still traced"
+send on
 kill -INT "$target"
 wait "$target" || fail "it ended with $?"
 counts_are_right
-tell off
+send off
 
 start_offline --requests 1000
 must_refuse "$daemon" 2 "kfdschedd itself"

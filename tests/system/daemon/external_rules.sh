@@ -30,12 +30,12 @@ start_target --seconds 600
 until_true 100 about "$target" '.level == "trap" and .shim == false and .priority == 3' ||
 	fail "the rule does not tag it: $(status | jq -c .processes)"
 about "$offline" '.shim and .priority == 2' || fail "the rule concerns who has the shim"
-tell on
+send on
 until_true 50 state_is "$target" suspended || fail "not suspended"
 until_true 50 state_is "$offline" suspended || fail "the other is not suspended"
 
 must_tag "$target" none
-until_true 50 nobody_traces "$target" || fail "it is still traced"
+until_true 50 is_untraced "$target" || fail "it is still traced"
 for _ in 1 2 3 4; do
 	sleep 0.4 # a look or two
 	says ".processes|all(.pid != $target)" || fail "the rule counts against an order"
@@ -50,4 +50,4 @@ until_true 50 state_is "$target" suspended || fail "not suspended again"
 configure '[rule replays]\nshim = yes\nexecutable = '"$BUILD"'/kfdreplay\npriority = 1\n'
 kill -HUP "$daemon"
 until_true 50 says ".processes|all(.pid != $target)" || fail "no rule names it, and it is there"
-until_true 50 nobody_traces "$target" || fail "it is traced without a rule"
+until_true 50 is_untraced "$target" || fail "it is traced without a rule"

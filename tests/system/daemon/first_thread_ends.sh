@@ -32,7 +32,7 @@ has_work || fail "it was suspended without work"
 kill -USR1 "$offline"
 until_true 50 grep -q ') Z ' "/proc/$offline/stat" || fail "its first thread has not ended"
 has_work || fail "its work ends while it is suspended"
-tell off
+send off
 comes_to running "it is not resumed"
 until_true 100 has_no_work || fail "the driver has not resumed it: $("$kfdsched" queues "$offline")"
 kill -KILL "$offline"

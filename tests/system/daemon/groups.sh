@@ -31,10 +31,10 @@ unset KFDSHIM_GROUP
 says '[.processes[]|select(.group == "job")]|length == 2' || fail "no group"
 start_online # on the first GPU
 for _ in 1 2 3; do
-	tell on
+	send on
 	ranks_are suspended "not held together"
 	state_is "${pids[2]}" running || fail "held without a reason"
-	tell off
+	send off
 	ranks_are running "not let go together"
 done
 says ".processes[]|select(.pid == ${pids[2]})|.suspends == 0" || fail "it was held meanwhile"
@@ -44,8 +44,8 @@ says ".processes[]|select(.pid == ${pids[2]})|.suspends == 0" || fail "it was he
 kill -INT "${pids[0]}"
 wait "${pids[0]}" || true
 until_true 50 says "all(.processes[]; .pid != ${pids[0]})" || fail "a dead process stays"
-tell on
+send on
 sleep 0.3
 state_is "${pids[1]}" running || fail "held for one that has ended"
-tell off
+send off
 says '.totals.failures == 0' || fail "failures: $(status | jq -c .totals)"

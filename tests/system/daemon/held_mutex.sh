@@ -28,9 +28,9 @@ until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"${LEVEL:-
 	fail "no offline process at level ${LEVEL:-trap}: $(status | jq -c .processes)"
 
 cycle() {
-	tell on
+	send on
 	until_true 29 state_is "$offline" suspended || return 1 # more than the longest pause
-	tell off
+	send off
 	until_true 100 state_is "$offline" running || fail "not resumed"
 }
 # has_waited US: by a regular expression, has a suspend waited for other driver calls for so long?
@@ -58,10 +58,10 @@ if [ -n "${FIRST:-}" ]; then
 	: >"$PINNING"
 	sleep 0.2 # into an allocation
 	rm "$PINNING"
-	tell on
+	send on
 	until_true 100 state_is "$offline" suspended || fail "not suspended: $(status | jq -c .processes)"
 	has_waited '[4-9][0-9]{6}' || fail "no suspend waited for 4 s"
-	tell off
+	send off
 	until_true 100 state_is "$offline" running || fail "not resumed"
 	says ".processes[]|select(.pid == $offline)|.level == \"trap\" and .reason == \"\"" ||
 		fail "taken for a reset: $(status | jq -c .processes)"

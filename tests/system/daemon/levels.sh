@@ -12,7 +12,7 @@ online_priority=2
 start_online
 says ".processes[]|select(.pid == $online)|.level == \"observe\" and
 	.runtime == \"unknown\" and (.reason|test(\"not enabled\"))" || fail "before its runtime"
-tell enable
+send enable
 until_true 30 says ".processes[]|select(.pid == $online)|.level == \"observe\" and
 	.runtime == \"enabled\" and (.reason|test(\"does not use /dev/kfd\"))" ||
 	fail "a process without /dev/kfd: $(status | jq -c '.processes[0]')"

@@ -38,19 +38,19 @@ start_daemon
 start_online
 start_gated
 for node in "${nodes[@]}"; do # all are known, and idle
-	tell use "$node"
+	send use "$node"
 	gated use "$node"
 done
 some=("${nodes[0]}" "${nodes[15]}" "${nodes[16]}" "${nodes[63]}")
 for node in "${some[@]}"; do
-	tell use "$node"
+	send use "$node"
 	gated use "$node"
 	gated on
-	tell on
+	send on
 	gated obey 5000
 	until_true 50 is_held_on "$node" || fail "$node: not held: $(status | jq -c .processes)"
 	gated off
-	tell off
+	send off
 	gated obey 5000
 done
 conditions=()
@@ -65,8 +65,8 @@ for node in "${some[@]}"; do
 	expect 0 "$kfdsched" policy "$node" observe
 done
 says '[.nodes[]|select(.policy == "observe")]|length == 4' || fail "not each has its policy"
-tell use "${nodes[63]}"
+send use "${nodes[63]}"
 gated on
-tell on
+send on
 sleep 0.3
 state_is "$gated" running || fail "held in spite of its node's policy"

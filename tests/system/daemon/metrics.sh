@@ -20,7 +20,7 @@ node=$(gpu_id)
 bdf=$(basename "$(readlink -f /sys/class/drm/renderD128/device)")
 scraped "before any" "kfdsched_gpu_info,node=$node,gpu=0,bdf=$bdf,render=renderD128==1" kfdsched_suspends_total==0 kfdsched_worker_restarts_total==0
 
-tell cycle 1 20 2000
+send cycle 1 20 2000
 conditions=()
 for of in kfdsched_% "kfdsched_node_%,node=$node" "kfdsched_client_%,pid=$offline,comm=kfdreplay"; do
 	for name in suspends_total resumes_total suspend_seconds_count resume_seconds_count; do
@@ -40,16 +40,16 @@ scraped "while suspended" "kfdsched_client_suspended_seconds_total,pid=$offline>
 	"kfdsched_client_active_seconds_total,pid=$online,node=$node>=0.5" \
 	"kfdsched_node_active_seconds_total,node=$node>=1" \
 	kfdsched_refused_calls_total==0
-tell off
+send off
 # More than a client's share of the log has room for. A worker that was away meanwhile sees
 # the last one alone.
 for _ in {1..10}; do
 	for i in {1..60}; do
-		tell priority $((14 + i % 2))
+		send priority $((14 + i % 2))
 	done
 	metrics until 2 "$port" "$work/text" kfdsched_log_left_out_lines_total\>=1 2>/dev/null && break
 done
-tell priority 15
+send priority 15
 scraped "after a flood of lines" kfdsched_log_left_out_lines_total\>=1 kfdsched_log_dropped_lines_total==0
 
 # A scrape waits in the socket's queue for the next worker, if it comes so early.
@@ -68,7 +68,7 @@ children+=("$!")
 exec {hold}>"$work/hold"
 until_true 100 grep -qx attacking "$work/attack" || fail "no attack"
 second=$(worker)
-tell cycle 2 20 2000
+send cycle 2 20 2000
 [ "$(worker)" = "$second" ] || fail "the worker was lost to connections"
 exec {hold}>&-
 scraped "after an attack" kfdsched_suspends_total\>=41

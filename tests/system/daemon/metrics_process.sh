@@ -69,7 +69,7 @@ start_online
 worker=$(worker)
 [ "$(proc_status "$worker" Seccomp)" = 2 ] || fail "the worker has no filter"
 grep -qx kfdschedd-http "/proc/$worker/task/"*/comm && fail "a thread of the worker serves"
-tell cycle 1 5 2000
+send cycle 1 5 2000
 scraped "after 5 cycles" "kfdsched_suspends_total>=5"
 
 # Killed: it comes again, and what was counted is there. The second time in a row it pauses.
@@ -83,7 +83,7 @@ scraped "after another end" "kfdsched_suspends_total>=5" kfdsched_worker_restart
 
 # Stopped: status and scheduling go on, and so does it later.
 kill -STOP "$(http)"
-tell cycle 2 5 2000
+send cycle 2 5 2000
 says ".daemon.worker_pid == $worker" || fail "no status while it is stopped"
 kill -CONT "$(http)"
 scraped "after a stop" "kfdsched_suspends_total>=10"
@@ -94,7 +94,7 @@ children+=("$!")
 exec {hold}>"$work/hold"
 until_true 100 grep -qx attacking "$work/attack" || fail "no attack"
 attacked=$(http)
-tell cycle 3 5 2000
+send cycle 3 5 2000
 says ".daemon.worker_pid == $worker" || fail "no status during an attack"
 exec {hold}>&-
 scraped "after an attack" "kfdsched_suspends_total>=15" kfdsched_refused_calls_total==0

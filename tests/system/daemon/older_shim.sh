@@ -12,10 +12,10 @@ start_daemon
 start_offline --seconds 600
 online_client=$OLDER_CLIENT
 start_online
-tell on 0
+send on 0
 comes_to suspended "nothing is held for the older one"
-tell holds 0
-tell off 0
+send holds 0
+send off 0
 comes_to running "not given back"
 end_offline
 says ".processes[]|select(.pid == $online)|.priority == 15 and .nodes[0].gpu_id == $(gpu_id)" ||

@@ -33,11 +33,11 @@ start_offline --seconds 600
 second=$offline
 level_of "$second" gate "busy: its GPU debugs another process.; process $first has the session"
 start_online
-tell on
+send on
 for pid in "$first" "$second"; do
 	until_true 50 state_is "$pid" suspended || fail "$pid is not held: $(status | jq -c .processes)"
 done
-tell off
+send off
 until_true 50 state_is "$first" running || fail "not let go"
 sleep 1.5
 says ".processes[]|select(.pid == $first)|.level == \"trap\"" || fail "taken from who has work"
@@ -46,7 +46,7 @@ echo finish >&"$orders"
 level_of "$second" trap '^$'
 level_of "$first" gate "the one debug session of its GPU was given to process $second"
 suspend_offline
-tell off
+send off
 echo block >&"$orders"
 sleep 1.5
 says ".processes[]|select(.pid == $second)|.level == \"trap\"" || fail "taken from who has work"
@@ -54,14 +54,14 @@ kill -INT "$second"
 wait "$second" || true
 counts_are_right
 level_of "$first" trap '^$'
-tell on
+send on
 until_true 50 state_is "$first" suspended || fail "not held at trap"
 # And by what it says itself (kfdshim.h), from then on.
 echo priority 15 >&"$orders"
 until_true 50 state_is "$first" running || fail "held at the highest priority"
 echo priority 2 >&"$orders"
 until_true 50 state_is "$first" suspended || fail "not held at a lower priority again"
-tell off
+send off
 printf 'finish\ndestroy\nquit\n' >&"$orders"
 wait "$first" || fail "the workload ended with $?"
 says '.totals.failures == 0' || fail "failures: $(status | jq -c .totals)"

@@ -43,18 +43,18 @@ told ".kind == \"suspend\" and .pid == $offline"
 jq -e ".reason == \"preempted\" and .cause_pid == $online and .cause_gpu_id == $gpu and
 	.gpu_ids == [$gpu] and .latency_us > 0 and .duration_us > 0 and .error == null" \
 	<<<"$event" >/dev/null || fail "$event"
-tell off
+send off
 comes_to running "not resumed"
 told '.kind == "resume"'
 jq -e ".reason == \"idle\" and .cause_pid == $online" <<<"$event" >/dev/null || fail "$event"
 
 # What was ordered counts, not what it says; until it is taken back.
-tell on
+send on
 comes_to suspended "not suspended"
 order set "$online" 1
 comes_to running "held for a lower priority"
 told ".kind == \"priority\" and .pid == $online and .priority == 1 and .by_uid == 0 and .by_pid > 0"
-tell priority 14
+send priority 14
 stays "its own word counts"
 says ".processes[]|select(.pid == $online)|.priority == 1 and .priority_override" || fail "$(status)"
 order set "$online" own --json

@@ -30,9 +30,9 @@ if [ "$LEVEL" = trap ]; then
 else
 	[ "$traced" -eq 0 ] || fail "it is traced"
 fi
-tell off
+send off
 until_true 50 state_is "$offline" running || fail "not resumed"
-tell cycle 1 "${CYCLES:-100}" 1000
+send cycle 1 "${CYCLES:-100}" 1000
 says ".totals.suspends >= ${CYCLES:-100} and .totals.failures == 0" ||
 	fail "not enough: $(status | jq -c '.totals|{suspends, resumes, failures}')"
 kill -0 "$offline" || fail "it ended too early to be of use"

@@ -34,7 +34,7 @@ reason_is() {
 }
 
 start_gated loser
-tell on
+send on
 gated obey 2000
 until_true 20 state_is "$gated" suspended || fail "not held by order"
 gated lose 5
@@ -42,26 +42,26 @@ until_true 20 reason_is 'its hold ended early: Input/output error' ||
 	fail "a lost hold is not told: $(status | jq -c .processes)"
 gated obey 2000
 until_true 20 state_is "$gated" running || fail "not released"
-tell off
-tell on
+send off
+send on
 sleep 0.2
 state_is "$gated" running || fail "ordered again"
-tell off
+send off
 
 start_gated careless
-tell on
+send on
 gated obey 2000
 until_true 20 state_is "$gated" suspended || fail "not held by order"
 # Measured, for a look in the middle may come late.
 begin=${EPOCHREALTIME/./}
-tell off
+send off
 until_true 50 state_is "$gated" running || fail "an order to run is not over after 1 s"
 took=$(((${EPOCHREALTIME/./} - begin) / 1000))
 [ "$took" -ge 1000 ] || fail "an order to run is over after $took ms"
 gated obey 2000
 
 start_gated deaf
-tell on
+send on
 until_true 5 state_is "$gated" suspending || fail "no order within half a second: $(status | jq -c .processes)"
 until_true 50 reason_is 'did not acknowledge a hold command within 1 s' ||
 	fail "a deaf client: $(status | jq -c .processes)"

@@ -21,7 +21,7 @@ preempted() {
 # it_goes_on: although it is held, and all of ours are killed.
 it_goes_on() {
 	local rptr
-	tell on
+	send on
 	until_true 50 state_is "$offline" suspended || fail "not held: $(status | jq -c .processes)"
 	rptr=$(rptr_of "$offline")
 	"$BUILD/watch_queue" "$offline" "$rptr" 500 15000 "$daemon" 9 >/dev/null ||
@@ -63,10 +63,10 @@ KFDSHIM_LEVEL=trap LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline \
 offline=$!
 children+=("$offline")
 comes_to_level observe "$traced_by.*KFDSHIM_LEVEL=trap: no other level is tried"
-tell on
+send on
 sleep 0.3
 state_is "$offline" running || fail "held, against its KFDSHIM_LEVEL"
-tell off
+send off
 debugger=$(proc_status "$offline" TracerPid)
 kill -KILL "$debugger"
 comes_to_level trap '^$'

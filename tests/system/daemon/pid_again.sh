@@ -29,7 +29,7 @@ end_target() {
 is_unknown() {
 	for _ in 1 2 3 4 5 6; do
 		says ".processes|all(.pid != $1)" || fail "$2: $(status | jq -c .processes)"
-		nobody_traces "$1" || fail "$2: it is traced"
+		is_untraced "$1" || fail "$2: it is traced"
 		sleep 0.3
 	done
 }
@@ -40,7 +40,7 @@ start_target --seconds 600
 number=$target
 must_tag "$number" 1
 until_true 100 about "$number" '.level == "trap"' || fail "not tagged: $(status | jq -c .processes)"
-tell on
+send on
 until_true 50 state_is "$number" suspended || fail "not suspended"
 end_target
 until_true 50 says ".processes|all(.pid != $number)" || fail "it has ended and is there"

@@ -39,8 +39,8 @@ state_is "$offline" suspended || fail "strict: it runs beside the online client"
 policy observe
 until_true 50 state_is "$offline" running || fail "observe: it is still held"
 before=$(of_offline suspends)
-tell off
-tell on
+send off
+send on
 sleep 0.5
 [ "$(of_offline suspends)" = "$before" ] || fail "observe: it was suspended"
 state_is "$offline" running || fail "observe: it is held"
@@ -63,35 +63,35 @@ echo "share: held for $share % of $(((end - begun) / 1000)) ms, $holds times"
 [ $share -le 80 ] || fail "share: it has not had its 40 %"
 [ $share -ge 30 ] || fail "share: it had far more than its 40 %"
 [ "$holds" -ge 2 ] || fail "share: not window by window"
-tell off
+send off
 
 policy deadline
 kill "$online"
 rm "$work/words" "$work/answers"
 start_online # one that has not worked for seconds at a stretch
 for _ in 1 2 3 4 5 6; do # what its requests take
-	tell on
+	send on
 	sleep 0.02
-	tell off
+	send off
 	sleep 0.02
 done
 before=$(suspends_now)
-tell slo 60000000
-tell on
+send slo 60000000
+send on
 sleep 0.5
 [ "$(of_offline suspends)" = "$before" ] || fail "deadline: preempted although there is slack"
-tell off
-tell slo 2000000
-tell on
+send off
+send slo 2000000
+send on
 sleep 0.1
 state_is "$offline" running || fail "deadline: preempted before it was due"
 until_true 50 state_is "$offline" suspended || fail "deadline: not preempted when it was due"
-tell off
+send off
 before=$(suspends_now)
-tell slo 1000 # less than a request takes
-tell on
+send slo 1000 # less than a request takes
+send on
 until_true 50 held_since "$before" || fail "deadline: not preempted without slack"
-tell off
+send off
 
 end_offline
 says '.totals.suspends == .totals.resumes and .totals.failures == 0' ||

@@ -12,15 +12,15 @@ in_a_world
 start_daemon
 start_online
 start_offline --requests 3000
-tell on
+send on
 until_true 300 grep -q "process $offline (kfdreplay): .*the driver has reset a compute queue" "$work/log" ||
 	fail "a reset is not said: $(cat "$work/log")"
-tell off
+send off
 # What is left of it is held by the gate, and trap is not tried again.
 comes_to_level gate 'the driver has reset a compute queue'
-tell on
+send on
 sleep 2.5
-tell off
+send off
 comes_to_level gate 'the driver has reset a compute queue'
 [ "$(grep -c "process $offline .*level trap" "$work/log")" = 1 ] || fail "trap was tried again"
 until_true 100 state_is "$offline" running || fail "it stays held: $(status | jq -c .processes)"

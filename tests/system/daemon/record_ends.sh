@@ -40,9 +40,9 @@ serves() {
 }
 # The client's work comes and goes, and the disk is full.
 is_full() {
-	tell on
+	send on
 	sleep 0.01
-	tell off
+	send off
 	sleep 0.01
 	grep -q "the recording has ended: $work/disk/full: No space left" "$work/log"
 }

@@ -110,6 +110,6 @@ rereads "$ini:3: not \`key = value\`"
 kill -KILL "$worker"
 until_true 100 says ".daemon.worker_pid != $worker and .nodes[0].share_percent == 1" ||
 	fail "another worker, another configuration: $(status | jq -c .nodes)"
-tell off
+send off
 until_true 100 state_is "$offline" running || fail "not resumed"
 end_offline

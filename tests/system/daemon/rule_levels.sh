@@ -33,7 +33,7 @@ comes() {
 }
 held() {
 	suspend_offline
-	tell off
+	send off
 	until_true 50 state_is "$offline" running || fail "not let go"
 	end_offline
 }
@@ -54,7 +54,7 @@ comes auto self '^$'
 held
 rule trap
 comes self observe 'keeps its debug session .KFDSHIM_LEVEL=self.'
-tell on
+send on
 sleep 0.3
 state_is "$offline" running || fail "held by nobody knows what"
 says '.totals.failures == 0 and .totals.suspends == 2' || fail "suspends: $(status | jq -c .totals)"

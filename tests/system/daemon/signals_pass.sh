@@ -16,7 +16,7 @@ start_daemon
 start_offline --seconds 600
 start_online
 for word in on off on; do
-	tell "$word"
+	send "$word"
 	kill -STOP "$offline"
 	until_true 100 process_state t || fail "SIGSTOP did not stop it"
 	sleep 0.2
@@ -25,10 +25,10 @@ for word in on off on; do
 	until_true 100 eval '! process_state t' || fail "SIGCONT did not continue it"
 done
 until_true 100 state_is "$offline" suspended || fail "not suspended"
-tell off
+send off
 "$BUILD/watch_queue" "$offline" "$(rptr_of "$offline")" 0 10000 >/dev/null || fail "it stands"
 kill -TERM "$offline"
-tell random 3 200 2000
-tell on
+send random 3 200 2000
+send on
 wait "$offline" || fail "its exit code is $?"
 jq -e ".count.executed > 0 and .count.twice == 0" "$work/offline.json" >/dev/null || fail "its result"

@@ -29,7 +29,7 @@ start_offline --seconds 600
 start_online
 first=$(worker)
 stop executor
-tell off
+send off
 until_true 100 is_served || fail "not served by another executor: $(status | jq -c .processes)"
 [ "$(worker)" = "$first" ] || fail "the worker is another one"
 stop worker

@@ -9,14 +9,14 @@ set -eu
 . "$SOURCE/tests/lib/stuck.inc.sh"
 
 start_two_tenants
-tell on
+send on
 until_true 50 state_is "$mine" suspended || fail "not suspended"
 until_true 50 state_is "$other" suspended || fail "the other tenant is not suspended"
 stuck "$mine"
-tell off # its resume waits
+send off # its resume waits
 until_true 50 state_is "$other" running || fail "not resumed"
 wait_until_stuck
-tell on
+send on
 until_true 50 state_is "$other" suspended || fail "not suspended again"
 before=$(worker)
 ms=$("$BUILD/watch_queue" "$other" "$(rptr_of "$other")" 300 1000 "$before" 9) ||
@@ -26,9 +26,9 @@ until_true 20 is_stuck || fail "the stuck driver call has ended: nothing is show
 until_true 100 says ".daemon.worker_pid != $before" || fail "no other worker"
 until_true 100 at "$other" trap || fail "no session on the other: $(status | jq -c .processes)"
 another_online
-tell on
+send on
 until_true 50 state_is "$other" suspended || fail "the next worker does not suspend the other tenant"
-tell off
+send off
 until_true 50 state_is "$other" running || fail "not resumed by the next worker"
 at "$mine" trap && fail "a second session on a process whose first one has not ended"
 until_true 20 is_stuck || fail "the stuck driver call has ended: nothing is shown"
@@ -37,7 +37,7 @@ says '.daemon.executors.stuck == 1' || fail "not in the status: $(status | jq -c
 unstuck
 until_true 400 at "$mine" trap || fail "no session after the end: $(status | jq -c .processes)"
 until_true 50 says '.daemon.executors.stuck == 0' || fail "still said to be stuck"
-tell on
+send on
 until_true 50 state_is "$mine" suspended || fail "not suspended after the end"
-tell off
+send off
 until_true 50 state_is "$mine" running || fail "not resumed after the end"

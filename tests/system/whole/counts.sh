@@ -85,7 +85,7 @@ nothing_passes_the_gate() {
 	for _ in 1 2 3 4 5; do
 		sleep 0.2 # it runs
 		begun=${EPOCHREALTIME/./}
-		tell on
+		send on
 		until_true 50 state_is "$offline" suspended || fail "not held"
 		sleep 0.02 # what was through the gate already
 		before=$(wptrs)
@@ -93,11 +93,11 @@ nothing_passes_the_gate() {
 		after=$(wptrs)
 		[ $((${EPOCHREALTIME/./} - begun)) -lt 900000 ] && break
 		echo "tried again: the look behind the gate took too long"
-		tell off
+		send off
 	done
 	[ -n "$before" ] || fail "no write pointer"
 	[ "$before" = "$after" ] || fail "held, and it submitted: $before, then $after"
-	tell off
+	send off
 	until_true 50 moved || fail "released, and it submits nothing"
 	end_offline
 }
@@ -113,7 +113,7 @@ for ((run = 0; run < 8 && $(total suspends) < 2 * requests; run++)); do
 	play --requests "$requests"
 	while ! has_ended "$offline"; do
 		# On and off in turns, up to 20 ms each.
-		tell play $((SEED + part)) 100 20000
+		send play $((SEED + part)) 100 20000
 		part=$((part + 1))
 	done
 	wait "$offline" || fail "the offline process ended with $?"

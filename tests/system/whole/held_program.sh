@@ -29,7 +29,7 @@ children+=("$offline")
 part=0
 while ! has_ended "$offline"; do
 	# On and off in turns, up to 20 ms each.
-	tell play $((seed + part)) 20 20000
+	send play $((seed + part)) 20 20000
 	part=$((part + 1))
 done
 wait "$offline" || fail "$1 ended with $?: $(tail -n 5 "$work/program")"
