@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# colocate among stand-ins: a folder with kfdsched and its fake companions.
+# Tests of colocate with stand-ins: a directory with kfdsched and its fake companions.
 
 # shellcheck disable=SC2154 # of the harness
 export FAKE_DIR=$work/fakes TMPDIR=$work/tmp FAKE_ANSWER="bash $SOURCE/tests/lib/fake_status.sh"
@@ -16,12 +16,12 @@ kfdsched=$work/bin/kfdsched
 # shellcheck disable=SC2034 # the tests use it
 traces=(--online "$work/on.csv" --offline "$work/off.csv")
 
-# companions: the processes that a run started and that are there.
+# companions: prints the processes that a run has started and that have not ended.
 companions() {
 	pgrep -f "^[^ ]*(bash )?$work/bin/(kfdreplay|kfdschedd)" || true
 }
 
-# nothing_left: none of the processes that a run started, and no folder.
+# nothing_left: the processes that a run has started have ended, and its directory is removed.
 no_companions() {
 	[ -z "$(companions)" ]
 }

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Clients of several users without a GPU, each told what to do by its name, and a daemon
-# whose configuration changes. Brings daemon.inc.sh.
+# Clients of several users without a GPU, each controlled by its name, and a daemon whose
+# configuration changes. Includes daemon.inc.sh.
 
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 
 ini=$work/c.ini
-# reload LINE...: these are in force from now on.
+# reload LINE...: puts these lines into force as the configuration.
 reload() {
 	local before
 	before=$(grep -c "reloaded, in force" "$work/log" || true)
@@ -19,7 +19,7 @@ in_force() {
 	[ "$(grep -c "reloaded, in force" "$work/log" || true)" -gt "$1" ]
 }
 
-# client NAME UID PRIORITY LEVEL: a process of this user: its pid in pid[NAME].
+# client NAME UID PRIORITY LEVEL: starts a client of this user; its pid is in pid[NAME].
 declare -A pid in out
 client() {
 	local to from
@@ -41,8 +41,8 @@ say() {
 	echo "$2" >&"${in[$1]}"
 	answers "$1" "${2%% *}"
 }
-# obeys NAME: it does what the next order says, to hold itself or to go on, as soon as that
-# comes; obeyed NAME: it has. (Who answers later than after a second does not obey.)
+# obeys NAME: the client executes the next hold command, to hold itself or to go on, as soon as it
+# comes. obeyed NAME: it has done so. (A client that takes longer than a second does not obey.)
 obeys() {
 	echo "obey 60000" >&"${in[$1]}"
 }

@@ -7,7 +7,7 @@
 # Reads BUILD and SOURCE. For in_a_world: root, the system whose runtimes the world has (make
 # matrix); kernel, the release of its driver; world, one more setting.
 
-# What the caller of the tests left open is not theirs; bash keeps the script at 255.
+# Descriptors that the caller left open are closed; bash reads the script from 255.
 for descriptor in /proc/self/fd/*; do
 	descriptor=${descriptor##*/}
 	((descriptor < 3 || descriptor == 255)) || exec {descriptor}>&-
@@ -43,7 +43,7 @@ fail() {
 
 # ---- where it runs ----
 
-# again COMMAND...: instead of this run, of which nothing is left.
+# again COMMAND...: runs it in place of this script, whose files are removed first.
 again() {
 	rm -rf "$work"
 	exec "$@"
@@ -74,7 +74,7 @@ expect() {
 	[[ $got == $code ]] || fail "'$*' ended with $got, not $code"
 }
 
-# said TEXT, printed TEXT: the last command did, on stderr or stdout.
+# said TEXT, printed TEXT: the last command printed TEXT, on stderr or stdout.
 said() {
 	grep -qF -- "$1" "$work/err" || fail "stderr does not say '$1'"
 }
@@ -82,7 +82,7 @@ printed() {
 	grep -qF -- "$1" "$work/out" || fail "stdout does not say '$1'"
 }
 
-# printed_line TEXT: as a whole line.
+# printed_line TEXT: the last command printed this line.
 printed_line() {
 	grep -qxF -- "$1" "$work/out" || fail "stdout has no line '$1'"
 }
@@ -97,7 +97,7 @@ one_line() {
 	done
 }
 
-# refused CODE TEXT COMMAND...: it ends with CODE and one line on stderr, with TEXT in it, and
+# refused CODE TEXT COMMAND...: it ends with CODE and one line with TEXT on stderr, and
 # prints nothing.
 refused() {
 	local code=$1 text=$2
@@ -108,13 +108,13 @@ refused() {
 	[ ! -s "$work/out" ] || fail "'$*' is refused and prints something"
 }
 
-# ---- what is so ----
+# ---- comparisons ----
 
 same() {
 	[ "$1" = "$2" ] || fail "'$1' is not '$2'"
 }
 
-# holds FILE EXPRESSION...: each is true of the JSON in it.
+# holds FILE EXPRESSION...: each expression is true of the JSON in the file.
 holds() {
 	local file=$1 expression
 	shift
@@ -123,7 +123,7 @@ holds() {
 	done
 }
 
-# schema NAME FILE [--lines]: it is as docs/schemas/NAME.json says, or each of its lines is.
+# schema NAME FILE [--lines]: the file, or each of its lines, keeps to docs/schemas/NAME.json.
 schema() {
 	"$SOURCE/tests/lib/schema.py" "$SOURCE/docs/schemas/$1.json" "${@:2}" || fail "$2 is not as $1.json has it"
 }
@@ -153,7 +153,7 @@ proc_status() {
 	sed -n "s/^$2:[[:space:]]*\\([^[:space:]]*\\).*/\\1/p" "/proc/$1/status"
 }
 
-# Not there, or nothing but its exit code is.
+# has_ended PID: the process does not exist, or is a zombie.
 has_ended() {
 	! grep -qv ') Z ' "/proc/$1/stat" 2>/dev/null
 }

@@ -11,7 +11,7 @@ port=$(python3 -IS -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 
 # shellcheck disable=SC2154 # of the harness
 printf '[metrics]\nlisten = 127.0.0.1:%s\n' "$port" >>"$work/patient.ini"
 
-# scraped WHEN CONDITION...: soon (metrics.py), and no counter is behind the last scrape.
+# scraped WHEN CONDITION...: the metrics fulfil the conditions (metrics.py), soon, and no counter is below the last scrape.
 scraped() {
 	local when=$1
 	shift

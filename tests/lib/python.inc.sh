@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# The examples in Python beside the daemon. Brings daemon.inc.sh.
+# The examples in Python beside the daemon. Includes daemon.inc.sh.
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 
@@ -20,7 +20,7 @@ example() {
 	children+=("$started")
 }
 
-# trained OUT PID...: each of these trainings ends in good order, and has made steps.
+# trained OUT PID...: each of these trainings ends with 0 on SIGTERM, and has made steps.
 trained() {
 	local out=$1 pid
 	for pid in "${@:2}"; do

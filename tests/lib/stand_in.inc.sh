@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# A daemon that is none. Needs the harness and FAKES, the folder of the stand-ins.
+# A stand-in for the daemon. Needs the harness and FAKES, the directory of the stand-ins.
 
-# start_stand_in SOCKET: it answers there with FAKE_ANSWER.
+# start_stand_in SOCKET: it replies there with FAKE_ANSWER.
 start_stand_in() {
 	"$FAKES/cli_fake_daemon" --socket "$1" &
 	children+=("$!")

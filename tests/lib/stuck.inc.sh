@@ -22,7 +22,7 @@ start_two_tenants() {
 	server=$file_PID
 	children+=("$server")
 	# shellcheck disable=SC2154
-	read -r -t 10 answer <&"${file[0]}" || fail "no FUSE file system; does /dev/fuse let us?"
+	read -r -t 10 answer <&"${file[0]}" || fail "no FUSE file system; may this user open /dev/fuse?"
 	[ "$answer" = ready ] || fail "stuck_file: $answer"
 	printf '[authority]\ngrant = uid 0 over all\n' >>"$work/patient.ini"
 	start_stuck_daemon
@@ -57,13 +57,13 @@ stuck() {
 	ln -s "$work/file" "$work/stuck/$1"
 }
 
-# A driver call waits from now on.
+# Waits until a driver call reads the file.
 wait_until_stuck() {
 	read -r -t 30 answer <&"${file[0]}" || fail "no driver call has come to the file"
 	[ "$answer" = read ] || fail "stuck_file: $answer"
 }
 
-# A thread of the daemon that was killed waits all the same.
+# is_stuck: a thread of the daemon waits in a driver call although it was killed.
 is_stuck() {
 	awk 'BEGIN {code = 1} /^[0-9]+ \(kfdschedd.*\) D / {code = 0} END {exit code}' \
 		/proc/[0-9]*/task/[0-9]*/stat 2>/dev/null
@@ -75,7 +75,7 @@ unstuck() {
 	umount "$work/file"
 }
 
-# at PID LEVEL: is it?
+# at PID LEVEL: the status has the process at that level.
 at() {
 	says "any(.processes[]; .pid == $1 and .level == \"$2\")"
 }
