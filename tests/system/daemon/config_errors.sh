@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a daemon does not start with a configuration that it does not understand (one
-# line with file, line and what is allowed, exit code 2), whatever stands in the place of
-# the file; and what a good one says counts. tests/unit/daemon/config.c has the mistakes.
+# Proves: a daemon does not start with a configuration that it cannot parse. It prints one line
+# with the file, the line and what is allowed, and ends with 2. A path that is no regular file is
+# refused in the same way. The values of a good configuration take effect.
+# tests/unit/daemon/config.c has the single mistakes.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
 
-# wrong WHAT FILE [COMMAND...]: the daemon says WHAT of it, COMMAND starts it.
+# wrong TEXT FILE [COMMAND...]: the daemon, started by COMMAND, refuses FILE with TEXT.
 wrong() {
 	local what=$1 file=$2
 	shift 2
@@ -29,7 +30,7 @@ chmod 600 "$work/bad.ini"
 BUILD=$work wrong "$work/bad.ini: Permission denied" "$work/bad.ini" \
 	setpriv --reuid 65534 --clear-groups
 
-# The one that comes with it is good, also with all of its examples, and has every key.
+# The packaged configuration is valid, also with all of its examples, and it has every key.
 example=$SOURCE/packaging/kfdschedd.ini
 for section in scheduler 'node 1' authority 'rule a' metrics log; do
 	printf '[%s]\nx = 1\n' "$section" >"$work/keys.ini"
@@ -53,4 +54,4 @@ wrong "unknown key nonsense" "$work/all.ini"
 printf '[scheduler]\nslow_suspend_us = 123456\n' >"$work/good.ini"
 daemon_options=(--config "$work/good.ini")
 start_daemon
-until_true 50 says '.daemon.slow_suspend_us == 123456' || fail "the value does not count"
+until_true 50 says '.daemon.slow_suspend_us == 123456' || fail "the value has no effect"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a process without the shim in a PID namespace of its own is taken in by the
-# daemon outside, whichever of its numbers it is named by, and suspended and let go like
-# any other. A daemon in a PID namespace of its own takes nobody in, for the driver's list
-# has other numbers; it says so with what to do, also to who orders from outside.
+# Proves: the daemon outside takes in a process without the shim that is in a PID namespace of its
+# own, by either of its pids, and suspends and resumes it like any other. A daemon in a PID
+# namespace of its own takes in no process, because the driver's list has other pids; the reply
+# says so and what to do, also to a caller outside.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -12,13 +12,13 @@ as_root "$@"
 . "$SOURCE/tests/lib/external.inc.sh"
 in_a_world
 
-# start_in COMMAND...: a latecomer that COMMAND starts: $starter.
+# start_in COMMAND...: COMMAND starts the latecomer; $starter is the pid of COMMAND.
 start_in() {
 	start_latecomer "$@" "$LATECOMER" none 2
 	starter=$late_pid
 }
 
-# In a container, the daemon outside. Another PID namespace is another tenant.
+# The process is in a container and the daemon outside. Another PID namespace is another tenant.
 printf '[authority]\ngrant = all over all\n' >>"$work/patient.ini"
 start_daemon
 start_online
@@ -28,7 +28,7 @@ must_tag "$target" 3
 until_true 50 about "$target" '.shim == false and .priority == 3 and .level == "trap"' ||
 	fail "no session on it: $(status | jq -c .processes)"
 nsenter --target "$target" --pid --mount "$kfdsched" set 1 4 >"$work/answer" 2>&1 ||
-	fail "ordered from within: $(cat "$work/answer")"
+	fail "requested from within: $(cat "$work/answer")"
 about "$target" '.priority == 4' || fail "1 in there is not $target: $(status | jq -c .processes)"
 send on
 until_true 50 state_is "$target" suspended || fail "not suspended"
@@ -42,7 +42,7 @@ exec {words}>&- {answers}<&-
 kill -TERM "$daemon"
 wait "$daemon" || fail "the daemon ended with $?"
 
-# The daemon in one, with a process beside it, and one outside.
+# The daemon is in a container with a process beside it, and another process is outside.
 before=$(times_listening)
 unshare --pid --fork --mount-proc --kill-child "$BUILD/kfdschedd" --foreground \
 	--socket "$KFDSHIM_SOCKET" 2>>"$work/log" &
@@ -51,7 +51,7 @@ until_true 50 listens_since "$before" || fail "no socket"
 daemon=$(grep -lsx "PPid:[[:space:]]*$!" /proc/[0-9]*/status | cut -d / -f 3)
 inside=(nsenter --target "$daemon" --pid --mount)
 start_in "${inside[@]}"
-# Of all numbers there it is the one that is a latecomer.
+# Of all pids there, this is the one of the latecomer.
 number=$("${inside[@]}" sh -c 'grep -lsx "Name:[[:space:]]*latecomer" /proc/[0-9]*/status' | cut -d / -f 3)
 code=0
 "${inside[@]}" "$kfdsched" set "$number" 2 >"$work/out" 2>"$work/answer" || code=$?
@@ -60,5 +60,5 @@ grep -q "the driver .*its pid.*: kfdschedd is in another PID namespace.* run it 
 	fail "in a container: $(cat "$work/answer")"
 must_refuse $$ 2 "the requesting process is not in kfdschedd's pid namespace: .* run kfdschedd on the host"
 "${inside[@]}" "$kfdsched" status --json | jq -e '.processes == []' >/dev/null ||
-	fail "somebody was taken in"
+	fail "a process was taken in"
 late work

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a process that was taken in without the shim, and registers with it later, while
-# it is suspended, is from then on the shim's client and nothing else: once in the status,
-# by its own word if a rule had tagged it, by the order and the lease that there were if a
-# person had. It is suspended again for who is more urgent, and when nobody is its queue
-# runs. An order about who has not registered ends with his program: then rules count again.
+# Proves: if a process that was taken in without the shim registers with the shim while it is
+# suspended, it becomes a normal client: the status lists it once. It has the priority of its own
+# settings if a rule had tagged it; a priority and a lease that an operator set stay. It is
+# suspended again for a more urgent process, and its queue runs when there is none. A priority that
+# was set for an unregistered process ends with its program; after that, rules apply again.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -13,7 +13,7 @@ as_root "$@"
 . "$SOURCE/tests/lib/external.inc.sh"
 in_a_world
 
-# start_late PRIORITY: $target.
+# start_late PRIORITY: starts $target, which registers later.
 start_late() {
 	start_latecomer "$LATECOMER" "$KFDSHIM_SOCKET" "$1"
 	target=$late_pid
@@ -24,7 +24,7 @@ end_late() {
 	until_true 50 says "all(.processes[]; .pid != $target) and .nodes[0].suspended == 0" ||
 		fail "something is left: $(status | jq -c '[.nodes, .processes]')"
 }
-# once JQ-CONDITION: it is there once, and is so.
+# once JQ-CONDITION: the process is listed once, and the condition is true of it.
 once() {
 	until_true 50 says "[.processes[]|select(.pid == $target)]|length == 1 and (.[0]|$1)" ||
 		fail "not once and $1: $(status | jq -c .processes)"
@@ -39,7 +39,7 @@ start_daemon
 start_online
 send on
 
-# Tagged by a rule, which is not about who has the shim.
+# A rule has tagged the process. The rule is not for processes with the shim.
 start_late 2
 once '.shim == false and .rule == "latecomers" and .state == "suspended"'
 late hello
@@ -54,7 +54,7 @@ once '.state == "running" and .suspends == .resumes'
 late work
 end_late
 
-# Tagged and leased by a person.
+# An operator has tagged the process and suspended it with a lease.
 start_late 15
 must_tag "$target" 7
 once '.shim == false and .priority == 7 and .rule == null'

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: what a process without the shim does while it is suspended never hangs: it makes
-# queues (which stand, too), destroys them, ends its runtime and begins it anew, becomes
-# another program. It holds nobody back, whatever its priority. Who has another tracer is
-# left alone, with the reason.
+# Proves: a process without the shim never hangs while it is suspended: it can make queues (which
+# are suspended, too) and destroy them, end its runtime and start it again, and exec another
+# program. It suspends no other process, whatever its priority. If another process traces it, the
+# daemon does not touch it, and gives the reason.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -15,7 +15,7 @@ in_a_world
 start_workload() {
 	rm -f "$work/orders" "$work/seen.queue"
 	mkfifo "$work/orders"
-	: >"$work/said" # what an earlier one has said is no answer of this one
+	: >"$work/said" # without the replies of an earlier workload
 	as_external "$WORKLOAD" <"$work/orders" >"$work/said" 2>>"$work/log" &
 	target=$!
 	children+=("$target")
@@ -23,7 +23,7 @@ start_workload() {
 	lines=0
 }
 
-# order TENTHS WORD...: and it answers in that time.
+# order TENTHS WORD...: sends a command to the workload, which replies within TENTHS.
 answered() {
 	[ "$(wc -l <"$work/said")" -gt "$lines" ]
 }
@@ -46,13 +46,13 @@ order 50 queue
 until_true 50 about "$target" '.level == "trap" and .active and .state == "running"' ||
 	fail "no session: $(status | jq -c .processes)"
 
-# Above an offline client, it holds it not back.
+# It has a higher priority than an offline client, but does not suspend it.
 start_offline --seconds 600
-sleep 0.5 # in which it would be
+sleep 0.5 # time enough for a suspend
 end_offline
-says '.totals.suspends == 0' || fail "somebody was suspended for a process that may have no work"
+says '.totals.suspends == 0' || fail "a process was suspended for one that may have no work"
 
-# All of it while somebody more urgent is active.
+# All of the following happens while a more urgent process is active.
 send on
 until_true 50 state_is "$target" suspended || fail "not suspended"
 order 50 queue
@@ -64,13 +64,13 @@ for _ in 1 2; do
 	order 50 queue
 done
 
-# Let go: nothing of ours is left on it.
+# When its tag is removed, the daemon leaves nothing behind in it.
 must_tag "$target" none
-says ".processes|all(.pid != $target)" || fail "it is there though untagged"
-until_true 50 is_untraced "$target" || fail "it is still traced"
+says ".processes|all(.pid != $target)" || fail "the process is listed without a tag"
+until_true 50 is_untraced "$target" || fail "the process is still traced"
 order 50 destroy
 
-# Another tracer has it: said, and it is tried again when it is free.
+# Another process traces it: the status gives the reason, and the daemon tries again afterwards.
 python3 -c 'import ctypes, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
 assert libc.ptrace(0x4206, int(sys.argv[1]), None, None) == 0
@@ -88,14 +88,14 @@ wait "$tracer" || true
 must_tag "$target" 2
 until_true 50 state_is "$target" suspended || fail "not suspended when its tracer was gone: $(status | jq -c .processes)"
 
-# Another program in the same process is nobody that was tagged.
+# After an exec the process is another program, which has no tag.
 order 100 exec
 until_true 50 says ".processes|all(.pid != $target)" || fail "the tag outlives the program"
 until_true 50 is_untraced "$target" || fail "the other program is traced"
 kill "$target"
 exec {orders}>&-
 
-# And its runtime's end and new beginning wait for nobody.
+# The end and the new start of its runtime wait for no other process.
 start_workload
 order 100 queue
 must_tag "$target" offline

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: ROCr 5.2.3 without the shim, which never enables its runtime, is refused with the
-# reason, and runs on unharmed until it is ended. What cannot be tagged is refused with a sentence.
+# Proves: a process with ROCr 5.2.3 and without the shim, which never enables its runtime, is
+# refused with the reason, and runs on until it is ended. A process that cannot be tagged is refused
+# with a sentence.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -16,7 +17,7 @@ start_target --seconds 600
 must_tag "$target" offline
 until_true 50 about "$target" '.level == "observe" and .shim == false and (.reason|test("not enabled"))' ||
 	fail "it is not refused: $(status | jq -c .processes)"
-until_true 50 is_untraced "$target" || fail "it is still traced"
+until_true 50 is_untraced "$target" || fail "the process is still traced"
 send on
 kill -INT "$target"
 wait "$target" || fail "it ended with $?"
@@ -28,4 +29,4 @@ must_refuse "$daemon" 2 "kfdschedd itself"
 must_refuse $$ 2 "does not use an AMD GPU"
 start_target --requests 1000
 must_refuse "$target" online "without the shim"
-says ".processes|all(.pid != $target)" || fail "a refused tag is there"
+says ".processes|all(.pid != $target)" || fail "a refused process is listed"

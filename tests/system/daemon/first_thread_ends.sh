@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a process whose first thread ends while the process is suspended is resumed, although the
+# Proves: if the first thread of a suspended process ends, the process is resumed, although the
 # driver does not know that thread any more.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
@@ -10,7 +10,7 @@ as_root "$@"
 world_options+=(--kernel "$kernel")
 in_a_world
 
-# Work of the process that is not over: packets that its queues have and that have not ended.
+# The process has unfinished work: packets that are in its queues and have not ended.
 has_work() {
 	"$kfdsched" queues "$offline" --json | jq -e '[.queues[]|select(.active)]|length > 0' >/dev/null
 }
@@ -20,7 +20,7 @@ has_no_work() {
 
 start_daemon
 start_online
-# The program submits without a pause by its first thread.
+# The first thread of the program submits without a pause.
 LD_PRELOAD=$FIRST_THREAD_LIBRARY:$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" \
 	--trace "$offline_trace" --closed --seconds 600 >/dev/null 2>>"$work/log" &
 offline=$!

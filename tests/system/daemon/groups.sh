@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: processes of one KFDSHIM_GROUP are held together, also the one on a GPU where
-# nobody more urgent is, and let go together; beside them a process without a group runs on.
+# Proves: the processes of one KFDSHIM_GROUP are held together and released together, also one on
+# a GPU without more urgent work; a process without a group beside them runs on.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -10,7 +10,7 @@ world_options=(--gpu mi210 --gpus 2 --time-scale 0.1)
 in_a_world
 
 pids=()
-# rank DEVICE GROUP: an offline process there.
+# rank DEVICE GROUP: starts an offline process on that device.
 rank() {
 	export KFDSHIM_GROUP=$2
 	start_offline --seconds 600 --device "$1"
@@ -39,11 +39,11 @@ for _ in 1 2 3; do
 done
 says ".processes[]|select(.pid == ${pids[2]})|.suspends == 0" || fail "it was held meanwhile"
 
-# Whose group has gone is held for its own GPU only. (On so slow a GPU the last request is
-# cut off, so what was done is not counted here.)
+# When the rest of its group has ended, a process is held for its own GPU only. (On so slow a GPU
+# the last request is cut off, so finished work is not counted here.)
 kill -INT "${pids[0]}"
 wait "${pids[0]}" || true
-until_true 50 says "all(.processes[]; .pid != ${pids[0]})" || fail "a dead process stays"
+until_true 50 says "all(.processes[]; .pid != ${pids[0]})" || fail "a process that has ended is listed"
 send on
 sleep 0.3
 state_is "${pids[1]}" running || fail "held for one that has ended"

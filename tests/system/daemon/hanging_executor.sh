@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a driver call that has not ended after ten seconds costs its own tenant the
-# executor process, and no other tenant anything: the worker is the same, suspends the other
-# tenant's process meanwhile and afterwards, and log and status say what hangs. The session on
-# another process of the first tenant is ended, although the process that had it does not end,
-# and it has a session again, by another executor process.
+# Proves: if a driver call has not ended after ten seconds, its tenant loses the executor process,
+# and no other tenant loses anything: the worker stays and suspends the other tenant's process
+# meanwhile and afterwards, and log and status report what hangs. The session on another process of
+# the first tenant ends, although the executor that had it does not end, and another executor
+# process opens a new one.
 set -eu
-# Nothing here is measured, so the simulated GPU is slow, and the machine has time.
+# Nothing is measured here, so the simulated GPU is slow, to leave the cores to the rest.
 scale=0.02
 # shellcheck source=tests/lib/stuck.inc.sh
 . "$SOURCE/tests/lib/stuck.inc.sh"
@@ -30,7 +30,7 @@ for ((n = 0; n < 60; n++)); do
 	sleep 0.2
 done
 killed || fail "the executor process is not killed"
-until_true 20 is_stuck || fail "the stuck driver call has ended: nothing is shown"
+until_true 20 is_stuck || fail "the stuck driver call has ended, so this test proves nothing"
 until_true 50 says ".processes[]|select(.pid == $mine)|
 	.level == \"gate\" and (.reason|test(\"its executor hangs in a driver call\"))" ||
 	fail "the status does not say why: $(status | jq -c .processes)"
@@ -42,5 +42,5 @@ until_true 100 at "$another" trap || fail "no session on another process: $(stat
 says '.daemon.executors == {processes: 3, stuck: 1}' || fail "not by another executor: $(status | jq -c .daemon)"
 suspend_and_resume "$other" "with another process of the first tenant"
 unstuck
-until_true 50 says '.daemon.executors.stuck == 0' || fail "still said to be stuck"
-[ "$(worker)" = "$before" ] || fail "the worker is another one"
+until_true 50 says '.daemon.executors.stuck == 0' || fail "the status still reports a stuck executor"
+[ "$(worker)" = "$before" ] || fail "the worker was replaced"

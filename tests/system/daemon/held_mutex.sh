@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a process whose other driver calls hold its mutex, so that each suspend of it waits longer
-# than slow_suspend_us, is not taken for a GPU that does not preempt: it is suspended again and
-# again. One whose GPU itself takes long is not suspended any more after three in a row (SLOW=1),
-# with the reason. A wait of more than 4 s, the first after quick suspends, is not taken for the
-# reset of a queue either (FIRST=1). LEVEL=self: the same of a process that suspends itself.
+# Proves: if other driver calls of a process hold its mutex, so that each suspend waits longer than
+# slow_suspend_us, the daemon does not blame the GPU and suspends the process again and again. If
+# the GPU itself takes long, the process is not suspended any more after three slow suspends in a
+# row (SLOW=1), and the status gives the reason. A wait of more than 4 s, the first after quick
+# suspends, is not taken for the reset of a queue either (FIRST=1). LEVEL=self: the same for a
+# process that suspends itself.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 world=pin_us=500000
-# A pause of 1 or 2 s after a slow suspend ends within an allocation again.
+# The pause of 1 or 2 s after a slow suspend has to end within an allocation again.
 [ -z "${LEVEL:-}" ] || world=pin_us=700000
 [ -z "${SLOW:-}" ] || world=preempt_us=80000
 [ -z "${FIRST:-}" ] || world=pin_us=4800000
@@ -33,7 +34,7 @@ cycle() {
 	send off
 	until_true 100 state_is "$offline" running || fail "not resumed"
 }
-# has_waited US: by a regular expression, has a suspend waited for other driver calls for so long?
+# has_waited US: a suspend has waited that long for other driver calls. US is a regular expression.
 has_waited() {
 	grep -qE "process $offline .* (after a wait of $1 us for|its suspend took $1 us while) other driver calls" \
 		"$work/log"
@@ -56,7 +57,7 @@ if [ -n "${FIRST:-}" ]; then
 	done
 	says '.totals.suspend_ns.max < 10000000' || fail "no suspend was quick"
 	: >"$PINNING"
-	sleep 0.2 # into an allocation
+	sleep 0.2 # so that an allocation is under way
 	rm "$PINNING"
 	send on
 	until_true 100 state_is "$offline" suspended || fail "not suspended: $(status | jq -c .processes)"
@@ -69,9 +70,9 @@ if [ -n "${FIRST:-}" ]; then
 fi
 : >"$PINNING"
 for _ in {1..5}; do
-	sleep 0.2 # into the next allocation: a resume ends with one
+	sleep 0.2 # so that the next allocation is under way: a resume ends with one
 	cycle || fail "not suspended: $(status | jq -c .processes)"
 done
-has_waited '[0-9]{6,}' || fail "no suspend was slow, so nothing is shown"
+has_waited '[0-9]{6,}' || fail "no suspend was slow, so this test proves nothing"
 says ".processes[]|select(.pid == $offline)|.reason == \"\"" ||
 	fail "there is a reason: $(status | jq -c .processes)"

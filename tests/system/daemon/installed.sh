@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: what is installed is in its places, and finds itself there.
+# Proves: the installed files are in their places, and the programs find each other there.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -15,11 +15,11 @@ grep -q "^ExecStart=${installed#"$work/root"}/sbin/kfdschedd --foreground" \
 	"$installed/lib/systemd/system/kfdschedd.service" || fail "the unit starts something else"
 "$installed/bin/kfdsched" run --priority online -- true || fail "kfdsched does not find its library"
 
-# Debian's Python has the package, and the package the library, without a word about where.
+# Debian's Python finds the package, and the package finds the library, without any setting.
 dist=$(echo "$installed"/lib/python3*/dist-packages)
 version=$(cd "$work" && env -u LD_LIBRARY_PATH PYTHONPATH="$dist" PYTHONDONTWRITEBYTECODE=1 \
 	/usr/bin/python3 -c 'import kfdshim; kfdshim.Scheduler(); print(kfdshim.__version__)') ||
-	fail "Python finds no package, or that no library"
+	fail "Python does not find the package, or the package not its library"
 same "$version" "$(sed -n 's/^project(kfdshim VERSION \([0-9.]*\).*/\1/p' "$SOURCE/CMakeLists.txt")"
 /usr/bin/python3 -c 'import sys; sys.exit(sys.argv[1] not in sys.path)' "${dist#"$work/root"}" ||
 	fail "Python does not search $dist"

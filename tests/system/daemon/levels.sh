@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: the status says which level each process has and why not a higher one:
-# without a GPU session, without priority, traced by somebody else.
+# Proves: the status reports the level of each process and why it has no higher one: it has no GPU
+# session, no priority, or another process traces it.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -16,7 +16,7 @@ send enable
 until_true 30 says ".processes[]|select(.pid == $online)|.level == \"observe\" and
 	.runtime == \"enabled\" and (.reason|test(\"does not use /dev/kfd\"))" ||
 	fail "a process without /dev/kfd: $(status | jq -c '.processes[0]')"
-[ "$(proc_status "$online" TracerPid)" -eq 0 ] || fail "it is still traced"
+[ "$(proc_status "$online" TracerPid)" -eq 0 ] || fail "the process is still traced"
 
 LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$offline_trace" --closed \
 	--seconds 600 >/dev/null 2>>"$work/log" &
@@ -26,7 +26,7 @@ until_true 100 says ".processes[]|select(.pid == $seen)|.priority == null and .r
 	.level == \"observe\" and (.reason|test(\"no priority\")) and (.queues|length) > 0" ||
 	fail "a process without priority"
 kill -KILL "$seen"
-until_true 50 says "all(.processes[]; .pid != $seen)" || fail "a dead process stays"
+until_true 50 says "all(.processes[]; .pid != $seen)" || fail "a process that has ended is listed"
 
 start_offline --seconds 600
 until_true 100 says "any(.processes[]; .pid == $offline and .active)" || fail "it has no work"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: on a machine of 64 nodes (eight MI300X in mode CPX) a process that uses all of them is
-# scheduled on each: what is held for it is held, status, board and metrics have each node, and each
-# takes a policy of its own.
+# Proves: on a machine with 64 nodes (eight MI300X in mode CPX) a process that uses all of them is
+# scheduled on each: other processes are held for it, status, daemon shared memory and metrics have
+# each node, and each node takes a policy of its own.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -15,7 +15,7 @@ in_a_world
 mapfile -t nodes < <(cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id | grep -vx 0)
 [ ${#nodes[@]} = 64 ] || fail "${#nodes[@]} nodes"
 
-# A client of level gate, that holds itself when it is told: told by `gated WORD`.
+# Starts a client of level gate, which holds itself on request: `gated WORD` sends it a command.
 start_gated() {
 	mkfifo "$work/gated.words" "$work/gated.answers"
 	"$BUILD/lane_client" "$KFDSHIM_SOCKET" 2 "${nodes[0]}" gate \
@@ -37,7 +37,7 @@ is_held_on() {
 start_daemon
 start_online
 start_gated
-for node in "${nodes[@]}"; do # all are known, and idle
+for node in "${nodes[@]}"; do # the client has used all nodes, and is idle
 	send use "$node"
 	gated use "$node"
 done
@@ -64,7 +64,7 @@ says "(.processes[]|select(.pid == $online).nodes|length) == 64" || fail "not al
 for node in "${some[@]}"; do
 	expect 0 "$kfdsched" policy "$node" observe
 done
-says '[.nodes[]|select(.policy == "observe")]|length == 4' || fail "not each has its policy"
+says '[.nodes[]|select(.policy == "observe")]|length == 4' || fail "not each node has its policy"
 send use "${nodes[63]}"
 gated on
 send on

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: worker and watchdog have their memory locked and are the last that the kernel ends
-# when memory runs out, and so is a worker that follows another; where the daemon has no right
-# to that, it locks what it may, says so once and goes on. The unit gives what is needed.
+# Proves: worker and watchdog, also a second worker, have their memory locked and are the last
+# processes that the kernel ends when memory runs out. If the daemon has no right to that, it locks
+# what it may, logs this once and goes on. The unit file gives the rights.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -12,7 +12,7 @@ for line in LimitMEMLOCK=infinity OOMScoreAdjust=-900; do
 	grep -qx "$line" "$BUILD/kfdschedd.service" || fail "the unit has no $line"
 done
 
-# Nearly all that it has in memory; under a limit at least half of what that permits.
+# Nearly all of its resident memory is locked; under a limit at least half of what that permits.
 is_locked() {
 	local wanted limit
 	wanted=$(($(proc_status "$1" VmRSS) * 2 / 3))
@@ -47,7 +47,7 @@ for turn in first second; do
 	done
 	[ "$turn" = second ] || replace_worker
 done
-# complains RIGHT WHAT: once where the daemon lacks the right, else never.
+# complains RIGHT TEXT: the log has TEXT once if the daemon lacks the right, else never.
 complains() {
 	local wanted=1
 	! may "$1" || wanted=0

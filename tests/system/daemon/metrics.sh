@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: the metrics parse line by line, with units in their names; they count what
-# happens, by node and by client, and go with the client; counters and the port outlive
-# a worker; lines that are not in the log are counted; slow, silent and nonsensical connections do not hold up the scheduler; a port
-# that is taken is said.
+# Proves: each line of the metrics can be parsed and has units in its name. They count by node and
+# by client, and those of a client end with it. Counters and the port survive a worker. Lines that
+# the log has dropped are counted. Slow, silent and invalid connections do not delay the scheduler.
+# If the port is taken, the daemon says so.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -41,8 +41,8 @@ scraped "while suspended" "kfdsched_client_suspended_seconds_total,pid=$offline>
 	"kfdsched_node_active_seconds_total,node=$node>=1" \
 	kfdsched_refused_calls_total==0
 send off
-# More than a client's share of the log has room for. A worker that was away meanwhile sees
-# the last one alone.
+# More lines than a client's share of the log holds. A worker that is busy meanwhile sees the last
+# change only.
 for _ in {1..10}; do
 	for i in {1..60}; do
 		send priority $((14 + i % 2))
@@ -52,15 +52,15 @@ done
 send priority 15
 scraped "after a flood of lines" kfdsched_log_left_out_lines_total\>=1 kfdsched_log_dropped_lines_total==0
 
-# A scrape waits in the socket's queue for the next worker, if it comes so early.
+# A scrape that comes early waits in the socket's queue for the next worker.
 first=$(worker)
 kill -KILL "$first"
 scraped "after a worker's end" kfdsched_worker_restarts_total==1 kfdsched_suspends_total\>=21
-kill -KILL "$online" # its connection went with the worker
+kill -KILL "$online" # its connection was lost with the worker
 exec {words}>&- {answers}<&-
 rm "$work/words" "$work/answers"
 start_online
-until_true 100 state_is "$offline" running || fail "it has not come again"
+until_true 100 state_is "$offline" running || fail "the process has not registered again"
 
 mkfifo "$work/hold"
 metrics attack "$port" <"$work/hold" >"$work/attack" &
@@ -76,8 +76,8 @@ scraped "after an attack" kfdsched_suspends_total\>=41
 kill -KILL "$offline"
 scraped "after its end" "without pid=\"$offline\"" kfdsched_clients==1
 
-# Nobody reads a log that is full: the first lines are lost already, and a worker's end
-# takes nothing off the count.
+# No process reads the log, and the pipe is full: the first lines are lost already, and the end of
+# a worker does not reset the count.
 mkfifo "$work/full"
 exec {full}<>"$work/full"
 dd if=/dev/zero of="$work/full" bs=4096 count=1024 oflag=nonblock 2>/dev/null || true
@@ -95,7 +95,7 @@ scraped "with a full log and another worker" kfdsched_log_dropped_lines_total\>=
 
 another=("$BUILD/kfdschedd" --foreground --socket "$work/other" --metrics)
 expect 1 "${another[@]}" "$port"
-grep -q "port $port: .*--metrics" "$work/err" || fail "not why"
+grep -q "port $port: .*--metrics" "$work/err" || fail "the error gives no reason"
 expect 2 "${another[@]}" 70000
-grep -q "1..65535" "$work/err" || fail "not why"
-[ ! -e "$work/other" ] || fail "the socket stays"
+grep -q "1..65535" "$work/err" || fail "the error gives no reason"
+[ ! -e "$work/other" ] || fail "the socket file remains"

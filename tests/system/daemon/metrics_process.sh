@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: metrics are served by a process of its own that has no capability, no-new-privs, a
-# filter of its own, ordinary priority, no descriptor but those it needs (none of the device)
-# and no memory of watchdog and worker that it could write. It may be attacked, stopped and
-# killed: the worker stays, the daemon's status answers, and counters go on, also when a worker
-# is killed. A daemon that has ended leaves the port free.
+# Proves: a separate process serves the metrics. It has no capability, no-new-privs, a filter of its
+# own, ordinary priority, only the descriptors that it needs (none of the device) and no writable
+# memory of watchdog and worker. If it is attacked, stopped or killed, the worker stays, the daemon
+# replies to status, and the counters go on; so they do if a worker is killed. A daemon that has
+# ended leaves the port free.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -31,7 +31,7 @@ priority_of() {
 	sed 's/.*) //' "/proc/$1/stat" | awk '{print $39, $17}'
 }
 
-# confined PID
+# confined PID: the process has these rights and no others.
 confined() {
 	local had mappings fd lines
 	lines=$(readlink "/proc/$(pgrep -P "$daemon" -x kfdschedd-log)/fd/0") # of the log
@@ -41,7 +41,7 @@ confined() {
 		[ "$(proc_status "$1" "${had%=*}")" = "${had#*=}" ] ||
 			fail "${had%=*} is $(proc_status "$1" "${had%=*}"), not ${had#*=}"
 	done
-	# It gives up a higher priority; a lower one of the caller stays.
+	# It gives up a higher priority, but keeps a lower one of its parent.
 	read -r policy nice < <(priority_of "$1")
 	[[ $policy == 0 && $nice -ge 0 ]] || fail "its policy is $policy, its nice value $nice"
 	for fd in "/proc/$1/fd/"*; do
@@ -51,7 +51,7 @@ confined() {
 		*) fail "it has $(readlink "$fd") open" ;;
 		esac
 	done
-	# one page, of its own counts
+	# It can write one page only, that of its own counters.
 	mappings=$(awk '$2 ~ /^.w.s$/ {print $1}' "/proc/$1/maps")
 	if [ "$(wc -l <<<"$mappings")" != 1 ] ||
 		[ $((0x${mappings#*-} - 0x${mappings%-*})) -ne 4096 ]; then
@@ -59,7 +59,7 @@ confined() {
 	fi
 }
 
-filters=$(proc_status self Seccomp_filters) # of the world's
+filters=$(proc_status self Seccomp_filters) # those of the simulation
 start_daemon
 scraped "the first" kfdsched_worker_restarts_total==0
 first_http=$(http) || fail "no process kfdschedd-http"
@@ -72,16 +72,16 @@ grep -qx kfdschedd-http "/proc/$worker/task/"*/comm && fail "a thread of the wor
 send cycle 1 5 2000
 scraped "after 5 cycles" "kfdsched_suspends_total>=5"
 
-# Killed: it comes again, and what was counted is there. The second time in a row it pauses.
+# When it is killed, another one starts with the same counts. After the second time there is a pause.
 kill -KILL "$first_http"
 scraped "after its end" "kfdsched_suspends_total>=5" kfdsched_worker_restarts_total==0
 second_http=$(http) || fail "no other process kfdschedd-http"
-[ "$second_http" != "$first_http" ] || fail "it is still process $first_http"
+[ "$second_http" != "$first_http" ] || fail "the metrics process is still $first_http"
 confined "$second_http"
 kill -KILL "$second_http"
 scraped "after another end" "kfdsched_suspends_total>=5" kfdsched_worker_restarts_total==0
 
-# Stopped: status and scheduling go on, and so does it later.
+# When it is stopped, status and scheduling go on, and it goes on when it is continued.
 kill -STOP "$(http)"
 send cycle 2 5 2000
 says ".daemon.worker_pid == $worker" || fail "no status while it is stopped"
@@ -99,16 +99,16 @@ says ".daemon.worker_pid == $worker" || fail "no status during an attack"
 exec {hold}>&-
 scraped "after an attack" "kfdsched_suspends_total>=15" kfdsched_refused_calls_total==0
 [ "$(http)" = "$attacked" ] || fail "an attack has ended it"
-[ "$(worker)" = "$worker" ] || fail "the worker is another one"
+[ "$(worker)" = "$worker" ] || fail "the worker was replaced"
 
-# Counts go on with another worker.
+# The counts go on when the worker is replaced.
 exec {words}>&- {answers}<&-
 kill -KILL "$online" "$offline" "$worker"
 scraped "after the end of a worker" "kfdsched_suspends_total>=15" kfdsched_worker_restarts_total\>=1 kfdsched_clients==0
 
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
-grep -q "does not end; killing it" "$work/log" && fail "its worker did not leave"
+grep -q "does not end; killing it" "$work/log" && fail "its worker did not end"
 start_daemon
 rm "$work/text"
 scraped "of another daemon" kfdsched_suspends_total==0

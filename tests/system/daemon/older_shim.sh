@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a shim of the version before is served (its bytes, tests/lib/protocol_4.h): work is held
-# for it and given back, and its board says so. So a container need not be built anew when its host's
-# daemon is upgraded.
+# Proves: the daemon serves a shim of the version before (its bytes: tests/lib/protocol_4.h): other
+# processes are held for it and released, and its daemon shared memory says so. So a container need
+# not be rebuilt when the daemon of its host is upgraded.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"

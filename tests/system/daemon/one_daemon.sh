@@ -1,27 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: one daemon for a socket; a second one says so and ends with 1, what a
-# killed one left is replaced, any other file is not touched; without
-# --foreground it returns when it can be asked.
+# Proves: a socket has one daemon. A second daemon says so and ends with 1; the stale socket of a
+# killed daemon is replaced; any other file is not touched. Without --foreground the command returns
+# when the daemon replies.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 
 start_daemon
 refused 1 "another daemon listens at $KFDSHIM_SOCKET" "$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET"
-says .daemon.pid || fail "the first one does not answer any more"
+says .daemon.pid || fail "the first daemon does not reply any more"
 
 first=$(worker)
 kill -KILL "$daemon"
 wait "$daemon" 2>/dev/null || true
-until_true 50 has_ended "$first" || fail "a worker without its watchdog lives on"
+until_true 50 has_ended "$first" || fail "a worker runs on without its watchdog"
 [ -S "$KFDSHIM_SOCKET" ] || fail "the socket file should be stale now"
 start_daemon
 until_true 50 says ".daemon.pid == $daemon" || fail "a stale socket was not replaced"
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
 
-# A process of a killed daemon may end a little later, and holds the socket until then.
+# A process of a killed daemon can end later than the daemon, and holds the socket until then.
 python3 -IS -c 'import socket, sys, time
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 listener.bind(sys.argv[1])
@@ -32,7 +32,7 @@ dying=$!
 children+=("$dying")
 until_true 50 test -S "$KFDSHIM_SOCKET" || fail "no socket"
 start_daemon
-until_true 50 has_ended "$dying" || fail "it listens beside another"
+until_true 50 has_ended "$dying" || fail "the daemon listens although another process does"
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
 
@@ -48,4 +48,4 @@ refused 2 "unexpected argument" "$BUILD/kfdschedd" argument
 daemon=$(status | jq .daemon.pid)
 children+=("$daemon")
 kill -TERM "$daemon"
-until_true 50 test ! -e "$KFDSHIM_SOCKET" || fail "it does not end"
+until_true 50 test ! -e "$KFDSHIM_SOCKET" || fail "the daemon does not end"

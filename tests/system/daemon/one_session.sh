@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: on a GPU that has one debug session, the first process has it and others are
-# held at level gate, with the reason; it goes to one that has work when its owner has
-# none, and to the next when its owner ends. Nothing is lost. A priority that its program changes
-# counts from then on.
+# Proves: on a GPU that allows one debug session, the first process has it, and the others are held
+# at level gate with the reason. If its owner has no work, the session goes to a process that has,
+# and if its owner ends, to the next. No work is lost. A priority that a program sets for itself
+# takes effect at once.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -18,7 +18,7 @@ level_of() {
 }
 
 start_daemon
-# Who works when it is told to.
+# This process works only when it gets a command.
 mkfifo "$work/orders"
 LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$WORKLOAD" \
 	<"$work/orders" >"$work/said" 2>>"$work/log" &
@@ -38,9 +38,9 @@ for pid in "$first" "$second"; do
 	until_true 50 state_is "$pid" suspended || fail "$pid is not held: $(status | jq -c .processes)"
 done
 send off
-until_true 50 state_is "$first" running || fail "not let go"
+until_true 50 state_is "$first" running || fail "not released"
 sleep 1.5
-says ".processes[]|select(.pid == $first)|.level == \"trap\"" || fail "taken from who has work"
+says ".processes[]|select(.pid == $first)|.level == \"trap\"" || fail "the session was taken from a process that has work"
 
 echo finish >&"$orders"
 level_of "$second" trap '^$'
@@ -49,14 +49,14 @@ suspend_offline
 send off
 echo block >&"$orders"
 sleep 1.5
-says ".processes[]|select(.pid == $second)|.level == \"trap\"" || fail "taken from who has work"
+says ".processes[]|select(.pid == $second)|.level == \"trap\"" || fail "the session was taken from a process that has work"
 kill -INT "$second"
 wait "$second" || true
 counts_are_right
 level_of "$first" trap '^$'
 send on
 until_true 50 state_is "$first" suspended || fail "not held at trap"
-# And by what it says itself (kfdshim.h), from then on.
+# A priority that the program sets by kfdshim.h takes effect, too.
 echo priority 15 >&"$orders"
 until_true 50 state_is "$first" running || fail "held at the highest priority"
 echo priority 2 >&"$orders"

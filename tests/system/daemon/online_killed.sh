@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: when the online process is killed in the middle of a request, the offline one
-# runs again within WITHIN_MS, and it does so after each of DEATHS deaths. Time in which the
-# host had taken a core away is not counted (watch_queue.c).
+# Proves: when the online process is killed in the middle of a request, the offline process runs
+# again within WITHIN_MS, after each of DEATHS deaths. Time in which the host had taken a core away
+# is not counted (watch_queue.c).
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -12,7 +12,7 @@ start_daemon
 start_offline --seconds 600
 late=0
 for ((death = 1; death <= DEATHS; death++)); do
-	# as an online process a training, because its requests are long: it is always in one
+	# The online process is a training, because its requests are long: it always works on one.
 	LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=online "$BUILD/kfdreplay" \
 		--trace "$offline_trace" --closed --seconds 600 >/dev/null 2>>"$work/log" &
 	online=$!

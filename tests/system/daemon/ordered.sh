@@ -1,17 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: `suspend` takes a process off the GPU and `resume` puts it back; every
-# suspension ends: with its time, with the command that holds it (kill -9), never with
-# the worker's death; who has no right is told so and changes nothing; each refusal is
-# one line that says what to do. With --json what was done is one object, and a refusal
-# the same line.
+# Proves: `suspend` takes a process off the GPU and `resume` lets it run. Every suspension ends with
+# its time or with the command that holds it (kill -9), but not with the worker. A caller without
+# the right is refused and changes nothing. Each refusal is one line that says what to do. With
+# --json the result is one object, and a refusal is the same line.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
 in_a_world
 
-# works SAYS ARGUMENT..., fails SAYS ARGUMENT...: of kfdsched, as `as` is.
+# works TEXT ARGUMENT..., fails TEXT ARGUMENT...: kfdsched, run as the user in `as`, prints TEXT.
 as=()
 works() {
 	local says=$1
@@ -22,10 +21,10 @@ works() {
 fails() {
 	local says=$1
 	shift
-	# without the refusal it would hold
+	# The timeout ends a suspend that is not refused, because it would hold the process.
 	refused 1 "$says" "${as[@]}" timeout 30 "$work/kfdsched" "$@"
 }
-# is_json JQ-CONDITION: what the last command printed is one object, and it holds.
+# is_json JQ-CONDITION: the last command printed one object, and the condition is true of it.
 is_json() {
 	jq -s . "$work/out" >"$work/printed"
 	holds "$work/printed" "length == 1 and (.[0]|$1)"
@@ -42,7 +41,7 @@ start_daemon
 start_offline --seconds 600
 says '.totals.suspends == 0' || fail "suspended before anything"
 
-# A user without rights may look, not touch.
+# A user without rights may query the state, but not change it.
 as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 for order in "suspend $offline" "suspend $offline --for 9" "resume $offline" "set $offline 15" \
 	"policy observe"; do
@@ -57,9 +56,9 @@ as=(unshare --pid --fork --mount-proc)
 fails "from the daemon's own pid namespace" policy observe
 fails "there is no such process" suspend "$offline"
 as=()
-says '.totals.suspends == 0 and .daemon.policy == "strict"' || fail "an order without a right"
+says '.totals.suspends == 0 and .daemon.policy == "strict"' || fail "a request without the right took effect"
 
-# Who is in the admin group may, first or not.
+# A member of the admin group may send requests, whether it is the user's first group or not.
 as=(setpriv --reuid 65534 --regid 65534 --groups "65531,65533")
 works "is suspended" suspend "$offline" --for 60
 as=(setpriv --reuid 65534 --regid 65533 --clear-groups)
@@ -73,9 +72,9 @@ fails ": not registered" resume $$ --json
 fails "there is no such process" suspend 4194304 --json
 fails "there is no such process" set 4194304 none --json
 
-# A lease of some time, kept over a worker's death; again, it is another one.
+# A lease with a time survives a worker; a second request replaces it.
 works "is suspended" suspend "$offline" --for 600
-state_is "$offline" suspended || fail "the answer came before the suspension"
+state_is "$offline" suspended || fail "the reply came before the suspension"
 leased " > 500000000" || fail "no lease"
 kill -KILL "$(worker)"
 until_true 100 leased " > 500000000" || fail "the lease is lost: $(status | jq -c .processes)"
@@ -84,14 +83,14 @@ works "process $offline (kfdreplay): the lease has expired" resume "$offline" --
 is_json ".request == \"resume\" and .pid == $offline and (keys|length) == 3"
 comes_to running "not resumed"
 works "not suspended by a request" resume "$offline"
-# The order comes before the lease's end, however late, if nothing has to be suspended for it.
+# If nothing has to be suspended for it, a request is executed even just before the lease ends.
 works "is suspended" suspend "$offline" --for 600
 works "is suspended" suspend "$offline" --for 1 --json
 is_json ".request == \"suspend\" and .pid == $offline and .seconds == 1 and (.reply|endswith(\"is suspended\"))"
 comes_to running "a lease without end"
 until_true 50 leased " == null" || fail "still leased"
 
-# Whom nothing preempts, a person suspends all the same.
+# An operator can suspend a process that no other process preempts.
 LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=online "$BUILD/kfdreplay" \
 	--trace "$offline_trace" --closed --count --json "$work/top.json" --seconds 600 \
 	>/dev/null 2>>"$work/log" &
@@ -109,14 +108,14 @@ jq -e '.count.submitted > 0 and .count.executed == .count.submitted' "$work/top.
 	fail "workgroups: $(jq -c .count "$work/top.json")"
 comes_to running "still held"
 
-# Held by a command: until somebody resumes it, or the command dies, not the worker.
+# A command holds the process until it is resumed or the command ends; a worker's end changes nothing.
 "$work/kfdsched" suspend "$offline" >"$work/holds" &
 holds=$!
 children+=("$holds")
 comes_to suspended "not held"
 leased " == -1" || fail "no lease"
 kill -KILL "$(worker)"
-until_true 100 leased " == -1" || fail "the command let go: $(status | jq -c .processes)"
+until_true 100 leased " == -1" || fail "the command does not hold it any more: $(status | jq -c .processes)"
 comes_to suspended "not held by the next worker"
 works "process $offline (kfdreplay): the lease has expired" resume "$offline"
 comes_to running "not resumed"
@@ -139,7 +138,7 @@ cp "$work/holds" "$work/out"
 is_json ".request == \"suspend\" and .pid == $offline and .seconds == null and has(\"seconds\")"
 end_offline
 
-# A process that ends is nobody's to hold, and its lease is nobody's.
+# If the process ends, the command that holds it ends, and so does its lease.
 start_offline --seconds 600
 "$work/kfdsched" suspend "$offline" >"$work/held" 2>"$work/err" &
 holds=$!
@@ -148,5 +147,5 @@ until_true 100 grep -qs "is suspended" "$work/held" || fail "not held: $(cat "$w
 kill -KILL "$offline"
 code=0
 wait "$holds" || code=$?
-[ "$code" = 1 ] || fail "its process gone, the command ended with $code"
+[ "$code" = 1 ] || fail "after the end of its process the command ended with $code"
 grep -q "process $offline has ended" "$work/err" || fail "$(cat "$work/err")"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a priority that was ordered counts until it is taken back, whatever the process
-# says, and over a worker's death; policies change while work runs, for a node and for
-# all others; `events` tells all of it, in order, with who did it and who caused it.
+# Proves: a priority that an operator has set applies until it is taken back, whatever the process
+# sets itself, and survives a worker. Policies change while work runs, for one node and for all
+# others. `events` prints all of it in order, with the user who requested it and the cause.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -12,15 +12,15 @@ in_a_world
 order() {
 	"$kfdsched" "$@" >"$work/out" 2>&1 || fail "kfdsched $*: $(cat "$work/out")"
 }
-# has FILTER: an event of it has been told (the last such is in $event).
+# has FILTER: the log of events has such an event; $event is the last one.
 has() {
 	event=$(jq -c "select($1)" "$work/events" | tail -n 1)
 	[ -n "$event" ]
 }
-told() {
+event_is() {
 	until_true 50 has "$1" || fail "no event: $1: $(tail -n 5 "$work/events")"
 }
-# stays: it is not suspended in the next turns of the loop.
+# stays TEXT: the process is not suspended in the next iterations of the daemon's loop.
 stays() {
 	local suspends
 	suspends=$(status | jq .totals.suspends)
@@ -31,29 +31,29 @@ stays() {
 start_daemon
 "$kfdsched" events --follow --json >"$work/events" 2>>"$work/log" &
 children+=($!)
-told '.kind == "listening"'
+event_is '.kind == "listening"'
 start_offline --seconds 600
 gpu=$(gpu_id)
-told ".kind == \"came\" and .pid == $offline and .priority == 2"
-told ".kind == \"level\" and .pid == $offline and .level == \"trap\""
+event_is ".kind == \"came\" and .pid == $offline and .priority == 2"
+event_is ".kind == \"level\" and .pid == $offline and .level == \"trap\""
 online_priority=9
 start_online
 suspend_offline
-told ".kind == \"suspend\" and .pid == $offline"
+event_is ".kind == \"suspend\" and .pid == $offline"
 jq -e ".reason == \"preempted\" and .cause_pid == $online and .cause_gpu_id == $gpu and
 	.gpu_ids == [$gpu] and .latency_us > 0 and .duration_us > 0 and .error == null" \
 	<<<"$event" >/dev/null || fail "$event"
 send off
 comes_to running "not resumed"
-told '.kind == "resume"'
+event_is '.kind == "resume"'
 jq -e ".reason == \"idle\" and .cause_pid == $online" <<<"$event" >/dev/null || fail "$event"
 
-# What was ordered counts, not what it says; until it is taken back.
+# The operator's priority applies, not that of the process, until it is taken back.
 send on
 comes_to suspended "not suspended"
 order set "$online" 1
 comes_to running "held for a lower priority"
-told ".kind == \"priority\" and .pid == $online and .priority == 1 and .by_uid == 0 and .by_pid > 0"
+event_is ".kind == \"priority\" and .pid == $online and .priority == 1 and .by_uid == 0 and .by_pid > 0"
 send priority 14
 stays "its own word counts"
 says ".processes[]|select(.pid == $online)|.priority == 1 and .priority_override" || fail "$(status)"
@@ -73,11 +73,11 @@ says ".processes[]|select(.pid == $offline)|.role == \"seen\"" || fail "$(status
 order set "$offline" offline
 comes_to suspended "not suspended at another priority"
 
-# A policy of the node counts there; that of the others does not; of the node again, it
-# replaces what it had.
+# The policy of a node applies there, and the policy of all others does not. A second policy of the
+# node replaces the first.
 order policy observe
-comes_to running "held, and nobody is to be"
-told '.kind == "policy" and .policy == "observe" and .gpu_id == null and .by_uid == 0'
+comes_to running "held in spite of policy observe"
+event_is '.kind == "policy" and .policy == "observe" and .gpu_id == null and .by_uid == 0'
 order policy "$gpu" strict
 comes_to suspended "not held by the node's own policy"
 order policy strict
@@ -93,23 +93,23 @@ order policy "$gpu" observe
 order policy
 grep -qE "^$gpu +observe +-" "$work/out" || fail "$(cat "$work/out")"
 
-# All of it is the next worker's too. The client without a shim does not come back.
+# The next worker knows all of it. A client without a shim does not register again.
 order set "$offline" 7
 before=$(worker)
 kill -KILL "$before"
 until_true 100 says ".daemon.worker_pid != $before and any(.processes[]; .pid == $offline and
 	.priority == 7 and .priority_override)" || fail "the priority is lost: $(status | jq -c .processes)"
 says ".nodes[0].policy == \"observe\" and .daemon.policy == \"strict\"" || fail "the policies are lost"
-told ".kind == \"listening\" and .worker_pid != $before"
+event_is ".kind == \"listening\" and .worker_pid != $before"
 order suspend "$offline" --for 60
-told ".kind == \"suspend\" and .reason == \"leased\" and .cause_pid == null"
+event_is ".kind == \"suspend\" and .reason == \"leased\" and .cause_pid == null"
 order resume "$offline"
 comes_to running "not resumed"
-told '.kind == "resume" and .reason == "released"'
+event_is '.kind == "resume" and .reason == "released"'
 end_offline
-told ".kind == \"went\" and .pid == $offline"
+event_is ".kind == \"went\" and .pid == $offline"
 
-# Each worker's events are numbered without a gap, and in time.
+# The events of each worker are numbered without a gap, and their times do not decrease.
 jq -es 'def rising: . == sort; (map(.time_us)|rising) and
 	(reduce .[] as $e ({ok: true, n: null};
 		{ok: (.ok and (.n == null or $e.kind == "listening" or $e.number == .n + 1)), n: $e.number})|.ok)' \

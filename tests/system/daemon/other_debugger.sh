@@ -1,31 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: where somebody else debugs a process first, it is held by the next level down,
-# and the status says why; when he has gone, trap is tried again, and works. strace
-# first: level self, since a session on itself needs no tracer. Somebody's session first:
-# gate. KFDSHIM_LEVEL=trap is never anything less. `kfdsched preempt` acts by the daemon,
-# and fights nobody. And when all that is ours is killed, every queue moves.
+# Proves: if another debugger has a process first, the process is held at the next lower level, and
+# the status gives the reason; when the debugger has gone, the daemon tries trap again, with
+# success. If strace traces the process, the level is self, because a session on itself needs no
+# tracer; if another process has a debug session on it, the level is gate. KFDSHIM_LEVEL=trap is
+# never lowered. `kfdsched preempt` acts through the daemon and does not disturb the debugger. When
+# all processes of kfdshim are killed, every queue runs.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
 in_a_world
 
-# preempted: the daemon does it for kfdsched, by whatever level.
+# preempted LEVEL: the daemon preempts the process for kfdsched, at that level.
 preempted() {
 	"$kfdsched" preempt "$offline" -n 1 --hold 1ms --slow 10s >"$work/out" 2>"$work/err" ||
 		fail "preempt: $(cat "$work/err")"
 	grep -q '1/1 successes (100 %), by the daemon' "$work/out" || fail "$(cat "$work/out")"
-	says ".processes[]|select(.pid == $offline)|.level == \"$1\"" || fail "preempt has fought"
+	says ".processes[]|select(.pid == $offline)|.level == \"$1\"" || fail "preempt has changed its level"
 }
-# it_goes_on: although it is held, and all of ours are killed.
+# it_goes_on: the process is held, runs on when the daemon is killed, and loses nothing.
 it_goes_on() {
 	local rptr
 	send on
 	until_true 50 state_is "$offline" suspended || fail "not held: $(status | jq -c .processes)"
 	rptr=$(rptr_of "$offline")
 	"$BUILD/watch_queue" "$offline" "$rptr" 500 15000 "$daemon" 9 >/dev/null ||
-		fail "it stands still without us"
+		fail "the process does not run without the daemon"
 	has_ended "$online" || kill -KILL "$online"
 	rm -f "$work/words" "$work/answers"
 }
@@ -35,7 +36,7 @@ traced_by=' is traced by thread [0-9]+ already \\(a debugger, strace'
 start_daemon
 start_online
 
-# strace, from the program's first instruction on
+# strace traces the program from its first instruction on.
 strace -o "$work/strace" -e trace=none env "LD_PRELOAD=$BUILD/libkfdshim.so" \
 	KFDSHIM_PRIORITY=offline "${replay[@]}" >/dev/null 2>>"$work/log" &
 debugger=$!
@@ -44,7 +45,7 @@ until_true 100 says '.processes|length == 2' || fail "no process under strace"
 offline=$(status | jq '.processes[]|select(.priority == 2).pid')
 children+=("$offline")
 comes_to_level self "$traced_by"
-[ "$(proc_status "$offline" TracerPid)" -eq "$debugger" ] || fail "not strace's any more"
+[ "$(proc_status "$offline" TracerPid)" -eq "$debugger" ] || fail "strace does not trace it any more"
 preempted self
 suspend_and_resume "$offline"
 it_goes_on
@@ -57,7 +58,7 @@ suspend_and_resume "$offline"
 preempted trap
 kill -KILL "$offline"
 
-# a level that was asked for is that or none
+# KFDSHIM_LEVEL=trap is never lowered to another level.
 KFDSHIM_LEVEL=trap LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline \
 	strace -D -o "$work/strace" -e trace=none "${replay[@]}" >/dev/null 2>>"$work/log" &
 offline=$!
@@ -72,7 +73,7 @@ kill -KILL "$debugger"
 comes_to_level trap '^$'
 kill -KILL "$offline"
 
-# a session of somebody else, who traces it or not
+# Another process has a debug session on it, and traces it or not.
 for how in traced untraced; do
 	rm -f "$work/foreign"
 	KFDSHIM_PRIORITY=offline "$BUILD/foreign" $how "$BUILD/libkfdshim.so" "${replay[@]}" >"$work/foreign" 2>>"$work/log" &
@@ -91,7 +92,7 @@ for how in traced untraced; do
 	preempted gate
 	has_ended "$debugger" && fail "the debugger has gone"
 	if [ $how = untraced ]; then
-		it_goes_on # and his session with it
+		it_goes_on # and with it the session of the other debugger
 	else
 		kill -KILL "$debugger"
 		comes_to_level trap '^$'

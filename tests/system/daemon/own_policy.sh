@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a policy written with libkfdsched (examples/own_policy.c) decides: two
-# processes take turns; and when it is killed, both run.
+# Proves: a policy written with libkfdsched (examples/own_policy.c) takes effect: two processes
+# take turns, and both run when it is killed.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
 in_a_world
-# Short requests: on SIGINT kfdreplay cuts off what takes more than a second.
+# Requests are short, because on SIGINT kfdreplay cuts off what takes more than a second.
 offline_trace=$SOURCE/traces/offline_gemm4000_f32.csv
 
 states_are() {
@@ -27,7 +27,7 @@ for _ in 1 2; do
 	until_true 100 states_are suspended running || fail "not the second one's turn"
 done
 kill -KILL "$policy"
-until_true 100 states_are running running || fail "suspended without its policy"
+until_true 100 states_are running running || fail "suspended although the policy has ended"
 interrupt "$first"
 end_offline
 jq -e '.count.submitted > 0 and .count.executed == .count.submitted' "$work/second.json" >/dev/null ||

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: by the rules of Linux before 6.12.103 a process at level trap cannot be traced by another,
-# because the daemon traces it; with KFDSHIM_LEVEL=self it can, and is suspended all the same. By
-# later rules it can at level trap, too.
+# Proves: under Linux before 6.12.103 a process at level trap cannot be traced by another process,
+# because the daemon traces it; with KFDSHIM_LEVEL=self it can, and is suspended all the same. Under
+# later kernels it can be traced at level trap, too.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -15,7 +15,7 @@ in_a_world
 strace_holds() {
 	[ "$(proc_status "$offline" TracerPid)" = "$debugger" ]
 }
-# can_be_traced: by strace, which lets go of it.
+# can_be_traced: strace can attach, and detaches again.
 can_be_traced() {
 	strace -o "$work/strace" -e trace=none -p "$offline" 2>"$work/said" &
 	debugger=$!
@@ -23,7 +23,7 @@ can_be_traced() {
 	until_true 50 strace_holds || fail "strace cannot attach: $(cat "$work/said")"
 	suspend_and_resume "$offline"
 	kill -TERM "$debugger"
-	until_true 50 has_ended "$debugger" || fail "strace stays"
+	until_true 50 has_ended "$debugger" || fail "strace does not end"
 }
 
 start_daemon

@@ -11,7 +11,7 @@ set -eu
 as_root "$@"
 unit=$BUILD/kfdschedd.service
 
-# what_unit_says KEY
+# what_unit_says KEY: prints the value of a key of the unit file.
 what_unit_says() {
 	sed -n "s/^$1=//p" "$unit"
 }
@@ -25,7 +25,7 @@ capabilities=$(what_unit_says AmbientCapabilities)
 
 in_a_world
 
-# The file says what systemd makes of it, where systemd is there.
+# If systemd is installed, it creates what the file describes.
 sysusers=$SOURCE/packaging/kfdsched.sysusers
 [ "$(awk '$1 == "u" {print $2}' "$sysusers")" = "$user" ] || fail "$sysusers creates no $user"
 [ "$(awk -v user="$user" '$1 == "m" && $2 == user {print $3}' "$sysusers" | sort | tr '\n' ' ')" = "render video " ] ||
@@ -40,7 +40,7 @@ if command -v systemd-sysusers >/dev/null; then
 fi
 
 uid=992 gid=993 device_group=994
-# As udev does it, and as RuntimeDirectory= does it.
+# The device has the rights that udev gives it, the folder those that RuntimeDirectory= gives.
 chmod 660 /dev/kfd
 chown "0:$device_group" /dev/kfd
 chmod 711 "$work"
@@ -52,7 +52,7 @@ list=-all,+sys_ptrace,+sys_nice
 as_unit=(setpriv --reuid "$uid" --regid "$gid" --groups "$device_group" --bounding-set "$list"
 	--inh-caps "$list" --ambient-caps "$list" --no-new-privs)
 
-# What keeps the worker from others' files, since Landlock cannot.
+# Only these rights keep the worker from the files of others, because Landlock cannot.
 ! "${as_unit[@]}" cat /etc/shadow >/dev/null 2>&1 || fail "these rights read /etc/shadow"
 install -m 600 "$work/patient.ini" "$work/roots.ini"
 ! "${as_unit[@]}" "$work/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --config "$work/roots.ini" 2>"$work/refused" ||
@@ -76,7 +76,7 @@ awk '/^Cap(Inh|Prm|Eff|Amb):/ && $2 !~ /^0+$/ {exit 1}' "/proc/$(worker)/status"
 if chrt --rr 1 true 2>/dev/null; then
 	[ "$(sed 's/.*) //' "/proc/$(worker)/stat" | cut -d ' ' -f 39)" = 2 ] || fail "the worker is not in real time"
 else
-	[ "$(grep -c "no right to a real-time" "$work/log")" = 1 ] || fail "it does not say once that it is not in real time"
+	[ "$(grep -c "no right to a real-time" "$work/log")" = 1 ] || fail "the log does not say once that it is not in real time"
 fi
 
 kill -TERM "$daemon"

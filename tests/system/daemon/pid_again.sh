@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: an order and a tag are for a process and not for its number. Another process
-# with the number of one that has ended is neither tagged nor held, by the worker that was
-# told, and by the next one, which has it from what was kept.
+# Proves: a suspension and a tag belong to a process, not to its pid. Another process with the pid
+# of one that has ended is neither tagged nor held, by the same worker and by the next one, which
+# reads the saved state.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -11,13 +11,13 @@ as_root "$@"
 . "$SOURCE/tests/lib/external.inc.sh"
 in_a_world
 
-# start_with_pid PID: a target that has it. Nobody else in this world starts processes
+# start_with_pid PID: starts a target with that pid. No other process of this simulation starts one
 # between the two lines.
 start_with_pid() {
 	rm -f "$work/seen.queue"
 	echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid
 	start_target --seconds 600
-	[ "$target" = "$1" ] || fail "the number is $target and not $1: this test means nothing"
+	[ "$target" = "$1" ] || fail "the number is $target and not $1, so this test proves nothing"
 }
 
 end_target() {
@@ -25,11 +25,11 @@ end_target() {
 	wait "$target" 2>/dev/null || true
 }
 
-# For some looks of the daemon: it stays a process that nobody has named.
+# While the daemon scans several times, the process stays unknown to it.
 is_unknown() {
 	for _ in 1 2 3 4 5 6; do
 		says ".processes|all(.pid != $1)" || fail "$2: $(status | jq -c .processes)"
-		is_untraced "$1" || fail "$2: it is traced"
+		is_untraced "$1" || fail "$2: the process is traced"
 		sleep 0.3
 	done
 }
@@ -43,14 +43,14 @@ until_true 100 about "$number" '.level == "trap"' || fail "not tagged: $(status 
 send on
 until_true 50 state_is "$number" suspended || fail "not suspended"
 end_target
-until_true 50 says ".processes|all(.pid != $number)" || fail "it has ended and is there"
+until_true 50 says ".processes|all(.pid != $number)" || fail "the process has ended and is listed"
 start_with_pid "$number"
 is_unknown "$number" "a process has the tag of an earlier one"
 
 must_tag "$number" 1
 until_true 50 state_is "$number" suspended || fail "not suspended again"
 before=$(worker)
-kill -STOP "$daemon" # no other worker before it is there
+kill -STOP "$daemon" # so that no other worker starts before the new process
 kill -KILL "$before"
 end_target
 start_with_pid "$number"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves each policy end to end, one configuration after the other by SIGHUP: strict holds
-# for as long as somebody more urgent works, share leaves each window's share, deadline
-# acts only when the slack is gone, observe never, and what is held when it comes is let go.
+# Proves each policy end to end, one configuration after the other by SIGHUP: strict holds offline
+# work while more urgent work is active; share leaves it its share of each window; deadline holds it
+# only when the slack is used up; observe never holds it, and releases what was held before.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 in_a_world
 
-# policy RULE [SHARE]: what is in force from now on.
+# policy RULE [SHARE]: puts this policy into force.
 policy() {
 	printf '[scheduler]\nslow_suspend = 10s\nshare_window = 400ms\n[node all]\npolicy = %s\n' "$1" >"$work/policy.ini"
 	[ -z "${2:-}" ] || echo "share = $2" >>"$work/policy.ini"
@@ -44,12 +44,12 @@ send on
 sleep 0.5
 [ "$(of_offline suspends)" = "$before" ] || fail "observe: it was suspended"
 state_is "$offline" running || fail "observe: it is held"
-until_true 50 says ".processes[]|select(.pid == $offline)|.observed" || fail "observe: the status does not tell"
+until_true 50 says ".processes[]|select(.pid == $offline)|.observed" || fail "observe: the status does not show it"
 
-# The online client goes on all the time.
+# The online client is active all the time.
 policy share 40%
 until_true 50 held_since "$before" || fail "share: it is never held"
-# By the daemon's clock, all of one moment: its time, how long it was held, how often.
+# One reading by the daemon's clock: the time, how long the process was held, and how often.
 figures() {
 	status | jq -r "[.daemon.uptime_us, (.processes[]|select(.pid == $offline)|.suspended_us, .suspends)]|@tsv"
 }
@@ -58,8 +58,8 @@ sleep 2.4
 read -r end held_then holds_then < <(figures)
 share=$((100 * (held_then - held) / (end - begun))) holds=$((holds_then - holds))
 echo "share: held for $share % of $(((end - begun) / 1000)) ms, $holds times"
-# A window that a busy machine has missed it runs through, or is held until the daemon
-# has a CPU again.
+# If a busy machine delays the daemon, the process runs through a window, or is held until the
+# daemon has a CPU again.
 [ $share -le 80 ] || fail "share: it has not had its 40 %"
 [ $share -ge 30 ] || fail "share: it had far more than its 40 %"
 [ "$holds" -ge 2 ] || fail "share: not window by window"
@@ -68,8 +68,8 @@ send off
 policy deadline
 kill "$online"
 rm "$work/words" "$work/answers"
-start_online # one that has not worked for seconds at a stretch
-for _ in 1 2 3 4 5 6; do # what its requests take
+start_online # without the learned times of the first one
+for _ in 1 2 3 4 5 6; do # the daemon learns how long its requests take
 	send on
 	sleep 0.02
 	send off
@@ -95,4 +95,4 @@ send off
 
 end_offline
 says '.totals.suspends == .totals.resumes and .totals.failures == 0' ||
-	fail "not each undone: $(status | jq -c '.totals|{suspends, resumes, failures}')"
+	fail "a suspend has no resume: $(status | jq -c '.totals|{suspends, resumes, failures}')"

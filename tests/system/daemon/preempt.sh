@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: `kfdsched preempt` takes a process that nobody schedules off the GPU and gives
-# it back, as often and as long as it was told, and tells what each took; however it ends
-# (done, Ctrl-C, killed, stopped in its work) the process goes on. What it cannot preempt
-# it leaves as it is, and says why: somebody else traces it, or has a session on it.
-# Where a daemon knows the process, it acts through it.
+# Proves: `kfdsched preempt` takes a process without a priority off the GPU and gives it back, as
+# often and as long as requested, and prints the time of each step. However the command ends (done,
+# Ctrl-C, killed, stopped), the process runs on. If it cannot preempt the process, because another
+# debugger traces it or has a session on it, it changes nothing and gives the reason. If the process
+# is registered with a daemon, it acts through the daemon.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
 in_a_world
 
-# ends_by WHOM SIGNAL WORDS: in the middle of a long hold.
+# ends_by VICTIM SIGNAL TEXT: the parent or the child gets the signal in the middle of a long hold.
 ends_by() {
 	local preempt victim
 	"$kfdsched" preempt "$offline" -n 2 --hold 30s --slow 10s >"$work/out" 2>"$work/err" &
@@ -22,11 +22,11 @@ ends_by() {
 	[ "$1" = child ] && victim=$(tr -d ' ' <"/proc/$preempt/task/$preempt/children")
 	"$BUILD/watch_queue" "$offline" "$rptr" 500 10000 "$victim" "$2" >/dev/null ||
 		fail "not resumed after signal $2 to its $1"
-	until_true 50 has_ended "$preempt" || fail "it goes on after signal $2 to its $1"
+	until_true 50 has_ended "$preempt" || fail "the command goes on after signal $2 to its $1"
 	[ -z "$3" ] || grep -q "$3" "$work/err" || fail "signal $2 to its $1: $(cat "$work/err")"
 }
 
-# The daemon only sees it, since it has no priority, and tells where its queue is.
+# The process has no priority, so the daemon only lists it, with the address of its queue.
 start_daemon
 LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$offline_trace" --closed --count \
 	--json "$work/offline.json" --seconds 600 >/dev/null 2>>"$work/log" &
@@ -39,11 +39,11 @@ rptr=$(rptr_of "$offline")
 jq -e '.by_daemon and .succeeded == 2 and .opening_suspend_us == null and .first.suspend_us > 0 and
 	.suspend_us.min > 0 and .resume_us.min > 0' \
 	"$work/preempt.json" >/dev/null || fail "$(cat "$work/preempt.json")"
-says ".processes[]|select(.pid == $offline)|.suspends == 2 and .resumes == 2" || fail "it was not the daemon"
+says ".processes[]|select(.pid == $offline)|.suspends == 2 and .resumes == 2" || fail "the daemon did not do it"
 ends_by parent 9 ''
-until_true 50 state_is "$offline" running || fail "it stays suspended for a dead command"
+until_true 50 state_is "$offline" running || fail "the process stays suspended after the end of the command"
 kill -TERM "$daemon"
-until_true 50 has_ended "$daemon" || fail "the daemon stays"
+until_true 50 has_ended "$daemon" || fail "the daemon does not end"
 
 "$kfdsched" preempt "$offline" -n 3 --hold 20ms --pause 20ms --slow 10s --json >"$work/preempt.json" ||
 	fail "preempt ended with $?"
@@ -63,7 +63,7 @@ ends_by parent 9 '' # SIGKILL
 
 expect 1 "$kfdsched" preempt "$offline" -n 5 --slow 1us --pause 1ms --hold 1ms
 one_line 'a suspend took [0-9]* us, longer than --slow'
-grep -q '1/1 successes (100 %), 4 of 5 rounds not run' "$work/out" || fail "goes on after a slow one"
+grep -q '1/1 successes (100 %), 4 of 5 rounds not run' "$work/out" || fail "the command goes on after a slow suspend"
 refused 1 "does not use /dev/kfd" "$kfdsched" preempt $$
 refused 1 'there is no such process' "$kfdsched" preempt 4000000
 strace -o "$work/strace" -e trace=none -p "$offline" 2>>"$work/log" &
@@ -89,11 +89,11 @@ done
 old=$!
 children+=("$old")
 until_true 50 test -d "/sys/class/kfd/kfd/proc/$old/queues/0" || fail "no queue without the shim"
-# ROCr 5.2.3 never enables its runtime; what can be preempted without the shim is newer.
+# ROCr 5.2.3 never enables its runtime; newer ones can be preempted without the shim.
 if ! "$kfdsched" preempt "$old" -n 1 --slow 10s >"$work/out" 2>"$work/err"; then
 	grep -q 'its runtime is in state 0 (not enabled)' "$work/err" || fail "$(cat "$work/err")"
 fi
-[ "$(proc_status "$old" TracerPid)" -eq 0 ] || fail "it is still traced"
+[ "$(proc_status "$old" TracerPid)" -eq 0 ] || fail "the process is still traced"
 kill -KILL "$old"
 
 end_offline

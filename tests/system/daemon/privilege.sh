@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: worker, watchdog, reader and executor processes have the capabilities they need and no
-# other, no-new-privs and a filter each; those that follow a worker have the same, and suspend
-# by it. An executor process has no socket. The process that accepts connections has no
-# capability, of the memory that the processes share it can write its own page alone, and it has
-# no descriptor by which worker and executor processes wake each other. Started as root, the
-# daemon does not read a configuration again that only another user may read. As an
-# ordinary user with CAP_SYS_PTRACE alone the daemon suspends other users' processes.
+# Proves: worker, watchdog, reader and executor processes have the capabilities that they need and
+# no others, no-new-privs and a filter each; those of a second worker have the same, and can
+# suspend. An executor process has no socket. The process that accepts connections has no
+# capability, can write only its own page of the shared memory, and has no descriptor by which
+# worker and executor processes wake each other. If it was started as root, the daemon does not
+# reload a configuration that only another user may read. As an ordinary user with CAP_SYS_PTRACE
+# alone, the daemon suspends processes of other users.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
 in_a_world
 
-# confined WHO PID EFFECTIVE PERMITTED FILTERS
+# confined NAME PID EFFECTIVE PERMITTED FILTERS: the process has these rights and no others.
 confined() {
 	local had
 	for had in CapEff="$3" CapPrm="$4" CapInh=0000000000000000 CapAmb=0000000000000000 \
@@ -23,7 +23,7 @@ confined() {
 	done
 }
 
-# process NAME: the last process of the daemon with this name.
+# process NAME: prints the last process of the daemon with this name.
 process() {
 	local comm
 	for comm in /proc/[0-9]*/comm; do
@@ -33,7 +33,7 @@ process() {
 	done | tail -n 1
 }
 
-# events_of_both PID PID: the numbers of the event descriptors that both have.
+# events_of_both PID PID: prints the event descriptors that both processes have.
 events_of() {
 	sed -n 's/^eventfd-id: *//p' "/proc/$1/fdinfo/"* | sort -u
 }
@@ -43,8 +43,8 @@ events_of_both() {
 
 none=0000000000000000
 trace=0000000000080000    # CAP_SYS_PTRACE
-urgent=0000000000880000   # and CAP_SYS_NICE
-filters=$(proc_status self Seccomp_filters) # of the world's
+urgent=0000000000880000   # CAP_SYS_PTRACE and CAP_SYS_NICE
+filters=$(proc_status self Seccomp_filters) # those of the simulation
 start_daemon
 start_offline --seconds 600
 start_online
@@ -56,12 +56,12 @@ confined executor "$(executor)" $trace $trace $((filters + 2))
 door=$(process kfdschedd-door)
 confined reader "$(process kfdschedd-read)" $trace $trace $((filters + 2))
 confined door "$door" $none $none $((filters + 2))
-# But for the page of the world's own clock, and the descriptor by which that ends a wait.
+# The page of the simulation's clock and the descriptor by which it ends a wait are not counted.
 shared=$(awk '$2 ~ /^.w.s/ && $6 !~ "^/run/kfdsim-time/"' "/proc/$door/maps" | wc -l)
-[ "$shared" = 1 ] || fail "the door can write $shared shared mappings"
+[ "$shared" = 1 ] || fail "the accepting process can write $shared shared mappings"
 [ -n "$(events_of_both "$(worker)" "$daemon")" ] || fail "the worker can take no events of the executors"
-[ -z "$(events_of_both "$door" "$daemon")" ] || fail "the door can take events of the executors"
-# Root's right to pass by the permissions of files is gone at a reload.
+[ -z "$(events_of_both "$door" "$daemon")" ] || fail "the accepting process can take events of the executors"
+# At a reload, root's right to ignore the permissions of files is gone.
 chown 65534 "$work/patient.ini"
 chmod 600 "$work/patient.ini"
 kill -HUP "$daemon"
@@ -82,7 +82,7 @@ confined "second executor" "$(executor)" $trace $trace $((filters + 2))
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
 
-# An ordinary user's: the capability comes by the ambient set, as AmbientCapabilities= does it.
+# The daemon of an ordinary user gets the capability by the ambient set, as from AmbientCapabilities=.
 chmod 711 "$work"
 mkdir "$work/own"
 chown 65534:65534 "$work/own"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Proves: kfdschedd --record records an online and an offline process, a reload and two workers,
-# and the player finds no difference in it, but does in a recording that was changed; the
-# process that writes it has the file and the pipe and no rights.
+# Proves: kfdschedd --record records an online and an offline process, a reload and two workers; the
+# player finds no difference in the recording, but finds one in a recording that was changed. The
+# process that writes it has the file, the pipe and no rights.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 world_options=(--virtual "${world_options[@]}")
 in_a_world
 
-# plays CODE FILE SENTENCE
+# plays CODE FILE TEXT: the player ends with CODE and prints TEXT.
 plays() {
 	local got=0
 	"$BUILD/record_play" "$2" >"$work/played" 2>&1 || got=$?

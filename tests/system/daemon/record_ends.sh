@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Proves: a recording that ends early (kfdschedd-rec is killed, the disk is full) is said in the
-# log, once, and the daemon goes on without; the next daemon writes the file anew; and a file that
-# is not a recording is refused.
+# Proves: if a recording ends early (kfdschedd-rec is killed, the disk is full), the log says so
+# once, and the daemon goes on without it. The next daemon overwrites the file. A file that is not a
+# recording is refused.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
 
-# Of no GPU: the client has none either.
+# There is no GPU, so the client has none either.
 gpu_id() {
 	echo 4711
 }
 
-# The process that writes.
+# recorder: prints the pid of the process that writes the recording.
 recorder() {
 	pgrep -P "$daemon" -x kfdschedd-rec || true
 }
@@ -38,7 +38,7 @@ serves() {
 	if [ -n "${online:-}" ]; then another_online; else start_online; fi
 	until_true 50 state_is "$online" running || fail "the daemon does not serve a client"
 }
-# The client's work comes and goes, and the disk is full.
+# The client becomes active and idle until the disk is full.
 is_full() {
 	send on
 	sleep 0.01
@@ -51,7 +51,7 @@ record "$work/first"
 until_true 50 has_recorder || fail "no kfdschedd-rec" # it takes its name once it runs
 kill -KILL "$(recorder)"
 until_true 50 grep -q "the recording has ended: kfdschedd-rec was ended by signal 9" "$work/log" ||
-	fail "the end of kfdschedd-rec is not said"
+	fail "the log does not report the end of kfdschedd-rec"
 serves
 has_no_recorder || fail "another kfdschedd-rec"
 end_daemon
@@ -65,7 +65,7 @@ at_end+=(no_disk)
 mount -t tmpfs -o size=4k,mode=700 none "$work/disk"
 record "$work/disk/full"
 serves
-until_true 300 is_full || fail "the full disk is not said"
+until_true 300 is_full || fail "the log does not report the full disk"
 until_true 50 has_no_recorder || fail "kfdschedd-rec has not ended"
 serves
 end_daemon
@@ -74,11 +74,11 @@ end_daemon
 record "$work/first"
 until_true 50 grep -q ' worker ' "$work/first" || fail "no worker in the recording"
 end_daemon
-[ "$(grep -c ' worker ' "$work/first")" = 1 ] || fail "not written anew: $(cat "$work/first")"
+[ "$(grep -c ' worker ' "$work/first")" = 1 ] || fail "the file was not overwritten: $(cat "$work/first")"
 
-# What is no recording stays as it was, and no daemon starts.
+# A file that is not a recording is not changed, and no daemon starts.
 echo "a letter" >"$work/letter"
 expect 1 "$BUILD/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --record "$work/letter"
 said "--record $work/letter: it exists and is not a recording"
 [ "$(cat "$work/letter")" = "a letter" ] || fail "the letter was overwritten"
-[ ! -e "$KFDSHIM_SOCKET" ] || fail "a socket was left"
+[ ! -e "$KFDSHIM_SOCKET" ] || fail "a socket file remains"

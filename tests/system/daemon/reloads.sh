@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: SIGHUP brings another configuration into force while a process is suspended,
-# without another worker and without a resume that nothing asks for; rules and policies of
-# the new one decide at once, both ways; one that is bad, or not there, changes nothing and
-# is told with its line; a worker that is started anew has the one in force.
+# Proves: SIGHUP puts another configuration into force while a process is suspended, without
+# another worker and without an unnecessary resume. Its rules and policies take effect at once, to
+# hold and to release. A configuration that is invalid or missing changes nothing, and the log names
+# the line. A second worker has the configuration that is in force.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -11,12 +11,12 @@ as_root "$@"
 in_a_world
 
 ini=$work/c.ini
-# config TEXT...: the file says this from now on, a line each.
+# config LINE...: the file has these lines from now on.
 config() {
 	printf '%s\n' '[scheduler]' 'slow_suspend = 10s' "$@" >"$ini.new"
 	mv "$ini.new" "$ini"
 }
-# rereads SAYS: reads it again; the log has one more line with SAYS then.
+# rereads TEXT: the daemon reads the file again, and the log then has one more line with TEXT.
 rereads() {
 	local before
 	before=$(grep -cF "$1" "$work/log" || true)
@@ -30,17 +30,17 @@ good() {
 	config "$@"
 	rereads "$ini: reloaded, in force"
 }
-# unchanged WHAT: nothing has happened to the suspended process or the worker.
+# unchanged TEXT: the suspended process and the worker have not changed.
 unchanged() {
 	until_true 50 says ".processes[]|select(.pid == $offline)|.state == \"suspended\" and .suspends == 1" ||
 		fail "$1: $(status | jq -c .processes)"
 	until_true 50 says ".daemon.worker_pid == $worker" || fail "$1: another worker"
 }
-# bad SAYS: as above, after a file that is none.
+# bad TEXT: the daemon refuses the file with TEXT, and nothing has changed.
 bad() {
 	rereads "$1"
 	unchanged "$1"
-	grep -F "$1" "$work/log" | tail -n 1 | grep -q 'the old configuration stays in force$' || fail "$1: not told"
+	grep -F "$1" "$work/log" | tail -n 1 | grep -q 'the old configuration stays in force$' || fail "$1: not logged"
 }
 
 config
@@ -67,35 +67,36 @@ good 'max_suspended = 20s' '[rule other]' 'uid = 4711' 'priority = online'
 unchanged "a good file that does not concern it"
 good 'max_holds_per_s = 50'
 unchanged "a key of an earlier version"
-grep -qF "$ini:3: max_holds_per_s is obsolete and ignored" "$work/log" || fail "a key without effect is not told"
+grep -qF "$ini:3: max_holds_per_s is obsolete and ignored" "$work/log" || fail "the log does not name an obsolete key"
 config 'slow_suspend_us = 11000000'
 rereads "$ini: reloaded, in force"
 until_true 50 says '.daemon.slow_suspend_us == 11000000' ||
-	fail "the value does not count"
+	fail "the value has no effect"
 unchanged "another figure"
 
-# Rules: nobody preempts it, then it is as it says itself, then less than the other.
+# Rules: at the highest priority no process preempts it; it has its own settings; it has less than
+# the other.
 for _ in 1 2; do
 	good '[rule up]' 'executable = /*/kfdreplay' 'priority = online'
 	until_true 50 state_is "$offline" running || fail "held at the highest priority"
 	until_true 50 says ".processes[]|select(.pid == $offline)|.rule == \"up\" and .priority == 15" ||
-		fail "not its rule: $(status | jq -c .processes)"
-	until_true 50 says ".processes[]|select(.pid == $online)|.rule == null" || fail "another's rule"
+		fail "the wrong rule applies: $(status | jq -c .processes)"
+	until_true 50 says ".processes[]|select(.pid == $online)|.rule == null" || fail "the other process has a rule"
 	good '[rule down]' 'uid = 0' 'shim = yes' 'executable = /*/kfdreplay' 'priority = 1' 'group = job'
 	until_true 50 state_is "$offline" suspended || fail "not held by its rule's priority"
 	until_true 50 says ".processes[]|select(.pid == $offline)|.rule == \"down\" and .priority == 1 and
-		.group == \"job\"" || fail "not its rule: $(status | jq -c .processes)"
+		.group == \"job\"" || fail "the wrong rule applies: $(status | jq -c .processes)"
 done
-# It becomes another unit while it is held.
+# The process joins another gang while it is held.
 before=$(status | jq ".processes[]|select(.pid == $offline).suspends")
 good '[rule down]' 'executable = /*/kfdreplay' 'group = other'
 until_true 50 says ".processes[]|select(.pid == $offline)|.group == \"other\" and .state == \"suspended\" and
-	.suspends == $before" || fail "resumed by a move: $(status | jq -c .processes)"
+	.suspends == $before" || fail "resumed because it joined another gang: $(status | jq -c .processes)"
 good
 until_true 50 says ".processes[]|select(.pid == $offline)|.rule == null and .priority == 2 and .group == \"\" and
-	.state == \"suspended\" and .suspends == $before" || fail "not itself: $(status | jq -c .processes)"
+	.state == \"suspended\" and .suspends == $before" || fail "not held in its own gang: $(status | jq -c .processes)"
 
-# Policies of nodes.
+# Nodes have policies.
 good '[node all]' 'policy = observe'
 until_true 50 state_is "$offline" running || fail "held by policy observe"
 until_true 50 says '.nodes[0].policy == "observe"' || fail "policy: $(status | jq -c .nodes)"
@@ -104,7 +105,7 @@ until_true 50 state_is "$offline" suspended || fail "not held by policy share"
 until_true 50 says '.nodes[0].policy == "share" and .nodes[0].share_percent == 1' ||
 	fail "policy: $(status | jq -c .nodes)"
 
-# A worker that dies: the next one has what is in force, not what the file says.
+# When the worker is killed, the next one has the configuration in force, not that of the file.
 config 'nonsense'
 rereads "$ini:3: not \`key = value\`"
 kill -KILL "$worker"

@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a rule's level counts for a process that says another one itself: auto and self
-# come to level self, whether the process has a debug session on itself from the start
-# (KFDSHIM_LEVEL=self) or has to be told to open one; it is held, and loses nothing. Only
-# trap is not to be had from who gives his session to nobody: he is observed, and the
-# status says why.
+# Proves: the level of a rule overrides that of the process: auto and self lead to level self,
+# whether the process has a debug session on itself from the start (KFDSHIM_LEVEL=self) or opens one
+# on command; the process is held and loses nothing. Only level trap is impossible for a process
+# that keeps its own session: it is observed, and the status gives the reason.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 in_a_world
 
-# rule LEVEL: it is for all that come from now on.
+# rule LEVEL: puts a rule with this level for all processes into force.
 rule() {
 	local before
 	before=$(grep -c "reloaded, in force" "$work/log" || true)
@@ -24,7 +23,7 @@ rule() {
 read_again() {
 	[ "$(grep -c "reloaded, in force" "$work/log" || true)" -gt "$1" ]
 }
-# comes OWN LEVEL REASON: a process that says OWN comes to LEVEL.
+# comes OWN LEVEL REASON: a process with KFDSHIM_LEVEL=OWN gets to LEVEL.
 comes() {
 	offline_level=$2
 	KFDSHIM_LEVEL=$1 start_offline --seconds 600
@@ -34,7 +33,7 @@ comes() {
 held() {
 	suspend_offline
 	send off
-	until_true 50 state_is "$offline" running || fail "not let go"
+	until_true 50 state_is "$offline" running || fail "not released"
 	end_offline
 }
 
@@ -56,5 +55,5 @@ rule trap
 comes self observe 'keeps its debug session .KFDSHIM_LEVEL=self.'
 send on
 sleep 0.3
-state_is "$offline" running || fail "held by nobody knows what"
+state_is "$offline" running || fail "held although its level is observe"
 says '.totals.failures == 0 and .totals.suspends == 2' || fail "suspends: $(status | jq -c .totals)"

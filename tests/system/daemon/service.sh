@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves, with a stand-in for systemd: the daemon is ready when its worker is, and not
-# before; its watchdog is told while the worker's heart beats, and not while it is stopped;
-# sockets that are passed are used and stay, and a wrong one is said; the units are right,
-# where systemd-analyze is there.
+# Proves, with a stand-in for systemd: the daemon reports that it is ready when its worker is, and
+# not before; it sends WATCHDOG=1 while the worker runs, and not while the worker is stopped;
+# sockets that are passed to it are used and not removed, and an unsuitable one is refused. The unit
+# files are valid, if systemd-analyze is installed.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 systemd=(python3 -IS "$SOURCE/tests/system/daemon/service.py")
 export NOTIFY_SOCKET=$work/notify
 
-"${systemd[@]}" listen "$NOTIFY_SOCKET" >"$work/told" &
+"${systemd[@]}" listen "$NOTIFY_SOCKET" >"$work/notified" &
 children+=("$!")
-until_true 50 grep -qx listening "$work/told" || fail "no stand-in"
+until_true 50 grep -qx listening "$work/notified" || fail "no stand-in"
 
-# how_often LINE
+# how_often LINE: prints how often systemd got this line.
 how_often() {
-	grep -cx "$1" "$work/told" || true
+	grep -cx "$1" "$work/notified" || true
 }
 
 at_least() {
@@ -25,51 +25,51 @@ at_least() {
 
 WATCHDOG_USEC=300000 start_daemon
 until_true 50 at_least READY=1 1 || fail "not ready"
-says .daemon.worker_pid || fail "ready, and does not answer"
-sed -n 2p "$work/told" | grep -qx 'STATUS=Worker [0-9]* is running\.' || fail "ready before its worker: $(cat "$work/told")"
+says .daemon.worker_pid || fail "ready, but it does not reply"
+sed -n 2p "$work/notified" | grep -qx 'STATUS=Worker [0-9]* is running\.' || fail "ready before its worker: $(cat "$work/notified")"
 until_true 50 at_least WATCHDOG=1 3 || fail "no WATCHDOG=1"
-grep -qx "STATUS=Worker $(worker) is running\." "$work/told" || fail "no status: $(cat "$work/told")"
+grep -qx "STATUS=Worker $(worker) is running\." "$work/notified" || fail "no status: $(cat "$work/notified")"
 
 first=$(worker)
 kill -STOP "$first"
-until_true 50 has_ended "$first" || fail "a stopped worker lives on"
+until_true 50 has_ended "$first" || fail "a stopped worker has not ended"
 until_true 50 says ".daemon.worker_pid != $first" || fail "no other worker"
-until_true 50 grep -qx "STATUS=Worker $(worker) is running\." "$work/told" || fail "no new status"
+until_true 50 grep -qx "STATUS=Worker $(worker) is running\." "$work/notified" || fail "no new status"
 
-# One that ends again and again is started after pauses; systemd is not told that all is well.
+# A worker that ends again and again is started after pauses; systemd gets no WATCHDOG=1 meanwhile.
 for _ in 1 2 3 4; do
 	before=$(worker)
 	kill -KILL "$before"
 	until_true 100 says ".daemon.worker_pid != $before" || fail "no worker after $before"
 done
 grep -q "after a pause" "$work/log" || fail "no pause"
-until_true 50 grep -qx "STATUS=Worker $(worker) is running\." "$work/told" || fail "no status of the last one"
+until_true 50 grep -qx "STATUS=Worker $(worker) is running\." "$work/notified" || fail "no status of the last one"
 awk '/^STATUS=The worker has ended/ {out = 1} /^STATUS=Worker/ {out = 0}
-	/^WATCHDOG=1$/ && out {exit 1}' "$work/told" || fail "WATCHDOG=1 while there is no worker: $(cat "$work/told")"
+	/^WATCHDOG=1$/ && out {exit 1}' "$work/notified" || fail "WATCHDOG=1 while there is no worker: $(cat "$work/notified")"
 before=$(how_often WATCHDOG=1)
 until_true 50 at_least WATCHDOG=1 $((before + 2)) || fail "no WATCHDOG=1 of the last worker"
 [ "$(how_often READY=1)" -eq 1 ] || fail "ready twice"
 
 kill -HUP "$daemon"
 until_true 50 at_least READY=1 2 || fail "not ready after a reload"
-[ "$(grep -cx RELOADING=1 "$work/told")" -eq 1 ] || fail "no RELOADING=1"
+[ "$(grep -cx RELOADING=1 "$work/notified")" -eq 1 ] || fail "no RELOADING=1"
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
 until_true 50 at_least STOPPING=1 1 || fail "no STOPPING=1"
 
-# In the journal lines have a priority and no name.
+# In the journal, lines begin with a priority and have no name.
 exec {journal}>>"$work/journal"
 JOURNAL_STREAM=$(stat -c %d:%i "$work/journal") "$BUILD/kfdschedd" --foreground \
 	--socket "$work/own/socket" 2>&"$journal" &
 daemon=$!
 children+=("$daemon")
 until_true 50 grep -qx "<6>listening at $work/own/socket" "$work/journal" || fail "journal: $(cat "$work/journal")"
-# It says so before it takes signals.
-KFDSHIM_SOCKET=$work/own/socket until_true 50 says ".daemon.pid == $daemon" || fail "it does not answer"
+# It logs that it listens before it handles signals.
+KFDSHIM_SOCKET=$work/own/socket until_true 50 says ".daemon.pid == $daemon" || fail "the daemon does not reply"
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
 
-# Sockets that are there before the daemon, and after it.
+# Sockets that are passed exist before the daemon and after it.
 mkdir "$work/passed"
 KFDSHIM_SOCKET=$work/passed/socket
 port=$(python3 -IS -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -77,14 +77,14 @@ port=$(python3 -IS -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 
 	2>>"$work/log" &
 daemon=$!
 children+=("$daemon")
-until_true 50 says ".daemon.pid == $daemon" || fail "not by the socket that was passed"
+until_true 50 says ".daemon.pid == $daemon" || fail "the passed socket is not used"
 python3 -IS "$SOURCE/tests/system/daemon/metrics.py" until 20 "$port" "$work/text" kfdsched_worker_restarts_total==0 ||
 	fail "no metrics by the socket that was passed"
 kill -TERM "$daemon"
 wait "$daemon" || fail "exit code $?"
-[ -S "$KFDSHIM_SOCKET" ] || fail "it has removed a socket that is not its own"
+[ -S "$KFDSHIM_SOCKET" ] || fail "the daemon has removed the passed socket"
 
-# wrong TEXT KIND...
+# wrong TEXT KIND...: the daemon refuses these sockets with TEXT.
 wrong() {
 	local text=$1
 	shift

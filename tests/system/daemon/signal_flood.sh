@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a process at level trap that signals itself without end cannot have its executor, which
-# has real-time priority, run without end: after a burst, a signal takes a millisecond. The process
+# Proves: a process at level trap that sends itself signals without end cannot keep its executor,
+# which has real-time priority, busy: after a burst, each signal takes a millisecond. The process
 # gets all of its signals, and is suspended and resumed meanwhile.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
@@ -17,7 +17,7 @@ start_online
 start_target --seconds 300
 must_tag "$target" offline
 until_true 50 about "$target" '.level == "trap"' || fail "no session: $(status | jq -c .processes)"
-[ "$(tracer_of "$target")" != 0 ] || fail "it is not traced"
+[ "$(tracer_of "$target")" != 0 ] || fail "the process is not traced"
 start=${EPOCHREALTIME/./}
 kill -USR1 "$target"
 while [ ! -e "$work/seen.usr1" ]; do
@@ -25,7 +25,7 @@ while [ ! -e "$work/seen.usr1" ]; do
 done
 took=$(((${EPOCHREALTIME/./} - start) / 1000))
 echo "$signals signals took $took ms"
-# 100 at once, one in a millisecond then; a busy machine makes it longer.
+# The first 100 pass at once, then one passes each millisecond; a busy machine makes it longer.
 [ "$took" -ge $((signals - 200)) ] || fail "$signals signals took $took ms"
 kill -INT "$target"
 wait "$target" || fail "it ended with $?"

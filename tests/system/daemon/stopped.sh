@@ -8,7 +8,7 @@ set -eu
 . "$SOURCE/tests/lib/daemon.inc.sh"
 in_a_world
 
-# stop executor|worker
+# stop executor|worker: stops the process, and checks that the offline process runs again.
 stop() {
 	local ms
 	suspend_offline
@@ -18,7 +18,7 @@ stop() {
 	echo "ran again $ms ms after SIGSTOP of the $1"
 	grep -q "$before is stopped; killing it" "$work/log" || fail "the watchdog did not say why"
 }
-# By another than before, and not by the worker itself.
+# is_served: another executor than before serves the process, and not the worker itself.
 is_served() {
 	says "any(.processes[]; .pid == $offline and .level == \"trap\")" &&
 		[ -n "$(executor)" ] && [ "$(executor)" != "$before" ] && [ "$(executor)" != "$(worker)" ]
@@ -31,7 +31,7 @@ first=$(worker)
 stop executor
 send off
 until_true 100 is_served || fail "not served by another executor: $(status | jq -c .processes)"
-[ "$(worker)" = "$first" ] || fail "the worker is another one"
+[ "$(worker)" = "$first" ] || fail "the worker was replaced"
 stop worker
 until_true 50 says ".daemon.worker_pid != $before" || fail "no other worker"
 until_true 50 is_served || fail "no other worker took it over: $(status | jq -c .processes)"
