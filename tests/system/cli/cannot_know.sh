@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Where it cannot be known which processes use a GPU, `queues` and `top` say so, print nothing and
-# end with 77: in a container without the daemon's socket, and on a machine without a driver. With
-# the socket they print what the daemon knows.
+# Proves: where kfdsched cannot know which processes use a GPU, `queues` and `top` say so, print
+# nothing else and end with 77: in a container without the daemon's socket, and on a machine without
+# a driver. With the socket they print what the daemon knows.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"

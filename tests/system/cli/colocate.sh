@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched colocate, all arms among stand-ins: who is started how in each arm,
-# and the figures as table, JSON (every key) and SVG. No simulated GPU here,
-# so what only kfdsim tells has to be null.
+# Proves, with stand-ins for the daemon and the clients: kfdsched colocate starts each client in
+# each arm as documented, and prints the figures as table, JSON (every key) and SVG. There is no
+# simulated GPU here, so the values that only kfdsim knows have to be null.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -88,7 +88,7 @@ grep -q '^trap *900 us .* 8.40 *80 % *30$' "$work/out" || fail "row trap"
 grep -q '^trap *- *- *- *- *- *[01]\.[0-9] % *- *-$' "$work/out" || fail "the times of trap"
 xmllint --noout "$work/report.svg" || fail "the SVG is not well-formed"
 
-# Several seeds: other arrivals each, medians, means and totals of them, and how far they are apart.
+# Several seeds: each has other arrivals; the results are medians, means and totals, with a spread.
 rm "$FAKE_DIR"/*
 FAKE_SPREAD=1 expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.3 --seeds 3 --arms alone,trap \
 	--json "$work/seeds.json"
@@ -102,7 +102,7 @@ jq -e '.seeds == 3 and (.arms.trap | .online.requests == 300 and .suspends == 90
 	"$work/seeds.json" >/dev/null || fail "three seeds: $(jq -c .arms.trap "$work/seeds.json")"
 grep -q '^  3 seeds .* 2.70-2.90 ms' "$work/out" || fail "the row of the spread: $(cat "$work/out")"
 
-# Arrivals of another kind, and a configuration for the daemon.
+# The arrivals are of another kind, and the daemon has a configuration.
 printf '[scheduler]\npolicy = observe\n' >"$work/own.ini"
 printf '100\n' >"$work/gaps"
 rm "$FAKE_DIR"/*
@@ -115,7 +115,7 @@ printed "online on, recorded arrivals, load 20 %"
 schema colocate "$work/r.json"
 ! grep -q possible "$work/out" || fail "without arm alone nothing is possible"
 
-# Only what was asked for is run; without alone there is nothing to judge by.
+# Only the requested arm runs; without arm alone nothing is compared.
 rm "$FAKE_DIR"/*
 expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 1 --rate 50 --arms shared --json "$work/r.json"
 for name in alone-online trap-online; do
@@ -126,7 +126,7 @@ jq -e '(.arms | keys == ["shared"]) and .load == null and .rate_per_s == 50' "$w
 	fail "one arm: $(cat "$work/r.json")"
 nothing_left
 
-# Who is woken late finds clients that have ended in their time: no failure.
+# If kfdsched wakes late, it finds clients that have ended in time, which is no failure.
 rm "$FAKE_DIR"/*
 "$kfdsched" colocate "${traces[@]}" --seconds 2 --arms shared >"$work/out" 2>"$work/err" &
 run=$!
@@ -140,19 +140,19 @@ for _ in $(seq 200); do
 	sleep 0.05
 done
 kill -CONT "$run" || true
-wait "$run" || fail "it ended with $?"
+wait "$run" || fail "colocate ended with $?"
 grep -q '^shared ' "$work/out" || fail "no row"
 nothing_left
 
-# A run that is not valid: its report is written, and the exit code is 1.
+# A run is not valid: its report is written, and the exit code is 1.
 rm "$FAKE_DIR"/*
 FAKE_OVERLOAD=1 expect 1 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms alone,trap --json "$work/r.json"
 said "the run is not valid: online does not keep up even in arm alone"
 jq -e '.valid == false' "$work/r.json" >/dev/null || fail "a report of a valid run"
 nothing_left
 
-# Levels: only the offline clients get theirs, and without a daemon the clients find each other in a
-# folder of their own. The fake clients make no files there.
+# Levels: only the offline clients get the level of the arm, and without a daemon the clients find
+# each other in a directory of the arm. The fake clients make no files there.
 rm "$FAKE_DIR"/*
 FAKE_LEVEL=gate expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms gate,peers --json "$work/r.json"
 said "the clients cannot be scheduled: online has no file in the directory of the arm"
@@ -175,7 +175,7 @@ FAKE_PEERS=1 expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.3 --arms p
 ! grep -q "cannot be scheduled" "$work/err" || fail "the files of peers were not found: $(cat "$work/err")"
 nothing_left
 
-# A level other than the arm's, and a disabled shim: goes on, and says so.
+# If the level is not that of the arm, or the shim is disabled, the run goes on with a warning.
 rm "$FAKE_DIR"/*
 FAKE_LEVEL=observe expect 0 "$kfdsched" colocate "${traces[@]}" --seconds 0.5 --arms trap
 said "level observe: the fake says so"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched colocate with two online clients and two offline ones of a group, among stand-ins: which
-# of them run together in each arm, and the figures of each and of all.
+# Proves, with stand-ins: kfdsched colocate with two online clients and two offline clients of a
+# group runs the right clients together in each arm, and prints the figures of each and of all.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -39,7 +39,7 @@ done
 said "arm alone, seed 1 of 1, 0.4 s 3 times"
 
 printed "online on + on2, Poisson arrivals, load 30 % in total; offline off (night) + off2 (night), closed loop"
-# Requests of 900 and of 1900 us; of steps of 900 and 2700 us 80 and 40 %.
+# Requests take 900 and 1900 us; of the steps of 900 and 2700 us 80 and 40 % are kept.
 grep -q '^alone *900 us *1.90 ms *1.90 ms *1.90 ms *200 *21.00 *100 % *0$' "$work/out" || fail "row alone"
 grep -q '^  on *900 us *1.50 ms *2.00 ms *3.00 ms *100 *$' "$work/out" || fail "row of the first online client"
 grep -q '^trap *900 us *1.90 ms .* 200 *10.50 *50 % *30$' "$work/out" || fail "row trap"
@@ -48,7 +48,8 @@ grep -q '^  off2 (night) *4.20 *40 % *$' "$work/out" || fail "row of the second 
 grep -Eq '^shared( +-){4} +200 ' "$work/out" || fail "row shared"
 
 schema colocate "$work/report.json"
-# One request of 900 us and one of 1900 us every 9 ms, and two calls a suspension and a resume.
+# There is one request of 900 us and one of 1900 us every 9 ms, and each suspension and each resume
+# takes two calls.
 jq -e '(.possible | (.suspend_us - 80 | fabs < 3) and (.resume_us - 100 | fabs < 4) and .suspends == 44
 		and (.p99_us - 2880 | fabs < 3))
 	and (.arms.trap | .online.requests == 200 and (.clients.online | map(.trace) == ["on", "on2"])
@@ -56,7 +57,7 @@ jq -e '(.possible | (.suspend_us - 80 | fabs < 3) and (.resume_us - 100 | fabs <
 	"$work/report.json" >/dev/null || fail "the figures: $(jq -c '.possible, .arms.trap' "$work/report.json")"
 xmllint --noout "$work/report.svg" || fail "the SVG is not well-formed"
 
-# A group for one of them; the other is by itself.
+# One offline client is in a group, and the other is not.
 rm -f "$FAKE_DIR"/*
 expect 0 "$kfdsched" colocate "${traces[@]}" --group one --offline "$work/off2.csv" --seconds 0.1 --arms trap
 logged trap-online "priority=online group=unset"
@@ -64,7 +65,7 @@ logged trap-offline1 "group=one"
 logged trap-offline2 "group=unset"
 nothing_left
 
-# Too many, and a group of no client.
+# There are too many clients, or a group without a client.
 nine=()
 for _ in $(seq 9); do nine+=(--online "$work/on.csv"); done
 expect 2 "$kfdsched" colocate "${nine[@]}" --offline "$work/off.csv"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# colocate stopped in the middle of an arm by SIGTERM or SIGINT ends all that
-# it started and takes its folder away; killed outright, its processes still go.
+# Proves: if colocate gets SIGTERM or SIGINT in the middle of an arm, it ends all that it has
+# started and removes its directory; if it is killed, its processes end, too.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What fails in a run is told, with the words of the process that failed; the
-# exit code is 1 (77 where a child says that it is not possible here), no
-# report is written, and nothing is left.
+# Proves: if something fails in a run, colocate prints the message of the process that failed and
+# ends with 1 (77 if that process says that it is not possible here), writes no report and leaves
+# nothing behind.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Containers without an engine: namespaces and cgroups as docker and Kubernetes lay them out,
-# made here, each with a GPU workload. From outside a process' numbers, container, pod and
-# queues are right, whichever number it is named by; from within as much as can be known.
+# Proves, with containers that the test makes as docker and Kubernetes lay them out (namespaces and
+# cgroups, without an engine), each with a GPU workload: from outside, pids, container, pod and
+# queues of a process are right, by whichever pid it is named; from within, kfdsched prints what can
+# be known there.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -17,7 +18,7 @@ pod_id=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
 sandbox_id=ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100
 pod_uid=6f1c9c8e-8c2e-4b5a-9d0c-0123456789ab
 
-# pidmap ARGUMENT...: to $work/map.json, and to all that is checked at the end.
+# pidmap ARGUMENT...: the output goes to $work/map.json and to the file that is checked at the end.
 pidmap() {
 	PATH=$search "$kfdsched" pidmap --json "$@" >"$work/map.json" 2>"$work/said" || fail "pidmap $*: $(cat "$work/said")"
 	keep
@@ -49,8 +50,8 @@ is ".processes[0].container | .engine == \"docker\" and .id == \"$docker_id\" an
 	and .detected_by == \"cgroup\""
 is ".processes[1].container | .engine == \"containerd\" and .id == \"$pod_id\" and .pod_uid == \"$pod_uid\""
 is ".processes[1].container_pid == $inner_pod"
-# queues_between: while the driver listed the same queues before and after, $ids: a workload
-# that has begun just now makes more.
+# queues_between: the driver listed the same queues, $ids, before and after. A workload that has
+# just begun makes more.
 ids_of() {
 	find "/sys/class/kfd/kfd/proc/$1/queues" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n | jq -cs .
 }
@@ -67,7 +68,7 @@ for one in "$docker $inner" "$pod $inner_pod"; do
 		"$work/queues.json" >/dev/null || fail "queues of $pid: $(cat "$work/queues.json")"
 done
 
-# One container, by its id and by its pod: all of its processes, or the one of a number.
+# A container, by its id and by its pod: all of its processes, or the one with a pid.
 pidmap --container "${docker_id:0:6}"
 is "[.processes[] | [.pid, .uses_gpu]] == [[$docker_init, false], [$docker, true]]"
 pidmap --container "$pod_uid" "$inner_pod"
@@ -75,9 +76,9 @@ is "[.processes[].pid] == [$pod]"
 pidmap --container "${docker_id:0:6}" 1
 is "[.processes[].pid] == [$docker_init]"
 
-# By name where docker can be asked; not by one that hangs, fails, or says no name.
+# A container has a name if docker can be asked, but not if docker hangs, fails or prints no name.
 mkdir "$work/bin"
-# asked SCRIPT: docker in PATH
+# asked SCRIPT: makes a command docker of it, in PATH.
 asked() {
 	printf '#!/bin/sh\n%s\n' "$1" >"$work/bin/docker"
 	chmod 755 "$work/bin/docker"
@@ -86,7 +87,7 @@ asked() {
 without_name() {
 	PATH=$search expect 1 "$kfdsched" pidmap --container train
 	said "$1"
-	[ ! -s "$work/out" ] || fail "it prints something"
+	[ ! -s "$work/out" ] || fail "pidmap prints something"
 }
 # shellcheck disable=SC2016 # expanded in there
 asked 'for last; do :; done; [ "$last" = '"$docker_id"' ] && [ "$1" = inspect ] && echo /train'
@@ -121,12 +122,12 @@ is ".processes[0].container | .engine == \"docker\" and .id == \"$docker_id\" an
 within "$docker_init" "$kfdsched" pidmap "$inner" >"$work/table"
 grep -qE "^ +- +$inner +$inner +docker ${docker_id:0:12} +- +- +yes " "$work/table" ||
 	fail "not '-' for the host's number: $(cat "$work/table")"
-# There the pod's containers share what is mounted: the id is not the container's.
+# The containers of the pod share these mounts, so the id is not the container's.
 within "$pod_init" "$kfdsched" pidmap --json >"$work/map.json"
 keep
 is "[.processes[].pid] == [$inner_pod]"
 is ".processes[0].container | .engine == \"containerd\" and .id == null"
-# The driver's list has other numbers, and nobody is taken for another.
+# The driver's list has other pids, and no process is taken for another.
 expect 77 within "$docker_init" "$kfdsched" queues "$inner"
 [ ! -s "$work/out" ] || fail "queues from within"
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What all commands have in common: --version prints release, commit and protocol in every binary;
-# EXIT STATUS in the manual is the verb's own; --interval takes seconds or a time, -n a count,
-# --json is JSON on stdout everywhere, also where it can name a file; `status PID` shows that process alone. What is installed has
-# kfdschedd(8), the schemas and docs/reference, with every page of it that a help text names.
+# Proves what all commands have in common: --version prints release, commit and protocol in every
+# binary; EXIT STATUS in the manual is that of the command; --interval takes seconds or a time, -n a
+# count; --json prints JSON to stdout everywhere, also where it can name a file; `status PID` shows
+# that process alone. The installation has kfdschedd(8), the schemas and docs/reference, with every
+# page of it that a help text names.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -20,7 +21,7 @@ if [ -z "${IN_A_WORLD:-}" ]; then
 	for program in kfdsched kfdschedd kfdsim; do
 		"$BUILD/$program" --version | cut -d , -f 2- | cmp -s - "$work/one" || fail "$program is of another commit"
 	done
-	# Where it can name a file, it need not: [--json [FILE]].
+	# If --json can name a file, the file is optional: [--json [FILE]].
 	for verb in $("$BUILD/kfdsched" --help | awk '/^  [a-z]/ {print $1}'); do
 		"$BUILD/kfdsched" "$verb" --help >"$work/out"
 		! head -n 1 "$work/out" | grep -E -- '--json' | grep -qvE -- '--json( \[FILE\])?\]' ||
@@ -37,7 +38,7 @@ if [ -z "${IN_A_WORLD:-}" ]; then
 	exits queues "0 success, 1 failure"
 	cmake --install "$BUILD" --prefix "$work/installed" >/dev/null
 	find "$work/installed" -type f >"$work/files"
-	# Pages that help texts and messages of installed programs name.
+	# These pages are named in help texts and messages of installed programs.
 	named=$(grep -aohE "docs/[a-z0-9/-]+\.md" "$BUILD"/{kfdsched,kfdschedd,kfdreplay,libkfdshim-agent.so} | sort -u)
 	[ "$(wc -w <<<"$named")" -gt 8 ] || fail "only these pages are named: $named"
 	for file in man/man8/kfdschedd.8 docs/schemas/status.json docs/schemas/preempt.json \

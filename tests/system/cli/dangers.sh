@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is dangerous on a real GPU is said where it is typed: in the help and on stderr, first, of
-# preempt, suspend, verify --trap and monitor --source trap; on a real GPU preempt asks on its
-# terminal, and without one it wants --yes. Of a daemon's session, which is open, nothing is said.
-# (A folder of sysfs without simulation.json plays the real GPU.)
+# Proves: kfdsched warns of what is dangerous on a real GPU in the help and, first, on stderr of
+# preempt, suspend, verify --trap and monitor --source trap. On a real GPU preempt asks on its
+# terminal, and without a terminal it requires --yes. If the daemon has a session open already, there
+# is no warning. (A copy of sysfs without simulation.json plays the real GPU.)
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -19,7 +19,7 @@ LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" "${load[@]}" >/dev/null 2>&1 
 target=$!
 children+=("$target")
 until_true 300 test -e "/sys/class/kfd/kfd/proc/$target/queues/1" || fail "no queues"
-# warns COMMAND...: its first line on stderr does.
+# warns COMMAND...: the first line on stderr is the warning.
 warns() {
 	expect "@(0|1|77)" timeout 60 "$kfdsched" "$@"
 	head -n 1 "$work/err" | grep -qF "process $target: on a real GPU $danger" || fail "$*: $(cat "$work/err")"
@@ -39,7 +39,7 @@ head -n 1 "$work/err" | grep -qF "$danger" || fail "suspend: $(cat "$work/err")"
 mkdir "$work/kfd"
 cp -rL /sys/class/kfd/kfd "$work/kfd/" 2>/dev/null || true
 rm "$work/kfd/kfd/simulation.json"
-# real COMMAND...: on what cannot be told from a real GPU.
+# real COMMAND...: runs it where the GPU looks like a real one.
 real() {
 	# shellcheck disable=SC2016 # expanded in there
 	unshare -m bash -c 'mount --bind "$1" /sys/class/kfd && shift && "$@"' real "$work/kfd" "$@"
@@ -52,11 +52,11 @@ printed "1/1 successes"
 answers() {
 	echo "$1" | real script -qec "$kfdsched ${preempt[*]}" /dev/null >"$work/out" 2>"$work/err"
 }
-answers n && fail "it goes on after 'n': $(cat "$work/out")"
+answers n && fail "preempt goes on after 'n': $(cat "$work/out")"
 printed "$danger"
 printed "continue? [y/N]"
-! grep -q successes "$work/out" || fail "it has preempted after 'n'"
-answers y || fail "after 'y' it ends with $?: $(cat "$work/out")"
+! grep -q successes "$work/out" || fail "preempt has suspended the process after 'n'"
+answers y || fail "after 'y' preempt ends with $?: $(cat "$work/out")"
 printed "1/1 successes"
 
 start_daemon
@@ -66,6 +66,6 @@ start_work() {
 	target=$!
 }
 start_work
-until_true 100 says "any(.processes[]; .pid == $target and .level == \"trap\")" || fail "not known"
+until_true 100 says "any(.processes[]; .pid == $target and .level == \"trap\")" || fail "the daemon does not list it at level trap"
 expect 0 real "$kfdsched" preempt "$target" -n 1 --hold 1ms --pause 1ms </dev/null
 [ ! -s "$work/err" ] || fail "by the daemon: $(cat "$work/err")"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched diagnose of real workloads in a simulated world: with the shim and without, with
-# a daemon and without, stopped, traced, dead, a thread, another user's. One verdict each,
-# exactly as text once, and every JSON keeps to its schema.
+# Proves: kfdsched diagnose gives the right verdict of workloads in a simulation: with the shim and
+# without, with a daemon and without, stopped, traced, dead, a thread, another user's. One text is
+# compared as a whole, and every JSON keeps to its schema.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -11,21 +11,21 @@ in_a_world
 unset KFDSHIM_SOCKET HSA_ENABLE_INTERRUPT HSA_TOOLS_LIB KFDSHIM_LEVEL KFDSHIM_VRAM_LIMIT
 as=()
 
-# diagnose "ARGUMENT..." JQ...: each expression holds of the process in its JSON, which is kept
-# for the schema.
+# diagnose "ARGUMENT..." JQ...: each expression is true of the process in the JSON, which is kept
+# for the check of the schema.
 diagnose() {
 	local -a named
 	read -ra named <<<"$1"
 	shift
 	expect 0 "${as[@]}" "$kfdsched" diagnose --json "${named[@]}"
-	[ ! -s "$work/err" ] || fail "diagnose ${named[*]} talks"
+	[ ! -s "$work/err" ] || fail "diagnose ${named[*]} prints something on stderr"
 	jq -c . "$work/out" >>"$work/all"
 	for program in "$@"; do
 		jq -e ".processes[0] | $program" "$work/out" >/dev/null || fail "not so: $program"
 	done
 }
 
-# becomes PID JQ: until it is so.
+# becomes PID JQ: waits until the expression is true.
 becomes() {
 	for _ in $(seq 300); do
 		! "$kfdsched" diagnose --json "$1" 2>/dev/null |
@@ -36,7 +36,7 @@ becomes() {
 	fail "process $1 does not come to $2"
 }
 
-# replay VARIABLE=VALUE...: a workload with queues and little work, $replayed.
+# replay VARIABLE=VALUE...: starts a workload with queues and little work, as $replayed.
 replay() {
 	env "$@" "$BUILD/kfdreplay" --trace "$SOURCE/traces/online_resnet50_b1.csv" \
 		--rate 0.1 --seconds 300 >/dev/null 2>&1 &
@@ -44,7 +44,7 @@ replay() {
 	children+=("$replayed")
 	becomes "$replayed" '.gpu.queues != null and .gpu.queues != []'
 }
-# child_in_state PARENT 'NAME STATE': waits for such a child, $child.
+# child_in_state PARENT 'NAME STATE': waits for such a child, as $child.
 child_in_state() {
 	for _ in $(seq 300); do
 		child=$(cat /proc/[0-9]*/stat 2>/dev/null | sed -n "s/^\([0-9]*\) $2 $1 .*/\1/p;T;q")
@@ -62,14 +62,14 @@ refused 1 "there is no process 4000000" "$kfdsched" diagnose 4000000
 sleep 300 &
 sleeper=$!
 children+=("$sleeper")
-becomes $sleeper '.process.command == "sleep 300"' # not the shell any more that was forked for it
+becomes $sleeper '.process.command == "sleep 300"' # not the shell that was forked for it
 diagnose $sleeper '.verdict | test("^process [0-9]+ \\(sleep\\) runs, uses no GPU, and there is nothing to preempt$")' \
 	'.preemptible == false and .level == "none" and .best_level == null and .findings == []' \
 	'.gpu == (.gpu + {used: false, listed: false, device_open: false, queues: null})' \
 	".process.parent == {pid: $$, comm: \"bash\"} and .process.tracer == null" \
 	'.process.command == "sleep 300" and .process.kernel == false'
-# Its parent does not ask for its exit code before it ends itself. (The shell would: it ends
-# when its parent is no shell any more.)
+# Its parent ends without a wait for it. (A shell would wait: so it waits until its parent is no
+# shell any more.)
 bash -c '{ until grep -qs "(sleep)" "/proc/$$/stat"; do sleep 0.05; done; exec sleep 0; } & exec sleep 300' &
 parent=$!
 children+=("$parent")
@@ -134,7 +134,7 @@ refused 1 "has no process 7" "$kfdsched" diagnose --container 3f2a9c0d 7
 refused 1 "no process is in a container" "$kfdsched" diagnose --container 0123
 expect 2 "$kfdsched" diagnose --container ""
 umount "/proc/$inside/cgroup"
-# unshare takes no other while it waits, and its child goes with it.
+# unshare ignores other signals while it waits, and its child ends with it.
 kill -KILL $starter
 wait $starter 2>/dev/null || true
 strace -o "$work/strace" -e trace=none -p $bare 2>/dev/null &
@@ -144,12 +144,12 @@ becomes $bare '.process.tracer.comm == "strace"'
 diagnose $bare ".process.tracer == {pid: $tracer, comm: \"strace\"}"
 kill $tracer
 
-# ---- with one ----
+# ---- with a daemon ----
 export KFDSHIM_SOCKET=$work/run/socket
 start_daemon
 replay "$preload" KFDSHIM_PRIORITY=offline
 offline=$replayed
-# It comes to its level at its first queue; those for copies are its last.
+# It gets to its level at its first queue; the queues for copies are its last ones.
 becomes $offline '.level == "trap" and ([.gpu.queues[] | select(.source == "shm") | .count] | add) == 4'
 diagnose $offline '.verdict | test("and can be preempted at level trap$")' \
 	'.gpu.registered and .gpu.debug_enabled and .best_level == "trap"' \
@@ -167,7 +167,7 @@ becomes $offline '.gpu.held'
 diagnose $offline '.verdict | test("with 4 queues \\(held now\\), and can be preempted at level trap$")'
 "$kfdsched" resume $offline >/dev/null
 becomes $offline '.gpu.held == false and .gpu.suspends > 0'
-# One that somebody debugs already.
+# Another debugger traces the process already.
 strace -o "$work/strace" -e trace=none env "$preload" KFDSHIM_PRIORITY=1 "$BUILD/kfdreplay" \
 	--trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 0.1 --seconds 300 >/dev/null 2>&1 &
 tracer=$!
@@ -179,13 +179,13 @@ children+=("$traced")
 diagnose "$traced" ".verdict | test(\"at level self; for level trap do: end it: 'kill $tracer'\$\")" \
 	".process.tracer == {pid: $tracer, comm: \"strace\"}" '([.findings[].check] - ["worker"]) == ["tracer"]' \
 	'.levels | map(.can) == ["no", "now", "yes", "yes", "yes"]'
-# A user that is not allowed to read its state.
+# This user is not allowed to read the state of the process.
 as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 chmod 755 "$work"
 diagnose $bare '.preemptible == null and .level == null and .gpu.device_open == null and .gpu.shim == null' \
 	'.gpu.used and .gpu.listed' '.process.tracer == null' \
 	'.findings[] | select(.check == "rights") | (.found | test("is not allowed to read its state")) and
 		(.advice | test("^run this as root"))'
-# What the daemon and the driver's list tell, all may know.
+# What the daemon and the driver's list report is readable for every user.
 diagnose $offline '.level == "trap" and .preemptible and .gpu.device_open == null'
 schema diagnose "$work/all" --lines

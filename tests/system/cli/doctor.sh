@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched doctor in simulated worlds and without a GPU, as root and as a plain user,
-# with a daemon and without: one table, one advice for each thing that is amiss.
+# Proves: kfdsched doctor prints one table, with one advice for each problem, in simulations and
+# without a GPU, as root and as a plain user, with a daemon and without.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -11,7 +11,7 @@ as_root "$@"
 unset XDG_RUNTIME_DIR HSA_ENABLE_INTERRUPT HSA_TOOLS_LIB KFDSHIM_LEVEL KFDSHIM_VRAM_LIMIT
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
 
-# doctor CODE ARGUMENT...: its JSON in $work/out, which is as it has to be.
+# doctor CODE ARGUMENT...: runs doctor; the JSON in $work/out keeps to its schema.
 doctor() {
 	local code=$1
 	shift
@@ -26,7 +26,7 @@ doctor() {
 	cat "$work/checks" >>"$work/names"
 }
 
-# lines CHECK JQ ...: the lines of each check are so.
+# lines CHECK JQ ...: each expression is true of the lines of its check.
 lines() {
 	local program="" bad
 	while [ $# -gt 0 ]; do
@@ -56,14 +56,14 @@ inside_as_root() {
 		daemon '.verdict == "warning" and (.advice | test("start one as root"))'
 
 	expect 0 "$bin/kfdsched" doctor -v
-	[ ! -s "$work/err" ] || fail "doctor talks"
-	head -n 1 "$work/out" | grep -q '^SIMULATED GPU: mi210, .*6\.12\.95' || fail "not said: simulated"
+	[ ! -s "$work/err" ] || fail "doctor prints something on stderr"
+	head -n 1 "$work/out" | grep -q '^SIMULATED GPU: mi210, .*6\.12\.95' || fail "the output does not say that the GPU is simulated"
 	[ "$(grep -c '^CHECK  *VERDICT  *FOUND  *ADVICE$' "$work/out")" = 1 ] || fail "not one table"
 	[ "$(sed '1,/^CHECK/d' "$work/out" | wc -l)" = "$(wc -l <"$work/checks")" ] ||
 		fail "the table has other lines than --json"
 	grep -q "^daemon  *warning  .*kfdschedd' " "$work/out" || fail "no advice about the daemon"
 
-	# What this session would do to programs; and where they could not meet.
+	# These variables of the session affect programs; and the peers could not meet here.
 	mkdir -m 0755 "$work/kfdshim"
 	as=(env KFDSHIM_PRIORITY=fast HSA_ENABLE_INTERRUPT=0 HSA_TOOLS_LIB=libother.so
 		XDG_RUNTIME_DIR="$work")
@@ -74,7 +74,7 @@ inside_as_root() {
 		runtime_folder '.verdict == "missing" and (.found | test("0755"))'
 	rmdir "$work/kfdshim"
 
-	# Libraries that cannot be used, and a daemon that does not answer.
+	# These libraries cannot be used, and this daemon does not reply.
 	cp "$bin"/*.so "$work"
 	cp "$work/libkfdshim.so" "$bin/libkfdshim-agent.so" # a library, but not that one
 	echo nonsense >"$bin/libkfdshim.so"
@@ -89,19 +89,19 @@ inside_as_root() {
 	as=()
 }
 
-# status_says JQ: the daemon's, in $work/out.
+# status_says JQ: the expression is true of the daemon's status, which is in $work/out.
 status_says() {
 	"$kfdsched" status --json >"$work/out" 2>/dev/null && jq -e "$1" "$work/out" >/dev/null
 }
 
 inside_with_daemon() {
 	export KFDSHIM_SOCKET=$work/run/socket
-	# A slow host is no reason to spare a process here.
+	# The configuration tolerates slow suspends, because a busy host makes suspends slow.
 	printf '[scheduler]\nslow_suspend_us = 10000000\n' >"$work/patient.ini"
 	"$bin/kfdschedd" --foreground --socket "$KFDSHIM_SOCKET" --config "$work/patient.ini" 2>"$work/log" &
 	children+=("$!")
 	soon test -S "$KFDSHIM_SOCKET"
-	# Little work: this is about what there is.
+	# The workload has little to do, because only its existence matters.
 	LD_PRELOAD=$bin/libkfdshim.so KFDSHIM_PRIORITY=offline KFDSHIM_VRAM_LIMIT=1000G \
 		"$BUILD/kfdreplay" --trace "$SOURCE/traces/online_resnet50_b1.csv" \
 		--rate 0.1 --seconds 300 >/dev/null 2>&1 &
@@ -110,7 +110,7 @@ inside_with_daemon() {
 	soon status_says '.processes[] | select(.level == "trap")'
 	expect 0 "$kfdsched" policy observe
 	doctor 0
-	# How quickly it answers, and whether the watchdog had to begin another one, is the host's.
+	# The time of a reply, and whether the watchdog had to start another worker, depend on the host.
 	lines daemon "$good" worker '.found | test("^worker [0-9]+ replies within ")' \
 		suspends "$good" connections "$good" \
 		refused_calls "$good" \
@@ -124,17 +124,17 @@ inside_with_daemon() {
 	doctor 0 "$offline"
 	jq -e ".pid == $offline and .findings[0].check == \"level\" and
 		all(.findings[]; .pid == $offline or (.verdict | IN(\"warning\", \"missing\")))" \
-		"$work/out" >/dev/null || fail "doctor PID tells of others"
+		"$work/out" >/dev/null || fail "doctor PID reports other processes"
 	lines has_shim '.found == "libkfdshim.so is loaded"' \
 		uses_gpu '.found == "it has opened /dev/kfd"' \
 		tracer '.found | test("^kfdschedd")' \
 		runtime '.found == "enabled"' \
 		process_rocr '.found | test("^ROCr ")'
-	# One that has no GPU, and no shim.
+	# A process without a GPU and without the shim.
 	doctor 0 $$
 	lines level '.verdict == "warning" and (.advice | test("kfdsched set"))' \
 		uses_gpu '.found == "it has not opened /dev/kfd"'
-	# A process may call itself anything, also what is no UTF-8.
+	# The name of a process can be anything, also invalid UTF-8.
 	mkfifo "$work/fifo"
 	bash -c 'printf "gd\377b" >"/proc/$$/comm"; read -r _ <"$1"' bash "$work/fifo" &
 	odd=$!
@@ -150,7 +150,7 @@ inside_with_daemon() {
 	refused 1 "process 4000000 has ended" "$kfdsched" doctor 4000000
 }
 
-# One that somebody debugs already: at a lower level, and the advice names him.
+# Another debugger traces the process: it is held at a lower level, and the advice names the debugger.
 inside_with_a_debugger() {
 	as=()
 	strace -o "$work/strace" -e trace=none env "LD_PRELOAD=$bin/libkfdshim.so" \
@@ -166,7 +166,7 @@ inside_with_a_debugger() {
 	children+=("$traced")
 }
 
-# Who may not read other users' files, and open nothing but what all may.
+# This user may not read the files of other users, and opens only what all users may open.
 inside_as_a_user() {
 	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 	doctor 0
@@ -174,7 +174,7 @@ inside_as_a_user() {
 		runtime_folder '.found == "/dev/shm/kfdshim-65534"' \
 		level '.verdict == "ok" and (.found | test("trap"))' \
 		vram_limits '.verdict == "unknown" and (.advice | test("as root"))'
-	# Another user was there before: in a /dev/shm of its own, for other tests use that name.
+	# Another user has used the name before, in a separate /dev/shm, because other tests use it.
 	local user=("${as[@]}")
 	# shellcheck disable=SC2016 # expanded in there
 	as=(unshare --mount sh -c 'mount -t tmpfs none /dev/shm && mkdir -m 0700 /dev/shm/kfdshim-65534 &&
@@ -196,7 +196,7 @@ inside_as_a_user() {
 }
 
 if [ "${1:-}" = inside ]; then
-	# Where a plain user may read it, too.
+	# A directory that a plain user may read, too.
 	chmod 755 "$work"
 	bin=$work/bin
 	mkdir "$bin"
@@ -226,7 +226,7 @@ lines kernel '.found | test("rules of 6.12.107")' \
 	debugging '.verdict == "missing"'
 [ "$(grep -cx partition "$work/checks")" = 8 ] || fail "not eight nodes"
 
-# The second GPU has a render node, and is not in KFD's topology.
+# The second GPU has a render node, but is not in KFD's topology.
 mkdir "$work/nothing"
 # shellcheck disable=SC2016 # expanded in there
 as=("$BUILD/kfdsim" --gpus 2 -- sh -c 'mount --bind "$0" /sys/class/kfd/kfd/topology/nodes/2 &&
@@ -241,7 +241,7 @@ doctor 0
 if [ ! -e /sys/class/kfd ]; then
 	expect 1 "$kfdsched" doctor --json --socket "$work/none"
 	jq -e '(.simulated | not) and .profile == null and (.usable | not)' "$work/out" >/dev/null ||
-		fail "no GPU, and yet"
+		fail "doctor reports something of a GPU without one"
 	lines gpu '.verdict == "missing" and (.advice | test("kfdsim"))' \
 		kfd_device '.verdict == "missing"' \
 		driver '.verdict == "missing" and (.advice | test("modprobe"))' \

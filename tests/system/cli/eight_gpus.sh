@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Three queues on each of eight GPUs by ROCr: 24 queues, and as many active HQDs as that is
-# in XCCs, by every verb that tells of them. GPU, XCCS; RUNTIMES: a root folder of
-# packaging/roots.sh with the ROCr that knows this GPU; without it this machine's.
+# Proves: with three queues on each of eight GPUs by ROCr, every command that reports queues counts
+# 24 queues, and as many active HQDs as these queues need in all XCCs. GPU, XCCS; RUNTIMES: a root
+# directory of packaging/roots.sh with a ROCr that knows this GPU; without it this machine's ROCr.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -13,7 +13,7 @@ fi
 in_a_world
 
 slots=$((24 * XCCS))
-# Where the root has no jsonschema the other run of this test checks the same.
+# If the root has no jsonschema, the other run of this test checks the schemas.
 schema_here() {
 	! python3 -c "import jsonschema" 2>/dev/null || schema "$@"
 }
@@ -28,12 +28,12 @@ made() {
 	grep -q "^in hqds.pass$" "$work/steps"
 }
 until_true 300 made || fail "no queues: $(cat "$work/steps" "$work/words")"
-# Descriptors are written a moment later.
+# The descriptors appear a moment later.
 described() {
 	"$kfdsched" queues --json >"$work/queues" 2>/dev/null &&
 		jq -e '[.queues[] | select(.mqds != null)] | length == 24' "$work/queues" >/dev/null
 }
-until_true 100 described || fail "not all have descriptors: $(head -c 2000 "$work/queues")"
+until_true 100 described || fail "not all queues have descriptors: $(head -c 2000 "$work/queues")"
 process=$(jq '.queues[0].pid' "$work/queues")
 
 schema_here queues "$work/queues"
@@ -46,7 +46,7 @@ holds "$work/queues" 'all(.queues[]; .type == "aql" and .sources.type == "mqd" a
 grep -qx "agree: sysfs and mqd report the same 24 queues" "$work/verify" || fail "$(cat "$work/verify")"
 grep -Eqx "all +$XCCS +24 +$slots +$slots +1:$XCCS +0" "$work/verify" || fail "$(cat "$work/verify")"
 [ "$(grep -Ecx "[0-9]+ +$XCCS +3 +$((3 * XCCS)) +$((3 * XCCS)) +1:$XCCS +0" "$work/verify")" = 8 ] ||
-	fail "not each GPU: $(cat "$work/verify")"
+	fail "the table does not have each GPU: $(cat "$work/verify")"
 "$kfdsched" verify "$process" --trap --json >"$work/verify.json" || fail "$(cat "$work/verify.json")"
 schema_here verify "$work/verify.json"
 holds "$work/verify.json" ".verdict == \"agree\" and .all.compute_queues == 24 and .all.active_hqds == $slots and .all.ratio == \"1:$XCCS\""
@@ -60,16 +60,16 @@ schema_here top "$work/top"
 holds "$work/top" "[.processes[] | [.queues, .active_hqds, .hqds_per_queue]] == [[24, $slots, $XCCS]]"
 holds "$work/top" '[.nodes[].compute_queues] == [3, 3, 3, 3, 3, 3, 3, 3]'
 
-# Samples of the recorder, too; then it ends as if nobody had looked.
+# The recorder takes samples, too; then the process ends as it would without the recorder.
 samples() {
 	[ "$(grep -c '"phase": *"sample"' "$work/recording/index.jsonl")" -gt $((seen + 1)) ]
 }
 seen=$(grep -c '"phase": *"sample"' "$work/recording/index.jsonl" || true)
 until_true 300 samples || fail "no samples: $(head -c 2000 "$work/recording/index.jsonl")"
 exec {hold}>&-
-wait "$recorder" || fail "it failed: $(cat "$work/steps" "$work/words")"
+wait "$recorder" || fail "the process failed: $(cat "$work/steps" "$work/words")"
 children=()
-grep -q "^shutdown.pass$" "$work/steps" || fail "it did not end as it should: $(cat "$work/steps")"
+grep -q "^shutdown.pass$" "$work/steps" || fail "the process did not end as it should: $(cat "$work/steps")"
 "$kfdsched" analyze "$work/recording" --json >"$work/analyze" || fail "analyze: $(cat "$work/analyze")"
 schema_here analyze "$work/analyze"
 holds "$work/analyze" "[.nodes[] | [.compute_queues, .active_hqds, .hqds_per_queue.min, .hqds_per_queue.max]] ==

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# GPUs have the names that people use: status, policy, queues, top and doctor print index, marketing
-# name, PCI address, render node and partition, and `policy` takes any of them. queues, monitor, record,
-# analyze, compare, verify, diagnose, events and status --dump print the index, and all names in JSON.
-# doctor prints what is amiss, what is the same on several GPUs once, and a summary; -v prints all.
+# Proves: status, policy, queues, top and doctor print the usual names of GPUs (index, marketing
+# name, PCI address, render node and partition), and `policy` takes any of them. queues, monitor,
+# record, analyze, compare, verify, diagnose, events and status --dump print the index, and all names
+# in JSON. doctor prints what is wrong, what is the same on several GPUs once, and a summary; -v
+# prints everything.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
 
 if [ -z "${IN_A_WORLD:-}" ]; then
-	# Eight cards, one of them in partitions: few lines, and each partition has its number.
+	# There are eight cards, one of them in partitions: few lines, and each partition has its number.
 	# shellcheck disable=SC2016 # of the world's shell
 	"$BUILD/kfdsim" --gpu mi308x --gpus 8 -- sh -c '"$kfdsched" doctor >"$1"; "$kfdsched" doctor -v >"$2"
 		"$kfdsched" doctor --json >"$3"; true' sh "$work/out" "$work/all" "$work/doctor.json"
@@ -41,13 +42,13 @@ expect 0 "$kfdsched" queues "$offline"
 grep -qE "^.* GPU +SOURCES" "$work/out" || fail "queues has no column GPU: $(cat "$work/out")"
 grep -qE " 0 +daemon" "$work/out" || fail "queues has no GPU: $(cat "$work/out")"
 
-# has_names WHERE: the GPU of a list in the JSON has all its names, and is the only one.
+# has_names PATH: the GPU of that list in the JSON has all its names, and is the only one.
 has_names() {
 	jq -e --arg bdf "$bdf" --argjson id "$id" "[$1] | length == 1 and (.[0] | .gpu_id == \$id and
 		.bdf == \$bdf and .index == 0 and .render_minor == 128 and .partitions == 1)" "$work/out" >/dev/null ||
 		fail "no names at $1: $(head -c 2000 "$work/out")"
 }
-# has_row PATTERN: a line of the output.
+# has_row PATTERN: the output has such a line.
 has_row() {
 	grep -qE "$1" "$work/out" || fail "no line '$1': $(cat "$work/out")"
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Proves: kfdsched import-log reads the logs of HIP 5.2.3, 6.4.3 and 7.2.4 (tests/system/cli/logs)
-# to the expected tables; JSON keeps to its schema, and Python reads the literal as the same;
-# --pid takes one process out of several whose lines are mixed; stdin, CRLF, colours and
-# others' prefixes change nothing; what is cut, binary, endless or hostile is read as far as
-# it says something; what has no room is told; Ctrl-C prints what was read.
+# Proves: kfdsched import-log prints the expected tables for the logs of HIP 5.2.3, 6.4.3 and 7.2.4
+# (tests/system/cli/logs). The JSON keeps to its schema, and the Python literal is the same data.
+# --pid selects one of several processes whose lines are mixed. stdin, CRLF, colours and prefixes of
+# other programs change nothing. Logs that are cut, binary, endless or hostile are read as far as
+# they are valid; what exceeds the limits is reported; after Ctrl-C it prints what it has read.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -13,7 +13,7 @@ logs=$SOURCE/tests/system/cli/logs
 import() {
 	"$kfdsched" import-log "$@"
 }
-# adds_up FILE: to the tables of HIP 7.2.4's.
+# adds_up FILE: the tables are those of the log of HIP 7.2.4.
 adds_up() {
 	expect 0 import "$@"
 	diff -u "$logs/hip-7.2.4.golden" "$work/out" || fail "not the tables of the plain log: $*"
@@ -22,7 +22,7 @@ adds_up() {
 for log in 5.2.3 6.4.3 7.2.4 between; do
 	expect 0 import "$logs/hip-$log.log"
 	diff -u "$logs/hip-$log.golden" "$work/out" || fail "not the expected tables of $log"
-	[ "$log" = between ] || [ ! -s "$work/err" ] || fail "$log: it talks"
+	[ "$log" = between ] || [ ! -s "$work/err" ] || fail "$log: stderr is not empty"
 	expect 0 import --json "$logs/hip-$log.log"
 	jq -ce 'select(.complete and .processes[0].pid > 0)' "$work/out" >>"$work/json" || fail "$log: JSON"
 	cp "$work/out" "$work/$log.json"
@@ -31,16 +31,16 @@ expect 0 import --format python "$logs/hip-6.4.3.log"
 python3 -c 'import ast, json, sys
 sys.exit(ast.literal_eval(open(sys.argv[1]).read()) != json.load(open(sys.argv[2])))' \
 	"$work/out" "$work/6.4.3.json" || fail "Python's is not JSON's"
-# 5.2 names no ring, and says nothing of pointers.
+# 5.2 logs no ring and no pointers.
 jq -e '[.processes[].queues[]] | length == 4 and all(.ring_address == null and .wptr == null and
-	.hsa_queue != null)' "$work/5.2.3.json" >/dev/null || fail "5.2.3 tells what it does not know"
+	.hsa_queue != null)' "$work/5.2.3.json" >/dev/null || fail "5.2.3 has values that its log does not have"
 jq -e '.processes[0].threads[0] | .copies == 8 and .copied_bytes == null' "$work/5.2.3.json" >/dev/null ||
 	fail "copies of 5.2.3, which have no size"
-# 5.6 to 6.1 do not say which ring is whose: they stay apart, and that is said.
+# 5.6 to 6.1 do not log which queue has which ring: the tables list them separately, with a note.
 expect 0 import "$logs/hip-between.log"
 said "but do not relate them"
 
-# At level 3 newer ones name nobody, and have no packets: that is said, and is no 0.
+# At level 3 newer versions log no process and no packets: this is reported, and no value is 0.
 grep -E '^:[123]:' "$logs/hip-7.2.4.log" | sed -E 's/\[pid:[^]]*\]//' >"$work/three"
 expect 0 import --json "$work/three"
 said "name no process and no thread"
@@ -49,7 +49,7 @@ jq -c . "$work/out" >>"$work/json"
 jq -e '.processes | length == 1 and (.[0] | .pid == null and .threads[0].thread == null and
 	(.queues | length == 5 and all(.dispatches == null)))' "$work/out" >/dev/null || fail "level 3"
 
-# Two processes, line by line.
+# Lines of two processes alternate.
 sed 's/\[pid:2 /[pid:77 /' "$logs/hip-6.4.3.log" | paste -d '\n' - "$logs/hip-7.2.4.log" >"$work/both"
 for pid in 2 3; do
 	import --pid $pid --json "$logs/hip-7.2.4.log" 2>/dev/null | jq .processes >"$work/alone"
@@ -61,7 +61,7 @@ jq -e 'length == 1 and (.[0].queues | length == 2)' "$work/mixed" >/dev/null ||
 	fail "both logs have a process 3"
 refused 1 "no line of process 99" import --pid 99 "$work/both"
 
-# The same by other ways.
+# The same log, in other forms.
 log=$logs/hip-7.2.4.log
 adds_up - <"$log"
 sed 's/$/\r/' "$log" >"$work/crlf"
@@ -88,13 +88,13 @@ adds_up "$work/long"
 expect 0 import --json "$work/long"
 jq -e --argjson lines "$(wc -l <"$log")" '.cut_lines == 1 and .lines == $lines + 1' "$work/out" >/dev/null ||
 	fail "a line of 3 MB"
-# Cut anywhere, it is read up to there.
+# A log that is cut anywhere is read up to there.
 for bytes in 4000 9999 20000; do
 	head -c $bytes "$log" >"$work/cut"
 	expect 0 import "$work/cut"
 done
 
-# Not for us.
+# These files are not logs.
 refused 1 "No such file" import "$work/none"
 refused 1 "Is a directory" import "$work"
 : >"$work/empty"
@@ -109,7 +109,7 @@ expect 2 import --pid x "$log"
 expect 2 import --format xml "$log"
 said "--format takes table, json or python, not 'xml'"
 
-# Hostile: an error's text, numbers without end, addresses again and again.
+# Hostile: text of an error, endless numbers, the same addresses again and again.
 prefix=':0:rocdevice.cpp            :1    : 5 us: [pid:9 tid: 0x1] '
 {
 	printf '%sCallback: Queue 0x7f00 aborting with error : \033[2Jgone code: 0x29\n' "$prefix"
@@ -134,14 +134,14 @@ said "1616 lines are not counted: the limit is"
 	fail "9000 queues, one after the other, in room for 8192"
 schema import-log "$work/json" --lines
 
-# A log that goes on: until somebody asks.
+# A log that grows: it is read until SIGTERM.
 mkfifo "$work/pipe"
 "$kfdsched" import-log "$work/pipe" >"$work/out" 2>"$work/err" &
 reader=$!
 children+=("$reader")
 exec 9>"$work/pipe"
 cat "$log" >&9
-# It has read everything when it sleeps in front of an empty pipe.
+# It has read everything when it sleeps on an empty pipe.
 for _ in $(seq 100); do
 	python3 - 9 <<'PYTHON' && break
 import array, fcntl, sys, termios

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# libkfdsched as others meet it: installed, with its header, a program is built with it,
-# shared and static; it needs libc alone, shows its own functions alone, all of which the
-# header has, and says without a daemon what is wrong.
+# Proves: a program can be built with the installed libkfdsched and its header, shared and static.
+# The library needs libc alone and exports only the functions that its header declares. Without a
+# daemon it returns an error that says so.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -18,13 +18,13 @@ grep -o '\bkfdsched_[a-z_]*(' "$into/include/kfdsched.h" | tr -d '(' | sort -u >
 diff -u "$work/declared" "$work/shown" || fail "the library shows something else than its header"
 nm -D --defined-only "$library" | grep -q 'kfdsched_open@@KFDSCHED_1$' || fail "no symbol versions"
 readelf -d "$library" | grep -q 'SONAME.*\[libkfdsched.so.1\]' || fail "no soname"
-# A build with a sanitizer needs that, too.
+# A build with a sanitizer needs the library of the sanitizer, too.
 if ! readelf -d "$library" | grep -qE 'lib[at]san|libubsan'; then
-	[ "$(readelf -d "$library" | grep -c '(NEEDED)')" = 1 ] || fail "it needs more than libc"
+	[ "$(readelf -d "$library" | grep -c '(NEEDED)')" = 1 ] || fail "the library needs more than libc"
 	cc -I"$into/include" "$SOURCE/examples/own_policy.c" "$archive" -o "$work/static" ||
-		fail "the archive does not stand alone"
+		fail "the archive needs another library"
 	cc -I"$into/include" "$SOURCE/examples/own_policy.c" -L"$(dirname "$library")" -lkfdsched \
-		-o "$work/shared" || fail "not to be linked"
+		-o "$work/shared" || fail "the shared library cannot be linked"
 	export LD_LIBRARY_PATH=${library%/*}
 	export KFDSHIM_SOCKET=$work/none
 	for program in static shared; do

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# No process of kfdschedd, with all that it starts, is taken for a user of a GPU by watch,
-# pidmap, top, queues or doctor, although the driver lists its worker and executors; a program of
-# a user with a name like theirs is.
+# Proves: watch, pidmap, top, queues and doctor list no process of kfdschedd as a user of a GPU,
+# although the driver lists its worker and executors; they list a user's program with a similar name.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -20,7 +19,7 @@ for name in kfdsched_bench kfdschedd_user; do
 	"$work/$name" "${load[@]}" >/dev/null 2>&1 &
 	children+=("$!")
 done
-# lists COMMAND...: it prints none of the daemon's processes, and has the others.
+# lists COMMAND...: the output has none of the daemon's processes, and has the others.
 lists() {
 	"$kfdsched" "$@" --json >"$work/list" 2>>"$work/log" || fail "$* ended with $?"
 	jq -r ".. | objects | select(has(\"pid\") and (has(\"comm\") or has(\"command\"))) | \"\(.pid) \(.comm // .command // \"\")\"" "$work/list" | sort -u >"$work/pids"
@@ -41,7 +40,7 @@ lists queues
 lists top --once
 "$kfdsched" doctor --json >"$work/list" || true
 grep -q kfdsched_bench "$work/list" || fail "doctor lacks kfdsched_bench"
-# A new daemon's processes are no new workload.
+# The processes of a new daemon are no new workload.
 timeout 60 "$kfdsched" watch --interval 50ms --timeout 3 --json >"$work/out" 2>"$work/err" &
 watching=$!
 children+=("$watching")

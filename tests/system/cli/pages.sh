@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Help, manual pages and completions: every verb has all of them, with two examples, and the
-# completions offer what the verbs take.
+# Proves: every command has a help text with two examples, a manual page and completions, and the
+# completions offer what the command takes.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -12,9 +12,9 @@ verbs=$("$kfdsched" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 for verb in $verbs; do
 	expect 0 "$kfdsched" help "$verb"
 	grep -q "^Usage: kfdsched $verb " "$work/out" || fail "$verb: no usage"
-	# A line of its own each, or going on behind a backslash or a pipe.
+	# An example begins on a line of its own, and continues after a backslash or a pipe.
 	[ "$(sed '1,/^Examples:$/d' "$work/out" | grep -c '^  [^ ]')" = 2 ] || fail "$verb: not two examples"
-	# What a terminal of 100 columns shows whole.
+	# A terminal with 100 columns shows each line as a whole.
 	[ "$(sed 1d "$work/out" | wc -L)" -le 100 ] || fail "$verb: its help is wider than 100 columns"
 	expect 0 "$kfdsched" "$verb" --help
 	mandoc -T ascii "$pages/kfdsched-$verb.1" | col -b >"$work/out" || fail "$verb: its page is no manual page"
@@ -26,12 +26,12 @@ for verb in $verbs; do
 done
 if mandoc -T lint -W error "$pages"/*.1 >"$work/out"; then :; else fail "wrong pages"; fi
 
-# bash WORD...: what it offers for the last word.
+# bash_offers WORD...: prints what bash offers for the last word.
 bash_offers() {
 	bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kfdsched; printf "%s\n" "${COMPREPLY[@]}"' \
 		- "$pages/kfdsched.bash" "$@"
 }
-# The same of zsh, whose own part in it is stood in for.
+# zsh_offers WORD...: the same for zsh; the functions of its completion system are replaced.
 zsh_offers() {
 	zsh -f -c 'compadd() { shift; print -l -- "$@" }; _files() { print files }; _command_names() { print commands }
 		_describe() { print -l -- ${(P)2%%:*} ${${(P)2}%%:*} }
@@ -57,7 +57,7 @@ for shell in bash zsh; do
 	offers kfdsched help ''
 	grep -qx preempt "$work/out" || fail "$shell does not offer help preempt"
 done
-# Processes are those that the driver lists.
+# The offered processes are those that the driver lists.
 # shellcheck disable=SC2016 # of the world's shell
 "$BUILD/kfdsim" --gpu mi210 -- bash -c '
 	"$kfdsched" workload gemm --seconds 20 >/dev/null 2>&1 &

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A PID that is none: of a process that is gone, a zombie, a thread, a process that uses no
-# GPU, or one of another user; and one that is used again while it is looked at. Every verb
-# that takes one says so in a sentence, prints nothing else, and touches nobody.
+# Proves: if a PID has no process with a GPU (a process that has ended, a zombie, a thread, a process
+# without a GPU, one of another user), or gets a new process meanwhile, every command that takes one
+# says so in a sentence, prints nothing else, and does nothing to any process.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -12,7 +12,7 @@ in_a_world
 sleep 0 &
 gone=$!
 wait "$gone"
-# A zombie: its parent does not wait for it. (A shell would: it ends when its parent is none any more.)
+# A zombie: its parent does not wait for it. (A shell would: it ends when its parent is a shell no more.)
 bash -c '{ until grep -qs "(sleep)" "/proc/$$/stat"; do sleep 0.05; done; exec sleep 0; } &
 	echo $! >"$1"; exec sleep 300' - "$work/zombie" &
 children+=("$!")
@@ -44,39 +44,39 @@ for verb in "queues" "monitor" "top --once" "diagnose" "verify" "preempt" "suspe
 	read -ra words <<<"$verb"
 	refused "$none" "$gone" "$kfdsched" "${words[@]}" "$gone"
 	case $verb in
-	diagnose) ;; # it tells whose thread it is
+	diagnose) ;; # it names the process of the thread
 	*) refused "$none" "$thread" "$kfdsched" "${words[@]}" "$thread" ;;
 	esac
 	case $verb in
-	diagnose | pidmap) ;; # they tell what a zombie is
+	diagnose | pidmap) ;; # they report a zombie
 	compare*) refused "$none" "$zombie" "$kfdsched" "${words[@]}" "$zombie" ;;
 	*) refused "$none" "process $zombie (sleep) has ended (a zombie: its parent has not collected its exit status)" "$kfdsched" "${words[@]}" "$zombie" ;;
 	esac
 	case $verb in
-	diagnose | pidmap | watch*) ;; # ... and what a process without a GPU is; or wait for one
+	diagnose | pidmap | watch*) ;; # they report a process without a GPU, or wait for one
 	*) refused "$none" "$idle" "$kfdsched" "${words[@]}" "$idle" ;;
 	esac
 done
-# Whose first thread alone has ended lives on, and is not told to have ended.
+# If only its first thread has ended, a process is alive, and no command says that it has ended.
 python3 -c 'import ctypes, threading, time; threading.Thread(target=time.sleep, args=(600,)).start()
 ctypes.CDLL(None).pthread_exit(None)' &
 headless=$!
 children+=("$headless")
-until_true 50 grep -qs ') Z ' "/proc/$headless/stat" || fail "its first thread lives"
+until_true 50 grep -qs ') Z ' "/proc/$headless/stat" || fail "its first thread has not ended"
 for verb in queues monitor verify; do
 	refused "$none" "no source reports" "$kfdsched" "$verb" "$headless"
 done
-# Somebody else's process: what anybody may see is told, what takes a right is refused.
-as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+# The process of another user: public values are printed, and what needs a right is refused.
+as_other=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 for verb in preempt suspend; do
-	refused "$none" "" "${as_nobody[@]}" "$kfdsched" "$verb" "$target"
+	refused "$none" "" "${as_other[@]}" "$kfdsched" "$verb" "$target"
 	one_line "not allowed to trace|refuses this user"
 done
-"${as_nobody[@]}" "$kfdsched" monitor "$target" --seconds 0.2 --interval 0.1 | grep -q "queues" || fail "nobody may not count queues"
-kill -0 "$target" "$idle" || fail "somebody was hurt"
+"${as_other[@]}" "$kfdsched" monitor "$target" --seconds 0.2 --interval 0.1 | grep -q "queues" || fail "user 65534 cannot count queues"
+kill -0 "$target" "$idle" || fail "a process was ended"
 
-# A number that is used again is not the same process: monitor ends with what it has.
-# Writing it down takes a moment in which nothing else may be started here.
+# A pid that is used again is not the same process: monitor ends with what it has. No other process
+# may start here while the pid is set.
 "$kfdsched" monitor "$target" --seconds 60 --interval 0.2 >"$work/out" 2>&1 &
 monitor=$!
 children+=("$monitor")
@@ -84,10 +84,10 @@ has_samples() {
 	grep -q "sample 2" "$work/out"
 }
 until_true 100 has_samples || fail "no samples: $(cat "$work/out")"
-kill -STOP "$monitor" # it looks again when the number is another's
+kill -STOP "$monitor" # it reads again when the pid has another process
 kill -KILL "$target"
 wait "$target" 2>/dev/null || true
-# (Whatever else is started in that moment, as a thread, has the number: it is tried again.)
+# (A thread or process that starts in that moment can take the pid; then this is tried again.)
 takes_number() {
 	echo $((target - 1)) >/proc/sys/kernel/ns_last_pid
 	"$BUILD/kfdreplay" "${load[@]}" >/dev/null 2>&1 &
@@ -98,10 +98,10 @@ takes_number() {
 	kill -KILL "$again"
 	return 1
 }
-until_true 50 takes_number || fail "the number is $again and not $target: this means nothing"
-until_true 300 has_queues "$again" || fail "no queues of the next one"
+until_true 50 takes_number || fail "the number is $again and not $target, so this test proves nothing"
+until_true 300 has_queues "$again" || fail "the next process has no queues"
 kill -CONT "$monitor"
 code=0
 wait "$monitor" || code=$?
-grep -q "then the process ended" "$work/out" || fail "the next process was taken for it ($code): $(cat "$work/out")"
+grep -q "then the process ended" "$work/out" || fail "monitor took the next process for the same ($code): $(cat "$work/out")"
 echo "ok"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What was promised of `kfdsched preempt`: fifty of fifty on a training that nobody
-# schedules; and whoever is killed in the middle of it (the command, the child of it that
-# acts, or both at once), with a daemon and without one, the training goes on, nothing
-# stays suspended, no debug session stays, and each of its workgroups has run once.
+# Proves the acceptance criteria of `kfdsched preempt`: fifty of fifty rounds succeed on a training
+# without a priority. If the command, its acting child or both are killed in the middle of a hold,
+# with a daemon and without one, the training goes on: it is not suspended, has no debug session,
+# and each of its workgroups runs once.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
 
-# By the command itself, but for its times.
+# The output of the command, without its times, is compared as a whole.
 if [ -z "${IN_A_WORLD:-}" ]; then
 	# shellcheck disable=SC2016 # for the inner shell
 	TRACE=$offline_trace SVG=$work/plot.svg timeout 250 "$BUILD/kfdsim" -- sh -c '
@@ -19,9 +19,9 @@ if [ -z "${IN_A_WORLD:-}" ]; then
 		"$kfdsched" preempt $p -n 50 --hold 5ms --pause 5ms --svg "$SVG"
 		kill $p' >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
 	grep -q '50/50 successes' "$work/out" || fail "$(cat "$work/out" "$work/err")"
-	# Up to the histogram; its lines are what the times were.
-	sed -E 's/process [0-9]+/process PID/; s/[0-9.]+ (us|ms|s)\b/T/g; s/ +/ /g; /^ suspend resume/q' "$work/out" >"$work/told"
-	diff -u "$SOURCE/tests/system/cli/preempt.golden" "$work/told" >&2 || fail "it reads otherwise"
+	# The comparison ends before the histogram, whose lines depend on the times.
+	sed -E 's/process [0-9]+/process PID/; s/[0-9.]+ (us|ms|s)\b/T/g; s/ +/ /g; /^ suspend resume/q' "$work/out" >"$work/shown"
+	diff -u "$SOURCE/tests/system/cli/preempt.golden" "$work/shown" >&2 || fail "the output is not the expected one"
 	sed '1,/ suspend  *resume/d' "$work/out" >"$work/histogram"
 	[ "$(awk '{n += $6} END {print n}' "$work/histogram")" = 49 ] || fail "rounds in the histogram: $(cat "$work/out")"
 	xmllint --noout "$work/plot.svg" || fail "the plot is not well-formed"
@@ -30,13 +30,13 @@ fi
 in_a_world
 light_trace=$SOURCE/traces/offline_gemm4000_f32.csv # little for the host to simulate
 
-# ends WHOM: they are killed while the training stands.
+# ends VICTIM: the command, the child or both are killed while the training is suspended.
 ends() {
 	local preempt acting victim
 	setsid "$kfdsched" preempt "$offline" -n 5 --hold 30s --pause 1ms >"$work/out" 2>"$work/err" &
 	preempt=$!
 	children+=("$preempt")
-	until_true 50 grep -q . "/proc/$preempt/task/$preempt/children" || fail "it has no child"
+	until_true 50 grep -q . "/proc/$preempt/task/$preempt/children" || fail "the command has no child"
 	acting=$(tr -d ' ' <"/proc/$preempt/task/$preempt/children")
 	case $1 in
 	command) victim=$preempt ;;
@@ -44,11 +44,11 @@ ends() {
 	both) victim=-$preempt ;;
 	esac
 	"$BUILD/watch_queue" "$offline" "$rptr" 500 10000 "$victim" 9 >/dev/null ||
-		fail "it does not go on after SIGKILL of $1 $when"
-	until_true 50 has_ended "$preempt" || fail "the command stays"
-	until_true 50 has_ended "$acting" || fail "its child stays"
-	[ "$1" != child ] || grep -q 'not run' "$work/out" || fail "nothing is told of what was: $(cat "$work/out")"
-	# Free for the next one at once, and that finds it running.
+		fail "the training does not go on after SIGKILL of $1 $when"
+	until_true 50 has_ended "$preempt" || fail "the command has not ended"
+	until_true 50 has_ended "$acting" || fail "its child has not ended"
+	[ "$1" != child ] || grep -q 'not run' "$work/out" || fail "the finished rounds are not reported: $(cat "$work/out")"
+	# The process is free at once for the next command, which finds it running.
 	until_true 50 succeeds || fail "after SIGKILL of $1 $when: $(cat "$work/err")"
 }
 succeeds() {
@@ -61,21 +61,21 @@ LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$light_trace" --rate
 	--json "$work/offline.json" --seconds 600 >/dev/null 2>>"$work/log" &
 offline=$!
 children+=("$offline")
-# The first queue is the runtime's own, the second the one that it works with.
+# The first queue belongs to the runtime; the training uses the second.
 until_true 100 says "any(.processes[]; .pid == $offline and (.queues|length) > 1)" || fail "no process"
 rptr=$(rptr_of "$offline")
 when="with a daemon"
-for whom in command child both; do
-	ends "$whom"
+for victim in command child both; do
+	ends "$victim"
 done
-until_true 50 state_is "$offline" running || fail "it stays suspended"
+until_true 50 state_is "$offline" running || fail "the process stays suspended"
 kill -TERM "$daemon"
-until_true 50 has_ended "$daemon" || fail "the daemon stays"
+until_true 50 has_ended "$daemon" || fail "the daemon has not ended"
 when="without a daemon"
-for whom in command child both; do
-	ends "$whom"
+for victim in command child both; do
+	ends "$victim"
 done
-[ "$(proc_status "$offline" TracerPid)" -eq 0 ] || fail "it is still traced"
+[ "$(proc_status "$offline" TracerPid)" -eq 0 ] || fail "the process is still traced"
 kill -INT "$offline"
 wait "$offline" || true
 counts_are_right

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What `kfdsched preempt` says is what was done: the simulated driver counts one suspend
-# and one resume for each round and for the session's opening, and no more; where a bounce
-# costs 20 ms, each of them is told as of that size, and each of them was a bounce.
+# Proves: `kfdsched preempt` reports what was done: the simulated driver counts one suspend and one
+# resume for each round and for the opening of the session, and no more. If a bounce costs 20 ms,
+# each reported time has that size, and each suspend and resume caused a bounce.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -13,15 +13,15 @@ timeout 120 "$BUILD/kfdsim" --set bounce_us=20000 --report "$work/report" -- bas
 	LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$light_trace" --rate 10 --seconds 600 \
 		>/dev/null 2>&1 &
 	p=$!
-	# The queues of another process stay on the GPU, so that a resume takes them off to add to them.
+	# The queues of another process stay on the GPU, so that each resume takes them off for a moment.
 	"$BUILD/kfdreplay" --trace "$light_trace" --rate 10 --seconds 600 >/dev/null 2>&1 &
 	other=$!
 	until [ -e /sys/class/kfd/kfd/proc/$other/queues/1 ]; do sleep 0.1; done
-	# Both of its queues, so that each is suspended as often.
+	# The process has both of its queues, so that each is suspended as often.
 	until [ -e /sys/class/kfd/kfd/proc/$p/queues/1 ]; do sleep 0.1; done
 	cp /sys/class/kfd/kfd/simulation.json "$work/before"
 	"$kfdsched" preempt $p -n 8 --hold 1ms --pause 1ms --json >"$work/preempt"
-	# The file follows within a tenth, where the machine has time.
+	# The file is up to date after a tenth of a second, if the machine has time.
 	least=$(($(jq .bounces "$work/before") + 18))
 	for _ in $(seq 100); do
 		cp /sys/class/kfd/kfd/simulation.json "$work/after"

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A hold of `kfdsched preempt --hold` lasts as long as it says, by the daemon's leases and by a
-# session of the command's own: the daemon's events have the same length, the JSON has what was
-# measured, and an order to suspend is answered when the process is suspended, not at the
-# daemon's next sweep.
+# Proves: a hold of `kfdsched preempt --hold` lasts as long as requested, by the daemon's leases and
+# by a session of the command's own. The daemon's events have the same length, and the JSON has the
+# measured one. The daemon replies to a suspend when the process is suspended, not at its next sweep.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -33,18 +32,18 @@ took_us=$((($(date +%s%N) - began) / 1000))
 holds "$work/holds" 'length == 20' 'all(.[]; . >= 4900 and . < 6000)'
 holds "$work/preempt" '.by_daemon and .succeeded == 20 and .hold_us == 5000' \
 	'.held_us.min >= 4900 and .held_us.max < 6000' '.first.held_us < 6000'
-# Twenty times 5 ms and 7 ms, the first session, and what suspend and resume take.
+# The limit has room for twenty times 5 ms and 7 ms, the first session, and all suspends and resumes.
 [ "$took_us" -lt 600000 ] || fail "20 rounds of 12 ms took $took_us us"
 
-# The answer to a lease for a time, too.
+# The daemon also replies at once to a lease with a time.
 began=$(date +%s%N)
 "$kfdsched" suspend "$offline" --for 5 2>/dev/null
 took_us=$((($(date +%s%N) - began) / 1000))
-[ "$took_us" -lt 15000 ] || fail "the answer to a suspend took $took_us us"
+[ "$took_us" -lt 15000 ] || fail "the reply to a suspend took $took_us us"
 "$kfdsched" resume "$offline" 2>/dev/null
 
 kill -TERM "$daemon"
-until_true 50 has_ended "$daemon" || fail "the daemon stays"
+until_true 50 has_ended "$daemon" || fail "the daemon has not ended"
 preempt
 holds "$work/preempt" '(.by_daemon|not) and .succeeded == 20' '.held_us.min >= 4900 and .held_us.max < 6000'
 schema preempt "$work/preempt"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched preempt --online: what requests take during the holds and outside, in table, JSON and
-# plot, by a session of the command's own and by the daemon's leases. A command that fails is said
-# before anything is suspended, and no request outlives kfdsched.
+# Proves: kfdsched preempt --online measures the requests during the holds and outside, in table,
+# JSON and plot, by a session of the command's own and by the daemon's leases. If the request's
+# command fails, preempt says so before it suspends anything. No request outlives kfdsched.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -10,7 +10,7 @@ as_root "$@"
 in_a_world
 
 offline_trace=$SOURCE/traces/offline_gemm4000_f32.csv
-# Whether the process is held is what the request depends on: it takes 5 ms then, else 15 ms.
+# A request depends on the hold: it takes 5 ms while the process is held, else 15 ms.
 # shellcheck disable=SC2016 # for the inner shell
 request='[ -e "$HELD" ] && exec sleep 0.005; exec sleep 0.015'
 export HELD=$work/held
@@ -34,7 +34,7 @@ holds "$work/out" '.by_daemon | not'
 
 start_daemon
 until_true 100 says "any(.processes[]; .pid == $offline and (.queues|length) > 1)" || fail "no process"
-# The daemon's word is the request's way to tell a hold.
+# With a daemon, the request reads from the daemon's events whether the process is held.
 follow_holds() {
 	"$kfdsched" events --follow --json | while read -r event; do
 		case $event in
@@ -54,24 +54,24 @@ grep -q "online, outside" "$work/plot.svg" || fail "the plot has no requests"
 preempt "sleep 0.01"
 grep -qE "^online, held +[0-9]+ +[0-9.]+ ms " "$work/out" || fail "no row of requests: $(cat "$work/out")"
 grep -qE "^online, outside +[0-9]+ +[0-9.]+ ms " "$work/out" || fail "no row of requests: $(cat "$work/out")"
-# What is longer than a hold is said.
+# A request that takes longer than a hold is reported.
 expect 0 "$kfdsched" preempt "$offline" -n 2 --hold 1ms --pause 1ms --slow 10s --online "sleep 0.5"
 printed "a longer --hold"
 
 before=$(says "true" && status | jq ".processes[]|select(.pid == $offline).suspends")
 refused 1 "exit code 3" "$kfdsched" preempt "$offline" -n 2 --online "exit 3"
-[ "$(status | jq ".processes[]|select(.pid == $offline).suspends")" = "$before" ] || fail "it was suspended all the same"
+[ "$(status | jq ".processes[]|select(.pid == $offline).suspends")" = "$before" ] || fail "the process was suspended all the same"
 
-# Its end is the requests' end.
+# The requests end with kfdsched.
 "$kfdsched" preempt "$offline" -n 100 --hold 1s --pause 1s --slow 10s --online "exec sleep 600.25" >/dev/null 2>&1 &
 preempting=$!
 children+=("$preempting")
 asks() {
 	pgrep -fx "sleep 600.25" >/dev/null
 }
-asks_no_more() {
+no_request_runs() {
 	! asks
 }
 until_true 100 asks || fail "no request"
 kill -KILL "$preempting"
-until_true 50 asks_no_more || fail "a request outlives kfdsched"
+until_true 50 no_request_runs || fail "a request outlives kfdsched"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# One grammar of times and sizes: what the command's help and options take, the shim takes from the
-# environment and the daemon from its configuration, with fractions and with a blank.
+# Proves: times and sizes have one grammar: the shim accepts in the environment, and the daemon in its
+# configuration, what the command's help and options accept, with fractions and with a blank.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -12,7 +12,7 @@ printf '[scheduler]\nslow_suspend_us = 10000000\nmin_run = 0.25 s\n[rule ruled]\
 daemon_options+=(--record "$work/record")
 start_daemon
 cp "$BUILD/kfdreplay" "$work/ruled"
-# start SLO_US PROGRAM [ENVIRONMENT...]: a workload; the daemon has this objective for it.
+# start SLO_US PROGRAM [ENVIRONMENT...]: starts a workload; the daemon has this objective for it.
 start() {
 	local want=$1 program=$2
 	shift 2

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched analyze and compare, of recordings made up here: a server with 24 queues in 96
-# hardware slots, and a model that uses one; their text as expected, their JSON by schema,
-# a picture that is XML. What is missing, empty, cut off, garbage, of another version, a
-# link, a pipe or enormous gets one sentence, or is left out and said.
+# Proves, with artificial recordings (a server with 24 queues in 96 hardware slots, and a model that
+# uses one): kfdsched analyze and compare print the expected text, their JSON keeps to its schema,
+# and the picture is XML. A recording that is missing, empty, cut off, garbage, of another version,
+# a link, a pipe or enormous gets one sentence, or its bad parts are left out, with a message.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -35,18 +35,18 @@ cd "$work"
 recording server 24 8 4 5
 recording model 1 1 4 5
 recording again 24 8 4 3
-# Work waits in the two queues of one, and hardly in those of the other.
+# Much work waits in the two queues of one recording, and hardly any in those of the other.
 for side in "busy 40 20" "calm 1 0"; do
 	read -r name first second <<<"$side"
 	recording "$name" 2 1 1 4 ".processes[0].queues[] |= (.sources.backlog_bytes = \"memory\" |
 		.backlog_bytes = 64 * (if \$n == 0 then 0 elif .id == 0 then $first else $second end))"
 done
-# Queue 3 goes, another one comes; queue 0 is set anew.
+# Queue 3 ends and another one begins; queue 0 changes.
 recording moving 4 2 1 4 'if $n >= 2 then .processes[0].queues[3].id = 9 | .processes[0].queues[0].queue_priority = 11 else . end'
 
 for name in server moving; do
 	expect 0 "$kfdsched" analyze "$name" --svg "$work/$name.svg"
-	diff -u "$SOURCE/tests/system/cli/analyze_$name.golden" "$work/out" || fail "other words of $name"
+	diff -u "$SOURCE/tests/system/cli/analyze_$name.golden" "$work/out" || fail "the text of $name is not the expected one"
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$work/$name.svg" || fail "no XML"
 done
 expect 0 "$kfdsched" analyze server --json
@@ -61,20 +61,20 @@ schema analyze "$work/out"
 jq -e '.processes[0] | .verdict == "changing" and .changed_samples == 1 and
 	(.attributes | map(select(.changed == ["queue_priority"]) | .queue.id)) == [0] and
 	(.presence | map(select(.id == 3 or .id == 9) | .present_ratio)) == [0.5, 0.5]' "$work/out" >/dev/null ||
-	fail "not what moved"
+	fail "the changes are wrong"
 
 expect 0 "$kfdsched" compare server model
-diff -u "$SOURCE/tests/system/cli/compare.golden" "$work/out" || fail "other words of compare"
+diff -u "$SOURCE/tests/system/cli/compare.golden" "$work/out" || fail "the text of compare is not the expected one"
 expect 0 "$kfdsched" compare server again --json
 schema compare "$work/out"
 jq -e '.ids_predictable and .common == 24 and .only_a + .only_b + .differing == 0 and .shared_nodes == 8' \
 	"$work/out" >/dev/null || fail "two runs with the same ids are not the same"
-jq -e '.a.exit_code == 0 and .a.signal == null' "$work/out" >/dev/null || fail "not how the command ended"
+jq -e '.a.exit_code == 0 and .a.signal == null' "$work/out" >/dev/null || fail "the end of the command is wrong"
 refused 2 "both sides are recordings" "$kfdsched" compare server again --interval 1
 expect 0 "$kfdsched" compare again moving --json
-jq -e '.ids_predictable == false' "$work/out" >/dev/null || fail "ids of what moves are foretold"
+jq -e '.ids_predictable == false' "$work/out" >/dev/null || fail "changing ids are called predictable"
 
-# Names of GPUs are those of the recorded machine: the index in text, all of them in JSON.
+# The names of GPUs are those of the recorded machine: the index in text, all of them in JSON.
 mkdir named
 jq -c 'if .nodes then .nodes |= [to_entries[] | .value + {index: (7 - .key), bdf: "0000:0\(.key):00.0",
 	render_minor: (128 + .key), product: "A GPU", compute_partition: null, partition: 0, partitions: 1}] else . end' \
@@ -86,7 +86,7 @@ expect 0 "$kfdsched" analyze named --json
 schema analyze "$work/out"
 holds "$work/out" '[.gpus[] | [.gpu_id, .index, .bdf]][0] == [1001, 7, "0000:00:00.0"]' '.nodes[0].gpu_id == 1001'
 expect 0 "$kfdsched" compare named server
-grep -qE "both +7 aql +100.0 % +\[1001\] aql" "$work/out" || fail "each side has not its names: $(cat "$work/out")"
+grep -qE "both +7 aql +100.0 % +\[1001\] aql" "$work/out" || fail "each side does not have its own names: $(cat "$work/out")"
 expect 0 "$kfdsched" compare named server --json
 schema compare "$work/out"
 holds "$work/out" '(.a.gpus | length) == 8 and .b.gpus == []'
@@ -99,13 +99,13 @@ expect 0 "$kfdsched" compare calm busy --json
 schema compare "$work/out"
 jq -e '.a.processes[0].backlog == {samples: 4, waiting_ratio: 0.75, median_packets: 1, max_packets: 1} and
 	.nodes[0].b_backlog.max_packets == 60 and (.queues[1] | .a_backlog.waiting_ratio == 0 and .b_backlog.median_packets == 20)' \
-	"$work/out" >/dev/null || fail "not what waited"
+	"$work/out" >/dev/null || fail "the backlog is wrong"
 expect 0 "$kfdsched" compare server busy --json
 schema compare "$work/out"
 jq -e '.a.processes[0].backlog == null and .nodes[1].a_backlog == null and .queues[0].a_backlog == null' \
 	"$work/out" >/dev/null || fail "an unknown backlog is not null"
 
-# What is none.
+# These are not recordings.
 for verb in analyze "compare server"; do
 	# shellcheck disable=SC2086 # a verb and what stands before the folder
 	for name in missing nothing garbage version link fifo; do
@@ -125,7 +125,7 @@ done
 expect 1 "$kfdsched" analyze link
 said "a link, which is not followed"
 
-# Cut off anywhere, it is readable up to there.
+# A recording that is cut off anywhere is readable up to there.
 for bytes in 700 5000 20000; do
 	rm -rf cut && mkdir cut
 	head -c "$bytes" server/index.jsonl >cut/index.jsonl
@@ -134,13 +134,13 @@ for bytes in 700 5000 20000; do
 done
 mkdir damaged
 {
-	# An entry that is none, a name that a terminal would obey, and a role that there is not.
+	# An invalid entry, a name with a terminal sequence, and an unknown role.
 	head -n 1 server/index.jsonl |
 		jq -c '.gpu_processes = [3, {pid: -1}, {pid: 5, comm: "\u001b[2Jy", role: "king"}]'
 	sed -n 2,3p server/index.jsonl
 	head -c 1000 /dev/urandom | tr -d '\n'
 	echo
-	# More than there can be, and numbers that are none.
+	# Numbers that are too large, and numbers that are none.
 	sed -n 4p server/index.jsonl | jq -c '.processes[0].queues[0].gpu_id = 99999999999999'
 	sed -n 4p server/index.jsonl | jq -c '.processes[0].pid = -1'
 	sed -n 4p server/index.jsonl | jq -c '.seconds = 1e300 | .mqds = "../../../../etc/passwd"'
@@ -149,7 +149,7 @@ mkdir damaged
 } >damaged/index.jsonl
 expect 0 "$kfdsched" analyze damaged --svg "$work/damaged.svg" --json
 jq -e '.damaged_lines == 3 and (.complete | not) and .samples == 3 and
-	.gpu_processes == {begin: [{pid: 5, comm: "?[2Jy", role: null}], end: null}' "$work/out" >/dev/null || fail "not what is damaged"
+	.gpu_processes == {begin: [{pid: 5, comm: "?[2Jy", role: null}], end: null}' "$work/out" >/dev/null || fail "the damaged lines are not counted"
 python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$work/damaged.svg" || fail "no XML"
 expect 0 "$kfdsched" analyze damaged
 if grep -q "$(printf '\033')" "$work/out"; then fail "an escape sequence reaches the terminal"; fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched run: the command gets exactly the environment that was asked for,
-# and its exit code comes back; 127 and 126 as shells have them.
+# Proves: the command of kfdsched run gets exactly the requested environment, and its exit code is
+# passed on; 127 and 126 have the same meaning as in a shell.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -17,7 +17,7 @@ printed_line "LD_PRELOAD=$work/bin/libkfdshim.so"
 printed_line "KFDSHIM_PRIORITY=online"
 printed_line "KFDSHIM_GROUP=g1"
 printed_line "KFDSHIM_SLO=1500000us"
-[ ! -s "$work/err" ] || fail "run talks"
+[ ! -s "$work/err" ] || fail "run prints something on stderr"
 
 for priority in offline 0 15; do
 	expect 0 "$kfdsched" run --priority "$priority" env
@@ -25,7 +25,7 @@ for priority in offline 0 15; do
 	lacks KFDSHIM_GROUP
 	lacks KFDSHIM_SLO
 done
-# In whole microseconds, which is what the shim reads.
+# The value is in whole microseconds, which the shim reads.
 for slo in 20ms=20000us 500us=500us 2s=2000000us 0.5ms=500us 1us=1us; do
 	expect 0 "$kfdsched" run --priority 1 --slo "${slo%=*}" -- env
 	printed_line "KFDSHIM_SLO=${slo#*=}"
@@ -34,7 +34,7 @@ for slo in 0.4us 5000s soon; do
 	refused 2 "--slo takes a time" "$kfdsched" run --priority 1 --slo "$slo" -- env
 done
 
-# Before what is there; an older copy of the shim goes.
+# The shim comes before other preloads, and replaces an older copy of itself.
 other=$FAKES/libcli_fake_shim.so
 expect 0 env LD_PRELOAD="$other" "$kfdsched" run --priority 1 -- env
 printed_line "LD_PRELOAD=$work/bin/libkfdshim.so:$other"
@@ -43,7 +43,7 @@ cp "$other" "$work/old/libkfdshim.so"
 expect 0 env LD_PRELOAD="$work/old/libkfdshim.so $other" "$kfdsched" run --priority 1 -- env
 printed_line "LD_PRELOAD=$work/bin/libkfdshim.so:$other"
 
-# Options after the command are the command's.
+# Options after the command belong to the command.
 expect 0 "$kfdsched" run --priority 1 echo --help --group x
 printed "--help --group x"
 expect 7 "$kfdsched" run --priority 1 -- sh -c 'exit 7'
@@ -51,7 +51,7 @@ refused 127 "No such file" "$kfdsched" run --priority 1 -- "$work/nosuch"
 touch "$work/plain"
 refused 126 "" "$kfdsched" run --priority 1 -- "$work/plain"
 
-# An installed one has its libraries in ../lib.
+# An installed kfdsched finds its libraries in ../lib.
 mv "$work/bin/libkfdshim.so" "$work/lib"
 expect 0 "$kfdsched" run --priority 1 -- env
 printed_line "LD_PRELOAD=$work/lib/libkfdshim.so"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched suspend holds a process also where no daemon has it: whole or some of its
-# queues, in the foreground, until Ctrl-C, its death, or that of the process; resume says
-# who holds it. What the driver refuses is a sentence. Beside a daemon that has the process
-# some queues are not to be had. What the orders print as JSON keeps to its schemas.
+# Proves: if no daemon has the process, kfdsched suspend holds it itself, as a whole or some of its
+# queues, in the foreground, until Ctrl-C, its own end or that of the process; resume names the
+# command that holds it. A refusal of the driver is a sentence. If a daemon has the process, some
+# queues cannot be suspended. The JSON of the control requests keeps to its schemas.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -11,7 +11,7 @@ as_root "$@"
 in_a_world
 light_trace=$SOURCE/traces/offline_gemm4000_f32.csv # little for the host to simulate
 
-# keeps VERB ARGUMENT...: what it prints as JSON is in $work/json; check_schemas comes later.
+# keeps COMMAND ARGUMENT...: the JSON output is in $work/json, and check_schemas checks it later.
 keeps() {
 	"$kfdsched" "$@" --json >"$work/json" || fail "$* failed"
 	jq -c . "$work/json" >>"$work/$1.lines"
@@ -21,7 +21,7 @@ check_schemas() {
 		schema $verb "$work/$verb.lines" --lines
 	done
 }
-# hold ARGUMENT...: suspends in the background: $holder.
+# hold ARGUMENT...: suspends in the background, as $holder.
 hold() {
 	: >"$work/said"
 	"$kfdsched" suspend "$offline" "$@" >"$work/said" 2>"$work/err" &
@@ -29,7 +29,7 @@ hold() {
 	children+=("$holder")
 	until_true 100 grep -q suspended "$work/said" || fail "not suspended: $(cat "$work/err")"
 }
-# resumes SIGNAL CODE: (a number) the training stands until the holder gets the signal.
+# resumes SIGNAL CODE: the training is suspended until the holder gets the signal, a number.
 resumes() {
 	local code=0
 	"$BUILD/watch_queue" "$offline" "$rptr" 500 10000 "$holder" "$1" >/dev/null || fail "signal $1 does not resume it"
@@ -59,7 +59,7 @@ keeps policy observe
 keeps policy
 jq -e ".nodes[0].share_percent == 20 and .default.policy == \"observe\"" "$work/json" >/dev/null || fail "$(cat "$work/json")"
 kill -TERM "$daemon"
-until_true 50 has_ended "$daemon" || fail "the daemon stays"
+until_true 50 has_ended "$daemon" || fail "the daemon has not ended"
 
 refused 1 "no 'kfdsched suspend' in this pid namespace holds process $offline" "$kfdsched" resume "$offline"
 hold
@@ -72,21 +72,21 @@ jq -e ".queues == [$idle, $working] or .queues == [$working, $idle]" "$work/said
 jq -c . "$work/said" >>"$work/suspend.lines"
 check_schemas
 resumes 9 137
-until_true 50 "$kfdsched" preempt "$offline" -n 1 >"$work/out" 2>&1 || fail "its child stays: $(cat "$work/out")"
+until_true 50 "$kfdsched" preempt "$offline" -n 1 >"$work/out" 2>&1 || fail "its child has not ended: $(cat "$work/out")"
 
-# Some queues: the idle one alone stops nothing, the working one everything.
+# Some queues: the idle queue alone stops no work, and the working one stops all of it.
 hold --queues "$idle"
 grep -q "1 queue of process $offline (kfdreplay) is suspended" "$work/said" || fail "$(cat "$work/said")"
 grep -q 'opens a debug session on process' "$work/err" || fail "no warning"
-"$BUILD/watch_queue" "$offline" "$rptr" 0 10000 >/dev/null || fail "it stands though its queue runs"
+"$BUILD/watch_queue" "$offline" "$rptr" 0 10000 >/dev/null || fail "the training is stopped although its queue is not suspended"
 kill -INT "$holder"
-wait "$holder" || fail "it ended with $?"
+wait "$holder" || fail "suspend ended with $?"
 hold --queues "0-1,$working"
 kill -INT "$holder"
-wait "$holder" || fail "it ended with $?"
+wait "$holder" || fail "suspend ended with $?"
 hold --queues "$working"
 resumes 15 0
-"$kfdsched" suspend "$offline" --queues 0,77 >"$work/out" 2>"$work/err" && fail "suspends a queue that is not there"
+"$kfdsched" suspend "$offline" --queues 0,77 >"$work/out" 2>"$work/err" && fail "a queue that does not exist is suspended"
 grep -q "has no compute queue 77" "$work/err" || fail "$(cat "$work/err")"
 
 refused 1 "does not use /dev/kfd" "$kfdsched" suspend $$
@@ -99,7 +99,7 @@ python3 -c 'import ctypes, threading, time; threading.Thread(target=time.sleep, 
 ctypes.CDLL(None).pthread_exit(None)' &
 headless=$!
 children+=("$headless")
-until_true 50 grep -q ') Z ' "/proc/$headless/stat" || fail "its first thread lives"
+until_true 50 grep -q ') Z ' "/proc/$headless/stat" || fail "its first thread has not ended"
 for verb in suspend preempt; do
 	refused 1 "(a zombie: its parent has not collected its exit status)" "$kfdsched" $verb "$(cat "$work/zombie")"
 	refused 1 "its first thread, which would be traced, has ended" "$kfdsched" $verb "$headless"
@@ -110,7 +110,7 @@ cp "$kfdsched" "$work"
 for verb in suspend preempt; do
 	code=0
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$work/kfdsched" $verb "$offline" >"$work/out" 2>"$work/err" || code=$?
-	[ "$code" -eq 77 ] || fail "a stranger's $verb ended with $code"
+	[ "$code" -eq 77 ] || fail "$verb of another user ended with $code"
 	grep -q "/dev/kfd\|CAP_SYS_PTRACE" "$work/err" || fail "$(cat "$work/err")"
 done
 thread=$(find "/proc/$offline/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vx "$offline" | head -n 1)
@@ -118,7 +118,7 @@ for verb in preempt suspend resume; do
 	refused 1 "$thread is a thread: use the id of its process" "$kfdsched" $verb "$thread"
 done
 
-# Its shim has a session of its own on it where nobody schedules it: a sentence.
+# Its shim has a session of its own on it, because there is no daemon: the refusal is a sentence.
 LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" --trace "$light_trace" \
 	--rate 10 --seconds 600 >/dev/null 2>>"$work/log" &
 own=$!
@@ -131,7 +131,7 @@ kill -INT "$offline"
 wait "$offline" || true
 counts_are_right
 
-# Without the shim; the witness enables the runtime, as those of ROCm 6.1.2 do by themselves.
+# Without the shim: the witness library enables the runtime, as ROCm 6.1.2 does by itself.
 LD_PRELOAD=$WITNESS_LIBRARY WITNESS=$work/seen WITNESS_RUNTIME=1 "$BUILD/kfdreplay" --trace "$light_trace" \
 	--rate 10 --count --json "$work/offline.json" --seconds 600 >/dev/null 2>>"$work/log" &
 offline=$!
@@ -141,12 +141,12 @@ until_true 100 "$kfdsched" preempt "$offline" -n 5 --hold 5ms --pause 5ms >"$wor
 grep -q '5/5 successes' "$work/out" || fail "$(cat "$work/out")"
 hold
 kill -INT "$holder"
-wait "$holder" || fail "it ended with $?"
+wait "$holder" || fail "suspend ended with $?"
 kill -INT "$offline"
 wait "$offline" || true
 counts_are_right
 
-# It ends in the middle of a hold.
+# The process ends in the middle of a hold.
 LD_PRELOAD=$BUILD/libkfdshim.so "$BUILD/kfdreplay" --trace "$light_trace" --rate 10 --seconds 600 \
 	>/dev/null 2>>"$work/log" &
 offline=$!
@@ -155,5 +155,5 @@ until_true 100 test -d "/sys/class/kfd/kfd/proc/$offline/queues/0" || fail "no q
 hold
 "$kfdsched" preempt "$offline" -n 3 >/dev/null 2>&1 && fail "two at once"
 kill -KILL "$offline"
-wait "$holder" && fail "it holds the dead"
+wait "$holder" && fail "a process that has ended is still held"
 grep -q "process $offline: the process has ended" "$work/err" || fail "$(cat "$work/err")"

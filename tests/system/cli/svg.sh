@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The picture: well-formed, self-contained, no script, and it says what it has
-# to say, in every kind of run (svg_samples.c).
+# Proves: the picture is well-formed and self-contained, has no script and has the expected texts
+# and bars, in every kind of run (svg_samples.c).
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -12,8 +12,8 @@ for file in "$work"/*.svg; do
 	xmllint --noout "$file" || fail "$file is not well-formed"
 	! grep -qiE '<script|href|url\(|@import' "$file" || fail "$file is not self-contained"
 	grep -q 'prefers-color-scheme:dark' "$file" || fail "$file has no dark colours"
-	! grep -qE '="(-?nan|-?inf)' "$file" || fail "$file has a coordinate that is none"
-	# The text, tags away.
+	! grep -qE '="(-?nan|-?inf)' "$file" || fail "$file has an invalid coordinate"
+	# The text without tags.
 	sed -e '/<style>/,/<\/style>/d' -e 's/<[^>]*>//g' "$file" >"${file%.svg}.txt"
 done
 [ "$count" = 9 ] || fail "expected nine samples, not $count"
@@ -39,23 +39,23 @@ for percent in 55 22 6; do
 	has_text usual "$percent %"
 done
 [ "$(grep -c '<rect class="time[0-7]" .* height="24"' "$work/usual.svg")" = 24 ] || fail "not each time is drawn"
-# A bar is as long as the whole.
+# The parts of a bar are together as long as the whole.
 awk -F'"' '/<rect class="time[0-7]".* height="24"/ {sum[$6] += $8}
 	END {for (y in sum) {n++; if (sum[y] < 651.5 || sum[y] > 652.5) exit 1} exit n != 3}' "$work/usual.svg" ||
 	fail "bars of another length"
 lacks usual "not distinguishable"
-# Each arm has a row; the shares that are not known are one.
+# Each arm has a row; the shares that are not known are drawn as one.
 has_text levels "not distinguishable"
 for arm in self gate peers; do
 	[ "$(grep -c "class=\"$arm\"" "$work/levels.svg")" = 2 ] || fail "bars of $arm"
 done
 [ "$(grep -c '<rect class="time8" .* height="24"' "$work/levels.svg")" = 2 ] || fail "unknown shares"
 ! grep -q 'nan' "$work/levels.svg" || fail "a picture with an unknown number"
-# The floor of the arms that preempt, that of gate, and what is possible.
+# The floor of the arms that preempt, the floor of gate, and the possible optimum.
 [ "$(grep -c 'class="floor"' "$work/levels.svg")" = 3 ] || fail "the floors"
 lacks hardware "Use of the GPU's time"
 has_text seeds "online: Poisson arrivals, load 20 %; offline: closed loop; 40 s a window; thin lines: lowest to highest seed"
-# Offline steps of three arms, latencies of the two that keep up; three lines each.
+# There are offline steps of three arms, and latencies of the two that keep up; three lines each.
 [ "$(grep -c 'class="spread"' "$work/seeds.svg")" = 15 ] || fail "not each spread is drawn"
 ! grep -q 'class="spread"' "$work/usual.svg" || fail "one seed has a spread"
 has_text invalid "INVALID RUN: see the report for the reason"

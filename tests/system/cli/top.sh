@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Proves, in tmux, with a real process on a simulated GPU and a real daemon: kfdsched top shows
-# its queues, slots and memory, opens it down to its queues, gives it a priority, suspends and
-# resumes it; who is suspended from there runs again when top ends, also by kill -9; one frame
-# keeps to its schema; without a daemon sysfs tells what it can, and the rest is not known.
+# Proves, in tmux, with a real process on a simulated GPU and a real daemon: kfdsched top shows the
+# queues, slots and memory of the process and, when it is opened, each queue. It gives it a priority,
+# suspends and resumes it; a process that is suspended from there runs again when top ends, also by
+# kill -9. One frame keeps to its schema. Without a daemon top shows what sysfs has, and the rest is
+# unknown.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -14,12 +15,12 @@ in_a_world
 
 start_daemon
 
-# ---- how long nodes had work: as one clock has it, and once for any number of clients ----
+# ---- the time in which nodes had work: by one clock, and once for any number of clients ----
 node=$(gpu_id)
 work_us() {
 	status | jq -c '[.daemon.uptime_us, .nodes[0].work_us]'
 }
-# grows TIMES: work_us, over half a second, as often as that passed.
+# grows TIMES: in half a second, work_us grows by TIMES as much as the time.
 grows() {
 	local before
 	before=$(work_us)
@@ -49,30 +50,30 @@ kill -KILL "$online"
 soon n_working 0
 grows 0
 
-# Light work: what is shown does not depend on how much there is.
+# The work is light, because the display does not depend on how much there is.
 offline_trace=$SOURCE/traces/offline_gemm4000_f32.csv
 start_offline --seconds 600
 tmux_begin 120 30 "exec $BUILD/kfdsched top --interval 200ms"
 
-# ---- what it shows ----
+# ---- the display ----
 shows "daemon $daemon, policy strict"
 shows " 2 of 24 slots"
 row() {
 	screen | grep -E "^ *$offline +trap +offline +2 "
 }
-# Of two queues each is in one slot, as long as nobody suspends it.
+# Each of the two queues is in one slot, as long as the process is not suspended.
 mapped() {
 	row | grep -qE ' (yes|no) +2 +2 +1:1 +[0-9.]+[KMG] .* kfdreplay --trace'
 }
 soon mapped
 
-# ---- down to its queues ----
+# ---- the queues of a process ----
 keys Enter
 shows "Process $offline, level trap"
 soon eval "screen | grep '^Sources: daemon, shm, ' | grep -q 'mqd, hqd'"
 soon eval "screen | grep -qE '^ +1 +0 +aql +1 MiB +[0-9]+ +[0-9]+ '"
 
-# ---- orders ----
+# ---- control requests ----
 keys S
 shows "Suspend $offline (kfdreplay) until R, or this top ends? y/n"
 keys n
@@ -98,12 +99,12 @@ keys -l fast
 keys Enter
 shows "not 'fast'"
 
-# Whatever ends it.
+# However top ends, the process runs again.
 keys S y
 soon state_is "$offline" suspended
 kill -KILL "$(tmux_here display-message -p '#{pane_pid}')"
 soon state_is "$offline" running
-# Another's end of it is told.
+# If another program ends the suspension, top shows it.
 tmux_begin 120 30 "exec $BUILD/kfdsched top $offline --interval 200ms"
 shows kfdreplay
 keys S y
@@ -121,7 +122,7 @@ jq -e --argjson pid "$offline" --argjson node "$node" '
 	(.processes | length == 1) and .processes[0].pid == $pid and .processes[0].source == "daemon" and
 	.processes[0].active_hqds == 2 and .processes[0].hqds_per_queue == 1 and
 	.processes[0].vram_bytes > 0' "$work/once.json" >/dev/null ||
-	fail "not what one frame should tell: $(cat "$work/once.json")"
+	fail "one frame is wrong: $(cat "$work/once.json")"
 
 # ---- without a daemon ----
 kill -TERM "$daemon"
@@ -131,7 +132,7 @@ schema top "$work/once.json"
 jq -e '.daemon == null and .nodes[0].busy_source == "sysfs" and .nodes[0].compute_queues == 2 and
 	.processes[0].source == "sysfs" and .processes[0].compute_queues == 2 and
 	.processes[0].level == null and .processes[0].state == null' "$work/once.json" >/dev/null ||
-	fail "not what is known without a daemon: $(cat "$work/once.json")"
+	fail "the values without a daemon are wrong: $(cat "$work/once.json")"
 tmux_begin 120 30 "exec $BUILD/kfdsched top --interval 200ms"
 shows "no daemon: "
 shows "of CUs"
@@ -140,6 +141,6 @@ keys S
 shows "This needs a daemon"
 keys q
 
-# Who uses no GPU.
+# A process that uses no GPU.
 expect 1 "$kfdsched" top $$ --once --interval 50ms
 said "uses no GPU"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Proves, in tmux, with the state of a daemon that was made up: the screens of kfdsched top at
-# 80x24 and 120x40 are the expected ones, to the letter; it sorts, filters, helps and follows
-# the terminal's size; names cannot move the cursor; whatever ends it, the terminal is as it
-# was; a terminal that goes away ends it; where there is none it says what to do.
+# Proves, in tmux, with the artificial state of a daemon: the screens of kfdsched top at 80x24 and
+# 120x40 are exactly the expected ones; it sorts, filters, shows help and follows the size of the
+# terminal; names cannot move the cursor; however it ends, the terminal is restored; it ends if its
+# terminal goes away; without a terminal it says what to do.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -22,12 +22,12 @@ is_golden() {
 golden() {
 	until_true 100 is_golden "$1" || diff -u "$here/top_$1.golden" "$work/screen" || fail "the screen is not top_$1.golden"
 }
-# Its number, once it runs.
+# pid_of_top: prints the pid of top, once it runs.
 pid_of_top() {
 	pid=$(pgrep -P "$(tmux_here display-message -p '#{pane_pid}')" -x kfdsched)
 }
 
-# ---- without a terminal, or one that nobody knows ----
+# ---- without a terminal, or with one of an unknown type ----
 refused 2 "use --once" "$kfdsched" top --socket "$work/none" </dev/null
 expect 2 "$kfdsched" top --json
 said "--once"
@@ -41,7 +41,7 @@ shows "unknown terminal type 'nosuch'"
 shows "use --once"
 tmux_end
 
-# ---- what is shown ----
+# ---- the display ----
 tmux_begin 80 24 "PS1='shell: ' sh"
 stty_before() {
 	keys "stty -g >$work/$1; echo said-\$?" Enter
@@ -74,7 +74,7 @@ keys q
 shows 'shell:'
 
 # ---- however it ends ----
-# restores HOW COMMAND...: the terminal is as it was.
+# restores HOW COMMAND...: the terminal is as it was before.
 restores() {
 	local how=$1
 	shift
@@ -99,8 +99,8 @@ restores "a crash" signal SEGV
 restores "q" keys q
 
 # ---- its terminal goes away ----
-# The kernel sends SIGHUP and SIGCONT then; LeakSanitizer, which stops the process when it ends,
-# waits for ever if one of them arrives meanwhile.
+# The kernel then sends SIGHUP and SIGCONT; LeakSanitizer, which stops the process when it ends,
+# hangs if one of them arrives meanwhile.
 top="ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 $kfdsched top"
 keys "$top --socket $work/s" Enter
 shows 5000006
@@ -108,7 +108,7 @@ pid_of_top
 gone=$pid
 tmux_end
 soon has_ended "$gone"
-# One that ignores SIGHUP (nohup) sees the end of its terminal.
+# If top ignores SIGHUP (nohup), it notices the end of its terminal.
 tmux_begin 80 24 "trap '' HUP; $top --socket $work/s; exit"
 shows 5000006
 pid_of_top
@@ -128,5 +128,5 @@ if [ -e /sys/class/kfd/kfd/proc ]; then
 	expect 0 "$kfdsched" top --once --json --interval 50ms --socket "$work/none"
 	schema top "$work/out"
 	jq -e '.daemon == null and (.why_no_daemon | test("no daemon listens")) and .suspends_per_s == null' \
-		"$work/out" >/dev/null || fail "no daemon, and no word of it"
+		"$work/out" >/dev/null || fail "the output does not say that there is no daemon"
 fi

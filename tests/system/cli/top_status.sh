@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The answer of a daemon that was made up for the screens of kfdsched top: two nodes, six
-# processes whose numbers no process has, one of them with a name that a terminal would obey.
+# Prints an artificial reply of a daemon for the screens of kfdsched top: two nodes, six processes
+# whose pids do not exist, one of them with a terminal sequence in its name.
 queue() { # ID TYPE GPU
 	printf '{"id": %s, "type": "%s", "gpu_id": %s}' "$1" "$2" "$3"
 }

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: kfdsched trace puts what the shim, the daemon and HIP tell on one timeline, with
-# the suspension as a bar, its cause and its reason, in a file that a viewer takes; asked to
-# stop, it writes what there is; with --pid it is of that process alone; a line of --json is
-# what its schema says; a command's exit code and output stay its own.
+# Proves: kfdsched trace puts the events of the shim, the daemon and HIP on one timeline, with each
+# suspension as a bar, its cause and its reason, in a file that a viewer accepts. On SIGTERM it
+# writes what it has. With --pid it has that process alone. Each line of --json keeps to its schema.
+# The exit code and the output of a traced command are passed on.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 in_a_world
 
-# trace ARGUMENT...: in the background, and it listens: $tracing.
+# trace ARGUMENT...: starts a trace in the background, as $tracing, and waits until it is connected.
 listening() {
 	"$kfdsched" events --json | jq -es '[.[]|select(.kind == "listening")]|length' 2>/dev/null
 }
@@ -22,13 +22,13 @@ trace() {
 	"$kfdsched" trace "$@" >"$work/timeline" 2>"$work/talk" &
 	tracing=$!
 	children+=("$tracing")
-	until_true 50 listens_more "$before" || fail "it does not listen: $(cat "$work/talk")"
+	until_true 50 listens_more "$before" || fail "the trace is not connected: $(cat "$work/talk")"
 }
 end_trace() {
 	local code=0
 	kill -TERM "$tracing" # a background job of a script ignores SIGINT
 	wait "$tracing" || code=$?
-	[ "$code" = 0 ] || fail "asked to stop, it exited with $code: $(cat "$work/talk")"
+	[ "$code" = 0 ] || fail "after SIGTERM it exited with $code: $(cat "$work/talk")"
 }
 resumed() {
 	[ "$("$kfdsched" events --last 1 --json | jq -r .kind)" = resume ]
@@ -38,7 +38,7 @@ has_shown() {
 }
 
 start_daemon
-# Little work: what it does is not the matter.
+# The workload has little to do, because its work does not matter.
 LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline "$BUILD/kfdreplay" \
 	--trace "$SOURCE/traces/offline_gemm4000_f32.csv" --rate 10 --seconds 600 >/dev/null 2>>"$work/log" &
 offline=$!
@@ -48,7 +48,7 @@ until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"trap\" an
 	fail "$(status | jq -c .processes)"
 start_online
 trace --perfetto "$work/picture"
-# Its requests come at random.
+# The requests come at random times.
 last_begun() {
 	"$kfdsched" status "$offline" --dump --json |
 		jq '[.client_shm.events[]|select(.queue_id == 1 and .kind == "active").number]|max // 0'
@@ -57,14 +57,14 @@ begins_after() {
 	[ "$(last_begun)" -gt "$1" ]
 }
 before=$(last_begun)
-until_true 300 begins_after "$before" || fail "it does nothing"
+until_true 300 begins_after "$before" || fail "the workload does nothing"
 suspend_offline
 send off
 until_true 50 resumed || fail "not resumed"
 end_trace
 [ ! -s "$work/timeline" ] || fail "something on stdout: $(cat "$work/timeline")"
-"$SOURCE/tests/system/cli/perfetto.py" "$work/picture" >"$work/facts" || fail "no good picture"
-# (On a machine that is slow it may be suspended more than once.)
+"$SOURCE/tests/system/cli/perfetto.py" "$work/picture" >"$work/facts" || fail "the picture is not valid"
+# (On a slow machine the process may be suspended more than once.)
 jq -e '.flows > 0 and .bars["off the GPU"] == 3 * .flows and .bars["queue 1 on GPU 0"] > 0 and
 	(.processes | index("kfdreplay") and index("lane_client") and index("GPUs"))' \
 	"$work/facts" >/dev/null || fail "not in the picture: $(cat "$work/facts")"
@@ -72,7 +72,7 @@ jq -e '.otherData.simulated and (.otherData.notes | any(test("the trace has no a
 	and (.traceEvents | any(.ph == "X" and .name == "suspend" and
 		(.args.text | test("for the work of process '"$online"',"))))' "$work/picture" >/dev/null ||
 	fail "what is not known, or the reason, is not in the file"
-# The bar is the time between the two, within the suspend's and the resume's own.
+# The bar is the time between the two, within the times of the suspend and the resume calls.
 jq -e '[.traceEvents[] | select(.ph == "X" and .name == "off the GPU")][0] as $off |
 	[.traceEvents[] | select(.ph == "X" and .name == "suspend")][0] as $suspend |
 	[.traceEvents[] | select(.ph == "X" and .name == "resume")][0] as $resume |
@@ -81,34 +81,34 @@ jq -e '[.traceEvents[] | select(.ph == "X" and .name == "off the GPU")][0] as $o
 	fail "the bar is not from the suspend to the resume"
 grep -q "events of .* s are in $work/picture" "$work/talk" || fail "$(cat "$work/talk")"
 
-# One process alone; its own work, in order.
+# With --pid, the trace has one process alone, and its work in order.
 trace --json --pid "$online"
 suspend_offline
 until_true 50 has_shown ".cause == null and .source == \"daemon\" and .pid == $offline and .name == \"suspend\"" ||
 	fail "what is done because of it is not shown: $(cat "$work/timeline")"
-# As many as its lane keeps are told, and of more how many are not.
+# The trace has as many events as the client shared memory keeps, and the number of the lost ones.
 its_events() {
 	[ "$(grep -c "\"source\":\"shim\",\"pid\":$online," "$work/timeline")" = "$1" ]
 }
 send events 250
 until_true 50 its_events 250 || fail "not all of 250 events: $(grep -c '"shim"' "$work/timeline")"
-# It must not look in between: it would be told more of them.
+# The trace is stopped, because it would read more of them in between.
 is_stopped() {
 	grep -q ') T ' "/proc/$tracing/stat"
 }
 kill -STOP "$tracing"
-until_true 50 is_stopped || fail "it does not stop"
-status >/dev/null # what it had asked is answered by now
+until_true 50 is_stopped || fail "the trace does not stop"
+status >/dev/null # the daemon has replied to its last request by then
 send events 1000
 kill -CONT "$tracing"
 until_true 50 its_events 506 || fail "not the last 256 of 1000"
 end_trace
 grep -q "744 events of process $online are missing in the trace" "$work/talk" || fail "$(cat "$work/talk")"
 kill -KILL "$offline"
-has_shown ".pid == $offline and .source == \"shim\"" && fail "the other's queues are shown"
+has_shown ".pid == $offline and .source == \"shim\"" && fail "the queues of the other process are shown"
 schema trace "$work/timeline" --lines
 
-# A command: its exit code, its stdout beside the timeline, and its queues.
+# A traced command: its exit code, its output beside the timeline, and its queues.
 code=0
 "$kfdsched" trace --json -- sh -c 'echo "from within"; '"$BUILD"'/kfdreplay --trace '"$SOURCE"'/traces/offline_gemm4000_f32.csv \
 	--rate 10 --requests 20 >/dev/null 2>&1; exit 3' >"$work/timeline" 2>"$work/talk" || code=$?
@@ -117,15 +117,15 @@ grep -qx "from within" "$work/talk" || fail "the command's output is not on stde
 grep -q "sh ended with exit code 3" "$work/talk" || fail "$(cat "$work/talk")"
 schema trace "$work/timeline" --lines
 replay=$(jq -r 'select(.name == "came" and .comm == "kfdreplay").pid' "$work/timeline")
-# (On a machine that is slow the shim may be there later than the queue.)
+# (On a slow machine the shim can start later than the queue.)
 has_shown ".pid == ${replay:-0} and .source == \"shim\" and .queue_id != null" ||
 	fail "no queue of the command: $(cat "$work/timeline")"
 [ "$(jq -s '[.[].monotonic_ns] | . == sort' "$work/timeline")" = true ] || fail "not in order"
 
-# Nobody reads: it ends, and so does what it started.
+# If the reader has gone, the trace ends, and so does the command that it has started.
 "$kfdsched" trace --json --seconds 60 2>"$work/talk" | head -n 1 >"$work/timeline"
-[ "${PIPESTATUS[0]}" = 1 ] || fail "nobody reads, and it is fine: $(cat "$work/talk")"
-# The time is over: so is the command, which has begun by then.
+[ "${PIPESTATUS[0]}" = 1 ] || fail "the reader has gone, but the trace succeeds: $(cat "$work/talk")"
+# When the time is over, the command ends, which has begun by then.
 code=0
 "$kfdsched" trace --seconds 2 -- sleep 60 >"$work/timeline" 2>"$work/talk" || code=$?
-[ "$code" = 143 ] || fail "exit code $code of a command that was told to end"
+[ "$code" = 143 ] || fail "exit code $code of a command that was ended"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched trace --container: what happens to the GPU processes of one container, and of no other.
+# Proves: kfdsched trace --container shows the GPU processes of one container, and no others.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -17,11 +17,11 @@ inside=$workload
 offline_trace=$SOURCE/traces/offline_gemm4000_f32.csv
 start_offline --seconds 600
 until_true 100 says "any(.processes[]; .pid == $inside and .level == \"trap\")" ||
-	fail "not known: $(status | jq -c '.processes[]|{pid,level}')"
+	fail "the daemon does not list both at level trap: $(status | jq -c '.processes[]|{pid,level}')"
 "$kfdsched" trace --container "${id:0:12}" --json >"$work/trace" 2>"$work/talk" &
 tracing=$!
 children+=("$tracing")
-# Until the trace has begun, again and again; the other process first.
+# The suspensions are repeated until the trace has begun, the other process first.
 is_shown() {
 	"$kfdsched" preempt "$offline" -n 1 --hold 1ms --pause 1ms >/dev/null 2>&1 || true
 	"$kfdsched" preempt "$inside" -n 1 --hold 1ms --pause 1ms >/dev/null 2>&1 || true
@@ -32,5 +32,5 @@ kill -TERM "$tracing" # a background job of a script ignores SIGINT
 wait "$tracing" || fail "trace ended with $?"
 schema trace "$work/trace" --lines
 jq -es "[.[] | .pid | select(. != null and . != $inside)] == []" "$work/trace" >/dev/null ||
-	fail "others are in it: $(jq -c '[.pid, .name]' "$work/trace" | sort | uniq -c)"
+	fail "other processes are in it: $(jq -c '[.pid, .name]' "$work/trace" | sort | uniq -c)"
 refused 1 "no process of container 0000 uses a GPU" "$kfdsched" trace --container 0000 --seconds 1

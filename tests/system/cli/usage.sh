@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Wrong use is exit code 2 and one line that says what was wrong and how to
-# use it; help is on stdout, for every verb, and stderr is empty.
+# Proves: wrong use gives exit code 2 and one line that says what was wrong and how to use the
+# command; the help of every command is on stdout, and stderr is empty.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -112,7 +112,7 @@ verbs=$(sed -n 's/^  \([a-z-]*\) .*/\1/p' "$work/out")
 [ "$(wc -w <<<"$verbs")" -ge 12 ] || fail "the overview has too few commands: $verbs"
 for verb in $verbs; do
 	expect 0 "$kfdsched" help "$verb"
-	[ ! -s "$work/err" ] || fail "help talks on stderr"
+	[ ! -s "$work/err" ] || fail "help prints something on stderr"
 	printed "Usage: kfdsched $verb "
 	cp "$work/out" "$work/help"
 	expect 0 "$kfdsched" "$verb" --help

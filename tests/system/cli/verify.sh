@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched verify: all sources agree on a process with the shim and on one without, by
-# themselves and with a debug session, which leaves nothing behind; what is suspended is in
-# no slot, and no difference; one source alone tells nothing.
+# Proves: kfdsched verify finds that all sources agree on a process with the shim and on one
+# without, with a debug session and without, and leaves no session behind. A suspended queue is in
+# no slot, which is no difference. One source alone is not enough for a verdict.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 as_root "$@"
 in_a_world
 
-# verify CODE ARGUMENT...: to $work/out and $work/err.
+# verify CODE ARGUMENT...: the output goes to $work/out and $work/err.
 verify() {
 	local code=$1
 	shift
@@ -19,7 +19,7 @@ value() {
 	holds "$work/out" "$1"
 }
 
-# start_queues VARIABLE...: three queues that stay until end_queues: $process.
+# start_queues VARIABLE...: starts a process with three queues that stay until end_queues, as $process.
 start_queues() {
 	rm -f "$work/hold"
 	mkfifo "$work/hold"
@@ -30,7 +30,7 @@ start_queues() {
 }
 end_queues() {
 	exec {hold}>&-
-	wait "$process" || fail "it did not end as it should: $(cat "$work/steps" "$work/words")"
+	wait "$process" || fail "the process did not end as it should: $(cat "$work/steps" "$work/words")"
 	children=()
 }
 three_by() {
@@ -38,7 +38,7 @@ three_by() {
 		jq -e "[.queues[] | select(.sources.$1 != null and .mqds != null)] | length == 3" "$work/queues" >/dev/null
 }
 
-# Only the driver knows its queues. Twice with a session: the first has left nothing.
+# Only the driver reports its queues. The session is opened twice, to show that nothing is left.
 start_queues
 until_true 300 three_by ring_bytes || fail "no queues: $(cat "$work/steps" "$work/words")"
 verify 0 "$process" --json
@@ -48,12 +48,12 @@ for _ in 1 2; do
 	schema verify "$work/out"
 	value 'all(.queues[]; .reported.trap == "yes" and .reported.mqd == "yes" and .sources.cwsr_bytes == "trap")'
 	value '.all.active_hqds == 3'
-	grep -q "^TracerPid:.0$" "/proc/$process/status" || fail "it is traced still"
+	grep -q "^TracerPid:.0$" "/proc/$process/status" || fail "the process is still traced"
 done
 thread=$(find "/proc/$process/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vx "$process" | head -n 1)
 verify 77 "$thread"
 grep -q "thread" "$work/err" || fail "$(cat "$work/err")"
-# Without debugfs only sysfs is left.
+# Without debugfs, sysfs is the only source.
 alone=0
 unshare -m sh -c "mount -t tmpfs none /sys/kernel/debug && '$kfdsched' verify $process" >"$work/out" 2>&1 || alone=$?
 [ "$alone" = 77 ] || fail "one source alone: $alone: $(cat "$work/out")"
@@ -61,13 +61,13 @@ printed "cannot tell: only sysfs has data"
 printed "there is no /sys/kernel/debug/kfd"
 end_queues
 
-# With the shim, without a daemon.
+# With the shim and without a daemon.
 start_queues LD_PRELOAD="$BUILD/libkfdshim.so" KFDSHIM_PRIORITY=offline
 with=$process
-until_true 300 three_by hsa_queue || fail "no lane of the one with the shim: $(cat "$work/steps" "$work/words")"
+until_true 300 three_by hsa_queue || fail "the process with the shim has no client shared memory: $(cat "$work/steps" "$work/words")"
 verify 0 "$with"
 sed -E "s/process $with /process P /; s/0x[0-9a-f]{12}/ADDRESS_______/; s#at /.*#at SOCKET#; s/ +\$//" "$work/out" >"$work/golden"
-diff -u "$SOURCE/tests/system/cli/verify.golden" "$work/golden" || fail "another table"
+diff -u "$SOURCE/tests/system/cli/verify.golden" "$work/golden" || fail "the table is not the expected one"
 verify 0 "$with" --json
 schema verify "$work/out"
 value '.verdict == "agree" and .samples <= 5 and .differences == []'
@@ -76,20 +76,20 @@ value 'all(.queues[]; .reported == {daemon: null, shm: "yes", trap: null, sysfs:
 value '.all | .xccs == 1 and .compute_queues == 3 and .mqds == 3 and .active_hqds == 3 and .ratio == "1:1"'
 
 # With a daemon, which has the session.
-eval "start_daemon $hold>&-" # what it keeps open does not end
+eval "start_daemon $hold>&-" # without this descriptor, because an open pipe does not end
 until_true 100 says ".processes[]|select(.pid == $with)|.level == \"trap\"" || fail "not at level trap"
 "$kfdsched" suspend "$with" --for 60 >/dev/null
 verify 0 "$with" --trap
 printed "is in no hardware slot: it is suspended"
 printed "agree: shm, sysfs and mqd report the same 3 queues"
-grep -q "^trap .*$with" "$work/out" || fail "not why there is no snapshot: $(cat "$work/out")"
+grep -q "^trap .*$with" "$work/out" || fail "no reason why there is no snapshot: $(cat "$work/out")"
 verify 0 "$with" --json
 value '.all.active_hqds == 0 and .all.in_no_slot == 3 and .all.ratio == null'
 value 'all(.queues[]; .reported.daemon == "yes" and .reported.hqd == "no" and .active_hqds == 0)'
 "$kfdsched" resume "$with" >/dev/null
 end_queues
 
-# Nobody that has queues, nobody at all, a thread; and wrong use.
+# The process has no queues, does not exist, or is a thread; and wrong use.
 verify 77 $$
 grep -q "process $$ .*no source reports queues" "$work/err" || fail "$(cat "$work/err")"
 sleep 0 &

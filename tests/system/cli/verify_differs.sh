@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched verify where the driver's files are wrong on purpose: a descriptor too many of
-# each queue is told, queue by queue, after it was looked at again.
+# Proves: if the driver's files are wrong on purpose, kfdsched verify reports a surplus descriptor of
+# each queue, queue by queue, after several samples.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"

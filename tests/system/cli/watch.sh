@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched watch: who uses a GPU already is told and not waited for; a new one is told with
-# its numbers on the host and in its container and is monitored to its end, of a container,
-# by a pattern, by its number, or all at once; in time nobody, and asked to stop, it says so.
+# Proves: kfdsched watch lists the processes that use a GPU already and does not wait for them. It
+# reports a new one with its pids on the host and in its container and monitors it to its end; it
+# selects by container, pattern or pid, or takes all. If no process comes in time, or on SIGTERM, it
+# says so.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -13,29 +14,29 @@ in_a_world
 
 id=3f2a9c0d1e4b5a69788796a5b4c3d2e1f00112233445566778899aabbccddeef
 
-# watch ARGUMENT...: in the background: $watching, its output in $work/out and $work/err.
+# watch ARGUMENT...: runs in the background, as $watching, with output in $work/out and $work/err.
 watch() {
-	# What the last one said is not this one's.
+	# Without the output of the last one.
 	: >"$work/out"
 	: >"$work/err"
 	"$kfdsched" watch --interval 200ms "$@" >"$work/out" 2>"$work/err" &
 	watching=$!
 	children+=("$!")
-	until_true 300 has_begun || fail "it does not begin: $(cat "$work/err")"
+	until_true 300 has_begun || fail "watch does not begin: $(cat "$work/err")"
 }
 has_begun() {
 	grep -q "waiting for" "$work/err" || ! kill -0 "$watching" 2>/dev/null
 }
-# ends CODE: the watch in the background does.
+# ends CODE: the watch in the background ends with CODE.
 ends() {
 	local got=0
 	wait "$watching" || got=$?
 	[ "$got" = "$1" ] || fail "watch ended with $got, not $1: $(cat "$work/out" "$work/err")"
 }
 prints() {
-	until_true 300 grep -q -- "$1" "$work/out" || fail "it does not say '$1': $(cat "$work/out" "$work/err")"
+	until_true 300 grep -q -- "$1" "$work/out" || fail "watch does not print '$1': $(cat "$work/out" "$work/err")"
 }
-# start_replay ARGUMENT...: a workload: $!.
+# start_replay ARGUMENT...: starts a workload, as $!.
 start_replay() {
 	"$BUILD/kfdreplay" --trace "$SOURCE/traces/online_resnet50_b1.csv" --rate 5 "$@" >/dev/null 2>&1 &
 	children+=("$!")
@@ -48,14 +49,14 @@ start_replay --seconds 900
 old=$!
 until_true 300 has_queue "$old" || fail "no queue"
 
-# Nobody new.
+# No new process comes.
 watch --timeout 0.3
 ends 1
 said "process $old (kfdreplay) already uses a GPU"
 said "no new GPU process within"
 [ "$(wc -l <"$work/err") $(wc -c <"$work/out")" = "3 0" ] || fail "more than three lines: $(cat "$work/out" "$work/err")"
 
-# One in a container; others are not it.
+# One process in a container is reported, and others are not.
 watch --container "${id:0:12}" --timeout 120
 start_replay --seconds 900
 other=$!
@@ -63,21 +64,21 @@ run_container docker "/docker/$id" "$work/containers/$id/hostname" /etc/hostname
 inner=$(awk '/^NSpid:/ {print $3}' "/proc/$workload/status")
 prints "queues (ids 0-"
 grep -q "^new GPU process: host pid $workload, container pid $inner, container docker ${id:0:12}, $BUILD/kfdreplay" \
-	"$work/out" || fail "the new one is not told"
+	"$work/out" || fail "the new process is not reported"
 kill -KILL "$workload"
 ends 0
-grep -q "process $workload (kfdreplay): .*; then the process ended" "$work/out" || fail "its end is not told"
-[ "$(grep -c '^new GPU process' "$work/out")" = 1 ] || fail "others, too: $(cat "$work/out")"
+grep -q "process $workload (kfdreplay): .*; then the process ended" "$work/out" || fail "its end is not reported"
+[ "$(grep -c '^new GPU process' "$work/out")" = 1 ] || fail "other processes are reported, too: $(cat "$work/out")"
 
-# By its number, also one that is there already; asked to stop it tells what it has.
+# By pid, also of a process that uses a GPU already; on SIGTERM it prints what it has.
 watch --pid "$other"
 prints "queues (ids 0-"
 kill -TERM "$watching"
 ends 0
 printed "process $other (kfdreplay): "
-grep -q already "$work/err" && fail "of --pid nothing is told: $(cat "$work/err")"
+grep -q already "$work/err" && fail "--pid lists the processes that use a GPU already: $(cat "$work/err")"
 
-# All that have a word in their command, each a line; schema.
+# All processes with a word in their command are reported, each in a line that keeps to the schema.
 watch --all --name 'seconds [23]' --seconds 0.4 --json --timeout 120
 start_replay --seconds 77
 unmeant=$!
@@ -88,19 +89,20 @@ three=$!
 both_done() {
 	[ "$(jq -s '[.[] | select(has("verdict"))] | length' "$work/out")" = 2 ]
 }
-until_true 300 both_done || fail "not both: $(cat "$work/out" "$work/err")"
+until_true 300 both_done || fail "not both processes: $(cat "$work/out" "$work/err")"
 kill -TERM "$watching"
 ends 0
 jq -se "[.[] | select(.kind == \"found\") | .pid] | sort == [$two, $three]" "$work/out" >/dev/null ||
-	fail "not those: $(cat "$work/out")"
+	fail "the wrong processes: $(cat "$work/out")"
 schema watch "$work/out" --lines
 
-# Nobody came until it was asked to stop (all that were started are there); one that ends without a GPU; what is no process.
+# On SIGTERM no process has come (all that were started are there). One process ends without a GPU.
+# A pid does not exist.
 until_true 300 has_queue "$unmeant" || fail "no queue"
 watch
 kill -TERM "$watching"
 ends 1
-grep -q "no new GPU process within [0-9.]* s$" "$work/err" || fail "it does not say that none came"
+grep -q "no new GPU process within [0-9.]* s$" "$work/err" || fail "watch does not say that no process came"
 sleep 600 &
 gone=$!
 children+=("$gone")
@@ -108,7 +110,7 @@ watch --pid "$gone"
 kill -KILL "$gone"
 wait "$gone" || true
 ends 1
-grep -q "process $gone (.*) has ended without using a GPU" "$work/err" || fail "it does not say that it ended"
+grep -q "process $gone (.*) has ended without using a GPU" "$work/err" || fail "watch does not say that the process ended"
 watch --pid "$gone"
 ends 1
 said "there is no process $gone"

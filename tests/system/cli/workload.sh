@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsched workload: each preset runs on a GPU, with the shim where a priority is given; its
-# JSON is kfdreplay's. With --all-gpus a process runs on each GPU, and with a priority they are one group.
+# Proves: kfdsched workload runs each preset on a GPU, with the shim if a priority is given; its JSON
+# is that of kfdreplay. With --all-gpus a process runs on each GPU, and with a priority these
+# processes are one group.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -25,9 +26,9 @@ mode() {
 [ "$(mode cnn)" = "open online_resnet50_b1 true" ] || fail "cnn: $(mode cnn)"
 [ "$(mode transformer)" = "closed offline_gpt2m_train_8x1024 true" ] || fail "transformer: $(mode transformer)"
 [ "$(mode llm-decode)" = "closed online_llama1b_decode_b1 true" ] || fail "llm-decode: $(mode llm-decode)"
-jq -e '.requests > 0' "$work/gemm" >/dev/null || fail "gemm did nothing"
+jq -e '.requests > 0' "$work/gemm" >/dev/null || fail "gemm has executed nothing"
 
-# With a priority it has the shim, and keeps its process id, so that other verbs find it.
+# With a priority the workload has the shim and keeps its pid, so that other commands find it.
 # shellcheck disable=SC2016 # of the world's shell
 expect 0 "$BUILD/kfdsim" --gpu mi210 -- bash -c '
 	"$1" workload transformer --seconds 30 --priority offline >/dev/null 2>&1 &
@@ -37,12 +38,12 @@ expect 0 "$BUILD/kfdsim" --gpu mi210 -- bash -c '
 	done
 	exit 1' - "$kfdsched"
 
-# A process on each GPU, and a result of each.
+# With --all-gpus there is a process on each GPU, and a result of each.
 expect 0 "$BUILD/kfdsim" --gpu mi210 --gpus 3 -- "$kfdsched" workload gemm --all-gpus --seconds 2 --json
 schema workload-all-gpus "$work/out"
 holds "$work/out" '[.gpus[].index] == [0, 1, 2]' 'all(.gpus[].result; .requests > 0 and .trace == "offline_gemm4000_f32")' \
 	'[.gpus[].gpu_id] | unique | length == 3'
-# As one group where they have a priority. Asked to end, they leave their results.
+# With a priority they are one group. On SIGTERM they leave their results.
 # shellcheck disable=SC2016 # of the world's shell
 expect 0 env KFDSHIM_SOCKET="$work/socket" "$BUILD/kfdsim" --gpu mi210 --gpus 2 -- bash -c '
 	"$2" --foreground --socket "$KFDSHIM_SOCKET" 2>/dev/null &
