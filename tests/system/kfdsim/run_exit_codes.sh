@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsim's exit code is the command's: its own, 128 + signal, or a shell's
-# 126 and 127 where it could not be run.
+# Proves: the exit code of kfdsim is that of its command: its own, 128 + signal, or 126 and 127 as in
+# a shell if the command cannot be run.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -18,8 +18,8 @@ expect 127 "$BUILD/kfdsim" -- "$work/nothing/here"
 expect 126 "$BUILD/kfdsim" -- "$work/plain"
 one_line "$work/plain"
 expect 126 "$BUILD/kfdsim" -- "$work"
-# A folder of PATH that may not be searched, because it is another user's: the command is nowhere all
-# the same. Root may search each, but not in a user namespace that does not have its owner.
+# A directory of PATH that may not be searched, because another user owns it: the command is not found
+# there. Root may search any directory, but not in a user namespace without its owner.
 closed=/root
 enter=()
 if [ "$(id -u)" = 0 ]; then
@@ -30,10 +30,10 @@ if [ "$(id -u)" = 0 ]; then
 fi
 PATH=$closed:$PATH expect 127 "${enter[@]}" "$BUILD/kfdsim" -- no-such-command
 PATH=$closed:$PATH expect 0 "${enter[@]}" "$BUILD/kfdsim" -- true
-# A caller that ignores SIGCHLD must not cost the exit code.
+# If the caller ignores SIGCHLD, the exit code is right all the same.
 (
 	trap '' CHLD
 	expect 9 "$BUILD/kfdsim" -- sh -c 'exit 9'
 )
 expect 0 "$BUILD/kfdsim" --help
-grep -q -- '--gpu' "$work/out" || fail "--help does not tell the options"
+grep -q -- '--gpu' "$work/out" || fail "--help does not list the options"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# docs/reference describes every key of the report, of simulation.json and of what kfdconform
-# prints, each on the page of that format; README.md describes histograms.
+# Proves: docs/reference describes every key of the report, of simulation.json and of the output of
+# kfdconform, each on the page of that format; README.md describes histograms.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
 export LIVE=$work/live.json RULES=$work/rules.json
-# A rule with work in it, an ioctl that there is not, and the live figures.
+# The report has a rule with work in it, an ioctl that does not exist, and the live figures.
 # shellcheck disable=SC2016
 "$BUILD/kfdsim" --break version_is_one_dot --report "$work/report.json" -- sh -c '
 	"$BUILD/kfdconform" --json unknown_ioctl_is_enotty suspended_queue_stands_still >"$RULES"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# On a host with a GPU, a driver and a scheduler of its own the world has only
-# the simulated ones. That host is played by file systems of a namespace.
+# Proves: on a host with a GPU, a driver and a scheduler of its own, a simulation has only the
+# simulated ones. File systems in a namespace play that host.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -22,7 +22,7 @@ user=()
 [ "$(id -u)" = 0 ] || user=(--map-root-user)
 host=(unshare "${user[@]}" --mount sh "$work/host")
 
-# world PATH: what the world has there.
+# world PATH: prints what the simulation has there.
 world() {
 	"${host[@]}" "$BUILD/kfdsim" -- ls -A "$1" | paste -sd ' '
 }
@@ -30,7 +30,7 @@ same "$(world /sys/class/kfd/kfd/topology/nodes)" '0 1'
 same "$(world /sys/class/drm)" 'card0 renderD128'
 same "$(world /sys/module/amdgpu)" 'holders initstate parameters refcnt version'
 same "$(world /run/kfdsched)" ''
-# The rest is the host's; its devices stay where they are and ours goes elsewhere.
+# The rest is the host's; its devices keep their numbers, and the simulated device gets others.
 same "$(world /run)" 'kfdsched other'
 same "$(world /sys/class)" 'drm kfd net'
 same "$(world /sys/bus/pci/devices)" '0000:03:00.0 0000:04:00.0'

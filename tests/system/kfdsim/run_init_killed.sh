@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The world's init killed from outside (as by the OOM killer): the world ends,
-# kfdsim says so and does not pretend that the command ended well.
+# Proves: if the init of the simulation is killed from outside (as by the OOM killer), the simulation
+# ends, and kfdsim says so and does not end with 0.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"
@@ -9,7 +9,7 @@ set -eu
 env "$mark" "$BUILD/kfdsim" --report "$work/report.json" -- sh -c ': >"$0/up"; exec sleep 600' "$work" 2>"$work/err" &
 kfdsim=$!
 soon test -e "$work/up"
-init=$(tr -d " " <"/proc/$kfdsim/task/$kfdsim/children") # one, and a blank
+init=$(tr -d " " <"/proc/$kfdsim/task/$kfdsim/children") # one pid, and a blank
 kill -KILL "$init"
 status=0
 wait "$kfdsim" || status=$?

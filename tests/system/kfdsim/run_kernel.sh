@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --kernel and --break: what they change by themselves, and what they pick.
+# Proves: --kernel and --break change what they should, and choose a suitable machine.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -12,7 +12,7 @@ kernel() {
 same "$(kernel)" '6.12.95 6.12.95 mi210 '
 same "$(kernel --kernel 6.12.107)" '6.12.107 6.12.107 mi210 '
 same "$(kernel --kernel 7.3 --gpu mi308x)" '7.3 7.3 mi308x '
-# 7.3 tells of gfx942 that a queue can be reset by itself (bit 31).
+# For gfx942, 7.3 reports that a single queue can be reset (bit 31).
 capability() {
 	"$BUILD/kfdsim" "$@" -- sed -n 's/^capability //p' /sys/class/kfd/kfd/topology/nodes/1/properties
 }
@@ -20,8 +20,8 @@ same "$(capability --gpu mi300x)" 746037888
 same "$(capability --gpu mi300x --kernel 7.3)" 2893521536
 same "$(capability --kernel 7.3)" 746037888
 
-# One of each kind: a machine is picked that has the rule, and only told to
-# break it says so.
+# One rule of each kind: --break chooses a machine that has the rule, and simulation.json lists the
+# broken rule.
 same "$("$BUILD/kfdsim" --break unknown_ioctl_is_enotty -- jq -r .broken $json)" unknown_ioctl_is_enotty
 same "$("$BUILD/kfdsim" -- jq -r .broken $json)" null
 expect 2 "$BUILD/kfdsim" --break nosuch -- true

@@ -13,7 +13,7 @@ default() {
 }
 expect 2 "$BUILD/kfdsim" --set no_such_key=1 -- true
 keys=$(sed -n 's/.*known: //p' "$work/err" | tr -d ,)
-[ "$(wc -w <<<"$keys")" -gt 70 ] || fail "kfdsim tells few keys: $keys"
+[ "$(wc -w <<<"$keys")" -gt 70 ] || fail "kfdsim lists few keys: $keys"
 for key in $keys; do
 	row=$(grep "^| \`$key\` |" "$page" | cut -d '|' -f 4-7)
 	same "$(echo "$row" | tr -d ' ')" "$(for profile in mi210 mi300x mi308x mi100; do
@@ -24,7 +24,7 @@ done
 same "$(grep -cE '^[|] `[a-z0-9_]+` ([|][^|]*){6}[|]$' "$page")" "$(wc -w <<<"$keys")"
 expect 0 "$BUILD/kfdsim" --help
 sed -n 's/^  \(--[a-z-]*\) .*/\1/p' "$work/out" >"$work/options"
-[ "$(wc -l <"$work/options")" -gt 7 ] || fail "--help tells few options"
+[ "$(wc -l <"$work/options")" -gt 7 ] || fail "--help lists few options"
 while read -r option; do
 	grep -q "^| \`${option}[ \`]" "$page" || fail "$option is not on the page"
 done <"$work/options"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsim killed while its processes sleep in the driver: they are gone with it,
-# those in sessions of their own too; until then their calls fail.
+# Proves: if kfdsim is killed while its processes sleep in the driver, these processes end with it, also
+# those in sessions of their own; until then their calls fail.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"
@@ -13,8 +13,8 @@ for signal in KILL SEGV; do
 	soon grep -qs waiting "$work/one"
 	soon grep -qs waiting "$work/two"
 	kill -"$signal" "$kfdsim"
-	wait "$kfdsim" && fail "SIG$signal did not end it"
+	wait "$kfdsim" && fail "SIG$signal did not end kfdsim"
 	soon none_marked
-	! grep -q answered "$work/one" "$work/two" || fail "a wait was answered"
+	! grep -q answered "$work/one" "$work/two" || fail "a wait has returned"
 	rm "$work/one" "$work/two"
 done

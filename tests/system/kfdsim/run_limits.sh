@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdsim with few descriptors, no large files: a sentence or
-# an errno for the program, and no crash.
+# Proves: with few file descriptors or a small limit on files, kfdsim prints a sentence or the program
+# gets an errno, and nothing crashes.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -9,7 +9,7 @@ set -eu
 mapfile -t rules < <("$BUILD/kfdconform" --list | grep -E '^(create|queue_snapshot|fork|events?)_' | head -n 12)
 [ "${#rules[@]}" = 12 ] || fail "not enough rules: ${rules[*]}"
 
-# limited WHAT HOW-MUCH: kfdsim's exit code; the command has the old limits no more.
+# limited WHAT VALUE: prints the exit code of kfdsim under the limit; its command has the old limits.
 limited() {
 	local status=0
 	(

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Packets that move very many bytes: moves.c, the report of it, and what they cost
-# when they have ended.
+# Proves: packets that move very many bytes (moves.c) have the right effect and report, and cost no CPU
+# time when they have ended.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"
@@ -17,7 +17,7 @@ family() {
 		family "$child"
 	done
 }
-# CPU time of the world and its tasks, in hundredths of a second.
+# ticks: prints the CPU time of the simulation and its tasks, in hundredths of a second.
 ticks() {
 	local pid sum=0
 	for pid in $(family "$kfdsim"); do
@@ -34,7 +34,7 @@ grep -qx ended "$work/out" || fail "$(cat "$work/err")"
 before=$(ticks)
 sleep 1
 spent=$(($(ticks) - before))
-[ "$spent" -lt 40 ] || fail "nothing moves, and it took $spent hundredths of a second"
+[ "$spent" -lt 40 ] || fail "no packet moves bytes, but the simulation took $spent hundredths of a second"
 echo >&3
 exec 3>&-
 wait "$kfdsim" || fail "$(cat "$work/err")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Several GPUs, every profile, both partition modes: what the topology says of
-# them agrees with itself and with the device files.
+# Proves: with several GPUs, every profile and both partition modes, the topology is consistent in
+# itself and with the device files.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -63,22 +63,22 @@ print(p["simd_count"], p["num_xcc"], p["caches_count"], p["array_count"], p["num
       p["num_sdma_xgmi_engines"], p["gfx_target_version"], p["debug_prop"])
 PY
 
-# look PROFILE GPUS PARTITIONS NUMBERS
-look() {
+# check_topology PROFILE GPUS PARTITIONS NUMBERS: the topology of these GPUs has these numbers.
+check_topology() {
 	same "$1: $("$BUILD/kfdsim" --gpu "$1" --gpus "$2" -- python3 "$work/topology.py" "$2" "$3")" "$1: $4"
 }
-# As real machines have it (sim/profiles): caches and engines too are counted out
-# by rules, which these numbers confirm.
-look mi210 1 1 '416 1 217 8 2 3 90010 470'
-look mi210 8 1 '416 1 217 8 2 3 90010 470'
-look mi100 2 1 '480 1 217 8 2 6 90008 1494'
-look mi300x 2 1 '1216 8 626 32 2 14 90402 1511'
-look mi300x-cpx 1 8 '152 1 80 4 2 0 90402 1511'
-look mi308x 8 1 '320 4 178 16 2 6 90402 1511'
-look mi308x-cpx 2 4 '80 1 46 4 2 0 90402 1511'
-look mi300x-cpx 8 8 '152 1 80 4 2 0 90402 1511'
+# The numbers are those of real machines (sim/profiles). kfdsim computes caches and engines by rules,
+# which these numbers confirm.
+check_topology mi210 1 1 '416 1 217 8 2 3 90010 470'
+check_topology mi210 8 1 '416 1 217 8 2 3 90010 470'
+check_topology mi100 2 1 '480 1 217 8 2 6 90008 1494'
+check_topology mi300x 2 1 '1216 8 626 32 2 14 90402 1511'
+check_topology mi300x-cpx 1 8 '152 1 80 4 2 0 90402 1511'
+check_topology mi308x 8 1 '320 4 178 16 2 6 90402 1511'
+check_topology mi308x-cpx 2 4 '80 1 46 4 2 0 90402 1511'
+check_topology mi300x-cpx 8 8 '152 1 80 4 2 0 90402 1511'
 
-# Hives of four MI210: within one XGMI, across them through the CPU.
+# There are hives of four MI210: links within one are XGMI, and those between two go through the CPU.
 links() {
 	"$BUILD/kfdsim" --gpu "$1" --gpus 8 -- sh -c "
 		cd /sys/class/kfd/kfd/topology/nodes/1
@@ -89,6 +89,6 @@ links() {
 same "$(links mi210)" '3 4 3 '
 same "$(links mi300x)" '7 0 2 '
 
-# The runtime finds all of them.
+# The runtime finds all GPUs.
 expect 0 "$BUILD/kfdsim" --gpus 8 -- rocminfo
 same "$(grep -c '^  Name: *gfx90a' "$work/out")" 8

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A world cannot hold another: refused with 77; also inside anything else that
-# has a seccomp listener, of which there can be only one.
+# Proves: kfdsim refuses to run in a simulation, with 77, and in any other process that has a seccomp
+# listener, of which there can be only one.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Where the kernel or the rights do not allow a world: 77, one line with what
-# is missing and what to do, nothing left.
+# Proves: if the kernel or the rights do not allow a simulation, kfdsim ends with 77 and one line that
+# says what is missing and what to do, and leaves nothing behind.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"

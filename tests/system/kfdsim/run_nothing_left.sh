@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# However a world ends: no mount, no process, no file stays.
+# Proves: however a simulation ends, it leaves no mount, no process and no file behind.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"
@@ -12,15 +12,15 @@ clean() {
 	cmp -s "$work/before" "$work/after" || fail "$1 left: $(diff "$work/before" "$work/after")"
 }
 
-# Processes it started itself, in sessions of their own, ignoring everything.
+# The command starts processes in sessions of their own, which ignore every signal.
 family='for i in 1 2 3; do setsid sh -c "trap \"\" TERM HUP INT; sleep 600; sleep 600" & done; : >"$0/up"'
 
 expect 0 env "$mark" "$BUILD/kfdsim" -- true
-none_marked || fail "kfdsim ended before its world: $(marked)"
+none_marked || fail "kfdsim ended before its processes: $(marked)"
 clean "a command that ended well"
 
 expect 3 env "$mark" "$BUILD/kfdsim" -- sh -c "$family; exit 3" "$work"
-none_marked || fail "processes in the background outlived the world: $(marked)"
+none_marked || fail "processes in the background outlived the simulation: $(marked)"
 clean "a command with processes in the background"
 
 expect 2 env "$mark" "$BUILD/kfdsim" --gpu nosuch -- true
@@ -31,7 +31,7 @@ rm -f "$work/up"
 env "$mark" "$BUILD/kfdsim" -- sh -c "$family; exec sleep 600" "$work" >"$work/out" 2>&1 &
 kfdsim=$!
 soon test -e "$work/up"
-# A process that is just becoming another program shows no environment for a moment.
+# A process that is just executing another program has no environment for a moment.
 six_marked() {
 	[ "$(marked | wc -l)" -ge 6 ]
 }
@@ -58,5 +58,5 @@ kill -KILL "$command"
 status=0
 wait "$kfdsim" || status=$?
 same "$status" 137
-none_marked || fail "the world outlived its killed command: $(marked)"
+none_marked || fail "processes outlived the killed command: $(marked)"
 clean "a command killed with SIGKILL"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A child whose number is below its parent's, because the numbers of processes have begun anew
-# between the two, is not taken for the older one: what the parent opened stays the parent's. And
-# one that has the number of one that has just ended is not taken for that one.
+# Proves: a child whose pid is below its parent's, because pids have wrapped around between the two, is
+# not taken for the older process: what the parent opened stays the parent's. A process with the pid of
+# one that has just ended is not taken for that one.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -10,7 +10,7 @@ set -eu
 [ -n "${NUMBERED:-}" ] ||
 	NUMBERED=1 again unshare --user --map-root-user --pid --fork --mount-proc bash "$0"
 
-# Outside of the world, whose processes have numbers in this namespace, too.
+# This runs outside of the simulation, whose processes have pids in this namespace, too.
 mkfifo "$work/last" "$work/set"
 number() {
 	while read -r last; do
@@ -59,15 +59,15 @@ cat >"$work/program.py" <<-'EOF'
 	    finally:
 	        os.kill(pid, 9)
 
-	# The two start within one tick of the kernel's clock, or this shows nothing. No number is there
-	# twice: the supervisor may look at the world only once in a while.
+	# The two processes start within one tick of the kernel's clock, or this proves nothing. No pid is
+	# used twice, because the supervisor may read the list of processes only once in a while.
 	for i in range(5):
 	    number(most - 20 - 20 * i)
 	    if os.waitpid(forked(lambda: parent(i)), 0)[1]:
 	        sys.exit("the parent cannot use its device")
 
-	# A number is there twice, and the supervisor has not looked at the world between the two, because
-	# it waits for one that computes: what the second one waits for is not forgotten with the first.
+	# A pid is used twice, and the supervisor has not read the list between the two processes, because it
+	# waits for one that computes: what the second one waits for is not dropped with the first.
 	def compute():
 	    while not goes[0]:
 	        time.sleep(0.001)

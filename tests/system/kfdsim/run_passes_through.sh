@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The command gets what it would get without kfdsim: arguments, environment,
-# standard streams, other descriptors, working folder, umask, limits; and
-# no descriptor of kfdsim's own.
+# Proves: the command gets what it would get without kfdsim: arguments, environment, standard streams,
+# other descriptors, working directory, umask, limits; and no descriptor of kfdsim's own.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -28,7 +27,7 @@ same "$(cd /dev/shm && "$BUILD/kfdsim" -- pwd -P)" /dev/shm
 same "$(umask 027 && "$BUILD/kfdsim" -- sh -c umask)" 0027
 same "$(ulimit -n 777 && "$BUILD/kfdsim" -- sh -c 'ulimit -n')" 777
 
-# The descriptors are the same, also where a standard one is closed.
+# The descriptors are the same, also if a standard one is closed.
 for closed in '' '<&-'; do
 	expect 0 sh -c "exec ls /proc/self/fd $closed"
 	cp "$work/out" "$work/without"
@@ -36,7 +35,7 @@ for closed in '' '<&-'; do
 	cmp "$work/out" "$work/without" || fail "with '$closed' descriptors differ: $(cat "$work/out")"
 done
 
-# The reader of a pipe sees its end when the command closes it, not later.
+# The reader of a pipe sees its end as soon as the command closes it.
 mkfifo "$work/pipe"
 "$BUILD/kfdsim" -- sh -c 'exec >&-; exec sleep 600' >"$work/pipe" &
 kfdsim=$!

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Without root: the same world in a user namespace, in which the command is
-# who it was and has no capability.
+# Proves: without root, the same simulation runs in a user namespace, in which the command has the
+# same user as outside and no capability.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
-# The build folder may lie where only root may go.
+# The build directory may be in a place that only root may enter.
 cp "$BUILD/kfdsim" "$work/kfdsim"
 chmod 755 "$work"
 cd "$work"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every value of every profile says where it comes from, or that it is assumed.
+# Proves: every value of every profile has a source, or a note that it is assumed.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
-# A value line without its source, a comment or section line being none.
+# bare FILE: prints the lines with a value and without a source, but no comment or section.
 bare() {
 	grep -nvE '^(;.*|\[[a-z]+\]|)$|^[a-z0-9_]+ = [^;]*[^ ;] +; (source|assumed): [^ ].{2,}' "$1"
 }
@@ -18,6 +18,6 @@ for profile in "$SOURCE"/sim/profiles/*.ini; do
 		grep -qF "; $mark = " "$profile" || fail "$profile does not explain $mark"
 	done <"$work/marks"
 done
-# The check can fail.
+# The check itself can fail.
 printf 'a = 1 ; source: somewhere\nb = 2\n' >"$work/bad.ini"
 bare "$work/bad.ini" >/dev/null || fail "a line without source is not found"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The distribution's rocminfo, unmodified, finds the GPU with the profile's shape.
+# Proves: the distribution's rocminfo, unmodified, finds the GPU with the properties of the profile.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
-# agent NAME VALUE: in the part of the GPU agent.
+# agent NAME VALUE: the part of the GPU agent has this value.
 agent() {
 	sed -n '/gfx90a/,$p' "$work/out" | grep -qE "^ *$1: *$2" || fail "no '$1: $2' in: $(cat "$work/out")"
 }
@@ -20,7 +20,7 @@ agent 'Chip ID' 29711
 agent Size 67092480
 expect 0 "$BUILD/kfdsim" --set simd_count=208 -- rocminfo
 agent 'Compute Unit' 52
-# With no GPU at all it would have failed: the simulation made the difference.
+# Without a GPU rocminfo fails, so the simulation made the difference.
 if [ ! -e /dev/kfd ]; then
 	! rocminfo >"$work/out" 2>&1 || fail "rocminfo works without kfdsim here"
 fi

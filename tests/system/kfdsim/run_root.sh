@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --root: another system's programs in the world of the GPU, nothing changed in
-# its folder, and one line where it is none.
+# Proves: with --root, the programs of another system run in the simulation and nothing in its directory
+# changes; if the directory has no system, kfdsim prints one line.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"
 as_root "$@"
 
-# A system of one program: a copy of this one's shell with what it loads.
+# A system with one program: a copy of this one's shell and its libraries.
 root=$work/system
 mkdir -p "$root/usr/bin" "$root/tmp" "$root/etc"
 chmod 1777 "$root/tmp"
@@ -45,7 +45,7 @@ outside >"$work/mounts_after"
 cmp -s "$work/mounts_before" "$work/mounts_after" || fail "something was left mounted"
 (cd "$root" && find . | sort) >"$work/after"
 cmp -s "$work/before" "$work/after" || fail "its folder was changed: $(diff "$work/before" "$work/after")"
-# PATH is looked up inside.
+# PATH is searched inside.
 expect 127 "$BUILD/kfdsim" --root "$root" -- env
 one_line 'cannot run env'
 
@@ -58,7 +58,7 @@ one_line 'has no system'
 expect 2 "$BUILD/kfdsim" --root / -- true
 one_line 'omit it'
 
-# In a user namespace as well.
+# The same works in a user namespace.
 chmod 755 "$work"
 chown 65534 "$work"
 cd "$work"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# SIGINT, SIGTERM and SIGHUP sent to kfdsim reach the command, which decides.
+# Proves: SIGINT, SIGTERM and SIGHUP to kfdsim reach the command, which handles them.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
 for signal in INT TERM HUP; do
 	rm -f "$work/up"
-	# Python, as a shell's background jobs start with SIGINT ignored.
+	# This is Python, because background jobs of a shell start with SIGINT ignored.
 	"$BUILD/kfdsim" -- python3 - "$work/up" "SIG$signal" >"$work/out" <<'PYTHON' &
 import signal, sys
 def on_signal(number, frame):
@@ -27,7 +27,7 @@ PYTHON
 	same "$(cat "$work/out")" "SIG$signal"
 done
 
-# A command that does not handle it dies of it.
+# A command that does not handle the signal is ended by it.
 rm -f "$work/up"
 "$BUILD/kfdsim" -- sh -c ': >"$0/up"; exec sleep 600' "$work" &
 kfdsim=$!

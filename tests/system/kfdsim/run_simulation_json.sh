@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# simulation.json is there from the command's first instruction on, complete,
-# and tells the profile, the time scale and the costs that --set gave.
+# Proves: simulation.json exists from the command's first instruction on, complete, and has the
+# profile, the time scale and the costs that --set gave.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What stops a queue of the GPU is said with its reason, on standard error and in the report: an unknown
-# packet of each kind, a memory fault, and the eviction that follows it.
+# Proves: if something stops a queue of the GPU, standard error and the report have the reason: an
+# unknown packet of each kind, a memory fault, and the eviction that follows it.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
-# stopped PATTERN COMMAND...: a queue stops for that reason, which stands in both.
+# stopped PATTERN COMMAND...: a queue stops for that reason, which both outputs have.
 stopped() {
 	local why=$1
 	shift
@@ -25,7 +25,7 @@ stopped 'memory fault of the simulated GPU [0-9]* at address 0x200' \
 	"$BUILD/kfdconform" --here memory_fault_evicts_the_process
 holds "$work/r.json" '[.processes[].queues[].stopped] | .[1] == "evicted after a memory fault"'
 grep -q 'the driver has evicted its queues from GPU [0-9]* permanently' "$work/err" || fail "no line of the eviction"
-# One that works says nothing.
+# A queue that works is not reported.
 expect 0 "$BUILD/kfdsim" --report "$work/r.json" -- "$BUILD/kfdconform" --here suspended_queue_stands_still
 holds "$work/r.json" 'all(.processes[].queues[]; .stopped == null)'
 ! grep -q stops "$work/err" || fail "a queue stopped: $(cat "$work/err")"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What the world's sysfs and /proc say about the GPU, by every way to it.
+# Proves: sysfs and /proc of the simulation describe the GPU in the same way by every path.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -33,21 +33,21 @@ printed_line 'PCI_ID=1002:740F'
 printed_line '226:128'
 printed_line 'live'
 same "$(grep -cx 0x740f "$work/out")" 3
-# The driver can suspend here: bits 15 and 29.
+# The driver can suspend here, so bits 15 and 29 are set.
 capability=$(sed -n 's/^capability //p' "$work/out")
 same "$((capability >> 15 & 1))$((capability >> 29 & 1))" 11
-# cwsr_size, as every other number of the profile, follows --set.
+# cwsr_size, like every other number of the profile, can be changed by --set.
 same "$("$BUILD/kfdsim" --set num_cp_queues=7 -- grep num_cp_queues \
 	/sys/class/kfd/kfd/topology/nodes/1/properties)" 'num_cp_queues 7'
 
-# libkmod's way, with its flags, to the list of modules; twice from its start.
+# The list of modules is read as libkmod does, with its flags, and twice from its start.
 expect 0 "$BUILD/kfdsim" -- python3 -c '
 import os
 for _ in range(2):
     fd = os.open("/proc/modules", os.O_RDONLY)
     assert os.read(fd, 7) == b"amdgpu "'
 
-# What monitors and lspci ask of the PCI device; mem_info_vram_used: rule_vram.
+# These are the values of the PCI device that monitors and lspci read; mem_info_vram_used: rule_vram.
 # shellcheck disable=SC2016
 expect 0 "$BUILD/kfdsim" -- sh -ec '
 	cd /sys/class/drm/card0/device
@@ -56,8 +56,8 @@ expect 0 "$BUILD/kfdsim" -- sh -ec '
 printed_line 'numa 0 vram 0'
 printed_line 'config 1002 740f 64'
 
-# The reset of single queues is announced (bit 31) by Linux 7.3, for MI300 and later.
-# announces 0|1 OPTION...
+# Linux 7.3 reports the reset of single queues (bit 31), for MI300 and later.
+# announces 0|1 OPTION...: with these options, bit 31 is clear or set.
 announces() {
 	local want=$1
 	shift

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A kernel that was timed and not executed is named on standard error at the end, and with
-# --fail-on-timed it is a failure; kernels that are executed are neither.
+# Proves: a kernel that was timed and not executed is named on standard error at the end, and is a
+# failure with --fail-on-timed; kernels that were executed are not.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -9,7 +9,7 @@ set -eu
 line='kernels\? w[a-z]* timed, not executed, and wrote nothing: .*(PM4 dispatch)$'
 sim=("$BUILD/kfdsim" --virtual --set unknown_kernel_us=2000)
 
-# timed CODE OPTION... -- COMMAND...: ends so, and the line is there once.
+# timed CODE OPTION... -- COMMAND...: kfdsim ends with CODE and prints the line once.
 timed() {
 	local code=$1
 	shift

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Wrong use: one line that says what was wrong, exit code 2, nothing started.
+# Proves: wrong use gives one line that says what was wrong and exit code 2, and starts nothing.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
-# wrong PATTERN ARGUMENT...: the command would leave a file.
+# wrong PATTERN ARGUMENT...: kfdsim refuses the arguments; the command would leave a file.
 wrong() {
 	local pattern=$1
 	shift

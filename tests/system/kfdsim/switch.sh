@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# switch.sh KEY RULE: with --set KEY=1 the driver breaks exactly RULE of those for
-# suspending, and with KEY=0 none; the check can tell the two kinds of GPU apart.
+# Proves (switch.sh KEY RULE): with --set KEY=1 the driver breaks exactly RULE of those for suspending,
+# and with KEY=0 none, so that the check distinguishes the two kinds of GPU.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
