@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Negative control: when a bounce costs 20 ms, preempting must show as lost
-# offline work. If it does not, the cost model or the instrument is a fake.
+# Proves, as a negative control: if a bounce costs 20 ms, preemption costs offline work. Otherwise the
+# cost model or the measurement would be wrong.
 set -eu
 # shellcheck source=tests/lib/whole_colocate.inc.sh
 . "$SOURCE/tests/lib/whole_colocate.inc.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The arms self, gate and peers are at the level that they name, and offline is held in each: by
-# suspends of the simulated driver at level self, with a daemon and without one, and by none at level
-# gate.
+# Proves: in the arms self, gate and peers each client has the level in the name, and offline work is
+# held: by suspends of the simulated driver at level self, with a daemon and without one, and without
+# suspends at level gate.
 set -eu
 # shellcheck source=tests/lib/whole_colocate.inc.sh
 . "$SOURCE/tests/lib/whole_colocate.inc.sh"
@@ -15,7 +15,7 @@ check "self: each client is at that level" '.arms.self.level == "self"'
 check "self: the daemon held offline" '.arms.self.suspends > 20 and .arms.self.online.keeps_up'
 check "self: the driver suspended it" '.arms.self.time_percent | .bounces > 2 and .save_restore > 0.5'
 
-# A whole step of the training is in the ring when a request comes, so it is seldom held.
+# A whole step of the training is in the ring when a request comes, so the gate seldom holds it.
 check "gate: each client is at that level" '.arms.gate.level == "gate"'
 check "gate: the daemon held offline" '.arms.gate.suspends > 2'
 check "gate: the driver suspended nothing" '.arms.gate.time_percent | .bounces == 0 and .save_restore == 0'

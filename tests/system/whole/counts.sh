@@ -1,24 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves for one level, with HSA and with HIP: a process that is held and released
-# at random moments from beginning to end does all of its work, and does it once;
-# nothing is left held (but what has ended so, below). The level is the one that was asked
-# for: by gate, not a packet is submitted while it is held, and the driver suspends queues
-# by trap and self alone. LEVEL: trap, self, updates (self by UPDATE_QUEUE), gate, weight.
-# REQUESTS is how much work there is, SEED repeats a run, APIS are both or one.
+# Proves for one level, with HSA and with HIP: a process that is held and released at random moments
+# from beginning to end does all of its work, once, and is not held at the end (except as below). The
+# level is the requested one: at level gate it submits no packet while it is held, and the driver
+# suspends queues only at levels trap and self. LEVEL: trap, self, updates (self by UPDATE_QUEUE),
+# gate, weight. REQUESTS is the amount of work, SEED repeats a run, and APIS are both or one.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 
 requests=${REQUESTS:-10}
-# How many holds a process may leave behind, by what the driver says of each queue: HIP
-# leaves its queues to the driver, so it may end while it is held.
+# The number of suspends without a resume, as the driver counts them for each queue: HIP leaves its
+# queues to the driver, so a process can end while it is held.
 queue_may_be_left() {
 	[ "$1" = hip ] && echo 1 || echo 0
 }
-# The same, as the daemon counts them. A process that goes waits for it only as long as
-# it must: without end for a resume by trap, else 10 ms, and a busy machine's daemon may
-# come later.
+# The same number, as the daemon counts it. A process that ends waits for its resume only as long as
+# it must: without a limit at level trap, else 10 ms, and on a busy machine the daemon can take longer.
 hold_may_be_left() {
 	[ "${LEVEL:?}-$1" = trap-hsa ] && echo 0 || echo 1
 }
@@ -55,7 +53,7 @@ total() {
 	status | jq ".totals.$1"
 }
 
-# The write pointers of the offline process's AQL queues.
+# wptrs: prints the write pointers of the AQL queues of the offline process.
 wptrs() {
 	local address
 	for address in $(status | jq -r ".processes[]|select(.pid == $offline)|.queues[]|
@@ -65,7 +63,7 @@ wptrs() {
 	done
 }
 
-# play OPTION...: the offline process.
+# play OPTION...: starts the offline process.
 play() {
 	LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline KFDSHIM_LEVEL=$level \
 		"$BUILD/kfdreplay" --trace "$offline_trace" --closed --count --api "$API" \
@@ -74,55 +72,55 @@ play() {
 	children+=("$offline")
 }
 
-# While it is held they stand; then they move again. A thread waits for a second at
-# most: on a machine that is so slow that this is over, it is done again. The process has
-# work for all of that.
+# While the process is held, the write pointers do not move; then they do. A thread waits for a second
+# at most: if the machine is so slow that this is over, the check is repeated. The process has work for
+# all of that.
 nothing_passes_the_gate() {
 	play --seconds 600
 	local begun before after
 	until_true 100 says ".processes[]|select(.pid == $offline)|.level == \"gate\"" ||
-		fail "it does not come to level gate"
+		fail "the process does not get to level gate"
 	for _ in 1 2 3 4 5; do
-		sleep 0.2 # it runs
+		sleep 0.2 # the process runs meanwhile
 		begun=${EPOCHREALTIME/./}
 		send on
 		until_true 50 state_is "$offline" suspended || fail "not held"
-		sleep 0.02 # what was through the gate already
+		sleep 0.02 # for work that was behind the gate already
 		before=$(wptrs)
 		sleep 0.3
 		after=$(wptrs)
 		[ $((${EPOCHREALTIME/./} - begun)) -lt 900000 ] && break
-		echo "tried again: the look behind the gate took too long"
+		echo "tried again: the check of the gate took too long"
 		send off
 	done
 	[ -n "$before" ] || fail "no write pointer"
-	[ "$before" = "$after" ] || fail "held, and it submitted: $before, then $after"
+	[ "$before" = "$after" ] || fail "it has submitted packets while it was held: $before, then $after"
 	send off
-	until_true 50 moved || fail "released, and it submits nothing"
+	until_true 50 moved || fail "it submits nothing after its release"
 	end_offline
 }
 moved() {
 	[ "$(wptrs)" != "$after" ]
 }
 
-# On a quiet machine the first run has more than enough holds; on a busy one the
-# client that asks for them sleeps too long.
+# On a quiet machine the first run has more than enough holds; on a busy one the client that requests
+# them sleeps too long.
 [ "$LEVEL" != gate ] || nothing_passes_the_gate
 part=0
 for ((run = 0; run < 8 && $(total suspends) < 2 * requests; run++)); do
 	play --requests "$requests"
 	while ! has_ended "$offline"; do
-		# On and off in turns, up to 20 ms each.
+		# The client is active and idle in turns, up to 20 ms each.
 		send play $((SEED + part)) 100 20000
 		part=$((part + 1))
 	done
 	wait "$offline" || fail "the offline process ended with $?"
 	counts_are_right
 	grep -q "process $offline (kfdreplay): level $level\$" "$work/log" ||
-		fail "it was never at level $level"
+		fail "the process was never at level $level"
 	echo "$LEVEL, $API, seed $SEED: $(total suspends) holds, workgroups" \
 		"$(jq -c .count "$work/offline.json")"
 done
 totals=$(status | jq -c '.totals|{suspends, resumes, failures}')
 jq -e ".suspends >= 2 * $requests and .suspends - .resumes >= 0 and
-	.suspends - .resumes <= $run * $(hold_may_be_left "$API") and .failures == 0" <<<"$totals" >/dev/null || fail "too few holds, or not each undone: $totals"
+	.suspends - .resumes <= $run * $(hold_may_be_left "$API") and .failures == 0" <<<"$totals" >/dev/null || fail "too few holds, or a hold without a release: $totals"

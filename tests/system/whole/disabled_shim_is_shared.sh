@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Negative control: with the shim told to do nothing, the trap arm is the shared arm.
+# Proves, as a negative control: with KFDSHIM_DISABLE=1 the trap arm has the results of the shared arm.
 set -eu
 # shellcheck source=tests/lib/whole_colocate.inc.sh
 . "$SOURCE/tests/lib/whole_colocate.inc.sh"

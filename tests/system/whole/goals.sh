@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A part of `make goals`: beside resnet50 at 50 %, training keeps at least 85 % of what is
-# possible, and the online P99 is at most 1.05 x the possible one. Then the wrong uses.
+# Proves a part of `make goals`: beside resnet50 at 50 %, training keeps at least 85 % of the possible
+# throughput, and the online P99 is at most 1.05 x the possible one; and wrong use is refused.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -17,9 +17,9 @@ jq -e '(.cases | length) == 1 and all(.cases[]; .missed == [] and .keeps.ratio >
 jq '.cases[0].report' "$work/goals.json" >"$work/report.json"
 schema colocate "$work/report.json"
 xmllint --noout "$work/goals.svg" || fail "the picture is not well-formed"
-[ "$(grep -c '<rect class="met"' "$work/goals.svg")" = 2 ] || fail "the picture has not two bars"
+[ "$(grep -c '<rect class="met"' "$work/goals.svg")" = 2 ] || fail "the picture does not have two bars"
 
-# Where nothing is suspended, the goal is missed, and the exit code is 1.
+# If nothing is suspended, the goal is missed, and the exit code is 1.
 KFDSHIM_DISABLE=1 expect 1 "$goals" --short --seconds 0.3 --only '^resnet50_b1/50%/poisson/gpt2m'
 printed "MISSED: "
 printed "0 of 1 goals met"

@@ -1,29 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Two programs of one user and no daemon: the offline one holds itself back, by
-# KFDSHIM_LEVEL=$LEVEL (auto: nothing but the priorities is configured), while the
-# online one works, about once a request; nothing of either is lost or done twice, and
-# no file is left.
+# Proves: of two programs of one user without a daemon, the offline one holds itself, by
+# KFDSHIM_LEVEL=$LEVEL (auto: only the priorities are configured), while the online one works, about
+# once for each request; no work of either is lost or done twice, and no file is left.
 #
-# 30 requests at a load of 0.2 have some 24 busy periods (0.8 x 30). Of those ten are
-# demanded: a gap that is short or seen late joins two, and on a machine that is busy
-# with other things the online program falls behind now and then, and has no gaps. At
-# time scale 0.05 and a load average of 17 on two cores it fell behind throughout.
+# 30 requests at a load of 0.2 have some 24 busy periods (0.8 x 30). The test requires ten of them: a
+# gap that is short or noticed late joins two, and on a busy machine the online program falls behind
+# now and then, and has no gaps. At time scale 0.05 and a load average of 17 on two cores it fell
+# behind throughout.
 set -eu
 # shellcheck source=tests/lib/kfdreplay.inc.sh
 . "$SOURCE/tests/lib/kfdreplay.inc.sh"
 API=${API:-hsa} LEVEL=${LEVEL:-auto}
-# With HIP's threads in between, how gaps are seen differs by version.
+# With the threads of HIP in between, the detection of gaps differs by version.
 requests=30 wanted=10
 [ "$API" = hsa ] || wanted=1
-# By weight the offline one goes on beside, and the online one's busy periods join.
+# At level weight the offline program runs on, and the busy periods of the online one join.
 [ "$LEVEL" != weight ] || wanted=2
 
 cat >"$work/both.sh" <<-'END'
 	set -eu
 	export LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_SOCKET=$work/no-daemon
 	mkdir "$work/run"
-	: >"$work/offline.log" # it is looked at before its writer is there
+	: >"$work/offline.log" # grep reads it before the process has written
 	export XDG_RUNTIME_DIR=$work/run
 	KFDSHIM_PRIORITY=offline KFDSHIM_LEVEL=${LEVEL#auto} KFDSHIM_LOG=debug "$BUILD/kfdreplay" --api "$API" \
 		--trace "$gemm" --seconds 600 --count --json "$work/offline.json" \
@@ -37,9 +36,9 @@ cat >"$work/both.sh" <<-'END'
 END
 export BUILD SOURCE work gemm resnet API LEVEL requests
 on_gpu --time-scale 0.02 --report "$work/report.json" -- bash "$work/both.sh" 2>"$work/err"
-# ROCr 7 says of itself at its end that it leaks a signal.
+# ROCr 7 reports at its end that it leaks a signal of its own.
 said=$(grep -v SharedSignalPool "$work/err" || true)
-[ -z "$said" ] || fail "it said: $said"
+[ -z "$said" ] || fail "stderr has: $said"
 
 for json in "$work/offline.json" "$work/online.json"; do
 	holds "$json" '.count.submitted > 0' '.count.executed == .count.submitted' '.count.twice == 0' \
@@ -53,7 +52,7 @@ echo "held $held times for $requests requests; online: $(jq -c .latency_us "$wor
 json=$work/report.json
 holds "$json" '[.processes[].queues[] | .suspends == .resumes] | all'
 if [ "$LEVEL" = self ] || [ "$LEVEL" = auto ]; then
-	# ENABLE comes before the runtime has anything to do.
+	# ENABLE comes before the runtime has any work.
 	first=$(grep -Eom 1 'event .*: (session|created)' "$work/offline.log" || true)
 	[ "${first##* }" = session ] || fail "no session before the first queue: $first"
 	holds "$json" "[.processes[] | [.queues[].suspends] | max] as [\$offline, \$online]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The promise: beside saturating training, online latency is bad when shared,
-# and near the hardware's floor when the daemon preempts; training keeps a part.
+# Proves the promise: beside saturating training, the online latency is bad in arm shared, and near the
+# floor of the hardware when the daemon preempts; training keeps a part.
 set -eu
 # shellcheck source=tests/lib/whole_colocate.inc.sh
 . "$SOURCE/tests/lib/whole_colocate.inc.sh"

@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A model in plain Python (ctypes) with the library preloaded: kfdsched queues
-# shows exactly the queues that the driver made, with their hsa_queue_t.
+# Proves: for a model in plain Python (ctypes) with the library preloaded, kfdsched queues shows exactly
+# the queues that the driver made, with their hsa_queue_t.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
 
 if [ -z "${IN_A_WORLD:-}" ]; then
-	export WORK=$work # the run inside has one of its own
+	export WORK=$work # the inner run has a $work of its own
 	IN_A_WORLD=1 "$BUILD/kfdsim" --gpu mi210 --report "$work/r.json" -- bash "$0"
 	shim=$(jq -c '[.queues[].id]' "$work/q.json")
 	driver=$(jq -c '[.processes[].queues[].id]' "$work/r.json")
 	[ "$shim" = "$driver" ] || fail "shim $shim, driver $driver"
 	[ "$shim" = "[0,1]" ] || fail "expected the user's and the utility queue, got $shim"
 	jq -e 'all(.queues[]; .type == "aql" and (.hsa_queue | test("^0x[0-9a-f]+$")))' "$work/q.json" >/dev/null ||
-		fail "what is told of them: $(cat "$work/q.json")"
+		fail "the values of the queues: $(cat "$work/q.json")"
 	echo "ok: $shim"
 	exit 0
 fi
 
-# It has made all its queues by then.
+# model_works: the model has made all its queues and works.
 model_works() {
 	says "any(.processes[]; .pid == $model and .active)"
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The promise for several clients: two online ones, each with arrivals of its own, beside two
-# trainings of one group, which are suspended and resumed as one; and where the GPU's time went, which
-# is divided among what ran at once.
+# Proves the promise for several clients: two online clients, each with arrivals of its own, run beside
+# two trainings of one group, which are suspended and resumed together; and the time of the GPU is
+# divided among what ran at once.
 set -eu
 # shellcheck source=tests/lib/whole_colocate.inc.sh
 . "$SOURCE/tests/lib/whole_colocate.inc.sh"

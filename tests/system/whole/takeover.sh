@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Proves: a process that is held for a peer is taken over, in the middle of that, by a
-# daemon that comes later: it suspends it at level trap, as often as there is reason to.
-# When that daemon is killed, peers hold the process again. Each of them lets go of what
-# it held; every workgroup runs once, and nothing is left suspended. Twice.
+# Proves: if a daemon starts while a process is held for a peer, the daemon takes it over and suspends
+# it at level trap as often as necessary. When that daemon is killed, peers hold the process again. Each
+# of them releases what it held; every workgroup runs once, and nothing stays suspended. This happens
+# twice.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -17,15 +17,15 @@ if [ -z "${IN_A_WORLD:-}" ]; then
 	exit 0
 fi
 
-# How often the offline process has said this; its debug log is the only witness when
-# there is no daemon.
+# count EVENT: prints how often the offline process has logged it; without a daemon its debug log is the
+# only source.
 count() {
 	grep -cE "event .*: $1" "$work/offline.log" || true
 }
 happens() {
 	[ "$(count "$1")" -ge "$2" ]
 }
-# Asks the online process, which has work as long as it says so.
+# ask WORD: sends a command to the online process, which then has work until the next command.
 ask() {
 	local n
 	n=$(wc -l <"$work/said")
@@ -46,7 +46,7 @@ children+=("$offline")
 until_true 100 happens active 1 || fail "the offline process does not begin"
 
 mkfifo "$work/orders"
-: >"$work/said" # ask reads it, perhaps before the process has opened it
+: >"$work/said" # `ask` may read it before the process has opened it
 LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=online "$WORKLOAD" \
 	<"$work/orders" >"$work/said" 2>>"$work/log" &
 children+=("$!")
@@ -63,12 +63,12 @@ for round in 1 2; do
 	until_true 100 state_is "$offline" suspended ||
 		fail "round $round: not taken over: $(status | jq -c .processes)"
 	says ".processes[]|select(.pid == $offline)|.level == \"trap\"" || fail "not at level trap"
-	[ "$(count released)" -eq "$held" ] || fail "round $round: held by itself as well"
+	[ "$(count released)" -eq "$held" ] || fail "round $round: the process held itself, too"
 	happens 'session .* value 0$' "$round" || fail "round $round: its own session is still there"
 	[ -z "$(ls "$XDG_RUNTIME_DIR/kfdshim")" ] || fail "round $round: files beside the daemon"
 	for _ in 1 2 3; do
 		ask end
-		until_true 50 state_is "$offline" running || fail "round $round: it stays suspended"
+		until_true 50 state_is "$offline" running || fail "round $round: the process stays suspended"
 		ask begin
 		until_true 50 state_is "$offline" suspended || fail "round $round: not suspended"
 	done
@@ -81,9 +81,9 @@ for round in 1 2; do
 	until_true 50 happens released "$held" || fail "round $round: not released"
 done
 [ "$(count held)" -eq "$held" ] || fail "held $(count held) times instead of $held"
-# The debug session of a killed worker may end a moment after its connection: then the process
-# gets EALREADY (0x72) and tries again, which "held" above proves.
+# The debug session of a killed worker can end a moment after its connection: then the process gets
+# EALREADY (0x72) and tries again, and "held" above proves that it succeeded.
 failed=$(grep 'event .*: failed' "$work/offline.log" | grep -v 'value 0x72$' || true)
-[ -z "$failed" ] || fail "it met failures: $failed"
+[ -z "$failed" ] || fail "the log has failures: $failed"
 end_offline
 echo "held $held times by itself, workgroups: $(jq -c .count "$work/offline.json")"
