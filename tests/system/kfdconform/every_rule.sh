@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# every_rule.sh [OPTION...]: every rule of kfdconform passes in a world of kfdsim with these
-# options. A rule may be "not applicable" because it belongs to another kernel or GPU, and
-# for no other reason: a check that ends itself early has checked nothing.
+# Proves (every_rule.sh [OPTION...]): every rule of kfdconform passes in a simulation with these
+# options. A rule may be "not applicable" only because it belongs to another kernel or GPU: a check
+# that ends early has checked nothing.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A rule that cannot be checked because everything comes too late is "too_busy", with an
-# exit code of its own, and no rule that is "not applicable"; one that was checked at a later
-# try passes and says so. A slow preemption of the simulated driver makes it late.
+# Proves: if a rule cannot be checked because the machine is too slow, its result is "too_busy", with
+# an exit code of its own, and no other rule becomes "not applicable"; a rule that passes at a later
+# try says so. A slow preemption of the simulated driver has the same effect as a slow machine.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
 rule=wave_state_tells_the_live_state
 
-# preempted_in US EXIT_CODE JQ-EXPRESSION
+# preempted_in US EXIT_CODE JQ-EXPRESSION: with preemptions of US, kfdconform ends so.
 preempted_in() {
 	expect "$2" "$BUILD/kfdsim" --set preempt_us="$1" -- "$BUILD/kfdconform" --json $rule </dev/null
 	holds "$work/out" "$3"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# kfdconform's options: what cannot be is one line and 2; --list opens no device;
-# without a device it is 77.
+# Proves: kfdconform refuses wrong options with one line and 2; --list opens no device; without a
+# device the exit code is 77.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -14,7 +14,7 @@ done
 expect 2 "$BUILD/kfdconform" ids_are_counted_form_0
 said 'did you mean ids_are_counted_from_0?'
 expect 0 strace -f -o "$work/trace" -e trace=open,openat "$BUILD/kfdconform" --list
-[ "$(sort "$work/out" | uniq -d | wc -l)" = 0 ] || fail "a rule stands twice"
+[ "$(sort "$work/out" | uniq -d | wc -l)" = 0 ] || fail "a rule is listed twice"
 printed unknown_ioctl_is_enotty
 ! grep -q /dev/ "$work/trace" || fail "--list opened a device"
 if [ ! -e /dev/kfd ]; then

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The code objects are for the architectures they are named after, hold the
-# kernel under its name, and kfdreplay carries them as they are.
+# Proves: the code objects are for the architectures in their names and have the kernel under its
+# name, and kfdreplay contains them unchanged.
 set -eu
 # shellcheck source=tests/lib/kfdreplay.inc.sh
 . "$SOURCE/tests/lib/kfdreplay.inc.sh"
@@ -11,7 +11,7 @@ for gpu in gfx908 gfx90a gfx942; do
 	readelf -hW "$object" | grep -q 'AMD GPU' || fail "$object is not for an AMD GPU"
 	readelf -sW "$object" | grep -q ' kfdreplay_spin\.kd$' || fail "$object lacks the kernel"
 	strings -a "$object" | grep -q "amdgcn-amd-amdhsa--$gpu" || fail "$object is not for $gpu"
-	# the whole file stands in the binary, byte for byte
+	# The binary contains the whole file, byte for byte.
 	python3 - "$BUILD/kfdreplay" "$object" <<-'PYTHON' || fail "kfdreplay does not carry $object"
 		import sys
 		binary, code = (open(name, "rb").read() for name in sys.argv[1:])

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# --count: every workgroup of every request ran exactly once, and kfdsim's
-# report says the same number.
+# Proves: with --count every workgroup of every request ran exactly once, and the report of kfdsim has
+# the same number.
 set -eu
 # shellcheck source=tests/lib/kfdreplay.inc.sh
 . "$SOURCE/tests/lib/kfdreplay.inc.sh"
 
-# The last request under way when time is up runs dry and is counted as well.
+# The last request when the time is up is completed and counted as well.
 on_gpu --report "$work/report.json" -- \
 	"$BUILD/kfdreplay" --trace "$resnet" --seconds 2 --count --json "$json" >/dev/null
 holds "$json" '.count.submitted > 100000' '.count.executed == .count.submitted' '.count.twice == 0' \
@@ -23,8 +23,8 @@ first=$(jq .count.submitted "$json")
 on_gpu -- "$BUILD/kfdreplay" --trace "$resnet" --requests 20 --count --json "$json" >/dev/null
 holds "$json" ".count.submitted == 2 * $first" '.count.executed == .count.submitted'
 
-# A request longer than the ring, and copies of all kinds in between kernels,
-# one after another, at the beginning and at the end.
+# A request longer than the ring, with copies of all kinds between kernels, one after another, at the
+# beginning and at the end.
 head=op,launch_ns,start_ns,duration_ns,grid,block,bytes,name
 {
 	echo $head

@@ -1,19 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# SIGTERM ends a run with a result: at once between requests, within a second
-# inside one. A second SIGTERM ends the process.
+# Proves: SIGTERM ends a run with a result: at once between requests, and within a second in the middle
+# of one. A second SIGTERM ends the process.
 set -eu
 # shellcheck source=tests/lib/kfdreplay.inc.sh
 . "$SOURCE/tests/lib/kfdreplay.inc.sh"
 export work
 
-# one request of a minute
+# a request of a minute
 printf '%s\r\n' op,launch_ns,start_ns,duration_ns,grid,block,bytes,name \
 	kernel,0,0,60000000000,1x1x1,64x1x1,, sync,1,,,,,, >"$work/long.csv"
 
-# ended SIGNALS OPTIONS...: starts it, waits for its run to begin, sends the
-# signals half a second later; its exit code to $work/code, how long it took
-# from then on to $work/ms.
+# ended SIGNALS OPTIONS...: starts a run, waits for its beginning, and sends the signals half a second
+# later. $work/code gets its exit code, and $work/ms the time from the signal to its end.
 cat >"$work/ended" <<'INNER'
 signals=$1
 shift
@@ -54,7 +53,7 @@ ended TERM "$BUILD/kfdreplay" --trace "$work/long.csv" --seconds 50 --count --js
 within 0 3000
 holds "$json" '.requests == 0' '.arrived == 1' '.steps == 0' \
 	'.count == {"submitted": 1, "executed": 0, "twice": 0, "never": 1}'
-grep -q 'was cut off' "$work/err" || fail "it does not say that a request was cut off"
+grep -q 'was cut off' "$work/err" || fail "kfdreplay does not say that a request was cut off"
 
 ended 'TERM TERM' "$BUILD/kfdreplay" --trace "$work/long.csv" --seconds 50 --json "$json"
 within 143 1000

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# --api hip: the same trace through HIP. Every workgroup runs exactly once, also with
-# copies of all kinds in between, under the shim, and up to SIGTERM; the JSON has the
-# keys that HSA's has.
+# Proves: --api hip plays the same trace through HIP. Every workgroup runs exactly once, also with
+# copies of all kinds in between, with the shim, and up to SIGTERM. The JSON has the same keys as with
+# HSA.
 set -eu
 # shellcheck source=tests/lib/kfdreplay.inc.sh
 . "$SOURCE/tests/lib/kfdreplay.inc.sh"
@@ -15,7 +15,7 @@ on_gpu --report "$work/report.json" -- \
 holds "$json" '.api == "hip"' '.agent == "gfx90a"' '.requests == 10' '.count.submitted > 100000' \
 	'.count.executed == .count.submitted' '.count.twice == 0' '.count.never == 0'
 submitted=$(jq .count.submitted "$json")
-# HIP from 6 on copies a few bytes by a kernel of one workgroup in the same queue.
+# From version 6 on, HIP copies a few bytes by a kernel of one workgroup in the same queue.
 copies=$(jq '[.kernels[] | select(.name != "kfdreplay_spin").dispatches] | add // 0' "$work/report.json")
 jq -e "[.processes[].queues[].workgroups] | max | . == $submitted or . == $submitted + $copies" "$work/report.json" >/dev/null ||
 	fail "not $submitted workgroups in the report: $(jq -c .processes "$work/report.json")"
@@ -38,7 +38,7 @@ holds "$json" '.requests == 30' '.count.submitted == 10 * (4 * 104 + 1)' \
 # shellcheck disable=SC2016 # for the inner shell
 on_gpu -- bash -c '
 	"$0" "$@" >/dev/null 2>&1 &
-	# HIP takes many seconds to come up on a busy machine, and has short work then.
+	# On a busy machine HIP takes many seconds to start, and has short work then.
 	for busy in 1 2 3 4 5; do
 		until grep -q "[1-9]" /sys/class/kfd/kfd/proc/$!/stats_*/cu_occupancy 2>/dev/null; do
 			sleep 0.1

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# --sync-fd: one byte when it is ready, and nothing runs before the answer.
+# Proves: with --sync-fd, kfdreplay writes one byte when it is ready, and runs nothing before the reply.
 set -eu
 # shellcheck source=tests/lib/kfdreplay.inc.sh
 . "$SOURCE/tests/lib/kfdreplay.inc.sh"
@@ -23,10 +23,10 @@ INNER
 on_gpu -- bash "$work/inner" "$BUILD/kfdreplay" --trace "$gemm" --requests 5 --json "$json"
 [ "$(cat "$work/byte")" = r ] || fail "no byte"
 [ "$(cat "$work/state")" = waiting ] || fail "it did not wait"
-# the second of waiting is not part of the run, which is not longer than the time that is left
+# The second of waiting is not part of the run, which is at most as long as the remaining time.
 holds "$json" '.requests == 5' ".seconds <= $(($(cat "$work/ended") - $(cat "$work/answered"))) / 1e9 * $scale"
 
-# the end of the file is an answer too
+# The end of the file is a reply, too.
 on_gpu -- "$BUILD/kfdreplay" --trace "$gemm" --requests 5 --json "$json" --sync-fd 0:2 </dev/null >/dev/null 2>"$work/err"
 holds "$json" '.requests == 5'
 [ "$(cat "$work/err")" = r ] || fail "not one byte: $(cat "$work/err")"

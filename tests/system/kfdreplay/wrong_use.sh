@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Wrong use ends with 2 and one line that names the option and how to use it;
-# a bad trace with 1 and its line and column; no GPU with 77.
+# Proves: wrong use ends with 2 and one line that names the option and its use; a bad trace ends with 1
+# and names its line and column; without a GPU the exit code is 77.
 set -eu
 # shellcheck source=tests/lib/kfdreplay.inc.sh
 . "$SOURCE/tests/lib/kfdreplay.inc.sh"
 
-# wrong PATTERN OPTIONS...
+# wrong PATTERN OPTIONS...: kfdreplay refuses the options with one line.
 wrong() {
 	local pattern=$1
 	shift
@@ -40,7 +40,7 @@ wrong '--arrivals is for --rate or --load' --trace "$gemm" --arrivals fixed
 wrong '--request-times is for --rate or --load' --trace "$gemm" --request-times "$work/times"
 
 expect 0 "$BUILD/kfdreplay" --help
-grep -q -- '--sync-fd R:W' "$work/out" || fail "--help does not tell the options"
+grep -q -- '--sync-fd R:W' "$work/out" || fail "--help does not list the options"
 
 expect 1 "$BUILD/kfdreplay" --trace "$work/none.csv"
 one_line 'none.csv: cannot be opened: No such file'
@@ -51,7 +51,7 @@ sed -n 6p "$work/bad.csv" | grep -q kernal || fail "the bad trace is not bad"
 expect 1 "$BUILD/kfdreplay" --trace "$work/bad.csv"
 one_line "bad.csv:6:1: unknown op 'kernal'"
 
-# Where the driver is missing, that is said, and it is nobody's mistake.
+# If there is no driver, the message says so, and the use was right.
 if ! [ -e /dev/kfd ]; then
 	expect 77 "$BUILD/kfdreplay" --trace "$gemm"
 	one_line '/dev/kfd'
