@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# On a (simulated) GPU, without its agent, or when it cannot be loaded: the workload
-# works, and with KFDSHIM_LOG=error one line says why nothing is scheduled and what
-# to do. KFDSHIM_DISABLE=1 says nothing at all, another value that it is ignored.
+# Proves: if the agent is missing or cannot be loaded, a workload on a (simulated) GPU works, and with
+# KFDSHIM_LOG=error one line says why it is not scheduled and what to do. With KFDSHIM_DISABLE=1 the
+# library prints nothing, and with another value that the value is ignored.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 cp "$BUILD/libkfdshim.so" "$work"
 
-# workload LIBRARY VARIABLE...: leaves $work/{out,err}.
+# workload LIBRARY VARIABLE...: runs the workload with this library; the output is in $work/{out,err}.
 workload() {
 	local lib=$1
 	shift
 	printf 'queue\nblock\nthreads\nfinish\ndestroy\nquit\n' |
 		"$BUILD/kfdsim" -- env LD_PRELOAD="$lib" "$@" "$WORKLOAD" >"$work/out" 2>"$work/err"
-	# A runtime built with its checks on counts its own leaked signals.
+	# A runtime with its checks enabled reports its own leaked signals.
 	sed -i '/SharedSignalPool/d' "$work/err"
 }
 
-# says N [AGENT]: that many lines on stderr, and the workload did what it was told,
-# without the agent's thread, or (AGENT 1) with it.
+# says N [AGENT]: stderr has N lines, and the workload has done its work, without the thread of the
+# agent, or (AGENT 1) with it.
 says() {
 	[ "$(wc -l <"$work/err")" = "$1" ] || fail "expected $1 lines on stderr"
-	[ "$(grep -c '^ok$' "$work/out")" = 3 ] || fail "the workload did not do what it was told"
+	[ "$(grep -c '^ok$' "$work/out")" = 3 ] || fail "the workload has not done its work"
 	same "$(grep -c kfdshim "$work/out")" "${2:-0}"
 }
 
@@ -41,7 +41,7 @@ workload "$BUILD/libkfdshim.so" KFDSHIM_DISABLE=yes KFDSHIM_LOG=error
 says 1 1
 said "KFDSHIM_DISABLE=yes is ignored: only 1"
 
-# The first call that wants the agent, with no descriptor or no memory left.
+# The first call that needs the agent comes when no descriptor or no memory is left.
 cat >"$work/limited.py" <<'EOF'
 import errno, fcntl, os, resource, sys
 
@@ -68,7 +68,7 @@ for kind in files memory; do
 	cmp "$work/alone" "$work/out"
 	one_line "the work of this process is not scheduled.*: raise the limit of .*$kind"
 done
-# A line that nobody can read, or that there is no room for, is dropped.
+# A line that cannot be written, because it has no reader or no room, is dropped.
 cat >"$work/unheard.py" <<'EOF'
 import fcntl, os, signal, sys
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A program ends, and destructors of its libraries still use their queues: with the
-# library preloaded it comes to what it comes to without, at once, in each order.
+# Proves: if destructors of libraries still use their queues when a program ends, the program ends in
+# the same way with the library preloaded as without, at once, in each order.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -10,7 +10,7 @@ in_a_world
 export XDG_RUNTIME_DIR=$work KFDSHIM_SOCKET=$work/no-daemon
 chmod 700 "$work"
 
-# How it ends, and what it says.
+# outcome COMMAND...: prints the exit code and the output.
 outcome() {
 	local status=0 said
 	said=$(timeout 20 "$@" 2>&1) || status=$?
@@ -24,6 +24,6 @@ for order in early late thread; do
 	for level in auto self gate weight; do
 		ours=$(KFDSHIM_PRIORITY=offline KFDSHIM_LEVEL=$level outcome env \
 			LD_PRELOAD="$BUILD/libkfdshim.so" "$LAST_WORDS" $order "$DESTROYER")
-		[ "$ours" = "$bare" ] || fail "$order, level $level: it ends with $ours, without us with $bare"
+		[ "$ours" = "$bare" ] || fail "$order, level $level: it ends with $ours, without the library with $bare"
 	done
 done

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# libkfdshim.so as the dynamic linker sees it: exports exactly the wrapped names, the two of a
-# tools library with its priority, and kfdshim.h; needs libc.so.6 alone; is never unloaded, and runs
-# one function at load, which finds the next ioctl (tests/system/shim/lookups.c); the agent none.
-# The agent needs liburcu-bp besides, which stands beside it. None of the three asks for a symbol
-# version above GLIBC_2.34, with which RHEL 9 comes.
+# Proves, by the dynamic sections: libkfdshim.so exports exactly the wrapped names, the two of a tools
+# library with its priority, and kfdshim.h; it needs libc.so.6 alone, is never unloaded, and runs one
+# function at load, which finds the next ioctl (tests/system/shim/lookups.c); the agent runs none.
+# The agent also needs liburcu-bp, which is beside it. None of the three needs a symbol version above
+# GLIBC_2.34, the version of RHEL 9.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -19,8 +19,8 @@ on_a_line() {
 	sort | tr '\n' ' '
 }
 
-# exported FILE: "NAME TYPE", a line each, of whatever another object can bind to. A
-# versioned one would be NAME@VERSION, and lose against the runtime's own.
+# exported FILE: prints "NAME TYPE", a line each, of whatever another object can bind to. A versioned
+# name would be NAME@VERSION, and the runtime's own would be preferred to it.
 exported() {
 	readelf --wide --dyn-syms "$1" |
 		awk '$1 ~ /^[0-9]+:$/ && $5 != "LOCAL" && $7 != "UND" { print $8, $4 }'
@@ -52,7 +52,7 @@ want=$({
 } | on_a_line)
 have=$(exported "$lib" | on_a_line)
 [ "$have" = "$want" ] || fail "libkfdshim.so exports '$have', not '$want'"
-# What people read says the same.
+# The export map lists the same names.
 listed=$(sed -n '/global:/,/local:/s/^[[:space:]]*\([A-Za-z_]*\);$/\1/p' "$map" | on_a_line)
 [ "$listed" = "$(exported "$lib" | cut -d ' ' -f 1 | on_a_line)" ] || fail "exports.map lists '$listed'"
 have=$(exported "$agent" | on_a_line)
@@ -64,7 +64,7 @@ needed=$(readelf --wide --dynamic "$agent" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1
 [ "$needed" = "libc.so.6 liburcu-bp.so.8 " ] || fail "the agent needs '$needed'"
 found=$(ldd "$agent" | sed -n 's/.*liburcu-bp.so.8 => \([^ ]*\) .*/\1/p')
 [ "$found" -ef "$urcu" ] || fail "the agent's liburcu is '$found', not the one beside it"
-# versions FILE: every version that it asks for, also those of no symbol (GLIBC_ABI_DT_RELR).
+# versions FILE: prints every version that it needs, also those of no symbol (GLIBC_ABI_DT_RELR).
 versions() {
 	readelf --wide --version-info "$1" | sed -n 's/.* Name: \([^ ]*\) .*Flags:.*Version:.*/\1/p' | sort -u
 }
@@ -76,7 +76,7 @@ for so in "$lib" "$agent" "$urcu"; do
 			fail "$so needs $version, newer than GLIBC_2.34"
 	done
 done
-# What has no version, any library could be bound to; the linker's own weak three.
+# A symbol without a version could be bound to any library; the three weak ones belong to the linker.
 loose=$(readelf --wide --dyn-syms "$lib" |
 	awk '$1 ~ /^[0-9]+:$/ && $7 == "UND" && NF >= 8 && $8 !~ /@GLIBC_/ { print $8, $5 }' | on_a_line)
 for name in _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable __gmon_start__; do
@@ -93,7 +93,7 @@ for so in "$lib" "$agent"; do
 	# shellcheck disable=SC2016 # the dynamic linker's own variable
 	[ "$so" = "$lib" ] || want='$ORIGIN'
 	[ "$path" = "$want" ] || fail "$so searches libraries in '$path'"
-	# One constructor is the compiler's own frame_dummy.
+	# One constructor is frame_dummy, which the compiler adds.
 	want=8
 	[ "$so" = "$agent" ] || want=16
 	size=$(readelf --dynamic "$so" | awk '/INIT_ARRAYSZ/ { print $3 }')

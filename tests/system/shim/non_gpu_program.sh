@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Preloaded into programs that have no GPU: no output, no thread, no descriptor,
-# the same exit code; also in a root folder with little else, and without its agent
-# beside it.
+# Proves: preloaded into a program that uses no GPU, the library causes no output, no thread and no
+# descriptor, and does not change the exit code; also in a root directory with little else, and without
+# its agent beside it.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
-# Its log is on: even then there is nothing to say.
+# The log is enabled, but even then there is no output.
 export KFDSHIM_LOG=debug KFDSHIM_PRIORITY=online
 
-# silent EXIT-CODE COMMAND...
+# silent EXIT-CODE COMMAND...: the command ends so and prints nothing.
 silent() {
 	local want=$1
 	shift
 	expect "$want" "$@" </dev/null
-	[ "$(cat "$work/out" "$work/err")" = "" ] || fail "$* says something"
+	[ "$(cat "$work/out" "$work/err")" = "" ] || fail "$* prints something"
 	echo "ok: $want from $*"
 }
 
@@ -40,8 +40,8 @@ mkdir "$work/alone"
 cp "$BUILD/libkfdshim.so" "$work/alone"
 everywhere "$work/alone/libkfdshim.so"
 
-# A root folder with libc and two programs. The library stands at the same path
-# inside and outside, since chroot(1) itself is preloaded too.
+# A root directory with libc and two programs. The library has the same path inside and outside,
+# because chroot(1) itself is preloaded, too.
 root=$work/root
 mkdir -p "$root/bin" "$root/proc" "$root$BUILD"
 cp /bin/true "$BYSTANDER" "$root/bin"
@@ -50,9 +50,9 @@ for so in $(ldd /bin/true "$BYSTANDER" | grep -o '/[^ ]*\.so[^ ]*' | sort -u); d
 	mkdir -p "$root$(dirname "$so")"
 	cp "$so" "$root$so"
 done
-# A mount namespace of its own, so that its /proc goes when it ends.
+# The mount namespace is its own, so that its /proc ends with it.
 own=(--mount)
-PATH=$PATH:/usr/sbin # chroot; a plain user's PATH does not have it
+PATH=$PATH:/usr/sbin # for chroot, which is not in a plain user's PATH
 [ "$(id -u)" = 0 ] || own=(--user --map-root-user --mount)
 # shellcheck disable=SC2016 # meant for the inner shell
 inside='mount --rbind /proc "$0/proc" && LD_PRELOAD=$BUILD/libkfdshim.so exec chroot "$0" "$@"'

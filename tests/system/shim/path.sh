@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# path.sh PATH BURSTS [KFDSIM OPTIONS]: work by this path reaches the daemon (paths.c).
-# The program that does it is $WORKLOAD_linked, which has the HSA runtime as its own, or
-# $WORKLOAD, which has none ("raw") or gets one with a library that it opens.
+# Proves (path.sh PATH BURSTS [KFDSIM OPTIONS]): work by this path reaches the daemon (paths.c). The
+# program is $WORKLOAD_linked, which is linked with the HSA runtime, or $WORKLOAD, which has none
+# ("raw") or gets one with a library that it opens.
 set -eu
 path=$1 bursts=$2
 shift 2

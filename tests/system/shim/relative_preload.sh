@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# LD_PRELOAD with a relative path, in a program that then changes its folder:
-# the agent is found all the same.
+# Proves: if LD_PRELOAD has a relative path and the program changes its directory, the agent is found.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
