@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Commands that use timers take exactly their virtual time, and next to no real time.
+# Proves: commands that use timers take exactly their virtual time, and hardly any real time.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
-# takes SECONDS STATUS COMMAND...: in a virtual world, to the millisecond. The world's own clock
-# is read before and after by a shell, which is another process.
+# takes SECONDS STATUS COMMAND...: in virtual time, to the millisecond. A shell, which is another
+# process, reads the clock of the simulation before and after.
 takes() {
 	local want=$1 status=$2 begin=$SECONDS
 	shift 2
@@ -22,7 +22,7 @@ takes() {
 
 takes 5.000 124 timeout 5 sleep 1000
 takes 3.000 0 timeout 5000 sleep 3
-# It is not ended by SIGTERM, so SIGKILL follows after another 2 s.
+# The process ignores SIGTERM, so SIGKILL follows after another 2 s.
 takes 7.000 137 timeout -k 2 5 bash -c "trap '' TERM; sleep 3; sleep 3; sleep 3; sleep 3"
 
 if command -v python3 >/dev/null; then

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What the host costs is charged, each by its own setting: a wake, a dispatch, a driver's call.
+# Proves: the costs of the host are charged, each by its own setting: a wake, a dispatch, a driver call.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"
 
-# elapsed SETTING COMMAND...: ns of the world's time that it takes, to $work/out
+# elapsed SETTING COMMAND...: writes the virtual ns that it takes to $work/out.
 elapsed() {
 	local setting=$1
 	shift
@@ -14,13 +14,13 @@ elapsed() {
 		'begin=$(date +%s%N); "$@" >/dev/null; echo $(($(date +%s%N) - begin))' - "$@"
 }
 
-# A sleep is longer by one wake.
+# A sleep takes longer by one wake.
 elapsed host_wake_us=0 sleep 1
 same "$(cat "$work/out")" 1000000000
 elapsed host_wake_us=250 sleep 1
 same "$(cat "$work/out")" 1000250000
 
-# A request is later by the dispatch that it waits for, and by the wake of its end; none of its
+# A request takes longer by the dispatch for which it waits, and by the wake at its end; none of its
 # calls goes to the driver.
 latency() {
 	expect 0 "$BUILD/kfdsim" --virtual --set "$1" -- "$BUILD/kfdreplay" \
@@ -39,7 +39,7 @@ elapsed host_ioctl_us=1001 rocminfo
 [ $(($(cat "$work/out") - at_first)) -ge 20000000 ] ||
 	fail "rocminfo takes $at_first ns with calls of 1 us, and $(cat "$work/out") ns with 1001 us"
 
-# A thread that spins until another, which is charged for its wake, has done something is no
-# program that never waits.
+# A thread that spins until another one, which is charged for its wake, has done something does not
+# count as a program that never waits.
 expect 0 "$BUILD/kfdsim" --virtual --set host_wake_us=1000 --report "$report" -- "$BUILD/time_spins" virtual handover
 virtual_time '.forced == 0'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# How a world in virtual time ends: with its command's exit code, when the command, kfdsim or a
-# sleeper is killed, and with processes left that sleep; and it leaves nothing behind.
+# Proves: a simulation in virtual time ends with the exit code of its command, when the command, kfdsim
+# or a sleeper is killed, and with processes left that sleep; and it leaves nothing behind.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"
@@ -13,19 +13,19 @@ expect 42 "${virtual[@]}" sh -c 'sleep 1000; exit 42'
 expect 127 "${virtual[@]}" /nothing
 expect 137 "${virtual[@]}" sh -c 'kill -9 $$'
 expect 143 "${virtual[@]}" sh -c 'sleep 10 & kill -15 $$'
-# A sleeper that is killed at half of its time, and one in the midst of its calls.
+# One sleeper is killed at half of its time, and one in the middle of its calls.
 expect 137 "${virtual[@]}" bash -c 'sleep 1000 & p=$!; sleep 500; kill -9 $p; wait $p'
 expect 137 "${virtual[@]}" bash -c \
 	'(while :; do sleep 0.001; done) & p=$!; sleep 1; kill -9 $p; wait $p'
-# A hundred that are killed while they get their slots.
+# A hundred processes are killed while they get their slots.
 expect 0 "${virtual[@]}" bash -c \
 	'for i in $(seq 100); do sleep 1000 & kill -9 $!; wait $! || :; done 2>/dev/null; sleep 1'
-# timeout(1), which stops what runs for too long.
+# timeout(1) ends a command that runs for too long.
 expect 124 "${virtual[@]}" timeout 5 sleep 1000
-# What is left in the background ends with the command.
+# Processes that are left in the background end with the command.
 expect 0 "${virtual[@]}" sh -c 'sleep 100000 & sleep 1'
 
-# The command is killed from outside, and kfdsim itself.
+# The command is killed from outside, and then kfdsim itself.
 start() {
 	"${virtual[@]}" sh -c 'echo $$; read line' <"$work/in" >"$work/out" 2>"$work/err" &
 	pid=$!

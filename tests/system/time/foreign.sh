@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Programs that were not built for it: Python's sleeps, locks, queues, selectors and child
-# processes have virtual time, and so has the shell.
+# Proves: programs that were not built for virtual time have it: Python's sleeps, locks, queues,
+# selectors and child processes, and the shell.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The GPU's runtimes in virtual time: rocminfo finds the GPU, and kfdreplay has the same result,
-# byte for byte, each time.
+# Proves: the GPU's runtimes work in virtual time: rocminfo finds the GPU, and kfdreplay has the same
+# result, byte for byte, each time.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -10,7 +10,7 @@ expect 0 "$BUILD/kfdsim" --virtual -- rocminfo
 grep -q 'Name: *gfx90a' "$work/out" || fail "rocminfo shows no GPU: $(cat "$work/out")"
 
 turns=()
-# replay NAME [kfdreplay option]...
+# replay NAME [kfdreplay option]...: plays a trace; the result is in $work/NAME.json.
 replay() {
 	local name=$1
 	shift
@@ -34,6 +34,6 @@ twice() {
 resnet=$SOURCE/traces/online_resnet50_b1.csv
 twice closed --trace "$resnet" --requests 20
 twice hip --api hip --trace "$resnet" --requests 5
-# Two threads that both have work at one instant: the seed decides.
+# If two threads have work at one instant, the seed decides.
 turns=(--seed 1)
 twice open --trace "$resnet" --load 0.5 --seconds 0.3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# While a world waits for its standard input its time stands still, and it uses hardly any CPU
-# time; then it goes on.
+# Proves: while a simulation waits for its standard input, its time stands still and it uses hardly any
+# CPU time; then it goes on.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"
@@ -24,5 +24,5 @@ printf x >&5
 exec 5>&-
 wait $pid || fail "$? $(cat "$work/out")"
 virtual_time '.seconds == 2 and .waits > 0 and .forced == 0'
-[ "$used" -lt 100 ] || fail "it used $used ms of CPU in 4 s"
+[ "$used" -lt 100 ] || fail "the simulation used $used ms of CPU in 4 s"
 echo "$used ms of CPU in 4 s"

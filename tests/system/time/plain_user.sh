@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Without root: the same virtual time.
+# Proves: virtual time works without root.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
 
-# The build folder may lie where only root may go.
+# The build directory may be in a place that only root may enter.
 cp "$BUILD/kfdsim" "$BUILD/libkfdsim-time.so" "$BUILD/time_sleeps" "$BUILD/time_polls" \
 	"$BUILD/time_processes" "$work"
 chmod 755 "$work" "$work"/*

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Time goes on for a program that never waits, and the report counts these rounds and names it;
-# for one that only sleeps there are none.
+# Proves: time goes on for a program that never waits, and the report counts these rounds and names the
+# program; for a program that only sleeps there are none.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"
 
-# virtual CASE [kfdsim option]...
+# virtual CASE [kfdsim option]...: runs a case of time_spins in virtual time.
 virtual() {
 	local name=$1 status=0
 	shift
@@ -23,9 +23,9 @@ done
 virtual quiet
 virtual_time '.forced == 0 and .forced_by == [] and .seconds == 5 and .wakes == 1'
 
-# A thread that spins for another one lets it run, also where they take turns.
+# If a thread spins for another one, that one can run, also if they take turns.
 virtual handover
 virtual handover --seed 1
 
-# What is expected of time is what Linux does.
+# The expected values are those of Linux.
 "$BUILD/kfdsim" --real-time -- "$BUILD/time_spins" real computes memory shared_memory handover quiet

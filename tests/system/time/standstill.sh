@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Where each thread waits is in the report if time went on by more than 100 s at once, and on
-# standard error, too, if the world stands still: nothing in it has a time. A world that waits for
-# kfdsim's input does not stand still.
+# Proves: if time jumps by more than 100 s, the report says where each thread waits; if the simulation
+# stands still, because no wait in it has a time, standard error says so, too. A simulation that waits
+# for kfdsim's input does not stand still.
 set -eu
 # shellcheck source=tests/lib/kfdsim.inc.sh
 . "$SOURCE/tests/lib/kfdsim.inc.sh"
 
-# Jumps: each thread is named, with its wait; the report counts all and shows eight.
+# Jumps: each thread is named, with its wait; the report counts all and lists eight.
 expect 0 "$BUILD/kfdsim" --virtual --set host_wake_us=0 --report "$report" -- sh -c 'sleep 3000 & sleep 7000; true'
 same "$(cat "$work/err")" ""
 virtual_time '.long_jumps == 2 and .standstill == null'
@@ -19,7 +19,7 @@ expect 0 "$BUILD/kfdsim" --virtual --set host_wake_us=0 --report "$report" -- \
 	sh -c 'sleep 99; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 101; done'
 virtual_time '.long_jumps == 10 and (.jumps | length == 8)'
 
-# A reader of a pipe that has no writer but itself, and a shell that waits for it: a deadlock.
+# A deadlock: a reader of a pipe that has no other writer, and a shell that waits for it.
 mkfifo "$work/in" "$work/inner"
 "$BUILD/kfdsim" --virtual -- cat <"$work/in" 2>"$work/waits" &
 waits=$!
@@ -37,7 +37,7 @@ sleep 1
 kill -TERM $pid
 wait $pid || status=$?
 same "$status" 143
-same "$(wc -l <"$work/err")" 3 # once
+same "$(wc -l <"$work/err")" 3 # each line once
 virtual_time '[.standstill[] | .command, .call] | sort == ["bash", "cat", "read", "wait4"]'
 exec 5>&-
 wait $waits || fail "cat: $?"
