@@ -104,7 +104,7 @@ class World:
 
     def __init__(self, tree, build):
         self.tree, self.build = tree, build
-        # ctest itself tells the command of a test only once its program is built.
+        # ctest itself shows the command of a test only once its program is built.
         self.tests = {}
         # The folders of the build that a variable of a test's environment names.
         self.folders = {}

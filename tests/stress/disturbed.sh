@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# disturbed.sh TIMES [TEST]: runs the quick tests, or those whose name matches TEST, so many
-# times beside build/disturb, each time with another seed. DISTURB_SEED is the first one
-# (else drawn, and printed); the first run that fails ends it.
+# Proves (disturbed.sh TIMES [TEST]) that the quick tests, or those whose name matches TEST, pass beside
+# build/disturb. It runs them TIMES times, each time with another seed, up to the first failure.
+# DISTURB_SEED is the first seed; without it the seed is drawn and printed.
 set -eu
 cd "$(dirname "$0")/../.."
 times=$1

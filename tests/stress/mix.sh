@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# mix.sh [SECONDS [SEED]]: eight GPU processes at a time, with HSA, HIP and no
-# runtime, under random kill -9, SIGSTOP, fork and exec. Nothing may hang, nothing
-# may be left, every packet must be accounted for.
+# Proves (mix.sh [SECONDS [SEED]]): with eight GPU processes at a time, with HSA, HIP and no runtime,
+# under random kill -9, SIGSTOP, fork and exec, nothing hangs, nothing is left behind, and every packet
+# is accounted for.
 set -eu
 # shellcheck source=tests/lib/harness.inc.sh
 . "$SOURCE/tests/lib/harness.inc.sh"
@@ -13,7 +13,7 @@ echo "seed $seed"
 warm_up=$((seconds / 5 < 30 ? seconds / 5 + 2 : 30))
 slack_kb=${SLACK_KB:-4096} # more where a sanitizer keeps memory of its own
 
-# Lines that stand twice come twice as often.
+# A command with two lines is drawn twice as often.
 cat >"$work/commands" <<-END
 	$BUILD/chaos_hsa
 	$BUILD/chaos_hsa
@@ -26,13 +26,13 @@ cat >"$work/commands" <<-END
 	$BUILD/kfdreplay --trace $SOURCE/traces/offline_gemm4000_f32.csv --closed --requests 50 --count
 END
 
-# The world: a round that fills every cache and table, silence, the round that
-# counts, silence. In each silence no GPU process is there, and this script looks
-# at what is held: "quiet1", "quiet2" announce it, "seen1", "seen2" end it.
+# The simulation has a round that fills every cache and table, silence, the round that counts, and
+# silence. In each silence no GPU process exists, and this script measures what kfdsim holds: "quiet1"
+# and "quiet2" announce a silence, "seen1" and "seen2" end it.
 cat >"$work/world" <<-'END'
 	set -eu
 	silence() {
-		# The driver forgets the last process, which is chaos_mix, and then its memory.
+		# The driver drops the last process, which is chaos_mix, and then its memory.
 		blocks=""
 		until [ -z "$(ls /sys/class/kfd/kfd/proc)" ] && [ "$blocks" = "$(stat -f -c '%b %f' /dev/kfd)" ]; do
 			blocks=$(stat -f -c '%b %f' /dev/kfd)
@@ -48,15 +48,15 @@ cat >"$work/world" <<-'END'
 	silence 2
 END
 
-# look N: waits for silence N. Then: $descriptors and $memory (kB, its own) of
-# kfdsim, $blocks of the file system in which the simulated memory lies.
-look() {
+# measure N: waits for silence N, then sets $descriptors and $memory (kB, its own) of kfdsim, and
+# $blocks of the file system in which the simulated memory is.
+measure() {
 	local all free last=-1 same=0
 	while [ ! -e "$work/quiet$1" ]; do
-		kill -0 "$sim" 2>/dev/null || return 0 # its status says why
+		kill -0 "$sim" 2>/dev/null || return 0 # its exit status is checked later
 		sleep 0.2
 	done
-	# The last processes are let go of a moment later.
+	# kfdsim closes the descriptors of the last processes a moment later.
 	for _ in $(seq 30); do
 		sleep 0.3
 		descriptors=$(find "/proc/$sim/fd" -mindepth 1 | wc -l)
@@ -74,9 +74,9 @@ export work seconds seed warm_up
 "$BUILD/kfdsim" --report "$work/report.json" -- sh "$work/world" 2>"$work/err" &
 sim=$!
 children+=("$sim")
-look 1
+measure 1
 early=("${descriptors:-}" "${memory:-}" "${blocks:-}")
-look 2
+measure 2
 status=0
 wait "$sim" || status=$?
 cat "$work/first" "$work/out" 2>/dev/null || true
@@ -84,14 +84,14 @@ cat "$work/first" "$work/out" 2>/dev/null || true
 echo "descriptors ${early[0]}, then $descriptors; memory ${early[1]} kB, then $memory kB;" \
 	"blocks ${early[2]}, then $blocks"
 
-# Memory may grow with the report's records alone, which are kept to the end.
+# Memory may grow only with the records of the report, which are kept to the end.
 records=$(($(stat -c %s "$work/report.json") / 1024))
 [ "$descriptors" = "${early[0]}" ] || fail "descriptors are left"
 [ "$memory" -lt $((early[1] + 4 * records + slack_kb)) ] || fail "memory is left ($records kB of records)"
 [ "$blocks" -le $((early[2] + 16)) ] || fail "simulated memory is left"
 
 [ "$(jq '.started > 8 and .done > 0 and .killed > 0 and .stopped > 0' "$work/out")" = true ] ||
-	fail "nothing much happened"
+	fail "too little happened"
 report() {
 	jq "$@" "$work/report.json"
 }
@@ -100,7 +100,7 @@ unbalanced=$(report '[.processes[].queues[] | select(.submitted != .packets + .d
 report -c '[.processes[].queues[]] | {queues: length, submitted: (map(.submitted) | add),
 	executed: (map(.packets) | add), discarded: (map(.discarded) | add)}'
 [ "$(report '[.processes[].queues[].submitted] | add > 0')" = true ] || fail "nothing was submitted"
-# The old runtime asks for calls of AMD's own driver, from 128 on. Others would be
-# gaps of ours; a call that is not known is never a success (kfdconform has it).
+# The old runtime calls ioctls of AMD's own driver, from 128 on. Other unknown ioctls would be missing
+# in kfdsim; an unknown ioctl never succeeds (kfdconform checks that).
 [ "$(report '.unknown_ioctls | all(.type == "K" and .nr >= 128)')" = true ] ||
 	fail "unknown ioctls: $(report -c .unknown_ioctls)"

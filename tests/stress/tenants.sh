@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tenants.sh SECONDS [EVERY [SEED]]: eight online and eight offline processes, these in
-# three groups, on four simulated GPUs, with work for SECONDS or so, while every EVERY
-# seconds (10) the daemon's worker is killed or stopped; SEED may come by the environment. Proves: no request is lost, every
-# workgroup runs once, each other worker has all of them again, and at the end no queue is
-# suspended. BUILD, SOURCE.
+# tenants.sh SECONDS [EVERY [SEED]]: eight online and eight offline processes, the latter in three
+# groups, work on four simulated GPUs for about SECONDS, while the daemon's worker is killed or stopped
+# every EVERY seconds (10); SEED can also come from the environment. Proves: no request is lost, every
+# workgroup runs once, each new worker serves all of them again, and at the end no queue is suspended.
+# Reads BUILD and SOURCE.
 set -eu
 # shellcheck source=tests/lib/daemon.inc.sh
 . "$SOURCE/tests/lib/daemon.inc.sh"
@@ -12,13 +12,13 @@ set -eu
 seconds=$1
 every=${2:-10}
 seed=${3:-${SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}}
-# So slow a GPU that its simulation leaves time on two cores.
+# The GPU is so slow that its simulation leaves time on two cores.
 scale=0.04
 
 if [ -z "${IN_A_WORLD:-}" ]; then
 	IN_A_WORLD=1 "$BUILD/kfdsim" --gpu mi210 --gpus 4 --time-scale $scale \
 		--report "$work/report.json" -- bash "$0" "$seconds" "$every" "$seed"
-	# Whom a worker's end has resumed is counted as resumed.
+	# A queue that the end of a worker has resumed is counted as resumed.
 	jq -e '[.processes[].queues[]|.suspends == .resumes]|all' "$work/report.json" >/dev/null ||
 		fail "suspended at the end: $(jq -c '[.processes[].queues[]|select(.suspends != .resumes)]' "$work/report.json")"
 	jq -e '[.processes[].queues[].suspends]|add > 0' "$work/report.json" >/dev/null ||
@@ -31,7 +31,7 @@ RANDOM=$seed
 echo "seed $seed"
 start_daemon
 
-# replay NAME DEVICE TRACE REQUESTS OPTION...: its result in $work/NAME.json.
+# replay NAME DEVICE TRACE REQUESTS OPTION...: starts a process; its result is in $work/NAME.json.
 names=()
 declare -A pid_of requests_of
 replay() {
@@ -46,7 +46,7 @@ replay() {
 	names+=("$name")
 }
 for i in 0 1 2 3 4 5 6 7; do
-	# A group stands on several GPUs, and each GPU has two of them.
+	# A group has processes on several GPUs, and each GPU has processes of two groups.
 	export KFDSHIM_PRIORITY=offline KFDSHIM_GROUP=group$((i % 3))
 	if [ $i -lt 4 ]; then
 		replay "offline$i" $i offline_gpt2m_train_8x1024 $((seconds / 10)) --closed
@@ -64,7 +64,7 @@ for i in 0 1 2 3 4 5 6 7; do
 	fi
 done
 
-# [PID,...] of those that still work and whose name begins so.
+# alive PREFIX: prints [PID,...] of the processes that still work and whose name has this prefix.
 alive() {
 	local name list=""
 	for name in "${names[@]}"; do
@@ -74,14 +74,14 @@ alive() {
 	done
 	echo "[${list#,}]"
 }
-# All that still work, and whom it may suspend at level trap.
+# The daemon serves all processes that still work, the offline ones at level trap.
 all_are_served() {
 	says "($(alive o) - [.processes[].pid] == []) and
 		($(alive off) - [.processes[]|select(.level == \"trap\").pid] == [])"
 }
-until_true 300 all_are_served || fail "not all came: $(status | jq -c '.processes|map([.pid, .level])')"
+until_true 300 all_are_served || fail "not all have registered: $(status | jq -c '.processes|map([.pid, .level])')"
 
-# worker_gets SIGNAL: $before, at $since.
+# worker_gets SIGNAL: signals the worker, $before, at the time $since.
 worker_gets() {
 	before=$(worker)
 	since=${EPOCHREALTIME/./}
@@ -92,7 +92,7 @@ begun=$SECONDS workers=0 slowest_ms=0 slowest_adoption_ms=0
 while [ "$(alive o)" != "[]" ]; do
 	sleep "$every"
 	signal=$([ $((RANDOM % 2)) = 0 ] && echo KILL || echo STOP)
-	# The watchdog may be between two workers, where the machine stood still.
+	# The watchdog may be between two workers, if the machine was slow.
 	until_true 100 worker_gets "$signal" || fail "no worker"
 	until_true 100 says ".daemon.worker_pid != $before" || fail "no other worker after SIG$signal"
 	came=${EPOCHREALTIME/./}
@@ -111,9 +111,9 @@ for name in "${names[@]}"; do
 	jq -e ".requests == ${requests_of[$name]}" "$work/$name.json" >/dev/null ||
 		fail "requests of $name: $(jq .requests "$work/$name.json") of ${requests_of[$name]}"
 done
-[ $workers -gt 1 ] || fail "it was over before much happened: SECONDS is too short"
-suspends=$(status | jq .totals.suspends) # but those of a killed worker's last second
-echo "$((SECONDS - begun)) s, $workers workers killed or stopped, all who worked taken over" \
+[ $workers -gt 1 ] || fail "it ended too early: SECONDS is too short"
+suspends=$(status | jq .totals.suspends) # without those of a killed worker's last second
+echo "$((SECONDS - begun)) s, $workers workers killed or stopped, all that worked taken over" \
 	"by the next $slowest_ms ms after the signal at most, $slowest_adoption_ms ms after it" \
 	"answered (as polled); more than $suspends suspends;" \
 	"requests online $(jq -s 'map(.requests)|add' "$work"/online*.json)," \

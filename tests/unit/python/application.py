@@ -137,7 +137,7 @@ class Online(Case):
         self.assertTrue(inspect.isgeneratorfunction(count))
         self.assertEqual(list(count(3)), [0, 1, 2])
         generator = count(3)
-        self.running(0)  # nobody has asked for a value
+        self.running(0)  # no value was requested
         next(generator)
         self.running(1)  # also between two values
         with self.assertRaises(StopIteration) as end:
