@@ -89,7 +89,7 @@ version_of() {
 	sed -n "s/^$1 \([0-9]*:\)\?\([0-9.]*\).*/\2/p" <<<"$packages" | sort -V | tail -n 1
 }
 
-# Makes the suite's root and tells its versions: $root, $packages, $rocr, $hip.
+# Makes the suite's root and finds its versions: $root, $packages, $rocr, $hip.
 enter_suite() {
 	suite=$1
 	root=""
@@ -110,12 +110,12 @@ in_world() {
 	shift 2
 	status=0
 	# Upstream's driver has no ioctls for sharing memory but dmabufs; ROCr from
-	# 6.3 to 7.1 uses those if it is told to.
+	# 6.3 to 7.1 uses those with this setting.
 	HSA_ENABLE_IPC_MODE_LEGACY=0 timeout "$limit" "$build/kfdsim" --gpu "$gpu" --gpus "$gpus" \
 		${root:+--root "$root"} -- "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
 }
 
-# Why a command that told nothing by itself has failed.
+# Prints why a command without results of its own has failed.
 why() {
 	if [ "$status" = 124 ]; then
 		echo "not done after $limit s"
@@ -139,14 +139,14 @@ rocminfo() {
 	fi
 }
 
-# steps PREFIX GPU GPUS COMMAND...: a program that tells its steps (tests/matrix/step.h).
+# steps PREFIX GPU GPUS COMMAND...: a program that prints its steps (tests/matrix/step.h).
 steps() {
-	local prefix=$1 gpu=$2 gpus=$3 step result last=start told=0
+	local prefix=$1 gpu=$2 gpus=$3 step result last=start count=0
 	shift 3
 	in_world "$gpu" "$gpus" "$@"
 	while IFS=$'\t' read -r step result; do
-		[ -n "$result" ] || continue # the runtime's own words
-		told=$((told + 1))
+		[ -n "$result" ] || continue # output of the runtime
+		count=$((count + 1))
 		case $result in
 		pass) note "$prefix $step" "$gpu" pass ;;
 		"not applicable: "*) note "$prefix $step" "$gpu" "not applicable" "${result#*: }" ;;
@@ -159,7 +159,7 @@ steps() {
 	done <"$work/out"
 	if [ "$status" != 0 ]; then
 		[ -z "$last" ] || note "$prefix end" "$gpu" fail "after $last: $(why)"
-	elif [ "$told" = 0 ]; then
+	elif [ "$count" = 0 ]; then
 		note "$prefix end" "$gpu" fail "printed no step"
 	fi
 }
@@ -209,7 +209,7 @@ shim() {
 	in_real "shim queues, by dlsym" queues python3 "$ctypes"
 	in_real "shim queues, private ROCr" queues python3 "$ctypes" "$private"
 	in_real "shim API table, named" tabled python3 "$ctypes"
-	# ROCr 5 looks for no tool that it was not told of: that is the sampler's then.
+	# ROCr 5 loads a tool only if HSA_TOOLS_LIB names it; otherwise the sampler detects the work.
 	if [ "${rocr%%.*}" -lt 6 ]; then
 		note "shim API table, found" mi210 "not applicable" "ROCr 5 loads no tool but by HSA_TOOLS_LIB"
 		in_real "shim API table, private ROCr" tabled python3 "$ctypes" "$private"
@@ -250,8 +250,8 @@ shim() {
 	behaves "shim dump" bash tests/system/daemon/dump.sh
 }
 
-# Processes without the shim, under the daemon: what ROCr does by itself decides.
-outsiders() {
+# Processes without the shim, under the daemon: the result depends on what ROCr does by itself.
+external() {
 	local with="WORKLOAD=$BUILD/shim_workload"
 	if [ "${rocr%%.*}" -lt 6 ]; then
 		behaves "outsider refused" bash tests/system/daemon/external_refused.sh
@@ -285,7 +285,7 @@ run_suite() {
 	[ -z "$hip" ] || behaves "kfdreplay hip" bash tests/system/kfdreplay/hip.sh
 	[ -z "$hip" ] || behaves "log of hip" bash tests/system/cli/import_log_hip.sh
 	shim
-	outsiders
+	external
 	# The last of the list: the largest of those that this generation knows.
 	steps "24 queues on 8 GPUs:" "$gpu" 8 "$build/matrix_queues"
 	[ -n "$rocr" ] || note rocr mi210 fail "no ROCr is there: packaging/deps.sh matrix installs it"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What `cmake --install` puts where (scheduler/client has its own). The preloaded library and
-# its agent stand in one folder, and where kfdsched looks for them: ../lib.
+# its agent are in one directory, in which kfdsched searches for them: ../lib.
 include(GNUInstallDirs)
 install(TARGETS kfdschedd RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
 install(TARGETS kfdsched kfdreplay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# resnet50 inference beside GPT-2 training on one simulated MI210, judged by
-# kfdsched colocate: what the demo shows and the whole tests look at.
-# A run that the machine was too busy for says so (.valid is false) and tells
-# nothing: it is made again with the next slower GPU.
+# Runs kfdsched colocate with resnet50 inference beside GPT-2 training on one simulated MI210.
+# If the machine was too busy, the run is not valid (.valid is false), and is repeated with the next
+# slower GPU.
 # Usage: colocate.sh "SCALE..." SECONDS REPORT.json [KFDSIM-OPTION...]
-# ARMS in the environment: not all of alone,shared,trap. The SVG goes beside the report.
+# ARMS in the environment replaces the arms alone,shared,trap. The SVG goes beside the report.
 # Exit status: colocate's.
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The time scales at which this machine, as busy as it is now, notices doorbells
-# soon enough for colocate's rule: P99 delay x time scale at most 5 % of the online
-# P50 alone, which is 1.1 ms where the machine has time. With room for a delay three
-# times as long, for what this short look does not meet. A virtual machine whose host
-# takes milliseconds at a time, or that stands still for tenths of a second now and then,
-# needs a slower GPU than a quiet one. The first printed is to be used; the others when
-# the machine has become busier meanwhile.
+# Prints the time scales at which this machine, as busy as it is now, notices doorbells soon enough for
+# colocate's rule: P99 delay x time scale is at most 5 % of the online P50 alone, which is 1.1 ms if the
+# machine has time. The choice has room for a delay three times as long, because this measurement is
+# short. A virtual machine whose host takes milliseconds at a time, or that stands still for tenths of a
+# second now and then, needs a slower GPU than a quiet one. The first scale printed is to be used; the
+# others are for the case that the machine becomes busier.
 # Usage: time_scale.sh SCALE... (the largest first)
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
