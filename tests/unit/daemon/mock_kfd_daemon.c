@@ -28,7 +28,7 @@ static int play_snapshot(struct kfdabi_dbg_trap *a)
 	uint32_t n = 0;
 
 	played.snapshots++;
-	usleep(played.snapshot_us);
+	played.now_ns += UINT64_C(1000) * played.snapshot_us;
 	for (uint32_t i = 0; i < PLAYED_QUEUES; i++) {
 		struct played_queue *q = &played.queues[i];
 
@@ -58,7 +58,7 @@ static int play_suspend(struct kfdabi_dbg_trap *a)
 
 	played.suspends++;
 	assert_int_equal(a->u.suspend.grace_period, 1);
-	usleep(played.suspend_us);
+	played.now_ns += UINT64_C(1000) * played.suspend_us;
 	if (played.suspend_error)
 		return fails(played.suspend_error);
 	for (uint32_t i = 0; i < a->u.suspend.num_queues; i++) {
@@ -164,6 +164,7 @@ int __wrap_ioctl(int fd, unsigned long request, void *arg)
 	assert_int_equal(fd, PLAYED_FD);
 	assert_int_equal(request, KFDABI_IOC_DBG_TRAP);
 	assert_int_equal(a->pid, played.target);
+	played.now_ns += 1000;
 	if (played.lost_right ||
 	    (played.tracer_only && !played_is_traced() && a->op != KFDABI_TRAP_DISABLE))
 		return fails(EPERM);

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "kfd/debug_target.h"
 #include "kfd/uapi.h"
 #include "tests/unit/daemon/mock_kfd_daemon.h"
@@ -33,6 +34,8 @@ static int setup(void **state)
 	(void)state;
 	memset(&played, 0, sizeof(played));
 	played.runtime_state = KFDABI_RUNTIME_ENABLED;
+	played.now_ns = 1;
+	clock_use(&played.now_ns);
 	played.target = fork();
 	if (played.target == 0)
 		for (;;)
@@ -447,8 +450,6 @@ static void a_wait_for_the_mutex_is_distinguished(void **state)
 	resumed();
 	played.snapshot_us = 0;
 	suspend_takes(0, 1);
-	if (cost.duration_ns > KFD_DEBUG_QUICK_NS || cost.waited_ns >= KFD_DEBUG_FREE_NS)
-		return; /* the host stalled: the rest proves nothing */
 	resumed();
 	suspend_takes(0, 0);
 }
