@@ -11,7 +11,7 @@ install(FILES README.md SECURITY.md LICENSE packaging/kfdschedd.ini
 # Where README.md, SECURITY.md, help texts and error messages name them: below docs/.
 install(DIRECTORY docs/operator docs/reference docs/security DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
   FILES_MATCHING PATTERN "*.md" PATTERN cookbook.in EXCLUDE)
-install(DIRECTORY docs/schemas DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY ${CMAKE_BINARY_DIR}/pages/schemas DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.json")
 # The unit names the daemon by the prefix that the build was configured with.
 configure_file(packaging/kfdschedd.service.in kfdschedd.service @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kfdschedd.service packaging/kfdschedd.socket

@@ -8,8 +8,9 @@
 #include "cli/colocate/result.h"
 #include "cli/colocate/result_clients.h"
 #include "cli/colocate/result_possible.h"
+#include "cli/output/fields.h"
 #include "cli/output/json_fields.h"
-#include "cli/output/table.h"
+#include "common/text.h"
 
 /* Largest share of the online P50 that may be caused by the doorbell delay, that is, by
  * kfdsim itself. */
@@ -207,34 +208,7 @@ static json_t *number(double value)
 	return isnan(value) ? json_null() : json_real(value);
 }
 
-static json_t *range_json(const struct value_range *range)
-{
-	return json_pack("[o,o]", number(range->low), number(range->high));
-}
-
-static json_t *spread_json(const struct spread *spread)
-{
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "p50_us", range_json(&spread->p50_us),
-			 "p90_us", range_json(&spread->p90_us), "p99_us",
-			 range_json(&spread->p99_us), "p999_us", range_json(&spread->p999_us),
-			 "steps", range_json(&spread->steps), "of_alone",
-			 range_json(&spread->of_alone));
-}
-
-static json_t *online_json(const struct online_stats *online)
-{
-	return json_pack("{s:o,s:o,s:o,s:o,s:I,s:o,s:b}", "p50_us", number(online->p50_us),
-			 "p90_us", number(online->p90_us), "p99_us", number(online->p99_us),
-			 "p999_us", number(online->p999_us), "requests", online->requests,
-			 "gpu_busy_ratio", number(online->gpu_busy_ratio), "keeps_up",
-			 online->keeps_up);
-}
-
-static json_t *offline_json(const struct offline_stats *offline)
-{
-	return json_pack("{s:o,s:o}", "steps", number(offline->steps), "gpu_busy_ratio",
-			 number(offline->gpu_busy_ratio));
-}
+#include "cli/colocate/result.def"
 
 /* Values of each client. */
 static json_t *clients_json(const struct colocation *run, enum arm which)
@@ -244,12 +218,12 @@ static json_t *clients_json(const struct colocation *run, enum arm which)
 	json_t *lists[] = {json_array(), json_array()}, *one;
 
 	for (unsigned i = 0; i < online->count; i++) {
-		one = online_json(client_online(run, arm, i));
+		one = render_json(fields_colocate_online, client_online(run, arm, i));
 		json_object_set_new(one, "trace", json_string(online->traces[i]));
 		json_array_append_new(lists[0], one);
 	}
 	for (unsigned i = 0; i < offline->count; i++) {
-		one = offline_json(client_offline(run, arm, i));
+		one = render_json(fields_colocate_offline, client_offline(run, arm, i));
 		json_object_set_new(one, "trace", json_string(offline->traces[i]));
 		json_object_set_new(one, "group",
 				    offline->groups[i] ? json_string(offline->groups[i])
@@ -269,44 +243,42 @@ static json_t *arm_json(const struct colocation *run, enum arm which, double flo
 {
 	const struct arm_stats *arm = &run->arms[which];
 
-	return json_pack(
-		"{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:{s:o,s:o},s:s?,s:o}", "online",
-		online_json(&arm->online), "offline", offline_json(&arm->offline), "clients",
-		clients_json(run, which), "spread", spread_json(&run->spread[which]), "suspends",
-		count_json(which, arm->suspends), "resumes", count_json(which, arm->resumes),
-		"time_percent", time_json(&arm->time), "delays_us", "suspend",
-		number(arm_is_counted(which) ? arm->suspend_delay_us : NAN), "resume",
-		number(arm_is_counted(which) ? arm->resume_delay_us : NAN), "level", arm->level,
-		"floor_us", number(floor_us));
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:{s:o,s:o},s:s?,s:o}", "online",
+			 render_json(fields_colocate_online, &arm->online), "offline",
+			 render_json(fields_colocate_offline, &arm->offline), "clients",
+			 clients_json(run, which), "spread",
+			 render_json(fields_colocate_spread, &run->spread[which]), "suspends",
+			 count_json(which, arm->suspends), "resumes",
+			 count_json(which, arm->resumes), "time_percent", time_json(&arm->time),
+			 "delays_us", "suspend",
+			 number(arm_is_counted(which) ? arm->suspend_delay_us : NAN), "resume",
+			 number(arm_is_counted(which) ? arm->resume_delay_us : NAN), "level",
+			 arm->level, "floor_us", number(floor_us));
 }
 
 json_t *result_json(const struct colocation *run, const struct result_verdict *verdict)
 {
-	json_t *arms = json_object();
-	json_t *costs = json_null(), *valid = json_null();
+	json_t *out = render_json(fields_colocate, run), *arms = json_object();
+	json_t *costs = json_null(), *delay = json_null(), *valid = json_null();
 
-	if (run->simulated)
+	if (run->simulated) {
 		costs = json_pack("{s:o,s:o,s:o}", "bounce_us", number(run->update_us), "save_us",
 				  number(verdict->save_us), "restore_us",
 				  number(verdict->restore_us));
+		delay = render_json(fields_colocate_delay, verdict);
+	}
 	if (verdict->validity != RESULT_NOT_EVALUATED)
 		valid = json_boolean(verdict->validity == RESULT_VALID);
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		if (run->arms[i].ran)
 			json_object_set_new(arms, arm_kinds[i].name,
 					    arm_json(run, (enum arm)i, verdict->floor_us[i]));
-	return json_pack(
-		"{s:b,s:b,s:o,s:f,s:s,s:s,s:s,s:o,s:o,s:f,s:i,s:o,s:o,s:o,s:o,s:o,s:o}",
-		"simulated", run->simulated, "virtual", run->is_virtual, "profile",
-		run->simulated ? json_string(run->profile) : json_null(), "time_scale",
-		run->time_scale, "online", run->online, "offline", run->offline, "arrivals",
-		run->arrivals ? run->arrivals : "poisson", "load", number(run->load), "rate_per_s",
-		number(run->rate_per_s), "seconds", run->seconds, "seeds", (int)run->seeds, "costs",
-		costs, "valid", valid, "invalid_reason",
-		verdict->reason[0] ? json_string(verdict->reason) : json_null(),
-		"doorbell_delay_us",
-		run->simulated ? json_pack("{s:o,s:o}", "p50", number(verdict->doorbell_p50_us),
-					   "p99", number(verdict->doorbell_p99_us))
-			       : json_null(),
-		"possible", result_possible_json(verdict), "arms", arms);
+	json_object_update_new(out,
+			       json_pack("{s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "profile",
+					 run->simulated ? json_string(run->profile) : json_null(),
+					 "arrivals", run->arrivals ? run->arrivals : "poisson",
+					 "costs", costs, "valid", valid, "invalid_reason",
+					 plain_or_null(verdict->reason), "doorbell_delay_us", delay,
+					 "possible", result_possible_json(verdict), "arms", arms));
+	return out;
 }

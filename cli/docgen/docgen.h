@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Generates documents from the commands of the kfdsched command: a manual page for each (source for
- * scdoc), and completions for bash and zsh. The program is run when kfdsched is built.
+ * scdoc), completions for bash and zsh, the schemas of the JSON, and docs/reference/json.md. The program is run when kfdsched is built.
  *
  * Threads: none. The functions write everything to `out` and do not check it for errors; the caller
  * does.
@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "cli/output/fields.h"
 #include "cli/util/command.h"
 
 /* A command, or a heading of the commands that follow. */
@@ -30,5 +31,19 @@ void pages_man_overview(FILE *out);
  * parsed (usage.h); a message is printed on stderr then. */
 int pages_bash(FILE *out);
 int pages_zsh(FILE *out);
+
+/* The JSON of a command. Entries with the same name follow each other: the JSON is one of them. */
+struct pages_schema {
+	const char *name, *title;
+	const struct field *object;
+};
+
+/* The last entry has no name. */
+extern const struct pages_schema pages_schemas[];
+
+/* Writes the JSON schema of all entries with this name. Returns the entry behind them. */
+const struct pages_schema *pages_schema(const struct pages_schema *schema, FILE *out);
+/* Writes docs/reference/json.md, which describes the JSON of all commands. */
+void pages_reference(FILE *out);
 
 #endif

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched_pages DIR: writes the sources of the manual pages and the completions to DIR. */
+/* kfdsched_pages DIR: writes the sources of the manual pages, the completions, the schemas
+ * and docs/reference/json.md to DIR. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
 #include "cli/docgen/docgen.h"
+#include "cli/util/objects.h"
 
 const struct pages_entry pages_commands[] = {
 #define COMMAND_HEADING(text) {.heading = (text)},
@@ -12,6 +14,19 @@ const struct pages_entry pages_commands[] = {
 #include "cli/commands.def"
 #undef COMMAND
 #undef COMMAND_HEADING
+	{0},
+};
+
+#include "cli/docgen/output.def"
+
+#define SCHEMA(name, title, object) extern const struct field fields_##object[];
+#include "cli/docgen/schemas.def"
+#undef SCHEMA
+
+const struct pages_schema pages_schemas[] = {
+#define SCHEMA(name, title, object) {name, title, fields_##object},
+#include "cli/docgen/schemas.def"
+#undef SCHEMA
 	{0},
 };
 
@@ -62,6 +77,14 @@ int main(int argc, char **argv)
 	}
 	file = create(argv[1], "kfdsched.1.scd");
 	pages_man_overview(file);
+	finish(file);
+	for (const struct pages_schema *schema = pages_schemas; schema->name;) {
+		file = create(argv[1], "schemas/%s.json", schema->name);
+		schema = pages_schema(schema, file);
+		finish(file);
+	}
+	file = create(argv[1], "json.md");
+	pages_reference(file);
 	finish(file);
 	file = create(argv[1], "kfdsched.bash");
 	if (pages_bash(file))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The diagnosis as JSON. */
 #include "cli/doctor/diagnosis.h"
+#include "cli/util/objects.h"
 #include "common/text.h"
 #include "kfd/exception_json.h"
 
@@ -33,7 +34,7 @@ static json_t *other_json(long long pid, const char *name)
 static json_t *story_json(const struct doctor_facts *facts, const struct diagnosis *diagnosis)
 {
 	const struct doctor_process *p = doctor_named_process(facts);
-	json_t *process = process_json(&facts->named.identity);
+	json_t *process = render_json(fields_process, &facts->named.identity);
 	json_t *more = json_pack("{so so so so so so}", "user", plain_or_null(facts->named.user),
 				 "state_text", plain_or_null(diagnosis->state), "paused",
 				 yes_or_null(facts->named.paused), "threads",

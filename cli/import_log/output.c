@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output/table.h"
+#include "cli/output/fields.h"
+#include "cli/output/json_fields.h"
 #include "common/text.h"
 
-#define ADDRESS 24	  /* bytes of an address as text */
 #define QUEUES_PRINTED 6u /* queues in the row of a thread */
 
 static bool any(const struct log_stats_packets *packets)
@@ -220,13 +220,11 @@ static json_t *all_json(const struct import_read *read, const struct log_stats *
 
 	for (uint32_t i = 0; i < stats->processes; i++)
 		json_array_append_new(processes, process_json(&stats->process[i]));
-	for (uint32_t i = 0; i < stats->queues; i++) {
-		const struct log_stats_queue *queue = &stats->queue[i];
-
+	for (uint32_t i = 0; i < stats->queues; i++)
 		json_array_append_new(
-			json_object_get(json_array_get(processes, queue->process), "queues"),
-			queue_json(stats, queue, number[i]));
-	}
+			json_object_get(json_array_get(processes, stats->queue[i].process),
+					"queues"),
+			queue_json(stats, &stats->queue[i], number[i]));
 	for (uint32_t i = 0; i < stats->threads; i++)
 		json_array_append_new(
 			json_object_get(json_array_get(processes, stats->thread[i].process),
@@ -292,14 +290,6 @@ static void count_cell(struct table *table, bool is_known, uint64_t value)
 		table_cell(table, TABLE_UNKNOWN);
 }
 
-static void address_cell(struct table *table, uint64_t value)
-{
-	if (value)
-		table_cell(table, "0x%" PRIx64, value);
-	else
-		table_cell(table, TABLE_UNKNOWN);
-}
-
 static int show_processes(const struct log_stats *stats)
 {
 	struct table *table = table_new("PID|LOG LINES|SPAN|THREADS|QUEUES|LIMIT|CALLS|KERNELS|"
@@ -337,106 +327,108 @@ static int show_processes(const struct log_stats *stats)
 	return rc;
 }
 
-/* Prints the queues. An address that may be the hsa_queue_t or the ring is in both columns, with
- * "?". */
-static int show_queues(const struct log_stats *stats, const uint32_t *number)
+/* The rows of queues and threads have the pid of their process, too. */
+static const char *pid_cell(char text[FIELD_CELL], const json_t *row)
 {
-	struct table *table =
-		table_new("PID|#|<HSA_QUEUE_T|<RING|HSA ID|PACKETS|<PRIORITY|STREAMS|DISPATCHES|"
-			  "BARRIERS|RPTR|WPTR|BACKLOG|MOST|<STATE");
-	int rc;
-
-	for (uint32_t i = 0; i < stats->queues; i++) {
-		const struct log_stats_queue *queue = &stats->queue[i];
-		const struct log_stats_process *process = &stats->process[queue->process];
-		const char *priority = queue_priority(queue);
-
-		table_row(table);
-		count_cell(table, process->pid, process->pid);
-		table_cell(table, "%" PRIu32, number[i]);
-		if (queue->unresolved) {
-			char either[ADDRESS];
-
-			snprintf(either, sizeof(either), "0x%" PRIx64 "?", queue->unresolved);
-			table_cell(table, "%s", either);
-			table_cell(table, "%s", either);
-		} else {
-			address_cell(table, queue->hsa_queue);
-			address_cell(table, queue->ring);
-		}
-		count_cell(table, queue->has & HIPLOG_HAS_HSA_ID, queue->hsa_id);
-		count_cell(table, queue->has & HIPLOG_HAS_PACKETS, queue->ring_packets);
-		table_cell(table, "%s%s", priority ? priority : TABLE_UNKNOWN,
-			   queue->cooperative ? ", cooperative" : "");
-		count_cell(table, queue->has & HIPLOG_HAS_REFERENCES, queue->references);
-		count_cell(table, known_of_queue(process, queue), queue->packets.dispatches);
-		count_cell(table, known_of_queue(process, queue), queue->packets.barriers);
-		count_cell(table, queue->pointers, queue->rptr);
-		count_cell(table, queue->pointers, queue->wptr);
-		count_cell(table, queue->pointers, queue->backlog);
-		count_cell(table, queue->pointers, queue->backlog_max);
-		table_cell(table, "%s",
-			   queue->aborted   ? queue->error
-			   : queue->deleted ? "deleted"
-					    : TABLE_UNKNOWN);
-	}
-	rc = table ? table_print(table, stdout) : -ENOMEM;
-	table_free(table);
-	return rc;
+	return field_integer(text, row, "pid");
 }
 
-/* Adds the queues that a thread has used, with its packets in each: "#1 (20), #3 (7)". */
-static void uses_cell(struct table *table, const struct log_stats *stats, uint32_t thread,
-		      const struct chains *chains, const uint32_t *number)
+/* An address that may be that of the hsa_queue_t or of the ring is in both columns, with "?". */
+static const char *address_cell(char text[FIELD_CELL], const json_t *queue, const char *key)
 {
-	char line[QUEUES_PRINTED * 40 + 8];
-	size_t used = 0;
-	uint32_t n_printed = 0;
+	const char *either = json_string_value(json_object_get(queue, "unresolved_address"));
 
-	for (uint32_t i = chains->first[thread]; i != UINT32_MAX; i = chains->next[i]) {
-		const struct log_stats_use *use = &stats->use[i];
+	if (!either)
+		return field_text(queue, key);
+	snprintf(text, FIELD_CELL, "%s?", either);
+	return text;
+}
 
-		if (n_printed++ == QUEUES_PRINTED) {
-			used += (size_t)snprintf(line + used, sizeof(line) - used, ", ...");
-			break;
-		}
-		used += (size_t)snprintf(
-			line + used, sizeof(line) - used, "%s#%" PRIu32 " (%" PRIu64 ")",
-			used ? ", " : "", number[use->queue],
-			use->packets.dispatches + use->packets.barriers + use->packets.others);
+static const char *hsa_queue_cell(char text[FIELD_CELL], const json_t *queue)
+{
+	return address_cell(text, queue, "hsa_queue");
+}
+
+static const char *ring_cell(char text[FIELD_CELL], const json_t *queue)
+{
+	return address_cell(text, queue, "ring_address");
+}
+
+static const char *priority_cell(char text[FIELD_CELL], const json_t *queue)
+{
+	snprintf(text, FIELD_CELL, "%s%s", field_text(queue, "priority"),
+		 json_is_true(json_object_get(queue, "cooperative")) ? ", cooperative" : "");
+	return text;
+}
+
+static const char *state_cell(char text[FIELD_CELL], const json_t *queue)
+{
+	(void)text;
+	if (json_is_null(json_object_get(queue, "error")) &&
+	    json_is_integer(json_object_get(queue, "deleted_us")))
+		return "deleted";
+	return field_text(queue, "error");
+}
+
+/* The queues that a thread has used, with its packets in each: "#1 (20), #3 (7)". */
+static const char *uses_cell(char text[FIELD_CELL], const json_t *thread)
+{
+	size_t used = 0, i;
+	const json_t *use;
+
+	strcpy(text, TABLE_UNKNOWN);
+	json_array_foreach(json_object_get(thread, "queues"), i, use)
+	{
+		double packets = field_number(use, "dispatches") + field_number(use, "barriers") +
+				 field_number(use, "other_packets");
+
+		if (i == QUEUES_PRINTED)
+			return strcat(text, ", ...");
+		used += (size_t)snprintf(text + used, FIELD_CELL - used, "%s#%.0f (%.0f)",
+					 i ? ", " : "", field_number(use, "queue"), packets);
 	}
-	table_cell(table, "%s", used ? line : TABLE_UNKNOWN);
+	return text;
+}
+
+#include "cli/import_log/output.def"
+
+/* Adds a row of a queue or a thread, with the pid of its process. */
+static void add_row(json_t *rows, const struct log_stats_process *process, json_t *row)
+{
+	json_object_set_new(row, "pid", integer(process->pid, process->pid));
+	json_array_append_new(rows, row);
+}
+
+static int show_queues(const struct log_stats *stats, const uint32_t *number)
+{
+	json_t *rows = json_array();
+	int rc;
+
+	for (uint32_t i = 0; i < stats->queues; i++)
+		add_row(rows, &stats->process[stats->queue[i].process],
+			queue_json(stats, &stats->queue[i], number[i]));
+	rc = render_table(fields_hip_queue,
+			  "PID,queue,HSA_QUEUE_T,RING,hsa_id,ring_packets,priority,streams,"
+			  "dispatches,barriers,rptr,wptr,backlog_packets,backlog_packets_max,error",
+			  rows, stdout);
+	json_decref(rows);
+	return rc;
 }
 
 static int show_threads(const struct log_stats *stats, const struct chains *chains,
 			const uint32_t *number)
 {
-	struct table *table = table_new("PID|<THREAD|LOG LINES|CALLS|KERNELS|DISPATCHES|BARRIERS|"
-					"COPIES|COPIED|<PACKETS IN QUEUE");
-	char bytes[QUANTITY_BYTES];
+	json_t *rows = json_array();
 	int rc;
 
-	for (uint32_t i = 0; i < stats->threads; i++) {
-		const struct log_stats_thread *thread = &stats->thread[i];
-		const struct log_stats_process *process = &stats->process[thread->process];
-		const bool is_known = known_packets(process);
-
-		table_row(table);
-		count_cell(table, process->pid, process->pid);
-		address_cell(table, thread->named ? thread->thread : 0);
-		count_cell(table, true, thread->lines);
-		count_cell(table, process->seen[HIPLOG_CALL], thread->calls);
-		count_cell(table, process->seen[HIPLOG_KERNEL], thread->kernels);
-		count_cell(table, is_known, thread->packets.dispatches);
-		count_cell(table, is_known, thread->packets.barriers);
-		count_cell(table, process->seen[HIPLOG_COPY], thread->copies);
-		table_cell(table, "%s",
-			   thread->sized_copies ? quantity_bytes(bytes, thread->copied_bytes)
-						: TABLE_UNKNOWN);
-		uses_cell(table, stats, i, chains, number);
-	}
-	rc = table ? table_print(table, stdout) : -ENOMEM;
-	table_free(table);
+	for (uint32_t i = 0; i < stats->threads; i++)
+		add_row(rows, &stats->process[stats->thread[i].process],
+			thread_json(stats, i, chains, number));
+	rc = render_table(fields_hip_thread,
+			  "PID,thread,log_lines,calls,kernels,dispatches,barriers,copies,"
+			  "copied_bytes,PACKETS IN QUEUE",
+			  rows, stdout);
+	json_decref(rows);
 	return rc;
 }
 

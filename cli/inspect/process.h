@@ -9,7 +9,6 @@
 #ifndef KFDSHIM_CLI_INSPECT_PROCESS_H
 #define KFDSHIM_CLI_INSPECT_PROCESS_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -96,9 +95,6 @@ bool process_is_ours(pid_t pid);
 /* Returns the pid in the process's own pid namespace, which is that of its container; 0 if the
  * process is in no container. */
 pid_t process_pid_inside(const struct process_identity *identity);
-/* Returns an object with every field, null if not known (docs/reference/processes.md); NULL: no
- * memory. */
-json_t *process_json(const struct process_identity *identity);
 
 enum process_gpu { PROCESS_GPU_UNKNOWN, PROCESS_GPU_NO, PROCESS_GPU_YES };
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Lists processes, detects the use of a GPU, and writes a process as JSON. */
+/* Lists processes, and detects the use of a GPU. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/process.h"
 #include "common/own_names.h"
-#include "common/text.h"
 
 #define DRIVER "/sys/class/kfd/kfd/proc"
 #define DEVICE "/dev/kfd"
@@ -157,44 +156,4 @@ const char *process_state_name(char state)
 	default:
 		return "-";
 	}
-}
-
-static json_t *number_or_null(json_int_t number)
-{
-	return number > 0 ? json_integer(number) : json_null();
-}
-
-static json_t *container_json(const struct container *container)
-{
-	if (container->engine == CONTAINER_NONE)
-		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:s}", "engine",
-			 container->engine == CONTAINER_UNKNOWN
-				 ? json_null()
-				 : json_string(container_engine_name(container->engine)),
-			 "id", plain_or_null(container->id), "name", plain_or_null(container->name),
-			 "pod_uid", plain_or_null(container->pod_uid), "detected_by",
-			 container_clue_name(container->clue));
-}
-
-static json_t *pids_json(const struct process_identity *identity)
-{
-	json_t *out = json_array();
-
-	for (unsigned i = 0; i < identity->depth; i++)
-		json_array_append_new(out, json_integer(identity->pids[i]));
-	return out;
-}
-
-json_t *process_json(const struct process_identity *identity)
-{
-	return json_pack(
-		"{s:i, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:s, s:o, s:o}", "pid",
-		(int)identity->pid, "host_pid", number_or_null(identity->host_pid), "container_pid",
-		number_or_null(process_pid_inside(identity)), "pids", pids_json(identity), "state",
-		process_state_name(identity->state), "kernel", identity->kernel, "uid",
-		identity->uid == (uid_t)-1 ? json_null() : json_integer((json_int_t)identity->uid),
-		"tracer_pid", number_or_null(identity->tracer), "comm", identity->comm, "command",
-		plain_or_null(identity->command), "container",
-		container_json(&identity->container));
 }

@@ -11,6 +11,7 @@
 #include "cli/output/table.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
+#include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "common/parse.h"
 #include "common/policy.h"
@@ -74,34 +75,21 @@ static json_t *select_policies(const json_t *status, unsigned gpu_id)
 			 "share_percent", json_object_get(daemon, "share_percent"), "nodes", nodes);
 }
 
-static void policy_row(struct table *table, const char *where, const json_t *entry)
-{
-	char text[FIELD_BYTES];
-
-	table_row(table);
-	table_cell(table, "%s", where);
-	table_cell(table, "%s", field_text(entry, "policy"));
-	table_cell(table, "%s", field_integer(text, entry, "share_percent"));
-	gpus_cells(table, (uint32_t)json_integer_value(json_object_get(entry, "gpu_id")));
-}
-
 /* `all`: also the default, which applies to the nodes without a policy of their own. */
 static int print_policies(const json_t *policies, bool all)
 {
-	struct table *table = table_new("<NODE|<POLICY|SHARE %|" GPUS_COLUMNS);
-	char text[FIELD_BYTES];
-	json_t *node;
-	size_t i;
+	json_t *rows = json_copy(json_object_get(policies, "nodes"));
 	int rc;
 
-	if (!table)
-		return cli_failed(&cmd_policy, "out of memory for the table");
-	json_array_foreach(json_object_get(policies, "nodes"), i, node)
-		policy_row(table, field_integer(text, node, "gpu_id"), node);
-	if (all)
-		policy_row(table, "others", json_object_get(policies, "default"));
-	rc = table_print(table, stdout);
-	table_free(table);
+	if (all) {
+		json_t *others = json_copy(json_object_get(policies, "default"));
+
+		json_object_set_new(others, "gpu_id", json_string("others"));
+		json_array_append_new(rows, others);
+	}
+	rc = render_table(fields_node_policy, "<gpu_id,policy,share_percent,GPU,NAME", rows,
+			  stdout);
+	json_decref(rows);
 	return rc ? cli_failed(&cmd_policy, "out of memory for the table") : CLI_DONE;
 }
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/output/table.h"
+#include "cli/output/fields.h"
 #include "cli/output/text_histogram.h"
 #include "cli/preempt/preempt.h"
 #include "common/text.h"
@@ -223,30 +223,11 @@ int preempt_print(const struct preempt_job *job, const struct preempt_result *re
 
 /* ---- JSON ---- */
 
-static json_t *times_json(const struct preempt_times *times)
-{
-	if (!times->count)
-		return json_null();
-	return json_pack("{sf sf sf sf sf sf}", "min", times->min, "mean", times->mean, "median",
-			 times->p50, "p90", times->p90, "p99", times->p99, "max", times->max);
-}
+#include "cli/preempt/preempt.def"
 
-/* With the number of requests. */
-static json_t *online_times_json(const struct preempt_times *times)
+static json_t *times_json(const struct preempt_times *times, const struct field *fields)
 {
-	json_t *json = times_json(times);
-
-	if (json_is_object(json))
-		json_object_set_new(json, "requests", json_integer(times->count));
-	return json;
-}
-
-static json_t *first_json(const struct preempt_result *result)
-{
-	if (!result->done)
-		return json_null();
-	return json_pack("{sf sf sf}", "suspend_us", result->rounds[0].suspend_us, "held_us",
-			 result->rounds[0].held_us, "resume_us", result->rounds[0].resume_us);
+	return times->count ? render_json(fields, times) : json_null();
 }
 
 static json_t *online_json(const struct preempt_job *job, const struct preempt_online *online,
@@ -257,8 +238,8 @@ static json_t *online_json(const struct preempt_job *job, const struct preempt_o
 	return json_pack("{so sI sI sI so so}", "command", plain_or_null(job->online), "failed",
 			 (json_int_t)online->failed, "across", (json_int_t)stats->online_across,
 			 "left_out", (json_int_t)online->left_out, "held_us",
-			 online_times_json(&stats->online_held), "outside_us",
-			 online_times_json(&stats->online_outside));
+			 times_json(&stats->online_held, fields_preempt_requests), "outside_us",
+			 times_json(&stats->online_outside, fields_preempt_requests));
 }
 
 int preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
@@ -272,8 +253,10 @@ int preempt_print_json(const struct preempt_job *job, const struct preempt_resul
 		(json_int_t)result->done, "hold_us", job->hold_us, "pause_us", job->pause_us,
 		"opening_suspend_us",
 		isnan(result->opening_us) ? json_null() : json_real(result->opening_us), "first",
-		first_json(result), "suspend_us", times_json(&stats->suspend), "held_us",
-		times_json(&stats->held), "resume_us", times_json(&stats->resume), "online",
+		result->done ? render_json(fields_preempt_round, &result->rounds[0]) : json_null(),
+		"suspend_us", times_json(&stats->suspend, fields_preempt_times), "held_us",
+		times_json(&stats->held, fields_preempt_times), "resume_us",
+		times_json(&stats->resume, fields_preempt_times), "online",
 		online_json(job, result->online, stats), "problem",
 		result->problem[0] ? result->problem : NULL);
 	int rc = root ? plain_json_print(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))

@@ -119,10 +119,13 @@ bool analysis_is_setting(enum observe_field field);
 void analysis_chart(const struct analysis *analysis, FILE *out);
 /* Writes the same curve as self-contained SVG. */
 void analysis_svg(const struct analysis *analysis, const char *title, FILE *out);
+/* Prints the nodes as a table. Returns 0 or -ENOMEM. */
+int analysis_node_table(const struct analysis *analysis, FILE *out);
 /* Returns the findings as a JSON array of sentences, owned by the caller. NULL: no memory. */
 json_t *analysis_conclusion(const struct analysis *analysis);
 /* Returns the keys of `kfdsched analyze --json` (docs/reference/recordings.md), except those about
  * the recording itself, which the caller adds. The caller owns the object. */
 json_t *analysis_json(const struct analysis *analysis);
+extern const struct field fields_gpu_user_row[]; /* a row of gpu_users_table() */
 
 #endif

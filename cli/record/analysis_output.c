@@ -5,6 +5,7 @@
 #include "cli/output/json_fields.h"
 #include "cli/record/analysis.h"
 #include "cli/util/gpus.h"
+#include "cli/util/objects.h"
 
 #define CHART_WIDTH 60u
 #define CHART_HEIGHT 8u
@@ -243,17 +244,38 @@ json_t *analysis_conclusion(const struct analysis *a)
 
 /* ---- JSON ---- */
 
-/* Returns null for -1, which means not known. */
-static json_t *or_null(int64_t value)
+/* The slots of each queue, as a ratio: "1:4", or "1:2 to 1:4". */
+static const char *per_queue_cell(char text[FIELD_CELL], const json_t *node)
 {
-	return value < 0 ? json_null() : json_integer(value);
+	const json_t *each = json_object_get(node, "hqds_per_queue");
+	json_int_t least = json_integer_value(json_object_get(each, "min"));
+	json_int_t most = json_integer_value(json_object_get(each, "max"));
+
+	if (!each || json_is_null(each))
+		return TABLE_UNKNOWN;
+	snprintf(text, FIELD_CELL, least == most ? "1:%lld" : "1:%lld to 1:%lld", least, most);
+	return text;
 }
+
+/* How many compute queues had a slot in each XCC, as "XCC:QUEUES": "0:3 1:3 2:3 3:3". */
+static const char *xccs_cell(char text[FIELD_CELL], const json_t *node)
+{
+	const json_t *xcc;
+	size_t used = 0, i;
+
+	strcpy(text, TABLE_UNKNOWN);
+	json_array_foreach(json_object_get(node, "by_xcc"), i, xcc) used +=
+		(size_t)snprintf(text + used, FIELD_CELL - used, "%s%.0f:%.0f", i ? " " : "",
+				 field_number(xcc, "xcc"), field_number(xcc, "queues"));
+	return text;
+}
+
+#include "cli/record/analysis.def"
 
 /* Returns a process: its ids over time, and each queue with the fields that had several values. */
 static json_t *process_json(const struct analysed_process *p)
 {
 	json_t *out = sampling_json(&p->sampling), *queues = json_array();
-	json_t *comm = json_string(p->comm);
 	char whose[16], text[SAMPLING_MEANING];
 
 	snprintf(whose, sizeof(whose), "%d", (int)p->pid);
@@ -267,69 +289,68 @@ static json_t *process_json(const struct analysed_process *p)
 		json_array_append_new(queues,
 				      json_pack("{s:o,s:o}", "queue", queue, "changed", changed));
 	}
-	json_t *mine =
-		json_pack("{s:I,s:o,s:o,s:f,s:f,s:o,s:s}", "pid", (json_int_t)p->pid, "host_pid",
-			  p->host_pid > 0 ? json_integer(p->host_pid) : json_null(), "comm",
-			  comm ? comm : json_null(), "first_seconds", p->first_seconds,
-			  "last_seconds", p->last_seconds, "attributes", queues, "meaning",
-			  sampling_meaning(&p->sampling, whose, text));
-
-	json_object_update(out, mine);
-	json_decref(mine);
+	json_object_update_new(out, render_json(fields_analyzed_process, p));
+	json_object_set_new(out, "attributes", queues);
+	json_object_set_new(out, "meaning",
+			    json_string(sampling_meaning(&p->sampling, whose, text)));
 	return out;
 }
 
-/* Returns the maxima of a node; null for what no sample has. */
 static json_t *node_json(const struct analysed_node *n)
 {
-	json_t *each = n->most == 0 ? json_null()
-				    : json_pack("{s:I,s:I}", "min", (json_int_t)n->least, "max",
-						(json_int_t)n->most);
-
-	json_t *by_xcc = json_array();
+	json_t *by_xcc = json_array(), *out = render_json(fields_analyzed_node, n);
 
 	for (unsigned i = 0; i < ANALYSIS_XCCS; i++)
 		if (n->in_xcc[i])
 			json_array_append_new(by_xcc,
 					      json_pack("{s:i,s:I}", "xcc", (int)i, "queues",
 							(json_int_t)n->in_xcc[i]));
-	if (json_array_size(by_xcc) == 0) {
-		json_decref(by_xcc);
-		by_xcc = json_null();
+	json_object_set_new(out, "hqds_per_queue",
+			    n->most ? render_json(fields_hqds_per_queue, n) : json_null());
+	json_object_set(out, "by_xcc", json_array_size(by_xcc) ? by_xcc : json_null());
+	json_decref(by_xcc);
+	if (!n->hqds_known)
+		json_object_update_new(
+			out, json_pack("{s:n,s:n,s:n}", "mqds", "active_hqds", "mapped_queues"));
+	return out;
+}
+
+int analysis_node_table(const struct analysis *a, FILE *out)
+{
+	json_t *rows = json_array();
+	int rc;
+
+	for (size_t i = 0; i < a->nodes; i++) {
+		json_t *row = node_json(&a->node[i]);
+
+		gpus_set_text(row, a->name, a->names, a->node[i].gpu_id);
+		json_array_append_new(rows, row);
 	}
-	return json_pack(
-		"{s:I,s:o,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "gpu_id", (json_int_t)n->gpu_id,
-		"xccs", or_null(n->xccs), "compute_slots", or_null(n->compute_slots), "queues",
-		(json_int_t)n->queues, "compute_queues", (json_int_t)n->compute, "mqds",
-		n->hqds_known ? json_integer((json_int_t)n->mqds) : json_null(), "active_hqds",
-		n->hqds_known ? json_integer((json_int_t)n->hqds) : json_null(), "mapped_queues",
-		n->hqds_known ? json_integer((json_int_t)n->mapped) : json_null(), "hqds_per_queue",
-		each, "by_xcc", by_xcc);
+	rc = render_table(fields_analyzed_node,
+			  "GPU,xccs,queues,compute_queues,compute_slots,mqds,active_hqds,"
+			  "mapped_queues,HQDS A QUEUE,XCC:QUEUES IN IT",
+			  rows, out);
+	json_decref(rows);
+	return rc;
 }
 
 static json_t *others_json(const struct analysed_others *others)
 {
-	return others->known ? json_pack("{s:I,s:I}", "processes", (json_int_t)others->processes,
-					 "queues", (json_int_t)others->queues)
-			     : json_null();
+	return others->known ? render_json(fields_other_users, others) : json_null();
 }
 
 json_t *analysis_json(const struct analysis *a)
 {
-	json_t *points = json_array(), *processes = json_array(), *nodes = json_array();
+	json_t *processes = json_array(), *nodes = json_array();
 
-	for (size_t i = 0; i < a->points; i++)
-		json_array_append_new(points,
-				      json_pack("{s:f,s:f,s:I,s:I}", "from_seconds",
-						a->point[i].from, "to_seconds", a->point[i].to,
-						"min", (json_int_t)a->point[i].min, "max",
-						(json_int_t)a->point[i].max));
 	for (size_t i = 0; i < a->count; i++)
 		json_array_append_new(processes, process_json(&a->process[i]));
 	for (size_t i = 0; i < a->nodes; i++)
 		json_array_append_new(nodes, node_json(&a->node[i]));
 	return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "samples", (json_int_t)a->samples,
-			 "count_over_time", points, "processes", processes, "nodes", nodes, "gpus",
+			 "count_over_time",
+			 render_list(fields_queue_count, a->point, a->points, sizeof(*a->point)),
+			 "processes", processes, "nodes", nodes, "gpus",
 			 gpus_list(a->name, a->names), "baseline", others_json(&a->before), "final",
 			 others_json(&a->after), "conclusion", analysis_conclusion(a));
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched analyze: evaluates a recording and prints it as five tables and a conclusion. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,59 +61,6 @@ static void attribute_table(const struct analysis *a, const struct analysed_proc
 		for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++)
 			table_cell(table, "%s", observe_text(text, &queue->last, fields[f]));
 		table_cell(table, "%s", changed_text(queue, changed, sizeof(changed)));
-	}
-	if (table)
-		table_print(table, stdout);
-	table_free(table);
-}
-
-static void number_cell(struct table *table, bool known, uint64_t value)
-{
-	if (known)
-		table_cell(table, "%" PRIu64, value);
-	else
-		table_cell(table, "%s", TABLE_UNKNOWN);
-}
-
-/* Writes how many compute queues had a slot in each XCC, as "XCC:QUEUES": "0:3 1:3 2:3 3:3". */
-static const char *in_each_xcc(const struct analysed_node *n, char *text, size_t size)
-{
-	size_t used = 0;
-
-	strcpy(text, TABLE_UNKNOWN);
-	for (unsigned i = 0; i < ANALYSIS_XCCS; i++)
-		if (n->in_xcc[i] && used < size)
-			used += (size_t)snprintf(text + used, size - used, "%s%u:%zu",
-						 used ? " " : "", i, n->in_xcc[i]);
-	return text;
-}
-
-/* Prints the maxima of each node. */
-static void node_table(const struct analysis *a)
-{
-	struct table *table = table_new("GPU|XCCS|QUEUES|COMPUTE|SLOTS|MQDS|ACTIVE HQDS|"
-					"QUEUES IN THEM|<HQDS A QUEUE|<XCC:QUEUES IN IT");
-
-	for (size_t i = 0; table && i < a->nodes; i++) {
-		const struct analysed_node *n = &a->node[i];
-		char xccs[256], gpu[GPU_NAME_SHORT];
-
-		table_row(table);
-		table_cell(table, "%s", gpu_name_short(gpu, analysis_gpu(a, n->gpu_id), n->gpu_id));
-		number_cell(table, n->xccs > 0, (uint64_t)n->xccs);
-		table_cell(table, "%zu", n->queues);
-		table_cell(table, "%zu", n->compute);
-		number_cell(table, n->compute_slots > 0, (uint64_t)n->compute_slots);
-		number_cell(table, n->hqds_known, n->mqds);
-		number_cell(table, n->hqds_known, n->hqds);
-		number_cell(table, n->hqds_known, n->mapped);
-		if (n->most == 0)
-			table_cell(table, "%s", TABLE_UNKNOWN);
-		else if (n->least == n->most)
-			table_cell(table, "1:%" PRIu64, n->most);
-		else
-			table_cell(table, "1:%" PRIu64 " to 1:%" PRIu64, n->least, n->most);
-		table_cell(table, "%s", in_each_xcc(n, xccs, sizeof(xccs)));
 	}
 	if (table)
 		table_print(table, stdout);
@@ -182,7 +128,7 @@ static void show(const struct analysis *a, const struct recording *r)
 	       "4. MQDs and hardware slots (HQDs), highest numbers\n"
 	       "\n");
 	if (a->nodes)
-		node_table(a);
+		analysis_node_table(a, stdout);
 	else
 		puts("-");
 	show_users(r);

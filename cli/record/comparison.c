@@ -10,6 +10,7 @@
 
 #include "cli/output/json_fields.h"
 #include "cli/util/gpus.h"
+#include "cli/util/objects.h"
 
 #define PAIRS_PRINTED 8u /* pairs of processes that get a sentence about their backlog */
 
@@ -431,16 +432,20 @@ static json_t *type_json(const struct sampled_queue *queue)
 		       : json_null();
 }
 
+#include "cli/record/comparison.def"
+
 static json_t *queue_json(const struct compared_queue *q)
 {
-	return json_pack("{s:s,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:f,s:f,s:o,s:o}", "where",
-			 comparison_where_name(q->where), "process", (json_int_t)q->process,
-			 "context", (json_int_t)q->context, "id", (json_int_t)q->id, "a_gpu_id",
-			 q->a ? json_integer((json_int_t)q->a->gpu_id) : json_null(), "b_gpu_id",
-			 q->b ? json_integer((json_int_t)q->b->gpu_id) : json_null(), "a_type",
-			 type_json(q->a), "b_type", type_json(q->b), "a_present_ratio", q->a_share,
-			 "b_present_ratio", q->b_share, "a_backlog", backlog_json(q->a_backlog),
-			 "b_backlog", backlog_json(q->b_backlog));
+	json_t *out = render_json(fields_compared_queue, q);
+
+	json_object_update_new(
+		out,
+		json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "where", comparison_where_name(q->where),
+			  "a_gpu_id", q->a ? json_integer((json_int_t)q->a->gpu_id) : json_null(),
+			  "b_gpu_id", q->b ? json_integer((json_int_t)q->b->gpu_id) : json_null(),
+			  "a_type", type_json(q->a), "b_type", type_json(q->b), "a_backlog",
+			  backlog_json(q->a_backlog), "b_backlog", backlog_json(q->b_backlog)));
+	return out;
 }
 
 /* Describes one side: its processes, each with the number of its queues, whether they stayed, and
@@ -450,14 +455,11 @@ static json_t *side_json(const struct analysis *a, const char *name)
 	json_t *processes = json_array(), *called = json_string(name);
 
 	for (size_t i = 0; i < a->count; i++) {
-		const struct analysed_process *p = &a->process[i];
-		json_t *comm = json_string(p->comm);
-		json_t *out = sampling_json(&p->sampling);
+		json_t *out = sampling_json(&a->process[i].sampling);
 
 		json_object_del(out, "presence");
-		json_object_set_new(out, "pid", json_integer(p->pid));
-		json_object_set_new(out, "comm", comm ? comm : json_null());
-		json_object_set_new(out, "backlog", backlog_json(&p->backlog));
+		json_object_update_new(out, render_json(fields_compared_process, &a->process[i]));
+		json_object_set_new(out, "backlog", backlog_json(&a->process[i].backlog));
 		json_array_append_new(processes, out);
 	}
 	return json_pack("{s:o,s:I,s:o,s:o}", "name", called ? called : json_null(), "samples",
@@ -467,29 +469,19 @@ static json_t *side_json(const struct analysis *a, const char *name)
 
 json_t *comparison_json(const struct comparison *c, const char *a, const char *b)
 {
-	json_t *queues = json_array(), *nodes = json_array();
+	json_t *queues = json_array(), *out = render_json(fields_compare, c);
+	json_t *nodes = render_list(fields_compared_node, c->node, c->nodes, sizeof(*c->node));
 
 	for (size_t i = 0; i < c->count; i++)
 		json_array_append_new(queues, queue_json(&c->queue[i]));
 	for (size_t i = 0; i < c->nodes; i++) {
-		const struct compared_node *n = &c->node[i];
+		json_t *node = json_array_get(nodes, i);
 
-		json_array_append_new(nodes,
-				      json_pack("{s:I,s:I,s:I,s:o,s:o,s:o}", "gpu_id",
-						(json_int_t)n->gpu_id, "a_compute_queues",
-						(json_int_t)n->a, "b_compute_queues",
-						(json_int_t)n->b, "compute_slots",
-						n->slots < 0 ? json_null() : json_integer(n->slots),
-						"a_backlog", backlog_json(n->a_backlog),
-						"b_backlog", backlog_json(n->b_backlog)));
+		json_object_set_new(node, "a_backlog", backlog_json(c->node[i].a_backlog));
+		json_object_set_new(node, "b_backlog", backlog_json(c->node[i].b_backlog));
 	}
-	return json_pack("{s:o,s:o,s:b,s:I,s:I,s:I,s:I,s:o,s:o,s:I,s:o,s:o}", "a",
-			 side_json(c->a, a), "b", side_json(c->b, b), "same_process",
-			 c->same_process, "common", (json_int_t)c->kind[COMPARED_BOTH], "differing",
-			 (json_int_t)c->kind[COMPARED_DIFFERS], "only_a",
-			 (json_int_t)c->kind[COMPARED_A], "only_b", (json_int_t)c->kind[COMPARED_B],
-			 "ids_predictable",
-			 c->predictable < 0 ? json_null() : json_boolean(c->predictable), "nodes",
-			 nodes, "shared_nodes", (json_int_t)c->shared, "queues", queues,
-			 "conclusion", comparison_conclusion(c, a, b));
+	json_object_update_new(out, json_pack("{s:o,s:o,s:o,s:o,s:o}", "a", side_json(c->a, a), "b",
+					      side_json(c->b, b), "nodes", nodes, "queues", queues,
+					      "conclusion", comparison_conclusion(c, a, b)));
+	return out;
 }

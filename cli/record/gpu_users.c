@@ -7,7 +7,7 @@
 
 #include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
-#include "cli/output/json_fields.h"
+#include "cli/record/analysis.h"
 #include "cli/record/recording.h"
 #include "cli/util/daemon_query.h"
 #include "common/text.h"
@@ -108,41 +108,33 @@ static bool has(const json_t *list, const json_t *process)
 	return false;
 }
 
-/* Returns whether the process is in the list; "-": the list is not known. */
-static const char *whether(const json_t *list, const json_t *process)
+/* Adds the process as a row that has whether it is in each list; null: the list is not known. */
+static void add_row(json_t *rows, const json_t *process, const json_t *begin, const json_t *end)
 {
-	return !json_is_array(list) ? TABLE_UNKNOWN : has(list, process) ? "yes" : "no";
-}
+	json_t *row = json_copy((json_t *)(uintptr_t)process);
 
-static void row(struct table *table, const json_t *process, const json_t *begin, const json_t *end)
-{
-	char text[FIELD_BYTES];
-
-	table_row(table);
-	table_cell(table, "%s", field_integer(text, process, "pid"));
-	table_cell(table, "%s", field_text(process, "comm"));
-	table_cell(table, "%s", field_text(process, "role"));
-	table_cell(table, "%s", whether(begin, process));
-	table_cell(table, "%s", whether(end, process));
+	json_object_set_new(row, "begin",
+			    json_is_array(begin) ? json_boolean(has(begin, process)) : json_null());
+	json_object_set_new(row, "end",
+			    json_is_array(end) ? json_boolean(has(end, process)) : json_null());
+	json_array_append_new(rows, row);
 }
 
 int gpu_users_table(const json_t *begin, const json_t *end)
 {
-	struct table *table = table_new("PID|<COMMAND|<ROLE|<AT BEGIN|<AT END");
+	json_t *rows = json_array();
 	const json_t *process;
 	size_t i;
 	int rc;
 
-	if (!table)
-		return -ENOMEM;
-	json_array_foreach(begin, i, process) row(table, process, begin, end);
+	json_array_foreach(begin, i, process) add_row(rows, process, begin, end);
 	/* One whose name or role has changed meanwhile has two rows. */
 	json_array_foreach(end, i, process)
 	{
 		if (!has(begin, process))
-			row(table, process, begin, end);
+			add_row(rows, process, begin, end);
 	}
-	rc = table_print(table, stdout);
-	table_free(table);
+	rc = render_table(fields_gpu_user_row, "pid,comm,role,begin,end", rows, stdout);
+	json_decref(rows);
 	return rc;
 }

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output/table.h"
+#include "cli/util/gpus.h"
+#include "cli/util/objects.h"
 
 void sampling_free(struct sampling *s)
 {
@@ -369,80 +370,59 @@ void sampling_counts(const struct sampling *s, FILE *out)
 	fputc('\n', out);
 }
 
-static const char *type_of(const struct sampled_queue *queue)
-{
-	return queue->type.source == OBSERVE_NO_SOURCE ? TABLE_UNKNOWN
-						       : observe_type_name(queue->type.value);
-}
-
 static double share_of(const struct sampling *s, const struct sampled_queue *queue)
 {
 	return s->named ? (double)queue->seen / (double)s->named : 0;
 }
 
-int sampling_table(const struct sampling *s, const struct gpu_name *gpus, size_t n, FILE *out)
+static json_t *queue_type(const void *row)
 {
-	bool contexts = s->count > 0 && s->queue[s->count - 1].context > 0;
-	struct table *table = table_new(contexts ? "CONTEXT|QUEUE|GPU|<TYPE|RING|SAMPLES|PRESENT"
-						 : "QUEUE|GPU|<TYPE|RING|SAMPLES|PRESENT");
+	const struct observe_value *type = &((const struct sampled_queue *)row)->type;
 
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->count; i++) {
-		const struct sampled_queue *queue = &s->queue[i];
-		char text[QUANTITY_BYTES] = TABLE_UNKNOWN, gpu[GPU_NAME_SHORT];
-
-		if (queue->ring_bytes.source != OBSERVE_NO_SOURCE)
-			quantity_bytes(text, queue->ring_bytes.value);
-		table_row(table);
-		if (contexts)
-			table_cell(table, "%u", queue->context);
-		table_cell(table, "%u", queue->id);
-		table_cell(table, "%s",
-			   gpu_name_short(gpu, gpu_name_of(gpus, n, queue->gpu_id), queue->gpu_id));
-		table_cell(table, "%s", type_of(queue));
-		table_cell(table, "%s", text);
-		table_cell(table, "%zu", queue->seen);
-		table_cell(table, "%.1f %%", 100 * share_of(s, queue));
-	}
-	int rc = table_print(table, out);
-
-	table_free(table);
-	return rc;
+	return type->source == OBSERVE_NO_SOURCE ? json_null()
+						 : json_string(observe_type_name(type->value));
 }
 
-static json_t *known_or_null(const struct observe_value *value)
+static json_t *queue_ring(const void *row)
 {
-	return value->source == OBSERVE_NO_SOURCE ? json_null()
-						  : json_integer((json_int_t)value->value);
+	const struct observe_value *bytes = &((const struct sampled_queue *)row)->ring_bytes;
+
+	return bytes->source == OBSERVE_NO_SOURCE ? json_null()
+						  : json_integer((json_int_t)bytes->value);
 }
+
+#include "cli/record/sampling.def"
 
 static json_t *presence_json(const struct sampling *s)
 {
-	json_t *list = json_array();
+	json_t *list = render_list(fields_sampled_queue, s->queue, s->count, sizeof(*s->queue));
 
-	for (size_t i = 0; list && i < s->count; i++) {
-		const struct sampled_queue *queue = &s->queue[i];
-		json_t *type = queue->type.source == OBSERVE_NO_SOURCE
-				       ? json_null()
-				       : json_string(observe_type_name(queue->type.value));
-
-		json_array_append_new(
-			list, json_pack("{s:I,s:I,s:I,s:o,s:o,s:I,s:f,s:I,s:I}", "context",
-					(json_int_t)queue->context, "id", (json_int_t)queue->id,
-					"gpu_id", (json_int_t)queue->gpu_id, "type", type,
-					"ring_bytes", known_or_null(&queue->ring_bytes), "samples",
-					(json_int_t)queue->seen, "present_ratio",
-					share_of(s, queue), "times_came", (json_int_t)queue->came,
-					"times_another", (json_int_t)queue->another));
-	}
+	for (size_t i = 0; list && i < s->count; i++)
+		json_object_set_new(json_array_get(list, i), "present_ratio",
+				    json_real(share_of(s, &s->queue[i])));
 	return list;
+}
+
+int sampling_table(const struct sampling *s, const struct gpu_name *gpus, size_t n, FILE *out)
+{
+	bool contexts = s->count > 0 && s->queue[s->count - 1].context > 0;
+	json_t *rows = presence_json(s);
+	int rc;
+
+	for (size_t i = 0; i < s->count; i++)
+		gpus_set_text(json_array_get(rows, i), gpus, n, s->queue[i].gpu_id);
+	rc = render_table(fields_sampled_queue,
+			  contexts ? "context,id,GPU,type,ring_bytes,samples,present_ratio"
+				   : "id,GPU,type,ring_bytes,samples,present_ratio",
+			  rows, out);
+	json_decref(rows);
+	return rc;
 }
 
 json_t *sampling_json(const struct sampling *s)
 {
-	enum sampling_verdict verdict = sampling_verdict(s);
 	json_t *sources = json_object(), *queues = json_null(), *stable = json_null();
+	json_t *out = render_json(fields_sampled_basics, s);
 
 	for (enum observe_source i = OBSERVE_NO_SOURCE + 1; i < OBSERVE_SOURCES; i++)
 		if (s->by_source[i] > 0)
@@ -453,9 +433,9 @@ json_t *sampling_json(const struct sampling *s)
 				   "min", (json_int_t)s->min, "max", (json_int_t)s->max);
 	if (s->samples > 1)
 		stable = json_boolean(s->changes == 0);
-	return json_pack("{s:I,s:I,s:o,s:I,s:o,s:s,s:o,s:o}", "samples", (json_int_t)s->samples,
-			 "unknown_samples", (json_int_t)s->unknown, "queues", queues,
-			 "changed_samples", (json_int_t)s->changes, "stable", stable, "verdict",
-			 sampling_verdict_name(verdict), "sources", sources, "presence",
-			 presence_json(s));
+	json_object_update_new(out, json_pack("{s:o,s:o,s:s,s:o,s:o}", "queues", queues, "stable",
+					      stable, "verdict",
+					      sampling_verdict_name(sampling_verdict(s)), "sources",
+					      sources, "presence", presence_json(s)));
+	return out;
 }

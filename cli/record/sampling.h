@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "cli/inspect/queue_view.h"
+#include "cli/output/fields.h"
 #include "kfd/gpu_name.h"
 
 /* Limit of the different queues that are tracked one by one. Further ones are counted in each
@@ -102,6 +103,8 @@ int sampling_table(const struct sampling *sampling, const struct gpu_name *gpus,
 /* Returns the statistics as JSON (docs/reference/recordings.md, kfdsched monitor --json); NULL if
  * memory is short. */
 json_t *sampling_json(const struct sampling *sampling);
+/* The statistics of a process, and its queues in the samples. */
+extern const struct field fields_sampled[], fields_sampled_basics[], fields_sampled_queue[];
 /* Writes one sentence for the user about what the statistics mean for preemption. `whose`: the pid
  * or name by which a kfdsched command would name the process. Returns `text`. */
 #define SAMPLING_MEANING 512

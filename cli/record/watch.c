@@ -9,6 +9,7 @@
 #include "cli/output/progress.h"
 #include "cli/record/monitor.h"
 #include "cli/util/interrupt.h"
+#include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
 #include "common/clock.h"
@@ -133,7 +134,7 @@ static void announce(const struct watch_state *w, const struct process_identity 
 	progress_clear();
 	if (w->json) {
 		json = json_pack("{s:s, s:f}", "kind", "found", "seconds", seconds_since(w));
-		json_object_update_new(json, process_json(identity));
+		json_object_update_new(json, render_json(fields_process, identity));
 		plain_json_print(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
 		putchar('\n');
 		json_decref(json);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/output/table.h"
+#include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
 #include "common/text.h"
@@ -80,6 +81,8 @@ static int print_table(const struct selection *selection)
 	return rc;
 }
 
+#include "cli/show/pidmap.def"
+
 static json_t *uses_gpu(enum process_gpu gpu)
 {
 	return gpu == PROCESS_GPU_UNKNOWN ? json_null() : json_boolean(gpu == PROCESS_GPU_YES);
@@ -91,7 +94,7 @@ static int print_json(const struct selection *selection)
 	bool whole = root != NULL;
 
 	for (size_t i = 0; whole && i < selection->count; i++) {
-		json_t *one = process_json(&selection->list[i].identity);
+		json_t *one = render_json(fields_process, &selection->list[i].identity);
 
 		whole = one &&
 			!json_object_set_new(one, "uses_gpu", uses_gpu(selection->list[i].gpu)) &&

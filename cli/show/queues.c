@@ -8,8 +8,9 @@
 
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/process.h"
-#include "cli/output/table.h"
+#include "cli/output/json_fields.h"
 #include "cli/util/gpus.h"
+#include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
 #include "common/text.h"
@@ -52,100 +53,6 @@ static const char *source_names(char text[64], const struct observe_queue *queue
 	return text;
 }
 
-static const char *state(const struct observe_queue *queue)
-{
-	if (!observe_known(queue, OBSERVE_SUSPENDED))
-		return TABLE_UNKNOWN;
-	return queue->field[OBSERVE_SUSPENDED].value ? "suspended" : "running";
-}
-
-/* Writes the backlog of an AQL queue in packets, of other queues in bytes. */
-static const char *backlog(char text[OBSERVE_TEXT], const struct observe_queue *queue)
-{
-	const struct observe_value *bytes = &queue->field[OBSERVE_BACKLOG_BYTES];
-
-	if (bytes->source != OBSERVE_NO_SOURCE && queue->field[OBSERVE_TYPE].value == OBSERVE_AQL)
-		snprintf(text, OBSERVE_TEXT, "%llu packets", (unsigned long long)bytes->value / 64);
-	else
-		observe_text(text, queue, OBSERVE_BACKLOG_BYTES);
-	return text;
-}
-
-static const char *cus(char text[OBSERVE_TEXT], const struct observe_queue *queue)
-{
-	if (observe_known(queue, OBSERVE_CU_BITS) && queue->field[OBSERVE_CU_BITS].value == 0)
-		return "all";
-	return observe_text(text, queue, OBSERVE_CU_BITS);
-}
-
-/* Adds a value; 0 or less is not known. */
-static void number(struct table *table, long long value)
-{
-	if (value > 0)
-		table_cell(table, "%lld", value);
-	else
-		table_cell(table, TABLE_UNKNOWN);
-}
-
-static void row(struct table *table, const struct job *job, const struct queues_seen *seen,
-		const struct observe_queue *queue)
-{
-	static const enum observe_field addresses[] = {
-		OBSERVE_RING_ADDRESS, OBSERVE_WPTR_ADDRESS, OBSERVE_RPTR_ADDRESS,
-		OBSERVE_CWSR_ADDRESS, OBSERVE_CWSR_BYTES,   OBSERVE_HSA_QUEUE,
-	};
-	const struct process_identity *proc = &seen->identity;
-	char text[OBSERVE_TEXT];
-
-	table_row(table);
-	table_cell(table, "%d", (int)proc->pid);
-	number(table, proc->host_pid);
-	number(table, process_pid_inside(proc));
-	table_cell(table, "%s", proc->comm);
-	if (queue->context)
-		table_cell(table, "%u.%u", queue->context, queue->id);
-	else
-		table_cell(table, "%u", queue->id);
-	table_cell(table, "%u", queue->gpu_id);
-	table_cell(table, "%s", observe_text(text, queue, OBSERVE_TYPE));
-	table_cell(table, "%s", state(queue));
-	table_cell(table, "%s", observe_text(text, queue, OBSERVE_ACTIVE));
-	table_cell(table, "%s", observe_text(text, queue, OBSERVE_PRIORITY));
-	table_cell(table, "%s", cus(text, queue));
-	table_cell(table, "%s", observe_text(text, queue, OBSERVE_RING_BYTES));
-	table_cell(table, "%s", observe_text(text, queue, OBSERVE_WPTR));
-	table_cell(table, "%s", observe_text(text, queue, OBSERVE_RPTR));
-	table_cell(table, "%s", backlog(text, queue));
-	table_cell(table, "%s", observe_text(text, queue, OBSERVE_EXCEPTIONS));
-	if (job->addresses)
-		for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
-			table_cell(table, "%s", observe_text(text, queue, addresses[i]));
-	table_cell(table, "%s", gpu_name_short(text, gpus_name(queue->gpu_id), queue->gpu_id));
-	table_cell(table, "%s", source_names(text, queue));
-}
-
-static int print_table(const struct job *job, const struct queues_seen *list, size_t n)
-{
-	struct table *table = table_new(
-		job->addresses
-			? "PID|HOST PID|IN "
-			  "CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<EXCEPTIONS|<RING ADDRESS|<WPTR ADDRESS|<RPTR ADDRESS|<CWSR ADDRESS|CWSR|<HSA_QUEUE_T|GPU|<SOURCES"
-			: "PID|HOST PID|IN "
-			  "CONTAINER|<COMMAND|QUEUE|NODE|<TYPE|<STATE|<WORK|PRIORITY|CUS|RING|WPTR|RPTR|BACKLOG|<EXCEPTIONS|GPU|<SOURCES");
-	size_t queues = 0;
-	int rc = 0;
-
-	for (size_t i = 0; table && i < n; i++)
-		for (size_t k = 0; k < list[i].observation.queues.count; k++, queues++)
-			row(table, job, &list[i], &list[i].observation.queues.queue[k]);
-	if (queues == 0)
-		puts("no queues");
-	else
-		rc = table ? table_print(table, stdout) : -ENOMEM;
-	table_free(table);
-	return rc;
-}
-
 /* ---- as C ---- */
 
 /* Returns true for the queues that --format c lists. DBG_TRAP accepts the queue ids of the
@@ -183,76 +90,103 @@ static void print_c(const struct queues_seen *seen)
 	puts(n ? "};" : "0};");
 }
 
-/* ---- as JSON ---- */
+/* ---- as JSON, and as a table of it ---- */
 
-static json_t *or_null(long long value)
+/* print_table() adds the names. */
+static const char *sources_cell(char text[FIELD_CELL], const json_t *row)
 {
-	return value > 0 ? json_integer(value) : json_null();
+	(void)text;
+	return field_text(row, "SOURCES");
 }
+
+#include "cli/show/queues.def"
 
 static json_t *results_json(const struct observation *observation)
 {
 	json_t *list = json_array();
 
 	for (unsigned s = OBSERVE_DAEMON; list && s < OBSERVE_SOURCES; s++) {
-		const struct observe_result *result = &observation->result[s];
+		json_t *result;
 
-		if (result->queried)
-			json_array_append_new(
-				list, json_pack("{ss sb sI ss?}", "source", observe_source_name(s),
-						"answered", (int)(result->error == 0), "queues",
-						(json_int_t)result->list.count, "reason",
-						result->error ? result->why : NULL));
+		if (!observation->result[s].queried)
+			continue;
+		result = render_json(fields_source_result, &observation->result[s]);
+		json_object_set_new(result, "source", json_string(observe_source_name(s)));
+		json_array_append_new(list, result);
 	}
 	return list;
 }
 
-/* The keys that a process and each of its queues have in common. */
-static json_t *whose_json(const struct process_identity *proc)
+static json_t *queue_json(const struct queues_seen *seen, const struct observe_queue *queue)
 {
-	return json_pack("{sI so so ss}", "pid", (json_int_t)proc->pid, "host_pid",
-			 or_null(proc->host_pid), "container_pid",
-			 or_null(process_pid_inside(proc)), "comm", proc->comm);
+	json_t *out = render_json(fields_process_pids, &seen->identity);
+
+	if (!json_object_update_new(out, observe_json(queue)))
+		return out;
+	json_decref(out);
+	return NULL;
 }
 
 static bool add_json(json_t *processes, json_t *queues, const struct queues_seen *seen)
 {
-	json_t *process = whose_json(&seen->identity);
+	json_t *process = render_json(fields_process_pids, &seen->identity);
 	const struct observe_list *list = &seen->observation.queues;
-	bool whole = process && json_object_set_new(process, "source_results",
-						    results_json(&seen->observation)) == 0;
+	bool whole =
+		!json_object_set_new(process, "source_results", results_json(&seen->observation)) &&
+		!json_array_append_new(processes, process);
 
-	for (size_t i = 0; whole && i < list->count; i++) {
-		json_t *queue = whose_json(&seen->identity),
-		       *source_names_of = observe_json(&list->queue[i]);
-
-		whole = queue && source_names_of &&
-			json_object_update(queue, source_names_of) == 0 &&
-			json_array_append(queues, queue) == 0;
-		json_decref(source_names_of);
-		json_decref(queue);
-	}
-	return json_array_append_new(processes, process) == 0 && whole;
+	for (size_t i = 0; whole && i < list->count; i++)
+		whole = !json_array_append_new(queues, queue_json(seen, &list->queue[i]));
+	return whole;
 }
 
 static int print_json(const struct queues_seen *list, size_t n)
 {
 	json_t *processes = json_array(), *queues = json_array(), *root;
 	bool whole = processes && queues;
-	int rc = -ENOMEM;
 
 	for (size_t i = 0; whole && i < n; i++)
 		whole = add_json(processes, queues, &list[i]);
-	root = whole ? json_pack("{sO sO so}", "processes", processes, "queues", queues, "gpus",
-				 gpus_json())
-		     : NULL;
-	if (root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0) {
+	root = json_pack("{so so so}", "processes", processes, "queues", queues, "gpus",
+			 gpus_json());
+	whole = whole && root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
+	if (whole)
 		putchar('\n');
-		rc = 0;
-	}
 	json_decref(root);
-	json_decref(processes);
-	json_decref(queues);
+	return whole ? 0 : -ENOMEM;
+}
+
+static int print_table(const struct job *job, const struct queues_seen *list, size_t n)
+{
+	json_t *rows = json_array();
+	char text[64];
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < list[i].observation.queues.count; k++) {
+			const struct observe_queue *queue = &list[i].observation.queues.queue[k];
+			json_t *row = queue_json(&list[i], queue);
+
+			json_object_set_new(row, "SOURCES", json_string(source_names(text, queue)));
+			rc |= json_array_append_new(rows, row);
+		}
+	if (rc)
+		rc = -ENOMEM;
+	else if (!json_array_size(rows))
+		puts("no queues");
+	else
+		rc = render_table(
+			fields_queues_queue,
+			job->addresses
+				? "pid,host_pid,container_pid,comm,QUEUE,gpu_id,type,STATE,active,"
+				  "queue_priority,CUS,ring_bytes,wptr,rptr,BACKLOG,EXCEPTIONS,"
+				  "ring_address,wptr_address,rptr_address,cwsr_address,cwsr_bytes,"
+				  "hsa_queue,GPU,SOURCES"
+				: "pid,host_pid,container_pid,comm,QUEUE,gpu_id,type,STATE,active,"
+				  "queue_priority,CUS,ring_bytes,wptr,rptr,BACKLOG,EXCEPTIONS,GPU,"
+				  "SOURCES",
+			rows, stdout);
+	json_decref(rows);
 	return rc;
 }
 

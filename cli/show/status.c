@@ -11,6 +11,7 @@
 #include "cli/show/status_dump.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
+#include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "common/text.h"
 
@@ -25,57 +26,21 @@ static void print_daemon(const json_t *daemon)
 	       quantity_us(slow, field_number(daemon, "slow_suspend_us")));
 }
 
-static void node_row(struct table *table, const json_t *node)
-{
-	char text[FIELD_BYTES];
-
-	table_row(table);
-	table_cell(table, "%s", field_integer(text, node, "gpu_id"));
-	table_cell(table, "%s", field_yes(node, "urgent"));
-	table_cell(table, "%s", field_integer(text, node, "suspended"));
-	table_cell(table, "%s", field_text(node, "policy"));
-	table_cell(table, "%s", field_integer(text, node, "share_percent"));
-	gpus_cells(table, (uint32_t)json_integer_value(json_object_get(node, "gpu_id")));
-}
-
-/* Returns the number of queues of a process; -1: the daemon did not report it. */
-static json_int_t count_queues(const json_t *process)
+/* The number of queues of a process. The reply has the queues or their counts. */
+static const char *queues_cell(char text[FIELD_CELL], const json_t *process)
 {
 	const json_t *counts = json_object_get(process, "queue_counts"), *node;
 	const json_t *queues = json_object_get(process, "queues");
-	json_int_t sum = 0;
-	size_t i;
+	size_t sum = json_array_size(queues), i;
 
-	if (json_is_array(queues))
-		return (json_int_t)json_array_size(queues);
-	json_array_foreach(counts, i, node) sum += (json_int_t)field_number(node, "queues");
-	return json_is_array(counts) ? sum : -1;
+	json_array_foreach(counts, i, node) sum += (size_t)field_number(node, "queues");
+	if (!json_is_array(queues) && !json_is_array(counts))
+		return TABLE_UNKNOWN;
+	snprintf(text, FIELD_CELL, "%zu", sum);
+	return text;
 }
 
-static void process_row(struct table *table, const json_t *process)
-{
-	json_int_t queues = count_queues(process);
-	char text[FIELD_BYTES];
-
-	table_row(table);
-	table_cell(table, "%s", field_integer(text, process, "pid"));
-	table_cell(table, "%s", field_text(process, "comm"));
-	table_cell(table, "%s", field_yes(process, "shim"));
-	table_cell(table, "%s", field_integer(text, process, "priority"));
-	table_cell(table, "%s", field_text(process, "role"));
-	table_cell(table, "%s", field_text(process, "group"));
-	table_cell(table, "%s", field_text(process, "level"));
-	table_cell(table, "%s", field_text(process, "state"));
-	table_cell(table, "%s", field_yes(process, "active"));
-	if (queues >= 0)
-		table_cell(table, "%lld", (long long)queues);
-	else
-		table_cell(table, TABLE_UNKNOWN);
-	table_cell(table, "%s", field_integer(text, process, "suspends"));
-	table_cell(table, "%s", field_integer(text, process, "failures"));
-	table_cell(table, "%s", quantity_us(text, field_number(process, "suspended_us")));
-	table_cell(table, "%s", field_text(process, "reason"));
-}
+#include "cli/show/status.def"
 
 /* Keys of a process's "time_us" in the daemon's status, in the order of the columns. */
 static const char *const times[] = {"running",	 "idle",    "suspending", "held",
@@ -150,17 +115,18 @@ static int print_status(const json_t *status)
 	print_daemon(json_object_get(status, "daemon"));
 	if (json_array_size(nodes) > 0) {
 		putchar('\n');
-		if (field_table(
-			    "NODE|<URGENT WORK|SUSPENDED PROCESSES|<POLICY|SHARE %|" GPUS_COLUMNS,
-			    nodes, node_row))
+		if (render_table(fields_daemon_node,
+				 "gpu_id,urgent,suspended,policy,share_percent,GPU,NAME", nodes,
+				 stdout))
 			return cli_failed(&cmd_status, "out of memory for the table");
 	}
 	putchar('\n');
 	if (json_array_size(processes) == 0)
 		printf("no processes are registered\n");
-	else if (field_table("PID|<COMMAND|<SHIM|PRIORITY|<ROLE|<GROUP|<LEVEL|<STATE|<GPU WORK|"
-			     "QUEUES|SUSPENDS|FAILURES|SUSPENDED FOR|<WHY NOT A HIGHER LEVEL",
-			     processes, process_row) ||
+	else if (render_table(fields_daemon_process,
+			      "pid,comm,shim,priority,role,group,level,state,active,QUEUES,"
+			      "suspends,failures,suspended_us,reason",
+			      processes, stdout) ||
 		 print_times(processes))
 		return cli_failed(&cmd_status, "out of memory for the table");
 	return CLI_DONE;

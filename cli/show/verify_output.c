@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/output/table.h"
+#include "cli/output/json_fields.h"
 #include "cli/util/gpus.h"
+#include "cli/util/objects.h"
 #include "common/text.h"
 
 #define NAMES 64
@@ -50,63 +51,6 @@ static const struct observe_result *result_of(const struct verified *v, enum obs
 	return &v->seen.result[source];
 }
 
-/* ---- one row per queue, one column per source ---- */
-
-/* How a source has the queue: "yes" or "no"; for debugfs the number of descriptors or slots; "~"
- * behind a number that fits the queue only by node, engine and ring size. */
-static void reported_cell(struct table *table, const struct verify_row *row,
-			  enum observe_source source)
-{
-	enum observe_field count = source == OBSERVE_MQD ? OBSERVE_MQDS : OBSERVE_HQDS;
-	const struct observe_queue *by = row->by[source];
-	char text[OBSERVE_TEXT];
-
-	if (row->reported[source] == VERIFY_NO_RESULT)
-		table_cell(table, TABLE_UNKNOWN);
-	else if (row->reported[source] == VERIFY_NOT)
-		table_cell(table, source == OBSERVE_HQD ? "0" : "no");
-	else if (source != OBSERVE_MQD && source != OBSERVE_HQD)
-		table_cell(table, "yes");
-	else if (observe_known(by, count))
-		table_cell(table, "%s%s", observe_text(text, by, count),
-			   row->reported[source] == VERIFY_ALIKE ? "~" : "");
-	else
-		table_cell(table, "yes");
-}
-
-static int print_queues(const struct verified *v)
-{
-	bool trap = result_of(v, OBSERVE_TRAP)->queried;
-	struct table *table =
-		table_new(trap ? "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|<DAEMON|<LANE|<TRAP|<SYSFS|"
-				 "MQDS|ACTIVE HQDS"
-			       : "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|<DAEMON|<LANE|<SYSFS|MQDS|"
-				 "ACTIVE HQDS");
-	char text[OBSERVE_TEXT], gpu[GPU_NAME_SHORT];
-	int r = -ENOMEM;
-
-	for (size_t i = 0; table && i < v->verify.rows; i++) {
-		const struct verify_row *row = &v->verify.row[i];
-
-		table_row(table);
-		queue_name(text, row->queue);
-		table_cell(table, "%s", text);
-		table_cell(table, "%s", gpus_short(gpu, row->queue->gpu_id));
-		table_cell(table, "%s", observe_text(text, row->queue, OBSERVE_TYPE));
-		table_cell(table, "%s", observe_text(text, row->queue, OBSERVE_RING_BYTES));
-		table_cell(table, "%s", observe_text(text, row->queue, OBSERVE_RING_ADDRESS));
-		FOR_VERIFIED (s)
-			if (s != OBSERVE_TRAP || trap)
-				reported_cell(table, row, s);
-	}
-	if (table)
-		r = table_print(table, stdout);
-	table_free(table);
-	return r;
-}
-
-/* ---- one row per source ---- */
-
 static unsigned computes(const struct observe_list *list)
 {
 	unsigned n = 0;
@@ -115,177 +59,6 @@ static unsigned computes(const struct observe_list *list)
 		n += observe_is_compute(list->queue[i].field[OBSERVE_TYPE].value) &&
 		     observe_known(&list->queue[i], OBSERVE_TYPE);
 	return n;
-}
-
-static int print_sources(const struct verified *v)
-{
-	struct table *table = table_new("<SOURCE|QUEUES|COMPUTE|OTHERS|<WHY NOT");
-	int r = -ENOMEM;
-
-	FOR_VERIFIED (s) {
-		const struct observe_result *result = result_of(v, s);
-		unsigned compute = computes(&result->list);
-
-		if (!table || !result->queried)
-			continue;
-		table_row(table);
-		table_cell(table, "%s", observe_source_name(s));
-		if (result->error && !result->list.count) {
-			for (int i = 0; i < 3; i++)
-				table_cell(table, TABLE_UNKNOWN);
-		} else {
-			table_cell(table, "%zu", result->list.count);
-			table_cell(table, "%u", compute);
-			table_cell(table, "%zu", result->list.count - compute);
-		}
-		table_cell(table, "%s", result->error ? result->why : "");
-	}
-	if (table)
-		r = table_print(table, stdout);
-	table_free(table);
-	return r;
-}
-
-/* ---- one row per GPU ---- */
-
-static void counts(struct table *table, const struct ratio *ratio)
-{
-	char text[RATIO_TEXT];
-
-	if (ratio->xccs)
-		table_cell(table, "%u", ratio->xccs);
-	else
-		table_cell(table, TABLE_UNKNOWN);
-	table_cell(table, "%u", ratio->queues);
-	if (ratio->mqds_known)
-		table_cell(table, "%" PRIu64, ratio->mqds);
-	else
-		table_cell(table, TABLE_UNKNOWN);
-	if (ratio->hqds_known)
-		table_cell(table, "%" PRIu64, ratio->hqds);
-	else
-		table_cell(table, TABLE_UNKNOWN);
-	table_cell(table, "%s", ratio_text(text, ratio));
-	if (ratio->hqds_known)
-		table_cell(table, "%u", ratio->idle);
-	else
-		table_cell(table, TABLE_UNKNOWN);
-}
-
-static int print_ratios(const struct verified *v)
-{
-	struct table *table =
-		table_new("<GPU|XCCS|COMPUTE QUEUES|MQDS|ACTIVE HQDS|QUEUES TO HQDS|IN NO SLOT");
-	char gpu[GPU_NAME_SHORT];
-	int r = -ENOMEM;
-
-	for (size_t i = 0; table && i < v->ratios; i++) {
-		table_row(table);
-		table_cell(table, "%s", gpus_short(gpu, v->ratio[i].gpu_id));
-		counts(table, &v->ratio[i]);
-	}
-	if (table && v->ratios != 1) {
-		table_row(table);
-		table_cell(table, "all");
-		counts(table, &v->all);
-	}
-	if (table)
-		r = table_print(table, stdout);
-	table_free(table);
-	return r;
-}
-
-/* ---- verdict ---- */
-
-/* A queue that is in no hardware slot is not an error, but the message explains the missing
- * slot. */
-static void print_idle(const struct verified *v)
-{
-	for (size_t i = 0; i < v->verify.rows; i++) {
-		const struct verify_row *row = &v->verify.row[i];
-		const struct observe_value *suspended = &row->queue->field[OBSERVE_SUSPENDED];
-		const char *why = "idle, evicted, held, or waiting for a slot";
-		char text[32], gpu[GPU_NAME_SHORT];
-
-		if (row->reported[OBSERVE_HQD] != VERIFY_NOT || !row->by[OBSERVE_MQD] ||
-		    !observe_is_compute(row->queue->field[OBSERVE_TYPE].value))
-			continue;
-		if (suspended->source && suspended->value)
-			why = "it is suspended";
-		queue_name(text, row->queue);
-		printf("queue %s of GPU %s is in no hardware slot: %s\n", text,
-		       gpus_short(gpu, row->queue->gpu_id), why);
-	}
-}
-
-static void print_alone(const struct verified *v)
-{
-	char names_text[NAMES];
-
-	if (v->verify.witnesses)
-		printf("cannot tell: only %s has data, so there is nothing to compare",
-		       names(names_text, v->verify.witnesses));
-	else
-		printf("cannot tell: no source that lists queues has data");
-	if (!result_of(v, OBSERVE_TRAP)->queried)
-		printf("; --trap reads the driver's list by a debug session");
-	puts("");
-}
-
-static const char *difference_text(char text[VERIFY_TEXT], const struct verify_difference *d)
-{
-	char gpu[GPU_NAME_SHORT];
-
-	return verify_text(text, d, gpus_short(gpu, d->gpu_id));
-}
-
-static void print_verdict(const struct verified *v)
-{
-	char text[VERIFY_TEXT], names_text[NAMES];
-
-	if (v->verify.lowered)
-		printf("%zu queue%s the lowest priority in hardware and another one in its "
-		       "process, because level weight holds it\n",
-		       v->verify.lowered, v->verify.lowered == 1 ? " has" : "s have");
-	for (size_t i = 0; i < v->verify.differences; i++)
-		printf("differs: %s\n", difference_text(text, &v->verify.difference[i]));
-	switch (verify_verdict(&v->verify)) {
-	case VERIFY_DIFFER:
-		printf("differ: %zu difference%s, the same in %u samples\n", v->verify.differences,
-		       v->verify.differences == 1 ? "" : "s", v->samples);
-		return;
-	case VERIFY_UNCERTAIN:
-		print_alone(v);
-		return;
-	default:
-		break;
-	}
-	printf("agree: %s report the same %zu queue%s\n", names(names_text, v->verify.witnesses),
-	       v->verify.rows, v->verify.rows == 1 ? "" : "s");
-	if (v->verify.alike)
-		puts("(~: by node, engine and ring size only, because only debugfs has the "
-		     "addresses of rings; --trap reads them, too)");
-}
-
-int verify_print(const struct verified *v)
-{
-	int r;
-
-	printf("process %d (%s)", (int)v->identity.pid, v->identity.comm);
-	if (v->identity.host_pid && v->identity.host_pid != v->identity.pid)
-		printf(", on the host %d", (int)v->identity.host_pid);
-	puts("\n");
-	r = print_queues(v);
-	puts("");
-	if (!r)
-		r = print_sources(v);
-	puts("");
-	if (!r)
-		r = print_ratios(v);
-	puts("");
-	print_idle(v);
-	print_verdict(v);
-	return r;
 }
 
 /* ---- JSON ---- */
@@ -355,6 +128,13 @@ static json_t *source_json(const struct verified *v, enum observe_source source)
 			 result->error ? result->why : NULL);
 }
 
+static const char *difference_text(char text[VERIFY_TEXT], const struct verify_difference *d)
+{
+	char gpu[GPU_NAME_SHORT];
+
+	return verify_text(text, d, gpus_short(gpu, d->gpu_id));
+}
+
 static json_t *difference_json(const struct verify_difference *d)
 {
 	const char *what[] = {
@@ -374,43 +154,224 @@ static json_t *difference_json(const struct verify_difference *d)
 			 "other", observe_source_name(d->b), "summary", difference_text(text, d));
 }
 
-int verify_print_json(const struct verified *v)
+static json_t *verify_json(const struct verified *v)
 {
 	json_t *queues = json_array(), *sources = json_array(), *gpus = json_array();
-	json_t *differences = json_array(), *root = NULL;
-	bool whole = queues && sources && gpus && differences;
-	int r = -ENOMEM;
+	json_t *differences = json_array();
+	int failed = 0;
 
-	for (size_t i = 0; whole && i < v->verify.rows; i++)
-		whole = json_array_append_new(queues, queue_json(&v->verify.row[i])) == 0;
+	for (size_t i = 0; i < v->verify.rows; i++)
+		failed |= json_array_append_new(queues, queue_json(&v->verify.row[i]));
 	FOR_VERIFIED (s)
-		if (whole && result_of(v, s)->queried)
-			whole = json_array_append_new(sources, source_json(v, s)) == 0;
-	for (size_t i = 0; whole && i < v->ratios; i++) {
+		if (result_of(v, s)->queried)
+			failed |= json_array_append_new(sources, source_json(v, s));
+	for (size_t i = 0; i < v->ratios; i++) {
 		json_t *ratio = ratio_json(&v->ratio[i]);
 
 		gpus_add(ratio, gpus_name(v->ratio[i].gpu_id));
-		whole = json_array_append_new(gpus, ratio) == 0;
+		failed |= json_array_append_new(gpus, ratio);
 	}
-	for (size_t i = 0; whole && i < v->verify.differences; i++)
-		whole = json_array_append_new(differences,
-					      difference_json(&v->verify.difference[i])) == 0;
-	if (whole)
-		root = json_pack(
-			"{sI so ss ss sI sI sO sO sO so sO}", "pid", (json_int_t)v->identity.pid,
-			"host_pid", known(v->identity.host_pid > 0, (uint64_t)v->identity.host_pid),
-			"comm", v->identity.comm, "verdict", verdicts[verify_verdict(&v->verify)],
-			"samples", (json_int_t)v->samples, "lowered_queues",
-			(json_int_t)v->verify.lowered, "sources", sources, "queues", queues, "gpus",
-			gpus, "all", ratio_json(&v->all), "differences", differences);
-	if (root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0) {
-		putchar('\n');
-		r = 0;
-	}
+	for (size_t i = 0; i < v->verify.differences; i++)
+		failed |= json_array_append_new(differences,
+						difference_json(&v->verify.difference[i]));
+	json_t *root = json_pack(
+		"{sI so ss ss sI sI so so so so so}", "pid", (json_int_t)v->identity.pid,
+		"host_pid", known(v->identity.host_pid > 0, (uint64_t)v->identity.host_pid), "comm",
+		v->identity.comm, "verdict", verdicts[verify_verdict(&v->verify)], "samples",
+		(json_int_t)v->samples, "lowered_queues", (json_int_t)v->verify.lowered, "sources",
+		sources, "queues", queues, "gpus", gpus, "all", ratio_json(&v->all), "differences",
+		differences);
+
+	if (!failed)
+		return root;
 	json_decref(root);
-	json_decref(queues);
-	json_decref(sources);
-	json_decref(gpus);
-	json_decref(differences);
+	return NULL;
+}
+
+/* ---- tables of the JSON ---- */
+
+/* A number of queues that a source lists; "-" if it lists none because it has failed. */
+static const char *listed(char text[FIELD_CELL], const json_t *source, json_int_t n)
+{
+	if (!json_is_true(json_object_get(source, "answered")) &&
+	    !json_integer_value(json_object_get(source, "queues")))
+		return TABLE_UNKNOWN;
+	snprintf(text, FIELD_CELL, "%" JSON_INTEGER_FORMAT, n);
+	return text;
+}
+
+static const char *queues_cell(char text[FIELD_CELL], const json_t *source)
+{
+	return listed(text, source, json_integer_value(json_object_get(source, "queues")));
+}
+
+static const char *compute_cell(char text[FIELD_CELL], const json_t *source)
+{
+	return listed(text, source, json_integer_value(json_object_get(source, "compute_queues")));
+}
+
+static const char *others_cell(char text[FIELD_CELL], const json_t *source)
+{
+	return listed(text, source,
+		      json_integer_value(json_object_get(source, "queues")) -
+			      json_integer_value(json_object_get(source, "compute_queues")));
+}
+
+static const char *why_cell(char text[FIELD_CELL], const json_t *source)
+{
+	(void)text;
+	return json_string_value(json_object_get(source, "reason")) ?: "";
+}
+
+/* The number of descriptors or slots of a queue, with "~" behind it if they fit the queue only by
+ * node, engine and ring size. */
+static const char *dumped(char text[FIELD_CELL], const json_t *queue, const char *source,
+			  const char *key, const char *none)
+{
+	const char *reported = field_text(json_object_get(queue, "reported"), source);
+
+	if (strcmp(reported, "no") == 0)
+		return none;
+	if (strcmp(reported, TABLE_UNKNOWN) == 0)
+		return TABLE_UNKNOWN;
+	if (!json_is_integer(json_object_get(queue, key)))
+		return "yes";
+	field_integer(text, queue, key);
+	return strcmp(reported, "alike") == 0 ? strcat(text, "~") : text;
+}
+
+static const char *mqds_cell(char text[FIELD_CELL], const json_t *queue)
+{
+	return dumped(text, queue, "mqd", "mqds", "no");
+}
+
+static const char *hqds_cell(char text[FIELD_CELL], const json_t *queue)
+{
+	return dumped(text, queue, "hqd", "active_hqds", "0");
+}
+
+static const char *gpu_cell(char text[FIELD_CELL], const json_t *ratio)
+{
+	return json_is_null(json_object_get(ratio, "gpu_id")) ? "all"
+							      : gpus_short_cell(text, ratio);
+}
+
+#include "cli/show/verify.def"
+
+static int print_tables(const struct verified *v, const json_t *root)
+{
+	json_t *ratios = json_copy(json_object_get(root, "gpus"));
+	int r = render_table(fields_verify_queue,
+			     result_of(v, OBSERVE_TRAP)->queried
+				     ? "QUEUE,GPU,type,ring_bytes,ring_address,reported.daemon,"
+				       "reported.shm,reported.trap,reported.sysfs,MQDS,ACTIVE HQDS"
+				     : "QUEUE,GPU,type,ring_bytes,ring_address,reported.daemon,"
+				       "reported.shm,reported.sysfs,MQDS,ACTIVE HQDS",
+			     json_object_get(root, "queues"), stdout);
+
+	if (v->ratios != 1)
+		json_array_append(ratios, json_object_get(root, "all"));
+	putchar('\n');
+	if (!r)
+		r = render_table(fields_verify_source, "source,QUEUES,COMPUTE,OTHERS,WHY NOT",
+				 json_object_get(root, "sources"), stdout);
+	putchar('\n');
+	if (!r)
+		r = render_table(fields_queue_ratio,
+				 "GPU,xccs,compute_queues,mqds,active_hqds,ratio,in_no_slot",
+				 ratios, stdout);
+	putchar('\n');
+	json_decref(ratios);
+	return r;
+}
+
+/* ---- verdict ---- */
+
+/* A queue that is in no hardware slot is not an error, but the message explains the missing
+ * slot. */
+static void print_idle(const struct verified *v)
+{
+	for (size_t i = 0; i < v->verify.rows; i++) {
+		const struct verify_row *row = &v->verify.row[i];
+		const struct observe_value *suspended = &row->queue->field[OBSERVE_SUSPENDED];
+		const char *why = "idle, evicted, held, or waiting for a slot";
+		char text[32], gpu[GPU_NAME_SHORT];
+
+		if (row->reported[OBSERVE_HQD] != VERIFY_NOT || !row->by[OBSERVE_MQD] ||
+		    !observe_is_compute(row->queue->field[OBSERVE_TYPE].value))
+			continue;
+		if (suspended->source && suspended->value)
+			why = "it is suspended";
+		queue_name(text, row->queue);
+		printf("queue %s of GPU %s is in no hardware slot: %s\n", text,
+		       gpus_short(gpu, row->queue->gpu_id), why);
+	}
+}
+
+static void print_alone(const struct verified *v)
+{
+	char names_text[NAMES];
+
+	if (v->verify.witnesses)
+		printf("cannot tell: only %s has data, so there is nothing to compare",
+		       names(names_text, v->verify.witnesses));
+	else
+		printf("cannot tell: no source that lists queues has data");
+	if (!result_of(v, OBSERVE_TRAP)->queried)
+		printf("; --trap reads the driver's list by a debug session");
+	puts("");
+}
+
+static void print_verdict(const struct verified *v)
+{
+	char text[VERIFY_TEXT], names_text[NAMES];
+
+	if (v->verify.lowered)
+		printf("%zu queue%s the lowest priority in hardware and another one in its "
+		       "process, because level weight holds it\n",
+		       v->verify.lowered, v->verify.lowered == 1 ? " has" : "s have");
+	for (size_t i = 0; i < v->verify.differences; i++)
+		printf("differs: %s\n", difference_text(text, &v->verify.difference[i]));
+	switch (verify_verdict(&v->verify)) {
+	case VERIFY_DIFFER:
+		printf("differ: %zu difference%s, the same in %u samples\n", v->verify.differences,
+		       v->verify.differences == 1 ? "" : "s", v->samples);
+		return;
+	case VERIFY_UNCERTAIN:
+		print_alone(v);
+		return;
+	default:
+		break;
+	}
+	printf("agree: %s report the same %zu queue%s\n", names(names_text, v->verify.witnesses),
+	       v->verify.rows, v->verify.rows == 1 ? "" : "s");
+	if (v->verify.alike)
+		puts("(~: by node, engine and ring size only, because only debugfs has the "
+		     "addresses of rings; --trap reads them, too)");
+}
+
+int verify_print(const struct verified *v)
+{
+	json_t *root = verify_json(v);
+	int r;
+
+	printf("process %d (%s)", (int)v->identity.pid, v->identity.comm);
+	if (v->identity.host_pid && v->identity.host_pid != v->identity.pid)
+		printf(", on the host %d", (int)v->identity.host_pid);
+	puts("\n");
+	r = root ? print_tables(v, root) : -ENOMEM;
+	json_decref(root);
+	print_idle(v);
+	print_verdict(v);
+	return r;
+}
+
+int verify_print_json(const struct verified *v)
+{
+	json_t *root = verify_json(v);
+	int r = root ? plain_json_print(root, stdout, JSON_INDENT(2)) : -ENOMEM;
+
+	putchar('\n');
+	json_decref(root);
 	return r;
 }

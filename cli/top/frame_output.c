@@ -8,19 +8,8 @@
 #include "cli/output/table.h"
 #include "cli/util/command.h"
 #include "cli/util/gpus.h"
-
-static void cell_number(struct table *table, int64_t value)
-{
-	if (value < 0)
-		table_cell(table, TABLE_UNKNOWN);
-	else
-		table_cell(table, "%lld", (long long)value);
-}
-
-static void cell_word(struct table *table, const char *word)
-{
-	table_cell(table, "%s", word[0] ? word : TABLE_UNKNOWN);
-}
+#include "cli/util/objects.h"
+#include "common/text.h"
 
 static const char *rate(char text[static QUANTITY_BYTES], double value)
 {
@@ -31,34 +20,61 @@ static const char *rate(char text[static QUANTITY_BYTES], double value)
 	return text;
 }
 
+/* ---- JSON ---- */
+
+static json_t *busy_source(const void *row)
+{
+	static const char *const sources[] = {NULL, "daemon", "sysfs"};
+
+	return plain_or_null(sources[((const struct top_node_row *)row)->busy_by]);
+}
+
+static json_t *process_source(const void *row)
+{
+	return json_string(((const struct top_process *)row)->by_daemon ? "daemon" : "sysfs");
+}
+
+static const char *busy_cell(char text[FIELD_CELL], const json_t *row)
+{
+	const json_t *ratio = json_object_get(row, "busy_ratio");
+
+	return rate(text, json_is_real(ratio) ? 100 * json_real_value(ratio) : NAN);
+}
+
+static const char *busy_of_cell(char text[FIELD_CELL], const json_t *row)
+{
+	const char *source = json_string_value(json_object_get(row, "busy_source"));
+
+	(void)text;
+	return !source ? TABLE_UNKNOWN : source[0] == 'd' ? "work (daemon)" : "CUs (sysfs)";
+}
+
+#include "cli/top/once.def"
+
+json_t *top_json(const struct top_frame *frame)
+{
+	json_t *out = render_json(fields_top, frame);
+
+	json_object_set_new(out, "seconds",
+			    frame->seconds > 0 ? json_real(frame->seconds) : json_null());
+	json_object_set_new(out, "why_no_daemon", plain_or_null(frame->now->why));
+	if (!frame->now->by_daemon)
+		json_object_set_new(out, "daemon", json_null());
+	return out;
+}
+
+/* ---- text ---- */
+
 static int print_nodes(const struct top_frame *frame)
 {
-	static const char *const sources[] = {"", "work (daemon)", "CUs (sysfs)"};
-	struct table *table = table_new(
-		"NODE|<GPU|BUSY %|<OF|QUEUES|SLOTS|<URGENT WORK|SUSPENDED|<POLICY|" GPUS_COLUMNS);
-	char text[QUANTITY_BYTES];
-	int rc;
+	json_t *nodes = render_list(fields_top_node, frame->nodes, frame->node_count,
+				    sizeof(*frame->nodes));
+	int rc = render_table(fields_top_node,
+			      "gpu_id,name,BUSY %,OF,compute_queues,slots,urgent,suspended,policy,"
+			      "GPU,NAME",
+			      nodes, stdout);
 
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < frame->node_count; i++) {
-		const struct top_node_row *row = &frame->nodes[i];
-		const struct top_node *node = row->node;
-
-		table_row(table);
-		table_cell(table, "%u", node->gpu_id);
-		cell_word(table, node->name);
-		table_cell(table, "%s", rate(text, 100 * row->busy_ratio));
-		cell_word(table, sources[row->busy_by]);
-		cell_number(table, node->queues);
-		cell_number(table, node->slots);
-		cell_word(table, node->urgent < 0 ? "" : node->urgent ? "yes" : "no");
-		cell_number(table, node->suspended);
-		cell_word(table, node->policy);
-		gpus_cells(table, node->gpu_id);
-	}
-	rc = table_print(table, stdout);
-	table_free(table);
+	json_decref(nodes);
 	return rc;
 }
 

@@ -10,7 +10,6 @@
 
 #include "cli/top/collect.h"
 #include "cli/top/frame_output.h"
-#include "cli/top/once_json.h"
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
@@ -62,7 +61,7 @@ static int show(const struct top_options *options, const struct top_state *befor
 				  "diagnose %d' prints more",
 				  options->pid, options->pid);
 	} else if (!rc && options->json) {
-		json = once_json(&frame);
+		json = top_json(&frame);
 		json_object_set_new(json, "gpus", gpus_json());
 		rc = json ? plain_json_print(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))
 			  : -ENOMEM;

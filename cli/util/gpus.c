@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "cli/output/json_fields.h"
+#include "cli/util/objects.h"
 #include "common/nodes.h"
 #include "common/text.h"
 
@@ -40,45 +42,57 @@ uint32_t gpus_find(const char *word)
 	return gpu_name_find(names, n, word);
 }
 
-void gpus_cells(struct table *table, uint32_t gpu_id)
+static uint32_t id_of(const json_t *row)
 {
-	const struct gpu_name *name = gpus_name(gpu_id);
-	char text[GPU_NAME_LONG];
+	json_int_t gpu_id = json_integer_value(json_object_get(row, "gpu_id"));
 
-	if (name)
-		table_cell(table, "%u", name->index);
-	else
-		table_cell(table, TABLE_UNKNOWN);
-	table_cell(table, "%s", name ? gpu_name_long(text, name) : TABLE_UNKNOWN);
+	return gpu_id > 0 && gpu_id <= UINT32_MAX ? (uint32_t)gpu_id : 0;
 }
 
-void gpus_short_cell(struct table *table, const json_t *entry)
+const char *gpus_index_cell(char text[FIELD_CELL], const json_t *row)
 {
-	json_int_t gpu_id = json_integer_value(json_object_get(entry, "gpu_id"));
+	const struct gpu_name *name = gpus_name(id_of(row));
+
+	if (!name)
+		return TABLE_UNKNOWN;
+	snprintf(text, FIELD_CELL, "%u", name->index);
+	return text;
+}
+
+const char *gpus_name_cell(char text[FIELD_CELL], const json_t *row)
+{
+	const struct gpu_name *name = gpus_name(id_of(row));
+
+	return name ? gpu_name_long(text, name) : TABLE_UNKNOWN;
+}
+
+const char *gpus_short_cell(char text[FIELD_CELL], const json_t *row)
+{
+	return id_of(row) ? gpus_short(text, id_of(row)) : TABLE_UNKNOWN;
+}
+
+const char *gpus_text_cell(char text[FIELD_CELL], const json_t *row)
+{
+	(void)text;
+	return field_text(row, "GPU");
+}
+
+void gpus_set_text(json_t *row, const struct gpu_name *names, size_t n, uint32_t gpu_id)
+{
 	char text[GPU_NAME_SHORT];
 
-	table_cell(table, "%s",
-		   gpu_id > 0 && gpu_id <= UINT32_MAX ? gpus_short(text, (uint32_t)gpu_id)
-						      : TABLE_UNKNOWN);
+	gpu_name_short(text, gpu_name_of(names, n, gpu_id), gpu_id);
+	json_object_set_new(row, "GPU", json_string(text));
 }
 
 json_t *gpus_entry(const struct gpu_name *gpu)
 {
-	return json_pack("{sI sI so so so so sI sI}", "index", (json_int_t)gpu->index, "gpu_id",
-			 (json_int_t)gpu->gpu_id, "bdf", plain_or_null(gpu->bdf), "render_minor",
-			 gpu->render_minor ? json_integer(gpu->render_minor) : json_null(),
-			 "product", plain_or_null(gpu->product), "compute_partition",
-			 plain_or_null(gpu->mode), "partition", (json_int_t)gpu->partition,
-			 "partitions", (json_int_t)gpu->partitions);
+	return render_json(fields_gpu, gpu);
 }
 
 json_t *gpus_list(const struct gpu_name *names, size_t n)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, gpus_entry(&names[i]));
-	return list;
+	return render_list(fields_gpu, names, n, sizeof(*names));
 }
 
 json_t *gpus_json(void)
@@ -89,20 +103,12 @@ json_t *gpus_json(void)
 	return gpus_list(names, n);
 }
 
-/* The keys of gpus_entry() without gpu_id. */
-static const char *const keys[] = {
-	"index", "bdf", "render_minor", "product", "compute_partition", "partition", "partitions"};
-
 void gpus_add(json_t *object, const struct gpu_name *name)
 {
-	json_t *entry = name ? gpus_entry(name) : NULL;
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		json_t *value = json_object_get(entry, keys[i]);
-
-		json_object_set_new(object, keys[i], value ? json_incref(value) : json_null());
-	}
-	json_decref(entry);
+	for (const struct field *field = fields_gpu_names + 1; !field_is_end(field); field++)
+		json_object_set_new(object, field->key, json_null());
+	if (name)
+		json_object_update_new(object, render_json(fields_gpu_names, name));
 }
 
 static void read_text(const json_t *entry, const char *key, char *out, size_t size)

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "cli/output/table.h"
+#include "cli/output/fields.h"
 #include "kfd/gpu_name.h"
 
 /* ---- GPUs of this machine ---- */
@@ -23,18 +23,20 @@ const struct gpu_name *gpus_name(uint32_t gpu_id);
 const char *gpus_short(char text[static GPU_NAME_SHORT], uint32_t gpu_id);
 /* Returns the gpu_id that `word` means, by the rules of gpu_name_find(); 0: no GPU, or several. */
 uint32_t gpus_find(const char *word);
-/* Titles of the two columns that gpus_cells() fills at the end of a row. */
-#define GPUS_COLUMNS "GPU|<NAME"
-/* Adds the cells with the index and the name of a GPU; "-" if the GPU is not known here. */
-void gpus_cells(struct table *table, uint32_t gpu_id);
-/* Adds the short name of the GPU that `entry` has as "gpu_id"; "-" if it has none. */
-void gpus_short_cell(struct table *table, const json_t *entry);
+/* Cells of the GPU that a row has as "gpu_id": its index, its name, its short name; "-" if it is not
+ * known here. */
+const char *gpus_index_cell(char text[FIELD_CELL], const json_t *row);
+const char *gpus_name_cell(char text[FIELD_CELL], const json_t *row);
+const char *gpus_short_cell(char text[FIELD_CELL], const json_t *row);
 /* Returns all GPUs with all their names as a JSON array (docs/reference/objects.md, A GPU as
  * kfdsched names it), owned by the caller. NULL: no memory. */
 json_t *gpus_json(void);
 
 /* ---- GPUs of any machine ---- */
 
+/* Sets "GPU" of the row of a table to the short name of a GPU, and its cell. */
+void gpus_set_text(json_t *row, const struct gpu_name *names, size_t n, uint32_t gpu_id);
+const char *gpus_text_cell(char text[FIELD_CELL], const json_t *row);
 /* Returns the names of one GPU as a JSON object, owned by the caller. NULL: no memory. */
 json_t *gpus_entry(const struct gpu_name *name);
 /* Returns a list of GPUs as a JSON array, owned by the caller. NULL: no memory. */

@@ -123,9 +123,9 @@ holds() {
 	done
 }
 
-# schema NAME FILE [--lines]: the file, or each of its lines, keeps to docs/schemas/NAME.json.
+# schema NAME FILE [--lines]: the file, or each of its lines, keeps to the generated schema NAME.json.
 schema() {
-	"$SOURCE/tests/lib/schema.py" "$SOURCE/docs/schemas/$1.json" "${@:2}" || fail "$2 is not as $1.json has it"
+	"$SOURCE/tests/lib/schema.py" "$BUILD/pages/schemas/$1.json" "${@:2}" || fail "$2 is not as $1.json has it"
 }
 
 # until_true TENTHS COMMAND...: tries it that often, every tenth of a second. From three

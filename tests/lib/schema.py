@@ -1,13 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""schema.py SCHEMA FILE [--lines]: does the JSON in FILE (-: stdin) keep to SCHEMA, of docs/schemas?
+"""schema.py SCHEMA FILE [--lines]: does the JSON in FILE (-: stdin) keep to SCHEMA, of build/pages/schemas?
 
---lines: FILE holds one object a line. Exit status 0: it does, 1: each error as a line.
-A schema may refer to another of its folder: {"$ref": "queue.json"}."""
+--lines: FILE holds one object a line. Exit status 0: it does, 1: each error as a line."""
 import json
 import pathlib
 import sys
-import warnings
 
 import jsonschema
 
@@ -20,10 +18,7 @@ def main():
     schema = json.loads(path.read_text())
     kind = jsonschema.validators.validator_for(schema)
     kind.check_schema(schema)
-    # Newer releases would rather have another way, which Debian 12's does not know.
-    warnings.filterwarnings("ignore", category=DeprecationWarning)
-    resolver = jsonschema.RefResolver(path.parent.as_uri() + "/", schema)
-    validator = kind(schema, resolver=resolver)
+    validator = kind(schema)
     text = sys.stdin.read() if arguments[1] == "-" else pathlib.Path(arguments[1]).read_text()
     objects = text.splitlines() if "--lines" in sys.argv else [text]
     if not objects:

@@ -41,7 +41,7 @@ if [ -z "${IN_A_WORLD:-}" ]; then
 	# These pages are named in help texts and messages of installed programs.
 	named=$(grep -aohE "docs/[a-z0-9/-]+\.md" "$BUILD"/{kfdsched,kfdschedd,kfdreplay,libkfdshim-agent.so} | sort -u)
 	[ "$(wc -w <<<"$named")" -gt 8 ] || fail "only these pages are named: $named"
-	for file in man/man8/kfdschedd.8 docs/schemas/status.json docs/schemas/preempt.json \
+	for file in man/man8/kfdschedd.8 schemas/status.json schemas/preempt.json \
 		docs/reference/README.md $named; do
 		grep -q "/$file\$" "$work/files" || fail "$file is not installed: $(cat "$work/files")"
 	done

@@ -24,6 +24,8 @@ for verb in $verbs; do
 	grep -q "kfdsched $verb" "$work/out" || fail "$verb: its page does not say how it is called"
 	mandoc -T ascii "$pages/kfdsched.1" | col -b | grep -q "^ *$verb$" || fail "kfdsched(1) does not have $verb"
 done
+cmp "$pages/json.md" "$SOURCE/docs/reference/json.md" ||
+	fail "docs/reference/json.md is out of date: cp build/pages/json.md docs/reference"
 if mandoc -T lint -W error "$pages"/*.1 >"$work/out"; then :; else fail "wrong pages"; fi
 
 # bash_offers WORD...: prints what bash offers for the last word.

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "cli/top/frame.h"
-#include "cli/top/once_json.h"
+#include "cli/top/frame_output.h"
 
 /* Returns a daemon's status: the number of suspends so far (each of took_us), the working time of
  * the nodes 7 and 11 so far, and how long process 30 was held. */
@@ -182,7 +182,7 @@ static void test_without_daemon(void **data)
 	assert_int_equal(frame.nodes[0].busy_by, TOP_BUSY_SYSFS);
 	assert_true(isnan(frame.nodes[1].busy_ratio));
 	assert_int_equal(frame.nodes[1].busy_by, TOP_BUSY_NONE);
-	json = once_json(&frame);
+	json = top_json(&frame);
 	assert_non_null(json);
 	process = NULL;
 	assert_string_equal(

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "cli/output/fields.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/quantity.h"
+#include "common/text.h"
+
+const struct field_type field_types[] = {
+#define INTEGER(name, minimum, maximum) {name, "integer", minimum, maximum, NULL},
+#define NUMBER(name, minimum, maximum) {name, "number", minimum, maximum, NULL},
+#define TEXT(name, minimum, maximum, pattern) {name, "string", minimum, maximum, pattern},
+#define BOOLEAN(name) {name, "boolean", 0, 1, NULL},
+#include "cli/output/types.def"
+	{0},
+};
+
+const struct field_type *field_type(const char **text, size_t *length)
+{
+	*text += (*text)[0] == '[';
+	*length = strcspn(*text, "?~");
+	for (const struct field_type *type = field_types; type->name; type++)
+		if (strlen(type->name) == *length && !strncmp(type->name, *text, *length))
+			return type;
+	return NULL;
+}
+
+bool field_is_nullable(const struct field *field)
+{
+	return strchr(field->type, '?') != NULL;
+}
+
+bool field_is_optional(const struct field *field)
+{
+	return strchr(field->type, '~') != NULL;
+}
+
+/* ---- JSON ---- */
+
+/* Null if the field can be unknown and the number is below the minimum of its type. */
+static json_t *integer(const struct field *field, bool is_unsigned, int64_t number)
+{
+	const char *text = field->type;
+	size_t length;
+	const struct field_type *type = field_type(&text, &length);
+	int64_t least = type->minimum;
+	bool below = is_unsigned ? least > 0 && (uint64_t)number < (uint64_t)least : number < least;
+
+	if (field_is_nullable(field) && below)
+		return json_null();
+	if (!strcmp(type->json, "boolean"))
+		return json_boolean(number);
+	if (!strcmp(type->json, "string"))
+		return json_sprintf("0x%" PRIx64, (uint64_t)number);
+	return json_integer(number);
+}
+
+static json_t *real(double number)
+{
+	return isnan(number) ? json_null() : json_real(number);
+}
+
+static json_t *value_of(const struct field *field, const void *row)
+{
+	const void *at = (const char *)row + field->offset;
+	const void *count;
+	const char *text;
+
+	if (field->value)
+		return field->value(row);
+	switch (field->storage) {
+	case FIELD_BOOL:
+		return json_boolean(*(const bool *)at);
+	case FIELD_I8:
+		return integer(field, false, *(const int8_t *)at);
+	case FIELD_I32:
+		return integer(field, false, *(const int32_t *)at);
+	case FIELD_U32:
+		return integer(field, true, *(const uint32_t *)at);
+	case FIELD_I64:
+		return integer(field, false, *(const int64_t *)at);
+	case FIELD_U64:
+		return integer(field, true, (int64_t) * (const uint64_t *)at);
+	case FIELD_DOUBLE:
+		return real(*(const double *)at);
+	case FIELD_PAIR_OF:
+		return json_pack("[o,o]", real(((const double *)at)[0]),
+				 real(((const double *)at)[1]));
+	case FIELD_CHARS:
+	case FIELD_STRING:
+		text = field->storage == FIELD_CHARS ? at : *(const char *const *)at;
+		return field_is_nullable(field) ? plain_or_null(text) : plain_json(text);
+	case FIELD_STRUCT:
+		return render_json(field->of, at);
+	case FIELD_POINTER:
+		at = *(const void *const *)at;
+		return at ? render_json(field->of, at) : json_null();
+	case FIELD_ROWS:
+		count = (const char *)row + field->count;
+		return render_list(field->of, *(const void *const *)at, *(const size_t *)count,
+				   field->size);
+	default:
+		return NULL;
+	}
+}
+
+static bool add_all(json_t *out, const struct field *fields, const void *row)
+{
+	bool whole = true;
+
+	for (const struct field *field = fields + 1; !field_is_end(field); field++) {
+		json_t *value;
+
+		if (!field->value && !field->storage)
+			continue; /* the caller adds it */
+		value = value_of(field, row);
+		if (field->kind == FIELD_BASE)
+			whole = whole && json_object_update(out, value) == 0;
+		else
+			whole = whole && json_object_set(out, field->key, value) == 0;
+		json_decref(value);
+	}
+	return whole;
+}
+
+json_t *render_json(const struct field *fields, const void *row)
+{
+	json_t *out = json_object();
+
+	if (out && add_all(out, fields, row))
+		return out;
+	json_decref(out);
+	return NULL;
+}
+
+json_t *render_list(const struct field *fields, const void *rows, size_t n, size_t size)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		if (json_array_append_new(list,
+					  render_json(fields, (const char *)rows + i * size))) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+/* ---- tables ---- */
+
+/* Finds a field by its key, or without a key by its title. */
+static const struct field *find(const struct field *fields, const char *name, size_t length)
+{
+	const struct field *found = NULL;
+
+	for (const struct field *field = fields + 1; !found && !field_is_end(field); field++) {
+		const char *own = field->key ? field->key : field->title;
+		size_t dot = strcspn(name, ".");
+
+		own += own && !field->key && own[0] == '<';
+		if (field->kind == FIELD_BASE)
+			found = find(field->of, name, length);
+		else if (strlen(own) == length && !strncmp(own, name, length))
+			found = field;
+		else if (field->of && dot < length && strlen(own) == dot &&
+			 !strncmp(own, name, dot))
+			found = find(field->of, name + dot + 1, length - dot - 1);
+	}
+	return found;
+}
+
+/* A key ends with the unit of its value. */
+static bool has_unit(const struct field *field, const char *unit)
+{
+	size_t length = strlen(field->key);
+
+	return length > strlen(unit) && !strcmp(field->key + length - strlen(unit), unit);
+}
+
+static const char *text_of(char text[FIELD_CELL], const struct field *field, const json_t *row)
+{
+	const json_t *value = json_object_get(row, field->key);
+	double number = json_number_value(value);
+
+	if (json_is_string(value) && json_string_length(value))
+		return json_string_value(value);
+	if (json_is_boolean(value))
+		return json_is_true(value) ? "yes" : "no";
+	if (!json_is_number(value))
+		return TABLE_UNKNOWN;
+	if (has_unit(field, "_us"))
+		return quantity_us(text, number);
+	if (has_unit(field, "_bytes"))
+		return quantity_bytes(text, (unsigned long long)number);
+	if (has_unit(field, "_ratio"))
+		snprintf(text, FIELD_CELL, "%.1f %%", 100 * number);
+	else if (json_is_integer(value))
+		snprintf(text, FIELD_CELL, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else
+		snprintf(text, FIELD_CELL, "%.1f", number);
+	return text;
+}
+
+struct column {
+	const struct field *field;
+	char inside[24]; /* the value is in this object of the row; empty: in the row */
+};
+
+/* Reads the columns, and writes their titles. Returns their number. */
+static unsigned read_columns(const struct field *fields, const char *columns, struct column *out,
+			     char *titles)
+{
+	unsigned count = 0;
+
+	for (size_t length; *columns; columns += length + (columns[length] == ',')) {
+		struct column *column = &out[count];
+		bool left = columns[0] == '<';
+		size_t dot = strcspn(columns, ".");
+
+		length = strcspn(columns, ",");
+		column->field = find(fields, columns + left, length - left);
+		snprintf(column->inside, sizeof(column->inside), "%.*s",
+			 dot < length ? (int)dot : 0, columns);
+		titles += sprintf(titles, "%s%s%s", count++ ? "|" : "", left ? "<" : "",
+				  column->field->title);
+	}
+	return count;
+}
+
+int render_table(const struct field *fields, const char *columns, const json_t *rows, FILE *out)
+{
+	struct column column[FIELD_COLUMNS];
+	char titles[FIELD_COLUMNS * 24], text[FIELD_CELL];
+	unsigned count = read_columns(fields, columns, column, titles);
+	struct table *table = table_new(titles);
+	const json_t *row;
+	size_t i;
+	int rc;
+
+	if (!table)
+		return -ENOMEM;
+	json_array_foreach(rows, i, row)
+	{
+		table_row(table);
+		for (unsigned c = 0; c < count; c++) {
+			const struct field *field = column[c].field;
+			const json_t *in =
+				column[c].inside[0] ? json_object_get(row, column[c].inside) : row;
+
+			table_cell(table, "%s",
+				   field->cell ? field->cell(text, in) : text_of(text, field, in));
+		}
+	}
+	rc = table_print(table, out);
+	table_free(table);
+	return rc;
+}

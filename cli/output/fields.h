@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Output as data: one line per value describes its JSON key, its column, its type and its meaning.
+ * JSON, tables, the JSON schemas and docs/reference/json.md are made from these lines.
+ *
+ * An object of the output is an array of struct field, written in a .def file:
+ *
+ *	#define ROW struct top_node
+ *	OBJECT(top_node, "a GPU in kfdsched top")
+ *	MEMBER("gpu_id", "GPU", "positive", gpu_id, "gpu_id of the node")
+ *	END
+ *
+ * Types are words of the table in fields.c ("pid", "count", "us", ...), or the allowed words with
+ * '|' between them ("idle|active", or "|idle" for one word). '?' at the end: null if the value is
+ * not known, that is, if it is below the minimum of its type, NAN, or an empty text. '~' at the
+ * end: the key can be missing. '[' at the begin: an array of values of this type.
+ *
+ * Threads: none. Ownership: field tables are constant; the caller owns the JSON that is returned.
+ */
+#ifndef KFDSHIM_CLI_OUTPUT_FIELDS_H
+#define KFDSHIM_CLI_OUTPUT_FIELDS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cli/output/table.h"
+
+#define FIELD_CELL 256	 /* bytes of the text of a cell */
+#define FIELD_COLUMNS 32 /* most columns of a table */
+
+/* How the value is stored in the row. */
+enum field_storage {
+	FIELD_NONE, /* not in the row: the JSON comes from elsewhere, or the field is a column only */
+	FIELD_BOOL,
+	FIELD_I8,
+	FIELD_I32,
+	FIELD_U32,
+	FIELD_I64,
+	FIELD_U64,
+	FIELD_DOUBLE,
+	FIELD_CHARS,   /* char[] */
+	FIELD_STRING,  /* const char * */
+	FIELD_STRUCT,  /* a struct, which `of` describes */
+	FIELD_POINTER, /* a pointer to such a struct; NULL: JSON null */
+	FIELD_ROWS,    /* a pointer to an array of such structs */
+	FIELD_PAIR_OF, /* two doubles, as an array */
+};
+
+enum field_kind {
+	FIELD_VALUE,
+	FIELD_OBJECT, /* an object, which `of` describes */
+	FIELD_LIST,   /* an array of such objects */
+	FIELD_MAP,  /* an object whose keys are not fixed, with such objects or values of `type` */
+	FIELD_BASE, /* all keys of another object, at the same level */
+};
+
+/* The first field of an object has its name and its meaning; the last is empty. */
+struct field {
+	const char *key;   /* NULL: a column only */
+	const char *title; /* of the column, with '<' in front: left-aligned; NULL: JSON only */
+	const char *type, *doc;
+	const struct field *of;
+	enum field_kind kind;
+	enum field_storage storage;
+	size_t offset;
+	size_t count, size; /* FIELD_ROWS: offset of the number (size_t), bytes of a struct */
+	/* Make the JSON value and the text of the cell, instead of the usual way. */
+	json_t *(*value)(const void *row);
+	const char *(*cell)(char text[FIELD_CELL], const json_t *row);
+};
+
+#define FIELD_STORAGE(member)                                                                      \
+	_Generic(((ROW *)0)->member,                                                               \
+		 bool: FIELD_BOOL,                                                                 \
+		 int8_t: FIELD_I8,                                                                 \
+		 int32_t: FIELD_I32,                                                               \
+		 uint32_t: FIELD_U32,                                                              \
+		 int64_t: FIELD_I64,                                                               \
+		 long long: FIELD_I64,                                                             \
+		 uint64_t: FIELD_U64,                                                              \
+		 unsigned long long: FIELD_U64,                                                    \
+		 double: FIELD_DOUBLE,                                                             \
+		 char *: FIELD_CHARS,                                                              \
+		 const char *: FIELD_STRING)
+
+#define FIELD_TEXTS(k, t, ty, d) .key = k, .title = t, .type = ty, .doc = d
+#define FIELD_PART(k, ty, o, d, kd) FIELD_TEXTS(k, NULL, ty, d), .of = fields_##o, .kind = kd
+#define FIELD_FROM(s, m) .storage = s, .offset = offsetof(ROW, m)
+
+/* The lines of a .def file: k key, t title, ty type, o object, m member, d meaning. */
+#define OBJECT(o, d) const struct field fields_##o[] = {{.key = #o, .doc = d},
+/* clang-format off */
+#define END {0}};
+/* clang-format on */
+/* A value at a place of the row, one that f(row) makes, and one that the JSON has from elsewhere. */
+#define MEMBER(k, t, ty, m, d) {FIELD_TEXTS(k, t, ty, d), FIELD_FROM(FIELD_STORAGE(m), m)},
+#define PAIR(k, m, d) {FIELD_TEXTS(k, NULL, "number?", d), FIELD_FROM(FIELD_PAIR_OF, m)},
+#define VALUE(k, t, ty, f, d) {FIELD_TEXTS(k, t, ty, d), .value = f},
+#define KEY(k, t, ty, d) {FIELD_TEXTS(k, t, ty, d)},
+/* A key with a cell of its own, and a column without a key. */
+#define SHOWN(k, t, ty, c, d) {FIELD_TEXTS(k, t, ty, d), .cell = c},
+#define COLUMN(t, c) {.title = t, .cell = c},
+/* An object: from elsewhere, from f(row), behind a pointer of the row, or the row itself. */
+#define OBJECT_OF(k, ty, o, d) {FIELD_PART(k, ty, o, d, FIELD_OBJECT)},
+#define OBJECT_VALUE(k, ty, o, f, d) {FIELD_PART(k, ty, o, d, FIELD_OBJECT), .value = f},
+#define BEHIND(k, ty, o, m, d)                                                                     \
+	{FIELD_PART(k, ty, o, d, FIELD_OBJECT), FIELD_FROM(FIELD_POINTER, m)},
+#define SELF(k, o, d) {FIELD_PART(k, "", o, d, FIELD_OBJECT), .storage = FIELD_STRUCT},
+/* An array of objects: from elsewhere, or behind pointer m of the row, with their number in n. */
+#define LIST_OF(k, ty, o, d) {FIELD_PART(k, ty, o, d, FIELD_LIST)},
+#define LIST_AT(k, o, m, n, d)                                                                     \
+	{FIELD_PART(k, "", o, d, FIELD_LIST), FIELD_FROM(FIELD_ROWS, m),                           \
+	 .count = offsetof(ROW, n), .size = sizeof(*((ROW *)0)->m)},
+/* An object whose keys are not fixed, with values of a type, or with objects. */
+#define MAP_OF(k, ty, d) {FIELD_TEXTS(k, NULL, ty, d), .kind = FIELD_MAP},
+#define MAP_OF_OBJECTS(k, o, d) {FIELD_PART(k, "", o, d, FIELD_MAP)},
+/* All keys of another object, at the same level. */
+#define BASE(o) {.of = fields_##o, .kind = FIELD_BASE},
+#define BASE_SELF(o) {.of = fields_##o, .kind = FIELD_BASE, .storage = FIELD_STRUCT},
+#define BASE_BEHIND(o, m) {.of = fields_##o, .kind = FIELD_BASE, FIELD_FROM(FIELD_POINTER, m)},
+
+/*
+ * Returns an object with all keys of the fields that have a place in the row, or a function; the
+ * caller adds the others. NULL: no memory.
+ */
+json_t *render_json(const struct field *fields, const void *row);
+/* Returns an array of n objects; `size`: bytes from one row to the next. */
+json_t *render_list(const struct field *fields, const void *rows, size_t n, size_t size);
+/*
+ * Prints an array of objects as a table on `out`. columns: the keys, or for a field without a key
+ * the title, in the order of the columns, with ',' between them; '<' in front: left-aligned; "a.b": key
+ * b of the object in key a. Returns 0 or -ENOMEM.
+ */
+int render_table(const struct field *fields, const char *columns, const json_t *rows, FILE *out);
+
+/* A type of the table in fields.c. */
+struct field_type {
+	const char *name;
+	const char *json;	  /* "integer", "number", "string", "boolean" */
+	int64_t minimum, maximum; /* of a number; else of the length of a text */
+	const char *pattern;	  /* of a text; NULL: any */
+};
+extern const struct field_type field_types[]; /* the last has no name */
+/* Reads the type of a field; NULL: the type is a choice of words, which begins at *text. *length: of
+ * the word, or of the choice, without '[', '?' and '~'. */
+const struct field_type *field_type(const char **text, size_t *length);
+bool field_is_nullable(const struct field *field);
+bool field_is_optional(const struct field *field);
+/* Returns true behind the last field of an object. */
+static inline bool field_is_end(const struct field *field)
+{
+	return !field->type && !field->cell && !field->of;
+}
+
+#endif
