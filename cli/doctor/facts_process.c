@@ -19,7 +19,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
 #include "cli/util/read_files.h"
@@ -28,7 +28,6 @@
 #include "kfd/device.h"
 #include "kfd/sysfs.h"
 
-#define PROCESSES "/sys/class/kfd/kfd/proc"
 #define FILES 4096u /* open files that are checked; a process can have any number */
 
 /* Finds or adds the process. NULL: no memory. */
@@ -155,14 +154,14 @@ static void read_dir(struct doctor_facts *facts, struct doctor_process *p, const
 	char path[PATH_MAX];
 	DIR *dir;
 
-	snprintf(path, sizeof(path), PROCESSES "/%s/queues", process);
+	snprintf(path, sizeof(path), SYSFS_PROCESSES "/%s/queues", process);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))
 		if (sysfs_queue_read(dirfd(dir), entry->d_name, &queue))
 			add_queue(facts, p, &queue);
 	if (dir)
 		closedir(dir);
-	snprintf(path, sizeof(path), PROCESSES "/%s", process);
+	snprintf(path, sizeof(path), SYSFS_PROCESSES "/%s", process);
 	dir = p ? opendir(path) : NULL;
 	while (dir && (entry = readdir(dir))) {
 		int64_t bytes = 0;
@@ -183,7 +182,7 @@ static int add_seen(struct doctor_facts *facts)
 	/* The driver lists processes by their pids in the machine's first pid namespace. */
 	bool named = observe_names_match();
 	const struct dirent *entry;
-	DIR *dir = opendir(PROCESSES);
+	DIR *dir = opendir(SYSFS_PROCESSES);
 	int rc = 0;
 
 	if (!dir)

@@ -104,21 +104,4 @@ pid_t observe_host_pid(pid_t pid);
 /* Returns true if the caller is in the pid namespace whose pids the driver uses. */
 bool observe_names_match(void);
 
-/*
- * Lists all processes that use a GPU by their pids in the caller's namespace, sorted. The list
- * joins the daemon's and, if the driver's pids are those of the caller's namespace, sysfs'.
- * Processes of kfdsched and kfdschedd are left out.
- * Returns their number, of which at most `max` are written to out[], or a negative errno.
- */
-int observe_processes(const char *socket, pid_t *out, size_t max);
-/*
- * Checks whether observe_processes() can be complete here.
- *
- * Returns 0 if the driver's list is complete or a daemon replies. On error `why` is a sentence
- * without a full stop that contains what to do:
- * -ENODEV  there is no driver
- * -EXDEV   the driver's pids are of another pid namespace, and no daemon replies
- */
-int observe_can_list(const char *socket, char why[static OBSERVE_WHY]);
-
 #endif

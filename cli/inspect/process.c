@@ -176,3 +176,37 @@ const char *process_errmsg(char text[static PROCESS_ERRMSG], pid_t pid, int erro
 	}
 	return text;
 }
+
+pid_t process_pid_inside(const struct process_identity *identity)
+{
+	if (identity->container.engine == CONTAINER_NONE && identity->depth == 1)
+		return 0;
+	return identity->pids[identity->depth - 1];
+}
+
+const char *process_state_name(char state)
+{
+	switch (state) {
+	case 'R':
+		return "running";
+	case 'S':
+		return "sleeping";
+	case 'D':
+		return "uninterruptible";
+	case 'T':
+		return "stopped";
+	case 't':
+		return "traced";
+	case 'Z':
+		return "zombie";
+	case 'X':
+	case 'x':
+		return "dead";
+	case 'I':
+		return "idle";
+	case 'P':
+		return "parked";
+	default:
+		return "-";
+	}
+}

@@ -86,26 +86,9 @@ const char *process_errmsg(char text[static PROCESS_ERRMSG], pid_t pid, int erro
 const char *process_state_name(char state);
 /* Reads /proc/PID/comm in plain ASCII; `out` is empty if it cannot be read. */
 void process_name(pid_t pid, char out[static 16]);
-/*
- * Returns true for a process of kfdsched or kfdschedd, recognised by its exact name
- * (common/own_names.h) and, where /proc shows it, by its program file. Such a process can have the
- * device open, but has no work on it.
- */
-bool process_is_ours(pid_t pid);
 /* Returns the pid in the process's own pid namespace, which is that of its container; 0 if the
  * process is in no container. */
 pid_t process_pid_inside(const struct process_identity *identity);
-
-enum process_gpu { PROCESS_GPU_UNKNOWN, PROCESS_GPU_NO, PROCESS_GPU_YES };
-/*
- * Checks whether the process uses an AMD GPU. If the driver's pids are those of the caller's pid
- * namespace, its list decides. Otherwise the process must have /dev/kfd mapped, which is visible
- * only for processes that the caller may read; else PROCESS_GPU_UNKNOWN.
- */
-enum process_gpu process_gpu(pid_t pid);
-/* Lists the pids of all processes in /proc, ascending, in *out, which the caller frees. Returns
- * their number or a negative errno. */
-ssize_t process_list(pid_t **out);
 
 /* Returns true if the pid still belongs to the same process. */
 bool process_is(const struct process_identity *identity);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/process.h"
 #include "cli/inspect/sources.h"
 #include "cli/record/analysis.h"
@@ -38,22 +39,23 @@ json_t *gpu_users_now(const char *socket)
 	bool otherwise = source_daemon_counts_otherwise(socket);
 	json_t *list, *status = NULL;
 	char why[OBSERVE_WHY];
-	pid_t pids[USERS];
-	int n = observe_can_list(socket, why) ? -1 : observe_processes(socket, pids, USERS);
+	struct gpu_processes users;
 
-	if (n < 0)
+	if (observe_can_list(socket, why) || gpu_processes_read(OBSERVE_ALL, socket, &users))
 		return json_null();
 	/* Without a daemon `status` stays NULL, and every role is null. */
 	query_daemon(socket, 0, &status);
 	list = json_array();
-	for (int i = 0; list && i < n && i < USERS; i++) {
+	for (size_t i = 0; list && i < users.count && i < USERS; i++) {
 		char comm[16];
 
-		process_name(pids[i], comm);
-		json_array_append_new(list, json_pack("{s:I,s:o,s:o}", "pid", (json_int_t)pids[i],
-						      "comm", plain_or_null(comm), "role",
-						      role_of(status, otherwise, pids[i])));
+		process_name(users.pid[i], comm);
+		json_array_append_new(list,
+				      json_pack("{s:I,s:o,s:o}", "pid", (json_int_t)users.pid[i],
+						"comm", plain_or_null(comm), "role",
+						role_of(status, otherwise, users.pid[i])));
 	}
+	gpu_processes_free(&users);
 	json_decref(status);
 	return list;
 }

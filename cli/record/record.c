@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/process.h"
 #include "cli/record/gpu_users.h"
 #include "cli/record/recording.h"
@@ -116,27 +117,25 @@ static void watch(struct session *s, const pid_t *pids, size_t count)
 
 /* Lists GPU processes: descendants of the command if `own` is set (also those that have the device
  * open but no queue yet), else all. Returns their number. */
-static size_t gpu_processes(const struct session *s, bool own, pid_t *out)
+static size_t list_processes(const struct session *s, bool own, pid_t *out)
 {
-	pid_t users[PROCESSES];
-	int n_users = observe_processes(s->options->socket, users, PROCESSES);
-	int n, n_valid = 0;
+	struct gpu_processes users;
+	size_t n_valid = 0;
 
-	n_users = n_users < 0 ? 0 : n_users > (int)PROCESSES ? (int)PROCESSES : n_users;
-	if (!own) {
-		memcpy(out, users, (size_t)n_users * sizeof(*out));
-		return (size_t)n_users;
-	}
-	n = descendants_of(getpid(), out, PROCESSES);
-	for (int i = 0; i < n; i++) {
-		bool uses = false;
+	gpu_processes_read(OBSERVE_ALL, s->options->socket, &users);
+	if (own) {
+		int n = descendants_of(getpid(), out, PROCESSES);
 
-		for (int k = 0; k < n_users && !uses; k++)
-			uses = users[k] == out[i];
-		if (uses || kfd_device_opened_by(out[i], UINT_MAX) == 1)
-			out[n_valid++] = out[i];
+		for (int i = 0; i < n; i++)
+			if (gpu_processes_has(&users, out[i]) ||
+			    kfd_device_opened_by(out[i], UINT_MAX) == 1)
+				out[n_valid++] = out[i];
+	} else {
+		n_valid = users.count < PROCESSES ? users.count : PROCESSES;
+		memcpy(out, users.pid, n_valid * sizeof(*out));
 	}
-	return (size_t)n_valid;
+	gpu_processes_free(&users);
+	return n_valid;
 }
 
 /* Takes one sample of phase `phase`. After a write error s->has_failed is set, and no more
@@ -149,7 +148,7 @@ static void sample(struct session *s, const char *phase, bool own)
 	const char *mqds = NULL, *hqds = NULL;
 	size_t queues = 0, bytes;
 
-	watch(s, pids, gpu_processes(s, own, pids));
+	watch(s, pids, list_processes(s, own, pids));
 	for (size_t i = 0; i < s->count; i++) {
 		queues += inspect(s, &s->list[i], processes);
 		if (!mqds)
@@ -261,15 +260,16 @@ static void wait_until_gone(const struct session *s)
 	bool there = true;
 
 	while (there && clock_ns() < end) {
-		pid_t users[PROCESSES];
-		int n = observe_processes(s->options->socket, users, PROCESSES);
+		struct gpu_processes users;
 
+		gpu_processes_read(OBSERVE_ALL, s->options->socket, &users);
 		there = false;
-		for (int i = 0; i < n && i < (int)PROCESSES; i++) {
+		for (size_t i = 0; i < users.count; i++) {
 			struct proc_stat stat;
 
-			there = there || !proc_stat(users[i], &stat) || stat.state == 'Z';
+			there = there || !proc_stat(users.pid[i], &stat) || stat.state == 'Z';
 		}
+		gpu_processes_free(&users);
 		if (there)
 			sleep_ns(50000000);
 	}

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/process.h"
 #include "cli/output/json_fields.h"
 #include "cli/util/gpus.h"
@@ -14,8 +14,6 @@
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
 #include "common/text.h"
-
-#define PROCESSES 4096
 
 enum format { FORMAT_TABLE, FORMAT_C, FORMAT_JSON }; /* order of the words of --format */
 
@@ -246,18 +244,17 @@ static int read_one(const struct job *job, struct queues_seen *out)
  * number, or -ENOMEM. */
 static int read_all(const struct job *job, struct queues_seen **out)
 {
-	pid_t *pids = calloc(PROCESSES, sizeof(*pids));
-	int found = pids ? observe_processes(job->socket, pids, PROCESSES) : -ENOMEM, n = 0;
 	/* An observer of this process, which has no queues, is kept open so that debugfs is read
 	 * once for all processes and not once for each. */
 	const struct observe_options ours = {.pid = getpid(), .socket = job->socket};
 	struct observer *beside = observe_open(&ours);
+	struct gpu_processes users;
+	int n = 0;
 
-	if (found > PROCESSES)
-		found = PROCESSES;
-	*out = found >= 0 ? calloc((size_t)found + 1, sizeof(**out)) : NULL;
-	for (int i = 0; *out && i < found; i++) {
-		if (process_identify(pids[i], &(*out)[n].identity) == 0 &&
+	gpu_processes_read(OBSERVE_ALL, job->socket, &users);
+	*out = users.pid ? calloc(users.count + 1, sizeof(**out)) : NULL;
+	for (size_t i = 0; *out && i < users.count; i++) {
+		if (process_identify(users.pid[i], &(*out)[n].identity) == 0 &&
 		    inspect(job, beside, &(*out)[n]) == 0) {
 			n++;
 			continue;
@@ -266,7 +263,7 @@ static int read_all(const struct job *job, struct queues_seen **out)
 		memset(&(*out)[n], 0, sizeof(**out));
 	}
 	observe_close(beside);
-	free(pids);
+	gpu_processes_free(&users);
 	return *out ? n : -ENOMEM;
 }
 

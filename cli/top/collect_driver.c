@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "cli/top/collect_driver.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/gpu_processes.h"
+#include "cli/util/read_files.h"
 #include "kfd/gpu_name.h"
 #include "kfd/sysfs.h"
 #include "kfd/topology.h"
 
 #define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
-#define PROCESSES "/sys/class/kfd/kfd/proc"
-#define MOST 4096u	     /* maximum number of processes */
 #define REREAD_NS 1000000000 /* 1 s: time between two readings of the processes in sysfs */
 
 struct driver_gpu {
@@ -41,42 +36,17 @@ struct driver {
 	size_t gpu_count;
 	uint64_t read_ns; /* time of the last reading of the processes; 0: never */
 	struct driver_seen *seen;
-	size_t seen_count, seen_room;
+	size_t seen_count;
 	struct sysfs_queue queue[SYSFS_QUEUES];
 };
 
 /* ---- nodes ---- */
-
-static bool read_text(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return true;
-}
-
-static int64_t read_number(const char *path)
-{
-	char text[32], *end;
-	long long value;
-
-	if (!read_text(path, text, sizeof(text)))
-		return TOP_UNKNOWN;
-	value = strtoll(text, &end, 10);
-	return end == text || value < 0 ? TOP_UNKNOWN : value;
-}
 
 static void read_gpus(struct driver *driver)
 {
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
 	struct gpu_name names[TOPOLOGY_GPUS];
 	size_t named = gpu_names_read("", names, TOPOLOGY_GPUS);
-	char path[sizeof(TOPOLOGY) + 32];
 
 	driver->gpu_count = topology_gpus(gpus, TOPOLOGY_GPUS);
 	for (size_t g = 0; g < driver->gpu_count; g++) {
@@ -90,9 +60,7 @@ static void read_gpus(struct driver *driver)
 						 ? (int32_t)(gpus[g].simds / gpus[g].simds_per_cu)
 						 : TOP_UNKNOWN,
 		};
-		snprintf(path, sizeof(path), TOPOLOGY "/%u/name", gpus[g].node);
-		if (read_text(path, gpu->name, sizeof(gpu->name)))
-			gpu->name[strcspn(gpu->name, "\n")] = '\0';
+		read_text(gpu->name, sizeof(gpu->name), TOPOLOGY "/%u/name", gpus[g].node);
 		if (name)
 			gpu->names = *name;
 	}
@@ -137,23 +105,18 @@ static void read_queues(struct driver *driver, struct driver_seen *seen)
  * occupies, for which the driver reads registers. */
 static void read_process(struct driver *driver, struct driver_seen *seen, bool queues, bool waves)
 {
-	char path[sizeof(PROCESSES) + 64];
 	int64_t bytes, cus;
 
 	seen->vram_bytes = TOP_UNKNOWN;
 	for (size_t g = 0; g < driver->gpu_count; g++) {
-		snprintf(path, sizeof(path), PROCESSES "/%d/vram_%u", (int)seen->pid,
-			 driver->gpus[g].gpu_id);
-		bytes = read_number(path);
-		if (bytes >= 0)
+		unsigned gpu_id = driver->gpus[g].gpu_id;
+
+		if (!read_number(&bytes, SYSFS_PROCESSES "/%d/vram_%u", (int)seen->pid, gpu_id))
 			seen->vram_bytes = (seen->vram_bytes < 0 ? 0 : seen->vram_bytes) + bytes;
 		seen->occupied_on[g] = TOP_UNKNOWN;
-		if (!waves)
-			continue;
-		snprintf(path, sizeof(path), PROCESSES "/%d/stats_%u/cu_occupancy", (int)seen->pid,
-			 driver->gpus[g].gpu_id);
-		cus = read_number(path);
-		seen->occupied_on[g] = cus >= 0 && cus < INT32_MAX ? (int32_t)cus : -1;
+		if (waves && !read_number(&cus, SYSFS_PROCESSES "/%d/stats_%u/cu_occupancy",
+					  (int)seen->pid, gpu_id))
+			seen->occupied_on[g] = cus < INT32_MAX ? (int32_t)cus : TOP_UNKNOWN;
 	}
 	if (queues)
 		read_queues(driver, seen);
@@ -161,31 +124,23 @@ static void read_process(struct driver *driver, struct driver_seen *seen, bool q
 
 static int read_processes(struct driver *driver, const struct top_state *state)
 {
-	pid_t *pids = calloc(MOST, sizeof(*pids));
-	size_t n = pids ? sysfs_processes(pids, MOST) : 0;
-	struct driver_seen *seen = driver->seen;
+	struct driver_seen *seen;
+	struct gpu_processes users;
+	int rc = gpu_processes_read(OBSERVE_BIT(OBSERVE_SYSFS), NULL, &users);
 
 	driver->seen_count = 0;
-	if (pids && n > driver->seen_room) {
-		seen = reallocarray(driver->seen, n, sizeof(*seen));
-		if (seen) {
-			driver->seen = seen;
-			driver->seen_room = n;
-		}
-	}
-	if (!pids || (n && !seen)) {
-		free(pids);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < n; i++) {
-		bool known = top_find_process(state, pids[i]) != NULL;
+	seen = rc ? NULL : reallocarray(driver->seen, users.count + 1, sizeof(*seen));
+	if (seen)
+		driver->seen = seen;
+	for (size_t i = 0; seen && i < users.count; i++) {
+		bool known = top_find_process(state, users.pid[i]) != NULL;
 
-		seen[i] = (struct driver_seen){.pid = pids[i]};
+		seen[i] = (struct driver_seen){.pid = users.pid[i]};
 		read_process(driver, &seen[i], !known, !state->by_daemon);
+		driver->seen_count++;
 	}
-	driver->seen_count = n;
-	free(pids);
-	return 0;
+	gpu_processes_free(&users);
+	return seen ? 0 : -ENOMEM;
 }
 
 /* ---- into the state ---- */

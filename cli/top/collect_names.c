@@ -17,7 +17,6 @@ struct name {
 	uint64_t started; /* common/proc_stat.h */
 	uint64_t read_ns, checked_ns;
 	bool gone;     /* no process has this pid (a thread may have it) */
-	bool ours;     /* process of kfdschedd or kfdsched */
 	uint64_t used; /* names.looks of the last sample that had this process */
 	char command[TOP_COMMAND_BYTES];
 };
@@ -63,7 +62,6 @@ static void read_name(struct name *name, uint64_t now)
 	name->started = 0;
 	rc = process_identify(name->pid, &identity);
 	name->gone = rc == -ESRCH || rc == -EINVAL;
-	name->ours = !rc && process_is_ours(name->pid);
 	if (rc)
 		return;
 	name->started = identity.started;
@@ -124,7 +122,7 @@ int names_add(struct command_names *names, struct top_state *state)
 		name->used = names->samples;
 		/* Remove processes that have ended, because sysfs lists them for some time. Not
 		 * those of the daemon, because its pids may be of another namespace. */
-		if (!process->by_daemon && (name->gone || name->ours))
+		if (!process->by_daemon && name->gone)
 			continue;
 		process->inner_pid = name->inner_pid;
 		if (name->command[0])

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* A process uses a GPU if it is in the list of the daemon and the driver; otherwise
- * process_gpu() decides, whose result can be unknown. */
+/* A process uses a GPU if it is in the list of the daemon and the driver; otherwise process_gpu()
+ * decides, whose result can be unknown. */
 #include "cli/util/select_process.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,10 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/inspect/inspect.h"
+#include "cli/inspect/gpu_processes.h"
 #include "common/wait.h"
 
-#define USERS 4096u
 #define SHORT_ID 12 /* digits of a container id that engines display */
 
 static int add(struct selection *out, const struct selected_process *selected)
@@ -28,34 +29,13 @@ static int add(struct selection *out, const struct selected_process *selected)
 	return 0;
 }
 
-static int by_pid(const void *a, const void *b)
-{
-	const pid_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* Pids of all processes that the daemon or the driver lists as GPU users, sorted, in our
- * pid namespace. */
-struct user_names {
-	pid_t pid[USERS];
-	size_t count;
-};
-
-static enum process_gpu gpu_of(const struct user_names *users, pid_t pid)
-{
-	if (bsearch(&pid, users->pid, users->count, sizeof(pid), by_pid))
-		return PROCESS_GPU_YES;
-	return process_gpu(pid);
-}
-
 /* Reads one process. Returns 1 if it matches `criteria` and *out is filled, 0 if it does not match
  * or has ended. */
 static int inspect(struct selected_process *out, struct selection *selection, pid_t pid,
-		   const struct user_names *users, const struct selection_criteria *criteria,
+		   const struct gpu_processes *users, const struct selection_criteria *criteria,
 		   struct container_names *names)
 {
-	out->gpu = gpu_of(users, pid);
+	out->gpu = gpu_processes_has(users, pid) ? PROCESS_GPU_YES : process_gpu(pid);
 	if (criteria->gpu && out->gpu == PROCESS_GPU_NO)
 		return 0;
 	if (process_identify(pid, &out->identity) != 0)
@@ -73,27 +53,34 @@ static int inspect(struct selected_process *out, struct selection *selection, pi
 	return 1;
 }
 
+static int is_pid(const struct dirent *entry)
+{
+	return isdigit((unsigned char)entry->d_name[0]);
+}
+
 int selection_read(struct selection *out, const struct selection_criteria *criteria,
 		   struct container_names *names)
 {
-	struct user_names *users = calloc(1, sizeof(*users));
-	pid_t *pids = NULL;
-	ssize_t count = users ? process_list(&pids) : -ENOMEM;
-	int known = users ? observe_processes(criteria->socket, users->pid, USERS) : 0;
-	int rc = count < 0 ? (int)count : 0;
+	struct dirent **entries = NULL;
+	struct gpu_processes users;
+	int rc = gpu_processes_read(OBSERVE_ALL, criteria->socket, &users);
+	int count = rc ? 0 : scandir("/proc", &entries, is_pid, versionsort);
 
 	*out = (struct selection){0};
-	if (known > 0)
-		users->count = known < (int)USERS ? (size_t)known : USERS;
-	for (ssize_t i = 0; rc >= 0 && i < count; i++) {
+	if (count < 0)
+		rc = -errno;
+	for (int i = 0; i < count; i++) {
 		struct selected_process selected;
 
-		rc = inspect(&selected, out, pids[i], users, criteria, names);
+		if (rc >= 0)
+			rc = inspect(&selected, out, (pid_t)atoi(entries[i]->d_name), &users,
+				     criteria, names);
 		if (rc > 0)
 			rc = add(out, &selected);
+		free(entries[i]);
 	}
-	free(users);
-	free(pids);
+	free(entries);
+	gpu_processes_free(&users);
 	if (rc < 0)
 		selection_free(out);
 	return rc;

@@ -24,6 +24,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/process.h"
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The processes that use a GPU, without kfdsched and kfdschedd: the only reader of that list for all
+ * commands. Threads: any. Ownership: gpu_processes_free() frees a list.
+ */
+#ifndef KFDSHIM_CLI_INSPECT_GPU_PROCESSES_H
+#define KFDSHIM_CLI_INSPECT_GPU_PROCESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "cli/inspect/inspect.h"
+
+struct gpu_processes {
+	pid_t *pid; /* in the caller's pid namespace, ascending; owned */
+	size_t count;
+};
+
+/*
+ * Joins the lists of the sources (OBSERVE_BIT() of OBSERVE_DAEMON and OBSERVE_SYSFS); the driver's
+ * only if its pids are those of the caller's namespace. Returns 0, or -ENOMEM with an empty list.
+ */
+int gpu_processes_read(unsigned sources, const char *socket, struct gpu_processes *out);
+void gpu_processes_free(struct gpu_processes *list);
+bool gpu_processes_has(const struct gpu_processes *list, pid_t pid);
+/*
+ * Checks whether the list of both sources can be complete here.
+ *
+ * Returns 0 if the driver's list is complete or a daemon replies. On error `why` is a sentence
+ * without a full stop that contains what to do:
+ * -ENODEV  there is no driver
+ * -EXDEV   the driver's pids are of another pid namespace, and no daemon replies
+ */
+int observe_can_list(const char *socket, char why[static OBSERVE_WHY]);
+
+enum process_gpu { PROCESS_GPU_UNKNOWN, PROCESS_GPU_NO, PROCESS_GPU_YES };
+/*
+ * Checks whether the process uses an AMD GPU. If the driver's pids are those of the caller's pid
+ * namespace, its list decides. Otherwise the process must have /dev/kfd mapped, which is visible
+ * only for processes that the caller may read; else PROCESS_GPU_UNKNOWN.
+ */
+enum process_gpu process_gpu(pid_t pid);
+/*
+ * Returns true for a process of kfdsched or kfdschedd, recognised by its exact name
+ * (common/own_names.h) and, where /proc shows it, by its program file. Such a process can have the
+ * device open, but has no work on it.
+ */
+bool process_is_ours(pid_t pid);
+
+#endif
