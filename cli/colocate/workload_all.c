@@ -159,8 +159,7 @@ static int print_table(const struct ranks *ranks)
 
 static int print_json(const struct ranks *ranks)
 {
-	json_t *list = json_array(), *root;
-	int rc;
+	json_t *list = json_array();
 
 	for (size_t i = 0; i < ranks->count; i++) {
 		json_t *gpu = gpus_entry(ranks->list[i].gpu), *result = ranks->list[i].result;
@@ -168,12 +167,8 @@ static int print_json(const struct ranks *ranks)
 		json_object_set_new(gpu, "result", result ? json_incref(result) : json_null());
 		json_array_append_new(list, gpu);
 	}
-	root = json_pack("{so}", "gpus", list);
-	rc = root ? plain_json_print(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))
-		  : -ENOMEM;
-	putchar('\n');
-	json_decref(root);
-	return rc;
+	return render_print(json_pack("{so}", "gpus", list),
+			    JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 }
 
 /* ---- command ---- */

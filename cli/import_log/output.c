@@ -75,70 +75,109 @@ static struct chains *chain_uses(const struct log_stats *stats)
 	return chains;
 }
 
-static json_t *integer(bool known, uint64_t value)
+/* The rows of queues and threads have the pid of their process, too. */
+static const char *pid_cell(char text[FIELD_CELL], const json_t *row)
 {
-	return known ? json_integer((json_int_t)value) : json_null();
+	return field_integer(text, row, "pid");
 }
 
-static json_t *address(bool known, uint64_t value)
+/* An address that may be that of the hsa_queue_t or of the ring is in both columns, with "?". */
+static const char *address_cell(char text[FIELD_CELL], const json_t *queue, const char *key)
 {
-	return known ? json_sprintf("0x%" PRIx64, value) : json_null();
+	const char *either = json_string_value(json_object_get(queue, "unresolved_address"));
+
+	if (!either)
+		return field_text(queue, key);
+	snprintf(text, FIELD_CELL, "%s?", either);
+	return text;
 }
 
-static json_t *text(const char *value)
+static const char *hsa_queue_cell(char text[FIELD_CELL], const json_t *queue)
 {
-	return value ? json_string(value) : json_null();
+	return address_cell(text, queue, "hsa_queue");
 }
 
-/* Adds the packet counts to a JSON object; null if `is_known` (known) is false. */
-static void set_packets(json_t *out, const struct log_stats_packets *packets, bool is_known)
+static const char *ring_cell(char text[FIELD_CELL], const json_t *queue)
 {
-	json_object_set_new(out, "dispatches", integer(is_known, packets->dispatches));
-	json_object_set_new(out, "barriers", integer(is_known, packets->barriers));
-	json_object_set_new(out, "other_packets", integer(is_known, packets->others));
-	json_object_set_new(out, "first_packet_us", integer(any(packets), packets->first_us));
-	json_object_set_new(out, "last_packet_us", integer(any(packets), packets->last_us));
+	return address_cell(text, queue, "ring_address");
 }
 
-/* Returns the priority's name; NULL: not known. */
-static const char *queue_priority(const struct log_stats_queue *queue)
+static const char *priority_cell(char text[FIELD_CELL], const json_t *queue)
 {
-	const char *name = hiplog_priority_name(queue->priority);
-
-	return queue->has & HIPLOG_HAS_PRIORITY && strcmp(name, "-") ? name : NULL;
+	snprintf(text, FIELD_CELL, "%s%s", field_text(queue, "priority"),
+		 json_is_true(json_object_get(queue, "cooperative")) ? ", cooperative" : "");
+	return text;
 }
 
-/* Returns a queue; null for what the log does not have. */
+static const char *state_cell(char text[FIELD_CELL], const json_t *queue)
+{
+	(void)text;
+	if (json_is_null(json_object_get(queue, "error")) &&
+	    json_is_integer(json_object_get(queue, "deleted_us")))
+		return "deleted";
+	return field_text(queue, "error");
+}
+
+/* The queues that a thread has used, with its packets in each: "#1 (20), #3 (7)". */
+static const char *uses_cell(char text[FIELD_CELL], const json_t *thread)
+{
+	size_t used = 0, i;
+	const json_t *use;
+
+	strcpy(text, TABLE_UNKNOWN);
+	json_array_foreach(json_object_get(thread, "queues"), i, use)
+	{
+		double packets = field_number(use, "dispatches") + field_number(use, "barriers") +
+				 field_number(use, "other_packets");
+
+		if (i == QUEUES_PRINTED)
+			return strcat(text, ", ...");
+		used += (size_t)snprintf(text + used, FIELD_CELL - used, "%s#%.0f (%.0f)",
+					 i ? ", " : "", field_number(use, "queue"), packets);
+	}
+	return text;
+}
+
+#include "cli/import_log/output.def"
+
+/* Sets a value that the log does not have to null. */
+static void known_if(bool is_known, json_t *out, const char *key)
+{
+	if (!is_known)
+		json_object_set_new(out, key, json_null());
+}
+
+static void packets_known_if(bool is_known, json_t *out, const struct log_stats_packets *packets)
+{
+	known_if(is_known, out, "dispatches");
+	known_if(is_known, out, "barriers");
+	known_if(is_known, out, "other_packets");
+	known_if(any(packets), out, "first_packet_us");
+	known_if(any(packets), out, "last_packet_us");
+}
+
 static json_t *queue_json(const struct log_stats *stats, const struct log_stats_queue *queue,
 			  uint32_t number)
 {
-	const struct log_stats_process *process = &stats->process[queue->process];
-	const unsigned has = queue->has;
-	json_t *out = json_object();
+	const char *priority = hiplog_priority_name(queue->priority);
+	json_t *out = render_json(fields_hip_queue, queue);
 
 	json_object_set_new(out, "queue", json_integer(number));
-	json_object_set_new(out, "hsa_queue", address(queue->hsa_queue, queue->hsa_queue));
-	json_object_set_new(out, "ring_address", address(queue->ring, queue->ring));
-	json_object_set_new(out, "unresolved_address",
-			    address(queue->unresolved, queue->unresolved));
-	json_object_set_new(out, "hsa_id", integer(has & HIPLOG_HAS_HSA_ID, queue->hsa_id));
-	json_object_set_new(out, "ring_packets",
-			    integer(has & HIPLOG_HAS_PACKETS, queue->ring_packets));
-	json_object_set_new(out, "priority", text(queue_priority(queue)));
-	json_object_set_new(out, "cooperative",
-			    has & HIPLOG_HAS_COOPERATIVE ? json_boolean(queue->cooperative)
-							 : json_null());
-	json_object_set_new(out, "streams",
-			    integer(has & HIPLOG_HAS_REFERENCES, queue->references));
-	json_object_set_new(out, "created_us", integer(queue->created, queue->created_us));
-	json_object_set_new(out, "deleted_us", integer(queue->deleted, queue->deleted_us));
-	json_object_set_new(out, "rptr", integer(queue->pointers, queue->rptr));
-	json_object_set_new(out, "wptr", integer(queue->pointers, queue->wptr));
-	json_object_set_new(out, "backlog_packets", integer(queue->pointers, queue->backlog));
-	json_object_set_new(out, "backlog_packets_max",
-			    integer(queue->pointers, queue->backlog_max));
-	set_packets(out, &queue->packets, known_of_queue(process, queue));
-	json_object_set_new(out, "error", text(queue->aborted ? queue->error : NULL));
+	json_object_set_new(out, "priority", json_string(priority));
+	known_if(queue->has & HIPLOG_HAS_PRIORITY && strcmp(priority, "-"), out, "priority");
+	known_if(queue->has & HIPLOG_HAS_HSA_ID, out, "hsa_id");
+	known_if(queue->has & HIPLOG_HAS_PACKETS, out, "ring_packets");
+	known_if(queue->has & HIPLOG_HAS_COOPERATIVE, out, "cooperative");
+	known_if(queue->has & HIPLOG_HAS_REFERENCES, out, "streams");
+	known_if(queue->created, out, "created_us");
+	known_if(queue->deleted, out, "deleted_us");
+	known_if(queue->pointers, out, "rptr");
+	known_if(queue->pointers, out, "wptr");
+	known_if(queue->pointers, out, "backlog_packets");
+	known_if(queue->pointers, out, "backlog_packets_max");
+	known_if(queue->aborted, out, "error");
+	packets_known_if(known_of_queue(&stats->process[queue->process], queue), out,
+			 &queue->packets);
 	return out;
 }
 
@@ -148,50 +187,34 @@ static json_t *thread_json(const struct log_stats *stats, uint32_t index,
 {
 	const struct log_stats_thread *thread = &stats->thread[index];
 	const struct log_stats_process *process = &stats->process[thread->process];
-	const bool copies = process->seen[HIPLOG_COPY];
-	json_t *out = json_object();
-	json_t *queues = json_array();
+	json_t *out = render_json(fields_hip_thread, thread), *queues = json_array();
 
-	json_object_set_new(out, "thread", address(thread->named, thread->thread));
-	json_object_set_new(out, "log_lines", json_integer((json_int_t)thread->lines));
-	json_object_set_new(out, "first_us", json_integer((json_int_t)thread->first_us));
-	json_object_set_new(out, "last_us", json_integer((json_int_t)thread->last_us));
-	json_object_set_new(out, "calls", integer(process->seen[HIPLOG_CALL], thread->calls));
-	json_object_set_new(out, "kernels", integer(process->seen[HIPLOG_KERNEL], thread->kernels));
-	json_object_set_new(out, "copies", integer(copies, thread->copies));
-	json_object_set_new(out, "copies_with_size", integer(copies, thread->sized_copies));
-	json_object_set_new(out, "copied_bytes",
-			    integer(thread->sized_copies, thread->copied_bytes));
-	json_object_set_new(out, "copy_engines", address(thread->engines, thread->engines));
-	set_packets(out, &thread->packets, known_packets(process));
+	known_if(thread->named, out, "thread");
+	known_if(process->seen[HIPLOG_CALL], out, "calls");
+	known_if(process->seen[HIPLOG_KERNEL], out, "kernels");
+	known_if(process->seen[HIPLOG_COPY], out, "copies");
+	known_if(process->seen[HIPLOG_COPY], out, "copies_with_size");
+	known_if(thread->sized_copies, out, "copied_bytes");
+	packets_known_if(known_packets(process), out, &thread->packets);
 	for (uint32_t i = chains->first[index]; i != UINT32_MAX; i = chains->next[i]) {
-		json_t *use = json_pack("{s:I}", "queue", (json_int_t)number[stats->use[i].queue]);
+		json_t *use = render_json(fields_hip_use, &stats->use[i]);
 
-		set_packets(use, &stats->use[i].packets, true);
+		json_object_set_new(use, "queue", json_integer(number[stats->use[i].queue]));
+		packets_known_if(true, use, &stats->use[i].packets);
 		json_array_append_new(queues, use);
 	}
 	json_object_set_new(out, "queues", queues);
 	return out;
 }
 
-/* Returns a process with empty lists of queues and threads. "pool_before_last": how many queues of
- * each priority one device had before the last queue was made there. */
+/* Returns a process with empty lists of queues and threads. */
 static json_t *process_json(const struct log_stats_process *process)
 {
-	const bool pool = process->seen[HIPLOG_POOL];
-	json_t *out = json_object();
+	json_t *out = render_json(fields_hip_process, process);
 
-	json_object_set_new(out, "pid", integer(process->pid, process->pid));
-	json_object_set_new(out, "log_lines", json_integer((json_int_t)process->lines));
-	json_object_set_new(out, "first_us", json_integer((json_int_t)process->first_us));
-	json_object_set_new(out, "last_us", json_integer((json_int_t)process->last_us));
-	json_object_set_new(
-		out, "pool_before_last",
-		pool ? json_pack("{s:I,s:I,s:I,s:I}", "low", (json_int_t)process->pool[HIPLOG_LOW],
-				 "normal", (json_int_t)process->pool[HIPLOG_NORMAL], "high",
-				 (json_int_t)process->pool[HIPLOG_HIGH], "max_per_priority",
-				 (json_int_t)process->pool[HIPLOG_MAX_EACH])
-		     : json_null());
+	json_object_set_new(out, "pool_before_last",
+			    process->seen[HIPLOG_POOL] ? render_json(fields_hip_pool, process)
+						       : json_null());
 	json_object_set_new(out, "queues", json_array());
 	json_object_set_new(out, "threads", json_array());
 	return out;
@@ -327,75 +350,11 @@ static int show_processes(const struct log_stats *stats)
 	return rc;
 }
 
-/* The rows of queues and threads have the pid of their process, too. */
-static const char *pid_cell(char text[FIELD_CELL], const json_t *row)
-{
-	return field_integer(text, row, "pid");
-}
-
-/* An address that may be that of the hsa_queue_t or of the ring is in both columns, with "?". */
-static const char *address_cell(char text[FIELD_CELL], const json_t *queue, const char *key)
-{
-	const char *either = json_string_value(json_object_get(queue, "unresolved_address"));
-
-	if (!either)
-		return field_text(queue, key);
-	snprintf(text, FIELD_CELL, "%s?", either);
-	return text;
-}
-
-static const char *hsa_queue_cell(char text[FIELD_CELL], const json_t *queue)
-{
-	return address_cell(text, queue, "hsa_queue");
-}
-
-static const char *ring_cell(char text[FIELD_CELL], const json_t *queue)
-{
-	return address_cell(text, queue, "ring_address");
-}
-
-static const char *priority_cell(char text[FIELD_CELL], const json_t *queue)
-{
-	snprintf(text, FIELD_CELL, "%s%s", field_text(queue, "priority"),
-		 json_is_true(json_object_get(queue, "cooperative")) ? ", cooperative" : "");
-	return text;
-}
-
-static const char *state_cell(char text[FIELD_CELL], const json_t *queue)
-{
-	(void)text;
-	if (json_is_null(json_object_get(queue, "error")) &&
-	    json_is_integer(json_object_get(queue, "deleted_us")))
-		return "deleted";
-	return field_text(queue, "error");
-}
-
-/* The queues that a thread has used, with its packets in each: "#1 (20), #3 (7)". */
-static const char *uses_cell(char text[FIELD_CELL], const json_t *thread)
-{
-	size_t used = 0, i;
-	const json_t *use;
-
-	strcpy(text, TABLE_UNKNOWN);
-	json_array_foreach(json_object_get(thread, "queues"), i, use)
-	{
-		double packets = field_number(use, "dispatches") + field_number(use, "barriers") +
-				 field_number(use, "other_packets");
-
-		if (i == QUEUES_PRINTED)
-			return strcat(text, ", ...");
-		used += (size_t)snprintf(text + used, FIELD_CELL - used, "%s#%.0f (%.0f)",
-					 i ? ", " : "", field_number(use, "queue"), packets);
-	}
-	return text;
-}
-
-#include "cli/import_log/output.def"
-
 /* Adds a row of a queue or a thread, with the pid of its process. */
 static void add_row(json_t *rows, const struct log_stats_process *process, json_t *row)
 {
-	json_object_set_new(row, "pid", integer(process->pid, process->pid));
+	json_object_set_new(row, "pid", json_integer((json_int_t)process->pid));
+	known_if(process->pid, row, "pid");
 	json_array_append_new(rows, row);
 }
 
@@ -409,7 +368,7 @@ static int show_queues(const struct log_stats *stats, const uint32_t *number)
 			queue_json(stats, &stats->queue[i], number[i]));
 	rc = render_table(fields_hip_queue,
 			  "PID,queue,HSA_QUEUE_T,RING,hsa_id,ring_packets,priority,streams,"
-			  "dispatches,barriers,rptr,wptr,backlog_packets,backlog_packets_max,error",
+			  "dispatches,barriers,rptr,wptr,backlog_packets,backlog_packets_max,STATE",
 			  rows, stdout);
 	json_decref(rows);
 	return rc;
@@ -453,10 +412,9 @@ static int show_json(const struct import_read *read, const struct log_stats *sta
 
 	if (!json)
 		return -ENOMEM;
-	if (format == IMPORT_PYTHON)
-		print_python(json, stdout, 0);
-	else
-		plain_json_print(json, stdout, JSON_INDENT(2));
+	if (format != IMPORT_PYTHON)
+		return render_print(json, JSON_INDENT(2));
+	print_python(json, stdout, 0);
 	putchar('\n');
 	json_decref(json);
 	return 0;

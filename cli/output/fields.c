@@ -149,6 +149,15 @@ json_t *render_list(const struct field *fields, const void *rows, size_t n, size
 	return list;
 }
 
+int render_print(json_t *root, size_t flags)
+{
+	int rc = root ? plain_json_print(root, stdout, flags) : -1;
+
+	putchar('\n');
+	json_decref(root);
+	return rc ? -ENOMEM : 0;
+}
+
 /* ---- tables ---- */
 
 /* Finds a field by its key, or without a key by its title. */

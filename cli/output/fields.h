@@ -120,6 +120,7 @@ struct field {
 /* All keys of another object, at the same level. */
 #define BASE(o) {.of = fields_##o, .kind = FIELD_BASE},
 #define BASE_SELF(o) {.of = fields_##o, .kind = FIELD_BASE, .storage = FIELD_STRUCT},
+#define BASE_AT(o, m) {.of = fields_##o, .kind = FIELD_BASE, FIELD_FROM(FIELD_STRUCT, m)},
 #define BASE_BEHIND(o, m) {.of = fields_##o, .kind = FIELD_BASE, FIELD_FROM(FIELD_POINTER, m)},
 
 /*
@@ -129,6 +130,9 @@ struct field {
 json_t *render_json(const struct field *fields, const void *row);
 /* Returns an array of n objects; `size`: bytes from one row to the next. */
 json_t *render_list(const struct field *fields, const void *rows, size_t n, size_t size);
+/* Prints JSON on stdout and ends the line; `flags` as of json_dumpf(3). Frees the JSON; NULL is allowed.
+ * Returns 0 or -ENOMEM. */
+int render_print(json_t *root, size_t flags);
 /*
  * Prints an array of objects as a table on `out`. columns: the keys, or for a field without a key
  * the title, in the order of the columns, with ',' between them; '<' in front: left-aligned; "a.b": key

@@ -108,8 +108,7 @@ static int show(const struct policy_query *query, unsigned gpu_id)
 		code = cli_failed(&cmd_policy,
 				  "there is no node %u: 'kfdsched status' lists the nodes", gpu_id);
 	} else if (query->json) {
-		plain_json_print(policies, stdout, JSON_INDENT(2));
-		putchar('\n');
+		render_print(json_incref(policies), JSON_INDENT(2));
 		code = CLI_DONE;
 	} else {
 		code = print_policies(policies, !gpu_id);
@@ -124,13 +123,10 @@ static int print_set(unsigned gpu_id, const char *name, unsigned share, const ch
 				 gpu_id ? json_integer(gpu_id) : json_null(), "policy", name,
 				 "share_percent", share ? json_integer(share) : json_null(),
 				 "reply", reply);
-	bool whole = root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
-
-	json_decref(root);
-	putchar('\n');
-	return whole ? CLI_DONE
-		     : cli_failed(&cmd_policy, "the request succeeded, but there is no memory to "
-					       "print it as JSON");
+	return !render_print(root, JSON_INDENT(2))
+		       ? CLI_DONE
+		       : cli_failed(&cmd_policy, "the request succeeded, but there is no memory to "
+						 "print it as JSON");
 }
 
 static int set(const struct policy_query *query, unsigned gpu_id, const char *name, unsigned share)

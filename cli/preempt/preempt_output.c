@@ -259,10 +259,5 @@ int preempt_print_json(const struct preempt_job *job, const struct preempt_resul
 		times_json(&stats->resume, fields_preempt_times), "online",
 		online_json(job, result->online, stats), "problem",
 		result->problem[0] ? result->problem : NULL);
-	int rc = root ? plain_json_print(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))
-		      : -1;
-
-	json_decref(root);
-	putchar('\n');
-	return rc ? -ENOMEM : 0;
+	return render_print(root, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 }

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "channel/protocol.h"
+#include "cli/output/fields.h"
 #include "cli/preempt/foreground_holds.h"
 #include "cli/preempt/set_resume.h"
+
 #include "common/text.h"
 #include "include/kfdsched.h"
 
@@ -27,16 +29,13 @@ int control_req_read(const struct cli_command *cmd, int argc, char **argv,
 int control_req_print_json(const struct cli_command *cmd, int pid, const char *reply, json_t *more)
 {
 	json_t *root = json_pack("{ss sI}", "request", cmd->name, "pid", (json_int_t)pid);
-	bool whole = root && (!more || json_object_update(root, more) == 0) &&
-		     json_object_set_new(root, "reply", json_string(reply)) == 0 &&
-		     plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
 
-	json_decref(more);
-	json_decref(root);
-	if (!whole)
+	if (more)
+		json_object_update_new(root, more);
+	json_object_set_new(root, "reply", json_string(reply));
+	if (render_print(root, JSON_INDENT(2)))
 		return cli_failed(cmd, "the request succeeded, but there is no memory to print it "
 				       "as JSON");
-	putchar('\n');
 	fflush(stdout);
 	return CLI_DONE;
 }

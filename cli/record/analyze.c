@@ -262,11 +262,8 @@ static int analyze(const struct analyze_options *options)
 	}
 	code = options->svg ? write_svg(options->svg, options->dir, a) : CLI_DONE;
 	if (options->json) {
-		json_t *out = whole_json(options->dir, recording, a);
-
-		plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-		putchar('\n');
-		json_decref(out);
+		render_print(whole_json(options->dir, recording, a),
+			     JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	} else {
 		show_head(options->dir, recording, a);
 		show(a, recording);

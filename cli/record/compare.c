@@ -295,15 +295,10 @@ static int compare_sides(const struct job *job, const struct side *sides)
 		free(c);
 		return cli_failed(&cmd_compare, "out of memory for the comparison");
 	}
-	if (job->json) {
-		json_t *out = compare_json(c, sides);
-
-		plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-		putchar('\n');
-		json_decref(out);
-	} else {
+	if (job->json)
+		render_print(compare_json(c, sides), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	else
 		compare_show(c, sides);
-	}
 	comparison_free(c);
 	free(c);
 	return CLI_DONE;

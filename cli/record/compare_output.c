@@ -29,80 +29,61 @@ static const char *kind_of(const struct side *side, const struct sampled_queue *
 	return text;
 }
 
-/* Adds the three cells of a backlog: share of samples with a packet, median, maximum. */
-static void backlog_cells(struct table *table, const struct backlog *backlog)
-{
-	if (!backlog_known(backlog)) {
-		for (unsigned i = 0; i < 3; i++)
-			table_cell(table, "%s", TABLE_UNKNOWN);
-		return;
-	}
-	table_cell(table, "%.1f %%", 100 * backlog_share(backlog));
-	table_cell(table, "%.1f", backlog_median(backlog));
-	table_cell(table, "%llu", (unsigned long long)backlog->max);
-}
-
-/* Adds the GPU of a queue; 0: the side does not have the queue. */
-static void gpu_cell(struct table *table, const struct analysis *side, uint32_t gpu_id)
+/* Adds a row, unless the backlog of both sides is not known. gpu_id 0: the side has no queue. */
+static void backlog_row(json_t *rows, const struct comparison *c, json_t *row, uint32_t a_gpu_id,
+			const struct backlog *a, uint32_t b_gpu_id, const struct backlog *b)
 {
 	char gpu[GPU_NAME_SHORT];
 
-	if (gpu_id)
-		table_cell(table, "%s", gpu_name_short(gpu, analysis_gpu(side, gpu_id), gpu_id));
-	else
-		table_cell(table, "%s", TABLE_UNKNOWN);
+	if (a_gpu_id)
+		json_object_set_new(
+			row, "a_gpu",
+			json_string(gpu_name_short(gpu, analysis_gpu(c->a, a_gpu_id), a_gpu_id)));
+	if (b_gpu_id)
+		json_object_set_new(
+			row, "b_gpu",
+			json_string(gpu_name_short(gpu, analysis_gpu(c->b, b_gpu_id), b_gpu_id)));
+	json_object_set_new(row, "a_backlog", backlog_json(a));
+	json_object_set_new(row, "b_backlog", backlog_json(b));
+	if (backlog_known(a) || backlog_known(b))
+		json_array_append(rows, row);
+	json_decref(row);
 }
 
-/* Adds the rows of the GPUs with a known backlog, all queues of a GPU together. Returns their
- * number. */
-static size_t gpu_rows(struct table *table, const struct comparison *c)
+/* Prints how many packets waited: by GPU, all queues together, and by queue; nothing if that is not
+ * known of any. */
+static void show_backlog(const struct comparison *c)
 {
-	size_t rows = 0;
+	json_t *rows = json_array();
 
 	for (size_t i = 0; i < c->nodes; i++) {
 		const struct compared_node *n = &c->node[i];
 
-		if (!backlog_known(n->a_backlog) && !backlog_known(n->b_backlog))
-			continue;
-		rows++;
-		table_row(table);
-		for (unsigned k = 0; k < 3; k++)
-			table_cell(table, "all");
-		gpu_cell(table, c->a, backlog_known(n->a_backlog) ? n->gpu_id : 0);
-		backlog_cells(table, n->a_backlog);
-		gpu_cell(table, c->b, backlog_known(n->b_backlog) ? n->gpu_id : 0);
-		backlog_cells(table, n->b_backlog);
+		backlog_row(
+			rows, c,
+			json_pack("{ss ss ss}", "process", "all", "context", "all", "id", "all"),
+			backlog_known(n->a_backlog) ? n->gpu_id : 0, n->a_backlog,
+			backlog_known(n->b_backlog) ? n->gpu_id : 0, n->b_backlog);
 	}
-	return rows;
-}
-
-/* Prints how many packets waited, by GPU and by queue; nothing if that is not known of any. */
-static void show_backlog(const struct comparison *c)
-{
-	struct table *table = table_new("PROCESS|CONTEXT|QUEUE|A: GPU|WAITING|MEDIAN|MOST|"
-					"B: GPU|WAITING|MEDIAN|MOST");
-	size_t rows = table ? gpu_rows(table, c) : 0;
-
-	for (size_t i = 0; table && i < c->count; i++) {
+	for (size_t i = 0; i < c->count; i++) {
 		const struct compared_queue *q = &c->queue[i];
 
-		if (!backlog_known(q->a_backlog) && !backlog_known(q->b_backlog))
-			continue;
-		rows++;
-		table_row(table);
-		table_cell(table, "%zu", q->process + 1);
-		table_cell(table, "%u", q->context);
-		table_cell(table, "%u", q->id);
-		gpu_cell(table, c->a, q->a ? q->a->gpu_id : 0);
-		backlog_cells(table, q->a_backlog);
-		gpu_cell(table, c->b, q->b ? q->b->gpu_id : 0);
-		backlog_cells(table, q->b_backlog);
+		backlog_row(rows, c,
+			    json_pack("{sI sI sI}", "process", (json_int_t)q->process + 1,
+				      "context", (json_int_t)q->context, "id", (json_int_t)q->id),
+			    q->a ? q->a->gpu_id : 0, q->a_backlog, q->b ? q->b->gpu_id : 0,
+			    q->b_backlog);
 	}
-	if (rows > 0) {
+	if (json_array_size(rows)) {
 		puts("\nPackets that waited in AQL queues\n");
-		table_print(table, stdout);
+		render_table(fields_backlog_row,
+			     "process,context,id,a_gpu,a_backlog.waiting_ratio,"
+			     "a_backlog.median_packets,a_backlog.max_packets,b_gpu,"
+			     "b_backlog.waiting_ratio,b_backlog.median_packets,"
+			     "b_backlog.max_packets",
+			     rows, stdout);
 	}
-	table_free(table);
+	json_decref(rows);
 }
 
 /* Prints what a side is: its processes and how many queues they had, and how a recorded command

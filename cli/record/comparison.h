@@ -65,6 +65,7 @@ struct comparison {
 /* Fills *out from two analyses. Returns 0, or -ENOMEM with *out empty. */
 int comparison_make(const struct analysis *a, const struct analysis *b, struct comparison *out);
 void comparison_free(struct comparison *comparison);
+extern const struct field fields_backlog_row[]; /* for the table of waiting packets */
 /* Returns the JSON word: "both", "differs", "only_a", "only_b". */
 const char *comparison_where_name(enum comparison_where where);
 /* Returns the findings as a JSON array of sentences, owned by the caller. `a` and `b`: names of

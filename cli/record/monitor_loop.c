@@ -446,11 +446,8 @@ int monitor_close(struct monitor *m)
 	if (m->options.json) {
 		json_t *out = whole_json(m);
 
-		plain_json_print(out, stdout,
-				 (m->options.one_line ? JSON_COMPACT : JSON_INDENT(2)) |
-					 JSON_REAL_PRECISION(9));
-		putchar('\n');
-		json_decref(out);
+		render_print(out, (m->options.one_line ? JSON_COMPACT : JSON_INDENT(2)) |
+					  JSON_REAL_PRECISION(9));
 	} else {
 		print_all(m);
 	}

@@ -333,9 +333,7 @@ static void print_end(const struct session *s, bool stopped)
 	json_object_set_new(out, "seconds", json_real(seconds_now(s)));
 	json_object_set_new(out, "complete", json_boolean(!s->has_failed && !s->output.lost));
 	json_object_set_new(out, "gpus", gpus_json());
-	plain_json_print(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-	putchar('\n');
-	json_decref(out);
+	render_print(out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 int record_command(const struct record_options *options)

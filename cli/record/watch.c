@@ -135,9 +135,7 @@ static void announce(const struct watch_state *w, const struct process_identity 
 	if (w->json) {
 		json = json_pack("{s:s, s:f}", "kind", "found", "seconds", seconds_since(w));
 		json_object_update_new(json, render_json(fields_process, identity));
-		plain_json_print(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
-		putchar('\n');
-		json_decref(json);
+		render_print(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	} else {
 		printf("new GPU process: host pid %s, container pid %s, container %s%s%s%s, %s\n",
 		       number(host, identity->host_pid),

@@ -100,11 +100,10 @@ static int print_json(const struct selection *selection)
 			!json_object_set_new(one, "uses_gpu", uses_gpu(selection->list[i].gpu)) &&
 			!json_array_append_new(list, one);
 	}
-	whole = whole && !plain_json_print(root, stdout, JSON_INDENT(2));
 	if (whole)
-		putchar('\n');
+		return render_print(root, JSON_INDENT(2));
 	json_decref(root);
-	return whole ? 0 : -ENOMEM;
+	return -ENOMEM;
 }
 
 static int print(const struct job *job, struct selection *selection)

@@ -147,11 +147,10 @@ static int print_json(const struct queues_seen *list, size_t n)
 		whole = add_json(processes, queues, &list[i]);
 	root = json_pack("{so so so}", "processes", processes, "queues", queues, "gpus",
 			 gpus_json());
-	whole = whole && root && plain_json_print(root, stdout, JSON_INDENT(2)) == 0;
 	if (whole)
-		putchar('\n');
+		return render_print(root, JSON_INDENT(2));
 	json_decref(root);
-	return whole ? 0 : -ENOMEM;
+	return -ENOMEM;
 }
 
 static int print_table(const struct job *job, const struct queues_seen *list, size_t n)

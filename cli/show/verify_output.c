@@ -368,10 +368,5 @@ int verify_print(const struct verified *v)
 
 int verify_print_json(const struct verified *v)
 {
-	json_t *root = verify_json(v);
-	int r = root ? plain_json_print(root, stdout, JSON_INDENT(2)) : -ENOMEM;
-
-	putchar('\n');
-	json_decref(root);
-	return r;
+	return render_print(verify_json(v), JSON_INDENT(2));
 }

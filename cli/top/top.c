@@ -63,10 +63,7 @@ static int show(const struct top_options *options, const struct top_state *befor
 	} else if (!rc && options->json) {
 		json = top_json(&frame);
 		json_object_set_new(json, "gpus", gpus_json());
-		rc = json ? plain_json_print(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12))
-			  : -ENOMEM;
-		putchar('\n');
-		json_decref(json);
+		rc = render_print(json, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 	} else if (!rc) {
 		rc = top_print(&frame);
 	}

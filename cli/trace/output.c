@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/output/fields.h"
 #include "cli/output/progress.h"
 #include "cli/trace/perfetto.h"
 #include "cli/util/command.h"
@@ -46,11 +47,7 @@ static void write_out(void *context, const struct trace_event *event)
 	if (output->perfetto) {
 		perfetto_add(output->perfetto, event);
 	} else if (output->options->json) {
-		json_t *json = trace_json(event, trace_wall_ns());
-
-		plain_json_print(json, stdout, JSON_COMPACT);
-		putchar('\n');
-		json_decref(json);
+		render_print(trace_json(event, trace_wall_ns()), JSON_COMPACT);
 	} else {
 		cli_print_error("%s", trace_line(text, event, output->begin_ns));
 	}
