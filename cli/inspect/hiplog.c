@@ -447,15 +447,10 @@ static void message(struct rest *rest, struct hiplog_record *out, bool bracket)
 		}
 		break;
 	case 'h':
-		if (begins(rest, WORD("hip")))
-			function(rest, out);
-		break;
 	case 'i':
-		if (begins(rest, WORD("ihip")))
-			function(rest, out);
-		break;
 	case '_':
-		if (begins(rest, WORD("__hip")))
+		if (begins(rest, WORD("hip")) || begins(rest, WORD("ihip")) ||
+		    begins(rest, WORD("__hip")))
 			function(rest, out);
 		break;
 	default:
