@@ -107,7 +107,7 @@ static void evaluate_runtime(const struct doctor_facts *facts, const struct doct
 		return;
 	} else if (doctor_rocr_never_enables(p->rocr)) {
 		out->debug_enabled = DOCTOR_NO;
-		text = "not enabled for debugging: this release never enables it";
+		text = "not enabled for debugging: its HSA runtime never enables it";
 	} else {
 		text = "not visible from outside; enabled if the firmware of the GPUs allows it";
 	}
