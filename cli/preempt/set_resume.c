@@ -29,11 +29,12 @@ int control_req_read(const struct cli_command *cmd, int argc, char **argv,
 int control_req_print_json(const struct cli_command *cmd, int pid, const char *reply, json_t *more)
 {
 	json_t *root = json_pack("{ss sI}", "request", cmd->name, "pid", (json_int_t)pid);
+	int failed = more ? json_object_update_new(root, more) : 0;
 
-	if (more)
-		json_object_update_new(root, more);
-	json_object_set_new(root, "reply", json_string(reply));
-	if (render_print(root, JSON_INDENT(2)))
+	failed |= json_object_set_new(root, "reply", json_string(reply));
+	if (failed)
+		json_decref(root);
+	if (failed || render_print(root, JSON_INDENT(2)))
 		return cli_failed(cmd, "the request succeeded, but there is no memory to print it "
 				       "as JSON");
 	fflush(stdout);
