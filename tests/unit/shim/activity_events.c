@@ -84,6 +84,17 @@ static int begin(void **state)
 	return 0;
 }
 
+static int finish(void **state)
+{
+	struct shim_queue *q;
+
+	(void)state;
+	for (uint32_t id = 1; id < 4; id++)
+		if ((q = entry_take(0, id)))
+			shim_queue_free(q);
+	return 0;
+}
+
 /* Adds a queue of the runtime with @packets in its ring. */
 static struct shim_queue *added(uint32_t id, uint64_t packets)
 {
@@ -214,15 +225,14 @@ static void test_request_makes_all_nodes_active(void **state)
 	assert_reported(" node0=1 node0=0");
 }
 
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, finish)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_new_queue_with_work, begin),
-		cmocka_unit_test_setup(test_node_is_active_while_one_queue_is, begin),
-		cmocka_unit_test_setup(test_doorbell_is_announced_once, begin),
-		cmocka_unit_test_setup(test_end_is_refuted_by_new_work, begin),
-		cmocka_unit_test_setup(test_active_queue_is_taken, begin),
-		cmocka_unit_test_setup(test_request_makes_all_nodes_active, begin),
+		TEST(test_new_queue_with_work),	       TEST(test_node_is_active_while_one_queue_is),
+		TEST(test_doorbell_is_announced_once), TEST(test_end_is_refuted_by_new_work),
+		TEST(test_active_queue_is_taken),      TEST(test_request_makes_all_nodes_active),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
