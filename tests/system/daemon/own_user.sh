@@ -76,7 +76,7 @@ awk '/^Cap(Inh|Prm|Eff|Amb):/ && $2 !~ /^0+$/ {exit 1}' "/proc/$(worker)/status"
 if chrt --rr 1 true 2>/dev/null; then
 	[ "$(sed 's/.*) //' "/proc/$(worker)/stat" | cut -d ' ' -f 39)" = 2 ] || fail "the worker is not in real time"
 else
-	[ "$(grep -c "no right to a real-time" "$work/log")" = 1 ] || fail "the log does not say once that it is not in real time"
+	[ "$(grep -c "no permission for real-time" "$work/log")" = 1 ] || fail "the log does not say once that it is not in real time"
 fi
 
 kill -TERM "$daemon"
