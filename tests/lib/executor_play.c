@@ -52,6 +52,7 @@ static void must(bool good, const char *what)
 struct trap {
 	uint32_t target;
 	int events_fd;
+	struct kfd_debug_cost enable;
 };
 
 struct trap *trap_create(pid_t pid, int pidfd)
@@ -83,8 +84,7 @@ int trap_attach(struct trap *trap, int kfd_fd, struct kfd_debug_cost *settled,
 
 struct kfd_debug_cost trap_enable_cost(const struct trap *trap)
 {
-	(void)trap;
-	return (struct kfd_debug_cost){0};
+	return trap->enable;
 }
 
 void trap_detach(struct trap *trap)
@@ -282,6 +282,21 @@ void play_begin(uint32_t count)
 	start_process(0);
 	reported_count = 0;
 	await(count, EXECUTOR_ATTACHED);
+}
+
+void play_attach_to_ended(void)
+{
+	const struct executor_tenant tenant = {.uid = 0};
+	struct executor *executor;
+	pid_t pid = fork();
+
+	must(pid >= 0, "fork");
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	must(executor_start(pid, 1, &tenant, false, &executor) == 0, "executor_start");
+	reported_count = 0;
+	await(1, EXECUTOR_REFUSED);
 }
 
 void play_end(void)

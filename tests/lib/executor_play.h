@@ -19,6 +19,8 @@
 
 /* Begins with `count` targets, and waits until a session is open on each. */
 void play_begin(uint32_t count);
+/* Starts an executor for a process that has ended, and waits for its refusal. */
+void play_attach_to_ended(void);
 /* Ends the executor process and the targets. */
 void play_end(void);
 

@@ -223,10 +223,12 @@ static int attach(struct executor_target *target)
 		error = trap_attach(target->trap, device, &slot->report.cost, &slot->reason);
 		end_work(slot);
 	}
+	if (error)
+		return error;
 	enable = trap_enable_cost(target->trap);
-	if (!error && enable.duration_ns > slot->report.cost.duration_ns)
+	if (enable.duration_ns > slot->report.cost.duration_ns)
 		slot->report.cost = enable;
-	return error;
+	return 0;
 }
 
 static void watch_session(struct executor_target *target)

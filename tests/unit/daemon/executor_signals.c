@@ -78,12 +78,25 @@ static void a_stop_whose_signal_was_merged_is_handled(void **state)
 	play_end();
 }
 
+/* A process may end before its executor has opened it. The sessions of others in the same executor
+ * process must not end because of that. */
+static void a_target_that_has_ended_is_refused(void **state)
+{
+	(void)state;
+	play_begin(2);
+	play_attach_to_ended();
+	play_act(2, EXECUTOR_SUSPEND);
+	play_act(2, EXECUTOR_RESUME);
+	play_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_stop_is_handled),
 		cmocka_unit_test(a_signal_of_one_checks_one_of_many),
 		cmocka_unit_test(a_stop_whose_signal_was_merged_is_handled),
+		cmocka_unit_test(a_target_that_has_ended_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
