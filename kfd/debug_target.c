@@ -262,6 +262,7 @@ static int settle_queues(struct trap *trap, struct kfd_debug_cost *cost, struct 
 	if (!error)
 		return 0;
 	reason_set(reason, REASON_first_suspend_failed, trap->pid, error, NULL);
+	reason->error = -EIO;
 	end_session(trap);
 	return -EIO;
 }
