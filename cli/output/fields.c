@@ -46,7 +46,8 @@ static json_t *integer(const struct field *field, bool is_unsigned, int64_t numb
 	const char *text = field->type;
 	size_t length;
 	const struct field_type *type = field_type(&text, &length);
-	int64_t least = type->minimum;
+	/* The minimum of a string is its length; an address is known unless it is 0. */
+	int64_t least = strcmp(type->json, "string") ? type->minimum : 1;
 	bool below = is_unsigned ? least > 0 && (uint64_t)number < (uint64_t)least : number < least;
 
 	if (field_is_nullable(field) && below)
@@ -244,7 +245,7 @@ int render_table(const struct field *fields, const char *columns, const json_t *
 	struct column column[FIELD_COLUMNS];
 	char titles[FIELD_COLUMNS * 24], text[FIELD_CELL];
 	unsigned count = read_columns(fields, columns, column, titles);
-	struct table *table = table_new(titles);
+	struct table *table = rows ? table_new(titles) : NULL;
 	const json_t *row;
 	size_t i;
 	int rc;

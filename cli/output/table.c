@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/text.h"
 
@@ -19,13 +18,12 @@ struct table {
 	bool failed;		   /* memory was short, or a row had too many cells */
 };
 
-/* The last column is wrapped on a terminal, if it holds text. */
-static bool add_column(struct table *table, const char *title, size_t length, bool last)
+static bool add_column(struct table *table, const char *title, size_t length)
 {
 	bool left = title[0] == '<';
 	char *name = strndup(title + left, length - left);
-	int flags = left ? (last ? SCOLS_FL_WRAP : 0) : SCOLS_FL_RIGHT;
-	bool added = name && scols_table_new_column(table->lines, name, 0, flags);
+	bool added =
+		name && scols_table_new_column(table->lines, name, 0, left ? 0 : SCOLS_FL_RIGHT);
 
 	free(name);
 	table->columns += added;
@@ -46,7 +44,7 @@ struct table *table_new(const char *titles)
 	scols_table_enable_noencoding(table->lines, 1);
 	for (;; titles += length + 1) {
 		length = strcspn(titles, "|");
-		if (!add_column(table, titles, length, titles[length] == '\0'))
+		if (!add_column(table, titles, length))
 			goto failed;
 		if (titles[length] == '\0')
 			return table;
@@ -95,17 +93,26 @@ static void use_utf8(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+/* libsmartcols prints nothing if there are no lines. */
+static void print_titles(const struct table *table, FILE *out)
+{
+	for (unsigned i = 0; i < table->columns; i++)
+		fprintf(out, "%s%s", i ? "  " : "",
+			scols_column_get_name(scols_table_get_column(table->lines, i)));
+	fputc('\n', out);
+}
+
 int table_print(const struct table *table, FILE *out)
 {
-	bool is_terminal = isatty(fileno(out));
-
 	if (table->failed)
 		return -ENOMEM;
+	if (!table->row) {
+		print_titles(table, out);
+		return 0;
+	}
 	use_utf8();
-	scols_table_set_termforce(table->lines,
-				  is_terminal ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
+	/* A line has any length: only the last column could be wrapped, to what the others leave. */
+	scols_table_set_termforce(table->lines, SCOLS_TERMFORCE_NEVER);
 	scols_table_set_stream(table->lines, out);
-	if (scols_print_table(table->lines) < 0)
-		return -ENOMEM;
-	return 0;
+	return scols_print_table(table->lines) < 0 ? -ENOMEM : 0;
 }
