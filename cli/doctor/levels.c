@@ -294,6 +294,11 @@ static const struct need {
 	{OBSERVE, .settles = by_nothing},
 	{HAND, .settles = by_session},
 	{NONE, .check = CHECK_policy},
+	{NONE, .check = CHECK_pid_namespace},
+	{NONE, .check = CHECK_worker},
+	{NONE, .check = CHECK_connections},
+	{NONE, .check = CHECK_vram},
+	{NONE, .check = CHECK_queue_slots},
 	{NONE, .check = CHECK_shim, .applies = lacks_shim},
 	{NONE, .check = CHECK_agent, .applies = lacks_shim},
 };
