@@ -153,6 +153,12 @@ static int print_json(const struct queues_seen *list, size_t n)
 	return -ENOMEM;
 }
 
+/* Columns of the table; those of addresses come between the two parts. */
+#define COLUMNS                                                                                    \
+	"pid,host_pid,container_pid,comm,QUEUE,gpu_id,type,STATE,active,queue_priority,CUS,"       \
+	"ring_bytes,wptr,rptr,BACKLOG,EXCEPTIONS,"
+#define LAST_COLUMNS "GPU,SOURCES"
+
 static int print_table(const struct job *job, const struct queues_seen *list, size_t n)
 {
 	json_t *rows = json_array();
@@ -172,17 +178,12 @@ static int print_table(const struct job *job, const struct queues_seen *list, si
 	else if (!json_array_size(rows))
 		puts("no queues");
 	else
-		rc = render_table(
-			fields_queues_queue,
-			job->addresses
-				? "pid,host_pid,container_pid,comm,QUEUE,gpu_id,type,STATE,active,"
-				  "queue_priority,CUS,ring_bytes,wptr,rptr,BACKLOG,EXCEPTIONS,"
-				  "ring_address,wptr_address,rptr_address,cwsr_address,cwsr_bytes,"
-				  "hsa_queue,GPU,SOURCES"
-				: "pid,host_pid,container_pid,comm,QUEUE,gpu_id,type,STATE,active,"
-				  "queue_priority,CUS,ring_bytes,wptr,rptr,BACKLOG,EXCEPTIONS,GPU,"
-				  "SOURCES",
-			rows, stdout);
+		rc = render_table(fields_queues_queue,
+				  job->addresses ? COLUMNS
+					  "ring_address,wptr_address,rptr_address,cwsr_address,"
+					  "cwsr_bytes,hsa_queue," LAST_COLUMNS
+						 : COLUMNS LAST_COLUMNS,
+				  rows, stdout);
 	json_decref(rows);
 	return rc;
 }
