@@ -9,8 +9,8 @@
  * of the value in a signal, are given by the hardware and not by a runtime.
  *
  * Threads: under the agent's lock, for queues in the table. completion_of() also within
- * readers_begin(), if the queue is not `read_via_kernel`. Each signal costs a system call: 1.5 us in a virtual
- * machine.
+ * readers_begin(), if the queue is not `read_via_kernel`. Each signal costs a system call: 1.5 us
+ * in a virtual machine.
  */
 #ifndef KFDSHIM_SHIM_COMPLETION_H
 #define KFDSHIM_SHIM_COMPLETION_H

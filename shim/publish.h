@@ -69,8 +69,8 @@ void link_pin_end(struct client_shm *shm);
 
 /* ---- for daemon_link.c: the sampler's thread ---- */
 
-/* Starts to use a new connection, and publishes the whole state, except VRAM. @wake_fd is the eventfd that wakes
- * the daemon. Takes ownership of all three. Under the agent's lock. */
+/* Starts to use a new connection, and publishes the whole state, except VRAM. @wake_fd is the
+ * eventfd that wakes the daemon. Takes ownership of all three. Under the agent's lock. */
 void link_shm_begin(struct client_shm *shm, const struct daemon_shm *daemon_shm, int wake_fd,
 		    uint64_t now_ns);
 /* Ends the use of the shared memory and unmaps it. Not under the agent's lock.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Generates documents from the commands of the kfdsched command: a manual page for each (source for
- * scdoc), completions for bash and zsh, the schemas of the JSON, and docs/reference/json.md. The program is run when kfdsched is built.
+ * scdoc), completions for bash and zsh, the schemas of the JSON, and docs/reference/json.md. The
+ * program is run when kfdsched is built.
  *
  * Threads: none. The functions write everything to `out` and do not check it for errors; the caller
  * does.

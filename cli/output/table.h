@@ -28,7 +28,8 @@ void table_row(struct table *table);
 /* Adds the next cell of the row. Control characters are replaced by '?', because names come from
  * processes and a terminal would interpret the characters. */
 void table_cell(struct table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Prints all rows; the titles alone if there are none. Returns 0, or -ENOMEM if memory was short or a row had too many cells. */
+/* Prints all rows; the titles alone if there are none. Returns 0, or -ENOMEM if memory was short or
+ * a row had too many cells. */
 int table_print(const struct table *table, FILE *out);
 
 #endif

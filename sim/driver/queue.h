@@ -349,8 +349,8 @@ struct queue *move_next_over(struct sim *sim);
 /* Drops the copy of a queue that is being freed. */
 void move_drop(struct queue *queue);
 
-/* Starts and ends the copy thread. copy_thread_start() returns 0 or a negative errno; copy_thread_stop() must
- * be called without sim->lock. */
+/* Starts and ends the copy thread. copy_thread_start() returns 0 or a negative errno;
+ * copy_thread_stop() must be called without sim->lock. */
 int copy_thread_start(struct sim *sim);
 void copy_thread_stop(struct sim *sim);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The simulated driver as a whole: struct sim (one simulation) and its nodes, and what all files
- * of it share. The headers of sim/driver build on this one: a KFD process and its calls in process.h,
- * queues in queue.h, runlist updates in runlist_update.h, memory in memory.h. Tasks are the processes and threads under the simulator
- * (sim.h).
+ * of it share. The headers of sim/driver build on this one: a KFD process and its calls in
+ * process.h, queues in queue.h, runlist updates in runlist_update.h, memory in memory.h. Tasks are
+ * the processes and threads under the simulator (sim.h).
  *
  * Threads: three, of which one at a time runs (sim->lock): the main loop (sim.c, engine.c), the
  * server of trapped calls (seccomp_server.c) and the copy thread for large copies (copy_thread.c).

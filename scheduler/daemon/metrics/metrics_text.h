@@ -52,7 +52,8 @@ struct metrics_node {
 	struct metrics_values values;
 };
 
-/* Counters of the daemon. Written by the worker, of which there is one at a time; the watchdog keeps the memory. */
+/* Counters of the daemon. Written by the worker, of which there is one at a time; the watchdog
+ * keeps the memory. */
 struct metrics_saved {
 	struct metrics_values all;
 	struct metrics_node nodes[METRICS_NODES];
