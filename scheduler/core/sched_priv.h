@@ -91,6 +91,8 @@ struct node_counts {
 struct core_client {
 	core_id id;    /* 0: the slot is free */
 	uint32_t gang; /* index of its gang in core->gangs */
+	/* First, because the lists of places are walked by the first two members alone. */
+	struct client_node client_nodes[CORE_NODES];
 	uint32_t next; /* next client of the same gang; or none */
 	int priority;  /* 0..15 or CORE_PRIORITY_UNSET */
 	enum core_capability capability;
@@ -108,6 +110,9 @@ struct core_client {
 	struct node_set held;	/* places with work at any time since the last suspension began */
 	struct node_counts counted;
 
+	enum core_time time;			  /* category of the time since time_since */
+	uint64_t time_since, time_ns[CORE_TIMES]; /* ns; the totals are those until time_since */
+
 	uint32_t slow;	     /* number of slow suspends in a row */
 	uint64_t slow_until; /* ns; no suspend before, because of the last slow one; 0: none */
 	/* ns; begin of the last suspension; no action before (0: no limit); end of the lease
@@ -123,19 +128,16 @@ struct core_client {
 
 	/* Totals; suspended_ns without the present suspension. */
 	uint64_t suspends, resumes, failures, suspended_ns;
-
-	enum core_time time;			  /* category of the time since time_since */
-	uint64_t time_since, time_ns[CORE_TIMES]; /* ns; the totals are those until time_since */
-
-	struct client_node client_nodes[CORE_NODES];
 };
 
 /* A gang. */
 struct gang {
 	uint32_t first; /* its first client; none: the gang is free */
 	struct core_rights rights;
-	uint32_t group; /* 0: one client without a group */
-	int priority;	/* the highest of its clients */
+	uint32_t group;	  /* 0: one client without a group */
+	int priority;	  /* the highest of its clients */
+	bool queued;	  /* in one of the lists of core->queue_* */
+	uint32_t heap_at; /* index in core->heap; none: it has no deadline */
 	/* As of the last decision: on hold; contended; `observed` of struct contention_state. */
 	bool held, contended, observed;
 	bool starved; /* released, or to be released at the next decision, because the starvation
@@ -171,8 +173,6 @@ struct gang {
 			     urgent work's time has not paid off yet */
 
 	uint64_t deadline; /* ns; next decision without an event */
-	uint32_t heap_at;  /* index in core->heap; none: it has no deadline */
-	bool queued;	   /* in one of the lists of core->queue_* */
 };
 
 struct core {

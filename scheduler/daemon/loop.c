@@ -37,6 +37,7 @@
 #define ROUNDS 8 /* decisions in a row, before events are handled again */
 #define FEW 32u	 /* number of clients up to which all are scanned before the loop sleeps */
 #define SWEEP_NS 20000000u
+#define SWEEP_CLIENTS 256u /* clients in one sweep */
 #define KEEP_NS 1000000000u
 #define COMPARE_NS 200000u   /* time for a coming configuration in one turn of the loop */
 #define AT_ONCE 8	     /* connections admitted in one turn: each costs 0.1 ms */
@@ -57,6 +58,7 @@ static struct {
 	int signals;	      /* the signalfd */
 	bool published_awake; /* clients may have read `asleep` as 0 since the last scan of all */
 	uint64_t swept_ns, totals_saved_ns;	    /* last sweep; last copy of the totals */
+	uint32_t sweep_at;			    /* first slot of the next sweep */
 	uint64_t deadline_ns;			    /* next deadline of the core */
 	struct ratelimit causes;		    /* searches for the cause of an action */
 	struct core_action actions[WORKER_CLIENTS]; /* of the last decision */
@@ -305,7 +307,8 @@ static void handle(struct worker *worker, const struct epoll_event *event, uint6
 		collect_outcomes(worker);
 		break;
 	case WORKER_READ:
-		break; /* take_replies() handles it */
+		reader_receive(); /* take_replies() handles it */
+		break;
 	default:
 		if (client)
 			client_event(worker, kind, client, now);
@@ -323,28 +326,42 @@ static void take_replies(struct worker *worker, uint64_t now)
 			client_replied(worker, asker, now);
 }
 
+/* Handles what is overdue of at most SWEEP_CLIENTS clients, by turns. */
+static void sweep_clients(struct worker *worker, uint64_t now)
+{
+	uint32_t n = worker->client_end < SWEEP_CLIENTS ? worker->client_end : SWEEP_CLIENTS;
+
+	for (; n > 0; n--) {
+		if (own.sweep_at >= worker->client_end)
+			own.sweep_at = 0;
+		if (worker->clients[own.sweep_at])
+			client_overdue(worker, worker->clients[own.sweep_at], now);
+		own.sweep_at++;
+	}
+}
+
+static void free_dead(struct worker *worker)
+{
+	struct client *client;
+
+	for (uint32_t i = 0; worker->dead && (client = worker_next(worker, CLIENT_DEAD, &i));)
+		client_free(worker, client);
+}
+
 /* Frees ended clients, and every SWEEP_NS handles what is overdue. */
 static void sweep(struct worker *worker, uint64_t now)
 {
-	bool sweep_due = now >= own.swept_ns + SWEEP_NS;
-
 	admission_check(&worker->admission, now);
-	if (sweep_due) {
+	external_rules_check(worker, now);
+	if (now >= own.swept_ns + SWEEP_NS) {
 		own.swept_ns = now;
 		if (now >= own.totals_saved_ns + KEEP_NS) {
 			own.totals_saved_ns = now;
 			worker->shared->totals = worker->totals;
 		}
+		sweep_clients(worker, now);
 	}
-	external_rules_check(worker, now);
-	for (uint32_t i = 0; (sweep_due || worker->dead) && i < worker->client_end; i++) {
-		struct client *client = worker->clients[i];
-
-		if (client && sweep_due)
-			client_overdue(worker, client, now);
-		if (client && client->phase == CLIENT_DEAD)
-			client_free(worker, client);
-	}
+	free_dead(worker);
 }
 
 static uint64_t sleep_until(const struct worker *worker, uint64_t now)
@@ -393,6 +410,8 @@ static void run(struct worker *worker)
 		n = epoll_until_ns(worker->epoll, events, EVENTS, until);
 		awake(worker);
 		worker->now_ns = now = clock_ns();
+		for (int i = 1; i < n; i++)
+			worker_prefetch(worker, events[i].data.u64);
 		for (int i = 0; i < n; i++)
 			handle(worker, &events[i], now);
 		scan_late(worker, now);

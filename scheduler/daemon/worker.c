@@ -49,6 +49,12 @@ void worker_unwatch(struct worker *worker, int fd)
 		epoll_ctl(worker->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
+/* The slot is in the low bits (control()). */
+void worker_prefetch(const struct worker *worker, uint64_t data)
+{
+	__builtin_prefetch(worker->clients[data & 0xffff]);
+}
+
 struct client *worker_event_client(const struct worker *worker, uint64_t data,
 				   enum worker_event *kind)
 {

@@ -121,4 +121,7 @@ void worker_unwatch(struct worker *worker, int fd);
 struct client *worker_event_client(const struct worker *worker, uint64_t data,
 				   enum worker_event *kind);
 
+/* Begins to load the client of an event that is handled soon. */
+void worker_prefetch(const struct worker *worker, uint64_t data);
+
 #endif

@@ -15,7 +15,7 @@
  * Every other second the clients' wakes go to another process, the floor: it waits for all of them
  * by epoll, reads each eventfd, and does nothing else.
  *
- *     bench_load KFDSCHEDD
+ *     bench_load KFDSCHEDD [seen|held|reload]    one part alone; without it: all
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -543,13 +543,18 @@ static void with_clients(struct bench *bench, const char *name, enum protocol_le
 	end_clients();
 }
 
+static bool is_wanted(const char *only, const char *part)
+{
+	return !only || strcmp(only, part) == 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct rlimit files;
 	struct bench bench;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: bench_load KFDSCHEDD\n");
+	if (argc != 2 && argc != 3) {
+		fprintf(stderr, "usage: bench_load KFDSCHEDD [seen|held|reload]\n");
 		return 2;
 	}
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -566,9 +571,12 @@ int main(int argc, char **argv)
 	start_bare();
 	write_config();
 	start_daemon(argv[1]);
-	measure_reloads(&bench);
-	with_clients(&bench, "seen", PROTOCOL_LEVEL_AUTO, 3);
-	with_clients(&bench, "held", PROTOCOL_LEVEL_GATE, 0);
+	if (is_wanted(argv[2], "reload"))
+		measure_reloads(&bench);
+	if (is_wanted(argv[2], "seen"))
+		with_clients(&bench, "seen", PROTOCOL_LEVEL_AUTO, 3);
+	if (is_wanted(argv[2], "held"))
+		with_clients(&bench, "held", PROTOCOL_LEVEL_GATE, 0);
 	bench_figure(&bench, "memory at its peak, watchdog and worker",
 		     peak_mib(daemon_pid) + peak_mib(worker_pid), "MiB", "at_most", 64);
 	kill(daemon_pid, SIGTERM);

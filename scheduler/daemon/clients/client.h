@@ -40,20 +40,19 @@ enum client_phase {
 
 /* State of client_attrs.c. The priority that the client requests itself is in struct control. */
 struct client_attrs {
-	/* values that the client requests itself */
-	uint32_t slo_us;
+	/* time to read the attributes again, CLOCK_MONOTONIC ns; 0: not planned */
+	uint64_t again_ns;
+	/* values that the client requests itself; control.own_priority and own_slo_us are others */
 	enum protocol_level level;
 	char group[PROTOCOL_GROUP_MAX];
 
-	struct proc_attrs subject; /* attributes as they were read last */
-	struct rule_match verdict;
 	/* sets of grants, one bit each (match_rules.h): it preempts others by them; others preempt it
 	 * by them */
 	uint64_t can_preempt, preemptible_by;
 	/* the coming configuration can have another meaning for the client (client_attrs_compare()) */
 	bool differs;
-	/* time to read the attributes again, CLOCK_MONOTONIC ns; 0: not planned */
-	uint64_t again_ns;
+	struct rule_match verdict;
+	struct proc_attrs subject; /* attributes as they were read last */
 };
 
 /* State of client_level.c. */
@@ -69,19 +68,20 @@ struct level {
 	bool logged;   /* the level was logged since the client was last at level trap */
 	/* why it is not at level trap, as trap_attach() returns it; 0: trap is possible */
 	int error;
-	struct reason why;    /* of `error`; a further obstacle is added to its sentence */
 	uint64_t climb_ns;    /* time of the next attempt to reach level trap; 0: none */
 	uint64_t pause_ns;    /* delay between two attempts, ns */
 	uint64_t attached_ns; /* when its session was opened; 0: it has none */
 	/* of a client with the only debug session of a GPU: idle since, and its activity
 	 * transitions then */
 	uint64_t idle_ns, transitions;
+	struct reason why; /* of `error`; a further obstacle is added to its sentence */
 };
 
 /* State of control.c and lease.c. */
 struct control {
 	/* fields of a workload */
-	int own_priority;  /* the priority that it requests itself */
+	int own_priority; /* the priority and the objective that it requests itself */
+	uint32_t own_slo_us;
 	bool priority_set; /* a request has set another priority */
 	bool leased;	   /* a request holds it suspended now */
 	uint64_t lease_ns; /* end of a lease in seconds, CLOCK_MONOTONIC ns; 0: none */
@@ -116,13 +116,45 @@ struct scan_limit {
 	bool late, named; /* a scan is deferred now; the client was named in the log */
 };
 
+/* A node in the client's shared memory as of the last scan, and its metrics. */
+struct seen_node {
+	uint32_t gpu_id;	     /* 0: none */
+	uint32_t metrics_at;	     /* index in metrics_saved.nodes, as of the last search */
+	uint64_t activity;	     /* as in struct client_shm_node */
+	uint64_t active_ns, idle_ns; /* as there */
+	uint64_t worked_ns;	     /* time with work, until client.settled_ns */
+};
+
 /* A member of worker->clients. client_free() frees it. */
 struct client {
+	/* What a scan and a sweep read comes first: with many clients, their time is that of the
+	 * cache misses. */
 	enum client_phase phase;
 	/* index in worker->clients; number that differs for successive clients of a slot */
 	uint32_t slot, serial;
+	core_id id; /* 0: not known to the core */
+	/* shared memory, hostile input; of an external process: private to the daemon */
+	struct client_shm *shm;
+	/* state of an external process (external.h); NULL: it has the shim */
+	struct external *external;
+	/* time of the next check of its program; 0: the connection is open */
+	uint64_t hung_up_ns;
+	/* when another process ended its session; 0: never, or already handled */
+	uint64_t lost_ns;
+	/* level at which the client itself carries out holds (hold_command.h); NONE: the daemon
+	 * uses a session */
+	enum client_shm_level hold_cmd_level;
+	/* copies of words in `shm`, as of the last scan */
+	uint32_t runtime, generation, teardown_begin, teardown_end;
+	uid_t uid; /* owner of the peer's uid (owners.h) */
+	struct scan_limit scan_limit;
+	uint64_t settled_ns; /* time up to which `seen[].worked_ns` is counted; 0: none */
+	struct control control;
+	struct level level; /* reason for the level, and planned changes */
+	struct seen_node seen[CLIENT_SHM_NODES];
+	struct client_attrs attrs;
+
 	bool admitted; /* counted by admission.c, for the user `uid` */
-	uid_t uid;     /* owner of the peer's uid (owners.h) */
 	bool trusted;  /* connection of root or of the daemon's own user */
 	/* wake_fd: eventfd by which the client wakes the loop; -1 for an external process */
 	int socket, wake_fd;
@@ -133,32 +165,16 @@ struct client {
 	uint32_t version; /* version of the protocol in use on this connection */
 
 	struct socket_peer peer;
-	struct client_attrs attrs;
 	char name[16];			/* of the process */
 	uint32_t tenant, group_number;	/* numbers that the core uses */
 	int priority;			/* effective priority (client_attrs.h) */
 	uint32_t slo_us;		/* effective objective; 0: none */
 	char group[PROTOCOL_GROUP_MAX]; /* effective name of the group; may be empty */
-	core_id id;			/* 0: not known to the core */
-
-	/* shared memory, hostile input; of an external process: private to the daemon */
-	struct client_shm *shm;
-	/* state of an external process (external.h); NULL: it has the shim */
-	struct external *external;
 	/* of an external process: its queues may have changed; why it cannot be suspended yet */
 	bool queues_changed;
 	enum reason_code pending;
-	struct scan_limit scan_limit;
 	struct log_share log;
-	/* copies of words in `shm`, as of the last scan */
-	uint32_t runtime, generation, teardown_begin, teardown_end;
-	uint32_t gpu_id[CLIENT_SHM_NODES];
-	uint64_t activity[CLIENT_SHM_NODES], active_ns[CLIENT_SHM_NODES], idle_ns[CLIENT_SHM_NODES];
 
-	/* level at which the client itself carries out holds (hold_command.h); NONE: the daemon
-	 * uses a session */
-	enum client_shm_level hold_cmd_level;
-	struct level level; /* reason for the level, and planned changes */
 	bool preparing; /* the command in flight is HOLD_CMD_PREPARE, not an action of the core */
 	/* hold_command.c has evaluated if it can be held; false: the next scan does */
 	bool evaluated;
@@ -175,22 +191,17 @@ struct client {
 	 * worker->releasing */
 	bool wants_release;
 	uint32_t release_at;
-	/* time of the next check of its program; 0: the connection is open */
-	uint64_t hung_up_ns;
-	uint64_t hung_up_wait_ns; /* time from that check to the next */
-	/* when another process ended its session; 0: never, or already handled */
-	uint64_t lost_ns;
-	struct reason reason; /* why it cannot be suspended; may be empty */
+	uint64_t hung_up_wait_ns; /* time from the check at hung_up_ns to the next */
+	struct reason reason;	  /* why it cannot be suspended; may be empty */
 
 	bool acting_prompt;  /* core_action.prompt of the action in flight */
 	enum core_op acting; /* the action in flight, or the last one */
 	bool acting_waits;   /* mutex_may_be_held() when that action began */
 	uint64_t cause_ns;   /* when the cause of the action happened; 0: unknown */
 
-	struct control control;
 	struct query *query;		    /* state of CLIENT_ASKING (query.c); NULL: none */
 	struct pending_event pending_event; /* see there */
-	struct metrics_counts counts;
+	struct metrics_values counts;
 };
 
 /* Reads a word that the client writes. */

@@ -87,16 +87,16 @@ static uint64_t caused_ns(const struct client *client, const struct client *othe
 {
 	uint64_t latest = 0, at;
 
-	for (uint32_t a = 0; a < CLIENT_SHM_NODES && other->gpu_id[a]; a++) {
-		if ((other->activity[a] & 1) != suspend)
+	for (uint32_t a = 0; a < CLIENT_SHM_NODES && other->seen[a].gpu_id; a++) {
+		if ((other->seen[a].activity & 1) != suspend)
 			continue;
-		for (uint32_t b = 0; b < CLIENT_SHM_NODES && client->gpu_id[b]; b++) {
-			if (other->gpu_id[a] != client->gpu_id[b])
+		for (uint32_t b = 0; b < CLIENT_SHM_NODES && client->seen[b].gpu_id; b++) {
+			if (other->seen[a].gpu_id != client->seen[b].gpu_id)
 				continue;
-			at = suspend ? other->active_ns[a] : other->idle_ns[a];
+			at = suspend ? other->seen[a].active_ns : other->seen[a].idle_ns;
 			/* both must be active for a suspend */
-			if (suspend && client->active_ns[b] > at)
-				at = client->active_ns[b];
+			if (suspend && client->seen[b].active_ns > at)
+				at = client->seen[b].active_ns;
 			if (at > latest)
 				latest = at;
 		}

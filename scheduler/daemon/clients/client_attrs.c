@@ -71,7 +71,7 @@ int client_attrs_priority(const struct client *client)
 
 static uint32_t slo_of(const struct client *client)
 {
-	return ruled(client, RULE_SLO) ? client->attrs.verdict.slo_us : client->attrs.slo_us;
+	return ruled(client, RULE_SLO) ? client->attrs.verdict.slo_us : client->control.own_slo_us;
 }
 
 static enum protocol_level level_of(const struct client *client)

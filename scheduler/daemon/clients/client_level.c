@@ -87,11 +87,11 @@ void level_log(struct worker *worker, struct client *client)
  * use any. */
 static bool share_nodes(const struct client *a, const struct client *b)
 {
-	if (!a->gpu_id[0] || !b->gpu_id[0])
+	if (!a->seen[0].gpu_id || !b->seen[0].gpu_id)
 		return true;
-	for (uint32_t i = 0; i < CLIENT_SHM_NODES && a->gpu_id[i]; i++)
-		for (uint32_t j = 0; j < CLIENT_SHM_NODES && b->gpu_id[j]; j++)
-			if (a->gpu_id[i] == b->gpu_id[j])
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && a->seen[i].gpu_id; i++)
+		for (uint32_t j = 0; j < CLIENT_SHM_NODES && b->seen[j].gpu_id; j++)
+			if (a->seen[i].gpu_id == b->seen[j].gpu_id)
 				return true;
 	return false;
 }
@@ -343,7 +343,7 @@ static bool stays_idle(const struct worker *worker, struct client *client, uint6
 	uint64_t transitions = 0;
 
 	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++)
-		transitions += client->activity[i] >> 1;
+		transitions += client->seen[i].activity >> 1;
 	if (has_work(worker, client, now)) {
 		level->idle_ns = 0;
 	} else if (!level->idle_ns || transitions != level->transitions) {

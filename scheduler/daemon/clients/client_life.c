@@ -189,9 +189,9 @@ static void end_service(struct worker *worker, struct client *client, const char
 	uint64_t now = clock_ns();
 
 	metrics_settle(worker, client, now);
-	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++)
-		if (client->activity[i] & 1)
-			nodes_work(&worker->nodes, client->gpu_id[i], false, now);
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->seen[i].gpu_id; i++)
+		if (client->seen[i].activity & 1)
+			nodes_work(&worker->nodes, client->seen[i].gpu_id, false, now);
 	worker->by_core[core_index(client->id)] = NULL;
 	if (why)
 		log_user(&worker_user(worker, client)->log, "process %d (%s) %s",

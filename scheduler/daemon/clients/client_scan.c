@@ -16,26 +16,28 @@ static const struct ratelimit_rule user_rule = {.burst = 6000, .period_ns = 1666
 
 static bool scan_node(struct worker *worker, struct client *client, uint32_t slot, uint64_t now)
 {
+	struct seen_node *seen = &client->seen[slot];
 	struct client_shm_node node;
 
 	if (client_shm_node_read(client->shm, slot, &node) != 0)
 		return false;
-	if (node.gpu_id != client->gpu_id[slot]) {
+	if (node.gpu_id != seen->gpu_id) {
 		/* The protocol only appends nodes. A client that changes a node loses it. */
-		if (client->gpu_id[slot])
+		if (seen->gpu_id)
 			return false;
-		client->gpu_id[slot] = node.gpu_id;
+		metrics_settle(worker, client, now);
+		seen->gpu_id = node.gpu_id;
 		if (!nodes_known(&worker->nodes, node.gpu_id))
 			nodes_read(&worker->nodes, now);
-	} else if (node.activity == client->activity[slot]) {
+	} else if (node.activity == seen->activity) {
 		return false;
 	}
-	metrics_settle(worker, client, now);
-	if ((client->activity[slot] ^ node.activity) & 1)
+	metrics_settle_work(worker, client, now);
+	if ((seen->activity ^ node.activity) & 1)
 		nodes_work(&worker->nodes, node.gpu_id, node.activity & 1, now);
-	client->activity[slot] = node.activity;
-	client->active_ns[slot] = node.active_ns;
-	client->idle_ns[slot] = node.idle_ns;
+	seen->activity = node.activity;
+	seen->active_ns = node.active_ns;
+	seen->idle_ns = node.idle_ns;
 	feed_set_activity(&worker->feed, client->id, node.gpu_id, node.activity & 1, now);
 	return true;
 }
@@ -57,9 +59,9 @@ static bool scan_slo(struct worker *worker, struct client *client)
 {
 	uint32_t slo_us = shm_word(&client->shm->slo_us);
 
-	if (slo_us == client->attrs.slo_us)
+	if (slo_us == client->control.own_slo_us)
 		return false;
-	client->attrs.slo_us = slo_us;
+	client->control.own_slo_us = slo_us;
 	client_attrs_changed(worker, client);
 	return true;
 }

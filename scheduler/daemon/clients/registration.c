@@ -66,7 +66,7 @@ static int serve(struct worker *worker, struct client *client, uint64_t now)
 	if (shm_fd < 0)
 		return shm_fd;
 	client->shm->priority = client->control.own_priority;
-	client->shm->slo_us = client->attrs.slo_us;
+	client->shm->slo_us = client->control.own_slo_us;
 	/* Each client has an eventfd of its own, because any client could drain or fill a shared
 	 * one. It is watched edge-triggered, so it is never read. */
 	client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -141,7 +141,7 @@ static int take_hello(const struct worker *worker, struct client *client)
 	if (worker->stopping)
 		return -ESHUTDOWN;
 	client->control.own_priority = hello->priority;
-	client->attrs.slo_us = hello->slo_us;
+	client->control.own_slo_us = hello->slo_us;
 	client->attrs.level = (enum protocol_level)hello->level;
 	memcpy(client->attrs.group, hello->group, sizeof(client->attrs.group));
 	return 0;

@@ -27,18 +27,16 @@ static struct metrics_node *node_of(struct worker *worker, uint32_t gpu_id)
 	return NULL;
 }
 
-_Static_assert(METRICS_NODES <= UINT8_MAX, "at[]");
-
 /* Returns the counters of the client's node `i`. Its position rarely changes, so the last one is
  * tried first. */
 static struct metrics_node *nth_of(struct worker *worker, struct client *client, uint32_t i)
 {
 	struct metrics_node *nodes = worker->shared->metrics.nodes;
-	struct metrics_node *node = &nodes[client->counts.at[i]];
+	struct metrics_node *node = &nodes[client->seen[i].metrics_at];
 
-	if (node->gpu_id != client->gpu_id[i]) {
-		node = node_of(worker, client->gpu_id[i]);
-		client->counts.at[i] = node ? (uint8_t)(node - nodes) : 0;
+	if (node->gpu_id != client->seen[i].gpu_id) {
+		node = node_of(worker, client->seen[i].gpu_id);
+		client->seen[i].metrics_at = node ? (uint32_t)(node - nodes) : 0;
 	}
 	return node;
 }
@@ -51,8 +49,8 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 	uint32_t n = 0;
 
 	out[n++] = &worker->shared->metrics.all;
-	out[n++] = &client->counts.values;
-	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++) {
+	out[n++] = &client->counts;
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->seen[i].gpu_id; i++) {
 		struct metrics_node *node = nth_of(worker, client, i);
 
 		if (node)
@@ -61,45 +59,56 @@ static uint32_t concerned(struct worker *worker, struct client *client,
 	return n;
 }
 
+/* Times are calculated for a `now` that can be earlier than the last one. */
+static uint64_t increase(uint64_t before, uint64_t after)
+{
+	return after > before ? after - before : 0;
+}
+
 /* Adds the times that the core has counted since the last call. */
 static void settle_times(struct worker *worker, struct client *client, uint64_t now)
 {
-	const struct metrics_values before = client->counts.values;
 	struct metrics_values *values[CLIENT_SHM_NODES + 2];
+	uint64_t suspended_ns, time_ns[CORE_TIMES];
 	struct core_view view;
 	uint32_t n;
 
 	if (!core_view_client(worker->core, client->id, now, &view))
 		return;
+	suspended_ns = increase(client->counts.suspended_ns, view.suspended_ns);
+	for (unsigned t = 0; t < CORE_TIMES; t++)
+		time_ns[t] = increase(client->counts.time_ns[t], view.time_ns[t]);
 	n = concerned(worker, client, values);
 	for (uint32_t i = 0; i < n; i++) {
-		if (view.suspended_ns > before.suspended_ns)
-			values[i]->suspended_ns += view.suspended_ns - before.suspended_ns;
+		values[i]->suspended_ns += suspended_ns;
 		for (unsigned t = 0; t < CORE_TIMES; t++)
-			if (view.time_ns[t] > before.time_ns[t])
-				values[i]->time_ns[t] += view.time_ns[t] - before.time_ns[t];
+			values[i]->time_ns[t] += time_ns[t];
+	}
+}
+
+void metrics_settle_work(struct worker *worker, struct client *client, uint64_t now)
+{
+	uint64_t passed = 0;
+
+	if (now > client->settled_ns) {
+		passed = client->settled_ns ? now - client->settled_ns : 0;
+		client->settled_ns = now;
+	}
+	for (uint32_t i = 0; passed && i < CLIENT_SHM_NODES && client->seen[i].gpu_id; i++) {
+		struct metrics_node *node;
+
+		if (!(client->seen[i].activity & 1))
+			continue;
+		client->seen[i].worked_ns += passed;
+		node = nth_of(worker, client, i);
+		if (node)
+			node->active_ns += passed;
 	}
 }
 
 void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
 {
-	struct metrics_counts *counts = &client->counts;
-	uint64_t passed = 0;
-
-	if (now > counts->settled_ns) {
-		passed = counts->settled_ns ? now - counts->settled_ns : 0;
-		counts->settled_ns = now;
-	}
-	for (uint32_t i = 0; passed && i < CLIENT_SHM_NODES && client->gpu_id[i]; i++) {
-		struct metrics_node *node;
-
-		if (!(client->activity[i] & 1))
-			continue;
-		counts->active_ns[i] += passed;
-		node = nth_of(worker, client, i);
-		if (node)
-			node->active_ns += passed;
-	}
+	metrics_settle_work(worker, client, now);
 	settle_times(worker, client, now);
 }
 
@@ -138,16 +147,16 @@ static void picture_of_client(struct worker *worker, const struct client *client
 		.pid = client->peer.pid,
 		.priority = client->priority,
 		.suspended = view.state == CORE_SUSPENDED,
-		.values = client->counts.values,
+		.values = client->counts,
 	};
 	memcpy(out->comm, client->name, sizeof(out->comm));
 	snprintf(out->level, sizeof(out->level), "%s", client_present_level(client, &view));
-	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++) {
-		if (!nodes_known(&worker->nodes, client->gpu_id[i]))
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->seen[i].gpu_id; i++) {
+		if (!nodes_known(&worker->nodes, client->seen[i].gpu_id))
 			continue;
-		out->nodes[out->node_count].gpu_id = client->gpu_id[i];
-		out->nodes[out->node_count].active = client->activity[i] & 1;
-		out->nodes[out->node_count].active_ns = client->counts.active_ns[i];
+		out->nodes[out->node_count].gpu_id = client->seen[i].gpu_id;
+		out->nodes[out->node_count].active = client->seen[i].activity & 1;
+		out->nodes[out->node_count].active_ns = client->seen[i].worked_ns;
 		out->nodes[out->node_count++].vram_bytes = __atomic_load_n(
 			&client_shm_node(client->shm, i)->vram_bytes, __ATOMIC_RELAXED);
 	}

@@ -15,8 +15,10 @@
 
 #include "scheduler/daemon/worker.h"
 
-/* Counts times up to `now`. Called before a client's activity changes and before the client is
- * removed. */
+/* Counts the time with work up to `now`. Called before a client's activity changes. */
+void metrics_settle_work(struct worker *worker, struct client *client, uint64_t now);
+/* Counts all times up to `now`. Called before the client has a further node, before it is removed,
+ * and for each snapshot. */
 void metrics_settle(struct worker *worker, struct client *client, uint64_t now);
 
 /* An action on the client has ended. */

@@ -59,15 +59,6 @@ struct metrics_saved {
 	struct metrics_node nodes[METRICS_NODES];
 };
 
-/* Counters of one client (metrics.c); zero at the start. */
-struct metrics_counts {
-	struct metrics_values values;
-	uint64_t active_ns[CLIENT_SHM_NODES]; /* time with work, by node of the client */
-	uint8_t at
-		[CLIENT_SHM_NODES]; /* index in metrics_saved.nodes of each node, as of the last search */
-	uint64_t settled_ns;	    /* time up to which the times are counted; 0: none */
-};
-
 struct metrics_client {
 	int32_t pid;
 	char comm[16];

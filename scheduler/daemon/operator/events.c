@@ -405,13 +405,13 @@ static bool gang_leased(const struct worker *worker, const struct client *client
 static uint32_t meeting(const struct client *client, const struct client *other, bool active,
 			uint64_t *since)
 {
-	for (uint32_t a = 0; a < CLIENT_SHM_NODES && other->gpu_id[a]; a++) {
-		if ((other->activity[a] & 1) != active)
+	for (uint32_t a = 0; a < CLIENT_SHM_NODES && other->seen[a].gpu_id; a++) {
+		if ((other->seen[a].activity & 1) != active)
 			continue;
-		for (uint32_t b = 0; b < CLIENT_SHM_NODES && client->gpu_id[b]; b++)
-			if (other->gpu_id[a] == client->gpu_id[b]) {
-				*since = active ? other->active_ns[a] : other->idle_ns[a];
-				return other->gpu_id[a];
+		for (uint32_t b = 0; b < CLIENT_SHM_NODES && client->seen[b].gpu_id; b++)
+			if (other->seen[a].gpu_id == client->seen[b].gpu_id) {
+				*since = active ? other->seen[a].active_ns : other->seen[a].idle_ns;
+				return other->seen[a].gpu_id;
 			}
 	}
 	return 0;
@@ -484,7 +484,8 @@ void events_acted(struct worker *worker, const struct client *client,
 	bool suspend = client->acting == CORE_SUSPEND;
 	struct daemon_event *event = begin_of(suspend ? EVENT_SUSPEND : EVENT_RESUME, client);
 
-	memcpy(event->gpu_ids, client->gpu_id, sizeof(event->gpu_ids));
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES; i++)
+		event->gpu_ids[i] = client->seen[i].gpu_id;
 	event->level = client_level_name(client);
 	event->cause = client->pending_event.reason;
 	event->cause_pid = client->pending_event.cause_pid;

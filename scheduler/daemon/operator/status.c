@@ -144,10 +144,10 @@ static json_t *client_nodes_json(const struct client *client)
 {
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->gpu_id[i]; i++)
-		json_array_append_new(list,
-				      json_pack("{sI sb}", "gpu_id", (json_int_t)client->gpu_id[i],
-						"active", (int)(client->activity[i] & 1)));
+	for (uint32_t i = 0; i < CLIENT_SHM_NODES && client->seen[i].gpu_id; i++)
+		json_array_append_new(list, json_pack("{sI sb}", "gpu_id",
+						      (json_int_t)client->seen[i].gpu_id, "active",
+						      (int)(client->seen[i].activity & 1)));
 	return list;
 }
 

@@ -279,7 +279,7 @@ static void land(const struct reader_reply *reply)
 		replied(entry, reply, -EAGAIN);
 }
 
-static void receive(void)
+void reader_receive(void)
 {
 	struct reader_reply reply;
 
@@ -330,7 +330,7 @@ static void check_flight(uint64_t now)
 	pid_t process = process_now();
 	char state = process > 0 ? peer_state(process) : '\0';
 
-	receive(); /* a process that has answered sleeps, too, so take its answer first */
+	reader_receive(); /* a process that has answered sleeps, too, so take its answer first */
 	if (!flight->request.number)
 		return;
 	flight->check_ns = now + CHECK_NS;
@@ -353,7 +353,9 @@ static void send_next(uint64_t now)
 
 void reader_step(uint64_t now)
 {
-	receive();
+	/* not without a request: this is called in each loop iteration */
+	if (reader.flight.request.number)
+		reader_receive();
 	if (reader.flight.request.number && now >= reader.flight.check_ns)
 		check_flight(now);
 	while (!reader.flight.request.number && !STAILQ_EMPTY(&reader.queue))

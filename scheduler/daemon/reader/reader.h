@@ -47,7 +47,11 @@ struct reader_state {
  * all must stay valid for the life of the worker. */
 void reader_use(int socket, struct reader_state *state, int wake_fd, const struct owners *owners);
 
-/* Called in each loop iteration: receives an answer, sends the next request, and aborts one that
+/* Receives what has arrived. Called when the socket is readable: an answer that no request awaits
+ * any more would wake the loop again and again. */
+void reader_receive(void);
+
+/* Called in each loop iteration: receives an answer if one is awaited, sends the next request, and aborts one that
  * takes too long. */
 void reader_step(uint64_t now);
 

@@ -108,7 +108,7 @@ static bool is_settled(const struct program *program, uint64_t *since)
 {
 	const struct client *client = client_of(program);
 
-	if (!client || !client->gpu_id[0])
+	if (!client || !client->seen[0].gpu_id)
 		return false;
 	*since = later(*since, program->made_ns);
 	*since = later(*since, later(program->came_ns, client->since_ns) + SETTLED_NS);
@@ -204,7 +204,7 @@ static bool is_new(const struct client *client, int words, uint64_t *seen)
 		*seen = client->hold_cmd;
 		return client->hold_cmd_pending && shm->hold_cmd_done == client->hold_cmd;
 	default:
-		*seen = client->activity[words - NODES];
+		*seen = client->seen[words - NODES].activity;
 		return client_shm_node_id(shm, words - NODES) &&
 		       client_shm_node((struct client_shm *)(uintptr_t)shm, words - NODES)
 				       ->activity != *seen;

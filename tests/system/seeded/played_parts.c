@@ -124,6 +124,10 @@ int reader_right_has_come(pid_t pid)
 }
 
 /* The stub replies at once. */
+void reader_receive(void)
+{
+}
+
 void reader_step(uint64_t now)
 {
 	(void)now;
@@ -429,6 +433,13 @@ void query_step(struct worker *worker, uint64_t now)
 }
 
 void metrics_settle(struct worker *worker, struct client *client, uint64_t now)
+{
+	(void)worker;
+	(void)client;
+	(void)now;
+}
+
+void metrics_settle_work(struct worker *worker, struct client *client, uint64_t now)
 {
 	(void)worker;
 	(void)client;
