@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the parts of arm.c: the clients of a measured window (arm_clients.c), the private
- * daemon (arm_daemon.c), and clients without a daemon (arm_peers.c). Threads: none. Errors: as in
- * arm.h.
+ * Shared by the parts of arm.c: the clients of a measured window (arm_clients.c) and the private
+ * daemon (arm_daemon.c). Threads: none. Errors: as in arm.h.
  */
 #ifndef KFDSHIM_CLI_COLOCATE_ARM_WINDOW_H
 #define KFDSHIM_CLI_COLOCATE_ARM_WINDOW_H
@@ -69,6 +68,9 @@ int arm_go(const struct window *window);
 /* Waits until the clients have ended, up to 60 s each, and reads their results into the figures
  * of the arm for each client, and into window->requests. */
 int arm_set_stats(struct window *window, struct colocation *run);
+/* Returns true if the shims of all clients use the arm's directory. Otherwise writes into `reason`
+ * which does not. */
+bool arm_peers_met(const struct window *window, char *reason, size_t size);
 
 /* ---- arm_daemon.c ---- */
 
@@ -84,11 +86,5 @@ int arm_query_totals(const struct window *window, struct arm_totals *out);
 /* Returns the time for which the daemon has held the offline clients over, as the mean of the
  * clients; us, wall time. 0 without a daemon; NAN: not known. */
 double arm_held_over_us(const struct window *window);
-
-/* ---- arm_peers.c ---- */
-
-/* Returns true if the shims of all clients use the arm's directory. Otherwise writes into `reason`
- * which does not. */
-bool arm_peers_met(const struct window *window, char *reason, size_t size);
 
 #endif

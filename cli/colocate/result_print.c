@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/colocate/result_clients.h"
-#include "cli/colocate/result_possible.h"
+#include "cli/colocate/result.h"
 #include "cli/output/table.h"
 
 const char *result_arrivals(const struct colocation *run, char *text, size_t size)

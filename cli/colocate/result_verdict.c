@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "cli/colocate/result.h"
-#include "cli/colocate/result_clients.h"
-#include "cli/colocate/result_possible.h"
 #include "cli/output/fields.h"
 #include "cli/output/json_fields.h"
 #include "common/text.h"
