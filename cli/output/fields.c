@@ -207,6 +207,8 @@ static const char *text_of(char text[FIELD_CELL], const struct field *field, con
 		return quantity_bytes(text, (unsigned long long)number);
 	if (has_unit(field, "_ratio"))
 		snprintf(text, FIELD_CELL, "%.1f %%", 100 * number);
+	else if (!strncmp(field->type, "percentage", 10))
+		snprintf(text, FIELD_CELL, "%.1f %%", number);
 	else if (json_is_integer(value))
 		snprintf(text, FIELD_CELL, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 	else
