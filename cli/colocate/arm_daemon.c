@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/colocate/arm_window.h"
-#include "cli/output/json_fields.h"
+#include "cli/output/fields.h"
 #include "cli/output/progress.h"
 #include "cli/util/daemon_query.h"
 #include "common/clock.h"

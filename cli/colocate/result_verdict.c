@@ -7,7 +7,6 @@
 
 #include "cli/colocate/result.h"
 #include "cli/output/fields.h"
-#include "cli/output/json_fields.h"
 #include "common/text.h"
 
 /* Largest share of the online P50 that may be caused by the doorbell delay, that is, by

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "channel/protocol.h"
-#include "cli/output/json_fields.h"
-#include "cli/output/table.h"
+#include "cli/output/fields.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"

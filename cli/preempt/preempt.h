@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/util/target_process.h"
+#include "cli/util/select_process.h"
 #include "kfd/device.h"
 
 /* What is to be measured. Filled by preempt.c, read-only for the other files. */

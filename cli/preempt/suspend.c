@@ -8,7 +8,7 @@
 #include "channel/protocol.h"
 #include "cli/preempt/suspend.h"
 #include "cli/util/daemon_query.h"
-#include "cli/util/target_process.h"
+#include "cli/util/select_process.h"
 #include "common/wait.h"
 
 /* Time that a restarted daemon has to accept a held process again: 30 x 100 ms. */

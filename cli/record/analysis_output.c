@@ -2,7 +2,7 @@
 /* The output of an analysis: text chart, sentences, JSON. */
 #include <string.h>
 
-#include "cli/output/json_fields.h"
+#include "cli/output/fields.h"
 #include "cli/record/analysis.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"

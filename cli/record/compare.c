@@ -378,10 +378,7 @@ static int run(int argc, char **argv)
 	}
 	if (code != CLI_GO_ON)
 		return code;
-	code = stop_begin();
-	if (code)
-		return cli_failed(&cmd_compare, "cannot handle signals: %s", strerror(-code));
-	return compare(&job);
+	return stop_begin(&cmd_compare) ? CLI_FAILED : compare(&job);
 }
 
 const struct cli_command cmd_compare = {

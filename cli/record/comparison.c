@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output/json_fields.h"
+#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
 

@@ -53,10 +53,7 @@ static int run(int argc, char **argv)
 			"kfdsched monitor: each sample opens a session, which interrupts the GPUs "
 			"of that process for a moment and excludes other debuggers\n");
 	}
-	code = stop_begin();
-	if (code)
-		return cli_failed(&cmd_monitor, "cannot handle signals: %s", strerror(-code));
-	return monitor_process(&cmd_monitor, &wanted);
+	return stop_begin(&cmd_monitor) ? CLI_FAILED : monitor_process(&cmd_monitor, &wanted);
 }
 
 const struct cli_command cmd_monitor = {

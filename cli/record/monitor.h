@@ -4,7 +4,7 @@
  * summary of all samples. Used by the commands monitor and watch; watch has several monitors
  * at once:
  *
- *	stop_begin(); monitor_open(command, &options, &m) for each;
+ *	stop_begin(command); monitor_open(command, &options, &m) for each;
  *	until stop_requested(): sleep until the earliest monitor_due(), then monitor_sample();
  *	monitor_close(m) for each.
  *

@@ -19,7 +19,6 @@
 #include "cli/record/gpu_users.h"
 #include "cli/record/recording.h"
 #include "cli/util/child_output.h"
-#include "cli/util/descendants.h"
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
@@ -339,15 +338,13 @@ static void print_end(const struct session *s, bool stopped)
 int record_command(const struct record_options *options)
 {
 	struct session *s = calloc(1, sizeof(*s));
-	int code, rc;
+	int code;
 
 	if (!s)
 		return cli_failed(&cmd_record, "out of memory");
 	s->options = options;
 	s->began_ns = clock_ns();
-	rc = stop_begin();
-	code = rc ? cli_failed(&cmd_record, "cannot handle signals: %s", strerror(-rc))
-		  : open_dir(s);
+	code = stop_begin(&cmd_record) ? CLI_FAILED : open_dir(s);
 	if (code == CLI_DONE) {
 		sample(s, "baseline", false);
 		forget(s);

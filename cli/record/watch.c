@@ -309,9 +309,8 @@ static int watch(struct watch_state *w)
 	code = select_needs_gpu(&cmd_watch);
 	if (code != CLI_DONE)
 		return code;
-	rc = stop_begin();
-	if (rc)
-		return cli_failed(&cmd_watch, "cannot handle signals: %s", strerror(-rc));
+	if (stop_begin(&cmd_watch))
+		return CLI_FAILED;
 	rc = begin(w);
 	if (rc < 0)
 		return cli_failed(&cmd_watch, "the list of processes cannot be read: %s",

@@ -231,10 +231,8 @@ static int run(int argc, char **argv)
 		code = print_recent(daemon, &options, 0, &count)
 			       ? cli_failed(&cmd_events, "%s", kfdsched_errmsg(daemon))
 			       : CLI_DONE;
-	else if (stop_begin())
-		code = cli_failed(&cmd_events, "cannot wait for signals: %s", strerror(errno));
 	else
-		code = follow(daemon, &options);
+		code = stop_begin(&cmd_events) ? CLI_FAILED : follow(daemon, &options);
 	kfdsched_close(daemon);
 	return code;
 }

@@ -8,7 +8,7 @@
 
 #include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/process.h"
-#include "cli/output/json_fields.h"
+#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli/inspect/sources.h"
-#include "cli/output/json_fields.h"
+#include "cli/output/fields.h"
 #include "cli/show/status_dump.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
@@ -62,49 +62,43 @@ static bool was_suspended(const json_t *process)
 	return false;
 }
 
-static void time_row(struct table *table, const json_t *process)
+/* Times that are not known have no value. */
+static json_t *time_row(const json_t *process)
 {
-	char text[FIELD_BYTES], span[QUANTITY_BYTES];
+	json_t *row = json_copy((json_t *)(uintptr_t)process);
 	double all = 0;
 
-	if (!was_suspended(process))
-		return;
 	for (size_t i = 0; i < TIMES; i++)
 		all += time_of(process, times[i]);
-	table_row(table);
-	table_cell(table, "%s", field_integer(text, process, "pid"));
-	table_cell(table, "%s", field_text(process, "comm"));
-	table_cell(table, "%s", quantity_us(span, all));
+	json_object_set_new(row, "all_us", json_real(all));
 	for (size_t i = 0; i < TIMES; i++)
-		if (isnan(all))
-			table_cell(table, TABLE_UNKNOWN);
-		else
-			table_cell(table, "%.1f", 100 * time_of(process, times[i]) / all);
+		json_object_set_new(row, times[i],
+				    json_real(100 * time_of(process, times[i]) / all));
+	return row;
 }
 
 /* Prints a table of time shares of the processes that have been suspended at least once, and where
  * those columns of colocate are that a live node does not have. Returns 0 or -ENOMEM. */
 static int print_times(const json_t *processes)
 {
+	json_t *rows = json_array();
 	const json_t *process;
 	size_t i;
+	int rc = 0;
 
-	json_array_foreach(processes, i, process)
-	{
-		if (!was_suspended(process))
-			continue;
-		printf("\n"
-		       "time since registration, in percent:\n");
-		if (field_table("PID|<COMMAND|FOR|RUNNING|IDLE|SUSPENDING|HELD|HELD OVER|ORDERED|"
-				"RESUMING",
-				processes, time_row))
-			return -ENOMEM;
-		printf("columns of colocate that are not available here: BOUNCES -, SAVE+RESTORE - "
-		       "(in SUSPENDING and RESUMING);\n"
-		       "ONLINE -, DETECTION -, IDLE HELD - (in HELD)\n");
-		return 0;
+	json_array_foreach(processes, i, process) if (was_suspended(process))
+		json_array_append_new(rows, time_row(process));
+	if (json_array_size(rows)) {
+		puts("\ntime since registration, in percent:");
+		rc = render_table(fields_time_row,
+				  "pid,comm,all_us,running,idle,suspending,held,held_over,ordered,"
+				  "resuming",
+				  rows, stdout);
+		puts("columns of colocate that are not available here: BOUNCES -, SAVE+RESTORE - "
+		     "(in SUSPENDING and RESUMING);\nONLINE -, DETECTION -, IDLE HELD - (in HELD)");
 	}
-	return 0;
+	json_decref(rows);
+	return rc;
 }
 
 static int print_status(const json_t *status)

@@ -6,7 +6,7 @@
 
 #include "channel/client_shm.h"
 #include "cli/inspect/sources.h"
-#include "cli/output/json_fields.h"
+#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/output/json_fields.h"
+#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
 #include "common/text.h"
