@@ -204,7 +204,7 @@ static const char *text_of(char text[FIELD_CELL], const struct field *field, con
 		return json_is_true(value) ? "yes" : "no";
 	if (!json_is_number(value))
 		return TABLE_UNKNOWN;
-	if (has_unit(field, "_us"))
+	if (has_unit(field, "_us") || !strncmp(field->type, "us", 2))
 		return quantity_us(text, number);
 	if (has_unit(field, "_bytes"))
 		return quantity_bytes(text, (unsigned long long)number);
