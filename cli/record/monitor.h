@@ -55,8 +55,4 @@ void monitor_sample(struct monitor *monitor);
  * recording could not be completed. */
 int monitor_close(struct monitor *monitor);
 
-/* Does all of that for one process, until its time is over, it ends, or a signal stops
- * the command. The caller has called stop_begin() (cli/util/interrupt.h). Returns the exit code. */
-int monitor_process(const struct cli_command *cmd, const struct monitor_options *options);
-
 #endif

@@ -16,7 +16,6 @@
 
 #include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/process.h"
-#include "cli/record/gpu_users.h"
 #include "cli/record/recording.h"
 #include "cli/util/child_output.h"
 #include "cli/util/gpus.h"
@@ -64,24 +63,12 @@ static double seconds_now(const struct session *s)
  * of its queues. */
 static size_t inspect(struct session *s, struct watched *w, json_t *processes)
 {
-	enum observe_source source;
-	const char *unknown;
+	struct recorded_process now;
 
-	if (observe_sample(w->observer, &s->observation))
+	if (recorded_now(w->observer, &w->process, &s->observation, &now))
 		return 0;
-	const struct observe_list *queues = recorded_best(&s->observation, &source, &unknown);
-	const struct recorded_word word = {
-		.pid = w->process.pid,
-		.host_pid = s->observation.host_pid,
-		.started = w->process.started,
-		.comm = w->process.comm,
-		.source = source,
-		.unknown = unknown,
-		.queues = queues,
-	};
-
-	json_array_append_new(processes, recorded_word_json(&word));
-	return queues->count;
+	json_array_append_new(processes, recorded_process_json(&now));
+	return now.queues.count;
 }
 
 /* Updates the list of sampled processes: removes those that have ended, adds those of
