@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/colocate/arm_window.h"
 #include "cli/colocate/result.h"
 #include "cli/inspect/inspect.h"
 #include "cli/output/progress.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/colocate/arm_window.h"
+#include "cli/colocate/arm.h"
 #include "cli/output/progress.h"
 #include "common/clock.h"
 

@@ -261,10 +261,8 @@ static int set_up(struct ranks *ranks, const struct job *job)
 	}
 	if (!job->priority)
 		return CLI_GO_ON;
-	if (cli_beside("libkfdshim.so", ranks->shim))
-		return cli_failed(&cmd_workload,
-				  "libkfdshim.so is neither in the directory of kfdsched nor in "
-				  "../lib: build or install it there");
+	if (cli_need(&cmd_workload, "libkfdshim.so", true, ranks->shim))
+		return CLI_FAILED;
 	snprintf(ranks->priority, sizeof(ranks->priority), "KFDSHIM_PRIORITY=%s", job->priority);
 	snprintf(ranks->group, sizeof(ranks->group), "KFDSHIM_GROUP=workload-%d", (int)getpid());
 	return CLI_GO_ON;
@@ -331,9 +329,8 @@ static int run(int argc, char **argv)
 	if (job.all_gpus && job.device)
 		return cli_usage(&cmd_workload, "--all-gpus and --device exclude each other");
 	job.preset = &presets[preset];
-	if (cli_beside("kfdreplay", job.replay))
-		return cli_failed(&cmd_workload, "kfdreplay is not in the directory of kfdsched: "
-						 "build or install it there");
+	if (cli_need(&cmd_workload, "kfdreplay", false, job.replay))
+		return CLI_FAILED;
 	if (find_trace(job.preset->trace, job.trace))
 		return cli_failed(&cmd_workload,
 				  "%s is neither in traces/ beside kfdsched nor in "

@@ -207,9 +207,7 @@ const struct cli_command cmd_resume = {
 		"root, or the daemon's admin_group. If the process is not registered with a daemon, it\n"
 		"prints which 'kfdsched suspend' holds the process: end that command.\n"
 		"\n"
-		"  --json         prints the result as one JSON object (docs/reference/control.md)\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         prints the result as one JSON object (docs/reference/control.md)\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched resume 4711\n"
@@ -275,9 +273,7 @@ const struct cli_command cmd_set = {
 		"processes, but no process is suspended for it, because its work in flight cannot be\n"
 		"observed; none: it is not scheduled any more.\n"
 		"\n"
-		"  --json         prints the result as one JSON object (docs/reference/control.md)\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         prints the result as one JSON object (docs/reference/control.md)\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched set 4711 online\n"

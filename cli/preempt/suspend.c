@@ -377,9 +377,7 @@ const struct cli_command cmd_suspend = {
 		"                 returns when it is suspended; a later call replaces the time\n"
 		"  --queues IDS   only these queues, such as 0,2-5, if the process is not registered with a\n"
 		"                 daemon; a process whose queues wait for each other blocks meanwhile\n"
-		"  --json         prints the result as one JSON object (docs/reference/control.md)\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         prints the result as one JSON object (docs/reference/control.md)\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched suspend 4711\n"

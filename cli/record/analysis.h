@@ -176,6 +176,6 @@ json_t *analysis_json(const struct analysis *analysis);
  */
 int analyze_read(const struct cli_command *cmd, const char *dir, const char *name,
 		 struct analysis *analysis, struct recording **out);
-extern const struct field fields_gpu_user_row[]; /* processes that used a GPU */
+extern const struct field fields_settings_row[], fields_gpu_user_row[]; /* of tables */
 
 #endif

@@ -120,35 +120,26 @@ static const char *changed_text(const struct analysed_queue *queue, char *text, 
  * process has several, which the last queue shows, because queues are sorted by context. */
 static void attribute_table(const struct analysis *a, const struct analysed_process *p)
 {
-	static const enum observe_field fields[] = {
-		OBSERVE_TYPE,	 OBSERVE_RING_BYTES, OBSERVE_RING_ADDRESS, OBSERVE_PRIORITY,
-		OBSERVE_PERCENT, OBSERVE_CU_BITS,    OBSERVE_CWSR_BYTES,   OBSERVE_MQDS,
-	};
 	bool contexts = p->queue[p->count - 1].last.context > 0;
-	struct table *table =
-		table_new(contexts ? "CONTEXT|QUEUE|GPU|<TYPE|RING|<RING "
-				     "ADDRESS|PRIORITY|PERCENT|CUS|SAVE AREA|MQDS|<CHANGED"
-				   : "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|CUS|SAVE "
-				     "AREA|MQDS|<CHANGED");
-	char text[OBSERVE_TEXT], changed[512], gpu[GPU_NAME_SHORT];
+	json_t *rows = json_array();
+	char changed[512];
 
-	for (size_t i = 0; table && i < p->count; i++) {
+	for (size_t i = 0; i < p->count; i++) {
 		const struct analysed_queue *queue = &p->queue[i];
+		json_t *row = observe_json(&queue->last);
 
-		table_row(table);
-		if (contexts)
-			table_cell(table, "%u", queue->last.context);
-		table_cell(table, "%u", queue->last.id);
-		table_cell(table, "%s",
-			   gpu_name_short(gpu, analysis_gpu(a, queue->last.gpu_id),
-					  queue->last.gpu_id));
-		for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++)
-			table_cell(table, "%s", observe_text(text, &queue->last, fields[f]));
-		table_cell(table, "%s", changed_text(queue, changed, sizeof(changed)));
+		gpus_set_text(row, a->name, a->names, queue->last.gpu_id);
+		json_object_set_new(row, "changed",
+				    json_string(changed_text(queue, changed, sizeof(changed))));
+		json_array_append_new(rows, row);
 	}
-	if (table)
-		table_print(table, stdout);
-	table_free(table);
+	render_table(fields_settings_row,
+		     contexts ? "context,id,GPU,type,ring_bytes,ring_address,queue_priority,"
+				"percent,cu_bits,cwsr_bytes,mqds,changed"
+			      : "id,GPU,type,ring_bytes,ring_address,queue_priority,percent,"
+				"cu_bits,cwsr_bytes,mqds,changed",
+		     rows, stdout);
+	json_decref(rows);
 }
 
 static void process_line(const struct analysed_process *p)

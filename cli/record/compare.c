@@ -497,9 +497,7 @@ const struct cli_command cmd_compare = {
 		"                 processes, 1s for commands\n"
 		"  -o, --output DIR  keeps the recordings of the two commands in the new directory DIR, as\n"
 		"                 DIR/a and DIR/b; without it they are removed\n"
-		"  --json         one object; docs/reference/recordings.md describes the keys\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         one object; docs/reference/recordings.md describes the keys\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched compare run1 run2\n"

@@ -250,9 +250,7 @@ const struct cli_command cmd_events = {
 		"                 number of lost events is printed\n"
 		"  --last N       prints only the last N stored events; 0 with --follow: none\n"
 		"  -n, --count N  with --follow: ends after N events\n"
-		"  --json         one JSON object per line (docs/reference/events.md)\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         one JSON object per line (docs/reference/events.md)\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched events --last 20\n"

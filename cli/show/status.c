@@ -305,9 +305,7 @@ const struct cli_command cmd_status = {
 		"  PID            only this process\n"
 		"  PID --dump     all details of one process: its nodes, its queues, the hold command and\n"
 		"                 its last events\n"
-		"  --json         the daemon's reply; docs/reference/status.md describes the keys\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         the daemon's reply; docs/reference/status.md describes the keys\n" HELP_SOCKET
 		"\n"
 		"LEVEL is how a process can be preempted: trap (the daemon suspends its queues), self,\n"
 		"gate or weight (the process holds itself when the daemon commands it), or observe (it is\n"

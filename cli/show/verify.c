@@ -541,9 +541,7 @@ const struct cli_command cmd_verify = {
 		"                 " CLI_SESSION_DANGER ";\n"
 		"                 it interrupts all work on those GPUs for a moment, and is not possible\n"
 		"                 if the daemon or a debugger has a session on the process\n"
-		"  --json         one object; docs/reference/processes.md describes the keys\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         one object; docs/reference/processes.md describes the keys\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched verify 4711\n"
