@@ -14,8 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/colocate/arm_window.h"
-#include "cli/colocate/result_clients.h"
+#include "cli/colocate/result.h"
 #include "cli/inspect/inspect.h"
 #include "cli/output/progress.h"
 #include "common/clock.h"
@@ -25,6 +24,37 @@
  * second is taken before the clients end, which is at the window's end. */
 #define TIME_BEGIN_NS ((SIMULATION_LAG_MS + 50) * MS)
 #define TIME_END_NS (50 * MS)
+
+const struct arm_kind arm_kinds[ARM_COUNT] = {
+	[ARM_ALONE] = {.name = "alone", .by_default = true},
+	[ARM_SHARED] = {.name = "shared", .by_default = true},
+	[ARM_TRAP] = {.name = "trap",
+		      .by_default = true,
+		      .daemon = true,
+		      .preempts = true,
+		      .level = "trap"},
+	[ARM_SELF] = {.name = "self",
+		      .daemon = true,
+		      .preempts = true,
+		      .level = "self",
+		      .level_setting = "self",
+		      .beyond = "without waking the agents of the offline processes"},
+	/* Nothing is suspended, so kfdsim sees the GPU idle, and not held, while threads wait. */
+	[ARM_GATE] = {.name = "gate",
+		      .daemon = true,
+		      .level = "gate",
+		      .level_setting = "gate",
+		      .unknown = 1u << TIME_DETECTION | 1u << TIME_HOLD_OVER |
+				 1u << TIME_IDLE_HELD | 1u << TIME_OWN_GAPS,
+		      .beyond = "without the work that offline has submitted"},
+	/* Only a daemon says for how long it holds over. */
+	[ARM_PEERS] = {.name = "peers",
+		       .preempts = true,
+		       .level = "self",
+		       .level_setting = "self",
+		       .unknown = 1u << TIME_DETECTION | 1u << TIME_HOLD_OVER,
+		       .beyond = "without waking the agents of the offline processes"},
+};
 
 int arm_child_failed(const struct subprocess *child)
 {

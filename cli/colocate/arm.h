@@ -54,4 +54,85 @@ struct arm_setup {
  */
 int arm_run(const struct arm_setup *setup, enum arm arm, struct colocation *out);
 
+/* ---- shared by the parts of arm.c: the clients of a measured window, and the private daemon ---- */
+
+#define MS UINT64_C(1000000) /* ns */
+
+/* Variables that a child does not inherit, so that only the arm decides how the child is
+ * scheduled. KFDSHIM_DISABLE and KFDSHIM_LOG are inherited from the user. */
+#define FORGET                                                                                     \
+	"KFDSHIM_PRIORITY", "KFDSHIM_GROUP", "KFDSHIM_SLO", "KFDSHIM_LEVEL", "KFDSHIM_VRAM_LIMIT", \
+		"KFDSHIM_SOCKET", "KFDSHIM_GATE", "KFDSHIM_UPDATE_QUEUE"
+
+/* What the daemon has counted since it started. */
+struct arm_totals {
+	json_int_t suspends, resumes;
+	struct hist detection, holdover; /* delays; ns, wall time */
+	struct hist suspend, resume;	 /* durations of the driver calls; ns, wall time */
+};
+
+/* One client of a window: a kfdreplay process. */
+struct arm_client {
+	char name[24];	/* "online"; with several of a kind "online1", "online2" */
+	bool open;	/* open loop: an online client with arrivals; false: as fast as it can */
+	unsigned index; /* among the clients of its kind, from 0 */
+	const char *trace, *group;
+	struct subprocess *child; /* owned by the process group; NULL until it is started */
+};
+
+struct window {
+	const struct arm_setup *setup;
+	enum arm arm;
+	const char *name;   /* for messages: "alone (online)" */
+	const char *socket; /* of the arm's daemon; NULL: no daemon */
+	struct arm_client clients[2 * RESULT_CLIENTS_MAX];
+	unsigned count;
+	struct time_reading time[2]; /* at the window's beginning and end */
+	/* Request times of the online clients that record them, by client index; owned. */
+	struct request_list requests[RESULT_CLIENTS_MAX];
+};
+
+/* ---- arm.c ---- */
+
+/* Prints how the child ended. Returns -EOPNOTSUPP if it exited with 77, otherwise -ECHILD. */
+int arm_child_failed(const struct subprocess *child);
+/* Handles events of the children for up to timeout_ms. A child that has ended is an error. */
+int arm_pump(const struct arm_setup *setup, int timeout_ms);
+/* Handles events of the children, as arm_pump() does, until `ms` of wall time have passed. */
+int arm_pause_ms(const struct arm_setup *setup, unsigned ms);
+
+/* ---- arm_clients.c ---- */
+
+/* Adds `count` online clients (open true) or offline clients to the window, beginning with the
+ * one at index `from` of the setup. Starts nothing. */
+void arm_add_clients(struct window *window, bool open, unsigned from, unsigned count);
+/* Returns the number of offline clients, and writes their pids to `pids` unless it is NULL. */
+unsigned arm_offline_pids(const struct window *window, pid_t pids[RESULT_CLIENTS_MAX]);
+/* Starts all clients, one after the other, each when the one before it is ready; up to 60 s
+ * each. */
+int arm_start_clients(struct window *window);
+/* Makes all clients, which have to be ready, begin their work. */
+int arm_go(const struct window *window);
+/* Waits until the clients have ended, up to 60 s each, and reads their results into the figures
+ * of the arm for each client, and into window->requests. */
+int arm_set_stats(struct window *window, struct colocation *run);
+/* Returns true if the shims of all clients use the arm's directory. Otherwise writes into `reason`
+ * which does not. */
+bool arm_peers_met(const struct window *window, char *reason, size_t size);
+
+/* ---- arm_daemon.c ---- */
+
+/* Starts kfdschedd on window->socket and waits up to 10 s until it replies. */
+int arm_start_daemon(const struct window *window, double time_scale);
+/* Waits up to 5 s until the daemon knows all clients and has each offline client at the arm's
+ * level, or in arm peers until the clients can find each other. If that does not happen, a message
+ * is printed and 0 is returned all the same, because that is a result of the experiment and not an
+ * error. Sets *level to the arm's level if the daemon confirms it. */
+int arm_wait_registered(const struct window *window, const char **level);
+/* Queries the daemon's totals. */
+int arm_query_totals(const struct window *window, struct arm_totals *out);
+/* Returns the time for which the daemon has held the offline clients over, as the mean of the
+ * clients; us, wall time. 0 without a daemon; NAN: not known. */
+double arm_held_over_us(const struct window *window);
+
 #endif

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* The clients of a measured window: starts them, makes them begin, reads their results. */
+#include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/colocate/arm_window.h"
+#include "cli/colocate/arm.h"
 #include "cli/output/progress.h"
 #include "common/clock.h"
 
@@ -44,7 +46,7 @@ unsigned arm_offline_pids(const struct window *window, pid_t pids[RESULT_CLIENTS
 }
 
 /* Returns true if kfdreplay has to record the time of each request of the client: in arm alone,
- * from which the possible gain is computed (result_possible.h), and with several online clients,
+ * from which the possible gain is computed (possible.h), and with several online clients,
  * whose percentiles are taken over the requests of all. */
 static bool keeps_times(const struct window *window, const struct arm_client *client)
 {
@@ -254,4 +256,41 @@ int arm_set_stats(struct window *window, struct colocation *run)
 	for (unsigned i = 0; rc == 0 && i < window->count; i++)
 		rc = take_client(window, &window->clients[i], &run->arms[window->arm]);
 	return rc;
+}
+
+/* ---- clients without a daemon, by the files of their shims (shim/links/peers.h) ---- */
+
+/* Returns true if the directory has the shared memory of process `pid`, "PID-START.lane". */
+static bool has_shm(DIR *directory, pid_t pid)
+{
+	struct dirent *entry;
+
+	rewinddir(directory);
+	while ((entry = readdir(directory))) {
+		char *end;
+		long number = strtol(entry->d_name, &end, 10);
+		const char *dot = strrchr(end, '.');
+
+		if (number == pid && *end == '-' && dot && strcmp(dot, ".lane") == 0)
+			return true;
+	}
+	return false;
+}
+
+bool arm_peers_met(const struct window *window, char *reason, size_t size)
+{
+	char path[PATH_MAX];
+	const struct arm_client *missing = NULL;
+	DIR *directory;
+
+	snprintf(path, sizeof(path), "%s/" ARM_PEERS_DIR, window->setup->directory);
+	directory = opendir(path);
+	for (unsigned i = 0; !missing && i < window->count; i++)
+		if (!directory || !has_shm(directory, window->clients[i].child->pid))
+			missing = &window->clients[i];
+	if (directory)
+		closedir(directory);
+	if (missing)
+		snprintf(reason, size, "%s has no file in the directory of the arm", missing->name);
+	return !missing;
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/colocate/arm_window.h"
-#include "cli/output/json_fields.h"
+#include "cli/colocate/arm.h"
+#include "cli/output/fields.h"
 #include "cli/output/progress.h"
 #include "cli/util/daemon_query.h"
 #include "common/clock.h"

@@ -16,7 +16,7 @@
 #include "channel/protocol.h"
 #include "cli/colocate/arm.h"
 #include "cli/colocate/colocate_svg.h"
-#include "cli/colocate/result_clients.h"
+#include "cli/colocate/result.h"
 #include "cli/output/progress.h"
 #include "cli/util/parse_options.h"
 
@@ -227,25 +227,11 @@ static const char *name_clients(const struct client_set *paths, struct arm_names
 /* Finds the programs and the shim of this build. */
 static int find_binaries(struct arm_setup *setup)
 {
-	const struct {
-		const char *name;
-		char *path;
-	} wanted[] = {{"kfdreplay", setup->replay},
-		      {"kfdschedd", setup->daemon},
-		      {"libkfdshim.so", setup->shim}};
-
-	for (unsigned i = 0; i < 3; i++)
-		if (cli_beside(wanted[i].name, wanted[i].path))
-			return cli_failed(&cmd_colocate,
-					  "%s is neither in the directory of kfdsched nor in "
-					  "../lib: build or install it there",
-					  wanted[i].name);
-	if (strpbrk(setup->shim, " :"))
-		return cli_failed(&cmd_colocate,
-				  "LD_PRELOAD cannot contain %s, which has a space or colon: move "
-				  "the build to another directory",
-				  setup->shim);
-	return CLI_DONE;
+	return cli_need(&cmd_colocate, "kfdreplay", false, setup->replay) ||
+			       cli_need(&cmd_colocate, "kfdschedd", false, setup->daemon) ||
+			       cli_need(&cmd_colocate, "libkfdshim.so", true, setup->shim)
+		       ? CLI_FAILED
+		       : CLI_DONE;
 }
 
 /* Longest path of a peer's socket in the private directory: PID and start time. */

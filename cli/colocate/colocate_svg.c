@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* The picture of a colocate run: its two upper panels. */
+/* The picture of a colocate run: two panels side by side, and one below. */
 #include "cli/colocate/colocate_svg.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "cli/colocate/result.h"
 #include "cli/output/svg.h"
 #include "cli/output/table.h"
 
@@ -21,6 +23,7 @@
 #define RIGHT_W 192 /* width of 100 % */
 #define RIGHT_NAME_X 568
 
+/* timeN has the number N of enum time_share, and TIME_SHARES for shares that are not known apart. */
 static const char style[] =
 	".wrong{fill:#b42318;font-weight:600}\n"
 	".alone{fill:#7c8aa0}.shared{fill:#d97a1e}.trap{fill:#0e9384}"
@@ -29,12 +32,18 @@ static const char style[] =
 	".spread{stroke:#1b2533;stroke-width:1.5}\n"
 	".floor{stroke:#b42318;stroke-width:1.5;stroke-dasharray:5 4}.floortext{fill:#b42318;"
 	"font-size:12px}\n"
-	".inbar{fill:#ffffff;font-weight:600}" COLOCATE_SVG_TIME_STYLE
+	".inbar{fill:#ffffff;font-weight:600}"
+	".time0{fill:#0e9384}.time1{fill:#7c8aa0}.time2{fill:#b42318}.time3{fill:#d97a1e}"
+	".time4{fill:#8e5bb5}.time5{fill:#b08a16}.time6{fill:#3f6fb0}.time7{fill:#c3cbd6}.time8{fill:#5d6b80}"
+	".intime{fill:#ffffff;font-size:12px;font-weight:600}"
 	".beside{paint-order:stroke;stroke:#ffffff;stroke-width:5px;stroke-linejoin:round}\n";
 static const char dark[] =
 	".wrong,.floortext{fill:#ff8a80}.floor{stroke:#ff8a80}.mark,.spread{stroke:#f4f7fb}"
 	".alone{fill:#8796ad}.shared{fill:#e58a32}.trap{fill:#1fb5a3}.self{fill:#6f9fdd}.gate{fill:#b48ad6}.peers{fill:#d3ad3d}.inbar{fill:#14110c}"
-	".beside{stroke:#11161d}" COLOCATE_SVG_TIME_DARK;
+	".beside{stroke:#11161d}"
+	".time0{fill:#1fb5a3}.time1{fill:#8796ad}.time2{fill:#ff8a80}.time3{fill:#e58a32}"
+	".time4{fill:#b48ad6}.time5{fill:#d3ad3d}.time6{fill:#6f9fdd}.time7{fill:#465064}.time8{fill:#5d6b80}"
+	".intime{fill:#14110c}";
 
 /* Finds a logarithmic scale for all latencies that are shown. An arm that does not keep up has no
  * meaningful percentiles, so it does not count. */
@@ -247,6 +256,108 @@ static void right_panel(FILE *out, const struct colocation *run,
 			      bottom);
 }
 
+/* Pixels. */
+#define TIME_W 652 /* width of 100 % */
+#define TIME_ROW 40
+#define HEAD 34	  /* space above the first row */
+#define LEGEND 22 /* height of a line of the legend */
+#define LEGEND_COLUMNS 4u
+#define LEGEND_W 163
+#define TEXT_PERCENT 5 /* narrowest share whose number fits into the bar */
+
+/* Returns true if the arm has run and its times are known; on hardware most are not. */
+static bool is_known(const struct colocation *run, enum arm arm)
+{
+	return run->arms[arm].ran && !isnan(time_percent(&run->arms[arm].time, TIME_OFFLINE));
+}
+
+/* Draws a share of a bar from `from` percent on; a share that is too narrow has no number. */
+static void draw_share(FILE *out, unsigned class, double from, double percent, double middle)
+{
+	double x = LEFT_X + TIME_W * from / 100, wide = TIME_W * percent / 100;
+	char text[32];
+
+	fprintf(out,
+		"<rect class=\"time%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+		"height=\"%d\"/>\n",
+		class, x, middle - BAR / 2.0, wide, BAR);
+	snprintf(text, sizeof(text), "%.0f %%", percent);
+	if (percent >= TEXT_PERCENT)
+		svg_text(out, x + wide / 2, middle + 4.5, "intime", "middle", text);
+}
+
+/* Draws the bar of an arm. Shares that are not known are one at its end. */
+static void draw_bar(FILE *out, const struct colocation *run, enum arm arm, double middle)
+{
+	double from = 0;
+
+	svg_text(out, MARGIN, middle + 5, "name", "start", arm_kinds[arm].name);
+	for (enum time_share i = 0; i < TIME_SHARES; i++) {
+		double percent = time_percent(&run->arms[arm].time, i);
+
+		if (isnan(percent))
+			continue;
+		draw_share(out, i, from, percent, middle);
+		from += percent;
+	}
+	if (arm_kinds[arm].unknown && from < 100)
+		draw_share(out, TIME_SHARES, from, 100 - from, middle);
+}
+
+/* Names the first `count` classes of shares. */
+static void draw_legend(FILE *out, unsigned count, double top)
+{
+	static const char *const names[TIME_SHARES + 1] = {
+		[TIME_OFFLINE] = "offline ran",
+		[TIME_ONLINE] = "online work",
+		[TIME_UPDATES] = "bounces",
+		[TIME_SAVE_RESTORE] = "save and restore",
+		[TIME_DETECTION] = "detection",
+		[TIME_HOLD_OVER] = "hold-over",
+		[TIME_IDLE_HELD] = "idle, offline held",
+		[TIME_OWN_GAPS] = "offline's own gaps",
+		[TIME_SHARES] = "not distinguishable",
+	};
+
+	for (unsigned i = 0; i < count; i++) {
+		double x = LEFT_X + LEGEND_W * (i % LEGEND_COLUMNS);
+		double y = top + LEGEND * (i / LEGEND_COLUMNS);
+
+		fprintf(out,
+			"<rect class=\"time%u\" x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" "
+			"rx=\"2\"/>\n",
+			i, x, y);
+		svg_text(out, x + 18, y + 10.5, "soft", "start", names[i]);
+	}
+}
+
+/* Draws the lower panel, one bar for each arm, with its upper edge at y = `top`. Draws nothing if
+ * `out` is NULL, so that the panel's height can be measured first. Returns y of the lower edge;
+ * `top` if the times are not known in any arm. */
+static double draw_times(FILE *out, const struct colocation *run, double top)
+{
+	double y = top + HEAD;
+	unsigned names = TIME_SHARES;
+
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		if (!is_known(run, (enum arm)i))
+			continue;
+		if (out)
+			draw_bar(out, run, (enum arm)i, y + TIME_ROW / 2.0);
+		if (arm_kinds[i].unknown)
+			names = TIME_SHARES + 1;
+		y += TIME_ROW;
+	}
+	if (y == top + HEAD)
+		return top;
+	if (out) {
+		svg_text(out, MARGIN, top + 14, "head", "start",
+			 "Use of the GPU's time while offline clients ran");
+		draw_legend(out, names, y + 8);
+	}
+	return y + 8 + LEGEND * ((names + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS) + 16;
+}
+
 /* Draws titles and subtitles. `names`: second line of the title; NULL: none. */
 static void headings(FILE *out, const struct colocation *run, const struct result_verdict *verdict,
 		     const char *title, const char *names)
@@ -281,7 +392,7 @@ void colocate_svg(const struct colocation *run, const struct result_verdict *ver
 
 	for (unsigned i = 0; i < ARM_COUNT; i++)
 		rows += run->arms[i].ran;
-	double bottom = TOP + ROW * rows, end = colocate_svg_times(NULL, run, bottom + 44);
+	double bottom = TOP + ROW * rows, end = draw_times(NULL, run, bottom + 44);
 
 	snprintf(names, sizeof(names), "%s beside %s", run->online, run->offline);
 	snprintf(title, sizeof(title), "%u online beside %u offline clients",
@@ -298,7 +409,7 @@ void colocate_svg(const struct colocation *run, const struct result_verdict *ver
 	right_panel(out, run, verdict, bottom);
 	result_conditions(run, verdict, conditions, sizeof(conditions));
 	snprintf(note, sizeof(note), "%s%s", run->simulated ? "simulated GPU: " : "", conditions);
-	colocate_svg_times(out, run, bottom + 44);
+	draw_times(out, run, bottom + 44);
 	svg_text(out, MARGIN, end + 8, "note", "start", note);
 	svg_end(out);
 }

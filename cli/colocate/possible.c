@@ -2,7 +2,14 @@
 #include "cli/colocate/possible.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "cli/colocate/result.h"
+#include "cli/output/table.h"
 
 void possible_service(const struct request_time *times, size_t count, struct possible_request *out)
 {
@@ -92,4 +99,245 @@ int possible_play(const struct possible_request *requests, size_t count, double 
 				 .suspends = suspends};
 	free(latency_us);
 	return 0;
+}
+
+/* ---- request times ----
+ *
+ * The file has a header line and one line per request: arrival, start and end in us. The end is
+ * empty if the request was not completed. */
+
+#define HEADER "due_us,begin_us,end_us\n"
+
+/* Returns false if the line is malformed. Times must not decrease within a line, and arrivals not
+ * from line to line. An empty end time means that the request was not completed. */
+static bool parse_line(const char *line, double last_due_us, struct request_time *out)
+{
+	double begin_us;
+	int end = 0, last = 0;
+
+	*out = (struct request_time){.end_us = NAN};
+	if (sscanf(line, "%lf,%lf,%n", &out->due_us, &begin_us, &end) != 2 || end == 0)
+		return false;
+	if (line[end] != '\n' &&
+	    (sscanf(line + end, "%lf%n", &out->end_us, &last) != 1 || line[end + last] != '\n' ||
+	     !(out->end_us >= begin_us) || isinf(out->end_us)))
+		return false;
+	return out->due_us >= last_due_us && begin_us >= out->due_us;
+}
+
+static int add(struct request_list *list, size_t *room, struct request_time time)
+{
+	if (list->count == *room) {
+		size_t more = *room ? *room * 2 : 1024;
+		struct request_time *times = reallocarray(list->times, more, sizeof(*times));
+
+		if (!times)
+			return -ENOMEM;
+		list->times = times;
+		*room = more;
+	}
+	list->times[list->count++] = time;
+	return 0;
+}
+
+static int read_lines(FILE *file, struct request_list *out)
+{
+	char line[128];
+	double last_due_us = 0;
+	size_t room = 0;
+	int rc = 0;
+
+	if (!fgets(line, sizeof(line), file) || strcmp(line, HEADER) != 0)
+		return ferror(file) ? -EIO : -EINVAL;
+	while (rc == 0 && fgets(line, sizeof(line), file)) {
+		struct request_time time;
+
+		if (!parse_line(line, last_due_us, &time))
+			return -EINVAL;
+		last_due_us = time.due_us;
+		rc = add(out, &room, time);
+	}
+	return rc ? rc : ferror(file) ? -EIO : 0;
+}
+
+int request_list_read(const char *path, struct request_list *out)
+{
+	FILE *file = fopen(path, "re");
+	int rc;
+
+	*out = (struct request_list){0};
+	if (!file)
+		return -errno;
+	rc = read_lines(file, out);
+	fclose(file);
+	if (rc)
+		request_list_free(out);
+	return rc;
+}
+
+void request_list_free(struct request_list *list)
+{
+	free(list->times);
+	*list = (struct request_list){0};
+}
+
+/* ---- comparison of a run with the model ---- */
+
+static double known(double us)
+{
+	return isnan(us) ? 0 : us;
+}
+
+/* Costs of one process. */
+static struct possible_costs client_costs(const struct colocation *run,
+					  const struct result_verdict *verdict)
+{
+	if (run->simulated)
+		return (struct possible_costs){
+			.suspend_us = run->update_us + known(verdict->save_us),
+			.resume_us = run->update_us + known(verdict->restore_us),
+		};
+	return (struct possible_costs){result_hist_median_us(&run->suspend),
+				       result_hist_median_us(&run->resume)};
+}
+
+/* Costs of the smallest gang: one driver call per process. */
+static struct possible_costs find_costs(const struct colocation *run,
+					const struct result_verdict *verdict)
+{
+	struct possible_costs costs = client_costs(run, verdict);
+	unsigned calls = client_smallest_hold(&run->offline_clients);
+
+	costs.suspend_us *= calls;
+	costs.resume_us *= calls;
+	return costs;
+}
+
+/* Merges the requests of all clients of one seed into one list, which the caller frees. Returns
+ * NULL if the requests of a client are not known or memory is short. */
+static struct possible_request *merge(const struct request_list *lists, unsigned clients,
+				      size_t *count)
+{
+	struct possible_request *requests;
+	size_t room = 1;
+
+	*count = 0;
+	for (unsigned i = 0; i < clients; i++) {
+		if (!lists[i].times)
+			return NULL;
+		room += lists[i].count;
+	}
+	requests = calloc(room, sizeof(*requests));
+	for (unsigned i = 0; requests && i < clients; i++) {
+		possible_service(lists[i].times, lists[i].count, requests + *count);
+		*count += lists[i].count;
+	}
+	if (requests)
+		possible_merge(requests, *count);
+	return requests;
+}
+
+/* Runs the clairvoyant scheduler on the requests of one seed. */
+static struct possible play(const struct colocation *run, unsigned seed,
+			    const struct possible_costs *costs)
+{
+	struct possible possible = POSSIBLE_UNKNOWN;
+	size_t count;
+	struct possible_request *requests =
+		merge(run->requests[seed], run->online_clients.count, &count);
+
+	/* On an error `possible` stays unknown. */
+	if (requests)
+		possible_play(requests, count, run->seconds * 1e6 * run->time_scale, costs,
+			      &possible);
+	free(requests);
+	return possible;
+}
+
+static struct possible combine(const struct possible *all, unsigned seeds)
+{
+	double p50_us[RESULT_SEEDS_MAX], p99_us[RESULT_SEEDS_MAX];
+	struct possible out = {0};
+
+	for (unsigned i = 0; i < seeds; i++) {
+		out.share += all[i].share / seeds;
+		out.suspends += all[i].suspends;
+		p50_us[i] = all[i].p50_us;
+		p99_us[i] = all[i].p99_us;
+	}
+	out.p50_us = result_median(p50_us, seeds);
+	out.p99_us = result_median(p99_us, seeds);
+	return out;
+}
+
+/* Compares an arm with what is possible. */
+static void compare_arm(const struct colocation *run, enum arm arm, struct result_verdict *out)
+{
+	const struct online_stats *online = &run->arms[arm].online;
+
+	if (out->possible.share > 0)
+		out->of_possible[arm] = out->of_alone[arm] / out->possible.share;
+	if (online->keeps_up)
+		out->of_possible_p99[arm] = online->p99_us / out->possible.p99_us;
+}
+
+void result_find_possible(const struct colocation *run, struct result_verdict *out)
+{
+	const struct arm_stats *alone = &run->arms[ARM_ALONE];
+	struct possible all[RESULT_SEEDS_MAX];
+
+	out->possible_costs = find_costs(run, out);
+	out->possible = POSSIBLE_UNKNOWN;
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		out->of_possible[i] = out->of_possible_p99[i] = NAN;
+	if (!alone->ran || !alone->online.keeps_up || run->seeds == 0)
+		return;
+	for (unsigned i = 0; i < run->seeds; i++)
+		all[i] = play(run, i, &out->possible_costs);
+	out->possible = combine(all, run->seeds);
+	for (unsigned i = 0; i < ARM_COUNT; i++)
+		if (run->arms[i].ran && arm_kinds[i].level)
+			compare_arm(run, (enum arm)i, out);
+}
+
+static json_t *number(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
+json_t *result_possible_json(const struct result_verdict *verdict)
+{
+	const struct possible *possible = &verdict->possible;
+
+	if (isnan(possible->share))
+		return json_null();
+	return json_pack("{s:f,s:f,s:f,s:o,s:o,s:I,s:o,s:o}", "suspend_us",
+			 verdict->possible_costs.suspend_us, "resume_us",
+			 verdict->possible_costs.resume_us, "of_alone", possible->share, "p50_us",
+			 number(possible->p50_us), "p99_us", number(possible->p99_us), "suspends",
+			 (json_int_t)possible->suspends, "trap_of_possible",
+			 number(verdict->of_possible[ARM_TRAP]), "trap_p99_of_possible",
+			 number(verdict->of_possible_p99[ARM_TRAP]));
+}
+
+void result_print_possible(const struct colocation *run, const struct result_verdict *verdict,
+			   FILE *out)
+{
+	const struct possible *possible = &verdict->possible;
+	char p99[QUANTITY_BYTES];
+
+	if (isnan(possible->share))
+		return;
+	fprintf(out, "possible with known arrivals: offline keeps %.1f %%, online P99 %s",
+		100 * possible->share, quantity_us(p99, possible->p99_us));
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		if (!isnan(verdict->of_possible[i]))
+			fprintf(out, "; %s keeps %.1f %% (%.0f %% of that)", arm_kinds[i].name,
+				100 * verdict->of_alone[i], 100 * verdict->of_possible[i]);
+		if (!isnan(verdict->of_possible_p99[i]))
+			fprintf(out, ", P99 %s (%.2f x)",
+				quantity_us(p99, run->arms[i].online.p99_us),
+				verdict->of_possible_p99[i]);
+	}
+	fputc('\n', out);
 }

@@ -3,7 +3,7 @@
  * Clairvoyant scheduler: the upper bound to which the result of the real scheduler is compared. If
  * a scheduler knew all arrivals and service times in advance, which share of its throughput alone
  * could an offline process keep beside the given requests, and which latencies would these requests
- * have? Pure.
+ * have? Pure, but for request_list_read().
  *
  * The model: one node; one server that serves the requests in the order of their arrival; one
  * offline process that always has work, and does not run while a request is served.
@@ -34,6 +34,22 @@ struct request_time {
 	double due_us; /* arrival */
 	double end_us; /* end; NAN: not done by the end of the window */
 };
+
+struct request_list {
+	struct request_time *times; /* NULL: none were measured */
+	size_t count;
+};
+
+/*
+ * Reads the request times that kfdreplay --request-times writes (docs/reference/kfdreplay.md).
+ * Times must not decrease within a line, nor arrivals from line to line. On success the caller
+ * frees the list by request_list_free(); on an error *out is empty.
+ *
+ * Returns 0, -EINVAL if the file is not as documented, or another negative errno.
+ */
+int request_list_read(const char *path, struct request_list *out);
+/* Frees the list. *list is empty afterwards. */
+void request_list_free(struct request_list *list);
 
 struct possible_request {
 	double due_us;

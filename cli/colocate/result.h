@@ -15,11 +15,40 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/colocate/arm_kinds.h"
-#include "cli/colocate/possible_read.h"
+#include "cli/colocate/possible.h"
 #include "cli/colocate/result_time.h"
 #include "cli/util/sim_info.h"
 #include "common/histogram.h"
+
+/* The configurations that a run compares. ALONE: each online client by itself, and the offline
+ * clients together without any online client. SHARED: online beside offline without preemption.
+ * TRAP, SELF and GATE: the same with a daemon that holds the offline clients by that level.
+ * PEERS: without a daemon; the clients' shims hold them by level self. */
+enum arm { ARM_ALONE, ARM_SHARED, ARM_TRAP, ARM_SELF, ARM_GATE, ARM_PEERS, ARM_COUNT };
+
+struct arm_kind {
+	const char *name;
+	bool by_default; /* measured without --arms */
+	bool daemon;	 /* a private kfdschedd schedules the clients */
+	bool preempts;	 /* a hold is a suspend by the driver: a runlist update and a save */
+	/* The level of the offline clients; NULL: the clients run without libkfdshim.so. */
+	const char *level;
+	const char *
+		level_setting; /* KFDSHIM_LEVEL of the offline clients; NULL: not set, which is auto */
+	/* Bit mask of the time shares (result_time.h) that kfdsim and the daemon do not tell apart
+	 * in this arm. */
+	unsigned unknown;
+	/* What the floor of the online P99 does not contain, as a phrase; NULL: nothing. */
+	const char *beyond;
+};
+extern const struct arm_kind arm_kinds[ARM_COUNT];
+
+/* Returns true if the numbers of suspends and resumes, and their delays, are known: a daemon counts
+ * them, or there are none because the clients have no shim. */
+static inline bool arm_is_counted(enum arm arm)
+{
+	return arm_kinds[arm].daemon || !arm_kinds[arm].level;
+}
 
 /* Online values of an arm. If `keeps_up` is false, the backlog grew during the whole window, so the
  * percentiles reflect the length of the window and not the scheduler. */
@@ -49,7 +78,7 @@ struct client_set {
 
 struct arm_stats {
 	bool ran;
-	/* Of all clients of the kind together (result_clients.h), and of each client. */
+	/* Of all clients of the kind together, and of each client. */
 	struct online_stats online, online_of[RESULT_CLIENTS_MAX];
 	struct offline_stats offline, offline_of[RESULT_CLIENTS_MAX];
 	/* The level at which the daemon had every offline client when the window began; NULL: it is
@@ -111,7 +140,7 @@ struct result_verdict {
 	double bound[ARM_COUNT]; /* P99 / floor */
 	/* Offline throughput relative to arm alone; 1: equal. */
 	double of_alone[ARM_COUNT];
-	/* The clairvoyant scheduler (result_possible.h), and the share and the P99 of the arms with
+	/* The clairvoyant scheduler (possible.h), and the share and the P99 of the arms with
 	 * the shim relative to it. */
 	struct possible_costs possible_costs;
 	struct possible possible;
@@ -126,6 +155,40 @@ int result_offline(const json_t *replay, struct offline_stats *out);
  * delays to the run. */
 void result_charge(struct colocation *run, enum arm arm, const struct simulation *window);
 
+/* ---- several clients of one kind; the combined values of a single client equal its own ---- */
+
+/* Both return the values of client `i` in `arm`, which is an arm of one seed or the
+ * combination of all seeds. */
+const struct online_stats *client_online(const struct colocation *run, const struct arm_stats *arm,
+					 unsigned i);
+const struct offline_stats *client_offline(const struct colocation *run,
+					   const struct arm_stats *arm, unsigned i);
+
+/* Returns the share of its steps alone that offline client `i` keeps in an arm; NAN if
+ * it is not known. */
+double client_of_alone(const struct colocation *run, enum arm arm, unsigned i);
+
+/* Computes arm->online from arm->online_of. `requests`: the request times of each client, read only
+ * if there are several clients; the percentiles are those of all requests in one list, by nearest
+ * rank. Returns 0 or -ENOMEM. */
+int result_all_online(const struct colocation *run, const struct request_list *requests,
+		      struct arm_stats *arm);
+/* Computes arm->offline from arm->offline_of. A step is weighted by its GPU time, relative to the
+ * mean of the clients' steps. The throughput of all clients together relative to arm alone is
+ * therefore the sum of the clients' relative throughputs, each weighted by the client's share of
+ * the GPU time in arm alone. */
+void result_all_offline(const struct colocation *run, struct arm_stats *arm);
+
+/* Returns the number of clients in the smallest gang, that is, of clients that are suspended and
+ * resumed together: the members of a group, or one client without a group. */
+unsigned client_smallest_hold(const struct client_set *clients);
+
+/* Writes the names of the clients, and how many have the same name and group, "serve + 2 x train
+ * (a)"; cut if `text` is too short. Returns `text`. */
+const char *result_title(const struct client_set *clients, char *text, size_t size);
+
+/* ---- several seeds ---- */
+
 /* Computes `arms` and `spread` from `by_seed`. */
 void result_combine(struct colocation *run);
 /* Returns the median of the values that are not NAN; NAN if there are none. Reorders `values`. */
@@ -135,6 +198,26 @@ double result_hist_median_us(const struct hist *h);
 /* Describes the load of the online clients for the user: "Poisson arrivals, load 20 %".
  * Returns `text`. */
 const char *result_arrivals(const struct colocation *run, char *text, size_t size);
+
+/*
+ * Compares the run with the clairvoyant scheduler (possible.h), which runs on the requests of arm
+ * alone and with the costs that the run has measured.
+ *
+ * The result is unknown (NAN, null in JSON) if arm alone did not run or did not keep up, or if a
+ * cost is not known. On a simulated GPU the costs are its runlist update (bounce) and the median
+ * save and restore of the arms that preempt (0 if nothing was saved); on hardware they are the
+ * medians of the daemon's calls. The driver suspends and resumes one process per call. The
+ * clairvoyant scheduler makes as many calls as the smallest gang of offline clients has members,
+ * because one gang at a time is enough to use the GPU.
+ *
+ * Fills possible, possible_costs, of_possible and of_possible_p99 of *out; reads the other members.
+ * Of several seeds: the mean share, the median of each percentile, the sum of the suspends. */
+void result_find_possible(const struct colocation *run, struct result_verdict *out);
+/* Returns the result as a JSON object; null if it is unknown. */
+json_t *result_possible_json(const struct result_verdict *verdict);
+/* Prints the result in one line; prints nothing if it is unknown. */
+void result_print_possible(const struct colocation *run, const struct result_verdict *verdict,
+			   FILE *out);
 
 /* Computes *out: validity, costs, floor, bound and the comparison with the clairvoyant scheduler.
  * Needs result_combine() first. */

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/colocate/result_clients.h"
-#include "cli/colocate/result_possible.h"
+#include "cli/colocate/result.h"
 #include "cli/output/table.h"
 
 const char *result_arrivals(const struct colocation *run, char *text, size_t size)
@@ -161,16 +160,22 @@ static void spread_row(struct table *table, const struct colocation *run, enum a
 
 static int print_times(const struct colocation *run, FILE *out)
 {
-	struct table *table = time_table();
+	json_t *rows = json_array();
 	int rc;
 
-	if (!table)
-		return -ENOMEM;
-	for (unsigned i = 0; i < ARM_COUNT; i++)
-		if (run->arms[i].ran)
-			time_row(table, arm_kinds[i].name, &run->arms[i].time);
-	rc = table_print(table, out);
-	table_free(table);
+	for (unsigned i = 0; i < ARM_COUNT; i++) {
+		json_t *row = run->arms[i].ran ? time_json(&run->arms[i].time) : NULL;
+
+		if (row) {
+			json_object_set_new(row, "arm", json_string(arm_kinds[i].name));
+			json_array_append_new(rows, row);
+		}
+	}
+	rc = render_table(fields_colocate_time_row,
+			  "arm,offline_ran,online,bounces,save_restore,detection,hold_over,"
+			  "idle_held,own_gaps",
+			  rows, out);
+	json_decref(rows);
 	return rc;
 }
 

@@ -6,20 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const time_titles[TIME_SHARES] = {
-	[TIME_OFFLINE] = "OFFLINE RAN", [TIME_ONLINE] = "ONLINE",
-	[TIME_UPDATES] = "BOUNCES",	[TIME_SAVE_RESTORE] = "SAVE+RESTORE",
-	[TIME_DETECTION] = "DETECTION", [TIME_HOLD_OVER] = "HOLD-OVER",
-	[TIME_IDLE_HELD] = "IDLE HELD", [TIME_OWN_GAPS] = "OWN GAPS",
-};
-
-static const char *const share_keys[TIME_SHARES] = {
-	[TIME_OFFLINE] = "offline_ran", [TIME_ONLINE] = "online",
-	[TIME_UPDATES] = "bounces",	[TIME_SAVE_RESTORE] = "save_restore",
-	[TIME_DETECTION] = "detection", [TIME_HOLD_OVER] = "hold_over",
-	[TIME_IDLE_HELD] = "idle_held", [TIME_OWN_GAPS] = "own_gaps",
-};
-
 static const char *const part_keys[TIME_PARTS] = {
 	[PART_RUN] = "run",	    [PART_UPDATE] = "bounce",	      [PART_SAVE] = "save",
 	[PART_RESTORE] = "restore", [PART_HELD_READY] = "held_ready", [PART_HELD] = "held",
@@ -184,37 +170,9 @@ double time_percent(const struct result_time *time, enum time_share share)
 
 json_t *time_json(const struct result_time *time)
 {
-	json_t *json = json_object();
+	struct time_percents row;
 
-	for (enum time_share i = 0; i < TIME_SHARES; i++) {
-		double percent = time_percent(time, i);
-
-		json_object_set_new(json, share_keys[i],
-				    isnan(percent) ? json_null() : json_real(percent));
-	}
-	return json;
-}
-
-struct table *time_table(void)
-{
-	char titles[256] = "<OF THE GPU'S TIME";
-	size_t n = strlen(titles);
-
-	for (unsigned i = 0; i < TIME_SHARES; i++)
-		n += (size_t)snprintf(titles + n, sizeof(titles) - n, "|%s", time_titles[i]);
-	return table_new(titles);
-}
-
-void time_row(struct table *table, const char *arm, const struct result_time *time)
-{
-	table_row(table);
-	table_cell(table, "%s", arm);
-	for (enum time_share i = 0; i < TIME_SHARES; i++) {
-		double percent = time_percent(time, i);
-
-		if (isnan(percent))
-			table_cell(table, TABLE_UNKNOWN);
-		else
-			table_cell(table, "%.1f %%", percent);
-	}
+	for (enum time_share i = 0; i < TIME_SHARES; i++)
+		row.of[i] = time_percent(time, i);
+	return render_json(fields_colocate_time, &row);
 }

@@ -11,12 +11,11 @@
 #ifndef KFDSHIM_CLI_COLOCATE_RESULT_TIME_H
 #define KFDSHIM_CLI_COLOCATE_RESULT_TIME_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cli/output/table.h"
+#include "cli/output/fields.h"
 #include "common/nodes.h"
 
 enum time_share {
@@ -34,12 +33,14 @@ enum time_share {
 	TIME_OWN_GAPS,	/* the offline process had no work */
 	TIME_SHARES
 };
-/* Column titles. */
-extern const char *const time_titles[TIME_SHARES];
 
 struct result_time {
 	double us[TIME_SHARES]; /* model time */
 	double all_us;
+};
+
+struct time_percents {
+	double of[TIME_SHARES];
 };
 
 /* Categories to which kfdsim charges each nanosecond of a GPU. */
@@ -90,8 +91,7 @@ void time_forget(struct result_time *time, unsigned shares);
 double time_percent(const struct result_time *time, enum time_share share);
 /* Returns all shares in percent as a JSON object, null for those that are not known. */
 json_t *time_json(const struct result_time *time);
-/* Creates a table with one column for each share, and adds a row for an arm. */
-struct table *time_table(void);
-void time_row(struct table *table, const char *arm, const struct result_time *time);
+/* struct time_percents; a row of the table: the same with the name of the arm as "arm". */
+extern const struct field fields_colocate_time[], fields_colocate_time_row[];
 
 #endif

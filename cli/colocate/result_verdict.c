@@ -6,10 +6,7 @@
 #include <string.h>
 
 #include "cli/colocate/result.h"
-#include "cli/colocate/result_clients.h"
-#include "cli/colocate/result_possible.h"
 #include "cli/output/fields.h"
-#include "cli/output/json_fields.h"
 #include "common/text.h"
 
 /* Largest share of the online P50 that may be caused by the doorbell delay, that is, by

@@ -36,18 +36,9 @@ static int run(int argc, char **argv)
 	if (!*command)
 		return cli_usage(&cmd_run, "no command");
 	snprintf(slo, sizeof(slo), "%.0fus", slo_us);
-	if (cli_beside("libkfdshim.so", shim))
-		return cli_failed(&cmd_run, "libkfdshim.so is neither in the directory of "
-					    "kfdsched nor in ../lib: build or install it there");
-
-	int rc = cli_preload(shim);
-
-	if (rc == -EINVAL)
-		return cli_failed(&cmd_run,
-				  "LD_PRELOAD cannot contain %s, which has a space or colon: move "
-				  "the build to another directory",
-				  shim);
-	if (rc || setenv("KFDSHIM_PRIORITY", priority, 1) ||
+	if (cli_need(&cmd_run, "libkfdshim.so", true, shim))
+		return CLI_FAILED;
+	if (cli_preload(shim) || setenv("KFDSHIM_PRIORITY", priority, 1) ||
 	    (group && setenv("KFDSHIM_GROUP", group, 1)) ||
 	    (slo_us > 0 && setenv("KFDSHIM_SLO", slo, 1)))
 		return cli_failed(&cmd_run, "out of memory for the environment of the command");

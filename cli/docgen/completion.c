@@ -1,12 +1,93 @@
 // SPDX-License-Identifier: MIT
 /* Generates the completions: finds out the possible values of each argument, and writes them in the
  * language of either shell. */
+#include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/docgen/docgen.h"
-#include "cli/docgen/usage.h"
+
+/*
+ * A usage line (command.h, struct cli_command) consists of words: --option, -o, VALUE or a|b|c behind
+ * an option, VALUE or a|b|c alone; [ ] around optional words, "..." behind a word that can be
+ * repeated. Each command describes its arguments in that place only.
+ */
+#define USAGE_WORDS 32
+#define USAGE_TEXT 128
+
+struct usage_word {
+	char option[USAGE_TEXT]; /* "--seconds"; empty: an argument without an option */
+	char value[USAGE_TEXT];	 /* "N", "table|c|json"; empty: the option has no value */
+};
+
+struct usage {
+	struct usage_word word[USAGE_WORDS];
+	size_t count;
+};
+
+/* Returns true if the value is a list of possible words in lower case, as table|c|json. */
+static bool usage_is_choice(const char *value)
+{
+	return strchr(value, '|') && !isupper((unsigned char)value[0]);
+}
+
+/* Reads the next word between blanks, without its brackets and dots. *closed: a bracket ends with
+ * this word, so the next word is not its value. Returns false at the end of the line. */
+static bool next_word(const char **line, char text[USAGE_TEXT], bool *closed)
+{
+	size_t n = 0;
+
+	*closed = false;
+	*line += strspn(*line, " ");
+	if (**line == '\0')
+		return false;
+	for (; **line != '\0' && **line != ' '; ++*line) {
+		if (**line == '[')
+			continue;
+		if (**line == ']')
+			*closed = true;
+		else if (n < USAGE_TEXT - 1)
+			text[n++] = **line;
+	}
+	while (n >= 3 && strncmp(text + n - 3, "...", 3) == 0)
+		n -= 3;
+	text[n] = '\0';
+	return true;
+}
+
+/* Parses a usage line. Returns 0, or -EINVAL if it has more than USAGE_WORDS words. */
+static int usage_parse(const char *line, struct usage *out)
+{
+	struct usage_word *before = NULL; /* the option whose value the next word can be */
+	char text[USAGE_TEXT];
+	bool closed;
+
+	memset(out, 0, sizeof(*out));
+	while (next_word(&line, text, &closed)) {
+		/* "|" separates alternatives; "--" begins the words of another command, "::" those
+		 * of a second one. */
+		if (strcmp(text, "|") == 0 || strcmp(text, "--") == 0 || strcmp(text, "::") == 0 ||
+		    text[0] == '\0') {
+			before = NULL;
+			continue;
+		}
+		if (before && text[0] != '-') {
+			strcpy(before->value, text);
+			before = NULL;
+			continue;
+		}
+		if (out->count == USAGE_WORDS)
+			return -EINVAL;
+		before = &out->word[out->count++];
+		strcpy(text[0] == '-' ? before->option : before->value, text);
+		if (closed || text[0] != '-')
+			before = NULL;
+	}
+	return 0;
+}
 
 /* Directories in which the driver lists the processes that use a GPU, and the nodes. */
 #define PIDS "/sys/class/kfd/kfd/proc"

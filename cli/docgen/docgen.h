@@ -29,7 +29,7 @@ void pages_man_command(const struct cli_command *cmd, FILE *out);
 /* Writes the manual page of the command, which lists the commands. */
 void pages_man_overview(FILE *out);
 /* Write the completion for a shell. Return 0, or -EINVAL if the usage line of a command cannot be
- * parsed (usage.h); a message is printed on stderr then. */
+ * parsed; a message is printed on stderr then. */
 int pages_bash(FILE *out);
 int pages_zsh(FILE *out);
 

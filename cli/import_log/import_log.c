@@ -249,10 +249,11 @@ static int nothing(const struct import *import)
 static int import(struct import *import, enum import_format format)
 {
 	char name[NAME];
-	int rc = stop_begin();
+	int rc;
 
-	if (rc == 0)
-		rc = open_log(import);
+	if (stop_begin(&cmd_import_log))
+		return CLI_FAILED;
+	rc = open_log(import);
 	if (rc == 0)
 		rc = read_all(import);
 	if (rc)

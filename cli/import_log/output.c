@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "cli/output/fields.h"
-#include "cli/output/json_fields.h"
 #include "common/text.h"
 
 #define QUEUES_PRINTED 6u /* queues in the row of a thread */

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/quantity.h"
@@ -201,12 +204,14 @@ static const char *text_of(char text[FIELD_CELL], const struct field *field, con
 		return json_is_true(value) ? "yes" : "no";
 	if (!json_is_number(value))
 		return TABLE_UNKNOWN;
-	if (has_unit(field, "_us"))
+	if (has_unit(field, "_us") || !strncmp(field->type, "us", 2))
 		return quantity_us(text, number);
 	if (has_unit(field, "_bytes"))
 		return quantity_bytes(text, (unsigned long long)number);
 	if (has_unit(field, "_ratio"))
 		snprintf(text, FIELD_CELL, "%.1f %%", 100 * number);
+	else if (!strncmp(field->type, "percentage", 10))
+		snprintf(text, FIELD_CELL, "%.1f %%", number);
 	else if (json_is_integer(value))
 		snprintf(text, FIELD_CELL, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 	else
@@ -267,4 +272,54 @@ int render_table(const struct field *fields, const char *columns, const json_t *
 	rc = table_print(table, out);
 	table_free(table);
 	return rc;
+}
+
+/* ---- values of a JSON object, for a cell or a sentence ---- */
+
+const char *field_integer(char text[FIELD_BYTES], const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (json_is_integer(value))
+		snprintf(text, FIELD_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else
+		snprintf(text, FIELD_BYTES, "%s", TABLE_UNKNOWN);
+	return text;
+}
+
+const char *field_text(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value && value[0] != '\0' ? value : TABLE_UNKNOWN;
+}
+
+const char *field_yes(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!json_is_boolean(value))
+		return TABLE_UNKNOWN;
+	return json_is_true(value) ? "yes" : "no";
+}
+
+double field_number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+void field_print(json_t *list, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (text)
+		json_array_append_new(list, json_string(text));
+	free(text);
 }

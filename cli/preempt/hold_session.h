@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "cli/util/target_process.h"
+#include "cli/util/select_process.h"
 #include "kfd/debug_target.h"
 
 struct session {

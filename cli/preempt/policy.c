@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "channel/protocol.h"
-#include "cli/output/json_fields.h"
-#include "cli/output/table.h"
+#include "cli/output/fields.h"
 #include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
@@ -201,9 +200,7 @@ const struct cli_command cmd_policy = {
 #include "common/policies.def"
 #undef POLICY
 		"\n"
-		"  --json         prints the result as JSON (docs/reference/control.md)\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         prints the result as JSON (docs/reference/control.md)\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched policy 19729 share share=20%\n"

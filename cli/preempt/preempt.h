@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by the files of the command "kfdsched preempt": preempt.c is the command itself;
- * preempt_direct.c and preempt_daemon.c suspend and resume the process, in a child (hold_child.h);
- * preempt_online.c runs a command in the meantime, again and again; preempt_output.c prints the
- * result, and preempt_svg.c draws it.
+ * preempt_rounds.c suspends and resumes the process, in a child (hold_child.h); preempt_online.c
+ * runs a command in the meantime, again and again; preempt_output.c prints and draws the result.
  *
  * Threads: none. Times are wall time in microseconds.
  */
@@ -13,7 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/util/target_process.h"
+#include "cli/util/select_process.h"
 #include "kfd/device.h"
 
 /* What is to be measured. Filled by preempt.c, read-only for the other files. */

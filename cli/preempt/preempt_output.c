@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/output/fields.h"
+#include "cli/output/svg.h"
+#include "cli/output/table.h"
 #include "cli/output/text_histogram.h"
 #include "cli/preempt/preempt.h"
 #include "common/text.h"
@@ -119,49 +122,68 @@ void preempt_stats_free(struct preempt_stats *stats)
 	*stats = (struct preempt_stats){0};
 }
 
+/* What is printed, for the fields of preempt.def. */
+struct online_report {
+	const struct preempt_job *job;
+	const struct preempt_online *online;
+	unsigned across;
+	const struct preempt_times *held, *outside; /* NULL: none */
+};
+
+struct preempt_report {
+	const struct preempt_job *job;
+	const struct preempt_result *result;
+	const struct preempt_round *first; /* NULL: no round has succeeded */
+	const struct preempt_times *suspend, *held, *resume;
+	const struct online_report *online; /* NULL: none */
+};
+
+static json_t *by_daemon(const void *row)
+{
+	return json_boolean(((const struct preempt_job *)row)->daemon_pid != 0);
+}
+
 /* ---- text ---- */
 
-static void row(struct table *table, const char *name, const struct preempt_times *times)
-{
-	const double us[] = {times->min, times->mean, times->p50,
-			     times->p90, times->p99,  times->max};
-	char text[QUANTITY_BYTES];
+#include "cli/preempt/preempt.def"
 
-	table_row(table);
-	table_cell(table, "%s", name);
-	table_cell(table, "%u", times->count);
-	for (size_t i = 0; i < sizeof(us) / sizeof(us[0]); i++)
-		table_cell(table, "%s", quantity_us(text, us[i]));
+/* Adds a row to a table of times. `count`: the key for their number, "rounds" or "requests". */
+static void add_row(json_t *rows, const char *name, const char *count,
+		    const struct preempt_times *times)
+{
+	json_t *row = render_json(fields_preempt_times, times);
+
+	json_object_set_new(row, "name", json_string(name));
+	json_object_set_new(row, count, json_integer(times->count));
+	json_array_append_new(rows, row);
 }
 
 static int print_table(const struct preempt_stats *stats)
 {
-	struct table *table = table_new("<|ROUNDS|MIN|MEAN|P50|P90|P99|MAX");
+	json_t *rows = json_array();
 	int rc;
 
-	if (!table)
-		return -ENOMEM;
-	row(table, "suspend", &stats->suspend);
-	row(table, "held", &stats->held);
-	row(table, "resume", &stats->resume);
-	rc = table_print(table, stdout);
-	table_free(table);
+	add_row(rows, "suspend", "rounds", &stats->suspend);
+	add_row(rows, "held", "rounds", &stats->held);
+	add_row(rows, "resume", "rounds", &stats->resume);
+	rc = render_table(fields_preempt_row, "name,rounds,min,mean,median,p90,p99,max", rows,
+			  stdout);
+	json_decref(rows);
 	return rc;
 }
 
 /* Prints what the requests took while the process was held, and while it ran. */
 static int print_online(const struct preempt_online *online, const struct preempt_stats *stats)
 {
-	struct table *table = table_new("<|REQUESTS|MIN|MEAN|P50|P90|P99|MAX");
+	json_t *rows = json_array();
 	int rc;
 
-	if (!table)
-		return -ENOMEM;
 	putchar('\n');
-	row(table, "online, held", &stats->online_held);
-	row(table, "online, outside", &stats->online_outside);
-	rc = table_print(table, stdout);
-	table_free(table);
+	add_row(rows, "online, held", "requests", &stats->online_held);
+	add_row(rows, "online, outside", "requests", &stats->online_outside);
+	rc = render_table(fields_preempt_row, "name,requests,min,mean,median,p90,p99,max", rows,
+			  stdout);
+	json_decref(rows);
 	if (stats->online_across)
 		printf("%u requests were under way during a suspend or resume\n",
 		       stats->online_across);
@@ -223,41 +245,167 @@ int preempt_print(const struct preempt_job *job, const struct preempt_result *re
 
 /* ---- JSON ---- */
 
-#include "cli/preempt/preempt.def"
-
-static json_t *times_json(const struct preempt_times *times, const struct field *fields)
+static const struct preempt_times *if_any(const struct preempt_times *times)
 {
-	return times->count ? render_json(fields, times) : json_null();
-}
-
-static json_t *online_json(const struct preempt_job *job, const struct preempt_online *online,
-			   const struct preempt_stats *stats)
-{
-	if (!online)
-		return json_null();
-	return json_pack("{so sI sI sI so so}", "command", plain_or_null(job->online), "failed",
-			 (json_int_t)online->failed, "across", (json_int_t)stats->online_across,
-			 "left_out", (json_int_t)online->left_out, "held_us",
-			 times_json(&stats->online_held, fields_preempt_requests), "outside_us",
-			 times_json(&stats->online_outside, fields_preempt_requests));
+	return times->count ? times : NULL;
 }
 
 int preempt_print_json(const struct preempt_job *job, const struct preempt_result *result,
 		       const struct preempt_stats *stats)
 {
-	json_t *root = json_pack(
-		"{sI ss sb sb sI sI sI sf sf so so so so so so ss?}", "pid",
-		(json_int_t)job->target.pid, "comm", job->target.name, "simulated",
-		(int)job->simulated, "by_daemon", job->daemon_pid != 0, "asked",
-		(json_int_t)job->times, "tried", (json_int_t)result->tried, "succeeded",
-		(json_int_t)result->done, "hold_us", job->hold_us, "pause_us", job->pause_us,
-		"opening_suspend_us",
-		isnan(result->opening_us) ? json_null() : json_real(result->opening_us), "first",
-		result->done ? render_json(fields_preempt_round, &result->rounds[0]) : json_null(),
-		"suspend_us", times_json(&stats->suspend, fields_preempt_times), "held_us",
-		times_json(&stats->held, fields_preempt_times), "resume_us",
-		times_json(&stats->resume, fields_preempt_times), "online",
-		online_json(job, result->online, stats), "problem",
-		result->problem[0] ? result->problem : NULL);
-	return render_print(root, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	const struct online_report online = {
+		.job = job,
+		.online = result->online,
+		.across = stats->online_across,
+		.held = if_any(&stats->online_held),
+		.outside = if_any(&stats->online_outside),
+	};
+	const struct preempt_report report = {
+		.job = job,
+		.result = result,
+		.first = result->done ? &result->rounds[0] : NULL,
+		.suspend = if_any(&stats->suspend),
+		.held = if_any(&stats->held),
+		.resume = if_any(&stats->resume),
+		.online = result->online ? &online : NULL,
+	};
+
+	return render_print(render_json(fields_preempt, &report),
+			    JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+}
+
+/* ---- SVG ---- */
+
+#define WIDTH 860
+#define HEIGHT 480
+#define LEFT 70
+#define RIGHT 40
+#define TOP 136
+#define BOTTOM 420
+#define LABELS 12  /* labels that fit below the axis */
+#define POINTS 400 /* limit of the points of a curve */
+
+static const char style[] =
+	".curve{fill:none;stroke-width:2}.suspend{stroke:#d97a1e}.resume{stroke:#0e9384}"
+	".held{stroke:#3b6fd4}.outside{stroke:#b0389a}"
+	".dot{stroke-width:2;fill:none}\n";
+static const char dark[] =
+	".suspend{stroke:#e58a32}.resume{stroke:#1fb5a3}.held{stroke:#6c9bf0}.outside{stroke:#d765c3}";
+
+static void show_range(struct svg_scale *scale, const struct preempt_times *times)
+{
+	svg_scale_show(scale, times->min);
+	svg_scale_show(scale, times->max);
+}
+
+static struct svg_scale find_scale(const struct preempt_result *result,
+				   const struct preempt_stats *stats)
+{
+	struct svg_scale scale = svg_scale_begin(LEFT, WIDTH - LEFT - RIGHT);
+
+	show_range(&scale, &stats->suspend);
+	show_range(&scale, &stats->resume);
+	if (result->done) {
+		svg_scale_show(&scale, result->rounds[0].suspend_us);
+		svg_scale_show(&scale, result->rounds[0].resume_us);
+	}
+	show_range(&scale, &stats->online_held);
+	show_range(&scale, &stats->online_outside);
+	svg_scale_end(&scale);
+	return scale;
+}
+
+/* The y coordinate of a share of the rounds. */
+static double height_of(double share)
+{
+	return BOTTOM - (BOTTOM - TOP) * share;
+}
+
+static void grid(FILE *out, const struct svg_scale *scale)
+{
+	char text[16];
+
+	svg_scale_grid(out, scale, TOP, BOTTOM, LABELS);
+	for (unsigned percent = 0; percent <= 100; percent += 25) {
+		double y = height_of(percent / 100.0);
+
+		svg_line(out, "grid", LEFT, y, WIDTH - RIGHT, y);
+		snprintf(text, sizeof(text), "%u %%", percent);
+		svg_text(out, LEFT - 8, y + 4, "soft", "end", text);
+	}
+}
+
+/* Draws a step for each round; of more than POINTS rounds, a step for POINTS ranks. */
+static void curve(FILE *out, const struct svg_scale *scale, const char *name,
+		  const struct preempt_times *times)
+{
+	unsigned points = times->count < POINTS ? times->count : POINTS;
+
+	if (!points)
+		return;
+	fprintf(out, "<path class=\"curve %s\" d=\"M%.1f %.1f", name,
+		svg_scale_x(scale, times->min), height_of(0));
+	for (unsigned i = 1; i <= points; i++) {
+		unsigned rank = (unsigned)((unsigned long)i * times->count / points);
+
+		fprintf(out, " H%.1f V%.1f", svg_scale_x(scale, times->sorted[rank - 1]),
+			height_of((double)rank / times->count));
+	}
+	fputs("\"/>\n", out);
+}
+
+/* Marks the draw_first round by a circle above the curves, because it is not part of them. */
+static void draw_first(FILE *out, const struct svg_scale *scale, const char *name, double us)
+{
+	fprintf(out, "<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%d\" r=\"5\"/>\n", name,
+		svg_scale_x(scale, us), TOP - 14);
+}
+
+/* name: class of the curve. text: what it is, `width` pixels wide. */
+static void legend(FILE *out, double x, double y, const char *name, const char *what, double width,
+		   const struct preempt_times *times)
+{
+	char text[160], p50[QUANTITY_BYTES], p99[QUANTITY_BYTES], max[QUANTITY_BYTES];
+
+	fprintf(out, "<path class=\"curve %s\" d=\"M%.1f %.1f h24\"/>\n", name, x, y - 4);
+	svg_text(out, x + 32, y, "name", "start", what);
+	snprintf(text, sizeof(text), "P50 %s, P99 %s, at most %s", quantity_us(p50, times->p50),
+		 quantity_us(p99, times->p99), quantity_us(max, times->max));
+	svg_text(out, x + 32 + width, y, "soft", "start", text);
+}
+
+void preempt_svg(const struct preempt_job *job, const struct preempt_result *result,
+		 const struct preempt_stats *stats, FILE *out)
+{
+	struct svg_scale scale = find_scale(result, stats);
+	char text[256], hold[QUANTITY_BYTES], pause[QUANTITY_BYTES];
+
+	snprintf(text, sizeof(text), "Preempting %s (process %d): %u of %u rounds",
+		 job->target.name, (int)job->target.pid, result->done, job->times);
+	svg_begin(out, WIDTH, HEIGHT, text, style, dark);
+	svg_text(out, LEFT - 34, 34, "title", "start", text);
+	snprintf(text, sizeof(text), "by %s; held for %s, with %s between%s",
+		 job->daemon_pid ? "kfdschedd" : "a debug session", quantity_us(hold, job->hold_us),
+		 quantity_us(pause, job->pause_us), job->simulated ? "; simulated GPU" : "");
+	svg_text(out, LEFT - 34, 56, "soft", "start", text);
+	grid(out, &scale);
+	curve(out, &scale, "suspend", &stats->suspend);
+	curve(out, &scale, "resume", &stats->resume);
+	curve(out, &scale, "held", &stats->online_held);
+	curve(out, &scale, "outside", &stats->online_outside);
+	if (result->done) {
+		draw_first(out, &scale, "suspend", result->rounds[0].suspend_us);
+		draw_first(out, &scale, "resume", result->rounds[0].resume_us);
+	}
+	legend(out, LEFT, 86, "suspend", "suspend", 64, &stats->suspend);
+	legend(out, LEFT + 390, 86, "resume", "resume", 64, &stats->resume);
+	if (result->online) {
+		legend(out, LEFT, 106, "held", "online, held", 94, &stats->online_held);
+		legend(out, LEFT + 390, 106, "outside", "online, outside", 116,
+		       &stats->online_outside);
+	}
+	svg_text(out, (LEFT + WIDTH - RIGHT) / 2.0, BOTTOM + 44, "soft", "middle",
+		 "Share of rounds or requests with at most this duration (log scale); circles: the "
+		 "draw_first round, which is not included");
+	svg_end(out);
 }

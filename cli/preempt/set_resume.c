@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched resume, set: control requests about one process, and the functions for such requests
  * that suspend.c uses, too. */
+#include "cli/preempt/set_resume.h"
+
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "channel/protocol.h"
 #include "cli/output/fields.h"
-#include "cli/preempt/foreground_holds.h"
-#include "cli/preempt/set_resume.h"
-
 #include "common/text.h"
 #include "include/kfdsched.h"
 
@@ -68,6 +72,91 @@ bool control_req_needs_daemon(int rc, int pid)
 
 /* ---- resume ---- */
 
+struct holder {
+	pid_t pid;
+	const char *cmd; /* its command, "suspend" or "preempt" */
+};
+
+/* Returns the command of a kfdsched (its argv[1]) if that is suspend or preempt; otherwise NULL. */
+static const char *command_of(pid_t pid)
+{
+	static const char *const commands[] = {"suspend", "preempt"};
+	char path[64], arguments[256] = "";
+	const char *name, *cmd;
+	size_t got = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	f = fopen(path, "re");
+	if (f) {
+		got = fread(arguments, 1, sizeof(arguments) - 1, f);
+		fclose(f);
+	}
+	name = strrchr(arguments, '/') ? strrchr(arguments, '/') + 1 : arguments;
+	cmd = arguments + strlen(arguments) + 1;
+	if (strcmp(name, "kfdsched") != 0 || cmd >= arguments + got)
+		return NULL;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(cmd, commands[i]) == 0)
+			return commands[i];
+	return NULL;
+}
+
+/* Returns true if a file in /proc/PID/fdinfo is that of a pidfd of `target`. */
+static bool is_pidfd_of(const char *path, pid_t target)
+{
+	FILE *f = fopen(path, "re");
+	char line[128];
+	bool is = false;
+	int pid;
+
+	while (f && !is && fgets(line, sizeof(line), f))
+		is = sscanf(line, "Pid: %d", &pid) == 1 && pid == target;
+	if (f)
+		fclose(f);
+	return is;
+}
+
+/* Returns true if the process `pid` has a pidfd of `target` open. False also for processes of other
+ * users, whose fdinfo cannot be read. */
+static bool has_pidfd_of(pid_t pid, pid_t target)
+{
+	char directory[64], path[sizeof(directory) + 256];
+	const struct dirent *entry;
+	bool has = false;
+	DIR *dir;
+
+	snprintf(directory, sizeof(directory), "/proc/%d/fdinfo", (int)pid);
+	dir = opendir(directory);
+	while (dir && !has && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		has = entry->d_name[0] != '.' && is_pidfd_of(path, target);
+	}
+	if (dir)
+		closedir(dir);
+	return has;
+}
+
+/* The holding kfdsched is two processes, parent and child, and both have the pidfd. The lower pid
+ * is reported, which is nearly always the parent's; killing either ends both. */
+static bool holder_find(pid_t target, struct holder *out)
+{
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+
+	*out = (struct holder){0};
+	while (proc && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+		const char *cmd = pid > 0 && pid != getpid() ? command_of(pid) : NULL;
+
+		if (cmd && (!out->pid || pid < out->pid) && has_pidfd_of(pid, target))
+			*out = (struct holder){.pid = pid, .cmd = cmd};
+	}
+	if (proc)
+		closedir(proc);
+	return out->pid > 0;
+}
+
 /* No daemon holds the process. Reports the foreground command that holds the process,
  * if there is one. */
 static int print_holder(const struct control_req *req)
@@ -118,9 +207,7 @@ const struct cli_command cmd_resume = {
 		"root, or the daemon's admin_group. If the process is not registered with a daemon, it\n"
 		"prints which 'kfdsched suspend' holds the process: end that command.\n"
 		"\n"
-		"  --json         prints the result as one JSON object (docs/reference/control.md)\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         prints the result as one JSON object (docs/reference/control.md)\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched resume 4711\n"
@@ -186,9 +273,7 @@ const struct cli_command cmd_set = {
 		"processes, but no process is suspended for it, because its work in flight cannot be\n"
 		"observed; none: it is not scheduled any more.\n"
 		"\n"
-		"  --json         prints the result as one JSON object (docs/reference/control.md)\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         prints the result as one JSON object (docs/reference/control.md)\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched set 4711 online\n"

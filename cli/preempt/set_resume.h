@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cli/util/parse_options.h"
 #include "include/kfdsched.h"
@@ -43,5 +44,18 @@ int control_req_print_done(const struct cli_command *cmd, const struct control_r
  * NULL) and "reply". Returns CLI_DONE, or CLI_FAILED if memory is short; the request itself was
  * carried out in both cases. */
 int control_req_print_json(const struct cli_command *cmd, int pid, const char *reply, json_t *more);
+
+/* ---- suspend ---- */
+
+#define SUSPEND_IDS_MAX 1024u /* limit of the ids that --queues accepts: 0 to 1023 */
+
+struct suspend_ids {
+	uint32_t id[SUSPEND_IDS_MAX]; /* ascending, without duplicates */
+	uint32_t count;
+};
+
+/* Parses a list of queue ids, "0,2-5"; `ids` is a struct suspend_ids. Returns 0, or -EINVAL if the
+ * text is not such a list. */
+int suspend_read_ids(const char *text, void *ids);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Evaluates a recording (recording.h): how many queues the processes had over time, with
  * which ids, how each queue was configured and whether that changed, how many hardware slots
- * (HQDs) a queue occupied, and how many packets waited (backlog.h).
+ * (HQDs) a queue occupied, and how many packets waited.
  *
  * Samples are added one after the other. Memory grows with the number of different queues
  * in the recording, not with its length.
@@ -17,9 +17,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "cli/record/backlog.h"
 #include "cli/record/recording.h"
 #include "cli/record/sampling.h"
+#include "cli/util/command.h"
 #include "kfd/gpu_name.h"
 #include "kfd/topology.h"
 
@@ -29,6 +29,49 @@
 #define ANALYSIS_PROCESSES 4096u
 #define ANALYSIS_NODES 256u
 #define ANALYSIS_XCCS 16u /* XCCs that are counted separately, by their number in the GPU */
+
+/*
+ * Statistics of a backlog: how many packets waited in an AQL queue, or in several together, in
+ * each sample of a series.
+ *
+ * The values are kept in their order of size. If there are more than BACKLOG_SAMPLES, every second one
+ * is dropped and from then on only every second sample is kept, and so on; the median is then that
+ * of the samples that are left. The other figures count every sample.
+ *
+ * The caller zeroes a struct backlog before its first use and ends it with backlog_free(). Where a
+ * pointer to a backlog is const, NULL is allowed and means one without samples.
+ */
+#define BACKLOG_SAMPLES 1024u
+
+struct backlog {
+	size_t samples;	    /* samples in which the backlog was known */
+	size_t waiting;	    /* part of `samples` with at least one packet */
+	uint64_t max;	    /* packets */
+	uint64_t *recorded; /* packets, ascending; owned */
+	size_t count, room;
+	size_t every; /* one of so many samples is kept; 0: no sample yet */
+};
+
+/* Adds a sample in which `packets` waited. Returns 0, or -ENOMEM with the sample counted but not
+ * kept for the median. */
+int backlog_add(struct backlog *backlog, uint64_t packets);
+void backlog_free(struct backlog *backlog);
+
+/* Returns true if the backlog was known in a sample. */
+bool backlog_known(const struct backlog *backlog);
+/* Returns the share of the samples in which a packet waited, 0 to 1; 0 without samples. */
+double backlog_share(const struct backlog *backlog);
+/* Returns the median in packets, of an even number of samples the mean of the middle two; 0
+ * without samples. */
+double backlog_median(const struct backlog *backlog);
+/* Compares two backlogs by their median, then by the share of samples with a packet, then by their
+ * maximum. Returns a number below 0 if `a` is the smaller one, 0 if they are equal, else one above
+ * 0. */
+int backlog_compare(const struct backlog *a, const struct backlog *b);
+/* Returns {"samples", "waiting_ratio", "median_packets", "max_packets"}
+ * (docs/reference/recordings.md, kfdsched compare --json), or null if the backlog was not known in
+ * any sample. */
+json_t *backlog_json(const struct backlog *backlog);
 
 struct analysed_queue {
 	struct observe_queue last; /* for each field, the last value that was known */
@@ -126,6 +169,13 @@ json_t *analysis_conclusion(const struct analysis *analysis);
 /* Returns the keys of `kfdsched analyze --json` (docs/reference/recordings.md), except those about
  * the recording itself, which the caller adds. The caller owns the object. */
 json_t *analysis_json(const struct analysis *analysis);
-extern const struct field fields_gpu_user_row[]; /* a row of gpu_users_table() */
+/*
+ * Reads a whole recording into the analysis; one that was cut off or is damaged as far as it can be
+ * read. `name`: the recording in messages. The caller closes *out, also after an error.
+ * Returns CLI_DONE; or CLI_FAILED, after one line on stderr, also if it has no complete sample.
+ */
+int analyze_read(const struct cli_command *cmd, const char *dir, const char *name,
+		 struct analysis *analysis, struct recording **out);
+extern const struct field fields_settings_row[], fields_gpu_user_row[]; /* of tables */
 
 #endif

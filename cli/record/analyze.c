@@ -7,7 +7,6 @@
 
 #include "cli/output/table.h"
 #include "cli/record/analysis.h"
-#include "cli/record/gpu_users.h"
 #include "cli/util/gpus.h"
 #include "cli/util/parse_options.h"
 #include "common/text.h"
@@ -16,6 +15,91 @@ struct analyze_options {
 	const char *dir, *svg;
 	bool json;
 };
+
+/* ---- processes that used a GPU ---- */
+
+/* Returns the role if it is one that the daemon can give, else JSON null. */
+static json_t *checked_role(const json_t *role)
+{
+	static const char *const roles[] = {"online", "offline", "seen"};
+	const char *text = json_string_value(role);
+
+	for (size_t i = 0; text && i < sizeof(roles) / sizeof(roles[0]); i++)
+		if (strcmp(text, roles[i]) == 0)
+			return json_string(roles[i]);
+	return json_null();
+}
+
+/* Copies the list of a recording, which can come from anywhere: entries without a valid pid are
+ * left out, a comm is cut and its control characters are replaced, an unknown role becomes null. */
+static json_t *gpu_users_read(const json_t *list)
+{
+	json_t *out = json_is_array(list) ? json_array() : json_null();
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(list, i, entry)
+	{
+		const char *name = json_string_value(json_object_get(entry, "comm"));
+		json_int_t pid = json_integer_value(json_object_get(entry, "pid"));
+		char comm[RECORDED_COMM];
+
+		if (pid <= 0 || pid > INT32_MAX || json_array_size(out) == RECORDED_USERS)
+			continue;
+		snprintf(comm, sizeof(comm), "%s", name ? name : "");
+		plain_text(comm);
+		json_array_append_new(out, json_pack("{s:I,s:o,s:o}", "pid", pid, "comm",
+						     plain_or_null(comm), "role",
+						     checked_role(json_object_get(entry, "role"))));
+	}
+	return out;
+}
+
+static bool has(const json_t *list, const json_t *process)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(list, i, entry)
+	{
+		if (json_equal(entry, process))
+			return true;
+	}
+	return false;
+}
+
+/* Adds the process as a row that has whether it is in each list; null: the list is not known. */
+static void add_row(json_t *rows, const json_t *process, const json_t *begin, const json_t *end)
+{
+	json_t *row = json_copy((json_t *)(uintptr_t)process);
+
+	json_object_set_new(row, "begin",
+			    json_is_array(begin) ? json_boolean(has(begin, process)) : json_null());
+	json_object_set_new(row, "end",
+			    json_is_array(end) ? json_boolean(has(end, process)) : json_null());
+	json_array_append_new(rows, row);
+}
+
+/* Prints a table on stdout: each process, and whether it is in the list `begin` and in the list
+ * `end`, which are from gpu_users_read(). Returns 0 or -ENOMEM. */
+static int gpu_users_table(const json_t *begin, const json_t *end)
+{
+	json_t *rows = json_array();
+	const json_t *process;
+	size_t i;
+	int rc;
+
+	json_array_foreach(begin, i, process) add_row(rows, process, begin, end);
+	/* One whose name or role has changed meanwhile has two rows. */
+	json_array_foreach(end, i, process)
+	{
+		if (!has(begin, process))
+			add_row(rows, process, begin, end);
+	}
+	rc = render_table(fields_gpu_user_row, "pid,comm,role,begin,end", rows, stdout);
+	json_decref(rows);
+	return rc;
+}
 
 /* ---- as tables ---- */
 
@@ -36,35 +120,26 @@ static const char *changed_text(const struct analysed_queue *queue, char *text, 
  * process has several, which the last queue shows, because queues are sorted by context. */
 static void attribute_table(const struct analysis *a, const struct analysed_process *p)
 {
-	static const enum observe_field fields[] = {
-		OBSERVE_TYPE,	 OBSERVE_RING_BYTES, OBSERVE_RING_ADDRESS, OBSERVE_PRIORITY,
-		OBSERVE_PERCENT, OBSERVE_CU_BITS,    OBSERVE_CWSR_BYTES,   OBSERVE_MQDS,
-	};
 	bool contexts = p->queue[p->count - 1].last.context > 0;
-	struct table *table =
-		table_new(contexts ? "CONTEXT|QUEUE|GPU|<TYPE|RING|<RING "
-				     "ADDRESS|PRIORITY|PERCENT|CUS|SAVE AREA|MQDS|<CHANGED"
-				   : "QUEUE|GPU|<TYPE|RING|<RING ADDRESS|PRIORITY|PERCENT|CUS|SAVE "
-				     "AREA|MQDS|<CHANGED");
-	char text[OBSERVE_TEXT], changed[512], gpu[GPU_NAME_SHORT];
+	json_t *rows = json_array();
+	char changed[512];
 
-	for (size_t i = 0; table && i < p->count; i++) {
+	for (size_t i = 0; i < p->count; i++) {
 		const struct analysed_queue *queue = &p->queue[i];
+		json_t *row = observe_json(&queue->last);
 
-		table_row(table);
-		if (contexts)
-			table_cell(table, "%u", queue->last.context);
-		table_cell(table, "%u", queue->last.id);
-		table_cell(table, "%s",
-			   gpu_name_short(gpu, analysis_gpu(a, queue->last.gpu_id),
-					  queue->last.gpu_id));
-		for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++)
-			table_cell(table, "%s", observe_text(text, &queue->last, fields[f]));
-		table_cell(table, "%s", changed_text(queue, changed, sizeof(changed)));
+		gpus_set_text(row, a->name, a->names, queue->last.gpu_id);
+		json_object_set_new(row, "changed",
+				    json_string(changed_text(queue, changed, sizeof(changed))));
+		json_array_append_new(rows, row);
 	}
-	if (table)
-		table_print(table, stdout);
-	table_free(table);
+	render_table(fields_settings_row,
+		     contexts ? "context,id,GPU,type,ring_bytes,ring_address,queue_priority,"
+				"percent,cu_bits,cwsr_bytes,mqds,changed"
+			      : "id,GPU,type,ring_bytes,ring_address,queue_priority,percent,"
+				"cu_bits,cwsr_bytes,mqds,changed",
+		     rows, stdout);
+	json_decref(rows);
 }
 
 static void process_line(const struct analysed_process *p)
@@ -229,49 +304,50 @@ static int write_svg(const char *path, const char *dir, const struct analysis *a
 	return CLI_DONE;
 }
 
-/* Reads the recording and prints the result. A recording that was cut off is evaluated as far as it
- * goes; one without any complete sample is an error. */
-static int analyze(const struct analyze_options *options)
+int analyze_read(const struct cli_command *cmd, const char *dir, const char *name,
+		 struct analysis *a, struct recording **out)
 {
 	struct recorded_sample sample = {0};
+	char why[RECORDING_WHY];
+	int rc, code = CLI_DONE;
+
+	if (recording_open(dir, out, why))
+		return cli_failed(cmd, "%s", why);
+	analysis_nodes(a, json_object_get(recording_head(*out), "nodes"));
+	while ((rc = recording_next(*out, &sample)) > 0 && (rc = analysis_add(a, &sample)) == 0)
+		;
+	if (rc < 0)
+		code = cli_failed(cmd, "cannot read %s: %s", name, strerror(-rc));
+	else if (a->samples == 0)
+		code = cli_failed(cmd,
+				  "there is no complete sample in %s: the recording ended before "
+				  "the first one, or is damaged",
+				  name);
+	recorded_sample_free(&sample);
+	return code;
+}
+
+/* Reads the recording and prints the result. */
+static int analyze(const struct analyze_options *options)
+{
 	struct recording *recording = NULL;
 	struct analysis *a = calloc(1, sizeof(*a));
-	char why[RECORDING_WHY];
-	int code = CLI_FAILED, rc;
+	int code = a ? analyze_read(&cmd_analyze, options->dir, options->dir, a, &recording)
+		     : cli_failed(&cmd_analyze, "no memory");
 
-	if (!a)
-		return cli_failed(&cmd_analyze, "no memory");
-	if (recording_open(options->dir, &recording, why)) {
-		cli_failed(&cmd_analyze, "%s", why);
-		goto out;
+	if (code == CLI_DONE) {
+		code = options->svg ? write_svg(options->svg, options->dir, a) : CLI_DONE;
+		if (options->json) {
+			render_print(whole_json(options->dir, recording, a),
+				     JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+		} else {
+			show_head(options->dir, recording, a);
+			show(a, recording);
+		}
 	}
-	analysis_nodes(a, json_object_get(recording_head(recording), "nodes"));
-	while ((rc = recording_next(recording, &sample)) > 0 &&
-	       (rc = analysis_add(a, &sample)) == 0)
-		;
-	if (rc < 0) {
-		cli_failed(&cmd_analyze, "cannot analyze %s: %s", options->dir, strerror(-rc));
-		goto out;
-	}
-	if (a->samples == 0) {
-		cli_failed(&cmd_analyze,
-			   "there is no complete sample in %s: the recording ended before the "
-			   "first one, or is damaged",
-			   options->dir);
-		goto out;
-	}
-	code = options->svg ? write_svg(options->svg, options->dir, a) : CLI_DONE;
-	if (options->json) {
-		render_print(whole_json(options->dir, recording, a),
-			     JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-	} else {
-		show_head(options->dir, recording, a);
-		show(a, recording);
-	}
-out:
-	recorded_sample_free(&sample);
 	recording_close(recording);
-	analysis_free(a);
+	if (a)
+		analysis_free(a);
 	free(a);
 	return code;
 }

@@ -3,18 +3,24 @@
  * that are recorded for it. */
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/record/compare.h"
+#include "cli/record/comparison.h"
 #include "cli/record/record.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
 #include "common/clock.h"
 #include "common/text.h"
+#include "common/wait.h"
 
 /* Samples of a running process: enough to see whether its queues change all the time. */
 #define LIVE_SAMPLES 5u
@@ -47,34 +53,20 @@ static int ended_with(const struct recording *recording, const char *key)
  * it can be read. */
 static int read_recording(struct side *side)
 {
-	struct recorded_sample sample = {0};
-	struct recording *recording;
-	char why[RECORDING_WHY];
-	int rc = recording_open(side->dir, &recording, why);
+	struct recording *recording = NULL;
+	int code = analyze_read(&cmd_compare, side->dir, side->name, &side->analysis, &recording);
 
-	if (rc)
-		return cli_failed(&cmd_compare, "%s", why);
-	analysis_nodes(&side->analysis, json_object_get(recording_head(recording), "nodes"));
-	while ((rc = recording_next(recording, &sample)) > 0 &&
-	       (rc = analysis_add(&side->analysis, &sample)) == 0)
-		;
-	if (rc == 0 && (!recording_ended(recording) || recording_damaged(recording) > 0))
-		fprintf(stderr,
-			"kfdsched compare: %s was cut off or damaged; comparing its readable "
-			"part\n",
-			side->name);
-	side->exit_code = ended_with(recording, "exit_code");
-	side->signal = ended_with(recording, "signal");
-	recorded_sample_free(&sample);
+	if (code == CLI_DONE) {
+		if (!recording_ended(recording) || recording_damaged(recording) > 0)
+			fprintf(stderr,
+				"kfdsched compare: %s was cut off or damaged; comparing its "
+				"readable part\n",
+				side->name);
+		side->exit_code = ended_with(recording, "exit_code");
+		side->signal = ended_with(recording, "signal");
+	}
 	recording_close(recording);
-	if (rc < 0)
-		return cli_failed(&cmd_compare, "cannot read %s: %s", side->name, strerror(-rc));
-	if (side->analysis.samples == 0)
-		return cli_failed(&cmd_compare,
-				  "there is no complete sample in %s: the recording ended before "
-				  "the first one, or is damaged",
-				  side->name);
-	return CLI_DONE;
+	return code;
 }
 
 /* ---- a process ---- */
@@ -94,25 +86,19 @@ static int open_process(struct side *side, const char *socket)
 /* Takes one sample of a running process and adds it to the analysis. */
 static int inspect(struct side *side, double seconds)
 {
-	struct recorded_process process = {.pid = side->process.pid,
-					   .started = side->process.started};
+	struct recorded_process process;
 	const struct recorded_sample sample = {
 		.phase = RECORDED_SAMPLE, .seconds = seconds, .process = &process, .count = 1};
-	const char *unknown;
-	int rc = observe_sample(side->observer, &side->observation);
+	int rc = recorded_now(side->observer, &side->process, &side->observation, &process);
 
 	if (rc == -ESRCH)
 		return cli_failed(&cmd_compare, "process %d has ended", (int)side->process.pid);
 	if (rc)
 		return cli_failed(&cmd_compare, "cannot read process %d: %s",
 				  (int)side->process.pid, strerror(-rc));
-	/* The list stays owned by the observation; analysis_add() copies from it. */
-	process.queues = *recorded_best(&side->observation, &process.source, &unknown);
 	if (process.source == OBSERVE_NO_SOURCE)
 		return cli_failed(&cmd_compare, "process %d (%s): no source reports queues: %s",
-				  (int)side->process.pid, side->process.comm, unknown);
-	snprintf(process.comm, sizeof(process.comm), "%s", side->process.comm);
-	process.host_pid = side->observation.host_pid;
+				  (int)side->process.pid, side->process.comm, process.unknown);
 	return analysis_add(&side->analysis, &sample)
 		       ? cli_failed(&cmd_compare, "out of memory for a sample")
 		       : CLI_DONE;
@@ -189,7 +175,114 @@ static int take_sides(const struct job *job, struct side *sides)
 	return CLI_DONE;
 }
 
-/* ---- two commands ---- */
+/* ---- two commands, each recorded by a process of its own ---- */
+
+/* The process that records one command. */
+struct recording_process {
+	pid_t pid;
+	int pidfd; /* readable when it has ended; -1: it has ended and was reaped */
+};
+
+/* Runs in the process that records. A signal that ends kfdsched stops the command as well: without
+ * its parent, this process gets SIGTERM. */
+static _Noreturn void become(const struct record_options *options, pid_t parent)
+{
+	int code;
+
+	stop_child();
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* If the parent has died before prctl(), no signal will arrive. */
+	if (getppid() != parent)
+		_exit(CLI_FAILED);
+	code = record_command(options);
+	fflush(NULL);
+	_exit(code);
+}
+
+static int start_recording(struct recording_process *process, const struct record_options *options)
+{
+	pid_t parent = getpid();
+
+	/* Otherwise the child would write buffered output of this process again. */
+	fflush(NULL);
+	process->pid = fork();
+	if (process->pid == 0)
+		become(options, parent);
+	if (process->pid < 0)
+		return -errno;
+	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	if (process->pidfd >= 0)
+		return 0;
+	int error = -errno;
+
+	kill(process->pid, SIGTERM);
+	waitpid(process->pid, NULL, 0);
+	return error;
+}
+
+/* Reaps a process that has ended. */
+static void reap(struct recording_process *process, int *code)
+{
+	int status;
+
+	if (waitpid(process->pid, &status, 0) == process->pid)
+		*code = cli_exit_code(status);
+	close(process->pidfd);
+	process->pidfd = -1;
+}
+
+static void stop_both(const struct recording_process *processes)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (processes[i].pidfd >= 0)
+			kill(processes[i].pid, SIGTERM);
+}
+
+/* Waits until both have ended. The first signal to stop is passed on; the processes then stop
+ * their commands and complete their recordings. */
+static void wait_for_both(struct recording_process *processes, int *codes)
+{
+	int stop = stop_fd();
+
+	while (processes[0].pidfd >= 0 || processes[1].pidfd >= 0) {
+		struct pollfd fds[] = {
+			{.fd = processes[0].pidfd, .events = POLLIN},
+			{.fd = processes[1].pidfd, .events = POLLIN},
+			{.fd = stop, .events = POLLIN},
+		};
+
+		poll_until_ns(fds, sizeof(fds) / sizeof(fds[0]), UINT64_MAX);
+		if (fds[2].revents) {
+			stop_both(processes);
+			stop = -1; /* it stays readable */
+		}
+		for (unsigned i = 0; i < 2; i++)
+			if (fds[i].revents)
+				reap(&processes[i], &codes[i]);
+	}
+}
+
+/*
+ * Records two commands at the same time, and returns when both have ended. A signal to stop is passed on to both. Writes the exit code of each
+ * record_command() to codes[].
+ * Returns 0, or a negative errno if a process could not be started; then neither runs any more.
+ */
+static int record_two(const struct record_options sides[2], int codes[2])
+{
+	struct recording_process processes[2] = {{.pidfd = -1}, {.pidfd = -1}};
+	int rc = 0;
+
+	codes[0] = codes[1] = CLI_FAILED;
+	/* With an inherited SIG_IGN the kernel would reap the processes, and their exit codes would
+	 * be lost. */
+	signal(SIGCHLD, SIG_DFL);
+	for (unsigned i = 0; rc == 0 && i < 2; i++)
+		rc = start_recording(&processes[i], &sides[i]);
+	if (rc)
+		stop_both(processes);
+	wait_for_both(processes, codes);
+	return rc;
+}
 
 /* Where the two commands are recorded. */
 struct out_dir {
@@ -378,10 +471,7 @@ static int run(int argc, char **argv)
 	}
 	if (code != CLI_GO_ON)
 		return code;
-	code = stop_begin();
-	if (code)
-		return cli_failed(&cmd_compare, "cannot handle signals: %s", strerror(-code));
-	return compare(&job);
+	return stop_begin(&cmd_compare) ? CLI_FAILED : compare(&job);
 }
 
 const struct cli_command cmd_compare = {
@@ -407,9 +497,7 @@ const struct cli_command cmd_compare = {
 		"                 processes, 1s for commands\n"
 		"  -o, --output DIR  keeps the recordings of the two commands in the new directory DIR, as\n"
 		"                 DIR/a and DIR/b; without it they are removed\n"
-		"  --json         one object; docs/reference/recordings.md describes the keys\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         one object; docs/reference/recordings.md describes the keys\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched compare run1 run2\n"

@@ -7,7 +7,7 @@
  * The processes of each side are sorted by pid, and the first is compared with the first, the
  * second with the second, because KFD numbers the queues of each process separately.
  *
- * Pure. Threads: one at a time. Ownership: comparison_make() fills a struct comparison, which
+ * Pure, but for compare_show(). Threads: one at a time. Ownership: comparison_make() fills a struct comparison, which
  * comparison_free() ends; the two analyses are borrowed and have to outlive it.
  */
 #ifndef KFDSHIM_CLI_RECORD_COMPARISON_H
@@ -15,6 +15,7 @@
 
 #include <jansson.h>
 
+#include "cli/inspect/process.h"
 #include "cli/record/analysis.h"
 
 enum comparison_where {
@@ -27,11 +28,14 @@ enum comparison_where {
 
 struct compared_queue {
 	enum comparison_where where;
-	size_t process; /* index in the order of pids; 0: the first of either side */
+	const char *where_name; /* JSON word: "both", "differs", "only_a", "only_b" */
+	size_t process;		/* index in the order of pids; 0: the first of either side */
 	uint32_t context, id;
 	const struct sampled_queue *a, *b; /* in the analyses; NULL: that side has none */
 	double a_share, b_share;	   /* share of the samples with the queue, 0 to 1 */
-	const struct backlog *a_backlog, *b_backlog; /* in the analyses; NULL: as `a`, `b` */
+	uint32_t a_gpu_id, b_gpu_id;	   /* 0: that side has none */
+	const char *a_type, *b_type;	   /* NULL: none, or not known */
+	const struct backlog *a_backlog, *b_backlog; /* in the analyses; NULL: not known */
 };
 
 /* Two processes that are compared with each other. */
@@ -43,7 +47,7 @@ struct compared_node {
 	uint32_t gpu_id;
 	size_t a, b;   /* most compute queues in one sample, of each side */
 	int64_t slots; /* for compute queues; -1: not known */
-	/* Of all processes together, in the analyses; NULL: that side does not have the node. */
+	/* Of all processes together, in the analyses; NULL: not known. */
 	const struct backlog *a_backlog, *b_backlog;
 };
 
@@ -65,14 +69,27 @@ struct comparison {
 /* Fills *out from two analyses. Returns 0, or -ENOMEM with *out empty. */
 int comparison_make(const struct analysis *a, const struct analysis *b, struct comparison *out);
 void comparison_free(struct comparison *comparison);
-extern const struct field fields_backlog_row[]; /* for the table of waiting packets */
-/* Returns the JSON word: "both", "differs", "only_a", "only_b". */
-const char *comparison_where_name(enum comparison_where where);
 /* Returns the findings as a JSON array of sentences, owned by the caller. `a` and `b`: names of
  * the two sides. NULL: no memory. */
 json_t *comparison_conclusion(const struct comparison *comparison, const char *a, const char *b);
+
+/* ---- output of the command (compare_output.c) ---- */
+
+struct side {
+	char name[128];			 /* the user's word for it, for messages */
+	const char *dir;		 /* of the recording; NULL: a process */
+	int exit_code, signal;		 /* of the recorded command; -1: none, or not known */
+	struct process_identity process; /* pid 0: the side is a recording */
+	struct observer *observer;
+	struct observation observation;
+	struct analysis analysis;
+};
+
+/* Prints the comparison of two sides as text. */
+void compare_show(const struct comparison *comparison, const struct side sides[2]);
 /* Returns the object of `kfdsched compare --json` (docs/reference/recordings.md), owned by the
- * caller. `a` and `b`: names of the two sides. */
-json_t *comparison_json(const struct comparison *comparison, const char *a, const char *b);
+ * caller. */
+json_t *compare_json(const struct comparison *comparison, const struct side sides[2]);
+extern const struct field fields_compared_row[]; /* for both tables */
 
 #endif

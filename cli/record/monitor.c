@@ -1,18 +1,475 @@
 // SPDX-License-Identifier: MIT
-/* kfdsched monitor: samples the queues of a process repeatedly and reports whether they change. */
+/*
+ * kfdsched monitor: samples the queues of a process repeatedly and reports whether they change. Used
+ * by watch, too.
+ *
+ * Time is divided into slots of one interval each, from the first sample on; a sample is taken at
+ * the beginning of a slot. If a sample takes longer than a slot, the slots that it covers are
+ * skipped and counted as missed, and the next sample is taken at the beginning of the next slot.
+ */
 #include "cli/record/monitor.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/inspect/inspect.h"
+#include "cli/inspect/process.h"
+#include "cli/output/progress.h"
+#include "cli/record/recording.h"
+#include "cli/record/sampling.h"
+#include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
+#include "cli/util/select_process.h"
+#include "common/clock.h"
+#include "common/text.h"
+
+/* Shortest time between lines about samples without a change. */
+#define QUIET_NS UINT64_C(100000000)
+/* Changes that are kept for the JSON; further ones are only counted. */
+#define CHANGES_MAX 1000u
+
+struct monitor {
+	const struct cli_command *cmd;
+	struct monitor_options options;
+	struct process_identity process;
+	struct observer *observer;
+	struct observation observation; /* only used for a recording */
+	struct recorded_process now;	/* the last sample for a recording */
+	struct observe_list list;
+	struct sampling sampling;
+	struct recorder *recorder;
+	json_t *changes;       /* with options.json: samples that differ from the one before */
+	char whose[16];	       /* pid as text */
+	char why[OBSERVE_WHY]; /* reason why the last such sample had no queues from any source */
+	int error;	       /* negative errno of that sample */
+	uint64_t began_ns, interval_ns, last_ns; /* began, last: times of the first, last sample */
+	uint64_t next;	     /* number of the next sample's time slot; the first slot is 0 */
+	uint64_t last;	     /* number of the last time slot */
+	uint64_t missed;     /* time slots that were skipped because a sample took longer */
+	uint64_t printed_ns; /* time of the last line */
+	size_t taken;	     /* samples */
+	enum observe_source source_before; /* of the sample before */
+	bool ended;			   /* the process has ended */
+	bool has_failed;		   /* the recording, or the sampling, has failed */
+};
+
+/* Returns the time since the first sample in whole microseconds: more digits mean nothing and are
+ * hard to read. */
+static double seconds_since(const struct monitor *m, uint64_t ns)
+{
+	return (double)((ns - m->began_ns) / 1000) / 1e6;
+}
+
+/* ---- one line per sample ---- */
+
+/* Digits behind the point of a time, as the interval needs them. */
+static int decimals(const struct monitor *m)
+{
+	return m->options.interval_us >= 1e6 ? 0 : m->options.interval_us >= 100e3 ? 1 : 3;
+}
+
+/* Prints the number of queues, with their ids if those are known. */
+static void print_count(const struct sampling *s)
+{
+	printf("%zu queue%s", s->now, s->now == 1 ? "" : "s");
+	if (s->now == 0)
+		return;
+	if (s->now_unnamed == s->now) {
+		fputs(" (ids -)", stdout);
+		return;
+	}
+	fputs(s->now - s->now_unnamed == 1 ? " (id " : " (ids ", stdout);
+	sampling_ids(s, stdout);
+	if (s->now_unnamed > 0)
+		printf(", %zu without an id", s->now_unnamed);
+	putchar(')');
+}
+
+/* Prints the line of a sample. */
+static void print_queues(const struct monitor *m)
+{
+	const struct sampling *s = &m->sampling;
+
+	if (m->options.labelled)
+		printf("process %s ", m->whose);
+	/* Three columns for whole seconds, besides the digits behind the point. */
+	printf("[%*.*fs] sample %zu: ", decimals(m) ? 4 + decimals(m) : 3, decimals(m),
+	       seconds_since(m, m->last_ns), m->taken);
+	if (s->last_source == OBSERVE_NO_SOURCE) {
+		printf("- queues (no source reports them: %s)\n", m->why);
+	} else {
+		print_count(s);
+		if (s->came_count > 0 && s->changed) {
+			fputs(", new ", stdout);
+			sampling_ranges(s->came, s->came_count, stdout);
+		}
+		if (s->gone_count > 0 && s->changed) {
+			fputs(", gone ", stdout);
+			sampling_ranges(s->gone, s->gone_count, stdout);
+		}
+		if (m->source_before != OBSERVE_NO_SOURCE && m->source_before != s->last_source)
+			printf(", source now %s", observe_source_name(s->last_source));
+		putchar('\n');
+	}
+	fflush(stdout);
+}
+
+/* Appends the change to the list for the JSON. */
+static void keep_change(struct monitor *m)
+{
+	const struct sampling *s = &m->sampling;
+	json_t *came = json_array(), *gone = json_array();
+
+	for (size_t i = 0; i < s->came_count; i++)
+		json_array_append_new(came, json_pack("{s:I,s:I}", "context",
+						      (json_int_t)(s->came[i] >> 32), "id",
+						      (json_int_t)(uint32_t)s->came[i]));
+	for (size_t i = 0; i < s->gone_count; i++)
+		json_array_append_new(gone, json_pack("{s:I,s:I}", "context",
+						      (json_int_t)(s->gone[i] >> 32), "id",
+						      (json_int_t)(uint32_t)s->gone[i]));
+	json_array_append_new(m->changes,
+			      json_pack("{s:I,s:f,s:I,s:o,s:o}", "sample", (json_int_t)m->taken,
+					"seconds", seconds_since(m, m->last_ns), "queues",
+					(json_int_t)s->now, "new", came, "gone", gone));
+}
+
+/* Prints a sample. Samples without news are printed at most once per QUIET_NS. */
+static void print_sample(struct monitor *m)
+{
+	bool has_changed = m->sampling.changed || m->taken == 1 || m->interval_ns >= QUIET_NS ||
+			   m->sampling.last_source != m->source_before;
+
+	if (m->options.json && m->sampling.changed && json_array_size(m->changes) < CHANGES_MAX)
+		keep_change(m);
+	if (!has_changed && m->last_ns - m->printed_ns < QUIET_NS)
+		return;
+	m->printed_ns = m->last_ns;
+	if (!m->options.json)
+		print_queues(m);
+	else
+		progress_live("sample %zu: %zu queues", m->taken, m->sampling.now);
+}
+
+/* ---- a sample ---- */
+
+/* Appends a sample to the recording. A failure ends the recording; its message is printed here. */
+static int record(struct monitor *m)
+{
+	size_t bytes;
+	char why[RECORDING_WHY];
+	int rc = recorder_sample(m->recorder, "sample", seconds_since(m, m->last_ns),
+				 json_pack("[o]", recorded_process_json(&m->now)),
+				 observe_raw(m->observer, OBSERVE_MQD, &bytes),
+				 observe_raw(m->observer, OBSERVE_HQD, &bytes), why);
+
+	if (rc == 0)
+		return 0;
+	m->has_failed = true;
+	cli_failed(m->cmd, "%s; the samples recorded before are kept", why);
+	return rc;
+}
+
+/* Takes a sample: only ids, which is cheap, or for a recording everything that the sources have.
+ * *source: the source of the queues; OBSERVE_NO_SOURCE: no source reported any, and m->why has
+ * the reason.
+ * Returns 0, -ESRCH or -ENOMEM. */
+static int inspect(struct monitor *m, const struct observe_list **list, enum observe_source *source)
+{
+	int rc;
+
+	*list = &m->list;
+	*source = OBSERVE_NO_SOURCE;
+	if (!m->recorder) {
+		rc = observe_ids(m->observer, &m->list, source, m->why);
+		if (rc == 0 || rc == -ESRCH || rc == -ENOMEM)
+			return rc;
+		m->error = rc;
+		*source = OBSERVE_NO_SOURCE;
+		return 0;
+	}
+	rc = recorded_now(m->observer, &m->process, &m->observation, &m->now);
+	if (rc)
+		return rc;
+	*list = &m->now.queues;
+	*source = m->now.source;
+	if (*source != OBSERVE_NO_SOURCE)
+		return 0;
+	snprintf(m->why, sizeof(m->why), "%s", m->now.unknown);
+	for (unsigned i = OBSERVE_NO_SOURCE + 1; i < OBSERVE_SOURCES; i++)
+		if (m->observation.result[i].queried && m->observation.result[i].error)
+			m->error = m->observation.result[i].error;
+	return 0;
+}
+
+void monitor_sample(struct monitor *m)
+{
+	const struct observe_list *list;
+	enum observe_source source;
+	int rc;
+
+	m->last_ns = clock_ns();
+	if (m->taken == 0)
+		m->began_ns = m->last_ns;
+	rc = inspect(m, &list, &source);
+	if (rc == 0)
+		rc = sampling_add(&m->sampling, list, source);
+	if (rc) {
+		/* A lack of memory ends the sampling too. The samples so far are reported. */
+		m->ended = rc == -ESRCH;
+		m->has_failed = rc != -ESRCH;
+		if (rc != -ESRCH)
+			cli_failed(m->cmd, "a sample failed: %s", strerror(-rc));
+		return;
+	}
+	m->taken++;
+	if (m->recorder)
+		record(m);
+	/* Until a source has reported queues, there is nothing to print: monitor_open() reports
+	 * that as an error. */
+	if (m->sampling.samples > 0)
+		print_sample(m);
+	m->source_before = source;
+
+	/* A sample that takes long does not shift the times of the later ones: it skips time slots,
+	 * which are counted. */
+	uint64_t slot = (clock_ns() - m->began_ns) / m->interval_ns;
+
+	if (slot > m->next)
+		m->missed += (slot < m->last ? slot : m->last) - m->next;
+	m->next = slot > m->next ? slot + 1 : m->next + 1;
+}
+
+uint64_t monitor_due(const struct monitor *m)
+{
+	if (m->ended || m->has_failed || m->next > m->last)
+		return UINT64_MAX;
+	return m->began_ns + m->next * m->interval_ns;
+}
+
+/* ---- begin and end ---- */
+
+/* Returns true if sysfs reports the queues of the process. It has ids, nodes, types and sizes, so
+ * at short intervals the more expensive sources are left out: the daemon, and the search for the
+ * shared memory of the shim among all open files of the process. */
+static bool sysfs_knows(const struct monitor_options *options)
+{
+	const struct observe_options observe = {
+		.pid = options->pid,
+		.sources = OBSERVE_BIT(OBSERVE_SYSFS),
+	};
+	struct observer *observer = observe_open(&observe);
+	struct observe_list list = {0};
+	enum observe_source source;
+	char why[OBSERVE_WHY];
+	bool knows = observer && observe_ids(observer, &list, &source, why) == 0;
+
+	observe_list_free(&list);
+	observe_close(observer);
+	return knows;
+}
+
+/* Returns the mask of sources: those of the options, or else those that suit the interval. A
+ * recording also needs what only debugfs and the process's memory have. */
+static unsigned sources_of(const struct monitor_options *options)
+{
+	unsigned sources = options->sources;
+	bool fast = options->interval_us < MONITOR_DAEMON_US;
+
+	if (sources == 0) {
+		sources = OBSERVE_BIT(OBSERVE_SYSFS);
+		if (!fast)
+			sources |= OBSERVE_BIT(OBSERVE_DAEMON);
+		if (!fast || !sysfs_knows(options))
+			sources |= OBSERVE_BIT(OBSERVE_SHM) | OBSERVE_BIT(OBSERVE_MQD);
+	}
+	if (options->record)
+		sources |= OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD) |
+			   OBSERVE_BIT(OBSERVE_MEMORY);
+	return sources;
+}
+
+/* Makes the recording's directory and writes its first line. */
+static int start_recording(struct monitor *m, unsigned sources)
+{
+	json_t *names = json_array();
+	char why[RECORDING_WHY];
+
+	for (enum observe_source s = OBSERVE_NO_SOURCE + 1; s < OBSERVE_SOURCES; s++)
+		if (sources & OBSERVE_BIT(s))
+			json_array_append_new(names, json_string(observe_source_name(s)));
+	json_t *head = json_pack("{s:s,s:I,s:s,s:n,s:I,s:o,s:o}", "made_by", "monitor", "pid",
+				 (json_int_t)m->options.pid, "comm", m->process.comm, "command",
+				 "interval_us", (json_int_t)m->options.interval_us, "sources",
+				 names, "gpu_processes", gpu_users_now(m->options.socket));
+	int rc = recorder_open(m->options.record, head, &m->recorder, why);
+
+	json_decref(head);
+	return rc ? cli_failed(m->cmd, "%s", why) : CLI_DONE;
+}
+
+static void release(struct monitor *m)
+{
+	recorder_close(m->recorder);
+	observe_close(m->observer);
+	observation_free(&m->observation);
+	observe_list_free(&m->list);
+	sampling_free(&m->sampling);
+	json_decref(m->changes);
+	free(m);
+}
+
+/* Reports that no source reported queues. Returns the exit code: 77 if only rights were missing. */
+static int has_no_source(struct monitor *m)
+{
+	int error = m->error;
+
+	cli_failed(m->cmd, "process %s (%s): no source reports queues: %s", m->whose,
+		   m->process.comm, m->why);
+	return error == -EACCES || error == -EPERM ? CLI_IMPOSSIBLE : CLI_FAILED;
+}
+
+int monitor_open(const struct cli_command *cmd, const struct monitor_options *options,
+		 struct monitor **out)
+{
+	struct monitor *m = calloc(1, sizeof(*m));
+	const struct observe_options observe = {
+		.pid = options->pid,
+		.sources = sources_of(options),
+		.socket = options->socket,
+	};
+	int code;
+
+	*out = NULL;
+	if (!m)
+		return cli_failed(cmd, "out of memory");
+	m->cmd = cmd;
+	m->options = *options;
+	m->interval_ns = (uint64_t)(options->interval_us * 1e3);
+	m->last = options->seconds > 0
+			  ? (uint64_t)(options->seconds * 1e9 / (double)m->interval_ns + 1e-6)
+			  : UINT64_MAX - 1;
+	snprintf(m->whose, sizeof(m->whose), "%d", (int)options->pid);
+	code = select_process(cmd, options->pid, &m->process);
+	if (code == CLI_GO_ON) {
+		m->changes = json_array();
+		m->observer = observe_open(&observe);
+		code = m->changes && m->observer ? CLI_DONE : cli_failed(cmd, "out of memory");
+	}
+	if (code == CLI_DONE && options->record)
+		code = start_recording(m, observe.sources);
+	if (code == CLI_DONE) {
+		monitor_sample(m);
+		if (m->ended)
+			code = cli_failed(cmd, "process %s (%s) has ended", m->whose,
+					  m->process.comm);
+		else if (m->sampling.samples == 0)
+			code = has_no_source(m);
+	}
+	if (code == CLI_DONE)
+		*out = m;
+	else
+		release(m);
+	return code;
+}
+
+/* Prints the summary. */
+static void print_all(const struct monitor *m)
+{
+	char meaning[SAMPLING_MEANING];
+	size_t gpus;
+	const struct gpu_name *names = gpus_all(&gpus);
+
+	printf("\nprocess %s (%s)", m->whose, m->process.comm);
+	if (m->process.host_pid > 0 && m->process.host_pid != m->options.pid)
+		printf(", host's pid %d", (int)m->process.host_pid);
+	printf(": %zu sample%s in %.*f s%s\n", m->taken, m->taken == 1 ? "" : "s", decimals(m),
+	       seconds_since(m, m->last_ns), m->ended ? "; then the process ended" : "");
+	sampling_counts(&m->sampling, stdout);
+	if (m->sampling.count > 0)
+		sampling_table(&m->sampling, names, gpus, stdout);
+	puts(sampling_meaning(&m->sampling, m->whose, meaning));
+	if (m->missed > 0)
+		printf("%llu samples were skipped, because a sample took longer than the "
+		       "interval.\n",
+		       (unsigned long long)m->missed);
+}
+
+/* Returns the result for --json. */
+static json_t *whole_json(const struct monitor *m)
+{
+	char meaning[SAMPLING_MEANING];
+	json_t *comm = json_string(m->process.comm);
+	json_t *host = m->process.host_pid > 0 ? json_integer(m->process.host_pid) : json_null();
+	json_t *out = sampling_json(&m->sampling);
+	json_t *mine = json_pack("{s:I,s:o,s:o,s:f,s:I,s:b,s:I,s:o,s:s,s:o,s:o}", "pid",
+				 (json_int_t)m->options.pid, "host_pid", host, "comm",
+				 comm ? comm : json_null(), "seconds", seconds_since(m, m->last_ns),
+				 "interval_us", (json_int_t)m->options.interval_us, "process_ended",
+				 m->ended, "missed_samples", (json_int_t)m->missed, "changes",
+				 json_incref(m->changes), "meaning",
+				 sampling_meaning(&m->sampling, m->whose, meaning), "recorded_in",
+				 m->options.record ? json_string(m->options.record) : json_null(),
+				 "gpus", gpus_json());
+
+	json_object_update(out, mine);
+	json_decref(mine);
+	return out;
+}
+
+int monitor_close(struct monitor *m)
+{
+	int code = m->has_failed || m->sampling.samples == 0 ? CLI_FAILED : CLI_DONE;
+	char why[RECORDING_WHY];
+
+	progress_clear();
+	if (m->recorder && !m->has_failed &&
+	    recorder_end(m->recorder,
+			 json_pack("{s:s,s:n,s:n,s:o}", "reason",
+				   m->ended	      ? "process_ended"
+				   : stop_requested() ? "stopped"
+						      : "done",
+				   "exit_code", "signal", "gpu_processes",
+				   gpu_users_now(m->options.socket)),
+			 why))
+		code = cli_failed(m->cmd, "%s", why);
+	if (m->options.json) {
+		json_t *out = whole_json(m);
+
+		render_print(out, (m->options.one_line ? JSON_COMPACT : JSON_INDENT(2)) |
+					  JSON_REAL_PRECISION(9));
+	} else {
+		print_all(m);
+	}
+	fflush(stdout);
+	release(m);
+	return code;
+}
+
+/* ---- command ---- */
 
 #define FOR_MAX_US (7 * 86400e6)
 #define INTERVAL_MIN_US 100.0
 #define INTERVAL_MAX_US 86400e6
 #define TRAP_MIN_US 100e3 /* shortest interval of source trap: each sample interrupts the GPUs */
+
+/* Samples one process until its time is over, it ends, or a signal stops the command. */
+static int monitor_process(const struct monitor_options *options)
+{
+	struct monitor *m;
+	int code = monitor_open(&cmd_monitor, options, &m);
+	uint64_t due;
+
+	if (code != CLI_DONE)
+		return code;
+	while ((due = monitor_due(m)) != UINT64_MAX && !stop_sleep_until(due))
+		monitor_sample(m);
+	return monitor_close(m);
+}
 
 static int run(int argc, char **argv)
 {
@@ -53,10 +510,7 @@ static int run(int argc, char **argv)
 			"kfdsched monitor: each sample opens a session, which interrupts the GPUs "
 			"of that process for a moment and excludes other debuggers\n");
 	}
-	code = stop_begin();
-	if (code)
-		return cli_failed(&cmd_monitor, "cannot handle signals: %s", strerror(-code));
-	return monitor_process(&cmd_monitor, &wanted);
+	return stop_begin(&cmd_monitor) ? CLI_FAILED : monitor_process(&wanted);
 }
 
 const struct cli_command cmd_monitor = {

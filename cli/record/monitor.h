@@ -4,7 +4,7 @@
  * summary of all samples. Used by the commands monitor and watch; watch has several monitors
  * at once:
  *
- *	stop_begin(); monitor_open(command, &options, &m) for each;
+ *	stop_begin(command); monitor_open(command, &options, &m) for each;
  *	until stop_requested(): sleep until the earliest monitor_due(), then monitor_sample();
  *	monitor_close(m) for each.
  *
@@ -54,9 +54,5 @@ void monitor_sample(struct monitor *monitor);
  * monitor. Returns the exit code: CLI_FAILED if no source ever reported queues, or if the
  * recording could not be completed. */
 int monitor_close(struct monitor *monitor);
-
-/* Does all of that for one process, until its time is over, it ends, or a signal stops
- * the command. The caller has called stop_begin() (cli/util/interrupt.h). Returns the exit code. */
-int monitor_process(const struct cli_command *cmd, const struct monitor_options *options);
 
 #endif

@@ -16,10 +16,8 @@
 
 #include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/process.h"
-#include "cli/record/gpu_users.h"
 #include "cli/record/recording.h"
 #include "cli/util/child_output.h"
-#include "cli/util/descendants.h"
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
@@ -65,24 +63,12 @@ static double seconds_now(const struct session *s)
  * of its queues. */
 static size_t inspect(struct session *s, struct watched *w, json_t *processes)
 {
-	enum observe_source source;
-	const char *unknown;
+	struct recorded_process now;
 
-	if (observe_sample(w->observer, &s->observation))
+	if (recorded_now(w->observer, &w->process, &s->observation, &now))
 		return 0;
-	const struct observe_list *queues = recorded_best(&s->observation, &source, &unknown);
-	const struct recorded_word word = {
-		.pid = w->process.pid,
-		.host_pid = s->observation.host_pid,
-		.started = w->process.started,
-		.comm = w->process.comm,
-		.source = source,
-		.unknown = unknown,
-		.queues = queues,
-	};
-
-	json_array_append_new(processes, recorded_word_json(&word));
-	return queues->count;
+	json_array_append_new(processes, recorded_process_json(&now));
+	return now.queues.count;
 }
 
 /* Updates the list of sampled processes: removes those that have ended, adds those of
@@ -339,15 +325,13 @@ static void print_end(const struct session *s, bool stopped)
 int record_command(const struct record_options *options)
 {
 	struct session *s = calloc(1, sizeof(*s));
-	int code, rc;
+	int code;
 
 	if (!s)
 		return cli_failed(&cmd_record, "out of memory");
 	s->options = options;
 	s->began_ns = clock_ns();
-	rc = stop_begin();
-	code = rc ? cli_failed(&cmd_record, "cannot handle signals: %s", strerror(-rc))
-		  : open_dir(s);
+	code = stop_begin(&cmd_record) ? CLI_FAILED : open_dir(s);
 	if (code == CLI_DONE) {
 		sample(s, "baseline", false);
 		forget(s);

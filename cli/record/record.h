@@ -3,7 +3,7 @@
  * Records the queues of a command, from before its start until after its end, and its output, in
  * one directory (recording.h). Used by the commands record and compare.
  *
- * Threads: none; one command at a time in a process (child_output.h). record_two() therefore
+ * Threads: none; one command at a time in a process (child_output.h). compare therefore
  * records each of its commands in a process of its own.
  */
 #ifndef KFDSHIM_CLI_RECORD_RECORD_H
@@ -37,13 +37,5 @@ struct record_options {
  * CLI_FAILED, after a line on stderr, if it could not be started or the recording is not complete.
  */
 int record_command(const struct record_options *options);
-
-/*
- * Records two commands at the same time, and returns when both have ended. The caller has called
- * stop_begin() (interrupt.h); a signal to stop is passed on to both. Writes the exit code of each
- * record_command() to codes[].
- * Returns 0, or a negative errno if a process could not be started; then neither runs any more.
- */
-int record_two(const struct record_options sides[2], int codes[2]);
 
 #endif

@@ -17,10 +17,24 @@
 #include <jansson.h>
 
 #include "cli/inspect/inspect.h"
+#include "cli/inspect/process.h"
 
 #define RECORDING_VERSION 1
 #define RECORDING_WHY 384 /* room for an explanation with a path */
 #define RECORDING_INDEX "index.jsonl"
+
+/* The queues of one process as one sample has them. If `source` is OBSERVE_NO_SOURCE, `unknown`
+ * explains why the queues are not known. */
+#define RECORDED_COMM 64
+
+struct recorded_process {
+	pid_t pid, host_pid; /* host_pid 0: not known */
+	uint64_t started;
+	char comm[RECORDED_COMM]; /* control characters replaced by '?' */
+	enum observe_source source;
+	char unknown[OBSERVE_WHY];
+	struct observe_list queues;
+};
 
 /* ---- writing ---- */
 
@@ -39,27 +53,18 @@ void recorder_close(struct recorder *recorder); /* NULL is allowed */
  * a negative errno. */
 int recorder_file(struct recorder *recorder, const char *name, char why[RECORDING_WHY]);
 
-/* The queues of one process as one sample has them. If `source` is OBSERVE_NO_SOURCE, `unknown`
- * explains why the queues are not known. All pointers are borrowed. */
-struct recorded_word {
-	pid_t pid, host_pid;
-	uint64_t started; /* as in struct proc_stat (common/proc_stat.h) */
-	const char *comm;
-	enum observe_source source;
-	const char *unknown;
-	const struct observe_list *queues;
-};
-/* Selects what a sample records of an observation. Returns the merged queues and in *source the
- * most trusted source that listed queue ids; without such a source the queues of debugfs mqds,
- * which have no ids. *source is OBSERVE_NO_SOURCE if there are none either, and *unknown explains why.
- * The result points into the observation. */
-const struct observe_list *recorded_best(const struct observation *observation,
-					 enum observe_source *source, const char **unknown);
+/*
+ * Samples a running process. Fills *out, whose queues are borrowed from the observation: the merged
+ * queues, and as their source the most trusted one that listed queue ids; without such a source the
+ * queues of debugfs mqds, which have no ids. Returns 0, or an error as observe_sample() does.
+ */
+int recorded_now(struct observer *observer, const struct process_identity *process,
+		 struct observation *observation, struct recorded_process *out);
 /* Converts the entry of one process to JSON. Returns NULL if memory is short. */
-json_t *recorded_word_json(const struct recorded_word *word);
+json_t *recorded_process_json(const struct recorded_process *process);
 /* Writes one sample: the files with the raw debugfs texts `mqds` and `hqds` (each can be NULL, and
  * is written only if it has changed), then the line of the index. `processes` is an array of
- * recorded_word_json() results; its reference is taken, also on an error. `phase`: "baseline",
+ * recorded_process_json() results; its reference is taken, also on an error. `phase`: "baseline",
  * "sample" or "final". `seconds`: since the recording began. */
 int recorder_sample(struct recorder *recorder, const char *phase, double seconds, json_t *processes,
 		    const char *mqds, const char *hqds, char why[RECORDING_WHY]);
@@ -67,17 +72,6 @@ int recorder_sample(struct recorder *recorder, const char *phase, double seconds
 int recorder_end(struct recorder *recorder, json_t *end, char why[RECORDING_WHY]);
 
 /* ---- reading ---- */
-
-#define RECORDED_COMM 64
-
-struct recorded_process {
-	pid_t pid, host_pid; /* host_pid 0: not known */
-	uint64_t started;
-	char comm[RECORDED_COMM]; /* control characters replaced by '?' */
-	enum observe_source source;
-	char unknown[OBSERVE_WHY];
-	struct observe_list queues;
-};
 
 /* Before the command was started, while it ran, and after its end. */
 enum recorded_phase { RECORDED_BASELINE, RECORDED_SAMPLE, RECORDED_FINAL };
@@ -120,5 +114,14 @@ size_t recording_damaged(const struct recording *recording);
 /* Returns the GPUs of this machine as the first line of a recording has them; NULL if
  * memory is short. */
 json_t *recording_nodes(void);
+
+/*
+ * Returns the processes that use a GPU now, as a recording keeps them from its begin and its end: an
+ * array of {"pid", "comm", "role"}, at most RECORDED_USERS, sorted by pid; JSON null where it is not
+ * known which there are. The role is that of the daemon at `socket`; null if no daemon replies or if
+ * it does not know the process. NULL: no memory.
+ */
+#define RECORDED_USERS 1024
+json_t *gpu_users_now(const char *socket);
 
 #endif

@@ -8,7 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/inspect/gpu_processes.h"
+#include "cli/inspect/process.h"
+#include "cli/inspect/sources.h"
 #include "cli/record/recording.h"
+#include "cli/util/daemon_query.h"
 #include "cli/util/gpus.h"
 #include "common/text.h"
 #include "kfd/topology.h"
@@ -54,6 +58,51 @@ json_t *recording_nodes(void)
 		json_array_append_new(nodes, node);
 	}
 	return nodes;
+}
+
+/* ---- processes that use a GPU ---- */
+
+/* Returns the role of the process in the daemon's status; JSON null: the daemon does not know the
+ * process. `otherwise`: result of source_daemon_counts_otherwise(). */
+static json_t *role_of(const json_t *status, bool otherwise, pid_t pid)
+{
+	json_t *process;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "processes"), i, process)
+	{
+		json_t *role = json_object_get(process, "role");
+
+		if (source_daemon_number(process, otherwise) == pid && json_is_string(role))
+			return json_incref(role);
+	}
+	return json_null();
+}
+
+json_t *gpu_users_now(const char *socket)
+{
+	bool otherwise = source_daemon_counts_otherwise(socket);
+	json_t *list, *status = NULL;
+	char why[OBSERVE_WHY];
+	struct gpu_processes users;
+
+	if (observe_can_list(socket, why) || gpu_processes_read(OBSERVE_ALL, socket, &users))
+		return json_null();
+	/* Without a daemon `status` stays NULL, and every role is null. */
+	query_daemon(socket, 0, &status);
+	list = json_array();
+	for (size_t i = 0; list && i < users.count && i < RECORDED_USERS; i++) {
+		char comm[16];
+
+		process_name(users.pid[i], comm);
+		json_array_append_new(list,
+				      json_pack("{s:I,s:o,s:o}", "pid", (json_int_t)users.pid[i],
+						"comm", plain_or_null(comm), "role",
+						role_of(status, otherwise, users.pid[i])));
+	}
+	gpu_processes_free(&users);
+	json_decref(status);
+	return list;
 }
 
 /* ---- directory ---- */
@@ -200,8 +249,10 @@ void recorder_close(struct recorder *r)
 
 /* ---- samples ---- */
 
-const struct observe_list *recorded_best(const struct observation *o, enum observe_source *source,
-					 const char **unknown)
+/* Selects what a sample records of an observation. *source is OBSERVE_NO_SOURCE if no source has
+ * queues, and *unknown explains why. */
+static const struct observe_list *best(const struct observation *o, enum observe_source *source,
+				       const char **unknown)
 {
 	const struct observe_result *mqds = &o->result[OBSERVE_MQD];
 
@@ -216,24 +267,38 @@ const struct observe_list *recorded_best(const struct observation *o, enum obser
 	return &mqds->list;
 }
 
-json_t *recorded_word_json(const struct recorded_word *word)
+int recorded_now(struct observer *observer, const struct process_identity *process,
+		 struct observation *observation, struct recorded_process *out)
+{
+	const char *unknown;
+	int rc = observe_sample(observer, observation);
+
+	if (rc)
+		return rc;
+	*out = (struct recorded_process){
+		.pid = process->pid,
+		.host_pid = observation->host_pid,
+		.started = process->started,
+	};
+	out->queues = *best(observation, &out->source, &unknown);
+	snprintf(out->comm, sizeof(out->comm), "%s", process->comm);
+	if (out->source == OBSERVE_NO_SOURCE)
+		snprintf(out->unknown, sizeof(out->unknown), "%s", unknown);
+	return 0;
+}
+
+json_t *recorded_process_json(const struct recorded_process *process)
 {
 	json_t *queues = json_array();
+	bool known = process->source != OBSERVE_NO_SOURCE;
 
-	for (size_t i = 0; queues && word->queues && i < word->queues->count; i++)
-		json_array_append_new(queues, observe_json(&word->queues->queue[i]));
-	bool known = word->source != OBSERVE_NO_SOURCE;
-	char comm[RECORDED_COMM];
-
-	/* JSON must be UTF-8, but the name of a process can have any bytes. */
-	snprintf(comm, sizeof(comm), "%s", word->comm ? word->comm : "");
-	json_t *name = plain_json(plain_text(comm));
-
-	return json_pack("{s:I,s:o,s:I,s:o,s:o,s:o,s:o}", "pid", (json_int_t)word->pid, "host_pid",
-			 or_null(word->host_pid), "started_ticks", (json_int_t)word->started,
-			 "comm", name ? name : json_null(), "source",
-			 known ? json_string(observe_source_name(word->source)) : json_null(),
-			 "unknown", known ? json_null() : json_string(word->unknown), "queues",
+	for (size_t i = 0; queues && i < process->queues.count; i++)
+		json_array_append_new(queues, observe_json(&process->queues.queue[i]));
+	return json_pack("{s:I,s:o,s:I,s:o,s:o,s:o,s:o}", "pid", (json_int_t)process->pid,
+			 "host_pid", or_null(process->host_pid), "started_ticks",
+			 (json_int_t)process->started, "comm", plain_json(process->comm), "source",
+			 known ? json_string(observe_source_name(process->source)) : json_null(),
+			 "unknown", known ? json_null() : json_string(process->unknown), "queues",
 			 queues);
 }
 

@@ -250,7 +250,7 @@ enum sampling_verdict sampling_verdict(const struct sampling *s)
 	return s->changes > 0 ? SAMPLING_CHANGING : SAMPLING_STABLE;
 }
 
-const char *sampling_verdict_name(enum sampling_verdict verdict)
+static const char *verdict_name(enum sampling_verdict verdict)
 {
 	static const char *const names[SAMPLING_VERDICTS] = {
 		[SAMPLING_UNKNOWN] = "unknown", [SAMPLING_NONE] = "none",
@@ -434,8 +434,7 @@ json_t *sampling_json(const struct sampling *s)
 	if (s->samples > 1)
 		stable = json_boolean(s->changes == 0);
 	json_object_update_new(out, json_pack("{s:o,s:o,s:s,s:o,s:o}", "queues", queues, "stable",
-					      stable, "verdict",
-					      sampling_verdict_name(sampling_verdict(s)), "sources",
-					      sources, "presence", presence_json(s)));
+					      stable, "verdict", verdict_name(sampling_verdict(s)),
+					      "sources", sources, "presence", presence_json(s)));
 	return out;
 }

@@ -84,8 +84,6 @@ enum sampling_verdict {
 };
 /* Returns the verdict on all samples so far. */
 enum sampling_verdict sampling_verdict(const struct sampling *sampling);
-/* Returns "unknown", "none", "unnamed", "once", "stable" or "changing". */
-const char *sampling_verdict_name(enum sampling_verdict verdict);
 
 /* Prints sorted SAMPLING_KEYs as ranges: "0-3,7", or "0-3,7, context 1: 0-1" if there are
  * several contexts. */

@@ -309,9 +309,8 @@ static int watch(struct watch_state *w)
 	code = select_needs_gpu(&cmd_watch);
 	if (code != CLI_DONE)
 		return code;
-	rc = stop_begin();
-	if (rc)
-		return cli_failed(&cmd_watch, "cannot handle signals: %s", strerror(-rc));
+	if (stop_begin(&cmd_watch))
+		return CLI_FAILED;
 	rc = begin(w);
 	if (rc < 0)
 		return cli_failed(&cmd_watch, "the list of processes cannot be read: %s",
@@ -379,10 +378,7 @@ const struct cli_command cmd_watch = {
 		"                 process that begins and ends in between is not found\n"
 		"  --seconds S    monitors for this time; default until the process ends\n"
 		"  --json         one object per line: the process found, and at its end the result of\n"
-		"                 monitor\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
-		"\n"
+		"                 monitor\n" HELP_SOCKET "\n"
 		"Examples:\n"
 		"  kfdsched watch --container vllm --interval 1\n"
 		"  kfdsched watch --all --name 'python*train' --seconds 60 --json\n",

@@ -231,10 +231,8 @@ static int run(int argc, char **argv)
 		code = print_recent(daemon, &options, 0, &count)
 			       ? cli_failed(&cmd_events, "%s", kfdsched_errmsg(daemon))
 			       : CLI_DONE;
-	else if (stop_begin())
-		code = cli_failed(&cmd_events, "cannot wait for signals: %s", strerror(errno));
 	else
-		code = follow(daemon, &options);
+		code = stop_begin(&cmd_events) ? CLI_FAILED : follow(daemon, &options);
 	kfdsched_close(daemon);
 	return code;
 }
@@ -252,9 +250,7 @@ const struct cli_command cmd_events = {
 		"                 number of lost events is printed\n"
 		"  --last N       prints only the last N stored events; 0 with --follow: none\n"
 		"  -n, --count N  with --follow: ends after N events\n"
-		"  --json         one JSON object per line (docs/reference/events.md)\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         one JSON object per line (docs/reference/events.md)\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched events --last 20\n"

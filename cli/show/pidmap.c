@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output/table.h"
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
@@ -21,17 +20,21 @@ struct job {
 	struct container_names *names;
 };
 
-/* Adds a pid; 0 or less is not known. */
-static void number(struct table *table, pid_t pid)
+#include "cli/show/pidmap.def"
+
+static json_t *process_json(const struct selected_process *selected)
 {
-	if (pid > 0)
-		table_cell(table, "%d", (int)pid);
-	else
-		table_cell(table, TABLE_UNKNOWN);
+	json_t *out = render_json(fields_process, &selected->identity);
+
+	json_object_set_new(out, "uses_gpu",
+			    selected->gpu == PROCESS_GPU_UNKNOWN
+				    ? json_null()
+				    : json_boolean(selected->gpu == PROCESS_GPU_YES));
+	return out;
 }
 
-/* Adds the pid in each pid namespace below ours: "17", or "17 > 1" for nested ones. */
-static void inside(struct table *table, const struct process_identity *identity)
+/* The pid in each pid namespace below ours: "17", or "17 > 1" for nested ones. */
+static void set_inside(json_t *row, const struct process_identity *identity)
 {
 	char text[PROCESS_NAMESPACES * 16] = "";
 
@@ -39,71 +42,41 @@ static void inside(struct table *table, const struct process_identity *identity)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%d",
 			 i > 1 ? " > " : "", (int)identity->pids[i]);
 	if (text[0])
-		table_cell(table, "%s", text);
-	else
-		number(table, process_pid_inside(identity));
-}
-
-static const char *yes_no(enum process_gpu gpu)
-{
-	static const char *const words[] = {TABLE_UNKNOWN, "no", "yes"};
-
-	return words[gpu];
-}
-
-static const char *or_unknown(const char *text)
-{
-	return text[0] ? text : TABLE_UNKNOWN;
+		json_object_set_new(row, "container_pid", json_string(text));
 }
 
 static int print_table(const struct selection *selection)
 {
-	struct table *table =
-		table_new("HOST PID|PID|IN CONTAINER|<CONTAINER|<NAME|<POD|<GPU|<COMMAND");
+	json_t *rows = json_array();
 	char text[SELECTED_TEXT];
 	int rc;
 
-	for (size_t i = 0; table && i < selection->count; i++) {
+	for (size_t i = 0; i < selection->count; i++) {
 		const struct process_identity *identity = &selection->list[i].identity;
+		json_t *row = process_json(&selection->list[i]);
 
-		table_row(table);
-		number(table, identity->host_pid);
-		number(table, identity->pid);
-		inside(table, identity);
-		table_cell(table, "%s", selected_container(text, &identity->container));
-		table_cell(table, "%s", or_unknown(identity->container.name));
-		table_cell(table, "%s", or_unknown(identity->container.pod_uid));
-		table_cell(table, "%s", yes_no(selection->list[i].gpu));
-		table_cell(table, "%s", selected_command(text, identity, COMMAND));
+		set_inside(row, identity);
+		json_object_set_new(row, "short_container",
+				    plain_json(selected_container(text, &identity->container)));
+		json_object_set_new(row, "short_command",
+				    plain_json(selected_command(text, identity, COMMAND)));
+		json_array_append_new(rows, row);
 	}
-	rc = table ? table_print(table, stdout) : -ENOMEM;
-	table_free(table);
+	rc = render_table(fields_pidmap_row,
+			  "host_pid,pid,container_pid,short_container,container.name,"
+			  "container.pod_uid,uses_gpu,short_command",
+			  rows, stdout);
+	json_decref(rows);
 	return rc;
-}
-
-#include "cli/show/pidmap.def"
-
-static json_t *uses_gpu(enum process_gpu gpu)
-{
-	return gpu == PROCESS_GPU_UNKNOWN ? json_null() : json_boolean(gpu == PROCESS_GPU_YES);
 }
 
 static int print_json(const struct selection *selection)
 {
-	json_t *list = json_array(), *root = json_pack("{s:o}", "processes", list);
-	bool whole = root != NULL;
+	json_t *list = json_array();
 
-	for (size_t i = 0; whole && i < selection->count; i++) {
-		json_t *one = render_json(fields_process, &selection->list[i].identity);
-
-		whole = one &&
-			!json_object_set_new(one, "uses_gpu", uses_gpu(selection->list[i].gpu)) &&
-			!json_array_append_new(list, one);
-	}
-	if (whole)
-		return render_print(root, JSON_INDENT(2));
-	json_decref(root);
-	return -ENOMEM;
+	for (size_t i = 0; i < selection->count; i++)
+		json_array_append_new(list, process_json(&selection->list[i]));
+	return render_print(json_pack("{s:o}", "processes", list), JSON_INDENT(2));
 }
 
 static int print(const struct job *job, struct selection *selection)
@@ -219,9 +192,7 @@ const struct cli_command cmd_pidmap = {
 		"                 pid in it. X: its name, the beginning of its id (4 digits), or the uid of\n"
 		"                 its pod. Names are queried from docker, podman and crictl, if they are in\n"
 		"                 PATH\n"
-		"  --json         one object; docs/reference/processes.md describes the keys\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         one object; docs/reference/processes.md describes the keys\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched pidmap\n"

@@ -8,7 +8,7 @@
 
 #include "cli/inspect/gpu_processes.h"
 #include "cli/inspect/process.h"
-#include "cli/output/json_fields.h"
+#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "cli/util/objects.h"
 #include "cli/util/parse_options.h"
@@ -341,9 +341,7 @@ const struct cli_command cmd_queues = {
 		"\n"
 		"  --addresses    also prints the addresses of ring, pointers, save area and hsa_queue_t\n"
 		"  --format c     prints the ids of the compute queues as a C array; needs PID\n"
-		"  --json         docs/reference/processes.md describes the keys; sorted by pid, then id\n"
-		"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"
-		"                 /run/kfdsched/socket\n"
+		"  --json         docs/reference/processes.md describes the keys; sorted by pid, then id\n" HELP_SOCKET
 		"\n"
 		"Examples:\n"
 		"  kfdsched queues 4711 --addresses\n"

@@ -143,8 +143,8 @@ static int run(int argc, char **argv)
 		code = CLI_IMPOSSIBLE;
 	if (code != CLI_GO_ON)
 		return code;
-	if (stop_begin())
-		return cli_failed(&cmd_top, "cannot create file descriptors for signals");
+	if (stop_begin(&cmd_top))
+		return CLI_FAILED;
 	return options.once ? once(&options) : live(&options);
 }
 

@@ -387,8 +387,8 @@ int trace_run(const struct trace_options *options)
 	/* A reader that closes our stdout must not kill kfdsched, because the trace instance has
 	 * to be removed. */
 	signal(SIGPIPE, SIG_IGN);
-	if (stop_begin())
-		return cli_failed(&cmd_trace, "cannot wait for signals: %s", strerror(errno));
+	if (stop_begin(&cmd_trace))
+		return CLI_FAILED;
 	code = trace_output_open(&run->output, options);
 	if (code == CLI_GO_ON)
 		code = open_sources(run);

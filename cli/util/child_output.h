@@ -11,6 +11,7 @@
 #define KFDSHIM_CLI_UTIL_CHILD_OUTPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -46,5 +47,11 @@ void child_output_stop(struct child_output *output);
 /* Called once the command has ended: reads what is left in the pipes, and closes the files and
  * all other fds. */
 void child_output_finish(struct child_output *output);
+
+/* Finds the processes that a process has started, and those that they have started, in /proc as it
+ * is now. A process whose parent has ended is found too if `root` is its subreaper (prctl(2)).
+ * Writes the pids of all descendants of `root` to `out`, ascending, at most `max`, without `root`
+ * itself, zombies and threads. Returns how many were written, or -ENOMEM or another error. */
+int descendants_of(pid_t root, pid_t *out, size_t max);
 
 #endif

@@ -89,32 +89,6 @@ int cli_pid(const char *text)
 	return end == text || *end != '\0' || pid <= 0 || pid > INT_MAX ? 0 : (int)pid;
 }
 
-int cli_positive(const char *text, double *out)
-{
-	char *end;
-
-	/* strtod() also accepts blanks, "inf", "nan" and hexadecimal, which are wrong here. */
-	if (text[strspn(text, "0123456789.eE-+")] != '\0' || text[0] == '\0')
-		return -EINVAL;
-	errno = 0;
-	double value = strtod(text, &end);
-
-	if (errno != 0 || *end != '\0' || !isfinite(value) || value <= 0)
-		return -EINVAL;
-	*out = value;
-	return 0;
-}
-
-int cli_duration_us(const char *text, double *out)
-{
-	uint64_t ns;
-
-	if (!parse_time_ns(text, &ns) || ns == 0)
-		return -EINVAL;
-	*out = (double)ns / 1e3;
-	return 0;
-}
-
 int cli_beside(const char *name, char path[PATH_MAX])
 {
 	static const char *const dirs[] = {"", "../lib/"};
@@ -135,6 +109,21 @@ int cli_beside(const char *name, char path[PATH_MAX])
 			return 0;
 	}
 	return -ENOENT;
+}
+
+int cli_need(const struct cli_command *cmd, const char *name, bool shim, char path[PATH_MAX])
+{
+	if (cli_beside(name, path))
+		return cli_failed(cmd,
+				  "%s is neither in the directory of kfdsched nor in ../lib: build "
+				  "or install it there",
+				  name);
+	if (shim && strpbrk(path, " :"))
+		return cli_failed(cmd,
+				  "LD_PRELOAD cannot contain %s, which has a space or colon: move "
+				  "the build to another directory",
+				  path);
+	return CLI_DONE;
 }
 
 /* Returns true if an entry of LD_PRELOAD is libkfdshim.so, in any directory. */

@@ -60,15 +60,13 @@ void cli_warn_session(const struct cli_command *cmd, int pid);
 int cli_exit_code(int status);
 /* Parses a process id. Returns 0 if `text` is none. */
 int cli_pid(const char *text);
-/* Parses a finite decimal number above 0 with nothing behind it. Returns 0 or -EINVAL. */
-int cli_positive(const char *text, double *out);
-/* Parses a time above 0 in the grammar of common/parse.h ("20ms", "1.5s", "500 us") into
- * microseconds. Returns 0 or -EINVAL. */
-int cli_duration_us(const char *text, double *out);
 
 /* Finds the absolute path of another binary of this build: in the directory of kfdsched, or in
  * ../lib (libraries of an installed kfdsched). Returns 0, or -ENOENT if it is in neither. */
 int cli_beside(const char *name, char path[PATH_MAX]);
+/* As cli_beside(), for a program, or for libkfdshim.so with shim true, whose path must fit into
+ * LD_PRELOAD. Returns CLI_DONE, or CLI_FAILED after one line on stderr. */
+int cli_need(const struct cli_command *cmd, const char *name, bool shim, char path[PATH_MAX]);
 /*
  * Sets LD_PRELOAD of this process, for children that it will start: removes every
  * libkfdshim.so, and puts `shim` (NULL: nothing) before the remaining libraries.

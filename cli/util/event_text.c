@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/output/json_fields.h"
+#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "common/text.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli/output/json_fields.h"
+#include "cli/output/fields.h"
 #include "cli/util/objects.h"
 #include "common/nodes.h"
 #include "common/text.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/wait.h"
@@ -28,19 +29,19 @@ static void on_signal(int signal)
 	errno = keep;
 }
 
-int stop_begin(void)
+int stop_begin(const struct cli_command *cmd)
 {
 	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
 
 	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
-		return -errno;
+		return cli_failed(cmd, "cannot handle signals: %s", strerror(errno));
 	for (size_t i = 0; i < ASKING; i++) {
 		/* A signal that is ignored (SIGHUP after nohup) stays ignored. */
 		sigaction(asking[i], NULL, &before[i]);
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(asking[i], &action, NULL);
 	}
-	return 0;
+	return CLI_DONE;
 }
 
 int stop_fd(void)

@@ -14,8 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Installs the handlers, except for signals that are ignored. Returns 0 or a negative errno. */
-int stop_begin(void);
+#include "cli/util/command.h"
+
+/* Installs the handlers, except for signals that are ignored. Returns CLI_DONE, or CLI_FAILED after
+ * one line on stderr. */
+int stop_begin(const struct cli_command *cmd);
 /* Sleeps until `ns` (CLOCK_MONOTONIC) or until a signal has arrived. Returns true if a
  * signal has arrived. */
 bool stop_sleep_until(uint64_t ns);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/inspect/inspect.h"
-#include "cli/output/json_fields.h"
+#include "cli/output/fields.h"
 #include "cli/util/gpus.h"
 #include "common/text.h"
 

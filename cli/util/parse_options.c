@@ -5,12 +5,14 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "channel/protocol.h"
 #include "cli/util/daemon_query.h"
+#include "common/parse.h"
 
 #define OPTIONS 16    /* limit of the entries of a command, with --help */
 #define LONG_ONLY 256 /* getopt_long() result for options[0]; short options are below */
@@ -19,13 +21,42 @@
 
 /* ---- one value ---- */
 
+/* Parses a finite decimal number above 0 with nothing behind it. Returns 0 or -EINVAL. */
+static int positive(const char *text, double *out)
+{
+	char *end;
+
+	/* strtod() also accepts blanks, "inf", "nan" and hexadecimal, which are wrong here. */
+	if (text[strspn(text, "0123456789.eE-+")] != '\0' || text[0] == '\0')
+		return -EINVAL;
+	errno = 0;
+	double value = strtod(text, &end);
+
+	if (errno != 0 || *end != '\0' || !isfinite(value) || value <= 0)
+		return -EINVAL;
+	*out = value;
+	return 0;
+}
+
+/* Parses a time above 0 in the grammar of common/parse.h ("20ms", "1.5s", "500 us") into
+ * microseconds. Returns 0 or -EINVAL. */
+static int duration_us(const char *text, double *out)
+{
+	uint64_t ns;
+
+	if (!parse_time_ns(text, &ns) || ns == 0)
+		return -EINVAL;
+	*out = (double)ns / 1e3;
+	return 0;
+}
+
 static bool read_time(const struct cli_option *option, const char *text)
 {
 	double us;
 
-	if (option->value == VALUE_SECONDS && cli_positive(text, &us) == 0)
+	if (option->value == VALUE_SECONDS && positive(text, &us) == 0)
 		us *= 1e6;
-	else if (cli_duration_us(text, &us))
+	else if (duration_us(text, &us))
 		return false;
 	if (us < option->least || us > option->most)
 		return false;
@@ -37,7 +68,7 @@ static bool read_number(const struct cli_option *option, const char *text)
 {
 	double value;
 
-	if (cli_positive(text, &value) || (option->most > 0 && value > option->most))
+	if (positive(text, &value) || (option->most > 0 && value > option->most))
 		return false;
 	*option->into.number = (struct option_number){.value = value, .text = text};
 	return true;

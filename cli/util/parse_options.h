@@ -114,6 +114,9 @@ struct cli_option {
 #define OPTION_JSON_FILE(INTO)                                                                     \
 	.name = "json", .value = VALUE_TEXT, .into.text = (INTO), .without = "-", .apart = true
 #define OPTION_SOCKET(INTO) .name = "socket", .value = VALUE_SOCKET, .into.text = (INTO)
+#define HELP_SOCKET                                                                                \
+	"  --socket PATH  where the daemon listens; without it KFDSHIM_SOCKET, or\n"               \
+	"                 /run/kfdsched/socket\n"
 #define OPTION_PRIORITY(INTO)                                                                      \
 	.name = "priority", .value = VALUE_PRIORITY, .into.text = (INTO),                          \
 	.takes = "online, offline or 0 to 15"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists processes with their containers, and checks the process that a command names.
+ * Lists processes with their containers, and checks and pins the process that a command names.
  *
  * The functions that return CLI_FAILED or CLI_IMPOSSIBLE have reported the reason in one line on
  * stderr.
@@ -65,5 +65,26 @@ const char *selected_container(char text[static SELECTED_TEXT], const struct con
  * none, its name in brackets. Returns `text`. */
 const char *selected_command(char text[static SELECTED_TEXT],
 			     const struct process_identity *identity, size_t length);
+
+/* ---- the process on which a command acts ---- */
+
+/* It is pinned by a pidfd, so that another process that gets the same pid later is not mistaken for
+ * it. */
+struct target_process {
+	pid_t pid;
+	int pidfd;
+	char name[sizeof(((struct process_identity *)0)->comm)]; /* control characters replaced */
+};
+
+/* Opens the process `pid`. Returns CLI_GO_ON, and target_close() closes it; or CLI_FAILED after one
+ * line on stderr if there is no such process, or if it is a thread, a kernel thread, a zombie, or a
+ * process whose first thread has ended (a tracer needs the first thread). */
+int target_process_open(const struct cli_command *cmd, pid_t pid, struct target_process *out);
+/* Closes the pidfd. */
+void target_close(struct target_process *target);
+/* Returns true as soon as the process begins to release its resources at its end. From then on the
+ * driver ends the debug sessions on it (kfd_process_notifier_release) and kfdschedd its leases,
+ * whereas the pidfd reports the end only later. */
+bool target_has_ended(const struct target_process *target);
 
 #endif

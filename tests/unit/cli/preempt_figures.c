@@ -19,7 +19,7 @@
 
 #include "cli/output/text_histogram.h"
 #include "cli/preempt/preempt.h"
-#include "cli/preempt/suspend.h"
+#include "cli/preempt/set_resume.h"
 
 /* Returns a result of n rounds, to be freed. us: time of a suspend; a hold takes three times, a
  * resume twice as long. */

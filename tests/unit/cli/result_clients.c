@@ -12,8 +12,7 @@
 
 #include <cmocka.h>
 
-#include "cli/colocate/result_clients.h"
-#include "cli/colocate/result_possible.h"
+#include "cli/colocate/result.h"
 
 static struct colocation run;
 

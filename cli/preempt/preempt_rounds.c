@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * kfdsched preempt by the daemon: takes a lease that lasts until its fd is closed, again and again.
- * The durations are read from the daemon's events.
+ * The rounds of kfdsched preempt, in either way: by leases of the daemon that last until their fd is
+ * closed, where the durations are read from the daemon's events; or by a debug session of kfdsched's
+ * own, for a process that no daemon knows.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/preempt/hold_session.h"
 #include "cli/preempt/preempt.h"
 #include "common/clock.h"
 #include "common/wait.h"
@@ -23,10 +25,11 @@
 struct act {
 	const struct preempt_job *job;
 	struct preempt_result *result;
-	struct kfdsched *k;
+	struct kfdsched *k; /* NULL: by the session */
 	/* Fds: the signalfd of hold_child_run(), and the daemon's events (-1: none). */
 	int signals, events;
-	bool interrupted;
+	bool interrupted; /* a signal has requested the end */
+	struct session session;
 };
 
 static void problem(struct act *act, const char *what, const char *why)
@@ -34,6 +37,8 @@ static void problem(struct act *act, const char *what, const char *why)
 	snprintf(act->result->problem, sizeof(act->result->problem), "%s%s%s", what,
 		 why[0] ? ": " : "", why);
 }
+
+/* ---- by the daemon ---- */
 
 /* A lease names a pid. Returns true, and records the reason, if the process that was to be measured
  * has ended, because the pid can then belong to another process. */
@@ -153,12 +158,10 @@ static bool held(struct act *act, int fd)
 }
 
 /* One round. Returns false if no further round must follow. */
-static bool once(struct act *act)
+static bool once_by_daemon(struct act *act)
 {
-	int fd;
+	int fd = kfdsched_hold(act->k, act->job->target.pid);
 
-	act->result->tried++;
-	fd = kfdsched_hold(act->k, act->job->target.pid);
 	/* Checked after the request, too: if the process has ended meanwhile, the lease may be on
 	 * another process with the same pid, which must not stay suspended. */
 	if (has_ended(act)) {
@@ -173,18 +176,99 @@ static bool once(struct act *act)
 	return held(act, fd);
 }
 
-/* Runs all rounds. The reason for an early end is recorded in the result. */
-static void preempt(struct act *act)
+/* ---- by a debug session ---- */
+
+/* Records why a suspend failed. Returns true if the next round can be tried: a queue that was
+ * not ready can be ready then. A GPU that did not preempt is not tried again, because the
+ * driver resets it. */
+static bool may_go_on(struct act *act, int error)
 {
-	while (act->result->tried < act->job->times) {
-		if (act->result->tried || act->job->online)
-			wait_us(act, -1, act->job->pause_us);
-		if (act->interrupted)
-			problem(act, "interrupted", "");
-		if (act->interrupted || has_ended(act) || !once(act))
+	if (error == -EBUSY) {
+		problem(act, "a suspend failed", "a queue was not ready to be suspended");
+		return true;
+	}
+	if (error == -EPERM)
+		problem(act, "a suspend was refused", "its runtime is no longer enabled");
+	else
+		problem(act, "a suspend failed, and is not retried", strerror(-error));
+	return false;
+}
+
+/* One round. The process is resumed in any case, also after a failed suspend. Returns false if no
+ * further round must follow. */
+static bool once_by_session(struct act *act)
+{
+	struct session *session = &act->session;
+	struct kfd_debug_cost suspended, resumed;
+	int error = trap_suspend(session->trap, &suspended), undo;
+
+	if (!error)
+		session_wait_us(session, act->job->hold_us);
+	undo = trap_resume(session->trap, &resumed);
+	if (session->gone)
+		problem(act, session->gone, "");
+	else if (undo)
+		problem(act, "a resume failed; the end of the session resumes the process",
+			strerror(-undo));
+	else if (error)
+		return may_go_on(act, error);
+	else if (!suspended.entry_ns)
+		problem(act, "it has no compute queue that could be suspended", "");
+	else
+		return preempt_count(
+			act->job, act->result,
+			(struct preempt_round){
+				.suspend_us = (double)suspended.duration_ns / 1e3,
+				.held_us = (double)(resumed.entry_ns - suspended.entry_ns -
+						    suspended.duration_ns) /
+					   1e3,
+				.resume_us = (double)resumed.duration_ns / 1e3,
+				.held_ns = suspended.entry_ns + suspended.duration_ns,
+			});
+	return false;
+}
+
+/* ---- both ---- */
+
+/* Waits between two rounds. Returns true, and records the reason, if no further one can follow. */
+static bool is_over(struct act *act)
+{
+	bool pauses = act->result->tried || act->job->online;
+
+	if (act->k && pauses)
+		wait_us(act, -1, act->job->pause_us);
+	else if (pauses)
+		session_wait_us(&act->session, act->job->pause_us);
+	if (act->interrupted || act->session.interrupted)
+		problem(act, "interrupted", "");
+	else if (act->session.gone)
+		problem(act, act->session.gone, "");
+	return act->interrupted || act->session.interrupted || act->session.gone ||
+	       (act->k && has_ended(act));
+}
+
+/* Runs all rounds. The reason for an early end is recorded in the result. */
+static void run_rounds(struct act *act)
+{
+	while (act->result->tried < act->job->times && !is_over(act)) {
+		act->result->tried++;
+		if (!(act->k ? once_by_daemon(act) : once_by_session(act)))
 			break;
 		preempt_progress(act->job, act->result);
 	}
+}
+
+int preempt_direct(const struct preempt_job *job, int signals, struct preempt_result *result)
+{
+	struct act act = {.job = job, .result = result};
+	int code = hold_session_open(&act.session, &cmd_preempt, &job->target, signals);
+
+	if (code != CLI_GO_ON)
+		return code;
+	result->opening_us = act.session.opening_us;
+	run_rounds(&act);
+	session_close(&act.session);
+	return CLI_GO_ON;
 }
 
 int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt_result *result)
@@ -200,7 +284,7 @@ int preempt_by_daemon(const struct preempt_job *job, int signals, struct preempt
 		code = cli_failed(&cmd_preempt, "%s",
 				  act.k ? kfdsched_errmsg(act.k) : "out of memory");
 	else
-		preempt(&act);
+		run_rounds(&act);
 	if (act.events >= 0)
 		close(act.events);
 	kfdsched_close(act.k);
