@@ -26,6 +26,10 @@
 
 #define DOCTOR_NODES ((int)GPU_NODES_MAX) /* GPU nodes of a machine that are examined */
 
+/* Values of ptrace_scope: tracing needs CAP_SYS_PTRACE; no process is allowed to trace. */
+#define YAMA_ADMIN_ONLY 2
+#define YAMA_NO_ATTACH 3
+
 enum doctor_known { DOCTOR_UNKNOWN = -1, DOCTOR_NO = 0, DOCTOR_YES = 1 };
 
 /* Levels of preemption, the best first. A process can also be at none of them. */
