@@ -103,26 +103,16 @@ static void read_paused(struct doctor_named *named)
 	free(text);
 }
 
-/* Returns the process to which a thread belongs. 0: there is no thread of that number. */
-static pid_t leader_of(pid_t pid)
-{
-	int64_t leader = 0;
-
-	read_property(&leader, "Tgid", "/proc/%d/status", (int)pid);
-	return (pid_t)leader;
-}
-
 /* Identifies the process by its number, which may be that of one of its threads, and its user. */
 static int identify(struct doctor_named *named)
 {
 	int rc = process_identify(named->queried, &named->identity);
-	pid_t leader = rc == -EINVAL ? leader_of(named->queried) : 0;
 	const struct passwd *user;
 
-	if (leader > 0 && leader != named->queried)
-		rc = process_identify(leader, &named->identity);
-	if (rc)
-		return rc;
+	if (rc == -EINVAL)
+		rc = process_identify(process_of_thread(named->queried), &named->identity);
+	if (rc) /* A process of that number would be a thread of another one: it has ended. */
+		return rc == -EINVAL ? -ESRCH : rc;
 	user = getpwuid(named->identity.uid);
 	if (user)
 		snprintf(named->user, sizeof(named->user), "%s", user->pw_name);

@@ -140,8 +140,7 @@ bool process_is(const struct process_identity *identity)
 	return proc_stat(identity->pid, &stat) && stat.started == identity->started;
 }
 
-/* Returns 0 if tid is no thread of a visible process. */
-static pid_t process_of_thread(pid_t tid)
+pid_t process_of_thread(pid_t tid)
 {
 	char status[STATUS_BYTES];
 	long number = 0;
