@@ -80,7 +80,7 @@ struct doctor_process {
 	/* ---- from the daemon ---- */
 	enum doctor_known registered; /* NO: the daemon does not know it, or no daemon replied */
 	enum doctor_level level;
-	struct reason reason; /* why it is at no better level; code NONE: one of a later version */
+	struct reason reason;	   /* why it is at no better level; code NONE: of another version */
 	enum doctor_known runtime; /* it is enabled for debugging; NO: it never will be */
 	int64_t priority;	   /* 0 to 15; -1: it has none */
 	bool external;		   /* without the shim, tagged by a match rule or a command */
