@@ -215,7 +215,7 @@ static void test_advice(void **state)
 	}
 	assert_true(own > REASONS / 2);
 	assert_non_null(strstr(doctor_advice(REASON_session_exists), "rocgdb"));
-	assert_non_null(strstr(doctor_advice(REASON_only_trap), "without KFDSHIM_LEVEL"));
+	assert_non_null(strstr(doctor_advice(REASON_keeps_session), "without KFDSHIM_LEVEL"));
 }
 
 int main(void)
