@@ -63,6 +63,8 @@ const char *doctor_advice(enum reason_code code)
 	case REASON_process_ended:
 	case REASON_process_ending:
 		return "wait: it has just started, or ends";
+	case REASON_daemon_stopping:
+		return "start kfdschedd again";
 	case REASON_NONE:
 	case REASON_trace_failed:
 	case REASON_session_failed:
