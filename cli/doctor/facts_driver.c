@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* Collects the facts about kernel, driver and GPUs from uname, sysfs and /dev/kfd. */
+/*
+ * Collects the facts about kernel, driver and GPUs from uname, sysfs, /dev/kfd and libdrm.
+ *
+ * libdrm lists character devices only, so in a container those that were passed in, and under
+ * kfdsim none (its render nodes are plain files), unless libkfdsim-stat.so is preloaded.
+ */
 #include "cli/doctor/facts.h"
 
+#include <amdgpu_drm.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +20,8 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <xf86drm.h>
 
-#include "cli/inspect/drm.h"
 #include "cli/util/gpus.h"
 #include "cli/util/read_files.h"
 #include "cli/util/sim_info.h"
@@ -27,6 +33,8 @@
 /* Heap types of memory banks (kfd_crat.h). */
 #define VRAM_PUBLIC 1
 #define VRAM_PRIVATE 2
+#define VENDOR_AMD 0x1002
+#define CARDS 64 /* cards of all vendors that libdrm lists */
 
 void doctor_process_init(struct doctor_process *process, int pid)
 {
@@ -162,12 +170,25 @@ static void collect_memory(struct doctor_node *node, unsigned nth)
 	}
 }
 
+/* Reads the memory of the whole card, of all its partitions together, whose render node is open. */
+static void collect_card_memory(struct doctor_node *node, int fd)
+{
+	struct drm_amdgpu_memory_info memory = {0};
+	struct drm_amdgpu_info query = {.return_pointer = (uintptr_t)&memory,
+					.return_size = sizeof(memory),
+					.query = AMDGPU_INFO_MEMORY};
+
+	if (drmCommandWrite(fd, DRM_AMDGPU_INFO, &query, sizeof(query)))
+		return;
+	node->card_vram_bytes = (int64_t)memory.vram.total_heap_size;
+	node->card_vram_used = (int64_t)memory.vram.heap_usage;
+}
+
 /* Adds a node, and tries to open its render node. */
 static void add_node(struct doctor_facts *facts, const struct topology_gpu *gpu)
 {
 	struct doctor_node *node = &facts->nodes[facts->node_count++];
 	const struct gpu_name *name = gpus_name(gpu->gpu_id);
-	struct drm_vram vram;
 	char path[64];
 	int fd;
 
@@ -200,43 +221,57 @@ static void add_node(struct doctor_facts *facts, const struct topology_gpu *gpu)
 	node->render_error = fd < 0 ? errno : 0;
 	if (fd < 0)
 		return;
-	if (drm_vram_read(fd, &vram) == 0) {
-		node->card_vram_bytes = vram.bytes;
-		node->card_vram_used = vram.used;
-	}
+	collect_card_memory(node, fd);
 	close(fd);
 }
 
-static bool is_node(const struct doctor_facts *facts, const struct drm_gpu *gpu)
+static bool is_node(const struct doctor_facts *facts, const struct doctor_card *card)
 {
 	const struct gpu_name *names;
 	size_t n;
 
 	for (size_t i = 0; i < facts->node_count; i++)
-		if (facts->nodes[i].render_minor == gpu->render_minor)
+		if (facts->nodes[i].render_minor == card->render_minor)
 			return true;
 	names = gpus_all(&n);
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(names[i].bdf, gpu->bdf))
+		if (!strcmp(names[i].bdf, card->bdf))
 			return true;
 	return false;
 }
 
-/* Compares the GPUs that libdrm lists with the nodes. */
+/* Reads a GPU of AMD that has a render node here. Only PCI devices say whose they are; a partition
+ * is a platform device (amdgpu_xcp_drv.c). */
+static bool read_card(const drmDevice *device, struct doctor_card *out)
+{
+	const char *digits;
+
+	if (device->bustype != DRM_BUS_PCI || device->deviceinfo.pci->vendor_id != VENDOR_AMD ||
+	    !(device->available_nodes & 1 << DRM_NODE_RENDER))
+		return false;
+	digits = strpbrk(device->nodes[DRM_NODE_RENDER], "0123456789");
+	if (!digits || sscanf(digits, "%u", &out->render_minor) != 1)
+		return false;
+	snprintf(out->bdf, sizeof(out->bdf), "%04x:%02x:%02x.%u", device->businfo.pci->domain,
+		 device->businfo.pci->bus, device->businfo.pci->dev, device->businfo.pci->func);
+	return true;
+}
+
+/* Compares the GPUs that libdrm lists, without opening one, with the nodes. */
 static void collect_cards(struct doctor_facts *facts)
 {
-	struct drm_gpu gpus[DRM_GPUS_MAX];
-	size_t n = drm_gpus_read(gpus, DRM_GPUS_MAX);
+	drmDevicePtr devices[CARDS];
+	int n = drmGetDevices2(0, devices, CARDS);
+	struct doctor_card card;
 
-	for (size_t i = 0; i < n && facts->card_count < DOCTOR_CARDS; i++) {
-		struct doctor_card *card = &facts->cards[facts->card_count];
-
-		if (is_node(facts, &gpus[i]))
-			continue;
-		memcpy(card->bdf, gpus[i].bdf, sizeof(card->bdf));
-		card->render_minor = gpus[i].render_minor;
-		facts->card_count++;
-	}
+	/* The result can exceed the length of the array (libdrm 2.4.114). */
+	if (n > CARDS)
+		n = CARDS;
+	for (int i = 0; i < n && facts->card_count < DOCTOR_CARDS; i++)
+		if (read_card(devices[i], &card) && !is_node(facts, &card))
+			facts->cards[facts->card_count++] = card;
+	if (n > 0)
+		drmFreeDevices(devices, n);
 }
 
 /* Returns the number of GPUs that the device cgroup forbids: the driver then returns EPERM
