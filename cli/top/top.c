@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/top/actions.h"
+#include "channel/protocol.h"
 #include "cli/top/collect.h"
 #include "cli/top/collect_queues.h"
 #include "cli/top/draw.h"
@@ -19,10 +19,12 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "common/wait.h"
+#include "include/kfdsched.h"
 
 #define INTERVAL_US 1e6
 #define LEAST_US 50e3
 #define MOST_US 60e6
+#define HOLDS 32u /* maximum number of processes that are suspended at a time */
 
 struct top_options {
 	const char *socket;
@@ -97,6 +99,115 @@ static int once(const struct top_options *options)
 	return code;
 }
 
+/* ---- control requests ---- */
+
+/* A process that is suspended as long as fd (from kfdsched_hold()) is open. */
+struct foreground_hold {
+	pid_t pid;
+	int fd;
+};
+
+/* Control requests to the daemon. A process that is suspended here stays suspended until it is resumed
+ * or this process ends, also by SIGKILL: the daemon watches a connection, which ends with the
+ * process. Each request waits for its result, up to about 2 s, and writes it as a sentence for the
+ * user. */
+struct top_actions {
+	struct kfdsched *daemon;
+	struct foreground_hold hold[HOLDS];
+	unsigned holds;
+};
+
+static void forget_hold(struct top_actions *actions, unsigned i)
+{
+	close(actions->hold[i].fd);
+	actions->hold[i] = actions->hold[--actions->holds];
+}
+
+static void format_result(const struct top_actions *actions, char *message, size_t size)
+{
+	snprintf(message, size, "%s", kfdsched_errmsg(actions->daemon));
+}
+
+static void suspend(struct top_actions *actions, pid_t pid, char *message, size_t size)
+{
+	int fd;
+
+	for (unsigned i = 0; i < actions->holds; i++)
+		if (actions->hold[i].pid == pid) {
+			snprintf(message, size, "Process %d is suspended from here already.",
+				 (int)pid);
+			return;
+		}
+	if (actions->holds == HOLDS) {
+		snprintf(message, size, "%u processes are suspended from here: resume one first.",
+			 HOLDS);
+		return;
+	}
+	fd = kfdsched_hold(actions->daemon, pid);
+	format_result(actions, message, size);
+	if (fd < 0)
+		return;
+	actions->hold[actions->holds++] = (struct foreground_hold){.pid = pid, .fd = fd};
+	snprintf(message, size, "%s until R is pressed or this top ends",
+		 kfdsched_errmsg(actions->daemon));
+}
+
+/* Ends every suspension of the process that was requested by an operator, also those from
+ * elsewhere. */
+static void resume(struct top_actions *actions, pid_t pid, char *message, size_t size)
+{
+	kfdsched_resume(actions->daemon, pid);
+	format_result(actions, message, size);
+	for (unsigned i = 0; i < actions->holds; i++)
+		if (actions->hold[i].pid == pid) {
+			forget_hold(actions, i);
+			break;
+		}
+}
+
+/* word: "online", "offline", "0" to "15", "none" or "own". */
+static void set_priority(struct top_actions *actions, pid_t pid, const char *word, char *message,
+			 size_t size)
+{
+	int priority;
+
+	if (strcmp(word, "none") == 0) {
+		priority = KFDSCHED_PRIORITY_NONE;
+	} else if (strcmp(word, "own") == 0) {
+		priority = KFDSCHED_PRIORITY_OWN;
+	} else if (protocol_priority(word, &priority)) {
+		snprintf(message, size,
+			 "A priority is online, offline, 0 to 15, none or own, not '%s'.", word);
+		return;
+	}
+	kfdsched_set_priority(actions->daemon, pid, priority);
+	format_result(actions, message, size);
+}
+
+/* Writes the fds that become readable when a suspension ends otherwise (it was resumed elsewhere, the
+ * process or the daemon ended). Returns their number. */
+static unsigned poll_holds(const struct top_actions *actions, struct pollfd out[static HOLDS])
+{
+	for (unsigned i = 0; i < actions->holds; i++)
+		out[i] = (struct pollfd){.fd = actions->hold[i].fd, .events = POLLIN};
+	return actions->holds;
+}
+
+/* To be called after the poll: removes the suspensions that have ended and writes a sentence about the
+ * last of them to `message`, if there is one. */
+static void check_holds(struct top_actions *actions, char *message, size_t size)
+{
+	for (unsigned i = 0; i < actions->holds;) {
+		if (kfdsched_held(actions->daemon, actions->hold[i].fd, 0) == 0) {
+			i++;
+			continue;
+		}
+		snprintf(message, size, "Process %d: %s", (int)actions->hold[i].pid,
+			 kfdsched_errmsg(actions->daemon));
+		forget_hold(actions, i);
+	}
+}
+
 /* ---- live ---- */
 
 /* Number of consecutive polls that report stdin as readable while there is no key, after which the
@@ -106,7 +217,7 @@ static int once(const struct top_options *options)
 struct top_loop {
 	const struct top_options *options;
 	struct gatherer *gatherer;
-	struct top_actions *actions;
+	struct top_actions actions;
 	struct detail *detail;
 	struct top_state state[2];
 	unsigned samples; /* number of samples; the last one is in state[looks % 2] */
@@ -137,7 +248,7 @@ static int draw_frame(struct top_loop *live)
 		live->samples > 1 ? &live->state[(live->samples + 1) % 2] : NULL;
 	int rc = top_frame_make(&live->frame, before, now, &live->ui.view);
 
-	live->ui.holds = actions_holds(live->actions);
+	live->ui.holds = live->actions.holds;
 	if (!rc)
 		rc = terminal_screen(&live->screen);
 	if (rc)
@@ -163,14 +274,14 @@ static int act(struct top_loop *live, enum ui_action action)
 	case UI_SUSPEND:
 		snprintf(ui->message, sizeof(ui->message), "Suspending %d ...", (int)ui->subject);
 		rc = draw_frame(live);
-		actions_suspend(live->actions, ui->subject, ui->message, sizeof(ui->message));
+		suspend(&live->actions, ui->subject, ui->message, sizeof(ui->message));
 		break;
 	case UI_RESUME:
-		actions_resume(live->actions, ui->subject, ui->message, sizeof(ui->message));
+		resume(&live->actions, ui->subject, ui->message, sizeof(ui->message));
 		break;
 	case UI_PRIORITISE:
-		actions_set_priority(live->actions, ui->subject, ui->word, ui->message,
-				     sizeof(ui->message));
+		set_priority(&live->actions, ui->subject, ui->word, ui->message,
+			     sizeof(ui->message));
 		break;
 	default:
 		return 0;
@@ -198,11 +309,11 @@ static int keys(struct top_loop *live, bool readable)
  * suspension; and handle it. */
 static int wait_for_something(struct top_loop *live, uint64_t until_ns)
 {
-	struct pollfd fd[2 + ACTIONS_HOLDS] = {
+	struct pollfd fd[2 + HOLDS] = {
 		{.fd = STDIN_FILENO, .events = POLLIN},
 		{.fd = stop_fd(), .events = POLLIN},
 	};
-	nfds_t n = 2 + actions_poll(live->actions, fd + 2);
+	nfds_t n = 2 + poll_holds(&live->actions, fd + 2);
 	int ready = poll_or_signal_ns(fd, n, until_ns);
 
 	/* Treat a signal (-EINTR) like a key: it may be SIGWINCH, after which ncurses returns a
@@ -213,7 +324,7 @@ static int wait_for_something(struct top_loop *live, uint64_t until_ns)
 		live->quit = true;
 	if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 		return -EIO;
-	actions_ended(live->actions, live->ui.message, sizeof(live->ui.message));
+	check_holds(&live->actions, live->ui.message, sizeof(live->ui.message));
 	return live->quit ? 0 : keys(live, fd[0].revents & POLLIN);
 }
 
@@ -256,9 +367,9 @@ static int run_live(const struct top_options *options)
 
 	ui_begin(&live.ui, options->pid);
 	live.gatherer = collect_open(options->socket);
-	live.actions = actions_open(options->socket);
+	live.actions.daemon = kfdsched_open(options->socket);
 	live.detail = detail_open(options->socket);
-	if (!live.gatherer || !live.actions || !live.detail)
+	if (!live.gatherer || !live.actions.daemon || !live.detail)
 		goto out;
 	rc = terminal_begin();
 	if (rc)
@@ -266,7 +377,9 @@ static int run_live(const struct top_options *options)
 	rc = go_on(&live);
 	terminal_end();
 out:
-	actions_close(live.actions);
+	for (unsigned i = 0; i < live.actions.holds; i++)
+		close(live.actions.hold[i].fd); /* resumes the process */
+	kfdsched_close(live.actions.daemon);
 	collect_close(live.gatherer);
 	detail_close(live.detail);
 	screen_free(&live.screen);
