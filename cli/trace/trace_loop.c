@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "cli/output/progress.h"
-#include "cli/trace/line_reader.h"
 #include "cli/trace/output.h"
 #include "cli/trace/source_daemon.h"
 #include "cli/trace/source_tracefs.h"
@@ -48,6 +47,24 @@ struct command {
 	int status; /* as from waitpid(2) */
 };
 
+/* Longest line, in bytes. A longer one is passed on in pieces, or cut if there is no `rest`. */
+#define TEXT_LINE 8192
+
+/* Gets a line without its newline. Returns true if the line was consumed, false if it is
+ * to be passed on. */
+typedef bool text_take(void *context, const char *line, size_t bytes);
+
+/* Splits a stream into lines: the stderr of the command, or a log. Each line is offered to a
+ * function; lines that this function does not consume are passed on. */
+struct line_reader {
+	FILE *rest; /* receives the lines that were not consumed; NULL: they are dropped */
+	text_take *take;
+	void *context;
+	bool begun; /* the start of this line was passed on to `rest` already */
+	size_t used;
+	char line[TEXT_LINE];
+};
+
 struct trace_session {
 	const struct trace_options *options;
 	struct trace_output output;
@@ -68,6 +85,85 @@ struct trace_session {
 };
 
 /* ---- the command's stderr, and HIP's log ---- */
+
+/* Writes the current piece of the line to `rest`. */
+static void pass_on(struct line_reader *text)
+{
+	if (text->rest && text->used > 0) {
+		fwrite(text->line, 1, text->used, text->rest);
+		fflush(text->rest);
+	}
+	text->begun = text->used > 0 || text->begun;
+	text->used = 0;
+}
+
+static void line_ends(struct line_reader *text)
+{
+	if (text->begun || !text->take(text->context, text->line, text->used)) {
+		pass_on(text);
+		if (text->rest) {
+			putc('\n', text->rest);
+			fflush(text->rest);
+		}
+	}
+	text->used = 0;
+	text->begun = false;
+}
+
+/* Reads from `fd` what is available, at most about `most` bytes. Returns false at the end of the
+ * stream or on an error. */
+static bool text_read(struct line_reader *text, int fd, size_t most)
+{
+	char piece[65536];
+	size_t got = 0;
+	ssize_t n = 0;
+
+	while (got < most && (n = read(fd, piece, sizeof(piece))) > 0) {
+		got += (size_t)n;
+		for (const char *c = piece, *end = piece + n; c < end;) {
+			const char *stop = memchr(c, '\n', (size_t)(end - c));
+			size_t bytes = (size_t)((stop ? stop : end) - c);
+			size_t room = sizeof(text->line) - text->used;
+
+			memcpy(text->line + text->used, c, bytes < room ? bytes : room);
+			text->used += bytes < room ? bytes : room;
+			c += bytes;
+			if (stop) {
+				line_ends(text);
+				c++;
+			} else if (text->rest && text->used == sizeof(text->line)) {
+				pass_on(text); /* no line of a log is that long */
+			}
+		}
+	}
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* Called when the stream is idle: passes on an incomplete line, for example a prompt that the
+ * user has to see, unless the line begins like one that is to be consumed ("kfdshim[", or ":"
+ * of HIP's log). */
+static void text_idle(struct line_reader *text)
+{
+	static const char *const ours[] = {"kfdshim[", ":"};
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		size_t n = strlen(ours[i]);
+
+		if (text->used > 0 &&
+		    memcmp(text->line, ours[i], text->used < n ? text->used : n) == 0)
+			return;
+	}
+	if (text->used > 0)
+		pass_on(text);
+}
+
+/* Called at the end of the stream: offers or passes on an incomplete last line. */
+static void text_end(struct line_reader *text)
+{
+	if (text->used > 0 && (text->begun || !text->take(text->context, text->line, text->used)))
+		pass_on(text);
+	text->used = 0;
+}
 
 /* A record of HIP's log can follow other output on the same line, such as a prompt, which is passed
  * on to the user. A prefix that each line has (the rank that mpirun adds) is not passed on. */
