@@ -31,6 +31,7 @@
 #include "shim/sampler.h"
 #include "shim/submit_gate.h"
 #include "shim/thread.h"
+#include "shim/topology.h"
 #include "shim/vram_limit.h"
 
 #define CU_MASK_WORDS 32u /* the driver uses at most 1024 CUs */
@@ -405,6 +406,7 @@ static void fork_child(void)
 	vram_forget();
 	hold_forget();
 	updates_forget();
+	topology_forget();
 	activity_init(&activity_events, host->active_doorbells, &host->app_settings->requests);
 	ends_init();
 	gate_init(host->gate);

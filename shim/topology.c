@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "shim/topology.h"
 
+#include <string.h>
+
 #include "common/cwsr.h"
 #include "kfd/topology.h"
 #include "shim/config.h"
@@ -14,15 +16,32 @@ uint32_t topology_capability(uint32_t gpu_id)
 	return gpu ? gpu->capability : 0;
 }
 
+/* Render nodes that were found: gpu_id and minor number in one word, which is atomic; 0: none. */
+static uint64_t render_nodes[TOPOLOGY_GPUS];
+
 uint32_t topology_gpu_of_render(unsigned minor)
 {
+	uint64_t *known = &render_nodes[minor % TOPOLOGY_GPUS];
+	uint64_t value = __atomic_load_n(known, __ATOMIC_RELAXED);
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
-	size_t n = topology_gpus(gpus, TOPOLOGY_GPUS);
+	size_t n;
 
-	for (size_t i = 0; i < n; i++)
-		if (gpus[i].render_minor == minor)
-			return gpus[i].gpu_id;
+	if ((uint32_t)value == minor)
+		return (uint32_t)(value >> 32);
+	n = topology_gpus(gpus, TOPOLOGY_GPUS);
+	for (size_t i = 0; i < n; i++) {
+		if (gpus[i].render_minor != minor)
+			continue;
+		value = (uint64_t)gpus[i].gpu_id << 32 | minor;
+		__atomic_store_n(known, value, __ATOMIC_RELAXED);
+		return gpus[i].gpu_id;
+	}
 	return 0;
+}
+
+void topology_forget(void)
+{
+	memset(render_nodes, 0, sizeof(render_nodes));
 }
 
 bool topology_saves_waves(void)

@@ -38,7 +38,6 @@ const char *doctor_advice(enum reason_code code)
 		return "give it a lower priority than the others: 'kfdsched set PID PRIORITY'";
 	case REASON_holds_itself:
 	case REASON_keeps_session:
-	case REASON_only_trap:
 		return "start it without KFDSHIM_LEVEL: the best level that works is then used";
 	case REASON_session_given_away:
 		return "no action is needed: the other processes on that GPU are held by gate";
@@ -64,6 +63,8 @@ const char *doctor_advice(enum reason_code code)
 	case REASON_process_ended:
 	case REASON_process_ending:
 		return "wait: it has just started, or ends";
+	case REASON_daemon_stopping:
+		return "start kfdschedd again";
 	case REASON_NONE:
 	case REASON_trace_failed:
 	case REASON_session_failed:

@@ -45,6 +45,19 @@ static void find_level(struct doctor_run *c, enum doctor_verdict verdict, enum d
 	line->why = strlen(comm) + strlen(": ") + strlen(name) + strlen(separator);
 }
 
+/* Returns true if the daemon gives a reason without a code that is known here: it is of an earlier
+ * version, without codes, or of a later one. */
+static bool is_unknown(const struct reason *reason)
+{
+	return reason->code == REASON_NONE && reason->text[0];
+}
+
+static const char *advice_of(const struct reason *reason)
+{
+	return is_unknown(reason) ? "restart kfdschedd, so that it has the version of kfdsched"
+				  : doctor_advice(reason->code);
+}
+
 /* Checks a process that the daemon knows at level observe, at which it is not held. */
 static void check_observed(struct doctor_run *c, const struct doctor_process *p)
 {
@@ -67,9 +80,11 @@ static void check_observed(struct doctor_run *c, const struct doctor_process *p)
 		find_level(c, DOCTOR_MISSING, LEVEL_OBSERVE, why);
 		advise_tracer(c, p);
 	} else {
-		find_level(c, DOCTOR_MISSING, LEVEL_OBSERVE,
+		/* A reason that is not known can be one that passes. */
+		find_level(c, is_unknown(&p->reason) ? DOCTOR_WARNING : DOCTOR_MISSING,
+			   LEVEL_OBSERVE,
 			   p->reason.text[0] ? p->reason.text : "the daemon gives no reason");
-		finding_advise(c, "%s", doctor_advice(p->reason.code));
+		finding_advise(c, "%s", advice_of(&p->reason));
 	}
 }
 
@@ -91,7 +106,7 @@ static void check_registered(struct doctor_run *c, const struct doctor_process *
 		if (doctor_is_traced(c->facts, p))
 			advise_tracer(c, p);
 		else
-			finding_advise(c, "%s", doctor_advice(p->reason.code));
+			finding_advise(c, "%s", advice_of(&p->reason));
 	}
 }
 

@@ -10,9 +10,6 @@
 #include "cli/output/table.h"
 #include "common/shell_word.h"
 
-/* Values of ptrace_scope: tracing needs CAP_SYS_PTRACE; no process is allowed to trace. */
-#define YAMA_ADMIN_ONLY 2
-#define YAMA_NO_ATTACH 3
 /* Files that the daemon's worker has open for one client: shared memory, socket, eventfds, pidfd,
  * and those of its executor. */
 #define FILES_A_CLIENT 8
@@ -40,6 +37,7 @@ void check_yama(struct doctor_run *c, const struct doctor_facts *facts)
 		    (long long)facts->yama,
 		    facts->yama >= YAMA_NO_ATTACH
 			    ? ": tracing is forbidden, so level trap is not possible"
+		    : stops ? ": tracing needs CAP_SYS_PTRACE, which kfdschedd does not have"
 			    : "");
 	if (facts->yama >= YAMA_NO_ATTACH)
 		finding_advise(

@@ -26,6 +26,10 @@
 
 #define DOCTOR_NODES ((int)GPU_NODES_MAX) /* GPU nodes of a machine that are examined */
 
+/* Values of ptrace_scope: tracing needs CAP_SYS_PTRACE; no process is allowed to trace. */
+#define YAMA_ADMIN_ONLY 2
+#define YAMA_NO_ATTACH 3
+
 enum doctor_known { DOCTOR_UNKNOWN = -1, DOCTOR_NO = 0, DOCTOR_YES = 1 };
 
 /* Levels of preemption, the best first. A process can also be at none of them. */
@@ -76,7 +80,7 @@ struct doctor_process {
 	/* ---- from the daemon ---- */
 	enum doctor_known registered; /* NO: the daemon does not know it, or no daemon replied */
 	enum doctor_level level;
-	struct reason reason; /* why it is at no better level; code NONE: one of a later version */
+	struct reason reason;	   /* why it is at no better level; code NONE: of another version */
 	enum doctor_known runtime; /* it is enabled for debugging; NO: it never will be */
 	int64_t priority;	   /* 0 to 15; -1: it has none */
 	bool external;		   /* without the shim, tagged by a match rule or a command */

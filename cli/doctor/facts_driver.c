@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* Collects the facts about kernel, driver and GPUs from uname, sysfs and /dev/kfd. */
+/*
+ * Collects the facts about kernel, driver and GPUs from uname, sysfs, /dev/kfd and libdrm.
+ *
+ * libdrm lists character devices only, so in a container those that were passed in, and under
+ * kfdsim none (its render nodes are plain files), unless libkfdsim-stat.so is preloaded.
+ */
 #include "cli/doctor/facts.h"
 
+#include <amdgpu_drm.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +20,12 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <xf86drm.h>
 
-#include "cli/inspect/drm.h"
 #include "cli/util/gpus.h"
 #include "cli/util/read_files.h"
 #include "cli/util/sim_info.h"
+#include "kfd/topology.h"
 #include "kfd/uapi.h"
 
 #define MODULE "/sys/module/amdgpu"
@@ -26,6 +33,8 @@
 /* Heap types of memory banks (kfd_crat.h). */
 #define VRAM_PUBLIC 1
 #define VRAM_PRIVATE 2
+#define VENDOR_AMD 0x1002
+#define CARDS 64 /* cards of all vendors that libdrm lists */
 
 void doctor_process_init(struct doctor_process *process, int pid)
 {
@@ -144,172 +153,156 @@ static void collect_device(struct doctor_facts *facts)
 	close(fd);
 }
 
-/* Reads the partition modes from the GPU's PCI device, which the render node of a partition does
- * not lead to. Its address is location_id (bus, slot, function) and domain in the node's
- * properties. */
-static void collect_partition(struct doctor_node *node, const char *nth)
-{
-	int64_t location = -1, domain = 0;
-	unsigned bus, slot, function;
-
-	read_property(&location, "location_id", NODES "/%s/properties", nth);
-	read_property(&domain, "domain", NODES "/%s/properties", nth);
-	if (location < 0)
-		return;
-	bus = (unsigned)(location >> 8 & 0xff);
-	slot = (unsigned)(location >> 3 & 0x1f);
-	/* AMD's own driver puts the number of the partition into the function; the device has
-	 * function 0. */
-	for (function = (unsigned)(location & 7);; function = 0) {
-		char device[64];
-
-		snprintf(device, sizeof(device), "/sys/bus/pci/devices/%04x:%02x:%02x.%u",
-			 (unsigned)domain, bus, slot, function);
-		read_text(node->partition, sizeof(node->partition), "%s/current_compute_partition",
-			  device);
-		read_text(node->memory_partition, sizeof(node->memory_partition),
-			  "%s/current_memory_partition", device);
-		if (node->partition[0] || function == 0)
-			return;
-	}
-}
-
 /* Adds up the VRAM of the node. */
-static void collect_memory(struct doctor_node *node, const char *nth)
+static void collect_memory(struct doctor_node *node, unsigned nth)
 {
 	int64_t banks = 0, bytes, type;
 
-	read_property(&banks, "mem_banks_count", NODES "/%s/properties", nth);
+	read_property(&banks, "mem_banks_count", NODES "/%u/properties", nth);
 	for (int64_t bank = 0; bank < banks && bank < 16; bank++) {
 		bytes = type = -1;
-		read_property(&type, "heap_type", NODES "/%s/mem_banks/%d/properties", nth,
+		read_property(&type, "heap_type", NODES "/%u/mem_banks/%d/properties", nth,
 			      (int)bank);
-		read_property(&bytes, "size_in_bytes", NODES "/%s/mem_banks/%d/properties", nth,
+		read_property(&bytes, "size_in_bytes", NODES "/%u/mem_banks/%d/properties", nth,
 			      (int)bank);
 		if ((type == VRAM_PUBLIC || type == VRAM_PRIVATE) && bytes > 0)
 			node->vram_bytes = (node->vram_bytes > 0 ? node->vram_bytes : 0) + bytes;
 	}
 }
 
-/* Reads the properties of a node, and tries to open its render node. `nth`: directory of the
- * node. */
-static void collect_node(struct doctor_node *node, const char *nth)
+/* Reads the memory of the whole card, of all its partitions together, whose render node is open. */
+static void collect_card_memory(struct doctor_node *node, int fd)
 {
-	struct drm_vram vram;
+	struct drm_amdgpu_memory_info memory = {0};
+	struct drm_amdgpu_info query = {.return_pointer = (uintptr_t)&memory,
+					.return_size = sizeof(memory),
+					.query = AMDGPU_INFO_MEMORY};
+
+	if (drmCommandWrite(fd, DRM_AMDGPU_INFO, &query, sizeof(query)))
+		return;
+	node->card_vram_bytes = (int64_t)memory.vram.total_heap_size;
+	node->card_vram_used = (int64_t)memory.vram.heap_usage;
+}
+
+/* Adds a node, and tries to open its render node. */
+static void add_node(struct doctor_facts *facts, const struct topology_gpu *gpu)
+{
+	struct doctor_node *node = &facts->nodes[facts->node_count++];
+	const struct gpu_name *name = gpus_name(gpu->gpu_id);
 	char path[64];
 	int fd;
 
-	read_property(&node->gfx_target_version, "gfx_target_version", NODES "/%s/properties", nth);
-	read_property(&node->capability, "capability", NODES "/%s/properties", nth);
-	read_property(&node->render_minor, "drm_render_minor", NODES "/%s/properties", nth);
-	read_property(&node->queue_slots, "num_cp_queues", NODES "/%s/properties", nth);
-	read_property(&node->xccs, "num_xcc", NODES "/%s/properties", nth);
-	read_property(&node->cwsr_size, "cwsr_size", NODES "/%s/properties", nth);
-	collect_memory(node, nth);
-	collect_partition(node, nth);
-	if (node->render_minor <= 0)
+	*node = (struct doctor_node){
+		.gpu_id = gpu->gpu_id,
+		.gfx_target_version =
+			gpu->gfx_target_version ? (int64_t)gpu->gfx_target_version : -1,
+		.capability = gpu->capability,
+		.render_minor = gpu->render_minor,
+		.render_error = -1,
+		.queue_slots = gpu->cp_queues,
+		.cwsr_size = -1,
+		.compute_queues = -1,
+		.vram_bytes = -1,
+		.card_vram_bytes = -1,
+		.card_vram_used = -1,
+		.xccs = gpu->xccs,
+	};
+	read_property(&node->cwsr_size, "cwsr_size", NODES "/%u/properties", gpu->node);
+	collect_memory(node, gpu->node);
+	if (name) {
+		snprintf(node->partition, sizeof(node->partition), "%s", name->mode);
+		read_text(node->memory_partition, sizeof(node->memory_partition),
+			  "/sys/bus/pci/devices/%s/current_memory_partition", name->bdf);
+	}
+	if (!node->render_minor)
 		return;
-	snprintf(path, sizeof(path), "/dev/dri/renderD%u", (unsigned)node->render_minor);
+	snprintf(path, sizeof(path), "/dev/dri/renderD%u", gpu->render_minor);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	node->render_error = fd < 0 ? errno : 0;
 	if (fd < 0)
 		return;
-	if (drm_vram_read(fd, &vram) == 0) {
-		node->card_vram_bytes = vram.bytes;
-		node->card_vram_used = vram.used;
-	}
+	collect_card_memory(node, fd);
 	close(fd);
 }
 
-static bool is_node(const struct doctor_facts *facts, const struct drm_gpu *gpu)
+static bool is_node(const struct doctor_facts *facts, const struct doctor_card *card)
 {
 	const struct gpu_name *names;
 	size_t n;
 
 	for (size_t i = 0; i < facts->node_count; i++)
-		if (facts->nodes[i].render_minor == gpu->render_minor)
+		if (facts->nodes[i].render_minor == card->render_minor)
 			return true;
 	names = gpus_all(&n);
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(names[i].bdf, gpu->bdf))
+		if (!strcmp(names[i].bdf, card->bdf))
 			return true;
 	return false;
 }
 
-/* Compares the GPUs that libdrm lists with the nodes. */
+/* Reads a GPU of AMD that has a render node here. Only PCI devices say whose they are; a partition
+ * is a platform device (amdgpu_xcp_drv.c). */
+static bool read_card(const drmDevice *device, struct doctor_card *out)
+{
+	const char *digits;
+
+	if (device->bustype != DRM_BUS_PCI || device->deviceinfo.pci->vendor_id != VENDOR_AMD ||
+	    !(device->available_nodes & 1 << DRM_NODE_RENDER))
+		return false;
+	digits = strpbrk(device->nodes[DRM_NODE_RENDER], "0123456789");
+	if (!digits || sscanf(digits, "%u", &out->render_minor) != 1)
+		return false;
+	snprintf(out->bdf, sizeof(out->bdf), "%04x:%02x:%02x.%u", device->businfo.pci->domain,
+		 device->businfo.pci->bus, device->businfo.pci->dev, device->businfo.pci->func);
+	return true;
+}
+
+/* Compares the GPUs that libdrm lists, without opening one, with the nodes. */
 static void collect_cards(struct doctor_facts *facts)
 {
-	struct drm_gpu gpus[DRM_GPUS_MAX];
-	size_t n = drm_gpus_read(gpus, DRM_GPUS_MAX);
+	drmDevicePtr devices[CARDS];
+	int n = drmGetDevices2(0, devices, CARDS);
+	struct doctor_card card;
 
-	for (size_t i = 0; i < n && facts->card_count < DOCTOR_CARDS; i++) {
-		struct doctor_card *card = &facts->cards[facts->card_count];
-
-		if (is_node(facts, &gpus[i]))
-			continue;
-		memcpy(card->bdf, gpus[i].bdf, sizeof(card->bdf));
-		card->render_minor = gpus[i].render_minor;
-		facts->card_count++;
-	}
+	/* The result can exceed the length of the array (libdrm 2.4.114). */
+	if (n > CARDS)
+		n = CARDS;
+	for (int i = 0; i < n && facts->card_count < DOCTOR_CARDS; i++)
+		if (read_card(devices[i], &card) && !is_node(facts, &card))
+			facts->cards[facts->card_count++] = card;
+	if (n > 0)
+		drmFreeDevices(devices, n);
 }
 
-static int by_number(const struct dirent **a, const struct dirent **b)
+/* Returns the number of GPUs that the device cgroup forbids: the driver then returns EPERM
+ * (kfd_topology.c). */
+static unsigned count_forbidden(void)
 {
-	return atoi((*a)->d_name) - atoi((*b)->d_name);
-}
+	DIR *dir = opendir(NODES);
+	const struct dirent *entry;
+	unsigned count = 0;
+	int64_t gpu_id;
 
-static int is_number(const struct dirent *entry)
-{
-	return entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
-}
-
-/* Adds the node if it is a GPU that may be used. */
-static void add_node(struct doctor_facts *facts, const char *nth)
-{
-	int64_t gpu_id = 0;
-	int rc = read_number(&gpu_id, NODES "/%s/gpu_id", nth);
-
-	/* The driver returns EPERM if the device cgroup forbids the GPU (kfd_topology.c). */
-	if (rc == -EPERM)
-		facts->forbidden_nodes++;
-	if (rc || gpu_id <= 0) /* 0: a CPU node */
-		return;
-	if (facts->node_count == DOCTOR_NODES) {
-		facts->more_nodes = true;
-		return;
-	}
-	struct doctor_node *node = &facts->nodes[facts->node_count++];
-
-	*node = (struct doctor_node){.gpu_id = (uint32_t)gpu_id,
-				     .gfx_target_version = -1,
-				     .capability = -1,
-				     .render_minor = -1,
-				     .render_error = -1,
-				     .queue_slots = -1,
-				     .cwsr_size = -1,
-				     .compute_queues = -1,
-				     .vram_bytes = -1,
-				     .card_vram_bytes = -1,
-				     .card_vram_used = -1,
-				     .xccs = -1};
-	collect_node(node, nth);
+	while (dir && (entry = readdir(dir)))
+		count += read_number(&gpu_id, NODES "/%s/gpu_id", entry->d_name) == -EPERM;
+	if (dir)
+		closedir(dir);
+	return count;
 }
 
 /* Reads the nodes in the order of their numbers. Returns 0 or -ENOMEM. */
 static int collect_nodes(struct doctor_facts *facts)
 {
-	struct dirent **list = NULL;
-	int n;
+	struct topology_gpu gpus[DOCTOR_NODES + 1];
+	size_t n = topology_gpus(gpus, DOCTOR_NODES + 1);
 
+	facts->more_nodes = n > DOCTOR_NODES;
+	facts->forbidden_nodes = count_forbidden();
 	facts->nodes = calloc(DOCTOR_NODES, sizeof(*facts->nodes));
 	if (!facts->nodes)
 		return -ENOMEM;
-	n = scandir(NODES, &list, is_number, by_number);
-	for (int i = 0; i < n; i++) {
-		add_node(facts, list[i]->d_name);
-		free(list[i]);
-	}
-	free(list);
+	for (size_t i = 0; i < n && i < DOCTOR_NODES; i++)
+		add_node(facts, &gpus[i]);
 	return 0;
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
  * Collects the facts about the processes that the daemon knows or the driver lists, and about the
- * one that the user named.
+ * one that the user named, with its queues.
  *
  * Files of other users' processes can only be read with the right to trace them; what cannot be
  * read stays unknown.
  */
 #include "cli/doctor/facts.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +25,12 @@
 #include "cli/util/read_files.h"
 #include "common/proc_file.h"
 #include "common/proc_maps.h"
+#include "common/proc_namespace.h"
 #include "kfd/device.h"
 #include "kfd/sysfs.h"
 
 #define FILES 4096u /* open files that are checked; a process can have any number */
+#define CGROUPS "/sys/fs/cgroup"
 
 /* Finds or adds the process. NULL: no memory. */
 static struct doctor_process *process_of(struct doctor_facts *facts, int pid)
@@ -133,46 +135,28 @@ static int add_registered(struct doctor_facts *facts, const json_t *status)
 	return 0;
 }
 
-/* Counts a queue in the driver's list on its node, because every compute queue needs a slot there,
- * and notes the node for process `p` (NULL: it is not examined). */
-static void add_queue(struct doctor_facts *facts, struct doctor_process *p,
-		      const struct sysfs_queue *queue)
+/* Reads what the driver lists of a process: counts its queues on their nodes, because every compute
+ * queue needs a slot there, and notes the nodes on which it has queues or VRAM. p NULL: the process
+ * is not examined, and only the queues are counted. */
+static void read_listed(struct doctor_facts *facts, struct doctor_process *p, pid_t pid)
 {
-	if (p)
-		on_node(p, queue->gpu_id);
-	for (size_t i = 0; i < facts->node_count; i++)
-		if (facts->nodes[i].gpu_id == queue->gpu_id && sysfs_is_compute(queue))
-			facts->nodes[i].compute_queues++;
-}
+	struct sysfs_queue queues[SYSFS_QUEUES];
+	int n = sysfs_queues(pid, queues, SYSFS_QUEUES);
 
-/* Reads the directory of one process in the driver's list: its queues, and the nodes on which it
- * has VRAM. p NULL: only the queues are counted. */
-static void read_dir(struct doctor_facts *facts, struct doctor_process *p, const char *process)
-{
-	const struct dirent *entry;
-	struct sysfs_queue queue;
-	char path[PATH_MAX];
-	DIR *dir;
-
-	snprintf(path, sizeof(path), SYSFS_PROCESSES "/%s/queues", process);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
-		if (sysfs_queue_read(dirfd(dir), entry->d_name, &queue))
-			add_queue(facts, p, &queue);
-	if (dir)
-		closedir(dir);
-	snprintf(path, sizeof(path), SYSFS_PROCESSES "/%s", process);
-	dir = p ? opendir(path) : NULL;
-	while (dir && (entry = readdir(dir))) {
+	for (int i = 0; p && i < n; i++)
+		on_node(p, queues[i].gpu_id);
+	for (size_t k = 0; k < facts->node_count; k++) {
+		struct doctor_node *node = &facts->nodes[k];
 		int64_t bytes = 0;
-		unsigned gpu_id;
 
-		if (sscanf(entry->d_name, "vram_%u", &gpu_id) == 1 &&
-		    !read_number(&bytes, "%s/%s", path, entry->d_name) && bytes > 0)
-			on_node(p, gpu_id);
+		for (int i = 0; i < n; i++)
+			node->compute_queues +=
+				queues[i].gpu_id == node->gpu_id && sysfs_is_compute(&queues[i]);
+		if (p &&
+		    !read_number(&bytes, SYSFS_PROCESSES "/%d/vram_%u", (int)pid, node->gpu_id) &&
+		    bytes > 0)
+			on_node(p, node->gpu_id);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 /* Adds the processes in the driver's list, and counts the queues of all processes on each node. In
@@ -181,32 +165,27 @@ static int add_seen(struct doctor_facts *facts)
 {
 	/* The driver lists processes by their pids in the machine's first pid namespace. */
 	bool named = observe_names_match();
-	const struct dirent *entry;
-	DIR *dir = opendir(SYSFS_PROCESSES);
-	int rc = 0;
+	struct gpu_processes list;
+	int rc = access(SYSFS_PROCESSES, F_OK) ? 1 : gpu_processes_of_driver(&list);
 
-	if (!dir)
-		return 0;
+	if (rc)
+		return rc < 0 ? rc : 0;
 	for (size_t i = 0; i < facts->node_count; i++)
 		facts->nodes[i].compute_queues = 0;
-	while (!rc && (entry = readdir(dir))) {
-		int pid = atoi(entry->d_name);
+	facts->processes_hidden = !named && list.count;
+	for (size_t i = 0; !rc && i < list.count; i++) {
 		struct doctor_process *p = NULL;
 
-		if (pid <= 0)
-			continue;
-		if (!named) {
-			facts->processes_hidden = true;
-		} else if (!process_is_ours(pid)) {
-			p = process_of(facts, pid);
+		if (named && !process_is_ours(list.pid[i])) {
+			p = process_of(facts, list.pid[i]);
 			if (p)
 				p->uses_gpu = DOCTOR_YES;
 			else
 				rc = -ENOMEM;
 		}
-		read_dir(facts, p, entry->d_name);
+		read_listed(facts, p, list.pid[i]);
 	}
-	closedir(dir);
+	gpu_processes_free(&list);
 	return rc;
 }
 
@@ -390,4 +369,172 @@ int doctor_collect_processes(struct doctor_facts *facts, const json_t *status)
 	if (facts->process_count)
 		qsort(facts->processes, facts->process_count, sizeof(*facts->processes), by_pid);
 	return 0;
+}
+
+/* ---- the process that the user named ---- */
+
+/* Returns the first number behind `key` in the text of /proc/PID/status. -1: there is none. */
+static long long status_number(const char *status, const char *key)
+{
+	const char *at = strstr(status, key);
+
+	return at ? strtoll(at + strlen(key), NULL, 10) : -1;
+}
+
+/* Reads the number of threads, and the parent. */
+static void read_status(struct doctor_named *named)
+{
+	size_t bytes;
+	char *status = read_whole(&bytes, "/proc/%d/status", (int)named->identity.pid);
+
+	if (!status)
+		return;
+	long long threads = status_number(status, "\nThreads:");
+	long long parent = status_number(status, "\nPPid:");
+
+	named->threads = threads > 0 ? (unsigned)threads : 0;
+	if (parent > 0) {
+		named->parent = (pid_t)parent;
+		read_text(named->parent_name, sizeof(named->parent_name), "/proc/%d/comm",
+			  (int)parent);
+	}
+	free(status);
+}
+
+/* Finds out whether the process is dumpable: the files in /proc/PID belong to its user if it is,
+ * otherwise to root (task_dump_owner(), fs/proc/base.c). For a process of root both look the same,
+ * so it stays unknown. */
+static void read_dumpable(struct doctor_named *named)
+{
+	struct stat st;
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)named->identity.pid);
+	if (named->identity.uid != 0 && stat(path, &st) == 0)
+		named->dumpable = st.st_uid == named->identity.uid ? DOCTOR_YES : DOCTOR_NO;
+}
+
+static void read_user_namespace(struct doctor_named *named)
+{
+	uint64_t its = proc_namespace(named->identity.pid, "user"),
+		 ours = proc_namespace(0, "user");
+
+	if (its && ours)
+		named->same_user_namespace = its == ours ? DOCTOR_YES : DOCTOR_NO;
+}
+
+/* Finds out whether a cgroup of the process is frozen, which is how a container is paused. `line`:
+ * one line of /proc/PID/cgroup, "ID:CONTROLLERS:PATH", which is modified. Without controllers it is
+ * the unified hierarchy (cgroup.events); in the older one the controller is "freezer". */
+static void read_cgroup(struct doctor_named *named, char *line)
+{
+	char *controllers = strchr(line, ':'),
+	     *path = controllers ? strchr(controllers + 1, ':') : NULL;
+	int64_t frozen;
+	char text[32];
+
+	/* A path that begins with /.. lies above the cgroup namespace of this process and cannot be
+	 * opened. */
+	if (!path || !strncmp(path, ":/..", 4))
+		return;
+	*path++ = '\0';
+	controllers++;
+	if (!controllers[0] &&
+	    !read_property(&frozen, "frozen", CGROUPS "%s/cgroup.events", path)) {
+		named->paused = frozen ? DOCTOR_YES : DOCTOR_NO;
+		snprintf(named->thaw, sizeof(named->thaw), CGROUPS "%s/cgroup.freeze", path);
+	} else if (!strcmp(controllers, "freezer") &&
+		   !read_text(text, sizeof(text), CGROUPS "/freezer%s/freezer.state", path)) {
+		named->paused = strcmp(text, "THAWED") ? DOCTOR_YES : DOCTOR_NO;
+	}
+}
+
+/* Checks the cgroup of each hierarchy until one shows whether the process is frozen. */
+static void read_paused(struct doctor_named *named)
+{
+	size_t bytes;
+	char *text = read_whole(&bytes, "/proc/%d/cgroup", (int)named->identity.pid), *rest = text;
+
+	for (char *line; text && (line = strsep(&rest, "\n"));)
+		if (named->paused == DOCTOR_UNKNOWN)
+			read_cgroup(named, line);
+	free(text);
+}
+
+/* Identifies the process by its number, which may be that of one of its threads, and its user. */
+static int identify(struct doctor_named *named)
+{
+	int rc = process_identify(named->queried, &named->identity);
+	const struct passwd *user;
+
+	if (rc == -EINVAL)
+		rc = process_identify(process_of_thread(named->queried), &named->identity);
+	if (rc) /* A process of that number would be a thread of another one: it has ended. */
+		return rc == -EINVAL ? -ESRCH : rc;
+	user = getpwuid(named->identity.uid);
+	if (user)
+		snprintf(named->user, sizeof(named->user), "%s", user->pw_name);
+	else
+		snprintf(named->user, sizeof(named->user), "uid %u", (unsigned)named->identity.uid);
+	return 0;
+}
+
+const struct doctor_process *doctor_named_process(const struct doctor_facts *facts)
+{
+	const struct doctor_process *p = facts->processes;
+
+	while (p->pid != facts->named.identity.pid)
+		p++;
+	return p;
+}
+
+const char *doctor_name_process(char text[48], const char *name, int64_t pid, const char *unknown)
+{
+	snprintf(text, 48, "%s (%lld)", name[0] ? name : "process", (long long)pid);
+	return pid > 0 ? text : unknown;
+}
+
+bool doctor_is_dead(const struct doctor_named *named)
+{
+	char state = named->identity.state;
+
+	/* A process whose first thread has ended is a zombie too, while its other threads run. */
+	return named->identity.kernel || ((state == 'Z' || state == 'X') && named->threads <= 1);
+}
+
+int doctor_collect_named(struct doctor_named *named, pid_t pid)
+{
+	int rc;
+
+	named->queried = pid;
+	rc = identify(named);
+	if (rc) {
+		named->identity.pid = 0;
+		return rc == -EACCES ? 0 : rc;
+	}
+	read_status(named);
+	read_dumpable(named);
+	read_user_namespace(named);
+	read_paused(named);
+	return 0;
+}
+
+int doctor_collect_queues(struct doctor_facts *facts, const char *socket)
+{
+	struct doctor_named *named = &facts->named;
+	const struct observe_options options = {.pid = named->identity.pid, .socket = socket};
+	struct observer *observer;
+
+	if (!named->identity.pid)
+		return -EACCES;
+	if (!doctor_is_dead(named)) {
+		observer = observe_open(&options);
+		if (!observer)
+			return -ENOMEM;
+		/* The result needs no check: errors of the sources are in the observation. */
+		observe_sample(observer, &named->seen);
+		observe_close(observer);
+	}
+	/* The process may have ended meanwhile, and another one may have its number. */
+	return process_is(&named->identity) ? 0 : -ESRCH;
 }

@@ -26,23 +26,10 @@
 #define OUTPUT_BYTES 8192 /* bytes kept of a program's output */
 #define DIR_MOST 71	  /* longest XDG_RUNTIME_DIR that the shim uses (shim/config.h) */
 
-/* Reads a program's output from a pipe until its end, cut to the buffer, and closes `fd`. */
-static void take(int fd, char output[OUTPUT_BYTES])
-{
-	size_t used = 0;
-	ssize_t n;
-
-	while (used < OUTPUT_BYTES - 1 &&
-	       (n = read(fd, output + used, OUTPUT_BYTES - 1 - used)) > 0)
-		used += (size_t)n;
-	output[used] = '\0';
-	close(fd);
-}
-
 /* In a child: lets the dynamic linker print what this program loads with `library` preloaded. */
-static void trace_library(const char *library, int out, int err)
+static void trace_library(const char *library, int out)
 {
-	if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0 ||
+	if (dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0 ||
 	    setenv("LD_PRELOAD", library, 1) || setenv("LD_TRACE_LOADED_OBJECTS", "1", 1))
 		return;
 	execl("/proc/self/exe", "kfdsched", NULL);
@@ -50,34 +37,31 @@ static void trace_library(const char *library, int out, int err)
 
 /*
  * Starts kfdsched with `library` preloaded and LD_TRACE_LOADED_OBJECTS set: the dynamic linker then
- * prints what it loads and exits, so that no code of the library runs (ld.so(8)). Returns 0, with
- * its stdout in `loaded` and its stderr in `complaint`, or a negative errno.
+ * prints what it loads and exits, so that no code of the library runs (ld.so(8)). A line of what it
+ * loads begins with a tab, others are complaints. Returns 0, with the lines in `output`, cut to its
+ * size, or a negative errno.
  */
-static int query_linker(const char *library, char loaded[OUTPUT_BYTES],
-			char complaint[OUTPUT_BYTES])
+static int query_linker(const char *library, char output[OUTPUT_BYTES])
 {
-	int out[2], err[2], rc;
+	size_t used = 0;
+	int fds[2], rc;
+	ssize_t n;
 	pid_t pid;
 
-	if (pipe2(out, O_CLOEXEC))
+	if (pipe2(fds, O_CLOEXEC))
 		return -errno;
-	if (pipe2(err, O_CLOEXEC)) {
-		rc = -errno;
-		close(out[0]);
-		close(out[1]);
-		return rc;
-	}
 	pid = fork();
 	rc = pid < 0 ? -errno : 0;
 	if (pid == 0) {
-		trace_library(library, out[1], err[1]);
+		trace_library(library, fds[1]);
 		_exit(127);
 	}
-	close(out[1]);
-	close(err[1]);
-	/* One after the other, because the few lines on stderr fit into its pipe meanwhile. */
-	take(out[0], loaded);
-	take(err[0], complaint);
+	close(fds[1]);
+	while (used < OUTPUT_BYTES - 1 &&
+	       (n = read(fds[0], output + used, OUTPUT_BYTES - 1 - used)) > 0)
+		used += (size_t)n;
+	output[used] = '\0';
+	close(fds[0]);
 	while (!rc && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return rc;
@@ -87,31 +71,32 @@ static int query_linker(const char *library, char loaded[OUTPUT_BYTES],
  * the reason into `problem`. */
 static enum doctor_known loads(const char *library, char *problem, size_t size)
 {
-	char loaded[OUTPUT_BYTES], complaint[OUTPUT_BYTES], *at;
+	char output[OUTPUT_BYTES], *at;
 
-	if (query_linker(library, loaded, complaint))
+	if (query_linker(library, output))
 		return DOCTOR_UNKNOWN;
-	at = strstr(complaint, "cannot be preloaded (");
+	at = strstr(output, "cannot be preloaded (");
 	if (at) {
 		at += strlen("cannot be preloaded (");
 		snprintf(problem, size, "%.*s", (int)strcspn(at, ")\n"), at);
 		return DOCTOR_NO;
 	}
-	at = strstr(loaded, " => not found");
+	at = strstr(output, " => not found");
 	if (at) {
 		*at = '\0';
-		while (at > loaded && at[-1] != '\t' && at[-1] != '\n')
+		while (at > output && at[-1] != '\t' && at[-1] != '\n')
 			at--;
 		snprintf(problem, size, "%.200s is not found", at);
 		return DOCTOR_NO;
 	}
-	if (complaint[0]) {
-		snprintf(problem, size, "%.*s", (int)strcspn(complaint, "\n"), complaint);
-		return DOCTOR_NO;
-	}
+	for (at = output; *at; at += strcspn(at, "\n"), at += *at == '\n')
+		if (*at != '\t') {
+			snprintf(problem, size, "%.*s", (int)strcspn(at, "\n"), at);
+			return DOCTOR_NO;
+		}
 	/* Without a complaint, the linker still does not preload in some cases, for example for
 	 * set-user-ID programs. */
-	return strstr(loaded, library) ? DOCTOR_YES : DOCTOR_UNKNOWN;
+	return strstr(output, library) ? DOCTOR_YES : DOCTOR_UNKNOWN;
 }
 
 /* Replaces the driver for the agent: every call fails. */
@@ -183,10 +168,10 @@ static void collect_libraries(struct doctor_facts *facts)
  * in the directory of ROCm. */
 static void collect_rocr(struct doctor_facts *facts)
 {
-	char loaded[OUTPUT_BYTES], complaint[OUTPUT_BYTES], path[PATH_MAX];
+	char output[OUTPUT_BYTES], path[PATH_MAX];
 	const char *rocm = getenv("ROCM_PATH"), *at;
 
-	if (!query_linker(ROCR, loaded, complaint) && (at = strstr(loaded, ROCR " => /"))) {
+	if (!query_linker(ROCR, output) && (at = strstr(output, ROCR " => /"))) {
 		at += strlen(ROCR " => ");
 		snprintf(path, sizeof(path), "%.*s", (int)strcspn(at, " \n"), at);
 	} else {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Collects the rights of this user, and what the kernel and the container allow. */
+/* Collects the rights of this user, what the kernel and the container allow, and the facts about the
+ * daemon: its reply, and its entries in /proc. */
 #include "cli/doctor/facts.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <pwd.h>
@@ -13,7 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/util/daemon_query.h"
 #include "cli/util/read_files.h"
+#include "common/clock.h"
+#include "common/own_names.h"
 #include "common/proc_namespace.h"
 
 int doctor_in_child(int (*function)(const struct doctor_facts *facts),
@@ -83,4 +88,100 @@ void doctor_collect_rights(struct doctor_facts *facts)
 		facts->initial_pid_namespace =
 			namespace == PROC_FIRST_PID_NAMESPACE ? DOCTOR_YES : DOCTOR_NO;
 	collect_hidepid(facts->hidepid, sizeof(facts->hidepid));
+}
+
+/* ---- the daemon ---- */
+
+static bool is_daemon(int64_t pid)
+{
+	char comm[32];
+
+	return pid > 0 && !read_text(comm, sizeof(comm), "/proc/%lld/comm", (long long)pid) &&
+	       !strcmp(comm, NAME_DAEMON);
+}
+
+/* Returns true if the process is in another pid namespace, that of a container or a simulation. If
+ * that cannot be read, it counts as being in this one. */
+static bool is_elsewhere(int64_t pid)
+{
+	uint64_t its = proc_namespace((pid_t)pid, "pid"), ours = proc_namespace(0, "pid");
+
+	return its && ours && its != ours;
+}
+
+/* Returns the pid of a kfdschedd that runs in this pid namespace, on whichever socket it listens.
+ * 0: none is visible. */
+static int64_t find_daemon(void)
+{
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	int64_t found = 0;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		int64_t pid = atoll(entry->d_name);
+
+		if (is_daemon(pid) && !is_elsewhere(pid))
+			found = pid;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Reads how many files the worker can open. */
+static void collect_limit(struct doctor_daemon *daemon)
+{
+	char *text, *at;
+	size_t bytes;
+
+	text = read_whole(&bytes, "/proc/%lld/limits", (long long)daemon->worker_pid);
+	at = text ? strstr(text, "Max open files") : NULL;
+	if (at)
+		daemon->open_files = strtoll(at + strlen("Max open files"), NULL, 10);
+	free(text);
+}
+
+/* Takes the facts from the daemon's reply. /proc is only read if the daemon is in this pid
+ * namespace, because its pids mean other processes otherwise. */
+static void read_status(struct doctor_daemon *daemon, const json_t *status)
+{
+	const json_t *about = json_object_get(status, "daemon");
+	const json_t *totals = json_object_get(status, "totals");
+	const json_t *connections = json_object_get(about, "connections");
+	uint64_t capabilities;
+
+	daemon->pid = read_integer(about, "pid");
+	daemon->worker_pid = read_integer(about, "worker_pid");
+	daemon->uptime_us = read_integer(about, "uptime_us");
+	daemon->suspends = read_integer(totals, "suspends");
+	daemon->failures = read_integer(totals, "failures");
+	daemon->restarts = read_integer(about, "worker_restarts");
+	daemon->refused_calls = read_integer(about, "refused_calls");
+	daemon->room = read_integer(connections, "room");
+	daemon->refused = read_integer(connections, "refused");
+	read_word(daemon->version, sizeof(daemon->version), about, "version");
+	daemon->here = is_daemon(daemon->pid) ? DOCTOR_YES : DOCTOR_NO;
+	if (daemon->here != DOCTOR_YES)
+		return;
+	/* Of the watchdog, because the daemon's processes that need the capability inherit it
+	 * from there. */
+	if (!read_mask(&capabilities, "CapPrm", "/proc/%lld/status", (long long)daemon->pid))
+		daemon->sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1 ? DOCTOR_YES : DOCTOR_NO;
+	collect_limit(daemon);
+}
+
+void doctor_collect_daemon(struct doctor_facts *facts, const char *socket, json_t **status)
+{
+	struct doctor_daemon *daemon = &facts->daemon;
+	uint64_t began = clock_ns();
+
+	snprintf(daemon->socket, sizeof(daemon->socket), "%s", socket);
+	daemon->error = -query_daemon(socket, 0, status);
+	if (daemon->error) {
+		*status = NULL;
+		daemon->other_pid = find_daemon();
+		return;
+	}
+	daemon->reply_us = (int64_t)((clock_ns() - began) / 1000);
+	read_status(daemon, *status);
 }

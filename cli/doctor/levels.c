@@ -14,7 +14,6 @@
 #include "channel/protocol.h"
 #include "cli/doctor/diagnosis.h"
 
-#define YAMA_NO_ATTACH 3 /* ptrace_scope: no process is allowed to trace */
 #define RUN "start it with 'kfdsched run --priority P -- COMMAND'"
 
 /* The level that is evaluated. */
@@ -232,7 +231,7 @@ static bool by_session(struct attempt *a)
 	if (a->out->level == LEVEL_SELF && diagnose_priority(a->p) < PRIORITY_ONLINE)
 		return no(a, "start kfdschedd as root, which takes it over",
 			  "its shim uses the only debug session to hold it");
-	if (facts->sys_ptrace == DOCTOR_NO && needs_right(a))
+	if (facts->sys_ptrace == DOCTOR_NO && (needs_right(a) || facts->yama >= YAMA_ADMIN_ONLY))
 		return no(a, "run this as root", "user %s is not allowed to trace it", facts->user);
 	if (facts->sys_ptrace != DOCTOR_UNKNOWN && a->p->shim == DOCTOR_YES && !a->p->env_disabled)
 		return yes(a, "by a debug session of kfdsched");
@@ -283,7 +282,8 @@ static const struct need {
 	{SESSION, .settles = no_runtime},
 	{SESSION, .check = CHECK_session, .from = DOCTOR_WARNING},
 	{TRACING, .settles = is_traced},
-	{TRACING, .check = CHECK_yama, .from = DOCTOR_WARNING, .applies = yama_forbids},
+	{HAND, .check = CHECK_yama, .from = DOCTOR_WARNING, .applies = yama_forbids},
+	{TRAP, .check = CHECK_yama, .from = DOCTOR_WARNING},
 	{TRAP, .settles = no_daemon},
 	{TRAP, .check = CHECK_daemon, .from = DOCTOR_WARNING},
 	{TRAP, .check = CHECK_sys_ptrace, .from = DOCTOR_WARNING, .applies = needs_right},
@@ -343,10 +343,13 @@ bool levels_concern(const struct doctor_facts *facts, const struct doctor_proces
 
 	if (doctor_check_scope(f->check) >= DOCTOR_PROCESS)
 		return true;
-	for (size_t i = 0; i < NEEDS; i++)
-		if (!needs[i].settles && needs[i].check == f->check)
-			return (!needs[i].applies || needs[i].applies(&a)) &&
-			       (!f->gpu_id || doctor_uses_node(p, f->gpu_id));
+	/* A check can have several entries, each with a condition of its own. */
+	for (size_t i = 0; i < NEEDS; i++) {
+		if (needs[i].settles || needs[i].check != f->check ||
+		    (needs[i].applies && !needs[i].applies(&a)))
+			continue;
+		return (!f->gpu_id || doctor_uses_node(p, f->gpu_id));
+	}
 	return false;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/inspect/container.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,9 @@
 #include <unistd.h>
 
 #include "cli/inspect/inspect.h"
+#include "common/cgroup.h"
 #include "common/proc_file.h"
+#include "common/text.h"
 
 /* Limit of the bytes that are read: a Kubernetes node has many mounts, and a container could create
  * any number of them. */
@@ -41,6 +44,319 @@ const char *container_clue_name(enum container_clue clue)
 
 	return (unsigned)clue < CONTAINER_CLUES ? names[clue] : "-";
 }
+
+/* ---- by the cgroup names that engines use ---- */
+
+#define NAMES 64u /* names of one path; the kernel allows more, but engines nest only a few */
+
+struct word {
+	const char *text;
+	enum container_engine engine;
+};
+
+/* Prefixes of the id in the name of a cgroup. */
+static const struct word prefixes[] = {
+	{"docker-", CONTAINER_DOCKER},	    {"libpod-payload-", CONTAINER_PODMAN},
+	{"libpod-", CONTAINER_PODMAN},	    {"cri-containerd-", CONTAINER_CONTAINERD},
+	{"nerdctl-", CONTAINER_CONTAINERD}, {"crio-", CONTAINER_CRIO},
+};
+
+/* Names of the parent of a cgroup whose name is the id only. Kubernetes' own parents are not here:
+ * they name the pod, but not the engine. */
+static const struct word parents[] = {
+	{"docker", CONTAINER_DOCKER},
+	{"default", CONTAINER_CONTAINERD},
+	{"k8s.io", CONTAINER_CONTAINERD},
+};
+
+static bool is_id(const char *text)
+{
+	return strspn(text, "0123456789abcdef") == CGROUP_ID && !text[CGROUP_ID];
+}
+
+/* Parse "docker-ID", or "SLICE:docker:ID" from a runtime that gets systemd's notation but uses it
+ * as a plain directory name. */
+static bool prefixed(char *name, struct container *out)
+{
+	char *colon = strrchr(name, ':');
+
+	if (colon) {
+		char *before = memrchr(name, ':', (size_t)(colon - name));
+
+		*colon = '-';
+		if (before) {
+			*before = '\0'; /* leaves the slice, which pod_of_name() needs */
+			name = before + 1;
+		}
+	}
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		size_t length = strlen(prefixes[i].text);
+
+		if (strncmp(name, prefixes[i].text, length) != 0 || !is_id(name + length))
+			continue;
+		out->engine = prefixes[i].engine;
+		strcpy(out->id, name + length);
+		return true;
+	}
+	return false;
+}
+
+static void without_tail(char *name, const char *tail)
+{
+	size_t length = strlen(name), cut = strlen(tail);
+
+	if (length > cut && strcmp(name + length - cut, tail) == 0)
+		name[length - cut] = '\0';
+}
+
+static void of_name(char *name, const char *parent, struct container *out)
+{
+	without_tail(name, ".scope");
+	if (prefixed(name, out) || !is_id(name))
+		return;
+	out->engine = CONTAINER_UNKNOWN;
+	strcpy(out->id, name);
+	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++)
+		if (strcmp(parent, parents[i].text) == 0)
+			out->engine = parents[i].engine;
+}
+
+/* Parse "podUID" or "kubepods-burstable-podUID.slice". In the latter the uid has '_' in place of
+ * '-'. */
+static void pod_of_name(char *name, struct container *out)
+{
+	const char *at = strncmp(name, "pod", 3) == 0 ? name : strstr(name, "-pod");
+	size_t length;
+
+	if (!at)
+		return;
+	without_tail(name, ".slice");
+	at += at == name ? 3 : 4;
+	length = strlen(at);
+	if (length < 32 || length >= sizeof(out->pod_uid) ||
+	    strspn(at, "0123456789abcdef-_") != length)
+		return;
+	strcpy(out->pod_uid, at);
+	for (char *c = out->pod_uid; *c; c++)
+		if (*c == '_')
+			*c = '-';
+}
+
+/* Parse one cgroup path, from its last name to its first, so that the innermost container is found.
+ * Modifies the path. */
+static bool of_path(char *path, struct container *out)
+{
+	char *names[NAMES], *rest = path, *name;
+	size_t count = 0;
+	bool kubernetes = strstr(path, "kubepods") != NULL;
+
+	*out = (struct container){0};
+	while ((name = strsep(&rest, "/")) && count < NAMES)
+		if (*name)
+			names[count++] = name;
+	while (count-- > 0) {
+		if (!out->id[0])
+			of_name(names[count], count > 0 ? names[count - 1] : "", out);
+		if (kubernetes && !out->pod_uid[0])
+			pod_of_name(names[count], out);
+	}
+	if (!out->id[0] && !out->pod_uid[0])
+		return false;
+	if (!out->id[0])
+		out->engine = CONTAINER_UNKNOWN;
+	out->clue = CONTAINER_CLUE_CGROUP;
+	return true;
+}
+
+bool container_of_cgroup(const char *text, struct container *out)
+{
+	struct container found;
+	char path[PATH_MAX];
+	const char *at;
+	size_t length;
+	bool unified;
+
+	*out = (struct container){0};
+	while ((at = cgroup_next(&text, &length, &unified))) {
+		if (length >= sizeof(path))
+			continue;
+		memcpy(path, at, length);
+		path[length] = '\0';
+		/* The paths of the controllers can differ. The first path that names an engine is
+		 * used. */
+		if (of_path(path, &found) &&
+		    (out->engine == CONTAINER_NONE || out->engine == CONTAINER_UNKNOWN))
+			*out = found;
+	}
+	return out->engine != CONTAINER_NONE;
+}
+
+/* ---- by the mounts and files that engines create in a container ---- */
+
+/* Ids found in the mounts over a container's /etc and /run. */
+struct clues {
+	char docker[CONTAINER_ID_MAX];	/* the container, or the one whose network it uses */
+	char storage[CONTAINER_ID_MAX]; /* podman: likewise; CRI-O: id of the pod */
+	char own[CONTAINER_ID_MAX];	/* podman: always the container itself */
+	char nerdctl[CONTAINER_ID_MAX]; /* id in the path of nerdctl's hosts file */
+	bool sandbox; /* containerd: directory of the pod, whose id differs from its containers' */
+	char pod_uid[sizeof(((struct container *)NULL)->pod_uid)];
+};
+
+static void copy_id(char out[static CONTAINER_ID_MAX], const char *text, size_t length)
+{
+	if (length != CGROUP_ID || strspn(text, "0123456789abcdef") < CGROUP_ID)
+		return;
+	memcpy(out, text, CGROUP_ID);
+	out[CGROUP_ID] = '\0';
+}
+
+/* Returns the part of the path between the last `before` and `behind`, which must end the path, and
+ * its length. Returns NULL if the path has no such part. */
+static const char *between(const char *path, const char *before, const char *behind, size_t *length)
+{
+	const char *at = NULL, *end = path + strlen(path) - strlen(behind);
+
+	if (end < path || strcmp(end, behind) != 0)
+		return NULL;
+	for (const char *next = path; (next = strstr(next, before)); next++)
+		at = next + strlen(before);
+	*length = at && at < end ? (size_t)(end - at) : 0;
+	return *length ? at : NULL;
+}
+
+static void over_etc(struct clues *clues, const char *root, const char *file)
+{
+	char behind[64] = "/userdata";
+	const char *at, *slash;
+	size_t n;
+
+	if (strcmp(file, "/hosts") == 0 && (at = between(root, "/pods/", "/etc-hosts", &n)) &&
+	    n < sizeof(clues->pod_uid) && strspn(at, "0123456789abcdef-") == n) {
+		memcpy(clues->pod_uid, at, n);
+		clues->pod_uid[n] = '\0';
+		return;
+	}
+	if ((at = between(root, "/sandboxes/", file, &n))) {
+		clues->sandbox = true;
+		return;
+	}
+	/* nerdctl: .../etchosts/NAMESPACE/ID/hosts */
+	if ((at = between(root, "/etchosts/", file, &n)) && (slash = memchr(at, '/', n))) {
+		copy_id(clues->nerdctl, slash + 1, (size_t)(at + n - slash - 1));
+		return;
+	}
+	if ((at = between(root, "/containers/", file, &n)))
+		copy_id(clues->docker, at, n);
+	strcat(behind, file);
+	if ((at = between(root, "/overlay-containers/", behind, &n)))
+		copy_id(clues->storage, at, n);
+}
+
+static void read_mount(struct clues *clues, const char *root, const char *point)
+{
+	static const char *const files[] = {"/hostname", "/hosts", "/resolv.conf"};
+	const char *at;
+	size_t n;
+
+	if (strcmp(point, "/run/.containerenv") == 0 &&
+	    (at = between(root, "/overlay-containers/", "/userdata/.containerenv", &n)))
+		copy_id(clues->own, at, n);
+	if (strncmp(point, "/etc/", 5) != 0)
+		return;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (strcmp(point + 4, files[i]) == 0)
+			over_etc(clues, root, files[i]);
+}
+
+/*
+ * Choose engine and id from the clues. The containers of a pod share these mounts, so an id found
+ * in a pod is that of the pod, not of the container, and is dropped.
+ */
+static bool decide(const struct clues *clues, struct container *out)
+{
+	const char *id = "";
+	bool pod = clues->pod_uid[0];
+
+	if (clues->docker[0]) {
+		out->engine = CONTAINER_DOCKER;
+		id = clues->docker;
+	} else if (clues->nerdctl[0] || clues->sandbox) {
+		out->engine = CONTAINER_CONTAINERD;
+		id = clues->nerdctl;
+	} else if (clues->own[0] || clues->storage[0]) {
+		out->engine = pod ? CONTAINER_CRIO : CONTAINER_PODMAN;
+		id = clues->own[0] ? clues->own : clues->storage;
+	} else if (pod) {
+		out->engine = CONTAINER_UNKNOWN;
+	} else {
+		return false;
+	}
+	strcpy(out->pod_uid, clues->pod_uid);
+	strcpy(out->id, pod ? "" : id);
+	out->clue = CONTAINER_CLUE_MOUNTS;
+	return true;
+}
+
+bool container_of_mounts(char *text, struct container *out)
+{
+	struct clues clues = {0};
+	char *line;
+
+	*out = (struct container){0};
+	while ((line = strsep(&text, "\n"))) {
+		/* mountinfo (proc_pid_mountinfo(5)): id parent device ROOT POINT ... */
+		char *field[5];
+		size_t n = 0;
+
+		while (n < 5 && (field[n] = strsep(&line, " ")))
+			n++;
+		if (n == 5)
+			read_mount(&clues, field[3], field[4]);
+	}
+	return decide(&clues, out);
+}
+
+/* Parse a line KEY="VALUE". */
+static bool value_of(const char *line, const char *key, char *out, size_t size)
+{
+	size_t length = strlen(key), n;
+	const char *end;
+
+	if (strncmp(line, key, length) != 0 || strncmp(line + length, "=\"", 2) != 0)
+		return false;
+	line += length + 2;
+	end = strchr(line, '"');
+	n = end ? (size_t)(end - line) : size;
+	if (n >= size)
+		return false;
+	memcpy(out, line, n);
+	out[n] = '\0';
+	plain_ascii(out);
+	return true;
+}
+
+bool container_of_containerenv(char *text, struct container *out)
+{
+	char engine[32] = "", id[CONTAINER_ID_MAX] = "", *line;
+
+	*out = (struct container){0};
+	while ((line = strsep(&text, "\n"))) {
+		value_of(line, "engine", engine, sizeof(engine));
+		value_of(line, "name", out->name, sizeof(out->name));
+		if (value_of(line, "id", id, sizeof(id)))
+			copy_id(out->id, id, strlen(id));
+	}
+	if (strncmp(engine, "podman", strlen("podman")) != 0) {
+		*out = (struct container){0};
+		return false;
+	}
+	out->engine = CONTAINER_PODMAN;
+	out->clue = CONTAINER_CLUE_FILE;
+	return true;
+}
+
+/* ---- of a process ---- */
 
 /* Read at most TEXT_MAX bytes, cut after the last whole line. Closes f. Returns NULL if f is NULL
  * or there is no memory; the caller frees the text. */

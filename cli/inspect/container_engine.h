@@ -25,7 +25,7 @@ void container_names_free(struct container_names *names); /* NULL is allowed */
  * -EINVAL  the container has no id, or no engine that could be queried
  * -ENOENT  the engine's command is not in PATH
  * -ENOMEM  no memory
- * others   the command gave no valid name, see container_names_run()
+ * others   the command failed, took too long, or gave no valid name
  */
 int container_names_query(struct container_names *names, struct container *container);
 
@@ -43,17 +43,5 @@ bool container_names_fit(struct container_names *names, struct container *contai
 /* Returns the reasons for which names could not be read so far, as a sentence without a full stop;
  * empty if there is none. The text belongs to `names` and is valid until the next call. */
 const char *container_names_problem(struct container_names *names);
-
-/*
- * Runs argv[0], found in PATH, with /dev/null as stdin and stderr. Copies its stdout to `out`,
- * NUL-terminated; `out` is empty on error.
- *
- * Returns 0, or a negative errno:
- * -ENOENT     the command is not in PATH
- * -ETIMEDOUT  it took longer than timeout_ms and was killed
- * -EFBIG      it wrote `size` bytes or more and was killed
- * -EIO        its exit code is not 0, or it was killed by a signal
- */
-int container_names_run(const char *const *argv, char *out, size_t size, unsigned timeout_ms);
 
 #endif

@@ -45,25 +45,9 @@ struct debugfs_copy {
 int debugfs_mqds(const struct debugfs_copy *text, pid_t pid, struct observe_list *out,
 		 char why[static OBSERVE_WHY]);
 
-/* The registers of a hardware slot (HQD) that KFD owns. */
-struct debugfs_slot {
-	uint32_t gpu_id;
-	uint32_t xcc;
-	enum observe_type type; /* AQL, PM4, SDMA or XGMI; valid only if active */
-	uint32_t pipe, queue;	/* SDMA: engine and RLC */
-	bool active;		/* false: the fields below are not valid */
-	uint32_t vmid;
-	uint32_t doorbell; /* offset in the GPU's doorbells, bytes */
-	uint64_t ring;	   /* address of the ring buffer */
-};
-/* Calls `see` for each slot in the text of kfd/hqds, in its order. The slot of the driver's own
- * queue (HIQ) is left out. `arg` is passed to `see`. */
-int debugfs_slots(const struct debugfs_copy *text,
-		  void (*see)(void *arg, const struct debugfs_slot *slot), void *arg,
-		  char why[static OBSERVE_WHY]);
-
 /*
- * Adds an entry for each ring that is active in a slot of kfd/hqds. OBSERVE_HQDS: number of its
+ * Adds an entry for each ring that is active in a slot of kfd/hqds, except that of the driver's own
+ * queue (HIQ). OBSERVE_HQDS: number of its
  * slots. The doorbell is reported, too, because it distinguishes rings of two processes that have
  * the same address. Read and write pointers are not reported: those of a slot are of one XCC only
  * and may be cut to the size of the ring. Only the memory of the process has the real ones.

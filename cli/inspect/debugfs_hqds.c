@@ -10,11 +10,21 @@
 
 enum kind { NO_SLOT, CP_SLOT, SDMA_SLOT, OTHER_SLOT };
 
+/* The registers of a hardware slot (HQD) that KFD owns. */
+struct slot {
+	uint32_t gpu_id;
+	uint32_t xcc;
+	enum observe_type type; /* AQL, PM4, SDMA or XGMI; valid only if active */
+	uint32_t pipe;		/* SDMA: engine */
+	bool active;		/* false: the fields below are not valid */
+	uint32_t doorbell;	/* offset in the GPU's doorbells, bytes */
+	uint64_t ring;		/* address of the ring buffer */
+};
+
 struct hqd_reader {
 	const struct debugfs_copy *text;
-	void (*see)(void *arg, const struct debugfs_slot *slot, const uint32_t *words,
-		    const struct topology_gpu *gpu);
-	void *arg;
+	struct observe_list *out;
+	size_t node_first; /* first entry of the current node in `out` */
 	char *why;
 	int unknown; /* -EOPNOTSUPP: a node's register layout is not known, see `why` */
 	bool in_node;
@@ -23,31 +33,85 @@ struct hqd_reader {
 
 	/* The slot whose registers are being read; line: its heading, words: registers so far. */
 	enum kind kind;
-	struct debugfs_slot slot;
+	struct slot slot;
 	size_t line;
 	unsigned words;
 	uint32_t now[REGISTERS_MAX];
 };
 
-static void cp_slot(struct debugfs_slot *slot, const uint32_t *words)
+static void cp_slot(struct slot *slot, const uint32_t *words)
 {
 	bool aql = (words[HQD_PQ_CONTROL] & SLOT_BASED_WPTR) == SLOT_BASED_AQL;
 
 	slot->active = words[HQD_ACTIVE] & 1;
 	slot->type = aql ? OBSERVE_AQL : OBSERVE_PM4;
-	slot->vmid = words[HQD_VMID] & 15;
 	slot->doorbell = words[HQD_DOORBELL_CONTROL] & DOORBELL_OFFSET;
 	slot->ring = words_pair(&words[HQD_PQ_BASE]) << 8;
 }
 
-static void sdma_slot(struct debugfs_slot *slot, const uint32_t *words,
-		      const struct topology_gpu *gpu)
+static void sdma_slot(struct slot *slot, const uint32_t *words, const struct topology_gpu *gpu)
 {
 	slot->active = words[SDMA_RB_CNTL] & RB_ENABLE;
 	slot->type = words_engine(gpu, slot->pipe);
-	slot->vmid = RB_VMID(words[SDMA_RB_CNTL]);
 	slot->doorbell = words[SDMA_DOORBELL_OFFSET] & DOORBELL_OFFSET;
 	slot->ring = words_pair(&words[SDMA_RB_BASE]) << 8;
+}
+
+static void describe(struct observe_queue *queue, const struct slot *slot, const uint32_t *words,
+		     const struct topology_gpu *gpu)
+{
+	const enum observe_source by = OBSERVE_HQD;
+
+	queue->id = OBSERVE_NO_ID;
+	queue->gpu_id = slot->gpu_id;
+	queue->source_mask = OBSERVE_BIT(by);
+	if (observe_is_compute(slot->type)) {
+		words_compute(queue, words, by);
+		words_priority(queue, words, false, by);
+	} else {
+		words_sdma(queue, words, gpu, slot->pipe, by);
+	}
+}
+
+/* Doorbell and ring address together identify a queue: the same ring address can occur in two
+ * processes. */
+static bool is_ring(const struct observe_queue *queue, const struct slot *slot)
+{
+	return queue->gpu_id == slot->gpu_id &&
+	       queue->field[OBSERVE_RING_ADDRESS].value == slot->ring &&
+	       queue->field[OBSERVE_DOORBELL].value == slot->doorbell &&
+	       observe_is_compute(queue->field[OBSERVE_TYPE].value) ==
+		       observe_is_compute(slot->type);
+}
+
+static void count_slot(struct observe_queue *queue, const struct slot *slot)
+{
+	observe_set(queue, OBSERVE_HQDS, 0, OBSERVE_HQD);
+	queue->field[OBSERVE_HQDS].value++;
+	if (!observe_is_compute(slot->type) || slot->xcc >= 64)
+		return;
+	observe_set(queue, OBSERVE_HQD_XCCS, 0, OBSERVE_HQD);
+	queue->field[OBSERVE_HQD_XCCS].value |= UINT64_C(1) << slot->xcc;
+}
+
+static int add_slot(struct hqd_reader *h)
+{
+	const struct slot *slot = &h->slot;
+	struct observe_queue *queue = NULL;
+
+	if (!slot->active)
+		return 0;
+	for (size_t i = h->node_first; !queue && i < h->out->count; i++)
+		if (is_ring(&h->out->queue[i], slot))
+			queue = &h->out->queue[i];
+	if (!queue) {
+		queue = observe_list_add(h->out);
+		if (!queue)
+			return -ENOMEM;
+		describe(queue, slot, h->now, h->gpu);
+	}
+	count_slot(queue, slot);
+	return 0;
 }
 
 static int end_slot(struct hqd_reader *h)
@@ -65,8 +129,7 @@ static int end_slot(struct hqd_reader *h)
 	else
 		sdma_slot(&h->slot, h->now, h->gpu);
 	h->kind = NO_SLOT;
-	h->see(h->arg, &h->slot, h->now, h->gpu);
-	return 0;
+	return add_slot(h);
 }
 
 static void begin_node(struct hqd_reader *h, uint32_t gpu_id)
@@ -74,22 +137,18 @@ static void begin_node(struct hqd_reader *h, uint32_t gpu_id)
 	const struct topology_gpu *gpu = topology_find(h->text->gpus, h->text->n_gpus, gpu_id);
 
 	h->in_node = true;
+	h->node_first = h->out->count;
 	h->gpu_id = gpu_id;
 	h->gpu = words_known(gpu) ? gpu : NULL;
 }
 
 static void begin_slot(struct hqd_reader *h, const struct lines *lines, enum kind kind,
-		       uint32_t xcc, uint32_t pipe, uint32_t queue)
+		       uint32_t xcc, uint32_t pipe)
 {
 	h->kind = h->gpu ? kind : OTHER_SLOT;
 	h->line = lines->number;
 	h->words = 0;
-	h->slot = (struct debugfs_slot){
-		.gpu_id = h->gpu_id,
-		.xcc = xcc,
-		.pipe = pipe,
-		.queue = queue,
-	};
+	h->slot = (struct slot){.gpu_id = h->gpu_id, .xcc = xcc, .pipe = pipe};
 	if (!h->gpu && !h->unknown)
 		h->unknown = words_unknown(h->text, h->gpu_id, "hardware slots", h->why);
 }
@@ -108,11 +167,11 @@ static int take_head(struct hqd_reader *h, const struct lines *lines)
 	if (!h->in_node)
 		return words_odd_line(lines, "hqds", h->why);
 	if (line_is(lines, " Inst %u,  CP Pipe %u, Queue %u", n))
-		begin_slot(h, lines, CP_SLOT, n[0], n[1], n[2]);
+		begin_slot(h, lines, CP_SLOT, n[0], n[1]);
 	else if (line_is(lines, "  SDMA Engine %u, RLC %u", n))
-		begin_slot(h, lines, SDMA_SLOT, 0, n[0], n[1]);
+		begin_slot(h, lines, SDMA_SLOT, 0, n[0]);
 	else if (line_is(lines, "  CP Pipe %u, Queue %u", n))
-		begin_slot(h, lines, CP_SLOT, 0, n[0], n[1]);
+		begin_slot(h, lines, CP_SLOT, 0, n[0]);
 	else if (line_is(lines, "   Inst %u, HIQ on MEC %u Pipe %u Queue %u", n) ||
 		 line_is(lines, "  HIQ on MEC %u Pipe %u Queue %u", n))
 		h->kind = OTHER_SLOT;
@@ -137,9 +196,11 @@ static int take_row(struct hqd_reader *h, const struct lines *lines, const uint3
 	return 0;
 }
 
-static int read_slots(struct hqd_reader *h)
+int debugfs_hqds(const struct debugfs_copy *text, struct observe_list *out,
+		 char why[static OBSERVE_WHY])
 {
-	struct lines lines = lines_of(h->text->at, h->text->bytes);
+	struct hqd_reader h = {.text = text, .out = out, .node_first = out->count, .why = why};
+	struct lines lines = lines_of(text->at, text->bytes);
 	uint32_t offset, row[LINE_WORDS];
 	int r = 0;
 
@@ -147,121 +208,13 @@ static int read_slots(struct hqd_reader *h)
 		unsigned n = lines.cut ? 0 : line_row(&lines, &offset, row);
 
 		if (n)
-			r = take_row(h, &lines, row, n);
+			r = take_row(&h, &lines, row, n);
 		else if (lines.cut)
-			r = words_odd_line(&lines, "hqds", h->why);
+			r = words_odd_line(&lines, "hqds", why);
 		else
-			r = take_head(h, &lines);
+			r = take_head(&h, &lines);
 	}
 	if (!r)
-		r = end_slot(h);
-	return r ? r : h->unknown;
-}
-
-struct seer {
-	void (*see)(void *arg, const struct debugfs_slot *slot);
-	void *arg;
-};
-
-static void show(void *arg, const struct debugfs_slot *slot, const uint32_t *words,
-		 const struct topology_gpu *gpu)
-{
-	const struct seer *seer = arg;
-
-	(void)words;
-	(void)gpu;
-	seer->see(seer->arg, slot);
-}
-
-int debugfs_slots(const struct debugfs_copy *text,
-		  void (*see)(void *arg, const struct debugfs_slot *slot), void *arg,
-		  char why[static OBSERVE_WHY])
-{
-	struct seer seer = {see, arg};
-	struct hqd_reader h = {.text = text, .see = show, .arg = &seer, .why = why};
-
-	return read_slots(&h);
-}
-
-/* ---- rings ---- */
-
-struct rings {
-	struct observe_list *out;
-	size_t node_first; /* first entry of the current GPU in `out` */
-	uint32_t gpu_id;
-	bool no_memory;
-};
-
-static void describe(struct observe_queue *queue, const struct debugfs_slot *slot,
-		     const uint32_t *words, const struct topology_gpu *gpu)
-{
-	const enum observe_source by = OBSERVE_HQD;
-
-	queue->id = OBSERVE_NO_ID;
-	queue->gpu_id = slot->gpu_id;
-	queue->source_mask = OBSERVE_BIT(by);
-	if (observe_is_compute(slot->type)) {
-		words_compute(queue, words, by);
-		words_priority(queue, words, false, by);
-	} else {
-		words_sdma(queue, words, gpu, slot->pipe, by);
-	}
-}
-
-/* Doorbell and ring address together identify a queue: the same ring address can occur in two
- * processes. */
-static bool is_ring(const struct observe_queue *queue, const struct debugfs_slot *slot)
-{
-	return queue->gpu_id == slot->gpu_id &&
-	       queue->field[OBSERVE_RING_ADDRESS].value == slot->ring &&
-	       queue->field[OBSERVE_DOORBELL].value == slot->doorbell &&
-	       observe_is_compute(queue->field[OBSERVE_TYPE].value) ==
-		       observe_is_compute(slot->type);
-}
-
-static void count_slot(struct observe_queue *queue, const struct debugfs_slot *slot)
-{
-	observe_set(queue, OBSERVE_HQDS, 0, OBSERVE_HQD);
-	queue->field[OBSERVE_HQDS].value++;
-	if (!observe_is_compute(slot->type) || slot->xcc >= 64)
-		return;
-	observe_set(queue, OBSERVE_HQD_XCCS, 0, OBSERVE_HQD);
-	queue->field[OBSERVE_HQD_XCCS].value |= UINT64_C(1) << slot->xcc;
-}
-
-static void add_slot(void *arg, const struct debugfs_slot *slot, const uint32_t *words,
-		     const struct topology_gpu *gpu)
-{
-	struct rings *rings = arg;
-	struct observe_queue *queue = NULL;
-
-	if (!slot->active || rings->no_memory)
-		return;
-	if (slot->gpu_id != rings->gpu_id) {
-		rings->gpu_id = slot->gpu_id;
-		rings->node_first = rings->out->count;
-	}
-	for (size_t i = rings->node_first; !queue && i < rings->out->count; i++)
-		if (is_ring(&rings->out->queue[i], slot))
-			queue = &rings->out->queue[i];
-	if (queue) {
-		count_slot(queue, slot);
-		return;
-	}
-	queue = observe_list_add(rings->out);
-	rings->no_memory = !queue;
-	if (!queue)
-		return;
-	describe(queue, slot, words, gpu);
-	count_slot(queue, slot);
-}
-
-int debugfs_hqds(const struct debugfs_copy *text, struct observe_list *out,
-		 char why[static OBSERVE_WHY])
-{
-	struct rings rings = {.out = out, .node_first = out->count};
-	struct hqd_reader h = {.text = text, .see = add_slot, .arg = &rings, .why = why};
-	int r = read_slots(&h);
-
-	return rings.no_memory ? -ENOMEM : r;
+		r = end_slot(&h);
+	return r ? r : h.unknown;
 }

@@ -1,14 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layout of gfx9's MQDs (struct v9_mqd, v9_sdma_mqd) and of the registers of its hardware slots,
+ * Lines of debugfs kfd/mqds and kfd/hqds, layout of gfx9's MQDs (struct v9_mqd, v9_sdma_mqd) and of the registers of its hardware slots,
  * and functions that read a queue's values from them. Used by debugfs_mqds.c and debugfs_hqds.c
  * only. Pure. Threads: any.
  */
 #ifndef KFDSHIM_CLI_INSPECT_DEBUGFS_WORDS_H
 #define KFDSHIM_CLI_INSPECT_DEBUGFS_WORDS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "cli/inspect/debugfs.h"
-#include "cli/inspect/debugfs_line.h"
+
+/* ---- lines: headings, and below them rows of 32-bit words ---- */
+
+#define LINE_WORDS 8u /* maximum number of words in a row */
+
+/* A position in a text: the current line, and the rest behind it. */
+struct lines {
+	const char *next, *end; /* rest of the text */
+	const char *at;		/* current line, without its newline */
+	size_t length;		/* of the current line, bytes */
+	size_t number;		/* of the current line, from 1 */
+	bool cut;		/* the current line has no newline: the text ends in it */
+};
+
+static inline struct lines lines_of(const char *text, size_t bytes)
+{
+	return (struct lines){.next = text, .end = text + bytes};
+}
+/* Goes to the next line. Returns false if there is none. */
+bool line_next(struct lines *lines);
+
+/* Parses a row "    0000c914: 00000000 ...": offset and words. Returns the number of words, or 0 if
+ * the line is no row. */
+unsigned line_row(const struct lines *lines, uint32_t *offset, uint32_t words[LINE_WORDS]);
+
+/* Returns true if the whole line matches `form`. In it, "%u" matches a decimal and "%x" a
+ * hexadecimal number, which are written to numbers[] in their order. */
+bool line_is(const struct lines *lines, const char *form, uint32_t *numbers);
+/* Returns true if the line begins with `text`. */
+bool line_begins(const struct lines *lines, const char *text);
+
+/* ---- words ---- */
 
 /* Indexes of 32-bit words in struct v9_mqd. */
 enum {
@@ -26,7 +61,6 @@ enum {
 /* Indexes of the registers of a compute slot, counted from CP_MQD_BASE_ADDR. */
 enum {
 	HQD_ACTIVE = 2,
-	HQD_VMID = 3,
 	HQD_PIPE_PRIORITY = 5,
 	HQD_QUEUE_PRIORITY = 6,
 	HQD_PQ_BASE = 8,
@@ -55,7 +89,6 @@ enum {
 #define DOORBELL_OFFSET 0x0ffffffcu
 #define RB_ENABLE 1u
 #define RB_SIZE(cntl) ((cntl) >> 1 & 0x1fu) /* log2 of the ring's dwords */
-#define RB_VMID(cntl) ((cntl) >> 24 & 15u)
 #define ALL_CUS UINT32_MAX
 #define GFX_9_4_3 90400u /* gfx_target_version of gfx940, the first of gfx940 to gfx942 */
 

@@ -44,6 +44,15 @@ int gpu_processes_read(unsigned sources, const char *socket, struct gpu_processe
 	return 0;
 }
 
+int gpu_processes_of_driver(struct gpu_processes *out)
+{
+	*out = (struct gpu_processes){.pid = calloc(PROCESSES, sizeof(*out->pid))};
+	if (!out->pid)
+		return -ENOMEM;
+	out->count = sysfs_processes(out->pid, PROCESSES);
+	return 0;
+}
+
 void gpu_processes_free(struct gpu_processes *list)
 {
 	free(list->pid);

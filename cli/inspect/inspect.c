@@ -185,12 +185,8 @@ static void keep_own_hqds(struct observation *out)
 	all->count = n_valid;
 }
 
-/* Set the number of slots to 0 for each queue that was not found in any slot: if all slots were
- * read, such a queue is not on the GPU now. */
-static void none_active(const struct observation *out, struct observe_list *list)
+void observe_none_active(struct observe_list *list)
 {
-	if (!out->result[OBSERVE_HQD].queried || out->result[OBSERVE_HQD].error)
-		return;
 	for (size_t i = 0; i < list->count; i++) {
 		struct observe_queue *queue = &list->queue[i];
 
@@ -206,6 +202,7 @@ static void none_active(const struct observation *out, struct observe_list *list
 
 static int join(struct observation *out)
 {
+	bool all_slots = out->result[OBSERVE_HQD].queried && !out->result[OBSERVE_HQD].error;
 	int rc = 0;
 
 	for (enum observe_source s = OBSERVE_DAEMON; s <= OBSERVE_SYSFS && !rc; s++) {
@@ -218,11 +215,13 @@ static int join(struct observation *out)
 	/* Join slots to MQDs first, because both have ring addresses. The queues of the other
 	 * sources may have ids only. */
 	keep_own_hqds(out);
-	none_active(out, &out->result[OBSERVE_MQD].list);
+	if (all_slots)
+		observe_none_active(&out->result[OBSERVE_MQD].list);
 	if (!rc)
 		rc = observe_merge(&out->queues, &out->result[OBSERVE_MQD].list,
 				   &out->result[OBSERVE_MQD].unmatched);
-	none_active(out, &out->queues);
+	if (all_slots)
+		observe_none_active(&out->queues);
 	return rc;
 }
 

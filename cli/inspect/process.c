@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,12 @@
 
 #include "cli/inspect/container.h"
 #include "cli/inspect/inspect.h"
+#include "common/proc_namespace.h"
 #include "common/proc_stat.h"
 #include "common/text.h"
 
 #define STATUS_BYTES 8192u
+#define SIMULATION "/sys/class/kfd/kfd/simulation.json"
 
 /* Read up to size - 1 bytes and add a NUL. Returns the number of bytes or a negative errno. */
 static ssize_t read_file(pid_t pid, const char *name, char *out, size_t size)
@@ -140,8 +143,7 @@ bool process_is(const struct process_identity *identity)
 	return proc_stat(identity->pid, &stat) && stat.started == identity->started;
 }
 
-/* Returns 0 if tid is no thread of a visible process. */
-static pid_t process_of_thread(pid_t tid)
+pid_t process_of_thread(pid_t tid)
 {
 	char status[STATUS_BYTES];
 	long number = 0;
@@ -209,4 +211,42 @@ const char *process_state_name(char state)
 	default:
 		return "-";
 	}
+}
+
+/* ---- pid namespaces ---- */
+
+/* Returns the pid namespace whose pids the driver uses: the initial one on hardware. The simulated
+ * driver names its own in simulation.json. */
+static uint64_t of_driver(void)
+{
+	json_t *conditions = json_load_file(SIMULATION, 0, NULL), *value;
+	uint64_t out = PROC_FIRST_PID_NAMESPACE;
+
+	if (conditions) {
+		value = json_object_get(conditions, "pid_namespace");
+		out = (uint64_t)json_integer_value(value);
+		json_decref(conditions);
+	}
+	return out;
+}
+
+/* Returns false if /proc is mounted from another pid namespace (for example after unshare(1)
+ * without --mount-proc), so that its pids are not the caller's. */
+static bool proc_is_ours(void)
+{
+	char text[16];
+	ssize_t n = readlink("/proc/self", text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	return atoi(text) == getpid();
+}
+
+bool observe_names_match(void)
+{
+	return proc_is_ours() && proc_namespace(0, "pid") == of_driver();
+}
+
+pid_t observe_host_pid(pid_t pid)
+{
+	return observe_names_match() ? pid : 0;
 }

@@ -474,6 +474,17 @@ static int read_value(const json_t *value, enum observe_kind kind, uint64_t *out
 	}
 }
 
+void observe_read(struct observe_queue *queue, enum observe_field field, const json_t *value,
+		  enum observe_source source)
+{
+	bool address = fields[field].kind == OBSERVE_KIND_ADDRESS;
+	uint64_t number;
+
+	if (json_integer_value(value) >= 0 && !read_value(value, fields[field].kind, &number) &&
+	    (number || !address))
+		observe_set(queue, field, number, source);
+}
+
 int observe_from_json(const json_t *json, struct observe_queue *out)
 {
 	const json_t *by_field = json_object_get(json, "sources");

@@ -166,6 +166,10 @@ int observe_faults_read(const json_t *names, uint64_t *mask);
 /* Returns {"id", "context", "gpu_id", every field or null, "sources": {KEY: "sysfs", ...}}, or NULL
  * if there is no memory. */
 json_t *observe_json(const struct observe_queue *queue);
+/* Sets a value from JSON of the format of observe_json(), unless it is null, negative, of another
+ * type, or the address 0. */
+void observe_read(struct observe_queue *queue, enum observe_field field, const json_t *value,
+		  enum observe_source source);
 /* Reads an object that observe_json() wrote. Unknown keys are ignored. Returns 0 or -EINVAL. */
 int observe_from_json(const json_t *json, struct observe_queue *out);
 

@@ -50,36 +50,16 @@ bool source_daemon_counts_otherwise(const char *path)
 	return peer.pid == 0 || (peer.pid > 0 && !same_namespace(peer.pid));
 }
 
-static void set_number(struct observe_queue *queue, enum observe_field field, const json_t *json,
-		       const char *key, enum observe_source source)
-{
-	const json_t *value = json_object_get(json, key);
-
-	if (json_is_integer(value) && json_integer_value(value) >= 0)
-		observe_set(queue, field, (uint64_t)json_integer_value(value), source);
-}
-
-static void set_address(struct observe_queue *queue, enum observe_field field, const json_t *json,
-			const char *key, enum observe_source source)
-{
-	const char *text = json_string_value(json_object_get(json, key));
-	char *end;
-
-	if (!text || strncmp(text, "0x", 2) != 0)
-		return;
-	errno = 0;
-	unsigned long long value = strtoull(text + 2, &end, 16);
-
-	if (!errno && *end == '\0' && value != 0)
-		observe_set(queue, field, value, source);
-}
-
 /* Add the values that a queue of the status and a queue of the shared memory have in common.
  * Returns NULL if there is no memory or `json` is no queue. */
 static struct observe_queue *add(struct observe_list *list, const json_t *json,
 				 enum observe_source source)
 {
-	const char *type = json_string_value(json_object_get(json, "type"));
+	static const enum observe_field fields[] = {
+		OBSERVE_TYPE,	      OBSERVE_RING_BYTES,   OBSERVE_PERCENT,
+		OBSERVE_CU_BITS,      OBSERVE_RING_ADDRESS, OBSERVE_RPTR_ADDRESS,
+		OBSERVE_WPTR_ADDRESS, OBSERVE_HSA_QUEUE,    OBSERVE_CWSR_ADDRESS,
+	};
 	json_int_t id = json_integer_value(json_object_get(json, "id"));
 	json_int_t gpu_id = json_integer_value(json_object_get(json, "gpu_id"));
 	json_int_t context = json_integer_value(json_object_get(json, "context"));
@@ -95,19 +75,13 @@ static struct observe_queue *add(struct observe_list *list, const json_t *json,
 	queue->gpu_id = (uint32_t)gpu_id;
 	queue->context = (uint32_t)context;
 	queue->source_mask = OBSERVE_BIT(source);
-	if (type && observe_type_of(type) < OBSERVE_TYPES)
-		observe_set(queue, OBSERVE_TYPE, observe_type_of(type), source);
-	set_number(queue, OBSERVE_RING_BYTES, json, "ring_bytes", source);
-	set_number(queue, OBSERVE_PRIORITY, json, "priority", source);
-	set_number(queue, OBSERVE_PERCENT, json, "percent", source);
-	set_number(queue, OBSERVE_CU_BITS, json, "cu_bits", source);
-	set_address(queue, OBSERVE_RING_ADDRESS, json, "ring_address", source);
-	set_address(queue, OBSERVE_RPTR_ADDRESS, json, "rptr_address", source);
-	set_address(queue, OBSERVE_WPTR_ADDRESS, json, "wptr_address", source);
-	set_address(queue, OBSERVE_HSA_QUEUE, json, "hsa_queue", source);
-	set_address(queue, OBSERVE_CWSR_ADDRESS, json, "cwsr_address", source);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		observe_read(queue, fields[i],
+			     json_object_get(json, observe_field_info(fields[i])->key), source);
+	observe_read(queue, OBSERVE_PRIORITY, json_object_get(json, "priority"), source);
 	if (observe_known(queue, OBSERVE_CWSR_ADDRESS))
-		set_number(queue, OBSERVE_CWSR_BYTES, json, "cwsr_bytes", source);
+		observe_read(queue, OBSERVE_CWSR_BYTES, json_object_get(json, "cwsr_bytes"),
+			     source);
 	return queue;
 }
 
@@ -170,13 +144,12 @@ static void read_external(const json_t *root, struct observe_list *daemon)
 
 	json_array_foreach(json_object_get(process, "queues"), i, json)
 	{
-		const json_t *active = json_object_get(json, "active");
 		struct observe_queue *queue = add(daemon, json, OBSERVE_DAEMON);
 
 		if (!queue)
 			continue;
-		if (json_is_boolean(active))
-			observe_set(queue, OBSERVE_ACTIVE, json_is_true(active), OBSERVE_DAEMON);
+		observe_read(queue, OBSERVE_ACTIVE, json_object_get(json, "active"),
+			     OBSERVE_DAEMON);
 		set_suspended(queue, process);
 	}
 }

@@ -92,5 +92,8 @@ const char *source_debugfs_text(const struct source_debugfs *debugfs, enum obser
 int source_memory(pid_t pid, struct observe_list *list, WHY);
 /* Sets OBSERVE_BACKLOG_BYTES of each queue whose two pointers are known from the same source. */
 void observe_backlog(struct observe_list *list);
+/* Sets the number of slots to 0 for each queue with a known ring that was found in no slot. To be
+ * called if all slots were read: such a queue is not on the GPU now. */
+void observe_none_active(struct observe_list *list);
 
 #endif

@@ -59,61 +59,45 @@ static void set_reported(struct verify_row *row, enum observe_source source,
 	row->by[source] = entry;
 }
 
-/* Find the row of an entry by its id, or without an id by fits(). A row that already has an entry
- * of this source is skipped. */
-static struct verify_row *row_of(struct verify *v, const struct observe_queue *entry,
-				 enum observe_source source)
+/* The entry has the id of the row or, without an id, fits(). */
+static bool is_of_row(const struct verify_row *row, const struct observe_queue *entry)
 {
-	for (size_t i = 0; i < v->rows; i++) {
-		struct verify_row *row = &v->row[i];
-
-		if (row->by[source])
-			continue;
-		if (entry->id != OBSERVE_NO_ID
-			    ? row->queue->id == entry->id && row->queue->context == entry->context
-			    : fits(row->queue, entry))
-			return row;
-	}
-	return NULL;
+	return entry->id != OBSERVE_NO_ID
+		       ? row->queue->id == entry->id && row->queue->context == entry->context
+		       : fits(row->queue, entry);
 }
 
-/* Find the row with the same addresses of write and read pointer. The ring addresses may differ:
- * that is a difference to report, not another queue. */
-static struct verify_row *row_of_pointers(struct verify *v, const struct observe_queue *entry,
-					  enum observe_source source)
+/* The entry has the same addresses of write and read pointer as the row. The ring addresses may
+ * differ: that is a difference to report, not another queue. */
+static bool has_pointers_of(const struct verify_row *row, const struct observe_queue *entry)
 {
-	for (size_t i = 0; i < v->rows; i++) {
-		struct verify_row *row = &v->row[i];
-
-		if (!row->by[source] && row->queue->gpu_id == entry->gpu_id &&
-		    same(row->queue, entry, OBSERVE_WPTR_ADDRESS) &&
-		    same(row->queue, entry, OBSERVE_RPTR_ADDRESS))
-			return row;
-	}
-	return NULL;
+	return row->queue->gpu_id == entry->gpu_id &&
+	       same(row->queue, entry, OBSERVE_WPTR_ADDRESS) &&
+	       same(row->queue, entry, OBSERVE_RPTR_ADDRESS);
 }
 
-/* Find a row that may be this entry: same node, engine and ring size, and no source has reported
- * its ring address. */
-static struct verify_row *row_alike(struct verify *v, const struct observe_queue *entry,
-				    enum observe_source source)
+/* The row may be this entry: same node, engine and ring size, and no source has reported its ring
+ * address. */
+static bool is_alike_row(const struct verify_row *row, const struct observe_queue *entry)
 {
-	for (size_t i = 0; i < v->rows; i++) {
-		struct verify_row *row = &v->row[i];
-
-		if (!row->by[source] && row->queue->id != OBSERVE_NO_ID &&
-		    !observe_known(row->queue, OBSERVE_RING_ADDRESS) && alike(row->queue, entry))
-			return row;
-	}
-	return NULL;
+	return row->queue->id != OBSERVE_NO_ID &&
+	       !observe_known(row->queue, OBSERVE_RING_ADDRESS) && alike(row->queue, entry);
 }
 
-/* Find the row of a hardware slot by the MQD, for a queue whose ring address only debugfs knows. */
-static struct verify_row *row_of_descriptor(struct verify *v, const struct observe_queue *entry)
+/* The hardware slot fits the MQD of the row, for a queue whose ring address only debugfs knows. */
+static bool fits_descriptor(const struct verify_row *row, const struct observe_queue *entry)
+{
+	return row->by[OBSERVE_MQD] && fits(row->by[OBSERVE_MQD], entry);
+}
+
+/* Finds the row of an entry by that criterion. A row that already has an entry of this source is
+ * skipped. */
+static struct verify_row *
+find_row(struct verify *v, const struct observe_queue *entry, enum observe_source source,
+	 bool (*is_row)(const struct verify_row *row, const struct observe_queue *entry))
 {
 	for (size_t i = 0; i < v->rows; i++)
-		if (v->row[i].by[OBSERVE_MQD] && !v->row[i].by[OBSERVE_HQD] &&
-		    fits(v->row[i].by[OBSERVE_MQD], entry))
+		if (!v->row[i].by[source] && is_row(&v->row[i], entry))
 			return &v->row[i];
 	return NULL;
 }
@@ -121,14 +105,14 @@ static struct verify_row *row_of_descriptor(struct verify *v, const struct obser
 static void place(struct verify *v, const struct observe_queue *entry, enum observe_source source)
 {
 	enum verify_reported how = VERIFY_REPORTED;
-	struct verify_row *row = row_of(v, entry, source);
+	struct verify_row *row = find_row(v, entry, source, is_of_row);
 
 	if (!row && source == OBSERVE_HQD)
-		row = row_of_descriptor(v, entry);
+		row = find_row(v, entry, source, fits_descriptor);
 	if (!row && entry->id == OBSERVE_NO_ID)
-		row = row_of_pointers(v, entry, source);
+		row = find_row(v, entry, source, has_pointers_of);
 	if (!row && entry->id == OBSERVE_NO_ID) {
-		row = row_alike(v, entry, source);
+		row = find_row(v, entry, source, is_alike_row);
 		how = VERIFY_ALIKE;
 	}
 	if (row) {
@@ -156,7 +140,7 @@ static bool is_placed(const struct verify *v, const struct observe_queue *entry,
 static void place_all(struct verify *v, const struct observe_list *list, enum observe_source source)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (row_of(v, &list->queue[i], source))
+		if (find_row(v, &list->queue[i], source, is_of_row))
 			place(v, &list->queue[i], source);
 	for (size_t i = 0; i < list->count; i++)
 		if (!is_placed(v, &list->queue[i], source))

@@ -29,91 +29,18 @@ const struct top_column_info *top_column_info(enum top_column column)
 	return &infos[column];
 }
 
-static void integer(char *text, long long value)
-{
-	if (value >= 0)
-		snprintf(text, TOP_CELL, "%lld", value);
-}
-
-static void word(char *text, const char *value)
-{
-	if (value[0])
-		snprintf(text, TOP_CELL, "%s", value);
-}
-
 /* Format a number of bytes in at most five characters: "512K", "1.5G", "16.0G". */
 static void bytes(char *text, double value)
 {
 	static const char suffixes[] = "BKMGTP";
 	unsigned suffix = 0;
 
-	if (value < 0)
-		return;
 	while (suffix + 2 < sizeof(suffixes) && value >= 999.5) {
 		value /= 1024;
 		suffix++;
 	}
 	snprintf(text, TOP_CELL, "%.*f%c", suffix && value < 99.95 ? 1 : 0, value,
 		 suffixes[suffix]);
-}
-
-static void decimal(char *text, double value)
-{
-	if (!isnan(value))
-		snprintf(text, TOP_CELL, "%.*f", value < 99.95 ? 1 : 0, value);
-}
-
-const char *top_column_text(char text[static TOP_CELL], const struct top_row *row,
-			    enum top_column column)
-{
-	const struct top_process *process = row->process;
-
-	strcpy(text, "-");
-	switch (column) {
-	case TOP_PID:
-		integer(text, process->pid);
-		break;
-	case TOP_INNER_PID:
-		integer(text, process->inner_pid ? process->inner_pid : TOP_UNKNOWN);
-		break;
-	case TOP_LEVEL:
-		word(text, process->level);
-		break;
-	case TOP_ROLE:
-		word(text, process->role);
-		break;
-	case TOP_PRIORITY:
-		integer(text, process->priority);
-		break;
-	case TOP_STATE:
-		word(text, process->state);
-		break;
-	case TOP_WORK:
-		if (process->active != TOP_UNKNOWN)
-			strcpy(text, process->active ? "yes" : "no");
-		break;
-	case TOP_QUEUES:
-		integer(text, process->queues);
-		break;
-	case TOP_HQDS:
-		integer(text, process->hqds);
-		break;
-	case TOP_RATIO:
-		word(text, process->ratio);
-		break;
-	case TOP_VRAM:
-		bytes(text, (double)process->vram_bytes);
-		break;
-	case TOP_HELD:
-		decimal(text, 100 * row->held_ratio);
-		break;
-	case TOP_RATE:
-		decimal(text, row->suspends_per_s);
-		break;
-	default:
-		word(text, process->command);
-	}
-	return text;
 }
 
 /* Returns the value of a numeric column; NAN: not known. */
@@ -163,6 +90,8 @@ static const char *name(const struct top_row *row, enum top_column column)
 		return row->process->role;
 	case TOP_STATE:
 		return row->process->state;
+	case TOP_RATIO: /* its order is that of a number, all the same */
+		return row->process->ratio;
 	case TOP_COMMAND:
 		return row->process->command;
 	default:
@@ -170,15 +99,43 @@ static const char *name(const struct top_row *row, enum top_column column)
 	}
 }
 
+const char *top_column_text(char text[static TOP_CELL], const struct top_row *row,
+			    enum top_column column)
+{
+	const char *word = name(row, column);
+	double value = word ? NAN : number(row, column);
+
+	snprintf(text, TOP_CELL, "%s", word && word[0] ? word : "-");
+	if (isnan(value))
+		return text;
+	switch (column) {
+	case TOP_WORK:
+		strcpy(text, value > 0 ? "yes" : "no");
+		break;
+	case TOP_VRAM:
+		bytes(text, value);
+		break;
+	case TOP_HELD:
+	case TOP_RATE:
+		value *= column == TOP_HELD ? 100 : 1;
+		snprintf(text, TOP_CELL, "%.*f", value < 99.95 ? 1 : 0, value);
+		break;
+	default:
+		snprintf(text, TOP_CELL, "%.0f", value);
+	}
+	return text;
+}
+
 int top_column_compare(const struct top_row *a, const struct top_row *b, enum top_column column,
 		       bool reverse)
 {
+	bool is_word = column != TOP_RATIO && name(a, column);
 	const char *left = name(a, column), *right = name(b, column);
 	bool no_left, no_right;
 	double x = 0, y = 0;
 	int order;
 
-	if (left) {
+	if (is_word) {
 		no_left = !left[0];
 		no_right = !right[0];
 		order = strcmp(left, right);

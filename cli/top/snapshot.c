@@ -3,10 +3,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "cli/util/read_files.h"
 #include "common/json_util.h"
 
 static void *room_for_one(void *array, size_t count, size_t *room, size_t size)
@@ -115,17 +114,10 @@ void top_state_free(struct top_state *state)
 
 /* ---- the daemon's answer ---- */
 
-static int64_t number(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return json_is_integer(value) ? json_integer_value(value) : TOP_UNKNOWN;
-}
-
 /* A count that is out of range is treated as not known. */
 static int32_t count(const json_t *object, const char *key)
 {
-	int64_t value = number(object, key);
+	int64_t value = read_integer(object, key);
 
 	return value >= 0 && value <= INT32_MAX ? (int32_t)value : TOP_UNKNOWN;
 }
@@ -137,24 +129,9 @@ static int8_t yes(const json_t *object, const char *key)
 	return json_is_boolean(value) ? (int8_t)json_is_true(value) : TOP_UNKNOWN;
 }
 
-static void word(char *out, size_t size, const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	snprintf(out, size, "%s", text ? text : "");
-}
-
-static bool is_compute(const json_t *queue)
-{
-	const char *type = json_string_value(json_object_get(queue, "type"));
-
-	return type && (strcmp(type, "aql") == 0 || strcmp(type, "pm4") == 0 ||
-			strcmp(type, "compute") == 0);
-}
-
 static int take_node(const json_t *json, struct top_state *state)
 {
-	int64_t gpu_id_or_none = number(json, "gpu_id");
+	int64_t gpu_id_or_none = read_integer(json, "gpu_id");
 	uint32_t gpu_id = (uint32_t)gpu_id_or_none;
 	struct top_node *node;
 
@@ -167,8 +144,8 @@ static int take_node(const json_t *json, struct top_state *state)
 		return -ENOMEM;
 	node->urgent = yes(json, "urgent");
 	node->suspended = count(json, "suspended");
-	node->work_us = number(json, "work_us");
-	word(node->policy, sizeof(node->policy), json, "policy");
+	node->work_us = read_integer(json, "work_us");
+	read_word(node->policy, sizeof(node->policy), json, "policy");
 	return 0;
 }
 
@@ -179,53 +156,29 @@ static void add_to(int32_t *at, int64_t more)
 		*at = (*at < 0 ? 0 : *at) + (int32_t)more;
 }
 
-/* kfdsched_summary() has counts of the queues for each node instead of the queues. */
-static void take_counts(const json_t *counts, struct top_state *state, struct top_process *process)
-{
-	const json_t *entry;
-	struct top_node *node;
-	size_t i;
-
-	process->queues = process->compute_queues = 0;
-	json_array_foreach(counts, i, entry)
-	{
-		add_to(&process->queues, number(entry, "queues"));
-		add_to(&process->compute_queues, number(entry, "compute"));
-		node = top_find_node(state, (uint32_t)number(entry, "gpu_id"));
-		if (node)
-			add_to(&node->queues, number(entry, "compute"));
-	}
-}
-
+/* Takes the counts of the queues on each node. */
 static void take_queues(const json_t *json, struct top_state *state, struct top_process *process)
 {
-	const json_t *queues = json_object_get(json, "queues"), *queue;
+	const json_t *counts = json_object_get(json, "queue_counts"), *entry;
 	struct top_node *node;
 	size_t i;
 
-	if (json_is_array(json_object_get(json, "queue_counts"))) {
-		take_counts(json_object_get(json, "queue_counts"), state, process);
-		return;
-	}
-	if (!json_is_array(queues))
-		return;
-	process->queues = (int32_t)json_array_size(queues);
-	process->compute_queues = 0;
-	json_array_foreach(queues, i, queue)
+	if (json_is_array(counts))
+		process->queues = process->compute_queues = 0;
+	json_array_foreach(counts, i, entry)
 	{
-		if (!is_compute(queue))
-			continue;
-		process->compute_queues++;
-		node = top_find_node(state, (uint32_t)number(queue, "gpu_id"));
+		add_to(&process->queues, read_integer(entry, "queues"));
+		add_to(&process->compute_queues, read_integer(entry, "compute"));
+		node = top_find_node(state, (uint32_t)read_integer(entry, "gpu_id"));
 		if (node)
-			node->queues = node->queues < 0 ? 1 : node->queues + 1;
+			add_to(&node->queues, read_integer(entry, "compute"));
 	}
 }
 
 static int take_process(const json_t *json, struct top_state *state)
 {
 	struct top_process *process;
-	int64_t pid = number(json, "pid");
+	int64_t pid = read_integer(json, "pid");
 
 	if (pid <= 0 || pid > INT_MAX)
 		return -EPROTO;
@@ -236,20 +189,20 @@ static int take_process(const json_t *json, struct top_state *state)
 	process->shim = yes(json, "shim");
 	process->active = yes(json, "active");
 	process->priority = count(json, "priority");
-	process->suspends = number(json, "suspends");
-	process->suspended_us = number(json, "suspended_us");
-	word(process->level, sizeof(process->level), json, "level");
-	word(process->role, sizeof(process->role), json, "role");
-	word(process->state, sizeof(process->state), json, "state");
-	word(process->command, sizeof(process->command), json, "comm");
+	process->suspends = read_integer(json, "suspends");
+	process->suspended_us = read_integer(json, "suspended_us");
+	read_word(process->level, sizeof(process->level), json, "level");
+	read_word(process->role, sizeof(process->role), json, "role");
+	read_word(process->state, sizeof(process->state), json, "state");
+	read_word(process->command, sizeof(process->command), json, "comm");
 	take_queues(json, state, process);
 	return 0;
 }
 
 static int take_totals(const json_t *json, struct top_state *state)
 {
-	int64_t suspends = number(json, "suspends"), resumes = number(json, "resumes");
-	int64_t failures = number(json, "failures");
+	int64_t suspends = read_integer(json, "suspends"), resumes = read_integer(json, "resumes");
+	int64_t failures = read_integer(json, "failures");
 
 	if (suspends < 0 || resumes < 0 || failures < 0)
 		return -EPROTO;
@@ -278,7 +231,7 @@ int top_state_from_daemon(const json_t *status, struct top_state *state)
 	state->by_daemon = true;
 	state->daemon_pid = count(daemon, "pid");
 	state->worker_pid = count(daemon, "worker_pid");
-	word(state->policy, sizeof(state->policy), daemon, "policy");
+	read_word(state->policy, sizeof(state->policy), daemon, "policy");
 	for (i = 0; !rc && i < json_array_size(nodes); i++)
 		rc = take_node(json_array_get(nodes, i), state);
 	json_array_foreach(processes, i, entry)

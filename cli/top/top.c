@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: MIT
 /* kfdsched top: nodes and processes, updated live. */
-#include "cli/top/loop.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "channel/protocol.h"
 #include "cli/top/collect.h"
+#include "cli/top/collect_queues.h"
+#include "cli/top/draw.h"
 #include "cli/top/frame_output.h"
+#include "cli/top/terminal.h"
 #include "cli/util/gpus.h"
 #include "cli/util/interrupt.h"
 #include "cli/util/parse_options.h"
 #include "cli/util/select_process.h"
+#include "common/clock.h"
 #include "common/text.h"
+#include "common/wait.h"
+#include "include/kfdsched.h"
 
 #define INTERVAL_US 1e6
 #define LEAST_US 50e3
 #define MOST_US 60e6
+#define HOLDS 32u /* maximum number of processes that are suspended at a time */
 
 struct top_options {
 	const char *socket;
@@ -93,18 +99,300 @@ static int once(const struct top_options *options)
 	return code;
 }
 
+/* ---- control requests ---- */
+
+/* A process that is suspended as long as fd (from kfdsched_hold()) is open. */
+struct foreground_hold {
+	pid_t pid;
+	int fd;
+};
+
+/* Control requests to the daemon. A process that is suspended here stays suspended until it is resumed
+ * or this process ends, also by SIGKILL: the daemon watches a connection, which ends with the
+ * process. Each request waits for its result, up to about 2 s, and writes it as a sentence for the
+ * user. */
+struct top_actions {
+	struct kfdsched *daemon;
+	struct foreground_hold hold[HOLDS];
+	unsigned holds;
+};
+
+static void forget_hold(struct top_actions *actions, unsigned i)
+{
+	close(actions->hold[i].fd);
+	actions->hold[i] = actions->hold[--actions->holds];
+}
+
+static void format_result(const struct top_actions *actions, char *message, size_t size)
+{
+	snprintf(message, size, "%s", kfdsched_errmsg(actions->daemon));
+}
+
+static void suspend(struct top_actions *actions, pid_t pid, char *message, size_t size)
+{
+	int fd;
+
+	for (unsigned i = 0; i < actions->holds; i++)
+		if (actions->hold[i].pid == pid) {
+			snprintf(message, size, "Process %d is suspended from here already.",
+				 (int)pid);
+			return;
+		}
+	if (actions->holds == HOLDS) {
+		snprintf(message, size, "%u processes are suspended from here: resume one first.",
+			 HOLDS);
+		return;
+	}
+	fd = kfdsched_hold(actions->daemon, pid);
+	format_result(actions, message, size);
+	if (fd < 0)
+		return;
+	actions->hold[actions->holds++] = (struct foreground_hold){.pid = pid, .fd = fd};
+	snprintf(message, size, "%s until R is pressed or this top ends",
+		 kfdsched_errmsg(actions->daemon));
+}
+
+/* Ends every suspension of the process that was requested by an operator, also those from
+ * elsewhere. */
+static void resume(struct top_actions *actions, pid_t pid, char *message, size_t size)
+{
+	kfdsched_resume(actions->daemon, pid);
+	format_result(actions, message, size);
+	for (unsigned i = 0; i < actions->holds; i++)
+		if (actions->hold[i].pid == pid) {
+			forget_hold(actions, i);
+			break;
+		}
+}
+
+/* word: "online", "offline", "0" to "15", "none" or "own". */
+static void set_priority(struct top_actions *actions, pid_t pid, const char *word, char *message,
+			 size_t size)
+{
+	int priority;
+
+	if (strcmp(word, "none") == 0) {
+		priority = KFDSCHED_PRIORITY_NONE;
+	} else if (strcmp(word, "own") == 0) {
+		priority = KFDSCHED_PRIORITY_OWN;
+	} else if (protocol_priority(word, &priority)) {
+		snprintf(message, size,
+			 "A priority is online, offline, 0 to 15, none or own, not '%s'.", word);
+		return;
+	}
+	kfdsched_set_priority(actions->daemon, pid, priority);
+	format_result(actions, message, size);
+}
+
+/* Writes the fds that become readable when a suspension ends otherwise (it was resumed elsewhere, the
+ * process or the daemon ended). Returns their number. */
+static unsigned poll_holds(const struct top_actions *actions, struct pollfd out[static HOLDS])
+{
+	for (unsigned i = 0; i < actions->holds; i++)
+		out[i] = (struct pollfd){.fd = actions->hold[i].fd, .events = POLLIN};
+	return actions->holds;
+}
+
+/* To be called after the poll: removes the suspensions that have ended and writes a sentence about the
+ * last of them to `message`, if there is one. */
+static void check_holds(struct top_actions *actions, char *message, size_t size)
+{
+	for (unsigned i = 0; i < actions->holds;) {
+		if (kfdsched_held(actions->daemon, actions->hold[i].fd, 0) == 0) {
+			i++;
+			continue;
+		}
+		snprintf(message, size, "Process %d: %s", (int)actions->hold[i].pid,
+			 kfdsched_errmsg(actions->daemon));
+		forget_hold(actions, i);
+	}
+}
+
 /* ---- live ---- */
+
+/* Number of consecutive polls that report stdin as readable while there is no key, after which the
+ * terminal counts as closed. */
+#define EMPTY_READS 20u
+
+struct top_loop {
+	const struct top_options *options;
+	struct gatherer *gatherer;
+	struct top_actions actions;
+	struct detail *detail;
+	struct top_state state[2];
+	unsigned samples; /* number of samples; the last one is in state[looks % 2] */
+	struct top_frame frame;
+	struct screen screen;
+	struct top_ui ui;
+	unsigned empty_reads;
+	bool quit;
+	bool again; /* an action was done: take the next sample at once */
+};
+
+static int sample(struct top_loop *live)
+{
+	int rc = collect_sample(live->gatherer,
+				live->ui.visible[TOP_HQDS] || live->ui.visible[TOP_RATIO],
+				&live->state[(live->samples + 1) % 2]);
+
+	live->samples++;
+	if (!rc && live->ui.under == UI_QUEUES)
+		rc = detail_read(live->detail, live->ui.subject);
+	return rc;
+}
+
+static int draw_frame(struct top_loop *live)
+{
+	const struct top_state *now = &live->state[live->samples % 2];
+	const struct top_state *before =
+		live->samples > 1 ? &live->state[(live->samples + 1) % 2] : NULL;
+	int rc = top_frame_make(&live->frame, before, now, &live->ui.view);
+
+	live->ui.holds = live->actions.holds;
+	if (!rc)
+		rc = terminal_screen(&live->screen);
+	if (rc)
+		return rc;
+	draw(&live->screen, &live->ui, &live->frame, detail_seen(live->detail));
+	terminal_show(&live->screen);
+	return 0;
+}
+
+/* Do the action of a key. A suspend can take two seconds, so a message is shown before it. */
+static int act(struct top_loop *live, enum ui_action action)
+{
+	struct top_ui *ui = &live->ui;
+	int rc = 0;
+
+	switch (action) {
+	case UI_QUIT:
+		live->quit = true;
+		return 0;
+	case UI_REDRAW:
+		detail_forget(live->detail);
+		return detail_read(live->detail, ui->subject);
+	case UI_SUSPEND:
+		snprintf(ui->message, sizeof(ui->message), "Suspending %d ...", (int)ui->subject);
+		rc = draw_frame(live);
+		suspend(&live->actions, ui->subject, ui->message, sizeof(ui->message));
+		break;
+	case UI_RESUME:
+		resume(&live->actions, ui->subject, ui->message, sizeof(ui->message));
+		break;
+	case UI_PRIORITISE:
+		set_priority(&live->actions, ui->subject, ui->word, ui->message,
+			     sizeof(ui->message));
+		break;
+	default:
+		return 0;
+	}
+	live->again = true;
+	return rc;
+}
+
+/* Handle all keys that are waiting. readable: poll() reported stdin as readable. */
+static int keys(struct top_loop *live, bool readable)
+{
+	int rc = 0, key = terminal_key();
+
+	/* stdin of a closed terminal stays readable, without a key. */
+	live->empty_reads = readable && key == TERMINAL_NO_KEY ? live->empty_reads + 1 : 0;
+	if (live->empty_reads >= EMPTY_READS)
+		return -EIO;
+	for (; !rc && !live->quit && key != TERMINAL_NO_KEY; key = terminal_key())
+		if (key != TERMINAL_RESIZED)
+			rc = act(live, ui_key(&live->ui, &live->frame, key));
+	return rc;
+}
+
+/* Wait until `until_ns`, or until there is a key, a signal, a request to stop, or the end of a
+ * suspension; and handle it. */
+static int wait_for_something(struct top_loop *live, uint64_t until_ns)
+{
+	struct pollfd fd[2 + HOLDS] = {
+		{.fd = STDIN_FILENO, .events = POLLIN},
+		{.fd = stop_fd(), .events = POLLIN},
+	};
+	nfds_t n = 2 + poll_holds(&live->actions, fd + 2);
+	int ready = poll_or_signal_ns(fd, n, until_ns);
+
+	/* Treat a signal (-EINTR) like a key: it may be SIGWINCH, after which ncurses returns a
+	 * key. */
+	if (ready < 0 && ready != -EINTR)
+		return ready;
+	if (fd[1].revents)
+		live->quit = true;
+	if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+		return -EIO;
+	check_holds(&live->actions, live->ui.message, sizeof(live->ui.message));
+	return live->quit ? 0 : keys(live, fd[0].revents & POLLIN);
+}
+
+static int go_on(struct top_loop *live)
+{
+	const uint64_t interval_ns = (uint64_t)(live->options->interval_us * 1000);
+	uint64_t next = clock_ns();
+	int rc = 0;
+
+	while (!rc && !live->quit) {
+		uint64_t now = clock_ns();
+
+		if (live->again)
+			next = now;
+		live->again = false;
+		if (now >= next) {
+			rc = sample(live);
+			next += interval_ns;
+			/* If a whole interval was missed, do not catch up. */
+			if (next < now)
+				next = now + interval_ns;
+		}
+		if (!rc)
+			rc = draw_frame(live);
+		if (!rc)
+			rc = wait_for_something(live, next);
+	}
+	return rc;
+}
+
+/*
+ * Runs until the user quits, the terminal is closed, or a signal stops the command. Returns 0, a
+ * negative errno of terminal_begin(), -ENOMEM, -EIO (the terminal was closed), or an error of
+ * poll(2).
+ */
+static int run_live(const struct top_options *options)
+{
+	struct top_loop live = {.options = options};
+	int rc = -ENOMEM;
+
+	ui_begin(&live.ui, options->pid);
+	live.gatherer = collect_open(options->socket);
+	live.actions.daemon = kfdsched_open(options->socket);
+	live.detail = detail_open(options->socket);
+	if (!live.gatherer || !live.actions.daemon || !live.detail)
+		goto out;
+	rc = terminal_begin();
+	if (rc)
+		goto out;
+	rc = go_on(&live);
+	terminal_end();
+out:
+	for (unsigned i = 0; i < live.actions.holds; i++)
+		close(live.actions.hold[i].fd); /* resumes the process */
+	kfdsched_close(live.actions.daemon);
+	collect_close(live.gatherer);
+	detail_close(live.detail);
+	screen_free(&live.screen);
+	top_frame_free(&live.frame);
+	top_state_free(&live.state[0]);
+	top_state_free(&live.state[1]);
+	return rc;
+}
 
 static int live(const struct top_options *options)
 {
-	const struct live_options how = {
-		.socket = options->socket,
-		.pid = options->pid,
-		.interval_ns = (uint64_t)(options->interval_us * 1000),
-		.stop_fd = stop_fd(),
-	};
 	const char *term = getenv("TERM");
-	int rc = live_run(&how);
+	int rc = run_live(options);
 
 	switch (rc) {
 	case 0:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* In the trace event format a track is a thread of a process, so each track has a pid and a tid.
- * The tracks are kept in a hash table with open addressing; none is removed before the end. */
+ * None is removed before the end. */
 #include "cli/trace/perfetto.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ struct track {
 	enum track_kind kind;
 	pid_t pid;
 	uint64_t a, b; /* identify the track among those of its kind */
-	int tid;       /* 0: free entry */
+	int tid;
 	/* The bar that has not ended yet; valid if `open`. */
 	bool open;
 	const char *name;
@@ -43,9 +44,7 @@ struct perfetto {
 	int error;
 	int tids;
 	uint64_t flows;
-	/* Hash table of `room` entries, a power of two. */
-	size_t used, room;
-	struct track *tracks;
+	void *tracks; /* struct track, each an allocation; see tsearch(3) */
 };
 
 /* ---- the file ---- */
@@ -90,66 +89,37 @@ static void put_name(struct perfetto *p, const char *what, pid_t pid, int tid, c
 
 /* ---- tracks ---- */
 
-static uint64_t mix(uint64_t x)
+static int compare_tracks(const void *a, const void *b)
 {
-	x ^= x >> 31;
-	x *= 0x7fb5d329728ea185ull;
-	return x ^ x >> 27;
+	const struct track *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->a != y->a)
+		return x->a < y->a ? -1 : 1;
+	return (x->b > y->b) - (x->b < y->b);
 }
 
-/* Returns the entry of a track, or the free entry for it. The table always has free
- * entries (see grow()). */
-static struct track *place(struct track *tracks, size_t room, const struct track *wanted)
-{
-	size_t at = (size_t)mix(mix(mix((uint64_t)wanted->pid * 16 + wanted->kind) ^ wanted->a) ^
-				wanted->b);
-
-	for (;; at++) {
-		struct track *t = &tracks[at & (room - 1)];
-
-		if (!t->tid || (t->kind == wanted->kind && t->pid == wanted->pid &&
-				t->a == wanted->a && t->b == wanted->b))
-			return t;
-	}
-}
-
-static int grow(struct perfetto *p)
-{
-	size_t room = p->room ? 2 * p->room : 256;
-	struct track *tracks;
-
-	if (4 * p->used < 3 * p->room)
-		return 0;
-	tracks = calloc(room, sizeof(*tracks));
-	if (!tracks)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->room; i++)
-		if (p->tracks[i].tid)
-			*place(tracks, room, &p->tracks[i]) = p->tracks[i];
-	free(p->tracks);
-	p->tracks = tracks;
-	p->room = room;
-	return 0;
-}
-
-/* Returns the track, and creates and names it if it is new; NULL if memory is short. Valid until
- * the next call. */
+/* Returns the track, and creates and names it if it is new; NULL if memory is short. */
 static struct track *track(struct perfetto *p, struct track wanted, const char *name)
 {
-	struct track *t;
+	struct track **at = tfind(&wanted, &p->tracks, compare_tracks), *t;
 
-	if (grow(p)) {
+	if (at)
+		return *at;
+	t = malloc(sizeof(*t));
+	if (t)
+		*t = wanted;
+	if (!t || !tsearch(t, &p->tracks, compare_tracks)) {
+		free(t);
 		p->error = -ENOMEM;
 		return NULL;
 	}
-	t = place(p->tracks, p->room, &wanted);
-	if (t->tid)
-		return t;
-	*t = wanted;
 	/* Unique among all processes, because a reader could treat equal tids as the same
 	 * thread. */
 	t->tid = PERFETTO_OURS + 100 + ++p->tids;
-	p->used++;
 	if (wanted.kind == TRACK_PROCESS)
 		put_name(p, "process_name", wanted.pid, t->tid, name);
 	else
@@ -269,7 +239,6 @@ static void node_events(struct perfetto *p, const struct trace_event *event)
 /* Draws an arrow from the work that was the cause to the suspend. */
 static void put_cause(struct perfetto *p, const struct trace_event *event, const struct track *off)
 {
-	struct track to = *off;
 	const struct track *t;
 
 	if (!event->cause_pid || !event->cause_ns || event->cause_ns > event->ns)
@@ -281,7 +250,7 @@ static void put_cause(struct perfetto *p, const struct trace_event *event, const
 	p->flows++;
 	put_bar(p, t, "wants the GPU", event->cause_ns, event->cause_ns + 1000, event->text);
 	put_flow(p, t, true, event->cause_ns);
-	put_flow(p, &to, false, event->ns - event->duration_ns);
+	put_flow(p, off, false, event->ns - event->duration_ns);
 }
 
 /* A bar from the start of the suspend call to the end of the resume call. The calls themselves are
@@ -350,12 +319,26 @@ static void thread_event(struct perfetto *p, const struct trace_event *event)
 		put_instant(p, t, event);
 }
 
+struct ending {
+	struct perfetto *perfetto;
+	pid_t pid; /* 0: all */
+	uint64_t ns;
+	const char *text;
+};
+
+static void close_one(const void *node, VISIT visit, void *context)
+{
+	struct track *t = *(struct track *const *)node;
+	const struct ending *ending = context;
+
+	if ((visit == postorder || visit == leaf) && (!ending->pid || t->pid == ending->pid))
+		close_bar(ending->perfetto, t, ending->ns, ending->text);
+}
+
 /* Ends the bars of a process that has ended; `pid` 0: all bars. */
 static void close_all(struct perfetto *p, pid_t pid, uint64_t ns, const char *text)
 {
-	for (size_t i = 0; i < p->room; i++)
-		if (p->tracks[i].tid && (!pid || p->tracks[i].pid == pid))
-			close_bar(p, &p->tracks[i], ns, text);
+	twalk_r(p->tracks, close_one, &(struct ending){p, pid, ns, text});
 }
 
 /* A point on the track "shim" or "daemon" of the process; events without a process
@@ -423,7 +406,7 @@ int perfetto_end(struct perfetto *p, uint64_t end_ns, json_t *about)
 	errno = 0;
 	error = fflush(p->file) || ferror(p->file) ? (errno ? -errno : -EIO) : p->error;
 	free(text);
-	free(p->tracks);
+	tdestroy(p->tracks, free);
 	free(p);
 	return error;
 }

@@ -3,7 +3,7 @@
  * What a trace learns from the daemon: the daemon's events, and the events of the processes' shared
  * memory (struct client_shm), which the daemon reads for the trace.
  *
- * Threads: the first thread; source_shm.h starts one more.
+ * Threads: the first thread; trace_daemon_follow() starts one more, which adds events.
  */
 #ifndef KFDSHIM_CLI_TRACE_SOURCE_DAEMON_H
 #define KFDSHIM_CLI_TRACE_SOURCE_DAEMON_H

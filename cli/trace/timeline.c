@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/util/gpus.h"
+#include "common/text.h"
 
 const char *trace_source_name(enum trace_source source)
 {
@@ -14,50 +15,19 @@ const char *trace_source_name(enum trace_source source)
 	return source < TRACE_SOURCES ? names[source] : "?";
 }
 
-/* Returns the length of the UTF-8 character at `c`; 0: not a printable character. */
-static size_t character(const unsigned char *c, size_t left)
-{
-	size_t more = c[0] < 0x80   ? 0
-		      : c[0] < 0xc2 ? 9
-		      : c[0] < 0xe0 ? 1
-		      : c[0] < 0xf0 ? 2
-		      : c[0] < 0xf5 ? 3
-				    : 9;
-
-	if (more >= left)
-		return 0;
-	for (size_t i = 1; i <= more; i++)
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-	/* Not UTF-8: overlong encodings, surrogates, and code points above U+10FFFF. */
-	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
-	    (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
-		return 0;
-	/* Control characters U+0080 to U+009F. */
-	if (c[0] == 0xc2 && more == 1 && c[1] < 0xa0)
-		return 0;
-	return more + 1;
-}
-
 void trace_copy(char *to, size_t size, const char *from, size_t bytes)
 {
-	size_t used = 0;
+	size_t used = strnlen(from, bytes < size ? bytes : size - 1);
 
-	for (size_t i = 0; i < bytes && from[i] && used + 1 < size;) {
-		size_t n = character((const unsigned char *)from + i, bytes - i);
-
-		if (n == 0 || (n == 1 && ((unsigned char)from[i] < ' ' || from[i] == 127))) {
-			to[used++] = '?';
-			i++;
-			continue;
-		}
-		if (used + n >= size)
-			break;
-		memcpy(to + used, from + i, n);
-		used += n;
-		i += n;
+	memcpy(to, from, used);
+	/* Without the first bytes of a character that is cut. */
+	if (used < bytes && (from[used] & 0xc0) == 0x80) {
+		while (used && (to[used - 1] & 0xc0) == 0x80)
+			used--;
+		used -= used > 0;
 	}
 	to[used] = '\0';
+	plain_text(to);
 }
 
 /* ---- timeline ---- */

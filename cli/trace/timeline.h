@@ -66,8 +66,7 @@ struct trace_event {
 };
 
 /* Copies text from another process into a field of `size` bytes. The copy ends with NUL, is
- * cut at the end of a character, and has '?' in place of control characters and of bytes that
- * are not UTF-8. */
+ * cut at the end of a character, and has '?' in place of what plain_text() replaces. */
 void trace_copy(char *to, size_t size, const char *from, size_t bytes);
 
 /* Receives the events of a timeline in order. The event is borrowed for the call. */

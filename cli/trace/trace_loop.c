@@ -3,21 +3,23 @@
  * when data arrives, and reads what is left after the end. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/output/progress.h"
-#include "cli/trace/line_reader.h"
 #include "cli/trace/output.h"
 #include "cli/trace/source_daemon.h"
 #include "cli/trace/source_tracefs.h"
 #include "cli/trace/timeline_decode.h"
 #include "cli/trace/trace.h"
-#include "cli/trace/trace_command.h"
+#include "cli/util/command.h"
 #include "cli/util/interrupt.h"
 #include "common/clock.h"
 #include "common/proc_stat.h"
@@ -30,6 +32,38 @@
 #define TERM_NS (3000ull * MS)
 /* Limit of what is read from a log at once, in bytes. */
 #define LOG_PIECE (16u << 20)
+/* Exit codes of a shell if a command cannot be started. */
+#define NOT_FOUND 127
+#define NOT_EXECUTABLE 126
+/* The shim drops a log line that would have to wait, so the pipe is made large. */
+#define PIPE_BYTES (1 << 20)
+
+/* The command whose run is traced. */
+struct command {
+	pid_t pid;  /* 0: no command was started */
+	int pidfd;  /* readable when the command has ended */
+	int talk;   /* read end of its stderr, O_NONBLOCK; -1: that is the stderr of kfdsched */
+	bool ended; /* `status` is valid */
+	int status; /* as from waitpid(2) */
+};
+
+/* Longest line, in bytes. A longer one is passed on in pieces, or cut if there is no `rest`. */
+#define TEXT_LINE 8192
+
+/* Gets a line without its newline. Returns true if the line was consumed, false if it is
+ * to be passed on. */
+typedef bool text_take(void *context, const char *line, size_t bytes);
+
+/* Splits a stream into lines: the stderr of the command, or a log. Each line is offered to a
+ * function; lines that this function does not consume are passed on. */
+struct line_reader {
+	FILE *rest; /* receives the lines that were not consumed; NULL: they are dropped */
+	text_take *take;
+	void *context;
+	bool begun; /* the start of this line was passed on to `rest` already */
+	size_t used;
+	char line[TEXT_LINE];
+};
 
 struct trace_session {
 	const struct trace_options *options;
@@ -51,6 +85,85 @@ struct trace_session {
 };
 
 /* ---- the command's stderr, and HIP's log ---- */
+
+/* Writes the current piece of the line to `rest`. */
+static void pass_on(struct line_reader *text)
+{
+	if (text->rest && text->used > 0) {
+		fwrite(text->line, 1, text->used, text->rest);
+		fflush(text->rest);
+	}
+	text->begun = text->used > 0 || text->begun;
+	text->used = 0;
+}
+
+static void line_ends(struct line_reader *text)
+{
+	if (text->begun || !text->take(text->context, text->line, text->used)) {
+		pass_on(text);
+		if (text->rest) {
+			putc('\n', text->rest);
+			fflush(text->rest);
+		}
+	}
+	text->used = 0;
+	text->begun = false;
+}
+
+/* Reads from `fd` what is available, at most about `most` bytes. Returns false at the end of the
+ * stream or on an error. */
+static bool text_read(struct line_reader *text, int fd, size_t most)
+{
+	char piece[65536];
+	size_t got = 0;
+	ssize_t n = 0;
+
+	while (got < most && (n = read(fd, piece, sizeof(piece))) > 0) {
+		got += (size_t)n;
+		for (const char *c = piece, *end = piece + n; c < end;) {
+			const char *stop = memchr(c, '\n', (size_t)(end - c));
+			size_t bytes = (size_t)((stop ? stop : end) - c);
+			size_t room = sizeof(text->line) - text->used;
+
+			memcpy(text->line + text->used, c, bytes < room ? bytes : room);
+			text->used += bytes < room ? bytes : room;
+			c += bytes;
+			if (stop) {
+				line_ends(text);
+				c++;
+			} else if (text->rest && text->used == sizeof(text->line)) {
+				pass_on(text); /* no line of a log is that long */
+			}
+		}
+	}
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* Called when the stream is idle: passes on an incomplete line, for example a prompt that the
+ * user has to see, unless the line begins like one that is to be consumed ("kfdshim[", or ":"
+ * of HIP's log). */
+static void text_idle(struct line_reader *text)
+{
+	static const char *const ours[] = {"kfdshim[", ":"};
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		size_t n = strlen(ours[i]);
+
+		if (text->used > 0 &&
+		    memcmp(text->line, ours[i], text->used < n ? text->used : n) == 0)
+			return;
+	}
+	if (text->used > 0)
+		pass_on(text);
+}
+
+/* Called at the end of the stream: offers or passes on an incomplete last line. */
+static void text_end(struct line_reader *text)
+{
+	if (text->used > 0 && (text->begun || !text->take(text->context, text->line, text->used)))
+		pass_on(text);
+	text->used = 0;
+}
 
 /* A record of HIP's log can follow other output on the same line, such as a prompt, which is passed
  * on to the user. A prefix that each line has (the rank that mpirun adds) is not passed on. */
@@ -133,38 +246,87 @@ static int open_log(struct trace_session *run)
 	return run->log_fd < 0 ? -errno : 0;
 }
 
-/* Without a daemon the shim has to log its events, and with --hip HIP has to log, so the
- * environment is changed and stderr is read. Returns CLI_GO_ON or the exit code. */
-static int start_command(struct trace_session *run, bool daemon)
+/* ---- the command ---- */
+
+/* Runs in the child. Returns only by exec or exit. */
+static _Noreturn void become_command(const struct trace_session *run, const char *shim, int talk,
+				     bool daemon)
 {
-	const struct trace_options *options = run->options;
-	char level[2] = {(char)('0' + options->hip), '\0'};
-	const char *environment[4][2] = {{0}};
-	struct command_options how = {.argv = options->command, .environment = environment};
-	size_t n = 0;
+	char **argv = run->options->command;
+	char level[2] = {(char)('0' + run->options->hip), '\0'};
 	int error;
 
-	if (!daemon) {
-		environment[n][0] = "KFDSHIM_LOG";
-		environment[n++][1] = "debug";
+	stop_child();
+	signal(SIGPIPE, SIG_DFL);
+	/* Without a daemon the shim has to log its events, and with --hip HIP has to log, on
+	 * stderr. */
+	if ((!daemon && setenv("KFDSHIM_LOG", "debug", 1)) ||
+	    (run->options->hip &&
+	     (setenv("AMD_LOG_LEVEL", level, 1) || unsetenv("AMD_LOG_LEVEL_FILE"))))
+		_exit(NOT_EXECUTABLE);
+	if (cli_preload(shim)) {
+		cli_failed(&cmd_trace,
+			   "LD_PRELOAD cannot contain %s, which has a space or colon: move the "
+			   "build to another directory",
+			   shim);
+		_exit(NOT_EXECUTABLE);
 	}
-	if (options->hip) {
-		environment[n][0] = "AMD_LOG_LEVEL";
-		environment[n++][1] = level;
-		environment[n++][0] = "AMD_LOG_LEVEL_FILE"; /* unset: the log goes to stderr */
-	}
-	how.reads_stderr = n > 0;
-	how.stdout_is_ours = run->output.file == stdout;
-	run->talk = (struct line_reader){.rest = stderr, .take = take_talk, .context = run};
-	error = command_start(&run->command, &cmd_trace, &how);
-	if (error == -ENOENT)
+	if (run->output.file == stdout)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	/* From here on a message of this function goes to the parent, too. */
+	if (talk >= 0)
+		dup2(talk, STDERR_FILENO);
+	execvp(argv[0], argv);
+	error = errno;
+	cli_failed(&cmd_trace, "cannot start %s: %s", argv[0], strerror(error));
+	_exit(error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
+}
+
+/* Starts the command with libkfdshim.so preloaded, as by "kfdsched run". It stays in the process
+ * group of kfdsched, so that Ctrl-C reaches both. Its stderr is read if there are events in it.
+ * Returns CLI_GO_ON or the exit code. A failed exec is reported by the child, with exit code 127
+ * (not found) or 126, as a shell reports it. */
+static int start_command(struct trace_session *run, bool daemon)
+{
+	struct command *command = &run->command;
+	int talk[2] = {-1, -1}, error = 0;
+	char shim[PATH_MAX];
+
+	if (cli_beside("libkfdshim.so", shim))
 		return cli_failed(&cmd_trace,
 				  "libkfdshim.so is neither in the directory of kfdsched nor in "
 				  "../lib: build or install it there");
-	if (error)
-		return cli_failed(&cmd_trace, "cannot start %s: %s", options->command[0],
-				  strerror(-error));
+	run->talk = (struct line_reader){.rest = stderr, .take = take_talk, .context = run};
+	if (!daemon || run->options->hip) {
+		error = pipe2(talk, O_CLOEXEC) ? errno : 0;
+		fcntl(talk[0], F_SETFL, O_NONBLOCK);
+		fcntl(talk[0], F_SETPIPE_SZ, PIPE_BYTES); /* fails: the default size stays */
+		command->talk = talk[0];
+	}
+	fflush(NULL);
+	if (!error) {
+		command->pid = fork();
+		error = command->pid < 0 ? errno : 0;
+	}
+	if (!error && command->pid == 0)
+		become_command(run, shim, talk[1], daemon);
+	if (talk[1] >= 0)
+		close(talk[1]);
+	if (error) {
+		command->pid = 0;
+		return cli_failed(&cmd_trace, "cannot start %s: %s", run->options->command[0],
+				  strerror(error));
+	}
+	command->pidfd = (int)syscall(SYS_pidfd_open, command->pid, 0);
 	return CLI_GO_ON;
+}
+
+/* Returns true if the command has ended. Does not wait. */
+static bool command_has_ended(struct command *command)
+{
+	if (command->pid && !command->ended)
+		command->ended = waitpid(command->pid, &command->status, WNOHANG) == command->pid;
+	return command->ended;
 }
 
 /* ---- driver ---- */
@@ -396,14 +558,17 @@ int trace_run(const struct trace_options *options)
 		trace(run);
 		code = finish(run);
 		if (code == CLI_DONE && run->command.pid) {
-			code = command_code(&run->command);
+			code = cli_exit_code(run->command.status);
 			if (code)
 				fprintf(stderr, "kfdsched trace: %s ended with exit code %d\n",
 					options->command[0], code);
 		}
 	}
 	tracefs_close(&run->tracefs);
-	command_close(&run->command);
+	if (run->command.pidfd >= 0)
+		close(run->command.pidfd);
+	if (run->command.talk >= 0)
+		close(run->command.talk);
 	trace_daemon_close(&run->daemon);
 	trace_output_free(&run->output);
 	free(run);

@@ -244,11 +244,13 @@ static void attached(struct worker *worker, struct client *client, uint64_t now)
 }
 
 /* The client cannot be held, for now or permanently. A reason that is already set stays. */
-static void refuse(struct client *client)
+static void refuse(const struct worker *worker, struct client *client)
 {
 	client->refused = true;
 	if (client->reason.code == REASON_NONE)
-		reason_set(&client->reason, REASON_process_ending, 0, 0, NULL);
+		reason_set(&client->reason,
+			   worker->stopping ? REASON_daemon_stopping : REASON_process_ending, 0, 0,
+			   NULL);
 }
 
 /* The session has ended, but its executor has not. */
@@ -258,7 +260,7 @@ static void lost(struct worker *worker, struct client *client, uint64_t now)
 		return;
 	/* Usually the process is ending: the driver ends the session before the pidfd reports
 	 * the end. Otherwise client_overdue() logs the loss after LOST_NS. */
-	refuse(client);
+	refuse(worker, client);
 	client->lost_ns = now;
 	feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 }
@@ -348,7 +350,7 @@ void client_outcome(struct worker *worker, struct client *client, uint64_t now)
 		client->executor = NULL;
 		client->attached = false;
 		if (!client->level.changing)
-			refuse(client);
+			refuse(worker, client);
 		feed_set_capability(&worker->feed, client->id, CORE_REFUSED);
 		__atomic_store_n(&client->shm->session, 0, __ATOMIC_RELEASE);
 		set_suspended(client, false);

@@ -162,7 +162,7 @@ static void observe(struct worker *worker, struct client *client)
 	bool logged = level->logged;
 
 	if (level->wanted == PROTOCOL_LEVEL_TRAP)
-		reason_set(&why, REASON_only_trap, 0, level->error, "%.180s", level->why.text);
+		reason_add(&why, " (KFDSHIM_LEVEL=trap: no other level is tried)");
 	if (client->executor)
 		executor_send(client->executor, EXECUTOR_QUIT);
 	level->logged = true;

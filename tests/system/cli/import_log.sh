@@ -36,6 +36,15 @@ jq -e '[.processes[].queues[]] | length == 4 and all(.ring_address == null and .
 	.hsa_queue != null)' "$work/5.2.3.json" >/dev/null || fail "5.2.3 has values that its log does not have"
 jq -e '.processes[0].threads[0] | .copies == 8 and .copied_bytes == null' "$work/5.2.3.json" >/dev/null ||
 	fail "copies of 5.2.3, which have no size"
+# The mask of SDMA engines, also of the first one and the second one alone; 0: the runtime chooses.
+for engines in 1 2 12 0; do
+	grep -v 'copy_engine=' "$logs/hip-7.2.4.log" >"$work/engines"
+	sed "s/./:4:rocblit.cpp              :549 : 26103349929 us: [pid:2 tid: 0x7f6f87b76740] HSA Copy copy_engine=0x&, size=1, completion_signal=0x1\\n/g" \
+		<<<"$engines" >>"$work/engines"
+	expect 0 import --json "$work/engines"
+	jq -r '.processes[0].threads[0].copy_engines' "$work/out"
+done >"$work/masks"
+[ "$(tr '\n' ' ' <"$work/masks")" = '0x1 0x2 0x3 null ' ] || fail "masks of SDMA engines: $(cat "$work/masks")"
 # 5.6 to 6.1 do not log which queue has which ring: the tables list them separately, with a note.
 expect 0 import "$logs/hip-between.log"
 said "but do not relate them"

@@ -64,6 +64,7 @@ KFDSHIM_LEVEL=trap LD_PRELOAD=$BUILD/libkfdshim.so KFDSHIM_PRIORITY=offline \
 offline=$!
 children+=("$offline")
 comes_to_level observe "$traced_by.*KFDSHIM_LEVEL=trap: no other level is tried"
+says ".processes[]|select(.pid == $offline)|.reason_code == \"traced\"" || fail "the reason's code is not that of the cause"
 send on
 sleep 0.3
 state_is "$offline" running || fail "held, against its KFDSHIM_LEVEL"

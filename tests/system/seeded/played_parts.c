@@ -297,6 +297,10 @@ uint32_t topology_gpu_of_render(unsigned minor)
 	return 0;
 }
 
+void topology_forget(void)
+{
+}
+
 bool sysfs_is_compute(const struct sysfs_queue *queue)
 {
 	(void)queue;

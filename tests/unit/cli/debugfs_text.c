@@ -420,24 +420,9 @@ static void test_slots(void **state)
 	is(&list.queue[3], OBSERVE_TYPE, OBSERVE_XGMI);
 }
 
-static void count_slot(void *arg, const struct debugfs_slot *at)
-{
-	unsigned *by_xcc = arg;
-
-	assert_true(at->xcc < 4);
-	if (at->active) {
-		by_xcc[at->xcc]++;
-		assert_int_equal(at->vmid, 9);
-		assert_int_equal(at->pipe, 3);
-		assert_int_equal(at->queue, 7);
-	}
-}
-
 static void test_by_xcc(void **state)
 {
-	unsigned by_xcc[4] = {0};
 	uint32_t words[HQD], idle[HQD] = {0};
-	struct debugfs_copy t;
 
 	(void)state;
 	begin();
@@ -445,12 +430,10 @@ static void test_by_xcc(void **state)
 	active_words(words, 0x7f0012340000, 0x3010);
 	for (unsigned inst = 0; inst < 4; inst++)
 		slot(inst, 3, 7, inst == 2 ? idle : words);
-	t = whole();
-	assert_int_equal(debugfs_slots(&t, count_slot, by_xcc, why), 0);
-	assert_int_equal(by_xcc[0], 1);
-	assert_int_equal(by_xcc[1], 1);
-	assert_int_equal(by_xcc[2], 0);
-	assert_int_equal(by_xcc[3], 1);
+	assert_int_equal(hqds(), 0);
+	assert_int_equal(list.count, 1);
+	is(&list.queue[0], OBSERVE_HQDS, 3);
+	is(&list.queue[0], OBSERVE_HQD_XCCS, 1 << 0 | 1 << 1 | 1 << 3);
 }
 
 /* The format before Linux 6.5. */

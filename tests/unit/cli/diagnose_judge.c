@@ -305,6 +305,10 @@ static void test_by_hand(void **state)
 	strcpy(facts.user, "nobody");
 	evaluate();
 	expect_level(BY_HAND, DIAGNOSE_YES, "");
+	facts.yama = 2;
+	evaluate();
+	expect_level(BY_HAND, DIAGNOSE_NO, "user nobody is not allowed to trace it");
+	facts.yama = 1;
 	facts.uid++;
 	evaluate();
 	expect_level(BY_HAND, DIAGNOSE_NO, "user nobody is not allowed to trace it");

@@ -45,6 +45,13 @@ static void yama_3(void)
 	facts.ptrace_error = EPERM;
 	reason_set(&p->reason, REASON_yama_forbids, PID, 0, NULL);
 }
+static void yama_2(void)
+{
+	facts.yama = 2;
+	facts.ptrace_error = EPERM;
+	facts.daemon.sys_ptrace = DOCTOR_NO;
+	reason_set(&p->reason, REASON_yama_restricts, PID, 0, "2");
+}
 static void debugger(void)
 {
 	p->tracer = 77;
@@ -124,6 +131,8 @@ static void test_one_by_one(void **state)
 		 DIAGNOSE_NO, DIAGNOSE_NO},
 		{yama_3, CHECK_yama, "/etc/sysctl.d", "tracing is forbidden", DIAGNOSE_NO,
 		 DIAGNOSE_YES},
+		{yama_2, CHECK_yama, "with CAP_SYS_PTRACE", "tracing needs CAP_SYS_PTRACE",
+		 DIAGNOSE_NO, DIAGNOSE_YES},
 		{debugger, CHECK_tracer, "end it", "gdb (process 77) traces it", DIAGNOSE_NO,
 		 DIAGNOSE_YES},
 		{no_right, CHECK_sys_ptrace, "start kfdschedd as root", "not have CAP_SYS_PTRACE",

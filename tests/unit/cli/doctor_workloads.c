@@ -94,8 +94,10 @@ static void test_levels(void **state)
 		 DOCTOR_MISSING, "kfdsched run"},
 		{LEVEL_SELF, LEVEL_UNKNOWN, REASON_traced, "is traced by thread 77", 2, 77,
 		 DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_WARNING, "end gdb (process 77)"},
-		{LEVEL_OBSERVE, LEVEL_UNKNOWN, REASON_NONE, "something new", 2, 0, DOCTOR_YES,
-		 DOCTOR_YES, DOCTOR_NO, DOCTOR_MISSING, "log"},
+		{LEVEL_OBSERVE, LEVEL_UNKNOWN, REASON_NONE, "has not enabled its runtime yet", 2, 0,
+		 DOCTOR_YES, DOCTOR_YES, DOCTOR_NO, DOCTOR_WARNING, "restart kfdschedd"},
+		{LEVEL_GATE, LEVEL_UNKNOWN, REASON_NONE, "something new", 2, 0, DOCTOR_YES,
+		 DOCTOR_YES, DOCTOR_NO, DOCTOR_WARNING, "restart kfdschedd"},
 		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, REASON_NONE, "", -1, 0, DOCTOR_NO, DOCTOR_NO,
 		 DOCTOR_NO, DOCTOR_WARNING, "kfdsched set 5 PRIORITY"},
 		{LEVEL_UNKNOWN, LEVEL_UNKNOWN, REASON_NONE, "", -1, 0, DOCTOR_NO, DOCTOR_NO,
@@ -213,7 +215,7 @@ static void test_advice(void **state)
 	}
 	assert_true(own > REASONS / 2);
 	assert_non_null(strstr(doctor_advice(REASON_session_exists), "rocgdb"));
-	assert_non_null(strstr(doctor_advice(REASON_only_trap), "without KFDSHIM_LEVEL"));
+	assert_non_null(strstr(doctor_advice(REASON_keeps_session), "without KFDSHIM_LEVEL"));
 }
 
 int main(void)

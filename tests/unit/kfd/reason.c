@@ -40,7 +40,7 @@ static void test_detail(void **state)
 	assert_string_equal(reason.text, "%d %s %n");
 	memset(longer, 'x', sizeof(longer));
 	longer[sizeof(longer) - 1] = '\0';
-	reason_set(&reason, REASON_only_trap, 0, 0, "%s", longer);
+	reason_set(&reason, REASON_waves_not_saved, 0, 0, "%s", longer);
 	assert_int_equal(strlen(reason.text), REASON_TEXT - 1);
 	reason_add(&reason, "more");
 	assert_int_equal(strlen(reason.text), REASON_TEXT - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/top/collect_debugfs.h"
+#include "cli/top/collect_queues.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,10 @@
 #include "cli/inspect/sources.h"
 #include "common/clock.h"
 
-#define REREAD_NS 5000000000u /* 5 s: minimum time between two readings */
+#define REREAD_NS 5000000000u /* 5 s: minimum time between two readings of debugfs */
 #define RESTS 200u /* pause after a reading, as a multiple of its duration: 0.5 % of a core */
+
+/* ---- the hardware slots of all processes ---- */
 
 /* The queues of one process in debugfs, and their ratio to hardware slots. */
 struct found {
@@ -118,19 +120,6 @@ static int take_mqds(struct registers *registers, struct debugfs_copy text)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* Set the number of slots to 0 for queues with a known ring that were found in no slot: they are
- * not on the GPU now. */
-static void none_active(struct observe_list *queues)
-{
-	for (size_t i = 0; i < queues->count; i++) {
-		struct observe_queue *queue = &queues->queue[i];
-
-		if (observe_known(queue, OBSERVE_RING_ADDRESS) &&
-		    !observe_known(queue, OBSERVE_HQDS))
-			observe_set(queue, OBSERVE_HQDS, 0, OBSERVE_HQD);
-	}
-}
-
 static int read_all(struct registers *registers)
 {
 	struct topology_gpu gpus[TOPOLOGY_GPUS];
@@ -153,7 +142,7 @@ static int read_all(struct registers *registers)
 		struct found *found = &registers->found[i];
 
 		rc = observe_merge(&found->queues, &hqds, &unmatched);
-		none_active(&found->queues);
+		observe_none_active(&found->queues);
 		ratio_of(&found->queues, gpus, text.n_gpus, one, TOPOLOGY_GPUS, &found->ratio);
 	}
 	if (rc)
@@ -197,4 +186,107 @@ int registers_add(struct registers *registers, struct top_state *state)
 			strcpy(process->ratio, text);
 	}
 	return rc;
+}
+
+/* ---- the queues of one process ---- */
+
+enum { REGISTERS = OBSERVE_BIT(OBSERVE_MQD) | OBSERVE_BIT(OBSERVE_HQD) };
+
+struct detail {
+	const char *socket;
+	pid_t pid;
+	struct observer *often, *seldom;    /* without and with debugfs */
+	struct observation seen, registers; /* last sample of each */
+	uint64_t registers_ns;		    /* time of the last sample with debugfs; 0: none */
+	bool any;			    /* `seen` is valid */
+};
+
+struct detail *detail_open(const char *socket)
+{
+	struct detail *detail = calloc(1, sizeof(*detail));
+
+	if (detail)
+		detail->socket = socket;
+	return detail;
+}
+
+void detail_forget(struct detail *detail)
+{
+	observe_close(detail->seldom);
+	observe_close(detail->often);
+	observation_free(&detail->seen);
+	observation_free(&detail->registers);
+	*detail = (struct detail){.socket = detail->socket};
+}
+
+void detail_close(struct detail *detail)
+{
+	if (detail)
+		detail_forget(detail);
+	free(detail);
+}
+
+static int begin(struct detail *detail, pid_t pid)
+{
+	struct observe_options options = {.pid = pid, .socket = detail->socket};
+
+	detail_forget(detail);
+	detail->pid = pid;
+	options.sources = OBSERVE_ALL & ~REGISTERS;
+	detail->often = observe_open(&options);
+	options.sources = OBSERVE_ALL;
+	options.beside = detail->often;
+	detail->seldom = observe_open(&options);
+	if (detail->often && detail->seldom)
+		return 0;
+	detail_forget(detail);
+	return -ENOMEM;
+}
+
+/* Merge the last debugfs values into the current sample, but only values that no other source has
+ * reported in this sample. (debugfs is read less often, because it is expensive.) */
+static void add_registers(struct detail *detail)
+{
+	const struct observe_list *from = &detail->registers.queues;
+
+	for (size_t i = 0; i < from->count; i++) {
+		const struct observe_queue *older = &from->queue[i];
+		struct observe_queue *queue =
+			observe_list_find(&detail->seen.queues, older->context, older->id);
+
+		for (unsigned f = 0; queue && f < OBSERVE_FIELDS; f++)
+			if (older->field[f].source != OBSERVE_NO_SOURCE &&
+			    !observe_known(queue, (enum observe_field)f))
+				observe_set(queue, (enum observe_field)f, older->field[f].value,
+					    older->field[f].source);
+	}
+	detail->seen.result[OBSERVE_MQD].queried = detail->registers.result[OBSERVE_MQD].queried;
+	detail->seen.result[OBSERVE_MQD].error = detail->registers.result[OBSERVE_MQD].error;
+	detail->seen.result[OBSERVE_HQD].queried = detail->registers.result[OBSERVE_HQD].queried;
+	detail->seen.result[OBSERVE_HQD].error = detail->registers.result[OBSERVE_HQD].error;
+}
+
+int detail_read(struct detail *detail, pid_t pid)
+{
+	uint64_t now = clock_ns();
+	int rc = 0;
+
+	if (detail->pid != pid || !detail->often)
+		rc = begin(detail, pid);
+	if (rc)
+		return rc;
+	rc = observe_sample(detail->often, &detail->seen);
+	detail->any = rc == 0 || rc == -ESRCH;
+	if (!rc && (!detail->registers_ns || now - detail->registers_ns >= REREAD_NS)) {
+		rc = observe_sample(detail->seldom, &detail->registers);
+		detail->registers_ns = now;
+	}
+	if (!rc)
+		add_registers(detail);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+const struct observation *detail_seen(const struct detail *detail)
+{
+	return detail->any ? &detail->seen : NULL;
 }
