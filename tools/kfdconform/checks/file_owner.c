@@ -13,6 +13,10 @@
 #include "tools/kfdconform/checks.h"
 #include "tools/kfdconform/harness/harness.h"
 
+static struct gpu_file own;
+
+static struct raw_queue queue;
+
 /* The parent's device, whose file descriptor the children inherit. */
 static struct gpu_file parents;
 
@@ -174,9 +178,6 @@ void check_vfork_child_is_ebadf(void)
 
 static void makes_a_queue(int from, int to)
 {
-	struct raw_queue queue;
-	struct gpu_file own;
-
 	(void)from;
 	(void)to;
 	gpu_open(&own);
@@ -192,8 +193,6 @@ static void makes_a_queue(int from, int to)
 
 void check_forked_child_is_a_process_of_its_own(void)
 {
-	struct raw_queue queue;
-
 	gpu_open(&parents);
 	queue_new(&parents, &queue);
 	in_child(makes_a_queue);
@@ -204,9 +203,6 @@ void check_forked_child_is_a_process_of_its_own(void)
 
 static void after_exec(void)
 {
-	struct raw_queue queue;
-	struct gpu_file own;
-
 	gpu_open(&own);
 	CHECK_IS(queue_destroy(&own, 0), -EINVAL);
 	queue_new(&own, &queue);
@@ -217,8 +213,6 @@ static void after_exec(void)
  * that it may refer to the remains of the old process. */
 void check_exec_begins_anew(void)
 {
-	struct raw_queue queue;
-
 	if (getenv(AFTER_EXEC)) {
 		after_exec();
 		return;
@@ -234,7 +228,6 @@ void check_exec_begins_anew(void)
 
 void check_duplicated_descriptor_serves(void)
 {
-	struct raw_queue queue;
 	struct gpu_file gpu;
 	int copy, far;
 
@@ -251,22 +244,19 @@ void check_duplicated_descriptor_serves(void)
 
 static void *in_thread(void *arg)
 {
-	struct raw_queue *queue = arg;
-
 	CHECK_IS(version_of(parents.kfd), 0);
-	CHECK_IS(queue_destroy(&parents, queue->id), 0);
-	queue_new(&parents, queue);
-	return NULL;
+	CHECK_IS(queue_destroy(&parents, queue.id), 0);
+	queue_new(&parents, &queue);
+	return arg;
 }
 
 void check_threads_share_the_process(void)
 {
-	struct raw_queue queue;
 	pthread_t thread;
 
 	gpu_open(&parents);
 	queue_new(&parents, &queue);
-	CHECK(!pthread_create(&thread, NULL, in_thread, &queue));
+	CHECK(!pthread_create(&thread, NULL, in_thread, NULL));
 	CHECK(!pthread_join(thread, NULL));
 	CHECK_IS(queue.id, 0);
 	CHECK_IS(queue_destroy(&parents, queue.id), 0);
@@ -289,7 +279,7 @@ void check_descriptors_share_the_process(void)
 
 void check_closing_ends_no_queue(void)
 {
-	struct raw_queue queue, next;
+	struct raw_queue next;
 	struct gpu_file gpu;
 
 	gpu_open(&gpu);

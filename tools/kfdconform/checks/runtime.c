@@ -11,6 +11,10 @@
 #define QUIET_MS 12u /* time during which nothing must happen */
 #define LATE_MS 1000u
 
+static int reply;
+
+static struct gpu_file own;
+
 static int kfd, events;
 static struct scripted_child child;
 
@@ -34,7 +38,7 @@ static void start(void)
 /* Sends a command that sleeps. After its event was reported, the call sleeps or is about to. */
 static void sleeps(char step)
 {
-	int reply, got = 0;
+	int got = 0;
 
 	scripted_send(&child, step);
 	for (unsigned i = 0; i < LATE_MS && !(got = dots(events)); i++)
@@ -47,8 +51,6 @@ static void sleeps(char step)
 /* Wakes the sleeping call by SEND_RUNTIME_EVENT; it must return 0. */
 static void is_woken(void)
 {
-	int reply;
-
 	CHECK_IS(trap_send(kfd, child.pid, RUNTIME_MASK), 0);
 	CHECK(scripted_replies(&child, 1000, &reply));
 	CHECK_IS(reply, 0);
@@ -56,8 +58,6 @@ static void is_woken(void)
 
 void check_runtime_enable_twice_is_ebusy(void)
 {
-	struct gpu_file own;
-
 	gpu_open(&own);
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), 0);
 	CHECK_IS(runtime_enable(&own, KFDABI_RUNTIME_MODE_ENABLE), -EBUSY);
@@ -66,7 +66,6 @@ void check_runtime_enable_twice_is_ebusy(void)
 void check_runtime_enable_after_queue_is_eexist(void)
 {
 	struct raw_queue queue;
-	struct gpu_file own;
 
 	gpu_open(&own);
 	queue_new(&own, &queue);
@@ -79,7 +78,6 @@ void check_runtime_capabilities_untouched(void)
 {
 	struct kfdabi_runtime_enable a = {.mode_mask = KFDABI_RUNTIME_MODE_ENABLE,
 					  .capabilities_mask = 0x5a5a};
-	struct gpu_file own;
 
 	gpu_open(&own);
 	CHECK_IS(harness_ioctl(own.kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a), 0);
@@ -89,7 +87,6 @@ void check_runtime_capabilities_untouched(void)
 void check_runtime_disable_ends_state(void)
 {
 	struct kfdabi_runtime_info info;
-	struct gpu_file own;
 
 	gpu_open(&own);
 	CHECK_IS(runtime_enable(&own, 0), 0);
@@ -136,9 +133,8 @@ void check_runtime_post_ahead_counts(void)
  * continued. */
 static void is_interrupted(void)
 {
-	int reply = 0;
-
 	CHECK(!kill(child.pid, SIGALRM));
+	reply = 0;
 	for (int i = 0; i < 400 && !scripted_replies(&child, 5, &reply); i++)
 		let_go_on(child.pid);
 	CHECK_IS(reply, -EINTR);
@@ -146,8 +142,6 @@ static void is_interrupted(void)
 
 void check_runtime_retry_sleeps_on(void)
 {
-	int reply;
-
 	start();
 	CHECK_IS(scripted_do(&child, 'A'), 0);
 	sleeps('r');
@@ -160,8 +154,6 @@ void check_runtime_retry_sleeps_on(void)
 
 void check_runtime_retry_without_session_is_0(void)
 {
-	int reply;
-
 	start();
 	CHECK_IS(scripted_do(&child, 'A'), 0);
 	sleeps('r');
@@ -192,8 +184,6 @@ void check_runtime_enable_on_taken_gpu_is_busy(void)
 
 void check_runtime_disable_op_wakes_nobody(void)
 {
-	int reply;
-
 	start();
 	sleeps('r');
 	CHECK_IS(trap_disable(kfd, child.pid), 0);
@@ -205,7 +195,7 @@ void check_runtime_disable_op_wakes_nobody(void)
 static void sleeps_in_call(char step)
 {
 	struct kfd_ioctl_get_version_args version;
-	int reply, unread = 1;
+	int unread = 1;
 
 	scripted_send(&child, step);
 	for (unsigned i = 0; i < LATE_MS && unread; i++) {
@@ -221,7 +211,6 @@ static void sleeps_in_call(char step)
 void check_runtime_debugger_death_wakes_nobody(void)
 {
 	struct scripted_child debugger;
-	int reply;
 
 	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	CHECK(kfd >= 0);

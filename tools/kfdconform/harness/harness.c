@@ -305,28 +305,30 @@ int runtime_enable(const struct gpu_file *gpu, uint32_t mode)
 	return harness_ioctl(gpu->kfd, KFDABI_RUNTIME_ENABLE, &a, sizeof a);
 }
 
-static int trap(int kfd, struct kfdabi_dbg_trap *a, pid_t pid, uint32_t op)
+int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op)
 {
-	a->pid = (uint32_t)pid;
-	a->op = op;
-	return harness_ioctl(kfd, KFDABI_DBG_TRAP, a, sizeof *a);
+	args->pid = (uint32_t)pid;
+	args->op = op;
+	return harness_ioctl(kfd, KFDABI_DBG_TRAP, args, sizeof *args);
 }
 
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info)
 {
-	struct kfdabi_dbg_trap a = {.u.enable = {.exception_mask = mask,
-						 .rinfo_ptr = (uint64_t)(uintptr_t)info,
-						 .rinfo_size = sizeof *info,
-						 .dbg_fd = (uint32_t)dbg_fd}};
+	struct kfdabi_runtime_info unused;
+	struct kfdabi_dbg_trap a = {
+		.u.enable = {.exception_mask = mask,
+			     .rinfo_ptr = (uint64_t)(uintptr_t)(info ? info : &unused),
+			     .rinfo_size = sizeof *info,
+			     .dbg_fd = (uint32_t)dbg_fd}};
 
-	return trap(kfd, &a, pid, KFDABI_TRAP_ENABLE);
+	return dbg_call(kfd, &a, pid, KFDABI_TRAP_ENABLE);
 }
 
 int trap_disable(int kfd, pid_t pid)
 {
 	struct kfdabi_dbg_trap a = {0};
 
-	return trap(kfd, &a, pid, KFDABI_TRAP_DISABLE);
+	return dbg_call(kfd, &a, pid, KFDABI_TRAP_DISABLE);
 }
 
 int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask)
@@ -336,7 +338,7 @@ int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask)
 						  .num_queues = n,
 						  .grace_period = KFDABI_GRACE_DEFAULT}};
 
-	return trap(kfd, &a, pid, KFDABI_TRAP_SUSPEND_QUEUES);
+	return dbg_call(kfd, &a, pid, KFDABI_TRAP_SUSPEND_QUEUES);
 }
 
 int dbg_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n)
@@ -344,7 +346,7 @@ int dbg_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n)
 	struct kfdabi_dbg_trap a = {
 		.u.resume = {.queue_array_ptr = (uint64_t)(uintptr_t)ids, .num_queues = n}};
 
-	return trap(kfd, &a, pid, KFDABI_TRAP_RESUME_QUEUES);
+	return dbg_call(kfd, &a, pid, KFDABI_TRAP_RESUME_QUEUES);
 }
 
 int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapshot *entries,
@@ -355,17 +357,25 @@ int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapsho
 				     .snapshot_buf_ptr = (uint64_t)(uintptr_t)entries,
 				     .num_queues = *n,
 				     .entry_size = sizeof *entries}};
-	int r = trap(kfd, &a, pid, KFDABI_TRAP_GET_QUEUE_SNAPSHOT);
+	int r = dbg_call(kfd, &a, pid, KFDABI_TRAP_GET_QUEUE_SNAPSHOT);
 
 	*n = a.u.queue_snapshot.num_queues;
 	return r;
+}
+
+int trap_count(int kfd, pid_t pid)
+{
+	uint32_t n = 0;
+	int r = trap_snapshot(kfd, pid, 0, NULL, &n);
+
+	return r ? r : (int)n;
 }
 
 int trap_send(int kfd, pid_t pid, uint64_t mask)
 {
 	struct kfdabi_dbg_trap a = {.u.send_runtime_event = {.exception_mask = mask}};
 
-	return trap(kfd, &a, pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
+	return dbg_call(kfd, &a, pid, KFDABI_TRAP_SEND_RUNTIME_EVENT);
 }
 
 void child_start(struct child *child, void (*body)(int from, int to))

@@ -189,7 +189,10 @@ void until_in_call(const pid_t *tid);
 
 /* RUNTIME_ENABLE. @mode: KFDABI_RUNTIME_MODE_...; 0 disables the runtime. */
 int runtime_enable(const struct gpu_file *gpu, uint32_t mode);
-/* DBG_TRAP operations on process `pid`. The ids of suspend and resume are marked by the driver. */
+/* Calls DBG_TRAP with any arguments on process `pid`. */
+int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op);
+/* DBG_TRAP operations on process `pid`. The ids of suspend and resume are marked by the driver.
+ * info: NULL if it is not wanted. */
 int trap_enable(int kfd, pid_t pid, uint64_t mask, int dbg_fd, struct kfdabi_runtime_info *info);
 int trap_disable(int kfd, pid_t pid);
 int dbg_suspend(int kfd, pid_t pid, uint32_t *ids, uint32_t n, uint64_t mask);
@@ -197,6 +200,8 @@ int dbg_resume(int kfd, pid_t pid, uint32_t *ids, uint32_t n);
 /* GET_QUEUE_SNAPSHOT. *n is the room in entries, and afterwards the number of queues. */
 int trap_snapshot(int kfd, pid_t pid, uint64_t mask, struct kfdabi_queue_snapshot *entries,
 		  uint32_t *n);
+/* Returns the number of queues, by a snapshot without room. */
+int trap_count(int kfd, pid_t pid);
 /* SEND_RUNTIME_EVENT with these exceptions. */
 int trap_send(int kfd, pid_t pid, uint64_t mask);
 

@@ -38,13 +38,6 @@ static struct {
 
 static int step_run(char what);
 
-int dbg_call(int kfd, struct kfdabi_dbg_trap *args, pid_t pid, uint32_t op)
-{
-	args->pid = (uint32_t)pid;
-	args->op = op;
-	return harness_ioctl(kfd, KFDABI_DBG_TRAP, args, sizeof *args);
-}
-
 int clear_and_suspend(int kfd, pid_t pid)
 {
 	struct kfdabi_queue_snapshot entries[QUEUES];
@@ -186,18 +179,6 @@ static int on_own_device(char what)
 	}
 }
 
-static int trap_with(int dbg_fd, uint32_t op)
-{
-	struct kfdabi_runtime_info info;
-	uint32_t n = 0;
-	int r;
-
-	if (op == KFDABI_TRAP_ENABLE)
-		return trap_enable(self.gpu.kfd, self.target, 0, dbg_fd, &info);
-	r = trap_snapshot(self.gpu.kfd, self.target, 0, NULL, &n);
-	return r ? r : (int)n;
-}
-
 /* Detaches from the target, which must be stopped for that. */
 static int release(void)
 {
@@ -238,15 +219,15 @@ static int on_target(char what)
 	case 'T':
 		return release();
 	case 'E':
-		return trap_with(self.to, KFDABI_TRAP_ENABLE);
+		return trap_enable(self.gpu.kfd, self.target, 0, self.to, NULL);
 	case 'e':
-		return trap_with(999, KFDABI_TRAP_ENABLE);
+		return trap_enable(self.gpu.kfd, self.target, 0, 999, NULL);
 	case 'D':
 		return trap_disable(self.gpu.kfd, self.target);
 	case 'P':
 		return clear_and_suspend(self.gpu.kfd, self.target);
 	case 'n':
-		return trap_with(-1, KFDABI_TRAP_GET_QUEUE_SNAPSHOT);
+		return trap_count(self.gpu.kfd, self.target);
 	case 'V':
 		return trap_send(self.gpu.kfd, self.target, RUNTIME_MASK);
 	case '2':
